@@ -58,6 +58,9 @@ type copier struct {
 // past 1 GB meanwhile it gives up, moves the log to the database and begins again, a few
 // times. progress may be nil. Errors: ErrLogGrows, ErrDamaged.
 func (d *DB) Copy(ctx context.Context, file string, progress func(done, all int64)) (Copy, error) {
+	if d.path == "" {
+		return Copy{}, refuse(ErrNotDatabase, "%s is not a file: it is copied with the tools of its engine, like pg_dump", d.name)
+	}
 	if progress == nil {
 		progress = func(int64, int64) {}
 	}
@@ -278,5 +281,5 @@ func syncFile(path string) (int64, error) {
 	return info.Size(), nil
 }
 
-// Path is where the database file stands, without links.
+// Path is where the database file stands, without links; empty: the database is elsewhere.
 func (d *DB) Path() string { return d.path }

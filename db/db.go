@@ -38,6 +38,8 @@ var (
 	ErrFailed = errors.New("db: storage failed")
 	// ErrClosed: the store is closed or closing.
 	ErrClosed = errors.New("db: closed")
+	// ErrUnreachable: a database elsewhere does not answer for now.
+	ErrUnreachable = errors.New("db: can't be reached")
 	// ErrInUse: another server holds the lock of this database.
 	ErrInUse = errors.New("db: in use by another server")
 	// ErrOld and ErrNew: the database is of another version of Mailer.
@@ -51,11 +53,17 @@ var (
 
 // Options say how to open a database.
 type Options struct {
-	Path   string
+	Path   string // of a file, or the URL of a database of PostgreSQL
 	Schema string // the text of schema.sql
 	Create bool   // make a missing one
-	Lock   bool   // hold the lock file: a server
-	Log    *slog.Logger
+	Lock   bool   // be the one server that works on it
+	// Standby has Open wait as long as another server works on a database elsewhere, instead
+	// of answering ErrInUse. Waiting is called where it waits.
+	Standby bool
+	Waiting func()
+	// Beat is how often a server tells a database elsewhere that it works; 0: DefaultBeat.
+	Beat time.Duration
+	Log  *slog.Logger
 	// Metrics hear of commits; nil: nobody watches.
 	Metrics *metrics.Metrics
 	// Gather is how long a group of patient writes waits for others to join it; 0:
@@ -72,7 +80,8 @@ type DB struct {
 	engine   engine
 	log      *slog.Logger
 	metrics  *metrics.Metrics
-	path     string // without links
+	path     string // of the file, without links; empty: the database is elsewhere
+	name     string // for people
 	made     bool   // by this Open
 	lock     *os.File
 	leave    string  // a file that goes with the last connection; empty: none
@@ -162,12 +171,15 @@ func (d *DB) Read(ctx context.Context, fn func(*Reader) error) error {
 		r.room = nil
 		d.readers.put(r)
 	}()
-	if _, err := r.exec(d.engine.beginRead()); err != nil {
-		return fmt.Errorf("begin read: %w", err)
+	if err := d.engine.beginRead(ctx, d, &r.session); err != nil {
+		return d.faultOf(fmt.Errorf("begin read: %w", err))
 	}
 	err := fn(r)
 	if _, cerr := r.exec("ROLLBACK"); cerr != nil && err == nil { // a COMMIT refuses where something was damaged
 		err = fmt.Errorf("end read: %w", cerr)
+	}
+	if err != nil && d.engine.lost(&r.session) {
+		err = fmt.Errorf("%w: %w", ErrUnreachable, err)
 	}
 	return d.faultOf(err)
 }
@@ -244,6 +256,7 @@ func (d *DB) Close() error {
 
 func (d *DB) release() error {
 	var errs []error
+	errs = append(errs, d.engine.leave(d))
 	for range d.opened { // also those that a Read still has
 		<-d.readers.free
 		errs = append(errs, d.readers.take().close())

@@ -7,20 +7,17 @@ package db
 func (d *DB) OnElsewhere(fn func(r *Reader) error) { d.onElsewhere = append(d.onElsewhere, fn) }
 
 // lookElsewhere has what is remembered of the database be read again where others wrote
-// since the last time: version is another one then.
-func (d *DB) lookElsewhere(s *session, version int64) error {
-	if version == d.dataVersion {
+// since the last group of writes.
+func (d *DB) lookElsewhere(s *session, others bool) error {
+	if !others {
 		return nil
 	}
-	if d.dataVersion != 0 {
-		d.generations.bumpAll()
-		*s.standings++
-		for _, fn := range d.onElsewhere {
-			if err := fn(&Reader{session: *s}); err != nil {
-				return err
-			}
+	d.generations.bumpAll()
+	*s.standings++
+	for _, fn := range d.onElsewhere {
+		if err := fn(&Reader{session: *s}); err != nil {
+			return err
 		}
 	}
-	d.dataVersion = version
 	return nil
 }

@@ -17,11 +17,35 @@ type engine interface {
 	// Open.
 	open(ctx context.Context, d *DB, opts Options) (session, error)
 	// beginRead begins a transaction that sees one snapshot.
-	beginRead() string
+	beginRead(ctx context.Context, d *DB, s *session) error
 	// begin begins the transaction of a group of writes, and finds out whether others
 	// wrote.
 	begin(d *DB, s *session) error
+	// commit ends it.
+	commit(s *session) error
+	// lost reports whether the connection of s is gone, and renew makes another one for d's
+	// writer.
+	lost(s *session) bool
+	renew(ctx context.Context, d *DB, s *session) error
+	// committed asks whether the transaction of the last group became one, where no answer to
+	// its commit came.
+	committed(ctx context.Context, s *session) (bool, error)
+	// sure reports whether no other server can have taken this one's work over.
+	sure() bool
+	// version and foreign are Version and Foreign.
+	version(d *DB) Version
+	foreign(s *session) (int64, error)
+	// sizes and space are FileSizes and Space.
+	sizes(d *DB) (FileSizes, error)
+	space(ctx context.Context, d *DB) (Space, error)
+	// leave is called once nothing is written any more.
+	leave(d *DB) error
 }
 
 // engineOf is the engine of a database by its name.
-func engineOf(string) engine { return sqliteEngine{} }
+func engineOf(name string) engine {
+	if postgresName(name) != "" {
+		return &postgresEngine{}
+	}
+	return sqliteEngine{}
+}

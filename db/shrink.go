@@ -17,7 +17,7 @@ const (
 // how long that kept others waiting and whether there are more. While pages are cleaned
 // (CleanPages) it does nothing, since it moves them.
 func (d *DB) Shrink(ctx context.Context, budget time.Duration) (took time.Duration, more bool, err error) {
-	if err := d.refusal(); err != nil || !d.pages.TryLock() {
+	if err := d.refusal(); err != nil || d.path == "" || !d.pages.TryLock() {
 		return 0, false, err
 	}
 	defer d.pages.Unlock()

@@ -20,7 +20,10 @@ func (sqliteEngine) words(text string) string { return text }
 
 func (sqliteEngine) bind(args []any) []any { return args }
 
-func (sqliteEngine) beginRead() string { return "BEGIN" }
+func (sqliteEngine) beginRead(_ context.Context, _ *DB, s *session) error {
+	_, err := s.exec("BEGIN")
+	return err
+}
 
 // begin takes the one lock of writers.
 func (sqliteEngine) begin(d *DB, s *session) error {
@@ -31,7 +34,38 @@ func (sqliteEngine) begin(d *DB, s *session) error {
 	if err := s.row(`PRAGMA data_version`, nil, &version); err != nil {
 		return fmt.Errorf("look whether others wrote: %w", err)
 	}
-	return d.lookElsewhere(s, version)
+	others := d.dataVersion != 0 && version != d.dataVersion
+	if err := d.lookElsewhere(s, others); err != nil {
+		return err
+	}
+	d.dataVersion = version
+	return nil
+}
+
+func (sqliteEngine) commit(s *session) error {
+	_, err := s.exec("COMMIT")
+	return err
+}
+
+// What follows can't happen to a file.
+
+func (sqliteEngine) lost(*session) bool                                { return false }
+func (sqliteEngine) renew(context.Context, *DB, *session) error        { return nil }
+func (sqliteEngine) committed(context.Context, *session) (bool, error) { return true, nil }
+func (sqliteEngine) sure() bool                                        { return true }
+func (sqliteEngine) leave(*DB) error                                   { return nil }
+
+// version looks at the log, which every process appends to before it commits.
+func (sqliteEngine) version(d *DB) Version {
+	v := Version{commits: d.commits.Load()}
+	if log, err := os.Stat(d.path + "-wal"); err == nil {
+		v.size, v.written = log.Size(), log.ModTime()
+	}
+	return v
+}
+
+func (sqliteEngine) foreign(s *session) (n int64, err error) {
+	return n, s.row(`PRAGMA data_version`, nil, &n)
 }
 
 // open opens or makes the file, its readers and its reserve, and holds its lock where opts
@@ -46,7 +80,7 @@ func (d *DB) openFile(ctx context.Context, opts Options) (*sql.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	d.path = path
+	d.path, d.name = path, path
 	if opts.Lock {
 		if d.lock, err = lockDatabase(opts.Path, path); err != nil {
 			return nil, err

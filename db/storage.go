@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgconn"
 	"modernc.org/sqlite"
 )
 
@@ -36,6 +37,9 @@ const (
 
 // sqliteForeignKey is an extended result code.
 const sqliteForeignKey = 787
+
+// postgresForeignKey is an SQLSTATE.
+const postgresForeignKey = "23503"
 
 func primaryCode(err error) int {
 	var se *sqlite.Error
@@ -87,7 +91,8 @@ func isUnreadable(err error) bool {
 // orphan says of a row whose parent is gone that the parent was not found.
 func orphan(err error) error {
 	var se *sqlite.Error
-	if errors.As(err, &se) && se.Code() == sqliteForeignKey {
+	var pg *pgconn.PgError
+	if errors.As(err, &se) && se.Code() == sqliteForeignKey || errors.As(err, &pg) && pg.Code == postgresForeignKey {
 		return fmt.Errorf("%w: %w", ErrNotFound, err)
 	}
 	return err
@@ -99,7 +104,11 @@ func (d *DB) fail(err error) {
 	d.latch.Do(func() {
 		d.cause = err
 		close(d.failed)
-		d.log.Error("storage failed; nothing more is accepted or sent", "db", d.path, "err", err, "help", "look at the disk (dmesg); with the server stopped, mailer check names what is damaged")
+		if errors.Is(err, errFenced) {
+			d.log.Error("stopped", "db", d.name, "err", err)
+			return
+		}
+		d.log.Error("storage failed; nothing more is accepted or sent", "db", d.name, "err", err, "help", "look at the disk (dmesg); with the server stopped, mailer check names what is damaged")
 	})
 }
 

@@ -3,7 +3,6 @@ package db
 import (
 	"context"
 	"fmt"
-	"os"
 	"time"
 )
 
@@ -11,7 +10,8 @@ import (
 // with ==.
 type Version struct {
 	commits uint64 // of this process
-	size    int64  // of the log, which every process appends to before it commits
+	others  int64  // groups of writes of other processes, as far as was looked
+	size    int64  // of the log of a file
 	written time.Time
 }
 
@@ -19,20 +19,15 @@ type Version struct {
 // into the database. What another process commits shows too, but perhaps a moment
 // before it can be read, and not where that follows an earlier commit within
 // milliseconds: who waits for it looks twice, and now and then without any sign.
-func (d *DB) Version() Version {
-	v := Version{commits: d.commits.Load()}
-	if log, err := os.Stat(d.path + "-wal"); err == nil {
-		v.size, v.written = log.Size(), log.ModTime()
-	}
-	return v
-}
+func (d *DB) Version() Version { return d.engine.version(d) }
 
 // Foreign is another number after every commit of another process, as soon as that
 // can be read, and stands still while only this one commits. It waits for the writer
 // until ctx ends. Errors: those of the store.
 func (d *DB) Foreign(ctx context.Context) (n int64, err error) {
-	err = d.run(ctx, func(s *session) error {
-		return s.conn.QueryRowContext(context.Background(), `PRAGMA data_version`).Scan(&n)
+	err = d.run(ctx, func(s *session) (err error) {
+		n, err = d.engine.foreign(s)
+		return err
 	})
 	if err != nil {
 		return 0, fmt.Errorf("look for changes of other processes: %w", err)

@@ -226,6 +226,9 @@ func (d *DB) commit(s *session, group []*request) {
 		d.setFull(err)
 		group, err = d.commitSound(s, keepVital(group, ErrFull))
 	}
+	if err != nil && d.engine.lost(s) {
+		group, err = d.reach(s, group, err)
+	}
 	if len(group) == 0 {
 		return
 	}
@@ -295,7 +298,7 @@ func (d *DB) settleFault(err error) error {
 	case d.outOfFiles(err):
 		d.setOutOfFiles(err, d.openDir)
 		return fmt.Errorf("%w: %w", ErrFiles, err)
-	case isStorage(err):
+	case isStorage(err), errors.Is(err, errFenced):
 		d.fail(err)
 		return d.Err()
 	}
@@ -335,7 +338,10 @@ func (d *DB) tryCommit(s *session, group []*request) error {
 	if err := errors.Join(storeOutcomes(s, group, now), storeDays(s, group), storeCounts(s, group), storeBroadcasts(s, group, now)); err != nil {
 		return errors.Join(err, rollback(s))
 	}
-	if _, err := s.exec("COMMIT"); err != nil {
+	if err := d.engine.commit(s); err != nil {
+		if d.engine.lost(s) {
+			return fmt.Errorf("%w: %w", errUnknown, err)
+		}
 		return errors.Join(fmt.Errorf("commit: %w", err), rollback(s))
 	}
 	return nil
@@ -360,7 +366,7 @@ func (d *DB) runOne(s *session, r *request, now time.Time) error {
 		if spoiled(r.err) {
 			return errSpoiled
 		}
-	} else if isStorage(r.err) || isLocked(r.err) {
+	} else if isStorage(r.err) || isLocked(r.err) || d.engine.lost(s) {
 		return r.err // SQLite may have rolled back everything already
 	}
 	if _, err := s.exec("ROLLBACK TO one"); err != nil {

@@ -25,6 +25,7 @@ import (
 	"mailer/app/relays"
 	"mailer/app/seal"
 	"mailer/app/server"
+	"mailer/app/world"
 	"mailer/db"
 	"mailer/smtpout"
 	"mailer/web/rest"
@@ -79,7 +80,7 @@ func newReal(t testing.TB, cfg server.Config, change ...func(*Config, *rest.Limi
 	if err != nil {
 		t.Fatal(err)
 	}
-	store, err := db.Open(t.Context(), db.Options{Path: filepath.Join(t.TempDir(), "x.db"), Schema: string(schema), Create: true, Lock: true})
+	store, err := db.Open(t.Context(), db.Options{Path: world.NewDatabase(t, string(schema)), Schema: string(schema), Create: true, Lock: true})
 	if err != nil {
 		t.Fatal(err)
 	}

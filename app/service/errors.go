@@ -30,7 +30,9 @@ func (s *Base) UnlessFull(err error) error {
 
 // Hindered reports whether the store could not write for a reason that passes by
 // itself, and that it has logged.
-func Hindered(err error) bool { return errors.Is(err, db.ErrLocked) || errors.Is(err, db.ErrFiles) }
+func Hindered(err error) bool {
+	return errors.Is(err, db.ErrLocked) || errors.Is(err, db.ErrFiles) || errors.Is(err, db.ErrUnreachable)
+}
 
 // LogUnlessHindered logs what a worker could not do and will try again.
 func (s *Base) LogUnlessHindered(what string, err error, args ...any) {
@@ -49,12 +51,14 @@ func IsClosed(err error) bool { return errors.Is(err, db.ErrClosed) }
 const soon = 5 * time.Second
 
 // Unavailable returns an *app.Error of CodeServiceUnavailable for the refusals of the
-// store (db.ErrFull, db.ErrLocked, db.ErrFiles, db.ErrFailed, db.ErrClosed), and one of
+// store (db.ErrFull, db.ErrLocked, db.ErrUnreachable, db.ErrFiles, db.ErrFailed, db.ErrClosed), and one of
 // CodeInternal for db.ErrDamaged, which the store has logged. Other errors pass.
 func Unavailable(err error) error {
 	switch {
 	case errors.Is(err, db.ErrLocked):
 		return &app.Error{Code: app.CodeServiceUnavailable, Message: "Another program on the server holds a lock on the database; try again in a few seconds", Err: err, RetryAfter: soon}
+	case errors.Is(err, db.ErrUnreachable):
+		return &app.Error{Code: app.CodeServiceUnavailable, Message: "The database can't be reached; try again in a few seconds", Err: err, RetryAfter: soon}
 	case errors.Is(err, db.ErrFiles):
 		return &app.Error{Code: app.CodeServiceUnavailable, Message: "The server has too many open files; try again in a few seconds", Err: err, RetryAfter: soon}
 	case errors.Is(err, db.ErrDamaged):

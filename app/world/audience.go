@@ -1,7 +1,6 @@
 package world
 
 import (
-	"database/sql"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -52,8 +51,7 @@ func (w *World) Link(page string, l app.PageLink) string {
 // spaces between them.
 func (w *World) Rows(query string) string {
 	w.T.Helper()
-	pool, err := sql.Open("sqlite", "file:"+w.Path)
-	Must(w.T, err)
+	pool := w.beside()
 	defer pool.Close()
 	rows, err := pool.QueryContext(w.T.Context(), query)
 	Must(w.T, err)

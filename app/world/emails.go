@@ -2,7 +2,6 @@ package world
 
 import (
 	"context"
-	"database/sql"
 	"encoding/binary"
 	"os"
 	"testing/synctest"
@@ -81,10 +80,9 @@ func Good(to ...string) []mail.BatchItem {
 // of its rows comes back.
 func (w *World) Sql(query string, args ...any) (out []string) {
 	w.T.Helper()
-	pool, err := sql.Open("sqlite", "file:"+w.Path+"?_pragma=busy_timeout(5000)")
-	Must(w.T, err)
+	pool := w.beside()
 	defer pool.Close()
-	rows, err := pool.Query(query, args...)
+	rows, err := pool.Query(words(query), args...)
 	Must(w.T, err)
 	defer rows.Close()
 	for rows.Next() {
@@ -105,7 +103,7 @@ func (w *World) Count(table string) string {
 // Commits counts the transactions in the write-ahead log: a frame that ends one
 // says how large the database is then (sqlite.org/fileformat.html, 4.1).
 func (w *World) Commits() int {
-	w.T.Helper()
+	OnAFile(w.T)
 	wal, err := os.ReadFile(w.Path + "-wal")
 	Must(w.T, err)
 	page, salt := int(binary.BigEndian.Uint32(wal[8:])), string(wal[16:24])

@@ -40,6 +40,7 @@ func (w *World) Files() []byte {
 	w.T.Helper()
 	var all []byte
 	for _, end := range []string{"", "-wal", "-shm"} {
+		OnAFile(w.T)
 		b, err := os.ReadFile(w.Path + end)
 		if err != nil && !os.IsNotExist(err) {
 			w.T.Fatal(err)

@@ -70,7 +70,7 @@ func LockedStorage(t testing.TB) error {
 // Harm stops the server and has those bytes of its database file be others; the world
 // is open again then, its server not yet started.
 func (w *World) Harm(what string) {
-	w.T.Helper()
+	OnAFile(w.T)
 	w.Stop()
 	file, err := os.ReadFile(w.Path)
 	Must(w.T, err)

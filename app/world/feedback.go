@@ -1,7 +1,6 @@
 package world
 
 import (
-	"database/sql"
 	"strings"
 	"testing/synctest"
 
@@ -112,11 +111,10 @@ func (w *World) SufferedBy(teamID string, o reputation.Outcome) {
 // wait for it.
 func (w *World) Age(hours int) {
 	w.T.Helper()
-	pool, err := sql.Open("sqlite", "file:"+w.Path+"?_busy_timeout=5000")
-	Must(w.T, err)
+	pool := w.beside()
 	defer pool.Close()
 	for _, table := range []string{"outcomes", "region_outcomes"} {
-		_, err = pool.ExecContext(w.T.Context(), `UPDATE `+table+` SET hour = hour - ?`, hours)
+		_, err := pool.ExecContext(w.T.Context(), words(`UPDATE `+table+` SET hour = hour - ?`), hours)
 		Must(w.T, err)
 	}
 }

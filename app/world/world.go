@@ -78,7 +78,7 @@ func Idle(t testing.TB, relays ...*FakeRelay) *World {
 // IdleWith is idle with parts of a configuration.
 func IdleWith(t testing.TB, cfg server.Config, relays ...*FakeRelay) *World {
 	t.Helper()
-	w := &World{T: t, Path: filepath.Join(t.TempDir(), "mailer.db"), master: make([]byte, seal.MasterKeySize), Relays: relays, Log: &LogBook{}, Config: cfg}
+	w := &World{T: t, Path: NewDatabase(t, Schema(t)), master: make([]byte, seal.MasterKeySize), Relays: relays, Log: &LogBook{}, Config: cfg}
 	w.Config.Jitter, w.Config.BaseURL = func() float64 { return 0.5 }, "https://mail.example.com"
 	w.Open()
 	team, err := w.Server.Teams.FindTeam(t.Context(), "")
@@ -106,13 +106,20 @@ func Serving(t testing.TB, relays ...*FakeRelay) *World {
 	return w
 }
 
+// Schema is the text of schema.sql.
+func Schema(t testing.TB) string {
+	t.Helper()
+	schema, err := os.ReadFile("../../schema.sql")
+	Must(t, err)
+	return string(schema)
+}
+
 // Open opens database and server; the test's end closes them.
 func (w *World) Open() {
 	w.T.Helper()
-	schema, err := os.ReadFile("../../schema.sql")
-	Must(w.T, err)
 	log := slog.New(slog.NewTextHandler(w.Log, nil))
-	w.DB, err = db.Open(w.T.Context(), db.Options{Path: w.Path, Schema: string(schema), Create: true, Lock: true, Log: log, Gather: -1})
+	var err error
+	w.DB, err = db.Open(w.T.Context(), db.Options{Path: w.Path, Schema: Schema(w.T), Create: true, Lock: true, Log: log, Gather: -1, Beat: Beat})
 	Must(w.T, err)
 	store := w.DB
 	w.T.Cleanup(func() { Must(w.T, store.Close()) })
@@ -166,9 +173,7 @@ func StopNow(e *server.Server) {
 // connections to the database, without workers.
 func (w *World) Beside() *server.Server {
 	w.T.Helper()
-	schema, err := os.ReadFile("../../schema.sql")
-	Must(w.T, err)
-	store, err := db.Open(w.T.Context(), db.Options{Path: w.Path, Schema: string(schema), Gather: -1})
+	store, err := db.Open(w.T.Context(), db.Options{Path: w.Path, Schema: Schema(w.T), Gather: -1})
 	Must(w.T, err)
 	w.T.Cleanup(func() { Must(w.T, store.Close()) })
 	cfg := w.Config
@@ -192,7 +197,7 @@ func (w *World) Stop() {
 // holds at this moment, its server not yet started. The old one goes on with
 // its own files.
 func (w *World) Crash(relays ...*FakeRelay) *World {
-	w.T.Helper()
+	OnAFile(w.T)
 	next := &World{T: w.T, Path: filepath.Join(w.T.TempDir(), "mailer.db"), master: w.master, Relays: relays, Key: w.Key, Config: w.Config, Log: &LogBook{}}
 	for _, end := range []string{"", "-wal"} {
 		b, err := os.ReadFile(w.Path + end)

@@ -1,0 +1,69 @@
+package world
+
+import (
+	"database/sql"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	_ "github.com/jackc/pgx/v5/stdlib"
+
+	"mailer/db"
+	"mailer/db/pgtest"
+)
+
+// elsewhere: the databases of this run's tests are those of PostgreSQL, by the environment
+// variable MAILER_TEST_ENGINE.
+var elsewhere = os.Getenv("MAILER_TEST_ENGINE") == "postgres"
+
+// Beat is how often a server of a test tells a database elsewhere that it works: seldom,
+// since days pass there.
+const Beat = 10 * time.Minute
+
+// OnAFile skips a test of what only a database in a file has.
+func OnAFile(t testing.TB) {
+	t.Helper()
+	if elsewhere {
+		t.Skip("it looks into the file of the database")
+	}
+}
+
+// NewDatabase is the name of a database of the test's own, which is not there yet or empty.
+func NewDatabase(t testing.TB, schema string) string {
+	t.Helper()
+	if !elsewhere {
+		return filepath.Join(t.TempDir(), "mailer.db")
+	}
+	server := pgtest.Server(t)
+	return pgtest.Database(t, server, pgtest.TemplateBy(t, server, schema, func(dsn string) error {
+		store, err := db.Open(t.Context(), db.Options{Path: dsn, Schema: schema, Create: true})
+		if err != nil {
+			return err
+		}
+		return store.Close()
+	}))
+}
+
+// beside connects to the world's database past the server.
+func (w *World) beside() *sql.DB {
+	w.T.Helper()
+	driver, name := "sqlite", "file:"+w.Path+"?_pragma=busy_timeout(5000)"
+	if elsewhere {
+		driver, name = "pgx", w.Path
+	}
+	pool, err := sql.Open(driver, name)
+	Must(w.T, err)
+	return pool
+}
+
+// words has a query of a test be one that the database takes.
+func words(query string) string {
+	if elsewhere {
+		for n := 1; strings.Contains(query, "?"); n++ {
+			query = strings.Replace(query, "?", "$"+string(rune('0'+n)), 1)
+		}
+	}
+	return query
+}

@@ -1,0 +1,135 @@
+package db
+
+import (
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/hex"
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+
+	"mailer/app"
+)
+
+// postgresOwn is what a database of PostgreSQL has beside schema.sql: its version, a row that
+// each group of writes begins with, and the processes that worked on it.
+const postgresOwn = `
+CREATE TABLE schema_versions (version bigint NOT NULL, sum text NOT NULL, made_at bigint NOT NULL);
+CREATE TABLE changes (n bigint NOT NULL);
+INSERT INTO changes (n) VALUES (0);
+CREATE TABLE nodes (id text NOT NULL PRIMARY KEY, started_at bigint NOT NULL, seen_at bigint NOT NULL, dead bigint, address text NOT NULL);
+CREATE UNIQUE INDEX nodes_alive ON nodes ((dead IS NULL)) WHERE dead IS NULL;
+`
+
+// oldestPostgres is the version from which on a database is taken.
+const oldestPostgres = 14
+
+// postgresFacts are what a server says of itself.
+type postgresFacts struct {
+	version       string
+	number        int
+	collation     string
+	encoding      string
+	commit        string
+	standbys      string
+	readOnly      string
+	process, same int64
+}
+
+// checkPostgres refuses a database on which what is promised would not hold. Error: ErrSchema,
+// in words.
+func checkPostgres(ctx context.Context, conn *sql.Conn, name string, log *slog.Logger) error {
+	var f postgresFacts
+	err := conn.QueryRowContext(ctx, `SELECT version(), current_setting('server_version_num')::int, datcollate, pg_encoding_to_char(encoding), current_setting('synchronous_commit'),
+		current_setting('synchronous_standby_names'), current_setting('transaction_read_only') FROM pg_database WHERE datname = current_database()`).
+		Scan(&f.version, &f.number, &f.collation, &f.encoding, &f.commit, &f.standbys, &f.readOnly)
+	if err != nil {
+		return fmt.Errorf("look at the database %s: %s", name, reason(err))
+	}
+	switch {
+	case strings.Contains(f.version, "CockroachDB"):
+		return refuse(ErrSchema, "%s is CockroachDB, whose locks do not hold what is promised here; use PostgreSQL", name)
+	case f.number/10_000 < oldestPostgres:
+		return refuse(ErrSchema, "%s is PostgreSQL %d; at least %d is needed", name, f.number/10_000, oldestPostgres)
+	case f.encoding != "UTF8":
+		return refuse(ErrSchema, "%s has the encoding %s, must be UTF8; make it with CREATE DATABASE … TEMPLATE template0 ENCODING 'UTF8' LC_COLLATE 'C' LC_CTYPE 'C'", name, f.encoding)
+	case f.collation != "C" && f.collation != "POSIX":
+		return refuse(ErrSchema, "%s has the collation %s, must be C, since lists are in the order of bytes; make it with CREATE DATABASE … TEMPLATE template0 LC_COLLATE 'C' LC_CTYPE 'C'", name, f.collation)
+	case f.commit == "off":
+		return refuse(ErrSchema, "%s has synchronous_commit = off, with which mail that was answered could get lost; set it to on", name)
+	case f.readOnly == "on":
+		return refuse(ErrUnreachable, "%s takes no writes: it is a standby, or set to read only; name the primary too, and add target_session_attrs=read-write", name)
+	}
+	if f.standbys == "" && log != nil {
+		log.Warn("the database has no synchronous standby: if its machine is lost, so is what it has not copied elsewhere", "db", name)
+	}
+	return nil
+}
+
+// schemaSum tells one schema from another.
+func schemaSum(schema string) string {
+	sum := sha256.Sum256([]byte(postgresSchema(schema) + postgresOwn))
+	return hex.EncodeToString(sum[:])
+}
+
+// preparePostgresSchema makes the schema of an empty database, which it reports, and refuses
+// one of another version. Errors: ErrOld, ErrNew, ErrSchema, ErrNotDatabase, ErrNotFound.
+func preparePostgresSchema(ctx context.Context, conn *sql.Conn, name string, opts Options) (made bool, err error) {
+	names, err := stepNames(steps)
+	if err != nil {
+		return false, err
+	}
+	want := baseVersion + len(names)
+	tx, err := conn.BeginTx(ctx, nil)
+	if err != nil {
+		return false, fmt.Errorf("open database %s: %w", name, err)
+	}
+	defer func() { _ = tx.Rollback() }() // after a commit it is nothing
+	if _, err := tx.ExecContext(ctx, `SELECT pg_advisory_xact_lock(hashtext('mailer schema'))`); err != nil {
+		return false, fmt.Errorf("open database %s: %w", name, err)
+	}
+	var tables int
+	var ours bool
+	err = tx.QueryRowContext(ctx, `SELECT count(*), count(*) FILTER (WHERE table_name = 'schema_versions') > 0 FROM information_schema.tables WHERE table_schema = current_schema()`).Scan(&tables, &ours)
+	switch {
+	case err != nil:
+		return false, fmt.Errorf("open database %s: %w", name, err)
+	case ours:
+		return false, fitsPostgres(ctx, tx, name, want, opts.Schema)
+	case tables > 0:
+		return false, refuse(ErrNotDatabase, "%s is another program's database, and was left as it is; name another one with --db", name)
+	case !opts.Create:
+		return false, refuse(ErrNotFound, "the database %s is empty; mailer migrate --db … makes its tables", name)
+	}
+	if _, err := tx.ExecContext(ctx, postgresSchema(opts.Schema)+postgresOwn); err != nil {
+		return false, fmt.Errorf("make schema: %w", err)
+	}
+	now := time.Now().UnixMilli()
+	if _, err := tx.ExecContext(ctx, "INSERT INTO teams (id, name, created_at) VALUES ($1, $2, $3)", app.NewID(), app.DefaultTeam, now); err != nil {
+		return false, fmt.Errorf("make first team: %w", err)
+	}
+	if _, err := tx.ExecContext(ctx, "INSERT INTO schema_versions (version, sum, made_at) VALUES ($1, $2, $3)", want, schemaSum(opts.Schema), now); err != nil {
+		return false, fmt.Errorf("make schema: %w", err)
+	}
+	return true, tx.Commit()
+}
+
+// fitsPostgres refuses a database of another version or schema.
+func fitsPostgres(ctx context.Context, tx *sql.Tx, name string, want int, schema string) error {
+	var have int
+	var sum string
+	if err := tx.QueryRowContext(ctx, `SELECT version, sum FROM schema_versions ORDER BY version DESC LIMIT 1`).Scan(&have, &sum); err != nil {
+		return fmt.Errorf("read schema version of %s: %w", name, err)
+	}
+	switch {
+	case have > want:
+		return newer(name, have, want)
+	case have < want:
+		return older(name, have, want)
+	case sum != schemaSum(schema):
+		return strange(name, "it was made of another schema.sql")
+	}
+	return nil
+}

@@ -1,0 +1,125 @@
+package db
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// errUnknown: no answer to a commit came.
+var errUnknown = errors.New("db: no answer to a commit")
+
+// reachEvery is how often the writer tries to reach a database that is away.
+const reachEvery = 200 * time.Millisecond
+
+// maxAway bounds the vital writes that wait in memory for the database, beside those that
+// stand in the queue.
+const maxAway = 10_000
+
+// away is a database that does not answer.
+type away struct {
+	d       *DB
+	s       *session
+	unknown bool       // group may have been committed
+	group   []*request // that was under way
+	vital   []*request // that came since
+}
+
+// reach is called with a group whose connection is lost. Where no answer to its commit came,
+// it finds out what became of it; else those who can wait no longer are refused. Vital writes
+// wait until the database is back, and are run then. It returns as commitSound does.
+func (d *DB) reach(s *session, group []*request, cause error) ([]*request, error) {
+	a := &away{d: d, s: s, unknown: errors.Is(cause, errUnknown), group: group}
+	if !a.unknown {
+		a.group = keepVital(group, d.unreachable(cause))
+	}
+	d.hindered.Store(&hindrance{d.unreachable(cause)})
+	began := time.Now()
+	d.log.Warn("the database can't be reached; new work is refused, and what must be written waits", "db", d.name, "err", cause)
+	err := a.wait(cause)
+	d.hindered.Store(nil)
+	if err != nil {
+		for _, r := range append(a.group, a.vital...) {
+			r.done <- err
+		}
+		return nil, nil
+	}
+	d.log.Info("the database is back", "db", d.name, "after", time.Since(began).Round(time.Millisecond))
+	for len(a.vital) > 0 {
+		n := min(len(a.vital), maxGroup)
+		more := a.vital[:n]
+		a.vital = a.vital[n:]
+		defer func() { d.commit(s, more) }()
+	}
+	return a.group, nil
+}
+
+func (d *DB) unreachable(cause error) error { return fmt.Errorf("%w: %w", ErrUnreachable, cause) }
+
+// wait tries until the group is written, or the store fails or closes.
+func (a *away) wait(cause error) error {
+	tick := time.NewTicker(reachEvery)
+	defer tick.Stop()
+	for {
+		done, err := a.try()
+		if done || err != nil {
+			return err
+		}
+		for waiting := true; waiting; {
+			select {
+			case r := <-a.room():
+				a.take(r, cause)
+			case <-a.d.failed:
+				return a.d.Err()
+			case <-a.d.closing:
+				return ErrClosed
+			case <-tick.C:
+				waiting = false
+			}
+		}
+	}
+}
+
+// room is the queue while there is room for what comes.
+func (a *away) room() <-chan *request {
+	if len(a.vital) >= maxAway {
+		return nil
+	}
+	return a.d.queue
+}
+
+// take keeps what must be written and refuses the rest.
+func (a *away) take(r *request, cause error) {
+	if r.vital {
+		a.vital = append(a.vital, r)
+		return
+	}
+	r.done <- a.d.unreachable(cause)
+}
+
+// try connects and writes the group. done: it is written, or refused for a reason of its own.
+func (a *away) try() (done bool, err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), dialPatience)
+	defer cancel()
+	if err := a.d.engine.renew(ctx, a.d, a.s); err != nil {
+		return false, nil // tried again
+	}
+	if a.unknown {
+		committed, err := a.d.engine.committed(ctx, a.s)
+		if committed || err != nil {
+			return committed, nil
+		}
+		a.unknown = false
+	}
+	if len(a.group) == 0 {
+		return true, nil
+	}
+	group, err := a.d.commitSound(a.s, a.group)
+	a.group = group
+	if err != nil && a.d.engine.lost(a.s) {
+		a.unknown = errors.Is(err, errUnknown)
+		return false, nil
+	}
+	return true, a.d.settleFault(err)
+}
