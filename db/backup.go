@@ -58,8 +58,8 @@ type copier struct {
 // past 1 GB meanwhile it gives up, moves the log to the database and begins again, a few
 // times. progress may be nil. Errors: ErrLogGrows, ErrDamaged.
 func (d *DB) Copy(ctx context.Context, file string, progress func(done, all int64)) (Copy, error) {
-	if d.path == "" {
-		return Copy{}, refuse(ErrNotDatabase, "%s is not a file: it is copied with the tools of its engine, like pg_dump", d.name)
+	if err := OnlyFiles(d.name); err != nil {
+		return Copy{}, err
 	}
 	if progress == nil {
 		progress = func(int64, int64) {}
@@ -281,5 +281,6 @@ func syncFile(path string) (int64, error) {
 	return info.Size(), nil
 }
 
-// Path is where the database file stands, without links; empty: the database is elsewhere.
-func (d *DB) Path() string { return d.path }
+// Path is where the database file stands, without links, or the name of a database elsewhere,
+// without a password.
+func (d *DB) Path() string { return d.name }

@@ -69,6 +69,9 @@ func waitLock(f *os.File, patience time.Duration) error {
 
 // InUse reports whether a server holds the lock of the database at path.
 func InUse(path string) bool {
+	if IsRemote(path) {
+		return remoteInUse(path)
+	}
 	path, _, err := place(path, false)
 	if err != nil {
 		return false

@@ -172,7 +172,7 @@ type Migration struct {
 // opts.Create. Errors: ErrInUse, ErrNew, ErrSchema, ErrNotDatabase, ErrNotFound.
 func Migrate(ctx context.Context, opts Options, dryRun bool) (Migration, error) {
 	m, err := migrate(ctx, opts, dryRun, steps)
-	if err != nil || m.From == 0 || dryRun && len(m.Steps) > 0 {
+	if err != nil || IsRemote(opts.Path) || m.From == 0 || dryRun && len(m.Steps) > 0 {
 		return m, err
 	}
 	// What the steps made of it, or where there was none to run, what is there.
@@ -185,6 +185,9 @@ func Migrate(ctx context.Context, opts Options, dryRun bool) (Migration, error) 
 }
 
 func migrate(ctx context.Context, opts Options, dryRun bool, dir fs.FS) (Migration, error) {
+	if IsRemote(opts.Path) {
+		return migrateRemote(ctx, opts, dryRun, dir)
+	}
 	names, err := stepNames(dir)
 	if err != nil {
 		return Migration{}, err

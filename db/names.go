@@ -15,19 +15,26 @@ var namesOf = map[string]string{
 	"email":  `SELECT id FROM emails ORDER BY id DESC LIMIT 100`,
 }
 
-// Names returns names or ids of a kind (team, domain, relay, key, email) out of a database
-// file, for a shell that completes them: it reads, waits for nobody and checks nothing.
+// Names returns names or ids of a kind (team, domain, relay, key, email) out of a
+// database, for a shell that completes them: it reads, waits for nobody and checks nothing.
 func Names(ctx context.Context, path, kind string) ([]string, error) {
-	pool, err := sql.Open("sqlite", dsn(path, "mode=ro&_query_only=1&_busy_timeout=20"))
+	pool, err := namesPool(path)
 	if err != nil {
-		return nil, fmt.Errorf("names of %s: %w", path, err)
+		return nil, fmt.Errorf("names of %s: %w", Name(path), err)
 	}
 	defer pool.Close()
 	conn, err := pool.Conn(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("names of %s: %w", path, err)
+		return nil, fmt.Errorf("names of %s: %w", Name(path), err)
 	}
-	s := newSession(conn, sqliteEngine{})
+	s := newSession(conn, engineOf(path))
 	defer s.close()
 	return list(&s, scanText, namesOf[kind])
+}
+
+func namesPool(path string) (*sql.DB, error) {
+	if IsRemote(path) {
+		return briefly(path, dialPatience)
+	}
+	return sql.Open("sqlite", dsn(path, "mode=ro&_query_only=1&_busy_timeout=20"))
 }

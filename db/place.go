@@ -43,6 +43,9 @@ func place(path string, create bool) (real string, fresh bool, err error) {
 
 // placeFile is place for who restores.
 func placeFile(path string, create bool) (real string, fresh bool, err error) {
+	if err := OnlyFiles(path); err != nil {
+		return "", false, err
+	}
 	real, err = filepath.EvalSymlinks(path)
 	if errors.Is(err, os.ErrNotExist) {
 		real, err = placeToMake(path, create)
@@ -105,6 +108,7 @@ func beginsAsDatabase(path string) (bool, error) {
 // name that was given, or where only its target has one, beside that. A new key
 // stands beside the file.
 func KeyPath(path string) string {
+	path = Beside(path)
 	beside := path + ".key"
 	if _, err := os.Lstat(beside); err == nil {
 		return beside

@@ -66,6 +66,9 @@ type failure struct {
 // checked and on the disk. Its name is absolute in the answer. progress may be nil.
 // Where it fails nothing of it stays behind.
 func (s *Service) Write(ctx context.Context, file string, progress func(done, all int64)) (Made, error) {
+	if err := db.OnlyFiles(s.DB.Path()); err != nil {
+		return Made{}, err
+	}
 	file, err := filepath.Abs(file)
 	if err != nil {
 		return Made{}, fmt.Errorf("back up: %w", err)
@@ -88,6 +91,9 @@ func (s *Service) Write(ctx context.Context, file string, progress func(done, al
 
 // Stream makes a backup beside the database, checks it, and only then writes it to w.
 func (s *Service) Stream(ctx context.Context, w io.Writer, progress func(done, all int64)) (Made, error) {
+	if err := db.OnlyFiles(s.DB.Path()); err != nil {
+		return Made{}, err
+	}
 	d, err := newDraft(s.DB.Path() + ".backup")
 	if err != nil {
 		return Made{}, err

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"mailer/app/archive"
+	"mailer/app/server"
 )
 
 // spoolKept is for how long what was read of another service stays beside the database
@@ -25,7 +26,7 @@ type spool struct {
 }
 
 // spools is where all of a database are.
-func spools(database string) string { return database + ".import" }
+func spools(database string) string { return server.BesideDatabase(database) + ".import" }
 
 // openSpool takes the spool of a source that identity tells from others.
 func openSpool(database, name, identity string) (*spool, error) {

@@ -7,6 +7,7 @@ import (
 
 	"mailer/app/health"
 	"mailer/app/relays"
+	"mailer/app/server"
 )
 
 // fromVariable is the annotation of a flag whose value came from its variable, which it
@@ -37,8 +38,12 @@ func SettingsInForce(flags *pflag.FlagSet, known map[string]string) (out []healt
 	return out
 }
 
-// plainValue is the value of a flag; of a relay's URL it shows neither user nor password.
+// plainValue is the value of a flag; of the URLs of relays and the database it shows neither
+// user nor password.
 func plainValue(f *pflag.Flag) string {
+	if f.Name == "db" {
+		return server.DatabaseName(f.Value.String())
+	}
 	list, ok := f.Value.(pflag.SliceValue)
 	if !ok {
 		return f.Value.String()

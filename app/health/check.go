@@ -73,9 +73,9 @@ func checkDatabase(p Place, opening error) Check {
 	case opening != nil:
 		return bad(name, opening.Error(), "mend what is said here, then run mailer doctor again")
 	case p.Running:
-		return good(name, "%s, and a server runs on it", p.Database)
+		return good(name, "%s, and a server runs on it", db.Name(p.Database))
 	}
-	return good(name, "%s; no server runs on it", p.Database)
+	return good(name, "%s; no server runs on it", db.Name(p.Database))
 }
 
 // checkMode looks whether others than the owner reach a file that holds mail or keys.
@@ -102,6 +102,7 @@ func checkFolder(database string) Check {
 
 // folderOf is the folder that the files of a database are in.
 func folderOf(database string) string {
+	database = db.Beside(database)
 	if real, err := filepath.EvalSymlinks(database); err == nil {
 		database = real
 	}
@@ -119,7 +120,7 @@ func checkDisk(database string) Check {
 func judgeDisk(database string, free int64) Check {
 	const name = "disk"
 	if free < minDiskFree {
-		return bad(name, fmt.Sprintf("%s are free beside %s, and below %s new mail may soon be refused", service.Size(free), database, service.Size(minDiskFree)),
+		return bad(name, fmt.Sprintf("%s are free beside %s, and below %s new mail may soon be refused", service.Size(free), db.Beside(database), service.Size(minDiskFree)),
 			"make room: mailer disk says what takes it, --keep-content and --keep-emails delete what is old, or use a larger disk")
 	}
 	return good(name, "%s are free", service.Size(free))

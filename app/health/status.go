@@ -14,6 +14,7 @@ import (
 	"mailer/app/queue"
 	"mailer/app/routing"
 	"mailer/app/service"
+	"mailer/db"
 )
 
 // Status is how a server is, at a glance.
@@ -85,7 +86,7 @@ func (s *Service) Status(ctx context.Context, version string) (out Status, err e
 	}
 	out.Backup.Last = app.FormatTimePtr(last.At)
 	if !s.place.Running {
-		out.need("no server runs on "+s.place.Database+": nothing is accepted and nothing leaves", "mailer serve, or systemctl start mailer")
+		out.need("no server runs on "+db.Name(s.place.Database)+": nothing is accepted and nothing leaves", "mailer serve, or systemctl start mailer")
 	}
 	for _, step := range []func(*Status){s.needsOfRelays, s.needsOfQueue, needsOfDisk} {
 		step(&out)

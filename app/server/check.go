@@ -54,3 +54,9 @@ func Status(ctx context.Context, s *Server, database, version string) (health.St
 func Names(ctx context.Context, path, kind string) ([]string, error) {
 	return db.Names(ctx, path, kind)
 }
+
+// DatabaseName is the name of a database as people may see it: without a password.
+func DatabaseName(name string) string { return db.Name(name) }
+
+// BesideDatabase is what the names of files begin with that lie beside a database.
+func BesideDatabase(name string) string { return db.Beside(name) }
