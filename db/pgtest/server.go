@@ -1,0 +1,178 @@
+package pgtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+const (
+	startTime = 30 * time.Second
+	attempts  = 3 // to start: another process may take the port that was free
+)
+
+// programs returns the folder of the newest PostgreSQL; empty: there is none.
+func programs() string {
+	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/postgres")
+	newest, version := "", 0.0
+	for _, path := range found {
+		folder := filepath.Dir(path)
+		if v, err := strconv.ParseFloat(filepath.Base(filepath.Dir(folder)), 64); err == nil && v > version {
+			newest, version = folder, v
+		}
+	}
+	return newest
+}
+
+// supervise runs in a shell beside the process. Its standard input ends with the process:
+// then it ends the server, at once, and clears its folder away.
+const supervise = `"$1/postgres" -D "$2/data" -h 127.0.0.1 -p "$3" -k "$2" -c fsync=off -c full_page_writes=off \
+	-c synchronous_commit=on -c max_connections=300 -c shared_buffers=64MB -c max_wal_size=1GB -c autovacuum_naptime=10s </dev/null &
+server=$!
+cat >/dev/null
+kill -QUIT $server
+wait $server
+rm -rf "$2"`
+
+// server is one that runs for as long as somebody has it.
+type server struct {
+	dsn  string    // of its superuser
+	held io.Closer // the other end of the shell's input, which the collector would close
+}
+
+func start() (*server, error) {
+	var errs []error
+	for range attempts {
+		s, err := startOnce()
+		if err == nil {
+			return s, nil
+		}
+		errs = append(errs, err)
+	}
+	return nil, errors.Join(errs...)
+}
+
+func startOnce() (*server, error) {
+	who, folder, err := place()
+	if err != nil {
+		return nil, err
+	}
+	if err := makeCluster(who, folder); err != nil {
+		return nil, errors.Join(err, os.RemoveAll(folder))
+	}
+	return run(who, folder)
+}
+
+func makeCluster(who *syscall.Credential, folder string) error {
+	initdb := exec.Command(filepath.Join(programs(), "initdb"), "-D", filepath.Join(folder, "data"),
+		"-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync", "--no-instructions")
+	initdb.Dir, initdb.SysProcAttr = folder, &syscall.SysProcAttr{Credential: who}
+	if out, err := initdb.CombinedOutput(); err != nil {
+		return fmt.Errorf("initdb: %w: %s", err, out)
+	}
+	return nil
+}
+
+func run(who *syscall.Credential, folder string) (*server, error) {
+	port, err := freePort()
+	if err != nil {
+		return nil, err
+	}
+	log, err := os.Create(filepath.Join(folder, "log"))
+	if err != nil {
+		return nil, err
+	}
+	defer log.Close()
+	shell := exec.Command("/bin/sh", "-c", supervise, "sh", programs(), folder, port)
+	shell.Dir, shell.Stdout, shell.Stderr = "/", log, log
+	shell.SysProcAttr = &syscall.SysProcAttr{Credential: who, Setpgid: true} // an interrupt of the terminal is not for it
+	held, err := shell.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := shell.Start(); err != nil {
+		return nil, err
+	}
+	dsn := "postgres://postgres@127.0.0.1:" + port + "/postgres?sslmode=disable"
+	if err := answers(dsn, filepath.Join(folder, "data")); err != nil {
+		said, _ := os.ReadFile(log.Name())
+		return nil, errors.Join(fmt.Errorf("no answer: %w: %s", err, said), held.Close(), shell.Wait())
+	}
+	return &server{dsn, held}, nil
+}
+
+// place makes the folder of a server, and says as whom it runs: it refuses to be root.
+func place() (*syscall.Credential, string, error) {
+	folder, err := os.MkdirTemp("", "mailer-postgres-")
+	if err != nil || os.Getuid() != 0 {
+		return nil, folder, err
+	}
+	u, err := user.Lookup("postgres")
+	if err != nil {
+		return nil, "", err
+	}
+	uid, err := strconv.ParseUint(u.Uid, 10, 32)
+	if err != nil {
+		return nil, "", err
+	}
+	gid, err := strconv.ParseUint(u.Gid, 10, 32)
+	if err != nil {
+		return nil, "", err
+	}
+	return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, folder, os.Chown(folder, int(uid), int(gid))
+}
+
+func freePort() (string, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	defer l.Close()
+	return strconv.Itoa(l.Addr().(*net.TCPAddr).Port), nil
+}
+
+// answers waits until the server of a folder lets its superuser in.
+func answers(dsn, data string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), startTime)
+	defer cancel()
+	for {
+		err := isThere(ctx, dsn, data)
+		if err == nil || errors.Is(err, errAnother) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
+
+var errAnother = errors.New("another server has the port")
+
+func isThere(ctx context.Context, dsn, data string) error {
+	c, err := pgx.Connect(ctx, dsn)
+	if err != nil {
+		return err
+	}
+	defer c.Close(ctx)
+	var at string
+	if err := c.QueryRow(ctx, `SHOW data_directory`).Scan(&at); err != nil {
+		return err
+	}
+	if at != data {
+		return errAnother
+	}
+	return nil
+}
