@@ -272,7 +272,7 @@ CREATE TABLE units (
   topic_id  TEXT,             -- NULL: belongs to none
   relay     TEXT NOT NULL,
   domain    TEXT NOT NULL,    -- of the sender
-  bulk      INTEGER NOT NULL CHECK (bulk = (broadcast_id IS NOT NULL)), -- leaves after all that is not
+  bulk      INTEGER NOT NULL CHECK (bulk = CASE WHEN broadcast_id IS NULL THEN 0 ELSE 1 END), -- leaves after all that is not
   state     TEXT NOT NULL CHECK (state IN ('later', 'due', 'begun', 'dotted', 'held')),
   held      TEXT CHECK (CASE state WHEN 'held' THEN held IS NOT NULL AND held IN ('damaged', 'manual', 'restored') ELSE held IS NULL END), -- why it is
   held_at   INTEGER,          -- since when; its clock stands until it is released
