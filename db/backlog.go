@@ -18,7 +18,7 @@ func (tx *Tx) AddBacklog(teamID string, b plan.Backlog) error {
 	if b == (plan.Backlog{}) {
 		return nil
 	}
-	_, err := tx.exec(`INSERT INTO team_backlogs (team_id, late, scheduled) VALUES (?1, CASE WHEN ?2 > 0 THEN ?2 ELSE 0 END, CASE WHEN ?3 > 0 THEN ?3 ELSE 0 END)
+	_, err := tx.exec(`INSERT INTO team_backlogs (team_id, late, scheduled) VALUES (?1, CASE WHEN CAST(?2 AS bigint) > 0 THEN ?2 ELSE 0 END, CASE WHEN CAST(?3 AS bigint) > 0 THEN ?3 ELSE 0 END)
 		ON CONFLICT (team_id) DO UPDATE SET late = CASE WHEN team_backlogs.late + ?2 > 0 THEN team_backlogs.late + ?2 ELSE 0 END,
 			scheduled = CASE WHEN team_backlogs.scheduled + ?3 > 0 THEN team_backlogs.scheduled + ?3 ELSE 0 END`,
 		teamID, b.Late, b.Scheduled)

@@ -22,13 +22,13 @@ type audienceQuery struct {
 	rest   []any
 }
 
-func audienceOf(a *app.Audience) (audienceQuery, error) {
+func audienceOf(a *app.Audience, words filterWords) (audienceQuery, error) {
 	out := audienceQuery{Audience: a, filter: condition{text: filterPlace}, byHand: a.SegmentID != "" && a.Filter == nil}
 	out.rest = []any{nullText(a.TopicID), string(cmp.Or(a.Default, app.OptIn))}
 	if a.Filter == nil {
 		return out, nil
 	}
-	filter, err := where(a.Filter)
+	filter, err := where(a.Filter, words)
 	out.filter = filter
 	return out, err
 }
@@ -36,7 +36,7 @@ func audienceOf(a *app.Audience) (audienceQuery, error) {
 // CountAudience counts the contacts of an audience, or those between the bounds
 // of e. Errors: ErrLong, and that of ctx.
 func (r *Reader) CountAudience(ctx context.Context, e Effort, a *app.Audience) (total int, err error) {
-	p, err := audienceOf(a)
+	p, err := audienceOf(a, r.filterWords())
 	if err != nil {
 		return 0, err
 	}
@@ -63,7 +63,7 @@ func (r *Reader) CountAudience(ctx context.Context, e Effort, a *app.Audience) (
 // AudienceContacts returns the next contacts of an audience behind an id, at most
 // limit, in the order of their ids.
 func (r *Reader) AudienceContacts(ctx context.Context, a *app.Audience, from string, limit int) ([]app.Contact, error) {
-	p, err := audienceOf(a)
+	p, err := audienceOf(a, r.filterWords())
 	if err != nil {
 		return nil, err
 	}

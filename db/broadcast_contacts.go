@@ -59,7 +59,7 @@ const examinedEvents = 200
 // email or one recipient, newest first, at most limit; an empty address: about any.
 func (r *Reader) EventsAbout(emailID, address string, limit int) ([]app.Event, error) {
 	return list(&r.session, scanEvent, `SELECT email_id, id, type, recipient, detail, created_at FROM
-		(SELECT * FROM events WHERE email_id = ?1 ORDER BY id DESC LIMIT ?2)
+		(SELECT * FROM events WHERE email_id = ?1 ORDER BY id DESC LIMIT ?2) AS newest_open
 		WHERE ?3 = '' OR coalesce(recipient, '') = '' OR lower(recipient) = ?3 ORDER BY id DESC LIMIT ?4`,
 		emailID, examinedEvents, lowerASCII(address), limit)
 }

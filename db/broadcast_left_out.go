@@ -33,7 +33,7 @@ const leftOutCounts = `count(*) FILTER (WHERE c.unsubscribed = 1),
 
 // CountLeftOut counts who is kept from an audience. Errors: ErrLong, and that of ctx.
 func (r *Reader) CountLeftOut(ctx context.Context, e Effort, a *app.Audience) (out LeftOut, err error) {
-	p, err := audienceOf(a)
+	p, err := audienceOf(a, r.filterWords())
 	if err != nil {
 		return out, err
 	}

@@ -13,8 +13,8 @@ type Outcome struct {
 // of a broadcast with numbers behind from, up to to, who fit an outcome.
 func (r *Reader) OutcomeContacts(b *app.Broadcast, o Outcome, from, to int64) ([]string, error) {
 	return list(&r.session, scanText, `SELECT r.contact_id FROM broadcast_recipients AS r
-		WHERE r.id > ?1 AND r.id <= ?2 AND (?3 = 0 OR r.seen & ?3 <> 0) AND r.seen & ?4 = 0
-		AND (?5 < 0 OR EXISTS (SELECT 1 FROM broadcast_clicks AS k WHERE k.recipient_id = r.id AND k.n = ?5))
+		WHERE r.id > ?1 AND r.id <= ?2 AND (CAST(?3 AS bigint) = 0 OR r.seen & ?3 <> 0) AND r.seen & ?4 = 0
+		AND (CAST(?5 AS bigint) < 0 OR EXISTS (SELECT 1 FROM broadcast_clicks AS k WHERE k.recipient_id = r.id AND k.n = ?5))
 		AND EXISTS (SELECT 1 FROM contacts AS c WHERE c.team_id = ?6 AND c.id = r.contact_id) ORDER BY r.id`,
 		app.MailID(b.Mails, from), app.MailID(b.Mails, to), int64(o.With), int64(o.Without), o.Link, b.TeamID)
 }

@@ -72,7 +72,7 @@ func (p *picker) args(from, to string, limit int) []any {
 
 // picksRecipient is what a recipient must fulfil to be picked. Its parameters are
 // the third and the following ones of args.
-const picksRecipient = `(?3 = 0 OR r.seen & ?3 <> 0 OR r.id > ?4) AND r.seen & ?5 = 0 AND instr(lower(r.email), ?6) > 0
+const picksRecipient = `(CAST(?3 AS bigint) = 0 OR r.seen & ?3 <> 0 OR r.id > ?4) AND r.seen & ?5 = 0 AND instr(lower(r.email), ?6) > 0
 	AND (?7 = '' OR coalesce((SELECT v.detail ->> 'bounce_type' FROM events AS v WHERE v.email_id = r.id AND v.type = 'bounced' ORDER BY v.id DESC LIMIT 1), 'Permanent') = ?7)`
 
 // pickedRecipients returns the first limit recipients that are picked behind a

@@ -17,12 +17,12 @@ const (
 // cappedCounts has a row for each Capped. Parameters: team, how many are counted at
 // most.
 var cappedCounts = [...]string{
-	CappedKeys:      `SELECT count(*) FROM (SELECT 1 FROM keys WHERE team_id = ? LIMIT ?)`,
-	CappedSegments:  `SELECT count(*) FROM (SELECT 1 FROM segments WHERE team_id = ? LIMIT ?)`,
-	CappedTopics:    `SELECT count(*) FROM (SELECT 1 FROM topics WHERE team_id = ? LIMIT ?)`,
-	CappedTemplates: `SELECT count(*) FROM (SELECT 1 FROM templates WHERE team_id = ? LIMIT ?)`,
+	CappedKeys:      `SELECT count(*) FROM (SELECT 1 FROM keys WHERE team_id = ? LIMIT ?) AS rows_open`,
+	CappedSegments:  `SELECT count(*) FROM (SELECT 1 FROM segments WHERE team_id = ? LIMIT ?) AS rows_open`,
+	CappedTopics:    `SELECT count(*) FROM (SELECT 1 FROM topics WHERE team_id = ? LIMIT ?) AS rows_open`,
+	CappedTemplates: `SELECT count(*) FROM (SELECT 1 FROM templates WHERE team_id = ? LIMIT ?) AS rows_open`,
 	CappedBroadcasts: `SELECT count(*) FROM (SELECT 1 FROM broadcasts WHERE team_id = ? AND status IN ('scheduled', 'queued')
-		LIMIT ?)`,
+		LIMIT ?) AS rows_open`,
 }
 
 // CountCapped says how many objects of a kind a team has, at most limit, which bounds

@@ -29,7 +29,7 @@ var states = map[string]string{
 }
 
 // condition writes the search as SQL. What is quickly told stands first.
-func (s *ContactSearch) condition() (condition, error) {
+func (s *ContactSearch) condition(words filterWords) (condition, error) {
 	texts := []string{`TRUE`}
 	var args []any
 	add := func(text string, more ...any) { texts, args = append(texts, text), append(args, more...) }
@@ -38,19 +38,19 @@ func (s *ContactSearch) condition() (condition, error) {
 	}
 	if s.Words != "" {
 		var either []string
-		var words []any
+		var spelled []any
 		for _, spelling := range spellings(s.Words) {
 			either = append(either, `instr(lower(c.email), ?) > 0 OR instr(lower(coalesce(c.first_name, '') || ' ' || coalesce(c.last_name, '')), ?) > 0`)
-			words = append(words, spelling, spelling)
+			spelled = append(spelled, spelling, spelling)
 		}
-		add(`(`+strings.Join(either, ` OR `)+`)`, words...)
+		add(`(`+strings.Join(either, ` OR `)+`)`, spelled...)
 	}
 	if s.Segment != nil {
 		member := `EXISTS (SELECT 1 FROM members AS m WHERE m.segment_id = ? AND m.contact_id = c.id)`
 		if s.Segment.Filter == nil {
 			add(member, s.Segment.ID)
 		} else {
-			picked, err := where(s.Segment.Filter)
+			picked, err := where(s.Segment.Filter, words)
 			if err != nil {
 				return condition{}, err
 			}
@@ -109,7 +109,7 @@ func (r *Reader) SearchContact(ctx context.Context, s *ContactSearch, id string)
 }
 
 func (r *Reader) searchBetween(ctx context.Context, e Effort, s *ContactSearch, from, last string, limit int) (rows []app.Contact, searchedTo string, err error) {
-	c, err := s.condition()
+	c, err := s.condition(r.filterWords())
 	if err != nil {
 		return nil, "", err
 	}

@@ -17,7 +17,8 @@ const (
 	fiveKeys = `?, ?, ?, ?, ?`
 	keyPlace = fiveKeys + `, ` + fiveKeys + `, ` + fiveKeys + `, ` + fiveKeys + `, ` + fiveKeys + `, ` + fiveKeys + `, ` + fiveKeys + `, ` + fiveKeys + `, ` + fiveKeys + `, ` + fiveKeys
 
-	fiveRows = `(?), (?), (?), (?), (?)`
+	keyRow   = `(CAST(? AS BLOB))`
+	fiveRows = keyRow + `, ` + keyRow + `, ` + keyRow + `, ` + keyRow + `, ` + keyRow
 	keyRows  = fiveRows + `, ` + fiveRows + `, ` + fiveRows + `, ` + fiveRows + `, ` + fiveRows + `, ` + fiveRows + `, ` + fiveRows + `, ` + fiveRows + `, ` + fiveRows + `, ` + fiveRows
 
 	contactRow   = `(?, ?, ?, ?, ?, ?, ?, jsonb(?), ?, ?)`

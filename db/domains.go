@@ -137,7 +137,7 @@ func (r *Reader) DomainStatus(teamID, name string) (app.Domain, error) {
 	d := app.Domain{TeamID: teamID, Name: name}
 	var checks sql.NullString
 	err := r.row(`SELECT region, status, open_tracking, click_tracking, coalesce(tracking_subdomain, ''), no_dmarc,
-			CASE WHEN open_tracking OR click_tracking THEN checks END FROM domains WHERE team_id = ? AND name = ?`, []any{teamID, name},
+			CASE WHEN open_tracking = 1 OR click_tracking = 1 THEN checks END FROM domains WHERE team_id = ? AND name = ?`, []any{teamID, name},
 		&d.Region, &d.Status, &d.OpenTracking, &d.ClickTracking, &d.TrackingSubdomain, &d.NoDMARC, &checks)
 	if err != nil {
 		return d, err

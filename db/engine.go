@@ -7,6 +7,7 @@ import "context"
 type dialect interface {
 	words(text string) string
 	bind(args []any) []any
+	filters() filterWords
 }
 
 // engine is what differs between the databases that a store may stand on. Only engineOf

@@ -204,7 +204,7 @@ func previousID(id string) (string, error) {
 // there are no more.
 func (r *Reader) ContactsWithTraces(teamID string, span Span, limit int) (rows []app.Contact, next string, err error) {
 	rows, err = list(&r.session, scanContact, `SELECT `+contactColumns+` FROM contacts AS c WHERE c.team_id = ? AND c.id > ? AND c.id <= ?
-		AND (instr(c.properties, x'40') > 0 OR instr(c.first_name, '@') > 0 OR instr(c.last_name, '@') > 0) ORDER BY c.id LIMIT ?`,
+		AND (instr(CAST(c.properties AS TEXT), '@') > 0 OR instr(c.first_name, '@') > 0 OR instr(c.last_name, '@') > 0) ORDER BY c.id LIMIT ?`,
 		teamID, span.After, span.Until, limit)
 	if err == nil && len(rows) == limit {
 		next = rows[limit-1].ID

@@ -181,7 +181,7 @@ func (tx *Tx) OutdateAttempt(emailID string) error {
 // CountTrackingEvents counts the opens, clicks and prefetches in an email's timeline, and
 // how many of them are prefetches.
 func (r *Reader) CountTrackingEvents(emailID string) (all, prefetched int, err error) {
-	err = r.row(`SELECT count(*), coalesce(sum(type = 'prefetched'), 0) FROM events WHERE email_id = ? AND type IN ('opened', 'clicked', 'prefetched')`,
+	err = r.row(`SELECT count(*), count(*) FILTER (WHERE type = 'prefetched') FROM events WHERE email_id = ? AND type IN ('opened', 'clicked', 'prefetched')`,
 		[]any{emailID}, &all, &prefetched)
 	return all, prefetched, err
 }

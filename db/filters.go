@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -30,7 +29,7 @@ const filterPlace = `(TRUE /* filter */)`
 
 // where writes a filter as SQL. The result may be NULL for a contact that is not
 // picked. The filter was validated; what it has beside that is an error.
-func where(f *app.Filter) (condition, error) {
+func where(f *app.Filter, words filterWords) (condition, error) {
 	if len(f.Conditions) == 0 {
 		return condition{text: filterPlace}, nil
 	}
@@ -41,7 +40,7 @@ func where(f *app.Filter) (condition, error) {
 	var texts []string
 	var args []any
 	for _, c := range inOrder(f) {
-		c, err := conditionOf(&c)
+		c, err := conditionOf(&c, words)
 		if err != nil {
 			return condition{}, err
 		}
@@ -70,21 +69,21 @@ func inOrder(f *app.Filter) []app.Condition {
 	return out
 }
 
-func conditionOf(c *app.Condition) (condition, error) {
+func conditionOf(c *app.Condition, words filterWords) (condition, error) {
 	switch c.Field {
 	case "email":
-		return textCondition(condition{text: `c.email`}, c)
+		return textCondition(condition{text: `c.email`}, c, words)
 	case "first_name":
-		return textCondition(condition{text: `c.first_name`}, c)
+		return textCondition(condition{text: `c.first_name`}, c, words)
 	case "last_name":
-		return textCondition(condition{text: `c.last_name`}, c)
+		return textCondition(condition{text: `c.last_name`}, c, words)
 	case "unsubscribed":
 		return flagCondition(c)
 	case "created_at":
 		return timeCondition(c)
 	}
 	if key, ok := strings.CutPrefix(c.Field, app.PropertyPrefix); ok {
-		return propertyCondition(key, c)
+		return propertyCondition(key, c, words)
 	}
 	return condition{}, fmt.Errorf("filter by the unknown field %q", c.Field)
 }
@@ -95,7 +94,7 @@ func unknownOp(c *app.Condition) error {
 
 // textCondition compares a text, which is what column holds, or NULL. LIKE would see
 // patterns and take letters of either case for equal.
-func textCondition(column condition, c *app.Condition) (condition, error) {
+func textCondition(column condition, c *app.Condition, words filterWords) (condition, error) {
 	x, length := column.text, utf8.RuneCountInString(c.Value)
 	with := func(text string, args ...any) (condition, error) {
 		return condition{text, append(slices.Clone(column.args), args...)}, nil
@@ -110,7 +109,7 @@ func textCondition(column condition, c *app.Condition) (condition, error) {
 	case app.OpStartsWith:
 		return with(`substr(`+x+`, 1, ?) = ?`, length, c.Value)
 	case app.OpEndsWith:
-		return with(`substr(`+x+`, ?) = ?`, -length, c.Value)
+		return with(words.end(x)+` = ?`, length, c.Value)
 	case app.OpIsSet:
 		return with(x + ` IS NOT NULL`)
 	case app.OpIsNotSet:
@@ -146,50 +145,33 @@ func timeCondition(c *app.Condition) (condition, error) {
 	return condition{}, unknownOp(c)
 }
 
-// propertyCondition compares a property. Of one JSON value, ->> gives a text or
-// a number to compute with, and -> gives what was written down: a number in its
-// written form (writeProperties), a text in quotation marks. Looking a property
-// up is most of what a scan costs, so the usual conditions do it once.
-func propertyCondition(key string, c *app.Condition) (condition, error) {
+// propertyCondition compares a property. Looking one up is most of what a scan costs, so
+// the usual conditions do it once.
+func propertyCondition(key string, c *app.Condition, words filterWords) (condition, error) {
 	n, isNumber := c.NumberValue()
-	written := app.PropertyValue{Type: app.NumberProperty, Number: n}.String()
 	switch c.Op {
 	case app.OpGreaterThan:
-		return numberCondition(key, math.Nextafter(n, math.Inf(1)), math.Inf(1)), nil
+		return words.between(key, math.Nextafter(n, math.Inf(1)), math.Inf(1)), nil
 	case app.OpLessThan:
-		return numberCondition(key, math.Inf(-1), math.Nextafter(n, math.Inf(-1))), nil
-	case app.OpEquals:
+		return words.between(key, math.Inf(-1), math.Nextafter(n, math.Inf(-1))), nil
+	case app.OpEquals, app.OpNotEquals:
 		if isNumber {
-			return condition{`c.properties ->> ? = ? OR c.properties -> ? = ?`, []any{key, c.Value, key, written}}, nil
-		}
-	case app.OpNotEquals:
-		if isNumber {
-			return condition{`c.properties ->> ? IS DISTINCT FROM ? AND c.properties -> ? IS DISTINCT FROM ?`, []any{key, c.Value, key, written}}, nil
+			return equalsNumber(key, c, app.PropertyValue{Type: app.NumberProperty, Number: n}.String(), words), nil
 		}
 	case app.OpContains, app.OpStartsWith, app.OpEndsWith:
-		if strings.Trim(c.Value, "0123456789.+-e") == "" { // a part of what ->> may write a number as
-			return textCondition(condition{`CASE typeof(c.properties ->> ?) WHEN 'text' THEN c.properties ->> ? ELSE c.properties -> ? END`,
-				[]any{key, key, key}}, c)
-		}
+		return textCondition(words.propertyText(key, c.Value), c, words)
 	}
-	return textCondition(condition{`(c.properties ->> ?)`, []any{key}}, c)
+	return textCondition(condition{`(c.properties ->> ?)`, []any{key}}, c, words)
 }
 
-// numberCondition takes numbers from least to most. Text is more than any number
-// to SQLite, so it is out of every range.
-func numberCondition(key string, least, most float64) condition {
-	return condition{`c.properties ->> ? BETWEEN ? AND ?`, []any{key, asRead(least), asRead(most)}}
-}
-
-// asRead returns a number as SQLite reads its written form: a whole number that 64
-// bits hold is an integer, of which the float may differ in the digits that it
-// can't show.
-func asRead(n float64) any {
-	written := app.PropertyValue{Type: app.NumberProperty, Number: n + 0}.String()
-	if i, err := strconv.ParseInt(written, 10, 64); err == nil {
-		return i
+// equalsNumber compares a property with a text that is written as a number: with that
+// text, and as a number by the form in which they are written down.
+func equalsNumber(key string, c *app.Condition, written string, words filterWords) condition {
+	args := []any{key, c.Value, key, written}
+	if c.Op == app.OpNotEquals {
+		return condition{`c.properties ->> ? IS DISTINCT FROM ? AND ` + words.literal() + ` IS DISTINCT FROM ?`, args}
 	}
-	return n
+	return condition{`c.properties ->> ? = ? OR ` + words.literal() + ` = ?`, args}
 }
 
 // filtered is a statement with a filter in its place. There are as many of them

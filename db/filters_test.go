@@ -422,7 +422,7 @@ func TestFilteredStatementsWalkTheirIndex(t *testing.T) {
 					if f.Validate() != nil {
 						continue
 					}
-					filter, err := where(&f)
+					filter, err := where(&f, sqliteFilters{})
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -446,7 +446,7 @@ func TestUnknownFieldsAndOperatorsAreNoSQL(t *testing.T) {
 	for _, c := range []app.Condition{{Field: "id", Op: app.OpEquals}, {Field: "email; DROP TABLE contacts", Op: app.OpEquals}, {Field: "email", Op: "= 1 OR"},
 		{Field: "email", Op: app.OpGreaterThan}, {Field: "unsubscribed", Op: app.OpEquals}, {Field: "created_at", Op: app.OpEquals, Value: "2026-11-21"},
 		{Field: "created_at", Op: app.OpBefore, Value: "soon"}, {Field: "property:a", Op: app.OpIsTrue}} {
-		if got, err := conditionOf(&c); err == nil {
+		if got, err := conditionOf(&c, sqliteFilters{}); err == nil {
 			t.Errorf("%+v gives %q", c, got.text)
 		}
 	}

@@ -76,7 +76,7 @@ func (r *Reader) BulkStanding(teamID, topicID string, address app.AddressHash) (
 	s := &b.Standing
 	err = r.row(`SELECT s.origin, s.created_at, t.name, coalesce(ch.subscription, t.subscription), ch.subscription IS NOT NULL, EXISTS (
 			SELECT 1 FROM contacts AS c WHERE c.team_id = ?1 AND c.address = ?2 AND c.unsubscribed = 1)
-		FROM (SELECT 1) LEFT JOIN suppressions AS s ON s.team_id = ?1 AND s.address = ?2
+		FROM (SELECT 1) AS one_open LEFT JOIN suppressions AS s ON s.team_id = ?1 AND s.address = ?2
 		LEFT JOIN topics AS t ON t.team_id = ?1 AND t.id = ?3 LEFT JOIN choices AS ch ON ch.topic_id = t.id AND ch.address = ?2`,
 		[]any{teamID, address[:], nullText(topicID)}, &origin, &suppressed, &topic, &subscription, &s.Explicit, &s.Unsubscribed)
 	if err != nil {

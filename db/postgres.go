@@ -84,6 +84,8 @@ func (e *postgresEngine) pool(idle time.Duration) *sql.DB {
 // words returns a statement as PostgreSQL takes it.
 func (*postgresEngine) words(text string) string { return postgresWords(text) }
 
+func (*postgresEngine) filters() filterWords { return postgresFilters{} }
+
 // bind has truth be 1 and 0, as columns hold it.
 func (*postgresEngine) bind(args []any) []any {
 	for i, arg := range args {

@@ -51,12 +51,12 @@ func (r *Reader) QueuedUnits(in *QueueScope, after string, limit int) ([]QueuedU
 	if in.ToDomain == "" {
 		return list(&r.session, scanQueued, `SELECT `+queuedColumns+` FROM units AS u
 			WHERE u.email_id > ?1 AND u.email_id >= ?2 AND u.email_id < ?3 AND (?4 IS NULL OR u.team_id = ?4) AND (?5 IS NULL OR u.relay = ?5)
-			AND (?6 IS NULL OR u.domain = ?6) AND (?7 IS NULL OR u.held = ?7) AND (?8 OR u.broadcast_id IS NULL) ORDER BY u.email_id LIMIT ?9`,
+			AND (?6 IS NULL OR u.domain = ?6) AND (?7 IS NULL OR u.held = ?7) AND (CAST(?8 AS bigint) = 1 OR u.broadcast_id IS NULL) ORDER BY u.email_id LIMIT ?9`,
 			after, in.From, to, nullText(in.TeamID), nullText(in.Relay), nullText(in.Domain), nullText(string(in.Held)), in.Broadcasts, limit)
 	}
 	return list(&r.session, scanQueued, `SELECT `+queuedColumns+` FROM units AS u
 		WHERE u.email_id > ?1 AND u.email_id >= ?2 AND u.email_id < ?3 AND (?4 IS NULL OR u.team_id = ?4) AND (?5 IS NULL OR u.relay = ?5)
-		AND (?6 IS NULL OR u.domain = ?6) AND (?7 IS NULL OR u.held = ?7) AND (?8 OR u.broadcast_id IS NULL)
+		AND (?6 IS NULL OR u.domain = ?6) AND (?7 IS NULL OR u.held = ?7) AND (CAST(?8 AS bigint) = 1 OR u.broadcast_id IS NULL)
 		AND (EXISTS (SELECT 1 FROM recipients AS p WHERE p.email_id = u.email_id AND p.state = 'queued' AND lower(substr(p.address, -?10)) = ?11)
 			OR EXISTS (SELECT 1 FROM broadcast_recipients AS b WHERE b.id = u.email_id AND lower(substr(b.email, -?10)) = ?11))
 		ORDER BY u.email_id LIMIT ?9`,
@@ -79,7 +79,7 @@ type QueuedGroup struct {
 // QueuedGroups counts the open units of a team, or with an empty id of all, at a time. What
 // is due is counted in its index, the others in their rows.
 func (r *Reader) QueuedGroups(teamID string, now time.Time) ([]QueuedGroup, error) {
-	due, err := list(&r.session, scanGroup, `SELECT min(email_id), team_id, relay, domain, state, NULL, 0, 0, 0, count(*) FROM units
+	due, err := list(&r.session, scanGroup, `SELECT min(email_id), team_id, relay, domain, 'due', NULL, 0, 0, 0, count(*) FROM units
 		WHERE state = 'due' AND (?1 IS NULL OR team_id = ?1) GROUP BY relay, bulk, team_id, domain`, nullText(teamID))
 	if err != nil {
 		return nil, err
@@ -128,7 +128,7 @@ func (r *Reader) QueuedDomains(teamID string, limit, of int) ([]QueuedDomain, er
 				WHERE (?1 IS NULL OR u.team_id = ?1) AND p.email_id = u.email_id AND p.state = 'queued'
 			UNION ALL SELECT b.email FROM units AS u CROSS JOIN broadcast_recipients AS b
 				WHERE (?1 IS NULL OR u.team_id = ?1) AND u.broadcast_id IS NOT NULL AND b.id = u.email_id
-			LIMIT ?3) GROUP BY domain ORDER BY n DESC, domain LIMIT ?2`, nullText(teamID), limit, of)
+			LIMIT ?3) AS waiting GROUP BY domain ORDER BY n DESC, domain LIMIT ?2`, nullText(teamID), limit, of)
 }
 
 // HoldWaiting has a unit wait until it is released, whatever its state: an attempt that

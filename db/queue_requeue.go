@@ -86,7 +86,7 @@ func (tx *Tx) RequeuedRecipient(broadcastID, emailID string) error {
 		return err
 	}
 	n, err := tx.exec(`UPDATE broadcasts SET status = 'queued', sent_at = NULL, open = open + 1,
-		failed = failed - CASE WHEN ?1 & 256 <> 0 THEN 1 ELSE 0 END, bounced = bounced - CASE WHEN ?1 & 32 <> 0 THEN 1 ELSE 0 END
+		failed = failed - CASE WHEN CAST(?1 AS bigint) & 256 <> 0 THEN 1 ELSE 0 END, bounced = bounced - CASE WHEN ?1 & 32 <> 0 THEN 1 ELSE 0 END
 		WHERE id = ?2 AND status IN ('queued', 'sent')`, seen, broadcastID)
 	return oneRow(n, err, ErrNotFound)
 }

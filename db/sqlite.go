@@ -20,6 +20,8 @@ func (sqliteEngine) words(text string) string { return text }
 
 func (sqliteEngine) bind(args []any) []any { return args }
 
+func (sqliteEngine) filters() filterWords { return sqliteFilters{} }
+
 func (sqliteEngine) beginRead(_ context.Context, _ *DB, s *session) error {
 	_, err := s.exec("BEGIN")
 	return err

@@ -117,7 +117,7 @@ var teamPurges = []teamPurge{
 		(SELECT contact_id, address FROM former_addresses WHERE team_id = ?1 LIMIT ?2)`)},
 	{"former_envelopes", rows(`DELETE FROM former_envelopes WHERE team_id = ?1 AND (email_id, address) IN
 		(SELECT email_id, address FROM former_envelopes WHERE team_id = ?1 LIMIT ?2)`)},
-	{"aged", rows(`DELETE FROM aged WHERE team_id = ?1 AND ?2 > 0`)},
+	{"aged", rows(`DELETE FROM aged WHERE team_id = ?1 AND CAST(?2 AS bigint) > 0`)},
 	{"too_young", rows(`DELETE FROM too_young WHERE team_id = ?1 AND (kind, at, email_id) IN
 		(SELECT kind, at, email_id FROM too_young WHERE team_id = ?1 LIMIT ?2)`)},
 	{"choice_news", rows(`DELETE FROM choice_news WHERE team_id = ?1 AND address IN (SELECT address FROM choice_news WHERE team_id = ?1 LIMIT ?2)`)},
@@ -128,7 +128,7 @@ var teamPurges = []teamPurge{
 	{"happenings", rows(`DELETE FROM happenings WHERE team_id = ?1 AND id IN (SELECT id FROM happenings WHERE team_id = ?1 ORDER BY id LIMIT ?2)`)},
 	{"webhook_attempts", rows(`DELETE FROM webhook_attempts WHERE team_id = ?1 AND (webhook_id, happening_id, id) IN
 		(SELECT webhook_id, happening_id, id FROM webhook_attempts WHERE team_id = ?1 ORDER BY id LIMIT ?2)`)},
-	{"happening_counts", rows(`DELETE FROM happening_counts WHERE team_id = ?1 AND ?2 > 0`)},
+	{"happening_counts", rows(`DELETE FROM happening_counts WHERE team_id = ?1 AND CAST(?2 AS bigint) > 0`)},
 	{"idempotency", rows(`DELETE FROM idempotency WHERE team_id = ?1 AND (scope, route, key) IN
 		(SELECT scope, route, key FROM idempotency WHERE team_id = ?1 LIMIT ?2)`)},
 	{"outcomes", rows(`DELETE FROM outcomes WHERE team_id = ?1 AND (hour, region, domain) IN
@@ -137,8 +137,8 @@ var teamPurges = []teamPurge{
 		(SELECT hour, domain, broadcast_id FROM mail_counts WHERE team_id = ?1 LIMIT ?2)`)},
 	{"request_logs", rows(`DELETE FROM request_logs WHERE team_id = ?1 AND id IN (SELECT id FROM request_logs WHERE team_id = ?1 ORDER BY id LIMIT ?2)`)},
 	{"team_days", rows(`DELETE FROM team_days WHERE team_id = ?1 AND day IN (SELECT day FROM team_days WHERE team_id = ?1 LIMIT ?2)`)},
-	{"team_plans", rows(`DELETE FROM team_plans WHERE team_id = ?1 AND ?2 > 0`)},
-	{"team_backlogs", rows(`DELETE FROM team_backlogs WHERE team_id = ?1 AND ?2 > 0`)},
+	{"team_plans", rows(`DELETE FROM team_plans WHERE team_id = ?1 AND CAST(?2 AS bigint) > 0`)},
+	{"team_backlogs", rows(`DELETE FROM team_backlogs WHERE team_id = ?1 AND CAST(?2 AS bigint) > 0`)},
 	{"memberships", rows(`DELETE FROM memberships WHERE team_id = ?1 AND user_id IN (SELECT user_id FROM memberships WHERE team_id = ?1 LIMIT ?2)`)},
 	{"invitations", rows(`DELETE FROM invitations WHERE team_id = ?1 AND id IN (SELECT id FROM invitations WHERE team_id = ?1 LIMIT ?2)`)},
 	{"keys", rows(`DELETE FROM keys WHERE team_id = ?1 AND id IN (SELECT id FROM keys WHERE team_id = ?1 LIMIT ?2)`)},

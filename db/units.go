@@ -21,7 +21,7 @@ func (tx *Tx) InsertUnit(u app.Unit) error {
 		state = "later"
 	}
 	_, err := tx.exec(`INSERT INTO units (email_id, team_id, broadcast_id, topic_id, relay, domain, bulk, state, attempts, next_at, since, size, dated, owed, late, expires_in)
-		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?3 IS NOT NULL, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)`,
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, CASE WHEN ?3 IS NULL THEN 0 ELSE 1 END, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)`,
 		u.EmailID, u.TeamID, nullText(u.BroadcastID), nullText(u.TopicID), u.Relay, u.Domain, state, u.Attempts, milli(u.NextAt), nullTime(u.Since), u.Size, nullTime(u.Dated), u.Owed, u.Late,
 		sql.NullInt64{Int64: u.ExpiresIn.Milliseconds(), Valid: u.ExpiresIn > 0})
 	return err
@@ -123,7 +123,7 @@ func (r *Reader) BegunUnits() ([]app.Unit, error) {
 // its attempt not counted, and notes at how many crashes in a row it was in work.
 // Error: ErrNotFound when it is gone, or dotted.
 func (tx *Tx) ResumeUnit(u app.Unit, crashes int, next time.Time) error {
-	n, err := tx.exec(`UPDATE units SET state = CASE WHEN ?1 > ?2 THEN 'later' ELSE 'due' END, attempts = CASE WHEN attempts > 0 THEN attempts - 1 ELSE 0 END,
+	n, err := tx.exec(`UPDATE units SET state = CASE WHEN CAST(?1 AS bigint) > ?2 THEN 'later' ELSE 'due' END, attempts = CASE WHEN attempts > 0 THEN attempts - 1 ELSE 0 END,
 		next_at = ?1, crashes = ?3 WHERE email_id = ?4 AND state = 'begun'`, milli(next), milli(tx.Now), crashes, u.EmailID)
 	return oneRow(n, err, ErrNotFound)
 }
@@ -199,7 +199,7 @@ func (tx *Tx) HoldUnit(u app.Unit, why app.HoldReason) error {
 // attempts counted. Error: ErrNotFound when the unit is gone, is held, or was moved
 // to another time since the attempt began.
 func (tx *Tx) RequeueUnit(u app.Unit, attempts int, next time.Time) error {
-	n, err := tx.exec(`UPDATE units SET state = CASE WHEN ?1 > ?2 THEN 'later' ELSE 'due' END, attempts = ?3, next_at = ?1
+	n, err := tx.exec(`UPDATE units SET state = CASE WHEN CAST(?1 AS bigint) > ?2 THEN 'later' ELSE 'due' END, attempts = ?3, next_at = ?1
 		WHERE email_id = ?4 AND attempts = ?5 AND state <> 'held'`, milli(next), milli(tx.Now), attempts, u.EmailID, u.Attempts)
 	return oneRow(n, err, ErrNotFound)
 }

@@ -1,0 +1,225 @@
+package db
+
+import (
+	"context"
+	"database/sql"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	_ "github.com/jackc/pgx/v5/stdlib"
+
+	"mailer/app"
+	"mailer/db/pgtest"
+)
+
+// twin has the contacts of an audience on PostgreSQL too.
+type twin struct {
+	*audience
+	postgres *sql.DB
+}
+
+func newTwin(t *testing.T, n int, contact func(teamID string, i int) app.Contact) *twin {
+	t.Helper()
+	server := pgtest.Server(t)
+	pool, err := sql.Open("pgx", pgtest.Database(t, server, pgtest.Template(t, server, postgresSchema(schemaText(t)))))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { pool.Close() })
+	tw := &twin{newAudience(t, n, contact), pool}
+	exec := func(text string, args ...any) {
+		if _, err := pool.ExecContext(t.Context(), postgresWords(text), args...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	exec(`INSERT INTO teams (id, name, created_at) VALUES (?, ?, ?)`, tw.team.ID, "t", int64(0))
+	for _, c := range tw.contacts {
+		properties, err := writeProperties(c.Properties)
+		if err != nil {
+			t.Fatal(err)
+		}
+		unsubscribed := 0
+		if c.Unsubscribed {
+			unsubscribed = 1
+		}
+		exec(`INSERT INTO contacts (team_id, id, address, email, first_name, last_name, unsubscribed, properties, created_at, updated_at)
+			VALUES (?, ?, ?, ?, ?, ?, ?, jsonb(?), ?, ?)`, c.TeamID, c.ID, c.Hash[:], c.Email, nullText(c.FirstName), nullText(c.LastName), unsubscribed, properties,
+			milli(c.CreatedAt), milli(c.UpdatedAt))
+	}
+	return tw
+}
+
+const pickedIDs = `SELECT c.id FROM contacts AS c WHERE c.team_id = ? AND ` + filterPlace + ` ORDER BY c.id DESC`
+
+// ids asks one of the engines.
+func (tw *twin) ids(f *app.Filter, words filterWords, query func(text string, args ...any) (*sql.Rows, error)) (ids []string) {
+	tw.Helper()
+	c, err := where(f, words)
+	if err != nil {
+		tw.Fatal(err)
+	}
+	rows, err := query(strings.Replace(pickedIDs, filterPlace, c.text, 1), append([]any{tw.team.ID}, c.args...)...)
+	if err != nil {
+		tw.Fatalf("%+v: %v", f, err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var id string
+		if err := rows.Scan(&id); err != nil {
+			tw.Fatal(err)
+		}
+		ids = append(ids, id)
+	}
+	if err := rows.Err(); err != nil {
+		tw.Fatalf("%+v: %v", f, err)
+	}
+	return ids
+}
+
+// check holds both engines against each other and against the rules package, and reports
+// whether the filter tells contacts apart.
+func (tw *twin) check(f *app.Filter) bool {
+	tw.Helper()
+	want := tw.holds(&app.Segment{TeamID: tw.team.ID, Filter: f})
+	var onSQLite []string
+	tw.read(func(r *Reader) error {
+		onSQLite = tw.ids(f, sqliteFilters{}, func(text string, args ...any) (*sql.Rows, error) {
+			return r.conn.QueryContext(context.Background(), text, args...)
+		})
+		return nil
+	})
+	onPostgres := tw.ids(f, postgresFilters{}, func(text string, args ...any) (*sql.Rows, error) {
+		return tw.postgres.QueryContext(context.Background(), postgresWords(text), args...)
+	})
+	if !slices.Equal(onPostgres, onSQLite) || !slices.Equal(onPostgres, want) {
+		tw.Errorf("PostgreSQL picks %d, SQLite %d, the rules %d: %+v", len(onPostgres), len(onSQLite), len(want), f)
+	}
+	return len(want) > 0 && len(want) < len(tw.contacts)
+}
+
+// filterValues are what conditions compare with: all that contacts have, parts of it, and
+// numbers in more forms than they are written down in.
+func filterValues() []string {
+	values := append(slices.Clone(textPool), "+5", "5e0", "-", "e", "e+", ".", ".5", "0.", "-0", "0.0000001", "1e-7", "inf", "e+20", "0000", "30", "\u0301", "n", "y")
+	for _, n := range numberPool {
+		for _, form := range []byte("fe") {
+			values = append(values, strconv.FormatFloat(n, form, -1, 64))
+		}
+	}
+	slices.Sort(values)
+	return slices.Compact(values)
+}
+
+// everyValue is a contact that has one value of the pools in each of its fields.
+func everyValue(teamID string, i int) app.Contact {
+	c := app.Contact{ID: app.NewID(), TeamID: teamID, Email: strconv.Itoa(i) + "@example.org", CreatedAt: filterEpoch, UpdatedAt: filterEpoch}
+	c.Hash = hashOf(c.Email)
+	switch i - len(textPool) - len(numberPool) {
+	case 0:
+		c.Properties = app.Properties{"a": {Type: app.StringProperty}} // an empty text
+		return c
+	case 1:
+		return c
+	}
+	v := app.PropertyValue{Type: app.NumberProperty}
+	if i < len(textPool) {
+		c.FirstName, c.LastName = textPool[i], textPool[len(textPool)-1-i]
+		v = app.PropertyValue{Type: app.StringProperty, Text: textPool[i]}
+	} else {
+		v.Number = numberPool[i-len(textPool)]
+	}
+	c.Properties = app.Properties{"a": v, "other": v}
+	if i%2 == 0 {
+		c.Properties["0"] = v
+	}
+	return c
+}
+
+func TestAConditionPicksTheSameContactsOnBothEngines(t *testing.T) {
+	tw := newTwin(t, len(textPool)+len(numberPool)+2, everyValue)
+	tested := map[string]int{}
+	for field, ops := range fieldOps() {
+		for _, op := range ops {
+			for _, value := range filterValues() {
+				f := &app.Filter{Match: app.MatchAll, Conditions: []app.Condition{{Field: field, Op: op, Value: value}}}
+				if f.Validate() == nil && tw.check(f) {
+					tested[field+" "+op]++
+				}
+			}
+		}
+	}
+	for _, field := range []string{"first_name", "last_name", "property:a", "property:0"} {
+		for _, op := range fieldOps()[field] {
+			if tested[field+" "+op] < 5 {
+				t.Errorf("%s %s told contacts apart in %d filters only", field, op, tested[field+" "+op])
+			}
+		}
+	}
+}
+
+func TestFiltersPickTheSameContactsOnBothEngines(t *testing.T) {
+	r := rand.New(rand.NewPCG(15, 5))
+	tw := newTwin(t, 150, func(teamID string, i int) app.Contact { return randomContact(r, teamID, i) })
+	some := 0
+	for range 3000 {
+		if f := randomFilter(r, tw.contacts); f.Validate() == nil && tw.check(f) {
+			some++
+		}
+	}
+	if some < 1000 {
+		t.Errorf("only %d filters told contacts apart", some)
+	}
+}
+
+// TestPropertiesStandInPostgreSQLAsTheyWereWritten takes one away, as the deletion of a
+// declared property does.
+func TestPropertiesStandInPostgreSQLAsTheyWereWritten(t *testing.T) {
+	tw := newTwin(t, 3, func(teamID string, i int) app.Contact {
+		c := everyValue(teamID, i)
+		c.Properties = []app.Properties{
+			{"zz": {Type: app.NumberProperty, Number: 1e21}, "b": {Type: app.NumberProperty, Number: 1e-7}, "gone": {Type: app.StringProperty, Text: "é\"\\"}},
+			{"gone": {Type: app.NumberProperty, Number: 5}},
+			{"stays": {Type: app.StringProperty, Text: "gone"}},
+		}[i]
+		return c
+	})
+	purge := ""
+	all, err := statements(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range all {
+		if s.function == "purgeValues" && strings.HasPrefix(s.text, "UPDATE contacts") {
+			purge = s.text
+		}
+	}
+	result, err := tw.postgres.ExecContext(t.Context(), postgresWords(purge), "gone", tw.team.ID, "", lastID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n, err := result.RowsAffected(); n != 2 || err != nil {
+		t.Errorf("%d contacts changed, %v", n, err)
+	}
+	var got []string
+	rows, err := tw.postgres.QueryContext(t.Context(), postgresWords(`SELECT `+contactColumns+` FROM contacts AS c ORDER BY c.id`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		c, err := scanContact(rows)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, key := range slices.Sorted(maps.Keys(c.Properties)) {
+			got = append(got, c.Email[:1]+key+"="+c.Properties[key].String())
+		}
+	}
+	if want := []string{"0b=0.0000001", "0zz=1000000000000000000000", "2stays=gone"}; !slices.Equal(got, want) {
+		t.Errorf("left are %q, want %q", got, want)
+	}
+}

@@ -1,0 +1,110 @@
+package db
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"mailer/db/pgtest"
+)
+
+// sqlitesOwn are the functions with statements about SQLite's own pages and tables.
+var sqlitesOwn = []string{"writePages", "rootPages", "rootTables", "pointers", "dirtyPages", "wipeWith", "SQLiteVersion", "makeSchema", "schemaForm"}
+
+// postgresTypes are the types of parameters that take every value that is bound to one.
+var postgresTypes = []uint32{pgtype.TextOID, pgtype.Int8OID, pgtype.ByteaOID, pgtype.JSONOID, pgtype.Float8OID}
+
+// smallParameters are the parameters of other types, as type and number, and why nothing
+// that is bound to them is too much for them.
+var smallParameters = map[string]string{
+	"QueuedUnits int4 $10": "the length of a domain",
+}
+
+func postgresConn(t *testing.T) *pgx.Conn {
+	t.Helper()
+	server := pgtest.Server(t)
+	c, err := pgx.Connect(t.Context(), pgtest.Database(t, server, pgtest.Template(t, server, postgresSchema(schemaText(t)))))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close(t.Context()) })
+	return c
+}
+
+func TestEveryStatementIsTakenByPostgreSQL(t *testing.T) {
+	c := postgresConn(t)
+	all, err := statements(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]bool{}
+	for _, s := range all {
+		d, err := c.Prepare(t.Context(), "", postgresWords(s.text))
+		if slices.Contains(sqlitesOwn, s.function) && strings.Contains(s.text, "sqlite_") {
+			if seen[s.function] = true; err == nil {
+				t.Errorf("%s is not SQLite's own: PostgreSQL takes %s", s.function, s.text)
+			}
+			continue
+		}
+		if err != nil {
+			t.Errorf("%s: %v\n%s\n%s", s.function, err, s.text, postgresWords(s.text))
+			continue
+		}
+		for _, small := range smallOf(c, d) {
+			key := s.function + " " + small
+			if seen[key] = true; smallParameters[key] == "" {
+				t.Errorf("%s may be too small for what is bound to it\n%s", key, s.text)
+			}
+		}
+	}
+	for _, function := range sqlitesOwn {
+		if !seen[function] {
+			t.Errorf("%s has no statement", function)
+		}
+	}
+	for key := range smallParameters {
+		if !seen[key] {
+			t.Errorf("%s is not there", key)
+		}
+	}
+}
+
+// smallOf names the parameters of a statement that are of none of postgresTypes.
+func smallOf(c *pgx.Conn, d *pgconn.StatementDescription) (out []string) {
+	for i, oid := range d.ParamOIDs {
+		if slices.Contains(postgresTypes, oid) {
+			continue
+		}
+		name := fmt.Sprint(oid)
+		if known, ok := c.TypeMap().TypeForOID(oid); ok {
+			name = known.Name
+		}
+		out = append(out, fmt.Sprintf("%s $%d", name, i+1))
+	}
+	return out
+}
+
+func TestBadStatementsAreSeenOnPostgreSQL(t *testing.T) {
+	c := postgresConn(t)
+	if _, err := c.Prepare(t.Context(), "", postgresWords(`SELECT nothing FROM emails WHERE id = ?`)); err == nil {
+		t.Error("a column that is not there passes")
+	}
+	for text, want := range map[string]string{
+		`SELECT substr(email, ?) FROM contacts WHERE id = ?`: "int4 $1",
+		`SELECT id FROM contacts WHERE ? OR id = ?`:          "bool $1",
+		`SELECT id FROM contacts WHERE created_at > ?`:       "",
+	} {
+		d, err := c.Prepare(t.Context(), "", postgresWords(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Join(smallOf(c, d), ", "); got != want {
+			t.Errorf("%s has %q, want %q", text, got, want)
+		}
+	}
+}
