@@ -13,7 +13,6 @@ import (
 	"net/url"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"runtime"
 	"strconv"
 	"syscall"
@@ -95,6 +94,7 @@ type options struct {
 	reserve                         float64
 	doubtDelay                      time.Duration
 	dev, devPublic, capture, dryRun bool
+	standby                         bool
 	boundFlags                      web.BoundFlags
 	doors                           doors.Doors
 	waits                           delivery.Flags
@@ -125,12 +125,15 @@ func command(use, short string, args cobra.PositionalArgs, run func(cmd *cobra.C
 // open opens the database and its services for a command that works beside a server.
 // Nothing runs in the background.
 func open(ctx context.Context, f cli.StoreFlags, create bool) (*server.Server, func(), error) {
+	if err := needKeyFile(f); err != nil {
+		return nil, nil, err
+	}
 	store, err := db.Open(ctx, db.Options{Path: f.DB, Schema: schema, Create: create})
 	if err != nil {
 		return nil, nil, err
 	}
 	if store.Made() {
-		fmt.Fprintln(os.Stderr, "mailer: made a new database", f.DB)
+		fmt.Fprintln(os.Stderr, "mailer: made a new database", store.Path())
 	}
 	s, err := keyFile(f).NewServer(ctx, server.Config{DB: store, Resolver: resolver.New(f.Resolver).Lookup, Probe: probe})
 	if err != nil {
@@ -141,7 +144,15 @@ func open(ctx context.Context, f cli.StoreFlags, create bool) (*server.Server, f
 
 // keyFile is the master key's file of a database.
 func keyFile(f cli.StoreFlags) *server.KeyFile {
-	return &server.KeyFile{Path: cmp.Or(f.MasterKey, db.KeyPath(f.DB)), Database: f.DB}
+	return &server.KeyFile{Path: cmp.Or(f.MasterKey, db.KeyPath(f.DB)), Database: db.Name(f.DB)}
+}
+
+// needKeyFile refuses to look for the master key beside a database that is elsewhere.
+func needKeyFile(f cli.StoreFlags) error {
+	if db.IsRemote(f.DB) && f.MasterKey == "" {
+		return fmt.Errorf("--master-key-file must name the file of the master key: %s lies on another machine, and every server that works on it needs the same key", db.Name(f.DB))
+	}
+	return nil
 }
 
 func serveCommand(o *options) *cobra.Command {
@@ -165,6 +176,7 @@ func serveCommand(o *options) *cobra.Command {
 	f.Float64Var(&o.reserve, "transactional-reserve", 1-pacing.DefaultBulkShare, "part of a relay's daily limit that broadcasts leave to transactional mail, 0 to 0.95")
 	f.DurationVar(&o.doubtDelay, "doubt-delay", time.Minute, "how long a message whose reply was lost waits before it is sent again")
 	o.logs.Bind(f)
+	f.BoolVar(&o.standby, "standby", false, "with a PostgreSQL database: while another server works on it wait, answer 503, and take over when that is gone")
 	f.BoolVar(&o.capture, "capture", false, "sign mail and keep it: nothing leaves this machine, and from-domains need not be verified")
 	f.BoolVar(&o.dev, "dev", false, "try it out: mailer-dev.db, mail is captured, a key is made and shown")
 	f.BoolVar(&o.devPublic, "dev-public", false, "with --dev: also on an address that others reach")
@@ -203,14 +215,52 @@ func (o *options) check(cmd *cobra.Command) error {
 	if o.dev && !cmd.Flags().Changed("db") {
 		o.DB = "mailer-dev.db"
 	}
-	if o.baseURL == "" {
-		return nil
+	if err := o.checkElsewhere(); err != nil || o.baseURL == "" {
+		return err
 	}
 	u, err := url.Parse(o.baseURL)
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
 		return fmt.Errorf("--base-url %q is not an http or https address", o.baseURL)
 	}
 	return nil
+}
+
+// checkElsewhere refuses what can't be had of a database in that place.
+func (o *options) checkElsewhere() error {
+	if !db.IsRemote(o.DB) {
+		if o.standby {
+			return errors.New("--standby is of no use with a database in a file, which one machine has: name one of PostgreSQL with --db postgres://…")
+		}
+		return nil
+	}
+	if o.backup.Dir != "" {
+		return fmt.Errorf("--backup-dir: %w", db.OnlyFiles(o.DB))
+	}
+	return needKeyFile(o.StoreFlags)
+}
+
+// openStore opens the database to work on it, for which a standby waits.
+func (o *options) openStore(ctx context.Context, log *slog.Logger) (*db.DB, error) {
+	opts := db.Options{Path: o.DB, Schema: schema, Create: true, Lock: true, Standby: o.standby, Log: log, Metrics: o.doors.Metrics()}
+	var opened bool
+	end := func() {}
+	opts.Waiting = func() (err error) {
+		if !o.standby {
+			return nil
+		}
+		log.Info("standing by: another server works on the database", "db", db.Name(o.DB))
+		end, err = o.doors.Wait(log)
+		return err
+	}
+	defer func() {
+		end()
+		if !opened {
+			o.doors.Close()
+		}
+	}()
+	store, err := db.Open(ctx, opts)
+	opened = err == nil
+	return store, err
 }
 
 // routes makes the relays' clients, or the capture transport where it is asked for.
@@ -304,7 +354,10 @@ func (o *options) serve(cmd *cobra.Command) error {
 		return err
 	}
 	ctx := cmd.Context()
-	store, err := db.Open(ctx, db.Options{Path: o.DB, Schema: schema, Create: true, Lock: true, Log: log, Metrics: o.doors.Metrics()})
+	store, err := o.openStore(ctx, log)
+	if errors.Is(err, context.Canceled) && o.standby { // it was stopped while it waited
+		return nil
+	}
 	if err != nil {
 		return err
 	}
@@ -371,7 +424,7 @@ func (o *options) serveStore(ctx context.Context, log *slog.Logger, events web.S
 
 // smtp is what stands behind mail that comes by SMTP; with --dev anybody may hand it in.
 func (o *options) smtp(ctx context.Context, s *server.Server, h *rest.Handler) (c submission.Config, err error) {
-	c = submission.Config{Messages: s.Mail.Submissions, API: h.Beside(), Host: submission.HostOf(o.baseURL), Dir: filepath.Dir(o.DB), Silent: o.logs.Silent()}
+	c = submission.Config{Messages: s.Mail.Submissions, API: h.Beside(), Host: submission.HostOf(o.baseURL), Dir: db.Folder(o.DB), Silent: o.logs.Silent()}
 	if o.dev {
 		c.Anybody, err = s.Teams.DevKey(ctx)
 	}
@@ -399,7 +452,7 @@ func untilEnd(ctx context.Context, log *slog.Logger, store *db.DB, ended <-chan 
 // announce says where the server is and where its mail goes.
 func (o *options) announce(ctx context.Context, log *slog.Logger, s *server.Server) error {
 	build := cli.BuildVersion("")
-	log.Info("listening", "address", o.doors.Address(), "base_url", o.baseURL, "db", o.DB, "compat", o.compat, "version", build["version"], "commit", build["commit"], "date", build["date"])
+	log.Info("listening", "address", o.doors.Address(), "base_url", o.baseURL, "db", db.Name(o.DB), "compat", o.compat, "version", build["version"], "commit", build["commit"], "date", build["date"])
 	for _, relay := range s.Delivery.Relays() {
 		log.Info("mail leaves through", "relay", relay)
 	}

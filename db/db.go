@@ -60,7 +60,7 @@ type Options struct {
 	// Standby has Open wait as long as another server works on a database elsewhere, instead
 	// of answering ErrInUse. Waiting is called where it waits.
 	Standby bool
-	Waiting func()
+	Waiting func() error
 	// Beat is how often a server tells a database elsewhere that it works; 0: DefaultBeat.
 	Beat time.Duration
 	Log  *slog.Logger

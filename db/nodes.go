@@ -56,7 +56,9 @@ func (n *node) join(ctx context.Context, d *DB, opts Options) error {
 	var first *worker
 	for {
 		holder, err := n.take(ctx, d, id)
-		if err != nil {
+		if err != nil && first != nil && opts.Standby && ctx.Err() == nil {
+			holder = first // the database is away for now, as while its standby takes over
+		} else if err != nil {
 			return fmt.Errorf("take up the work on %s: %w", d.name, err)
 		}
 		if holder == nil {
@@ -64,8 +66,8 @@ func (n *node) join(ctx context.Context, d *DB, opts Options) error {
 		}
 		if first == nil {
 			first = holder
-			if opts.Waiting != nil {
-				opts.Waiting()
+			if err := wait(opts); err != nil {
+				return err
 			}
 		}
 		if !opts.Standby && (holder.id != first.id || holder.silent < first.silent) {
@@ -82,6 +84,13 @@ func (n *node) join(ctx context.Context, d *DB, opts Options) error {
 	n.assured.Store(int64(time.Since(n.began)))
 	go n.beats(d)
 	return nil
+}
+
+func wait(opts Options) error {
+	if opts.Waiting == nil {
+		return nil
+	}
+	return opts.Waiting()
 }
 
 // take makes this process the one that works, unless another one does, which it returns.

@@ -26,7 +26,7 @@ import (
 )
 
 // Doors are the listeners of a server and the flags that say which there are. Their
-// order is Bind, Check, Open, Serve, Drain, Shutdown, End; Close ends what was opened.
+// order is Bind, Check, perhaps Wait, Open, Serve, Drain, Shutdown, End; Close ends what was opened.
 type Doors struct {
 	listen       string
 	drainTimeout time.Duration
@@ -114,14 +114,10 @@ func (d *Doors) Address() string { return d.http.Addr().String() }
 // Open listens wherever that is asked for, and returns the base URL: the one that was
 // configured, or else that of the HTTP API's listener.
 func (d *Doors) Open(baseURL string) (string, error) {
-	var err error
-	if d.handed, err = inherited(); err != nil {
+	if err := d.openAPI(); err != nil {
 		return "", err
 	}
 	listen := d.handed.listen
-	if d.http, err = listen("listen", d.listen); err != nil {
-		return "", err
-	}
 	baseURL = cmp.Or(baseURL, "http://"+d.Address())
 	if d.smtp.TakesBounces() {
 		d.bounces.Share()
@@ -133,6 +129,18 @@ func (d *Doors) Open(baseURL string) (string, error) {
 		d.secure.certificates.Add(d.bounces.Host())
 	}
 	return baseURL, d.handed.left()
+}
+
+// openAPI listens for the HTTP API, unless it did before.
+func (d *Doors) openAPI() (err error) {
+	if d.http != nil {
+		return nil
+	}
+	if d.handed, err = inherited(); err != nil {
+		return err
+	}
+	d.http, err = d.handed.listen("listen", d.listen)
+	return err
 }
 
 // Close ends the listeners; what Serve began is ended by Shutdown and End.
