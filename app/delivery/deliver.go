@@ -164,7 +164,7 @@ func (l *lane) hold(v leave, j *job, signature string) error {
 	})
 	switch {
 	case err == nil:
-		if j.state = end; end == stateLeft {
+		if j.state = end; end == stateLeft && db.Sure(l.s.DB) {
 			return nil
 		}
 	case errors.Is(err, db.ErrNotFound):

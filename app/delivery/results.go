@@ -125,6 +125,11 @@ func (l *lane) withdrawn(v leave, j *job) {
 	switch j.state {
 	case stateGone, stateSpared:
 		return
+	case stateLeft: // it did not, but another server may have taken over and counts it so
+		l.record(j, func(tx *db.Tx) error {
+			return service.IgnoreGone(l.s.doubt(tx, j.unit, "This server stood still before the end of the message, for so long that another one may have taken over"))
+		})
+		return
 	case stateRested:
 		l.handBack(j)
 		return
