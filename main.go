@@ -125,7 +125,7 @@ func command(use, short string, args cobra.PositionalArgs, run func(cmd *cobra.C
 // open opens the database and its services for a command that works beside a server.
 // Nothing runs in the background.
 func open(ctx context.Context, f cli.StoreFlags, create bool) (*server.Server, func(), error) {
-	if err := needKeyFile(f); err != nil {
+	if err := f.CheckKeyFile(); err != nil {
 		return nil, nil, err
 	}
 	store, err := db.Open(ctx, db.Options{Path: f.DB, Schema: schema, Create: create})
@@ -145,14 +145,6 @@ func open(ctx context.Context, f cli.StoreFlags, create bool) (*server.Server, f
 // keyFile is the master key's file of a database.
 func keyFile(f cli.StoreFlags) *server.KeyFile {
 	return &server.KeyFile{Path: cmp.Or(f.MasterKey, db.KeyPath(f.DB)), Database: db.Name(f.DB)}
-}
-
-// needKeyFile refuses to look for the master key beside a database that is elsewhere.
-func needKeyFile(f cli.StoreFlags) error {
-	if db.IsRemote(f.DB) && f.MasterKey == "" {
-		return fmt.Errorf("--master-key-file must name the file of the master key: %s lies on another machine, and every server that works on it needs the same key", db.Name(f.DB))
-	}
-	return nil
 }
 
 func serveCommand(o *options) *cobra.Command {
@@ -215,7 +207,7 @@ func (o *options) check(cmd *cobra.Command) error {
 	if o.dev && !cmd.Flags().Changed("db") {
 		o.DB = "mailer-dev.db"
 	}
-	if err := o.checkElsewhere(); err != nil || o.baseURL == "" {
+	if err := o.CheckPlace(o.standby, o.backup.Dir); err != nil || o.baseURL == "" {
 		return err
 	}
 	u, err := url.Parse(o.baseURL)
@@ -225,41 +217,17 @@ func (o *options) check(cmd *cobra.Command) error {
 	return nil
 }
 
-// checkElsewhere refuses what can't be had of a database in that place.
-func (o *options) checkElsewhere() error {
-	if !db.IsRemote(o.DB) {
-		if o.standby {
-			return errors.New("--standby is of no use with a database in a file, which one machine has: name one of PostgreSQL with --db postgres://…")
-		}
-		return nil
-	}
-	if o.backup.Dir != "" {
-		return fmt.Errorf("--backup-dir: %w", db.OnlyFiles(o.DB))
-	}
-	return needKeyFile(o.StoreFlags)
-}
-
 // openStore opens the database to work on it, for which a standby waits.
 func (o *options) openStore(ctx context.Context, log *slog.Logger) (*db.DB, error) {
-	opts := db.Options{Path: o.DB, Schema: schema, Create: true, Lock: true, Standby: o.standby, Log: log, Metrics: o.doors.Metrics()}
-	var opened bool
-	end := func() {}
-	opts.Waiting = func() (err error) {
-		if !o.standby {
-			return nil
-		}
-		log.Info("standing by: another server works on the database", "db", db.Name(o.DB))
-		end, err = o.doors.Wait(log)
+	waiting := func() {}
+	store, err := db.Open(ctx, db.Options{Path: o.DB, Schema: schema, Create: true, Lock: true, Standby: o.standby, Log: log, Metrics: o.doors.Metrics(), Waiting: func() (err error) {
+		waiting, err = o.doors.Wait(log)
 		return err
+	}})
+	waiting()
+	if err != nil {
+		o.doors.Close()
 	}
-	defer func() {
-		end()
-		if !opened {
-			o.doors.Close()
-		}
-	}()
-	store, err := db.Open(ctx, opts)
-	opened = err == nil
 	return store, err
 }
 

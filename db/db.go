@@ -58,7 +58,7 @@ type Options struct {
 	Create bool   // make a missing one
 	Lock   bool   // be the one server that works on it
 	// Standby has Open wait as long as another server works on a database elsewhere, instead
-	// of answering ErrInUse. Waiting is called where it waits.
+	// of answering ErrInUse. Waiting is called once it waits.
 	Standby bool
 	Waiting func() error
 	// Beat is how often a server tells a database elsewhere that it works; 0: DefaultBeat.

@@ -87,9 +87,10 @@ func (n *node) join(ctx context.Context, d *DB, opts Options) error {
 }
 
 func wait(opts Options) error {
-	if opts.Waiting == nil {
+	if opts.Waiting == nil || !opts.Standby {
 		return nil
 	}
+	opts.Log.Info("standing by: another server works on the database", "db", Name(opts.Path))
 	return opts.Waiting()
 }
 

@@ -73,11 +73,11 @@ func (sqliteEngine) foreign(s *session) (n int64, err error) {
 // open opens or makes the file, its readers and its reserve, and holds its lock where opts
 // ask for it.
 func (e sqliteEngine) open(ctx context.Context, d *DB, opts Options) (session, error) {
-	conn, err := d.openFile(ctx, opts)
+	conn, err := openFile(ctx, d, opts)
 	return newSession(conn, e), err
 }
 
-func (d *DB) openFile(ctx context.Context, opts Options) (*sql.Conn, error) {
+func openFile(ctx context.Context, d *DB, opts Options) (*sql.Conn, error) {
 	path, fresh, err := place(opts.Path, opts.Create)
 	if err != nil {
 		return nil, err

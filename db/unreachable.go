@@ -29,12 +29,12 @@ type away struct {
 // reach is called with a group whose connection is lost. Where no answer to its commit came,
 // it finds out what became of it; else those who can wait no longer are refused. Vital writes
 // wait until the database is back, and are run then. It returns as commitSound does.
-func (d *DB) reach(s *session, group []*request, cause error) ([]*request, error) {
+func reach(d *DB, s *session, group []*request, cause error) ([]*request, error) {
 	a := &away{d: d, s: s, unknown: errors.Is(cause, errUnknown), group: group}
 	if !a.unknown {
-		a.group = keepVital(group, d.unreachable(cause))
+		a.group = keepVital(group, unreachable(cause))
 	}
-	d.hindered.Store(&hindrance{d.unreachable(cause)})
+	d.hindered.Store(&hindrance{unreachable(cause)})
 	began := time.Now()
 	d.log.Warn("the database can't be reached; new work is refused, and what must be written waits", "db", d.name, "err", cause)
 	err := a.wait(cause)
@@ -55,7 +55,7 @@ func (d *DB) reach(s *session, group []*request, cause error) ([]*request, error
 	return a.group, nil
 }
 
-func (d *DB) unreachable(cause error) error { return fmt.Errorf("%w: %w", ErrUnreachable, cause) }
+func unreachable(cause error) error { return fmt.Errorf("%w: %w", ErrUnreachable, cause) }
 
 // wait tries until the group is written, or the store fails or closes.
 func (a *away) wait(cause error) error {
@@ -95,7 +95,7 @@ func (a *away) take(r *request, cause error) {
 		a.vital = append(a.vital, r)
 		return
 	}
-	r.done <- a.d.unreachable(cause)
+	r.done <- unreachable(cause)
 }
 
 // try connects and writes the group. done: it is written, or refused for a reason of its own.

@@ -227,7 +227,7 @@ func (d *DB) commit(s *session, group []*request) {
 		group, err = d.commitSound(s, keepVital(group, ErrFull))
 	}
 	if err != nil && d.engine.lost(s) {
-		group, err = d.reach(s, group, err)
+		group, err = reach(d, s, group, err)
 	}
 	if len(group) == 0 {
 		return

@@ -38,7 +38,7 @@ type StoreFlags struct {
 
 // Bind adds the flags to a command, but for that of the resolver, which few need.
 func (f *StoreFlags) Bind(cmd *cobra.Command) *cobra.Command {
-	cmd.Flags().StringVar(&f.DB, "db", "mailer.db", "database file")
+	cmd.Flags().StringVar(&f.DB, "db", "mailer.db", "database file, or the URL of a PostgreSQL database (postgres://…)")
 	cmd.Flags().StringVar(&f.MasterKey, "master-key-file", "", "file of the master key (default: the database's name with .key)")
 	return cmd
 }

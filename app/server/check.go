@@ -55,6 +55,9 @@ func Names(ctx context.Context, path, kind string) ([]string, error) {
 	return db.Names(ctx, path, kind)
 }
 
+// OnlyFiles refuses, in words, what is done to a database in a file alone.
+func OnlyFiles(name string) error { return db.OnlyFiles(name) }
+
 // DatabaseName is the name of a database as people may see it: without a password.
 func DatabaseName(name string) string { return db.Name(name) }
 
