@@ -158,6 +158,18 @@ func (m *marks) took() time.Duration {
 	return time.Duration(last - first)
 }
 
+// span is when the first and the last message arrived, from start.
+func (m *marks) span() (first, last time.Duration) {
+	for i := range m.arrived {
+		at := time.Duration(m.arrived[i].Load())
+		if at > 0 && (first == 0 || at < first) {
+			first = at
+		}
+		last = max(last, at)
+	}
+	return first, last
+}
+
 // delays are the times from a message's start to its arrival, sorted.
 func (m *marks) delays() []time.Duration {
 	out := make([]time.Duration, len(m.sent))
