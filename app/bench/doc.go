@@ -53,4 +53,7 @@
 // What listmonk was given is in listmonk_test.go: listmonkConf, settings. PostgreSQL
 // is as its initdb makes it. Mailer's messages are twice as long: each has its text
 // beside the HTML.
+//
+// What maddy and listmonk are asked is from their documentation. In tests fakes
+// stand in for them, unless the variables name the real ones.
 package bench

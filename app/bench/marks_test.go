@@ -40,8 +40,11 @@ func stamp(digits []byte, number int) {
 // markIn reads the mark of a message that arrived.
 func markIn(message []byte) (int, bool) {
 	at := bytes.Index(message, []byte("\n"+markField))
-	digits := at + 1 + len(markField)
-	if at < 0 || len(message) < digits+markDigits {
+	if at < 0 && !bytes.HasPrefix(message, []byte(markField)) {
+		return 0, false
+	}
+	digits := at + 1 + len(markField) // from 0 when the field is the first
+	if len(message) < digits+markDigits {
 		return 0, false
 	}
 	number := 0
