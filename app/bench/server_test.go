@@ -23,8 +23,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	if fake := fakes[os.Getenv(fakeVariable)]; fake != nil {
-		fake()
+	if runFake() {
 		return
 	}
 	code := m.Run()
