@@ -86,15 +86,33 @@ func measureBroadcast(b *testing.B, n int, mode string) {
 // broadcast sends to everybody and returns the id.
 func (s *server) broadcast() string {
 	s.tb.Helper()
-	html := strings.Repeat("<p>Hello, this is a paragraph of a usual newsletter.</p>\n", 90)
-	body, err := json.Marshal(map[string]any{"from": "News <news@example.com>", "subject": "News for {{{FIRST_NAME|you}}}", "send": true,
-		"html": "<html><body><h1>Dear {{{FIRST_NAME|you}}}</h1>" + html + `<p><a href="{{{UNSUBSCRIBE_URL}}}">No more of this</a></p></body></html>`})
+	return s.broadcastOf("News for " + firstName)
+}
+
+// Placeholders of a broadcast.
+const (
+	firstName       = "{{{FIRST_NAME|you}}}"
+	unsubscribeLink = "{{{UNSUBSCRIBE_URL}}}"
+)
+
+// broadcastOf sends a letter to everybody and returns the id.
+func (s *server) broadcastOf(subject string) string {
+	s.tb.Helper()
+	body, err := json.Marshal(map[string]any{"from": broadcastFrom, "subject": subject, "send": true, "html": letter(firstName, unsubscribeLink)})
 	if err != nil {
 		s.tb.Fatal(err)
 	}
 	var answer struct{ ID string }
 	s.call("POST", "/broadcasts", "application/json", bytes.NewReader(body), &answer)
 	return answer.ID
+}
+
+const broadcastFrom = "News <news@example.com>"
+
+// letter is 5 KB of HTML with a name and a link in the words of who renders it.
+func letter(name, unsubscribe string) string {
+	html := strings.Repeat("<p>Hello, this is a paragraph of a usual newsletter.</p>\n", 90)
+	return "<html><body><h1>Dear " + name + "</h1>" + html + `<p><a href="` + unsubscribe + `">No more of this</a></p></body></html>`
 }
 
 // isSent reports whether a broadcast is through, and then to how many it went.

@@ -30,6 +30,30 @@
 // as it should be, or when the signature of one does not verify.
 //
 // What Postfix and OpenDKIM were given is in postfix_test.go: mainCF, masterCF,
-// openDKIMConf. The milter speaks over a unix socket, the key is RSA-2048,
+// openDKIMConf; what maddy was, where MAILER_BENCH_MADDY names one, in
+// maddy_test.go: maddyConf, maddySigning. The milter speaks over a unix socket, the key is RSA-2048,
 // relaxed/relaxed, and signs the fields that Mailer signs.
+//
+// # Beside listmonk
+//
+// BenchmarkVersusListmonk, where MAILER_BENCH_LISTMONK names one, measures a
+// broadcast of Mailer beside a campaign of listmonk, unsigned, in turns, each
+// started anew with the same contacts: 5 KB of HTML with a name and a link of its
+// own for each, the same sink, at most 16 connections to it.
+//
+//   - Rate: from the first message's final dot at the sink to the last's. How long
+//     the first took stands apart: a peer that looks for work now and then is not
+//     slow at it.
+//   - Processor time: of all processes of a peer, its PostgreSQL's too, from the
+//     request until it has nothing left to do.
+//   - Memory: as above; what a peer needed to take in its contacts is not in it.
+//   - A message that is missing when a peer holds that all are sent is lost, one
+//     that arrives again is doubled. Mailer must have none of either.
+//
+// What listmonk was given is in listmonk_test.go: listmonkConf, settings. PostgreSQL
+// is as its initdb makes it. Mailer's messages are twice as long: each has its text
+// beside the HTML.
+//
+// What maddy and listmonk are asked is from their documentation. In tests fakes
+// stand in for them, unless the variables name the real ones.
 package bench

@@ -95,7 +95,10 @@ func (g *group) method() string {
 // enter has a command start in the group, and in a process group of its own: a
 // Ctrl-C is not for it.
 func (g *group) enter(cmd *exec.Cmd) {
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if cmd.SysProcAttr == nil {
+		cmd.SysProcAttr = &syscall.SysProcAttr{}
+	}
+	cmd.SysProcAttr.Setpgid = true
 	if g.dir != "" {
 		cmd.SysProcAttr.UseCgroupFD, cmd.SysProcAttr.CgroupFD = true, int(g.fd.Fd())
 	}

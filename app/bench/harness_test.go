@@ -133,6 +133,11 @@ func TestMarkThatIsStampedIsRead(t *testing.T) {
 			t.Errorf("%d is read as %d, %v", number, got, ok)
 		}
 	}
+	for message, want := range map[string]bool{markField + "0000012\r\nTo: you\r\n": true, markField + "12": false, "To: you\r\n": false} {
+		if got, ok := markIn([]byte(message)); ok != want || ok && got != 12 {
+			t.Errorf("%q is read as %d, %v", message, got, ok)
+		}
+	}
 	if _, err := stampAt([]byte("Subject: Hello\r\n")); err == nil {
 		t.Error("a message without a place for a mark can be stamped")
 	}

@@ -20,42 +20,55 @@ const importSize = 100_000
 // importForm is a file of n contacts with two names and two properties.
 func importForm(tb testing.TB, n int) (body []byte, contentType string) {
 	tb.Helper()
+	var rows bytes.Buffer
+	fmt.Fprintln(&rows, "email,first_name,last_name,plan,city")
+	for i := range n {
+		fmt.Fprintf(&rows, "customer.%d@example.org,Ann,Lee,pro,Town %d\n", i*7919%n, i%100)
+	}
+	return upload(tb, rows.Bytes(), "")
+}
+
+// upload is a form with a file of contacts, and params where the form has them.
+func upload(tb testing.TB, rows []byte, params string) (body []byte, contentType string) {
+	tb.Helper()
 	var buf bytes.Buffer
 	w := multipart.NewWriter(&buf)
+	if params != "" {
+		must(tb, w.WriteField("params", params))
+	}
 	file, err := w.CreateFormFile("file", "contacts.csv")
-	if err != nil {
-		tb.Fatal(err)
-	}
-	fmt.Fprintln(file, "email,first_name,last_name,plan,city")
-	for i := range n {
-		fmt.Fprintf(file, "customer.%d@example.org,Ann,Lee,pro,Town %d\n", i*7919%n, i%100)
-	}
-	if err := w.Close(); err != nil {
-		tb.Fatal(err)
-	}
+	must(tb, err)
+	_, err = file.Write(rows)
+	must(tb, err)
+	must(tb, w.Close())
 	return buf.Bytes(), w.FormDataContentType()
 }
 
 // call makes a request and reads its JSON answer.
 func (s *server) call(method, path, contentType string, body io.Reader, answer any) {
 	s.tb.Helper()
-	r, err := http.NewRequest(method, "http://"+s.addr+path, body)
+	call(s.tb, method, "http://"+s.addr+path, "Bearer "+s.key, contentType, body, answer)
+}
+
+func call(tb testing.TB, method, address, authorization, contentType string, body io.Reader, answer any) {
+	tb.Helper()
+	r, err := http.NewRequest(method, address, body)
 	if err != nil {
-		s.tb.Fatal(err)
+		tb.Fatal(err)
 	}
-	r.Header.Set("Authorization", "Bearer "+s.key)
+	r.Header.Set("Authorization", authorization)
 	r.Header.Set("Content-Type", contentType)
 	res, err := http.DefaultClient.Do(r)
 	if err != nil {
-		s.tb.Fatal(err)
+		tb.Fatal(err)
 	}
 	defer res.Body.Close()
 	if res.StatusCode >= 300 {
 		text, _ := io.ReadAll(res.Body)
-		s.tb.Fatalf("%s %s: %d %s", method, path, res.StatusCode, text)
+		tb.Fatalf("%s %s: %d %s", method, r.URL.Path, res.StatusCode, text)
 	}
 	if err := json.NewDecoder(res.Body).Decode(answer); err != nil {
-		s.tb.Fatal(err)
+		tb.Fatal(err)
 	}
 }
 

@@ -40,8 +40,11 @@ func stamp(digits []byte, number int) {
 // markIn reads the mark of a message that arrived.
 func markIn(message []byte) (int, bool) {
 	at := bytes.Index(message, []byte("\n"+markField))
-	digits := at + 1 + len(markField)
-	if at < 0 || len(message) < digits+markDigits {
+	if at < 0 && !bytes.HasPrefix(message, []byte(markField)) {
+		return 0, false
+	}
+	digits := at + 1 + len(markField) // from 0 when the field is the first
+	if len(message) < digits+markDigits {
 		return 0, false
 	}
 	number := 0
@@ -156,6 +159,18 @@ func (m *marks) took() time.Duration {
 		first, last = min(first, m.sent[i].Load()), max(last, m.arrived[i].Load())
 	}
 	return time.Duration(last - first)
+}
+
+// span is when the first and the last message arrived, from start.
+func (m *marks) span() (first, last time.Duration) {
+	for i := range m.arrived {
+		at := time.Duration(m.arrived[i].Load())
+		if at > 0 && (first == 0 || at < first) {
+			first = at
+		}
+		last = max(last, at)
+	}
+	return first, last
 }
 
 // delays are the times from a message's start to its arrival, sorted.

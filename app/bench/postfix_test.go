@@ -1,13 +1,6 @@
 package bench
 
 import (
-	"crypto/rand"
-	"crypto/rsa"
-	"crypto/x509"
-	"encoding/base64"
-	"encoding/pem"
-	"errors"
-	"fmt"
 	"net"
 	"os"
 	"os/exec"
@@ -16,27 +9,14 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 )
 
 // postfix is a Postfix of the benchmark's own, with OpenDKIM as its milter when
 // it signs. All that it has is in one directory; a Postfix of the system is
 // never touched.
 type postfix struct {
-	tb     testing.TB
-	dir    string
-	addr   string
-	next   string // the sink
-	sample []byte // the message to send, as it is on the wire
-	record string // of the DKIM key; empty: unsigned
-	group  *group
-	parts  []part
-}
-
-// part is a program that was started.
-type part struct {
-	cmd   *exec.Cmd
-	leash *leash
+	*smtpPeer
+	next string // the sink
 }
 
 // missing says what is not here of what a Postfix needs.
@@ -59,10 +39,7 @@ func missing(signed bool) string {
 // startPostfix runs Postfix under base, where its user can read, before next.
 func startPostfix(tb testing.TB, g *group, base, next string, sample []byte, signed bool) *postfix {
 	tb.Helper()
-	dir, err := os.MkdirTemp(base, "postfix-")
-	must(tb, err)
-	p := &postfix{tb: tb, dir: dir, addr: freeAddr(tb), next: next, sample: sample, group: g}
-	tb.Cleanup(p.stop)
+	p := &postfix{&smtpPeer{crew: newCrew(tb, g, base, "Postfix"), addr: freeAddr(tb), sample: sample}, next}
 	p.directories()
 	milter := ""
 	if signed {
@@ -71,7 +48,7 @@ func startPostfix(tb testing.TB, g *group, base, next string, sample []byte, sig
 	p.configure(milter)
 	p.run(exec.Command("postfix", "-c", p.dir+"/config", "check"))
 	p.launch(exec.Command(p.setting("daemon_directory")+"/master", "-c", p.dir+"/config", "-d"))
-	p.waitReady()
+	p.waitGreeting(p.addr)
 	return p
 }
 
@@ -195,13 +172,7 @@ SoftwareHeader no
 // openDKIM starts OpenDKIM with a key of its own and returns its socket.
 func (p *postfix) openDKIM() string {
 	p.tb.Helper()
-	key, err := rsa.GenerateKey(rand.Reader, 2048)
-	must(p.tb, err)
-	public, err := x509.MarshalPKIXPublicKey(&key.PublicKey)
-	must(p.tb, err)
-	p.record = "v=DKIM1; k=rsa; p=" + base64.StdEncoding.EncodeToString(public)
-	private := pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(key)})
-	must(p.tb, os.WriteFile(p.dir+"/milter/key.pem", private, 0o600))
+	p.record = writeKey(p.tb, p.dir+"/milter/key.pem")
 	conf := p.dir + "/milter/opendkim.conf"
 	must(p.tb, os.WriteFile(conf, []byte(strings.ReplaceAll(openDKIMConf, "DIR", p.dir)), 0o644))
 	p.launch(exec.Command("opendkim", "-f", "-x", conf))
@@ -215,100 +186,3 @@ func (p *postfix) openDKIM() string {
 	})
 	return "unix:" + socket
 }
-
-// launch starts a program that stays in the foreground.
-func (p *postfix) launch(cmd *exec.Cmd) {
-	p.tb.Helper()
-	cmd.Env = []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin"}
-	cmd.Stdout, cmd.Stderr = p.output(), p.output()
-	p.group.enter(cmd)
-	must(p.tb, cmd.Start())
-	p.group.started(cmd)
-	p.parts = append(p.parts, part{cmd, newLeash(p.tb, cmd)})
-}
-
-// run runs a program to its end.
-func (p *postfix) run(cmd *exec.Cmd) {
-	p.tb.Helper()
-	cmd.Env = []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin"}
-	cmd.Stdout, cmd.Stderr = p.output(), p.output()
-	if err := cmd.Run(); err != nil {
-		p.tb.Fatalf("%v: %v\n%s", cmd.Args, err, p.log())
-	}
-}
-
-// output is a file, not a pipe, which daemons would keep open.
-func (p *postfix) output() *os.File {
-	p.tb.Helper()
-	f, err := os.OpenFile(p.dir+"/output", os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
-	must(p.tb, err)
-	p.tb.Cleanup(func() { f.Close() })
-	return f
-}
-
-func (p *postfix) waitReady() {
-	p.tb.Helper()
-	p.await("Postfix greets", func() error {
-		conn, err := net.Dial("tcp", p.addr)
-		if err != nil {
-			return err
-		}
-		defer conn.Close()
-		_ = conn.SetDeadline(time.Now().Add(5 * time.Second))
-		greeting := make([]byte, 4)
-		if _, err := conn.Read(greeting); err != nil || string(greeting) != "220 " {
-			return errors.Join(err, fmt.Errorf("greeting %q", greeting))
-		}
-		return nil
-	})
-}
-
-// await asks every 20 ms, 20 s at most.
-func (p *postfix) await(what string, probe func() error) {
-	p.tb.Helper()
-	ticker := time.NewTicker(20 * time.Millisecond)
-	defer ticker.Stop()
-	var err error
-	for range 1000 {
-		if err = probe(); err == nil {
-			return
-		}
-		<-ticker.C
-	}
-	p.tb.Fatalf("not in 20 s: %s: %v\n%s", what, err, p.log())
-}
-
-// log is the end of what Postfix and OpenDKIM wrote.
-func (p *postfix) log() (text string) {
-	for _, name := range []string{"output", "maillog"} {
-		b, _ := os.ReadFile(filepath.Join(p.dir, name)) // missing: nothing written
-		text += string(b[max(0, len(b)-3000):])
-	}
-	return text
-}
-
-// stop stops Postfix before its milter, and fails when a process stays.
-func (p *postfix) stop() {
-	if p.parts == nil {
-		return
-	}
-	if p.tb.Failed() {
-		p.tb.Logf("Postfix's log (end):\n%s", p.log())
-	}
-	for i := len(p.parts) - 1; i >= 0; i-- {
-		end(p.tb, p.parts[i].cmd, p.parts[i].leash)
-	}
-	p.parts = nil
-	p.await("all processes of Postfix are gone", func() error {
-		if left := p.group.programs(); len(left) > 0 && p.group.dir != "" {
-			return fmt.Errorf("%v are not", left)
-		}
-		return nil
-	})
-	must(p.tb, os.RemoveAll(p.dir))
-}
-
-// peak is the memory at its peak, as sampled.
-func (p *postfix) peak(sampled float64) float64 { return sampled }
-
-func (p *postfix) dkimRecord() string { return p.record }

@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -33,9 +35,24 @@ func newReport(out io.Writer) *report {
 func (r *report) printf(format string, args ...any) { fmt.Fprintf(r.out, format, args...) }
 
 func (r *report) head(c *contest, rounds int) {
-	r.printf("%d rounds of %d messages of %d bytes, %d connections to each peer and to the sink; Postfix %s, %s; %d cores, %s, kernel %s; queues and databases on %s; processor time from %s\n",
+	r.printf("%d rounds of %d messages of %d bytes, %d connections to each peer and to the sink; Postfix %s, %s%s; %s\n",
 		rounds, c.messages, len(c.sample), connections, answer("postconf", "-h", "mail_version"), answer("opendkim", "-V"),
-		runtime.NumCPU(), runtime.Version(), answer("uname", "-r"), fileSystem(c.dir), newGroup(c.tb).method())
+		versionOf(maddyVariable, "version"), surroundings(c.tb, c.dir))
+}
+
+// versionOf is how a program that was asked for calls itself, after a comma.
+func versionOf(variable, command string) string {
+	path := os.Getenv(variable)
+	if path == "" {
+		return ""
+	}
+	return ", " + filepath.Base(path) + " " + answer(path, command)
+}
+
+// surroundings are what figures of a run depend on beside the peers.
+func surroundings(tb testing.TB, dir string) string {
+	return fmt.Sprintf("%d cores, %s, kernel %s; queues and databases on %s; processor time from %s",
+		runtime.NumCPU(), runtime.Version(), answer("uname", "-r"), fileSystem(dir), newGroup(tb).method())
 }
 
 // answer is the first line that a program prints.
@@ -122,14 +139,29 @@ func signingOf(l limits) float64  { return l.signing }
 func syncsOf(l limits) float64    { return l.syncs }
 
 func (r *report) table() {
-	r.printf("\n")
-	r.compare("Signed", "Mailer, DKIM", "Postfix + OpenDKIM")
-	r.printf("\n")
-	r.compare("Unsigned", "Mailer", "Postfix")
+	for _, p := range r.pairs() {
+		r.printf("\n")
+		r.compare(p.title, p.mailer, p.other)
+	}
 	if len(r.bounds) > 0 {
 		r.beside()
 	}
 	r.printf("\n%.0f s in all\n", time.Since(r.start).Seconds())
+}
+
+// pair is two contenders that are compared.
+type pair struct{ title, mailer, other, metric string }
+
+func (r *report) pairs() []pair {
+	all := []pair{
+		{"Signed", "Mailer, DKIM", "Postfix + OpenDKIM", "signed"},
+		{"Unsigned", "Mailer", "Postfix", "unsigned"},
+		{"Signed", "Mailer, DKIM", "maddy, DKIM", "maddy-signed"},
+		{"Unsigned", "Mailer", "maddy", "maddy-unsigned"},
+	}
+	return slices.DeleteFunc(all, func(p pair) bool {
+		return strings.HasPrefix(p.other, "maddy") && len(r.outcomes[p.other]) == 0
+	})
 }
 
 func (r *report) beside() {
@@ -145,12 +177,10 @@ func (r *report) beside() {
 
 // compare is the table of two contenders. The last column is the median of the
 // rounds' ratios: neighbours in time share what else the machine does.
-func (r *report) compare(title, mailer, postfix string) {
-	ours, theirs := r.outcomes[mailer], r.outcomes[postfix]
-	r.printf("| %s, medians of %d rounds (least to most) | Mailer | %s | ratio |\n|---|---|---|---|\n", title, len(ours), postfix)
-	row := func(what, format string, of func(outcome) float64) {
-		r.printf("| %s | %s | %s | %.2f |\n", what, spanOf(ours, format, of), spanOf(theirs, format, of), r.ratio(mailer, postfix, of))
-	}
+func (r *report) compare(title, mailer, other string) {
+	ours, theirs := r.outcomes[mailer], r.outcomes[other]
+	r.printf("| %s, medians of %d rounds (least to most) | Mailer | %s | ratio |\n|---|---|---|---|\n", title, len(ours), other)
+	row := func(what, format string, of func(outcome) float64) { r.row(mailer, other, what, format, of) }
 	row("messages a second, first request to last arrival", "%.0f", rateOf)
 	row("CPU seconds for 1,000 messages", "%.2f", cpuOf)
 	row("memory at its peak, MB", "%.0f", memoryOf)
@@ -162,6 +192,10 @@ func (r *report) compare(title, mailer, postfix string) {
 	delay(fmt.Sprintf("arrived after, at %d messages a second", calmRate), func(o outcome) percentiles { return o.calm.arrived })
 	delay("accepted after, all messages offered at once", func(o outcome) percentiles { return o.busy.accepted })
 	delay("arrived after, all messages offered at once", func(o outcome) percentiles { return o.busy.arrived })
+}
+
+func (r *report) row(mailer, other, what, format string, of func(outcome) float64) {
+	r.printf("| %s | %s | %s | %.2f |\n", what, spanOf(r.outcomes[mailer], format, of), spanOf(r.outcomes[other], format, of), r.ratio(mailer, other, of))
 }
 
 func spanOf(all []outcome, format string, of func(outcome) float64) string {
@@ -180,8 +214,8 @@ func usual(all []outcome, of func(outcome) percentiles) percentiles {
 }
 
 // ratio is the median of the ratios of the rounds.
-func (r *report) ratio(mailer, postfix string, of func(outcome) float64) float64 {
-	ours, theirs := r.outcomes[mailer], r.outcomes[postfix]
+func (r *report) ratio(mailer, other string, of func(outcome) float64) float64 {
+	ours, theirs := r.outcomes[mailer], r.outcomes[other]
 	var ratios []float64
 	for i := range min(len(ours), len(theirs)) {
 		ratios = append(ratios, of(ours[i])/of(theirs[i]))
@@ -195,9 +229,9 @@ func (r *report) signingShare() float64 {
 }
 
 func (r *report) metrics(b *testing.B) {
-	b.ReportMetric(r.ratio("Mailer, DKIM", "Postfix + OpenDKIM", rateOf), "signed-x-rate")
-	b.ReportMetric(r.ratio("Mailer, DKIM", "Postfix + OpenDKIM", cpuOf), "signed-x-cpu")
-	b.ReportMetric(r.ratio("Mailer", "Postfix", rateOf), "unsigned-x-rate")
-	b.ReportMetric(r.ratio("Mailer", "Postfix", cpuOf), "unsigned-x-cpu")
+	for _, p := range r.pairs() {
+		b.ReportMetric(r.ratio(p.mailer, p.other, rateOf), p.metric+"-x-rate")
+		b.ReportMetric(r.ratio(p.mailer, p.other, cpuOf), p.metric+"-x-cpu")
+	}
 	b.ReportMetric(r.signingShare(), "cpu-x-signing")
 }

@@ -23,6 +23,9 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	if runFake() {
+		return
+	}
 	code := m.Run()
 	_ = os.RemoveAll(binaryDir())
 	os.Exit(code)

@@ -13,15 +13,28 @@ import (
 // RFC 2920 allows, in Postfix's favour.
 const envelope = "MAIL FROM:<hello@example.com>\r\nRCPT TO:<you@example.org>\r\nDATA\r\n"
 
+// smtpPeer is a mail server that is fed by SMTP.
+type smtpPeer struct {
+	*crew
+	addr   string
+	sample []byte // the message to send, as it is on the wire
+	record string // of the DKIM key; empty: unsigned
+}
+
 // deliver sends all messages over connections that are kept open.
-func (p *postfix) deliver(m *marks, clients int) []time.Duration {
+func (p *smtpPeer) deliver(m *marks, clients int) []time.Duration {
 	p.tb.Helper()
 	return spread(p.tb, len(m.sent), clients, func(n int) ([]time.Duration, error) { return p.session(n, m) })
 }
 
+// peak is the memory at its peak, as sampled.
+func (p *smtpPeer) peak(sampled float64) float64 { return sampled }
+
+func (p *smtpPeer) dkimRecord() string { return p.record }
+
 // session sends n messages over one connection and returns how long each took
 // from its first byte to its reply.
-func (p *postfix) session(n int, m *marks) ([]time.Duration, error) {
+func (p *smtpPeer) session(n int, m *marks) ([]time.Duration, error) {
 	conn, err := net.Dial("tcp", p.addr)
 	if err != nil {
 		return nil, err

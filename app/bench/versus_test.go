@@ -47,13 +47,20 @@ type contender struct {
 	start  func(c *contest, g *group) peer
 }
 
+// contenders take turns in this order, those that sign beside those that sign.
 func contenders() []contender {
-	return []contender{
+	all := []contender{
 		{"Mailer, DKIM", true, func(c *contest, g *group) peer { return c.mailer(g, "dkim=on") }},
 		{"Postfix + OpenDKIM", true, func(c *contest, g *group) peer { return c.postfix(g, true) }},
+		{"maddy, DKIM", true, func(c *contest, g *group) peer { return c.maddy(g, true) }},
 		{"Mailer", false, func(c *contest, g *group) peer { return c.mailer(g, "dkim=off") }},
 		{"Postfix", false, func(c *contest, g *group) peer { return c.postfix(g, false) }},
+		{"maddy", false, func(c *contest, g *group) peer { return c.maddy(g, false) }},
 	}
+	if os.Getenv(maddyVariable) != "" {
+		return all
+	}
+	return slices.DeleteFunc(all, func(who contender) bool { return strings.HasPrefix(who.name, "maddy") })
 }
 
 // contest is one comparison: the same messages, the same sink, the same disk.
@@ -67,13 +74,19 @@ type contest struct {
 	sample []byte
 }
 
-func newContest(tb testing.TB, messages int) *contest {
+// newSite is a contest without a sample, which only peers fed by SMTP need.
+func newSite(tb testing.TB, messages int) *contest {
 	tb.Helper()
 	dir, err := os.MkdirTemp("", "mailer-versus-") // Postfix's user can't read tb.TempDir
 	must(tb, err)
 	tb.Cleanup(func() { os.RemoveAll(dir) })
 	must(tb, os.Chmod(dir, 0o755))
-	c := &contest{tb: tb, dir: dir, sink: newSink(tb), messages: messages}
+	return &contest{tb: tb, dir: dir, sink: newSink(tb), messages: messages}
+}
+
+func newContest(tb testing.TB, messages int) *contest {
+	tb.Helper()
+	c := newSite(tb, messages)
 	p := c.mailer(nil, "dkim=off")
 	m := c.sink.expect(1)
 	p.deliver(m, 1)
@@ -95,9 +108,13 @@ func (c *contest) mailer(g *group, mode string) peer {
 	c.tb.Helper()
 	dir, err := os.MkdirTemp(c.dir, "mailer-")
 	must(c.tb, err)
-	relay := fmt.Sprintf("smtp://%s?tls=off&connections=%d&%s", c.sink.addr(), connections, mode)
-	s := startServerIn(c.tb, g, dir, relay)
+	s := startServerIn(c.tb, g, dir, c.relay(mode))
 	return &mailerPeer{server: s, dir: dir, record: dkimValue(s.run("domains", "records", "example.com", "--db", s.db))}
+}
+
+// relay is the sink as Mailer's relay.
+func (c *contest) relay(mode string) string {
+	return fmt.Sprintf("smtp://%s?tls=off&connections=%d&%s", c.sink.addr(), connections, mode)
 }
 
 // dkimValue finds the record among what the command prints.
@@ -132,6 +149,11 @@ func (c *contest) postfix(g *group, signed bool) peer {
 	return startPostfix(c.tb, g, c.dir, c.sink.addr(), c.sample, signed)
 }
 
+func (c *contest) maddy(g *group, signed bool) peer {
+	c.tb.Helper()
+	return startMaddy(c.tb, g, c.dir, c.sink.addr(), c.sample, signed)
+}
+
 // outcome is what one peer did in one round.
 type outcome struct {
 	rate       float64       // messages a second, from the first request to the last arrival
@@ -140,6 +162,7 @@ type outcome struct {
 	memory     float64       // MB
 	busy, calm delays
 	programs   map[string]time.Duration // processor time by program
+	cast       cast                     // of a broadcast alone
 }
 
 // delays are how long messages took until the peer had accepted them, and until
@@ -273,6 +296,7 @@ func BenchmarkVersus(b *testing.B) {
 }
 
 func versus(b *testing.B) {
+	checkPrograms(b)
 	messages := sizeFrom(b, messagesVariable, 5000, 1)
 	rounds := sizeFrom(b, roundsVariable, 5, 1)
 	queue := sizeFrom(b, queuedVariable, queued, 0)

@@ -1,0 +1,219 @@
+package bench
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"testing"
+	"time"
+)
+
+// listmonkRecipients is how many contacts BenchmarkVersusListmonk sends to unless
+// MAILER_BENCH_RECIPIENTS says otherwise.
+const listmonkRecipients = 40_000
+
+// sender is a peer with contacts, ready to send to all of them.
+type sender interface {
+	// send begins to send a letter to all.
+	send()
+	// finished reports whether it holds that all are sent to.
+	finished() bool
+	// peak is its memory at the peak, in MB.
+	peak(sampled float64) float64
+	stop()
+}
+
+// caster is a sender to be, started anew for each round.
+type caster struct {
+	name  string
+	start func(c *contest, g *group) sender
+}
+
+const mailerCast, listmonkCast = "Mailer", "listmonk + PostgreSQL"
+
+var casters = []caster{
+	{mailerCast, func(c *contest, g *group) sender { return c.broadcaster(g) }},
+	{listmonkCast, func(c *contest, g *group) sender { return c.listmonk(g) }},
+}
+
+// cast is what else is measured of a broadcast. Its rate is from the first arrival
+// to the last.
+type cast struct {
+	begun         time.Duration // from the request to the first arrival
+	lost, doubled int
+	bytes         int // of a message on the wire
+}
+
+// recipientRows is a file of n contacts. The name of each is the mark of its mail.
+func recipientRows(nameColumn string, n int) []byte {
+	var rows bytes.Buffer
+	fmt.Fprintf(&rows, "email,%s\n", nameColumn)
+	for i := range n {
+		fmt.Fprintf(&rows, "subscriber.%0*d@example.org,%0*d\n", markDigits, i, markDigits, i)
+	}
+	return rows.Bytes()
+}
+
+// broadcaster is the built binary with contacts.
+type broadcaster struct {
+	*server
+	dir, id string
+}
+
+// broadcaster fills one and starts it anew before the sink: its peak of memory is
+// that of sending.
+func (c *contest) broadcaster(g *group) sender {
+	c.tb.Helper()
+	dir, err := os.MkdirTemp(c.dir, "mailer-")
+	must(c.tb, err)
+	s := startServer(c.tb, dir, "")
+	body, contentType := upload(c.tb, recipientRows("first_name", c.messages), "")
+	var created importAnswer
+	s.call("POST", "/contacts/imports", contentType, bytes.NewReader(body), &created)
+	if done := s.waitImport(created.ID); done.Counts.Created != c.messages {
+		c.tb.Fatalf("import %+v", done)
+	}
+	s.stop()
+	return &broadcaster{server: startServerIn(c.tb, g, dir, c.relay("dkim=off")), dir: dir}
+}
+
+func (p *broadcaster) send() { p.id = p.broadcastOf("Hello " + firstName) }
+
+func (p *broadcaster) finished() bool {
+	var n int
+	return p.isSent(p.id, &n)
+}
+
+func (p *broadcaster) peak(float64) float64 { return p.memory("VmHWM") }
+
+func (p *broadcaster) stop() {
+	p.server.stop()
+	must(p.tb, os.RemoveAll(p.dir))
+}
+
+// broadcast has a sender write to all of its contacts once.
+func (c *contest) broadcast(who caster) outcome {
+	c.tb.Helper()
+	g := newGroup(c.tb)
+	p := who.start(c, g)
+	g.settle()
+	cpu, own, before := g.cpu(), ownCPU(), g.programs()
+	peak := g.watchMemory()
+	m := c.sink.expect(c.messages)
+	p.send()
+	c.follow(p, m)
+	g.settle()
+	n := time.Duration(c.messages)
+	o := outcome{cpu: (g.cpu() - cpu) / n, harness: (ownCPU() - own) / n, memory: p.peak(peak()), programs: g.programs()}
+	for name, used := range before {
+		o.programs[name] -= used
+	}
+	p.stop()
+	if strangers, signed := m.strangers.Load(), m.signed.Load(); strangers+signed > 0 {
+		c.tb.Errorf("%s: %d messages are not of this round, %d are signed", who.name, strangers, signed)
+	}
+	first, last := m.span()
+	o.cast = cast{begun: first, lost: int(m.open.Load()), doubled: int(m.doubles.Load()), bytes: len(m.sample())}
+	o.rate = float64(c.messages-o.cast.lost-1) / max(time.Nanosecond, last-first).Seconds()
+	return o
+}
+
+// follow waits until a sender is through. One that says so while messages are
+// missing has lost them; it is asked only while nothing arrives.
+func (c *contest) follow(p sender, m *marks) {
+	c.tb.Helper()
+	tick := time.NewTicker(500 * time.Millisecond)
+	defer tick.Stop()
+	limit := time.Now().Add(2*time.Minute + time.Duration(c.messages)*50*time.Millisecond)
+	for before := int64(-1); ; <-tick.C {
+		open := m.open.Load()
+		if (open == 0 || open == before) && p.finished() {
+			return
+		}
+		if time.Now().After(limit) {
+			p.stop()
+			c.tb.Fatalf("not through in time, %d of %d messages did not arrive", open, c.messages)
+		}
+		before = open
+	}
+}
+
+// BenchmarkVersusListmonk measures a broadcast of Mailer beside a campaign of the
+// listmonk that MAILER_BENCH_LISTMONK is the path of, unsigned, in turns, on one
+// sink, and prints a table: doc.go says what of. It runs once, whatever -benchtime
+// says.
+func BenchmarkVersusListmonk(b *testing.B) {
+	path, err := programFrom(listmonkVariable)
+	must(b, err)
+	if path == "" {
+		b.Skip(listmonkVariable, " is not set")
+	}
+	slowly(b, 1, func() { versusListmonk(b) })
+}
+
+func versusListmonk(b *testing.B) {
+	_, err := postgresPrograms()
+	must(b, err)
+	rounds := sizeFrom(b, roundsVariable, 5, 1)
+	c := newSite(b, sizeFrom(b, recipientsVariable, listmonkRecipients, 2))
+	r := newReport(os.Stdout)
+	r.castHead(c, rounds)
+	for range rounds {
+		r.limits(c.limits())
+		for _, who := range casters {
+			r.cast(who, c.broadcast(who))
+		}
+	}
+	r.castTable(c.messages)
+	b.ReportMetric(0, "ns/op") // one run is one operation, and says nothing
+	b.ReportMetric(r.ratio(mailerCast, listmonkCast, rateOf), "broadcast-x-rate")
+	b.ReportMetric(r.ratio(mailerCast, listmonkCast, cpuOf), "broadcast-x-cpu")
+	b.ReportMetric(r.ratio(mailerCast, listmonkCast, memoryOf), "broadcast-x-memory")
+	if lost, doubled := r.faults(mailerCast); lost+doubled > 0 {
+		b.Errorf("Mailer lost %d and doubled %d", lost, doubled)
+	}
+}
+
+func (r *report) castHead(c *contest, rounds int) {
+	r.printf("%d rounds of a broadcast to %d, unsigned, %d connections to the sink; PostgreSQL %s%s; %s\n",
+		rounds, c.messages, connections, postgresVersion(), versionOf(listmonkVariable, "--version"), surroundings(c.tb, c.dir))
+}
+
+func postgresVersion() string {
+	bin, err := postgresPrograms()
+	if err != nil {
+		return "missing"
+	}
+	return answer(bin+"/postgres", "--version")
+}
+
+func (r *report) cast(who caster, o outcome) {
+	r.outcomes[who.name] = append(r.outcomes[who.name], o)
+	r.printf("%4.0f s  %-21s  %5.0f messages/s of %d bytes, the first after %.1f s, CPU %.2f s/1000 (sink %.2f), %.0f MB, %d lost, %d doubled;%s\n",
+		time.Since(r.start).Seconds(), who.name, o.rate, o.cast.bytes, o.cast.begun.Seconds(), o.cpu.Seconds()*1000, o.harness.Seconds()*1000,
+		o.memory, o.cast.lost, o.cast.doubled, shares(o.programs))
+}
+
+// faults are the messages that a contender lost and doubled in all rounds.
+func (r *report) faults(name string) (lost, doubled int) {
+	for _, o := range r.outcomes[name] {
+		lost, doubled = lost+o.cast.lost, doubled+o.cast.doubled
+	}
+	return lost, doubled
+}
+
+func (r *report) castTable(recipients int) {
+	r.printf("\n| Broadcast to %d, medians of %d rounds (least to most) | Mailer | %s | ratio |\n|---|---|---|---|\n",
+		recipients, len(r.outcomes[mailerCast]), listmonkCast)
+	row := func(what, format string, of func(outcome) float64) { r.row(mailerCast, listmonkCast, what, format, of) }
+	row("messages a second, first to last arrival", "%.0f", rateOf)
+	row("CPU seconds for 1,000 messages", "%.2f", cpuOf)
+	row("memory at its peak, MB", "%.0f", memoryOf)
+	row("CPU seconds of the sink for 1,000", "%.2f", harnessOf)
+	row("first arrival after, seconds", "%.1f", func(o outcome) float64 { return o.cast.begun.Seconds() })
+	row("bytes of a message", "%.0f", func(o outcome) float64 { return float64(o.cast.bytes) })
+	ourLost, ourDoubled := r.faults(mailerCast)
+	theirLost, theirDoubled := r.faults(listmonkCast)
+	r.printf("| lost / doubled, in all rounds | %d / %d | %d / %d | |\n", ourLost, ourDoubled, theirLost, theirDoubled)
+	r.printf("\n%.0f s in all\n", time.Since(r.start).Seconds())
+}

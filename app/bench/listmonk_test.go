@@ -1,0 +1,215 @@
+package bench
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// listmonkVariable names the environment variable with the path of a listmonk,
+// 5 or newer, that BenchmarkVersusListmonk measures. Without it none does.
+const listmonkVariable = "MAILER_BENCH_LISTMONK"
+
+// listmonk is a listmonk at work, with a PostgreSQL of its own.
+type listmonk struct {
+	*crew
+	database *postgres
+	path     string
+	addr     string
+	token    string
+	list     int
+	campaign int
+}
+
+// listmonkUser is who the benchmark is in listmonk's API.
+const listmonkUser = "bench"
+
+// listmonk installs and fills one before the sink. It starts anew when all
+// subscribers are there: what it needed to take them in is not of the campaign.
+func (c *contest) listmonk(g *group) sender {
+	c.tb.Helper()
+	path, err := programFrom(listmonkVariable)
+	must(c.tb, err)
+	l := &listmonk{crew: newCrew(c.tb, g, c.dir, "listmonk"), path: path, addr: freeAddr(c.tb)}
+	l.database = startPostgres(l.crew)
+	l.install()
+	l.settings(c.sink.addr())
+	l.serve()
+	l.fill(c.messages)
+	l.end()
+	l.serve()
+	return l
+}
+
+// listmonkConf is what listmonk has in a file; all else is in its database.
+const listmonkConf = `[app]
+address = "ADDR"
+
+[db]
+host = "HOST"
+port = PORT
+user = "postgres"
+password = "none"
+database = "postgres"
+ssl_mode = "disable"
+max_open = 25
+max_idle = 25
+max_lifetime = "1h"
+`
+
+var listmonkToken = regexp.MustCompile(`LISTMONK_ADMIN_API_TOKEN="?([^"\s]+)`)
+
+// install makes the tables and a user of the API, whose token it prints.
+func (l *listmonk) install() {
+	l.tb.Helper()
+	conf := strings.NewReplacer("ADDR", l.addr, "HOST", l.database.host, "PORT", l.database.port).Replace(listmonkConf)
+	must(l.tb, os.WriteFile(l.dir+"/config.toml", []byte(conf), 0o600))
+	l.run(l.program([]string{"LISTMONK_ADMIN_USER=admin", "LISTMONK_ADMIN_PASSWORD=not-a-secret", "LISTMONK_ADMIN_API_USER=" + listmonkUser},
+		l.path, "--config", l.dir+"/config.toml", "--install", "--yes"))
+	printed, err := os.ReadFile(l.dir + "/output")
+	must(l.tb, err)
+	found := listmonkToken.FindSubmatch(printed)
+	if found == nil {
+		l.tb.Fatalf("%s=%s: --install prints no token of the API\n%s", listmonkVariable, l.path, l.log())
+	}
+	l.token = string(found[1])
+}
+
+// settings has it send with as many connections as Mailer, as fast as they go, in
+// batches that spare it turns to the database, to nobody but the sink: it asks
+// nobody for updates and tells no administrator.
+func (l *listmonk) settings(next string) {
+	l.tb.Helper()
+	host, port, err := net.SplitHostPort(next)
+	must(l.tb, err)
+	number, err := strconv.Atoi(port)
+	must(l.tb, err)
+	for key, value := range map[string]any{
+		"app.concurrency": connections, "app.message_rate": 10_000, "app.batch_size": 10_000,
+		"app.check_updates": false, "app.notify_emails": []string{}, "app.root_url": "http://" + l.addr,
+		"smtp": []map[string]any{{"uuid": "00000000-0000-4000-8000-000000000000", "enabled": true, "host": host, "port": number,
+			"auth_protocol": "none", "username": "", "password": "", "hello_hostname": "listmonk.example.com", "email_headers": []string{},
+			"max_conns": connections, "max_msg_retries": 2, "idle_timeout": "15s", "wait_timeout": "5s",
+			"tls_type": "none", "tls_skip_verify": false}},
+	} {
+		text, err := json.Marshal(value)
+		must(l.tb, err)
+		did, err := l.database.query(fmt.Sprintf("UPDATE settings SET value = '%s' WHERE key = '%s'", text, key))
+		must(l.tb, err)
+		if did != "UPDATE 1" {
+			l.tb.Fatalf("%s=%s has no setting %s: %s", listmonkVariable, l.path, key, did)
+		}
+	}
+}
+
+func (l *listmonk) serve() {
+	l.tb.Helper()
+	l.launch(l.program(nil, l.path, "--config", l.dir+"/config.toml"))
+	l.await("listmonk answers", func() error {
+		r, err := http.NewRequest("GET", "http://"+l.addr+"/api/lists?per_page=1", http.NoBody)
+		must(l.tb, err)
+		r.Header.Set("Authorization", l.authorization())
+		res, err := http.DefaultClient.Do(r)
+		if err != nil {
+			return err
+		}
+		defer res.Body.Close()
+		if res.StatusCode != http.StatusOK {
+			return errors.New(res.Status)
+		}
+		return nil
+	})
+}
+
+func (l *listmonk) authorization() string { return "token " + listmonkUser + ":" + l.token }
+
+// call makes a request and reads the data of its answer.
+func (l *listmonk) call(method, path, contentType string, body io.Reader, data any) {
+	l.tb.Helper()
+	answer := struct{ Data any }{data}
+	call(l.tb, method, "http://"+l.addr+"/api"+path, l.authorization(), contentType, body, &answer)
+}
+
+// create posts an object with a name and returns its id. Some answers are the
+// object, some a list with it.
+func (l *listmonk) create(path string, object map[string]any) int {
+	l.tb.Helper()
+	body, err := json.Marshal(object)
+	must(l.tb, err)
+	var answer json.RawMessage
+	l.call("POST", path, "application/json", bytes.NewReader(body), &answer)
+	if !bytes.HasPrefix(answer, []byte("[")) {
+		answer = fmt.Appendf(nil, "[%s]", answer)
+	}
+	var made []struct {
+		ID   int
+		Name string
+	}
+	must(l.tb, json.Unmarshal(answer, &made))
+	for _, m := range made {
+		if m.Name == object["name"] {
+			return m.ID
+		}
+	}
+	l.tb.Fatalf("listmonk's answer to POST %s: %s", path, answer)
+	return 0
+}
+
+// fill has it import n subscribers.
+func (l *listmonk) fill(n int) {
+	l.tb.Helper()
+	l.list = l.create("/lists", map[string]any{"name": "Everybody", "type": "private", "optin": "single"})
+	params := fmt.Sprintf(`{"mode":"subscribe","subscription_status":"confirmed","delim":",","lists":[%d],"overwrite":true}`, l.list)
+	body, contentType := upload(l.tb, recipientRows("name", n), params)
+	var progress struct {
+		Status   string
+		Imported int
+	}
+	l.call("POST", "/import/subscribers", contentType, bytes.NewReader(body), &progress)
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for progress.Status != "finished" {
+		if progress.Status == "failed" {
+			l.tb.Fatalf("listmonk's import fails\n%s", l.log())
+		}
+		<-tick.C
+		l.call("GET", "/import/subscribers", "", http.NoBody, &progress)
+	}
+	if progress.Imported != n {
+		l.tb.Fatalf("listmonk imported %d of %d subscribers\n%s", progress.Imported, n, l.log())
+	}
+}
+
+// send begins a campaign with the letter alone: a template of its own adds nothing
+// to it.
+func (l *listmonk) send() {
+	l.tb.Helper()
+	template := l.create("/templates", map[string]any{"name": "Nothing", "type": "campaign", "body": `{{ template "content" . }}`})
+	l.campaign = l.create("/campaigns", map[string]any{"name": "Letter", "type": "regular", "content_type": "html", "messenger": "email",
+		"lists": []int{l.list}, "template_id": template, "from_email": broadcastFrom,
+		"subject": "Hello {{ .Subscriber.Name }}", "body": letter("{{ .Subscriber.Name }}", "{{ UnsubscribeURL }}")})
+	var state json.RawMessage // says nothing that is needed
+	l.call("PUT", fmt.Sprintf("/campaigns/%d/status", l.campaign), "application/json", strings.NewReader(`{"status":"running"}`), &state)
+}
+
+func (l *listmonk) finished() bool {
+	l.tb.Helper()
+	var state struct{ Status string }
+	l.call("GET", fmt.Sprintf("/campaigns/%d", l.campaign), "", http.NoBody, &state)
+	if state.Status == "paused" || state.Status == "cancelled" {
+		l.tb.Fatalf("listmonk's campaign is %s\n%s", state.Status, l.log())
+	}
+	return state.Status == "finished"
+}
+
+// peak is the memory at its peak, as sampled.
+func (l *listmonk) peak(sampled float64) float64 { return sampled }
