@@ -12,7 +12,7 @@ import (
 const AttachmentPiece = 256 << 10
 
 func (tx *Tx) insertAttachment(emailID string, a *app.Attachment) error {
-	_, err := tx.exec(`INSERT INTO attachments (id, email_id, filename, content_type, content_id, size) VALUES (?, ?, ?, ?, ?, ?)`,
+	err := tx.write(`INSERT INTO attachments (id, email_id, filename, content_type, content_id, size) VALUES (?, ?, ?, ?, ?, ?)`,
 		a.ID, emailID, a.Filename, a.ContentType, nullText(a.ContentID), a.Size)
 	if err != nil {
 		return fmt.Errorf("insert attachment: %w", err)
@@ -23,7 +23,7 @@ func (tx *Tx) insertAttachment(emailID string, a *app.Attachment) error {
 func (tx *Tx) insertPieces(a *app.Attachment) error {
 	for n, left := 0, a.Content; len(left) > 0; n++ {
 		piece := left[:min(len(left), AttachmentPiece)]
-		if _, err := tx.exec(`INSERT INTO attachment_pieces (attachment_id, n, sum, content) VALUES (?, ?, ?, ?)`, a.ID, n, bytesSum(piece), piece); err != nil {
+		if err := tx.write(`INSERT INTO attachment_pieces (attachment_id, n, sum, content) VALUES (?, ?, ?, ?)`, a.ID, n, bytesSum(piece), piece); err != nil {
 			return fmt.Errorf("insert piece of an attachment: %w", err)
 		}
 		left = left[len(piece):]
@@ -39,7 +39,7 @@ func (tx *Tx) rewriteAttachment(emailID string, a *app.Attachment) error {
 	if err != nil || n == 0 {
 		return err
 	}
-	if _, err := tx.exec(`DELETE FROM attachment_pieces WHERE attachment_id = ?`, a.ID); err != nil {
+	if err := tx.write(`DELETE FROM attachment_pieces WHERE attachment_id = ?`, a.ID); err != nil {
 		return err
 	}
 	return tx.insertPieces(a)

@@ -27,12 +27,12 @@ func (tx *Tx) InsertAttempt(emailID string, a Attempt) error {
 	if err != nil {
 		return err
 	}
-	_, err = tx.exec(`INSERT INTO attempts (email_id, id, outcome, detail, conversation, created_at) VALUES (?, ?, ?, ?, ?, ?)`,
+	err = tx.write(`INSERT INTO attempts (email_id, id, outcome, detail, conversation, created_at) VALUES (?, ?, ?, ?, ?, ?)`,
 		emailID, a.ID, a.Outcome, detail, nullText(a.Conversation), milli(a.CreatedAt))
 	if err != nil {
 		return fmt.Errorf("insert attempt: %w", err)
 	}
-	_, err = tx.exec(`DELETE FROM attempts WHERE email_id = ?1 AND id <= (SELECT id FROM attempts WHERE email_id = ?1 ORDER BY id DESC LIMIT 1 OFFSET ?2)`, emailID, maxAttempts)
+	err = tx.write(`DELETE FROM attempts WHERE email_id = ?1 AND id <= (SELECT id FROM attempts WHERE email_id = ?1 ORDER BY id DESC LIMIT 1 OFFSET ?2)`, emailID, maxAttempts)
 	return err
 }
 
@@ -52,7 +52,7 @@ func (r *Reader) Attempts(emailID string) ([]Attempt, error) {
 
 // deleteAttempts forgets the attempts of an email.
 func (tx *Tx) deleteAttempts(emailID string) error {
-	if _, err := tx.exec(`DELETE FROM attempts WHERE email_id = ?`, emailID); err != nil {
+	if err := tx.write(`DELETE FROM attempts WHERE email_id = ?`, emailID); err != nil {
 		return fmt.Errorf("delete attempts: %w", err)
 	}
 	return nil
@@ -77,7 +77,7 @@ func (tx *Tx) eraseAttempts(emailID string, e *erase.Set) error {
 		if detail == row.detail && conversation == row.conversation {
 			continue
 		}
-		if _, err := tx.exec(`UPDATE attempts SET detail = ?, conversation = ? WHERE email_id = ? AND id = ?`, detail, nullText(conversation), emailID, row.id); err != nil {
+		if err := tx.write(`UPDATE attempts SET detail = ?, conversation = ? WHERE email_id = ? AND id = ?`, detail, nullText(conversation), emailID, row.id); err != nil {
 			return fmt.Errorf("scrub attempt: %w", err)
 		}
 	}

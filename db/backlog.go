@@ -18,7 +18,7 @@ func (tx *Tx) AddBacklog(teamID string, b plan.Backlog) error {
 	if b == (plan.Backlog{}) {
 		return nil
 	}
-	_, err := tx.exec(`INSERT INTO team_backlogs (team_id, late, scheduled) VALUES (?1, CASE WHEN CAST(?2 AS bigint) > 0 THEN ?2 ELSE 0 END, CASE WHEN CAST(?3 AS bigint) > 0 THEN ?3 ELSE 0 END)
+	err := tx.write(`INSERT INTO team_backlogs (team_id, late, scheduled) VALUES (?1, CASE WHEN CAST(?2 AS bigint) > 0 THEN ?2 ELSE 0 END, CASE WHEN CAST(?3 AS bigint) > 0 THEN ?3 ELSE 0 END)
 		ON CONFLICT (team_id) DO UPDATE SET late = CASE WHEN team_backlogs.late + ?2 > 0 THEN team_backlogs.late + ?2 ELSE 0 END,
 			scheduled = CASE WHEN team_backlogs.scheduled + ?3 > 0 THEN team_backlogs.scheduled + ?3 ELSE 0 END`,
 		teamID, b.Late, b.Scheduled)
@@ -34,7 +34,7 @@ func (tx *Tx) BacklogIsDue(teamID string) (due bool, err error) {
 
 // ReleaseBacklog has the backlog of a team be looked at now.
 func (tx *Tx) ReleaseBacklog(teamID string) error {
-	_, err := tx.exec(`UPDATE units SET next_at = ? WHERE team_id = ? AND owed > 0 AND late = 1 AND next_at > ? AND state = 'later'`,
+	err := tx.write(`UPDATE units SET next_at = ? WHERE team_id = ? AND owed > 0 AND late = 1 AND next_at > ? AND state = 'later'`,
 		milli(tx.Now), teamID, milli(tx.Now))
 	return err
 }
@@ -42,9 +42,8 @@ func (tx *Tx) ReleaseBacklog(teamID string) error {
 // DeferUnit has a unit that has not counted yet wait in the backlog until next.
 // Error: ErrNotFound when it is gone or no longer as it was read.
 func (tx *Tx) DeferUnit(u app.Unit, next time.Time) error {
-	n, err := tx.exec(`UPDATE units SET late = 1, state = 'later', next_at = ? WHERE email_id = ? AND state = 'due' AND attempts = ? AND next_at = ?`,
+	return tx.one(`UPDATE units SET late = 1, state = 'later', next_at = ? WHERE email_id = ? AND state = 'due' AND attempts = ? AND next_at = ?`,
 		milli(next), u.EmailID, u.Attempts, milli(u.NextAt))
-	return oneRow(n, err, ErrNotFound)
 }
 
 // EmailBacklog returns how many recipients of a waiting email have not counted, as what

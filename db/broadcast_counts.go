@@ -58,7 +58,7 @@ func storeBroadcasts(s *session, group []*request, now time.Time) error {
 }
 
 func (tx *Tx) addToBroadcast(c *broadcastCount) error {
-	_, err := tx.exec(`UPDATE broadcasts SET open = open - ?, sent = sent + ?, delivery_delayed = delivery_delayed + ?, delivered = delivered + ?, opened = opened + ?,
+	err := tx.write(`UPDATE broadcasts SET open = open - ?, sent = sent + ?, delivery_delayed = delivery_delayed + ?, delivered = delivered + ?, opened = opened + ?,
 		clicked = clicked + ?, bounced = bounced + ?, complained = complained + ?, suppressed = suppressed + ?, failed = failed + ?, canceled = canceled + ?,
 		unsubscribed = unsubscribed + ? WHERE id = ?`,
 		c.ended, c.first[app.SeenSent], c.first[app.SeenDelayed], c.first[app.SeenDelivered], c.first[app.SeenOpened], c.first[app.SeenClicked], c.first[app.SeenBounced],

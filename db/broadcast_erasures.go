@@ -41,17 +41,17 @@ func (tx *Tx) RewriteBroadcast(b *app.Broadcast) error {
 			return err
 		}
 	}
-	_, err = tx.exec(`UPDATE broadcasts SET name = ?, sender = ?, reply_to = ?, subject = ? WHERE team_id = ? AND id = ?`,
+	err = tx.write(`UPDATE broadcasts SET name = ?, sender = ?, reply_to = ?, subject = ? WHERE team_id = ? AND id = ?`,
 		b.Name, sender, replyTo, b.Subject, b.TeamID, b.ID)
 	if err != nil {
 		return fmt.Errorf("rewrite broadcast: %w", err)
 	}
-	_, err = tx.exec(`UPDATE broadcast_contents SET preview = ?, html = ?, plain = ?, design = ?, frozen = ?, sum = ? WHERE broadcast_id = ?`,
+	err = tx.write(`UPDATE broadcast_contents SET preview = ?, html = ?, plain = ?, design = ?, frozen = ?, sum = ? WHERE broadcast_id = ?`,
 		nullText(b.Preview), nullText(b.HTML), b.Text, nullText(b.Design), frozen, broadcastSum(&b.BroadcastContent), b.ID)
 	if err != nil {
 		return fmt.Errorf("rewrite content of broadcast: %w", err)
 	}
-	_, err = tx.exec(`UPDATE units SET attempts = CASE WHEN state <> 'dotted' AND attempts > 0 THEN attempts + 1 ELSE attempts END,
+	err = tx.write(`UPDATE units SET attempts = CASE WHEN state <> 'dotted' AND attempts > 0 THEN attempts + 1 ELSE attempts END,
 		next_at = next_at + CASE state WHEN 'dotted' THEN 0 ELSE 1 END, state = CASE state WHEN 'begun' THEN 'later' ELSE state END, signature = NULL WHERE broadcast_id = ?`, b.ID)
 	if err != nil {
 		return fmt.Errorf("outdate units: %w", err)
@@ -78,7 +78,7 @@ func (tx *Tx) ScrubLinks(broadcastID string, e *erase.Set) error {
 		if clean == l.url {
 			continue
 		}
-		if _, err := tx.exec(`UPDATE broadcast_links SET url = ? WHERE broadcast_id = ? AND n = ?`, clean, broadcastID, l.n); err != nil {
+		if err := tx.write(`UPDATE broadcast_links SET url = ? WHERE broadcast_id = ? AND n = ?`, clean, broadcastID, l.n); err != nil {
 			return fmt.Errorf("scrub link: %w", err)
 		}
 	}
@@ -163,7 +163,7 @@ func (tx *Tx) RewriteRecipient(r *app.BroadcastRecipient) error {
 	if err != nil {
 		return err
 	}
-	_, err = tx.exec(`UPDATE broadcast_recipients SET email = ?, fields = ? WHERE id = ?`, r.Email, fields, r.ID)
+	err = tx.write(`UPDATE broadcast_recipients SET email = ?, fields = ? WHERE id = ?`, r.Email, fields, r.ID)
 	return err
 }
 

@@ -23,15 +23,14 @@ func (tx *Tx) AppendRecipients(b *app.Broadcast, contacts []app.BroadcastRecipie
 			return err
 		}
 		written++
-		_, err = tx.exec(`INSERT INTO broadcast_recipients (id, contact_id, email, fields, seen) VALUES (?, ?, ?, ?, 0)`,
+		err = tx.write(`INSERT INTO broadcast_recipients (id, contact_id, email, fields, seen) VALUES (?, ?, ?, ?, 0)`,
 			app.MailID(b.Mails, written), c.ContactID, c.Email, fields)
 		if err != nil {
 			return fmt.Errorf("insert recipient: %w", err)
 		}
 	}
-	n, err := tx.exec(`UPDATE broadcasts SET written = ?, contact_id = ? WHERE id = ? AND status = 'queued' AND expanded = 0`,
+	return tx.one(`UPDATE broadcasts SET written = ?, contact_id = ? WHERE id = ? AND status = 'queued' AND expanded = 0`,
 		written, contacts[len(contacts)-1].ContactID, b.ID)
-	return oneRow(n, err, ErrNotFound)
 }
 
 func fieldsColumn(fields map[string]string) (any, error) {
@@ -53,7 +52,7 @@ func (r *Reader) ExpandCursor(broadcastID string) (contactID string, err error) 
 // EndExpansion notes that all recipients are written down: their number is the
 // audience.
 func (tx *Tx) EndExpansion(broadcastID string) error {
-	if _, err := tx.exec(`UPDATE broadcasts SET expanded = 1, audience = written WHERE id = ? AND status = 'queued'`, broadcastID); err != nil {
+	if err := tx.write(`UPDATE broadcasts SET expanded = 1, audience = written WHERE id = ? AND status = 'queued'`, broadcastID); err != nil {
 		return err
 	}
 	return tx.finishBroadcast(broadcastID)

@@ -138,7 +138,7 @@ func (r *Reader) ClicksOf(broadcastID, emailID string) ([]app.LinkClicks, error)
 // down stay as they are.
 func (tx *Tx) InsertBroadcastLinks(broadcastID string, urls []string) error {
 	for n, url := range urls {
-		_, err := tx.exec(`INSERT INTO broadcast_links (broadcast_id, n, id, url, clicks, people) VALUES (?, ?, ?, ?, 0, 0)
+		err := tx.write(`INSERT INTO broadcast_links (broadcast_id, n, id, url, clicks, people) VALUES (?, ?, ?, ?, 0, 0)
 			ON CONFLICT (broadcast_id, n) DO NOTHING`,
 			broadcastID, n, app.NewID(), url)
 		if err != nil {
@@ -174,6 +174,6 @@ func (tx *Tx) CountClick(broadcastID, emailID string, n int) error {
 	if err != nil {
 		return err
 	}
-	_, err = tx.exec(`UPDATE broadcast_links SET clicks = clicks + 1, people = people + ? WHERE broadcast_id = ? AND n = ?`, first, broadcastID, n)
+	err = tx.write(`UPDATE broadcast_links SET clicks = clicks + 1, people = people + ? WHERE broadcast_id = ? AND n = ?`, first, broadcastID, n)
 	return err
 }

@@ -59,13 +59,13 @@ func (tx *Tx) InsertBroadcast(b *app.Broadcast) error {
 	if err != nil {
 		return err
 	}
-	_, err = tx.exec(`INSERT INTO broadcasts (id, team_id, name, segment_id, topic_id, sender, reply_to, subject, status, audience, written, expanded, begun, open, created_at)
+	err = tx.write(`INSERT INTO broadcasts (id, team_id, name, segment_id, topic_id, sender, reply_to, subject, status, audience, written, expanded, begun, open, created_at)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, 'draft', 0, 0, 0, 0, 0, ?)`,
 		b.ID, b.TeamID, b.Name, nullText(b.SegmentID), nullText(b.TopicID), sender, replyTo, b.Subject, milli(b.CreatedAt))
 	if err != nil {
 		return fmt.Errorf("insert broadcast: %w", err)
 	}
-	_, err = tx.exec(`INSERT INTO broadcast_contents (broadcast_id, preview, html, plain, design, sum) VALUES (?, ?, ?, ?, ?, ?)`,
+	err = tx.write(`INSERT INTO broadcast_contents (broadcast_id, preview, html, plain, design, sum) VALUES (?, ?, ?, ?, ?, ?)`,
 		b.ID, nullText(b.Preview), nullText(b.HTML), b.Text, nullText(b.Design), broadcastSum(&b.BroadcastContent))
 	return err
 }
@@ -84,7 +84,7 @@ func (tx *Tx) UpdateBroadcast(b *app.Broadcast) error {
 	if err := oneRow(n, err, ErrNotFound); err != nil {
 		return err
 	}
-	_, err = tx.exec(`UPDATE broadcast_contents SET preview = ?, html = ?, plain = ?, design = ?, sum = ? WHERE broadcast_id = ?`,
+	err = tx.write(`UPDATE broadcast_contents SET preview = ?, html = ?, plain = ?, design = ?, sum = ? WHERE broadcast_id = ?`,
 		nullText(b.Preview), nullText(b.HTML), b.Text, nullText(b.Design), broadcastSum(&b.BroadcastContent), b.ID)
 	return err
 }
@@ -175,7 +175,7 @@ func (tx *Tx) SendBroadcast(b *app.Broadcast) error {
 	if err := oneRow(n, err, ErrNotFound); err != nil {
 		return err
 	}
-	_, err = tx.exec(`UPDATE broadcast_contents SET frozen = ? WHERE broadcast_id = ?`, frozen, b.ID)
+	err = tx.write(`UPDATE broadcast_contents SET frozen = ? WHERE broadcast_id = ?`, frozen, b.ID)
 	return err
 }
 
@@ -202,9 +202,8 @@ func (r *Reader) CanceledBroadcasts() ([]app.Broadcast, error) {
 // can be marked dotted any more. Error: ErrNotFound for any other.
 func (tx *Tx) CancelBroadcast(teamID, id string) error {
 	tx.tellBroadcast(teamID, id)
-	n, err := tx.exec(`UPDATE broadcasts SET status = 'canceled', canceled_at = ? WHERE team_id = ? AND id = ? AND status IN ('scheduled', 'queued')`,
+	return tx.one(`UPDATE broadcasts SET status = 'canceled', canceled_at = ? WHERE team_id = ? AND id = ? AND status IN ('scheduled', 'queued')`,
 		milli(tx.Now), teamID, id)
-	return oneRow(n, err, ErrNotFound)
 }
 
 // InOpenBroadcasts reports whether a draft, scheduled or queued broadcast uses a
@@ -219,14 +218,13 @@ func (r *Reader) InOpenBroadcasts(segmentOrTopic string) (used bool, err error) 
 // released. Error: ErrNotFound for any other, and one that is held.
 func (tx *Tx) HoldBroadcast(teamID, id string, why app.HoldReason) error {
 	tx.tellBroadcast(teamID, id)
-	n, err := tx.exec(`UPDATE broadcasts SET held = ?, held_at = ? WHERE team_id = ? AND id = ? AND status IN ('scheduled', 'queued') AND held IS NULL`, string(why), milli(tx.Now), teamID, id)
-	return oneRow(n, err, ErrNotFound)
+	return tx.one(`UPDATE broadcasts SET held = ?, held_at = ? WHERE team_id = ? AND id = ? AND status IN ('scheduled', 'queued') AND held IS NULL`, string(why), milli(tx.Now), teamID, id)
 }
 
 // finishBroadcast makes a queued broadcast sent once all its recipients are
 // written down and begun and no unit is open.
 func (tx *Tx) finishBroadcast(id string) error {
-	_, err := tx.exec(`UPDATE broadcasts SET status = 'sent', sent_at = ?
+	err := tx.write(`UPDATE broadcasts SET status = 'sent', sent_at = ?
 		WHERE id = ? AND status = 'queued' AND expanded = 1 AND begun = written AND open = 0`, milli(tx.Now), id)
 	return err
 }

@@ -44,7 +44,7 @@ func (r *Reader) CertificateEnds() (map[string]time.Time, error) {
 
 // SetCertificate keeps something under a name.
 func (tx *Tx) SetCertificate(c *Certificate) error {
-	_, err := tx.exec(`INSERT INTO certificates (name, sealed, expires_at, updated_at) VALUES (?, ?, ?, ?)
+	err := tx.write(`INSERT INTO certificates (name, sealed, expires_at, updated_at) VALUES (?, ?, ?, ?)
 		ON CONFLICT (name) DO UPDATE SET sealed = excluded.sealed, expires_at = excluded.expires_at, updated_at = excluded.updated_at`,
 		c.Name, c.Sealed, nullTime(c.ExpiresAt), milli(tx.Now))
 	if err != nil {
@@ -55,13 +55,13 @@ func (tx *Tx) SetCertificate(c *Certificate) error {
 
 // DeleteCertificate forgets what is kept under a name, if anything is.
 func (tx *Tx) DeleteCertificate(name string) error {
-	_, err := tx.exec(`DELETE FROM certificates WHERE name = ?`, name)
+	err := tx.write(`DELETE FROM certificates WHERE name = ?`, name)
 	return err
 }
 
 // PurgeCertificates forgets certificates that ended before a time.
 func (tx *Tx) PurgeCertificates(before time.Time) error {
-	_, err := tx.exec(`DELETE FROM certificates WHERE expires_at < ?`, milli(before))
+	err := tx.write(`DELETE FROM certificates WHERE expires_at < ?`, milli(before))
 	return err
 }
 
@@ -90,7 +90,7 @@ func (r *Reader) CertificateStates() ([]CertificateState, error) {
 
 // SetCertificateState says how the certificate of a host is.
 func (tx *Tx) SetCertificateState(c *CertificateState) error {
-	_, err := tx.exec(`INSERT INTO certificate_states (host, expires_at, look_at, failures, failed_at, failure) VALUES (?, ?, ?, ?, ?, ?)
+	err := tx.write(`INSERT INTO certificate_states (host, expires_at, look_at, failures, failed_at, failure) VALUES (?, ?, ?, ?, ?, ?)
 		ON CONFLICT (host) DO UPDATE SET expires_at = excluded.expires_at, look_at = excluded.look_at, failures = excluded.failures,
 			failed_at = excluded.failed_at, failure = excluded.failure`,
 		c.Host, nullTime(c.ExpiresAt), nullTime(c.LookAt), c.Failures, nullTime(c.FailedAt), nullText(c.Failure))
@@ -102,7 +102,7 @@ func (tx *Tx) SetCertificateState(c *CertificateState) error {
 
 // DeleteCertificateState forgets a host that needs no certificate any more.
 func (tx *Tx) DeleteCertificateState(host string) error {
-	_, err := tx.exec(`DELETE FROM certificate_states WHERE host = ?`, host)
+	err := tx.write(`DELETE FROM certificate_states WHERE host = ?`, host)
 	return err
 }
 

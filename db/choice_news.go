@@ -42,12 +42,12 @@ func (tx *Tx) HoldChoiceNews(n *ChoiceNews, every time.Duration) (held bool, err
 	if err != nil {
 		return false, err
 	}
-	_, err = tx.exec(`UPDATE choice_news SET topics = ? WHERE team_id = ? AND address = ?`, text, n.TeamID, n.Address[:])
+	err = tx.write(`UPDATE choice_news SET topics = ? WHERE team_id = ? AND address = ?`, text, n.TeamID, n.Address[:])
 	return true, err
 }
 
 func (tx *Tx) setChoiceNews(n *ChoiceNews, topics any, every time.Duration) error {
-	_, err := tx.exec(`INSERT INTO choice_news (team_id, address, topics, next_at) VALUES (?, ?, ?, ?)
+	err := tx.write(`INSERT INTO choice_news (team_id, address, topics, next_at) VALUES (?, ?, ?, ?)
 		ON CONFLICT (team_id, address) DO UPDATE SET topics = excluded.topics, next_at = excluded.next_at`,
 		n.TeamID, n.Address[:], topics, milli(tx.Now.Add(every)))
 	return err
@@ -72,13 +72,13 @@ func (tx *Tx) EndChoiceNews(n *ChoiceNews, every time.Duration) error {
 	if len(n.Topics) > 0 {
 		return tx.setChoiceNews(n, nil, every)
 	}
-	_, err := tx.exec(`DELETE FROM choice_news WHERE team_id = ? AND address = ?`, n.TeamID, n.Address[:])
+	err := tx.write(`DELETE FROM choice_news WHERE team_id = ? AND address = ?`, n.TeamID, n.Address[:])
 	return err
 }
 
 // AdvanceChoiceNews has choices told earlier, at the earliest now.
 func (tx *Tx) AdvanceChoiceNews(by time.Duration) error {
-	_, err := tx.exec(`UPDATE choice_news SET next_at = CASE WHEN next_at - ?1 > ?2 THEN next_at - ?1 ELSE ?2 END WHERE next_at > ?2`,
+	err := tx.write(`UPDATE choice_news SET next_at = CASE WHEN next_at - ?1 > ?2 THEN next_at - ?1 ELSE ?2 END WHERE next_at > ?2`,
 		by.Milliseconds(), milli(tx.Now))
 	return err
 }

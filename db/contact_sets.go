@@ -128,14 +128,14 @@ func (tx *Tx) InsertContacts(contacts []*app.Contact) error {
 		args = append(args, c.TeamID, c.ID, c.Hash[:], c.Email, nullText(c.FirstName), nullText(c.LastName), c.Unsubscribed, properties,
 			milli(c.CreatedAt), milli(c.UpdatedAt))
 		if (i+1)%setRows == 0 {
-			if _, err := tx.exec(`INSERT INTO contacts (team_id, id, address, email, first_name, last_name, unsubscribed, properties, created_at, updated_at) VALUES `+contactRows, args...); err != nil {
+			if err := tx.write(`INSERT INTO contacts (team_id, id, address, email, first_name, last_name, unsubscribed, properties, created_at, updated_at) VALUES `+contactRows, args...); err != nil {
 				return fmt.Errorf("insert contacts: %w", err)
 			}
 			args = args[:0]
 		}
 	}
 	for ; len(args) > 0; args = args[10:] {
-		if _, err := tx.exec(`INSERT INTO contacts (team_id, id, address, email, first_name, last_name, unsubscribed, properties, created_at, updated_at) VALUES `+contactRow, args[:10]...); err != nil {
+		if err := tx.write(`INSERT INTO contacts (team_id, id, address, email, first_name, last_name, unsubscribed, properties, created_at, updated_at) VALUES `+contactRow, args[:10]...); err != nil {
 			return fmt.Errorf("insert contact: %w", err)
 		}
 	}
@@ -209,7 +209,7 @@ func (tx *Tx) SetChoices(choices []Choice) error {
 		c := &choices[i]
 		args = append(args, c.TopicID, c.Address[:], string(c.Subscription), milli(c.At))
 		if (i+1)%setRows == 0 {
-			if _, err := tx.exec(`INSERT INTO choices (topic_id, address, subscription, chosen_at) VALUES `+choiceRows+` ON CONFLICT (topic_id, address)
+			if err := tx.write(`INSERT INTO choices (topic_id, address, subscription, chosen_at) VALUES `+choiceRows+` ON CONFLICT (topic_id, address)
 				DO UPDATE SET subscription = excluded.subscription, chosen_at = excluded.chosen_at WHERE choices.subscription <> excluded.subscription`, args...); err != nil {
 				return fmt.Errorf("set choices: %w", err)
 			}
@@ -217,7 +217,7 @@ func (tx *Tx) SetChoices(choices []Choice) error {
 		}
 	}
 	for ; len(args) > 0; args = args[4:] {
-		if _, err := tx.exec(`INSERT INTO choices (topic_id, address, subscription, chosen_at) VALUES `+choiceRow+` ON CONFLICT (topic_id, address)
+		if err := tx.write(`INSERT INTO choices (topic_id, address, subscription, chosen_at) VALUES `+choiceRow+` ON CONFLICT (topic_id, address)
 			DO UPDATE SET subscription = excluded.subscription, chosen_at = excluded.chosen_at WHERE choices.subscription <> excluded.subscription`, args[:4]...); err != nil {
 			return fmt.Errorf("set choice: %w", err)
 		}

@@ -76,7 +76,7 @@ func (tx *Tx) InsertContact(c *app.Contact) error {
 	if err != nil {
 		return err
 	}
-	_, err = tx.exec(`INSERT INTO contacts (team_id, id, address, email, first_name, last_name, unsubscribed, properties, created_at, updated_at)
+	err = tx.write(`INSERT INTO contacts (team_id, id, address, email, first_name, last_name, unsubscribed, properties, created_at, updated_at)
 		VALUES (?, ?, ?, ?, ?, ?, ?, jsonb(?), ?, ?)`,
 		c.TeamID, c.ID, c.Hash[:], c.Email, nullText(c.FirstName), nullText(c.LastName), c.Unsubscribed, properties,
 		milli(c.CreatedAt), milli(c.UpdatedAt))
@@ -91,7 +91,7 @@ func (tx *Tx) CountContacts(teamID string, n int) error {
 	if n == 0 {
 		return nil
 	}
-	_, err := tx.exec(`UPDATE teams SET contacts = contacts + ? WHERE id = ?`, n, teamID)
+	err := tx.write(`UPDATE teams SET contacts = contacts + ? WHERE id = ?`, n, teamID)
 	return err
 }
 
@@ -108,10 +108,9 @@ func (tx *Tx) UpdateContact(c *app.Contact) error {
 	if err != nil {
 		return err
 	}
-	n, err := tx.exec(`UPDATE contacts SET first_name = ?, last_name = ?, unsubscribed = ?, properties = jsonb(?), updated_at = ?
+	return tx.one(`UPDATE contacts SET first_name = ?, last_name = ?, unsubscribed = ?, properties = jsonb(?), updated_at = ?
 		WHERE team_id = ? AND id = ?`,
 		nullText(c.FirstName), nullText(c.LastName), c.Unsubscribed, properties, milli(c.UpdatedAt), c.TeamID, c.ID)
-	return oneRow(n, err, ErrNotFound)
 }
 
 // FormerAddress is one that a contact had.
@@ -130,14 +129,14 @@ func (tx *Tx) MoveContact(was, c *app.Contact) error {
 	if err := oneRow(n, err, ErrNotFound); err != nil || was.Hash == c.Hash {
 		return err
 	}
-	if _, err := tx.exec(`DELETE FROM former_addresses WHERE team_id = ? AND contact_id = ? AND address = ?`, c.TeamID, c.ID, c.Hash[:]); err != nil {
+	if err := tx.write(`DELETE FROM former_addresses WHERE team_id = ? AND contact_id = ? AND address = ?`, c.TeamID, c.ID, c.Hash[:]); err != nil {
 		return fmt.Errorf("forget a former address: %w", err)
 	}
-	if _, err := tx.exec(`INSERT INTO former_addresses (team_id, contact_id, address, email) VALUES (?, ?, ?, ?)`,
+	if err := tx.write(`INSERT INTO former_addresses (team_id, contact_id, address, email) VALUES (?, ?, ?, ?)`,
 		c.TeamID, c.ID, was.Hash[:], was.Email); err != nil {
 		return fmt.Errorf("keep a former address: %w", err)
 	}
-	if _, err := tx.exec(`INSERT INTO choices (topic_id, address, subscription, chosen_at)
+	if err := tx.write(`INSERT INTO choices (topic_id, address, subscription, chosen_at)
 		SELECT ch.topic_id, ?, ch.subscription, ch.chosen_at FROM topics AS t JOIN choices AS ch ON ch.topic_id = t.id AND ch.address = ? WHERE t.team_id = ?
 		ON CONFLICT (topic_id, address) DO UPDATE SET subscription = 'opt_out', chosen_at = excluded.chosen_at
 		WHERE excluded.subscription = 'opt_out' AND choices.subscription = 'opt_in'`, c.Hash[:], was.Hash[:], c.TeamID); err != nil {
@@ -148,7 +147,7 @@ func (tx *Tx) MoveContact(was, c *app.Contact) error {
 
 // KeepFormerAddress notes that a contact of a team had an address.
 func (tx *Tx) KeepFormerAddress(teamID, contactID string, f FormerAddress) error {
-	_, err := tx.exec(`INSERT INTO former_addresses (team_id, contact_id, address, email) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING`, teamID, contactID, f.Hash[:], f.Email)
+	err := tx.write(`INSERT INTO former_addresses (team_id, contact_id, address, email) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING`, teamID, contactID, f.Hash[:], f.Email)
 	if err != nil {
 		return fmt.Errorf("keep a former address: %w", err)
 	}
@@ -157,7 +156,7 @@ func (tx *Tx) KeepFormerAddress(teamID, contactID string, f FormerAddress) error
 
 // leaveOptOuts deletes the choices of a contact's address but what was opted out of.
 func (tx *Tx) leaveOptOuts(c *app.Contact) error {
-	_, err := tx.exec(`DELETE FROM choices WHERE address = ? AND subscription = 'opt_in'
+	err := tx.write(`DELETE FROM choices WHERE address = ? AND subscription = 'opt_in'
 		AND topic_id IN (SELECT id FROM topics WHERE team_id = ?)`, c.Hash[:], c.TeamID)
 	if err != nil {
 		return fmt.Errorf("delete choices: %w", err)
@@ -186,10 +185,10 @@ func (r *Reader) ContactsMovedFrom(teamID string, address app.AddressHash) ([]ap
 // DeleteFormerAddress forgets that contacts of a team had an address, and that it was
 // among the recipients of deleted emails.
 func (tx *Tx) DeleteFormerAddress(teamID string, address app.AddressHash) error {
-	if _, err := tx.exec(`DELETE FROM former_addresses WHERE team_id = ? AND address = ?`, teamID, address[:]); err != nil {
+	if err := tx.write(`DELETE FROM former_addresses WHERE team_id = ? AND address = ?`, teamID, address[:]); err != nil {
 		return fmt.Errorf("delete a former address: %w", err)
 	}
-	if _, err := tx.exec(`DELETE FROM former_envelopes WHERE team_id = ? AND address = ?`, teamID, address[:]); err != nil {
+	if err := tx.write(`DELETE FROM former_envelopes WHERE team_id = ? AND address = ?`, teamID, address[:]); err != nil {
 		return fmt.Errorf("delete an address of former envelopes: %w", err)
 	}
 	return nil
@@ -203,15 +202,15 @@ func (tx *Tx) DeleteContact(c *app.Contact) error {
 	if err := tx.leaveOptOuts(c); err != nil {
 		return err
 	}
-	if _, err := tx.exec(`DELETE FROM former_addresses WHERE team_id = ? AND contact_id = ?`, c.TeamID, c.ID); err != nil {
+	if err := tx.write(`DELETE FROM former_addresses WHERE team_id = ? AND contact_id = ?`, c.TeamID, c.ID); err != nil {
 		return fmt.Errorf("delete former addresses: %w", err)
 	}
-	_, err := tx.exec(`UPDATE segments SET members = members - 1 WHERE team_id = ? AND id IN (SELECT segment_id FROM members WHERE contact_id = ?)`, c.TeamID, c.ID)
+	err := tx.write(`UPDATE segments SET members = members - 1 WHERE team_id = ? AND id IN (SELECT segment_id FROM members WHERE contact_id = ?)`, c.TeamID, c.ID)
 	if err != nil {
 		return fmt.Errorf("count members: %w", err)
 	}
 	// An id is a team's own: one that came from another Mailer may be another's too.
-	if _, err := tx.exec(`DELETE FROM members WHERE contact_id = ? AND segment_id NOT IN (SELECT s.id FROM segments AS s WHERE s.team_id <> ? AND s.id = members.segment_id)`, c.ID, c.TeamID); err != nil {
+	if err := tx.write(`DELETE FROM members WHERE contact_id = ? AND segment_id NOT IN (SELECT s.id FROM segments AS s WHERE s.team_id <> ? AND s.id = members.segment_id)`, c.ID, c.TeamID); err != nil {
 		return fmt.Errorf("delete memberships: %w", err)
 	}
 	n, err := tx.exec(`DELETE FROM contacts WHERE team_id = ? AND id = ?`, c.TeamID, c.ID)

@@ -54,18 +54,17 @@ func (tx *Tx) InsertDKIMKey(domainID string, k *app.DKIMPair) error {
 // PromoteDKIMKey has the next key of a domain sign from now on and retires the
 // one that signed. Error: ErrNotFound without a next key.
 func (tx *Tx) PromoteDKIMKey(domainID string) error {
-	_, err := tx.exec(`UPDATE dkim_keys SET state = 'retired', retired_at = ?1 WHERE domain_id = ?2 AND state = 'signing'
+	err := tx.write(`UPDATE dkim_keys SET state = 'retired', retired_at = ?1 WHERE domain_id = ?2 AND state = 'signing'
 		AND EXISTS (SELECT 1 FROM dkim_keys AS k WHERE k.domain_id = ?2 AND k.state = 'next')`, milli(tx.Now), domainID)
 	if err != nil {
 		return fmt.Errorf("retire DKIM key: %w", err)
 	}
-	n, err := tx.exec(`UPDATE dkim_keys SET state = 'signing' WHERE domain_id = ? AND state = 'next'`, domainID)
-	return oneRow(n, err, ErrNotFound)
+	return tx.one(`UPDATE dkim_keys SET state = 'signing' WHERE domain_id = ? AND state = 'next'`, domainID)
 }
 
 // PurgeDKIMKeys deletes the keys of a domain that were retired up to a time.
 func (tx *Tx) PurgeDKIMKeys(domainID string, until time.Time) error {
-	_, err := tx.exec(`DELETE FROM dkim_keys WHERE domain_id = ? AND state = 'retired' AND retired_at <= ?`, domainID, milli(until))
+	err := tx.write(`DELETE FROM dkim_keys WHERE domain_id = ? AND state = 'retired' AND retired_at <= ?`, domainID, milli(until))
 	return err
 }
 
@@ -75,30 +74,26 @@ func (tx *Tx) SetDomainChecks(d *app.Domain) error {
 	if err != nil {
 		return err
 	}
-	n, err := tx.exec(`UPDATE domains SET status = ?, checks = ?, no_dmarc = ?, checked_at = ?, check_at = ?, pending_since = ? WHERE team_id = ? AND id = ?`,
+	return tx.one(`UPDATE domains SET status = ?, checks = ?, no_dmarc = ?, checked_at = ?, check_at = ?, pending_since = ? WHERE team_id = ? AND id = ?`,
 		string(d.Status), checks, d.LacksDMARC(), nullTime(d.CheckedAt), nullTime(d.CheckAt), nullTime(d.PendingSince), d.TeamID, d.ID)
-	return oneRow(n, err, ErrNotFound)
 }
 
 // SetDomainTracking writes what a PATCH can change.
 func (tx *Tx) SetDomainTracking(d *app.Domain) error {
-	n, err := tx.exec(`UPDATE domains SET open_tracking = ?, click_tracking = ?, tracking_subdomain = ? WHERE team_id = ? AND id = ?`,
+	return tx.one(`UPDATE domains SET open_tracking = ?, click_tracking = ?, tracking_subdomain = ? WHERE team_id = ? AND id = ?`,
 		d.OpenTracking, d.ClickTracking, nullText(d.TrackingSubdomain), d.TeamID, d.ID)
-	return oneRow(n, err, ErrNotFound)
 }
 
 // SetDomainTrust writes whether the operator vouches for a domain, and what follows.
 func (tx *Tx) SetDomainTrust(d *app.Domain) error {
-	n, err := tx.exec(`UPDATE domains SET trusted = ?, status = ?, pending_since = ?, check_at = ? WHERE team_id = ? AND id = ?`,
+	return tx.one(`UPDATE domains SET trusted = ?, status = ?, pending_since = ?, check_at = ? WHERE team_id = ? AND id = ?`,
 		d.Trusted, string(d.Status), nullTime(d.PendingSince), nullTime(d.CheckAt), d.TeamID, d.ID)
-	return oneRow(n, err, ErrNotFound)
 }
 
 // DeleteDomain removes a domain with its keys, also the API keys that were bound
 // to it.
 func (tx *Tx) DeleteDomain(teamID, id string) error {
-	n, err := tx.exec(`DELETE FROM domains WHERE team_id = ? AND id = ?`, teamID, id)
-	return oneRow(n, err, ErrNotFound)
+	return tx.one(`DELETE FROM domains WHERE team_id = ? AND id = ?`, teamID, id)
 }
 
 // Domain returns one domain of a team with its key pairs.

@@ -12,14 +12,14 @@ func (tx *Tx) InsertDoubt(d app.Doubt) error {
 	if err != nil {
 		return err
 	}
-	_, err = tx.exec(`INSERT INTO doubts (id, team_id, email_id, broadcast_id, recipients, relay, created_at) VALUES (?, ?, ?, ?, ?, ?, ?)`,
+	err = tx.write(`INSERT INTO doubts (id, team_id, email_id, broadcast_id, recipients, relay, created_at) VALUES (?, ?, ?, ?, ?, ?, ?)`,
 		d.ID, d.TeamID, d.EmailID, nullText(d.BroadcastID), recipients, d.Relay, milli(d.CreatedAt))
 	return err
 }
 
 // SettleDoubts says in words what became of the open doubts of an email.
 func (tx *Tx) SettleDoubts(emailID, how string) error {
-	_, err := tx.exec(`UPDATE doubts SET settled_at = ?, settled = ? WHERE email_id = ? AND settled_at IS NULL`, milli(tx.Now), how, emailID)
+	err := tx.write(`UPDATE doubts SET settled_at = ?, settled = ? WHERE email_id = ? AND settled_at IS NULL`, milli(tx.Now), how, emailID)
 	return err
 }
 

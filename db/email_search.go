@@ -354,7 +354,7 @@ func (tx *Tx) IndexRecipients(after, before string) (last string, err error) {
 	if err != nil {
 		return "", ignoreNotFound(err)
 	}
-	if _, err := tx.exec(`UPDATE recipients SET team_id = (SELECT e.team_id FROM emails AS e WHERE e.id = recipients.email_id)
+	if err := tx.write(`UPDATE recipients SET team_id = (SELECT e.team_id FROM emails AS e WHERE e.id = recipients.email_id)
 		WHERE email_id > ? AND email_id <= ? AND team_id IS NULL`, after, last); err != nil {
 		return "", err
 	}

@@ -20,7 +20,7 @@ func (tx *Tx) InsertEmail(e *app.Email, recipients []string) error {
 	}
 	tx.tellEvent(e.TeamID, e.ID, "", string(e.LastEvent))
 	for n, address := range recipients {
-		if _, err := tx.exec(`INSERT INTO recipients (email_id, n, address, state) VALUES (?, ?, ?, 'queued')`, e.ID, n, address); err != nil {
+		if err := tx.write(`INSERT INTO recipients (email_id, n, address, state) VALUES (?, ?, ?, 'queued')`, e.ID, n, address); err != nil {
 			return fmt.Errorf("insert recipient: %w", err)
 		}
 	}
@@ -42,7 +42,7 @@ func (tx *Tx) insertEmailRow(e *app.Email) error {
 	if err != nil {
 		return err
 	}
-	_, err = tx.exec(`INSERT INTO emails (id, team_id, key_id, relay, message_id, sender, to_list, cc_list, bcc_list, reply_to,
+	err = tx.write(`INSERT INTO emails (id, team_id, key_id, relay, message_id, sender, to_list, cc_list, bcc_list, reply_to,
 		subject, tags, attachments, topic_id, template_id, source, created_at, scheduled_at, last_event) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		e.ID, e.TeamID, nullText(e.KeyID), e.Relay, e.MessageID, columns[0], columns[1], columns[2], columns[3], columns[4],
 		e.Subject, tags, len(e.Attachments), nullText(e.TopicID), nullText(e.TemplateID), cmp.Or(e.Source, "api"), milli(e.CreatedAt), nullTime(e.ScheduledAt), string(e.LastEvent))
@@ -65,7 +65,7 @@ func (tx *Tx) insertContent(e *app.Email) error {
 	if err != nil {
 		return err
 	}
-	_, err = tx.exec(`INSERT INTO contents (email_id, html, plain, headers, unsubscribe, tracking, insights, raw, sum) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+	err = tx.write(`INSERT INTO contents (email_id, html, plain, headers, unsubscribe, tracking, insights, raw, sum) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		e.ID, nullText(e.HTML), nullText(e.Text), headers, nullText(e.Unsubscribe), tracking, insights, rawSize(e), contentSum(e.HTML, e.Text, columnText(headers), e.Unsubscribe))
 	if err != nil {
 		return fmt.Errorf("insert content: %w", err)
@@ -96,7 +96,7 @@ func (tx *Tx) SetLastEvent(emailID string, event app.LastEvent) error {
 	if next == current {
 		return nil
 	}
-	_, err := tx.exec(`UPDATE emails SET last_event = ? WHERE id = ?`, string(next), emailID)
+	err := tx.write(`UPDATE emails SET last_event = ? WHERE id = ?`, string(next), emailID)
 	return err
 }
 
@@ -261,22 +261,22 @@ func (tx *Tx) DeleteEmail(teamID, id string) error {
 	if err := oneRow(n, err, ErrNotFound); err != nil {
 		return err
 	}
-	if _, err := tx.exec(`DELETE FROM units WHERE email_id = ?`, id); err != nil {
+	if err := tx.write(`DELETE FROM units WHERE email_id = ?`, id); err != nil {
 		return err
 	}
-	if _, err := tx.exec(`DELETE FROM events WHERE email_id = ?`, id); err != nil {
+	if err := tx.write(`DELETE FROM events WHERE email_id = ?`, id); err != nil {
 		return err
 	}
 	if err := tx.deleteAttempts(id); err != nil {
 		return err
 	}
-	if _, err := tx.exec(`DELETE FROM captures WHERE email_id = ?`, id); err != nil {
+	if err := tx.write(`DELETE FROM captures WHERE email_id = ?`, id); err != nil {
 		return err
 	}
-	if _, err := tx.exec(`DELETE FROM provider_ids WHERE email_id = ?`, id); err != nil {
+	if err := tx.write(`DELETE FROM provider_ids WHERE email_id = ?`, id); err != nil {
 		return err
 	}
-	_, err = tx.exec(`DELETE FROM doubts WHERE email_id = ?`, id)
+	err = tx.write(`DELETE FROM doubts WHERE email_id = ?`, id)
 	return err
 }
 
@@ -302,11 +302,10 @@ func (r *Reader) Envelope(teamID, emailID string) ([]string, error) {
 // recipient of a broadcast; a repeated one replaces it. Error: ErrNotFound for an
 // email that is gone.
 func (tx *Tx) InsertCapture(emailID string, message []byte) error {
-	n, err := tx.exec(`INSERT INTO captures (email_id, message, created_at) SELECT ?1, ?2, ?3
+	return tx.one(`INSERT INTO captures (email_id, message, created_at) SELECT ?1, ?2, ?3
 		WHERE EXISTS (SELECT 1 FROM emails WHERE id = ?1) OR EXISTS (SELECT 1 FROM broadcast_recipients WHERE id = ?1)
 		ON CONFLICT (email_id) DO UPDATE SET message = excluded.message, created_at = excluded.created_at`,
 		emailID, message, milli(tx.Now))
-	return oneRow(n, err, ErrNotFound)
 }
 
 // Capture returns the captured message of a team's email.

@@ -54,12 +54,12 @@ func (tx *Tx) InsertHistory(e *app.Email, recipients []RecipientState) error {
 			return err
 		}
 	}
-	_, err := tx.exec(`UPDATE emails SET content_deleted_at = ?, imported_at = ? WHERE id = ?`, nullTime(e.ContentDeletedAt), milli(tx.Now), e.ID)
+	err := tx.write(`UPDATE emails SET content_deleted_at = ?, imported_at = ? WHERE id = ?`, nullTime(e.ContentDeletedAt), milli(tx.Now), e.ID)
 	if err != nil {
 		return fmt.Errorf("insert email: %w", err)
 	}
 	for n, r := range recipients {
-		if _, err := tx.exec(`INSERT INTO recipients (email_id, n, address, state, team_id) VALUES (?, ?, ?, ?, ?)`, e.ID, n, r.Address, string(r.State), e.TeamID); err != nil {
+		if err := tx.write(`INSERT INTO recipients (email_id, n, address, state, team_id) VALUES (?, ?, ?, ?, ?)`, e.ID, n, r.Address, string(r.State), e.TeamID); err != nil {
 			return fmt.Errorf("insert recipient: %w", err)
 		}
 	}
@@ -90,7 +90,7 @@ func (tx *Tx) InsertHistoryEvents(teamID, emailID string, events []app.Event) er
 		if err != nil {
 			return err
 		}
-		_, err = tx.exec(`INSERT INTO events (email_id, id, type, recipient, detail, created_at) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (email_id, id) DO NOTHING`,
+		err = tx.write(`INSERT INTO events (email_id, id, type, recipient, detail, created_at) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (email_id, id) DO NOTHING`,
 			emailID, ev.ID, string(ev.Type), nullText(ev.Recipient), detail, milli(ev.CreatedAt))
 		if err != nil {
 			return fmt.Errorf("insert event: %w", err)

@@ -17,13 +17,13 @@ type Erasure struct {
 
 // InsertErasure notes addresses, sealed, whose traces have to go.
 func (tx *Tx) InsertErasure(e Erasure) error {
-	_, err := tx.exec(`INSERT INTO erasures (id, team_id, addresses, created_at) VALUES (?, ?, ?, ?)`, e.ID, e.TeamID, e.Sealed, milli(tx.Now))
+	err := tx.write(`INSERT INTO erasures (id, team_id, addresses, created_at) VALUES (?, ?, ?, ?)`, e.ID, e.TeamID, e.Sealed, milli(tx.Now))
 	return err
 }
 
 // DeleteErasure notes that an erasure is done.
 func (tx *Tx) DeleteErasure(teamID, id string) error {
-	_, err := tx.exec(`DELETE FROM erasures WHERE team_id = ? AND id = ?`, teamID, id)
+	err := tx.write(`DELETE FROM erasures WHERE team_id = ? AND id = ?`, teamID, id)
 	return err
 }
 
@@ -59,8 +59,7 @@ func (r *Reader) HasErasures(teamID string) (open bool, err error) {
 // EraseSuppression has a suppression of an address forget it; it goes on to
 // block. Error: ErrNotFound.
 func (tx *Tx) EraseSuppression(teamID string, address app.AddressHash) error {
-	n, err := tx.exec(`UPDATE suppressions SET email = NULL WHERE team_id = ? AND address = ?`, teamID, address[:])
-	return oneRow(n, err, ErrNotFound)
+	return tx.one(`UPDATE suppressions SET email = NULL WHERE team_id = ? AND address = ?`, teamID, address[:])
 }
 
 // NewestEmail returns the highest id of a team's emails; empty: it has none.
@@ -178,9 +177,8 @@ func (r *Reader) OpenUnit(teamID, emailID string) (u app.Unit, dotted bool, err 
 // changes when the unit is due by more than a millisecond. Error: ErrNotFound
 // when it is dotted or gone.
 func (tx *Tx) OutdateUnit(emailID string) error {
-	n, err := tx.exec(`UPDATE units SET attempts = CASE WHEN attempts > 0 THEN attempts + 1 ELSE 0 END, next_at = next_at + 1,
+	return tx.one(`UPDATE units SET attempts = CASE WHEN attempts > 0 THEN attempts + 1 ELSE 0 END, next_at = next_at + 1,
 		state = CASE state WHEN 'begun' THEN 'later' ELSE state END, signature = NULL WHERE email_id = ? AND state <> 'dotted'`, emailID)
-	return oneRow(n, err, ErrNotFound)
 }
 
 // RewriteEmail writes what an email says anew, and those attachments. An email
@@ -205,12 +203,12 @@ func (tx *Tx) RewriteEmail(m *app.Email, attachments []*app.Attachment) error {
 	if err != nil {
 		return err
 	}
-	_, err = tx.exec(`UPDATE emails SET sender = ?, to_list = ?, cc_list = ?, bcc_list = ?, reply_to = ?, subject = ?, tags = ?
+	err = tx.write(`UPDATE emails SET sender = ?, to_list = ?, cc_list = ?, bcc_list = ?, reply_to = ?, subject = ?, tags = ?
 		WHERE team_id = ? AND id = ?`, columns[0], columns[1], columns[2], columns[3], columns[4], m.Subject, tags, m.TeamID, m.ID)
 	if err != nil {
 		return fmt.Errorf("rewrite email: %w", err)
 	}
-	_, err = tx.exec(`UPDATE contents SET html = ?, plain = ?, headers = ?, sum = ? WHERE email_id = ?`, nullText(m.HTML), nullText(m.Text), headers,
+	err = tx.write(`UPDATE contents SET html = ?, plain = ?, headers = ?, sum = ? WHERE email_id = ?`, nullText(m.HTML), nullText(m.Text), headers,
 		contentSum(m.HTML, m.Text, columnText(headers), m.Unsubscribe), m.ID)
 	if err != nil {
 		return fmt.Errorf("rewrite content: %w", err)
@@ -251,7 +249,7 @@ func (r *Reader) HoldsTraces(emailID string, e *erase.Set) (holds bool, err erro
 // EraseTraces scrubs envelope, timeline and doubts of an email, and drops its
 // captured message.
 func (tx *Tx) EraseTraces(emailID string, e *erase.Set) error {
-	if _, err := tx.exec(`DELETE FROM captures WHERE email_id = ?`, emailID); err != nil {
+	if err := tx.write(`DELETE FROM captures WHERE email_id = ?`, emailID); err != nil {
 		return fmt.Errorf("delete capture: %w", err)
 	}
 	if err := tx.eraseEnvelope(emailID, e); err != nil {
@@ -275,7 +273,7 @@ func (tx *Tx) EraseTraces(emailID string, e *erase.Set) error {
 			}
 			continue
 		}
-		if _, err := tx.exec(`UPDATE doubts SET recipients = ? WHERE id = ?`, clean, row.ID); err != nil {
+		if err := tx.write(`UPDATE doubts SET recipients = ? WHERE id = ?`, clean, row.ID); err != nil {
 			return fmt.Errorf("scrub doubt: %w", err)
 		}
 	}
@@ -299,7 +297,7 @@ func (tx *Tx) eraseEnvelope(emailID string, e *erase.Set) error {
 		if !e.Has(row.address) {
 			continue
 		}
-		if _, err := tx.exec(`UPDATE recipients SET address = ? WHERE email_id = ? AND n = ?`, app.Erased, emailID, row.n); err != nil {
+		if err := tx.write(`UPDATE recipients SET address = ? WHERE email_id = ? AND n = ?`, app.Erased, emailID, row.n); err != nil {
 			return fmt.Errorf("scrub recipient: %w", err)
 		}
 	}
@@ -331,7 +329,7 @@ func (tx *Tx) eraseTimeline(emailID string, e *erase.Set) error {
 		if detail == row.detail && recipient == row.recipient.String {
 			continue
 		}
-		_, err = tx.exec(`UPDATE events SET recipient = ?, detail = ? WHERE email_id = ? AND id = ?`, nullText(recipient), detail, emailID, row.id)
+		err = tx.write(`UPDATE events SET recipient = ?, detail = ? WHERE email_id = ? AND id = ?`, nullText(recipient), detail, emailID, row.id)
 		if err != nil {
 			return fmt.Errorf("scrub event: %w", err)
 		}

@@ -185,7 +185,7 @@ func (tx *Tx) ScrubText(kind TextKind, teamID, id string, e *erase.Set) error {
 	if column.ofServer {
 		args = []any{rows[0].Text, id}
 	}
-	if _, err := tx.exec(column.write, args...); err != nil {
+	if err := tx.write(column.write, args...); err != nil {
 		return fmt.Errorf("scrub text: %w", err)
 	}
 	return nil
@@ -227,7 +227,7 @@ func (tx *Tx) PurgeAnswersWithTraces(teamID string, e *erase.Set) error {
 		if !e.In(a.Key) {
 			continue
 		}
-		if _, err := tx.exec(`DELETE FROM idempotency WHERE team_id = ? AND scope = ? AND route = ? AND key = ?`, a.TeamID, a.Scope, a.Route, a.Key); err != nil {
+		if err := tx.write(`DELETE FROM idempotency WHERE team_id = ? AND scope = ? AND route = ? AND key = ?`, a.TeamID, a.Scope, a.Route, a.Key); err != nil {
 			return fmt.Errorf("delete answer: %w", err)
 		}
 	}
@@ -274,7 +274,7 @@ func (tx *Tx) MaskPiece(importID string, n int, e *erase.Set) (next int, err err
 }
 
 func (tx *Tx) setPiece(importID string, n int, content []byte) error {
-	_, err := tx.exec(`UPDATE import_pieces SET content = ? WHERE import_id = ? AND n = ?`, content, importID, n)
+	err := tx.write(`UPDATE import_pieces SET content = ? WHERE import_id = ? AND n = ?`, content, importID, n)
 	if err != nil {
 		return fmt.Errorf("mask piece: %w", err)
 	}

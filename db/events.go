@@ -23,13 +23,12 @@ func (tx *Tx) InsertEvent(ev app.Event) error {
 	}
 	tx.tellEvent(ev.TeamID, ev.EmailID, ev.BroadcastID, string(ev.Type))
 	if ev.BroadcastID != "" { // who adds it has just found its recipient, which is one address
-		_, err = tx.exec(`INSERT INTO events (email_id, id, type, detail, created_at) VALUES (?, ?, ?, ?, ?)`,
+		err = tx.write(`INSERT INTO events (email_id, id, type, detail, created_at) VALUES (?, ?, ?, ?, ?)`,
 			ev.EmailID, ev.ID, string(ev.Type), string(detail), milli(ev.CreatedAt))
 		return err
 	}
-	n, err := tx.exec(`INSERT INTO events (email_id, id, type, recipient, detail, created_at) SELECT id, ?, ?, ?, ?, ? FROM emails WHERE id = ?`,
+	return tx.one(`INSERT INTO events (email_id, id, type, recipient, detail, created_at) SELECT id, ?, ?, ?, ?, ? FROM emails WHERE id = ?`,
 		ev.ID, string(ev.Type), nullText(ev.Recipient), string(detail), milli(ev.CreatedAt), ev.EmailID)
-	return oneRow(n, err, ErrNotFound)
 }
 
 // maxTimeline bounds what is read of one email's timeline: the newest lines.
@@ -75,7 +74,7 @@ func (tx *Tx) OpenTrouble(t app.RelayTrouble) error {
 	if err != nil {
 		return fmt.Errorf("encode trouble: %w", err)
 	}
-	_, err = tx.exec(`INSERT INTO relay_troubles (id, relay, team_id, domain, started_at, failures, detail) VALUES (?, ?, ?, ?, ?, ?, ?)
+	err = tx.write(`INSERT INTO relay_troubles (id, relay, team_id, domain, started_at, failures, detail) VALUES (?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (id) DO UPDATE SET failures = excluded.failures, detail = excluded.detail`,
 		t.ID, t.Relay, nullText(t.TeamID), nullText(t.Domain), milli(t.StartedAt), t.Failures, string(detail))
 	return err
@@ -84,14 +83,14 @@ func (tx *Tx) OpenTrouble(t app.RelayTrouble) error {
 // CloseTrouble notes that a trouble is over.
 func (tx *Tx) CloseTrouble(id string) error {
 	tx.tellRelay("")
-	_, err := tx.exec(`UPDATE relay_troubles SET ended_at = ? WHERE id = ? AND ended_at IS NULL`, milli(tx.Now), id)
+	err := tx.write(`UPDATE relay_troubles SET ended_at = ? WHERE id = ? AND ended_at IS NULL`, milli(tx.Now), id)
 	return err
 }
 
 // CloseTroubles notes that all troubles of a relay are over.
 func (tx *Tx) CloseTroubles(relay string) error {
 	tx.tellRelay(relay)
-	_, err := tx.exec(`UPDATE relay_troubles SET ended_at = ? WHERE relay = ? AND ended_at IS NULL`, milli(tx.Now), relay)
+	err := tx.write(`UPDATE relay_troubles SET ended_at = ? WHERE relay = ? AND ended_at IS NULL`, milli(tx.Now), relay)
 	return err
 }
 
@@ -151,7 +150,7 @@ func scanTrouble(s scanner) (app.RelayTrouble, error) {
 // AddUsage counts n messages of a relay in the minute of at, bulk of them of
 // broadcasts.
 func (tx *Tx) AddUsage(relay string, at time.Time, n, bulk int64) error {
-	_, err := tx.exec(`INSERT INTO relay_usage (relay, minute, sent, bulk) VALUES (?, ?, ?, ?)
+	err := tx.write(`INSERT INTO relay_usage (relay, minute, sent, bulk) VALUES (?, ?, ?, ?)
 		ON CONFLICT (relay, minute) DO UPDATE SET sent = relay_usage.sent + excluded.sent, bulk = relay_usage.bulk + excluded.bulk`,
 		relay, at.Unix()/60, n, bulk)
 	return err
@@ -175,6 +174,6 @@ func (r *Reader) Usage(relay string, minute int64) ([]UsageMinute, error) {
 
 // PurgeUsage deletes counts from before a minute.
 func (tx *Tx) PurgeUsage(minute int64) error {
-	_, err := tx.exec(`DELETE FROM relay_usage WHERE minute < ?`, minute)
+	err := tx.write(`DELETE FROM relay_usage WHERE minute < ?`, minute)
 	return err
 }

@@ -12,8 +12,7 @@ import (
 // InsertFeedback notes a report by a hash of its id. Error: ErrNotFound when it
 // was noted before.
 func (tx *Tx) InsertFeedback(source string, id []byte) error {
-	n, err := tx.exec(`INSERT INTO feedback (source, id, created_at) VALUES (?, ?, ?) ON CONFLICT (source, id) DO NOTHING`, source, id, milli(tx.Now))
-	return oneRow(n, err, ErrNotFound)
+	return tx.one(`INSERT INTO feedback (source, id, created_at) VALUES (?, ?, ?) ON CONFLICT (source, id) DO NOTHING`, source, id, milli(tx.Now))
 }
 
 // PurgeFeedback forgets at most limit reports from before a time and tells
@@ -40,7 +39,7 @@ func (tx *Tx) PurgeProviderIDs(before time.Time, limit int) (more bool, err erro
 // InsertProviderID notes what a provider calls an email, or the email of a
 // broadcast's recipient.
 func (tx *Tx) InsertProviderID(id, emailID string) error {
-	_, err := tx.exec(`INSERT INTO provider_ids (id, email_id) VALUES (?, ?) ON CONFLICT (id) DO NOTHING`, id, emailID)
+	err := tx.write(`INSERT INTO provider_ids (id, email_id) VALUES (?, ?) ON CONFLICT (id) DO NOTHING`, id, emailID)
 	return err
 }
 
@@ -157,7 +156,7 @@ func (tx *Tx) MoveRecipient(s *Subject, v *Recipient, happened, state app.LastEv
 		if state == v.State {
 			return nil
 		}
-		_, err := tx.exec(`UPDATE recipients SET state = ? WHERE email_id = ? AND n = ?`, string(state), s.EmailID, v.N)
+		err := tx.write(`UPDATE recipients SET state = ? WHERE email_id = ? AND n = ?`, string(state), s.EmailID, v.N)
 		return err
 	}
 	for _, event := range []app.LastEvent{app.Sent, happened} {
@@ -173,7 +172,7 @@ func (tx *Tx) MoveRecipient(s *Subject, v *Recipient, happened, state app.LastEv
 // the unit is due by more than a millisecond, nor what is sent to the others. A
 // unit that is dotted or gone stays as it is.
 func (tx *Tx) OutdateAttempt(emailID string) error {
-	_, err := tx.exec(`UPDATE units SET attempts = CASE WHEN attempts > 0 THEN attempts + 1 ELSE 0 END, next_at = next_at + 1,
+	err := tx.write(`UPDATE units SET attempts = CASE WHEN attempts > 0 THEN attempts + 1 ELSE 0 END, next_at = next_at + 1,
 		state = CASE state WHEN 'begun' THEN 'later' ELSE state END WHERE email_id = ? AND state <> 'dotted'`, emailID)
 	return err
 }

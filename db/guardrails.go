@@ -4,8 +4,7 @@ import "mailer/app/reputation"
 
 // SetGuardrail notes the state of a team. Error: ErrNotFound.
 func (tx *Tx) SetGuardrail(teamID string, state reputation.Guardrail) error {
-	n, err := tx.exec(`UPDATE teams SET guardrail = ? WHERE id = ?`, string(state), teamID)
-	return oneRow(n, err, ErrNotFound)
+	return tx.one(`UPDATE teams SET guardrail = ? WHERE id = ?`, string(state), teamID)
 }
 
 // Guardrail returns the state of a team. Error: ErrNotFound.

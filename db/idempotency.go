@@ -22,7 +22,7 @@ func (r *Reader) IdempotentAnswer(k IdempotencyKey, since time.Time) (hash []byt
 // KeepAnswer stores the answer to a send under its Idempotency-Key; one that is
 // out of date is replaced.
 func (tx *Tx) KeepAnswer(k IdempotencyKey, hash []byte, response string) error {
-	_, err := tx.exec(`INSERT INTO idempotency (team_id, scope, route, key, hash, response, created_at) VALUES (?, ?, ?, ?, ?, ?, ?)
+	err := tx.write(`INSERT INTO idempotency (team_id, scope, route, key, hash, response, created_at) VALUES (?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (team_id, scope, route, key) DO UPDATE SET hash = excluded.hash, response = excluded.response, created_at = excluded.created_at`,
 		k.TeamID, k.Scope, k.Route, k.Key, hash, response, milli(tx.Now))
 	return err

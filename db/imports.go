@@ -26,7 +26,7 @@ func scanImport(s scanner) (importing.Import, error) {
 
 // InsertImport adds an import whose file begins to arrive.
 func (tx *Tx) InsertImport(i *importing.Import) error {
-	_, err := tx.exec(`INSERT INTO imports (id, team_id, status, options, stored, created, updated, skipped, failed, created_at)
+	err := tx.write(`INSERT INTO imports (id, team_id, status, options, stored, created, updated, skipped, failed, created_at)
 		VALUES (?, ?, 'uploading', '{}', 1, 0, 0, 0, 0, ?)`, i.ID, i.TeamID, milli(i.CreatedAt))
 	if err != nil {
 		return fmt.Errorf("insert import: %w", err)
@@ -60,9 +60,8 @@ func (tx *Tx) QueueImport(teamID, id string, plan *importing.Plan) error {
 	if err != nil {
 		return err
 	}
-	n, err := tx.exec(`UPDATE imports SET status = 'queued', options = ? WHERE team_id = ? AND id = ? AND status = 'uploading'`,
+	return tx.one(`UPDATE imports SET status = 'queued', options = ? WHERE team_id = ? AND id = ? AND status = 'uploading'`,
 		options, teamID, id)
-	return oneRow(n, err, ErrNotFound)
 }
 
 // AdvanceImport counts rows of an import of which done were counted before, and
@@ -70,10 +69,9 @@ func (tx *Tx) QueueImport(teamID, id string, plan *importing.Plan) error {
 // ErrNotFound where another number of rows is counted or the import is over.
 func (tx *Tx) AdvanceImport(i *importing.Import, done int) error {
 	tx.tellImport(i)
-	n, err := tx.exec(`UPDATE imports SET status = ?, created = ?, updated = ?, skipped = ?, failed = ?, error = ?, completed_at = ?
+	return tx.one(`UPDATE imports SET status = ?, created = ?, updated = ?, skipped = ?, failed = ?, error = ?, completed_at = ?
 		WHERE team_id = ? AND id = ? AND created + updated + skipped + failed = ? AND status IN ('queued', 'in_progress')`,
 		string(i.Status), i.Created, i.Updated, i.Skipped, i.Failed, nullText(i.Error), nullTime(i.CompletedAt), i.TeamID, i.ID, done)
-	return oneRow(n, err, ErrNotFound)
 }
 
 // SetImportPlan notes how far an import is with what it began to do. Error: ErrNotFound
@@ -83,8 +81,7 @@ func (tx *Tx) SetImportPlan(i *importing.Import) error {
 	if err != nil {
 		return err
 	}
-	n, err := tx.exec(`UPDATE imports SET options = ? WHERE team_id = ? AND id = ? AND status IN ('queued', 'in_progress')`, options, i.TeamID, i.ID)
-	return oneRow(n, err, ErrNotFound)
+	return tx.one(`UPDATE imports SET options = ? WHERE team_id = ? AND id = ? AND status IN ('queued', 'in_progress')`, options, i.TeamID, i.ID)
 }
 
 // SegmentNamed returns the oldest segment of a team with a name. Error: ErrNotFound.
@@ -95,7 +92,7 @@ func (r *Reader) SegmentNamed(teamID, name string) (id string, err error) {
 
 // InsertImportError keeps what is wrong with a row.
 func (tx *Tx) InsertImportError(importID string, e importing.RowError) error {
-	_, err := tx.exec(`INSERT INTO import_errors (import_id, id, line, message) VALUES (?, ?, ?, ?)`, importID, e.ID, e.Line, e.Message)
+	err := tx.write(`INSERT INTO import_errors (import_id, id, line, message) VALUES (?, ?, ?, ?)`, importID, e.ID, e.Line, e.Message)
 	if err != nil {
 		return fmt.Errorf("insert import error: %w", err)
 	}
@@ -105,8 +102,7 @@ func (tx *Tx) InsertImportError(importID string, e importing.RowError) error {
 // DeleteImport marks an import as deleted: it is seen no more, and what is left of it can
 // go bit by bit. Error: ErrNotFound.
 func (tx *Tx) DeleteImport(teamID, id string) error {
-	n, err := tx.exec(`UPDATE imports SET status = 'deleted', stored = 1 WHERE team_id = ? AND id = ? AND status <> 'deleted'`, teamID, id)
-	return oneRow(n, err, ErrNotFound)
+	return tx.one(`UPDATE imports SET status = 'deleted', stored = 1 WHERE team_id = ? AND id = ? AND status <> 'deleted'`, teamID, id)
 }
 
 // DeleteOldImports does so with at most limit imports of all teams that were over before
@@ -131,10 +127,10 @@ func (tx *Tx) PurgeImport(importID string, pieces, flaws int) (more bool, err er
 	if err != nil || n > 0 {
 		return n > 0, err
 	}
-	if _, err := tx.exec(`DELETE FROM imports WHERE id = ? AND status IN ('uploading', 'deleted')`, importID); err != nil {
+	if err := tx.write(`DELETE FROM imports WHERE id = ? AND status IN ('uploading', 'deleted')`, importID); err != nil {
 		return false, err
 	}
-	_, err = tx.exec(`UPDATE imports SET stored = 0 WHERE id = ? AND status IN ('completed', 'failed')`, importID)
+	err = tx.write(`UPDATE imports SET stored = 0 WHERE id = ? AND status IN ('completed', 'failed')`, importID)
 	return false, err
 }
 

@@ -72,8 +72,7 @@ func (tx *Tx) InsertInvitation(i *Invitation) error {
 
 // DeleteInvitation takes an invitation back.
 func (tx *Tx) DeleteInvitation(teamID, id string) error {
-	n, err := tx.exec(`DELETE FROM invitations WHERE team_id = ? AND id = ?`, teamID, id)
-	return oneRow(n, err, ErrNotFound)
+	return tx.one(`DELETE FROM invitations WHERE team_id = ? AND id = ?`, teamID, id)
 }
 
 // PurgeInvitations forgets at most limit invitations that have expired, and reports

@@ -12,7 +12,7 @@ func (tx *Tx) InsertKey(k app.Key) error {
 	if err != nil {
 		return err
 	}
-	_, err = tx.exec(`INSERT INTO keys (id, team_id, name, permission, role, domain_id, public, hash, expires_at, allowed_ips, created_at)
+	err = tx.write(`INSERT INTO keys (id, team_id, name, permission, role, domain_id, public, hash, expires_at, allowed_ips, created_at)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		k.ID, k.TeamID, k.Name, string(k.Permission), string(k.Role), nullText(k.DomainID), k.Public, k.Hash, nullTime(k.ExpiresAt), allowed, milli(k.CreatedAt))
 	return err
@@ -64,20 +64,18 @@ func (tx *Tx) UpdateKey(k *app.Key) error {
 	if err != nil {
 		return err
 	}
-	n, err := tx.exec(`UPDATE keys SET name = ?, expires_at = ?, allowed_ips = ? WHERE team_id = ? AND id = ?`, k.Name, nullTime(k.ExpiresAt), allowed, k.TeamID, k.ID)
-	return oneRow(n, err, ErrNotFound)
+	return tx.one(`UPDATE keys SET name = ?, expires_at = ?, allowed_ips = ? WHERE team_id = ? AND id = ?`, k.Name, nullTime(k.ExpiresAt), allowed, k.TeamID, k.ID)
 }
 
 // DeleteTeamKey revokes a key of a team.
 func (tx *Tx) DeleteTeamKey(teamID, id string) error {
-	n, err := tx.exec(`DELETE FROM keys WHERE team_id = ? AND id = ?`, teamID, id)
-	return oneRow(n, err, ErrNotFound)
+	return tx.one(`DELETE FROM keys WHERE team_id = ? AND id = ?`, teamID, id)
 }
 
 // TouchKey notes when a key was last used, unless it was noted within the last
 // minute: what the caller knows of that may be a second old.
 func (tx *Tx) TouchKey(id string, ms int64) error {
-	_, err := tx.exec(`UPDATE keys SET last_used_at = ? WHERE id = ? AND (last_used_at IS NULL OR last_used_at <= ?)`, ms, id, ms-60_000)
+	err := tx.write(`UPDATE keys SET last_used_at = ? WHERE id = ? AND (last_used_at IS NULL OR last_used_at <= ?)`, ms, id, ms-60_000)
 	return err
 }
 

@@ -9,7 +9,7 @@ import (
 // addLeftover notes that rows of a deleted topic or segment, or values of a deleted
 // property, still have to go.
 func (tx *Tx) addLeftover(teamID, id, property string) error {
-	_, err := tx.exec(`INSERT INTO leftovers (id, team_id, property, contact_id) VALUES (?, ?, ?, '')`, id, teamID, nullText(property))
+	err := tx.write(`INSERT INTO leftovers (id, team_id, property, contact_id) VALUES (?, ?, ?, '')`, id, teamID, nullText(property))
 	return err
 }
 
@@ -42,7 +42,7 @@ func (tx *Tx) PurgeLeftovers(limit int) (more bool, err error) {
 	if more, err = purge(&l, limit); err != nil || more {
 		return more, err
 	}
-	_, err = tx.exec(`DELETE FROM leftovers WHERE id = ?`, l.id)
+	err = tx.write(`DELETE FROM leftovers WHERE id = ?`, l.id)
 	return true, err
 }
 
@@ -92,11 +92,11 @@ func (tx *Tx) purgeValues(l *leftover, limit int) (more bool, err error) {
 		return false, err
 	}
 	tx.changed(l.team)
-	_, err = tx.exec(`UPDATE contacts SET properties = nullif(jsonb_remove(properties, '$.' || ?1), jsonb('{}'))
+	err = tx.write(`UPDATE contacts SET properties = nullif(jsonb_remove(properties, '$.' || ?1), jsonb('{}'))
 		WHERE team_id = ?2 AND id > ?3 AND id <= ?4 AND properties ->> ?1 IS NOT NULL`, l.property.String, l.team, l.after, last)
 	if err != nil {
 		return false, fmt.Errorf("purge values: %w", err)
 	}
-	_, err = tx.exec(`UPDATE leftovers SET contact_id = ? WHERE id = ?`, last, l.id)
+	err = tx.write(`UPDATE leftovers SET contact_id = ? WHERE id = ?`, last, l.id)
 	return !rest, err
 }

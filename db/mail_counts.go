@@ -89,12 +89,12 @@ func storeCounts(s *session, group []*request) error {
 
 func storeCount(s *session, key *tally.Key, n *tally.Tally) error {
 	if *n == (tally.Tally{Sent: n.Sent}) { // nearly always
-		_, err := s.exec(`INSERT INTO mail_counts (team_id, hour, domain, broadcast_id, sent) VALUES (?, ?, ?, ?, ?)
+		err := s.write(`INSERT INTO mail_counts (team_id, hour, domain, broadcast_id, sent) VALUES (?, ?, ?, ?, ?)
 			ON CONFLICT (team_id, hour, domain, broadcast_id) DO UPDATE SET sent = mail_counts.sent + excluded.sent`,
 			key.TeamID, key.Hour, key.Domain, key.BroadcastID, n.Sent)
 		return err
 	}
-	_, err := s.exec(`INSERT INTO mail_counts (team_id, hour, domain, broadcast_id, sent, delivered, opened, unique_opened, clicked, unique_clicked,
+	err := s.write(`INSERT INTO mail_counts (team_id, hour, domain, broadcast_id, sent, delivered, opened, unique_opened, clicked, unique_clicked,
 			bounced_transient, bounced_permanent, bounced_undetermined, complained, suppressed, delivery_delayed, failed, unsubscribed)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (team_id, hour, domain, broadcast_id) DO UPDATE SET sent = mail_counts.sent + excluded.sent, delivered = mail_counts.delivered + excluded.delivered,
@@ -146,7 +146,7 @@ func scanMailCount(s scanner) (MailCount, error) {
 
 // PurgeMailCounts forgets a team's counts from before a time.
 func (tx *Tx) PurgeMailCounts(teamID string, before time.Time) error {
-	_, err := tx.exec(`DELETE FROM mail_counts WHERE team_id = ? AND hour < ?`, teamID, tally.Hour(before))
+	err := tx.write(`DELETE FROM mail_counts WHERE team_id = ? AND hour < ?`, teamID, tally.Hour(before))
 	return err
 }
 

@@ -67,26 +67,22 @@ func (r *Reader) Person(id string) (Member, error) {
 
 // SetOperator makes a person an operator, or ends that.
 func (tx *Tx) SetOperator(id string, operator bool) error {
-	n, err := tx.exec(`UPDATE users SET operator = ? WHERE id = ?`, operator, id)
-	return oneRow(n, err, ErrNotFound)
+	return tx.one(`UPDATE users SET operator = ? WHERE id = ?`, operator, id)
 }
 
 // SetRole changes what a person is in a team.
 func (tx *Tx) SetRole(teamID, userID string, role app.Role) error {
-	n, err := tx.exec(`UPDATE memberships SET role = ? WHERE user_id = ? AND team_id = ?`, string(role), userID, teamID)
-	return oneRow(n, err, ErrNotFound)
+	return tx.one(`UPDATE memberships SET role = ? WHERE user_id = ? AND team_id = ?`, string(role), userID, teamID)
 }
 
 // DeleteMembership ends that a person belongs to a team.
 func (tx *Tx) DeleteMembership(teamID, userID string) error {
-	n, err := tx.exec(`DELETE FROM memberships WHERE user_id = ? AND team_id = ?`, userID, teamID)
-	return oneRow(n, err, ErrNotFound)
+	return tx.one(`DELETE FROM memberships WHERE user_id = ? AND team_id = ?`, userID, teamID)
 }
 
 // DeleteUser removes a person with all that is his; memberships are ended before.
 func (tx *Tx) DeleteUser(id string) error {
-	n, err := tx.exec(`DELETE FROM users WHERE id = ?`, id)
-	return oneRow(n, err, ErrNotFound)
+	return tx.one(`DELETE FROM users WHERE id = ?`, id)
 }
 
 // OtherOwner reports whether a team has an owner beside a person.

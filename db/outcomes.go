@@ -35,7 +35,7 @@ func storeOutcomes(s *session, group []*request, now time.Time) error {
 	}
 	hour := reputation.OutcomeHour(now)
 	for key, o := range teams {
-		_, err := s.exec(`INSERT INTO outcomes (team_id, hour, region, domain, sent, hard_bounced, complained, scored, points)
+		err := s.write(`INSERT INTO outcomes (team_id, hour, region, domain, sent, hard_bounced, complained, scored, points)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (team_id, hour, region, domain) DO UPDATE SET sent = outcomes.sent + excluded.sent,
 			hard_bounced = outcomes.hard_bounced + excluded.hard_bounced, complained = outcomes.complained + excluded.complained,
 			scored = outcomes.scored + excluded.scored, points = outcomes.points + excluded.points`,
@@ -45,7 +45,7 @@ func storeOutcomes(s *session, group []*request, now time.Time) error {
 		}
 	}
 	for region, o := range regions {
-		_, err := s.exec(`INSERT INTO region_outcomes (region, hour, sent, hard_bounced, complained) VALUES (?, ?, ?, ?, ?)
+		err := s.write(`INSERT INTO region_outcomes (region, hour, sent, hard_bounced, complained) VALUES (?, ?, ?, ?, ?)
 			ON CONFLICT (region, hour) DO UPDATE SET sent = region_outcomes.sent + excluded.sent, hard_bounced = region_outcomes.hard_bounced + excluded.hard_bounced,
 			complained = region_outcomes.complained + excluded.complained`, region, hour, o.Sent, o.HardBounced, o.Complained)
 		if err != nil {
@@ -82,13 +82,13 @@ func (r *Reader) WorstOfRegion(region string, from int64) (hardBounced, complain
 
 // PurgeOutcomes forgets a team's counters from before an hour.
 func (tx *Tx) PurgeOutcomes(teamID string, before int64) error {
-	_, err := tx.exec(`DELETE FROM outcomes WHERE team_id = ? AND hour < ?`, teamID, before)
+	err := tx.write(`DELETE FROM outcomes WHERE team_id = ? AND hour < ?`, teamID, before)
 	return err
 }
 
 // PurgeRegionOutcomes forgets the counters of all regions from before an hour.
 func (tx *Tx) PurgeRegionOutcomes(before int64) error {
-	_, err := tx.exec(`DELETE FROM region_outcomes WHERE hour < ?`, before)
+	err := tx.write(`DELETE FROM region_outcomes WHERE hour < ?`, before)
 	return err
 }
 

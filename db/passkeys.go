@@ -43,12 +43,10 @@ func (tx *Tx) InsertPasskey(p *Passkey) error {
 
 // UsePasskey keeps what changed of a passkey with its use. Error: ErrNotFound.
 func (tx *Tx) UsePasskey(userID string, credentialID []byte, credential string) error {
-	n, err := tx.exec(`UPDATE passkeys SET credential = ?, last_used_at = ? WHERE user_id = ? AND credential_id = ?`, credential, milli(tx.Now), userID, credentialID)
-	return oneRow(n, err, ErrNotFound)
+	return tx.one(`UPDATE passkeys SET credential = ?, last_used_at = ? WHERE user_id = ? AND credential_id = ?`, credential, milli(tx.Now), userID, credentialID)
 }
 
 // DeletePasskey removes a passkey of a person. Error: ErrNotFound.
 func (tx *Tx) DeletePasskey(userID, id string) error {
-	n, err := tx.exec(`DELETE FROM passkeys WHERE user_id = ? AND id = ?`, userID, id)
-	return oneRow(n, err, ErrNotFound)
+	return tx.one(`DELETE FROM passkeys WHERE user_id = ? AND id = ?`, userID, id)
 }

@@ -20,7 +20,7 @@ func (r *Reader) TeamPlan(teamID string) (plan.Plan, error) {
 // SetTeamPlan returns a team a plan.
 func (tx *Tx) SetTeamPlan(teamID string, p *plan.Plan) error {
 	volume := sql.NullInt64{Int64: p.Volume, Valid: p.Volume > 0}
-	_, err := tx.exec(`INSERT INTO team_plans (team_id, name, included, overage, since) VALUES (?, ?, ?, ?, ?)
+	err := tx.write(`INSERT INTO team_plans (team_id, name, included, overage, since) VALUES (?, ?, ?, ?, ?)
 		ON CONFLICT (team_id) DO UPDATE SET name = excluded.name, included = excluded.included, overage = excluded.overage, since = excluded.since`,
 		teamID, string(p.Name), volume, p.Overage, milli(p.Since))
 	return err
@@ -35,7 +35,7 @@ func (r *Reader) RecipientsBetween(teamID string, first, end int64) (sum int64, 
 
 // SetDayNotified notes which event webhooks got about a day's quota.
 func (tx *Tx) SetDayNotified(teamID string, day int64, level plan.QuotaLevel) error {
-	_, err := tx.exec(`INSERT INTO team_days (team_id, day, recipients, told) VALUES (?, ?, 0, ?)
+	err := tx.write(`INSERT INTO team_days (team_id, day, recipients, told) VALUES (?, ?, 0, ?)
 		ON CONFLICT (team_id, day) DO UPDATE SET told = excluded.told`, teamID, day, int(level))
 	return err
 }
@@ -50,6 +50,6 @@ func (r *Reader) PeriodNotified(teamID string, start time.Time) (told plan.Quota
 // SetPeriodNotified notes which event webhooks got about the quota of the period
 // that began at start.
 func (tx *Tx) SetPeriodNotified(teamID string, start time.Time, level plan.QuotaLevel) error {
-	_, err := tx.exec(`UPDATE team_plans SET told_at = ?, told = ? WHERE team_id = ?`, milli(start), int(level), teamID)
+	err := tx.write(`UPDATE team_plans SET told_at = ?, told = ? WHERE team_id = ?`, milli(start), int(level), teamID)
 	return err
 }

@@ -137,6 +137,7 @@ func (e *postgresEngine) open(ctx context.Context, d *DB, opts Options) (session
 		return session{}, refuse(ErrUnreachable, "the database %s can't be reached: %s", name, reason(err))
 	}
 	writer := newSession(conn, e)
+	writer.queue = newQueued(conn)
 	if err := e.prepare(ctx, d, conn, opts); err != nil {
 		return session{}, errors.Join(err, conn.Close())
 	}
@@ -288,6 +289,9 @@ func (*postgresEngine) connect(ctx context.Context, pool *sql.DB, s *session) er
 		return err
 	}
 	s.conn, s.stmts = conn, map[string]*prepared{}
+	if s.queue != nil {
+		s.queue.conn = conn
+	}
 	return nil
 }
 

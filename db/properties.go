@@ -56,8 +56,7 @@ func (tx *Tx) SetFallback(teamID, id string, v *app.PropertyValue) error {
 	if err != nil {
 		return err
 	}
-	n, err := tx.exec(`UPDATE properties SET fallback = ? WHERE team_id = ? AND id = ?`, fallback, teamID, id)
-	return oneRow(n, err, ErrNotFound)
+	return tx.one(`UPDATE properties SET fallback = ? WHERE team_id = ? AND id = ?`, fallback, teamID, id)
 }
 
 // DeleteProperty removes the declaration; the values that contacts have are left
@@ -68,7 +67,7 @@ func (tx *Tx) DeleteProperty(teamID, id, jobID string) error {
 	if err != nil {
 		return err
 	}
-	if _, err := tx.exec(`DELETE FROM properties WHERE team_id = ? AND id = ?`, teamID, id); err != nil {
+	if err := tx.write(`DELETE FROM properties WHERE team_id = ? AND id = ?`, teamID, id); err != nil {
 		return err
 	}
 	return tx.addLeftover(teamID, jobID, p.Key)

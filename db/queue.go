@@ -135,26 +135,23 @@ func (r *Reader) QueuedDomains(teamID string, limit, of int) ([]QueuedDomain, er
 // began is not counted, and finds itself out of date. Error: ErrNotFound when it is
 // gone, dotted, or held already.
 func (tx *Tx) HoldWaiting(emailID string, why app.HoldReason) error {
-	n, err := tx.exec(`UPDATE units SET held = ?, held_at = ?, attempts = CASE WHEN state = 'begun' AND attempts > 0 THEN attempts - 1 ELSE attempts END, state = 'held'
+	return tx.one(`UPDATE units SET held = ?, held_at = ?, attempts = CASE WHEN state = 'begun' AND attempts > 0 THEN attempts - 1 ELSE attempts END, state = 'held'
 		WHERE email_id = ? AND state NOT IN ('dotted', 'held')`, string(why), milli(tx.Now), emailID)
-	return oneRow(n, err, ErrNotFound)
 }
 
 // ReleaseUnit has a held unit be as it was: its clock stood meanwhile. Error: ErrNotFound
 // when it is not held.
 func (tx *Tx) ReleaseUnit(emailID string) error {
-	n, err := tx.exec(`UPDATE units SET state = CASE WHEN next_at > ?1 THEN 'later' ELSE 'due' END,
+	return tx.one(`UPDATE units SET state = CASE WHEN next_at > ?1 THEN 'later' ELSE 'due' END,
 		stood = CASE WHEN held_at IS NULL OR held_at >= ?1 THEN stood ELSE coalesce(stood || ',', '') || CAST(held_at AS TEXT) || '-' || CAST(?1 AS TEXT) END,
 		held = NULL, held_at = NULL WHERE email_id = ?2 AND state = 'held'`, milli(tx.Now), emailID)
-	return oneRow(n, err, ErrNotFound)
 }
 
 // RetryUnit has a unit that was put off be due now. Error: ErrNotFound when it is in any
 // other state, or waits for a time of its own or for a quota.
 func (tx *Tx) RetryUnit(emailID string) error {
-	n, err := tx.exec(`UPDATE units SET state = 'due', next_at = ?1 WHERE email_id = ?2 AND state = 'later' AND next_at > ?1
+	return tx.one(`UPDATE units SET state = 'due', next_at = ?1 WHERE email_id = ?2 AND state = 'later' AND next_at > ?1
 		AND late = 0 AND (attempts > 0 OR since IS NOT NULL OR crashes > 0)`, milli(tx.Now), emailID)
-	return oneRow(n, err, ErrNotFound)
 }
 
 // Reroute has a waiting unit, and its email, leave through another relay. stood is when
@@ -166,23 +163,21 @@ func (tx *Tx) Reroute(u *app.Unit, relay, stood string) error {
 	if err := oneRow(n, err, ErrNotFound); err != nil || u.BroadcastID != "" {
 		return err
 	}
-	_, err = tx.exec(`UPDATE emails SET relay = ? WHERE id = ?`, relay, u.EmailID)
+	err = tx.write(`UPDATE emails SET relay = ? WHERE id = ?`, relay, u.EmailID)
 	return err
 }
 
 // ReleaseBroadcast has a held broadcast go on. Error: ErrNotFound when it is not held.
 func (tx *Tx) ReleaseBroadcast(teamID, id string) error {
 	tx.tellBroadcast(teamID, id)
-	n, err := tx.exec(`UPDATE broadcasts SET held = NULL, held_at = NULL WHERE team_id = ? AND id = ? AND held IS NOT NULL`, teamID, id)
-	return oneRow(n, err, ErrNotFound)
+	return tx.one(`UPDATE broadcasts SET held = NULL, held_at = NULL WHERE team_id = ? AND id = ? AND held IS NOT NULL`, teamID, id)
 }
 
 // RerouteBroadcast has what has not begun of a scheduled or queued broadcast leave
 // through another relay. Error: ErrNotFound for any other, and one that does already.
 func (tx *Tx) RerouteBroadcast(teamID, id, relay string) error {
 	tx.tellBroadcast(teamID, id)
-	n, err := tx.exec(`UPDATE broadcasts SET relay = ?1 WHERE team_id = ?2 AND id = ?3 AND status IN ('scheduled', 'queued') AND relay <> ?1`, relay, teamID, id)
-	return oneRow(n, err, ErrNotFound)
+	return tx.one(`UPDATE broadcasts SET relay = ?1 WHERE team_id = ?2 AND id = ?3 AND status IN ('scheduled', 'queued') AND relay <> ?1`, relay, teamID, id)
 }
 
 // OpenTroubleRows returns the troubles of all relays that are not over.

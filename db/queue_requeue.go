@@ -63,13 +63,12 @@ func (r *Reader) HasContent(emailID string) error {
 // RequeueRecipient has a recipient wait again that is in a state. Error: ErrNotFound when
 // it is in another.
 func (tx *Tx) RequeueRecipient(emailID string, was RecipientState) error {
-	n, err := tx.exec(`UPDATE recipients SET state = 'queued' WHERE email_id = ? AND address = ? AND state = ?`, emailID, was.Address, string(was.State))
-	return oneRow(n, err, ErrNotFound)
+	return tx.one(`UPDATE recipients SET state = 'queued' WHERE email_id = ? AND address = ? AND state = ?`, emailID, was.Address, string(was.State))
 }
 
 // RequeueEmail has the rank of an email's events begin anew, and a relay carry it.
 func (tx *Tx) RequeueEmail(emailID, relay string) error {
-	_, err := tx.exec(`UPDATE emails SET last_event = 'queued', relay = ? WHERE id = ?`, relay, emailID)
+	err := tx.write(`UPDATE emails SET last_event = 'queued', relay = ? WHERE id = ?`, relay, emailID)
 	return err
 }
 
@@ -82,13 +81,12 @@ func (tx *Tx) RequeuedRecipient(broadcastID, emailID string) error {
 	if err != nil {
 		return err
 	}
-	if _, err := tx.exec(`UPDATE broadcast_recipients SET seen = seen & ? WHERE id = ?`, ^int64(app.SeenFailed|app.SeenBounced), emailID); err != nil {
+	if err := tx.write(`UPDATE broadcast_recipients SET seen = seen & ? WHERE id = ?`, ^int64(app.SeenFailed|app.SeenBounced), emailID); err != nil {
 		return err
 	}
-	n, err := tx.exec(`UPDATE broadcasts SET status = 'queued', sent_at = NULL, open = open + 1,
+	return tx.one(`UPDATE broadcasts SET status = 'queued', sent_at = NULL, open = open + 1,
 		failed = failed - CASE WHEN CAST(?1 AS bigint) & 256 <> 0 THEN 1 ELSE 0 END, bounced = bounced - CASE WHEN ?1 & 32 <> 0 THEN 1 ELSE 0 END
 		WHERE id = ?2 AND status IN ('queued', 'sent')`, seen, broadcastID)
-	return oneRow(n, err, ErrNotFound)
 }
 
 // FailedRecipients returns the emails to recipients of a broadcast behind one id which

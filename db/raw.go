@@ -11,7 +11,7 @@ import (
 func (tx *Tx) insertRaw(e *app.Email) error {
 	for n, left := 0, e.Raw; len(left) > 0; n++ {
 		piece := left[:min(len(left), AttachmentPiece)]
-		if _, err := tx.exec(`INSERT INTO raw_pieces (email_id, n, sum, content) VALUES (?, ?, ?, ?)`, e.ID, n, bytesSum(piece), piece); err != nil {
+		if err := tx.write(`INSERT INTO raw_pieces (email_id, n, sum, content) VALUES (?, ?, ?, ?)`, e.ID, n, bytesSum(piece), piece); err != nil {
 			return fmt.Errorf("insert piece of a message: %w", err)
 		}
 		left = left[len(piece):]
@@ -60,7 +60,7 @@ func (tx *Tx) dropRaw(emailID string) error {
 	if err != nil || n == 0 {
 		return err
 	}
-	_, err = tx.exec(`DELETE FROM raw_pieces WHERE email_id = ?`, emailID)
+	err = tx.write(`DELETE FROM raw_pieces WHERE email_id = ?`, emailID)
 	return err
 }
 

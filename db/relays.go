@@ -37,15 +37,14 @@ func scanRelay(s scanner) (Relay, error) {
 
 // SetRelay adds a relay, or gives one another URL.
 func (tx *Tx) SetRelay(region string, sealed []byte) error {
-	_, err := tx.exec(`INSERT INTO relays (region, sealed, created_at, updated_at) VALUES (?1, ?2, ?3, ?3)
+	err := tx.write(`INSERT INTO relays (region, sealed, created_at, updated_at) VALUES (?1, ?2, ?3, ?3)
 		ON CONFLICT (region) DO UPDATE SET sealed = excluded.sealed, updated_at = excluded.updated_at`, region, sealed, milli(tx.Now))
 	return err
 }
 
 // DeleteRelay removes a relay. Error: ErrNotFound.
 func (tx *Tx) DeleteRelay(region string) error {
-	n, err := tx.exec(`DELETE FROM relays WHERE region = ?`, region)
-	return oneRow(n, err, ErrNotFound)
+	return tx.one(`DELETE FROM relays WHERE region = ?`, region)
 }
 
 // RelayPause is the operator's word that nothing leaves through a relay.
@@ -74,20 +73,19 @@ func (tx *Tx) PauseRelay(region string, until time.Time) error {
 	if !until.IsZero() {
 		end = milli(until)
 	}
-	_, err := tx.exec(`INSERT INTO relay_pauses (region, paused_at, until) VALUES (?, ?, ?)
+	err := tx.write(`INSERT INTO relay_pauses (region, paused_at, until) VALUES (?, ?, ?)
 		ON CONFLICT (region) DO UPDATE SET until = excluded.until`, region, milli(tx.Now), end)
 	return err
 }
 
 // ResumeRelay ends the pause of a relay. Error: ErrNotFound.
 func (tx *Tx) ResumeRelay(region string) error {
-	n, err := tx.exec(`DELETE FROM relay_pauses WHERE region = ?`, region)
-	return oneRow(n, err, ErrNotFound)
+	return tx.one(`DELETE FROM relay_pauses WHERE region = ?`, region)
 }
 
 // EndPauses ends those whose time is over.
 func (tx *Tx) EndPauses() error {
-	_, err := tx.exec(`DELETE FROM relay_pauses WHERE until <= ?`, milli(tx.Now))
+	err := tx.write(`DELETE FROM relay_pauses WHERE until <= ?`, milli(tx.Now))
 	return err
 }
 
@@ -111,7 +109,7 @@ func (r *Reader) RelayStates() ([]RelayState, error) {
 
 // SetRelayState says how a relay is.
 func (tx *Tx) SetRelayState(s RelayState) error {
-	_, err := tx.exec(`INSERT INTO relay_states (region, state, sealed, updated_at) VALUES (?, ?, ?, ?)
+	err := tx.write(`INSERT INTO relay_states (region, state, sealed, updated_at) VALUES (?, ?, ?, ?)
 		ON CONFLICT (region) DO UPDATE SET state = excluded.state, sealed = excluded.sealed, updated_at = excluded.updated_at`,
 		s.Region, string(s.State), s.Sealed, milli(tx.Now))
 	return err
@@ -119,6 +117,6 @@ func (tx *Tx) SetRelayState(s RelayState) error {
 
 // DeleteRelayState forgets how a relay was.
 func (tx *Tx) DeleteRelayState(region string) error {
-	_, err := tx.exec(`DELETE FROM relay_states WHERE region = ?`, region)
+	err := tx.write(`DELETE FROM relay_states WHERE region = ?`, region)
 	return err
 }

@@ -68,14 +68,14 @@ func (tx *Tx) InsertRequestLogs(rows []RequestLog) error {
 	const many = 10
 	for chunk := range slices.Chunk(rows, many) {
 		if len(chunk) == many {
-			_, err := tx.exec(`INSERT INTO request_logs (team_id, id, key_id, user_id, method, endpoint, status, micros, user_agent, error, email_id, addresses) VALUES `+tenLogs, logArgs(chunk)...)
+			err := tx.write(`INSERT INTO request_logs (team_id, id, key_id, user_id, method, endpoint, status, micros, user_agent, error, email_id, addresses) VALUES `+tenLogs, logArgs(chunk)...)
 			if err != nil {
 				return fmt.Errorf("insert request logs: %w", err)
 			}
 			continue
 		}
 		for i := range chunk {
-			_, err := tx.exec(`INSERT INTO request_logs (team_id, id, key_id, user_id, method, endpoint, status, micros, user_agent, error, email_id, addresses) VALUES `+logRow, logArgs(chunk[i:i+1])...)
+			err := tx.write(`INSERT INTO request_logs (team_id, id, key_id, user_id, method, endpoint, status, micros, user_agent, error, email_id, addresses) VALUES `+logRow, logArgs(chunk[i:i+1])...)
 			if err != nil {
 				return fmt.Errorf("insert request log: %w", err)
 			}
@@ -194,7 +194,7 @@ func (r *Reader) RequestLogsWithTraces(teamID string, span Span, limit int, e *e
 
 // DeleteRequestLog forgets a request.
 func (tx *Tx) DeleteRequestLog(teamID, id string) error {
-	_, err := tx.exec(`DELETE FROM request_logs WHERE team_id = ? AND id = ?`, teamID, id)
+	err := tx.write(`DELETE FROM request_logs WHERE team_id = ? AND id = ?`, teamID, id)
 	return err
 }
 

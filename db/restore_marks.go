@@ -17,7 +17,7 @@ func (r *Reader) OpenUnits(after string, limit int) ([]app.Unit, error) {
 // HoldOpenUnits is HoldUnit for all units that are not held, since a time at which the
 // clocks of their expiry stopped.
 func (tx *Tx) HoldOpenUnits(why app.HoldReason, since time.Time) error {
-	_, err := tx.exec(`UPDATE units SET held = ?, held_at = ?, attempts = CASE WHEN state = 'begun' AND attempts > 0 THEN attempts - 1 ELSE attempts END, state = 'held'
+	err := tx.write(`UPDATE units SET held = ?, held_at = ?, attempts = CASE WHEN state = 'begun' AND attempts > 0 THEN attempts - 1 ELSE attempts END, state = 'held'
 		WHERE state <> 'held'`, string(why), milli(since))
 	return err
 }
@@ -30,7 +30,7 @@ func (tx *Tx) HoldOpenBroadcasts(why app.HoldReason, since time.Time) (recipient
 	if err != nil {
 		return 0, err
 	}
-	_, err = tx.exec(`UPDATE broadcasts SET held = ?, held_at = ? WHERE status IN ('scheduled', 'queued') AND held IS NULL`, string(why), milli(since))
+	err = tx.write(`UPDATE broadcasts SET held = ?, held_at = ? WHERE status IN ('scheduled', 'queued') AND held IS NULL`, string(why), milli(since))
 	return recipients, err
 }
 
@@ -49,6 +49,6 @@ func (r *Reader) CopiedAt() (time.Time, error) {
 
 // ForgetCopied has this database be no copy any more, but the one that works.
 func (tx *Tx) ForgetCopied() error {
-	_, err := tx.exec(`DELETE FROM settings WHERE name = ?`, markSetting)
+	err := tx.write(`DELETE FROM settings WHERE name = ?`, markSetting)
 	return err
 }

@@ -94,7 +94,7 @@ func (r *Reader) AgedRecipients(b AgingBroadcast, limit int) ([]Aged, error) {
 // AdvanceAging notes up to which recipient a broadcast was looked at, and whether that
 // was the last one.
 func (tx *Tx) AdvanceAging(broadcastID, recipientID string, all bool) error {
-	_, err := tx.exec(`UPDATE broadcasts SET aged_id = ?, aged = ? WHERE id = ?`, nullText(recipientID), all, broadcastID)
+	err := tx.write(`UPDATE broadcasts SET aged_id = ?, aged = ? WHERE id = ?`, nullText(recipientID), all, broadcastID)
 	return err
 }
 
@@ -106,7 +106,7 @@ func (r *Reader) AgedUntil(teamID string, kind AgedKind) (id string, err error) 
 
 // SetAgedUntil notes up to which email a team's were looked at.
 func (tx *Tx) SetAgedUntil(teamID string, kind AgedKind, id string) error {
-	_, err := tx.exec(`INSERT INTO aged (team_id, kind, email_id) VALUES (?, ?, ?) ON CONFLICT (team_id, kind) DO UPDATE SET email_id = excluded.email_id`,
+	err := tx.write(`INSERT INTO aged (team_id, kind, email_id) VALUES (?, ?, ?) ON CONFLICT (team_id, kind) DO UPDATE SET email_id = excluded.email_id`,
 		teamID, string(kind), id)
 	return err
 }
@@ -124,14 +124,14 @@ func (r *Reader) TooYoung(teamID string, kind AgedKind, until time.Time, limit i
 
 // PutTooYoung has something be looked at again, from its last result on.
 func (tx *Tx) PutTooYoung(teamID string, kind AgedKind, id string, at time.Time) error {
-	_, err := tx.exec(`INSERT INTO too_young (team_id, kind, at, email_id) VALUES (?, ?, ?, ?) ON CONFLICT (team_id, kind, at, email_id) DO NOTHING`,
+	err := tx.write(`INSERT INTO too_young (team_id, kind, at, email_id) VALUES (?, ?, ?, ?) ON CONFLICT (team_id, kind, at, email_id) DO NOTHING`,
 		teamID, string(kind), milli(at), id)
 	return err
 }
 
 // DropTooYoung forgets what was found too young at a time.
 func (tx *Tx) DropTooYoung(teamID string, kind AgedKind, id string, at time.Time) error {
-	_, err := tx.exec(`DELETE FROM too_young WHERE team_id = ? AND kind = ? AND at = ? AND email_id = ?`, teamID, string(kind), milli(at), id)
+	err := tx.write(`DELETE FROM too_young WHERE team_id = ? AND kind = ? AND at = ? AND email_id = ?`, teamID, string(kind), milli(at), id)
 	return err
 }
 
@@ -146,7 +146,7 @@ func (r *Reader) SharedPage(emailID string) ([]string, error) {
 // KeepEnvelope notes for whom the unsubscribe link of an email stands.
 func (tx *Tx) KeepEnvelope(teamID, emailID string, addresses []app.AddressHash) error {
 	for _, a := range addresses {
-		if _, err := tx.exec(`INSERT INTO former_envelopes (email_id, team_id, address) VALUES (?, ?, ?) ON CONFLICT (email_id, address) DO NOTHING`, emailID, teamID, a[:]); err != nil {
+		if err := tx.write(`INSERT INTO former_envelopes (email_id, team_id, address) VALUES (?, ?, ?) ON CONFLICT (email_id, address) DO NOTHING`, emailID, teamID, a[:]); err != nil {
 			return fmt.Errorf("keep envelope: %w", err)
 		}
 	}
@@ -166,7 +166,7 @@ func (r *Reader) FormerEnvelope(teamID, emailID string) ([]app.AddressHash, erro
 // MarkContentDeleted says of an email that its content is gone: from now on nobody
 // reads what is left of it.
 func (tx *Tx) MarkContentDeleted(emailID string) error {
-	_, err := tx.exec(`UPDATE emails SET content_deleted_at = ? WHERE id = ? AND content_deleted_at IS NULL`, milli(tx.Now), emailID)
+	err := tx.write(`UPDATE emails SET content_deleted_at = ? WHERE id = ? AND content_deleted_at IS NULL`, milli(tx.Now), emailID)
 	return err
 }
 
@@ -182,13 +182,13 @@ func (tx *Tx) DeleteContentPiece(emailID string) (more bool, err error) {
 	if n, err = tx.deleteRawPieces(emailID, 1); err != nil || n > 0 {
 		return n > 0, err
 	}
-	if _, err := tx.exec(`DELETE FROM attachments WHERE email_id = ?`, emailID); err != nil {
+	if err := tx.write(`DELETE FROM attachments WHERE email_id = ?`, emailID); err != nil {
 		return false, err
 	}
 	if n, err = tx.exec(`DELETE FROM captures WHERE email_id = ?`, emailID); err != nil || n > 0 {
 		return n > 0, err
 	}
-	_, err = tx.exec(`DELETE FROM contents WHERE email_id = ?`, emailID)
+	err = tx.write(`DELETE FROM contents WHERE email_id = ?`, emailID)
 	return false, err
 }
 
@@ -205,26 +205,26 @@ func (tx *Tx) DeleteAgedEmail(teamID, id string) error {
 // DeleteAgedRecipient deletes a recipient of a broadcast, with clicks, timeline and
 // captured message. The broadcast's counts stay.
 func (tx *Tx) DeleteAgedRecipient(id string) error {
-	if _, err := tx.exec(`DELETE FROM broadcast_recipients WHERE id = ?`, id); err != nil {
+	if err := tx.write(`DELETE FROM broadcast_recipients WHERE id = ?`, id); err != nil {
 		return err
 	}
-	if _, err := tx.exec(`DELETE FROM captures WHERE email_id = ?`, id); err != nil {
+	if err := tx.write(`DELETE FROM captures WHERE email_id = ?`, id); err != nil {
 		return err
 	}
 	return tx.deleteTimeline(id)
 }
 
 func (tx *Tx) deleteTimeline(id string) error {
-	if _, err := tx.exec(`DELETE FROM events WHERE email_id = ?`, id); err != nil {
+	if err := tx.write(`DELETE FROM events WHERE email_id = ?`, id); err != nil {
 		return err
 	}
 	if err := tx.deleteAttempts(id); err != nil {
 		return err
 	}
-	if _, err := tx.exec(`DELETE FROM provider_ids WHERE email_id = ?`, id); err != nil {
+	if err := tx.write(`DELETE FROM provider_ids WHERE email_id = ?`, id); err != nil {
 		return err
 	}
-	_, err := tx.exec(`UPDATE doubts SET recipients = '[]' WHERE email_id = ?`, id)
+	err := tx.write(`UPDATE doubts SET recipients = '[]' WHERE email_id = ?`, id)
 	return err
 }
 
@@ -262,8 +262,7 @@ func (tx *Tx) SetRetention(t app.TeamRetention) error {
 			columns[i] = d.Milliseconds()
 		}
 	}
-	n, err := tx.exec(`UPDATE teams SET keep_content = ?, keep_emails = ?, keep_broadcasts = ? WHERE id = ?`, columns[0], columns[1], columns[2], t.TeamID)
-	return oneRow(n, err, ErrNotFound)
+	return tx.one(`UPDATE teams SET keep_content = ?, keep_emails = ?, keep_broadcasts = ? WHERE id = ?`, columns[0], columns[1], columns[2], t.TeamID)
 }
 
 // AgedOut reports whether an email of a team that is not there may have been deleted for

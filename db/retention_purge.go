@@ -31,7 +31,7 @@ func (tx *Tx) PurgeTroubles(before time.Time, limit int) (more bool, err error) 
 
 // PurgeDays forgets a team's days before one.
 func (tx *Tx) PurgeDays(teamID string, before int64) error {
-	if _, err := tx.exec(`DELETE FROM team_days WHERE team_id = ? AND day < ?`, teamID, before); err != nil {
+	if err := tx.write(`DELETE FROM team_days WHERE team_id = ? AND day < ?`, teamID, before); err != nil {
 		return fmt.Errorf("purge days: %w", err)
 	}
 	return nil

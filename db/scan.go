@@ -18,6 +18,9 @@ func (s *session) exec(query string, args ...any) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
+	if s.queue != nil {
+		s.queue.changes++
+	}
 	res, err := stmt.ExecContext(context.Background(), args...)
 	if err != nil {
 		return 0, orphan(err)

@@ -10,13 +10,12 @@ import (
 // attempt that is under way finds itself out of date. at must not be before
 // tx.Now. One that is held stays so. Error: ErrNotFound when it is dotted or gone.
 func (tx *Tx) MoveUnit(emailID string, at time.Time) error {
-	n, err := tx.exec(`UPDATE units SET state = CASE state WHEN 'held' THEN 'held' ELSE 'later' END, attempts = 0, next_at = ?, since = NULL WHERE email_id = ? AND state <> 'dotted'`, milli(at), emailID)
-	return oneRow(n, err, ErrNotFound)
+	return tx.one(`UPDATE units SET state = CASE state WHEN 'held' THEN 'held' ELSE 'later' END, attempts = 0, next_at = ?, since = NULL WHERE email_id = ? AND state <> 'dotted'`, milli(at), emailID)
 }
 
 // SetScheduledAt notes the time that an email is scheduled for.
 func (tx *Tx) SetScheduledAt(id string, at time.Time) error {
-	_, err := tx.exec(`UPDATE emails SET scheduled_at = ? WHERE id = ?`, milli(at), id)
+	err := tx.write(`UPDATE emails SET scheduled_at = ? WHERE id = ?`, milli(at), id)
 	return err
 }
 
@@ -48,6 +47,6 @@ func (r *Reader) IsDotted(emailID string) (bool, error) {
 
 // CancelRecipients ends the waiting of an email's recipients.
 func (tx *Tx) CancelRecipients(emailID string) error {
-	_, err := tx.exec(`UPDATE recipients SET state = 'canceled' WHERE email_id = ? AND state = 'queued'`, emailID)
+	err := tx.write(`UPDATE recipients SET state = 'canceled' WHERE email_id = ? AND state = 'queued'`, emailID)
 	return err
 }

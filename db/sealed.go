@@ -86,7 +86,7 @@ func (tx *Tx) SealAnew(table SealedTable, row SealedRow, sealed []byte) error {
 	if of.paired {
 		args = []any{sealed, row.ID, row.Part, row.Sealed}
 	}
-	if _, err := tx.exec(of.update, args...); err != nil {
+	if err := tx.write(of.update, args...); err != nil {
 		return fmt.Errorf("seal anew in %s: %w", table, err)
 	}
 	return nil

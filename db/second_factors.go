@@ -31,8 +31,7 @@ func (tx *Tx) PutTOTP(userID string, sealed []byte) error {
 
 // ConfirmTOTP puts one-time passwords in force. Error: ErrNotFound.
 func (tx *Tx) ConfirmTOTP(userID string) error {
-	n, err := tx.exec(`UPDATE totp SET confirmed_at = ? WHERE user_id = ?`, milli(tx.Now), userID)
-	return oneRow(n, err, ErrNotFound)
+	return tx.one(`UPDATE totp SET confirmed_at = ? WHERE user_id = ?`, milli(tx.Now), userID)
 }
 
 // UseTOTP notes that the password of a step was used, so that neither it nor one before
@@ -44,8 +43,7 @@ func (tx *Tx) UseTOTP(userID string, step int64) error {
 
 // DropTOTP ends the one-time passwords of a person. Error: ErrNotFound.
 func (tx *Tx) DropTOTP(userID string) error {
-	n, err := tx.exec(`DELETE FROM totp WHERE user_id = ?`, userID)
-	return oneRow(n, err, ErrNotFound)
+	return tx.one(`DELETE FROM totp WHERE user_id = ?`, userID)
 }
 
 // CountRecoveryCodes returns how many recovery codes of a person are left.
@@ -56,11 +54,11 @@ func (r *Reader) CountRecoveryCodes(userID string) (n int, err error) {
 
 // SetRecoveryCodes keeps the hashes of recovery codes in place of all others.
 func (tx *Tx) SetRecoveryCodes(userID string, hashes [][]byte) error {
-	if _, err := tx.exec(`DELETE FROM recovery_codes WHERE user_id = ?`, userID); err != nil {
+	if err := tx.write(`DELETE FROM recovery_codes WHERE user_id = ?`, userID); err != nil {
 		return err
 	}
 	for _, hash := range hashes {
-		if _, err := tx.exec(`INSERT INTO recovery_codes (user_id, hash) VALUES (?, ?)`, userID, hash); err != nil {
+		if err := tx.write(`INSERT INTO recovery_codes (user_id, hash) VALUES (?, ?)`, userID, hash); err != nil {
 			return err
 		}
 	}
@@ -69,8 +67,7 @@ func (tx *Tx) SetRecoveryCodes(userID string, hashes [][]byte) error {
 
 // UseRecoveryCode ends a recovery code. Error: ErrNotFound.
 func (tx *Tx) UseRecoveryCode(userID string, hash []byte) error {
-	n, err := tx.exec(`DELETE FROM recovery_codes WHERE user_id = ? AND hash = ?`, userID, hash)
-	return oneRow(n, err, ErrNotFound)
+	return tx.one(`DELETE FROM recovery_codes WHERE user_id = ? AND hash = ?`, userID, hash)
 }
 
 // DropSecondFactors ends all second factors of a person, and reports whether there was one.

@@ -29,7 +29,7 @@ func (tx *Tx) InsertSegment(s *app.Segment) error {
 	if err != nil {
 		return err
 	}
-	_, err = tx.exec(`INSERT INTO segments (id, team_id, name, filter, members, created_at) VALUES (?, ?, ?, ?, 0, ?)`,
+	err = tx.write(`INSERT INTO segments (id, team_id, name, filter, members, created_at) VALUES (?, ?, ?, ?, 0, ?)`,
 		s.ID, s.TeamID, s.Name, filter, milli(s.CreatedAt))
 	return err
 }
@@ -41,8 +41,7 @@ func (tx *Tx) UpdateSegment(s *app.Segment) error {
 		return err
 	}
 	tx.changed(s.ID)
-	n, err := tx.exec(`UPDATE segments SET name = ?, filter = ? WHERE team_id = ? AND id = ?`, s.Name, filter, s.TeamID, s.ID)
-	return oneRow(n, err, ErrNotFound)
+	return tx.one(`UPDATE segments SET name = ?, filter = ? WHERE team_id = ? AND id = ?`, s.Name, filter, s.TeamID, s.ID)
 }
 
 // DeleteSegment removes a segment; its memberships are left over for
@@ -99,7 +98,7 @@ func (tx *Tx) CountMembers(segmentID string, n int) error {
 	if n == 0 {
 		return nil
 	}
-	_, err := tx.exec(`UPDATE segments SET members = members + ? WHERE id = ?`, n, segmentID)
+	err := tx.write(`UPDATE segments SET members = members + ? WHERE id = ?`, n, segmentID)
 	return err
 }
 

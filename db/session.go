@@ -14,6 +14,7 @@ import (
 type session struct {
 	conn  *sql.Conn
 	words dialect
+	queue *queued // of a writer whose writes leave together; nil: each leaves at once
 	stmts map[string]*prepared
 	room  room.Room // of the answer that is read for; nil: no bound
 	// standings counts the statements that may have changed whom mail may not go to.
@@ -35,21 +36,29 @@ func (s *session) close() error {
 type prepared struct {
 	*sql.Stmt
 	words     dialect
-	standings bool // it counts in standings
+	queue     *queued // what it waits for
+	standings bool    // it counts in standings
 }
 
 // ExecContext is that of the statement.
 func (p *prepared) ExecContext(ctx context.Context, args ...any) (sql.Result, error) {
+	if err := p.queue.flush(); err != nil {
+		return nil, err
+	}
 	return p.Stmt.ExecContext(ctx, p.words.bind(args)...)
 }
 
 // QueryContext is that of the statement.
 func (p *prepared) QueryContext(ctx context.Context, args ...any) (*sql.Rows, error) {
+	if err := p.queue.flush(); err != nil {
+		return nil, err
+	}
 	return p.Stmt.QueryContext(ctx, p.words.bind(args)...)
 }
 
 // QueryRowContext is that of the statement.
 func (p *prepared) QueryRowContext(ctx context.Context, args ...any) *sql.Row {
+	_ = p.queue.flush() // it stays, and fails the transaction
 	return p.Stmt.QueryRowContext(ctx, p.words.bind(args)...)
 }
 
@@ -76,7 +85,7 @@ func (s *session) prepare(query string) (*prepared, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &prepared{Stmt: stmt, words: s.words}, nil
+	return &prepared{Stmt: stmt, words: s.words, queue: s.queue}, nil
 }
 
 // Reader is a read-only view; its methods are the queries of every resource.

@@ -51,31 +51,30 @@ const maxSessions = 100
 
 // InsertSession adds a session. Of more than maxSessions of a person the oldest end.
 func (tx *Tx) InsertSession(s *Session) error {
-	_, err := tx.exec(`INSERT INTO sessions (id, user_id, hash, half, device, address, created_at, seen_at, proved_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+	err := tx.write(`INSERT INTO sessions (id, user_id, hash, half, device, address, created_at, seen_at, proved_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		s.ID, s.UserID, s.Hash, s.Half, s.Device, s.Address, milli(s.CreatedAt), milli(s.SeenAt), milli(s.ProvedAt))
 	if err != nil {
 		return err
 	}
-	_, err = tx.exec(`DELETE FROM sessions WHERE user_id = ?1 AND id IN (SELECT id FROM sessions WHERE user_id = ?1 ORDER BY id DESC LIMIT 1000 OFFSET ?2)`,
+	err = tx.write(`DELETE FROM sessions WHERE user_id = ?1 AND id IN (SELECT id FROM sessions WHERE user_id = ?1 ORDER BY id DESC LIMIT 1000 OFFSET ?2)`,
 		s.UserID, maxSessions)
 	return err
 }
 
 // TouchSession notes when a session was seen, unless it was noted later than before.
 func (tx *Tx) TouchSession(id string, before time.Time) error {
-	_, err := tx.exec(`UPDATE sessions SET seen_at = ? WHERE id = ? AND seen_at <= ?`, milli(tx.Now), id, milli(before))
+	err := tx.write(`UPDATE sessions SET seen_at = ? WHERE id = ? AND seen_at <= ?`, milli(tx.Now), id, milli(before))
 	return err
 }
 
 // EndSession ends a session of a person. Error: ErrNotFound.
 func (tx *Tx) EndSession(userID, id string) error {
-	n, err := tx.exec(`DELETE FROM sessions WHERE user_id = ? AND id = ?`, userID, id)
-	return oneRow(n, err, ErrNotFound)
+	return tx.one(`DELETE FROM sessions WHERE user_id = ? AND id = ?`, userID, id)
 }
 
 // EndSessionOf ends the session whose token has that hash, where there is one.
 func (tx *Tx) EndSessionOf(hash []byte) error {
-	_, err := tx.exec(`DELETE FROM sessions WHERE hash = ?`, hash)
+	err := tx.write(`DELETE FROM sessions WHERE hash = ?`, hash)
 	return err
 }
 

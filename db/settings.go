@@ -9,6 +9,6 @@ func (r *Reader) Setting(name string) ([]byte, error) {
 
 // SetSetting keeps a value under a name.
 func (tx *Tx) SetSetting(name string, value []byte) error {
-	_, err := tx.exec(`INSERT INTO settings (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value`, name, value)
+	err := tx.write(`INSERT INTO settings (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value`, name, value)
 	return err
 }

@@ -30,7 +30,7 @@ func (tx *Tx) AddSuppression(s app.Suppression) (app.Suppression, error) {
 		return s, fmt.Errorf("insert suppression: %w", err)
 	}
 	if n == 0 {
-		_, err := tx.exec(`UPDATE suppressions SET email = ? WHERE team_id = ? AND address = ? AND email IS NULL`, nullText(s.Email), s.TeamID, s.Hash[:])
+		err := tx.write(`UPDATE suppressions SET email = ? WHERE team_id = ? AND address = ? AND email IS NULL`, nullText(s.Email), s.TeamID, s.Hash[:])
 		if err != nil {
 			return s, fmt.Errorf("show suppression again: %w", err)
 		}
@@ -41,7 +41,7 @@ func (tx *Tx) AddSuppression(s app.Suppression) (app.Suppression, error) {
 
 // ReplaceOrigin changes for what reason a suppression stands there.
 func (tx *Tx) ReplaceOrigin(teamID, id string, origin app.SuppressionOrigin, sourceID string) error {
-	_, err := tx.exec(`UPDATE suppressions SET origin = ?, source_id = ? WHERE team_id = ? AND id = ?`, string(origin), nullText(sourceID), teamID, id)
+	err := tx.write(`UPDATE suppressions SET origin = ?, source_id = ? WHERE team_id = ? AND id = ?`, string(origin), nullText(sourceID), teamID, id)
 	return err
 }
 
@@ -100,8 +100,7 @@ func padded(teamID string, addresses []app.AddressHash, n int) []any {
 
 // DeleteSuppression takes a suppression off a team's list.
 func (tx *Tx) DeleteSuppression(teamID, id string) error {
-	n, err := tx.exec(`DELETE FROM suppressions WHERE team_id = ? AND id = ?`, teamID, id)
-	return oneRow(n, err, ErrNotFound)
+	return tx.one(`DELETE FROM suppressions WHERE team_id = ? AND id = ?`, teamID, id)
 }
 
 // ListSuppressions returns a page of a team's list, newest first, all or those of

@@ -49,13 +49,13 @@ func (tx *Tx) SuspendTeam(teamID, reason string, trouble app.RelayTrouble) error
 
 // ResumeTeam has mail of a team leave again.
 func (tx *Tx) ResumeTeam(teamID string) error {
-	if _, err := tx.exec(`UPDATE teams SET suspended_at = NULL, suspended = NULL WHERE id = ?`, teamID); err != nil {
+	if err := tx.write(`UPDATE teams SET suspended_at = NULL, suspended = NULL WHERE id = ?`, teamID); err != nil {
 		return err
 	}
 	return tx.endSuspension(teamID)
 }
 
 func (tx *Tx) endSuspension(teamID string) error {
-	_, err := tx.exec(`UPDATE relay_troubles SET ended_at = ? WHERE relay = '' AND team_id = ? AND ended_at IS NULL`, milli(tx.Now), teamID)
+	err := tx.write(`UPDATE relay_troubles SET ended_at = ? WHERE relay = '' AND team_id = ? AND ended_at IS NULL`, milli(tx.Now), teamID)
 	return err
 }

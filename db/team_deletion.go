@@ -45,22 +45,22 @@ func (tx *Tx) BeginTeamDeletion(teamID string) error {
 	if err := oneRow(n, err, ErrNotFound); err != nil {
 		return err
 	}
-	if _, err := tx.exec(`DELETE FROM keys WHERE team_id = ?`, teamID); err != nil {
+	if err := tx.write(`DELETE FROM keys WHERE team_id = ?`, teamID); err != nil {
 		return fmt.Errorf("delete keys: %w", err)
 	}
 	for _, who := range []string{`DELETE FROM memberships WHERE team_id = ?`, `DELETE FROM invitations WHERE team_id = ?`} {
-		if _, err := tx.exec(who, teamID); err != nil {
+		if err := tx.write(who, teamID); err != nil {
 			return fmt.Errorf("end memberships: %w", err)
 		}
 	}
 	if _, err := tx.leaveBehind(teamID, purgedWebhooks, maxAtOnce); err != nil {
 		return err
 	}
-	_, err = tx.exec(`UPDATE broadcasts SET status = 'canceled', canceled_at = ? WHERE team_id = ? AND status IN ('scheduled', 'queued')`, milli(tx.Now), teamID)
+	err = tx.write(`UPDATE broadcasts SET status = 'canceled', canceled_at = ? WHERE team_id = ? AND status IN ('scheduled', 'queued')`, milli(tx.Now), teamID)
 	if err != nil {
 		return fmt.Errorf("cancel broadcasts: %w", err)
 	}
-	_, err = tx.exec(`UPDATE imports SET status = 'deleted', stored = 1 WHERE team_id = ? AND status <> 'deleted'`, teamID)
+	err = tx.write(`UPDATE imports SET status = 'deleted', stored = 1 WHERE team_id = ? AND status <> 'deleted'`, teamID)
 	if err != nil {
 		return fmt.Errorf("end imports: %w", err)
 	}
@@ -90,7 +90,7 @@ func (r *Reader) OpenUnitsOf(teamID, after string, limit int) ([]string, error) 
 // DropUnit takes back what waits, unless it is past its dot. An attempt that is under way
 // ends before its dot.
 func (tx *Tx) DropUnit(emailID string) error {
-	_, err := tx.exec(`DELETE FROM units WHERE email_id = ? AND state <> 'dotted'`, emailID)
+	err := tx.write(`DELETE FROM units WHERE email_id = ? AND state <> 'dotted'`, emailID)
 	return err
 }
 
@@ -200,7 +200,7 @@ var mailTraces = []string{
 
 func (tx *Tx) deleteMail(id string, row string) error {
 	for _, statement := range append(mailTraces[:len(mailTraces):len(mailTraces)], row) {
-		if _, err := tx.exec(statement, id); err != nil {
+		if err := tx.write(statement, id); err != nil {
 			return err
 		}
 	}
@@ -255,7 +255,7 @@ func (tx *Tx) purgeBroadcastsOf(teamID string, limit int) (more bool, err error)
 			return true, nil
 		}
 	}
-	_, err = tx.exec(`DELETE FROM broadcasts WHERE id = ?`, b.ID)
+	err = tx.write(`DELETE FROM broadcasts WHERE id = ?`, b.ID)
 	return true, err
 }
 
@@ -263,7 +263,7 @@ func (tx *Tx) purgeBroadcastsOf(teamID string, limit int) (more bool, err error)
 const lastMail = "ffffffff"
 
 func (tx *Tx) purgeImportsOf(teamID string, limit int) (more bool, err error) {
-	if _, err := tx.exec(`UPDATE imports SET status = 'deleted', stored = 1 WHERE team_id = ? AND status <> 'deleted'`, teamID); err != nil {
+	if err := tx.write(`UPDATE imports SET status = 'deleted', stored = 1 WHERE team_id = ? AND status <> 'deleted'`, teamID); err != nil {
 		return false, err
 	}
 	ids, err := list(&tx.session, scanText, `SELECT id FROM imports WHERE team_id = ? ORDER BY id LIMIT 1`, teamID)
@@ -294,7 +294,7 @@ func (tx *Tx) leaveBehind(teamID string, what purged, limit int) (more bool, err
 		return false, err
 	}
 	for _, id := range ids {
-		if _, err := tx.exec(what.remove, id); err != nil {
+		if err := tx.write(what.remove, id); err != nil {
 			return false, err
 		}
 		if err := tx.addLeftover(teamID, id, ""); err != nil {
@@ -307,7 +307,7 @@ func (tx *Tx) leaveBehind(teamID string, what purged, limit int) (more bool, err
 // purgeLeftoversOf works off what is left of a team's topics, segments and webhooks. The
 // values of its properties go with the contacts.
 func (tx *Tx) purgeLeftoversOf(teamID string, limit int) (more bool, err error) {
-	if _, err := tx.exec(`DELETE FROM leftovers WHERE team_id = ? AND property IS NOT NULL`, teamID); err != nil {
+	if err := tx.write(`DELETE FROM leftovers WHERE team_id = ? AND property IS NOT NULL`, teamID); err != nil {
 		return false, err
 	}
 	ids, err := list(&tx.session, scanText, `SELECT id FROM leftovers WHERE team_id = ? LIMIT 1`, teamID)
@@ -317,7 +317,7 @@ func (tx *Tx) purgeLeftoversOf(teamID string, limit int) (more bool, err error) 
 	if more, err = tx.purgeRows(&leftover{id: ids[0], team: teamID}, limit); err != nil || more {
 		return more, err
 	}
-	_, err = tx.exec(`DELETE FROM leftovers WHERE id = ?`, ids[0])
+	err = tx.write(`DELETE FROM leftovers WHERE id = ?`, ids[0])
 	return true, err
 }
 

@@ -38,8 +38,7 @@ func (tx *Tx) RenameTeam(id, name string) error {
 	} else if !errors.Is(err, ErrNotFound) {
 		return err
 	}
-	n, err := tx.exec(`UPDATE teams SET name = ? WHERE id = ? AND deleted_at IS NULL`, name, id)
-	return oneRow(n, err, ErrNotFound)
+	return tx.one(`UPDATE teams SET name = ? WHERE id = ? AND deleted_at IS NULL`, name, id)
 }
 
 func scanTeam(s scanner) (app.Team, error) {
@@ -120,6 +119,5 @@ func (r *Reader) TeamSettings(id string) (TeamSettings, error) {
 
 // SetTeamSettings writes what a team says of itself, but for its name.
 func (tx *Tx) SetTeamSettings(t *TeamSettings) error {
-	n, err := tx.exec(`UPDATE teams SET logo_url = ?, second_factor = ? WHERE id = ? AND deleted_at IS NULL`, nullText(t.LogoURL), t.SecondFactor, t.ID)
-	return oneRow(n, err, ErrNotFound)
+	return tx.one(`UPDATE teams SET logo_url = ?, second_factor = ? WHERE id = ? AND deleted_at IS NULL`, nullText(t.LogoURL), t.SecondFactor, t.ID)
 }

@@ -46,10 +46,9 @@ func (tx *Tx) UpdateTemplate(t *app.Template) error {
 	if taken {
 		return ErrConflict
 	}
-	n, err := tx.exec(`UPDATE templates SET name = ?, alias = ?, current_id = ?, published_id = ?, published_at = ?, updated_at = ?
+	return tx.one(`UPDATE templates SET name = ?, alias = ?, current_id = ?, published_id = ?, published_at = ?, updated_at = ?
 		WHERE team_id = ? AND id = ?`, t.Name, nullText(t.Alias), t.CurrentID, nullText(t.PublishedID), nullTime(t.PublishedAt),
 		milli(t.UpdatedAt), t.TeamID, t.ID)
-	return oneRow(n, err, ErrNotFound)
 }
 
 // DeleteTemplate removes a template with its versions.
@@ -75,7 +74,7 @@ func (tx *Tx) InsertTemplateVersion(t *app.Template) error {
 	if t.Text != nil {
 		plain = *t.Text
 	}
-	_, err = tx.exec(`INSERT INTO template_versions (id, team_id, template_id, size, sender, reply_to, subject, html, plain, design, variables)
+	err = tx.write(`INSERT INTO template_versions (id, team_id, template_id, size, sender, reply_to, subject, html, plain, design, variables)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, t.CurrentID, t.TeamID, t.ID, t.Size(), nullText(t.From), replyTo, nullText(t.Subject), t.HTML, plain, nullText(t.Design), variables)
 	if err != nil {
 		return fmt.Errorf("insert template version: %w", err)
@@ -85,8 +84,7 @@ func (tx *Tx) InsertTemplateVersion(t *app.Template) error {
 
 // DeleteTemplateVersion removes a version that nothing leads to any more.
 func (tx *Tx) DeleteTemplateVersion(teamID, id string) error {
-	n, err := tx.exec(`DELETE FROM template_versions WHERE team_id = ? AND id = ?`, teamID, id)
-	return oneRow(n, err, ErrNotFound)
+	return tx.one(`DELETE FROM template_versions WHERE team_id = ? AND id = ?`, teamID, id)
 }
 
 // Template returns one template of a team, without content, by its id or, where

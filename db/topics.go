@@ -40,9 +40,8 @@ func (tx *Tx) UpdateTopic(t *app.Topic) error {
 	if taken {
 		return ErrConflict
 	}
-	n, err := tx.exec(`UPDATE topics SET name = ?, description = ?, visibility = ?, updated_at = ? WHERE team_id = ? AND id = ?`,
+	return tx.one(`UPDATE topics SET name = ?, description = ?, visibility = ?, updated_at = ? WHERE team_id = ? AND id = ?`,
 		t.Name, nullText(t.Description), string(t.Visibility), milli(t.UpdatedAt), t.TeamID, t.ID)
-	return oneRow(n, err, ErrNotFound)
 }
 
 // DeleteTopic removes a topic; its choices are left over for PurgeLeftovers.
@@ -124,7 +123,7 @@ func (tx *Tx) SetChoice(topicID string, address app.AddressHash, s app.Subscript
 }
 
 func (tx *Tx) optOutFormer(topicID string, address app.AddressHash) error {
-	_, err := tx.exec(`INSERT INTO choices (topic_id, address, subscription, chosen_at)
+	err := tx.write(`INSERT INTO choices (topic_id, address, subscription, chosen_at)
 		SELECT t.id, f.address, 'opt_out', ? FROM topics AS t
 		CROSS JOIN contacts AS c ON c.team_id = t.team_id AND c.address = ?
 		CROSS JOIN former_addresses AS f ON f.team_id = t.team_id AND f.contact_id = c.id

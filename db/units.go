@@ -20,7 +20,7 @@ func (tx *Tx) InsertUnit(u app.Unit) error {
 	case u.NextAt.After(tx.Now):
 		state = "later"
 	}
-	_, err := tx.exec(`INSERT INTO units (email_id, team_id, broadcast_id, topic_id, relay, domain, bulk, state, attempts, next_at, since, size, dated, owed, late, expires_in)
+	err := tx.write(`INSERT INTO units (email_id, team_id, broadcast_id, topic_id, relay, domain, bulk, state, attempts, next_at, since, size, dated, owed, late, expires_in)
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, CASE WHEN ?3 IS NULL THEN 0 ELSE 1 END, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)`,
 		u.EmailID, u.TeamID, nullText(u.BroadcastID), nullText(u.TopicID), u.Relay, u.Domain, state, u.Attempts, milli(u.NextAt), nullTime(u.Since), u.Size, nullTime(u.Dated), u.Owed, u.Late,
 		sql.NullInt64{Int64: u.ExpiresIn.Milliseconds(), Valid: u.ExpiresIn > 0})
@@ -123,15 +123,14 @@ func (r *Reader) BegunUnits() ([]app.Unit, error) {
 // its attempt not counted, and notes at how many crashes in a row it was in work.
 // Error: ErrNotFound when it is gone, or dotted.
 func (tx *Tx) ResumeUnit(u app.Unit, crashes int, next time.Time) error {
-	n, err := tx.exec(`UPDATE units SET state = CASE WHEN CAST(?1 AS bigint) > ?2 THEN 'later' ELSE 'due' END, attempts = CASE WHEN attempts > 0 THEN attempts - 1 ELSE 0 END,
+	return tx.one(`UPDATE units SET state = CASE WHEN CAST(?1 AS bigint) > ?2 THEN 'later' ELSE 'due' END, attempts = CASE WHEN attempts > 0 THEN attempts - 1 ELSE 0 END,
 		next_at = ?1, crashes = ?3 WHERE email_id = ?4 AND state = 'begun'`, milli(next), milli(tx.Now), crashes, u.EmailID)
-	return oneRow(n, err, ErrNotFound)
 }
 
 // ClearCrashes has no unit under suspicion that is not in work. It reads all open
 // units.
 func (tx *Tx) ClearCrashes() error {
-	_, err := tx.exec(`UPDATE units SET crashes = 0 WHERE crashes > 0 AND state <> 'begun'`)
+	err := tx.write(`UPDATE units SET crashes = 0 WHERE crashes > 0 AND state <> 'begun'`)
 	return err
 }
 
@@ -158,14 +157,12 @@ func scanUnit(s scanner) (app.Unit, error) {
 // unit is gone or no longer as it was read, or its broadcast is canceled.
 func (tx *Tx) BeginAttempt(u app.Unit) error {
 	if u.BroadcastID != "" {
-		n, err := tx.exec(`UPDATE units SET state = 'begun', attempts = ?, next_at = ?, since = coalesce(since, next_at) WHERE email_id = ? AND state = 'due' AND attempts = ? AND next_at = ?
+		return tx.one(`UPDATE units SET state = 'begun', attempts = ?, next_at = ?, since = coalesce(since, next_at) WHERE email_id = ? AND state = 'due' AND attempts = ? AND next_at = ?
 			AND EXISTS (SELECT 1 FROM broadcasts AS b WHERE b.id = units.broadcast_id AND b.status = 'queued')`,
 			u.Attempts+1, milli(tx.Now), u.EmailID, u.Attempts, milli(u.NextAt))
-		return oneRow(n, err, ErrNotFound)
 	}
-	n, err := tx.exec(`UPDATE units SET state = 'begun', attempts = ?, next_at = ?, since = coalesce(since, next_at) WHERE email_id = ? AND state = 'due' AND attempts = ? AND next_at = ?`,
+	return tx.one(`UPDATE units SET state = 'begun', attempts = ?, next_at = ?, since = coalesce(since, next_at) WHERE email_id = ? AND state = 'due' AND attempts = ? AND next_at = ?`,
 		u.Attempts+1, milli(tx.Now), u.EmailID, u.Attempts, milli(u.NextAt))
-	return oneRow(n, err, ErrNotFound)
 }
 
 // MarkDotted notes that the final dot of a unit's attempt is about to be sent,
@@ -174,34 +171,30 @@ func (tx *Tx) BeginAttempt(u app.Unit) error {
 // canceled, or its team is suspended.
 func (tx *Tx) MarkDotted(u app.Unit, signature string) error {
 	if u.BroadcastID != "" {
-		n, err := tx.exec(`UPDATE units SET state = 'dotted', signature = ? WHERE email_id = ? AND state = 'begun' AND attempts = ?
+		return tx.one(`UPDATE units SET state = 'dotted', signature = ? WHERE email_id = ? AND state = 'begun' AND attempts = ?
 			AND NOT EXISTS (SELECT 1 FROM teams AS t WHERE t.id = units.team_id AND t.suspended_at IS NOT NULL)
 			AND EXISTS (SELECT 1 FROM broadcasts AS b WHERE b.id = units.broadcast_id AND b.status = 'queued')`,
 			nullText(signature), u.EmailID, u.Attempts)
-		return oneRow(n, err, ErrNotFound)
 	}
-	n, err := tx.exec(`UPDATE units SET state = 'dotted', signature = ? WHERE email_id = ? AND state = 'begun' AND attempts = ?
+	return tx.one(`UPDATE units SET state = 'dotted', signature = ? WHERE email_id = ? AND state = 'begun' AND attempts = ?
 		AND NOT EXISTS (SELECT 1 FROM teams AS t WHERE t.id = units.team_id AND t.suspended_at IS NOT NULL)`,
 		nullText(signature), u.EmailID, u.Attempts)
-	return oneRow(n, err, ErrNotFound)
 }
 
 // HoldUnit has a unit leave only once it is released, whatever its state was: an
 // attempt that began is not counted. Error: ErrNotFound when it is gone, or was moved
 // to another time since the attempt began.
 func (tx *Tx) HoldUnit(u app.Unit, why app.HoldReason) error {
-	n, err := tx.exec(`UPDATE units SET held = ?, held_at = ?, attempts = CASE WHEN state = 'begun' AND attempts > 0 THEN attempts - 1 ELSE attempts END, state = 'held'
+	return tx.one(`UPDATE units SET held = ?, held_at = ?, attempts = CASE WHEN state = 'begun' AND attempts > 0 THEN attempts - 1 ELSE attempts END, state = 'held'
 		WHERE email_id = ? AND attempts = ?`, string(why), milli(tx.Now), u.EmailID, u.Attempts)
-	return oneRow(n, err, ErrNotFound)
 }
 
 // RequeueUnit ends an attempt and has the unit tried again at next, with
 // attempts counted. Error: ErrNotFound when the unit is gone, is held, or was moved
 // to another time since the attempt began.
 func (tx *Tx) RequeueUnit(u app.Unit, attempts int, next time.Time) error {
-	n, err := tx.exec(`UPDATE units SET state = CASE WHEN CAST(?1 AS bigint) > ?2 THEN 'later' ELSE 'due' END, attempts = ?3, next_at = ?1
+	return tx.one(`UPDATE units SET state = CASE WHEN CAST(?1 AS bigint) > ?2 THEN 'later' ELSE 'due' END, attempts = ?3, next_at = ?1
 		WHERE email_id = ?4 AND attempts = ?5 AND state <> 'held'`, milli(next), milli(tx.Now), attempts, u.EmailID, u.Attempts)
-	return oneRow(n, err, ErrNotFound)
 }
 
 // DeleteUnit ends the work on a unit. Error: ErrNotFound when it was over.
@@ -236,8 +229,7 @@ func (tx *Tx) SettleRecipient(u app.Unit, address string, state app.LastEvent) e
 	if u.BroadcastID != "" {
 		return tx.settleBroadcastRecipient(u, app.SeenOf(state))
 	}
-	n, err := tx.exec(`UPDATE recipients SET state = ? WHERE email_id = ? AND address = ? AND state = 'queued'`, string(state), u.EmailID, address)
-	return oneRow(n, err, ErrNotFound)
+	return tx.one(`UPDATE recipients SET state = ? WHERE email_id = ? AND address = ? AND state = 'queued'`, string(state), u.EmailID, address)
 }
 
 // Outgoing returns an email as a relay needs it: bodies, attachments with their

@@ -39,7 +39,7 @@ func storeDays(s *session, group []*request) error {
 		}
 	}
 	for c, n := range sums {
-		_, err := s.exec(`INSERT INTO team_days (team_id, day, recipients) VALUES (?, ?, ?)
+		err := s.write(`INSERT INTO team_days (team_id, day, recipients) VALUES (?, ?, ?)
 			ON CONFLICT (team_id, day) DO UPDATE SET recipients = team_days.recipients + excluded.recipients`, c.teamID, c.day, n)
 		if err != nil {
 			return fmt.Errorf("count recipients: %w", err)
@@ -57,6 +57,6 @@ func (r *Reader) DayRecipients(teamID string, day int64) (sum int64, told plan.Q
 
 // ClearOwed notes that the recipients of a unit have counted.
 func (tx *Tx) ClearOwed(emailID string) error {
-	_, err := tx.exec(`UPDATE units SET owed = 0, late = 0 WHERE email_id = ?`, emailID)
+	err := tx.write(`UPDATE units SET owed = 0, late = 0 WHERE email_id = ?`, emailID)
 	return err
 }

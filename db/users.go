@@ -65,14 +65,12 @@ func (tx *Tx) InsertUser(u *User) error {
 
 // UpdateUser changes name, language and theme of a person.
 func (tx *Tx) UpdateUser(u *User) error {
-	n, err := tx.exec(`UPDATE users SET name = ?, language = ?, theme = ? WHERE id = ?`, u.Name, nullText(u.Language), nullText(u.Theme), u.ID)
-	return oneRow(n, err, ErrNotFound)
+	return tx.one(`UPDATE users SET name = ?, language = ?, theme = ? WHERE id = ?`, u.Name, nullText(u.Language), nullText(u.Theme), u.ID)
 }
 
 // SetPassword replaces the hash of a person's password; empty: there is none any more.
 func (tx *Tx) SetPassword(id, hash string) error {
-	n, err := tx.exec(`UPDATE users SET password = ? WHERE id = ?`, nullText(hash), id)
-	return oneRow(n, err, ErrNotFound)
+	return tx.one(`UPDATE users SET password = ? WHERE id = ?`, nullText(hash), id)
 }
 
 const (
@@ -143,12 +141,12 @@ const maxDevices = 50
 // PutDevice notes that a person signed in with a browser. Of more than maxDevices of a
 // person the one that was seen longest ago goes.
 func (tx *Tx) PutDevice(userID string, hash []byte) error {
-	_, err := tx.exec(`INSERT INTO devices (user_id, hash, seen_at) VALUES (?, ?, ?) ON CONFLICT (user_id, hash) DO UPDATE SET seen_at = excluded.seen_at`,
+	err := tx.write(`INSERT INTO devices (user_id, hash, seen_at) VALUES (?, ?, ?) ON CONFLICT (user_id, hash) DO UPDATE SET seen_at = excluded.seen_at`,
 		userID, hash, milli(tx.Now))
 	if err != nil {
 		return err
 	}
-	_, err = tx.exec(`DELETE FROM devices WHERE user_id = ?1 AND hash IN
+	err = tx.write(`DELETE FROM devices WHERE user_id = ?1 AND hash IN
 		(SELECT hash FROM devices WHERE user_id = ?1 ORDER BY seen_at DESC LIMIT 1000 OFFSET ?2)`, userID, maxDevices)
 	return err
 }
@@ -158,13 +156,13 @@ func (tx *Tx) ForgetDevices(userID string, but []byte) error {
 	if but == nil {
 		but = []byte{}
 	}
-	_, err := tx.exec(`DELETE FROM devices WHERE user_id = ? AND hash <> ?`, userID, but)
+	err := tx.write(`DELETE FROM devices WHERE user_id = ? AND hash <> ?`, userID, but)
 	return err
 }
 
 // InsertSignInCode keeps the hash of a code that opens once; of nobody: the first run's.
 func (tx *Tx) InsertSignInCode(hash []byte, userID string, expires time.Time) error {
-	_, err := tx.exec(`INSERT INTO sign_in_codes (hash, user_id, expires_at) VALUES (?, ?, ?)`, hash, nullText(userID), milli(expires))
+	err := tx.write(`INSERT INTO sign_in_codes (hash, user_id, expires_at) VALUES (?, ?, ?)`, hash, nullText(userID), milli(expires))
 	return err
 }
 
@@ -178,18 +176,18 @@ func (r *Reader) SignInCode(hash []byte, now time.Time) (userID string, err erro
 
 // UseSignInCode ends a code.
 func (tx *Tx) UseSignInCode(hash []byte) error {
-	_, err := tx.exec(`DELETE FROM sign_in_codes WHERE hash = ?`, hash)
+	err := tx.write(`DELETE FROM sign_in_codes WHERE hash = ?`, hash)
 	return err
 }
 
 // DropSetupCodes ends the codes of the first run.
 func (tx *Tx) DropSetupCodes() error {
-	_, err := tx.exec(`DELETE FROM sign_in_codes WHERE user_id IS NULL`)
+	err := tx.write(`DELETE FROM sign_in_codes WHERE user_id IS NULL`)
 	return err
 }
 
 // DropSignInCodes ends the links of a person.
 func (tx *Tx) DropSignInCodes(userID string) error {
-	_, err := tx.exec(`DELETE FROM sign_in_codes WHERE user_id = ?`, userID)
+	err := tx.write(`DELETE FROM sign_in_codes WHERE user_id = ?`, userID)
 	return err
 }

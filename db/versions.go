@@ -53,7 +53,7 @@ func (r *Reader) Version(teamID, ownerID string, n int64, id string) (KeptVersio
 // InsertVersion keeps what an owner said until now, and lets go of the oldest that are
 // too many.
 func (tx *Tx) InsertVersion(teamID, ownerID string, v *KeptVersion) error {
-	_, err := tx.exec(`INSERT INTO versions (id, team_id, owner_id, n, actor_type, actor, content, created_at)
+	err := tx.write(`INSERT INTO versions (id, team_id, owner_id, n, actor_type, actor, content, created_at)
 		SELECT ?1, ?2, ?3, coalesce((SELECT max(n) FROM versions WHERE owner_id = ?3), 0) + 1, ?4, ?5, ?6, ?7`,
 		v.ID, teamID, ownerID, string(v.Actor.Type), v.Actor.Name, v.Content, milli(tx.Now))
 	if err != nil {
@@ -69,7 +69,7 @@ func (tx *Tx) InsertVersion(teamID, ownerID string, v *KeptVersion) error {
 		if i == 0 || i < maxVersions && bytes <= maxVersionBytes {
 			continue
 		}
-		if _, err := tx.exec(`DELETE FROM versions WHERE owner_id = ? AND n <= ?`, ownerID, old.N); err != nil {
+		if err := tx.write(`DELETE FROM versions WHERE owner_id = ? AND n <= ?`, ownerID, old.N); err != nil {
 			return fmt.Errorf("delete old versions: %w", err)
 		}
 		return nil
@@ -79,7 +79,7 @@ func (tx *Tx) InsertVersion(teamID, ownerID string, v *KeptVersion) error {
 
 // deleteVersions removes what is kept of an owner that goes.
 func (tx *Tx) deleteVersions(ownerID string) error {
-	if _, err := tx.exec(`DELETE FROM versions WHERE owner_id = ?`, ownerID); err != nil {
+	if err := tx.write(`DELETE FROM versions WHERE owner_id = ?`, ownerID); err != nil {
 		return fmt.Errorf("delete versions: %w", err)
 	}
 	return nil

@@ -113,15 +113,14 @@ func (r *Reader) DueDeliveries(webhookID string, limit int) ([]DueDelivery, erro
 // if nothing is heard of it. Error: ErrNotFound for a delivery that changed since
 // it was read.
 func (tx *Tx) BeginDelivery(d DueDelivery, next time.Time) error {
-	n, err := tx.exec(`UPDATE deliveries SET attempts = attempts + 1, next_at = ? WHERE webhook_id = ? AND happening_id = ? AND attempts = ? AND next_at = ?`,
+	return tx.one(`UPDATE deliveries SET attempts = attempts + 1, next_at = ? WHERE webhook_id = ? AND happening_id = ? AND attempts = ? AND next_at = ?`,
 		milli(next), d.WebhookID, d.EventID, d.Attempts, milli(d.NextAt))
-	return oneRow(n, err, ErrNotFound)
 }
 
 // DeferDelivery has a delivery whose attempt was begun and did not take place
 // tried again at next; nothing is counted. One that changed meanwhile stays.
 func (tx *Tx) DeferDelivery(webhookID, eventID string, attempts int, next time.Time) error {
-	_, err := tx.exec(`UPDATE deliveries SET attempts = attempts - 1, next_at = ? WHERE webhook_id = ? AND happening_id = ? AND attempts = ?`,
+	err := tx.write(`UPDATE deliveries SET attempts = attempts - 1, next_at = ? WHERE webhook_id = ? AND happening_id = ? AND attempts = ?`,
 		milli(next), webhookID, eventID, attempts)
 	return err
 }
@@ -149,7 +148,6 @@ func (tx *Tx) HastenDelivery(webhookID, eventID string) (bool, error) {
 // ReplayDelivery has an event sent to a webhook once more, from the beginning of the
 // retry table. Error: ErrNotFound.
 func (tx *Tx) ReplayDelivery(webhookID, eventID string) error {
-	n, err := tx.exec(`UPDATE deliveries SET status = 'pending', attempts = 0, next_at = ? WHERE webhook_id = ? AND happening_id = ?`,
+	return tx.one(`UPDATE deliveries SET status = 'pending', attempts = 0, next_at = ? WHERE webhook_id = ? AND happening_id = ?`,
 		milli(tx.Now), webhookID, eventID)
-	return oneRow(n, err, ErrNotFound)
 }

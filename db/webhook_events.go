@@ -18,7 +18,7 @@ func (tx *Tx) InsertWebhookEvent(h *webhook.Event) error {
 	if err != nil {
 		return fmt.Errorf("count webhook event: %w", err)
 	}
-	_, err = tx.exec(`INSERT INTO happenings (id, team_id, seq, type, payload, created_at) VALUES (?, ?, ?, ?, ?, ?)`,
+	err = tx.write(`INSERT INTO happenings (id, team_id, seq, type, payload, created_at) VALUES (?, ?, ?, ?, ?, ?)`,
 		h.ID, h.TeamID, h.Seq, string(h.Type), string(h.Payload), milli(h.CreatedAt))
 	if err != nil {
 		return fmt.Errorf("insert webhook event: %w", err)

@@ -10,12 +10,12 @@ import (
 // it that begins now. No other webhook hears of it: it has no place among the team's
 // events.
 func (tx *Tx) InsertTrial(webhookID string, h *webhook.Event) error {
-	_, err := tx.exec(`INSERT INTO happenings (id, team_id, seq, type, payload, created_at) VALUES (?, ?, 0, ?, ?, ?)`,
+	err := tx.write(`INSERT INTO happenings (id, team_id, seq, type, payload, created_at) VALUES (?, ?, 0, ?, ?, ?)`,
 		h.ID, h.TeamID, string(h.Type), string(h.Payload), milli(h.CreatedAt))
 	if err != nil {
 		return fmt.Errorf("insert webhook event: %w", err)
 	}
-	_, err = tx.exec(`INSERT INTO deliveries (webhook_id, happening_id, status, attempts, next_at) VALUES (?, ?, 'failed', 1, NULL)`, webhookID, h.ID)
+	err = tx.write(`INSERT INTO deliveries (webhook_id, happening_id, status, attempts, next_at) VALUES (?, ?, 'failed', 1, NULL)`, webhookID, h.ID)
 	if err != nil {
 		return fmt.Errorf("insert delivery: %w", err)
 	}

@@ -137,7 +137,7 @@ func (tx *Tx) BeginWaiting(webhookID string, reached int64, events []DueDelivery
 		return err
 	}
 	for _, d := range events {
-		_, err := tx.exec(`INSERT INTO deliveries (webhook_id, happening_id, status, attempts, next_at) VALUES (?, ?, 'pending', 1, ?)`,
+		err := tx.write(`INSERT INTO deliveries (webhook_id, happening_id, status, attempts, next_at) VALUES (?, ?, 'pending', 1, ?)`,
 			webhookID, d.EventID, milli(next))
 		if err != nil {
 			return fmt.Errorf("insert delivery: %w", err)
@@ -148,7 +148,7 @@ func (tx *Tx) BeginWaiting(webhookID string, reached int64, events []DueDelivery
 
 // purgeTerms deletes the terms that a webhook has passed.
 func (tx *Tx) purgeTerms(webhookID string, reached int64) error {
-	if _, err := tx.exec(`DELETE FROM webhook_terms WHERE webhook_id = ? AND until <= ?`, webhookID, reached); err != nil {
+	if err := tx.write(`DELETE FROM webhook_terms WHERE webhook_id = ? AND until <= ?`, webhookID, reached); err != nil {
 		return fmt.Errorf("delete what a webhook wanted: %w", err)
 	}
 	return nil
@@ -172,7 +172,7 @@ func (tx *Tx) endTerm(teamID, webhookID string, wants []webhook.EventName) error
 		return err
 	}
 	// After an event there is one change that counts: the first.
-	_, err = tx.exec(`INSERT INTO webhook_terms (webhook_id, until, events) SELECT ?1, last, ?2 FROM happening_counts WHERE team_id = ?3
+	err = tx.write(`INSERT INTO webhook_terms (webhook_id, until, events) SELECT ?1, last, ?2 FROM happening_counts WHERE team_id = ?3
 		ON CONFLICT (webhook_id, until) DO NOTHING`, w.ID, names, w.TeamID)
 	if err != nil {
 		return fmt.Errorf("note what a webhook wanted: %w", err)
@@ -187,7 +187,7 @@ func (tx *Tx) skip(w *webhook.Webhook) error {
 	if err := ignoreNotFound(err); err != nil {
 		return fmt.Errorf("read the last event: %w", err)
 	}
-	if _, err := tx.exec(`UPDATE webhooks SET reached = ? WHERE team_id = ? AND id = ?`, last, w.TeamID, w.ID); err != nil {
+	if err := tx.write(`UPDATE webhooks SET reached = ? WHERE team_id = ? AND id = ?`, last, w.TeamID, w.ID); err != nil {
 		return fmt.Errorf("move a webhook: %w", err)
 	}
 	return tx.purgeTerms(w.ID, last)

@@ -50,9 +50,8 @@ func (tx *Tx) UpdateWebhook(w *webhook.Webhook) error {
 	if err != nil {
 		return err
 	}
-	n, err := tx.exec(`UPDATE webhooks SET endpoint = ?, events = ?, status = ?, secrets = ?, failing_since = ? WHERE team_id = ? AND id = ?`,
+	return tx.one(`UPDATE webhooks SET endpoint = ?, events = ?, status = ?, secrets = ?, failing_since = ? WHERE team_id = ? AND id = ?`,
 		w.Endpoint, events, string(w.Status), w.Sealed, nullTime(w.FailingSince), w.TeamID, w.ID)
-	return oneRow(n, err, ErrNotFound)
 }
 
 // DeleteWebhook removes a webhook; its deliveries are left over for
@@ -90,8 +89,7 @@ func (r *Reader) AllEnabledWebhooks() ([]webhook.Webhook, error) {
 
 // SetFailing notes since when a webhook fails. Error: ErrNotFound.
 func (tx *Tx) SetFailing(teamID, id string, since time.Time) error {
-	n, err := tx.exec(`UPDATE webhooks SET failing_since = ? WHERE team_id = ? AND id = ?`, nullTime(since), teamID, id)
-	return oneRow(n, err, ErrNotFound)
+	return tx.one(`UPDATE webhooks SET failing_since = ? WHERE team_id = ? AND id = ?`, nullTime(since), teamID, id)
 }
 
 // InsertWebhookAttempt notes an attempt to send an event to a team's webhook.
@@ -100,7 +98,7 @@ func (tx *Tx) InsertWebhookAttempt(teamID, webhookID, eventID string, a *webhook
 	if a.HTTPStatus != 0 {
 		status = a.HTTPStatus
 	}
-	_, err := tx.exec(`INSERT INTO webhook_attempts (webhook_id, happening_id, id, team_id, http_status, response, sent_at) VALUES (?, ?, ?, ?, ?, ?, ?)`,
+	err := tx.write(`INSERT INTO webhook_attempts (webhook_id, happening_id, id, team_id, http_status, response, sent_at) VALUES (?, ?, ?, ?, ?, ?, ?)`,
 		webhookID, eventID, a.ID, teamID, status, a.Response, milli(a.SentAt))
 	if err != nil {
 		return fmt.Errorf("insert attempt: %w", err)
@@ -146,7 +144,7 @@ func (r *Reader) TeamOfWebhook(id string) (teamID string, err error) {
 
 // ClearFailing notes that a webhook took an event: it fails no more.
 func (tx *Tx) ClearFailing(teamID, id string) error {
-	_, err := tx.exec(`UPDATE webhooks SET failing_since = NULL WHERE team_id = ? AND id = ? AND failing_since IS NOT NULL`, teamID, id)
+	err := tx.write(`UPDATE webhooks SET failing_since = NULL WHERE team_id = ? AND id = ? AND failing_since IS NOT NULL`, teamID, id)
 	return err
 }
 

@@ -326,6 +326,18 @@ func (d *DB) tryCommit(s *session, group []*request) error {
 		return d.Err()
 	default:
 	}
+	err := d.tryTogether(s, group)
+	if s.queue == nil || err == nil || d.engine.lost(s) || errors.Is(err, errFenced) {
+		return err
+	}
+	s.queue.at = true // whatever it was: each is told what its own writes met
+	defer func() { s.queue.at = false }()
+	return d.tryTogether(s, group)
+}
+
+// tryTogether runs a group in one transaction.
+func (d *DB) tryTogether(s *session, group []*request) error {
+	s.queue.reset()
 	if err := d.engine.begin(d, s); err != nil {
 		return errors.Join(err, rollback(s))
 	}
@@ -335,7 +347,7 @@ func (d *DB) tryCommit(s *session, group []*request) error {
 			return errors.Join(err, rollback(s))
 		}
 	}
-	if err := errors.Join(storeOutcomes(s, group, now), storeDays(s, group), storeCounts(s, group), storeBroadcasts(s, group, now)); err != nil {
+	if err := errors.Join(storeOutcomes(s, group, now), storeDays(s, group), storeCounts(s, group), storeBroadcasts(s, group, now), s.queue.flush()); err != nil {
 		return errors.Join(err, rollback(s))
 	}
 	if err := d.engine.commit(s); err != nil {
@@ -352,6 +364,9 @@ func (d *DB) tryCommit(s *session, group []*request) error {
 func (d *DB) runOne(s *session, r *request, now time.Time) error {
 	if r.err = r.ctx.Err(); r.err != nil && !r.vital {
 		return nil
+	}
+	if s.queue != nil && !s.queue.at {
+		return d.runQueued(s, r, now)
 	}
 	if _, err := s.exec("SAVEPOINT one"); err != nil {
 		return fmt.Errorf("savepoint: %w", err)
@@ -374,6 +389,17 @@ func (d *DB) runOne(s *session, r *request, now time.Time) error {
 	}
 	_, err := s.exec("RELEASE one")
 	return err
+}
+
+// runQueued runs one closure whose writes are queued, without a savepoint: one that fails
+// after it changed something has the group be run again, one by one.
+func (d *DB) runQueued(s *session, r *request, now time.Time) error {
+	before := s.queue.changes
+	r.tx = &Tx{Reader: Reader{session: *s}, Now: now, db: d}
+	if r.err = d.call(r); r.err == nil || s.queue.failed == nil && s.queue.changes == before && !d.engine.lost(s) && !failedInside(r.err) {
+		return s.queue.failure()
+	}
+	return errAlone
 }
 
 // call turns a panic of a closure into its error: one bad request must not end
