@@ -63,7 +63,7 @@ func (r *Reader) DueChoiceNews(now time.Time, limit int) ([]ChoiceNews, error) {
 			return n, err
 		}
 		return n, fromJSON(topics, &n.Topics)
-	}, `SELECT team_id, address, topics FROM choice_news WHERE next_at <= ? ORDER BY next_at LIMIT ?`, milli(now), limit)
+	}, `SELECT team_id, address, topics FROM choice_news WHERE next_at <= ? ORDER BY next_at, team_id, address LIMIT ?`, milli(now), limit)
 }
 
 // EndChoiceNews notes that webhooks are told now of what was held; without topics it

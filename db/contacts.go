@@ -171,7 +171,7 @@ func (r *Reader) FormerAddresses(teamID, contactID string) ([]FormerAddress, err
 		err = s.Scan((*hashColumn)(&f.Hash), &f.Email)
 		return f, err
 	}, `SELECT f.address, f.email FROM former_addresses AS f WHERE f.team_id = ?1 AND f.contact_id = ?2
-		AND NOT EXISTS (SELECT 1 FROM contacts AS c WHERE c.team_id = ?1 AND c.address = f.address)`, teamID, contactID)
+		AND NOT EXISTS (SELECT 1 FROM contacts AS c WHERE c.team_id = ?1 AND c.address = f.address) ORDER BY f.address`, teamID, contactID)
 }
 
 // ContactsMovedFrom returns the contacts of a team that had an address which no contact
@@ -179,7 +179,7 @@ func (r *Reader) FormerAddresses(teamID, contactID string) ([]FormerAddress, err
 func (r *Reader) ContactsMovedFrom(teamID string, address app.AddressHash) ([]app.Contact, error) {
 	return list(&r.session, scanContact, `SELECT `+contactColumns+` FROM former_addresses AS f CROSS JOIN contacts AS c
 		WHERE f.team_id = ?1 AND f.address = ?2 AND c.team_id = ?1 AND c.id = f.contact_id
-		AND NOT EXISTS (SELECT 1 FROM contacts AS o WHERE o.team_id = ?1 AND o.address = ?2)`, teamID, address[:])
+		AND NOT EXISTS (SELECT 1 FROM contacts AS o WHERE o.team_id = ?1 AND o.address = ?2) ORDER BY f.contact_id`, teamID, address[:])
 }
 
 // DeleteFormerAddress forgets that contacts of a team had an address, and that it was

@@ -110,7 +110,7 @@ func (r *Reader) withKeys(d app.Domain, err error) (app.Domain, error) {
 	if err != nil {
 		return d, err
 	}
-	d.Keys, err = list(&r.session, scanDKIMPair, `SELECT selector, state, public, sealed, created_at, retired_at FROM dkim_keys WHERE domain_id = ?`, d.ID)
+	d.Keys, err = list(&r.session, scanDKIMPair, `SELECT selector, state, public, sealed, created_at, retired_at FROM dkim_keys WHERE domain_id = ? ORDER BY selector`, d.ID)
 	if err != nil {
 		return d, fmt.Errorf("read DKIM keys: %w", err)
 	}
@@ -154,7 +154,7 @@ func (r *Reader) ListDomains(teamID string, page app.Page) ([]app.Domain, bool, 
 // longest due first, without their key pairs.
 func (r *Reader) DueDomains(now time.Time, limit int) ([]app.Domain, error) {
 	return list(&r.session, scanDomain, `SELECT `+domainColumns+` FROM domains AS d
-		WHERE d.check_at <= ? ORDER BY d.check_at LIMIT ?`, milli(now), limit)
+		WHERE d.check_at <= ? ORDER BY d.check_at, d.id LIMIT ?`, milli(now), limit)
 }
 
 // CountDomains says how many domains a team has, at most limit.

@@ -238,7 +238,7 @@ func (tx *Tx) PurgeAnswersWithTraces(teamID string, e *erase.Set) error {
 // still kept.
 func (r *Reader) ImportsWithPieces(teamID, until string) ([]string, error) {
 	return list(&r.session, scanText, `SELECT id FROM imports AS i WHERE i.team_id = ? AND i.id <= ?
-		AND EXISTS (SELECT 1 FROM import_pieces AS p WHERE p.import_id = i.id)`, teamID, until)
+		AND EXISTS (SELECT 1 FROM import_pieces AS p WHERE p.import_id = i.id) ORDER BY i.id`, teamID, until)
 }
 
 // maxStraddle is more than an address can have on one side of the seam between

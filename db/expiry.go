@@ -78,14 +78,14 @@ func (tx *Tx) StoodAt(relay string) (string, error) {
 // Those with an expiry of their own are left out.
 func (r *Reader) BegunBefore(relay, teamID string, began time.Time, limit int) ([]app.Unit, error) {
 	return list(&r.session, scanUnit, `SELECT `+unitColumns+` FROM units
-		WHERE relay = ? AND team_id = ? AND state = 'due' AND since IS NOT NULL AND since <= ? AND expires_in IS NULL ORDER BY since LIMIT ?`,
+		WHERE relay = ? AND team_id = ? AND state = 'due' AND since IS NOT NULL AND since <= ? AND expires_in IS NULL ORDER BY since, email_id LIMIT ?`,
 		relay, teamID, milli(began), limit)
 }
 
 // DueBefore is BegunBefore for units of a domain of which nothing was begun.
 func (r *Reader) DueBefore(relay string, bulk bool, teamID, domain string, began time.Time, limit int) ([]app.Unit, error) {
 	return list(&r.session, scanUnit, `SELECT `+unitColumns+` FROM units
-		WHERE relay = ? AND bulk = ? AND state = 'due' AND team_id = ? AND domain = ? AND next_at <= ? AND since IS NULL AND expires_in IS NULL ORDER BY next_at LIMIT ?`,
+		WHERE relay = ? AND bulk = ? AND state = 'due' AND team_id = ? AND domain = ? AND next_at <= ? AND since IS NULL AND expires_in IS NULL ORDER BY next_at, email_id LIMIT ?`,
 		relay, bulk, teamID, domain, milli(began), limit)
 }
 

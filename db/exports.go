@@ -89,7 +89,7 @@ func (r *Reader) MembersBetween(teamID string, span Span) ([]Owned, error) {
 // of the contacts.
 func (r *Reader) FormerBetween(teamID string, span Span) ([]Owned, error) {
 	return list(&r.session, scanOwned, `SELECT contact_id, email FROM former_addresses
-		WHERE team_id = ? AND contact_id > ? AND contact_id <= ? ORDER BY contact_id`, teamID, span.After, span.Until)
+		WHERE team_id = ? AND contact_id > ? AND contact_id <= ? ORDER BY contact_id, address`, teamID, span.After, span.Until)
 }
 
 // KnownChoice is what an address said about a topic, where the address is known.
@@ -122,7 +122,7 @@ func (r *Reader) FormerChoices(teamID string, span Span) ([]KnownChoice, error) 
 		WHERE f.team_id = ?1 AND f.contact_id > ?2 AND f.contact_id <= ?3
 		AND NOT EXISTS (SELECT 1 FROM contacts AS c WHERE c.team_id = ?1 AND c.address = f.address)
 		AND NOT EXISTS (SELECT 1 FROM former_addresses AS o WHERE o.team_id = ?1 AND o.address = f.address AND o.contact_id < f.contact_id)
-		ORDER BY f.contact_id`, teamID, span.After, span.Until)
+		ORDER BY f.contact_id, f.address, t.id`, teamID, span.After, span.Until)
 }
 
 // SuppressedChoices returns what addresses chose that the suppressions of a span name and

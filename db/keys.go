@@ -46,7 +46,7 @@ func (r *Reader) AllKeys(teamID string) ([]app.Key, error) {
 
 // KeysOfDomain returns the keys of a team that are bound to a domain.
 func (r *Reader) KeysOfDomain(teamID, domainID string) ([]app.Key, error) {
-	return list(&r.session, scanKey, `SELECT `+keyColumns+` FROM `+keyTables+` WHERE k.team_id = ? AND k.domain_id = ?`, teamID, domainID)
+	return list(&r.session, scanKey, `SELECT `+keyColumns+` FROM `+keyTables+` WHERE k.team_id = ? AND k.domain_id = ? ORDER BY k.id`, teamID, domainID)
 }
 
 // ListKeys returns a page of a team's keys, newest first, and whether there are

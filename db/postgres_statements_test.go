@@ -108,3 +108,33 @@ func TestBadStatementsAreSeenOnPostgreSQL(t *testing.T) {
 		}
 	}
 }
+
+func TestWordsOfPostgreSQL(t *testing.T) {
+	for text, want := range map[string]string{
+		`a = ? AND b = ?`:                        `a = $1 AND b = $2`,
+		`a = ?2 AND b = ? OR c = ?2`:             `a = $2 AND b = $3 OR c = $2`,
+		`a = '?' AND "?" = ? AND b <> 'it''s ?'`: `a = '?' AND "?" = $1 AND b <> 'it''s ?'`,
+		`instr(a, 'instr(') > 0`:                 `strpos(a, 'instr(') > 0`,
+		`?1 IS NULL OR a = ?1`:                   `CAST($1 AS text) IS NULL OR a = $1`,
+		`a IS NULL`:                              `a IS NULL`,
+		`substr(a, 1, ?) = ?`:                    `substr(a, 1, $1) = $2`,
+		`substr(lower(p.a), -length(?)) = ?`:     `right(lower(p.a), length($1)) = $2`,
+		`CAST(? AS BLOB)`:                        `CAST($1 AS bytea)`,
+		`jsonb(?), json(c.properties)`:           `CAST($1 AS json), CAST(c.properties AS text)`,
+		`v.detail ->> 'x', properties ->> ?`:     `CAST(v.detail AS json) ->> 'x', properties ->> $1`,
+		`a CROSS JOIN b AS c ON c.d = a.d`:       `a JOIN b AS c ON c.d = a.d`,
+		`a CROSS JOIN b AS c WHERE c.d = a.d`:    `a CROSS JOIN b AS c WHERE c.d = a.d`,
+	} {
+		if got := postgresWords(text); got != want {
+			t.Errorf("%s becomes %s, want %s", text, got, want)
+		}
+	}
+}
+
+// TestLowerKnowsASCIIAlone: addresses are looked up by what the engine made of them.
+func TestLowerKnowsASCIIAlone(t *testing.T) {
+	var lower string
+	if err := postgresConn(t).QueryRow(t.Context(), `SELECT lower('ÄÉA')`).Scan(&lower); err != nil || lower != "ÄÉa" {
+		t.Errorf("%q, %v", lower, err)
+	}
+}

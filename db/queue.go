@@ -182,7 +182,7 @@ func (tx *Tx) RerouteBroadcast(teamID, id, relay string) error {
 
 // OpenTroubleRows returns the troubles of all relays that are not over.
 func (r *Reader) OpenTroubleRows() ([]app.RelayTrouble, error) {
-	return list(&r.session, scanTrouble, `SELECT `+troubleColumns+` FROM relay_troubles WHERE ended_at IS NULL`)
+	return list(&r.session, scanTrouble, `SELECT `+troubleColumns+` FROM relay_troubles WHERE ended_at IS NULL ORDER BY relay, id`)
 }
 
 // OpenTroublesOf returns the troubles of a relay that are not over and that concern a

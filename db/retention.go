@@ -119,7 +119,7 @@ func (r *Reader) TooYoung(teamID string, kind AgedKind, until time.Time, limit i
 		err = s.Scan(&a.ID, &at)
 		a.Found = fromMilli(at)
 		return a, err
-	}, `SELECT email_id, at FROM too_young WHERE team_id = ? AND kind = ? AND at <= ? ORDER BY at LIMIT ?`, teamID, string(kind), milli(until), limit)
+	}, `SELECT email_id, at FROM too_young WHERE team_id = ? AND kind = ? AND at <= ? ORDER BY at, email_id LIMIT ?`, teamID, string(kind), milli(until), limit)
 }
 
 // PutTooYoung has something be looked at again, from its last result on.

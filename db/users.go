@@ -147,7 +147,7 @@ func (tx *Tx) PutDevice(userID string, hash []byte) error {
 		return err
 	}
 	err = tx.write(`DELETE FROM devices WHERE user_id = ?1 AND hash IN
-		(SELECT hash FROM devices WHERE user_id = ?1 ORDER BY seen_at DESC LIMIT 1000 OFFSET ?2)`, userID, maxDevices)
+		(SELECT hash FROM devices WHERE user_id = ?1 ORDER BY seen_at DESC, hash DESC LIMIT 1000 OFFSET ?2)`, userID, maxDevices)
 	return err
 }
 

@@ -99,7 +99,8 @@ func fill(ctx context.Context, dsn, schema string) error {
 }
 
 // Database makes a database that goes at the end of the test, and returns its DSN: a copy
-// of a template, or with none an empty one that orders texts by their bytes.
+// of a template, or with none an empty one that orders texts by their bytes. It needs
+// PostgreSQL 15.
 func Database(t testing.TB, server, template string) string {
 	t.Helper()
 	name := "mailer_test_" + strings.ToLower(rand.Text())
@@ -128,7 +129,7 @@ func create(name, template string) string {
 	if template == "" {
 		return `CREATE DATABASE ` + name + ` TEMPLATE template0 ENCODING 'UTF8' LC_COLLATE 'C' LC_CTYPE 'C'`
 	}
-	return `CREATE DATABASE ` + name + ` TEMPLATE ` + template
+	return `CREATE DATABASE ` + name + ` TEMPLATE ` + template + ` STRATEGY file_copy` // half the time of the other, without fsync
 }
 
 func asAdmin(ctx context.Context, server string, statements ...string) error {

@@ -1,0 +1,418 @@
+package db
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
+)
+
+// twins are an SQLite and a PostgreSQL with the same rows, of few values each, so that
+// whatever is bound to a statement meets some.
+type twins struct {
+	*testing.T
+	rand     *rand.Rand
+	sqlite   *sql.Conn
+	postgres *pgx.Conn
+	texts    []string
+	tables   []twinTable
+}
+
+type twinTable struct {
+	name    string
+	columns []twinColumn
+	rows    []map[string]any // that were put in, by column
+}
+
+type twinColumn struct {
+	name, kind string
+	optional   bool
+	words      []string // that a CHECK lists
+}
+
+var (
+	checkedWords = regexp.MustCompile(`CHECK \((\w+) IN \(([^)]*)\)`)
+	twinTexts    = []string{"", "a", "b", "A", "a@b", "A@B", "É@b", "%", "1"}
+	twinNumbers  = []int64{0, 1, 2, 3, 32, 256}
+	twinBytes    = [][]byte{[]byte("aaaaaaaaaaaaaaaa"), []byte("bbbbbbbbbbbbbbbb"), []byte("cccccccccccccccc")}
+	// twinDetails are what columns of JSON hold that statements look into.
+	twinDetails = []string{`{}`, `{"bounce_type":"Permanent"}`, `{"bounce_type":"Transient","to":"a@b"}`}
+)
+
+func newTwins(t *testing.T) *twins {
+	t.Helper()
+	pool, err := sql.Open("sqlite", "file::memory:?_dqs=0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { pool.Close() })
+	conn, err := pool.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	tw := &twins{T: t, rand: rand.New(rand.NewPCG(4, 2)), sqlite: conn, postgres: postgresConn(t),
+		texts: slices.Clone(twinTexts)}
+	if _, err := conn.ExecContext(t.Context(), schemaText(t)); err != nil {
+		t.Fatal(err)
+	}
+	// Rows are made of each table for itself.
+	if _, err := tw.postgres.Exec(t.Context(), `SET session_replication_role = replica`); err != nil {
+		t.Fatal(err)
+	}
+	tw.readTables()
+	for i := range tw.tables {
+		for range 60 {
+			tw.addRow(&tw.tables[i])
+		}
+	}
+	return tw
+}
+
+func (tw *twins) readTables() {
+	for _, s := range strings.Split(sqlComment.ReplaceAllString(schemaText(tw), ""), ";") {
+		m := tableName.FindStringSubmatch(strings.TrimSpace(s))
+		if m == nil {
+			continue
+		}
+		table := twinTable{name: m[1]}
+		words := map[string][]string{}
+		for _, check := range checkedWords.FindAllStringSubmatch(s, -1) {
+			for _, word := range strings.Split(check[2], ",") {
+				words[check[1]] = append(words[check[1]], strings.Trim(strings.TrimSpace(word), "'"))
+			}
+		}
+		rows, err := tw.sqlite.QueryContext(tw.Context(), `SELECT name, type, "notnull" FROM pragma_table_info(?) ORDER BY cid`, m[1])
+		if err != nil {
+			tw.Fatal(err)
+		}
+		for rows.Next() {
+			var c twinColumn
+			var notNull bool
+			if err := rows.Scan(&c.name, &c.kind, &notNull); err != nil {
+				tw.Fatal(err)
+			}
+			c.optional, c.words = !notNull, words[c.name]
+			if c.kind == "TEXT" {
+				tw.texts = append(tw.texts, c.words...)
+			}
+			table.columns = append(table.columns, c)
+		}
+		if err := rows.Err(); err != nil {
+			tw.Fatal(err)
+		}
+		tw.tables = append(tw.tables, table)
+	}
+	slices.Sort(tw.texts)
+	tw.texts = slices.Compact(tw.texts)
+}
+
+// value is one for a column.
+func (tw *twins) value(c *twinColumn) any {
+	switch {
+	case c.optional && tw.rand.IntN(3) == 0:
+		return nil
+	case c.name == "properties":
+		return pick(tw.rand, []string{`{"a":1}`, `{"b":"x@y","a":"1"}`, `{"B":-2.50}`})
+	case c.name == "detail":
+		return pick(tw.rand, twinDetails)
+	case c.kind == "TEXT" && c.words != nil:
+		return pick(tw.rand, c.words)
+	case c.kind == "TEXT":
+		return pick(tw.rand, twinTexts)
+	case c.kind == "BLOB":
+		return pick(tw.rand, twinBytes)
+	case c.words != nil:
+		return tw.rand.Int64N(int64(len(c.words)))
+	}
+	return pick(tw.rand, twinNumbers)
+}
+
+// addRow adds a row to both, or to none: what one refuses the other refuses.
+func (tw *twins) addRow(table *twinTable) {
+	names, places, args := []string{}, []string{}, []any{}
+	for i := range table.columns {
+		c := &table.columns[i]
+		v, place := tw.value(c), `?`
+		switch {
+		case c.name == "properties":
+			place = `jsonb(?)`
+		case c.name == "id" && table.name == "webhook_attempts":
+			v = fmt.Sprint("a", len(table.rows)) // a key with two more, but one is enough
+		}
+		names, places, args = append(names, c.name), append(places, place), append(args, v)
+	}
+	if table.name == "units" {
+		tw.mendUnit(names, places, args)
+	}
+	text := `INSERT INTO ` + table.name + ` (` + strings.Join(names, `, `) + `) VALUES (` + strings.Join(places, `, `) + `) ON CONFLICT DO NOTHING`
+	_, onSQLite := tw.sqlite.ExecContext(tw.Context(), text, args...)
+	_, onPostgres := tw.postgres.Exec(tw.Context(), postgresWords(text), args...)
+	if (onSQLite == nil) != (onPostgres == nil) {
+		tw.Fatalf("%s %q: SQLite %v, PostgreSQL %v", text, args, onSQLite, onPostgres)
+	}
+	row := map[string]any{}
+	for i, name := range names {
+		row[name] = args[i]
+	}
+	table.rows = append(table.rows, row)
+}
+
+// mendUnit has the columns of a unit agree.
+func (tw *twins) mendUnit(names, places []string, args []any) {
+	at := func(name string) int { return slices.Index(names, name) }
+	places[at("bulk")], args[at("bulk")] = `?`, int64(1)
+	if args[at("broadcast_id")] == nil {
+		args[at("bulk")] = int64(0)
+	}
+	args[at("held")] = nil
+	if args[at("state")] == "held" {
+		args[at("held")] = "manual"
+	}
+}
+
+// arguments are values for the parameters of a statement: those of a row that is there for
+// most that are compared with a column.
+func (tw *twins) arguments(text string, types []uint32) []any {
+	row := map[string]any{}
+	named := append(changes.FindAllStringSubmatch(text, -1), tablesRead.FindAllStringSubmatch(text, -1)...)
+	for _, m := range slices.Backward(named) { // the first one's columns count
+		for _, table := range tw.tables {
+			if table.name == m[1] && len(table.rows) > 0 {
+				maps.Copy(row, pick(tw.rand, table.rows))
+			}
+		}
+	}
+	args := make([]any, len(types))
+	for i, oid := range types {
+		args[i] = tw.argument(oid)
+	}
+	n := 0
+	for _, m := range compared.FindAllStringSubmatch(text, -1) {
+		i := n
+		if k, err := strconv.Atoi(m[2]); err == nil {
+			i = k - 1
+		}
+		n = max(n, i+1)
+		if v := row[m[1]]; v != nil && tw.rand.IntN(8) > 0 && (args[i] == nil || sameKind(v, args[i])) {
+			args[i] = v
+		}
+	}
+	return args
+}
+
+func sameKind(a, b any) bool { return fmt.Sprintf("%T", a) == fmt.Sprintf("%T", b) }
+
+func (tw *twins) argument(oid uint32) any {
+	switch oid {
+	case pgtype.Int8OID:
+		return pick(tw.rand, twinNumbers)
+	case pgtype.Int4OID:
+		return pick(tw.rand, twinNumbers[1:])
+	case pgtype.ByteaOID:
+		return pick(tw.rand, twinBytes)
+	case pgtype.JSONOID:
+		return `{"a":1}`
+	}
+	if tw.rand.IntN(16) == 0 {
+		return nil
+	}
+	return pick(tw.rand, tw.texts)
+}
+
+// twinAnswer is what a statement comes to: its rows, or how many it changed and what its
+// table holds then.
+type twinAnswer struct {
+	rows []string
+	err  error
+}
+
+var (
+	compared  = regexp.MustCompile(`(?:(\w+)(?: & \?\d*)? (?:=|<>|<|>|<=|>=) (?:CAST\()?)?\?(\d*)`)
+	changes   = regexp.MustCompile(`^\s*(?:UPDATE|INSERT INTO|DELETE FROM) (\w+)`)
+	nested    = regexp.MustCompile(`\([^()]*\)`)
+	anyOf     = regexp.MustCompile(`LIMIT (?:\?\d*|\d+)\)*$`)
+	orderedIn = regexp.MustCompile(`ORDER BY [^()]*LIMIT`)
+)
+
+// rowOf is a row as both write it.
+func rowOf(values []any) string {
+	out := make([]string, len(values))
+	for i, v := range values {
+		switch v := v.(type) {
+		case bool:
+			out[i] = "0"
+			if v {
+				out[i] = "1"
+			}
+		case []byte:
+			out[i] = string(v)
+		case pgtype.Numeric:
+			n, err := v.Int64Value()
+			if out[i] = fmt.Sprint(n.Int64); err != nil {
+				out[i] = err.Error()
+			}
+		default:
+			out[i] = fmt.Sprint(v)
+		}
+	}
+	return strings.Join(out, "|")
+}
+
+// all reads a table.
+func (tw *twins) all(table string) string {
+	at := slices.IndexFunc(tw.tables, func(t twinTable) bool { return t.name == table })
+	var names []string
+	for _, c := range tw.tables[at].columns {
+		if c.name == "properties" {
+			c.name = `properties ->> 'a', properties ->> 'b'`
+		}
+		names = append(names, c.name)
+	}
+	return `SELECT ` + strings.Join(names, `, `) + ` FROM ` + table
+}
+
+// answerOf asks by functions of an engine, within a transaction that comes to nothing.
+func (tw *twins) answerOf(text string, args []any, exec func(string, ...any) (int64, error), query func(string, ...any) ([]string, error)) (a twinAnswer) {
+	table := changes.FindStringSubmatch(text)
+	if table == nil || strings.Contains(text, "RETURNING") {
+		a.rows, a.err = query(text, args...)
+	} else {
+		n, err := exec(text, args...)
+		a.rows, a.err = []string{fmt.Sprint(n, " rows")}, err
+	}
+	if table == nil || a.err != nil {
+		return a
+	}
+	rows, err := query(tw.all(table[1]))
+	if a.err = err; anyOf.MatchString(text) && !orderedIn.MatchString(text) {
+		rows = []string{fmt.Sprint(len(rows), " rows are there")} // whichever went
+	}
+	a.rows = append(a.rows, rows...)
+	return a
+}
+
+func (tw *twins) askSQLite(text string, args []any) twinAnswer {
+	tx, err := tw.sqlite.BeginTx(tw.Context(), nil)
+	if err != nil {
+		tw.Fatal(err)
+	}
+	defer tx.Rollback()
+	exec := func(text string, args ...any) (int64, error) {
+		result, err := tx.ExecContext(tw.Context(), text, args...)
+		if err != nil {
+			return 0, err
+		}
+		return result.RowsAffected()
+	}
+	return tw.answerOf(text, args, exec, func(text string, args ...any) (out []string, err error) {
+		rows, err := tx.QueryContext(tw.Context(), text, args...)
+		if err != nil {
+			return nil, err
+		}
+		defer rows.Close()
+		columns, err := rows.Columns()
+		for err == nil && rows.Next() {
+			values, places := make([]any, len(columns)), make([]any, len(columns))
+			for i := range values {
+				places[i] = &values[i]
+			}
+			err = rows.Scan(places...)
+			out = append(out, rowOf(values))
+		}
+		return out, errors.Join(err, rows.Err())
+	})
+}
+
+func (tw *twins) askPostgres(text string, args []any) twinAnswer {
+	tx, err := tw.postgres.Begin(tw.Context())
+	if err != nil {
+		tw.Fatal(err)
+	}
+	defer tx.Rollback(context.WithoutCancel(tw.Context()))
+	exec := func(text string, args ...any) (int64, error) {
+		tag, err := tx.Exec(tw.Context(), postgresWords(text), args...)
+		return tag.RowsAffected(), err
+	}
+	return tw.answerOf(text, args, exec, func(text string, args ...any) (out []string, err error) {
+		rows, err := tx.Query(tw.Context(), postgresWords(text), args...)
+		if err != nil {
+			return nil, err
+		}
+		defer rows.Close()
+		for err == nil && rows.Next() {
+			var values []any
+			values, err = rows.Values()
+			out = append(out, rowOf(values))
+		}
+		return out, errors.Join(err, rows.Err())
+	})
+}
+
+// isOrdered reports whether a statement says in which order its rows come.
+func isOrdered(text string) bool {
+	for inner := nested.ReplaceAllString(text, ""); inner != text; inner = nested.ReplaceAllString(text, "") {
+		text = inner
+	}
+	return strings.Contains(text, "ORDER BY") && !changes.MatchString(text)
+}
+
+// takesAny are statements that take any rows of those that fit, up to a limit.
+var takesAny = []string{"OnlyMembership", "QueuedDomains", "WaitingUnits", "prefixed", "NextImportOver", "purgeLeftoversOf"}
+
+func TestEveryStatementMeansTheSameOnBothEngines(t *testing.T) {
+	tw := newTwins(t)
+	all, err := statements(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen, idle := map[string]bool{}, 0
+	for _, s := range all {
+		if seen[s.text] || strings.Contains(s.text, "sqlite_") {
+			continue
+		}
+		seen[s.text] = true
+		if !tw.compare(s) {
+			idle++
+			t.Logf("%s met no row: %s", s.function, s.text)
+		}
+	}
+	if idle > len(seen)/6 {
+		t.Errorf("%d of %d statements met no row", idle, len(seen))
+	}
+}
+
+// compare asks both the same again and again, and reports whether any row was met.
+func (tw *twins) compare(s statement) (met bool) {
+	tw.Helper()
+	d, err := tw.postgres.Prepare(tw.Context(), "", postgresWords(s.text))
+	if err != nil {
+		tw.Fatal(err)
+	}
+	for range 25 {
+		args := tw.arguments(s.text, d.ParamOIDs)
+		a, b := tw.askSQLite(s.text, args), tw.askPostgres(s.text, args)
+		met = met || len(a.rows) > 0 && a.rows[0] != "0 rows"
+		if !isOrdered(s.text) {
+			slices.Sort(a.rows)
+			slices.Sort(b.rows)
+		}
+		if slices.Contains(takesAny, s.function) {
+			a.rows, b.rows = nil, nil
+		}
+		if (a.err == nil) != (b.err == nil) || a.err == nil && !slices.Equal(a.rows, b.rows) {
+			tw.Errorf("%s\n%s\nwith %q:\nSQLite     %q %v\nPostgreSQL %q %v", s.function, s.text, args, a.rows, a.err, b.rows, b.err)
+			return true
+		}
+	}
+	return met
+}
