@@ -13,7 +13,6 @@ import (
 	"errors"
 	"log/slog"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -194,16 +193,11 @@ func (w *World) Stop() {
 }
 
 // Crash leaves the old process as it stands and returns a world on what the disk
-// holds at this moment, its server not yet started. The old one goes on with
-// its own files.
+// holds at this moment, its server not yet started. The old one goes on: with files of
+// its own, or cut off from a database elsewhere, on which the new one works then.
 func (w *World) Crash(relays ...*FakeRelay) *World {
-	OnAFile(w.T)
-	next := &World{T: w.T, Path: filepath.Join(w.T.TempDir(), "mailer.db"), master: w.master, Relays: relays, Key: w.Key, Config: w.Config, Log: &LogBook{}}
-	for _, end := range []string{"", "-wal"} {
-		b, err := os.ReadFile(w.Path + end)
-		Must(w.T, err)
-		Must(w.T, os.WriteFile(next.Path+end, b, 0o600))
-	}
+	w.T.Helper()
+	next := &World{T: w.T, Path: w.left(), master: w.master, Relays: relays, Key: w.Key, Config: w.Config, Log: &LogBook{}}
 	next.Open()
 	return next
 }
