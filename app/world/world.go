@@ -118,7 +118,7 @@ func (w *World) Open() {
 	w.T.Helper()
 	log := slog.New(slog.NewTextHandler(w.Log, nil))
 	var err error
-	w.DB, err = db.Open(w.T.Context(), db.Options{Path: w.Path, Schema: Schema(w.T), Create: true, Lock: true, Log: log, Gather: -1, Beat: Beat})
+	w.DB, err = db.Open(w.T.Context(), db.Options{Path: w.Path, Schema: Schema(w.T), Create: true, Lock: true, Log: log, Gather: -1, Beat: Beat, Lazy: true})
 	Must(w.T, err)
 	store := w.DB
 	w.T.Cleanup(func() { Must(w.T, store.Close()) })
@@ -172,7 +172,7 @@ func StopNow(e *server.Server) {
 // connections to the database, without workers.
 func (w *World) Beside() *server.Server {
 	w.T.Helper()
-	store, err := db.Open(w.T.Context(), db.Options{Path: w.Path, Schema: Schema(w.T), Gather: -1})
+	store, err := db.Open(w.T.Context(), db.Options{Path: w.Path, Schema: Schema(w.T), Gather: -1, Lazy: true})
 	Must(w.T, err)
 	w.T.Cleanup(func() { Must(w.T, store.Close()) })
 	cfg := w.Config
