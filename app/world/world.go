@@ -59,11 +59,15 @@ func Bubble(t *testing.T, fn func(t *testing.T)) {
 
 // Days is Bubble for a test in which days pass, second by second. The race detector needs
 // minutes for them and sees nothing there that it does not see in an hour, so that such a
-// test runs without it alone.
+// test runs without it alone; and on a file alone, since each of those seconds is a few
+// round trips to a database elsewhere.
 func Days(t *testing.T, fn func(t *testing.T)) {
 	t.Helper()
 	if raced {
 		t.Skip("days pass in it; go test without -race runs it")
+	}
+	if elsewhere {
+		t.Skip("days pass in it; go test on a file runs it")
 	}
 	Bubble(t, fn)
 }
