@@ -63,6 +63,9 @@ type Options struct {
 	Waiting func() error
 	// Beat is how often a server tells a database elsewhere that it works; 0: DefaultBeat.
 	Beat time.Duration
+	// Lazy has readers of a database elsewhere connect when they are needed first, and not
+	// all at once.
+	Lazy bool
 	Log  *slog.Logger
 	// Metrics hear of commits; nil: nobody watches.
 	Metrics *metrics.Metrics

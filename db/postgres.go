@@ -102,12 +102,16 @@ func (*postgresEngine) bind(args []any) []any {
 
 func (e *postgresEngine) beginRead(ctx context.Context, d *DB, s *session) error {
 	const text = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
-	_, err := s.exec(text)
-	if err == nil || !e.lost(s) {
-		return err
+	if s.conn != nil {
+		if _, err := s.exec(text); err == nil || !e.lost(s) {
+			return err
+		}
 	}
-	if err = e.connect(ctx, d.ro, s); err == nil { // since it was used last, the database was away
+	err := e.connect(ctx, d.ro, s) // also where the database was away since it was used last
+	if err == nil {
 		_, err = s.exec(text)
+	} else if s.conn == nil {
+		return fmt.Errorf("%w: %w", ErrUnreachable, err)
 	}
 	if err != nil && e.lost(s) {
 		return fmt.Errorf("%w: %w", ErrUnreachable, err)
@@ -142,11 +146,13 @@ func (e *postgresEngine) open(ctx context.Context, d *DB, opts Options) (session
 		return session{}, errors.Join(err, conn.Close())
 	}
 	for range readers {
-		conn, err := d.ro.Conn(ctx)
-		if err != nil {
-			return session{}, errors.Join(refuse(ErrUnreachable, "the database %s takes no more connections: %s", name, reason(err)), writer.close())
+		r := &Reader{session: newSession(nil, e)}
+		if !opts.Lazy {
+			if r.conn, err = d.ro.Conn(ctx); err != nil {
+				return session{}, errors.Join(refuse(ErrUnreachable, "the database %s takes no more connections: %s", name, reason(err)), writer.close())
+			}
 		}
-		d.readers.put(&Reader{session: newSession(conn, e)})
+		d.readers.put(r)
 		d.opened++
 	}
 	d.sync = func() error { return nil } // a commit is on the database's disk

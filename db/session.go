@@ -3,6 +3,7 @@ package db
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 
 	"mailer/app/room"
@@ -12,7 +13,7 @@ import (
 // goroutine at a time. Statements run without a cancellable context: the driver
 // would start a goroutine for each, and every statement here is bounded.
 type session struct {
-	conn  *sql.Conn
+	conn  *sql.Conn // nil: not yet connected
 	words dialect
 	queue *queued // of a writer whose writes leave together; nil: each leaves at once
 	stmts map[string]*prepared
@@ -29,7 +30,13 @@ func (s *session) close() error {
 	for _, stmt := range s.stmts {
 		stmt.Close()
 	}
-	return s.conn.Close()
+	if s.conn == nil {
+		return nil
+	}
+	if err := s.conn.Close(); !errors.Is(err, sql.ErrConnDone) { // the one that was lost
+		return err
+	}
+	return nil
 }
 
 // prepared is a statement in the engine's words.

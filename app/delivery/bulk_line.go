@@ -31,11 +31,14 @@ func (q *bulkLine) claim(ctx context.Context, room int) (time.Duration, error) {
 	if err != nil {
 		return 0, err
 	}
-	o, _, _ := q.gate.look()
+	o, _, until := q.gate.look()
+	if q.halted() || o < probe && until.After(time.Now()) {
+		return next, nil // the dispatcher knows when either ends
+	}
 	if room -= again; o == probe {
 		room = min(room, 1)
 	}
-	if room <= 0 || o < probe || q.halted() {
+	if room <= 0 || o < probe {
 		return min(next, service.SweepEvery), nil
 	}
 	open, err := q.queuedBroadcasts(ctx)

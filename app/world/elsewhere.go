@@ -46,6 +46,23 @@ func NewDatabase(t testing.TB, schema string) string {
 	}))
 }
 
+// left is the name of a database as the process leaves it that ends at this moment.
+func (w *World) left() string {
+	w.T.Helper()
+	if elsewhere {
+		w.Sql(`UPDATE nodes SET dead = seen_at WHERE dead IS NULL`) // before: it may be back at once
+		w.Sql(`SELECT pg_terminate_backend(pid, 5000)::text FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()`)
+		return w.Path
+	}
+	path := filepath.Join(w.T.TempDir(), "mailer.db")
+	for _, end := range []string{"", "-wal"} {
+		b, err := os.ReadFile(w.Path + end)
+		Must(w.T, err)
+		Must(w.T, os.WriteFile(path+end, b, 0o600))
+	}
+	return path
+}
+
 // beside connects to the world's database past the server.
 func (w *World) beside() *sql.DB {
 	w.T.Helper()
