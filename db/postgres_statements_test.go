@@ -74,6 +74,24 @@ func TestEveryStatementIsTakenByPostgreSQL(t *testing.T) {
 	}
 }
 
+func TestPostgreSQLsOwnStatementsAreTaken(t *testing.T) {
+	server := pgtest.Server(t)
+	c, err := pgx.Connect(t.Context(), pgtest.Database(t, server, pgtest.Template(t, server, postgresSchema(schemaText(t))+postgresOwn)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close(t.Context())
+	all, err := statementsOf(postgresFiles)
+	if err != nil || len(all) < 12 {
+		t.Fatalf("%d statements, %v", len(all), err)
+	}
+	for _, s := range all {
+		if _, err := c.Prepare(t.Context(), "", s.text); err != nil {
+			t.Errorf("%s: %v\n%s", s.function, err, s.text)
+		}
+	}
+}
+
 // smallOf names the parameters of a statement that are of none of postgresTypes.
 func smallOf(c *pgx.Conn, d *pgconn.StatementDescription) (out []string) {
 	for i, oid := range d.ParamOIDs {

@@ -326,17 +326,17 @@ func (d *DB) tryCommit(s *session, group []*request) error {
 		return d.Err()
 	default:
 	}
-	err := d.tryTogether(s, group)
+	err := tryTogether(d, s, group)
 	if s.queue == nil || err == nil || d.engine.lost(s) || errors.Is(err, errFenced) {
 		return err
 	}
 	s.queue.at = true // whatever it was: each is told what its own writes met
 	defer func() { s.queue.at = false }()
-	return d.tryTogether(s, group)
+	return tryTogether(d, s, group)
 }
 
 // tryTogether runs a group in one transaction.
-func (d *DB) tryTogether(s *session, group []*request) error {
+func tryTogether(d *DB, s *session, group []*request) error {
 	s.queue.reset()
 	if err := d.engine.begin(d, s); err != nil {
 		return errors.Join(err, rollback(s))
@@ -366,7 +366,7 @@ func (d *DB) runOne(s *session, r *request, now time.Time) error {
 		return nil
 	}
 	if s.queue != nil && !s.queue.at {
-		return d.runQueued(s, r, now)
+		return runQueued(d, s, r, now)
 	}
 	if _, err := s.exec("SAVEPOINT one"); err != nil {
 		return fmt.Errorf("savepoint: %w", err)
@@ -393,7 +393,7 @@ func (d *DB) runOne(s *session, r *request, now time.Time) error {
 
 // runQueued runs one closure whose writes are queued, without a savepoint: one that fails
 // after it changed something has the group be run again, one by one.
-func (d *DB) runQueued(s *session, r *request, now time.Time) error {
+func runQueued(d *DB, s *session, r *request, now time.Time) error {
 	before := s.queue.changes
 	r.tx = &Tx{Reader: Reader{session: *s}, Now: now, db: d}
 	if r.err = d.call(r); r.err == nil || s.queue.failed == nil && s.queue.changes == before && !d.engine.lost(s) && !failedInside(r.err) {
