@@ -1,7 +1,6 @@
 package audience_test
 
 import (
-	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -96,20 +95,11 @@ type told struct {
 // told returns what webhooks would be told since the last call, oldest first.
 func (a *people) told() (out []told) {
 	a.T.Helper()
-	pool, err := sql.Open("sqlite", "file:"+a.Path)
-	world.Must(a.T, err)
-	defer pool.Close()
-	rows, err := pool.QueryContext(a.T.Context(), `SELECT payload FROM happenings ORDER BY id`)
-	world.Must(a.T, err)
-	defer rows.Close()
-	for rows.Next() {
-		var payload string
+	for _, payload := range a.Sql(`SELECT payload FROM happenings ORDER BY id`) {
 		var one told
-		world.Must(a.T, rows.Scan(&payload))
 		world.Must(a.T, json.Unmarshal([]byte(payload), &one))
 		out = append(out, one)
 	}
-	world.Must(a.T, rows.Err())
 	world.Must(a.T, a.DB.Write(a.T.Context(), func(tx *db.Tx) error {
 		_, err := tx.PurgeWebhookEvents(tx.Now.Add(time.Hour), 1_000_000)
 		return err

@@ -272,6 +272,7 @@ func TestADatabaseClosedUnderTheEngineLeavesADoubt(t *testing.T) {
 }
 
 func TestAnAcceptedEmailIsInTheFilesWhenItsIdIsAnswered(t *testing.T) {
+	world.OnAFile(t)
 	world.Bubble(t, func(t *testing.T) {
 		w := world.Idle(t, world.NewRelay(nil))
 		for range 20 {

@@ -19,6 +19,7 @@ import (
 // brokenStorage returns an error as SQLite does for a file that it can't open.
 func brokenStorage(t *testing.T) error {
 	t.Helper()
+	world.OnAFile(t)
 	pool, err := sql.Open("sqlite", "file:"+filepath.Join(t.TempDir(), "none", "x.db"))
 	world.Must(t, err)
 	defer pool.Close()

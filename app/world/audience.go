@@ -47,7 +47,7 @@ func (w *World) Link(page string, l app.PageLink) string {
 	return w.Config.Sealer.PageToken(page, l)
 }
 
-// Rows reads the file itself: each row of a query on a line, its columns with
+// Rows reads the database itself: each row of a query on a line, its columns with
 // spaces between them.
 func (w *World) Rows(query string) string {
 	w.T.Helper()
@@ -55,19 +55,8 @@ func (w *World) Rows(query string) string {
 	defer pool.Close()
 	rows, err := pool.QueryContext(w.T.Context(), query)
 	Must(w.T, err)
-	defer rows.Close()
-	columns, err := rows.Columns()
-	Must(w.T, err)
 	var b strings.Builder
-	for rows.Next() {
-		values, dest := make([]any, len(columns)), make([]any, len(columns))
-		for i := range values {
-			dest[i] = &values[i]
-		}
-		Must(w.T, rows.Scan(dest...))
-		fmt.Fprintln(&b, values...)
-	}
-	Must(w.T, rows.Err())
+	Must(w.T, eachRow(rows, func(values []any) { fmt.Fprintln(&b, values...) }))
 	return b.String()
 }
 

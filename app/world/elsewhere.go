@@ -1,7 +1,9 @@
 package world
 
 import (
+	"bytes"
 	"database/sql"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -73,6 +75,64 @@ func (w *World) beside() *sql.DB {
 	pool, err := sql.Open(driver, name)
 	Must(w.T, err)
 	return pool
+}
+
+// allRows is what the columns of all tables hold, row after row.
+func (w *World) allRows() []byte {
+	w.T.Helper()
+	tables := w.Sql(`SELECT table_name::text FROM information_schema.tables WHERE table_schema = current_schema()`)
+	pool := w.beside()
+	defer pool.Close()
+	var all bytes.Buffer
+	for _, table := range tables {
+		rows, err := pool.QueryContext(w.T.Context(), `SELECT * FROM `+table)
+		Must(w.T, err)
+		Must(w.T, eachRow(rows, func(values []any) {
+			for _, v := range values {
+				if b, ok := v.([]byte); ok {
+					v = string(b)
+				}
+				fmt.Fprintln(&all, v)
+			}
+		}))
+	}
+	return all.Bytes()
+}
+
+// eachRow hands the columns of each row to take, and closes rows.
+func eachRow(rows *sql.Rows, take func(values []any)) error {
+	defer rows.Close()
+	columns, err := rows.Columns()
+	if err != nil {
+		return err
+	}
+	for rows.Next() {
+		values, dest := make([]any, len(columns)), make([]any, len(columns))
+		for i := range values {
+			dest[i] = &values[i]
+		}
+		if err := rows.Scan(dest...); err != nil {
+			return err
+		}
+		take(values)
+	}
+	return rows.Err()
+}
+
+// WantSound checks that nothing is damaged in the file of the database; one elsewhere keeps
+// its foreign keys with every statement, and its pages are its own.
+func (w *World) WantSound() {
+	w.T.Helper()
+	if elsewhere {
+		return
+	}
+	found, err := db.Check(w.T.Context(), w.Path)
+	Must(w.T, err)
+	for _, f := range found {
+		if !f.OK {
+			w.T.Errorf("%+v", f)
+		}
+	}
 }
 
 // words has a query of a test be one that the database takes.

@@ -17,6 +17,7 @@ import (
 // FullStorage returns an error as SQLite does on a full disk.
 func FullStorage(t *testing.T) error {
 	t.Helper()
+	OnAFile(t)
 	pool, err := sql.Open("sqlite", "file:"+filepath.Join(t.TempDir(), "x.db"))
 	Must(t, err)
 	defer pool.Close()
@@ -50,6 +51,7 @@ func (w *World) Ahead(by time.Duration, ids ...string) {
 // LockedStorage returns an error as SQLite does where another program holds a lock.
 func LockedStorage(t testing.TB) error {
 	t.Helper()
+	OnAFile(t)
 	path := "file:" + filepath.Join(t.TempDir(), "x.db") + "?_busy_timeout=0&_txlock=immediate"
 	var pools [2]*sql.DB
 	for i := range pools {
