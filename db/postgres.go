@@ -173,6 +173,8 @@ func (e *postgresEngine) prepare(ctx context.Context, d *DB, conn *sql.Conn, opt
 		return fmt.Errorf("open database %s: %w", d.name, err)
 	}
 	if opts.Lock {
+		e.me.pool = e.pool(writerIdle)
+		e.me.pool.SetMaxIdleConns(1)
 		return e.me.join(ctx, d, opts)
 	}
 	return nil
@@ -182,6 +184,9 @@ func (e *postgresEngine) prepare(ctx context.Context, d *DB, conn *sql.Conn, opt
 // were tried stand before it.
 func reason(err error) string {
 	var pg *pgconn.PgError
+	if errors.As(err, &pg) && strings.HasPrefix(pg.Message, "unsupported startup parameter") {
+		return "a pooler stands before it, which does not do: name PostgreSQL itself (" + pg.Message + ")"
+	}
 	if errors.As(err, &pg) {
 		return pg.Message
 	}
@@ -340,4 +345,4 @@ func (*postgresEngine) space(ctx context.Context, d *DB) (Space, error) {
 	return s, rows.Err()
 }
 
-func (e *postgresEngine) leave(d *DB) error { return e.me.leave(d) }
+func (e *postgresEngine) leave(d *DB) error { return e.me.leave() }

@@ -24,27 +24,27 @@ CREATE UNIQUE INDEX nodes_alive ON nodes ((dead IS NULL)) WHERE dead IS NULL;
 `
 
 // oldestPostgres is the version from which on a database is taken.
-const oldestPostgres = 14
+const oldestPostgres = 15
 
 // postgresFacts are what a server says of itself.
 type postgresFacts struct {
-	version       string
-	number        int
-	collation     string
-	encoding      string
-	commit        string
-	standbys      string
-	readOnly      string
-	process, same int64
+	version    string
+	number     int
+	collation  string
+	characters string
+	encoding   string
+	commit     string
+	standbys   string
+	readOnly   string
 }
 
 // checkPostgres refuses a database on which what is promised would not hold. Error: ErrSchema,
 // in words.
 func checkPostgres(ctx context.Context, conn *sql.Conn, name string, log *slog.Logger) error {
 	var f postgresFacts
-	err := conn.QueryRowContext(ctx, `SELECT version(), current_setting('server_version_num')::int, datcollate, pg_encoding_to_char(encoding), current_setting('synchronous_commit'),
+	err := conn.QueryRowContext(ctx, `SELECT version(), current_setting('server_version_num')::int, datcollate, datctype, pg_encoding_to_char(encoding), current_setting('synchronous_commit'),
 		current_setting('synchronous_standby_names'), current_setting('transaction_read_only') FROM pg_database WHERE datname = current_database()`).
-		Scan(&f.version, &f.number, &f.collation, &f.encoding, &f.commit, &f.standbys, &f.readOnly)
+		Scan(&f.version, &f.number, &f.collation, &f.characters, &f.encoding, &f.commit, &f.standbys, &f.readOnly)
 	if err != nil {
 		return fmt.Errorf("look at the database %s: %s", name, reason(err))
 	}
@@ -55,8 +55,8 @@ func checkPostgres(ctx context.Context, conn *sql.Conn, name string, log *slog.L
 		return refuse(ErrSchema, "%s is PostgreSQL %d; at least %d is needed", name, f.number/10_000, oldestPostgres)
 	case f.encoding != "UTF8":
 		return refuse(ErrSchema, "%s has the encoding %s, must be UTF8; make it with CREATE DATABASE … TEMPLATE template0 ENCODING 'UTF8' LC_COLLATE 'C' LC_CTYPE 'C'", name, f.encoding)
-	case f.collation != "C" && f.collation != "POSIX":
-		return refuse(ErrSchema, "%s has the collation %s, must be C, since lists are in the order of bytes; make it with CREATE DATABASE … TEMPLATE template0 LC_COLLATE 'C' LC_CTYPE 'C'", name, f.collation)
+	case !isC(f.collation) || !isC(f.characters):
+		return refuse(ErrSchema, "%s has the collation %s and the character type %s, both must be C, since lists are in the order of bytes; make it with CREATE DATABASE … TEMPLATE template0 LC_COLLATE 'C' LC_CTYPE 'C'", name, f.collation, f.characters)
 	case f.commit == "off":
 		return refuse(ErrSchema, "%s has synchronous_commit = off, with which mail that was answered could get lost; set it to on", name)
 	case f.readOnly == "on":
@@ -67,6 +67,9 @@ func checkPostgres(ctx context.Context, conn *sql.Conn, name string, log *slog.L
 	}
 	return nil
 }
+
+// isC reports whether a locale knows bytes alone.
+func isC(locale string) bool { return locale == "C" || locale == "POSIX" }
 
 // schemaSum tells one schema from another.
 func schemaSum(schema string) string {
