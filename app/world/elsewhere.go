@@ -138,6 +138,10 @@ func (w *World) WantSound() {
 // words has a query of a test be one that the database takes.
 func words(query string) string {
 	if elsewhere {
+		query = strings.ReplaceAll(query, " AS BLOB)", " AS bytea)")
+		for n := range 10 {
+			query = strings.ReplaceAll(query, fmt.Sprint("?", n), fmt.Sprint("$", n))
+		}
 		for n := 1; strings.Contains(query, "?"); n++ {
 			query = strings.Replace(query, "?", "$"+string(rune('0'+n)), 1)
 		}
