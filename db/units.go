@@ -60,7 +60,7 @@ const unitColumns = `email_id, team_id, broadcast_id, topic_id, relay, domain, a
 // crashes in a row.
 func (r *Reader) DueUnits(relay string, bulk bool, teamID, domain string, crashes, limit int) ([]app.Unit, error) {
 	return list(&r.session, scanUnit, `SELECT `+unitColumns+` FROM units
-		WHERE relay = ? AND bulk = ? AND state = 'due' AND team_id = ? AND domain = ? AND crashes <= ? ORDER BY next_at LIMIT ?`,
+		WHERE relay = ? AND bulk = ? AND state = 'due' AND team_id = ? AND domain = ? AND crashes <= ? ORDER BY next_at, email_id LIMIT ?`,
 		relay, bulk, teamID, domain, crashes, limit)
 }
 

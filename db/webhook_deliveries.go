@@ -106,7 +106,7 @@ func (r *Reader) DueDeliveries(webhookID string, limit int) ([]DueDelivery, erro
 		err := s.Scan(&d.EventID, &d.Attempts, &next)
 		d.NextAt = fromMilli(next)
 		return d, err
-	}, `SELECT happening_id, attempts, next_at FROM deliveries WHERE webhook_id = ? AND next_at IS NOT NULL ORDER BY next_at LIMIT ?`, webhookID, limit)
+	}, `SELECT happening_id, attempts, next_at FROM deliveries WHERE webhook_id = ? AND next_at IS NOT NULL ORDER BY next_at, happening_id LIMIT ?`, webhookID, limit)
 }
 
 // BeginDelivery counts an attempt that begins and notes when the next one is due

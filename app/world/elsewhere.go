@@ -39,7 +39,9 @@ func NewDatabase(t testing.TB, schema string) string {
 		return filepath.Join(t.TempDir(), "mailer.db")
 	}
 	server := pgtest.Server(t)
-	return pgtest.Database(t, server, pgtest.TemplateBy(t, server, schema, func(dsn string) error {
+	rules, err := os.ReadFile("../../db/postgres_schema.go") // a template is that of a schema and of how it is written
+	Must(t, err)
+	return pgtest.Database(t, server, pgtest.TemplateBy(t, server, schema+string(rules), func(dsn string) error {
 		store, err := db.Open(t.Context(), db.Options{Path: dsn, Schema: schema, Create: true})
 		if err != nil {
 			return err
