@@ -163,7 +163,7 @@ func (r *Reader) ClickedLinks(broadcastID string) ([]app.BroadcastLink, error) {
 // CountClick counts that a recipient followed the n-th link of a broadcast; a
 // link that was not written down counts nothing.
 func (tx *Tx) CountClick(broadcastID, emailID string, n int) error {
-	var first int64
+	var first bool // a comparison is 1 or 0 in SQLite and true or false in PostgreSQL
 	err := tx.row(`INSERT INTO broadcast_clicks (recipient_id, n, clicks) SELECT ?1, ?2, 1
 		WHERE EXISTS (SELECT 1 FROM broadcast_links WHERE broadcast_id = ?3 AND n = ?2)
 		ON CONFLICT (recipient_id, n) DO UPDATE SET clicks = broadcast_clicks.clicks + 1 RETURNING clicks = 1`,

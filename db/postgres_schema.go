@@ -1,8 +1,10 @@
 package db
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -14,11 +16,14 @@ var (
 	options    = regexp.MustCompile(`\)\s*STRICT(, WITHOUT ROWID)?$`)
 	reference  = regexp.MustCompile(`^\s*([a-z_]+) .*?(\s+REFERENCES ([a-z_]+) \(([a-z_]+)\)( ON DELETE CASCADE)?)`)
 	tableName  = regexp.MustCompile(`^CREATE TABLE ([a-z_]+) \(`)
+	primaryKey = regexp.MustCompile(`\bPRIMARY KEY \(([a-z_, ]+)\)|(?m)^\s*([a-z_]+) .*PRIMARY KEY`)
+	indexOn    = regexp.MustCompile(`(?s)^CREATE INDEX [a-z_]+ ON ([a-z_]+) \((.*?)\)( WHERE .*)?$`)
 )
 
 // postgresSchema writes schema.sql as PostgreSQL wants it. Foreign keys come last: some point forward.
 func postgresSchema(text string) string {
 	var out, keys []string
+	clustered := map[string][]string{} // the keys of tables whose rows SQLite has in their order
 	for _, s := range strings.Split(sqlComment.ReplaceAllString(text, ""), ";") {
 		s = strings.TrimSpace(s)
 		if s == "" {
@@ -26,7 +31,11 @@ func postgresSchema(text string) string {
 		}
 		s = jsonb.ReplaceAllString(s, "$1 json")
 		s = blob.ReplaceAllString(integer.ReplaceAllString(s, "bigint"), "bytea")
-		s = options.ReplaceAllString(s, ")")
+		if m := tableName.FindStringSubmatch(s); m != nil && strings.HasSuffix(s, "WITHOUT ROWID") {
+			key := primaryKey.FindStringSubmatch(s)
+			clustered[m[1]] = strings.Split(cmp.Or(key[1], key[2]), ", ")
+		}
+		s = options.ReplaceAllString(withKey(s, clustered), ")")
 		if m := tableName.FindStringSubmatch(s); m != nil {
 			lines := strings.Split(s, "\n")
 			for i, line := range lines {
@@ -40,4 +49,20 @@ func postgresSchema(text string) string {
 		out = append(out, s)
 	}
 	return strings.Join(append(out, keys...), ";\n") + ";\n"
+}
+
+// withKey has an index end with the key of its table's rows, as in SQLite: lists are in the
+// order of an index and, where that is the same for many, of the key.
+func withKey(text string, clustered map[string][]string) string {
+	m := indexOn.FindStringSubmatch(text)
+	if m == nil {
+		return text
+	}
+	columns := strings.Split(m[2], ", ")
+	for _, c := range clustered[m[1]] {
+		if !slices.Contains(columns, c) {
+			columns = append(columns, c)
+		}
+	}
+	return strings.Replace(text, "("+m[2]+")", "("+strings.Join(columns, ", ")+")", 1)
 }

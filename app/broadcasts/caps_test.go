@@ -24,7 +24,7 @@ func TestATeamMadeObjectsWithoutEnd(t *testing.T) {
 		{service.CapKeys, func(key *app.Key, i int) error {
 			_, _, err := s.Teams.CreateTeamKey(ctx, key, app.KeyInput{Name: "k"})
 			return err
-		}, `INSERT INTO keys (id, team_id, name, permission, role, public, hash, created_at) SELECT 'k' || n, ?1, 'k', 'full_access', 'owner', 'p' || n, x'', 0 FROM numbers`},
+		}, `INSERT INTO keys (id, team_id, name, permission, role, public, hash, created_at) SELECT 'k' || n, ?1, 'k', 'full_access', 'owner', 'p' || n, CAST('' AS BLOB), 0 FROM numbers`},
 		{service.CapSegments, func(key *app.Key, i int) error {
 			_, err := s.Audience.CreateSegment(ctx, key, app.SegmentInput{Name: "s"})
 			return err

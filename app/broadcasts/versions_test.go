@@ -42,8 +42,8 @@ func TestVersionsOfADraftAreBounded(t *testing.T) {
 		if len(rows) != 50 || more || rows[0].N != 60 || rows[49].N != 11 {
 			t.Errorf("%d versions, the newest %+v", len(rows), rows[0])
 		}
-		if got := w.Sql("SELECT content ->> 'subject' FROM versions WHERE n = 60")[0]; got != "b58" {
-			t.Errorf("the newest version says %q", got)
+		if got := w.Sql("SELECT content FROM versions WHERE n = 60")[0]; !strings.Contains(got, `"subject":"b58"`) {
+			t.Errorf("the newest version says %s", got)
 		}
 		w.Erase("ann@example.net")
 		if left := w.Sql("SELECT content FROM versions WHERE owner_id = ?", ours); strings.Contains(strings.Join(left, ""), "ann@") {

@@ -39,7 +39,9 @@ func NewDatabase(t testing.TB, schema string) string {
 		return filepath.Join(t.TempDir(), "mailer.db")
 	}
 	server := pgtest.Server(t)
-	return pgtest.Database(t, server, pgtest.TemplateBy(t, server, schema, func(dsn string) error {
+	rules, err := os.ReadFile("../../db/postgres_schema.go") // a template is that of a schema and of how it is written
+	Must(t, err)
+	return pgtest.Database(t, server, pgtest.TemplateBy(t, server, schema+string(rules), func(dsn string) error {
 		store, err := db.Open(t.Context(), db.Options{Path: dsn, Schema: schema, Create: true})
 		if err != nil {
 			return err
@@ -138,6 +140,10 @@ func (w *World) WantSound() {
 // words has a query of a test be one that the database takes.
 func words(query string) string {
 	if elsewhere {
+		query = strings.ReplaceAll(query, " AS BLOB)", " AS bytea)")
+		for n := range 10 {
+			query = strings.ReplaceAll(query, fmt.Sprint("?", n), fmt.Sprint("$", n))
+		}
 		for n := 1; strings.Contains(query, "?"); n++ {
 			query = strings.Replace(query, "?", "$"+string(rune('0'+n)), 1)
 		}
