@@ -128,7 +128,7 @@ func open(ctx context.Context, f cli.StoreFlags, create bool) (*server.Server, f
 	if err := f.CheckKeyFile(); err != nil {
 		return nil, nil, err
 	}
-	store, err := db.Open(ctx, db.Options{Path: f.DB, Schema: schema, Create: create})
+	store, err := db.Open(ctx, db.Options{Path: f.DB, Schema: schema, Create: create, Lazy: true})
 	if err != nil {
 		return nil, nil, err
 	}

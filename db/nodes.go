@@ -32,7 +32,6 @@ var errFenced = refuse(ErrInUse, "another mailer serve took over the work on thi
 // beside it.
 type node struct {
 	id      string
-	pool    *sql.DB // of its own: a beat waits for nobody
 	beat    time.Duration
 	began   time.Time
 	assured atomic.Int64 // when the last beat was confirmed, as a time since began
@@ -98,7 +97,7 @@ func wait(opts Options) error {
 // take makes this process the one that works, unless another one does, which it returns.
 func (n *node) take(ctx context.Context, d *DB, id string) (holder *worker, err error) {
 	began := time.Now()
-	conn, err := n.pool.Conn(ctx)
+	conn, err := d.ro.Conn(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -164,7 +163,7 @@ func (n *node) beats(d *DB) {
 			return
 		case <-tick.C:
 		}
-		switch began, err := time.Since(n.began), n.say(d.commits.Load()); {
+		switch began, err := time.Since(n.began), n.say(d); {
 		case errors.Is(err, errFenced):
 			d.fail(err)
 			return
@@ -175,16 +174,16 @@ func (n *node) beats(d *DB) {
 }
 
 // say renews the row of this process. Error: errFenced.
-func (n *node) say(commits uint64) error {
+func (n *node) say(d *DB) error {
 	ctx, cancel := context.WithTimeout(context.Background(), unsureAfter*n.beat)
 	defer cancel()
 	var groups int64
-	err := n.pool.QueryRowContext(ctx, `UPDATE nodes SET seen_at = `+postgresNow+` WHERE id = $1 AND dead IS NULL RETURNING (SELECT n FROM changes)`, n.id).Scan(&groups)
+	err := d.ro.QueryRowContext(ctx, `UPDATE nodes SET seen_at = `+postgresNow+` WHERE id = $1 AND dead IS NULL RETURNING (SELECT n FROM changes)`, n.id).Scan(&groups)
 	if errors.Is(err, sql.ErrNoRows) {
 		return errFenced
 	}
 	if err == nil {
-		n.others.Store(groups - int64(commits)) // those under way are no matter: it is looked once more
+		n.others.Store(groups - int64(d.commits.Load())) // those under way are no matter: it is looked once more
 	}
 	return err
 }
@@ -195,17 +194,13 @@ func (n *node) sure() bool {
 }
 
 // leave hands the work to whoever waits for it.
-func (n *node) leave() error {
-	if n.pool == nil {
-		return nil
-	}
-	defer n.pool.Close()
+func (n *node) leave(d *DB) error {
 	if n.id == "" {
 		return nil
 	}
 	<-n.ended
 	ctx, cancel := context.WithTimeout(context.Background(), unsureAfter*n.beat)
 	defer cancel()
-	_, err := n.pool.ExecContext(ctx, `UPDATE nodes SET dead = `+postgresNow+` WHERE id = $1 AND dead IS NULL`, n.id)
+	_, err := d.ro.ExecContext(ctx, `UPDATE nodes SET dead = `+postgresNow+` WHERE id = $1 AND dead IS NULL`, n.id)
 	return err
 }

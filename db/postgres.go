@@ -173,8 +173,6 @@ func (e *postgresEngine) prepare(ctx context.Context, d *DB, conn *sql.Conn, opt
 		return fmt.Errorf("open database %s: %w", d.name, err)
 	}
 	if opts.Lock {
-		e.me.pool = e.pool(writerIdle)
-		e.me.pool.SetMaxIdleConns(1)
 		return e.me.join(ctx, d, opts)
 	}
 	return nil
@@ -345,4 +343,4 @@ func (*postgresEngine) space(ctx context.Context, d *DB) (Space, error) {
 	return s, rows.Err()
 }
 
-func (e *postgresEngine) leave(d *DB) error { return e.me.leave() }
+func (e *postgresEngine) leave(d *DB) error { return e.me.leave(d) }
