@@ -88,7 +88,7 @@ func TestARelayThatIsAddedTakesWhatWaitsWithoutARestart(t *testing.T) {
 		if got := w.Sql("SELECT action || ' ' || target || ' ' || actor_type FROM audit_logs WHERE action LIKE 'relay.%'"); len(got) != 1 || !strings.HasPrefix(got[0], "relay.add us-east-1") {
 			t.Errorf("audit log %q", got)
 		}
-		if sealed := strings.Join(w.Sql("SELECT hex(sealed) FROM relays"), ""); strings.Contains(sealed, fmt.Sprintf("%X", "relay.test")) {
+		if sealed := w.Rows("SELECT sealed FROM relays"); strings.Contains(sealed, "relay.test") {
 			t.Error("the URL stands in the clear")
 		}
 	})
