@@ -96,6 +96,7 @@ func TestARelayThatIsAddedTakesWhatWaitsWithoutARestart(t *testing.T) {
 
 func TestARelayThatIsRemovedLeavesWhatWaitsWaiting(t *testing.T) {
 	world.Bubble(t, func(t *testing.T) {
+		world.Several(t)
 		w := without(t)
 		hang := make(chan struct{})
 		relay := plug(w, app.DefaultRegion, world.Always(world.After(hang, world.Accept)))
@@ -174,6 +175,7 @@ func TestAPausedRelayLetsNothingLeaveAndResumesByItself(t *testing.T) {
 	for _, from := range []string{"flag", "database"} {
 		t.Run(from, func(t *testing.T) {
 			world.Bubble(t, func(t *testing.T) {
+				world.Several(t)
 				relay := world.NewRelay(nil)
 				var w *world.World
 				if from == "flag" {
@@ -221,6 +223,7 @@ func TestAPausedRelayLetsNothingLeaveAndResumesByItself(t *testing.T) {
 
 func TestResumeEndsAPauseAtOnce(t *testing.T) {
 	world.Bubble(t, func(t *testing.T) {
+		world.Several(t)
 		relay := world.NewRelay(nil)
 		w := world.Serving(t, relay)
 		settle()
@@ -239,6 +242,7 @@ func TestResumeEndsAPauseAtOnce(t *testing.T) {
 
 func TestARelayOfTheFlagsIsReadOnlyAndWins(t *testing.T) {
 	world.Bubble(t, func(t *testing.T) {
+		world.Several(t)
 		relay := world.NewRelay(nil)
 		w := world.Serving(t, relay)
 		settle()
@@ -268,6 +272,7 @@ func TestARelayOfTheFlagsIsReadOnlyAndWins(t *testing.T) {
 
 func TestARelayOfTheFlagsStaysKnownWhenItsShadowIsRemoved(t *testing.T) {
 	world.Bubble(t, func(t *testing.T) {
+		world.Several(t)
 		w := world.Serving(t, world.NewRelay(world.Always(world.Accept)))
 		settle()
 		add(w, app.DefaultRegion+"=smtp://other.test?tls=off")

@@ -121,6 +121,7 @@ func TestTheOnlyTeamAndOneWithMailPastItsDotAreNotDeleted(t *testing.T) {
 
 func TestADeletionThatWasKilledEndsWithTheNextServer(t *testing.T) {
 	world.Bubble(t, func(t *testing.T) {
+		world.Several(t)
 		w := world.Serving(t, world.NewRelay(nil))
 		first := w.Key
 		w.Key = w.AddTeam("second", world.TestDomain)

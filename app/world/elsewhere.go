@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -19,6 +20,24 @@ import (
 // elsewhere: the databases of this run's tests are those of PostgreSQL, by the environment
 // variable MAILER_TEST_ENGINE.
 var elsewhere = os.Getenv("MAILER_TEST_ENGINE") == "postgres"
+
+// several are the tests in which several processes work on a database.
+var several sync.Map
+
+// Several has a server see within a second what other processes write, in worlds that t
+// makes from now on.
+func Several(t testing.TB) {
+	several.Store(t, true)
+	t.Cleanup(func() { several.Delete(t) })
+}
+
+// beatOf is how often a server of t tells its database that it works.
+func beatOf(t testing.TB) time.Duration {
+	if _, ok := several.Load(t); ok {
+		return time.Second
+	}
+	return Beat
+}
 
 // Beat is how often a server of a test tells a database elsewhere that it works: seldom,
 // since days pass there.
@@ -39,9 +58,7 @@ func NewDatabase(t testing.TB, schema string) string {
 		return filepath.Join(t.TempDir(), "mailer.db")
 	}
 	server := pgtest.Server(t)
-	rules, err := os.ReadFile("../../db/postgres_schema.go") // a template is that of a schema and of how it is written
-	Must(t, err)
-	return pgtest.Database(t, server, pgtest.TemplateBy(t, server, schema+string(rules), func(dsn string) error {
+	return pgtest.Database(t, server, pgtest.TemplateBy(t, server, db.RemoteSchema(schema), func(dsn string) error {
 		store, err := db.Open(t.Context(), db.Options{Path: dsn, Schema: schema, Create: true})
 		if err != nil {
 			return err
