@@ -58,7 +58,7 @@ func NewDatabase(t testing.TB, schema string) string {
 		return filepath.Join(t.TempDir(), "mailer.db")
 	}
 	server := pgtest.Server(t)
-	return pgtest.Database(t, server, pgtest.TemplateBy(t, server, db.RemoteSchema(schema), func(dsn string) error {
+	return pgtest.Database(t, server, pgtest.TemplateBy(t, server, "opened\n"+db.RemoteSchema(schema), func(dsn string) error {
 		store, err := db.Open(t.Context(), db.Options{Path: dsn, Schema: schema, Create: true})
 		if err != nil {
 			return err
