@@ -28,7 +28,7 @@ var smallParameters = map[string]string{
 func postgresConn(t *testing.T) *pgx.Conn {
 	t.Helper()
 	server := pgtest.Server(t)
-	c, err := pgx.Connect(t.Context(), pgtest.Database(t, server, pgtest.Template(t, server, postgresSchema(schemaText(t)))))
+	c, err := pgx.Connect(t.Context(), pgtest.Database(t, server, pgtest.Template(t, server, postgresSchema(schemaText(t))+postgresOwn)))
 	if err != nil {
 		t.Fatal(err)
 	}

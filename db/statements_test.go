@@ -21,7 +21,11 @@ import (
 type statement struct {
 	function string // that it stands in, or the name of a table of statements
 	text     string
+	foreign  bool // in words of PostgreSQL's own
 }
+
+// postgresFiles have statements that no file takes.
+var postgresFiles = []string{"nodes.go", "postgres.go", "postgres_prepare.go", "remote.go"}
 
 var beginsSQL = regexp.MustCompile(`^\s*(SELECT|INSERT|UPDATE|DELETE|WITH|REPLACE)\b`)
 
@@ -67,7 +71,8 @@ func statementsOf(names []string) ([]statement, error) {
 				if !ok {
 					errs = append(errs, fmt.Errorf("%s: not made of constants", fset.Position(e.Pos())))
 				}
-				out = append(out, statement{nameOf(decl), text})
+				file := filepath.Base(fset.Position(e.Pos()).Filename)
+				out = append(out, statement{nameOf(decl), text, slices.Contains(postgresFiles, file)})
 				return false
 			})
 		}
@@ -426,6 +431,9 @@ func TestEveryStatementFitsTheSchemaAndFindsItsRowsByIndex(t *testing.T) {
 	}
 	plans := map[string][]string{}
 	for _, s := range all {
+		if s.foreign {
+			continue
+		}
 		lines, err := planOf(t.Context(), pool, s.text)
 		if err != nil {
 			t.Errorf("%s: %v\n%s", s.function, err, s.text)
@@ -464,7 +472,7 @@ func TestBadStatementsAreSeen(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(flaws(statement{"x", text}, lines)) == 0 {
+		if len(flaws(statement{"x", text, false}, lines)) == 0 {
 			t.Errorf("%s passes with %q", text, lines)
 		}
 	}

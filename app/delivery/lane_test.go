@@ -212,6 +212,7 @@ func TestMailLeavesThroughTheRelayOfItsDomainsRegion(t *testing.T) {
 
 func TestAnEmailThatAnotherProcessWroteIsSeenWithinASecond(t *testing.T) {
 	world.Bubble(t, func(t *testing.T) {
+		world.Several(t)
 		relay := world.NewRelay(nil)
 		w := world.Serving(t, relay)
 		time.Sleep(time.Hour)

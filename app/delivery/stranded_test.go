@@ -105,6 +105,7 @@ func TestTheNoteOfAMissingRelayEndsWhenNothingWaits(t *testing.T) {
 
 func TestWithoutAnyRelayMailIsAcceptedAndWaits(t *testing.T) {
 	world.Bubble(t, func(t *testing.T) {
+		world.Several(t)
 		w := world.Idle(t)
 		world.Must(t, w.DB.Close())
 		w.Config.NoRelay = true
@@ -138,6 +139,7 @@ func TestWithoutAnyRelayMailIsAcceptedAndWaits(t *testing.T) {
 
 func TestCapturingIsRefusedWhereMailWaitsForARealRelay(t *testing.T) {
 	world.Bubble(t, func(t *testing.T) {
+		world.Several(t)
 		w := world.Idle(t, world.NewRelay(nil), euRelay())
 		w.AddDomain(w.Key.TeamID, "eu.example", "eu-west-1", app.DomainVerified)
 		w.Send("bob@example.net")

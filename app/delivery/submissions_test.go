@@ -47,7 +47,7 @@ func TestAMessageBySMTPOfADamagedDatabaseIsHeld(t *testing.T) {
 		w := world.Idle(t, world.NewRelay(nil))
 		id := submitted(w, "From: ann@example.com\r\n\r\nHi\r\n", "bob@example.net")
 		well := submitted(w, "From: ann@example.com\r\n\r\nHi\r\n", "bob@example.net")
-		w.Sql(`UPDATE raw_pieces SET content = x'00' WHERE email_id = ?`, id)
+		w.Sql(`UPDATE raw_pieces SET content = CAST('0' AS BLOB) WHERE email_id = ?`, id)
 		next := w.Crash(world.NewRelay(nil))
 		next.Start()
 		synctest.Wait()

@@ -17,7 +17,7 @@ func wantGone(w *world.World, id string) {
 	w.T.Helper()
 	_, err := w.Server.Mail.GetEmail(w.T.Context(), w.Key, id)
 	world.WantCode(w.T, err, app.CodeNotFound)
-	tables := w.Sql("SELECT m.name FROM sqlite_master AS m JOIN pragma_table_info(m.name) AS c ON c.name = 'email_id' WHERE m.type = 'table'")
+	tables := w.Tables("email_id")
 	if len(tables) < 7 {
 		w.T.Fatalf("only %q have an email_id", tables)
 	}

@@ -184,6 +184,7 @@ func TestOneSuccessStartsTheFiveDaysAnew(t *testing.T) {
 
 func TestWhatAnotherProcessDidIsToldWithinAMinute(t *testing.T) {
 	world.Bubble(t, func(t *testing.T) {
+		world.Several(t)
 		w, f := hooked(t)
 		w.Webhook("up")
 		time.Sleep(90 * time.Second)

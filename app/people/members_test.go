@@ -165,9 +165,9 @@ func TestAResetEndsAllThatOpensAnAccount(t *testing.T) {
 	token, u := invited(w, w.Key, "ann@example.net", app.RoleMember)
 	old, err := s.NewLink(ctx, "ANN@example.net")
 	world.Must(t, err)
-	w.Sql(`INSERT INTO totp (user_id, sealed, step, confirmed_at) VALUES (?, x'00', 0, 1)`, u.ID)
-	w.Sql(`INSERT INTO recovery_codes (user_id, hash) VALUES (?, x'00')`, u.ID)
-	w.Sql(`INSERT INTO passkeys (id, user_id, credential_id, name, credential, created_at) VALUES ('k', ?, x'00', 'n', '{}', 0)`, u.ID)
+	w.Sql(`INSERT INTO totp (user_id, sealed, step, confirmed_at) VALUES (?, CAST('0' AS BLOB), 0, 1)`, u.ID)
+	w.Sql(`INSERT INTO recovery_codes (user_id, hash) VALUES (?, CAST('0' AS BLOB))`, u.ID)
+	w.Sql(`INSERT INTO passkeys (id, user_id, credential_id, name, credential, created_at) VALUES ('k', ?, CAST('0' AS BLOB), 'n', '{}', 0)`, u.ID)
 	link, err := s.Reset(ctx, "ann@example.net")
 	world.Must(t, err)
 	if got := w.Count("totp") + w.Count("recovery_codes") + w.Count("passkeys") + w.Count("sessions"); got != "0000" {

@@ -120,6 +120,7 @@ func TestAVerdictNamesWhatKeepsMailAndAgreesWithTheQueue(t *testing.T) {
 
 func TestAVerdictSaysWhenMailThatWasPutOffIsGivenUp(t *testing.T) {
 	world.Bubble(t, func(t *testing.T) {
+		world.Several(t)
 		relay := world.NewRelay(world.Always(world.Says(app.StageMail, 451, "later")))
 		w := world.Serving(t, relay)
 		w.AddTeam("other", "other.example")

@@ -218,7 +218,7 @@ func TestWhatBelongsToDeletedContentSaysSo(t *testing.T) {
 		w := keeping(t, app.Retention{Content: day})
 		in := rich("bob@example.net")
 		id := sendAs(w, w.Key, in)
-		w.Sql(`INSERT INTO captures (email_id, message, created_at) VALUES (?, x'00', 1)`, id)
+		w.Sql(`INSERT INTO captures (email_id, message, created_at) VALUES (?, CAST('0' AS BLOB), 1)`, id)
 		world.Sleep(time.Minute)
 		lie(w, 3*day)
 		if got := left(w, w.Key, id); got != "row" {

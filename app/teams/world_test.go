@@ -2,6 +2,7 @@ package teams_test
 
 import (
 	"fmt"
+	"strings"
 
 	"mailer/app/mail"
 	"mailer/app/world"
@@ -40,6 +41,11 @@ func trySend(w *world.World, n int) error {
 // quotaTold returns what webhooks were told of quotas.
 func quotaTold(w *world.World) []string {
 	w.T.Helper()
-	return w.Sql(`SELECT type || ' ' || (payload ->> '$.data.period') || ' ' || (payload ->> '$.data.emails_sent') || '/' || (payload ->> '$.data.limit')
-		|| ' ' || (payload ->> '$.data.resets_at') FROM happenings WHERE type LIKE 'quota%' ORDER BY id`)
+	told := []string{}
+	for _, one := range w.Heard(w.Key.TeamID) {
+		if strings.HasPrefix(string(one.Type), "quota") {
+			told = append(told, fmt.Sprintf("%s %v %v/%v %v", one.Type, one.Data["period"], one.Data["emails_sent"], one.Data["limit"], one.Data["resets_at"]))
+		}
+	}
+	return told
 }

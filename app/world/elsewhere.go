@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -20,9 +21,27 @@ import (
 // variable MAILER_TEST_ENGINE.
 var elsewhere = os.Getenv("MAILER_TEST_ENGINE") == "postgres"
 
+// several are the tests in which several processes work on a database.
+var several sync.Map
+
+// Several has a server see within a second what other processes write, in worlds that t
+// makes from now on.
+func Several(t testing.TB) {
+	several.Store(t, true)
+	t.Cleanup(func() { several.Delete(t) })
+}
+
+// beatOf is how often a server of t tells its database that it works.
+func beatOf(t testing.TB) time.Duration {
+	if _, ok := several.Load(t); ok {
+		return time.Second
+	}
+	return Beat
+}
+
 // Beat is how often a server of a test tells a database elsewhere that it works: seldom,
 // since days pass there.
-const Beat = 10 * time.Minute
+const Beat = 6 * time.Hour
 
 // OnAFile skips a test of what only a database in a file has.
 func OnAFile(t testing.TB) {
@@ -39,9 +58,7 @@ func NewDatabase(t testing.TB, schema string) string {
 		return filepath.Join(t.TempDir(), "mailer.db")
 	}
 	server := pgtest.Server(t)
-	rules, err := os.ReadFile("../../db/postgres_schema.go") // a template is that of a schema and of how it is written
-	Must(t, err)
-	return pgtest.Database(t, server, pgtest.TemplateBy(t, server, schema+string(rules), func(dsn string) error {
+	return pgtest.Database(t, server, pgtest.TemplateBy(t, server, "opened\n"+db.RemoteSchema(schema), func(dsn string) error {
 		store, err := db.Open(t.Context(), db.Options{Path: dsn, Schema: schema, Create: true})
 		if err != nil {
 			return err
@@ -79,10 +96,21 @@ func (w *World) beside() *sql.DB {
 	return pool
 }
 
+// Tables are the names of the tables of schema.sql that have a column; empty: of all.
+func (w *World) Tables(column string) []string {
+	w.T.Helper()
+	if elsewhere {
+		return w.Sql(`SELECT table_name::text FROM information_schema.tables AS m WHERE table_schema = current_schema() AND table_name NOT IN ('schema_versions', 'changes', 'nodes')
+			AND (?1 = '' OR EXISTS (SELECT 1 FROM information_schema.columns AS c WHERE c.table_schema = m.table_schema AND c.table_name = m.table_name AND c.column_name = ?1)) ORDER BY 1`, column)
+	}
+	return w.Sql(`SELECT m.name FROM sqlite_schema AS m WHERE m.type = 'table' AND m.name NOT LIKE 'sqlite_%'
+		AND (?1 = '' OR EXISTS (SELECT 1 FROM pragma_table_info(m.name) AS c WHERE c.name = ?1)) ORDER BY m.name`, column)
+}
+
 // allRows is what the columns of all tables hold, row after row.
 func (w *World) allRows() []byte {
 	w.T.Helper()
-	tables := w.Sql(`SELECT table_name::text FROM information_schema.tables WHERE table_schema = current_schema()`)
+	tables := w.Tables("")
 	pool := w.beside()
 	defer pool.Close()
 	var all bytes.Buffer
@@ -91,9 +119,6 @@ func (w *World) allRows() []byte {
 		Must(w.T, err)
 		Must(w.T, eachRow(rows, func(values []any) {
 			for _, v := range values {
-				if b, ok := v.([]byte); ok {
-					v = string(b)
-				}
 				fmt.Fprintln(&all, v)
 			}
 		}))
@@ -115,6 +140,11 @@ func eachRow(rows *sql.Rows, take func(values []any)) error {
 		}
 		if err := rows.Scan(dest...); err != nil {
 			return err
+		}
+		for i := range values {
+			if b, ok := values[i].([]byte); ok {
+				values[i] = string(b)
+			}
 		}
 		take(values)
 	}

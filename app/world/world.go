@@ -122,7 +122,7 @@ func (w *World) Open() {
 	w.T.Helper()
 	log := slog.New(slog.NewTextHandler(w.Log, nil))
 	var err error
-	w.DB, err = db.Open(w.T.Context(), db.Options{Path: w.Path, Schema: Schema(w.T), Create: true, Lock: true, Log: log, Gather: -1, Beat: Beat, Lazy: true})
+	w.DB, err = db.Open(w.T.Context(), db.Options{Path: w.Path, Schema: Schema(w.T), Create: true, Lock: true, Log: log, Gather: -1, Beat: beatOf(w.T), Lazy: true})
 	Must(w.T, err)
 	store := w.DB
 	w.T.Cleanup(func() { Must(w.T, store.Close()) })
