@@ -137,6 +137,7 @@ func Open(ctx context.Context, opts Options) (*DB, error) {
 		d.log = slog.New(slog.DiscardHandler)
 	}
 	if err := d.open(ctx, opts); err != nil {
+		close(d.closing) // what it began ends by that
 		d.release()
 		return nil, err
 	}
@@ -158,6 +159,9 @@ func (d *DB) open(ctx context.Context, opts Options) error {
 // comes back. Damaged content comes back as ErrDamaged; a fault of any other part of
 // the file latches, and comes back as ErrFailed.
 func (d *DB) Read(ctx context.Context, fn func(*Reader) error) error {
+	if err := d.unsure(); err != nil {
+		return err
+	}
 	select {
 	case <-d.readers.free:
 	case <-ctx.Done():
