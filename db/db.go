@@ -237,6 +237,9 @@ func (d *DB) Failed() <-chan struct{} { return d.failed }
 func (d *DB) Err() error {
 	select {
 	case <-d.failed:
+		if errors.Is(d.cause, errFenced) {
+			return replaced{d.cause}
+		}
 		return fmt.Errorf("%w: %w", ErrFailed, d.cause)
 	case <-d.closing:
 		return ErrClosed

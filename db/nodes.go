@@ -28,6 +28,12 @@ const (
 // errFenced: another process took over.
 var errFenced = refuse(ErrInUse, "another mailer serve took over the work on this database, since nothing was heard of this one; nothing more is written or sent here")
 
+// replaced is errFenced as a latched ErrFailed, of which nothing is said: no storage failed.
+type replaced struct{ error }
+
+// Unwrap tells what it is.
+func (r replaced) Unwrap() []error { return []error{r.error, ErrFailed} }
+
 // node is the process that works on a database; without an id it is one that only stands
 // beside it.
 type node struct {

@@ -3,6 +3,7 @@ package db
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 
 	"mailer/app/room"
@@ -28,7 +29,10 @@ func (s *session) close() error {
 	for _, stmt := range s.stmts {
 		stmt.Close()
 	}
-	return s.conn.Close()
+	if err := s.conn.Close(); !errors.Is(err, sql.ErrConnDone) { // it was lost before
+		return err
+	}
+	return nil
 }
 
 // prepared is a statement in the engine's words.

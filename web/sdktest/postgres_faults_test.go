@@ -2,8 +2,6 @@ package sdktest
 
 import (
 	"cmp"
-	"fmt"
-	"net/http"
 	"syscall"
 	"testing"
 	"time"
@@ -82,7 +80,6 @@ func TestPostgresShortCutIsWaitedOut(t *testing.T) {
 		ways[0].silence()
 		if n%2 == 0 {
 			ways[0].reset()
-			p.refused(t, 0)
 		}
 		after(t, 2*time.Second-time.Since(began))
 		ways[0].heal()
@@ -93,23 +90,6 @@ func TestPostgresShortCutIsWaitedOut(t *testing.T) {
 	}
 	stop()
 	p.acquit(t)
-}
-
-// refused fails the test unless a server without its database says soon when to ask again.
-func (p *pair) refused(t *testing.T, n int) {
-	t.Helper()
-	eventually(t, 2*time.Second, "it answers 503 with Retry-After", func() (bool, string) {
-		req, err := http.NewRequest("POST", "http://"+p.nodes[n].addr+"/emails", http.NoBody)
-		must(t, err)
-		req.Header.Set("Authorization", "Bearer "+p.api.key)
-		req.Header.Set("Content-Type", "application/json")
-		res, err := quickHTTP.Do(req)
-		if err != nil {
-			return false, err.Error()
-		}
-		defer res.Body.Close()
-		return res.StatusCode == http.StatusServiceUnavailable && res.Header.Get("Retry-After") != "", fmt.Sprint(res.Status, res.Header)
-	})
 }
 
 // TestPostgresLongCutHasTheOtherOneTakeOver cuts it for ten seconds, silently, and then
@@ -124,6 +104,7 @@ func TestPostgresLongCutHasTheOtherOneTakeOver(t *testing.T) {
 		afterRandom(80 * time.Millisecond)
 		began := time.Now()
 		ways[works].silence()
+		p.refused(t, works)
 		p.waitTakeOver(t, 1-works, began)
 		taken := time.Now()
 		after(t, 10*time.Second-time.Since(began))

@@ -150,7 +150,8 @@ func (p *pair) gather(t *testing.T, within time.Duration) evidence {
 	t.Helper()
 	eventually(t, startTimeout, "one works", func() (bool, string) { return p.working() >= 0, "" })
 	works := p.working()
-	e := p.ledger.gather(t, p.nodes[works], p.api, p.relays[works], within, p.doubts)
+	api := client{"http://" + p.nodes[works].addr, p.api.key}
+	e := p.ledger.gather(t, p.nodes[works], api, p.relays[works], within, p.doubts)
 	if other := p.relays[1-works]; other != nil {
 		e.arrived = append(e.arrived, other.messages()...)
 	}
@@ -205,9 +206,26 @@ func (p *pair) until(t *testing.T, mark, method, path string, body any, statuses
 			return false
 		}
 		if !slices.Contains(statuses, status) {
-			t.Errorf("%s %s: %d %s", method, path, status, answer)
+			p.ledger.mustNot(t, "%s %s: %d %s", method, path, status, answer)
 		}
 		return true
+	})
+}
+
+// refused fails the test unless a server without its database says soon when to ask again.
+func (p *pair) refused(t *testing.T, n int) {
+	t.Helper()
+	eventually(t, 6*time.Second, "it answers 503 with Retry-After", func() (bool, string) {
+		req, err := http.NewRequest("POST", "http://"+p.nodes[n].addr+"/emails", http.NoBody)
+		must(t, err)
+		req.Header.Set("Authorization", "Bearer "+p.api.key)
+		req.Header.Set("Content-Type", "application/json")
+		res, err := quickHTTP.Do(req)
+		if err != nil {
+			return false, err.Error()
+		}
+		defer res.Body.Close()
+		return res.StatusCode == http.StatusServiceUnavailable && res.Header.Get("Retry-After") != "", fmt.Sprint(res.Status, res.Header)
 	})
 }
 
