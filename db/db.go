@@ -140,6 +140,7 @@ func Open(ctx context.Context, opts Options) (*DB, error) {
 		d.log = slog.New(slog.DiscardHandler)
 	}
 	if err := d.open(ctx, opts); err != nil {
+		close(d.closing) // what it began ends by that
 		d.release()
 		return nil, err
 	}
@@ -161,6 +162,9 @@ func (d *DB) open(ctx context.Context, opts Options) error {
 // comes back. Damaged content comes back as ErrDamaged; a fault of any other part of
 // the file latches, and comes back as ErrFailed.
 func (d *DB) Read(ctx context.Context, fn func(*Reader) error) error {
+	if err := unsure(d); err != nil {
+		return err
+	}
 	select {
 	case <-d.readers.free:
 	case <-ctx.Done():
@@ -236,6 +240,9 @@ func (d *DB) Failed() <-chan struct{} { return d.failed }
 func (d *DB) Err() error {
 	select {
 	case <-d.failed:
+		if errors.Is(d.cause, errFenced) {
+			return replaced{d.cause}
+		}
 		return fmt.Errorf("%w: %w", ErrFailed, d.cause)
 	case <-d.closing:
 		return ErrClosed

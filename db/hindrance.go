@@ -159,5 +159,13 @@ func (d *DB) refusal() error {
 	if d.full.Load() {
 		return ErrFull
 	}
-	return nil
+	return unsure(d)
+}
+
+// unsure is why a server that another one may have replaced does nothing; nil: none can have.
+func unsure(d *DB) error {
+	if d.engine.sure() {
+		return nil
+	}
+	return fmt.Errorf("%w: it does not answer, and another server may have taken over", ErrUnreachable)
 }

@@ -28,6 +28,12 @@ const (
 // errFenced: another process took over.
 var errFenced = refuse(ErrInUse, "another mailer serve took over the work on this database, since nothing was heard of this one; nothing more is written or sent here")
 
+// replaced is errFenced as a latched ErrFailed, of which nothing is said: no storage failed.
+type replaced struct{ error }
+
+// Unwrap tells what it is.
+func (r replaced) Unwrap() []error { return []error{r.error, ErrFailed} }
+
 // node is the process that works on a database; without an id it is one that only stands
 // beside it.
 type node struct {
@@ -36,6 +42,8 @@ type node struct {
 	began   time.Time
 	assured atomic.Int64 // when the last beat was confirmed, as a time since began
 	others  atomic.Int64 // groups of writes, as of the last beat
+	conn    *sql.Conn    // of the beats, which must not depend on there being room for another one
+	cut     func()       // breaks all connections
 	ended   chan struct{}
 }
 
@@ -54,10 +62,12 @@ func (n *node) join(ctx context.Context, d *DB, opts Options) error {
 	n.beat, n.began = cmp.Or(opts.Beat, DefaultBeat), time.Now()
 	id := app.NewID()
 	var first *worker
+	var away time.Time // when the database could not be asked last
 	for {
-		holder, err := n.take(ctx, d, id)
+		// Once the database is back, the process that works is to have time for a beat.
+		holder, err := n.take(ctx, d, id, time.Since(away) < unsureAfter*n.beat)
 		if err != nil && first != nil && opts.Standby && ctx.Err() == nil {
-			holder = first // the database is away for now, as while its standby takes over
+			holder, away = first, time.Now() // for now, as while its standby takes over
 		} else if err != nil {
 			return fmt.Errorf("take up the work on %s: %w", d.name, err)
 		}
@@ -94,14 +104,20 @@ func wait(opts Options) error {
 	return opts.Waiting()
 }
 
-// take makes this process the one that works, unless another one does, which it returns.
-func (n *node) take(ctx context.Context, d *DB, id string) (holder *worker, err error) {
+// take makes this process the one that works, unless another one does, which it returns;
+// with spare also one that was silent for long.
+func (n *node) take(ctx context.Context, d *DB, id string, spare bool) (holder *worker, err error) {
 	began := time.Now()
-	conn, err := d.ro.Conn(ctx)
+	ctx, cancel := context.WithTimeout(ctx, 2*deadAfter*n.beat)
+	defer cancel()
+	conn, err := d.pool.Conn(ctx) // whose transactions end soon where this process stands still
 	if err != nil {
 		return nil, err
 	}
 	defer conn.Close()
+	if w, err := working(ctx, conn); err != nil || w != nil && (spare || w.silent < deadAfter*n.beat) {
+		return w, err // without the lock, which beats wait for
+	}
 	tx, err := conn.BeginTx(ctx, nil)
 	if err != nil {
 		return nil, err
@@ -125,6 +141,9 @@ func (n *node) take(ctx context.Context, d *DB, id string) (holder *worker, err 
 			return nil, err
 		}
 	}
+	if _, err := tx.ExecContext(ctx, `DELETE FROM writers WHERE at < `+postgresNow+` - 86400000`); err != nil { // of processes that were killed
+		return nil, err
+	}
 	host, _ := os.Hostname() // only told
 	if _, err := tx.ExecContext(ctx, `INSERT INTO nodes (id, started_at, seen_at, address) VALUES ($1, `+postgresNow+`, `+postgresNow+`, $2)`, id, fmt.Sprintf("%s, process %d", host, os.Getpid())); err != nil {
 		return nil, err
@@ -139,7 +158,9 @@ func (n *node) take(ctx context.Context, d *DB, id string) (holder *worker, err 
 }
 
 // working returns the process that works; nil: none.
-func working(ctx context.Context, tx *sql.Tx) (*worker, error) {
+func working(ctx context.Context, tx interface {
+	QueryRowContext(context.Context, string, ...any) *sql.Row
+}) (*worker, error) {
 	var w worker
 	var silent int64
 	err := tx.QueryRowContext(ctx, `SELECT id, address, `+postgresNow+` - seen_at FROM nodes WHERE dead IS NULL`).Scan(&w.id, &w.address, &silent)
@@ -153,6 +174,7 @@ func working(ctx context.Context, tx *sql.Tx) (*worker, error) {
 // beats says every beat that this process works, until d is closed.
 func (n *node) beats(d *DB) {
 	defer close(n.ended)
+	defer n.hangUp()
 	tick := time.NewTicker(n.beat)
 	defer tick.Stop()
 	for {
@@ -169,20 +191,38 @@ func (n *node) beats(d *DB) {
 			return
 		case err == nil:
 			n.assured.Store(int64(began))
+		case !n.sure(): // who waits for an answer may wait for ever
+			n.cut()
 		}
 	}
+}
+
+func (n *node) hangUp() {
+	if n.conn != nil {
+		_ = n.conn.Close() // nothing is under way
+	}
+	n.conn = nil
 }
 
 // say renews the row of this process. Error: errFenced.
 func (n *node) say(d *DB) error {
 	ctx, cancel := context.WithTimeout(context.Background(), unsureAfter*n.beat)
 	defer cancel()
-	var groups int64
-	err := d.ro.QueryRowContext(ctx, `UPDATE nodes SET seen_at = `+postgresNow+` WHERE id = $1 AND dead IS NULL RETURNING (SELECT n FROM changes)`, n.id).Scan(&groups)
-	if errors.Is(err, sql.ErrNoRows) {
-		return errFenced
+	if n.conn == nil {
+		conn, err := d.ro.Conn(ctx)
+		if err != nil {
+			return err
+		}
+		n.conn = conn
 	}
-	if err == nil {
+	var groups int64
+	err := n.conn.QueryRowContext(ctx, `UPDATE nodes SET seen_at = `+postgresNow+` WHERE id = $1 AND dead IS NULL RETURNING (SELECT n FROM changes)`, n.id).Scan(&groups)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return errFenced
+	case err != nil:
+		n.hangUp()
+	default:
 		n.others.Store(groups - int64(d.commits.Load())) // those under way are no matter: it is looked once more
 	}
 	return err
@@ -199,6 +239,9 @@ func (n *node) leave(d *DB) error {
 		return nil
 	}
 	<-n.ended
+	if !n.sure() {
+		return nil // the database is away; that nothing is heard tells who waits
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), unsureAfter*n.beat)
 	defer cancel()
 	_, err := d.ro.ExecContext(ctx, `UPDATE nodes SET dead = `+postgresNow+` WHERE id = $1 AND dead IS NULL`, n.id)

@@ -13,6 +13,8 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/stdlib"
+
+	"mailer/app"
 )
 
 // postgresEngine is a PostgreSQL database elsewhere. Its one writer is the process that
@@ -23,8 +25,10 @@ type postgresEngine struct {
 	me     node
 	last   int64  // groups of writes of all processes, as of the last one of this
 	own    int64  // those of this process
-	xid    string // of the group under way
-	n      int64  // its number
+	n      int64  // of the group under way
+	writer string // what this process is called among those that write
+	group  int64  // of its own, under way
+	conns  conns
 }
 
 // postgresScheme is what the name of a database of PostgreSQL begins with.
@@ -57,7 +61,7 @@ func (e *postgresEngine) configure(name string) error {
 		return refuse(ErrNotDatabase, "--db %s can't be read: %s", postgresName(name), withoutSecrets(err))
 	}
 	config.ConnectTimeout = dialPatience
-	config.DialFunc = (&net.Dialer{Timeout: dialPatience, KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: time.Second, Interval: time.Second, Count: 2}, Control: userTimeout}).DialContext
+	config.DialFunc = e.conns.dial(&net.Dialer{Timeout: dialPatience, KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: time.Second, Interval: time.Second, Count: 2}, Control: userTimeout})
 	config.RuntimeParams["application_name"] = "mailer"
 	config.RuntimeParams["tcp_user_timeout"] = fmt.Sprint(silence.Milliseconds())
 	e.config = config
@@ -132,7 +136,7 @@ func (e *postgresEngine) open(ctx context.Context, d *DB, opts Options) (session
 	if err := e.configure(opts.Path); err != nil {
 		return session{}, err
 	}
-	d.name = name
+	d.name, e.writer = name, app.NewID()
 	d.pool, d.ro = e.pool(writerIdle), e.pool(readerIdle)
 	d.pool.SetMaxIdleConns(0)
 	d.ro.SetMaxIdleConns(0)
@@ -173,6 +177,7 @@ func (e *postgresEngine) prepare(ctx context.Context, d *DB, conn *sql.Conn, opt
 		return fmt.Errorf("open database %s: %w", d.name, err)
 	}
 	if opts.Lock {
+		e.me.cut = e.conns.cut
 		return e.me.join(ctx, d, opts)
 	}
 	return nil
@@ -198,7 +203,8 @@ func reason(err error) string {
 // begin begins the transaction of a group, which waits for those of other processes, and
 // refuses a process whose work another one took over.
 func (e *postgresEngine) begin(d *DB, s *session) error {
-	text := "BEGIN; UPDATE changes SET n = n + 1 RETURNING n, pg_current_xact_id()::text"
+	e.group++
+	text := "BEGIN; UPDATE changes SET n = n + 1 RETURNING n; " + fmt.Sprintf(noteGroup, e.writer, e.group)
 	if e.me.id != "" {
 		text += "; SELECT id FROM nodes WHERE id = '" + e.me.id + "' AND dead IS NULL FOR KEY SHARE"
 	}
@@ -213,7 +219,6 @@ func (e *postgresEngine) begin(d *DB, s *session) error {
 	if _, err := fmt.Sscan(rows[0][0], &e.n); err != nil {
 		return fmt.Errorf("begin: %w", err)
 	}
-	e.xid = rows[0][1]
 	others := e.n != e.last+1
 	e.last = e.n - 1 // told of once
 	return d.lookElsewhere(s, others)
@@ -221,8 +226,13 @@ func (e *postgresEngine) begin(d *DB, s *session) error {
 
 // simple runs texts that are parted by semicolons in one round trip, and hands each row to take.
 func (s *session) simple(text string, take func([]string)) error {
+	return s.simpleWithin(context.Background(), text, take)
+}
+
+// simpleWithin is simple for what must end with ctx, and the connection with it.
+func (s *session) simpleWithin(ctx context.Context, text string, take func([]string)) error {
 	return s.conn.Raw(func(driver any) error {
-		results, err := driver.(*stdlib.Conn).Conn().PgConn().Exec(context.Background(), text).ReadAll()
+		results, err := driver.(*stdlib.Conn).Conn().PgConn().Exec(ctx, text).ReadAll()
 		for _, r := range results {
 			for _, row := range r.Rows {
 				values := make([]string, len(row))
@@ -262,28 +272,28 @@ func (*postgresEngine) lost(s *session) bool {
 	return closed
 }
 
-// committed asks what became of a group whose answer to COMMIT was lost. One that is still
-// under way is that of a connection which the server has not missed yet.
+// noteGroup has the transaction of a group say whose it is, and which. The number of a
+// transaction would not do: after a crash, or on a standby that was promoted, PostgreSQL
+// counts on from what it knows, and another transaction may get the number of one that was
+// lost.
+const noteGroup = `INSERT INTO writers (id, n, at) VALUES ('%[1]s', %[2]d, ` + postgresNow + `) ON CONFLICT (id) DO UPDATE SET n = excluded.n, at = excluded.at`
+
+// committed asks what became of a group whose answer to COMMIT was lost. It waits for the row
+// that the group holds as long as its connection lives on the other side. That it asks in a
+// transaction that writes, and so is on the synchronous standby once it is answered, has the
+// group be there too.
 func (e *postgresEngine) committed(ctx context.Context, s *session) (bool, error) {
-	for {
-		var status sql.NullString
-		if err := s.conn.QueryRowContext(ctx, `SELECT pg_xact_status($1::text::xid8)`, e.xid).Scan(&status); err != nil {
-			return false, fmt.Errorf("ask what became of a commit: %w", err)
-		}
-		switch status.String {
-		case "committed":
-			e.last, e.own = e.n, e.own+1
-			return true, nil
-		case "in progress":
-		default:
-			return false, nil
-		}
-		select {
-		case <-ctx.Done():
-			return false, ctx.Err()
-		case <-time.After(100 * time.Millisecond):
-		}
+	var found []string
+	text := fmt.Sprintf("BEGIN; UPDATE changes SET n = n; SELECT count(*) FROM writers WHERE id = '%s' AND n = %d; COMMIT", e.writer, e.group)
+	err := s.simpleWithin(ctx, text, func(values []string) { found = append(found, values...) })
+	if err != nil {
+		return false, fmt.Errorf("ask what became of a commit: %w", err)
 	}
+	if len(found) != 1 || found[0] != "1" {
+		return false, nil
+	}
+	e.last, e.own = e.n, e.own+1
+	return true, nil
 }
 
 func (e *postgresEngine) renew(ctx context.Context, d *DB, s *session) error {
@@ -343,4 +353,15 @@ func (*postgresEngine) space(ctx context.Context, d *DB) (Space, error) {
 	return s, rows.Err()
 }
 
-func (e *postgresEngine) leave(d *DB) error { return e.me.leave(d) }
+// leave clears away what tells of this process.
+func (e *postgresEngine) leave(d *DB) error {
+	if d.ro == nil || e.group == 0 || !e.sure() {
+		return e.me.leave(d)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), dialPatience)
+	defer cancel()
+	if _, err := d.ro.ExecContext(ctx, `DELETE FROM writers WHERE id = $1`, e.writer); err != nil {
+		d.log.Debug("the row of a writer that ended stays", "err", err) // it is cleared away with old ones
+	}
+	return e.me.leave(d)
+}

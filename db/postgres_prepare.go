@@ -14,11 +14,13 @@ import (
 )
 
 // postgresOwn is what a database of PostgreSQL has beside schema.sql: its version, a row that
-// each group of writes begins with, and the processes that worked on it.
+// each group of writes begins with, the last group of each process that writes, and the
+// processes that worked on it.
 const postgresOwn = `
 CREATE TABLE schema_versions (version bigint NOT NULL, sum text NOT NULL, made_at bigint NOT NULL);
 CREATE TABLE changes (n bigint NOT NULL);
 INSERT INTO changes (n) VALUES (0);
+CREATE TABLE writers (id text NOT NULL PRIMARY KEY, n bigint NOT NULL, at bigint NOT NULL);
 CREATE TABLE nodes (id text NOT NULL PRIMARY KEY, started_at bigint NOT NULL, seen_at bigint NOT NULL, dead bigint, address text NOT NULL);
 CREATE UNIQUE INDEX nodes_alive ON nodes ((dead IS NULL)) WHERE dead IS NULL;
 `

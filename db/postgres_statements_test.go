@@ -74,24 +74,6 @@ func TestEveryStatementIsTakenByPostgreSQL(t *testing.T) {
 	}
 }
 
-func TestPostgreSQLsOwnStatementsAreTaken(t *testing.T) {
-	server := pgtest.Server(t)
-	c, err := pgx.Connect(t.Context(), pgtest.Database(t, server, pgtest.Template(t, server, postgresSchema(schemaText(t))+postgresOwn)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close(t.Context())
-	all, err := statementsOf(postgresFiles)
-	if err != nil || len(all) < 12 {
-		t.Fatalf("%d statements, %v", len(all), err)
-	}
-	for _, s := range all {
-		if _, err := c.Prepare(t.Context(), "", s.text); err != nil {
-			t.Errorf("%s: %v\n%s", s.function, err, s.text)
-		}
-	}
-}
-
 // smallOf names the parameters of a statement that are of none of postgresTypes.
 func smallOf(c *pgx.Conn, d *pgconn.StatementDescription) (out []string) {
 	for i, oid := range d.ParamOIDs {
@@ -124,35 +106,5 @@ func TestBadStatementsAreSeenOnPostgreSQL(t *testing.T) {
 		if got := strings.Join(smallOf(c, d), ", "); got != want {
 			t.Errorf("%s has %q, want %q", text, got, want)
 		}
-	}
-}
-
-func TestWordsOfPostgreSQL(t *testing.T) {
-	for text, want := range map[string]string{
-		`a = ? AND b = ?`:                        `a = $1 AND b = $2`,
-		`a = ?2 AND b = ? OR c = ?2`:             `a = $2 AND b = $3 OR c = $2`,
-		`a = '?' AND "?" = ? AND b <> 'it''s ?'`: `a = '?' AND "?" = $1 AND b <> 'it''s ?'`,
-		`instr(a, 'instr(') > 0`:                 `strpos(a, 'instr(') > 0`,
-		`?1 IS NULL OR a = ?1`:                   `CAST($1 AS text) IS NULL OR a = $1`,
-		`a IS NULL`:                              `a IS NULL`,
-		`substr(a, 1, ?) = ?`:                    `substr(a, 1, $1) = $2`,
-		`substr(lower(p.a), -length(?)) = ?`:     `right(lower(p.a), length($1)) = $2`,
-		`CAST(? AS BLOB)`:                        `CAST($1 AS bytea)`,
-		`jsonb(?), json(c.properties)`:           `CAST($1 AS json), CAST(c.properties AS text)`,
-		`v.detail ->> 'x', properties ->> ?`:     `CAST(v.detail AS json) ->> 'x', properties ->> $1`,
-		`a CROSS JOIN b AS c ON c.d = a.d`:       `a JOIN b AS c ON c.d = a.d`,
-		`a CROSS JOIN b AS c WHERE c.d = a.d`:    `a CROSS JOIN b AS c WHERE c.d = a.d`,
-	} {
-		if got := postgresWords(text); got != want {
-			t.Errorf("%s becomes %s, want %s", text, got, want)
-		}
-	}
-}
-
-// TestLowerKnowsASCIIAlone: addresses are looked up by what the engine made of them.
-func TestLowerKnowsASCIIAlone(t *testing.T) {
-	var lower string
-	if err := postgresConn(t).QueryRow(t.Context(), `SELECT lower('ÄÉA')`).Scan(&lower); err != nil || lower != "ÄÉa" {
-		t.Errorf("%q, %v", lower, err)
 	}
 }

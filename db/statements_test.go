@@ -29,22 +29,15 @@ var postgresFiles = []string{"nodes.go", "postgres.go", "postgres_prepare.go", "
 
 var beginsSQL = regexp.MustCompile(`^\s*(SELECT|INSERT|UPDATE|DELETE|WITH|REPLACE)\b`)
 
-// postgresFiles hold PostgreSQL's own statements, in its words.
-var postgresFiles = []string{"nodes.go", "postgres.go", "postgres_prepare.go", "remote.go"}
-
-// statements reads every SQL statement out of the package's files, but those of
-// postgresFiles. A statement
+// statements reads every SQL statement out of the package's files. A statement
 // that is put together from more than constants is an error: nobody could check
 // it.
 func statements(dir string) ([]statement, error) {
+	var names []string
 	names, err := filepath.Glob(filepath.Join(dir, "*.go"))
 	if err != nil {
 		return nil, err
 	}
-	return statementsOf(slices.DeleteFunc(names, func(name string) bool { return slices.Contains(postgresFiles, filepath.Base(name)) }))
-}
-
-func statementsOf(names []string) ([]statement, error) {
 	var files []*ast.File
 	fset := token.NewFileSet()
 	for _, name := range names {

@@ -28,8 +28,9 @@ type away struct {
 
 // reach is called with a group whose connection is lost. Where no answer to its commit came,
 // it finds out what became of it; else those who can wait no longer are refused. Vital writes
-// wait until the database is back, and are run then. It returns as commitSound does.
-func reach(d *DB, s *session, group []*request, cause error) ([]*request, error) {
+// wait until the database is back, and are to be run then, in their order, as rest. For group it
+// returns as commitSound does.
+func reach(d *DB, s *session, group []*request, cause error) (sound, rest []*request, err error) {
 	a := &away{d: d, s: s, unknown: errors.Is(cause, errUnknown), group: group}
 	if !a.unknown {
 		a.group = keepVital(group, unreachable(cause))
@@ -37,22 +38,16 @@ func reach(d *DB, s *session, group []*request, cause error) ([]*request, error)
 	d.hindered.Store(&hindrance{unreachable(cause)})
 	began := time.Now()
 	d.log.Warn("the database can't be reached; new work is refused, and what must be written waits", "db", d.name, "err", cause)
-	err := a.wait(cause)
+	err = a.wait(cause)
 	d.hindered.Store(nil)
 	if err != nil {
 		for _, r := range append(a.group, a.vital...) {
 			r.done <- err
 		}
-		return nil, nil
+		return nil, nil, nil
 	}
 	d.log.Info("the database is back", "db", d.name, "after", time.Since(began).Round(time.Millisecond))
-	for len(a.vital) > 0 {
-		n := min(len(a.vital), maxGroup)
-		more := a.vital[:n]
-		a.vital = a.vital[n:]
-		defer func() { d.commit(s, more) }()
-	}
-	return a.group, nil
+	return a.group, a.vital, nil
 }
 
 func unreachable(cause error) error { return fmt.Errorf("%w: %w", ErrUnreachable, cause) }

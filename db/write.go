@@ -226,9 +226,18 @@ func (d *DB) commit(s *session, group []*request) {
 		d.setFull(err)
 		group, err = d.commitSound(s, keepVital(group, ErrFull))
 	}
+	var rest []*request
 	if err != nil && d.engine.lost(s) {
-		group, err = reach(d, s, group, err)
+		group, rest, err = reach(d, s, group, err)
 	}
+	settle(d, group, began, err)
+	for chunk := range slices.Chunk(rest, maxGroup) {
+		d.commit(s, chunk)
+	}
+}
+
+// settle answers a group, or has it answered once it is on disk.
+func settle(d *DB, group []*request, began time.Time, err error) {
 	if len(group) == 0 {
 		return
 	}

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -21,6 +22,7 @@ type ledger struct {
 	mu     sync.Mutex
 	orders map[string]*order // by mark
 	began  time.Time
+	wrong  *atomic.Int64 // counts answers that must not come; nil: they fail the test
 }
 
 func newLedger() *ledger { return &ledger{orders: map[string]*order{}, began: time.Now()} }
@@ -449,6 +451,16 @@ func (l *ledger) convict(t *testing.T, e evidence, want kind, may ...kind) {
 	}
 }
 
+// mustNot notes an answer that must not come.
+func (l *ledger) mustNot(t *testing.T, format string, args ...any) {
+	t.Helper()
+	if l.wrong != nil {
+		l.wrong.Add(1)
+		return
+	}
+	t.Errorf(format, args...)
+}
+
 // answered notes the answer to POST /emails or /emails/batch for the orders of
 // its body, which stand in its order, and tells whether it was the last word: a
 // 503 or an unanswered request may be repeated under its key.
@@ -460,7 +472,7 @@ func (l *ledger) answered(t *testing.T, status int, answer []byte, err error, ma
 	case status == http.StatusConflict && strings.Contains(string(answer), "concurrent_idempotent_requests"):
 		return false
 	case status != http.StatusOK:
-		if t.Errorf("%v: %d %s", marks, status, answer); status < http.StatusInternalServerError {
+		if l.mustNot(t, "%v: %d %s", marks, status, answer); status < http.StatusInternalServerError {
 			l.refuse(marks...)
 		}
 		return true

@@ -136,7 +136,7 @@ func (l *load) canceled(t *testing.T, o order) {
 			return err == nil && e.LastEvent == "canceled"
 		}
 		if err == nil && status != http.StatusOK && status != http.StatusServiceUnavailable {
-			t.Errorf("cancel of %s: %d %s", id, status, answer)
+			l.ledger.mustNot(t, "cancel of %s: %d %s", id, status, answer)
 			return true
 		}
 		return err == nil && status == http.StatusOK

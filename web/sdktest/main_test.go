@@ -21,6 +21,16 @@ var soak = flag.Duration("soak", 0, "how long the soak takes; 0: 6 s")
 
 var restarts = flag.Int("restarts", 0, "how many lives of a server the restart storm has; 0: 15, or 8 under -short")
 
+var takeovers = flag.Int("takeovers", 0, "how often the working one of two servers on PostgreSQL is killed; 0: 3")
+
+var pgFaults = flag.Int("pg-faults", 0, "how often servers are stopped, and cut off from PostgreSQL, each; 0: once")
+
+var pgKills = flag.Int("pg-kills", 0, "how often PostgreSQL is killed; 0: twice")
+
+var pgCommits = flag.Int("pg-commits", 0, "how many answers of PostgreSQL to a COMMIT are lost; 0: 20")
+
+var pgFailovers = flag.Int("pg-failovers", 0, "how often a standby of PostgreSQL takes over; 0: once")
+
 var everyCall = flag.Bool("every-call", false, "kill the server at each of its calls on the database's files, not at some")
 
 var manyRows = flag.Int("rows", 0, "how many emails and contacts the pages of the dashboard are timed with; 0: 20000")

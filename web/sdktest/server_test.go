@@ -30,6 +30,7 @@ type instance struct {
 	addr  string
 	url   string // where clients ask: the tap, or the server itself
 	args  []string
+	flags []string                  // of the server and of all commands
 	wrap  []string                  // a program and its arguments that run the server as their last ones
 	extra []*os.File                // further open files of it, from 3 on
 	begin func(cmd *exec.Cmd) error // starts the process; nil: Start does
@@ -114,7 +115,7 @@ func (in *instance) launch(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer logs.Close()
-	args := slices.Concat(in.wrap, []string{binary.path, "serve", "--db", in.db, "--listen", in.addr}, in.args)
+	args := slices.Concat(in.wrap, []string{binary.path, "serve", "--db", in.db, "--listen", in.addr}, in.flags, in.args)
 	in.cmd = exec.Command(args[0], args[1:]...)
 	in.cmd.Dir, in.cmd.Env = in.dir, cleanEnv(in.dir)
 	in.cmd.Stdout, in.cmd.Stderr, in.cmd.ExtraFiles = logs, logs, in.extra
@@ -178,7 +179,7 @@ func (in *instance) stop(t *testing.T) {
 		}
 	case <-time.After(stopTimeout):
 		t.Errorf("serve did not stop within %s of SIGTERM", stopTimeout)
-		_ = in.cmd.Process.Kill()
+		_ = in.cmd.Process.Signal(syscall.SIGQUIT) // it logs what all its goroutines do, and ends
 		<-in.done
 	}
 	in.cmd = nil
@@ -199,7 +200,7 @@ func (in *instance) kill(t *testing.T) {
 // printed on standard output.
 func (in *instance) run(t *testing.T, args ...string) string {
 	t.Helper()
-	cmd := exec.Command(binary.path, append(args, "--db", in.db)...)
+	cmd := exec.Command(binary.path, slices.Concat(args, []string{"--db", in.db}, in.flags)...)
 	cmd.Dir, cmd.Env = in.dir, cleanEnv(in.dir)
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs

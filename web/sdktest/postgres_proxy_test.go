@@ -1,0 +1,248 @@
+package sdktest
+
+import (
+	endian "encoding/binary"
+	"io"
+	"net"
+	"sync"
+	"testing"
+)
+
+// pgProxy is the way between a server and its PostgreSQL. It can be cut, and it reads along.
+type pgProxy struct {
+	addr, to string
+	l        net.Listener
+	running  sync.WaitGroup
+
+	mu     sync.Mutex
+	open   chan struct{} // closed while bytes go through
+	conns  map[*pgConn]bool
+	change func(text []byte) []byte // what a statement becomes; nil: itself
+	cuts   []pgCut                  // to come, each at a COMMIT
+	done   int                      // of them
+}
+
+// pgCut is how the answer to a COMMIT gets lost.
+type pgCut int
+
+const (
+	cutBefore pgCut = iota // it never reaches PostgreSQL
+	cutAt                  // it is handed over, and the connection cut at once
+	cutAfter               // PostgreSQL has answered it
+)
+
+func newPgProxy(t *testing.T, to string) *pgProxy {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	p := &pgProxy{addr: l.Addr().String(), to: to, l: l, open: make(chan struct{}), conns: map[*pgConn]bool{}}
+	close(p.open)
+	p.running.Go(p.accept)
+	t.Cleanup(func() {
+		l.Close()
+		p.reset()
+		p.running.Wait()
+	})
+	return p
+}
+
+func (p *pgProxy) accept() {
+	for {
+		c, err := p.l.Accept()
+		if err != nil {
+			return
+		}
+		x := &pgConn{p: p, down: c.(*net.TCPConn), gone: make(chan struct{})}
+		p.mu.Lock()
+		p.conns[x] = true
+		p.mu.Unlock()
+		p.running.Go(x.serve)
+	}
+}
+
+// silence has nothing go through, and no connection know of it.
+func (p *pgProxy) silence() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.open = make(chan struct{})
+}
+
+// heal has go through what waited and what comes.
+func (p *pgProxy) heal() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	close(p.open)
+}
+
+// reset breaks all connections.
+func (p *pgProxy) reset() {
+	p.mu.Lock()
+	conns := p.conns
+	p.conns = map[*pgConn]bool{}
+	p.mu.Unlock()
+	for x := range conns {
+		x.cut()
+	}
+}
+
+// cutNext loses the answer to the next COMMIT, and returns how many were lost before.
+func (p *pgProxy) cutNext(how pgCut) int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.cuts = append(p.cuts, how)
+	return p.done
+}
+
+// lost is how many answers got lost.
+func (p *pgProxy) lost() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.done
+}
+
+// nextCut is what becomes of a COMMIT that comes now.
+func (p *pgProxy) nextCut() (how pgCut, now bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.cuts) == 0 {
+		return 0, false
+	}
+	how, p.cuts = p.cuts[0], p.cuts[1:]
+	p.done++
+	return how, true
+}
+
+// rewrite has change make of each statement what goes through.
+func (p *pgProxy) rewrite(change func(text []byte) []byte) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.change = change
+}
+
+func (p *pgProxy) changed(text []byte) []byte {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.change == nil {
+		return text
+	}
+	return p.change(text)
+}
+
+// pass waits until bytes go through; false: x is cut.
+func (p *pgProxy) pass(x *pgConn) bool {
+	for {
+		p.mu.Lock()
+		open := p.open
+		p.mu.Unlock()
+		select {
+		case <-x.gone:
+			return false
+		case <-open:
+		}
+		p.mu.Lock()
+		same := open == p.open
+		p.mu.Unlock()
+		if same {
+			return true
+		}
+	}
+}
+
+// pgConn is one connection through it.
+type pgConn struct {
+	p        *pgProxy
+	down, up *net.TCPConn
+	gone     chan struct{} // closed once it is cut
+	once     sync.Once
+
+	mu   sync.Mutex
+	mute bool // what PostgreSQL says next cuts it
+}
+
+// cut breaks both ends, which the kernel tells them.
+func (x *pgConn) cut() {
+	x.once.Do(func() {
+		close(x.gone)
+		x.mu.Lock()
+		defer x.mu.Unlock()
+		for _, c := range []*net.TCPConn{x.down, x.up} {
+			if c != nil {
+				_ = c.SetLinger(0)
+				c.Close()
+			}
+		}
+	})
+}
+
+func (x *pgConn) serve() {
+	defer x.cut()
+	if !x.p.pass(x) {
+		return
+	}
+	up, err := net.Dial("tcp", x.p.to)
+	if err != nil {
+		return
+	}
+	x.mu.Lock()
+	x.up = up.(*net.TCPConn)
+	x.mu.Unlock()
+	var back sync.WaitGroup
+	defer back.Wait()
+	back.Go(x.answers)
+	x.questions()
+	x.cut()
+}
+
+// questions carries what the service says, message by message. The first has no type.
+func (x *pgConn) questions() {
+	for kind := byte(0); ; kind = 'x' {
+		head := make([]byte, 4)
+		if kind != 0 {
+			head = make([]byte, 5)
+		}
+		if _, err := io.ReadFull(x.down, head); err != nil {
+			return
+		}
+		body := make([]byte, endian.BigEndian.Uint32(head[len(head)-4:])-4)
+		if _, err := io.ReadFull(x.down, body); err != nil || !x.p.pass(x) {
+			return
+		}
+		how, cut := pgCut(0), false
+		if kind != 0 && (head[0] == 'Q' || head[0] == 'P') {
+			if cut = string(body) == "COMMIT\x00"; cut {
+				how, cut = x.p.nextCut()
+			}
+			body = x.p.changed(body)
+			endian.BigEndian.PutUint32(head[1:], uint32(len(body)+4))
+		}
+		if cut && how == cutBefore {
+			return
+		}
+		if cut && how == cutAfter {
+			x.mu.Lock()
+			x.mute = true
+			x.mu.Unlock()
+		}
+		if _, err := x.up.Write(append(head, body...)); err != nil || cut && how == cutAt {
+			return
+		}
+	}
+}
+
+// answers carries what PostgreSQL says.
+func (x *pgConn) answers() {
+	defer x.cut()
+	buf := make([]byte, 32<<10)
+	for {
+		n, err := x.up.Read(buf)
+		x.mu.Lock()
+		mute := x.mute
+		x.mu.Unlock()
+		if err != nil || mute || !x.p.pass(x) {
+			return
+		}
+		if _, err := x.down.Write(buf[:n]); err != nil {
+			return
+		}
+	}
+}
