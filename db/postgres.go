@@ -204,7 +204,7 @@ func reason(err error) string {
 // refuses a process whose work another one took over.
 func (e *postgresEngine) begin(d *DB, s *session) error {
 	e.group++
-	text := "BEGIN; UPDATE changes SET n = n + 1 RETURNING n; " + fmt.Sprintf(noteGroup, e.writer, e.group)
+	text := "BEGIN; UPDATE changes SET n = n + 1 RETURNING n" + fmt.Sprintf(noteGroup, e.writer, e.group)
 	if e.me.id != "" {
 		text += "; SELECT id FROM nodes WHERE id = '" + e.me.id + "' AND dead IS NULL FOR KEY SHARE"
 	}
@@ -276,7 +276,7 @@ func (*postgresEngine) lost(s *session) bool {
 // transaction would not do: after a crash, or on a standby that was promoted, PostgreSQL
 // counts on from what it knows, and another transaction may get the number of one that was
 // lost.
-const noteGroup = `INSERT INTO writers (id, n, at) VALUES ('%[1]s', %[2]d, ` + postgresNow + `) ON CONFLICT (id) DO UPDATE SET n = excluded.n, at = excluded.at`
+const noteGroup = `; INSERT INTO writers (id, n, at) VALUES ('%[1]s', %[2]d, ` + postgresNow + `) ON CONFLICT (id) DO UPDATE SET n = excluded.n, at = excluded.at`
 
 // committed asks what became of a group whose answer to COMMIT was lost. It waits for the row
 // that the group holds as long as its connection lives on the other side. That it asks in a
