@@ -146,6 +146,9 @@ func (e *postgresEngine) open(ctx context.Context, d *DB, opts Options) (session
 	}
 	for range readers {
 		conn, err := d.ro.Conn(ctx)
+		if ctx.Err() != nil { // it was stopped
+			return session{}, errors.Join(ctx.Err(), writer.close())
+		}
 		if err != nil {
 			return session{}, errors.Join(refuse(ErrUnreachable, "the database %s takes no more connections: %s", name, reason(err)), writer.close())
 		}
