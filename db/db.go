@@ -159,7 +159,7 @@ func (d *DB) open(ctx context.Context, opts Options) error {
 // comes back. Damaged content comes back as ErrDamaged; a fault of any other part of
 // the file latches, and comes back as ErrFailed.
 func (d *DB) Read(ctx context.Context, fn func(*Reader) error) error {
-	if err := d.unsure(); err != nil {
+	if err := unsure(d); err != nil {
 		return err
 	}
 	select {

@@ -159,11 +159,11 @@ func (d *DB) refusal() error {
 	if d.full.Load() {
 		return ErrFull
 	}
-	return d.unsure()
+	return unsure(d)
 }
 
 // unsure is why a server that another one may have replaced does nothing; nil: none can have.
-func (d *DB) unsure() error {
+func unsure(d *DB) error {
 	select {
 	case <-d.failed: // that is told instead: this passes
 		return nil

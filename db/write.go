@@ -230,14 +230,14 @@ func (d *DB) commit(s *session, group []*request) {
 	if err != nil && d.engine.lost(s) {
 		group, rest, err = reach(d, s, group, err)
 	}
-	d.settle(group, began, err)
+	settle(d, group, began, err)
 	for chunk := range slices.Chunk(rest, maxGroup) {
 		d.commit(s, chunk)
 	}
 }
 
 // settle answers a group, or has it answered once it is on disk.
-func (d *DB) settle(group []*request, began time.Time, err error) {
+func settle(d *DB, group []*request, began time.Time, err error) {
 	if len(group) == 0 {
 		return
 	}
