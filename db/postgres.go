@@ -152,9 +152,13 @@ func (e *postgresEngine) open(ctx context.Context, d *DB, opts Options) (session
 	for range readers {
 		r := &Reader{session: newSession(nil, e)}
 		if !opts.Lazy {
-			if r.conn, err = d.ro.Conn(ctx); err != nil {
-				return session{}, errors.Join(refuse(ErrUnreachable, "the database %s takes no more connections: %s", name, reason(err)), writer.close())
-			}
+			r.conn, err = d.ro.Conn(ctx)
+		}
+		if ctx.Err() != nil { // it was stopped
+			return session{}, errors.Join(ctx.Err(), writer.close())
+		}
+		if err != nil {
+			return session{}, errors.Join(refuse(ErrUnreachable, "the database %s takes no more connections: %s", name, reason(err)), writer.close())
 		}
 		d.readers.put(r)
 		d.opened++

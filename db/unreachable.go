@@ -57,6 +57,11 @@ func (a *away) wait(cause error) error {
 	tick := time.NewTicker(reachEvery)
 	defer tick.Stop()
 	for {
+		select {
+		case <-a.d.closing: // each try takes seconds
+			return ErrClosed
+		default:
+		}
 		done, err := a.try()
 		if done || err != nil {
 			return err

@@ -65,6 +65,8 @@ func Unavailable(err error) error {
 		return &app.Error{Code: app.CodeInternal, Message: "What was asked for is damaged in the database", Err: err}
 	case errors.Is(err, db.ErrFull):
 		return &app.Error{Code: app.CodeServiceUnavailable, Message: "The disk of the server is full; nothing new is accepted until there is room", Err: err}
+	case errors.Is(err, db.ErrInUse):
+		return &app.Error{Code: app.CodeServiceUnavailable, Message: "Another server took the work over; try again in a few seconds", Err: err, RetryAfter: soon}
 	case errors.Is(err, db.ErrFailed):
 		return &app.Error{Code: app.CodeServiceUnavailable, Message: "The storage of the server failed", Err: err}
 	case errors.Is(err, db.ErrClosed):
