@@ -55,7 +55,10 @@ func (n *node) join(ctx context.Context, d *DB, opts Options) error {
 	id := app.NewID()
 	var first *worker
 	for {
-		holder, err := n.take(ctx, d, id)
+		holder, err := n.take(ctx, d, id, opts)
+		if errors.Is(err, ErrMoved) {
+			return err
+		}
 		if err != nil && first != nil && opts.Standby && ctx.Err() == nil {
 			holder = first // the database is away for now, as while its standby takes over
 		} else if err != nil {
@@ -95,7 +98,7 @@ func wait(opts Options) error {
 }
 
 // take makes this process the one that works, unless another one does, which it returns.
-func (n *node) take(ctx context.Context, d *DB, id string) (holder *worker, err error) {
+func (n *node) take(ctx context.Context, d *DB, id string, opts Options) (holder *worker, err error) {
 	began := time.Now()
 	conn, err := d.ro.Conn(ctx)
 	if err != nil {
@@ -118,6 +121,9 @@ func (n *node) take(ctx context.Context, d *DB, id string) (holder *worker, err 
 	if err != nil || w != nil && w.silent < deadAfter*n.beat {
 		return w, err
 	}
+	if err := refuseMoved(ctx, tx, opts); err != nil { // while this process waited
+		return nil, err
+	}
 	// A group that is being committed holds the row, with a lock that an UPDATE alone does not
 	// wait for.
 	for _, text := range []string{`SELECT FROM nodes WHERE dead IS NULL FOR UPDATE`, `UPDATE nodes SET dead = ` + postgresNow + ` WHERE dead IS NULL`} {
@@ -139,7 +145,7 @@ func (n *node) take(ctx context.Context, d *DB, id string) (holder *worker, err 
 }
 
 // working returns the process that works; nil: none.
-func working(ctx context.Context, tx *sql.Tx) (*worker, error) {
+func working(ctx context.Context, tx asker) (*worker, error) {
 	var w worker
 	var silent int64
 	err := tx.QueryRowContext(ctx, `SELECT id, address, `+postgresNow+` - seen_at FROM nodes WHERE dead IS NULL`).Scan(&w.id, &w.address, &silent)

@@ -18,7 +18,12 @@ var (
 
 // postgresSchema writes schema.sql as PostgreSQL wants it. Foreign keys come last: some point forward.
 func postgresSchema(text string) string {
-	var out, keys []string
+	out, keys := postgresStatements(text)
+	return strings.Join(append(out, keys...), ";\n") + ";\n"
+}
+
+// postgresStatements are those of postgresSchema: tables with their indexes, and foreign keys.
+func postgresStatements(text string) (out, keys []string) {
 	for _, s := range strings.Split(sqlComment.ReplaceAllString(text, ""), ";") {
 		s = strings.TrimSpace(s)
 		if s == "" {
@@ -39,5 +44,5 @@ func postgresSchema(text string) string {
 		}
 		out = append(out, s)
 	}
-	return strings.Join(append(out, keys...), ";\n") + ";\n"
+	return out, keys
 }

@@ -26,7 +26,7 @@ type statement struct {
 var beginsSQL = regexp.MustCompile(`^\s*(SELECT|INSERT|UPDATE|DELETE|WITH|REPLACE)\b`)
 
 // postgresFiles hold PostgreSQL's own statements, in its words.
-var postgresFiles = []string{"nodes.go", "postgres.go", "postgres_prepare.go", "remote.go"}
+var postgresFiles = []string{"move_postgres.go", "nodes.go", "postgres.go", "postgres_prepare.go", "remote.go"}
 
 // statements reads every SQL statement out of the package's files, but those of
 // postgresFiles. A statement
@@ -201,6 +201,8 @@ func memoryDB(t testing.TB, schema string) *sql.DB {
 var mayScan = map[string]string{
 	"InsertRequestLogs":   "the rows that it writes",
 	"rootTables":          "mailer disk: a row for each table and index",
+	"movedTables":         "mailer move: a row for each column",
+	"makeTables":          "mailer move: a row for each index",
 	"pointers":            "a page by its number",
 	"rootPages":           "mailer check: a row for each table and index",
 	"Retentions":          "a row for each team, once a minute",

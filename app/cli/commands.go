@@ -78,6 +78,7 @@ func (c *Store) Commands() []*cobra.Command {
 		imports(c),
 		c.backup(),
 		c.restore(),
+		c.move(),
 		c.export(),
 	}
 }
