@@ -11,7 +11,7 @@ import (
 	"mailer/app/server"
 )
 
-func (c *Store) move() *cobra.Command {
+func move(c *Store) *cobra.Command {
 	var to string
 	var undo bool
 	cmd := newCommand("move", "Move the database to an empty one of the other engine, from a file to PostgreSQL or back, with the server stopped", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error {
@@ -19,7 +19,7 @@ func (c *Store) move() *cobra.Command {
 		case undo && to != "", !undo && to == "":
 			return errors.New("name the database to move to with --to, or say --undo")
 		case undo:
-			return c.unmove(cmd)
+			return unmove(c, cmd)
 		}
 		bar := Progress(cmd.Context(), "move", 0)
 		done, err := server.Move(cmd.Context(), c.flags.DB, to, c.Schema, bar.At)
@@ -36,7 +36,7 @@ func (c *Store) move() *cobra.Command {
 			}
 			err = Print(os.Stdout, false, t)
 		}
-		c.sayMoved(done.To, done.Rows, to)
+		sayMoved(c.flags, done.To, done.Rows, to)
 		return err
 	})
 	cmd.Flags().StringVar(&to, "to", "", "the database to move to: a file that is not there, or the URL of an empty PostgreSQL database (postgres://…)")
@@ -44,7 +44,7 @@ func (c *Store) move() *cobra.Command {
 	return c.jsonFlag(cmd)
 }
 
-func (c *Store) unmove(cmd *cobra.Command) error {
+func unmove(c *Store, cmd *cobra.Command) error {
 	to, err := server.Unmove(cmd.Context(), c.flags.DB, c.Schema)
 	if err != nil {
 		return err
@@ -54,9 +54,9 @@ func (c *Store) unmove(cmd *cobra.Command) error {
 }
 
 // sayMoved says on standard error how work goes on.
-func (c *Store) sayMoved(to string, rows int64, flag string) {
-	fmt.Fprintf(os.Stderr, "mailer: %d rows are in %s, read again and alike; %s is as it was and is not started any more\n", rows, to, server.DatabaseName(c.flags.DB))
-	switch key, found := server.MovedKey(c.flags.DB, c.flags.MasterKey, flag); {
+func sayMoved(f StoreFlags, to string, rows int64, flag string) {
+	fmt.Fprintf(os.Stderr, "mailer: %d rows are in %s, read again and alike; %s is as it was and is not started any more\n", rows, to, server.DatabaseName(f.DB))
+	switch key, found := server.MovedKey(f.DB, f.MasterKey, flag); {
 	case found:
 		fmt.Fprintf(os.Stderr, "mailer: start mailer serve --db %s; its master key stands in %s\n", to, key)
 	case key == "":
