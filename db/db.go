@@ -49,6 +49,8 @@ var (
 	ErrSchema = errors.New("db: another schema")
 	// ErrNotDatabase: the file is something else.
 	ErrNotDatabase = errors.New("db: not a database")
+	// ErrMoved: what the database held works elsewhere by now.
+	ErrMoved = errors.New("db: moved elsewhere")
 )
 
 // Options say how to open a database.
@@ -72,6 +74,8 @@ type Options struct {
 	// Gather is how long a group of patient writes waits for others to join it; 0:
 	// DefaultGather, negative: not at all.
 	Gather time.Duration
+
+	moving bool // also one that was moved
 }
 
 // readers are so many that long scans and the expansions of broadcasts, two of
@@ -119,7 +123,7 @@ type DB struct {
 }
 
 // Open opens or makes the database and starts its writer. Errors, in words for who
-// starts the program: ErrInUse, ErrOld, ErrNew, ErrSchema, ErrNotDatabase,
+// starts the program: ErrInUse, ErrOld, ErrNew, ErrSchema, ErrNotDatabase, ErrMoved,
 // ErrNotFound (no folder, or no file and not Create), or a storage error.
 func Open(ctx context.Context, opts Options) (*DB, error) {
 	d := &DB{

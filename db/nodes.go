@@ -65,7 +65,10 @@ func (n *node) join(ctx context.Context, d *DB, opts Options) error {
 	var away time.Time // when the database could not be asked last
 	for {
 		// Once the database is back, the process that works is to have time for a beat.
-		holder, err := n.take(ctx, d, id, time.Since(away) < unsureAfter*n.beat)
+		holder, err := n.take(ctx, d, id, opts, time.Since(away) < unsureAfter*n.beat)
+		if errors.Is(err, ErrMoved) {
+			return err
+		}
 		if err != nil && first != nil && opts.Standby && ctx.Err() == nil {
 			holder, away = first, time.Now() // for now, as while its standby takes over
 		} else if err != nil {
@@ -106,7 +109,7 @@ func wait(opts Options) error {
 
 // take makes this process the one that works, unless another one does, which it returns;
 // with spare also one that was silent for long.
-func (n *node) take(ctx context.Context, d *DB, id string, spare bool) (holder *worker, err error) {
+func (n *node) take(ctx context.Context, d *DB, id string, opts Options, spare bool) (holder *worker, err error) {
 	began := time.Now()
 	ctx, cancel := context.WithTimeout(ctx, 2*deadAfter*n.beat)
 	defer cancel()
@@ -134,6 +137,9 @@ func (n *node) take(ctx context.Context, d *DB, id string, spare bool) (holder *
 	if err != nil || w != nil && w.silent < deadAfter*n.beat {
 		return w, err
 	}
+	if err := refuseMoved(ctx, tx, opts); err != nil { // while this process waited
+		return nil, err
+	}
 	// A group that is being committed holds the row, with a lock that an UPDATE alone does not
 	// wait for.
 	for _, text := range []string{`SELECT FROM nodes WHERE dead IS NULL FOR UPDATE`, `UPDATE nodes SET dead = ` + postgresNow + ` WHERE dead IS NULL`} {
@@ -158,9 +164,7 @@ func (n *node) take(ctx context.Context, d *DB, id string, spare bool) (holder *
 }
 
 // working returns the process that works; nil: none.
-func working(ctx context.Context, tx interface {
-	QueryRowContext(context.Context, string, ...any) *sql.Row
-}) (*worker, error) {
+func working(ctx context.Context, tx asker) (*worker, error) {
 	var w worker
 	var silent int64
 	err := tx.QueryRowContext(ctx, `SELECT id, address, `+postgresNow+` - seen_at FROM nodes WHERE dead IS NULL`).Scan(&w.id, &w.address, &silent)

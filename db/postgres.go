@@ -174,6 +174,9 @@ func (e *postgresEngine) prepare(ctx context.Context, d *DB, conn *sql.Conn, opt
 	if d.made, err = preparePostgresSchema(ctx, conn, d.name, opts); err != nil {
 		return err
 	}
+	if err := refuseMoved(ctx, conn, opts); err != nil {
+		return err
+	}
 	if d.made {
 		d.log.Info("made a new database", "db", d.name)
 	}

@@ -122,7 +122,7 @@ func preparePostgresSchema(ctx context.Context, conn *sql.Conn, name string, opt
 }
 
 // fitsPostgres refuses a database of another version or schema.
-func fitsPostgres(ctx context.Context, tx *sql.Tx, name string, want int, schema string) error {
+func fitsPostgres(ctx context.Context, tx asker, name string, want int, schema string) error {
 	var have int
 	var sum string
 	if err := tx.QueryRowContext(ctx, `SELECT version, sum FROM schema_versions ORDER BY version DESC LIMIT 1`).Scan(&have, &sum); err != nil {

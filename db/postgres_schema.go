@@ -22,7 +22,12 @@ var (
 
 // postgresSchema writes schema.sql as PostgreSQL wants it. Foreign keys come last: some point forward.
 func postgresSchema(text string) string {
-	var out, keys []string
+	out, keys := postgresStatements(text)
+	return strings.Join(append(out, keys...), ";\n") + ";\n"
+}
+
+// postgresStatements are those of postgresSchema: tables with their indexes, and foreign keys.
+func postgresStatements(text string) (out, keys []string) {
 	clustered := map[string][]string{} // the keys of tables whose rows SQLite has in their order
 	for _, s := range strings.Split(sqlComment.ReplaceAllString(text, ""), ";") {
 		s = strings.TrimSpace(s)
@@ -48,7 +53,7 @@ func postgresSchema(text string) string {
 		}
 		out = append(out, s)
 	}
-	return strings.Join(append(out, keys...), ";\n") + ";\n"
+	return out, keys
 }
 
 // withKey has an index end with the key of its table's rows, as in SQLite: lists are in the

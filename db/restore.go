@@ -205,12 +205,16 @@ func (r *Restore) likeBefore() error {
 	} else if info, err = os.Stat(filepath.Dir(r.path)); err != nil {
 		return err
 	}
-	if owner, ok := info.Sys().(*syscall.Stat_t); ok && os.Geteuid() == 0 {
-		if err := os.Chown(r.Staged(), int(owner.Uid), int(owner.Gid)); err != nil {
-			return err
-		}
+	return errors.Join(ownedLike(r.Staged(), info), os.Chmod(r.Staged(), mode))
+}
+
+// ownedLike has a file belong to who owns another one, as far as this process may say so.
+func ownedLike(path string, other fs.FileInfo) error {
+	owner, ok := other.Sys().(*syscall.Stat_t)
+	if !ok || os.Geteuid() != 0 {
+		return nil
 	}
-	return os.Chmod(r.Staged(), mode)
+	return os.Chown(path, int(owner.Uid), int(owner.Gid))
 }
 
 // emptyLog moves the log of the database into its file, so that it is one file that is

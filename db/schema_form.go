@@ -30,6 +30,11 @@ type querier interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }
 
+// asker is a connection, a pool or a transaction.
+type asker interface {
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+}
+
 // schemaForm reads the normal form of a schema, tables before indexes.
 func schemaForm(ctx context.Context, q querier) ([]schemaObject, error) {
 	rows, err := q.QueryContext(ctx, `SELECT type, name, sql FROM sqlite_schema WHERE sql IS NOT NULL AND substr(name, 1, 7) <> 'sqlite_'`)

@@ -103,6 +103,9 @@ func openFile(ctx context.Context, d *DB, opts Options) (*sql.Conn, error) {
 	if d.made, err = prepareSchema(ctx, conn, opts); err != nil {
 		return nil, d.inWords(opts.Path, err)
 	}
+	if err := refuseMoved(ctx, conn, opts); err != nil {
+		return nil, d.inWords(opts.Path, err)
+	}
 	if d.made {
 		whole, _ := filepath.Abs(path) // without a working directory: empty
 		d.log.Info("made a new database", "path", cmp.Or(whole, path))

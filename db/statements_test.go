@@ -25,7 +25,7 @@ type statement struct {
 }
 
 // postgresFiles have statements that no file takes.
-var postgresFiles = []string{"nodes.go", "postgres.go", "postgres_prepare.go", "remote.go"}
+var postgresFiles = []string{"move_postgres.go", "nodes.go", "postgres.go", "postgres_prepare.go", "remote.go"}
 
 var beginsSQL = regexp.MustCompile(`^\s*(SELECT|INSERT|UPDATE|DELETE|WITH|REPLACE)\b`)
 
@@ -199,6 +199,8 @@ func memoryDB(t testing.TB, schema string) *sql.DB {
 var mayScan = map[string]string{
 	"InsertRequestLogs":   "the rows that it writes",
 	"rootTables":          "mailer disk: a row for each table and index",
+	"movedTables":         "mailer move: a row for each column",
+	"makeTables":          "mailer move: a row for each index",
 	"pointers":            "a page by its number",
 	"rootPages":           "mailer check: a row for each table and index",
 	"Retentions":          "a row for each team, once a minute",

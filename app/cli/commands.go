@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/user"
@@ -43,6 +44,26 @@ func (f *StoreFlags) Bind(cmd *cobra.Command) *cobra.Command {
 	return cmd
 }
 
+// CheckKeyFile refuses to look for the master key beside a database that is elsewhere.
+func (f *StoreFlags) CheckKeyFile() error {
+	if server.OnlyFiles(f.DB) == nil || f.MasterKey != "" {
+		return nil
+	}
+	return fmt.Errorf("--master-key-file must name the file of the master key: %s lies on another machine, and every server that works on it needs the same key", server.DatabaseName(f.DB))
+}
+
+// CheckPlace refuses what a server can't have of a database where it is.
+func (f *StoreFlags) CheckPlace(standby bool, backupDir string) error {
+	elsewhere := server.OnlyFiles(f.DB)
+	switch {
+	case elsewhere == nil && standby:
+		return errors.New("--standby is of no use with a database in a file, which one machine has: name one of PostgreSQL with --db postgres://…")
+	case elsewhere != nil && backupDir != "":
+		return fmt.Errorf("--backup-dir: %w", elsewhere)
+	}
+	return f.CheckKeyFile()
+}
+
 // ResolverFlag adds --resolver to a command that checks DNS records.
 func ResolverFlag(cmd *cobra.Command, resolver *string) *cobra.Command {
 	cmd.Flags().StringVar(resolver, "resolver", "", "HOST:PORT of a DNS server that all questions about domains go to (default: the authoritative servers of each)")
@@ -78,6 +99,7 @@ func (c *Store) Commands() []*cobra.Command {
 		imports(c),
 		c.backup(),
 		c.restore(),
+		move(c),
 		c.export(),
 	}
 }
