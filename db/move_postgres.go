@@ -130,7 +130,7 @@ func (p *postgresTarget) drop(ctx context.Context, conn *sql.Conn) error {
 	if err := fitsPostgres(ctx, conn, p.name(), baseVersion+len(names), p.schema); err != nil {
 		return err
 	}
-	all := []string{"schema_versions", "changes", "nodes"}
+	all := []string{"schema_versions", "changes", "writers", "nodes"}
 	for _, t := range p.tables {
 		all = append(all, t.name)
 	}
