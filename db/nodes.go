@@ -121,15 +121,15 @@ func (n *node) take(ctx context.Context, d *DB, id string, opts Options) (holder
 	if err != nil || w != nil && w.silent < deadAfter*n.beat {
 		return w, err
 	}
-	if err := refuseMoved(ctx, tx, opts); err != nil { // while this process waited
-		return nil, err
-	}
 	// A group that is being committed holds the row, with a lock that an UPDATE alone does not
 	// wait for.
 	for _, text := range []string{`SELECT FROM nodes WHERE dead IS NULL FOR UPDATE`, `UPDATE nodes SET dead = ` + postgresNow + ` WHERE dead IS NULL`} {
 		if _, err := tx.ExecContext(ctx, text); err != nil {
 			return nil, err
 		}
+	}
+	if err := refuseMoved(ctx, tx, opts); err != nil { // while this process waited, for that row too
+		return nil, err
 	}
 	host, _ := os.Hostname() // only told
 	if _, err := tx.ExecContext(ctx, `INSERT INTO nodes (id, started_at, seen_at, address) VALUES ($1, `+postgresNow+`, `+postgresNow+`, $2)`, id, fmt.Sprintf("%s, process %d", host, os.Getpid())); err != nil {
