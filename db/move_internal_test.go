@@ -466,7 +466,7 @@ func TestAStandbyDoesNotTakeOverWhatWasMoved(t *testing.T) {
 		}
 		waits := make(chan struct{})
 		go func() {
-			d, err := Open(t.Context(), Options{Path: remote, Schema: schemaText(t), Lock: true, Standby: true, Beat: 100 * time.Millisecond, Waiting: func() error {
+			d, err := Open(t.Context(), Options{Path: remote, Schema: schemaText(t), Lock: true, Standby: true, Waiting: func() error {
 				close(waits)
 				return nil
 			}, Log: slog.New(slog.DiscardHandler)})

@@ -137,9 +137,6 @@ func (n *node) take(ctx context.Context, d *DB, id string, opts Options, spare b
 	if err != nil || w != nil && w.silent < deadAfter*n.beat {
 		return w, err
 	}
-	if err := refuseMoved(ctx, tx, opts); err != nil { // while this process waited
-		return nil, err
-	}
 	// A group that is being committed holds the row, with a lock that an UPDATE alone does not
 	// wait for.
 	for _, text := range []string{`SELECT FROM nodes WHERE dead IS NULL FOR UPDATE`, `UPDATE nodes SET dead = ` + postgresNow + ` WHERE dead IS NULL`} {
@@ -148,6 +145,9 @@ func (n *node) take(ctx context.Context, d *DB, id string, opts Options, spare b
 		}
 	}
 	if _, err := tx.ExecContext(ctx, `DELETE FROM writers WHERE at < `+postgresNow+` - 86400000`); err != nil { // of processes that were killed
+		return nil, err
+	}
+	if err := refuseMoved(ctx, tx, opts); err != nil { // while this process waited, for that row too
 		return nil, err
 	}
 	host, _ := os.Hostname() // only told

@@ -395,8 +395,7 @@ var (
 )
 
 // maySort are statements that count what they walk by groups.
-var maySort = map[string]bool{"QueuedGroups": true, "QueuedDomains": true,
-	"movedTables":    true,                                                                                                 // a row for each column, once
+var maySort = map[string]bool{"QueuedGroups": true, "QueuedDomains": true, "movedTables": true,
 	"MembersBetween": true, "FormerBetween": true, "FormerChoices": true, "SuppressedChoices": true, "MailedBetween": true, // what a page of an export holds
 }
 
