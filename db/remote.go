@@ -35,9 +35,6 @@ func Beside(name string) string {
 // Folder is where the files lie that belong to a database.
 func Folder(name string) string { return filepath.Dir(Beside(name)) }
 
-// RemoteSchema is the text of schema.sql as a database elsewhere is made of it.
-func RemoteSchema(schema string) string { return postgresSchema(schema) + postgresOwn }
-
 // OnlyFiles refuses, in words, what is done to a database in a file alone.
 func OnlyFiles(name string) error {
 	if !IsRemote(name) {

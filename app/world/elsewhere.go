@@ -58,13 +58,23 @@ func NewDatabase(t testing.TB, schema string) string {
 		return filepath.Join(t.TempDir(), "mailer.db")
 	}
 	server := pgtest.Server(t)
-	return pgtest.Database(t, server, pgtest.TemplateBy(t, server, "opened\n"+db.RemoteSchema(schema), func(dsn string) error {
+	return pgtest.Database(t, server, pgtest.TemplateBy(t, server, "opened by "+thisBuild(t)+"\n"+schema, func(dsn string) error {
 		store, err := db.Open(t.Context(), db.Options{Path: dsn, Schema: schema, Create: true})
 		if err != nil {
 			return err
 		}
 		return store.Close()
 	}))
+}
+
+// thisBuild tells one build of the tests from another, which may make tables otherwise.
+func thisBuild(t testing.TB) string {
+	t.Helper()
+	path, err := os.Executable()
+	Must(t, err)
+	info, err := os.Stat(path)
+	Must(t, err)
+	return info.ModTime().String()
 }
 
 // left is the name of a database as the process leaves it that ends at this moment.
