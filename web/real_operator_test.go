@@ -206,7 +206,7 @@ func TestAnOperatorMakesBackups(t *testing.T) {
 		t.Fatal(err)
 	}
 	// Today's is there: the server makes none beside those of the test.
-	daily := now.Add(-time.Hour).UTC().Format("x-2006-01-02T150405Z.db")
+	daily := now.Add(-time.Hour).UTC().Format("mailer-2006-01-02T150405Z.db")
 	if err := os.WriteFile(filepath.Join(dir, daily), []byte("copy"), 0o600); err != nil {
 		t.Fatal(err)
 	}
