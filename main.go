@@ -128,7 +128,7 @@ func open(ctx context.Context, f cli.StoreFlags, create bool) (*server.Server, f
 	if err := f.CheckKeyFile(); err != nil {
 		return nil, nil, err
 	}
-	store, err := db.Open(ctx, db.Options{Path: f.DB, Schema: schema, Create: create, Lazy: true})
+	store, err := db.Open(ctx, db.Options{Path: f.DB, Schema: schema, Create: create, Lazy: true, Clock: true})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -168,7 +168,7 @@ func serveCommand(o *options) *cobra.Command {
 	f.Float64Var(&o.reserve, "transactional-reserve", 1-pacing.DefaultBulkShare, "part of a relay's daily limit that broadcasts leave to transactional mail, 0 to 0.95")
 	f.DurationVar(&o.doubtDelay, "doubt-delay", time.Minute, "how long a message whose reply was lost waits before it is sent again")
 	o.logs.Bind(f)
-	f.BoolVar(&o.standby, "standby", false, "with a PostgreSQL database: while another server works on it wait, answer 503, and take over when that is gone")
+	f.BoolVar(&o.standby, "standby", false, "with a PostgreSQL database: while another server works on it wait, answer 503, and take over when that is gone; without it this one answers beside the other")
 	f.BoolVar(&o.capture, "capture", false, "sign mail and keep it: nothing leaves this machine, and from-domains need not be verified")
 	f.BoolVar(&o.dev, "dev", false, "try it out: mailer-dev.db, mail is captured, a key is made and shown")
 	f.BoolVar(&o.devPublic, "dev-public", false, "with --dev: also on an address that others reach")
@@ -220,7 +220,7 @@ func (o *options) check(cmd *cobra.Command) error {
 // openStore opens the database to work on it, for which a standby waits.
 func (o *options) openStore(ctx context.Context, log *slog.Logger) (*db.DB, error) {
 	waiting := func() {}
-	store, err := db.Open(ctx, db.Options{Path: o.DB, Schema: schema, Create: true, Lock: true, Standby: o.standby, Log: log, Metrics: o.doors.Metrics(), Waiting: func() (err error) {
+	store, err := db.Open(ctx, db.Options{Path: o.DB, Schema: schema, Create: true, Lock: true, Clock: true, Standby: o.standby, Several: !o.standby, Log: log, Metrics: o.doors.Metrics(), Waiting: func() (err error) {
 		waiting, err = o.doors.Wait(log)
 		return err
 	}})
@@ -323,7 +323,7 @@ func (o *options) serve(cmd *cobra.Command) error {
 	}
 	ctx := cmd.Context()
 	store, err := o.openStore(ctx, log)
-	if errors.Is(err, context.Canceled) && o.standby { // it was stopped while it waited
+	if server.Stopped(ctx, err) {
 		return nil
 	}
 	if err != nil {
@@ -350,12 +350,11 @@ func (o *options) serveStore(ctx context.Context, log *slog.Logger, events web.S
 	}
 	o.baseURL, cfg.BaseURL, cfg.BounceHost = base, base, o.doors.BounceHost()
 	key := keyFile(o.StoreFlags)
-	s, err := key.NewServer(ctx, cfg)
-	if err != nil {
-		return err
+	s, err := key.StartServer(ctx, log, cfg)
+	if server.Stopped(ctx, err) {
+		return nil
 	}
-	key.Check(log)
-	if err := s.Start(ctx); err != nil {
+	if err != nil {
 		return err
 	}
 	handler := web.New(web.Config{Server: s, Log: log, BaseURL: o.baseURL, Bounds: o.bounds, Silent: o.logs.Silent(), SNS: events, Submission: o.doors.Submission(),
@@ -369,7 +368,7 @@ func (o *options) serveStore(ctx context.Context, log *slog.Logger, events web.S
 	err = o.announce(ctx, log, s)
 	footprint.Shrink() // what starting took
 	if err == nil {
-		err = untilEnd(ctx, log, cfg.DB, ended, o.hangups, func() {
+		err = untilEnd(ctx, log, s, ended, o.hangups, func() {
 			cli.WarnChangedFiles(log, o.flags)
 			key.Check(log)
 			if err := s.Routing.Reread(ctx); err != nil {
@@ -401,7 +400,7 @@ func (o *options) smtp(ctx context.Context, s *server.Server, h *rest.Handler) (
 
 // untilEnd waits for the reason to stop, and returns it; nil where somebody asked. At
 // each hangup it has the configuration read again.
-func untilEnd(ctx context.Context, log *slog.Logger, store *db.DB, ended <-chan error, hangups <-chan os.Signal, reread func()) error {
+func untilEnd(ctx context.Context, log *slog.Logger, s *server.Server, ended <-chan error, hangups <-chan os.Signal, reread func()) error {
 	for {
 		select {
 		case <-hangups:
@@ -409,8 +408,10 @@ func untilEnd(ctx context.Context, log *slog.Logger, store *db.DB, ended <-chan 
 		case <-ctx.Done():
 			log.Info("stopping")
 			return nil
-		case <-store.Failed():
-			return store.Err()
+		case <-s.DB.Failed():
+			return s.DB.Err()
+		case err := <-s.Failed():
+			return err
 		case err := <-ended:
 			return err
 		}

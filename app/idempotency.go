@@ -11,6 +11,9 @@ func CheckIdempotencyKey(key string) error {
 	if key == "" || utf8.RuneCountInString(key) > MaxIdempotencyKey {
 		return Errorf(CodeInvalidIdempotencyKey, "`Idempotency-Key` must be 1 to %d characters long", MaxIdempotencyKey)
 	}
+	if !utf8.ValidString(key) { // two could become one where they are kept
+		return Errorf(CodeInvalidIdempotencyKey, "`Idempotency-Key` must be ASCII or UTF-8")
+	}
 	return nil
 }
 

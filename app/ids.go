@@ -1,16 +1,38 @@
 package app
 
 import (
+	"encoding/binary"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
+
+	"mailer/app/clock"
 )
+
+// lastID is when the last id was made: in milliseconds, with 12 bits for parts of one.
+var lastID atomic.Int64
 
 // NewID makes a UUID v7: lower case, and strictly increasing within a process,
 // so that the order of ids is the order of creation.
 func NewID() string {
-	return uuid.Must(uuid.NewV7()).String()
+	id := uuid.New()
+	at := idTime(clock.Now())
+	for last := lastID.Load(); ; last = lastID.Load() {
+		at = max(at, last+1)
+		if lastID.CompareAndSwap(last, at) {
+			break
+		}
+	}
+	binary.BigEndian.PutUint64(id[:8], uint64(at>>12<<16|7<<12|at&0xfff))
+	return id.String()
+}
+
+// idTime is a time as ids begin with it.
+func idTime(t time.Time) int64 {
+	ns := t.UnixNano()
+	return ns/1e6<<12 | ns%1e6<<12/1e6
 }
 
 // FirstID is not greater than any id that NewID made at t or later.

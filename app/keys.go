@@ -291,6 +291,15 @@ func WithActor(ctx context.Context, who func() Actor) context.Context {
 	return context.WithValue(ctx, actorKey{}, who)
 }
 
+type awaitedKey struct{}
+
+// Awaited returns the context of a request: somebody waits for what is done in it, and rather
+// hears soon that it can't be done now.
+func Awaited(ctx context.Context) context.Context { return context.WithValue(ctx, awaitedKey{}, true) }
+
+// IsAwaited reports whether a context is one of Awaited.
+func IsAwaited(ctx context.Context) bool { return ctx.Value(awaitedKey{}) != nil }
+
 // ActorOf returns who acts in a context: the server itself where nobody else does.
 func ActorOf(ctx context.Context) Actor {
 	if who, ok := ctx.Value(actorKey{}).(func() Actor); ok {

@@ -65,6 +65,12 @@ func (tx *Tx) PurgeCertificates(before time.Time) error {
 	return err
 }
 
+// PurgeChallenges forgets those of before a time that an authority may have asked for.
+func (tx *Tx) PurgeChallenges(before time.Time) error {
+	err := tx.write(`DELETE FROM certificates WHERE expires_at IS NULL AND updated_at < ? AND (name LIKE '%+token' OR name LIKE '%+http-01')`, milli(before))
+	return err
+}
+
 // CertificateState is how the certificate of a host is.
 type CertificateState struct {
 	Host      string

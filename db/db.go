@@ -23,6 +23,7 @@ import (
 
 	_ "modernc.org/sqlite"
 
+	"mailer/app/clock"
 	"mailer/app/live"
 	"mailer/app/metrics"
 	"mailer/app/room"
@@ -63,8 +64,13 @@ type Options struct {
 	// of answering ErrInUse. Waiting is called once it waits.
 	Standby bool
 	Waiting func() error
+	// Several has Open answer beside a server that works on a database elsewhere, instead of
+	// ErrInUse; Working tells when this one works.
+	Several bool
 	// Beat is how often a server tells a database elsewhere that it works; 0: DefaultBeat.
 	Beat time.Duration
+	// Clock has this process keep to the clock of a database elsewhere (app/clock).
+	Clock bool
 	// Lazy has readers of a database elsewhere connect when they are needed first, and not
 	// all at once.
 	Lazy bool
@@ -108,6 +114,10 @@ type DB struct {
 	crowd    float64       // moving mean of group sizes; the writer's alone
 	full     atomic.Bool
 	hindered atomic.Pointer[hindrance]
+	waits    atomic.Pointer[hindrance] // what the writer waits for
+	given    chan struct{}             // closed once the database is given up
+	giving   sync.Once
+	gone     chan struct{} // closed once everything is released
 	failed   chan struct{} // closed by the latch
 	latch    sync.Once
 	cause    error // what latched; set before failed is closed
@@ -117,7 +127,11 @@ type DB struct {
 	pages       sync.Mutex // held while they are cleaned or moved
 	generations generations
 	onElsewhere []func(r *Reader) error
-	dataVersion int64 // the writer's: another one tells that others wrote
+	heard       chan struct{} // others wrote to a database elsewhere
+	told        time.Time     // when the writer had heard tell last
+	work        chan struct{} // closed once this process works
+	keepsTime   bool          // Options.Clock
+	dataVersion int64         // the writer's: another one tells that others wrote
 	damages     damages
 	live        *live.Bus
 }
@@ -135,7 +149,11 @@ func Open(ctx context.Context, opts Options) (*DB, error) {
 		written: make(chan written, maxUnsynced),
 		closing: make(chan struct{}),
 		done:    make(chan struct{}),
+		given:   make(chan struct{}),
+		gone:    make(chan struct{}),
 		failed:  make(chan struct{}),
+		heard:   make(chan struct{}, 1),
+		work:    make(chan struct{}),
 		wait:    cmp.Or(opts.Gather, DefaultGather),
 		live:    live.New(),
 		engine:  engineOf(opts.Path),
@@ -186,11 +204,11 @@ func (d *DB) Read(ctx context.Context, fn func(*Reader) error) error {
 		return d.faultOf(fmt.Errorf("begin read: %w", err))
 	}
 	err := fn(r)
-	if _, cerr := r.exec("ROLLBACK"); cerr != nil && err == nil { // a COMMIT refuses where something was damaged
-		err = fmt.Errorf("end read: %w", cerr)
-	}
 	if err != nil && d.engine.lost(&r.session) {
 		err = fmt.Errorf("%w: %w", ErrUnreachable, err)
+	}
+	if cerr := d.engine.endRead(&r.session); cerr != nil && err == nil { // a COMMIT refuses where something was damaged
+		err = fmt.Errorf("end read: %w", cerr)
 	}
 	return d.faultOf(err)
 }
@@ -261,11 +279,41 @@ func (d *DB) Close() error {
 	var err error
 	d.once.Do(func() {
 		close(d.closing)
+		late := time.AfterFunc(closePatience, func() { GiveUp(d) })
+		defer late.Stop()
 		<-d.done
 		d.tasks.Wait()
 		err = d.release()
+		if d.keepsTime {
+			clock.Release()
+		}
+		close(d.gone)
 	})
 	return err
+}
+
+// closePatience is how long Close waits for a database elsewhere.
+const closePatience = 5 * time.Second
+
+// GiveUp has nobody wait any longer for a database elsewhere, whatever it does: what is under
+// way there and what waits for it fails, with ErrClosed or ErrUnreachable. It is for the end of
+// a process that must end; a database in a file is not concerned.
+func GiveUp(d *DB) {
+	d.giving.Do(func() {
+		close(d.given)
+		go func() {
+			tick := time.NewTicker(reachEvery)
+			defer tick.Stop()
+			for {
+				d.engine.cut()
+				select {
+				case <-d.gone:
+					return
+				case <-tick.C:
+				}
+			}
+		}()
+	})
 }
 
 func (d *DB) release() error {

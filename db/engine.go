@@ -17,8 +17,9 @@ type engine interface {
 	// open connects d's readers and returns the session of its writer. Errors: those of
 	// Open.
 	open(ctx context.Context, d *DB, opts Options) (session, error)
-	// beginRead begins a transaction that sees one snapshot.
+	// beginRead begins a transaction that sees one snapshot, endRead ends it.
 	beginRead(ctx context.Context, d *DB, s *session) error
+	endRead(s *session) error
 	// begin begins the transaction of a group of writes, and finds out whether others
 	// wrote.
 	begin(d *DB, s *session) error
@@ -39,6 +40,10 @@ type engine interface {
 	// sizes and space are FileSizes and Space.
 	sizes(d *DB) (FileSizes, error)
 	space(ctx context.Context, d *DB) (Space, error)
+	// cut breaks the connections of a database elsewhere.
+	cut()
+	// nodes is Nodes.
+	nodes(ctx context.Context, d *DB) ([]Node, error)
 	// leave is called once nothing is written any more.
 	leave(d *DB) error
 }

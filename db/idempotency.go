@@ -19,13 +19,13 @@ func (r *Reader) IdempotentAnswer(k IdempotencyKey, since time.Time) (hash []byt
 	return hash, response, err
 }
 
-// KeepAnswer stores the answer to a send under its Idempotency-Key; one that is
-// out of date is replaced.
-func (tx *Tx) KeepAnswer(k IdempotencyKey, hash []byte, response string) error {
-	err := tx.write(`INSERT INTO idempotency (team_id, scope, route, key, hash, response, created_at) VALUES (?, ?, ?, ?, ?, ?, ?)
-		ON CONFLICT (team_id, scope, route, key) DO UPDATE SET hash = excluded.hash, response = excluded.response, created_at = excluded.created_at`,
-		k.TeamID, k.Scope, k.Route, k.Key, hash, response, milli(tx.Now))
-	return err
+// KeepAnswer stores the answer to a send under its Idempotency-Key; one that is not newer than
+// since is replaced. Error: ErrNotFound where there is a newer one, of another process.
+func (tx *Tx) KeepAnswer(k IdempotencyKey, hash []byte, response string, since time.Time) error {
+	return tx.one(`INSERT INTO idempotency (team_id, scope, route, key, hash, response, created_at) VALUES (?, ?, ?, ?, ?, ?, ?)
+		ON CONFLICT (team_id, scope, route, key) DO UPDATE SET hash = excluded.hash, response = excluded.response, created_at = excluded.created_at
+			WHERE idempotency.created_at <= ?`,
+		k.TeamID, k.Scope, k.Route, k.Key, hash, response, milli(tx.Now), milli(since))
 }
 
 // PurgeAnswers drops up to limit answers from before a time and says how many.

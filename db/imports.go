@@ -158,9 +158,9 @@ func (r *Reader) NextImportOver() (id string, err error) {
 }
 
 // StoredImports returns the ids of imports of all teams in a status whose files
-// are stored, oldest first.
-func (r *Reader) StoredImports(status importing.Status) ([]string, error) {
-	return list(&r.session, scanText, `SELECT i.id FROM imports AS i WHERE i.status = ? AND i.stored = 1 ORDER BY i.id`, string(status))
+// are stored and that were made before a time, oldest first.
+func (r *Reader) StoredImports(status importing.Status, before time.Time) ([]string, error) {
+	return list(&r.session, scanText, `SELECT i.id FROM imports AS i WHERE i.status = ? AND i.stored = 1 AND i.created_at <= ? ORDER BY i.id`, string(status), milli(before))
 }
 
 // Import returns one import of a team whose file has arrived. Error: ErrNotFound.

@@ -238,7 +238,7 @@ func TestPiecesAreDeletedAFewAtATime(t *testing.T) {
 	}
 	b.read(nil, func(r *db.Reader) error {
 		for status, want := range map[importing.Status][]string{importing.Uploading: nil, importing.Completed: nil, importing.Queued: {waits}} {
-			if ids, err := r.StoredImports(status); err != nil || !slices.Equal(ids, want) {
+			if ids, err := r.StoredImports(status, time.Now()); err != nil || !slices.Equal(ids, want) {
 				t.Errorf("%s: %q, %v", status, ids, err)
 			}
 		}

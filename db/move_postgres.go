@@ -33,7 +33,7 @@ func postgresSide(ctx context.Context, url string) (*moveSide, error) {
 	pool := stdlib.OpenDB(*e.config)
 	conn, err := pool.Conn(ctx)
 	if err != nil {
-		return nil, errors.Join(refuse(ErrUnreachable, "the database %s can't be reached: %s", Name(url), reason(err)), pool.Close())
+		return nil, errors.Join(refusedOpen(Name(url), err), pool.Close())
 	}
 	return &moveSide{session: newSession(conn, e), pool: pool, jsonText: jsonOfPostgres}, nil
 }
@@ -137,7 +137,7 @@ func (p *postgresTarget) drop(ctx context.Context, conn *sql.Conn) error {
 	if _, err := conn.ExecContext(ctx, "LOCK TABLE "+strings.Join(all, ", ")+" IN ACCESS EXCLUSIVE MODE"); err != nil {
 		return fmt.Errorf("lock the tables of %s: %w", p.name(), err)
 	}
-	w, err := working(ctx, conn)
+	w, err := working(ctx, conn, Options{}, DefaultBeat)
 	if err != nil {
 		return fmt.Errorf("look who works on %s: %w", p.name(), err)
 	}
@@ -205,7 +205,8 @@ func (p *postgresTarget) finish(ctx context.Context) error {
 }
 
 func (p *postgresTarget) commit(context.Context) error {
-	return p.writer.words.(*postgresEngine).commit(&p.writer.session)
+	_, err := newQueued(p.writer.conn).finish()
+	return err
 }
 
 func (p *postgresTarget) close() error {

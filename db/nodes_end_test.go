@@ -41,7 +41,7 @@ func abandoned(t *testing.T) (dsn string) {
 		t.Fatal(err)
 	}
 	defer pool.Close()
-	if _, err := pool.Exec(`INSERT INTO nodes (id, started_at, seen_at, address) VALUES ('gone', 0, 0, 'gone')`); err != nil {
+	if _, err := pool.Exec(`INSERT INTO nodes (id, started_at, seen_at, works, address) VALUES ('gone', 0, 0, 1, 'gone')`); err != nil {
 		t.Fatal(err)
 	}
 	return dsn

@@ -43,7 +43,7 @@ func place(path string, create bool) (real string, fresh bool, err error) {
 
 // placeFile is place for who restores.
 func placeFile(path string, create bool) (real string, fresh bool, err error) {
-	if err := OnlyFiles(path); err != nil {
+	if err := errors.Join(OnlyFiles(path), otherURL(path)); err != nil {
 		return "", false, err
 	}
 	real, err = filepath.EvalSymlinks(path)

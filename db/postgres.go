@@ -9,12 +9,12 @@ import (
 	"reflect"
 	"strings"
 	"time"
+	"unicode/utf8"
 
+	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/stdlib"
-
-	"mailer/app"
 )
 
 // postgresEngine is a PostgreSQL database elsewhere. Its one writer is the process that
@@ -26,8 +26,9 @@ type postgresEngine struct {
 	last   int64  // groups of writes of all processes, as of the last one of this
 	own    int64  // those of this process
 	n      int64  // of the group under way
-	writer string // what this process is called among those that write
+	writer string // what this process is called among those that write, and among nodes
 	group  int64  // of its own, under way
+	beside bool   // others wrote before the last group that looked first
 	conns  conns
 }
 
@@ -60,13 +61,23 @@ func (e *postgresEngine) configure(name string) error {
 	if err != nil {
 		return refuse(ErrNotDatabase, "--db %s can't be read: %s", postgresName(name), withoutSecrets(err))
 	}
+	if config.Database == "" {
+		return refuse(ErrNotDatabase, "--db %s names no database: it ends with /NAME", postgresName(name))
+	}
 	config.ConnectTimeout = dialPatience
 	config.DialFunc = e.conns.dial(&net.Dialer{Timeout: dialPatience, KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: time.Second, Interval: time.Second, Count: 2}, Control: userTimeout})
-	config.RuntimeParams["application_name"] = "mailer"
+	config.BuildFrontend = e.conns.frontend
+	config.RuntimeParams["application_name"] = calledBy(e.writer)
 	config.RuntimeParams["tcp_user_timeout"] = fmt.Sprint(silence.Milliseconds())
+	for setting, seconds := range map[string]string{"tcp_keepalives_idle": "1", "tcp_keepalives_interval": "1", "tcp_keepalives_count": "3"} {
+		config.RuntimeParams[setting] = seconds // in hours it would miss a machine that is gone
+	}
 	e.config = config
 	return nil
 }
+
+// calledBy is what the connections of a process are called on the server.
+func calledBy(writer string) string { return strings.TrimSpace("mailer " + writer) }
 
 // withoutSecrets is an error of the driver without the name that it repeats, in which a
 // password may stand.
@@ -90,37 +101,67 @@ func (*postgresEngine) words(text string) string { return postgresWords(text) }
 
 func (*postgresEngine) filters() filterWords { return postgresFilters{} }
 
-// bind has truth be 1 and 0, as columns hold it.
+// bind has truth be 1 and 0, as columns hold it, and texts be such as PostgreSQL takes. What
+// callers of the API send is refused where it can't be kept; words of others, like those of a
+// relay, are only told: a result must not get lost for one of their bytes.
 func (*postgresEngine) bind(args []any) []any {
 	for i, arg := range args {
-		if v := reflect.ValueOf(arg); v.Kind() == reflect.Bool {
+		if null, ok := arg.(sql.NullString); ok && null.Valid {
+			arg = null.String
+			args[i] = arg
+		}
+		switch v := reflect.ValueOf(arg); v.Kind() {
+		case reflect.Bool:
 			n := int64(0)
 			if v.Bool() {
 				n = 1
 			}
 			args[i] = n
+		case reflect.String:
+			if text := v.String(); !storable(text) {
+				args[i] = storableText(text)
+			}
+		case reflect.Pointer:
+			if text := v.Elem(); text.Kind() == reflect.String && !storable(text.String()) {
+				args[i] = storableText(text.String())
+			}
 		}
 	}
 	return args
 }
 
+// storable reports whether PostgreSQL takes a text.
+func storable(text string) bool {
+	return strings.IndexByte(text, 0) < 0 && utf8.ValidString(text)
+}
+
+// storableText has the sign for what is no character in the place of what it does not take.
+func storableText(text string) string {
+	return strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "\uFFFD")
+}
+
 func (e *postgresEngine) beginRead(ctx context.Context, d *DB, s *session) error {
 	const text = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
-	if s.conn != nil {
-		if _, err := s.exec(text); err == nil || !e.lost(s) {
-			return err
-		}
+	if s.conn != nil && beginAhead(s, text) {
+		return nil
 	}
 	err := e.connect(ctx, d.ro, s) // also where the database was away since it was used last
-	if err == nil {
-		_, err = s.exec(text)
-	} else if s.conn == nil {
+	if err == nil && !beginAhead(s, text) {
+		err = errors.New("a new connection was lost")
+	}
+	if err != nil {
 		return fmt.Errorf("%w: %w", ErrUnreachable, err)
 	}
-	if err != nil && e.lost(s) {
-		return fmt.Errorf("%w: %w", ErrUnreachable, err)
+	return nil
+}
+
+// endRead ends the transaction of a read, all of which is answered.
+func (e *postgresEngine) endRead(s *session) error {
+	if !endAhead(s) {
+		_ = s.close() // the next read connects anew
+		s.conn, s.stmts = nil, map[string]*prepared{}
 	}
-	return err
+	return nil
 }
 
 // Transactions may stand still that long: a writer's hold up all others.
@@ -133,16 +174,16 @@ const (
 // for the lock.
 func (e *postgresEngine) open(ctx context.Context, d *DB, opts Options) (session, error) {
 	name := postgresName(opts.Path)
+	d.name, e.writer = name, uuid.NewString() // not app.NewID: those begin once it is clear what time it is
 	if err := e.configure(opts.Path); err != nil {
 		return session{}, err
 	}
-	d.name, e.writer = name, app.NewID()
 	d.pool, d.ro = e.pool(writerIdle), e.pool(readerIdle)
 	d.pool.SetMaxIdleConns(0)
 	d.ro.SetMaxIdleConns(0)
 	conn, err := d.pool.Conn(ctx)
 	if err != nil {
-		return session{}, refuse(ErrUnreachable, "the database %s can't be reached: %s", name, reason(err))
+		return session{}, refusedOpen(name, err)
 	}
 	writer := newSession(conn, e)
 	writer.queue = newQueued(conn)
@@ -151,6 +192,7 @@ func (e *postgresEngine) open(ctx context.Context, d *DB, opts Options) (session
 	}
 	for range readers {
 		r := &Reader{session: newSession(nil, e)}
+		r.beside = &besides{}
 		if !opts.Lazy {
 			r.conn, err = d.ro.Conn(ctx)
 		}
@@ -158,7 +200,7 @@ func (e *postgresEngine) open(ctx context.Context, d *DB, opts Options) (session
 			return session{}, errors.Join(ctx.Err(), writer.close())
 		}
 		if err != nil {
-			return session{}, errors.Join(refuse(ErrUnreachable, "the database %s takes no more connections: %s", name, reason(err)), writer.close())
+			return session{}, errors.Join(refusedOpen(name, err), writer.close())
 		}
 		d.readers.put(r)
 		d.opened++
@@ -169,6 +211,9 @@ func (e *postgresEngine) open(ctx context.Context, d *DB, opts Options) (session
 
 func (e *postgresEngine) prepare(ctx context.Context, d *DB, conn *sql.Conn, opts Options) (err error) {
 	if err := checkPostgres(ctx, conn, d.name, d.log); err != nil {
+		return err
+	}
+	if err := askTime(ctx, d, conn, opts); err != nil {
 		return err
 	}
 	if d.made, err = preparePostgresSchema(ctx, conn, d.name, opts); err != nil {
@@ -185,58 +230,63 @@ func (e *postgresEngine) prepare(ctx context.Context, d *DB, conn *sql.Conn, opt
 	}
 	if opts.Lock {
 		e.me.cut = e.conns.cut
-		return e.me.join(ctx, d, opts)
+		return e.me.join(ctx, d, e.writer, opts)
 	}
 	return nil
 }
 
-// reason is the last of what an error says: of a connection that failed, all addresses that
-// were tried stand before it.
-func reason(err error) string {
-	var pg *pgconn.PgError
-	if errors.As(err, &pg) && strings.HasPrefix(pg.Message, "unsupported startup parameter") {
-		return "a pooler stands before it, which does not do: name PostgreSQL itself (" + pg.Message + ")"
-	}
-	if errors.As(err, &pg) {
-		return pg.Message
-	}
-	var op *net.OpError
-	if errors.As(err, &op) {
-		return op.Error()
-	}
-	return err.Error()
-}
-
 // begin begins the transaction of a group, which waits for those of other processes, and
-// refuses a process whose work another one took over.
+// refuses a process whose work another one took over. It leaves with the first statement; only
+// where others wrote since the last group it comes first, since what is remembered is to be
+// read again before anything relies on it; and where they did before the last one, since they
+// probably go on.
 func (e *postgresEngine) begin(d *DB, s *session) error {
 	e.group++
-	text := "BEGIN; UPDATE changes SET n = n + 1 RETURNING n" + fmt.Sprintf(noteGroup, e.writer, e.group)
-	if e.me.id != "" {
-		text += "; SELECT id FROM nodes WHERE id = '" + e.me.id + "' AND dead IS NULL FOR KEY SHARE"
+	asks := []*question{
+		{text: "BEGIN"},
+		{text: `UPDATE changes SET n = n + 1 RETURNING n`},
+		{text: noteGroup, args: []any{e.writer, e.group}},
 	}
-	var rows [][]string
-	err := s.simple(text, func(values []string) { rows = append(rows, values) })
-	if err != nil {
-		return fmt.Errorf("begin: %w", err)
+	works := e.me.works.Load()
+	if works {
+		asks = append(asks, &question{text: `SELECT id FROM nodes WHERE id = $1 AND works = 1 AND dead IS NULL FOR KEY SHARE`, args: []any{e.me.id}})
 	}
-	if e.me.id != "" && len(rows) < 2 {
-		return errFenced
+	others := false
+	begun := func() error {
+		if works && len(asks[3].rows) == 0 {
+			return errFenced
+		}
+		n, ok := asks[1].rows[0][0].(int64)
+		if !ok {
+			return fmt.Errorf("begin: %v is no number", asks[1].rows[0][0])
+		}
+		others = n != e.last+1
+		e.n = n
+		return nil
 	}
-	if _, err := fmt.Sscan(rows[0][0], &e.n); err != nil {
-		return fmt.Errorf("begin: %w", err)
+	s.queue.opening = &opening{asks, func() error {
+		if err := begun(); err != nil || !others {
+			return err
+		}
+		s.queue.early = true
+		return errElsewhere
+	}}
+	if !s.queue.early && !s.queue.at && !e.beside {
+		return nil
 	}
-	others := e.n != e.last+1
-	e.last = e.n - 1 // told of once
+	s.queue.early, s.queue.opening.begun = false, begun
+	if s.queue.send(nil); s.queue.failed != nil {
+		return s.queue.failed
+	}
+	e.last, e.beside = e.n-1, others // told of once
 	return d.lookElsewhere(s, others)
 }
 
-// simple runs texts that are parted by semicolons in one round trip, and hands each row to take.
-func (s *session) simple(text string, take func([]string)) error {
-	return s.simpleWithin(context.Background(), text, take)
-}
+// errElsewhere: others wrote since the last group, which showed only after closures had begun.
+var errElsewhere = errors.New("db: others wrote")
 
-// simpleWithin is simple for what must end with ctx, and the connection with it.
+// simpleWithin runs texts that are parted by semicolons in one round trip, and hands each row to
+// take. It ends with ctx, and the connection with it.
 func (s *session) simpleWithin(ctx context.Context, text string, take func([]string)) error {
 	return s.conn.Raw(func(driver any) error {
 		results, err := driver.(*stdlib.Conn).Conn().PgConn().Exec(ctx, text).ReadAll()
@@ -253,18 +303,12 @@ func (s *session) simpleWithin(ctx context.Context, text string, take func([]str
 	})
 }
 
-// commit ends the transaction of a group. PostgreSQL answers a COMMIT of what failed before
-// with a rollback, and no error.
+// commit ends the transaction of a group.
 func (e *postgresEngine) commit(s *session) error {
-	err := s.conn.Raw(func(driver any) error {
-		results, err := driver.(*stdlib.Conn).Conn().PgConn().Exec(context.Background(), "COMMIT").ReadAll()
-		if err == nil && (len(results) != 1 || results[0].CommandTag.String() != "COMMIT") {
-			err = errors.New("the transaction was rolled back")
-		}
-		return err
-	})
-	if err == nil {
+	none, err := s.queue.finish()
+	if err == nil && !none {
 		e.last, e.own = e.n, e.own+1
+		e.me.written.Store(e.own)
 	}
 	return err
 }
@@ -283,7 +327,7 @@ func (*postgresEngine) lost(s *session) bool {
 // transaction would not do: after a crash, or on a standby that was promoted, PostgreSQL
 // counts on from what it knows, and another transaction may get the number of one that was
 // lost.
-const noteGroup = `; INSERT INTO writers (id, n, at) VALUES ('%[1]s', %[2]d, ` + postgresNow + `) ON CONFLICT (id) DO UPDATE SET n = excluded.n, at = excluded.at`
+const noteGroup = `INSERT INTO writers (id, n, at) VALUES ($1, $2, ` + postgresNow + `) ON CONFLICT (id) DO UPDATE SET n = excluded.n, at = excluded.at`
 
 // committed asks what became of a group whose answer to COMMIT was lost. It waits for the row
 // that the group holds as long as its connection lives on the other side. That it asks in a
@@ -300,6 +344,7 @@ func (e *postgresEngine) committed(ctx context.Context, s *session) (bool, error
 		return false, nil
 	}
 	e.last, e.own = e.n, e.own+1
+	e.me.written.Store(e.own)
 	return true, nil
 }
 
@@ -320,6 +365,8 @@ func (*postgresEngine) connect(ctx context.Context, pool *sql.DB, s *session) er
 	}
 	return nil
 }
+
+func (e *postgresEngine) cut() { e.conns.cut() }
 
 func (e *postgresEngine) sure() bool { return e.me.sure() }
 

@@ -15,7 +15,9 @@ type conns struct {
 // kept is one of them.
 type kept struct {
 	net.Conn
-	of *conns
+	of      *conns
+	answers *answers
+	ending  bool // the answer to the end of a read is still to come
 }
 
 // Close implements net.Conn.
@@ -33,7 +35,7 @@ func (c *conns) dial(d *net.Dialer) func(ctx context.Context, network, addr stri
 		if err != nil {
 			return nil, err
 		}
-		k := &kept{conn, c}
+		k := &kept{Conn: conn, of: c}
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		if c.open == nil {

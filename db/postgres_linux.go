@@ -2,6 +2,7 @@ package db
 
 import (
 	"errors"
+	"net"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -18,4 +19,22 @@ func userTimeout(network, _ string, c syscall.RawConn) error {
 		set = unix.SetsockoptInt(int(fd), unix.IPPROTO_TCP, unix.TCP_USER_TIMEOUT, int(silence.Milliseconds()))
 	})
 	return errors.Join(err, set)
+}
+
+// hungUp reports whether the other side of a connection on which nothing is to come has ended
+// it, or sent something all the same.
+func hungUp(c net.Conn) bool {
+	socket, ok := c.(syscall.Conn)
+	if !ok {
+		return false
+	}
+	raw, err := socket.SyscallConn()
+	if err != nil {
+		return true
+	}
+	var found error
+	err = raw.Control(func(fd uintptr) {
+		_, _, found = unix.Recvfrom(int(fd), make([]byte, 1), unix.MSG_PEEK|unix.MSG_DONTWAIT)
+	})
+	return err != nil || !errors.Is(found, unix.EAGAIN)
 }

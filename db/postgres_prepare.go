@@ -8,21 +8,21 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
-	"time"
 
 	"mailer/app"
+	"mailer/app/clock"
 )
 
 // postgresOwn is what a database of PostgreSQL has beside schema.sql: its version, a row that
 // each group of writes begins with, the last group of each process that writes, and the
-// processes that worked on it.
+// processes that work on it, worked on it or stand beside the one that does.
 const postgresOwn = `
 CREATE TABLE schema_versions (version bigint NOT NULL, sum text NOT NULL, made_at bigint NOT NULL);
 CREATE TABLE changes (n bigint NOT NULL);
 INSERT INTO changes (n) VALUES (0);
 CREATE TABLE writers (id text NOT NULL PRIMARY KEY, n bigint NOT NULL, at bigint NOT NULL);
-CREATE TABLE nodes (id text NOT NULL PRIMARY KEY, started_at bigint NOT NULL, seen_at bigint NOT NULL, dead bigint, address text NOT NULL);
-CREATE UNIQUE INDEX nodes_alive ON nodes ((dead IS NULL)) WHERE dead IS NULL;
+CREATE TABLE nodes (id text NOT NULL PRIMARY KEY, started_at bigint NOT NULL, seen_at bigint NOT NULL, dead bigint, works bigint NOT NULL, address text NOT NULL);
+CREATE UNIQUE INDEX nodes_work ON nodes (works) WHERE works = 1 AND dead IS NULL;
 `
 
 // oldestPostgres is the version from which on a database is taken.
@@ -109,9 +109,9 @@ func preparePostgresSchema(ctx context.Context, conn *sql.Conn, name string, opt
 		return false, refuse(ErrNotFound, "the database %s is empty; mailer migrate --db … makes its tables", name)
 	}
 	if _, err := tx.ExecContext(ctx, postgresSchema(opts.Schema)+postgresOwn); err != nil {
-		return false, fmt.Errorf("make schema: %w", err)
+		return false, refusedOpen(name, err)
 	}
-	now := time.Now().UnixMilli()
+	now := clock.Now().UnixMilli()
 	if _, err := tx.ExecContext(ctx, "INSERT INTO teams (id, name, created_at) VALUES ($1, $2, $3)", app.NewID(), app.DefaultTeam, now); err != nil {
 		return false, fmt.Errorf("make first team: %w", err)
 	}

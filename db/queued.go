@@ -4,6 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -15,28 +17,44 @@ import (
 // costs more than the statement.
 type queued struct {
 	conn    *sql.Conn
-	batch   *pgx.Batch
-	single  []bool // must touch a row
+	waiting []pending
 	words   map[string]queuedWords
-	at      bool  // at once, one by one: where one of a group failed, its closure must hear of it
-	changes int   // statements that may have changed something
-	failed  error // of one that left without its closure
+	at      bool     // at once, one by one: where one of a group failed, its closure must hear of it
+	changes int      // statements that may have changed something
+	failed  error    // of one that left without its closure
+	opening *opening // what begins the transaction, and leaves with what comes first; nil: it has begun
+	early   bool     // it is to begin before any closure does
+	part    *part    // whose writes these are; nil: of all closures, one after the other
+	beside  *besides // the sessions of closures that run beside others
+}
+
+// opening begins a transaction.
+type opening struct {
+	asks []*question
+	// begun is called with their answers. Its error takes the transaction back.
+	begun func() error
+}
+
+// pending is a statement that has not left.
+type pending struct {
+	text string
+	args []any
 }
 
 // queuedWords is a statement as it is sent, and whether it counts in standings.
 type queuedWords struct {
-	text      string
-	standings bool
+	text, single string // single: which fails where it touches no row
+	standings    bool
 }
 
 func newQueued(conn *sql.Conn) *queued {
-	return &queued{conn: conn, batch: &pgx.Batch{}, words: map[string]queuedWords{}}
+	return &queued{conn: conn, words: map[string]queuedWords{}, beside: &besides{}}
 }
 
 // reset forgets what a transaction that is over left.
 func (q *queued) reset() {
 	if q != nil {
-		q.batch, q.single, q.changes, q.failed = &pgx.Batch{}, nil, 0, nil
+		q.waiting, q.changes, q.failed, q.opening = nil, 0, nil, nil
 	}
 }
 
@@ -67,26 +85,29 @@ func (s *session) enqueue(query string, args []any, single bool) {
 	q := s.queue
 	w, ok := q.words[query]
 	if !ok {
-		w = queuedWords{s.words.words(query), changesStandings.MatchString(query)}
+		w = queuedWords{text: s.words.words(query), standings: changesStandings.MatchString(query)}
+		w.single = mustTouch(w.text)
 		q.words[query] = w
 	}
 	if w.standings {
 		*s.standings++
 	}
-	q.batch.Queue(w.text, s.words.bind(args)...)
-	q.single = append(q.single, single)
+	text := w.text
+	if single {
+		text = w.single
+	}
+	// Who writes many sets puts one after the other into the same arguments.
+	q.waiting = append(q.waiting, pending{text, s.words.bind(slices.Clone(args))})
 	q.changes++
 }
 
 // flush sends what waits. Its error stays: what follows rests on what failed. A nil queue has
-// nothing to send.
+// nothing to send, and what a part has leaves with what it asks.
 func (q *queued) flush() error {
-	if q == nil || q.failed != nil || q.batch.Len() == 0 {
+	if q == nil || q.part != nil || q.failed != nil || len(q.waiting) == 0 && q.opening == nil {
 		return q.failure()
 	}
-	batch, single := q.batch, q.single
-	q.batch, q.single = &pgx.Batch{}, nil
-	q.failed = q.conn.Raw(func(driver any) error { return send(driver.(*stdlib.Conn).Conn(), batch, single) })
+	q.send(nil)
 	return q.failed
 }
 
@@ -97,19 +118,75 @@ func (q *queued) failure() error {
 	return q.failed
 }
 
-func send(conn *pgx.Conn, batch *pgx.Batch, single []bool) (err error) {
+// send sends what waits, and then what is asked, in one way there and back.
+func (q *queued) send(asks []*question) {
+	writes, opening := q.waiting, q.opening
+	q.waiting, q.opening = nil, nil
+	var first []*question
+	if opening != nil {
+		first = opening.asks
+	}
+	q.failed = q.conn.Raw(func(driver any) error { return exchange(driver.(*stdlib.Conn).Conn(), first, writes, asks) })
+	if opening != nil && q.failed == nil {
+		q.failed = opening.begun()
+	}
+}
+
+// finish sends what waits, and has the transaction end with it unless that is still to be
+// begun: what begins it may take it back. Where nothing was written or asked there is none,
+// which it reports.
+func (q *queued) finish() (none bool, err error) {
+	if q.opening != nil {
+		if len(q.waiting) == 0 {
+			return true, nil
+		}
+		if q.send(nil); q.failed != nil {
+			return false, q.failed
+		}
+	}
+	end := &question{text: "COMMIT"}
+	if q.send([]*question{end}); q.failed == nil && end.tag != "COMMIT" { // PostgreSQL rolls back what failed before, without an error
+		q.failed = errors.New("the transaction was rolled back")
+	}
+	return false, q.failed
+}
+
+// exchange sends statements in one way there and back.
+func exchange(conn *pgx.Conn, first []*question, writes []pending, asks []*question) (err error) {
+	batch := &pgx.Batch{}
+	for _, a := range first {
+		batch.Queue(a.text, a.args...)
+	}
+	for _, w := range writes {
+		batch.Queue(w.text, w.args...)
+	}
+	for _, a := range asks {
+		batch.Queue(a.text, a.args...)
+	}
 	results := conn.SendBatch(context.Background(), batch)
 	defer func() { err = errors.Join(err, results.Close()) }()
-	for _, single := range single {
-		tag, err := results.Exec()
-		if err != nil {
+	for _, a := range first {
+		if err := a.read(conn, results); err != nil {
+			return fmt.Errorf("begin: %w", err)
+		}
+	}
+	for range writes {
+		if _, err := results.Exec(); err != nil {
 			return orphan(err)
 		}
-		if single && tag.RowsAffected() == 0 {
-			return ErrNotFound
+	}
+	for _, a := range asks {
+		if err := a.read(conn, results); err != nil {
+			return orphan(err)
 		}
 	}
 	return nil
+}
+
+// mustTouch has a statement fail that touches no row, by a division: the commit that leaves
+// with it must not take place.
+func mustTouch(text string) string {
+	return "/* must touch a row */ WITH touched AS (" + text + " RETURNING 1) SELECT 1 / count(*) FROM touched"
 }
 
 // errAlone: a closure of a group failed after it had changed something, or what it had queued

@@ -16,7 +16,7 @@ import (
 // writes to it is answered ErrClosed. Errors, in words: ErrOld, ErrNew, ErrSchema,
 // ErrNotDatabase, ErrNotFound.
 func OpenReadOnly(ctx context.Context, path, schema string) (*DB, error) {
-	d := &DB{engine: sqliteEngine{}, name: path, log: slog.New(slog.DiscardHandler), readers: newReaderPool(readers), queue: make(chan *request), closing: make(chan struct{}), done: make(chan struct{}),
+	d := &DB{engine: sqliteEngine{}, name: path, log: slog.New(slog.DiscardHandler), readers: newReaderPool(readers), queue: make(chan *request), closing: make(chan struct{}), done: make(chan struct{}), given: make(chan struct{}), gone: make(chan struct{}),
 		failed: make(chan struct{}), live: live.New()}
 	close(d.done) // there is no writer
 	if err := d.openReadOnly(ctx, path, schema); err != nil {

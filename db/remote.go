@@ -67,7 +67,7 @@ func remoteInUse(name string) bool {
 		return false
 	}
 	defer func() { _ = tx.Rollback() }() // it only read
-	w, err := working(ctx, tx)
+	w, err := working(ctx, tx, Options{}, DefaultBeat)
 	return err == nil && w != nil && w.silent < deadAfter*DefaultBeat
 }
 
@@ -88,7 +88,7 @@ func migrateRemote(ctx context.Context, opts Options, dryRun bool, dir fs.FS) (m
 	defer pool.Close()
 	conn, err := pool.Conn(ctx)
 	if err != nil {
-		return m, refuse(ErrUnreachable, "the database %s can't be reached: %s", Name(opts.Path), reason(err))
+		return m, refusedOpen(Name(opts.Path), err)
 	}
 	defer conn.Close()
 	m.To = baseVersion + len(names)

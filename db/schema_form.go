@@ -35,9 +35,11 @@ type asker interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
-// schemaForm reads the normal form of a schema, tables before indexes.
+// schemaForm reads the normal form of a schema, tables before indexes, without what Litestream
+// keeps in a database that it copies: a server beside it must start again.
 func schemaForm(ctx context.Context, q querier) ([]schemaObject, error) {
-	rows, err := q.QueryContext(ctx, `SELECT type, name, sql FROM sqlite_schema WHERE sql IS NOT NULL AND substr(name, 1, 7) <> 'sqlite_'`)
+	rows, err := q.QueryContext(ctx, `SELECT type, name, sql FROM sqlite_schema
+		WHERE sql IS NOT NULL AND substr(name, 1, 7) <> 'sqlite_' AND substr(tbl_name, 1, 12) <> '_litestream_'`)
 	if err != nil {
 		return nil, fmt.Errorf("read the schema: %w", err)
 	}

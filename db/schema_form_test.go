@@ -34,6 +34,7 @@ func TestSchemasThatMeanTheSameAreEqual(t *testing.T) {
 	for name, texts := range map[string][2]string{
 		"the same":         {plainSchema, plainSchema},
 		"blanks, comments": {strings.NewReplacer("  ", "\t", "-- a, comment", "/* another, ( one */", " (", "(").Replace(plainSchema), plainSchema},
+		"of Litestream":    {plainSchema + `CREATE TABLE _litestream_seq (id INTEGER PRIMARY KEY, seq INTEGER); CREATE INDEX seqs ON _litestream_seq (seq);`, plainSchema},
 		"an added column":  {short + `ALTER TABLE keys ADD COLUMN "n" INTEGER NOT NULL DEFAULT 0;`, strings.Replace(short, ", UNIQUE", ", n INTEGER NOT NULL DEFAULT 0, UNIQUE", 1)},
 		"a rebuilt table": {plainSchema + `CREATE TABLE keys_new (id TEXT NOT NULL PRIMARY KEY, team_id TEXT NOT NULL REFERENCES teams (id)) STRICT;
 			DROP TABLE keys; ALTER TABLE keys_new RENAME TO keys; CREATE INDEX keys_team ON keys (team_id, id) WHERE team_id > '';`, plainSchema},
@@ -54,6 +55,7 @@ func TestTheFirstDifferenceOfASchemaIsNamed(t *testing.T) {
 		{"team_id > ''", "team_id > 'a'", `the index keys_team: it is "CREATE INDEX keys_team ON keys ( team_id , id ) WHERE team_id > 'a'", must be`},
 		{"CREATE INDEX keys_team", "CREATE INDEX keys_teams", `the index keys_team is missing`},
 		{"-- A comment.", "CREATE TABLE extra (x);", `the table extra is not of this version`},
+		{"-- A comment.", "CREATE TABLE _litestreams (x);", `the table _litestreams is not of this version`},
 		{"-- A comment.", "CREATE TABLE zebra (x);", `the table zebra is not of this version`},
 	} {
 		have := strings.Replace(plainSchema, c.from, c.to, 1)

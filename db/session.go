@@ -20,6 +20,7 @@ type session struct {
 	room  room.Room // of the answer that is read for; nil: no bound
 	// standings counts the statements that may have changed whom mail may not go to.
 	standings *uint64
+	beside    *besides // of a reader whose questions may leave together; nil: each leaves at once
 }
 
 func newSession(conn *sql.Conn, words dialect) session {
@@ -29,6 +30,14 @@ func newSession(conn *sql.Conn, words dialect) session {
 func (s *session) close() error {
 	for _, stmt := range s.stmts {
 		stmt.Close()
+	}
+	if s.queue != nil {
+		if err := s.queue.beside.close(); err != nil {
+			return err
+		}
+	}
+	if err := s.beside.close(); err != nil {
+		return err
 	}
 	if s.conn == nil {
 		return nil

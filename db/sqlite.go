@@ -20,10 +20,17 @@ func (sqliteEngine) words(text string) string { return text }
 
 func (sqliteEngine) bind(args []any) []any { return args }
 
+func (sqliteEngine) cut() {}
+
 func (sqliteEngine) filters() filterWords { return sqliteFilters{} }
 
 func (sqliteEngine) beginRead(_ context.Context, _ *DB, s *session) error {
 	_, err := s.exec("BEGIN")
+	return err
+}
+
+func (sqliteEngine) endRead(s *session) error {
+	_, err := s.exec("ROLLBACK")
 	return err
 }
 
@@ -56,6 +63,7 @@ func (sqliteEngine) renew(context.Context, *DB, *session) error        { return 
 func (sqliteEngine) committed(context.Context, *session) (bool, error) { return true, nil }
 func (sqliteEngine) sure() bool                                        { return true }
 func (sqliteEngine) leave(*DB) error                                   { return nil }
+func (sqliteEngine) nodes(context.Context, *DB) ([]Node, error)        { return nil, nil }
 
 // version looks at the log, which every process appends to before it commits.
 func (sqliteEngine) version(d *DB) Version {
@@ -119,6 +127,7 @@ func openFile(ctx context.Context, d *DB, opts Options) (*sql.Conn, error) {
 		} else if err != nil {
 			d.setFull(err)
 		}
+		close(d.work)
 	}
 	if d.wal, err = syncItself(ctx, conn, path); err != nil {
 		return nil, d.inWords(opts.Path, fmt.Errorf("open database %s: %w", opts.Path, err))

@@ -10,4 +10,9 @@ var changesStandings = regexp.MustCompile(`\b(INSERT INTO|UPDATE|DELETE FROM) (s
 // long as a later transaction of the same DB returns the same, what was read of
 // suppressions, contacts, choices and topics still stands, whoever else may write. It is
 // never 0.
-func (tx *Tx) Standings() uint64 { return 1 + *tx.standings }
+func (tx *Tx) Standings() uint64 {
+	if tx.stood != nil {
+		return 1 + *tx.stood
+	}
+	return 1 + *tx.standings
+}

@@ -163,7 +163,7 @@ func wantLatched(t *testing.T, d *DB) {
 	t.Helper()
 	select {
 	case <-d.Failed():
-	case <-time.After(5 * time.Second):
+	case <-time.After(30 * time.Second):
 		t.Fatal("Failed is not closed")
 	}
 	if err := d.Err(); !errors.Is(err, ErrFailed) || !IsStorage(err) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -17,48 +18,70 @@ const reachEvery = 200 * time.Millisecond
 // stand in the queue.
 const maxAway = 10_000
 
-// away is a database that does not answer.
+// away is a database that does not answer, or that takes no writes.
 type away struct {
 	d       *DB
 	s       *session
+	refusal error      // of new work
 	unknown bool       // group may have been committed
 	group   []*request // that was under way
 	vital   []*request // that came since
 }
 
-// reach is called with a group whose connection is lost. Where no answer to its commit came,
+// reach is called with a group whose connection is lost, or that is not taken for now. Where no answer to its commit came,
 // it finds out what became of it; else those who can wait no longer are refused. Vital writes
 // wait until the database is back, and are to be run then, in their order, as rest. For group it
 // returns as commitSound does.
 func reach(d *DB, s *session, group []*request, cause error) (sound, rest []*request, err error) {
-	a := &away{d: d, s: s, unknown: errors.Is(cause, errUnknown), group: group}
-	if !a.unknown {
-		a.group = keepVital(group, unreachable(cause))
+	a := &away{d: d, s: s, refusal: takesNone(cause), unknown: errors.Is(cause, errUnknown), group: group}
+	answers := a.refusal != nil
+	if !answers {
+		a.refusal = unreachable(cause)
 	}
-	d.hindered.Store(&hindrance{unreachable(cause)})
-	began := time.Now()
-	d.log.Warn("the database can't be reached; new work is refused, and what must be written waits", "db", d.name, "err", cause)
-	err = a.wait(cause)
-	d.hindered.Store(nil)
+	if !a.unknown {
+		a.group = keepVital(group, a.refusal)
+	}
+	d.waits.Store(&hindrance{a.refusal})
+	defer d.waits.Store(nil)
+	if answers {
+		setTakesNone(d, a.refusal, cause)
+		err = a.wait()
+	} else {
+		err = a.waitReached(cause)
+	}
 	if err != nil {
 		for _, r := range append(a.group, a.vital...) {
 			r.done <- err
 		}
 		return nil, nil, nil
 	}
-	d.log.Info("the database is back", "db", d.name, "after", time.Since(began).Round(time.Millisecond))
 	return a.group, a.vital, nil
+}
+
+// waitReached is wait for a database that does not answer, and tells of it.
+func (a *away) waitReached(cause error) error {
+	a.d.hindered.Store(&hindrance{a.refusal})
+	began := time.Now()
+	a.d.log.Warn("the database can't be reached; new work is refused, and what must be written waits", "db", a.d.name, "err", cause)
+	err := a.wait()
+	a.d.hindered.Store(nil)
+	if err == nil {
+		a.d.log.Info("the database is back", "db", a.d.name, "after", time.Since(began).Round(time.Millisecond))
+	}
+	return err
 }
 
 func unreachable(cause error) error { return fmt.Errorf("%w: %w", ErrUnreachable, cause) }
 
 // wait tries until the group is written, or the store fails or closes.
-func (a *away) wait(cause error) error {
+func (a *away) wait() error {
 	tick := time.NewTicker(reachEvery)
 	defer tick.Stop()
 	for {
 		select {
 		case <-a.d.closing: // each try takes seconds
+			return ErrClosed
+		case <-a.d.given:
 			return ErrClosed
 		default:
 		}
@@ -66,13 +89,16 @@ func (a *away) wait(cause error) error {
 		if done || err != nil {
 			return err
 		}
+		a.vital = slices.DeleteFunc(a.vital, func(r *request) bool { return r.begun.Load() }) // given up
 		for waiting := true; waiting; {
 			select {
 			case r := <-a.room():
-				a.take(r, cause)
+				a.take(r)
 			case <-a.d.failed:
 				return a.d.Err()
 			case <-a.d.closing:
+				return ErrClosed
+			case <-a.d.given:
 				return ErrClosed
 			case <-tick.C:
 				waiting = false
@@ -90,12 +116,12 @@ func (a *away) room() <-chan *request {
 }
 
 // take keeps what must be written and refuses the rest.
-func (a *away) take(r *request, cause error) {
+func (a *away) take(r *request) {
 	if r.vital {
 		a.vital = append(a.vital, r)
 		return
 	}
-	r.done <- unreachable(cause)
+	r.done <- a.refusal
 }
 
 // try connects and writes the group. done: it is written, or refused for a reason of its own.
@@ -119,6 +145,9 @@ func (a *away) try() (done bool, err error) {
 	a.group = group
 	if err != nil && a.d.engine.lost(a.s) {
 		a.unknown = errors.Is(err, errUnknown)
+		return false, nil
+	}
+	if takesNone(err) != nil {
 		return false, nil
 	}
 	return true, a.d.settleFault(err)

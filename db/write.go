@@ -7,10 +7,13 @@ import (
 	"runtime"
 	"runtime/debug"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"modernc.org/sqlite"
 
+	"mailer/app"
+	"mailer/app/clock"
 	"mailer/app/reputation"
 )
 
@@ -31,6 +34,9 @@ type Tx struct {
 	// broadcasts are what countBroadcast and endBroadcastUnit add.
 	broadcasts []broadcastCount
 	db         *DB // nil: of no database in use
+	// stood is the mark of Standings where the closure stands apart: from before all that run
+	// beside it.
+	stood *uint64
 }
 
 // AfterCommit has fn called once the transaction is on disk, before Write
@@ -42,7 +48,8 @@ type request struct {
 	ctx     context.Context
 	fn      func(*Tx) error
 	vital   bool
-	patient bool // may wait for others
+	patient bool        // may wait for others
+	begun   atomic.Bool // or given up by who asked: the first of both holds
 	tx      *Tx
 	err     error
 	done    chan error
@@ -72,7 +79,9 @@ func (d *DB) WritePatient(ctx context.Context, fn func(*Tx) error) error {
 }
 
 // WriteVital is Write for what must not wait for disk space: results of mail
-// that left, opt-outs, cancels. On a full disk it uses the reserve.
+// that left, opt-outs, cancels. On a full disk it uses the reserve; a database elsewhere that
+// is away or full it waits for, but where somebody waits for an answer (app.Awaited): they
+// are refused after answerWithin, and what has not begun by then is not written.
 func (d *DB) WriteVital(ctx context.Context, fn func(*Tx) error) error {
 	return d.submit(&request{ctx: ctx, fn: fn, vital: true, done: make(chan error, 1)})
 }
@@ -89,6 +98,9 @@ func (d *DB) WriteVitalAsync(ctx context.Context, fn func(*Tx) error) (wait func
 }
 
 func (d *DB) submit(r *request) error {
+	if r.vital && Shared(d) && app.IsAwaited(r.ctx) {
+		return submitAwaited(d, r)
+	}
 	if err := d.enqueue(r); err != nil {
 		return err
 	}
@@ -117,6 +129,8 @@ func (d *DB) enqueue(r *request) error {
 // itself: walking the callers is too dear to be done each time.
 const nestedAfter = 2 * time.Second
 
+const nestedWrite = "db: Write called inside a Write closure; pass the *Tx on instead"
+
 func (d *DB) await(r *request) error {
 	nested := time.NewTimer(nestedAfter)
 	defer nested.Stop()
@@ -125,7 +139,7 @@ func (d *DB) await(r *request) error {
 		return err
 	case <-nested.C:
 		if onWriter() {
-			panic("db: Write called inside a Write closure; pass the *Tx on instead")
+			panic(nestedWrite)
 		}
 	case <-d.done:
 	}
@@ -216,6 +230,9 @@ func (d *DB) gather(first *request) []*request {
 // (syncLoop), the rest at once.
 func (d *DB) commit(s *session, group []*request) {
 	began := time.Now()
+	if group = begin(group); len(group) == 0 {
+		return
+	}
 	if err := d.refusal(); err != nil { // since they were queued
 		if group = keepVital(group, err); len(group) == 0 {
 			return
@@ -227,7 +244,7 @@ func (d *DB) commit(s *session, group []*request) {
 		group, err = d.commitSound(s, keepVital(group, ErrFull))
 	}
 	var rest []*request
-	if err != nil && d.engine.lost(s) {
+	if err != nil && (d.engine.lost(s) || takesNone(err) != nil) {
 		group, rest, err = reach(d, s, group, err)
 	}
 	settle(d, group, began, err)
@@ -336,7 +353,10 @@ func (d *DB) tryCommit(s *session, group []*request) error {
 	default:
 	}
 	err := tryTogether(d, s, group)
-	if s.queue == nil || err == nil || d.engine.lost(s) || errors.Is(err, errFenced) {
+	if s.queue != nil && s.queue.early {
+		err = tryTogether(d, s, group)
+	}
+	if s.queue == nil || err == nil || d.engine.lost(s) || errors.Is(err, errFenced) || takesNone(err) != nil {
 		return err
 	}
 	s.queue.at = true // whatever it was: each is told what its own writes met
@@ -350,13 +370,13 @@ func tryTogether(d *DB, s *session, group []*request) error {
 	if err := d.engine.begin(d, s); err != nil {
 		return errors.Join(err, rollback(s))
 	}
-	now := time.Now()
-	for _, r := range group {
-		if err := d.runOne(s, r, now); err != nil {
+	now := clock.Now()
+	for _, run := range runsOf(s, group) {
+		if err := runSome(d, s, run, now); err != nil {
 			return errors.Join(err, rollback(s))
 		}
 	}
-	if err := errors.Join(storeOutcomes(s, group, now), storeDays(s, group), storeCounts(s, group), storeBroadcasts(s, group, now), s.queue.flush()); err != nil {
+	if err := errors.Join(storeOutcomes(s, group, now), storeDays(s, group), storeCounts(s, group), storeBroadcasts(s, group, now), s.queue.failure()); err != nil {
 		return errors.Join(err, rollback(s))
 	}
 	if err := d.engine.commit(s); err != nil {
@@ -366,6 +386,13 @@ func tryTogether(d *DB, s *session, group []*request) error {
 		return errors.Join(fmt.Errorf("commit: %w", err), rollback(s))
 	}
 	return nil
+}
+
+func runSome(d *DB, s *session, run []*request, now time.Time) error {
+	if standsApart(s, run[0]) {
+		return runBeside(d, s, run, now)
+	}
+	return d.runOne(s, run[0], now)
 }
 
 // runOne runs one closure in a savepoint. The error it returns is one that the
@@ -390,7 +417,7 @@ func (d *DB) runOne(s *session, r *request, now time.Time) error {
 		if spoiled(r.err) {
 			return errSpoiled
 		}
-	} else if isStorage(r.err) || isLocked(r.err) || d.engine.lost(s) {
+	} else if isStorage(r.err) || isLocked(r.err) || d.engine.lost(s) || takesNone(r.err) != nil {
 		return r.err // SQLite may have rolled back everything already
 	}
 	if _, err := s.exec("ROLLBACK TO one"); err != nil {
@@ -426,6 +453,7 @@ func (d *DB) call(r *request) (err error) {
 // rollback ends the transaction; SQLite may have ended it by itself, which is
 // no error.
 func rollback(s *session) error {
+	s.queue.reset() // what waits, or failed, is no more
 	_, err := s.exec("ROLLBACK")
 	var se *sqlite.Error
 	if errors.As(err, &se) && se.Code()&0xff == sqliteError {
@@ -437,6 +465,7 @@ func rollback(s *session) error {
 // The functions that the goroutines of a writer run, as runtime names them.
 const (
 	writerName = "mailer/db.(*DB).writeLoop"
+	partName   = "mailer/db.(*part).run"
 	syncerName = "mailer/db.(*DB).syncLoop"
 )
 
@@ -453,7 +482,7 @@ func onWriter() bool {
 	frames := runtime.CallersFrames(callers[:n])
 	for {
 		frame, more := frames.Next()
-		if frame.Function == writerName || frame.Function == syncerName {
+		if frame.Function == writerName || frame.Function == partName || frame.Function == syncerName {
 			return true
 		}
 		if !more {

@@ -20,6 +20,7 @@ type readiness struct {
 	Status  string   `json:"status" doc:"ready"`
 	Starved []string `json:"starved,omitempty" doc:"What is held up for want of room: the bodies of requests that need no key, as unsubscribing; mail is accepted"`
 	Relay   string   `json:"relay" enum:"configured,capture,none" doc:"none: mail is accepted and waits for a relay; capture: it is kept and never leaves"`
+	Beside  bool     `json:"beside,omitempty" doc:"Another server works on the same database; this one answers beside it, and takes over once that is gone"`
 }
 
 type (
@@ -31,6 +32,7 @@ type (
 type healthService interface {
 	Ready() error
 	Relay() string
+	Beside() bool
 	Compat() app.Compat
 }
 
@@ -65,6 +67,6 @@ func (r healthRoutes) Add(h *rest.Handler) {
 		if len(withKey) > 0 {
 			return nil, rest.NewError(app.CodeServiceUnavailable, "Requests are refused, since there is no room for more "+strings.Join(withKey, " and "))
 		}
-		return &readinessOutput{readiness{"ready", others, r.service.Relay()}}, nil
+		return &readinessOutput{readiness{"ready", others, r.service.Relay(), r.service.Beside()}}, nil
 	})
 }

@@ -25,7 +25,7 @@ import (
 func (r *real) stored(status importing.Status) (n int) {
 	r.t.Helper()
 	err := r.store.Read(r.t.Context(), func(reader *db.Reader) error {
-		ids, err := reader.StoredImports(status)
+		ids, err := reader.StoredImports(status, time.Now())
 		n = len(ids)
 		return err
 	})

@@ -17,6 +17,7 @@ import (
 	"mailer/app/backup"
 	"mailer/app/relays"
 	"mailer/app/server"
+	"mailer/app/world"
 	"mailer/db"
 )
 
@@ -199,6 +200,7 @@ func TestAnOperatorManagesTeams(t *testing.T) {
 }
 
 func TestAnOperatorMakesBackups(t *testing.T) {
+	world.OnAFile(t) // copies of one elsewhere are made with its own tools
 	newOffice(t, captured()).ask("POST", "/backups", "", 409, "--backup-dir")
 	cfg, dir, now := captured(), t.TempDir(), time.Now()
 	cfg.Backup = backup.Daily{Dir: dir, At: now.Add(-2 * time.Hour).Format("15:04"), Keep: 2}
@@ -231,6 +233,7 @@ func TestAnOperatorMakesBackups(t *testing.T) {
 }
 
 func TestTwoBackupsAtOnceAreOne(t *testing.T) {
+	world.OnAFile(t) // copies of one elsewhere are made with its own tools
 	cfg := captured()
 	cfg.Backup = backup.Daily{Dir: t.TempDir(), At: "03:30", Keep: 9}
 	if err := cfg.Backup.Check(); err != nil {

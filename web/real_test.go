@@ -235,9 +235,9 @@ func (r *real) page(key, target string) page {
 // eventually repeats a GET until it answers 200 with the text.
 func (r *real) eventually(key, target, text string) *httptest.ResponseRecorder {
 	r.t.Helper()
-	tick := time.NewTicker(2 * time.Millisecond)
+	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
-	for end := time.After(10 * time.Second); ; {
+	for end := time.After(time.Minute); ; {
 		w := r.as(key, "GET", target, "")
 		if w.Code == http.StatusOK && strings.Contains(w.Body.String(), text) {
 			return w

@@ -168,7 +168,7 @@ func TestRealTracking(t *testing.T) {
 	wantStatus(t, r.do("GET", link[:len(link)-1], ""), 404)
 	r.eventually(r.full, "/emails/"+id+"/events", `"prefetched"`) // within 10 seconds
 	wantStatus(t, r.as(r.full, "DELETE", "/emails/"+id, ""), 200)
-	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); {
+	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); {
 		if w = r.do("GET", link, "", "Accept-Language: de"); w.Code != 302 { // within a second of the deletion
 			break
 		}

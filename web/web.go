@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"time"
 
+	"mailer/app/clock"
 	"mailer/app/health"
 	"mailer/app/live"
 	"mailer/app/metrics"
@@ -186,7 +187,7 @@ func New(cfg Config) *rest.Handler {
 	limits := rest.DefaultLimits()
 	limits.Connections = cmp.Or(cfg.MaxConnections, limits.Connections)
 	cfg.metrics = cfg.Server.Metrics
-	build := func() *rest.Handler { return newHandler(cfg, servicesFrom(cfg.Server), limits, time.Now) }
+	build := func() *rest.Handler { return newHandler(cfg, servicesFrom(cfg.Server), limits, clock.Now) }
 	h := build()
 	h.Forget(build)
 	return h

@@ -225,6 +225,7 @@ func (f *fakeService) GetCaptured(_ context.Context, _ *app.Key, id string) ([]b
 func (f *fakeService) Ready() error { return f.ready }
 
 func (f *fakeService) Relay() string      { return "configured" }
+func (f *fakeService) Beside() bool       { return false }
 func (f *fakeService) Compat() app.Compat { return app.CompatStrict }
 
 func (f *fakeService) Regions() []string { return []string{"us-east-1", "eu-west-1"} }

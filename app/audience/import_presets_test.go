@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 	"unicode/utf16"
 
 	"mailer/app"
@@ -186,7 +187,7 @@ func TestAFileThatIsPackedIsKeptAsText(t *testing.T) {
 				if err != nil || !bytes.Contains(piece, []byte("erased@example.org")) {
 					t.Errorf("%s: %q, %v", name, piece, err)
 				}
-				stored, err := r.StoredImports(importing.Uploading)
+				stored, err := r.StoredImports(importing.Uploading, time.Now())
 				if len(stored) > 0 {
 					t.Errorf("%s: the packed file stays", name)
 				}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"mailer/app/clock"
 	"mailer/app/importing"
 	"mailer/app/service"
 	"mailer/db"
@@ -32,6 +33,7 @@ type importer struct {
 	rests   map[string]time.Time  // teams whose import waits, and until when
 	strikes map[string]int        // tries in a row that failed, by import
 	purge   time.Time             // nothing is deleted before, since that failed
+	partial time.Time             // when files that never arrived whole are looked for again
 }
 
 func newImporter() importer {
@@ -80,23 +82,59 @@ func (im *importer) idle() time.Duration {
 	return next
 }
 
+// othersUpload is how long a file may be on its way through another server.
+const othersUpload = time.Hour
+
 // startImports deletes what a crash left of files that were arriving, and sets
 // the importer to work.
 func (s *Imports) startImports(ctx context.Context) error {
-	partial, err := db.Get(ctx, s.DB, func(r *db.Reader) ([]string, error) { return r.StoredImports(importing.Uploading) })
+	partial, err := s.partial(ctx)
 	if err != nil {
-		return fmt.Errorf("look for partial imports: %w", err)
+		return err
 	}
 	s.Workers.Go(func() {
-		for _, id := range partial {
-			if err := s.purgeImport(s.Taking, id); err != nil && s.Taking.Err() == nil {
-				s.Log.Warn("file of a partial import not deleted", "import", id, "err", err)
-			}
-		}
+		s.purgePartial(partial)
 		s.runImports(s.Taking)
 	})
 	return nil
 }
+
+// partial returns the ids of imports whose files nobody brings any more.
+func (s *Imports) partial(ctx context.Context) ([]string, error) {
+	before := clock.Now()
+	if db.Shared(s.DB) {
+		before = before.Add(-othersUpload)
+	}
+	ids, err := db.Get(ctx, s.DB, func(r *db.Reader) ([]string, error) { return r.StoredImports(importing.Uploading, before) })
+	if err != nil {
+		return nil, fmt.Errorf("look for partial imports: %w", err)
+	}
+	return ids, nil
+}
+
+func (s *Imports) purgePartial(ids []string) {
+	for _, id := range ids {
+		if err := s.purgeImport(s.Taking, id); err != nil && s.Taking.Err() == nil {
+			s.Log.Warn("file of a partial import not deleted", "import", id, "err", err)
+		}
+	}
+}
+
+// purgeOthersPartial deletes, now and then, what other servers that died left of files that
+// were arriving. Where no other server can be, the start has done so.
+func (s *Imports) purgeOthersPartial(ctx context.Context) error {
+	now := time.Now()
+	if !db.Shared(s.DB) || now.Before(s.imports.partial) {
+		return nil
+	}
+	s.imports.partial = now.Add(importSweep)
+	ids, err := s.partial(ctx)
+	s.purgePartial(ids)
+	return err
+}
+
+// Wake has the importer look for work that another process left.
+func (s *Imports) Wake() { s.imports.bell.Ring() }
 
 // runImports works until ctx ends. What fails is tried again a little later.
 func (s *Imports) runImports(ctx context.Context) {
@@ -123,7 +161,7 @@ func (s *Imports) importTurn(ctx context.Context) (wait time.Duration, err error
 	case errors.Is(err, db.ErrNotFound) && purged:
 		return 0, nil
 	case errors.Is(err, db.ErrNotFound):
-		return s.imports.idle(), purgeErr
+		return s.imports.idle(), errors.Join(purgeErr, s.purgeOthersPartial(ctx))
 	case err != nil:
 		return service.SweepEvery, errors.Join(purgeErr, fmt.Errorf("look for imports: %w", err))
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"mailer/app"
+	"mailer/app/clock"
 	"mailer/app/service"
 	"mailer/db"
 )
@@ -79,7 +80,7 @@ func (s *Pages) SavePreferences(ctx context.Context, token string, choices map[s
 // tooOften counts a choice to receive something, and reports whether it is one too
 // many.
 func (s *Pages) tooOften(teamID string, who app.AddressHash, client string) bool {
-	now := time.Now()
+	now := clock.Now()
 	if s.optIns.Add(teamID+string(who[:]), now) > optInsEach {
 		return true // and takes nothing from others behind the same client
 	}
@@ -242,7 +243,7 @@ func announceChoicesOf(tx *db.Tx, p *page, who *addressee, changed []app.TopicCh
 // TellChoices tells webhooks of the choices that were held back, as they stand now.
 func (s *Pages) TellChoices(ctx context.Context) error {
 	for more := true; more; {
-		due, err := db.Get(ctx, s.service.DB, func(r *db.Reader) ([]db.ChoiceNews, error) { return r.DueChoiceNews(time.Now(), newsAtOnce) })
+		due, err := db.Get(ctx, s.service.DB, func(r *db.Reader) ([]db.ChoiceNews, error) { return r.DueChoiceNews(clock.Now(), newsAtOnce) })
 		if err != nil || len(due) == 0 {
 			return err
 		}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
 	"mailer/app"
 	"mailer/app/audience"
@@ -52,7 +53,7 @@ func wantNoFiles(w *world.World, ids ...string) {
 	w.T.Helper()
 	w.Read(func(r *db.Reader) error {
 		for _, status := range []importing.Status{importing.Uploading, importing.Queued, importing.InProgress, importing.Completed, importing.Failed, importing.Deleted} {
-			if left, err := r.StoredImports(status); err != nil || len(left) > 0 {
+			if left, err := r.StoredImports(status, time.Now()); err != nil || len(left) > 0 {
 				w.T.Errorf("files of %s imports %q, %v", status, left, err)
 			}
 		}

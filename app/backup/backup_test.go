@@ -15,6 +15,7 @@ import (
 )
 
 func TestABackupOverwroteOrLeftAFile(t *testing.T) {
+	world.OnAFile(t) // copies of one elsewhere are made with its own tools
 	w := world.Idle(t)
 	w.Send("a@example.net")
 	made := write(w, "copy.db")

@@ -123,6 +123,7 @@ func TestARestoredServerSentAgainWhatHadLeft(t *testing.T) {
 }
 
 func TestARestoreRefusesWhatItCannotRestore(t *testing.T) {
+	world.OnAFile(t) // copies of one elsewhere are made with its own tools
 	w := world.Idle(t)
 	w.Send("a@example.net")
 	made := write(w, "copy.db")
@@ -169,6 +170,7 @@ func TestARestoreRefusesWhatItCannotRestore(t *testing.T) {
 }
 
 func TestAPlainCopyIsRestoredWhereThereIsNoDatabase(t *testing.T) {
+	world.OnAFile(t) // copies of one elsewhere are made with its own tools
 	w := world.Idle(t)
 	id := w.Send("a@example.net")
 	dir := t.TempDir()
@@ -194,6 +196,7 @@ func TestAPlainCopyIsRestoredWhereThereIsNoDatabase(t *testing.T) {
 }
 
 func TestADatabaseThatARestoreWasAboutToReplaceIsNotMadeAnew(t *testing.T) {
+	world.OnAFile(t) // copies of one elsewhere are made with its own tools
 	w := world.Idle(t)
 	made := write(w, "copy.db")
 	world.Must(t, w.DB.Close())

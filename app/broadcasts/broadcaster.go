@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"mailer/app"
+	"mailer/app/clock"
 	"mailer/app/mail"
 	"mailer/app/order"
 	"mailer/app/service"
@@ -153,7 +154,7 @@ func (s *Service) startDue(ctx context.Context) (next time.Duration, err error) 
 		if b.Held != "" {
 			continue
 		}
-		if d := time.Until(b.ScheduledAt); d > 0 {
+		if d := clock.Until(b.ScheduledAt); d > 0 {
 			next = min(next, d)
 			continue
 		}

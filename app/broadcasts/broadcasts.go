@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"mailer/app"
+	"mailer/app/clock"
 	"mailer/app/mail"
 	"mailer/app/pacing"
 	"mailer/app/service"
@@ -23,7 +24,7 @@ type BroadcastView struct {
 // Write. Errors: CodeValidation, those of idempotency, CodeNotFound for segment or
 // topic, and those of SendBroadcast.
 func (s *Service) CreateBroadcast(ctx context.Context, key *app.Key, in app.BroadcastInput, opts mail.SendOptions) (v BroadcastView, err error) {
-	b, err := in.Validate(time.Now())
+	b, err := in.Validate(clock.Now())
 	if err == nil {
 		err = service.CheckDesign(in.Design)
 	}

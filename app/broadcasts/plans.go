@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"mailer/app"
+	"mailer/app/clock"
 	"mailer/app/service"
 	"mailer/db"
 )
@@ -16,7 +17,7 @@ import (
 // under way while its relay takes nothing of it nobody can say either.
 func (s *Service) FinishTimes(ctx context.Context, rows []app.Broadcast) (map[string]time.Time, error) {
 	out := map[string]time.Time{}
-	now := time.Now()
+	now := clock.Now()
 	for _, b := range rows {
 		at, err := s.delivery.ForetellEnd(ctx, &b, now)
 		if err != nil {

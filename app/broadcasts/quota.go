@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"mailer/app"
+	"mailer/app/clock"
 	"mailer/app/pacing"
 	"mailer/app/plan"
 	"mailer/app/service"
@@ -65,7 +66,7 @@ func (s *Service) dayEndOf(r *db.Reader, teamID, but string, from time.Time, n i
 // stretch has what was foretold of a broadcast, which is about to be sent, obey the
 // quota of a daily plan. Errors: CodeBroadcastTooLarge.
 func (s *Service) stretch(r *db.Reader, b *app.Broadcast, plan *pacing.Plan) error {
-	now := time.Now()
+	now := clock.Now()
 	from := service.Latest(b.ScheduledAt, now)
 	end, days, err := s.dayEndOf(r, b.TeamID, b.ID, from, b.Audience)
 	if err != nil || !end.After(from) {

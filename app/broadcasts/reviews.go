@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"mailer/app"
+	"mailer/app/clock"
 	"mailer/app/insights"
 	"mailer/app/mail"
 	"mailer/app/pacing"
@@ -36,7 +37,7 @@ type Planned struct {
 // PlanBroadcast foretells what SendBroadcast would do with a draft, by the same checks
 // and the same planner. Errors: those of SendBroadcast but for idempotency.
 func (s *Reviews) PlanBroadcast(ctx context.Context, key *app.Key, id, scheduledAt string) (*Planned, error) {
-	at, err := app.BroadcastTime(scheduledAt, time.Now())
+	at, err := app.BroadcastTime(scheduledAt, clock.Now())
 	if err != nil {
 		return nil, err
 	}
@@ -52,7 +53,7 @@ func (s *Reviews) PlanBroadcast(ctx context.Context, key *app.Key, id, scheduled
 	if err != nil {
 		return nil, err
 	}
-	out := &Planned{Recipients: b.Audience, StartsAt: service.Latest(at, time.Now()), FinishesAt: plan.FinishesAt, Waves: plan.Waves, Warning: plan.Warning}
+	out := &Planned{Recipients: b.Audience, StartsAt: service.Latest(at, clock.Now()), FinishesAt: plan.FinishesAt, Waves: plan.Waves, Warning: plan.Warning}
 	if len(out.Waves) == 0 && b.Audience > 0 && plan.Warning == nil {
 		out.Waves = []pacing.Wave{{At: out.StartsAt, Count: b.Audience}}
 	}
@@ -71,7 +72,7 @@ func (s *Reviews) judged(ctx context.Context, b *app.Broadcast, out *Planned) (w
 		if err := service.CapBroadcasts.Room(r, b.TeamID); err != nil {
 			return err
 		}
-		if err := s.service.broadcastFits(r, time.Now(), b); err != nil {
+		if err := s.service.broadcastFits(r, clock.Now(), b); err != nil {
 			return err
 		}
 		if whom, err = audienceOf(r, b); err != nil {

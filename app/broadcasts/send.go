@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"mailer/app"
+	"mailer/app/clock"
 	"mailer/app/mail"
 	"mailer/app/pacing"
 	"mailer/app/service"
@@ -21,7 +22,7 @@ import (
 // CodeValidation for the from-domain, CodeSendingPaused, CodeBroadcastsPaused,
 // CodeBroadcastTooLarge, CodeMonthlyQuotaExceeded, CodeServiceUnavailable.
 func (s *Service) SendBroadcast(ctx context.Context, key *app.Key, id, scheduledAt string, opts mail.SendOptions) (v BroadcastView, err error) {
-	at, err := app.BroadcastTime(scheduledAt, time.Now())
+	at, err := app.BroadcastTime(scheduledAt, clock.Now())
 	if err != nil {
 		return v, err
 	}

@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"mailer/app"
+	"mailer/app/clock"
 	"mailer/app/mail"
 	"mailer/app/render"
 	"mailer/app/service"
@@ -129,7 +129,7 @@ func (s *Service) fillTests(key *app.Key, b *testedBroadcast, people []app.Addre
 		}
 		email := &app.Email{
 			ID: recipient.ID, TeamID: key.TeamID, KeyID: key.ID, MessageID: app.EmailMessageID(recipient.ID, b.From.Domain),
-			CreatedAt: time.Now(), LastEvent: app.Queued, Mail: *content.Mail(s.Sealer, &recipient).Whole(),
+			CreatedAt: clock.Now(), LastEvent: app.Queued, Mail: *content.Mail(s.Sealer, &recipient).Whole(),
 		}
 		s.mail.Inspect(email)
 		email.TopicID = "" // a test is for the team's own people, whatever they chose

@@ -158,15 +158,18 @@ func (a *authority) said(err error) string {
 // token is what the names of challenges on their way end with, beside "+http-01".
 const token = "+token"
 
-// passing reports whether a name is one of a challenge on its way: the library has it in
-// memory, and nobody else needs it.
+// passing reports whether a name is one of a challenge on its way.
 func passing(name string) bool {
 	return strings.HasSuffix(name, token) || strings.HasSuffix(name, "+http-01")
 }
 
+// inMemory reports whether what stands under a name is in the library's memory alone:
+// challenges, where no other server answers that an authority may ask instead.
+func (a *authority) inMemory(name string) bool { return passing(name) && !db.Shared(a.service.DB) }
+
 // Get implements autocert.Cache.
 func (a *authority) Get(ctx context.Context, name string) ([]byte, error) {
-	if passing(name) {
+	if a.inMemory(name) {
 		return nil, autocert.ErrCacheMiss
 	}
 	s := a.service
@@ -187,12 +190,15 @@ func (a *authority) Get(ctx context.Context, name string) ([]byte, error) {
 
 // Put implements autocert.Cache.
 func (a *authority) Put(ctx context.Context, name string, data []byte) error {
-	if passing(name) || a.closed.Load() {
+	if a.inMemory(name) || a.closed.Load() {
 		return nil
 	}
 	s := a.service
 	c := db.Certificate{Name: name, Sealed: s.Sealer.Seal(Purpose, name, data)}
-	leaf := leafOf(data)
+	var leaf *x509.Certificate
+	if !passing(name) {
+		leaf = leafOf(data)
+	}
 	if leaf != nil {
 		c.ExpiresAt = leaf.NotAfter
 	}
@@ -209,7 +215,7 @@ func (a *authority) Put(ctx context.Context, name string, data []byte) error {
 
 // Delete implements autocert.Cache.
 func (a *authority) Delete(ctx context.Context, name string) error {
-	if passing(name) {
+	if a.inMemory(name) {
 		return nil
 	}
 	return a.service.DB.WriteVital(ctx, func(tx *db.Tx) error { return tx.DeleteCertificate(name) })

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"mailer/app"
+	"mailer/app/clock"
 	"mailer/app/service"
 	"mailer/app/tracking"
 	"mailer/db"
@@ -37,6 +38,8 @@ const (
 	orderEvery   = 40 * time.Second
 	// keepEnded is for how long a certificate that ended is kept.
 	keepEnded = 30 * 24 * time.Hour
+	// keepChallenges is for how long one is kept that a server made which then died.
+	keepChallenges = 24 * time.Hour
 )
 
 // delays are the times between failures of one host: an authority that refused five
@@ -90,9 +93,29 @@ func (s *Service) Start(ctx context.Context) error {
 	} else if err := s.forget(ctx, func(name string) bool { return name == s.cfg.certFile }); err != nil {
 		return err
 	}
-	s.cfg.service.Store(s)
-	s.Workers.Go(s.work)
+	s.serve()
 	return nil
+}
+
+// Answer has certificates served that another server makes, until Start.
+func (s *Service) Answer(ctx context.Context) error {
+	if s.cfg == nil {
+		return nil
+	}
+	if s.cfg.Auto() {
+		if err := s.read(ctx); err != nil {
+			return err
+		}
+	}
+	s.serve()
+	return nil
+}
+
+// serve has handshakes answered, once.
+func (s *Service) serve() {
+	if s.cfg.service.Swap(s) == nil {
+		s.Workers.Go(s.work)
+	}
 }
 
 // Retry has those that failed tried again now: somebody mended something.
@@ -107,11 +130,17 @@ func (s *Service) Retry() {
 
 func (s *Service) work() {
 	for {
-		pause := lookAtFiles
-		if s.cfg.Auto() {
-			pause = s.round()
-		} else {
+		var pause time.Duration
+		switch {
+		case !s.cfg.Auto():
 			pause = s.follow()
+		case db.Works(s.DB):
+			pause = s.round()
+		default:
+			if err := s.read(s.Taking); err != nil {
+				s.LogUnlessHindered("read which certificates there are", err)
+			}
+			pause = lookAtHosts
 		}
 		if !service.Pause(s.Taking, pause, s.change) {
 			return
@@ -122,14 +151,24 @@ func (s *Service) work() {
 // load reads which certificates are kept and how they were, so that a restart orders
 // nothing that is there and repeats no failure before its time.
 func (s *Service) load(ctx context.Context) error {
+	if err := s.read(ctx); err != nil {
+		return err
+	}
+	if err := s.forget(ctx, s.Knows); err != nil {
+		return err
+	}
+	return s.UnlessFull(s.DB.WriteVital(ctx, func(tx *db.Tx) error {
+		return errors.Join(tx.PurgeCertificates(tx.Now.Add(-keepEnded)), tx.PurgeChallenges(tx.Now.Add(-keepChallenges)))
+	}))
+}
+
+// read reads which hosts there are, and how their certificates are.
+func (s *Service) read(ctx context.Context) error {
 	found, err := db.Get(ctx, s.DB, (*db.Reader).TrackingHosts)
 	if err != nil {
 		return err
 	}
 	s.setHosts(found)
-	if err := s.forget(ctx, s.Knows); err != nil {
-		return err
-	}
 	ends, err := db.Get(ctx, s.DB, (*db.Reader).CertificateEnds)
 	if err != nil {
 		return err
@@ -139,7 +178,7 @@ func (s *Service) load(ctx context.Context) error {
 		return err
 	}
 	s.take(ends, states)
-	return s.UnlessFull(s.DB.WriteVital(ctx, func(tx *db.Tx) error { return tx.PurgeCertificates(tx.Now.Add(-keepEnded)) }))
+	return nil
 }
 
 // take begins with what is kept.
@@ -226,7 +265,7 @@ func (s *Service) certificate(hello *tls.ClientHelloInfo) (*tls.Certificate, err
 	if slices.Equal(hello.SupportedProtos, []string{acme.ALPNProto}) {
 		return from.GetCertificate(hello)
 	}
-	if st := s.at(name); st == nil || !st.ExpiresAt.After(time.Now()) {
+	if st := s.at(name); st == nil || !st.ExpiresAt.After(clock.Now()) {
 		return nil, errNone
 	}
 	return from.GetCertificate(asking(name))
@@ -291,15 +330,15 @@ func (s *Service) refresh() {
 // by the library, which renews it.
 func (s *Service) look(host string) {
 	st := s.at(host)
-	if st != nil && time.Since(st.FailedAt) < delay(st.Failures) {
+	if st != nil && clock.Since(st.FailedAt) < delay(st.Failures) {
 		return
 	}
-	if (st == nil || !st.ExpiresAt.After(time.Now())) && !s.orders.Allow() {
+	if (st == nil || !st.ExpiresAt.After(clock.Now())) && !s.orders.Allow() {
 		return
 	}
 	from := s.acme.Load()
 	has, err := from.GetCertificate(asking(host))
-	if err == nil && !has.Leaf.NotAfter.After(time.Now()) {
+	if err == nil && !has.Leaf.NotAfter.After(clock.Now()) {
 		err = errEnded
 	}
 	if err == nil || s.Taking.Err() != nil {
@@ -323,7 +362,7 @@ func delay(failures int) time.Duration {
 // failed notes that a host has no new certificate.
 func (s *Service) failed(host, failure string) {
 	s.set(host, func(st *db.CertificateState) {
-		st.Failures, st.FailedAt, st.Failure = st.Failures+1, time.Now(), app.CutText(failure, 500)
+		st.Failures, st.FailedAt, st.Failure = st.Failures+1, clock.Now(), app.CutText(failure, 500)
 	})
 }
 
@@ -358,7 +397,7 @@ const writeTime = 30 * time.Second
 
 // warn says in the log of each certificate that ends soon, and of each that ended.
 func (s *Service) warn() {
-	for _, st := range s.ending(time.Now()) {
+	for _, st := range s.ending(clock.Now()) {
 		why := st.Failure
 		if from := s.acme.Load(); why == "" && from != nil {
 			if why = from.said(nil); why != "" {

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"mailer/app"
+	"mailer/app/clock"
 	"mailer/app/server"
 )
 
@@ -38,7 +39,7 @@ func (c *Store) audit() *cobra.Command {
 			}
 			from := time.Unix(0, 0)
 			if since > 0 {
-				from = time.Now().Add(-since)
+				from = clock.Now().Add(-since)
 			}
 			entries, err := e.Teams.AuditLog(ctx, teamID, from, limit)
 			if err != nil {

@@ -7,12 +7,12 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"mailer/app"
 	"mailer/app/archive"
+	"mailer/app/clock"
 	"mailer/app/listmonk"
 	"mailer/app/server"
 	"mailer/app/sheets"
@@ -260,7 +260,7 @@ func (i *importCommand) remote(name, identity string, read func(ctx context.Cont
 		left, err := read(ctx, w, cursor, bar)
 		bar.Done()
 		if err == nil {
-			err = w.Finish(&archive.Team{Source: name, ExportedAt: time.Now().UTC(), Left: left})
+			err = w.Finish(&archive.Team{Source: name, ExportedAt: clock.Now().UTC(), Left: left})
 		}
 		if err != nil {
 			w.Close()
@@ -295,7 +295,7 @@ func (i *importCommand) files(name string, files []string, read func(w *archive.
 		}
 		left, err := read(w)
 		if err == nil {
-			err = w.Finish(&archive.Team{Source: name, ExportedAt: time.Now().UTC(), Left: left})
+			err = w.Finish(&archive.Team{Source: name, ExportedAt: clock.Now().UTC(), Left: left})
 		}
 		if err == nil {
 			var r *archive.Reader

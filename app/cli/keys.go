@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"mailer/app"
+	"mailer/app/clock"
 	"mailer/app/schedule"
 	"mailer/app/server"
 )
@@ -46,7 +47,7 @@ func (c *Store) keys() *cobra.Command {
 	var expiry expiryFlags
 	create := newCommand("create", "Make an API key and print it, once", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error {
 		var err error
-		if in.ExpiresAt, err = expiry.time(time.Now()); err != nil {
+		if in.ExpiresAt, err = expiry.time(clock.Now()); err != nil {
 			return err
 		}
 		return c.withTeam(cmd, true, func(ctx context.Context, e *server.Server, team app.Team) error {

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/pflag"
 	"golang.org/x/term"
 
+	"mailer/app/clock"
 	"mailer/app/queue"
 	"mailer/app/server"
 )
@@ -107,7 +108,7 @@ func (c *Store) queueList() *cobra.Command {
 	var limit int
 	var behind string
 	cmd := newCommand("list", "List what waits, the oldest first", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error {
-		filter, err := f.read(time.Now())
+		filter, err := f.read(clock.Now())
 		if err != nil {
 			return err
 		}
@@ -154,7 +155,7 @@ func (c *Store) queueAct(name, short string, do func(*queue.Service, context.Con
 func (c *Store) act(name, short string, do func(*queue.Service, context.Context, queue.Filter) (queue.Result, error)) (*cobra.Command, *queueFlags) {
 	f := &queueFlags{}
 	cmd := newCommand(name, short, cobra.NoArgs, func(cmd *cobra.Command, _ []string) error {
-		filter, err := f.read(time.Now())
+		filter, err := f.read(clock.Now())
 		if err != nil {
 			return err
 		}

@@ -70,6 +70,9 @@ func printStatus(st *health.Status) error {
 	if err := printCertificates(st.Certificates); err != nil {
 		return err
 	}
+	for _, n := range st.Servers {
+		fmt.Printf("server    %s %s since %s\n", n.Address, map[bool]string{true: "works", false: "answers beside it"}[n.Works], n.Since)
+	}
 	var tables []string
 	for _, t := range st.Database.Tables {
 		tables = append(tables, t.Name+" "+service.Size(t.Bytes))

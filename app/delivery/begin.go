@@ -55,6 +55,7 @@ func (s *Service) beginUnit(tx *db.Tx, u app.Unit) (begun bool, err error) {
 
 // staysLate puts a unit off to the next day where this one has no place for it.
 func (s *Service) staysLate(tx *db.Tx, u app.Unit) (bool, error) {
+	tx.InTurn() // what the day has used decides, and changes with it
 	current, err := s.teams.PlanOf(&tx.Reader, u.TeamID)
 	if err != nil || !current.Daily() {
 		return false, err

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"mailer/app"
+	"mailer/app/clock"
 	"mailer/app/mail"
 	"mailer/app/order"
 	"mailer/app/pacing"
@@ -32,7 +33,7 @@ func (q *bulkLine) claim(ctx context.Context, room int) (time.Duration, error) {
 		return 0, err
 	}
 	o, _, until := q.gate.look()
-	if q.halted() || o < probe && until.After(time.Now()) {
+	if q.halted() || o < probe && until.After(clock.Now()) {
 		return next, nil // the dispatcher knows when either ends
 	}
 	if room -= again; o == probe {
@@ -50,12 +51,12 @@ func (q *bulkLine) claim(ctx context.Context, room int) (time.Duration, error) {
 		return 0, err
 	}
 	if held { // until midnight, when mail that waits goes first, or another plan
-		next = min(next, time.Until(plan.DayEnd(time.Now()))+service.SweepEvery)
+		next = min(next, clock.Until(plan.DayEnd(clock.Now()))+service.SweepEvery)
 	}
 	if len(queues) == 0 {
 		return next, nil
 	}
-	now := time.Now()
+	now := clock.Now()
 	if q.limits.window(now) == 0 {
 		return min(next, now.Truncate(time.Minute).Add(time.Minute).Sub(now)), nil // when more is free at the soonest
 	}
@@ -134,7 +135,7 @@ func (q *bulkLine) claimAgain(ctx context.Context, room int) (n int, next time.D
 
 // place takes a place in the daily limit for a job.
 func (q *bulkLine) place(j *job) bool {
-	j.minute, _, j.placed = q.limits.reserve(time.Now(), j.unit.TeamID, true)
+	j.minute, _, j.placed = q.limits.reserve(clock.Now(), j.unit.TeamID, true)
 	return j.placed
 }
 
@@ -154,7 +155,7 @@ func (q *bulkLine) beginBroadcast(ctx context.Context, b *app.Broadcast, n int) 
 		places = append(places, j)
 	}
 	if len(places) > 0 {
-		err = q.s.DB.WritePatient(ctx, func(tx *db.Tx) (err error) {
+		err = q.s.DB.WritePatient(db.Apart(ctx), func(tx *db.Tx) (err error) {
 			jobs, err = q.beginRecipients(tx, b, content, len(places))
 			return service.IgnoreGone(err)
 		})
@@ -177,6 +178,9 @@ func (q *bulkLine) beginBroadcast(ctx context.Context, b *app.Broadcast, n int) 
 // beginRecipients takes the next n recipients of a broadcast, or as many as the day
 // has a place for, and returns the jobs of those whose mail may leave.
 func (q *bulkLine) beginRecipients(tx *db.Tx, b *app.Broadcast, content *mail.BroadcastMail, n int) ([]*job, error) {
+	if q.s.Settings.Cloud {
+		tx.InTurn() // what the day has used decides, and changes with it
+	}
 	n, err := q.s.bulkRoomOfDay(&tx.Reader, b.TeamID, tx.Now, n)
 	if err != nil || n == 0 {
 		return nil, err

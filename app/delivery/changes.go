@@ -18,6 +18,7 @@ type Outlets struct {
 	s        *Service
 	changing sync.Mutex // held by who changes them
 	running  bool
+	aside    atomic.Bool // another server sends: there are none here
 	now      atomic.Pointer[[]*lane]
 	// ending are lanes whose relay is gone or another; gone are the standings of relays
 	// that were taken away, by name.
@@ -27,11 +28,14 @@ type Outlets struct {
 }
 
 func (o *Outlets) all() []*lane {
-	if now := o.now.Load(); now != nil {
+	if now := o.now.Load(); now != nil && !o.aside.Load() {
 		return *now
 	}
 	return nil
 }
+
+// StandAside has this process send nothing while it is aside.
+func (o *Outlets) StandAside(aside bool) { o.aside.Store(aside) }
 
 func (o *Outlets) add(l *lane) { o.set(append(slices.Clone(o.all()), l)) }
 
@@ -84,8 +88,7 @@ func (o *Outlets) SetRelays(ctx context.Context, list []relays.Relay) error {
 	o.changing.Lock()
 	defer o.changing.Unlock()
 	before := o.all()
-	next := make([]*lane, 0, len(list))
-	routes := make([]Route, 0, len(list))
+	next, routes := make([]*lane, 0, len(list)), make([]Route, 0, len(list))
 	for _, relay := range list {
 		l := o.s.laneOf(relay.Region)
 		if l == nil || l.relay != relay {
@@ -107,6 +110,9 @@ func (o *Outlets) SetRelays(ctx context.Context, list []relays.Relay) error {
 func (o *Outlets) Reconnect(ctx context.Context) error {
 	o.changing.Lock()
 	defer o.changing.Unlock()
+	if o.aside.Load() {
+		return nil
+	}
 	before := o.all()
 	next := slices.Clone(before)
 	var failed []error

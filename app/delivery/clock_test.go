@@ -38,25 +38,3 @@ func TestTheDayOfARelayGoesOnWhenTheClockIsPutBack(t *testing.T) {
 		t.Errorf("minutes hold %d, the total is %d", sum.sent, l.total.sent)
 	}
 }
-
-func TestMailThatBeganAsTheClockWasPutForwardHasNotWaited(t *testing.T) {
-	at := time.Date(2026, 11, 25, 5, 36, 16, 0, time.UTC)
-	const ahead = 50 * time.Hour
-	for _, c := range []struct {
-		began time.Time
-		want  time.Time
-	}{
-		{at.Add(-ahead - time.Hour), at.Add(-ahead)},
-		{at.Add(-ahead), at.Add(-ahead)},
-		{at.Add(-ahead + 5*time.Millisecond), at.Add(-ahead)}, // the clocks drift
-		{at.Add(-ahead + time.Hour), at},
-		{at, at},
-	} {
-		if got := steadyAt(c.began, at, ahead); !got.Equal(c.want) {
-			t.Errorf("began %s: %s, want %s", c.began, got, c.want)
-		}
-	}
-	if got := steadyAt(at.Add(-time.Hour), at, -ahead); !got.Equal(at) {
-		t.Errorf("a clock that was put back: %s", got)
-	}
-}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"mailer/app/clock"
 	"mailer/app/pacing"
 	"mailer/app/plan"
 	"mailer/db"
@@ -37,7 +38,7 @@ func (s *Service) withinDay(ctx context.Context, queues []pacing.BulkQueue) (ope
 	if !s.Settings.Cloud || len(queues) == 0 {
 		return queues, false, nil
 	}
-	taken, now := map[string]int64{}, time.Now()
+	taken, now := map[string]int64{}, clock.Now()
 	err = s.DB.Read(ctx, func(r *db.Reader) error {
 		for _, q := range queues {
 			want := min(q.Remaining, pacing.MaxBroadcastRecipients)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"mailer/app"
+	"mailer/app/clock"
 	"mailer/app/mail"
 	"mailer/app/service"
 	"mailer/db"
@@ -69,7 +70,7 @@ func (l *lane) admit(v leave, j *job) (ok bool) {
 			return false
 		}
 		var free time.Time
-		if j.minute, free, j.placed = l.limits.reserve(time.Now(), j.unit.TeamID, false); !j.placed {
+		if j.minute, free, j.placed = l.limits.reserve(clock.Now(), j.unit.TeamID, false); !j.placed {
 			l.dailyUsed(v, j, free)
 			return false
 		}
@@ -85,14 +86,14 @@ func (l *lane) admit(v leave, j *job) (ok bool) {
 
 // mayUse reports whether a job's team may have another place in the daily limit.
 func (l *lane) mayUse(j *job) (bool, error) {
-	if !l.several.Load() || !l.limits.short(time.Now()) {
+	if !l.several.Load() || !l.limits.short(clock.Now()) {
 		return true, nil
 	}
 	teams, err := db.Get(l.s.Sending, l.s.DB, (*db.Reader).CountTeams)
 	if err != nil {
 		return false, fmt.Errorf("count teams: %w", err)
 	}
-	return l.limits.mayUse(time.Now(), j.unit.TeamID, teams), nil
+	return l.limits.mayUse(clock.Now(), j.unit.TeamID, teams), nil
 }
 
 // transact loads the message, has it sent and records the result.
@@ -154,10 +155,10 @@ func (l *lane) hold(v leave, j *job, signature string) error {
 		return errHeldBack
 	}
 	j.dot, j.state = l.dots.take(), stateAsked
-	j.minute = l.limits.renew(j.minute, time.Now(), j.bulk())
+	j.minute = l.limits.renew(j.minute, clock.Now(), j.bulk())
 	end := stateAsked
 	err := l.patiently(func() error {
-		return l.s.DB.WritePatient(context.WithoutCancel(l.s.Sending), func(tx *db.Tx) (err error) {
+		return l.s.DB.WritePatient(db.Apart(context.WithoutCancel(l.s.Sending)), func(tx *db.Tx) (err error) {
 			end, err = l.lastWord(tx, j, signature)
 			return err
 		})
@@ -231,7 +232,7 @@ func (l *lane) record(j *job, fn func(*db.Tx) error) {
 	if !j.mayHaveLeft() {
 		fn = mail.UnlessOver(j.unit, fn)
 	}
-	wait := l.s.DB.WriteVitalAsync(context.Background(), fn)
+	wait := l.s.DB.WriteVitalAsync(db.Apart(context.Background()), fn)
 	j.dot.giveBack()
 	for {
 		err := wait()
@@ -247,6 +248,6 @@ func (l *lane) record(j *job, fn func(*db.Tx) error) {
 		if !service.Pause(l.s.Sending, service.SweepEvery, nil) {
 			return
 		}
-		wait = l.s.DB.WriteVitalAsync(context.Background(), fn)
+		wait = l.s.DB.WriteVitalAsync(db.Apart(context.Background()), fn)
 	}
 }

@@ -3,9 +3,9 @@ package delivery
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"mailer/app"
+	"mailer/app/clock"
 	"mailer/app/reputation"
 	"mailer/app/service"
 	"mailer/db"
@@ -14,7 +14,7 @@ import (
 // Deliverability returns how well the mail of the key's team fared in the last 30 days,
 // and how the team stands to the guardrails at this moment.
 func (s *Service) Deliverability(ctx context.Context, key *app.Key) (d reputation.Deliverability, err error) {
-	now := time.Now()
+	now := clock.Now()
 	err = s.DB.Read(ctx, func(r *db.Reader) error {
 		month, err := r.TeamOutcome(key.TeamID, reputation.OutcomesOver(reputation.DeliverabilityWindow, now))
 		if err != nil {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"mailer/app"
+	"mailer/app/clock"
 	"mailer/app/metrics"
 	"mailer/app/service"
 	"mailer/db"
@@ -49,36 +50,16 @@ func (s *Service) GivesUpAt(r *db.Reader, u app.Unit, now time.Time) (at time.Ti
 		if err != nil {
 			return at, fmt.Errorf("read when no mail could leave: %w", err)
 		}
-		return now.Add(most - u.Waited(s.steady(u, now), stands.Of(u.TeamID))), nil
+		return now.Add(most - u.Waited(s.began.Steady(u.Began(), now), stands.Of(u.TeamID))), nil
 	}
 	return at, nil
-}
-
-// steady is a time as the clock of a unit has it: what the wall clock was put forward since
-// this server started is no waiting of mail that was there before.
-func (s *Service) steady(u app.Unit, at time.Time) time.Time {
-	now := time.Now()
-	return steadyAt(u.Began(), at, now.Round(0).Sub(s.began.Round(0))-now.Sub(s.began))
-}
-
-// clocksDiffer is how far the wall clock and the steady one may drift apart by themselves.
-const clocksDiffer = time.Minute
-
-// steadyAt is a time by the clock by which something began, now that the wall clock is
-// ahead of it.
-func steadyAt(began, at time.Time, ahead time.Duration) time.Time {
-	before := at.Add(-ahead)
-	if ahead > 0 && !began.After(before.Add(min(ahead/2, clocksDiffer))) {
-		return before
-	}
-	return at
 }
 
 // overdue reports whether a unit has expired at a time, and how long its clock ran. When
 // it stood is looked up where that may matter.
 func (l *lane) overdue(r *db.Reader, u app.Unit, at time.Time) (waited time.Duration, over bool, err error) {
 	most := l.maxWait(u)
-	at = l.s.steady(u, at)
+	at = l.s.began.Steady(u.Began(), at)
 	if most == 0 || at.Sub(u.Began()) < most {
 		return 0, false, nil
 	}
@@ -151,7 +132,7 @@ func (s *Service) ExpireMail(ctx context.Context) error {
 // more.
 func (l *lane) expireTeam(ctx context.Context, team string, bulk bool) error {
 	for {
-		units, err := db.Get(ctx, l.s.DB, func(r *db.Reader) ([]app.Unit, error) { return l.expired(r, team, bulk, time.Now()) })
+		units, err := db.Get(ctx, l.s.DB, func(r *db.Reader) ([]app.Unit, error) { return l.expired(r, team, bulk, clock.Now()) })
 		if err != nil || len(units) == 0 {
 			return err
 		}
@@ -208,7 +189,7 @@ func (l *lane) expired(r *db.Reader, team string, bulk bool, now time.Time) ([]a
 	}
 	return slices.DeleteFunc(units, func(u app.Unit) bool {
 		most := l.maxWait(u)
-		return most == 0 || u.Waited(l.s.steady(u, now), stood) < most
+		return most == 0 || u.Waited(l.s.began.Steady(u.Began(), now), stood) < most
 	}), nil
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"mailer/app"
 	"mailer/app/cache"
+	"mailer/app/clock"
 	"mailer/app/order"
 	"mailer/app/pacing"
 	"mailer/app/service"
@@ -72,7 +73,7 @@ func (c *forecaster) plan(r *db.Reader, b *app.Broadcast) (pacing.Plan, error) {
 	if err != nil {
 		return pacing.Plan{}, err
 	}
-	now := time.Now()
+	now := clock.Now()
 	next := *b
 	if next.Status, next.QueuedAt = app.QueuedBroadcast, now; b.ScheduledAt.After(now) {
 		next.Status = app.ScheduledBroadcast

@@ -3,6 +3,8 @@ package delivery
 import (
 	"sync"
 	"time"
+
+	"mailer/app/clock"
 )
 
 // gate stands before a relay, or before what it takes of one sender: open while mail
@@ -50,7 +52,7 @@ func (g *gate) opening() opening {
 		return open
 	case g.probing:
 		return closed
-	case !g.until.After(time.Now()):
+	case !g.until.After(clock.Now()):
 		return probe
 	case g.refusing:
 		return innocents
@@ -122,7 +124,7 @@ func (g *gate) close(p pass, t trouble) (failures int, until time.Time, fresh bo
 	g.failures++
 	g.epoch++
 	g.shut, g.probing, g.refusing, g.blamed = true, false, t.refusing, t.sender
-	g.until = time.Now().Add(t.delay(g.failures))
+	g.until = clock.Now().Add(t.delay(g.failures))
 	return g.failures, g.until, true
 }
 
@@ -131,6 +133,6 @@ func (g *gate) again() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.shut && !g.probing {
-		g.until = time.Now()
+		g.until = clock.Now()
 	}
 }

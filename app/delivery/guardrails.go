@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"mailer/app"
+	"mailer/app/clock"
 	"mailer/app/reputation"
 	"mailer/app/teams"
 	"mailer/app/webhook"
@@ -29,6 +30,7 @@ type guards struct {
 	mu      sync.Mutex
 	touched map[string]bool // teams that something was counted of since they were judged
 	hour    int64           // in which all teams were judged last: windows move with it
+	heard   atomic.Bool     // another process wrote: all are judged once more
 }
 
 // guardStates never change; a new one takes their place.
@@ -107,9 +109,9 @@ func (s *Service) Judge(ctx context.Context) error {
 }
 
 func (s *Service) toJudge(ctx context.Context) ([]string, error) {
-	g, hour := &s.guards, reputation.OutcomeHour(time.Now())
+	g, hour := &s.guards, reputation.OutcomeHour(clock.Now())
 	var all []app.Team
-	if hour != g.hour { // which only this goroutine changes
+	if g.heard.Swap(false) || hour != g.hour { // which only this goroutine changes
 		var err error
 		if all, err = s.teams.ListTeams(ctx); err != nil {
 			return nil, err
@@ -144,7 +146,7 @@ func teamRates(r *db.Reader, teamID string, now time.Time) (week, lately reputat
 
 func (s *Service) judgeTeam(ctx context.Context, teamID string) error {
 	var week, lately reputation.Outcome
-	now := time.Now()
+	now := clock.Now()
 	err := s.DB.Read(ctx, func(r *db.Reader) (err error) {
 		week, lately, err = teamRates(r, teamID, now)
 		return err
@@ -195,7 +197,7 @@ func (s *Service) announceGuardrail(tx *db.Tx, teamID string, before reputation.
 func (s *Service) judgeRegion(ctx context.Context, region string) error {
 	var day, week reputation.RegionOutcome
 	var paused bool
-	now := time.Now()
+	now := clock.Now()
 	err := s.DB.Read(ctx, func(r *db.Reader) (err error) {
 		day, week, paused, err = regionState(r, region, now)
 		return err

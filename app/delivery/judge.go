@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"mailer/app"
+	"mailer/app/clock"
 )
 
 // judge rules on what a relay answered in a transaction, by whose trouble it is, and
@@ -114,7 +115,7 @@ func breakerDelay(failures int) time.Duration {
 func (l *lane) unjudged(v leave, j *job, res app.Result) {
 	l.strike(j, false)
 	if res.Kind == app.ResultTrouble { // it decided on some before its line was lost
-		l.settle(j, res, app.Postponed, again{next: time.Now(), uncounted: true, why: "the recipients that are left are tried again on another connection"})
+		l.settle(j, res, app.Postponed, again{next: clock.Now(), uncounted: true, why: "the recipients that are left are tried again on another connection"})
 		return
 	}
 	l.healthy(v)
@@ -124,7 +125,7 @@ func (l *lane) unjudged(v leave, j *job, res app.Result) {
 		if isGeneral(r) && !l.breaker.again(j.unit.EmailID, refusalOf(app.StageRcpt, r.Reply)) {
 			res.Recipients = slices.Clone(res.Recipients)
 			res.Recipients[i].Verdict = app.Postponed
-			try.next = time.Now().Add(max(recipientOpinion, app.RetryDelay(j.unit.Attempts, l.s.Jitter())))
+			try.next = clock.Now().Add(max(recipientOpinion, app.RetryDelay(j.unit.Attempts, l.s.Jitter())))
 		}
 	}
 	l.settle(j, res, restOf(res, false), try)
@@ -156,11 +157,11 @@ func postponed(res app.Result) app.Result {
 // wait has an email tried once more before a refusal counts.
 func (l *lane) wait(j *job, res app.Result) {
 	if res.Kind == app.ResultRefused {
-		l.settle(j, postponed(res), app.Postponed, again{next: time.Now().Add(secondOpinion), uncounted: true,
+		l.settle(j, postponed(res), app.Postponed, again{next: clock.Now().Add(secondOpinion), uncounted: true,
 			why: "whether it refuses this message or everything shows at the next try"})
 		return
 	}
-	l.settle(j, postponed(res), restOf(res, false), again{next: time.Now().Add(recipientOpinion), uncounted: true,
+	l.settle(j, postponed(res), restOf(res, false), again{next: clock.Now().Add(recipientOpinion), uncounted: true,
 		why: "whether it refuses this recipient or more shows at the next try, and nothing bounces before"})
 }
 
@@ -181,5 +182,5 @@ func (l *lane) lost(j *job, res app.Result) {
 		l.settle(j, res, app.Postponed, again{})
 		return
 	}
-	l.settle(j, res, app.Postponed, again{next: time.Now().Add(time.Duration(j.strikes) * strikePause), uncounted: true, why: "the connection alone may have been the reason"})
+	l.settle(j, res, app.Postponed, again{next: clock.Now().Add(time.Duration(j.strikes) * strikePause), uncounted: true, why: "the connection alone may have been the reason"})
 }

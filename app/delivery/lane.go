@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sync/semaphore"
 
+	"mailer/app/clock"
 	"mailer/app/relays"
 	"mailer/app/service"
 	"mailer/db"
@@ -173,11 +174,11 @@ func (l *lane) dispatch(n *line, claim func(ctx context.Context, room int) (next
 			}
 			next = due
 		}
-		if _, _, until := l.gate.look(); until.After(time.Now()) {
-			next = min(next, time.Until(until))
+		if _, _, until := l.gate.look(); until.After(clock.Now()) {
+			next = min(next, clock.Until(until))
 		}
-		if until := l.haltedUntil(); until.After(time.Now()) {
-			next = min(next, time.Until(until))
+		if until := l.haltedUntil(); until.After(clock.Now()) {
+			next = min(next, clock.Until(until))
 		}
 		if !service.Pause(l.taking, next, n.woken) {
 			return

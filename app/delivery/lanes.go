@@ -11,13 +11,15 @@ import (
 // watchStore wakes the dispatchers when the database changed, until the service stops:
 // until then, what they read of it holds, so that they sleep until something is due.
 func (s *Service) watchStore() {
-	var last db.Version
-	changed := true
+	last, changed := db.Version{}, true
 	tick := time.NewTicker(service.SweepEvery)
 	defer tick.Stop()
 	for {
+		heard := false
 		select {
 		case <-tick.C:
+		case <-db.Heard(s.DB):
+			heard = true
 		case <-s.Taking.Done():
 			return
 		}
@@ -30,6 +32,10 @@ func (s *Service) watchStore() {
 		}
 		if lately {
 			s.WakeLanes()
+		}
+		if heard {
+			s.guards.heard.Store(true)
+			s.Heard()
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"mailer/app/clock"
 	"mailer/app/pacing"
 	"mailer/app/relays"
 	"mailer/db"
@@ -89,7 +90,7 @@ func (l *limits) load(ctx context.Context, store *db.DB) error {
 	if known {
 		return nil
 	}
-	now := time.Now().Unix() / 60
+	now := clock.Now().Unix() / 60
 	err := store.Read(ctx, func(r *db.Reader) error {
 		rows, err := r.Usage(l.relay, now-dayMinutes+1)
 		if err != nil {

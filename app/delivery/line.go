@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"mailer/app"
+	"mailer/app/clock"
 	"mailer/app/service"
 	"mailer/db"
 )
@@ -74,7 +75,7 @@ func (n *line) ended(j *job) {
 // others are released.
 func (n *line) begin(ctx context.Context, units []app.Unit) ([]app.Unit, error) {
 	var begun, stale []app.Unit
-	err := n.s.DB.WritePatient(ctx, func(tx *db.Tx) error {
+	err := n.s.DB.WritePatient(db.Apart(ctx), func(tx *db.Tx) error {
 		begun, stale = nil, nil
 		for _, u := range units {
 			ok, err := n.lane.begin(tx, u)
@@ -114,7 +115,7 @@ func (n *line) setDue(ctx context.Context) (next time.Duration, err error) {
 		if err != nil {
 			return 0, err
 		}
-		if d := time.Until(at); d > 0 {
+		if d := clock.Until(at); d > 0 {
 			return min(d, n.idle), nil
 		}
 		err = n.s.DB.WritePatient(ctx, func(tx *db.Tx) error {

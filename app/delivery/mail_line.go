@@ -79,13 +79,11 @@ func (s *Service) readAhead(ctx context.Context, jobs []*job) {
 	}
 	// What can't be read stays unread: its own transaction tries again and says why.
 	_ = s.DB.Read(ctx, func(r *db.Reader) error {
-		for _, j := range some {
-			read, err := s.readUnit(r, j.unit)
-			if err != nil {
-				return err
+		r.Beside(len(some), func(r *db.Reader, i int) {
+			if read, err := s.readUnit(r, some[i].unit); err == nil {
+				some[i].ahead = read
 			}
-			j.ahead = read
-		}
+		})
 		return nil
 	})
 }

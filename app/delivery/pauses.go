@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"mailer/app"
+	"mailer/app/clock"
 	"mailer/db"
 )
 
@@ -34,7 +35,7 @@ type pause struct {
 // halted reports whether nothing leaves by the operator's word.
 func (l *standing) halted() bool {
 	p := l.pause.Load()
-	return p != nil && p.Holds(time.Now())
+	return p != nil && p.Holds(clock.Now())
 }
 
 // haltedUntil is when a pause ends by itself; zero: there is none, or it does not.
@@ -85,7 +86,7 @@ func (l *standing) notePause(tx *db.Tx, p *pause) error {
 func (o *Outlets) resume(l *lane, old *pause) {
 	l.pause.Store(nil)
 	l.wake()
-	l.s.Log.Info("relay is resumed", "relay", l.name, "after", time.Since(old.Since).Round(time.Second).String())
+	l.s.Log.Info("relay is resumed", "relay", l.name, "after", clock.Since(old.Since).Round(time.Second).String())
 	if err := l.s.DB.WriteVital(context.Background(), func(tx *db.Tx) error { return tx.CloseTrouble(old.trouble) }); err != nil {
 		l.s.LogUnlessHindered("note the end of a relay's pause", err, "relay", l.name)
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"mailer/app"
+	"mailer/app/clock"
 	"mailer/app/relays"
 )
 
@@ -99,7 +100,7 @@ func stateOf(l *lane) State {
 	if n := l.sender.Bound(); n > 0 {
 		st.Connections = n
 	}
-	if p := l.pause.Load(); p != nil && p.Holds(time.Now()) {
+	if p := l.pause.Load(); p != nil && p.Holds(clock.Now()) {
 		st.State, st.Reason, st.Since, st.NextTry = RelayPaused, p.Words(), p.Since, p.Until
 		return st
 	}

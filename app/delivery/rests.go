@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"mailer/app"
+	"mailer/app/clock"
 )
 
 // rest is a gate, and what is noted of its being shut.
@@ -170,7 +171,7 @@ func (l *standing) unclear(v leave) {
 func (l *standing) may(s sender, want int) (n int, again time.Time) {
 	for _, g := range l.rests.before(s) {
 		switch o, _, until := g.look(); {
-		case o < probe && until.After(time.Now()):
+		case o < probe && until.After(clock.Now()):
 			return 0, until
 		case o < probe: // its probe is on the way; how that ends wakes us
 			return 0, time.Time{}

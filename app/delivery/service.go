@@ -16,6 +16,7 @@ import (
 	"mailer/app"
 	"mailer/app/audience"
 	"mailer/app/cache"
+	"mailer/app/clock"
 	"mailer/app/domains"
 	"mailer/app/events"
 	"mailer/app/mail"
@@ -32,6 +33,7 @@ type Config struct {
 	// Tick is called each second while the service runs, from one goroutine; changed:
 	// somebody has written to the database lately. nil: nobody asks.
 	Tick       func(changed bool)
+	Heard      func()         // called by it once another server is known to have written
 	DoubtDelay time.Duration  // 0: 60 s
 	MaxWait    time.Duration  // how long mail is tried, where neither it nor its relay says; 0: app.DefaultMaxWait, negative: for ever
 	Builders   int            // messages that the senders of Routes compose and sign at once; 0: app.Builders
@@ -50,7 +52,7 @@ type Service struct {
 	mail     *mail.Service
 	// Outlets are the lanes as they come and go.
 	Outlets *Outlets
-	began   time.Time   // by the wall and by the monotonic clock
+	began   clock.Mark
 	suspect atomic.Bool // a unit that may be what ends the process is in work
 	guards  guards
 	paths   returnPathHosts
@@ -70,7 +72,7 @@ func New(base *service.Base, told *events.Service, owners *teams.Service, sender
 	if cfg.Jitter == nil {
 		cfg.Jitter = rand.Float64
 	}
-	s := &Service{Base: base, Config: cfg, began: time.Now(), events: told, teams: owners, domains: senders, audience: people, mail: emails,
+	s := &Service{Base: base, Config: cfg, began: clock.Begin(), events: told, teams: owners, domains: senders, audience: people, mail: emails,
 		paths: cache.New[string, string](maxCachedHosts, returnPathTTL)}
 	s.Outlets = &Outlets{s: s}
 	for _, route := range cfg.Routes {

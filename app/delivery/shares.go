@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"mailer/app"
+	"mailer/app/clock"
 	"mailer/db"
 )
 
@@ -19,7 +20,7 @@ type look struct {
 }
 
 // until has the dispatcher look again at a time, or sooner.
-func (l *look) until(at time.Time) { l.next = min(l.next, max(0, time.Until(at))) }
+func (l *look) until(at time.Time) { l.next = min(l.next, max(0, clock.Until(at))) }
 
 // may says how many of a sender's units may be claimed, want at most.
 func (l *look) may(s sender, want int) int {
@@ -86,7 +87,7 @@ func (sh *shares) take(r *db.Reader, l *look) error {
 		sh.team = team
 	}
 	if len(teams) == teamsAtOnce && len(l.units) < l.room { // there may be others
-		l.until(time.Now().Add(100 * time.Millisecond))
+		l.until(clock.Now().Add(100 * time.Millisecond))
 	}
 	return nil
 }

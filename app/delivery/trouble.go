@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"mailer/app"
+	"mailer/app/clock"
 	"mailer/app/reputation"
 	"mailer/app/webhook"
 	"mailer/db"
@@ -63,7 +64,7 @@ func (l *lane) noteTrouble(g *rest, whose sender, failures int, until time.Time,
 		other = g.trouble.ID
 	}
 	if first || other != "" {
-		g.trouble = &app.RelayTrouble{ID: app.NewID(), Relay: l.name, TeamID: whose.team, Domain: whose.domain, StartedAt: time.Now()}
+		g.trouble = &app.RelayTrouble{ID: app.NewID(), Relay: l.name, TeamID: whose.team, Domain: whose.domain, StartedAt: clock.Now()}
 	}
 	g.trouble.Failures, g.met = failures, res
 	g.trouble.Detail = l.troubleDetail(whose, res, until)
@@ -168,7 +169,7 @@ func (l *lane) endTrouble(g *rest, msg string) {
 	if t == nil {
 		return
 	}
-	words := []any{"relay", l.name, "after", time.Since(t.StartedAt).Round(time.Second).String()}
+	words := []any{"relay", l.name, "after", clock.Since(t.StartedAt).Round(time.Second).String()}
 	if t.TeamID != "" {
 		words = append(words, "team", t.TeamID, "domain", t.Domain)
 	}
@@ -180,7 +181,7 @@ func (l *lane) endTrouble(g *rest, msg string) {
 
 // dailyUsed rests the lane until the daily limit has a place again.
 func (l *lane) dailyUsed(v leave, j *job, free time.Time) {
-	l.shut(l.gate, v.relay, sender{}, trouble{quota: true, delay: func(int) time.Duration { return time.Until(free) }},
+	l.shut(l.gate, v.relay, sender{}, trouble{quota: true, delay: func(int) time.Duration { return clock.Until(free) }},
 		app.Result{Stage: app.StageConnect, Reply: app.Reply{Text: fmt.Sprintf("its limit of %d messages in 24 hours is used up", l.relay.Daily)}})
 	l.handBack(j)
 }

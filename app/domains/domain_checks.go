@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"mailer/app"
+	"mailer/app/clock"
 	"mailer/app/dnscheck"
 	"mailer/app/service"
 	"mailer/app/webhook"
@@ -143,7 +144,7 @@ func (s *Service) CheckDue(ctx context.Context) error {
 	if s.Resolver == nil {
 		return nil
 	}
-	due, err := db.Get(ctx, s.DB, func(r *db.Reader) ([]app.Domain, error) { return r.DueDomains(time.Now(), dueAtOnce) })
+	due, err := db.Get(ctx, s.DB, func(r *db.Reader) ([]app.Domain, error) { return r.DueDomains(clock.Now(), dueAtOnce) })
 	if err != nil {
 		return fmt.Errorf("find due domains: %w", err)
 	}
@@ -175,7 +176,7 @@ func (s *Service) LookUp(ctx context.Context, teamID, id string) ([]app.RecordCh
 	asking, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
 	needs, target := s.wants(&full)
-	checks := dnscheck.Check(asking, full.WithoutExpired(time.Now()), needs, target, s.Resolver)
+	checks := dnscheck.Check(asking, full.WithoutExpired(clock.Now()), needs, target, s.Resolver)
 	return checks, ctx.Err() // the end of ctx is not the DNS's silence
 }
 

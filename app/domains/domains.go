@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"mailer/app"
+	"mailer/app/clock"
 	"mailer/app/mailbox"
 	"mailer/app/service"
 	"mailer/app/webhook"
@@ -34,7 +35,7 @@ func (s *Service) AddDomain(ctx context.Context, teamID string, in app.DomainInp
 	if err != nil {
 		return app.Domain{}, err
 	}
-	d.ID, d.TeamID, d.CreatedAt, d.Status = app.NewID(), teamID, time.Now().UTC(), app.DomainNotStarted
+	d.ID, d.TeamID, d.CreatedAt, d.Status = app.NewID(), teamID, clock.Now().UTC(), app.DomainNotStarted
 	if d.Trusted {
 		d.Status = app.DomainVerified
 	}
@@ -92,7 +93,7 @@ func (s *Service) newDKIMPair(ctx context.Context, d *app.Domain, selector strin
 	}
 	return app.DKIMPair{
 		Selector: selector, State: state, Public: base64.StdEncoding.EncodeToString(public),
-		Sealed: s.Sealer.Seal(DKIMPurpose, d.ID, private), CreatedAt: time.Now().UTC(),
+		Sealed: s.Sealer.Seal(DKIMPurpose, d.ID, private), CreatedAt: clock.Now().UTC(),
 	}, nil
 }
 
@@ -266,7 +267,7 @@ func (s *Service) announceDomain(tx *db.Tx, name webhook.EventName, d *app.Domai
 // check found.
 func (s *Service) DomainRecords(d *app.Domain) []app.DNSRecord {
 	needs, target := s.wants(d)
-	records := d.WithoutExpired(time.Now()).Records(needs, target)
+	records := d.WithoutExpired(clock.Now()).Records(needs, target)
 	if lack := s.Settings.Lack(s.Settings.RegionOf(d.Region)); lack != "" {
 		for i := range records {
 			if r := &records[i]; r.Record == app.RecordSPF && r.Type == string(app.DNSText) {

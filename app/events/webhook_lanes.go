@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"mailer/app/clock"
 	"mailer/app/order"
 	"mailer/app/service"
 	"mailer/app/webhook"
@@ -114,7 +115,7 @@ func (h *hooks) wake(who []hearer) {
 	if h.s.Transport == nil || len(who) == 0 {
 		return
 	}
-	now := time.Now()
+	now := clock.Now()
 	h.mu.Lock()
 	for _, one := range who {
 		h.look(h.lane(one), now)
@@ -151,16 +152,16 @@ func (h *hooks) attempting(webhookID, eventID string) bool {
 // round claims what is due and may begin, has it attempted, and returns how long
 // to sleep.
 func (h *hooks) round(ctx context.Context) time.Duration {
-	h.hear(time.Now())
-	if looks := h.ready(time.Now()); len(looks) > 0 {
+	h.hear(clock.Now())
+	if looks := h.ready(clock.Now()); len(looks) > 0 {
 		if err := h.serve(ctx, looks); err != nil {
 			if ctx.Err() == nil {
 				h.s.LogUnlessHindered("claim deliveries to webhooks", err)
 			}
-			h.again(looks, time.Now().Add(hookPause))
+			h.again(looks, clock.Now().Add(hookPause))
 		}
 	}
-	return h.sleep(time.Now())
+	return h.sleep(clock.Now())
 }
 
 // hookLook is a lane that is looked at, with the places that it holds meanwhile.
@@ -345,7 +346,7 @@ func (h *hooks) findIn(r *db.Reader, k *hookLook, w *webhook.Webhook, last int64
 	}
 	var next time.Time
 	k.reached = w.Reached
-	k.due, next = k.choose(rows, first, time.Now())
+	k.due, next = k.choose(rows, first, clock.Now())
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	l := h.lanes[k.webhookID]
@@ -391,7 +392,7 @@ func (h *hooks) meet(k *hookLook, w *webhook.Webhook) bool {
 		return false
 	}
 	l.slow = true
-	h.look(l, time.Now())
+	h.look(l, clock.Now())
 	return true
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"mailer/app"
+	"mailer/app/clock"
 	"mailer/app/service"
 	"mailer/app/webhook"
 	"mailer/db"
@@ -55,7 +56,7 @@ func (s *Service) TestWebhook(ctx context.Context, key *app.Key, id string, name
 	defer release()
 	d := webhook.Delivery{WebhookID: id, Event: *e}
 	a, _ := s.hooks.post(hook, d)
-	t = Trial{EventID: e.ID, Attempt: a, Took: time.Since(a.SentAt)}
+	t = Trial{EventID: e.ID, Attempt: a, Took: clock.Since(a.SentAt)}
 	return t, service.Unavailable(s.hooks.recordTrial(hook, d, a))
 }
 

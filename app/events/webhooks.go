@@ -10,6 +10,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"mailer/app"
+	"mailer/app/clock"
 	"mailer/app/service"
 	"mailer/app/webhook"
 	"mailer/db"
@@ -102,7 +103,7 @@ func (s *Service) ListWebhooks(ctx context.Context, key *app.Key, page app.Page)
 // CodeNotFound.
 func (s *Service) GetWebhook(ctx context.Context, key *app.Key, id string) (w webhook.Webhook, err error) {
 	w, err = db.Get(ctx, s.DB, func(r *db.Reader) (webhook.Webhook, error) { return r.Webhook(key.TeamID, id) })
-	if err == nil && key.Role.Manages() && key.Fresh(time.Now()) {
+	if err == nil && key.Role.Manages() && key.Fresh(clock.Now()) {
 		w.Secrets, err = s.openSecrets(&w)
 	}
 	return w, service.Lookup("webhook", err)

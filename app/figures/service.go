@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"mailer/app"
+	"mailer/app/clock"
 	"mailer/app/order"
 	"mailer/app/service"
 	"mailer/app/tally"
@@ -43,7 +44,7 @@ const maxRead = 100_000
 // Metrics answers a question about a team's mail. Errors: CodeValidation, also where the
 // answer would be too long.
 func (s *Service) Metrics(ctx context.Context, key *app.Key, query *Query) (*Answer, error) {
-	q, err := query.Read(time.Now())
+	q, err := query.Read(clock.Now())
 	if err != nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"mailer/app"
+	"mailer/app/clock"
 	"mailer/db"
 )
 
@@ -35,7 +36,7 @@ func (s *Service) needsOfCertificates(ctx context.Context, out *Status) error {
 			}
 			out.Certificates = append(out.Certificates, c)
 		}
-		if c := judgeCertificate(st, time.Now()); !c.OK {
+		if c := judgeCertificate(st, clock.Now()); !c.OK {
 			out.need(c.Found, c.Fix)
 		}
 	}
@@ -48,7 +49,7 @@ func (s *Service) checkCertificates(ctx context.Context) (checks []Check, err er
 		return nil, err
 	}
 	for i := range states {
-		checks = append(checks, judgeCertificate(&states[i], time.Now()))
+		checks = append(checks, judgeCertificate(&states[i], clock.Now()))
 	}
 	return checks, nil
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"mailer/app"
+	"mailer/app/clock"
 	"mailer/app/service"
 	"mailer/db"
 )
@@ -150,7 +151,7 @@ func judgeDescriptors(whose string, limit uint64) Check {
 
 func checkSynchronised() Check {
 	if synchronised() {
-		return good("clock", "%s, and the system says that it is kept right", app.FormatTime(time.Now()))
+		return good("clock", "%s, and the system says that it is kept right", app.FormatTime(clock.Now()))
 	}
-	return good("clock", "%s; the system does not say that it is kept right: timedatectl set-ntp true", app.FormatTime(time.Now()))
+	return good("clock", "%s; the system does not say that it is kept right: timedatectl set-ntp true", app.FormatTime(clock.Now()))
 }

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"mailer/app"
+	"mailer/app/clock"
 	"mailer/app/service"
 	"mailer/app/webhook"
 	"mailer/db"
@@ -118,7 +119,7 @@ func (s *Service) checkClock(ctx context.Context) ([]Check, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the latest time: %w", err)
 	}
-	if ahead := time.Until(time.UnixMilli(milli)); ahead > clockPatience {
+	if ahead := clock.Until(time.UnixMilli(milli)); ahead > clockPatience {
 		return []Check{bad("clock of the database", fmt.Sprintf("a server saw a time that is %s ahead of this machine's clock: one of both is wrong", ahead.Round(time.Second)),
 			"timedatectl set-ntp true; a running server makes good what waited for the wrong time")}, nil
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"mailer/app"
+	"mailer/app/clock"
 )
 
 const (
@@ -41,7 +42,7 @@ type round struct {
 // seconds. It is made for all who ask meanwhile, and goes on where they leave.
 func (s *Service) LastRound(ctx context.Context) (Round, error) {
 	s.rounds.mu.Lock()
-	if last := s.rounds.last; last != nil && time.Since(last.At) < roundKept {
+	if last := s.rounds.last; last != nil && clock.Since(last.At) < roundKept {
 		s.rounds.mu.Unlock()
 		return *last, nil
 	}
@@ -74,7 +75,7 @@ func (s *Service) make(r *round) {
 	bounded := *s
 	bounded.patience = stepTime
 	checks, err := bounded.Doctor(s.Taking)
-	r.round, r.err = Round{OK: AllOK(checks), Checks: checks, At: time.Now()}, err
+	r.round, r.err = Round{OK: AllOK(checks), Checks: checks, At: clock.Now()}, err
 	s.rounds.mu.Lock()
 	defer s.rounds.mu.Unlock()
 	if s.rounds.running = nil; err == nil {

@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"mailer/app"
+	"mailer/app/clock"
 	"mailer/app/delivery"
 	"mailer/app/order"
 	"mailer/app/queue"
@@ -28,8 +29,18 @@ type Status struct {
 	// Certificates are those of the server's own listeners, what ends first before others.
 	Certificates []Certificate `json:"certificates" doc:"Of the server's own listeners, what ends first before others; 100 at most"`
 	Version      string        `json:"version"`
+	// Servers are those that share a database elsewhere, the one that works first.
+	Servers []Sharer `json:"servers,omitempty"`
 
 	Captures bool `json:"-"` // nothing leaves
+}
+
+// Sharer is a server that shares a database elsewhere.
+type Sharer struct {
+	Address string `json:"address"` // machine and process
+	Works   bool   `json:"works"`   // else it answers beside the one that does
+	Since   string `json:"since"`
+	Silent  int64  `json:"silent_ms"` // milliseconds since it was heard of last
 }
 
 // Need is something that a person has to do.
@@ -97,8 +108,19 @@ func (s *Service) Status(ctx context.Context, version string) (out Status, err e
 	if err := s.needsOfCertificates(ctx, &out); err != nil {
 		return out, err
 	}
+	if out.Servers, err = s.servers(ctx); err != nil {
+		return out, err
+	}
 	out.OK = len(out.Needs) == 0
 	return out, nil
+}
+
+func (s *Service) servers(ctx context.Context) (all []Sharer, err error) {
+	nodes, err := db.Nodes(ctx, s.DB)
+	for _, n := range nodes {
+		all = append(all, Sharer{n.Address, n.Works, app.FormatTime(n.Started), n.Silent.Milliseconds()})
+	}
+	return all, err
 }
 
 func (st *Status) need(what, fix string) { st.Needs = append(st.Needs, Need{what, fix}) }
@@ -160,7 +182,7 @@ func (s *Service) needsOfQueue(out *Status) {
 		switch {
 		case row.State == queue.Held:
 			held[row.Reason] += row.Count
-		case row.State == queue.Due && time.Since(row.Oldest) > maxOldest && !s.Settings.Capture:
+		case row.State == queue.Due && clock.Since(row.Oldest) > maxOldest && !s.Settings.Capture:
 			late += row.Count
 			first = service.Earlier(first, row.Oldest)
 		}
@@ -222,7 +244,7 @@ func (s *Service) checkBackups(ctx context.Context) ([]Check, error) {
 		return []Check{bad(name, fmt.Sprintf("the daily one fails since %s: %s", app.FormatTime(last.FailedAt), last.Failure), "mend that; "+fix)}, nil
 	case last.At.IsZero():
 		return []Check{bad(name, "none was made yet", fix)}, nil
-	case time.Since(last.At) > backupDays*24*time.Hour:
+	case clock.Since(last.At) > backupDays*24*time.Hour:
 		return []Check{bad(name, "the last one is of "+app.FormatTime(last.At), fix)}, nil
 	}
 	return []Check{good(name, "the last one is of %s: %s", app.FormatTime(last.At), last.File)}, nil

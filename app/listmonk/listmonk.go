@@ -12,6 +12,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"mailer/app/archive"
+	"mailer/app/clock"
 	"mailer/app/remote"
 )
 
@@ -165,7 +166,7 @@ func (r *reader) now() time.Time {
 	if at := r.api.Date(); !at.IsZero() {
 		return at
 	}
-	return time.Now()
+	return clock.Now()
 }
 
 func (r *reader) authorize(req *http.Request) {

@@ -9,6 +9,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -166,6 +168,19 @@ func (b *Bus) Publish(of string, e Event) {
 	if !t.armed {
 		t.armed = true
 		b.arm(of, t)
+	}
+}
+
+// Reset has all listeners reload what is shown: what changed is not known.
+func (b *Bus) Reset() {
+	if !b.Listening() {
+		return
+	}
+	b.mu.Lock()
+	teams := slices.Collect(maps.Keys(b.teams))
+	b.mu.Unlock()
+	for _, of := range teams {
+		b.Publish(of, Event{Name: Reset})
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"mailer/app"
 	"mailer/app/audience"
+	"mailer/app/clock"
 	"mailer/app/service"
 	"mailer/db"
 )
@@ -52,7 +53,7 @@ func (a *Again) ResendEmail(ctx context.Context, key *app.Key, id string, to []s
 		return claim.keep(tx, email.ID)
 	})
 	if err != nil {
-		return "", service.Unavailable(err)
+		return claim.otherwise(ctx, a.service, service.Unavailable(err))
 	}
 	return email.ID, nil
 }
@@ -114,7 +115,7 @@ func (a *Again) copyOf(ctx context.Context, key *app.Key, id string, to []app.Ad
 func newCopy(key *app.Key, old *app.Email, to []app.Address) *app.Email {
 	id := app.NewID()
 	email := &app.Email{ID: id, TeamID: key.TeamID, KeyID: key.ID, Source: SourceResend, TemplateID: old.TemplateID,
-		MessageID: app.EmailMessageID(id, old.From.Domain), CreatedAt: time.Now(), LastEvent: app.Queued, Mail: old.Mail}
+		MessageID: app.EmailMessageID(id, old.From.Domain), CreatedAt: clock.Now(), LastEvent: app.Queued, Mail: old.Mail}
 	switch {
 	case old.Raw != nil:
 		copyRaw(email, old, to)

@@ -10,6 +10,7 @@ import (
 
 	"mailer/app"
 	"mailer/app/audience"
+	"mailer/app/clock"
 	"mailer/app/room"
 	"mailer/app/service"
 	"mailer/db"
@@ -56,7 +57,7 @@ const downloadPurpose = "attachment v1"
 // AttachmentToken makes the signed part of a download address and says when it
 // ends. It holds ids and a time, and its MAC.
 func (s *Service) AttachmentToken(key *app.Key, emailID, id string) (token string, expires time.Time) {
-	expires = time.Now().Add(downloadTTL).Truncate(time.Second)
+	expires = clock.Now().Add(downloadTTL).Truncate(time.Second)
 	message := binary.BigEndian.AppendUint64(nil, uint64(expires.Unix()))
 	message = append(message, key.TeamID+emailID+id...)
 	return base64.RawURLEncoding.EncodeToString(append(message, s.Sealer.MAC(downloadPurpose, message)...)), expires
@@ -83,7 +84,7 @@ func (s *Service) OpenAttachment(ctx context.Context, token string) (*Download, 
 		return nil, app.NotFound("attachment")
 	}
 	message, mac := raw[:len(raw)-macLen], raw[len(raw)-macLen:]
-	if !s.Sealer.VerifyMAC(downloadPurpose, message, mac) || time.Now().Unix() > int64(binary.BigEndian.Uint64(message)) {
+	if !s.Sealer.VerifyMAC(downloadPurpose, message, mac) || clock.Now().Unix() > int64(binary.BigEndian.Uint64(message)) {
 		return nil, app.NotFound("attachment")
 	}
 	ids := string(message[8:])

@@ -2,6 +2,7 @@ package mail
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -55,7 +56,7 @@ func (s *Service) SendBatch(ctx context.Context, key *app.Key, items []BatchItem
 		return nil, err
 	}
 	if answer != "" {
-		return readAnswer(answer)
+		return readKept[*BatchResult](answer)
 	}
 	defer claim.release()
 	r := s.NewRenderer(key)
@@ -66,7 +67,7 @@ func (s *Service) SendBatch(ctx context.Context, key *app.Key, items []BatchItem
 		}
 	}
 	var result *BatchResult
-	err = s.DB.Write(ctx, func(tx *db.Tx) (err error) {
+	err = s.DB.Write(db.Apart(ctx), func(tx *db.Tx) (err error) {
 		if result, err = b.accept(tx); err != nil {
 			return err
 		}
@@ -77,17 +78,12 @@ func (s *Service) SendBatch(ctx context.Context, key *app.Key, items []BatchItem
 		return claim.keep(tx, string(kept))
 	})
 	if err != nil {
-		return nil, service.Unavailable(err)
+		if answer, err = claim.otherwise(ctx, s, service.Unavailable(err)); err != nil {
+			return nil, err
+		}
+		return readKept[*BatchResult](answer)
 	}
 	return result, nil
-}
-
-func readAnswer(answer string) (*BatchResult, error) {
-	var result BatchResult
-	if err := json.Unmarshal([]byte(answer), &result); err != nil {
-		return nil, fmt.Errorf("decode kept answer: %w", err)
-	}
-	return &result, nil
 }
 
 // batch is the work on one batch.
@@ -129,11 +125,17 @@ func (b *batch) refuses(i int, err error) (item *app.BatchError, whole error) {
 func (b *batch) accept(tx *db.Tx) (*BatchResult, error) {
 	result := &BatchResult{IDs: []string{}, Errors: []app.BatchError{}}
 	var quota error // refuses all, after what else is wrong with an item
-	for i, email := range b.emails {
-		err := b.refusals[i]
-		if err == nil {
-			err = b.s.Accept(tx, email)
+	errs := slices.Clone(b.refusals)
+	broken := false // the store: nothing more is tried in this transaction
+	tx.Beside(len(errs), func(tx *db.Tx, i int) {
+		if errs[i] == nil && !broken {
+			errs[i] = b.s.Accept(tx, b.emails[i])
+			var refused *app.Error
+			broken = errs[i] != nil && !errors.As(errs[i], &refused)
 		}
+	})
+	for i, email := range b.emails {
+		err := errs[i]
 		if teams.ExceedsQuota(err) {
 			quota = err
 			continue

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"mailer/app"
+	"mailer/app/clock"
 	"mailer/app/render"
 	"mailer/app/schedule"
 	"mailer/app/service"
@@ -68,14 +69,14 @@ func (s *Service) SendEmail(ctx context.Context, key *app.Key, in *app.EmailInpu
 			return "", err
 		}
 	}
-	err = s.DB.Write(ctx, func(tx *db.Tx) error {
+	err = s.DB.Write(db.Apart(ctx), func(tx *db.Tx) error {
 		if err := s.Accept(tx, email); err != nil {
 			return err
 		}
 		return claim.keep(tx, email.ID)
 	})
 	if err != nil {
-		return "", service.Unavailable(err)
+		return claim.otherwise(ctx, s, service.Unavailable(err))
 	}
 	return email.ID, nil
 }
@@ -118,7 +119,7 @@ func NewEmail(key *app.Key, in *app.EmailInput) (*app.Email, error) {
 // newEmail makes an email of a mail that is checked. Of in it needs but when it leaves,
 // and until when.
 func newEmail(key *app.Key, in *app.EmailInput, mail *app.Mail) (email *app.Email, err error) {
-	now := time.Now()
+	now := clock.Now()
 	id := app.NewID()
 	email = &app.Email{
 		ID: id, TeamID: key.TeamID, KeyID: key.ID, Source: sourceOf(key), MessageID: app.EmailMessageID(id, mail.From.Domain),

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"mailer/app"
+	"mailer/app/clock"
 	"mailer/app/service"
 	"mailer/db"
 )
@@ -57,7 +58,7 @@ func (s *Service) claimIdempotency(ctx context.Context, key *app.Key, route stri
 func (s *Service) keptAnswer(ctx context.Context, c *idempotencyClaim) (answer string, err error) {
 	var hash []byte
 	err = s.DB.Read(ctx, func(r *db.Reader) error {
-		hash, answer, err = r.IdempotentAnswer(c.key, time.Now().Add(-IdempotencyTTL))
+		hash, answer, err = r.IdempotentAnswer(c.key, clock.Now().Add(-IdempotencyTTL))
 		return err
 	})
 	switch {
@@ -99,5 +100,19 @@ func (c *idempotencyClaim) keep(tx *db.Tx, answer string) error {
 	if c.owner == nil {
 		return nil
 	}
-	return tx.KeepAnswer(c.key, c.hash[:], answer)
+	return tx.KeepAnswer(c.key, c.hash[:], answer, tx.Now.Add(-IdempotencyTTL))
+}
+
+// otherwise is the end of a send that failed: with the answer of another server where that was
+// asked the same at this moment.
+func (c *idempotencyClaim) otherwise(ctx context.Context, s *Service, failed error) (answer string, err error) {
+	if c.owner == nil {
+		return "", failed
+	}
+	answer, err = s.keptAnswer(ctx, c)
+	var told *app.Error
+	if answer != "" || errors.As(err, &told) && told.Code == app.CodeInvalidIdempotent {
+		return answer, err
+	}
+	return "", failed
 }

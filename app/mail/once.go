@@ -29,13 +29,10 @@ func Once[T any](ctx context.Context, s *Service, key *app.Key, route string, op
 		return out, err
 	}
 	if kept != "" {
-		if err := json.Unmarshal([]byte(kept), &out); err != nil {
-			return out, fmt.Errorf("decode kept answer: %w", err)
-		}
-		return out, nil
+		return readKept[T](kept)
 	}
 	defer claim.release()
-	return answer(func(tx *db.Tx, answer *T) error {
+	out, err = answer(func(tx *db.Tx, answer *T) error {
 		if claim.owner == nil {
 			return nil
 		}
@@ -45,4 +42,18 @@ func Once[T any](ctx context.Context, s *Service, key *app.Key, route string, op
 		}
 		return claim.keep(tx, string(text))
 	})
+	if err == nil {
+		return out, nil
+	}
+	if kept, err = claim.otherwise(ctx, s, err); err != nil {
+		return out, err
+	}
+	return readKept[T](kept)
+}
+
+func readKept[T any](kept string) (out T, err error) {
+	if err := json.Unmarshal([]byte(kept), &out); err != nil {
+		return out, fmt.Errorf("decode kept answer: %w", err)
+	}
+	return out, nil
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"mailer/app"
+	"mailer/app/clock"
 	"mailer/app/htmltext"
 	"mailer/app/room"
 	"mailer/app/service"
@@ -80,7 +81,7 @@ func (p *Previews) address(teamID, id string, images bool, flags byte) (token st
 	if images {
 		flags |= withImages
 	}
-	expires = time.Now().Add(previewLife).Truncate(time.Second)
+	expires = clock.Now().Add(previewLife).Truncate(time.Second)
 	message := binary.BigEndian.AppendUint64(make([]byte, 0, previewLen), uint64(expires.Unix()))
 	return p.service.Sealer.SealToken(previewPurpose, append(append(message, flags), teamID+id...)), expires
 }
@@ -89,7 +90,7 @@ func (p *Previews) address(teamID, id string, images bool, flags byte) (token st
 // for whatever is wrong.
 func (p *Previews) ShowPreview(ctx context.Context, token string) (*Shown, error) {
 	message, ok := p.service.Sealer.OpenToken(previewPurpose, token, previewLen, previewLen)
-	if !ok || time.Now().Unix() >= int64(binary.BigEndian.Uint64(message)) {
+	if !ok || clock.Now().Unix() >= int64(binary.BigEndian.Uint64(message)) {
 		return nil, previewGone()
 	}
 	flags, ids := message[8], string(message[9:])

@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"mailer/app"
+	"mailer/app/clock"
 	"mailer/app/schedule"
 	"mailer/app/service"
 	"mailer/db"
@@ -20,7 +20,7 @@ func (s *Service) RescheduleEmail(ctx context.Context, key *app.Key, id, schedul
 	if scheduledAt == "" {
 		return app.Invalid("scheduled_at", "is required")
 	}
-	at, err := schedule.Parse(scheduledAt, time.Now())
+	at, err := schedule.Parse(scheduledAt, clock.Now())
 	if err != nil {
 		return app.Invalid("scheduled_at", "%s", err)
 	}

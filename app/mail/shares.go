@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"mailer/app"
+	"mailer/app/clock"
 	"mailer/app/schedule"
 	"mailer/db"
 )
@@ -36,7 +37,7 @@ func (s *Shares) ShareEmail(ctx context.Context, key *app.Key, id, expiresIn str
 	if !email.ContentDeletedAt.IsZero() {
 		return "", contentDeleted(email)
 	}
-	message := binary.BigEndian.AppendUint64(make([]byte, 0, shareLen), uint64(time.Now().Add(span).Unix()))
+	message := binary.BigEndian.AppendUint64(make([]byte, 0, shareLen), uint64(clock.Now().Add(span).Unix()))
 	return s.service.Sealer.SealToken(sharePurpose, append(message, key.TeamID+id...)), nil
 }
 
@@ -61,7 +62,7 @@ func shareSpan(text string) (time.Duration, error) {
 	}
 	span, err := schedule.ParseSpan(text)
 	if err != nil {
-		now := time.Now()
+		now := clock.Now()
 		var at time.Time
 		if at, err = schedule.Parse("in "+strings.TrimPrefix(text, "in "), now); err == nil {
 			span = at.Sub(now)
@@ -77,7 +78,7 @@ func shareSpan(text string) (time.Duration, error) {
 // whatever is wrong.
 func (s *Shares) SharedEmail(ctx context.Context, token string) (*app.Email, error) {
 	message, ok := s.service.Sealer.OpenToken(sharePurpose, token, shareLen, shareLen)
-	if !ok || time.Now().Unix() >= int64(binary.BigEndian.Uint64(message)) {
+	if !ok || clock.Now().Unix() >= int64(binary.BigEndian.Uint64(message)) {
 		return nil, app.NotFound("page")
 	}
 	ids := string(message[8:])

@@ -3,9 +3,9 @@ package mail
 import (
 	"context"
 	"errors"
-	"time"
 
 	"mailer/app"
+	"mailer/app/clock"
 	"mailer/app/service"
 	"mailer/db"
 )
@@ -13,7 +13,7 @@ import (
 // CreateTemplate adds a template as a draft. Errors: CodeValidation, for a team with
 // service.CapTemplates too; CodeConflict for an alias that another template of the team has.
 func (s *Templates) CreateTemplate(ctx context.Context, key *app.Key, in app.TemplateInput) (app.Template, error) {
-	t, err := in.Validate(time.Now())
+	t, err := in.Validate(clock.Now())
 	if err == nil {
 		err = service.CheckDesign(in.Design)
 	}
@@ -107,7 +107,7 @@ func (s *Templates) editTemplate(ctx context.Context, key *app.Key, name string,
 	if patch.CurrentID != "" && patch.CurrentID != old.CurrentID {
 		return t, app.Errorf(app.CodeConflict, "The template was changed by somebody else since it was read; read it again")
 	}
-	content, err := patch.ApplyContent(old.TemplateContent, time.Now())
+	content, err := patch.ApplyContent(old.TemplateContent, clock.Now())
 	if err == nil {
 		err = service.CheckDesign(content.Design)
 	}
@@ -196,5 +196,5 @@ func (s *Templates) DuplicateTemplate(ctx context.Context, key *app.Key, name st
 	if err != nil {
 		return app.Template{}, err
 	}
-	return s.insertTemplate(ctx, t.Copy(time.Now()))
+	return s.insertTemplate(ctx, t.Copy(clock.Now()))
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"mailer/app"
+	"mailer/app/clock"
 	"mailer/app/order"
 	"mailer/app/plan"
 	"mailer/app/service"
@@ -59,7 +60,7 @@ func TimelineOf(r *db.Reader, email *app.Email) ([]app.Event, error) {
 	if history, err := r.IsHistory(emailID); err != nil || history { // the troubles of its relay came with it
 		return events, err
 	}
-	until := time.Now()
+	until := clock.Now()
 	open, err := r.HasUnit(emailID)
 	if err != nil {
 		return nil, err

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"mailer/app"
+	"mailer/app/clock"
 	"mailer/app/order"
 	"mailer/app/service"
 	"mailer/app/tracking"
@@ -97,7 +98,7 @@ func (s *Service) tryTracking(ctx context.Context, email *app.Email) error {
 func (s *Service) NoteOpen(token string, by *tracking.Visitor) bool {
 	id, ok := tracking.ReadOpenToken(s.Sealer, token)
 	if ok && by != nil {
-		s.offer(tracking.NewHit(tracking.ClickLink{EmailID: id}, *by, time.Now()))
+		s.offer(tracking.NewHit(tracking.ClickLink{EmailID: id}, *by, clock.Now()))
 	}
 	return ok
 }
@@ -112,7 +113,7 @@ func (s *Service) FollowLink(ctx context.Context, host, token string, by *tracki
 	}
 	to = tracking.Destination{Target: link.Target, Location: tracking.Location(link.Target), Orphaned: s.orphaned(ctx, &link)}
 	if by != nil && !to.Orphaned {
-		s.offer(tracking.NewHit(link, *by, time.Now()))
+		s.offer(tracking.NewHit(link, *by, clock.Now()))
 	}
 	return to, true
 }
@@ -161,7 +162,7 @@ func (s *Service) track() {
 			return
 		}
 		t.drain()
-		t.judgeDue(time.Now())
+		t.judgeDue(clock.Now())
 		s.recordHits()
 		if tick == nil && len(t.waiting) > 0 {
 			tick = time.After(judgeEvery)
@@ -271,7 +272,7 @@ func (t *tracker) remember(done map[recentHit]time.Time) {
 	if len(t.recent) <= trackRecent {
 		return
 	}
-	maps.DeleteFunc(t.recent, func(_ recentHit, at time.Time) bool { return time.Since(at) >= tracking.RepeatWindow })
+	maps.DeleteFunc(t.recent, func(_ recentHit, at time.Time) bool { return clock.Since(at) >= tracking.RepeatWindow })
 	if len(t.recent) > trackRecent {
 		clear(t.recent)
 	}

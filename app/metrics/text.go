@@ -7,6 +7,8 @@ import (
 	"time"
 
 	vm "github.com/VictoriaMetrics/metrics"
+
+	"mailer/app/clock"
 )
 
 // text is all metrics in Prometheus' text format. Of a state that could not be looked
@@ -22,7 +24,7 @@ func (m *Metrics) text(state *State) []byte {
 				m.Result(r.Name, result, 0)
 			}
 		}
-		state.write(shown, time.Now())
+		state.write(shown, clock.Now())
 	}
 	for _, c := range m.counted {
 		c.set.WritePrometheus(shown[c.name])

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"mailer/app"
+	"mailer/app/clock"
 	"mailer/app/service"
 	"mailer/db"
 )
@@ -40,7 +41,7 @@ func (s *Service) Invite(ctx context.Context, key *app.Key, address string, role
 		return i, "", err
 	}
 	code, hash := NewCode()
-	now := time.Now()
+	now := clock.Now()
 	i = Invitation{ID: app.NewID(), TeamID: key.TeamID, Address: u.Address, Role: role, Hash: hash, InvitedBy: app.ActorOf(ctx).Name,
 		CreatedAt: now, ExpiresAt: now.Add(InvitationLife)}
 	remind := true
@@ -133,7 +134,7 @@ type AcceptInput struct{ Code, Password, Name string }
 func (s *Service) Accept(ctx context.Context, v *Visitor, in *AcceptInput) (n NewSession, err error) {
 	var i Invitation
 	err = s.guesses.open(ctx, guesser{client: v.Client}, func() (err error) {
-		now := time.Now()
+		now := clock.Now()
 		i, err = db.Get(ctx, s.DB, func(r *db.Reader) (Invitation, error) { return invitationOf(r, in.Code, now) })
 		return err
 	})
@@ -224,7 +225,7 @@ func stillInvited(r *db.Reader, i *Invitation) error {
 		var k app.Key
 		k, err = r.Key(i.TeamID, id)
 		role = k.Role
-		if err == nil && !k.ExpiresAt.IsZero() && !k.ExpiresAt.After(time.Now()) {
+		if err == nil && !k.ExpiresAt.IsZero() && !k.ExpiresAt.After(clock.Now()) {
 			role = ""
 		}
 	}

@@ -3,9 +3,9 @@ package people
 import (
 	"context"
 	"errors"
-	"time"
 
 	"mailer/app"
+	"mailer/app/clock"
 	"mailer/app/service"
 	"mailer/db"
 )
@@ -25,7 +25,7 @@ func (s *Service) AddLink(tx *db.Tx, userID string) (string, error) {
 func (s *Service) OpenLink(ctx context.Context, v *Visitor, code string) (n NewSession, err error) {
 	var c caller
 	err = s.guesses.open(ctx, guesser{client: v.Client}, func() error {
-		now := time.Now()
+		now := clock.Now()
 		c, err = s.caller(ctx, v, func(r *db.Reader) (u User, err error) {
 			id, err := codeOf(r, code, now)
 			if err == nil && id == "" {

@@ -3,9 +3,9 @@ package people
 import (
 	"context"
 	"errors"
-	"time"
 
 	"mailer/app"
+	"mailer/app/clock"
 	"mailer/app/service"
 	"mailer/db"
 )
@@ -146,7 +146,7 @@ func mayRank(key *app.Key, role app.Role) error {
 		return app.RoleTooLow()
 	case role.Above(key.Role):
 		return app.Errorf(app.CodeForbidden, "Your role does not allow to make, change or remove somebody of the role %s", role)
-	case role == app.RoleOwner && !key.Fresh(time.Now()):
+	case role == app.RoleOwner && !key.Fresh(clock.Now()):
 		return app.NotFresh()
 	}
 	return nil

@@ -16,6 +16,7 @@ import (
 	"github.com/go-webauthn/webauthn/webauthn"
 
 	"mailer/app"
+	"mailer/app/clock"
 	"mailer/app/service"
 	"mailer/db"
 )
@@ -33,7 +34,7 @@ type PasskeyService struct {
 
 // NewPasskeys makes the service of passkeys for the accounts of another.
 func NewPasskeys(people *Service) *PasskeyService {
-	return &PasskeyService{Base: people.Base, people: people, started: time.Now().Truncate(time.Millisecond)}
+	return &PasskeyService{Base: people.Base, people: people, started: clock.Now().Truncate(time.Millisecond)}
 }
 
 // What challenges are made for: each counts for its own purpose.
@@ -144,7 +145,7 @@ func (s *PasskeyService) PasskeyOptions(ctx context.Context, key *app.Key) (any,
 	if err != nil {
 		return nil, fmt.Errorf("offer to make a passkey: %w", err)
 	}
-	creation.Response.Challenge = s.challenge(addPasskey, key.ID, time.Now())
+	creation.Response.Challenge = s.challenge(addPasskey, key.ID, clock.Now())
 	return creation, nil
 }
 
@@ -162,7 +163,7 @@ func (s *PasskeyService) AddPasskey(ctx context.Context, key *app.Key, name stri
 	if err != nil {
 		return p, nil, fmt.Errorf("encode a passkey: %w", err)
 	}
-	p = Passkey{ID: app.NewID(), UserID: key.ID, CredentialID: credential.ID, Name: strings.TrimSpace(name), Credential: string(text), CreatedAt: time.Now()}
+	p = Passkey{ID: app.NewID(), UserID: key.ID, CredentialID: credential.ID, Name: strings.TrimSpace(name), Credential: string(text), CreatedAt: clock.Now()}
 	err = s.DB.Write(ctx, func(tx *db.Tx) (err error) {
 		codes, err = s.insertPasskey(ctx, tx, &p)
 		return err
@@ -180,7 +181,7 @@ func (s *PasskeyService) checkNewPasskey(ctx context.Context, key *app.Key, answ
 		return nil, badPasskey(err)
 	}
 	challenge := parsed.Response.CollectedClientData.Challenge
-	if _, ok := s.checkChallenge(addPasskey, key.ID, challenge, time.Now()); !ok {
+	if _, ok := s.checkChallenge(addPasskey, key.ID, challenge, clock.Now()); !ok {
 		return nil, badPasskey(errors.New("the challenge is not one of ours, or has expired"))
 	}
 	h, err := s.holder(ctx, key.ID)
@@ -269,7 +270,7 @@ func (s *PasskeyService) SignInOptions() (any, error) {
 	if err != nil {
 		return nil, fmt.Errorf("offer to sign in by passkey: %w", err)
 	}
-	assertion.Response.Challenge = s.challenge(signInPasskey, "", time.Now())
+	assertion.Response.Challenge = s.challenge(signInPasskey, "", clock.Now())
 	return assertion, nil
 }
 
@@ -331,7 +332,7 @@ func (s *PasskeyService) checkPasskey(ctx context.Context, answer []byte) (*hold
 		return nil, nil, wrongPasskey(err)
 	}
 	challenge := parsed.Response.CollectedClientData.Challenge
-	now := time.Now()
+	now := clock.Now()
 	end, ok := s.checkChallenge(signInPasskey, "", challenge, now)
 	if !ok {
 		return nil, nil, wrongPasskey(errors.New("the challenge is not one of ours, or has expired"))

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"mailer/app"
+	"mailer/app/clock"
 	"mailer/app/service"
 	"mailer/db"
 )
@@ -72,7 +73,7 @@ func (s *Service) SignedIn(ctx context.Context, token, team string, half bool) (
 	if !isSecret(token, tokenBytes) {
 		return nil, app.SignedOut()
 	}
-	now := time.Now()
+	now := clock.Now()
 	f, err := db.Get(ctx, s.DB, func(r *db.Reader) (found, error) { return find(r, hashOf(token), team) })
 	switch {
 	case errors.Is(err, db.ErrNotFound) || err == nil && (!alive(&f.session, now) || f.session.Half && !half):
@@ -250,7 +251,7 @@ func (s *Service) SignOut(ctx context.Context, token string) error {
 // more. Errors: CodeValidation for a cursor that is none of them.
 func (s *Service) Sessions(ctx context.Context, userID string, page app.Page) (rows []Session, more bool, err error) {
 	rows, more, err = db.GetPage(ctx, s.DB, func(r *db.Reader) ([]Session, bool, error) { return r.Sessions(userID, page) })
-	now, live := time.Now(), rows[:0]
+	now, live := clock.Now(), rows[:0]
 	for i := range rows {
 		if alive(&rows[i], now) {
 			live = append(live, rows[i])

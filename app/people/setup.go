@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"mailer/app"
+	"mailer/app/clock"
 	"mailer/app/service"
 	"mailer/app/teams"
 	"mailer/db"
@@ -48,7 +49,7 @@ func NewUser(address, name string) (u User, err error) {
 	if err := CheckUserName(name); err != nil {
 		return u, err
 	}
-	return User{ID: app.NewID(), Address: app.FoldAddress(a.Mailbox()), Name: name, CreatedAt: time.Now()}, nil
+	return User{ID: app.NewID(), Address: app.FoldAddress(a.Mailbox()), Name: name, CreatedAt: clock.Now()}, nil
 }
 
 // SetupLink makes the link that makes the first account, in place of any other. Errors:
@@ -115,7 +116,7 @@ func (s *Service) Setup(ctx context.Context, v *Visitor, in *SetupInput) (n NewS
 		}
 	}
 	err = s.guesses.open(ctx, guesser{client: v.Client}, func() error {
-		now := time.Now()
+		now := clock.Now()
 		return s.DB.Read(ctx, func(r *db.Reader) error { return s.checkSetupCode(r, in.Code, now) })
 	})
 	if err != nil {

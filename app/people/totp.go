@@ -6,13 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/boombuler/barcode/qr"
 	"github.com/pquerna/otp/hotp"
 	"github.com/pquerna/otp/totp"
 
 	"mailer/app"
+	"mailer/app/clock"
 	"mailer/app/service"
 	"mailer/db"
 )
@@ -318,7 +318,7 @@ func (s *Service) ChangePassword(ctx context.Context, v *Visitor, key *app.Key, 
 // proveCurrent proves the password that a person has so far.
 func (s *Service) proveCurrent(ctx context.Context, v *Visitor, c *caller, key *app.Key, current string) error {
 	if c.user.Password == "" {
-		if !key.Fresh(time.Now()) {
+		if !key.Fresh(clock.Now()) {
 			return app.NotFresh()
 		}
 		return nil

@@ -11,6 +11,7 @@ import (
 	"mailer/app"
 	"mailer/app/audience"
 	"mailer/app/broadcasts"
+	"mailer/app/clock"
 	"mailer/app/delivery"
 	"mailer/app/mail"
 	"mailer/app/nearest"
@@ -58,7 +59,7 @@ func (s *Service) prepare(ctx context.Context, f Filter) (*prepared, error) {
 		if p.team, err = findTeam(r, f.Team); err != nil {
 			return err
 		}
-		if p.standing, err = s.look(r, time.Now()); err != nil {
+		if p.standing, err = s.look(r, clock.Now()); err != nil {
 			return err
 		}
 		if err := s.knows(r, f.Relay); err != nil {

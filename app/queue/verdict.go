@@ -8,6 +8,7 @@ import (
 
 	"mailer/app"
 	"mailer/app/audience"
+	"mailer/app/clock"
 	"mailer/app/service"
 	"mailer/app/verdict"
 	"mailer/db"
@@ -22,7 +23,7 @@ func (s *Service) Verdict(ctx context.Context, key *app.Key, id string) (verdict
 
 // verdict is Verdict in a read that is under way. Error: db.ErrNotFound.
 func (s *Service) verdict(r *db.Reader, team, id string) (v verdict.Verdict, err error) {
-	c := &evidence{s: s, r: r, team: team, id: id, now: time.Now()}
+	c := &evidence{s: s, r: r, team: team, id: id, now: clock.Now()}
 	email, err := r.EmailRow(team, id)
 	switch {
 	case errors.Is(err, db.ErrNotFound):

@@ -310,7 +310,7 @@ func TestAServerGoesOnWhereTheKeyFileIsChangedBadly(t *testing.T) {
 // await waits until the log says something.
 func await(t *testing.T, w *world.World, said string) {
 	t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); !w.Log.Has(said); {
+	for deadline := time.Now().Add(30 * time.Second); !w.Log.Has(said); {
 		if time.Now().After(deadline) {
 			t.Fatalf("the log does not say %q", said)
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"mailer/app"
+	"mailer/app/clock"
 	"mailer/app/service"
 	"mailer/db"
 )
@@ -55,12 +56,12 @@ func (u use) later(v use) use {
 }
 
 // NoteSeen notes that something came from a source and was taken.
-func (d *Doors) NoteSeen(source string) { d.note(source, use{Seen: time.Now()}) }
+func (d *Doors) NoteSeen(source string) { d.note(source, use{Seen: clock.Now()}) }
 
 // NoteRefused notes that something came to the door of a source and was refused, with the
 // reason in words. Sources that there are not are left out.
 func (d *Doors) NoteRefused(source, reason string) {
-	d.note(source, use{Refused: time.Now(), Reason: app.CutText(reason, maxReason)})
+	d.note(source, use{Refused: clock.Now(), Reason: app.CutText(reason, maxReason)})
 }
 
 func (d *Doors) note(source string, u use) {

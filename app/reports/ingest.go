@@ -14,6 +14,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"mailer/app"
+	"mailer/app/clock"
 	"mailer/app/service"
 	"mailer/db"
 )
@@ -116,7 +117,7 @@ func (s *Service) OpensIngest(ctx context.Context, source, secret string) (bool,
 	if err != nil {
 		return false, service.Unavailable(fmt.Errorf("read the secrets of providers: %w", err))
 	}
-	return secrets.open(source, secret, time.Now()), nil
+	return secrets.open(source, secret, clock.Now()), nil
 }
 
 // IngestRotation says of which sources the secrets are to be replaced.

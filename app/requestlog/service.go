@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"mailer/app/clock"
 	"mailer/app/erase"
 	"mailer/app/service"
 	"mailer/db"
@@ -129,7 +130,7 @@ func (s *Service) take() []Entry {
 	defer s.mu.Unlock()
 	entries := s.waiting
 	s.waiting = nil
-	now := time.Now()
+	now := clock.Now()
 	s.forgotten = slices.DeleteFunc(s.forgotten, func(f forgotten) bool { return !now.Before(f.until) })
 	return slices.DeleteFunc(entries, func(e Entry) bool {
 		return slices.ContainsFunc(s.forgotten, func(f forgotten) bool { return f.team == e.TeamID && e.Mentions(f.set(e.ID)) })
@@ -147,7 +148,7 @@ func (s *Service) drop(n int, err error) {
 func (s *Service) tell(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	now := time.Now()
+	now := clock.Now()
 	if s.dropped == 0 || now.Sub(s.told) < tellEvery {
 		return
 	}
@@ -164,7 +165,7 @@ func (s *Service) tell(err error) {
 // before, are not kept.
 func (s *Service) Forget(ctx context.Context, teamID, until string, all *erase.Set, set func(id string) *erase.Set) error {
 	s.mu.Lock()
-	s.forgotten = append(s.forgotten, forgotten{teamID, set, time.Now().Add(forgetFor)})
+	s.forgotten = append(s.forgotten, forgotten{teamID, set, clock.Now().Add(forgetFor)})
 	s.mu.Unlock()
 	s.Flush(ctx) // it waits for what is being written, which was taken before
 	const rows = 500

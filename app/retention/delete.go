@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"mailer/app"
+	"mailer/app/clock"
 	"mailer/app/service"
 	"mailer/db"
 )
@@ -131,7 +132,7 @@ func (w *walk) turn(ctx context.Context) (more bool, err error) {
 
 // again are those that were too young, and may be old enough now.
 func (w *walk) again(r *db.Reader) ([]db.Aged, error) {
-	return r.TooYoung(w.team, w.kind, w.old(time.Now()), lookAhead)
+	return r.TooYoung(w.team, w.kind, w.old(clock.Now()), lookAhead)
 }
 
 // next are those that come next in the order of ids.
@@ -143,7 +144,7 @@ func (w *walk) next(r *db.Reader) (rows []db.Aged, err error) {
 	if err != nil {
 		return nil, err
 	}
-	now := time.Now()
+	now := clock.Now()
 	if after > app.FirstID(now) {
 		after = "" // a clock that was wrong: the emails since have smaller ids
 	}
@@ -152,7 +153,7 @@ func (w *walk) next(r *db.Reader) (rows []db.Aged, err error) {
 }
 
 func (w *walk) nextRecipients(r *db.Reader) ([]db.Aged, error) {
-	broadcasts, err := r.AgingBroadcasts(w.team, w.old(time.Now()), 1)
+	broadcasts, err := r.AgingBroadcasts(w.team, w.old(clock.Now()), 1)
 	if err != nil || len(broadcasts) == 0 {
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"mailer/app"
+	"mailer/app/clock"
 	"mailer/app/order"
 	"mailer/app/service"
 	"mailer/db"
@@ -171,7 +172,7 @@ func spanOf(r *db.Reader, teamID string, kind db.AgedKind, kept time.Duration) (
 	if kept == 0 {
 		return s, nil
 	}
-	s.before = app.FirstID(time.Now().Add(-kept))
+	s.before = app.FirstID(clock.Now().Add(-kept))
 	s.after, err = r.AgedUntil(teamID, kind)
 	return s, err
 }

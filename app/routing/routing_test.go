@@ -147,6 +147,7 @@ func TestARelayThatIsRemovedLeavesWhatWaitsWaiting(t *testing.T) {
 
 func TestANewPasswordIsTriedAtOnceAndForgetsNothing(t *testing.T) {
 	world.Bubble(t, func(t *testing.T) {
+		world.Several(t)
 		w := without(t)
 		old := plug(w, app.DefaultRegion, nil)
 		add(w, "smtp://u:old@relay.test?daily=100")

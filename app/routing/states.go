@@ -14,6 +14,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"mailer/app"
+	"mailer/app/clock"
 	"mailer/app/delivery"
 	"mailer/app/pacing"
 	"mailer/app/relays"
@@ -65,7 +66,7 @@ func (s *Service) List(ctx context.Context) ([]Status, error) {
 		if all, err = s.list(r); err != nil {
 			return err
 		}
-		now := time.Now()
+		now := clock.Now()
 		for i := range all {
 			if err := all[i].count(r, now); err != nil {
 				return err
@@ -92,7 +93,7 @@ func (s *Service) Get(ctx context.Context, region string) (Status, error) {
 			return unknown(region)
 		}
 		found = all[i]
-		return found.count(r, time.Now())
+		return found.count(r, clock.Now())
 	})
 	return found, wrap("look at", region, err)
 }
@@ -145,7 +146,7 @@ func (s *Service) notePauses(r *db.Reader, all []Status) error {
 	if err != nil {
 		return err
 	}
-	now := time.Now()
+	now := clock.Now()
 	for i := range all {
 		st := &all[i]
 		at := slices.IndexFunc(pauses, func(p db.RelayPause) bool { return p.Region == st.Region })

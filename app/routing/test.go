@@ -4,9 +4,9 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"time"
 
 	"mailer/app"
+	"mailer/app/clock"
 	"mailer/app/relays"
 	"mailer/db"
 )
@@ -72,7 +72,7 @@ func (s *Service) trial(ctx context.Context, in TestInput) (*app.Outgoing, error
 	if err != nil {
 		return nil, fmt.Errorf("read the DKIM key of %s: %w", domain, err)
 	}
-	id, now := app.NewID(), time.Now()
+	id, now := app.NewID(), clock.Now()
 	return &app.Outgoing{EmailID: id, TeamID: team, EnvelopeFrom: from.Mailbox(), Recipients: []string{to.Mailbox()}, MessageID: app.EmailMessageID(id, domain), Date: now, DKIM: key,
 		Mail: &app.Mail{From: from, To: []app.Address{to}, Subject: "Test of the relay " + in.Region,
 			Text: "This message was sent by `mailer relays test " + in.Region + "` at " + app.FormatTime(now) + ".\n"}}, nil

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"time"
 
+	"mailer/app/clock"
 	"mailer/app/delivery"
 	"mailer/db"
 )
@@ -52,7 +52,7 @@ func (s *Service) Tick(changed bool) {
 // ended reports whether the time of a pause is over.
 func (s *Service) ended() bool {
 	for _, p := range s.pauses {
-		if !p.Holds(time.Now()) {
+		if !p.Holds(clock.Now()) {
 			return true
 		}
 	}
@@ -109,7 +109,7 @@ func (s *Service) obey(ctx context.Context, paused []db.RelayPause) error {
 	next, over := map[string]delivery.Pause{}, false
 	for _, row := range paused {
 		p := delivery.Pause{Since: row.PausedAt, Until: row.Until}
-		if !p.Holds(time.Now()) {
+		if !p.Holds(clock.Now()) {
 			over = true
 			continue
 		}

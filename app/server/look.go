@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"mailer/app/clock"
 	"mailer/app/delivery"
 	"mailer/app/metrics"
 	"mailer/app/queue"
@@ -24,7 +25,7 @@ func (s *Server) look(ctx context.Context) (state metrics.State, err error) {
 	for _, r := range s.Delivery.Outlets.States() {
 		state.Relays = append(state.Relays, metrics.Relay{Name: r.Relay.Region, Up: r.State == delivery.RelayOpen})
 	}
-	addWaiting(&state, waiting, time.Now())
+	addWaiting(&state, waiting, clock.Now())
 	sizes, err := s.DB.FileSizes()
 	state.DB, state.WAL, state.DiskFree = sizes.File, sizes.WAL, sizes.DiskFree
 	return state, err

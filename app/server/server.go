@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/netip"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"mailer/app"
@@ -106,7 +107,12 @@ type Config struct {
 // Server is the whole service behind its doors.
 type Server struct {
 	*service.Base
-	started      bool // Start came as far as its workers
+	started      bool            // Start came as far as its workers
+	outlets      service.Outlets // of the flags
+	answers      chan struct{}   // closed once it answers no longer beside another one, which failed tells of; nil: it never did
+	failed       chan error
+	beside       atomic.Bool
+	reloaded     time.Time // when those who look were told to read all again
 	Events       *events.Service
 	Teams        *teams.Service
 	People       *people.Service
@@ -161,7 +167,7 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 		return nil, err
 	}
 	base.Metrics = cfg.Metrics
-	s := &Server{Base: base}
+	s := &Server{Base: base, outlets: base.Settings.Outlets(), failed: make(chan error, 1)}
 	if s.Events, err = events.New(ctx, base, eventsOf(&cfg)); err != nil {
 		return nil, err
 	}
@@ -179,7 +185,7 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 		return err
 	})
 	s.Delivery = delivery.New(base, s.Events, s.Teams, s.Domains, s.Audience, s.Mail,
-		delivery.Config{Routes: cfg.Routes, Connect: cfg.Connect, Tick: s.tick, DoubtDelay: cfg.DoubtDelay, MaxWait: cfg.MaxWait, BulkShare: cfg.BulkShare, Builders: cfg.Builders, Jitter: cfg.Jitter})
+		delivery.Config{Routes: cfg.Routes, Connect: cfg.Connect, Tick: s.tick, Heard: s.heard, DoubtDelay: cfg.DoubtDelay, MaxWait: cfg.MaxWait, BulkShare: cfg.BulkShare, Builders: cfg.Builders, Jitter: cfg.Jitter})
 	s.Broadcasts = broadcasts.New(base, s.Teams, s.Audience, s.Mail, s.Delivery)
 	s.Reviews = s.Broadcasts.Reviews
 	s.Reports = reports.New(base, s.Audience, s.Mail, s.Delivery)
@@ -240,19 +246,29 @@ func (s *Server) Start(ctx context.Context) error {
 		}
 	}
 	s.started = true
-	s.Mail.Start()
 	s.Broadcasts.Start()
 	s.Events.Start()
 	s.Backup.Start()
 	s.Rekey.Start()
-	s.RequestLog.Start()
+	if s.answers == nil {
+		s.Mail.Start()
+		s.RequestLog.Start()
+	}
 	return s.Upkeep.StartCron()
 }
 
 // Stop lets running transactions end until ctx does, then drops those that have
-// not sent their dot, and waits for all workers.
+// not sent their dot, and waits for all workers. A database elsewhere that does not answer
+// soon after is given up: what left and is not written down is in doubt at the next start.
 func (s *Server) Stop(ctx context.Context) {
+	defer giveUpAfter(ctx, s.DB)()
 	s.Drain()
+	if s.answers != nil && !db.Works(s.DB) { // else it takes over right now, perhaps
+		s.StopTaking()
+	}
+	if s.answers != nil {
+		<-s.answers
+	}
 	s.Upkeep.StopCron()
 	s.StopTaking()
 	done := make(chan struct{})

@@ -36,7 +36,7 @@ func Hindered(err error) bool {
 
 // LogUnlessHindered logs what a worker could not do and will try again.
 func (s *Base) LogUnlessHindered(what string, err error, args ...any) {
-	if !Hindered(err) {
+	if !Hindered(err) && !IsFull(err) {
 		s.Log.Error(what, append(args, "err", err)...)
 	}
 }
@@ -64,7 +64,7 @@ func Unavailable(err error) error {
 	case errors.Is(err, db.ErrDamaged):
 		return &app.Error{Code: app.CodeInternal, Message: "What was asked for is damaged in the database", Err: err}
 	case errors.Is(err, db.ErrFull):
-		return &app.Error{Code: app.CodeServiceUnavailable, Message: "The disk of the server is full; nothing new is accepted until there is room", Err: err}
+		return &app.Error{Code: app.CodeServiceUnavailable, Message: "The disk of the server, or of its database, is full; nothing new is accepted until there is room", Err: err, RetryAfter: soon}
 	case errors.Is(err, db.ErrInUse):
 		return &app.Error{Code: app.CodeServiceUnavailable, Message: "Another server took the work over; try again in a few seconds", Err: err, RetryAfter: soon}
 	case errors.Is(err, db.ErrFailed):

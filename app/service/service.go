@@ -36,6 +36,7 @@ type Base struct {
 
 	stop, abort context.CancelFunc
 	draining    atomic.Bool
+	told        atomic.Bool // that another server has other rules
 }
 
 // NewBase makes the Base of a process and proves that the sealer fits the

@@ -149,6 +149,32 @@ func (s *Base) loadServer(ctx context.Context, own Settings) error {
 	return nil
 }
 
+// FollowServer has this process accept for the relays of the server that works. A server that
+// was told otherwise says so, once.
+func (s *Base) FollowServer(ctx context.Context) error {
+	said := note{Settings: &Settings{}}
+	text, err := db.Get(ctx, s.DB, func(r *db.Reader) ([]byte, error) { return r.Setting(serverSetting) })
+	if err == nil {
+		err = json.Unmarshal(text, &said)
+	}
+	if errors.Is(err, db.ErrNotFound) { // it is not there yet
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("read what the server that works noted: %w", err)
+	}
+	s.Settings.SetOutlets(said.Outlets)
+	if own, its := s.Settings.rules(), said.Settings.rules(); own != its && !s.told.Swap(true) {
+		s.Log.Warn("the server that works was started with other flags than this one, and mail is accepted by different rules: start all with the same", "this", own, "it", its)
+	}
+	return nil
+}
+
+// rules are those by which mail is accepted, for people.
+func (s *Settings) rules() string {
+	return fmt.Sprintf("capture %v, mode cloud %v, guardrails enforced %v, compat %q, bounce host %q, base url %q", s.Capture, s.Cloud, s.Enforce, s.Compat, s.BounceHost, s.BaseURL)
+}
+
 // RememberServer leaves a note of this server for commands beside it.
 func (s *Base) RememberServer(ctx context.Context) error {
 	text, err := json.Marshal(note{&s.Settings, s.Settings.Outlets()})

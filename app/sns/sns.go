@@ -18,6 +18,7 @@ import (
 
 	"mailer/app"
 	"mailer/app/cache"
+	"mailer/app/clock"
 	"mailer/app/feedback"
 	"mailer/app/window"
 )
@@ -62,7 +63,7 @@ func New(arns []string, client *http.Client) (*Receiver, error) {
 	own := *client
 	own.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	own.Jar = nil
-	r := &Receiver{client: &own, now: time.Now, certs: cache.New[string, *x509.Certificate](maxCertificates, certificateLife)}
+	r := &Receiver{client: &own, now: clock.Now, certs: cache.New[string, *x509.Certificate](maxCertificates, certificateLife)}
 	r.certs.Now = func() time.Time { return r.now() }
 	for _, arn := range arns {
 		topic, err := parseTopic(arn)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"mailer/app"
+	"mailer/app/clock"
 	"mailer/app/seal"
 	"mailer/app/service"
 	"mailer/db"
@@ -56,7 +57,7 @@ func (s *Service) Authenticate(ctx context.Context, token string) (*app.Key, err
 	if !ok {
 		return nil, invalid
 	}
-	now := time.Now()
+	now := clock.Now()
 	k, err := s.keys.Load(ctx, public, func(ctx context.Context) (app.Key, error) {
 		return db.Get(ctx, s.DB, func(r *db.Reader) (app.Key, error) { return r.FindKey(public) })
 	})
@@ -98,7 +99,7 @@ func (s *Service) CreateKey(ctx context.Context, teamID string, in app.KeyInput)
 	if err := in.Validate(); err != nil {
 		return "", app.Key{}, err
 	}
-	now := time.Now()
+	now := clock.Now()
 	allowed, err := keyBounds(now, in.ExpiresAt, in.AllowedIPs)
 	if err != nil {
 		return "", app.Key{}, err

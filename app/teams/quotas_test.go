@@ -3,6 +3,8 @@ package teams_test
 import (
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -259,6 +261,29 @@ func TestAMonthlyPlanEndsAtWhatItIncludesAndOverageAtItsStop(t *testing.T) {
 		world.Must(t, trySend(w, 1))
 		if u := w.Usage(); u.Period != 1 || app.FormatTime(u.Ends) != "2000-03-01T00:00:00.000Z" {
 			t.Errorf("in the next period: %+v", u)
+		}
+	})
+}
+
+func TestAQuotaHoldsWhereManySendAtTheSameMoment(t *testing.T) {
+	world.Bubble(t, func(t *testing.T) {
+		const included, each, senders = 10, 2, 20
+		w := accepting(t, plan.Input{Name: plan.Pro, Included: included}, world.NewRelay(nil))
+		var accepted atomic.Int64
+		var all sync.WaitGroup
+		for range senders {
+			all.Go(func() {
+				err := trySend(w, each)
+				if err == nil {
+					accepted.Add(each)
+					return
+				}
+				world.WantCode(t, err, app.CodeMonthlyQuotaExceeded)
+			})
+		}
+		all.Wait()
+		if u := w.Usage(); accepted.Load() != included || u.Period != included {
+			t.Errorf("%d recipients were accepted and %d counted, of %d", accepted.Load(), u.Period, included)
 		}
 	})
 }

@@ -2,9 +2,9 @@ package teams
 
 import (
 	"context"
-	"time"
 
 	"mailer/app"
+	"mailer/app/clock"
 	"mailer/app/service"
 	"mailer/db"
 )
@@ -53,7 +53,7 @@ func (s *Service) ListTeamKeys(ctx context.Context, key *app.Key, page app.Page)
 // others of the same database within a second. Errors: CodeValidation, CodeNotFound,
 // CodeForbidden for a key above the one that asks.
 func (s *Service) UpdateTeamKey(ctx context.Context, key *app.Key, id string, change KeyChange) (k app.Key, err error) {
-	allowed, err := change.check(time.Now())
+	allowed, err := change.check(clock.Now())
 	if err != nil {
 		return app.Key{}, err
 	}

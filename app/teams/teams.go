@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 	"strings"
-	"time"
 
 	"mailer/app"
+	"mailer/app/clock"
 	"mailer/app/service"
 	"mailer/db"
 )
@@ -18,7 +18,7 @@ func (s *Service) CreateTeam(ctx context.Context, name string) (app.Team, error)
 	if err != nil {
 		return app.Team{}, err
 	}
-	t := app.Team{ID: app.NewID(), Name: name, CreatedAt: time.Now()}
+	t := app.Team{ID: app.NewID(), Name: name, CreatedAt: clock.Now()}
 	err = s.DB.Write(ctx, func(tx *db.Tx) error {
 		if err := tx.InsertTeam(t); err != nil {
 			return err

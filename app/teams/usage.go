@@ -3,9 +3,9 @@ package teams
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"mailer/app"
+	"mailer/app/clock"
 	"mailer/app/plan"
 	"mailer/app/service"
 	"mailer/db"
@@ -19,7 +19,7 @@ func (s *Service) Usage(ctx context.Context, key *app.Key) (plan.Usage, error) {
 }
 
 func (s *Service) readUsage(r *db.Reader, u *plan.Usage) (err error) {
-	now := time.Now()
+	now := clock.Now()
 	u.ResetsAt = plan.DayEnd(now)
 	if u.Team.Name, err = r.TeamName(u.Team.ID); err != nil {
 		return fmt.Errorf("read team: %w", err)

@@ -10,10 +10,10 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"time"
 
 	"mailer/app"
 	"mailer/app/archive"
+	"mailer/app/clock"
 	"mailer/app/mail"
 	"mailer/db"
 )
@@ -193,9 +193,9 @@ func (h *historian) past(in *archive.Email) (p past, reason string) {
 	switch {
 	case !ok:
 		return p, "its id is not a UUID"
-	case id > app.FirstID(time.Now().AddDate(0, 0, 1)): // it would stand before all mail to come
+	case id > app.FirstID(clock.Now().AddDate(0, 0, 1)): // it would stand before all mail to come
 		return p, "its id is of a time to come"
-	case in.CreatedAt.IsZero() || in.CreatedAt.After(time.Now().AddDate(0, 0, 1)):
+	case in.CreatedAt.IsZero() || in.CreatedAt.After(clock.Now().AddDate(0, 0, 1)):
 		return p, "created_at is no time that is over"
 	case !over(in.LastEvent):
 		return p, "last_event says that it is not over"

@@ -8,6 +8,7 @@ import (
 
 	"mailer/app"
 	"mailer/app/archive"
+	"mailer/app/clock"
 	"mailer/app/domains"
 	"mailer/app/service"
 	"mailer/db"
@@ -73,7 +74,7 @@ func (e *Exporter) Export(ctx context.Context, team app.Team, dir string, opts E
 		return Exported{}, err
 	}
 	x := &export{Exporter: e, ctx: ctx, team: team, opts: opts, w: w, out: Exported{Dir: dir, Counts: map[string]int{}, Cannot: []archive.Lack{}},
-		segments: map[string]bool{}, topics: map[string]bool{}, optedOut: map[string]bool{}, began: time.Now().Add(-time.Second)}
+		segments: map[string]bool{}, topics: map[string]bool{}, optedOut: map[string]bool{}, began: clock.Now().Add(-time.Second)}
 	if !opts.NoSheets {
 		x.sheets = archive.NewSheets(dir)
 	}
@@ -82,7 +83,7 @@ func (e *Exporter) Export(ctx context.Context, team app.Team, dir string, opts E
 		err = errors.Join(err, x.sheets.Close())
 	}
 	if err == nil {
-		err = w.Finish(&archive.Team{Source: archive.OfMailer, Name: team.Name, Version: opts.Version, ExportedAt: time.Now().UTC().Truncate(time.Millisecond), Emails: opts.Emails})
+		err = w.Finish(&archive.Team{Source: archive.OfMailer, Name: team.Name, Version: opts.Version, ExportedAt: clock.Now().UTC().Truncate(time.Millisecond), Emails: opts.Emails})
 	}
 	if err != nil {
 		w.Close()

@@ -8,6 +8,7 @@ import (
 
 	"mailer/app"
 	"mailer/app/archive"
+	"mailer/app/clock"
 	"mailer/app/service"
 	"mailer/db"
 )
@@ -96,7 +97,7 @@ func (m *move) version(in *archive.Template, c *archive.Content) (app.Template, 
 		content.Variables = append(content.Variables, out)
 	}
 	input := app.TemplateInput{Name: in.Name, Alias: in.Alias, TemplateContent: content}
-	t, err := input.Validate(time.Now())
+	t, err := input.Validate(clock.Now())
 	if err == nil {
 		err = service.CheckDesign(content.Design)
 	}
@@ -178,7 +179,7 @@ func (m *move) broadcast(ctx context.Context, in *archive.Broadcast) (id string,
 	what := fmt.Sprintf("broadcast %q", in.Name)
 	input := app.BroadcastInput{Name: in.Name, SegmentID: m.segments[in.SegmentID], TopicID: m.topics[in.TopicID], From: in.From, ReplyTo: in.ReplyTo,
 		Subject: in.Subject, Preview: in.Preview, HTML: in.HTML, Text: in.Text, Design: string(in.Design)}
-	b, err := input.Validate(time.Now())
+	b, err := input.Validate(clock.Now())
 	if err == nil {
 		err = service.CheckDesign(input.Design)
 	}

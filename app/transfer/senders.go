@@ -8,10 +8,10 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
-	"time"
 
 	"mailer/app"
 	"mailer/app/archive"
+	"mailer/app/clock"
 	"mailer/app/domains"
 	"mailer/app/service"
 	"mailer/app/webhook"
@@ -78,7 +78,7 @@ func (m *move) domain(ctx context.Context, in *archive.Domain, secrets []archive
 	if m.r.Team.Own() && in.Region != "" && d.Region != in.Region {
 		m.cannot(what, fmt.Sprintf("no relay here is called %s: its mail goes through %s", in.Region, d.Region))
 	}
-	d.ID, d.TeamID, d.CreatedAt, d.Status, d.Trusted = m.id(in.ID), m.team.ID, or(in.CreatedAt, time.Now().UTC()), app.DomainNotStarted, m.Trust && m.r.Team.Own() && in.Trusted
+	d.ID, d.TeamID, d.CreatedAt, d.Status, d.Trusted = m.id(in.ID), m.team.ID, or(in.CreatedAt, clock.Now().UTC()), app.DomainNotStarted, m.Trust && m.r.Team.Own() && in.Trusted
 	if d.Keys, err = m.pairs(&d, secrets); err != nil {
 		m.cannot(what, err.Error())
 		return "", nil
@@ -89,9 +89,9 @@ func (m *move) domain(ctx context.Context, in *archive.Domain, secrets []archive
 	if in.Trusted && !d.Trusted && m.r.Team.Own() {
 		m.cannot(what, fmt.Sprintf("an operator vouched for it there: here it is verified once its records are found in the DNS, or with `mailer domains trust %s`", d.Name))
 	}
-	d.Status, d.CheckAt = m.believed(in.Status), time.Now() // its records are those that it had; they are looked at now
+	d.Status, d.CheckAt = m.believed(in.Status), clock.Now() // its records are those that it had; they are looked at now
 	if d.Status == app.DomainPending {
-		d.PendingSince = time.Now()
+		d.PendingSince = clock.Now()
 	}
 	thing := Thing{Name: d.Name, Status: string(d.Status), Records: m.s.domains.DomainRecords(&d)}
 	_, err = m.add(ctx, &m.report.Domains, what, thing, func(tx *db.Tx) (err error) {
@@ -169,7 +169,7 @@ func (m *move) pairs(d *app.Domain, secrets []archive.Secret) (out []app.DKIMPai
 			return nil, fmt.Errorf("the DKIM key of selector %q is %q: it must be signing, next or retired", s.Selector, s.State)
 		}
 		out = append(out, app.DKIMPair{Selector: s.Selector, State: s.State, Public: base64.StdEncoding.EncodeToString(public),
-			Sealed: m.s.Sealer.Seal(domains.DKIMPurpose, d.ID, s.Private), CreatedAt: or(s.CreatedAt, time.Now().UTC()), RetiredAt: s.RetiredAt})
+			Sealed: m.s.Sealer.Seal(domains.DKIMPurpose, d.ID, s.Private), CreatedAt: or(s.CreatedAt, clock.Now().UTC()), RetiredAt: s.RetiredAt})
 	}
 	if len(out) > 0 && signing != 1 {
 		return nil, errors.New("one of its DKIM keys must be the one that signs")

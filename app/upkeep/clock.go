@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"mailer/app/clock"
 	"mailer/app/service"
 	"mailer/db"
 )
@@ -20,30 +21,28 @@ const (
 	clockStep = 10 * time.Second
 )
 
-// clock notices that the wall clock was moved: by NTP, by an operator, or since the
+// watch notices that the wall clock was moved: by NTP, by an operator, or since the
 // machine was paused. What is to be tried again has its time in the database by the
 // wall clock. Put forward, it is due sooner, which does no harm; put back, it would
 // wait for as long as the clock was wrong.
-type clock struct {
-	began time.Time     // holds the monotonic clock
+type watch struct {
+	began clock.Mark
 	ahead time.Duration // how far the wall clock is ahead of began by the monotonic one
 	back  time.Duration // that it was put back and nobody has made good yet
 }
 
-func newClock() *clock { return &clock{began: time.Now()} }
+func newWatch() *watch { return &watch{began: clock.Begin()} }
 
 // step says how far the wall clock was moved since the last call; negative: back.
-func (c *clock) step(now time.Time) time.Duration {
-	return c.moved(now.Round(0).Sub(c.began.Round(0)), now.Sub(c.began))
-}
+func (w *watch) step() time.Duration { return w.moved(w.began.Passed()) }
 
 // moved is step by what passed since began on either clock.
-func (c *clock) moved(wall, monotonic time.Duration) time.Duration {
-	step := wall - monotonic - c.ahead
+func (w *watch) moved(wall, monotonic time.Duration) time.Duration {
+	step := wall - monotonic - w.ahead
 	if step.Abs() < clockStep {
 		return 0
 	}
-	c.ahead += step
+	w.ahead += step
 	return step
 }
 
@@ -58,27 +57,27 @@ func (s *Service) watchClock() {
 		case <-s.Taking.Done():
 			return
 		}
-		if err := s.checkClock(s.Taking, time.Now()); err != nil && s.Taking.Err() == nil {
+		if err := s.checkClock(s.Taking); err != nil && s.Taking.Err() == nil {
 			s.Log.Error("make a step of the clock good", "err", err)
 		}
 	}
 }
 
 // checkClock makes a step of the wall clock good, if there was one.
-func (s *Service) checkClock(ctx context.Context, now time.Time) (err error) {
+func (s *Service) checkClock(ctx context.Context) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("panic: %v\n%s", r, debug.Stack())
 		}
 	}()
-	step := s.clock.step(now)
+	step := s.clock.step()
 	if step != 0 {
 		s.Log.Warn("the wall clock was moved", "by", step)
 		s.clock.back = max(0, s.clock.back-step)
 		s.rewindCron()
 	}
 	if step < 0 {
-		s.delivery.PutBackLanes(now, -step)
+		s.delivery.PutBackLanes(clock.Now(), -step)
 	}
 	if s.clock.back > 0 { // also what could not be written the last time
 		if err := s.advance(ctx, s.clock.back); err != nil {
@@ -117,7 +116,7 @@ func (s *Service) advance(ctx context.Context, by time.Duration) error {
 // that is scheduled it finds none.
 func (s *Service) advanceUnits(ctx context.Context, by time.Duration) error {
 	for after := ""; ; {
-		late, err := db.Get(ctx, s.DB, func(r *db.Reader) ([]string, error) { return r.LateUnits(after, time.Now(), service.PurgeChunk) })
+		late, err := db.Get(ctx, s.DB, func(r *db.Reader) ([]string, error) { return r.LateUnits(after, clock.Now(), service.PurgeChunk) })
 		if err != nil || len(late) == 0 {
 			return err
 		}
@@ -149,7 +148,7 @@ func (s *Service) ResumeClock(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("read the last time: %w", err)
 	}
-	if back := time.Until(time.UnixMilli(ms)); back >= clockStep {
+	if back := clock.Until(time.UnixMilli(ms)); back >= clockStep {
 		s.Log.Warn("the wall clock was put back since the last server", "by", back)
 		if err := s.advance(ctx, back); errors.Is(err, db.ErrFull) {
 			s.clock.back = back // for the watch

@@ -146,7 +146,7 @@ func TestPausesEndWhenTheClockWasMoved(t *testing.T) {
 		world.Sleep(time.Second)
 		w.WantLast(id, app.Queued)
 		w.Server.Upkeep.Clock().SetAhead(-48 * time.Hour)
-		world.Must(t, w.Server.Upkeep.CheckClock(context.Background(), time.Now()))
+		world.Must(t, w.Server.Upkeep.CheckClock(context.Background()))
 		world.Sleep(2 * time.Second)
 		w.WantLast(id, app.Sent)
 	})

@@ -115,6 +115,24 @@ func (s *Service) sweepSeldom(ctx context.Context) error {
 	return nil
 }
 
+// StandAside has the background's work be that of another server, until it is started here.
+func (s *Service) StandAside() { s.eraser.aside.Store(true) }
+
+// DoAside is what a server does every minute that stands aside.
+func (s *Service) DoAside(ctx context.Context) error {
+	return errors.Join(s.reports.KeepDoors(ctx), s.shrink(ctx))
+}
+
+// Hear has what another server wrote be worked on: who hears of events there is in memory, and
+// read again by the first Write.
+func (s *Service) Hear(ctx context.Context) error {
+	s.broadcasts.WakeBroadcaster()
+	s.audience.Imports.Wake()
+	err := s.DB.Write(ctx, func(tx *db.Tx) error { return tx.LookElsewhere() })
+	s.events.WakeWebhooks()
+	return errors.Join(err, s.sweepErasures(ctx))
+}
+
 // shrink is the job that has memory handed back where work is over.
 func (s *Service) shrink(ctx context.Context) error {
 	if s.handBack == nil || !s.work.Over() {

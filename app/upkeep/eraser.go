@@ -90,7 +90,17 @@ type eraseWalker struct {
 	// before the erasure.
 	expansions []string
 	looked     time.Time // when leaving was last tried
+	kept       time.Time // since when readers have kept the log from being emptied
+	emptied    time.Time // when that was last tried
+	told       bool      // of it
 }
+
+// Readers may keep the log from being emptied for a while. One that goes on for logPatience is
+// another program's: somebody is told, and since each try has writers wait, there are fewer.
+const (
+	logPatience = time.Minute
+	logPause    = 10 * time.Second
+)
 
 // run walks everything once, then comes back to what was leaving until nothing
 // is.
@@ -126,8 +136,13 @@ func (w *eraseWalker) finish(ctx context.Context) error {
 		}
 		w.cleaned = true
 	}
+	if w.told && time.Since(w.emptied) < logPause {
+		return nil
+	}
+	w.emptied = time.Now()
 	err := w.s.DB.TruncateLog(ctx)
 	if errors.Is(err, db.ErrBusy) {
+		w.wait()
 		return nil
 	}
 	if err != nil {
@@ -146,6 +161,18 @@ func (w *eraseWalker) finish(ctx context.Context) error {
 	}
 	w.done = true
 	return nil
+}
+
+// wait tells of readers that keep the log from being emptied for long.
+func (w *eraseWalker) wait() {
+	if w.kept.IsZero() {
+		w.kept = w.emptied
+	}
+	if !w.told && time.Since(w.kept) >= logPatience {
+		w.told = true
+		w.s.Log.Warn("old bytes of erased addresses stay in the database's log: another program reads it all the time, so that it can't be emptied",
+			"help", "end what copies or reads the database file, like Litestream or an sqlite3 shell, for a moment")
+	}
 }
 
 // set is what goes out of what has an id.

@@ -31,6 +31,7 @@ type eraser struct {
 	turn    chan struct{} // holds a token while somebody erases
 	woken   service.Bell
 	started atomic.Bool
+	aside   atomic.Bool    // another server erases
 	waiting []*eraseWalker // for mail that is leaving, or for readers; whoever has the turn owns it
 }
 
@@ -48,13 +49,13 @@ func (s *Service) FinishErasure(ctx context.Context, teamID string, job audience
 		s.eraser.woken.Ring()
 		return service.Unavailable(err)
 	}
-	if !s.eraser.started.Load() { // a command beside a server
+	if !s.eraser.started.Load() && !s.eraser.aside.Load() { // a command beside a server
 		if err := s.eraseOpen(ctx); err != nil && ctx.Err() == nil {
 			s.Log.Error("erase; a server tries again", "err", err)
 		}
 		return nil
 	}
-	s.eraser.woken.Ring()
+	s.eraser.woken.Ring() // or the server that works hears of it
 	s.awaitErasure(ctx, teamID, job.ID)
 	return nil
 }

@@ -9,17 +9,17 @@ import (
 
 // What the tests of this package from outside reach into it for.
 
-var NewClock = newClock
+var NewClock = newWatch
 
-func (c *clock) Moved(wall, monotonic time.Duration) time.Duration { return c.moved(wall, monotonic) }
+func (w *watch) Moved(wall, monotonic time.Duration) time.Duration { return w.moved(wall, monotonic) }
 
-func (c *clock) SetAhead(by time.Duration) { c.ahead = by }
+func (w *watch) SetAhead(by time.Duration) { w.ahead = by }
 
 func (s *Service) Advance(ctx context.Context, by time.Duration) error { return s.advance(ctx, by) }
 
-func (s *Service) CheckClock(ctx context.Context, now time.Time) error { return s.checkClock(ctx, now) }
+func (s *Service) CheckClock(ctx context.Context) error { return s.checkClock(ctx) }
 
-func (s *Service) Clock() *clock { return s.clock }
+func (s *Service) Clock() *watch { return s.clock }
 
 func (s *Service) EraseOpen(ctx context.Context) error { return s.eraseOpen(ctx) }
 

@@ -57,7 +57,7 @@ type Service struct {
 	retention  *retention.Service
 	requestLog *requestlog.Service
 	eraser     *eraser
-	clock      *clock
+	clock      *watch
 	swept      swept
 	work       footprint.Watch
 	handBack   func()
@@ -68,5 +68,5 @@ type Service struct {
 // New makes the service.
 func New(base *service.Base, o Others) *Service {
 	return &Service{Base: base, events: o.Events, teams: o.Teams, people: o.People, domains: o.Domains, audience: o.Audience, mail: o.Mail,
-		delivery: o.Delivery, broadcasts: o.Broadcasts, reports: o.Reports, retention: o.Retention, requestLog: o.RequestLog, eraser: newEraser(), clock: newClock(), handBack: o.Shrink}
+		delivery: o.Delivery, broadcasts: o.Broadcasts, reports: o.Reports, retention: o.Retention, requestLog: o.RequestLog, eraser: newEraser(), clock: newWatch(), handBack: o.Shrink}
 }

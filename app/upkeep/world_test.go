@@ -115,7 +115,7 @@ func scatter(w *world.World, key *app.Key, from string, n int) app.Contact {
 				Filter: &app.Filter{Match: app.MatchAll, Conditions: []app.Condition{{Field: "email", Op: "equals", Value: world.Victim}}}}),
 			tx.InsertTopic(&app.Topic{ID: app.NewID(), TeamID: key.TeamID, Name: "by " + world.Victim, Description: world.Victim + "'s", Default: app.OptIn, Visibility: app.PublicTopic, CreatedAt: tx.Now, UpdatedAt: tx.Now}),
 			tx.OpenTrouble(app.RelayTrouble{ID: app.NewID(), Relay: app.DefaultRegion, StartedAt: tx.Now, EndedAt: tx.Now, Detail: app.EventDetail{Message: "no mail for " + world.Victim}}),
-			tx.KeepAnswer(db.IdempotencyKey{TeamID: key.TeamID, Route: "POST /emails", Key: "welcome/" + world.Victim}, []byte("x"), "id"))
+			tx.KeepAnswer(db.IdempotencyKey{TeamID: key.TeamID, Route: "POST /emails", Key: "welcome/" + world.Victim}, []byte("x"), "id", time.Time{}))
 	}))
 	_, _, err := w.Server.Teams.CreateKey(w.T.Context(), key.TeamID, app.KeyInput{Name: "key of " + world.Victim, Permission: app.FullAccess, Role: app.RoleAdmin})
 	world.Must(w.T, err)

@@ -43,6 +43,24 @@ func beatOf(t testing.TB) time.Duration {
 // since days pass there.
 const Beat = 6 * time.Hour
 
+// Elsewhere skips a test of what only a database elsewhere has.
+func Elsewhere(t testing.TB) {
+	t.Helper()
+	if !elsewhere {
+		t.Skip("several servers share a database of PostgreSQL alone: MAILER_TEST_ENGINE=postgres runs it")
+	}
+}
+
+// Neighbour is another server on the same database, with relays of its own, which answers
+// beside the first.
+func (w *World) Neighbour(relays ...*FakeRelay) *World {
+	w.T.Helper()
+	next := &World{T: w.T, Path: w.Path, master: w.master, Relays: relays, Key: w.Key, Config: w.Config, Log: &LogBook{}, several: true}
+	next.Open()
+	next.Start()
+	return next
+}
+
 // OnAFile skips a test of what only a database in a file has.
 func OnAFile(t testing.TB) {
 	t.Helper()
@@ -70,6 +88,9 @@ func NewDatabase(t testing.TB, schema string) string {
 // thisBuild tells one build of the tests from another, which may make tables otherwise.
 func thisBuild(t testing.TB) string {
 	t.Helper()
+	if pgtest.Lent() {
+		return ""
+	}
 	path, err := os.Executable()
 	Must(t, err)
 	info, err := os.Stat(path)
@@ -81,9 +102,7 @@ func thisBuild(t testing.TB) string {
 func (w *World) left() string {
 	w.T.Helper()
 	if elsewhere {
-		w.Sql(`UPDATE nodes SET dead = seen_at WHERE dead IS NULL`) // before: it may be back at once
-		w.Sql(`SELECT pg_terminate_backend(pid, 5000)::text FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()`)
-		return w.Path
+		return pgtest.Copy(w.T, w.Path, `UPDATE nodes SET dead = seen_at WHERE dead IS NULL`)
 	}
 	path := filepath.Join(w.T.TempDir(), "mailer.db")
 	for _, end := range []string{"", "-wal"} {

@@ -48,6 +48,7 @@ type World struct {
 	Key           *app.Key
 	Log           *LogBook
 	started, Over bool
+	several       bool // it answers beside another one
 }
 
 // Bubble runs fn with a fake clock, which stands still while anything runs.
@@ -122,7 +123,7 @@ func (w *World) Open() {
 	w.T.Helper()
 	log := slog.New(slog.NewTextHandler(w.Log, nil))
 	var err error
-	w.DB, err = db.Open(w.T.Context(), db.Options{Path: w.Path, Schema: Schema(w.T), Create: true, Lock: true, Log: log, Gather: -1, Beat: beatOf(w.T), Lazy: true})
+	w.DB, err = db.Open(w.T.Context(), db.Options{Path: w.Path, Schema: Schema(w.T), Create: true, Lock: true, Log: log, Gather: -1, Beat: beatOf(w.T), Lazy: true, Several: w.several})
 	Must(w.T, err)
 	store := w.DB
 	w.T.Cleanup(func() { Must(w.T, store.Close()) })
@@ -155,7 +156,7 @@ func (w *World) connect(relay relays.Relay) (delivery.Sender, error) {
 // Start sets the server's workers to work.
 func (w *World) Start() {
 	w.T.Helper()
-	Must(w.T, w.Server.Start(w.T.Context()))
+	Must(w.T, w.Server.Begin(w.T.Context()))
 	w.started = true
 	e := w.Server
 	w.T.Cleanup(func() {
@@ -197,8 +198,8 @@ func (w *World) Stop() {
 }
 
 // Crash leaves the old process as it stands and returns a world on what the disk
-// holds at this moment, its server not yet started. The old one goes on: with files of
-// its own, or cut off from a database elsewhere, on which the new one works then.
+// holds at this moment, its server not yet started. The old one goes on with a
+// database of its own; one elsewhere it has to connect to again.
 func (w *World) Crash(relays ...*FakeRelay) *World {
 	w.T.Helper()
 	next := &World{T: w.T, Path: w.left(), master: w.master, Relays: relays, Key: w.Key, Config: w.Config, Log: &LogBook{}}

@@ -21,20 +21,29 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
+// Environment variables: named names a server which is there, and lent says that it is Lend's.
+const (
+	named = "MAILER_TEST_POSTGRES"
+	lent  = "MAILER_TEST_POSTGRES_LENT"
+)
+
+// Lent reports whether one Lend lends the server, so that all that use it are of one build.
+func Lent() bool { return os.Getenv(lent) != "" }
+
 var started = sync.OnceValues(start)
 
 // Server returns the DSN, a URL, of a superuser of the process's server. The server ends
 // with the process, however that ends, and what it stored goes with it.
 func Server(t testing.TB) string {
 	t.Helper()
-	if dsn := os.Getenv("MAILER_TEST_POSTGRES"); dsn != "" {
+	if dsn := os.Getenv(named); dsn != "" {
 		return dsn
 	}
 	if programs() == "" {
 		if os.Getenv("CI") == "true" {
 			t.Fatal("there is no PostgreSQL: apt-get install postgresql")
 		}
-		t.Skip("there is no PostgreSQL: apt-get install postgresql, or name one in MAILER_TEST_POSTGRES")
+		t.Skip("there is no PostgreSQL: apt-get install postgresql, or name one in " + named)
 	}
 	s, err := started()
 	if err != nil {
@@ -54,11 +63,23 @@ func Template(t testing.TB, server, schema string) string {
 func TemplateBy(t testing.TB, server, key string, fill func(dsn string) error) string {
 	t.Helper()
 	name := fmt.Sprintf("mailer_template_%x", sha256.Sum256([]byte(key)))[:48]
+	templates.Lock()
+	defer templates.Unlock()
+	if templates.seen[server+name] {
+		return name
+	}
 	if err := makeTemplate(t.Context(), server, name, fill); err != nil {
 		t.Fatalf("make a template: %v", err)
 	}
+	templates.seen[server+name] = true
 	return name
 }
+
+// templates are those that this process has seen, by server and name.
+var templates = struct {
+	sync.Mutex
+	seen map[string]bool
+}{seen: map[string]bool{}}
 
 func makeTemplate(ctx context.Context, server, name string, fill func(dsn string) error) error {
 	admin, err := pgx.Connect(ctx, server)
@@ -103,16 +124,79 @@ func fill(ctx context.Context, dsn, schema string) error {
 // PostgreSQL 15.
 func Database(t testing.TB, server, template string) string {
 	t.Helper()
-	name := "mailer_test_" + strings.ToLower(rand.Text())
-	if err := asAdmin(t.Context(), server, create(name, template)); err != nil {
+	name := newName()
+	if err := asAdmin(t.Context(), server, append(leftovers(), create(name, template))...); err != nil {
 		t.Fatalf("make a database: %v", err)
 	}
+	dropAtTheEnd(t, server, name)
+	return Named(server, name)
+}
+
+// Copy makes a copy of a database as all connections to it leave it that end at this moment,
+// has each statement done there, and returns its DSN. Others may connect to the old one again.
+func Copy(t testing.TB, dsn string, statements ...string) string {
+	t.Helper()
+	old, name := databaseOf(dsn), newName()
+	ctx := t.Context()
+	err := asAdmin(ctx, Named(dsn, "postgres"),
+		`ALTER DATABASE `+old+` ALLOW_CONNECTIONS false`,
+		`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '`+old+`'`,
+		`DO $$ BEGIN -- sooner than CREATE DATABASE, which looks ten times a second
+			WHILE EXISTS (SELECT FROM pg_stat_activity WHERE datname = '`+old+`') LOOP
+				PERFORM pg_sleep(0.002), pg_stat_clear_snapshot();
+			END LOOP;
+		END $$`,
+		create(name, old),
+		`ALTER DATABASE `+old+` ALLOW_CONNECTIONS true`)
+	if err == nil {
+		err = asAdmin(ctx, Named(dsn, name), statements...)
+	}
+	if err != nil {
+		t.Fatalf("copy a database: %v", err)
+	}
+	dropAtTheEnd(t, dsn, name)
+	return Named(dsn, name)
+}
+
+func newName() string { return "mailer_test_" + strings.ToLower(rand.Text()) }
+
+func databaseOf(dsn string) string {
+	u, err := url.Parse(dsn)
+	if err != nil {
+		return err.Error()
+	}
+	return strings.TrimPrefix(u.Path, "/")
+}
+
+// dropAtTheEnd drops a database once the test is over: of a server that ends with the tests
+// on the connection that makes the next one, since to connect costs as much as that.
+func dropAtTheEnd(t testing.TB, server, name string) {
+	drop := `DROP DATABASE ` + name + ` WITH (FORCE)`
 	t.Cleanup(func() {
-		if err := asAdmin(context.WithoutCancel(t.Context()), server, `DROP DATABASE `+name+` WITH (FORCE)`); err != nil {
+		if os.Getenv(named) == "" || Lent() {
+			left.Lock()
+			defer left.Unlock()
+			left.drops = append(left.drops, drop)
+			return
+		}
+		if err := asAdmin(context.WithoutCancel(t.Context()), Named(server, "postgres"), drop); err != nil {
 			t.Errorf("drop a database: %v", err)
 		}
 	})
-	return Named(server, name)
+}
+
+// left has what tests that are over left to be done.
+var left struct {
+	sync.Mutex
+	drops []string
+}
+
+func leftovers() []string {
+	left.Lock()
+	defer left.Unlock()
+	drops := left.drops
+	left.drops = nil
+	return drops
 }
 
 // Named returns the DSN of another database of the same server.

@@ -38,7 +38,8 @@ func programs() string {
 // supervise runs in a shell beside the process. Its standard input ends with the process:
 // then it ends the server, at once, and clears its folder away.
 const supervise = `"$1/postgres" -D "$2/data" -h 127.0.0.1 -p "$3" -k "$2" -c fsync=off -c full_page_writes=off \
-	-c synchronous_commit=on -c max_connections=300 -c shared_buffers=64MB -c max_wal_size=1GB -c autovacuum_naptime=10s </dev/null &
+	-c synchronous_commit=on -c max_connections=300 -c shared_buffers=128MB -c max_wal_size=4GB -c checkpoint_timeout=1h \
+	-c wal_level=minimal -c max_wal_senders=0 -c autovacuum=off </dev/null &
 server=$!
 cat >/dev/null
 kill -QUIT $server
@@ -49,6 +50,21 @@ rm -rf "$2"`
 type server struct {
 	dsn  string    // of its superuser
 	held io.Closer // the other end of the shell's input, which the collector would close
+	wait func() error
+}
+
+// Lend runs a command whose tests, of however many processes, share one server that ends with
+// the command. Error: also that of the command.
+func Lend(command *exec.Cmd) error {
+	if programs() == "" {
+		return errors.New("there is no PostgreSQL: apt-get install postgresql")
+	}
+	s, err := start()
+	if err != nil {
+		return fmt.Errorf("start PostgreSQL: %w", err)
+	}
+	command.Env = append(command.Environ(), named+"="+s.dsn, lent+"=yes")
+	return errors.Join(command.Run(), s.held.Close(), s.wait())
 }
 
 func start() (*server, error) {
@@ -109,7 +125,7 @@ func run(who *syscall.Credential, folder string) (*server, error) {
 		said, _ := os.ReadFile(log.Name())
 		return nil, errors.Join(fmt.Errorf("no answer: %w: %s", err, said), held.Close(), shell.Wait())
 	}
-	return &server{dsn, held}, nil
+	return &server{dsn, held, shell.Wait}, nil
 }
 
 // place makes the folder of a server, and says as whom it runs: it refuses to be root.

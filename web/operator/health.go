@@ -23,6 +23,14 @@ type serverStatus struct {
 
 	Certificates []statusCertificate `json:"certificates" doc:"Of the server's own listeners, what ends first before others"`
 	Version      string              `json:"version"`
+	Servers      []statusServer      `json:"servers,omitempty" doc:"Those that share a database of PostgreSQL, the one that works first"`
+}
+
+type statusServer struct {
+	Address string `json:"address" doc:"Machine and process"`
+	Works   bool   `json:"works" doc:"Else it answers beside the one that does, and takes over once that is gone"`
+	Since   string `json:"since" format:"date-time"`
+	Silent  int64  `json:"silent_ms" doc:"Milliseconds since it was heard of last; each says each second that it is there"`
 }
 
 type statusCertificate struct {
@@ -144,5 +152,6 @@ func newServerStatus(st *health.Status) serverStatus {
 		Database: statusDatabase{Bytes: st.Database.Bytes, WALBytes: st.Database.WALBytes, DiskFree: st.Database.DiskFree},
 		Backup:   statusBackup(st.Backup), Version: st.Version,
 		Certificates: converted(st.Certificates, func(c health.Certificate) statusCertificate { return statusCertificate(c) }),
+		Servers:      converted(st.Servers, func(n health.Sharer) statusServer { return statusServer(n) }),
 	}
 }

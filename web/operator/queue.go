@@ -11,11 +11,11 @@ import (
 	"context"
 	"net/http"
 	"strconv"
-	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
 	"mailer/app"
+	"mailer/app/clock"
 	"mailer/app/queue"
 	"mailer/app/service"
 	"mailer/web/rest"
@@ -217,7 +217,7 @@ func (b *QueueFilter) read(key *app.Key) (queue.Filter, error) {
 		}
 	}
 	if b.AcceptedAt != "" {
-		if f.After, err = queue.ParseSince(b.AcceptedAt, time.Now()); err != nil {
+		if f.After, err = queue.ParseSince(b.AcceptedAt, clock.Now()); err != nil {
 			return f, app.Invalid("after", "is wrong: %s", err)
 		}
 	}
@@ -287,7 +287,7 @@ func (r QueueRoutes) requeue(ctx context.Context, key *app.Key, _ *struct{}, b *
 		return nil, err
 	}
 	if b.FailedSince != "" {
-		if f.FailedSince, err = queue.ParseSince(b.FailedSince, time.Now()); err != nil {
+		if f.FailedSince, err = queue.ParseSince(b.FailedSince, clock.Now()); err != nil {
 			return nil, app.Invalid("failed_since", "is wrong: %s", err)
 		}
 	}

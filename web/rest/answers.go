@@ -216,7 +216,7 @@ func (h *Handler) answering(r *http.Request, x *Exchange) context.Context {
 	if r.Method == http.MethodGet {
 		return room.With(ctx, x.answer)
 	}
-	return app.WithActor(ctx, x.actor)
+	return app.Awaited(app.WithActor(ctx, x.actor))
 }
 
 // answeringTool is answering for a tool, whose result the request holds that calls it.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"reflect"
 	"slices"
 	"strconv"
@@ -40,9 +41,30 @@ func DecodeBody(body []byte, v any) error {
 	}
 	err := json.Unmarshal(body, v, json.RejectUnknownMembers(true))
 	if err == nil {
-		return nil
+		return withoutNUL(body)
 	}
 	return BodyError(err)
+}
+
+// withoutNUL refuses texts and names with a NUL, which not every database keeps. In JSON it
+// only comes escaped.
+func withoutNUL(body []byte) error {
+	if !bytes.Contains(body, []byte(`\u0000`)) {
+		return nil
+	}
+	d := jsontext.NewDecoder(bytes.NewReader(body))
+	for {
+		token, err := d.ReadToken()
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return BodyError(err)
+		}
+		if token.Kind() == '"' && strings.ContainsRune(token.String(), 0) {
+			return app.Invalid(FieldName(d.StackPointer()), "must not contain NUL")
+		}
+	}
 }
 
 // BodyError says an error of the JSON decoder in our words: what is no JSON is

@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -28,6 +29,29 @@ func TestFieldName(t *testing.T) {
 	long := FieldName(jsontext.Pointer("/" + strings.Repeat("ü", 1000)))
 	if len(long) > maxFieldName+len("…") || !utf8.ValidString(long) {
 		t.Errorf("%d bytes, %q", len(long), long)
+	}
+}
+
+func TestTextsWithANULAreRefused(t *testing.T) {
+	for body, want := range map[string]string{
+		`{"a":"x","b":"\\u0000"}`:      "",
+		`{"a":"\u0000"}`:               "a",
+		`{"a":"x","b":"\\\u0000y"}`:    "b",
+		`{"a":"x","b\u0000":"y"}`:      "b",
+		`{"a":"\\u0000","b":"\u0000"}`: "b",
+	} {
+		var v map[string]string
+		err := DecodeBody([]byte(body), &v)
+		if want == "" {
+			if err != nil {
+				t.Errorf("%s: %v", body, err)
+			}
+			continue
+		}
+		var refused *app.Error
+		if !errors.As(err, &refused) || refused.Code != app.CodeValidation || !strings.Contains(refused.Message, "`"+want+"` must not contain NUL") {
+			t.Errorf("%s: %v", body, err)
+		}
 	}
 }
 

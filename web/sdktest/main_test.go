@@ -21,9 +21,7 @@ var soak = flag.Duration("soak", 0, "how long the soak takes; 0: 6 s")
 
 var restarts = flag.Int("restarts", 0, "how many lives of a server the restart storm has; 0: 15, or 8 under -short")
 
-var onPostgres = flag.Bool("postgres", false, "run the faults of servers on PostgreSQL, which take some minutes")
-
-var takeovers = flag.Int("takeovers", 0, "how often the working one of two servers on PostgreSQL is killed; 0: 3")
+var takeovers = flag.Int("takeovers", 0, "how often the working one of two servers on PostgreSQL is killed, stands still or is cut off; 0: 3 or 4")
 
 var pgFaults = flag.Int("pg-faults", 0, "how often servers are stopped, and cut off from PostgreSQL, each; 0: once")
 

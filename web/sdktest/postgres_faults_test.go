@@ -1,7 +1,12 @@
 package sdktest
 
 import (
+	"bytes"
 	"cmp"
+	"encoding/json"
+	"io"
+	"net/http"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -171,5 +176,99 @@ func TestPostgresFailOverLosesNothing(t *testing.T) {
 		next.ask(t, "postgres", "DROP DATABASE mailer")
 		next.database(t, "mailer")
 		pg = next
+	}
+}
+
+// TestPostgresServerStopsWhateverItsDatabaseDoes has a database be silent, and its servers told
+// to stop: the one that works, and one that starts. Both end in order within their time.
+func TestPostgresServerStopsWhateverItsDatabaseDoes(t *testing.T) {
+	t.Parallel()
+	p, way := throughProxy(t)
+	stop := p.mix(t)
+	p.waitAccepted(t, 20)
+	way.silence()
+	in := p.nodes[0]
+	for _, tc := range []struct {
+		what   string
+		within time.Duration
+	}{{"that works", 25 * time.Second}, {"that starts", 5 * time.Second}} {
+		began := time.Now()
+		must(t, in.cmd.Process.Signal(syscall.SIGTERM))
+		select {
+		case <-in.done:
+		case <-time.After(tc.within):
+			t.Fatalf("the server %s did not end within %v", tc.what, tc.within)
+		}
+		if in.err != nil {
+			t.Errorf("the server %s ended with %v:\n%s", tc.what, in.err, tail(in.log(t), 2000))
+		}
+		t.Logf("the server %s ended after %v", tc.what, time.Since(began).Round(time.Millisecond))
+		in.launch(t)
+		after(t, 300*time.Millisecond)
+	}
+	way.heal()
+	in.waitReady(t)
+	p.waitAccepted(t, 20)
+	stop()
+	p.doubts = killConnections // what left and could not be written down
+	p.acquit(t)
+}
+
+// TestPostgresThatIsAwayIsToldToWhoWaits: calls that must not get lost are refused within
+// seconds, whoever asks, and nothing of them is done once the database is back, but what was
+// under way when it went.
+func TestPostgresThatIsAwayIsToldToWhoWaits(t *testing.T) {
+	t.Parallel()
+	pg := newPostgres(t)
+	pg.database(t, "mailer")
+	in := newPair(t, urlOf("mailer", pg.addr)).nodes[0]
+	api := client{in.url, in.newKey(t)}
+	id := api.send(t, map[string]any{"from": "a@example.test", "to": "b@example.com", "subject": "later", "text": "x", "scheduled_at": time.Now().Add(time.Hour)})
+	if status, b := api.do(t, "POST", "/contacts", map[string]any{"email": "c@example.com"}); status/100 != 2 {
+		t.Fatalf("POST /contacts: %d %s", status, b)
+	}
+	pg.kill(t)
+	refused := func(call, body string) {
+		t.Helper()
+		began := time.Now()
+		method, path, _ := strings.Cut(call, " ")
+		req, err := http.NewRequest(method, in.url+path, strings.NewReader(body))
+		must(t, err)
+		req.Header = http.Header{"Authorization": {"Bearer " + api.key}, "Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"}}
+		res, err := http.DefaultClient.Do(req)
+		must(t, err)
+		defer res.Body.Close()
+		said, err := io.ReadAll(res.Body)
+		must(t, err)
+		told := res.StatusCode == http.StatusServiceUnavailable && res.Header.Get("Retry-After") != ""
+		if took := time.Since(began); !bytes.Contains(said, []byte("service_unavailable")) || path != "/mcp" && !told || took > 8*time.Second {
+			t.Errorf("%s: %s %v after %v: %s", call, res.Status, res.Header, took, said)
+		}
+	}
+	refused("POST /suppressions", `{"email":"under-way@example.com"}`)
+	calls := map[string]string{
+		"POST /emails/" + id + "/cancel": `{}`,
+		"POST /suppressions":             `{"email":"d@example.com"}`,
+		"PATCH /contacts/c@example.com":  `{"unsubscribed":true}`,
+		"POST /mcp":                      `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"cancel_email","arguments":{"id":"` + id + `"}}}`,
+	}
+	for call, body := range calls {
+		refused(call, body)
+	}
+	pg.start(t)
+	eventually(t, startTimeout, "the server is ready again", func() (bool, string) {
+		status, body := in.readyz()
+		return status == http.StatusOK, string(body)
+	})
+	after(t, 2*time.Second)
+	if got := api.email(t, id).LastEvent; got != "scheduled" {
+		t.Errorf("the email is %s", got)
+	}
+	for call, body := range calls {
+		if method, path, _ := strings.Cut(call, " "); path != "/mcp" {
+			if status, said, err := api.try(method, path, json.RawMessage(body)); err != nil || status/100 != 2 {
+				t.Errorf("%s once it is back: %d %s %v", call, status, said, err)
+			}
+		}
 	}
 }

@@ -1,6 +1,7 @@
 package sdktest
 
 import (
+	"bytes"
 	endian "encoding/binary"
 	"io"
 	"net"
@@ -155,8 +156,10 @@ type pgConn struct {
 	gone     chan struct{} // closed once it is cut
 	once     sync.Once
 
+	commits map[string]bool // the prepared statements that are a COMMIT, by name
+
 	mu   sync.Mutex
-	mute bool // what PostgreSQL says next cuts it
+	mute bool // the answer to a COMMIT cuts it
 }
 
 // cut breaks both ends, which the kernel tells them.
@@ -193,8 +196,25 @@ func (x *pgConn) serve() {
 	x.cut()
 }
 
+// isCommit reports whether a message has PostgreSQL commit: by itself, or as one of a pipeline,
+// which ends with Sync.
+func (x *pgConn) isCommit(kind byte, body []byte) bool {
+	words := bytes.SplitN(body, []byte{0}, 3)
+	switch {
+	case kind == 'Q':
+		return string(body) == "COMMIT\x00"
+	case kind == 'P' && len(words) == 3: // name, text
+		x.commits[string(words[0])] = string(words[1]) == "COMMIT"
+	case kind == 'B' && len(words) == 3: // portal, name
+		return x.commits[string(words[1])]
+	}
+	return false
+}
+
 // questions carries what the service says, message by message. The first has no type.
 func (x *pgConn) questions() {
+	x.commits = map[string]bool{}
+	how, cut := pgCut(0), false
 	for kind := byte(0); ; kind = 'x' {
 		head := make([]byte, 4)
 		if kind != 0 {
@@ -207,39 +227,50 @@ func (x *pgConn) questions() {
 		if _, err := io.ReadFull(x.down, body); err != nil || !x.p.pass(x) {
 			return
 		}
-		how, cut := pgCut(0), false
-		if kind != 0 && (head[0] == 'Q' || head[0] == 'P') {
-			if cut = string(body) == "COMMIT\x00"; cut {
+		if kind != 0 {
+			if x.isCommit(head[0], body) {
 				how, cut = x.p.nextCut()
 			}
-			body = x.p.changed(body)
-			endian.BigEndian.PutUint32(head[1:], uint32(len(body)+4))
+			if head[0] == 'Q' || head[0] == 'P' {
+				body = x.p.changed(body)
+				endian.BigEndian.PutUint32(head[1:], uint32(len(body)+4))
+			}
 		}
 		if cut && how == cutBefore {
 			return
 		}
-		if cut && how == cutAfter {
+		last := cut && (head[0] == 'Q' || head[0] == 'S')
+		if last && how == cutAfter {
 			x.mu.Lock()
 			x.mute = true
 			x.mu.Unlock()
 		}
-		if _, err := x.up.Write(append(head, body...)); err != nil || cut && how == cutAt {
+		if _, err := x.up.Write(append(head, body...)); err != nil || last && how == cutAt {
 			return
 		}
 	}
 }
 
-// answers carries what PostgreSQL says.
+// answers carries what PostgreSQL says. Of a COMMIT whose answer gets lost, it waits until
+// that is there.
 func (x *pgConn) answers() {
 	defer x.cut()
 	buf := make([]byte, 32<<10)
+	var unheard []byte
 	for {
 		n, err := x.up.Read(buf)
 		x.mu.Lock()
 		mute := x.mute
 		x.mu.Unlock()
-		if err != nil || mute || !x.p.pass(x) {
+		if err != nil || !x.p.pass(x) {
 			return
+		}
+		if mute {
+			unheard = append(unheard, buf[:n]...)
+			if ready := len(unheard) - 6; ready >= 0 && bytes.HasPrefix(unheard[ready:], []byte{'Z', 0, 0, 0, 5}) {
+				return
+			}
+			continue
 		}
 		if _, err := x.down.Write(buf[:n]); err != nil {
 			return

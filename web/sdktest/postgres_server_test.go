@@ -37,9 +37,6 @@ func newPostgres(t *testing.T) *postgres {
 func placePostgres(t *testing.T) *postgres {
 	t.Helper()
 	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/postgres")
-	if !*onPostgres {
-		t.Skip("with -postgres alone: it takes a minute, and much of the machine")
-	}
 	need(t, len(found) > 0, "PostgreSQL (apt-get install postgresql)")
 	dir, err := os.MkdirTemp("", "sdktest-postgres-") // t.TempDir is in a folder that only root enters
 	must(t, err)

@@ -38,16 +38,22 @@ func needPower(t *testing.T, kind string) {
 // newDisk makes and mounts a file system of its own.
 func newDisk(t *testing.T, kind string, options ...string) *disk {
 	t.Helper()
-	needPower(t, kind)
 	dir := t.TempDir()
 	d := &disk{image: filepath.Join(dir, "image"), mount: filepath.Join(dir, "mount"), options: options}
-	must(t, os.WriteFile(d.image, nil, 0o600))
-	must(t, os.Truncate(d.image, fileSystems[kind]))
 	must(t, os.Mkdir(d.mount, 0o700))
-	shell(t, "mkfs."+kind, "-q", d.image)
+	d.format(t, kind)
 	d.power(t)
 	t.Cleanup(func() { d.unmount(t) })
 	return d
+}
+
+// format makes the file system.
+func (d *disk) format(t *testing.T, kind string) {
+	t.Helper()
+	needPower(t, kind)
+	must(t, os.WriteFile(d.image, nil, 0o600))
+	must(t, os.Truncate(d.image, fileSystems[kind]))
+	shell(t, "mkfs."+kind, "-q", d.image)
 }
 
 func shell(t *testing.T, name string, args ...string) {

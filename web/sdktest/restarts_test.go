@@ -99,10 +99,10 @@ func deadEndpoint(t *testing.T, api client) func() (events, most int) {
 
 // broadcastTo has n contacts get a broadcast, whose parts stand in the ledger; it
 // gives the broadcast's id.
-func (s *storm) broadcastTo(t *testing.T, n int) string {
+func (l *load) broadcastTo(t *testing.T, n int) string {
 	t.Helper()
-	fillContacts(t, s.api, n)
-	status, b := s.api.do(t, "POST", "/broadcasts", map[string]any{"from": "News <a@example.test>", "subject": "For {{{FIRST_NAME|you}}}",
+	fillContacts(t, l.api, n)
+	status, b := l.api.do(t, "POST", "/broadcasts", map[string]any{"from": "News <a@example.test>", "subject": "For {{{FIRST_NAME|you}}}",
 		"html": "<p>Dear {{{FIRST_NAME|you}}}, <a href=\"{{{UNSUBSCRIBE_URL}}}\">no more</a></p>", "send": true})
 	var broadcast broadcastState
 	if err := json.Unmarshal(b, &broadcast); err != nil || status != http.StatusCreated {
@@ -110,8 +110,8 @@ func (s *storm) broadcastTo(t *testing.T, n int) string {
 	}
 	for i := range n {
 		mark := fmt.Sprintf("For N%d", i)
-		s.ledger.ask(order{mark: mark, to: []string{fmt.Sprintf("p%d@news.test", i)}})
-		s.ledger.accept(mark, "")
+		l.ledger.ask(order{mark: mark, to: []string{fmt.Sprintf("p%d@news.test", i)}})
+		l.ledger.accept(mark, "")
 	}
 	return broadcast.ID
 }

@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -264,15 +265,22 @@ func cleanEnv(home string) []string {
 func freeAddr(t *testing.T) string {
 	t.Helper()
 	for range 100 {
-		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", 20_000+rand.IntN(12_000)))
-		if err != nil {
-			continue // taken
+		addr := fmt.Sprintf("127.0.0.1:%d", 20_000+rand.IntN(12_000))
+		if _, given := addrs.LoadOrStore(addr, true); given {
+			continue // another test's, whose server may be between two lives
 		}
-		defer l.Close()
-		return l.Addr().String()
+		if l, err := net.Listen("tcp", addr); err == nil {
+			l.Close()
+			t.Cleanup(func() { addrs.Delete(addr) })
+			return addr
+		}
+		addrs.Delete(addr) // taken
 	}
 	t.Fatal("no free port")
 	return ""
 }
+
+// addrs are the addresses that tests have, whether or not something listens there now.
+var addrs sync.Map
 
 func tail(b []byte, n int) []byte { return b[max(0, len(b)-n):] }

@@ -18,7 +18,7 @@ const (
 // which other tests run, so long that it takes little of the machine.
 func soakPause() time.Duration {
 	if *soak > 0 {
-		return 4 * time.Millisecond
+		return 8 * time.Millisecond
 	}
 	return 200 * time.Millisecond
 }

@@ -126,6 +126,14 @@ func (p *pebble) orders(t *testing.T) int {
 // serve starts a server that has its certificates from the authority.
 func (p *pebble) serve(t *testing.T, host, listenTLS, listenHTTP string, args ...string) *instance {
 	t.Helper()
+	in := p.instance(t, host, listenTLS, listenHTTP, args...)
+	in.serve(t)
+	return in
+}
+
+// instance is such a server that is not started.
+func (p *pebble) instance(t *testing.T, host, listenTLS, listenHTTP string, args ...string) *instance {
+	t.Helper()
 	p.names.publish(t, dnsRecord{Name: host, Type: "A", Value: "127.0.0.1"})
 	in := newInstance(t, append([]string{"--tls", "auto", "--acme-directory", p.directory, "--acme-email", "ops@" + host, "--listen-tls", listenTLS, "--listen-http", listenHTTP,
 		"--base-url", fmt.Sprintf("https://%s:%d", host, portOf(t, listenTLS)), "--resolver", p.names.addr}, args...)...)
@@ -133,7 +141,6 @@ func (p *pebble) serve(t *testing.T, host, listenTLS, listenHTTP string, args ..
 		cmd.Env = append(cmd.Env, "SSL_CERT_FILE="+p.rootFile)
 		return cmd.Start()
 	}
-	in.serve(t)
 	return in
 }
 

@@ -1,0 +1,3 @@
+package clock
+
+var Steady = steady

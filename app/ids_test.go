@@ -1,0 +1,45 @@
+package app_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/uuid"
+
+	"mailer/app"
+	"mailer/app/clock"
+)
+
+func TestIDsAreInOrderAndOfTheirTime(t *testing.T) {
+	last := app.FirstID(time.Now())
+	for range 10_000 {
+		id := app.NewID()
+		if u, err := uuid.Parse(id); err != nil || u.Version() != 7 || u.Variant() != uuid.RFC4122 || id <= last {
+			t.Fatalf("%s after %s (%v)", id, last, err)
+		}
+		last = id
+	}
+	if end := app.FirstID(time.Now().Add(time.Second)); last >= end {
+		t.Errorf("%s is not of this second, which ends with %s", last, end)
+	}
+}
+
+// Servers whose machines' clocks differ list what they made in one order.
+func TestIDsAreOfTheTimeThatTheProcessKeepsTo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		defer clock.Release()
+		defer app.ForgetIDs()
+		app.ForgetIDs() // of another time than a bubble's
+		now := time.Now()
+		clock.Keep(now.Add(time.Hour), now, now)
+		if id := app.NewID(); id < app.FirstID(now.Add(time.Hour)) || id > app.FirstID(now.Add(time.Hour+time.Minute)) {
+			t.Errorf("%s is not of the hour that comes", id)
+		}
+		before := app.NewID()
+		clock.Keep(now, now, now)
+		if id := app.NewID(); id <= before {
+			t.Errorf("once the clock is put back, %s comes after %s", id, before)
+		}
+	})
+}

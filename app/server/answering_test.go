@@ -1,0 +1,129 @@
+package server_test
+
+import (
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"mailer/app"
+	"mailer/app/mail"
+	"mailer/app/service"
+	"mailer/app/webhook"
+	"mailer/app/world"
+	"mailer/db"
+)
+
+// share are two servers on one database, of which the first works.
+func share(t *testing.T, fn func(t *testing.T, one, two *world.World)) {
+	world.Elsewhere(t)
+	world.Bubble(t, func(t *testing.T) {
+		world.Several(t)
+		one := world.Serving(t, world.NewRelay(nil))
+		two := one.Neighbour(world.NewRelay(nil))
+		fn(t, one, two)
+	})
+}
+
+// soon is how long the server that works may take to hear of what the other one wrote, and
+// to do it.
+const soon = 3 * service.SweepEvery
+
+func pass(d time.Duration) {
+	time.Sleep(d)
+	synctest.Wait()
+}
+
+func TestMailThatAServerAcceptsBesideAnotherOneLeavesThroughThatOne(t *testing.T) {
+	share(t, func(t *testing.T, one, two *world.World) {
+		other := one.AddTeam("other", "other.example")
+		ids := []string{one.Send("bob@example.net"), two.Send("bob@example.net")}
+		in := world.Letter("eve@example.net")
+		in.From = "x@other.example"
+		theirs, err := two.Server.Mail.SendEmail(t.Context(), other, in, mail.SendOptions{})
+		world.Must(t, err)
+		pass(soon)
+		for _, id := range append(ids, theirs) {
+			if len(one.Relays[0].Seen(id)) != 1 || len(two.Relays[0].Seen(id)) != 0 {
+				t.Errorf("%s left %d times through the one that works, %d times through the other", id, len(one.Relays[0].Seen(id)), len(two.Relays[0].Seen(id)))
+			}
+		}
+		if two.Server.Delivery.Sends() || len(two.Server.Delivery.Relays()) != 0 {
+			t.Error("the other one sends")
+		}
+	})
+}
+
+func TestAServerThatAnswersTakesOver(t *testing.T) {
+	share(t, func(t *testing.T, one, two *world.World) {
+		later := two.SendAt(time.Now().Add(time.Hour).Format(time.RFC3339))
+		first := two.Send("bob@example.net")
+		pass(soon)
+		one.Stop()
+		id := two.Send("carl@example.net")
+		pass(soon)
+		two.WantLast(first, app.Sent)
+		two.WantLast(id, app.Sent)
+		if len(two.Relays[0].Seen(id)) != 1 || !db.Works(two.DB) {
+			t.Errorf("it left %d times", len(two.Relays[0].Seen(id)))
+		}
+		pass(2 * time.Hour)
+		two.WantLast(later, app.Sent)
+		if n := len(two.Relays[0].Seen(first)); n != 0 {
+			t.Errorf("what had left did so again %d times", n)
+		}
+	})
+}
+
+func TestTwoServersThatAreAskedTheSameWithOneKeySendOnce(t *testing.T) {
+	share(t, func(t *testing.T, one, two *world.World) {
+		for _, key := range []string{"a", "b", "c", "d", "e", "f"} {
+			opts := mail.SendOptions{IdempotencyKey: key, Payload: []byte("the same")}
+			var ids [2]string
+			var wait sync.WaitGroup
+			for i, w := range []*world.World{one, two} {
+				wait.Go(func() {
+					id, err := w.Server.Mail.SendEmail(t.Context(), w.Key, world.Letter("bob@example.net"), opts)
+					world.Must(t, err)
+					ids[i] = id
+				})
+			}
+			wait.Wait()
+			if ids[0] != ids[1] {
+				t.Errorf("%s: %q", key, ids)
+			}
+		}
+		opts := mail.SendOptions{IdempotencyKey: "a", Payload: []byte("another")}
+		if _, err := two.Server.Mail.SendEmail(t.Context(), two.Key, world.Letter("bob@example.net"), opts); app.CodeOf(err) != app.CodeInvalidIdempotent {
+			t.Errorf("another request with a key: %v", err)
+		}
+		pass(soon)
+		if n := one.Sql(`SELECT count(*)::text FROM emails`)[0]; n != "6" {
+			t.Errorf("%s emails", n)
+		}
+	})
+}
+
+func TestWhatAServerIsAskedBesideAnotherOneIsDone(t *testing.T) {
+	share(t, func(t *testing.T, one, two *world.World) {
+		two.People(30)
+		b := two.Draft()
+		two.Queue(b)
+		pass(soon)
+		if got := two.Recipients(b, "sent"); strings.Count(got, "@") != 30 {
+			t.Errorf("a broadcast: sent to %q", got)
+		}
+		began := time.Now()
+		world.Must(t, two.Server.Audience.EraseContacts(t.Context(), two.Key.TeamID, []app.Contact{two.Person(two.Key.TeamID, world.Person(3))}))
+		if n := two.OpenErasures(); n != 0 || time.Since(began) > soon {
+			t.Errorf("%d erasures are open after %s", n, time.Since(began))
+		}
+		two.Webhook("in.example.com", webhook.TopicCreated)
+		_, err := two.Server.Topics.CreateTopic(t.Context(), two.Key, app.TopicInput{Name: "News", Default: app.OptIn})
+		world.Must(t, err)
+		if n := len(two.Heard(two.Key.TeamID)); n == 0 {
+			t.Error("a webhook that was made there hears nothing")
+		}
+	})
+}

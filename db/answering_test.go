@@ -1,0 +1,151 @@
+package db
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"testing"
+	"time"
+
+	"mailer/db/pgtest"
+)
+
+// several are servers that share a database.
+type several struct {
+	t   *testing.T
+	dsn string
+}
+
+func newSeveral(t *testing.T) *several {
+	return &several{t, pgtest.Database(t, pgtest.Server(t), "")}
+}
+
+func (g *several) options() Options {
+	return Options{Path: g.dsn, Schema: schemaText(g.t), Create: true, Lock: true, Several: true, Beat: 100 * time.Millisecond, Log: slog.New(slog.NewTextHandler(io.Discard, nil))}
+}
+
+func (g *several) open() *DB {
+	g.t.Helper()
+	d, err := Open(g.t.Context(), g.options())
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	g.t.Cleanup(func() { _ = d.Close() }) // closed by the test before
+	return d
+}
+
+func (g *several) works(d *DB, within time.Duration) {
+	g.t.Helper()
+	select {
+	case <-Working(d):
+	case <-time.After(within):
+		g.t.Fatal("it does not take over")
+	}
+}
+
+func note(d *DB, name string) error {
+	return d.Write(context.Background(), func(tx *Tx) error { return tx.SetSetting(name, []byte("1")) })
+}
+
+func TestOfServersThatShareADatabaseOneWorks(t *testing.T) {
+	g := newSeveral(t)
+	first := g.open()
+	others := []*DB{g.open(), g.open()}
+	if !Works(first) || Works(others[0]) || Works(others[1]) {
+		t.Fatalf("%v %v %v work", Works(first), Works(others[0]), Works(others[1]))
+	}
+	for i, d := range append(others, first) {
+		if err := note(d, string(rune('a'+i))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	there, err := Nodes(t.Context(), others[0])
+	if err != nil || len(there) != 3 || !there[0].Works || there[1].Works || there[2].Works {
+		t.Fatalf("servers: %+v, %v", there, err)
+	}
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now()
+	select {
+	case <-Working(others[0]):
+	case <-Working(others[1]):
+	case <-time.After(30 * time.Second):
+		t.Fatal("nobody takes over")
+	}
+	if took := time.Since(began); took > 2*time.Second {
+		t.Errorf("it took %s", took)
+	}
+	time.Sleep(300 * time.Millisecond)
+	if Works(others[0]) == Works(others[1]) {
+		t.Fatalf("%v and %v work", Works(others[0]), Works(others[1]))
+	}
+	for _, d := range others {
+		if err := note(d, "z"); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestAServerThatAnswersTakesOverFromOneThatIsNotHeard(t *testing.T) {
+	g := newSeveral(t)
+	first, second := g.open(), g.open()
+	err := second.Write(t.Context(), func(tx *Tx) error { return tx.write(`UPDATE nodes SET id = 'another' WHERE works = 1`) })
+	if err != nil { // its own row is renewed no more
+		t.Fatal(err)
+	}
+	g.works(second, 20*time.Second)
+	deadline := time.After(30 * time.Second)
+	for note(first, "late") == nil {
+		select {
+		case <-deadline:
+			t.Fatal("the old one goes on writing")
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+	if err := note(second, "new"); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestNobodyMovesADatabaseBesideAServerThatAnswers(t *testing.T) {
+	g := newSeveral(t)
+	first := g.open()
+	second := g.open()
+	alone := g.options()
+	alone.Several = false
+	if d, err := Open(t.Context(), alone); !errors.Is(err, ErrInUse) {
+		t.Fatalf("%v, %v", d, err)
+	}
+	first.engine.(*postgresEngine).me.works.Store(false) // nobody works, but one answers
+	if err := second.Write(t.Context(), func(tx *Tx) error { return tx.write(`UPDATE nodes SET dead = 1 WHERE works = 1`) }); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Migrate(t.Context(), alone, false); !errors.Is(err, ErrInUse) {
+		t.Errorf("migrate: %v", err)
+	}
+}
+
+func TestAServerHearsOfWhatOthersWrite(t *testing.T) {
+	g := newSeveral(t)
+	first, second := g.open(), g.open()
+	for _, d := range []*DB{first, second} {
+		other := map[*DB]*DB{first: second, second: first}[d]
+		for len(d.heard) > 0 {
+			<-d.heard
+		}
+		before := d.Generation("team", "")
+		if err := note(other, "x"); err != nil {
+			t.Fatal(err)
+		}
+		select {
+		case <-Heard(d):
+		case <-time.After(30 * time.Second):
+			t.Fatal("it hears nothing")
+		}
+		if d.Generation("team", "") == before {
+			t.Error("what it remembers stands")
+		}
+	}
+}

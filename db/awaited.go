@@ -1,0 +1,66 @@
+package db
+
+import (
+	"errors"
+	"slices"
+	"time"
+)
+
+// answerWithin is after what time somebody who waits for a vital write hears that the database
+// is away or full.
+const answerWithin = 3 * time.Second
+
+// submitAwaited is submit for somebody who waits. Once they were refused nothing more is begun
+// for them; of what was under way by then they don't hear, as where an answer gets lost.
+func submitAwaited(d *DB, r *request) error {
+	select {
+	case <-d.failed:
+		return d.Err()
+	case <-d.closing:
+		return ErrClosed
+	default:
+	}
+	late := time.NewTimer(answerWithin)
+	defer late.Stop()
+	queue, left := d.queue, r.ctx.Done()
+	for {
+		select {
+		case queue <- r:
+			queue, left = nil, nil // from here on the outcome is awaited
+		case err := <-r.done:
+			return err
+		case <-left:
+			return r.ctx.Err()
+		case <-d.done: // the writer may have answered before it ended
+			select {
+			case err := <-r.done:
+				return err
+			default:
+				return ErrClosed
+			}
+		case <-late.C:
+			if w := d.waits.Load(); w != nil {
+				r.begun.CompareAndSwap(false, true)
+				return w.err
+			}
+			if onWriter() {
+				panic(nestedWrite)
+			}
+			late.Reset(reachEvery) // it is slow, or back
+		}
+	}
+}
+
+// errGivenUp: nobody waits for it any more.
+var errGivenUp = errors.New("db: given up before it began")
+
+// begin returns those of a group that nobody gave up; from now on it is too late for that.
+func begin(group []*request) []*request {
+	return slices.DeleteFunc(group, func(r *request) bool {
+		given := !r.begun.CompareAndSwap(false, true)
+		if given {
+			r.done <- errGivenUp
+		}
+		return given
+	})
+}

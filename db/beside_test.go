@@ -1,0 +1,433 @@
+package db
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"mailer/app"
+	"mailer/db/pgtest"
+)
+
+// ways counts how often something is sent to a server after it answered.
+type ways struct{ n atomic.Int64 }
+
+// before returns the DSN of a way to the server of dsn that counts.
+func (w *ways) before(t *testing.T, dsn string) string {
+	t.Helper()
+	u, err := url.Parse(dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	network, server := "tcp", u.Host
+	if dir := u.Query().Get("host"); dir != "" {
+		network, server = "unix", dir+"/.s.PGSQL."+u.Query().Get("port")
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all sync.WaitGroup
+	t.Cleanup(func() { listener.Close(); all.Wait() })
+	all.Go(func() {
+		for {
+			client, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			there, err := net.Dial(network, server)
+			if err != nil {
+				client.Close()
+				continue
+			}
+			all.Go(func() { w.pass(there, client, &frames{w: w}) })
+			all.Go(func() { w.pass(client, there, nil) })
+		}
+	})
+	u.Host = listener.Addr().String()
+	q := u.Query()
+	q.Del("host")
+	q.Del("port")
+	u.RawQuery = q.Encode()
+	return u.String()
+}
+
+// frames counts what a client waits for an answer to: Sync and simple queries. Its first
+// messages have no type (PostgreSQL's protocol, "Message Formats").
+type frames struct {
+	w       *ways
+	started bool
+	rest    []byte
+}
+
+func (f *frames) take(b []byte) {
+	for f.rest = append(f.rest, b...); ; {
+		head := 1
+		if !f.started {
+			head = 0
+		}
+		if len(f.rest) < head+8 && (head == 0 || len(f.rest) < 5) {
+			return
+		}
+		length := head + int(binary.BigEndian.Uint32(f.rest[head:]))
+		if len(f.rest) < length {
+			return
+		}
+		switch {
+		case head == 0:
+			f.started = binary.BigEndian.Uint32(f.rest[4:]) == 3<<16 // else it asks for TLS
+		case f.rest[0] == 'S' || f.rest[0] == 'Q':
+			f.w.n.Add(1)
+		}
+		f.rest = f.rest[length:]
+	}
+}
+
+// pass passes bytes on, and has them counted.
+func (*ways) pass(to, from net.Conn, count *frames) {
+	defer to.Close()
+	b := make([]byte, 1<<16)
+	for {
+		n, err := from.Read(b)
+		if err != nil {
+			return
+		}
+		if count != nil {
+			count.take(b[:n])
+		}
+		if _, err := to.Write(b[:n]); err != nil {
+			return
+		}
+	}
+}
+
+// openElsewhere opens a new database of PostgreSQL with a team, and counts the ways to it.
+func openElsewhere(t *testing.T) (*DB, *ways) {
+	t.Helper()
+	dsn := pgtest.Database(t, pgtest.Server(t), "")
+	w := &ways{}
+	d, err := Open(t.Context(), Options{Path: w.before(t, dsn), Schema: schemaText(t), Create: true, Lock: true, Beat: time.Hour, Gather: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := d.Close(); err != nil {
+			t.Errorf("close: %v", err)
+		}
+	})
+	return d, w
+}
+
+// together has closures share a commit, and returns what became of each.
+func together(t *testing.T, d *DB, ctx context.Context, closures ...func(*Tx) error) []error {
+	t.Helper()
+	queued, begun := make(chan struct{}), make(chan struct{})
+	first := d.WriteVitalAsync(t.Context(), func(*Tx) error {
+		select {
+		case begun <- struct{}{}:
+		case <-queued:
+		}
+		<-queued
+		return nil
+	})
+	<-begun
+	waits := make([]func() error, len(closures))
+	for i, fn := range closures {
+		waits[i] = d.WriteVitalAsync(ctx, fn)
+	}
+	close(queued)
+	if err := first(); err != nil {
+		t.Fatal(err)
+	}
+	errs := make([]error, len(waits))
+	for i, wait := range waits {
+		errs[i] = wait()
+	}
+	return errs
+}
+
+func settingOf(t *testing.T, d *DB, name string) string {
+	t.Helper()
+	value, err := Get(t.Context(), d, func(r *Reader) ([]byte, error) { return r.Setting(name) })
+	if err != nil && !errors.Is(err, ErrNotFound) {
+		t.Fatal(err)
+	}
+	return string(value)
+}
+
+func TestClosuresThatStandApartAskTogether(t *testing.T) {
+	d, w := openElsewhere(t)
+	const closures, questions = 40, 3
+	ask := make([]func(*Tx) error, closures)
+	for i := range ask {
+		ask[i] = func(tx *Tx) error {
+			for q := range questions {
+				if _, err := tx.Setting(fmt.Sprintf("s%d-%d", i, q)); !errors.Is(err, ErrNotFound) {
+					return fmt.Errorf("question %d: %w", q, err)
+				}
+			}
+			return tx.SetSetting(fmt.Sprint("s", i), []byte(fmt.Sprint("v", i)))
+		}
+	}
+	for range 2 { // what is prepared takes ways of its own once
+		before := w.n.Load()
+		for i, err := range together(t, d, Apart(t.Context()), ask...) {
+			if err != nil {
+				t.Errorf("closure %d: %v", i, err)
+			}
+		}
+		t.Logf("%d ways", w.n.Load()-before)
+	}
+	before := w.n.Load()
+	for i, err := range together(t, d, Apart(t.Context()), ask...) {
+		if err != nil {
+			t.Errorf("closure %d: %v", i, err)
+		}
+	}
+	// The closure that the others wait behind asks and writes nothing.
+	if got := w.n.Load() - before; got != questions+1 {
+		t.Errorf("%d closures with %d questions each took %d ways there and back", closures, questions, got)
+	}
+	for i := range closures {
+		if got := settingOf(t, d, fmt.Sprint("s", i)); got != fmt.Sprint("v", i) {
+			t.Errorf("setting %d is %q", i, got)
+		}
+	}
+}
+
+func TestPartsOfAClosureAskTogether(t *testing.T) {
+	d, w := openElsewhere(t)
+	const closures, parts, questions = 3, besideAtOnce, 2
+	var after atomic.Int64
+	all := make([]func(*Tx) error, closures)
+	for i := range all {
+		all[i] = func(tx *Tx) error {
+			errs := make([]error, parts)
+			tx.Beside(parts, func(tx *Tx, n int) {
+				for q := range questions {
+					if _, err := tx.Setting(fmt.Sprint("none", q)); !errors.Is(err, ErrNotFound) {
+						errs[n] = err
+						return
+					}
+				}
+				tx.AfterCommit(func() { after.Add(1) })
+				tx.AddRecipients("nobody", int64(i), 1)
+				errs[n] = tx.SetSetting(fmt.Sprintf("s%d-%d", i, n), []byte("x"))
+			})
+			tx.days = nil // of no team
+			return errors.Join(errs...)
+		}
+	}
+	run := func() (took int64) {
+		before := w.n.Load()
+		for i, err := range together(t, d, Apart(t.Context()), all...) {
+			if err != nil {
+				t.Errorf("closure %d: %v", i, err)
+			}
+		}
+		return w.n.Load() - before
+	}
+	run() // what is prepared takes ways of its own once
+	after.Store(0)
+	if got := run(); got != questions+1 {
+		t.Errorf("%d closures of %d parts with %d questions each took %d ways there and back", closures, parts, questions, got)
+	}
+	if got := after.Load(); got != closures*parts {
+		t.Errorf("%d were called after the commit, want %d", got, closures*parts)
+	}
+	for i := range closures {
+		for n := range parts {
+			if settingOf(t, d, fmt.Sprintf("s%d-%d", i, n)) != "x" {
+				t.Errorf("closure %d, part %d wrote nothing", i, n)
+			}
+		}
+	}
+}
+
+func TestPartsOfAClosureInTurnAndPanicking(t *testing.T) {
+	d, _ := openElsewhere(t)
+	add := func(tx *Tx) error {
+		errs := make([]error, 40)
+		tx.Beside(len(errs), func(tx *Tx, i int) {
+			if _, err := tx.Setting("beside"); !errors.Is(err, ErrNotFound) {
+				errs[i] = err
+				return
+			}
+			tx.InTurn()
+			value, err := tx.Setting("n")
+			if err != nil && !errors.Is(err, ErrNotFound) {
+				errs[i] = err
+				return
+			}
+			errs[i] = tx.SetSetting("n", append(value, 'x'))
+		})
+		return errors.Join(errs...)
+	}
+	panics := func(tx *Tx) error {
+		tx.Beside(3, func(tx *Tx, i int) {
+			if _, err := tx.Setting("n"); err != nil && !errors.Is(err, ErrNotFound) {
+				t.Error(err)
+			}
+			if i == 1 {
+				panic("boom")
+			}
+		})
+		return nil
+	}
+	errs := together(t, d, Apart(t.Context()), add, panics, add)
+	if errs[0] != nil || errs[2] != nil || errs[1] == nil || !strings.Contains(errs[1].Error(), "boom") {
+		t.Errorf("%v", errs)
+	}
+	if got := settingOf(t, d, "n"); got != strings.Repeat("x", 80) {
+		t.Errorf("80 parts added up to %d", len(got))
+	}
+}
+
+func TestAClosureBesideOthersFailsAlone(t *testing.T) {
+	d, _ := openElsewhere(t)
+	boom := errors.New("boom")
+	for _, apart := range []bool{true, false} {
+		ctx, mark := t.Context(), fmt.Sprint(apart)
+		if apart {
+			ctx = Apart(ctx)
+		}
+		closures := make([]func(*Tx) error, 12)
+		for i := range closures {
+			closures[i] = func(tx *Tx) error {
+				if _, err := tx.Setting("none"); !errors.Is(err, ErrNotFound) {
+					return err
+				}
+				if err := tx.SetSetting(fmt.Sprint(mark, i), []byte("x")); err != nil {
+					return err
+				}
+				switch i {
+				case 3:
+					return boom
+				case 5: // it hears of it when it is run by itself
+					return tx.DeleteUnit(app.Unit{EmailID: "none"})
+				case 6:
+					panic("boom")
+				case 8: // nobody asks how many rows
+					return tx.RequeueUnit(app.Unit{EmailID: "none"}, 1, tx.Now)
+				case 10:
+					_, err := tx.exec(`SELECT 1/0`)
+					return err
+				}
+				return nil
+			}
+		}
+		for i, err := range together(t, d, ctx, closures...) {
+			failed := slices.Contains([]int{3, 5, 6, 8, 10}, i)
+			if (err != nil) != failed || i == 3 && !errors.Is(err, boom) || (i == 5 || i == 8) && !errors.Is(err, ErrNotFound) {
+				t.Errorf("apart %t, closure %d: %v", apart, i, err)
+			}
+			if got := settingOf(t, d, fmt.Sprint(mark, i)); (got == "") != failed {
+				t.Errorf("apart %t, closure %d left %q", apart, i, got)
+			}
+		}
+	}
+}
+
+func TestClosuresInTurnSeeWhatThoseBeforeWrote(t *testing.T) {
+	d, _ := openElsewhere(t)
+	add := func(tx *Tx) error {
+		if _, err := tx.Setting("beside"); !errors.Is(err, ErrNotFound) {
+			return err
+		}
+		tx.InTurn()
+		value, err := tx.Setting("n")
+		if err != nil && !errors.Is(err, ErrNotFound) {
+			return err
+		}
+		return tx.SetSetting("n", append(value, 'x'))
+	}
+	closures := slices.Repeat([]func(*Tx) error{add}, 20)
+	for i, err := range together(t, d, Apart(t.Context()), closures...) {
+		if err != nil {
+			t.Errorf("closure %d: %v", i, err)
+		}
+	}
+	if got := settingOf(t, d, "n"); got != strings.Repeat("x", 20) {
+		t.Errorf("20 closures added up to %d", len(got))
+	}
+}
+
+func TestAMarkOfAClosureBesideOthersIsFromBeforeThem(t *testing.T) {
+	d, _ := openElsewhere(t)
+	var looked, marked, later uint64
+	suppress := func(tx *Tx) error {
+		return tx.write(`DELETE FROM suppressions WHERE team_id = ?`, "none")
+	}
+	look := func(tx *Tx) error {
+		if _, err := tx.Setting("none"); !errors.Is(err, ErrNotFound) {
+			return err
+		}
+		marked = tx.Standings()
+		return nil
+	}
+	before := func(tx *Tx) error { looked = tx.Standings(); return nil }
+	for i, err := range together(t, d, Apart(t.Context()), before, suppress, look) {
+		if err != nil {
+			t.Errorf("closure %d: %v", i, err)
+		}
+	}
+	if err := d.Write(t.Context(), func(tx *Tx) error { later = tx.Standings(); return nil }); err != nil {
+		t.Fatal(err)
+	}
+	if marked != looked || later == marked {
+		t.Errorf("marks: %d before, %d beside, %d later", looked, marked, later)
+	}
+}
+
+func TestAClosureBesideOthersWritesNoOther(t *testing.T) {
+	d, _ := openElsewhere(t)
+	nested := func(tx *Tx) error {
+		if _, err := tx.Setting("none"); !errors.Is(err, ErrNotFound) {
+			return err
+		}
+		return d.Write(context.Background(), func(*Tx) error { return nil })
+	}
+	fine := func(tx *Tx) error { return nil }
+	errs := together(t, d, Apart(t.Context()), nested, fine)
+	if errs[0] == nil || !strings.Contains(errs[0].Error(), "pass the *Tx on instead") || errs[1] != nil {
+		t.Errorf("a nested Write: %v; the other: %v", errs[0], errs[1])
+	}
+}
+
+func TestValuesAreReadAlikeBesideOthers(t *testing.T) {
+	d, _ := openElsewhere(t)
+	const text = `SELECT CAST(? AS bigint), CAST(7 AS smallint), 2.5::float8, 'x'::text, NULL::text, '\x00ff'::bytea, true, sum(n)::numeric, '{"a": 1}'::jsonb, 'n'::name FROM generate_series(1, 4) AS n`
+	read := func(out *[]any) func(*Tx) error {
+		return func(tx *Tx) error {
+			values := make([]any, 10)
+			dest := make([]any, len(values))
+			for i := range values {
+				dest[i] = &values[i]
+			}
+			err := tx.row(text, []any{int64(1) << 40}, dest...)
+			*out = values
+			return err
+		}
+	}
+	var beside, alone, other []any
+	for _, err := range together(t, d, Apart(t.Context()), read(&beside), read(&other)) {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := d.Write(t.Context(), read(&alone)); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := fmt.Sprintf("%#v", beside), fmt.Sprintf("%#v", alone); got != want {
+		t.Errorf("beside others %s, alone %s", got, want)
+	}
+}

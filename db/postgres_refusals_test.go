@@ -1,0 +1,46 @@
+package db
+
+import (
+	"errors"
+	"net"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// TestRefusalsAtTheStartSayWhatToDo has a database refuse what an operator mistyped.
+func TestRefusalsAtTheStartSayWhatToDo(t *testing.T) {
+	for _, tc := range []struct {
+		err  error
+		kind error
+		want string
+	}{
+		{&pgconn.PgError{Code: "28P01", Message: "password authentication failed"}, ErrUnreachable, "user and password"},
+		{&pgconn.PgError{Code: "3D000", Message: "no such"}, ErrUnreachable, "CREATE DATABASE"},
+		{&pgconn.PgError{Code: "42704", Message: "unrecognized"}, ErrNotDatabase, "an option"},
+		{&pgconn.PgError{Code: "42501", Message: "permission denied"}, ErrSchema, "the owner"},
+		{&pgconn.PgError{Code: "53300", Message: "too many clients"}, ErrUnreachable, "max_connections"},
+		{&pgconn.PgError{Code: "57P03", Message: "starting up"}, ErrUnreachable, "starting up"},
+		{&net.DNSError{Name: "nowhere.test", Err: "no such host"}, ErrUnreachable, "no host nowhere.test"},
+		{errors.New("one\n\ttwo"), ErrUnreachable, "one two;"},
+	} {
+		err := refusedOpen("postgres://h/d", tc.err)
+		if !errors.Is(err, tc.kind) || !strings.Contains(err.Error(), tc.want) || !strings.Contains(err.Error(), "postgres://h/d") || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%v: %v", tc.err, err)
+		}
+	}
+}
+
+// TestNamesThatAreNearlyURLsShowNoPassword opens what an operator mistyped.
+func TestNamesThatAreNearlyURLsShowNoPassword(t *testing.T) {
+	for _, name := range []string{"postgre://u:sesame@h/d", "postgres:/u:sesame@h/d", "mysql://u:sesame@h/d", "postgres://u:sesame@h", "postgres://u:sesame@h/d?sslmode=xx", "postgres://u:ses/ame@pw@h/d"} {
+		d, err := Open(t.Context(), Options{Path: name, Schema: schemaText(t), Create: true})
+		if err == nil {
+			d.Close()
+		}
+		if !errors.Is(err, ErrNotDatabase) || strings.Contains(err.Error(), "ses") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

@@ -1,0 +1,158 @@
+package sdktest
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// clocksApart is two servers that share a database whose clock is right: that of the first
+// machine, which works, is an hour ahead, that of the other one an hour behind.
+func clocksApart(t *testing.T) (*pair, [2]*clock) {
+	t.Helper()
+	pg := newPostgres(t)
+	pg.database(t, "mailer")
+	var clocks [2]*clock
+	p := &pair{shares: true, fit: func(n int, in *instance) {
+		clocks[n] = movableClock(in)
+		clocks[n].step(t, []time.Duration{time.Hour, -time.Hour}[n])
+	}}
+	url := urlOf("mailer", pg.addr)
+	return startPair(t, p, "", []string{url, url}), clocks
+}
+
+func (p *pair) at(n int) client { return client{"http://" + p.nodes[n].addr, p.api.key} }
+
+// schedule has a server send a mail soon, and returns when.
+func (p *pair) schedule(t *testing.T, n int, subject string) time.Time {
+	t.Helper()
+	at := time.Now().Add(5 * time.Second)
+	p.at(n).send(t, map[string]any{"from": "a@example.test", "to": "b@example.com", "subject": subject, "text": "x",
+		"scheduled_at": at.UTC().Format(time.RFC3339Nano)})
+	return at
+}
+
+// wantOnTime waits for scheduled mail at the relay of a server.
+func (p *pair) wantOnTime(t *testing.T, n int, subject string, at time.Time) {
+	t.Helper()
+	m := p.relays[n].wait(t, 1, takeOverTime+10*time.Second, subjectIs(subject))[0]
+	if late := m.At.Sub(at); late < -2*time.Second || late > takeOverTime {
+		t.Errorf("%s arrived %s after it was due", subject, late)
+	}
+}
+
+// TestPostgresServersWhoseClocksAreHoursApart: what one of them accepts, signs or schedules
+// the other one takes for what it is, and a take-over changes nothing.
+func TestPostgresServersWhoseClocksAreHoursApart(t *testing.T) {
+	t.Parallel()
+	p, clocks := clocksApart(t)
+	stop := p.mix(t)
+	p.waitAccepted(t, 50)
+	began := time.Now()
+	p.nodes[0].kill(t)
+	p.waitTakeOver(t, 1, began)
+	p.doubts += killConnections
+	p.again(t, 0)
+	p.waitAccepted(t, 20)
+	stop()
+	p.acquit(t)
+
+	for n := range p.nodes {
+		subject := fmt.Sprintf("scheduled by %d", n)
+		p.wantOnTime(t, 1, subject, p.schedule(t, n, subject))
+	}
+	p.checkOrder(t)
+	p.checkTimes(t)
+	p.checkIdempotency(t)
+	clocks[1].step(t, 2*time.Hour) // while it works
+	p.wantOnTime(t, 1, "after a step", p.schedule(t, 1, "after a step"))
+	at, since := p.schedule(t, 0, "over a take-over"), time.Now()
+	p.nodes[1].kill(t)
+	p.waitTakeOver(t, 0, since)
+	p.wantOnTime(t, 0, "over a take-over", at)
+	for _, in := range p.nodes {
+		if log := in.log(t); !bytes.Contains(log, []byte("not that of the database")) || bytes.Contains(log, []byte("wall clock was")) {
+			t.Errorf("its log says nothing of the wrong clock, or makes good what was not:\n%s", tail(log, 3000))
+		}
+	}
+}
+
+// checkOrder has both accept mail in turns: lists are in that order.
+func (p *pair) checkOrder(t *testing.T) {
+	t.Helper()
+	var sent []string
+	for n := range 4 {
+		sent = append(sent, p.at(n%2).send(t, map[string]any{"from": "a@example.test", "to": "b@example.com", "subject": "in order", "text": "x"}))
+		after(t, 2500*time.Millisecond) // clocks that differ by less are left alone
+	}
+	slices.Reverse(sent)
+	for n := range p.nodes {
+		var list struct{ Data []email }
+		p.at(n).get(t, "/emails?limit=100", &list)
+		var got []string
+		for _, e := range list.Data {
+			if e.Subject == "in order" {
+				got = append(got, e.ID)
+			}
+		}
+		if !slices.Equal(got, sent) {
+			t.Errorf("server %d lists %v, want %v", n, got, sent)
+		}
+	}
+}
+
+// checkTimes has one say when something is, and the other take it for that.
+func (p *pair) checkTimes(t *testing.T) {
+	t.Helper()
+	for n := range p.nodes {
+		body := map[string]any{"from": "a@example.test", "to": "b@example.com", "subject": "relative", "text": "x", "scheduled_at": "in 30 minutes",
+			"attachments": []any{map[string]any{"filename": "a.txt", "content": "eA=="}}}
+		id := p.at(n).send(t, body)
+		got, err := time.Parse(time.RFC3339Nano, strings.Replace(p.at(1-n).email(t, id).ScheduledAt, " ", "T", 1))
+		if off := time.Until(got) - 30*time.Minute; err != nil || off.Abs() > 30*time.Second {
+			t.Errorf("in 30 minutes is %s off (%v)", off, err)
+		}
+		var files struct {
+			Data []struct {
+				DownloadURL string `json:"download_url"`
+			}
+		}
+		p.at(n).get(t, "/emails/"+id+"/attachments", &files)
+		if len(files.Data) != 1 {
+			t.Fatalf("%d attachments", len(files.Data))
+		}
+		link := strings.Replace(files.Data[0].DownloadURL, p.nodes[n].addr, p.nodes[1-n].addr, 1)
+		res, err := http.Get(link)
+		must(t, err)
+		res.Body.Close()
+		if res.StatusCode != http.StatusOK {
+			t.Errorf("a link of server %d is answered by the other one with %d", n, res.StatusCode)
+		}
+	}
+}
+
+// checkIdempotency has both asked under one key: the first answer is that of both.
+func (p *pair) checkIdempotency(t *testing.T) {
+	t.Helper()
+	for n := range p.nodes {
+		body := map[string]any{"from": "a@example.test", "to": "b@example.com", "subject": fmt.Sprint("once ", n), "text": "x"}
+		var ids [3]string
+		for i, server := range []int{n, 1 - n, n} {
+			status, answer, err := p.at(server).try("POST", "/emails", body, "Idempotency-Key", fmt.Sprint("apart-", n))
+			must(t, err)
+			var got email
+			if err := json.Unmarshal(answer, &got); err != nil || status != http.StatusOK {
+				t.Fatalf("%d %s (%v)", status, answer, err)
+			}
+			ids[i] = got.ID
+		}
+		if ids[0] != ids[1] || ids[0] != ids[2] {
+			t.Errorf("one key was used for %v", ids)
+		}
+	}
+}
