@@ -286,6 +286,7 @@ CREATE TABLE units (
   owed      INTEGER NOT NULL DEFAULT 0, -- recipients that count in team_days when it leaves; 0: they have counted
   late      INTEGER NOT NULL DEFAULT 0 CHECK (late IN (0, 1)), -- it is in the backlog of a daily quota
   crashes   INTEGER NOT NULL DEFAULT 0, -- the latest ones in a row, at each of which it was begun
+  owner     TEXT,             -- the server that has it in work, where several share a database; NULL: nobody, or the one that there is
   signature TEXT              -- DKIM-Signature of the first dot, for the same bytes again
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX units_due ON units (relay, bulk, team_id, domain, next_at) WHERE state = 'due';
@@ -379,7 +380,8 @@ CREATE TABLE relay_troubles (
   started_at INTEGER NOT NULL,
   ended_at   INTEGER, -- NULL: still
   failures   INTEGER NOT NULL, -- 0: nothing was tried: no relay, a daily limit, a suspended team
-  detail     TEXT NOT NULL -- JSON: the latest failure
+  detail     TEXT NOT NULL, -- JSON: the latest failure
+  owner      TEXT -- the server that met it, where several share a database
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX relay_troubles_relay ON relay_troubles (relay, started_at);
 CREATE INDEX relay_troubles_domain ON relay_troubles (team_id, domain) WHERE ended_at IS NULL;

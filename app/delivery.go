@@ -154,6 +154,8 @@ type Unit struct {
 	Late bool
 	// Crashes is at how many crashes, the latest ones in a row, it was in work.
 	Crashes int
+	// Owner is the server that has it in work, where several share a database.
+	Owner string
 }
 
 // RelayTrouble is a time during which a relay took nothing, or nothing of one team or

@@ -38,7 +38,7 @@ func (g *several) open() *DB {
 func (g *several) works(d *DB, within time.Duration) {
 	g.t.Helper()
 	select {
-	case <-Working(d):
+	case <-Leading(d):
 	case <-time.After(within):
 		g.t.Fatal("it does not take over")
 	}
@@ -48,12 +48,12 @@ func note(d *DB, name string) error {
 	return d.Write(context.Background(), func(tx *Tx) error { return tx.SetSetting(name, []byte("1")) })
 }
 
-func TestOfServersThatShareADatabaseOneWorks(t *testing.T) {
+func TestOfServersThatShareADatabaseOneLeads(t *testing.T) {
 	g := newSeveral(t)
 	first := g.open()
 	others := []*DB{g.open(), g.open()}
-	if !Works(first) || Works(others[0]) || Works(others[1]) {
-		t.Fatalf("%v %v %v work", Works(first), Works(others[0]), Works(others[1]))
+	if !Leads(first) || Leads(others[0]) || Leads(others[1]) {
+		t.Fatalf("%v %v %v work", Leads(first), Leads(others[0]), Leads(others[1]))
 	}
 	for i, d := range append(others, first) {
 		if err := note(d, string(rune('a'+i))); err != nil {
@@ -61,7 +61,7 @@ func TestOfServersThatShareADatabaseOneWorks(t *testing.T) {
 		}
 	}
 	there, err := Nodes(t.Context(), others[0])
-	if err != nil || len(there) != 3 || !there[0].Works || there[1].Works || there[2].Works {
+	if err != nil || len(there) != 3 || !there[0].Leads || there[1].Leads || there[2].Leads {
 		t.Fatalf("servers: %+v, %v", there, err)
 	}
 	if err := first.Close(); err != nil {
@@ -69,8 +69,8 @@ func TestOfServersThatShareADatabaseOneWorks(t *testing.T) {
 	}
 	began := time.Now()
 	select {
-	case <-Working(others[0]):
-	case <-Working(others[1]):
+	case <-Leading(others[0]):
+	case <-Leading(others[1]):
 	case <-time.After(30 * time.Second):
 		t.Fatal("nobody takes over")
 	}
@@ -78,8 +78,8 @@ func TestOfServersThatShareADatabaseOneWorks(t *testing.T) {
 		t.Errorf("it took %s", took)
 	}
 	time.Sleep(300 * time.Millisecond)
-	if Works(others[0]) == Works(others[1]) {
-		t.Fatalf("%v and %v work", Works(others[0]), Works(others[1]))
+	if Leads(others[0]) == Leads(others[1]) {
+		t.Fatalf("%v and %v work", Leads(others[0]), Leads(others[1]))
 	}
 	for _, d := range others {
 		if err := note(d, "z"); err != nil {
@@ -91,7 +91,7 @@ func TestOfServersThatShareADatabaseOneWorks(t *testing.T) {
 func TestAServerThatAnswersTakesOverFromOneThatIsNotHeard(t *testing.T) {
 	g := newSeveral(t)
 	first, second := g.open(), g.open()
-	err := second.Write(t.Context(), func(tx *Tx) error { return tx.write(`UPDATE nodes SET id = 'another' WHERE works = 1`) })
+	err := second.Write(t.Context(), func(tx *Tx) error { return tx.write(`UPDATE nodes SET id = 'another' WHERE leads = 1`) })
 	if err != nil { // its own row is renewed no more
 		t.Fatal(err)
 	}
@@ -118,8 +118,8 @@ func TestNobodyMovesADatabaseBesideAServerThatAnswers(t *testing.T) {
 	if d, err := Open(t.Context(), alone); !errors.Is(err, ErrInUse) {
 		t.Fatalf("%v, %v", d, err)
 	}
-	first.engine.(*postgresEngine).me.works.Store(false) // nobody works, but one answers
-	if err := second.Write(t.Context(), func(tx *Tx) error { return tx.write(`UPDATE nodes SET dead = 1 WHERE works = 1`) }); err != nil {
+	first.engine.(*postgresEngine).me.leads.Store(false) // nobody works, but one answers
+	if err := second.Write(t.Context(), func(tx *Tx) error { return tx.write(`UPDATE nodes SET dead = 1 WHERE leads = 1`) }); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := Migrate(t.Context(), alone, false); !errors.Is(err, ErrInUse) {

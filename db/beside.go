@@ -182,7 +182,7 @@ func (b *besides) take(s *session) (*part, error) {
 	}
 	p := b.free[len(b.free)-1]
 	b.free = b.free[:len(b.free)-1]
-	p.session.room, p.session.standings, p.over, p.err, p.asked, p.turn, p.fault = s.room, s.standings, false, nil, nil, false, nil
+	p.session.room, p.session.counted, p.over, p.err, p.asked, p.turn, p.fault = s.room, s.counted, false, nil, nil, false, nil
 	p.session.queue.reset()
 	return p, nil
 }
@@ -289,7 +289,7 @@ func runBeside(d *DB, s *session, run []*request, now time.Time) error {
 	c := crew{into: s.queue, send: func(asked ...*question) error { s.queue.send(asked); return s.queue.failed }, turn: func() {}}
 	defer func() { s.queue.beside.free = append(s.queue.beside.free, c.parts...) }()
 	var requests []*request
-	stood := *s.standings
+	stood := s.counted.standings
 	for _, r := range run {
 		if r.err = r.ctx.Err(); r.err != nil && !r.vital {
 			continue

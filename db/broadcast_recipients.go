@@ -73,6 +73,13 @@ func (r *Reader) BroadcastRecipient(emailID string) (app.BroadcastRecipient, err
 	return one(&r.session, scanRecipient, `SELECT id, contact_id, email, fields, seen FROM broadcast_recipients WHERE id = ?`, emailID)
 }
 
+// Turn returns how far a broadcast is that is queued and not held: how many of its recipients
+// have begun, and how many are written down. Error: ErrNotFound for another one.
+func (r *Reader) Turn(broadcastID string) (begun, written int64, err error) {
+	err = r.row(`SELECT begun, written FROM broadcasts WHERE id = ? AND status = 'queued' AND held IS NULL`, []any{broadcastID}, &begun, &written)
+	return begun, written, err
+}
+
 // NextRecipients returns up to limit recipients of a broadcast that were written
 // down and not begun, in their order.
 func (r *Reader) NextRecipients(b *app.Broadcast, limit int) ([]app.BroadcastRecipient, error) {

@@ -64,8 +64,8 @@ type Options struct {
 	// of answering ErrInUse. Waiting is called once it waits.
 	Standby bool
 	Waiting func() error
-	// Several has Open answer beside a server that works on a database elsewhere, instead of
-	// ErrInUse; Working tells when this one works.
+	// Several has this server work beside others on a database elsewhere, instead of
+	// ErrInUse; Leading tells when it leads.
 	Several bool
 	// Beat is how often a server tells a database elsewhere that it works; 0: DefaultBeat.
 	Beat time.Duration
@@ -127,9 +127,12 @@ type DB struct {
 	pages       sync.Mutex // held while they are cleaned or moved
 	generations generations
 	onElsewhere []func(r *Reader) error
+	onErased    []func()
+	onPeers     []func()
 	heard       chan struct{} // others wrote to a database elsewhere
+	orphaned    chan struct{} // a server on it is gone, and its mail is to be freed
 	told        time.Time     // when the writer had heard tell last
-	work        chan struct{} // closed once this process works
+	lead        chan struct{} // closed once this process leads
 	keepsTime   bool          // Options.Clock
 	dataVersion int64         // the writer's: another one tells that others wrote
 	damages     damages
@@ -141,22 +144,23 @@ type DB struct {
 // ErrNotFound (no folder, or no file and not Create), or a storage error.
 func Open(ctx context.Context, opts Options) (*DB, error) {
 	d := &DB{
-		log:     opts.Log,
-		metrics: opts.Metrics,
-		readers: newReaderPool(readers),
-		queue:   make(chan *request, 4*maxGroup),
-		chores:  make(chan *chore),
-		written: make(chan written, maxUnsynced),
-		closing: make(chan struct{}),
-		done:    make(chan struct{}),
-		given:   make(chan struct{}),
-		gone:    make(chan struct{}),
-		failed:  make(chan struct{}),
-		heard:   make(chan struct{}, 1),
-		work:    make(chan struct{}),
-		wait:    cmp.Or(opts.Gather, DefaultGather),
-		live:    live.New(),
-		engine:  engineOf(opts.Path),
+		log:      opts.Log,
+		metrics:  opts.Metrics,
+		readers:  newReaderPool(readers),
+		queue:    make(chan *request, 4*maxGroup),
+		chores:   make(chan *chore),
+		written:  make(chan written, maxUnsynced),
+		closing:  make(chan struct{}),
+		done:     make(chan struct{}),
+		given:    make(chan struct{}),
+		gone:     make(chan struct{}),
+		failed:   make(chan struct{}),
+		heard:    make(chan struct{}, 1),
+		orphaned: make(chan struct{}, 1),
+		lead:     make(chan struct{}),
+		wait:     cmp.Or(opts.Gather, DefaultGather),
+		live:     live.New(),
+		engine:   engineOf(opts.Path),
 	}
 	if d.log == nil {
 		d.log = slog.New(slog.DiscardHandler)

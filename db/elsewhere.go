@@ -12,6 +12,19 @@ const hearEvery = 100 * time.Millisecond
 // Write that others wait for.
 func (d *DB) OnElsewhere(fn func(r *Reader) error) { d.onElsewhere = append(d.onElsewhere, fn) }
 
+// OnErasedElsewhere has fn called as OnElsewhere does, where what another process wrote was an
+// erasure, or a step of one: texts of mail are other ones by now.
+func OnErasedElsewhere(d *DB, fn func()) { d.onErased = append(d.onErased, fn) }
+
+func (d *DB) erasedElsewhere(erased bool) {
+	if !erased {
+		return
+	}
+	for _, fn := range d.onErased {
+		fn()
+	}
+}
+
 // LookElsewhere has what others wrote be known, as the first question of any closure does.
 func (tx *Tx) LookElsewhere() error {
 	var n int
@@ -27,9 +40,9 @@ func (d *DB) lookElsewhere(s *session, others bool) error {
 	d.generations.bumpAll()
 	if now := time.Now(); now.Sub(d.told) >= hearEvery {
 		d.told = now
-		hear(d)
+		ring(d.heard)
 	}
-	*s.standings++
+	s.counted.standings++
 	for _, fn := range d.onElsewhere {
 		if err := fn(&Reader{session: *s}); err != nil {
 			return err

@@ -32,8 +32,12 @@ type engine interface {
 	// committed asks whether the transaction of the last group became one, where no answer to
 	// its commit came.
 	committed(ctx context.Context, s *session) (bool, error)
-	// sure reports whether no other server can have taken this one's work over.
+	// sure is Sure, share ShareOf and endsWell EndsWell.
 	sure() bool
+	share() Share
+	endsWell()
+	// owner is what units that this server has in work name it; empty: there is no other one.
+	owner() string
 	// version and foreign are Version and Foreign.
 	version(d *DB) Version
 	foreign(s *session) (int64, error)

@@ -74,9 +74,9 @@ func (tx *Tx) OpenTrouble(t app.RelayTrouble) error {
 	if err != nil {
 		return fmt.Errorf("encode trouble: %w", err)
 	}
-	err = tx.write(`INSERT INTO relay_troubles (id, relay, team_id, domain, started_at, failures, detail) VALUES (?, ?, ?, ?, ?, ?, ?)
+	err = tx.write(`INSERT INTO relay_troubles (id, relay, team_id, domain, started_at, failures, detail, owner) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (id) DO UPDATE SET failures = excluded.failures, detail = excluded.detail`,
-		t.ID, t.Relay, nullText(t.TeamID), nullText(t.Domain), milli(t.StartedAt), t.Failures, string(detail))
+		t.ID, t.Relay, nullText(t.TeamID), nullText(t.Domain), milli(t.StartedAt), t.Failures, string(detail), tx.owner())
 	return err
 }
 
@@ -84,6 +84,27 @@ func (tx *Tx) OpenTrouble(t app.RelayTrouble) error {
 func (tx *Tx) CloseTrouble(id string) error {
 	tx.tellRelay("")
 	err := tx.write(`UPDATE relay_troubles SET ended_at = ? WHERE id = ? AND ended_at IS NULL`, milli(tx.Now), id)
+	return err
+}
+
+// CloseTroublesOf notes that troubles of a relay are over that a server met which is gone, or,
+// of a file, an earlier one.
+func (tx *Tx) CloseTroublesOf(g Gone, relay string) error {
+	met, err := list(&tx.session, func(s scanner) (t struct {
+		id    string
+		owner sql.NullString
+	}, err error) {
+		err = s.Scan(&t.id, &t.owner)
+		return t, err
+	}, `SELECT id, owner FROM relay_troubles WHERE relay = ? AND ended_at IS NULL`, relay)
+	for _, t := range met {
+		if !g.Left(t.owner.String) {
+			continue
+		}
+		if err := tx.CloseTrouble(t.id); err != nil {
+			return err
+		}
+	}
 	return err
 }
 
@@ -154,6 +175,18 @@ func (tx *Tx) AddUsage(relay string, at time.Time, n, bulk int64) error {
 		ON CONFLICT (relay, minute) DO UPDATE SET sent = relay_usage.sent + excluded.sent, bulk = relay_usage.bulk + excluded.bulk`,
 		relay, at.Unix()/60, n, bulk)
 	return err
+}
+
+// AddUsageWithin is AddUsage for one message, unless the messages from a minute on are as many
+// as most already, or those of broadcasts as many as mostBulk; bulk is 1 for one of them. It
+// reports whether it was added.
+func (tx *Tx) AddUsageWithin(relay string, at time.Time, bulk, from, most, mostBulk int64) (bool, error) {
+	n, err := tx.exec(`INSERT INTO relay_usage (relay, minute, sent, bulk) SELECT ?1, ?2, 1, CAST(?3 AS bigint)
+		WHERE (SELECT CAST(coalesce(sum(u.sent), 0) AS bigint) FROM relay_usage AS u WHERE u.relay = ?1 AND u.minute >= ?4) < ?5
+			AND (CAST(?3 AS bigint) = 0 OR (SELECT CAST(coalesce(sum(u.bulk), 0) AS bigint) FROM relay_usage AS u WHERE u.relay = ?1 AND u.minute >= ?4) < ?6)
+		ON CONFLICT (relay, minute) DO UPDATE SET sent = relay_usage.sent + excluded.sent, bulk = relay_usage.bulk + excluded.bulk`,
+		relay, at.Unix()/60, bulk, from, most, mostBulk)
+	return n > 0, err
 }
 
 // UsageMinute is what a relay sent in one minute.

@@ -137,7 +137,7 @@ func (p *postgresTarget) drop(ctx context.Context, conn *sql.Conn) error {
 	if _, err := conn.ExecContext(ctx, "LOCK TABLE "+strings.Join(all, ", ")+" IN ACCESS EXCLUSIVE MODE"); err != nil {
 		return fmt.Errorf("lock the tables of %s: %w", p.name(), err)
 	}
-	w, err := working(ctx, conn, Options{}, DefaultBeat)
+	w, err := leading(ctx, conn, Options{}, DefaultBeat)
 	if err != nil {
 		return fmt.Errorf("look who works on %s: %w", p.name(), err)
 	}

@@ -41,7 +41,7 @@ func abandoned(t *testing.T) (dsn string) {
 		t.Fatal(err)
 	}
 	defer pool.Close()
-	if _, err := pool.Exec(`INSERT INTO nodes (id, started_at, seen_at, works, address) VALUES ('gone', 0, 0, 1, 'gone')`); err != nil {
+	if _, err := pool.Exec(`INSERT INTO nodes (id, started_at, seen_at, leads, address) VALUES ('gone', 0, 0, 1, 'gone')`); err != nil {
 		t.Fatal(err)
 	}
 	return dsn
@@ -53,7 +53,7 @@ func TestAServerThatIsStoppedWhileItTakesOverEnds(t *testing.T) {
 	defer cancel()
 	ended := make(chan error, 1)
 	go func() {
-		log := slog.New(cancelAt{slog.NewTextHandler(io.Discard, nil), "took over the work of a server that is gone", cancel})
+		log := slog.New(cancelAt{slog.NewTextHandler(io.Discard, nil), "took the lead over from a server that is gone", cancel})
 		d, err := Open(ctx, Options{Path: dsn, Schema: schemaText(t), Lock: true, Standby: true, Log: log})
 		if err == nil {
 			err = d.Close()

@@ -26,7 +26,7 @@ func (g *several) cutOff(works int) {
 	g.t.Cleanup(func() { _ = conn.Close(context.Background()) }) // the other side ended it
 	for _, result := range []error{
 		conn.Exec(g.t.Context(), `DELETE FROM nodes`).Close(),
-		conn.ExecParams(g.t.Context(), `INSERT INTO nodes (id, started_at, seen_at, works, address) VALUES ('`+id+`', 0, 0, $1, 'gone')`,
+		conn.ExecParams(g.t.Context(), `INSERT INTO nodes (id, started_at, seen_at, leads, address) VALUES ('`+id+`', 0, 0, $1, 'gone')`,
 			[][]byte{{'0' + byte(works)}}, nil, nil, nil).Read().Err,
 	} {
 		if result != nil {

@@ -3,6 +3,7 @@ package db
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"net"
@@ -17,18 +18,20 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 )
 
-// postgresEngine is a PostgreSQL database elsewhere. Its one writer is the process that
-// holds the work (nodes.go); commands beside it write too, a group at a time: each begins
-// with the same row, which is what SQLite's lock is.
+// postgresEngine is a PostgreSQL database elsewhere. All processes write to it, a group at a
+// time: each begins with the same row, which is what SQLite's lock is. So a closure sees all
+// that was answered before, whoever did that, and whatever it reads stands until its commit.
 type postgresEngine struct {
 	config *pgx.ConnConfig
 	me     node
-	last   int64  // groups of writes of all processes, as of the last one of this
-	own    int64  // those of this process
-	n      int64  // of the group under way
-	writer string // what this process is called among those that write, and among nodes
-	group  int64  // of its own, under way
-	beside bool   // others wrote before the last group that looked first
+	known  marks   // as of the last group of this process, whose changes of its own it counts
+	now    marks   // of the group under way, before it
+	bump   marks   // what it adds
+	before counted // of the writer's session, before it
+	own    int64   // groups of this process
+	writer string  // what this process is called among those that write, and among nodes
+	group  int64   // of its own, under way
+	beside bool    // others wrote before the last group that looked first
 	conns  conns
 }
 
@@ -225,7 +228,7 @@ func (e *postgresEngine) prepare(ctx context.Context, d *DB, conn *sql.Conn, opt
 	if d.made {
 		d.log.Info("made a new database", "db", d.name)
 	}
-	if err := conn.QueryRowContext(ctx, `SELECT n FROM changes`).Scan(&e.last); err != nil {
+	if err := conn.QueryRowContext(ctx, `SELECT rules, erasures FROM changes`).Scan(&e.known.rules, &e.known.erasures); err != nil {
 		return fmt.Errorf("open database %s: %w", d.name, err)
 	}
 	if opts.Lock {
@@ -235,34 +238,33 @@ func (e *postgresEngine) prepare(ctx context.Context, d *DB, conn *sql.Conn, opt
 	return nil
 }
 
+// marks count the groups that changed what processes remember (kind).
+type marks struct{ rules, erasures int64 }
+
 // begin begins the transaction of a group, which waits for those of other processes, and
-// refuses a process whose work another one took over. It leaves with the first statement; only
-// where others wrote since the last group it comes first, since what is remembered is to be
+// refuses a server that was taken for dead. It leaves with the first statement; only where
+// others changed what is remembered since the last group it comes first, since that is to be
 // read again before anything relies on it; and where they did before the last one, since they
 // probably go on.
 func (e *postgresEngine) begin(d *DB, s *session) error {
 	e.group++
+	e.before, e.bump = *s.counted, marks{}
 	asks := []*question{
 		{text: "BEGIN"},
-		{text: `UPDATE changes SET n = n + 1 RETURNING n`},
+		{text: `UPDATE changes SET n = n + 1 RETURNING rules, erasures`},
 		{text: noteGroup, args: []any{e.writer, e.group}},
 	}
-	works := e.me.works.Load()
-	if works {
-		asks = append(asks, &question{text: `SELECT id FROM nodes WHERE id = $1 AND works = 1 AND dead IS NULL FOR KEY SHARE`, args: []any{e.me.id}})
+	if e.me.id != "" {
+		asks = append(asks, &question{text: `SELECT id FROM nodes WHERE id = $1 AND dead IS NULL FOR KEY SHARE`, args: []any{e.me.id}})
 	}
 	others := false
-	begun := func() error {
-		if works && len(asks[3].rows) == 0 {
+	begun := func() (err error) {
+		if e.me.id != "" && len(asks[3].rows) == 0 {
 			return errFenced
 		}
-		n, ok := asks[1].rows[0][0].(int64)
-		if !ok {
-			return fmt.Errorf("begin: %v is no number", asks[1].rows[0][0])
-		}
-		others = n != e.last+1
-		e.n = n
-		return nil
+		e.now, err = marksOf(asks[1].rows[0])
+		others = e.now != e.known
+		return err
 	}
 	s.queue.opening = &opening{asks, func() error {
 		if err := begun(); err != nil || !others {
@@ -278,8 +280,18 @@ func (e *postgresEngine) begin(d *DB, s *session) error {
 	if s.queue.send(nil); s.queue.failed != nil {
 		return s.queue.failed
 	}
-	e.last, e.beside = e.n-1, others // told of once
+	d.erasedElsewhere(e.now.erasures != e.known.erasures)
+	e.known, e.beside = e.now, others // told of once
 	return d.lookElsewhere(s, others)
+}
+
+func marksOf(row []driver.Value) (m marks, err error) {
+	rules, ok := row[0].(int64)
+	erasures, also := row[1].(int64)
+	if !ok || !also {
+		return m, fmt.Errorf("begin: %v are no numbers", row)
+	}
+	return marks{rules, erasures}, nil
 }
 
 // errElsewhere: others wrote since the last group, which showed only after closures had begun.
@@ -305,12 +317,31 @@ func (s *session) simpleWithin(ctx context.Context, text string, take func([]str
 
 // commit ends the transaction of a group.
 func (e *postgresEngine) commit(s *session) error {
+	e.mark(s)
 	none, err := s.queue.finish()
 	if err == nil && !none {
-		e.last, e.own = e.n, e.own+1
-		e.me.written.Store(e.own)
+		e.committedOwn()
 	}
 	return err
+}
+
+// mark has the transaction say what it changed of what others remember.
+func (e *postgresEngine) mark(s *session) {
+	if s.counted.rules != e.before.rules {
+		e.bump.rules = 1
+	}
+	if s.counted.erasures != e.before.erasures {
+		e.bump.erasures = 1
+	}
+	if e.bump != (marks{}) {
+		s.queue.waiting = append(s.queue.waiting, pending{`UPDATE changes SET rules = rules + $1, erasures = erasures + $2`, []any{e.bump.rules, e.bump.erasures}})
+	}
+}
+
+// committedOwn notes that the group under way is on the database.
+func (e *postgresEngine) committedOwn() {
+	e.known, e.own = marks{e.now.rules + e.bump.rules, e.now.erasures + e.bump.erasures}, e.own+1
+	e.me.written.Store(e.own)
 }
 
 // lost reports whether the connection of s is gone.
@@ -343,8 +374,7 @@ func (e *postgresEngine) committed(ctx context.Context, s *session) (bool, error
 	if len(found) != 1 || found[0] != "1" {
 		return false, nil
 	}
-	e.last, e.own = e.n, e.own+1
-	e.me.written.Store(e.own)
+	e.committedOwn()
 	return true, nil
 }
 

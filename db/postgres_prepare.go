@@ -15,14 +15,14 @@ import (
 
 // postgresOwn is what a database of PostgreSQL has beside schema.sql: its version, a row that
 // each group of writes begins with, the last group of each process that writes, and the
-// processes that work on it, worked on it or stand beside the one that does.
+// servers on it: those that are dead by now and whose mail is freed too.
 const postgresOwn = `
 CREATE TABLE schema_versions (version bigint NOT NULL, sum text NOT NULL, made_at bigint NOT NULL);
-CREATE TABLE changes (n bigint NOT NULL);
-INSERT INTO changes (n) VALUES (0);
+CREATE TABLE changes (n bigint NOT NULL, rules bigint NOT NULL, erasures bigint NOT NULL);
+INSERT INTO changes (n, rules, erasures) VALUES (0, 0, 0);
 CREATE TABLE writers (id text NOT NULL PRIMARY KEY, n bigint NOT NULL, at bigint NOT NULL);
-CREATE TABLE nodes (id text NOT NULL PRIMARY KEY, started_at bigint NOT NULL, seen_at bigint NOT NULL, dead bigint, works bigint NOT NULL, address text NOT NULL);
-CREATE UNIQUE INDEX nodes_work ON nodes (works) WHERE works = 1 AND dead IS NULL;
+CREATE TABLE nodes (id text NOT NULL PRIMARY KEY, started_at bigint NOT NULL, seen_at bigint NOT NULL, dead bigint, well bigint NOT NULL DEFAULT 0, freed bigint NOT NULL DEFAULT 0, leads bigint NOT NULL, address text NOT NULL);
+CREATE UNIQUE INDEX nodes_lead ON nodes (leads) WHERE leads = 1 AND dead IS NULL;
 `
 
 // oldestPostgres is the version from which on a database is taken.

@@ -41,10 +41,10 @@ type pending struct {
 	args []any
 }
 
-// queuedWords is a statement as it is sent, and whether it counts in standings.
+// queuedWords is a statement as it is sent.
 type queuedWords struct {
 	text, single string // single: which fails where it touches no row
-	standings    bool
+	kind         kind
 }
 
 func newQueued(conn *sql.Conn) *queued {
@@ -85,13 +85,11 @@ func (s *session) enqueue(query string, args []any, single bool) {
 	q := s.queue
 	w, ok := q.words[query]
 	if !ok {
-		w = queuedWords{text: s.words.words(query), standings: changesStandings.MatchString(query)}
+		w = queuedWords{text: s.words.words(query), kind: kindOf(query)}
 		w.single = mustTouch(w.text)
 		q.words[query] = w
 	}
-	if w.standings {
-		*s.standings++
-	}
+	s.counted.add(w.kind)
 	text := w.text
 	if single {
 		text = w.single

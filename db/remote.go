@@ -67,7 +67,7 @@ func remoteInUse(name string) bool {
 		return false
 	}
 	defer func() { _ = tx.Rollback() }() // it only read
-	w, err := working(ctx, tx, Options{}, DefaultBeat)
+	w, err := leading(ctx, tx, Options{}, DefaultBeat)
 	return err == nil && w != nil && w.silent < deadAfter*DefaultBeat
 }
 

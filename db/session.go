@@ -13,18 +13,17 @@ import (
 // goroutine at a time. Statements run without a cancellable context: the driver
 // would start a goroutine for each, and every statement here is bounded.
 type session struct {
-	conn  *sql.Conn // nil: not yet connected
-	words dialect
-	queue *queued // of a writer whose writes leave together; nil: each leaves at once
-	stmts map[string]*prepared
-	room  room.Room // of the answer that is read for; nil: no bound
-	// standings counts the statements that may have changed whom mail may not go to.
-	standings *uint64
-	beside    *besides // of a reader whose questions may leave together; nil: each leaves at once
+	conn    *sql.Conn // nil: not yet connected
+	words   dialect
+	queue   *queued // of a writer whose writes leave together; nil: each leaves at once
+	stmts   map[string]*prepared
+	room    room.Room // of the answer that is read for; nil: no bound
+	counted *counted  // what its statements, and those of others, may have changed
+	beside  *besides  // of a reader whose questions may leave together; nil: each leaves at once
 }
 
 func newSession(conn *sql.Conn, words dialect) session {
-	return session{conn: conn, words: words, stmts: map[string]*prepared{}, standings: new(uint64)}
+	return session{conn: conn, words: words, stmts: map[string]*prepared{}, counted: &counted{}}
 }
 
 func (s *session) close() error {
@@ -51,9 +50,9 @@ func (s *session) close() error {
 // prepared is a statement in the engine's words.
 type prepared struct {
 	*sql.Stmt
-	words     dialect
-	queue     *queued // what it waits for
-	standings bool    // it counts in standings
+	words dialect
+	queue *queued // what it waits for
+	kind  kind
 }
 
 // ExecContext is that of the statement.
@@ -86,12 +85,10 @@ func (s *session) stmt(query string) (*prepared, error) {
 		if p, err = s.prepare(query); err != nil {
 			return nil, fmt.Errorf("prepare: %w", err)
 		}
-		p.standings = changesStandings.MatchString(query)
+		p.kind = kindOf(query)
 		s.stmts[query] = p
 	}
-	if p.standings {
-		*s.standings++
-	}
+	s.counted.add(p.kind)
 	return p, nil
 }
 

@@ -87,18 +87,18 @@ func TestServersFollowTheClockOfTheDatabaseAndTakeNothingOver(t *testing.T) {
 		t.Run(by.String(), func(t *testing.T) {
 			g := newClockOf(t)
 			g.ahead(0)
-			works, beside := g.keep(), g.keep()
-			g.wantTime(works, 0)
+			leads, beside := g.keep(), g.keep()
+			g.wantTime(leads, 0)
 			g.ahead(by)
 			for end := time.Now().Add(10 * time.Second); (clock.Until(time.Now()) + by).Abs() > 5*time.Second; time.Sleep(10 * time.Millisecond) {
 				if time.Now().After(end) {
 					t.Fatalf("they are %s ahead", time.Until(clock.Now()))
 				}
 			}
-			g.wantTime(works, by)
+			g.wantTime(leads, by)
 			g.wantTime(beside, by)
-			if !Works(works) || Works(beside) {
-				t.Errorf("%v %v work", Works(works), Works(beside))
+			if !Leads(leads) || Leads(beside) {
+				t.Errorf("%v %v lead", Leads(leads), Leads(beside))
 			}
 		})
 	}

@@ -62,6 +62,9 @@ func (sqliteEngine) lost(*session) bool                                { return 
 func (sqliteEngine) renew(context.Context, *DB, *session) error        { return nil }
 func (sqliteEngine) committed(context.Context, *session) (bool, error) { return true, nil }
 func (sqliteEngine) sure() bool                                        { return true }
+func (sqliteEngine) share() Share                                      { return Share{Of: 1} }
+func (sqliteEngine) endsWell()                                         {}
+func (sqliteEngine) owner() string                                     { return "" }
 func (sqliteEngine) leave(*DB) error                                   { return nil }
 func (sqliteEngine) nodes(context.Context, *DB) ([]Node, error)        { return nil, nil }
 
@@ -127,7 +130,7 @@ func openFile(ctx context.Context, d *DB, opts Options) (*sql.Conn, error) {
 		} else if err != nil {
 			d.setFull(err)
 		}
-		close(d.work)
+		close(d.lead)
 	}
 	if d.wal, err = syncItself(ctx, conn, path); err != nil {
 		return nil, d.inWords(opts.Path, fmt.Errorf("open database %s: %w", opts.Path, err))

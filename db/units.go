@@ -13,17 +13,17 @@ import (
 // later. A recipient of a broadcast whose turn it is comes with its first attempt
 // begun.
 func (tx *Tx) InsertUnit(u app.Unit) error {
-	state := "due"
+	state, owner := "due", any(nil)
 	switch {
 	case u.Attempts > 0:
-		state, u.Since = "begun", u.Began()
+		state, u.Since, owner = "begun", u.Began(), tx.owner()
 	case u.NextAt.After(tx.Now):
 		state = "later"
 	}
-	err := tx.write(`INSERT INTO units (email_id, team_id, broadcast_id, topic_id, relay, domain, bulk, state, attempts, next_at, since, size, dated, owed, late, expires_in)
-		VALUES (?1, ?2, ?3, ?4, ?5, ?6, CASE WHEN ?3 IS NULL THEN 0 ELSE 1 END, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)`,
+	err := tx.write(`INSERT INTO units (email_id, team_id, broadcast_id, topic_id, relay, domain, bulk, state, attempts, next_at, since, size, dated, owed, late, expires_in, owner)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, CASE WHEN ?3 IS NULL THEN 0 ELSE 1 END, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)`,
 		u.EmailID, u.TeamID, nullText(u.BroadcastID), nullText(u.TopicID), u.Relay, u.Domain, state, u.Attempts, milli(u.NextAt), nullTime(u.Since), u.Size, nullTime(u.Dated), u.Owed, u.Late,
-		sql.NullInt64{Int64: u.ExpiresIn.Milliseconds(), Valid: u.ExpiresIn > 0})
+		sql.NullInt64{Int64: u.ExpiresIn.Milliseconds(), Valid: u.ExpiresIn > 0}, owner)
 	return err
 }
 
@@ -53,7 +53,7 @@ func (r *Reader) DueSenders(relay string, bulk bool, teamID string) ([]string, e
 		SELECT domain FROM domains_open WHERE domain IS NOT NULL LIMIT ?4`, relay, bulk, teamID, maxDueSenders)
 }
 
-const unitColumns = `email_id, team_id, broadcast_id, topic_id, relay, domain, attempts, next_at, since, size, dated, signature, owed, late, crashes, expires_in, stood`
+const unitColumns = `email_id, team_id, broadcast_id, topic_id, relay, domain, attempts, next_at, since, size, dated, signature, owed, late, crashes, expires_in, stood, owner`
 
 // DueUnits returns units of a team's domain, of broadcasts (bulk) or of emails, that
 // are due at a relay, earliest first: those that were in work at no more than so many
@@ -113,7 +113,7 @@ func (r *Reader) CountInWork(emailIDs []string) (n int64, err error) {
 }
 
 // BegunUnits returns units whose attempt began and did not end, and is not past its
-// final dot. While a server runs these are transactions in progress. It reads all open
+// final dot. Of servers that run these are transactions in progress. It reads all open
 // units, as DottedUnits does.
 func (r *Reader) BegunUnits() ([]app.Unit, error) {
 	return list(&r.session, scanUnit, `SELECT `+unitColumns+` FROM units WHERE state = 'begun' ORDER BY email_id`)
@@ -124,7 +124,7 @@ func (r *Reader) BegunUnits() ([]app.Unit, error) {
 // Error: ErrNotFound when it is gone, or dotted.
 func (tx *Tx) ResumeUnit(u app.Unit, crashes int, next time.Time) error {
 	return tx.one(`UPDATE units SET state = CASE WHEN CAST(?1 AS bigint) > ?2 THEN 'later' ELSE 'due' END, attempts = CASE WHEN attempts > 0 THEN attempts - 1 ELSE 0 END,
-		next_at = ?1, crashes = ?3 WHERE email_id = ?4 AND state = 'begun'`, milli(next), milli(tx.Now), crashes, u.EmailID)
+		next_at = ?1, crashes = ?3, owner = NULL WHERE email_id = ?4 AND state = 'begun'`, milli(next), milli(tx.Now), crashes, u.EmailID)
 }
 
 // ClearCrashes has no unit under suspicion that is not in work. It reads all open
@@ -146,55 +146,64 @@ func scanUnit(s scanner) (app.Unit, error) {
 	var u app.Unit
 	var next int64
 	var since, dated, expires sql.NullInt64
-	var broadcast, topic, signature, stood sql.NullString
-	err := s.Scan(&u.EmailID, &u.TeamID, &broadcast, &topic, &u.Relay, &u.Domain, &u.Attempts, &next, &since, &u.Size, &dated, &signature, &u.Owed, &u.Late, &u.Crashes, &expires, &stood)
+	var broadcast, topic, signature, stood, owner sql.NullString
+	err := s.Scan(&u.EmailID, &u.TeamID, &broadcast, &topic, &u.Relay, &u.Domain, &u.Attempts, &next, &since, &u.Size, &dated, &signature, &u.Owed, &u.Late, &u.Crashes, &expires, &stood, &owner)
 	u.BroadcastID, u.TopicID, u.NextAt, u.Since, u.Signature = broadcast.String, topic.String, fromMilli(next), fromMilli(since.Int64), signature.String
+	u.Owner = owner.String
 	u.Dated, u.ExpiresIn, u.Stood = fromMilli(dated.Int64), time.Duration(expires.Int64)*time.Millisecond, spansOf(stood.String)
 	return u, err
 }
 
-// BeginAttempt stores that a unit's next attempt begins. Error: ErrNotFound when the
-// unit is gone or no longer as it was read, or its broadcast is canceled.
+// Owner is what units that this server has in work name it (app.Unit.Owner).
+func Owner(d *DB) string { return d.engine.owner() }
+
+// BeginAttempt stores that a unit's next attempt begins, and that this server has it in
+// work. Error: ErrNotFound when the unit is gone or no longer as it was read, or its
+// broadcast is canceled: another server may have been first.
 func (tx *Tx) BeginAttempt(u app.Unit) error {
+	text := `UPDATE units SET state = 'begun', attempts = ?, next_at = ?, since = coalesce(since, next_at), owner = ? WHERE email_id = ? AND state = 'due' AND attempts = ? AND next_at = ?`
 	if u.BroadcastID != "" {
-		return tx.one(`UPDATE units SET state = 'begun', attempts = ?, next_at = ?, since = coalesce(since, next_at) WHERE email_id = ? AND state = 'due' AND attempts = ? AND next_at = ?
-			AND EXISTS (SELECT 1 FROM broadcasts AS b WHERE b.id = units.broadcast_id AND b.status = 'queued')`,
-			u.Attempts+1, milli(tx.Now), u.EmailID, u.Attempts, milli(u.NextAt))
+		text = `UPDATE units SET state = 'begun', attempts = ?, next_at = ?, since = coalesce(since, next_at), owner = ? WHERE email_id = ? AND state = 'due' AND attempts = ? AND next_at = ?
+			AND EXISTS (SELECT 1 FROM broadcasts AS b WHERE b.id = units.broadcast_id AND b.status = 'queued')`
 	}
-	return tx.one(`UPDATE units SET state = 'begun', attempts = ?, next_at = ?, since = coalesce(since, next_at) WHERE email_id = ? AND state = 'due' AND attempts = ? AND next_at = ?`,
-		u.Attempts+1, milli(tx.Now), u.EmailID, u.Attempts, milli(u.NextAt))
+	n, err := tx.exec(text, u.Attempts+1, milli(tx.Now), tx.owner(), u.EmailID, u.Attempts, milli(u.NextAt))
+	return oneRow(n, err, ErrNotFound)
 }
 
 // MarkDotted notes that the final dot of a unit's attempt is about to be sent,
 // with the signature of these bytes. Error: ErrNotFound when the unit was
-// withdrawn, or moved to another time, since the attempt began, or its broadcast
-// canceled, or its team is suspended.
+// withdrawn, or moved to another time or to another server, since the attempt began, or its
+// broadcast canceled, or its team is suspended.
 func (tx *Tx) MarkDotted(u app.Unit, signature string) error {
 	if u.BroadcastID != "" {
-		return tx.one(`UPDATE units SET state = 'dotted', signature = ? WHERE email_id = ? AND state = 'begun' AND attempts = ?
+		return tx.one(`UPDATE units SET state = 'dotted', signature = ? WHERE email_id = ? AND state = 'begun' AND attempts = ? AND owner IS NOT DISTINCT FROM ?
 			AND NOT EXISTS (SELECT 1 FROM teams AS t WHERE t.id = units.team_id AND t.suspended_at IS NOT NULL)
 			AND EXISTS (SELECT 1 FROM broadcasts AS b WHERE b.id = units.broadcast_id AND b.status = 'queued')`,
-			nullText(signature), u.EmailID, u.Attempts)
+			nullText(signature), u.EmailID, u.Attempts, tx.owner())
 	}
-	return tx.one(`UPDATE units SET state = 'dotted', signature = ? WHERE email_id = ? AND state = 'begun' AND attempts = ?
+	return tx.one(`UPDATE units SET state = 'dotted', signature = ? WHERE email_id = ? AND state = 'begun' AND attempts = ? AND owner IS NOT DISTINCT FROM ?
 		AND NOT EXISTS (SELECT 1 FROM teams AS t WHERE t.id = units.team_id AND t.suspended_at IS NOT NULL)`,
-		nullText(signature), u.EmailID, u.Attempts)
+		nullText(signature), u.EmailID, u.Attempts, tx.owner())
 }
+
+// notElsewhere: a unit is in work at no server but the one of the argument, if at all. It may
+// have been withdrawn from that one and begun by another, as the same attempt.
+const notElsewhere = `(state NOT IN ('begun', 'dotted') OR owner IS NOT DISTINCT FROM ?)`
 
 // HoldUnit has a unit leave only once it is released, whatever its state was: an
 // attempt that began is not counted. Error: ErrNotFound when it is gone, or was moved
 // to another time since the attempt began.
 func (tx *Tx) HoldUnit(u app.Unit, why app.HoldReason) error {
-	return tx.one(`UPDATE units SET held = ?, held_at = ?, attempts = CASE WHEN state = 'begun' AND attempts > 0 THEN attempts - 1 ELSE attempts END, state = 'held'
-		WHERE email_id = ? AND attempts = ?`, string(why), milli(tx.Now), u.EmailID, u.Attempts)
+	return tx.one(`UPDATE units SET held = ?, held_at = ?, attempts = CASE WHEN state = 'begun' AND attempts > 0 THEN attempts - 1 ELSE attempts END, state = 'held', owner = NULL
+		WHERE email_id = ? AND attempts = ? AND `+notElsewhere, string(why), milli(tx.Now), u.EmailID, u.Attempts, nullText(u.Owner))
 }
 
 // RequeueUnit ends an attempt and has the unit tried again at next, with
 // attempts counted. Error: ErrNotFound when the unit is gone, is held, or was moved
 // to another time since the attempt began.
 func (tx *Tx) RequeueUnit(u app.Unit, attempts int, next time.Time) error {
-	return tx.one(`UPDATE units SET state = CASE WHEN CAST(?1 AS bigint) > ?2 THEN 'later' ELSE 'due' END, attempts = ?3, next_at = ?1
-		WHERE email_id = ?4 AND attempts = ?5 AND state <> 'held'`, milli(next), milli(tx.Now), attempts, u.EmailID, u.Attempts)
+	return tx.one(`UPDATE units SET state = CASE WHEN CAST(?1 AS bigint) > ?2 THEN 'later' ELSE 'due' END, attempts = ?3, next_at = ?1, owner = NULL
+		WHERE email_id = ?4 AND attempts = ?5 AND state <> 'held' AND (state NOT IN ('begun', 'dotted') OR owner IS NOT DISTINCT FROM ?6)`, milli(next), milli(tx.Now), attempts, u.EmailID, u.Attempts, nullText(u.Owner))
 }
 
 // DeleteUnit ends the work on a unit. Error: ErrNotFound when it was over.

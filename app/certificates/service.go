@@ -134,7 +134,7 @@ func (s *Service) work() {
 		switch {
 		case !s.cfg.Auto():
 			pause = s.follow()
-		case db.Works(s.DB):
+		case db.Leads(s.DB):
 			pause = s.round()
 		default:
 			if err := s.read(s.Taking); err != nil {

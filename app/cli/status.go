@@ -71,7 +71,7 @@ func printStatus(st *health.Status) error {
 		return err
 	}
 	for _, n := range st.Servers {
-		fmt.Printf("server    %s %s since %s\n", n.Address, map[bool]string{true: "works", false: "answers beside it"}[n.Works], n.Since)
+		fmt.Printf("server    %s %s since %s\n", n.Address, map[bool]string{true: "leads", false: "works beside it"}[n.Leads], n.Since)
 	}
 	var tables []string
 	for _, t := range st.Database.Tables {

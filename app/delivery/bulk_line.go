@@ -156,8 +156,8 @@ func (q *bulkLine) beginBroadcast(ctx context.Context, b *app.Broadcast, n int) 
 	}
 	if len(places) > 0 {
 		err = q.s.DB.WritePatient(db.Apart(ctx), func(tx *db.Tx) (err error) {
-			jobs, err = q.beginRecipients(tx, b, content, len(places))
-			return service.IgnoreGone(err)
+			jobs, err = q.beginRecipients(tx, *b, content, len(places))
+			return err
 		})
 	}
 	if err != nil {
@@ -177,19 +177,23 @@ func (q *bulkLine) beginBroadcast(ctx context.Context, b *app.Broadcast, n int) 
 
 // beginRecipients takes the next n recipients of a broadcast, or as many as the day
 // has a place for, and returns the jobs of those whose mail may leave.
-func (q *bulkLine) beginRecipients(tx *db.Tx, b *app.Broadcast, content *mail.BroadcastMail, n int) ([]*job, error) {
+func (q *bulkLine) beginRecipients(tx *db.Tx, b app.Broadcast, content *mail.BroadcastMail, n int) ([]*job, error) {
 	if q.s.Settings.Cloud {
 		tx.InTurn() // what the day has used decides, and changes with it
 	}
-	n, err := q.s.bulkRoomOfDay(&tx.Reader, b.TeamID, tx.Now, n)
+	var err error
+	if b.Begun, b.Written, err = tx.Turn(b.ID); err != nil { // as it is by now: other servers take their turns too
+		return nil, service.IgnoreGone(err)
+	}
+	n, err = q.s.bulkRoomOfDay(&tx.Reader, b.TeamID, tx.Now, n)
 	if err != nil || n == 0 {
 		return nil, err
 	}
-	next, err := tx.NextRecipients(b, n)
+	next, err := tx.NextRecipients(&b, n)
 	if err != nil || len(next) == 0 {
 		return nil, err
 	}
-	standOut, err := q.s.standOut(&tx.Reader, b, next)
+	standOut, err := q.s.standOut(&tx.Reader, &b, next)
 	if err != nil {
 		return nil, err
 	}
@@ -197,7 +201,7 @@ func (q *bulkLine) beginRecipients(tx *db.Tx, b *app.Broadcast, content *mail.Br
 	for i := range next {
 		to := &next[i]
 		u := app.Unit{EmailID: to.ID, TeamID: b.TeamID, BroadcastID: b.ID, TopicID: b.TopicID, Relay: q.name, Domain: b.From.Domain, Attempts: 1,
-			NextAt: tx.Now, Size: content.Size(), Dated: tx.Now}
+			NextAt: tx.Now, Size: content.Size(), Dated: tx.Now, Owner: db.Owner(q.s.DB)}
 		waits, err := q.s.beginRecipient(tx, u, to, standOut[i])
 		if err != nil {
 			return nil, err
@@ -206,7 +210,7 @@ func (q *bulkLine) beginRecipients(tx *db.Tx, b *app.Broadcast, content *mail.Br
 			jobs = append(jobs, &job{unit: u, to: to, standings: standings})
 		}
 	}
-	if err := tx.BeginRecipients(b, len(next), len(jobs)); err != nil {
+	if err := tx.BeginRecipients(&b, len(next), len(jobs)); err != nil {
 		return nil, err
 	}
 	return jobs, q.s.teams.Count(tx, b.TeamID, int64(len(jobs)))

@@ -18,7 +18,6 @@ type Outlets struct {
 	s        *Service
 	changing sync.Mutex // held by who changes them
 	running  bool
-	aside    atomic.Bool // another server sends: there are none here
 	now      atomic.Pointer[[]*lane]
 	// ending are lanes whose relay is gone or another; gone are the standings of relays
 	// that were taken away, by name.
@@ -28,16 +27,48 @@ type Outlets struct {
 }
 
 func (o *Outlets) all() []*lane {
-	if now := o.now.Load(); now != nil && !o.aside.Load() {
+	if now := o.now.Load(); now != nil {
 		return *now
 	}
 	return nil
 }
 
-// StandAside has this process send nothing while it is aside.
-func (o *Outlets) StandAside(aside bool) { o.aside.Store(aside) }
+// start sets all to work, and reports whether they were not at work before.
+func (o *Outlets) start(ctx context.Context) (began bool, err error) {
+	o.changing.Lock()
+	defer o.changing.Unlock()
+	if o.running {
+		return false, nil
+	}
+	o.running = true
+	for _, l := range o.all() {
+		if err := l.start(ctx); err != nil {
+			return true, err
+		}
+	}
+	return true, nil
+}
+
+// lead settles what is noted of relays that this server carries, which leads from now on.
+func (o *Outlets) lead(ctx context.Context) error {
+	for _, l := range o.all() {
+		if err := l.lead(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
 
 func (o *Outlets) add(l *lane) { o.set(append(slices.Clone(o.all()), l)) }
+
+// Tell has this server accept mail for the relays that it has, whatever another one has.
+func (o *Outlets) Tell() {
+	var routes []Route
+	for _, l := range o.all() {
+		routes = append(routes, Route{Relay: l.relay})
+	}
+	o.s.Settings.SetOutlets(service.OutletsOf(RegionsOf(routes, o.s.Settings.Capture)))
+}
 
 func (o *Outlets) set(all []*lane) { o.now.Store(&all) }
 
@@ -99,7 +130,7 @@ func (o *Outlets) SetRelays(ctx context.Context, list []relays.Relay) error {
 	o.set(next)
 	o.s.Settings.SetOutlets(service.OutletsOf(RegionsOf(routes, o.s.Settings.Capture)))
 	err := o.turnOver(ctx, before, next)
-	if !o.running {
+	if !o.running || !o.s.leads.Load() {
 		return err
 	}
 	return errors.Join(err, o.s.RememberServer(ctx), o.s.TellStranded(ctx))
@@ -110,9 +141,6 @@ func (o *Outlets) SetRelays(ctx context.Context, list []relays.Relay) error {
 func (o *Outlets) Reconnect(ctx context.Context) error {
 	o.changing.Lock()
 	defer o.changing.Unlock()
-	if o.aside.Load() {
-		return nil
-	}
 	before := o.all()
 	next := slices.Clone(before)
 	var failed []error
@@ -174,7 +202,10 @@ func (o *Outlets) turnOver(ctx context.Context, before, next []*lane) error {
 			continue
 		}
 		succeeds := slices.ContainsFunc(before, func(old *lane) bool { return old.name == l.name })
-		failed = append(failed, l.start(ctx, succeeds))
+		if !succeeds && o.s.leads.Load() {
+			failed = append(failed, l.lead(ctx))
+		}
+		failed = append(failed, l.start(ctx))
 		l.gate.again()
 		l.wake()
 		o.s.Log.Info("mail leaves through", "relay", l.relay.String())
@@ -200,6 +231,9 @@ func (o *Outlets) drop(l *lane) {
 		o.over(l)
 		if heir := o.s.laneOf(l.name); heir != nil {
 			heir.wake() // what came back is its own
+			return
+		}
+		if !o.s.leads.Load() {
 			return
 		}
 		if err := o.s.TellStranded(o.s.Taking); err != nil && o.s.Taking.Err() == nil {

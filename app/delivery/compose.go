@@ -51,10 +51,10 @@ func (c *composer) email(ctx context.Context, j *job) (*letter, error) {
 }
 
 // content returns the email of a unit and the recipients that still wait: those it
-// was accepted for at the first attempt of one that is fresh.
+// was accepted for where no attempt began before, at any server, and it is fresh.
 func (c *composer) content(ctx context.Context, j *job) (*readEmail, error) {
 	email, with := c.s.mail.TakeFresh(j.unit.EmailID)
-	if email != nil && j.unit.Attempts == 1 {
+	if email != nil && j.unit.Attempts == 1 && j.unit.Since.IsZero() {
 		j.standings = with.Standings
 		return &readEmail{email: email, open: with.Open}, nil
 	}

@@ -170,6 +170,8 @@ func (l *lane) hold(v leave, j *job, signature string) error {
 		}
 	case errors.Is(err, db.ErrNotFound):
 		j.state = stateGone
+	case errors.Is(err, errUsedUp):
+		j.state = stateFull
 	case errors.Is(err, db.ErrDamaged): // what may block its recipients
 		j.state = stateGone
 		l.holdDamaged(j)
@@ -195,7 +197,7 @@ func (l *lane) patiently(write func() error) error {
 	}
 }
 
-// markDotted notes that the dot of a unit leaves.
+// markDotted notes that the dot of a unit leaves. Error: errUsedUp.
 func (l *lane) markDotted(tx *db.Tx, j *job, signature string) error {
 	if err := tx.MarkDotted(j.unit, signature); err != nil {
 		return err

@@ -86,6 +86,25 @@ func (s *Service) startGuards(ctx context.Context) error {
 	return s.UnlessFull(s.Judge(ctx))
 }
 
+// FollowGuards has this server know how the one that leads judged teams, and judge regions as
+// that one does.
+func (s *Service) FollowGuards(ctx context.Context) error {
+	teams, err := db.Get(ctx, s.DB, (*db.Reader).Guardrails)
+	if err != nil {
+		return fmt.Errorf("read the states of teams: %w", err)
+	}
+	s.guards.mu.Lock()
+	s.guards.touched = nil
+	s.guards.mu.Unlock()
+	s.guards.change(func(guardStates *guardStates) { guardStates.teams = teams })
+	for _, l := range s.Outlets.all() {
+		if err := s.judgeRegion(ctx, l.name); err != nil {
+			return fmt.Errorf("judge region %s: %w", l.name, err)
+		}
+	}
+	return nil
+}
+
 // Judge looks at the rates of teams that sent since the last time or are not ok, once
 // an hour at those of all, and at those of the regions.
 func (s *Service) Judge(ctx context.Context) error {

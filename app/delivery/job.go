@@ -40,7 +40,7 @@ func (j *job) mayHaveLeft() bool { return j.state == stateLeft }
 func (j *job) dueAgain() bool { return j.state == stateSpared || j.state == stateGone || j.bulk() }
 
 // state is how far a job came. One whose dot was asked for ends in one of the last
-// five, and stays there.
+// six, and stays there.
 type state int
 
 const (
@@ -50,6 +50,7 @@ const (
 	stateSpared                // recipients are blocked: they were left out, the others are due
 	stateGone                  // it was withdrawn or moved meanwhile, or has expired
 	stateRested                // its sender rests, or its team is suspended, since it began
+	stateFull                  // other servers have used the relay's daily limit up since it began
 	stateUnmarked              // storage could not mark it
 )
 

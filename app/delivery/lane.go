@@ -58,6 +58,7 @@ type standing struct {
 
 func newStanding(s *Service, relay relays.Relay) *standing {
 	limits := newLimits(relay, s.BulkShare)
+	limits.shareAmong(db.ShareOf(s.DB).Of)
 	limits.warned = s.drips
 	return &standing{name: relay.Region, gate: &rest{}, limits: limits, forecaster: newForecaster(s.DB, relay.Region, limits),
 		claims: &claims{alone: &s.suspect, emails: map[string]sender{}}, strikes: map[string]int{}}
@@ -88,26 +89,32 @@ func (l *lane) newLine(bulk bool, idle time.Duration) *line {
 		jobs: newQueue(4*(connections+l.s.Builders), 2*connections+l.s.Builders, l.several.Load)}
 }
 
-// start sets the dispatchers and the workers to work. succeeds: it takes the place of
-// another lane of this name.
-func (l *lane) start(ctx context.Context, succeeds bool) error {
+// lead closes what is noted of the relay's troubles: of an earlier process, or of a time
+// without this relay. How it is now shows soon.
+func (l *lane) lead(ctx context.Context) error {
+	err := l.s.DB.WriteVital(ctx, func(tx *db.Tx) error {
+		gone, err := tx.Gone()
+		if err != nil {
+			return err
+		}
+		if err := tx.CloseTroublesOf(gone, l.name); err != nil {
+			return err
+		}
+		if p := l.pause.Load(); p != nil {
+			return l.notePause(tx, p)
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("close old troubles: %w", err)
+	}
+	return nil
+}
+
+// start sets the dispatchers and the workers to work.
+func (l *lane) start(ctx context.Context) error {
 	if err := l.limits.load(ctx, l.s.DB); err != nil {
 		return err
-	}
-	if !succeeds {
-		// Of an earlier process, or of a time without this relay: how it is now shows soon.
-		err := l.s.DB.WriteVital(context.Background(), func(tx *db.Tx) error {
-			if err := tx.CloseTroubles(l.name); err != nil {
-				return err
-			}
-			if p := l.pause.Load(); p != nil {
-				return l.notePause(tx, p)
-			}
-			return nil
-		})
-		if err != nil {
-			return fmt.Errorf("close old troubles: %w", err)
-		}
 	}
 	l.staff(l.mail.line, l.mail.claim)
 	l.staff(l.bulk.line, l.bulk.claim)
@@ -166,7 +173,7 @@ func (l *lane) dispatch(n *line, claim func(ctx context.Context, room int) (next
 	ctx := l.s.Taking
 	for {
 		next := service.SweepEvery
-		if room := n.room(); room > 0 {
+		if room := n.room(); room > 0 && !db.ShareOf(l.s.DB).Early {
 			due, err := claim(ctx, room)
 			if err != nil && ctx.Err() == nil {
 				l.s.LogUnlessHindered("claim units", err, "relay", l.name)

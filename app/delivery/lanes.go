@@ -31,12 +31,30 @@ func (s *Service) watchStore() {
 			s.Tick(lately)
 		}
 		if lately {
+			s.countAnew()
 			s.WakeLanes()
 		}
 		if heard {
 			s.guards.heard.Store(true)
 			s.Heard()
 		}
+	}
+}
+
+// countAnew has the daily limits of relays know what other servers used of them.
+func (s *Service) countAnew() {
+	for _, l := range s.Outlets.all() {
+		if err := l.limits.reload(s.Taking, s.DB); err != nil && s.Taking.Err() == nil {
+			s.LogUnlessHindered("read what a relay was used for", err, "relay", l.name)
+		}
+	}
+}
+
+// reshare has the relays' rates be shared among as many servers as there are now.
+func (o *Outlets) reshare() {
+	n := db.ShareOf(o.s.DB).Of
+	for _, l := range o.all() {
+		l.limits.shareAmong(n)
 	}
 }
 

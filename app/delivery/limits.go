@@ -2,6 +2,7 @@ package delivery
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -32,6 +33,9 @@ type limits struct {
 	warned func(teamID string) bool
 
 	mu      sync.Mutex
+	rate    float64           // messages a second of all servers; 0: any
+	among   int               // servers that share it
+	open    usage             // places that are reserved and not stored yet
 	daily   int64             // 0: no limit
 	share   int64             // of daily, what broadcasts may use
 	loaded  bool              // what was sent before this process is counted
@@ -61,15 +65,31 @@ func newLimits(r relays.Relay, part float64) *limits {
 	if part == 0 {
 		part = pacing.DefaultBulkShare
 	}
-	return &limits{rateLimit: newRateLimit(r.Rate), relay: r.Region, part: part, daily: r.Daily, share: pacing.BulkShare(r.Daily, part),
+	return &limits{rateLimit: newRateLimit(r.Rate), relay: r.Region, part: part, rate: r.Rate, among: 1, daily: r.Daily, share: pacing.BulkShare(r.Daily, part),
 		meter: newMeter(r), dripped: map[string]time.Time{}, teams: map[string]*teamUse{}}
+}
+
+// shareAmong has each of n servers take an equal part of the rate.
+func (l *limits) shareAmong(n int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.among = n
+	l.setRate(l.rate / float64(n))
+}
+
+// servers is how many share the rate.
+func (l *limits) servers() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.among
 }
 
 // become has them be those of a relay that changed; what it was used for stays.
 func (l *limits) become(r relays.Relay) {
-	l.setRate(r.Rate)
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.rate = r.Rate
+	l.setRate(r.Rate / float64(l.among))
 	l.daily, l.share = r.Daily, pacing.BulkShare(r.Daily, l.part)
 	l.meter.rate = r.Rate
 }
@@ -115,11 +135,7 @@ func (l *limits) fill(now int64, rows []db.UsageMinute, use []db.TeamUse) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.forget(now)
-	for _, row := range rows {
-		minute := min(row.Minute, now)
-		l.move(minute, row.Sent-row.Bulk, false)
-		l.move(minute, row.Bulk, true)
-	}
+	l.fillMinutes(rows)
 	for _, row := range use {
 		l.use(row.TeamID, time.Unix(min(row.Hour, now/60)*3600, 0), row.Sent)
 	}
@@ -146,6 +162,7 @@ func (l *limits) reserve(now time.Time, team string, bulk bool) (minute int64, f
 	}
 	l.use(team, now, 1)
 	l.move(minute, 1, bulk)
+	l.open.add(1, bulk)
 	return minute, time.Time{}, true
 }
 
@@ -245,18 +262,79 @@ func (l *limits) unreserve(minute int64, team string, bulk bool) {
 	defer l.mu.Unlock()
 	l.use(team, time.Unix(minute*60, 0), -1)
 	l.move(minute, -1, bulk)
+	l.open.add(-1, bulk)
 }
 
-// count stores a dotted message in the transaction that marks it.
+// errUsedUp: other servers have used the daily limit up, of which this one had not heard.
+var errUsedUp = errors.New("the daily limit is used up")
+
+// count stores a dotted message in the transaction that marks it. Error: errUsedUp.
 func (l *limits) count(tx *db.Tx, minute int64, bulk bool) error {
-	if daily, _ := l.caps(); daily == 0 {
+	l.mu.Lock()
+	daily, share, alone := l.daily, l.share, l.among == 1
+	l.mu.Unlock()
+	if daily == 0 {
 		return nil
 	}
 	n := int64(0)
 	if bulk {
 		n = 1
 	}
-	return tx.AddUsage(l.relay, time.Unix(minute*60, 0), 1, n)
+	if !alone {
+		if !bulk {
+			share = daily
+		}
+		used, err := tx.AddUsageWithin(l.relay, time.Unix(minute*60, 0), n, minute-dayMinutes+1, daily, share)
+		if err != nil {
+			return err
+		}
+		if !used {
+			return errUsedUp
+		}
+	} else if err := tx.AddUsage(l.relay, time.Unix(minute*60, 0), 1, n); err != nil {
+		return err
+	}
+	tx.AfterCommit(func() { l.stored(bulk) })
+	return nil
+}
+
+// stored notes that a place is in the database.
+func (l *limits) stored(bulk bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.open.add(-1, bulk)
+}
+
+// reload counts anew what all servers used, where this one is not alone.
+func (l *limits) reload(ctx context.Context, store *db.DB) error {
+	l.mu.Lock()
+	known := l.daily == 0 || l.among == 1
+	l.mu.Unlock()
+	if known {
+		return nil
+	}
+	now := clock.Now().Unix() / 60
+	rows, err := db.Get(ctx, store, func(r *db.Reader) ([]db.UsageMinute, error) { return r.Usage(l.relay, now-dayMinutes+1) })
+	if err != nil {
+		return fmt.Errorf("read use of relay %s: %w", l.relay, err)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.minutes, l.total, l.latest = [dayMinutes]usage{}, usage{}, now
+	l.fillMinutes(rows)
+	l.minutes[now%dayMinutes].add(l.open.sent, false)
+	l.minutes[now%dayMinutes].bulk += l.open.bulk
+	l.total = usage{l.total.sent + l.open.sent, l.total.bulk + l.open.bulk}
+	return nil
+}
+
+// fillMinutes counts what the database knows. What a clock that was ahead wrote counts as of
+// now.
+func (l *limits) fillMinutes(rows []db.UsageMinute) {
+	for _, row := range rows {
+		l.move(row.Minute, row.Sent-row.Bulk, false)
+		l.move(row.Minute, row.Bulk, true)
+	}
 }
 
 // counted returns the minutes of the window that have messages, places that are only

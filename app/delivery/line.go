@@ -50,7 +50,7 @@ func (n *line) mostAhead() int64 {
 	if n.relay.Rate == 0 {
 		return math.MaxInt64
 	}
-	return max(1, int64(n.relay.Rate))
+	return max(1, int64(n.relay.Rate/float64(n.limits.servers())))
 }
 
 // room is how many units may be claimed now.
@@ -77,12 +77,13 @@ func (n *line) begin(ctx context.Context, units []app.Unit) ([]app.Unit, error) 
 	var begun, stale []app.Unit
 	err := n.s.DB.WritePatient(db.Apart(ctx), func(tx *db.Tx) error {
 		begun, stale = nil, nil
-		for _, u := range units {
-			ok, err := n.lane.begin(tx, u)
+		ok, failed := make([]bool, len(units)), make([]error, len(units))
+		tx.Beside(len(units), func(tx *db.Tx, i int) { ok[i], failed[i] = n.lane.begin(tx, units[i]) })
+		for i, u := range units {
 			switch {
-			case err != nil:
-				return err
-			case ok:
+			case failed[i] != nil:
+				return failed[i]
+			case ok[i]:
 				begun = append(begun, u)
 			default:
 				stale = append(stale, u)
@@ -97,6 +98,7 @@ func (n *line) begin(ctx context.Context, units []app.Unit) ([]app.Unit, error) 
 	n.claims.release(stale...)
 	for i := range begun {
 		begun[i].Attempts++
+		begun[i].Owner = db.Owner(n.s.DB)
 	}
 	return begun, nil
 }

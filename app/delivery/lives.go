@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -27,9 +28,9 @@ type life struct {
 // reply into doubts, and has those tried again at once that it left before. What was in
 // work at several crashes in a row may be what ends the process: it leaves one at a
 // time until a life ends well, and what was alone in work at a crash waits longer each
-// time.
+// time. What other servers have in work that share the database is their own.
 func (s *Service) Resume(ctx context.Context) error {
-	var doubts, resumed int
+	var r resumed
 	var crashes int
 	damaged, err := s.damagedDoubts(ctx)
 	if err != nil {
@@ -43,10 +44,10 @@ func (s *Service) Resume(ctx context.Context) error {
 		if crashes = 0; last.Running {
 			crashes = last.Crashes + 1
 		}
-		if doubts, err = s.recoverDoubts(tx, damaged); err != nil {
+		if err := tx.ClearCrashes(); err != nil {
 			return err
 		}
-		if resumed, err = resumeBegun(tx, crashes, doubts); err != nil {
+		if r, err = s.resume(tx, damaged, crashes > 0); err != nil {
 			return err
 		}
 		return setLife(tx, life{Running: true, Crashes: crashes})
@@ -54,17 +55,87 @@ func (s *Service) Resume(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("resume what was in work: %w", err)
 	}
-	if doubts > 0 {
-		s.Log.Warn("units in doubt: the final dot may have been sent and no reply was recorded", "count", doubts, "again_after", s.DoubtDelay, "help", "mailer doubts lists them")
-	}
+	s.tellResumed(r)
 	if crashes > 0 {
-		s.Log.Warn("the last server did not end well; what it had in work is tried again", "crashes_in_a_row", crashes, "count", resumed)
+		s.Log.Warn("the last server did not end well; what it had in work is tried again", "crashes_in_a_row", crashes, "count", r.begun)
 	}
+	return nil
+}
+
+// resumed is how much was left in work: past its dot, and before.
+type resumed struct{ doubts, begun int }
+
+// resume takes over what servers had in work that are gone; crashed: that of a file did not
+// end well.
+func (s *Service) resume(tx *db.Tx, damaged map[string]bool, crashed bool) (r resumed, err error) {
+	gone, err := tx.Gone()
+	if err != nil {
+		return r, fmt.Errorf("look which servers are gone: %w", err)
+	}
+	if r.doubts, err = s.recoverDoubts(tx, gone, damaged); err != nil {
+		return r, err
+	}
+	if r.begun, err = resumeBegun(tx, gone, crashed, r.doubts); err != nil {
+		return r, err
+	}
+	return r, tx.Free(gone)
+}
+
+func (s *Service) tellResumed(r resumed) {
+	if r.doubts > 0 {
+		s.Log.Warn("units in doubt: the final dot may have been sent and no reply was recorded", "count", r.doubts, "again_after", s.DoubtDelay, "help", "mailer doubts lists them")
+	}
+}
+
+// watchOthers takes over from servers that are gone, until the service stops.
+func (s *Service) watchOthers() {
+	for {
+		select {
+		case <-db.Orphaned(s.DB):
+		case <-s.Taking.Done():
+			return
+		}
+		if err := s.takeOver(s.Taking); err != nil && s.Taking.Err() == nil {
+			s.LogUnlessHindered("take over from a server that is gone", err) // it is told of at each beat
+		}
+	}
+}
+
+// takeOver is Resume while this server works.
+func (s *Service) takeOver(ctx context.Context) error {
+	damaged, err := s.damagedDoubts(ctx)
+	if err != nil {
+		return fmt.Errorf("read what was past its dot: %w", err)
+	}
+	var r resumed
+	err = s.DB.WriteVital(ctx, func(tx *db.Tx) error {
+		gone, err := tx.Gone()
+		if err != nil {
+			return err
+		}
+		for _, l := range s.Outlets.all() {
+			if err := tx.CloseTroublesOf(gone, l.name); err != nil {
+				return err
+			}
+		}
+		r, err = s.resume(tx, damaged, false)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	s.tellResumed(r)
+	s.Log.Info("took over what a server that is gone had in work", "in_doubt", r.doubts, "again", r.begun)
+	s.WakeLanes()
 	return nil
 }
 
 // EndWell notes that this life ended well: nothing is in work any more.
 func (s *Service) EndWell(ctx context.Context) error {
+	db.EndsWell(s.DB)
+	if !s.leads.Load() {
+		return nil
+	}
 	err := s.DB.WriteVital(ctx, NoteEnd)
 	if err != nil {
 		return fmt.Errorf("note the end of this server: %w", err)
@@ -97,16 +168,14 @@ func setLife(tx *db.Tx, l life) error {
 	return tx.SetSetting(lifeSetting, note)
 }
 
-// resumeBegun has units tried again that were in work when the last process ended,
-// after so many crashes in a row; dotted is how many others were past their dot.
-func resumeBegun(tx *db.Tx, crashes, dotted int) (int, error) {
+// resumeBegun has units tried again that were in work when their process ended; dotted is how
+// many others were past their dot.
+func resumeBegun(tx *db.Tx, gone db.Gone, crashed bool, dotted int) (int, error) {
 	units, err := tx.BegunUnits()
 	if err != nil {
 		return 0, err
 	}
-	if err := tx.ClearCrashes(); err != nil {
-		return 0, err
-	}
+	units = slices.DeleteFunc(units, func(u app.Unit) bool { return !gone.Left(u.Owner) })
 	suspects := 0
 	for _, u := range units {
 		if suspected(u) {
@@ -121,7 +190,10 @@ func resumeBegun(tx *db.Tx, crashes, dotted int) (int, error) {
 		case suspects == 1 && suspected(u): // others were in work, but none so often
 			wait = min(app.CrashDelay(u.Crashes+1), maxSuspectWait)
 		}
-		if err := resumeUnit(tx, u, crashes > 0, wait); err != nil {
+		if u.Owner != "" {
+			crashed = !gone.Well(u.Owner)
+		}
+		if err := resumeUnit(tx, u, crashed, wait); err != nil {
 			return 0, err
 		}
 	}

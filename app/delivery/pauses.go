@@ -69,7 +69,7 @@ func (o *Outlets) halt(l *lane, old *pause, p Pause) {
 	l.pause.Store(next)
 	l.wake() // it looks when the pause ends
 	l.s.Log.Info("relay is paused: nothing leaves through it", "relay", l.name, "until", app.FormatTimePtr(p.Until))
-	if !l.s.Outlets.running { // its start notes it
+	if !l.s.Outlets.running || !l.s.leads.Load() { // its start notes it, or the server that leads does
 		return
 	}
 	if err := l.s.DB.WriteVital(context.Background(), func(tx *db.Tx) error { return l.notePause(tx, next) }); err != nil {

@@ -133,6 +133,12 @@ func (l *lane) withdrawn(v leave, j *job) {
 	case stateRested:
 		l.handBack(j)
 		return
+	case stateFull: // what this server knows of it by then has the others wait
+		if err := l.limits.reload(l.s.Sending, l.s.DB); err != nil {
+			l.s.LogUnlessHindered("read what a relay was used for", err, "relay", l.name)
+		}
+		l.handBack(j)
+		return
 	}
 	l.rest(v, senderOf(j.unit), app.Result{Stage: app.StageDot, Reply: app.Reply{Text: "held back, since this server could not store that the message leaves"}})
 	l.handBack(j)

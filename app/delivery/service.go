@@ -23,6 +23,7 @@ import (
 	"mailer/app/relays"
 	"mailer/app/service"
 	"mailer/app/teams"
+	"mailer/db"
 )
 
 // Config is what the service needs beside the Base.
@@ -53,6 +54,7 @@ type Service struct {
 	// Outlets are the lanes as they come and go.
 	Outlets *Outlets
 	began   clock.Mark
+	leads   atomic.Bool // what happens by itself happens here, but for sending
 	suspect atomic.Bool // a unit that may be what ends the process is in work
 	guards  guards
 	paths   returnPathHosts
@@ -75,22 +77,41 @@ func New(base *service.Base, told *events.Service, owners *teams.Service, sender
 	s := &Service{Base: base, Config: cfg, began: clock.Begin(), events: told, teams: owners, domains: senders, audience: people, mail: emails,
 		paths: cache.New[string, string](maxCachedHosts, returnPathTTL)}
 	s.Outlets = &Outlets{s: s}
+	db.OnPeers(base.DB, s.Outlets.reshare)
 	for _, route := range cfg.Routes {
 		s.Outlets.add(newLane(s, route, nil))
 	}
 	return s
 }
 
-// Start judges teams and regions anew and sets the lanes to work.
+// Start judges teams and regions anew and sets the lanes to work, unless they are. Of servers
+// that share a database it is for the one that leads.
 func (s *Service) Start(ctx context.Context) error {
 	if err := s.startGuards(ctx); err != nil {
 		return err
 	}
-	s.Outlets.running = true
-	for _, l := range s.Outlets.all() {
-		if err := l.start(ctx, false); err != nil {
-			return err
-		}
+	s.leads.Store(true)
+	if err := s.Outlets.lead(ctx); err != nil {
+		return err
+	}
+	if db.Shared(s.DB) {
+		s.Workers.Go(s.watchOthers)
+	}
+	return s.send(ctx)
+}
+
+// StartBeside sets the lanes to work beside another server that leads.
+func (s *Service) StartBeside(ctx context.Context) error {
+	if err := s.FollowGuards(ctx); err != nil {
+		return err
+	}
+	return s.send(ctx)
+}
+
+func (s *Service) send(ctx context.Context) error {
+	began, err := s.Outlets.start(ctx)
+	if err != nil || !began {
+		return err
 	}
 	s.Workers.Go(s.watchStore)
 	return nil

@@ -1,6 +1,7 @@
 package delivery
 
 import (
+	"hash/fnv"
 	"slices"
 	"time"
 
@@ -109,9 +110,13 @@ func (sh *shares) takeOf(r *db.Reader, l *look, team string, want int) error {
 		if part == 0 {
 			continue
 		}
-		units, err := r.DueUnits(n.name, n.bulk, team, domain, n.claims.crashes(), part+pastClaimed)
+		share := db.ShareOf(n.s.DB)
+		units, err := r.DueUnits(n.name, n.bulk, team, domain, n.claims.crashes(), part*share.Of+pastClaimed)
 		if err != nil {
 			return err
+		}
+		if share.Of > 1 {
+			units = l.own(units, share, clock.Now())
 		}
 		units = n.claims.take(units, part)
 		l.units = append(l.units, units...)
@@ -119,6 +124,42 @@ func (sh *shares) takeOf(r *db.Reader, l *look, team string, want int) error {
 		sh.note(team, domain)
 	}
 	return nil
+}
+
+// Several servers on one database find the same mail due. Each leaves to the others what they
+// have at hand, and their part of the rest, unless they do not come to it.
+const (
+	// atHand is how long after its acceptance an email is left to the server that accepted it,
+	// which has it in memory.
+	atHand = time.Second
+	// leftTo is how long what is due is left to the server whose part it is.
+	leftTo = 3 * time.Second
+)
+
+// own are those of some units that this server is to send. For others it looks again.
+func (l *look) own(units []app.Unit, share db.Share, now time.Time) []app.Unit {
+	return slices.DeleteFunc(units, func(u app.Unit) bool {
+		until := time.Time{}
+		switch {
+		case l.line.s.mail.IsFresh(u.EmailID):
+		case partOf(u.EmailID, share.Of) != share.Place:
+			until = u.NextAt.Add(leftTo)
+		case u.Attempts == 0 && u.EmailID >= app.FirstID(now.Add(-atHand)):
+			until = now.Add(atHand)
+		}
+		if !until.After(now) {
+			return false
+		}
+		l.until(until)
+		return true
+	})
+}
+
+// partOf is whose of n servers an email is.
+func partOf(emailID string, n int) int {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(emailID)) // which does not fail
+	return int(h.Sum32() % uint32(n))
 }
 
 func (sh *shares) note(team, domain string) {

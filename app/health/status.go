@@ -38,7 +38,7 @@ type Status struct {
 // Sharer is a server that shares a database elsewhere.
 type Sharer struct {
 	Address string `json:"address"` // machine and process
-	Works   bool   `json:"works"`   // else it answers beside the one that does
+	Leads   bool   `json:"leads"`   // else it works beside the one that does
 	Since   string `json:"since"`
 	Silent  int64  `json:"silent_ms"` // milliseconds since it was heard of last
 }
@@ -118,7 +118,7 @@ func (s *Service) Status(ctx context.Context, version string) (out Status, err e
 func (s *Service) servers(ctx context.Context) (all []Sharer, err error) {
 	nodes, err := db.Nodes(ctx, s.DB)
 	for _, n := range nodes {
-		all = append(all, Sharer{n.Address, n.Works, app.FormatTime(n.Started), n.Silent.Milliseconds()})
+		all = append(all, Sharer{n.Address, n.Leads, app.FormatTime(n.Started), n.Silent.Milliseconds()})
 	}
 	return all, err
 }

@@ -70,6 +70,14 @@ func (m *broadcastMails) drop(id string) {
 	})
 }
 
+// dropAll forgets all of them.
+func (m *broadcastMails) dropAll() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.drops++
+	m.kept, m.bytes = nil, 0
+}
+
 // put keeps a content in place of those that were used least lately, unless it
 // may have changed since it was read.
 func (m *broadcastMails) put(c *BroadcastMail, state int) {

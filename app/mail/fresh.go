@@ -2,6 +2,7 @@ package mail
 
 import (
 	"sync"
+	"time"
 
 	"mailer/app"
 )
@@ -22,12 +23,19 @@ type freshMail struct {
 	mu     sync.Mutex
 	emails map[string]freshEmail
 	bytes  int64
+	shared bool      // other servers send too
+	aged   time.Time // when old ones were dropped last
 }
+
+// freshFor is how long an email is kept where room is short and another server may have sent
+// it.
+const freshFor = time.Minute
 
 // freshEmail is an email that is kept.
 type freshEmail struct {
 	*app.Email
 	Fresh
+	since time.Time
 }
 
 // Fresh is what an email was accepted with.
@@ -46,14 +54,29 @@ func (f *freshMail) put(e *app.Email, with Fresh) {
 	size := e.Size()
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	now := time.Now()
+	if f.shared && f.bytes+size > freshBytes && now.Sub(f.aged) >= freshFor {
+		f.aged = now
+		f.dropOld(now)
+	}
 	if size > maxFreshMail || f.bytes+size > freshBytes {
 		return
 	}
 	if f.emails == nil {
 		f.emails = map[string]freshEmail{}
 	}
-	f.emails[e.ID] = freshEmail{e, with}
+	f.emails[e.ID] = freshEmail{e, with, now}
 	f.bytes += size
+}
+
+// dropOld drops those that were kept for long.
+func (f *freshMail) dropOld(now time.Time) {
+	for id, e := range f.emails {
+		if now.Sub(e.since) >= freshFor {
+			f.bytes -= e.Size()
+			delete(f.emails, id)
+		}
+	}
 }
 
 // Forget has an email that never leaves keep no room in memory.
@@ -78,6 +101,13 @@ func (f *freshMail) has(id string) bool {
 	defer f.mu.Unlock()
 	_, ok := f.emails[id]
 	return ok
+}
+
+// clear drops all of them.
+func (f *freshMail) clear() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.emails, f.bytes = nil, 0
 }
 
 // TakeFresh returns an email that was accepted a moment ago and what it was accepted with,

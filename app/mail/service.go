@@ -13,6 +13,7 @@ import (
 	"mailer/app/events"
 	"mailer/app/service"
 	"mailer/app/teams"
+	"mailer/db"
 )
 
 // Service is emails, accepted and told of.
@@ -49,6 +50,11 @@ func New(base *service.Base, told *events.Service, owners *teams.Service, sender
 	s.Templates, s.Search = &Templates{s}, newSearch(s)
 	s.Again, s.Shares, s.Previews = &Again{s}, &Shares{s}, &Previews{service: s}
 	s.Submissions = &Submissions{s}
+	s.fresh.shared = db.Shared(base.DB)
+	db.OnErasedElsewhere(base.DB, func() {
+		s.fresh.clear()
+		s.mails.dropAll()
+	})
 	return s
 }
 

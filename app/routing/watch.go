@@ -34,9 +34,15 @@ func (s *Service) Load(ctx context.Context) error {
 	return s.tell() // commands may name them from now on
 }
 
-// Tick is called each second: it has the lanes follow the database where that changed,
-// and tells there how they are.
-func (s *Service) Tick(changed bool) {
+// LoadBeside is Load for a server beside one that leads, and that tells how relays are.
+func (s *Service) LoadBeside(ctx context.Context) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.follow(ctx)
+}
+
+// TickBeside is Tick for one.
+func (s *Service) TickBeside(changed bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if changed || s.ended() {
@@ -44,6 +50,14 @@ func (s *Service) Tick(changed bool) {
 			s.LogUnlessHindered("follow the relays of the database", err)
 		}
 	}
+}
+
+// Tick is called each second: it has the lanes follow the database where that changed,
+// and tells there how they are.
+func (s *Service) Tick(changed bool) {
+	s.TickBeside(changed)
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if err := s.tell(); err != nil && s.Taking.Err() == nil {
 		s.LogUnlessHindered("tell how relays are", err)
 	}

@@ -5,72 +5,68 @@ import (
 	"fmt"
 	"time"
 
+	"mailer/app/delivery"
 	"mailer/app/teams"
 	"mailer/db"
 )
 
-// Of several servers that share a database elsewhere one works: mail leaves from there, and
-// all else that happens by itself happens there. The others answer beside it, by the same
-// rules, and the first that finds nobody at work takes over.
+// Servers that share a database elsewhere all answer, by the same rules, and mail leaves
+// through all of them. One leads: all else that happens by itself happens there. The first that
+// finds nobody in the lead takes it.
 
-// followEvery is how often a server that answers reads at most how the one that works is;
-// reloadEvery is how often at most those who look at one are told to read again what another
-// one changed.
+// followEvery is how often a server reads at most how the one that leads is; reloadEvery is how
+// often at most those who look at one are told to read again what another one changed.
 const (
 	followEvery = time.Second
 	reloadEvery = 5 * time.Second
 )
 
-// Begin has s work, or answer beside the server that works until TakenOver.
+// Begin has s work, beside the server that leads if it is not the one.
 func (s *Server) Begin(ctx context.Context) error {
-	if db.Works(s.DB) {
+	if db.Leads(s.DB) {
 		return s.Start(ctx)
 	}
-	s.Delivery.Outlets.StandAside(true)
 	s.Upkeep.StandAside()
-	if err := s.FollowServer(ctx); err != nil {
-		return err
-	}
-	if err := s.Certificates.Answer(ctx); err != nil {
-		return err
+	s.beside.Store(true)
+	for _, step := range []func(context.Context) error{s.Delivery.MayCapture, s.FollowServer, s.Certificates.Answer, s.Routing.LoadBeside, s.Delivery.StartBeside} {
+		if err := step(ctx); err != nil {
+			return err
+		}
 	}
 	s.answers = make(chan struct{})
-	s.beside.Store(true)
 	s.Mail.Start()
 	s.RequestLog.Start()
 	s.Workers.Go(s.answer)
 	return nil
 }
 
-// answer does what a server beside another one does, and takes over once it is to work.
+// answer does what a server beside another one does, and takes over once it is to lead.
 func (s *Server) answer() {
 	defer close(s.answers)
 	tick := time.NewTicker(teams.KeysFlushEvery)
 	defer tick.Stop()
 	var followed time.Time
-	minute := time.Now()
+	minute, judged := time.Now(), time.Now()
 	for {
-		heard := false
 		select {
 		case <-s.Taking.Done():
 			return
-		case <-db.Working(s.DB):
+		case <-db.Leading(s.DB):
 			if err := s.takeOver(); err != nil && s.Taking.Err() == nil {
 				s.failed <- err
 			}
 			return
-		case <-db.Heard(s.DB):
-			heard = true
 		case <-tick.C:
 			s.tell("store when keys were used last", s.Teams.FlushKeys(s.Taking))
 		}
 		now := time.Now()
-		if heard {
-			s.reload(now)
-		}
 		if now.Sub(followed) >= followEvery {
-			s.tell("follow the server that works", s.FollowServer(s.Taking))
+			s.tell("follow the server that leads", s.FollowServer(s.Taking))
 			followed = now
+		}
+		if now.Sub(judged) >= delivery.RatesEvery {
+			s.tell("follow the rates of teams and regions", s.Delivery.FollowGuards(s.Taking))
+			judged = now
 		}
 		if now.Sub(minute) >= time.Minute {
 			s.tell("do what is done each minute", s.Upkeep.DoAside(s.Taking))
@@ -86,9 +82,8 @@ func (s *Server) tell(what string, err error) {
 }
 
 func (s *Server) takeOver() error {
-	s.Log.Info("this server works from now on")
-	s.Settings.SetOutlets(s.outlets)
-	s.Delivery.Outlets.StandAside(false)
+	s.Log.Info("this server leads from now on")
+	s.Delivery.Outlets.Tell()
 	if err := s.Start(s.Taking); err != nil {
 		return fmt.Errorf("take over: %w", err)
 	}
@@ -96,15 +91,18 @@ func (s *Server) takeOver() error {
 	return nil
 }
 
-// Beside reports whether another server works, and s answers beside it.
+// Beside reports whether another server leads, and s works beside it.
 func (s *Server) Beside() bool { return s.beside.Load() }
 
 // Failed has the error of a server that was to take over and could not.
 func (s *Server) Failed() <-chan error { return s.failed }
 
-// heard is called once another server wrote, by the one that works.
+// heard is called once another server wrote.
 func (s *Server) heard() {
 	s.reload(time.Now())
+	if s.beside.Load() {
+		return
+	}
 	s.tell("look for what another server wrote", s.Upkeep.Hear(s.Taking))
 }
 

@@ -107,9 +107,8 @@ type Config struct {
 // Server is the whole service behind its doors.
 type Server struct {
 	*service.Base
-	started      bool            // Start came as far as its workers
-	outlets      service.Outlets // of the flags
-	answers      chan struct{}   // closed once it answers no longer beside another one, which failed tells of; nil: it never did
+	started      bool          // Start came as far as its workers
+	answers      chan struct{} // closed once it answers no longer beside another one, which failed tells of; nil: it never did
 	failed       chan error
 	beside       atomic.Bool
 	reloaded     time.Time // when those who look were told to read all again
@@ -167,7 +166,7 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 		return nil, err
 	}
 	base.Metrics = cfg.Metrics
-	s := &Server{Base: base, outlets: base.Settings.Outlets(), failed: make(chan error, 1)}
+	s := &Server{Base: base, failed: make(chan error, 1)}
 	if s.Events, err = events.New(ctx, base, eventsOf(&cfg)); err != nil {
 		return nil, err
 	}
@@ -211,6 +210,10 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 // tick is called each second: changed tells whether anything was committed, perhaps by a
 // command beside this server, which obeys.
 func (s *Server) tick(changed bool) {
+	if s.beside.Load() {
+		s.Routing.TickBeside(changed)
+		return
+	}
 	s.Routing.Tick(changed)
 	if changed {
 		s.Broadcasts.WakeBroadcaster()
@@ -263,7 +266,7 @@ func (s *Server) Start(ctx context.Context) error {
 func (s *Server) Stop(ctx context.Context) {
 	defer giveUpAfter(ctx, s.DB)()
 	s.Drain()
-	if s.answers != nil && !db.Works(s.DB) { // else it takes over right now, perhaps
+	if s.answers != nil && !db.Leads(s.DB) { // else it takes over right now, perhaps
 		s.StopTaking()
 	}
 	if s.answers != nil {
@@ -285,7 +288,7 @@ func (s *Server) Stop(ctx context.Context) {
 	}
 	s.Abort()
 	s.Delivery.CloseSenders()
-	if s.started {
+	if s.started || s.answers != nil {
 		if err := s.Delivery.EndWell(context.WithoutCancel(ctx)); err != nil {
 			s.Log.Warn("that this server ended well is not stored", "err", err)
 		}

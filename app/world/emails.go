@@ -93,7 +93,7 @@ func (w *World) Sql(query string, args ...any) (out []string) {
 	}
 	Must(w.T, rows.Err())
 	if elsewhere && !strings.HasPrefix(query, "SELECT") {
-		_, err := pool.Exec(`UPDATE changes SET n = n + 1`) // as every process does that writes
+		_, err := pool.Exec(`UPDATE changes SET n = n + 1, rules = rules + 1`) // as every process does that writes
 		Must(w.T, err)
 	}
 	return out

@@ -23,12 +23,12 @@ type serverStatus struct {
 
 	Certificates []statusCertificate `json:"certificates" doc:"Of the server's own listeners, what ends first before others"`
 	Version      string              `json:"version"`
-	Servers      []statusServer      `json:"servers,omitempty" doc:"Those that share a database of PostgreSQL, the one that works first"`
+	Servers      []statusServer      `json:"servers,omitempty" doc:"Those that share a database of PostgreSQL and send all of them, the one that leads first"`
 }
 
 type statusServer struct {
 	Address string `json:"address" doc:"Machine and process"`
-	Works   bool   `json:"works" doc:"Else it answers beside the one that does, and takes over once that is gone"`
+	Leads   bool   `json:"leads" doc:"What happens by itself happens there; another one takes that over once it is gone"`
 	Since   string `json:"since" format:"date-time"`
 	Silent  int64  `json:"silent_ms" doc:"Milliseconds since it was heard of last; each says each second that it is there"`
 }
