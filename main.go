@@ -168,7 +168,7 @@ func serveCommand(o *options) *cobra.Command {
 	f.Float64Var(&o.reserve, "transactional-reserve", 1-pacing.DefaultBulkShare, "part of a relay's daily limit that broadcasts leave to transactional mail, 0 to 0.95")
 	f.DurationVar(&o.doubtDelay, "doubt-delay", time.Minute, "how long a message whose reply was lost waits before it is sent again")
 	o.logs.Bind(f)
-	f.BoolVar(&o.standby, "standby", false, "with a PostgreSQL database: while another server works on it wait, answer 503, and take over when that is gone; without it this one answers beside the other")
+	f.BoolVar(&o.standby, "standby", false, "with a PostgreSQL database: while another server works on it wait, answer 503, and take over when that is gone; without it this one works beside the other")
 	f.BoolVar(&o.capture, "capture", false, "sign mail and keep it: nothing leaves this machine, and from-domains need not be verified")
 	f.BoolVar(&o.dev, "dev", false, "try it out: mailer-dev.db, mail is captured, a key is made and shown")
 	f.BoolVar(&o.devPublic, "dev-public", false, "with --dev: also on an address that others reach")

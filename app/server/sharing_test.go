@@ -11,6 +11,7 @@ import (
 	"mailer/app"
 	"mailer/app/mail"
 	"mailer/app/relays"
+	"mailer/app/webhook"
 	"mailer/app/world"
 )
 
@@ -251,5 +252,54 @@ func TestAnEmailThatWasMovedFromAServerIsNoLongerIts(t *testing.T) {
 			t.Errorf("it left %d times, then %d\n%s", sent, n, one.Story(id))
 		}
 		one.WantLast(id, app.Sent)
+	})
+}
+
+func TestWhatOneServerWasToldHoldsAtTheOther(t *testing.T) {
+	shareThrough(t, relays.Relay{}, nil, func(t *testing.T, one, two *world.World) {
+		hang := make(chan struct{})
+		for _, w := range []*world.World{one, two} {
+			w.Relays[0].Follow(world.Always(world.After(hang, world.Accept)))
+		}
+		var ids []string
+		for _, w := range []*world.World{one, two} { // whose opt-outs come between reading and the dot
+			ids = append(ids, w.Send("out@example.net"), w.Send("canceled@example.net"))
+		}
+		pass(time.Second)
+		_, err := one.Server.Suppressions.AddSuppression(t.Context(), one.Key, app.SuppressionInput{Email: "out@example.net"})
+		world.Must(t, err)
+		world.Must(t, one.Cancel(ids[3]))
+		world.Must(t, two.Cancel(ids[1]))
+		close(hang)
+		pass(soon)
+		for _, id := range ids {
+			if n := one.Relays[0].Dots(id) + two.Relays[0].Dots(id); n != 0 {
+				t.Errorf("%s left\n%s", id, one.Story(id))
+			}
+		}
+	})
+}
+
+func TestMailOfAServerHasTheOthersReadNothingAgain(t *testing.T) {
+	shareThrough(t, relays.Relay{Daily: 1000}, nil, func(t *testing.T, one, two *world.World) {
+		hook := one.Webhook("in.example.com", webhook.EmailSent)
+		one.People(5)
+		pass(soon)
+		rules := func() string { return one.Sql(`SELECT rules::text FROM changes`)[0] }
+		before := rules()
+		two.Send("bob@example.net")
+		two.Send("carl@example.net", "dora@example.net")
+		pass(soon)
+		if n := len(one.Deliveries(hook)); n != 2 {
+			t.Errorf("the webhook was told %d times", n)
+		}
+		if after := rules(); after != before {
+			t.Errorf("%s changes of what is remembered", after)
+		}
+		_, err := two.Server.Topics.CreateTopic(t.Context(), two.Key, app.TopicInput{Name: "News", Default: app.OptIn})
+		world.Must(t, err)
+		if rules() == before {
+			t.Error("a topic is none")
+		}
 	})
 }
