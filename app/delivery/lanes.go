@@ -30,8 +30,8 @@ func (s *Service) watchStore() {
 		if s.Tick != nil {
 			s.Tick(lately)
 		}
+		s.countAnew(lately)
 		if lately {
-			s.countAnew()
 			s.WakeLanes()
 		}
 		if heard {
@@ -42,8 +42,11 @@ func (s *Service) watchStore() {
 }
 
 // countAnew has the daily limits of relays know what other servers used of them.
-func (s *Service) countAnew() {
+func (s *Service) countAnew(changed bool) {
 	for _, l := range s.Outlets.all() {
+		if !changed && !l.limits.isStale() {
+			continue
+		}
 		if err := l.limits.reload(s.Taking, s.DB); err != nil && s.Taking.Err() == nil {
 			s.LogUnlessHindered("read what a relay was used for", err, "relay", l.name)
 		}

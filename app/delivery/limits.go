@@ -35,6 +35,7 @@ type limits struct {
 	mu      sync.Mutex
 	rate    float64           // messages a second of all servers; 0: any
 	among   int               // servers that share it
+	stale   bool              // others were there that may have used something since it was counted anew
 	open    usage             // places that are reserved and not stored yet
 	daily   int64             // 0: no limit
 	share   int64             // of daily, what broadcasts may use
@@ -73,8 +74,22 @@ func newLimits(r relays.Relay, part float64) *limits {
 func (l *limits) shareAmong(n int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.stale = l.stale || n != l.among
 	l.among = n
-	l.setRate(l.rate / float64(n))
+	l.apportion()
+}
+
+// apportion has this server's part of the rate be what it keeps to. l.mu is held.
+func (l *limits) apportion() {
+	part := l.rate / float64(l.among)
+	l.setRate(part)
+	l.meter.rate = part
+}
+
+func (l *limits) isStale() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.stale
 }
 
 // servers is how many share the rate.
@@ -89,9 +104,8 @@ func (l *limits) become(r relays.Relay) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.rate = r.Rate
-	l.setRate(r.Rate / float64(l.among))
+	l.apportion()
 	l.daily, l.share = r.Daily, pacing.BulkShare(r.Daily, l.part)
-	l.meter.rate = r.Rate
 }
 
 // caps are the messages that may leave in any 24 hours, and those of broadcasts among
@@ -271,7 +285,7 @@ var errUsedUp = errors.New("the daily limit is used up")
 // count stores a dotted message in the transaction that marks it. Error: errUsedUp.
 func (l *limits) count(tx *db.Tx, minute int64, bulk bool) error {
 	l.mu.Lock()
-	daily, share, alone := l.daily, l.share, l.among == 1
+	daily, share, alone := l.daily, l.share, l.among == 1 && !l.stale
 	l.mu.Unlock()
 	if daily == 0 {
 		return nil
@@ -305,10 +319,10 @@ func (l *limits) stored(bulk bool) {
 	l.open.add(-1, bulk)
 }
 
-// reload counts anew what all servers used, where this one is not alone.
+// reload counts anew what all servers used, where this one is, or just was, not alone.
 func (l *limits) reload(ctx context.Context, store *db.DB) error {
 	l.mu.Lock()
-	known := l.daily == 0 || l.among == 1
+	known, among := l.daily == 0 || l.among == 1 && !l.stale, l.among
 	l.mu.Unlock()
 	if known {
 		return nil
@@ -320,6 +334,7 @@ func (l *limits) reload(ctx context.Context, store *db.DB) error {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.stale = l.stale && among != l.among
 	l.minutes, l.total, l.latest = [dayMinutes]usage{}, usage{}, now
 	l.fillMinutes(rows)
 	l.minutes[now%dayMinutes].add(l.open.sent, false)

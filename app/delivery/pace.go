@@ -272,9 +272,10 @@ func (m *meter) messages() float64 {
 	return math.Max(m.speed, 1e-3)
 }
 
-// speed is how many messages a second the relay takes.
+// speed is how many messages a second the relay takes of all servers, if the others are like
+// this one.
 func (l *limits) speed() float64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.meter.messages()
+	return l.meter.messages() * float64(l.among)
 }

@@ -37,7 +37,7 @@ func people(t *testing.T) (*apptest.Listmonk, *archive.Reader) {
 
 func firstTeam(t *testing.T, w *world.World) *app.Team {
 	t.Helper()
-	team, err := w.Server.Teams.FindTeam(t.Context(), "")
+	team, err := w.Server.Teams.FindTeam(t.Context(), w.Key.TeamID)
 	world.Must(t, err)
 	return &team
 }
