@@ -117,7 +117,7 @@ func TestAKilledServerLosesNothingThatWaitsAndRepeatsOnlyWhatWasUnderWay(t *test
 			world.Must(t, err)
 			next.Start()
 			w = next
-			time.Sleep(10 * time.Second) // the attempts in doubt are due after 5
+			time.Sleep(35 * time.Second) // the attempts in doubt are due after 30
 			synctest.Wait()
 			for _, r := range f.got[before:] {
 				i := strings.Index("ab", r.host[:1])

@@ -30,7 +30,7 @@ func (h *hooks) attempt(j *hookJob) (next time.Time, swift bool) {
 	}
 	if err != nil {
 		h.s.Log.Error("read a delivery to a webhook", "webhook", j.due.WebhookID, "err", err)
-		return webhook.CrashTime(j.attempt, clock.Now()), false
+		return webhook.CrashTime(clock.Now()), false
 	}
 	a, wait := h.post(hook, d)
 	if !a.Success() && h.s.Sending.Err() != nil { // we dropped the connection ourselves, to stop
@@ -40,7 +40,7 @@ func (h *hooks) attempt(j *hookJob) (next time.Time, swift bool) {
 	swift = a.Success() && clock.Since(a.SentAt) < slowHook
 	if next, err = h.record(j, hook, d, a, wait); err != nil {
 		h.s.LogUnlessHindered("note what a webhook answered", err, "webhook", hook.ID)
-		next = webhook.CrashTime(j.attempt, clock.Now())
+		next = webhook.CrashTime(clock.Now())
 	}
 	return next, swift
 }

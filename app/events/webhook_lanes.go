@@ -288,7 +288,7 @@ func (k *hookLook) begin(tx *db.Tx) error {
 			first = append(first, d)
 			continue
 		}
-		err := tx.BeginDelivery(d, webhook.CrashTime(d.Attempts+1, tx.Now))
+		err := tx.BeginDelivery(d, webhook.CrashTime(tx.Now))
 		if errors.Is(err, db.ErrNotFound) {
 			continue
 		}
@@ -300,7 +300,7 @@ func (k *hookLook) begin(tx *db.Tx) error {
 	if len(first) == 0 {
 		return nil
 	}
-	err := tx.BeginWaiting(k.webhookID, k.reached, first, webhook.CrashTime(1, tx.Now))
+	err := tx.BeginWaiting(k.webhookID, k.reached, first, webhook.CrashTime(tx.Now))
 	if errors.Is(err, db.ErrNotFound) {
 		return nil
 	}

@@ -220,11 +220,38 @@ func TestAKilledServerTellsAgainWithTheSameID(t *testing.T) {
 			t.Errorf("the attempt is not on the disk: %+v", d)
 		}
 		next.Start()
-		time.Sleep(10 * time.Second)
+		time.Sleep(30 * time.Second)
 		synctest.Wait()
 		got := f.to("slow.example.com")
 		if toldAll(next, hook) != "map[success:1]" || got[0].id() != got[len(got)-1].id() || got[0].body != got[len(got)-1].body {
 			t.Errorf("%s after %d requests", toldAll(next, hook), len(got))
+		}
+	})
+}
+
+func TestAttemptsThatKillsCutOffPutNothingOffForLong(t *testing.T) {
+	world.Bubble(t, func(t *testing.T) {
+		w, f := hooked(t)
+		hook := w.Webhook("in")
+		f.set(hang)
+		happen(w, "first")
+		for range 4 {
+			time.Sleep(time.Second)
+			synctest.Wait()
+			began := f.got[len(f.got)-1].at
+			next := w.Crash() // while an attempt is under way
+			world.StopNow(w.Server)
+			w.Over = true
+			if wait := next.Deliveries(hook)[0].NextAt.Sub(began); wait <= webhook.Timeout || wait > 30*time.Second {
+				t.Fatalf("it is due again %s after an attempt began that may take %s", wait, webhook.Timeout)
+			}
+			next.Start()
+			time.Sleep(30*time.Second - time.Since(began))
+			w = next
+		}
+		synctest.Wait()
+		if len(f.got) != 5 {
+			t.Errorf("%d attempts, want 5", len(f.got))
 		}
 	})
 }

@@ -93,14 +93,13 @@ func NextAttempt(n int, now time.Time, retryAfter time.Duration) time.Time {
 	return now.Add(max(delay, min(retryAfter, maxRetryAfter)))
 }
 
-// CrashTime is when an event is tried again whose n-th attempt began and
-// never ended, since the process died.
-func CrashTime(n int, now time.Time) time.Time {
-	if next := NextAttempt(n, now, 0); !next.IsZero() {
-		return next
-	}
-	return now.Add(time.Minute)
-}
+// crashDelay is longer than an attempt takes: one that a server still waits for is doubled by
+// no other that took over.
+const crashDelay = 3 * Timeout
+
+// CrashTime is when an event is tried again whose attempt began and never ended, since the
+// process died: soon, for that is no failure of the endpoint.
+func CrashTime(began time.Time) time.Time { return began.Add(crashDelay) }
 
 // RetryAfter reads what an answer with status 429 or 503 says of when to come
 // back: seconds or a date (RFC 9110 10.2.3). 0: nothing, or nothing that can be

@@ -88,11 +88,16 @@ func TestPostgresBroadcastGoesOnAtAnotherServer(t *testing.T) {
 	e := p.gather(t, time.Minute)
 	e.counts, e.last = nil, nil // of emails that no list shows
 	got := map[string]int{}
+	unsure := map[string]bool{} // who got it and may have opted out before a server knew that they had: it is not sent again, and counts as suppressed
 	for _, m := range e.arrived {
 		for _, to := range m.To {
 			got[to]++
-			if when, out := left[to]; out && m.At.After(when.Add(500*time.Millisecond)) { // whose dot was under way
+			when, out := left[to]
+			if out && m.At.After(when.Add(500*time.Millisecond)) { // whose dot was under way
 				t.Errorf("%s got it %v after the opt-out was answered", to, m.At.Sub(when))
+			}
+			if out && e.doubts[m.header("X-Mailer-Email-ID")] > 0 {
+				unsure[to] = true
 			}
 		}
 	}
@@ -110,14 +115,14 @@ func TestPostgresBroadcastGoesOnAtAnotherServer(t *testing.T) {
 	if none == 0 || len(got) < contacts-len(left) {
 		t.Error("nobody was left out, or too many")
 	}
-	if want := len(got); b.SentCount != want {
-		t.Errorf("sent_count is %d, %d got it", b.SentCount, want)
+	if want := len(got); b.SentCount > want || b.SentCount < want-len(unsure) {
+		t.Errorf("sent_count is %d, %d got it, of which %d were in doubt and opted out", b.SentCount, want, len(unsure))
 	}
 	eventually(t, time.Minute, "the webhook's endpoint heard of all that left", func() (bool, string) {
 		known := heard()
 		missing := []string{}
 		for address := range got {
-			if !known[address] {
+			if !known[address] && !unsure[address] {
 				missing = append(missing, address)
 			}
 		}
