@@ -76,11 +76,22 @@ func relayed() server.Config {
 
 func newReal(t testing.TB, cfg server.Config, change ...func(*Config, *rest.Limits)) *real {
 	t.Helper()
+	return newRealOn(t, world.NewDatabase(t, schemaText(t)), cfg, change...)
+}
+
+func schemaText(t testing.TB) string {
+	t.Helper()
 	schema, err := os.ReadFile(filepath.Join("..", "schema.sql"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	store, err := db.Open(t.Context(), db.Options{Path: world.NewDatabase(t, string(schema)), Schema: string(schema), Create: true, Lock: true})
+	return string(schema)
+}
+
+// newRealOn is newReal on a database of that name, which is empty.
+func newRealOn(t testing.TB, name string, cfg server.Config, change ...func(*Config, *rest.Limits)) *real {
+	t.Helper()
+	store, err := db.Open(t.Context(), db.Options{Path: name, Schema: schemaText(t), Create: true, Lock: true})
 	if err != nil {
 		t.Fatal(err)
 	}
