@@ -49,7 +49,7 @@ var kinds = []Kind{Properties, Segments, Topics, Suppressions, Choices, Contacts
 // Team is team.json: what the directory holds. It is written last.
 type Team struct {
 	Format     int       `json:"format"`
-	Source     string    `json:"source"` // mailer, resend, listmonk, csv or suppressions
+	Source     string    `json:"source"` // one of the sources
 	Name       string    `json:"name,omitzero"`
 	Version    string    `json:"version,omitzero"` // of the Mailer that wrote it
 	ExportedAt time.Time `json:"exported_at"`
@@ -71,6 +71,9 @@ const (
 	OfCSV          = "csv"
 	OfSuppressions = "suppressions"
 )
+
+// sources are all of them.
+var sources = []string{OfMailer, OfResend, OfListmonk, OfCSV, OfSuppressions}
 
 // Place is where something stood in a file of the source.
 type Place struct {

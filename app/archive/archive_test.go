@@ -135,6 +135,13 @@ func TestABrokenFileIsNamed(t *testing.T) {
 	if _, err := Open(dir); err == nil || !strings.Contains(err.Error(), "format 2") {
 		t.Error(err)
 	}
+	// It stands in the names of topics and in the audit log.
+	if err := os.WriteFile(filepath.Join(dir, teamFile), []byte(`{"format":1,"source":"`+strings.Repeat("x", 3000)+`"}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(dir); err == nil || !strings.Contains(err.Error(), "as its source") || len(err.Error()) > 500 {
+		t.Error(err)
+	}
 }
 
 func TestItemsAreReadAgainInAnyOrder(t *testing.T) {

@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
+	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -34,7 +36,7 @@ type broken struct{ error }
 func (broken) Is(target error) bool { return target == ErrBroken }
 
 // Open looks at a directory. Errors: ErrUnfinished; a format that is newer than this
-// program.
+// program, or a source that is none.
 func Open(dir string) (*Reader, error) {
 	r := &Reader{dir: dir}
 	text, err := os.ReadFile(filepath.Join(dir, teamFile))
@@ -49,6 +51,9 @@ func Open(dir string) (*Reader, error) {
 	}
 	if r.Team.Format < 1 || r.Team.Format > Format {
 		return nil, fmt.Errorf("%s is of format %d, and this Mailer reads format %d: update it", dir, r.Team.Format, Format)
+	}
+	if !slices.Contains(sources, r.Team.Source) {
+		return nil, fmt.Errorf("%s names %.40q as its source, and this Mailer knows %s", filepath.Join(dir, teamFile), r.Team.Source, strings.Join(sources, ", "))
 	}
 	return r, nil
 }

@@ -10,12 +10,16 @@ import (
 	"mailer/db"
 )
 
+// maxTarget bounds what is named as changed, in bytes: it is looked for by an index, which has
+// room for less than a path or a file's name may have.
+const maxTarget = 1000
+
 // Audit appends to the audit log, within the Write that changes something, what is
 // changed and by whom: ctx tells. team is empty for what is about the server; before and
 // after are encoded as JSON, must hold no secrets, and are nil where there is nothing to
 // say.
 func Audit(ctx context.Context, tx *db.Tx, team, action, target string, before, after any) error {
-	e := &app.AuditEntry{ID: app.NewID(), TeamID: team, Actor: app.ActorOf(ctx), Action: action, Target: target}
+	e := &app.AuditEntry{ID: app.NewID(), TeamID: team, Actor: app.ActorOf(ctx), Action: action, Target: app.CutText(target, maxTarget)}
 	for _, side := range []struct {
 		text *string
 		v    any

@@ -15,6 +15,7 @@ import (
 	"mailer/app/archive"
 	"mailer/app/clock"
 	"mailer/app/mail"
+	"mailer/app/mailbox"
 	"mailer/db"
 )
 
@@ -223,8 +224,8 @@ func (h *historian) past(in *archive.Email) (p past, reason string) {
 	}
 	e.From = from[0]
 	for _, r := range in.Recipients {
-		if !over(r.State) || r.Email == "" || app.HasControl(r.Email) {
-			return p, "a recipient has no address, or what became of it is not over"
+		if !over(r.State) || r.Email == "" || len(r.Email) > mailbox.MaxLength || app.HasControl(r.Email) {
+			return p, "a recipient has no address that can be one, or what became of it is not over"
 		}
 		p.recipients = append(p.recipients, db.RecipientState{Address: r.Email, State: r.State})
 	}

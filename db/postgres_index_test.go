@@ -1,0 +1,160 @@
+package db
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"regexp"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"mailer/app"
+	"mailer/app/mailbox"
+)
+
+const (
+	idLength   = 36 // of an id as text
+	wordLength = 40 // of states, routes, regions and other words of ours, at most
+)
+
+// longest is how many bytes can stand in a column that is indexed, as its doors have it: by
+// table and column, or by the column alone. What is called an id is one.
+var longest = map[string]int{
+	"hash": 32, "domain": mailbox.MaxDomain, "relay": wordLength, "region": wordLength, "status": wordLength, "kind": wordLength,
+	"address":                 16,         // a hash
+	"action":                  wordLength, // of the audit log
+	"aged.kind":               wordLength, // likewise
+	"audit_logs.actor":        256,        // an id, or what a system calls its user
+	"audit_logs.target":       1000,       // service.Audit cuts it
+	"broadcasts.mails":        idLength,   // the beginning of one
+	"certificate_states.host": mailbox.MaxDomain,
+	"certificates.name":       2 * mailbox.MaxDomain, // a host or the token of a challenge, and what it is
+	"dkim_keys.selector":      wordLength,
+	"domains.name":            mailbox.MaxDomain,
+	"feedback.source":         wordLength,
+	"happenings.type":         wordLength,
+	"idempotency.key":         app.MaxIdempotencyKey * utf8.UTFMax,
+	"idempotency.route":       wordLength,
+	"idempotency.scope":       idLength,
+	"invitations.address":     mailbox.MaxLength,
+	"keys.public":             wordLength,
+	"passkeys.credential_id":  1023, // Web Authentication Level 3, 4
+	"properties.key":          app.MaxPropertyKey,
+	"provider_ids.id":         128,                   // feedback.ProviderIDIn
+	"recipients.address":      3 * mailbox.MaxLength, // bytes that are no UTF-8 become three
+	"settings.name":           wordLength,
+	"suppressions.origin":     wordLength,
+	"teams.name":              100 * utf8.UTFMax, // teams.MaxName
+	"templates.alias":         app.MaxTemplateAlias,
+	"topics.name":             app.MaxTopicName * utf8.UTFMax,
+	"users.address":           mailbox.MaxLength,
+}
+
+// TestWhatIsIndexedFitsIntoAnIndexOfPostgreSQL fills each index with as much as can stand in
+// its columns. It takes rows of some 2,700 bytes: who had more stored would be refused, over
+// and over where it is a result. A new column that is indexed needs its bound.
+func TestWhatIsIndexedFitsIntoAnIndexOfPostgreSQL(t *testing.T) {
+	c := postgresConn(t)
+	rows, err := c.Query(t.Context(), `SELECT tablename::text, indexdef FROM pg_indexes WHERE schemaname = current_schema() ORDER BY indexname`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := pgx.CollectRows(rows, func(r pgx.CollectableRow) (x postgresIndex, err error) { return x, r.Scan(&x.table, &x.def) })
+	if err != nil || len(all) < 100 {
+		t.Fatalf("%d indexes: %v", len(all), err)
+	}
+	seen := map[string]bool{}
+	for _, x := range all {
+		err := x.fill(t, c, func(column string) int {
+			name := x.table + "." + column
+			if longest[name] == 0 {
+				name = column
+			}
+			seen[name] = true
+			if longest[name] == 0 && column != "id" && !strings.HasSuffix(column, "_id") {
+				t.Errorf("%s.%s is indexed: say how long it can be", x.table, column)
+			}
+			return cmp.Or(longest[name], idLength)
+		})
+		if err != nil {
+			t.Errorf("%s: %v", x.def, err)
+		}
+	}
+	for name := range longest {
+		if !seen[name] {
+			t.Errorf("%s is not indexed", name)
+		}
+	}
+	// The control: more is refused.
+	var refused *pgconn.PgError
+	if err := all[0].fill(t, c, func(string) int { return 2800 }); !errors.As(err, &refused) || refused.Code != "54000" {
+		t.Errorf("2,800 bytes: %v", err)
+	}
+}
+
+// postgresIndex is an index and the statement that makes it.
+type postgresIndex struct{ table, def string }
+
+// fill puts a row into an index like x, each of whose texts has as many bytes as most says.
+func (x postgresIndex) fill(t *testing.T, c *pgx.Conn, most func(column string) int) error {
+	t.Helper()
+	tx, err := c.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := tx.Rollback(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}()
+	_, on, _ := strings.Cut(x.def, " USING ")
+	on, _, _ = strings.Cut(on, " WHERE ") // whatever the row is
+	for _, text := range []string{`CREATE TEMPORARY TABLE probe AS SELECT * FROM ` + x.table + ` WITH NO DATA`, `CREATE INDEX ON probe USING ` + on} {
+		if _, err := tx.Exec(t.Context(), text); err != nil {
+			t.Fatalf("%s: %v", text, err)
+		}
+	}
+	rows, err := tx.Query(t.Context(), `SELECT attname::text, format_type(atttypid, -1) FROM pg_attribute WHERE attrelid = $1::text::regclass AND attnum > 0`, x.table)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names, values []string
+	var args []any
+	var name, kind string
+	_, err = pgx.ForEachRow(rows, []any{&name, &kind}, func() error {
+		if !regexp.MustCompile(`\b` + name + `\b`).MatchString(on) {
+			return nil
+		}
+		switch kind {
+		case "text":
+			args = append(args, noise(most(name)))
+		case "bytea":
+			args = append(args, []byte(noise(most(name))))
+		default:
+			args = append(args, math.MaxInt32)
+		}
+		names, values = append(names, name), append(values, fmt.Sprint("$", len(args)))
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	args = append([]any{pgx.QueryExecModeExec}, args...) // the columns of another probe may have been of other types
+	_, err = tx.Exec(t.Context(), `INSERT INTO probe (`+strings.Join(names, ", ")+`) VALUES (`+strings.Join(values, ", ")+`)`, args...)
+	return err
+}
+
+// noise is a text of that many bytes which nothing makes smaller.
+func noise(bytes int) string {
+	b := make([]byte, bytes)
+	for i := range b {
+		b[i] = ' ' + 1 + byte(rand.IntN('~'-' '))
+	}
+	return string(b)
+}
