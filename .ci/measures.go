@@ -1,8 +1,8 @@
 // Command measures prints how big the rooms of this house are, and fails when one
-// has outgrown its measure or a comment leaves its reader alone. It reads the
-// source below the working directory and nothing else:
+// has outgrown its measure, a comment leaves its reader alone, or the time comes from the
+// wrong clock. It reads the source below the working directory and nothing else:
 //
-//	go run .ci/measures.go
+//	go run .ci/measures.go .ci/clocks.go
 package main
 
 import (
@@ -54,6 +54,7 @@ type room struct {
 	function  size
 	file      size
 	undocced  int
+	source    []*ast.File // without tests
 }
 
 // size is the longest of its kind.
@@ -73,6 +74,7 @@ func (s size) String() string { return fmt.Sprintf("%s %d", cmp.Or(s.name, "-"),
 // house is the whole repository.
 type house struct {
 	src    fs.FS
+	fset   *token.FileSet
 	rooms  map[string]*room
 	faults []string
 }
@@ -95,7 +97,7 @@ func main() {
 
 // measure reads all source below src.
 func measure(src fs.FS) (*house, error) {
-	h := &house{src: src, rooms: map[string]*room{}}
+	h := &house{src: src, fset: token.NewFileSet(), rooms: map[string]*room{}}
 	err := fs.WalkDir(src, ".", func(name string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
@@ -124,7 +126,7 @@ func (h *house) goFile(name string) error {
 	if err != nil {
 		return err
 	}
-	fset := token.NewFileSet()
+	fset := h.fset
 	file, err := parser.ParseFile(fset, name, text, parser.ParseComments|parser.SkipObjectResolution)
 	if err != nil {
 		return err
@@ -150,6 +152,7 @@ func (h *house) goFile(name string) error {
 	room.files++
 	room.lines += lines
 	room.file.atLeast(path.Base(name), lines)
+	room.source = append(room.source, file)
 	for _, decl := range file.Decls {
 		h.declaration(room, fset, decl)
 	}
@@ -313,6 +316,7 @@ func (h *house) judge() {
 		if r.file.lines > maxFileLines {
 			h.fault(r.dir, "%s has %d lines of at most %d", r.file.name, r.file.lines, maxFileLines)
 		}
+		h.clocks(r)
 	}
 	slices.Sort(h.faults)
 	h.faults = slices.Compact(h.faults)

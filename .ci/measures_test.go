@@ -90,6 +90,39 @@ func TestACommentThatLeavesItsReaderAloneIsAFault(t *testing.T) {
 	check(t, "pages that are here", here, nil)
 }
 
+func TestATimeOfThisMachineThatIsNoMeasureIsAFault(t *testing.T) {
+	const more, compares = "takes the time of this machine for more than a measure: clock.Now is that of all servers", "compares a time with that of this machine: clock.Since and clock.Until go by the time of all servers"
+	in := func(body string) string { return "package rooms\n\nimport \"time\"\n\n" + body + "\n" }
+	for name, c := range map[string]struct {
+		dir, body, want string // want: what is wrong with line 5; empty: nothing
+	}{
+		"how long it took":       {"app", "func f() time.Duration { began := time.Now(); return time.Since(began) }", ""},
+		"a deadline":             {"app", "func f(c conn) { _ = c.SetDeadline(time.Now().Add(1)) }", ""},
+		"a loop":                 {"app", "func f() { for end := time.Now().Add(1); time.Now().Before(end); {} }", ""},
+		"kept in a field":        {"app", "func (t *T) f() { t.at = time.Now(); if time.Since(t.at) > 1 || t.at.IsZero() { t.at = time.Time{} } }", ""},
+		"kept for each":          {"app", "func (t *T) f() { t.by[1] = time.Now(); for _, at := range t.by { _ = time.Since(at) } }", ""},
+		"as milliseconds":        {"app", "func f() int64 { return time.Now().UnixMilli() }", more},
+		"as text":                {"db", "func f() string { now := time.Now().UTC(); return now.String() }", more},
+		"a row":                  {"web", "func f() row { return row{CreatedAt: time.Now(), Name: name(time.Now())} }", more},
+		"handed on":              {"app", "func f() { g(time.Now()) }", more},
+		"handed back":            {"app", "func f() time.Time { now := time.Now(); return now }", more},
+		"the function":           {"app", "var now = time.Now", more},
+		"compared with a row":    {"app", "func f(r row) bool { now := time.Now(); return r.at.Before(now) }", more},
+		"until a row's time":     {"app", "func f(r row) time.Duration { return time.Until(r.at) }", compares},
+		"kept with other things": {"app", "func (t *T) f(r row) { t.at = time.Now(); t.at = r.sent }", more},
+		"of the clock itself":    {"app/clock", "func f() int64 { return time.Now().UnixMilli() }", ""},
+		"of a relay's client":    {"smtpout", "func f() int64 { return time.Now().UnixMilli() }", ""},
+	} {
+		var want []string
+		if c.want != "" {
+			want = []string{c.dir + "/b.go:5: " + c.want}
+		}
+		check(t, name, write(c.dir, c.dir+"/b.go", in(c.body)), want)
+	}
+	check(t, "in a file that may", write("db", "db/write.go", in("func f() { g(time.Now()) }")), nil)
+	check(t, "in one that need not", write("db", "db/write.go", in("func f() {}")), []string{"db/write.go: measures with this machine's clock as others do: take it off the list of those that do not"})
+}
+
 func check(t *testing.T, name string, src fs.FS, want []string) {
 	t.Helper()
 	h, err := measure(src)

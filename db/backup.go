@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json"
+
+	"mailer/app/clock"
 )
 
 // ErrLogGrows: so much is written that the log would grow past its bound while the
@@ -73,7 +75,7 @@ func (c *copier) run(ctx context.Context) (made Copy, err error) {
 		if err := c.settleLog(ctx); err != nil {
 			return made, err
 		}
-		made.At = time.Now()
+		made.At = clock.Now()
 		err := c.copyPages(ctx)
 		if err == nil {
 			break

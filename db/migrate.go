@@ -8,9 +8,9 @@ import (
 	"fmt"
 	"io/fs"
 	"strings"
-	"time"
 
 	"mailer/app"
+	"mailer/app/clock"
 )
 
 // steps are the numbered changes of the schema since the first release. Until
@@ -104,7 +104,7 @@ func makeSchema(ctx context.Context, conn *sql.Conn, opts Options, version int) 
 		return fmt.Errorf("make schema: %w", err)
 	}
 	if _, err := conn.ExecContext(ctx, "INSERT INTO teams (id, name, created_at) VALUES (?, ?, ?)",
-		app.NewID(), app.DefaultTeam, time.Now().UnixMilli()); err != nil {
+		app.NewID(), app.DefaultTeam, clock.Now().UnixMilli()); err != nil {
 		return fmt.Errorf("make first team: %w", err)
 	}
 	_, err := conn.ExecContext(ctx, fmt.Sprintf("PRAGMA user_version = %d", version))
@@ -249,7 +249,7 @@ func runSteps(ctx context.Context, conn *sql.Conn, path string, dryRun bool, dir
 	if dryRun || len(m.Steps) == 0 {
 		return m, nil
 	}
-	m.Copy = fmt.Sprintf("%s.v%d-%s", path, have, time.Now().UTC().Format("20060102T150405Z"))
+	m.Copy = fmt.Sprintf("%s.v%d-%s", path, have, clock.Now().UTC().Format("20060102T150405Z"))
 	if err := createPrivate(m.Copy); err != nil { // SQLite fills an empty file, and keeps its mode
 		return m, fmt.Errorf("copy database aside: %w", err)
 	}

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json"
+
+	"mailer/app/clock"
 )
 
 // A database moves between a file and PostgreSQL as a whole: all tables of one snapshot, while
@@ -176,7 +178,7 @@ func (m *mover) target() (moveTarget, error) {
 }
 
 func (m *mover) run(ctx context.Context, from string) (done Moved, err error) {
-	m.mark = movedMark{At: time.Now().UnixMilli(), To: m.to.name()}
+	m.mark = movedMark{At: clock.Now().UnixMilli(), To: m.to.name()}
 	if err := m.begin(ctx); err != nil {
 		return done, err
 	}

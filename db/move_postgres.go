@@ -8,7 +8,6 @@ import (
 	"net"
 	"slices"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json"
@@ -175,7 +174,7 @@ func (p *postgresTarget) makeTables(ctx context.Context, conn *sql.Conn) error {
 	if _, err := conn.ExecContext(ctx, strings.Join(made, ";\n")+";\n"+postgresOwn); err != nil {
 		return fmt.Errorf("make schema: %w", err)
 	}
-	if _, err := conn.ExecContext(ctx, `INSERT INTO schema_versions (version, sum, made_at) VALUES ($1, $2, $3)`, baseVersion+len(names), schemaSum(p.schema), time.Now().UnixMilli()); err != nil {
+	if _, err := conn.ExecContext(ctx, `INSERT INTO schema_versions (version, sum, made_at) VALUES ($1, $2, `+postgresNow+`)`, baseVersion+len(names), schemaSum(p.schema)); err != nil {
 		return fmt.Errorf("make schema: %w", err)
 	}
 	return nil

@@ -41,9 +41,13 @@ func (tx *Tx) InsertPasskey(p *Passkey) error {
 	return oneRow(n, err, ErrConflict)
 }
 
-// UsePasskey keeps what changed of a passkey with its use. Error: ErrNotFound.
-func (tx *Tx) UsePasskey(userID string, credentialID []byte, credential string) error {
-	return tx.one(`UPDATE passkeys SET credential = ?, last_used_at = ? WHERE user_id = ? AND credential_id = ?`, credential, milli(tx.Now), userID, credentialID)
+// UsePasskey keeps what changed of a passkey with its use, which was asked for at a time to the
+// millisecond. What was asked for before its last use counts no more, so that an answer counts
+// once, at whichever server. Error: ErrNotFound, then too.
+func (tx *Tx) UsePasskey(userID string, credentialID []byte, credential string, asked time.Time) error {
+	used := max(milli(tx.Now), milli(asked)+1)
+	return tx.one(`UPDATE passkeys SET credential = ?, last_used_at = ? WHERE user_id = ? AND credential_id = ? AND (last_used_at IS NULL OR last_used_at <= ?)`,
+		credential, used, userID, credentialID, milli(asked))
 }
 
 // DeletePasskey removes a passkey of a person. Error: ErrNotFound.

@@ -150,7 +150,7 @@ func remoteStep(ctx context.Context, conn *sql.Conn, dir fs.FS, name string, ver
 	if _, err := tx.ExecContext(ctx, postgresSchema(string(text))); err != nil {
 		return fmt.Errorf("migration %s: %w", name, err)
 	}
-	if _, err := tx.ExecContext(ctx, `INSERT INTO schema_versions (version, sum, made_at) VALUES ($1, $2, $3)`, version, schemaSum(schema), time.Now().UnixMilli()); err != nil {
+	if _, err := tx.ExecContext(ctx, `INSERT INTO schema_versions (version, sum, made_at) VALUES ($1, $2, `+postgresNow+`)`, version, schemaSum(schema)); err != nil {
 		return fmt.Errorf("migration %s: %w", name, err)
 	}
 	return tx.Commit()

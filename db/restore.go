@@ -10,7 +10,8 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
-	"time"
+
+	"mailer/app/clock"
 )
 
 // restoringSuffix is what the name of a database gets while it is made ready beside
@@ -178,7 +179,7 @@ func (r *Restore) Commit(ctx context.Context) (setAside string, err error) {
 		return "", err
 	}
 	r.emptyLog(ctx)
-	aside := r.path + ".before-restore-" + time.Now().UTC().Format("20060102T150405Z")
+	aside := r.path + ".before-restore-" + clock.Now().UTC().Format("20060102T150405Z")
 	there, err := r.setAside(aside)
 	if err == nil {
 		err = os.Rename(r.Staged(), r.path)

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"mailer/app"
+	"mailer/app/clock"
 	"mailer/app/service"
 	"mailer/db"
 )
@@ -85,7 +86,7 @@ func (s *Service) Start() {
 // makeDue makes the backup of the day where there is none yet. One that fails is told of
 // each time, and tried again.
 func (s *Service) makeDue(ctx context.Context) {
-	due, err := s.due(time.Now())
+	due, err := s.due(clock.Now())
 	if err == nil && !due {
 		return
 	}
@@ -97,7 +98,7 @@ func (s *Service) makeDue(ctx context.Context) {
 	}
 	if err != nil {
 		s.mu.Lock()
-		s.retryAt = time.Now().Add(retryAfter)
+		s.retryAt = clock.Now().Add(retryAfter)
 		s.mu.Unlock()
 		s.Log.Error("the daily backup failed", "dir", s.daily.Dir, "err", err, "next_try", retryAfter, "help", "mend that, then mailer backup "+filepath.Join(s.daily.Dir, "now.db")+" proves it")
 	}
@@ -149,7 +150,7 @@ func (s *Service) makeDaily(ctx context.Context) error {
 // to be kept. Error: app.CodeConflict for a second one of this second, whose name it would
 // have.
 func (s *Service) makeOwn(ctx context.Context) (Made, error) {
-	name := filepath.Join(s.daily.Dir, s.prefix()+time.Now().UTC().Format(nameTime)+".db")
+	name := filepath.Join(s.daily.Dir, s.prefix()+clock.Now().UTC().Format(nameTime)+".db")
 	if _, err := os.Lstat(name); err == nil {
 		return Made{}, app.Errorf(app.CodeConflict, "A backup of this second is there already")
 	}

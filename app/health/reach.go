@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"mailer/app"
+	"mailer/app/clock"
 	"mailer/app/tracking"
 )
 
@@ -110,7 +111,7 @@ func checkCertificate(host string, state *tls.ConnectionState) Check {
 		return bad(name, "no certificate came from "+host, "look at your reverse proxy's certificate")
 	}
 	until := state.PeerCertificates[0].NotAfter
-	left := int(time.Until(until).Hours() / 24)
+	left := int(clock.Until(until).Hours() / 24)
 	if left < certificateDays {
 		return bad(name, fmt.Sprintf("the certificate of %s ends in %d days, on %s", host, left, until.Format(time.DateOnly)), "renew it, and see why it was not renewed by itself")
 	}

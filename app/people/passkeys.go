@@ -27,14 +27,12 @@ type Passkey = db.Passkey
 // PasskeyService is how people sign in without a password.
 type PasskeyService struct {
 	*service.Base
-	people   *Service
-	answered answered
-	started  time.Time // when it began to note what was answered, to the millisecond
+	people *Service
 }
 
 // NewPasskeys makes the service of passkeys for the accounts of another.
 func NewPasskeys(people *Service) *PasskeyService {
-	return &PasskeyService{Base: people.Base, people: people, started: clock.Now().Truncate(time.Millisecond)}
+	return &PasskeyService{Base: people.Base, people: people}
 }
 
 // What challenges are made for: each counts for its own purpose.
@@ -115,16 +113,16 @@ func (s *PasskeyService) challenge(purpose, userID string, now time.Time) protoc
 	return append(b, s.Sealer.MAC(purpose, append(b[:challengeSize:challengeSize], userID...))...)
 }
 
-// checkChallenge returns the end of a challenge of ours; ok is false for any other, for one
-// that has expired, and for one of before this start, which forgot what was answered.
-func (s *PasskeyService) checkChallenge(purpose, userID, text string, now time.Time) (end time.Time, ok bool) {
+// checkChallenge returns when a challenge of ours was made; ok is false for any other, and for
+// one that has expired.
+func (s *PasskeyService) checkChallenge(purpose, userID, text string, now time.Time) (made time.Time, ok bool) {
 	b, err := app.DecodeToken(text)
 	if err != nil || len(b) != challengeSize+app.MacSize {
-		return end, false
+		return made, false
 	}
-	end = time.UnixMilli(int64(binary.BigEndian.Uint64(b[challengeNonce:])))
+	end := time.UnixMilli(int64(binary.BigEndian.Uint64(b[challengeNonce:])))
 	ours := s.Sealer.VerifyMAC(purpose, append(b[:challengeSize:challengeSize], userID...), b[challengeSize:])
-	return end, ours && now.Before(end) && !end.Before(s.started.Add(HalfLife))
+	return end.Add(-HalfLife), ours && now.Before(end)
 }
 
 // PasskeyOptions are what a browser has to know to make a passkey. Errors: CodeConflict.
@@ -282,7 +280,7 @@ func (s *PasskeyService) SignInByPasskey(ctx context.Context, v *Visitor, answer
 		return n, err
 	}
 	err = s.people.guesses.guess(ctx, who, func() error {
-		h, credential, err := s.checkPasskey(ctx, answer)
+		h, credential, asked, err := s.checkPasskey(ctx, answer)
 		if err != nil {
 			return err
 		}
@@ -291,7 +289,7 @@ func (s *PasskeyService) SignInByPasskey(ctx context.Context, v *Visitor, answer
 			return fmt.Errorf("encode a passkey: %w", err)
 		}
 		return s.DB.Write(ctx, func(tx *db.Tx) error {
-			err := tx.UsePasskey(h.user.ID, credential.ID, string(text))
+			err := tx.UsePasskey(h.user.ID, credential.ID, string(text), asked)
 			if errors.Is(err, db.ErrNotFound) {
 				return wrongPasskey(err)
 			}
@@ -322,35 +320,32 @@ func (s *PasskeyService) passkeyGuesser(ctx context.Context, v *Visitor) (guesse
 	return who, service.Unavailable(err)
 }
 
-func (s *PasskeyService) checkPasskey(ctx context.Context, answer []byte) (*holder, *webauthn.Credential, error) {
+// checkPasskey returns whose passkey signed in an answer, and when that was asked for.
+func (s *PasskeyService) checkPasskey(ctx context.Context, answer []byte) (found *holder, credential *webauthn.Credential, asked time.Time, err error) {
 	w, err := s.authority()
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, asked, err
 	}
 	parsed, err := protocol.ParseCredentialRequestResponseBytes(answer)
 	if err != nil {
-		return nil, nil, wrongPasskey(err)
+		return nil, nil, asked, wrongPasskey(err)
 	}
 	challenge := parsed.Response.CollectedClientData.Challenge
-	now := clock.Now()
-	end, ok := s.checkChallenge(signInPasskey, "", challenge, now)
+	asked, ok := s.checkChallenge(signInPasskey, "", challenge, clock.Now())
 	if !ok {
-		return nil, nil, wrongPasskey(errors.New("the challenge is not one of ours, or has expired"))
+		return nil, nil, asked, wrongPasskey(errors.New("the challenge is not one of ours, or has expired"))
 	}
-	var found *holder
-	credential, err := w.ValidateDiscoverableLogin(func(_, userHandle []byte) (webauthn.User, error) {
+	credential, err = w.ValidateDiscoverableLogin(func(_, userHandle []byte) (webauthn.User, error) {
 		found, err = s.holder(ctx, string(userHandle))
 		return found, err
 	}, webauthn.SessionData{Challenge: challenge, UserVerification: protocol.VerificationRequired}, parsed)
 	switch {
 	case err != nil:
-		return nil, nil, wrongPasskey(err)
+		return nil, nil, asked, wrongPasskey(err)
 	case credential.Authenticator.CloneWarning:
-		return nil, nil, wrongPasskey(errors.New("its counter went back: it may be a copy"))
-	case !s.answered.first(challenge, now, end):
-		return nil, nil, wrongPasskey(errors.New("the challenge was answered before"))
+		return nil, nil, asked, wrongPasskey(errors.New("its counter went back: it may be a copy"))
 	}
-	return found, credential, nil
+	return found, credential, asked, nil
 }
 
 // wrongPasskey is the one answer to a passkey that does not count.

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json"
+
+	"mailer/app/clock"
 )
 
 // Error is an answer that says no.
@@ -93,7 +95,7 @@ func asked(answer *http.Response) time.Duration {
 		return time.Duration(min(n, 365*24*3600) * float64(time.Second))
 	}
 	if at, err := http.ParseTime(said); err == nil {
-		return max(0, time.Until(at))
+		return max(0, clock.Until(at))
 	}
 	return 0
 }

@@ -11,6 +11,7 @@ import (
 
 	"mailer/app"
 	"mailer/app/archive"
+	"mailer/app/clock"
 	"mailer/app/remote"
 )
 
@@ -61,7 +62,7 @@ func Read(ctx context.Context, o Options, w *archive.Writer, cursor string, prog
 	if o.page > 0 {
 		r.page, r.pages = o.page, o.pages
 	}
-	if r.at.Began = time.Now(); cursor != "" {
+	if r.at.Began = clock.Now(); cursor != "" {
 		if err := json.Unmarshal([]byte(cursor), &r.at); err != nil || r.at.Stage < 0 || r.at.Stage > len(stages) || r.at.Group < 0 || r.at.Group > len(r.at.Groups) {
 			return errors.New("how far the account was read can't be understood: begin again in another directory")
 		}

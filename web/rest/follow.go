@@ -7,6 +7,8 @@ import (
 	"net"
 	"net/http"
 	"time"
+
+	"mailer/app/clock"
 )
 
 const (
@@ -53,7 +55,7 @@ func (h *Handler) Follow(x *Exchange, first []byte, frames <-chan []byte, end fu
 		return
 	}
 	var answer bytes.Buffer
-	fmt.Fprintf(&answer, "HTTP/1.1 200 OK\r\nDate: %s\r\nConnection: close\r\n", time.Now().UTC().Format(http.TimeFormat))
+	fmt.Fprintf(&answer, "HTTP/1.1 200 OK\r\nDate: %s\r\nConnection: close\r\n", clock.Now().UTC().Format(http.TimeFormat))
 	_ = head.Write(&answer) // a buffer takes everything
 	answer.WriteString("\r\n")
 	answer.Write(first)

@@ -13,7 +13,7 @@ import (
 
 // clocksApart is two servers that share a database whose clock is right: that of the first
 // machine, which works, is an hour ahead, that of the other one an hour behind.
-func clocksApart(t *testing.T) (*pair, [2]*clock) {
+func clocksApart(t *testing.T, args ...string) (*pair, [2]*clock) {
 	t.Helper()
 	pg := newPostgres(t)
 	pg.database(t, "mailer")
@@ -21,6 +21,7 @@ func clocksApart(t *testing.T) (*pair, [2]*clock) {
 	p := &pair{shares: true, fit: func(n int, in *instance) {
 		clocks[n] = movableClock(in)
 		clocks[n].step(t, []time.Duration{time.Hour, -time.Hour}[n])
+		in.args = append(in.args, args...)
 	}}
 	url := urlOf("mailer", pg.addr)
 	return startPair(t, p, "", []string{url, url}), clocks
