@@ -63,7 +63,7 @@ func Machine(p Place, opening error) []Check {
 	if _, err := os.Stat(p.Database); err == nil {
 		checks = append(checks, checkMode("database file", p.Database))
 	}
-	return append(checks, checkFolder(p.Database), checkDisk(p.Database), checkDescriptors(p.Database, p.Running), checkSynchronised())
+	return append(checks, checkFolder(p.Database), checkDisk(p.Database), checkDescriptors(p.Database, p.Running), judgeClock(clock.Ahead(), synchronised()))
 }
 
 func checkDatabase(p Place, opening error) Check {
@@ -149,9 +149,23 @@ func judgeDescriptors(whose string, limit uint64) Check {
 	return good(name, "%s may have %d", whose, limit)
 }
 
-func checkSynchronised() Check {
-	if synchronised() {
-		return good("clock", "%s, and the system says that it is kept right", app.FormatTime(clock.Now()))
+// judgeClock is about this machine's clock, which may be ahead of the one that all servers go
+// by; kept: the system says that it keeps it right.
+func judgeClock(ahead time.Duration, kept bool) Check {
+	const name, mend = "clock", "timedatectl set-ntp true"
+	off := ahead.Abs().Round(time.Second).String() + " ahead of"
+	if ahead < 0 {
+		off = ahead.Abs().Round(time.Second).String() + " behind"
 	}
-	return good("clock", "%s; the system does not say that it is kept right: timedatectl set-ntp true", app.FormatTime(clock.Now()))
+	now := app.FormatTime(clock.Now())
+	switch {
+	case ahead.Abs() > clockPatience:
+		return bad(name, fmt.Sprintf("this machine's clock is %s that of the database, where it is %s: all servers go by that one, but certificates of others are judged by this machine's", off, now), mend+" here; or at the database, if that one is wrong")
+	case ahead.Abs() > clock.Tolerance:
+		now += " at the database, by which all servers go; this machine's clock is " + off + " it"
+	}
+	if kept {
+		return good(name, "%s, and the system says that it is kept right", now)
+	}
+	return good(name, "%s; the system does not say that it is kept right: %s", now, mend)
 }

@@ -16,6 +16,7 @@ import (
 	"go.uber.org/goleak"
 
 	"mailer/app"
+	"mailer/app/clock"
 	"mailer/app/health"
 	"mailer/app/server"
 	"mailer/app/world"
@@ -109,6 +110,30 @@ func look(w *world.World) []health.Check {
 	checks, err := w.Server.Health.At(health.Place{Database: w.Path, KeyFile: w.Path}, health.Network{}).Doctor(w.T.Context())
 	world.Must(w.T, err)
 	return checks
+}
+
+func TestAMachinesClockThatIsNotThatOfTheDatabaseIsSaid(t *testing.T) {
+	p := place(t)
+	defer clock.Release() // no other test runs meanwhile
+	for _, c := range []struct {
+		off  time.Duration // of the database's clock
+		ok   bool
+		said string
+	}{
+		{time.Hour, false, "1h0m0s behind that of the database"}, {-time.Hour, false, "1h0m0s ahead of that of the database"},
+		{3 * time.Second, true, "3s behind it"}, {-3 * time.Second, true, "3s ahead of it"},
+	} {
+		clock.Release()
+		began := time.Now()
+		clock.Keep(began.Add(c.off).Round(0), began, began)
+		find(t, health.Machine(p, nil), "clock", c.ok, c.said)
+	}
+	clock.Release()
+	for _, c := range health.Machine(p, nil) {
+		if c.Name == "clock" && (!c.OK || strings.Contains(c.Found, "database")) {
+			t.Errorf("%+v", c)
+		}
+	}
 }
 
 func TestAClockThatIsBehindWhatAServerSawIsSaid(t *testing.T) {

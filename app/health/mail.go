@@ -120,7 +120,11 @@ func (s *Service) checkClock(ctx context.Context) ([]Check, error) {
 		return nil, fmt.Errorf("read the latest time: %w", err)
 	}
 	if ahead := clock.Until(time.UnixMilli(milli)); ahead > clockPatience {
-		return []Check{bad("clock of the database", fmt.Sprintf("a server saw a time that is %s ahead of this machine's clock: one of both is wrong", ahead.Round(time.Second)),
+		whose := "this machine's"
+		if db.Shared(s.DB) {
+			whose = "the database's"
+		}
+		return []Check{bad("clock of the database", fmt.Sprintf("a server saw a time that is %s ahead of %s clock: one of both is wrong", ahead.Round(time.Second), whose),
 			"timedatectl set-ntp true; a running server makes good what waited for the wrong time")}, nil
 	}
 	return nil, nil

@@ -129,3 +129,18 @@ func TestWhatAServerIsAskedBesideAnotherOneIsDone(t *testing.T) {
 		}
 	})
 }
+
+func TestAServerSaysWhatItWasToldOtherwiseThanTheOneThatWorks(t *testing.T) {
+	share(t, func(t *testing.T, one, two *world.World) {
+		if two.Log.Has("other flags") || two.Log.Has("another --base-url") {
+			t.Error("one that was told the same says so too")
+		}
+		one.Config.Compat, one.Config.BaseURL = app.CompatResend, "https://other.example.com"
+		three := one.Neighbour(world.NewRelay(nil))
+		for _, words := range []string{"this.compat=resend", "it.compat=strict", "this.base_url=https://other.example.com", "it.base_url=https://mail.example.com"} {
+			if !three.Log.Has(words) {
+				t.Errorf("the log does not say %s:\n%s", words, three.Log.Text.String())
+			}
+		}
+	})
+}

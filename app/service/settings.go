@@ -1,9 +1,11 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"sync/atomic"
 
@@ -164,15 +166,48 @@ func (s *Base) FollowServer(ctx context.Context) error {
 		return fmt.Errorf("read what the server that works noted: %w", err)
 	}
 	s.Settings.SetOutlets(said.Outlets)
-	if own, its := s.Settings.rules(), said.Settings.rules(); own != its && !s.told.Swap(true) {
-		s.Log.Warn("the server that works was started with other flags than this one, and mail is accepted by different rules: start all with the same", "this", own, "it", its)
-	}
+	s.tellUnlike(said.Settings)
 	return nil
 }
 
-// rules are those by which mail is accepted, for people.
-func (s *Settings) rules() string {
-	return fmt.Sprintf("capture %v, mode cloud %v, guardrails enforced %v, compat %q, bounce host %q, base url %q", s.Capture, s.Cloud, s.Enforce, s.Compat, s.BounceHost, s.BaseURL)
+// tellUnlike tells, once, what the server that works was told otherwise than this one.
+func (s *Base) tellUnlike(its *Settings) {
+	here, there := unlike(s.Settings.rules(), its.rules())
+	elsewhere := s.Settings.BaseURL != its.BaseURL
+	if len(here) == 0 && !elsewhere || s.told.Swap(true) {
+		return
+	}
+	if len(here) > 0 {
+		s.Log.Warn("the server that works was started with other flags than this one, so that mail is accepted and kept by different rules: start all with the same", slog.Group("this", here...), slog.Group("it", there...))
+	}
+	if elsewhere {
+		s.Log.Warn("the server that works has another --base-url than this one: links in mails and invitations lead to the server that made them, and a passkey counts at the address where it was made. Start all with the address of what stands before them",
+			slog.Group("this", "base_url", s.Settings.BaseURL), slog.Group("it", "base_url", its.BaseURL))
+	}
+}
+
+// rules are those by which mail is accepted and kept, for people, by their flags.
+func (s *Settings) rules() []slog.Attr {
+	mode, guardrails := "self-hosted", "warn"
+	if s.Cloud {
+		mode = "cloud"
+	}
+	if s.Enforce {
+		guardrails = "enforce"
+	}
+	return []slog.Attr{slog.Bool("capture", s.Capture), slog.String("mode", mode), slog.String("guardrails", guardrails),
+		slog.String("compat", string(cmp.Or(s.Compat, app.CompatStrict))), slog.String("bounce_host", s.BounceHost),
+		slog.Duration("keep_content", s.Keep.Content), slog.Duration("keep_emails", s.Keep.Emails), slog.Duration("keep_broadcasts", s.Keep.Broadcasts)}
+}
+
+// unlike returns those of two servers' rules that differ, of each.
+func unlike(own, its []slog.Attr) (here, there []any) {
+	for i := range own {
+		if !own[i].Equal(its[i]) {
+			here, there = append(here, own[i]), append(there, its[i])
+		}
+	}
+	return here, there
 }
 
 // RememberServer leaves a note of this server for commands beside it.
