@@ -54,7 +54,7 @@ var floors = [][]string{
 	{"app/events"},
 	{"app/teams"},
 	{"app/audience", "app/domains", "app/people", "app/requestlog", "app/figures", "app/certificates"},
-	{"app/mail"},
+	{"app/mail", "app/guardrails"},
 	{"app/delivery"},
 	{"app/broadcasts", "app/reports"},
 	{"app/queue", "app/routing", "app/retention", "app/backup", "app/rekey", "app/transfer"}, // the operator's
@@ -72,7 +72,7 @@ var floors = [][]string{
 
 // kept are packages that only the named may import, whatever floor they are on.
 var kept = map[string][]string{
-	"db": {"app/service", "app/events", "app/teams", "app/audience", "app/domains", "app/people", "app/requestlog", "app/figures", "app/certificates", "app/mail", "app/delivery", "app/broadcasts",
+	"db": {"app/service", "app/events", "app/teams", "app/audience", "app/domains", "app/people", "app/requestlog", "app/figures", "app/certificates", "app/mail", "app/guardrails", "app/delivery", "app/broadcasts",
 		"app/reports", "app/queue", "app/routing", "app/retention", "app/backup", "app/rekey", "app/transfer", "app/health", "app/upkeep", "app/server", ""},
 	"smtpout":        {""},
 	"app/outbound":   {""},

@@ -16,7 +16,7 @@ func (d *DB) OnElsewhere(fn func(r *Reader) error) { d.onElsewhere = append(d.on
 // erasure, or a step of one: texts of mail are other ones by now.
 func OnErasedElsewhere(d *DB, fn func()) { d.onErased = append(d.onErased, fn) }
 
-func (d *DB) erasedElsewhere(erased bool) {
+func erasedElsewhere(d *DB, erased bool) {
 	if !erased {
 		return
 	}

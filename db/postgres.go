@@ -280,7 +280,7 @@ func (e *postgresEngine) begin(d *DB, s *session) error {
 	if s.queue.send(nil); s.queue.failed != nil {
 		return s.queue.failed
 	}
-	d.erasedElsewhere(e.now.erasures != e.known.erasures)
+	erasedElsewhere(d, e.now.erasures != e.known.erasures)
 	e.known, e.beside = e.now, others // told of once
 	return d.lookElsewhere(s, others)
 }

@@ -312,7 +312,7 @@ func (r *real) judged(o reputation.Outcome) {
 		r.server.Delivery.CountOutcome(tx, reputation.OutcomeKey{TeamID: r.team.ID, Region: app.CaptureRegion, Domain: "example.com"}, o)
 		return nil
 	})
-	if err := r.server.Delivery.Judge(r.t.Context()); err != nil {
+	if err := r.server.Guardrails.Judge(r.t.Context()); err != nil {
 		r.t.Fatal(err)
 	}
 }

@@ -157,7 +157,7 @@ func servicesFrom(s *server.Server) Services {
 		Webhooks:       s.Events,
 		Usage:          s.Teams,
 		Insights:       s.Mail,
-		Deliverability: s.Delivery,
+		Deliverability: s.Guardrails,
 		Keys:           s.Teams,
 		Queue:          s.Queue,
 		Sessions:       s.People,

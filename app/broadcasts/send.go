@@ -153,7 +153,7 @@ func (s *Service) mayLeave(r *db.Reader, b *app.Broadcast) error {
 	}
 	region, _, err := s.mail.SendingRegion(r, b.TeamID, b.From.Domain)
 	if err == nil {
-		err = s.delivery.MayBroadcast(r, b.TeamID, region)
+		err = s.delivery.Guardrails.MayBroadcast(r, b.TeamID, region)
 	}
 	b.Relay = region
 	return err

@@ -86,7 +86,7 @@ func (q *bulkLine) queuedBroadcasts(ctx context.Context) ([]app.Broadcast, error
 	})
 	return slices.DeleteFunc(open, func(b app.Broadcast) bool {
 		n, _ := q.may(sender{b.TeamID, b.From.Domain}, 1)
-		return n == 0 || b.Relay != q.name || b.Held != "" || q.s.rests(b.TeamID, q.name) || slices.Contains(suspended, b.TeamID)
+		return n == 0 || b.Relay != q.name || b.Held != "" || q.s.Guardrails.Rests(b.TeamID, q.name) || slices.Contains(suspended, b.TeamID)
 	}), err
 }
 

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"mailer/app"
-	"mailer/app/reputation"
 	"mailer/db"
 )
 
@@ -74,8 +73,6 @@ func (g *gate) Close(p pass, refusing bool, delay func(failures int) time.Durati
 
 func (g *gate) Unclear(p pass) { g.unclear(p) }
 
-func (g *guards) Team(id string) reputation.Guardrail { return g.team(id) }
-
 func (l *lane) Busy() int { return len(l.claims.of(sender{})) }
 
 func (l *lane) Claimed() map[string]sender { return l.claims.emails }
@@ -122,8 +119,6 @@ func (l *limits) Total() *usage { return &l.total }
 func (n *line) Places() int { return n.jobs.places }
 
 func (m *meter) Busy(running bool) { m.busy(running) }
-
-func (s *Service) Guards() *guards { return &s.guards }
 
 func (s *Service) Lanes() []*lane { return s.Outlets.all() }
 

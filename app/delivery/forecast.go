@@ -31,7 +31,7 @@ func (s *Service) PlanBroadcast(r *db.Reader, b *app.Broadcast) (pacing.Plan, er
 // as its lane goes; zero: nobody can say.
 func (s *Service) ForetellEnd(ctx context.Context, b *app.Broadcast, now time.Time) (time.Time, error) {
 	l := s.laneOf(b.Relay)
-	if l == nil || b.Status != app.QueuedBroadcast && b.Status != app.ScheduledBroadcast || s.rests(b.TeamID, b.Relay) {
+	if l == nil || b.Status != app.QueuedBroadcast && b.Status != app.ScheduledBroadcast || s.Guardrails.Rests(b.TeamID, b.Relay) {
 		return time.Time{}, nil
 	}
 	return l.forecaster.finish(ctx, b.ID, now)

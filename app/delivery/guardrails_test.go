@@ -62,7 +62,7 @@ func TestAPausedTeamSendsNothingUntilTheRatesAreDown(t *testing.T) {
 		wantTold(w, "deliverability.warning", "deliverability.paused")
 		w.Age(6 * 24)
 		soon()
-		if got := w.Server.Delivery.Guards().Team(w.Key.TeamID); got != reputation.GuardrailOK {
+		if got := w.Server.Guardrails.Team(w.Key.TeamID); got != reputation.GuardrailOK {
 			t.Errorf("after a week the team is %s", got)
 		}
 		suffered(w, reputation.Outcome{Sent: 200, HardBounced: 9})

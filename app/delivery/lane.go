@@ -59,7 +59,7 @@ type standing struct {
 func newStanding(s *Service, relay relays.Relay) *standing {
 	limits := newLimits(relay, s.BulkShare)
 	limits.shareAmong(db.ShareOf(s.DB).Of)
-	limits.warned = s.drips
+	limits.warned = s.Guardrails.Drips
 	return &standing{name: relay.Region, gate: &rest{}, limits: limits, forecaster: newForecaster(s.DB, relay.Region, limits),
 		claims: &claims{alone: &s.suspect, emails: map[string]sender{}}, strikes: map[string]int{}}
 }

@@ -35,7 +35,7 @@ func (s *Service) watchStore() {
 			s.WakeLanes()
 		}
 		if heard {
-			s.guards.heard.Store(true)
+			s.Guardrails.Hear()
 			s.Heard()
 		}
 	}
@@ -44,10 +44,7 @@ func (s *Service) watchStore() {
 // countAnew has the daily limits of relays know what other servers used of them.
 func (s *Service) countAnew(changed bool) {
 	for _, l := range s.Outlets.all() {
-		if !changed && !l.limits.isStale() {
-			continue
-		}
-		if err := l.limits.reload(s.Taking, s.DB); err != nil && s.Taking.Err() == nil {
+		if err := l.limits.reload(s.Taking, s.DB, changed); err != nil && s.Taking.Err() == nil {
 			s.LogUnlessHindered("read what a relay was used for", err, "relay", l.name)
 		}
 	}
@@ -58,6 +55,21 @@ func (o *Outlets) reshare() {
 	n := db.ShareOf(o.s.DB).Of
 	for _, l := range o.all() {
 		l.limits.shareAmong(n)
+	}
+}
+
+// regions are the names of all lanes.
+func (o *Outlets) regions() (names []string) {
+	for _, l := range o.all() {
+		names = append(names, l.name)
+	}
+	return names
+}
+
+// wakeBulk has broadcasts go on that rested.
+func (o *Outlets) wakeBulk() {
+	for _, l := range o.all() {
+		l.bulk.woken.Ring()
 	}
 }
 

@@ -86,12 +86,6 @@ func (l *limits) apportion() {
 	l.meter.rate = part
 }
 
-func (l *limits) isStale() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.stale
-}
-
 // servers is how many share the rate.
 func (l *limits) servers() int {
 	l.mu.Lock()
@@ -319,10 +313,11 @@ func (l *limits) stored(bulk bool) {
 	l.open.add(-1, bulk)
 }
 
-// reload counts anew what all servers used, where this one is, or just was, not alone.
-func (l *limits) reload(ctx context.Context, store *db.DB) error {
+// reload counts anew what all servers used, where this one is not alone and somebody wrote
+// (changed), or just was not alone.
+func (l *limits) reload(ctx context.Context, store *db.DB, changed bool) error {
 	l.mu.Lock()
-	known, among := l.daily == 0 || l.among == 1 && !l.stale, l.among
+	known, among := l.daily == 0 || !l.stale && (l.among == 1 || !changed), l.among
 	l.mu.Unlock()
 	if known {
 		return nil

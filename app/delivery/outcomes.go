@@ -20,7 +20,7 @@ func (s *Service) CountOutcome(tx *db.Tx, key reputation.OutcomeKey, o reputatio
 		return
 	}
 	tx.CountOutcome(key, o)
-	tx.AfterCommit(func() { s.guards.touch(key.TeamID) })
+	tx.AfterCommit(func() { s.Guardrails.Touch(key.TeamID) })
 }
 
 // outcomeSource stands among the sources of reports for what was counted.

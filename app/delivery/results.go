@@ -134,7 +134,7 @@ func (l *lane) withdrawn(v leave, j *job) {
 		l.handBack(j)
 		return
 	case stateFull: // what this server knows of it by then has the others wait
-		if err := l.limits.reload(l.s.Sending, l.s.DB); err != nil {
+		if err := l.limits.reload(l.s.Sending, l.s.DB, true); err != nil {
 			l.s.LogUnlessHindered("read what a relay was used for", err, "relay", l.name)
 		}
 		l.handBack(j)

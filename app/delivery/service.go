@@ -1,6 +1,5 @@
 // Package delivery carries mail from the database to the relays: a lane for each
-// relay with its gate, breaker and pace, the results of attempts, doubts, and the
-// guardrails that hold a team or a region back. broadcasts, reports and upkeep may
+// relay with its gate, breaker and pace, the results of attempts, and doubts. broadcasts, reports and upkeep may
 // import it; main hands it the Senders.
 //
 // Failure policy: an unknown failure is temporary; what was past the final dot
@@ -19,6 +18,7 @@ import (
 	"mailer/app/clock"
 	"mailer/app/domains"
 	"mailer/app/events"
+	"mailer/app/guardrails"
 	"mailer/app/mail"
 	"mailer/app/relays"
 	"mailer/app/service"
@@ -56,8 +56,9 @@ type Service struct {
 	began   clock.Mark
 	leads   atomic.Bool // what happens by itself happens here, but for sending
 	suspect atomic.Bool // a unit that may be what ends the process is in work
-	guards  guards
-	paths   returnPathHosts
+	// Guardrails hold teams and regions back.
+	Guardrails *guardrails.Service
+	paths      returnPathHosts
 }
 
 // New makes the service.
@@ -77,6 +78,7 @@ func New(base *service.Base, told *events.Service, owners *teams.Service, sender
 	s := &Service{Base: base, Config: cfg, began: clock.Begin(), events: told, teams: owners, domains: senders, audience: people, mail: emails,
 		paths: cache.New[string, string](maxCachedHosts, returnPathTTL)}
 	s.Outlets = &Outlets{s: s}
+	s.Guardrails = guardrails.New(base, told, owners, guardrails.Config{Regions: s.Outlets.regions, Changed: s.Outlets.wakeBulk})
 	db.OnPeers(base.DB, s.Outlets.reshare)
 	for _, route := range cfg.Routes {
 		s.Outlets.add(newLane(s, route, nil))
@@ -87,7 +89,7 @@ func New(base *service.Base, told *events.Service, owners *teams.Service, sender
 // Start judges teams and regions anew and sets the lanes to work, unless they are. Of servers
 // that share a database it is for the one that leads.
 func (s *Service) Start(ctx context.Context) error {
-	if err := s.startGuards(ctx); err != nil {
+	if err := s.Guardrails.Start(ctx); err != nil {
 		return err
 	}
 	s.leads.Store(true)
@@ -102,7 +104,7 @@ func (s *Service) Start(ctx context.Context) error {
 
 // StartBeside sets the lanes to work beside another server that leads.
 func (s *Service) StartBeside(ctx context.Context) error {
-	if err := s.FollowGuards(ctx); err != nil {
+	if err := s.Guardrails.Follow(ctx); err != nil {
 		return err
 	}
 	return s.send(ctx)

@@ -77,7 +77,7 @@ func (sh *shares) take(r *db.Reader, l *look) error {
 			return nil
 		}
 		want := n.jobs.roomOf(team, max(1, left/(len(teams)-i)), len(l.units))
-		if n.bulk && n.s.rests(team, n.name) {
+		if n.bulk && n.s.Guardrails.Rests(team, n.name) {
 			want = 0
 		}
 		if want > 0 {

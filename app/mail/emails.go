@@ -32,8 +32,6 @@ type Outlet interface {
 	// transactional mail alone. Neither blocks.
 	Wake(region string)
 	WakeMail(region string)
-	// MayAccept refuses what a paused team sends. Errors: CodeSendingPaused.
-	MayAccept(r *db.Reader, teamID string) error
 }
 
 // The operations in the idempotency table.
@@ -243,7 +241,7 @@ func (s *Service) admit(r *db.Reader, email *app.Email) (app.Domain, error) {
 	if err != nil {
 		return domain, err
 	}
-	if err := s.Outlet.MayAccept(r, email.TeamID); err != nil {
+	if err := s.MayAccept(r, email.TeamID); err != nil {
 		return domain, err
 	}
 	email.Relay = region

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"mailer/app"
+	"mailer/app/clock"
 )
 
 // freshBytes bounds the mail that is kept in memory between its acceptance and
@@ -54,7 +55,7 @@ func (f *freshMail) put(e *app.Email, with Fresh) {
 	size := e.Size()
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	now := time.Now()
+	now := clock.Now()
 	if f.shared && f.bytes+size > freshBytes && now.Sub(f.aged) >= freshFor {
 		f.aged = now
 		f.dropOld(now)

@@ -159,7 +159,7 @@ func TestRandomHistoriesAreReadBackOverTheirWindows(t *testing.T) {
 			month, week, lately := lookBack(histories[i], time.Now().UTC())
 			state := stateOf(week, lately)
 			want := reputation.NewDeliverability(month, state)
-			got, err := w.Server.Delivery.Deliverability(t.Context(), &app.Key{TeamID: id})
+			got, err := w.Server.Guardrails.Deliverability(t.Context(), &app.Key{TeamID: id})
 			world.Must(t, err)
 			if got.Sent != month.Sent || got.Scored != month.Scored || got.Guardrail != state || (got.Score == nil) != (want.Score == nil) ||
 				got.Score != nil && *got.Score != *want.Score {

@@ -20,16 +20,18 @@ import (
 type Service struct {
 	*service.Base
 	// Outlet is delivery, which knows of this service in turn. Set before use.
-	Outlet   Outlet
-	events   *events.Service
-	teams    *teams.Service
-	domains  *domains.Service
-	audience *audience.Service
-	inflight inflight
-	fresh    freshMail
-	tracker  *tracker
-	renders  renders
-	mails    broadcastMails
+	Outlet Outlet
+	// MayAccept refuses what a paused team sends. Errors: CodeSendingPaused. Set before use.
+	MayAccept func(r *db.Reader, teamID string) error
+	events    *events.Service
+	teams     *teams.Service
+	domains   *domains.Service
+	audience  *audience.Service
+	inflight  inflight
+	fresh     freshMail
+	tracker   *tracker
+	renders   renders
+	mails     broadcastMails
 
 	Templates *Templates
 	Search    *Search

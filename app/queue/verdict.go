@@ -171,7 +171,7 @@ func (c *evidence) unbegun(b *app.Broadcast) error {
 
 // guardrail says which guardrail has a broadcast rest; empty: none.
 func (c *evidence) guardrail(b *app.Broadcast) (verdict.DoorKind, error) {
-	err := c.s.delivery.MayBroadcast(c.r, b.TeamID, b.Relay)
+	err := c.s.delivery.Guardrails.MayBroadcast(c.r, b.TeamID, b.Relay)
 	switch app.CodeOf(err) {
 	case app.CodeSendingPaused:
 		return verdict.TeamGuardrail, nil

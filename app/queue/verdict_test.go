@@ -185,7 +185,7 @@ func TestAVerdictOnARecipientOfABroadcast(t *testing.T) {
 		_, err = w.Server.Queue.Release(t.Context(), queue.Filter{Broadcast: b.ID})
 		world.Must(t, err)
 		w.SufferedBy(w.Key.TeamID, reputation.Outcome{Sent: 1000, HardBounced: 200})
-		world.Must(t, w.Server.Delivery.Judge(t.Context()))
+		world.Must(t, w.Server.Guardrails.Judge(t.Context()))
 		wantVerdict(w, last, verdict.Guardrails, "too many recipients bounced or complained")
 		_, _, err = w.Server.Broadcasts.CancelBroadcast(t.Context(), w.Key, b.ID)
 		world.Must(t, err)

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"mailer/app/delivery"
+	"mailer/app/guardrails"
 	"mailer/app/teams"
 	"mailer/db"
 )
@@ -64,8 +64,8 @@ func (s *Server) answer() {
 			s.tell("follow the server that leads", s.FollowServer(s.Taking))
 			followed = now
 		}
-		if now.Sub(judged) >= delivery.RatesEvery {
-			s.tell("follow the rates of teams and regions", s.Delivery.FollowGuards(s.Taking))
+		if now.Sub(judged) >= guardrails.Every {
+			s.tell("follow the rates of teams and regions", s.Guardrails.Follow(s.Taking))
 			judged = now
 		}
 		if now.Sub(minute) >= time.Minute {

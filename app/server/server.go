@@ -24,6 +24,7 @@ import (
 	"mailer/app/domains"
 	"mailer/app/events"
 	"mailer/app/figures"
+	"mailer/app/guardrails"
 	"mailer/app/health"
 	"mailer/app/mail"
 	"mailer/app/metrics"
@@ -132,6 +133,7 @@ type Server struct {
 	Shares       *mail.Shares
 	Frames       *mail.Previews
 	Delivery     *delivery.Service
+	Guardrails   *guardrails.Service
 	Broadcasts   *broadcasts.Service
 	Reviews      *broadcasts.Reviews
 	Reports      *reports.Service
@@ -185,6 +187,7 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	})
 	s.Delivery = delivery.New(base, s.Events, s.Teams, s.Domains, s.Audience, s.Mail,
 		delivery.Config{Routes: cfg.Routes, Connect: cfg.Connect, Tick: s.tick, Heard: s.heard, DoubtDelay: cfg.DoubtDelay, MaxWait: cfg.MaxWait, BulkShare: cfg.BulkShare, Builders: cfg.Builders, Jitter: cfg.Jitter})
+	s.Guardrails = s.Delivery.Guardrails
 	s.Broadcasts = broadcasts.New(base, s.Teams, s.Audience, s.Mail, s.Delivery)
 	s.Reviews = s.Broadcasts.Reviews
 	s.Reports = reports.New(base, s.Audience, s.Mail, s.Delivery)
@@ -202,7 +205,7 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	s.Transfer = transfer.New(base, s.Events, s.Teams, s.Audience, s.Domains)
 	s.Upkeep = upkeep.New(base, upkeep.Others{Events: s.Events, Teams: s.Teams, People: s.People, Domains: s.Domains, Audience: s.Audience, Mail: s.Mail,
 		Delivery: s.Delivery, Broadcasts: s.Broadcasts, Reports: s.Reports, Retention: s.Retention, RequestLog: s.RequestLog, Shrink: cfg.Shrink})
-	s.Mail.Outlet, s.Audience.CarryErasure = s.Delivery, s.Upkeep.FinishErasure
+	s.Mail.Outlet, s.Mail.MayAccept, s.Audience.CarryErasure = s.Delivery, s.Guardrails.MayAccept, s.Upkeep.FinishErasure
 	cfg.Metrics.Watch(s.look)
 	return s, nil
 }

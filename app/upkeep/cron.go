@@ -9,6 +9,7 @@ import (
 	"github.com/robfig/cron/v3"
 
 	"mailer/app/delivery"
+	"mailer/app/guardrails"
 	"mailer/app/mail"
 	"mailer/app/pacing"
 	"mailer/app/service"
@@ -28,7 +29,7 @@ type cronJob struct {
 // jobs are all that cron does.
 func (s *Service) jobs() []cronJob {
 	return []cronJob{
-		{delivery.RatesEvery, "judge the rates of teams and regions", s.delivery.Judge},
+		{guardrails.Every, "judge the rates of teams and regions", s.delivery.Guardrails.Judge},
 		{time.Second, "delete what deleted teams have", s.teams.RemoveDeleted},
 		{teams.KeysFlushEvery, "store when keys were used last", s.teams.FlushKeys},
 		{10 * time.Second, "tell webhooks of choices that were held back", s.audience.Pages.TellChoices},

@@ -1,4 +1,10 @@
-package delivery
+// Package guardrails holds back teams and regions whose mail bounces, or is complained of, too
+// often: it judges them by the counters in the database, tells their webhooks, and answers
+// whether they may send. delivery counts what becomes of mail and may import it.
+//
+// Failure policy: a state that can't be judged stays as it was and is judged again; a team's
+// stands in the database, so that a restart tells nobody again.
+package guardrails
 
 import (
 	"context"
@@ -12,20 +18,25 @@ import (
 
 	"mailer/app"
 	"mailer/app/clock"
+	"mailer/app/events"
 	"mailer/app/reputation"
+	"mailer/app/service"
 	"mailer/app/teams"
 	"mailer/app/webhook"
 	"mailer/db"
 )
 
-// RatesEvery is how often states are looked at: a crossed line takes effect within
+// Every is how often states are looked at: a crossed line takes effect within
 // 10 s.
-const RatesEvery = 5 * time.Second
+const Every = 5 * time.Second
 
-// guards know the states of teams and regions. They follow from the counters in the
-// database; a team's stands there too, so that a restart tells nobody again.
-type guards struct {
-	states atomic.Pointer[guardStates] // nil: no server runs in this process
+// Service knows the states of teams and regions.
+type Service struct {
+	*service.Base
+	Config
+	events *events.Service
+	teams  *teams.Service
+	states atomic.Pointer[states] // nil: no server runs in this process
 
 	mu      sync.Mutex
 	touched map[string]bool // teams that something was counted of since they were judged
@@ -33,73 +44,87 @@ type guards struct {
 	heard   atomic.Bool     // another process wrote: all are judged once more
 }
 
-// guardStates never change; a new one takes their place.
-type guardStates struct {
+// Config is what the service needs of those above it.
+type Config struct {
+	Regions func() []string // those of the relays of this process
+	Changed func()          // broadcasts may go on that rested, or rest
+}
+
+// New makes the service.
+func New(base *service.Base, told *events.Service, owners *teams.Service, cfg Config) *Service {
+	return &Service{Base: base, Config: cfg, events: told, teams: owners}
+}
+
+// states never change; a new one takes their place.
+type states struct {
 	teams   map[string]reputation.Guardrail // absent: ok
 	regions map[string]bool                 // those whose broadcasts rest
 }
 
-// touch has a team judged soon.
-func (g *guards) touch(teamID string) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.touched == nil {
-		g.touched = map[string]bool{}
+// Touch has a team judged soon, of which something was counted.
+func (s *Service) Touch(teamID string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.touched == nil {
+		s.touched = map[string]bool{}
 	}
-	g.touched[teamID] = true
+	s.touched[teamID] = true
 }
+
+// Hear has all teams judged soon, since another process wrote.
+func (s *Service) Hear() { s.heard.Store(true) }
 
 // change puts other states in the place of those that are known.
-func (g *guards) change(fn func(s *guardStates)) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	s := guardStates{teams: map[string]reputation.Guardrail{}, regions: map[string]bool{}}
-	if old := g.states.Load(); old != nil {
-		maps.Copy(s.teams, old.teams)
-		maps.Copy(s.regions, old.regions)
+func (s *Service) change(fn func(next *states)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	next := states{teams: map[string]reputation.Guardrail{}, regions: map[string]bool{}}
+	if old := s.states.Load(); old != nil {
+		maps.Copy(next.teams, old.teams)
+		maps.Copy(next.regions, old.regions)
 	}
-	fn(&s)
-	g.states.Store(&s)
+	fn(&next)
+	s.states.Store(&next)
 }
 
-// team is the state of a team as this process knows it.
-func (g *guards) team(teamID string) reputation.Guardrail {
-	if s := g.states.Load(); s != nil && s.teams[teamID] != "" {
-		return s.teams[teamID]
+// Team is the state of a team as this process knows it.
+func (s *Service) Team(teamID string) reputation.Guardrail {
+	if now := s.states.Load(); now != nil && now.teams[teamID] != "" {
+		return now.teams[teamID]
 	}
 	return reputation.GuardrailOK
 }
 
 // region reports whether broadcasts of a region rest.
-func (g *guards) region(name string) bool {
-	s := g.states.Load()
-	return s != nil && s.regions[name]
+func (s *Service) region(name string) bool {
+	now := s.states.Load()
+	return now != nil && now.regions[name]
 }
 
-// startGuards reads the states that an earlier process left and judges anew.
-func (s *Service) startGuards(ctx context.Context) error {
+// Start reads the states that an earlier process left and judges anew.
+func (s *Service) Start(ctx context.Context) error {
 	teams, err := db.Get(ctx, s.DB, (*db.Reader).Guardrails)
 	if err != nil {
 		return fmt.Errorf("read the states of teams: %w", err)
 	}
-	s.guards.change(func(guardStates *guardStates) { guardStates.teams = teams })
+	s.change(func(next *states) { next.teams = teams })
 	return s.UnlessFull(s.Judge(ctx))
 }
 
-// FollowGuards has this server know how the one that leads judged teams, and judge regions as
-// that one does.
-func (s *Service) FollowGuards(ctx context.Context) error {
+// Follow has this server know how the one that leads judged teams, and judge regions as that one
+// does.
+func (s *Service) Follow(ctx context.Context) error {
 	teams, err := db.Get(ctx, s.DB, (*db.Reader).Guardrails)
 	if err != nil {
 		return fmt.Errorf("read the states of teams: %w", err)
 	}
-	s.guards.mu.Lock()
-	s.guards.touched = nil
-	s.guards.mu.Unlock()
-	s.guards.change(func(guardStates *guardStates) { guardStates.teams = teams })
-	for _, l := range s.Outlets.all() {
-		if err := s.judgeRegion(ctx, l.name); err != nil {
-			return fmt.Errorf("judge region %s: %w", l.name, err)
+	s.mu.Lock()
+	s.touched = nil
+	s.mu.Unlock()
+	s.change(func(next *states) { next.teams = teams })
+	for _, region := range s.Regions() {
+		if err := s.judgeRegion(ctx, region); err != nil {
+			return fmt.Errorf("judge region %s: %w", region, err)
 		}
 	}
 	return nil
@@ -115,36 +140,36 @@ func (s *Service) Judge(ctx context.Context) error {
 	var failed []error
 	for _, id := range teams {
 		if err := s.judgeTeam(ctx, id); err != nil {
-			s.guards.touch(id)
+			s.Touch(id)
 			failed = append(failed, fmt.Errorf("judge team %s: %w", id, err))
 		}
 	}
-	for _, l := range s.Outlets.all() {
-		if err := s.judgeRegion(ctx, l.name); err != nil {
-			failed = append(failed, fmt.Errorf("judge region %s: %w", l.name, err))
+	for _, region := range s.Regions() {
+		if err := s.judgeRegion(ctx, region); err != nil {
+			failed = append(failed, fmt.Errorf("judge region %s: %w", region, err))
 		}
 	}
 	return errors.Join(failed...)
 }
 
 func (s *Service) toJudge(ctx context.Context) ([]string, error) {
-	g, hour := &s.guards, reputation.OutcomeHour(clock.Now())
+	hour := reputation.OutcomeHour(clock.Now())
 	var all []app.Team
-	if g.heard.Swap(false) || hour != g.hour { // which only this goroutine changes
+	if s.heard.Swap(false) || hour != s.hour { // which only this goroutine changes
 		var err error
 		if all, err = s.teams.ListTeams(ctx); err != nil {
 			return nil, err
 		}
-		g.hour = hour
+		s.hour = hour
 	}
-	g.mu.Lock()
-	due := g.touched
-	g.touched = nil
-	g.mu.Unlock()
+	s.mu.Lock()
+	due := s.touched
+	s.touched = nil
+	s.mu.Unlock()
 	if due == nil {
 		due = map[string]bool{}
 	}
-	for id := range g.states.Load().teams {
+	for id := range s.states.Load().teams {
 		due[id] = true
 	}
 	for _, t := range all {
@@ -170,7 +195,7 @@ func (s *Service) judgeTeam(ctx context.Context, teamID string) error {
 		week, lately, err = teamRates(r, teamID, now)
 		return err
 	})
-	before := s.guards.team(teamID)
+	before := s.Team(teamID)
 	judged := reputation.JudgeTeam(before, week, lately)
 	state := judged.State
 	if err != nil || state == before {
@@ -181,25 +206,25 @@ func (s *Service) judgeTeam(ctx context.Context, teamID string) error {
 			return err
 		}
 		tx.AfterCommit(func() {
-			s.guards.change(func(guardStates *guardStates) {
-				delete(guardStates.teams, teamID)
+			s.change(func(next *states) {
+				delete(next.teams, teamID)
 				if state != reputation.GuardrailOK {
-					guardStates.teams[teamID] = state
+					next.teams[teamID] = state
 				}
 			})
 		})
-		return s.announceGuardrail(tx, teamID, before, judged)
+		return s.announce(tx, teamID, before, judged)
 	})
 	if err != nil {
 		return err
 	}
 	s.Log.Warn("the rates of a team changed its state", "team", teamID, "from", before, "to", state, "window", judged.Window, "rates", judged.Rates.Words(), "enforced", s.Settings.Enforce)
-	s.wakeBulk()
+	s.Changed()
 	return nil
 }
 
-// announceGuardrail tells of a line that was crossed.
-func (s *Service) announceGuardrail(tx *db.Tx, teamID string, before reputation.Guardrail, j reputation.Judgement) error {
+// announce tells of a line that was crossed.
+func (s *Service) announce(tx *db.Tx, teamID string, before reputation.Guardrail, j reputation.Judgement) error {
 	if !j.State.Worse(before) {
 		return nil
 	}
@@ -221,13 +246,13 @@ func (s *Service) judgeRegion(ctx context.Context, region string) error {
 		day, week, paused, err = regionState(r, region, now)
 		return err
 	})
-	if err != nil || paused == s.guards.region(region) {
+	if err != nil || paused == s.region(region) {
 		return err
 	}
-	s.guards.change(func(guardStates *guardStates) { guardStates.regions[region] = paused })
+	s.change(func(next *states) { next.regions[region] = paused })
 	s.Log.Warn("the rates of a region changed its state", "region", region, "broadcasts_paused", paused,
 		"day", day.Words(), "week", week.Words(), "enforced", s.Settings.Enforce)
-	s.wakeBulk()
+	s.Changed()
 	return nil
 }
 
@@ -252,14 +277,7 @@ func regionState(r *db.Reader, region string, now time.Time) (day, week reputati
 	return day, week, reputation.JudgeRegion(day, week), nil
 }
 
-// wakeBulk has broadcasts go on that rested.
-func (s *Service) wakeBulk() {
-	for _, l := range s.Outlets.all() {
-		l.bulk.woken.Ring()
-	}
-}
-
-// MayAccept implements mail.Outlet. A command beside the server asks the
+// MayAccept refuses what a paused team sends. A command beside the server asks the
 // database. Errors: CodeSendingPaused.
 func (s *Service) MayAccept(r *db.Reader, teamID string) error {
 	if err := teams.MaySend(r, teamID); err != nil {
@@ -268,8 +286,8 @@ func (s *Service) MayAccept(r *db.Reader, teamID string) error {
 	if !s.Settings.Enforce {
 		return nil
 	}
-	state := s.guards.team(teamID)
-	if s.guards.states.Load() == nil {
+	state := s.Team(teamID)
+	if s.states.Load() == nil {
 		var err error
 		if state, err = r.Guardrail(teamID); err != nil {
 			return fmt.Errorf("read the state of the team: %w", err)
@@ -287,18 +305,34 @@ func (s *Service) MayBroadcast(r *db.Reader, teamID, region string) error {
 	if err := s.MayAccept(r, teamID); err != nil {
 		return err
 	}
-	if !s.Settings.Enforce || !s.guards.region(region) {
+	if !s.Settings.Enforce || !s.region(region) {
 		return nil
 	}
 	return app.Errorf(app.CodeBroadcastsPaused, "Broadcasts of the region %s are paused while its bounce and complaint rates recover. Other mail leaves as ever, and the pause ends by itself", region)
 }
 
-// rests reports whether nothing of a team's broadcasts is begun in a region now.
-func (s *Service) rests(teamID, region string) bool {
-	return s.Settings.Enforce && (s.guards.region(region) || s.guards.team(teamID) == reputation.GuardrailPaused)
+// Rests reports whether nothing of a team's broadcasts is begun in a region now.
+func (s *Service) Rests(teamID, region string) bool {
+	return s.Settings.Enforce && (s.region(region) || s.Team(teamID) == reputation.GuardrailPaused)
 }
 
-// drips reports whether broadcasts of a team leave one a second.
-func (s *Service) drips(teamID string) bool {
-	return s.Settings.Enforce && s.guards.team(teamID) == reputation.GuardrailWarning
+// Drips reports whether broadcasts of a team leave one a second.
+func (s *Service) Drips(teamID string) bool {
+	return s.Settings.Enforce && s.Team(teamID) == reputation.GuardrailWarning
+}
+
+// Deliverability returns how well the mail of the key's team fared in the last 30 days,
+// and how the team stands to the guardrails at this moment.
+func (s *Service) Deliverability(ctx context.Context, key *app.Key) (d reputation.Deliverability, err error) {
+	now := clock.Now()
+	err = s.DB.Read(ctx, func(r *db.Reader) error {
+		month, err := r.TeamOutcome(key.TeamID, reputation.OutcomesOver(reputation.DeliverabilityWindow, now))
+		if err != nil {
+			return fmt.Errorf("read outcomes: %w", err)
+		}
+		week, lately, err := teamRates(r, key.TeamID, now)
+		d = reputation.NewDeliverability(month, reputation.JudgeTeam(s.Team(key.TeamID), week, lately).State)
+		return err
+	})
+	return d, service.Unavailable(err)
 }
