@@ -2,14 +2,10 @@ package db
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"net"
-	"net/url"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -18,104 +14,12 @@ import (
 	"mailer/db/pgtest"
 )
 
-// ways counts how often something is sent to a server after it answered.
-type ways struct{ n atomic.Int64 }
-
-// before returns the DSN of a way to the server of dsn that counts.
-func (w *ways) before(t *testing.T, dsn string) string {
-	t.Helper()
-	u, err := url.Parse(dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
-	network, server := "tcp", u.Host
-	if dir := u.Query().Get("host"); dir != "" {
-		network, server = "unix", dir+"/.s.PGSQL."+u.Query().Get("port")
-	}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var all sync.WaitGroup
-	t.Cleanup(func() { listener.Close(); all.Wait() })
-	all.Go(func() {
-		for {
-			client, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			there, err := net.Dial(network, server)
-			if err != nil {
-				client.Close()
-				continue
-			}
-			all.Go(func() { w.pass(there, client, &frames{w: w}) })
-			all.Go(func() { w.pass(client, there, nil) })
-		}
-	})
-	u.Host = listener.Addr().String()
-	q := u.Query()
-	q.Del("host")
-	q.Del("port")
-	u.RawQuery = q.Encode()
-	return u.String()
-}
-
-// frames counts what a client waits for an answer to: Sync and simple queries. Its first
-// messages have no type (PostgreSQL's protocol, "Message Formats").
-type frames struct {
-	w       *ways
-	started bool
-	rest    []byte
-}
-
-func (f *frames) take(b []byte) {
-	for f.rest = append(f.rest, b...); ; {
-		head := 1
-		if !f.started {
-			head = 0
-		}
-		if len(f.rest) < head+8 && (head == 0 || len(f.rest) < 5) {
-			return
-		}
-		length := head + int(binary.BigEndian.Uint32(f.rest[head:]))
-		if len(f.rest) < length {
-			return
-		}
-		switch {
-		case head == 0:
-			f.started = binary.BigEndian.Uint32(f.rest[4:]) == 3<<16 // else it asks for TLS
-		case f.rest[0] == 'S' || f.rest[0] == 'Q':
-			f.w.n.Add(1)
-		}
-		f.rest = f.rest[length:]
-	}
-}
-
-// pass passes bytes on, and has them counted.
-func (*ways) pass(to, from net.Conn, count *frames) {
-	defer to.Close()
-	b := make([]byte, 1<<16)
-	for {
-		n, err := from.Read(b)
-		if err != nil {
-			return
-		}
-		if count != nil {
-			count.take(b[:n])
-		}
-		if _, err := to.Write(b[:n]); err != nil {
-			return
-		}
-	}
-}
-
 // openElsewhere opens a new database of PostgreSQL with a team, and counts the ways to it.
-func openElsewhere(t *testing.T) (*DB, *ways) {
+func openElsewhere(t *testing.T) (*DB, *pgtest.Wire) {
 	t.Helper()
 	dsn := pgtest.Database(t, pgtest.Server(t), "")
-	w := &ways{}
-	d, err := Open(t.Context(), Options{Path: w.before(t, dsn), Schema: schemaText(t), Create: true, Lock: true, Beat: time.Hour, Gather: -1})
+	w := pgtest.NewWire(t, dsn)
+	d, err := Open(t.Context(), Options{Path: w.Through(dsn), Schema: schemaText(t), Create: true, Lock: true, Beat: time.Hour, Gather: -1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -179,22 +83,20 @@ func TestClosuresThatStandApartAskTogether(t *testing.T) {
 		}
 	}
 	for range 2 { // what is prepared takes ways of its own once
-		before := w.n.Load()
 		for i, err := range together(t, d, Apart(t.Context()), ask...) {
 			if err != nil {
 				t.Errorf("closure %d: %v", i, err)
 			}
 		}
-		t.Logf("%d ways", w.n.Load()-before)
+		t.Logf("%d ways", len(w.Take()))
 	}
-	before := w.n.Load()
 	for i, err := range together(t, d, Apart(t.Context()), ask...) {
 		if err != nil {
 			t.Errorf("closure %d: %v", i, err)
 		}
 	}
 	// The closure that the others wait behind asks and writes nothing.
-	if got := w.n.Load() - before; got != questions+1 {
+	if got := len(w.Take()); got != questions+1 {
 		t.Errorf("%d closures with %d questions each took %d ways there and back", closures, questions, got)
 	}
 	for i := range closures {
@@ -227,14 +129,14 @@ func TestPartsOfAClosureAskTogether(t *testing.T) {
 			return errors.Join(errs...)
 		}
 	}
-	run := func() (took int64) {
-		before := w.n.Load()
+	run := func() (took int) {
+		w.Take()
 		for i, err := range together(t, d, Apart(t.Context()), all...) {
 			if err != nil {
 				t.Errorf("closure %d: %v", i, err)
 			}
 		}
-		return w.n.Load() - before
+		return len(w.Take())
 	}
 	run() // what is prepared takes ways of its own once
 	after.Store(0)
@@ -429,5 +331,44 @@ func TestValuesAreReadAlikeBesideOthers(t *testing.T) {
 	}
 	if got, want := fmt.Sprintf("%#v", beside), fmt.Sprintf("%#v", alone); got != want {
 		t.Errorf("beside others %s, alone %s", got, want)
+	}
+}
+
+func TestAGroupThatAsksNothingTakesOneWay(t *testing.T) {
+	g := newSeveral(t)
+	wire := pgtest.NewWire(t, g.dsn)
+	other := g.open()
+	g.dsn = wire.Through(g.dsn)
+	d := g.open()
+	write := func(name string) int {
+		t.Helper()
+		wire.Take()
+		if err := note(d, name); err != nil {
+			t.Fatal(err)
+		}
+		ways := 0
+		for _, trip := range wire.Take() { // beats come too
+			if slices.Contains(trip, "BEGIN") || slices.Contains(trip, "COMMIT") || slices.Contains(trip, "ROLLBACK") {
+				ways++
+			}
+		}
+		return ways
+	}
+	write("a") // what is prepared takes ways of its own once
+	write("b")
+	if got := write("c"); got != 1 {
+		t.Errorf("a group took %d ways", got)
+	}
+	// The other one changes what is remembered: nothing may rest on what was.
+	if err := note(other, "d"); err != nil {
+		t.Fatal(err)
+	}
+	if got := write("e"); got < 3 {
+		t.Errorf("a group after one of another server took %d ways: it did not look again", got)
+	}
+	for _, name := range []string{"a", "b", "c", "d", "e"} {
+		if got := settingOf(t, d, name); got != "1" {
+			t.Errorf("%s is %q", name, got)
+		}
 	}
 }

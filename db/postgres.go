@@ -254,11 +254,17 @@ func (e *postgresEngine) begin(d *DB, s *session) error {
 		{text: `UPDATE changes SET n = n + 1 RETURNING rules, erasures`},
 		{text: noteGroup, args: []any{e.writer, e.group}},
 	}
+	strict := []*question{
+		asks[0],
+		{text: `UPDATE changes SET n = n + 1 RETURNING rules, erasures, 1 / CASE WHEN rules = $1 AND erasures = $2 THEN 1 ELSE 0 END`, args: []any{e.known.rules, e.known.erasures}},
+		asks[2],
+	}
 	if e.me.id != "" {
 		asks = append(asks, &question{text: `SELECT id FROM nodes WHERE id = $1 AND dead IS NULL FOR KEY SHARE`, args: []any{e.me.id}})
+		strict = append(strict, &question{text: `SELECT 1 / count(*) FROM (SELECT id FROM nodes WHERE id = $1 AND dead IS NULL FOR KEY SHARE) AS me`, args: []any{e.me.id}})
 	}
 	others := false
-	begun := func() (err error) {
+	begun := func(asks []*question) (err error) {
 		if e.me.id != "" && len(asks[3].rows) == 0 {
 			return errFenced
 		}
@@ -266,13 +272,12 @@ func (e *postgresEngine) begin(d *DB, s *session) error {
 		others = e.now != e.known
 		return err
 	}
-	s.queue.opening = &opening{asks, func() error {
-		if err := begun(); err != nil || !others {
+	s.queue.opening = &opening{asks, func(asks []*question) error {
+		if err := begun(asks); err != nil || !others {
 			return err
 		}
-		s.queue.early = true
 		return errElsewhere
-	}}
+	}, strict}
 	if !s.queue.early && !s.queue.at && !e.beside {
 		return nil
 	}
@@ -294,7 +299,8 @@ func marksOf(row []driver.Value) (m marks, err error) {
 	return marks{rules, erasures}, nil
 }
 
-// errElsewhere: others wrote since the last group, which showed only after closures had begun.
+// errElsewhere: others wrote since the last group, or took this server for dead, which showed
+// only after closures had begun.
 var errElsewhere = errors.New("db: others wrote")
 
 // simpleWithin runs texts that are parted by semicolons in one round trip, and hands each row to

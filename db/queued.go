@@ -32,7 +32,10 @@ type queued struct {
 type opening struct {
 	asks []*question
 	// begun is called with their answers. Its error takes the transaction back.
-	begun func() error
+	begun func(asks []*question) error
+	// strict are asks that fail themselves where begun would refuse their answers: the end of
+	// the transaction may leave with them.
+	strict []*question
 }
 
 // pending is a statement that has not left.
@@ -126,21 +129,19 @@ func (q *queued) send(asks []*question) {
 	}
 	q.failed = q.conn.Raw(func(driver any) error { return exchange(driver.(*stdlib.Conn).Conn(), first, writes, asks) })
 	if opening != nil && q.failed == nil {
-		q.failed = opening.begun()
+		q.failed = opening.begun(first)
 	}
+	q.early = q.early || errors.Is(q.failed, errElsewhere)
 }
 
-// finish sends what waits, and has the transaction end with it unless that is still to be
-// begun: what begins it may take it back. Where nothing was written or asked there is none,
-// which it reports.
+// finish sends what waits and has the transaction end with it, in one way also where that is
+// still to be begun. Where nothing was written or asked there is none, which it reports.
 func (q *queued) finish() (none bool, err error) {
 	if q.opening != nil {
 		if len(q.waiting) == 0 {
 			return true, nil
 		}
-		if q.send(nil); q.failed != nil {
-			return false, q.failed
-		}
+		q.opening.asks = q.opening.strict
 	}
 	end := &question{text: "COMMIT"}
 	if q.send([]*question{end}); q.failed == nil && end.tag != "COMMIT" { // PostgreSQL rolls back what failed before, without an error
@@ -165,7 +166,7 @@ func exchange(conn *pgx.Conn, first []*question, writes []pending, asks []*quest
 	defer func() { err = errors.Join(err, results.Close()) }()
 	for _, a := range first {
 		if err := a.read(conn, results); err != nil {
-			return fmt.Errorf("begin: %w", err)
+			return fmt.Errorf("begin: %w", elsewhere(err))
 		}
 	}
 	for range writes {
@@ -179,6 +180,15 @@ func exchange(conn *pgx.Conn, first []*question, writes []pending, asks []*quest
 		}
 	}
 	return nil
+}
+
+// elsewhere is errElsewhere for what fails of an opening by a division.
+func elsewhere(err error) error {
+	var pg *pgconn.PgError
+	if errors.As(err, &pg) && pg.Code == postgresDivision {
+		return errElsewhere
+	}
+	return err
 }
 
 // mustTouch has a statement fail that touches no row, by a division: the commit that leaves

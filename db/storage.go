@@ -38,8 +38,11 @@ const (
 // sqliteForeignKey is an extended result code.
 const sqliteForeignKey = 787
 
-// postgresForeignKey is an SQLSTATE.
-const postgresForeignKey = "23503"
+// SQLSTATEs.
+const (
+	postgresForeignKey = "23503"
+	postgresDivision   = "22012"
+)
 
 func primaryCode(err error) int {
 	var se *sqlite.Error
