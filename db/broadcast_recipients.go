@@ -91,13 +91,10 @@ func (r *Reader) NextRecipients(b *app.Broadcast, limit int) ([]app.BroadcastRec
 // Error: ErrNotFound, and nothing changed, where it is held, or not as b says any more.
 func (tx *Tx) BeginRecipients(b *app.Broadcast, n, open int) error {
 	tx.tellBroadcast(b.TeamID, b.ID)
-	count, err := tx.exec(`UPDATE broadcasts SET begun = begun + ?, open = open + ? WHERE id = ? AND status = 'queued' AND held IS NULL AND begun = ?`,
+	err := tx.one(`UPDATE broadcasts SET begun = begun + ?, open = open + ? WHERE id = ? AND status = 'queued' AND held IS NULL AND begun = ?`,
 		n, open, b.ID, b.Begun)
-	if err := oneRow(count, err, ErrNotFound); err != nil {
+	if err != nil || open > 0 {
 		return err
-	}
-	if open > 0 {
-		return nil
 	}
 	return tx.finishBroadcast(b.ID)
 }
@@ -115,8 +112,7 @@ func (tx *Tx) MarkRecipient(broadcastID, emailID string, bit app.Seen) (first bo
 
 // settleBroadcastRecipient ends the waiting of a unit's recipient.
 func (tx *Tx) settleBroadcastRecipient(u app.Unit, bit app.Seen) error {
-	n, err := tx.exec(`UPDATE broadcast_recipients SET seen = seen | ? WHERE id = ? AND seen & ? = 0`, int64(bit), u.EmailID, int64(app.SeenEnded))
-	if err := oneRow(n, err, ErrNotFound); err != nil {
+	if err := tx.one(`UPDATE broadcast_recipients SET seen = seen | ? WHERE id = ? AND seen & ? = 0`, int64(bit), u.EmailID, int64(app.SeenEnded)); err != nil {
 		return err
 	}
 	tx.countBroadcast(u.BroadcastID, bit)

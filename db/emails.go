@@ -79,26 +79,23 @@ func (tx *Tx) insertContent(e *app.Email) error {
 }
 
 // SetLastEvent moves the last_event of an email up by rank; a lower event changes
-// nothing.
+// nothing, nor does that of an email that is gone.
 func (tx *Tx) SetLastEvent(emailID string, event app.LastEvent) error {
-	// Nearly always this is the first thing that happens to the email.
-	if app.NextLastEvent(app.Queued, event) == event {
-		n, err := tx.exec(`UPDATE emails SET last_event = ? WHERE id = ? AND last_event = 'queued'`, string(event), emailID)
-		if err != nil || n > 0 {
-			return err
+	return tx.write(`UPDATE emails SET last_event = ? WHERE id = ? AND instr(?, ' ' || last_event || ' ') > 0`, string(event), emailID, givesWayTo[event])
+}
+
+// givesWayTo are the values of last_event that give way to each, with a space around each.
+var givesWayTo = func() map[app.LastEvent]string {
+	all := map[app.LastEvent]string{}
+	for _, event := range app.LastEvents() {
+		for _, current := range app.LastEvents() {
+			if current != event && app.NextLastEvent(current, event) == event {
+				all[event] += " " + string(current) + " "
+			}
 		}
 	}
-	var current app.LastEvent
-	if err := tx.row(`SELECT last_event FROM emails WHERE id = ?`, []any{emailID}, &current); err != nil {
-		return err
-	}
-	next := app.NextLastEvent(current, event)
-	if next == current {
-		return nil
-	}
-	err := tx.write(`UPDATE emails SET last_event = ? WHERE id = ?`, string(next), emailID)
-	return err
-}
+	return all
+}()
 
 const emailColumns = `e.id, e.team_id, e.key_id, e.relay, e.message_id, e.sender, e.to_list, e.cc_list, e.bcc_list, e.reply_to,
 	e.subject, e.tags, e.attachments, e.topic_id, e.template_id, e.source, e.created_at, e.scheduled_at, e.last_event, e.content_deleted_at`

@@ -208,8 +208,7 @@ func (tx *Tx) RequeueUnit(u app.Unit, attempts int, next time.Time) error {
 
 // DeleteUnit ends the work on a unit. Error: ErrNotFound when it was over.
 func (tx *Tx) DeleteUnit(u app.Unit) error {
-	n, err := tx.exec(`DELETE FROM units WHERE email_id = ?`, u.EmailID)
-	if err := oneRow(n, err, ErrNotFound); err != nil || u.BroadcastID == "" {
+	if err := tx.one(`DELETE FROM units WHERE email_id = ?`, u.EmailID); err != nil || u.BroadcastID == "" {
 		return err
 	}
 	tx.endBroadcastUnit(u.BroadcastID)
