@@ -79,10 +79,14 @@ func (q *bulkLine) claim(ctx context.Context, room int) (time.Duration, error) {
 func (q *bulkLine) queuedBroadcasts(ctx context.Context) ([]app.Broadcast, error) {
 	var suspended []string
 	open, err := db.Get(ctx, q.s.DB, func(r *db.Reader) (open []app.Broadcast, err error) {
-		if suspended, err = r.SuspendedTeams(); err != nil {
-			return nil, err
-		}
-		return r.OpenBroadcasts(app.QueuedBroadcast)
+		err = r.Ask(func(r *db.Reader) (err error) {
+			suspended, err = r.SuspendedTeams()
+			return err
+		}, func(r *db.Reader) (err error) {
+			open, err = r.OpenBroadcasts(app.QueuedBroadcast)
+			return err
+		})
+		return open, err
 	})
 	return slices.DeleteFunc(open, func(b app.Broadcast) bool {
 		n, _ := q.may(sender{b.TeamID, b.From.Domain}, 1)

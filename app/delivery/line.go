@@ -133,38 +133,30 @@ func (n *line) setDue(ctx context.Context) (next time.Duration, err error) {
 // due reads what of the line may be sent now, at most room units, each team in
 // turn, and marks them claimed. next is when to look again: after idle at the latest.
 func (n *line) due(ctx context.Context, room int) (units []app.Unit, next time.Duration, err error) {
-	if next, err = n.setDue(ctx); err != nil || room == 0 {
+	if room == 0 || n.halted() { // its end wakes us
+		next, err = n.setDue(ctx)
 		return nil, next, err
-	}
-	if n.halted() { // its end wakes us
-		return nil, next, nil
 	}
 	o, blamed, again := n.gate.look()
 	switch o {
-	case closed:
-		return nil, next, nil // the outcome of the probe wakes us, or the pause's end
+	case closed: // the outcome of the probe wakes us, or the pause's end
+		next, err = n.setDue(ctx)
+		return nil, next, err
 	case probe, innocents:
 		room = 1
 	}
-	l := &look{line: n, opening: o, room: room, next: next}
+	l := &look{line: n, opening: o, room: room, next: n.idle}
 	if o == innocents {
 		l.until(again)
 	}
-	err = n.s.DB.Read(ctx, func(r *db.Reader) error {
-		several, err := r.SeveralTeams()
-		if err != nil {
-			return err
+	if o == probe { // another sender tells more of the relay than the one that met the trouble
+		l.avoid = blamed
+	}
+	for l.late = true; l.late && err == nil; {
+		if err = n.s.DB.Read(ctx, l.read); err == nil && l.late {
+			_, err = n.setDue(ctx)
 		}
-		n.several.Store(several)
-		if o == probe { // another sender tells more of the relay than the one that met the trouble
-			l.avoid = blamed
-		}
-		if err := n.shares.take(r, l); err != nil || len(l.units) > 0 || l.avoid == (sender{}) {
-			return err
-		}
-		l.avoid = sender{}
-		return n.shares.take(r, l)
-	})
+	}
 	if err != nil {
 		n.claims.release(l.units...)
 		return nil, 0, err

@@ -16,8 +16,23 @@ type look struct {
 	opening opening
 	avoid   sender // is left out
 	room    int
+	seen    seen
+	late    bool       // units wait still whose time has come
 	units   []app.Unit // what was claimed
 	next    time.Duration
+}
+
+// read claims what is due, unless there are units first to be made due.
+func (l *look) read(r *db.Reader) error {
+	if err := l.see(r); err != nil || l.late {
+		return err
+	}
+	shares := &l.line.shares
+	if err := shares.take(r, l); err != nil || len(l.units) > 0 || l.avoid == (sender{}) {
+		return err
+	}
+	l.avoid = sender{}
+	return shares.take(r, l)
 }
 
 // until has the dispatcher look again at a time, or sooner.
@@ -39,6 +54,7 @@ func (l *look) may(s sender, want int) int {
 type shares struct {
 	team   string            // that the last round ended with
 	domain map[string]string // team -> the domain that its last share ended with
+	found  []sender          // of whom mail was claimed lately, the latest first
 }
 
 const (
@@ -56,12 +72,12 @@ const (
 // delay the others.
 func (sh *shares) take(r *db.Reader, l *look) error {
 	n := l.line
-	teams, err := r.DueTeams(n.name, n.bulk, sh.team, teamsAtOnce)
+	teams, err := l.teamsBehind(r, sh.team, teamsAtOnce)
 	if err != nil {
 		return err
 	}
 	if len(teams) < teamsAtOnce && sh.team != "" {
-		first, err := r.DueTeams(n.name, n.bulk, "", teamsAtOnce-len(teams))
+		first, err := l.teamsBehind(r, "", teamsAtOnce-len(teams))
 		if err != nil {
 			return err
 		}
@@ -96,7 +112,7 @@ func (sh *shares) take(r *db.Reader, l *look) error {
 // takeOf claims up to want units of a team, of each of its domains in turn.
 func (sh *shares) takeOf(r *db.Reader, l *look, team string, want int) error {
 	n := l.line
-	domains, err := r.DueSenders(n.name, n.bulk, team)
+	domains, err := l.domainsOf(r, team)
 	if err != nil {
 		return err
 	}
@@ -110,18 +126,17 @@ func (sh *shares) takeOf(r *db.Reader, l *look, team string, want int) error {
 		if part == 0 {
 			continue
 		}
-		share := db.ShareOf(n.s.DB)
-		units, err := r.DueUnits(n.name, n.bulk, team, domain, n.claims.crashes(), part*share.Of+pastClaimed)
+		units, err := l.unitsOf(r, sender{team, domain}, part)
 		if err != nil {
 			return err
 		}
-		if share.Of > 1 {
+		if share := db.ShareOf(n.s.DB); share.Of > 1 {
 			units = l.own(units, share, clock.Now())
 		}
 		units = n.claims.take(units, part)
 		l.units = append(l.units, units...)
 		want -= len(units)
-		sh.note(team, domain)
+		sh.note(team, domain, len(units) > 0)
 	}
 	return nil
 }
@@ -162,9 +177,20 @@ func partOf(emailID string, n int) int {
 	return int(h.Sum32() % uint32(n))
 }
 
-func (sh *shares) note(team, domain string) {
+// note notes whose share ended a turn, and whether there was anything.
+func (sh *shares) note(team, domain string, any bool) {
 	if sh.domain == nil || len(sh.domain) >= maxTurns {
 		sh.domain = map[string]string{}
 	}
 	sh.domain[team] = domain
+	if s := (sender{team, domain}); any && !slices.Contains(sh.found, s) {
+		sh.found = append([]sender{s}, sh.found[:min(len(sh.found), maxGuesses-1)]...)
+	}
+}
+
+// forget drops those of whom nothing is due, but for the latest.
+func (sh *shares) forget(none func(s sender) bool) {
+	if len(sh.found) > 1 {
+		sh.found = append(sh.found[:1], slices.DeleteFunc(sh.found[1:], none)...)
+	}
 }

@@ -1,6 +1,7 @@
 package mail
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -55,7 +56,11 @@ func (s *Service) SendEmail(ctx context.Context, key *app.Key, in *app.EmailInpu
 	if err != nil {
 		return "", err
 	}
-	claim, answer, err := s.claimIdempotency(ctx, key, routeEmails, opts)
+	begin := s.claimLate
+	if in.Template != nil {
+		begin = s.claimIdempotency
+	}
+	claim, answer, err := begin(ctx, key, routeEmails, opts)
 	if err != nil || answer != "" {
 		return answer, err
 	}
@@ -67,7 +72,10 @@ func (s *Service) SendEmail(ctx context.Context, key *app.Key, in *app.EmailInpu
 			return "", err
 		}
 	}
-	err = s.DB.Write(db.Apart(ctx), func(tx *db.Tx) error {
+	err = s.DB.Write(db.Apart(ctx), func(tx *db.Tx) (err error) {
+		if answer, err = claim.look(tx); err != nil || answer != "" {
+			return err
+		}
 		if err := s.Accept(tx, email); err != nil {
 			return err
 		}
@@ -76,7 +84,7 @@ func (s *Service) SendEmail(ctx context.Context, key *app.Key, in *app.EmailInpu
 	if err != nil {
 		return claim.otherwise(ctx, s, service.Unavailable(err))
 	}
-	return email.ID, nil
+	return cmp.Or(answer, email.ID), nil
 }
 
 // inMode is a send as the mode of this server reads it.
@@ -158,12 +166,8 @@ func expiresIn(text string) (time.Duration, error) {
 // Accept proves that an email may be sent and writes it with all that belongs
 // to it. It runs inside Write; an *app.Error comes before anything is written.
 func (s *Service) Accept(tx *db.Tx, email *app.Email) error {
-	domain, err := s.admit(&tx.Reader, email)
-	if err != nil {
-		return err
-	}
 	recipients := envelopeOf(email)
-	blocked, err := s.audience.BlockedAmong(&tx.Reader, email.TeamID, email.TopicID, recipients)
+	domain, blocked, err := s.admit(tx, email, recipients)
 	if err != nil {
 		return err
 	}
@@ -229,23 +233,31 @@ func (s *Service) handOver(tx *db.Tx, email *app.Email, unit app.Unit, with Fres
 	return nil
 }
 
-// admit proves that the team may send an email now, whoever its recipients are, and
-// sets its relay. It answers what DomainStatus tells of its domain.
-func (s *Service) admit(r *db.Reader, email *app.Email) (app.Domain, error) {
+// admit proves that the team may send an email now, and sets its relay. It answers what
+// DomainStatus tells of its domain, and what keeps mail from recipients. What it asks leaves
+// together.
+func (s *Service) admit(tx *db.Tx, email *app.Email, recipients []string) (domain app.Domain, blocked app.Blocked, err error) {
+	asks := []func(r *db.Reader) error{
+		func(r *db.Reader) (err error) {
+			email.Relay, domain, err = s.SendingRegion(r, email.TeamID, email.From.Domain)
+			return err
+		},
+		func(r *db.Reader) error {
+			if err := s.MayAccept(r, email.TeamID); err != nil {
+				return err
+			}
+			return s.teams.AttachmentsFit(r, email)
+		},
+		func(r *db.Reader) (err error) {
+			blocked, err = s.audience.BlockedAmong(r, email.TeamID, email.TopicID, recipients)
+			return err
+		},
+	}
 	if email.TopicID != "" {
-		if err := r.TopicExists(email.TeamID, email.TopicID); err != nil {
-			return app.Domain{}, service.Lookup("topic", err)
-		}
+		asks = append([]func(r *db.Reader) error{func(r *db.Reader) error { return service.Lookup("topic", r.TopicExists(email.TeamID, email.TopicID)) }}, asks...)
 	}
-	region, domain, err := s.SendingRegion(r, email.TeamID, email.From.Domain)
-	if err != nil {
-		return domain, err
-	}
-	if err := s.MayAccept(r, email.TeamID); err != nil {
-		return domain, err
-	}
-	email.Relay = region
-	return domain, s.teams.AttachmentsFit(r, email)
+	err = tx.Ask(asks...)
+	return domain, blocked, err
 }
 
 // SendingRegion proves that a team may send from a domain and returns the relay

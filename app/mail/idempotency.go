@@ -30,22 +30,16 @@ type idempotencyClaim struct {
 	owner *inflight
 	key   db.IdempotencyKey
 	hash  [sha256.Size]byte
+	late  bool // whether it is a repeated send is still to be asked: look
 }
 
 // claimIdempotency returns the kept answer of a repeated send, or the claim to
 // make one. Errors: CodeInvalidIdempotencyKey, CodeConcurrentIdempotent,
 // CodeInvalidIdempotent.
 func (s *Service) claimIdempotency(ctx context.Context, key *app.Key, route string, opts SendOptions) (*idempotencyClaim, string, error) {
-	if opts.IdempotencyKey == "" {
-		return &idempotencyClaim{}, "", nil
-	}
-	if err := app.CheckIdempotencyKey(opts.IdempotencyKey); err != nil {
-		return nil, "", err
-	}
-	c := &idempotencyClaim{owner: &s.inflight, hash: sha256.Sum256(opts.Payload),
-		key: db.IdempotencyKey{TeamID: key.TeamID, Scope: key.IdempotencyScope(), Route: route, Key: opts.IdempotencyKey}}
-	if !c.owner.take(c.key) {
-		return nil, "", app.Errorf(app.CodeConcurrentIdempotent, "There is another request in progress with the same idempotency key")
+	c, err := s.beginClaim(key, route, opts)
+	if err != nil || c.owner == nil {
+		return c, "", err
 	}
 	answer, err := s.keptAnswer(ctx, c)
 	if err != nil || answer != "" {
@@ -55,17 +49,59 @@ func (s *Service) claimIdempotency(ctx context.Context, key *app.Key, route stri
 	return c, "", nil
 }
 
+// claimLate is claimIdempotency for a send of which nothing is read before its Write: of a
+// database elsewhere that asks for the kept answer (look), so that it takes no way of its own.
+func (s *Service) claimLate(ctx context.Context, key *app.Key, route string, opts SendOptions) (*idempotencyClaim, string, error) {
+	if !db.Shared(s.DB) {
+		return s.claimIdempotency(ctx, key, route, opts)
+	}
+	c, err := s.beginClaim(key, route, opts)
+	if err == nil {
+		c.late = c.owner != nil
+	}
+	return c, "", err
+}
+
+// beginClaim takes the right to answer a key that nobody has at this moment.
+func (s *Service) beginClaim(key *app.Key, route string, opts SendOptions) (*idempotencyClaim, error) {
+	if opts.IdempotencyKey == "" {
+		return &idempotencyClaim{}, nil
+	}
+	if err := app.CheckIdempotencyKey(opts.IdempotencyKey); err != nil {
+		return nil, err
+	}
+	c := &idempotencyClaim{owner: &s.inflight, hash: sha256.Sum256(opts.Payload),
+		key: db.IdempotencyKey{TeamID: key.TeamID, Scope: key.IdempotencyScope(), Route: route, Key: opts.IdempotencyKey}}
+	if !c.owner.take(c.key) {
+		return nil, app.Errorf(app.CodeConcurrentIdempotent, "There is another request in progress with the same idempotency key")
+	}
+	return c, nil
+}
+
 func (s *Service) keptAnswer(ctx context.Context, c *idempotencyClaim) (answer string, err error) {
-	var hash []byte
 	err = s.DB.Read(ctx, func(r *db.Reader) error {
-		hash, answer, err = r.IdempotentAnswer(c.key, clock.Now().Add(-IdempotencyTTL))
+		answer, err = c.keptIn(r, clock.Now())
 		return err
 	})
+	return answer, service.Unavailable(err)
+}
+
+// look is the kept answer of a repeated send, where that was not asked before; empty: none.
+func (c *idempotencyClaim) look(tx *db.Tx) (answer string, err error) {
+	if !c.late {
+		return "", nil
+	}
+	return c.keptIn(&tx.Reader, tx.Now)
+}
+
+// keptIn is the kept answer; empty: none. Error: CodeInvalidIdempotent.
+func (c *idempotencyClaim) keptIn(r *db.Reader, now time.Time) (string, error) {
+	hash, answer, err := r.IdempotentAnswer(c.key, now.Add(-IdempotencyTTL))
 	switch {
 	case errors.Is(err, db.ErrNotFound):
 		return "", nil
 	case err != nil:
-		return "", service.Unavailable(err)
+		return "", err
 	case !bytes.Equal(hash, c.hash[:]):
 		return "", app.Errorf(app.CodeInvalidIdempotent, "This idempotency key was used within the last 24 hours with another request body")
 	}
