@@ -40,6 +40,24 @@ func beatOf(t testing.TB) time.Duration {
 	return Beat
 }
 
+// wires are the ways to their databases of tests that count what goes over them.
+var wires sync.Map
+
+// Over has the databases of worlds that t makes from now on be reached over a wire, by stores
+// that gather writes as those of servers do.
+func Over(t testing.TB, wire *pgtest.Wire) {
+	wires.Store(t, wire)
+	t.Cleanup(func() { wires.Delete(t) })
+}
+
+// through is how a store of t reaches its database, and for how long it gathers writes.
+func through(t testing.TB, path string) (string, time.Duration) {
+	if wire, ok := wires.Load(t); ok {
+		return wire.(*pgtest.Wire).Through(path), 0
+	}
+	return path, -1
+}
+
 // Beat is how often a server of a test tells a database elsewhere that it works: seldom,
 // since days pass there.
 const Beat = 6 * time.Hour

@@ -122,8 +122,9 @@ func Schema(t testing.TB) string {
 func (w *World) Open() {
 	w.T.Helper()
 	log := slog.New(slog.NewTextHandler(w.Log, nil))
+	path, gather := through(w.T, w.Path)
 	var err error
-	w.DB, err = db.Open(w.T.Context(), db.Options{Path: w.Path, Schema: Schema(w.T), Create: true, Lock: true, Log: log, Gather: -1, Beat: beatOf(w.T), Lazy: true, Several: w.several})
+	w.DB, err = db.Open(w.T.Context(), db.Options{Path: path, Schema: Schema(w.T), Create: true, Lock: true, Log: log, Gather: gather, Beat: beatOf(w.T), Lazy: true, Several: w.several})
 	Must(w.T, err)
 	store := w.DB
 	w.T.Cleanup(func() { Must(w.T, store.Close()) })
