@@ -36,8 +36,14 @@ func binaryDir() string {
 	return filepath.Join(os.TempDir(), fmt.Sprintf("mailer-bench-%d", os.Getpid()))
 }
 
+// binaryVariable names a program to measure in the place of this one, as to compare them.
+const binaryVariable = "MAILER_BENCH_BINARY"
+
 // binary builds the program once, as a user would.
 var binary = sync.OnceValues(func() (string, error) {
+	if path := os.Getenv(binaryVariable); path != "" {
+		return path, nil
+	}
 	path := filepath.Join(binaryDir(), "mailer")
 	cmd := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w", "-o", path, "../..")
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
@@ -70,16 +76,25 @@ func startServer(tb testing.TB, dir, relay string) *server {
 // startServerIn starts the binary in a group; nil: in none.
 func startServerIn(tb testing.TB, g *group, dir, relay string) *server {
 	tb.Helper()
+	path := filepath.Join(dir, "bench.db")
+	_, err := os.Stat(path)
+	return startServerOn(tb, g, path, dir, relay, err != nil)
+}
+
+// startServerOn starts the binary on a database, in which first makes the domain.
+func startServerOn(tb testing.TB, g *group, path, dir, relay string, first bool, flags ...string) *server {
+	tb.Helper()
 	bin, err := binary()
 	if err != nil {
 		tb.Fatal(err)
 	}
-	s := &server{tb: tb, bin: bin, db: filepath.Join(dir, "bench.db"), addr: freeAddr(tb)}
-	if _, err := os.Stat(s.db); err != nil {
-		s.run("domains", "add", "example.com", "--trust", "--db", s.db)
+	s := &server{tb: tb, bin: bin, db: path, addr: freeAddr(tb)}
+	common := append([]string{"--db", s.db}, flags...)
+	if first {
+		s.run(append([]string{"domains", "add", "example.com", "--trust"}, common...)...)
 	}
-	s.key = strings.TrimSpace(s.run("keys", "create", "--name", "bench", "--db", s.db))
-	args := []string{"serve", "--db", s.db, "--listen", s.addr, "--rate-limit", "0"}
+	s.key = strings.TrimSpace(s.run(append([]string{"keys", "create", "--name", "bench"}, common...)...))
+	args := append([]string{"serve", "--listen", s.addr, "--rate-limit", "0"}, common...)
 	if relay != "" {
 		args = append(args, "--relay", relay)
 	} else {
