@@ -1,6 +1,7 @@
 package delivery
 
 import (
+	"slices"
 	"time"
 
 	"mailer/app"
@@ -92,7 +93,7 @@ func (l *look) domainsOf(r *db.Reader, team string) ([]string, error) {
 // unitsOf returns what is due of a sender, of which want units at most are to be claimed.
 func (l *look) unitsOf(r *db.Reader, s sender, want int) ([]app.Unit, error) {
 	if units, ok := l.seen.units[s]; ok {
-		return units[:min(len(units), l.reach(want))], nil
+		return slices.Clone(units[:min(len(units), l.reach(want))]), nil // who reads them may look again
 	}
 	return l.dueUnits(r, s, want)
 }
