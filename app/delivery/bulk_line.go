@@ -63,7 +63,7 @@ func (q *bulkLine) claim(ctx context.Context, room int) (time.Duration, error) {
 	var failed []error
 	for _, turn := range q.limits.turns(now, queues, 0, room) {
 		b := &open[slices.IndexFunc(open, func(b app.Broadcast) bool { return b.ID == turn.ID })]
-		err := q.beginBroadcast(ctx, b, q.jobs.roomOf(b.TeamID, turn.N, 0))
+		err := q.beginBroadcast(ctx, b, q.jobs.RoomOf(b.TeamID, turn.N, 0))
 		if errors.Is(err, db.ErrDamaged) {
 			err = q.s.HoldDamaged(ctx, b.TeamID, b.ID)
 		}

@@ -116,7 +116,7 @@ func (l *limits) Reserve(now time.Time, bulk bool) (minute int64, free time.Time
 
 func (l *limits) Total() *usage { return &l.total }
 
-func (n *line) Places() int { return n.jobs.places }
+func (n *line) Places() int { return n.jobs.Places }
 
 func (m *meter) Busy(running bool) { m.busy(running) }
 

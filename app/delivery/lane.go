@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"mailer/app/clock"
+	"mailer/app/fair"
 	"mailer/app/relays"
 	"mailer/app/service"
 	"mailer/db"
@@ -86,7 +87,7 @@ func newLane(s *Service, route Route, known *standing) *lane {
 func (l *lane) newLine(bulk bool, idle time.Duration) *line {
 	connections := cap(l.dots)
 	return &line{lane: l, bulk: bulk, idle: idle, woken: service.NewBell(),
-		jobs: newQueue(4*(connections+l.s.Builders), 2*connections+l.s.Builders, l.several.Load)}
+		jobs: fair.NewQueue[job](4*(connections+l.s.Builders), 2*connections+l.s.Builders, l.several.Load)}
 }
 
 // lead closes what is noted of the relay's troubles: of an earlier process, or of a time
@@ -124,13 +125,13 @@ func (l *lane) start(ctx context.Context) error {
 // staff sets a line's dispatcher to work, which claims by claim, and its workers.
 func (l *lane) staff(n *line, claim func(ctx context.Context, room int) (next time.Duration, err error)) {
 	l.employ(func() {
-		defer n.jobs.end()
+		defer n.jobs.End()
 		l.dispatch(n, claim)
 	})
-	for range n.jobs.workers {
+	for range n.jobs.Workers {
 		l.employ(func() {
-			for j := n.jobs.take(); j != nil; j = n.jobs.take() {
-				if n.jobs.low(j.unit.TeamID) {
+			for j := n.jobs.Take(); j != nil; j = n.jobs.Take() {
+				if n.jobs.Low(j.unit.TeamID) {
 					n.woken.Ring()
 				}
 				l.run(j)

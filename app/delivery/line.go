@@ -9,6 +9,7 @@ import (
 
 	"mailer/app"
 	"mailer/app/clock"
+	"mailer/app/fair"
 	"mailer/app/service"
 	"mailer/db"
 )
@@ -20,7 +21,7 @@ type line struct {
 	bulk bool          // its units are of broadcasts
 	idle time.Duration // how long it sleeps at most where nothing is due
 
-	jobs   *queue
+	jobs   *fair.Queue[job]
 	woken  service.Bell
 	ahead  atomic.Int64 // jobs that were claimed and have no token of the rate yet
 	shares shares
@@ -30,7 +31,7 @@ type line struct {
 func (n *line) send(j *job) {
 	n.ahead.Add(1)
 	j.line = n
-	n.jobs.put(j)
+	n.jobs.Put(j.unit.TeamID, j)
 }
 
 // paced notes that a job waits for the relay's rate no more.
@@ -55,14 +56,14 @@ func (n *line) mostAhead() int64 {
 
 // room is how many units may be claimed now.
 func (n *line) room() int {
-	return int(max(0, min(int64(n.jobs.room()), n.mostAhead()-n.ahead.Load())))
+	return int(max(0, min(int64(n.jobs.Room()), n.mostAhead()-n.ahead.Load())))
 }
 
 // ended has a job's unit free for others.
 func (n *line) ended(j *job) {
 	n.paced(j)
 	n.claims.release(j.unit)
-	n.jobs.done(j)
+	n.jobs.Done(j.unit.TeamID)
 	if j.dueAgain() {
 		n.woken.Ring()
 	}

@@ -92,7 +92,7 @@ func (sh *shares) take(r *db.Reader, l *look) error {
 		if left <= 0 {
 			return nil
 		}
-		want := n.jobs.roomOf(team, max(1, left/(len(teams)-i)), len(l.units))
+		want := n.jobs.RoomOf(team, max(1, left/(len(teams)-i)), len(l.units))
 		if n.bulk && n.s.Guardrails.Rests(team, n.name) {
 			want = 0
 		}
