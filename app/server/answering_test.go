@@ -130,7 +130,7 @@ func TestWhatAServerIsAskedBesideAnotherOneIsDone(t *testing.T) {
 	})
 }
 
-func TestAServerSaysWhatItWasToldOtherwiseThanTheOneThatWorks(t *testing.T) {
+func TestAServerSaysWhatItWasToldOtherwiseThanTheOneThatLeads(t *testing.T) {
 	share(t, func(t *testing.T, one, two *world.World) {
 		if two.Log.Has("other flags") || two.Log.Has("another --base-url") {
 			t.Error("one that was told the same says so too")

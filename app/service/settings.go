@@ -151,7 +151,7 @@ func (s *Base) loadServer(ctx context.Context, own Settings) error {
 	return nil
 }
 
-// FollowServer has this process accept for the relays of the server that works. A server that
+// FollowServer has this process accept for the relays of the server that leads. A server that
 // was told otherwise says so, once.
 func (s *Base) FollowServer(ctx context.Context) error {
 	said := note{Settings: &Settings{}}
@@ -163,14 +163,14 @@ func (s *Base) FollowServer(ctx context.Context) error {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("read what the server that works noted: %w", err)
+		return fmt.Errorf("read what the server that leads noted: %w", err)
 	}
 	s.Settings.SetOutlets(said.Outlets)
 	s.tellUnlike(said.Settings)
 	return nil
 }
 
-// tellUnlike tells, once, what the server that works was told otherwise than this one.
+// tellUnlike tells, once, what the server that leads was told otherwise than this one.
 func (s *Base) tellUnlike(its *Settings) {
 	here, there := unlike(s.Settings.rules(), its.rules())
 	elsewhere := s.Settings.BaseURL != its.BaseURL
@@ -178,10 +178,10 @@ func (s *Base) tellUnlike(its *Settings) {
 		return
 	}
 	if len(here) > 0 {
-		s.Log.Warn("the server that works was started with other flags than this one, so that mail is accepted and kept by different rules: start all with the same", slog.Group("this", here...), slog.Group("it", there...))
+		s.Log.Warn("the server that leads was started with other flags than this one, so that mail is accepted and kept by different rules: start all with the same", slog.Group("this", here...), slog.Group("it", there...))
 	}
 	if elsewhere {
-		s.Log.Warn("the server that works has another --base-url than this one: links in mails and invitations lead to the server that made them, and a passkey counts at the address where it was made. Start all with the address of what stands before them",
+		s.Log.Warn("the server that leads has another --base-url than this one: links in mails and invitations lead to the server that made them, and a passkey counts at the address where it was made. Start all with the address of what stands before them",
 			slog.Group("this", "base_url", s.Settings.BaseURL), slog.Group("it", "base_url", its.BaseURL))
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"mailer/app"
 )
 
-func TestAServerTellsWhatTheOneThatWorksWasToldOtherwise(t *testing.T) {
+func TestAServerTellsWhatTheOneThatLeadsWasToldOtherwise(t *testing.T) {
 	own := Settings{BaseURL: "https://a.example", Compat: app.CompatStrict}
 	for name, c := range map[string]struct {
 		its         Settings
