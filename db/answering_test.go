@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgconn"
+
 	"mailer/db/pgtest"
 )
 
@@ -104,6 +106,36 @@ func TestAServerThatAnswersTakesOverFromOneThatIsNotHeard(t *testing.T) {
 		case <-time.After(10 * time.Millisecond):
 		}
 	}
+	if err := note(second, "new"); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestAServerThatWaitedForTheLeadWritesAtOnce(t *testing.T) {
+	g := newSeveral(t)
+	g.open()
+	second := g.open()
+	config, err := pgconn.ParseConfig(g.dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, err := pgconn.ConnectConfig(t.Context(), config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(context.Background())
+	do := func(text string) {
+		t.Helper()
+		if err := conn.Exec(t.Context(), text).Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	do(`UPDATE nodes SET id = 'another' WHERE leads = 1`) // its own row is renewed no more
+	do(`BEGIN`)
+	do(`LOCK TABLE nodes IN ROW EXCLUSIVE MODE`) // beats go on, but nobody takes the lead
+	time.Sleep(2 * deadAfter * 100 * time.Millisecond)
+	do(`COMMIT`)
+	g.works(second, 20*time.Second)
 	if err := note(second, "new"); err != nil {
 		t.Error(err)
 	}

@@ -32,9 +32,9 @@ type broadcastState struct {
 // case, which must not become a second contact.
 func fillContacts(t *testing.T, api client, n int) {
 	t.Helper()
-	for from := 0; from < n; from += 1000 {
+	for from := 0; from < n; from += 250 {
 		var batch []map[string]any
-		for i := from; i < min(n, from+1000); i++ {
+		for i := from; i < min(n, from+250); i++ {
 			batch = append(batch, map[string]any{"email": fmt.Sprintf("p%d@news.test", i), "first_name": fmt.Sprintf("N%d", i)})
 		}
 		if status, b := api.do(t, "POST", "/contacts/batch", batch); status != http.StatusCreated {

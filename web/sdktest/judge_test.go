@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // written is a message as the service writes it, as far as a judge reads it.
@@ -90,6 +91,24 @@ func TestHarnessJudgeFindsEachKind(t *testing.T) {
 		{"for somebody else", func(_ *ledger, e *evidence) { e.arrived[1].To = append(slices.Clone(e.arrived[1].To), "h@x.test") }, []kind{phantom}},
 		{"arrived and called failed", func(_ *ledger, e *evidence) { e.last["2"] = "failed" }, []kind{miscounted}},
 		{"arrived and forgotten", func(_ *ledger, e *evidence) { delete(e.last, "2") }, []kind{miscounted}},
+		{"opted out, and left out", func(l *ledger, e *evidence) {
+			l.left("two")
+			e.arrived, e.last["2"] = []message{a, broadcast}, "suppressed"
+		}, nil},
+		{"opted out while its dot is under way", func(l *ledger, e *evidence) {
+			l.left("two")
+			e.arrived[1].At = time.Now().Add(dotUnderWay / 2)
+		}, nil},
+		{"opted out before", func(l *ledger, e *evidence) {
+			l.left("two")
+			e.arrived[1].At = time.Now().Add(2 * dotUnderWay)
+		}, []kind{unheeded}},
+		{"opted out, and sent again later", func(l *ledger, e *evidence) {
+			l.left("two")
+			again := b
+			again.At = time.Now().Add(2 * dotUnderWay)
+			e.arrived, e.doubts = append(e.arrived, again), map[string]int{"2": 1}
+		}, []kind{unheeded}},
 		{"more doubts than explained", func(_ *ledger, e *evidence) { e.doubts = map[string]int{"1": 1, "2": 1} }, []kind{miscounted}},
 		{"too few emails", func(_ *ledger, e *evidence) { e.counts[0].said = 2 }, []kind{miscounted}},
 		{"too many emails", func(_ *ledger, e *evidence) { e.counts[0].said = 5 }, []kind{miscounted}},

@@ -103,7 +103,11 @@ for r in c.execute("SELECT state, attempts, next_at FROM units WHERE email_id = 
 // unit is what the database says of the open work on an email, in words for the
 // reader of a failed test.
 func (in *instance) unit(emailID string) string {
-	out, err := exec.Command(python, "-c", unitOf, in.db, emailID).CombinedOutput()
+	ask := exec.Command(python, "-c", unitOf, in.db, emailID)
+	if strings.HasPrefix(in.db, "postgres:") {
+		ask = exec.Command("psql", "-X", "-At", "-d", in.db, "-c", "SELECT state, attempts, next_at, owner FROM units WHERE email_id = '"+emailID+"'")
+	}
+	out, err := ask.CombinedOutput()
 	if err != nil {
 		return err.Error() + ": " + string(out)
 	}

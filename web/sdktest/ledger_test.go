@@ -2,6 +2,7 @@ package sdktest
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -23,6 +24,7 @@ type ledger struct {
 	orders map[string]*order // by mark
 	began  time.Time
 	wrong  *atomic.Int64 // counts answers that must not come; nil: they fail the test
+	due    int           // orders that were accepted and are to arrive
 }
 
 func newLedger() *ledger { return &ledger{orders: map[string]*order{}, began: time.Now()} }
@@ -44,13 +46,24 @@ type order struct {
 	to   []string // envelope; empty: whoever it arrived for is right
 	text string   // text part; empty: not looked at
 	end  string   // last_event that it must end with; empty: sent. Only "sent" may arrive
+	// leaves: its recipient opts out while it is being sent. So it may arrive, unless that was
+	// answered before its dot, or be suppressed.
+	leaves bool
+	left   time.Time // when that was answered; zero: it was not
 
 	answer knowledge
 	id     string   // as the first answer named it; empty for a broadcast's
 	others []string // further ids that answers gave it, which is a fault
 }
 
-func (o *order) wantsArrival() bool { return o.end == "" || o.end == "sent" }
+func (o *order) mayArrive() bool { return o.end == "" || o.end == "sent" }
+
+func (o *order) wantsArrival() bool { return o.mayArrive() && !o.leaves }
+
+// endsWith reports whether a last_event is right.
+func (o *order) endsWith(last string) bool {
+	return last == o.wantedEnd() || o.leaves && last == "suppressed"
+}
 
 func (o *order) wantedEnd() string {
 	if o.end == "" {
@@ -92,7 +105,25 @@ func (l *ledger) accept(mark, id string) {
 		o.others = append(o.others, id)
 		return
 	}
+	if o.answer != accepted && o.wantsArrival() {
+		l.due++
+	}
 	o.answer, o.id = accepted, id
+}
+
+// owed is how many orders were accepted that are to arrive.
+func (l *ledger) owed() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.due
+}
+
+// left notes that it was answered that the recipient of a mark opted out.
+func (l *ledger) left(mark string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	o := l.orders[mark]
+	o.leaves, o.left = true, time.Now()
 }
 
 // refuse notes that the server took nothing under these marks.
@@ -126,7 +157,12 @@ type evidence struct {
 	maxDoubts int               // that many doubts, and repeats, the faults can explain
 	counts    []count
 	signed    func(raw []byte) error // verifies DKIM; nil: not looked at
+	underWay  time.Duration          // how long a dot may be, from the server to the relay; 0: dotUnderWay
 }
+
+// dotUnderWay is how long it may take from the moment when nothing can call an email back to
+// that when the relay has read its dot, on a busy machine.
+const dotUnderWay = time.Second
 
 // count is a number that the server gives, and what it may be: emails that were
 // never answered make a range of it.
@@ -244,6 +280,7 @@ const (
 	altered    kind = "ALTERED"    // other bytes in a copy, or not what was asked for
 	stuck      kind = "STUCK"      // not ended by the deadline
 	phantom    kind = "PHANTOM"    // arrived and was never asked for, or was refused
+	unheeded   kind = "UNHEEDED"   // left after it was answered that its recipient opted out
 	miscounted kind = "MISCOUNTED" // the server says otherwise than it is
 )
 
@@ -275,7 +312,7 @@ func (l *ledger) judge(e evidence) []problem {
 	for i := range e.arrived {
 		m := &e.arrived[i]
 		mark := m.header("Subject")
-		if o := l.orders[mark]; o == nil || o.answer == refused || !o.wantsArrival() {
+		if o := l.orders[mark]; o == nil || o.answer == refused || !o.mayArrive() {
 			tr.complain(phantom, "%s arrived for %v and must not have: %+v", mark, m.To, o)
 			continue
 		}
@@ -298,6 +335,11 @@ func (tr *trial) order(o *order, copies []*message) {
 		mine := slices.DeleteFunc(slices.Clone(copies), func(m *message) bool { return m.header("X-Mailer-Email-ID") != id })
 		tr.bytes(o, id, mine)
 		tr.arrivals(o, id, mine)
+	}
+	for _, m := range copies {
+		if late := m.At.Sub(o.left); !o.left.IsZero() && late > cmp.Or(tr.underWay, dotUnderWay) {
+			tr.complain(unheeded, "%s (%s) arrived %v after it was answered that its recipient opted out", o.id, o.mark, late)
+		}
 	}
 	if o.answer == accepted {
 		tr.outcome(o, copies)
@@ -375,7 +417,7 @@ func (tr *trial) outcome(o *order, copies []*message) {
 		case listed && !endStates[last]:
 			tr.complain(stuck, "%s (%s) is still %s, and arrived %d times", o.id, o.mark, last, len(copies))
 			return
-		case listed && last != o.wantedEnd():
+		case listed && !o.endsWith(last):
 			tr.complain(miscounted, "%s (%s) is %s and should be %s", o.id, o.mark, last, o.wantedEnd())
 		case !listed && len(copies) > 0:
 			tr.complain(miscounted, "%s (%s) was accepted and arrived, and the server does not know it", o.id, o.mark)

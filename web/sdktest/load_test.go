@@ -21,6 +21,7 @@ type load struct {
 	ledger   *ledger
 	progress chan struct{} // one token for each accepted email
 	pause    time.Duration // of each client after each order
+	behind   func() bool   // whether the relay has so much to take that clients wait; nil: they don't
 }
 
 func newLoad(api client) *load {
@@ -37,12 +38,26 @@ func (l *load) start(t *testing.T) (stop func()) {
 			for n := 0; ctx.Err() == nil; n++ {
 				l.sendOne(t, fmt.Sprintf("mark-%d-%d", c, n))
 				time.Sleep(l.pause)
+				l.waitFor(ctx)
 			}
 		})
 	}
 	stop = func() { cancel(); wg.Wait() }
 	t.Cleanup(stop)
 	return stop
+}
+
+// waitFor waits while the relay is behind.
+func (l *load) waitFor(ctx context.Context) {
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for l.behind != nil && l.behind() {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+	}
 }
 
 // waitAccepted returns after n more emails were accepted.

@@ -21,9 +21,9 @@ var soak = flag.Duration("soak", 0, "how long the soak takes; 0: 6 s")
 
 var restarts = flag.Int("restarts", 0, "how many lives of a server the restart storm has; 0: 15, or 8 under -short")
 
-var takeovers = flag.Int("takeovers", 0, "how often the working one of two servers on PostgreSQL is killed, stands still or is cut off; 0: 3 or 4")
+var takeovers = flag.Int("takeovers", 0, "how often one of two servers on PostgreSQL is killed; 0: 2 or 3")
 
-var pgFaults = flag.Int("pg-faults", 0, "how often servers are stopped, and cut off from PostgreSQL, each; 0: once")
+var pgFaults = flag.Int("pg-faults", 0, "how often one of two servers is stopped, and cut off from PostgreSQL, each; 0: twice")
 
 var pgKills = flag.Int("pg-kills", 0, "how often PostgreSQL is killed; 0: twice")
 

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"io"
+	"math/rand/v2"
 	"net/http"
 	"strings"
 	"syscall"
@@ -12,31 +13,64 @@ import (
 	"time"
 )
 
-// onOne is two servers, each with its own way to one PostgreSQL that stays well.
-func onOne(t *testing.T) (*pair, [2]*pgProxy) {
+// onOne is two servers, each with its own way to one PostgreSQL that stays well. They share the
+// work, or one stands by.
+func onOne(t *testing.T, p *pair, query string) [2]*pgProxy {
 	t.Helper()
-	pg := newPostgres(t)
-	pg.database(t, "mailer")
-	ways := [2]*pgProxy{newPgProxy(t, pg.addr), newPgProxy(t, pg.addr)}
-	return newPair(t, urlOf("mailer", ways[0].addr), urlOf("mailer", ways[1].addr)), ways
+	p.pg = newPostgres(t)
+	p.pg.database(t, "mailer")
+	ways := [2]*pgProxy{newPgProxy(t, p.pg.addr), newPgProxy(t, p.pg.addr)}
+	startPair(t, p, query, []string{urlOf("mailer", ways[0].addr), urlOf("mailer", ways[1].addr)})
+	return ways
+}
+
+// victim is the server that a fault comes upon at the nth round: by turns the one that leads
+// and the other one.
+func (p *pair) victim(t *testing.T, round int) (n int, leads bool) {
+	t.Helper()
+	eventually(t, startTimeout, "one leads", func() (bool, string) { n = p.working(); return n >= 0, "" })
+	if round%2 == 1 {
+		return 1 - n, false
+	}
+	return n, true
+}
+
+// soon waits for a moment in the midst of mail.
+func (p *pair) soon(t *testing.T) {
+	t.Helper()
+	p.waitAccepted(t, 20)
+	afterRandom(80 * time.Millisecond)
+}
+
+// kill kills a server, and waits until the other one has taken over.
+func (p *pair) kill(t *testing.T, n int, led bool) {
+	t.Helper()
+	pid, killed := p.nodes[n].cmd.Process.Pid, time.Now()
+	p.nodes[n].kill(t)
+	p.over(t, n, led, p.inWork(t, pid), killed)
+}
+
+// sentNone checks that nothing left a server from a moment on.
+func (p *pair) sentNone(t *testing.T, n int, from time.Time) {
+	t.Helper()
+	for _, m := range p.relays[n].matching(func(m *message) bool { return m.At.After(from) }) {
+		t.Errorf("%s left from the server whose work was taken over, %v too late", m.header("Subject"), m.At.Sub(from))
+	}
 }
 
 // TestPostgresStandbyTakesOverFromOneThatIsKilled kills the server that works, again and
 // again, under a mix of mail; the other one takes over, and the killed one stands by.
 func TestPostgresStandbyTakesOverFromOneThatIsKilled(t *testing.T) {
 	t.Parallel()
-	p, _ := onOne(t)
+	p := &pair{}
+	onOne(t, p, "")
 	stop := p.mix(t)
-	works := 0
-	rounds := cmp.Or(*takeovers, 3)
+	rounds := cmp.Or(*takeovers, 2)
 	for range rounds {
-		p.waitAccepted(t, 20)
-		afterRandom(80 * time.Millisecond)
-		killed := time.Now()
-		p.nodes[works].kill(t)
-		p.waitTakeOver(t, 1-works, killed)
-		p.again(t, works)
-		works, p.doubts = 1-works, p.doubts+killConnections
+		p.soon(t)
+		n, leads := p.victim(t, 0)
+		p.kill(t, n, leads)
+		p.again(t, n)
 	}
 	p.waitAccepted(t, 20)
 	stop()
@@ -44,88 +78,133 @@ func TestPostgresStandbyTakesOverFromOneThatIsKilled(t *testing.T) {
 	p.acquit(t)
 }
 
-// TestPostgresServerThatStoodStillIsDone stops the server that works for so long that the
-// other one takes over. Once it goes on it sends nothing more.
-func TestPostgresServerThatStoodStillIsDone(t *testing.T) {
+// TestPostgresServersThatAreKilledLoseNothing has two servers send, and kills either of them,
+// again and again, under a mix of mail. What the killed one had in work leaves through the
+// other.
+func TestPostgresServersThatAreKilledLoseNothing(t *testing.T) {
 	t.Parallel()
-	p, _ := onOne(t)
+	p := &pair{shares: true}
+	onOne(t, p, "")
 	stop := p.mix(t)
-	works := 0
-	for range cmp.Or(*pgFaults, 1) {
-		p.waitAccepted(t, 20)
-		afterRandom(80 * time.Millisecond)
-		stopped := time.Now()
-		must(t, p.nodes[works].cmd.Process.Signal(syscall.SIGSTOP))
-		p.waitTakeOver(t, 1-works, stopped)
-		after(t, 10*time.Second-time.Since(stopped))
-		goesOn := time.Now()
-		must(t, p.nodes[works].cmd.Process.Signal(syscall.SIGCONT))
-		p.waitFenced(t, works, 10*time.Second)
-		for _, m := range p.relays[works].matching(func(m *message) bool { return m.At.After(goesOn) }) {
-			t.Errorf("%s left from the server whose work was taken over, %v after it went on", m.header("Subject"), m.At.Sub(goesOn))
+	kills := [2]int{}
+	first := rand.IntN(2)
+	for round := range cmp.Or(*takeovers, 3) {
+		if round > 2 {
+			first = rand.IntN(2)
 		}
-		p.again(t, works)
-		works, p.doubts = 1-works, p.doubts+killConnections
+		p.soon(t)
+		n, leads := p.victim(t, first+round)
+		if round%4 == 3 {
+			p.anew(t, n)
+			p.waitMissed(t, 0, 1)
+		} else {
+			p.kill(t, n, leads)
+			p.again(t, n)
+		}
+		if leads {
+			kills[0]++
+		} else {
+			kills[1]++
+		}
 	}
 	p.waitAccepted(t, 20)
 	stop()
+	t.Logf("%d kills of the one that led, %d of the other one, a quarter of them started again before they were missed", kills[0], kills[1])
 	p.acquit(t)
 }
 
-// TestPostgresShortCutIsWaitedOut cuts the way between a server and its database for two
+// TestPostgresServerThatStoodStillIsDone stops either server for so long that the other one
+// takes over. Once it goes on it sends nothing more, and ends.
+func TestPostgresServerThatStoodStillIsDone(t *testing.T) {
+	t.Parallel()
+	p := &pair{shares: true}
+	onOne(t, p, "")
+	stop := p.mix(t)
+	rounds := cmp.Or(*pgFaults, 2)
+	for round := range rounds {
+		p.soon(t)
+		n, leads := p.victim(t, round)
+		process, stopped := p.nodes[n].cmd.Process, time.Now()
+		must(t, process.Signal(syscall.SIGSTOP))
+		p.over(t, n, leads, p.inWork(t, process.Pid), stopped)
+		after(t, 10*time.Second-time.Since(stopped))
+		goesOn := time.Now()
+		must(t, process.Signal(syscall.SIGCONT))
+		p.waitFenced(t, n, 10*time.Second)
+		p.sentNone(t, n, goesOn)
+		p.again(t, n)
+	}
+	p.waitAccepted(t, 20)
+	stop()
+	t.Logf("%d stops", rounds)
+	p.acquit(t)
+}
+
+// pgCuts are how the way between a server and its database can be cut, one a round: what it
+// says is lost, what it hears, or both, without a connection knowing of it; and whether those
+// break at last, or what waited goes through.
+var pgCuts = []struct {
+	silent []pgWay
+	reset  bool
+}{{nil, true}, {[]pgWay{fromPostgres}, false}, {nil, false}, {[]pgWay{fromPostgres}, true}, {[]pgWay{toPostgres}, false}, {[]pgWay{toPostgres}, true}}
+
+// TestPostgresShortCutIsWaitedOut cuts the way between either server and their database for two
 // seconds. Nobody takes over; who asks meanwhile waits, or hears when to ask again.
 func TestPostgresShortCutIsWaitedOut(t *testing.T) {
 	t.Parallel()
-	p, ways := onOne(t)
+	p := &pair{shares: true, underWay: lateDot}
+	ways := onOne(t, p, "")
 	stop := p.mix(t)
-	for n := range cmp.Or(*pgFaults, 1) {
-		p.waitAccepted(t, 20)
-		afterRandom(80 * time.Millisecond)
-		began := time.Now()
-		ways[0].silence()
-		if n%2 == 0 {
-			ways[0].reset()
+	rounds := cmp.Or(*pgFaults, 2)
+	for round := range rounds {
+		p.soon(t)
+		n, leads := p.victim(t, round)
+		began, cut := time.Now(), pgCuts[round/2%len(pgCuts)]
+		ways[n].silence(cut.silent...)
+		if cut.reset {
+			ways[n].reset()
 		}
 		after(t, 2*time.Second-time.Since(began))
-		ways[0].heal()
+		ways[n].heal()
 		p.waitAccepted(t, 20)
-		if works := p.working(); works != 0 || p.nodes[0].ended() {
-			t.Fatalf("after a cut of two seconds server %d works", works)
+		if got, still := p.victim(t, 0); (got == n) != leads || !still || p.nodes[n].ended() {
+			t.Fatalf("after a cut of two seconds of server %d, server %d leads", n, got)
 		}
 	}
 	stop()
+	t.Logf("%d cuts", rounds)
 	p.acquit(t)
 }
 
-// TestPostgresLongCutHasTheOtherOneTakeOver cuts it for ten seconds, silently, and then
-// breaks all connections or has go through what waited.
+// TestPostgresLongCutHasTheOtherOneTakeOver cuts it for ten seconds.
 func TestPostgresLongCutHasTheOtherOneTakeOver(t *testing.T) {
 	t.Parallel()
-	p, ways := onOne(t)
+	p := &pair{shares: true, underWay: lateDot}
+	ways := onOne(t, p, "")
 	stop := p.mix(t)
-	works := 0
-	for n := range cmp.Or(*pgFaults, 1) {
-		p.waitAccepted(t, 20)
-		afterRandom(80 * time.Millisecond)
-		began := time.Now()
-		ways[works].silence()
-		p.refused(t, works)
-		p.waitTakeOver(t, 1-works, began)
+	rounds := cmp.Or(*pgFaults, 2)
+	for round := range rounds {
+		p.soon(t)
+		n, leads := p.victim(t, round)
+		began, cut := time.Now(), pgCuts[round/2%len(pgCuts)]
+		ways[n].silence(cut.silent...)
+		if round < 2 {
+			p.refused(t, n)
+		}
+		p.over(t, n, leads, p.inWork(t, p.nodes[n].cmd.Process.Pid), began)
 		taken := time.Now()
 		after(t, 10*time.Second-time.Since(began))
-		if n%2 == 1 {
-			ways[works].reset()
+		if cut.reset {
+			ways[n].reset()
 		}
-		ways[works].heal()
-		p.waitFenced(t, works, 10*time.Second)
-		for _, m := range p.relays[works].matching(func(m *message) bool { return m.At.After(taken) }) {
-			t.Errorf("%s left from the server whose work was taken over, %v after that", m.header("Subject"), m.At.Sub(taken))
-		}
-		p.again(t, works)
-		works, p.doubts = 1-works, p.doubts+killConnections
+		ways[n].heal()
+		p.waitFenced(t, n, 10*time.Second)
+		p.sentNone(t, n, taken)
+		p.again(t, n)
 	}
 	p.waitAccepted(t, 20)
 	stop()
+	t.Logf("%d cuts", rounds)
 	p.acquit(t)
 }
 
@@ -134,21 +213,28 @@ func TestPostgresThatIsKilledComesBack(t *testing.T) {
 	t.Parallel()
 	pg := newPostgres(t)
 	pg.database(t, "mailer")
-	p := newPair(t, urlOf("mailer", pg.addr), urlOf("mailer", pg.addr))
+	p := newShare(t, "", urlOf("mailer", pg.addr), urlOf("mailer", pg.addr))
+	p.underWay = lateDot
 	stop := p.mix(t)
-	for range cmp.Or(*pgKills, 2) {
-		p.waitAccepted(t, 20)
-		afterRandom(80 * time.Millisecond)
+	rounds := cmp.Or(*pgKills, 2)
+	for range rounds {
+		p.soon(t)
 		pg.kill(t)
 		pg.start(t)
-		began := time.Now()
-		p.tend(t)
-		t.Logf("there is one that works %v after the database came back", time.Since(began).Round(time.Millisecond))
-		p.doubts += killConnections
+		p.back(t)
 	}
 	p.waitAccepted(t, 20)
 	stop()
+	t.Logf("%d kills; one led again: %s", rounds, lasted(p.led))
 	p.acquit(t)
+}
+
+// back waits until one leads once the database is back.
+func (p *pair) back(t *testing.T) {
+	t.Helper()
+	began := time.Now()
+	p.tend(t)
+	p.led = append(p.led, time.Since(began))
 }
 
 // TestPostgresFailOverLosesNothing kills the database and promotes its synchronous standby.
@@ -158,18 +244,17 @@ func TestPostgresFailOverLosesNothing(t *testing.T) {
 	pg.database(t, "mailer")
 	for range cmp.Or(*pgFailovers, 1) {
 		next := pg.follower(t)
-		p := newPair(t, urlOf("mailer", pg.addr, next.addr), urlOf("mailer", next.addr, pg.addr))
+		p := newShare(t, "", urlOf("mailer", pg.addr, next.addr), urlOf("mailer", next.addr, pg.addr))
+		p.underWay = lateDot
 		stop := p.mix(t)
 		p.waitAccepted(t, 40)
 		afterRandom(80 * time.Millisecond)
 		pg.kill(t)
 		next.promote(t)
-		began := time.Now()
-		p.tend(t)
-		t.Logf("there is one that works %v after the standby of PostgreSQL was promoted", time.Since(began).Round(time.Millisecond))
-		p.doubts += killConnections
+		p.back(t)
 		p.waitAccepted(t, 20)
 		stop()
+		t.Logf("one led again once the standby of PostgreSQL was promoted: %s", lasted(p.led))
 		p.acquit(t)
 		p.nodes[0].stop(t)
 		p.nodes[1].stop(t)

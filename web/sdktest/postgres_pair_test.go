@@ -5,29 +5,45 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"net"
+	"maps"
 	"net/http"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 )
 
-// takeOverTime is how long mail may be refused after the server that worked was killed.
-const takeOverTime = 8 * time.Second
+const (
+	// takeOverTime is how long it may take after a fault until another server has taken over.
+	takeOverTime = 8 * time.Second
+	// doubtDelay is that of --doubt-delay.
+	doubtDelay = 2 * time.Second
+	// lateDot is how long a dot may be under way where the answer to its mark is: as long as its
+	// server knows that nobody has taken it for dead.
+	lateDot = 4 * time.Second
+	// mostOwed is how much mail the relays may have to come until clients wait for them.
+	mostOwed = 60
+)
 
-// pair is two servers on one database of PostgreSQL, one of which works, with clients and
-// their ledger before them.
+// pair is two servers on one database of PostgreSQL, with clients and their ledger before
+// them. One of them leads.
 type pair struct {
 	*load
+	pg     *postgres // nil: it is not asked
 	nodes  [2]*instance
 	relays [2]*sink // one each, so that it is seen who sent
 	front  *front
-	took   []time.Duration           // of takeovers
-	doubts int                       // that the faults so far can explain
-	shares bool                      // both answer; else one stands by
-	fit    func(n int, in *instance) // before a server starts first; nil: nothing
+	took   []time.Duration // of takeovers of the lead
+	handed []time.Duration // until what was in work at a fault had left elsewhere, each
+	led    []time.Duration // until one led again once the database was back
+	met    map[string]int  // emails that were in work at a fault, and at how many
+	doubts int             // that the faults so far can explain
+	shares bool            // both send; else one stands by
+	// underWay is how long a dot may be under way; 0: dotUnderWay.
+	underWay time.Duration
+	fit      func(n int, in *instance) // before a server starts first; nil: nothing
 }
 
 // newPair starts servers on the databases that urls name; the first works. One URL: there is
@@ -37,7 +53,7 @@ func newPair(t *testing.T, urls ...string) *pair {
 	return startPair(t, &pair{}, "", urls)
 }
 
-// newShare is a pair of which both answer.
+// newShare is a pair of which both answer and send; query is added to the URL of the relay.
 func newShare(t *testing.T, query string, urls ...string) *pair {
 	t.Helper()
 	return startPair(t, &pair{shares: true}, query, urls)
@@ -45,6 +61,7 @@ func newShare(t *testing.T, query string, urls ...string) *pair {
 
 func startPair(t *testing.T, p *pair, query string, urls []string) *pair {
 	t.Helper()
+	p.met = map[string]int{}
 	key := filepath.Join(t.TempDir(), "master.key")
 	for i, url := range urls {
 		p.relays[i] = newSink(t, sinkOptions{})
@@ -69,7 +86,18 @@ func startPair(t *testing.T, p *pair, query string, urls []string) *pair {
 	p.front = newFront(t, p.nodes[:len(urls)], p.shares)
 	p.nodes[0].addDomain(t, "example.test")
 	p.load = newLoad(client{p.front.url(), p.nodes[0].newKey(t)})
+	p.behind = func() bool { return p.ledger.owed() > p.arrived()+mostOwed }
 	return p
+}
+
+// arrived is how many messages the relays got.
+func (p *pair) arrived() (n int) {
+	for _, relay := range p.relays {
+		if relay != nil {
+			n += relay.count()
+		}
+	}
+	return n
 }
 
 // standby are the servers besides one.
@@ -111,25 +139,112 @@ func (in *instance) readyz() (int, []byte) {
 	return res.StatusCode, body
 }
 
-// waitTakeOver waits until a server works, and notes how long that took since a fault.
+// waitTakeOver waits until a server leads, and notes how long that took since a fault.
 func (p *pair) waitTakeOver(t *testing.T, n int, since time.Time) {
 	t.Helper()
-	eventually(t, 3*takeOverTime, "the standby takes over", func() (bool, string) {
+	eventually(t, 3*takeOverTime, "the other one takes over", func() (bool, string) {
 		status, body := p.nodes[n].readyz()
 		return isWorking(status, body), fmt.Sprintf("%d %s", status, body)
 	})
 	took := time.Since(since)
 	p.took = append(p.took, took)
-	limit := takeOverTime
-	if *takeovers == 0 { // among all the other tests
-		limit *= 2
-	}
-	if took > limit {
-		t.Errorf("the standby took over after %v, must within %v", took, limit)
+	if took > patience(takeOverTime) {
+		t.Errorf("the other one took over after %v, must within %v", took, patience(takeOverTime))
 	}
 }
 
-// again starts a server that has ended, as the standby.
+// patience is how long something may take: as long as it must, or twice that among all the
+// other tests.
+func patience(must time.Duration) time.Duration {
+	if *takeovers == 0 && *pgFaults == 0 {
+		return 2 * must
+	}
+	return must
+}
+
+// inWork are the emails that the process of a server has in work, as the database knows.
+func (p *pair) inWork(t *testing.T, pid int) []string {
+	t.Helper()
+	return strings.Fields(p.pg.ask(t, "mailer", fmt.Sprintf(`SELECT u.email_id FROM units AS u JOIN nodes AS n ON n.id = u.owner WHERE n.address LIKE '%%, process %d'`, pid)))
+}
+
+// open are those of some emails that are not at their end yet.
+func (p *pair) open(t *testing.T, ids []string) []string {
+	t.Helper()
+	return strings.Fields(p.pg.ask(t, "mailer", `SELECT email_id FROM units WHERE email_id IN ('`+strings.Join(ids, "','")+`')`))
+}
+
+// waitHandedOver waits until what a server had in work at a fault has left through the other
+// one, or has come to another end, and notes how long that took. What was in work at several
+// faults in a row may be what ends servers, and waits longer each time.
+func (p *pair) waitHandedOver(t *testing.T, n int, ids []string, since time.Time) {
+	t.Helper()
+	by, seen, most := p.relays[1-n], 0, time.Duration(0)
+	waiting := map[string]bool{}
+	for _, id := range ids {
+		if p.met[id]++; p.met[id] == 1 {
+			waiting[id] = true
+		}
+	}
+	asked := time.Now()
+	eventually(t, 3*takeOverTime+doubtDelay, "what it had in work leaves through the other one", func() (bool, string) {
+		all := by.messages()
+		for ; seen < len(all); seen++ {
+			m := &all[seen]
+			if id := m.header("X-Mailer-Email-ID"); m.At.After(since) && waiting[id] {
+				delete(waiting, id)
+				most = m.At.Sub(since)
+				p.handed = append(p.handed, most)
+			}
+		}
+		if len(waiting) > 0 && time.Since(asked) > time.Second {
+			asked = time.Now()
+			open := p.open(t, slices.Collect(maps.Keys(waiting)))
+			maps.DeleteFunc(waiting, func(id string, _ bool) bool { return !slices.Contains(open, id) })
+		}
+		return len(waiting) == 0, fmt.Sprint(slices.Sorted(maps.Keys(waiting)))
+	})
+	if must := patience(takeOverTime + doubtDelay); most > must {
+		t.Errorf("what a server had in work left through the other one after up to %v, must within %v", most, must)
+	}
+}
+
+// waitMissed waits until all servers but some were taken for dead.
+func (p *pair) waitMissed(t *testing.T, but ...int) {
+	t.Helper()
+	gone := `SELECT count(*) FROM nodes WHERE dead IS NULL`
+	for _, n := range but {
+		gone += fmt.Sprintf(` AND address NOT LIKE '%%, process %d'`, p.nodes[n].cmd.Process.Pid)
+	}
+	eventually(t, 3*takeOverTime, "who is gone is taken for dead", func() (bool, string) {
+		left := p.pg.ask(t, "mailer", gone)
+		return left == "0", left
+	})
+}
+
+// lasted says how long things took.
+func lasted(took []time.Duration) string {
+	if len(took) == 0 {
+		return "none"
+	}
+	took = slices.Sorted(slices.Values(took))
+	return fmt.Sprintf("%d, after %v, half within %v, at most %v", len(took), took[0].Round(time.Millisecond),
+		took[len(took)/2].Round(time.Millisecond), took[len(took)-1].Round(time.Millisecond))
+}
+
+// over waits until the other server has taken over from one that a fault came upon: what it had
+// in work, and the lead if it had that.
+func (p *pair) over(t *testing.T, n int, led bool, ids []string, since time.Time) {
+	t.Helper()
+	if led {
+		p.waitTakeOver(t, 1-n, since)
+	}
+	p.waitHandedOver(t, n, ids, since)
+	p.waitMissed(t, 1-n)
+	p.doubts += killConnections
+}
+
+// again starts a server that has ended, beside the other one.
 func (p *pair) again(t *testing.T, n int) {
 	t.Helper()
 	p.nodes[n].launch(t)
@@ -154,20 +269,20 @@ func (p *pair) waitFenced(t *testing.T, n int, within time.Duration) {
 	in.cmd = nil
 }
 
-// tend starts what ended since another one took over, as the standby, and waits until there
-// is one of each.
+// tend starts what ended since another one took over, and waits until one leads.
 func (p *pair) tend(t *testing.T) {
 	t.Helper()
 	for n, in := range p.nodes {
 		if in != nil && in.ended() {
 			p.waitFenced(t, n, 0)
 			in.launch(t)
+			p.doubts += killConnections
 		}
 	}
 	eventually(t, startTimeout, "one works", func() (bool, string) { return p.working() >= 0, "" })
 }
 
-// working is the server that works; -1: none.
+// working is the server that leads; -1: none.
 func (p *pair) working() int {
 	return slices.IndexFunc(p.nodes[:], func(in *instance) bool {
 		if in == nil || in.ended() {
@@ -182,14 +297,13 @@ func (p *pair) gather(t *testing.T, within time.Duration) evidence {
 	t.Helper()
 	eventually(t, startTimeout, "one works", func() (bool, string) { return p.working() >= 0, "" })
 	works := p.working()
-	api := client{"http://" + p.nodes[works].addr, p.api.key}
-	e := p.ledger.gather(t, p.nodes[works], api, p.relays[works], within, p.doubts)
+	e := p.ledger.gather(t, p.nodes[works], p.at(works), p.relays[works], within, p.doubts)
 	if other := p.relays[1-works]; other != nil {
+		t.Logf("one relay got %d messages, the other one %d", len(e.arrived), other.count())
 		e.arrived = append(e.arrived, other.messages()...)
 	}
-	if len(p.took) > 0 {
-		t.Logf("%d take-overs, after %v to %v", len(p.took), slices.Min(p.took).Round(time.Millisecond), slices.Max(p.took).Round(time.Millisecond))
-	}
+	e.underWay = p.underWay
+	t.Logf("take-overs of the lead: %s; of what was in work: %s", lasted(p.took), lasted(p.handed))
 	return e
 }
 
@@ -199,11 +313,15 @@ func (p *pair) acquit(t *testing.T) {
 	p.ledger.acquit(t, p.gather(t, 2*time.Minute))
 }
 
-// mix sends all kinds of mail, and opts people out, until stop is called.
+// at asks one of the servers.
+func (p *pair) at(n int) client { return client{"http://" + p.nodes[n].addr, p.api.key} }
+
+// mix sends all kinds of mail, and opts people out before it and meanwhile, until stop is
+// called.
 func (p *pair) mix(t *testing.T) (stop func()) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
-	p.pause = 20 * time.Millisecond
+	p.pause = 50 * time.Millisecond
 	mail := p.start(t)
 	wg.Go(func() {
 		for n := 0; ctx.Err() == nil; n++ {
@@ -211,9 +329,30 @@ func (p *pair) mix(t *testing.T) (stop func()) {
 			after(t, 100*time.Millisecond)
 		}
 	})
+	wg.Go(func() {
+		for n := 0; ctx.Err() == nil; n++ {
+			mark := fmt.Sprint("leaves-", n)
+			p.single(t, leaving(mark), nil)
+			p.leave(t, p.api, mark)
+			after(t, 100*time.Millisecond)
+		}
+	})
 	stop = func() { cancel(); mail(); wg.Wait() }
 	t.Cleanup(stop)
 	return stop
+}
+
+// leaving is an order whose recipient opts out while it is being sent.
+func leaving(mark string) order {
+	return order{mark: mark, key: mark, to: []string{mark + "@example.com"}, text: "in time or not", leaves: true}
+}
+
+// leave opts the recipient of a mark out.
+func (p *pair) leave(t *testing.T, api client, mark string) {
+	t.Helper()
+	if p.untilAt(t, api, mark, "POST", "/suppressions", map[string]any{"email": mark + "@example.com"}, http.StatusCreated, http.StatusOK, http.StatusConflict) {
+		p.ledger.left(mark)
+	}
 }
 
 // optOut has somebody opt out between the day when mail for them was accepted and that when
@@ -232,16 +371,22 @@ func (p *pair) optOut(t *testing.T, mark string) {
 
 // until repeats a request until it is answered with one of some statuses.
 func (p *pair) until(t *testing.T, mark, method, path string, body any, statuses ...int) {
+	p.untilAt(t, p.api, mark, method, path, body, statuses...)
+}
+
+// untilAt is until at one of the servers; false: the test is over or has failed.
+func (p *pair) untilAt(t *testing.T, api client, mark, method, path string, body any, statuses ...int) (done bool) {
 	p.repeat(t, mark, func() bool {
-		status, answer, err := p.api.try(method, path, body)
+		status, answer, err := api.try(method, path, body)
 		if err != nil || status == http.StatusServiceUnavailable {
 			return false
 		}
-		if !slices.Contains(statuses, status) {
+		if done = slices.Contains(statuses, status); !done {
 			p.ledger.mustNot(t, "%s %s: %d %s", method, path, status, answer)
 		}
 		return true
 	})
+	return done
 }
 
 // refused asks a server without its database for some seconds: who is answered hears when to
@@ -263,115 +408,4 @@ func (p *pair) refused(t *testing.T, n int) {
 		}
 	}
 	t.Logf("cut off, it answered %d of 8 requests within %v", answers, quickHTTP.Timeout)
-}
-
-// front is what stands before two servers, as a load balancer does: connections lead to the
-// one that is ready, or in turn to all that are.
-type front struct {
-	l     net.Listener
-	nodes []*instance
-	all   bool
-	group sync.WaitGroup
-
-	mu    sync.Mutex
-	addrs []string
-	turn  int
-	conns map[net.Conn]string // and where they lead
-}
-
-func newFront(t *testing.T, nodes []*instance, all bool) *front {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	must(t, err)
-	f := &front{l: l, nodes: nodes, all: all, addrs: []string{nodes[0].addr}, conns: map[net.Conn]string{}}
-	ctx, cancel := context.WithCancel(context.Background())
-	f.group.Go(f.accept)
-	f.group.Go(func() { f.follow(ctx) })
-	t.Cleanup(func() {
-		cancel()
-		l.Close()
-		f.point()
-		f.group.Wait()
-	})
-	return f
-}
-
-func (f *front) url() string { return "http://" + f.l.Addr().String() }
-
-// follow leads to a server that is ready, and stays with it as long as it is: where two say so,
-// requests must not be cut off for that. Or it leads to all of them.
-func (f *front) follow(ctx context.Context) {
-	tick := time.NewTicker(50 * time.Millisecond)
-	defer tick.Stop()
-	now := f.nodes[0]
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
-		if status, _ := now.readyz(); status == http.StatusOK && !f.all {
-			continue
-		}
-		var ready []string
-		for _, in := range f.nodes {
-			if status, _ := in.readyz(); status == http.StatusOK && (f.all || len(ready) == 0) {
-				now, ready = in, append(ready, in.addr)
-			}
-		}
-		if len(ready) > 0 {
-			f.point(ready...)
-		}
-	}
-}
-
-// point leads elsewhere, and cuts what led to where it leads no more.
-func (f *front) point(addrs ...string) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if len(addrs) > 0 {
-		f.addrs = addrs
-	}
-	for c, addr := range f.conns {
-		if !slices.Contains(addrs, addr) {
-			c.Close()
-			delete(f.conns, c)
-		}
-	}
-}
-
-func (f *front) accept() {
-	for {
-		c, err := f.l.Accept()
-		if err != nil {
-			return
-		}
-		f.group.Go(func() { f.carry(c) })
-	}
-}
-
-func (f *front) carry(c net.Conn) {
-	defer c.Close()
-	f.mu.Lock()
-	f.turn++
-	addr := f.addrs[f.turn%len(f.addrs)]
-	f.mu.Unlock()
-	up, err := net.DialTimeout("tcp", addr, time.Second)
-	if err != nil {
-		return
-	}
-	defer up.Close()
-	f.mu.Lock()
-	stale := !slices.Contains(f.addrs, addr)
-	f.conns[c], f.conns[up] = addr, addr
-	f.mu.Unlock()
-	if stale {
-		return
-	}
-	f.group.Go(func() { _, _ = io.Copy(up, c); up.Close() })
-	_, _ = io.Copy(c, up)
-	f.mu.Lock()
-	delete(f.conns, c)
-	delete(f.conns, up)
-	f.mu.Unlock()
 }

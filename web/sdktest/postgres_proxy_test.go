@@ -5,6 +5,8 @@ import (
 	endian "encoding/binary"
 	"io"
 	"net"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 )
@@ -16,11 +18,26 @@ type pgProxy struct {
 	running  sync.WaitGroup
 
 	mu     sync.Mutex
-	open   chan struct{} // closed while bytes go through
+	open   map[pgWay]chan struct{} // each closed while bytes go that way
 	conns  map[*pgConn]bool
 	change func(text []byte) []byte // what a statement becomes; nil: itself
 	cuts   []pgCut                  // to come, each at a COMMIT
 	done   int                      // of them
+	stop   *pgStop                  // for the next group that marks a dot; nil: none
+}
+
+// pgWay is one of the two ways through a pgProxy.
+type pgWay int
+
+const (
+	toPostgres pgWay = iota
+	fromPostgres
+)
+
+// pgStop holds up the COMMIT of a group.
+type pgStop struct {
+	held chan struct{} // closed once it is there
+	over chan struct{} // closed once it may go on
 }
 
 // pgCut is how the answer to a COMMIT gets lost.
@@ -36,8 +53,11 @@ func newPgProxy(t *testing.T, to string) *pgProxy {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)
-	p := &pgProxy{addr: l.Addr().String(), to: to, l: l, open: make(chan struct{}), conns: map[*pgConn]bool{}}
-	close(p.open)
+	p := &pgProxy{addr: l.Addr().String(), to: to, l: l, open: map[pgWay]chan struct{}{}, conns: map[*pgConn]bool{}}
+	for _, way := range []pgWay{toPostgres, fromPostgres} {
+		p.open[way] = make(chan struct{})
+	}
+	p.heal()
 	p.running.Go(p.accept)
 	t.Cleanup(func() {
 		l.Close()
@@ -61,18 +81,54 @@ func (p *pgProxy) accept() {
 	}
 }
 
-// silence has nothing go through, and no connection know of it.
-func (p *pgProxy) silence() {
+// silence has nothing go through, or nothing of one way, and no connection know of it.
+func (p *pgProxy) silence(ways ...pgWay) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.open = make(chan struct{})
+	for way := range p.open {
+		if len(ways) == 0 || slices.Contains(ways, way) {
+			p.open[way] = make(chan struct{})
+		}
+	}
 }
 
 // heal has go through what waited and what comes.
 func (p *pgProxy) heal() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	close(p.open)
+	for _, open := range p.open {
+		select {
+		case <-open:
+		default:
+			close(open)
+		}
+	}
+}
+
+// stopMark holds up the COMMIT of the next group that marks a dot.
+func (p *pgProxy) stopMark() *pgStop {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.stop = &pgStop{make(chan struct{}), make(chan struct{})}
+	return p.stop
+}
+
+// held waits at a COMMIT that is to be held up; false: x is cut.
+func (p *pgProxy) held(x *pgConn) bool {
+	p.mu.Lock()
+	stop := p.stop
+	p.stop = nil
+	p.mu.Unlock()
+	if stop == nil {
+		return true
+	}
+	close(stop.held)
+	select {
+	case <-stop.over:
+		return true
+	case <-x.gone:
+		return false
+	}
 }
 
 // reset breaks all connections.
@@ -129,11 +185,11 @@ func (p *pgProxy) changed(text []byte) []byte {
 	return p.change(text)
 }
 
-// pass waits until bytes go through; false: x is cut.
-func (p *pgProxy) pass(x *pgConn) bool {
+// pass waits until bytes go a way; false: x is cut.
+func (p *pgProxy) pass(x *pgConn, way pgWay) bool {
 	for {
 		p.mu.Lock()
-		open := p.open
+		open := p.open[way]
 		p.mu.Unlock()
 		select {
 		case <-x.gone:
@@ -141,7 +197,7 @@ func (p *pgProxy) pass(x *pgConn) bool {
 		case <-open:
 		}
 		p.mu.Lock()
-		same := open == p.open
+		same := open == p.open[way]
 		p.mu.Unlock()
 		if same {
 			return true
@@ -156,7 +212,8 @@ type pgConn struct {
 	gone     chan struct{} // closed once it is cut
 	once     sync.Once
 
-	commits map[string]bool // the prepared statements that are a COMMIT, by name
+	texts map[string]string // of prepared statements, by name
+	marks bool              // the group under way marks a dot
 
 	mu   sync.Mutex
 	mute bool // the answer to a COMMIT cuts it
@@ -179,7 +236,7 @@ func (x *pgConn) cut() {
 
 func (x *pgConn) serve() {
 	defer x.cut()
-	if !x.p.pass(x) {
+	if !x.p.pass(x, toPostgres) {
 		return
 	}
 	up, err := net.Dial("tcp", x.p.to)
@@ -196,24 +253,35 @@ func (x *pgConn) serve() {
 	x.cut()
 }
 
-// isCommit reports whether a message has PostgreSQL commit: by itself, or as one of a pipeline,
-// which ends with Sync.
-func (x *pgConn) isCommit(kind byte, body []byte) bool {
+// run is the statement that a message has PostgreSQL run, by itself or as one of a pipeline,
+// which ends with Sync; empty: none.
+func (x *pgConn) run(kind byte, body []byte) string {
 	words := bytes.SplitN(body, []byte{0}, 3)
 	switch {
 	case kind == 'Q':
-		return string(body) == "COMMIT\x00"
+		return string(words[0])
 	case kind == 'P' && len(words) == 3: // name, text
-		x.commits[string(words[0])] = string(words[1]) == "COMMIT"
+		x.texts[string(words[0])] = string(words[1])
 	case kind == 'B' && len(words) == 3: // portal, name
-		return x.commits[string(words[1])]
+		return x.texts[string(words[1])]
 	}
-	return false
+	return ""
+}
+
+// ends reports whether a statement ends a group with COMMIT, and whether that one marks a dot.
+func (x *pgConn) ends(text string) (commit, marked bool) {
+	switch {
+	case text == "BEGIN":
+		x.marks = false
+	case strings.Contains(text, "state = 'dotted', signature"):
+		x.marks = true
+	}
+	return text == "COMMIT", x.marks
 }
 
 // questions carries what the service says, message by message. The first has no type.
 func (x *pgConn) questions() {
-	x.commits = map[string]bool{}
+	x.texts = map[string]string{}
 	how, cut := pgCut(0), false
 	for kind := byte(0); ; kind = 'x' {
 		head := make([]byte, 4)
@@ -224,11 +292,15 @@ func (x *pgConn) questions() {
 			return
 		}
 		body := make([]byte, endian.BigEndian.Uint32(head[len(head)-4:])-4)
-		if _, err := io.ReadFull(x.down, body); err != nil || !x.p.pass(x) {
+		if _, err := io.ReadFull(x.down, body); err != nil || !x.p.pass(x, toPostgres) {
 			return
 		}
 		if kind != 0 {
-			if x.isCommit(head[0], body) {
+			commit, marked := x.ends(x.run(head[0], body))
+			if commit && marked && !x.p.held(x) {
+				return
+			}
+			if commit {
 				how, cut = x.p.nextCut()
 			}
 			if head[0] == 'Q' || head[0] == 'P' {
@@ -262,7 +334,7 @@ func (x *pgConn) answers() {
 		x.mu.Lock()
 		mute := x.mute
 		x.mu.Unlock()
-		if err != nil || !x.p.pass(x) {
+		if err != nil || !x.p.pass(x, fromPostgres) {
 			return
 		}
 		if mute {

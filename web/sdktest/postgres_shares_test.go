@@ -1,90 +1,137 @@
 package sdktest
 
 import (
-	"cmp"
 	"fmt"
-	"syscall"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"sync"
 	"testing"
 	"time"
 )
 
-// shareOne is two servers that answer, each with its own way to one PostgreSQL that stays well.
-func shareOne(t *testing.T, query string) (*pair, [2]*pgProxy) {
+// used is how many messages of the day are counted at the relay.
+func (p *pair) used(t *testing.T) string {
 	t.Helper()
-	pg := newPostgres(t)
-	pg.database(t, "mailer")
-	ways := [2]*pgProxy{newPgProxy(t, pg.addr), newPgProxy(t, pg.addr)}
-	return newShare(t, query, urlOf("mailer", ways[0].addr), urlOf("mailer", ways[1].addr)), ways
+	return p.pg.ask(t, "mailer", `SELECT coalesce(sum(sent), 0) FROM relay_usage`)
 }
 
-// TestPostgresServersThatShareADatabaseLoseNothing has two servers answer, of which one
-// is killed, stands still, or is cut off.
-func TestPostgresServersThatShareADatabaseLoseNothing(t *testing.T) {
-	t.Parallel()
-	p, ways := shareOne(t, "")
-	stop := p.mix(t)
-	works := 0
-	for n := range cmp.Or(*takeovers, 4) {
-		p.waitAccepted(t, 20)
-		afterRandom(80 * time.Millisecond)
-		began := time.Now()
-		switch n % 4 {
-		case 0:
-			p.nodes[works].kill(t)
-		case 1: // who answers is no matter to who works
-			p.nodes[1-works].kill(t)
-			p.again(t, 1-works)
-			p.waitAccepted(t, 20)
-			if got := p.working(); got != works {
-				t.Errorf("after a kill of the server beside it %d works, not %d", got, works)
-			}
-			continue
-		case 2:
-			must(t, p.nodes[works].cmd.Process.Signal(syscall.SIGSTOP))
-			p.waitTakeOver(t, 1-works, began)
-			must(t, p.nodes[works].cmd.Process.Signal(syscall.SIGCONT))
-			p.waitFenced(t, works, 10*time.Second)
-		case 3:
-			ways[works].silence()
-			p.waitTakeOver(t, 1-works, began)
-			ways[works].heal()
-			p.waitFenced(t, works, 10*time.Second)
+// flood has both servers accept n emails each.
+func (p *pair) flood(t *testing.T, n int) {
+	t.Helper()
+	for at := range p.nodes {
+		var bodies []any
+		for i := range n {
+			bodies = append(bodies, map[string]any{"from": "a@example.test", "to": "b@example.com", "subject": fmt.Sprint(at, "-", i), "text": "x"})
 		}
-		if n%4 == 0 {
-			p.waitTakeOver(t, 1-works, began)
+		for part := range slices.Chunk(bodies, 100) {
+			p.untilAt(t, p.at(at), "batch", "POST", "/emails/batch", part, http.StatusOK)
 		}
-		p.again(t, works)
-		works, p.doubts = 1-works, p.doubts+killConnections
 	}
-	p.waitAccepted(t, 20)
-	stop()
-	p.acquit(t)
+}
+
+// anew kills a server and starts it again at once: the other one has not missed it yet.
+func (p *pair) anew(t *testing.T, n int) {
+	t.Helper()
+	p.nodes[n].kill(t)
+	p.nodes[n].serve(t)
+	p.doubts += killConnections
+}
+
+// waitArrived waits until the relays have got n messages.
+func (p *pair) waitArrived(t *testing.T, n int, within time.Duration) {
+	t.Helper()
+	eventually(t, within, fmt.Sprintf("%d arrive", n), func() (bool, string) { return p.arrived() >= n, fmt.Sprint(p.arrived()) })
 }
 
 // TestPostgresServersThatShareADatabaseKeepToOneDailyLimit hands mail to two servers, for a
-// relay that takes so much a day, and kills the one that works in the midst of it.
+// relay that takes so much a day, and ends one of them in the midst of it. All that may leave
+// does, and no more.
 func TestPostgresServersThatShareADatabaseKeepToOneDailyLimit(t *testing.T) {
 	t.Parallel()
-	const limit, emails = 40, 100
-	p, _ := shareOne(t, fmt.Sprintf("&daily=%d&rate=20", limit))
-	for n := range emails {
-		api := client{"http://" + p.nodes[n%2].addr, p.api.key}
-		api.do(t, "POST", "/emails", map[string]any{"from": "a@example.test", "to": "b@example.com", "subject": fmt.Sprint(n), "text": "x"})
+	const limit, emails = 90, 100
+	for how, end := range map[string]func(p *pair, t *testing.T, n int){
+		"killed": func(p *pair, t *testing.T, n int) {
+			p.nodes[n].kill(t)
+			p.waitMissed(t, 1-n)
+			p.doubts += killConnections
+			p.waitArrived(t, 2*limit/3, startTimeout)
+			p.nodes[n].serve(t)
+		},
+		"killed and started again": (*pair).anew,
+		"stopped": func(p *pair, t *testing.T, n int) {
+			p.nodes[n].stop(t)
+			p.waitArrived(t, 2*limit/3, startTimeout)
+			p.nodes[n].serve(t)
+		},
+	} {
+		t.Run(how, func(t *testing.T) {
+			t.Parallel()
+			p := &pair{shares: true}
+			onOne(t, p, fmt.Sprintf("&daily=%d&rate=8", limit))
+			p.flood(t, emails)
+			p.waitArrived(t, limit/4, startTimeout)
+			n, led := p.victim(t, rand.IntN(2))
+			by := [2]int{p.relays[n].count(), p.relays[1-n].count()}
+			end(p, t, n)
+			eventually(t, startTimeout, "the day is used up", func() (bool, string) { used := p.used(t); return used == fmt.Sprint(limit), used })
+			after(t, 3*time.Second)
+			if used, got := p.used(t), p.arrived(); used != fmt.Sprint(limit) || got > limit || got < limit-p.doubts {
+				t.Errorf("%s are counted and %d arrived at a relay that takes %d a day", used, got, limit)
+			}
+			t.Logf("the one that was %s (it led: %v) had sent %d, the other one %d by then; %d arrived of %d", how, led, by[0], by[1], p.arrived(), limit)
+			if by[0] == 0 || by[1] == 0 {
+				t.Error("one of them sent nothing")
+			}
+		})
 	}
-	arrived := func() (n int) {
-		for _, relay := range p.relays {
-			n += len(relay.messages())
+}
+
+// TestPostgresServersThatShareADatabaseKeepToOneRate has two servers send through a relay with a
+// rate, kills either and starts it again.
+func TestPostgresServersThatShareADatabaseKeepToOneRate(t *testing.T) {
+	t.Parallel()
+	const rate, emails, late = 10, 120, 50 * time.Millisecond
+	p := &pair{shares: true}
+	onOne(t, p, fmt.Sprintf("&rate=%d", rate))
+	var mu sync.Mutex
+	var begun []time.Time
+	for _, relay := range p.relays {
+		relay.set(behaviour{mail: func(string) error {
+			mu.Lock()
+			defer mu.Unlock()
+			begun = append(begun, time.Now())
+			return nil
+		}})
+	}
+	p.flood(t, emails)
+	began := time.Now()
+	for round := range 2 {
+		p.waitArrived(t, p.arrived()+3*rate, startTimeout)
+		n, _ := p.victim(t, round)
+		p.anew(t, n)
+	}
+	p.waitArrived(t, 2*emails, time.Minute)
+	took := time.Since(began)
+	mu.Lock()
+	defer mu.Unlock()
+	slices.SortFunc(begun, time.Time.Compare)
+	// What waits for its time is begun a little after it, now and then.
+	most := busiest(begun, time.Second-late)
+	t.Logf("%d within %v, at most %d within a second, %d within five, by %d and %d", len(begun), took.Round(time.Millisecond), most, busiest(begun, 5*time.Second), p.relays[0].count(), p.relays[1].count())
+	allowed := rate + 1
+	if patience(1) > 1 { // a busy machine does not do things at their time
+		allowed = rate * 3 / 2
+	}
+	if most > allowed {
+		t.Errorf("%d were begun within a second, the rate is %d", most, rate)
+	}
+	if n := busiest(begun, 5*time.Second); n > 5*rate+rate/2 {
+		t.Errorf("%d were begun within five seconds, the rate is %d", n, rate)
+	}
+	for n, relay := range p.relays {
+		if relay.count() < emails/4 {
+			t.Errorf("server %d sent %d", n, relay.count())
 		}
-		return n
-	}
-	eventually(t, startTimeout, "some leave", func() (bool, string) { return arrived() > limit/4, fmt.Sprint(arrived()) })
-	killed := time.Now()
-	p.nodes[0].kill(t)
-	p.waitTakeOver(t, 1, killed)
-	p.again(t, 0)
-	eventually(t, startTimeout, "the day is used up", func() (bool, string) { return arrived() >= limit-killConnections, fmt.Sprint(arrived()) })
-	after(t, 3*time.Second)
-	if n := arrived(); n > limit {
-		t.Errorf("%d emails arrived at a relay that takes %d a day", n, limit)
 	}
 }

@@ -1,0 +1,133 @@
+package sdktest
+
+import (
+	"bytes"
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// The tests from here on break what keeps mail from being lost and doubled, on its way to
+// PostgreSQL, and pass when the judge says so.
+
+// replacing has a part of statements be another one.
+func replacing(old, with string) func([]byte) []byte {
+	return func(text []byte) []byte { return bytes.ReplaceAll(text, []byte(old), []byte(with)) }
+}
+
+// TestPostgresControlOfACommitThatIsTakenForNone has the server hear that what was
+// committed was not.
+func TestPostgresControlOfACommitThatIsTakenForNone(t *testing.T) {
+	t.Parallel()
+	p, way := throughProxy(t)
+	p.ledger.wrong = &atomic.Int64{}
+	way.rewrite(replacing("SELECT count(*) FROM writers", "SELECT 0 FROM writers"))
+	p.loseAnswers(t, []*pgProxy{way}, 8, cutAfter)
+	found := p.ledger.judge(p.gather(t, 10*time.Second))
+	t.Logf("%d wrong answers; the judge found %v", p.ledger.wrong.Load(), found)
+	if p.ledger.wrong.Load() == 0 && len(found) == 0 {
+		t.Error("nobody saw that what was committed was done again")
+	}
+}
+
+// TestPostgresControlOfACommitThatIsTakenForOne has it hear that what was not committed was.
+func TestPostgresControlOfACommitThatIsTakenForOne(t *testing.T) {
+	t.Parallel()
+	p, way := throughProxy(t)
+	p.ledger.wrong = &atomic.Int64{}
+	way.rewrite(replacing("SELECT count(*) FROM writers", "SELECT 1 FROM changes; SELECT 1 FROM writers"))
+	p.loseAnswers(t, []*pgProxy{way}, 8, cutBefore)
+	p.ledger.convict(t, p.gather(t, 20*time.Second), lost, miscounted, stuck, doubled, phantom, altered, unheeded) // a lost signature is made anew
+}
+
+// raceOptOuts has n emails be marked by one of two servers as about to leave, each time with the
+// COMMIT of that held up, and their recipients opt out at the other one meanwhile. It goes on
+// once that is answered, and more time has passed than a dot is under way; else after a while.
+func (p *pair) raceOptOuts(t *testing.T, ways [2]*pgProxy, n int) (answered int) {
+	t.Helper()
+	for i := range n {
+		mark, at := fmt.Sprint("leaves-", i), i%2
+		stop := ways[at].stopMark()
+		here := *p.load
+		here.api = p.at(at)
+		here.single(t, leaving(mark), nil)
+		select {
+		case <-stop.held:
+		case <-time.After(startTimeout):
+			t.Fatal("no dot is marked by the server that accepted the email")
+		}
+		left := make(chan struct{})
+		go func() {
+			defer close(left)
+			p.leave(t, p.at(1-at), mark)
+		}()
+		select {
+		case <-left:
+			answered++
+			after(t, 3*dotUnderWay/2)
+		case <-time.After(dotUnderWay):
+		}
+		close(stop.over)
+		<-left
+	}
+	return answered
+}
+
+// TestPostgresOptOutWaitsForADotThatIsBeingMarked: one that is answered comes after all dots that
+// were marked without it.
+func TestPostgresOptOutWaitsForADotThatIsBeingMarked(t *testing.T) {
+	t.Parallel()
+	p := &pair{shares: true}
+	ways := onOne(t, p, "")
+	if n := p.raceOptOuts(t, ways, 4); n > 0 {
+		t.Errorf("%d were answered before", n)
+	}
+	p.acquit(t)
+}
+
+// TestPostgresControlOfALockThatIsOff has groups of writes of two servers not wait for each
+// other.
+func TestPostgresControlOfALockThatIsOff(t *testing.T) {
+	t.Parallel()
+	p := &pair{shares: true}
+	ways := onOne(t, p, "")
+	for _, way := range ways {
+		way.rewrite(replacing("UPDATE changes SET n = n + 1 RETURNING rules, erasures", "SELECT rules, erasures FROM changes"))
+	}
+	for _, in := range p.nodes { // what they have prepared is as it was
+		in.stop(t)
+		in.serve(t)
+	}
+	n := p.raceOptOuts(t, ways, 4)
+	t.Logf("%d opt-outs were answered while dots were being marked", n)
+	p.ledger.convict(t, p.gather(t, 20*time.Second), unheeded)
+}
+
+// TestPostgresControlOfAFenceThatIsOff has the server whose work was taken over not hear of
+// that: it goes on sending, and both use up a day of their own. What marks an email before its
+// dot has none leave twice all the same.
+func TestPostgresControlOfAFenceThatIsOff(t *testing.T) {
+	t.Parallel()
+	const limit = 60
+	p := &pair{shares: true}
+	ways := onOne(t, p, fmt.Sprintf("&daily=%d", limit))
+	ways[0].rewrite(replacing("WHERE id = $1 AND dead IS NULL", "WHERE id = $1"))
+	p.nodes[0].stop(t) // what it has prepared is as it was
+	p.waitTakeOver(t, 1, time.Now())
+	p.again(t, 0)
+	after(t, 3*time.Second) // until then it sends nothing anyway
+	ways[0].silence()
+	p.waitMissed(t, 1)
+	taken := time.Now()
+	ways[0].heal()
+	p.nodes[0].waitReady(t)
+	p.flood(t, 2*limit)
+	eventually(t, startTimeout, "more leaves than a day has", func() (bool, string) { return p.arrived() > limit, fmt.Sprint(p.arrived()) })
+	if len(p.relays[0].matching(func(m *message) bool { return m.At.After(taken) })) == 0 {
+		t.Error("nothing left from the server whose work was taken over")
+	}
+	for _, in := range p.nodes {
+		in.kill(t)
+	}
+}
