@@ -183,6 +183,7 @@ func (n *node) take(ctx context.Context, d *DB, id string, opts Options, spare b
 	if err := refuseMoved(ctx, tx, opts); err != nil { // while this process waited, for that row too
 		return nil, err
 	}
+	asked := time.Now()
 	res, err := tx.ExecContext(ctx, noteNode, id, 1, address())
 	if err != nil {
 		return nil, err
@@ -195,6 +196,7 @@ func (n *node) take(ctx context.Context, d *DB, id string, opts Options, spare b
 	if err := tx.Commit(); err != nil {
 		return nil, err
 	}
+	n.assured.Store(int64(asked.Sub(n.began))) // as a beat: it may have waited for long
 	if w != nil && w.leads {
 		d.log.Warn("took the lead over from a server that is gone", "db", d.name, "it", w.address, "silent_for", w.silent, "after", time.Since(began))
 	}
