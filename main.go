@@ -337,21 +337,7 @@ func (o *options) serve(cmd *cobra.Command) error {
 		Resolver: resolver.New(o.Resolver).Lookup, Probe: probe,
 		Hooks: outbound.Client(outbound.Options{Allow: allow}).Transport, WebhookAllow: allow, WebhooksPerTeam: o.webhooksPerTeam, Backup: o.backup, Keep: o.keep.Kept(), NoRequestLog: o.logs.Silent(),
 	})
-	return errors.Join(reason(store, err), store.Close())
-}
-
-// reason is why the server ends with err: where its storage failed, or another server took it
-// for dead, whatever met that first says less.
-func reason(store *db.DB, err error) error {
-	if err == nil {
-		return nil
-	}
-	select {
-	case <-store.Failed():
-		return store.Err()
-	default:
-		return err
-	}
+	return errors.Join(db.Reason(store, err), store.Close())
 }
 
 // serveStore runs everything on an open database until ctx ends, the storage fails

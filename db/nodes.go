@@ -184,14 +184,8 @@ func (n *node) take(ctx context.Context, d *DB, id string, opts Options, spare b
 		return nil, err
 	}
 	asked := time.Now()
-	res, err := tx.ExecContext(ctx, noteNode, id, 1, address())
-	if err != nil {
+	if err := lead(ctx, tx, id); err != nil {
 		return nil, err
-	}
-	if k, err := res.RowsAffected(); err != nil {
-		return nil, err
-	} else if k == 0 {
-		return nil, errFenced
 	}
 	if err := tx.Commit(); err != nil {
 		return nil, err
@@ -201,6 +195,18 @@ func (n *node) take(ctx context.Context, d *DB, id string, opts Options, spare b
 		d.log.Warn("took the lead over from a server that is gone", "db", d.name, "it", w.address, "silent_for", w.silent, "after", time.Since(began))
 	}
 	return nil, nil
+}
+
+// lead notes that a process leads. Error: errFenced.
+func lead(ctx context.Context, tx *sql.Tx, id string) error {
+	res, err := tx.ExecContext(ctx, noteNode, id, 1, address())
+	if err != nil {
+		return err
+	}
+	if n, err := res.RowsAffected(); err != nil || n > 0 {
+		return err
+	}
+	return errFenced
 }
 
 // endSilent ends the transactions in which servers write of which nothing was heard for long.

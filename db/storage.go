@@ -115,6 +115,20 @@ func (d *DB) fail(err error) {
 	})
 }
 
+// Reason is why a process on d ends that met err: where storage failed for good, or another
+// server took this one for dead, that is it, whatever was met first. nil stays nil.
+func Reason(d *DB, err error) error {
+	if err == nil {
+		return nil
+	}
+	select {
+	case <-d.failed:
+		return d.Err()
+	default:
+		return err
+	}
+}
+
 // The reserve is disk space kept for vital writes: a file that is removed when
 // the disk is full and made again when there is room.
 const (
