@@ -10,6 +10,7 @@ import (
 	"mailer/app"
 	"mailer/app/mail"
 	"mailer/app/relays"
+	"mailer/app/server"
 	"mailer/app/world"
 	"mailer/db"
 )
@@ -194,16 +195,16 @@ func TestTheClockStandsWhileMailIsHeldWhateverCameBefore(t *testing.T) {
 }
 
 func TestTheClockBeginsWhenMailIsFirstDue(t *testing.T) {
-	world.Days(t, func(t *testing.T) {
+	world.Bubble(t, func(t *testing.T) {
 		w := world.Serving(t, dead())
 		in := world.Letter("bob@example.net")
-		in.ScheduledAt, in.ExpiresIn = "in 2 days", "10m"
+		in.ScheduledAt, in.ExpiresIn = "in 3 hours", "10m"
 		id, err := w.Server.Mail.SendEmail(t.Context(), w.Key, in, mail.SendOptions{})
 		world.Must(t, err)
-		world.Sleep(48*time.Hour + 9*time.Minute)
+		world.Sleep(3*time.Hour + 9*time.Minute)
 		w.WantLast(id, app.Scheduled)
 		world.Sleep(3 * time.Minute)
-		wantExpired(w, id, 48*time.Hour+10*time.Minute)
+		wantExpired(w, id, 3*time.Hour+10*time.Minute)
 	})
 }
 
@@ -234,11 +235,12 @@ func TestARelaysMaxWaitGoesBeforeTheServersAndAnEmailsOwnBeforeBoth(t *testing.T
 }
 
 func TestMailOfARelayWithMaxWaitZeroNeverExpires(t *testing.T) {
-	world.Days(t, func(t *testing.T) {
+	world.Bubble(t, func(t *testing.T) {
 		relay := world.NewRelayOf(relays.Relay{Region: app.DefaultRegion, Connections: 1, MaxWait: -1}, world.Always(world.Trouble(app.StageConnect, "down")))
-		w := world.Serving(t, relay)
+		w := world.IdleWith(t, server.Config{MaxWait: time.Hour}, relay)
+		w.Start()
 		id := w.Send("bob@example.net")
-		world.Sleep(60 * time.Hour)
+		world.Sleep(3 * time.Hour)
 		w.WantLast(id, app.Queued)
 	})
 }

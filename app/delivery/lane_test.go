@@ -138,7 +138,7 @@ func TestTheDailyLimitHoldsInAny24HoursAcrossARestart(t *testing.T) {
 		time.Sleep(time.Hour)
 		w.Open()
 		w.Start()
-		time.Sleep(75 * time.Hour)
+		time.Sleep(46 * time.Hour)
 		synctest.Wait()
 		seen := relay.Seen("")
 		if len(seen) != 25 {

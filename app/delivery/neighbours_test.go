@@ -358,7 +358,7 @@ func TestTheRestOfADailyLimitIsSharedBetweenTeams(t *testing.T) {
 		if got := len(n.relay.Seen("")); got > 100 {
 			t.Errorf("%d transactions in two windows of 50", got)
 		}
-		time.Sleep(50 * time.Hour)
+		time.Sleep(24 * time.Hour)
 		synctest.Wait()
 		if got := len(n.relay.Seen("")); got != 110 {
 			t.Errorf("%d of 110 left in the end", got)
