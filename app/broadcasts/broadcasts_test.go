@@ -193,7 +193,7 @@ func TestPoisonContactsDoNoHarmToTheRest(t *testing.T) {
 		w.People(n)
 		b := w.Draft()
 		w.Queue(b)
-		time.Sleep(72 * time.Hour)
+		time.Sleep(50 * time.Hour)
 		synctest.Wait()
 		got := world.Received(relay)
 		for i := range n {
