@@ -432,7 +432,10 @@ func (o *options) announce(ctx context.Context, log *slog.Logger, s *server.Serv
 		log.Warn("no relay is configured: mail is accepted and waits for one; give --relay or MAILER_RELAY, mailer relays add URL, or --capture to try things out")
 	}
 	if !o.dev {
-		return announceSetup(context.WithoutCancel(ctx), log, s)
+		if err := announceSetup(context.WithoutCancel(ctx), log, s); err != nil { // which is no reason to end
+			log.Warn("whether somebody has an account can't be looked up", "err", err)
+		}
+		return nil
 	}
 	token, err := s.Teams.DevKey(ctx)
 	if err != nil {

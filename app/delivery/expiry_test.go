@@ -195,7 +195,7 @@ func TestTheClockStandsWhileMailIsHeldWhateverCameBefore(t *testing.T) {
 }
 
 func TestTheClockBeginsWhenMailIsFirstDue(t *testing.T) {
-	world.Bubble(t, func(t *testing.T) {
+	world.Days(t, func(t *testing.T) {
 		w := world.Serving(t, dead())
 		in := world.Letter("bob@example.net")
 		in.ScheduledAt, in.ExpiresIn = "in 3 hours", "10m"
@@ -235,7 +235,7 @@ func TestARelaysMaxWaitGoesBeforeTheServersAndAnEmailsOwnBeforeBoth(t *testing.T
 }
 
 func TestMailOfARelayWithMaxWaitZeroNeverExpires(t *testing.T) {
-	world.Bubble(t, func(t *testing.T) {
+	world.Days(t, func(t *testing.T) {
 		relay := world.NewRelayOf(relays.Relay{Region: app.DefaultRegion, Connections: 1, MaxWait: -1}, world.Always(world.Trouble(app.StageConnect, "down")))
 		w := world.IdleWith(t, server.Config{MaxWait: time.Hour}, relay)
 		w.Start()

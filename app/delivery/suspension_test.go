@@ -13,7 +13,7 @@ import (
 )
 
 func TestNothingOfASuspendedTeamLeavesAndOthersGoOn(t *testing.T) {
-	world.Bubble(t, func(t *testing.T) {
+	world.Days(t, func(t *testing.T) {
 		world.Several(t)
 		hang := make(chan struct{})
 		relay := world.NewRelay(world.Always(world.After(hang, world.Accept)))
