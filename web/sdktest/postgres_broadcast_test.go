@@ -54,7 +54,7 @@ func sentEvents(t *testing.T, api client) (heard func() map[string]bool) {
 func TestPostgresBroadcastGoesOnAtAnotherServer(t *testing.T) {
 	t.Parallel()
 	const contacts, leaving = 600, 75
-	p := &pair{shares: true}
+	p := &pair{shares: true, underWay: patience(500 * time.Millisecond)}
 	onOne(t, p, "&rate=40")
 	heard := sentEvents(t, p.api)
 	broadcast := p.broadcastTo(t, contacts)
