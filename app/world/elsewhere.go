@@ -22,6 +22,9 @@ import (
 // not take what one engine answered for the other's answer.
 func elsewhere() bool { return os.Getenv("MAILER_TEST_ENGINE") == "postgres" }
 
+// IsElsewhere reports whether the databases of this run are those of PostgreSQL.
+func IsElsewhere() bool { return elsewhere() }
+
 // several are the tests in which several processes work on a database.
 var several sync.Map
 
