@@ -308,7 +308,7 @@ func (w *World) Story(id string) string {
 func (w *World) Unit(id string) *app.Unit {
 	w.T.Helper()
 	rows := w.Sql(`SELECT team_id || '|' || coalesce(topic_id, '') || '|' || relay || '|' || domain || '|' || coalesce(signature, '') || '|' ||
-		attempts || '|' || next_at || '|' || coalesce(since, 0) || '|' || size || '|' || owed || '|' || late || '|' || crashes FROM units WHERE email_id = ?`, id)
+		attempts || '|' || next_at || '|' || coalesce(since, 0) || '|' || size || '|' || owed || '|' || late || '|' || crashes || '|' || coalesce(owner, '') FROM units WHERE email_id = ?`, id)
 	if len(rows) == 0 {
 		return nil
 	}
@@ -319,7 +319,7 @@ func (w *World) Unit(id string) *app.Unit {
 		n[i], err = strconv.ParseInt(text[5+i], 10, 64)
 		Must(w.T, err)
 	}
-	u := &app.Unit{EmailID: id, TeamID: text[0], TopicID: text[1], Relay: text[2], Domain: text[3], Signature: text[4], Attempts: int(n[0]),
+	u := &app.Unit{Owner: text[12], EmailID: id, TeamID: text[0], TopicID: text[1], Relay: text[2], Domain: text[3], Signature: text[4], Attempts: int(n[0]),
 		NextAt: time.UnixMilli(n[1]).UTC(), Size: n[3], Owed: n[4], Late: n[5] != 0, Crashes: int(n[6])}
 	if n[2] != 0 {
 		u.Since = time.UnixMilli(n[2]).UTC()
