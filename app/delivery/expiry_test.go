@@ -181,7 +181,7 @@ func TestTheClockStandsWhileMailIsHeldWhateverCameBefore(t *testing.T) {
 		u := *w.Unit(id)
 		held := time.Now()
 		world.Must(t, w.DB.Write(t.Context(), func(tx *db.Tx) error { return tx.HoldUnit(u, app.HoldManual) }))
-		world.Sleep(24 * time.Hour)
+		world.Sleep(3 * time.Hour)
 		w.WantLast(id, app.Queued)
 		wantExpired(w, other, 10*time.Minute)
 		w.Sql(`UPDATE units SET stood = CASE WHEN stood IS NULL THEN '' ELSE stood || ',' END || held_at || '-' || ?, held = NULL, held_at = NULL, state = 'due' WHERE email_id = ?`,

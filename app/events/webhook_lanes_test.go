@@ -129,26 +129,29 @@ func TestAnEndpointThatAsksToWaitIsLeftAlone(t *testing.T) {
 }
 
 func TestAnEndpointThatFailsForFiveDaysIsDisabledAndGoesOnWhenEnabled(t *testing.T) {
-	world.Days(t, func(t *testing.T) {
+	world.Bubble(t, func(t *testing.T) {
 		w, f := hooked(t)
 		hook := w.Webhook("down")
 		f.set(func(context.Context, request) (*http.Response, error) { return status(500, "broken"), nil })
 		for i := range 19 {
 			happen(w, fmt.Sprint(i))
-			time.Sleep(6 * time.Hour)
+			time.Sleep(10 * time.Minute)
+			w.Rest(6*time.Hour - 10*time.Minute)
 		}
 		synctest.Wait()
 		if got := w.Hook(hook); got.Status != webhook.Enabled || got.FailingSince.IsZero() {
 			t.Fatalf("after 4 days and 18 hours: %+v", got)
 		}
-		time.Sleep(24 * time.Hour)
+		w.Rest(24*time.Hour - 10*time.Minute)
+		time.Sleep(10 * time.Minute)
 		synctest.Wait()
 		if got := w.Hook(hook); got.Status != webhook.Disabled || !w.Log.Has("a webhook is disabled") {
 			t.Fatalf("after 5 days and 18 hours: %+v", got)
 		}
 		before, waiting := len(f.got), toldAll(w, hook)
 		happen(w, "unheard")
-		time.Sleep(24 * time.Hour)
+		w.Rest(24*time.Hour - 10*time.Minute)
+		time.Sleep(10 * time.Minute)
 		synctest.Wait()
 		if len(f.got) != before || toldAll(w, hook) != waiting || !strings.Contains(waiting, "pending") {
 			t.Fatalf("disabled, it got %d requests: %s, before %s", len(f.got)-before, toldAll(w, hook), waiting)
@@ -164,7 +167,7 @@ func TestAnEndpointThatFailsForFiveDaysIsDisabledAndGoesOnWhenEnabled(t *testing
 }
 
 func TestOneSuccessStartsTheFiveDaysAnew(t *testing.T) {
-	world.Days(t, func(t *testing.T) {
+	world.Bubble(t, func(t *testing.T) {
 		w, f := hooked(t)
 		hook := w.Webhook("down")
 		for i := range 12 {
@@ -173,11 +176,20 @@ func TestOneSuccessStartsTheFiveDaysAnew(t *testing.T) {
 				f.set(nil)
 			}
 			happen(w, fmt.Sprint(i))
-			time.Sleep(12 * time.Hour)
+			time.Sleep(10 * time.Minute)
+			w.Rest(12*time.Hour - 10*time.Minute)
 		}
 		synctest.Wait()
 		if got := w.Hook(hook); got.Status != webhook.Enabled {
 			t.Errorf("%+v", got)
+		}
+		f.set(refuse)
+		w.Rest(48 * time.Hour)
+		happen(w, "last")
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if got := w.Hook(hook); got.Status != webhook.Disabled {
+			t.Errorf("five days after the success %+v", got)
 		}
 	})
 }

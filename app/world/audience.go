@@ -51,8 +51,8 @@ func (w *World) Link(page string, l app.PageLink) string {
 // spaces between them.
 func (w *World) Rows(query string) string {
 	w.T.Helper()
-	pool := w.beside()
-	defer pool.Close()
+	pool, done := w.beside()
+	defer done()
 	rows, err := pool.QueryContext(w.T.Context(), query)
 	Must(w.T, err)
 	var b strings.Builder

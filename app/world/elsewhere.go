@@ -124,6 +124,7 @@ func thisBuild(t testing.TB) string {
 func (w *World) left() string {
 	w.T.Helper()
 	if elsewhere() {
+		w.closeAside() // the copy ends all connections
 		return pgtest.Copy(w.T, w.Path, `UPDATE nodes SET dead = seen_at WHERE dead IS NULL`)
 	}
 	path := filepath.Join(w.T.TempDir(), "mailer.db")
@@ -135,16 +136,40 @@ func (w *World) left() string {
 	return path
 }
 
-// beside connects to the world's database past the server.
-func (w *World) beside() *sql.DB {
+// beside is a way to the world's database past the server, to be closed by done: a database
+// elsewhere keeps it until the end of the test, since to connect costs as much as twenty
+// questions.
+func (w *World) beside() (pool *sql.DB, done func()) {
 	w.T.Helper()
-	driver, name := "sqlite", "file:"+w.Path+"?_pragma=busy_timeout(5000)"
-	if elsewhere() {
-		driver, name = "pgx", w.Path
+	if !elsewhere() {
+		pool, err := sql.Open("sqlite", "file:"+w.Path+"?_pragma=busy_timeout(5000)")
+		Must(w.T, err)
+		return pool, func() { pool.Close() }
 	}
-	pool, err := sql.Open(driver, name)
-	Must(w.T, err)
-	return pool
+	w.aside.Lock()
+	defer w.aside.Unlock()
+	if w.aside.pool == nil {
+		pool, err := sql.Open("pgx", w.Path)
+		Must(w.T, err)
+		w.aside.pool = pool
+		w.T.Cleanup(w.closeAside)
+	}
+	return w.aside.pool, func() {}
+}
+
+// aside is the way past the server that is kept.
+type aside struct {
+	sync.Mutex
+	pool *sql.DB
+}
+
+func (w *World) closeAside() {
+	w.aside.Lock()
+	defer w.aside.Unlock()
+	if w.aside.pool != nil {
+		w.aside.pool.Close()
+		w.aside.pool = nil
+	}
 }
 
 // Tables are the names of the tables of schema.sql that have a column; empty: of all.
@@ -162,8 +187,8 @@ func (w *World) Tables(column string) []string {
 func (w *World) allRows() []byte {
 	w.T.Helper()
 	tables := w.Tables("")
-	pool := w.beside()
-	defer pool.Close()
+	pool, done := w.beside()
+	defer done()
 	var all bytes.Buffer
 	for _, table := range tables {
 		rows, err := pool.QueryContext(w.T.Context(), `SELECT * FROM `+table)

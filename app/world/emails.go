@@ -81,8 +81,8 @@ func Good(to ...string) []mail.BatchItem {
 // of its rows comes back.
 func (w *World) Sql(query string, args ...any) (out []string) {
 	w.T.Helper()
-	pool := w.beside()
-	defer pool.Close()
+	pool, done := w.beside()
+	defer done()
 	rows, err := pool.Query(words(query), args...)
 	Must(w.T, err)
 	defer rows.Close()

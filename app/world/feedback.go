@@ -111,8 +111,8 @@ func (w *World) SufferedBy(teamID string, o reputation.Outcome) {
 // wait for it.
 func (w *World) Age(hours int) {
 	w.T.Helper()
-	pool := w.beside()
-	defer pool.Close()
+	pool, done := w.beside()
+	defer done()
 	for _, table := range []string{"outcomes", "region_outcomes"} {
 		_, err := pool.ExecContext(w.T.Context(), words(`UPDATE `+table+` SET hour = hour - ?`), hours)
 		Must(w.T, err)

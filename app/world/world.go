@@ -49,6 +49,7 @@ type World struct {
 	Log           *LogBook
 	started, Over bool
 	several       bool // it answers beside another one
+	aside         aside
 }
 
 // Bubble runs fn with a fake clock, which stands still while anything runs.
@@ -196,6 +197,15 @@ func (w *World) Stop() {
 	w.Server.Stop(ctx)
 	w.Over = true
 	Must(w.T, w.DB.Close())
+}
+
+// Rest has the server be stopped, in order, for d, which costs nothing, and started again.
+func (w *World) Rest(d time.Duration) {
+	w.T.Helper()
+	w.Stop()
+	time.Sleep(d)
+	w.Open()
+	w.Start()
 }
 
 // Crash leaves the old process as it stands and returns a world on what the disk
