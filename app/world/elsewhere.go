@@ -17,13 +17,10 @@ import (
 	"mailer/db/pgtest"
 )
 
-// elsewhere: the databases of this run's tests are those of PostgreSQL, by the environment
-// variable MAILER_TEST_ENGINE. It is read by the tests, not before them, so that go test does
+// IsElsewhere reports whether the databases of this run's tests are those of PostgreSQL, by the
+// environment variable MAILER_TEST_ENGINE. It is read by the tests, not before them, so that go test does
 // not take what one engine answered for the other's answer.
-func elsewhere() bool { return os.Getenv("MAILER_TEST_ENGINE") == "postgres" }
-
-// IsElsewhere reports whether the databases of this run are those of PostgreSQL.
-func IsElsewhere() bool { return elsewhere() }
+func IsElsewhere() bool { return os.Getenv("MAILER_TEST_ENGINE") == "postgres" }
 
 // several are the tests in which several processes work on a database.
 var several sync.Map
@@ -68,7 +65,7 @@ const Beat = 6 * time.Hour
 // Elsewhere skips a test of what only a database elsewhere has.
 func Elsewhere(t testing.TB) {
 	t.Helper()
-	if !elsewhere() {
+	if !IsElsewhere() {
 		t.Skip("several servers share a database of PostgreSQL alone: MAILER_TEST_ENGINE=postgres runs it")
 	}
 }
@@ -86,7 +83,7 @@ func (w *World) Neighbour(relays ...*FakeRelay) *World {
 // OnAFile skips a test of what only a database in a file has.
 func OnAFile(t testing.TB) {
 	t.Helper()
-	if elsewhere() {
+	if IsElsewhere() {
 		t.Skip("it looks into the file of the database")
 	}
 }
@@ -94,7 +91,7 @@ func OnAFile(t testing.TB) {
 // NewDatabase is the name of a database of the test's own, which is not there yet or empty.
 func NewDatabase(t testing.TB, schema string) string {
 	t.Helper()
-	if !elsewhere() {
+	if !IsElsewhere() {
 		return filepath.Join(t.TempDir(), "mailer.db")
 	}
 	server := pgtest.Server(t)
@@ -123,7 +120,7 @@ func thisBuild(t testing.TB) string {
 // left is the name of a database as the process leaves it that ends at this moment.
 func (w *World) left() string {
 	w.T.Helper()
-	if elsewhere() {
+	if IsElsewhere() {
 		w.closeAside() // the copy ends all connections
 		return pgtest.Copy(w.T, w.Path, `UPDATE nodes SET dead = seen_at WHERE dead IS NULL`)
 	}
@@ -141,7 +138,7 @@ func (w *World) left() string {
 // questions.
 func (w *World) beside() (pool *sql.DB, done func()) {
 	w.T.Helper()
-	if !elsewhere() {
+	if !IsElsewhere() {
 		pool, err := sql.Open("sqlite", "file:"+w.Path+"?_pragma=busy_timeout(5000)")
 		Must(w.T, err)
 		return pool, func() { pool.Close() }
@@ -175,7 +172,7 @@ func (w *World) closeAside() {
 // Tables are the names of the tables of schema.sql that have a column; empty: of all.
 func (w *World) Tables(column string) []string {
 	w.T.Helper()
-	if elsewhere() {
+	if IsElsewhere() {
 		return w.Sql(`SELECT table_name::text FROM information_schema.tables AS m WHERE table_schema = current_schema() AND table_name NOT IN ('schema_versions', 'changes', 'nodes')
 			AND (?1 = '' OR EXISTS (SELECT 1 FROM information_schema.columns AS c WHERE c.table_schema = m.table_schema AND c.table_name = m.table_name AND c.column_name = ?1)) ORDER BY 1`, column)
 	}
@@ -231,7 +228,7 @@ func eachRow(rows *sql.Rows, take func(values []any)) error {
 // its foreign keys with every statement, and its pages are its own.
 func (w *World) WantSound() {
 	w.T.Helper()
-	if elsewhere() {
+	if IsElsewhere() {
 		return
 	}
 	found, err := db.Check(w.T.Context(), w.Path)
@@ -245,7 +242,7 @@ func (w *World) WantSound() {
 
 // words has a query of a test be one that the database takes.
 func words(query string) string {
-	if elsewhere() {
+	if IsElsewhere() {
 		query = strings.ReplaceAll(query, " AS BLOB)", " AS bytea)")
 		for n := range 10 {
 			query = strings.ReplaceAll(query, fmt.Sprint("?", n), fmt.Sprint("$", n))

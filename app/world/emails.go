@@ -92,7 +92,7 @@ func (w *World) Sql(query string, args ...any) (out []string) {
 		out = append(out, s)
 	}
 	Must(w.T, rows.Err())
-	if elsewhere() && !strings.HasPrefix(query, "SELECT") {
+	if IsElsewhere() && !strings.HasPrefix(query, "SELECT") {
 		_, err := pool.Exec(`UPDATE changes SET n = n + 1, rules = rules + 1`) // as every process does that writes
 		Must(w.T, err)
 	}

@@ -39,7 +39,7 @@ func (w *World) Person(teamID, email string) app.Contact {
 // of its rows hold.
 func (w *World) Files() []byte {
 	w.T.Helper()
-	if elsewhere() {
+	if IsElsewhere() {
 		return bytes.ToLower(w.allRows())
 	}
 	var all []byte

@@ -68,7 +68,7 @@ func Days(t *testing.T, fn func(t *testing.T)) {
 	if raced {
 		t.Skip("days pass in it; go test without -race runs it")
 	}
-	if elsewhere() {
+	if IsElsewhere() {
 		t.Skip("days pass in it; go test on a file runs it")
 	}
 	Bubble(t, fn)
