@@ -1,0 +1,127 @@
+package db
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// postgresPlan is a node of EXPLAIN (FORMAT JSON), with those below it.
+type postgresPlan struct {
+	Type  string         `json:"Node Type"`
+	Table string         `json:"Relation Name"`
+	Index string         `json:"Index Name"`
+	Cond  string         `json:"Index Cond"`
+	Plans []postgresPlan `json:"Plans"`
+}
+
+// walks names the tables and indexes all of which a plan goes through.
+func (p *postgresPlan) walks() (out []string) {
+	switch p.Type {
+	case "Seq Scan":
+		out = append(out, p.Table)
+	case "Index Scan", "Index Only Scan", "Bitmap Index Scan":
+		if p.Cond == "" {
+			out = append(out, strings.TrimSpace(p.Table+" by "+p.Index))
+		}
+	}
+	for i := range p.Plans {
+		out = append(out, p.Plans[i].walks()...)
+	}
+	return out
+}
+
+// manyRows has the planner believe that each table has some 100,000 rows or more, of which
+// nothing else is known.
+func manyRows(t *testing.T, c *pgx.Conn) {
+	t.Helper()
+	for _, text := range []string{
+		`UPDATE pg_class SET relpages = 1, reltuples = 100000 WHERE relnamespace = current_schema()::regnamespace AND relkind IN ('r', 'i')`,
+		`SET plan_cache_mode = force_generic_plan`,
+		`SET jit = off`,
+	} {
+		if _, err := c.Exec(t.Context(), text); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// postgresPlanOf is how PostgreSQL does a statement whatever its parameters are.
+func postgresPlanOf(t *testing.T, c *pgx.Conn, text string) *postgresPlan {
+	t.Helper()
+	d, err := c.Prepare(t.Context(), "planned", postgresWords(text))
+	if err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	given := ""
+	if n := len(d.ParamOIDs); n > 0 {
+		given = "(NULL" + strings.Repeat(", NULL", n-1) + ")"
+	}
+	results, err := c.PgConn().Exec(t.Context(), `EXPLAIN (FORMAT JSON) EXECUTE planned`+given).ReadAll()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	var plans []struct{ Plan postgresPlan }
+	if err := json.Unmarshal(results[0].Rows[0][0], &plans); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Deallocate(t.Context(), "planned"); err != nil {
+		t.Fatal(err)
+	}
+	return &plans[0].Plan
+}
+
+// postgresMayScan are functions with statements that PostgreSQL may do so, and a file does
+// not. It knows no more of a table there than that it is large: with statistics, and values in
+// the place of parameters, it mostly goes by an index.
+var postgresMayScan = map[string]string{
+	"BroadcastRelays":    "broadcasts that are not over, by an index of those alone",
+	"HoldOpenBroadcasts": "the same",
+	"Members":            "a row for each person with a second factor",
+	"People":             "the same",
+	"PeoplePage":         "the same",
+	"AgedRecipients":     "what waits and what is in doubt, in memory, for up to a thousand recipients",
+	"ContactChoices":     "all choices, for a page of an export",
+	"DeleteContentPiece": "the key of attachments' pieces, until one of the email comes",
+	"purgeEmailsOf":      "attachments' pieces, for a team that is deleted",
+	"purgeBroadcastsOf":  "open units of broadcasts, for a team that is deleted",
+}
+
+func TestEveryStatementFindsItsRowsByIndexOnPostgreSQL(t *testing.T) {
+	tw := newTwins(t)
+	c := tw.postgres
+	manyRows(t, c)
+	all, err := statements(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(all) < 50 {
+		t.Fatalf("only %d statements found", len(all))
+	}
+	seen := map[string]bool{}
+	for _, s := range all {
+		if s.foreign || strings.Contains(s.text, "sqlite_") {
+			continue
+		}
+		walks := postgresPlanOf(t, c, s.text).walks()
+		if len(walks) == 0 || mayScan[s.function] != "" {
+			continue
+		}
+		if seen[s.function] = true; postgresMayScan[s.function] == "" {
+			t.Errorf("%s walks through all of %s:\n%s", s.function, strings.Join(walks, ", "), s.text)
+		}
+	}
+	for function := range postgresMayScan {
+		if !seen[function] {
+			t.Errorf("%s walks through nothing", function)
+		}
+	}
+	// The control.
+	for _, text := range []string{`SELECT id FROM emails WHERE subject = ?`, `UPDATE units SET next_at = ?2 WHERE size = ?1`} {
+		if len(postgresPlanOf(t, c, text).walks()) == 0 {
+			t.Errorf("%s passes", text)
+		}
+	}
+}
