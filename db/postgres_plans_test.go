@@ -113,8 +113,9 @@ func TestEveryStatementFindsItsRowsByIndexOnPostgreSQL(t *testing.T) {
 			t.Errorf("%s walks through all of %s:\n%s", s.function, strings.Join(walks, ", "), s.text)
 		}
 	}
+	version := c.PgConn().ParameterStatus("server_version")
 	for function := range postgresMayScan {
-		if !seen[function] {
+		if !seen[function] && strings.HasPrefix(version, "15.") { // others may know better ways
 			t.Errorf("%s walks through nothing", function)
 		}
 	}
