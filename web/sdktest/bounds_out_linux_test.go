@@ -17,13 +17,14 @@ import (
 // many for an email of 10 MB, and read nothing of either. Meanwhile another team sends
 // as if nothing were, and it is over once they go.
 func TestClientsThatDoNotReadTakeNoMemory(t *testing.T) {
+	part(t, judged)
 	in := startBare(t, "--rate-limit", "0")
 	in.run(t, "teams", "create", "Other")
 	api, other := client{in.url, in.newKey(t)}, client{in.url, in.newKey(t, "--team", "Other")}
 	file := bytes.Repeat([]byte("0123456789abcdef"), 10<<16)
 	id := api.send(t, map[string]any{"from": "a@example.test", "to": "b@example.org", "subject": "s", "html": "<p>" + strings.Repeat("large \"text\"\n", 10<<16) + "</p>",
 		"attachments": []any{map[string]any{"filename": "a.bin", "content": file}}})
-	api.waitLast(t, id, 30*time.Second, "sent")
+	api.waitLast(t, id, time.Minute, "sent")
 	var files struct {
 		Data []struct {
 			DownloadURL string `json:"download_url"`

@@ -9,6 +9,7 @@ import (
 // TestContactsAsOtherClientsSendThem is what clients were seen to send that nobody tuned
 // for this service, on the built binary in both modes.
 func TestContactsAsOtherClientsSendThem(t *testing.T) {
+	part(t, "clients")
 	t.Parallel()
 	for _, mode := range []string{"strict", "resend"} {
 		t.Run(mode, func(t *testing.T) {

@@ -17,6 +17,7 @@ import (
 
 // TestNeighboursRelayThatRefusesAllRecipients: Postfix whose mynetworks is wrong.
 func TestNeighboursRelayThatRefusesAllRecipients(t *testing.T) {
+	part(t, "neighbours")
 	t.Parallel()
 	n := newNeighbours(t, newSink(t, sinkOptions{}), "")
 	n.relay.set(behaviour{rcpt: func(to string) error {
@@ -50,6 +51,7 @@ func TestNeighboursRelayThatRefusesAllRecipients(t *testing.T) {
 
 // TestNeighboursRelayOfThreeConnections: the relay greets a fourth connection with 421.
 func TestNeighboursRelayOfThreeConnections(t *testing.T) {
+	part(t, "neighbours", judged)
 	t.Parallel()
 	const mails = 150
 	rates := map[int]float64{}
@@ -74,13 +76,14 @@ func TestNeighboursRelayOfThreeConnections(t *testing.T) {
 		}
 	})
 	t.Logf("messages a second: %.1f with connections=3, %.1f with 8", rates[3], rates[8])
-	if rates[8] < 0.7*rates[3] {
+	if *perf && rates[8] < 0.7*rates[3] {
 		t.Errorf("%.1f messages a second with connections=8, %.1f with 3", rates[8], rates[3])
 	}
 }
 
 // TestNeighboursRelayThatIsAway: nothing listens for a while.
 func TestNeighboursRelayThatIsAway(t *testing.T) {
+	part(t, "neighbours")
 	t.Parallel()
 	addr := freeAddr(t)
 	n := newNeighbours(t, &sink{addr: addr}, "")
@@ -97,6 +100,7 @@ func TestNeighboursRelayThatIsAway(t *testing.T) {
 
 // TestNeighboursCrashesInARow: five kills, each in the midst of slow answers.
 func TestNeighboursCrashesInARow(t *testing.T) {
+	part(t, "neighbours", judged)
 	t.Parallel()
 	const crashes, connections = 5, 4
 	n := newNeighbours(t, newSink(t, sinkOptions{}), fmt.Sprint("&connections=", connections))
@@ -110,7 +114,7 @@ func TestNeighboursCrashesInARow(t *testing.T) {
 	n.well.send(t, "well", 40)
 	for range crashes {
 		before := begun.Load()
-		eventually(t, 10*time.Second, "mail is at work", func() (bool, string) {
+		eventually(t, time.Minute, "mail is at work", func() (bool, string) {
 			return begun.Load() >= before+connections, fmt.Sprint(begun.Load()-before, " recipients")
 		})
 		afterRandom(1200 * time.Millisecond)
@@ -119,7 +123,7 @@ func TestNeighboursCrashesInARow(t *testing.T) {
 	}
 	began := time.Now()
 	n.relay.set(behaviour{})
-	n.settle(t, 20*time.Second, crashes*connections)
+	n.settle(t, time.Minute, crashes*connections)
 	times := n.relay.arrivals(func(*message) bool { return true })
 	late := 0
 	for _, at := range times {
@@ -128,7 +132,7 @@ func TestNeighboursCrashesInARow(t *testing.T) {
 		}
 	}
 	t.Logf("all had left %s after the last start, all but %d within 5 s", times[len(times)-1].Sub(began).Round(time.Millisecond), late)
-	if late > crashes { // at each crash one at most may be what ends the process
+	if *perf && late > crashes { // at each crash one at most may be what ends the process
 		t.Errorf("%d of %d waited for more than 5 s", late, len(times))
 	}
 }
@@ -143,6 +147,7 @@ func broadcastKills() int {
 
 // TestNeighboursKillsInABroadcast: whatever a kill met leaves soon after the last start.
 func TestNeighboursKillsInABroadcast(t *testing.T) {
+	part(t, "neighbours")
 	t.Parallel()
 	const connections = 4
 	kills := broadcastKills()

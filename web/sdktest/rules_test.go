@@ -42,6 +42,7 @@ func ask(t *testing.T, method, address, body string, headers ...string) (*http.R
 // TestAnonymousChoicesAreAFewChanges: 400 posts to one preferences link, of which each
 // changes what the one before chose.
 func TestAnonymousChoicesAreAFewChanges(t *testing.T) {
+	part(t, "operations")
 	t.Parallel()
 	in := startBare(t, "--rate-limit", "0")
 	api := client{in.url, in.newKey(t)}
@@ -79,6 +80,7 @@ func TestAnonymousChoicesAreAFewChanges(t *testing.T) {
 // TestOneKeyOfATeamCanNotHarmTheOthers: an admin and an owner's domain, and keys without
 // end, beside another team.
 func TestOneKeyOfATeamCanNotHarmTheOthers(t *testing.T) {
+	part(t, "operations")
 	t.Parallel()
 	in := startBare(t, "--rate-limit", "0", "--team-rate-limit", "0")
 	owner := client{in.url, in.newKey(t)}
@@ -113,6 +115,7 @@ func TestOneKeyOfATeamCanNotHarmTheOthers(t *testing.T) {
 }
 
 func TestDevOnAPublicAddressIsRefused(t *testing.T) {
+	part(t, "operations")
 	t.Parallel()
 	dir := t.TempDir()
 	cmd := exec.Command(binary.path, "serve", "--dev", "--listen", "0.0.0.0:0")

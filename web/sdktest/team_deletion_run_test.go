@@ -16,6 +16,7 @@ print(c.execute("select count(*) from teams").fetchone()[0], c.execute("select c
 // another one sends, kills the server in the middle, and starts it again: the deletion
 // ends by itself, and the other team has all that is its own.
 func TestATeamsDeletionGoesOnAfterAKill(t *testing.T) {
+	part(t, "kills")
 	t.Parallel()
 	relay := newSink(t, sinkOptions{})
 	in := startBare(t, killArgs(relay)...)
