@@ -78,7 +78,7 @@ func needMCP(t *testing.T) {
 // TestMCPOfficialClients sends through both lines of the official client, over
 // HTTP and through `mailer mcp`.
 func TestMCPOfficialClients(t *testing.T) {
-	part(t, "clients")
+	part(t, "clients", shortForm)
 	t.Parallel()
 	needMCP(t)
 	w := newWorld(t, &worldOptions{direct: true})
@@ -130,7 +130,7 @@ const resendMCP = "node_modules/resend-mcp/dist/index.js"
 // TestResendMCP lets Resend's own MCP server use this service, over both of its
 // transports.
 func TestResendMCP(t *testing.T) {
-	part(t, "clients", shortForm)
+	part(t, "clients")
 	inBothModes(t, resendMCPServer)
 }
 

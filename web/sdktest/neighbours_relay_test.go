@@ -1,11 +1,8 @@
 package sdktest
 
 import (
-	"encoding/json"
 	"fmt"
-	"net/http"
 	"regexp"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -134,54 +131,5 @@ func TestNeighboursCrashesInARow(t *testing.T) {
 	t.Logf("all had left %s after the last start, all but %d within 5 s", times[len(times)-1].Sub(began).Round(time.Millisecond), late)
 	if *perf && late > crashes { // at each crash one at most may be what ends the process
 		t.Errorf("%d of %d waited for more than 5 s", late, len(times))
-	}
-}
-
-// broadcastKills is how often the server is killed in the midst of a broadcast.
-func broadcastKills() int {
-	if *killRounds > 0 {
-		return 50
-	}
-	return 8
-}
-
-// TestNeighboursKillsInABroadcast: whatever a kill met leaves soon after the last start.
-func TestNeighboursKillsInABroadcast(t *testing.T) {
-	part(t, "neighbours")
-	t.Parallel()
-	const connections = 4
-	kills := broadcastKills()
-	n := newNeighbours(t, newSink(t, sinkOptions{}), fmt.Sprint("&connections=", connections))
-	n.relay.set(behaviour{dotDelay: 20 * time.Millisecond})
-	contacts := 200 * kills
-	fillContacts(t, n.bad.api, contacts)
-	status, b := n.bad.api.do(t, "POST", "/broadcasts", map[string]any{"from": "News <" + n.bad.from + ">", "subject": "For {{{FIRST_NAME|you}}}",
-		"html": "<p>Hello, <a href=\"{{{UNSUBSCRIBE_URL}}}\">no more</a></p>", "send": true})
-	var broadcast broadcastState
-	if err := json.Unmarshal(b, &broadcast); err != nil || status != http.StatusCreated {
-		t.Fatalf("POST /broadcasts: %d %s", status, b)
-	}
-	for i := range contacts {
-		mark := fmt.Sprintf("For N%d", i)
-		n.bad.ledger.ask(order{mark: mark, to: []string{fmt.Sprintf("p%d@news.test", i)}})
-		n.bad.ledger.accept(mark, "")
-	}
-	for i := range kills {
-		n.well.send(t, fmt.Sprint("well-", i), 3)
-		afterRandom(time.Second)
-		n.in.kill(t)
-		n.in.serve(t)
-	}
-	began, arrived := time.Now(), len(n.relay.messages())
-	n.relay.set(behaviour{})
-	eventually(t, time.Minute, "the broadcast is sent", func() (bool, string) {
-		n.bad.api.get(t, "/broadcasts/"+broadcast.ID, &broadcast)
-		return broadcast.Status == "sent", fmt.Sprintf("%+v, %d arrived", broadcast, len(n.relay.messages()))
-	})
-	t.Logf("%d of %d had arrived at the last of %d kills; the broadcast is sent %s later", arrived, contacts, kills, time.Since(began).Round(time.Millisecond))
-	for _, b := range []*neighbour{n.well, n.bad} {
-		e := b.ledger.gather(t, n.in, b.api, n.relay, time.Minute, kills*connections)
-		e.arrived, e.counts = slices.DeleteFunc(e.arrived, func(m message) bool { return !b.sent(&m) }), nil
-		b.ledger.acquit(t, e)
 	}
 }

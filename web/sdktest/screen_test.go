@@ -217,7 +217,7 @@ func (s *screen) settle() {
 // text is what the page says.
 func (s *screen) text() string {
 	s.t.Helper()
-	return evaluate[string](s, `document.body.innerText`)
+	return evaluate[string](s, `document.body?.innerText ?? ""`)
 }
 
 // sees waits until the page says something.
