@@ -162,7 +162,7 @@ type evidence struct {
 
 // dotUnderWay is how long it may take from the moment when nothing can call an email back to
 // that when the relay has read its dot, on a busy machine.
-const dotUnderWay = 2 * time.Second
+const dotUnderWay = time.Second
 
 // count is a number that the server gives, and what it may be: emails that were
 // never answered make a range of it.
