@@ -15,7 +15,7 @@ import (
 
 // noticing bounds how long a server takes to see that its clock was moved, and what
 // follows from it.
-const noticing = 25 * time.Second
+const noticing = time.Minute
 
 // clockStorm is a service whose clock can be moved, off the right time from the start.
 func clockStorm(t *testing.T, relay *sink, options string, off time.Duration, args ...string) (*storm, *clock) {
@@ -149,7 +149,7 @@ func TestServerAfterOneWithAClockAhead(t *testing.T) {
 // the clock as it is then; the flow neither stands still nor bursts; a key that was
 // used stays used.
 func TestClockJumpsUnderLoad(t *testing.T) {
-	part(t, "clocks")
+	part(t, "clocks", judged)
 	t.Parallel()
 	relay := newSink(t, sinkOptions{})
 	const rate = 40
@@ -166,9 +166,10 @@ func TestClockJumpsUnderLoad(t *testing.T) {
 		c.step(t, by)
 		before := len(relay.messages())
 		after(t, 1500*time.Millisecond)
-		if n := len(relay.messages()) - before; n < rate/2 {
-			t.Errorf("%d messages left in more than a second after a jump by %s", n, by)
-		}
+		eventually(t, time.Minute, fmt.Sprintf("mail goes on to leave after a jump by %s", by), func() (bool, string) {
+			n, due := len(relay.messages())-before, relay.here(here...)
+			return n >= rate/2 && due == len(here), fmt.Sprintf("%d messages, %d that were due", n, due)
+		})
 		if n := relay.here("in-three-hours", "in-fifty-hours"); n != len(here) || relay.here(here...) != n {
 			t.Errorf("after a jump by %s %d of the scheduled emails are here, want %v", by, n, here)
 		}
@@ -188,7 +189,7 @@ func TestClockJumpsUnderLoad(t *testing.T) {
 	jump(50*time.Hour, "in-three-hours", "in-fifty-hours")
 	stop()
 	s.ledger.acquit(t, s.evidence(t, time.Minute))
-	if n := busiest(relay.arrivals(func(*message) bool { return true }), time.Second); n > rate*3/2 {
+	if n := busiest(relay.arrivals(func(*message) bool { return true }), time.Second); *perf && n > rate*3/2 {
 		t.Errorf("%d messages came within a second, the rate is %d", n, rate)
 	}
 }

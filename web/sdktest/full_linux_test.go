@@ -211,7 +211,7 @@ func TestControlOfFullDiskWhoseFilesAreReplaced(t *testing.T) {
 	must(t, os.Remove(ballast))
 	relay.set(behaviour{})
 	in.serve(t)
-	e := s.ledger.gather(t, in, s.api, relay, 20*time.Second, 0)
+	e := s.ledger.gather(t, in, s.api, relay, time.Minute, 0)
 	s.ledger.convict(t, e, lost, miscounted)
 	in.stop(t)
 }

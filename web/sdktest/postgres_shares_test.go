@@ -91,7 +91,7 @@ func TestPostgresServersThatShareADatabaseKeepToOneDailyLimit(t *testing.T) {
 // TestPostgresServersThatShareADatabaseKeepToOneRate has two servers send through a relay with a
 // rate, kills either and starts it again.
 func TestPostgresServersThatShareADatabaseKeepToOneRate(t *testing.T) {
-	part(t, "postgres")
+	part(t, "postgres", judged)
 	t.Parallel()
 	const rate, emails, late = 10, 120, 50 * time.Millisecond
 	p := &pair{shares: true}
