@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 )
 
 const (
@@ -80,6 +81,10 @@ func part(t *testing.T, names ...string) {
 		t.Skip("long form: -full runs it, or -part " + names[0])
 	}
 }
+
+// tooSlow says, where it is judged, whether something took longer than it may: limit, or ten
+// times what it took alone on this machine, in the same run.
+func tooSlow(took, alone, limit time.Duration) bool { return *perf && took > max(limit, 10*alone) }
 
 // checkFlags returns an error where -part names what is no part.
 func checkFlags() error {
