@@ -27,7 +27,10 @@ func absentMethods(t *testing.T, client string) []string {
 	return out
 }
 
-func TestNodeClientIsToldWhatThereIsNot(t *testing.T) { inBothModes(t, nodeClientIsToldWhatThereIsNot) }
+func TestNodeClientIsToldWhatThereIsNot(t *testing.T) {
+	part(t, "clients")
+	inBothModes(t, nodeClientIsToldWhatThereIsNot)
+}
 
 func nodeClientIsToldWhatThereIsNot(t *testing.T, mode compat) {
 	needNode(t)
@@ -43,7 +46,10 @@ func nodeClientIsToldWhatThereIsNot(t *testing.T, mode compat) {
 
 // TestGoV3ClientIsToldWhatThereIsNot calls the methods by reflection, with an id
 // for every string and an empty request for every request.
-func TestGoV3ClientIsToldWhatThereIsNot(t *testing.T) { inBothModes(t, goV3ClientIsToldWhatThereIsNot) }
+func TestGoV3ClientIsToldWhatThereIsNot(t *testing.T) {
+	part(t, "clients")
+	inBothModes(t, goV3ClientIsToldWhatThereIsNot)
+}
 
 func goV3ClientIsToldWhatThereIsNot(t *testing.T, mode compat) {
 	in := start(t, mode.flags()...)

@@ -74,7 +74,10 @@ type audienceResult struct {
 	Errors                                                           map[string]apiError
 }
 
-func TestNodeClientAudience(t *testing.T) { inBothModes(t, nodeClientAudience) }
+func TestNodeClientAudience(t *testing.T) {
+	part(t, "clients")
+	inBothModes(t, nodeClientAudience)
+}
 
 func nodeClientAudience(t *testing.T, mode compat) {
 	needNode(t)
@@ -181,7 +184,10 @@ func (got *audienceResult) checkImport(t *testing.T) {
 	}
 }
 
-func TestGoV3ClientAudience(t *testing.T) { inBothModes(t, goV3ClientAudience) }
+func TestGoV3ClientAudience(t *testing.T) {
+	part(t, "clients")
+	inBothModes(t, goV3ClientAudience)
+}
 
 func goV3ClientAudience(t *testing.T, mode compat) {
 	w := newWorld(t, &worldOptions{compat: mode, direct: true})
@@ -271,14 +277,17 @@ func checkGoImport(t *testing.T, c *resendv3.Client, segment string) {
 		File: []byte("email,first_name\nzoe@example.com,Zoe\n"), Filename: "x.csv", Segments: []resendv3.ContactImportSegment{{Id: segment}},
 	})
 	must(t, err)
-	eventually(t, 30*time.Second, "the import is complete", func() (bool, string) {
+	eventually(t, time.Minute, "the import is complete", func() (bool, string) {
 		got, err := c.Contacts.Imports.Get(created.Id)
 		must(t, err)
 		return got.Status == "completed" && got.Counts.Created == 1, string(got.Status)
 	})
 }
 
-func TestGoV2ClientAudiences(t *testing.T) { inBothModes(t, goV2ClientAudiences) }
+func TestGoV2ClientAudiences(t *testing.T) {
+	part(t, "clients")
+	inBothModes(t, goV2ClientAudiences)
+}
 
 func goV2ClientAudiences(t *testing.T, mode compat) {
 	w := newWorld(t, &worldOptions{compat: mode, direct: true})
@@ -325,7 +334,10 @@ func goV2ClientAudiences(t *testing.T, mode compat) {
 	}
 }
 
-func TestResendCommandLineAudience(t *testing.T) { inBothModes(t, resendCommandLineAudience) }
+func TestResendCommandLineAudience(t *testing.T) {
+	part(t, "clients")
+	inBothModes(t, resendCommandLineAudience)
+}
 
 func resendCommandLineAudience(t *testing.T, mode compat) {
 	needNode(t)
@@ -376,7 +388,7 @@ func resendCommandLineAudience(t *testing.T, mode compat) {
 	file := filepath.Join(t.TempDir(), "contacts.csv")
 	must(t, os.WriteFile(file, []byte("Email,First Name\nbob@example.com,Bob\n"), 0o600))
 	imported := call("contacts", "imports", "create", "--file", file, "--column-map", `{"email":"Email","first_name":"First Name"}`, "--on-conflict", "upsert", "--segment-id", segment.ID)
-	eventually(t, 30*time.Second, "the import is complete", func() (bool, string) {
+	eventually(t, time.Minute, "the import is complete", func() (bool, string) {
 		got := call("contacts", "imports", "get", imported.ID)
 		return got.Status == "completed" && got.Counts.Created == 1, got.Status
 	})

@@ -17,13 +17,14 @@ import (
 // many for an email of 10 MB, and read nothing of either. Meanwhile another team sends
 // as if nothing were, and it is over once they go.
 func TestClientsThatDoNotReadTakeNoMemory(t *testing.T) {
+	part(t, judged)
 	in := startBare(t, "--rate-limit", "0")
 	in.run(t, "teams", "create", "Other")
 	api, other := client{in.url, in.newKey(t)}, client{in.url, in.newKey(t, "--team", "Other")}
 	file := bytes.Repeat([]byte("0123456789abcdef"), 10<<16)
 	id := api.send(t, map[string]any{"from": "a@example.test", "to": "b@example.org", "subject": "s", "html": "<p>" + strings.Repeat("large \"text\"\n", 10<<16) + "</p>",
 		"attachments": []any{map[string]any{"filename": "a.bin", "content": file}}})
-	api.waitLast(t, id, 30*time.Second, "sent")
+	api.waitLast(t, id, time.Minute, "sent")
 	var files struct {
 		Data []struct {
 			DownloadURL string `json:"download_url"`
@@ -35,6 +36,7 @@ func TestClientsThatDoNotReadTakeNoMemory(t *testing.T) {
 	if size, content := download(t, in.url+address.Path); size != int64(len(file)) || !bytes.Equal(content, file) {
 		t.Fatalf("%d bytes of %d, announced %d", len(content), len(file), size)
 	}
+	alone := slowest(t, other)
 	for name, request := range map[string]string{
 		"file":  "GET " + address.Path + " HTTP/1.1\r\nHost: x\r\n\r\n",
 		"email": "GET /emails/" + id + " HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " + api.key + "\r\n\r\n",
@@ -49,15 +51,8 @@ func TestClientsThatDoNotReadTakeNoMemory(t *testing.T) {
 			must(t, err)
 			sockets = append(sockets, c)
 		}
-		var took []time.Duration
-		for i := range 100 {
-			start := time.Now()
-			other.send(t, map[string]any{"from": "a@other.test", "to": fmt.Sprintf("b%d@example.org", i), "subject": "s", "text": "t"})
-			took = append(took, time.Since(start))
-		}
-		slices.Sort(took)
-		if p99(took) > time.Second {
-			t.Errorf("%s: p99 of another team's sends is %v", name, p99(took))
+		if took := slowest(t, other); tooSlow(took, alone, time.Second) {
+			t.Errorf("%s: p99 of another team's sends is %v, alone it was %v", name, took, alone)
 		}
 		if grown := in.peak(t) - before; grown > 150 {
 			t.Errorf("%s: memory grew by %.0f MB", name, grown)
@@ -65,13 +60,24 @@ func TestClientsThatDoNotReadTakeNoMemory(t *testing.T) {
 		for _, c := range sockets {
 			c.Close()
 		}
-		start := time.Now()
-		for status := 0; status != 200; {
-			if status, _, err = api.try("GET", "/emails/"+id, nil); err != nil || time.Since(start) > 5*time.Second {
-				t.Fatalf("%s: %d %v after %v", name, status, err, time.Since(start))
-			}
-		}
+		eventually(t, time.Minute, name+": it is over once they go", func() (bool, string) {
+			status, _, err := api.try("GET", "/emails/"+id, nil)
+			return status == http.StatusOK, fmt.Sprint(status, err)
+		})
 	}
+}
+
+// slowest sends 100 emails, one after the other, and returns the p99 of how long each took.
+func slowest(t *testing.T, api client) time.Duration {
+	t.Helper()
+	var took []time.Duration
+	for i := range 100 {
+		start := time.Now()
+		api.send(t, map[string]any{"from": "a@other.test", "to": fmt.Sprintf("b%d@example.org", i), "subject": "s", "text": "t"})
+		took = append(took, time.Since(start))
+	}
+	slices.Sort(took)
+	return p99(took)
 }
 
 // download reads a file by its address, after HEAD, which says how large it is.

@@ -52,6 +52,7 @@ func fillContacts(t *testing.T, api client, n int) {
 // it, twice only where the doubts say so, with the same bytes; the address that
 // the relay refuses did no harm.
 func TestKillNineInABroadcastReachesEachContactOnce(t *testing.T) {
+	part(t, "kills")
 	t.Parallel()
 	relay := newSink(t, sinkOptions{})
 	const poison = "p7@news.test"

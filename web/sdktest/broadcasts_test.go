@@ -50,7 +50,7 @@ func (l broadcastThings) names() string {
 func (w *world) checkBroadcast(t *testing.T, end string, want ...string) {
 	t.Helper()
 	mine := func(m *message) bool { return strings.HasSuffix(m.header("Subject"), end) }
-	w.sink.wait(t, len(want), 30*time.Second, mine)
+	w.sink.wait(t, len(want), time.Minute, mine)
 	var got []string
 	for _, m := range w.sink.matching(mine) {
 		got = append(got, m.To...)
@@ -67,7 +67,10 @@ func (w *world) checkBroadcast(t *testing.T, end string, want ...string) {
 	}
 }
 
-func TestNodeClientBroadcasts(t *testing.T) { inBothModes(t, nodeClientBroadcasts) }
+func TestNodeClientBroadcasts(t *testing.T) {
+	part(t, "clients")
+	inBothModes(t, nodeClientBroadcasts)
+}
 
 func nodeClientBroadcasts(t *testing.T, mode compat) {
 	needNode(t)
@@ -108,7 +111,7 @@ func nodeClientBroadcasts(t *testing.T, mode compat) {
 	checkBroadcastErrors(t, got.Errors)
 	w.checkBroadcast(t, "", "ann@example.com", "bob@example.com")
 	for subject, html := range map[string]string{"Hello Ann & Bo": "<p>Hi Ann &amp; Bo</p>", "Hello there": "<p>Hi you</p>"} {
-		m := w.sink.wait(t, 1, 30*time.Second, subjectIs(subject))[0]
+		m := w.sink.wait(t, 1, time.Minute, subjectIs(subject))[0]
 		if body := content(m.leaves(t), "text/html"); !strings.Contains(body, html) || !strings.Contains(body, "What is new") || !strings.Contains(body, "/unsubscribe/") {
 			t.Errorf("%s: %s", subject, body)
 		}
@@ -130,7 +133,10 @@ func checkBroadcastErrors(t *testing.T, got map[string]apiError) {
 	}
 }
 
-func TestGoV3ClientBroadcasts(t *testing.T) { inBothModes(t, goV3ClientBroadcasts) }
+func TestGoV3ClientBroadcasts(t *testing.T) {
+	part(t, "clients")
+	inBothModes(t, goV3ClientBroadcasts)
+}
 
 func goV3ClientBroadcasts(t *testing.T, mode compat) {
 	w := newWorld(t, &worldOptions{compat: mode, direct: true})
@@ -158,7 +164,7 @@ func goV3ClientBroadcasts(t *testing.T, mode compat) {
 	must(t, err)
 	later, err := c.Broadcasts.Create(&resendv3.CreateBroadcastRequest{AudienceId: segment.Id, From: "news@example.test", Subject: "later", Text: "x", Send: true, ScheduledAt: "in 1 hour"})
 	must(t, err)
-	eventually(t, 30*time.Second, "the broadcast is sent", func() (bool, string) {
+	eventually(t, time.Minute, "the broadcast is sent", func() (bool, string) {
 		got, err := c.Broadcasts.Get(sent.Id)
 		must(t, err)
 		return got.Status == "sent" && got.SentAt != "", got.Status
@@ -189,7 +195,10 @@ func goV3ClientBroadcasts(t *testing.T, mode compat) {
 	}
 }
 
-func TestGoV2ClientBroadcasts(t *testing.T) { inBothModes(t, goV2ClientBroadcasts) }
+func TestGoV2ClientBroadcasts(t *testing.T) {
+	part(t, "clients")
+	inBothModes(t, goV2ClientBroadcasts)
+}
 
 func goV2ClientBroadcasts(t *testing.T, mode compat) {
 	w := newWorld(t, &worldOptions{compat: mode, direct: true})
@@ -221,7 +230,10 @@ func goV2ClientBroadcasts(t *testing.T, mode compat) {
 	}
 }
 
-func TestResendCommandLineBroadcasts(t *testing.T) { inBothModes(t, resendCommandLineBroadcasts) }
+func TestResendCommandLineBroadcasts(t *testing.T) {
+	part(t, "clients")
+	inBothModes(t, resendCommandLineBroadcasts)
+}
 
 func resendCommandLineBroadcasts(t *testing.T, mode compat) {
 	needNode(t)

@@ -17,7 +17,10 @@ func runCLI(t *testing.T, w *world, key string, args ...string) (nodeOutput, err
 	return runJS(t, cliEnv(t, w.in.url, key), append([]string{resendCLI}, append(args, "--json")...)...)
 }
 
-func TestResendCommandLineFlow(t *testing.T) { inBothModes(t, resendCommandLineFlow) }
+func TestResendCommandLineFlow(t *testing.T) {
+	part(t, "clients", shortForm)
+	inBothModes(t, resendCommandLineFlow)
+}
 
 func resendCommandLineFlow(t *testing.T, mode compat) {
 	needNode(t)
@@ -31,7 +34,7 @@ func resendCommandLineFlow(t *testing.T, mode compat) {
 		"--headers", "X-Entity-Ref-ID=cli", "--tags", "category=welcome", "--attachment", attached)
 	must(t, err)
 	out.into(t, &sent)
-	client{w.in.url, w.key}.waitLast(t, sent.ID, 30*time.Second, "sent")
+	client{w.in.url, w.key}.waitLast(t, sent.ID, time.Minute, "sent")
 	out, err = runCLI(t, w, w.key, "emails", "get", sent.ID)
 	must(t, err)
 	var got email

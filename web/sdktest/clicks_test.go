@@ -58,12 +58,12 @@ func clickedBroadcast(t *testing.T, w *world) (id string) {
 	})
 	nodeOutput(b).into(t, &made)
 	toAnn := func(m *message) bool { return slices.Equal(m.To, []string{"ann@example.com"}) }
-	mail := w.sink.wait(t, 1, 30*time.Second, toAnn)[0]
+	mail := w.sink.wait(t, 1, time.Minute, toAnn)[0]
 	match := hrefs.FindStringSubmatch(content(mail.leaves(t), "text/html"))
 	if match == nil || !strings.HasPrefix(match[1], w.in.url+"/t/c/") {
 		t.Fatalf("no tracked link in %s", mail.Raw)
 	}
-	noFollow := &http.Client{Timeout: 20 * time.Second, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	noFollow := &http.Client{Timeout: time.Minute, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	// What comes within ten seconds of the delivery is no reader yet.
 	eventually(t, 60*time.Second, "Ann's click counts", func() (bool, string) {
 		r, err := http.NewRequest(http.MethodGet, html.UnescapeString(match[1]), nil)
@@ -83,7 +83,10 @@ func clickedBroadcast(t *testing.T, w *world) (id string) {
 }
 
 // TestClientsSeeWhoClicked reads the same broadcast with all clients.
-func TestClientsSeeWhoClicked(t *testing.T) { inBothModes(t, clientsSeeWhoClicked) }
+func TestClientsSeeWhoClicked(t *testing.T) {
+	part(t, "clients")
+	inBothModes(t, clientsSeeWhoClicked)
+}
 
 func clientsSeeWhoClicked(t *testing.T, mode compat) {
 	needNode(t)

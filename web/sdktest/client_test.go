@@ -17,7 +17,7 @@ type client struct {
 	key string
 }
 
-var plainHTTP = &http.Client{Timeout: 20 * time.Second}
+var plainHTTP = &http.Client{Timeout: time.Minute}
 
 // email is what the API says of an email.
 type email struct {

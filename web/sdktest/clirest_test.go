@@ -33,7 +33,10 @@ func (w *world) caller(t *testing.T) func(into any, args ...string) {
 	}
 }
 
-func TestResendCommandLineVocabulary(t *testing.T) { inBothModes(t, resendCommandLineVocabulary) }
+func TestResendCommandLineVocabulary(t *testing.T) {
+	part(t, "clients")
+	inBothModes(t, resendCommandLineVocabulary)
+}
 
 func resendCommandLineVocabulary(t *testing.T, mode compat) {
 	needNode(t)
@@ -64,13 +67,16 @@ func resendCommandLineVocabulary(t *testing.T, mode compat) {
 	file := t.TempDir() + "/contacts.csv"
 	must(t, os.WriteFile(file, []byte("email\nbob@example.com\n"), 0o600))
 	call(&made, "contacts", "imports", "create", "--file", file)
-	eventually(t, 30*time.Second, "the import is listed as complete", func() (bool, string) {
+	eventually(t, time.Minute, "the import is listed as complete", func() (bool, string) {
 		call(&list, "contacts", "imports", "list", "--status", "completed")
 		return len(list.Data) == 1 && list.Data[0].ID == made.ID && list.Data[0].Counts.Created == 1, "not yet"
 	})
 }
 
-func TestResendCommandLineWebhooks(t *testing.T) { inBothModes(t, resendCommandLineWebhooks) }
+func TestResendCommandLineWebhooks(t *testing.T) {
+	part(t, "clients")
+	inBothModes(t, resendCommandLineWebhooks)
+}
 
 func resendCommandLineWebhooks(t *testing.T, mode compat) {
 	needNode(t)
@@ -86,7 +92,7 @@ func resendCommandLineWebhooks(t *testing.T, mode compat) {
 	}
 	id := (client{w.in.url, w.key}).send(t, map[string]any{"from": "a@example.test", "to": "b@example.com", "subject": "s", "text": "t"})
 	first := hooks.wait(t, "email.sent", 1)
-	eventually(t, 30*time.Second, "the event is done", func() (bool, string) {
+	eventually(t, time.Minute, "the event is done", func() (bool, string) {
 		call(&events, "webhooks", "events", "list", made.ID)
 		return len(events.Data) == 1 && events.Data[0].Status == "success", events.text()
 	})
@@ -114,6 +120,7 @@ func resendCommandLineWebhooks(t *testing.T, mode compat) {
 // TestResendCommandLineListensToWebhooks runs the command that registers a
 // webhook, shows what comes, and removes it again.
 func TestResendCommandLineListensToWebhooks(t *testing.T) {
+	part(t, "clients")
 	inBothModes(t, resendCommandLineListensToWebhooks)
 }
 
@@ -137,7 +144,7 @@ func resendCommandLineListensToWebhooks(t *testing.T, mode compat) {
 		api.get(t, "/webhooks", &list)
 		return list
 	}
-	eventually(t, 30*time.Second, "the webhook is registered", func() (bool, string) { return len(hooks().Data) == 1, errs.String() })
+	eventually(t, time.Minute, "the webhook is registered", func() (bool, string) { return len(hooks().Data) == 1, errs.String() })
 	id := api.send(t, map[string]any{"from": "a@example.test", "to": "b@example.com", "subject": "s", "text": "t"})
 	shown := make(chan string, 1)
 	go func() { shown <- readUntil(out, id) }()
@@ -146,11 +153,11 @@ func resendCommandLineListensToWebhooks(t *testing.T, mode compat) {
 		if !strings.Contains(text, "email.sent") || !strings.Contains(text, id) {
 			t.Errorf("shown: %s", text)
 		}
-	case <-time.After(30 * time.Second):
+	case <-time.After(time.Minute):
 		t.Fatal("the command shows nothing")
 	}
 	must(t, cmd.Process.Signal(os.Interrupt))
-	eventually(t, 30*time.Second, "the webhook is gone", func() (bool, string) { return len(hooks().Data) == 0, "still there" })
+	eventually(t, time.Minute, "the webhook is gone", func() (bool, string) { return len(hooks().Data) == 0, "still there" })
 	_ = cmd.Wait()
 }
 
@@ -167,7 +174,10 @@ func readUntil(r io.Reader, end string) string {
 
 // TestResendCommandLineKnowsItsKey: the key comes from the environment; `login`
 // would only take one of Resend's own form, and says so itself.
-func TestResendCommandLineKnowsItsKey(t *testing.T) { inBothModes(t, resendCommandLineKnowsItsKey) }
+func TestResendCommandLineKnowsItsKey(t *testing.T) {
+	part(t, "clients")
+	inBothModes(t, resendCommandLineKnowsItsKey)
+}
 
 func resendCommandLineKnowsItsKey(t *testing.T, mode compat) {
 	needNode(t)
@@ -190,6 +200,7 @@ func resendCommandLineKnowsItsKey(t *testing.T, mode compat) {
 // TestResendCommandLineIsToldWhatThereIsNot runs each command that this service
 // has nothing for.
 func TestResendCommandLineIsToldWhatThereIsNot(t *testing.T) {
+	part(t, "clients")
 	inBothModes(t, resendCommandLineIsToldWhatThereIsNot)
 }
 

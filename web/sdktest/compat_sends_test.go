@@ -73,6 +73,7 @@ func (s *compatSend) body() map[string]any {
 
 // TestEachModeTakesItsSends: one by one and in a batch, in both modes, on the binary.
 func TestEachModeTakesItsSends(t *testing.T) {
+	part(t, "clients")
 	for _, mode := range []string{"strict", "resend"} {
 		t.Run(mode, func(t *testing.T) {
 			in := startBare(t, "--compat", mode)
@@ -130,6 +131,7 @@ func checkMode(t *testing.T, name, field string, status int, b []byte) {
 // TestAMailOfManyPartsOnTheWire: what a relay is handed of a send that uses all of
 // --compat resend, and what the API says of it afterwards.
 func TestAMailOfManyPartsOnTheWire(t *testing.T) {
+	part(t, "clients")
 	s := newSink(t, sinkOptions{})
 	in := startBare(t, "--relay", "smtp://"+s.addr+"?tls=off", "--compat", "resend")
 	in.addDomain(t, "example.com")
@@ -145,7 +147,7 @@ func TestAMailOfManyPartsOnTheWire(t *testing.T) {
 			map[string]string{"filename": "a.ics", "content": "BEGIN:VCALENDAR\r\nEND:VCALENDAR\r\n"},
 		},
 	})
-	m := s.wait(t, 1, 20*time.Second, subjectIs("many parts"))[0]
+	m := s.wait(t, 1, time.Minute, subjectIs("many parts"))[0]
 	for _, name := range []string{"Message-ID", "Date", "From", "To", "Subject", "Reply-To", "Feedback-ID", "Auto-Submitted"} {
 		if n := len(m.parsed().Header[textproto.CanonicalMIMEHeaderKey(name)]); n != 1 {
 			t.Errorf("%d fields %s", n, name)
@@ -178,7 +180,7 @@ func TestAMailOfManyPartsOnTheWire(t *testing.T) {
 		t.Errorf("attachments: %s", got)
 	}
 	in.run(t, "send", "--from", "a@example.com", "--to", "B, b <b@example.org>", "--subject", "by hand", "--text", "x")
-	if got := s.wait(t, 1, 20*time.Second, subjectIs("by hand"))[0].header("To"); got != `"B, b" <b@example.org>` {
+	if got := s.wait(t, 1, time.Minute, subjectIs("by hand"))[0].header("To"); got != `"B, b" <b@example.org>` {
 		t.Errorf("mailer send: To: %s", got)
 	}
 	needPythonDKIM(t)

@@ -35,6 +35,7 @@ func inBothModes(t *testing.T, suite func(t *testing.T, mode compat)) {
 // TestHarnessServersRunInTheirMode proves that the two runs of a suite are not
 // one run twice.
 func TestHarnessServersRunInTheirMode(t *testing.T) {
+	part(t, "harness")
 	inBothModes(t, func(t *testing.T, mode compat) {
 		w := newWorld(t, &worldOptions{direct: true, compat: mode})
 		var health struct{ Compat compat }

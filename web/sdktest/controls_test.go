@@ -29,6 +29,7 @@ func replaced(m message, old, with string) []message {
 }
 
 func TestControlsOfTheRelay(t *testing.T) {
+	part(t, "relays")
 	t.Parallel()
 	cases := []struct {
 		name   string
@@ -80,6 +81,7 @@ func (l *load) sendSome(t *testing.T, n int) {
 // TestControlOfKillNineOnFilesThatGoBackInTime starts the killed server on a copy
 // of its files from before: what it had accepted since is gone.
 func TestControlOfKillNineOnFilesThatGoBackInTime(t *testing.T) {
+	part(t, "kills", shortForm)
 	t.Parallel()
 	relay := newSink(t, sinkOptions{})
 	relay.set(behaviour{dotDelay: time.Second})

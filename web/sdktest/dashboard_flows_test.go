@@ -35,6 +35,7 @@ func (s *screen) makeAccount(in *instance, email string) {
 // TestTheFirstEmailFromTheBrowser goes the way of who has just installed Mailer, from the
 // link that the server prints to an email and what became of it.
 func TestTheFirstEmailFromTheBrowser(t *testing.T) {
+	part(t, "browser", shortForm)
 	t.Parallel()
 	relay := newSink(t, sinkOptions{})
 	in := startBare(t, killArgs(relay)...)
@@ -49,7 +50,7 @@ func TestTheFirstEmailFromTheBrowser(t *testing.T) {
 	s.fill("To", "zofia@example.org")
 	s.fill("Subject", "The very first")
 	s.submits()
-	relay.wait(t, 1, 20*time.Second, func(m *message) bool { return m.header("Subject") == "The very first" })
+	relay.wait(t, 1, time.Minute, func(m *message) bool { return m.header("Subject") == "The very first" })
 	s.visit("/emails")
 	s.sees("The very first")
 	s.press("The very first")
@@ -71,6 +72,7 @@ func TestTheFirstEmailFromTheBrowser(t *testing.T) {
 
 // TestWhyNotInTheBrowser: the page of an email says in a sentence why it did not arrive.
 func TestWhyNotInTheBrowser(t *testing.T) {
+	part(t, "browser")
 	t.Parallel()
 	w := newDashboardWorld(t)
 	s := newScreen(t, w.url, w.operator.session(t))
@@ -92,6 +94,7 @@ func TestWhyNotInTheBrowser(t *testing.T) {
 // TestHostileMailInThePreview: nothing of a mail runs, and nothing is fetched, where it is
 // looked at.
 func TestHostileMailInThePreview(t *testing.T) {
+	part(t, "browser")
 	t.Parallel()
 	in := startBare(t)
 	in.addDomain(t, "example.test")
@@ -133,7 +136,7 @@ func TestHostileMailInThePreview(t *testing.T) {
 // types has the code editor on the page take a text where its caret is: at the beginning.
 func (s *screen) types(text string) {
 	s.t.Helper()
-	eventually(s.t, 20*time.Second, "there is an editor", func() (bool, string) {
+	eventually(s.t, time.Minute, "there is an editor", func() (bool, string) {
 		return evaluate[bool](s, `(() => { for (const e of document.querySelectorAll('*')) { const c = e.shadowRoot?.querySelector('.cm-content'); if (c) { c.focus(); return true; } } return false; })()`), s.text()
 	})
 	command(s, input.InsertText, input.InsertTextParams{Text: text})
@@ -142,6 +145,7 @@ func (s *screen) types(text string) {
 // TestADraftIsSavedWithinTwoSeconds, whatever becomes of the tab, and the second of two who
 // write one is told.
 func TestADraftIsSavedWithinTwoSeconds(t *testing.T) {
+	part(t, "browser")
 	t.Parallel()
 	in := startBare(t)
 	in.addDomain(t, "example.test")
@@ -156,7 +160,7 @@ func TestADraftIsSavedWithinTwoSeconds(t *testing.T) {
 	}
 	one.types("first ")
 	// It is saved 0.8 s after the last key; the rest is for a machine that is busy.
-	eventually(t, 10*time.Second, "what is typed is saved", func() (bool, string) {
+	eventually(t, time.Minute, "what is typed is saved", func() (bool, string) {
 		api.get(t, "/broadcasts/"+draft.ID, &draft)
 		return draft.HTML == "first <p>Hello\r\nyou \t</p>", draft.HTML
 	})
@@ -164,7 +168,7 @@ func TestADraftIsSavedWithinTwoSeconds(t *testing.T) {
 	two.types("second ")
 	two.sees("Somebody else changed this while you wrote")
 	two.press("Save mine over theirs")
-	eventually(t, 20*time.Second, "the other's is saved", func() (bool, string) {
+	eventually(t, time.Minute, "the other's is saved", func() (bool, string) {
 		api.get(t, "/broadcasts/"+draft.ID, &draft)
 		return draft.HTML == "second <p>Hello\r\nyou \t</p>", draft.HTML
 	})
@@ -175,6 +179,7 @@ func TestADraftIsSavedWithinTwoSeconds(t *testing.T) {
 // TestABroadcastIsStoppedFromTheBrowser: reviewed, sent, cancelled while it leaves, and those
 // who got it become a segment.
 func TestABroadcastIsStoppedFromTheBrowser(t *testing.T) {
+	part(t, "browser", shortForm)
 	t.Parallel()
 	relay := newSink(t, sinkOptions{})
 	in := startBare(t, "--relay", "smtp://"+relay.addr+"?tls=off&rate=2", "--rate-limit", "0")
@@ -190,7 +195,7 @@ func TestABroadcastIsStoppedFromTheBrowser(t *testing.T) {
 	s.sees("60 people")
 	s.press("Send to 60 people")
 	s.sees("Leaving")
-	relay.wait(t, 2, 30*time.Second, func(*message) bool { return true })
+	relay.wait(t, 2, time.Minute, func(*message) bool { return true })
 	s.press("More acts")
 	s.press("Cancel the rest")
 	s.submits()
@@ -201,7 +206,7 @@ func TestABroadcastIsStoppedFromTheBrowser(t *testing.T) {
 	b.team = b.want(t, 200, "GET", "/users/me", nil)["teams"].([]any)[0].(map[string]any)["id"].(string)
 	s.press("Make a segment of")
 	s.press("Make segment")
-	eventually(t, 15*time.Second, "there is a segment", func() (bool, string) {
+	eventually(t, time.Minute, "there is a segment", func() (bool, string) {
 		return len(b.ids(t, "/segments")) > 0, s.text()
 	})
 	s.fine("a broadcast")
@@ -210,6 +215,7 @@ func TestABroadcastIsStoppedFromTheBrowser(t *testing.T) {
 // TestSomebodyJoinsAndIsChanged: an invitation, the page that joins, a role that changes, and
 // the session that ends with it.
 func TestSomebodyJoinsAndIsChanged(t *testing.T) {
+	part(t, "browser", shortForm)
 	t.Parallel()
 	in := startBare(t)
 	b := in.setUp(t)
@@ -219,7 +225,7 @@ func TestSomebodyJoinsAndIsChanged(t *testing.T) {
 	owner.fill("Email", "ann@example.test")
 	owner.press("Make the link")
 	link := ""
-	eventually(t, 15*time.Second, "the link shows", func() (bool, string) {
+	eventually(t, time.Minute, "the link shows", func() (bool, string) {
 		_, link, _ = strings.Cut(evaluate[string](owner, `document.querySelector('dialog[open]')?.innerText ?? ''`), "/dashboard/invitation")
 		link, _, _ = strings.Cut(link, "\n")
 		return strings.HasPrefix(link, "#"), owner.text()
@@ -245,6 +251,7 @@ func TestSomebodyJoinsAndIsChanged(t *testing.T) {
 // TestAnOperatorHoldsAndReleasesInTheBrowser: mail that waits is selected, held and released,
 // and leaves.
 func TestAnOperatorHoldsAndReleasesInTheBrowser(t *testing.T) {
+	part(t, "browser")
 	t.Parallel()
 	relay := newSink(t, sinkOptions{})
 	var opened atomic.Bool
@@ -258,14 +265,14 @@ func TestAnOperatorHoldsAndReleasesInTheBrowser(t *testing.T) {
 	in.addDomain(t, "example.test")
 	api, b := client{in.url, in.newKey(t)}, in.setUp(t)
 	id := api.send(t, map[string]any{"from": "a@example.test", "to": "waits@example.org", "subject": "waits", "text": "hello"})
-	api.waitEvent(t, id, 20*time.Second, "deferred")
+	api.waitEvent(t, id, time.Minute, "deferred")
 	s := newScreen(t, in.url, b.session(t))
 	s.load("/queue?tab=emails")
 	s.sees("waits@example.org")
 	s.press("Select row")
 	s.press("Hold")
 	s.sees("Held 1 email")
-	api.waitEvent(t, id, 10*time.Second, "held")
+	api.waitEvent(t, id, time.Minute, "held")
 	opened.Store(true)
 	s.load("/queue?tab=emails&state=held")
 	s.press("Select row")
@@ -273,7 +280,7 @@ func TestAnOperatorHoldsAndReleasesInTheBrowser(t *testing.T) {
 	s.sees("Released 1 email")
 	s.load("/queue?tab=emails")
 	waits := false
-	eventually(t, 20*time.Second, "it left, or waits where it can be tried", func() (bool, string) {
+	eventually(t, time.Minute, "it left, or waits where it can be tried", func() (bool, string) {
 		waits = strings.Contains(s.text(), "waits@example.org")
 		return waits || api.email(t, id).LastEvent == "sent", s.text()
 	})
@@ -281,13 +288,14 @@ func TestAnOperatorHoldsAndReleasesInTheBrowser(t *testing.T) {
 		s.press("Select row")
 		s.press("Try now")
 	}
-	api.waitLast(t, id, 30*time.Second, "sent")
+	api.waitLast(t, id, time.Minute, "sent")
 	s.fine("the queue")
 }
 
 // TestAnImportWithErrorsInTheBrowser: a file is mapped and imported, and says which rows
 // could not be taken.
 func TestAnImportWithErrorsInTheBrowser(t *testing.T) {
+	part(t, "browser", shortForm)
 	t.Parallel()
 	in := startBare(t)
 	b := in.setUp(t)
@@ -302,6 +310,7 @@ func TestAnImportWithErrorsInTheBrowser(t *testing.T) {
 // TestAnExportOfMailchimpInTheBrowser: a ZIP archive is imported without a mapping, and who
 // left stays away; a file in UTF-16 is read as what it says.
 func TestAnExportOfMailchimpInTheBrowser(t *testing.T) {
+	part(t, "browser")
 	t.Parallel()
 	in := startBare(t)
 	b, api := in.setUp(t), client{in.url, in.newKey(t)}
@@ -364,6 +373,7 @@ func zipped(t *testing.T, files map[string]string) []byte {
 // TestWhatFailedIsReplayedInTheBrowser: an endpoint that was down hears of everything once it
 // is back.
 func TestWhatFailedIsReplayedInTheBrowser(t *testing.T) {
+	part(t, "browser")
 	t.Parallel()
 	in := startBare(t, "--webhook-allow", "127.0.0.0/8")
 	in.addDomain(t, "example.test")

@@ -24,6 +24,7 @@ func spoken(t *testing.T, file string) (doors []string) {
 
 // TestEveryLanguageIsSpoken: who chooses a language has it on every page, and it fits a phone.
 func TestEveryLanguageIsSpoken(t *testing.T) {
+	part(t, "languages")
 	t.Parallel()
 	w := newDashboardWorld(t)
 	s := newScreen(t, w.url, w.operator.session(t))

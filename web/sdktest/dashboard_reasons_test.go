@@ -15,6 +15,7 @@ import (
 // TestFromTheLinkToTheFirstEmail goes the way of who has a relay and a domain and never read
 // the manual: every step of the setup, then the key and the records, in the browser alone.
 func TestFromTheLinkToTheFirstEmail(t *testing.T) {
+	part(t, "browser")
 	t.Parallel()
 	relay, ns := newSink(t, sinkOptions{}), newNameServer(t)
 	in := newInstance(t, "--resolver", ns.addr)
@@ -62,7 +63,7 @@ func TestFromTheLinkToTheFirstEmail(t *testing.T) {
 	}
 	api := client{in.url, key}
 	mail := api.send(t, map[string]any{"from": "Harbour <hello@shop.test>", "to": "zofia@example.org", "subject": "The very first", "text": "hello"})
-	relay.wait(t, 1, 20*time.Second, func(m *message) bool { return m.header("Subject") == "The very first" })
+	relay.wait(t, 1, time.Minute, func(m *message) bool { return m.header("Subject") == "The very first" })
 	s.visit("/emails/" + mail)
 	s.sees("took it for zofia@example.org")
 	s.fine("the first email")
@@ -71,6 +72,7 @@ func TestFromTheLinkToTheFirstEmail(t *testing.T) {
 // TestWhyItWaitsInTheBrowser: of mail that was not tried, or not sent at all, the page says
 // why and what to do.
 func TestWhyItWaitsInTheBrowser(t *testing.T) {
+	part(t, "browser")
 	t.Parallel()
 	for name, c := range map[string]struct {
 		relay     func(t *testing.T) string // its address with options
@@ -96,7 +98,7 @@ func TestWhyItWaitsInTheBrowser(t *testing.T) {
 			id := ""
 			for i, to := range c.to {
 				if i > 0 {
-					api.waitLast(t, id, 20*time.Second, "sent")
+					api.waitLast(t, id, time.Minute, "sent")
 				}
 				id = api.send(t, map[string]any{"from": "a@example.test", "to": strings.Split(to, ","), "subject": "why not", "text": "hello"})
 			}
@@ -111,6 +113,7 @@ func TestWhyItWaitsInTheBrowser(t *testing.T) {
 // TestAPasskeyInTheBrowser: one is made, signs in without a password, and is the second
 // factor of who has one.
 func TestAPasskeyInTheBrowser(t *testing.T) {
+	part(t, "browser")
 	t.Parallel()
 	in := newInstance(t)
 	_, port, err := net.SplitHostPort(in.addr)
@@ -146,7 +149,7 @@ func TestAPasskeyInTheBrowser(t *testing.T) {
 // submits sends the form of the dialog in front, once it is there.
 func (s *screen) submits() {
 	s.t.Helper()
-	eventually(s.t, 15*time.Second, "a dialog opens", func() (bool, string) {
+	eventually(s.t, time.Minute, "a dialog opens", func() (bool, string) {
 		return evaluate[bool](s, `(() => { const f = [...document.querySelectorAll('dialog[open]')].pop()?.querySelector('form'); f?.requestSubmit(); return !!f; })()`), s.text()
 	})
 }
@@ -178,6 +181,7 @@ func (s *screen) strike(key string, ctrl bool) {
 // TestByKeysAlone: the palette opens, finds a page and goes there; the keys are listed; and
 // the first Tab leads past the navigation.
 func TestByKeysAlone(t *testing.T) {
+	part(t, "browser")
 	t.Parallel()
 	in := startBare(t)
 	b := in.setUp(t)
@@ -188,13 +192,13 @@ func TestByKeysAlone(t *testing.T) {
 		t.Errorf("the first Tab leads to %q", focused)
 	}
 	s.strike("k", true)
-	eventually(t, 10*time.Second, "the palette is open", func() (bool, string) {
+	eventually(t, time.Minute, "the palette is open", func() (bool, string) {
 		return evaluate[bool](s, `document.querySelector('dialog[open] input') === document.activeElement`), s.text()
 	})
 	command(s, input.InsertText, input.InsertTextParams{Text: "webhoo"})
 	s.sees("Webhooks")
 	s.strike("Enter", false)
-	eventually(t, 10*time.Second, "the page is that of webhooks", func() (bool, string) {
+	eventually(t, time.Minute, "the page is that of webhooks", func() (bool, string) {
 		at := evaluate[string](s, `location.pathname`)
 		return at == "/dashboard/webhooks", at
 	})
@@ -208,6 +212,7 @@ func TestByKeysAlone(t *testing.T) {
 // TestWhatARoleMayNotDoIsNotDrawn: a member sees no act of an admin, an admin none of an
 // operator, and who asks for such a page hears why.
 func TestWhatARoleMayNotDoIsNotDrawn(t *testing.T) {
+	part(t, "browser")
 	t.Parallel()
 	w := newDashboardWorld(t)
 	for role, c := range map[string]struct {

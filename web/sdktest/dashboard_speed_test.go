@@ -39,6 +39,7 @@ func (s *screen) paint(path string) painted {
 // against that of a page of the manual, which is text and styles alone, looked at right
 // beside: this machine may have other work.
 func TestTheFirstPaintIsSoon(t *testing.T) {
+	part(t, judged)
 	t.Parallel()
 	in := startBare(t)
 	s := newScreen(t, in.url, in.setUp(t).session(t))
@@ -140,6 +141,7 @@ func (s *screen) timed(path string, modules string) shown {
 // all makes itself felt, and the bound is for a machine that has other work: the quickest of
 // three times counts.
 func TestManyRowsAreQuick(t *testing.T) {
+	part(t, judged)
 	t.Parallel()
 	rows, limit := 20_000, 4000.0
 	if *manyRows > 0 {

@@ -19,7 +19,7 @@ import (
 func (s *screen) frame(ends string) *screen {
 	s.t.Helper()
 	var id target.ID
-	eventually(s.t, 40*time.Second, "there is a frame of "+ends, func() (bool, string) {
+	eventually(s.t, time.Minute, "there is a frame of "+ends, func() (bool, string) {
 		all, err := chromedp.Targets(s.ctx)
 		must(s.t, err)
 		for _, found := range all {
@@ -41,6 +41,7 @@ func (s *screen) frame(ends string) *screen {
 // TestAMailIsWrittenVisually, by who writes no HTML: it is saved with what it was made of,
 // opens again, and is HTML alone once somebody changes that.
 func TestAMailIsWrittenVisually(t *testing.T) {
+	part(t, "browser")
 	t.Parallel()
 	in := startBare(t)
 	in.addDomain(t, "example.test")
@@ -71,7 +72,7 @@ func TestAMailIsWrittenVisually(t *testing.T) {
 		Design *string
 	}
 	var made string
-	eventually(t, 10*time.Second, "what is written is saved", func() (bool, string) {
+	eventually(t, time.Minute, "what is written is saved", func() (bool, string) {
 		_, raw := api.do(t, "GET", "/broadcasts/"+id, nil)
 		must(t, json.Unmarshal(raw, &draft))
 		made = draft.HTML
@@ -96,12 +97,12 @@ func TestAMailIsWrittenVisually(t *testing.T) {
 	s.sees("The visual editor made this HTML")
 	s.types("x")
 	s.sees("It is written as HTML from now on")
-	eventually(t, 10*time.Second, "the design is dropped", func() (bool, string) {
+	eventually(t, time.Minute, "the design is dropped", func() (bool, string) {
 		api.get(t, "/broadcasts/"+id, &draft)
 		return draft.Design == nil && draft.HTML == "x"+made, draft.HTML
 	})
 	s.press("Undo")
-	eventually(t, 10*time.Second, "the design is back", func() (bool, string) {
+	eventually(t, time.Minute, "the design is back", func() (bool, string) {
 		api.get(t, "/broadcasts/"+id, &draft)
 		return draft.Design != nil && draft.HTML == made, draft.HTML
 	})
@@ -113,6 +114,7 @@ func TestAMailIsWrittenVisually(t *testing.T) {
 
 // TestATemplateIsWrittenVisually, published, and sent by its alias.
 func TestATemplateIsWrittenVisually(t *testing.T) {
+	part(t, "browser")
 	t.Parallel()
 	in := startBare(t)
 	in.addDomain(t, "example.test")
@@ -132,7 +134,7 @@ func TestATemplateIsWrittenVisually(t *testing.T) {
 		Design *string
 		Status string
 	}
-	eventually(t, 10*time.Second, "what is written is saved", func() (bool, string) {
+	eventually(t, time.Minute, "what is written is saved", func() (bool, string) {
 		api.get(t, "/templates/order-shipped", &kept)
 		return kept.Design != nil && strings.Contains(kept.HTML, "on its way.</p>"), kept.HTML
 	})

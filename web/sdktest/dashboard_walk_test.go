@@ -99,11 +99,11 @@ func (w *dashboardWorld) fill(t *testing.T) {
 	domain := w.made(t, "/domains", map[string]any{"name": "pending.example.net"})
 	hook := w.made(t, "/webhooks", map[string]any{"endpoint": "http://127.0.0.1:1/hook", "events": []string{"email.sent", "email.bounced"}})
 	upload := w.key.importFile(t, "email,first_name\nimported@example.org,Noor\nnot an address,X\n")
-	w.key.waitLast(t, sent, 30*time.Second, "sent")
-	w.key.waitLast(t, bounced, 30*time.Second, "bounced")
-	w.key.waitEvent(t, put, 30*time.Second, "deferred")
+	w.key.waitLast(t, sent, time.Minute, "sent")
+	w.key.waitLast(t, bounced, time.Minute, "bounced")
+	w.key.waitEvent(t, put, time.Minute, "deferred")
 	var requests []string
-	eventually(t, 20*time.Second, "requests are logged", func() (bool, string) {
+	eventually(t, time.Minute, "requests are logged", func() (bool, string) {
 		requests = w.operator.ids(t, "/logs")
 		return len(requests) > 0, ""
 	})
@@ -155,6 +155,7 @@ func (w *dashboardWorld) joined(t *testing.T, role string) *browser {
 // TestEveryScreen goes through every page of the dashboard as an operator, an owner, an
 // admin and a member, wide and narrow, light and dark, and complains of what a person would.
 func TestEveryScreen(t *testing.T) {
+	part(t, "browser")
 	t.Parallel()
 	w := newDashboardWorld(t)
 	people := map[string]*browser{"operator": w.operator, "owner": w.joined(t, "owner"), "admin": w.joined(t, "admin"), "member": w.joined(t, "member")}
@@ -227,6 +228,7 @@ func dashboardFiles(t *testing.T) (names []string) {
 // TestTheDashboardIsSmall: all that a visit can load before an editor, as it comes over the
 // wire, and what it must before it shows a page.
 func TestTheDashboardIsSmall(t *testing.T) {
+	part(t, "browser")
 	t.Parallel()
 	in := startBare(t)
 	shell := fetchGzip(t, in.url+"/dashboard/emails")

@@ -29,14 +29,26 @@
 // their own. testdata/recorded has what clients send that no registry here has, and
 // what is to come of it in each mode.
 //
+// Without flags the short form runs: one client of each language, Postfix with DKIM, the
+// browser on the main flows, one kill, one power cut, one full disk, one program that
+// submits by SMTP, two servers on PostgreSQL. Each test begins with part, which names the
+// parts that it is in; a test that is not of the short form skips without a flag that asks
+// for it:
+//
+//   - -full runs all parts but perf, and fails where an operation, or a method of a client,
+//     that is listed was not called
+//   - -part NAMES runs some, in their long form; -parts prints what there is
+//   - -perf runs the tests that judge time, CPU or memory, and no others, one at a time: the
+//     machine should have no other work. No other test judges those; their timeouts guard
+//     against hanging
+//
 // To run it, in this folder: `npm ci --ignore-scripts && (cd others && npm ci
 // --ignore-scripts) && go test -count=1 ./...`
-// (-count=1 since go can't see that the program beside this module changed).
-// -short leaves out what waits a minute for the retry table; MAILER_BIN names a
-// binary to test instead of building one, for instance one built with -race. The
-// long form of the faults: -kills N kills the server N times under load, -cuts N
-// cuts the power N times, -every-call kills it at each call on its files, -queued N
-// has N emails wait for the relay, -restarts N ends it N times in every way. Imports:
-// -import-kills N kills each N times, -import-people N has N people in it, -import-rows N
-// takes a file of N rows in beside clients that send.
+// (-count=1 since go can't see that the program beside this module changed). MAILER_BIN
+// names a binary to test instead of building one, for instance one built with -race. More
+// of the faults, with -full: -kills N kills the server N times under load, -cuts N cuts
+// the power N times, -every-call kills it at each call on its files, -queued N has N emails
+// wait for the relay, -restarts N ends it N times in every way. Imports: -import-kills N
+// kills each N times, -import-people N has N people in it, -import-rows N takes a file of N
+// rows in beside clients that send. With -perf: -soak D works for that long.
 package sdktest

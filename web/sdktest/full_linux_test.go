@@ -119,7 +119,7 @@ func (s *storm) subscriber(t *testing.T, address string) (link string) {
 	}
 	s.ledger.ask(order{mark: mark, to: []string{address}})
 	s.ledger.accept(mark, "")
-	m := s.relay.wait(t, 1, 20*time.Second, subjectIs(mark))[0]
+	m := s.relay.wait(t, 1, time.Minute, subjectIs(mark))[0]
 	return strings.Trim(m.header("List-Unsubscribe"), "<>")
 }
 
@@ -140,6 +140,7 @@ func (s *storm) optOut(t *testing.T, link, address string) {
 // results, cancels and opt-outs go through, also after a kill and a start on the full
 // disk. Once there is room again all goes on, by itself.
 func TestFullDiskRefusesNewMailAndLosesNone(t *testing.T) {
+	part(t, "disk", shortForm)
 	t.Parallel()
 	d := newDisk(t, "ext4")
 	relay := newSink(t, sinkOptions{})
@@ -159,13 +160,13 @@ func TestFullDiskRefusesNewMailAndLosesNone(t *testing.T) {
 	for i := range killConnections {
 		held = append(held, s.post(t, fmt.Sprintf("held-%d", i), nil))
 	}
-	relay.wait(t, killConnections, 10*time.Second, func(m *message) bool { return strings.HasPrefix(m.header("Subject"), "held") })
+	relay.wait(t, killConnections, time.Minute, func(m *message) bool { return strings.HasPrefix(m.header("Subject"), "held") })
 	ballast := d.fill(t, 12<<20)
 	s.crowd(t, "crowd")
 	s.wantReady(t, http.StatusServiceUnavailable)
 	close(replies)
 	for _, id := range held {
-		s.api.waitLast(t, id, 10*time.Second, "sent")
+		s.api.waitLast(t, id, time.Minute, "sent")
 	}
 	s.cancel(t, first)
 	s.optOut(t, link, "carl@example.com")
@@ -192,6 +193,7 @@ func TestFullDiskRefusesNewMailAndLosesNone(t *testing.T) {
 // TestControlOfFullDiskWhoseFilesAreReplaced: somebody makes room on the full disk by
 // putting an old and smaller copy of the database there.
 func TestControlOfFullDiskWhoseFilesAreReplaced(t *testing.T) {
+	part(t, "disk", shortForm)
 	t.Parallel()
 	d := newDisk(t, "ext4")
 	relay := newSink(t, sinkOptions{})
@@ -209,7 +211,7 @@ func TestControlOfFullDiskWhoseFilesAreReplaced(t *testing.T) {
 	must(t, os.Remove(ballast))
 	relay.set(behaviour{})
 	in.serve(t)
-	e := s.ledger.gather(t, in, s.api, relay, 20*time.Second, 0)
+	e := s.ledger.gather(t, in, s.api, relay, time.Minute, 0)
 	s.ledger.convict(t, e, lost, miscounted)
 	in.stop(t)
 }
@@ -218,6 +220,7 @@ func TestControlOfFullDiskWhoseFilesAreReplaced(t *testing.T) {
 // made under load: the server refuses, ends with exit code 2, and the next one, on a
 // disk that works, has lost nothing.
 func TestDiskThatCanNotSyncStopsTheServer(t *testing.T) {
+	part(t, "disk")
 	t.Parallel()
 	needStrace(t)
 	for _, from := range []int{15, 60} {
@@ -246,7 +249,7 @@ func wantEnd(t *testing.T, in *instance, code int) {
 	t.Helper()
 	select {
 	case <-in.done:
-	case <-time.After(30 * time.Second):
+	case <-time.After(time.Minute):
 		t.Fatal("the server goes on")
 	}
 	if got := in.cmd.ProcessState.ExitCode(); got != code {

@@ -92,6 +92,7 @@ func (w workshop) node(t *testing.T, name string, args ...string) nodeOutput {
 // TestLintersFindNothingInTheDocument runs redocly and spectral with their recommended
 // rules on both forms. What of the rules is off stands in generators/lint, with why.
 func TestLintersFindNothingInTheDocument(t *testing.T) {
+	part(t, "generators")
 	t.Parallel()
 	needGenerators(t)
 	w := newWorkshop(t, start(t), "lint").withNode(t)
@@ -110,6 +111,7 @@ func TestLintersFindNothingInTheDocument(t *testing.T) {
 
 // TestLintersFindWhatIsWrong: they would pass anything else.
 func TestLintersFindWhatIsWrong(t *testing.T) {
+	part(t, "generators")
 	t.Parallel()
 	needGenerators(t)
 	w := newWorkshop(t, start(t), "lint").withNode(t)
@@ -130,6 +132,7 @@ func TestLintersFindWhatIsWrong(t *testing.T) {
 
 // TestTheFormFor30IsRead has kin-openapi judge it, which takes no word of 3.1 there.
 func TestTheFormFor30IsRead(t *testing.T) {
+	part(t, "generators")
 	t.Parallel()
 	in := startBare(t)
 	newer, err := fetch(in.url + "/openapi.json")
@@ -155,6 +158,7 @@ func TestTheFormFor30IsRead(t *testing.T) {
 // TestGeneratedClients has each generator make a client of the running server's own
 // document, compiles it, and lets it work.
 func TestGeneratedClients(t *testing.T) {
+	part(t, "generators")
 	t.Parallel()
 	in := start(t)
 	in.addDomain(t, "example.test")
@@ -208,7 +212,7 @@ func checkGenerated(t *testing.T, api client, told nodeOutput, subject, bounced 
 	if got.Bounced != bounced {
 		t.Errorf("%s reads of the event %q", subject, got.Bounced)
 	}
-	eventually(t, 30*time.Second, "the import of "+subject, func() (bool, string) {
+	eventually(t, time.Minute, "the import of "+subject, func() (bool, string) {
 		var i struct {
 			Status string
 			Counts struct{ Total, Created, Updated int }

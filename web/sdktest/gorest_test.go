@@ -9,7 +9,10 @@ import (
 	resendv3 "github.com/resend/resend-go/v3"
 )
 
-func TestGoV2ClientDomains(t *testing.T) { inBothModes(t, goV2ClientDomains) }
+func TestGoV2ClientDomains(t *testing.T) {
+	part(t, "clients")
+	inBothModes(t, goV2ClientDomains)
+}
 
 func goV2ClientDomains(t *testing.T, mode compat) {
 	ns := newNameServer(t)
@@ -34,7 +37,7 @@ func goV2ClientDomains(t *testing.T, mode compat) {
 	if started, err := c.Domains.Verify(made.Id); err != nil || !started {
 		t.Errorf("verify: %v, %v", started, err)
 	}
-	eventually(t, 30*time.Second, "the domain is verified", func() (bool, string) {
+	eventually(t, time.Minute, "the domain is verified", func() (bool, string) {
 		got, err := c.Domains.Get(made.Id)
 		must(t, err)
 		return got.Status == "verified" && got.Object == "domain" && got.Id == made.Id && len(got.Records) == 3, got.Status
@@ -55,7 +58,10 @@ func goV2ClientDomains(t *testing.T, mode compat) {
 	}
 }
 
-func TestGoV2ClientAPIKeys(t *testing.T) { inBothModes(t, goV2ClientAPIKeys) }
+func TestGoV2ClientAPIKeys(t *testing.T) {
+	part(t, "clients")
+	inBothModes(t, goV2ClientAPIKeys)
+}
 
 func goV2ClientAPIKeys(t *testing.T, mode compat) {
 	w := newWorld(t, &worldOptions{compat: mode, direct: true})
@@ -95,7 +101,10 @@ func goV2ClientAPIKeys(t *testing.T, mode compat) {
 	w.wantTo(t, "one@example.com", "two@example.com")
 }
 
-func TestGoV2ClientWebhooks(t *testing.T) { inBothModes(t, goV2ClientWebhooks) }
+func TestGoV2ClientWebhooks(t *testing.T) {
+	part(t, "clients")
+	inBothModes(t, goV2ClientWebhooks)
+}
 
 func goV2ClientWebhooks(t *testing.T, mode compat) {
 	w := newWorld(t, &worldOptions{compat: mode, direct: true, args: []string{"--webhook-allow", "127.0.0.0/8"}})
@@ -145,7 +154,10 @@ func goV2ClientWebhooks(t *testing.T, mode compat) {
 	}
 }
 
-func TestGoV3ClientVocabulary(t *testing.T) { inBothModes(t, goV3ClientVocabulary) }
+func TestGoV3ClientVocabulary(t *testing.T) {
+	part(t, "clients")
+	inBothModes(t, goV3ClientVocabulary)
+}
 
 func goV3ClientVocabulary(t *testing.T, mode compat) {
 	w := newWorld(t, &worldOptions{compat: mode, direct: true})
@@ -158,7 +170,7 @@ func goV3ClientVocabulary(t *testing.T, mode compat) {
 	checkGoAudiences(t, c.Audiences) //lint:ignore SA1019 those who still use them are to be served
 	imported, err := c.Contacts.Imports.Create(&resendv3.CreateContactImportRequest{File: []byte("email\nzoe@example.com\n")})
 	must(t, err)
-	eventually(t, 30*time.Second, "the import is in the list of those that are complete", func() (bool, string) {
+	eventually(t, time.Minute, "the import is in the list of those that are complete", func() (bool, string) {
 		list, err := c.Contacts.Imports.List(&resendv3.ListContactImportsOptions{Status: "completed", Limit: &limit})
 		must(t, err)
 		return len(list.Data) == 1 && list.Data[0].Id == imported.Id && list.Data[0].Counts.Created == 1, "not yet"

@@ -49,19 +49,22 @@ func parseURL(t *testing.T, s string) *url.URL {
 
 func v3Client(t *testing.T, base, key string) (*resendv3.Client, *recorder) {
 	r := &recorder{calls: calls}
-	c := resendv3.NewCustomClient(&http.Client{Transport: r, Timeout: 20 * time.Second}, key)
+	c := resendv3.NewCustomClient(&http.Client{Transport: r, Timeout: time.Minute}, key)
 	c.BaseURL = parseURL(t, base)
 	return c, r
 }
 
 func v2Client(t *testing.T, base, key string) (*resendv2.Client, *recorder) {
 	r := &recorder{calls: calls}
-	c := resendv2.NewCustomClient(&http.Client{Transport: r, Timeout: 20 * time.Second}, key)
+	c := resendv2.NewCustomClient(&http.Client{Transport: r, Timeout: time.Minute}, key)
 	c.BaseURL = parseURL(t, base)
 	return c, r
 }
 
-func TestGoV3ClientFlow(t *testing.T) { inBothModes(t, goV3ClientFlow) }
+func TestGoV3ClientFlow(t *testing.T) {
+	part(t, "clients", shortForm)
+	inBothModes(t, goV3ClientFlow)
+}
 
 func goV3ClientFlow(t *testing.T, mode compat) {
 	needPythonDKIM(t)
@@ -77,7 +80,7 @@ func goV3ClientFlow(t *testing.T, mode compat) {
 	}, &resendv3.SendEmailOptions{IdempotencyKey: "go-v3"})
 	must(t, err)
 	var got *resendv3.Email
-	eventually(t, 30*time.Second, "emails.get says sent", func() (bool, string) {
+	eventually(t, time.Minute, "emails.get says sent", func() (bool, string) {
 		got, err = c.Emails.Get(sent.Id)
 		must(t, err)
 		return got.LastEvent == "sent", got.LastEvent
@@ -123,7 +126,10 @@ func checkV3Attachments(t *testing.T, c *resendv3.Client, id string) {
 	}
 }
 
-func TestGoV3ClientErrors(t *testing.T) { inBothModes(t, goV3ClientErrors) }
+func TestGoV3ClientErrors(t *testing.T) {
+	part(t, "clients")
+	inBothModes(t, goV3ClientErrors)
+}
 
 func goV3ClientErrors(t *testing.T, mode compat) {
 	w := newWorld(t, &worldOptions{compat: mode, direct: true})
@@ -168,7 +174,10 @@ func goV3ClientErrors(t *testing.T, mode compat) {
 	}
 }
 
-func TestGoV2ClientFlow(t *testing.T) { inBothModes(t, goV2ClientFlow) }
+func TestGoV2ClientFlow(t *testing.T) {
+	part(t, "clients")
+	inBothModes(t, goV2ClientFlow)
+}
 
 func goV2ClientFlow(t *testing.T, mode compat) {
 	needPythonDKIM(t)
@@ -180,7 +189,7 @@ func goV2ClientFlow(t *testing.T, mode compat) {
 		Attachments: []*resendv2.Attachment{{Filename: "data.bin", Content: everyByte()}},
 	})
 	must(t, err)
-	eventually(t, 30*time.Second, "emails.get says sent", func() (bool, string) {
+	eventually(t, time.Minute, "emails.get says sent", func() (bool, string) {
 		got, err := c.Emails.Get(sent.Id)
 		must(t, err)
 		return got.LastEvent == "sent" && got.From == "shop@example.test", fmt.Sprintf("%+v", got)

@@ -115,6 +115,7 @@ func (a *answers) ledger(t *testing.T) *ledger {
 // batches from 20 clients at once and kills the server in between. Each key
 // gets one answer, the same for all, and makes its emails once; none is stuck.
 func TestManyClientsUnderTheSameKeysMakeOneEmailEach(t *testing.T) {
+	part(t, "kills")
 	t.Parallel()
 	relay := newSink(t, sinkOptions{})
 	in := startBare(t, "--relay", fmt.Sprintf("smtp://%s?tls=off&connections=%d&timeout=5s", relay.addr, killConnections),

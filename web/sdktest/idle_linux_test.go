@@ -12,9 +12,10 @@ const idleMost = 26
 
 // TestIdleIsSmall starts a server and leaves it alone.
 func TestIdleIsSmall(t *testing.T) {
+	part(t, judged)
 	t.Parallel()
 	in := startBare(t)
-	eventually(t, 20*time.Second, "what the start took is handed back", func() (bool, string) {
+	eventually(t, time.Minute, "what the start took is handed back", func() (bool, string) {
 		held := in.memory(t)
 		return held <= idleMost, fmt.Sprintf("%d MiB", held)
 	})

@@ -242,6 +242,7 @@ func (e *elsewhere) end(t *testing.T, in *instance, api client, team string) {
 }
 
 func TestNobodyWhoOptedOutInAFileGetsMailHoweverTheImportIsKilled(t *testing.T) {
+	part(t, "imports")
 	t.Parallel()
 	for name, e := range sheetSources(t, t.TempDir()) {
 		t.Run(name, func(t *testing.T) {
@@ -252,6 +253,7 @@ func TestNobodyWhoOptedOutInAFileGetsMailHoweverTheImportIsKilled(t *testing.T) 
 }
 
 func TestNobodyWhoOptedOutInAServiceGetsMailHoweverTheImportIsKilled(t *testing.T) {
+	part(t, "imports")
 	t.Parallel()
 	for name, source := range map[string]func(t *testing.T, dir string) elsewhere{"listmonk": listmonkSource, "resend": resendSource} {
 		t.Run(name, func(t *testing.T) {
@@ -263,6 +265,7 @@ func TestNobodyWhoOptedOutInAServiceGetsMailHoweverTheImportIsKilled(t *testing.
 }
 
 func TestNobodyWhoOptedOutInAMailerGetsMailHoweverTheImportIsKilled(t *testing.T) {
+	part(t, "imports")
 	t.Parallel()
 	dir, database := mailerSources(t)
 	for name, e := range map[string]elsewhere{"directory": dir, "database": database} {

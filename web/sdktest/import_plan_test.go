@@ -179,6 +179,7 @@ func planThenApply(t *testing.T, in *instance, e *elsewhere) {
 }
 
 func TestAPlanOfAnImportSaysWhatIsDoneAndASecondRunDoesNothing(t *testing.T) {
+	part(t, "imports")
 	t.Parallel()
 	dir := t.TempDir()
 	sources := sheetSources(t, dir)

@@ -14,6 +14,7 @@ import (
 // TestATeamGoesOutAndComesBackWithoutLoss exports a team that has everything, and takes
 // it into empty servers: as a directory and as the database itself.
 func TestATeamGoesOutAndComesBackWithoutLoss(t *testing.T) {
+	part(t, "imports")
 	t.Parallel()
 	from, s := relayed(t)
 	api, further := everything(t, from, s)

@@ -27,6 +27,7 @@ func killArgs(relay *sink) []string {
 // twice are the doubtful ones, byte for byte the same, and no more of them than
 // the relay has connections.
 func TestKillNineLosesNothing(t *testing.T) {
+	part(t, "kills", shortForm)
 	t.Parallel()
 	relay := newSink(t, sinkOptions{})
 	relay.set(behaviour{dotDelay: 15 * time.Millisecond}) // wide enough to be hit
@@ -54,8 +55,8 @@ func killCount() int {
 	switch {
 	case *killRounds > 0:
 		return *killRounds
-	case testing.Short():
-		return 3
+	case !long():
+		return 1
 	default:
 		return 5
 	}
@@ -126,6 +127,7 @@ func (in *instance) checkFiles(t *testing.T) {
 }
 
 func TestHarnessFilesThatAreNotSoundAreFound(t *testing.T) {
+	part(t, "harness")
 	in := newInstance(t)
 	in.addDomain(t, "example.test")
 	in.checkFiles(t)

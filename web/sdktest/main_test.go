@@ -11,17 +11,17 @@ import (
 	"time"
 )
 
-var killRounds = flag.Int("kills", 0, "how often the kill test kills the server; 0: 5, or 3 under -short")
+var killRounds = flag.Int("kills", 0, "how often the kill test kills the server; 0: 5, or 1 in the short form")
 
-var powerCuts = flag.Int("cuts", 0, "how often the power cut test cuts the power, over all file systems; 0: 2 each, or 1 under -short")
+var powerCuts = flag.Int("cuts", 0, "how often the power cut test cuts the power, over all file systems; 0: 2 each, or 1 in the short form")
 
-var queuedEmails = flag.Int("queued", 0, "how many emails the test of a long queue has; 0: 10000, or 5000 under -short")
+var queuedEmails = flag.Int("queued", 0, "how many emails the test of a long queue has; 0: 10000")
 
 var soak = flag.Duration("soak", 0, "how long the soak takes; 0: 6 s")
 
-var restarts = flag.Int("restarts", 0, "how many lives of a server the restart storm has; 0: 15, or 8 under -short")
+var restarts = flag.Int("restarts", 0, "how many lives of a server the restart storm has; 0: 15")
 
-var takeovers = flag.Int("takeovers", 0, "how often one of two servers on PostgreSQL is killed; 0: 2 or 3")
+var takeovers = flag.Int("takeovers", 0, "how often one of two servers on PostgreSQL is killed; 0: 2 or 3, or 1 in the short form")
 
 var pgFaults = flag.Int("pg-faults", 0, "how often one of two servers is stopped, and cut off from PostgreSQL, each; 0: twice")
 
@@ -46,7 +46,10 @@ var binary struct {
 
 func TestMain(m *testing.M) {
 	flag.Parse()
-	if err := waitTogether(); err != nil {
+	if *showParts {
+		printParts()
+	}
+	if err := errors.Join(checkFlags(), waitTogether()); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
@@ -54,13 +57,17 @@ func TestMain(m *testing.M) {
 }
 
 // waitTogether lets more tests run at once than there are processors, unless
-// the caller said how many: most of their time is waiting for retries.
+// the caller said how many: most of their time is waiting for retries. What is
+// judged by the clock runs alone.
 func waitTogether() error {
-	parallel := flag.Lookup("test.parallel")
-	if parallel.Value.String() != parallel.DefValue {
+	parallel, most := flag.Lookup("test.parallel"), "8"
+	switch {
+	case *perf:
+		most = "1"
+	case parallel.Value.String() != parallel.DefValue:
 		return nil
 	}
-	if err := flag.Set("test.parallel", "8"); err != nil {
+	if err := flag.Set("test.parallel", most); err != nil {
 		return fmt.Errorf("set -parallel: %w", err)
 	}
 	return nil

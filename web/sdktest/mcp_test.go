@@ -78,6 +78,7 @@ func needMCP(t *testing.T) {
 // TestMCPOfficialClients sends through both lines of the official client, over
 // HTTP and through `mailer mcp`.
 func TestMCPOfficialClients(t *testing.T) {
+	part(t, "clients", shortForm)
 	t.Parallel()
 	needMCP(t)
 	w := newWorld(t, &worldOptions{direct: true})
@@ -128,7 +129,10 @@ const resendMCP = "node_modules/resend-mcp/dist/index.js"
 
 // TestResendMCP lets Resend's own MCP server use this service, over both of its
 // transports.
-func TestResendMCP(t *testing.T) { inBothModes(t, resendMCPServer) }
+func TestResendMCP(t *testing.T) {
+	part(t, "clients")
+	inBothModes(t, resendMCPServer)
+}
 
 func resendMCPServer(t *testing.T, mode compat) {
 	needMCP(t)
@@ -182,7 +186,7 @@ func serveResendMCP(t *testing.T, env map[string]string) string {
 			t.Logf("resend-mcp: %s", out.String())
 		}
 	})
-	eventually(t, 20*time.Second, "resend-mcp listens", func() (bool, string) {
+	eventually(t, time.Minute, "resend-mcp listens", func() (bool, string) {
 		c, err := net.DialTimeout("tcp", addr, time.Second)
 		if err != nil {
 			return false, err.Error()
@@ -274,6 +278,7 @@ func mustNotHoldSecrets(t *testing.T, tool, text string) {
 // TestMCPNoToolShowsASecret calls every tool that reads, changes and deletes, of
 // an owner's key, and looks at what comes back.
 func TestMCPNoToolShowsASecret(t *testing.T) {
+	part(t, "clients")
 	t.Parallel()
 	w := newWorld(t, &worldOptions{direct: true})
 	ids := mcpObjects(t, client{w.in.url, w.key})

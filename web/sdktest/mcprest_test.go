@@ -63,7 +63,10 @@ func resendMCPAt(t *testing.T, w *world) mcpRoute {
 
 // TestResendMCPEveryTool calls each tool that this service has something for,
 // changes what it made, and reads it back.
-func TestResendMCPEveryTool(t *testing.T) { inBothModes(t, resendMCPEveryTool) }
+func TestResendMCPEveryTool(t *testing.T) {
+	part(t, "clients")
+	inBothModes(t, resendMCPEveryTool)
+}
 
 func resendMCPEveryTool(t *testing.T, mode compat) {
 	needMCP(t)
@@ -196,7 +199,10 @@ func mcpSettings(endpoint string) []toolCall {
 
 // TestResendMCPIsToldWhatThereIsNot calls the tools that this service has
 // nothing for.
-func TestResendMCPIsToldWhatThereIsNot(t *testing.T) { inBothModes(t, resendMCPIsToldWhatThereIsNot) }
+func TestResendMCPIsToldWhatThereIsNot(t *testing.T) {
+	part(t, "clients")
+	inBothModes(t, resendMCPIsToldWhatThereIsNot)
+}
 
 func resendMCPIsToldWhatThereIsNot(t *testing.T, mode compat) {
 	needMCP(t)

@@ -112,6 +112,7 @@ func shower(api client, from string, n int) (accepted int) {
 // TestMetricsAgreeWithTheSinkToTheMail: also after a kill, from which on the counters
 // begin anew.
 func TestMetricsAgreeWithTheSinkToTheMail(t *testing.T) {
+	part(t, "operations")
 	t.Parallel()
 	const here, there = "us-east-1", "eu-west-1"
 	at := freeAddr(t)
@@ -153,7 +154,7 @@ func TestMetricsAgreeWithTheSinkToTheMail(t *testing.T) {
 	agree := func(before map[string]int, accepted int) {
 		t.Helper()
 		var got, want map[string]int
-		eventually(t, 30*time.Second, "the metrics agree with the database", func() (bool, string) {
+		eventually(t, time.Minute, "the metrics agree with the database", func() (bool, string) {
 			stored, _, open := in.counted(t)
 			want = maps.Clone(stored)
 			for k, n := range before {
@@ -173,7 +174,7 @@ func TestMetricsAgreeWithTheSinkToTheMail(t *testing.T) {
 		t.Errorf("%d emails in the database, %d were accepted", emails, accepted)
 	}
 	var f figures
-	eventually(t, 15*time.Second, "a look at the queue that is not older than the mail", func() (bool, string) { // one holds for 5 s
+	eventually(t, time.Minute, "a look at the queue that is not older than the mail", func() (bool, string) { // one holds for 5 s
 		f = scrape(t, at)
 		return f[`mailer_queue_waiting{relay="`+here+`",reason="retry"}`]+f[`mailer_queue_waiting{relay="`+there+`",reason="retry"}`] == 30, fmt.Sprint(f)
 	})

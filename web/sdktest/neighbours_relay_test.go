@@ -1,11 +1,8 @@
 package sdktest
 
 import (
-	"encoding/json"
 	"fmt"
-	"net/http"
 	"regexp"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -17,6 +14,7 @@ import (
 
 // TestNeighboursRelayThatRefusesAllRecipients: Postfix whose mynetworks is wrong.
 func TestNeighboursRelayThatRefusesAllRecipients(t *testing.T) {
+	part(t, "neighbours")
 	t.Parallel()
 	n := newNeighbours(t, newSink(t, sinkOptions{}), "")
 	n.relay.set(behaviour{rcpt: func(to string) error {
@@ -50,6 +48,7 @@ func TestNeighboursRelayThatRefusesAllRecipients(t *testing.T) {
 
 // TestNeighboursRelayOfThreeConnections: the relay greets a fourth connection with 421.
 func TestNeighboursRelayOfThreeConnections(t *testing.T) {
+	part(t, "neighbours", judged)
 	t.Parallel()
 	const mails = 150
 	rates := map[int]float64{}
@@ -74,13 +73,14 @@ func TestNeighboursRelayOfThreeConnections(t *testing.T) {
 		}
 	})
 	t.Logf("messages a second: %.1f with connections=3, %.1f with 8", rates[3], rates[8])
-	if rates[8] < 0.7*rates[3] {
+	if *perf && rates[8] < 0.7*rates[3] {
 		t.Errorf("%.1f messages a second with connections=8, %.1f with 3", rates[8], rates[3])
 	}
 }
 
 // TestNeighboursRelayThatIsAway: nothing listens for a while.
 func TestNeighboursRelayThatIsAway(t *testing.T) {
+	part(t, "neighbours")
 	t.Parallel()
 	addr := freeAddr(t)
 	n := newNeighbours(t, &sink{addr: addr}, "")
@@ -97,6 +97,7 @@ func TestNeighboursRelayThatIsAway(t *testing.T) {
 
 // TestNeighboursCrashesInARow: five kills, each in the midst of slow answers.
 func TestNeighboursCrashesInARow(t *testing.T) {
+	part(t, "neighbours", judged)
 	t.Parallel()
 	const crashes, connections = 5, 4
 	n := newNeighbours(t, newSink(t, sinkOptions{}), fmt.Sprint("&connections=", connections))
@@ -110,7 +111,7 @@ func TestNeighboursCrashesInARow(t *testing.T) {
 	n.well.send(t, "well", 40)
 	for range crashes {
 		before := begun.Load()
-		eventually(t, 10*time.Second, "mail is at work", func() (bool, string) {
+		eventually(t, time.Minute, "mail is at work", func() (bool, string) {
 			return begun.Load() >= before+connections, fmt.Sprint(begun.Load()-before, " recipients")
 		})
 		afterRandom(1200 * time.Millisecond)
@@ -119,7 +120,7 @@ func TestNeighboursCrashesInARow(t *testing.T) {
 	}
 	began := time.Now()
 	n.relay.set(behaviour{})
-	n.settle(t, 20*time.Second, crashes*connections)
+	n.settle(t, time.Minute, crashes*connections)
 	times := n.relay.arrivals(func(*message) bool { return true })
 	late := 0
 	for _, at := range times {
@@ -128,55 +129,7 @@ func TestNeighboursCrashesInARow(t *testing.T) {
 		}
 	}
 	t.Logf("all had left %s after the last start, all but %d within 5 s", times[len(times)-1].Sub(began).Round(time.Millisecond), late)
-	if late > crashes { // at each crash one at most may be what ends the process
+	if *perf && late > crashes { // at each crash one at most may be what ends the process
 		t.Errorf("%d of %d waited for more than 5 s", late, len(times))
-	}
-}
-
-// broadcastKills is how often the server is killed in the midst of a broadcast.
-func broadcastKills() int {
-	if *killRounds > 0 {
-		return 50
-	}
-	return 8
-}
-
-// TestNeighboursKillsInABroadcast: whatever a kill met leaves soon after the last start.
-func TestNeighboursKillsInABroadcast(t *testing.T) {
-	t.Parallel()
-	const connections = 4
-	kills := broadcastKills()
-	n := newNeighbours(t, newSink(t, sinkOptions{}), fmt.Sprint("&connections=", connections))
-	n.relay.set(behaviour{dotDelay: 20 * time.Millisecond})
-	contacts := 200 * kills
-	fillContacts(t, n.bad.api, contacts)
-	status, b := n.bad.api.do(t, "POST", "/broadcasts", map[string]any{"from": "News <" + n.bad.from + ">", "subject": "For {{{FIRST_NAME|you}}}",
-		"html": "<p>Hello, <a href=\"{{{UNSUBSCRIBE_URL}}}\">no more</a></p>", "send": true})
-	var broadcast broadcastState
-	if err := json.Unmarshal(b, &broadcast); err != nil || status != http.StatusCreated {
-		t.Fatalf("POST /broadcasts: %d %s", status, b)
-	}
-	for i := range contacts {
-		mark := fmt.Sprintf("For N%d", i)
-		n.bad.ledger.ask(order{mark: mark, to: []string{fmt.Sprintf("p%d@news.test", i)}})
-		n.bad.ledger.accept(mark, "")
-	}
-	for i := range kills {
-		n.well.send(t, fmt.Sprint("well-", i), 3)
-		afterRandom(time.Second)
-		n.in.kill(t)
-		n.in.serve(t)
-	}
-	began, arrived := time.Now(), len(n.relay.messages())
-	n.relay.set(behaviour{})
-	eventually(t, time.Minute, "the broadcast is sent", func() (bool, string) {
-		n.bad.api.get(t, "/broadcasts/"+broadcast.ID, &broadcast)
-		return broadcast.Status == "sent", fmt.Sprintf("%+v, %d arrived", broadcast, len(n.relay.messages()))
-	})
-	t.Logf("%d of %d had arrived at the last of %d kills; the broadcast is sent %s later", arrived, contacts, kills, time.Since(began).Round(time.Millisecond))
-	for _, b := range []*neighbour{n.well, n.bad} {
-		e := b.ledger.gather(t, n.in, b.api, n.relay, time.Minute, kills*connections)
-		e.arrived, e.counts = slices.DeleteFunc(e.arrived, func(m message) bool { return !b.sent(&m) }), nil
-		b.ledger.acquit(t, e)
 	}
 }

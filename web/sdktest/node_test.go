@@ -140,7 +140,10 @@ func asNumbers(b []byte) string {
 	return string(s)
 }
 
-func TestNodeClientFlow(t *testing.T) { inBothModes(t, nodeClientFlow) }
+func TestNodeClientFlow(t *testing.T) {
+	part(t, "clients", shortForm)
+	inBothModes(t, nodeClientFlow)
+}
 
 func nodeClientFlow(t *testing.T, mode compat) {
 	needNode(t)
@@ -229,7 +232,10 @@ func checkNodeAttachments(t *testing.T, got *flowResult) {
 	}
 }
 
-func TestNodeClientErrors(t *testing.T) { inBothModes(t, nodeClientErrors) }
+func TestNodeClientErrors(t *testing.T) {
+	part(t, "clients")
+	inBothModes(t, nodeClientErrors)
+}
 
 func nodeClientErrors(t *testing.T, mode compat) {
 	needNode(t)

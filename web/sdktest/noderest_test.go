@@ -4,7 +4,10 @@ import (
 	"testing"
 )
 
-func TestNodeClientRest(t *testing.T) { inBothModes(t, nodeClientRest) }
+func TestNodeClientRest(t *testing.T) {
+	part(t, "clients")
+	inBothModes(t, nodeClientRest)
+}
 
 func nodeClientRest(t *testing.T, mode compat) {
 	needNode(t)

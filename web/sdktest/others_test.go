@@ -51,7 +51,10 @@ func (w *world) runOther(t *testing.T, script string, env ...string) map[string]
 
 // TestOlderClientsOfResend walks through one release of each line of the npm
 // package before the newest.
-func TestOlderClientsOfResend(t *testing.T) { inBothModes(t, olderClientsOfResend) }
+func TestOlderClientsOfResend(t *testing.T) {
+	part(t, "clients")
+	inBothModes(t, olderClientsOfResend)
+}
 
 func olderClientsOfResend(t *testing.T, mode compat) {
 	for _, line := range []string{"resend-1", "resend-2", "resend-3", "resend-4", "resend-6"} {
@@ -110,11 +113,14 @@ func (w *world) checkOlderLists(t *testing.T, got map[string]otherAnswer) {
 			t.Errorf("%s: %s", name, got[name])
 		}
 	}
-	w.sink.wait(t, 2, 30*time.Second, subjectIs("one of two"))
+	w.sink.wait(t, 2, time.Minute, subjectIs("one of two"))
 }
 
 // TestTransportsOfOthers sends through what other projects have for Resend.
-func TestTransportsOfOthers(t *testing.T) { inBothModes(t, transportsOfOthers) }
+func TestTransportsOfOthers(t *testing.T) {
+	part(t, "clients")
+	inBothModes(t, transportsOfOthers)
+}
 
 func transportsOfOthers(t *testing.T, mode compat) {
 	w := newWorld(t, &worldOptions{direct: true, compat: mode})
@@ -138,7 +144,7 @@ func transportsOfOthers(t *testing.T, mode compat) {
 			w.checkSender(t, got[name].thing(t).ID, name, from)
 		}
 	}
-	if m := w.sink.wait(t, 1, 30*time.Second, subjectIs("Sign in to app.example.test")); len(m) > 0 && bareAddresses(m[0].header("From")) != "shop@example.test" {
+	if m := w.sink.wait(t, 1, time.Minute, subjectIs("Sign in to app.example.test")); len(m) > 0 && bareAddresses(m[0].header("From")) != "shop@example.test" {
 		t.Errorf("auth.js: From %s", m[0].header("From"))
 	}
 }
@@ -151,7 +157,7 @@ func (w *world) checkSender(t *testing.T, id, what, want string) {
 		t.Errorf("%s: no id", what)
 		return
 	}
-	found := w.sink.wait(t, 1, 30*time.Second, func(m *message) bool { return m.header("X-Mailer-Email-ID") == id })
+	found := w.sink.wait(t, 1, time.Minute, func(m *message) bool { return m.header("X-Mailer-Email-ID") == id })
 	names := []string{want, strings.ReplaceAll(want, `"`, "")}
 	if got := found[0].header("From"); !slices.Contains(names, got) && got != "Shop <"+want+">" {
 		t.Errorf("%s: From %s, want %s", what, got, want)

@@ -29,6 +29,7 @@ func (c client) ask(t *testing.T, method, path string, body any, status int, par
 // TestRoutesThatNoClientOfResendHas asks for what this service has beyond
 // Resend's API, so that these answers are held against the document as well.
 func TestRoutesThatNoClientOfResendHas(t *testing.T) {
+	part(t, "operations")
 	t.Parallel()
 	in := start(t)
 	in.addDomain(t, "example.test")
@@ -46,9 +47,9 @@ func TestRoutesThatNoClientOfResendHas(t *testing.T) {
 func checkOwnEmails(t *testing.T, in *instance, api client) {
 	mail := map[string]any{"from": "a@example.test", "to": "b@example.com", "subject": "captured", "html": "<p>hello</p>"}
 	id := api.send(t, mail)
-	api.waitLast(t, id, 30*time.Second, "sent")
+	api.waitLast(t, id, time.Minute, "sent")
 	api.ask(t, "GET", "/emails/"+id+"/raw", nil, 200, "X-Mailer-Email-ID: "+id, "DKIM-Signature")
-	eventually(t, 30*time.Second, "the email is scored", func() (bool, string) {
+	eventually(t, time.Minute, "the email is scored", func() (bool, string) {
 		status, b := api.do(t, "GET", "/emails/"+id+"/insights", nil)
 		return status == 200 && strings.Contains(string(b), `"score_version":1`), string(b)
 	})
@@ -57,7 +58,7 @@ func checkOwnEmails(t *testing.T, in *instance, api client) {
 		t.Fatal("no address for the generic form")
 	}
 	api.ask(t, "POST", secret[1], map[string]any{"type": "delivered", "email_id": id, "recipient": "b@example.com"}, 200)
-	api.waitLast(t, id, 30*time.Second, "delivered")
+	api.waitLast(t, id, time.Minute, "delivered")
 	checkOwnDownloads(t, api)
 	later := api.send(t, map[string]any{"from": "a@example.test", "to": "b@example.com", "subject": "s", "text": "t", "scheduled_at": "in 1 hour"})
 	api.ask(t, "DELETE", "/emails/"+later, nil, 200, `"deleted":true`)
@@ -99,7 +100,7 @@ func checkOwnContacts(t *testing.T, api client) {
 	defer res.Body.Close()
 	var made thing
 	must(t, json.NewDecoder(res.Body).Decode(&made))
-	eventually(t, 30*time.Second, "the import's errors are listed", func() (bool, string) {
+	eventually(t, time.Minute, "the import's errors are listed", func() (bool, string) {
 		status, b := api.do(t, "GET", "/contacts/imports/"+made.ID+"/errors", nil)
 		return status == 200 && strings.Contains(string(b), `"line":3`), string(b)
 	})
@@ -112,7 +113,7 @@ func checkOwnBroadcasts(t *testing.T, api client) {
 	nodeOutput(api.ask(t, "POST", "/broadcasts", map[string]any{"from": "a@example.test", "subject": "Hello {{{FIRST_NAME|there}}}", "html": "<p>x</p>"}, 201)).into(t, &made)
 	api.ask(t, "POST", "/broadcasts/"+made.ID+"/test", map[string]any{"to": []string{"me@example.com"}}, 200)
 	var list emailList
-	eventually(t, 30*time.Second, "the trial is among the emails", func() (bool, string) {
+	eventually(t, time.Minute, "the trial is among the emails", func() (bool, string) {
 		api.get(t, "/emails?limit=100", &list)
 		for _, e := range list.Data {
 			if len(e.To) == 1 && e.To[0] == "me@example.com" && strings.Contains(e.Subject, "Hello there") {
@@ -160,7 +161,7 @@ func checkOwnPages(t *testing.T, api client) {
 	}
 	visit("POST", link.URL, url.Values{topic.ID: {"opt_in"}})
 	id := api.send(t, map[string]any{"from": "a@example.test", "to": "reader@example.com", "subject": "s", "text": "t", "topic_id": topic.ID})
-	api.waitLast(t, id, 30*time.Second, "sent")
+	api.waitLast(t, id, time.Minute, "sent")
 	var raw struct{ Message string }
 	nodeOutput(api.ask(t, "GET", "/emails/"+id+"/raw", nil, 200)).into(t, &raw)
 	found := unsubscribeLink.FindStringSubmatch(raw.Message)

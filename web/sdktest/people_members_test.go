@@ -25,6 +25,7 @@ func afterHash(link any) string {
 
 // TestPeopleAreInvitedChangedAndReset follows a person through a team: invited, joined, another role, the last owner, and the way back.
 func TestPeopleAreInvitedChangedAndReset(t *testing.T) {
+	part(t, "operations")
 	t.Parallel()
 	in := start(t)
 	const password = "a long enough secret"

@@ -19,6 +19,7 @@ func first(t *testing.T, list map[string]any, name string) string {
 
 // TestAnAccountIsKept goes through what a person does with an account of theirs.
 func TestAnAccountIsKept(t *testing.T) {
+	part(t, "operations")
 	t.Parallel()
 	in := start(t)
 	const before, after = "a long enough pass phrase", "another long pass phrase"
@@ -48,6 +49,7 @@ func TestAnAccountIsKept(t *testing.T) {
 
 // TestATeamIsKept goes through what an owner does with a team, and an operator with teams.
 func TestATeamIsKept(t *testing.T) {
+	part(t, "operations")
 	t.Parallel()
 	in := start(t)
 	b := in.setUp(t)
@@ -75,6 +77,7 @@ func TestATeamIsKept(t *testing.T) {
 
 // TestTheQueueIsActedOnFromABrowser has mail wait, be tried, moved, dropped and sent anew.
 func TestTheQueueIsActedOnFromABrowser(t *testing.T) {
+	part(t, "operations")
 	t.Parallel()
 	relay := newSink(t, sinkOptions{})
 	relay.set(scripted("RCPT", "451 4.7.1 come back later"))
@@ -86,18 +89,18 @@ func TestTheQueueIsActedOnFromABrowser(t *testing.T) {
 	}
 	one, two := send("one@example.org"), send("two@example.org")
 	for _, id := range []string{one, two} {
-		api.waitEvent(t, id, 20*time.Second, "deferred")
+		api.waitEvent(t, id, time.Minute, "deferred")
 	}
 	second := newSink(t, sinkOptions{})
 	b.ask(t, "POST", "/relays", map[string]any{"region": "eu", "url": "smtp://" + second.addr + "?tls=off"}, 201)
 	b.ask(t, "GET", "/relays/eu", nil, 200, `"region":"eu"`)
 	b.ask(t, "POST", "/queue/retry", map[string]any{"ids": []string{one}}, 200, `"changed":1`)
 	b.ask(t, "POST", "/queue/drop", map[string]any{"ids": []string{two}}, 200, `"changed":1`)
-	eventually(t, 20*time.Second, "what waits moves", func() (bool, string) {
+	eventually(t, time.Minute, "what waits moves", func() (bool, string) {
 		status, answer := b.try(t, "POST", "/queue/move", map[string]any{"ids": []string{one}, "to_relay": "eu"})
 		return status == 200 && strings.Contains(string(answer), `"changed":1`), string(answer)
 	})
 	b.ask(t, "POST", "/queue/retry", map[string]any{"ids": []string{one}}, 200)
-	api.waitLast(t, one, 30*time.Second, "sent")
+	api.waitLast(t, one, time.Minute, "sent")
 	b.ask(t, "POST", "/queue/requeue", map[string]any{"ids": []string{one, two}}, 200, `"changed":0`) // one has left, and two was dropped on purpose
 }

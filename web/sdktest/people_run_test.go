@@ -28,6 +28,7 @@ func oneTimePassword(t *testing.T, secret string, steps int64) string {
 // TestAPersonSetsUpSignsInAndOut goes the way of the first person on the built binary, and
 // looks for what must not be kept.
 func TestAPersonSetsUpSignsInAndOut(t *testing.T) {
+	part(t, "operations")
 	t.Parallel()
 	in := start(t)
 	link := strings.TrimSpace(in.run(t, "users", "setup"))

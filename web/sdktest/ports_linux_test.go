@@ -32,6 +32,7 @@ func lowPort(t *testing.T) string {
 // TestLowPortsWithoutRoot: with the one capability that AmbientCapabilities of a unit gives,
 // a server that is nobody listens below 1024; without it, it says what it may not.
 func TestLowPortsWithoutRoot(t *testing.T) {
+	part(t, "tls")
 	setpriv, err := exec.LookPath("setpriv")
 	need(t, err == nil && os.Geteuid() == 0, "setpriv, and root to give a capability away")
 	for name, capability := range map[string]string{"with the capability": "-all,+net_bind_service", "without it": "-all"} {

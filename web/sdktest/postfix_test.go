@@ -171,7 +171,7 @@ func (p *postfix) stopWithTest(t *testing.T, program string) {
 
 func (p *postfix) waitReady(t *testing.T) {
 	t.Helper()
-	eventually(t, 20*time.Second, "Postfix greets", func() (bool, string) {
+	eventually(t, time.Minute, "Postfix greets", func() (bool, string) {
 		c, err := net.DialTimeout("tcp", p.addr, time.Second)
 		if err != nil {
 			return false, err.Error()
@@ -192,7 +192,7 @@ func (p *postfix) log() []byte {
 // waitEmpty returns once no message is in any of Postfix's queues.
 func (p *postfix) waitEmpty(t *testing.T) {
 	t.Helper()
-	eventually(t, 20*time.Second, "Postfix's queues are empty", func() (bool, string) {
+	eventually(t, time.Minute, "Postfix's queues are empty", func() (bool, string) {
 		var waiting []string
 		for _, queue := range []string{"maildrop", "incoming", "active", "deferred"} {
 			found, _ := filepath.Glob(filepath.Join(p.dir, "queue", queue, "*"))

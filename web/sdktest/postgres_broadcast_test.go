@@ -52,9 +52,10 @@ func sentEvents(t *testing.T, api client) (heard func() map[string]bool) {
 // contact gets it once, or as often as the doubts say; nobody gets it who was told that they
 // opted out; the endpoint of a webhook hears of all that left.
 func TestPostgresBroadcastGoesOnAtAnotherServer(t *testing.T) {
+	part(t, "postgres")
 	t.Parallel()
 	const contacts, leaving = 600, 75
-	p := &pair{shares: true, underWay: patience(500 * time.Millisecond)}
+	p := &pair{shares: true}
 	onOne(t, p, "&rate=40")
 	heard := sentEvents(t, p.api)
 	broadcast := p.broadcastTo(t, contacts)

@@ -41,6 +41,7 @@ func (p *pair) loseAnswers(t *testing.T, ways []*pgProxy, n int, enough func() b
 // it, while it is on its way, and before its answer comes. Every email is accepted once, and
 // what clients are told is so.
 func TestPostgresAnswerToCommitThatIsLost(t *testing.T) {
+	part(t, "postgres")
 	t.Parallel()
 	p := &pair{shares: true, underWay: lateDot}
 	ways := onOne(t, p, "")

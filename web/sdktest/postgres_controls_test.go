@@ -19,6 +19,7 @@ func replacing(old, with string) func([]byte) []byte {
 // TestPostgresControlOfACommitThatIsTakenForNone has the server hear that what was
 // committed was not. Of some groups that is no matter: it goes on until somebody sees it.
 func TestPostgresControlOfACommitThatIsTakenForNone(t *testing.T) {
+	part(t, "postgres")
 	t.Parallel()
 	p, way := throughProxy(t)
 	p.ledger.wrong = &atomic.Int64{}
@@ -34,6 +35,7 @@ func TestPostgresControlOfACommitThatIsTakenForNone(t *testing.T) {
 
 // TestPostgresControlOfACommitThatIsTakenForOne has it hear that what was not committed was.
 func TestPostgresControlOfACommitThatIsTakenForOne(t *testing.T) {
+	part(t, "postgres")
 	t.Parallel()
 	p, way := throughProxy(t)
 	p.ledger.wrong = &atomic.Int64{}
@@ -78,6 +80,7 @@ func (p *pair) raceOptOuts(t *testing.T, ways [2]*pgProxy, n int) (answered int)
 // TestPostgresOptOutWaitsForADotThatIsBeingMarked: one that is answered comes after all dots that
 // were marked without it.
 func TestPostgresOptOutWaitsForADotThatIsBeingMarked(t *testing.T) {
+	part(t, "postgres")
 	t.Parallel()
 	p := &pair{shares: true}
 	ways := onOne(t, p, "")
@@ -90,6 +93,7 @@ func TestPostgresOptOutWaitsForADotThatIsBeingMarked(t *testing.T) {
 // TestPostgresControlOfALockThatIsOff has groups of writes of two servers not wait for each
 // other.
 func TestPostgresControlOfALockThatIsOff(t *testing.T) {
+	part(t, "postgres")
 	t.Parallel()
 	p := &pair{shares: true}
 	ways := onOne(t, p, "")
@@ -109,6 +113,7 @@ func TestPostgresControlOfALockThatIsOff(t *testing.T) {
 // that: it goes on sending, and both use up a day of their own. What marks an email before its
 // dot has none leave twice all the same.
 func TestPostgresControlOfAFenceThatIsOff(t *testing.T) {
+	part(t, "postgres")
 	t.Parallel()
 	const limit = 60
 	p := &pair{shares: true}

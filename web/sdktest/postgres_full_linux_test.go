@@ -34,6 +34,7 @@ func (pg *postgres) onSmallDisk(t *testing.T, name string) *disk {
 // TestPostgresOnAFullDiskRefusesNewMailAndLosesNone fills the disk of a database while mail is
 // at the relay whose replies are still to come. Once there is room all goes on, by itself.
 func TestPostgresOnAFullDiskRefusesNewMailAndLosesNone(t *testing.T) {
+	part(t, "disk")
 	t.Parallel()
 	pg := newPostgres(t)
 	d := pg.onSmallDisk(t, "mailer")
@@ -53,7 +54,7 @@ func TestPostgresOnAFullDiskRefusesNewMailAndLosesNone(t *testing.T) {
 	for _, mark := range []string{"held-0", "held-1", "held-2", "held-3"} {
 		held = append(held, s.post(t, mark, nil))
 	}
-	relay.wait(t, len(held), 10*time.Second, func(m *message) bool { return strings.HasPrefix(m.header("Subject"), "held") })
+	relay.wait(t, len(held), time.Minute, func(m *message) bool { return strings.HasPrefix(m.header("Subject"), "held") })
 	ballast := d.fill(t, 1<<20)
 	s.crowd(t, "crowd")
 	s.wantReady(t, http.StatusServiceUnavailable)
@@ -63,7 +64,7 @@ func TestPostgresOnAFullDiskRefusesNewMailAndLosesNone(t *testing.T) {
 	must(t, os.Remove(ballast))
 	s.wantReady(t, http.StatusOK)
 	for _, id := range held {
-		s.api.waitLast(t, id, 10*time.Second, "sent")
+		s.api.waitLast(t, id, time.Minute, "sent")
 	}
 	s.cancel(t, scheduled)
 	s.post(t, "room-again", nil)

@@ -16,6 +16,7 @@ import (
 // servers they go on with at the other one: sessions, links, invitations, one-time passwords
 // and passkeys count there for as long as they do here, and each once.
 func TestPostgresPeopleSignInAtServersWhoseClocksAreHoursApart(t *testing.T) {
+	part(t, "postgres")
 	t.Parallel()
 	const base, password = "http://localhost:3000", "a long enough secret"
 	p, _ := clocksApart(t, "--base-url", base)

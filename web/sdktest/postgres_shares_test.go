@@ -48,6 +48,7 @@ func (p *pair) waitArrived(t *testing.T, n int, within time.Duration) {
 // relay that takes so much a day, and ends one of them in the midst of it. All that may leave
 // does, and no more.
 func TestPostgresServersThatShareADatabaseKeepToOneDailyLimit(t *testing.T) {
+	part(t, "postgres")
 	t.Parallel()
 	const limit, emails = 90, 100
 	for how, end := range map[string]func(p *pair, t *testing.T, n int){
@@ -90,6 +91,7 @@ func TestPostgresServersThatShareADatabaseKeepToOneDailyLimit(t *testing.T) {
 // TestPostgresServersThatShareADatabaseKeepToOneRate has two servers send through a relay with a
 // rate, kills either and starts it again.
 func TestPostgresServersThatShareADatabaseKeepToOneRate(t *testing.T) {
+	part(t, "postgres", judged)
 	t.Parallel()
 	const rate, emails, late = 10, 120, 50 * time.Millisecond
 	p := &pair{shares: true}
@@ -119,14 +121,14 @@ func TestPostgresServersThatShareADatabaseKeepToOneRate(t *testing.T) {
 	// What waits for its time is begun a little after it, now and then.
 	most := busiest(begun, time.Second-late)
 	t.Logf("%d within %v, at most %d within a second, %d within five, by %d and %d", len(begun), took.Round(time.Millisecond), most, busiest(begun, 5*time.Second), p.relays[0].count(), p.relays[1].count())
-	allowed := rate + 1
-	if patience(1) > 1 { // a busy machine does not do things at their time
-		allowed = rate * 3 / 2
+	// A busy machine may bunch what left in time, so that of its seconds only the sum counts.
+	if least := time.Duration(len(begun)-2*rate) * time.Second / rate; begun[len(begun)-1].Sub(begun[0]) < least {
+		t.Errorf("%d were begun within %v, the rate is %d", len(begun), begun[len(begun)-1].Sub(begun[0]), rate)
 	}
-	if most > allowed {
+	if *perf && most > rate+1 {
 		t.Errorf("%d were begun within a second, the rate is %d", most, rate)
 	}
-	if n := busiest(begun, 5*time.Second); n > 5*rate+rate/2 {
+	if n := busiest(begun, 5*time.Second); *perf && n > 5*rate+rate/2 {
 		t.Errorf("%d were begun within five seconds, the rate is %d", n, rate)
 	}
 	for n, relay := range p.relays {

@@ -2,6 +2,7 @@ package sdktest
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"os"
 	"slices"
@@ -11,16 +12,7 @@ import (
 	"time"
 )
 
-func queueLength() int {
-	switch {
-	case *queuedEmails > 0:
-		return *queuedEmails
-	case testing.Short():
-		return 5_000
-	default:
-		return 10_000
-	}
-}
+func queueLength() int { return cmp.Or(*queuedEmails, 10_000) }
 
 // slim keeps of a message what the judge needs: a million whole ones take a gigabyte.
 func slim(m message) []message {
@@ -159,6 +151,7 @@ func queueStorm(t *testing.T, relay *sink) (s *storm, other *load) {
 // leave at once, answers stay quick, the other team's mail does not wait behind the
 // first's, and memory does not grow with the queue.
 func TestALongQueueDrains(t *testing.T) {
+	part(t, "kills", judged)
 	t.Parallel()
 	n := queueLength()
 	relay := newSink(t, sinkOptions{})
@@ -175,7 +168,7 @@ func TestALongQueueDrains(t *testing.T) {
 	drained := make(chan struct{})
 	probed := make(chan []probe, 1)
 	go func() { probed <- other.probes(t, drained) }()
-	eventually(t, 10*time.Second, "the first message leaves", func() (bool, string) { return relay.count() > 0, "" })
+	eventually(t, time.Minute, "the first message leaves", func() (bool, string) { return relay.count() > 0, "" })
 	first := time.Since(began)
 	eventually(t, time.Minute+time.Duration(n)*5*time.Millisecond, "the queue is empty", func() (bool, string) {
 		return relay.count() >= n, fmt.Sprintf("%d of %d", relay.count(), n)
@@ -190,13 +183,13 @@ func TestALongQueueDrains(t *testing.T) {
 	t.Logf("ready after %.2f s, first message after %.2f s, %.0f messages a second; peak of memory %.0f MB", ready.Seconds(), first.Seconds(), rate, peak)
 	t.Logf("meanwhile %d emails of another team: answered in %s (worst %s), at the relay after %s more (worst %s)", len(probes),
 		accepting.Round(time.Millisecond), slowest.Round(time.Millisecond), arriving.Round(time.Millisecond), latest.Round(time.Millisecond))
-	if ready > 5*time.Second || first > 10*time.Second {
+	if *perf && (ready > 5*time.Second || first > 10*time.Second) {
 		t.Error("the start takes too long")
 	}
-	if accepting > 200*time.Millisecond || arriving > 2*time.Second {
+	if *perf && (accepting > 200*time.Millisecond || arriving > 2*time.Second) {
 		t.Error("the other team waits behind the long queue")
 	}
-	if peak > 100 && n <= 100_000 {
+	if *perf && peak > 100 && n <= 100_000 {
 		t.Errorf("memory: %.0f MB, at most 100", peak)
 	}
 	acquitTeams(t, s, other)
@@ -217,6 +210,7 @@ func acquitTeams(t *testing.T, s *storm, other *load) {
 // TestControlOfALongQueue: of so many, one is lost behind the relay, one delivered
 // twice, and one comes that nobody sent.
 func TestControlOfALongQueue(t *testing.T) {
+	part(t, "kills")
 	t.Parallel()
 	relay := newSink(t, sinkOptions{})
 	relay.set(behaviour{pass: func(m message) []message {

@@ -58,6 +58,7 @@ func (in *instance) refused(t *testing.T, args ...string) string {
 // TestTheQueueOnTheTerminal acts on two teams' mail beside a server: each act reaches
 // what its filter names and nothing else, and the server obeys within seconds.
 func TestTheQueueOnTheTerminal(t *testing.T) {
+	part(t, "operations")
 	t.Parallel()
 	relay := newSink(t, sinkOptions{})
 	relay.set(behaviour{rcpt: func(to string) error {
@@ -105,7 +106,7 @@ func TestTheQueueOnTheTerminal(t *testing.T) {
 	}
 	in.run(t, "relays", "resume", "us-east-1")
 	for _, id := range mine {
-		api.waitLast(t, id, 20*time.Second, "sent")
+		api.waitLast(t, id, time.Minute, "sent")
 	}
 	if words := in.refused(t, "queue", "drop", "--yes"); !strings.Contains(words, "filter") {
 		t.Errorf("without a filter: %s", words)
@@ -116,7 +117,7 @@ func TestTheQueueOnTheTerminal(t *testing.T) {
 	if got := in.act(t, "drop", "--id", theirs[0]); got != (queueResult{1, 1}) {
 		t.Errorf("drop: %+v", got)
 	}
-	other.waitLast(t, theirs[0], 5*time.Second, "canceled")
+	other.waitLast(t, theirs[0], time.Minute, "canceled")
 	status, body := api.do(t, "POST", "/queue/release", map[string]any{"ids": theirs})
 	if status != http.StatusOK || !strings.Contains(string(body), `"changed":0`) {
 		t.Errorf("another team's release: %d %s", status, body)
@@ -126,15 +127,15 @@ func TestTheQueueOnTheTerminal(t *testing.T) {
 		t.Errorf("release: %d %s", status, body)
 	}
 	for _, id := range theirs[1:] {
-		other.waitLast(t, id, 20*time.Second, "sent")
+		other.waitLast(t, id, time.Minute, "sent")
 	}
 	late := mail(api, "later@example.com")
-	api.waitEvent(t, late, 20*time.Second, "deferred")
+	api.waitEvent(t, late, time.Minute, "deferred")
 	relay.set(behaviour{})
 	if got := in.act(t, "retry", "--state", "retry"); got != (queueResult{1, 1}) {
 		t.Errorf("retry: %+v", got)
 	}
-	api.waitLast(t, late, 20*time.Second, "sent")
+	api.waitLast(t, late, time.Minute, "sent")
 	if n := len(relay.messages()); n != 8 {
 		t.Errorf("%d messages left, not 5, 2 and 1", n)
 	}

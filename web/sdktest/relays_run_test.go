@@ -97,7 +97,7 @@ func (r *relayRun) status(t *testing.T) (found relayStatus) {
 // until waits for the server to say that the second relay is in a state.
 func (r *relayRun) until(t *testing.T, state string) {
 	t.Helper()
-	deadline, tick := time.After(30*time.Second), time.NewTicker(100*time.Millisecond)
+	deadline, tick := time.After(time.Minute), time.NewTicker(100*time.Millisecond)
 	defer tick.Stop()
 	for {
 		if st := r.status(t); st.State == state && (st.Reason == nil || !strings.Contains(*st.Reason, "not told")) {
@@ -106,7 +106,7 @@ func (r *relayRun) until(t *testing.T, state string) {
 		select {
 		case <-tick.C:
 		case <-deadline:
-			t.Fatalf("the relay is %+v after 30 s, want %s", r.status(t), state)
+			t.Fatalf("the relay is %+v after a minute, want %s", r.status(t), state)
 		}
 	}
 }
@@ -149,6 +149,7 @@ func (r *relayRun) tested(t *testing.T, args ...string) (steps []string) {
 // TestARelayComesChangesAndGoesWhileMailPasses: what two teams send while a relay is
 // added, tested, paused, resumed, given another password and removed arrives once.
 func TestARelayComesChangesAndGoesWhileMailPasses(t *testing.T) {
+	part(t, "operations")
 	t.Parallel()
 	r := newRelayRun(t)
 	var wg sync.WaitGroup
@@ -186,7 +187,7 @@ func TestARelayComesChangesAndGoesWhileMailPasses(t *testing.T) {
 	r.tested(t, "eu-west-1")
 	r.until(t, "open")
 	r.run(t, "relays", "remove", "eu-west-1")
-	r.own.wait(t, 1, 10*time.Second, func(*message) bool { return true })
+	r.own.wait(t, 1, time.Minute, func(*message) bool { return true })
 	if out := r.refused(t, "relays", "remove", "us-east-1"); !strings.Contains(out, "--relay or MAILER_RELAY") {
 		t.Errorf("a relay of the flags: %s", out)
 	}

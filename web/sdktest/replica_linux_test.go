@@ -63,6 +63,7 @@ func (in *instance) moveTo(t *testing.T, from, to *disk) {
 // and another one mount the copy of its disk, elsewhere, and start the server there. Nobody
 // unmounted it or wrote down what the first one had in memory.
 func TestReplicatedDeviceLosesNothing(t *testing.T) {
+	part(t, "power")
 	t.Parallel()
 	rounds := cutCount()
 	disks := newReplicas(t, rounds+1)
@@ -92,6 +93,7 @@ func TestReplicatedDeviceLosesNothing(t *testing.T) {
 // TestControlOfReplicaThatLagsLosesMail copies the disk before the last mail is accepted, as
 // a replication does that nobody waits for.
 func TestControlOfReplicaThatLagsLosesMail(t *testing.T) {
+	part(t, "power")
 	t.Parallel()
 	disks := newReplicas(t, 2)
 	relay := newSink(t, sinkOptions{})

@@ -1,6 +1,7 @@
 package sdktest
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -15,16 +16,7 @@ import (
 	"time"
 )
 
-func restartCount() int {
-	switch {
-	case *restarts > 0:
-		return *restarts
-	case testing.Short():
-		return 8
-	default:
-		return 15
-	}
-}
+func restartCount() int { return cmp.Or(*restarts, 15) }
 
 // ends are the ways in which a life of a server ends, in turn.
 var ends = []struct {
@@ -120,6 +112,7 @@ func (l *load) broadcastTo(t *testing.T, n int) string {
 // as it starts, with a broadcast and scheduled mail under way and an endpoint that is
 // dead; for a third of its lives the relay is dead too.
 func TestRestartStormLosesNothing(t *testing.T) {
+	part(t, "kills")
 	t.Parallel()
 	relay := newSink(t, sinkOptions{})
 	well := behaviour{dotDelay: 15 * time.Millisecond}
@@ -171,6 +164,7 @@ func TestRestartStormLosesNothing(t *testing.T) {
 // TestControlOfRestarts: while the server is down somebody else's server, which holds
 // no lock, sends the same queue from a copy of its files.
 func TestControlOfRestarts(t *testing.T) {
+	part(t, "kills")
 	t.Parallel()
 	relay := newSink(t, sinkOptions{})
 	relay.set(scripted("", "421 4.3.2 closed for now"))

@@ -37,6 +37,7 @@ func (in *instance) restore(t *testing.T, file string) (r restored) {
 // teams and half a broadcast, sends on, restores, and starts again: of what waited in
 // the backup nothing leaves, and each email's timeline says so; new mail goes out.
 func TestARestoreDrillSendsNothingOfThePast(t *testing.T) {
+	part(t, "restore")
 	t.Parallel()
 	relay := newSink(t, sinkOptions{})
 	relay.set(behaviour{dotDelay: 50 * time.Millisecond, rcpt: func(to string) error {
@@ -57,7 +58,7 @@ func TestARestoreDrillSendsNothingOfThePast(t *testing.T) {
 	for _, team := range []client{api, other} {
 		retry := team.send(t, mail("later@example.com"))
 		past[retry] = team
-		team.waitEvent(t, retry, 20*time.Second, "deferred")
+		team.waitEvent(t, retry, time.Minute, "deferred")
 	}
 	fillContacts(t, api, 300)
 	var b broadcastState
@@ -88,18 +89,18 @@ func TestARestoreDrillSendsNothingOfThePast(t *testing.T) {
 	relay.set(behaviour{})
 	in.serve(t)
 	fresh := api.send(t, mail("fresh@example.com"))
-	api.waitLast(t, fresh, 20*time.Second, "sent")
+	api.waitLast(t, fresh, time.Minute, "sent")
 	held := 0
 	for _, team := range []client{api, other} {
 		for id, last := range team.states(t) {
 			if last == "queued" || last == "scheduled" || last == "delivery_delayed" {
-				team.waitEvent(t, id, time.Second, "held")
+				team.waitEvent(t, id, time.Minute, "held")
 				held++
 			}
 		}
 	}
 	for id, team := range past {
-		team.waitEvent(t, id, time.Second, "held")
+		team.waitEvent(t, id, time.Minute, "held")
 	}
 	<-time.After(time.Until(due.Add(time.Second)))
 	for _, m := range relay.messages()[left:] {
@@ -147,7 +148,7 @@ func (in *instance) decideOnThePast(t *testing.T, api, other client, b *broadcas
 	if got := in.act(t, "retry", "--state", "retry"); got.Changed != 1 { // it is put off as it was
 		t.Errorf("retry of what was put off: %+v", got)
 	}
-	eventually(t, 30*time.Second, "all that was released leaves", func() (bool, string) {
+	eventually(t, time.Minute, "all that was released leaves", func() (bool, string) {
 		states := map[string]int{}
 		for id, last := range api.states(t) {
 			if last == "scheduled" && api.isFarOff(t, id) { // its cancel came after the backup
@@ -183,6 +184,7 @@ func (c client) isFarOff(t *testing.T, id string) bool {
 
 // TestAKilledBackupOrRestoreLeavesNothingHalf kills both at random moments.
 func TestAKilledBackupOrRestoreLeavesNothingHalf(t *testing.T) {
+	part(t, "restore")
 	t.Parallel()
 	relay := newSink(t, sinkOptions{})
 	relay.set(behaviour{rcpt: func(string) error { return &smtp.SMTPError{Code: 451, Message: "later"} }})

@@ -10,6 +10,7 @@ import (
 // said, to whom it would go, what became of it and of one contact's mail, templates, and
 // a webhook that is tried and told once more, all of it on the binary.
 func TestABroadcastIsReviewedSentAndFollowedUp(t *testing.T) {
+	part(t, "operations")
 	t.Parallel()
 	in := start(t, "--webhook-allow", "127.0.0.0/8", "--rate-limit", "0")
 	in.addDomain(t, "example.test")
@@ -55,7 +56,7 @@ func checkReviews(t *testing.T, api, other client) {
 	other.ask(t, "POST", at+"/plan", nil, 404, "not_found")
 	api.ask(t, "POST", at+"/segment", map[string]any{"name": "Too early", "outcome": "sent"}, 400, "was sent")
 	api.ask(t, "POST", at+"/send", nil, 200)
-	eventually(t, 20*time.Second, "the broadcast is sent", func() (bool, string) {
+	eventually(t, time.Minute, "the broadcast is sent", func() (bool, string) {
 		_, body := api.do(t, "GET", at, nil)
 		return strings.Contains(string(body), `"status":"sent"`), string(body)
 	})
@@ -64,7 +65,7 @@ func checkReviews(t *testing.T, api, other client) {
 	api.ask(t, "GET", "/segments/"+segment.ID+"/contacts", nil, 200, "ann@example.com", "cy@example.com")
 	other.ask(t, "POST", at+"/segment", map[string]any{"name": "Theirs", "outcome": "sent"}, 404, "not_found")
 	mail := api.send(t, map[string]any{"from": "a@example.test", "to": "ann@example.com", "subject": "Alone", "text": "hello"})
-	api.waitEvent(t, mail, 20*time.Second, "sent")
+	api.waitEvent(t, mail, time.Minute, "sent")
 	checkContactEvents(t, api, other, id, mail)
 }
 

@@ -1,6 +1,7 @@
 package sdktest
 
 import (
+	"cmp"
 	"flag"
 	"fmt"
 	"maps"
@@ -12,24 +13,16 @@ import (
 	"time"
 )
 
-var rotations = flag.Int("rotations", 0, "how many rotations of the master key are killed; 0: 6, or 3 under -short")
+var rotations = flag.Int("rotations", 0, "how many rotations of the master key are killed; 0: 6")
 
-func rotationCount() int {
-	switch {
-	case *rotations > 0:
-		return *rotations
-	case testing.Short():
-		return 3
-	default:
-		return 6
-	}
-}
+func rotationCount() int { return cmp.Or(*rotations, 6) }
 
 // TestMasterKeyRotatesUnderLoadAndKills rotates the master key again and again while two
 // teams send, and kills the server, the command or both at random moments. Every
 // value can be opened afterwards, nothing is lost or unsigned, and links from before the
 // first rotation still lead somewhere, also once their key is retired.
 func TestMasterKeyRotatesUnderLoadAndKills(t *testing.T) {
+	part(t, "restore")
 	t.Parallel()
 	relay := newSink(t, sinkOptions{})
 	in := startBare(t, killArgs(relay)...)

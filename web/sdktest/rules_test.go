@@ -2,14 +2,11 @@ package sdktest
 
 import (
 	"encoding/json"
-	"fmt"
 	"io"
 	"net/http"
 	"net/url"
-	"os/exec"
 	"strings"
 	"testing"
-	"time"
 )
 
 // madeID makes something with a POST and returns its id, or the token of an API key.
@@ -42,6 +39,7 @@ func ask(t *testing.T, method, address, body string, headers ...string) (*http.R
 // TestAnonymousChoicesAreAFewChanges: 400 posts to one preferences link, of which each
 // changes what the one before chose.
 func TestAnonymousChoicesAreAFewChanges(t *testing.T) {
+	part(t, "operations")
 	t.Parallel()
 	in := startBare(t, "--rate-limit", "0")
 	api := client{in.url, in.newKey(t)}
@@ -74,52 +72,4 @@ func TestAnonymousChoicesAreAFewChanges(t *testing.T) {
 		t.Errorf("the last opt-out did not count: %d %s", status, b)
 	}
 	t.Logf("400 posts: %d refused, %d answered", answers[429], answers[200])
-}
-
-// TestOneKeyOfATeamCanNotHarmTheOthers: an admin and an owner's domain, and keys without
-// end, beside another team.
-func TestOneKeyOfATeamCanNotHarmTheOthers(t *testing.T) {
-	t.Parallel()
-	in := startBare(t, "--rate-limit", "0", "--team-rate-limit", "0")
-	owner := client{in.url, in.newKey(t)}
-	domain, _ := madeID(t, owner, "/domains", map[string]any{"name": "acme.test"})
-	_, adminToken := madeID(t, owner, "/api-keys", map[string]any{"name": "admin", "role": "admin"})
-	_, boundToken := madeID(t, owner, "/api-keys", map[string]any{"name": "shop", "permission": "sending_access", "domain_id": domain})
-	admin := client{in.url, adminToken}
-	if status, b := admin.do(t, "DELETE", "/domains/"+domain, nil); status != 409 || !strings.Contains(string(b), "shop") {
-		t.Errorf("an admin ends an owner's key: %d %s", status, b)
-	}
-	for i, token := range []string{boundToken, owner.key} {
-		body := fmt.Sprintf(`{"from":"a@acme.test","to":"b@example.com","subject":"s","text":"text %d"}`, i)
-		if res, b := ask(t, "POST", in.url+"/emails", body, "Authorization", "Bearer "+token, "Content-Type", "application/json", "Idempotency-Key", "order-1002"); res.StatusCode != 200 {
-			t.Errorf("send %d: %d %s", i, res.StatusCode, b)
-		}
-	}
-	made := 2 + 1
-	for ; made < 300; made++ {
-		if status, b := admin.do(t, "POST", "/api-keys", map[string]any{"name": "k"}); status == 422 && strings.Contains(string(b), "200 API keys") {
-			break
-		} else if status >= 300 {
-			t.Fatalf("%d %s", status, b)
-		}
-	}
-	if made != 200 {
-		t.Errorf("%d keys were made", made)
-	}
-	in.run(t, "teams", "create", "Other")
-	if key := in.newKey(t, "--team", "Other"); key == "" {
-		t.Error("another team can make none")
-	}
-}
-
-func TestDevOnAPublicAddressIsRefused(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	cmd := exec.Command(binary.path, "serve", "--dev", "--listen", "0.0.0.0:0")
-	cmd.Dir, cmd.Env = dir, cleanEnv(dir)
-	begun := time.Now()
-	out, err := cmd.CombinedOutput()
-	if cmd.ProcessState.ExitCode() != 1 || !strings.Contains(string(out), "--dev-public") || strings.Contains(string(out), "mlr_") {
-		t.Errorf("after %v: %v %s", time.Since(begun), err, out)
-	}
 }

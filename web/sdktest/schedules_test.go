@@ -39,7 +39,10 @@ type schedulesResult struct {
 	Shared                                                              reply[struct{ Object, ID, URL string }]
 }
 
-func TestNodeClientBatchesAndSchedules(t *testing.T) { inBothModes(t, nodeClientBatchesAndSchedules) }
+func TestNodeClientBatchesAndSchedules(t *testing.T) {
+	part(t, "clients")
+	inBothModes(t, nodeClientBatchesAndSchedules)
+}
 
 func nodeClientBatchesAndSchedules(t *testing.T, mode compat) {
 	needNode(t)
@@ -100,7 +103,7 @@ func checkNodeSchedules(t *testing.T, got *schedulesResult) {
 // wantTo waits until exactly these recipients got one message each.
 func (w *world) wantTo(t *testing.T, want ...string) {
 	t.Helper()
-	w.sink.wait(t, len(want), 30*time.Second, func(*message) bool { return true })
+	w.sink.wait(t, len(want), time.Minute, func(*message) bool { return true })
 	var got []string
 	for _, m := range w.sink.messages() {
 		got = append(got, m.To...)
@@ -110,7 +113,10 @@ func (w *world) wantTo(t *testing.T, want ...string) {
 	}
 }
 
-func TestGoV3ClientBatchesAndSchedules(t *testing.T) { inBothModes(t, goV3ClientBatchesAndSchedules) }
+func TestGoV3ClientBatchesAndSchedules(t *testing.T) {
+	part(t, "clients")
+	inBothModes(t, goV3ClientBatchesAndSchedules)
+}
 
 func goV3ClientBatchesAndSchedules(t *testing.T, mode compat) {
 	w := newWorld(t, &worldOptions{compat: mode, direct: true})
@@ -153,7 +159,10 @@ func goV3ClientBatchesAndSchedules(t *testing.T, mode compat) {
 	w.wantTo(t, "one@example.com", "three@example.com", "four@example.com")
 }
 
-func TestGoV2ClientBatchesAndSchedules(t *testing.T) { inBothModes(t, goV2ClientBatchesAndSchedules) }
+func TestGoV2ClientBatchesAndSchedules(t *testing.T) {
+	part(t, "clients")
+	inBothModes(t, goV2ClientBatchesAndSchedules)
+}
 
 func goV2ClientBatchesAndSchedules(t *testing.T, mode compat) {
 	w := newWorld(t, &worldOptions{compat: mode, direct: true})
@@ -182,6 +191,7 @@ func goV2ClientBatchesAndSchedules(t *testing.T, mode compat) {
 }
 
 func TestResendCommandLineBatchesAndSchedules(t *testing.T) {
+	part(t, "clients")
 	inBothModes(t, resendCommandLineBatchesAndSchedules)
 }
 

@@ -197,7 +197,7 @@ func (s *screen) visit(path string) {
 // settle waits until the page has what it asked for.
 func (s *screen) settle() {
 	s.t.Helper()
-	deadline := time.Now().Add(40 * time.Second)
+	deadline := time.Now().Add(time.Minute)
 	for tick := time.NewTicker(20 * time.Millisecond); ; {
 		<-tick.C
 		s.mu.Lock()
@@ -217,14 +217,14 @@ func (s *screen) settle() {
 // text is what the page says.
 func (s *screen) text() string {
 	s.t.Helper()
-	return evaluate[string](s, `document.body.innerText`)
+	return evaluate[string](s, `document.body?.innerText ?? ""`)
 }
 
 // sees waits until the page says something.
 func (s *screen) sees(parts ...string) {
 	s.t.Helper()
 	for _, part := range parts {
-		eventually(s.t, 40*time.Second, "the page says "+part, func() (bool, string) {
+		eventually(s.t, time.Minute, "the page says "+part, func() (bool, string) {
 			text := s.text()
 			return strings.Contains(text, part), text
 		})
@@ -245,7 +245,7 @@ func (s *screen) press(words string) {
 	s.t.Helper()
 	script := fmt.Sprintf(`(() => { const e = (%s)(%q, 'button, a[href], [role=tab], [role=menuitem], [role=option], summary, label.check, input[type=checkbox], input[type=submit]');
 		if (!e || e.disabled) return false; e.scrollIntoView({block: 'center'}); e.click(); return true; })()`, finder, words)
-	eventually(s.t, 40*time.Second, "there is "+words+" to press", func() (bool, string) { return evaluate[bool](s, script), s.text() })
+	eventually(s.t, time.Minute, "there is "+words+" to press", func() (bool, string) { return evaluate[bool](s, script), s.text() })
 }
 
 // fill types into the field with this label.
@@ -264,7 +264,7 @@ func (s *screen) fill(label, value string) {
 		e.dispatchEvent(new Event('input', {bubbles: true}));
 		e.dispatchEvent(new Event('change', {bubbles: true}));
 		return true; })()`, label, value)
-	eventually(s.t, 40*time.Second, "there is a field "+label, func() (bool, string) { return evaluate[bool](s, script), s.text() })
+	eventually(s.t, time.Minute, "there is a field "+label, func() (bool, string) { return evaluate[bool](s, script), s.text() })
 }
 
 // sideways is by how many pixels the page is wider than its window.

@@ -20,8 +20,8 @@ import (
 )
 
 const (
-	startTimeout = 30 * time.Second
-	stopTimeout  = 40 * time.Second // above the server's own --drain-timeout of 30 s
+	startTimeout = time.Minute
+	stopTimeout  = 90 * time.Second // above the server's own --drain-timeout of 30 s
 )
 
 // instance is one database of the service and, while it runs, its server.

@@ -212,22 +212,32 @@ func (s *sink) matching(match func(*message) bool) []message {
 	return slices.DeleteFunc(s.messages(), func(m message) bool { return !match(&m) })
 }
 
-// wait returns the messages that satisfy match once there are n of them.
-func (s *sink) wait(t *testing.T, n int, timeout time.Duration, match func(*message) bool) []message {
+// wait returns the messages that satisfy match once there are n of them. Each that comes
+// gives the next one timeout more.
+func (s *sink) wait(t *testing.T, n int, timeout time.Duration, match func(*message) bool) (found []message) {
 	t.Helper()
-	deadline := time.After(timeout)
-	for {
+	guard := time.NewTimer(timeout)
+	defer guard.Stop()
+	for seen, before := 0, 0; ; before = len(found) {
 		s.mu.Lock()
-		changed := s.changed
+		changed, fresh := s.changed, s.msgs[seen:]
 		s.mu.Unlock()
-		found := s.matching(match)
+		for i := range fresh {
+			if match(&fresh[i]) {
+				found = append(found, fresh[i])
+			}
+		}
+		seen += len(fresh)
 		if len(found) >= n {
 			return found
 		}
+		if len(found) > before {
+			guard.Reset(timeout)
+		}
 		select {
 		case <-changed:
-		case <-deadline:
-			t.Fatalf("%d of %d messages came within %s (%d in all)", len(found), n, timeout, len(s.messages()))
+		case <-guard.C:
+			t.Fatalf("%d of %d messages came, the last %s ago (%d in all)", len(found), n, timeout, seen)
 		}
 	}
 }

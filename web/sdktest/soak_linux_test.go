@@ -94,6 +94,7 @@ func soakPeople(n int) string {
 // TestSoak keeps the server at work for long (-soak: how long) while it imports, backs up
 // and deletes: memory stays what it was, answers stay as quick, nothing is lost.
 func TestSoak(t *testing.T) {
+	part(t, judged)
 	t.Parallel()
 	relay := newSink(t, sinkOptions{})
 	in := startBare(t, "--relay", fmt.Sprintf("smtp://%s?tls=off&dkim=off&connections=8&timeout=30s", relay.addr), "--rate-limit", "0", "--log-format", "json")

@@ -45,6 +45,7 @@ func startStandIn(t *testing.T) string {
 // TestNodeClientReadsTheStandIn: what the importer is tested with is, for Resend's own
 // client, Resend. None of it counts as a call of this service.
 func TestNodeClientReadsTheStandIn(t *testing.T) {
+	part(t, "harness")
 	needNode(t)
 	url := startStandIn(t)
 	raw, err := runJS(t, []string{"RESEND_BASE_URL=" + url, "RESEND_API_KEY=re_full_123456789", "SENDING_KEY=re_sending_123456789"}, filepath.Join("node", "standin.mjs"))

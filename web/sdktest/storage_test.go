@@ -29,7 +29,7 @@ func call(t *testing.T, in *instance, key, method, path, body string) (int, http
 	must(t, err)
 	req.Header.Set("Authorization", "Bearer "+key)
 	req.Header.Set("Content-Type", "application/json")
-	res, err := (&http.Client{Timeout: 20 * time.Second}).Do(req)
+	res, err := (&http.Client{Timeout: time.Minute}).Do(req)
 	must(t, err)
 	defer res.Body.Close()
 	text, err := io.ReadAll(res.Body)
@@ -40,6 +40,7 @@ func call(t *testing.T, in *instance, key, method, path, body string) (int, http
 // TestADamagedPageHoldsOneEmailOnly harms the file of a stopped server in the content of
 // one of two teams' scheduled emails: by changed bytes, and by a page of zeros.
 func TestADamagedPageHoldsOneEmailOnly(t *testing.T) {
+	part(t, "restore")
 	t.Parallel()
 	for name, harm := range map[string]func(file []byte, at int){
 		"changed bytes": func(file []byte, at int) { file[at] ^= 1 },
@@ -73,12 +74,12 @@ func TestADamagedPageHoldsOneEmailOnly(t *testing.T) {
 			must(t, os.WriteFile(in.db, file, 0o600))
 			in.serve(t)
 			for _, n := range []int{0, 1, 3} {
-				eventually(t, 20*time.Second, "the sound ones leave", func() (bool, string) {
+				eventually(t, time.Minute, "the sound ones leave", func() (bool, string) {
 					_, _, text := call(t, in, keys[n%2], "GET", "/emails/"+ids[n], "")
 					return strings.Contains(text, `"last_event":"sent"`), text
 				})
 			}
-			eventually(t, 20*time.Second, "the damaged one is held", func() (bool, string) {
+			eventually(t, time.Minute, "the damaged one is held", func() (bool, string) {
 				status, _, text := call(t, in, keys[0], "GET", "/emails/"+ids[2]+"/events", "")
 				return status == 200 && strings.Contains(text, `"type":"held"`), text
 			})
@@ -102,6 +103,7 @@ func TestADamagedPageHoldsOneEmailOnly(t *testing.T) {
 
 // TestALockOfAnotherProgram holds the write lock as an sqlite3 shell does.
 func TestALockOfAnotherProgram(t *testing.T) {
+	part(t, "restore")
 	t.Parallel()
 	in := startBare(t)
 	key := in.newKey(t)
@@ -135,7 +137,7 @@ c.execute("ROLLBACK")
 	}
 	must(t, stdin.Close())
 	must(t, shell.Wait())
-	eventually(t, 10*time.Second, "sends are taken again", func() (bool, string) {
+	eventually(t, time.Minute, "sends are taken again", func() (bool, string) {
 		status, _, text := call(t, in, key, "POST", "/emails", send)
 		return status == 200, text
 	})

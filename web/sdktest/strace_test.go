@@ -99,6 +99,7 @@ func (lf *life) last() string {
 // a server that starts, sends one email and stops (-every-call: for each n).
 // Then it is started again, and the client repeats what was not answered.
 func TestKilledAtACallOnItsFilesLosesNothing(t *testing.T) {
+	part(t, "kills")
 	t.Parallel()
 	needStrace(t)
 	seed := newSeed(t)
@@ -214,6 +215,7 @@ func copyFiles(t *testing.T, from, to string) {
 // which makes its database and its master key. The next start has to make do
 // with what it finds.
 func TestKilledAtACallWhenTheDatabaseIsMade(t *testing.T) {
+	part(t, "kills")
 	t.Parallel()
 	needStrace(t)
 	whole := killFirstStart(t, 1<<30)

@@ -48,6 +48,7 @@ func (s *storm) crowdBySMTP(t *testing.T, h *handIn, name string) {
 // TestAFullDiskRefusesMailBySMTPAndLosesNone: 452 4.3.1, also after a kill; all that heard
 // 250 arrives, nothing else does, and once there is room mail is taken again.
 func TestAFullDiskRefusesMailBySMTPAndLosesNone(t *testing.T) {
+	part(t, "disk")
 	t.Parallel()
 	d := newDisk(t, "ext4")
 	relay, addr := newSink(t, sinkOptions{}), freeAddr(t)

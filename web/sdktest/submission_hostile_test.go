@@ -23,7 +23,7 @@ var hugeMail = flag.Int("huge", 1, "MiB of a hostile message by SMTP")
 
 // dialFrom is dialTalk from a loopback address of its own.
 func dialFrom(local, addr string) (*talk, answer, error) {
-	d := net.Dialer{Timeout: 5 * time.Second, LocalAddr: &net.TCPAddr{IP: net.ParseIP(local)}}
+	d := net.Dialer{Timeout: time.Minute, LocalAddr: &net.TCPAddr{IP: net.ParseIP(local)}}
 	c, err := d.Dial("tcp", addr)
 	if err != nil {
 		return nil, answer{}, err
@@ -62,6 +62,7 @@ func quantiles(took []time.Duration) string {
 // TestSlowAndHugeMailOfOneTeamDoesNotDelayAnothers: twenty connections of one team, ten of
 // which trickle and ten hand in huge messages without a pause.
 func TestSlowAndHugeMailOfOneTeamDoesNotDelayAnothers(t *testing.T) {
+	part(t, "submission", judged)
 	t.Parallel()
 	h := newHandIn(t, "off")
 	h.run(t, "teams", "create", "Bad")
@@ -120,7 +121,7 @@ func TestSlowAndHugeMailOfOneTeamDoesNotDelayAnothers(t *testing.T) {
 	cancel()
 	wg.Wait()
 	t.Logf("alone: %s; beside the other team: %s; of it %d huge messages were taken and %d refused", quantiles(alone), quantiles(among), taken, refused)
-	if p99(among) > 5*time.Second || taken == 0 {
+	if tooSlow(p99(among), p99(alone), 5*time.Second) || taken == 0 {
 		t.Error("the other team's mail was delayed, or nothing of the huge was taken")
 	}
 }
@@ -128,6 +129,7 @@ func TestSlowAndHugeMailOfOneTeamDoesNotDelayAnothers(t *testing.T) {
 // TestFiveHundredSocketsOfOneAddress: twenty are let in, the others hear 421 at the
 // greeting; another address does not notice.
 func TestFiveHundredSocketsOfOneAddress(t *testing.T) {
+	part(t, "submission")
 	t.Parallel()
 	h := newHandIn(t, "off")
 	in, out := 0, 0
@@ -153,7 +155,7 @@ func TestFiveHundredSocketsOfOneAddress(t *testing.T) {
 	for _, c := range open {
 		c.Close()
 	}
-	eventually(t, 5*time.Second, "there is room again", func() (bool, string) {
+	eventually(t, time.Minute, "there is room again", func() (bool, string) {
 		c, a, err := dialFrom("127.0.0.3", h.smtp)
 		if err == nil {
 			c.Close()
@@ -165,6 +167,7 @@ func TestFiveHundredSocketsOfOneAddress(t *testing.T) {
 // TestGuessesAtKeysAreBoundedByAddress: after twenty wrong ones in a minute the address
 // hears 421; a right one still signs in, and another address is not concerned.
 func TestGuessesAtKeysAreBoundedByAddress(t *testing.T) {
+	part(t, "submission")
 	t.Parallel()
 	h := newHandIn(t, "off")
 	wrong, dials := 0, 0
@@ -202,6 +205,7 @@ func TestGuessesAtKeysAreBoundedByAddress(t *testing.T) {
 // TestADeletedKeyEndsSessionsWithinASecond: at the next message, and at the end of one that
 // was begun before.
 func TestADeletedKeyEndsSessionsWithinASecond(t *testing.T) {
+	part(t, "submission")
 	t.Parallel()
 	h := newHandIn(t, "off")
 	key := h.run(t, "keys", "create", "--name", "leaves")
@@ -240,6 +244,7 @@ func TestADeletedKeyEndsSessionsWithinASecond(t *testing.T) {
 // TestBouncesAndMailComeToOneAddress: who signs in hands in mail, what comes to a signed
 // return path is a bounce, all else is refused.
 func TestBouncesAndMailComeToOneAddress(t *testing.T) {
+	part(t, "submission")
 	t.Parallel()
 	s := newSink(t, sinkOptions{})
 	addr := freeAddr(t)
@@ -249,12 +254,12 @@ func TestBouncesAndMailComeToOneAddress(t *testing.T) {
 	h.api = client{h.url, h.newKey(t)}
 	c := h.signedIn(t, h.api.key)
 	a := c.want(t, "250 2.0.0", note("ann@example.test", "to bounce"), "reader@example.com")
-	m := s.wait(t, 1, 20*time.Second, subjectIs("to bounce"))[0]
+	m := s.wait(t, 1, time.Minute, subjectIs("to bounce"))[0]
 	if !strings.HasPrefix(m.From, "bounce+") {
 		t.Fatalf("it was sent from %s", m.From)
 	}
 	must(t, handOver(addr, "", m.From, abuse(a.id())))
-	h.api.waitLast(t, a.id(), 20*time.Second, "complained")
+	h.api.waitLast(t, a.id(), time.Minute, "complained")
 	c.want(t, "550 5.7.1 All recipients are suppressed", note("ann@example.test", "again"), "reader@example.com")
 	forged := strings.Replace(m.From, "bounce+", "bounce+x", 1)
 	for _, to := range []string{"somebody@example.test", forged} {
@@ -278,6 +283,7 @@ func TestBouncesAndMailComeToOneAddress(t *testing.T) {
 // TestStopWithAMessageOnItsWay: what is being handed in when the server is told to stop is
 // answered with 250, and arrives, or with 421; who waits hears 421.
 func TestStopWithAMessageOnItsWay(t *testing.T) {
+	part(t, "submission")
 	t.Parallel()
 	h := newHandIn(t, "off")
 	idle, busy := h.signedIn(t, h.api.key), h.signedIn(t, h.api.key)
@@ -301,8 +307,8 @@ func TestStopWithAMessageOnItsWay(t *testing.T) {
 	h.cmd = nil
 	h.serve(t)
 	if a.code == 250 {
-		h.relay.wait(t, 1, 20*time.Second, subjectIs("on its way"))
-		h.api.waitLast(t, a.id(), 20*time.Second, "sent")
+		h.relay.wait(t, 1, time.Minute, subjectIs("on its way"))
+		h.api.waitLast(t, a.id(), time.Minute, "sent")
 	}
 	t.Logf("answered %s", a)
 }
@@ -310,6 +316,7 @@ func TestStopWithAMessageOnItsWay(t *testing.T) {
 // TestDevTakesMailBySMTPWithoutAKey: with --dev a program's mail is caught without any
 // configuration, is seen in the list, and told live.
 func TestDevTakesMailBySMTPWithoutAKey(t *testing.T) {
+	part(t, "submission")
 	t.Parallel()
 	h := &handIn{relay: newSink(t, sinkOptions{}), smtp: "127.0.0.1:2525"}
 	if c, err := net.Dial("tcp", h.smtp); err == nil {
@@ -346,7 +353,7 @@ func TestDevTakesMailBySMTPWithoutAKey(t *testing.T) {
 	}
 	select {
 	case <-live(a.id()):
-	case <-time.After(10 * time.Second):
+	case <-time.After(time.Minute):
 		t.Error("nothing was told live")
 	}
 }

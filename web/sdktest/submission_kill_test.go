@@ -122,6 +122,7 @@ func (c *smtpClient) connect() bool {
 // handed in by SMTP: each 250 arrives, and twice only what is listed as in doubt; what
 // was never answered arrives at most as often as it was sent.
 func TestKillNineUnderLoadBySMTPLosesNothing(t *testing.T) {
+	part(t, "submission")
 	t.Parallel()
 	h := newHandIn(t, "off")
 	h.relay.set(behaviour{dotDelay: 15 * time.Millisecond})
@@ -148,6 +149,7 @@ func TestKillNineUnderLoadBySMTPLosesNothing(t *testing.T) {
 
 // TestControlOfMailBySMTPThatTheRelayDrops: the books show what is lost.
 func TestControlOfMailBySMTPThatTheRelayDrops(t *testing.T) {
+	part(t, "submission")
 	t.Parallel()
 	h := newHandIn(t, "off")
 	h.relay.set(behaviour{pass: func(m message) []message {

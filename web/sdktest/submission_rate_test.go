@@ -80,6 +80,7 @@ func rated(hand func(i int, n *atomic.Int64)) int64 {
 
 // TestRateBySMTPBesideTheAPIs: one after the other, and both at once.
 func TestRateBySMTPBesideTheAPIs(t *testing.T) {
+	part(t, judged)
 	t.Parallel()
 	h := newHandIn(t, "off")
 	span := *rateSpan

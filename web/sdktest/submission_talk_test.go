@@ -40,7 +40,7 @@ func (a answer) id() string {
 
 // dialTalk connects and reads the greeting.
 func dialTalk(addr string) (*talk, answer, error) {
-	c, err := net.DialTimeout("tcp", addr, 5*time.Second)
+	c, err := net.DialTimeout("tcp", addr, time.Minute)
 	if err != nil {
 		return nil, answer{}, err
 	}
@@ -51,7 +51,7 @@ func dialTalk(addr string) (*talk, answer, error) {
 
 // quit ends the conversation, and waits until the server has closed it.
 func (s *talk) quit() {
-	_ = s.SetDeadline(time.Now().Add(10 * time.Second))
+	_ = s.SetDeadline(time.Now().Add(time.Minute))
 	fmt.Fprint(s, "QUIT\r\n")
 	_, _ = io.Copy(io.Discard, s.r)
 	s.Close()

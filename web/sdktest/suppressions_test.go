@@ -45,7 +45,10 @@ type suppressionsResult struct {
 	Emails                               struct{ Sent, After email }
 }
 
-func TestNodeClientSuppressions(t *testing.T) { inBothModes(t, nodeClientSuppressions) }
+func TestNodeClientSuppressions(t *testing.T) {
+	part(t, "clients")
+	inBothModes(t, nodeClientSuppressions)
+}
 
 func nodeClientSuppressions(t *testing.T, mode compat) {
 	needNode(t)
@@ -91,7 +94,7 @@ func nodeClientSuppressions(t *testing.T, mode compat) {
 // them, in any order.
 func (w *world) checkEnvelopes(t *testing.T, want ...string) {
 	t.Helper()
-	w.sink.wait(t, len(want), 30*time.Second, func(*message) bool { return true })
+	w.sink.wait(t, len(want), time.Minute, func(*message) bool { return true })
 	var got []string
 	for _, m := range w.sink.messages() {
 		got = append(got, strings.Join(m.To, " "))
@@ -101,7 +104,10 @@ func (w *world) checkEnvelopes(t *testing.T, want ...string) {
 	}
 }
 
-func TestGoV3ClientSuppressions(t *testing.T) { inBothModes(t, goV3ClientSuppressions) }
+func TestGoV3ClientSuppressions(t *testing.T) {
+	part(t, "clients")
+	inBothModes(t, goV3ClientSuppressions)
+}
 
 func goV3ClientSuppressions(t *testing.T, mode compat) {
 	w := newWorld(t, &worldOptions{compat: mode, direct: true})
@@ -142,7 +148,10 @@ func goV3ClientSuppressions(t *testing.T, mode compat) {
 	}
 }
 
-func TestResendCommandLineSuppressions(t *testing.T) { inBothModes(t, resendCommandLineSuppressions) }
+func TestResendCommandLineSuppressions(t *testing.T) {
+	part(t, "clients")
+	inBothModes(t, resendCommandLineSuppressions)
+}
 
 func resendCommandLineSuppressions(t *testing.T, mode compat) {
 	needNode(t)

@@ -41,7 +41,10 @@ func (l templateThings) names() string {
 	return strings.Join(out, ", ")
 }
 
-func TestNodeClientTemplates(t *testing.T) { inBothModes(t, nodeClientTemplates) }
+func TestNodeClientTemplates(t *testing.T) {
+	part(t, "clients")
+	inBothModes(t, nodeClientTemplates)
+}
 
 func nodeClientTemplates(t *testing.T, mode compat) {
 	needNode(t)
@@ -82,14 +85,17 @@ func nodeClientTemplates(t *testing.T, mode compat) {
 			t.Errorf("%s: got %+v, want %+v", name, e, want)
 		}
 	}
-	client{w.in.url, w.key}.waitLast(t, got.Batch.Data[0].ID, 30*time.Second, "sent")
+	client{w.in.url, w.key}.waitLast(t, got.Batch.Data[0].ID, time.Minute, "sent")
 	w.checkArrived(t, arrival{
 		id: got.Batch.Data[0].ID, subject: "Own", from: "a@example.test", envelope: []string{"bob@example.com"},
 		html: "<p>Hi you, you have 3</p>", text: "Hi you, you have 3",
 	})
 }
 
-func TestGoV3ClientTemplates(t *testing.T) { inBothModes(t, goV3ClientTemplates) }
+func TestGoV3ClientTemplates(t *testing.T) {
+	part(t, "clients")
+	inBothModes(t, goV3ClientTemplates)
+}
 
 func goV3ClientTemplates(t *testing.T, mode compat) {
 	w := newWorld(t, &worldOptions{compat: mode, direct: true})
@@ -124,7 +130,7 @@ func goV3ClientTemplates(t *testing.T, mode compat) {
 		To: []string{"ann@example.com"}, Template: &resendv3.EmailTemplate{Id: "order", Variables: map[string]any{"NUMBER": 7}},
 	})
 	must(t, err)
-	client{w.in.url, w.key}.waitLast(t, sent.Id, 30*time.Second, "sent")
+	client{w.in.url, w.key}.waitLast(t, sent.Id, time.Minute, "sent")
 	w.checkArrived(t, arrival{
 		id: sent.Id, subject: "Order 7", from: "a@example.test", envelope: []string{"ann@example.com"},
 		html: "<p>item: 7</p>", text: "item: 7", header: map[string]string{"Reply-To": "help@example.test"},
@@ -139,7 +145,10 @@ func goV3ClientTemplates(t *testing.T, mode compat) {
 	}
 }
 
-func TestResendCommandLineTemplates(t *testing.T) { inBothModes(t, resendCommandLineTemplates) }
+func TestResendCommandLineTemplates(t *testing.T) {
+	part(t, "clients")
+	inBothModes(t, resendCommandLineTemplates)
+}
 
 func resendCommandLineTemplates(t *testing.T, mode compat) {
 	needNode(t)
@@ -167,7 +176,7 @@ func resendCommandLineTemplates(t *testing.T, mode compat) {
 	}
 	var sent struct{ ID string }
 	call(&sent, "emails", "send", "--to", "ann@example.com", "--template", "order", "--var", "PRODUCT=Tea")
-	client{w.in.url, w.key}.waitLast(t, sent.ID, 30*time.Second, "sent")
+	client{w.in.url, w.key}.waitLast(t, sent.ID, time.Minute, "sent")
 	w.checkArrived(t, arrival{
 		id: sent.ID, subject: "Order", from: "a@example.test", envelope: []string{"ann@example.com"}, html: "<p>Tea: 25</p>", text: "Tea: 25",
 	})

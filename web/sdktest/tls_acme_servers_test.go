@@ -47,6 +47,7 @@ func carry(in net.Conn, to string) {
 // TestCertificatesOfServersThatShareADatabase: the one that works orders them, and whichever
 // the authority comes to can prove the name and shows what was ordered.
 func TestCertificatesOfServersThatShareADatabase(t *testing.T) {
+	part(t, "tls")
 	t.Parallel()
 	p, pg := newPebble(t), newPostgres(t)
 	for way, tries := range map[string]int{"tls": 1, "http": 2} { // TLS is tried first

@@ -28,7 +28,7 @@ const (
 	// certificateLife is that of pebble's certificates, in seconds: they are renewed after
 	// two thirds of it.
 	certificateLife = 24
-	issueTimeout    = 20 * time.Second
+	issueTimeout    = time.Minute
 )
 
 // pebble is a certificate authority with a name server.
@@ -102,7 +102,7 @@ func (p *pebble) readRoots(t *testing.T, ca *authority, url string) {
 	t.Helper()
 	own := x509.NewCertPool()
 	own.AddCert(ca.cert)
-	client := &http.Client{Timeout: 2 * time.Second, Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: own}, DisableKeepAlives: true}}
+	client := &http.Client{Timeout: time.Minute, Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: own}, DisableKeepAlives: true}}
 	p.roots = x509.NewCertPool()
 	eventually(t, startTimeout, "pebble runs", func() (bool, string) {
 		res, err := client.Get(url)
@@ -146,7 +146,7 @@ func (p *pebble) instance(t *testing.T, host, listenTLS, listenHTTP string, args
 
 // certificate is what a server shows for a name, if it is one of the authority's.
 func (p *pebble) certificate(addr, name string) (*x509.Certificate, error) {
-	conn, err := tls.DialWithDialer(&net.Dialer{Timeout: 5 * time.Second}, "tcp", addr, &tls.Config{RootCAs: p.roots, ServerName: name})
+	conn, err := tls.DialWithDialer(&net.Dialer{Timeout: time.Minute}, "tcp", addr, &tls.Config{RootCAs: p.roots, ServerName: name})
 	if err != nil {
 		return nil, err
 	}
@@ -168,6 +168,7 @@ func (p *pebble) awaitCertificate(t *testing.T, addr, name string, not *x509.Cer
 }
 
 func TestCertificatesByACME(t *testing.T) {
+	part(t, "tls")
 	p := newPebble(t)
 	in := p.serve(t, "mail.acme.test", p.tls, "none")
 	first := p.awaitCertificate(t, p.tls, "mail.acme.test", nil)
@@ -204,14 +205,14 @@ func TestCertificatesByACME(t *testing.T) {
 
 // unknownNames opens a thousand handshakes for names that the server does not have.
 func (p *pebble) unknownNames(t *testing.T) {
-	before, began := p.orders(t), time.Now()
+	before := p.orders(t)
 	for i := range 1000 {
 		if _, err := p.certificate(p.tls, fmt.Sprintf("x%d.acme.test", i)); err == nil {
 			t.Fatal("there is a certificate for an unknown name")
 		}
 	}
-	if took := time.Since(began); p.orders(t) != before || took > 10*time.Second {
-		t.Errorf("%d orders in %s", p.orders(t)-before, took)
+	if n := p.orders(t) - before; n != 0 {
+		t.Errorf("%d orders", n)
 	}
 }
 
@@ -246,7 +247,7 @@ func (p *pebble) get(t *testing.T, addr, url string) *http.Response {
 	transport.DialContext = func(ctx context.Context, network, _ string) (net.Conn, error) {
 		return (&net.Dialer{}).DialContext(ctx, network, addr)
 	}
-	client := &http.Client{Transport: transport, Timeout: 10 * time.Second, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	client := &http.Client{Transport: transport, Timeout: time.Minute, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	res, err := client.Get(url)
 	must(t, err)
 	res.Body.Close()
@@ -255,6 +256,7 @@ func (p *pebble) get(t *testing.T, addr, url string) *http.Response {
 
 // Port 443 of this name is somebody else's, so that the authority asks at port 80.
 func TestCertificatesByHTTP01AndRefusals(t *testing.T) {
+	part(t, "tls")
 	p := newPebble(t)
 	addr := freeAddr(t)
 	in := p.serve(t, "web.acme.test", addr, p.http)

@@ -17,6 +17,7 @@ import (
 
 // TestHarnessDocumentTellsGoodFromBad alters exchanges one by one.
 func TestHarnessDocumentTellsGoodFromBad(t *testing.T) {
+	part(t, "harness")
 	t.Parallel()
 	in := startBare(t)
 	raw, err := fetch(in.url + "/openapi.json")
@@ -68,6 +69,7 @@ func TestHarnessDocumentTellsGoodFromBad(t *testing.T) {
 // TestHarnessDocumentIsReadByAnotherMake has kin-openapi judge the document
 // itself, and shows it broken ones.
 func TestHarnessDocumentIsReadByAnotherMake(t *testing.T) {
+	part(t, "harness")
 	t.Parallel()
 	in := startBare(t)
 	raw, err := fetch(in.url + "/openapi.json")
@@ -96,6 +98,7 @@ func TestHarnessDocumentIsReadByAnotherMake(t *testing.T) {
 // TestHarnessSeesAnAlteredAnswer puts somebody before a real server who changes
 // one word of one answer.
 func TestHarnessSeesAnAlteredAnswer(t *testing.T) {
+	part(t, "harness")
 	t.Parallel()
 	in := startBare(t)
 	target := parseURL(t, in.url)
@@ -127,6 +130,7 @@ func TestHarnessSeesAnAlteredAnswer(t *testing.T) {
 // TestHarnessTapChangesNoByte sends what no well-behaved library would write and
 // compares both ends.
 func TestHarnessTapChangesNoByte(t *testing.T) {
+	part(t, "harness")
 	const asked = "POST //a%2Fb?x;y HTTP/1.1\r\nhost: x\r\nX-odd:  spaced \r\nTransfer-Encoding: chunked\r\n\r\n3;ext=1\r\nabc\r\n0\r\nTrailer-X: 1\r\n\r\n" +
 		"GET /two HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
 	const answered = "HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\nHTTP/1.1 200 Fine\r\ncontent-type: a/b\r\ntransfer-encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n" +

@@ -38,7 +38,10 @@ type verdict struct {
 	Data    map[string]any
 }
 
-func TestNodeClientWebhooks(t *testing.T) { inBothModes(t, nodeClientWebhooks) }
+func TestNodeClientWebhooks(t *testing.T) {
+	part(t, "clients")
+	inBothModes(t, nodeClientWebhooks)
+}
 
 func nodeClientWebhooks(t *testing.T, mode compat) {
 	needNode(t)
@@ -129,7 +132,7 @@ func newReceiver(t *testing.T) *receiver {
 // wait returns the n-th request of an event's type, once it came.
 func (r *receiver) wait(t *testing.T, kind string, n int) (found received) {
 	t.Helper()
-	eventually(t, 30*time.Second, kind+" at the endpoint", func() (bool, string) {
+	eventually(t, time.Minute, kind+" at the endpoint", func() (bool, string) {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		count, seen := 0, ""
@@ -155,7 +158,10 @@ func (r received) options(secret string) *resendv3.VerifyWebhookOptions {
 	}}
 }
 
-func TestGoV3ClientWebhooks(t *testing.T) { inBothModes(t, goV3ClientWebhooks) }
+func TestGoV3ClientWebhooks(t *testing.T) {
+	part(t, "clients")
+	inBothModes(t, goV3ClientWebhooks)
+}
 
 func goV3ClientWebhooks(t *testing.T, mode compat) {
 	w := newWorld(t, &worldOptions{compat: mode, direct: true, args: []string{"--webhook-allow", "127.0.0.0/8"}})
@@ -237,6 +243,7 @@ func wantVerified(t *testing.T, c *resendv3.Client, r received, secret string, w
 // TestWebhooksWithoutAllowanceReachNothingHere: what is on loopback is told
 // nothing where --webhook-allow does not name it.
 func TestWebhooksWithoutAllowanceReachNothingHere(t *testing.T) {
+	part(t, "clients")
 	t.Parallel()
 	w := newWorld(t, &worldOptions{direct: true})
 	api := client{w.in.url, w.key}
@@ -251,7 +258,7 @@ func TestWebhooksWithoutAllowanceReachNothingHere(t *testing.T) {
 	_, answer := api.do(t, "POST", "/webhooks", map[string]any{"endpoint": "https://localhost:" + port + "/in", "events": []string{"suppression.added"}})
 	must(t, json.Unmarshal(answer, &hook))
 	api.do(t, "POST", "/suppressions", map[string]any{"email": "ann@example.com"})
-	eventually(t, 30*time.Second, "an attempt", func() (bool, string) {
+	eventually(t, time.Minute, "an attempt", func() (bool, string) {
 		var events, attempts hookThing
 		api.get(t, "/webhooks/"+hook.ID+"/events", &events)
 		if len(events.Data) == 0 {
