@@ -51,7 +51,7 @@ func wantTook(t *testing.T, r *world.FakeRelay, n int) {
 		t.Errorf("%d messages left, want %d", len(got), n)
 	}
 	for i, address := range got {
-		if at := slices.Index(got, world.Person(i)); max(at-i, i-at) > 8 {
+		if at := slices.Index(got, world.Person(i)); max(at-i, i-at) > 32 { // one that is put back is claimed again some messages later
 			t.Fatalf("message %d went to %s, and to %s message %d", i, address, world.Person(i), at)
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	_ "github.com/jackc/pgx/v5/stdlib"
 
 	"mailer/db"
+	"mailer/db/dbtest"
 	"mailer/db/pgtest"
 )
 
@@ -88,20 +89,22 @@ func OnAFile(t testing.TB) {
 	}
 }
 
-// NewDatabase is the name of a database of the test's own, which is not there yet or empty.
+// NewDatabase returns the name of a database of the test's own: a copy of one that db.Open made,
+// so that the schema is made once a process and not in every test.
 func NewDatabase(t testing.TB, schema string) string {
 	t.Helper()
-	if !IsElsewhere() {
-		return filepath.Join(t.TempDir(), "mailer.db")
-	}
-	server := pgtest.Server(t)
-	return pgtest.Database(t, server, pgtest.TemplateBy(t, server, "opened by "+thisBuild(t)+"\n"+schema, func(dsn string) error {
-		store, err := db.Open(t.Context(), db.Options{Path: dsn, Schema: schema, Create: true})
+	open := func(name string) error {
+		store, err := db.Open(t.Context(), db.Options{Path: name, Schema: schema, Create: true})
 		if err != nil {
 			return err
 		}
 		return store.Close()
-	}))
+	}
+	if !IsElsewhere() {
+		return dbtest.File(t, schema, open)
+	}
+	server := pgtest.Server(t)
+	return pgtest.Database(t, server, pgtest.TemplateBy(t, server, "opened by "+thisBuild(t)+"\n"+schema, open))
 }
 
 // thisBuild tells one build of the tests from another, which may make tables otherwise.
@@ -124,7 +127,7 @@ func (w *World) left() string {
 		w.closeAside() // the copy ends all connections
 		return pgtest.Copy(w.T, w.Path, `UPDATE nodes SET dead = seen_at WHERE dead IS NULL`)
 	}
-	path := filepath.Join(w.T.TempDir(), "mailer.db")
+	path := filepath.Join(dbtest.Dir(w.T), "mailer.db")
 	for _, end := range []string{"", "-wal"} {
 		b, err := os.ReadFile(w.Path + end)
 		Must(w.T, err)

@@ -15,10 +15,12 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"mailer/db/dbtest"
 )
 
 const (
-	startTime = 30 * time.Second
+	startTime = time.Minute
 	attempts  = 3 // to start: another process may take the port that was free
 )
 
@@ -38,7 +40,7 @@ func programs() string {
 // supervise runs in a shell beside the process. Its standard input ends with the process:
 // then it ends the server, at once, and clears its folder away.
 const supervise = `"$1/postgres" -D "$2/data" -h 127.0.0.1 -p "$3" -k "$2" -c fsync=off -c full_page_writes=off \
-	-c synchronous_commit=on -c max_connections=300 -c shared_buffers=128MB -c max_wal_size=4GB -c checkpoint_timeout=1h \
+	-c synchronous_commit=off -c max_connections=300 -c shared_buffers=128MB -c max_wal_size=4GB -c checkpoint_timeout=1h \
 	-c wal_level=minimal -c max_wal_senders=0 -c autovacuum=off </dev/null &
 server=$!
 cat >/dev/null
@@ -128,9 +130,9 @@ func run(who *syscall.Credential, folder string) (*server, error) {
 	return &server{dsn, held, shell.Wait}, nil
 }
 
-// place makes the folder of a server, and says as whom it runs: it refuses to be root.
+// place makes the folder of a server, in memory where dbtest.Root is, and says as whom it runs: it refuses to be root.
 func place() (*syscall.Credential, string, error) {
-	folder, err := os.MkdirTemp("", "mailer-postgres-")
+	folder, err := os.MkdirTemp(dbtest.Root(), "mailer-postgres-")
 	if err != nil || os.Getuid() != 0 {
 		return nil, folder, err
 	}
