@@ -16,7 +16,7 @@ import (
 // generators whose clients then send, list and import. What is generated is not kept.
 
 // generatorTimeout bounds one program; compiling what ogen makes takes the longest.
-const generatorTimeout = 5 * time.Minute
+const generatorTimeout = 15 * time.Minute
 
 // generated is what the program around each generated client tells.
 type generated struct {

@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// nodeTimeout bounds one script; the flow waits up to 30 s for each send.
-const nodeTimeout = 100 * time.Second
+// nodeTimeout bounds one script; the flow waits up to a minute for each send.
+const nodeTimeout = 5 * time.Minute
 
 func needNode(t *testing.T) {
 	t.Helper()

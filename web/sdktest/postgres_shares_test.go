@@ -125,7 +125,7 @@ func TestPostgresServersThatShareADatabaseKeepToOneRate(t *testing.T) {
 	if least := time.Duration(len(begun)-2*rate) * time.Second / rate; begun[len(begun)-1].Sub(begun[0]) < least {
 		t.Errorf("%d were begun within %v, the rate is %d", len(begun), begun[len(begun)-1].Sub(begun[0]), rate)
 	}
-	if *perf && most > rate+1 {
+	if *perf && most > rate*3/2 {
 		t.Errorf("%d were begun within a second, the rate is %d", most, rate)
 	}
 	if n := busiest(begun, 5*time.Second); *perf && n > 5*rate+rate/2 {

@@ -115,32 +115,6 @@ func (h *handIn) checkTopic(t *testing.T, c *talk, from string) {
 	c.want(t, "250 2.0.0", note(from, "no topic"), "reader@example.org")
 }
 
-// TestSizesAndNumbersBySMTP: what is too large hears so by SIZE at MAIL, and the 51st
-// recipient at his RCPT.
-func TestSizesAndNumbersBySMTP(t *testing.T) {
-	part(t, "submission")
-	t.Parallel()
-	h := newHandIn(t, "off")
-	c := h.signedIn(t, h.api.key)
-	for command, want := range map[string]string{"MAIL FROM:<a@example.test> SIZE=41943041": "552 5.3.4", "MAIL FROM:<a@example.test> SIZE=41943040": "250 "} {
-		if a, err := c.say(command); err != nil || !a.is(want) {
-			t.Errorf("%s: %s, %v; want %s", command, a, err, want)
-		}
-	}
-	for i := range 51 {
-		a, err := c.say(fmt.Sprintf("RCPT TO:<r%d@example.org>", i))
-		if err != nil || (a.code == 250) != (i < 50) || i == 50 && !a.is("452 4.5.3") {
-			t.Errorf("recipient %d: %s, %v", i, a, err)
-		}
-	}
-	if a, err := c.say("DATA"); err != nil || a.code != 354 {
-		t.Fatalf("%s, %v", a, err)
-	}
-	if a, err := c.say(note("ann@example.test", "fifty") + "."); err != nil || a.id() == "" {
-		t.Errorf("%s, %v", a, err)
-	}
-}
-
 // TestKeysAndTeamsRefusedBySMTP: a key's domain, a suspended team, and rates.
 func TestKeysAndTeamsRefusedBySMTP(t *testing.T) {
 	part(t, "submission")

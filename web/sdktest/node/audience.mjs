@@ -84,7 +84,7 @@ out.import = ok(await resend.contacts.imports.create({
   columnMap: { email: 'Email', firstName: 'First Name', properties: { plan: { column: 'Plan', type: 'string' } } },
   onConflict: 'upsert', segments: [{ id: out.other.id }], topics: [{ id: out.offers.id, subscription: 'opt_in' }],
 }));
-for (let tries = 0; tries < 300; tries++) {
+for (let tries = 0; tries < 600; tries++) {
   out.imported = ok(await resend.contacts.imports.get(out.import.id));
   if (out.imported.status === 'completed' || out.imported.status === 'failed') break;
   await pause(100);

@@ -32,7 +32,7 @@ const rest = ok(await resend.broadcasts.list({ limit: 2, after: first.data[1].id
 
 const sent = ok(await resend.broadcasts.send(created.id));
 let done = ok(await resend.broadcasts.get(created.id));
-for (let i = 0; i < 600 && done.status === 'queued'; i++) {
+for (let i = 0; i < 1200 && done.status === 'queued'; i++) {
   await setTimeout(50);
   done = ok(await resend.broadcasts.get(created.id));
 }

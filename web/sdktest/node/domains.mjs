@@ -15,7 +15,7 @@ const refused = async (name, call) => { out.errors[name] = (await call).error; }
 const publish = (records) => fetch(process.env.DNS, { method: 'POST', body: JSON.stringify(records) });
 
 async function until(read, done) {
-  for (let tries = 0; tries < 300; tries++) {
+  for (let tries = 0; tries < 600; tries++) {
     const got = ok(await read());
     if (done(got)) return got;
     await pause(100);

@@ -13,7 +13,7 @@ function ok({ data, error }) {
 }
 
 async function untilSent(id) {
-  for (let tries = 0; tries < 300; tries++) {
+  for (let tries = 0; tries < 600; tries++) {
     const email = ok(await resend.emails.get(id));
     if (email.last_event !== 'queued') return email;
     await pause(100);

@@ -55,7 +55,7 @@ async function call(name, args) {
 const results = [];
 for (const [name, args, more = {}] of JSON.parse(CALLS) ?? []) {
   let result = await call(name, fill(args));
-  for (let tries = 0; more.until && !result.text.includes(fill(more.until)) && tries < 150; tries++) {
+  for (let tries = 0; more.until && !result.text.includes(fill(more.until)) && tries < 300; tries++) {
     await pause(200);
     result = await call(name, fill(args));
   }

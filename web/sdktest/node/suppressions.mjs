@@ -36,7 +36,7 @@ const left = ok(await resend.suppressions.list());
 const after = ok(await resend.emails.send(mail));
 
 async function untilDone(id) {
-  for (let tries = 0; tries < 300; tries++) {
+  for (let tries = 0; tries < 600; tries++) {
     const events = ok(await resend.get(`/emails/${id}/events`));
     if (events.data.some((e) => e.type === 'sent')) return ok(await resend.emails.get(id));
     await pause(100);

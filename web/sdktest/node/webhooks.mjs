@@ -24,7 +24,7 @@ await new Promise((done) => server.listen(0, '127.0.0.1', done));
 const endpoint = `http://127.0.0.1:${server.address().port}/in`;
 
 async function until(what, fn) {
-  for (let tries = 0; tries < 300; tries++) {
+  for (let tries = 0; tries < 600; tries++) {
     const v = await fn();
     if (v) return v;
     await pause(100);
