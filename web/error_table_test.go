@@ -269,10 +269,17 @@ func tooManyWrongKeys(t *testing.T, _ *real) *httptest.ResponseRecorder {
 	return r.as("wrong", "GET", "/emails", "")
 }
 
+// breakEmails takes the service of emails away: whoever asks it panics.
+func (r *real) breakEmails() {
+	services := servicesFrom(r.server)
+	services.Emails = nil
+	r.behind(services)
+}
+
 func faulty(t *testing.T, _ *real) *httptest.ResponseRecorder {
-	b := newBench(t)
-	b.service.panicky = true
-	return b.auth("POST", "/emails", goodSend)
+	r := refusing(t)
+	r.breakEmails()
+	return r.as(r.full, "POST", "/emails", goodSend)
 }
 
 func draining(t *testing.T, _ *real) *httptest.ResponseRecorder {

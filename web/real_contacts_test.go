@@ -233,6 +233,12 @@ func TestContactListsCarryWhatIncludeNames(t *testing.T) {
 		want := `{"object":"list","has_more":false,"data":[` + item(id, "bob@example.org", more[0]) + "," + item(bare, "ann@example.org", more[1]) + `]}`
 		wantJSON(t, b.call("GET", "/contacts"+query, ""), want)
 	}
+	wantStatus(t, b.call("POST", "/contacts/"+id+"/segments/"+b.segment, ""), 200)
+	for _, target := range []string{"/contacts?segment_id=" + b.segment, "/segments/" + b.segment + "/contacts?", "/audiences/" + b.segment + "/contacts?audience_id=x"} {
+		wantJSON(t, b.call("GET", target+"&limit=7&include=topics,properties", ""), `{"object":"list","has_more":false,"data":[`+
+			item(id, "bob@example.org", `,"properties":{"age":{"type":"number","value":7}},`+topics("opt_out", "true"))+`]}`)
+		wantJSON(t, b.call("GET", target+"&after="+id, ""), `{"object":"list","has_more":false,"data":[]}`)
+	}
 	wantError(t, b.call("GET", "/contacts?include=segments", ""), 422, app.CodeValidation, "`include`")
 	for _, target := range []string{"/contacts?segment_id=" + unknownID, "/contacts?segment_id=x", "/segments/" + unknownID + "/contacts", "/segments/x/contacts", "/audiences/" + unknownID + "/contacts"} {
 		wantError(t, b.call("GET", target, ""), 404, app.CodeNotFound, "segment")

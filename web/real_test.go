@@ -6,7 +6,6 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
-	"log/slog"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -118,7 +117,7 @@ func newRealOn(t testing.TB, name string, cfg server.Config, change ...func(*Con
 	})
 	r := &real{bench: &bench{t: t, clock: testTime}, server: e, store: store, sealer: cfg.Sealer}
 	webCfg := Config{Server: e, BaseURL: "https://mail.example.com/", Bounds: Bounds{RateLimit: 100_000}}
-	webCfg.Log = slog.New(routeSpy{slog.NewTextHandler(&r.log, &slog.HandlerOptions{Level: slog.LevelDebug}), &r.route})
+	webCfg.Log = r.logger()
 	l := rest.DefaultLimits()
 	for _, f := range change {
 		f(&webCfg, &l)

@@ -1,7 +1,6 @@
 package web
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"net/http/httptest"
@@ -12,32 +11,6 @@ import (
 
 	"mailer/app"
 )
-
-// The fake service keeps no list; the scenarios run on a real one.
-
-func (f *fakeService) AddSuppression(context.Context, *app.Key, app.SuppressionInput) (app.Suppression, error) {
-	return app.Suppression{}, f.err
-}
-
-func (f *fakeService) AddSuppressions(context.Context, *app.Key, app.SuppressionBatch) ([]app.Suppression, error) {
-	return nil, f.err
-}
-
-func (f *fakeService) ListSuppressions(context.Context, *app.Key, app.SuppressionOrigin, app.Page) ([]app.Suppression, bool, error) {
-	return nil, false, f.err
-}
-
-func (f *fakeService) GetSuppression(context.Context, *app.Key, string) (app.Suppression, error) {
-	return app.Suppression{}, f.err
-}
-
-func (f *fakeService) RemoveSuppression(context.Context, *app.Key, string) (string, error) {
-	return "", f.err
-}
-
-func (f *fakeService) RemoveSuppressions(context.Context, *app.Key, app.SuppressionRemoval) ([]string, error) {
-	return nil, f.err
-}
 
 const maxTestAttachments = 3000 // bytes
 

@@ -1,4 +1,4 @@
-package web
+package rest
 
 import (
 	"bufio"
@@ -14,21 +14,20 @@ import (
 	"time"
 
 	"mailer/app"
-	"mailer/web/rest"
 )
 
 // serve runs a server on loopback until the test ends and returns its address.
-func serve(t *testing.T, b *bench) (addr string, s *rest.Server) {
+func serve(t *testing.T, b *sender) (addr string, s *Server) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	s = rest.NewServer(b.handler)
+	s = NewServer(b.handler)
 	done := make(chan error, 1)
 	go func() { done <- s.Serve(l) }()
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
 		if err := s.Shutdown(ctx); err != nil {
 			t.Error(err)
@@ -40,7 +39,7 @@ func serve(t *testing.T, b *bench) (addr string, s *rest.Server) {
 	return l.Addr().String(), s
 }
 
-// dial opens a connection that gives up after 10 s.
+// dial opens a connection that gives up after a minute.
 func dial(t *testing.T, addr string) net.Conn {
 	t.Helper()
 	c, err := net.Dial("tcp", addr)
@@ -48,14 +47,14 @@ func dial(t *testing.T, addr string) net.Conn {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { c.Close() })
-	if err := c.SetDeadline(time.Now().Add(10 * time.Second)); err != nil {
+	if err := c.SetDeadline(time.Now().Add(time.Minute)); err != nil {
 		t.Fatal(err)
 	}
 	return c
 }
 
-// answer reads one response into a recorder.
-func answer(t *testing.T, c net.Conn) *httptest.ResponseRecorder {
+// readAnswer reads one response into a recorder.
+func readAnswer(t *testing.T, c net.Conn) *httptest.ResponseRecorder {
 	t.Helper()
 	resp, err := http.ReadResponse(bufio.NewReader(c), nil)
 	if err != nil {
@@ -76,7 +75,7 @@ func answer(t *testing.T, c net.Conn) *httptest.ResponseRecorder {
 const sendHead = "POST /emails HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer full\r\n"
 
 func TestSlowHeaderIsCut(t *testing.T) {
-	b := newBench(t, func(_ *Config, l *rest.Limits) { l.Header = 50 * time.Millisecond })
+	b := newSender(t, func(c *Config) { c.Limits.Header = 50 * time.Millisecond })
 	addr, _ := serve(t, b)
 	c := dial(t, addr)
 	fmt.Fprint(c, "POST /emails HTTP/1.1\r\nHost: x\r\nX-Slow: ")
@@ -87,12 +86,12 @@ func TestSlowHeaderIsCut(t *testing.T) {
 
 func TestSlowBodyTimesOut(t *testing.T) {
 	for _, framing := range []string{"Content-Length: 100\r\n\r\n{", "Transfer-Encoding: chunked\r\n\r\n1\r\n{\r\n"} {
-		b := newBench(t, func(_ *Config, l *rest.Limits) { l.SmallTime = 50 * time.Millisecond })
+		b := newSender(t, func(c *Config) { c.Limits.SmallTime = 50 * time.Millisecond })
 		addr, _ := serve(t, b)
 		c := dial(t, addr)
 		fmt.Fprint(c, sendHead+framing)
-		w := answer(t, c)
-		wantError(t, w, 408, app.CodeInvalidPayload, "in time")
+		w := readAnswer(t, c)
+		wantRefusal(t, w, 408, app.CodeInvalidPayload, "in time")
 		if _, err := io.ReadAll(c); err != nil {
 			t.Errorf("the connection stays open: %v", err)
 		}
@@ -113,12 +112,12 @@ func (d *deadlineRecorder) SetReadDeadline(at time.Time) error {
 // TestDeadlineEndsWithTheBody: a deadline that outlives the body would cancel a
 // request that is at work for longer.
 func TestDeadlineEndsWithTheBody(t *testing.T) {
-	b := newBench(t)
+	b := newSender(t)
 	w := &deadlineRecorder{ResponseRecorder: httptest.NewRecorder()}
 	r := httptest.NewRequest("POST", "/emails", strings.NewReader(goodSend))
 	r.Header.Set("Authorization", "Bearer full")
 	b.handler.ServeHTTP(w, r)
-	wantStatus(t, w.ResponseRecorder, 200)
+	wantCoreStatus(t, w.ResponseRecorder, 200)
 	if n := len(w.set); n < 2 || w.set[0].IsZero() || !w.set[n-1].IsZero() {
 		t.Errorf("deadlines: %v", w.set)
 	}
@@ -130,7 +129,7 @@ func TestUnwantedBodyIsNotWaitedFor(t *testing.T) {
 	for _, head := range []string{
 		"POST /emails HTTP/1.1\r\nHost: x\r\n", "GET /healthz HTTP/1.1\r\nHost: x\r\n", "POST /nothing HTTP/1.1\r\nHost: x\r\n",
 	} {
-		b := newBench(t, func(_ *Config, l *rest.Limits) { l.SmallTime = 50 * time.Millisecond })
+		b := newSender(t, func(c *Config) { c.Limits.SmallTime = 50 * time.Millisecond })
 		addr, _ := serve(t, b)
 		c := dial(t, addr)
 		fmt.Fprint(c, head+"Content-Length: 100\r\n\r\n{")
@@ -141,18 +140,18 @@ func TestUnwantedBodyIsNotWaitedFor(t *testing.T) {
 }
 
 func TestTruncatedBody(t *testing.T) {
-	b := newBench(t)
+	b := newSender(t)
 	addr, _ := serve(t, b)
 	c := dial(t, addr)
 	fmt.Fprint(c, sendHead+"Content-Length: 100\r\n\r\n{")
 	if err := c.(*net.TCPConn).CloseWrite(); err != nil {
 		t.Fatal(err)
 	}
-	wantError(t, answer(t, c), 400, app.CodeInvalidPayload, "end")
+	wantRefusal(t, readAnswer(t, c), 400, app.CodeInvalidPayload, "end")
 }
 
 func TestBodyLimit(t *testing.T) {
-	small := func(_ *Config, l *rest.Limits) { l.Body, l.SmallBody = 1000, 100 }
+	small := func(c *Config) { c.Limits.Body, c.Limits.SmallBody = 1000, 100 }
 	fits := fmt.Sprintf(`{"text":%q}`, strings.Repeat("x", 1000-11))
 	for _, tt := range []struct {
 		name, framing string
@@ -170,14 +169,14 @@ func TestBodyLimit(t *testing.T) {
 		{"no body chunked", "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 400},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			b := newBench(t, small)
+			b := newSender(t, small)
 			addr, _ := serve(t, b)
 			c := dial(t, addr)
 			fmt.Fprint(c, sendHead+tt.framing)
-			w := answer(t, c)
-			wantStatus(t, w, tt.status)
+			w := readAnswer(t, c)
+			wantCoreStatus(t, w, tt.status)
 			if tt.status == 413 {
-				wantError(t, w, 413, app.CodePayloadTooLarge, "1000 bytes")
+				wantRefusal(t, w, 413, app.CodePayloadTooLarge, "1000 bytes")
 			}
 			if w.Header().Get("X-Request-Id") == "" || w.Header().Get("Ratelimit-Limit") == "" {
 				t.Errorf("headers: %v", w.Header())
@@ -187,7 +186,7 @@ func TestBodyLimit(t *testing.T) {
 }
 
 func TestHeaderLimit(t *testing.T) {
-	b := newBench(t)
+	b := newSender(t)
 	addr, _ := serve(t, b)
 	c := dial(t, addr)
 	fmt.Fprint(c, "GET /healthz HTTP/1.1\r\nHost: x\r\nX-Big: ")
@@ -214,35 +213,37 @@ func (endless) Read(p []byte) (int, error) {
 // TestBudget fills the room for large bodies with one request: another large
 // one is turned away, a small one passes, and all is free again at the end.
 func TestBudget(t *testing.T) {
-	b := newBench(t, func(_ *Config, l *rest.Limits) {
+	b := newSender(t, func(c *Config) {
+		l := &c.Limits
 		l.SmallBody, l.LargeBudget, l.LargeWait = 200, 1000, 20*time.Millisecond
 	})
-	b.service.blocking = make(chan struct{})
-	b.service.entered = make(chan struct{}, 3)
+	b.blocking = make(chan struct{})
+	b.entered = make(chan struct{}, 3)
 	addr, _ := serve(t, b)
-	large := member(fmt.Sprintf(`"text":%q`, strings.Repeat("x", 300)))
+	large := fmt.Sprintf(`{"text":%q}`, strings.Repeat("x", 300))
 	post := func(body string) net.Conn {
 		c := dial(t, addr)
 		fmt.Fprintf(c, sendHead+"Content-Length: %d\r\n\r\n%s", len(body), body)
 		return c
 	}
 	first := post(large)
-	<-b.service.entered
-	w := answer(t, post(large))
-	wantError(t, w, 503, app.CodeServiceUnavailable, "large bodies")
+	<-b.entered
+	w := readAnswer(t, post(large))
+	wantRefusal(t, w, 503, app.CodeServiceUnavailable, "large bodies")
 	if w.Header().Get("Retry-After") == "" {
 		t.Error("no retry-after")
 	}
 	second := post(goodSend)
-	<-b.service.entered
-	close(b.service.blocking)
-	wantStatus(t, answer(t, first), 200)
-	wantStatus(t, answer(t, second), 200)
-	wantStatus(t, answer(t, post(large)), 200)
+	<-b.entered
+	close(b.blocking)
+	wantCoreStatus(t, readAnswer(t, first), 200)
+	wantCoreStatus(t, readAnswer(t, second), 200)
+	wantCoreStatus(t, readAnswer(t, post(large)), 200)
 }
 
 func TestBudgetIsGivenBack(t *testing.T) {
-	b := newBench(t, func(_ *Config, l *rest.Limits) {
+	b := newSender(t, func(c *Config) {
+		l := &c.Limits
 		l.SmallBody, l.Body, l.SmallBudget, l.LargeBudget, l.SmallWait, l.LargeWait = 10, 1000, 8, 1000, time.Millisecond, time.Millisecond
 	})
 	for _, body := range []string{goodSend, "{", strings.Repeat(" ", 2000), ""} {
@@ -255,11 +256,11 @@ func TestBudgetIsGivenBack(t *testing.T) {
 			b.handler.ServeHTTP(httptest.NewRecorder(), r)
 		}
 	}
-	b.service.panicky = true
+	b.panicky = true
 	r := httptest.NewRequest("POST", "/emails", strings.NewReader(goodSend))
 	r.Header.Set("Authorization", "Bearer full")
 	b.handler.ServeHTTP(httptest.NewRecorder(), r)
-	b.service.panicky = false
+	b.panicky = false
 	for _, body := range []string{"{}", strings.Repeat(" ", 900)} { // each takes the whole of its lane
 		r := httptest.NewRequest("POST", "/emails", strings.NewReader(body))
 		r.Header.Set("Authorization", "Bearer full")
@@ -272,13 +273,13 @@ func TestBudgetIsGivenBack(t *testing.T) {
 }
 
 func TestShutdownWaitsForOpenRequests(t *testing.T) {
-	b := newBench(t)
-	b.service.blocking = make(chan struct{})
-	b.service.entered = make(chan struct{}, 1)
+	b := newSender(t)
+	b.blocking = make(chan struct{})
+	b.entered = make(chan struct{}, 1)
 	addr, s := serve(t, b)
 	c := dial(t, addr)
 	fmt.Fprintf(c, sendHead+"Content-Length: %d\r\n\r\n%s", len(goodSend), goodSend)
-	<-b.service.entered
+	<-b.entered
 
 	ctx, cancel := context.WithCancel(context.Background())
 	stopped := make(chan error, 1)
@@ -290,8 +291,8 @@ func TestShutdownWaitsForOpenRequests(t *testing.T) {
 		default:
 		}
 	}
-	close(b.service.blocking)
-	wantStatus(t, answer(t, c), 200)
+	close(b.blocking)
+	wantCoreStatus(t, readAnswer(t, c), 200)
 	if err := <-stopped; err != nil {
 		t.Error(err)
 	}
@@ -299,17 +300,17 @@ func TestShutdownWaitsForOpenRequests(t *testing.T) {
 }
 
 func TestShutdownEndsWithItsContext(t *testing.T) {
-	b := newBench(t)
-	b.service.blocking = make(chan struct{})
-	b.service.entered = make(chan struct{}, 1)
+	b := newSender(t)
+	b.blocking = make(chan struct{})
+	b.entered = make(chan struct{}, 1)
 	addr, s := serve(t, b)
 	c := dial(t, addr)
 	fmt.Fprintf(c, sendHead+"Content-Length: %d\r\n\r\n%s", len(goodSend), goodSend)
-	<-b.service.entered
+	<-b.entered
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	if err := s.Shutdown(ctx); err == nil {
 		t.Error("no error though a request was cut")
 	}
-	close(b.service.blocking)
+	close(b.blocking)
 }

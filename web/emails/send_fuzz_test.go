@@ -1,16 +1,13 @@
-package web
+package emails
 
 import (
 	"encoding/json"
-	"log/slog"
-	"net/http/httptest"
-	"strings"
 	"testing"
 
 	"mailer/web/rest"
 )
 
-// FuzzSend throws bytes at POST /emails: whatever comes, the answer is a
+// FuzzSend throws bytes at a send: whatever comes, the answer is a
 // success or a refusal of the caller's, in JSON of our shape.
 func FuzzSend(f *testing.F) {
 	for _, seed := range []string{
@@ -20,13 +17,10 @@ func FuzzSend(f *testing.F) {
 	} {
 		f.Add([]byte(seed))
 	}
-	b := newBench(f, func(c *Config, _ *rest.Limits) { c.RateLimit, c.Log = 0, slog.New(slog.DiscardHandler) })
+	b := newSends()
 	f.Fuzz(func(t *testing.T, body []byte) {
-		r := httptest.NewRequest("POST", "/emails", strings.NewReader(string(body)))
-		r.Header.Set("Authorization", "Bearer full")
-		r.Header.Set("Idempotency-Key", "k")
-		w := httptest.NewRecorder()
-		b.handler.ServeHTTP(w, r)
+		b.log.Reset()
+		w := b.post(string(body), "Idempotency-Key: k")
 		if w.Code == 200 {
 			return
 		}
