@@ -271,9 +271,10 @@ func tooManyWrongKeys(t *testing.T, _ *real) *httptest.ResponseRecorder {
 
 // breakEmails takes the service of emails away: whoever asks it panics.
 func (r *real) breakEmails() {
-	services := servicesFrom(r.server)
-	services.Emails = nil
-	r.behind(services)
+	service := r.server.Mail
+	r.server.Mail = nil
+	r.remake()
+	r.server.Mail = service
 }
 
 func faulty(t *testing.T, _ *real) *httptest.ResponseRecorder {

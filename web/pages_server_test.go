@@ -79,7 +79,7 @@ func wantPage(t testing.TB, w *httptest.ResponseRecorder, status int, parts ...s
 const (
 	weekly = "01920000-0000-7000-8000-0000000000a1"
 	offers = "01920000-0000-7000-8000-0000000000a2"
-	events = "01920000-0000-7000-8000-0000000000a3"
+	nearby = "01920000-0000-7000-8000-0000000000a3"
 )
 
 // formLimit is how many bytes a form may have.
@@ -110,7 +110,7 @@ func newPages(t *testing.T, change ...func(*Config, *rest.Limits)) *hosted {
 		for _, topic := range []app.Topic{
 			{ID: weekly, Name: "Weekly news", Description: "What is new in the garden, every Friday morning.", Default: app.OptIn},
 			{ID: offers, Name: "Offers", Description: "Seasonal offers and vouchers, at most twice a month.", Default: app.OptOut},
-			{ID: events, Name: "Events near you", Default: app.OptIn},
+			{ID: nearby, Name: "Events near you", Default: app.OptIn},
 		} {
 			topic.TeamID, topic.Visibility, topic.CreatedAt, topic.UpdatedAt = p.garden.ID, app.PublicTopic, tx.Now, tx.Now
 			err = errors.Join(err, tx.InsertTopic(&topic))

@@ -28,7 +28,7 @@ func TestReadingAPageChangesNothing(t *testing.T) {
 			wantPage(t, p.do(method, path+"?List-Unsubscribe=One-Click", "List-Unsubscribe=One-Click", pageFormType), 200, "ACME Garden")
 		}
 	}
-	p.wantState(p.address, false, map[string]bool{weekly: true, offers: false, events: true})
+	p.wantState(p.address, false, map[string]bool{weekly: true, offers: false, nearby: true})
 }
 
 func TestAnyPostUnsubscribes(t *testing.T) {
@@ -47,10 +47,10 @@ func TestAnyPostUnsubscribes(t *testing.T) {
 			address := p.sealer.AddressHash(p.garden.ID, strings.ReplaceAll(name, " ", "-")+"@example.org")
 			topic, all := p.links(address, weekly), p.links(address, "")
 			wantPage(t, p.do("POST", topic.unsubscribe, request[0], request[1:]...), 200, "You are unsubscribed", "no longer receive “Weekly news” from ACME Garden")
-			p.wantState(address, false, map[string]bool{weekly: false, offers: false, events: true})
+			p.wantState(address, false, map[string]bool{weekly: false, offers: false, nearby: true})
 			w := p.do("POST", all.unsubscribe, request[0], request[1:]...)
 			wantPage(t, w, 200, "You are unsubscribed", "no longer receive mailings from ACME Garden", "password resets")
-			p.wantState(address, true, map[string]bool{weekly: false, offers: false, events: true})
+			p.wantState(address, true, map[string]bool{weekly: false, offers: false, nearby: true})
 			if w.Header().Get("Set-Cookie") != "" {
 				t.Error("a cookie")
 			}
@@ -152,18 +152,18 @@ func TestPreferencesAreShownSavedAndShownAgain(t *testing.T) {
 	w := p.do("GET", p.all.preferences, "")
 	wantPage(t, w, 200, "Your email preferences", "ACME Garden", "Weekly news", "every Friday morning", "Events near you")
 	got, hidden := boxes(t, w)
-	if want := map[string]bool{weekly: true, offers: false, events: true}; !maps.Equal(got, want) {
+	if want := map[string]bool{weekly: true, offers: false, nearby: true}; !maps.Equal(got, want) {
 		t.Errorf("boxes %v, want %v", got, want)
 	}
-	if !slices.Equal(hidden, []string{events, offers, weekly}) {
+	if !slices.Equal(hidden, []string{nearby, offers, weekly}) {
 		t.Errorf("the form lists %q", hidden)
 	}
 	// What a browser sends for a tick at offers alone.
-	form := fmt.Sprintf("topic=%s&topic=%s&%s=opt_in&topic=%s", weekly, offers, offers, events)
+	form := fmt.Sprintf("topic=%s&topic=%s&%s=opt_in&topic=%s", weekly, offers, offers, nearby)
 	w = p.do("POST", p.all.preferences, form, pageFormType, "Origin: https://elsewhere.example")
 	wantPage(t, w, 200, "Your choices have been saved.", "Your email preferences")
 	got, _ = boxes(t, w)
-	if want := map[string]bool{weekly: false, offers: true, events: false}; !maps.Equal(got, want) {
+	if want := map[string]bool{weekly: false, offers: true, nearby: false}; !maps.Equal(got, want) {
 		t.Errorf("boxes after saving %v, want %v", got, want)
 	}
 	if again, _ := boxes(t, p.do("GET", p.all.preferences, "")); !maps.Equal(again, got) {
@@ -179,7 +179,7 @@ func TestPreferencesOfWhoIsUnsubscribedFromEverything(t *testing.T) {
 	wantPage(t, p.do("GET", p.all.preferences, ""), 200, notice, "Your choices here will apply from then on.")
 	w := p.do("POST", p.all.preferences, "topic="+weekly, pageFormType)
 	wantPage(t, w, 200, notice, "Your choices have been saved.")
-	p.wantState(p.address, true, map[string]bool{weekly: false, offers: false, events: true})
+	p.wantState(p.address, true, map[string]bool{weekly: false, offers: false, nearby: true})
 	bare, _ := p.newTeam("Bare")
 	link := app.PageLink{TeamID: bare.ID, Address: p.sealer.AddressHash(bare.ID, "jane@example.org")}
 	w = p.do("GET", "/preferences/"+p.sealer.PageToken(app.PreferencesPage, link), "")
@@ -209,9 +209,9 @@ func TestLargeBodiesAreRefusedWithAPage(t *testing.T) {
 			t.Errorf("%s in chunks: %d %s %v", path, answer.StatusCode, page, err)
 		}
 	}
-	p.wantState(p.address, false, map[string]bool{weekly: true, offers: false, events: true})
+	p.wantState(p.address, false, map[string]bool{weekly: true, offers: false, nearby: true})
 	p.limits.Body = 100 // of the API, not of pages
-	p.behind(servicesFrom(p.server))
+	p.remake()
 	wantPage(t, p.do("POST", p.all.unsubscribe, strings.Repeat("x", formLimit), pageFormType), 200, "You are unsubscribed")
 }
 
@@ -235,7 +235,7 @@ func TestUnknownTokensGetOnePage(t *testing.T) {
 			}
 		}
 	}
-	p.wantState(p.address, false, map[string]bool{weekly: true, offers: false, events: true})
+	p.wantState(p.address, false, map[string]bool{weekly: true, offers: false, nearby: true})
 }
 
 func TestTokensStayOutOfTheLog(t *testing.T) {
@@ -251,9 +251,10 @@ func TestTokensStayOutOfTheLog(t *testing.T) {
 		}
 	}
 	try(strings.TrimPrefix(p.all.unsubscribe, "/unsubscribe/"))
-	services := servicesFrom(p.server)
-	services.Pages = nil
-	p.behind(services)
+	pages := p.server.Pages
+	p.server.Pages = nil
+	p.remake()
+	p.server.Pages = pages
 	try("T0kenOfSomebody")
 }
 
@@ -335,7 +336,7 @@ func TestWhatIsNoFormChangesNothing(t *testing.T) {
 	if strings.Contains(w.Body.String(), "have been saved") {
 		t.Error("nothing was chosen, and it is called saved")
 	}
-	p.wantState(p.address, false, map[string]bool{weekly: true, offers: false, events: true})
+	p.wantState(p.address, false, map[string]bool{weekly: true, offers: false, nearby: true})
 }
 
 func TestPagesSpeakTheReadersLanguage(t *testing.T) {

@@ -111,7 +111,7 @@ func newRealOn(t testing.TB, name string, cfg server.Config, change ...func(*Con
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
 		e.Stop(ctx)
 	})
@@ -123,7 +123,7 @@ func newRealOn(t testing.TB, name string, cfg server.Config, change ...func(*Con
 		f(&webCfg, &l)
 	}
 	r.cfg, r.limits = webCfg, l
-	r.behind(servicesFrom(e))
+	r.remake()
 	if r.team, err = e.Teams.FindTeam(t.Context(), ""); err != nil {
 		t.Fatal(err)
 	}

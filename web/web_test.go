@@ -15,7 +15,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"mailer/app"
-	domainservice "mailer/app/domains"
+	"mailer/app/domains"
 	"mailer/app/server"
 	"mailer/app/service"
 	"mailer/web/rest"
@@ -51,15 +51,16 @@ type bench struct {
 // newBench is a handler that has no services: for what is answered without any.
 func newBench(t testing.TB) *bench {
 	b := &bench{t: t, clock: testTime, limits: rest.DefaultLimits()}
-	b.cfg = Config{BaseURL: "https://mail.example.com/", Bounds: Bounds{RateLimit: 1000}, Log: b.logger()}
-	b.behind(servicesFrom(nothing()))
+	b.cfg = Config{Server: nothing(), BaseURL: "https://mail.example.com/", Bounds: Bounds{RateLimit: 1000}, Log: b.logger()}
+	b.remake()
 	return b
 }
 
-// nothing is a server that has no parts to answer with.
+// nothing is a server that has two regions and no parts to answer with.
 func nothing() *server.Server {
 	base := &service.Base{}
-	return &server.Server{Base: base, Domains: &domainservice.Service{Base: base}}
+	base.Settings.SetOutlets(service.Outlets{Regions: []service.Region{{Name: "us-east-1"}, {Name: "eu-west-1"}}})
+	return &server.Server{Base: base, Domains: &domains.Service{Base: base}}
 }
 
 // logger writes to the log of the bench, which notes the route of each request.
@@ -67,9 +68,9 @@ func (b *bench) logger() *slog.Logger {
 	return slog.New(routeSpy{slog.NewTextHandler(&b.log, &slog.HandlerOptions{Level: slog.LevelDebug}), &b.route})
 }
 
-// behind makes the handler anew, with another service behind it.
-func (b *bench) behind(s Services) {
-	b.handler = newHandler(b.cfg, s, b.limits, func() time.Time { return b.clock })
+// remake makes the handler anew, by what its configuration, limits and server are now.
+func (b *bench) remake() {
+	b.handler = newHandler(b.cfg, b.limits, func() time.Time { return b.clock })
 }
 
 // do sends a request; headers are "Name: value" lines.

@@ -69,7 +69,7 @@ func (s *served) listen(t *testing.T, key string, header ...string) *ear {
 // until reads lines until one holds a text, and returns them.
 func (e *ear) until(text string) string {
 	e.t.Helper()
-	_ = e.conn.SetReadDeadline(time.Now().Add(20 * time.Second))
+	_ = e.conn.SetReadDeadline(time.Now().Add(time.Minute))
 	var out strings.Builder
 	for {
 		line, err := e.in.ReadString('\n')

@@ -65,7 +65,7 @@ func TestAnOperatorManagesAccounts(t *testing.T) {
 func TestAnOperatorSeesSettingsAndTheDisk(t *testing.T) {
 	o := newOffice(t, captured())
 	o.cfg.Settings = []health.Setting{{Name: "listen", Value: ":3000", From: health.FromFlag, Variable: "MAILER_LISTEN", About: "address"}}
-	o.behind(servicesFrom(o.server))
+	o.remake()
 	o.ask("GET", "/settings", "", 200, `{"name":"listen","value":":3000","from":"flag","variable":"MAILER_LISTEN","about":"address"}`)
 	o.send(o.full, goodSend)
 	o.ask("GET", "/disk", "", 200, `"object":"disk"`, `"running":false`, `"table":"emails"`, `"team":"`+o.team.Name+`"`, `"emails":1`, `"keep_content":"0"`)

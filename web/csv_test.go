@@ -1,22 +1,17 @@
 package web
 
 import (
-	"context"
 	"encoding/csv"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"maps"
 	"net/http"
-	"net/http/httptest"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"mailer/app"
-	"mailer/db"
 )
 
 // readCSV asks for a list as CSV and returns its records, the names first.
@@ -181,77 +176,5 @@ func TestHostileTextsStayTextsInCSV(t *testing.T) {
 	}
 	if subject := emails[1][slices.Index(emails[0], "subject")]; subject != `'@cmd, "quoted"` {
 		t.Errorf("the subject is %q", subject)
-	}
-}
-
-var manyRows = flag.Int("csv-rows", 8000, "how many contacts TestACSVOfManyRowsTakesConstantMemory exports; 1000000 proves it")
-
-// counting counts what it is handed, and looks at the memory in use now and then.
-type counting struct {
-	header http.Header
-	bytes  int
-	lines  int
-	looked int
-	most   uint64 // bytes alive
-}
-
-func (c *counting) Header() http.Header { return c.header }
-
-func (c *counting) WriteHeader(int) {}
-
-func (c *counting) Write(b []byte) (int, error) {
-	c.bytes += len(b)
-	c.lines += strings.Count(string(b), "\r\n")
-	if c.bytes-c.looked > 1<<18 {
-		c.looked, c.most = c.bytes, max(c.most, alive())
-	}
-	return len(b), nil
-}
-
-// alive is how many bytes the program holds.
-func alive() uint64 {
-	runtime.GC()
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return m.HeapAlloc
-}
-
-func TestACSVOfManyRowsTakesConstantMemory(t *testing.T) {
-	r := newReal(t, captured())
-	r.manyContacts(*manyRows)
-	request := httptest.NewRequest("GET", "/contacts", nil)
-	request.Header.Set("Authorization", "Bearer "+r.full)
-	request.Header.Set("Accept", "text/csv")
-	before, start := alive(), time.Now()
-	c := &counting{header: http.Header{}}
-	r.handler.ServeHTTP(c, request)
-	took := time.Since(start)
-	if c.lines != *manyRows+1 {
-		t.Errorf("%d lines, want %d", c.lines, *manyRows+1)
-	}
-	const most = 4 << 20
-	if c.most > before+most {
-		t.Errorf("%d KB alive in the midst of %d KB, %d before it", c.most>>10, c.bytes>>10, before>>10)
-	}
-	t.Logf("%d rows, %d MB in %v: %.0f a second; %d KB alive before, at most %d KB", *manyRows, c.bytes>>20, took, float64(*manyRows)/took.Seconds(), before>>10, c.most>>10)
-}
-
-// manyContacts puts so many contacts into the database.
-func (r *real) manyContacts(n int) {
-	r.t.Helper()
-	for first := 0; first < n; first += 1000 {
-		err := r.store.Write(context.Background(), func(tx *db.Tx) error {
-			for i := first; i < min(first+1000, n); i++ {
-				c := app.Contact{ID: app.NewID(), TeamID: r.team.ID, Email: fmt.Sprintf("somebody-%d@example.org", i), FirstName: "Some", LastName: "Body",
-					Hash: app.AddressHash{byte(i >> 16), byte(i >> 8), byte(i)}, CreatedAt: time.Now(), UpdatedAt: time.Now()}
-				if err := tx.InsertContact(&c); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-		if err != nil {
-			r.t.Fatal(err)
-		}
 	}
 }

@@ -55,15 +55,15 @@ func (b *dnsBook) publish(records []app.DNSRecord) {
 	}
 }
 
-// domains is a real server with two regions and a DNS.
-type domains struct {
+// domainBench is a real server with two regions and a DNS.
+type domainBench struct {
 	*real
 	dns *dnsBook
 }
 
-func newDomains(t *testing.T) *domains {
+func newDomains(t *testing.T) *domainBench {
 	t.Helper()
-	d := &domains{dns: &dnsBook{records: map[string]string{}}}
+	d := &domainBench{dns: &dnsBook{records: map[string]string{}}}
 	cfg := relayed()
 	second := cfg.Routes[0]
 	second.Relay.Region = "eu-west-1"
@@ -74,7 +74,7 @@ func newDomains(t *testing.T) *domains {
 }
 
 // want makes a request that must succeed with that status.
-func (d *domains) want(status int, method, target, body string) (got domainAnswer) {
+func (d *domainBench) want(status int, method, target, body string) (got domainAnswer) {
 	d.t.Helper()
 	w := d.as(d.full, method, target, body)
 	wantStatus(d.t, w, status)
