@@ -1,13 +1,18 @@
 package web
 
 import (
+	"bytes"
+	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"mailer/app"
+	"mailer/web/rest"
 )
 
 func text(s string) *string { return &s }
@@ -111,4 +116,202 @@ func TestAnAttachmentIsDownloadedByItsLinkAlone(t *testing.T) {
 		}
 	}
 	wantError(t, r.do("GET", "/attachments/forged", ""), 404, app.CodeNotFound)
+}
+
+func TestRealFromDomainMustBeVerified(t *testing.T) {
+	r := newReal(t, relayed())
+	other, otherKey := r.newTeam("Other")
+	r.domain(r.team.ID, "ok.example.com", true)
+	r.domain(r.team.ID, "new.example.com", false)
+	r.domain(other.ID, "theirs.example.com", true)
+	for _, tt := range []struct {
+		key, from, words string
+	}{
+		{r.full, "a@unknown.test", "`from` uses the domain unknown.test"},
+		{r.full, "a@new.example.com", "not verified"},
+		{r.full, "a@theirs.example.com", "which this team has not added"},
+		{r.full, "a@sub.ok.example.com", "sub.ok.example.com"},
+		{otherKey, "a@ok.example.com", "which this team has not added"},
+	} {
+		wantError(t, r.as(tt.key, "POST", "/emails", sendFrom(tt.from)), 422, app.CodeValidation, tt.words)
+	}
+	id := r.send(r.full, sendFrom("a@OK.example.com"))
+	r.eventually(r.full, "/emails/"+id, `"last_event":"sent"`)
+	wantError(t, r.as(r.full, "GET", "/emails/"+id+"/raw", ""), 404, app.CodeNotFound)
+}
+
+func TestRealBodies(t *testing.T) {
+	const most = 1000
+	cfg := captured()
+	cfg.MaxAttachments = most
+	r := newReal(t, cfg, func(_ *Config, l *rest.Limits) { l.Body = 64 << 10 })
+	files := func(sizes ...int) string {
+		var items []string
+		for _, n := range sizes {
+			items = append(items, fmt.Sprintf(`{"filename":"a.bin","content":%q}`, base64.StdEncoding.EncodeToString(make([]byte, n))))
+		}
+		return member(`"attachments":[` + strings.Join(items, ",") + `]`)
+	}
+	for _, tt := range []struct {
+		name, body string
+		status     int
+		code       app.Code
+		words      string
+	}{
+		{"empty", "", 400, app.CodeInvalidPayload, "body"},
+		{"cut off", `{"from":"a@example.com",`, 400, app.CodeInvalidPayload, "JSON"},
+		{"not JSON", `from=a@example.com`, 400, app.CodeInvalidPayload, "JSON"},
+		{"two objects", goodSend + goodSend, 400, app.CodeInvalidPayload, "JSON"},
+		{"unknown field", member(`"colour":"red"`), 422, app.CodeValidation, "`colour`"},
+		{"unknown field inside", member(`"tags":[{"name":"a","value":"b","x":1}]`), 422, app.CodeValidation, "`tags[0].x`"},
+		{"no from", `{"to":"b@example.org","subject":"s","text":"x"}`, 422, app.CodeValidation, "`from`"},
+		{"no to", `{"from":"a@example.com","subject":"s","text":"x"}`, 422, app.CodeValidation, "`to`"},
+		{"empty to", `{"from":"a@example.com","to":[],"subject":"s","text":"x"}`, 422, app.CodeValidation, "`to`"},
+		{"no subject", `{"from":"a@example.com","to":"b@example.org","text":"x"}`, 422, app.CodeValidation, "`subject`"},
+		{"no body", `{"from":"a@example.com","to":"b@example.org","subject":"s"}`, 422, app.CodeValidation, "`html`"},
+		{"too large", `{"text":"` + strings.Repeat("x", 65<<10) + `"}`, 413, app.CodePayloadTooLarge, "larger than"},
+		{"one attachment too large", files(most + 1), 413, app.CodePayloadTooLarge, "`attachments`"},
+		{"attachments too large together", files(most, 1), 413, app.CodePayloadTooLarge, "`attachments`"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			wantError(t, r.as(r.full, "POST", "/emails", tt.body), tt.status, tt.code, tt.words)
+		})
+	}
+	r.send(r.full, files(most-1, 1))
+	if p := r.page(r.full, "/emails"); len(p.Data) != 1 {
+		t.Errorf("%d emails after one accepted send", len(p.Data))
+	}
+}
+
+func TestRealForeignAndUnknownIDsAreNotFound(t *testing.T) {
+	r := newReal(t, captured())
+	_, otherKey := r.newTeam("Other")
+	id := r.send(r.full, member(`"attachments":[{"filename":"a.txt","content":"aGk="}]`))
+	r.eventually(r.full, "/emails/"+id+"/raw", "DKIM-Signature")
+	attachment := r.page(r.full, "/emails/"+id+"/attachments").Data[0].ID
+	otherID := r.send(otherKey, member(`"attachments":[{"filename":"b.txt","content":"aGk="}]`))
+	with := 0
+	for _, op := range r.operations(id, attachment) {
+		if !strings.Contains(op[1], "/emails/"+id) {
+			continue
+		}
+		with++
+		body := ""
+		switch op[0] {
+		case "GET":
+			wantStatus(t, r.as(r.full, op[0], op[1], ""), 200)
+		case "PATCH":
+			body = `{"scheduled_at":"in 1 hour"}`
+		}
+		wantError(t, r.as(otherKey, op[0], op[1], body), 404, app.CodeNotFound)
+		for _, unknown := range []string{unknownID, app.NewID(), "x", "%00", strings.Repeat("9", 4000), id + "0", "..%2f" + id} {
+			wantError(t, r.as(r.full, op[0], strings.Replace(op[1], id, unknown, 1), body), 404, app.CodeNotFound)
+		}
+		// One's own email does not open another's attachment.
+		if strings.Contains(op[1], attachment) {
+			wantError(t, r.as(otherKey, op[0], strings.Replace(op[1], id, otherID, 1), body), 404, app.CodeNotFound)
+			wantError(t, r.as(r.full, op[0], strings.Replace(op[1], attachment, unknownID, 1), ""), 404, app.CodeNotFound)
+		}
+	}
+	if with < 5 {
+		t.Errorf("only %d routes have an id", with)
+	}
+	if got := r.page(otherKey, "/emails").ids(); !slices.Equal(got, []string{otherID}) {
+		t.Errorf("the other team lists %q", got)
+	}
+	wantError(t, r.as(otherKey, "GET", "/emails?after="+id, ""), 422, app.CodeValidation, "`after`")
+}
+
+func TestRealAttachmentsDownload(t *testing.T) {
+	r := newReal(t, captured())
+	content := bytes.Repeat([]byte{0, 1, 255, '\n'}, 1000)
+	id := r.send(r.full, member(`"attachments":[{"filename":"a.bin","content":"`+base64.StdEncoding.EncodeToString(content)+`"}]`))
+	link := strings.TrimPrefix(r.page(r.full, "/emails/"+id+"/attachments").Data[0].DownloadURL, "https://mail.example.com")
+	w := r.do("GET", link, "")
+	wantStatus(t, w, 200)
+	if !bytes.Equal(w.Body.Bytes(), content) {
+		t.Error("other bytes come back")
+	}
+	token := link[len("/attachments/"):]
+	for i := range token {
+		c := byte('A')
+		if token[i] == c {
+			c = 'B'
+		}
+		if w := r.do("GET", "/attachments/"+token[:i]+string(c)+token[i+1:], ""); w.Code != 404 {
+			t.Fatalf("with another byte %d: %d", i, w.Code)
+		}
+	}
+}
+
+func TestRealIdempotency(t *testing.T) {
+	r := newReal(t, captured())
+	_, otherKey := r.newTeam("Other")
+	const key = "Idempotency-Key: order-7"
+	wantError(t, r.as(r.full, "POST", "/emails", `{"from":"nobody"}`, key), 422, app.CodeValidation)
+	first := r.send(r.full, goodSend, key)
+	if again := r.send(r.full, goodSend, key); again != first {
+		t.Errorf("the repeated send is %s, not %s", again, first)
+	}
+	wantError(t, r.as(r.full, "POST", "/emails", member(`"cc":"c@example.org"`), key), 409, app.CodeInvalidIdempotent)
+	if r.send(r.full, goodSend) == first || r.send(otherKey, goodSend, key) == first {
+		t.Error("another send has the same answer")
+	}
+	for _, bad := range []string{"", strings.Repeat("k", 257)} {
+		wantError(t, r.as(r.full, "POST", "/emails", goodSend, "Idempotency-Key: "+bad), 400, app.CodeInvalidIdempotencyKey)
+	}
+	r.send(r.full, goodSend, "Idempotency-Key: "+strings.Repeat("k", 256))
+	if p := r.page(r.full, "/emails"); len(p.Data) != 3 {
+		t.Errorf("%d emails, want 3", len(p.Data))
+	}
+}
+
+// verdictAnswer is an email as far as its verdict goes.
+type verdictAnswer struct {
+	Verdict struct {
+		Code, Tone, Text, Fix string
+		Params                map[string]any
+		Parts                 []struct{ Code, Text, Fix string }
+	}
+}
+
+func TestAnEmailIsAnsweredWithItsVerdict(t *testing.T) {
+	a := newPeople(t)
+	other, strangers := a.newTeam("Strangers")
+	a.contactOf(other.ID, "c0@example.org")
+	get := func(id string) verdictAnswer {
+		t.Helper()
+		w := a.call("GET", "/emails/"+id, "")
+		wantStatus(t, w, 200)
+		return decoded[verdictAnswer](t, w)
+	}
+	id := a.mailTo(a.full, "one", `["ann@example.org","bob@example.org","bounced@simulator.mailer.test"]`)
+	got := get(id).Verdict
+	if got.Code != "mixed" || len(got.Parts) != 2 || got.Parts[0].Code != "captured" || got.Parts[1].Code != "test_recipient" ||
+		!strings.Contains(got.Text, "this server keeps the mail for 2 recipients") || got.Params["total"] != 3.0 {
+		t.Errorf("%+v", got)
+	}
+	wantError(t, a.as(strangers, "GET", "/emails/"+id, ""), 404, "not_found")
+
+	w := a.call("POST", "/emails", `{"from":"a@example.com","to":"ann@example.org","subject":"later","text":"x","scheduled_at":"in 2 hours"}`)
+	wantStatus(t, w, 200)
+	id = decoded[struct{ ID string }](t, w).ID
+	if got := get(id).Verdict; got.Code != "scheduled" || got.Tone != "neutral" || !strings.Contains(got.Text, fmt.Sprint(got.Params["next_at"])) {
+		t.Errorf("%+v", got)
+	}
+
+	b := a.sentTo(2, "<p>Hi</p>")
+	list := decoded[struct{ Data []struct{ ID, Email string } }](t, a.call("GET", b+"/recipients", ""))
+	for _, r := range list.Data {
+		want := "captured"
+		if strings.HasPrefix(r.Email, "bounced@") {
+			want = "test_recipient"
+		}
+		if got := get(r.ID).Verdict; got.Code != want || got.Params["address"] != r.Email || !strings.HasSuffix(b, fmt.Sprint(got.Params["broadcast_id"])) {
+			t.Errorf("%s: %+v", r.Email, got)
+		}
+	}
+	if len(list.Data) != 3 {
+		t.Errorf("%d recipients", len(list.Data))
+	}
 }

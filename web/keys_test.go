@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"mailer/app"
 )
@@ -281,3 +282,62 @@ func TestRealARevokedKeyStopsAtOnceOnAnOpenConnection(t *testing.T) {
 
 // tokens finds tokens of keys; what a list shows of one ends before its second part.
 var tokens = regexp.MustCompile(`mlr_[A-Za-z0-9]{8,}_`)
+
+func TestRealKeysOnEveryRoute(t *testing.T) {
+	r := newReal(t, captured())
+	id := r.send(r.full, goodSend)
+	sending := r.key(r.team.ID, app.KeyInput{Permission: app.SendingAccess})
+	_, other, _ := strings.Cut(r.full, "_")
+	operations := r.operations(id, unknownID)
+	if len(operations) < 7 {
+		t.Fatalf("only %d routes need a key: %q", len(operations), operations)
+	}
+	for _, op := range operations {
+		method, target := op[0], op[1]
+		for _, header := range []string{"X-None: x", "Authorization: Basic " + r.full, "Authorization: " + r.full, "Authorization: Bearer "} {
+			w := r.do(method, target, goodSend, header)
+			wantError(t, w, 401, app.CodeMissingAPIKey)
+			r.checkErrorBody(w)
+		}
+		for _, wrong := range []string{r.full[:len(r.full)-1] + "_", "re_123456789", other, strings.ToUpper(r.full)} {
+			r.clock = r.clock.Add(time.Hour) // too many in a minute are refused before they are looked at
+			wantError(t, r.as(wrong, method, target, goodSend), 401, app.CodeInvalidAPIKey)
+		}
+		// What a sending key may do, it may do to its own emails; id is another's.
+		w := r.as(sending, method, target, goodSend)
+		switch method + " " + strings.Replace(target, id, "{id}", 1) {
+		case "POST /emails":
+			wantStatus(t, w, 200)
+		case "POST /emails/batch":
+			wantError(t, w, 422, app.CodeValidation, "array")
+		case "POST /emails/{id}/cancel":
+			wantError(t, w, 404, app.CodeNotFound)
+		case "PATCH /emails/{id}":
+			wantError(t, r.as(sending, method, target, `{"scheduled_at":"in 1 hour"}`), 404, app.CodeNotFound)
+		case "POST /mcp": // whose tools look at what the key may do
+			wantError(t, w, 400, app.CodeInvalidPayload)
+		default:
+			wantError(t, w, 403, app.CodeRestrictedAPIKey)
+		}
+	}
+}
+
+func TestRealKeyOfOneDomain(t *testing.T) {
+	r := newReal(t, relayed())
+	r.domain(r.team.ID, "example.com", true)
+	r.domain(r.team.ID, "other.example.com", true)
+	scoped := r.key(r.team.ID, app.KeyInput{Permission: app.SendingAccess, Domain: "example.com"})
+	for from, status := range map[string]int{
+		"a@example.com": 200, "A <a@EXAMPLE.com>": 200,
+		"a@other.example.com": 403, "a@unknown.test": 403, `"a@example.com" <a@other.example.com>`: 422,
+	} {
+		w := r.as(scoped, "POST", "/emails", sendFrom(from))
+		if w.Code != status {
+			t.Errorf("%s: %d %s, want %d", from, w.Code, w.Body, status)
+		}
+		if status == 403 {
+			wantError(t, w, 403, app.CodeRestrictedAPIKey, "example.com")
+		}
+	}
+	wantStatus(t, r.as(r.full, "POST", "/emails", sendFrom("a@other.example.com")), 200)
+}

@@ -132,3 +132,14 @@ func TestStrangersBodiesAreNotRead(t *testing.T) {
 		}
 	}
 }
+
+func TestRealDraining(t *testing.T) {
+	r := newReal(t, captured())
+	id := r.send(r.full, goodSend)
+	wantStatus(t, r.do("GET", "/readyz", ""), 200)
+	r.server.Drain()
+	wantError(t, r.as(r.full, "POST", "/emails", goodSend), 503, app.CodeServiceUnavailable, "shutting down")
+	wantError(t, r.do("GET", "/readyz", ""), 503, app.CodeServiceUnavailable)
+	wantStatus(t, r.as(r.full, "GET", "/emails/"+id, ""), 200)
+	wantStatus(t, r.do("GET", "/healthz", ""), 200)
+}
