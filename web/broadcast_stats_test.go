@@ -60,6 +60,7 @@ func (a *people) sentTo(n int, html string) string {
 }
 
 func TestRealRecipientsOfABroadcast(t *testing.T) {
+	t.Parallel()
 	a := newPeople(t)
 	b := a.sentTo(4, `<p>Hi</p>`)
 	all := a.recipients(b + "/recipients")
@@ -114,6 +115,7 @@ func TestRealRecipientsOfABroadcast(t *testing.T) {
 }
 
 func TestRealSingleEmailOfABroadcast(t *testing.T) {
+	t.Parallel()
 	a := newPeople(t)
 	b := a.sentTo(1, `<p>Hi {{{FIRST_NAME}}}, <a href="{{{UNSUBSCRIBE_URL}}}">off</a></p>`)
 	row := a.recipients(b + "/recipients?type=sent").Data[0]
@@ -189,6 +191,7 @@ func TestRealSingleEmailOfABroadcast(t *testing.T) {
 }
 
 func TestRealClickedLinks(t *testing.T) {
+	t.Parallel()
 	a := newPeople(t)
 	b := a.sentTo(3, `<p>Hi</p>`)
 	id, _ := strings.CutPrefix(b, "/broadcasts/")

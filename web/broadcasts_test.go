@@ -58,6 +58,7 @@ func news(more string) string {
 }
 
 func TestADraftIsReadAsItWasMade(t *testing.T) {
+	t.Parallel()
 	a := newPeople(t)
 	segment, topic := a.segment(`{"name":"All","filter":null}`).ID, a.topic("News", "").ID
 	w := a.call("POST", "/broadcasts", news(`,"name":"June","segment_id":"`+segment+`","topic_id":"`+topic+`","reply_to":"help@example.com",
@@ -85,6 +86,7 @@ func TestADraftIsReadAsItWasMade(t *testing.T) {
 }
 
 func TestWhatADraftLeavesOutHasItsDefault(t *testing.T) {
+	t.Parallel()
 	a := newPeople(t)
 	for _, more := range []string{"", `,"name":"","segment_id":"","audience_id":null,"topic_id":"","reply_to":[],"preview_text":"","text":null,"send":null,"scheduled_at":null`} {
 		got := a.broadcast(200, "GET", "/broadcasts/"+a.draft(more).ID, "")
@@ -108,6 +110,7 @@ func TestWhatADraftLeavesOutHasItsDefault(t *testing.T) {
 }
 
 func TestBadBroadcastsNameTheirField(t *testing.T) {
+	t.Parallel()
 	a := newPeople(t)
 	type refusal struct{ body, words string }
 	cases := []refusal{
@@ -160,6 +163,7 @@ func TestBadBroadcastsNameTheirField(t *testing.T) {
 }
 
 func TestSegmentAndTopicOfABroadcastMustBeTheTeams(t *testing.T) {
+	t.Parallel()
 	a := newPeople(t)
 	id := a.draft("").ID
 	var theirs broadcastAnswer
@@ -185,6 +189,7 @@ func TestSegmentAndTopicOfABroadcastMustBeTheTeams(t *testing.T) {
 }
 
 func TestAPatchChangesWhatItNamesOfADraft(t *testing.T) {
+	t.Parallel()
 	a := newPeople(t)
 	segment, topic := a.segment(`{"name":"All"}`).ID, a.topic("News", "").ID
 	made := a.draft(`,"name":"June","segment_id":"` + segment + `","topic_id":"` + topic + `","reply_to":"help@example.com","preview_text":"p","text":"t"`)
@@ -236,6 +241,7 @@ func (a *people) sentOff() map[string]string {
 }
 
 func TestOnlyDraftsAreEditedDeletedAndSent(t *testing.T) {
+	t.Parallel()
 	a := newPeople(t)
 	for status, id := range a.sentOff() {
 		for _, op := range [][3]string{{"PATCH", "", `{"name":"x"}`}, {"DELETE", "", ""}, {"POST", "/send", ""}} {
@@ -257,6 +263,7 @@ func TestOnlyDraftsAreEditedDeletedAndSent(t *testing.T) {
 }
 
 func TestADraftIsSentNowOrLater(t *testing.T) {
+	t.Parallel()
 	a := newPeople(t)
 	later := time.Now().Add(48 * time.Hour).UTC().Truncate(time.Millisecond)
 	for body, scheduled := range map[string]bool{
@@ -281,6 +288,7 @@ func TestADraftIsSentNowOrLater(t *testing.T) {
 }
 
 func TestABroadcastCanBeSentAsItIsMade(t *testing.T) {
+	t.Parallel()
 	a := newPeople(t)
 	now := a.draft(`,"send":true`)
 	if now.Status != "queued" || now.ScheduledAt != nil {
@@ -301,6 +309,7 @@ func TestABroadcastCanBeSentAsItIsMade(t *testing.T) {
 }
 
 func TestASendCountsItsAudience(t *testing.T) {
+	t.Parallel()
 	a := newPeople(t)
 	segment := a.segment(`{"name":"Pro","filter":` + proFilter + `}`).ID
 	topic := a.topic("News", "").ID
@@ -329,6 +338,7 @@ func TestASendCountsItsAudience(t *testing.T) {
 }
 
 func TestASenderMustBeVerifiedOnceTheDraftIsSent(t *testing.T) {
+	t.Parallel()
 	a := &people{real: newReal(t, relayed())}
 	a.domain(a.team.ID, "new.example.com", false)
 	a.domain(a.team.ID, "example.com", true)
@@ -347,6 +357,7 @@ func TestASenderMustBeVerifiedOnceTheDraftIsSent(t *testing.T) {
 }
 
 func TestWhatABroadcastUsesStaysUntilItIsGone(t *testing.T) {
+	t.Parallel()
 	a := newPeople(t)
 	segment, topic := a.segment(`{"name":"All"}`).ID, a.topic("News", "").ID
 	uses := `,"segment_id":"` + segment + `","topic_id":"` + topic + `"`
@@ -370,6 +381,7 @@ func TestWhatABroadcastUsesStaysUntilItIsGone(t *testing.T) {
 }
 
 func TestACopyNeverGoesToMoreThanItsOriginal(t *testing.T) {
+	t.Parallel()
 	a := newPeople(t)
 	segment, topic := a.segment(`{"name":"Few"}`).ID, a.topic("News", "").ID
 	original := a.draft(`,"name":"June","segment_id":"` + segment + `","topic_id":"` + topic + `","reply_to":"help@example.com","preview_text":"p","text":"","send":true,"scheduled_at":"in 1 hour"`)
@@ -400,6 +412,7 @@ func TestACopyNeverGoesToMoreThanItsOriginal(t *testing.T) {
 }
 
 func TestAForeignBroadcastAnswersAsAnUnknownOne(t *testing.T) {
+	t.Parallel()
 	a := newPeople(t)
 	id := a.draft("").ID
 	for _, op := range [][3]string{{"GET", "", ""}, {"PATCH", "", `{}`}, {"DELETE", "", ""}, {"POST", "/send", ""}, {"POST", "/cancel", ""}, {"POST", "/duplicate", ""}, {"POST", "/test", `{"to":"a@example.org"}`}} {
@@ -415,6 +428,7 @@ func TestAForeignBroadcastAnswersAsAnUnknownOne(t *testing.T) {
 }
 
 func TestBroadcastsArePaged(t *testing.T) {
+	t.Parallel()
 	a := newPeople(t)
 	var ids []string
 	for i := range 7 {
@@ -443,6 +457,7 @@ func TestBroadcastsArePaged(t *testing.T) {
 }
 
 func TestBroadcastsNeedAFullKeyAndAnyRole(t *testing.T) {
+	t.Parallel()
 	a := newPeople(t)
 	sending := a.key(a.team.ID, app.KeyInput{Permission: app.SendingAccess})
 	wantError(t, a.as(sending, "POST", "/broadcasts", news("")), 403, app.CodeRestrictedAPIKey)
@@ -454,6 +469,7 @@ func TestBroadcastsNeedAFullKeyAndAnyRole(t *testing.T) {
 }
 
 func TestAStoppingServerSendsNoBroadcast(t *testing.T) {
+	t.Parallel()
 	a := newPeople(t)
 	id := a.draft("").ID
 	a.server.Drain()
@@ -482,6 +498,7 @@ func (a *people) testSend(id, body string) (got testAnswer) {
 }
 
 func TestATestSendIsFilledForEachAddress(t *testing.T) {
+	t.Parallel()
 	a := newPeople(t)
 	topic := a.topic("News", "").ID
 	wantStatus(t, a.call("POST", "/contact-properties", `{"key":"plan","type":"string","fallback_value":"free"}`), 201)
@@ -514,6 +531,7 @@ func TestATestSendIsFilledForEachAddress(t *testing.T) {
 }
 
 func TestATestSendGoesToAllOrToNobody(t *testing.T) {
+	t.Parallel()
 	a := newPeople(t)
 	id := a.draft("").ID
 	wantStatus(t, a.call("POST", "/suppressions", `{"email":"gone@example.org"}`), 201)
@@ -535,11 +553,13 @@ func TestATestSendGoesToAllOrToNobody(t *testing.T) {
 }
 
 func TestATestSendNeedsAVerifiedSender(t *testing.T) {
+	t.Parallel()
 	a := &people{real: newReal(t, relayed())}
 	wantError(t, a.call("POST", "/broadcasts/"+a.draft("").ID+"/test", `{"to":"a@example.org"}`), 422, app.CodeValidation, "`from`", "example.com")
 }
 
 func TestAnIdempotencyKeySendsABroadcastOnce(t *testing.T) {
+	t.Parallel()
 	a := newPeople(t)
 	const key = "Idempotency-Key: june"
 	again := func(target string, same, other string, status int) {

@@ -264,6 +264,7 @@ func (b *browser) walkAll(at pageLinks, dir string) {
 }
 
 func TestBrowserOptsOutAndInAgainWithoutScripts(t *testing.T) {
+	t.Parallel()
 	p := newPages(t)
 	b, dir := newBrowser(t, p.handler), shots(t)
 	b.walk(p.topic, weekly, dir)

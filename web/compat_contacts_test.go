@@ -9,6 +9,7 @@ import (
 )
 
 func TestAContactThatExistsIsTreatedAsAsked(t *testing.T) {
+	t.Parallel()
 	for _, compat := range []app.Compat{app.CompatStrict, app.CompatResend} {
 		b := newContactBench(t)
 		b.server.Settings.Compat = compat
@@ -47,6 +48,7 @@ func TestAContactThatExistsIsTreatedAsAsked(t *testing.T) {
 }
 
 func TestAContactJoinsTheSegmentsOfEveryField(t *testing.T) {
+	t.Parallel()
 	b := newContactBench(t)
 	var ids []string
 	for i := range 4 {
@@ -72,6 +74,7 @@ func TestAContactJoinsTheSegmentsOfEveryField(t *testing.T) {
 }
 
 func TestAContactMovesToAnotherAddress(t *testing.T) {
+	t.Parallel()
 	b := newContactBench(t)
 	id := b.create(`{"email":"ann@example.org","first_name":"Ann","segment_id":"` + b.segment + `"}`)
 	b.create(`{"email":"bob@example.org"}`)
@@ -106,6 +109,7 @@ func TestAContactMovesToAnotherAddress(t *testing.T) {
 // Each route whose path names something takes a body that says so again, whatever it
 // calls it, and no other.
 func TestABodyMayRepeatThePathOnEveryRoute(t *testing.T) {
+	t.Parallel()
 	b := newContactBench(t)
 	tried := 0
 	for id, op := range b.handler.Operations() {
@@ -146,6 +150,7 @@ func TestABodyMayRepeatThePathOnEveryRoute(t *testing.T) {
 }
 
 func TestAQueryThatLooksLikeAFilterIsRefused(t *testing.T) {
+	t.Parallel()
 	b := newContactBench(t)
 	for target, words := range map[string][]string{
 		"/contacts?segment=" + b.segment:                         {"`segment`", "use `segment_id`"},
@@ -169,6 +174,7 @@ func TestAQueryThatLooksLikeAFilterIsRefused(t *testing.T) {
 }
 
 func TestTheDefaultOfTLSIsNoError(t *testing.T) {
+	t.Parallel()
 	b := newContactBench(t)
 	w := b.call("POST", "/domains", `{"name":"example.org","tls":"opportunistic"}`)
 	wantStatus(t, w, 201)

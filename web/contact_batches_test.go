@@ -28,6 +28,7 @@ func (b *contactBench) idOf(email string) string {
 }
 
 func TestAContactBatchAnswersARowOrAnErrorForEachItem(t *testing.T) {
+	t.Parallel()
 	b := newContactBench(t)
 	known := b.create(`{"email":"known@example.org"}`)
 	body := `[{"email":"a@example.org"},{"email":"KNOWN@example.org"},{"email":7},{"email":"A@example.org","first_name":"A"},{"email":"b@example.org","colour":"red"},
@@ -56,6 +57,7 @@ func TestAContactBatchAnswersARowOrAnErrorForEachItem(t *testing.T) {
 }
 
 func TestAStrictContactBatchAnswersItsFirstBadItem(t *testing.T) {
+	t.Parallel()
 	b := newContactBench(t)
 	b.create(`{"email":"known@example.org"}`)
 	for _, c := range []struct {
@@ -83,6 +85,7 @@ func TestAStrictContactBatchAnswersItsFirstBadItem(t *testing.T) {
 }
 
 func TestContactBatchesHaveTheirBounds(t *testing.T) {
+	t.Parallel()
 	b := newContactBench(t)
 	list := func(n int, format string) string {
 		items := make([]string, n)
@@ -135,6 +138,7 @@ func TestContactBatchesHaveTheirBounds(t *testing.T) {
 }
 
 func TestManyContactsAreReadAndDeletedByIDAndAddress(t *testing.T) {
+	t.Parallel()
 	b := newContactBench(t)
 	ann, bob := b.create(`{"email":"Ann@example.org","properties":{"age":7}}`), b.create(`{"email":"bob@example.org"}`)
 	item := func(id, email, more string) string {

@@ -45,6 +45,7 @@ func stands(rows []topicAnswer) string {
 }
 
 func TestAContactWithoutAChoiceHasTheTopicsDefault(t *testing.T) {
+	t.Parallel()
 	a := newPeople(t)
 	id := a.contact("Ann+News@example.org")
 	a.topic("In", `,"visibility":"public","description":"All of it"`)
@@ -73,6 +74,7 @@ func (a *people) topicMade(id string) string {
 }
 
 func TestAContactChoosesWithAnArrayOrAnObject(t *testing.T) {
+	t.Parallel()
 	a := newPeople(t)
 	id := a.contact("ann@example.org")
 	in := a.topic("In", "")
@@ -96,6 +98,7 @@ func TestAContactChoosesWithAnArrayOrAnObject(t *testing.T) {
 }
 
 func TestChoicesAreWrittenAllOrNot(t *testing.T) {
+	t.Parallel()
 	a := newPeople(t)
 	id := a.contact("ann@example.org")
 	news := a.topic("News", "")
@@ -140,6 +143,7 @@ func TestChoicesAreWrittenAllOrNot(t *testing.T) {
 }
 
 func TestTopicsOfAnUnknownContactAreNotFound(t *testing.T) {
+	t.Parallel()
 	a := newPeople(t)
 	id := a.contact("ann@example.org")
 	news := a.topic("News", "")
@@ -160,6 +164,7 @@ func TestTopicsOfAnUnknownContactAreNotFound(t *testing.T) {
 
 // A choice belongs to an address within a team.
 func TestTheSameAddressInAnotherTeamChoosesForItself(t *testing.T) {
+	t.Parallel()
 	a := newPeople(t)
 	a.contact("ann@example.org")
 	news := a.topic("News", "")
@@ -177,6 +182,7 @@ func TestTheSameAddressInAnotherTeamChoosesForItself(t *testing.T) {
 }
 
 func TestAPreferencesLinkStandsForTheContactsAddress(t *testing.T) {
+	t.Parallel()
 	a := newPeople(t)
 	id := a.contact("Ann.of.Cleves@example.org")
 	for _, path := range []string{id, "ann.of.cleves@EXAMPLE.org"} {

@@ -74,6 +74,7 @@ func (b *contactBench) created(id string) string {
 }
 
 func TestAContactSaysWhyItsAddressIsSuppressed(t *testing.T) {
+	t.Parallel()
 	b := newContactBench(t)
 	b.create(`{"email":"ann@example.org"}`)
 	wantStatus(t, b.as(b.foreign, "POST", "/suppressions", `{"email":"ann@example.org"}`), 201) // another team's
@@ -95,6 +96,7 @@ func TestAContactSaysWhyItsAddressIsSuppressed(t *testing.T) {
 }
 
 func TestAContactIsCreatedReadChangedAndDeleted(t *testing.T) {
+	t.Parallel()
 	b := newContactBench(t)
 	id := b.create(`{"email":" Ann+News@Example.ORG ","first_name":"Ann","last_name":"","unsubscribed":null,"properties":{"plan":"gold","age":30.5,"none":null},` +
 		`"segments":[{"id":"` + b.segment + `"}],"topics":[{"id":"` + b.in + `","subscription":"opt_out"}]}`)
@@ -121,6 +123,7 @@ func TestAContactIsCreatedReadChangedAndDeleted(t *testing.T) {
 }
 
 func TestBadContactsAreRefusedByField(t *testing.T) {
+	t.Parallel()
 	b := newContactBench(t)
 	keys := func(n int) string {
 		var out []string
@@ -195,6 +198,7 @@ func TestBadContactsAreRefusedByField(t *testing.T) {
 }
 
 func TestContactsWithOddAddressesAreFoundByPath(t *testing.T) {
+	t.Parallel()
 	b := newContactBench(t)
 	for _, local := range []string{"a+b", "a/b", "a%2Fb", "a%b", "a?b", "a#b", "o'brien", "a&b=c", "a{x}", "~!$^*_-`|", "ärger", "漢字"} {
 		address := local + "@example.org"
@@ -212,6 +216,7 @@ func TestContactsWithOddAddressesAreFoundByPath(t *testing.T) {
 }
 
 func TestContactListsCarryWhatIncludeNames(t *testing.T) {
+	t.Parallel()
 	b := newContactBench(t)
 	bare := b.create(`{"email":"ann@example.org"}`)
 	id := b.create(`{"email":"bob@example.org","properties":{"age":7},"topics":[{"id":"` + b.in + `","subscription":"opt_out"}]}`)
@@ -246,6 +251,7 @@ func TestContactListsCarryWhatIncludeNames(t *testing.T) {
 }
 
 func TestContactListsArePaged(t *testing.T) {
+	t.Parallel()
 	b := newContactBench(t)
 	var ids []string
 	for i := range 7 {
@@ -266,6 +272,7 @@ func TestContactListsArePaged(t *testing.T) {
 }
 
 func TestAForeignContactAnswersAsAnUnknownOne(t *testing.T) {
+	t.Parallel()
 	b := newContactBench(t)
 	id := b.create(`{"email":"ann@example.org"}`)
 	for _, op := range []struct{ method, target, body string }{
@@ -304,6 +311,7 @@ func TestAForeignContactAnswersAsAnUnknownOne(t *testing.T) {
 }
 
 func TestAContactIsErasedOnlyWhenAskedInSoManyWords(t *testing.T) {
+	t.Parallel()
 	b := newContactBench(t)
 	for i, query := range []string{"", "?erase=", "?erase=false", "?erase=true"} {
 		email := fmt.Sprintf("u%d@example.org", i)
@@ -316,6 +324,7 @@ func TestAContactIsErasedOnlyWhenAskedInSoManyWords(t *testing.T) {
 }
 
 func TestContactsBelowAnAudienceAreThoseOfTheTeam(t *testing.T) {
+	t.Parallel()
 	b := newContactBench(t)
 	base := "/audiences/" + strings.ToUpper(b.segment) + "/contacts"
 	id := b.id(201, "POST", base, `{"email":"ann@example.org","audience_id":"`+b.segment+`"}`)

@@ -29,6 +29,7 @@ func (r *real) readCSV(key, target string) [][]string {
 // TestEveryListAnswersWithCSV: its columns are the members that the document has for its
 // rows, its rows are those of the pages, and none is another team's.
 func TestEveryListAnswersWithCSV(t *testing.T) {
+	t.Parallel()
 	m := newIsolation(t, app.CompatStrict)
 	var doc map[string]any
 	if err := json.Unmarshal(m.bench.document(), &doc); err != nil {
@@ -162,6 +163,7 @@ func (m *isolation) pagesOf(target string) (rows int) {
 }
 
 func TestHostileTextsStayTextsInCSV(t *testing.T) {
+	t.Parallel()
 	r := newReal(t, captured())
 	w := r.as(r.full, "POST", "/contacts", `{"email":"o'brien+x@example.com","first_name":"=HYPERLINK(\"https://example.com\")","last_name":"-1+1"}`)
 	wantStatus(t, w, http.StatusCreated)

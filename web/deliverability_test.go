@@ -26,6 +26,7 @@ func (r *real) object(key, target string) map[string]any {
 }
 
 func TestRealInsights(t *testing.T) {
+	t.Parallel()
 	r := newReal(t, captured())
 	id := r.send(r.full, `{"from":"Acme <no-reply@mail.acme.example>","to":"you@example.org","subject":"Hello","html":"<p>Hi</p><a href=\"http://bit.ly/x\">there</a>"}`)
 	got := r.object(r.full, "/emails/"+id+"/insights")
@@ -46,6 +47,7 @@ func TestRealInsights(t *testing.T) {
 }
 
 func TestRealDeliverabilityOfNothing(t *testing.T) {
+	t.Parallel()
 	r := newReal(t, captured())
 	got := r.object(r.full, "/deliverability")
 	for _, name := range []string{"score", "content_score", "outcome_score", "band", "complaint_rate", "hard_bounce_rate"} {
@@ -59,6 +61,7 @@ func TestRealDeliverabilityOfNothing(t *testing.T) {
 }
 
 func TestRealBouncesPauseATeam(t *testing.T) {
+	t.Parallel()
 	cfg := captured()
 	cfg.Enforce = true
 	r := newReal(t, cfg)

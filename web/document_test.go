@@ -75,6 +75,7 @@ func (d *shownDocument) schemasIn(v any, found map[string]map[string]any, at str
 }
 
 func TestTheDocumentHasEveryRoute(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	d, served := shown(t, b), map[string]bool{}
 	for _, o := range b.handler.Operations() {
@@ -95,6 +96,7 @@ func TestTheDocumentHasEveryRoute(t *testing.T) {
 var open = []string{"MCPMessage", "SnsMessage", "ProviderEvents", "PreferencesForm", "UnsubscribeForm"}
 
 func TestBodiesHaveNamesAndAreClosed(t *testing.T) {
+	t.Parallel()
 	d := shown(t, newBench(t))
 	d.eachOperation(func(name string, op map[string]any) {
 		body, _ := op["requestBody"].(map[string]any)
@@ -123,6 +125,7 @@ func TestBodiesHaveNamesAndAreClosed(t *testing.T) {
 }
 
 func TestAnswersAndEventsAreOpen(t *testing.T) {
+	t.Parallel()
 	d := shown(t, newBench(t))
 	found := map[string]map[string]any{}
 	d.eachOperation(func(name string, op map[string]any) { d.schemasIn(op["responses"], found, name) })
@@ -140,6 +143,7 @@ func TestAnswersAndEventsAreOpen(t *testing.T) {
 }
 
 func TestOperationsAreDescribedAndTagsDeclared(t *testing.T) {
+	t.Parallel()
 	d := shown(t, newBench(t))
 	unused := map[string]bool{}
 	for _, tag := range d.Tags {
@@ -165,6 +169,7 @@ func TestOperationsAreDescribedAndTagsDeclared(t *testing.T) {
 // holds what a webhook gets against the schema of its name, in which nothing but what
 // is named may stand.
 func TestWebhooksAreSentAsTheDocumentSays(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, everyEventFits)
 }
 

@@ -85,6 +85,7 @@ func (d *domainBench) want(status int, method, target, body string) (got domainA
 }
 
 func TestADomainThroughItsRoutes(t *testing.T) {
+	t.Parallel()
 	d := newDomains(t)
 	made := d.want(201, "POST", "/domains", `{"name":"Bücher.Example","region":null,"custom_return_path":"","capabilities":{"sending":"enabled","receiving":"disabled"},"tls":""}`)
 	if _, ok := app.ParseID(made.ID); !ok || made.Object != "domain" || made.Name != "xn--bcher-kva.example" || made.Status != "not_started" || made.Region != "us-east-1" ||
@@ -133,6 +134,7 @@ func TestADomainThroughItsRoutes(t *testing.T) {
 }
 
 func TestTheNextKeyOfADomainSignsOnceItsRecordIsFound(t *testing.T) {
+	t.Parallel()
 	d := newDomains(t)
 	made := d.want(201, "POST", "/domains", `{"name":"acme.test"}`)
 	d.dns.publish(made.Records)
@@ -166,6 +168,7 @@ func TestTheNextKeyOfADomainSignsOnceItsRecordIsFound(t *testing.T) {
 }
 
 func TestAChangeOfADomain(t *testing.T) {
+	t.Parallel()
 	d := newDomains(t)
 	id := d.want(201, "POST", "/domains", `{"name":"acme.test"}`).ID
 	for _, tt := range []struct {
@@ -193,6 +196,7 @@ func TestAChangeOfADomain(t *testing.T) {
 }
 
 func TestWhatADomainMayNotBe(t *testing.T) {
+	t.Parallel()
 	d := newDomains(t)
 	id := d.want(201, "POST", "/domains", `{"name":"acme.test"}`).ID
 	for _, tt := range []struct {
@@ -238,6 +242,7 @@ func TestWhatADomainMayNotBe(t *testing.T) {
 // TestTheDocumentListsTheRegions: a caller chooses among those of this server. They are
 // examples, since others may come while it runs.
 func TestTheDocumentListsTheRegions(t *testing.T) {
+	t.Parallel()
 	d := newDomains(t)
 	var doc struct {
 		Components struct {
@@ -260,6 +265,7 @@ func TestTheDocumentListsTheRegions(t *testing.T) {
 }
 
 func TestMembersReadDomainsAndDontChangeThem(t *testing.T) {
+	t.Parallel()
 	d := newDomains(t)
 	id := d.want(201, "POST", "/domains", `{"name":"acme.test"}`).ID
 	keyOf := func(role app.Role) string {
@@ -291,6 +297,7 @@ func TestMembersReadDomainsAndDontChangeThem(t *testing.T) {
 }
 
 func TestDomainsOfOtherTeamsAreNotFound(t *testing.T) {
+	t.Parallel()
 	d := newDomains(t)
 	id := d.want(201, "POST", "/domains", `{"name":"acme.test"}`).ID
 	_, other := d.newTeam("Other")

@@ -27,6 +27,7 @@ type emailTimes struct {
 }
 
 func TestAnEmailIsListedReadAndFollowed(t *testing.T) {
+	t.Parallel()
 	r := newReal(t, captured())
 	at := time.Now().Add(48 * time.Hour)
 	id := r.send(r.full, `{"from":"\"Doe, Jane\" <jane@example.com>","to":["a@example.org","Bo <b@example.org>"],"cc":"c@example.org","subject":"Hello","html":"<p>hi</p>","text":"",
@@ -75,6 +76,7 @@ func TestAnEmailIsListedReadAndFollowed(t *testing.T) {
 }
 
 func TestTheRawMessageIsJSONWhateverItsBytes(t *testing.T) {
+	t.Parallel()
 	r := newReal(t, captured())
 	id := r.send(r.full, goodSend)
 	w := r.eventually(r.full, "/emails/"+id+"/raw", "DKIM-Signature")
@@ -87,6 +89,7 @@ func TestTheRawMessageIsJSONWhateverItsBytes(t *testing.T) {
 }
 
 func TestAnAttachmentIsDownloadedByItsLinkAlone(t *testing.T) {
+	t.Parallel()
 	r := newReal(t, captured())
 	id := r.send(r.full, member(`"attachments":[{"filename":"grüße.html","content":"PGI+aGk8L2I+","content_type":"text/html"}]`))
 	at := "/emails/" + id + "/attachments"
@@ -119,6 +122,7 @@ func TestAnAttachmentIsDownloadedByItsLinkAlone(t *testing.T) {
 }
 
 func TestRealFromDomainMustBeVerified(t *testing.T) {
+	t.Parallel()
 	r := newReal(t, relayed())
 	other, otherKey := r.newTeam("Other")
 	r.domain(r.team.ID, "ok.example.com", true)
@@ -141,6 +145,7 @@ func TestRealFromDomainMustBeVerified(t *testing.T) {
 }
 
 func TestRealBodies(t *testing.T) {
+	t.Parallel()
 	const most = 1000
 	cfg := captured()
 	cfg.MaxAttachments = most
@@ -184,6 +189,7 @@ func TestRealBodies(t *testing.T) {
 }
 
 func TestRealForeignAndUnknownIDsAreNotFound(t *testing.T) {
+	t.Parallel()
 	r := newReal(t, captured())
 	_, otherKey := r.newTeam("Other")
 	id := r.send(r.full, member(`"attachments":[{"filename":"a.txt","content":"aGk="}]`))
@@ -223,6 +229,7 @@ func TestRealForeignAndUnknownIDsAreNotFound(t *testing.T) {
 }
 
 func TestRealAttachmentsDownload(t *testing.T) {
+	t.Parallel()
 	r := newReal(t, captured())
 	content := bytes.Repeat([]byte{0, 1, 255, '\n'}, 1000)
 	id := r.send(r.full, member(`"attachments":[{"filename":"a.bin","content":"`+base64.StdEncoding.EncodeToString(content)+`"}]`))
@@ -245,6 +252,7 @@ func TestRealAttachmentsDownload(t *testing.T) {
 }
 
 func TestRealIdempotency(t *testing.T) {
+	t.Parallel()
 	r := newReal(t, captured())
 	_, otherKey := r.newTeam("Other")
 	const key = "Idempotency-Key: order-7"
@@ -276,6 +284,7 @@ type verdictAnswer struct {
 }
 
 func TestAnEmailIsAnsweredWithItsVerdict(t *testing.T) {
+	t.Parallel()
 	a := newPeople(t)
 	other, strangers := a.newTeam("Strangers")
 	a.contactOf(other.ID, "c0@example.org")

@@ -90,6 +90,7 @@ var notYet = map[app.Code]bool{
 }
 
 func TestEveryErrorOfTheTable(t *testing.T) {
+	t.Parallel()
 	shared := refusing(t)
 	provoked := map[app.Code]bool{}
 	for _, row := range allRefusals() {

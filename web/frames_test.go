@@ -56,6 +56,7 @@ const evilMail = `<!doctype html><meta http-equiv=refresh content="0;url=https:/
 	`<math href="javascript:alert(1)">x</math><img src=https://evil.example/pixel.gif onerror=alert(1)><object data=https://evil.example></object>`
 
 func TestAHostileMailHasNoRightsInItsPreview(t *testing.T) {
+	t.Parallel()
 	r := newReal(t, captured())
 	large := evilMail + strings.Repeat("<p>five megabytes of it</p>", 5<<20/27)
 	for _, body := range []string{evilMail, large} {
@@ -80,6 +81,7 @@ func TestAHostileMailHasNoRightsInItsPreview(t *testing.T) {
 }
 
 func TestAPreviewShowsThePicturesOfTheMail(t *testing.T) {
+	t.Parallel()
 	cfg := captured()
 	cfg.Compat = app.CompatResend
 	r := newReal(t, cfg)
@@ -96,6 +98,7 @@ func TestAPreviewShowsThePicturesOfTheMail(t *testing.T) {
 }
 
 func TestAPictureThatAMailShowsAHundredTimesIsBounded(t *testing.T) {
+	t.Parallel()
 	cfg := captured()
 	cfg.Compat = app.CompatResend
 	r := newReal(t, cfg)
@@ -110,6 +113,7 @@ func TestAPictureThatAMailShowsAHundredTimesIsBounded(t *testing.T) {
 }
 
 func TestAMailOfTextAloneIsShownAsText(t *testing.T) {
+	t.Parallel()
 	r := newReal(t, captured())
 	id := r.send(r.full, `{"from":"a@example.com","to":"b@example.org","subject":"s","text":"<script>alert(1)</script>"}`)
 	_, w := r.framed(r.full, "/emails/"+id+"/preview", "")
@@ -120,6 +124,7 @@ func TestAMailOfTextAloneIsShownAsText(t *testing.T) {
 }
 
 func TestAddressesOfPreviewsAreSigned(t *testing.T) {
+	t.Parallel()
 	r := newReal(t, captured())
 	_, theirs := r.newTeam("theirs")
 	id := r.send(r.full, goodSend)
@@ -140,6 +145,7 @@ func TestAddressesOfPreviewsAreSigned(t *testing.T) {
 }
 
 func TestDraftsAreShownInFrames(t *testing.T) {
+	t.Parallel()
 	a := newPeople(t)
 	_, theirs := a.newTeam("theirs")
 	wantStatus(t, a.call("POST", "/contacts", `{"email":"ann@example.org","first_name":"Ann"}`), 201)

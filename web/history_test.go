@@ -53,6 +53,7 @@ func (a *people) history(contact string, limit int) (subjects []string) {
 }
 
 func TestAllThatAContactGotIsListed(t *testing.T) {
+	t.Parallel()
 	a := newPeople(t)
 	other, strangers := a.newTeam("Strangers")
 	a.contactOf(other.ID, "c1@example.org")

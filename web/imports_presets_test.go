@@ -58,6 +58,7 @@ func (r *real) standing(addresses ...string) (out string) {
 }
 
 func TestFilesOfEachServiceAreImported(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct{ preset, file, counts, standing string }{
 		{"mailchimp", packed(t, "subscribed_x.csv", "Email Address,First Name,CITY,LEID,EUID,TAGS\na@example.org,Ann,Riga,1,2,\"\"\"VIP\"\"\"\n",
 			"unsubscribed_x.csv", "Email Address,LEID,EUID,UNSUB_TIME\nb@example.org,1,2,2022-01-01 00:00:00\n", "cleaned_x.csv", "Email Address,LEID,EUID\nc@example.org,1,2\n"), "3=3+0+0+0", "in out in/bounce"},
@@ -94,6 +95,7 @@ func TestFilesOfEachServiceAreImported(t *testing.T) {
 }
 
 func TestAPresetIsToldOnce(t *testing.T) {
+	t.Parallel()
 	r := newReal(t, captured())
 	file := csvFile("Subscriber", "a@example.org")
 	if a := r.imported(file, field{"preset", "mailerlite"}); a.counts() != "1=1+0+0+0" {
@@ -110,6 +112,7 @@ func TestAPresetIsToldOnce(t *testing.T) {
 
 // TestErrorsOfAnArchiveNameItsFiles: a line alone would not tell where.
 func TestErrorsOfAnArchiveNameItsFiles(t *testing.T) {
+	t.Parallel()
 	r := newReal(t, captured())
 	file := packed(t, "folder/b.csv", "email\nnobody\n", "a.csv", "email\na@example.org\n\"b@example.org\n")
 	a := r.imported(field{"file", file})
@@ -120,6 +123,7 @@ func TestErrorsOfAnArchiveNameItsFiles(t *testing.T) {
 }
 
 func TestAFileMayBeLargerThanARequest(t *testing.T) {
+	t.Parallel()
 	r := newReal(t, captured())
 	row := "a@example.org," + strings.Repeat("x", 900) + "\n"
 	a := r.imported(field{"file", "email,note\n" + strings.Repeat(row, (41<<20)/len(row))})

@@ -36,6 +36,7 @@ func (r *real) stored(status importing.Status) (n int) {
 }
 
 func TestAnImportThatIsRefusedLeavesNothing(t *testing.T) {
+	t.Parallel()
 	r := newReal(t, captured())
 	other, _ := r.newTeam("Other")
 	segment, foreignSegment, foreignTopic := r.segment(r.team.ID), r.segment(other.ID), r.topic(other.ID)
@@ -125,6 +126,7 @@ func TestAnImportThatIsRefusedLeavesNothing(t *testing.T) {
 }
 
 func TestAnEmptyFieldOfAFormIsAbsent(t *testing.T) {
+	t.Parallel()
 	r := newReal(t, captured())
 	for _, empty := range []string{"", " ", "null", "[]"} {
 		fields := []field{{"segments", empty}, {"topics", empty}, csvFile("email", "a@example.org")}
@@ -138,6 +140,7 @@ func TestAnEmptyFieldOfAFormIsAbsent(t *testing.T) {
 }
 
 func TestImportsAreTheTeamsOwnAndListedByStatus(t *testing.T) {
+	t.Parallel()
 	r := newReal(t, captured())
 	_, foreign := r.newTeam("Other")
 	var all []string
@@ -177,6 +180,7 @@ func TestImportsAreTheTeamsOwnAndListedByStatus(t *testing.T) {
 }
 
 func TestAnUploadIsBoundedAndNeedsAKeyFirst(t *testing.T) {
+	t.Parallel()
 	const most = 300 << 10
 	r := newReal(t, captured(), func(_ *Config, l *rest.Limits) { l.Upload = most })
 	large := csvFile("email", strings.Repeat("nobody\n", most/7))
@@ -209,6 +213,7 @@ func TestAnUploadIsBoundedAndNeedsAKeyFirst(t *testing.T) {
 }
 
 func TestAnUploadThatStopsIsCut(t *testing.T) {
+	t.Parallel()
 	r := newReal(t, captured(), func(_ *Config, l *rest.Limits) { l.Stall = 50 * time.Millisecond })
 	server := rest.NewServer(r.handler)
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -29,6 +29,7 @@ func (r *real) asks(peer, said, token string) *httptest.ResponseRecorder {
 }
 
 func TestAKeyIsRefusedFromAddressesThatAreNotItsOwn(t *testing.T) {
+	t.Parallel()
 	r := newReal(t, captured())
 	k := r.create(r.full, `{"name":"office","allowed_ips":["198.51.100.7","10.1.2.3/8","2001:db8::/32"]}`)
 	for _, tt := range []struct {
@@ -66,6 +67,7 @@ func TestAKeyIsRefusedFromAddressesThatAreNotItsOwn(t *testing.T) {
 }
 
 func TestTheBoundsOfAKeyAreCheckedShownAndChanged(t *testing.T) {
+	t.Parallel()
 	r := newReal(t, captured(), func(*Config, *rest.Limits) {})
 	type row struct {
 		ID, Name   string

@@ -76,6 +76,7 @@ func (r *real) keyID(name string) string {
 }
 
 func TestRealKeysAreCreatedListedRenamedAndDeleted(t *testing.T) {
+	t.Parallel()
 	r := newReal(t, captured())
 	d := r.domain(r.team.ID, "example.com", true)
 	full := r.create(r.full, `{"name":"full"}`)
@@ -113,6 +114,7 @@ func TestRealKeysAreCreatedListedRenamedAndDeleted(t *testing.T) {
 }
 
 func TestRealKeyFieldsAreChecked(t *testing.T) {
+	t.Parallel()
 	r := newReal(t, captured())
 	other, _ := r.newTeam("Other")
 	own, foreign := r.domain(r.team.ID, "example.com", true), r.domain(other.ID, "theirs.example", true)
@@ -171,6 +173,7 @@ func TestRealKeyFieldsAreChecked(t *testing.T) {
 }
 
 func TestRealKeysAreNotMadeOrChangedByThoseBelow(t *testing.T) {
+	t.Parallel()
 	r := newReal(t, captured())
 	tokens := map[app.Role]string{}
 	for _, role := range []app.Role{app.RoleOwner, app.RoleAdmin, app.RoleMember} {
@@ -219,6 +222,7 @@ func TestRealKeysAreNotMadeOrChangedByThoseBelow(t *testing.T) {
 // TestRealRolesOnEveryRoute asks each route that is served: members read domains,
 // webhooks and keys, and change all else.
 func TestRealRolesOnEveryRoute(t *testing.T) {
+	t.Parallel()
 	r := newReal(t, captured())
 	admin, member := r.role(r.team.ID, app.RoleAdmin), r.role(r.team.ID, app.RoleMember)
 	refused := 0
@@ -246,6 +250,7 @@ func TestRealRolesOnEveryRoute(t *testing.T) {
 }
 
 func TestRealARevokedKeyStopsAtOnceOnAnOpenConnection(t *testing.T) {
+	t.Parallel()
 	r := newReal(t, captured())
 	server := httptest.NewServer(r.handler)
 	t.Cleanup(server.Close)
@@ -284,6 +289,7 @@ func TestRealARevokedKeyStopsAtOnceOnAnOpenConnection(t *testing.T) {
 var tokens = regexp.MustCompile(`mlr_[A-Za-z0-9]{8,}_`)
 
 func TestRealKeysOnEveryRoute(t *testing.T) {
+	t.Parallel()
 	r := newReal(t, captured())
 	id := r.send(r.full, goodSend)
 	sending := r.key(r.team.ID, app.KeyInput{Permission: app.SendingAccess})
@@ -323,6 +329,7 @@ func TestRealKeysOnEveryRoute(t *testing.T) {
 }
 
 func TestRealKeyOfOneDomain(t *testing.T) {
+	t.Parallel()
 	r := newReal(t, relayed())
 	r.domain(r.team.ID, "example.com", true)
 	r.domain(r.team.ID, "other.example.com", true)

@@ -10,6 +10,7 @@ import (
 )
 
 func TestRealPaging(t *testing.T) {
+	t.Parallel()
 	r := newReal(t, captured())
 	var ids []string
 	for range 7 {

@@ -84,6 +84,7 @@ func (e *ear) until(text string) string {
 }
 
 func TestATeamHearsWhatBecomesOfItsMail(t *testing.T) {
+	t.Parallel()
 	s := newServed(t)
 	_, theirs := s.newTeam("theirs")
 	ours, other := s.listen(t, s.full), s.listen(t, theirs)

@@ -55,6 +55,7 @@ var (
 )
 
 func TestEveryLinkOfTheManualIsAnswered(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	paths := []string{"/manual"}
 	for _, p := range manualIndex(t, b) {
@@ -92,6 +93,7 @@ func TestEveryLinkOfTheManualIsAnswered(t *testing.T) {
 }
 
 func TestTheManualIsReadByAnybody(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	for _, path := range []string{"/manual", "/manual/", "/manual/domains", "/manual/index.json", "/manual/manual.css", "/manual/nothing"} {
 		w := visit(b, "GET", path)
@@ -120,6 +122,7 @@ func TestTheManualIsReadByAnybody(t *testing.T) {
 }
 
 func TestTheManualIsSentOnceAndSmall(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	plain := visit(b, "GET", "/manual/domains")
 	if plain.Header().Get("Content-Encoding") != "" || plain.Header().Get("Vary") != "Accept-Encoding" {
@@ -236,6 +239,7 @@ func routeIn(operations map[string]*rest.Operation, text string) bool {
 }
 
 func TestTheManualCallsWhatIsThere(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	total := 0
 	pages, err := filepath.Glob("manual/*.md")
@@ -268,6 +272,7 @@ func TestTheManualCallsWhatIsThere(t *testing.T) {
 // TestTheManualInABrowser reads each page without scripts, in both colours, wide and narrow;
 // of most pages two of the four looks are enough, since one sheet of styles is of all.
 func TestTheManualInABrowser(t *testing.T) {
+	t.Parallel()
 	bench := newBench(t)
 	b, dir := newBrowser(t, bench.handler), shots(t)
 	index := manualIndex(t, bench)

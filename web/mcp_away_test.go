@@ -22,6 +22,7 @@ type vitalCall struct{ tool, arguments, method, path, body string }
 // of it after the three seconds after which the API says so, and nothing of what was refused is
 // done later.
 func TestMCPTellsSoonThatWhatMustNotGetLostCanNotBeDone(t *testing.T) {
+	t.Parallel()
 	name := pgtest.Database(t, pgtest.Server(t), "")
 	r := newRealOn(t, name, captured())
 	r.domain(r.team.ID, "example.com", true)

@@ -15,6 +15,7 @@ import (
 )
 
 func TestMCPNeedsAKeyAndAnswersOnlyPOST(t *testing.T) {
+	t.Parallel()
 	r := newReal(t, captured())
 	const list = `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`
 	wantError(t, r.do("POST", "/mcp", list), 401, app.CodeMissingAPIKey)
@@ -40,6 +41,7 @@ func TestMCPNeedsAKeyAndAnswersOnlyPOST(t *testing.T) {
 }
 
 func TestMCPRevokedKeyStops(t *testing.T) {
+	t.Parallel()
 	r := newReal(t, captured())
 	token, key, err := r.server.Teams.CreateKey(t.Context(), r.team.ID, app.KeyInput{Name: "k", Permission: app.FullAccess, Role: app.RoleOwner})
 	if err != nil {
@@ -66,6 +68,7 @@ func TestMCPRevokedKeyStops(t *testing.T) {
 }
 
 func TestMCPHostileMessages(t *testing.T) {
+	t.Parallel()
 	r := newReal(t, captured(), func(_ *Config, l *rest.Limits) { l.Body = 1 << 20 })
 	call := func(arguments string) string {
 		return `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"send_email","arguments":` + arguments + `}}`
@@ -140,6 +143,7 @@ func TestMCPHostileMessages(t *testing.T) {
 }
 
 func TestMCPPanicInAToolStaysInside(t *testing.T) {
+	t.Parallel()
 	r := newReal(t, captured())
 	r.breakEmails()
 	w := r.rpc(r.full, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"send_email","arguments":`+goodSend+`}}`)
@@ -162,6 +166,7 @@ func (k asKey) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // TestMCPSpeaksWithTheSDKsClient is over HTTP and in all its versions.
 func TestMCPSpeaksWithTheSDKsClient(t *testing.T) {
+	t.Parallel()
 	r := newReal(t, captured())
 	server := httptest.NewServer(r.handler)
 	t.Cleanup(server.Close)

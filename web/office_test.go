@@ -19,6 +19,7 @@ type userAnswer struct {
 }
 
 func TestAnOperatorManagesAccounts(t *testing.T) {
+	t.Parallel()
 	o := newOffice(t, relayed())
 	member := o.signedIn("member", app.RoleMember, false, 0)
 	o.signedIn("owner", app.RoleOwner, false, 0)
@@ -63,6 +64,7 @@ func TestAnOperatorManagesAccounts(t *testing.T) {
 }
 
 func TestAnOperatorSeesSettingsAndTheDisk(t *testing.T) {
+	t.Parallel()
 	o := newOffice(t, captured())
 	o.cfg.Settings = []health.Setting{{Name: "listen", Value: ":3000", From: health.FromFlag, Variable: "MAILER_LISTEN", About: "address"}}
 	o.remake()
@@ -72,6 +74,7 @@ func TestAnOperatorSeesSettingsAndTheDisk(t *testing.T) {
 }
 
 func TestAnOperatorSeesWhatComesByWhichDoor(t *testing.T) {
+	t.Parallel()
 	o := newOffice(t, captured())
 	type door struct {
 		Source        string

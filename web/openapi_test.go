@@ -14,6 +14,7 @@ import (
 var update = flag.Bool("update", false, "write testdata/openapi.json anew")
 
 func TestOpenAPIGolden(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	w := b.do("GET", "/openapi.json", "")
 	wantStatus(t, w, 200)
@@ -42,6 +43,7 @@ func TestOpenAPIGolden(t *testing.T) {
 
 // TestOpenAPIDocument checks what a reader of the document relies on.
 func TestOpenAPIDocument(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	var doc map[string]any
 	if err := json.Unmarshal(b.do("GET", "/openapi.json", "").Body.Bytes(), &doc); err != nil {

@@ -66,6 +66,7 @@ func (o *office) audited() string {
 }
 
 func TestAnOperatorManagesRelaysAndTheirPasswordsAreNeverShown(t *testing.T) {
+	t.Parallel()
 	o := newOffice(t, relayed())
 	var seen strings.Builder
 	ask := func(method, target, body string, status int, parts ...string) {
@@ -104,6 +105,7 @@ func TestAnOperatorManagesRelaysAndTheirPasswordsAreNeverShown(t *testing.T) {
 }
 
 func TestAnOperatorSeesAndMovesTheQueueOfAllTeams(t *testing.T) {
+	t.Parallel()
 	o := newOffice(t, captured())
 	other, theirs := o.newTeam("theirs")
 	later := strings.Replace(goodSend, "{", `{"scheduled_at":"in 1 hour",`, 1)
@@ -137,6 +139,7 @@ func TestAnOperatorSeesAndMovesTheQueueOfAllTeams(t *testing.T) {
 }
 
 func TestDoubtsAreListedToTheirTeamAndToOperators(t *testing.T) {
+	t.Parallel()
 	o := newOffice(t, captured())
 	other, theirs := o.newTeam("theirs")
 	mine, foreign := o.send(o.full, goodSend), o.send(theirs, goodSend)
@@ -167,6 +170,7 @@ func TestDoubtsAreListedToTheirTeamAndToOperators(t *testing.T) {
 }
 
 func TestAnOperatorManagesTeams(t *testing.T) {
+	t.Parallel()
 	o := newOffice(t, captured())
 	id := decoded[struct{ ID string }](t, o.ask("POST", "/teams", `{"name":"Second"}`, 201, `"object":"team"`, `"plan":"free"`)).ID
 	o.ask("POST", "/teams", `{"name":"Second"}`, 409, "conflict")
@@ -200,6 +204,7 @@ func TestAnOperatorManagesTeams(t *testing.T) {
 }
 
 func TestAnOperatorMakesBackups(t *testing.T) {
+	t.Parallel()
 	world.OnAFile(t) // copies of one elsewhere are made with its own tools
 	newOffice(t, captured()).ask("POST", "/backups", "", 409, "--backup-dir")
 	cfg, dir, now := captured(), t.TempDir(), time.Now()
@@ -233,6 +238,7 @@ func TestAnOperatorMakesBackups(t *testing.T) {
 }
 
 func TestTwoBackupsAtOnceAreOne(t *testing.T) {
+	t.Parallel()
 	world.OnAFile(t) // copies of one elsewhere are made with its own tools
 	cfg := captured()
 	cfg.Backup = backup.Daily{Dir: t.TempDir(), At: "03:30", Keep: 9}
@@ -259,6 +265,7 @@ func TestTwoBackupsAtOnceAreOne(t *testing.T) {
 }
 
 func TestChecksAreMadeOnceForAPageThatReloads(t *testing.T) {
+	t.Parallel()
 	o := newOffice(t, relayed())
 	o.ask("GET", "/health/checks", "", 200, `"ok":false`, `"name":"relay us-east-1"`, "refused", `"fix":"`)
 	o.ask("GET", "/health/checks", "", 200, "refused")

@@ -63,6 +63,7 @@ func (p plannedAnswer) finishesIn(t *testing.T) time.Duration {
 }
 
 func TestASendForetellsWhenItIsThrough(t *testing.T) {
+	t.Parallel()
 	a := newPaced(t, 100, 200)
 	first := a.planned(201, "/broadcasts", news(`,"send":true`))
 	if d := first.finishesIn(t); first.Warning == nil || first.Warning.Code != "paced" || first.Warning.Days != 3 || first.Warning.Message == "" || !first.Estimated || d < 47*time.Hour || d > 49*time.Hour {
@@ -85,6 +86,7 @@ func TestASendForetellsWhenItIsThrough(t *testing.T) {
 }
 
 func TestAnAudienceOfMoreThan24DaysIsRefused(t *testing.T) {
+	t.Parallel()
 	a := newPaced(t, 10, 200) // 7 a day
 	draft := a.draft("").ID
 	for _, call := range [][2]string{{"/broadcasts", news(`,"send":true`)}, {"/broadcasts", news(`,"send":true,"scheduled_at":"in 1 hour"`)}, {"/broadcasts/" + draft + "/send", ""}} {
@@ -101,6 +103,7 @@ func TestAnAudienceOfMoreThan24DaysIsRefused(t *testing.T) {
 }
 
 func TestWhatLeavesAtOnceHasNoWarning(t *testing.T) {
+	t.Parallel()
 	a := newPaced(t, 1000, 50)
 	sent := a.planned(201, "/broadcasts", news(`,"send":true`))
 	if sent.Warning != nil {

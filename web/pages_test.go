@@ -21,6 +21,7 @@ import (
 )
 
 func TestReadingAPageChangesNothing(t *testing.T) {
+	t.Parallel()
 	p := newPages(t)
 	many := p.unsubscribe(app.PageLink{TeamID: p.garden.ID, Source: p.mailToTwo()})
 	for _, method := range []string{"GET", "HEAD"} {
@@ -32,6 +33,7 @@ func TestReadingAPageChangesNothing(t *testing.T) {
 }
 
 func TestAnyPostUnsubscribes(t *testing.T) {
+	t.Parallel()
 	const multipart = "--x\r\nContent-Disposition: form-data; name=\"List-Unsubscribe\"\r\n\r\nOne-Click\r\n--x--\r\n"
 	p := newPages(t)
 	for name, request := range map[string][]string{
@@ -59,6 +61,7 @@ func TestAnyPostUnsubscribes(t *testing.T) {
 }
 
 func TestUnsubscribePageAsksOrSaysThatItIsDone(t *testing.T) {
+	t.Parallel()
 	p := newPages(t)
 	ask := func(path string, parts ...string) {
 		t.Helper()
@@ -98,6 +101,7 @@ func TestUnsubscribePageAsksOrSaysThatItIsDone(t *testing.T) {
 }
 
 func TestLinksBetweenPagesAreRelativeAndMeanTheSame(t *testing.T) {
+	t.Parallel()
 	p := newPages(t)
 	many := p.unsubscribe(app.PageLink{TeamID: p.garden.ID, Source: p.mailToTwo()})
 	for target, want := range map[string]string{
@@ -148,6 +152,7 @@ func boxes(t testing.TB, w *httptest.ResponseRecorder) (out map[string]bool, hid
 }
 
 func TestPreferencesAreShownSavedAndShownAgain(t *testing.T) {
+	t.Parallel()
 	p := newPages(t)
 	w := p.do("GET", p.all.preferences, "")
 	wantPage(t, w, 200, "Your email preferences", "ACME Garden", "Weekly news", "every Friday morning", "Events near you")
@@ -173,6 +178,7 @@ func TestPreferencesAreShownSavedAndShownAgain(t *testing.T) {
 }
 
 func TestPreferencesOfWhoIsUnsubscribedFromEverything(t *testing.T) {
+	t.Parallel()
 	p := newPages(t)
 	wantStatus(t, p.do("POST", p.all.unsubscribe, ""), 200)
 	notice := "You are unsubscribed from all mailings from ACME Garden, and only ACME Garden can switch them on again."
@@ -190,6 +196,7 @@ func TestPreferencesOfWhoIsUnsubscribedFromEverything(t *testing.T) {
 }
 
 func TestLargeBodiesAreRefusedWithAPage(t *testing.T) {
+	t.Parallel()
 	p := newPages(t, func(_ *Config, l *rest.Limits) { l.LargeBudget = 1000 })
 	// Large requests are all at work: a form never waits for one of them.
 	defer p.hold(p.limits.SmallBody + 1)()
@@ -216,6 +223,7 @@ func TestLargeBodiesAreRefusedWithAPage(t *testing.T) {
 }
 
 func TestUnknownTokensGetOnePage(t *testing.T) {
+	t.Parallel()
 	p := newPages(t)
 	var first *httptest.ResponseRecorder
 	token := strings.TrimPrefix(p.all.unsubscribe, "/unsubscribe/")
@@ -239,6 +247,7 @@ func TestUnknownTokensGetOnePage(t *testing.T) {
 }
 
 func TestTokensStayOutOfTheLog(t *testing.T) {
+	t.Parallel()
 	p := newPages(t)
 	try := func(token string) {
 		for _, path := range pagePaths {
@@ -259,6 +268,7 @@ func TestTokensStayOutOfTheLog(t *testing.T) {
 }
 
 func TestOtherMethodsStayRefusedInJSON(t *testing.T) {
+	t.Parallel()
 	p := newPages(t)
 	for _, path := range pagePaths {
 		w := p.do("DELETE", path+"all", "")
@@ -272,6 +282,7 @@ func TestOtherMethodsStayRefusedInJSON(t *testing.T) {
 }
 
 func TestHeadIsGetWithoutItsBody(t *testing.T) {
+	t.Parallel()
 	p := newPages(t)
 	server := httptest.NewServer(p.handler)
 	defer server.Close()
@@ -298,6 +309,7 @@ func TestHeadIsGetWithoutItsBody(t *testing.T) {
 }
 
 func TestHeadersOfPages(t *testing.T) {
+	t.Parallel()
 	p := newPages(t)
 	for _, target := range []string{p.all.unsubscribe, p.all.preferences, "/unsubscribe/x"} {
 		w := p.do("GET", target, "")
@@ -327,6 +339,7 @@ func TestHeadersOfPages(t *testing.T) {
 }
 
 func TestWhatIsNoFormChangesNothing(t *testing.T) {
+	t.Parallel()
 	p := newPages(t)
 	for _, bad := range []string{"a=%zz", "a;b=1", "--x\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\n1\r\n--x--"} {
 		wantPage(t, p.do("POST", p.all.preferences, bad, pageFormType), 400, "nothing was changed")
@@ -340,6 +353,7 @@ func TestWhatIsNoFormChangesNothing(t *testing.T) {
 }
 
 func TestPagesSpeakTheReadersLanguage(t *testing.T) {
+	t.Parallel()
 	p := newPages(t)
 	for header, want := range map[string]string{
 		"": "en", "de": "de", "de-CH, en;q=0.9": "de", "fr-CA": "fr", "es-419": "es", "pt-PT": "pt", "pt-BR,pt;q=0.9": "pt",

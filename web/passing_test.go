@@ -42,6 +42,7 @@ func fullSend(letter string) string {
 // TestNothingOfABodyIsKeptWhoseRoomServesAgain: a mail that was just accepted is kept in
 // memory until it leaves; meanwhile other bodies come into the room that its own had.
 func TestNothingOfABodyIsKeptWhoseRoomServesAgain(t *testing.T) {
+	t.Parallel()
 	k := &keeper{opened: make(chan struct{}), kept: map[string]*app.Mail{}}
 	cfg := relayed()
 	cfg.Routes[0].Sender = k

@@ -67,6 +67,7 @@ func (d *device) sign(t testing.TB, options map[string]any) string {
 }
 
 func TestAPasskeySignsInAloneAndOnce(t *testing.T) {
+	t.Parallel()
 	r := newReal(t, relayed())
 	b := r.firstPerson()
 	d := newDevice("https://mail.example.com")
@@ -121,6 +122,7 @@ func (b *visitor) proves(status int, d *device) map[string]any {
 }
 
 func TestAPasskeyEndsAHalfSessionAndProvesAnew(t *testing.T) {
+	t.Parallel()
 	r := newReal(t, relayed())
 	b := r.firstPerson()
 	b.withTOTP()
@@ -148,6 +150,7 @@ func TestAPasskeyEndsAHalfSessionAndProvesAnew(t *testing.T) {
 }
 
 func TestAPasskeyThatDoesNotCountIsRefused(t *testing.T) {
+	t.Parallel()
 	r := newReal(t, relayed())
 	b := r.firstPerson()
 	d, id := b.withPasskey()
@@ -194,6 +197,7 @@ func TestAPasskeyThatDoesNotCountIsRefused(t *testing.T) {
 }
 
 func TestANewPasskeyIsOfItsPersonAndServer(t *testing.T) {
+	t.Parallel()
 	r := newReal(t, relayed())
 	b := r.firstPerson()
 	options := func() map[string]any { return b.want(200, "POST", "/users/me/passkeys/options", "") }

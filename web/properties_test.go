@@ -31,6 +31,7 @@ func (a *people) property(status int, method, target, body string) (got property
 }
 
 func TestAPropertyIsDeclaredWithOrWithoutAFallback(t *testing.T) {
+	t.Parallel()
 	a := newPeople(t)
 	for i, c := range []struct {
 		kind, fallback string
@@ -58,6 +59,7 @@ func TestAPropertyIsDeclaredWithOrWithoutAFallback(t *testing.T) {
 }
 
 func TestBadPropertiesNameTheirField(t *testing.T) {
+	t.Parallel()
 	a := newPeople(t)
 	for _, c := range []struct{ body, field string }{
 		{`{}`, "`key` is required"},
@@ -94,6 +96,7 @@ func TestBadPropertiesNameTheirField(t *testing.T) {
 }
 
 func TestOnlyTheFallbackOfAPropertyChanges(t *testing.T) {
+	t.Parallel()
 	a := newPeople(t)
 	made := a.property(201, "POST", "/contact-properties", `{"key":"plan","type":"string","fallback_value":"free"}`)
 	path := "/contact-properties/" + made.ID
@@ -135,6 +138,7 @@ func TestOnlyTheFallbackOfAPropertyChanges(t *testing.T) {
 }
 
 func TestAKeyIsDeclaredOnceATeam(t *testing.T) {
+	t.Parallel()
 	a := newPeople(t)
 	made := a.property(201, "POST", "/contact-properties", `{"key":"plan","type":"string"}`)
 	wantError(t, a.call("POST", "/contact-properties", `{"key":"plan","type":"number"}`), 409, app.CodeConflict, "key")
@@ -150,6 +154,7 @@ func TestAKeyIsDeclaredOnceATeam(t *testing.T) {
 }
 
 func TestOfManyDeclarationsOfAKeyAtOnceOneIsMade(t *testing.T) {
+	t.Parallel()
 	a := newPeople(t)
 	var wg sync.WaitGroup
 	statuses := make(chan int, 20)

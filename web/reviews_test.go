@@ -31,6 +31,7 @@ type planAnswer struct {
 }
 
 func TestAPlanSaysWhatASendWouldDo(t *testing.T) {
+	t.Parallel()
 	a := newPaced(t, 100, 200)
 	topic := a.topic("News", "")
 	wantStatus(t, a.call("POST", "/contacts", `{"email":"gone@example.org","unsubscribed":true}`), 201)
@@ -68,6 +69,7 @@ func TestAPlanSaysWhatASendWouldDo(t *testing.T) {
 }
 
 func TestAPlanIsRefusedAsASendWouldBe(t *testing.T) {
+	t.Parallel()
 	a := newPaced(t, 10, 200)
 	draft := a.draft("").ID
 	wantError(t, a.call("POST", "/broadcasts/"+draft+"/plan", ""), 422, app.CodeBroadcastTooLarge, "200 contacts")
@@ -81,6 +83,7 @@ type broadcastPreviewAnswer struct {
 }
 
 func TestAPreviewShowsWhatAContactWouldGet(t *testing.T) {
+	t.Parallel()
 	a := newPeople(t)
 	wantStatus(t, a.call("POST", "/contacts", `{"email":"bo@example.org","first_name":"<Bo>","properties":{"plan":"pro"}}`), 201)
 	wantStatus(t, a.call("POST", "/contacts", `{"email":"ann@example.org"}`), 201)
@@ -112,6 +115,7 @@ func TestAPreviewShowsWhatAContactWouldGet(t *testing.T) {
 }
 
 func TestAPreviewShowsTheShareOfClicksAtItsLinks(t *testing.T) {
+	t.Parallel()
 	a := newPeople(t)
 	path := a.sentTo(3, `<p><a href="https://example.com/x?for={{{EMAIL}}}">x</a> <a href="https://example.com/y"><b>y</b></a> <a href="https://example.com/z">z</a></p>`)
 	id := strings.TrimPrefix(path, "/broadcasts/")
@@ -142,6 +146,7 @@ func TestAPreviewShowsTheShareOfClicksAtItsLinks(t *testing.T) {
 }
 
 func TestATemplateIsRenderedWithoutSendingIt(t *testing.T) {
+	t.Parallel()
 	a := newPeople(t)
 	id := a.published(`{"name":"T","alias":"t","subject":"Hi {{{name}}}","html":"<p>{{{name}}} {{{n}}}</p><a href=\"{{{UNSUBSCRIBE_URL}}}\">out</a>",` +
 		`"variables":[{"key":"name","type":"string"},{"key":"n","type":"number","fallback_value":7}]}`)
@@ -169,6 +174,7 @@ func TestATemplateIsRenderedWithoutSendingIt(t *testing.T) {
 }
 
 func TestASegmentIsMadeOfThoseToWhomSomethingHappened(t *testing.T) {
+	t.Parallel()
 	a := newPeople(t)
 	id := strings.TrimPrefix(a.sentTo(4, `<a href="https://example.com/x">x</a><a href="https://example.com/y">y</a>`), "/broadcasts/")
 	rows := a.page(a.full, "/broadcasts/"+id+"/recipients").ids()[1:] // the first one bounced

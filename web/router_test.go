@@ -17,6 +17,7 @@ import (
 )
 
 func TestUnknownPathsNeedNoKey(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	for _, path := range []string{"/", "//", "/nothing", "/nothing/", "/emails%2F", "/emails/x/y/z", "/EMAILS", "/openapi.yaml",
 		"/docs", "/schemas/Error.json"} {
@@ -25,6 +26,7 @@ func TestUnknownPathsNeedNoKey(t *testing.T) {
 }
 
 func TestMethodNotAllowed(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	for _, tt := range []struct{ method, path, allow string }{
 		{"DELETE", "/emails", "GET, POST"},
@@ -46,6 +48,7 @@ func TestMethodNotAllowed(t *testing.T) {
 }
 
 func TestHealth(t *testing.T) {
+	t.Parallel()
 	r := newReal(t, relayed())
 	wantJSON(t, r.do("GET", "/healthz", ""), `{"compat":"strict","status":"ok"}`)
 	wantJSON(t, r.do("GET", "/readyz", ""), `{"status":"ready","relay":"configured"}`)
@@ -60,6 +63,7 @@ func TestHealth(t *testing.T) {
 }
 
 func TestAServerWhoseDiskFailedIsAliveAndNotReady(t *testing.T) {
+	t.Parallel()
 	world.OnAFile(t)
 	pool, err := sql.Open("sqlite", "file:"+filepath.Join(t.TempDir(), "none", "x.db"))
 	if err != nil {
@@ -78,6 +82,7 @@ func TestAServerWhoseDiskFailedIsAliveAndNotReady(t *testing.T) {
 // TestReadinessTellsWhatIsShort: mail that can't be accepted is no readiness; pages
 // that have no room are shown.
 func TestReadinessTellsWhatIsShort(t *testing.T) {
+	t.Parallel()
 	r := newReal(t, relayed())
 	for _, tt := range []struct {
 		withKey, others []string
@@ -99,6 +104,7 @@ func TestReadinessTellsWhatIsShort(t *testing.T) {
 }
 
 func TestNewNeedsNothingButAServer(t *testing.T) {
+	t.Parallel()
 	h := New(Config{Server: nothing(), Log: slog.New(slog.DiscardHandler), Bounds: Bounds{RateLimit: DefaultRateLimit}})
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, httptest.NewRequest("GET", "/healthz", http.NoBody))
@@ -119,6 +125,7 @@ func (u untouchedBody) Read([]byte) (int, error) {
 // TestStrangersBodiesAreNotRead: a token, a secret or the list of topics is asked
 // before a body is.
 func TestStrangersBodiesAreNotRead(t *testing.T) {
+	t.Parallel()
 	r := newReal(t, captured())
 	for path, status := range map[string]int{
 		"/unsubscribe/stranger": 404, "/preferences/stranger": 404, "/ingest/generic/stranger": 404, "/ingest/nothing/x": 404, "/ingest/ses": 403,
@@ -134,6 +141,7 @@ func TestStrangersBodiesAreNotRead(t *testing.T) {
 }
 
 func TestRealDraining(t *testing.T) {
+	t.Parallel()
 	r := newReal(t, captured())
 	id := r.send(r.full, goodSend)
 	wantStatus(t, r.do("GET", "/readyz", ""), 200)

@@ -33,6 +33,7 @@ func oneTime(t testing.TB, secret string, steps int) string {
 }
 
 func TestAHalfSessionReachesTheSecondFactorAlone(t *testing.T) {
+	t.Parallel()
 	r := newReal(t, relayed())
 	b := r.firstPerson()
 	secret, codes := b.withTOTP()
@@ -99,6 +100,7 @@ func (r *real) sessionOperations() (out []*apiOperation) {
 }
 
 func TestAPasswordChangeEndsAllOtherSessions(t *testing.T) {
+	t.Parallel()
 	r := newReal(t, relayed())
 	here := r.firstPerson()
 	there := r.visitor("192.0.2.2")
@@ -116,6 +118,7 @@ func TestAPasswordChangeEndsAllOtherSessions(t *testing.T) {
 }
 
 func TestAFreshProofGivesTheSessionAnotherToken(t *testing.T) {
+	t.Parallel()
 	r := newReal(t, relayed())
 	b := r.firstPerson()
 	r.clock = time.Now().Add(11 * time.Minute)
@@ -132,6 +135,7 @@ func TestAFreshProofGivesTheSessionAnotherToken(t *testing.T) {
 }
 
 func TestASignInLinkOpensOnce(t *testing.T) {
+	t.Parallel()
 	r := newReal(t, relayed())
 	r.firstPerson()
 	link, err := r.server.People.DevLink(t.Context())

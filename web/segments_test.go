@@ -40,6 +40,7 @@ func (a *people) segmentAt(method, target, body string, status int) (got segment
 }
 
 func TestRealSegmentIsMadeReadChangedAndDeleted(t *testing.T) {
+	t.Parallel()
 	a := newPeople(t)
 	made := a.segment(`{"name":"Pro","filter":` + proFilter + `,"audience_id":"x"}`)
 	row := fmt.Sprintf(`"id":%q,"name":"Pro","filter":%s,"created_at":%q`, made.ID, proFilter, made.CreatedAt)
@@ -82,6 +83,7 @@ func TestRealSegmentIsMadeReadChangedAndDeleted(t *testing.T) {
 }
 
 func TestRealSegmentRefusals(t *testing.T) {
+	t.Parallel()
 	a := newPeople(t)
 	a.want(201, "POST", "/contact-properties", `{"key":"plan","type":"string"}`)
 	condition := func(c string) string { return `{"name":"S","filter":{"match":"all","conditions":[` + c + `]}}` }
@@ -131,6 +133,7 @@ func TestRealSegmentRefusals(t *testing.T) {
 }
 
 func TestRealAudienceIsASegment(t *testing.T) {
+	t.Parallel()
 	a := newPeople(t)
 	made := a.segmentAt("POST", "/audiences", `{"name":"Old"}`, http.StatusCreated)
 	if made.Object != "audience" || made.Name != "Old" {
@@ -150,6 +153,7 @@ func TestRealAudienceIsASegment(t *testing.T) {
 }
 
 func TestRealContactComesAndGoesByHand(t *testing.T) {
+	t.Parallel()
 	a := newPeople(t)
 	id := a.contact("Ann+News@example.org")
 	hand, live := a.segment(`{"name":"Hand"}`), a.segment(`{"name":"Live","filter":{"match":"all","conditions":[{"field":"email","op":"contains","value":"+News@"}]}}`)
@@ -181,6 +185,7 @@ func TestRealContactComesAndGoesByHand(t *testing.T) {
 }
 
 func TestRealSegmentsOfOthersAreNotFound(t *testing.T) {
+	t.Parallel()
 	a := newPeople(t)
 	contact, segment := a.contact("ann@example.org"), a.segment(`{"name":"S"}`).ID
 	wantStatus(t, a.call("POST", "/contacts/"+contact+"/segments/"+segment, ""), 200)
@@ -206,6 +211,7 @@ func TestRealSegmentsOfOthersAreNotFound(t *testing.T) {
 }
 
 func TestRealSegmentLists(t *testing.T) {
+	t.Parallel()
 	a := newPeople(t)
 	contact := a.contact("ann@example.org")
 	for i := range 7 {

@@ -98,6 +98,7 @@ func to(address string) string {
 }
 
 func TestRealBatchShapes(t *testing.T) {
+	t.Parallel()
 	r := newReal(t, captured())
 	bad := strings.Replace(goodSend, `"to"`, `"colour":1,"to"`, 1)
 	for _, tt := range []struct {
@@ -167,6 +168,7 @@ func (r *real) settled(id string) string {
 }
 
 func TestRealBatchHeaders(t *testing.T) {
+	t.Parallel()
 	r := newReal(t, captured())
 	body := array(goodSend, `{}`)
 	for _, mode := range []string{"loose", "STRICT", "strict, permissive"} {
@@ -198,6 +200,7 @@ func TestRealBatchHeaders(t *testing.T) {
 }
 
 func TestRealBatchStatuses(t *testing.T) {
+	t.Parallel()
 	cfg := relayed()
 	cfg.MaxAttachments = 10
 	r := newReal(t, cfg)
@@ -236,6 +239,7 @@ func (r *real) change(key, method, target, body, want string) {
 }
 
 func TestRealReschedule(t *testing.T) {
+	t.Parallel()
 	r := newReal(t, captured())
 	id := r.send(r.full, member(`"scheduled_at":"in 1 hour"`))
 	target := "/emails/" + id
@@ -279,6 +283,7 @@ func TestRealReschedule(t *testing.T) {
 }
 
 func TestRealCancel(t *testing.T) {
+	t.Parallel()
 	r, relay := newTurnstiled(t)
 	for _, body := range []string{"", "{}", "null", `{"anything":1}`, "{"} {
 		id := r.send(r.full, member(`"scheduled_at":"in 1 hour"`))
@@ -310,6 +315,7 @@ func TestRealCancel(t *testing.T) {
 }
 
 func TestRealDelete(t *testing.T) {
+	t.Parallel()
 	r, relay := newTurnstiled(t)
 	scheduled := r.send(r.full, member(`"scheduled_at":"in 1 hour","attachments":[{"filename":"a","content":"aGk="}]`))
 	queued := r.send(r.full, goodSend)
@@ -335,6 +341,7 @@ func TestRealDelete(t *testing.T) {
 }
 
 func TestRealSendingKeysChangeWhatTheySent(t *testing.T) {
+	t.Parallel()
 	r := newReal(t, captured())
 	sending, other := r.key(r.team.ID, app.KeyInput{Permission: app.SendingAccess}), r.key(r.team.ID, app.KeyInput{Permission: app.SendingAccess})
 	w := r.as(sending, "POST", "/emails/batch", array(member(`"scheduled_at":"in 1 hour"`)))

@@ -83,6 +83,7 @@ func (r *real) firstPerson() *visitor {
 }
 
 func TestTheFirstPersonSetsUpSignsOutAndIn(t *testing.T) {
+	t.Parallel()
 	r := newReal(t, relayed())
 	link, err := r.server.People.SetupLink(t.Context())
 	if err != nil {
@@ -124,6 +125,7 @@ func TestTheFirstPersonSetsUpSignsOutAndIn(t *testing.T) {
 }
 
 func TestASessionIsNewAtEachSignIn(t *testing.T) {
+	t.Parallel()
 	r := newReal(t, relayed())
 	b := r.firstPerson()
 	planted := b.cookies[sessionCookie]
@@ -143,6 +145,7 @@ func TestASessionIsNewAtEachSignIn(t *testing.T) {
 }
 
 func TestAnotherSitesPageCanNotAskInSomebodysName(t *testing.T) {
+	t.Parallel()
 	r := newReal(t, relayed())
 	b := r.firstPerson()
 	for _, headers := range [][]string{{"Sec-Fetch-Site: cross-site"}, {"Sec-Fetch-Site: same-site"}, {"Origin: https://evil.example"}} {
@@ -156,6 +159,7 @@ func TestAnotherSitesPageCanNotAskInSomebodysName(t *testing.T) {
 }
 
 func TestWhereOneIsSignedInIsListedAndEnds(t *testing.T) {
+	t.Parallel()
 	r := newReal(t, relayed())
 	here := r.firstPerson()
 	there, third := r.visitor("192.0.2.2"), r.visitor("192.0.2.3")
@@ -181,6 +185,7 @@ func TestWhereOneIsSignedInIsListedAndEnds(t *testing.T) {
 func cookieLines(w *httptest.ResponseRecorder) []string { return w.Header().Values("Set-Cookie") }
 
 func TestTheCookieIsForThisServerAlone(t *testing.T) {
+	t.Parallel()
 	r := newReal(t, relayed())
 	b := r.firstPerson()
 	lines := cookieLines(b.ask("POST", "/auth/sign-in", `{"email":"ann@example.com","password":"`+goodPassword+`"}`))

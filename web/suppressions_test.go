@@ -70,6 +70,7 @@ func (b *suppressionBench) want(status int, method, target, body string) suppres
 }
 
 func TestASuppressionIsAddedOnceAndFoundByIDAndAddress(t *testing.T) {
+	t.Parallel()
 	b := newSuppressionBench(t)
 	added := b.want(201, "POST", "/suppressions", `{"email":" Bob+News@Example.ORG ","origin":"complaint"}`)
 	if _, ok := app.ParseID(added.ID); !ok || added.Object != "suppression" || added.Email != "bob+news@example.org" || added.Origin != "complaint" ||
@@ -98,6 +99,7 @@ func TestASuppressionIsAddedOnceAndFoundByIDAndAddress(t *testing.T) {
 }
 
 func TestAnInternationalDomainIsTheSameInBothForms(t *testing.T) {
+	t.Parallel()
 	b := newSuppressionBench(t)
 	added := b.want(201, "POST", "/suppressions", `{"email":"Ann@BÜCHER.example"}`)
 	if added.Email != "ann@bücher.example" {
@@ -112,6 +114,7 @@ func TestAnInternationalDomainIsTheSameInBothForms(t *testing.T) {
 }
 
 func TestSuppressionsAreTheTeamsOwn(t *testing.T) {
+	t.Parallel()
 	b := newSuppressionBench(t)
 	added := b.want(201, "POST", "/suppressions", `{"email":"a@example.org"}`)
 	foreign := "Authorization: Bearer " + b.foreign
@@ -134,6 +137,7 @@ func TestSuppressionsAreTheTeamsOwn(t *testing.T) {
 }
 
 func TestSuppressionsAreListedNewestFirstAndByOrigin(t *testing.T) {
+	t.Parallel()
 	b := newSuppressionBench(t)
 	var all, manual []string // newest first
 	for i := range 7 {
@@ -181,6 +185,7 @@ func TestSuppressionsAreListedNewestFirstAndByOrigin(t *testing.T) {
 }
 
 func TestABatchOfSuppressions(t *testing.T) {
+	t.Parallel()
 	b := newSuppressionBench(t)
 	old := b.want(201, "POST", "/suppressions", `{"email":"old@example.org","origin":"bounce"}`)
 	got := b.want(201, "POST", "/suppressions/batch/add", `{"emails":["a@example.org","OLD@example.org","b@example.org","A@Example.org"],"origin":"unsubscribe"}`)
@@ -200,6 +205,7 @@ func TestABatchOfSuppressions(t *testing.T) {
 }
 
 func TestABatchHoldsAThousand(t *testing.T) {
+	t.Parallel()
 	b := newSuppressionBench(t)
 	emails := make([]string, 1000)
 	for i := range emails {
@@ -223,6 +229,7 @@ func TestABatchHoldsAThousand(t *testing.T) {
 }
 
 func TestBadSuppressionsNameTheirField(t *testing.T) {
+	t.Parallel()
 	b := newSuppressionBench(t)
 	const add, batch, remove = "/suppressions", "/suppressions/batch/add", "/suppressions/batch/remove"
 	for _, c := range []struct{ path, body, field string }{
@@ -266,6 +273,7 @@ func TestBadSuppressionsNameTheirField(t *testing.T) {
 }
 
 func TestASendingKeyCantTouchSuppressions(t *testing.T) {
+	t.Parallel()
 	b := newSuppressionBench(t)
 	for _, c := range []struct{ method, path string }{
 		{"GET", "/suppressions"}, {"POST", "/suppressions"}, {"GET", "/suppressions/a@example.org"}, {"DELETE", "/suppressions/a@example.org"},
@@ -277,6 +285,7 @@ func TestASendingKeyCantTouchSuppressions(t *testing.T) {
 }
 
 func TestASendLeavesSuppressedRecipientsOut(t *testing.T) {
+	t.Parallel()
 	b := newSuppressionBench(t)
 	since := b.want(201, "POST", "/suppressions", `{"email":"gone@example.org","origin":"bounce"}`).CreatedAt
 	b.want(201, "POST", "/suppressions", `{"email":"out@example.org","origin":"unsubscribe"}`)
@@ -323,6 +332,7 @@ func TestASendLeavesSuppressedRecipientsOut(t *testing.T) {
 }
 
 func TestTheAttachmentLimitComesBeforeSuppressions(t *testing.T) {
+	t.Parallel()
 	b := newSuppressionBench(t)
 	b.want(201, "POST", "/suppressions", `{"email":"gone@example.org"}`)
 	big := strings.Repeat("aGkh", maxTestAttachments/3+1)
@@ -331,6 +341,7 @@ func TestTheAttachmentLimitComesBeforeSuppressions(t *testing.T) {
 }
 
 func TestARefusedSendLeavesItsIdempotencyKeyFree(t *testing.T) {
+	t.Parallel()
 	b := newSuppressionBench(t)
 	added := b.want(201, "POST", "/suppressions", `{"email":"gone@example.org"}`)
 	const body = `{"from":"a@example.com","subject":"s","text":"t","to":"gone@example.org"}`
@@ -341,6 +352,7 @@ func TestARefusedSendLeavesItsIdempotencyKeyFree(t *testing.T) {
 }
 
 func TestASuppressedItemOfABatchIsAnInvalidItem(t *testing.T) {
+	t.Parallel()
 	b := newSuppressionBench(t)
 	b.want(201, "POST", "/suppressions", `{"email":"gone@example.org"}`)
 	item := func(to string) string {

@@ -90,6 +90,7 @@ func useTemplate(id, variables, extra string) string {
 }
 
 func TestATemplateIsReadAsItWasMadeByIDAndByAlias(t *testing.T) {
+	t.Parallel()
 	a := newPeople(t)
 	made := a.template(201, "POST", "/templates", welcome)
 	if _, ok := app.ParseID(made.ID); !ok || made.Object != "template" || made.Status != "draft" || !made.Unpublished {
@@ -116,6 +117,7 @@ func TestATemplateIsReadAsItWasMadeByIDAndByAlias(t *testing.T) {
 }
 
 func TestBadTemplatesNameTheirField(t *testing.T) {
+	t.Parallel()
 	a := newPeople(t)
 	with := func(extra string) string { return `{"name":"x","html":"x",` + extra + `}` }
 	many := strings.Repeat(`{"key":"K","type":"string"},`, 51)
@@ -165,6 +167,7 @@ func TestBadTemplatesNameTheirField(t *testing.T) {
 }
 
 func TestAnAliasNamesOneTemplateOfATeam(t *testing.T) {
+	t.Parallel()
 	a := newPeople(t)
 	a.template(201, "POST", "/templates", welcome)
 	wantError(t, a.call("POST", "/templates", welcome), 409, app.CodeConflict, "alias")
@@ -181,6 +184,7 @@ func TestAnAliasNamesOneTemplateOfATeam(t *testing.T) {
 }
 
 func TestSendsKeepThePublishedVersionUntilTheNextIsPublished(t *testing.T) {
+	t.Parallel()
 	a := newPeople(t)
 	made := a.template(201, "POST", "/templates", welcome)
 	use := useTemplate("welcome", `{"NAME":"Ann"}`, "")
@@ -215,6 +219,7 @@ func TestSendsKeepThePublishedVersionUntilTheNextIsPublished(t *testing.T) {
 }
 
 func TestPatchChangesWhatItNames(t *testing.T) {
+	t.Parallel()
 	a := newPeople(t)
 	made := a.template(201, "POST", "/templates", welcome)
 	path := "/templates/" + made.ID
@@ -248,6 +253,7 @@ func TestPatchChangesWhatItNames(t *testing.T) {
 }
 
 func TestADuplicateIsADraftOfWhatIsEdited(t *testing.T) {
+	t.Parallel()
 	a := newPeople(t)
 	id := a.published(welcome)
 	a.template(200, "PATCH", "/templates/welcome", `{"html":"edited {{{NAME}}}"}`)
@@ -264,6 +270,7 @@ func TestADuplicateIsADraftOfWhatIsEdited(t *testing.T) {
 }
 
 func TestATemplateFillsAMail(t *testing.T) {
+	t.Parallel()
 	a := newPeople(t)
 	id := a.published(welcome)
 	for _, c := range []struct {
@@ -286,6 +293,7 @@ func TestATemplateFillsAMail(t *testing.T) {
 }
 
 func TestTheTextOfATemplateIsItsOwnOrMadeOfItsHTMLOrNone(t *testing.T) {
+	t.Parallel()
 	a := newPeople(t)
 	for _, c := range []struct{ extra, want string }{
 		{``, "Hi <you>"},
@@ -301,6 +309,7 @@ func TestTheTextOfATemplateIsItsOwnOrMadeOfItsHTMLOrNone(t *testing.T) {
 }
 
 func TestReservedNamesHaveTheirFallbackAndTheLinkIsFilledWhenTheMailLeaves(t *testing.T) {
+	t.Parallel()
 	a := newPeople(t)
 	id := a.published(`{"name":"x","subject":"Hi {{{FIRST_NAME|there}}}","from":"a@example.com",
 		"html":"{{{contact.first_name|dear}}} {{{LAST_NAME}}}{{{EMAIL}}}{{{contact.plan}}}{{{ this }}}<a href=\"{{{ RESEND_UNSUBSCRIBE_URL }}}\">out</a>","text":"{{{UNSUBSCRIBE_URL|x}}}"}`)
@@ -316,6 +325,7 @@ func TestReservedNamesHaveTheirFallbackAndTheLinkIsFilledWhenTheMailLeaves(t *te
 }
 
 func TestASendByTemplateIsRefusedInOrderAndInBatchesAlike(t *testing.T) {
+	t.Parallel()
 	a := newPeople(t)
 	a.published(welcome)
 	bare := a.published(`{"name":"bare","html":"<p>x</p>"}`)
@@ -372,6 +382,7 @@ func TestASendByTemplateIsRefusedInOrderAndInBatchesAlike(t *testing.T) {
 }
 
 func TestIdempotencyComparesTemplateAndVariables(t *testing.T) {
+	t.Parallel()
 	a := newPeople(t)
 	id := a.published(welcome)
 	const key = "Idempotency-Key: t-1"
@@ -386,6 +397,7 @@ func TestIdempotencyComparesTemplateAndVariables(t *testing.T) {
 }
 
 func TestAKeyOfOneDomainSendsByTemplateOnlyFromIt(t *testing.T) {
+	t.Parallel()
 	a := newPeople(t)
 	a.published(welcome)
 	d := a.domain(a.team.ID, "other.example", true)
@@ -397,6 +409,7 @@ func TestAKeyOfOneDomainSendsByTemplateOnlyFromIt(t *testing.T) {
 }
 
 func TestAForeignTemplateAnswersAsAnUnknownOne(t *testing.T) {
+	t.Parallel()
 	a := newPeople(t)
 	id := a.published(welcome)
 	for _, op := range [][2]string{{"GET", ""}, {"PATCH", ""}, {"DELETE", ""}, {"POST", "/publish"}, {"POST", "/duplicate"}} {
@@ -411,6 +424,7 @@ func TestAForeignTemplateAnswersAsAnUnknownOne(t *testing.T) {
 }
 
 func TestTemplatesArePaged(t *testing.T) {
+	t.Parallel()
 	a := newPeople(t)
 	var ids []string
 	for i := range 7 {
@@ -434,6 +448,7 @@ func TestTemplatesArePaged(t *testing.T) {
 }
 
 func TestAShortRequestCannotAskForMoreThanALongOneCouldCarry(t *testing.T) {
+	t.Parallel()
 	a := newPeople(t)
 	id := a.published(`{"name":"bomb","subject":"x","from":"a@example.com","html":"` + strings.Repeat("{{{X}}}", 10_000) + `","text":"x","variables":[{"key":"X","type":"string"}]}`)
 	value := strings.Repeat("&", 2000)
@@ -445,6 +460,7 @@ func TestAShortRequestCannotAskForMoreThanALongOneCouldCarry(t *testing.T) {
 }
 
 func TestOfManyEditsAtOnceAllAreMade(t *testing.T) {
+	t.Parallel()
 	a := newPeople(t)
 	made := a.template(201, "POST", "/templates", `{"name":"x","html":"x"}`)
 	members := []string{`{"html":"y"}`, `{"subject":"s"}`, `{"from":"a@example.com"}`, `{"text":"t"}`, `{"name":"n"}`, `{"alias":"al"}`}
@@ -468,6 +484,7 @@ func TestOfManyEditsAtOnceAllAreMade(t *testing.T) {
 }
 
 func TestAnEmptyTemplateIsNone(t *testing.T) {
+	t.Parallel()
 	a := newPeople(t)
 	for _, empty := range []string{`null`, `""`, `[]`, `{}`, `{"id":""}`, `{"id":null,"variables":null}`, `{"id":"","variables":{}}`} {
 		if got := a.mail(a.send(a.full, member(`"template":`+empty))); got.Subject == "" {

@@ -72,6 +72,7 @@ func (a *people) topic(name, more string) topicAnswer {
 }
 
 func TestATopicIsPrivateUnlessItSaysOtherwise(t *testing.T) {
+	t.Parallel()
 	a := newPeople(t)
 	made := a.want(201, "POST", "/topics", `{"name":"News","default_subscription":"opt_out","description":"","visibility":null}`)
 	if _, ok := app.ParseID(made.ID); !ok || made.Object != "topic" || made.Name != "News" || made.Description != nil ||
@@ -89,6 +90,7 @@ func TestATopicIsPrivateUnlessItSaysOtherwise(t *testing.T) {
 }
 
 func TestBadTopicsNameTheirField(t *testing.T) {
+	t.Parallel()
 	a := newPeople(t)
 	with := func(members string) string { return `{"name":"n","default_subscription":"opt_in",` + members + `}` }
 	for _, c := range []struct{ body, field string }{
@@ -123,6 +125,7 @@ func TestBadTopicsNameTheirField(t *testing.T) {
 }
 
 func TestATopicChangesInAllButItsDefault(t *testing.T) {
+	t.Parallel()
 	a := newPeople(t)
 	made := a.topic("News", `,"description":"Weekly"`)
 	path := "/topics/" + made.ID
@@ -168,6 +171,7 @@ func TestATopicChangesInAllButItsDefault(t *testing.T) {
 }
 
 func TestTwoTopicsOfATeamCantHaveOneName(t *testing.T) {
+	t.Parallel()
 	a := newPeople(t)
 	a.topic("News", "")
 	w := a.call("POST", "/topics", `{"name":"News","default_subscription":"opt_out"}`)
@@ -181,6 +185,7 @@ func TestTwoTopicsOfATeamCantHaveOneName(t *testing.T) {
 }
 
 func TestOfManyTopicsWithOneNameAtOnceOneIsMade(t *testing.T) {
+	t.Parallel()
 	a := newPeople(t)
 	var wg sync.WaitGroup
 	statuses := make(chan int, 20)
@@ -205,6 +210,7 @@ func TestOfManyTopicsWithOneNameAtOnceOneIsMade(t *testing.T) {
 }
 
 func TestADeletedTopicIsGoneAndItsNameFree(t *testing.T) {
+	t.Parallel()
 	a := newPeople(t)
 	made := a.topic("News", "")
 	wantJSON(t, a.call("DELETE", "/topics/"+made.ID, "{}"), `{"object":"topic","id":"`+made.ID+`","deleted":true}`)
@@ -217,6 +223,7 @@ func TestADeletedTopicIsGoneAndItsNameFree(t *testing.T) {
 }
 
 func TestTopicsAndPropertiesAreTheTeamsOwn(t *testing.T) {
+	t.Parallel()
 	a := newPeople(t)
 	for _, kind := range []struct{ path, create string }{
 		{"/topics", `{"name":"News","default_subscription":"opt_in"}`},
@@ -236,6 +243,7 @@ func TestTopicsAndPropertiesAreTheTeamsOwn(t *testing.T) {
 }
 
 func TestListsOfTheAudienceArePagedNewestFirst(t *testing.T) {
+	t.Parallel()
 	a := newPeople(t)
 	a.contact("ann@example.org")
 	var topics, properties []string
@@ -275,6 +283,7 @@ func (r *real) newTopic(teamID, name string) string {
 }
 
 func TestRealSendWithATopic(t *testing.T) {
+	t.Parallel()
 	r := newReal(t, captured())
 	news := r.newTopic(r.team.ID, "News")
 	other, _ := r.newTeam("Other")

@@ -84,6 +84,7 @@ func wantPrivate(t *testing.T, w *httptest.ResponseRecorder) {
 }
 
 func TestATrackedMailCountsWhoOpensItAndFollowsItsLink(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := newTracked(t)
 		wantStatus(t, r.do("HEAD", r.pixel, "", "User-Agent: Moz/5"), 200)
@@ -123,6 +124,7 @@ func TestATrackedMailCountsWhoOpensItAndFollowsItsLink(t *testing.T) {
 }
 
 func TestUnknownLinksLeadNowhere(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := newTracked(t)
 		good := strings.TrimPrefix(r.link, "/t/c/")
@@ -155,6 +157,7 @@ func TestUnknownLinksLeadNowhere(t *testing.T) {
 
 // TestALinkOfADeletedMailNamesItsTarget, which may be in any letters.
 func TestALinkOfADeletedMailNamesItsTarget(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := newTracked(t)
 		const html = `<body><a href="https://a.test/ü?x=1&amp;y=2">x</a></body>`

@@ -13,6 +13,7 @@ import (
 )
 
 func TestRealUsageOfASelfHostedServer(t *testing.T) {
+	t.Parallel()
 	r := newReal(t, captured())
 	r.send(r.full, `{"from":"a@example.com","to":["b@example.org","c@example.org"],"cc":"B@example.org","subject":"s","text":"x"}`)
 	_, other := r.newTeam("Other")
@@ -37,6 +38,7 @@ func TestRealUsageOfASelfHostedServer(t *testing.T) {
 }
 
 func TestRealQuotasOfACloudServer(t *testing.T) {
+	t.Parallel()
 	cfg := relayed()
 	cfg.Cloud = true
 	r := newReal(t, cfg)
@@ -89,6 +91,7 @@ func TestRealQuotasOfACloudServer(t *testing.T) {
 }
 
 func TestRealPlanCapsOfACloudServer(t *testing.T) {
+	t.Parallel()
 	cfg := captured()
 	cfg.Cloud = true
 	r := newReal(t, cfg)

@@ -21,6 +21,7 @@ func (a *people) versions(target string) []versionAnswer {
 }
 
 func TestADraftGoesBackToWhatItSaidBefore(t *testing.T) {
+	t.Parallel()
 	a := newPeople(t)
 	id := a.broadcast(201, "POST", "/broadcasts", `{"from":"Acme <a@example.com>","subject":"One","html":"<p>1</p>","preview_text":"p","reply_to":"r@example.com"}`).ID
 	at := "/broadcasts/" + id
@@ -56,6 +57,7 @@ func TestADraftGoesBackToWhatItSaidBefore(t *testing.T) {
 }
 
 func TestATemplateGoesBackToWhatItSaidBefore(t *testing.T) {
+	t.Parallel()
 	a := newPeople(t)
 	id := a.published(`{"name":"T","alias":"t","from":"a@example.com","subject":"One {{{n}}}","html":"<p>1</p>","variables":[{"key":"n","type":"number","fallback_value":7}]}`)
 	a.template(200, "PATCH", "/templates/t", `{"subject":"Two","variables":null}`)
@@ -81,6 +83,7 @@ func TestATemplateGoesBackToWhatItSaidBefore(t *testing.T) {
 
 // Two people write one draft: the second is told, and what the first wrote stays.
 func TestAChangeThatBeganWithAnotherRevisionIsRefused(t *testing.T) {
+	t.Parallel()
 	a := newPeople(t)
 	type revised struct {
 		Revision  string
@@ -113,6 +116,7 @@ func TestAChangeThatBeganWithAnotherRevisionIsRefused(t *testing.T) {
 }
 
 func TestAVersionShowsWhatWasSaid(t *testing.T) {
+	t.Parallel()
 	a := newPeople(t)
 	at := "/broadcasts/" + a.broadcast(201, "POST", "/broadcasts", `{"from":"Acme <a@example.com>","subject":"One","html":"<p>1</p>","preview_text":"p","reply_to":"r@example.com"}`).ID
 	a.broadcast(200, "PATCH", at, `{"subject":"Two","html":"<p>2</p>"}`)
