@@ -7,7 +7,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -29,6 +31,32 @@ type browser struct {
 	base string
 }
 
+// chromium is the one browser of all tests.
+var chromium struct {
+	once sync.Once
+	ctx  context.Context
+	end  []context.CancelFunc // the last first
+	err  error
+}
+
+func startChromium(path string) {
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.DisableGPU)
+	if os.Geteuid() == 0 {
+		options = append(options, chromedp.NoSandbox)
+	}
+	ctx, cancel := chromedp.NewExecAllocator(context.Background(), options...)
+	chromium.end = append(chromium.end, cancel)
+	ctx, cancel = chromedp.NewContext(ctx)
+	chromium.end = append(chromium.end, cancel)
+	chromium.ctx, chromium.err = ctx, chromedp.Do(ctx) // starts it
+}
+
+func endChromium() {
+	for _, end := range slices.Backward(chromium.end) {
+		end()
+	}
+}
+
 func newBrowser(t *testing.T, h http.Handler) *browser {
 	t.Helper()
 	path, err := exec.LookPath("chromium")
@@ -38,17 +66,15 @@ func newBrowser(t *testing.T, h http.Handler) *browser {
 		}
 		t.Skip("NOT TESTED: chromium is missing")
 	}
+	chromium.once.Do(func() { startChromium(path) })
+	if chromium.err != nil {
+		t.Fatal(chromium.err)
+	}
 	server := httptest.NewServer(h)
 	t.Cleanup(server.Close)
-	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.DisableGPU)
-	if os.Geteuid() == 0 {
-		options = append(options, chromedp.NoSandbox)
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
+	ctx, cancel := chromedp.NewContext(chromium.ctx) // a tab
 	t.Cleanup(cancel)
-	ctx, cancel = chromedp.NewExecAllocator(ctx, options...)
-	t.Cleanup(cancel)
-	ctx, cancel = chromedp.NewContext(ctx)
+	ctx, cancel = context.WithTimeout(ctx, 5*time.Minute)
 	t.Cleanup(cancel)
 	b := &browser{t: t, ctx: ctx, base: server.URL}
 	b.do(chromedp.Func(func(ctx context.Context, _ *chromedp.Target) error {

@@ -32,7 +32,7 @@ func TestEveryListAnswersWithCSV(t *testing.T) {
 	t.Parallel()
 	m := newIsolation(t, app.CompatStrict)
 	var doc map[string]any
-	if err := json.Unmarshal(m.bench.document(), &doc); err != nil {
+	if err := json.Unmarshal(document(), &doc); err != nil {
 		t.Fatal(err)
 	}
 	lists := 0

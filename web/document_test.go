@@ -33,9 +33,9 @@ type shownDocument struct {
 	Components struct{ Schemas map[string]map[string]any }
 }
 
-func shown(t *testing.T, b *bench) (d shownDocument) {
+func shown(t *testing.T) (d shownDocument) {
 	t.Helper()
-	if err := json.Unmarshal(b.document(), &d); err != nil {
+	if err := json.Unmarshal(document(), &d); err != nil {
 		t.Fatal(err)
 	}
 	return d
@@ -77,7 +77,7 @@ func (d *shownDocument) schemasIn(v any, found map[string]map[string]any, at str
 func TestTheDocumentHasEveryRoute(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
-	d, served := shown(t, b), map[string]bool{}
+	d, served := shown(t), map[string]bool{}
 	for _, o := range b.handler.Operations() {
 		served[o.Method+" "+o.Path] = true
 	}
@@ -97,7 +97,7 @@ var open = []string{"MCPMessage", "SnsMessage", "ProviderEvents", "PreferencesFo
 
 func TestBodiesHaveNamesAndAreClosed(t *testing.T) {
 	t.Parallel()
-	d := shown(t, newBench(t))
+	d := shown(t)
 	d.eachOperation(func(name string, op map[string]any) {
 		body, _ := op["requestBody"].(map[string]any)
 		if body == nil {
@@ -126,7 +126,7 @@ func TestBodiesHaveNamesAndAreClosed(t *testing.T) {
 
 func TestAnswersAndEventsAreOpen(t *testing.T) {
 	t.Parallel()
-	d := shown(t, newBench(t))
+	d := shown(t)
 	found := map[string]map[string]any{}
 	d.eachOperation(func(name string, op map[string]any) { d.schemasIn(op["responses"], found, name) })
 	for _, item := range d.Webhooks {
@@ -144,7 +144,7 @@ func TestAnswersAndEventsAreOpen(t *testing.T) {
 
 func TestOperationsAreDescribedAndTagsDeclared(t *testing.T) {
 	t.Parallel()
-	d := shown(t, newBench(t))
+	d := shown(t)
 	unused := map[string]bool{}
 	for _, tag := range d.Tags {
 		unused[tag.Name] = tag.Description != ""
@@ -180,7 +180,7 @@ func everyEventFits(t *testing.T) {
 	hook := r.hears(r.full)
 	r.liveThrough()
 	left := map[string]bool{}
-	for name := range shown(t, r.bench).Webhooks {
+	for name := range shown(t).Webhooks {
 		left[name] = true
 	}
 	if len(left) != len(webhook.EventNames()) {

@@ -190,7 +190,7 @@ func TestWhoIsLetInWhere(t *testing.T) {
 	t.Parallel()
 	r := newReal(t, captured())
 	callers := r.callers()
-	doc := readDocument(t, r.document())
+	doc := readDocument(t, document())
 	var all []*apiOperation
 	for _, op := range doc.every() {
 		if len(op.Security) > 0 {

@@ -85,7 +85,7 @@ func TestAHalfSessionReachesTheSecondFactorAlone(t *testing.T) {
 // sessionOperations are those that a person alone reaches.
 func (r *real) sessionOperations() (out []*apiOperation) {
 	r.t.Helper()
-	doc := readDocument(r.t, r.document())
+	doc := readDocument(r.t, document())
 	for path, item := range doc.Paths {
 		for method, op := range item {
 			if op.method, op.path = strings.ToUpper(method), path; op.opensTo("session") {

@@ -11,6 +11,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -72,7 +73,7 @@ func relayed() server.Config {
 
 func newReal(t testing.TB, cfg server.Config, change ...func(*Config, *rest.Limits)) *real {
 	t.Helper()
-	return newRealOn(t, world.NewDatabase(t, schemaText(t)), cfg, change...)
+	return newRealOn(t, newDatabase(t), cfg, change...)
 }
 
 func schemaText(t testing.TB) string {
@@ -82,6 +83,45 @@ func schemaText(t testing.TB) string {
 		t.Fatal(err)
 	}
 	return string(schema)
+}
+
+// emptyDatabase is a database file as it is made. Copies of it are cheaper than its making.
+var emptyDatabase = sync.OnceValues(func() ([]byte, error) {
+	dir, err := os.MkdirTemp("", "")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	schema, err := os.ReadFile(filepath.Join("..", "schema.sql"))
+	if err != nil {
+		return nil, err
+	}
+	path := filepath.Join(dir, "mailer.db")
+	store, err := db.Open(context.Background(), db.Options{Path: path, Schema: string(schema), Create: true, Lock: true})
+	if err != nil {
+		return nil, err
+	}
+	if err := store.Close(); err != nil {
+		return nil, err
+	}
+	return os.ReadFile(path)
+})
+
+// newDatabase is the name of an empty database of the test's own.
+func newDatabase(t testing.TB) string {
+	t.Helper()
+	name := world.NewDatabase(t, schemaText(t))
+	if world.IsElsewhere() {
+		return name
+	}
+	file, err := emptyDatabase()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(name, file, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return name
 }
 
 // newRealOn is newReal on a database of that name, which is empty.

@@ -7,7 +7,10 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"runtime/debug"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -164,8 +167,21 @@ func (s routeSpy) Handle(ctx context.Context, r slog.Record) error {
 
 func itoa(n int) string { b, _ := json.Marshal(n); return string(b) }
 
-// document is openapi.json.
-func (b *bench) document() []byte { return b.do("GET", "/openapi.json", "").Body.Bytes() }
+// document is openapi.json of a server with two regions.
+var document = sync.OnceValue(func() []byte {
+	w := httptest.NewRecorder()
+	newBench(nil).handler.ServeHTTP(w, httptest.NewRequest("GET", "/openapi.json", nil))
+	return w.Body.Bytes()
+})
+
+// TestMain has garbage collected less often than a server does: most of it is that of
+// servers which are gone.
+func TestMain(m *testing.M) {
+	debug.SetGCPercent(400)
+	code := m.Run()
+	endChromium()
+	os.Exit(code)
+}
 
 // wantError checks status, name and that the message holds each of the texts.
 func wantError(t testing.TB, w *httptest.ResponseRecorder, status int, name app.Code, texts ...string) {
