@@ -7,6 +7,7 @@ import (
 )
 
 func TestWhatResendHasAndThisServiceHasNotIsSaidInWords(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	for _, tt := range []struct{ method, path, words string }{
 		{"GET", "//inboxes/" + emailID, "This service has no inboxes"},
@@ -26,6 +27,7 @@ func TestWhatResendHasAndThisServiceHasNotIsSaidInWords(t *testing.T) {
 }
 
 func TestAbsencesHideNothingThatIsServed(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	for _, op := range b.handler.Operations() {
 		if e := absent(op.Path); e != nil {

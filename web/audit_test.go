@@ -22,6 +22,7 @@ func (r *real) logged(before int) []app.AuditEntry {
 }
 
 func TestEachChangeOfAKeyLeavesOneEntryInTheAuditLog(t *testing.T) {
+	t.Parallel()
 	const planted = "s3cr3t-in-the-address"
 	r := newReal(t, captured())
 	other, _ := r.newTeam("Other")
@@ -109,6 +110,7 @@ func TestEachChangeOfAKeyLeavesOneEntryInTheAuditLog(t *testing.T) {
 }
 
 func TestAnErasureReachesIntoTheAuditLog(t *testing.T) {
+	t.Parallel()
 	r := newReal(t, captured())
 	wantStatus(t, r.as(r.full, "POST", "/suppressions", `{"email":"eve@example.org"}`), 201)
 	wantStatus(t, r.as(r.full, "DELETE", "/suppressions/eve@example.org", ``), 200)
@@ -131,6 +133,7 @@ type auditRow struct {
 }
 
 func TestTheAuditLogIsListedToThoseWhoManageTheTeam(t *testing.T) {
+	t.Parallel()
 	r := newReal(t, captured())
 	_, theirs := r.newTeam("Other")
 	r.create(theirs, `{"name":"their key"}`)

@@ -2,13 +2,14 @@ package web
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -30,6 +31,32 @@ type browser struct {
 	base string
 }
 
+// chromium is the one browser of all tests.
+var chromium struct {
+	once sync.Once
+	ctx  context.Context
+	end  []context.CancelFunc // the last first
+	err  error
+}
+
+func startChromium(path string) {
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.DisableGPU)
+	if os.Geteuid() == 0 {
+		options = append(options, chromedp.NoSandbox)
+	}
+	ctx, cancel := chromedp.NewExecAllocator(context.Background(), options...)
+	chromium.end = append(chromium.end, cancel)
+	ctx, cancel = chromedp.NewContext(ctx)
+	chromium.end = append(chromium.end, cancel)
+	chromium.ctx, chromium.err = ctx, chromedp.Do(ctx) // starts it
+}
+
+func endChromium() {
+	for _, end := range slices.Backward(chromium.end) {
+		end()
+	}
+}
+
 func newBrowser(t *testing.T, h http.Handler) *browser {
 	t.Helper()
 	path, err := exec.LookPath("chromium")
@@ -39,17 +66,15 @@ func newBrowser(t *testing.T, h http.Handler) *browser {
 		}
 		t.Skip("NOT TESTED: chromium is missing")
 	}
+	chromium.once.Do(func() { startChromium(path) })
+	if chromium.err != nil {
+		t.Fatal(chromium.err)
+	}
 	server := httptest.NewServer(h)
 	t.Cleanup(server.Close)
-	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.DisableGPU)
-	if os.Geteuid() == 0 {
-		options = append(options, chromedp.NoSandbox)
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
+	ctx, cancel := chromedp.NewContext(chromium.ctx) // a tab
 	t.Cleanup(cancel)
-	ctx, cancel = chromedp.NewExecAllocator(ctx, options...)
-	t.Cleanup(cancel)
-	ctx, cancel = chromedp.NewContext(ctx)
+	ctx, cancel = context.WithTimeout(ctx, 5*time.Minute)
 	t.Cleanup(cancel)
 	b := &browser{t: t, ctx: ctx, base: server.URL}
 	b.do(chromedp.Func(func(ctx context.Context, _ *chromedp.Target) error {
@@ -224,15 +249,15 @@ func wantText(t *testing.T, text string, parts ...string) {
 
 // walk is what a reader does with the link of a topic: opts out, and in again.
 // The pages are those of the topic Weekly news.
-func (b *browser) walk(unsubscribe, preferences, topic, dir string) {
+func (b *browser) walk(at pageLinks, topic, dir string) {
 	b.t.Helper()
-	wantText(b.t, b.open("/unsubscribe/"+unsubscribe), "Unsubscribe from “Weekly news”?", "ACME Garden")
+	wantText(b.t, b.open(at.unsubscribe), "Unsubscribe from “Weekly news”?", "ACME Garden")
 	b.shoot(dir, "unsubscribe")
 	wantText(b.t, b.press("button"), "You are unsubscribed", "You will no longer receive “Weekly news” from ACME Garden")
 	b.shoot(dir, "unsubscribed")
-	wantText(b.t, b.open("/unsubscribe/"+unsubscribe), "You are unsubscribed")
+	wantText(b.t, b.open(at.unsubscribe), "You are unsubscribed")
 	wantText(b.t, b.press("nav a"), "Your email preferences", "Weekly news")
-	if path := eval[string](b, `location.pathname`); path != "/preferences/"+preferences {
+	if path := eval[string](b, `location.pathname`); path != at.preferences {
 		b.t.Errorf("the link leads to %s", path)
 	}
 	if b.checked(topic) {
@@ -244,7 +269,7 @@ func (b *browser) walk(unsubscribe, preferences, topic, dir string) {
 	}
 	wantText(b.t, b.press("button"), "Your choices have been saved.")
 	b.shoot(dir, "preferences-saved")
-	wantText(b.t, b.open("/preferences/"+preferences), "Weekly news")
+	wantText(b.t, b.open(at.preferences), "Weekly news")
 	if !b.checked(topic) {
 		b.t.Error("the tick is lost after saving")
 	}
@@ -253,95 +278,25 @@ func (b *browser) walk(unsubscribe, preferences, topic, dir string) {
 
 // walkAll is what a reader does with a bare link: finds it from the preferences
 // and opts out of everything.
-func (b *browser) walkAll(preferences, dir string) {
+func (b *browser) walkAll(at pageLinks, dir string) {
 	b.t.Helper()
-	wantText(b.t, b.open("/preferences/"+preferences), "Unsubscribe from all mailings")
+	wantText(b.t, b.open(at.preferences), "Unsubscribe from all mailings")
 	wantText(b.t, b.press("nav a"), "Unsubscribe from all mailings?")
 	b.shoot(dir, "unsubscribe-all")
 	wantText(b.t, b.press("button"), "You are unsubscribed", "You will no longer receive mailings from ACME Garden")
 	b.shoot(dir, "unsubscribed-all")
-	wantText(b.t, b.open("/preferences/"+preferences), "You are unsubscribed from all mailings from ACME Garden")
+	wantText(b.t, b.open(at.preferences), "You are unsubscribed from all mailings from ACME Garden")
 	b.shoot(dir, "preferences-all-off")
 }
 
 func TestBrowserOptsOutAndInAgainWithoutScripts(t *testing.T) {
-	bench, _ := newPagesBench(t)
-	b, dir := newBrowser(t, bench.handler), shots(t)
-	b.walk("topic", "topic", weekly, dir)
-	b.walkAll("all", dir)
-}
-
-func TestBrowserShowsEveryLanguageAndHostileNamesWithinThePage(t *testing.T) {
-	bench, fake := newPagesBench(t)
-	b, dir := newBrowser(t, bench.handler), shots(t)
-	for _, lang := range []string{"en", "de", "fr", "es", "pt", "it", "nl", "pl", "ja", "zh"} {
-		b.speak(lang)
-		fake.change(func() { fake.unsubscribed = false })
-		for _, path := range []string{"/unsubscribe/topic", "/unsubscribe/all", "/preferences/all"} {
-			b.open(path)
-			if got := eval[string](b, `document.documentElement.lang`); got != lang {
-				t.Errorf("%s is in %s, not %s", path, got, lang)
-			}
-		}
-		if lang == "ja" || lang == "de" {
-			b.shoot(dir, "preferences-"+lang)
-		}
-	}
-	b.speak("en")
-	fake.change(func() {
-		fake.team = strings.Repeat("W", 200)
-		fake.topics[0].Name, fake.topics[0].Description = strings.Repeat("M", 50), strings.Repeat("@", 200)
-		fake.topics[1].Name = `"><script>document.title="owned"</script>`
-		fake.topics[2].Name = "\u202eevil\u2066 نشرة أسبوعية"
-	})
-	for _, path := range []string{"/unsubscribe/topic", "/unsubscribe/all", "/preferences/all"} {
-		b.open(path)
-	}
-	b.shoot(dir, "hostile")
-}
-
-// realPages is a real server with a contact and the topic Weekly news, and the
-// tokens of both pages, unsubscribe first, for the topic's link and a bare one.
-type realPages struct {
-	*real
-	team       app.Team
-	address    app.AddressHash
-	topicID    string
-	topic, all [2]string
-}
-
-func newRealPages(t *testing.T) *realPages {
-	t.Helper()
-	p := &realPages{real: newReal(t, captured()), topicID: app.NewID()}
-	p.team, _ = p.newTeam("ACME Garden")
-	p.address = p.sealer.AddressHash(p.team.ID, "jane@example.org")
-	err := p.store.Write(t.Context(), func(tx *db.Tx) error {
-		contact := app.Contact{ID: app.NewID(), TeamID: p.team.ID, Email: "jane@example.org", Hash: p.address, CreatedAt: tx.Now, UpdatedAt: tx.Now}
-		topic := app.Topic{
-			ID: p.topicID, TeamID: p.team.ID, Name: "Weekly news", Description: "What is new in the garden.",
-			Default: app.OptIn, Visibility: app.PublicTopic, CreatedAt: tx.Now, UpdatedAt: tx.Now,
-		}
-		return errors.Join(tx.InsertContact(&contact), tx.CountContacts(p.team.ID, 1), tx.InsertTopic(&topic))
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	p.topic = p.tokens(app.PageLink{TeamID: p.team.ID, Address: p.address, TopicID: p.topicID})
-	p.all = p.tokens(app.PageLink{TeamID: p.team.ID, Address: p.address})
-	return p
-}
-
-func (p *realPages) tokens(link app.PageLink) [2]string {
-	return [2]string{p.sealer.PageToken(app.UnsubscribePage, link), p.sealer.PageToken(app.PreferencesPage, link)}
-}
-
-func TestBrowserOptsOutOfTheRealEngine(t *testing.T) {
-	p := newRealPages(t)
-	b, dir := newBrowser(t, p.handler), t.TempDir()
-	b.walk(p.topic[0], p.topic[1], p.topicID, dir)
-	b.walkAll(p.all[1], dir)
+	t.Parallel()
+	p := newPages(t)
+	b, dir := newBrowser(t, p.handler), shots(t)
+	b.walk(p.topic, weekly, dir)
+	b.walkAll(p.all, dir)
 	err := p.store.Read(t.Context(), func(r *db.Reader) error {
-		s, err := r.SuppressionByAddress(p.team.ID, p.address)
+		s, err := r.SuppressionByAddress(p.garden.ID, p.address)
 		if err == nil && s.Origin != app.OriginUnsubscribe {
 			t.Errorf("the suppression is of origin %s", s.Origin)
 		}

@@ -8,6 +8,8 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"mailer/app"
+	"mailer/app/guardrails"
+	"mailer/app/mail"
 	"mailer/app/reputation"
 	"mailer/web/rest"
 	"mailer/web/shapes"
@@ -51,20 +53,10 @@ type (
 	deliverabilityOutput struct{ Body deliverabilityRecord }
 )
 
-// insightsService is what the routes of one email's score need.
-type insightsService interface {
-	GetInsights(ctx context.Context, key *app.Key, emailID string) (*app.Insights, error)
-}
-
-// deliverabilityService is what the routes of a team's score need.
-type deliverabilityService interface {
-	Deliverability(ctx context.Context, key *app.Key) (reputation.Deliverability, error)
-}
-
 // deliverabilityRoutes are the routes of scores.
 type deliverabilityRoutes struct {
-	insights insightsService
-	service  deliverabilityService
+	insights *mail.Service
+	service  *guardrails.Service
 }
 
 // Add adds the routes to a handler.

@@ -33,9 +33,9 @@ type shownDocument struct {
 	Components struct{ Schemas map[string]map[string]any }
 }
 
-func shown(t *testing.T, b *bench) (d shownDocument) {
+func shown(t *testing.T) (d shownDocument) {
 	t.Helper()
-	if err := json.Unmarshal(b.document(), &d); err != nil {
+	if err := json.Unmarshal(document(), &d); err != nil {
 		t.Fatal(err)
 	}
 	return d
@@ -75,8 +75,9 @@ func (d *shownDocument) schemasIn(v any, found map[string]map[string]any, at str
 }
 
 func TestTheDocumentHasEveryRoute(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
-	d, served := shown(t, b), map[string]bool{}
+	d, served := shown(t), map[string]bool{}
 	for _, o := range b.handler.Operations() {
 		served[o.Method+" "+o.Path] = true
 	}
@@ -95,7 +96,8 @@ func TestTheDocumentHasEveryRoute(t *testing.T) {
 var open = []string{"MCPMessage", "SnsMessage", "ProviderEvents", "PreferencesForm", "UnsubscribeForm"}
 
 func TestBodiesHaveNamesAndAreClosed(t *testing.T) {
-	d := shown(t, newBench(t))
+	t.Parallel()
+	d := shown(t)
 	d.eachOperation(func(name string, op map[string]any) {
 		body, _ := op["requestBody"].(map[string]any)
 		if body == nil {
@@ -123,7 +125,8 @@ func TestBodiesHaveNamesAndAreClosed(t *testing.T) {
 }
 
 func TestAnswersAndEventsAreOpen(t *testing.T) {
-	d := shown(t, newBench(t))
+	t.Parallel()
+	d := shown(t)
 	found := map[string]map[string]any{}
 	d.eachOperation(func(name string, op map[string]any) { d.schemasIn(op["responses"], found, name) })
 	for _, item := range d.Webhooks {
@@ -140,7 +143,8 @@ func TestAnswersAndEventsAreOpen(t *testing.T) {
 }
 
 func TestOperationsAreDescribedAndTagsDeclared(t *testing.T) {
-	d := shown(t, newBench(t))
+	t.Parallel()
+	d := shown(t)
 	unused := map[string]bool{}
 	for _, tag := range d.Tags {
 		unused[tag.Name] = tag.Description != ""
@@ -165,6 +169,7 @@ func TestOperationsAreDescribedAndTagsDeclared(t *testing.T) {
 // holds what a webhook gets against the schema of its name, in which nothing but what
 // is named may stand.
 func TestWebhooksAreSentAsTheDocumentSays(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, everyEventFits)
 }
 
@@ -175,7 +180,7 @@ func everyEventFits(t *testing.T) {
 	hook := r.hears(r.full)
 	r.liveThrough()
 	left := map[string]bool{}
-	for name := range shown(t, r.bench).Webhooks {
+	for name := range shown(t).Webhooks {
 		left[name] = true
 	}
 	if len(left) != len(webhook.EventNames()) {

@@ -7,6 +7,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"mailer/app"
+	"mailer/app/domains"
 	"mailer/app/service"
 	"mailer/web/rest"
 )
@@ -126,23 +127,10 @@ type (
 	domainPageInput     struct{ rest.PageParams }
 )
 
-// domainService is what the routes of domains need of the services.
-type domainService interface {
-	AddDomain(ctx context.Context, teamID string, in app.DomainInput) (app.Domain, error)
-	ListDomains(ctx context.Context, teamID string, page app.Page) ([]app.Domain, bool, error)
-	GetDomain(ctx context.Context, key *app.Key, id string) (app.Domain, error)
-	UpdateDomain(ctx context.Context, key *app.Key, id string, patch app.DomainPatch) (app.Domain, error)
-	RotateKeyOf(ctx context.Context, key *app.Key, id string) (app.Domain, error)
-	VerifyDomain(ctx context.Context, key *app.Key, id string) error
-	DeleteDomain(ctx context.Context, key *app.Key, id string) error
-	DomainRecords(d *app.Domain) []app.DNSRecord
-	Regions() []string
-}
-
 var domainTags = []string{"Domains"}
 
 // domainRoutes are the routes of domains.
-type domainRoutes struct{ service domainService }
+type domainRoutes struct{ service *domains.Service }
 
 // Add adds the routes to a handler.
 func (r domainRoutes) Add(h *rest.Handler) {

@@ -90,6 +90,7 @@ var notYet = map[app.Code]bool{
 }
 
 func TestEveryErrorOfTheTable(t *testing.T) {
+	t.Parallel()
 	shared := refusing(t)
 	provoked := map[app.Code]bool{}
 	for _, row := range allRefusals() {
@@ -269,10 +270,18 @@ func tooManyWrongKeys(t *testing.T, _ *real) *httptest.ResponseRecorder {
 	return r.as("wrong", "GET", "/emails", "")
 }
 
+// breakEmails takes the service of emails away: whoever asks it panics.
+func (r *real) breakEmails() {
+	service := r.server.Mail
+	r.server.Mail = nil
+	r.remake()
+	r.server.Mail = service
+}
+
 func faulty(t *testing.T, _ *real) *httptest.ResponseRecorder {
-	b := newBench(t)
-	b.service.panicky = true
-	return b.auth("POST", "/emails", goodSend)
+	r := refusing(t)
+	r.breakEmails()
+	return r.as(r.full, "POST", "/emails", goodSend)
 }
 
 func draining(t *testing.T, _ *real) *httptest.ResponseRecorder {

@@ -10,6 +10,7 @@ import (
 // TestWhatAServerForgetsIsMadeAgain: a server that runs keeps no description of its
 // operations, and answers with the same document and the same tools all the same.
 func TestWhatAServerForgetsIsMadeAgain(t *testing.T) {
+	t.Parallel()
 	r := newReal(t, captured())
 	served := New(r.cfg)
 	ask := func(h http.Handler, method, path, body string) string {

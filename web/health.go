@@ -8,6 +8,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"mailer/app"
+	"mailer/app/server"
 	"mailer/web/rest"
 )
 
@@ -28,17 +29,9 @@ type (
 	readinessOutput struct{ Body readiness }
 )
 
-// healthService is what the probes need of the services.
-type healthService interface {
-	Ready() error
-	Relay() string
-	Beside() bool
-	Compat() app.Compat
-}
-
 // healthRoutes are the routes of probes.
 type healthRoutes struct {
-	service  healthService
+	service  *server.Server
 	draining func() bool
 	starved  func() (withKey, others []string)
 }

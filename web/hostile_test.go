@@ -86,6 +86,7 @@ func file(name, contentType string) []map[string]string {
 // TestHostileValues puts each value into each place: it is refused in words
 // that name the field, or it goes out in one well-formed message.
 func TestHostileValues(t *testing.T) {
+	t.Parallel()
 	r := newReal(t, captured())
 	d := r.domain(r.team.ID, "example.com", true)
 	type email struct{ place, body string }
@@ -256,6 +257,7 @@ func readParts(contentType string, body io.Reader) error {
 
 // TestFaultsAreSeen: the check above can fail.
 func TestFaultsAreSeen(t *testing.T) {
+	t.Parallel()
 	const good = "DKIM-Signature: x\r\nDate: Mon, 17 Aug 2026 12:00:00 +0000\r\nFrom: a@example.com\r\nTo: b@example.org\r\nSubject: s\r\n" +
 		"Message-ID: <x@example.com>\r\nMIME-Version: 1.0\r\nX-Mailer-Email-ID: x\r\nContent-Type: text/plain\r\n\r\nx\r\n"
 	count := func(s string) int { return len(faults(s, "", false)) }
@@ -275,6 +277,7 @@ func TestFaultsAreSeen(t *testing.T) {
 }
 
 func TestHostileTextComesBackAsItWas(t *testing.T) {
+	t.Parallel()
 	r := newReal(t, captured())
 	for _, text := range []string{"line\n.\n..\nFrom me\n", "a\r\nb\rc\n", strings.Repeat("long ", 1000), "Grüße 漢字 🙂\t=20", " lead and trail \n\n"} {
 		body, err := json.Marshal(map[string]string{"from": "a@example.com", "to": "b@example.org", "subject": "s", "text": text})

@@ -1,35 +1,15 @@
 package web
 
 import (
-	"archive/zip"
-	"bytes"
 	"fmt"
 	"strings"
 	"testing"
 
 	"mailer/app"
+	"mailer/app/apptest"
 	"mailer/db"
+	"mailer/web/rest"
 )
-
-// packed packs members, by turns name and text.
-func packed(t testing.TB, members ...string) string {
-	t.Helper()
-	var b bytes.Buffer
-	z := zip.NewWriter(&b)
-	for i := 0; i < len(members); i += 2 {
-		w, err := z.Create(members[i])
-		if err == nil {
-			_, err = w.Write([]byte(members[i+1]))
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := z.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return b.String()
-}
 
 // standing tells of addresses whether they get mail, and why not.
 func (r *real) standing(addresses ...string) (out string) {
@@ -58,8 +38,9 @@ func (r *real) standing(addresses ...string) (out string) {
 }
 
 func TestFilesOfEachServiceAreImported(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct{ preset, file, counts, standing string }{
-		{"mailchimp", packed(t, "subscribed_x.csv", "Email Address,First Name,CITY,LEID,EUID,TAGS\na@example.org,Ann,Riga,1,2,\"\"\"VIP\"\"\"\n",
+		{"mailchimp", apptest.Zip(t, "subscribed_x.csv", "Email Address,First Name,CITY,LEID,EUID,TAGS\na@example.org,Ann,Riga,1,2,\"\"\"VIP\"\"\"\n",
 			"unsubscribed_x.csv", "Email Address,LEID,EUID,UNSUB_TIME\nb@example.org,1,2,2022-01-01 00:00:00\n", "cleaned_x.csv", "Email Address,LEID,EUID\nc@example.org,1,2\n"), "3=3+0+0+0", "in out in/bounce"},
 		{"brevo", "EMAIL;PRENOM;EMAIL_BLACKLISTED;LISTS;CITY\na@example.org;Ann;No;VIP;Riga\nb@example.org;;Yes;;\n", "2=2+0+0+0", "in out none"},
 		{"sendgrid", "EMAIL,FIRST_NAME,ALTERNATE_EMAILS,CONTACT_ID,CITY\na@example.org,Ann,,1,Riga\n", "1=1+0+0+0", "in none none"},
@@ -94,6 +75,7 @@ func TestFilesOfEachServiceAreImported(t *testing.T) {
 }
 
 func TestAPresetIsToldOnce(t *testing.T) {
+	t.Parallel()
 	r := newReal(t, captured())
 	file := csvFile("Subscriber", "a@example.org")
 	if a := r.imported(file, field{"preset", "mailerlite"}); a.counts() != "1=1+0+0+0" {
@@ -110,8 +92,9 @@ func TestAPresetIsToldOnce(t *testing.T) {
 
 // TestErrorsOfAnArchiveNameItsFiles: a line alone would not tell where.
 func TestErrorsOfAnArchiveNameItsFiles(t *testing.T) {
+	t.Parallel()
 	r := newReal(t, captured())
-	file := packed(t, "folder/b.csv", "email\nnobody\n", "a.csv", "email\na@example.org\n\"b@example.org\n")
+	file := apptest.Zip(t, "folder/b.csv", "email\nnobody\n", "a.csv", "email\na@example.org\n\"b@example.org\n")
 	a := r.imported(field{"file", file})
 	if a.Status != "completed" || a.counts() != "3=1+0+0+2" ||
 		!strings.HasPrefix(a.errors(), "3: a.csv: Nothing is read from here on: a value in double quotes has no proper end\n2: b.csv: Column \"email\" ") {
@@ -120,9 +103,10 @@ func TestErrorsOfAnArchiveNameItsFiles(t *testing.T) {
 }
 
 func TestAFileMayBeLargerThanARequest(t *testing.T) {
-	r := newReal(t, captured())
+	t.Parallel()
+	r := newReal(t, captured(), func(_ *Config, l *rest.Limits) { l.Body = 64 << 10 })
 	row := "a@example.org," + strings.Repeat("x", 900) + "\n"
-	a := r.imported(field{"file", "email,note\n" + strings.Repeat(row, (41<<20)/len(row))})
+	a := r.imported(field{"file", "email,note\n" + strings.Repeat(row, (1<<20)/len(row))})
 	if a.Status != "completed" || a.Counts.Created != 1 || a.Counts.Failed != 0 {
 		t.Error(fmt.Sprint(a.Status), a.counts())
 	}

@@ -139,6 +139,7 @@ func (r *real) topic(teamID string) string {
 }
 
 func TestAnImportMakesContactsOfRows(t *testing.T) {
+	t.Parallel()
 	r := newReal(t, captured())
 	a := r.imported(csvFile("\ufeffE-Mail,First Name,surname,Unsubscribed,Plan,Größe,名前,",
 		"Ann@Example.org,Ann,Lee,yes,pro,1.5,x,", "", `"bob@example.org", "Bob ""B""",,0,,,,`, ",,,,,,,"))
@@ -166,6 +167,7 @@ func TestAnImportMakesContactsOfRows(t *testing.T) {
 }
 
 func TestAnImportTakesOnlyWhatTheColumnMapNames(t *testing.T) {
+	t.Parallel()
 	r := newReal(t, captured())
 	r.write(func(tx *db.Tx) error {
 		return tx.InsertProperty(&app.Property{ID: app.NewID(), TeamID: r.team.ID, Key: "age", Type: app.NumberProperty, CreatedAt: time.Now()})
@@ -182,6 +184,7 @@ func TestAnImportTakesOnlyWhatTheColumnMapNames(t *testing.T) {
 }
 
 func TestAnImportSkipsOrMergesWhatIsThere(t *testing.T) {
+	t.Parallel()
 	r := newReal(t, captured())
 	hook := webhook.Input{Endpoint: "https://hooks.example.com", Events: webhook.EventNames()}
 	if _, err := r.server.Events.CreateWebhook(t.Context(), &app.Key{TeamID: r.team.ID}, hook); err != nil {
@@ -232,6 +235,7 @@ func TestAnImportSkipsOrMergesWhatIsThere(t *testing.T) {
 }
 
 func TestARowThatCantBeTakenIsAnErrorThatRepeatsNothingOfIt(t *testing.T) {
+	t.Parallel()
 	r := newReal(t, captured())
 	long := strings.Repeat("secret", 200)
 	a := r.imported(csvFile("email,first_name,unsubscribed,\"pl\"\"an\",x@y.z",
@@ -254,6 +258,7 @@ func TestARowThatCantBeTakenIsAnErrorThatRepeatsNothingOfIt(t *testing.T) {
 }
 
 func TestAFileThatCantBeReadFurtherFailsTheImportThere(t *testing.T) {
+	t.Parallel()
 	r := newReal(t, captured())
 	a := r.imported(csvFile("email", "a@example.org", "nobody", `"b@example.org`, "c@example.org"))
 	if a.Status != "failed" || a.counts() != "2=1+0+0+1" || a.Error == nil || *a.Error != "Line 4: a value in double quotes has no proper end" || a.CompletedAt == nil {
@@ -267,6 +272,7 @@ func TestAFileThatCantBeReadFurtherFailsTheImportThere(t *testing.T) {
 }
 
 func TestAnImportReSubscribesNobody(t *testing.T) {
+	t.Parallel()
 	r := newReal(t, captured())
 	topic := r.topic(r.team.ID)
 	opt := func(choice string) field {
@@ -305,6 +311,7 @@ func TestAnImportReSubscribesNobody(t *testing.T) {
 }
 
 func TestAnImportIsDeletedByItsTeamAlone(t *testing.T) {
+	t.Parallel()
 	r := newReal(t, captured())
 	_, stranger := r.newTeam("Other")
 	i := r.imported(csvFile("email", "a@example.org", "nobody"))
@@ -323,6 +330,7 @@ func TestAnImportIsDeletedByItsTeamAlone(t *testing.T) {
 }
 
 func TestTheEleventhFileIsRefusedUnread(t *testing.T) {
+	t.Parallel()
 	r := newReal(t, captured())
 	r.write(func(tx *db.Tx) error {
 		for range importing.MaxWaiting { // that arrive, which no worker takes

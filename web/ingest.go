@@ -11,8 +11,8 @@ import (
 
 	"mailer/app"
 	"mailer/app/feedback"
+	"mailer/app/reports"
 	"mailer/app/window"
-	"mailer/web/operator"
 	"mailer/web/rest"
 )
 
@@ -23,15 +23,6 @@ const (
 	// knock at these doors.
 	refusalsLogged = 10
 )
-
-// ingestService is what the doors of providers need of the services.
-type ingestService interface {
-	OpensIngest(ctx context.Context, source, secret string) (bool, error)
-	TakeFeedback(ctx context.Context, reports []feedback.Report) error
-	NoteSeen(source string)
-	NoteRefused(source, reason string)
-	operator.IngestService
-}
 
 // SNS proves messages of Amazon SNS and returns what SES reports in them, and a
 // note on what else they were. Errors: *app.Error for what is not believed; else
@@ -67,12 +58,12 @@ type ingestOutput struct{ Body ingested }
 // ingest are the doors of providers.
 type ingest struct {
 	h       *rest.Handler
-	service ingestService
+	service *reports.Service
 	sns     SNS // nil: no topic is on the list
 	refused quota
 }
 
-func registerIngest(h *rest.Handler, service ingestService, sns SNS) {
+func registerIngest(h *rest.Handler, service *reports.Service, sns SNS) {
 	in := &ingest{h: h, service: service, sns: sns}
 	tags := []string{"Provider events"}
 	rt := rest.Route{Public: true, Body: true, MaxBody: maxIngest}

@@ -79,6 +79,7 @@ func (a *amazon) envelope(t *testing.T, id, message string) string {
 // TestRealEventsOfSESCountOnceInAnyOrder sends genuine events several times and
 // in random orders between forged ones.
 func TestRealEventsOfSESCountOnceInAnyOrder(t *testing.T) {
+	t.Parallel()
 	amazon := newAmazon(t)
 	receiver, err := sns.New([]string{sesTopic}, &http.Client{Transport: amazon})
 	if err != nil {

@@ -46,6 +46,7 @@ func (r *real) secret(source string) string {
 }
 
 func TestRealEventsOfEveryProviderAreStoredBeforeTheAnswer(t *testing.T) {
+	t.Parallel()
 	r := newReal(t, relayed())
 	r.domain(r.team.ID, "example.com", true)
 	for provider, body := range map[string]string{
@@ -78,6 +79,7 @@ func TestRealEventsOfEveryProviderAreStoredBeforeTheAnswer(t *testing.T) {
 }
 
 func TestRealWrongSecretsAreLikeUnknownAddresses(t *testing.T) {
+	t.Parallel()
 	r := newReal(t, captured())
 	good := r.secret("generic")
 	unknown := r.do("POST", "/ingest/nothing/here", "{}")
@@ -102,6 +104,7 @@ func TestRealWrongSecretsAreLikeUnknownAddresses(t *testing.T) {
 }
 
 func TestRealBadBodiesAreRefusedAndBounded(t *testing.T) {
+	t.Parallel()
 	r := newReal(t, captured())
 	for _, provider := range app.FeedbackSources() {
 		path := "/ingest/" + provider + "/" + r.secret(provider)
@@ -113,6 +116,7 @@ func TestRealBadBodiesAreRefusedAndBounded(t *testing.T) {
 }
 
 func TestMessagesOfSNSAreAnsweredByWhatTheyAre(t *testing.T) {
+	t.Parallel()
 	for name, tt := range map[string]struct {
 		sns    *fakeSNS
 		status int
@@ -147,11 +151,13 @@ func TestMessagesOfSNSAreAnsweredByWhatTheyAre(t *testing.T) {
 }
 
 func TestWithoutATopicNothingOfSESIsBelieved(t *testing.T) {
+	t.Parallel()
 	r := newReal(t, captured())
 	wantError(t, r.do("POST", "/ingest/ses", "{}"), 403, app.CodeForbidden)
 }
 
 func TestRefusalsFloodNoLog(t *testing.T) {
+	t.Parallel()
 	r := newReal(t, captured())
 	knock := func(n int) {
 		for range n {

@@ -42,6 +42,7 @@ const madeUp = `{"paths": {
 // TestEveryPlaceOfANewRouteIsFound proves that the walk through the document
 // misses no id, and fails for those that it can't try.
 func TestEveryPlaceOfANewRouteIsFound(t *testing.T) {
+	t.Parallel()
 	doc := readDocument(t, []byte(madeUp))
 	heard := &complaints{TB: t}
 	var got []string

@@ -14,7 +14,7 @@ import (
 func newIsolation(t *testing.T, mode app.Compat) *isolation {
 	t.Helper()
 	s := newHooked(t, func(cfg *server.Config) { cfg.Compat = mode })
-	m := &isolation{real: s.real, doc: readDocument(t, s.document())}
+	m := &isolation{real: s.real, doc: readDocument(t, document())}
 	theirs, full := s.newTeam("theirs")
 	m.ours, m.theirs = twinTeam{"ours", s.team, s.full}, twinTeam{"theirs", theirs, full}
 	for _, of := range []twinTeam{m.theirs, m.ours} { // ours last: a cursor into the past is none of theirs

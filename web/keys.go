@@ -93,16 +93,8 @@ type (
 
 var keyTags = []string{"API keys"}
 
-// keyService is what the routes of API keys need of the services.
-type keyService interface {
-	CreateTeamKey(ctx context.Context, key *app.Key, in app.KeyInput) (token string, k app.Key, err error)
-	ListTeamKeys(ctx context.Context, key *app.Key, page app.Page) ([]app.Key, bool, error)
-	UpdateTeamKey(ctx context.Context, key *app.Key, id string, change teams.KeyChange) (app.Key, error)
-	DeleteTeamKey(ctx context.Context, key *app.Key, id string) error
-}
-
 // keyRoutes are the routes of API keys.
-type keyRoutes struct{ service keyService }
+type keyRoutes struct{ service *teams.Service }
 
 // Add adds the routes to a handler.
 func (r keyRoutes) Add(h *rest.Handler) {

@@ -71,16 +71,8 @@ type (
 	logListOutput struct{ Body logList }
 )
 
-// requestLogService is what the routes of requests need of the services, and what keeps
-// them.
-type requestLogService interface {
-	Note(e *requestlog.Entry)
-	ListLogs(ctx context.Context, key *app.Key, q requestlog.Query, page app.Page) (requestlog.Page, error)
-	GetLog(ctx context.Context, key *app.Key, id string) (requestlog.Entry, error)
-}
-
 // noter hands requests to the one who keeps them.
-type noter struct{ service requestLogService }
+type noter struct{ service *requestlog.Service }
 
 // Note implements rest.RequestNoter.
 func (n noter) Note(r *rest.RequestRow) {
@@ -91,7 +83,7 @@ func (n noter) Note(r *rest.RequestRow) {
 }
 
 // logRoutes are the routes of requests.
-type logRoutes struct{ service requestLogService }
+type logRoutes struct{ service *requestlog.Service }
 
 var logTags = []string{"Logs"}
 

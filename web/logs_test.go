@@ -22,6 +22,7 @@ func (r *real) requests(key, query string) (all []map[string]any) {
 }
 
 func TestRealLogs(t *testing.T) {
+	t.Parallel()
 	r := newReal(t, captured())
 	_, other := r.newTeam("others")
 	w := r.as(r.full, http.MethodPost, "/emails?x=secret", `{"from":"ann@mail.acme.example","to":"you@example.org","subject":"Hello","text":"Hi"}`, "User-Agent: agent/1")
@@ -62,6 +63,7 @@ func TestRealLogs(t *testing.T) {
 }
 
 func TestRealLogsAreOff(t *testing.T) {
+	t.Parallel()
 	r := newReal(t, server.Config{NoRequestLog: true})
 	r.object(r.full, "/domains")
 	if rows := r.requests(r.full, ""); len(rows) != 0 {
@@ -70,6 +72,7 @@ func TestRealLogsAreOff(t *testing.T) {
 }
 
 func TestRealMetrics(t *testing.T) {
+	t.Parallel()
 	r := newReal(t, captured())
 	got := r.object(r.full, "/emails/metrics")
 	if _, there := got["data"]; there || got["object"] != "metrics" || got["granularity"] != "daily" || len(got["metrics"].([]any)) != 22 || len(got["totals"].(map[string]any)) != 22 {

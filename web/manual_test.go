@@ -55,6 +55,7 @@ var (
 )
 
 func TestEveryLinkOfTheManualIsAnswered(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	paths := []string{"/manual"}
 	for _, p := range manualIndex(t, b) {
@@ -92,6 +93,7 @@ func TestEveryLinkOfTheManualIsAnswered(t *testing.T) {
 }
 
 func TestTheManualIsReadByAnybody(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	for _, path := range []string{"/manual", "/manual/", "/manual/domains", "/manual/index.json", "/manual/manual.css", "/manual/nothing"} {
 		w := visit(b, "GET", path)
@@ -114,12 +116,13 @@ func TestTheManualIsReadByAnybody(t *testing.T) {
 	if w := visit(b, "POST", "/manual"); w.Code != 405 {
 		t.Errorf("POST is answered %d", w.Code)
 	}
-	if strings.Contains(string(b.document()), "/manual") {
+	if strings.Contains(string(document()), "/manual") {
 		t.Error("the document has the manual")
 	}
 }
 
 func TestTheManualIsSentOnceAndSmall(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	plain := visit(b, "GET", "/manual/domains")
 	if plain.Header().Get("Content-Encoding") != "" || plain.Header().Get("Vary") != "Accept-Encoding" {
@@ -236,6 +239,7 @@ func routeIn(operations map[string]*rest.Operation, text string) bool {
 }
 
 func TestTheManualCallsWhatIsThere(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	total := 0
 	pages, err := filepath.Glob("manual/*.md")
@@ -265,34 +269,34 @@ func TestTheManualCallsWhatIsThere(t *testing.T) {
 	}
 }
 
-// TestTheManualInABrowser reads each page without scripts, in both colours, wide and narrow;
-// of most pages two of the four looks are enough, since one sheet of styles is of all.
+// TestTheManualInABrowser reads a page without scripts, in both colours, wide and narrow.
 func TestTheManualInABrowser(t *testing.T) {
+	t.Parallel()
 	bench := newBench(t)
-	b, dir := newBrowser(t, bench.handler), shots(t)
-	index := manualIndex(t, bench)
-	for i, p := range append([]manualPage{{Title: "Manual"}}, index...) {
-		b.do(chromedp.Navigate(b.base + strings.TrimSuffix("/manual/"+p.Page, "/")))
-		for _, scheme := range []string{"light", "dark"} {
-			for _, width := range []int64{360, 1280} {
-				if i > 3 && (width == 360) == (scheme == "dark") {
-					continue
-				}
-				b.look(width, scheme)
-				for _, defect := range eval[[]string](b, defects) {
-					// The hosted pages are for thumbs and have a frame; these have the dashboard's sizes.
-					if !strings.HasPrefix(defect, "too small") && defect != "no style" {
-						t.Errorf("/manual/%s at %d px, %s: %s", p.Page, width, scheme, defect)
-					}
+	b := newBrowser(t, bench.handler)
+	b.readsManual(manualIndex(t, bench)[1], true)
+}
+
+// readsManual looks at a page of the manual; at all four looks of it, or at two of them.
+func (b *browser) readsManual(p manualPage, all bool) {
+	b.t.Helper()
+	b.do(chromedp.Navigate(b.base + strings.TrimSuffix("/manual/"+p.Page, "/")))
+	for _, scheme := range []string{"light", "dark"} {
+		for _, width := range []int64{360, 1280} {
+			if !all && (width == 360) == (scheme == "dark") {
+				continue
+			}
+			b.look(width, scheme)
+			for _, defect := range eval[[]string](b, defects) {
+				// The hosted pages are for thumbs and have a frame; these have the dashboard's sizes.
+				if !strings.HasPrefix(defect, "too small") && defect != "no style" {
+					b.t.Errorf("/manual/%s at %d px, %s: %s", p.Page, width, scheme, defect)
 				}
 			}
 		}
-		if got := eval[string](b, `getComputedStyle(document.querySelector(".manual-text pre, .manual-text ul")).paddingLeft`); got == "0px" {
-			t.Errorf("/manual/%s has no style", p.Page)
-		}
-		wantText(t, eval[string](b, `document.querySelector("h1").innerText`), p.Title)
-		if os.Getenv(shotsEnv) != "" {
-			b.shoot(dir, "manual-"+cmp.Or(p.Page, "front"))
-		}
 	}
+	if got := eval[string](b, `getComputedStyle(document.querySelector(".manual-text pre, .manual-text ul")).paddingLeft`); got == "0px" {
+		b.t.Errorf("/manual/%s has no style", p.Page)
+	}
+	wantText(b.t, eval[string](b, `document.querySelector("h1").innerText`), p.Title)
 }

@@ -75,6 +75,7 @@ func (r *real) refused(key, name string, arguments any, status int, code app.Cod
 type m map[string]any
 
 func TestMCPSendsAndReadsBackAsTheAPIDoes(t *testing.T) {
+	t.Parallel()
 	r := newReal(t, captured())
 	send := m{"from": "Shop <shop@example.com>", "to": "a@example.org", "subject": "Hi", "text": "t", "idempotency_key": "order-1"}
 	var sent, again, read struct{ ID, Subject string }
@@ -112,6 +113,7 @@ func TestMCPSendsAndReadsBackAsTheAPIDoes(t *testing.T) {
 }
 
 func TestMCPWalksThroughContactsAndTheirGroups(t *testing.T) {
+	t.Parallel()
 	r := newReal(t, captured())
 	type object struct {
 		ID    string
@@ -145,6 +147,7 @@ func TestMCPWalksThroughContactsAndTheirGroups(t *testing.T) {
 }
 
 func TestMCPRefusalsAreThoseOfTheAPI(t *testing.T) {
+	t.Parallel()
 	r := newReal(t, captured())
 	sending := r.key(r.team.ID, app.KeyInput{Permission: app.SendingAccess})
 	_, otherKey := r.newTeam("Other")
@@ -203,6 +206,7 @@ func (r *real) tools() map[string]*rest.Operation {
 
 // TestMCPRolesBindTools calls what only owners and admins may do.
 func TestMCPRolesBindTools(t *testing.T) {
+	t.Parallel()
 	r := newReal(t, captured())
 	member, _, err := r.server.Teams.CreateKey(t.Context(), r.team.ID, app.KeyInput{Name: "m", Permission: app.FullAccess, Role: app.RoleMember})
 	if err != nil {
@@ -228,6 +232,7 @@ func TestMCPRolesBindTools(t *testing.T) {
 }
 
 func TestMCPCallBudgetAnswersInsideTheResult(t *testing.T) {
+	t.Parallel()
 	r := newReal(t, captured())
 	second := r.key(r.team.ID, app.KeyInput{})
 	r.clock = r.clock.Truncate(time.Minute).Add(15 * time.Second)
@@ -245,12 +250,14 @@ func TestMCPCallBudgetAnswersInsideTheResult(t *testing.T) {
 }
 
 func TestMCPCallTakesOneRequestOfTheRate(t *testing.T) {
+	t.Parallel()
 	r := newReal(t, captured(), func(c *Config, _ *rest.Limits) { c.RateLimit = 1 })
 	r.ok(r.full, "list_topics", m{}, nil)
 	wantError(t, r.rpc(r.full, `{}`), 429, app.CodeRateLimitExceeded)
 }
 
 func TestMCPWebhookToolsKeepTheSigningSecret(t *testing.T) {
+	t.Parallel()
 	r := newReal(t, captured())
 	const secret = "whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE="
 	var hook struct{ ID string }
@@ -283,6 +290,7 @@ func TestMCPWebhookToolsKeepTheSigningSecret(t *testing.T) {
 }
 
 func TestMCPKeyCreationIsTheOneThatShowsASecret(t *testing.T) {
+	t.Parallel()
 	r := newReal(t, captured())
 	var made struct{ ID, Token string }
 	r.ok(r.full, "create_api_key", m{"name": "by an agent", "permission": "sending_access"}, &made)

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/base64"
-	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -21,82 +20,22 @@ import (
 	"mailer/web/rest"
 )
 
-var pagePaths = []string{"/unsubscribe/", "/preferences/"}
-
-const pageFormType = "Content-Type: application/x-www-form-urlencoded"
-
-// elements returns the elements of a page that have the name.
-func elements(t testing.TB, w *httptest.ResponseRecorder, name string) (out []*html.Node) {
-	t.Helper()
-	doc, err := html.Parse(bytes.NewReader(w.Body.Bytes()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for n := range doc.Descendants() {
-		if n.Type == html.ElementNode && (name == "*" || n.Data == name) {
-			out = append(out, n)
-		}
-	}
-	return out
-}
-
-func attr(n *html.Node, name string) string {
-	for _, a := range n.Attr {
-		if a.Key == name {
-			return a.Val
-		}
-	}
-	return ""
-}
-
-func textOf(n *html.Node) string {
-	var b strings.Builder
-	for d := range n.Descendants() {
-		if d.Type == html.TextNode {
-			b.WriteString(d.Data)
-		}
-	}
-	return b.String()
-}
-
-// wantPage checks what is true of every page, and that its text has the parts.
-func wantPage(t testing.TB, w *httptest.ResponseRecorder, status int, parts ...string) {
-	t.Helper()
-	if w.Code != status {
-		t.Fatalf("got %d %s, want %d", w.Code, w.Body, status)
-	}
-	if got := w.Header().Get("Content-Type"); got != "text/html; charset=utf-8" {
-		t.Errorf("content type is %q", got)
-	}
-	for name, want := range map[string]int{"main": 1, "h1": 1, "title": 1, "style": 1, "script": 0, "img": 0, "link": 0, "iframe": 0} {
-		if got := len(elements(t, w, name)); got != want {
-			t.Errorf("%d elements %s, want %d", got, name, want)
-		}
-	}
-	text := textOf(elements(t, w, "body")[0])
-	for _, part := range parts {
-		if !strings.Contains(text, part) {
-			t.Errorf("the page does not say %q: %s", part, text)
-		}
-	}
-}
-
 func TestReadingAPageChangesNothing(t *testing.T) {
-	b, f := newPagesBench(t)
-	for _, path := range pagePaths {
-		for _, method := range []string{"GET", "HEAD"} {
-			for _, token := range []string{"all", "topic", "many"} {
-				wantPage(t, b.do(method, path+token+"?List-Unsubscribe=One-Click", "List-Unsubscribe=One-Click", pageFormType), 200, "ACME Garden")
-			}
+	t.Parallel()
+	p := newPages(t)
+	many := p.unsubscribe(app.PageLink{TeamID: p.garden.ID, Source: p.mailToTwo()})
+	for _, method := range []string{"GET", "HEAD"} {
+		for _, path := range []string{p.topic.unsubscribe, p.topic.preferences, p.all.unsubscribe, p.all.preferences, many} {
+			wantPage(t, p.do(method, path+"?List-Unsubscribe=One-Click", "List-Unsubscribe=One-Click", pageFormType), 200, "ACME Garden")
 		}
 	}
-	if f.written() != 0 {
-		t.Errorf("%d writes", f.written())
-	}
+	p.wantState(p.address, false, map[string]bool{weekly: true, offers: false, nearby: true})
 }
 
 func TestAnyPostUnsubscribes(t *testing.T) {
+	t.Parallel()
 	const multipart = "--x\r\nContent-Disposition: form-data; name=\"List-Unsubscribe\"\r\n\r\nOne-Click\r\n--x--\r\n"
+	p := newPages(t)
 	for name, request := range map[string][]string{
 		"one click":            {"List-Unsubscribe=One-Click", pageFormType},
 		"one click, multipart": {multipart, "Content-Type: multipart/form-data; boundary=x"},
@@ -107,16 +46,13 @@ func TestAnyPostUnsubscribes(t *testing.T) {
 		"64 KiB of anything":   {strings.Repeat("%;&\x00", formLimit/4), "Content-Type: x"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b, f := newPagesBench(t)
-			wantPage(t, b.do("POST", "/unsubscribe/topic", request[0], request[1:]...), 200, "You are unsubscribed", "no longer receive “Weekly news” from ACME Garden")
-			if f.written() != 1 || f.topics[0].Subscription != app.OptOut || f.unsubscribed {
-				t.Errorf("%d writes, topic %s, all %v", f.written(), f.topics[0].Subscription, f.unsubscribed)
-			}
-			w := b.do("POST", "/unsubscribe/all", request[0], request[1:]...)
+			address := p.sealer.AddressHash(p.garden.ID, strings.ReplaceAll(name, " ", "-")+"@example.org")
+			topic, all := p.links(address, weekly), p.links(address, "")
+			wantPage(t, p.do("POST", topic.unsubscribe, request[0], request[1:]...), 200, "You are unsubscribed", "no longer receive “Weekly news” from ACME Garden")
+			p.wantState(address, false, map[string]bool{weekly: false, offers: false, nearby: true})
+			w := p.do("POST", all.unsubscribe, request[0], request[1:]...)
 			wantPage(t, w, 200, "You are unsubscribed", "no longer receive mailings from ACME Garden", "password resets")
-			if f.written() != 2 || !f.unsubscribed {
-				t.Error("the bare link did not opt out of everything")
-			}
+			p.wantState(address, true, map[string]bool{weekly: false, offers: false, nearby: true})
 			if w.Header().Get("Set-Cookie") != "" {
 				t.Error("a cookie")
 			}
@@ -125,19 +61,20 @@ func TestAnyPostUnsubscribes(t *testing.T) {
 }
 
 func TestUnsubscribePageAsksOrSaysThatItIsDone(t *testing.T) {
-	b, f := newPagesBench(t)
-	ask := func(token string, parts ...string) {
+	t.Parallel()
+	p := newPages(t)
+	ask := func(path string, parts ...string) {
 		t.Helper()
-		w := b.do("GET", "/unsubscribe/"+token, "")
+		w := p.do("GET", path, "")
 		wantPage(t, w, 200, parts...)
 		forms, buttons := elements(t, w, "form"), elements(t, w, "button")
 		if len(forms) != 1 || len(buttons) != 1 || attr(forms[0], "method") != "post" || len(forms[0].Attr) != 1 || attr(buttons[0], "type") != "submit" {
 			t.Errorf("%d forms, %d buttons: %s", len(forms), len(buttons), w.Body)
 		}
 	}
-	done := func(token string, parts ...string) {
+	done := func(path string, parts ...string) {
 		t.Helper()
-		w := b.do("GET", "/unsubscribe/"+token, "")
+		w := p.do("GET", path, "")
 		wantPage(t, w, 200, append(parts, "You are unsubscribed")...)
 		if len(elements(t, w, "form")) != 0 {
 			t.Error("a form that does nothing")
@@ -152,27 +89,30 @@ func TestUnsubscribePageAsksOrSaysThatItIsDone(t *testing.T) {
 			t.Errorf("%d notes", status)
 		}
 	}
-	ask("topic", "Unsubscribe from “Weekly news”?", "from ACME Garden", "Nothing else changes", "Choose what you receive")
-	ask("all", "Unsubscribe from all mailings?", "from ACME Garden", "receipts", "Choose what you receive")
-	f.change(func() { f.topics[0].Subscription = app.OptOut })
-	ask("all", "Unsubscribe from all mailings?")
-	done("topic", "no longer receive “Weekly news” from ACME Garden")
-	f.change(func() { f.topics[0].Subscription, f.unsubscribed = app.OptIn, true })
-	done("topic", "no longer receive mailings from ACME Garden")
-	done("all", "no longer receive mailings from ACME Garden")
+	ask(p.topic.unsubscribe, "Unsubscribe from “Weekly news”?", "from ACME Garden", "Nothing else changes", "Choose what you receive")
+	ask(p.all.unsubscribe, "Unsubscribe from all mailings?", "from ACME Garden", "receipts", "Choose what you receive")
+	p.choose(weekly, app.OptOut)
+	ask(p.all.unsubscribe, "Unsubscribe from all mailings?")
+	done(p.topic.unsubscribe, "no longer receive “Weekly news” from ACME Garden")
+	p.choose(weekly, app.OptIn)
+	wantStatus(t, p.do("POST", p.all.unsubscribe, ""), 200)
+	done(p.topic.unsubscribe, "no longer receive mailings from ACME Garden")
+	done(p.all.unsubscribe, "no longer receive mailings from ACME Garden")
 }
 
 func TestLinksBetweenPagesAreRelativeAndMeanTheSame(t *testing.T) {
-	b, f := newPagesBench(t)
+	t.Parallel()
+	p := newPages(t)
+	many := p.unsubscribe(app.PageLink{TeamID: p.garden.ID, Source: p.mailToTwo()})
 	for target, want := range map[string]string{
-		"/unsubscribe/topic": "../preferences/topic",
-		"/unsubscribe/all":   "../preferences/all",
-		"/unsubscribe/many":  "", // nobody's preferences
-		"/preferences/all":   "../unsubscribe/all",
-		"/preferences/topic": "../unsubscribe/all", // not only out of its topic
+		p.topic.unsubscribe: ".." + p.topic.preferences,
+		p.all.unsubscribe:   ".." + p.all.preferences,
+		many:                "..", // nobody's preferences
+		p.all.preferences:   ".." + p.all.unsubscribe,
+		p.topic.preferences: ".." + p.all.unsubscribe, // not only out of its topic
 	} {
-		links := elements(t, b.do("GET", target, ""), "a")
-		got := ""
+		links := elements(t, p.do("GET", target, ""), "a")
+		got := ".."
 		if len(links) == 1 {
 			got = attr(links[0], "href")
 		}
@@ -180,12 +120,11 @@ func TestLinksBetweenPagesAreRelativeAndMeanTheSame(t *testing.T) {
 			t.Errorf("%s has %d links, %q, want %q", target, len(links), got, want)
 		}
 	}
-	f.change(func() { f.unsubscribed = true })
-	if links := elements(t, b.do("GET", "/preferences/all", ""), "a"); len(links) != 0 {
-		t.Error("who is unsubscribed from everything can do so again")
-	}
-	if links := elements(t, b.do("POST", "/unsubscribe/all", ""), "a"); len(links) != 1 || attr(links[0], "href") != "../preferences/all" {
+	if links := elements(t, p.do("POST", p.all.unsubscribe, ""), "a"); len(links) != 1 || attr(links[0], "href") != ".."+p.all.preferences {
 		t.Error("the confirmation does not lead to the preferences")
+	}
+	if links := elements(t, p.do("GET", p.all.preferences, ""), "a"); len(links) != 0 {
+		t.Error("who is unsubscribed from everything can do so again")
 	}
 }
 
@@ -213,44 +152,43 @@ func boxes(t testing.TB, w *httptest.ResponseRecorder) (out map[string]bool, hid
 }
 
 func TestPreferencesAreShownSavedAndShownAgain(t *testing.T) {
-	b, f := newPagesBench(t)
-	w := b.do("GET", "/preferences/all", "")
+	t.Parallel()
+	p := newPages(t)
+	w := p.do("GET", p.all.preferences, "")
 	wantPage(t, w, 200, "Your email preferences", "ACME Garden", "Weekly news", "every Friday morning", "Events near you")
 	got, hidden := boxes(t, w)
-	if want := map[string]bool{weekly: true, offers: false, events: true}; !maps.Equal(got, want) {
+	if want := map[string]bool{weekly: true, offers: false, nearby: true}; !maps.Equal(got, want) {
 		t.Errorf("boxes %v, want %v", got, want)
 	}
-	if !slices.Equal(hidden, []string{weekly, offers, events}) {
+	if !slices.Equal(hidden, []string{nearby, offers, weekly}) {
 		t.Errorf("the form lists %q", hidden)
 	}
 	// What a browser sends for a tick at offers alone.
-	form := fmt.Sprintf("topic=%s&topic=%s&%s=opt_in&topic=%s", weekly, offers, offers, events)
-	w = b.do("POST", "/preferences/all", form, pageFormType, "Origin: https://elsewhere.example")
+	form := fmt.Sprintf("topic=%s&topic=%s&%s=opt_in&topic=%s", weekly, offers, offers, nearby)
+	w = p.do("POST", p.all.preferences, form, pageFormType, "Origin: https://elsewhere.example")
 	wantPage(t, w, 200, "Your choices have been saved.", "Your email preferences")
 	got, _ = boxes(t, w)
-	if want := map[string]bool{weekly: false, offers: true, events: false}; !maps.Equal(got, want) {
+	if want := map[string]bool{weekly: false, offers: true, nearby: false}; !maps.Equal(got, want) {
 		t.Errorf("boxes after saving %v, want %v", got, want)
 	}
-	if again, _ := boxes(t, b.do("GET", "/preferences/all", "")); !maps.Equal(again, got) {
+	if again, _ := boxes(t, p.do("GET", p.all.preferences, "")); !maps.Equal(again, got) {
 		t.Errorf("boxes when shown again %v", again)
 	}
-	if f.written() != 1 {
-		t.Errorf("%d writes", f.written())
-	}
+	p.wantState(p.address, false, got)
 }
 
 func TestPreferencesOfWhoIsUnsubscribedFromEverything(t *testing.T) {
-	b, f := newPagesBench(t)
-	f.change(func() { f.unsubscribed = true })
+	t.Parallel()
+	p := newPages(t)
+	wantStatus(t, p.do("POST", p.all.unsubscribe, ""), 200)
 	notice := "You are unsubscribed from all mailings from ACME Garden, and only ACME Garden can switch them on again."
-	wantPage(t, b.do("GET", "/preferences/all", ""), 200, notice, "Your choices here will apply from then on.")
-	w := b.do("POST", "/preferences/all", "topic="+weekly, pageFormType)
+	wantPage(t, p.do("GET", p.all.preferences, ""), 200, notice, "Your choices here will apply from then on.")
+	w := p.do("POST", p.all.preferences, "topic="+weekly, pageFormType)
 	wantPage(t, w, 200, notice, "Your choices have been saved.")
-	if f.topics[0].Subscription != app.OptOut {
-		t.Error("saving does nothing")
-	}
-	f.change(func() { f.topics = nil })
-	w = b.do("GET", "/preferences/all", "")
+	p.wantState(p.address, true, map[string]bool{weekly: false, offers: false, nearby: true})
+	bare, _ := p.newTeam("Bare")
+	link := app.PageLink{TeamID: bare.ID, Address: p.sealer.AddressHash(bare.ID, "jane@example.org")}
+	w = p.do("GET", "/preferences/"+p.sealer.PageToken(app.PreferencesPage, link), "")
 	wantPage(t, w, 200, "There is nothing to choose from at the moment.")
 	if len(elements(t, w, "form")) != 0 {
 		t.Error("a form without topics")
@@ -258,16 +196,17 @@ func TestPreferencesOfWhoIsUnsubscribedFromEverything(t *testing.T) {
 }
 
 func TestLargeBodiesAreRefusedWithAPage(t *testing.T) {
-	b, f := newPagesBench(t, func(_ *Config, l *rest.Limits) { l.LargeBudget = 1000 })
+	t.Parallel()
+	p := newPages(t, func(_ *Config, l *rest.Limits) { l.LargeBudget = 1000 })
 	// Large requests are all at work: a form never waits for one of them.
-	defer b.hold(b.limits.SmallBody + 1)()
-	server := httptest.NewServer(b.handler)
+	defer p.hold(p.limits.SmallBody + 1)()
+	server := httptest.NewServer(p.handler)
 	defer server.Close()
-	for _, path := range pagePaths {
-		wantPage(t, b.do("POST", path+"all", strings.Repeat("x", formLimit+1), pageFormType), 413, "nothing was changed")
+	for _, path := range []string{p.all.unsubscribe, p.all.preferences} {
+		wantPage(t, p.do("POST", path, strings.Repeat("x", formLimit+1), pageFormType), 413, "nothing was changed")
 		// Of unknown length: sent in chunks.
 		body := io.MultiReader(strings.NewReader(strings.Repeat("x", formLimit+1)))
-		answer, err := http.Post(server.URL+path+"all", "application/x-www-form-urlencoded", body)
+		answer, err := http.Post(server.URL+path, "application/x-www-form-urlencoded", body)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -277,21 +216,22 @@ func TestLargeBodiesAreRefusedWithAPage(t *testing.T) {
 			t.Errorf("%s in chunks: %d %s %v", path, answer.StatusCode, page, err)
 		}
 	}
-	if f.written() != 0 {
-		t.Errorf("%d writes", f.written())
-	}
-	b.limits.Body = 100 // of the API, not of pages
-	b.behind(servicesOf(f))
-	wantPage(t, b.do("POST", "/unsubscribe/all", strings.Repeat("x", formLimit), pageFormType), 200, "You are unsubscribed")
+	p.wantState(p.address, false, map[string]bool{weekly: true, offers: false, nearby: true})
+	p.limits.Body = 100 // of the API, not of pages
+	p.remake()
+	wantPage(t, p.do("POST", p.all.unsubscribe, strings.Repeat("x", formLimit), pageFormType), 200, "You are unsubscribed")
 }
 
 func TestUnknownTokensGetOnePage(t *testing.T) {
-	b, f := newPagesBench(t)
+	t.Parallel()
+	p := newPages(t)
 	var first *httptest.ResponseRecorder
+	token := strings.TrimPrefix(p.all.unsubscribe, "/unsubscribe/")
 	for _, path := range pagePaths {
 		for _, method := range []string{"GET", "POST"} {
-			for _, token := range []string{"x", "%00", "..%2fall", strings.Repeat("A", 108), strings.Repeat("9", 9000), "all%20", "%22%3E%3Cscript%3E", "ALL", "\u202e"} {
-				w := b.do(method, path+token, "")
+			for _, token := range []string{"x", "%00", "..%2f" + token, strings.Repeat("A", 108), strings.Repeat("9", 9000), token + "%20", "%22%3E%3Cscript%3E",
+				strings.ToUpper(token), token[:len(token)-1], "\u202e"} {
+				w := p.do(method, path+token, "")
 				wantPage(t, w, 404, "Page not found", "This link is not valid.")
 				w.Header().Del("X-Request-Id")
 				if first == nil {
@@ -303,73 +243,50 @@ func TestUnknownTokensGetOnePage(t *testing.T) {
 			}
 		}
 	}
-	if f.written() != 0 {
-		t.Errorf("%d writes", f.written())
-	}
-}
-
-func TestTroubleIsAPageThatSaysNothingOfIt(t *testing.T) {
-	b, f := newPagesBench(t)
-	for _, path := range pagePaths {
-		for _, method := range []string{"GET", "POST"} {
-			f.change(func() {
-				f.fail = &app.Error{Code: app.CodeServiceUnavailable, Message: "s3cret", Err: errors.New("disk full")}
-			})
-			w := b.do(method, path+"all", "")
-			wantPage(t, w, 503, "Please try again later")
-			if w.Header().Get("Retry-After") != "60" || strings.Contains(w.Body.String(), "s3cret") {
-				t.Errorf("%v %s", w.Header(), w.Body)
-			}
-			f.change(func() { f.fail = errors.New("s3cret") })
-			w = b.do(method, path+"all", "")
-			wantPage(t, w, 500, "Please try again later", "on our side")
-			if strings.Contains(w.Body.String(), "s3cret") {
-				t.Errorf("tells the cause: %s", w.Body)
-			}
-			f.change(func() { f.fail, f.panics = nil, true })
-			wantPage(t, b.do(method, path+"all", ""), 500, "Please try again later")
-			f.change(func() { f.panics = false })
-		}
-	}
-	if !strings.Contains(b.log.String(), "s3cret") || !strings.Contains(b.log.String(), "out of cheese") {
-		t.Errorf("the log does not tell the causes: %s", b.log.String())
-	}
+	p.wantState(p.address, false, map[string]bool{weekly: true, offers: false, nearby: true})
 }
 
 func TestTokensStayOutOfTheLog(t *testing.T) {
-	b, f := newPagesBench(t)
-	const token = "T0kenOfSomebody"
-	for _, fail := range []error{nil, errors.New("broken"), app.Errorf(app.CodeServiceUnavailable, "full")} {
-		f.change(func() { f.fail = fail })
+	t.Parallel()
+	p := newPages(t)
+	try := func(token string) {
 		for _, path := range pagePaths {
 			for _, method := range []string{"GET", "HEAD", "POST", "PUT"} {
-				b.do(method, path+token+"?x="+token, "a="+token, "Referer: https://mail.example.com"+path+token)
+				p.do(method, path+token+"?x="+token, "a="+token, "Referer: https://mail.example.com"+path+token)
 			}
 		}
+		if log := p.log.String(); strings.Contains(log, token) || !strings.Contains(log, "/unsubscribe/{token}") {
+			t.Errorf("the log: %s", log)
+		}
 	}
-	if log := b.log.String(); strings.Contains(log, token) || !strings.Contains(log, "/unsubscribe/{token}") {
-		t.Errorf("the log: %s", log)
-	}
+	try(strings.TrimPrefix(p.all.unsubscribe, "/unsubscribe/"))
+	pages := p.server.Pages
+	p.server.Pages = nil
+	p.remake()
+	p.server.Pages = pages
+	try("T0kenOfSomebody")
 }
 
 func TestOtherMethodsStayRefusedInJSON(t *testing.T) {
-	b, _ := newPagesBench(t)
+	t.Parallel()
+	p := newPages(t)
 	for _, path := range pagePaths {
-		w := b.do("DELETE", path+"all", "")
+		w := p.do("DELETE", path+"all", "")
 		wantError(t, w, 405, app.CodeMethodNotAllowed)
 		if got := w.Header().Get("Allow"); got != "GET, HEAD, POST" {
 			t.Errorf("allow %q", got)
 		}
-		wantError(t, b.do("GET", path, ""), 404, app.CodeNotFound)
+		wantError(t, p.do("GET", path, ""), 404, app.CodeNotFound)
 	}
-	wantError(t, b.do("HEAD", "/emails/"+emailID, ""), 405, app.CodeMethodNotAllowed)
+	wantError(t, p.do("HEAD", "/emails/"+emailID, ""), 405, app.CodeMethodNotAllowed)
 }
 
 func TestHeadIsGetWithoutItsBody(t *testing.T) {
-	b, _ := newPagesBench(t)
-	server := httptest.NewServer(b.handler)
+	t.Parallel()
+	p := newPages(t)
+	server := httptest.NewServer(p.handler)
 	defer server.Close()
-	for _, path := range []string{"/unsubscribe/all", "/preferences/all", "/unsubscribe/x"} {
+	for _, path := range []string{p.all.unsubscribe, p.all.preferences, "/unsubscribe/x"} {
 		get, err := http.Get(server.URL + path)
 		if err != nil {
 			t.Fatal(err)
@@ -392,9 +309,10 @@ func TestHeadIsGetWithoutItsBody(t *testing.T) {
 }
 
 func TestHeadersOfPages(t *testing.T) {
-	b, _ := newPagesBench(t)
-	for _, target := range []string{"/unsubscribe/all", "/preferences/all", "/unsubscribe/x"} {
-		w := b.do("GET", target, "")
+	t.Parallel()
+	p := newPages(t)
+	for _, target := range []string{p.all.unsubscribe, p.all.preferences, "/unsubscribe/x"} {
+		w := p.do("GET", target, "")
 		style := textOf(elements(t, w, "style")[0])
 		sum := sha256.Sum256([]byte(style))
 		for name, want := range map[string]string{
@@ -420,50 +338,39 @@ func TestHeadersOfPages(t *testing.T) {
 	}
 }
 
-func TestHostileNamesAreOnlyText(t *testing.T) {
-	const script = `"><script>alert(1)</script><b onclick=x>{team}{topic}{{.}}'`
-	b, f := newPagesBench(t)
-	f.change(func() {
-		f.team = "Team " + script
-		f.topics[0].Name, f.topics[0].Description = "Topic "+script, "About "+script
-		f.topics[1].Name, f.topics[1].Description = "\u202eA\u2066B\u2069\u200f\nC\x00", ""
-	})
-	for _, target := range []string{"/unsubscribe/topic", "/unsubscribe/all", "/preferences/all", "/preferences/topic"} {
-		for _, method := range []string{"GET", "POST"} {
-			w := b.do(method, target, "")
-			wantPage(t, w, 200, "Team "+script)
-			if title := textOf(elements(t, w, "title")[0]); !strings.HasSuffix(title, "Team "+script) {
-				t.Errorf("title %q", title)
-			}
-			for _, n := range elements(t, w, "*") {
-				if n.Data == "b" || attr(n, "onclick") != "" {
-					t.Errorf("%s %s: markup of a name came through: %s", method, target, w.Body)
-				}
-			}
-		}
-	}
-	f.change(func() { f.unsubscribed = false })
-	w := b.do("GET", "/preferences/all", "")
-	wantPage(t, w, 200, "Topic "+script, "About "+script, "ABC")
-	for _, n := range elements(t, w, "bdi") {
-		if strings.ContainsAny(textOf(n), "\u202e\u2066\u2069\u200f\n\x00\ufffd") {
-			t.Errorf("a name turns the text around it: %q", textOf(n))
-		}
-	}
-	// Each name stands alone, whatever its direction.
-	if got := len(elements(t, w, "bdi")); got != 6 {
-		t.Errorf("%d names of team, its sentence, three topics and a description", got)
-	}
-}
-
 func TestWhatIsNoFormChangesNothing(t *testing.T) {
-	b, f := newPagesBench(t)
+	t.Parallel()
+	p := newPages(t)
 	for _, bad := range []string{"a=%zz", "a;b=1", "--x\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\n1\r\n--x--"} {
-		wantPage(t, b.do("POST", "/preferences/all", bad, pageFormType), 400, "nothing was changed")
+		wantPage(t, p.do("POST", p.all.preferences, bad, pageFormType), 400, "nothing was changed")
 	}
-	w := b.do("POST", "/preferences/all", "", pageFormType)
+	w := p.do("POST", p.all.preferences, "", pageFormType)
 	wantPage(t, w, 200, "Your email preferences")
-	if strings.Contains(w.Body.String(), "have been saved") || len(f.saved) != 0 {
+	if strings.Contains(w.Body.String(), "have been saved") {
 		t.Error("nothing was chosen, and it is called saved")
 	}
+	p.wantState(p.address, false, map[string]bool{weekly: true, offers: false, nearby: true})
+}
+
+func TestPagesSpeakTheReadersLanguage(t *testing.T) {
+	t.Parallel()
+	p := newPages(t)
+	for header, want := range map[string]string{
+		"": "en", "de": "de", "de-CH, en;q=0.9": "de", "fr-CA": "fr", "es-419": "es", "pt-PT": "pt", "pt-BR,pt;q=0.9": "pt",
+		"it": "it", "nl-BE": "nl", "pl-PL": "pl", "ja": "ja", "zh-CN,zh;q=0.9,en;q=0.8": "zh", "zh-TW": "zh", "da, fr;q=0.5": "fr",
+		"de;q=0.1, fr;q=0.9": "fr", "ru": "en", "*": "en", "!!": "en", "en-GB, de": "en",
+		strings.Repeat("de,", 1<<10): "en",
+	} {
+		for _, target := range []string{p.topic.unsubscribe, p.all.preferences, "/unsubscribe/x"} {
+			w := p.do("GET", target, "", "Accept-Language: "+header)
+			if lang := attr(elements(t, w, "html")[0], "lang"); lang != want || w.Header().Get("Content-Language") != want {
+				t.Errorf("%.30q is answered in %s", header, lang)
+			}
+		}
+	}
+	w := p.do("GET", p.all.preferences+"?language=ja", "", "Accept-Language: de")
+	if lang := attr(elements(t, w, "html")[0], "lang"); lang != "ja" {
+		t.Errorf("A page asked for in Japanese is answered in %s", lang)
+	}
+	wantPage(t, p.do("POST", p.topic.preferences, "topic="+weekly, "Accept-Language: de"), 200, "Ihre Auswahl wurde gespeichert.")
 }

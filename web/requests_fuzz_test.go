@@ -29,18 +29,11 @@ func refusedWell(t *testing.T, what string, w *httptest.ResponseRecorder) {
 
 func quietly(c *Config, _ *rest.Limits) { c.RateLimit, c.Log = 0, slog.New(slog.DiscardHandler) }
 
-// documentOf reads openapi.json of a server that logs nothing.
-func documentOf(f *testing.F, r *real) apiDocument {
-	w := httptest.NewRecorder()
-	r.handler.ServeHTTP(w, httptest.NewRequest("GET", "/openapi.json", nil))
-	return readDocument(f, w.Body.Bytes())
-}
-
 // FuzzRequests throws bytes at every operation that reads a JSON body, as
 // openapi.json lists them, with a real database behind.
 func FuzzRequests(f *testing.F) {
 	r := newReal(f, captured(), quietly)
-	doc := documentOf(f, r)
+	doc := readDocument(f, document())
 	var targets []*apiOperation
 	for _, op := range doc.operations() {
 		if media, _ := op.body(); media == "application/json" && op.path != "/mcp" {
@@ -75,7 +68,7 @@ func FuzzRequests(f *testing.F) {
 // FuzzAddresses asks for any path with any query.
 func FuzzAddresses(f *testing.F) {
 	r := newReal(f, captured(), quietly)
-	doc := documentOf(f, r)
+	doc := readDocument(f, document())
 	for _, path := range slices.Sorted(maps.Keys(doc.Paths)) {
 		f.Add(path, "limit=1&after=x")
 		f.Add("/"+path+"//", "limit=%zz")

@@ -187,9 +187,10 @@ func (r *real) lets(op *apiOperation, as *caller) (in bool, words string) {
 // TestWhoIsLetInWhere asks for every operation of openapi.json as everybody: keys and people
 // of each role, an operator, who was removed, and whom a page of another site speaks for.
 func TestWhoIsLetInWhere(t *testing.T) {
+	t.Parallel()
 	r := newReal(t, captured())
 	callers := r.callers()
-	doc := readDocument(t, r.document())
+	doc := readDocument(t, document())
 	var all []*apiOperation
 	for _, op := range doc.every() {
 		if len(op.Security) > 0 {

@@ -1,315 +1,317 @@
 package web
 
 import (
-	"bufio"
 	"context"
-	"fmt"
-	"io"
-	"net"
+	"encoding/json"
+	"maps"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
-	"testing/iotest"
 	"time"
 
+	"github.com/danielgtaylor/huma/v2"
+
 	"mailer/app"
+	"mailer/app/delivery"
+	"mailer/app/relays"
+	"mailer/app/seal"
+	"mailer/app/server"
+	"mailer/app/world"
+	"mailer/db"
+	"mailer/smtpout"
 	"mailer/web/rest"
 )
 
-// serve runs a server on loopback until the test ends and returns its address.
-func serve(t *testing.T, b *bench) (addr string, s *rest.Server) {
+// real is a handler on the real server, a real database and a transport that
+// sends nothing.
+type real struct {
+	*bench
+	server *server.Server
+	store  *db.DB
+	sealer *app.Sealer
+	team   app.Team
+	full   string // a key of team
+}
+
+// taker is a relay that takes everything.
+type taker struct{}
+
+func (taker) Close() {}
+
+func (taker) Drain() {}
+
+func (taker) Bound() int { return 0 }
+
+func (taker) Send(ctx context.Context, m *app.Outgoing, hold func(context.Context, string) error) app.Result {
+	if hold(ctx, "") != nil {
+		return app.Result{Kind: app.ResultWithdrawn}
+	}
+	res := app.Result{Kind: app.ResultDone, Stage: app.StageDot, Reply: app.Reply{Code: 250}}
+	for _, address := range m.Recipients {
+		res.Recipients = append(res.Recipients, app.RecipientResult{Address: address, Verdict: app.Accepted, Stage: app.StageDot, Reply: res.Reply})
+	}
+	return res
+}
+
+// captured and relayed are the two kinds of server.
+func captured() server.Config {
+	relay := relays.Relay{Region: app.CaptureRegion, Connections: 4, DKIM: true}
+	sender := smtpout.WithSimulator(smtpout.NewCapture(smtpout.Options{}))
+	return server.Config{Capture: true, Routes: []delivery.Route{{Relay: relay, Sender: sender}}}
+}
+
+func relayed() server.Config {
+	relay := relays.Relay{Region: app.DefaultRegion, Host: "relay.test", Port: 25, Connections: 4, DKIM: true}
+	return server.Config{Routes: []delivery.Route{{Relay: relay, Sender: taker{}}}}
+}
+
+func newReal(t testing.TB, cfg server.Config, change ...func(*Config, *rest.Limits)) *real {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	return newRealOn(t, newDatabase(t), cfg, change...)
+}
+
+func schemaText(t testing.TB) string {
+	t.Helper()
+	schema, err := os.ReadFile(filepath.Join("..", "schema.sql"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	s = rest.NewServer(b.handler)
-	done := make(chan error, 1)
-	go func() { done <- s.Serve(l) }()
+	return string(schema)
+}
+
+// emptyDatabase is a database file as it is made. Copies of it are cheaper than its making.
+var emptyDatabase = sync.OnceValues(func() ([]byte, error) {
+	dir, err := os.MkdirTemp("", "")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	schema, err := os.ReadFile(filepath.Join("..", "schema.sql"))
+	if err != nil {
+		return nil, err
+	}
+	path := filepath.Join(dir, "mailer.db")
+	store, err := db.Open(context.Background(), db.Options{Path: path, Schema: string(schema), Create: true, Lock: true})
+	if err != nil {
+		return nil, err
+	}
+	if err := store.Close(); err != nil {
+		return nil, err
+	}
+	return os.ReadFile(path)
+})
+
+// newDatabase is the name of an empty database of the test's own.
+func newDatabase(t testing.TB) string {
+	t.Helper()
+	name := world.NewDatabase(t, schemaText(t))
+	if world.IsElsewhere() {
+		return name
+	}
+	file, err := emptyDatabase()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(name, file, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+// newRealOn is newReal on a database of that name, which is empty.
+func newRealOn(t testing.TB, name string, cfg server.Config, change ...func(*Config, *rest.Limits)) *real {
+	t.Helper()
+	store, err := db.Open(t.Context(), db.Options{Path: name, Schema: schemaText(t), Create: true, Lock: true})
+	if err != nil {
+		t.Fatal(err)
+	}
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-		defer cancel()
-		if err := s.Shutdown(ctx); err != nil {
-			t.Error(err)
-		}
-		if err := <-done; err != nil {
-			t.Error(err)
+		if err := store.Close(); err != nil {
+			t.Errorf("close: %v", err)
 		}
 	})
-	return l.Addr().String(), s
-}
-
-// dial opens a connection that gives up after 10 s.
-func dial(t *testing.T, addr string) net.Conn {
-	t.Helper()
-	c, err := net.Dial("tcp", addr)
+	cfg.DB, cfg.BaseURL = store, "https://mail.example.com"
+	if cfg.Sealer, err = app.NewSealer(seal.MasterKey{Key: seal.NewMasterKey()}); err != nil {
+		t.Fatal(err)
+	}
+	e, err := server.New(t.Context(), cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { c.Close() })
-	if err := c.SetDeadline(time.Now().Add(10 * time.Second)); err != nil {
+	if err := e.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	return c
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		defer cancel()
+		e.Stop(ctx)
+	})
+	r := &real{bench: &bench{t: t, clock: testTime}, server: e, store: store, sealer: cfg.Sealer}
+	webCfg := Config{Server: e, BaseURL: "https://mail.example.com/", Bounds: Bounds{RateLimit: 100_000}}
+	webCfg.Log = r.logger()
+	l := rest.DefaultLimits()
+	for _, f := range change {
+		f(&webCfg, &l)
+	}
+	r.cfg, r.limits = webCfg, l
+	r.remake()
+	if r.team, err = e.Teams.FindTeam(t.Context(), ""); err != nil {
+		t.Fatal(err)
+	}
+	r.full = r.key(r.team.ID, app.KeyInput{})
+	return r
 }
 
-// answer reads one response into a recorder.
-func answer(t *testing.T, c net.Conn) *httptest.ResponseRecorder {
-	t.Helper()
-	resp, err := http.ReadResponse(bufio.NewReader(c), nil)
+// key makes a key; by default one that may do everything.
+func (r *real) key(teamID string, in app.KeyInput) string {
+	r.t.Helper()
+	in.Name, in.Role = "test", app.RoleOwner
+	if in.Permission == "" {
+		in.Permission = app.FullAccess
+	}
+	token, _, err := r.server.Teams.CreateKey(r.t.Context(), teamID, in)
 	if err != nil {
-		t.Fatal(err)
+		r.t.Fatal(err)
 	}
-	defer resp.Body.Close()
-	w := httptest.NewRecorder()
-	for name, values := range resp.Header {
-		w.Header()[name] = values
+	return token
+}
+
+func (r *real) newTeam(name string) (app.Team, string) {
+	r.t.Helper()
+	team, err := r.server.Teams.CreateTeam(r.t.Context(), name)
+	if err != nil {
+		r.t.Fatal(err)
 	}
-	w.WriteHeader(resp.StatusCode)
-	if _, err := io.Copy(w, resp.Body); err != nil {
-		t.Fatal(err)
+	return team, r.key(team.ID, app.KeyInput{})
+}
+
+func (r *real) domain(teamID, name string, trust bool) app.Domain {
+	r.t.Helper()
+	d, err := r.server.Domains.AddDomain(r.t.Context(), teamID, app.DomainInput{Name: name, Trusted: trust})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return d
+}
+
+// repeated are the names that Resend does not have, whose errors stand in `error`
+// too.
+// service_unavailable is one more that Resend does not have.
+var repeated = []string{"invalid_credentials", "reauthentication_required", "all_recipients_suppressed", "sending_paused", "broadcasts_paused", "plan_limit_reached", "forbidden",
+	"conflict", "invalid_payload", "payload_too_large", "broadcast_too_large", "service_unavailable"}
+
+// as sends a request with a key and checks the members of an error's body.
+func (r *real) as(key, method, target, body string, headers ...string) *httptest.ResponseRecorder {
+	r.t.Helper()
+	w := r.do(method, target, body, append(headers, "Authorization: Bearer "+key)...)
+	if w.Code >= 400 {
+		r.checkErrorBody(w)
 	}
 	return w
 }
 
-const sendHead = "POST /emails HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer full\r\n"
-
-func TestSlowHeaderIsCut(t *testing.T) {
-	b := newBench(t, func(_ *Config, l *rest.Limits) { l.Header = 50 * time.Millisecond })
-	addr, _ := serve(t, b)
-	c := dial(t, addr)
-	fmt.Fprint(c, "POST /emails HTTP/1.1\r\nHost: x\r\nX-Slow: ")
-	if _, err := io.ReadAll(c); err != nil { // ends only when the server closes
-		t.Errorf("the connection was not closed: %v", err)
+func (r *real) checkErrorBody(w *httptest.ResponseRecorder) {
+	r.t.Helper()
+	var body map[string]any
+	if err := json.Unmarshal(w.Body.Bytes(), &body); err != nil {
+		r.t.Fatalf("no JSON: %s", w.Body)
 	}
-}
-
-func TestSlowBodyTimesOut(t *testing.T) {
-	for _, framing := range []string{"Content-Length: 100\r\n\r\n{", "Transfer-Encoding: chunked\r\n\r\n1\r\n{\r\n"} {
-		b := newBench(t, func(_ *Config, l *rest.Limits) { l.SmallTime = 50 * time.Millisecond })
-		addr, _ := serve(t, b)
-		c := dial(t, addr)
-		fmt.Fprint(c, sendHead+framing)
-		w := answer(t, c)
-		wantError(t, w, 408, app.CodeInvalidPayload, "in time")
-		if _, err := io.ReadAll(c); err != nil {
-			t.Errorf("the connection stays open: %v", err)
+	want := []string{"message", "name", "statusCode"}
+	name, _ := body["name"].(string)
+	if slices.Contains(repeated, name) {
+		want = append([]string{"error"}, want...)
+		whole := map[string]any{"name": name, "message": body["message"], "statusCode": body["statusCode"]}
+		if !reflect.DeepEqual(body["error"], whole) {
+			r.t.Errorf("error is %v in %s", body["error"], w.Body)
 		}
 	}
-}
-
-// deadlineRecorder notes the read deadlines that the handler sets.
-type deadlineRecorder struct {
-	*httptest.ResponseRecorder
-	set []time.Time
-}
-
-func (d *deadlineRecorder) SetReadDeadline(at time.Time) error {
-	d.set = append(d.set, at)
-	return nil
-}
-
-// TestDeadlineEndsWithTheBody: a deadline that outlives the body would cancel a
-// request that is at work for longer.
-func TestDeadlineEndsWithTheBody(t *testing.T) {
-	b := newBench(t)
-	w := &deadlineRecorder{ResponseRecorder: httptest.NewRecorder()}
-	r := httptest.NewRequest("POST", "/emails", strings.NewReader(goodSend))
-	r.Header.Set("Authorization", "Bearer full")
-	b.handler.ServeHTTP(w, r)
-	wantStatus(t, w.ResponseRecorder, 200)
-	if n := len(w.set); n < 2 || w.set[0].IsZero() || !w.set[n-1].IsZero() {
-		t.Errorf("deadlines: %v", w.set)
+	if got := slices.Sorted(maps.Keys(body)); !slices.Equal(got, want) {
+		r.t.Errorf("members %q, want %q: %s", got, want, w.Body)
+	}
+	if body["statusCode"] != float64(w.Code) || body["message"] == "" {
+		r.t.Errorf("status %d with the body %s", w.Code, w.Body)
 	}
 }
 
-// TestUnwantedBodyIsNotWaitedFor: nobody without a key may hold a connection by
-// promising a body.
-func TestUnwantedBodyIsNotWaitedFor(t *testing.T) {
-	for _, head := range []string{
-		"POST /emails HTTP/1.1\r\nHost: x\r\n", "GET /healthz HTTP/1.1\r\nHost: x\r\n", "POST /nothing HTTP/1.1\r\nHost: x\r\n",
-	} {
-		b := newBench(t, func(_ *Config, l *rest.Limits) { l.SmallTime = 50 * time.Millisecond })
-		addr, _ := serve(t, b)
-		c := dial(t, addr)
-		fmt.Fprint(c, head+"Content-Length: 100\r\n\r\n{")
-		if _, err := io.ReadAll(c); err != nil { // ends only when the server closes
-			t.Errorf("%q: %v", head, err)
+// send sends and returns the id.
+func (r *real) send(key, body string, headers ...string) string {
+	r.t.Helper()
+	w := r.as(key, "POST", "/emails", body, headers...)
+	wantStatus(r.t, w, http.StatusOK)
+	var created struct{ ID string }
+	if err := json.Unmarshal(w.Body.Bytes(), &created); err != nil {
+		r.t.Fatal(err)
+	}
+	return created.ID
+}
+
+type page struct {
+	HasMore bool `json:"has_more"`
+	Data    []struct {
+		ID          string
+		Type        string
+		DownloadURL string `json:"download_url"`
+	}
+}
+
+func (p page) ids() []string {
+	var out []string
+	for _, row := range p.Data {
+		out = append(out, row.ID)
+	}
+	return out
+}
+
+func (r *real) page(key, target string) page {
+	r.t.Helper()
+	w := r.as(key, "GET", target, "")
+	wantStatus(r.t, w, http.StatusOK)
+	var p page
+	if err := json.Unmarshal(w.Body.Bytes(), &p); err != nil {
+		r.t.Fatal(err)
+	}
+	return p
+}
+
+// eventually repeats a GET until it answers 200 with the text.
+func (r *real) eventually(key, target, text string) *httptest.ResponseRecorder {
+	r.t.Helper()
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for end := time.After(time.Minute); ; {
+		w := r.as(key, "GET", target, "")
+		if w.Code == http.StatusOK && strings.Contains(w.Body.String(), text) {
+			return w
 		}
-	}
-}
-
-func TestTruncatedBody(t *testing.T) {
-	b := newBench(t)
-	addr, _ := serve(t, b)
-	c := dial(t, addr)
-	fmt.Fprint(c, sendHead+"Content-Length: 100\r\n\r\n{")
-	if err := c.(*net.TCPConn).CloseWrite(); err != nil {
-		t.Fatal(err)
-	}
-	wantError(t, answer(t, c), 400, app.CodeInvalidPayload, "end")
-}
-
-func TestBodyLimit(t *testing.T) {
-	small := func(_ *Config, l *rest.Limits) { l.Body, l.SmallBody = 1000, 100 }
-	fits := fmt.Sprintf(`{"text":%q}`, strings.Repeat("x", 1000-11))
-	for _, tt := range []struct {
-		name, framing string
-		status        int
-	}{
-		// No byte of the body is sent: the answer must not wait for it.
-		{"by Content-Length", "Content-Length: 1001\r\n\r\n", 413},
-		{"by Content-Length, huge", "Content-Length: 9223372036854775807\r\n\r\n", 413},
-		{"chunked", "Transfer-Encoding: chunked\r\n\r\n3e9\r\n" + strings.Repeat(" ", 1001) + "\r\n0\r\n\r\n", 413},
-		{"chunked without end", "Transfer-Encoding: chunked\r\n\r\nffffffff\r\n" + strings.Repeat(" ", 1100), 413},
-		{"fits", "Content-Length: 1000\r\n\r\n" + fits, 200},
-		{"fits chunked", "Transfer-Encoding: chunked\r\n\r\n3e8\r\n" + fits + "\r\n0\r\n\r\n", 200},
-		{"small chunked", "Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n", 200},
-		{"no body", "Content-Length: 0\r\n\r\n", 400},
-		{"no body chunked", "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 400},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			b := newBench(t, small)
-			addr, _ := serve(t, b)
-			c := dial(t, addr)
-			fmt.Fprint(c, sendHead+tt.framing)
-			w := answer(t, c)
-			wantStatus(t, w, tt.status)
-			if tt.status == 413 {
-				wantError(t, w, 413, app.CodePayloadTooLarge, "1000 bytes")
-			}
-			if w.Header().Get("X-Request-Id") == "" || w.Header().Get("Ratelimit-Limit") == "" {
-				t.Errorf("headers: %v", w.Header())
-			}
-		})
-	}
-}
-
-func TestHeaderLimit(t *testing.T) {
-	b := newBench(t)
-	addr, _ := serve(t, b)
-	c := dial(t, addr)
-	fmt.Fprint(c, "GET /healthz HTTP/1.1\r\nHost: x\r\nX-Big: ")
-	go func() { _, _ = io.CopyN(c, endless{}, 1<<20) }() // ends when the server has had enough
-	resp, err := http.ReadResponse(bufio.NewReader(c), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	resp.Body.Close()
-	if resp.StatusCode != http.StatusRequestHeaderFieldsTooLarge {
-		t.Errorf("status %d", resp.StatusCode)
-	}
-}
-
-type endless struct{}
-
-func (endless) Read(p []byte) (int, error) {
-	for i := range p {
-		p[i] = 'x'
-	}
-	return len(p), nil
-}
-
-// TestBudget fills the room for large bodies with one request: another large
-// one is turned away, a small one passes, and all is free again at the end.
-func TestBudget(t *testing.T) {
-	b := newBench(t, func(_ *Config, l *rest.Limits) {
-		l.SmallBody, l.LargeBudget, l.LargeWait = 200, 1000, 20*time.Millisecond
-	})
-	b.service.blocking = make(chan struct{})
-	b.service.entered = make(chan struct{}, 3)
-	addr, _ := serve(t, b)
-	large := member(fmt.Sprintf(`"text":%q`, strings.Repeat("x", 300)))
-	post := func(body string) net.Conn {
-		c := dial(t, addr)
-		fmt.Fprintf(c, sendHead+"Content-Length: %d\r\n\r\n%s", len(body), body)
-		return c
-	}
-	first := post(large)
-	<-b.service.entered
-	w := answer(t, post(large))
-	wantError(t, w, 503, app.CodeServiceUnavailable, "large bodies")
-	if w.Header().Get("Retry-After") == "" {
-		t.Error("no retry-after")
-	}
-	second := post(goodSend)
-	<-b.service.entered
-	close(b.service.blocking)
-	wantStatus(t, answer(t, first), 200)
-	wantStatus(t, answer(t, second), 200)
-	wantStatus(t, answer(t, post(large)), 200)
-}
-
-func TestBudgetIsGivenBack(t *testing.T) {
-	b := newBench(t, func(_ *Config, l *rest.Limits) {
-		l.SmallBody, l.Body, l.SmallBudget, l.LargeBudget, l.SmallWait, l.LargeWait = 10, 1000, 8, 1000, time.Millisecond, time.Millisecond
-	})
-	for _, body := range []string{goodSend, "{", strings.Repeat(" ", 2000), ""} {
-		for _, chunked := range []bool{false, true} {
-			r := httptest.NewRequest("POST", "/emails", strings.NewReader(body))
-			if chunked {
-				r = httptest.NewRequest("POST", "/emails", iotest.OneByteReader(strings.NewReader(body)))
-			}
-			r.Header.Set("Authorization", "Bearer full")
-			b.handler.ServeHTTP(httptest.NewRecorder(), r)
-		}
-	}
-	b.service.panicky = true
-	r := httptest.NewRequest("POST", "/emails", strings.NewReader(goodSend))
-	r.Header.Set("Authorization", "Bearer full")
-	b.handler.ServeHTTP(httptest.NewRecorder(), r)
-	b.service.panicky = false
-	for _, body := range []string{"{}", strings.Repeat(" ", 900)} { // each takes the whole of its lane
-		r := httptest.NewRequest("POST", "/emails", strings.NewReader(body))
-		r.Header.Set("Authorization", "Bearer full")
-		w := httptest.NewRecorder()
-		b.handler.ServeHTTP(w, r)
-		if w.Code == 503 {
-			t.Error("a part of the budget was not given back")
-		}
-	}
-}
-
-func TestShutdownWaitsForOpenRequests(t *testing.T) {
-	b := newBench(t)
-	b.service.blocking = make(chan struct{})
-	b.service.entered = make(chan struct{}, 1)
-	addr, s := serve(t, b)
-	c := dial(t, addr)
-	fmt.Fprintf(c, sendHead+"Content-Length: %d\r\n\r\n%s", len(goodSend), goodSend)
-	<-b.service.entered
-
-	ctx, cancel := context.WithCancel(context.Background())
-	stopped := make(chan error, 1)
-	go func() { stopped <- s.Shutdown(ctx) }()
-	for !b.handler.Draining() { // set before anything else
 		select {
-		case err := <-stopped:
-			t.Fatalf("did not wait: %v", err)
-		default:
+		case <-tick.C:
+		case <-end:
+			r.t.Fatalf("GET %s stays %d %s", target, w.Code, w.Body)
 		}
 	}
-	close(b.service.blocking)
-	wantStatus(t, answer(t, c), 200)
-	if err := <-stopped; err != nil {
-		t.Error(err)
-	}
-	cancel()
 }
 
-func TestShutdownEndsWithItsContext(t *testing.T) {
-	b := newBench(t)
-	b.service.blocking = make(chan struct{})
-	b.service.entered = make(chan struct{}, 1)
-	addr, s := serve(t, b)
-	c := dial(t, addr)
-	fmt.Fprintf(c, sendHead+"Content-Length: %d\r\n\r\n%s", len(goodSend), goodSend)
-	<-b.service.entered
-	ctx, cancel := context.WithCancel(context.Background())
-	cancel()
-	if err := s.Shutdown(ctx); err == nil {
-		t.Error("no error though a request was cut")
+// operations lists method and path of every route that answers to a key, with ids in
+// the place of parameters.
+func (r *real) operations(emailID, attachmentID string) (out [][2]string) {
+	fill := strings.NewReplacer("{id}", emailID, "{attachment_id}", attachmentID)
+	for path, item := range r.handler.OpenAPI().Paths {
+		for method, op := range map[string]*huma.Operation{"GET": item.Get, "POST": item.Post, "PATCH": item.Patch, "DELETE": item.Delete} {
+			if op != nil && len(op.Security) > 0 && op.Security[0]["bearer"] != nil {
+				out = append(out, [2]string{method, fill.Replace(path)})
+			}
+		}
 	}
-	close(b.service.blocking)
+	return out
+}
+
+func sendFrom(from string) string {
+	b, _ := json.Marshal(map[string]string{"from": from, "to": "b@example.org", "subject": "Hi", "text": "x"})
+	return string(b)
 }

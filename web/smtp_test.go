@@ -9,6 +9,7 @@ import (
 )
 
 func TestMembersAreToldWhereMailIsTakenBySMTP(t *testing.T) {
+	t.Parallel()
 	off := newReal(t, captured())
 	if w := off.as(off.full, "GET", "/smtp", ""); w.Code != 200 || !strings.Contains(w.Body.String(), `"ports":[]`) {
 		t.Errorf("%d %s", w.Code, w.Body)

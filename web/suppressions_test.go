@@ -1,7 +1,6 @@
 package web
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"net/http/httptest"
@@ -12,32 +11,6 @@ import (
 
 	"mailer/app"
 )
-
-// The fake service keeps no list; the scenarios run on a real one.
-
-func (f *fakeService) AddSuppression(context.Context, *app.Key, app.SuppressionInput) (app.Suppression, error) {
-	return app.Suppression{}, f.err
-}
-
-func (f *fakeService) AddSuppressions(context.Context, *app.Key, app.SuppressionBatch) ([]app.Suppression, error) {
-	return nil, f.err
-}
-
-func (f *fakeService) ListSuppressions(context.Context, *app.Key, app.SuppressionOrigin, app.Page) ([]app.Suppression, bool, error) {
-	return nil, false, f.err
-}
-
-func (f *fakeService) GetSuppression(context.Context, *app.Key, string) (app.Suppression, error) {
-	return app.Suppression{}, f.err
-}
-
-func (f *fakeService) RemoveSuppression(context.Context, *app.Key, string) (string, error) {
-	return "", f.err
-}
-
-func (f *fakeService) RemoveSuppressions(context.Context, *app.Key, app.SuppressionRemoval) ([]string, error) {
-	return nil, f.err
-}
 
 const maxTestAttachments = 3000 // bytes
 
@@ -97,6 +70,7 @@ func (b *suppressionBench) want(status int, method, target, body string) suppres
 }
 
 func TestASuppressionIsAddedOnceAndFoundByIDAndAddress(t *testing.T) {
+	t.Parallel()
 	b := newSuppressionBench(t)
 	added := b.want(201, "POST", "/suppressions", `{"email":" Bob+News@Example.ORG ","origin":"complaint"}`)
 	if _, ok := app.ParseID(added.ID); !ok || added.Object != "suppression" || added.Email != "bob+news@example.org" || added.Origin != "complaint" ||
@@ -125,6 +99,7 @@ func TestASuppressionIsAddedOnceAndFoundByIDAndAddress(t *testing.T) {
 }
 
 func TestAnInternationalDomainIsTheSameInBothForms(t *testing.T) {
+	t.Parallel()
 	b := newSuppressionBench(t)
 	added := b.want(201, "POST", "/suppressions", `{"email":"Ann@BÜCHER.example"}`)
 	if added.Email != "ann@bücher.example" {
@@ -139,6 +114,7 @@ func TestAnInternationalDomainIsTheSameInBothForms(t *testing.T) {
 }
 
 func TestSuppressionsAreTheTeamsOwn(t *testing.T) {
+	t.Parallel()
 	b := newSuppressionBench(t)
 	added := b.want(201, "POST", "/suppressions", `{"email":"a@example.org"}`)
 	foreign := "Authorization: Bearer " + b.foreign
@@ -161,6 +137,7 @@ func TestSuppressionsAreTheTeamsOwn(t *testing.T) {
 }
 
 func TestSuppressionsAreListedNewestFirstAndByOrigin(t *testing.T) {
+	t.Parallel()
 	b := newSuppressionBench(t)
 	var all, manual []string // newest first
 	for i := range 7 {
@@ -208,6 +185,7 @@ func TestSuppressionsAreListedNewestFirstAndByOrigin(t *testing.T) {
 }
 
 func TestABatchOfSuppressions(t *testing.T) {
+	t.Parallel()
 	b := newSuppressionBench(t)
 	old := b.want(201, "POST", "/suppressions", `{"email":"old@example.org","origin":"bounce"}`)
 	got := b.want(201, "POST", "/suppressions/batch/add", `{"emails":["a@example.org","OLD@example.org","b@example.org","A@Example.org"],"origin":"unsubscribe"}`)
@@ -227,6 +205,7 @@ func TestABatchOfSuppressions(t *testing.T) {
 }
 
 func TestABatchHoldsAThousand(t *testing.T) {
+	t.Parallel()
 	b := newSuppressionBench(t)
 	emails := make([]string, 1000)
 	for i := range emails {
@@ -250,6 +229,7 @@ func TestABatchHoldsAThousand(t *testing.T) {
 }
 
 func TestBadSuppressionsNameTheirField(t *testing.T) {
+	t.Parallel()
 	b := newSuppressionBench(t)
 	const add, batch, remove = "/suppressions", "/suppressions/batch/add", "/suppressions/batch/remove"
 	for _, c := range []struct{ path, body, field string }{
@@ -293,6 +273,7 @@ func TestBadSuppressionsNameTheirField(t *testing.T) {
 }
 
 func TestASendingKeyCantTouchSuppressions(t *testing.T) {
+	t.Parallel()
 	b := newSuppressionBench(t)
 	for _, c := range []struct{ method, path string }{
 		{"GET", "/suppressions"}, {"POST", "/suppressions"}, {"GET", "/suppressions/a@example.org"}, {"DELETE", "/suppressions/a@example.org"},
@@ -304,6 +285,7 @@ func TestASendingKeyCantTouchSuppressions(t *testing.T) {
 }
 
 func TestASendLeavesSuppressedRecipientsOut(t *testing.T) {
+	t.Parallel()
 	b := newSuppressionBench(t)
 	since := b.want(201, "POST", "/suppressions", `{"email":"gone@example.org","origin":"bounce"}`).CreatedAt
 	b.want(201, "POST", "/suppressions", `{"email":"out@example.org","origin":"unsubscribe"}`)
@@ -350,6 +332,7 @@ func TestASendLeavesSuppressedRecipientsOut(t *testing.T) {
 }
 
 func TestTheAttachmentLimitComesBeforeSuppressions(t *testing.T) {
+	t.Parallel()
 	b := newSuppressionBench(t)
 	b.want(201, "POST", "/suppressions", `{"email":"gone@example.org"}`)
 	big := strings.Repeat("aGkh", maxTestAttachments/3+1)
@@ -358,6 +341,7 @@ func TestTheAttachmentLimitComesBeforeSuppressions(t *testing.T) {
 }
 
 func TestARefusedSendLeavesItsIdempotencyKeyFree(t *testing.T) {
+	t.Parallel()
 	b := newSuppressionBench(t)
 	added := b.want(201, "POST", "/suppressions", `{"email":"gone@example.org"}`)
 	const body = `{"from":"a@example.com","subject":"s","text":"t","to":"gone@example.org"}`
@@ -368,6 +352,7 @@ func TestARefusedSendLeavesItsIdempotencyKeyFree(t *testing.T) {
 }
 
 func TestASuppressedItemOfABatchIsAnInvalidItem(t *testing.T) {
+	t.Parallel()
 	b := newSuppressionBench(t)
 	b.want(201, "POST", "/suppressions", `{"email":"gone@example.org"}`)
 	item := func(to string) string {

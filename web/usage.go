@@ -8,6 +8,7 @@ import (
 
 	"mailer/app"
 	"mailer/app/plan"
+	"mailer/app/teams"
 	"mailer/web/rest"
 )
 
@@ -53,13 +54,8 @@ type usageTeam struct {
 
 type usageOutput struct{ Body usageRecord }
 
-// usageService is what the route of usage needs of the services.
-type usageService interface {
-	Usage(ctx context.Context, key *app.Key) (plan.Usage, error)
-}
-
 // usageRoutes are the route of usage.
-type usageRoutes struct{ service usageService }
+type usageRoutes struct{ service *teams.Service }
 
 // Add adds the routes to a handler.
 func (r usageRoutes) Add(h *rest.Handler) {

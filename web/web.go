@@ -13,7 +13,6 @@ import (
 
 	"mailer/app/clock"
 	"mailer/app/health"
-	"mailer/app/live"
 	"mailer/app/metrics"
 	"mailer/app/server"
 	"mailer/web/account"
@@ -52,156 +51,28 @@ type Config struct {
 	metrics *metrics.Metrics // of the server
 }
 
-// Services are what the routes need of the rest, each in an interface of its
-// own: whatever has the methods may stand there.
-type Services struct {
-	Auth           rest.Authenticator
-	Sessions       rest.Sessions // nil: nobody signs in
-	Health         healthService
-	Emails         emails.Service
-	Search         emails.SearchService
-	Verdicts       emails.VerdictService
-	Attempts       emails.AttemptService
-	Retry          emails.RetryService
-	Again          emails.AgainService
-	Shares         sharing
-	Frames         frames
-	Attachments    emails.AttachmentService
-	Metrics        emails.MetricsService
-	RequestLog     requestLogService
-	Suppressions   audience.SuppressionService
-	Domains        domainService
-	Topics         audience.TopicService
-	Properties     audience.PropertyService
-	ContactTopics  audience.ContactTopicService
-	Contacts       audience.ContactService
-	Segments       audience.SegmentService
-	Previews       audience.PreviewService
-	Pages          pages.Service
-	Tracking       pages.TrackingService
-	Imports        audience.ImportService
-	Templates      broadcasts.TemplateService
-	Ingest         ingestService
-	Broadcasts     broadcasts.Service
-	BroadcastStats broadcasts.StatsService
-	Reviews        broadcasts.ReviewService
-	Webhooks       webhookService
-	Usage          usageService
-	Insights       insightsService
-	Deliverability deliverabilityService
-	Keys           keyService
-	Queue          operator.QueueService
-	SignIn         account.SignInService
-	Me             account.MeService
-	SecondFactors  account.SecondFactorService
-	Relays         operator.RelayService
-	Status         operator.HealthService
-	Backups        operator.BackupService
-	Disk           operator.DiskService
-	Accounts       operator.AccountService
-	Teams          operator.TeamService
-	Passkeys       account.PasskeyService
-	Exports        rest.Exports // nil: nobody notes them
-	Live           *live.Bus
-	Audit          account.AuditService
-	Members        account.MemberService
-	Invitations    account.InvitationService
-	Team           account.TeamService
-	Retention      account.RetentionService
-}
-
-// sharing makes public links to emails and opens them.
-type sharing interface {
-	emails.ShareService
-	pages.ShareService
-}
-
-// frames shows mails and drafts in frames.
-type frames interface {
-	emails.PreviewService
-	broadcasts.FrameService
-}
-
-// servicesFrom returns the services of a server.
-func servicesFrom(s *server.Server) Services {
-	return Services{
-		Auth:           s.Teams,
-		Health:         s,
-		Emails:         s.Mail,
-		Search:         s.Search,
-		Verdicts:       s.Queue,
-		Attempts:       s.Search,
-		Retry:          s.Queue,
-		Again:          s.Again,
-		Shares:         s.Shares,
-		Frames:         s.Frames,
-		Attachments:    s.Mail,
-		Metrics:        s.Figures,
-		RequestLog:     s.RequestLog,
-		Suppressions:   s.Suppressions,
-		Domains:        s.Domains,
-		Topics:         s.Topics,
-		Properties:     s.Properties,
-		ContactTopics:  s.Audience,
-		Contacts:       s.Audience,
-		Segments:       s.Audience,
-		Previews:       s.Previews,
-		Pages:          s.Pages,
-		Tracking:       s.Mail,
-		Imports:        s.Imports,
-		Templates:      s.Templates,
-		Ingest:         s.Reports,
-		Broadcasts:     s.Broadcasts,
-		BroadcastStats: s.Broadcasts,
-		Reviews:        s.Reviews,
-		Webhooks:       s.Events,
-		Usage:          s.Teams,
-		Insights:       s.Mail,
-		Deliverability: s.Guardrails,
-		Keys:           s.Teams,
-		Queue:          s.Queue,
-		Sessions:       s.People,
-		SignIn:         s.People,
-		Me:             s.People,
-		SecondFactors:  s.People,
-		Relays:         s.Routing,
-		Status:         s.Health,
-		Backups:        s.Backup,
-		Disk:           s.DiskLooks,
-		Accounts:       s.Directory,
-		Teams:          s.Teams,
-		Passkeys:       s.Passkeys,
-		Exports:        s.Teams,
-		Live:           s.DB.Live(),
-		Audit:          s.Teams,
-		Members:        s.People,
-		Invitations:    s.People,
-		Team:           s.Teams,
-		Retention:      s.Retention,
-	}
-}
-
 // New makes the handler. It panics on routes that contradict each other, which
 // is a mistake in this package and none of the caller's.
 func New(cfg Config) *rest.Handler {
 	limits := rest.DefaultLimits()
 	limits.Connections = cmp.Or(cfg.MaxConnections, limits.Connections)
 	cfg.metrics = cfg.Server.Metrics
-	build := func() *rest.Handler { return newHandler(cfg, servicesFrom(cfg.Server), limits, clock.Now) }
+	build := func() *rest.Handler { return newHandler(cfg, limits, clock.Now) }
 	h := build()
 	h.Forget(build)
 	return h
 }
 
-func newHandler(cfg Config, s Services, l rest.Limits, now func() time.Time) *rest.Handler {
+func newHandler(cfg Config, l rest.Limits, now func() time.Time) *rest.Handler {
+	s := cfg.Server
 	h := rest.New(rest.Config{
-		Keys: s.Auth, Sessions: s.Sessions, Exports: s.Exports, Log: cfg.Log, BaseURL: cfg.BaseURL, RateLimit: cfg.RateLimit, TeamRateLimit: cfg.TeamRateLimit,
+		Keys: s.Teams, Sessions: s.People, Exports: s.Teams, Log: cfg.Log, BaseURL: cfg.BaseURL, RateLimit: cfg.RateLimit, TeamRateLimit: cfg.TeamRateLimit,
 		Metrics: cfg.metrics, Silent: cfg.Silent, Limits: l, TrustedProxies: cfg.TrustedProxies, Now: now, Absent: absent,
 		Requests: noter{s.RequestLog},
 	})
-	addRoutes(h, s, &cfg)
-	registerIngest(h, s.Ingest, cfg.SNS)
-	pages.Register(h, s.Pages, s.Tracking, s.Shares)
+	addRoutes(h, &cfg)
+	registerIngest(h, s.Reports, cfg.SNS)
+	pages.Register(h, s.Pages, s.Mail, s.Shares)
 	manual.Register(h, dashboard.Register(h))
 	mcp.Register(h)
 	documentTags(h)
@@ -211,51 +82,52 @@ func newHandler(cfg Config, s Services, l rest.Limits, now func() time.Time) *re
 }
 
 // addRoutes adds the routes of the API.
-func addRoutes(h *rest.Handler, s Services, cfg *Config) {
-	segments := audience.SegmentRoutes{Service: s.Segments}
+func addRoutes(h *rest.Handler, cfg *Config) {
+	s := cfg.Server
+	segments := audience.SegmentRoutes{Service: s.Audience}
 	for _, routes := range []interface{ Add(h *rest.Handler) }{
-		healthRoutes{s.Health, h.Draining, h.Starved},
-		emails.Routes{Service: s.Emails, Search: s.Search, Verdicts: s.Verdicts},
-		emails.ActRoutes{Attempts: s.Attempts, Retry: s.Retry, Again: s.Again, Share: s.Shares, BaseURL: h.BaseURL()},
+		healthRoutes{s, h.Draining, h.Starved},
+		emails.Routes{Service: s.Mail, Search: s.Search, Verdicts: s.Queue},
+		emails.ActRoutes{Attempts: s.Search, Retry: s.Queue, Again: s.Again, Share: s.Shares, BaseURL: h.BaseURL()},
 		emails.PreviewRoutes{Service: s.Frames, BaseURL: h.BaseURL()},
-		emails.AttachmentRoutes{Service: s.Attachments, BaseURL: h.BaseURL()},
-		emails.MetricsRoutes{Service: s.Metrics},
+		emails.AttachmentRoutes{Service: s.Mail, BaseURL: h.BaseURL()},
+		emails.MetricsRoutes{Service: s.Figures},
 		logRoutes{s.RequestLog},
 		audience.SuppressionRoutes{Service: s.Suppressions},
 		domainRoutes{s.Domains},
 		audience.TopicRoutes{Service: s.Topics},
 		audience.PropertyRoutes{Service: s.Properties},
-		audience.ContactTopicRoutes{Service: s.ContactTopics},
-		audience.ContactRoutes{Service: s.Contacts, Previews: s.Previews, Suppressions: s.Suppressions},
+		audience.ContactTopicRoutes{Service: s.Audience},
+		audience.ContactRoutes{Service: s.Audience, Previews: s.Previews, Suppressions: s.Suppressions},
 		segments,
 		audience.PreviewRoutes{Service: s.Previews},
 		audience.AudienceRoutes{SegmentRoutes: segments},
 		audience.ImportRoutes{Service: s.Imports},
 		broadcasts.TemplateRoutes{Service: s.Templates, Frames: s.Frames, BaseURL: h.BaseURL()},
 		broadcasts.Routes{Service: s.Broadcasts},
-		broadcasts.RecipientRoutes{Service: s.BroadcastStats},
+		broadcasts.RecipientRoutes{Service: s.Broadcasts},
 		broadcasts.ReviewRoutes{Service: s.Reviews, Frames: s.Frames, BaseURL: h.BaseURL()},
-		webhookRoutes{s.Webhooks},
-		usageRoutes{s.Usage},
-		deliverabilityRoutes{s.Insights, s.Deliverability},
-		keyRoutes{s.Keys},
+		webhookRoutes{s.Events},
+		usageRoutes{s.Teams},
+		deliverabilityRoutes{s.Mail, s.Guardrails},
+		keyRoutes{s.Teams},
 		smtpRoutes{base: cfg.BaseURL, ports: cfg.Submission},
 		operator.QueueRoutes{Service: s.Queue},
-		liveRoutes{s.Live, h},
-		account.SignInRoutes{Service: s.SignIn},
-		account.MeRoutes{Service: s.Me},
-		account.SecondFactorRoutes{Service: s.SecondFactors},
-		account.AuditRoutes{Service: s.Audit},
-		operator.RelayRoutes{Service: s.Relays},
-		operator.HealthRoutes{Service: s.Status, Version: cfg.Version},
-		operator.BackupRoutes{Service: s.Backups},
-		operator.SettingsRoutes{Disk: s.Disk, Settings: cfg.Settings},
-		operator.AccountRoutes{Service: s.Accounts},
-		operator.IngestRoutes{Service: s.Ingest, SES: cfg.SNS != nil},
+		liveRoutes{s.DB.Live(), h},
+		account.SignInRoutes{Service: s.People},
+		account.MeRoutes{Service: s.People},
+		account.SecondFactorRoutes{Service: s.People},
+		account.AuditRoutes{Service: s.Teams},
+		operator.RelayRoutes{Service: s.Routing},
+		operator.HealthRoutes{Service: s.Health, Version: cfg.Version},
+		operator.BackupRoutes{Service: s.Backup},
+		operator.SettingsRoutes{Disk: s.DiskLooks, Settings: cfg.Settings},
+		operator.AccountRoutes{Service: s.Directory},
+		operator.IngestRoutes{Service: s.Reports, SES: cfg.SNS != nil},
 		operator.TeamRoutes{Service: s.Teams},
-		account.MemberRoutes{Service: s.Members},
-		account.InvitationRoutes{Service: s.Invitations},
-		account.TeamRoutes{Service: s.Team, Retention: s.Retention},
+		account.MemberRoutes{Service: s.People},
+		account.InvitationRoutes{Service: s.People},
+		account.TeamRoutes{Service: s.Teams, Retention: s.Retention},
 		account.PasskeyRoutes{Service: s.Passkeys},
 	} {
 		routes.Add(h)

@@ -4,10 +4,11 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -17,223 +18,31 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"mailer/app"
-	"mailer/app/live"
-	"mailer/app/mail"
-	"mailer/app/verdict"
-	"mailer/web/audience"
-	"mailer/web/broadcasts"
-	"mailer/web/emails"
-	"mailer/web/operator"
-	"mailer/web/pages"
+	"mailer/app/domains"
+	"mailer/app/server"
+	"mailer/app/service"
 	"mailer/web/rest"
 )
 
 const (
-	fullToken    = "full"
-	sendingToken = "sending"
-	emailID      = "01920000-0000-7000-8000-000000000001"
-	attachmentID = "01920000-0000-7000-8000-000000000002"
-	unknownID    = "01920000-0000-7000-8000-0000000000ff"
+	emailID   = "01920000-0000-7000-8000-000000000001"
+	unknownID = "01920000-0000-7000-8000-0000000000ff"
+	goodSend  = `{"from":"a@example.com","to":"b@example.org","subject":"Hi","html":"<p>x</p>"}`
 )
 
-// everyService is whatever can stand for all services at once.
-type everyService interface {
-	rest.Authenticator
-	healthService
-	emails.Service
-	emails.AttachmentService
-	audience.SuppressionService
-	domainService
-	audience.TopicService
-	audience.PropertyService
-	audience.ContactTopicService
-	audience.ContactService
-	audience.SegmentService
-	audience.PreviewService
-	pages.Service
-	pages.TrackingService
-	audience.ImportService
-	broadcasts.TemplateService
-	ingestService
-	broadcasts.Service
-	broadcasts.StatsService
-	broadcasts.ReviewService
-	webhookService
-	usageService
-	deliverabilityService
-	keyService
-	emails.VerdictService
-	operator.QueueService
-}
-
-func servicesOf(s everyService) Services {
-	return Services{
-		Auth:           s,
-		Health:         s,
-		Emails:         s,
-		Verdicts:       s,
-		Attachments:    s,
-		Suppressions:   s,
-		Domains:        s,
-		Topics:         s,
-		Properties:     s,
-		ContactTopics:  s,
-		Contacts:       s,
-		Segments:       s,
-		Previews:       s,
-		Pages:          s,
-		Tracking:       s,
-		Imports:        s,
-		Templates:      s,
-		Ingest:         s,
-		Broadcasts:     s,
-		BroadcastStats: s,
-		Reviews:        s,
-		Webhooks:       s,
-		Usage:          s,
-		Deliverability: s,
-		Queue:          s,
-		Keys:           s,
-		Live:           live.New(),
+// member puts more members into goodSend.
+func member(extra string) string {
+	if extra == "" {
+		return goodSend
 	}
-}
-
-// fakeService is a service that keeps one email and remembers the last send.
-type fakeService struct {
-	everyService            // what the tests of the handler do not reach: real_test.go does
-	mu           sync.Mutex // of sent and opts
-	sent         *app.EmailInput
-	opts         mail.SendOptions
-	page         app.Page
-	err          error // of every method, when set
-	ready        error
-	panicky      bool
-	blocking     chan struct{} // SendEmail waits for it to close, when set
-	entered      chan struct{} // SendEmail says that it began, when set
+	return strings.TrimSuffix(goodSend, "}") + "," + extra + "}"
 }
 
 var testTime = time.Date(2026, 8, 17, 12, 0, 0, 0, time.UTC)
 
-func testEmail() app.Email {
-	return app.Email{
-		ID: emailID, TeamID: "t", MessageID: emailID + "@example.com", CreatedAt: testTime, LastEvent: app.Sent,
-		Mail: app.Mail{
-			From:    app.Address{Name: "Doe, Jane", Local: "jane", Domain: "example.com"},
-			To:      []app.Address{{Local: "a", Domain: "example.org"}, {Name: "Bo", Local: "b", Domain: "example.org"}},
-			Subject: "Hello",
-		},
-	}
-}
-
-func (f *fakeService) Authenticate(_ context.Context, token string) (*app.Key, error) {
-	switch token {
-	case fullToken:
-		return &app.Key{ID: "k-full", Permission: app.FullAccess}, nil
-	case sendingToken:
-		return &app.Key{ID: "k-sending", Permission: app.SendingAccess}, nil
-	case "broken":
-		return nil, io.ErrUnexpectedEOF
-	}
-	return nil, app.Errorf(app.CodeInvalidAPIKey, "API key is invalid")
-}
-
-func (f *fakeService) SendEmail(_ context.Context, _ *app.Key, in *app.EmailInput, opts mail.SendOptions) (string, error) {
-	if f.panicky {
-		panic("out of cheese")
-	}
-	if f.entered != nil {
-		f.entered <- struct{}{}
-	}
-	if f.blocking != nil {
-		<-f.blocking
-	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.sent, f.opts = in, opts
-	return emailID, f.err
-}
-
-func (f *fakeService) ListEmails(_ context.Context, _ *app.Key, page app.Page) ([]app.Email, bool, error) {
-	f.page = page
-	return []app.Email{testEmail()}, true, f.err
-}
-
-func (f *fakeService) GetEmail(_ context.Context, _ *app.Key, id string) (*app.Email, error) {
-	if id != emailID {
-		return nil, app.NotFound("email")
-	}
-	e := testEmail()
-	e.HTML = "<p>hi</p>"
-	e.ScheduledAt = testTime
-	e.Tags = []app.Tag{{Name: "a", Value: "b"}}
-	e.Headers = []app.Header{{Name: "X-A", Value: "1"}}
-	e.Attachments = []app.Attachment{{ID: attachmentID, Filename: "a.txt", ContentType: "text/plain", Size: 2}}
-	return &e, f.err
-}
-
-func (f *fakeService) Verdict(context.Context, *app.Key, string) (verdict.Verdict, error) {
-	return verdict.Of(&verdict.Facts{Relay: "us-east-1", Recipients: []verdict.Recipient{{Address: "a@example.org", State: app.Delivered}}}), f.err
-}
-
-func (f *fakeService) ListEvents(_ context.Context, _ *app.Key, id string, page app.Page) ([]app.Event, bool, error) {
-	f.page = page
-	if id != emailID {
-		return nil, false, app.NotFound("email")
-	}
-	return []app.Event{
-		{ID: unknownID, Type: "sent", Recipient: "a@example.org", CreatedAt: testTime,
-			Detail: app.EventDetail{Message: "taken", ReplyCode: 250, Stage: app.StageDot}},
-		{ID: emailID, Type: "queued", CreatedAt: testTime, Detail: app.EventDetail{Message: "accepted"}},
-	}, false, f.err
-}
-
-func (f *fakeService) ListAttachments(_ context.Context, _ *app.Key, _ string, page app.Page) ([]app.Attachment, bool, error) {
-	f.page = page
-	return []app.Attachment{{ID: attachmentID, Filename: "a.txt", ContentType: "text/plain", Size: 2}}, false, f.err
-}
-
-func (f *fakeService) GetAttachment(_ context.Context, _ *app.Key, _, id string) (*app.Attachment, error) {
-	if id != attachmentID {
-		return nil, app.NotFound("attachment")
-	}
-	return &app.Attachment{ID: attachmentID, Filename: "a.txt", ContentType: "text/plain", Size: 2}, f.err
-}
-
-func (f *fakeService) AttachmentToken(*app.Key, string, string) (string, time.Time) {
-	return "tok", testTime.Add(time.Hour)
-}
-
-func (f *fakeService) OpenAttachment(_ context.Context, token string) (*mail.Download, error) {
-	if token != "tok" {
-		return nil, app.NotFound("attachment")
-	}
-	content := []byte("<b>hi</b>")
-	a := app.Attachment{Filename: "grüße.html", ContentType: "text/html\r\nX-Evil: 1", Size: int64(len(content))}
-	return &mail.Download{Attachment: a, Next: func(context.Context) (piece []byte, err error) {
-		piece, content = content, nil
-		return piece, nil
-	}}, nil
-}
-
-func (f *fakeService) GetCaptured(_ context.Context, _ *app.Key, id string) ([]byte, error) {
-	if id != emailID {
-		return nil, app.NotFound("message")
-	}
-	return []byte("Subject: hi\r\n\r\nbad \xff byte\r\n"), f.err
-}
-
-func (f *fakeService) Ready() error { return f.ready }
-
-func (f *fakeService) Relay() string      { return "configured" }
-func (f *fakeService) Beside() bool       { return false }
-func (f *fakeService) Compat() app.Compat { return app.CompatStrict }
-
-func (f *fakeService) Regions() []string { return []string{"us-east-1", "eu-west-1"} }
-
 // bench is a handler with everything around it that a test may want to look at.
 type bench struct {
 	t       testing.TB
-	service *fakeService
 	handler *rest.Handler
 	clock   time.Time
 	log     bytes.Buffer
@@ -242,22 +51,29 @@ type bench struct {
 	route   atomic.Value // of the last request, a string
 }
 
-func newBench(t testing.TB, change ...func(*Config, *rest.Limits)) *bench {
-	b := &bench{t: t, service: &fakeService{}, clock: testTime}
-	cfg := Config{BaseURL: "https://mail.example.com/", Bounds: Bounds{RateLimit: 1000}}
-	cfg.Log = slog.New(routeSpy{slog.NewTextHandler(&b.log, &slog.HandlerOptions{Level: slog.LevelDebug}), &b.route})
-	l := rest.DefaultLimits()
-	for _, f := range change {
-		f(&cfg, &l)
-	}
-	b.cfg, b.limits = cfg, l
-	b.behind(servicesOf(b.service))
+// newBench is a handler that has no services: for what is answered without any.
+func newBench(t testing.TB) *bench {
+	b := &bench{t: t, clock: testTime, limits: rest.DefaultLimits()}
+	b.cfg = Config{Server: nothing(), BaseURL: "https://mail.example.com/", Bounds: Bounds{RateLimit: 1000}, Log: b.logger()}
+	b.remake()
 	return b
 }
 
-// behind makes the handler anew, with another service behind it.
-func (b *bench) behind(s Services) {
-	b.handler = newHandler(b.cfg, s, b.limits, func() time.Time { return b.clock })
+// nothing is a server that has two regions and no parts to answer with.
+func nothing() *server.Server {
+	base := &service.Base{}
+	base.Settings.SetOutlets(service.Outlets{Regions: []service.Region{{Name: "us-east-1"}, {Name: "eu-west-1"}}})
+	return &server.Server{Base: base, Domains: &domains.Service{Base: base}}
+}
+
+// logger writes to the log of the bench, which notes the route of each request.
+func (b *bench) logger() *slog.Logger {
+	return slog.New(routeSpy{slog.NewTextHandler(&b.log, &slog.HandlerOptions{Level: slog.LevelDebug}), &b.route})
+}
+
+// remake makes the handler anew, by what its configuration, limits and server are now.
+func (b *bench) remake() {
+	b.handler = newHandler(b.cfg, b.limits, func() time.Time { return b.clock })
 }
 
 // do sends a request; headers are "Name: value" lines.
@@ -277,12 +93,6 @@ func (b *bench) do(method, target, body string, headers ...string) *httptest.Res
 	b.handler.ServeHTTP(w, r)
 	b.checkAnswer(method, w)
 	return w
-}
-
-// auth is do with a full-access key.
-func (b *bench) auth(method, target, body string, headers ...string) *httptest.ResponseRecorder {
-	b.t.Helper()
-	return b.do(method, target, body, append([]string{"Authorization: Bearer " + fullToken}, headers...)...)
 }
 
 // checkAnswer checks what is true of every answer, and the answer's body
@@ -357,11 +167,21 @@ func (s routeSpy) Handle(ctx context.Context, r slog.Record) error {
 
 func itoa(n int) string { b, _ := json.Marshal(n); return string(b) }
 
-// document is openapi.json.
-func (b *bench) document() []byte { return b.do("GET", "/openapi.json", "").Body.Bytes() }
+// document is openapi.json of a server with two regions.
+var document = sync.OnceValue(func() []byte {
+	w := httptest.NewRecorder()
+	newBench(nil).handler.ServeHTTP(w, httptest.NewRequest("GET", "/openapi.json", nil))
+	return w.Body.Bytes()
+})
 
-// wrongKeys is how many wrong keys a client may try in a minute.
-const wrongKeys = 20
+// TestMain has garbage collected less often than a server does: most of it is that of
+// servers which are gone.
+func TestMain(m *testing.M) {
+	debug.SetGCPercent(400)
+	code := m.Run()
+	endChromium()
+	os.Exit(code)
+}
 
 // wantError checks status, name and that the message holds each of the texts.
 func wantError(t testing.TB, w *httptest.ResponseRecorder, status int, name app.Code, texts ...string) {

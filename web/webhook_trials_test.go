@@ -20,6 +20,7 @@ type trialAnswer struct {
 }
 
 func TestAWebhookIsTriedAtOnce(t *testing.T) {
+	t.Parallel()
 	s := newHooked(t)
 	hook := s.want(201, s.full, "POST", "/webhooks", `{"endpoint":"https://hooks.example.com/","events":["email.bounced"]}`).ID
 	other := s.want(201, s.full, "POST", "/webhooks", `{"endpoint":"https://hooks.example.com/","events":["email.bounced"]}`).ID
@@ -59,6 +60,7 @@ func TestAWebhookIsTriedAtOnce(t *testing.T) {
 }
 
 func TestAWebhookIsToldOnceMoreOfASet(t *testing.T) {
+	t.Parallel()
 	s := newHooked(t)
 	hook := s.want(201, s.full, "POST", "/webhooks", `{"endpoint":"https://hooks.example.com/","events":["topic.created"]}`).ID
 	at := "/webhooks/" + hook

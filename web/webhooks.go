@@ -8,7 +8,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mailer/app"
-	told "mailer/app/events"
+	"mailer/app/events"
 	"mailer/app/webhook"
 	"mailer/web/rest"
 )
@@ -94,24 +94,8 @@ type (
 
 var webhookTags = []string{"Webhooks"}
 
-// webhookService is what the routes of webhooks need of the services.
-type webhookService interface {
-	CreateWebhook(ctx context.Context, key *app.Key, in webhook.Input) (webhook.Webhook, error)
-	ListWebhooks(ctx context.Context, key *app.Key, page app.Page) ([]webhook.Webhook, bool, error)
-	GetWebhook(ctx context.Context, key *app.Key, id string) (webhook.Webhook, error)
-	UpdateWebhook(ctx context.Context, key *app.Key, id string, patch webhook.Patch) (webhook.Webhook, error)
-	DeleteWebhook(ctx context.Context, key *app.Key, id string) error
-	RotateSigningSecret(ctx context.Context, key *app.Key, id string, in webhook.Rotation) (webhook.Webhook, error)
-	ListWebhookEvents(ctx context.Context, key *app.Key, id string, page app.Page) ([]webhook.Delivery, bool, error)
-	GetWebhookEvent(ctx context.Context, key *app.Key, id, eventID string) (webhook.Delivery, error)
-	ListWebhookAttempts(ctx context.Context, key *app.Key, id, eventID string, page app.Page) ([]webhook.Attempt, bool, error)
-	ReplayWebhookEvent(ctx context.Context, key *app.Key, id, eventID string) error
-	TestWebhook(ctx context.Context, key *app.Key, id string, name webhook.EventName) (told.Trial, error)
-	ReplayWebhook(ctx context.Context, key *app.Key, id string, in webhook.Replay) (told.Replayed, error)
-}
-
 // webhookRoutes are the routes of webhooks and their events.
-type webhookRoutes struct{ service webhookService }
+type webhookRoutes struct{ service *events.Service }
 
 // Add adds the routes to a handler.
 func (r webhookRoutes) Add(h *rest.Handler) {

@@ -89,6 +89,7 @@ func (s *hookedServer) want(code int, key, method, target, body string) (got hoo
 const goodHook = `{"endpoint":"https://hooks.example.com/in","events":["topic.created","email.sent"]}`
 
 func TestTheLifeOfAWebhook(t *testing.T) {
+	t.Parallel()
 	s := newHooked(t)
 	created := s.want(201, s.full, "POST", "/webhooks", goodHook)
 	if created.Object != "webhook" || created.SigningSecret == nil || !strings.HasPrefix(*created.SigningSecret, "whsec_") || created.Status != "enabled" {
@@ -133,6 +134,7 @@ func TestTheLifeOfAWebhook(t *testing.T) {
 }
 
 func TestBadWebhooksAreRefused(t *testing.T) {
+	t.Parallel()
 	s := newHooked(t)
 	id := s.want(201, s.full, "POST", "/webhooks", goodHook).ID
 	for _, tt := range []struct {
@@ -172,6 +174,7 @@ func TestBadWebhooksAreRefused(t *testing.T) {
 }
 
 func TestWhoMayDoWhatWithWebhooks(t *testing.T) {
+	t.Parallel()
 	s := newHooked(t)
 	id := s.want(201, s.full, "POST", "/webhooks", goodHook).ID
 	s.want(201, s.full, "POST", "/topics", `{"name":"a","default_subscription":"opt_in"}`)
@@ -213,6 +216,7 @@ func TestWhoMayDoWhatWithWebhooks(t *testing.T) {
 }
 
 func TestEventsOfAWebhookAndTheirAttempts(t *testing.T) {
+	t.Parallel()
 	s := newHooked(t)
 	id := s.want(201, s.full, "POST", "/webhooks", goodHook).ID
 	for i := range 3 {
@@ -273,6 +277,7 @@ func (s *hookedServer) settled(target string, n int, status string) {
 }
 
 func TestSecretsOfWebhooksAreSealed(t *testing.T) {
+	t.Parallel()
 	s := newHooked(t)
 	created := s.want(201, s.full, "POST", "/webhooks", goodHook)
 	key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(*created.SigningSecret, "whsec_"))
@@ -294,6 +299,7 @@ func TestSecretsOfWebhooksAreSealed(t *testing.T) {
 }
 
 func TestATeamHasNoMoreWebhooksThanItMay(t *testing.T) {
+	t.Parallel()
 	s := newHooked(t)
 	err := s.store.Write(t.Context(), func(tx *db.Tx) error {
 		for range webhook.DefaultPerTeam {

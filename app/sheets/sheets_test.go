@@ -1,8 +1,6 @@
 package sheets
 
 import (
-	"archive/zip"
-	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"mailer/app/apptest"
 	"mailer/app/archive"
 )
 
@@ -21,26 +20,6 @@ func file(t testing.TB, name, text string) string {
 		t.Fatal(err)
 	}
 	return path
-}
-
-// zipped packs members, by turns name and text.
-func zipped(t testing.TB, members ...string) string {
-	t.Helper()
-	var b bytes.Buffer
-	z := zip.NewWriter(&b)
-	for i := 0; i < len(members); i += 2 {
-		w, err := z.Create(members[i])
-		if err == nil {
-			_, err = w.Write([]byte(members[i+1]))
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := z.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return b.String()
 }
 
 // read reads files and describes what became of them, a thing a line.
@@ -127,7 +106,7 @@ const mailchimpSystem = "MEMBER_RATING,OPTIN_TIME,OPTIN_IP,CONFIRM_TIME,CONFIRM_
 
 func mailchimpZip(t testing.TB) string {
 	head := `"Email Address","First Name","Last Name","Phone Number",CITY,` + mailchimpSystem
-	return zipped(t,
+	return apptest.Zip(t,
 		"subscribed_email_audience_export_15d17415eb.csv", head+"LAST_CHANGED,LEID,EUID,NOTES,TAGS\n"+
 			`ann@example.org,Ann,Lee,"+1 555 0100",Riga,4,"2020-02-03 04:05:06",192.0.2.1,"2020-02-03 04:06:00",192.0.2.1,56.9,24.1,2,3,Europe/Riga,LV,25,"2021-01-01 00:00:00",123,abc,,"""VIP"",""Blog, old"""`+"\n",
 		"unsubscribed_email_audience_export_15d17415eb.csv", head+"UNSUB_TIME,UNSUB_CAMPAIGN_TITLE,UNSUB_CAMPAIGN_ID,UNSUB_REASON,UNSUB_REASON_OTHER,LAST_CHANGED,LEID,EUID,NOTES,TAGS\n"+

@@ -60,13 +60,8 @@ type auditInput struct {
 	CreatedBefore string `query:"created_before" format:"date-time" doc:"Before this moment"`
 }
 
-// AuditService is what the route of the audit log needs of the services.
-type AuditService interface {
-	AuditPage(ctx context.Context, f *teams.AuditFilter, page app.Page) ([]app.AuditEntry, bool, error)
-}
-
 // AuditRoutes are the routes of the audit log.
-type AuditRoutes struct{ Service AuditService }
+type AuditRoutes struct{ Service *teams.Service }
 
 // Add adds the routes to a handler.
 func (r AuditRoutes) Add(h *rest.Handler) {

@@ -59,16 +59,8 @@ type (
 	deletedInvitationOutput struct{ Body deletedInvitation }
 )
 
-// InvitationService is what the routes of invitations need of the services.
-type InvitationService interface {
-	Invite(ctx context.Context, key *app.Key, address string, role app.Role) (i people.Invitation, link string, err error)
-	Invitations(ctx context.Context, key *app.Key, page app.Page) ([]people.Invitation, bool, error)
-	TakeBackInvitation(ctx context.Context, key *app.Key, id string) error
-	Accept(ctx context.Context, v *people.Visitor, in *people.AcceptInput) (people.NewSession, error)
-}
-
 // InvitationRoutes are the routes of who is asked to join a team.
-type InvitationRoutes struct{ Service InvitationService }
+type InvitationRoutes struct{ Service *people.Service }
 
 // Add adds the routes to a handler.
 func (r InvitationRoutes) Add(h *rest.Handler) {

@@ -11,17 +11,8 @@ import (
 	"mailer/web/rest"
 )
 
-// MeService is what the routes of a person's own account need of the services.
-type MeService interface {
-	Me(ctx context.Context, key *app.Key) (people.Me, error)
-	UpdateMe(ctx context.Context, key *app.Key, in *people.MeInput) (people.Me, error)
-	Sessions(ctx context.Context, userID string, page app.Page) ([]people.Session, bool, error)
-	EndSession(ctx context.Context, userID, id string) error
-	EndOtherSessions(ctx context.Context, userID, but string) (int64, error)
-}
-
 // MeRoutes are what a person does with his own account.
-type MeRoutes struct{ Service MeService }
+type MeRoutes struct{ Service *people.Service }
 
 // SessionItem is a browser in which a person is signed in.
 type SessionItem struct {

@@ -53,16 +53,8 @@ type (
 
 var teamTags = []string{"Team"}
 
-// MemberService is what the routes of members need of the services.
-type MemberService interface {
-	Members(ctx context.Context, key *app.Key, page app.Page) ([]people.Member, bool, error)
-	AddMember(ctx context.Context, key *app.Key, address string, role app.Role) (people.Member, error)
-	ChangeRole(ctx context.Context, key *app.Key, userID string, role app.Role) (people.Member, error)
-	RemoveMember(ctx context.Context, key *app.Key, userID string) error
-}
-
 // MemberRoutes are the routes of the people of a team.
-type MemberRoutes struct{ Service MemberService }
+type MemberRoutes struct{ Service *people.Service }
 
 // Add adds the routes to a handler.
 func (r MemberRoutes) Add(h *rest.Handler) {

@@ -13,18 +13,8 @@ import (
 	"mailer/web/rest"
 )
 
-// PasskeyService is what the routes of passkeys need of the services.
-type PasskeyService interface {
-	PasskeyOptions(ctx context.Context, key *app.Key) (any, error)
-	AddPasskey(ctx context.Context, key *app.Key, name string, answer []byte) (people.Passkey, []string, error)
-	Passkeys(ctx context.Context, userID string) ([]people.Passkey, error)
-	DeletePasskey(ctx context.Context, key *app.Key, id string) error
-	SignInOptions() (any, error)
-	SignInByPasskey(ctx context.Context, v *people.Visitor, answer []byte) (people.NewSession, error)
-}
-
 // PasskeyRoutes are how a person signs in without a password.
-type PasskeyRoutes struct{ Service PasskeyService }
+type PasskeyRoutes struct{ Service *people.PasskeyService }
 
 // PasskeyItem is a passkey in a list.
 type PasskeyItem struct {

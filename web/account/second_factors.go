@@ -11,20 +11,8 @@ import (
 	"mailer/web/rest"
 )
 
-// SecondFactorService is what the routes of passwords and second factors need of the
-// services.
-type SecondFactorService interface {
-	Complete(ctx context.Context, v *people.Visitor, key *app.Key, f people.SecondFactor) (people.NewSession, error)
-	Confirm(ctx context.Context, v *people.Visitor, key *app.Key, p people.Proof) (people.NewSession, error)
-	ChangePassword(ctx context.Context, v *people.Visitor, key *app.Key, current, next string) (people.NewSession, error)
-	OfferTOTP(ctx context.Context, key *app.Key) (people.TOTPOffer, error)
-	ConfirmTOTP(ctx context.Context, key *app.Key, code string) ([]string, error)
-	DropTOTP(ctx context.Context, key *app.Key) error
-	NewRecoveryCodes(ctx context.Context, key *app.Key) ([]string, error)
-}
-
 // SecondFactorRoutes are how a person proves who he is, beside signing in by password.
-type SecondFactorRoutes struct{ Service SecondFactorService }
+type SecondFactorRoutes struct{ Service *people.Service }
 
 type secondFactorRequest struct {
 	Code         string `json:"code,omitempty" doc:"What the authenticator shows"`

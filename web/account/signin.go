@@ -12,16 +12,8 @@ import (
 	"mailer/web/rest"
 )
 
-// SignInService is what the routes of signing in need of the services.
-type SignInService interface {
-	Setup(ctx context.Context, v *people.Visitor, in *people.SetupInput) (people.NewSession, error)
-	SignIn(ctx context.Context, v *people.Visitor, address, password string) (people.NewSession, error)
-	OpenLink(ctx context.Context, v *people.Visitor, code string) (people.NewSession, error)
-	SignOut(ctx context.Context, token string) error
-}
-
 // SignInRoutes are how a person gets in and out.
-type SignInRoutes struct{ Service SignInService }
+type SignInRoutes struct{ Service *people.Service }
 
 // PersonItem is a person who signed in.
 type PersonItem struct {

@@ -36,22 +36,10 @@ type updateTeamRequest struct {
 
 type teamOutput struct{ Body team }
 
-// TeamService is what the routes of the team itself need of the services.
-type TeamService interface {
-	TeamSettings(ctx context.Context, teamID string) (teams.Settings, error)
-	UpdateTeamSettings(ctx context.Context, key *app.Key, change teams.SettingsChange) (teams.Settings, error)
-}
-
-// RetentionService is what they need beside it.
-type RetentionService interface {
-	Team(ctx context.Context, teamID string) (app.TeamRetention, app.Retention, error)
-	SetTeam(ctx context.Context, teamID string, change retention.Change) (app.TeamRetention, error)
-}
-
 // TeamRoutes are the routes of the team itself.
 type TeamRoutes struct {
-	Service   TeamService
-	Retention RetentionService
+	Service   *teams.Service
+	Retention *retention.Service
 }
 
 // Add adds the routes to a handler.

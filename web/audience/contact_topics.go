@@ -10,6 +10,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mailer/app"
+	"mailer/app/audience"
 	"mailer/app/service"
 	"mailer/web/rest"
 )
@@ -82,16 +83,8 @@ type (
 	preferencesLinkOutput struct{ Body preferencesLink }
 )
 
-// ContactTopicService is what the routes of a contact's topics need of the
-// services.
-type ContactTopicService interface {
-	ListContactTopics(ctx context.Context, key *app.Key, idOrEmail string, page app.Page) ([]app.ContactTopic, bool, error)
-	SetContactTopics(ctx context.Context, key *app.Key, idOrEmail string, choices []app.TopicChoice) (contactID string, rows []app.ContactTopic, err error)
-	PreferencesLink(ctx context.Context, key *app.Key, idOrEmail string) (contactID, url string, err error)
-}
-
 // ContactTopicRoutes are the routes of what contacts choose.
-type ContactTopicRoutes struct{ Service ContactTopicService }
+type ContactTopicRoutes struct{ Service *audience.Service }
 
 // Add adds the routes to a handler.
 func (r ContactTopicRoutes) Add(h *rest.Handler) {

@@ -158,23 +158,10 @@ type (
 
 var contactTags = []string{"Contacts"}
 
-// ContactService is what the routes of contacts need of the services.
-type ContactService interface {
-	PutContact(ctx context.Context, key *app.Key, in app.ContactInput, conflict app.OnConflict) (id string, created bool, err error)
-	ListContacts(ctx context.Context, key *app.Key, segmentID string, include app.Include, page app.Page) ([]app.Contact, bool, error)
-	GetContact(ctx context.Context, key *app.Key, idOrEmail string) (app.Contact, error)
-	UpdateContact(ctx context.Context, key *app.Key, idOrEmail string, p app.ContactPatch) (id string, err error)
-	DeleteContact(ctx context.Context, key *app.Key, idOrEmail string, erase bool) (id string, err error)
-	CheckAudience(ctx context.Context, key *app.Key, id string) error
-	PutContacts(ctx context.Context, key *app.Key, items []audience.ContactItem, conflict app.OnConflict, permissive bool) (*audience.ContactBatchResult, error)
-	GetContacts(ctx context.Context, key *app.Key, in app.ContactRead) (*audience.FoundContacts, error)
-	RemoveContacts(ctx context.Context, key *app.Key, in app.ContactRemoval) (ids []string, err error)
-}
-
 // ContactRoutes are the routes of contacts.
 type ContactRoutes struct {
-	Service      ContactService
-	Previews     PreviewService
+	Service      *audience.Service
+	Previews     *audience.Previews
 	Suppressions interface {
 		GetSuppression(ctx context.Context, key *app.Key, idOrEmail string) (app.Suppression, error)
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mailer/app"
+	"mailer/app/audience"
 	"mailer/app/importing"
 	"mailer/app/service"
 	"mailer/web/rest"
@@ -147,17 +148,8 @@ type (
 
 var importTags = []string{"Contacts"}
 
-// ImportService is what the routes of imports need of the services.
-type ImportService interface {
-	CreateImport(ctx context.Context, key *app.Key, receive func(file io.Writer) (importing.Input, error)) (id string, err error)
-	ListImports(ctx context.Context, key *app.Key, status importing.Status, page app.Page) ([]importing.Import, bool, error)
-	GetImport(ctx context.Context, key *app.Key, id string) (importing.Import, []importing.RowError, error)
-	DeleteImport(ctx context.Context, key *app.Key, id string) error
-	ListImportErrors(ctx context.Context, key *app.Key, id string, page app.Page) ([]importing.RowError, bool, error)
-}
-
 // ImportRoutes are the routes of imports.
-type ImportRoutes struct{ Service ImportService }
+type ImportRoutes struct{ Service *audience.Imports }
 
 // Add adds the routes to a handler.
 func (r ImportRoutes) Add(h *rest.Handler) {

@@ -11,15 +11,8 @@ import (
 	"mailer/web/rest"
 )
 
-// PreviewService is what the routes of previews and searches need of the services.
-type PreviewService interface {
-	PreviewSegment(ctx context.Context, key *app.Key, filter *app.Filter, topicID string) (audience.SegmentPreview, error)
-	SearchContacts(ctx context.Context, key *app.Key, q audience.ContactQuery, include app.Include, page app.Page) (audience.FoundContactPage, error)
-	ContactHistory(ctx context.Context, key *app.Key, contact string, page app.Page) (audience.ContactHistory, error)
-}
-
 // PreviewRoutes are the routes that show what would be, and what was.
-type PreviewRoutes struct{ Service PreviewService }
+type PreviewRoutes struct{ Service *audience.Previews }
 
 // previewSegmentRequest is the body of POST /segments/preview.
 type previewSegmentRequest struct {

@@ -7,6 +7,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"mailer/app"
+	"mailer/app/audience"
 	"mailer/web/rest"
 	"mailer/web/shapes"
 )
@@ -54,17 +55,8 @@ type (
 
 var propertyTags = []string{"Contact properties"}
 
-// PropertyService is what the routes of contact properties need of the services.
-type PropertyService interface {
-	CreateProperty(ctx context.Context, key *app.Key, in app.PropertyInput) (app.Property, error)
-	ListProperties(ctx context.Context, key *app.Key, page app.Page) ([]app.Property, bool, error)
-	GetProperty(ctx context.Context, key *app.Key, id string) (app.Property, error)
-	UpdateProperty(ctx context.Context, key *app.Key, id string, patch app.PropertyPatch) (app.Property, error)
-	DeleteProperty(ctx context.Context, key *app.Key, id string) error
-}
-
 // PropertyRoutes are the routes of contact properties.
-type PropertyRoutes struct{ Service PropertyService }
+type PropertyRoutes struct{ Service *audience.Properties }
 
 // Add adds the routes to a handler.
 func (r PropertyRoutes) Add(h *rest.Handler) {

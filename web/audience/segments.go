@@ -8,6 +8,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mailer/app"
+	"mailer/app/audience"
 	"mailer/web/rest"
 )
 
@@ -121,21 +122,8 @@ type (
 
 var segmentTags = []string{"Segments"}
 
-// SegmentService is what the routes of segments and audiences need of the
-// services.
-type SegmentService interface {
-	CreateSegment(ctx context.Context, key *app.Key, in app.SegmentInput) (app.Segment, error)
-	ListSegments(ctx context.Context, key *app.Key, page app.Page) ([]app.Segment, bool, error)
-	GetSegment(ctx context.Context, key *app.Key, id string) (s app.Segment, contacts int, err error)
-	UpdateSegment(ctx context.Context, key *app.Key, id string, p app.SegmentPatch) (app.Segment, error)
-	DeleteSegment(ctx context.Context, key *app.Key, id string) error
-	ListContactSegments(ctx context.Context, key *app.Key, contact string, page app.Page) ([]app.Segment, bool, error)
-	AddToSegment(ctx context.Context, key *app.Key, contact, segmentID string) (contactID string, err error)
-	RemoveFromSegment(ctx context.Context, key *app.Key, contact, segmentID string) (contactID string, err error)
-}
-
 // SegmentRoutes are the routes of segments.
-type SegmentRoutes struct{ Service SegmentService }
+type SegmentRoutes struct{ Service *audience.Service }
 
 // Add adds the routes to a handler.
 func (r SegmentRoutes) Add(h *rest.Handler) {

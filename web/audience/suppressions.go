@@ -8,6 +8,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mailer/app"
+	"mailer/app/audience"
 	"mailer/app/service"
 	"mailer/web/rest"
 )
@@ -88,18 +89,8 @@ type (
 
 var suppressionTags = []string{"Suppressions"}
 
-// SuppressionService is what the routes of suppressions need of the services.
-type SuppressionService interface {
-	AddSuppression(ctx context.Context, key *app.Key, in app.SuppressionInput) (app.Suppression, error)
-	AddSuppressions(ctx context.Context, key *app.Key, in app.SuppressionBatch) ([]app.Suppression, error)
-	ListSuppressions(ctx context.Context, key *app.Key, origin app.SuppressionOrigin, page app.Page) ([]app.Suppression, bool, error)
-	GetSuppression(ctx context.Context, key *app.Key, idOrEmail string) (app.Suppression, error)
-	RemoveSuppression(ctx context.Context, key *app.Key, idOrEmail string) (id string, err error)
-	RemoveSuppressions(ctx context.Context, key *app.Key, in app.SuppressionRemoval) (ids []string, err error)
-}
-
 // SuppressionRoutes are the routes of suppressions.
-type SuppressionRoutes struct{ Service SuppressionService }
+type SuppressionRoutes struct{ Service *audience.Suppressions }
 
 // Add adds the routes to a handler.
 func (r SuppressionRoutes) Add(h *rest.Handler) {

@@ -7,6 +7,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"mailer/app"
+	"mailer/app/audience"
 	"mailer/app/service"
 	"mailer/web/rest"
 )
@@ -62,17 +63,8 @@ type (
 
 var topicTags = []string{"Topics"}
 
-// TopicService is what the routes of topics need of the services.
-type TopicService interface {
-	CreateTopic(ctx context.Context, key *app.Key, in app.TopicInput) (app.Topic, error)
-	ListTopics(ctx context.Context, key *app.Key, page app.Page) ([]app.Topic, bool, error)
-	GetTopic(ctx context.Context, key *app.Key, id string) (app.Topic, error)
-	UpdateTopic(ctx context.Context, key *app.Key, id string, patch app.TopicPatch) (app.Topic, error)
-	DeleteTopic(ctx context.Context, key *app.Key, id string) error
-}
-
 // TopicRoutes are the routes of topics.
-type TopicRoutes struct{ Service TopicService }
+type TopicRoutes struct{ Service *audience.Topics }
 
 // Add adds the routes to a handler.
 func (r TopicRoutes) Add(h *rest.Handler) {

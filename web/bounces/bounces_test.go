@@ -112,7 +112,7 @@ func newWorld(t *testing.T, change func(*limits)) *world {
 	served := make(chan error, 1)
 	go func() { served <- w.server.Serve(l) }()
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
 		if err := w.server.Shutdown(ctx); err != nil && !errors.Is(err, smtp.ErrServerClosed) {
 			t.Errorf("shut down: %v", err)
@@ -138,7 +138,7 @@ func (w *world) dial(t *testing.T) *talk {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { conn.Close() })
-	_ = conn.SetDeadline(time.Now().Add(20 * time.Second))
+	_ = conn.SetDeadline(time.Now().Add(time.Minute))
 	return &talk{t, conn, bufio.NewReader(conn)}
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"mailer/app"
+	"mailer/app/broadcasts"
 	"mailer/app/service"
 	"mailer/web/rest"
 )
@@ -50,15 +51,8 @@ type (
 	}
 )
 
-// StatsService is what the routes of recipients and links need of the
-// services.
-type StatsService interface {
-	ListBroadcastRecipients(ctx context.Context, key *app.Key, id string, q app.RecipientQuery, page app.Page) ([]app.RecipientRow, bool, error)
-	ListClickedLinks(ctx context.Context, key *app.Key, id string, page app.Page) ([]app.BroadcastLink, bool, error)
-}
-
 // RecipientRoutes are the routes of recipients and links of broadcasts.
-type RecipientRoutes struct{ Service StatsService }
+type RecipientRoutes struct{ Service *broadcasts.Service }
 
 // Add adds the routes to a handler.
 func (r RecipientRoutes) Add(h *rest.Handler) {

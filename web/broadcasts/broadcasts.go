@@ -9,7 +9,6 @@ import (
 
 	"mailer/app"
 	"mailer/app/broadcasts"
-	"mailer/app/mail"
 	"mailer/app/pacing"
 	"mailer/app/service"
 	"mailer/web/rest"
@@ -117,21 +116,8 @@ type (
 
 var broadcastTags = []string{"Broadcasts"}
 
-// Service is what the routes of broadcasts need of the services.
-type Service interface {
-	CreateBroadcast(ctx context.Context, key *app.Key, in app.BroadcastInput, opts mail.SendOptions) (broadcasts.BroadcastView, error)
-	ListBroadcasts(ctx context.Context, key *app.Key, page app.Page) ([]broadcasts.BroadcastView, bool, error)
-	GetBroadcast(ctx context.Context, key *app.Key, id string) (broadcasts.BroadcastView, error)
-	UpdateBroadcast(ctx context.Context, key *app.Key, id string, patch app.BroadcastPatch) (broadcasts.BroadcastView, error)
-	DeleteBroadcast(ctx context.Context, key *app.Key, id string) error
-	SendBroadcast(ctx context.Context, key *app.Key, id, scheduledAt string, opts mail.SendOptions) (broadcasts.BroadcastView, error)
-	CancelBroadcast(ctx context.Context, key *app.Key, id string) (b app.Broadcast, remaining int64, err error)
-	DuplicateBroadcast(ctx context.Context, key *app.Key, id string) (broadcasts.BroadcastView, error)
-	TestBroadcast(ctx context.Context, key *app.Key, id string, to []string, opts mail.SendOptions) (emails []string, err error)
-}
-
 // Routes are the routes of broadcasts.
-type Routes struct{ Service Service }
+type Routes struct{ Service *broadcasts.Service }
 
 // Add adds the routes to a handler.
 func (r Routes) Add(h *rest.Handler) {

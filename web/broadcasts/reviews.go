@@ -9,32 +9,16 @@ import (
 	"mailer/app"
 	"mailer/app/broadcasts"
 	"mailer/app/mail"
-	"mailer/app/render"
 	"mailer/app/service"
 	"mailer/web/rest"
 	"mailer/web/shapes"
 )
 
-// ReviewService is what the routes of plans and previews need of the services.
-type ReviewService interface {
-	PlanBroadcast(ctx context.Context, key *app.Key, id, scheduledAt string) (*broadcasts.Planned, error)
-	PreviewBroadcast(ctx context.Context, key *app.Key, id, contact string, clicks bool) (*app.Broadcast, *render.Preview, error)
-	ListVersions(ctx context.Context, key *app.Key, id string, page app.Page) ([]service.Version, bool, error)
-	ReadVersion(ctx context.Context, key *app.Key, id, version string) (service.Version, broadcasts.Draft, error)
-	SegmentOfOutcome(ctx context.Context, key *app.Key, id, name, outcome, url string) (app.Segment, error)
-	RestoreVersion(ctx context.Context, key *app.Key, id, version string) (broadcasts.BroadcastView, error)
-}
-
 // ReviewRoutes are the routes that show what a broadcast would be.
 type ReviewRoutes struct {
-	Service ReviewService
-	Frames  FrameService
+	Service *broadcasts.Reviews
+	Frames  *mail.Previews
 	BaseURL string // of the server: the addresses of previews begin with it
-}
-
-// FrameService keeps what drafts say for frames that show them.
-type FrameService interface {
-	KeepDraft(key *app.Key, content, text string, images bool) mail.Preview
 }
 
 type broadcastPlan struct {

@@ -8,7 +8,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mailer/app"
-	"mailer/app/render"
+	"mailer/app/mail"
 	"mailer/app/service"
 	"mailer/web/rest"
 	"mailer/web/shapes"
@@ -131,25 +131,10 @@ type (
 
 var templateTags = []string{"Templates"}
 
-// TemplateService is what the routes of templates need of the services.
-type TemplateService interface {
-	CreateTemplate(ctx context.Context, key *app.Key, in app.TemplateInput) (app.Template, error)
-	ListTemplates(ctx context.Context, key *app.Key, page app.Page) ([]app.Template, bool, error)
-	GetTemplate(ctx context.Context, key *app.Key, name string) (app.Template, error)
-	UpdateTemplate(ctx context.Context, key *app.Key, name string, patch app.TemplatePatch) (app.Template, error)
-	DeleteTemplate(ctx context.Context, key *app.Key, name string) (id string, err error)
-	PublishTemplate(ctx context.Context, key *app.Key, name string) (app.Template, error)
-	DuplicateTemplate(ctx context.Context, key *app.Key, name string) (app.Template, error)
-	RenderTemplate(ctx context.Context, key *app.Key, name string, published bool, values map[string]app.PropertyValue) (*render.Rendered, error)
-	ListTemplateVersions(ctx context.Context, key *app.Key, name string, page app.Page) ([]service.Version, bool, error)
-	ReadTemplateVersion(ctx context.Context, key *app.Key, name, version string) (service.Version, app.TemplateContent, error)
-	RestoreTemplateVersion(ctx context.Context, key *app.Key, name, version string) (app.Template, error)
-}
-
 // TemplateRoutes are the routes of templates.
 type TemplateRoutes struct {
-	Service TemplateService
-	Frames  FrameService
+	Service *mail.Templates
+	Frames  *mail.Previews
 	BaseURL string // of the server: the addresses of previews begin with it
 }
 

@@ -8,29 +8,10 @@ import (
 
 	"mailer/app"
 	"mailer/app/mail"
+	"mailer/app/queue"
 	"mailer/app/service"
 	"mailer/web/rest"
 	"mailer/web/shapes"
-)
-
-// Attempts, and what is done by hand with a single email.
-type (
-	// AttemptService tells of attempts.
-	AttemptService interface {
-		Attempts(ctx context.Context, key *app.Key, emailID string, page app.Page) ([]mail.Attempt, bool, error)
-	}
-	// RetryService has what was put off be tried now.
-	RetryService interface {
-		RetryEmail(ctx context.Context, key *app.Key, id string) error
-	}
-	// AgainService sends what an email says once more.
-	AgainService interface {
-		ResendEmail(ctx context.Context, key *app.Key, id string, to []string, opts mail.SendOptions) (string, error)
-	}
-	// ShareService makes public links to emails.
-	ShareService interface {
-		ShareEmail(ctx context.Context, key *app.Key, id, expiresIn string) (token string, err error)
-	}
 )
 
 // AttemptItem is an attempt to hand an email to its relay.
@@ -66,10 +47,10 @@ type (
 
 // ActRoutes are the routes of attempts, and of what is done by hand with an email.
 type ActRoutes struct {
-	Attempts AttemptService
-	Retry    RetryService
-	Again    AgainService
-	Share    ShareService
+	Attempts *mail.Search
+	Retry    *queue.Service
+	Again    *mail.Again
+	Share    *mail.Shares
 	BaseURL  string
 }
 

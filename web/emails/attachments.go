@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -68,17 +67,9 @@ type (
 	}
 )
 
-// AttachmentService is what the routes of attachments need of the services.
-type AttachmentService interface {
-	ListAttachments(ctx context.Context, key *app.Key, emailID string, page app.Page) ([]app.Attachment, bool, error)
-	GetAttachment(ctx context.Context, key *app.Key, emailID, id string) (*app.Attachment, error)
-	AttachmentToken(key *app.Key, emailID, id string) (token string, expires time.Time)
-	OpenAttachment(ctx context.Context, token string) (*mail.Download, error)
-}
-
 // AttachmentRoutes are the routes of attachments.
 type AttachmentRoutes struct {
-	Service AttachmentService
+	Service *mail.Service
 	BaseURL string // of the server: download addresses begin with it
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"mailer/app"
 	"mailer/app/mail"
+	"mailer/app/queue"
 	"mailer/app/service"
 	"mailer/app/verdict"
 	"mailer/web/rest"
@@ -61,29 +62,11 @@ type (
 	}
 )
 
-// Service is what the routes of emails need of the services.
-type Service interface {
-	SendEmail(ctx context.Context, key *app.Key, in *app.EmailInput, opts mail.SendOptions) (string, error)
-	SendBatch(ctx context.Context, key *app.Key, items []mail.BatchItem, permissive bool, opts mail.SendOptions) (*mail.BatchResult, error)
-	RescheduleEmail(ctx context.Context, key *app.Key, id, scheduledAt string) error
-	CancelEmail(ctx context.Context, key *app.Key, id string) error
-	DeleteEmail(ctx context.Context, key *app.Key, id string) error
-	ListEmails(ctx context.Context, key *app.Key, page app.Page) ([]app.Email, bool, error)
-	GetEmail(ctx context.Context, key *app.Key, id string) (*app.Email, error)
-	ListEvents(ctx context.Context, key *app.Key, emailID string, page app.Page) ([]app.Event, bool, error)
-	GetCaptured(ctx context.Context, key *app.Key, emailID string) ([]byte, error)
-}
-
-// VerdictService says what became of emails.
-type VerdictService interface {
-	Verdict(ctx context.Context, key *app.Key, id string) (verdict.Verdict, error)
-}
-
 // Routes are the routes of emails and of batches of them.
 type Routes struct {
-	Service  Service
-	Search   SearchService
-	Verdicts VerdictService
+	Service  *mail.Service
+	Search   *mail.Search
+	Verdicts *queue.Service
 }
 
 // Add adds the routes to a handler.

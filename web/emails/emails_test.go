@@ -3,9 +3,11 @@ package emails
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"mailer/app"
 	"mailer/web/rest"
+	"mailer/web/shapes"
 )
 
 func TestAnErasedAddressShowsAsErased(t *testing.T) {
@@ -28,5 +30,38 @@ func TestAbsentListsAreEmpty(t *testing.T) {
 	}
 	if !strings.Contains(out.String(), `"headers":{}`) || !strings.Contains(out.String(), `"message_id":"<`) {
 		t.Error(out.String())
+	}
+}
+
+func TestAMediaTypeThatSmugglesAHeaderIsNone(t *testing.T) {
+	for given, want := range map[string]string{"text/html": "text/html", "text/html\r\nX-Evil: 1": "application/octet-stream"} {
+		if got := mediaType(given); got != want {
+			t.Errorf("%q is sent as %q", given, got)
+		}
+	}
+}
+
+func TestARawMessageIsUTF8WhateverItsBytes(t *testing.T) {
+	var out strings.Builder
+	if err := rest.Marshal(&out, emailRaw{Object: "email_raw", ID: "x", Message: "Subject: hi\r\n\r\nbad \xff byte\r\n"}); err != nil {
+		t.Fatal(err)
+	}
+	if want := `{"object":"email_raw","id":"x","message":"Subject: hi\r\n\r\nbad \ufffd byte\r\n"}`; strings.TrimSpace(out.String()) != want {
+		t.Errorf("%s, want %s", out.String(), want)
+	}
+}
+
+func TestAnEventSaysWhatItKnows(t *testing.T) {
+	at := time.Date(2026, 8, 17, 12, 0, 0, 0, time.UTC)
+	for want, event := range map[string]app.Event{
+		`{"id":"x","type":"sent","created_at":"2026-08-17T12:00:00.000Z","recipient":"a@example.org","detail":{"message":"taken","reply_code":250,"stage":"dot"}}`: {
+			ID: "x", Type: "sent", Recipient: "a@example.org", CreatedAt: at, Detail: app.EventDetail{Message: "taken", ReplyCode: 250, Stage: app.StageDot}},
+		`{"id":"y","type":"queued","created_at":"2026-08-17T12:00:00.000Z","detail":{"message":"accepted"}}`: {
+			ID: "y", Type: "queued", CreatedAt: at, Detail: app.EventDetail{Message: "accepted"}},
+	} {
+		var out strings.Builder
+		if err := rest.Marshal(&out, shapes.NewEventItem(&event)); err != nil || strings.TrimSpace(out.String()) != want {
+			t.Errorf("%s, %v, want %s", out.String(), err, want)
+		}
 	}
 }

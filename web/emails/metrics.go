@@ -94,13 +94,8 @@ type metricsRecord struct {
 
 type metricsOutput struct{ Body metricsRecord }
 
-// MetricsService is what the routes of figures need.
-type MetricsService interface {
-	Metrics(ctx context.Context, key *app.Key, query *figures.Query) (*figures.Answer, error)
-}
-
 // MetricsRoutes are the routes of figures.
-type MetricsRoutes struct{ Service MetricsService }
+type MetricsRoutes struct{ Service *figures.Service }
 
 // Add adds the routes to a handler.
 func (r MetricsRoutes) Add(h *rest.Handler) {

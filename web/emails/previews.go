@@ -15,12 +15,6 @@ import (
 	"mailer/web/shapes"
 )
 
-// PreviewService is what the routes of previews need of the services.
-type PreviewService interface {
-	PreviewEmail(ctx context.Context, key *app.Key, id string, images bool) (mail.Preview, error)
-	ShowPreview(ctx context.Context, token string) (*mail.Shown, error)
-}
-
 // previewEmailRequest is the body of POST /emails/{id}/preview, which may be left out.
 type previewEmailRequest struct {
 	Images bool `json:"images,omitempty" doc:"Have the page show pictures from elsewhere: their senders learn that it is looked at"`
@@ -41,7 +35,7 @@ type (
 
 // PreviewRoutes are the routes of previews.
 type PreviewRoutes struct {
-	Service PreviewService
+	Service *mail.Previews
 	BaseURL string // of the server: the addresses of previews begin with it
 }
 

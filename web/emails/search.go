@@ -9,12 +9,6 @@ import (
 	"mailer/web/shapes"
 )
 
-// SearchService finds emails.
-type SearchService interface {
-	Emails(ctx context.Context, key *app.Key, q mail.SearchQuery, page app.Page) (*mail.FoundEmails, error)
-	Reasons(ctx context.Context, emails []app.Email) (map[string]app.Event, error)
-}
-
 // searchInput are the filters of a list of emails. They are strings, so that a bad one is
 // refused in our words.
 type searchInput struct {

@@ -63,16 +63,8 @@ type (
 
 var userTags = []string{"Users"}
 
-// AccountService is what the routes of accounts need of the services.
-type AccountService interface {
-	ListAccounts(ctx context.Context, page app.Page) ([]people.Account, bool, error)
-	SetOperator(ctx context.Context, id string, operator bool) (people.Account, error)
-	DeleteAccount(ctx context.Context, id string) error
-	LinkAccount(ctx context.Context, id string) (address, link string, err error)
-}
-
 // AccountRoutes are the routes of all accounts of the server.
-type AccountRoutes struct{ Service AccountService }
+type AccountRoutes struct{ Service *people.Directory }
 
 // Add adds the routes to a handler.
 func (r AccountRoutes) Add(h *rest.Handler) {

@@ -38,14 +38,8 @@ type (
 	madeBackupOutput struct{ Body madeBackup }
 )
 
-// BackupService is what the routes of backups need of the services.
-type BackupService interface {
-	Folder() (backup.Folder, error)
-	MakeNow(ctx context.Context) (made backup.Made, done bool, err error)
-}
-
 // BackupRoutes are the routes of backups.
-type BackupRoutes struct{ Service BackupService }
+type BackupRoutes struct{ Service *backup.Service }
 
 // Add adds the routes to a handler.
 func (r BackupRoutes) Add(h *rest.Handler) {

@@ -89,16 +89,9 @@ type (
 
 var serverTags = []string{"Server"}
 
-// HealthService is what the routes of the server's health need of the services.
-type HealthService interface {
-	Status(ctx context.Context, version string) (health.Status, error)
-	LastRound(ctx context.Context) (health.Round, error)
-	NewRound(ctx context.Context) (health.Round, error)
-}
-
 // HealthRoutes are the routes of the server's health.
 type HealthRoutes struct {
-	Service HealthService
+	Service *health.Service
 	Version string // of the program
 }
 

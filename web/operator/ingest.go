@@ -29,14 +29,9 @@ type ingestList struct {
 
 type ingestListOutput struct{ Body ingestList }
 
-// IngestService is what the route of incoming reports needs of the services.
-type IngestService interface {
-	IngestRoutes(ctx context.Context, ses bool) ([]reports.IngestRoute, error)
-}
-
 // IngestRoutes are the routes of incoming reports, as the operator sees them.
 type IngestRoutes struct {
-	Service IngestService
+	Service *reports.Service
 	SES     bool // topics of SNS are believed
 }
 

@@ -122,21 +122,8 @@ type (
 
 var queueTags = []string{"Queue"}
 
-// QueueService is what the routes of the queue need of the services.
-type QueueService interface {
-	Summary(ctx context.Context, team string) (queue.Summary, error)
-	List(ctx context.Context, f queue.Filter, after string, limit int) ([]queue.Item, bool, error)
-	Doubts(ctx context.Context, team string, page app.Page) ([]app.Doubt, bool, error)
-	Hold(ctx context.Context, f queue.Filter) (queue.Result, error)
-	Release(ctx context.Context, f queue.Filter) (queue.Result, error)
-	Retry(ctx context.Context, f queue.Filter) (queue.Result, error)
-	Drop(ctx context.Context, f queue.Filter) (queue.Result, error)
-	Requeue(ctx context.Context, f queue.Filter) (queue.Result, error)
-	Move(ctx context.Context, f queue.Filter, relay string) (queue.Result, error)
-}
-
 // QueueRoutes are the routes of what waits.
-type QueueRoutes struct{ Service QueueService }
+type QueueRoutes struct{ Service *queue.Service }
 
 // Add adds the routes to a handler.
 func (r QueueRoutes) Add(h *rest.Handler) {
@@ -148,12 +135,12 @@ func (r QueueRoutes) Add(h *rest.Handler) {
 	r.addDoubts(h)
 	for _, act := range []struct {
 		id, verb, summary string
-		do                func(QueueService, context.Context, queue.Filter) (queue.Result, error)
+		do                func(*queue.Service, context.Context, queue.Filter) (queue.Result, error)
 	}{
-		{"hold-queue", "hold", "Have mail wait until it is released, up to the end of its message at the relay", QueueService.Hold},
-		{"release-queue", "release", "Have held mail wait for its turn again", QueueService.Release},
-		{"retry-queue", "retry", "Try now what was put off", QueueService.Retry},
-		{"drop-queue", "drop", "Cancel mail that waits; of a broadcast all that is left", QueueService.Drop},
+		{"hold-queue", "hold", "Have mail wait until it is released, up to the end of its message at the relay", (*queue.Service).Hold},
+		{"release-queue", "release", "Have held mail wait for its turn again", (*queue.Service).Release},
+		{"retry-queue", "retry", "Try now what was put off", (*queue.Service).Retry},
+		{"drop-queue", "drop", "Cancel mail that waits; of a broadcast all that is left", (*queue.Service).Drop},
 	} {
 		rest.RegisterBody(h, rest.Route{AllTeams: true}, huma.Operation{
 			OperationID: act.id, Method: http.MethodPost, Path: "/queue/" + act.verb, Summary: act.summary, Tags: queueTags,

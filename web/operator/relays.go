@@ -110,20 +110,8 @@ type (
 
 var relayTags = []string{"Relays"}
 
-// RelayService is what the routes of relays need of the services.
-type RelayService interface {
-	List(ctx context.Context) ([]routing.Status, error)
-	Get(ctx context.Context, region string) (routing.Status, error)
-	Add(ctx context.Context, text string) (routing.Added, error)
-	AddNamed(ctx context.Context, region, text string) (routing.Added, error)
-	Remove(ctx context.Context, region string) (routing.Removed, error)
-	Test(ctx context.Context, in routing.TestInput) (routing.Tested, error)
-	Pause(ctx context.Context, region string, d time.Duration) (routing.Paused, error)
-	Resume(ctx context.Context, region string) (routing.Paused, error)
-}
-
 // RelayRoutes are the routes of relays.
-type RelayRoutes struct{ Service RelayService }
+type RelayRoutes struct{ Service *routing.Service }
 
 // Add adds the routes to a handler.
 func (r RelayRoutes) Add(h *rest.Handler) {

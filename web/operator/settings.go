@@ -66,14 +66,9 @@ type (
 	diskOutput        struct{ Body diskUse }
 )
 
-// DiskService is what the route of the disk needs of the services.
-type DiskService interface {
-	Look(ctx context.Context) (retention.DiskLook, error)
-}
-
 // SettingsRoutes are the routes of settings and of the room that the data takes.
 type SettingsRoutes struct {
-	Disk     DiskService
+	Disk     *retention.DiskLooks
 	Settings []health.Setting
 }
 

@@ -75,17 +75,8 @@ type (
 
 var teamTags = []string{"Teams"}
 
-// TeamService is what the routes of teams need of the services.
-type TeamService interface {
-	Standings(ctx context.Context, page app.Page) ([]teams.Standing, bool, error)
-	Standing(ctx context.Context, id string) (teams.Standing, error)
-	CreateTeam(ctx context.Context, name string) (app.Team, error)
-	ChangeTeam(ctx context.Context, id string, c teams.Change) (teams.Standing, error)
-	DeleteTeam(ctx context.Context, id, name string) (teams.Deletion, error)
-}
-
 // TeamRoutes are the routes of teams.
-type TeamRoutes struct{ Service TeamService }
+type TeamRoutes struct{ Service *teams.Service }
 
 // Add adds the routes to a handler.
 func (r TeamRoutes) Add(h *rest.Handler) {

@@ -23,6 +23,7 @@ import (
 
 	"mailer/app"
 	"mailer/app/audience"
+	"mailer/app/mail"
 	"mailer/web/rest"
 )
 
@@ -42,21 +43,12 @@ const (
 	shownTopic = "topic"
 )
 
-// Service is what the hosted pages need of the services.
-type Service interface {
-	UnsubscribePage(ctx context.Context, token string) (*audience.PageView, error)
-	Unsubscribe(ctx context.Context, token string) (*audience.PageView, error)
-	PreferencesPage(ctx context.Context, token string) (*audience.PageView, error)
-	SavePreferences(ctx context.Context, token string, choices map[string]app.Subscription, client string) (*audience.PageView, error)
-	OpensPage(name, token string) bool
-}
-
 // pages answers people: in HTML and in their language, errors too. The token in
 // the path is the only secret, so a POST needs no cookie and may come from
 // anywhere: mail providers send theirs from servers (RFC 8058).
 type pages struct {
 	h       *rest.Handler
-	service Service
+	service *audience.Pages
 	policy  string // Content-Security-Policy
 	matcher language.Matcher
 	texts   []*pageText // in the order of the matcher's tags
@@ -99,7 +91,7 @@ type pageInput struct {
 // pageBuilder makes a page in a language.
 type pageBuilder func(ctx context.Context, x *rest.Exchange, token string, t *pageText) (*hostedPage, error)
 
-func newPages(h *rest.Handler, service Service) *pages {
+func newPages(h *rest.Handler, service *audience.Pages) *pages {
 	texts := pageTexts()
 	tags := make([]language.Tag, len(texts))
 	for i := range texts {
@@ -116,7 +108,7 @@ func newPages(h *rest.Handler, service Service) *pages {
 }
 
 // Register adds the pages, those of shared emails and the addresses of tracked mail.
-func Register(h *rest.Handler, service Service, opens TrackingService, shares ShareService) {
+func Register(h *rest.Handler, service *audience.Pages, opens *mail.Service, shares *mail.Shares) {
 	p := newPages(h, service)
 	p.add(http.MethodGet, "/unsubscribe/{token}", "get-unsubscribe-page", "Show the page of an unsubscribe link", p.askUnsubscribe, "")
 	p.add(http.MethodHead, "/unsubscribe/{token}", "head-unsubscribe-page", "Check an unsubscribe link", p.askUnsubscribe, "")

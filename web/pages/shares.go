@@ -11,20 +11,16 @@ import (
 
 	"mailer/app"
 	"mailer/app/htmltext"
+	"mailer/app/mail"
 	"mailer/web/rest"
 )
-
-// ShareService is what the pages of shared emails need of the services.
-type ShareService interface {
-	SharedEmail(ctx context.Context, token string) (*app.Email, error)
-}
 
 // sharedPolicy is that of what an email says: nothing runs, nothing is fetched, and a page
 // of ours alone may show it.
 const sharedPolicy = "sandbox; default-src 'none'; img-src data:; style-src 'unsafe-inline'; frame-ancestors 'self'"
 
 // registerShares adds the page of a shared email, and what stands in its frame.
-func registerShares(h *rest.Handler, shares ShareService, p *pages) {
+func registerShares(h *rest.Handler, shares *mail.Shares, p *pages) {
 	show := func(ctx context.Context, _ *rest.Exchange, token string, t *pageText) (*hostedPage, error) {
 		email, err := shares.SharedEmail(ctx, token)
 		if err != nil {

@@ -11,16 +11,10 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"mailer/app"
+	"mailer/app/mail"
 	"mailer/app/tracking"
 	"mailer/web/rest"
 )
-
-// TrackingService is what the addresses in tracked mail need of the services.
-// No visitor: nothing is counted. host is that of the request.
-type TrackingService interface {
-	NoteOpen(token string, by *tracking.Visitor) bool
-	FollowLink(ctx context.Context, host, token string, by *tracking.Visitor) (to tracking.Destination, ok bool)
-}
 
 // pixelGIF is a transparent image of one pixel: 43 bytes of GIF89a.
 const pixelGIF = "R0lGODlhAQABAIAAAAAAAAAAACH5BAEAAAAALAAAAAABAAEAAAICRAEAOw=="
@@ -32,12 +26,12 @@ type trackingInput struct {
 // trackedMail answers at the addresses that stand in tracked mail.
 type trackedMail struct {
 	h       *rest.Handler
-	service TrackingService
+	service *mail.Service
 	pages   *pages
 	pixel   []byte
 }
 
-func registerTracking(h *rest.Handler, service TrackingService, p *pages) {
+func registerTracking(h *rest.Handler, service *mail.Service, p *pages) {
 	pixel, err := base64.StdEncoding.DecodeString(pixelGIF)
 	if err != nil {
 		panic(err) // a constant

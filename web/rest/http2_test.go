@@ -62,7 +62,7 @@ func newSecured(t *testing.T, change ...func(*Config)) *secured {
 			return (&net.Dialer{}).DialContext(ctx, network, l.Addr().String())
 		},
 	}
-	s.client, s.url = &http.Client{Transport: transport, Timeout: 20 * time.Second}, "https://mail.test"
+	s.client, s.url = &http.Client{Transport: transport, Timeout: time.Minute}, "https://mail.test"
 	t.Cleanup(func() {
 		transport.CloseIdleConnections()
 		if err := s.server.Shutdown(context.WithoutCancel(t.Context())); err != nil {

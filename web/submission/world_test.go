@@ -201,7 +201,7 @@ func newWorld(t testing.TB, change func(*Config, *limits)) *world {
 		go func() { served <- w.server.Serve(*p.l, p.port) }()
 	}
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
 		if err := w.server.Shutdown(ctx); err != nil && !errors.Is(err, smtp.ErrServerClosed) {
 			t.Errorf("shut down: %v", err)

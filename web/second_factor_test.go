@@ -1,0 +1,166 @@
+package web
+
+import (
+	"fmt"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pquerna/otp/totp"
+)
+
+const annSignsIn = `{"email":"ann@example.com","password":"` + goodPassword + `"}`
+
+// withTOTP turns one-time passwords on; it returns the secret and the recovery codes.
+func (b *visitor) withTOTP() (secret string, codes []any) {
+	b.r.t.Helper()
+	offer := b.want(200, "POST", "/users/me/totp", "")
+	secret = offer["secret"].(string)
+	b.want(422, "POST", "/users/me/totp/confirm", `{"code":"000"}`)
+	on := b.want(200, "POST", "/users/me/totp/confirm", `{"code":"`+oneTime(b.r.t, secret, -1)+`"}`)
+	return secret, on["recovery_codes"].([]any)
+}
+
+// oneTime is the password of a step from now.
+func oneTime(t testing.TB, secret string, steps int) string {
+	t.Helper()
+	code, err := totp.GenerateCode(secret, time.Now().Add(time.Duration(steps)*30*time.Second))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return code
+}
+
+func TestAHalfSessionReachesTheSecondFactorAlone(t *testing.T) {
+	t.Parallel()
+	r := newReal(t, relayed())
+	b := r.firstPerson()
+	secret, codes := b.withTOTP()
+	if len(codes) != 10 {
+		t.Fatalf("codes %v", codes)
+	}
+	b.want(409, "POST", "/users/me/totp", "")
+	half := r.visitor("192.0.2.7")
+	got := half.want(200, "POST", "/auth/sign-in", annSignsIn)
+	if fmt.Sprint(got) != "map[second_factor:[totp]]" {
+		t.Fatalf("half: %v", got)
+	}
+	for _, op := range r.sessionOperations() {
+		if op.path != "/auth/totp" {
+			w := half.ask(op.method, strings.ReplaceAll(op.path, "{id}", unknownID), "{}", "X-Team: "+r.team.ID)
+			if w.Code != 401 {
+				t.Errorf("%s: %d %s", op, w.Code, w.Body)
+			}
+		}
+	}
+	if w := half.ask("GET", "/emails", "", "X-Team: "+r.team.ID); w.Code != 401 {
+		t.Errorf("mail: %d", w.Code)
+	}
+	half.want(422, "POST", "/auth/totp", `{}`)
+	half.want(401, "POST", "/auth/totp", `{"code":"12"}`)
+	before := half.cookies[sessionCookie]
+	code := oneTime(t, secret, 0)
+	half.want(200, "POST", "/auth/totp", `{"code":"`+code+`"}`)
+	if half.cookies[sessionCookie] == before {
+		t.Error("the token of the half session stays")
+	}
+	half.want(200, "GET", "/users/me", "")
+	replay := r.visitor("192.0.2.8")
+	replay.want(200, "POST", "/auth/sign-in", annSignsIn)
+	replay.want(401, "POST", "/auth/totp", `{"code":"`+code+`"}`)
+	recovery := fmt.Sprintf(`{"recovery_code":"%s"}`, strings.ToUpper(codes[3].(string)))
+	replay.want(200, "POST", "/auth/totp", recovery)
+	replay.want(200, "POST", "/auth/sign-in", annSignsIn)
+	replay.want(401, "POST", "/auth/totp", recovery)
+	me := half.want(200, "GET", "/users/me", "")
+	if fmt.Sprint(me["second_factor"]) != "[totp]" || me["recovery_codes"] != 9.0 {
+		t.Errorf("me %v", me)
+	}
+	half.want(200, "DELETE", "/users/me/totp", "")
+	half.want(200, "POST", "/auth/sign-in", annSignsIn)
+	half.want(200, "GET", "/users/me", "")
+}
+
+// sessionOperations are those that a person alone reaches.
+func (r *real) sessionOperations() (out []*apiOperation) {
+	r.t.Helper()
+	doc := readDocument(r.t, document())
+	for path, item := range doc.Paths {
+		for method, op := range item {
+			if op.method, op.path = strings.ToUpper(method), path; op.opensTo("session") {
+				out = append(out, op)
+			}
+		}
+	}
+	if len(out) < 8 {
+		r.t.Fatalf("%d operations", len(out))
+	}
+	return out
+}
+
+func TestAPasswordChangeEndsAllOtherSessions(t *testing.T) {
+	t.Parallel()
+	r := newReal(t, relayed())
+	here := r.firstPerson()
+	there := r.visitor("192.0.2.2")
+	there.want(200, "POST", "/auth/sign-in", annSignsIn)
+	old := here.cookies[sessionCookie]
+	here.want(401, "POST", "/users/me/password", `{"current":"wrong","new":"another long secret"}`)
+	here.want(422, "POST", "/users/me/password", `{"current":"`+goodPassword+`","new":"qwertyqwerty"}`)
+	here.want(200, "POST", "/users/me/password", `{"current":"`+goodPassword+`","new":"another long secret"}`)
+	there.want(401, "GET", "/users/me", "")
+	here.want(200, "GET", "/users/me", "")
+	there.cookies[sessionCookie] = old
+	there.want(401, "GET", "/users/me", "")
+	there.want(401, "POST", "/auth/sign-in", annSignsIn)
+	there.want(200, "POST", "/auth/sign-in", strings.Replace(annSignsIn, goodPassword, "another long secret", 1))
+}
+
+func TestAFreshProofGivesTheSessionAnotherToken(t *testing.T) {
+	t.Parallel()
+	r := newReal(t, relayed())
+	b := r.firstPerson()
+	r.clock = time.Now().Add(11 * time.Minute)
+	w := b.ask("POST", "/users/me/totp", "")
+	wantError(t, w, 403, "reauthentication_required")
+	old := b.cookies[sessionCookie]
+	b.want(401, "POST", "/auth/confirm", `{"password":"wrong"}`)
+	b.want(200, "POST", "/auth/confirm", `{"password":"`+goodPassword+`"}`)
+	r.clock = time.Now()
+	b.want(200, "POST", "/users/me/totp", "")
+	if b.cookies[sessionCookie] == old {
+		t.Error("the token stays")
+	}
+}
+
+func TestASignInLinkOpensOnce(t *testing.T) {
+	t.Parallel()
+	r := newReal(t, relayed())
+	r.firstPerson()
+	link, err := r.server.People.DevLink(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, code, _ := strings.Cut(link, "/dashboard/link#")
+	b := r.visitor("192.0.2.9")
+	b.want(403, "POST", "/auth/link", `{"code":"`+strings.Repeat("A", 22)+`"}`)
+	got := b.want(200, "POST", "/auth/link", `{"code":"`+code+`"}`)
+	if got["user"].(map[string]any)["operator"] != true {
+		t.Errorf("%v", got)
+	}
+	b.want(403, "POST", "/auth/link", `{"code":"`+code+`"}`)
+	me := b.want(200, "GET", "/users/me", "")
+	if me["password"] != false {
+		t.Errorf("me %v", me)
+	}
+	b.want(200, "POST", "/users/me/password", `{"new":"another long secret"}`)
+}
+
+// withoutProof asks for a secret as somebody who signed in long ago.
+func withoutProof(t *testing.T, _ *real) *httptest.ResponseRecorder {
+	r := newReal(t, relayed())
+	b := r.firstPerson()
+	r.clock = time.Now().Add(11 * time.Minute)
+	return b.ask("POST", "/users/me/totp", "")
+}
