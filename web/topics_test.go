@@ -184,28 +184,33 @@ func TestTwoTopicsOfATeamCantHaveOneName(t *testing.T) {
 	}
 }
 
-func TestOfManyTopicsWithOneNameAtOnceOneIsMade(t *testing.T) {
+func TestOfManyThingsWithOneNameAtOnceOneIsMade(t *testing.T) {
 	t.Parallel()
 	a := newPeople(t)
-	var wg sync.WaitGroup
-	statuses := make(chan int, 20)
-	for range cap(statuses) {
-		wg.Go(func() {
-			r := httptest.NewRequest("POST", "/topics", strings.NewReader(`{"name":"News","default_subscription":"opt_in"}`))
-			r.Header.Set("Authorization", "Bearer "+a.full)
-			w := httptest.NewRecorder()
-			a.handler.ServeHTTP(w, r)
-			statuses <- w.Code
-		})
-	}
-	wg.Wait()
-	close(statuses)
-	counts := map[int]int{}
-	for status := range statuses {
-		counts[status]++
-	}
-	if counts[http.StatusCreated] != 1 || counts[http.StatusConflict] != 19 {
-		t.Errorf("answers %v", counts)
+	for path, body := range map[string]string{
+		"/topics":             `{"name":"News","default_subscription":"opt_in"}`,
+		"/contact-properties": `{"key":"plan","type":"string"}`,
+	} {
+		var wg sync.WaitGroup
+		statuses := make(chan int, 20)
+		for range cap(statuses) {
+			wg.Go(func() {
+				r := httptest.NewRequest("POST", path, strings.NewReader(body))
+				r.Header.Set("Authorization", "Bearer "+a.full)
+				w := httptest.NewRecorder()
+				a.handler.ServeHTTP(w, r)
+				statuses <- w.Code
+			})
+		}
+		wg.Wait()
+		close(statuses)
+		counts := map[int]int{}
+		for status := range statuses {
+			counts[status]++
+		}
+		if counts[http.StatusCreated] != 1 || counts[http.StatusConflict] != 19 {
+			t.Errorf("%s answers %v", path, counts)
+		}
 	}
 }
 
