@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"mailer/app"
+	"mailer/app/world"
 )
 
 // twinTeam is one of two teams that have the same.
@@ -264,6 +265,7 @@ func (m *isolation) ask(key, method string, r request) (seen string, w *httptest
 // asks and where ids come from is read out of openapi.json, so a new route is
 // covered once it is there.
 func TestAnotherTeamsThingsAreAnsweredLikeMissingOnes(t *testing.T) {
+	world.BothEngines(t)
 	for _, mode := range []app.Compat{app.CompatStrict, app.CompatResend} {
 		t.Run(string(mode), func(t *testing.T) { newIsolation(t, mode).checkEveryPlace() })
 	}
@@ -384,6 +386,7 @@ func (m *isolation) allPaths(of twinTeam, path string) (out []map[string]string)
 
 // TestNoListShowsWhatIsAnotherTeams reads all that each kind of key can read.
 func TestNoListShowsWhatIsAnotherTeams(t *testing.T) {
+	world.BothEngines(t)
 	m := newIsolation(t, app.CompatStrict)
 	theirs := map[string]bool{}
 	for target, answer := range m.everything(m.theirs) {

@@ -9,6 +9,7 @@ import (
 
 	"mailer/app"
 	"mailer/app/server"
+	"mailer/app/world"
 )
 
 // requests are the requests that a list of them shows, newest first.
@@ -22,6 +23,7 @@ func (r *real) requests(key, query string) (all []map[string]any) {
 }
 
 func TestRealLogs(t *testing.T) {
+	world.BothEngines(t)
 	r := newReal(t, captured())
 	_, other := r.newTeam("others")
 	w := r.as(r.full, http.MethodPost, "/emails?x=secret", `{"from":"ann@mail.acme.example","to":"you@example.org","subject":"Hello","text":"Hi"}`, "User-Agent: agent/1")

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"mailer/app"
+	"mailer/app/world"
 )
 
 // broadcastAnswer is a broadcast, or a list of them.
@@ -415,6 +416,7 @@ func TestAForeignBroadcastAnswersAsAnUnknownOne(t *testing.T) {
 }
 
 func TestBroadcastsArePaged(t *testing.T) {
+	world.BothEngines(t)
 	a := newPeople(t)
 	var ids []string
 	for i := range 7 {

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"mailer/app"
+	"mailer/app/world"
 	"mailer/db"
 )
 
@@ -240,6 +241,7 @@ func TestContactListsCarryWhatIncludeNames(t *testing.T) {
 }
 
 func TestContactListsArePaged(t *testing.T) {
+	world.BothEngines(t)
 	b := newContactBench(t)
 	var ids []string
 	for i := range 7 {

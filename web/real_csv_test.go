@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"mailer/app"
+	"mailer/app/world"
 	"mailer/db"
 )
 
@@ -34,6 +35,7 @@ func (r *real) readCSV(key, target string) [][]string {
 // TestEveryListAnswersWithCSV: its columns are the members that the document has for its
 // rows, its rows are those of the pages, and none is another team's.
 func TestEveryListAnswersWithCSV(t *testing.T) {
+	world.BothEngines(t)
 	m := newIsolation(t, app.CompatStrict)
 	var doc map[string]any
 	if err := json.Unmarshal(m.bench.document(), &doc); err != nil {

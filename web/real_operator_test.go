@@ -66,6 +66,7 @@ func (o *office) audited() string {
 }
 
 func TestAnOperatorManagesRelaysAndTheirPasswordsAreNeverShown(t *testing.T) {
+	world.BothEngines(t)
 	o := newOffice(t, relayed())
 	var seen strings.Builder
 	ask := func(method, target, body string, status int, parts ...string) {
@@ -104,6 +105,7 @@ func TestAnOperatorManagesRelaysAndTheirPasswordsAreNeverShown(t *testing.T) {
 }
 
 func TestAnOperatorSeesAndMovesTheQueueOfAllTeams(t *testing.T) {
+	world.BothEngines(t)
 	o := newOffice(t, captured())
 	other, theirs := o.newTeam("theirs")
 	later := strings.Replace(goodSend, "{", `{"scheduled_at":"in 1 hour",`, 1)
@@ -137,6 +139,7 @@ func TestAnOperatorSeesAndMovesTheQueueOfAllTeams(t *testing.T) {
 }
 
 func TestDoubtsAreListedToTheirTeamAndToOperators(t *testing.T) {
+	world.BothEngines(t)
 	o := newOffice(t, captured())
 	other, theirs := o.newTeam("theirs")
 	mine, foreign := o.send(o.full, goodSend), o.send(theirs, goodSend)

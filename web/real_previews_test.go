@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"mailer/app"
+	"mailer/app/world"
 )
 
 type previewAnswer struct {
@@ -60,6 +61,7 @@ func TestASegmentIsPreviewedBeforeItIsMade(t *testing.T) {
 }
 
 func TestContactsAreSearched(t *testing.T) {
+	world.BothEngines(t)
 	a := newPeople(t)
 	other, _ := a.newTeam("Strangers")
 	a.contactOf(other.ID, "ann@example.org")
@@ -115,6 +117,7 @@ func TestContactsAreSearched(t *testing.T) {
 }
 
 func TestASearchIsContinuedWhereItStopped(t *testing.T) {
+	world.BothEngines(t)
 	a := newPeople(t)
 	for i := range 5 {
 		wantStatus(t, a.call("POST", "/contacts", fmt.Sprintf(`{"email":"c%d@example.org"}`, i)), 201)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"mailer/app"
+	"mailer/app/world"
 )
 
 type propertyAnswer struct {
@@ -150,6 +151,7 @@ func TestAKeyIsDeclaredOnceATeam(t *testing.T) {
 }
 
 func TestOfManyDeclarationsOfAKeyAtOnceOneIsMade(t *testing.T) {
+	world.BothEngines(t)
 	a := newPeople(t)
 	var wg sync.WaitGroup
 	statuses := make(chan int, 20)

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"mailer/app"
+	"mailer/app/world"
 )
 
 type templateAnswer struct {
@@ -411,6 +412,7 @@ func TestAForeignTemplateAnswersAsAnUnknownOne(t *testing.T) {
 }
 
 func TestTemplatesArePaged(t *testing.T) {
+	world.BothEngines(t)
 	a := newPeople(t)
 	var ids []string
 	for i := range 7 {
@@ -445,6 +447,7 @@ func TestAShortRequestCannotAskForMoreThanALongOneCouldCarry(t *testing.T) {
 }
 
 func TestOfManyEditsAtOnceAllAreMade(t *testing.T) {
+	world.BothEngines(t)
 	a := newPeople(t)
 	made := a.template(201, "POST", "/templates", `{"name":"x","html":"x"}`)
 	members := []string{`{"html":"y"}`, `{"subject":"s"}`, `{"from":"a@example.com"}`, `{"text":"t"}`, `{"name":"n"}`, `{"alias":"al"}`}

@@ -10,6 +10,7 @@ import (
 
 	"mailer/app"
 	"mailer/app/plan"
+	"mailer/app/world"
 )
 
 func TestRealUsageOfASelfHostedServer(t *testing.T) {
@@ -37,6 +38,7 @@ func TestRealUsageOfASelfHostedServer(t *testing.T) {
 }
 
 func TestRealQuotasOfACloudServer(t *testing.T) {
+	world.BothEngines(t)
 	cfg := relayed()
 	cfg.Cloud = true
 	r := newReal(t, cfg)

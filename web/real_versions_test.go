@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"mailer/app"
+	"mailer/app/world"
 )
 
 type versionAnswer struct {
@@ -56,6 +57,7 @@ func TestADraftGoesBackToWhatItSaidBefore(t *testing.T) {
 }
 
 func TestATemplateGoesBackToWhatItSaidBefore(t *testing.T) {
+	world.BothEngines(t)
 	a := newPeople(t)
 	id := a.published(`{"name":"T","alias":"t","from":"a@example.com","subject":"One {{{n}}}","html":"<p>1</p>","variables":[{"key":"n","type":"number","fallback_value":7}]}`)
 	a.template(200, "PATCH", "/templates/t", `{"subject":"Two","variables":null}`)

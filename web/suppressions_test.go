@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"mailer/app"
+	"mailer/app/world"
 )
 
 // The fake service keeps no list; the scenarios run on a real one.
@@ -161,6 +162,7 @@ func TestSuppressionsAreTheTeamsOwn(t *testing.T) {
 }
 
 func TestSuppressionsAreListedNewestFirstAndByOrigin(t *testing.T) {
+	world.BothEngines(t)
 	b := newSuppressionBench(t)
 	var all, manual []string // newest first
 	for i := range 7 {

@@ -13,6 +13,7 @@ import (
 
 	"mailer/app"
 	"mailer/app/tracking"
+	"mailer/app/world"
 	"mailer/db"
 )
 
@@ -132,6 +133,7 @@ func TestHEADIsAnsweredAndNeverCounted(t *testing.T) {
 // TestRealTracking goes from a send to the timeline: what stands in the message
 // is what the routes answer.
 func TestRealTracking(t *testing.T) {
+	world.BothEngines(t)
 	cfg := captured()
 	cfg.BaseURL = "https://mail.example.com"
 	r := newReal(t, cfg)

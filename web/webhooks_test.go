@@ -13,6 +13,7 @@ import (
 	"mailer/app"
 	"mailer/app/server"
 	"mailer/app/webhook"
+	"mailer/app/world"
 	"mailer/db"
 )
 
@@ -213,6 +214,7 @@ func TestWhoMayDoWhatWithWebhooks(t *testing.T) {
 }
 
 func TestEventsOfAWebhookAndTheirAttempts(t *testing.T) {
+	world.BothEngines(t)
 	s := newHooked(t)
 	id := s.want(201, s.full, "POST", "/webhooks", goodHook).ID
 	for i := range 3 {

@@ -158,6 +158,7 @@ func TestAnItemThatOverflowsItsContactFailsAlone(t *testing.T) {
 }
 
 func TestABatchUnitesSegmentsAndTopics(t *testing.T) {
+	world.BothEngines(t)
 	a := newPeople(t)
 	in := app.ContactInput{Email: "ann@example.org", Segments: []app.SegmentRef{{ID: a.segment}},
 		Topics: []app.TopicChoice{{ID: a.topics[0], Subscription: app.OptOut}, {ID: a.topics[1], Subscription: app.OptIn}}}
@@ -244,6 +245,7 @@ func TestABatchComesToTheSameAsItsItemsOneByOne(t *testing.T) {
 }
 
 func TestManyContactsAreReadInTheOrderOfTheRequest(t *testing.T) {
+	world.BothEngines(t)
 	a := newPeople(t)
 	ann, bob := a.create(app.ContactInput{Email: "ann@example.org"}), a.create(app.ContactInput{Email: "bob@example.org"})
 	found, err := a.Server.Audience.GetContacts(t.Context(), a.Key, app.ContactRead{Include: []string{"topics"}, Contacts: []app.ContactRef{

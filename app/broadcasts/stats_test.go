@@ -120,6 +120,7 @@ func TestASingleEmailOfABroadcastIsNotChanged(t *testing.T) {
 }
 
 func TestWhoWasNotBegunIsCanceledInEveryList(t *testing.T) {
+	world.BothEngines(t)
 	world.Bubble(t, func(t *testing.T) {
 		w := world.Serving(t, world.NewRelayOf(relays.Relay{Region: app.DefaultRegion, Connections: 1, Rate: 1}, nil))
 		w.People(50)
@@ -148,6 +149,7 @@ func TestWhoWasNotBegunIsCanceledInEveryList(t *testing.T) {
 }
 
 func TestListsOfRecipientsShowWhatTheirTypeIsAbout(t *testing.T) {
+	world.BothEngines(t)
 	world.Bubble(t, func(t *testing.T) {
 		relay := world.NewRelay(func(m *app.Outgoing, _ int) world.Answer {
 			if m.Recipients[0] == world.Person(3) {
@@ -287,6 +289,7 @@ func TestMailOfABroadcastInDoubtThatIsOpenedIsNotSentAgain(t *testing.T) {
 }
 
 func TestUnitsOfBroadcastsThatAServerLeftAreDoubts(t *testing.T) {
+	world.BothEngines(t)
 	world.Bubble(t, func(t *testing.T) {
 		hang := make(chan struct{})
 		relay := world.NewRelay(world.Always(world.DotThen(hang)))
@@ -311,6 +314,7 @@ func TestUnitsOfBroadcastsThatAServerLeftAreDoubts(t *testing.T) {
 }
 
 func TestUnsubscribesThroughABroadcastAreCountedOnce(t *testing.T) {
+	world.BothEngines(t)
 	for _, topical := range []bool{false, true} {
 		t.Run(fmt.Sprint(topical), func(t *testing.T) {
 			world.Bubble(t, func(t *testing.T) {

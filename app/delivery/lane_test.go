@@ -52,6 +52,7 @@ func TestALongQueueOfOneTeamDoesNotDelayAnother(t *testing.T) {
 }
 
 func TestManyTeamsTakeTurns(t *testing.T) {
+	world.BothEngines(t)
 	world.Bubble(t, func(t *testing.T) {
 		const teams, each = 24, 6
 		relay := world.NewRelayOf(relays.Relay{Region: app.DefaultRegion, Connections: 1}, nil)
@@ -191,6 +192,7 @@ func TestASlowMessageCountsInTheMinuteOfItsDot(t *testing.T) {
 }
 
 func TestMailLeavesThroughTheRelayOfItsDomainsRegion(t *testing.T) {
+	world.BothEngines(t)
 	world.Bubble(t, func(t *testing.T) {
 		us := world.NewRelay(nil)
 		eu := world.NewRelayOf(relays.Relay{Region: "eu-west-1", Connections: 1}, nil)
@@ -213,6 +215,7 @@ func TestMailLeavesThroughTheRelayOfItsDomainsRegion(t *testing.T) {
 }
 
 func TestAnEmailThatAnotherProcessWroteIsSeenWithinASecond(t *testing.T) {
+	world.BothEngines(t)
 	world.Bubble(t, func(t *testing.T) {
 		world.Several(t)
 		relay := world.NewRelay(nil)
@@ -231,6 +234,7 @@ func TestAnEmailThatAnotherProcessWroteIsSeenWithinASecond(t *testing.T) {
 }
 
 func TestAStaleClaimBeginsNoAttempt(t *testing.T) {
+	world.BothEngines(t)
 	world.Bubble(t, func(t *testing.T) {
 		w := world.Idle(t, world.NewRelay(nil))
 		id := w.Send("bob@example.net")

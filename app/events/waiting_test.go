@@ -18,6 +18,7 @@ import (
 )
 
 func TestWhatWaitsForAWebhookIsListedAndGoesOnAfterChanges(t *testing.T) {
+	world.BothEngines(t)
 	world.Bubble(t, func(t *testing.T) {
 		w, f := hooked(t)
 		world.StopNow(w.Server)
@@ -83,6 +84,7 @@ func TestAnEventWhoseIDStandsBeforeThoseThatWereToldIsTold(t *testing.T) {
 }
 
 func TestAKilledServerLosesNothingThatWaitsAndRepeatsOnlyWhatWasUnderWay(t *testing.T) {
+	world.BothEngines(t)
 	world.Bubble(t, func(t *testing.T) {
 		w, f := hooked(t)
 		hooks := []webhook.Webhook{w.Webhook("a"), w.Webhook("b")}
@@ -138,6 +140,7 @@ func TestAKilledServerLosesNothingThatWaitsAndRepeatsOnlyWhatWasUnderWay(t *test
 }
 
 func TestWhatWaitsForAWebhookGoesAfter30Days(t *testing.T) {
+	world.BothEngines(t)
 	world.Bubble(t, func(t *testing.T) {
 		w, _ := hooked(t)
 		hook := w.Webhook("in")
@@ -167,6 +170,7 @@ func TestWhatWaitsForAWebhookGoesAfter30Days(t *testing.T) {
 }
 
 func TestADeletedWebhookTakesAlongWhatItWanted(t *testing.T) {
+	world.BothEngines(t)
 	w := world.Idle(t)
 	hook, other := w.Webhook("in"), w.Webhook("other")
 	happen(w, "a")
@@ -180,6 +184,7 @@ func TestADeletedWebhookTakesAlongWhatItWanted(t *testing.T) {
 }
 
 func TestAnErasedAddressLeavesWhatWaitsForAWebhook(t *testing.T) {
+	world.BothEngines(t)
 	w := world.Idle(t)
 	ctx := t.Context()
 	hook := w.Webhook("in", webhook.ContactCreated)

@@ -115,6 +115,7 @@ func wantGaps(t *testing.T, got []request, want ...time.Duration) {
 }
 
 func TestAReplayHastensWhatWaitsForItsNextAttempt(t *testing.T) {
+	world.BothEngines(t)
 	world.Bubble(t, func(t *testing.T) {
 		w, f := hooked(t)
 		hook := w.Webhook("in")
@@ -224,6 +225,7 @@ func TestRequestsAreSignedByAllSecretsThatCount(t *testing.T) {
 }
 
 func TestOnlyEnabledWebhooksOfTheTeamHearOfWhatTheyWant(t *testing.T) {
+	world.BothEngines(t)
 	w := world.Idle(t)
 	ctx := t.Context()
 	foreign := w.AddTeam("Other", "example.org")
@@ -257,6 +259,7 @@ func TestOnlyEnabledWebhooksOfTheTeamHearOfWhatTheyWant(t *testing.T) {
 }
 
 func TestWhatAWebhookWasToldGoesWithItAndWithTime(t *testing.T) {
+	world.BothEngines(t)
 	world.Bubble(t, func(t *testing.T) {
 		w, f := hooked(t)
 		count := func(hook webhook.Webhook) string {
@@ -346,6 +349,7 @@ func TestErasedAddressesLeaveTheAnswersOfEndpoints(t *testing.T) {
 }
 
 func TestEventsOfEmailsSayWhatClientsExpect(t *testing.T) {
+	world.BothEngines(t)
 	w := world.Idle(t)
 	ctx := t.Context()
 	hook := w.Webhook("in", webhook.EmailScheduled, webhook.EmailSuppressed)

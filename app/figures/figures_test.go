@@ -78,6 +78,7 @@ func want(t *testing.T, what, got, want string) {
 }
 
 func TestFiguresSayWhatBecameOfMail(t *testing.T) {
+	world.BothEngines(t)
 	world.Bubble(t, func(t *testing.T) {
 		w := world.Tracked(t, relay())
 		id := w.SentTo("bob@example.net", "eve@example.net")
@@ -113,6 +114,7 @@ func TestFiguresSayWhatBecameOfMail(t *testing.T) {
 }
 
 func TestFiguresOfABroadcastAreItsOwn(t *testing.T) {
+	world.BothEngines(t)
 	world.Bubble(t, func(t *testing.T) {
 		w := world.Tracked(t, relay())
 		w.People(3)

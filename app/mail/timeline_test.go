@@ -64,6 +64,7 @@ func wantPages(t *testing.T, read func(app.Page) ([]string, bool, error)) {
 }
 
 func TestATimelineIsPagedBothWays(t *testing.T) {
+	world.BothEngines(t)
 	world.Bubble(t, func(t *testing.T) {
 		relay := world.NewRelay(world.Firstly(world.Trouble(app.StageConnect, "no route"), world.Says(app.StageMail, 451, "later"), world.Says(app.StageMail, 451, "later"), world.Says(app.StageMail, 451, "later"), world.Lost))
 		w := world.Serving(t, relay)
@@ -90,6 +91,7 @@ func TestATimelineIsPagedBothWays(t *testing.T) {
 }
 
 func TestListsOfEmailsAndAttachmentsArePagedBothWays(t *testing.T) {
+	world.BothEngines(t)
 	w := world.Idle(t, world.NewRelay(nil))
 	in := world.Letter("bob@example.net")
 	for i := range 7 {
@@ -130,6 +132,7 @@ func TestListsOfEmailsAndAttachmentsArePagedBothWays(t *testing.T) {
 }
 
 func TestTestRecipientsEndInTheirState(t *testing.T) {
+	world.BothEngines(t)
 	for verdict, want := range map[app.Verdict]app.LastEvent{
 		app.SimulatedSuccess: app.Delivered, app.SimulatedBounce: app.Bounced, app.SimulatedSpam: app.Complained,
 		app.SimulatedDelay: app.DeliveryDelayed, app.SimulatedBlock: app.Suppressed,

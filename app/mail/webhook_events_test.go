@@ -23,6 +23,7 @@ func emailEvents() []webhook.EventName {
 }
 
 func TestWebhooksHearWhatBecomesOfEmails(t *testing.T) {
+	world.BothEngines(t)
 	const a, b = "a@example.net", "b@example.net"
 	for name, tt := range map[string]struct {
 		script world.Script
@@ -60,6 +61,7 @@ func TestWebhooksHearWhatBecomesOfEmails(t *testing.T) {
 }
 
 func TestWebhooksHearWhatBecomesOfBroadcasts(t *testing.T) {
+	world.BothEngines(t)
 	world.Bubble(t, func(t *testing.T) {
 		w := world.Serving(t, world.NewRelay(world.Always(world.ByName(map[string]int{world.Person(1): 550}))))
 		hook := w.Webhook("in", emailEvents()...)

@@ -49,6 +49,7 @@ func TestMailOfAServerWhoseClockWasAheadDoesNotWaitForThatTime(t *testing.T) {
 }
 
 func TestARetryKeepsItsDelayWhenTheClockIsPutBack(t *testing.T) {
+	world.BothEngines(t)
 	world.Bubble(t, func(t *testing.T) {
 		w := world.Serving(t, world.NewRelay(world.Always(world.ByName(map[string]int{"bob@example.net": 451}))))
 		id := w.Send("bob@example.net")
@@ -63,6 +64,7 @@ func TestARetryKeepsItsDelayWhenTheClockIsPutBack(t *testing.T) {
 }
 
 func TestAdvanceGoesThroughAllUnits(t *testing.T) {
+	world.BothEngines(t)
 	world.Bubble(t, func(t *testing.T) {
 		w := world.Idle(t, world.NewRelay(nil))
 		for range service.PurgeChunk + 10 {

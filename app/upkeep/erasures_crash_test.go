@@ -52,6 +52,7 @@ func (s *steps) Err() error {
 func (s *steps) ended() bool { return s.Err() != nil }
 
 func TestAnErasureGoesOnAfterACrashAtAnyStep(t *testing.T) {
+	world.BothEngines(t)
 	base := world.Idle(t)
 	c := scatter(base, base.Key, "ann@"+world.TestDomain, 60)
 	stopped, step := 0, 1
@@ -101,6 +102,7 @@ func TestAnErasureGoesOnAfterACrashAtAnyStep(t *testing.T) {
 }
 
 func TestWhoEndedSubscriptionsStaysUnsubscribedWhenErased(t *testing.T) {
+	world.BothEngines(t)
 	w := world.Idle(t)
 	team := w.Key.TeamID
 	plain, gone, listed := w.Person(team, "plain@erase.example"), w.Person(team, "gone@erase.example"), w.Person(team, "listed@erase.example")
