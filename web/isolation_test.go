@@ -265,7 +265,6 @@ func (m *isolation) ask(key, method string, r request) (seen string, w *httptest
 // asks and where ids come from is read out of openapi.json, so a new route is
 // covered once it is there.
 func TestAnotherTeamsThingsAreAnsweredLikeMissingOnes(t *testing.T) {
-	world.BothEngines(t)
 	for _, mode := range []app.Compat{app.CompatStrict, app.CompatResend} {
 		t.Run(string(mode), func(t *testing.T) { newIsolation(t, mode).checkEveryPlace() })
 	}

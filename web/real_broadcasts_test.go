@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"mailer/app"
-	"mailer/app/world"
 )
 
 // broadcastAnswer is a broadcast, or a list of them.
@@ -416,7 +415,6 @@ func TestAForeignBroadcastAnswersAsAnUnknownOne(t *testing.T) {
 }
 
 func TestBroadcastsArePaged(t *testing.T) {
-	world.BothEngines(t)
 	a := newPeople(t)
 	var ids []string
 	for i := range 7 {

@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	"mailer/app"
-	"mailer/app/world"
 )
 
 // people is a real server with hosted pages at mail.example.com and a key of
@@ -181,7 +180,6 @@ func TestTwoTopicsOfATeamCantHaveOneName(t *testing.T) {
 }
 
 func TestOfManyTopicsWithOneNameAtOnceOneIsMade(t *testing.T) {
-	world.BothEngines(t)
 	a := newPeople(t)
 	var wg sync.WaitGroup
 	statuses := make(chan int, 20)

@@ -10,7 +10,6 @@ import (
 
 	"mailer/app"
 	"mailer/app/plan"
-	"mailer/app/world"
 )
 
 func TestRealUsageOfASelfHostedServer(t *testing.T) {
@@ -38,7 +37,6 @@ func TestRealUsageOfASelfHostedServer(t *testing.T) {
 }
 
 func TestRealQuotasOfACloudServer(t *testing.T) {
-	world.BothEngines(t)
 	cfg := relayed()
 	cfg.Cloud = true
 	r := newReal(t, cfg)

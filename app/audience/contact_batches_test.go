@@ -245,7 +245,6 @@ func TestABatchComesToTheSameAsItsItemsOneByOne(t *testing.T) {
 }
 
 func TestManyContactsAreReadInTheOrderOfTheRequest(t *testing.T) {
-	world.BothEngines(t)
 	a := newPeople(t)
 	ann, bob := a.create(app.ContactInput{Email: "ann@example.org"}), a.create(app.ContactInput{Email: "bob@example.org"})
 	found, err := a.Server.Audience.GetContacts(t.Context(), a.Key, app.ContactRead{Include: []string{"topics"}, Contacts: []app.ContactRef{

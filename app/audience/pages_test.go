@@ -185,7 +185,6 @@ func TestATopicLinkWithoutAContactTellsNobody(t *testing.T) {
 }
 
 func TestABareLinkUnsubscribesFromEverythingOnce(t *testing.T) {
-	world.BothEngines(t)
 	for name, c := range map[string]struct {
 		contact string // empty: none
 		origin  app.SuppressionOrigin

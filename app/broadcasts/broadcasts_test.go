@@ -14,7 +14,6 @@ import (
 )
 
 func TestBroadcastReachesEachContactOnce(t *testing.T) {
-	world.BothEngines(t)
 	world.Bubble(t, func(t *testing.T) {
 		relay := world.NewRelay(nil)
 		w := world.Serving(t, relay)

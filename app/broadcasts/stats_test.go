@@ -120,7 +120,6 @@ func TestASingleEmailOfABroadcastIsNotChanged(t *testing.T) {
 }
 
 func TestWhoWasNotBegunIsCanceledInEveryList(t *testing.T) {
-	world.BothEngines(t)
 	world.Bubble(t, func(t *testing.T) {
 		w := world.Serving(t, world.NewRelayOf(relays.Relay{Region: app.DefaultRegion, Connections: 1, Rate: 1}, nil))
 		w.People(50)

@@ -88,7 +88,6 @@ func TestWhatWasInWorkAtACrashLeavesAtOnce(t *testing.T) {
 }
 
 func TestSuspectsLeaveOneAtATimeUntilALifeEndsWell(t *testing.T) {
-	world.BothEngines(t)
 	world.Bubble(t, func(t *testing.T) {
 		hang := world.Always(world.After(nil, world.Accept))
 		w := world.Serving(t, world.NewRelay(hang))

@@ -77,7 +77,6 @@ func TestPlanOfBroadcastsThatWereNotSentInTheOrderOfTheirIDs(t *testing.T) {
 }
 
 func TestFinishTimesAreLive(t *testing.T) {
-	world.BothEngines(t)
 	world.Bubble(t, func(t *testing.T) {
 		w := world.Idle(t, world.NewRelayOf(planRelay, nil))
 		first := w.SentBroadcast(app.DefaultRegion, 60, time.Now())

@@ -112,7 +112,6 @@ func TestWithoutEnforcementNothingIsRefused(t *testing.T) {
 }
 
 func TestAPauseSurvivesARestartAndIsToldOnce(t *testing.T) {
-	world.BothEngines(t)
 	world.Bubble(t, func(t *testing.T) {
 		w := guarded(t, world.NewRelay(nil))
 		w.Start()

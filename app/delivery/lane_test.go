@@ -52,7 +52,6 @@ func TestALongQueueOfOneTeamDoesNotDelayAnother(t *testing.T) {
 }
 
 func TestManyTeamsTakeTurns(t *testing.T) {
-	world.BothEngines(t)
 	world.Bubble(t, func(t *testing.T) {
 		const teams, each = 24, 6
 		relay := world.NewRelayOf(relays.Relay{Region: app.DefaultRegion, Connections: 1}, nil)

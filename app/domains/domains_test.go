@@ -22,7 +22,6 @@ import (
 )
 
 func TestADomainGoesTheWholeWay(t *testing.T) {
-	world.BothEngines(t)
 	world.Bubble(t, func(t *testing.T) {
 		dns := world.NewDNS()
 		w := world.Resolving(t, dns, world.NewRelay(nil))
@@ -71,6 +70,7 @@ func TestADomainGoesTheWholeWay(t *testing.T) {
 }
 
 func TestVerifyTakesALostVerificationAwayAtOnce(t *testing.T) {
+	world.BothEngines(t)
 	world.Bubble(t, func(t *testing.T) {
 		dns := world.NewDNS()
 		w := world.Resolving(t, dns, world.NewRelay(nil))

@@ -84,7 +84,6 @@ func TestAnEventWhoseIDStandsBeforeThoseThatWereToldIsTold(t *testing.T) {
 }
 
 func TestAKilledServerLosesNothingThatWaitsAndRepeatsOnlyWhatWasUnderWay(t *testing.T) {
-	world.BothEngines(t)
 	world.Bubble(t, func(t *testing.T) {
 		w, f := hooked(t)
 		hooks := []webhook.Webhook{w.Webhook("a"), w.Webhook("b")}

@@ -259,7 +259,6 @@ func TestOnlyEnabledWebhooksOfTheTeamHearOfWhatTheyWant(t *testing.T) {
 }
 
 func TestWhatAWebhookWasToldGoesWithItAndWithTime(t *testing.T) {
-	world.BothEngines(t)
 	world.Bubble(t, func(t *testing.T) {
 		w, f := hooked(t)
 		count := func(hook webhook.Webhook) string {

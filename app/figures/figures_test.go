@@ -78,7 +78,6 @@ func want(t *testing.T, what, got, want string) {
 }
 
 func TestFiguresSayWhatBecameOfMail(t *testing.T) {
-	world.BothEngines(t)
 	world.Bubble(t, func(t *testing.T) {
 		w := world.Tracked(t, relay())
 		id := w.SentTo("bob@example.net", "eve@example.net")

@@ -64,7 +64,6 @@ func wantPages(t *testing.T, read func(app.Page) ([]string, bool, error)) {
 }
 
 func TestATimelineIsPagedBothWays(t *testing.T) {
-	world.BothEngines(t)
 	world.Bubble(t, func(t *testing.T) {
 		relay := world.NewRelay(world.Firstly(world.Trouble(app.StageConnect, "no route"), world.Says(app.StageMail, 451, "later"), world.Says(app.StageMail, 451, "later"), world.Says(app.StageMail, 451, "later"), world.Lost))
 		w := world.Serving(t, relay)

@@ -61,7 +61,6 @@ func TestWebhooksHearWhatBecomesOfEmails(t *testing.T) {
 }
 
 func TestWebhooksHearWhatBecomesOfBroadcasts(t *testing.T) {
-	world.BothEngines(t)
 	world.Bubble(t, func(t *testing.T) {
 		w := world.Serving(t, world.NewRelay(world.Always(world.ByName(map[string]int{world.Person(1): 550}))))
 		hook := w.Webhook("in", emailEvents()...)

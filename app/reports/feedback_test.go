@@ -422,7 +422,6 @@ func TestManyReportsAreTakenInPieces(t *testing.T) {
 }
 
 func TestWhatWasTakenSurvivesACrash(t *testing.T) {
-	world.BothEngines(t)
 	world.Bubble(t, func(t *testing.T) {
 		w := world.Serving(t, world.NewRelay(nil))
 		id := w.SentTo("bob@example.net")

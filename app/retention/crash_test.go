@@ -61,7 +61,6 @@ func wantWhole(t *testing.T, w *world.World, step int) {
 }
 
 func TestACrashBetweenTwoStepsLeavesNothingHalf(t *testing.T) {
-	world.BothEngines(t)
 	bubble(t, func(t *testing.T) {
 		base := world.Serving(t, world.NewRelay(nil))
 		for range 4 {

@@ -307,7 +307,6 @@ func TestLinksInDeletedMailStillWork(t *testing.T) {
 }
 
 func TestCountsOfABroadcastOutliveItsRecipients(t *testing.T) {
-	world.BothEngines(t)
 	bubble(t, func(t *testing.T) {
 		w := keeping(t, app.Retention{Broadcasts: 10 * day})
 		w.People(450)

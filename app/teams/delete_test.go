@@ -121,7 +121,6 @@ func TestTheOnlyTeamAndOneWithMailPastItsDotAreNotDeleted(t *testing.T) {
 }
 
 func TestADeletionThatWasKilledEndsWithTheNextServer(t *testing.T) {
-	world.BothEngines(t)
 	world.Bubble(t, func(t *testing.T) {
 		world.Several(t)
 		w := world.Serving(t, world.NewRelay(nil))

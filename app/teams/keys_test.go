@@ -63,7 +63,6 @@ func TestAWrongSecretIsRefusedAlsoFromTheCache(t *testing.T) {
 }
 
 func TestLastUsedIsWrittenAtMostOnceAMinute(t *testing.T) {
-	world.BothEngines(t)
 	world.Bubble(t, func(t *testing.T) {
 		w := world.Serving(t, world.NewRelay(nil))
 		token, k, err := w.Server.Teams.CreateKey(t.Context(), w.Key.TeamID, app.KeyInput{Name: "k", Permission: app.FullAccess, Role: app.RoleOwner})

@@ -91,7 +91,6 @@ func TestHistoryTwiceIsHistoryOnce(t *testing.T) {
 
 // An import that was cut off between emails and events finds which ones lack theirs.
 func TestHistoryGoesOnWhereItWasCutOff(t *testing.T) {
-	world.BothEngines(t)
 	world.Bubble(t, func(t *testing.T) {
 		w := full(t)
 		dir, _ := exported(t, w.Server, w.Key, transfer.ExportOptions{Emails: true})

@@ -64,7 +64,6 @@ func TestARetryKeepsItsDelayWhenTheClockIsPutBack(t *testing.T) {
 }
 
 func TestAdvanceGoesThroughAllUnits(t *testing.T) {
-	world.BothEngines(t)
 	world.Bubble(t, func(t *testing.T) {
 		w := world.Idle(t, world.NewRelay(nil))
 		for range service.PurgeChunk + 10 {

@@ -52,7 +52,6 @@ func (s *steps) Err() error {
 func (s *steps) ended() bool { return s.Err() != nil }
 
 func TestAnErasureGoesOnAfterACrashAtAnyStep(t *testing.T) {
-	world.BothEngines(t)
 	base := world.Idle(t)
 	c := scatter(base, base.Key, "ann@"+world.TestDomain, 60)
 	stopped, step := 0, 1
