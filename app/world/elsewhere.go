@@ -149,20 +149,7 @@ func NewDatabase(t testing.TB, schema string) string {
 	}
 	skipUnmarked(t)
 	server := pgtest.Server(t)
-	return pgtest.Database(t, server, pgtest.TemplateBy(t, server, "opened by "+thisBuild(t)+"\n"+schema, open))
-}
-
-// thisBuild tells one build of the tests from another, which may make tables otherwise.
-func thisBuild(t testing.TB) string {
-	t.Helper()
-	if pgtest.Lent() {
-		return ""
-	}
-	path, err := os.Executable()
-	Must(t, err)
-	info, err := os.Stat(path)
-	Must(t, err)
-	return info.ModTime().String()
+	return pgtest.Database(t, server, pgtest.TemplateBy(t, server, pgtest.Build(t)+schema, open))
 }
 
 // left is the name of a database as the process leaves it that ends at this moment.
