@@ -9,22 +9,31 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
-
-	"mailer/db/pgtest"
 )
 
 // several are servers that share a database.
 type several struct {
-	t   *testing.T
-	dsn string
+	t    *testing.T
+	dsn  string
+	beat time.Duration
 }
 
+// steadyBeat is so long that no server of a test is taken for dead when the machine is busy;
+// quickBeat is for tests in which a server is.
+const (
+	steadyBeat = 2 * time.Second
+	quickBeat  = 100 * time.Millisecond
+)
+
+// patience is how long a test waits for what must happen.
+const patience = time.Minute
+
 func newSeveral(t *testing.T) *several {
-	return &several{t, pgtest.Database(t, pgtest.Server(t), "")}
+	return &several{t, newRemote(t), steadyBeat}
 }
 
 func (g *several) options() Options {
-	return Options{Path: g.dsn, Schema: schemaText(g.t), Create: true, Lock: true, Several: true, Beat: 100 * time.Millisecond, Log: slog.New(slog.NewTextHandler(io.Discard, nil))}
+	return Options{Path: g.dsn, Schema: schemaText(g.t), Create: true, Lock: true, Several: true, Beat: g.beat, Log: slog.New(slog.NewTextHandler(io.Discard, nil))}
 }
 
 func (g *several) open() *DB {
@@ -37,11 +46,11 @@ func (g *several) open() *DB {
 	return d
 }
 
-func (g *several) works(d *DB, within time.Duration) {
+func (g *several) works(d *DB) {
 	g.t.Helper()
 	select {
 	case <-Leading(d):
-	case <-time.After(within):
+	case <-time.After(patience):
 		g.t.Fatal("it does not take over")
 	}
 }
@@ -51,6 +60,7 @@ func note(d *DB, name string) error {
 }
 
 func TestOfServersThatShareADatabaseOneLeads(t *testing.T) {
+	t.Parallel()
 	g := newSeveral(t)
 	first := g.open()
 	others := []*DB{g.open(), g.open()}
@@ -69,15 +79,11 @@ func TestOfServersThatShareADatabaseOneLeads(t *testing.T) {
 	if err := first.Close(); err != nil {
 		t.Fatal(err)
 	}
-	began := time.Now()
 	select {
 	case <-Leading(others[0]):
 	case <-Leading(others[1]):
-	case <-time.After(30 * time.Second):
+	case <-time.After(patience):
 		t.Fatal("nobody takes over")
-	}
-	if took := time.Since(began); took > 2*time.Second {
-		t.Errorf("it took %s", took)
 	}
 	time.Sleep(300 * time.Millisecond)
 	if Leads(others[0]) == Leads(others[1]) {
@@ -91,14 +97,16 @@ func TestOfServersThatShareADatabaseOneLeads(t *testing.T) {
 }
 
 func TestAServerThatAnswersTakesOverFromOneThatIsNotHeard(t *testing.T) {
+	t.Parallel()
 	g := newSeveral(t)
+	g.beat = quickBeat
 	first, second := g.open(), g.open()
 	err := second.Write(t.Context(), func(tx *Tx) error { return tx.write(`UPDATE nodes SET id = 'another' WHERE leads = 1`) })
 	if err != nil { // its own row is renewed no more
 		t.Fatal(err)
 	}
-	g.works(second, 20*time.Second)
-	deadline := time.After(30 * time.Second)
+	g.works(second)
+	deadline := time.After(patience)
 	for note(first, "late") == nil {
 		select {
 		case <-deadline:
@@ -112,7 +120,9 @@ func TestAServerThatAnswersTakesOverFromOneThatIsNotHeard(t *testing.T) {
 }
 
 func TestAServerThatWaitedForTheLeadWritesAtOnce(t *testing.T) {
+	t.Parallel()
 	g := newSeveral(t)
+	g.beat = quickBeat
 	g.open()
 	second := g.open()
 	config, err := pgconn.ParseConfig(g.dsn)
@@ -133,15 +143,16 @@ func TestAServerThatWaitedForTheLeadWritesAtOnce(t *testing.T) {
 	do(`UPDATE nodes SET id = 'another' WHERE leads = 1`) // its own row is renewed no more
 	do(`BEGIN`)
 	do(`LOCK TABLE nodes IN ROW EXCLUSIVE MODE`) // beats go on, but nobody takes the lead
-	time.Sleep(2 * deadAfter * 100 * time.Millisecond)
+	time.Sleep(2 * deadAfter * g.beat)
 	do(`COMMIT`)
-	g.works(second, 20*time.Second)
+	g.works(second)
 	if err := note(second, "new"); err != nil {
 		t.Error(err)
 	}
 }
 
 func TestNobodyMovesADatabaseBesideAServerThatAnswers(t *testing.T) {
+	t.Parallel()
 	g := newSeveral(t)
 	first := g.open()
 	second := g.open()
@@ -160,6 +171,7 @@ func TestNobodyMovesADatabaseBesideAServerThatAnswers(t *testing.T) {
 }
 
 func TestAServerHearsOfWhatOthersWrite(t *testing.T) {
+	t.Parallel()
 	g := newSeveral(t)
 	first, second := g.open(), g.open()
 	for _, d := range []*DB{first, second} {
@@ -173,7 +185,7 @@ func TestAServerHearsOfWhatOthersWrite(t *testing.T) {
 		}
 		select {
 		case <-Heard(d):
-		case <-time.After(30 * time.Second):
+		case <-time.After(patience):
 			t.Fatal("it hears nothing")
 		}
 		if d.Generation("team", "") == before {

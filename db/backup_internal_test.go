@@ -14,7 +14,7 @@ func openFresh(t *testing.T) *DB {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := Open(t.Context(), Options{Path: filepath.Join(t.TempDir(), "mailer.db"), Schema: string(schema), Create: true, Gather: -1})
+	d, err := Open(t.Context(), Options{Path: NewFile(t), Schema: string(schema), Create: true, Gather: -1})
 	if err != nil {
 		t.Fatal(err)
 	}

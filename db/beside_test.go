@@ -17,7 +17,7 @@ import (
 // openElsewhere opens a new database of PostgreSQL with a team, and counts the ways to it.
 func openElsewhere(t *testing.T) (*DB, *pgtest.Wire) {
 	t.Helper()
-	dsn := pgtest.Database(t, pgtest.Server(t), "")
+	dsn := newRemote(t)
 	w := pgtest.NewWire(t, dsn)
 	d, err := Open(t.Context(), Options{Path: w.Through(dsn), Schema: schemaText(t), Create: true, Lock: true, Beat: time.Hour, Gather: -1})
 	if err != nil {
@@ -69,6 +69,7 @@ func settingOf(t *testing.T, d *DB, name string) string {
 }
 
 func TestClosuresThatStandApartAskTogether(t *testing.T) {
+	t.Parallel()
 	d, w := openElsewhere(t)
 	const closures, questions = 40, 3
 	ask := make([]func(*Tx) error, closures)
@@ -107,6 +108,7 @@ func TestClosuresThatStandApartAskTogether(t *testing.T) {
 }
 
 func TestPartsOfAClosureAskTogether(t *testing.T) {
+	t.Parallel()
 	d, w := openElsewhere(t)
 	const closures, parts, questions = 3, besideAtOnce, 2
 	var after atomic.Int64
@@ -156,6 +158,7 @@ func TestPartsOfAClosureAskTogether(t *testing.T) {
 }
 
 func TestPartsOfAClosureInTurnAndPanicking(t *testing.T) {
+	t.Parallel()
 	d, _ := openElsewhere(t)
 	add := func(tx *Tx) error {
 		errs := make([]error, 40)
@@ -195,6 +198,7 @@ func TestPartsOfAClosureInTurnAndPanicking(t *testing.T) {
 }
 
 func TestAClosureBesideOthersFailsAlone(t *testing.T) {
+	t.Parallel()
 	d, _ := openElsewhere(t)
 	boom := errors.New("boom")
 	for _, apart := range []bool{true, false} {
@@ -240,6 +244,7 @@ func TestAClosureBesideOthersFailsAlone(t *testing.T) {
 }
 
 func TestClosuresInTurnSeeWhatThoseBeforeWrote(t *testing.T) {
+	t.Parallel()
 	d, _ := openElsewhere(t)
 	add := func(tx *Tx) error {
 		if _, err := tx.Setting("beside"); !errors.Is(err, ErrNotFound) {
@@ -264,6 +269,7 @@ func TestClosuresInTurnSeeWhatThoseBeforeWrote(t *testing.T) {
 }
 
 func TestAMarkOfAClosureBesideOthersIsFromBeforeThem(t *testing.T) {
+	t.Parallel()
 	d, _ := openElsewhere(t)
 	var looked, marked, later uint64
 	suppress := func(tx *Tx) error {
@@ -291,6 +297,7 @@ func TestAMarkOfAClosureBesideOthersIsFromBeforeThem(t *testing.T) {
 }
 
 func TestAClosureBesideOthersWritesNoOther(t *testing.T) {
+	t.Parallel()
 	d, _ := openElsewhere(t)
 	nested := func(tx *Tx) error {
 		if _, err := tx.Setting("none"); !errors.Is(err, ErrNotFound) {
@@ -306,6 +313,7 @@ func TestAClosureBesideOthersWritesNoOther(t *testing.T) {
 }
 
 func TestValuesAreReadAlikeBesideOthers(t *testing.T) {
+	t.Parallel()
 	d, _ := openElsewhere(t)
 	const text = `SELECT CAST(? AS bigint), CAST(7 AS smallint), 2.5::float8, 'x'::text, NULL::text, '\x00ff'::bytea, true, sum(n)::numeric, '{"a": 1}'::jsonb, 'n'::name FROM generate_series(1, 4) AS n`
 	read := func(out *[]any) func(*Tx) error {
@@ -335,6 +343,7 @@ func TestValuesAreReadAlikeBesideOthers(t *testing.T) {
 }
 
 func TestAGroupThatAsksNothingTakesOneWay(t *testing.T) {
+	t.Parallel()
 	g := newSeveral(t)
 	wire := pgtest.NewWire(t, g.dsn)
 	other := g.open()

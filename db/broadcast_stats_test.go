@@ -102,6 +102,7 @@ func picks(t *testing.T, d *DB, b *app.Broadcast, q app.RecipientQuery, limit, m
 }
 
 func TestRecipientsArePickedByWhatHappened(t *testing.T) {
+	t.Parallel()
 	const n = 3*scanRange + 17
 	d, b := queuedStore(t, n, app.QueuedBroadcast)
 	marks := map[app.Seen][]int64{
@@ -163,6 +164,7 @@ func TestRecipientsArePickedByWhatHappened(t *testing.T) {
 }
 
 func TestWhomACanceledBroadcastDidNotComeToIsCanceled(t *testing.T) {
+	t.Parallel()
 	const n, begun = 2*scanRange + 10, scanRange + 3
 	d, b := queuedStore(t, n, app.QueuedBroadcast)
 	b = change(t, d, b, func(tx *Tx) error {
@@ -186,6 +188,7 @@ func TestWhomACanceledBroadcastDidNotComeToIsCanceled(t *testing.T) {
 }
 
 func TestCursorsOfAnotherBroadcastAreNone(t *testing.T) {
+	t.Parallel()
 	d, b := queuedStore(t, 3, app.QueuedBroadcast)
 	b = change(t, d, b, func(*Tx) error { return nil })
 	draft := &app.Broadcast{ID: app.NewID(), TeamID: b.TeamID}
@@ -220,6 +223,7 @@ func TestCursorsOfAnotherBroadcastAreNone(t *testing.T) {
 }
 
 func TestALongListOfRecipientsSaysSo(t *testing.T) {
+	t.Parallel()
 	d, b := queuedStore(t, 3*scanRange, app.QueuedBroadcast)
 	b = change(t, d, b, func(*Tx) error { return nil })
 	err := d.Read(t.Context(), func(r *Reader) error {
@@ -242,6 +246,7 @@ func TestALongListOfRecipientsSaysSo(t *testing.T) {
 }
 
 func TestClicksAreCountedByLinkAndByPerson(t *testing.T) {
+	t.Parallel()
 	d, b := queuedStore(t, 3, app.QueuedBroadcast)
 	urls := []string{"https://a.test/0", "https://a.test/1", "https://a.test/2"}
 	id := func(n int64) string { return app.MailID(b.Mails, n) }
@@ -276,6 +281,7 @@ func TestClicksAreCountedByLinkAndByPerson(t *testing.T) {
 }
 
 func TestCapturesOfBroadcastsAreKeptAndThoseOfDeletedEmailsAreNot(t *testing.T) {
+	t.Parallel()
 	d, b := queuedStore(t, 2, app.QueuedBroadcast)
 	mine := app.MailID(b.Mails, 1)
 	for _, text := range []string{"first", "second"} {

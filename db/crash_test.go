@@ -14,6 +14,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"mailer/db/dbtest"
 )
 
 // The crash test runs this binary again as the process that is killed; these
@@ -23,19 +25,20 @@ const (
 	crashFrom = "MAILER_TEST_CRASH_FROM"
 )
 
-const (
-	crashRounds  = 20
-	crashWriters = 16 // more than one, so that commits are shared
-)
+const crashWriters = 16 // more than one, so that commits are shared
 
-func TestWhatWasAnsweredSurvivesAKill(t *testing.T) {
+func TestWhatWasAnsweredSurvivesAKill(t *testing.T) { survivesKills(t, 4) }
+
+// survivesKills kills a process that writes, in so many rounds, the first of which makes the
+// database, and looks after each for all that was answered.
+func survivesKills(t *testing.T, rounds int) {
 	if path := os.Getenv(crashPath); path != "" {
 		crashChild(t, path)
 		return
 	}
-	path := filepath.Join(t.TempDir(), "x.db")
+	path := filepath.Join(dbtest.Dir(t), "x.db")
 	var answered []string
-	for round := range crashRounds {
+	for round := range rounds {
 		got := killRound(t, path, round*1_000_000)
 		if len(got) == 0 {
 			t.Fatalf("round %d: nothing was answered before the kill", round)
@@ -43,13 +46,13 @@ func TestWhatWasAnsweredSurvivesAKill(t *testing.T) {
 		answered = append(answered, got...)
 		checkAnswered(t, path, answered)
 	}
-	t.Logf("%d answers in %d rounds", len(answered), crashRounds)
+	t.Logf("%d answers in %d rounds", len(answered), rounds)
 }
 
 // killRound runs the child, kills it at a random moment and returns what it had
 // printed by then.
 func killRound(t *testing.T, path string, from int) []string {
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, os.Args[0], "-test.run=^"+t.Name()+"$")
 	cmd.Env = append(os.Environ(), crashPath+"="+path, crashFrom+"="+strconv.Itoa(from))

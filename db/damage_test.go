@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -22,7 +21,7 @@ import (
 // it. It returns its path.
 func stored(t *testing.T, emails ...*app.Email) string {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "x.db")
+	path := NewFile(t)
 	d, err := Open(t.Context(), Options{Path: path, Schema: schemaText(t), Create: true})
 	if err != nil {
 		t.Fatal(err)
@@ -142,6 +141,7 @@ func outgoing(t *testing.T, d *DB, e *app.Email) error {
 }
 
 func TestADamagedPageOfOneEmailIsAFaultOfThatEmail(t *testing.T) {
+	t.Parallel()
 	for name, change := range harms {
 		for _, table := range []string{"contents", "attachment_pieces"} {
 			t.Run(name+" in "+table, func(t *testing.T) {
@@ -188,6 +188,7 @@ func TestADamagedPageOfOneEmailIsAFaultOfThatEmail(t *testing.T) {
 
 // TestADamagedLeafOfContentsEndsNothing: a leaf holds rows of several emails.
 func TestADamagedLeafOfContentsEndsNothing(t *testing.T) {
+	t.Parallel()
 	for _, table := range []string{"contents", "emails", "recipients", "attachment_pieces", "sqlite_autoindex_contents_1"} {
 		for _, name := range []string{"zeros", "garbage"} {
 			t.Run(name+" in "+table, func(t *testing.T) {
@@ -219,6 +220,7 @@ func TestADamagedLeafOfContentsEndsNothing(t *testing.T) {
 }
 
 func TestADamagedPageOfTheSystemEndsTheProcess(t *testing.T) {
+	t.Parallel()
 	path := stored(t, long("a", 'x'))
 	at := pageOf(t, path, "units")
 	file, err := os.ReadFile(path)
@@ -238,6 +240,7 @@ func TestADamagedPageOfTheSystemEndsTheProcess(t *testing.T) {
 }
 
 func TestEachContentTableStandsInTheSchema(t *testing.T) {
+	t.Parallel()
 	var tables []string
 	for _, m := range regexp.MustCompile(`(?m)^CREATE TABLE (\w+)`).FindAllStringSubmatch(schemaText(t), -1) {
 		tables = append(tables, m[1])

@@ -55,7 +55,7 @@ func setting(t testing.TB, d *db.DB, name string) string {
 }
 
 func TestAFailingClosureRollsBackAlone(t *testing.T) {
-	d := open(t, filepath.Join(t.TempDir(), "x.db"))
+	d := open(t, db.NewFile(t))
 	// The first closure holds the writer until the others are queued, so that
 	// they share its successor's commit.
 	queued := make(chan struct{})
@@ -99,7 +99,7 @@ func TestAFailingClosureRollsBackAlone(t *testing.T) {
 }
 
 func TestAWriteInsideAWritePanics(t *testing.T) {
-	d := open(t, filepath.Join(t.TempDir(), "x.db"))
+	d := open(t, db.NewFile(t))
 	err := d.Write(t.Context(), func(*db.Tx) error {
 		return d.Write(context.Background(), func(*db.Tx) error { return nil })
 	})
@@ -115,7 +115,7 @@ func TestAWriteInsideAWritePanics(t *testing.T) {
 }
 
 func TestGetReturnsWhatItsClosureReturns(t *testing.T) {
-	d := open(t, filepath.Join(t.TempDir(), "x.db"))
+	d := open(t, db.NewFile(t))
 	if err := d.Write(t.Context(), func(tx *db.Tx) error { return tx.SetSetting("a", []byte("one")) }); err != nil {
 		t.Fatal(err)
 	}
@@ -145,7 +145,7 @@ func TestGetReturnsWhatItsClosureReturns(t *testing.T) {
 }
 
 func TestAfterCommitRunsOnlyForWhatIsOnDisk(t *testing.T) {
-	d := open(t, filepath.Join(t.TempDir(), "x.db"))
+	d := open(t, db.NewFile(t))
 	var ran []string
 	for _, name := range []string{"good", "bad"} {
 		_ = d.Write(t.Context(), func(tx *db.Tx) error {
@@ -162,7 +162,7 @@ func TestAfterCommitRunsOnlyForWhatIsOnDisk(t *testing.T) {
 }
 
 func TestACancelledWriteDoesNothing(t *testing.T) {
-	d := open(t, filepath.Join(t.TempDir(), "x.db"))
+	d := open(t, db.NewFile(t))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	err := d.Write(ctx, func(tx *db.Tx) error { return tx.SetSetting("a", []byte("x")) })

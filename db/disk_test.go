@@ -1,7 +1,6 @@
 package db
 
 import (
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -10,7 +9,8 @@ import (
 // TestSpaceIsWhatSQLiteSays compares the pointer maps with SQLite's own walk over all
 // pages.
 func TestSpaceIsWhatSQLiteSays(t *testing.T) {
-	d, err := Open(t.Context(), Options{Path: filepath.Join(t.TempDir(), "mailer.db"), Schema: schemaText(t), Create: true})
+	t.Parallel()
+	d, err := Open(t.Context(), Options{Path: NewFile(t), Schema: schemaText(t), Create: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,7 +67,8 @@ func TestSpaceIsWhatSQLiteSays(t *testing.T) {
 }
 
 func TestNoPageMovesWhilePagesAreCleaned(t *testing.T) {
-	d, err := Open(t.Context(), Options{Path: filepath.Join(t.TempDir(), "mailer.db"), Schema: schemaText(t), Create: true})
+	t.Parallel()
+	d, err := Open(t.Context(), Options{Path: NewFile(t), Schema: schemaText(t), Create: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -118,6 +118,7 @@ func (s *searched) want(fits func(i int) bool) (out []string) {
 }
 
 func TestASearchFindsWhatFitsHoweverItWalks(t *testing.T) {
+	t.Parallel()
 	const n = 1100
 	s := newSearched(t, n)
 	all, none := func(int) bool { return true }, func(int) bool { return false }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -19,7 +18,7 @@ import (
 
 func openHere(t testing.TB) *DB {
 	t.Helper()
-	d, err := Open(t.Context(), Options{Path: filepath.Join(t.TempDir(), "x.db"), Schema: schemaText(t), Create: true, Lock: true})
+	d, err := Open(t.Context(), Options{Path: NewFile(t), Schema: schemaText(t), Create: true, Lock: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,12 +137,8 @@ func TestTheLogIsNotEmptiedUnderAReaderAndWritesGoOn(t *testing.T) {
 			return err
 		}
 		set("2")
-		start := time.Now()
 		if err := d.TruncateLog(t.Context()); !errors.Is(err, ErrBusy) {
 			t.Errorf("under a reader: %v", err)
-		}
-		if took := time.Since(start); took > 2*time.Second {
-			t.Errorf("the writer stood still for %v", took)
 		}
 		set("3")
 		return nil

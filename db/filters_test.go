@@ -244,6 +244,7 @@ func (a *audience) check(s *app.Segment, limit int, byHand ...string) {
 }
 
 func TestFiltersPickWhatAnEvaluatorInGoPicks(t *testing.T) {
+	t.Parallel()
 	r := rand.New(rand.NewPCG(7, 7))
 	a := newAudience(t, 300, func(teamID string, i int) app.Contact { return randomContact(r, teamID, i) })
 	ids := func() (ids []string) {
@@ -291,6 +292,7 @@ func TestFiltersPickWhatAnEvaluatorInGoPicks(t *testing.T) {
 }
 
 func TestScansCrossTheirRangesWithoutLossOrRepetition(t *testing.T) {
+	t.Parallel()
 	const n = 2*scanRange + 10
 	a := newAudience(t, n, func(teamID string, i int) app.Contact {
 		email := fmt.Sprintf("u%d@example.org", i)
@@ -352,6 +354,7 @@ func TestScansCrossTheirRangesWithoutLossOrRepetition(t *testing.T) {
 }
 
 func TestACursorMustBeInTheSegment(t *testing.T) {
+	t.Parallel()
 	a := newAudience(t, 4, func(teamID string, i int) app.Contact {
 		email := fmt.Sprintf("u%d@example.org", i)
 		return app.Contact{ID: app.NewID(), TeamID: teamID, Hash: hashOf(email), Email: email, Unsubscribed: i%2 == 0, CreatedAt: filterEpoch, UpdatedAt: filterEpoch}
@@ -379,6 +382,7 @@ func TestACursorMustBeInTheSegment(t *testing.T) {
 // TestFilteredStatementsWalkTheirIndex looks at the plans that each statement
 // with a filter has with each kind of condition.
 func TestFilteredStatementsWalkTheirIndex(t *testing.T) {
+	t.Parallel()
 	pool := memoryDB(t, schemaText(t))
 	all, err := statements(".")
 	if err != nil {
@@ -443,6 +447,7 @@ func TestFilteredStatementsWalkTheirIndex(t *testing.T) {
 }
 
 func TestUnknownFieldsAndOperatorsAreNoSQL(t *testing.T) {
+	t.Parallel()
 	for _, c := range []app.Condition{{Field: "id", Op: app.OpEquals}, {Field: "email; DROP TABLE contacts", Op: app.OpEquals}, {Field: "email", Op: "= 1 OR"},
 		{Field: "email", Op: app.OpGreaterThan}, {Field: "unsubscribed", Op: app.OpEquals}, {Field: "created_at", Op: app.OpEquals, Value: "2026-11-21"},
 		{Field: "created_at", Op: app.OpBefore, Value: "soon"}, {Field: "property:a", Op: app.OpIsTrue}} {

@@ -17,6 +17,7 @@ import (
 var changesCounts = regexp.MustCompile(`^\s*(INSERT INTO|UPDATE|DELETE FROM) (contacts|members)\b|^\s*UPDATE segments SET .*filter`)
 
 func TestEveryStatementThatChangesCountsTellsSo(t *testing.T) {
+	t.Parallel()
 	tells := map[string]bool{"purgeRows": true}
 	names, err := filepath.Glob("*.go")
 	if err != nil {
@@ -70,6 +71,7 @@ func TestEveryStatementThatChangesCountsTellsSo(t *testing.T) {
 }
 
 func TestGenerationsFollowCommits(t *testing.T) {
+	t.Parallel()
 	a := newAudience(t, 2, func(teamID string, i int) app.Contact {
 		return app.Contact{ID: app.NewID(), TeamID: teamID, Hash: hashOf(string(rune('a' + i))), Email: "a@example.org", CreatedAt: filterEpoch, UpdatedAt: filterEpoch}
 	})

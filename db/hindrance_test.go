@@ -17,12 +17,7 @@ import (
 // TestALockOfAnotherProgramIsToldAndPasses has another connection hold the write lock
 // longer than the store waits for it.
 func TestALockOfAnotherProgramIsToldAndPasses(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "x.db")
-	made, err := Open(t.Context(), Options{Path: path, Schema: schemaText(t), Create: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	made.Close()
+	path := NewFile(t)
 	d, log := withLog(t, path)
 	if err := d.run(t.Context(), func(s *session) error { return s.pragma(`PRAGMA busy_timeout = 50`) }); err != nil {
 		t.Fatal(err)
@@ -53,7 +48,7 @@ func TestALockOfAnotherProgramIsToldAndPasses(t *testing.T) {
 	if err := foreign.Rollback(); err != nil {
 		t.Fatal(err)
 	}
-	within(t, 5*time.Second, "new work is taken", func() bool { return d.Err() == nil })
+	within(t, patience, "new work is taken", func() bool { return d.Err() == nil })
 	if err := d.Write(t.Context(), set); err != nil {
 		t.Errorf("afterwards: %v", err)
 	}
@@ -96,7 +91,7 @@ func TestTooManyOpenFilesAreNoFullDiskAndPass(t *testing.T) {
 	if opened == nil || !strings.Contains(opened.Error(), "too many open files") {
 		t.Errorf("opening: %v", opened)
 	}
-	within(t, 5*time.Second, "new work is taken", func() bool { return d.Err() == nil })
+	within(t, patience, "new work is taken", func() bool { return d.Err() == nil })
 	if err := d.Write(t.Context(), func(tx *Tx) error { return tx.SetSetting("a", []byte("x")) }); err != nil {
 		t.Errorf("afterwards: %v", err)
 	}

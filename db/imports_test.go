@@ -3,7 +3,6 @@ package db_test
 import (
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"testing"
 	"time"
@@ -22,7 +21,7 @@ type importBook struct {
 
 func newImportBook(t *testing.T) *importBook {
 	t.Helper()
-	b := &importBook{T: t, DB: open(t, filepath.Join(t.TempDir(), "x.db"))}
+	b := &importBook{T: t, DB: open(t, db.NewFile(t))}
 	b.write(nil, func(tx *db.Tx) error {
 		team, err := tx.FindTeam("")
 		b.team, b.other = team.ID, app.NewID()

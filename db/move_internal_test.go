@@ -19,6 +19,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"mailer/db/dbtest"
 	"mailer/db/pgtest"
 )
 
@@ -36,24 +37,26 @@ var (
 	shortBytes   = regexp.MustCompile(`^(address|id|hash|credential_id)$`) // in indexes
 )
 
-// fillFile makes a database with rows in every table, whose values are odd ones.
+// fillFile returns a database with rows in every table, whose values are odd ones.
 func fillFile(t *testing.T) string {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "x.db")
-	d, err := Open(t.Context(), Options{Path: path, Schema: schemaText(t), Create: true, Lock: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := d.Close(); err != nil {
-		t.Fatal(err)
-	}
+	return dbtest.File(t, "rows in every table\n"+schemaText(t), func(path string) error {
+		if err := makeDatabase(t, path); err != nil {
+			return err
+		}
+		return fillTables(t, path)
+	})
+}
+
+func fillTables(t *testing.T, path string) error {
+	t.Helper()
 	pool, err := sql.Open("sqlite", dsn(path, "_foreign_keys=0&_dqs=0"))
 	if err != nil {
-		t.Fatal(err)
+		return err
 	}
 	defer pool.Close()
 	if _, err := pool.Exec(`DELETE FROM teams`); err != nil {
-		t.Fatal(err)
+		return err
 	}
 	tw := &twins{T: t, sqlite: connOf(t, pool)}
 	tw.readTables()
@@ -64,13 +67,19 @@ func fillFile(t *testing.T) string {
 	}
 	rows, err := tw.sqlite.QueryContext(t.Context(), `PRAGMA foreign_key_check`)
 	if err != nil || rows.Next() {
-		t.Fatalf("a foreign key leads nowhere: %v", err)
+		return fmt.Errorf("a foreign key leads nowhere: %w", err)
 	}
-	rows.Close()
-	if err := tw.sqlite.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return path
+	return errors.Join(rows.Close(), tw.sqlite.Close(), pool.Close()) // the last one empties the log
+}
+
+// newMoved returns a database of PostgreSQL to which that of fillFile was moved.
+func newMoved(t *testing.T) string {
+	t.Helper()
+	server := pgtest.Server(t)
+	return pgtest.Database(t, server, pgtest.TemplateBy(t, server, pgtest.Build(t)+"moved\n"+schemaText(t), func(url string) error {
+		_, err := Move(t.Context(), moving(t, fillFile(t), url))
+		return err
+	}))
 }
 
 func connOf(t *testing.T, pool *sql.DB) *sql.Conn {
@@ -231,6 +240,7 @@ func startsAs(t *testing.T, name string) error {
 }
 
 func TestADatabaseMovesThereAndBack(t *testing.T) {
+	t.Parallel()
 	server := pgtest.Server(t)
 	file, remote := fillFile(t), pgtest.Database(t, server, "")
 	want := dumpFile(t, file)
@@ -245,7 +255,7 @@ func TestADatabaseMovesThereAndBack(t *testing.T) {
 	if err := startsAs(t, file); !errors.Is(err, ErrMoved) || !strings.Contains(err.Error(), Name(remote)) {
 		t.Errorf("the source starts: %v", err)
 	}
-	back := filepath.Join(t.TempDir(), "back.db")
+	back := filepath.Join(dbtest.Dir(t), "back.db")
 	if again := mustMove(t, remote, back); !slices.Equal(again.Tables, done.Tables) {
 		t.Errorf("there %v, back %v", done.Tables, again.Tables)
 	}
@@ -274,9 +284,11 @@ func killedAt(step string) func(string) error {
 }
 
 func TestAMoveThatIsCutShortLeavesNothingThere(t *testing.T) {
+	t.Parallel()
 	server := pgtest.Server(t)
 	for _, step := range []string{"finish", "mark", "commit"} {
 		t.Run(step, func(t *testing.T) {
+			t.Parallel()
 			file, remote := fillFile(t), pgtest.Database(t, server, "")
 			in := moving(t, file, remote)
 			in.before = killedAt(step)
@@ -291,7 +303,7 @@ func TestAMoveThatIsCutShortLeavesNothingThere(t *testing.T) {
 			}
 			mustMove(t, file, remote)
 
-			back := filepath.Join(t.TempDir(), "back.db")
+			back := filepath.Join(dbtest.Dir(t), "back.db")
 			in = moving(t, remote, back)
 			in.before = killedAt(step)
 			if _, err := Move(t.Context(), in); !errors.Is(err, errKilled) {
@@ -319,6 +331,7 @@ func wantRefusal(t *testing.T, from, to string, kind error, words string) {
 }
 
 func TestWhatCanNotMoveIsRefusedInWords(t *testing.T) {
+	t.Parallel()
 	server := pgtest.Server(t)
 	file, empty := fillFile(t), pgtest.Database(t, server, "")
 	wantRefusal(t, file, file+"2", ErrNotDatabase, "of one kind")
@@ -358,6 +371,7 @@ func TestWhatCanNotMoveIsRefusedInWords(t *testing.T) {
 }
 
 func TestADatabaseThatWasOnlyMigratedIsATarget(t *testing.T) {
+	t.Parallel()
 	file, remote := fillFile(t), pgtest.Database(t, pgtest.Server(t), "")
 	if _, err := Migrate(t.Context(), Options{Path: remote, Schema: schemaText(t), Create: true}, false); err != nil {
 		t.Fatal(err)
@@ -376,6 +390,7 @@ func TestADatabaseThatWasOnlyMigratedIsATarget(t *testing.T) {
 }
 
 func TestATextThatPostgreSQLDoesNotTakeIsNamed(t *testing.T) {
+	t.Parallel()
 	remote := pgtest.Database(t, pgtest.Server(t), "")
 	for words, change := range map[string]string{
 		`subject of emails (id "a"), in which there is a character NUL`:                         `UPDATE emails SET subject = 'a' || char(0) WHERE id = 'a'`,
@@ -403,6 +418,7 @@ func TestATextThatPostgreSQLDoesNotTakeIsNamed(t *testing.T) {
 }
 
 func TestAMoveIsTakenBackByItsFlag(t *testing.T) {
+	t.Parallel()
 	file, remote := fillFile(t), pgtest.Database(t, pgtest.Server(t), "")
 	if _, err := Unmove(t.Context(), file, schemaText(t)); !errors.Is(err, ErrNotFound) {
 		t.Errorf("of what was not moved: %v", err)
@@ -419,17 +435,15 @@ func TestAMoveIsTakenBackByItsFlag(t *testing.T) {
 }
 
 func TestNothingIsWrittenWhileADatabaseMoves(t *testing.T) {
-	server := pgtest.Server(t)
-	remote := pgtest.Database(t, server, "")
-	file := fillFile(t)
-	mustMove(t, file, remote)
+	t.Parallel()
+	remote := newMoved(t)
 	beside, err := Open(t.Context(), Options{Path: remote, Schema: schemaText(t)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer beside.Close()
 	wrote := make(chan error, 1)
-	in := moving(t, remote, filepath.Join(t.TempDir(), "back.db"))
+	in := moving(t, remote, filepath.Join(dbtest.Dir(t), "back.db"))
 	in.before = func(step string) error {
 		if step != "finish" {
 			return nil
@@ -456,10 +470,10 @@ func TestNothingIsWrittenWhileADatabaseMoves(t *testing.T) {
 }
 
 func TestAStandbyDoesNotTakeOverWhatWasMoved(t *testing.T) {
-	remote := pgtest.Database(t, pgtest.Server(t), "")
-	mustMove(t, fillFile(t), remote)
+	t.Parallel()
+	remote := newMoved(t)
 	ended := make(chan error, 1)
-	in := moving(t, remote, filepath.Join(t.TempDir(), "back.db"))
+	in := moving(t, remote, filepath.Join(dbtest.Dir(t), "back.db"))
 	in.before = func(step string) error {
 		if step != "mark" {
 			return nil

@@ -7,8 +7,6 @@ import (
 	"log/slog"
 	"testing"
 	"time"
-
-	"mailer/db/pgtest"
 )
 
 // cancelAt ends a context once something is logged.
@@ -28,14 +26,7 @@ func (c cancelAt) Handle(_ context.Context, r slog.Record) error {
 // abandoned is a database of PostgreSQL that somebody worked on who is gone.
 func abandoned(t *testing.T) (dsn string) {
 	t.Helper()
-	dsn = pgtest.Database(t, pgtest.Server(t), "")
-	d, err := Open(t.Context(), Options{Path: dsn, Schema: schemaText(t), Create: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := d.Close(); err != nil {
-		t.Fatal(err)
-	}
+	dsn = newRemote(t)
 	pool, err := sql.Open("pgx", dsn)
 	if err != nil {
 		t.Fatal(err)
@@ -48,6 +39,7 @@ func abandoned(t *testing.T) (dsn string) {
 }
 
 func TestAServerThatIsStoppedWhileItTakesOverEnds(t *testing.T) {
+	t.Parallel()
 	dsn := abandoned(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -62,7 +54,7 @@ func TestAServerThatIsStoppedWhileItTakesOverEnds(t *testing.T) {
 	}()
 	select {
 	case <-ended:
-	case <-time.After(20 * time.Second):
+	case <-time.After(patience):
 		t.Fatal("it goes on")
 	}
 	if ctx.Err() == nil {

@@ -64,27 +64,25 @@ func (g *several) wrote(d *DB) {
 		if err != nil {
 			g.t.Error(err)
 		}
-	case <-time.After(30 * time.Second):
+	case <-time.After(patience):
 		g.t.Fatal("a write waits for a server that is gone")
 	}
 }
 
 func TestAServerThatWasCutOffInAMessageIsTakenOverFrom(t *testing.T) {
+	t.Parallel()
 	g := newSeveral(t)
-	if err := g.open().Close(); err != nil { // the tables are made
-		t.Fatal(err)
-	}
+	g.beat = quickBeat
 	g.cutOff(1)
 	d := g.open()
-	g.works(d, 30*time.Second)
+	g.works(d)
 	g.wrote(d)
 }
 
 func TestAServerThatWasCutOffInAMessageHoldsUpNobody(t *testing.T) {
+	t.Parallel()
 	g := newSeveral(t)
-	if err := g.open().Close(); err != nil {
-		t.Fatal(err)
-	}
+	g.beat = quickBeat
 	g.cutOff(0)
 	g.wrote(g.open())
 }

@@ -79,6 +79,7 @@ const (
 )
 
 func TestAReadOfPostgresTakesARoundTripForEachOfItsStatements(t *testing.T) {
+	t.Parallel()
 	d := elsewhereForTest(t)
 	oneReader(t, d, countTeams)
 	waits := count(d)
@@ -98,6 +99,7 @@ func TestAReadOfPostgresTakesARoundTripForEachOfItsStatements(t *testing.T) {
 }
 
 func TestAReadOfPostgresSeesOneSnapshotFromItsFirstStatementOn(t *testing.T) {
+	t.Parallel()
 	d := elsewhereForTest(t)
 	askOnce(t, d, readsOnly, countTeams)
 	read := func(fn func(r *Reader)) {
@@ -129,6 +131,7 @@ func TestAReadOfPostgresSeesOneSnapshotFromItsFirstStatementOn(t *testing.T) {
 }
 
 func TestAReadAfterItsConnectionEndedOrItsStatementFailedIsAsAnyOther(t *testing.T) {
+	t.Parallel()
 	d := elsewhereForTest(t)
 	oneReader(t, d, readsOnly)
 	for range 3 {
@@ -154,6 +157,7 @@ func message(kind byte, body string) string {
 }
 
 func TestTheAnswerToABeginIsLeftOutOfWhatTheDriverReads(t *testing.T) {
+	t.Parallel()
 	begin := message('1', "") + message('2', "") + message('C', "BEGIN\x00")
 	notice, row, refusal := message('N', "n"), message('2', "")+message('D', "dd")+message('C', "SELECT 1\x00")+message('Z', "T"), message('E', "e")+message('Z', "E")
 	for _, test := range []struct{ sent, want string }{

@@ -140,6 +140,7 @@ func everyValue(teamID string, i int) app.Contact {
 }
 
 func TestAConditionPicksTheSameContactsOnBothEngines(t *testing.T) {
+	t.Parallel()
 	tw := newTwin(t, len(textPool)+len(numberPool)+2, everyValue)
 	tested := map[string]int{}
 	for field, ops := range fieldOps() {
@@ -162,6 +163,7 @@ func TestAConditionPicksTheSameContactsOnBothEngines(t *testing.T) {
 }
 
 func TestFiltersPickTheSameContactsOnBothEngines(t *testing.T) {
+	t.Parallel()
 	r := rand.New(rand.NewPCG(15, 5))
 	tw := newTwin(t, 150, func(teamID string, i int) app.Contact { return randomContact(r, teamID, i) })
 	some := 0
@@ -178,6 +180,7 @@ func TestFiltersPickTheSameContactsOnBothEngines(t *testing.T) {
 // TestPropertiesStandInPostgreSQLAsTheyWereWritten takes one away, as the deletion of a
 // declared property does.
 func TestPropertiesStandInPostgreSQLAsTheyWereWritten(t *testing.T) {
+	t.Parallel()
 	tw := newTwin(t, 3, func(teamID string, i int) app.Contact {
 		c := everyValue(teamID, i)
 		c.Properties = []app.Properties{

@@ -60,6 +60,7 @@ var longest = map[string]int{
 // its columns. It takes rows of some 2,700 bytes: who had more stored would be refused, over
 // and over where it is a result. A new column that is indexed needs its bound.
 func TestWhatIsIndexedFitsIntoAnIndexOfPostgreSQL(t *testing.T) {
+	t.Parallel()
 	c := postgresConn(t)
 	rows, err := c.Query(t.Context(), `SELECT tablename::text, indexdef FROM pg_indexes WHERE schemaname = current_schema() ORDER BY indexname`)
 	if err != nil {

@@ -90,6 +90,7 @@ var postgresMayScan = map[string]string{
 }
 
 func TestEveryStatementFindsItsRowsByIndexOnPostgreSQL(t *testing.T) {
+	t.Parallel()
 	tw := newTwins(t)
 	c := tw.postgres
 	manyRows(t, c)

@@ -37,6 +37,7 @@ func postgresConn(t *testing.T) *pgx.Conn {
 }
 
 func TestEveryStatementIsTakenByPostgreSQL(t *testing.T) {
+	t.Parallel()
 	c := postgresConn(t)
 	all, err := statements(".")
 	if err != nil {
@@ -90,6 +91,7 @@ func smallOf(c *pgx.Conn, d *pgconn.StatementDescription) (out []string) {
 }
 
 func TestBadStatementsAreSeenOnPostgreSQL(t *testing.T) {
+	t.Parallel()
 	c := postgresConn(t)
 	if _, err := c.Prepare(t.Context(), "", postgresWords(`SELECT nothing FROM emails WHERE id = ?`)); err == nil {
 		t.Error("a column that is not there passes")

@@ -9,6 +9,7 @@ import (
 // TestTextsThatPostgresDoesNotTakeAreKeptAllTheSame binds words of others, which come in any
 // bytes.
 func TestTextsThatPostgresDoesNotTakeAreKeptAllTheSame(t *testing.T) {
+	t.Parallel()
 	type words string
 	latin := "caf\xe9"
 	conn := postgresConn(t)

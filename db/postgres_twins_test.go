@@ -26,6 +26,17 @@ type twins struct {
 	postgres *pgx.Conn
 	texts    []string
 	tables   []twinTable
+	words    map[string]string // of PostgreSQL, by statement
+}
+
+// postgresWords is that function, which is asked for each statement again and again.
+func (tw *twins) postgresWords(text string) string {
+	words, ok := tw.words[text]
+	if !ok {
+		words = postgresWords(text)
+		tw.words[text] = words
+	}
+	return words
 }
 
 type twinTable struct {
@@ -61,7 +72,7 @@ func newTwins(t *testing.T) *twins {
 		t.Fatal(err)
 	}
 	tw := &twins{T: t, rand: rand.New(rand.NewPCG(4, 2)), sqlite: conn, postgres: postgresConn(t),
-		texts: slices.Clone(twinTexts)}
+		texts: slices.Clone(twinTexts), words: map[string]string{}}
 	if _, err := conn.ExecContext(t.Context(), schemaText(t)); err != nil {
 		t.Fatal(err)
 	}
@@ -156,7 +167,7 @@ func (tw *twins) addRow(table *twinTable) {
 	}
 	text := `INSERT INTO ` + table.name + ` (` + strings.Join(names, `, `) + `) VALUES (` + strings.Join(places, `, `) + `) ON CONFLICT DO NOTHING`
 	_, onSQLite := tw.sqlite.ExecContext(tw.Context(), text, args...)
-	_, onPostgres := tw.postgres.Exec(tw.Context(), postgresWords(text), args...)
+	_, onPostgres := tw.postgres.Exec(tw.Context(), tw.postgresWords(text), args...)
 	if (onSQLite == nil) != (onPostgres == nil) {
 		tw.Fatalf("%s %q: SQLite %v, PostgreSQL %v", text, args, onSQLite, onPostgres)
 	}
@@ -340,11 +351,11 @@ func (tw *twins) askPostgres(text string, args []any) twinAnswer {
 	}
 	defer tx.Rollback(context.WithoutCancel(tw.Context()))
 	exec := func(text string, args ...any) (int64, error) {
-		tag, err := tx.Exec(tw.Context(), postgresWords(text), args...)
+		tag, err := tx.Exec(tw.Context(), tw.postgresWords(text), args...)
 		return tag.RowsAffected(), err
 	}
 	return tw.answerOf(text, args, exec, func(text string, args ...any) (out []string, err error) {
-		rows, err := tx.Query(tw.Context(), postgresWords(text), args...)
+		rows, err := tx.Query(tw.Context(), tw.postgresWords(text), args...)
 		if err != nil {
 			return nil, err
 		}
@@ -370,6 +381,7 @@ func isOrdered(text string) bool {
 var takesAny = []string{"OnlyMembership", "QueuedDomains", "WaitingUnits", "prefixed", "NextImportOver", "purgeLeftoversOf"}
 
 func TestEveryStatementMeansTheSameOnBothEngines(t *testing.T) {
+	t.Parallel()
 	tw := newTwins(t)
 	all, err := statements(".")
 	if err != nil {

@@ -4,14 +4,12 @@ import (
 	"context"
 	"errors"
 	"testing"
-
-	"mailer/db/pgtest"
 )
 
 // elsewhereForTest is a store in PostgreSQL.
 func elsewhereForTest(t *testing.T) *DB {
 	t.Helper()
-	d, err := Open(t.Context(), Options{Path: pgtest.Database(t, pgtest.Server(t), ""), Schema: schemaText(t), Create: true, Lock: true, Gather: -1})
+	d, err := Open(t.Context(), Options{Path: newRemote(t), Schema: schemaText(t), Create: true, Lock: true, Gather: -1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,6 +28,7 @@ const (
 )
 
 func TestWhatAGroupQueuedBeforeOneOfItsWritesFailedIsWrittenOnce(t *testing.T) {
+	t.Parallel()
 	for name, fail := range map[string]string{"of no row": ofNoRow, "refused": refused} {
 		t.Run(name, func(t *testing.T) {
 			d := elsewhereForTest(t)
@@ -68,6 +67,7 @@ func TestWhatAGroupQueuedBeforeOneOfItsWritesFailedIsWrittenOnce(t *testing.T) {
 
 // Who writes sets puts one after the other into the same arguments.
 func TestSetsThatWaitKeepTheirRows(t *testing.T) {
+	t.Parallel()
 	d := elsewhereForTest(t)
 	args := make([]any, 0, 2)
 	err := d.Write(t.Context(), func(tx *Tx) error {
@@ -90,6 +90,7 @@ func TestSetsThatWaitKeepTheirRows(t *testing.T) {
 }
 
 func TestTextsThatPostgresDoesNotTakeAreKeptAndFoundAllTheSame(t *testing.T) {
+	t.Parallel()
 	d := elsewhereForTest(t)
 	type name string
 	for _, text := range []string{"a\x00b", "\x00", "c\xffd", "é", ""} {

@@ -8,6 +8,7 @@ import (
 )
 
 func TestWhatIsReadBesideEachOtherLeavesTogether(t *testing.T) {
+	t.Parallel()
 	d, w := openElsewhere(t)
 	for i := range 2 {
 		err := d.Write(t.Context(), func(tx *Tx) error { return tx.SetSetting(fmt.Sprint("s", i), []byte(fmt.Sprint("v", i))) })
@@ -57,6 +58,7 @@ func TestWhatIsReadBesideEachOtherLeavesTogether(t *testing.T) {
 }
 
 func TestAPanicOfWhatIsReadBesideOthersIsItsCallers(t *testing.T) {
+	t.Parallel()
 	d, _ := openElsewhere(t)
 	panicked := func() (fault any) {
 		defer func() { fault = recover() }()

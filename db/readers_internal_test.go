@@ -1,14 +1,13 @@
 package db
 
 import (
-	"path/filepath"
 	"slices"
 	"testing"
 )
 
 func openReadersTest(t *testing.T) *DB {
 	t.Helper()
-	d, err := Open(t.Context(), Options{Path: filepath.Join(t.TempDir(), "m.db"), Schema: schemaText(t), Create: true})
+	d, err := Open(t.Context(), Options{Path: NewFile(t), Schema: schemaText(t), Create: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"mailer/app/clock"
+	"mailer/db/pgtest"
 )
 
 // clockOf has the database of several servers tell another time than this machine.
@@ -18,7 +19,7 @@ type clockOf struct {
 }
 
 func newClockOf(t *testing.T) *clockOf {
-	g := newSeveral(t)
+	g := &several{t, pgtest.Database(t, pgtest.Server(t), ""), quickBeat}
 	c, err := pgx.Connect(t.Context(), g.dsn)
 	if err != nil {
 		t.Fatal(err)
@@ -90,7 +91,7 @@ func TestServersFollowTheClockOfTheDatabaseAndTakeNothingOver(t *testing.T) {
 			leads, beside := g.keep(), g.keep()
 			g.wantTime(leads, 0)
 			g.ahead(by)
-			for end := time.Now().Add(10 * time.Second); (clock.Until(time.Now()) + by).Abs() > 5*time.Second; time.Sleep(10 * time.Millisecond) {
+			for end := time.Now().Add(patience); (clock.Until(time.Now()) + by).Abs() > 5*time.Second; time.Sleep(10 * time.Millisecond) {
 				if time.Now().After(end) {
 					t.Fatalf("they are %s ahead", time.Until(clock.Now()))
 				}

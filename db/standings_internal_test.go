@@ -1,7 +1,6 @@
 package db
 
 import (
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -44,7 +43,7 @@ func tablesWritten(t *testing.T, d *DB, text string) map[string]bool {
 
 func storeForStandings(t *testing.T) *DB {
 	t.Helper()
-	d, err := Open(t.Context(), Options{Path: filepath.Join(t.TempDir(), "x.db"), Schema: schemaText(t), Create: true, Gather: -1})
+	d, err := Open(t.Context(), Options{Path: NewFile(t), Schema: schemaText(t), Create: true, Gather: -1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,6 +52,7 @@ func storeForStandings(t *testing.T) *DB {
 }
 
 func TestEachStatementThatMayChangeStandingsCounts(t *testing.T) {
+	t.Parallel()
 	d := storeForStandings(t)
 	all, err := statements(".")
 	if err != nil {
@@ -82,6 +82,7 @@ func TestEachStatementThatMayChangeStandingsCounts(t *testing.T) {
 }
 
 func TestStandingsMoveWithWhatMayBlock(t *testing.T) {
+	t.Parallel()
 	d := storeForStandings(t)
 	standings := func(fn func(tx *Tx) error) (mark uint64) {
 		t.Helper()

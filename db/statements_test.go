@@ -417,6 +417,7 @@ func flaws(s statement, lines []string) []string {
 }
 
 func TestEveryStatementFitsTheSchemaAndFindsItsRowsByIndex(t *testing.T) {
+	t.Parallel()
 	pool := memoryDB(t, schemaText(t))
 	all, err := statements(".")
 	if err != nil {
@@ -455,6 +456,7 @@ func TestEveryStatementFitsTheSchemaAndFindsItsRowsByIndex(t *testing.T) {
 }
 
 func TestBadStatementsAreSeen(t *testing.T) {
+	t.Parallel()
 	pool := memoryDB(t, schemaText(t))
 	if _, err := planOf(t.Context(), pool, `SELECT nothing FROM emails WHERE id = ?`); err == nil {
 		t.Error("a column that is not there passes")

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -20,7 +19,7 @@ func suppressionStore(t testing.TB, n int) (*DB, app.Team) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := Open(t.Context(), Options{Path: filepath.Join(t.TempDir(), "x.db"), Schema: string(schema), Create: true})
+	d, err := Open(t.Context(), Options{Path: NewFile(t), Schema: string(schema), Create: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,7 +2,6 @@ package db
 
 import (
 	"errors"
-	"path/filepath"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -16,7 +15,7 @@ type syncs struct {
 
 func storeWithSyncs(t *testing.T) (*DB, syncs) {
 	t.Helper()
-	d, err := Open(t.Context(), Options{Path: filepath.Join(t.TempDir(), "x.db"), Schema: schemaText(t), Create: true, Gather: -1})
+	d, err := Open(t.Context(), Options{Path: NewFile(t), Schema: schemaText(t), Create: true, Gather: -1})
 	if err != nil {
 		t.Fatal(err)
 	}

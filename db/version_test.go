@@ -1,7 +1,6 @@
 package db_test
 
 import (
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -9,7 +8,7 @@ import (
 )
 
 func TestVersionsTellOfChanges(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "x.db")
+	path := db.NewFile(t)
 	d := open(t, path)
 	other, err := db.Open(t.Context(), db.Options{Path: path, Schema: schema(t)})
 	if err != nil {

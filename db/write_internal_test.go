@@ -1,7 +1,6 @@
 package db
 
 import (
-	"path/filepath"
 	"testing"
 )
 
@@ -14,7 +13,7 @@ func deep(n int, fn func() bool) bool {
 }
 
 func TestOnlyClosuresAndWhatFollowsTheirCommitRunOnTheWriter(t *testing.T) {
-	d, err := Open(t.Context(), Options{Path: filepath.Join(t.TempDir(), "x.db"), Schema: schemaText(t), Create: true, Gather: -1})
+	d, err := Open(t.Context(), Options{Path: NewFile(t), Schema: schemaText(t), Create: true, Gather: -1})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"mailer/app"
+	"mailer/app/world"
 )
 
 // logged returns what the audit log has since it had so many entries, oldest first.
@@ -22,6 +23,7 @@ func (r *real) logged(before int) []app.AuditEntry {
 }
 
 func TestEachChangeOfAKeyLeavesOneEntryInTheAuditLog(t *testing.T) {
+	world.BothEngines(t)
 	t.Parallel()
 	const planted = "s3cr3t-in-the-address"
 	r := newReal(t, captured())

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"mailer/app"
+	"mailer/app/world"
 	"mailer/db"
 )
 
@@ -60,6 +61,7 @@ func (a *people) sentTo(n int, html string) string {
 }
 
 func TestRealRecipientsOfABroadcast(t *testing.T) {
+	world.BothEngines(t)
 	t.Parallel()
 	a := newPeople(t)
 	b := a.sentTo(4, `<p>Hi</p>`)

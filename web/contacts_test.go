@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"mailer/app"
+	"mailer/app/world"
 	"mailer/db"
 )
 
@@ -251,6 +252,7 @@ func TestContactListsCarryWhatIncludeNames(t *testing.T) {
 }
 
 func TestContactListsArePaged(t *testing.T) {
+	world.BothEngines(t)
 	t.Parallel()
 	b := newContactBench(t)
 	var ids []string

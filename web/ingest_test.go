@@ -10,6 +10,7 @@ import (
 
 	"mailer/app"
 	"mailer/app/feedback"
+	"mailer/app/world"
 	"mailer/web/rest"
 )
 
@@ -46,6 +47,7 @@ func (r *real) secret(source string) string {
 }
 
 func TestRealEventsOfEveryProviderAreStoredBeforeTheAnswer(t *testing.T) {
+	world.BothEngines(t)
 	t.Parallel()
 	r := newReal(t, relayed())
 	r.domain(r.team.ID, "example.com", true)

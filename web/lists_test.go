@@ -7,9 +7,11 @@ import (
 	"testing"
 
 	"mailer/app"
+	"mailer/app/world"
 )
 
 func TestRealPaging(t *testing.T) {
+	world.BothEngines(t)
 	t.Parallel()
 	r := newReal(t, captured())
 	var ids []string

@@ -9,6 +9,7 @@ import (
 
 	"mailer/app"
 	"mailer/app/server"
+	"mailer/app/world"
 )
 
 // requests are the requests that a list of them shows, newest first.
@@ -22,6 +23,7 @@ func (r *real) requests(key, query string) (all []map[string]any) {
 }
 
 func TestRealLogs(t *testing.T) {
+	world.BothEngines(t)
 	t.Parallel()
 	r := newReal(t, captured())
 	_, other := r.newTeam("others")

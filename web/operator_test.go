@@ -66,6 +66,7 @@ func (o *office) audited() string {
 }
 
 func TestAnOperatorManagesRelaysAndTheirPasswordsAreNeverShown(t *testing.T) {
+	world.BothEngines(t)
 	t.Parallel()
 	o := newOffice(t, relayed())
 	var seen strings.Builder
@@ -105,6 +106,7 @@ func TestAnOperatorManagesRelaysAndTheirPasswordsAreNeverShown(t *testing.T) {
 }
 
 func TestAnOperatorSeesAndMovesTheQueueOfAllTeams(t *testing.T) {
+	world.BothEngines(t)
 	t.Parallel()
 	o := newOffice(t, captured())
 	other, theirs := o.newTeam("theirs")
@@ -139,6 +141,7 @@ func TestAnOperatorSeesAndMovesTheQueueOfAllTeams(t *testing.T) {
 }
 
 func TestDoubtsAreListedToTheirTeamAndToOperators(t *testing.T) {
+	world.BothEngines(t)
 	t.Parallel()
 	o := newOffice(t, captured())
 	other, theirs := o.newTeam("theirs")

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/descope/virtualwebauthn"
+
+	"mailer/app/world"
 )
 
 // device is a software authenticator.
@@ -67,6 +69,7 @@ func (d *device) sign(t testing.TB, options map[string]any) string {
 }
 
 func TestAPasskeySignsInAloneAndOnce(t *testing.T) {
+	world.BothEngines(t)
 	t.Parallel()
 	r := newReal(t, relayed())
 	b := r.firstPerson()

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"mailer/app"
+	"mailer/app/world"
 )
 
 type previewAnswer struct {
@@ -61,6 +62,7 @@ func TestASegmentIsPreviewedBeforeItIsMade(t *testing.T) {
 }
 
 func TestContactsAreSearched(t *testing.T) {
+	world.BothEngines(t)
 	t.Parallel()
 	a := newPeople(t)
 	other, _ := a.newTeam("Strangers")
@@ -117,6 +119,7 @@ func TestContactsAreSearched(t *testing.T) {
 }
 
 func TestASearchIsContinuedWhereItStopped(t *testing.T) {
+	world.BothEngines(t)
 	t.Parallel()
 	a := newPeople(t)
 	for i := range 5 {

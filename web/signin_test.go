@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"mailer/app/world"
 )
 
 // visitor is somebody's browser, with its cookies.
@@ -83,6 +85,7 @@ func (r *real) firstPerson() *visitor {
 }
 
 func TestTheFirstPersonSetsUpSignsOutAndIn(t *testing.T) {
+	world.BothEngines(t)
 	t.Parallel()
 	r := newReal(t, relayed())
 	link, err := r.server.People.SetupLink(t.Context())

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"mailer/app"
+	"mailer/app/world"
 )
 
 const maxTestAttachments = 3000 // bytes
@@ -137,6 +138,7 @@ func TestSuppressionsAreTheTeamsOwn(t *testing.T) {
 }
 
 func TestSuppressionsAreListedNewestFirstAndByOrigin(t *testing.T) {
+	world.BothEngines(t)
 	t.Parallel()
 	b := newSuppressionBench(t)
 	var all, manual []string // newest first

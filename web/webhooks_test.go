@@ -13,6 +13,7 @@ import (
 	"mailer/app"
 	"mailer/app/server"
 	"mailer/app/webhook"
+	"mailer/app/world"
 	"mailer/db"
 )
 
@@ -216,6 +217,7 @@ func TestWhoMayDoWhatWithWebhooks(t *testing.T) {
 }
 
 func TestEventsOfAWebhookAndTheirAttempts(t *testing.T) {
+	world.BothEngines(t)
 	t.Parallel()
 	s := newHooked(t)
 	id := s.want(201, s.full, "POST", "/webhooks", goodHook).ID

@@ -158,6 +158,7 @@ func TestAnItemThatOverflowsItsContactFailsAlone(t *testing.T) {
 }
 
 func TestABatchUnitesSegmentsAndTopics(t *testing.T) {
+	world.BothEngines(t)
 	a := newPeople(t)
 	in := app.ContactInput{Email: "ann@example.org", Segments: []app.SegmentRef{{ID: a.segment}},
 		Topics: []app.TopicChoice{{ID: a.topics[0], Subscription: app.OptOut}, {ID: a.topics[1], Subscription: app.OptIn}}}

@@ -28,6 +28,7 @@ func (a *people) blocked(topicID, address string) (reason string) {
 }
 
 func TestOptOutsAndSuppressionsHoldForBothAddressesOfAContactThatMoves(t *testing.T) {
+	world.BothEngines(t)
 	for name, prepare := range map[string]func(a *people){
 		"bounce":       func(a *people) { a.suppress(before, app.OriginBounce) },
 		"manual":       func(a *people) { a.suppress(before, app.OriginManual) },

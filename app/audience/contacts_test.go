@@ -163,6 +163,7 @@ func TestWebhooksAreToldWhatChangedOfAContact(t *testing.T) {
 }
 
 func TestOfConcurrentCreatesOfOneAddressOneWins(t *testing.T) {
+	world.BothEngines(t)
 	a := newPeople(t)
 	const n = 16
 	errs := make([]error, n)
@@ -262,6 +263,7 @@ func TestAnOptOutOfAContactNeedsNoRoomOnTheDisk(t *testing.T) {
 }
 
 func TestForeignContactsSegmentsAndTopicsAreNotFound(t *testing.T) {
+	world.BothEngines(t)
 	a := newPeople(t)
 	id := a.create(app.ContactInput{Email: "ann@example.org"})
 	theirs := a.AddTeam("Other", "other.example")
@@ -305,6 +307,7 @@ func TestForeignContactsSegmentsAndTopicsAreNotFound(t *testing.T) {
 }
 
 func TestContactsAreListedWithTheirTopics(t *testing.T) {
+	world.BothEngines(t)
 	a := newPeople(t)
 	a.create(app.ContactInput{Email: "ann@example.org", Topics: []app.TopicChoice{{ID: a.topics[0], Subscription: app.OptOut}}})
 	a.create(app.ContactInput{Email: "bob@example.org"})

@@ -42,6 +42,7 @@ func TestAFormerAddressIsLeftUnlessARowBeforeTookIt(t *testing.T) {
 
 // Rows of one address in one Write: the gravest reason stands on the list, once.
 func TestTheGravestOfARowsReasonsStandsOnTheList(t *testing.T) {
+	world.BothEngines(t)
 	world.Bubble(t, func(t *testing.T) {
 		w := world.Serving(t, world.NewRelay(nil))
 		_, err := w.Server.Suppressions.AddSuppression(t.Context(), w.Key, app.SuppressionInput{Email: "b@example.org", Origin: app.OriginUnsubscribe})

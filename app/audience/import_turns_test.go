@@ -254,6 +254,7 @@ func wantDeleted(w *world.World, id string) {
 }
 
 func TestADeletedImportStopsAndItsContactsStay(t *testing.T) {
+	world.BothEngines(t)
 	world.Bubble(t, func(t *testing.T) {
 		w := world.Idle(t, world.NewRelay(nil))
 		slowly(w)

@@ -62,6 +62,7 @@ func work(w *world.World, n int) (id string) {
 }
 
 func TestACrashInAnImportGoesOnExactlyWhereItStood(t *testing.T) {
+	world.BothEngines(t)
 	csv, want := sheet(700)
 	writes := want.Total()/audience.ImportRows + 1
 	for n := range writes + 1 {
@@ -153,6 +154,7 @@ func TestAStoppedImportGoesOnAfterTheStart(t *testing.T) {
 }
 
 func TestImportsComeOneByOneOldestFirst(t *testing.T) {
+	world.BothEngines(t)
 	world.Bubble(t, func(t *testing.T) {
 		w := world.Idle(t, world.NewRelay(nil))
 		first := upload(w, importing.Input{}, "email\na@example.org\nb@example.org\n")

@@ -10,6 +10,7 @@ import (
 )
 
 func TestACrashForgetsNoOptOutAndNoTopic(t *testing.T) {
+	world.BothEngines(t)
 	for name, c := range map[string]struct {
 		hanging world.Answer // where the first process is when it dies
 		doubts  int

@@ -18,6 +18,7 @@ import (
 )
 
 func TestWhoIsLeftOutOfMailOfATopic(t *testing.T) {
+	world.BothEngines(t)
 	for _, def := range []app.Subscription{app.OptIn, app.OptOut} {
 		t.Run(string(def), func(t *testing.T) {
 			world.Bubble(t, func(t *testing.T) {

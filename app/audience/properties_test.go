@@ -59,6 +59,7 @@ func TestADeclarationLeavesOldValuesAlone(t *testing.T) {
 }
 
 func TestADeletedPropertyIsGoneFromAllContacts(t *testing.T) {
+	world.BothEngines(t)
 	a := newPeople(t)
 	text := func(s string) *app.PropertyValue { return &app.PropertyValue{Type: app.StringProperty, Text: s} }
 	p, err := a.Server.Properties.CreateProperty(t.Context(), a.Key, app.PropertyInput{Key: "plan", Type: app.StringProperty})

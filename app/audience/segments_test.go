@@ -18,6 +18,7 @@ import (
 )
 
 func TestCountsOfSegmentsAreNeverStale(t *testing.T) {
+	world.BothEngines(t)
 	w := world.Idle(t)
 	ctx := t.Context()
 	ids := w.AddContacts(10) // 5 unsubscribed
@@ -145,6 +146,7 @@ func longScansWait(t *testing.T) {
 }
 
 func TestSegmentsOfAContact(t *testing.T) {
+	world.BothEngines(t)
 	w := world.Idle(t)
 	ctx := t.Context()
 	ids := w.AddContacts(2)
@@ -247,6 +249,7 @@ func TestWebhooksHearWhoCameAndWent(t *testing.T) {
 }
 
 func TestADeletedSegmentLeavesNoRows(t *testing.T) {
+	world.BothEngines(t)
 	w := world.Idle(t)
 	ctx := t.Context()
 	ids := w.AddContacts(service.PurgeChunk + 100)
@@ -272,6 +275,7 @@ func TestADeletedSegmentLeavesNoRows(t *testing.T) {
 }
 
 func TestAFilterMustFitDeclaredProperties(t *testing.T) {
+	world.BothEngines(t)
 	w := world.Idle(t)
 	ctx := t.Context()
 	_, err := w.Server.Properties.CreateProperty(ctx, w.Key, app.PropertyInput{Key: "plan", Type: app.StringProperty})

@@ -8,6 +8,7 @@ import (
 )
 
 func TestWebhooksHearOfSuppressionsThatAreNewAndThoseThatGo(t *testing.T) {
+	world.BothEngines(t)
 	w := world.Idle(t)
 	ctx := t.Context()
 	ann, err := w.Server.Suppressions.AddSuppression(ctx, w.Key, app.SuppressionInput{Email: "Ann@example.net", Origin: app.OriginBounce})

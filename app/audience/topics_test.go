@@ -43,6 +43,7 @@ func TestWebhooksHearOfTopicsWhatChanged(t *testing.T) {
 }
 
 func TestATopicStaysWhileMailOfItWaits(t *testing.T) {
+	world.BothEngines(t)
 	w := world.Idle(t, world.NewRelay(nil))
 	ctx := t.Context()
 	topic, other := optInTopic(w, "News"), optInTopic(w, "Offers")

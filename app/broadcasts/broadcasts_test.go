@@ -31,6 +31,7 @@ func TestBroadcastReachesEachContactOnce(t *testing.T) {
 }
 
 func TestBroadcastHasOneMessageAPersonInSpiteOfCrashes(t *testing.T) {
+	world.BothEngines(t)
 	world.Bubble(t, func(t *testing.T) {
 		const n = 400
 		got := map[string]int{}
@@ -94,6 +95,7 @@ func TestBroadcastHasOneMessageAPersonInSpiteOfCrashes(t *testing.T) {
 }
 
 func TestCanceledBroadcastSendsNothingMore(t *testing.T) {
+	world.BothEngines(t)
 	world.Bubble(t, func(t *testing.T) {
 		const n = 500
 		release := make(chan struct{})
@@ -137,6 +139,7 @@ func TestCanceledBroadcastSendsNothingMore(t *testing.T) {
 }
 
 func TestBroadcastObeysOptOutsInMidSend(t *testing.T) {
+	world.BothEngines(t)
 	world.Bubble(t, func(t *testing.T) {
 		const n = 100
 		relay := world.NewRelayOf(relays.Relay{Region: app.DefaultRegion, Connections: 2, Rate: 1}, nil)

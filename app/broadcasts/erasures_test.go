@@ -12,6 +12,7 @@ import (
 // TestWhoIsErasedWhileABroadcastIsWrittenDownIsNotInIt: the audience was read
 // before, all at once.
 func TestWhoIsErasedWhileABroadcastIsWrittenDownIsNotInIt(t *testing.T) {
+	world.BothEngines(t)
 	world.Bubble(t, func(t *testing.T) {
 		relay := world.NewRelay(nil)
 		w := world.Serving(t, relay)

@@ -91,6 +91,7 @@ func TestWhoComesWhileABroadcastToNobodyLeavesGetsNothing(t *testing.T) {
 }
 
 func TestAScheduledBroadcastGoesToThoseWhoAreThereInTime(t *testing.T) {
+	world.BothEngines(t)
 	world.Bubble(t, func(t *testing.T) {
 		relay := world.NewRelay(nil)
 		w := world.Serving(t, relay)
@@ -121,6 +122,7 @@ func TestAScheduledBroadcastGoesToThoseWhoAreThereInTime(t *testing.T) {
 }
 
 func TestADraftIsSentOnceHoweverManyAskAtOnce(t *testing.T) {
+	world.BothEngines(t)
 	w := world.Idle(t)
 	w.People(5)
 	draft, err := w.Server.Broadcasts.CreateBroadcast(t.Context(), w.Key, newsTo(""), mail.SendOptions{})
@@ -147,6 +149,7 @@ func TestADraftIsSentOnceHoweverManyAskAtOnce(t *testing.T) {
 }
 
 func TestASendCountsTheAudienceThatItGoesTo(t *testing.T) {
+	world.BothEngines(t)
 	w := world.Idle(t)
 	ctx := t.Context()
 	w.People(8)

@@ -148,6 +148,7 @@ func TestWhoWasNotBegunIsCanceledInEveryList(t *testing.T) {
 }
 
 func TestListsOfRecipientsShowWhatTheirTypeIsAbout(t *testing.T) {
+	world.BothEngines(t)
 	world.Bubble(t, func(t *testing.T) {
 		relay := world.NewRelay(func(m *app.Outgoing, _ int) world.Answer {
 			if m.Recipients[0] == world.Person(3) {
@@ -287,6 +288,7 @@ func TestMailOfABroadcastInDoubtThatIsOpenedIsNotSentAgain(t *testing.T) {
 }
 
 func TestUnitsOfBroadcastsThatAServerLeftAreDoubts(t *testing.T) {
+	world.BothEngines(t)
 	world.Bubble(t, func(t *testing.T) {
 		hang := make(chan struct{})
 		relay := world.NewRelay(world.Always(world.DotThen(hang)))
@@ -311,6 +313,7 @@ func TestUnitsOfBroadcastsThatAServerLeftAreDoubts(t *testing.T) {
 }
 
 func TestUnsubscribesThroughABroadcastAreCountedOnce(t *testing.T) {
+	world.BothEngines(t)
 	for _, topical := range []bool{false, true} {
 		t.Run(fmt.Sprint(topical), func(t *testing.T) {
 			world.Bubble(t, func(t *testing.T) {

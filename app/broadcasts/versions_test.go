@@ -15,6 +15,7 @@ import (
 // While somebody writes, one version a minute is kept: the newest fifty of each draft,
 // until they are too old, the draft is deleted, or an address in them is erased.
 func TestVersionsOfADraftAreBounded(t *testing.T) {
+	world.BothEngines(t)
 	world.Bubble(t, func(t *testing.T) {
 		w := world.Idle(t)
 		ctx := t.Context()

@@ -14,6 +14,7 @@ import (
 )
 
 func TestACrashBeforeTheClaimLosesNothing(t *testing.T) {
+	world.BothEngines(t)
 	world.Bubble(t, func(t *testing.T) {
 		w := world.Idle(t, world.NewRelay(nil))
 		id := w.Send("bob@example.net")
@@ -152,6 +153,7 @@ func TestACleanStopLeavesNoSuspicion(t *testing.T) {
 }
 
 func TestACrashAfterTheDotIsADoubtThatIsSentAgainWithTheSameBytes(t *testing.T) {
+	world.BothEngines(t)
 	world.Bubble(t, func(t *testing.T) {
 		first := world.NewRelay(world.Always(world.DotThen(nil)))
 		w := world.Serving(t, first)
@@ -229,6 +231,7 @@ func TestACrashInEverySecondSendingIsANewDoubtWithALongerDelay(t *testing.T) {
 }
 
 func TestACrashAfterTheResultSendsNothingAgain(t *testing.T) {
+	world.BothEngines(t)
 	world.Bubble(t, func(t *testing.T) {
 		w := world.Serving(t, world.NewRelay(nil))
 		id := w.Send("bob@example.net")
@@ -246,6 +249,7 @@ func TestACrashAfterTheResultSendsNothingAgain(t *testing.T) {
 }
 
 func TestADatabaseClosedUnderTheEngineLeavesADoubt(t *testing.T) {
+	world.BothEngines(t)
 	world.Bubble(t, func(t *testing.T) {
 		hang := make(chan struct{})
 		relay := world.NewRelay(world.Always(world.DotThen(hang)))

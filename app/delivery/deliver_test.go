@@ -13,6 +13,7 @@ import (
 )
 
 func TestOneEmailIsSentWithItsReplyInTheTimeline(t *testing.T) {
+	world.BothEngines(t)
 	world.Bubble(t, func(t *testing.T) {
 		relay := world.NewRelay(nil)
 		w := world.Serving(t, relay)
@@ -35,6 +36,7 @@ func TestOneEmailIsSentWithItsReplyInTheTimeline(t *testing.T) {
 }
 
 func TestARefusedRecipientBouncesAloneAndAPostponedOneIsTriedAlone(t *testing.T) {
+	world.BothEngines(t)
 	world.Bubble(t, func(t *testing.T) {
 		relay := world.NewRelay(world.Firstly(world.ByName(map[string]int{"no@example.net": 550, "later@example.net": 451})))
 		w := world.Serving(t, relay)
@@ -61,6 +63,7 @@ func TestARefusedRecipientBouncesAloneAndAPostponedOneIsTriedAlone(t *testing.T)
 }
 
 func TestADeferredEmailIsTriedAtTheTimesOfTheTable(t *testing.T) {
+	world.BothEngines(t)
 	for _, jitter := range []float64{0, 0.5, 0.999} {
 		t.Run(fmt.Sprint(jitter), func(t *testing.T) {
 			world.Bubble(t, func(t *testing.T) {

@@ -69,6 +69,7 @@ func TestNeverAreMoreUnitsDottedThanTheRelayHasConnections(t *testing.T) {
 }
 
 func TestStopLetsWhatRunsEndAndKeepsTheRestQueued(t *testing.T) {
+	world.BothEngines(t)
 	world.Bubble(t, func(t *testing.T) {
 		hang := make(chan struct{})
 		relay := world.NewRelay(world.Always(world.After(hang, world.Accept)))

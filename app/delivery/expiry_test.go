@@ -84,6 +84,7 @@ func TestMailExpiresThatIsNeverAttemptedSinceItsRelayIsDown(t *testing.T) {
 }
 
 func TestACodeNeverLeavesAfterItsTimeThoughItsAttemptBeganBefore(t *testing.T) {
+	world.BothEngines(t)
 	world.Bubble(t, func(t *testing.T) {
 		hang := make(chan struct{})
 		relay := world.NewRelay(world.Always(world.After(hang, world.Accept)))
@@ -116,6 +117,7 @@ func TestNothingExpiresPastItsDot(t *testing.T) {
 }
 
 func TestADoubtThatExpiresSaysThatItMayHaveArrived(t *testing.T) {
+	world.BothEngines(t)
 	world.Bubble(t, func(t *testing.T) {
 		w := world.Serving(t, world.NewRelay(world.Firstly(world.Lost, world.Trouble(app.StageConnect, "down"))))
 		code := expiring(w, w.Key, "1m")

@@ -25,6 +25,7 @@ func near(t *testing.T, what string, got, want time.Duration) {
 // TestPlanCountsWhatIsOnItsWay has a broadcast in mid-send: what is written down,
 // what was begun and what left add up to its audience, whatever is reserved.
 func TestPlanCountsWhatIsOnItsWay(t *testing.T) {
+	world.BothEngines(t)
 	world.Bubble(t, func(t *testing.T) {
 		w := world.Idle(t, world.NewRelayOf(planRelay, nil))
 		first := w.SentBroadcast(app.DefaultRegion, 60, time.Now())

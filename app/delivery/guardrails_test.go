@@ -27,6 +27,7 @@ func soon() {
 }
 
 func TestAPausedTeamSendsNothingUntilTheRatesAreDown(t *testing.T) {
+	world.BothEngines(t)
 	world.Bubble(t, func(t *testing.T) {
 		w := guarded(t, world.NewRelay(nil))
 		w.Start()

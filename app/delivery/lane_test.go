@@ -191,6 +191,7 @@ func TestASlowMessageCountsInTheMinuteOfItsDot(t *testing.T) {
 }
 
 func TestMailLeavesThroughTheRelayOfItsDomainsRegion(t *testing.T) {
+	world.BothEngines(t)
 	world.Bubble(t, func(t *testing.T) {
 		us := world.NewRelay(nil)
 		eu := world.NewRelayOf(relays.Relay{Region: "eu-west-1", Connections: 1}, nil)
@@ -213,6 +214,7 @@ func TestMailLeavesThroughTheRelayOfItsDomainsRegion(t *testing.T) {
 }
 
 func TestAnEmailThatAnotherProcessWroteIsSeenWithinASecond(t *testing.T) {
+	world.BothEngines(t)
 	world.Bubble(t, func(t *testing.T) {
 		world.Several(t)
 		relay := world.NewRelay(nil)
@@ -231,6 +233,7 @@ func TestAnEmailThatAnotherProcessWroteIsSeenWithinASecond(t *testing.T) {
 }
 
 func TestAStaleClaimBeginsNoAttempt(t *testing.T) {
+	world.BothEngines(t)
 	world.Bubble(t, func(t *testing.T) {
 		w := world.Idle(t, world.NewRelay(nil))
 		id := w.Send("bob@example.net")

@@ -50,6 +50,7 @@ func TestResultsOfTheRelayAreCounted(t *testing.T) {
 }
 
 func TestReportsAreCountedOnceForARecipient(t *testing.T) {
+	world.BothEngines(t)
 	world.Bubble(t, func(t *testing.T) {
 		w := world.Serving(t, refusing())
 		id := w.SentTo("bob@example.net", "eve@example.net")
@@ -80,6 +81,7 @@ func TestARecipientWithoutAResultCountsByItsReport(t *testing.T) {
 }
 
 func TestRecipientsOfBroadcastsAreCounted(t *testing.T) {
+	world.BothEngines(t)
 	world.Bubble(t, func(t *testing.T) {
 		w := world.Serving(t, world.NewRelay(nil))
 		w.People(150)

@@ -117,6 +117,7 @@ func TestReturnPathNumbersTheOneRecipient(t *testing.T) {
 }
 
 func TestABounceToAReturnPathSettlesItsRecipientOnce(t *testing.T) {
+	world.BothEngines(t)
 	world.Bubble(t, func(t *testing.T) {
 		relay := world.NewRelay(nil)
 		w := returning(t, app.LiveFound, relay)

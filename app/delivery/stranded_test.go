@@ -64,6 +64,7 @@ func TestMailOfARegionWithoutARelayLeftThroughAnotherOne(t *testing.T) {
 }
 
 func TestMailOfARelayThatIsNoLongerConfiguredWaitsForIt(t *testing.T) {
+	world.BothEngines(t)
 	world.Bubble(t, func(t *testing.T) {
 		w := world.Idle(t, world.NewRelay(nil), euRelay())
 		w.AddDomain(w.Key.TeamID, "eu.example", "eu-west-1", app.DomainVerified)

@@ -18,6 +18,7 @@ func submitted(w *world.World, message string, to ...string) string {
 }
 
 func TestAMessageBySMTPIsSentAgainAfterACrashWithTheSameBytes(t *testing.T) {
+	world.BothEngines(t)
 	const message = "From: ann@example.com\r\nTo: nobody@elsewhere.example\r\nMessage-ID: <1@tool.example>\r\nX-A:  odd   blanks\r\n\r\nHi\r\n"
 	world.Bubble(t, func(t *testing.T) {
 		first := world.NewRelay(world.Always(world.DotThen(nil)))

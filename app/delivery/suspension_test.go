@@ -88,6 +88,7 @@ func TestTheClockStandsWhileATeamIsSuspendedAlsoAcrossACrash(t *testing.T) {
 }
 
 func TestABroadcastOfASuspendedTeamWaits(t *testing.T) {
+	world.BothEngines(t)
 	world.Bubble(t, func(t *testing.T) {
 		relay := world.NewRelay(nil)
 		w := world.Serving(t, relay)

@@ -18,6 +18,7 @@ import (
 )
 
 func TestRelayTroubleCountsNoAttemptAndShowsInEveryTimeline(t *testing.T) {
+	world.BothEngines(t)
 	for _, stage := range []app.Stage{app.StageConnect, app.StageTLS, app.StageAuth} {
 		t.Run(string(stage), func(t *testing.T) {
 			world.Bubble(t, func(t *testing.T) {

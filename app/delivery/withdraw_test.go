@@ -15,6 +15,7 @@ import (
 )
 
 func TestAnEmailDeletedDuringItsAttemptTroublesNobody(t *testing.T) {
+	world.BothEngines(t)
 	late := world.ByName(map[string]int{"bob@example.net": 450})
 	for name, a := range map[string]world.Answer{
 		"taken": world.Accept, "refused": world.ByName(map[string]int{"bob@example.net": 550}), "postponed": late,
@@ -52,6 +53,7 @@ func TestAnEmailDeletedDuringItsAttemptTroublesNobody(t *testing.T) {
 }
 
 func TestACanceledEmailNeverLeavesAndStaysCanceled(t *testing.T) {
+	world.BothEngines(t)
 	for name, a := range map[string]world.Answer{
 		"taken": world.Accept, "refused": world.ByName(map[string]int{"bob@example.net": 550}), "postponed": world.ByName(map[string]int{"bob@example.net": 450}),
 		"trouble": world.Trouble(app.StageMail, "reset"), "message refused": world.Says(app.StageMail, 550, "no"),
@@ -81,6 +83,7 @@ func TestACanceledEmailNeverLeavesAndStaysCanceled(t *testing.T) {
 }
 
 func TestCancelWhileARetryOrADoubtWaits(t *testing.T) {
+	world.BothEngines(t)
 	for name, a := range map[string]world.Answer{"retry": world.ByName(map[string]int{"bob@example.net": 450}), "doubt": world.Lost} {
 		t.Run(name, func(t *testing.T) {
 			world.Bubble(t, func(t *testing.T) {

@@ -70,6 +70,7 @@ func TestADomainGoesTheWholeWay(t *testing.T) {
 }
 
 func TestVerifyTakesALostVerificationAwayAtOnce(t *testing.T) {
+	world.BothEngines(t)
 	world.Bubble(t, func(t *testing.T) {
 		dns := world.NewDNS()
 		w := world.Resolving(t, dns, world.NewRelay(nil))
@@ -176,6 +177,7 @@ func TestAStopEndsAChecksQuestions(t *testing.T) {
 }
 
 func TestAnUnverifiedDomainIsRefusedInWordsThatHelp(t *testing.T) {
+	world.BothEngines(t)
 	world.Bubble(t, func(t *testing.T) {
 		dns := world.NewDNS()
 		w := world.Resolving(t, dns, world.NewRelay(nil))
@@ -305,6 +307,7 @@ func TestEachDomainSignsWithItsOwnKeyAndARotationChangesIt(t *testing.T) {
 }
 
 func TestMailOfADeletedDomainFailsAndNeverLeavesUnsigned(t *testing.T) {
+	world.BothEngines(t)
 	world.Bubble(t, func(t *testing.T) {
 		relay := world.NewRelay(world.Firstly(world.Says(app.StageDot, 451, "later")))
 		w := world.Serving(t, relay)
@@ -463,6 +466,7 @@ func spfOf(records []app.DNSRecord) string {
 }
 
 func TestTwoTeamsMayAddOneNameAndDontSeeEachOther(t *testing.T) {
+	world.BothEngines(t)
 	w := world.Idle(t, world.NewRelay(nil))
 	other := w.AddTeam("Other", "other.test")
 	d := w.Add(app.DomainInput{Name: "acme.test"})

@@ -12,6 +12,7 @@ import (
 // A webhook that a command beside the server brought in hears of the next event, and one
 // of the same commit.
 func TestAWebhookThatAnotherProcessMadeIsTold(t *testing.T) {
+	world.BothEngines(t)
 	world.Several(t)
 	w := world.Idle(t)
 	key := w.Key

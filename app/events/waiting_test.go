@@ -18,6 +18,7 @@ import (
 )
 
 func TestWhatWaitsForAWebhookIsListedAndGoesOnAfterChanges(t *testing.T) {
+	world.BothEngines(t)
 	world.Bubble(t, func(t *testing.T) {
 		w, f := hooked(t)
 		world.StopNow(w.Server)
@@ -138,6 +139,7 @@ func TestAKilledServerLosesNothingThatWaitsAndRepeatsOnlyWhatWasUnderWay(t *test
 }
 
 func TestWhatWaitsForAWebhookGoesAfter30Days(t *testing.T) {
+	world.BothEngines(t)
 	world.Bubble(t, func(t *testing.T) {
 		w, _ := hooked(t)
 		hook := w.Webhook("in")
@@ -167,6 +169,7 @@ func TestWhatWaitsForAWebhookGoesAfter30Days(t *testing.T) {
 }
 
 func TestADeletedWebhookTakesAlongWhatItWanted(t *testing.T) {
+	world.BothEngines(t)
 	w := world.Idle(t)
 	hook, other := w.Webhook("in"), w.Webhook("other")
 	happen(w, "a")
@@ -180,6 +183,7 @@ func TestADeletedWebhookTakesAlongWhatItWanted(t *testing.T) {
 }
 
 func TestAnErasedAddressLeavesWhatWaitsForAWebhook(t *testing.T) {
+	world.BothEngines(t)
 	w := world.Idle(t)
 	ctx := t.Context()
 	hook := w.Webhook("in", webhook.ContactCreated)

@@ -219,6 +219,7 @@ func TestWhatAnotherProcessDidIsToldWithinAMinute(t *testing.T) {
 }
 
 func TestAKilledServerTellsAgainWithTheSameID(t *testing.T) {
+	world.BothEngines(t)
 	world.Bubble(t, func(t *testing.T) {
 		w, f := hooked(t)
 		hook := w.Webhook("slow")

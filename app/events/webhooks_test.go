@@ -115,6 +115,7 @@ func wantGaps(t *testing.T, got []request, want ...time.Duration) {
 }
 
 func TestAReplayHastensWhatWaitsForItsNextAttempt(t *testing.T) {
+	world.BothEngines(t)
 	world.Bubble(t, func(t *testing.T) {
 		w, f := hooked(t)
 		hook := w.Webhook("in")
@@ -224,6 +225,7 @@ func TestRequestsAreSignedByAllSecretsThatCount(t *testing.T) {
 }
 
 func TestOnlyEnabledWebhooksOfTheTeamHearOfWhatTheyWant(t *testing.T) {
+	world.BothEngines(t)
 	w := world.Idle(t)
 	ctx := t.Context()
 	foreign := w.AddTeam("Other", "example.org")
@@ -346,6 +348,7 @@ func TestErasedAddressesLeaveTheAnswersOfEndpoints(t *testing.T) {
 }
 
 func TestEventsOfEmailsSayWhatClientsExpect(t *testing.T) {
+	world.BothEngines(t)
 	w := world.Idle(t)
 	ctx := t.Context()
 	hook := w.Webhook("in", webhook.EmailScheduled, webhook.EmailSuppressed)

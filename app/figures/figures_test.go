@@ -113,6 +113,7 @@ func TestFiguresSayWhatBecameOfMail(t *testing.T) {
 }
 
 func TestFiguresOfABroadcastAreItsOwn(t *testing.T) {
+	world.BothEngines(t)
 	world.Bubble(t, func(t *testing.T) {
 		w := world.Tracked(t, relay())
 		w.People(3)

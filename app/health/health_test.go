@@ -113,6 +113,7 @@ func look(w *world.World) []health.Check {
 }
 
 func TestAMachinesClockThatIsNotThatOfTheDatabaseIsSaid(t *testing.T) {
+	world.BothEngines(t)
 	p := place(t)
 	defer clock.Release() // no other test runs meanwhile
 	for _, c := range []struct {
@@ -170,6 +171,7 @@ func TestCapturingIsSaid(t *testing.T) {
 }
 
 func TestWebhooksThatFailAreNamedUntilOneSucceeds(t *testing.T) {
+	world.BothEngines(t)
 	w := quiet(t, server.Config{})
 	hook := w.Webhook("hooks.test", "email.sent")
 	find(t, look(w), "webhooks", true)

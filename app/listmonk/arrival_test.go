@@ -156,6 +156,7 @@ func text(t *testing.T, v any) string {
 // Wherever an import is cut off, whoever gets nothing there gets nothing here, also where
 // he was a contact before.
 func TestNobodyWhoOptedOutThereGetsMailWhereverTheImportIsCutOff(t *testing.T) {
+	world.BothEngines(t)
 	for _, at := range []int{2, 4, 5, 7, 9} { // times that it tells how far it is
 		t.Run(fmt.Sprint(at), func(t *testing.T) {
 			world.Bubble(t, func(t *testing.T) {

@@ -18,6 +18,7 @@ import (
 )
 
 func TestAcceptingWritesEverythingOrNothing(t *testing.T) {
+	world.BothEngines(t)
 	w := world.Idle(t, world.NewRelay(nil))
 	claim := mail.NewIdempotencyClaim(w.Key.TeamID, mail.RouteEmails, "k", [32]byte{1})
 	boom := errors.New("boom")
@@ -50,6 +51,7 @@ func TestAcceptingWritesEverythingOrNothing(t *testing.T) {
 }
 
 func TestAnAcceptedEmailReadsBackAsItWasSent(t *testing.T) {
+	world.BothEngines(t)
 	w := world.Idle(t, world.NewRelay(nil))
 	in := world.Letter("Bob <bob@example.net>", "BOB@example.NET")
 	in.Cc, in.Bcc, in.ReplyTo = []string{"cc@example.net", "bob@Example.net"}, []string{"secret@example.net"}, []string{"r@example.org"}
@@ -215,6 +217,7 @@ func TestTheSameKeyAndPayloadGivesTheSameId(t *testing.T) {
 }
 
 func TestFiftyParallelSendsWithOneKeyMakeOneEmail(t *testing.T) {
+	world.BothEngines(t)
 	w := world.Idle(t, world.NewRelay(nil))
 	ids := make(chan string, 50)
 	begin := make(chan struct{})
@@ -247,6 +250,7 @@ func TestFiftyParallelSendsWithOneKeyMakeOneEmail(t *testing.T) {
 }
 
 func TestAnIdempotencyKeyEndsAfter24Hours(t *testing.T) {
+	world.BothEngines(t)
 	world.Bubble(t, func(t *testing.T) {
 		w := world.Idle(t, world.NewRelay(nil))
 		send := func(payload string) (string, error) {

@@ -13,6 +13,7 @@ import (
 // TestADownloadEndsWithItsAttachment: a file leaves piece by piece, and nothing of one
 // that was deleted or rewritten meanwhile; that of another email goes on.
 func TestADownloadEndsWithItsAttachment(t *testing.T) {
+	world.BothEngines(t)
 	content := make([]byte, 2*mail.AttachmentPiece+1)
 	for i := range content {
 		content[i] = byte(i / mail.AttachmentPiece)

@@ -36,6 +36,7 @@ func TestOneBadItemRefusesAStrictBatchWhole(t *testing.T) {
 }
 
 func TestAPermissiveBatchSendsTheGoodItemsAndListsTheBad(t *testing.T) {
+	world.BothEngines(t)
 	w := world.Idle(t, world.NewRelay(nil))
 	for name, bad := range w.BadItems() {
 		t.Run(name, func(t *testing.T) {
@@ -83,6 +84,7 @@ func TestABatchHasOneToAHundredItems(t *testing.T) {
 }
 
 func TestABatchOfAHundredIsOneCommitAndKeepsItsOrder(t *testing.T) {
+	world.BothEngines(t)
 	w := world.Idle(t, world.NewRelay(nil))
 	var to []string
 	for i := range 100 {
@@ -152,6 +154,7 @@ func TestARepeatedBatchGivesTheSameIdsAndErrors(t *testing.T) {
 }
 
 func TestABatchInFlightRefusesItsTwinAndACrashFreesItsKey(t *testing.T) {
+	world.BothEngines(t)
 	world.Bubble(t, func(t *testing.T) {
 		w := world.Idle(t, world.NewRelay(nil))
 		hang := busyWriter(w)

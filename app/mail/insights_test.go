@@ -16,6 +16,7 @@ import (
 )
 
 func TestAnEmailIsScoredWhenItIsAccepted(t *testing.T) {
+	world.BothEngines(t)
 	world.Bubble(t, func(t *testing.T) {
 		w := world.Serving(t, world.NewRelay(nil))
 		in := world.Letter("bob@example.net", "eve@example.net", "ann@example.net")

@@ -13,6 +13,7 @@ import (
 )
 
 func TestAScheduledEmailLeavesWithinASecondOfItsTime(t *testing.T) {
+	world.BothEngines(t)
 	world.Bubble(t, func(t *testing.T) {
 		relay := world.NewRelay(nil)
 		w := world.Serving(t, relay)
@@ -37,6 +38,7 @@ func TestAScheduledEmailLeavesWithinASecondOfItsTime(t *testing.T) {
 }
 
 func TestAScheduledEmailOutlivesRestarts(t *testing.T) {
+	world.BothEngines(t)
 	world.Bubble(t, func(t *testing.T) {
 		relay := world.NewRelay(nil)
 		w := world.Serving(t, relay)
@@ -239,6 +241,7 @@ func TestAnEmailMovedToNowWhileTheRelayThinksLeavesOnce(t *testing.T) {
 }
 
 func TestOnlyAScheduledEmailCanBeMoved(t *testing.T) {
+	world.BothEngines(t)
 	world.Bubble(t, func(t *testing.T) {
 		hang, dot := make(chan struct{}), make(chan struct{})
 		relay := world.NewRelay(world.Always(world.After(hang, world.Accept)))

@@ -26,6 +26,7 @@ func plainLetter(fields ...string) string {
 }
 
 func TestAMessageBySMTPBecomesTheEmailOfAnAPICall(t *testing.T) {
+	world.BothEngines(t)
 	w := world.Idle(t, world.NewRelay(nil))
 	id, err := submit(w, plainLetter("X-Mailer: tool 1", "X-Mailer-Tag: kind=welcome", "X-PM-Tag: first mail", "Bcc: eve@example.net", "X-SES-CONFIGURATION-SET: x"),
 		"bob@example.net", "carol@Example.NET", "BOB@example.net")
@@ -165,6 +166,7 @@ func TestGeneratedMessagesAreKeptByteForByte(t *testing.T) {
 }
 
 func TestALargeMessageIsKeptInPieces(t *testing.T) {
+	world.BothEngines(t)
 	w := world.Idle(t, world.NewRelay(nil))
 	body := strings.Repeat(strings.Repeat("x", 70)+"\r\n", 20_000)
 	message := "From: a@example.com\r\nContent-Type: application/octet-stream\r\nContent-Transfer-Encoding: base64\r\n\r\n" + body
@@ -254,6 +256,7 @@ func TestAMessageSentAgainIsTheSameMessageUnderANewName(t *testing.T) {
 }
 
 func TestTwoTeamsHandInTheirOwnMail(t *testing.T) {
+	world.BothEngines(t)
 	w := world.Idle(t, world.NewRelay(nil))
 	other := w.AddTeam("Other", "other.example")
 	send := func(key *app.Key, from string) (string, error) {

@@ -108,6 +108,7 @@ func TestARequestMakesNoMoreOfTemplatesThanItCouldCarry(t *testing.T) {
 }
 
 func TestATemplateThatOthersEditIsNotLost(t *testing.T) {
+	world.BothEngines(t)
 	w := world.Idle(t)
 	made := w.Template(w.Key, "t", contentOf("{{{X}}}"))
 	done := make(chan error)

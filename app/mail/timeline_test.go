@@ -90,6 +90,7 @@ func TestATimelineIsPagedBothWays(t *testing.T) {
 }
 
 func TestListsOfEmailsAndAttachmentsArePagedBothWays(t *testing.T) {
+	world.BothEngines(t)
 	w := world.Idle(t, world.NewRelay(nil))
 	in := world.Letter("bob@example.net")
 	for i := range 7 {
@@ -130,6 +131,7 @@ func TestListsOfEmailsAndAttachmentsArePagedBothWays(t *testing.T) {
 }
 
 func TestTestRecipientsEndInTheirState(t *testing.T) {
+	world.BothEngines(t)
 	for verdict, want := range map[app.Verdict]app.LastEvent{
 		app.SimulatedSuccess: app.Delivered, app.SimulatedBounce: app.Bounced, app.SimulatedSpam: app.Complained,
 		app.SimulatedDelay: app.DeliveryDelayed, app.SimulatedBlock: app.Suppressed,

@@ -94,6 +94,7 @@ func TestHostedPagesAreNotTracked(t *testing.T) {
 }
 
 func TestOpensAndClicksAreRecorded(t *testing.T) {
+	world.BothEngines(t)
 	world.Bubble(t, func(t *testing.T) {
 		w := world.Tracked(t)
 		id := sendHTML(w, world.Links(3), "bo@example.org")
@@ -318,6 +319,7 @@ func TestATimelineKeepsAHundredFetchesAndTheRankRises(t *testing.T) {
 }
 
 func TestLinksOfADeletedEmailLeadOn(t *testing.T) {
+	world.BothEngines(t)
 	world.Bubble(t, func(t *testing.T) {
 		w := world.Tracked(t)
 		id, other := sendHTML(w, world.Links(1), "bo@example.org"), sendHTML(w, world.Links(1), "bo@example.org")

@@ -23,6 +23,7 @@ func emailEvents() []webhook.EventName {
 }
 
 func TestWebhooksHearWhatBecomesOfEmails(t *testing.T) {
+	world.BothEngines(t)
 	const a, b = "a@example.net", "b@example.net"
 	for name, tt := range map[string]struct {
 		script world.Script

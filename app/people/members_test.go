@@ -34,6 +34,7 @@ func person(w *world.World, token, team string) (*app.Key, error) {
 }
 
 func TestAnInvitationJoinsOnceAndForAWeek(t *testing.T) {
+	world.BothEngines(t)
 	world.Bubble(t, func(t *testing.T) {
 		w := world.Idle(t, world.NewRelay(nil))
 		s, ctx := w.Server.People, t.Context()
@@ -77,6 +78,7 @@ func TestAnInvitationJoinsOnceAndForAWeek(t *testing.T) {
 }
 
 func TestAChangeOfRoleEndsThePersonsSessionsAndNobodyElses(t *testing.T) {
+	world.BothEngines(t)
 	w := world.Idle(t, world.NewRelay(nil))
 	s, ctx := w.Server.People, t.Context()
 	owner, _ := invited(w, w.Key, "owner@example.net", app.RoleOwner)
@@ -160,6 +162,7 @@ func TestNobodyRisesAboveHimselfAndTheLastOwnerStays(t *testing.T) {
 }
 
 func TestAResetEndsAllThatOpensAnAccount(t *testing.T) {
+	world.BothEngines(t)
 	w := world.Idle(t, world.NewRelay(nil))
 	s, ctx := w.Server.People, t.Context()
 	token, u := invited(w, w.Key, "ann@example.net", app.RoleMember)

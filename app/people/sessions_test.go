@@ -119,6 +119,7 @@ func TestNoSecretIsKeptInClear(t *testing.T) {
 }
 
 func TestATeamDemandsASecondFactor(t *testing.T) {
+	world.BothEngines(t)
 	world.Bubble(t, func(t *testing.T) {
 		w := world.Idle(t, world.NewRelay(nil))
 		n := setUp(w)

@@ -43,6 +43,7 @@ func lastOf(w *world.World, key *app.Key, id string) app.LastEvent {
 }
 
 func TestWhatIsHeldBeforeItsDotNeverLeavesUntilItIsReleased(t *testing.T) {
+	world.BothEngines(t)
 	for name, held := range map[string]bool{"hold": true, "drop": false} {
 		t.Run(name, func(t *testing.T) {
 			world.Bubble(t, func(t *testing.T) {
@@ -193,6 +194,7 @@ func TestRetryTriesNowWhatWasPutOffAndNothingElse(t *testing.T) {
 }
 
 func TestADroppedEmailSaysByWhomAndOwesNothing(t *testing.T) {
+	world.BothEngines(t)
 	world.Bubble(t, func(t *testing.T) {
 		w := world.Serving(t, world.NewRelay(nil))
 		w.AddTeam("other", "other.example")
@@ -226,6 +228,7 @@ func TestAnActWithoutAFilterIsRefused(t *testing.T) {
 }
 
 func TestMovedMailLeavesThroughTheOtherRelay(t *testing.T) {
+	world.BothEngines(t)
 	world.Bubble(t, func(t *testing.T) {
 		us, eu := world.NewRelay(world.Always(world.Trouble(app.StageConnect, "refused"))), world.NewRelay(nil)
 		eu.Region = "eu-west-1"

@@ -11,6 +11,7 @@ import (
 )
 
 func TestWhatFailedIsSentAgainToWhomNoRelayAcceptedAndNobodySuppressed(t *testing.T) {
+	world.BothEngines(t)
 	world.Bubble(t, func(t *testing.T) {
 		relay := world.NewRelay(world.Firstly(world.RefuseLocally))
 		w := world.Serving(t, relay)
@@ -48,6 +49,7 @@ func TestWhatFailedIsSentAgainToWhomNoRelayAcceptedAndNobodySuppressed(t *testin
 }
 
 func TestAHalfSentBroadcastIsHeldAndReleasedAsAWhole(t *testing.T) {
+	world.BothEngines(t)
 	world.Bubble(t, func(t *testing.T) {
 		hang := make(chan struct{})
 		relay := world.NewRelay(world.Firstly(world.After(hang, world.Accept)))

@@ -74,6 +74,7 @@ func TestAVerdictFollowsAnEmailFromItsAcceptanceToItsEnd(t *testing.T) {
 }
 
 func TestAVerdictNamesWhatKeepsMailAndAgreesWithTheQueue(t *testing.T) {
+	world.BothEngines(t)
 	world.Bubble(t, func(t *testing.T) {
 		relay := world.NewRelay(world.Always(world.ByName(map[string]int{"bob@example.net": 450})))
 		w := world.Serving(t, relay)

@@ -190,6 +190,7 @@ func (k tokens) work(s *app.Sealer) (out string) {
 }
 
 func TestOldLinksWorkAfterTwoRotationsAndARetirement(t *testing.T) {
+	world.BothEngines(t)
 	w, path := keyed(t)
 	other := w.AddTeam("other", "other.example")
 	id := fill(w, other, "other.example", 120)
@@ -234,6 +235,7 @@ func TestOldLinksWorkAfterTwoRotationsAndARetirement(t *testing.T) {
 }
 
 func TestARetirementIsRefusedWhileValuesAreLeft(t *testing.T) {
+	world.BothEngines(t)
 	w, path := keyed(t)
 	world.WantCode(t, retire(w), app.CodeConflict) // there is one key alone
 	sealed := w.Server.Sealer.Seal(domains.DKIMPurpose, "x", []byte("x"))

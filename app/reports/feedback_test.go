@@ -19,6 +19,7 @@ import (
 )
 
 func TestABounceMovesItsRecipientAndSuppressesIt(t *testing.T) {
+	world.BothEngines(t)
 	world.Bubble(t, func(t *testing.T) {
 		w := world.Serving(t, world.NewRelay(nil))
 		id := w.SentTo("Bob@Example.net", "eve@example.net")
@@ -40,6 +41,7 @@ func TestABounceMovesItsRecipientAndSuppressesIt(t *testing.T) {
 }
 
 func TestTheSameReportCountsOnce(t *testing.T) {
+	world.BothEngines(t)
 	world.Bubble(t, func(t *testing.T) {
 		w := world.Serving(t, world.NewRelay(nil))
 		id := w.SentTo("bob@example.net")
@@ -63,6 +65,7 @@ func TestTheSameReportCountsOnce(t *testing.T) {
 }
 
 func TestAReportIsRememberedFor30Days(t *testing.T) {
+	world.BothEngines(t)
 	world.Bubble(t, func(t *testing.T) {
 		w := world.Idle(t, world.NewRelay(nil))
 		id := w.Send("bob@example.net")
@@ -79,6 +82,7 @@ func TestAReportIsRememberedFor30Days(t *testing.T) {
 }
 
 func TestReportsFindTheirEmail(t *testing.T) {
+	world.BothEngines(t)
 	world.Bubble(t, func(t *testing.T) {
 		const reply = "Ok 010001944a3b2c1d-4f5e6d7c-000000"
 		relay := world.NewRelayOf(relays.Relay{Region: app.DefaultRegion, Host: "relay.test", Port: 587, Connections: 4, Profile: relays.ProfileSES},
@@ -201,6 +205,7 @@ func TestAReportBeforeOurOwnResultEndsEqual(t *testing.T) {
 }
 
 func TestAReportSettlesADoubtAndNothingIsSentAgain(t *testing.T) {
+	world.BothEngines(t)
 	for _, kind := range []feedback.Kind{feedback.Taken, feedback.Delivered, feedback.Delayed, feedback.Bounced, feedback.Complained, feedback.Opened, feedback.Failed} {
 		t.Run(string(kind), func(t *testing.T) {
 			world.Bubble(t, func(t *testing.T) {

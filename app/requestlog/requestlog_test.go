@@ -56,6 +56,7 @@ func want(t *testing.T, what, got, want string) {
 }
 
 func TestRequestsAreWrittenDownSoonAndFound(t *testing.T) {
+	world.BothEngines(t)
 	world.Bubble(t, func(t *testing.T) {
 		w := world.Serving(t, world.NewRelay(nil))
 		other := w.AddTeam("others", "others.test")
@@ -107,6 +108,7 @@ func TestQueriesThatMeanNothingAreRefused(t *testing.T) {
 }
 
 func TestRequestsGoAfter30Days(t *testing.T) {
+	world.BothEngines(t)
 	world.Bubble(t, func(t *testing.T) {
 		w := world.Idle(t, world.NewRelay(nil))
 		note(w, w.Key, "GET", "/old", 200)
@@ -122,6 +124,7 @@ func TestRequestsGoAfter30Days(t *testing.T) {
 }
 
 func TestRequestsThatMentionAnErasedAddressGo(t *testing.T) {
+	world.BothEngines(t)
 	world.Bubble(t, func(t *testing.T) {
 		w := world.Serving(t, world.NewRelay(nil))
 		other := w.AddTeam("others", "others.test")

@@ -98,6 +98,7 @@ func checkOptOuts(t *testing.T, w *world.World, a *resendtest.Account) {
 // TestAnAccountMovesIn: the plan tells what is done, a second run does nothing, and
 // nobody who opted out is lost.
 func TestAnAccountMovesIn(t *testing.T) {
+	world.BothEngines(t)
 	s := &resendtest.Server{Account: resendtest.Sample(45)}
 	r := readSample(t, s)
 	w := world.Idle(t)

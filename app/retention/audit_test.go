@@ -7,6 +7,7 @@ import (
 )
 
 func TestTheAuditLogIsKeptFor400Days(t *testing.T) {
+	world.BothEngines(t)
 	bubble(t, func(t *testing.T) {
 		w := world.Idle(t, world.NewRelay(nil))
 		w.AddTeam("Old", "old.example")

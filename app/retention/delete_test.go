@@ -107,6 +107,7 @@ func left(w *world.World, key *app.Key, id string) string {
 }
 
 func TestEachTeamsMailIsKeptForAsLongAsItSays(t *testing.T) {
+	world.BothEngines(t)
 	bubble(t, func(t *testing.T) {
 		w := world.Idle(t, world.NewRelay(nil))
 		w.Server.Settings.Keep = app.Retention{Content: 30 * day, Emails: 90 * day}
@@ -214,6 +215,7 @@ func TestMailInDoubtIsKept(t *testing.T) {
 }
 
 func TestWhatBelongsToDeletedContentSaysSo(t *testing.T) {
+	world.BothEngines(t)
 	bubble(t, func(t *testing.T) {
 		w := keeping(t, app.Retention{Content: day})
 		in := rich("bob@example.net")

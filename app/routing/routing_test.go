@@ -66,6 +66,7 @@ func reason(st routing.Status) string {
 }
 
 func TestARelayThatIsAddedTakesWhatWaitsWithoutARestart(t *testing.T) {
+	world.BothEngines(t)
 	world.Bubble(t, func(t *testing.T) {
 		w := without(t)
 		other := w.AddTeam("Beta", "beta.example")
@@ -95,6 +96,7 @@ func TestARelayThatIsAddedTakesWhatWaitsWithoutARestart(t *testing.T) {
 }
 
 func TestARelayThatIsRemovedLeavesWhatWaitsWaiting(t *testing.T) {
+	world.BothEngines(t)
 	world.Bubble(t, func(t *testing.T) {
 		world.Several(t)
 		w := without(t)
@@ -173,6 +175,7 @@ func TestANewPasswordIsTriedAtOnceAndForgetsNothing(t *testing.T) {
 }
 
 func TestAPausedRelayLetsNothingLeaveAndResumesByItself(t *testing.T) {
+	world.BothEngines(t)
 	for _, from := range []string{"flag", "database"} {
 		t.Run(from, func(t *testing.T) {
 			world.Bubble(t, func(t *testing.T) {

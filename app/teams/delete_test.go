@@ -46,6 +46,7 @@ func counts(w *world.World) string {
 }
 
 func TestOfADeletedTeamNothingIsLeftButItsLog(t *testing.T) {
+	world.BothEngines(t)
 	world.Bubble(t, func(t *testing.T) {
 		w := world.Serving(t, world.NewRelay(nil))
 		first := w.Key

@@ -17,6 +17,7 @@ import (
 )
 
 func TestARevokedKeyStopsWithinASecond(t *testing.T) {
+	world.BothEngines(t)
 	world.Bubble(t, func(t *testing.T) {
 		w := world.Idle(t, world.NewRelay(nil))
 		token, k, err := w.Server.Teams.CreateKey(t.Context(), w.Key.TeamID, app.KeyInput{Name: "k", Permission: app.SendingAccess, Role: app.RoleMember, Domain: world.TestDomain})
@@ -193,6 +194,7 @@ func TestADomainGetsAKeyThatOpens(t *testing.T) {
 }
 
 func TestNothingOfAnotherTeamIsFound(t *testing.T) {
+	world.BothEngines(t)
 	world.Bubble(t, func(t *testing.T) {
 		w := world.Serving(t, world.NewRelay(nil))
 		in := world.Letter("bob@example.net")

@@ -128,6 +128,7 @@ func TestMidnightReleasesTheBacklogInOrderAndBeforeNewMail(t *testing.T) {
 }
 
 func TestTheEndOfTheBacklogIsCountedToTheRecipient(t *testing.T) {
+	world.BothEngines(t)
 	world.Bubble(t, func(t *testing.T) {
 		w := accepting(t, plan.Input{Name: plan.Free}, world.NewRelay(nil))
 		world.Must(t, trySend(w, 50))
@@ -238,6 +239,7 @@ func TestMailThatWaitsForTheQuotaCanBeCanceledAndDeleted(t *testing.T) {
 }
 
 func TestAMonthlyPlanEndsAtWhatItIncludesAndOverageAtItsStop(t *testing.T) {
+	world.BothEngines(t)
 	world.Bubble(t, func(t *testing.T) {
 		w := accepting(t, plan.Input{Name: plan.Pro, Included: 10}, world.NewRelay(nil))
 		sendTo(w, 0, 6)
@@ -266,6 +268,7 @@ func TestAMonthlyPlanEndsAtWhatItIncludesAndOverageAtItsStop(t *testing.T) {
 }
 
 func TestAQuotaHoldsWhereManySendAtTheSameMoment(t *testing.T) {
+	world.BothEngines(t)
 	world.Bubble(t, func(t *testing.T) {
 		const included, each, senders = 10, 2, 20
 		w := accepting(t, plan.Input{Name: plan.Pro, Included: included}, world.NewRelay(nil))
@@ -401,6 +404,7 @@ func TestQuotaEventsAreToldOnceAPeriod(t *testing.T) {
 }
 
 func TestTheCapsOfAPlan(t *testing.T) {
+	world.BothEngines(t)
 	w := world.IdleWith(t, server.Config{Cloud: true}, world.NewRelay(nil))
 	w.AddDomain(w.Key.TeamID, "two.test", app.DefaultRegion, app.DomainVerified)
 	w.AddDomain(w.Key.TeamID, "three.test", app.DefaultRegion, app.DomainVerified)

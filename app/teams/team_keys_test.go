@@ -50,6 +50,7 @@ func TestARevokedKeyStopsAtOnceInItsServer(t *testing.T) {
 }
 
 func TestKeysOfAnotherTeamAreNotFound(t *testing.T) {
+	world.BothEngines(t)
 	w := world.Idle(t, world.NewRelay(nil))
 	token, k, err := w.Server.Teams.CreateKey(t.Context(), w.Key.TeamID, app.KeyInput{Name: "k", Permission: app.FullAccess, Role: app.RoleMember})
 	world.Must(t, err)

@@ -11,6 +11,7 @@ import (
 )
 
 func TestUsageCountsEachRecipientOfAnAcceptedEmailOnce(t *testing.T) {
+	world.BothEngines(t)
 	world.Bubble(t, func(t *testing.T) {
 		w := world.Idle(t, world.NewRelay(nil))
 		wantToday(w, 0)
@@ -57,6 +58,7 @@ func TestScheduledMailCountsOnTheDayItLeaves(t *testing.T) {
 }
 
 func TestARecipientOfABroadcastCountsWhenItsTurnComes(t *testing.T) {
+	world.BothEngines(t)
 	world.Bubble(t, func(t *testing.T) {
 		w := world.Serving(t, world.NewRelay(nil))
 		w.People(7)

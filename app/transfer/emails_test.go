@@ -61,6 +61,7 @@ func TestHistoryIsNeverSentToldOrCountedInAQuota(t *testing.T) {
 }
 
 func TestHistoryTwiceIsHistoryOnce(t *testing.T) {
+	world.BothEngines(t)
 	world.Bubble(t, func(t *testing.T) {
 		w := full(t)
 		dir, _ := exported(t, w.Server, w.Key, transfer.ExportOptions{Emails: true})

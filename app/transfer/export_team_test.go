@@ -159,6 +159,7 @@ func filesOf(t *testing.T, dir string) map[string]string {
 }
 
 func TestAnExportHasAllOfATeamAndNothingOfAnother(t *testing.T) {
+	world.BothEngines(t)
 	world.Bubble(t, func(t *testing.T) {
 		w := full(t)
 		dir, made := exported(t, w.Server, w.Key, transfer.ExportOptions{Emails: true, Version: "1"})
@@ -322,6 +323,7 @@ func imported(t *testing.T, to *world.World, dir string, apply bool) *transfer.R
 }
 
 func TestWhatIsExportedAndTakenInIsExportedTheSame(t *testing.T) {
+	world.BothEngines(t)
 	world.Bubble(t, func(t *testing.T) {
 		w := full(t)
 		dir, _ := exported(t, w.Server, w.Key, transfer.ExportOptions{Emails: true})

@@ -14,6 +14,7 @@ import (
 )
 
 func TestWhoIsErasedGetsNothingThatWaitsInABroadcast(t *testing.T) {
+	world.BothEngines(t)
 	hang := func(ch chan struct{}) world.Script {
 		return func(m *app.Outgoing, n int) world.Answer {
 			if m.Recipients[0] == world.Person(5) && n == 1 {

@@ -49,6 +49,7 @@ func TestMailOfAServerWhoseClockWasAheadDoesNotWaitForThatTime(t *testing.T) {
 }
 
 func TestARetryKeepsItsDelayWhenTheClockIsPutBack(t *testing.T) {
+	world.BothEngines(t)
 	world.Bubble(t, func(t *testing.T) {
 		w := world.Serving(t, world.NewRelay(world.Always(world.ByName(map[string]int{"bob@example.net": 451}))))
 		id := w.Send("bob@example.net")

@@ -101,6 +101,7 @@ func TestAnErasureGoesOnAfterACrashAtAnyStep(t *testing.T) {
 }
 
 func TestWhoEndedSubscriptionsStaysUnsubscribedWhenErased(t *testing.T) {
+	world.BothEngines(t)
 	w := world.Idle(t)
 	team := w.Key.TeamID
 	plain, gone, listed := w.Person(team, "plain@erase.example"), w.Person(team, "gone@erase.example"), w.Person(team, "listed@erase.example")

@@ -66,6 +66,7 @@ func TestAnErasedAddressLeavesNoTraceInTheFiles(t *testing.T) {
 }
 
 func TestAnotherTeamKeepsWhatItHasOfAnErasedAddress(t *testing.T) {
+	world.BothEngines(t)
 	w := world.Idle(t, world.NewRelay(nil))
 	other := w.AddTeam("Other", "other.example")
 	mine := scatter(w, w.Key, "ann@"+world.TestDomain, 300)
@@ -141,6 +142,7 @@ func TestMailToAnErasedAddressDoesNotLeave(t *testing.T) {
 }
 
 func TestMailThatIsLeavingIsErasedWhenItsOutcomeIsKnown(t *testing.T) {
+	world.BothEngines(t)
 	for name, end := range map[string]world.Answer{
 		"taken": world.Accept, "postponed": world.Says(app.StageDot, 450, "later, "+world.Victim), "lost": world.Lost,
 	} {

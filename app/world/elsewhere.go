@@ -18,10 +18,53 @@ import (
 	"mailer/db/pgtest"
 )
 
+// engineVariable is the environment variable that says which tests have their databases on
+// PostgreSQL: those that are marked by BothEngines or Elsewhere, or all.
+const (
+	engineVariable = "MAILER_TEST_ENGINE"
+	markedTests    = "postgres"
+	allTests       = "postgres-all"
+)
+
 // IsElsewhere reports whether the databases of this run's tests are those of PostgreSQL, by the
 // environment variable MAILER_TEST_ENGINE. It is read by the tests, not before them, so that go test does
 // not take what one engine answered for the other's answer.
-func IsElsewhere() bool { return os.Getenv("MAILER_TEST_ENGINE") == "postgres" }
+func IsElsewhere() bool {
+	engine := os.Getenv(engineVariable)
+	return engine == markedTests || engine == allTests
+}
+
+// marked holds the names of tests that called BothEngines.
+var marked sync.Map
+
+// BothEngines marks a test, with its subtests, as one that also runs on PostgreSQL with
+// MAILER_TEST_ENGINE=postgres. It is the first call of the test. At least one test of each use
+// case is marked; db has tests of each statement on both engines.
+func BothEngines(t testing.TB) {
+	marked.Store(t.Name(), true)
+}
+
+// skipUnmarked skips a test on PostgreSQL that is not marked.
+func skipUnmarked(t testing.TB) {
+	t.Helper()
+	if os.Getenv(engineVariable) == markedTests && !isMarked(t.Name()) {
+		t.Skip("not one of the tests that run on both engines; " + engineVariable + "=" + allTests + " runs it")
+	}
+}
+
+// isMarked reports whether the test of that name or a test around it is marked.
+func isMarked(name string) bool {
+	for {
+		if _, ok := marked.Load(name); ok {
+			return true
+		}
+		at := strings.LastIndexByte(name, '/')
+		if at < 0 {
+			return false
+		}
+		name = name[:at]
+	}
+}
 
 // several are the tests in which several processes work on a database.
 var several sync.Map
@@ -69,6 +112,7 @@ func Elsewhere(t testing.TB) {
 	if !IsElsewhere() {
 		t.Skip("several servers share a database of PostgreSQL alone: MAILER_TEST_ENGINE=postgres runs it")
 	}
+	BothEngines(t)
 }
 
 // Neighbour is another server on the same database, with relays of its own, which answers
@@ -103,21 +147,9 @@ func NewDatabase(t testing.TB, schema string) string {
 	if !IsElsewhere() {
 		return dbtest.File(t, schema, open)
 	}
+	skipUnmarked(t)
 	server := pgtest.Server(t)
-	return pgtest.Database(t, server, pgtest.TemplateBy(t, server, "opened by "+thisBuild(t)+"\n"+schema, open))
-}
-
-// thisBuild tells one build of the tests from another, which may make tables otherwise.
-func thisBuild(t testing.TB) string {
-	t.Helper()
-	if pgtest.Lent() {
-		return ""
-	}
-	path, err := os.Executable()
-	Must(t, err)
-	info, err := os.Stat(path)
-	Must(t, err)
-	return info.ModTime().String()
+	return pgtest.Database(t, server, pgtest.TemplateBy(t, server, pgtest.Build(t)+schema, open))
 }
 
 // left is the name of a database as the process leaves it that ends at this moment.

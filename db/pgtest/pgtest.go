@@ -30,6 +30,24 @@ const (
 // Lent reports whether one Lend lends the server, so that all that use it are of one build.
 func Lent() bool { return os.Getenv(lent) != "" }
 
+// Build tells one build of the tests from another in the key of a template, since another build
+// may make tables otherwise. It is empty where all tests are of one build.
+func Build(t testing.TB) string {
+	t.Helper()
+	if Lent() {
+		return ""
+	}
+	path, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return "built at " + info.ModTime().String() + "\n"
+}
+
 var started = sync.OnceValues(start)
 
 // Server returns the DSN, a URL, of a superuser of the process's server. The server ends

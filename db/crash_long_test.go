@@ -1,0 +1,7 @@
+//go:build long
+
+package db
+
+import "testing"
+
+func TestLongWhatWasAnsweredSurvivesManyKills(t *testing.T) { survivesKills(t, 100) }

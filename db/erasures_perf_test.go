@@ -1,0 +1,36 @@
+//go:build perf
+
+package db
+
+import (
+	"errors"
+	"testing"
+	"time"
+)
+
+// TestPerfTheWriterDoesNotWaitForAReaderToEmptyTheLog compares TruncateLog under a reader with
+// TruncateLog without one. With the busy timeout of writes it would take five seconds.
+func TestPerfTheWriterDoesNotWaitForAReaderToEmptyTheLog(t *testing.T) {
+	d := openHere(t)
+	truncate := func(want error) time.Duration {
+		write(t, d, func(tx *Tx) error { return tx.SetSetting("x", []byte("1")) })
+		start := time.Now()
+		if err := d.TruncateLog(t.Context()); !errors.Is(err, want) {
+			t.Errorf("empty the log: %v, want %v", err, want)
+		}
+		return time.Since(start)
+	}
+	alone := truncate(nil)
+	err := d.Read(t.Context(), func(r *Reader) error {
+		if _, err := r.Setting("x"); err != nil {
+			return err
+		}
+		if took := truncate(ErrBusy); took > alone+2*time.Second {
+			t.Errorf("the writer stood still for %s under a reader, for %s without", took, alone)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
