@@ -81,7 +81,7 @@ func TestAnErasureGoesOnAfterACrashAtAnyStep(t *testing.T) {
 		next := w.Crash()
 		world.Must(t, w.DB.Close())
 		next.Start()
-		for deadline := time.Now().Add(20 * time.Second); next.OpenErasures() > 0; {
+		for deadline := time.Now().Add(time.Minute); next.OpenErasures() > 0; {
 			if time.Now().After(deadline) {
 				t.Fatalf("step %d: the erasure does not end:\n%s", n, next.Log.Text.String())
 			}
