@@ -4,6 +4,7 @@ package bench
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -89,4 +90,15 @@ func needsPostgres(t *testing.T) {
 	if err != nil {
 		t.Skip(err)
 	}
+}
+
+// fake writes a program that is one of the fakes and returns its path.
+func fake(t *testing.T, name string) string {
+	t.Helper()
+	self, err := os.Executable()
+	must(t, err)
+	path := t.TempDir() + "/fake"
+	script := fmt.Sprintf("#!/bin/sh\n%s='%s' exec '%s' \"$@\"\n", fakeVariable, name, self)
+	must(t, os.WriteFile(path, []byte(script), 0o755))
+	return path
 }
