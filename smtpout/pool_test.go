@@ -7,6 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"mailer/app"
@@ -210,29 +211,35 @@ func TestDeadConnectionIsReplacedOnce(t *testing.T) {
 }
 
 func TestIdleConnectionIsLeft(t *testing.T) {
-	f := startFake(t, &fake{})
-	r := relayTo(t, f)
-	r.pool.idleLimit = 20 * time.Millisecond
-	want(t, r.Send(t.Context(), letter("a@example.net"), agree), "done/dot/250 a=accepted/250")
-	f.wait("the goodbye", func() bool { return f.open == 0 })
-	if n := len(f.said("QUIT")); n != 1 {
-		t.Errorf("QUIT said %d times", n)
-	}
-	want(t, r.Send(t.Context(), letter("a@example.net"), agree), "done/dot/250 a=accepted/250")
+	synctest.Test(t, func(t *testing.T) {
+		f := &fake{}
+		r := inBubble(t, f, time.Minute)
+		want(t, r.Send(t.Context(), letter("a@example.net"), agree), "done/dot/250 a=accepted/250")
+		time.Sleep(r.pool.idleLimit - time.Second)
+		synctest.Wait()
+		if n := len(f.said("QUIT")); n != 0 {
+			t.Errorf("QUIT said %d times before its time", n)
+		}
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		if n := len(f.said("QUIT")); n != 1 {
+			t.Errorf("QUIT said %d times", n)
+		}
+		want(t, r.Send(t.Context(), letter("a@example.net"), agree), "done/dot/250 a=accepted/250")
+	})
 }
 
-// A relay that never answers QUIT must not keep Close waiting for long.
+// A relay that never answers QUIT must not keep Close waiting for longer than the timeout.
 func TestCloseWithMuteRelay(t *testing.T) {
-	f := startFake(t, &fake{script: on("QUIT", stall)})
-	cfg := configFor(f.listener)
-	cfg.Timeout = 50 * time.Millisecond
-	r := newRelay(t, cfg)
-	want(t, r.Send(t.Context(), letter("a@example.net"), agree), "done/dot/250 a=accepted/250")
-	start := time.Now()
-	r.Close()
-	if took := time.Since(start); took > 5*time.Second {
-		t.Errorf("took %s", took)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		r := inBubble(t, &fake{script: on("QUIT", stall)}, time.Minute)
+		want(t, r.Send(t.Context(), letter("a@example.net"), agree), "done/dot/250 a=accepted/250")
+		start := time.Now()
+		r.Close()
+		if took := time.Since(start); took > time.Minute {
+			t.Errorf("took %s", took)
+		}
+	})
 }
 
 func TestConnectionCap(t *testing.T) {

@@ -16,7 +16,6 @@ import (
 	"regexp"
 	"strings"
 	"sync"
-	"testing"
 
 	"github.com/emersion/go-msgauth/dkim"
 	"github.com/emersion/go-smtp"
@@ -52,17 +51,6 @@ func fakeEnd(err error) {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-}
-
-// fake writes a program that is one of the fakes and returns its path.
-func fake(t *testing.T, name string) string {
-	t.Helper()
-	self, err := os.Executable()
-	must(t, err)
-	path := t.TempDir() + "/fake"
-	script := fmt.Sprintf("#!/bin/sh\n%s='%s' exec '%s' \"$@\"\n", fakeVariable, name, self)
-	must(t, os.WriteFile(path, []byte(script), 0o755))
-	return path
 }
 
 // configured is what stands behind the words in the file that --config names.

@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"os/exec"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -30,7 +29,7 @@ func TestSinkReadsAGroupOfCommandsAndAnswersEachInItsTurn(t *testing.T) {
 	conn, err := net.Dial("tcp", s.addr())
 	must(t, err)
 	defer conn.Close()
-	must(t, conn.SetDeadline(time.Now().Add(10*time.Second)))
+	must(t, conn.SetDeadline(time.Now().Add(time.Minute)))
 	_, err = io.WriteString(conn, "EHLO me\r\n"+envelope)
 	must(t, err)
 	r := bufio.NewReader(conn)
@@ -52,7 +51,7 @@ func TestSinkAnswersBeforeItWaitsForTheRestOfACommand(t *testing.T) {
 	conn, err := net.Dial("tcp", s.addr())
 	must(t, err)
 	defer conn.Close()
-	must(t, conn.SetDeadline(time.Now().Add(10*time.Second)))
+	must(t, conn.SetDeadline(time.Now().Add(time.Minute)))
 	_, err = io.WriteString(conn, "NOOP\r\nNO")
 	must(t, err)
 	must(t, replies(bufio.NewReader(conn), "220", "250"))
@@ -143,37 +142,6 @@ func TestMarkThatIsStampedIsRead(t *testing.T) {
 	}
 }
 
-// Processor time of a process that has ended is what a look at the living ones
-// misses: Postfix's children come and go.
-func TestProcessorTimeHoldsThatOfProcessesThatEnded(t *testing.T) {
-	t.Parallel()
-	const burn = `i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done`
-	for name, g := range map[string]*group{"as found": newGroup(t), "by /proc": {tb: t}} {
-		// The inner shell burns and ends; the outer one stays until its input does.
-		cmd := exec.Command("/bin/sh", "-c", `/bin/sh -c '`+burn+`'; echo done; read -r _`)
-		g.enter(cmd)
-		in, err := cmd.StdinPipe()
-		must(t, err)
-		out, err := cmd.StdoutPipe()
-		must(t, err)
-		before := g.cpu()
-		must(t, cmd.Start())
-		g.started(cmd)
-		_, err = bufio.NewReader(out).ReadString('\n')
-		must(t, err)
-		got := g.cpu() - before
-		in.Close()
-		_ = cmd.Wait()
-		want := cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
-		if want < 100*time.Millisecond {
-			t.Fatalf("%s: the shell burnt %v only, which proves nothing", name, want)
-		}
-		if off := (got - want).Abs(); off > want/10+2*tick {
-			t.Errorf("%s: %v by %s, %v by wait4", name, got, g.method(), want)
-		}
-	}
-}
-
 func TestAlteredMessageDoesNotVerify(t *testing.T) {
 	t.Parallel()
 	key, err := rsa.GenerateKey(rand.Reader, 2048)
@@ -209,27 +177,4 @@ func TestRatioIsTheMedianOfTheRoundsRatios(t *testing.T) {
 	if got := r.ratio("Mailer", "Postfix", rateOf); got != 3 {
 		t.Errorf("ratio %v, want 3", got)
 	}
-}
-
-// The short form of BenchmarkVersus: what is measured there works. Its figures
-// mean nothing.
-func TestEachPeerCarriesEveryMessageOnceAndSignsWhatIsDue(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts mail servers")
-	}
-	c := newContest(t, 2*connections)
-	r := newReport(&bytes.Buffer{})
-	for _, who := range contenders() {
-		if what := missing(who.signed); what != "" && strings.Contains(who.name, "Postfix") {
-			t.Logf("%s is left out: missing: %s", who.name, what)
-			continue
-		}
-		o := c.measure(who)
-		if o.rate <= 0 || o.cpu <= 0 || o.memory <= 0 || o.busy.accepted.p50 <= 0 || o.busy.arrived.p50 <= 0 || o.calm.accepted.p50 <= 0 || o.calm.arrived.p50 <= 0 {
-			t.Errorf("%s: %+v", who.name, o)
-		}
-		r.outcome(who, o)
-	}
-	r.table()
-	t.Logf("%s", r.out)
 }

@@ -53,7 +53,7 @@ func fakeServer(t *testing.T, answers map[string]string) *httptest.Server {
 func agent(t *testing.T, url string) *mcp.ClientSession {
 	t.Helper()
 	near, far := mcp.NewInMemoryTransports()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	u := &upstream{url: url, key: "the-key\n", client: &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
 	ended := make(chan error, 1)
 	go func() { ended <- u.serve(ctx, far) }()

@@ -53,12 +53,13 @@ func wantExpired(w *world.World, id string, after time.Duration) {
 func TestMailExpiresThatIsNeverAttemptedSinceItsRelayIsDown(t *testing.T) {
 	world.Days(t, func(t *testing.T) {
 		relay := dead()
-		w := world.Serving(t, relay)
+		w := world.IdleWith(t, server.Config{MaxWait: 2 * time.Hour, PollEvery: time.Minute}, relay)
+		w.Start()
 		other := w.AddTeam("Other", "other.example")
 		first := w.Send("bob@example.net")
 		synctest.Wait()
 		var ids []string
-		for range 300 {
+		for range 150 { // more than are probed in two hours
 			ids = append(ids, expiring(w, w.Key, ""))
 		}
 		code, theirs := expiring(w, w.Key, "10m"), expiring(w, other, "10m")
@@ -69,11 +70,11 @@ func TestMailExpiresThatIsNeverAttemptedSinceItsRelayIsDown(t *testing.T) {
 		if got := w.Sql("SELECT last_event FROM emails WHERE id = ?", theirs)[0]; got != "failed" {
 			t.Errorf("the other team's code is %s", got)
 		}
-		world.Sleep(47 * time.Hour)
+		world.Sleep(107 * time.Minute)
 		w.WantLast(ids[0], app.Queued)
-		world.Sleep(time.Hour)
+		world.Sleep(3 * time.Minute)
 		for _, id := range append(ids, first) {
-			wantExpired(w, id, 48*time.Hour)
+			wantExpired(w, id, 2*time.Hour)
 		}
 		relay.Follow(nil)
 		world.Sleep(time.Hour)
@@ -153,7 +154,8 @@ func TestTheClockOfACodeGoesOnAcrossACrashInItsAttempt(t *testing.T) {
 func TestTheClockStandsWhileNoRelayIsThere(t *testing.T) {
 	world.Days(t, func(t *testing.T) {
 		us := world.NewRelay(nil)
-		w := world.Serving(t, us)
+		w := world.IdleWith(t, server.Config{PollEvery: time.Minute}, us)
+		w.Start()
 		w.AddDomain(w.Key.TeamID, "eu.example", "eu-west-1", app.DomainVerified)
 		in := world.Letter("bob@example.net")
 		in.From, in.ExpiresIn = "x@eu.example", "10m"
@@ -163,7 +165,7 @@ func TestTheClockStandsWhileNoRelayIsThere(t *testing.T) {
 			return id
 		}
 		lost := send()
-		world.Sleep(72 * time.Hour)
+		world.Sleep(3 * time.Hour)
 		w.WantLast(lost, app.Queued)
 		eu := world.NewRelayOf(relays.Relay{Region: "eu-west-1", Connections: 1}, world.Always(world.Trouble(app.StageConnect, "down")))
 		w = w.Crash(us, eu)
@@ -171,13 +173,14 @@ func TestTheClockStandsWhileNoRelayIsThere(t *testing.T) {
 		world.Sleep(9 * time.Minute)
 		w.WantLast(lost, app.Queued)
 		world.Sleep(3 * time.Minute)
-		wantExpired(w, lost, 72*time.Hour+10*time.Minute)
+		wantExpired(w, lost, 3*time.Hour+10*time.Minute)
 	})
 }
 
 func TestTheClockStandsWhileMailIsHeldWhateverCameBefore(t *testing.T) {
 	world.Days(t, func(t *testing.T) {
-		w := world.Serving(t, dead())
+		w := world.IdleWith(t, server.Config{PollEvery: time.Minute}, dead())
+		w.Start()
 		id, other := expiring(w, w.Key, "10m"), expiring(w, w.Key, "10m")
 		world.Sleep(4 * time.Minute)
 		u := *w.Unit(id)
@@ -198,7 +201,8 @@ func TestTheClockStandsWhileMailIsHeldWhateverCameBefore(t *testing.T) {
 
 func TestTheClockBeginsWhenMailIsFirstDue(t *testing.T) {
 	world.Days(t, func(t *testing.T) {
-		w := world.Serving(t, dead())
+		w := world.IdleWith(t, server.Config{PollEvery: time.Minute}, dead())
+		w.Start()
 		in := world.Letter("bob@example.net")
 		in.ScheduledAt, in.ExpiresIn = "in 3 hours", "10m"
 		id, err := w.Server.Mail.SendEmail(t.Context(), w.Key, in, mail.SendOptions{})
@@ -226,9 +230,10 @@ func TestTheClockStandsWhileTheDailyLimitIsUsed(t *testing.T) {
 }
 
 func TestARelaysMaxWaitGoesBeforeTheServersAndAnEmailsOwnBeforeBoth(t *testing.T) {
-	world.Bubble(t, func(t *testing.T) {
+	world.Days(t, func(t *testing.T) {
 		relay := world.NewRelayOf(relays.Relay{Region: app.DefaultRegion, Connections: 1, MaxWait: time.Hour}, world.Always(world.Trouble(app.StageConnect, "down")))
-		w := world.Serving(t, relay)
+		w := world.IdleWith(t, server.Config{PollEvery: time.Minute}, relay)
+		w.Start()
 		plain, longer := expiring(w, w.Key, ""), expiring(w, w.Key, "3h")
 		world.Sleep(4 * time.Hour)
 		wantExpired(w, plain, time.Hour)

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"time"
 
-	"mailer/app/service"
 	"mailer/db"
 )
 
@@ -12,7 +11,7 @@ import (
 // until then, what they read of it holds, so that they sleep until something is due.
 func (s *Service) watchStore() {
 	last, changed := db.Version{}, true
-	tick := time.NewTicker(service.SweepEvery)
+	tick := time.NewTicker(s.PollEvery)
 	defer tick.Stop()
 	for {
 		heard := false

@@ -31,7 +31,7 @@ type Config struct {
 	Routes []Route // the first is the default region; none: no mail leaves
 	// Connect makes the Sender of a relay that comes, or changes, while the service runs.
 	Connect func(relays.Relay) (Sender, error)
-	// Tick is called each second while the service runs, from one goroutine; changed:
+	// Tick is called every PollEvery while the service runs, from one goroutine; changed:
 	// somebody has written to the database lately. nil: nobody asks.
 	Tick       func(changed bool)
 	Heard      func()         // called by it once another server is known to have written

@@ -13,6 +13,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -185,21 +186,23 @@ func TestNobodyAnswers(t *testing.T) {
 }
 
 func TestChecksEndWithTheContext(t *testing.T) {
-	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-	defer cancel()
-	ask := func(ctx context.Context, _ string, _ app.DNSType) (app.DNSAnswer, error) {
-		<-ctx.Done()
-		return app.DNSAnswer{}, ctx.Err()
-	}
-	start := time.Now()
-	for _, c := range Check(ctx, testDomain("example.com"), sesNeeds, "", ask) {
-		if c.Live != app.LiveUnknown {
-			t.Errorf("%+v", c)
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		ask := func(ctx context.Context, _ string, _ app.DNSType) (app.DNSAnswer, error) {
+			<-ctx.Done()
+			return app.DNSAnswer{}, ctx.Err()
 		}
-	}
-	if time.Since(start) > 5*time.Second {
-		t.Errorf("took %s", time.Since(start))
-	}
+		start := time.Now()
+		for _, c := range Check(ctx, testDomain("example.com"), sesNeeds, "", ask) {
+			if c.Live != app.LiveUnknown {
+				t.Errorf("%+v", c)
+			}
+		}
+		if took := time.Since(start); took != time.Second {
+			t.Errorf("took %s", took)
+		}
+	})
 }
 
 func TestQuestionsAreBounded(t *testing.T) {
@@ -241,22 +244,24 @@ func TestAPanicOverForeignDataIsUnknown(t *testing.T) {
 	}
 }
 
-func TestHugeAnswersAreJudgedFast(t *testing.T) {
+// hugeAnswer has that many records of 60 KB.
+func hugeAnswer(records int) app.DNSAnswer {
 	many := app.DNSAnswer{NameExists: true}
-	for i := range 1000 {
+	for i := range records {
 		text := strings.Repeat("p=;v=spf1 +a,\"\\ =:/%{", 3000)
 		if i%2 == 0 {
 			text = "v=spf1 " + strings.Repeat("a ", 30000)
 		}
 		many.Records = append(many.Records, app.DNSValue{Text: text})
 	}
+	return many
+}
+
+func TestDetailsOfHugeAnswersAreShort(t *testing.T) {
+	many := hugeAnswer(20)
 	d := testDomain("example.com")
 	d.TrackingSubdomain = "links"
-	start := time.Now()
 	checks := Check(t.Context(), d, sesNeeds, "mail.acme.test", func(context.Context, string, app.DNSType) (app.DNSAnswer, error) { return many, nil })
-	if took := time.Since(start); took > 20*time.Second {
-		t.Errorf("took %s", took)
-	}
 	for _, c := range checks {
 		if len(c.Detail) > 2000 {
 			t.Errorf("a detail of %d bytes: %.200s", len(c.Detail), c.Detail)

@@ -7,14 +7,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"golang.org/x/net/html"
 
 	"mailer/app"
 	"mailer/app/apptest"
 	"mailer/app/htmltext"
-	"mailer/app/tracking"
 )
 
 // sameTokens compares htmlTokens with the tokenizer that it stands for.
@@ -118,24 +116,6 @@ func TestHTMLTokensAreThoseOfTheTokenizer(t *testing.T) {
 	r := rand.New(rand.NewPCG(2, 9))
 	for range 20_000 {
 		sameTokens(t, apptest.GeneratedMail(r))
-	}
-}
-
-func TestReadingHTMLTakesLinearTime(t *testing.T) {
-	for _, piece := range []string{
-		"<script><!--<script></script>", "<script><!--<script>", "<script></script>", "<title></titl", "<textarea>", "<plaintext>", "<!--", "<!---->", "</", "</a", "<p a=", `<p a="`, "<p a=b/ a=c/>", "<p a=b ",
-		" a=b/", "&#", "&aaaaaaaa", "&amp", `<a href="&copy;&x;">`, "<", "<DIV>", `<div style="a&b"`, "<pre>\r", "<li>x", "\xff",
-	} {
-		for _, before := range []string{"", "<p"} {
-			begun := time.Now()
-			source := before + strings.Repeat(piece, 1<<19/len(piece)) + "/>"
-			htmltext.PlainText(source)
-			places := tracking.Scan(source)
-			places.Rewrite(source, func(target string) string { return target }, "")
-			if d := time.Since(begun); d > 10*time.Second {
-				t.Errorf("%q: %s for half a megabyte", piece, d)
-			}
-		}
 	}
 }
 

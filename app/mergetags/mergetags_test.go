@@ -2,12 +2,10 @@ package mergetags
 
 import (
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 	"unicode/utf8"
 
 	"mailer/app"
@@ -215,33 +213,6 @@ func TestMoreThanADraftCanHoldIsNamed(t *testing.T) {
 	r = Turn(Listmonk, Broadcast, "{{ "+strings.Repeat("ü", 200)+" }}")
 	if got := []rune(r.Cannot[0].Text); len(got) != maxExcerpt || got[79] != 'ü' {
 		t.Errorf("named as %q", r.Cannot[0].Text)
-	}
-}
-
-// fastest is the shortest of three times that fn takes: what else the machine does adds to
-// some of them.
-func fastest(fn func()) time.Duration {
-	best := time.Duration(math.MaxInt64)
-	for range 3 {
-		begun := time.Now()
-		fn()
-		best = min(best, time.Since(begun))
-	}
-	return best
-}
-
-func TestLongTextsTakeLinearTime(t *testing.T) {
-	for _, piece := range []string{"{", "{{", "{{{a", "{{ ", "{{{ x }}", "*|", "[%", "-", "<%", "%7B", "&lt;%", "{$", "{%", "@TrackLink", "{{ if }}", "{{#a}}", "{{- x -}} \n", "{{&nbsp;"} {
-		short, long := strings.Repeat(piece, 1<<13/len(piece)), strings.Repeat(piece, 1<<16/len(piece))
-		for d := range formsOf {
-			turn := func(text string) func() { return func() { Turn(d, Broadcast, text) } }
-			if fastest(turn(long)) < 100*time.Millisecond {
-				continue
-			}
-			if times := fastest(turn(long)) / fastest(turn(short)); times > 24 { // 8 where it is linear, 64 where it is quadratic
-				t.Errorf("%s: eight times as many of %s take %d times as long", d, piece, times)
-			}
-		}
 	}
 }
 

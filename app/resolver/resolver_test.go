@@ -333,12 +333,11 @@ func TestGarbageNeverPanics(t *testing.T) {
 func TestLookupEndsWithItsContext(t *testing.T) {
 	asked := make(chan struct{}, 1)
 	r := direct(t, dns.HandlerFunc(func(dns.ResponseWriter, *dns.Msg) { asked <- struct{}{} }))
-	r.timeout = time.Minute
+	r.timeout = time.Hour // longer than a test may take
 	ctx, cancel := context.WithCancel(context.Background())
 	go func() { <-asked; cancel() }()
-	start := time.Now()
-	if _, err := r.Lookup(ctx, "a.example.com", app.DNSA); err == nil || time.Since(start) > 10*time.Second {
-		t.Errorf("%v after %s", err, time.Since(start))
+	if _, err := r.Lookup(ctx, "a.example.com", app.DNSA); err == nil {
+		t.Error("it found an answer that nobody gave")
 	}
 }
 

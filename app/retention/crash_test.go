@@ -60,7 +60,10 @@ func wantWhole(t *testing.T, w *world.World, step int) {
 	w.WantSound()
 }
 
-func TestACrashBetweenTwoStepsLeavesNothingHalf(t *testing.T) {
+func TestACrashBetweenTwoStepsLeavesNothingHalf(t *testing.T) { crashes(t, 11) }
+
+// crashes has the deletion of old mail crash after every step-th use of the database.
+func crashes(t *testing.T, step int) {
 	bubble(t, func(t *testing.T) {
 		base := world.Serving(t, world.NewRelay(nil))
 		for range 4 {
@@ -76,7 +79,7 @@ func TestACrashBetweenTwoStepsLeavesNothingHalf(t *testing.T) {
 		base.Over = true
 		world.Sleep(3 * day)
 		stopped := 0
-		for n := 0; ; n += 3 {
+		for n := 0; ; n += step {
 			w := base.Crash()
 			w.Server.Settings.Keep = app.Retention{Content: day, Emails: 2 * day, Broadcasts: day}
 			ctx := &steps{Context: t.Context(), left: n, done: make(chan struct{})}
@@ -98,7 +101,7 @@ func TestACrashBetweenTwoStepsLeavesNothingHalf(t *testing.T) {
 				t.Fatal("it does not end")
 			}
 		}
-		if stopped < 10 {
+		if stopped < 40/step {
 			t.Errorf("only %d steps", stopped)
 		}
 		t.Log(strconv.Itoa(stopped) + " steps")

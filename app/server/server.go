@@ -7,6 +7,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"net/http"
@@ -101,6 +102,9 @@ type Config struct {
 	NoRequestLog bool
 	// Certificates is where the TLS of listeners comes from; nil: there is none.
 	Certificates *certificates.Config
+	// PollEvery is how often the server looks for changes by other processes, and the
+	// shortest interval between two runs of a cron job; 0: service.SweepEvery.
+	PollEvery time.Duration
 	// Keep is for how long finished mail is kept, where its team does not say.
 	Keep app.Retention
 }
@@ -168,6 +172,7 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 		return nil, err
 	}
 	base.Metrics = cfg.Metrics
+	base.PollEvery = cmp.Or(cfg.PollEvery, service.SweepEvery)
 	s := &Server{Base: base, failed: make(chan error, 1)}
 	if s.Events, err = events.New(ctx, base, eventsOf(&cfg)); err != nil {
 		return nil, err

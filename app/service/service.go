@@ -13,6 +13,7 @@ import (
 	"log/slog"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"mailer/app"
 	"mailer/app/metrics"
@@ -27,6 +28,9 @@ type Base struct {
 	Load   *app.Load // counts the callers that wait; nil: nobody asks
 	// Metrics count what happens; nil: nobody watches.
 	Metrics *metrics.Metrics
+	// PollEvery is how often workers look for changes by other processes, and the shortest
+	// interval between two runs of a cron job. NewBase sets SweepEvery.
+	PollEvery time.Duration
 	// Settings are what the server of this database is; New fills them.
 	Settings Settings
 
@@ -43,7 +47,7 @@ type Base struct {
 // database. own is what this process is, without regions for a command beside a
 // server. Error: seal.ErrSeal for another master key.
 func NewBase(ctx context.Context, store *db.DB, sealer *app.Sealer, log *slog.Logger, load *app.Load, own Settings) (*Base, error) {
-	b := &Base{DB: store, Sealer: sealer, Log: log, Load: load}
+	b := &Base{DB: store, Sealer: sealer, Log: log, Load: load, PollEvery: SweepEvery}
 	b.Taking, b.stop = context.WithCancel(context.Background())
 	b.Sending, b.abort = context.WithCancel(context.Background())
 	if err := b.CheckMasterKey(ctx); err != nil {

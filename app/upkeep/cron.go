@@ -53,7 +53,7 @@ func (s *Service) jobs() []cronJob {
 func (s *Service) StartCron() error {
 	s.cron = cron.New(cron.WithLocation(time.UTC), cron.WithChain(cron.Recover(cronLog{s}), cron.SkipIfStillRunning(cronLog{s})))
 	for _, job := range s.jobs() {
-		spec := "@every " + job.every.String()
+		spec := "@every " + max(job.every, s.PollEvery).String()
 		if _, err := s.cron.AddFunc(spec, func() {
 			if err := job.run(s.Taking); err != nil && s.Taking.Err() == nil {
 				s.LogUnlessHindered("cron job", err, "job", job.what, "every", spec)

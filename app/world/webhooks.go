@@ -60,7 +60,7 @@ func (w *World) Until(done func() bool) {
 	w.T.Helper()
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
-	for end := time.After(10 * time.Second); !done(); {
+	for end := time.After(time.Minute); !done(); {
 		select {
 		case <-tick.C:
 		case <-end:

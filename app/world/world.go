@@ -6,6 +6,7 @@
 package world
 
 import (
+	"cmp"
 	"context"
 	"crypto/ed25519"
 	"crypto/rand"
@@ -60,10 +61,11 @@ func Bubble(t *testing.T, fn func(t *testing.T)) {
 	synctest.Test(t, fn)
 }
 
-// Days is Bubble for a test in which days pass, second by second. The race detector needs
-// minutes for them and sees nothing there that it does not see in an hour, so that such a
-// test runs without it alone; and on a file alone, since each of those seconds is a few
-// round trips to a database elsewhere.
+// Days is Bubble for a test in which days pass, and a server polls every ten
+// minutes, unless its Config says otherwise. The race detector needs minutes for such
+// a test and sees nothing there that it does not see in an hour, so that it runs without it
+// alone; and on a file alone, since each poll is a few round trips to a
+// database elsewhere.
 func Days(t *testing.T, fn func(t *testing.T)) {
 	t.Helper()
 	if raced {
@@ -72,7 +74,23 @@ func Days(t *testing.T, fn func(t *testing.T)) {
 	if IsElsewhere() {
 		t.Skip("days pass in it; go test on a file runs it")
 	}
-	Bubble(t, fn)
+	Bubble(t, func(t *testing.T) {
+		unhurried.Store(t, true)
+		defer unhurried.Delete(t)
+		fn(t)
+	})
+}
+
+// unhurried are the tests in which days pass.
+var unhurried sync.Map
+
+// pollEvery is how often a server of t polls, unless its Config says so: seldom in Days,
+// since each poll costs processor time however little happens.
+func pollEvery(t testing.TB) time.Duration {
+	if _, ok := unhurried.Load(t); ok {
+		return 10 * time.Minute
+	}
+	return 0
 }
 
 // Idle makes a world whose server accepts and does not send yet.
@@ -140,6 +158,7 @@ func (w *World) Open() {
 		w.Config.Routes = append(w.Config.Routes, delivery.Route{Relay: r.Relay, Sender: r})
 	}
 	w.Config.Connect = w.connect
+	w.Config.PollEvery = cmp.Or(w.Config.PollEvery, pollEvery(w.T))
 	w.Server, err = server.New(w.T.Context(), w.Config)
 	Must(w.T, err)
 	w.started, w.Over = false, false

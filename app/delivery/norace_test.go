@@ -1,6 +1,0 @@
-//go:build !race
-
-package delivery
-
-// raceDetector reports whether the race detector slows everything down.
-const raceDetector = false

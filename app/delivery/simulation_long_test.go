@@ -1,0 +1,7 @@
+//go:build long
+
+package delivery
+
+import "testing"
+
+func TestLongAYearOfPromises(t *testing.T) { promises(t, 365, 0.95) }

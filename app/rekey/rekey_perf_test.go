@@ -1,0 +1,23 @@
+//go:build perf
+
+package rekey_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+)
+
+// TestPerfAcceptsGoOnWhileTenThousandValuesAreSealedAnew compares the 99th percentile of
+// accepts meanwhile with that before.
+func TestPerfAcceptsGoOnWhileTenThousandValuesAreSealedAnew(t *testing.T) {
+	p99 := func(took []time.Duration) time.Duration {
+		slices.Sort(took)
+		return took[len(took)*99/100]
+	}
+	before, during := resealing(t, 10_000, 5*time.Second)
+	t.Logf("the 99th percentile of accepts is %s, and was %s", p99(during), p99(before))
+	if p99(during) > 10*p99(before) {
+		t.Errorf("the 99th percentile of accepts is %s, and was %s", p99(during), p99(before))
+	}
+}
