@@ -21,6 +21,7 @@ func TestPerfTheWriterDoesNotWaitForAReaderToEmptyTheLog(t *testing.T) {
 		return time.Since(start)
 	}
 	alone := truncate(nil)
+	write(t, d, func(tx *Tx) error { return tx.SetSetting("x", []byte("0")) }) // the reader's snapshot is in the log
 	err := d.Read(t.Context(), func(r *Reader) error {
 		if _, err := r.Setting("x"); err != nil {
 			return err

@@ -11,7 +11,6 @@ import (
 	"mailer/app"
 	"mailer/app/mailbox"
 	"mailer/app/teams"
-	"mailer/app/world"
 	"mailer/db"
 	"mailer/db/pgtest"
 )
@@ -56,8 +55,11 @@ func longDomain(bytes int) string {
 // long as its door allows, on both engines: an index of PostgreSQL has room for less than a
 // file's. What is longer is refused, and the field is named.
 func TestTheLongestThatADoorTakesIsStored(t *testing.T) {
+<<<<<<< HEAD
 	world.BothEngines(t)
 	t.Parallel()
+=======
+>>>>>>> w-db
 	t.Run("a file", func(t *testing.T) { takesTheLongest(t, newReal(t, captured())) })
 	t.Run("PostgreSQL", func(t *testing.T) {
 		takesTheLongest(t, newRealOn(t, pgtest.Database(t, pgtest.Server(t), ""), captured()))
