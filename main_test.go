@@ -103,7 +103,7 @@ var kept = map[string][]string{
 var besides = map[string][]string{"app/render": {"app/tracking"}, "app/plan": {"app/webhook"}, "app/tracking": {"app/rawmail"}}
 
 // apart are for tests alone: no program imports them, and they may import anything.
-var apart = []string{"app/apptest", "app/world", "app/bench", "app/resend/resendtest", "app/resend/resendtest/serve", "db/pgtest"}
+var apart = []string{"app/apptest", "app/world", "app/bench", "app/resend/resendtest", "app/resend/resendtest/serve", "db/dbtest", "db/pgtest"}
 
 // pkg is what `go list -json` says of a package. Imports are those of the
 // program, not of its tests.

@@ -55,11 +55,7 @@ func longDomain(bytes int) string {
 // long as its door allows, on both engines: an index of PostgreSQL has room for less than a
 // file's. What is longer is refused, and the field is named.
 func TestTheLongestThatADoorTakesIsStored(t *testing.T) {
-<<<<<<< HEAD
-	world.BothEngines(t)
 	t.Parallel()
-=======
->>>>>>> w-db
 	t.Run("a file", func(t *testing.T) { takesTheLongest(t, newReal(t, captured())) })
 	t.Run("PostgreSQL", func(t *testing.T) {
 		takesTheLongest(t, newRealOn(t, pgtest.Database(t, pgtest.Server(t), ""), captured()))
