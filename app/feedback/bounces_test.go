@@ -317,7 +317,7 @@ func TestBounceCodes(t *testing.T) {
 		"5.2.2": "Transient MailboxFull", "4.2.2": "Transient MailboxFull", "5.3.4": "Transient MessageTooLarge", "5.2.3": "Transient MessageTooLarge",
 		"5.7.1": "Transient ContentRejected", "5.7.26": "Transient ContentRejected", "5.6.0": "Transient ContentRejected", "4.7.0": "Transient ContentRejected",
 		"4.1.1": "Transient General", "4.4.7": "Transient General",
-		"5.0.0": "Undetermined General", "5.5.0": "Undetermined General", "5.1.0": "Undetermined General", "5.4.4": "Undetermined General", "5.1.8": "Undetermined General",
+		"5.0.0": "Undetermined General", "5.5.0": "Undetermined General", "5.1.0": "Undetermined General", "5.4.4": "Transient General", "5.1.8": "Undetermined General",
 		"9.9.9": "Undetermined General", "": "Undetermined General", "5.1.1.1": "Undetermined General", "550": "Undetermined General",
 	} {
 		got := ReadBounce([]byte(report("X: y\n\nFinal-Recipient: rfc822;b@example.com\nAction: failed\nStatus: "+code+"\n")), true)
@@ -329,16 +329,16 @@ func TestBounceCodes(t *testing.T) {
 
 func TestDiagnosticDecidesWhereTheStatusSaysNothing(t *testing.T) {
 	for words, want := range map[string]string{
-		"smtp; 550 5.1.1 whatever":                      "Permanent NoEmail 5.1.1",
-		"smtp; 550 User unknown":                        "Permanent NoEmail 5.0.0",
-		"smtp; 550-5.7.1 Our policy: user unknown":      "Transient ContentRejected 5.7.1",
-		"smtp; 550 User unknown, blocked as spam":       "Transient ContentRejected 5.0.0",
-		"smtp; 552 exceeded":                            "Transient MailboxFull 5.0.0",
-		"smtp; 554 no":                                  "Undetermined General 5.0.0",
-		"smtp; 550 host 5.1.1.1 said no":                "Undetermined General 5.0.0",
-		"X-Unix; 67":                                    "Undetermined General 5.0.0",
-		"smtp; 451 4.0.0 later":                         "Transient General 4.0.0",
-		"550 5.5.0 says something, and 5.1.1 is not it": "Undetermined General 5.5.0",
+		"smtp; 550 5.1.1 whatever":                 "Permanent NoEmail 5.1.1",
+		"smtp; 550 User unknown":                   "Permanent NoEmail 5.0.0",
+		"smtp; 550-5.7.1 Our policy: user unknown": "Transient ContentRejected 5.7.1",
+		"smtp; 550 User unknown, blocked as spam":  "Transient ContentRejected 5.0.0",
+		"smtp; 552 exceeded":                       "Transient MailboxFull 5.0.0",
+		"smtp; 554 no":                             "Undetermined General 5.0.0",
+		"smtp; 550 host 5.1.1.1 said no":           "Undetermined General 5.0.0",
+		"X-Unix; 67":                               "Undetermined General 5.0.0",
+		"smtp; 451 4.0.0 later":                    "Transient General 4.0.0",
+		"550 5.5.0 says nothing, and 5.7.1 does":   "Transient ContentRejected 5.7.1",
 	} {
 		got := ReadBounce([]byte(report("X: y\n\nFinal-Recipient: rfc822;b@example.com\nAction: failed\nStatus: 5.0.0\nDiagnostic-Code: "+words+"\n")), true)
 		if have := string(got[0].Bounce) + " " + got[0].SubType + " " + got[0].Enhanced; have != want {
@@ -403,7 +403,7 @@ func TestBouncesWithoutAFormat(t *testing.T) {
 		raw  string
 		want said
 	}{
-		"qmail":         {"From: MAILER-DAEMON@mx.test\nSubject: failure notice\n\n" + qmail, noEmail("5.1.1", "bob@example.com", "qmail-send")},
+		"qmail":         {"From: MAILER-DAEMON@mx.test\nSubject: failure notice\n\n" + qmail, noEmail("5.1.1", "bob@example.com", "does not like recipient")},
 		"qmail's code":  {"From: MAILER-DAEMON@mx.test\nSubject: failure notice\n\nSorry, no mailbox here by that name. (#5.1.1)\n", noEmail("5.1.1", "", "no mailbox here")},
 		"old exim":      {"X-Failed-Recipients: bob@example.com\nFrom: Mail Delivery System <Mailer-Daemon@x.test>\nSubject: Mail delivery failed\n\n  bob@example.com\n    SMTP error from remote mail server: 550 user unknown\n", noEmail("", "bob@example.com", "550 user unknown")},
 		"quota":         {"Subject: Undeliverable mail\n\nThe mailbox is full\n", said{Bounced, app.BounceTransient, "MailboxFull", "", "", "full"}},
@@ -495,7 +495,8 @@ func TestOnlyWhatTheReturnPathProvesIsBelieved(t *testing.T) {
 		"another email":                   {0, []Claim{foreign}, ""},
 		"complaint":                       {0, []Claim{complained()}, "Ann@example.com complained "},
 		"complaint about a stranger":      {0, []Claim{complained("victim@example.net")}, ""},
-		"all, named":                      {app.AllRecipients, []Claim{bounce("bob@example.com")}, "bob@example.com bounced Permanent"},
+		"all, named":                      {app.AllRecipients, []Claim{bounce("bob@example.com")}, "bob@example.com bounced Undetermined"},
+		"all, complaint that names one":   {app.AllRecipients, []Claim{complained("bob@example.com")}, ""},
 		"all, not named":                  {app.AllRecipients, []Claim{bounce()}, ""},
 		"all, a stranger":                 {app.AllRecipients, []Claim{bounce("victim@example.net")}, ""},
 		"all, complaint naming nobody":    {app.AllRecipients, []Claim{complained()}, ""},
