@@ -38,7 +38,7 @@ var subjects = map[string]codeRow{
 
 // temporaryCodes are codes of the class 4 that say more than that they are temporary.
 // None of them condemns an address.
-var temporaryCodes = map[string]Reason{"2.2": Full, "2.3": TooLarge, "3.4": TooLarge, "4.7": Expired, "7.28": Rate}
+var temporaryCodes = map[string]Reason{"1.7": Sender, "1.8": Sender, "2.2": Full, "2.3": TooLarge, "3.4": TooLarge, "4.7": Expired, "7.28": Rate}
 
 // lookUp returns what an enhanced status code says.
 func lookUp(code string) codeRow {

@@ -63,18 +63,20 @@ func Judge(e Evidence) Judgement {
 
 // deciding returns the first code that says why, else the first one.
 func deciding(candidates ...string) (code string, row codeRow) {
+	row = codeRow{NoReason, silent}
 	for _, c := range candidates {
 		if !IsStatus(c) {
 			continue
 		}
-		if code == "" {
-			code = c
+		says := lookUp(c)
+		if says.weight != silent {
+			return c, says
 		}
-		if row = lookUp(c); row.weight != silent {
-			return c, row
+		if code == "" {
+			code, row = c, says
 		}
 	}
-	return code, codeRow{NoReason, silent}
+	return code, row
 }
 
 // weigh brings a code and words together. certain is false where neither says why: reason is
@@ -105,7 +107,7 @@ func weigh(code string, row codeRow, said phrases, replyCode int) (reason Reason
 // weighAddress judges a code that condemns the address.
 func weighAddress(reason Reason, said phrases) Reason {
 	switch {
-	case said.first == Sender || said.first == Rate:
+	case said.first == Sender || said.first == Rate || said.first == Full:
 		return said.first
 	case said.hard != "" && !said.weak:
 		return said.hard

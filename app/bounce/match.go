@@ -95,8 +95,8 @@ func tokens(text string) (words []string) {
 		if len(words) >= maxTokens {
 			break
 		}
-		if isHost(strings.Trim(run, "[]()<>,;:\"'.")) {
-			continue
+		if host, rest, _ := strings.Cut(strings.TrimLeft(run, "[(<\"'"), "["); isHost(strings.Trim(host, "[]()<>,;:\"'.")) {
+			run = rest
 		}
 		for word := range strings.FieldsFuncSeq(run, func(r rune) bool { return !unicode.IsLetter(r) && r != '\'' && !unicode.IsMark(r) }) {
 			if word = strings.ToLower(strings.Trim(word, "'")); word != "" {

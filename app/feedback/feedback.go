@@ -46,6 +46,7 @@ type Report struct {
 	Recipient  string // empty: all of the email
 	// Verdict says what a bounce means for further mail; empty: it was not judged yet.
 	Verdict    bounce.Verdict
+	Reason     bounce.Reason // why Verdict is so
 	Bounce     app.BounceType
 	SubType    string // why, like "General", "NoEmail", "MailboxFull"
 	Enhanced   string // RFC 3463; empty: none

@@ -1,6 +1,7 @@
 package feedback
 
 import (
+	"slices"
 	"strings"
 
 	"mailer/app/bounce"
@@ -18,7 +19,9 @@ func (p *bounceParts) readFreeForm(null bool) []Claim {
 	named := listedAddresses(p.header.get("x-failed-recipients"))
 	if len(named) == 0 {
 		for _, s := range sections {
-			named = append(named, s.address)
+			if !slices.Contains(named, s.address) {
+				named = append(named, s.address)
+			}
 		}
 	}
 	if len(named) == 0 {
@@ -132,8 +135,8 @@ func lineAddress(line string) string {
 		}
 		return ""
 	}
-	if word, _, ok := strings.Cut(line, ": "); ok && strings.Contains(word, "@") {
-		line = word // OpenSMTPD, IONOS
+	if word, _, ok := strings.Cut(line, " "); ok && strings.Contains(word, "@") && strings.ContainsAny(word[len(word)-1:], ":,") {
+		line = strings.TrimSuffix(word, ",") // OpenSMTPD, Zoho
 	}
 	line = strings.TrimSuffix(line, ":")
 	if strings.ContainsAny(line, "<>=\"'/") {

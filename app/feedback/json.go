@@ -80,7 +80,7 @@ func (f *Report) judgeQuoted(stated loose, e bounce.Evidence) {
 		e.Status = string(stated)
 	}
 	j := bounce.Judge(e)
-	if f.Verdict, f.Enhanced = j.Verdict, j.Status; f.Enhanced == "" {
+	if f.Verdict, f.Reason, f.Enhanced = j.Verdict, j.Reason, j.Status; f.Enhanced == "" {
 		f.Enhanced = string(stated)
 	}
 }

@@ -97,7 +97,7 @@ func (m *mailgunReport) failed(f *Report) {
 	case d.Reason == "suppress-unsubscribe":
 		f.Kind, f.Diagnostic = Failed, "the address is on Mailgun's list of those who unsubscribed"
 	case d.Reason == "suppress-bounce", d.Reason == "suppress-complaint":
-		f.Kind, f.Bounce, f.SubType, f.Enhanced, f.Verdict = Bounced, app.BouncePermanent, "OnAccountSuppressionList", "", bounce.Hard
+		f.Kind, f.Bounce, f.SubType, f.Enhanced = Bounced, app.BouncePermanent, "OnAccountSuppressionList", ""
 	default:
 		f.Kind, f.Bounce, f.SubType = Bounced, app.BouncePermanent, bounce.General
 		f.judgeQuoted(d.Status.Enhanced, bounce.Evidence{Reply: string(d.Status.Message + " " + d.Status.Words), ReplyCode: smtpCode(d.Status.Code)})

@@ -87,7 +87,8 @@ func Suppresses(f Report) bool {
 // judgeOnce judges a bounce that was not judged yet, by what its fields say.
 func (f *Report) judgeOnce() {
 	if f.Kind == Bounced && f.Verdict == "" {
-		f.Verdict = bounce.Judge(f.evidence()).Verdict
+		j := bounce.Judge(f.evidence())
+		f.Verdict, f.Reason = j.Verdict, j.Reason
 	}
 }
 
@@ -104,7 +105,7 @@ func (f *Report) evidence() bounce.Evidence {
 // judge fills in what evidence says of a bounce.
 func (f *Report) judge(e bounce.Evidence) {
 	j := bounce.Judge(e)
-	f.Verdict, f.Bounce, f.SubType, f.Enhanced = j.Verdict, j.Bounce, j.SubType, j.Status
+	f.Verdict, f.Reason, f.Bounce, f.SubType, f.Enhanced = j.Verdict, j.Reason, j.Bounce, j.SubType, j.Status
 }
 
 // SuppressionOrigin is the origin of the suppression that a report leads to.

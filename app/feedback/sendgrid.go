@@ -104,7 +104,7 @@ func (m *sendgridReport) bounced(f *Report) {
 func (m *sendgridReport) dropped(f *Report) {
 	switch m.Reason {
 	case "Bounced Address", "Spam Reporting Address":
-		f.Kind, f.Bounce, f.SubType, f.Verdict = Bounced, app.BouncePermanent, "OnAccountSuppressionList", bounce.Hard
+		f.Kind, f.Bounce, f.SubType = Bounced, app.BouncePermanent, "OnAccountSuppressionList"
 	default:
 		f.Kind = Failed
 	}
