@@ -189,8 +189,8 @@ func Believe(p app.ReturnPath, reports []Claim, recipients map[int]string) []Rep
 
 // unproven takes from a bounce what would suppress its recipient.
 func (f *Report) unproven() {
-	if f.Kind == Bounced && f.Verdict != bounce.Soft && f.Verdict != bounce.Blocked {
-		f.Verdict, f.Bounce, f.SubType = bounce.Unknown, app.BounceUndetermined, bounce.General
+	if f.Kind == Bounced {
+		f.Unproven, f.Verdict, f.Bounce, f.SubType = true, bounce.Unknown, app.BounceUndetermined, bounce.General
 	}
 }
 

@@ -47,6 +47,8 @@ type Report struct {
 	// Verdict says what a bounce means for further mail; empty: it was not judged yet.
 	Verdict    bounce.Verdict
 	Reason     bounce.Reason // why Verdict is so
+	// Unproven: its return path does not prove whom a bounce is about.
+	Unproven bool
 	Bounce     app.BounceType
 	SubType    string // why, like "General", "NoEmail", "MailboxFull"
 	Enhanced   string // RFC 3463; empty: none

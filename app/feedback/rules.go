@@ -19,6 +19,11 @@ import (
 // ReportsKept is how long a report is remembered so that it counts once.
 const ReportsKept = 30 * 24 * time.Hour
 
+// ReturnPathsKept is how long after its acceptance reports come to an email's return path: it
+// may leave a month later and wait for a month, and its bounces take a week at most. A return
+// path stands in the header of the message, so whoever gets hold of that has it for good.
+const ReturnPathsKept = 90 * 24 * time.Hour
+
 // ProviderIDsKept is how long after its acceptance an email is found by its
 // provider's id: it may leave a month later, and be reported of for some weeks.
 const ProviderIDsKept = 90 * 24 * time.Hour
