@@ -49,6 +49,8 @@ func Judge(e Evidence) Judgement {
 	}
 	reason, certain := weigh(code, row, read(reply), replyCode)
 	switch {
+	case e.Class == ProviderList && (row.weight == silent || row.weight == address):
+		reason = ProviderList
 	case certain:
 	case e.Class != "" && e.Class != NoReason:
 		reason = e.Class
@@ -107,7 +109,7 @@ func weigh(code string, row codeRow, said phrases, replyCode int) (reason Reason
 // weighAddress judges a code that condemns the address.
 func weighAddress(reason Reason, said phrases) Reason {
 	switch {
-	case said.first == Sender || said.first == Rate || said.first == Full:
+	case said.first == Sender || said.first == Rate || said.first == Full || said.first == Temporary && said.hard == Disabled:
 		return said.first
 	case said.hard != "" && !said.weak:
 		return said.hard

@@ -45,10 +45,10 @@ type Report struct {
 	MessageID  string // of RFC 5322, without angle brackets; empty: not known
 	Recipient  string // empty: all of the email
 	// Verdict says what a bounce means for further mail; empty: it was not judged yet.
-	Verdict    bounce.Verdict
-	Reason     bounce.Reason // why Verdict is so
+	Verdict bounce.Verdict
+	Reason  bounce.Reason // why Verdict is so
 	// Unproven: its return path does not prove whom a bounce is about.
-	Unproven bool
+	Unproven   bool
 	Bounce     app.BounceType
 	SubType    string // why, like "General", "NoEmail", "MailboxFull"
 	Enhanced   string // RFC 3463; empty: none

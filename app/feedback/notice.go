@@ -24,6 +24,7 @@ type signs struct {
 	signature    bool   // the text is one that mail programs write
 	transcript   bool   // the text holds a reply of an SMTP server
 	evidence     bool   // the text holds a code of a failure, or says why
+	failedText   bool   // the text says that a message was not delivered
 	null         bool   // it came with MAIL FROM:<>
 	answerField  bool   // a header that automatic answers alone have
 	answersOnly  bool   // Auto-Submitted: auto-replied, or a header that asks others not to answer
@@ -52,7 +53,10 @@ var noticeRules = []struct {
 	{"a header names who failed", func(s *signs) bool { return s.failedField }, noticeBounce},
 	{"a report whose delivery status is missing", func(s *signs) bool { return s.report }, noticeBounce},
 	{"a text that only mail programs write", func(s *signs) bool { return s.signature && (s.null || s.daemon) }, noticeBounce},
-	{"a mail program that says why", func(s *signs) bool { return s.daemon && (s.subject == "failed" || s.evidence) }, noticeBounce},
+	{"a mail program that says why", func(s *signs) bool { return s.daemon && (s.subject == "failed" || s.evidence || s.failedText) }, noticeBounce},
+	{"nobody sent it, its subject begins with a failure, and it quotes a server", func(s *signs) bool {
+		return s.null && s.subject == "failed" && s.subjectFirst && s.transcript && !s.list
+	}, noticeBounce},
 	{"a machine that answers", func(s *signs) bool { return s.answersOnly || s.list || s.subject == "reply" }, ""},
 	{"nobody sent it, and its subject begins with a delay", func(s *signs) bool { return s.null && s.subject == "delayed" && s.subjectFirst && !s.auto }, noticeDelay},
 	{"nobody sent it, and its subject begins with a failure", func(s *signs) bool {
@@ -80,7 +84,7 @@ func (p *bounceParts) signs(text string, null bool) signs {
 	lower := strings.ToLower(text)
 	words := bounceLine(text)
 	s := signs{failedField: h.get("x-failed-recipients") != "", report: p.report, receipt: p.receipt, daemon: fromDaemon(decodeWords(firstBytes(h.get("from"), maxDiagnostic))),
-		signature: containsAny(lower, textsOfPrograms), transcript: isTranscript(words), null: null, continued: containsAny(lower, goesOn),
+		signature: containsAny(lower, textsOfPrograms), transcript: isTranscript(words), null: null, failedText: containsAny(lower, subjectKinds[0].phrases), continued: containsAny(lower, goesOn),
 		list: h.get("list-id") != "" || strings.EqualFold(h.get("precedence"), "list")}
 	s.evidence = s.transcript || bounce.StatusIn(words) != "" || bounce.ReplyIn(words) != 0 || bounce.Judge(bounce.Evidence{Reply: words}).Reason != bounce.NoReason
 	by := firstWord(strings.ReplaceAll(h.get("auto-submitted"), ";", " "))
@@ -119,6 +123,14 @@ func readSubject(subject string) (says string, first bool) {
 		if strings.HasPrefix(subject, re) {
 			return "reply", true
 		}
+	}
+	for range 3 { // marks of gateways
+		if rest, ok := strings.CutPrefix(subject, "["); ok && strings.Contains(rest, "]") {
+			_, subject, _ = strings.Cut(rest, "]")
+		} else if rest, ok := strings.CutPrefix(subject, "***"); ok && strings.Contains(rest, "***") {
+			_, subject, _ = strings.Cut(rest, "***")
+		}
+		subject = strings.TrimSpace(subject)
 	}
 	at := len(subject)
 	for _, kind := range subjectKinds {
