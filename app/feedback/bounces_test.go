@@ -453,16 +453,25 @@ func TestHostileMailIsReadInBoundedTime(t *testing.T) {
 		deep.WriteString("Content-Type: multipart/mixed; boundary=x\r\n\r\n--x\r\n")
 	}
 	for name, raw := range map[string]string{
-		"deep":           "MIME-Version: 1.0\r\n" + deep.String(),
-		"many parts":     "Content-Type: multipart/report; boundary=x\r\n\r\n" + strings.Repeat("--x\r\n\r\na\r\n", 60000),
-		"endless header": "Subject: a\r\n" + strings.Repeat("X-A: "+strings.Repeat("a", 900)+"\r\n", 1000),
-		"one line":       strings.Repeat("a", 1<<20),
-		"folds":          "Subject: a\r\n" + strings.Repeat(" b\r\n", 200000),
-		"parameters":     "Content-Type: multipart/report" + strings.Repeat("; a*0*=x", 8000) + "; boundary=x\r\n\r\n--x\r\n",
-		"NULs":           strings.Repeat("\x00", 1<<20),
-		"groups":         report(strings.Repeat("Final-Recipient: rfc822;b@example.com\nAction: failed\nStatus: 5.1.1\n\n", 5000)),
-		"empty boundary": "Content-Type: multipart/report; boundary=\"\"\r\n\r\n" + strings.Repeat("--\r\n\r\n", 10000),
-		"numbers":        "Subject: Undelivered\r\n\r\n" + strings.Repeat("5.1.", 100000),
+		"deep":            "MIME-Version: 1.0\r\n" + deep.String(),
+		"many parts":      "Content-Type: multipart/report; boundary=x\r\n\r\n" + strings.Repeat("--x\r\n\r\na\r\n", 60000),
+		"endless header":  "Subject: a\r\n" + strings.Repeat("X-A: "+strings.Repeat("a", 900)+"\r\n", 1000),
+		"one line":        strings.Repeat("a", 1<<20),
+		"folds":           "Subject: a\r\n" + strings.Repeat(" b\r\n", 200000),
+		"parameters":      "Content-Type: multipart/report" + strings.Repeat("; a*0*=x", 8000) + "; boundary=x\r\n\r\n--x\r\n",
+		"NULs":            strings.Repeat("\x00", 1<<20),
+		"groups":          report(strings.Repeat("Final-Recipient: rfc822;b@example.com\nAction: failed\nStatus: 5.1.1\n\n", 5000)),
+		"empty boundary":  "Content-Type: multipart/report; boundary=\"\"\r\n\r\n" + strings.Repeat("--\r\n\r\n", 10000),
+		"lines of dashes": "Content-Type: multipart/mixed; boundary=x\r\n\r\n" + strings.Repeat("--\n", 170000),
+		"no boundary":     strings.Repeat("Content-Type: multipart/mixed\r\n\r\n--a\r\n", 10000),
+		"addresses":       "From: postmaster@x.test\r\nSubject: Undelivered\r\n\r\n" + strings.Repeat("bob@far.test:\n550 5.1.1\n", 20000),
+		"failed field":    "X-Failed-Recipients: " + strings.Repeat("a@x.test,", 20000) + "\r\nSubject: Undelivered\r\n\r\n" + strings.Repeat("a@x.test\n552 5.2.2 mailbox of user\n", 2000),
+		"quoted":          "Content-Type: text/plain\r\nContent-Transfer-Encoding: quoted-printable\r\n\r\n" + strings.Repeat("=", 500000),
+		"encoded words":   report("Final-Recipient: rfc822; b@x.test\nAction: failed\nDiagnostic-Code: " + strings.Repeat("=?utf-8?q?=", 5000) + "\n"),
+		"embedded":        report("Final-Recipient: utf-8; " + strings.Repeat(`\x{`, 2000) + "@x.test\nAction: failed\nStatus: 5.1.1\n"),
+		"users":           "From: postmaster@x.test\r\nSubject: Undelivered\r\n\r\n" + strings.Repeat("mailbox user account ", 20000),
+		"tags":            "From: postmaster@x.test\r\nContent-Type: text/html\r\n\r\n" + strings.Repeat("<div><", 50000),
+		"numbers":         "Subject: Undelivered\r\n\r\n" + strings.Repeat("5.1.", 100000),
 	} {
 		if got := ReadBounce([]byte(raw), true); len(got) > 100 {
 			t.Errorf("%s: %d reports", name, len(got))
@@ -538,6 +547,9 @@ func FuzzReadBounce(f *testing.F) {
 	f.Add([]byte(complaint("Feedback-Type: abuse\nOriginal-Rcpt-To: <b@example.com>\n")), false)
 	f.Add([]byte("X-Failed-Recipients: a@x.test\r\nSubject: failure notice\r\n\r\n<a@x.test>:\r\n550 5.1.1\r\n"), false)
 	f.Add([]byte("\x00: \x00\r\n\r\n"), true)
+	for _, c := range corpus(f) {
+		f.Add([]byte(c.raw), !c.person)
+	}
 	f.Fuzz(func(t *testing.T, raw []byte, null bool) {
 		reports := ReadBounce(raw, null)
 		if len(reports) > 100 {

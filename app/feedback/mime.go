@@ -104,9 +104,10 @@ func (p *bounceParts) each(body []byte, boundary string, depth int) (any bool) {
 			p.walk(header, body, depth+1)
 		}
 	}
+	delimiter := []byte("--" + boundary)
 	for at := 0; at < len(body) && p.left > 0; {
 		line, next := cutLine(body, at)
-		if rest, ok := bytes.CutPrefix(line, []byte("--"+boundary)); ok {
+		if rest, ok := bytes.CutPrefix(line, delimiter); ok {
 			rest = bytes.TrimRight(rest, " \t\r")
 			if closing := string(rest) == "--"; len(rest) == 0 || closing {
 				part(at)
@@ -243,9 +244,12 @@ func decodeQuoted(b []byte) []byte {
 			i += 2
 			continue
 		}
-		line, next := cutLine(rest, 0)
-		if len(bytes.TrimRight(line, " \t\r")) == 0 { // a soft line break
-			i += next
+		end := 0
+		for end < len(rest) && (rest[end] == ' ' || rest[end] == '\t' || rest[end] == '\r') {
+			end++
+		}
+		if end == len(rest) || rest[end] == '\n' { // a soft line break
+			i += end + 1
 			continue
 		}
 		out = append(out, '=')
