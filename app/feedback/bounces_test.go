@@ -529,6 +529,16 @@ func TestOnlyWhatTheReturnPathProvesIsBelieved(t *testing.T) {
 	}
 }
 
+func TestABounceInPlainTextThatTheRecipientWroteIsAnAnswer(t *testing.T) {
+	envelope := map[int]string{0: "Bob@Bücher.test"}
+	for from, want := range map[string]int{"Bob <bob@xn--bcher-kva.test>": 0, "bob@bücher.test": 0, "\"Bob, B.\" <BOB@BÜCHER.test>": 0, "Postmaster <postmaster@bücher.test>": 1, "eve@bücher.test": 1} {
+		claims := ReadBounce([]byte("From: "+from+"\r\nSubject: Undeliverable\r\n\r\n550 5.1.1 user unknown\r\n"), true)
+		if got := Believe(app.ReturnPath{EmailID: apptest.PathEmail}, claims, envelope); len(claims) != 1 || len(got) != want {
+			t.Errorf("%s: %+v, believed %+v", from, claims, got)
+		}
+	}
+}
+
 func TestTheSameReportHasTheSameID(t *testing.T) {
 	raw := []byte(report("X: y\n\nFinal-Recipient: rfc822;b@example.com\nAction: failed\nStatus: 5.1.1\n"))
 	id := func(email, status string) string {

@@ -150,7 +150,7 @@ func namedIn(group fields) (named []string) {
 // with or without type, quotes, angle brackets and the encoding of RFC 3461 4. nil: it holds no
 // mailbox.
 func typedAddress(s string) (named []string) {
-	s = strings.Trim(decodeWords(s), " \t\"")
+	s = strings.Trim(decodeWords(firstBytes(s, maxBounceValue)), " \t\"")
 	if kind, after, found := strings.Cut(s, ";"); found && !strings.Contains(kind, "@") {
 		s = strings.Trim(after, " \t\"")
 	}

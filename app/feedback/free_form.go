@@ -49,7 +49,9 @@ func (p *bounceParts) freeClaim(kind notice, text, address string) Claim {
 		c.Named = []string{address}
 	}
 	if !p.report && p.header.get("x-failed-recipients") == "" {
-		c.from = plainAddress(p.header.get("from"))
+		if from := typedAddress(p.header.get("from")); len(from) > 0 {
+			c.from = from[0]
+		}
 	}
 	if kind == noticeDelay {
 		c.Kind, c.Enhanced = Delayed, bounce.StatusIn(bounceLine(around))
