@@ -2,7 +2,6 @@ package app
 
 import (
 	"regexp"
-	"strings"
 	"testing"
 )
 
@@ -22,15 +21,12 @@ func TestEnhancedCodesAreReadStrictly(t *testing.T) {
 var enhancedForm = regexp.MustCompile(`\A[245]\.(0|[1-9][0-9]{0,2})\.(0|[1-9][0-9]{0,2})\z`)
 
 func FuzzEnhancedCode(f *testing.F) {
-	for _, s := range []string{"5.1.1", "5.01.1", "smtp;550-5.7.1 [203.0.113.5 12]", "250 2.0.0 ok", "#4.2.2.", "5.1.1.7"} {
+	for _, s := range []string{"5.1.1", "5.01.1", "#4.2.2.", "5.1.1.7"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
 		if IsEnhancedCode(s) != enhancedForm.MatchString(s) {
 			t.Errorf("%q: %v", s, IsEnhancedCode(s))
-		}
-		if found := FindEnhancedCode(s); found != "" && (!enhancedForm.MatchString(found) || found[0] == '2' || !strings.Contains(s, found)) {
-			t.Errorf("%q: found %q", s, found)
 		}
 	})
 }

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"mailer/app"
-	"mailer/app/feedback"
+	"mailer/app/bounce"
 	"mailer/app/service"
 	"mailer/app/webhook"
 	"mailer/db"
@@ -252,5 +252,5 @@ func (s *Service) SuppressRefused(tx *db.Tx, u app.Unit, v app.RecipientResult) 
 // HardRefusal reports whether a refusal by name proves that mail to the recipient is
 // pointless. Our own refusal proves nothing.
 func HardRefusal(v app.RecipientResult) bool {
-	return v.Reply.Code/100 == 5 && feedback.Suppresses(feedback.Report{Kind: feedback.Bounced, Bounce: app.BouncePermanent, Enhanced: v.Reply.Enhanced})
+	return v.Reply.Code/100 == 5 && bounce.Judge(bounce.Evidence{Reply: v.Reply.Text, ReplyCode: v.Reply.Code, Status: v.Reply.Enhanced}).Verdict == bounce.Hard
 }

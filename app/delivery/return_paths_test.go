@@ -8,6 +8,7 @@ import (
 
 	"mailer/app"
 	"mailer/app/delivery"
+	"mailer/app/feedback"
 	"mailer/app/relays"
 	"mailer/app/world"
 )
@@ -194,6 +195,42 @@ func TestABounceOfSeveralRecipientsSettlesWhomItNames(t *testing.T) {
 		world.Must(t, w.Came(path, statusReport("bob@example.net", "5.1.1")))
 		w.WantStates(id, "ann@example.net sent, bob@example.net bounced")
 		if s := w.Suppressed("ann@example.net"); s.ID != "" {
+			t.Errorf("suppressed %+v", s)
+		}
+	})
+}
+
+func TestOneRecipientCannotReportAnother(t *testing.T) {
+	world.Bubble(t, func(t *testing.T) {
+		relay := world.NewRelay(nil)
+		w := returning(t, app.LiveFound, relay)
+		id := w.SentTo("mallory@example.net", "victim@example.net")
+		path := relay.Seen(id)[0].M.EnvelopeFrom
+		world.Must(t, w.Came(path, statusReport("victim@example.net", "5.1.1")))
+		world.Must(t, w.Came(path, strings.Replace(abuseReport(), "Version: 1", "Original-Rcpt-To: <victim@example.net>", 1)))
+		w.WantStates(id, "mallory@example.net sent, victim@example.net bounced") // it is noted, and nothing follows
+		if ev := w.EventOf(id, app.EventType(app.Bounced)); ev.Detail.BounceType != string(app.BounceUndetermined) || !strings.Contains(ev.Detail.Message, "not proven") {
+			t.Errorf("%+v", ev)
+		}
+		world.Must(t, w.Came(path, "X-Failed-Recipients: victim@example.net\r\nSubject: Mail delivery failed\r\n\r\n550 5.1.1 unknown\r\n"))
+		if s := w.Suppressed("victim@example.net"); s.ID != "" {
+			t.Errorf("suppressed %+v", s)
+		}
+		if o := w.Outcome(); o.HardBounced != 0 || o.Complained != 0 {
+			t.Errorf("counted %+v", o)
+		}
+	})
+}
+
+func TestAReturnPathEnds(t *testing.T) {
+	world.Bubble(t, func(t *testing.T) {
+		relay := world.NewRelay(nil)
+		w := returning(t, app.LiveFound, relay)
+		id := w.SentTo("bob@example.net")
+		w.AgeEmails(feedback.ReturnPathsKept + time.Hour)
+		world.Must(t, w.Came(relay.Seen(id)[0].M.EnvelopeFrom, statusReport("bob@example.net", "5.1.1")))
+		w.WantLast(id, app.Sent)
+		if s := w.Suppressed("bob@example.net"); s.ID != "" {
 			t.Errorf("suppressed %+v", s)
 		}
 	})

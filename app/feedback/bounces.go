@@ -6,13 +6,11 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
-	"github.com/emersion/go-message"
-
 	"mailer/app"
+	"mailer/app/bounce"
 	"mailer/app/mailbox"
 	"mailer/app/order"
 )
@@ -24,7 +22,7 @@ const MaxBounceRead = 512 << 10
 // Limits on a message that anybody may have written.
 const (
 	maxBounceParts  = 50
-	maxBounceDepth  = 5
+	maxBounceDepth  = 8
 	maxBounceHeader = 64 << 10 // bytes of the header of the message
 	maxBouncePart   = 64 << 10 // bytes of a part that reports
 	maxBounceFields = 500      // in a part that reports, and 100 groups of them
@@ -33,97 +31,31 @@ const (
 )
 
 // Claim is what a message says about one recipient, before anything of it
-// is believed. Recipient is empty; Named are the addresses that it names, folded:
-// the recipient as it was and as it became on the way. Empty: it names none.
+// is believed. Recipient is empty; Named are the addresses that it names, in the form of
+// plainAddress: the recipient as it was and as it became on the way. Empty: it names none.
 type Claim struct {
 	Report
 	Named []string
+	// from is the sender of a bounce without a format. It is not the recipient that bounced:
+	// whoever can write himself is there.
+	from string
 }
 
 // ReadBounce finds what a message that came to a return path reports: delivery
-// status (RFC 3464), complaints (RFC 5965), else the words of a bounce in no
+// status (RFC 3464, RFC 6533), complaints (RFC 5965), else the words of a bounce in no
 // format. Automatic answers, receipts and all other mail report nothing. Of raw,
 // the first MaxBounceRead bytes count. nullSender: it came with MAIL FROM:<>.
 func ReadBounce(raw []byte, nullSender bool) []Claim {
-	raw = raw[:min(len(raw), MaxBounceRead)]
-	p := &bounceParts{left: maxBounceParts}
-	e, _ := message.ReadWithOptions(bytes.NewReader(raw), &message.ReadOptions{MaxHeaderBytes: maxBounceHeader})
-	if e == nil { // no sound header: its words may still say enough
-		p.header, p.text = readFields(raw), string(raw[:min(len(raw), maxBouncePart)])
-	} else {
-		p.header = readFields(raw[:min(len(raw), maxBounceHeader)])
-		p.walk(e, 0)
-	}
-	switch {
-	case p.feedback != nil:
+	p := readParts(raw[:min(len(raw), MaxBounceRead)])
+	if p.feedback != nil {
 		return p.sign(readComplaint(p.feedback))
-	case p.status != nil:
-		if reports, ok := readDeliveryStatus(p.status); ok {
+	}
+	for _, status := range [][]byte{p.status, p.mislaid} {
+		if reports, ok := p.readDeliveryStatus(status); ok {
 			return p.sign(reports)
 		}
-	case p.receipt || p.header.isAutoReply():
-		return nil
 	}
-	return p.sign(readFreeForm(p.header, p.text, nullSender))
-}
-
-// bounceParts is what the parts of a message hold that matter.
-type bounceParts struct {
-	left     int    // parts that may still be looked at
-	header   fields // of the message
-	status   []byte // message/delivery-status
-	feedback []byte // message/feedback-report
-	receipt  bool   // message/disposition-notification: it was shown to somebody
-	original fields // header of the message that came back
-	text     string // the first text for people
-}
-
-// walk looks at an entity and what it holds. It does not enter the message that
-// came back: what that contains is ours or anybody's, and no report.
-func (p *bounceParts) walk(e *message.Entity, depth int) {
-	if p.left--; p.left < 0 || depth > maxBounceDepth {
-		return
-	}
-	if parts := e.MultipartReader(); parts != nil {
-		for p.left > 0 {
-			part, _ := parts.NextPart()
-			if part == nil {
-				return
-			}
-			p.walk(part, depth+1)
-		}
-		return
-	}
-	kind, _, _ := e.Header.ContentType()
-	switch strings.ToLower(kind) {
-	case "message/delivery-status", "message/global-delivery-status":
-		keepFirst(&p.status, e.Body)
-	case "message/feedback-report":
-		keepFirst(&p.feedback, e.Body)
-	case "message/disposition-notification", "message/global-disposition-notification":
-		p.receipt = true
-	case "message/rfc822", "text/rfc822-headers", "message/rfc822-headers", "message/global", "message/global-headers":
-		if p.original == nil {
-			p.original = readFields(headOf(e.Body))
-		}
-	case "text/plain", "text/html", "":
-		if p.text == "" {
-			p.text = string(headOf(e.Body))
-		}
-	}
-}
-
-func keepFirst(kept *[]byte, r io.Reader) {
-	if *kept == nil {
-		*kept = headOf(r)
-	}
-}
-
-// headOf reads as much of a part as matters; a part that breaks off counts as
-// far as it goes.
-func headOf(r io.Reader) []byte {
-	b, _ := io.ReadAll(io.LimitReader(r, maxBouncePart))
-	return b
+	return p.sign(p.readFreeForm(nullSender))
 }
 
 // sign notes in each report which email came back, as far as the message shows.
@@ -215,8 +147,11 @@ func readGroups(b []byte, most int) (groups []fields) {
 // a return path had that email, or carried it: so nothing is believed of another
 // email, nor of an address that is not in its envelope. A path for one recipient
 // says by itself who bounced; a bounce that names only others (mail that was
-// forwarded) is then Undetermined, and all else about others is dropped. A path
-// for several needs a report that names one of them.
+// forwarded) is then Undetermined, and all else about others is dropped.
+//
+// A path for several recipients does not tell which of them knows it. A report about one of
+// them by name shows in the timeline, and suppresses nobody: it is Undetermined, and a
+// complaint is dropped.
 func Believe(p app.ReturnPath, reports []Claim, recipients map[int]string) []Report {
 	var sure, unsure []Report
 	for _, r := range reports {
@@ -227,10 +162,21 @@ func Believe(p app.ReturnPath, reports []Claim, recipients map[int]string) []Rep
 		f.EmailID, f.MessageID, f.Recipient = p.EmailID, "", named
 		switch {
 		case named != "" && named != app.Erased:
+			if r.from != "" && r.from == plainAddress(named) {
+				continue // an answer
+			}
+			if p.Recipient == app.AllRecipients {
+				if f.Kind == Complained {
+					continue
+				}
+				f.unproven()
+			}
 			sure = append(sure, identified(p, f))
 		case p.Recipient == app.AllRecipients || recipients[p.Recipient] == "" || recipients[p.Recipient] == app.Erased || f.Kind != Bounced:
+		case r.from != "" && r.from == plainAddress(recipients[p.Recipient]):
 		default:
-			f.Recipient, f.Bounce, f.SubType = recipients[p.Recipient], app.BounceUndetermined, "General"
+			f.Recipient = recipients[p.Recipient]
+			f.unproven()
 			unsure = append(unsure, identified(p, f))
 		}
 	}
@@ -241,17 +187,24 @@ func Believe(p app.ReturnPath, reports []Claim, recipients map[int]string) []Rep
 	return slices.CompactFunc(sure, func(a, b Report) bool { return a.ID == b.ID })
 }
 
+// unproven takes from a bounce what would suppress its recipient.
+func (f *Report) unproven() {
+	if f.Kind == Bounced {
+		f.Unproven, f.Verdict, f.Bounce, f.SubType = true, bounce.Unknown, app.BounceUndetermined, bounce.General
+	}
+}
+
 // named returns the recipient that a report is surely about; empty: none.
 func named(p app.ReturnPath, names []string, recipients map[int]string) string {
 	if p.Recipient != app.AllRecipients {
 		own := recipients[p.Recipient]
-		if len(names) == 0 || slices.Contains(names, app.FoldAddress(own)) {
+		if len(names) == 0 || slices.Contains(names, plainAddress(own)) {
 			return own
 		}
 		return ""
 	}
 	for _, address := range recipients {
-		if slices.Contains(names, app.FoldAddress(address)) {
+		if slices.Contains(names, plainAddress(address)) {
 			return address
 		}
 	}

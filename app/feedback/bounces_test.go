@@ -317,7 +317,7 @@ func TestBounceCodes(t *testing.T) {
 		"5.2.2": "Transient MailboxFull", "4.2.2": "Transient MailboxFull", "5.3.4": "Transient MessageTooLarge", "5.2.3": "Transient MessageTooLarge",
 		"5.7.1": "Transient ContentRejected", "5.7.26": "Transient ContentRejected", "5.6.0": "Transient ContentRejected", "4.7.0": "Transient ContentRejected",
 		"4.1.1": "Transient General", "4.4.7": "Transient General",
-		"5.0.0": "Undetermined General", "5.5.0": "Undetermined General", "5.1.0": "Undetermined General", "5.4.4": "Undetermined General", "5.1.8": "Undetermined General",
+		"5.0.0": "Undetermined General", "5.5.0": "Undetermined General", "5.1.0": "Undetermined General", "5.4.4": "Transient General", "5.1.8": "Undetermined General",
 		"9.9.9": "Undetermined General", "": "Undetermined General", "5.1.1.1": "Undetermined General", "550": "Undetermined General",
 	} {
 		got := ReadBounce([]byte(report("X: y\n\nFinal-Recipient: rfc822;b@example.com\nAction: failed\nStatus: "+code+"\n")), true)
@@ -329,16 +329,16 @@ func TestBounceCodes(t *testing.T) {
 
 func TestDiagnosticDecidesWhereTheStatusSaysNothing(t *testing.T) {
 	for words, want := range map[string]string{
-		"smtp; 550 5.1.1 whatever":                      "Permanent NoEmail 5.1.1",
-		"smtp; 550 User unknown":                        "Permanent NoEmail 5.0.0",
-		"smtp; 550-5.7.1 Our policy: user unknown":      "Transient ContentRejected 5.7.1",
-		"smtp; 550 User unknown, blocked as spam":       "Transient ContentRejected 5.0.0",
-		"smtp; 552 exceeded":                            "Transient MailboxFull 5.0.0",
-		"smtp; 554 no":                                  "Undetermined General 5.0.0",
-		"smtp; 550 host 5.1.1.1 said no":                "Undetermined General 5.0.0",
-		"X-Unix; 67":                                    "Undetermined General 5.0.0",
-		"smtp; 451 4.0.0 later":                         "Transient General 4.0.0",
-		"550 5.5.0 says something, and 5.1.1 is not it": "Undetermined General 5.5.0",
+		"smtp; 550 5.1.1 whatever":                 "Permanent NoEmail 5.1.1",
+		"smtp; 550 User unknown":                   "Permanent NoEmail 5.0.0",
+		"smtp; 550-5.7.1 Our policy: user unknown": "Transient ContentRejected 5.7.1",
+		"smtp; 550 User unknown, blocked as spam":  "Transient ContentRejected 5.0.0",
+		"smtp; 552 exceeded":                       "Transient MailboxFull 5.0.0",
+		"smtp; 554 no":                             "Undetermined General 5.0.0",
+		"smtp; 550 host 5.1.1.1 said no":           "Undetermined General 5.0.0",
+		"X-Unix; 67":                               "Undetermined General 5.0.0",
+		"smtp; 451 4.0.0 later":                    "Transient General 4.0.0",
+		"550 5.5.0 says nothing, and 5.7.1 does":   "Transient ContentRejected 5.7.1",
 	} {
 		got := ReadBounce([]byte(report("X: y\n\nFinal-Recipient: rfc822;b@example.com\nAction: failed\nStatus: 5.0.0\nDiagnostic-Code: "+words+"\n")), true)
 		if have := string(got[0].Bounce) + " " + got[0].SubType + " " + got[0].Enhanced; have != want {
@@ -403,7 +403,7 @@ func TestBouncesWithoutAFormat(t *testing.T) {
 		raw  string
 		want said
 	}{
-		"qmail":         {"From: MAILER-DAEMON@mx.test\nSubject: failure notice\n\n" + qmail, noEmail("5.1.1", "bob@example.com", "qmail-send")},
+		"qmail":         {"From: MAILER-DAEMON@mx.test\nSubject: failure notice\n\n" + qmail, noEmail("5.1.1", "bob@example.com", "does not like recipient")},
 		"qmail's code":  {"From: MAILER-DAEMON@mx.test\nSubject: failure notice\n\nSorry, no mailbox here by that name. (#5.1.1)\n", noEmail("5.1.1", "", "no mailbox here")},
 		"old exim":      {"X-Failed-Recipients: bob@example.com\nFrom: Mail Delivery System <Mailer-Daemon@x.test>\nSubject: Mail delivery failed\n\n  bob@example.com\n    SMTP error from remote mail server: 550 user unknown\n", noEmail("", "bob@example.com", "550 user unknown")},
 		"quota":         {"Subject: Undeliverable mail\n\nThe mailbox is full\n", said{Bounced, app.BounceTransient, "MailboxFull", "", "", "full"}},
@@ -453,16 +453,25 @@ func TestHostileMailIsReadInBoundedTime(t *testing.T) {
 		deep.WriteString("Content-Type: multipart/mixed; boundary=x\r\n\r\n--x\r\n")
 	}
 	for name, raw := range map[string]string{
-		"deep":           "MIME-Version: 1.0\r\n" + deep.String(),
-		"many parts":     "Content-Type: multipart/report; boundary=x\r\n\r\n" + strings.Repeat("--x\r\n\r\na\r\n", 60000),
-		"endless header": "Subject: a\r\n" + strings.Repeat("X-A: "+strings.Repeat("a", 900)+"\r\n", 1000),
-		"one line":       strings.Repeat("a", 1<<20),
-		"folds":          "Subject: a\r\n" + strings.Repeat(" b\r\n", 200000),
-		"parameters":     "Content-Type: multipart/report" + strings.Repeat("; a*0*=x", 8000) + "; boundary=x\r\n\r\n--x\r\n",
-		"NULs":           strings.Repeat("\x00", 1<<20),
-		"groups":         report(strings.Repeat("Final-Recipient: rfc822;b@example.com\nAction: failed\nStatus: 5.1.1\n\n", 5000)),
-		"empty boundary": "Content-Type: multipart/report; boundary=\"\"\r\n\r\n" + strings.Repeat("--\r\n\r\n", 10000),
-		"numbers":        "Subject: Undelivered\r\n\r\n" + strings.Repeat("5.1.", 100000),
+		"deep":            "MIME-Version: 1.0\r\n" + deep.String(),
+		"many parts":      "Content-Type: multipart/report; boundary=x\r\n\r\n" + strings.Repeat("--x\r\n\r\na\r\n", 60000),
+		"endless header":  "Subject: a\r\n" + strings.Repeat("X-A: "+strings.Repeat("a", 900)+"\r\n", 1000),
+		"one line":        strings.Repeat("a", 1<<20),
+		"folds":           "Subject: a\r\n" + strings.Repeat(" b\r\n", 200000),
+		"parameters":      "Content-Type: multipart/report" + strings.Repeat("; a*0*=x", 8000) + "; boundary=x\r\n\r\n--x\r\n",
+		"NULs":            strings.Repeat("\x00", 1<<20),
+		"groups":          report(strings.Repeat("Final-Recipient: rfc822;b@example.com\nAction: failed\nStatus: 5.1.1\n\n", 5000)),
+		"empty boundary":  "Content-Type: multipart/report; boundary=\"\"\r\n\r\n" + strings.Repeat("--\r\n\r\n", 10000),
+		"lines of dashes": "Content-Type: multipart/mixed; boundary=x\r\n\r\n" + strings.Repeat("--\n", 170000),
+		"no boundary":     strings.Repeat("Content-Type: multipart/mixed\r\n\r\n--a\r\n", 10000),
+		"addresses":       "From: postmaster@x.test\r\nSubject: Undelivered\r\n\r\n" + strings.Repeat("bob@far.test:\n550 5.1.1\n", 20000),
+		"failed field":    "X-Failed-Recipients: " + strings.Repeat("a@x.test,", 20000) + "\r\nSubject: Undelivered\r\n\r\n" + strings.Repeat("a@x.test\n552 5.2.2 mailbox of user\n", 2000),
+		"quoted":          "Content-Type: text/plain\r\nContent-Transfer-Encoding: quoted-printable\r\n\r\n" + strings.Repeat("=", 500000),
+		"encoded words":   report("Final-Recipient: rfc822; b@x.test\nAction: failed\nDiagnostic-Code: " + strings.Repeat("=?utf-8?q?=", 5000) + "\n"),
+		"embedded":        report("Final-Recipient: utf-8; " + strings.Repeat(`\x{`, 2000) + "@x.test\nAction: failed\nStatus: 5.1.1\n"),
+		"users":           "From: postmaster@x.test\r\nSubject: Undelivered\r\n\r\n" + strings.Repeat("mailbox user account ", 20000),
+		"tags":            "From: postmaster@x.test\r\nContent-Type: text/html\r\n\r\n" + strings.Repeat("<div><", 50000),
+		"numbers":         "Subject: Undelivered\r\n\r\n" + strings.Repeat("5.1.", 100000),
 	} {
 		if got := ReadBounce([]byte(raw), true); len(got) > 100 {
 			t.Errorf("%s: %d reports", name, len(got))
@@ -495,7 +504,8 @@ func TestOnlyWhatTheReturnPathProvesIsBelieved(t *testing.T) {
 		"another email":                   {0, []Claim{foreign}, ""},
 		"complaint":                       {0, []Claim{complained()}, "Ann@example.com complained "},
 		"complaint about a stranger":      {0, []Claim{complained("victim@example.net")}, ""},
-		"all, named":                      {app.AllRecipients, []Claim{bounce("bob@example.com")}, "bob@example.com bounced Permanent"},
+		"all, named":                      {app.AllRecipients, []Claim{bounce("bob@example.com")}, "bob@example.com bounced Undetermined"},
+		"all, complaint that names one":   {app.AllRecipients, []Claim{complained("bob@example.com")}, ""},
 		"all, not named":                  {app.AllRecipients, []Claim{bounce()}, ""},
 		"all, a stranger":                 {app.AllRecipients, []Claim{bounce("victim@example.net")}, ""},
 		"all, complaint naming nobody":    {app.AllRecipients, []Claim{complained()}, ""},
@@ -519,6 +529,16 @@ func TestOnlyWhatTheReturnPathProvesIsBelieved(t *testing.T) {
 	}
 }
 
+func TestABounceInPlainTextThatTheRecipientWroteIsAnAnswer(t *testing.T) {
+	envelope := map[int]string{0: "Bob@Bücher.test"}
+	for from, want := range map[string]int{"Bob <bob@xn--bcher-kva.test>": 0, "bob@bücher.test": 0, "\"Bob, B.\" <BOB@BÜCHER.test>": 0, "Postmaster <postmaster@bücher.test>": 1, "eve@bücher.test": 1} {
+		claims := ReadBounce([]byte("From: "+from+"\r\nSubject: Undeliverable\r\n\r\n550 5.1.1 user unknown\r\n"), true)
+		if got := Believe(app.ReturnPath{EmailID: apptest.PathEmail}, claims, envelope); len(claims) != 1 || len(got) != want {
+			t.Errorf("%s: %+v, believed %+v", from, claims, got)
+		}
+	}
+}
+
 func TestTheSameReportHasTheSameID(t *testing.T) {
 	raw := []byte(report("X: y\n\nFinal-Recipient: rfc822;b@example.com\nAction: failed\nStatus: 5.1.1\n"))
 	id := func(email, status string) string {
@@ -537,6 +557,9 @@ func FuzzReadBounce(f *testing.F) {
 	f.Add([]byte(complaint("Feedback-Type: abuse\nOriginal-Rcpt-To: <b@example.com>\n")), false)
 	f.Add([]byte("X-Failed-Recipients: a@x.test\r\nSubject: failure notice\r\n\r\n<a@x.test>:\r\n550 5.1.1\r\n"), false)
 	f.Add([]byte("\x00: \x00\r\n\r\n"), true)
+	for _, c := range corpus(f) {
+		f.Add([]byte(c.raw), !c.person)
+	}
 	f.Fuzz(func(t *testing.T, raw []byte, null bool) {
 		reports := ReadBounce(raw, null)
 		if len(reports) > 100 {

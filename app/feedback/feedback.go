@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"mailer/app"
+	"mailer/app/bounce"
 )
 
 // Kind says what the outside reports of an email.
@@ -43,6 +44,11 @@ type Report struct {
 	ProviderID string // that the relay gave the message in its reply; empty: not known
 	MessageID  string // of RFC 5322, without angle brackets; empty: not known
 	Recipient  string // empty: all of the email
+	// Verdict says what a bounce means for further mail; empty: it was not judged yet.
+	Verdict bounce.Verdict
+	Reason  bounce.Reason // why Verdict is so
+	// Unproven: its return path does not prove whom a bounce is about.
+	Unproven   bool
 	Bounce     app.BounceType
 	SubType    string // why, like "General", "NoEmail", "MailboxFull"
 	Enhanced   string // RFC 3463; empty: none

@@ -93,7 +93,7 @@ func (g *GenericEvent) feedback(prefix string) (Report, error) {
 		}
 	}
 	if g.Code == "" {
-		f.Enhanced = app.FindEnhancedCode(g.Diagnostic)
+		f.Enhanced = codeOf("", loose(g.Diagnostic))
 	}
 	return f, nil
 }

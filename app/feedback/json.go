@@ -10,6 +10,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mailer/app"
+	"mailer/app/bounce"
 )
 
 // loose is a JSON value that providers write as a string or as a number, as its
@@ -72,13 +73,23 @@ func reportID(id loose, rest ...string) string {
 	return string(id) + "\x00" + strings.Join(rest, "\x00")
 }
 
-// codeOf is the enhanced code that a report states, or, where it states none that
-// says anything, the one in the server's words.
-func codeOf(stated loose, words loose) string {
-	if code := string(stated); app.IsEnhancedCode(code) && !idleCodes[code] {
-		return code
+// judgeQuoted judges a bounce of a provider by what it quotes of the other server, by the code
+// that it states, and by its own class. The words of the provider for the kind of bounce stay.
+func (f *Report) judgeQuoted(stated loose, e bounce.Evidence) {
+	if bounce.IsStatus(string(stated)) {
+		e.Status = string(stated)
 	}
-	if found := app.FindEnhancedCode(string(words)); found != "" {
+	j := bounce.Judge(e)
+	if f.Verdict, f.Reason, f.Enhanced = j.Verdict, j.Reason, j.Status; f.Enhanced == "" {
+		f.Enhanced = string(stated)
+	}
+}
+
+// codeOf is the enhanced code in a server's words that says why, or else the one that a report
+// states.
+func codeOf(stated loose, words loose) string {
+	found := bounce.StatusIn(firstBytes(string(words), maxDiagnostic))
+	if found != "" && (bounce.SaysWhy(found) || !bounce.IsStatus(string(stated))) {
 		return found
 	}
 	return string(stated)

@@ -1,9 +1,11 @@
 package feedback
 
 import (
+	"strconv"
 	"strings"
 
 	"mailer/app"
+	"mailer/app/bounce"
 )
 
 // mailgunReport is what Mailgun's webhooks send. The signature beside the event
@@ -97,9 +99,19 @@ func (m *mailgunReport) failed(f *Report) {
 	case d.Reason == "suppress-bounce", d.Reason == "suppress-complaint":
 		f.Kind, f.Bounce, f.SubType, f.Enhanced = Bounced, app.BouncePermanent, "OnAccountSuppressionList", ""
 	default:
-		f.Kind, f.Bounce, f.SubType = Bounced, app.BouncePermanent, "General"
+		f.Kind, f.Bounce, f.SubType = Bounced, app.BouncePermanent, bounce.General
+		f.judgeQuoted(d.Status.Enhanced, bounce.Evidence{Reply: string(d.Status.Message + " " + d.Status.Words), ReplyCode: smtpCode(d.Status.Code)})
 		if strings.HasPrefix(f.Enhanced, "4.") || strings.HasPrefix(string(d.Status.Code), "4") {
 			f.Bounce = app.BounceTransient // given up
 		}
 	}
+}
+
+// smtpCode reads an SMTP reply code; 0: it is none. Mailgun has codes of its own from 600 on.
+func smtpCode(s loose) int {
+	n, err := strconv.Atoi(string(s))
+	if err != nil || n < 400 || n > 599 {
+		return 0
+	}
+	return n
 }

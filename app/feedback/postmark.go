@@ -101,8 +101,18 @@ func (m *postmarkReport) tell(f *Report) bool {
 			return false
 		}
 		f.Kind, f.Bounce, f.SubType, f.At = known.kind, known.bounce, known.subType, isoTime(m.BouncedAt)
-		if f.Enhanced, f.Diagnostic = app.FindEnhancedCode(string(m.Details)), string(m.Details); m.Details == "" {
+		if f.Diagnostic = string(m.Details); m.Details == "" {
 			f.Diagnostic = string(m.Words)
+		}
+		if f.Enhanced = codeOf("", m.Details); f.Kind == Bounced {
+			e := f.evidence()
+			if f.Bounce == app.BounceUndetermined { // Postmark did not understand it
+				e.Temporary = false
+			}
+			if e.Reply = string(m.Details); e.Class == "" && e.Reply == "" {
+				e.Reply = string(m.Words)
+			}
+			f.judgeQuoted("", e)
 		}
 	default:
 		return false

@@ -12,11 +12,17 @@ import (
 	"unicode/utf8"
 
 	"mailer/app"
+	"mailer/app/bounce"
 	"mailer/app/tracking"
 )
 
 // ReportsKept is how long a report is remembered so that it counts once.
 const ReportsKept = 30 * 24 * time.Hour
+
+// ReturnPathsKept is how long after its acceptance reports come to an email's return path: it
+// may leave a month later and wait for a month, and its bounces take a week at most. A return
+// path stands in the header of the message, so whoever gets hold of that has it for good.
+const ReturnPathsKept = 90 * 24 * time.Hour
 
 // ProviderIDsKept is how long after its acceptance an email is found by its
 // provider's id: it may leave a month later, and be reported of for some weeks.
@@ -66,40 +72,45 @@ func RecipientState(t app.EventType) app.LastEvent {
 	return app.LastEvent(t)
 }
 
-// addressCodes are the enhanced status codes that say of an address itself that
-// mail to it is pointless, and whether so (RFC 3463 3.2, 3.3; RFC 7505). Other
-// subjects are of the message, the policy or the moment.
-var addressCodes = map[string]bool{
-	"5.1.1":  true, // no such mailbox
-	"5.1.2":  true, // no such domain
-	"5.1.3":  true, // no address at all, says its server
-	"5.1.6":  true, // moved, without a new address
-	"5.1.10": true, // the domain takes no mail
-	"5.2.1":  true, // disabled
+// addressSubTypes are the words of providers for bounces that condemn an address, and what
+// they mean. The last two: the address is on the provider's own list, after such a bounce.
+var addressSubTypes = map[string]bounce.Reason{bounce.NoEmail: bounce.NoMailbox, "Suppressed": bounce.ProviderList, "OnAccountSuppressionList": bounce.ProviderList}
+
+// Suppresses reports whether a report takes its recipient off further mail: complaints, and
+// bounces that package bounce judges Hard.
+func Suppresses(f Report) bool {
+	switch f.Kind {
+	case Complained:
+		return true
+	case Bounced:
+		f.judgeOnce()
+		return f.Verdict == bounce.Hard
+	}
+	return false
 }
 
-// addressSubTypes are the words of providers for the same, where no code says
-// anything. The last two: on the provider's own list, after such a bounce.
-var addressSubTypes = map[string]bool{"NoEmail": true, "Suppressed": true, "OnAccountSuppressionList": true}
-
-// idleCodes say nothing of why: no code at all, "other", "other address status".
-var idleCodes = map[string]bool{"": true, "5.0.0": true, "5.1.0": true}
-
-// Suppresses reports whether a report takes its recipient off further mail:
-// complaints, and bounces that are permanent and of the recipient's kind. The
-// enhanced status code decides where it says something; only where it says
-// nothing (none, 5.0.0, 5.1.0) do the provider's words. Policy and reputation (5.7.x),
-// a full mailbox (5.2.2), size, content, routing and protocol never suppress.
-func Suppresses(f Report) bool {
-	switch {
-	case f.Kind == Complained:
-		return true
-	case f.Kind != Bounced, f.Bounce == app.BounceTransient, f.Bounce == app.BounceUndetermined:
-		return false
-	case !idleCodes[f.Enhanced]:
-		return addressCodes[f.Enhanced]
+// judgeOnce judges a bounce that was not judged yet, by what its fields say.
+func (f *Report) judgeOnce() {
+	if f.Kind == Bounced && f.Verdict == "" {
+		j := bounce.Judge(f.evidence())
+		f.Verdict, f.Reason = j.Verdict, j.Reason
 	}
-	return f.Bounce == app.BouncePermanent && addressSubTypes[f.SubType]
+}
+
+// evidence is what the fields of a report say. A type of bounce that is not Permanent never
+// condemns the address.
+func (f *Report) evidence() bounce.Evidence {
+	e := bounce.Evidence{Reply: f.Diagnostic, Status: f.Enhanced, Temporary: f.Bounce == app.BounceTransient || f.Bounce == app.BounceUndetermined}
+	if f.Bounce == app.BouncePermanent {
+		e.Class = addressSubTypes[f.SubType]
+	}
+	return e
+}
+
+// judge fills in what evidence says of a bounce.
+func (f *Report) judge(e bounce.Evidence) {
+	j := bounce.Judge(e)
+	f.Verdict, f.Reason, f.Bounce, f.SubType, f.Enhanced = j.Verdict, j.Reason, j.Bounce, j.SubType, j.Status
 }
 
 // SuppressionOrigin is the origin of the suppression that a report leads to.
@@ -117,6 +128,7 @@ func (f Report) Tidy(accepted, now time.Time) Report {
 	if f.ID == "" {
 		f.ID = f.fingerprint()
 	}
+	f.judgeOnce() // by all words of the server
 	f.SubType = PrintableLine(f.SubType, maxSubType)
 	f.Diagnostic = PrintableLine(f.Diagnostic, maxDiagnostic)
 	f.Link = PrintableLine(f.Link, maxFeedbackLink)

@@ -74,28 +74,6 @@ func TestAGraverReasonTakesThePlaceOfALighterOne(t *testing.T) {
 	}
 }
 
-func TestEnhancedCodesAreFoundInAServersWords(t *testing.T) {
-	for text, want := range map[string]string{
-		"smtp; 550 5.1.1 <jane@example.com>... User":                     "5.1.1",
-		"smtp;550-5.7.1 [203.0.113.5 12] Our system":                     "5.7.1",
-		"550 #5.1.0 Address rejected.":                                   "5.1.0",
-		"550 5.4.1 Recipient address rejected: Access denied. AS(2014)":  "5.4.1",
-		"5.2.1 The account is disabled":                                  "5.2.1",
-		"552 5.2.2. Mailbox full":                                        "5.2.2",
-		"452-4.2.2 The recipient's inbox is out of storage":              "4.2.2",
-		"250 2.0.0 OK then 550 5.1.1":                                    "5.1.1",
-		"550 No such user 1.2.3":                                         "",
-		"554 blocked because of 5.1.1.7 in the list":                     "",
-		"554 our version is 4.99999.1":                                   "",
-		"":                                                               "",
-		strings.Repeat("1 ", 30) + "5.1.1 is too far from the beginning": "",
-	} {
-		if got := app.FindEnhancedCode(text); got != want {
-			t.Errorf("%q: %q, want %q", text, got, want)
-		}
-	}
-}
-
 func TestTheProvidersIdStandsInItsReply(t *testing.T) {
 	for text, want := range map[string]string{
 		"Ok 010001944a3b2c1d-4f5e6d7c-1111-2222-3333-444455556666-000000": "010001944a3b2c1d-4f5e6d7c-1111-2222-3333-444455556666-000000",

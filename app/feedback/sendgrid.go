@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"mailer/app"
+	"mailer/app/bounce"
 )
 
 // sendgridReport is one event of SendGrid's Event Webhook, which sends many at
@@ -73,7 +74,7 @@ func (m *sendgridReport) tell(f *Report) bool {
 	case "spamreport":
 		f.Kind = Complained
 	case "bounce":
-		f.Kind, f.Enhanced, f.SubType = Bounced, codeOf(m.Status, m.Reason), sendgridClasses[m.Class]
+		f.Kind, f.SubType = Bounced, sendgridClasses[m.Class]
 		m.bounced(f)
 	case "dropped":
 		m.dropped(f)
@@ -87,11 +88,14 @@ func (m *sendgridReport) tell(f *Report) bool {
 // moment or of the message.
 func (m *sendgridReport) bounced(f *Report) {
 	f.Bounce = app.BouncePermanent
+	e := f.evidence()
+	e.Temporary = m.Type == "blocked"
+	f.judgeQuoted(m.Status, e)
 	if m.Type == "blocked" || strings.HasPrefix(f.Enhanced, "4.") {
 		f.Bounce = app.BounceTransient
 	}
 	if f.SubType == "" {
-		f.SubType = "General"
+		f.SubType = bounce.General
 	}
 }
 

@@ -168,7 +168,14 @@ func sesEach(base Report, recipients []sesRecipient) []Report {
 		if r.Diagnostic != "" {
 			f.Diagnostic = string(r.Diagnostic)
 		}
-		f.Enhanced = codeOf(r.Status, r.Diagnostic)
+		if f.Enhanced = codeOf(r.Status, r.Diagnostic); f.Kind == Bounced {
+			e := f.evidence()
+			if f.Bounce == app.BounceUndetermined { // Amazon could not tell why
+				e.Temporary = false
+			}
+			e.Status, e.Reply = "", string(r.Diagnostic)
+			f.judgeQuoted(r.Status, e)
+		}
 		out = append(out, f)
 	}
 	return out

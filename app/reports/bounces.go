@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"mailer/app"
+	"mailer/app/clock"
 	"mailer/app/feedback"
 	"mailer/db"
 )
@@ -17,14 +18,16 @@ func (s *Service) ReadReturnPath(mailbox string) (p app.ReturnPath, ok bool) {
 }
 
 // TakeBounce takes what came to a return path, as far as the path proves it
-// (app.ReturnPath.Believe). nil: it is on disk, or there is nothing to store.
+// (feedback.Believe), until feedback.ReturnPathsKept after the email was accepted. nil: it is
+// on disk, or there is nothing to store.
 func (s *Service) TakeBounce(ctx context.Context, path app.ReturnPath, reports []feedback.Claim) error {
-	envelope := map[int]string{}
+	envelope, ended := map[int]string{}, false
 	err := s.DB.Read(ctx, func(r *db.Reader) error {
 		subject, err := r.Subject(path.EmailID)
 		if err != nil {
 			return err
 		}
+		ended = clock.Now().Sub(subject.AcceptedAt) > feedback.ReturnPathsKept
 		for _, v := range subject.Recipients {
 			envelope[v.N] = v.Address
 		}
@@ -32,6 +35,10 @@ func (s *Service) TakeBounce(ctx context.Context, path app.ReturnPath, reports [
 	})
 	if err != nil && !errors.Is(err, db.ErrNotFound) {
 		return fmt.Errorf("read the envelope: %w", err)
+	}
+	if ended {
+		s.Log.Info("a report is dropped: the return path of its email has ended", "email", path.EmailID)
+		return nil
 	}
 	feedback := feedback.Believe(path, reports, envelope)
 	if len(feedback) == 0 {

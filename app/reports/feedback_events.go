@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"mailer/app"
+	"mailer/app/bounce"
 	"mailer/app/feedback"
 	"mailer/app/tracking"
 	"mailer/app/webhook"
@@ -58,7 +59,14 @@ func (r *report) words() (app.EventType, string) {
 	case feedback.Delayed:
 		return kind, who + " that the delivery is delayed; it goes on trying" + r.quoted()
 	case feedback.Bounced:
-		return kind, fmt.Sprintf("%s a bounce (%s)%s", who, strings.Join(strings.Fields(fmt.Sprint(r.Bounce, " ", r.SubType, " ", r.Enhanced)), ", "), r.quoted())
+		why := strings.Join(strings.Fields(fmt.Sprint(r.Bounce, " ", r.SubType, " ", r.Enhanced)), ", ")
+		if r.Reason != "" && r.Reason != bounce.NoReason {
+			why += ": " + r.Reason.Words()
+		}
+		if r.Unproven {
+			why += "; not proven, so it suppresses nobody"
+		}
+		return kind, fmt.Sprintf("%s a bounce (%s)%s", who, why, r.quoted())
 	case feedback.Complained:
 		return kind, who + " a complaint: the recipient called the mail spam" + r.quoted()
 	}

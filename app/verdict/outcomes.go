@@ -69,7 +69,7 @@ func (f *Facts) endOf(r *Recipient) end {
 	switch r.State {
 	case app.Bounced:
 		p.Server = f.server(r, &ev)
-		return end{bounce(&ev.Detail), p}
+		return end{bounced(&ev.Detail), p}
 	case app.Failed:
 		return end{f.failure(r, &ev, &p), p}
 	case app.Complained:

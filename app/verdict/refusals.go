@@ -4,80 +4,36 @@ import (
 	"strings"
 
 	"mailer/app"
+	"mailer/app/bounce"
 )
 
-// mailboxCodes are the codes of bounces by the enhanced status codes that speak for
-// themselves, without their class (RFC 3463 3, RFC 7372, RFC 7505).
-var mailboxCodes = map[string]Code{
-	"1.1": BouncedUnknownUser, "1.6": BouncedUnknownUser,
-	"1.2": BouncedNoDomain, "1.10": BouncedNoDomain, "7.27": BouncedSender,
-	"1.3": BouncedBadAddress,
-	"1.7": BouncedSender, "1.8": BouncedSender,
-	"2.1": BouncedDisabled,
-	"2.2": BouncedFull,
-	"2.3": BouncedTooLarge, "3.4": BouncedTooLarge,
-	"7.20": BouncedAuthentication, "7.21": BouncedAuthentication, "7.22": BouncedAuthentication, "7.23": BouncedAuthentication,
-	"7.24": BouncedAuthentication, "7.25": BouncedAuthentication, "7.26": BouncedAuthentication,
+// bounceCodes are the codes of bounces by why they came.
+var bounceCodes = map[bounce.Reason]Code{
+	bounce.NoMailbox: BouncedUnknownUser, bounce.Moved: BouncedUnknownUser, bounce.Disabled: BouncedDisabled, bounce.BadAddress: BouncedBadAddress,
+	bounce.NoDomain: BouncedNoDomain, bounce.NullMX: BouncedNoDomain, bounce.ProviderList: BouncedProviderList,
+	bounce.Full: BouncedFull, bounce.TooLarge: BouncedTooLarge, bounce.Rate: BouncedPolicy, bounce.Greylisted: BouncedPolicy,
+	bounce.Expired: BouncedUnreachable, bounce.Unreachable: BouncedUnreachable,
+	bounce.Spam: BouncedSpam, bounce.Authentication: BouncedAuthentication, bounce.Content: BouncedContent, bounce.Sender: BouncedSender,
+	bounce.Relaying: BouncedRelaying, bounce.Policy: BouncedPolicy,
 }
 
-// wordCodes sort refusals by their words, where no code says more. The first row that
-// fits counts.
-var wordCodes = []struct {
-	code  Code
-	words []string
-}{
-	{BouncedRelaying, []string{"relay access denied", "relaying denied", "relay not permitted", "unable to relay", "not permitted to relay", "relay denied"}},
-	{BouncedAuthentication, []string{"dmarc", "dkim", "spf ", "spf:", "unauthenticated", "sender policy"}},
-	{BouncedSpam, []string{"spam", "blocklist", "block list", "blacklist", "blocked", "denylist", "reputation", "spamhaus", "listed"}},
+// subTypeReasons are the reasons that the subtypes of bounces stand for.
+var subTypeReasons = map[string]bounce.Reason{
+	bounce.NoEmail: bounce.NoMailbox, bounce.MailboxFull: bounce.Full, bounce.MessageTooLarge: bounce.TooLarge, bounce.ContentRejected: bounce.Content,
+	"Suppressed": bounce.ProviderList, "OnAccountSuppressionList": bounce.ProviderList,
 }
 
-// subTypeCodes sort by the word of a report, where neither code nor words do.
-var subTypeCodes = map[string]Code{
-	"NoEmail": BouncedUnknownUser, "MailboxFull": BouncedFull, "MessageTooLarge": BouncedTooLarge, "ContentRejected": BouncedContent,
-	"Suppressed": BouncedProviderList, "OnAccountSuppressionList": BouncedProviderList,
-}
-
-// bounce is the code of a bounce.
-func bounce(d *app.EventDetail) Code {
-	subject, detail := subjectOf(d.EnhancedCode)
-	if c := subTypeCodes[d.BounceSubType]; c == BouncedProviderList {
-		return c
+// bounced is the code of a bounce.
+func bounced(d *app.EventDetail) Code {
+	class := subTypeReasons[d.BounceSubType]
+	if class == bounce.ProviderList {
+		return BouncedProviderList
 	}
-	if c, ok := mailboxCodes[subject+"."+detail]; ok {
-		return c
-	}
-	words := strings.ToLower(d.Diagnostic + " " + d.Reply)
-	if subject == "7" || subject == "" || subject == "0" {
-		if c := byWords(words); c != "" {
-			return c
-		}
-	}
-	if c, ok := subTypeCodes[d.BounceSubType]; ok {
-		return c
-	}
-	switch subject {
-	case "4":
-		return BouncedUnreachable
-	case "6":
-		return BouncedContent
-	case "7":
-		return BouncedPolicy
-	}
-	if d.ReplyCode == 552 && subject == "" {
-		return BouncedFull
+	j := bounce.Judge(bounce.Evidence{Reply: d.Diagnostic + " " + d.Reply, ReplyCode: d.ReplyCode, Status: d.EnhancedCode, Class: class})
+	if code, ok := bounceCodes[j.Reason]; ok {
+		return code
 	}
 	return BouncedOther
-}
-
-func byWords(words string) Code {
-	for _, row := range wordCodes {
-		for _, w := range row.words {
-			if strings.Contains(words, w) {
-				return row.code
-			}
-		}
-	}
-	return ""
 }
 
 // deferral is the code of a refusal for now.

@@ -159,6 +159,9 @@ var cases = []struct {
 
 	{"no such mailbox", BouncedUnknownUser, one(app.Bounced, answer(app.StageRcpt, 550, "5.1.1", "User unknown")).listed(app.OriginBounce)},
 	{"no such mailbox, lifted", BouncedUnknownUser, one(app.Bounced, reported("", "", "NoEmail"))},
+	{"no such mailbox, in words", BouncedUnknownUser, one(app.Bounced, answer(app.StageRcpt, 550, "5.5.0", "Requested action not taken: mailbox unavailable")).listed(app.OriginBounce)},
+	{"too much mail for it", BouncedPolicy, one(app.Bounced, answer(app.StageRcpt, 550, "5.2.1", "The user you write to is receiving mail too quickly"))},
+	{"given up by a server on the way", BouncedUnreachable, one(app.Bounced, reported("4.4.7", "message expired", "General"))},
 	{"mailbox disabled", BouncedDisabled, one(app.Bounced, reported("5.2.1", "disabled", "")).listed(app.OriginBounce)},
 	{"no such domain", BouncedNoDomain, one(app.Bounced, reported("5.1.10", "null MX", "NoEmail")).listed(app.OriginBounce)},
 	{"no address", BouncedBadAddress, one(app.Bounced, answer(app.StageRcpt, 0, "5.1.3", "an address of 300 bytes")).listed(app.OriginBounce)},

@@ -3,6 +3,7 @@ package world
 import (
 	"strings"
 	"testing/synctest"
+	"time"
 
 	"mailer/app"
 	"mailer/app/feedback"
@@ -117,6 +118,15 @@ func (w *World) Age(hours int) {
 		_, err := pool.ExecContext(w.T.Context(), words(`UPDATE `+table+` SET hour = hour - ?`), hours)
 		Must(w.T, err)
 	}
+}
+
+// AgeEmails moves the acceptance of all emails back.
+func (w *World) AgeEmails(by time.Duration) {
+	w.T.Helper()
+	pool, done := w.beside()
+	defer done()
+	_, err := pool.ExecContext(w.T.Context(), words(`UPDATE emails SET created_at = created_at - ?`), by.Milliseconds())
+	Must(w.T, err)
 }
 
 // Came has a message come to the return path of an email's n-th transaction.

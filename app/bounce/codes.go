@@ -1,0 +1,130 @@
+package bounce
+
+import "strings"
+
+// weight says how far an enhanced status code decides.
+type weight int
+
+const (
+	silent  weight = iota // the code says nothing of why: words decide
+	vague                 // the code says little: clear words about the mailbox decide
+	address               // the code condemns the address, unless words speak of something else
+	firm                  // the code decides, words only refine the reason
+)
+
+// codeRow is what a code says.
+type codeRow struct {
+	reason Reason
+	weight weight
+}
+
+// codes are the codes of lasting failures that say more than their subject, without their
+// class 5 (RFC 3463 3, RFC 7505, RFC 7372, and the codes of Exchange).
+var codes = map[string]codeRow{
+	"1.1": {NoMailbox, address}, "1.2": {NoDomain, address}, "1.3": {BadAddress, address}, "1.6": {Moved, address}, "1.10": {NullMX, address},
+	"1.7": {Sender, firm}, "1.8": {Sender, firm}, "1.20": {Sender, firm}, "1.90": {Rate, firm},
+	"2.1": {Disabled, address}, "2.2": {Full, firm}, "2.3": {TooLarge, firm}, "2.121": {Rate, firm}, "2.122": {Rate, firm},
+	"3.1": {Temporary, vague}, "3.2": {Temporary, vague}, "3.4": {TooLarge, firm},
+	"4.5": {Rate, vague}, "4.7": {Expired, firm}, "4.316": {Expired, firm},
+	"7.20": {Authentication, firm}, "7.21": {Authentication, firm}, "7.22": {Authentication, firm}, "7.23": {Authentication, firm},
+	"7.24": {Authentication, firm}, "7.25": {Authentication, firm}, "7.26": {Authentication, firm}, "7.27": {Sender, firm}, "7.28": {Rate, firm},
+}
+
+// subjects are the codes of lasting failures by their subject, where codes has no row.
+var subjects = map[string]codeRow{
+	"0": {NoReason, silent}, "1": {NoReason, vague}, "2": {NoReason, vague}, "3": {NoReason, vague},
+	"4": {Unreachable, vague}, "5": {Protocol, vague}, "6": {Content, firm}, "7": {Policy, firm},
+}
+
+// temporaryCodes are codes of the class 4 that say more than that they are temporary.
+// None of them condemns an address.
+var temporaryCodes = map[string]Reason{"1.7": Sender, "1.8": Sender, "2.2": Full, "2.3": TooLarge, "3.4": TooLarge, "4.7": Expired, "7.28": Rate}
+
+// lookUp returns what an enhanced status code says.
+func lookUp(code string) codeRow {
+	class, rest, _ := strings.Cut(code, ".")
+	subject, detail, _ := strings.Cut(rest, ".")
+	if class == "4" {
+		switch reason, ok := temporaryCodes[rest]; {
+		case ok:
+			return codeRow{reason, firm}
+		case subject == "6" || subject == "7":
+			return codeRow{subjects[subject].reason, firm}
+		}
+		return codeRow{Temporary, firm}
+	}
+	row, ok := codes[rest]
+	switch {
+	case class != "5":
+		return codeRow{NoReason, silent}
+	case ok:
+		return row
+	}
+	row = subjects[subject]
+	if detail == "0" && row.weight == vague { // "other or undefined"
+		row.weight = silent
+	}
+	return row
+}
+
+// SaysWhy reports whether an enhanced status code says more than "other" (5.0.0, 5.1.0).
+func SaysWhy(code string) bool { return lookUp(code).weight != silent }
+
+// IsStatus reports whether s is an enhanced status code of a failure whose subject RFC
+// 3463 knows: 5.12.26 is a date.
+func IsStatus(s string) bool {
+	class, rest, _ := strings.Cut(s, ".")
+	subject, detail, ok := strings.Cut(rest, ".")
+	return ok && (class == "4" || class == "5") && len(subject) == 1 && subject <= "7" && subject >= "0" && isShortNumber(detail)
+}
+
+func isShortNumber(s string) bool {
+	return len(s) >= 1 && len(s) <= 3 && strings.Trim(s, "0123456789") == "" && (len(s) == 1 || s[0] != '0')
+}
+
+// StatusIn returns the first enhanced status code of a failure in a text. A code that says
+// why goes before one that does not. Empty: there is none.
+func StatusIn(text string) (found string) {
+	for word := range numbers(text) {
+		if word = strings.TrimRight(word, "."); !IsStatus(word) {
+			continue
+		}
+		if lookUp(word).weight != silent {
+			return word
+		}
+		if found == "" {
+			found = word
+		}
+	}
+	return found
+}
+
+// ReplyIn returns the first SMTP reply code of a failure in a text. 0: there is none.
+func ReplyIn(text string) int {
+	for word := range numbers(text) {
+		if len(word) == 3 && (word[0] == '4' || word[0] == '5') && word[1] <= '5' && strings.IndexByte(word, '.') < 0 {
+			return int(word[0]-'0')*100 + int(word[1]-'0')*10 + int(word[2]-'0')
+		}
+	}
+	return 0
+}
+
+// numbers yields the runs of digits and dots that stand free in a text.
+func numbers(text string) func(func(string) bool) {
+	return func(yield func(string) bool) {
+		for at := 0; at < len(text); {
+			end := at
+			for end < len(text) && (text[end] >= '0' && text[end] <= '9' || text[end] == '.') {
+				end++
+			}
+			if end > at && (at == 0 || standsFree(text[at-1])) && (end == len(text) || standsFree(text[end])) && !yield(text[at:end]) {
+				return
+			}
+			at = end + 1
+		}
+	}
+}
+
+func standsFree(c byte) bool {
+	return c <= ' ' || strings.IndexByte("-#()[]{},;:\"'<>=/|*_!", c) >= 0
+}
