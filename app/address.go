@@ -64,9 +64,6 @@ func nameNeedsQuotes(name string) bool {
 	return strings.ContainsAny(name, `()<>[]:;@\,"`) || strings.Contains(name, "=?")
 }
 
-// FoldAddress is the form in which two addresses are compared: lower case.
-func FoldAddress(mailbox string) string { return strings.ToLower(mailbox) }
-
 // ParseAddress reads a single mailbox, as mailbox.Parse does.
 func ParseAddress(s string) (Address, error) {
 	m, err := mailbox.Parse(s)

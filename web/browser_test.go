@@ -314,7 +314,7 @@ func newRealPages(t *testing.T) *realPages {
 	t.Helper()
 	p := &realPages{real: newReal(t, captured()), topicID: app.NewID()}
 	p.team, _ = p.newTeam("ACME Garden")
-	p.address = p.sealer.AddressHash(p.team.ID, "jane@example.org")
+	p.address = p.sealer.AddressHash(p.team.ID, app.KeyOf("jane@example.org"))
 	err := p.store.Write(t.Context(), func(tx *db.Tx) error {
 		contact := app.Contact{ID: app.NewID(), TeamID: p.team.ID, Email: "jane@example.org", Hash: p.address, CreatedAt: tx.Now, UpdatedAt: tx.Now}
 		topic := app.Topic{

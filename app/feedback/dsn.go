@@ -81,13 +81,13 @@ func typedAddress(s string) string {
 	return plainAddress(s)
 }
 
-// plainAddress returns a mailbox folded; empty for what is none.
+// plainAddress returns the key of a mailbox, as a text; empty for what is none.
 func plainAddress(s string) string {
 	s = strings.Trim(s, " \t<>")
 	if len(s) > mailbox.MaxLength || strings.Count(s, "@") != 1 || strings.ContainsAny(s, " \t,;") || s[0] == '@' || s[len(s)-1] == '@' {
 		return ""
 	}
-	return app.FoldAddress(s)
+	return app.KeyOf(s).String()
 }
 
 // diagnosticText takes the type off a Diagnostic-Code (RFC 3464 2.3.6) and makes

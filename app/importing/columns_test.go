@@ -242,7 +242,7 @@ func checkPerson(t *testing.T, row Row, p Person) {
 	if p.Flaw == "" && p.Email == "" || p.Flaw != "" && p.Contact != nil && !p.OptsOut() || strings.ContainsAny(p.Flaw, "\n\x00") || repeats(p.Flaw, row.Cells) {
 		t.Fatalf("row %+v: %+v", row, p)
 	}
-	if p.Contact != nil && (p.Contact.Folded == "" || p.Contact.Changes.Validate() != nil) || p.Flaw == "" && p.Contact == nil && p.Origin == "" && !p.Left {
+	if p.Contact != nil && (p.Contact.Key.IsZero() || p.Contact.Changes.Validate() != nil) || p.Flaw == "" && p.Contact == nil && p.Origin == "" && !p.Left {
 		t.Fatalf("%+v", p)
 	}
 }

@@ -350,7 +350,7 @@ func (b *Broadcast) Mail(s *app.Sealer, r *app.BroadcastRecipient) *app.Mail {
 	f := &filling{mail: b, sealer: s, recipient: r}
 	headers := []app.Header{b.listID}
 	if b.pages != "" {
-		hash := s.AddressHash(b.teamID, app.FoldAddress(to.Mailbox()))
+		hash := s.AddressHash(b.teamID, to.Key())
 		f.page = s.UnsubscribeURL(b.pages, app.PageLink{TeamID: b.teamID, TopicID: b.topicID, Address: hash, Source: r.ID})
 		headers = append(headers, app.Header{Name: "List-Unsubscribe", Value: "<" + f.page + ">"}, app.Header{Name: "List-Unsubscribe-Post", Value: app.OneClick})
 	}

@@ -16,7 +16,7 @@ import (
 func slowly(t testing.TB, b *app.Broadcast, fields map[string]string) string {
 	t.Helper()
 	s := apptest.Sealer(t, 0)
-	page := s.UnsubscribeURL(b.Frozen.Pages, app.PageLink{TeamID: b.TeamID, Address: s.AddressHash(b.TeamID, "ann@example.org"), Source: testRecipient})
+	page := s.UnsubscribeURL(b.Frozen.Pages, app.PageLink{TeamID: b.TeamID, Address: s.AddressHash(b.TeamID, app.KeyOf("ann@example.org")), Source: testRecipient})
 	var out strings.Builder
 	for rest := b.HTML; ; {
 		before, p, after, found, err := app.NextPlaceholder(rest)

@@ -55,8 +55,8 @@ func (m *move) spot(c *archive.Contact) error {
 		return nil
 	}
 	hash := uint64(0)
-	if _, folded, err := app.ParseBareAddress(c.Email); err == nil { // else it is refused in its turn
-		address := m.s.Sealer.AddressHash(m.team.ID, folded)
+	if _, key, err := app.ParseBareAddress(c.Email); err == nil { // else it is refused in its turn
+		address := m.s.Sealer.AddressHash(m.team.ID, key)
 		hash = binary.BigEndian.Uint64(address[:])
 	}
 	if m.r.Offset() > maxOffset {
@@ -198,11 +198,11 @@ func valueOf(v any) *app.PropertyValue {
 func (m *move) keepFormer(tx *db.Tx, set *contactSet, written []audience.Written) error {
 	for i, w := range written {
 		for _, email := range set.former[i] {
-			_, folded, err := app.ParseBareAddress(email)
-			if err != nil || w.ID == "" || folded == set.items[i].Folded {
+			_, key, err := app.ParseBareAddress(email)
+			if err != nil || w.ID == "" || key == set.items[i].Key {
 				continue
 			}
-			f := db.FormerAddress{Hash: m.s.Sealer.AddressHash(m.team.ID, folded), Email: email}
+			f := db.FormerAddress{Hash: m.s.Sealer.AddressHash(m.team.ID, key), Email: email}
 			if err := tx.KeepFormerAddress(m.team.ID, w.ID, f); err != nil {
 				return err
 			}

@@ -42,12 +42,12 @@ func (m *move) choicesThat(ctx context.Context, subscription app.Subscription) e
 		case c.Subscription != subscription || m.topics[c.TopicID] == "":
 			return nil
 		}
-		_, folded, err := app.ParseBareAddress(c.Email)
+		_, key, err := app.ParseBareAddress(c.Email)
 		if err != nil {
 			m.refuse(at, "`email` is not a valid email address")
 			return nil
 		}
-		set = append(set, db.Choice{TopicID: m.topics[c.TopicID], Address: m.s.Sealer.AddressHash(m.team.ID, folded), Subscription: subscription, At: c.ChosenAt})
+		set = append(set, db.Choice{TopicID: m.topics[c.TopicID], Address: m.s.Sealer.AddressHash(m.team.ID, key), Subscription: subscription, At: c.ChosenAt})
 		if len(set) < setSize {
 			return ctx.Err()
 		}
@@ -158,7 +158,7 @@ func (m *move) suppressions(ctx context.Context) error {
 			return nil
 		}
 		s.ID, s.TeamID, s.SourceID, s.CreatedAt = m.id(in.ID), m.team.ID, in.SourceID, in.CreatedAt
-		s.Hash = m.s.Sealer.AddressHash(m.team.ID, s.Address)
+		s.Hash = m.s.Sealer.AddressHash(m.team.ID, s.Key)
 		if set = append(set, s); len(set) < setSize {
 			return ctx.Err()
 		}
