@@ -238,3 +238,13 @@ var originRank = map[SuppressionOrigin]int{OriginUnsubscribe: 1, OriginBounce: 2
 func (o SuppressionOrigin) GivesWayTo(report SuppressionOrigin) bool {
 	return originRank[report] > originRank[o]
 }
+
+// mergeRank orders what one list of suppressions may put in the place of what another
+// says.
+var mergeRank = map[SuppressionOrigin]int{OriginUnsubscribe: 1, OriginManual: 2, OriginBounce: 3, OriginComplaint: 4}
+
+// YieldsTo reports whether the other origin stays where an address is entered for both
+// reasons, by an import or a caller: the stronger one, whichever came first.
+func (o SuppressionOrigin) YieldsTo(other SuppressionOrigin) bool {
+	return mergeRank[other] > mergeRank[o]
+}

@@ -149,8 +149,9 @@ type Contact struct {
 	FirstName    string         `json:"first_name,omitzero"`
 	LastName     string         `json:"last_name,omitzero"`
 	Unsubscribed bool           `json:"unsubscribed,omitzero"`
-	Properties   map[string]any `json:"properties,omitzero"` // strings and numbers
-	Segments     []string       `json:"segments,omitzero"`   // ids of Segments
+	Properties   map[string]any `json:"properties,omitzero"`    // strings and numbers
+	Segments     []string       `json:"segments,omitzero"`      // ids of Segments
+	Left         []string       `json:"left_segments,omitzero"` // ids of Segments that they left
 	Former       []string       `json:"former_addresses,omitzero"`
 	// Again: it adds to one that stands before it, and is not counted as another.
 	Again     bool      `json:"again,omitzero"`

@@ -66,7 +66,7 @@ func (s *Service) rehash(ctx context.Context, rows []app.Suppression) error {
 }
 
 // rehashOne corrects one hash. Where the address has another suppression, that one gets
-// the graver origin of the two and stays alone.
+// the stronger origin of the two and stays alone.
 func (s *Service) rehashOne(tx *db.Tx, wrong *app.Suppression) error {
 	hash := s.Sealer.AddressHash(wrong.TeamID, app.KeyOf(wrong.Email))
 	other, err := tx.SuppressionByAddress(wrong.TeamID, hash)
@@ -76,7 +76,7 @@ func (s *Service) rehashOne(tx *db.Tx, wrong *app.Suppression) error {
 	if err != nil {
 		return err
 	}
-	if other.Origin.GivesWayTo(wrong.Origin) {
+	if other.Origin.YieldsTo(wrong.Origin) {
 		if err := tx.ReplaceOrigin(wrong.TeamID, other.ID, wrong.Origin, wrong.SourceID); err != nil {
 			return err
 		}

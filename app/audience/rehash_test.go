@@ -36,7 +36,7 @@ func TestSuppressionsHashedAsTypedAreFoundAfterAStart(t *testing.T) {
 		w.Start()
 		for address, want := range map[string]app.SuppressionOrigin{
 			"ann@bücher.example": app.OriginBounce, "Ann@xn--bcher-kva.example": app.OriginBounce, "bob@grün.example": app.OriginComplaint,
-			"carl@BLAU-Ö.example": app.OriginManual, "dora@shop.example": app.OriginBounce,
+			"carl@BLAU-Ö.example": app.OriginBounce, "dora@shop.example": app.OriginBounce,
 		} {
 			if s := w.Suppressed(address); s.Origin != want || s.SourceID != "source of "+string(want) {
 				t.Errorf("%s: %+v, want %s", address, s, want)

@@ -15,7 +15,8 @@ import (
 )
 
 // AddSuppression puts an address on the team's list. One that stands there
-// already stays as it is and is the answer. Errors: CodeValidation.
+// already keeps its id and time and is the answer; it gets the new origin where that is
+// the stronger one. Errors: CodeValidation.
 func (s *Suppressions) AddSuppression(ctx context.Context, key *app.Key, in app.SuppressionInput) (app.Suppression, error) {
 	suppression, err := in.Validate()
 	if err != nil {
@@ -49,8 +50,15 @@ func (s *Suppressions) suppress(ctx context.Context, teamID string, list []app.S
 			if out[i], err = tx.AddSuppression(suppression); err != nil {
 				return err
 			}
-			if out[i].ID != suppression.ID {
-				continue // it stood there already
+			if out[i].ID != suppression.ID { // it stood there already
+				if !out[i].Origin.YieldsTo(suppression.Origin) {
+					continue
+				}
+				if err := tx.ReplaceOrigin(teamID, out[i].ID, suppression.Origin, ""); err != nil {
+					return fmt.Errorf("replace origin: %w", err)
+				}
+				out[i].Origin, out[i].SourceID = suppression.Origin, ""
+				suppression = out[i]
 			}
 			if err := s.service.announceSuppression(tx, webhook.SuppressionAdded, &suppression); err != nil {
 				return err

@@ -35,6 +35,9 @@ func printReport(w io.Writer, r *transfer.Report, team *app.Team, mapping *mappi
 	if r.TopicChoices > 0 {
 		fmt.Fprintf(&b, "  choices       %d about topics\n", r.TopicChoices)
 	}
+	if r.MembershipsEnded > 0 {
+		fmt.Fprintf(&b, "  left segments %d contacts leave a segment, as they did at the source\n", r.MembershipsEnded)
+	}
 	for _, list := range []struct {
 		name   string
 		things []transfer.Thing
