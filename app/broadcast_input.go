@@ -215,7 +215,7 @@ func (c *BroadcastChange) checkContent() error {
 		if err := checkBody(part.field, part.text); err != nil {
 			return err
 		}
-		if err := CheckBroadcastPlaceholders(part.field, part.text); err != nil {
+		if err := CheckBroadcastPlaceholders(part.field, RepairUnsubscribeLinks(part.text)); err != nil {
 			return err
 		}
 	}

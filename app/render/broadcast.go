@@ -42,6 +42,7 @@ type Broadcast struct {
 // fallbacks, and no link leads to the unsubscribe page. Errors: CodeValidation
 // for what the checks of a broadcast refuse.
 func Compile(b *app.Broadcast) (*Broadcast, error) {
+	b = repaired(b)
 	c := &compiler{broadcast: b, mail: &Broadcast{
 		teamID: b.TeamID, topicID: b.TopicID, from: b.From, replyTo: b.ReplyTo, fields: map[string]bool{},
 	}}
@@ -52,6 +53,18 @@ func Compile(b *app.Broadcast) (*Broadcast, error) {
 		return nil, err
 	}
 	return c.mail, nil
+}
+
+// repaired is a broadcast whose unsubscribe links lead to the page, whatever an editor
+// made of their placeholders.
+func repaired(b *app.Broadcast) *app.Broadcast {
+	out := *b
+	out.HTML = app.RepairUnsubscribeLinks(b.HTML)
+	if b.Text != nil {
+		text := app.RepairUnsubscribeLinks(*b.Text)
+		out.Text = &text
+	}
+	return &out
 }
 
 // compiler makes a Broadcast.
