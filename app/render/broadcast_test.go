@@ -249,7 +249,7 @@ func TestTextMadeOfHTMLKeepsItsPlaceholders(t *testing.T) {
 	page := strings.TrimSuffix(rendered(t, apptest.Broadcast("{{{UNSUBSCRIBE_URL}}}"), nil).HTML, "\n")
 	for _, c := range []struct{ html, text, missing string }{
 		{"<p>Hi {{{FIRST_NAME|<b>you</b> &amp; all}}}!</p><p>x</p>", "Hi <A&B>!\n\nx", "Hi you & all!\n\nx"},
-		{`<a href="https://a.test/?n={{{FIRST_NAME|a&amp;b}}}">go</a>`, "go (https://a.test/?n=<A&B>)", "go (https://a.test/?n=a&b)"},
+		{`<a href="https://a.test/?n={{{FIRST_NAME|a&amp;b}}}">go</a>`, "go (https://a.test/?n=%3CA%26B%3E)", "go (https://a.test/?n=a&b)"},
 		{`<a href="{{{UNSUBSCRIBE_URL}}}">Unsubscribe</a>`, "Unsubscribe (" + page + ")", "Unsubscribe (" + page + ")"},
 		{`<a href="{{{UNSUBSCRIBE_URL}}}">{{{UNSUBSCRIBE_URL}}}</a>`, page, page},
 		{"<title>{{{FIRST_NAME}}}</title><ul><li>{{{FIRST_NAME|<li>}}}</ul>", "- <A&B>", "- "},
