@@ -348,29 +348,34 @@ func (h headingSet) consentColumns(taken []Column, left func(i int) bool) (out [
 
 // Consent is a column that decides who gets mail, and how it is read.
 type Consent struct {
-	Column string `json:"column"`
-	ReadAs string `json:"read_as"`
+	Column string
+	Sense  Sense
+	ReadAs string
 }
 
 // Consents names the columns of a table that decide who gets mail.
 func (s *Sheet) Consents() (out []Consent) {
 	for i := range s.Columns {
 		c := &s.Columns[i]
-		words := senseWords[c.Sense]
+		sense := c.Sense
 		switch c.Field {
-		case unsubscribedField, optOutField:
-			words = senseWords[SenseRefused]
+		case unsubscribedField:
+			sense = SenseRefused
+		case optOutField:
+			sense = SenseReason
 		case statusField:
-			words = senseWords[SenseStatus]
+			sense = SenseStatus
+		case hintField:
+			sense = SenseHint
 		case bounceField:
-			words = senseWords[SenseBounced]
+			sense = SenseBounced
 		case complaintField:
-			words = senseWords[SenseComplain]
+			sense = SenseComplain
 		case consentField:
 		default:
 			continue
 		}
-		out = append(out, Consent{Column: strings.Trim(c.Name, `"`), ReadAs: words})
+		out = append(out, Consent{Column: strings.Trim(c.Name, `"`), Sense: sense, ReadAs: senseWords[sense]})
 	}
 	return out
 }

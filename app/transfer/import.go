@@ -104,6 +104,13 @@ func (m *move) lacks(context.Context) error {
 	}); err != nil {
 		return err
 	}
+	var consent archive.Consent
+	if err := m.r.Each(archive.Consents, &consent, func(int) error {
+		m.report.Consent = append(m.report.Consent, consent)
+		return nil
+	}); err != nil {
+		return err
+	}
 	var refusal archive.Refusal
 	return m.r.Each(archive.Refusals, &refusal, func(int) error {
 		if refusal.Of == "" {

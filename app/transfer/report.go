@@ -25,6 +25,7 @@ type Report struct {
 	Webhooks         []Thing           `json:"webhooks"`
 	Keys             []Thing           `json:"keys"`
 	Emails           EmailCounts       `json:"emails"`
+	Consent          []archive.Consent `json:"consent"` // columns of files that decide who gets mail
 	Cannot           []archive.Lack    `json:"cannot"`
 	Refused          []archive.Refusal `json:"refused"`
 }
@@ -83,6 +84,6 @@ type Thing struct {
 func newReport(source string, applied bool) *Report {
 	return &Report{
 		Source: source, Applied: applied, Properties: []Thing{}, Segments: []Thing{}, Topics: []Thing{}, Templates: []Thing{}, Broadcasts: []Thing{},
-		Domains: []Thing{}, Webhooks: []Thing{}, Keys: []Thing{}, Cannot: []archive.Lack{}, Refused: []archive.Refusal{},
+		Domains: []Thing{}, Webhooks: []Thing{}, Keys: []Thing{}, Consent: []archive.Consent{}, Cannot: []archive.Lack{}, Refused: []archive.Refusal{},
 	}
 }
