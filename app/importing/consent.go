@@ -120,7 +120,7 @@ func stemSense(words []string, folded string) Sense {
 		return SenseAgreed
 	case slices.ContainsFunc(words, func(w string) bool { return negations[w] }) && slices.ContainsFunc(words, func(w string) bool { return mailWords[w] }):
 		return SenseRefused // "do not send news"
-	case slices.Contains(stemList("noemail nomail nonewsletter nomarketing nocontact keinemail keinnewsletter geenmail"), folded):
+	case slices.Contains(noMailHeadings, folded):
 		return SenseRefused
 	case slices.Contains(words, "accepts") || slices.Contains(words, "allow") || slices.Contains(words, "allows") || slices.Contains(words, "wants"):
 		if slices.ContainsFunc(words, func(w string) bool { return mailWords[w] }) {
@@ -129,6 +129,9 @@ func stemSense(words []string, folded string) Sense {
 	}
 	return ""
 }
+
+// noMailHeadings are negations that no blank separates.
+var noMailHeadings = stemList(`noemail nomail nonewsletter nomarketing nocontact keinemail keinnewsletter geenmail`)
 
 // plainNegations are the stems of refusals that hold a negation themselves.
 var plainNegations = stemList(`donot dont nepas nocontactar noenviar noncontattare noninviare nãocontat nãocontact nãoenviar nietmailen nietcontact nietbenader niewysyla niekontakt keinewerbung`)
