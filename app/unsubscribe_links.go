@@ -38,6 +38,9 @@ func RepairUnsubscribeLinks(s string) string {
 	}
 	s = linkToPage.ReplaceAllStringFunc(s, func(link string) string {
 		part := linkToPage.FindStringSubmatch(link)
+		if isSoundLink(strings.TrimPrefix(link, part[1])) {
+			return link
+		}
 		before, after := `"`, `"`
 		if part[2] == `'` && strings.HasPrefix(part[5], `'`) {
 			before, after = `'`, `'`
@@ -48,8 +51,21 @@ func RepairUnsubscribeLinks(s string) string {
 		return part[1] + before + pageToken(part[3]) + part[4] + after
 	})
 	return anyPage.ReplaceAllStringFunc(s, func(link string) string {
+		if before, after, found := CutPlaceholder(link); found && before == "" && after == "" {
+			return link
+		}
 		return pageToken(anyPage.FindStringSubmatch(link)[1])
 	})
+}
+
+// isSoundLink reports whether the value of an attribute leads to the page as it stands.
+func isSoundLink(value string) bool {
+	value = strings.Trim(value, blanks)
+	if len(value) < 2 || value[0] != '"' && value[0] != '\'' || value[len(value)-1] != value[0] {
+		return false
+	}
+	before, after, found := CutPlaceholder(strings.Trim(value[1:len(value)-1], blanks))
+	return found && before == "" && (after == "" || after[0] == '?' || after[0] == '#')
 }
 
 func pageToken(resend string) string {

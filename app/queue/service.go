@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"mailer/app"
@@ -256,9 +255,9 @@ func named(r *db.Reader, p *prepared, after string) ([]db.QueuedUnit, error) {
 	return units, nil
 }
 
-// domainOfAddress is the domain of a recipient, in lower case.
+// domainOfAddress is the domain of a recipient, in lower-case A-labels.
 func domainOfAddress(address string) string {
-	return strings.ToLower(address[strings.LastIndexByte(address, '@')+1:])
+	return app.KeyOf(address).Domain()
 }
 
 // openBroadcasts returns the broadcasts, scheduled or queued, of which something waits
