@@ -64,6 +64,23 @@ func nameNeedsQuotes(name string) bool {
 	return strings.ContainsAny(name, `()<>[]:;@\,"`) || strings.Contains(name, "=?")
 }
 
+// AddressKey is the form in which addresses are compared, stored by their hash and
+// looked up. Two spellings of one mailbox have the same key. Only KeyOf and Address.Key
+// make one, so that no text can be compared or hashed as it was typed.
+type AddressKey struct{ text string }
+
+// Key returns the key of a mailbox.
+func (a Address) Key() AddressKey { return KeyOf(a.Mailbox()) }
+
+// KeyOf returns the key of an address in any spelling. That of an empty text is zero.
+func KeyOf(address string) AddressKey { return AddressKey{mailbox.Fold(address)} }
+
+// String returns the key as a text, an address itself.
+func (k AddressKey) String() string { return k.text }
+
+// IsZero reports whether the key stands for nothing.
+func (k AddressKey) IsZero() bool { return k == AddressKey{} }
+
 // ParseAddress reads a single mailbox, as mailbox.Parse does.
 func ParseAddress(s string) (Address, error) {
 	m, err := mailbox.Parse(s)

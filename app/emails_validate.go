@@ -96,13 +96,13 @@ func (in *EmailInput) bodies(m *Mail) error {
 	if err := checkBody("html", in.HTML); err != nil {
 		return err
 	}
-	m.HTML = RepairUnsubscribeLinks(in.HTML)
+	m.HTML = htmltext.RepairUnsubscribeLinks(in.HTML)
 	switch {
 	case in.Text != nil:
 		if err := checkBody("text", *in.Text); err != nil {
 			return err
 		}
-		m.Text = RepairUnsubscribeLinks(*in.Text)
+		m.Text = htmltext.RepairUnsubscribeLinks(*in.Text)
 	case in.HTML != "":
 		m.Text = htmltext.PlainText(m.HTML)
 	}

@@ -228,23 +228,18 @@ func ParseBareAddress(s string) (email string, key AddressKey, err error) {
 	return s, a.Key(), nil
 }
 
-// originRank orders what feedback may put in the place of what.
-var originRank = map[SuppressionOrigin]int{OriginUnsubscribe: 1, OriginBounce: 2, OriginComplaint: 3, OriginManual: 4}
-
 // GivesWayTo reports whether a suppression of this origin takes the origin of a
 // report: one by unsubscribing must block transactional mail too once the
 // address bounces or complains, and a complaint says more than a bounce. What
 // somebody entered by hand stays.
 func (o SuppressionOrigin) GivesWayTo(report SuppressionOrigin) bool {
-	return originRank[report] > originRank[o]
+	order := []SuppressionOrigin{OriginUnsubscribe, OriginBounce, OriginComplaint, OriginManual}
+	return slices.Index(order, report) > slices.Index(order, o)
 }
 
-// mergeRank orders what one list of suppressions may put in the place of what another
-// says.
-var mergeRank = map[SuppressionOrigin]int{OriginUnsubscribe: 1, OriginManual: 2, OriginBounce: 3, OriginComplaint: 4}
-
-// YieldsTo reports whether the other origin stays where an address is entered for both
-// reasons, by an import or a caller: the stronger one, whichever came first.
+// YieldsTo reports whether the other origin stays where an import or a caller enters an
+// address for both reasons: the stronger one, whichever came first.
 func (o SuppressionOrigin) YieldsTo(other SuppressionOrigin) bool {
-	return mergeRank[other] > mergeRank[o]
+	order := []SuppressionOrigin{OriginUnsubscribe, OriginManual, OriginBounce, OriginComplaint}
+	return slices.Index(order, other) > slices.Index(order, o)
 }

@@ -14,22 +14,22 @@ const keySetting = "address_keys"
 
 const rehashPiece = 1000
 
-// RehashSuppressions gives suppressions whose hash was made of the address as it was
-// typed the hash of its key. Versions before 0.4.0 made such hashes of addresses with
+// RehashSuppressions corrects suppressions whose hash was made of the address as it was
+// typed: they get the hash of its key. Versions before 0.4.0 made such hashes of addresses with
 // U-labels that bounced or complained about a broadcast, so that nothing found them. It
 // looks at all suppressions once in the life of a database.
-func (s *Service) RehashSuppressions(ctx context.Context) error {
-	_, err := db.Get(ctx, s.DB, func(r *db.Reader) ([]byte, error) { return r.Setting(keySetting) })
+func (s *Suppressions) RehashSuppressions(ctx context.Context) error {
+	_, err := db.Get(ctx, s.service.DB, func(r *db.Reader) ([]byte, error) { return r.Setting(keySetting) })
 	if !errors.Is(err, db.ErrNotFound) {
 		return err
 	}
-	teams, err := db.Get(ctx, s.DB, (*db.Reader).ListTeams)
+	teams, err := db.Get(ctx, s.service.DB, (*db.Reader).ListTeams)
 	if err != nil {
 		return fmt.Errorf("rehash suppressions: %w", err)
 	}
 	for i := range teams {
 		for after, more := "", true; more; {
-			rows, err := db.Get(ctx, s.DB, func(r *db.Reader) ([]app.Suppression, error) { return r.SuppressionsAfter(teams[i].ID, after, rehashPiece) })
+			rows, err := db.Get(ctx, s.service.DB, func(r *db.Reader) ([]app.Suppression, error) { return r.SuppressionsAfter(teams[i].ID, after, rehashPiece) })
 			if err == nil {
 				err = s.rehash(ctx, rows)
 			}
@@ -41,21 +41,21 @@ func (s *Service) RehashSuppressions(ctx context.Context) error {
 			}
 		}
 	}
-	return s.DB.WriteVital(ctx, func(tx *db.Tx) error { return tx.SetSetting(keySetting, []byte("1")) })
+	return s.service.DB.WriteVital(ctx, func(tx *db.Tx) error { return tx.SetSetting(keySetting, []byte("1")) })
 }
 
 // rehash corrects the hashes of some suppressions.
-func (s *Service) rehash(ctx context.Context, rows []app.Suppression) error {
+func (s *Suppressions) rehash(ctx context.Context, rows []app.Suppression) error {
 	var wrong []app.Suppression
 	for i := range rows {
-		if !app.IsASCII(rows[i].Email) && s.Sealer.AddressHash(rows[i].TeamID, app.KeyOf(rows[i].Email)) != rows[i].Hash {
+		if !app.IsASCII(rows[i].Email) && s.service.Sealer.AddressHash(rows[i].TeamID, app.KeyOf(rows[i].Email)) != rows[i].Hash {
 			wrong = append(wrong, rows[i])
 		}
 	}
 	if len(wrong) == 0 {
 		return nil
 	}
-	return s.DB.WriteVital(ctx, func(tx *db.Tx) error {
+	return s.service.DB.WriteVital(ctx, func(tx *db.Tx) error {
 		for i := range wrong {
 			if err := s.rehashOne(tx, &wrong[i]); err != nil {
 				return err
@@ -67,8 +67,8 @@ func (s *Service) rehash(ctx context.Context, rows []app.Suppression) error {
 
 // rehashOne corrects one hash. Where the address has another suppression, that one gets
 // the stronger origin of the two and stays alone.
-func (s *Service) rehashOne(tx *db.Tx, wrong *app.Suppression) error {
-	hash := s.Sealer.AddressHash(wrong.TeamID, app.KeyOf(wrong.Email))
+func (s *Suppressions) rehashOne(tx *db.Tx, wrong *app.Suppression) error {
+	hash := s.service.Sealer.AddressHash(wrong.TeamID, app.KeyOf(wrong.Email))
 	other, err := tx.SuppressionByAddress(wrong.TeamID, hash)
 	if errors.Is(err, db.ErrNotFound) {
 		return tx.RehashSuppression(wrong.TeamID, wrong.ID, hash)

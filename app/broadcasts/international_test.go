@@ -3,6 +3,7 @@ package broadcasts_test
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -149,7 +150,7 @@ func TestUnsubscribeLinksOfABroadcastCountHoweverTheAddressIsSpelled(t *testing.
 			}
 		}
 		for address, n := range world.Received(relay) {
-			if n > 1 && app.KeyOf(address).Domain() != "example.net" {
+			if n > 1 && !strings.HasSuffix(address, "@example.net") {
 				t.Errorf("%s got %d messages", address, n)
 			}
 		}

@@ -47,9 +47,9 @@ func NewSet(addresses []string) *Set {
 }
 
 // Has reports whether a mailbox is one of the set, however it is written.
-func (e *Set) Has(mailbox string) bool {
-	local, domain, found := strings.Cut(mailbox, "@")
-	return found && e.has(local, app.FoldDomain(domain))
+func (e *Set) Has(address string) bool {
+	local, domain, found := strings.Cut(address, "@")
+	return found && e.has(local, mailbox.FoldDomain(domain))
 }
 
 func (e *Set) has(local, domain string) bool {
@@ -160,7 +160,7 @@ func (e *Set) domainsAt(s string, i int) (ends []int, domains []string) {
 			continue
 		}
 		text := strings.TrimRight(s[i:stop], ".-")
-		if domain := app.FoldDomain(text); len(e.locals[domain]) > 0 {
+		if domain := mailbox.FoldDomain(text); len(e.locals[domain]) > 0 {
 			ends, domains = append(ends, i+len(text)), append(domains, domain)
 		}
 	}

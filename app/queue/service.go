@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"mailer/app"
@@ -257,7 +258,8 @@ func named(r *db.Reader, p *prepared, after string) ([]db.QueuedUnit, error) {
 
 // domainOfAddress is the domain of a recipient, in lower-case A-labels.
 func domainOfAddress(address string) string {
-	return app.KeyOf(address).Domain()
+	_, domain, _ := strings.Cut(app.KeyOf(address).String(), "@")
+	return domain
 }
 
 // openBroadcasts returns the broadcasts, scheduled or queued, of which something waits

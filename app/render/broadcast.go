@@ -15,6 +15,7 @@ import (
 	"github.com/google/uuid"
 
 	"mailer/app"
+	"mailer/app/htmltext"
 	"mailer/app/mailbox"
 	"mailer/app/tracking"
 )
@@ -60,9 +61,9 @@ func Compile(b *app.Broadcast) (*Broadcast, error) {
 // made of their placeholders.
 func repaired(b *app.Broadcast) *app.Broadcast {
 	out := *b
-	out.HTML = app.RepairUnsubscribeLinks(b.HTML)
+	out.HTML = htmltext.RepairUnsubscribeLinks(b.HTML)
 	if b.Text != nil {
-		text := app.RepairUnsubscribeLinks(*b.Text)
+		text := htmltext.RepairUnsubscribeLinks(*b.Text)
 		out.Text = &text
 	}
 	return &out

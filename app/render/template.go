@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"mailer/app"
+	"mailer/app/htmltext"
 )
 
 // Rendered is what a template became.
@@ -34,14 +35,14 @@ func Template(c *app.TemplateContent, values map[string]app.PropertyValue, withS
 			return nil, err
 		}
 	}
-	source := app.RepairUnsubscribeLinks(c.HTML)
+	source := htmltext.RepairUnsubscribeLinks(c.HTML)
 	if out.HTML, err = renderPart(c, "html", source, values, htmlEscapes(source), limit); err != nil {
 		return nil, err
 	}
 	if c.Text == nil {
 		return out, nil
 	}
-	text, err := renderPart(c, "text", app.RepairUnsubscribeLinks(*c.Text), values, everywhere(asItIs), limit-len(out.HTML))
+	text, err := renderPart(c, "text", htmltext.RepairUnsubscribeLinks(*c.Text), values, everywhere(asItIs), limit-len(out.HTML))
 	if err != nil {
 		return nil, err
 	}
@@ -163,14 +164,14 @@ var namesPage = regexp.MustCompile(`(?i)unsubscribe`)
 // withoutPage puts a word joiner into a value that would be taken for a broken placeholder
 // of the unsubscribe link.
 func withoutPage(value string) string {
-	if app.RepairUnsubscribeLinks(value) == value {
+	if htmltext.RepairUnsubscribeLinks(value) == value {
 		return value
 	}
 	var b strings.Builder
 	for rest := value; ; {
 		before, after, found := app.CutPlaceholder(rest) // the sound ones are breakOthers'
 		sound := rest[len(before) : len(rest)-len(after)]
-		if app.RepairUnsubscribeLinks(before) != before {
+		if htmltext.RepairUnsubscribeLinks(before) != before {
 			before = namesPage.ReplaceAllStringFunc(before, func(word string) string { return word[:2] + wordJoiner + word[2:] })
 		}
 		b.WriteString(before)

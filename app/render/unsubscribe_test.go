@@ -6,6 +6,7 @@ import (
 
 	"mailer/app"
 	"mailer/app/apptest"
+	"mailer/app/htmltext"
 )
 
 // TestBrokenUnsubscribeLinksLeadToThePage compiles drafts whose links an editor broke, in
@@ -30,7 +31,7 @@ func TestBrokenUnsubscribeLinksLeadToThePage(t *testing.T) {
 	value := app.PropertyValue{Type: app.StringProperty, Text: "%7B%7B%7BUNSUBSCRIBE_URL%7D%7D%7D"}
 	c := &app.TemplateContent{HTML: "<p>{{{NAME}}}</p>", Variables: []app.TemplateVariable{{Key: "NAME", Type: app.StringProperty}}}
 	out, err := Template(c, map[string]app.PropertyValue{"NAME": value}, false, 1<<20)
-	if err != nil || app.RepairUnsubscribeLinks(out.HTML) != out.HTML {
+	if err != nil || htmltext.RepairUnsubscribeLinks(out.HTML) != out.HTML {
 		t.Errorf("a value is taken for the link: %+v, %v", out, err)
 	}
 }

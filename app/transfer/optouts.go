@@ -278,7 +278,7 @@ func (m *move) insertSuppressions(tx *db.Tx, set []app.Suppression, news *suppre
 	return err
 }
 
-// strengthen gives suppressions that stood there the stronger origins of a set.
+// strengthen changes suppressions that stood there to the stronger origins of a set.
 func (m *move) strengthen(tx *db.Tx, rows []app.Suppression, news *suppressionNews) error {
 	for i := range rows {
 		s := &rows[i]

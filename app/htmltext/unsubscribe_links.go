@@ -1,4 +1,4 @@
-package app
+package htmltext
 
 import (
 	"regexp"
@@ -25,7 +25,8 @@ var (
 	// it for an address that is relative to its own page.
 	linkToPage = regexp.MustCompile(`(?i)(\s(?:href|action)\s*=\s*)(` + quoteMarks + `)(?:` + schemeWords + `)*(?:[^\s"'?#=<>{}%&\\“”]*/)?` +
 		innerBlank + pageMark + `(?:/+|` + innerBlank + `)([?#][^\s"'<>\\“”]*)?(` + quoteMarks + `)`)
-	anyPage = regexp.MustCompile(`(?i)(?:` + schemeWords + `)*` + pageMark)
+	soundPage = regexp.MustCompile(`^\{\{\{[ \t\r\n]*(?:RESEND_)?UNSUBSCRIBE_URL[ \t\r\n]*\}\}\}(?:[?#].*)?$`)
+	anyPage   = regexp.MustCompile(`(?i)(?:` + schemeWords + `)*` + pageMark)
 )
 
 // RepairUnsubscribeLinks writes each placeholder of the unsubscribe link in a body as
@@ -51,7 +52,7 @@ func RepairUnsubscribeLinks(s string) string {
 		return part[1] + before + pageToken(part[3]) + part[4] + after
 	})
 	return anyPage.ReplaceAllStringFunc(s, func(link string) string {
-		if before, after, found := CutPlaceholder(link); found && before == "" && after == "" {
+		if soundPage.MatchString(link) {
 			return link
 		}
 		return pageToken(anyPage.FindStringSubmatch(link)[1])
@@ -60,12 +61,11 @@ func RepairUnsubscribeLinks(s string) string {
 
 // isSoundLink reports whether the value of an attribute leads to the page as it stands.
 func isSoundLink(value string) bool {
-	value = strings.Trim(value, blanks)
+	value = strings.Trim(value, " \t\r\n")
 	if len(value) < 2 || value[0] != '"' && value[0] != '\'' || value[len(value)-1] != value[0] {
 		return false
 	}
-	before, after, found := CutPlaceholder(strings.Trim(value[1:len(value)-1], blanks))
-	return found && before == "" && (after == "" || after[0] == '?' || after[0] == '#')
+	return soundPage.MatchString(strings.Trim(value[1:len(value)-1], " \t\r\n"))
 }
 
 func pageToken(resend string) string {
