@@ -294,12 +294,9 @@ func parseContactID(field, s string) (string, error) {
 
 // parseContactEmail returns the key of a bare address; that of an empty one is zero.
 func parseContactEmail(field, s string) (AddressKey, error) {
-	if s == "" {
-		return AddressKey{}, nil
-	}
 	_, key, err := ParseBareAddress(s)
-	if err != nil {
-		return AddressKey{}, Invalid(field, "%s", err)
+	if s != "" && err != nil {
+		return key, Invalid(field, "%s", err)
 	}
 	return key, nil
 }

@@ -130,8 +130,7 @@ func (m *Mail) Recipients() []string {
 	for _, list := range [][]Address{m.To, m.Cc, m.Bcc} {
 		for _, a := range list {
 			mailbox := a.Mailbox()
-			key := KeyOf(mailbox)
-			if !seen[key] {
+			if key := KeyOf(mailbox); !seen[key] {
 				seen[key] = true
 				out = append(out, mailbox)
 			}

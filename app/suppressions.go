@@ -163,9 +163,9 @@ func (in *SuppressionRemoval) Validate() (addresses []AddressKey, ids []string, 
 	addresses, err = eachOnce("emails", in.Emails, func(field, s string) (AddressKey, error) {
 		_, address, err := ParseBareAddress(s)
 		if err != nil {
-			return AddressKey{}, Invalid(field, "%s", err)
+			err = Invalid(field, "%s", err)
 		}
-		return address, nil
+		return address, err
 	})
 	return addresses, nil, err
 }
