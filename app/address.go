@@ -64,9 +64,8 @@ func nameNeedsQuotes(name string) bool {
 	return strings.ContainsAny(name, `()<>[]:;@\,"`) || strings.Contains(name, "=?")
 }
 
-// AddressKey is the form in which addresses are compared, stored by their hash and
-// looked up. Two spellings of one mailbox have the same key. Only KeyOf and Address.Key
-// make one, so that no text can be compared or hashed as it was typed.
+// AddressKey is what all spellings of one mailbox have in common: addresses are compared
+// and hashed by it. Only KeyOf and Address.Key make one.
 type AddressKey struct{ text string }
 
 // Key returns the key of a mailbox.

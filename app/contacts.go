@@ -240,8 +240,7 @@ type ContactRef struct {
 	Email string
 }
 
-// ContactKey is a ContactRef that was checked: an id in lower case, the key of an
-// address. One of them may be empty.
+// ContactKey is a ContactRef that was checked. One of the fields may be empty.
 type ContactKey struct {
 	ID      string
 	Address AddressKey

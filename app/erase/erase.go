@@ -56,7 +56,7 @@ func (e *Set) has(local, domain string) bool {
 	if len(e.locals[domain]) == 0 {
 		return false
 	}
-	return e.addresses[app.KeyOf(local+"@"+domain).String()]
+	return e.addresses[mailbox.FoldLocal(local)+"@"+domain]
 }
 
 // In reports whether Scrub would change the text.

@@ -25,11 +25,15 @@ func Fold(address string) string {
 	if at < 0 {
 		return strings.ToLower(s)
 	}
-	local := s[:at]
+	return FoldLocal(s[:at]) + "@" + FoldDomain(s[at+1:])
+}
+
+// FoldLocal returns the part of an address before the @ in lower case and normal form C.
+func FoldLocal(local string) string {
 	if !isASCII(local) {
 		local = norm.NFC.String(local)
 	}
-	return strings.ToLower(local) + "@" + FoldDomain(s[at+1:])
+	return strings.ToLower(local)
 }
 
 // FoldDomain returns a host name in lower-case A-labels, without a dot at its end. A
