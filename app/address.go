@@ -64,8 +64,21 @@ func nameNeedsQuotes(name string) bool {
 	return strings.ContainsAny(name, `()<>[]:;@\,"`) || strings.Contains(name, "=?")
 }
 
-// FoldAddress is the form in which two addresses are compared: lower case.
-func FoldAddress(mailbox string) string { return strings.ToLower(mailbox) }
+// AddressKey is what all spellings of one mailbox have in common: addresses are compared
+// and hashed by it. Only KeyOf and Address.Key make one.
+type AddressKey struct{ text string }
+
+// Key returns the key of a mailbox.
+func (a Address) Key() AddressKey { return KeyOf(a.Mailbox()) }
+
+// KeyOf returns the key of an address in any spelling. That of an empty text is zero.
+func KeyOf(address string) AddressKey { return AddressKey{mailbox.Fold(address)} }
+
+// String returns the key as a text, an address itself.
+func (k AddressKey) String() string { return k.text }
+
+// IsZero reports whether the key stands for nothing.
+func (k AddressKey) IsZero() bool { return k == AddressKey{} }
 
 // ParseAddress reads a single mailbox, as mailbox.Parse does.
 func ParseAddress(s string) (Address, error) {

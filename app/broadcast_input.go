@@ -6,6 +6,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"mailer/app/htmltext"
 	"mailer/app/schedule"
 )
 
@@ -215,7 +216,7 @@ func (c *BroadcastChange) checkContent() error {
 		if err := checkBody(part.field, part.text); err != nil {
 			return err
 		}
-		if err := CheckBroadcastPlaceholders(part.field, part.text); err != nil {
+		if err := CheckBroadcastPlaceholders(part.field, htmltext.RepairUnsubscribeLinks(part.text)); err != nil {
 			return err
 		}
 	}

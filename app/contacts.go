@@ -23,7 +23,7 @@ const (
 type Contact struct {
 	ID           string
 	TeamID       string
-	Hash         AddressHash // of the folded address, by which it is found
+	Hash         AddressHash // of the key of Email, by which it is found
 	Email        string      // as given
 	FirstName    string
 	LastName     string
@@ -61,7 +61,7 @@ type ContactInput struct {
 // hash and times, and what it is to be joined to.
 type NewContact struct {
 	Contact  Contact
-	Folded   string // address by which it is found
+	Key      AddressKey // by which it is found
 	Changes  PropertyChanges
 	Segments []string
 	Topics   []TopicChoice
@@ -73,7 +73,7 @@ func (in *ContactInput) Validate() (*NewContact, error) {
 	if in.Email == "" {
 		return nil, Invalid("email", "is required")
 	}
-	email, folded, err := ParseBareAddress(in.Email)
+	email, key, err := ParseBareAddress(in.Email)
 	if err != nil {
 		return nil, Invalid("email", "%s", err)
 	}
@@ -83,7 +83,7 @@ func (in *ContactInput) Validate() (*NewContact, error) {
 	if err := in.Properties.Validate(); err != nil {
 		return nil, err
 	}
-	out := &NewContact{Folded: folded, Changes: in.Properties, Contact: Contact{
+	out := &NewContact{Key: key, Changes: in.Properties, Contact: Contact{
 		Email: email, FirstName: in.FirstName, LastName: in.LastName, Unsubscribed: in.Unsubscribed,
 	}}
 	if len(in.Segments) > MaxContactLinks {
@@ -240,11 +240,10 @@ type ContactRef struct {
 	Email string
 }
 
-// ContactKey is a ContactRef that was checked: an id in lower case, an address
-// as it is compared. One of them may be empty.
+// ContactKey is a ContactRef that was checked. One of the fields may be empty.
 type ContactKey struct {
-	ID     string
-	Folded string
+	ID      string
+	Address AddressKey
 }
 
 // ContactRead names 1 to MaxContactBatch contacts to read, and what to read of
@@ -270,7 +269,7 @@ func (in *ContactRead) Validate() ([]ContactKey, Include, error) {
 		if out[i].ID, err = parseContactID(at+".id", ref.ID); err != nil {
 			return nil, Include{}, err
 		}
-		if out[i].Folded, err = foldContactEmail(at+".email", ref.Email); err != nil {
+		if out[i].Address, err = parseContactEmail(at+".email", ref.Email); err != nil {
 			return nil, Include{}, err
 		}
 	}
@@ -292,16 +291,13 @@ func parseContactID(field, s string) (string, error) {
 	return id, nil
 }
 
-// foldContactEmail reads a bare address as it is compared; empty stays empty.
-func foldContactEmail(field, s string) (string, error) {
-	if s == "" {
-		return "", nil
+// parseContactEmail returns the key of a bare address; that of an empty one is zero.
+func parseContactEmail(field, s string) (AddressKey, error) {
+	_, key, err := ParseBareAddress(s)
+	if s != "" && err != nil {
+		return key, Invalid(field, "%s", err)
 	}
-	_, folded, err := ParseBareAddress(s)
-	if err != nil {
-		return "", Invalid(field, "%s", err)
-	}
-	return folded, nil
+	return key, nil
 }
 
 // ContactRemoval names contacts to delete: up to MaxContactBatch ids and as many
@@ -333,17 +329,17 @@ func (in *ContactRemoval) Validate() ([]ContactKey, error) {
 		}
 	}
 	if len(in.Emails) > 0 {
-		addresses, err := eachOnce("emails", in.Emails, func(field, s string) (string, error) {
+		addresses, err := eachOnce("emails", in.Emails, func(field, s string) (AddressKey, error) {
 			if s == "" {
-				return "", Invalid(field, "is empty")
+				return AddressKey{}, Invalid(field, "is empty")
 			}
-			return foldContactEmail(field, s)
+			return parseContactEmail(field, s)
 		})
 		if err != nil {
 			return nil, err
 		}
 		for _, address := range addresses {
-			keys = append(keys, ContactKey{Folded: address})
+			keys = append(keys, ContactKey{Address: address})
 		}
 	}
 	return keys, nil

@@ -30,7 +30,7 @@ func TestAContactInputNamesItsBadField(t *testing.T) {
 		Topics: []TopicChoice{{ID: id, Subscription: OptIn}},
 	}
 	n, err := good.Validate()
-	if err != nil || n.Contact.Email != "Ann@Example.ORG" || n.Folded != "ann@example.org" || !slices.Equal(n.Segments, []string{id}) {
+	if err != nil || n.Contact.Email != "Ann@Example.ORG" || n.Key != KeyOf("ann@example.org") || !slices.Equal(n.Segments, []string{id}) {
 		t.Fatalf("%+v %v", n, err)
 	}
 	for field, change := range map[string]func(in *ContactInput){
@@ -140,7 +140,7 @@ func TestABatchReadNamesItsBadEntry(t *testing.T) {
 		Contacts: []ContactRef{{ID: strings.ToUpper(id)}, {Email: "A@b.example"}, {ID: id, Email: "a@b.example"}, {ID: id}},
 		Include:  []string{"topics"},
 	}).Validate()
-	want := []ContactKey{{ID: id}, {Folded: "a@b.example"}, {ID: id, Folded: "a@b.example"}, {ID: id}}
+	want := []ContactKey{{ID: id}, {Address: KeyOf("a@b.example")}, {ID: id, Address: KeyOf("a@b.example")}, {ID: id}}
 	if err != nil || !slices.Equal(keys, want) || include != (Include{Topics: true}) {
 		t.Errorf("%v %v %v", keys, include, err)
 	}
@@ -160,7 +160,7 @@ func TestABatchReadNamesItsBadEntry(t *testing.T) {
 func TestARemovalNamesEachContactOnce(t *testing.T) {
 	id := NewID()
 	keys, err := (&ContactRemoval{IDs: []string{id, strings.ToUpper(id)}, Emails: []string{"A@b.example", "a@B.example"}}).Validate()
-	if err != nil || !slices.Equal(keys, []ContactKey{{ID: id}, {Folded: "a@b.example"}}) {
+	if err != nil || !slices.Equal(keys, []ContactKey{{ID: id}, {Address: KeyOf("a@b.example")}}) {
 		t.Errorf("%v %v", keys, err)
 	}
 	many := make([]string, 1001)

@@ -125,13 +125,12 @@ type Mail struct {
 // Recipients is the envelope: to, cc and bcc in that order, each mailbox once
 // (compared without case).
 func (m *Mail) Recipients() []string {
-	seen := make(map[string]bool, len(m.To)+len(m.Cc)+len(m.Bcc))
+	seen := make(map[AddressKey]bool, len(m.To)+len(m.Cc)+len(m.Bcc))
 	var out []string
 	for _, list := range [][]Address{m.To, m.Cc, m.Bcc} {
 		for _, a := range list {
 			mailbox := a.Mailbox()
-			key := FoldAddress(mailbox)
-			if !seen[key] {
+			if key := KeyOf(mailbox); !seen[key] {
 				seen[key] = true
 				out = append(out, mailbox)
 			}

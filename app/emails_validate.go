@@ -96,15 +96,15 @@ func (in *EmailInput) bodies(m *Mail) error {
 	if err := checkBody("html", in.HTML); err != nil {
 		return err
 	}
-	m.HTML = in.HTML
+	m.HTML = htmltext.RepairUnsubscribeLinks(in.HTML)
 	switch {
 	case in.Text != nil:
 		if err := checkBody("text", *in.Text); err != nil {
 			return err
 		}
-		m.Text = *in.Text
+		m.Text = htmltext.RepairUnsubscribeLinks(*in.Text)
 	case in.HTML != "":
-		m.Text = htmltext.PlainText(in.HTML)
+		m.Text = htmltext.PlainText(m.HTML)
 	}
 	if m.HTML == "" && m.Text == "" {
 		return Invalid("html", "or `text` is required")

@@ -190,14 +190,14 @@ func parseEcho(field, value string) (list []Address, err error) {
 
 // sameMailboxes compares what two lists address, without order and names.
 func sameMailboxes(a, b []Address) bool {
-	folded := func(list []Address) map[string]bool {
-		set := make(map[string]bool, len(list))
+	keys := func(list []Address) map[AddressKey]bool {
+		set := make(map[AddressKey]bool, len(list))
 		for _, a := range list {
-			set[FoldAddress(a.Mailbox())] = true
+			set[a.Key()] = true
 		}
 		return set
 	}
-	return maps.Equal(folded(a), folded(b))
+	return maps.Equal(keys(a), keys(b))
 }
 
 // NamesReplyTo reports whether a header of the send stands for its reply_to.

@@ -21,7 +21,7 @@ func FuzzNames(f *testing.F) {
 		"tracking":       func(s string) (string, error) { return parseTrackingSubdomain(s, "example.com") },
 		"address": func(s string) (string, error) {
 			_, address, err := ParseBareAddress(s)
-			return address, err
+			return address.String(), err
 		},
 	}
 	f.Fuzz(func(t *testing.T, s string) {

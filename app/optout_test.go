@@ -30,8 +30,8 @@ func newSealer(t testing.TB) *Sealer {
 func TestAPageTokenGivesItsLinkBackAndNothingElseDoes(t *testing.T) {
 	s := newSealer(t)
 	for _, link := range []PageLink{
-		{TeamID: teamID, TopicID: topicID, Address: s.AddressHash(teamID, "a@example.org"), Source: emailID},
-		{TeamID: teamID, Address: s.AddressHash(teamID, "a@example.org")},
+		{TeamID: teamID, TopicID: topicID, Address: s.AddressHash(teamID, KeyOf("a@example.org")), Source: emailID},
+		{TeamID: teamID, Address: s.AddressHash(teamID, KeyOf("a@example.org"))},
 		{TeamID: teamID, TopicID: topicID, Source: emailID},
 	} {
 		token := s.PageToken(UnsubscribePage, link)

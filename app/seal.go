@@ -17,9 +17,9 @@ func NewSealer(keys ...seal.MasterKey) (*Sealer, error) {
 // team. It is the same for ever.
 type AddressHash [16]byte
 
-// AddressHash returns the hash of a folded address (FoldAddress).
-func (s *Sealer) AddressHash(teamID, folded string) AddressHash {
+// AddressHash returns the hash of an address of a team.
+func (s *Sealer) AddressHash(teamID string, key AddressKey) AddressHash {
 	message := make([]byte, 0, 128)
-	message = append(append(append(message, teamID...), 0), folded...)
+	message = append(append(append(message, teamID...), 0), key.text...)
 	return AddressHash(s.AppendHash(message, "addresses", message)[len(message):])
 }

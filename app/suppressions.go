@@ -39,8 +39,8 @@ type Suppression struct {
 	ID        string
 	TeamID    string
 	Email     string      // as it was given, trimmed and in lower case
-	Address   string      // FoldAddress of the mailbox; not stored
-	Hash      AddressHash // of Address, by which it is found
+	Key       AddressKey  // not stored
+	Hash      AddressHash // of Key, by which it is found
 	Origin    SuppressionOrigin
 	SourceID  string // the email or contact that led to it; empty: none
 	CreatedAt time.Time
@@ -51,8 +51,8 @@ func (s *Suppression) reason() string {
 	return fmt.Sprintf("Not sent to this recipient: the address is on the suppression list since %s (origin %s)", FormatTime(s.CreatedAt), s.Origin)
 }
 
-// Blocked says in words why mail to an address is left out, by folded address.
-type Blocked map[string]string
+// Blocked says in words why mail to an address is left out, by the keys of the addresses.
+type Blocked map[AddressKey]string
 
 // NewBlocked picks those of a list that count for a send with or without a
 // topic.
@@ -60,7 +60,7 @@ func NewBlocked(list []Suppression, hasTopic bool) Blocked {
 	out := make(Blocked, len(list))
 	for i := range list {
 		if list[i].Origin.blocks(hasTopic) {
-			out[list[i].Address] = list[i].reason()
+			out[list[i].Key] = list[i].reason()
 		}
 	}
 	return out
@@ -71,7 +71,7 @@ func (b Blocked) Of(mailbox string) string {
 	if len(b) == 0 {
 		return ""
 	}
-	return b[FoldAddress(mailbox)]
+	return b[KeyOf(mailbox)]
 }
 
 // Open returns the mailboxes that nothing keeps mail from, in their order.
@@ -144,8 +144,8 @@ type SuppressionRemoval struct {
 }
 
 // Validate checks that one of the two lists is given and that its items can be
-// what they stand for. It returns folded addresses or ids, each once.
-func (in *SuppressionRemoval) Validate() (addresses, ids []string, err error) {
+// what they stand for. It returns addresses or ids, each once.
+func (in *SuppressionRemoval) Validate() (addresses []AddressKey, ids []string, err error) {
 	switch {
 	case len(in.Emails) > 0 && len(in.IDs) > 0:
 		return nil, nil, Invalid("emails", "and `ids` can't be used together")
@@ -160,22 +160,22 @@ func (in *SuppressionRemoval) Validate() (addresses, ids []string, err error) {
 		})
 		return nil, ids, err
 	}
-	addresses, err = eachOnce("emails", in.Emails, func(field, s string) (string, error) {
+	addresses, err = eachOnce("emails", in.Emails, func(field, s string) (AddressKey, error) {
 		_, address, err := ParseBareAddress(s)
 		if err != nil {
-			return "", Invalid(field, "%s", err)
+			err = Invalid(field, "%s", err)
 		}
-		return address, nil
+		return address, err
 	})
 	return addresses, nil, err
 }
 
-func eachOnce(field string, items []string, parse func(field, s string) (string, error)) ([]string, error) {
+func eachOnce[T comparable](field string, items []string, parse func(field, s string) (T, error)) ([]T, error) {
 	if err := checkBatch(field, len(items)); err != nil {
 		return nil, err
 	}
-	seen := make(map[string]bool, len(items))
-	var out []string
+	seen := make(map[T]bool, len(items))
+	var out []T
 	for i, item := range items {
 		v, err := parse(fmt.Sprintf("%s[%d]", field, i), item)
 		if err != nil {
@@ -207,35 +207,39 @@ func originOrManual(o SuppressionOrigin) (SuppressionOrigin, error) {
 }
 
 func newSuppression(field, s string, origin SuppressionOrigin) (Suppression, error) {
-	email, address, err := ParseBareAddress(s)
+	email, key, err := ParseBareAddress(s)
 	if err != nil {
 		return Suppression{}, Invalid(field, "%s", err)
 	}
-	return Suppression{Email: strings.ToLower(email), Address: address, Origin: origin}, nil
+	return Suppression{Email: strings.ToLower(email), Key: key, Origin: origin}, nil
 }
 
-// ParseBareAddress reads an address without a display name, white space around
-// it apart. email is the text as given; address is what it is compared
-// by: lower case, the domain in A-labels. The error does not name a field.
-func ParseBareAddress(s string) (email, address string, err error) {
+// ParseBareAddress reads an address without a display name, white space around it
+// apart. email is the text as given. The error does not name a field.
+func ParseBareAddress(s string) (email string, key AddressKey, err error) {
 	s = strings.TrimSpace(s)
 	a, err := ParseAddress(s)
 	if err != nil {
-		return "", "", err
+		return "", AddressKey{}, err
 	}
 	if strings.ContainsAny(s, "<>") {
-		return "", "", errors.New("must be an address alone, without a display name")
+		return "", AddressKey{}, errors.New("must be an address alone, without a display name")
 	}
-	return s, FoldAddress(a.Mailbox()), nil
+	return s, a.Key(), nil
 }
-
-// originRank orders what feedback may put in the place of what.
-var originRank = map[SuppressionOrigin]int{OriginUnsubscribe: 1, OriginBounce: 2, OriginComplaint: 3, OriginManual: 4}
 
 // GivesWayTo reports whether a suppression of this origin takes the origin of a
 // report: one by unsubscribing must block transactional mail too once the
 // address bounces or complains, and a complaint says more than a bounce. What
 // somebody entered by hand stays.
 func (o SuppressionOrigin) GivesWayTo(report SuppressionOrigin) bool {
-	return originRank[report] > originRank[o]
+	order := []SuppressionOrigin{OriginUnsubscribe, OriginBounce, OriginComplaint, OriginManual}
+	return slices.Index(order, report) > slices.Index(order, o)
+}
+
+// YieldsTo reports whether the other origin stays where an import or a caller enters an
+// address for both reasons: the stronger one, whichever came first.
+func (o SuppressionOrigin) YieldsTo(other SuppressionOrigin) bool {
+	order := []SuppressionOrigin{OriginUnsubscribe, OriginManual, OriginBounce, OriginComplaint}
+	return slices.Index(order, other) > slices.Index(order, o)
 }

@@ -45,6 +45,11 @@ func (tx *Tx) ReplaceOrigin(teamID, id string, origin app.SuppressionOrigin, sou
 	return err
 }
 
+// RehashSuppression changes the hash by which a suppression is found.
+func (tx *Tx) RehashSuppression(teamID, id string, address app.AddressHash) error {
+	return tx.write(`UPDATE suppressions SET address = ? WHERE team_id = ? AND id = ?`, address[:], teamID, id)
+}
+
 // Suppression returns one suppression of a team that was not erased.
 func (r *Reader) Suppression(teamID, id string) (app.Suppression, error) {
 	return one(&r.session, scanSuppression, `SELECT `+suppressionColumns+` FROM suppressions WHERE team_id = ? AND id = ? AND email IS NOT NULL`, teamID, id)

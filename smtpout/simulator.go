@@ -84,7 +84,7 @@ func simulate(recipients []string) (others []string, verdicts []app.RecipientRes
 
 // simulated is the verdict on a test recipient; false: address is none.
 func simulated(address string) (app.RecipientResult, bool) {
-	local, domain, _ := strings.Cut(app.FoldAddress(address), "@")
+	local, domain, _ := strings.Cut(app.KeyOf(address).String(), "@")
 	if domain != "simulator.mailer.test" && domain != "resend.dev" {
 		return app.RecipientResult{}, false
 	}

@@ -19,7 +19,7 @@ func (a *people) contact(email string) string {
 
 func (a *people) contactOf(teamID, email string) string {
 	a.t.Helper()
-	c := app.Contact{ID: app.NewID(), TeamID: teamID, Email: email, Hash: a.sealer.AddressHash(teamID, strings.ToLower(email))}
+	c := app.Contact{ID: app.NewID(), TeamID: teamID, Email: email, Hash: a.sealer.AddressHash(teamID, app.KeyOf(email))}
 	err := a.store.Write(a.t.Context(), func(tx *db.Tx) error {
 		c.CreatedAt, c.UpdatedAt = tx.Now, tx.Now
 		return tx.InsertContact(&c)
@@ -198,7 +198,7 @@ func TestAPreferencesLinkStandsForTheContactsAddress(t *testing.T) {
 				t.Errorf("answer %s", w.Body)
 			}
 			got, ok := a.sealer.ReadPageToken(app.PreferencesPage, token)
-			want := app.PageLink{TeamID: a.team.ID, Address: a.sealer.AddressHash(a.team.ID, "ann.of.cleves@example.org")}
+			want := app.PageLink{TeamID: a.team.ID, Address: a.sealer.AddressHash(a.team.ID, app.KeyOf("ann.of.cleves@example.org"))}
 			if !ok || got != want {
 				t.Errorf("the token stands for %+v", got)
 			}

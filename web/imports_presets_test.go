@@ -16,7 +16,7 @@ func (r *real) standing(addresses ...string) (out string) {
 	r.t.Helper()
 	err := r.store.Read(r.t.Context(), func(reader *db.Reader) error {
 		for _, address := range addresses {
-			hash := r.sealer.AddressHash(r.team.ID, app.FoldAddress(address))
+			hash := r.sealer.AddressHash(r.team.ID, app.KeyOf(address))
 			c, err := reader.ContactByAddress(r.team.ID, hash)
 			word := "in"
 			if err != nil {

@@ -110,7 +110,7 @@ func (r *real) finished(id string) importAnswer {
 func (r *real) contact(email string) (c app.Contact) {
 	r.t.Helper()
 	err := r.store.Read(r.t.Context(), func(reader *db.Reader) (err error) {
-		c, err = reader.ContactByAddress(r.team.ID, r.sealer.AddressHash(r.team.ID, app.FoldAddress(email)))
+		c, err = reader.ContactByAddress(r.team.ID, r.sealer.AddressHash(r.team.ID, app.KeyOf(email)))
 		return err
 	})
 	if err != nil {
@@ -279,7 +279,7 @@ func TestAnImportReSubscribesNobody(t *testing.T) {
 		return field{"topics", `[{"id":"` + topic + `","subscription":"` + choice + `"}]`}
 	}
 	rows := csvFile("email,unsubscribed", "a@example.org,no", "b@example.org,no")
-	gone := r.sealer.AddressHash(r.team.ID, "b@example.org")
+	gone := r.sealer.AddressHash(r.team.ID, app.KeyOf("b@example.org"))
 	r.write(func(tx *db.Tx) error { // b was a contact once, and opted out of everything
 		_, err := tx.AddSuppression(app.Suppression{ID: app.NewID(), TeamID: r.team.ID, Email: "b@example.org", Hash: gone, Origin: app.OriginUnsubscribe, CreatedAt: tx.Now})
 		if err == nil {

@@ -59,8 +59,8 @@ func (m *isolation) furnish(of twinTeam) {
 	post("/contact-properties", `{"key":"TEAM_size","type":"string","fallback_value":"TEAM"}`)
 	segment := post("/segments", `{"name":"TEAM segment"}`)
 	for i := range 6 {
-		post("/contacts", fmt.Sprintf(`{"email":"c%d@TEAM.example","first_name":"TEAM","segments":[{"id":%q}],"topics":[{"id":%q,"subscription":"opt_in"}]}`, i, segment, topic))
-		post("/suppressions", fmt.Sprintf(`{"email":"s%d@TEAM.example"}`, i))
+		post("/contacts", fmt.Sprintf(`{"email":"c%d@bücher.TEAM.example","first_name":"TEAM","segments":[{"id":%q}],"topics":[{"id":%q,"subscription":"opt_in"}]}`, i, segment, topic))
+		post("/suppressions", fmt.Sprintf(`{"email":"s%d@BÜCHER.TEAM.example"}`, i))
 	}
 	for i := range 3 {
 		post("/segments", fmt.Sprintf(`{"name":"TEAM spare %d"}`, i))

@@ -103,7 +103,7 @@ func newPages(t *testing.T, change ...func(*Config, *rest.Limits)) *hosted {
 	t.Helper()
 	p := &hosted{real: newReal(t, captured(), change...)}
 	p.garden, p.key = p.newTeam("ACME Garden")
-	p.address = p.sealer.AddressHash(p.garden.ID, "jane@example.org")
+	p.address = p.sealer.AddressHash(p.garden.ID, app.KeyOf("jane@example.org"))
 	p.write(func(tx *db.Tx) error {
 		contact := app.Contact{ID: app.NewID(), TeamID: p.garden.ID, Email: "jane@example.org", Hash: p.address, CreatedAt: tx.Now, UpdatedAt: tx.Now}
 		err := errors.Join(tx.InsertContact(&contact), tx.CountContacts(p.garden.ID, 1))

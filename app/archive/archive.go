@@ -41,10 +41,11 @@ const (
 	Events       Kind = "events"
 	Refusals     Kind = "refused" // rows of a source that can't be taken
 	Lacks        Kind = "cannot"  // what of a source can't move at all
+	Consents     Kind = "consent" // columns of files that decide who gets mail
 )
 
 // kinds are all of them.
-var kinds = []Kind{Properties, Segments, Topics, Suppressions, Choices, Contacts, Templates, Broadcasts, Domains, Webhooks, Keys, Secrets, Emails, Events, Refusals, Lacks}
+var kinds = []Kind{Properties, Segments, Topics, Suppressions, Choices, Contacts, Templates, Broadcasts, Domains, Webhooks, Keys, Secrets, Emails, Events, Refusals, Lacks, Consents}
 
 // Team is team.json: what the directory holds. It is written last.
 type Team struct {
@@ -92,6 +93,13 @@ type Refusal struct {
 type Lack struct {
 	What string `json:"what"` // like `template "Welcome", line 12: {{ if .x }}`
 	Why  string `json:"why"`
+}
+
+// Consent is a column of a file that decides who gets mail.
+type Consent struct {
+	File   string `json:"file"`
+	Column string `json:"column"`
+	ReadAs string `json:"read_as"`
 }
 
 // Property is a declared contact property.
@@ -149,8 +157,9 @@ type Contact struct {
 	FirstName    string         `json:"first_name,omitzero"`
 	LastName     string         `json:"last_name,omitzero"`
 	Unsubscribed bool           `json:"unsubscribed,omitzero"`
-	Properties   map[string]any `json:"properties,omitzero"` // strings and numbers
-	Segments     []string       `json:"segments,omitzero"`   // ids of Segments
+	Properties   map[string]any `json:"properties,omitzero"`    // strings and numbers
+	Segments     []string       `json:"segments,omitzero"`      // ids of Segments
+	Left         []string       `json:"left_segments,omitzero"` // ids of Segments that they left
 	Former       []string       `json:"former_addresses,omitzero"`
 	// Again: it adds to one that stands before it, and is not counted as another.
 	Again     bool      `json:"again,omitzero"`

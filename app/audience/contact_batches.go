@@ -76,7 +76,7 @@ func (s *Service) prepareContact(teamID string, item ContactItem) preparedContac
 	if err != nil {
 		return preparedContact{err: err}
 	}
-	return preparedContact{contact: n, hash: s.Sealer.AddressHash(teamID, n.Folded)}
+	return preparedContact{contact: n, hash: s.Sealer.AddressHash(teamID, n.Key)}
 }
 
 // contactGroup is what is written for one address: an item, or several that
@@ -282,8 +282,8 @@ func (s *Service) GetContacts(ctx context.Context, key *app.Key, in app.ContactR
 func (s *Service) hashContacts(teamID string, keys []app.ContactKey) []app.AddressHash {
 	out := make([]app.AddressHash, len(keys))
 	for i, k := range keys {
-		if k.Folded != "" {
-			out[i] = s.Sealer.AddressHash(teamID, k.Folded)
+		if !k.Address.IsZero() {
+			out[i] = s.Sealer.AddressHash(teamID, k.Address)
 		}
 	}
 	return out
@@ -296,7 +296,7 @@ func contactOf(r *db.Reader, teamID string, k app.ContactKey, hash app.AddressHa
 		return r.ContactByAddress(teamID, hash)
 	}
 	c, err := r.Contact(teamID, k.ID)
-	if err == nil && k.Folded != "" && c.Hash != hash {
+	if err == nil && !k.Address.IsZero() && c.Hash != hash {
 		return app.Contact{}, db.ErrNotFound
 	}
 	return c, err
@@ -338,7 +338,7 @@ func (s *Service) eraseAll(ctx context.Context, teamID string, keys []app.Contac
 	who := slices.Clone(found)
 	for i, k := range keys {
 		if k.ID == "" && !slices.ContainsFunc(found, func(c app.Contact) bool { return c.Hash == hashes[i] }) {
-			who = append(who, stranger(teamID, k.Folded))
+			who = append(who, stranger(teamID, k.Address))
 		}
 	}
 	if err := s.EraseContacts(ctx, teamID, who); err != nil {

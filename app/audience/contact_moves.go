@@ -46,11 +46,11 @@ func (s *Service) readdress(tx *db.Tx, was, c *app.Contact, p *app.ContactPatch,
 	if p.Email == "" {
 		return nil
 	}
-	email, folded, err := app.ParseBareAddress(p.Email)
+	email, key, err := app.ParseBareAddress(p.Email)
 	if err != nil {
 		return app.Invalid("email", "%s", err)
 	}
-	hash := s.Sealer.AddressHash(c.TeamID, folded)
+	hash := s.Sealer.AddressHash(c.TeamID, key)
 	switch {
 	case hash == was.Hash && (!byID || email == was.Email):
 		return nil
@@ -66,7 +66,7 @@ func (s *Service) readdress(tx *db.Tx, was, c *app.Contact, p *app.ContactPatch,
 		return fmt.Errorf("look up contact: %w", err)
 	}
 	c.Email, c.Hash = email, hash
-	if err := s.carryOptOuts(tx, was, c, folded); err != nil {
+	if err := s.carryOptOuts(tx, was, c, key); err != nil {
 		return err
 	}
 	if p.OptsIn() && (c.Unsubscribed || was.Unsubscribed) {
@@ -78,10 +78,10 @@ func (s *Service) readdress(tx *db.Tx, was, c *app.Contact, p *app.ContactPatch,
 // carryOptOuts has what keeps mail from the address that a contact had keep it from the
 // new one, and the other way about where the contact alone knew of it. Choices about
 // topics are MoveContact's.
-func (s *Service) carryOptOuts(tx *db.Tx, was, c *app.Contact, folded string) error {
+func (s *Service) carryOptOuts(tx *db.Tx, was, c *app.Contact, key app.AddressKey) error {
 	old, err := tx.SuppressionByAddress(c.TeamID, was.Hash)
 	if err == nil {
-		err = s.SuppressFor(tx, c.TeamID, old.SourceID, folded, strings.ToLower(c.Email), old.Origin)
+		err = s.SuppressFor(tx, c.TeamID, old.SourceID, key, strings.ToLower(c.Email), old.Origin)
 	} else if errors.Is(err, db.ErrNotFound) {
 		if err = nil; was.Unsubscribed {
 			err = s.keepOptOut(tx, was)

@@ -45,7 +45,7 @@ func (s *set) optOut(address app.AddressHash) (bool, error) {
 }
 
 // suppress puts an address on the list, or changes for what reason it stands there to the
-// graver one.
+// stronger one.
 func (s *set) suppress(email string, address app.AddressHash, origin app.SuppressionOrigin) contactStatus {
 	if !s.listed[address] { // one that was erased is listed again
 		s.listed[address] = true
@@ -56,7 +56,7 @@ func (s *set) suppress(email string, address app.AddressHash, origin app.Suppres
 	case !there:
 		s.blocked[address] = origin
 		return contactCreated
-	case stands.GivesWayTo(origin):
+	case stands.YieldsTo(origin):
 		s.blocked[address] = origin
 		s.graver = append(s.graver, address)
 		return contactUpdated

@@ -52,7 +52,7 @@ func (w *ContactWriter) PutSet(items []*app.NewContact, conflict app.OnConflict)
 	hashes := make([]app.AddressHash, len(items))
 	var ids []string
 	for i, n := range items {
-		hashes[i] = w.s.Sealer.AddressHash(w.teamID, n.Folded)
+		hashes[i] = w.s.Sealer.AddressHash(w.teamID, n.Key)
 		if n.Contact.ID != "" {
 			ids = append(ids, n.Contact.ID)
 		}
@@ -259,7 +259,7 @@ func NewForesight(s *Service, r *db.Reader, teamID string, types map[string]app.
 func (f *Foresight) Set(r *db.Reader, items []*app.NewContact) ([]Written, error) {
 	hashes := make([]app.AddressHash, len(items))
 	for i, n := range items {
-		hashes[i] = f.s.Sealer.AddressHash(f.teamID, n.Folded)
+		hashes[i] = f.s.Sealer.AddressHash(f.teamID, n.Key)
 	}
 	contacts, err := r.ContactsByAddresses(f.teamID, hashes)
 	if err != nil {

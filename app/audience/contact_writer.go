@@ -73,7 +73,7 @@ func (w *ContactWriter) Put(n *app.NewContact, conflict app.OnConflict) (id stri
 	if err := w.check(n); err != nil {
 		return "", "", err
 	}
-	hash := w.s.Sealer.AddressHash(w.teamID, n.Folded)
+	hash := w.s.Sealer.AddressHash(w.teamID, n.Key)
 	old, err := w.tx.ContactByAddress(w.teamID, hash)
 	switch {
 	case errors.Is(err, db.ErrNotFound):
@@ -98,7 +98,7 @@ func (w *ContactWriter) Put(n *app.NewContact, conflict app.OnConflict) (id stri
 // topics of the item even where it is skipped, and stays out of topics that it opted
 // out of.
 func (w *ContactWriter) PutAndJoin(n *app.NewContact, conflict app.OnConflict) (id string, status contactStatus, err error) {
-	hash := w.s.Sealer.AddressHash(w.teamID, n.Folded)
+	hash := w.s.Sealer.AddressHash(w.teamID, n.Key)
 	old, err := w.tx.ContactByAddress(w.teamID, hash)
 	if errors.Is(err, db.ErrNotFound) || err == nil && conflict == app.ConflictError {
 		return w.Put(n, conflict)

@@ -83,11 +83,11 @@ func (s *Service) findContact(r *db.Reader, teamID, idOrEmail string) (app.Conta
 	if id, ok := app.ParseID(idOrEmail); ok {
 		return r.Contact(teamID, id)
 	}
-	_, folded, err := app.ParseBareAddress(idOrEmail)
+	_, key, err := app.ParseBareAddress(idOrEmail)
 	if err != nil {
 		return app.Contact{}, db.ErrNotFound
 	}
-	return r.ContactByAddress(teamID, s.Sealer.AddressHash(teamID, folded))
+	return r.ContactByAddress(teamID, s.Sealer.AddressHash(teamID, key))
 }
 
 // CheckAudience is nil when the team has that segment. Errors: CodeNotFound.
@@ -188,8 +188,8 @@ func (s *Service) resubscribe(tx *db.Tx, c *app.Contact) error {
 func (s *Service) DeleteContact(ctx context.Context, key *app.Key, idOrEmail string, erase bool) (id string, err error) {
 	if erase {
 		c, err := s.GetContact(ctx, key, idOrEmail)
-		if _, folded, bad := app.ParseBareAddress(idOrEmail); bad == nil && app.CodeOf(err) == app.CodeNotFound {
-			c, err = stranger(key.TeamID, folded), nil
+		if _, address, bad := app.ParseBareAddress(idOrEmail); bad == nil && app.CodeOf(err) == app.CodeNotFound {
+			c, err = stranger(key.TeamID, address), nil
 		}
 		if err != nil {
 			return "", err

@@ -120,7 +120,7 @@ func (s *Service) OpenErasure(row db.Erasure) (Erasure, error) {
 // Erasure is what a row of erasures holds, sealed.
 type Erasure struct {
 	ID        string   `json:"-"`
-	Addresses []string `json:"addresses"` // folded
+	Addresses []string `json:"addresses"` // their keys
 	Until     string   `json:"until"`     // what has a higher id came after
 }
 
@@ -180,18 +180,18 @@ func (s *Service) BeginErasure(tx *db.Tx, teamID string, contacts []app.Contact)
 }
 
 // stranger stands for an address of which a team has no contact, but maybe mail.
-func stranger(teamID, folded string) app.Contact {
-	return app.Contact{ID: app.NewID(), TeamID: teamID, Email: folded}
+func stranger(teamID string, address app.AddressKey) app.Contact {
+	return app.Contact{ID: app.NewID(), TeamID: teamID, Email: address.String()}
 }
 
-// eraseContact deletes a contact and returns its folded address. One that was
+// eraseContact deletes a contact and returns the key of its address. One that was
 // deleted meanwhile is erased all the same, and one that came meanwhile too. Who was unsubscribed stays so.
 func (s *Service) eraseContact(tx *db.Tx, teamID string, c *app.Contact) (address string, err error) {
-	_, address, err = app.ParseBareAddress(c.Email)
+	_, key, err := app.ParseBareAddress(c.Email)
 	if err != nil {
 		return "", fmt.Errorf("read the address of contact %s", c.ID)
 	}
-	unsubscribed, hash := c.Unsubscribed, s.Sealer.AddressHash(teamID, address)
+	unsubscribed, hash := c.Unsubscribed, s.Sealer.AddressHash(teamID, key)
 	now, err := tx.Contact(teamID, c.ID)
 	if errors.Is(err, db.ErrNotFound) {
 		now, err = tx.ContactByAddress(teamID, hash)
@@ -213,7 +213,7 @@ func (s *Service) eraseContact(tx *db.Tx, teamID string, c *app.Contact) (addres
 	if err != nil && !errors.Is(err, db.ErrNotFound) {
 		return "", fmt.Errorf("erase suppression: %w", err)
 	}
-	return address, nil
+	return key.String(), nil
 }
 
 // eraseFormer has suppressions forget the addresses that a contact had, and returns
@@ -224,14 +224,14 @@ func eraseFormer(tx *db.Tx, teamID string, c *app.Contact) (addresses []string, 
 		return nil, fmt.Errorf("read former addresses: %w", err)
 	}
 	for _, f := range former {
-		_, address, err := app.ParseBareAddress(f.Email)
+		_, key, err := app.ParseBareAddress(f.Email)
 		if err != nil {
 			return nil, fmt.Errorf("read a former address of contact %s", c.ID)
 		}
 		if err := tx.EraseSuppression(teamID, f.Hash); err != nil && !errors.Is(err, db.ErrNotFound) {
 			return nil, fmt.Errorf("erase suppression: %w", err)
 		}
-		addresses = append(addresses, address)
+		addresses = append(addresses, key.String())
 	}
 	return addresses, nil
 }

@@ -69,7 +69,7 @@ func historyOf(r *db.Reader, c *app.Contact, page app.Page) (out ContactHistory,
 			return out, err
 		}
 	}
-	emails, err := r.SearchEmails(c.TeamID, &db.EmailFilter{To: db.AddressPattern{Exact: c.Email}}, page,
+	emails, err := r.SearchEmails(c.TeamID, &db.EmailFilter{To: db.AddressPattern{Exact: app.KeyOf(c.Email).String()}}, page,
 		db.SearchBound{Rows: historyRows, Time: lookTime})
 	if err != nil {
 		return out, fmt.Errorf("search emails: %w", err)
@@ -137,7 +137,7 @@ func timelines(r *db.Reader, c *app.Contact, mail []ContactMail) (err error) {
 	for i := range mail {
 		m, address := &mail[i], ""
 		if m.BroadcastID == "" {
-			address = c.Email
+			address = app.KeyOf(c.Email).String()
 		}
 		if m.Events, err = r.EventsAbout(m.ID, address, historyEvents); err != nil {
 			return fmt.Errorf("read a timeline: %w", err)

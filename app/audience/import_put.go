@@ -63,7 +63,7 @@ func (p *importPut) optOut(row importRow) (status contactStatus, whole bool, err
 	status, err = p.put(row, n)
 	var refusal *app.Error
 	if errors.As(err, &refusal) && refusal.Code == app.CodeValidation {
-		bare := &app.NewContact{Folded: n.Folded, Contact: app.Contact{Email: n.Contact.Email, Unsubscribed: n.Contact.Unsubscribed}}
+		bare := &app.NewContact{Key: n.Key, Contact: app.Contact{Email: n.Contact.Email, Unsubscribed: n.Contact.Unsubscribed}}
 		status, err = p.put(row, bare)
 		whole = false
 	}

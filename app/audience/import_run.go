@@ -171,15 +171,15 @@ func (run *importRun) read() (batch importBatch, err error) {
 func (run *importRun) address(p *importing.Person) (app.AddressHash, error) {
 	switch {
 	case p.Contact != nil:
-		return run.s.Sealer.AddressHash(run.i.TeamID, p.Contact.Folded), nil
+		return run.s.Sealer.AddressHash(run.i.TeamID, p.Contact.Key), nil
 	case p.Origin == "":
 		return app.AddressHash{}, nil
 	}
-	_, folded, err := app.ParseBareAddress(p.Email)
+	_, key, err := app.ParseBareAddress(p.Email)
 	if err != nil {
 		return app.AddressHash{}, fmt.Errorf("read an address that was read before: %w", err)
 	}
-	return run.s.Sealer.AddressHash(run.i.TeamID, folded), nil
+	return run.s.Sealer.AddressHash(run.i.TeamID, key), nil
 }
 
 // write stores the batch. Afterwards it stands back a little if callers wait.

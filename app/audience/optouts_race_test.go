@@ -26,7 +26,7 @@ func TestNoHoldSucceedsOnceAnOptOutWasAnswered(t *testing.T) {
 		var once [n]sync.Once
 		var clicks sync.WaitGroup
 		click := func(i int, address string) {
-			token := m.sealer.PageToken(app.UnsubscribePage, app.PageLink{TeamID: m.key.TeamID, TopicID: topic.ID, Address: m.sealer.AddressHash(m.key.TeamID, address)})
+			token := m.sealer.PageToken(app.UnsubscribePage, app.PageLink{TeamID: m.key.TeamID, TopicID: topic.ID, Address: m.sealer.AddressHash(m.key.TeamID, app.KeyOf(address))})
 			if _, err := m.Pages.Unsubscribe(m.Context(), token); err != nil {
 				m.Error(err)
 			}

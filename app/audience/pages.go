@@ -170,11 +170,11 @@ func (s *Pages) addressees(r *db.Reader, link app.PageLink) ([]addressee, error)
 			return nil, fmt.Errorf("read envelope: %w", err)
 		}
 		for _, mailbox := range envelope {
-			email, folded, err := app.ParseBareAddress(mailbox)
+			email, key, err := app.ParseBareAddress(mailbox)
 			if err != nil {
 				continue // it was erased
 			}
-			people = append(people, addressee{s.service.Sealer.AddressHash(link.TeamID, folded), strings.ToLower(email)})
+			people = append(people, addressee{s.service.Sealer.AddressHash(link.TeamID, key), strings.ToLower(email)})
 		}
 	}
 	if link.Address == (app.AddressHash{}) {

@@ -91,11 +91,11 @@ func (s *Previews) searched(r *db.Reader, q *ContactQuery, search *db.ContactSea
 // contactNamed returns the id of the contact that has an address; empty: none has, or
 // it is no address.
 func (s *Previews) contactNamed(r *db.Reader, teamID, address string) (string, error) {
-	_, folded, err := app.ParseBareAddress(address)
+	_, key, err := app.ParseBareAddress(address)
 	if err != nil {
 		return "", nil
 	}
-	c, err := r.ContactByAddress(teamID, s.service.Sealer.AddressHash(teamID, folded))
+	c, err := r.ContactByAddress(teamID, s.service.Sealer.AddressHash(teamID, key))
 	if errors.Is(err, db.ErrNotFound) {
 		return "", nil
 	}

@@ -15,7 +15,8 @@ import (
 )
 
 // AddSuppression puts an address on the team's list. One that stands there
-// already stays as it is and is the answer. Errors: CodeValidation.
+// already keeps its id and time and is the answer; it gets the new origin where that is
+// the stronger one. Errors: CodeValidation.
 func (s *Suppressions) AddSuppression(ctx context.Context, key *app.Key, in app.SuppressionInput) (app.Suppression, error) {
 	suppression, err := in.Validate()
 	if err != nil {
@@ -45,12 +46,19 @@ func (s *Suppressions) suppress(ctx context.Context, teamID string, list []app.S
 	out := make([]app.Suppression, len(list))
 	err := s.service.DB.WriteVital(ctx, func(tx *db.Tx) (err error) {
 		for i, suppression := range list {
-			suppression.ID, suppression.TeamID, suppression.CreatedAt, suppression.Hash = app.NewID(), teamID, tx.Now, s.service.Sealer.AddressHash(teamID, suppression.Address)
+			suppression.ID, suppression.TeamID, suppression.CreatedAt, suppression.Hash = app.NewID(), teamID, tx.Now, s.service.Sealer.AddressHash(teamID, suppression.Key)
 			if out[i], err = tx.AddSuppression(suppression); err != nil {
 				return err
 			}
-			if out[i].ID != suppression.ID {
-				continue // it stood there already
+			if out[i].ID != suppression.ID { // it stood there already
+				if !out[i].Origin.YieldsTo(suppression.Origin) {
+					continue
+				}
+				if err := tx.ReplaceOrigin(teamID, out[i].ID, suppression.Origin, ""); err != nil {
+					return fmt.Errorf("replace origin: %w", err)
+				}
+				out[i].Origin, out[i].SourceID = suppression.Origin, ""
+				suppression = out[i]
 			}
 			if err := s.service.announceSuppression(tx, webhook.SuppressionAdded, &suppression); err != nil {
 				return err
@@ -192,11 +200,11 @@ func (s *Service) liftSuppression(tx *db.Tx, suppression app.Suppression) error 
 // BlockedAmong returns what keeps mail of a team from recipients. Opt-outs are
 // looked up only for mail of a topic.
 func (s *Service) BlockedAmong(r *db.Reader, teamID, topicID string, recipients []string) (app.Blocked, error) {
-	folded, hashes := make(map[app.AddressHash]string, len(recipients)), make([]app.AddressHash, len(recipients))
+	keys, hashes := make(map[app.AddressHash]app.AddressKey, len(recipients)), make([]app.AddressHash, len(recipients))
 	for i, mailbox := range recipients {
-		address := app.FoldAddress(mailbox)
-		hashes[i] = s.Sealer.AddressHash(teamID, address)
-		folded[hashes[i]] = address
+		key := app.KeyOf(mailbox)
+		hashes[i] = s.Sealer.AddressHash(teamID, key)
+		keys[hashes[i]] = key
 	}
 	list, err := r.Suppressions(teamID, hashes)
 	if err != nil {
@@ -206,19 +214,19 @@ func (s *Service) BlockedAmong(r *db.Reader, teamID, topicID string, recipients 
 		return nil, nil
 	}
 	for i := range list {
-		list[i].Address = folded[list[i].Hash]
+		list[i].Key = keys[list[i].Hash]
 	}
 	blocked := app.NewBlocked(list, topicID != "")
 	if topicID == "" {
 		return blocked, nil
 	}
-	return blocked, optedOutAmong(r, teamID, topicID, folded, blocked)
+	return blocked, optedOutAmong(r, teamID, topicID, keys, blocked)
 }
 
 // SuppressFor puts an address on the list because of what came of an email, or
 // changes the reason of the suppression that stands there to the graver one. listed is the
 // address as lists show it; empty: it was erased, and is not shown.
-func (s *Service) SuppressFor(tx *db.Tx, teamID, emailID, address, listed string, origin app.SuppressionOrigin) error {
+func (s *Service) SuppressFor(tx *db.Tx, teamID, emailID string, address app.AddressKey, listed string, origin app.SuppressionOrigin) error {
 	fresh := app.Suppression{ID: app.NewID(), TeamID: teamID, Email: listed, Hash: s.Sealer.AddressHash(teamID, address),
 		Origin: origin, SourceID: emailID, CreatedAt: tx.Now}
 	suppression, err := tx.AddSuppression(fresh)
@@ -246,7 +254,7 @@ func (s *Service) SuppressRefused(tx *db.Tx, u app.Unit, v app.RecipientResult) 
 	if !HardRefusal(v) {
 		return nil
 	}
-	return s.SuppressFor(tx, u.TeamID, u.EmailID, app.FoldAddress(v.Address), strings.ToLower(v.Address), app.OriginBounce)
+	return s.SuppressFor(tx, u.TeamID, u.EmailID, app.KeyOf(v.Address), strings.ToLower(v.Address), app.OriginBounce)
 }
 
 // HardRefusal reports whether a refusal by name proves that mail to the recipient is

@@ -146,7 +146,7 @@ func addContact(w *world.World, email string) string {
 	var id string
 	world.Must(w.T, w.DB.Write(w.T.Context(), func(tx *db.Tx) error {
 		c := app.Contact{ID: app.NewID(), TeamID: w.Key.TeamID, Email: email, CreatedAt: tx.Now, UpdatedAt: tx.Now,
-			Hash: w.Config.Sealer.AddressHash(w.Key.TeamID, strings.ToLower(email))}
+			Hash: w.Config.Sealer.AddressHash(w.Key.TeamID, app.KeyOf(email))}
 		id = c.ID
 		return tx.InsertContact(&c)
 	}))

@@ -113,7 +113,7 @@ func fillAudience(b *testing.B, dir string, n int) *audience {
 			for i := from; i < to; i++ {
 				c := aContact(i)
 				c.ID, c.TeamID, c.CreatedAt, c.UpdatedAt = app.NewID(), team.ID, tx.Now, tx.Now
-				c.Hash = sealer.AddressHash(team.ID, app.FoldAddress(c.Email))
+				c.Hash = sealer.AddressHash(team.ID, app.KeyOf(c.Email))
 				if i == n/2 {
 					a.middle = c.ID
 				}

@@ -156,9 +156,9 @@ func (s *Reviews) contactNamed(r *db.Reader, teamID, idOrEmail string) (app.Cont
 	if id, ok := app.ParseID(idOrEmail); ok {
 		return r.Contact(teamID, id)
 	}
-	_, folded, err := app.ParseBareAddress(idOrEmail)
+	_, key, err := app.ParseBareAddress(idOrEmail)
 	if err != nil {
 		return app.Contact{}, db.ErrNotFound
 	}
-	return r.ContactByAddress(teamID, s.service.Sealer.AddressHash(teamID, folded))
+	return r.ContactByAddress(teamID, s.service.Sealer.AddressHash(teamID, key))
 }

@@ -72,18 +72,18 @@ func testPeople(to []string) ([]app.Address, error) {
 		return nil, app.Invalid("to", "can hold at most %d addresses", app.MaxBroadcastTests)
 	}
 	out := make([]app.Address, len(to))
-	seen := map[string]bool{}
+	seen := map[app.AddressKey]bool{}
 	for i, s := range to {
 		field := fmt.Sprintf("to[%d]", i)
 		a, err := app.ParseAddress(s)
 		if err != nil {
 			return nil, app.Invalid(field, "%v", err)
 		}
-		folded := app.FoldAddress(a.Mailbox())
-		if seen[folded] {
+		key := a.Key()
+		if seen[key] {
 			return nil, app.Invalid(field, "is given twice")
 		}
-		seen[folded], out[i] = true, a
+		seen[key], out[i] = true, a
 	}
 	return out, nil
 }
@@ -101,7 +101,7 @@ func (s *Service) readTestedBroadcast(ctx context.Context, key *app.Key, id stri
 			return fmt.Errorf("read properties: %w", err)
 		}
 		for i, a := range people {
-			c, err := r.ContactByAddress(key.TeamID, s.Sealer.AddressHash(key.TeamID, app.FoldAddress(a.Mailbox())))
+			c, err := r.ContactByAddress(key.TeamID, s.Sealer.AddressHash(key.TeamID, a.Key()))
 			switch {
 			case errors.Is(err, db.ErrNotFound):
 			case err != nil:

@@ -35,6 +35,9 @@ func printReport(w io.Writer, r *transfer.Report, team *app.Team, mapping *mappi
 	if r.TopicChoices > 0 {
 		fmt.Fprintf(&b, "  choices       %d about topics\n", r.TopicChoices)
 	}
+	if r.MembershipsEnded > 0 {
+		fmt.Fprintf(&b, "  left segments %d contacts leave a segment, as they did at the source\n", r.MembershipsEnded)
+	}
 	for _, list := range []struct {
 		name   string
 		things []transfer.Thing
@@ -50,6 +53,12 @@ func printReport(w io.Writer, r *transfer.Report, team *app.Team, mapping *mappi
 	printRecords(&b, r.Domains)
 	if n := unverified(r.Domains); n > 0 {
 		fmt.Fprintf(&b, "Not verified yet: %d of the new domains. A server that runs asks the DNS within a minute; what is sent from them before their records are found is refused.\n", n)
+	}
+	for i, c := range r.Consent {
+		if i == 0 {
+			fmt.Fprintln(&b, "Columns that decide who gets mail, and how they are read:")
+		}
+		fmt.Fprintf(&b, "  %s, column %s: %s\n", oneLine(c.File), oneLine(c.Column), c.ReadAs)
 	}
 	printLacks(&b, r.Cannot)
 	printRefused(&b, r)

@@ -102,7 +102,7 @@ func (s *Service) beginRecipient(tx *db.Tx, u app.Unit, to *app.BroadcastRecipie
 func (s *Service) standOut(r *db.Reader, b *app.Broadcast, recipients []app.BroadcastRecipient) ([]bool, error) {
 	hashes, out := make([]app.AddressHash, len(recipients)), make([]bool, len(recipients))
 	for i := range recipients {
-		hashes[i] = s.Sealer.AddressHash(b.TeamID, app.FoldAddress(recipients[i].Email))
+		hashes[i] = s.Sealer.AddressHash(b.TeamID, app.KeyOf(recipients[i].Email))
 	}
 	blocked, err := r.BlockedInBulk(b.TeamID, b.TopicID, hashes)
 	if err != nil {
@@ -121,17 +121,17 @@ func (s *Service) blockedOf(r *db.Reader, u app.Unit, recipients []string) (app.
 	}
 	blocked := app.Blocked{}
 	for _, email := range recipients { // there is one
-		folded := app.FoldAddress(email)
-		bulkStanding, err := r.BulkStanding(u.TeamID, u.TopicID, s.Sealer.AddressHash(u.TeamID, folded))
+		key := app.KeyOf(email)
+		bulkStanding, err := r.BulkStanding(u.TeamID, u.TopicID, s.Sealer.AddressHash(u.TeamID, key))
 		if err != nil {
 			return nil, fmt.Errorf("look up opt-outs: %w", err)
 		}
 		switch reason := bulkStanding.Standing.Reason(); {
 		case bulkStanding.Suppression != nil:
-			bulkStanding.Suppression.Address = folded
-			blocked[folded] = app.NewBlocked([]app.Suppression{*bulkStanding.Suppression}, true)[folded]
+			bulkStanding.Suppression.Key = key
+			blocked[key] = app.NewBlocked([]app.Suppression{*bulkStanding.Suppression}, true)[key]
 		case reason != "":
-			blocked[folded] = reason
+			blocked[key] = reason
 		}
 	}
 	return blocked, nil

@@ -257,7 +257,7 @@ func (l *ledger) countResult(tx *db.Tx, j *job, v app.RecipientResult, state app
 		o.Scored, o.Points = 1, j.letter.insights.Points()
 	}
 	if state == app.Bounced && audience.HardRefusal(v) {
-		if o.HardBounced, err = l.s.CountOnce(tx, feedback.Bounced, j.unit.EmailID, app.FoldAddress(v.Address)); err != nil {
+		if o.HardBounced, err = l.s.CountOnce(tx, feedback.Bounced, j.unit.EmailID, app.KeyOf(v.Address)); err != nil {
 			return err
 		}
 	}

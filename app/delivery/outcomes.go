@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"mailer/app"
 	"mailer/app/feedback"
 	"mailer/app/reputation"
 	"mailer/app/tally"
@@ -28,8 +29,8 @@ const outcomeSource = "outcome"
 
 // CountOnce is 1 for the first bounce or complaint of a recipient of an email, and 0
 // for the others: several doors may report the same.
-func (s *Service) CountOnce(tx *db.Tx, kind feedback.Kind, emailID, recipient string) (int64, error) {
-	id := s.Sealer.Hash(FeedbackPurpose, []byte(outcomeSource+"\x00"+string(kind)+"\x00"+emailID+"\x00"+recipient))
+func (s *Service) CountOnce(tx *db.Tx, kind feedback.Kind, emailID string, recipient app.AddressKey) (int64, error) {
+	id := s.Sealer.Hash(FeedbackPurpose, []byte(outcomeSource+"\x00"+string(kind)+"\x00"+emailID+"\x00"+recipient.String()))
 	err := tx.InsertFeedback(outcomeSource, id)
 	if errors.Is(err, db.ErrNotFound) {
 		return 0, nil

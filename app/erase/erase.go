@@ -15,7 +15,6 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/net/idna"
-	"golang.org/x/text/unicode/norm"
 
 	"mailer/app"
 	"mailer/app/mailbox"
@@ -24,15 +23,16 @@ import (
 // Set is a set of addresses whose traces go out of what is stored. Its
 // methods take time linear in their input.
 type Set struct {
-	addresses map[string]bool     // folded
+	addresses map[string]bool     // their keys
 	locals    map[string][]string // by domain
 	unicode   map[string]string   // domains that are also written in U-labels
 }
 
-// NewSet makes the set of some folded addresses (FoldAddress).
-func NewSet(folded []string) *Set {
-	e := &Set{addresses: make(map[string]bool, len(folded)), locals: map[string][]string{}, unicode: map[string]string{}}
-	for _, address := range folded {
+// NewSet makes the set of some addresses, however they are written.
+func NewSet(addresses []string) *Set {
+	e := &Set{addresses: make(map[string]bool, len(addresses)), locals: map[string][]string{}, unicode: map[string]string{}}
+	for _, address := range addresses {
+		address = app.KeyOf(address).String()
 		local, domain, found := strings.Cut(address, "@")
 		if !found || local == "" || domain == "" || e.addresses[address] {
 			continue
@@ -47,32 +47,16 @@ func NewSet(folded []string) *Set {
 }
 
 // Has reports whether a mailbox is one of the set, however it is written.
-func (e *Set) Has(mailbox string) bool {
-	local, domain, found := strings.Cut(mailbox, "@")
-	return found && e.has(local, foldDomain(domain))
+func (e *Set) Has(address string) bool {
+	local, domain, found := strings.Cut(address, "@")
+	return found && e.has(local, mailbox.FoldDomain(domain))
 }
 
 func (e *Set) has(local, domain string) bool {
 	if len(e.locals[domain]) == 0 {
 		return false
 	}
-	local = strings.ToLower(local)
-	if !app.IsASCII(local) {
-		local = strings.ToLower(norm.NFC.String(local))
-	}
-	return e.addresses[local+"@"+domain]
-}
-
-// foldDomain returns a domain in lower-case A-labels; empty for what is none.
-func foldDomain(s string) string {
-	if app.IsASCII(s) {
-		return strings.ToLower(s)
-	}
-	ascii, err := idna.Lookup.ToASCII(s)
-	if err != nil {
-		return ""
-	}
-	return strings.ToLower(ascii)
+	return e.addresses[mailbox.FoldLocal(local)+"@"+domain]
 }
 
 // In reports whether Scrub would change the text.
@@ -176,7 +160,7 @@ func (e *Set) domainsAt(s string, i int) (ends []int, domains []string) {
 			continue
 		}
 		text := strings.TrimRight(s[i:stop], ".-")
-		if domain := foldDomain(text); len(e.locals[domain]) > 0 {
+		if domain := mailbox.FoldDomain(text); len(e.locals[domain]) > 0 {
 			ends, domains = append(ends, i+len(text)), append(domains, domain)
 		}
 	}

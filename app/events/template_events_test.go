@@ -53,7 +53,7 @@ func TestASuppressedRecipientIsToldWithTheBounceThatLedToIt(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		return w.Server.Audience.SuppressFor(tx, w.Key.TeamID, id, "gone@example.net", "gone@example.net", app.OriginBounce)
+		return w.Server.Audience.SuppressFor(tx, w.Key.TeamID, id, app.KeyOf("gone@example.net"), "gone@example.net", app.OriginBounce)
 	}))
 	in := world.Letter("bob@example.net")
 	in.Cc, in.ScheduledAt = []string{"gone@example.net"}, "in 1 hour"

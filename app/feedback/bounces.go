@@ -198,13 +198,13 @@ func (f *Report) unproven() {
 func named(p app.ReturnPath, names []string, recipients map[int]string) string {
 	if p.Recipient != app.AllRecipients {
 		own := recipients[p.Recipient]
-		if len(names) == 0 || slices.Contains(names, plainAddress(own)) {
+		if len(names) == 0 || slices.Contains(names, app.KeyOf(own).String()) {
 			return own
 		}
 		return ""
 	}
 	for _, address := range recipients {
-		if slices.Contains(names, plainAddress(address)) {
+		if slices.Contains(names, app.KeyOf(address).String()) {
 			return address
 		}
 	}
@@ -215,7 +215,7 @@ func named(p app.ReturnPath, names []string, recipients map[int]string) string {
 // the same report counts once however often it comes.
 func identified(p app.ReturnPath, f Report) Report {
 	h := sha256.New()
-	for _, part := range []string{p.EmailID, app.FoldAddress(f.Recipient), string(f.Kind), f.Enhanced, f.Diagnostic} {
+	for _, part := range []string{p.EmailID, app.KeyOf(f.Recipient).String(), string(f.Kind), f.Enhanced, f.Diagnostic} {
 		fmt.Fprintf(h, "%d:%s", len(part), part)
 	}
 	f.ID = hex.EncodeToString(h.Sum(nil)[:16])

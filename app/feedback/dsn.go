@@ -207,8 +207,7 @@ func decodeXtext(s string) string {
 	return string(out)
 }
 
-// plainAddress returns a mailbox in lower case, with its domain in ASCII; empty for what is
-// none.
+// plainAddress returns the key of a mailbox, as a text; empty for what is none.
 func plainAddress(s string) string {
 	s = strings.Trim(s, " \t<>")
 	if len(s) > mailbox.MaxLength || !strings.Contains(s, "@") {
@@ -219,10 +218,7 @@ func plainAddress(s string) string {
 	if quoted := len(local) > 2 && local[0] == '"' && local[len(local)-1] == '"'; local == "" || domain == "" || !quoted && strings.ContainsAny(local, " \t,;@\"") || strings.ContainsAny(domain, " \t,;\"") {
 		return ""
 	}
-	if ascii, err := mailbox.ParseDomain(strings.TrimSuffix(domain, ".")); err == nil {
-		domain = ascii
-	}
-	return app.FoldAddress(local + "@" + domain)
+	return app.KeyOf(local + "@" + domain).String()
 }
 
 // diagnosticText takes the type off a Diagnostic-Code (RFC 3464 2.3.6) and makes

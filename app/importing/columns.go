@@ -136,7 +136,7 @@ func (p *Plan) TellsOptOuts() bool {
 			return true
 		}
 		for i := range s.Columns {
-			if f := s.Columns[i].Field; f == unsubscribedField || f == hintField {
+			if f := s.Columns[i].Field; f == unsubscribedField || f == consentField {
 				return true
 			}
 		}
@@ -163,6 +163,7 @@ type Column struct {
 	Field string `json:"field"`         // of a contact, "properties", or what a preset knows
 	Key   string `json:"key,omitempty"` // of the property
 	Type  string `json:"type,omitempty"`
+	Sense Sense  `json:"sense,omitempty"` // of a column that speaks of consent
 }
 
 // begin checks what is said beside the columns.
@@ -216,7 +217,9 @@ func (in *Input) sheet(file string, headings []string, declared map[string]app.P
 	s.Width, s.Preset = len(headings), Preset(in.Preset)
 	h := headingSet(headings)
 	if in.Columns != nil {
-		s.Columns, err = h.mapped(in.Columns, declared)
+		if s.Columns, err = h.mapped(in.Columns, declared); err == nil {
+			s.Columns = append(s.Columns, h.consentColumns(s.Columns, nil)...)
+		}
 		return s, err
 	}
 	if s.Preset == "" {
@@ -224,13 +227,17 @@ func (in *Input) sheet(file string, headings []string, declared map[string]app.P
 	}
 	switch {
 	case s.Preset == "":
-		s.Columns, err = h.guessed(declared)
+		if s.Columns, err = h.guessed(declared); err == nil {
+			s.Columns = append(s.Columns, h.consentColumns(s.Columns, nil)...)
+		}
 	case s.Preset.isDump(headings):
 		s.Dump, s.List = true, file
 		s.Columns, err = h.entries()
 	default:
 		s.Standing = s.Preset.standingOf(file)
-		s.Columns, s.Left, err = h.ofPreset(s.Preset, declared)
+		if s.Columns, s.Left, err = h.ofPreset(s.Preset, declared); err == nil {
+			s.Columns = append(s.Columns, h.consentColumns(s.Columns, func(i int) bool { return s.Preset.role(strings.TrimSpace(h[i])) != "" })...)
+		}
 	}
 	return s, err
 }
@@ -263,12 +270,6 @@ var fieldHeadings = map[string]string{
 	"firstname": app.FirstNameField, "givenname": app.FirstNameField,
 	"lastname": app.LastNameField, "surname": app.LastNameField, "familyname": app.LastNameField,
 	"unsubscribed": unsubscribedField,
-}
-
-// statusHeadings are those of columns that may say, beside being a property, that
-// somebody opted out.
-var statusHeadings = map[string]bool{
-	"status": true, "emailstatus": true, "subscriptionstatus": true, "emailmarketingstatus": true, "emailsubscriptionstatus": true,
 }
 
 // headingSet is the first row of a file.
@@ -324,9 +325,6 @@ func (h headingSet) guessed(declared map[string]app.PropertyType) ([]Column, err
 		}
 		seen[field+" "+key] = true
 		out = append(out, h.column(i, field, key, kind))
-		if statusHeadings[plain(h[i])] {
-			out = append(out, h.column(i, hintField, "", ""))
-		}
 	}
 	switch {
 	case !seen[app.EmailField+" "]:
@@ -441,14 +439,6 @@ func (h headingSet) mapped(m *ColumnMap, declared map[string]app.PropertyType) (
 			return nil, err
 		}
 		out = append(out, c)
-	}
-	if m.Unsubscribed != "" {
-		return out, nil
-	}
-	for i := range h { // who maps the rest by hand may not know that people opted out
-		if statusHeadings[plain(h[i])] {
-			out = append(out, h.column(i, hintField, "", ""))
-		}
 	}
 	return out, nil
 }

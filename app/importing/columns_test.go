@@ -100,7 +100,7 @@ func TestHeadingsSayWhatColumnsHold(t *testing.T) {
 		"email," + strings.Repeat("k", 201):        "0:email",
 		"email,Name,name":                          "0:email 1:properties.Name/string 2:properties.name/string",
 		"email,mail,id,created_at,properties.x":    "0:email 1:properties.mail/string 2:properties.id/string 3:properties.created_at/string 4:properties.properties_x/string",
-		"unsubscribed_at,Email,first_name_initial": "0:properties.unsubscribed_at/string 1:email 2:properties.first_name_initial/string",
+		"unsubscribed_at,Email,first_name_initial": "0:properties.unsubscribed_at/string 1:email 2:properties.first_name_initial/string 0:consent",
 	} {
 		plan, declare, err := (&Input{}).Plan(strings.Split(headings, ","), declared)
 		if err != nil {
@@ -178,7 +178,7 @@ func TestCellsBecomeValues(t *testing.T) {
 		{"no", "0", "-2e3", "0", plain + "false b=false/string n=-2000/number s=0/string"},
 		{"1", "true", "+7", "1", plain + "true b=true/string n=7/number s=true/string"},
 		{"2", "", "", "", `Column "u" must be true or false`},
-		{"unsubscribed", "", "", "", `Column "u" must be true or false`},
+		{"maybe", "", "", "", `Column "u" must be true or false`},
 		{"", "a\x00b", "", "", `Column "s" must be valid UTF-8 without the character NUL`},
 		{"", strings.Repeat("ä", 1000), "", "", plain + "false s=" + strings.Repeat("ä", 1000) + "/string"},
 		{"", strings.Repeat("ä", 1001), "", "", `Column "s" can have at most 1000 characters`},
@@ -242,7 +242,7 @@ func checkPerson(t *testing.T, row Row, p Person) {
 	if p.Flaw == "" && p.Email == "" || p.Flaw != "" && p.Contact != nil && !p.OptsOut() || strings.ContainsAny(p.Flaw, "\n\x00") || repeats(p.Flaw, row.Cells) {
 		t.Fatalf("row %+v: %+v", row, p)
 	}
-	if p.Contact != nil && (p.Contact.Folded == "" || p.Contact.Changes.Validate() != nil) || p.Flaw == "" && p.Contact == nil && p.Origin == "" && !p.Left {
+	if p.Contact != nil && (p.Contact.Key.IsZero() || p.Contact.Changes.Validate() != nil) || p.Flaw == "" && p.Contact == nil && p.Origin == "" && !p.Left {
 		t.Fatalf("%+v", p)
 	}
 }

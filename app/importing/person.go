@@ -125,6 +125,11 @@ func (r *reading) set(c *Column, text string, preset Preset) error {
 		r.entry.set(c.Key, text)
 		return nil
 	}
+	if c.Field == consentField {
+		standing, err := c.Sense.read(text)
+		r.standing = r.standing.and(standing)
+		return err
+	}
 	if text == "" {
 		if c.Field == app.EmailField || c.Field == statusField {
 			return errors.New("is empty")
@@ -142,9 +147,11 @@ func (r *reading) set(c *Column, text string, preset Preset) error {
 		r.in.FirstName, r.in.LastName, _ = strings.Cut(text, " ")
 		r.in.LastName = strings.TrimSpace(r.in.LastName)
 	case unsubscribedField:
-		v, err := parseFlag(text)
-		r.in.Unsubscribed = r.in.Unsubscribed || v
-		return err
+		standing, err := SenseRefused.read(text)
+		if err != nil {
+			return errors.New("must be true or false")
+		}
+		r.standing = r.standing.and(standing)
 	case propertyField:
 		v, err := c.value(text)
 		r.property(c.Key, v)
@@ -172,11 +179,16 @@ func (r *reading) special(field, text string, preset Preset) error {
 			standing, ok = looseWords[word]
 		}
 		if !ok {
+			if standing, err := SenseStatus.read(text); err == nil {
+				r.standing = r.standing.and(standing)
+				return nil
+			}
 			return errors.New("says neither that somebody is active nor that they opted out, in a word that is known")
 		}
 		r.standing = r.standing.and(standing)
 	case hintField:
-		r.standing = r.standing.and(statusWords[plain(text)])
+		standing, _ := SenseStatus.read(text)
+		r.standing = r.standing.and(standing)
 	case optOutField, bounceField, complaintField:
 		if says(text) {
 			r.standing = r.standing.and(saidBy(field))
@@ -208,11 +220,11 @@ func saidBy(field string) Standing {
 
 // says tells yes from no where anything but a no counts: a reason, or a time.
 func says(text string) bool {
-	switch strings.ToLower(text) {
-	case "", "false", "0", "no", "n", "non", "nein":
-		return false
+	if folded := fold(text); folded != "" {
+		return !noWords[folded]
 	}
-	return true
+	standing, _ := SenseReason.read(text) // signs alone
+	return standing != stays
 }
 
 // join adds segments by their names.

@@ -146,6 +146,8 @@ func (r *reader) subscriber(s *subscriber) error {
 			err = r.choice(s, m, app.OptIn)
 		} else if gets {
 			c.Segments = append(c.Segments, strconv.FormatInt(m.ID, 10))
+		} else if !k.Topic && m.Status == unsubscribed {
+			c.Left = append(c.Left, strconv.FormatInt(m.ID, 10))
 		}
 		if err != nil {
 			return err

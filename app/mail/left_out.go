@@ -43,7 +43,7 @@ func (s *Service) announceLeftOut(tx *db.Tx, u app.Unit, address, words string) 
 	return s.announceWith(tx, u.TeamID, webhook.EmailSuppressed, u.EmailID, func() (webhook.EmailExtra, error) {
 		data := &webhook.SuppressedData{Message: words, Type: webhook.AccountSuppressedType, Reason: webhook.Unsubscribed, Diagnostic: []string{}}
 		extra := webhook.EmailExtra{Recipient: address, Suppressed: data}
-		suppression, err := tx.SuppressionByAddress(u.TeamID, s.Sealer.AddressHash(u.TeamID, app.FoldAddress(address)))
+		suppression, err := tx.SuppressionByAddress(u.TeamID, s.Sealer.AddressHash(u.TeamID, app.KeyOf(address)))
 		if errors.Is(err, db.ErrNotFound) {
 			return extra, nil // it opted out
 		}
@@ -67,7 +67,7 @@ func bounceDiagnostic(r *db.Reader, s *app.Suppression, address string) ([]strin
 		return nil, fmt.Errorf("read the bounce of a suppression: %w", err)
 	}
 	for _, e := range events {
-		if e.Type == app.EventType(app.Bounced) && app.FoldAddress(e.Recipient) == app.FoldAddress(address) {
+		if e.Type == app.EventType(app.Bounced) && app.KeyOf(e.Recipient) == app.KeyOf(address) {
 			return diagnostic(&e.Detail), nil
 		}
 	}

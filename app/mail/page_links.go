@@ -18,7 +18,7 @@ func (s *Service) linkToPage(email *app.Email) error {
 	}
 	link := app.PageLink{TeamID: email.TeamID, TopicID: email.TopicID, Source: email.ID}
 	if recipients := envelopeOf(email); len(recipients) == 1 {
-		link.Address = s.Sealer.AddressHash(email.TeamID, app.FoldAddress(recipients[0]))
+		link.Address = s.Sealer.AddressHash(email.TeamID, app.KeyOf(recipients[0]))
 	}
 	email.Unsubscribe = s.Sealer.UnsubscribeURL(base, link)
 	s.Inspect(email)

@@ -112,14 +112,14 @@ func (s *Submissions) read(key *app.Key, in *Submission) (*readSubmission, error
 
 // readEnvelope reads the recipients, each once. Errors: CodeValidation.
 func readEnvelope(list []string) (out []app.Address, err error) {
-	seen := map[string]bool{}
+	seen := map[app.AddressKey]bool{}
 	for _, text := range list {
 		address, err := app.ParseAddress(text)
 		if err != nil || address.Name != "" {
 			return nil, app.Invalid("to", "holds %q, which is no address", text)
 		}
-		if folded := app.FoldAddress(address.Mailbox()); !seen[folded] {
-			seen[folded] = true
+		if key := address.Key(); !seen[key] {
+			seen[key] = true
 			out = append(out, address)
 		}
 	}
@@ -146,12 +146,12 @@ func mailOf(m *rawmail.Message, orders rawmail.Orders, envelope []app.Address) *
 
 // unnamed are those of an envelope who stand in neither To nor Cc.
 func unnamed(m *app.Mail, envelope []app.Address) (out []app.Address) {
-	named := map[string]bool{}
+	named := map[app.AddressKey]bool{}
 	for _, a := range slices.Concat(m.To, m.Cc) {
-		named[app.FoldAddress(a.Mailbox())] = true
+		named[a.Key()] = true
 	}
 	for _, a := range envelope {
-		if !named[app.FoldAddress(a.Mailbox())] {
+		if !named[a.Key()] {
 			out = append(out, a)
 		}
 	}

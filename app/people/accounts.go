@@ -69,7 +69,7 @@ func (s *Service) CreateAccount(ctx context.Context, address, team string, role 
 // account runs fn in a Write for the person of an address. Errors: CodeNotFound.
 func (s *Service) account(ctx context.Context, address string, fn func(tx *db.Tx, u *User) error) error {
 	return service.Unavailable(s.DB.WriteVital(ctx, func(tx *db.Tx) error {
-		u, err := tx.UserByAddress(app.FoldAddress(address))
+		u, err := tx.UserByAddress(app.KeyOf(address).String())
 		if errors.Is(err, db.ErrNotFound) {
 			return app.Errorf(app.CodeNotFound, "Nobody with the address %s has an account; `mailer users list` names them all", address)
 		}

@@ -28,7 +28,7 @@ func (s *Service) AddMember(ctx context.Context, key *app.Key, address string, r
 		return m, err
 	}
 	err = s.DB.Write(ctx, func(tx *db.Tx) error {
-		u, err := tx.UserByAddress(app.FoldAddress(address))
+		u, err := tx.UserByAddress(app.KeyOf(address).String())
 		if errors.Is(err, db.ErrNotFound) {
 			return app.Errorf(app.CodeNotFound, "Nobody with this address has an account: POST /invitations asks somebody to join")
 		} else if err != nil {

@@ -49,7 +49,7 @@ func NewUser(address, name string) (u User, err error) {
 	if err := CheckUserName(name); err != nil {
 		return u, err
 	}
-	return User{ID: app.NewID(), Address: app.FoldAddress(a.Mailbox()), Name: name, CreatedAt: clock.Now()}, nil
+	return User{ID: app.NewID(), Address: a.Key().String(), Name: name, CreatedAt: clock.Now()}, nil
 }
 
 // SetupLink makes the link that makes the first account, in place of any other. Errors:

@@ -51,7 +51,7 @@ func (c *caller) guesser(v *Visitor, account string) guesser {
 // come. Errors: CodeInvalidCredentials whatever is wrong, after equal work;
 // CodeRateLimitExceeded.
 func (s *Service) SignIn(ctx context.Context, v *Visitor, address, password string) (n NewSession, err error) {
-	address = app.FoldAddress(address)
+	address = app.KeyOf(address).String()
 	if len(address) > maxAddress {
 		address = ""
 	}

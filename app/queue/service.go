@@ -256,9 +256,10 @@ func named(r *db.Reader, p *prepared, after string) ([]db.QueuedUnit, error) {
 	return units, nil
 }
 
-// domainOfAddress is the domain of a recipient, in lower case.
+// domainOfAddress is the domain of a recipient, in lower-case A-labels.
 func domainOfAddress(address string) string {
-	return strings.ToLower(address[strings.LastIndexByte(address, '@')+1:])
+	_, domain, _ := strings.Cut(app.KeyOf(address).String(), "@")
+	return domain
 }
 
 // openBroadcasts returns the broadcasts, scheduled or queued, of which something waits

@@ -188,7 +188,7 @@ func (c *evidence) listed() error {
 	for i, v := range c.facts.Recipients {
 		switch v.State {
 		case app.Bounced, app.Complained, app.Suppressed:
-			hash := c.s.Sealer.AddressHash(c.team, app.FoldAddress(v.Address))
+			hash := c.s.Sealer.AddressHash(c.team, app.KeyOf(v.Address))
 			hashes, at[hash] = append(hashes, hash), i
 		}
 	}

@@ -159,7 +159,7 @@ func TestManyValuesAreSealedAnewWhileMailIsSent(t *testing.T) {
 type tokens struct{ unsubscribe, preferences, open, click, path string }
 
 func newTokens(s *app.Sealer, teamID, emailID string) tokens {
-	link := app.PageLink{TeamID: teamID, Address: s.AddressHash(teamID, "a@example.org"), Source: emailID}
+	link := app.PageLink{TeamID: teamID, Address: s.AddressHash(teamID, app.KeyOf("a@example.org")), Source: emailID}
 	return tokens{
 		s.PageToken(app.UnsubscribePage, link), s.PageToken(app.PreferencesPage, link), tracking.OpenToken(s, emailID),
 		tracking.ClickToken(s, tracking.ClickLink{TeamID: teamID, EmailID: emailID, Host: "links.example.com", Links: 1, Target: "https://example.org/"}),
@@ -188,7 +188,7 @@ func TestOldLinksWorkAfterTwoRotationsAndARetirement(t *testing.T) {
 	other := w.AddTeam("other", "other.example")
 	id := fill(w, other, "other.example", 120)
 	s := w.Server.Sealer
-	hash := s.AddressHash(w.Key.TeamID, "a@example.org")
+	hash := s.AddressHash(w.Key.TeamID, app.KeyOf("a@example.org"))
 	var all []tokens
 	for round := range 3 {
 		if round > 0 {
@@ -219,7 +219,7 @@ func TestOldLinksWorkAfterTwoRotationsAndARetirement(t *testing.T) {
 			t.Errorf("after a retirement the links of %d work as %q, want %q", i, got, want)
 		}
 	}
-	if s.AddressHash(w.Key.TeamID, "a@example.org") != hash {
+	if s.AddressHash(w.Key.TeamID, app.KeyOf("a@example.org")) != hash {
 		t.Error("the hash of an address changed with the master key")
 	}
 	if n := opened(w, id); n != 120 {

@@ -9,11 +9,13 @@ package render
 
 import (
 	"html"
+	"net/url"
 	"strings"
 
 	"github.com/google/uuid"
 
 	"mailer/app"
+	"mailer/app/htmltext"
 	"mailer/app/mailbox"
 	"mailer/app/tracking"
 )
@@ -42,6 +44,7 @@ type Broadcast struct {
 // fallbacks, and no link leads to the unsubscribe page. Errors: CodeValidation
 // for what the checks of a broadcast refuse.
 func Compile(b *app.Broadcast) (*Broadcast, error) {
+	b = repaired(b)
 	c := &compiler{broadcast: b, mail: &Broadcast{
 		teamID: b.TeamID, topicID: b.TopicID, from: b.From, replyTo: b.ReplyTo, fields: map[string]bool{},
 	}}
@@ -52,6 +55,18 @@ func Compile(b *app.Broadcast) (*Broadcast, error) {
 		return nil, err
 	}
 	return c.mail, nil
+}
+
+// repaired is a broadcast whose unsubscribe links lead to the page, whatever an editor
+// made of their placeholders.
+func repaired(b *app.Broadcast) *app.Broadcast {
+	out := *b
+	out.HTML = htmltext.RepairUnsubscribeLinks(b.HTML)
+	if b.Text != nil {
+		text := htmltext.RepairUnsubscribeLinks(*b.Text)
+		out.Text = &text
+	}
+	return &out
 }
 
 // compiler makes a Broadcast.
@@ -112,7 +127,7 @@ func asItIs(s string) string { return s }
 // plain compiles a text that is no HTML. escape makes a value fit into it.
 func (c *compiler) plain(field, s string, escape func(string) string) (*compiledText, error) {
 	var out textBuilder
-	for {
+	for whole := s; ; {
 		before, p, after, found, err := app.NextPlaceholder(s)
 		if err != nil {
 			return nil, app.Invalid(field, "%s", err)
@@ -121,7 +136,11 @@ func (c *compiler) plain(field, s string, escape func(string) string) (*compiled
 		if !found {
 			return out.done(), nil
 		}
-		out.fill(c.slot(p, escape(p.Fallback), escape).escaped)
+		link := ""
+		if field == "text" {
+			link = whole[:len(whole)-len(s)+len(before)]
+		}
+		out.fill(c.slotAt(link, p, escape(p.Fallback), escape).escaped)
 		s = after
 	}
 }
@@ -208,6 +227,7 @@ type slot struct {
 	field    string
 	fallback string // escaped
 	escape   func(string) string
+	query    bool // it is the value of a parameter in a link: percent-encoded
 }
 
 // slot makes the place of a placeholder. own is its own fallback as it stands in
@@ -229,6 +249,40 @@ func (c *compiler) slot(p app.Placeholder, own string, escape func(string) strin
 	}
 	return s
 }
+
+// slotAt is slot for a place behind some text: a value that stands for a parameter of a
+// link's query is percent-encoded. The placeholder's own fallback stays as its author
+// wrote it.
+func (c *compiler) slotAt(before string, p app.Placeholder, own string, escape func(string) string) *slot {
+	if app.IsUnsubscribeKey(p.Key) || !inQuery(before) {
+		return c.slot(p, own, escape)
+	}
+	s := c.slot(p, own, func(v string) string { return escape(queryValue(v)) })
+	s.escape, s.query = escape, true
+	return s
+}
+
+// longestLink is how far inQuery looks back, in bytes.
+const longestLink = 4 << 10
+
+// inQuery reports whether what follows a text is the value of a parameter in the query of
+// a link: "https://example.com/?email=".
+func inQuery(before string) bool {
+	before = before[max(0, len(before)-longestLink):]
+	link := before[strings.LastIndexAny(before, " \t\r\n\"'<>")+1:]
+	mark := strings.IndexByte(link, '?')
+	if mark < 0 {
+		return false
+	}
+	scheme := strings.Index(link, ":")
+	if (scheme < 0 || scheme > mark) && !strings.HasPrefix(link, "/") {
+		return false
+	}
+	return strings.Contains(link[strings.LastIndexAny(link, "?&;")+1:], "=")
+}
+
+// queryValue percent-encodes a value for the query of a link (RFC 3986 3.4).
+func queryValue(s string) string { return strings.ReplaceAll(url.QueryEscape(s), "+", "%20") }
 
 // valueOf finds a property under its key, or, for one in capitals as they stand
 // in placeholders of old, in small letters.
@@ -264,7 +318,7 @@ const maxFilled = 8 << 20
 
 // escaped is what stands in the place of s.
 func (s *slot) escaped(f *filling) string {
-	if v := f.value(s.field); v != "" {
+	if v := s.plainValue(f); v != "" {
 		return s.escape(v)
 	}
 	return s.fallback
@@ -272,10 +326,19 @@ func (s *slot) escaped(f *filling) string {
 
 // plain is escaped without the escaping.
 func (s *slot) plain(f *filling) string {
-	if v := f.value(s.field); v != "" {
+	if v := s.plainValue(f); v != "" {
 		return v
 	}
 	return s.fallback
+}
+
+// plainValue is the recipient's value as it stands in a text without markup.
+func (s *slot) plainValue(f *filling) string {
+	v := f.value(s.field)
+	if s.query {
+		v = queryValue(v)
+	}
+	return v
 }
 
 // value is the recipient's value of a field; empty: none.
@@ -350,7 +413,7 @@ func (b *Broadcast) Mail(s *app.Sealer, r *app.BroadcastRecipient) *app.Mail {
 	f := &filling{mail: b, sealer: s, recipient: r}
 	headers := []app.Header{b.listID}
 	if b.pages != "" {
-		hash := s.AddressHash(b.teamID, app.FoldAddress(to.Mailbox()))
+		hash := s.AddressHash(b.teamID, to.Key())
 		f.page = s.UnsubscribeURL(b.pages, app.PageLink{TeamID: b.teamID, TopicID: b.topicID, Address: hash, Source: r.ID})
 		headers = append(headers, app.Header{Name: "List-Unsubscribe", Value: "<" + f.page + ">"}, app.Header{Name: "List-Unsubscribe-Post", Value: app.OneClick})
 	}

@@ -47,7 +47,7 @@ func (c *compiler) derivedText(marks *marks, source string) {
 		return
 	}
 	var out textBuilder
-	for {
+	for whole := source; ; {
 		before, p, after, found := marks.cut(source)
 		if !found {
 			out.add(before)
@@ -55,7 +55,8 @@ func (c *compiler) derivedText(marks *marks, source string) {
 			return
 		}
 		out.add(strings.TrimSuffix(before, brace))
-		out.fill(c.slot(p, htmltext.PlainText(p.Fallback), asItIs).escaped)
+		at := len(whole) - len(source) + len(before)
+		out.fill(c.slotAt(whole[:at], p, htmltext.PlainText(p.Fallback), asItIs).escaped)
 		source = after
 	}
 }
@@ -128,7 +129,7 @@ func (h *htmlCompiler) parts(from, to int) (out []textPart) {
 		if h.bare[from+len(before)] {
 			escape = escapeBare
 		}
-		out = append(out, textPart{before, h.slot(p, p.Fallback, escape)})
+		out = append(out, textPart{before, h.slotAt(h.source[:from+len(before)], p, p.Fallback, escape)})
 		from = to - len(after)
 	}
 }

@@ -2,9 +2,11 @@ package render
 
 import (
 	"html"
+	"regexp"
 	"strings"
 
 	"mailer/app"
+	"mailer/app/htmltext"
 )
 
 // Rendered is what a template became.
@@ -33,13 +35,14 @@ func Template(c *app.TemplateContent, values map[string]app.PropertyValue, withS
 			return nil, err
 		}
 	}
-	if out.HTML, err = renderPart(c, "html", c.HTML, values, htmlEscapes(c.HTML), limit); err != nil {
+	source := htmltext.RepairUnsubscribeLinks(c.HTML)
+	if out.HTML, err = renderPart(c, "html", source, values, htmlEscapes(source), limit); err != nil {
 		return nil, err
 	}
 	if c.Text == nil {
 		return out, nil
 	}
-	text, err := renderPart(c, "text", *c.Text, values, everywhere(asItIs), limit-len(out.HTML))
+	text, err := renderPart(c, "text", htmltext.RepairUnsubscribeLinks(*c.Text), values, everywhere(asItIs), limit-len(out.HTML))
 	if err != nil {
 		return nil, err
 	}
@@ -138,7 +141,7 @@ func fill(c *app.TemplateContent, p app.Placeholder, values map[string]app.Prope
 		return unsubscribeToken, nil
 	}
 	if v, ok := values[p.Key]; ok {
-		return escape(v.String()), nil
+		return withoutPage(escape(v.String())), nil
 	}
 	if p.HasFallback || app.ReservedKey(p.Key) {
 		return p.Fallback, nil
@@ -154,6 +157,31 @@ func fill(c *app.TemplateContent, p app.Placeholder, values map[string]app.Prope
 // wordJoiner has no width; it stands where an unsubscribe placeholder must not
 // be read as one.
 const wordJoiner = "\u2060"
+
+// namesPage finds what a placeholder of the unsubscribe link is told by.
+var namesPage = regexp.MustCompile(`(?i)unsubscribe`)
+
+// withoutPage puts a word joiner into a value that would be taken for a broken placeholder
+// of the unsubscribe link.
+func withoutPage(value string) string {
+	if htmltext.RepairUnsubscribeLinks(value) == value {
+		return value
+	}
+	var b strings.Builder
+	for rest := value; ; {
+		before, after, found := app.CutPlaceholder(rest) // the sound ones are breakOthers'
+		sound := rest[len(before) : len(rest)-len(after)]
+		if htmltext.RepairUnsubscribeLinks(before) != before {
+			before = namesPage.ReplaceAllStringFunc(before, func(word string) string { return word[:2] + wordJoiner + word[2:] })
+		}
+		b.WriteString(before)
+		if !found {
+			return b.String()
+		}
+		b.WriteString(sound)
+		rest = after
+	}
+}
 
 // breakOthers puts a word joiner into each unsubscribe placeholder that does not
 // stand at one of links, in order: it came out of a value, and the mail's own

@@ -137,14 +137,14 @@ type report struct {
 // which says nothing about our recipients.
 func (r *report) address() {
 	all := r.subject.Recipients
-	folded := feedbackAddress(r.Recipient)
-	at := slices.IndexFunc(all, func(v db.Recipient) bool { return app.FoldAddress(v.Address) == folded })
+	key := app.KeyOf(r.Recipient)
+	at := slices.IndexFunc(all, func(v db.Recipient) bool { return app.KeyOf(v.Address) == key })
 	erased := func(v db.Recipient) bool { return v.Address == app.Erased }
 	switch {
 	case at >= 0:
-	case folded == "" && len(all) == 1:
+	case key.IsZero() && len(all) == 1:
 		at = 0
-	case folded != "" && slices.ContainsFunc(all, erased):
+	case !key.IsZero() && slices.ContainsFunc(all, erased):
 		r.gone = true
 		if at = slices.IndexFunc(all, erased); slices.ContainsFunc(all[at+1:], erased) {
 			at = -1
@@ -153,18 +153,10 @@ func (r *report) address() {
 	if at >= 0 {
 		r.of = &all[at]
 	}
-	r.Recipient = folded
+	r.Recipient = key.String()
 	if slices.ContainsFunc(all, erased) {
 		r.Diagnostic = "" // a server's words often repeat the address
 	}
-}
-
-// feedbackAddress is the folded form of an address as a provider writes it.
-func feedbackAddress(s string) string {
-	if a, err := app.ParseAddress(s); err == nil {
-		return app.FoldAddress(a.Mailbox())
-	}
-	return app.FoldAddress(strings.Trim(s, " <>\t\r\n"))
 }
 
 // applyReport records the event and what follows from it.
@@ -268,13 +260,13 @@ func (s *Service) suppressReported(tx *db.Tx, r *report) error {
 	if !feedback.Suppresses(r.Report) {
 		return nil
 	}
-	address, listed := r.Recipient, ""
+	address, listed := app.KeyOf(r.Recipient), ""
 	switch {
 	case r.gone: // it goes on to be unlisted
 	case r.of == nil || r.of.Address == app.Erased:
 		return nil
 	default:
-		address, listed = app.FoldAddress(r.of.Address), strings.ToLower(r.of.Address)
+		address, listed = app.KeyOf(r.of.Address), strings.ToLower(r.of.Address)
 	}
 	return s.audience.SuppressFor(tx, r.subject.TeamID, r.subject.EmailID, address, listed, r.Kind.SuppressionOrigin())
 }

@@ -13,9 +13,9 @@ import (
 func (s *Service) countReport(tx *db.Tx, r *report, waited int) (err error) {
 	o := reputation.Outcome{Sent: int64(waited)}
 	if feedback.Suppresses(r.Report) && !r.stranger() {
-		who := r.Recipient
+		who := app.KeyOf(r.Recipient)
 		if r.of != nil && r.of.Address != app.Erased {
-			who = app.FoldAddress(r.of.Address)
+			who = app.KeyOf(r.of.Address)
 		}
 		n, err := s.delivery.CountOnce(tx, r.Kind, r.subject.EmailID, who)
 		if err != nil {

@@ -306,8 +306,8 @@ func (w *walk) keepEnvelope(tx *db.Tx, emailID string) error {
 	}
 	var hashes []app.AddressHash
 	for _, mailbox := range people {
-		if _, folded, err := app.ParseBareAddress(mailbox); err == nil { // else it was erased
-			hashes = append(hashes, w.s.Sealer.AddressHash(w.team, folded))
+		if _, key, err := app.ParseBareAddress(mailbox); err == nil { // else it was erased
+			hashes = append(hashes, w.s.Sealer.AddressHash(w.team, key))
 		}
 	}
 	return tx.KeepEnvelope(w.team, emailID, hashes)

@@ -149,6 +149,11 @@ func (r *reader) begin(book *importing.Book, plan *importing.Plan, declare []app
 	}
 	for i := range plan.All() {
 		s := &plan.All()[i]
+		for _, c := range s.Consents() {
+			if err := r.w.Put(archive.Consents, &archive.Consent{File: r.place(s.File, 0).File, Column: c.Column, ReadAs: c.ReadAs}); err != nil {
+				return err
+			}
+		}
 		if len(s.Left) == 0 {
 			continue
 		}

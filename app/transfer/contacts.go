@@ -3,6 +3,7 @@ package transfer
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -19,7 +20,8 @@ type contactSet struct {
 	places []archive.Place
 	ids    []string // of the archive
 	former [][]string
-	again  []bool // it was read before
+	again  []bool     // it was read before
+	left   [][]string // segments that they left at the source
 }
 
 // optedOut takes in the contacts that unsubscribed, before any other. Of the others it
@@ -55,8 +57,8 @@ func (m *move) spot(c *archive.Contact) error {
 		return nil
 	}
 	hash := uint64(0)
-	if _, folded, err := app.ParseBareAddress(c.Email); err == nil { // else it is refused in its turn
-		address := m.s.Sealer.AddressHash(m.team.ID, folded)
+	if _, key, err := app.ParseBareAddress(c.Email); err == nil { // else it is refused in its turn
+		address := m.s.Sealer.AddressHash(m.team.ID, key)
 		hash = binary.BigEndian.Uint64(address[:])
 	}
 	if m.r.Offset() > maxOffset {
@@ -153,6 +155,13 @@ func (m *move) collect(set *contactSet, c *archive.Contact, line int) {
 		}
 	}
 	set.items, set.places, set.ids, set.former = append(set.items, n), append(set.places, at), append(set.ids, c.ID), append(set.former, c.Former)
+	var left []string
+	for _, id := range c.Left {
+		if ours := m.segments[id]; ours != "" {
+			left = append(left, ours)
+		}
+	}
+	set.left = append(set.left, left)
 	set.again = append(set.again, c.Again)
 }
 
@@ -198,11 +207,11 @@ func valueOf(v any) *app.PropertyValue {
 func (m *move) keepFormer(tx *db.Tx, set *contactSet, written []audience.Written) error {
 	for i, w := range written {
 		for _, email := range set.former[i] {
-			_, folded, err := app.ParseBareAddress(email)
-			if err != nil || w.ID == "" || folded == set.items[i].Folded {
+			_, key, err := app.ParseBareAddress(email)
+			if err != nil || w.ID == "" || key == set.items[i].Key {
 				continue
 			}
-			f := db.FormerAddress{Hash: m.s.Sealer.AddressHash(m.team.ID, folded), Email: email}
+			f := db.FormerAddress{Hash: m.s.Sealer.AddressHash(m.team.ID, key), Email: email}
 			if err := tx.KeepFormerAddress(m.team.ID, w.ID, f); err != nil {
 				return err
 			}
@@ -211,12 +220,59 @@ func (m *move) keepFormer(tx *db.Tx, set *contactSet, written []audience.Written
 	return nil
 }
 
+// endMemberships takes contacts out of the segments that they left at the source.
+func (m *move) endMemberships(tx *db.Tx, set *contactSet, written []audience.Written) (ended int, err error) {
+	for i, w := range written {
+		for _, segment := range set.left[i] {
+			if w.ID == "" {
+				continue
+			}
+			removed, err := tx.RemoveMember(segment, w.ID)
+			if err == nil && removed {
+				ended++
+				err = tx.CountMembers(segment, -1)
+			}
+			if err != nil {
+				return 0, fmt.Errorf("take a contact out of a segment: %w", err)
+			}
+		}
+	}
+	return ended, nil
+}
+
+// endingMemberships counts what endMemberships would do.
+func (m *move) endingMemberships(r *db.Reader, set *contactSet) (ending int, err error) {
+	for i, segments := range set.left {
+		if len(segments) == 0 {
+			continue
+		}
+		c, err := r.ContactByAddress(m.team.ID, m.s.Sealer.AddressHash(m.team.ID, set.items[i].Key))
+		if errors.Is(err, db.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return 0, err
+		}
+		of, err := r.SegmentsOf(m.team.ID, c.ID)
+		if err != nil {
+			return 0, err
+		}
+		for _, segment := range segments {
+			if slices.Contains(of, segment) {
+				ending++
+			}
+		}
+	}
+	return ending, nil
+}
+
 // putContacts writes a set, or only foresees what that would do, and empties it.
 func (m *move) putContacts(ctx context.Context, set *contactSet) (err error) {
 	if len(set.items) == 0 {
 		return nil
 	}
 	var written []audience.Written
+	ended := 0
 	if m.Apply {
 		err = m.write(ctx, func(tx *db.Tx) error {
 			w, err := m.s.audience.NewContactWriter(tx, m.team.ID)
@@ -230,23 +286,30 @@ func (m *move) putContacts(ctx context.Context, set *contactSet) (err error) {
 			if err := m.keepFormer(tx, set, written); err != nil {
 				return err
 			}
-			return w.Finish()
+			if err := w.Finish(); err != nil {
+				return err
+			}
+			ended, err = m.endMemberships(tx, set, written)
+			return err
 		})
 	} else {
 		err = m.s.DB.Read(ctx, func(r *db.Reader) (err error) {
-			written, err = m.foresight.Set(r, set.items)
+			if written, err = m.foresight.Set(r, set.items); err == nil {
+				ended, err = m.endingMemberships(r, set)
+			}
 			return err
 		})
 	}
 	if err != nil {
 		return fmt.Errorf("store contacts: %w", err)
 	}
+	m.report.MembershipsEnded += ended
 	for i, w := range written {
 		if err := m.count(&w, set.places[i], set.ids[i], set.again[i]); err != nil {
 			return err
 		}
 	}
-	*set = contactSet{items: set.items[:0], places: set.places[:0], ids: set.ids[:0], former: set.former[:0], again: set.again[:0]}
+	*set = contactSet{items: set.items[:0], places: set.places[:0], ids: set.ids[:0], former: set.former[:0], again: set.again[:0], left: set.left[:0]}
 	return nil
 }
 

@@ -124,7 +124,7 @@ func (x *export) resolve(u *unknown, found []db.MailedAddress) error {
 		if len(u.topics) == 0 {
 			return nil
 		}
-		hash := x.Sealer.AddressHash(x.team.ID, app.FoldAddress(f.Email))
+		hash := x.Sealer.AddressHash(x.team.ID, app.KeyOf(f.Email))
 		topics := u.topics[hash]
 		if topics == nil {
 			continue

@@ -51,11 +51,11 @@ type move struct {
 	domains  map[string]string
 	newTopic map[string]bool // by our id
 
-	spots      []uint64                    // of contacts that did not opt out
-	until      time.Time                   // others have the database, beside a server
-	foresight  *audience.Foresight         // of a plan
-	suppressed map[uint64]struct{}         // addresses of suppressions that a plan came by
-	chosen     map[uint64]app.Subscription // what a plan counted, by choiceMark
+	spots      []uint64                         // of contacts that did not opt out
+	until      time.Time                        // others have the database, beside a server
+	foresight  *audience.Foresight              // of a plan
+	suppressed map[uint64]app.SuppressionOrigin // by the addresses of the suppressions that were counted
+	chosen     map[uint64]app.Subscription      // what a plan counted, by choiceMark
 }
 
 // Import takes an archive into a team, or only tells what it would do. It can be cut off
@@ -64,7 +64,7 @@ type move struct {
 func (s *Service) Import(ctx context.Context, team *app.Team, r *archive.Reader, o Options) (*Report, error) {
 	m := &move{Options: o, s: s, team: team, r: r, report: newReport(r.Team.Source, o.Apply),
 		segments: map[string]string{}, topics: map[string]string{}, domains: map[string]string{}, newTopic: map[string]bool{},
-		chosen: map[uint64]app.Subscription{}, suppressed: map[uint64]struct{}{}}
+		chosen: map[uint64]app.Subscription{}, suppressed: map[uint64]app.SuppressionOrigin{}}
 	m.report.Suppressions.Left = r.Team.Left
 	if o.Mapping != nil {
 		m.mapping = csv.NewWriter(o.Mapping)
@@ -100,6 +100,13 @@ func (m *move) lacks(context.Context) error {
 	var lack archive.Lack
 	if err := m.r.Each(archive.Lacks, &lack, func(int) error {
 		m.report.Cannot = append(m.report.Cannot, lack)
+		return nil
+	}); err != nil {
+		return err
+	}
+	var consent archive.Consent
+	if err := m.r.Each(archive.Consents, &consent, func(int) error {
+		m.report.Consent = append(m.report.Consent, consent)
 		return nil
 	}); err != nil {
 		return err

@@ -42,12 +42,12 @@ func (m *move) choicesThat(ctx context.Context, subscription app.Subscription) e
 		case c.Subscription != subscription || m.topics[c.TopicID] == "":
 			return nil
 		}
-		_, folded, err := app.ParseBareAddress(c.Email)
+		_, key, err := app.ParseBareAddress(c.Email)
 		if err != nil {
 			m.refuse(at, "`email` is not a valid email address")
 			return nil
 		}
-		set = append(set, db.Choice{TopicID: m.topics[c.TopicID], Address: m.s.Sealer.AddressHash(m.team.ID, folded), Subscription: subscription, At: c.ChosenAt})
+		set = append(set, db.Choice{TopicID: m.topics[c.TopicID], Address: m.s.Sealer.AddressHash(m.team.ID, key), Subscription: subscription, At: c.ChosenAt})
 		if len(set) < setSize {
 			return ctx.Err()
 		}
@@ -135,8 +135,8 @@ func choiceMark(c *db.Choice) uint64 {
 	return binary.LittleEndian.Uint64(c.Address[:]) ^ topic.Sum64()
 }
 
-// suppressions puts addresses on the list; one that stands there stays as it is. Who
-// unsubscribed counts as unsubscribed where he is a contact.
+// suppressions puts addresses on the list; one that stands there gets the origin of the
+// source where that is the stronger one. Who unsubscribed counts as unsubscribed where he is a contact.
 func (m *move) suppressions(ctx context.Context) error {
 	var in archive.Suppression
 	var set []app.Suppression
@@ -158,7 +158,7 @@ func (m *move) suppressions(ctx context.Context) error {
 			return nil
 		}
 		s.ID, s.TeamID, s.SourceID, s.CreatedAt = m.id(in.ID), m.team.ID, in.SourceID, in.CreatedAt
-		s.Hash = m.s.Sealer.AddressHash(m.team.ID, s.Address)
+		s.Hash = m.s.Sealer.AddressHash(m.team.ID, s.Key)
 		if set = append(set, s); len(set) < setSize {
 			return ctx.Err()
 		}
@@ -174,22 +174,9 @@ func (m *move) putSuppressions(ctx context.Context, set []app.Suppression) (err 
 	if len(set) == 0 {
 		return nil
 	}
-	hashes := make([]app.AddressHash, len(set))
-	for i := range set {
-		hashes[i] = set[i].Hash
-	}
-	fresh := map[app.AddressHash]app.SuppressionOrigin{}
-	pick := func(r *db.Reader) error {
-		clear(fresh)
-		for i := range set {
-			if _, again := fresh[set[i].Hash]; !again {
-				fresh[set[i].Hash] = set[i].Origin
-			}
-		}
-		stands, err := r.SuppressionsAmong(m.team.ID, hashes)
-		for i := range stands {
-			delete(fresh, stands[i].Hash)
-		}
+	var news suppressionNews
+	pick := func(r *db.Reader) (err error) {
+		news, err = m.suppressionNews(r, set)
 		return err
 	}
 	if m.Apply {
@@ -197,7 +184,7 @@ func (m *move) putSuppressions(ctx context.Context, set []app.Suppression) (err 
 			if err := pick(&tx.Reader); err != nil {
 				return err
 			}
-			return m.insertSuppressions(tx, set, fresh)
+			return m.insertSuppressions(tx, set, &news)
 		})
 	} else {
 		err = m.s.DB.Read(ctx, pick)
@@ -205,21 +192,51 @@ func (m *move) putSuppressions(ctx context.Context, set []app.Suppression) (err 
 	if err != nil {
 		return err
 	}
-	for hash, origin := range fresh {
-		if _, again := m.suppressed[binary.LittleEndian.Uint64(hash[:])]; again {
+	for hash, origin := range news.origins {
+		mark := binary.LittleEndian.Uint64(hash[:])
+		was, counted := m.suppressed[mark]
+		if counted && !was.YieldsTo(origin) {
 			continue
 		}
-		if !m.Apply {
-			m.suppressed[binary.LittleEndian.Uint64(hash[:])] = struct{}{}
+		if counted {
+			m.report.Suppressions.add(was, -1)
 		}
+		m.suppressed[mark] = origin
 		m.report.Suppressions.add(origin, 1)
 	}
 	return nil
 }
 
-// insertSuppressions writes a set, each address of it once; fresh are those that were not
-// there.
-func (m *move) insertSuppressions(tx *db.Tx, set []app.Suppression, fresh map[app.AddressHash]app.SuppressionOrigin) error {
+// suppressionNews are the origins that addresses of a set get, each the strongest that the
+// set has for it, and what stands for them already.
+type suppressionNews struct {
+	origins map[app.AddressHash]app.SuppressionOrigin // that are new, or stronger than what stands
+	stands  map[app.AddressHash]app.SuppressionOrigin
+}
+
+func (m *move) suppressionNews(r *db.Reader, set []app.Suppression) (n suppressionNews, err error) {
+	hashes := make([]app.AddressHash, len(set))
+	n.origins, n.stands = map[app.AddressHash]app.SuppressionOrigin{}, map[app.AddressHash]app.SuppressionOrigin{}
+	for i := range set {
+		hashes[i] = set[i].Hash
+		if n.origins[set[i].Hash].YieldsTo(set[i].Origin) {
+			n.origins[set[i].Hash] = set[i].Origin
+		}
+	}
+	stands, err := r.SuppressionsAmong(m.team.ID, hashes)
+	for i := range stands {
+		n.stands[stands[i].Hash] = stands[i].Origin
+		if !stands[i].Origin.YieldsTo(n.origins[stands[i].Hash]) {
+			delete(n.origins, stands[i].Hash)
+		}
+	}
+	return n, err
+}
+
+// insertSuppressions writes a set, each address of it once and with its strongest origin.
+// Whoever unsubscribed at the source counts as unsubscribed where he is a contact, also
+// where the address is listed for a stronger reason.
+func (m *move) insertSuppressions(tx *db.Tx, set []app.Suppression, news *suppressionNews) error {
 	ids := make([]string, len(set))
 	for i := range set {
 		ids[i] = set[i].ID
@@ -236,13 +253,13 @@ func (m *move) insertSuppressions(tx *db.Tx, set []app.Suppression, fresh map[ap
 	var rows []app.Suppression
 	var unsubscribed []app.AddressHash
 	for _, s := range set {
-		if once[s.Hash] {
+		if s.Origin == app.OriginUnsubscribe && news.stands[s.Hash] != app.OriginUnsubscribe {
+			unsubscribed = append(unsubscribed, s.Hash)
+		}
+		if once[s.Hash] || news.origins[s.Hash] != "" && news.origins[s.Hash] != s.Origin {
 			continue
 		}
 		once[s.Hash] = true
-		if _, new := fresh[s.Hash]; new && s.Origin == app.OriginUnsubscribe {
-			unsubscribed = append(unsubscribed, s.Hash)
-		}
 		if isTaken[s.ID] {
 			s.ID = app.NewID()
 		}
@@ -254,6 +271,27 @@ func (m *move) insertSuppressions(tx *db.Tx, set []app.Suppression, fresh map[ap
 	if _, err := tx.AddSuppressions(rows); err != nil {
 		return err
 	}
+	if err := m.strengthen(tx, rows, news); err != nil {
+		return err
+	}
 	_, err = tx.UnsubscribeAmong(m.team.ID, unsubscribed)
 	return err
+}
+
+// strengthen changes suppressions that stood there to the stronger origins of a set.
+func (m *move) strengthen(tx *db.Tx, rows []app.Suppression, news *suppressionNews) error {
+	for i := range rows {
+		s := &rows[i]
+		if news.stands[s.Hash] == "" || news.origins[s.Hash] == "" {
+			continue
+		}
+		stands, err := tx.SuppressionByAddress(m.team.ID, s.Hash)
+		if err == nil {
+			err = tx.ReplaceOrigin(m.team.ID, stands.ID, s.Origin, s.SourceID)
+		}
+		if err != nil {
+			return fmt.Errorf("change the origin of a suppression: %w", err)
+		}
+	}
+	return nil
 }

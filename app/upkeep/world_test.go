@@ -36,7 +36,7 @@ func crowdOf(w *world.World, key *app.Key, n int) (picked []app.Contact) {
 		world.Must(w.T, w.DB.Write(w.T.Context(), func(tx *db.Tx) error {
 			for i := from; i < from+250; i++ {
 				email := fmt.Sprintf("a%d@crowd.example", i)
-				c := app.Contact{ID: uuid.NewString(), TeamID: key.TeamID, Email: email, Hash: w.Config.Sealer.AddressHash(key.TeamID, email),
+				c := app.Contact{ID: uuid.NewString(), TeamID: key.TeamID, Email: email, Hash: w.Config.Sealer.AddressHash(key.TeamID, app.KeyOf(email)),
 					FirstName: strings.Repeat("n", i%200), CreatedAt: tx.Now, UpdatedAt: tx.Now}
 				_, err := tx.AddSuppression(app.Suppression{ID: uuid.NewString(), TeamID: key.TeamID, Email: email, Hash: c.Hash, Origin: app.OriginManual, CreatedAt: tx.Now})
 				if err := errors.Join(err, tx.InsertContact(&c), tx.CountContacts(key.TeamID, 1)); err != nil {
@@ -105,7 +105,7 @@ func scatter(w *world.World, key *app.Key, from string, n int) app.Contact {
 	}
 	c := w.Person(key.TeamID, world.Victim)
 	world.Must(w.T, w.DB.Write(w.T.Context(), func(tx *db.Tx) error {
-		friend, err := tx.ContactByAddress(key.TeamID, w.Config.Sealer.AddressHash(key.TeamID, "c0@example.net"))
+		friend, err := tx.ContactByAddress(key.TeamID, w.Config.Sealer.AddressHash(key.TeamID, app.KeyOf("c0@example.net")))
 		if err != nil {
 			return err
 		}

@@ -137,9 +137,9 @@ func (f *Facts) about(r *Recipient, kinds ...app.EventType) app.Event {
 }
 
 func newestOf(events []app.Event, r *Recipient, kinds []app.EventType) app.Event {
-	folded := app.FoldAddress(r.Address)
+	key := app.KeyOf(r.Address)
 	for _, ev := range events {
-		if slices.Contains(kinds, ev.Type) && (ev.Recipient == "" || app.FoldAddress(ev.Recipient) == folded) {
+		if slices.Contains(kinds, ev.Type) && (ev.Recipient == "" || app.KeyOf(ev.Recipient) == key) {
 			return ev
 		}
 	}

@@ -21,7 +21,7 @@ func (w *World) Topic(name string, def app.Subscription, visibility app.Visibili
 
 // Hash is what the database knows an address of the team by.
 func (w *World) Hash(address string) app.AddressHash {
-	return w.Config.Sealer.AddressHash(w.Key.TeamID, app.FoldAddress(address))
+	return w.Config.Sealer.AddressHash(w.Key.TeamID, app.KeyOf(address))
 }
 
 // Contact adds a contact without telling webhooks.
@@ -77,7 +77,7 @@ func (w *World) AddContacts(n int) (ids []string) {
 		for i := range n {
 			email := fmt.Sprintf("c%d@example.net", i)
 			c := app.Contact{ID: app.NewID(), TeamID: w.Key.TeamID, Email: email, Unsubscribed: i%2 == 0, CreatedAt: tx.Now, UpdatedAt: tx.Now,
-				Hash: w.Config.Sealer.AddressHash(w.Key.TeamID, email)}
+				Hash: w.Config.Sealer.AddressHash(w.Key.TeamID, app.KeyOf(email))}
 			if err := tx.InsertContact(&c); err != nil {
 				return err
 			}

@@ -50,7 +50,16 @@ type ImportFlaw struct {
 
 type importRecord struct {
 	ImportItem
-	Errors []ImportFlaw `json:"errors" doc:"The first 100 rows that could not be taken"`
+	Consent []importConsent `json:"consent" doc:"The columns that decide who gets mail, and how they are read"`
+	Errors  []ImportFlaw    `json:"errors" doc:"The first 100 rows that could not be taken"`
+}
+
+// importConsent is a column that decides who gets mail.
+type importConsent struct {
+	File   string `json:"file,omitempty" doc:"In a ZIP archive"`
+	Column string `json:"column"`
+	Sense  string `json:"sense" enum:"agreed,refused,bounced,complaint,reason,since,status,hint,loose" doc:"What the column says: agreed, that somebody agreed to mail; refused or reason, that they opted out; since, when they agreed; bounced; complaint; status, a word such as unsubscribed; hint and loose, the same where the word is known"`
+	ReadAs string `json:"read_as" doc:"The same in words"`
 }
 
 // ImportErrorItem is a row that an import could not take.
@@ -186,6 +195,7 @@ const importDescription = "The first row of the file names its columns; comma, s
 	"Without `column_map` the columns email, first name, last name and unsubscribed are found by their names, " +
 	"and every other column becomes a property. A file that another service exported is known by its headings or by `preset`: " +
 	"its statuses, tags and lists become opt-outs, suppressions and segments, and its fields properties with keys in lower case. " +
+	"Columns that speak of consent (subscribed, opted out, an email status, in many languages) decide who gets mail; a row whose consent can't be read is held back as an error of that row. " +
 	"Rows of those who opted out come first, whatever `on_conflict` says. A row that can't be taken is an error of that row; " +
 	"an import whose file can't be read further fails there, and what it did before stays. " +
 	"An import never re-subscribes anybody, and webhooks are told nothing of it. " +
@@ -415,7 +425,12 @@ func (r ImportRoutes) getImport(ctx context.Context, key *app.Key, in *ImportPat
 	if err != nil {
 		return nil, err
 	}
-	out := &importOutput{importRecord{ImportItem: newImportItem(&i), Errors: make([]ImportFlaw, len(flaws))}}
+	out := &importOutput{importRecord{ImportItem: newImportItem(&i), Consent: []importConsent{}, Errors: make([]ImportFlaw, len(flaws))}}
+	for _, s := range i.Plan.All() {
+		for _, c := range s.Consents() {
+			out.Body.Consent = append(out.Body.Consent, importConsent{File: s.File, Column: c.Column, Sense: string(c.Sense), ReadAs: c.ReadAs})
+		}
+	}
 	for n, f := range flaws {
 		out.Body.Errors[n] = ImportFlaw{f.Line, f.Message}
 	}

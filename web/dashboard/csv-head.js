@@ -1,5 +1,6 @@
 // The head of a file of contacts: its columns, a few rows, and whose export it is. Read in
 // the browser; the file itself goes to the server as it is.
+import { consent } from './consent-words.js';
 
 /** The services whose files are known: [preset, name]. */
 export const services = [['mailchimp', 'Mailchimp'], ['brevo', 'Brevo'], ['sendgrid', 'SendGrid'], ['postmark', 'Postmark'], ['hubspot', 'HubSpot'], ['mailerlite', 'MailerLite'], ['resend', 'Resend'], ['listmonk', 'listmonk']];
@@ -28,6 +29,38 @@ const meanings = {
 	lastname: 'last_name', surname: 'last_name', familyname: 'last_name', lname: 'last_name', nachname: 'last_name', nom: 'last_name', apellidos: 'last_name', cognome: 'last_name',
 	unsubscribed: 'unsubscribed',
 };
+
+/** A heading as the lists of words have it: letters and digits, in lower case, without accents. @param {string} s */
+const fold = (s) => s.toLowerCase().replaceAll('ß', 'ss').normalize('NFKD').replaceAll('ł', 'l').replaceAll('ø', 'o').replaceAll('ı', 'i').replace(/[^\p{L}\p{Nd}]/gu, '');
+
+/** Folded words, also where capitals alone separate them. @param {string} s */
+const wordsOf = (s) => s.replace(/['’]/g, '').replace(/(\p{Ll})(?=\p{Lu})/gu, '$1 ').split(/[^\p{L}\p{M}\p{Nd}]+/u).map(fold).filter(Boolean);
+
+/**
+ * How the server reads a column that speaks of getting mail: consentAgreed, consentRefused,
+ * consentBounced, consentStatus, or "". As app/importing/consent.go tells it, but for what
+ * a double negation means.
+ * @param {string} heading
+ */
+export function consentOf(heading) {
+	const words = wordsOf(heading), folded = words.join('');
+	const is = (list) => list.includes(folded) || list.includes(folded.replace(/^is/, ''));
+	const has = (list) => list.some((stem) => folded.includes(stem));
+	const some = (list) => words.some((word) => list.includes(word));
+	if (!folded || heading.includes('@')) return '';
+	if (consent.status.includes(folded)) return 'consentStatus';
+	if (is(consent.loose)) return 'consentAgreed';
+	if (is(consent.ended)) return 'consentRefused';
+	if (some(consent.other) && !has(consent.blackLists)) return '';
+	const bounced = has(consent.bounce) || has(consent.complaint);
+	const refused = has(consent.refusal) || (!bounced && (has(consent.pending) || (some(consent.negations) && some(consent.mail))));
+	const agreed = has(consent.agreement) || (some(['accepts', 'allow', 'allows', 'wants']) && some(consent.mail));
+	if (has(consent.statusStems) && (refused || agreed || some(consent.mail)) && (refused || !bounced)) return 'consentStatus';
+	if (!refused && bounced) return 'consentBounced';
+	if (refused || is(consent.noMail)) return 'consentRefused';
+	if (!agreed) return '';
+	return some(consent.negations) || has(consent.agreement.flatMap((stem) => consent.glued.map((no) => no + stem))) ? 'consentRefused' : 'consentAgreed';
+}
 
 /** The rows of the beginning of a CSV file (RFC 4180). @param {string} text @param {string} comma @param {number} most */
 export function rowsOf(text, comma, most) {

@@ -6,7 +6,7 @@ import { t } from './i18n.js';
 import { go, href } from './router.js';
 import { Bones, Button, Head, Notice, Section, Select } from './ui/base.js';
 import { toast } from './ui/float.js';
-import { headOf, keyOf, services } from './csv-head.js';
+import { consentOf, headOf, keyOf, services } from './csv-head.js';
 import { segmentChoice } from './contact-acts.js';
 
 /** How large a file can be, in bytes. */
@@ -71,7 +71,7 @@ function Becomes({ head, preset }) {
 
 /** The columns and their first rows; map null: what they become is known. @param {{head: any, map: string[]|null, setMap: (map: string[]) => void}} props */
 const Columns = ({ head, map, setMap }) => html`<${Section} title=${t('imports.map')}><table class="table stack-s" aria-label=${t('imports.map')}><thead><tr><th scope="col">${t('imports.column')}</th>${map && html`<th scope="col">${t('imports.becomes')}</th>`}<th scope="col">${t('imports.samples')}</th></tr></thead><tbody>
-	${head.headings.map((heading, i) => html`<tr key=${i}><td data-label=${t('imports.column')}><span class="break">${heading || t('imports.nameless', { n: i + 1 })}</span></td>
+	${head.headings.map((heading, i) => html`<tr key=${i}><td data-label=${t('imports.column')}><span class="break">${heading || t('imports.nameless', { n: i + 1 })}</span>${consentOf(heading) && html`<br /><span class="muted t13r">${t(`imports.${consentOf(heading)}`)}</span>`}</td>
 		${map && html`<td data-label=${t('imports.becomes')}><${Select} bare label=${t('imports.becomesOf', { column: heading || i + 1 })} value=${map[i]} options=${choices(heading)} onChange=${(to) => setMap(map.map((one, j) => (j === i ? to : one)))} /></td>`}
 		<td class="cell-cut muted" data-label=${t('imports.samples')}><bdi>${head.rows.slice(0, 3).map((row) => row[i]).filter(Boolean).join(' · ') || '–'}</bdi></td></tr>`)}</tbody></table><//>`;
 

@@ -34,6 +34,7 @@ export default function Import({ params }) {
 			[t('imports.begun'), html`<${Time} at=${one.created_at} as="clock" />`],
 			[t('imports.took'), one.completed_at && duration((new Date(one.completed_at).getTime() - new Date(one.created_at).getTime()) / 1000)],
 			[t('contact.id'), html`<${Id} of=${one.id} />`],
+			...one.consent.map((column) => [html`<bdi>${column.column}</bdi>`, t(`imports.${readAs[column.sense] ?? 'consentAgreed'}`)]),
 		]} /></section></div>
 	<div class="tools"><h2 class="grow">${t('imports.errors')}</h2>${c.failed > 0 && html`<${Csv} path=${`${path}/errors`} name="import-errors" />`}</div>
 	<${Table} list=${list} label=${t('imports.errors')} empty=${html`<${Empty} icon="check" title=${t(over ? 'imports.noErrors' : 'imports.noErrorsYet')} />`} columns=${[
@@ -42,6 +43,9 @@ export default function Import({ params }) {
 	]} />
 	${c.failed > 10000 && html`<p class="table-foot">${t('imports.errorsCut')}</p>`}`;
 }
+
+/** What is said of a column that decides who gets mail, by its sense. @type {Record<string, string>} */
+const readAs = { refused: 'consentRefused', reason: 'consentRefused', bounced: 'consentBounced', complaint: 'consentBounced', status: 'consentStatus', hint: 'consentStatus' };
 
 /** What became of it, in a sentence. @param {any} one */
 function sentence(one) {

@@ -1,0 +1,86 @@
+package htmltext
+
+import (
+	"regexp"
+	"strings"
+)
+
+// Parts of the expressions that find the placeholder of the unsubscribe link, however an
+// editor wrote it: with braces in percent-encoding or as character references, in small
+// letters, with blanks inside.
+const (
+	openBraces  = `(?:\{|%(?:25)*7B|&(?:amp;)?(?:#0*123|#x0*7B|lbrace|lcub);){3}`
+	closeBraces = `(?:\}|%(?:25)*7D|&(?:amp;)?(?:#0*125|#x0*7D|rbrace|rcub);){3}`
+	innerBlank  = `(?:[\s\x{a0}\x{200b}\x{feff}+]|%(?:25)*20|%C2%A0|&(?:nbsp|#160|#xA0|#32|#x20|#8203|ZeroWidthSpace);)*`
+	underscore  = `(?:_|\\_|-|%(?:25)*5F|&(?:#95|#x5F|lowbar);|)`
+	pageKey     = `(RESEND` + underscore + `)?UNSUBSCRIBE(?:` + underscore + `(?:URL|LINK))?`
+	pageMark    = openBraces + innerBlank + pageKey + innerBlank + `(?:\|[^{}<>"'%&]*)?` + closeBraces
+	schemeWords = `(?:(?:https?|mailto|ftp|about|x-webdoc)(?::|%3A|&#58;|&colon;|&#x3A;)(?:/|\\|%2F|&#47;|&#x2F;|&sol;)*|//+)`
+	quoteMarks  = `(?:\\*["'“”„‘’]|\\*&(?:quot|#34|#39|apos|#x22|#x27);|%22|\s)*`
+)
+
+var (
+	// linkToPage is the value of an attribute that leads to the placeholder and to
+	// nothing else: before it stand a scheme and a host at most, as where an editor took
+	// it for an address that is relative to its own page.
+	linkToPage = regexp.MustCompile(`(?i)(\s(?:href|action)\s*=\s*)(` + quoteMarks + `)(?:` + schemeWords + `)*(?:[^\s"'?#=<>{}%&\\“”]*/)?` +
+		innerBlank + pageMark + `(?:/+|` + innerBlank + `)([?#][^\s"'<>\\“”]*)?(` + quoteMarks + `)`)
+	soundPage = regexp.MustCompile(`^\{\{\{[ \t\r\n]*(?:RESEND_)?UNSUBSCRIBE_URL[ \t\r\n]*\}\}\}(?:[?#].*)?$`)
+	anyPage   = regexp.MustCompile(`(?i)(?:` + schemeWords + `)*` + pageMark)
+)
+
+// RepairUnsubscribeLinks writes each placeholder of the unsubscribe link in a body as
+// {{{UNSUBSCRIBE_URL}}}, and takes away what editors put before it, such as http://, and
+// quotes that were escaped once too often. A body without a placeholder, or with sound
+// ones, comes back as it is. It takes linear time.
+func RepairUnsubscribeLinks(s string) string {
+	if !mayHoldPage(s) {
+		return s
+	}
+	s = linkToPage.ReplaceAllStringFunc(s, func(link string) string {
+		part := linkToPage.FindStringSubmatch(link)
+		if isSoundLink(strings.TrimPrefix(link, part[1])) {
+			return link
+		}
+		before, after := `"`, `"`
+		if part[2] == `'` && strings.HasPrefix(part[5], `'`) {
+			before, after = `'`, `'`
+		}
+		if strings.TrimRight(link, " \t\r\n") != link {
+			after += " " // before the next attribute
+		}
+		return part[1] + before + pageToken(part[3]) + part[4] + after
+	})
+	return anyPage.ReplaceAllStringFunc(s, func(link string) string {
+		if soundPage.MatchString(link) {
+			return link
+		}
+		return pageToken(anyPage.FindStringSubmatch(link)[1])
+	})
+}
+
+// isSoundLink reports whether the value of an attribute leads to the page as it stands.
+func isSoundLink(value string) bool {
+	value = strings.Trim(value, " \t\r\n")
+	if len(value) < 2 || value[0] != '"' && value[0] != '\'' || value[len(value)-1] != value[0] {
+		return false
+	}
+	return soundPage.MatchString(strings.Trim(value[1:len(value)-1], " \t\r\n"))
+}
+
+func pageToken(resend string) string {
+	if resend != "" {
+		return "{{{RESEND_UNSUBSCRIBE_URL}}}"
+	}
+	return "{{{UNSUBSCRIBE_URL}}}"
+}
+
+// mayHoldPage is quick, and true of all bodies that name the link.
+func mayHoldPage(s string) bool {
+	for _, word := range []string{"UNSUBSCRIBE", "unsubscribe", "Unsubscribe"} {
+		if strings.Contains(s, word) {
+			return strings.Contains(s, "{{{") || strings.ContainsAny(s, "%&")
+		}
+	}
+	return false
+}
