@@ -46,7 +46,7 @@ func TestAnyPostUnsubscribes(t *testing.T) {
 		"64 KiB of anything":   {strings.Repeat("%;&\x00", formLimit/4), "Content-Type: x"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			address := p.sealer.AddressHash(p.garden.ID, strings.ReplaceAll(name, " ", "-")+"@example.org")
+			address := p.sealer.AddressHash(p.garden.ID, app.KeyOf(strings.ReplaceAll(name, " ", "-")+"@example.org"))
 			topic, all := p.links(address, weekly), p.links(address, "")
 			wantPage(t, p.do("POST", topic.unsubscribe, request[0], request[1:]...), 200, "You are unsubscribed", "no longer receive “Weekly news” from ACME Garden")
 			p.wantState(address, false, map[string]bool{weekly: false, offers: false, nearby: true})
@@ -187,7 +187,7 @@ func TestPreferencesOfWhoIsUnsubscribedFromEverything(t *testing.T) {
 	wantPage(t, w, 200, notice, "Your choices have been saved.")
 	p.wantState(p.address, true, map[string]bool{weekly: false, offers: false, nearby: true})
 	bare, _ := p.newTeam("Bare")
-	link := app.PageLink{TeamID: bare.ID, Address: p.sealer.AddressHash(bare.ID, "jane@example.org")}
+	link := app.PageLink{TeamID: bare.ID, Address: p.sealer.AddressHash(bare.ID, app.KeyOf("jane@example.org"))}
 	w = p.do("GET", "/preferences/"+p.sealer.PageToken(app.PreferencesPage, link), "")
 	wantPage(t, w, 200, "There is nothing to choose from at the moment.")
 	if len(elements(t, w, "form")) != 0 {
