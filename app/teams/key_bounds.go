@@ -63,6 +63,19 @@ func keyBounds(now, expires time.Time, ranges []string) (allowed []netip.Prefix,
 	return allowed, nil
 }
 
+// withinOwn is nil where what a key asks for another key does not reach beyond its own end
+// and its own addresses. Either is checked only where it is to be set. A person has
+// neither. Errors: CodeForbidden.
+func withinOwn(key *app.Key, setsEnd bool, end time.Time, setsRanges bool, allowed []netip.Prefix) error {
+	if setsEnd && !key.ExpiresAt.IsZero() && (end.IsZero() || end.After(key.ExpiresAt)) {
+		return app.Errorf(app.CodeForbidden, "This API key ends at %s and can't make or change a key that works longer; give an `expires_at` until then", app.FormatTime(key.ExpiresAt))
+	}
+	if setsRanges && len(key.AllowedIPs) > 0 && !app.RangesWithin(allowed, key.AllowedIPs) {
+		return app.Errorf(app.CodeForbidden, "This API key works from some addresses only and can't make or change a key that works from others; give `allowed_ips` within its own")
+	}
+	return nil
+}
+
 // expired reports whether a key is none any more.
 func expired(k *app.Key, now time.Time) bool {
 	return !k.ExpiresAt.IsZero() && !now.Before(k.ExpiresAt)
