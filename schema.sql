@@ -14,7 +14,7 @@ CREATE TABLE settings (
 -- A team owns all that follows; no row of one team is seen by another.
 CREATE TABLE teams (
   id         TEXT NOT NULL PRIMARY KEY,
-  name       TEXT NOT NULL UNIQUE,
+  name       TEXT NOT NULL, -- several may have the same: a team that names itself must not learn of others
   contacts   INTEGER NOT NULL DEFAULT 0, -- how many it has
   guardrail  TEXT NOT NULL DEFAULT 'ok' CHECK (guardrail IN ('ok', 'warning', 'paused')), -- as it was last judged
   suspended_at INTEGER,       -- since when nothing of it leaves, by the operator's word; NULL: it does
@@ -27,6 +27,7 @@ CREATE TABLE teams (
   deleted_at INTEGER,         -- since when all of it goes, piece by piece, and this row last; NULL: it stays
   created_at INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX teams_name ON teams (name);
 CREATE INDEX teams_suspended ON teams (id) WHERE suspended_at IS NOT NULL;
 CREATE INDEX teams_deleted ON teams (id) WHERE deleted_at IS NOT NULL;
 

@@ -8,7 +8,6 @@ import (
 	"net/netip"
 	"strings"
 	"time"
-	"unicode"
 	"unicode/utf8"
 )
 
@@ -110,8 +109,8 @@ func CheckKeyName(name string) error {
 	if n := utf8.RuneCountInString(name); strings.TrimSpace(name) == "" || n > MaxKeyName {
 		return Invalid("name", "must be 1 to %d characters long", MaxKeyName)
 	}
-	if strings.ContainsFunc(name, unicode.IsControl) {
-		return Invalid("name", "must not contain control characters")
+	if HasHidden(name) {
+		return Invalid("name", "must not contain control characters or invisible formatting")
 	}
 	return nil
 }
