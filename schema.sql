@@ -971,7 +971,10 @@ CREATE TABLE totp (
   user_id      TEXT NOT NULL PRIMARY KEY REFERENCES users (id) ON DELETE CASCADE,
   sealed       BLOB NOT NULL,
   step         INTEGER NOT NULL, -- the latest that was used: each counts once
-  confirmed_at INTEGER           -- NULL: not in force yet
+  confirmed_at INTEGER,          -- NULL: not in force yet
+  wrong        INTEGER NOT NULL DEFAULT 0, -- wrong ones within a day of wrong_since, in browsers that are not known
+  wrong_known  INTEGER NOT NULL DEFAULT 0, -- and in those that are (devices)
+  wrong_since  INTEGER NOT NULL DEFAULT 0  -- when the first of them came
 ) STRICT, WITHOUT ROWID;
 
 -- What signs in once where the second factor is lost.
