@@ -204,7 +204,7 @@ CREATE TABLE emails (
   attachments  INTEGER NOT NULL,
   topic_id     TEXT,
   template_id  TEXT, -- that it was made of
-  source       TEXT NOT NULL CHECK (source IN ('api', 'cli', 'dashboard', 'mcp', 'resend', 'smtp')), -- how it came
+  source       TEXT NOT NULL CHECK (source IN ('account', 'api', 'cli', 'dashboard', 'mcp', 'resend', 'smtp')), -- how it came; account: Mailer's own
   created_at   INTEGER NOT NULL,
   scheduled_at INTEGER,
   last_event   TEXT NOT NULL CHECK (last_event IN ('queued', 'scheduled', 'sent', 'delivery_delayed',
@@ -227,6 +227,13 @@ CREATE TABLE contents (
   raw         INTEGER, -- bytes of the message in raw_pieces, which leaves as it is; NULL: it is made of what stands here
   sum         INTEGER NOT NULL -- CRC-32C of html, plain, headers and unsubscribe: a damaged page must not leave as mail
 ) STRICT;
+
+-- What mail of Mailer's own to a person says, sealed: it may hold a link that only the
+-- person may follow. contents has what others see in its place.
+CREATE TABLE account_texts (
+  email_id TEXT NOT NULL PRIMARY KEY REFERENCES contents (email_id) ON DELETE CASCADE,
+  sealed   BLOB NOT NULL
+) STRICT, WITHOUT ROWID;
 
 CREATE TABLE attachments (
   id           TEXT NOT NULL PRIMARY KEY,
@@ -899,6 +906,7 @@ CREATE TABLE users (
   language   TEXT,                 -- of the dashboard; NULL: the browser's
   theme      TEXT CHECK (theme IN ('light', 'dark')), -- NULL: the system's
   operator   INTEGER NOT NULL CHECK (operator IN (0, 1)), -- stands above teams
+  only_team  TEXT,                 -- whose invitation made the account: it belongs to no other team as long as nobody proved to have the address; NULL: proven
   created_at INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX users_operator ON users (id) WHERE operator = 1;
@@ -908,18 +916,22 @@ CREATE TABLE memberships (
   user_id    TEXT NOT NULL REFERENCES users (id) ON DELETE CASCADE,
   team_id    TEXT NOT NULL REFERENCES teams (id),
   role       TEXT NOT NULL CHECK (role IN ('owner', 'admin', 'member')),
+  role_since INTEGER, -- when the role was changed: sessions from before reach the team no more; NULL: since the person joined
   created_at INTEGER NOT NULL,
   PRIMARY KEY (user_id, team_id)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX memberships_team ON memberships (team_id, user_id);
 
--- Who was asked to join a team; the code of the link is kept as SHA-256.
+-- Who was asked to join a team; the codes of the links are kept as SHA-256. The link that
+-- was mailed proves the address, the one that is shown to who invites does not.
 CREATE TABLE invitations (
   id         TEXT NOT NULL PRIMARY KEY,
   team_id    TEXT NOT NULL REFERENCES teams (id),
   address    TEXT NOT NULL, -- lower case
   role       TEXT NOT NULL CHECK (role IN ('owner', 'admin', 'member')),
-  hash       BLOB NOT NULL UNIQUE,
+  hash       BLOB NOT NULL UNIQUE, -- of the link that is shown
+  mailed     BLOB UNIQUE,          -- of the link that was mailed; NULL: none was
+  vouched    INTEGER NOT NULL CHECK (vouched IN (0, 1)), -- an operator invited: the link that is shown proves the address too
   invited_by TEXT NOT NULL, -- id of the person or key, name of the system's user
   created_at INTEGER NOT NULL,
   expires_at INTEGER NOT NULL,
@@ -927,6 +939,18 @@ CREATE TABLE invitations (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX invitations_team ON invitations (team_id, id);
 CREATE INDEX invitations_expires ON invitations (expires_at);
+CREATE INDEX invitations_address ON invitations (address, id);
+
+-- When a team's latest invitation was mailed to an address, also where that was taken back;
+-- kept for a day.
+CREATE TABLE invitation_mails (
+  team_id TEXT NOT NULL REFERENCES teams (id),
+  hash    BLOB NOT NULL, -- SHA-256 of the address
+  sent_at INTEGER NOT NULL,
+  PRIMARY KEY (team_id, hash)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX invitation_mails_hash ON invitation_mails (hash);
+CREATE INDEX invitation_mails_sent ON invitation_mails (sent_at);
 
 -- Who is signed in; the token of the cookie is kept as SHA-256. A half session waits for
 -- its second factor and reaches nothing else.

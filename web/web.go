@@ -106,6 +106,7 @@ type Services struct {
 	Audit          account.AuditService
 	Members        account.MemberService
 	Invitations    account.InvitationService
+	OwnInvitations account.OwnInvitationService
 	Team           account.TeamService
 	Retention      account.RetentionService
 }
@@ -176,6 +177,7 @@ func servicesFrom(s *server.Server) Services {
 		Audit:          s.Teams,
 		Members:        s.People,
 		Invitations:    s.People,
+		OwnInvitations: s.People,
 		Team:           s.Teams,
 		Retention:      s.Retention,
 	}
@@ -255,6 +257,7 @@ func addRoutes(h *rest.Handler, s Services, cfg *Config) {
 		operator.TeamRoutes{Service: s.Teams},
 		account.MemberRoutes{Service: s.Members},
 		account.InvitationRoutes{Service: s.Invitations},
+		account.OwnInvitationRoutes{Service: s.OwnInvitations},
 		account.TeamRoutes{Service: s.Team, Retention: s.Retention},
 		account.PasskeyRoutes{Service: s.Passkeys},
 	} {

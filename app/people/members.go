@@ -20,29 +20,6 @@ func (s *Service) Members(ctx context.Context, key *app.Key, page app.Page) (row
 	return rows, more, service.Cursor(page, err)
 }
 
-// AddMember has a person who has an account belong to a team. Errors: CodeValidation,
-// CodeNotFound where there is no such account, CodeConflict where he belongs to it,
-// CodeForbidden, CodeReauthentication.
-func (s *Service) AddMember(ctx context.Context, key *app.Key, address string, role app.Role) (m Member, err error) {
-	if err := mayRank(key, role); err != nil {
-		return m, err
-	}
-	err = s.DB.Write(ctx, func(tx *db.Tx) error {
-		u, err := tx.UserByAddress(app.FoldAddress(address))
-		if errors.Is(err, db.ErrNotFound) {
-			return app.Errorf(app.CodeNotFound, "Nobody with this address has an account: POST /invitations asks somebody to join")
-		} else if err != nil {
-			return err
-		}
-		if err := join(ctx, tx, &u, key.TeamID, role); err != nil {
-			return err
-		}
-		m, err = tx.Member(key.TeamID, u.ID)
-		return err
-	})
-	return m, service.Unavailable(err)
-}
-
 // join has a person belong to a team. Errors: CodeConflict where he does already.
 func join(ctx context.Context, tx *db.Tx, u *User, teamID string, role app.Role) error {
 	err := tx.InsertMembership(&Membership{UserID: u.ID, TeamID: teamID, Role: role, CreatedAt: tx.Now})
@@ -55,8 +32,8 @@ func join(ctx context.Context, tx *db.Tx, u *User, teamID string, role app.Role)
 	return service.Audit(ctx, tx, teamID, "member.add", u.ID, nil, map[string]any{"email": u.Address, "role": role})
 }
 
-// ChangeRole changes what a person is in a team; where it is another role, his sessions
-// end. Errors: CodeNotFound, CodeForbidden, CodeReauthentication, CodeConflict for the last
+// ChangeRole changes what a person is in a team; where it is another role, the person's
+// sessions reach that team no more, and others all the same. Errors: CodeNotFound, CodeForbidden, CodeReauthentication, CodeConflict for the last
 // owner.
 func (s *Service) ChangeRole(ctx context.Context, key *app.Key, userID string, role app.Role) (m Member, err error) {
 	if err := mayRank(key, role); err != nil {
@@ -88,14 +65,11 @@ func setRole(ctx context.Context, tx *db.Tx, teamID string, m *Member, role app.
 	if err := tx.SetRole(teamID, m.ID, role); err != nil {
 		return err
 	}
-	if _, err := tx.EndSessions(m.ID, ""); err != nil {
-		return err
-	}
 	return service.Audit(ctx, tx, teamID, "member.update", m.ID, map[string]any{"email": m.Address, "role": m.Role}, map[string]any{"email": m.Address, "role": role})
 }
 
-// RemoveMember ends that a person belongs to a team, and his sessions; the account stays.
-// Errors: as ChangeRole.
+// RemoveMember ends that a person belongs to a team; the account stays, and its sessions
+// for other teams. Errors: as ChangeRole.
 func (s *Service) RemoveMember(ctx context.Context, key *app.Key, userID string) error {
 	return service.Lookup("member", s.DB.WriteVital(ctx, func(tx *db.Tx) error {
 		m, err := tx.Member(key.TeamID, userID)
@@ -114,9 +88,6 @@ func removeMember(ctx context.Context, tx *db.Tx, teamID string, m *Member) erro
 		return err
 	}
 	if err := tx.DeleteMembership(teamID, m.ID); err != nil {
-		return err
-	}
-	if _, err := tx.EndSessions(m.ID, ""); err != nil {
 		return err
 	}
 	return service.Audit(ctx, tx, teamID, "member.remove", m.ID, map[string]any{"email": m.Address, "role": m.Role}, nil)

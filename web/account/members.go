@@ -30,7 +30,7 @@ type deletedMember struct {
 }
 
 type addMemberRequest struct {
-	Email string   `json:"email" doc:"Of somebody who has an account; others are invited"`
+	Email string   `json:"email" doc:"Whether there is an account with it makes no difference"`
 	Role  app.Role `json:"role" enum:"owner,admin,member" doc:"Not above that of who asks"`
 }
 
@@ -56,7 +56,7 @@ var teamTags = []string{"Team"}
 // MemberService is what the routes of members need of the services.
 type MemberService interface {
 	Members(ctx context.Context, key *app.Key, page app.Page) ([]people.Member, bool, error)
-	AddMember(ctx context.Context, key *app.Key, address string, role app.Role) (people.Member, error)
+	Invite(ctx context.Context, key *app.Key, address string, role app.Role) (i people.Invitation, link string, err error)
 	ChangeRole(ctx context.Context, key *app.Key, userID string, role app.Role) (people.Member, error)
 	RemoveMember(ctx context.Context, key *app.Key, userID string) error
 }
@@ -73,17 +73,17 @@ func (r MemberRoutes) Add(h *rest.Handler) {
 	}, r.list)
 	rest.RegisterBody(h, rest.Route{Admin: true}, huma.Operation{
 		OperationID: "add-member", Method: http.MethodPost, Path: "/members", DefaultStatus: http.StatusCreated,
-		Summary: "Have a person who has an account belong to the team", Tags: teamTags,
-		Errors: []int{http.StatusNotFound, http.StatusConflict},
+		Summary: "Ask a person to belong to the team, as POST /invitations does: it takes effect when the person agrees", Tags: teamTags,
+		Errors: []int{http.StatusConflict},
 	}, r.add)
 	rest.RegisterBody(h, rest.Route{Admin: true}, huma.Operation{
 		OperationID: "update-member", Method: http.MethodPatch, Path: "/members/{id}",
-		Summary: "Give a person another role, which ends the person's sessions", Tags: teamTags,
+		Summary: "Give a person another role, which ends the person's sessions in this team", Tags: teamTags,
 		Errors: []int{http.StatusNotFound, http.StatusConflict},
 	}, r.update)
 	rest.Register(h, rest.Route{Admin: true}, huma.Operation{
 		OperationID: "delete-member", Method: http.MethodDelete, Path: "/members/{id}",
-		Summary: "End that a person belongs to the team, and the person's sessions", Tags: teamTags,
+		Summary: "End that a person belongs to the team", Tags: teamTags,
 		Errors: []int{http.StatusNotFound, http.StatusConflict, http.StatusServiceUnavailable},
 	}, r.remove)
 }
@@ -100,12 +100,8 @@ func (r MemberRoutes) list(ctx context.Context, key *app.Key, in *rest.PageParam
 	return rest.NewList(rows, more, newMemberItem), nil
 }
 
-func (r MemberRoutes) add(ctx context.Context, key *app.Key, _ *struct{}, b *addMemberRequest) (*memberOutput, error) {
-	m, err := r.Service.AddMember(ctx, key, b.Email, b.Role)
-	if err != nil {
-		return nil, err
-	}
-	return &memberOutput{newMemberItem(&m)}, nil
+func (r MemberRoutes) add(ctx context.Context, key *app.Key, _ *struct{}, b *addMemberRequest) (*createdInvitationOutput, error) {
+	return newInvitation(r.Service.Invite(ctx, key, b.Email, b.Role))
 }
 
 func (r MemberRoutes) update(ctx context.Context, key *app.Key, in *MemberPath, b *updateMemberRequest) (*memberOutput, error) {
