@@ -154,6 +154,7 @@ func (s *Service) Accept(ctx context.Context, v *Visitor, in *AcceptInput) (n Ne
 		return err
 	})
 	if err != nil {
+		s.noteFailure(ctx, &attempt{v: v, account: byLink, by: byLink}, err)
 		return n, service.Unavailable(err)
 	}
 	// It is checked of accounts that there are too: who invites must not learn of them.
@@ -186,6 +187,7 @@ func (s *Service) Accept(ctx context.Context, v *Visitor, in *AcceptInput) (n Ne
 		return err
 	})
 	if err != nil {
+		s.noteFailure(ctx, &attempt{v, i.Address, c.user.ID, i.Address, byPassword}, err)
 		return n, err
 	}
 	return s.enter(asPerson(ctx, c.user.ID), v, &c, entry{invitation: in.Code})

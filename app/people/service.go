@@ -31,6 +31,7 @@ type Service struct {
 	teams   *teams.Service
 	guesses *guesses
 	hasher  *hasher
+	noted   noted
 }
 
 // New makes the service.

@@ -219,6 +219,11 @@ func (s *Service) Complete(ctx context.Context, v *Visitor, key *app.Key, f Seco
 	if try.tell {
 		s.tellWrong(ctx, v, &c.user)
 	}
+	by := byCode
+	if f.Recovery != "" {
+		by = byRecovery
+	}
+	s.noteFailure(ctx, &attempt{v, key.ID, key.ID, c.user.Address, by}, err)
 	return n, service.Unavailable(err)
 }
 
@@ -276,6 +281,11 @@ func (s *Service) Confirm(ctx context.Context, v *Visitor, key *app.Key, p Proof
 		})
 		return cmp.Or(err, refused)
 	})
+	by := byPassword
+	if p.Code != "" {
+		by = byCode
+	}
+	s.noteFailure(ctx, &attempt{v, key.ID, key.ID, c.user.Address, by}, err)
 	return n, signedOut(err)
 }
 
