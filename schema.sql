@@ -143,10 +143,12 @@ CREATE TABLE keys (
   hash         BLOB NOT NULL,
   expires_at   INTEGER, -- from when on it is no key; NULL: never
   allowed_ips  TEXT,    -- JSON: ranges of addresses that may use it; NULL: any
+  made_by      TEXT,    -- id of the person who made it, or the key that made it; NULL: the command line
   created_at   INTEGER NOT NULL,
   last_used_at INTEGER
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX keys_team ON keys (team_id, id);
+CREATE INDEX keys_made ON keys (made_by, id) WHERE made_by IS NOT NULL;
 CREATE INDEX keys_domain ON keys (domain_id) WHERE domain_id IS NOT NULL;
 
 -- Sending domains, what their owners chose, and what the DNS says of them.

@@ -148,10 +148,10 @@ func (s *Service) GiveRole(ctx context.Context, address, team string, role app.R
 	})
 }
 
-// LeaveTeam ends that a person belongs to a team. Errors: CodeNotFound,
-// CodeConflict for the last owner.
-func (s *Service) LeaveTeam(ctx context.Context, address, team string) error {
-	return s.account(ctx, address, func(tx *db.Tx, u *User) error {
+// LeaveTeam ends that a person belongs to a team. left are the API keys of the team that the
+// person made and that work on. Errors: CodeNotFound, CodeConflict for the last owner.
+func (s *Service) LeaveTeam(ctx context.Context, address, team string) (left []app.Key, err error) {
+	return left, s.account(ctx, address, func(tx *db.Tx, u *User) error {
 		m, err := tx.Member(team, u.ID)
 		if errors.Is(err, db.ErrNotFound) {
 			return app.Errorf(app.CodeNotFound, "%s does not belong to this team", u.Address)
@@ -159,17 +159,31 @@ func (s *Service) LeaveTeam(ctx context.Context, address, team string) error {
 		if err != nil {
 			return err
 		}
+		if left, err = keysLeft(tx, u.ID, team); err != nil {
+			return err
+		}
 		return removeMember(ctx, tx, team, &m)
 	})
 }
 
-// RemoveAccount removes a person from all teams, and the account. Errors: CodeNotFound,
-// CodeConflict for the last owner of a team and the last operator.
-func (s *Service) RemoveAccount(ctx context.Context, address string) error {
-	return s.account(ctx, address, func(tx *db.Tx, u *User) error { return removeAccount(ctx, tx, u) })
+// RemoveAccount removes a person from all teams, and the account. left are the API keys that
+// the person made and that work on. Errors: CodeNotFound, CodeConflict for the last owner of
+// a team and the last operator.
+func (s *Service) RemoveAccount(ctx context.Context, address string) (left []app.Key, err error) {
+	return left, s.account(ctx, address, func(tx *db.Tx, u *User) (err error) {
+		left, err = removeAccount(ctx, tx, u)
+		return err
+	})
 }
 
-func removeAccount(ctx context.Context, tx *db.Tx, u *User) error {
+func removeAccount(ctx context.Context, tx *db.Tx, u *User) (left []app.Key, err error) {
+	if left, err = keysLeft(tx, u.ID, ""); err != nil {
+		return nil, err
+	}
+	return left, removeUser(ctx, tx, u)
+}
+
+func removeUser(ctx context.Context, tx *db.Tx, u *User) error {
 	if err := otherOperator(&tx.Reader, u); err != nil {
 		return err
 	}

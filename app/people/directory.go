@@ -85,8 +85,11 @@ func changeOperator(ctx context.Context, tx *db.Tx, u *User, operator bool) erro
 }
 
 // DeleteAccount is RemoveAccount by id.
-func (d *Directory) DeleteAccount(ctx context.Context, id string) error {
-	return d.byID(ctx, id, func(tx *db.Tx, u *User) error { return removeAccount(ctx, tx, u) })
+func (d *Directory) DeleteAccount(ctx context.Context, id string) (left []app.Key, err error) {
+	return left, d.byID(ctx, id, func(tx *db.Tx, u *User) (err error) {
+		left, err = removeAccount(ctx, tx, u)
+		return err
+	})
 }
 
 // LinkAccount is NewLink by id; it returns the person's address besides.

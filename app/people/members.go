@@ -3,6 +3,7 @@ package people
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"mailer/app"
 	"mailer/app/clock"
@@ -69,9 +70,10 @@ func setRole(ctx context.Context, tx *db.Tx, teamID string, m *Member, role app.
 }
 
 // RemoveMember ends that a person belongs to a team; the account stays, and its sessions
-// for other teams. Errors: as ChangeRole.
-func (s *Service) RemoveMember(ctx context.Context, key *app.Key, userID string) error {
-	return service.Lookup("member", s.DB.WriteVital(ctx, func(tx *db.Tx) error {
+// for other teams. left are the API keys of the team that the person made and that go on.
+// Errors: as ChangeRole.
+func (s *Service) RemoveMember(ctx context.Context, key *app.Key, userID string) (left []app.Key, err error) {
+	return left, service.Lookup("member", s.DB.WriteVital(ctx, func(tx *db.Tx) error {
 		m, err := tx.Member(key.TeamID, userID)
 		if err != nil {
 			return err
@@ -79,8 +81,18 @@ func (s *Service) RemoveMember(ctx context.Context, key *app.Key, userID string)
 		if err := mayRank(key, m.Role); err != nil {
 			return err
 		}
+		if left, err = keysLeft(tx, userID, key.TeamID); err != nil {
+			return err
+		}
 		return removeMember(ctx, tx, key.TeamID, &m)
 	}))
+}
+
+// keysLeft returns the API keys that a person made and that work on, in a team or in all
+// for "".
+func keysLeft(tx *db.Tx, userID, teamID string) ([]app.Key, error) {
+	keys, err := tx.KeysMadeBy(userID, teamID)
+	return slices.DeleteFunc(keys, func(k app.Key) bool { return !k.ExpiresAt.IsZero() && !k.ExpiresAt.After(tx.Now) }), err
 }
 
 func removeMember(ctx context.Context, tx *db.Tx, teamID string, m *Member) error {

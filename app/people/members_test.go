@@ -97,10 +97,10 @@ func TestAChangeOfRoleEndsThePersonsSessionsAndNobodyElses(t *testing.T) {
 
 	n, err := s.SignIn(ctx, visitor("192.0.2.1"), "ann@example.net", secret)
 	world.Must(t, err)
-	world.Must(t, s.RemoveMember(ctx, w.Key, ann.ID))
+	world.Must(t, removed(s.RemoveMember(ctx, w.Key, ann.ID)))
 	_, err = person(w, n.Token, w.Key.TeamID)
 	world.WantCode(t, err, app.CodeNotFound)
-	world.WantCode(t, s.RemoveMember(ctx, w.Key, ann.ID), app.CodeNotFound)
+	world.WantCode(t, removed(s.RemoveMember(ctx, w.Key, ann.ID)), app.CodeNotFound)
 }
 
 func TestNobodyRisesAboveHimselfAndTheLastOwnerStays(t *testing.T) {
@@ -122,14 +122,14 @@ func TestNobodyRisesAboveHimselfAndTheLastOwnerStays(t *testing.T) {
 		}
 		world.WantCode(t, change(admin, member.ID, app.RoleOwner), app.CodeForbidden)
 		world.WantCode(t, change(admin, first.ID, app.RoleMember), app.CodeForbidden)
-		world.WantCode(t, s.RemoveMember(ctx, admin, first.ID), app.CodeForbidden)
+		world.WantCode(t, removed(s.RemoveMember(ctx, admin, first.ID)), app.CodeForbidden)
 		world.WantCode(t, invite(admin, app.RoleOwner), app.CodeForbidden)
 		world.Must(t, invite(admin, app.RoleAdmin))
 		world.WantCode(t, change(w.Key, member.ID, "root"), app.CodeValidation)
 		world.WantCode(t, change(w.Key, first.ID, app.RoleAdmin), app.CodeConflict)
-		world.WantCode(t, s.RemoveMember(ctx, w.Key, first.ID), app.CodeConflict)
-		world.WantCode(t, s.LeaveTeam(ctx, "first@example.net", w.Key.TeamID), app.CodeConflict)
-		world.WantCode(t, s.RemoveAccount(ctx, "first@example.net"), app.CodeConflict)
+		world.WantCode(t, removed(s.RemoveMember(ctx, w.Key, first.ID)), app.CodeConflict)
+		world.WantCode(t, removed(s.LeaveTeam(ctx, "first@example.net", w.Key.TeamID)), app.CodeConflict)
+		world.WantCode(t, removed(s.RemoveAccount(ctx, "first@example.net")), app.CodeConflict)
 		world.WantCode(t, s.GiveRole(ctx, "first@example.net", w.Key.TeamID, app.RoleMember), app.CodeConflict)
 
 		world.Sleep(app.FreshProof + time.Second)
@@ -139,11 +139,11 @@ func TestNobodyRisesAboveHimselfAndTheLastOwnerStays(t *testing.T) {
 		world.WantCode(t, invite(owner, app.RoleOwner), app.CodeReauthentication)
 		world.Must(t, change(owner, member.ID, app.RoleAdmin))
 		world.Must(t, change(w.Key, member.ID, app.RoleOwner)) // an API key needs no proof
-		world.Must(t, s.RemoveMember(ctx, w.Key, first.ID))
+		world.Must(t, removed(s.RemoveMember(ctx, w.Key, first.ID)))
 
 		other := w.AddTeam("Other", "other.example")
 		world.WantCode(t, change(other, member.ID, app.RoleMember), app.CodeNotFound)
-		world.WantCode(t, s.RemoveMember(ctx, other, member.ID), app.CodeNotFound)
+		world.WantCode(t, removed(s.RemoveMember(ctx, other, member.ID)), app.CodeNotFound)
 		if rows, _, err := s.Members(ctx, other, app.Page{Limit: 9}); len(rows) != 0 || err != nil {
 			t.Errorf("another team sees %+v, %v", rows, err)
 		}
@@ -178,7 +178,7 @@ func TestAResetEndsAllThatOpensAnAccount(t *testing.T) {
 	if n, err := s.EndAllSessions(ctx, "ann@example.net"); n != 1 || err != nil {
 		t.Errorf("ended %d, %v", n, err)
 	}
-	world.WantCode(t, s.RemoveAccount(ctx, "nobody@example.net"), app.CodeNotFound)
+	world.WantCode(t, removed(s.RemoveAccount(ctx, "nobody@example.net")), app.CodeNotFound)
 	if _, err := s.NewLink(ctx, "nobody@example.net"); app.CodeOf(err) != app.CodeNotFound {
 		t.Error(err)
 	}
@@ -193,8 +193,8 @@ func TestTheLastOperatorStays(t *testing.T) {
 	}
 	_, _, err := s.CreateAccount(ctx, "one@example.net", w.Key.TeamID, app.RoleMember, false)
 	world.WantCode(t, err, app.CodeConflict)
-	world.Must(t, s.RemoveAccount(ctx, "one@example.net"))
-	world.WantCode(t, s.RemoveAccount(ctx, "two@example.net"), app.CodeConflict)
+	world.Must(t, removed(s.RemoveAccount(ctx, "one@example.net")))
+	world.WantCode(t, removed(s.RemoveAccount(ctx, "two@example.net")), app.CodeConflict)
 	var seen []string
 	world.Must(t, s.Accounts(ctx, func(a people.Account) { seen = append(seen, a.Address+" "+string(a.Teams[0].Role)) }))
 	if len(seen) != 1 || seen[0] != "two@example.net member" {
@@ -224,7 +224,7 @@ func TestAnInvitationEndsWithTheRightsOfWhoInvited(t *testing.T) {
 		world.Must(t, err)
 		world.WantCode(t, accept(asAdmin), app.CodeForbidden)
 		world.WantCode(t, accept(asMember), app.CodeForbidden)
-		world.Must(t, s.RemoveMember(ctx, w.Key, ann.ID))
+		world.Must(t, removed(s.RemoveMember(ctx, w.Key, ann.ID)))
 		world.WantCode(t, accept(asMember), app.CodeForbidden)
 	})
 }

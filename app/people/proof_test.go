@@ -63,7 +63,7 @@ func TestNobodyBelongsToATeamWithoutAgreeing(t *testing.T) {
 		world.WantCode(t, in(w.Key.TeamID), app.CodeInvalidCredentials)
 		world.Must(t, in(bob.TeamID))
 		world.Must(t, in(""))
-		world.Must(t, s.RemoveMember(ctx, w.Key, u.ID))
+		world.Must(t, removed(s.RemoveMember(ctx, w.Key, u.ID)))
 		world.WantCode(t, in(w.Key.TeamID), app.CodeNotFound)
 		world.Must(t, in(bob.TeamID))
 	})

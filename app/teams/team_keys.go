@@ -34,7 +34,11 @@ func (s *Service) CreateTeamKey(ctx context.Context, key *app.Key, in app.KeyInp
 	if err != nil {
 		return "", app.Key{}, err
 	}
-	return s.CreateKey(ctx, key.TeamID, in)
+	maker := key.MadeBy
+	if key.Session != nil {
+		maker = key.ID
+	}
+	return s.createKey(ctx, key.TeamID, maker, in)
 }
 
 // mayManage is nil where a key may make or change keys of a role: that is for

@@ -9,6 +9,7 @@ import (
 	"mailer/app"
 	"mailer/app/people"
 	"mailer/web/rest"
+	"mailer/web/shapes"
 )
 
 // MemberItem is a person of a team.
@@ -24,9 +25,10 @@ type MemberItem struct {
 }
 
 type deletedMember struct {
-	Object  string `json:"object" enum:"member"`
-	ID      string `json:"id" format:"uuid"`
-	Deleted bool   `json:"deleted" enum:"true"`
+	Object  string    `json:"object" enum:"member"`
+	ID      string    `json:"id" format:"uuid"`
+	Deleted bool      `json:"deleted" enum:"true"`
+	Keys    []shapes.KeptKey `json:"keys" doc:"API keys that the person made and that still work"`
 }
 
 type addMemberRequest struct {
@@ -58,7 +60,7 @@ type MemberService interface {
 	Members(ctx context.Context, key *app.Key, page app.Page) ([]people.Member, bool, error)
 	Invite(ctx context.Context, key *app.Key, address string, role app.Role) (i people.Invitation, link string, err error)
 	ChangeRole(ctx context.Context, key *app.Key, userID string, role app.Role) (people.Member, error)
-	RemoveMember(ctx context.Context, key *app.Key, userID string) error
+	RemoveMember(ctx context.Context, key *app.Key, userID string) (left []app.Key, err error)
 }
 
 // MemberRoutes are the routes of the people of a team.
@@ -113,10 +115,11 @@ func (r MemberRoutes) update(ctx context.Context, key *app.Key, in *MemberPath, 
 }
 
 func (r MemberRoutes) remove(ctx context.Context, key *app.Key, in *MemberPath) (*deletedMemberOutput, error) {
-	if err := r.Service.RemoveMember(ctx, key, in.ID); err != nil {
+	left, err := r.Service.RemoveMember(ctx, key, in.ID)
+	if err != nil {
 		return nil, err
 	}
-	return &deletedMemberOutput{deletedMember{Object: "member", ID: in.ID, Deleted: true}}, nil
+	return &deletedMemberOutput{deletedMember{Object: "member", ID: in.ID, Deleted: true, Keys: shapes.NewKeptKeys(left)}}, nil
 }
 
 func newMemberItem(m *people.Member) MemberItem {
