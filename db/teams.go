@@ -2,6 +2,7 @@ package db
 
 import (
 	"database/sql"
+	"errors"
 
 	"mailer/app"
 	"mailer/app/plan"
@@ -26,17 +27,20 @@ func (r *Reader) FindTeam(nameOrID string) (app.Team, error) {
 	if nameOrID == "" {
 		return one(&r.session, scanTeam, `SELECT id, name, created_at FROM teams WHERE deleted_at IS NULL ORDER BY id LIMIT 1`)
 	}
-	found, err := list(&r.session, scanTeam, `SELECT id, name, created_at FROM teams WHERE (name = ?1 OR id = ?1) AND deleted_at IS NULL
-		ORDER BY CASE WHEN id = ?1 THEN 0 ELSE 1 END, id LIMIT 2`, nameOrID)
+	t, err := one(&r.session, scanTeam, `SELECT id, name, created_at FROM teams WHERE id = ? AND deleted_at IS NULL`, nameOrID)
+	if !errors.Is(err, ErrNotFound) {
+		return t, err
+	}
+	found, err := list(&r.session, scanTeam, `SELECT id, name, created_at FROM teams WHERE name = ? AND deleted_at IS NULL LIMIT 2`, nameOrID)
 	switch {
 	case err != nil:
 		return app.Team{}, err
 	case len(found) == 0:
 		return app.Team{}, ErrNotFound
-	case len(found) > 1 && found[0].ID != nameOrID:
-		return app.Team{}, app.Errorf(app.CodeConflict, "Several teams are named %q; give the id of one, as `mailer teams list` shows it", nameOrID)
+	case len(found) == 1:
+		return found[0], nil
 	}
-	return found[0], nil
+	return app.Team{}, app.Errorf(app.CodeConflict, "Several teams are named %q; give the id of one, as `mailer teams list` shows it", nameOrID)
 }
 
 // TeamName returns the name of a team by its id.
