@@ -3,7 +3,6 @@ package app
 import (
 	"fmt"
 	"net/netip"
-	"slices"
 	"strings"
 )
 
@@ -22,16 +21,4 @@ func ParseRanges(texts []string) ([]netip.Prefix, error) {
 		out = append(out, p.Masked())
 	}
 	return out, nil
-}
-
-// RangesWithin reports whether each range lies in one of the others; none stands for all
-// addresses, and lies in nothing.
-func RangesWithin(ranges, others []netip.Prefix) bool {
-	for _, inner := range ranges {
-		within := func(outer netip.Prefix) bool { return outer.Bits() <= inner.Bits() && outer.Contains(inner.Addr()) }
-		if !slices.ContainsFunc(others, within) {
-			return false
-		}
-	}
-	return len(ranges) > 0
 }

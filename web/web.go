@@ -177,7 +177,7 @@ func servicesFrom(s *server.Server) Services {
 		Audit:          s.Teams,
 		Members:        s.People,
 		Invitations:    s.People,
-		OwnInvitations: s.People,
+		OwnInvitations: s.OwnInvitations,
 		Team:           s.Teams,
 		Retention:      s.Retention,
 	}

@@ -39,7 +39,7 @@ func (c *composer) email(ctx context.Context, j *job) (*letter, error) {
 	if err != nil {
 		return nil, err
 	}
-	email, err := c.s.mail.Leaving(ctx, read.email)
+	email, err := c.s.mail.Accounts.Leaving(ctx, read.email)
 	if err != nil {
 		return nil, err
 	}

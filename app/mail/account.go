@@ -20,10 +20,14 @@ const AccountPurpose = "account mail"
 // accountText stands in place of that text wherever it is shown.
 const accountText = "Mailer wrote this mail to a person, about an account. What it says is not shown: it may hold a link that nobody else may follow."
 
-// SendAccount accepts a mail of Mailer's own to a person, from a domain of a team. What the
+// Accounts is mail of Mailer's own to people, about their accounts.
+type Accounts struct{ service *Service }
+
+// Send accepts a mail of Mailer's own to a person, from a domain of a team. What the
 // team shows of its mail has the subject, and not the text. Suppressions of the team don't
 // keep it from the person. Errors: those of SendEmail.
-func (s *Service) SendAccount(ctx context.Context, teamID, from, to, subject, text string) error {
+func (a *Accounts) Send(ctx context.Context, teamID, from, to, subject, text string) error {
+	s := a.service
 	defer s.Load.Enter()()
 	if err := s.Ready(); err != nil {
 		return err
@@ -44,17 +48,17 @@ func (s *Service) SendAccount(ctx context.Context, teamID, from, to, subject, te
 }
 
 // Leaving returns an email as it leaves: of Mailer's own with the text that is not shown.
-func (s *Service) Leaving(ctx context.Context, email *app.Email) (*app.Email, error) {
+func (a *Accounts) Leaving(ctx context.Context, email *app.Email) (*app.Email, error) {
 	if email.Source != SourceAccount {
 		return email, nil
 	}
-	sealed, err := db.Get(ctx, s.DB, func(r *db.Reader) ([]byte, error) { return r.AccountText(email.ID) })
+	sealed, err := db.Get(ctx, a.service.DB, func(r *db.Reader) ([]byte, error) { return r.AccountText(email.ID) })
 	if errors.Is(err, db.ErrNotFound) {
 		return email, nil
 	}
 	var text []byte
 	if err == nil {
-		text, err = s.Sealer.Open(AccountPurpose, email.ID, sealed)
+		text, err = a.service.Sealer.Open(AccountPurpose, email.ID, sealed)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read the text of a mail to a person: %w", err)
@@ -66,8 +70,8 @@ func (s *Service) Leaving(ctx context.Context, email *app.Email) (*app.Email, er
 
 // BlockedAmong returns what keeps an email from recipients: nothing of what a team wrote
 // down keeps mail of Mailer's own from a person.
-func (s *Service) BlockedAmong(r *db.Reader, teamID, topicID, emailID string, recipients []string) (app.Blocked, error) {
-	blocked, err := s.audience.BlockedAmong(r, teamID, topicID, recipients)
+func (a *Accounts) BlockedAmong(r *db.Reader, teamID, topicID, emailID string, recipients []string) (app.Blocked, error) {
+	blocked, err := a.service.audience.BlockedAmong(r, teamID, topicID, recipients)
 	if err != nil || len(blocked) == 0 {
 		return blocked, err
 	}

@@ -24,8 +24,8 @@ func unproven(u *User) error {
 	return app.Errorf(app.CodeConflict, "Nobody proved to have the address of the account %s, so that it may be somebody else's: open the link in the mail of an invitation, or have an operator use `mailer users reset %s` and hand the link to its holder", u.Address, u.Address)
 }
 
-// takeOver gives an account whose address nobody had proved to who proves it by an
-// invitation, with the password that he sets. All that opened it until then ends, and so do
+// takeOver lets into an account whose address nobody had proved who proves it by an
+// invitation, with the password that he sets, and returns the session. All that opened it until then ends, and so do
 // its other memberships, which somebody else agreed to; where it is the last owner of a
 // team, it stays that. failed is an error from before.
 func (s *Service) takeOver(ctx context.Context, v *Visitor, in *AcceptInput, c *caller, failed error) (n NewSession, err error) {
@@ -52,7 +52,7 @@ func (s *Service) takeOver(ctx context.Context, v *Visitor, in *AcceptInput, c *
 		if i.Address != u.Address || !provesAddress(&i, in.Code) {
 			return refusedCode()
 		}
-		if err := s.beginAnew(ctx, tx, &u, hash); err != nil {
+		if err := beginAnew(ctx, tx, &u, hash); err != nil {
 			return err
 		}
 		if err := joinBy(ctx, tx, &u, &i); err != nil {
@@ -66,7 +66,7 @@ func (s *Service) takeOver(ctx context.Context, v *Visitor, in *AcceptInput, c *
 
 // beginAnew ends all that opens an account and all that it belongs to, and sets its
 // password.
-func (s *Service) beginAnew(ctx context.Context, tx *db.Tx, u *User, hash string) error {
+func beginAnew(ctx context.Context, tx *db.Tx, u *User, hash string) error {
 	ended, err := endAccess(tx, u.ID, hash)
 	if err != nil {
 		return err
@@ -101,11 +101,17 @@ func endAccess(tx *db.Tx, userID, hash string) (ended int64, err error) {
 // maxOwnInvitations is how many invitations of a person are shown.
 const maxOwnInvitations = 100
 
+// OwnInvitations are the teams that ask a person who is signed in to join.
+type OwnInvitations struct{ service *Service }
+
+// NewOwnInvitations makes them for the accounts of a service.
+func NewOwnInvitations(s *Service) *OwnInvitations { return &OwnInvitations{s} }
+
 // OwnInvitations returns the teams that ask a person who is signed in to join, newest
 // first. Of an account whose address is not proven nobody knows whom they ask: none.
-func (s *Service) OwnInvitations(ctx context.Context, key *app.Key) (rows []Invitation, err error) {
+func (o *OwnInvitations) OwnInvitations(ctx context.Context, key *app.Key) (rows []Invitation, err error) {
 	now := clock.Now()
-	rows, err = db.Get(ctx, s.DB, func(r *db.Reader) ([]Invitation, error) {
+	rows, err = db.Get(ctx, o.service.DB, func(r *db.Reader) ([]Invitation, error) {
 		u, err := r.User(key.ID)
 		if err != nil || u.OnlyTeam != "" {
 			return nil, err
@@ -115,10 +121,10 @@ func (s *Service) OwnInvitations(ctx context.Context, key *app.Key) (rows []Invi
 	return rows, signedOut(err)
 }
 
-// ownInvitation runs fn in a Write for an invitation to a person who is signed in. Errors:
+// find runs fn in a Write for an invitation to a person who is signed in. Errors:
 // CodeNotFound.
-func (s *Service) ownInvitation(ctx context.Context, key *app.Key, id string, fn func(tx *db.Tx, u *User, i *Invitation) error) error {
-	return service.Lookup("invitation", s.DB.WriteVital(ctx, func(tx *db.Tx) error {
+func (o *OwnInvitations) find(ctx context.Context, key *app.Key, id string, fn func(tx *db.Tx, u *User, i *Invitation) error) error {
+	return service.Lookup("invitation", o.service.DB.WriteVital(ctx, func(tx *db.Tx) error {
 		u, err := tx.User(key.ID)
 		if err != nil {
 			return err
@@ -141,8 +147,8 @@ func (s *Service) ownInvitation(ctx context.Context, key *app.Key, id string, fn
 
 // AcceptOwn has a person who is signed in join a team that asks for it. Errors:
 // CodeNotFound; CodeForbidden where who invited may not any more.
-func (s *Service) AcceptOwn(ctx context.Context, key *app.Key, id string) (m Membership, err error) {
-	err = s.ownInvitation(ctx, key, id, func(tx *db.Tx, u *User, i *Invitation) error {
+func (o *OwnInvitations) AcceptOwn(ctx context.Context, key *app.Key, id string) (m Membership, err error) {
+	err = o.find(ctx, key, id, func(tx *db.Tx, u *User, i *Invitation) error {
 		if err := stillInvited(&tx.Reader, i); err != nil {
 			return err
 		}
@@ -159,8 +165,8 @@ func (s *Service) AcceptOwn(ctx context.Context, key *app.Key, id string) (m Mem
 }
 
 // Decline ends an invitation to a person who is signed in. Errors: CodeNotFound.
-func (s *Service) Decline(ctx context.Context, key *app.Key, id string) error {
-	return s.ownInvitation(ctx, key, id, func(tx *db.Tx, _ *User, i *Invitation) error {
+func (o *OwnInvitations) Decline(ctx context.Context, key *app.Key, id string) error {
+	return o.find(ctx, key, id, func(tx *db.Tx, _ *User, i *Invitation) error {
 		if err := tx.DeleteInvitation(i.TeamID, i.ID); err != nil {
 			return err
 		}

@@ -14,6 +14,7 @@ func TestNobodyBelongsToATeamWithoutAgreeing(t *testing.T) {
 	world.Bubble(t, func(t *testing.T) {
 		w := world.Idle(t, world.NewRelay(nil))
 		s, ctx := w.Server.People, context.WithoutCancel(t.Context())
+		own := w.Server.OwnInvitations
 		bob := w.AddTeam("Bob", "bob.example")
 		token, u := invited(w, bob, "bob@example.net", app.RoleOwner)
 		w.Sql(`UPDATE users SET only_team = NULL`)
@@ -35,21 +36,21 @@ func TestNobodyBelongsToATeamWithoutAgreeing(t *testing.T) {
 			t.Errorf("%+v, %v", rows, err)
 		}
 
-		rows, err := s.OwnInvitations(ctx, key)
+		rows, err := own.OwnInvitations(ctx, key)
 		world.Must(t, err)
 		if len(rows) != 1 || rows[0].TeamID != w.Key.TeamID || rows[0].Role != app.RoleMember {
 			t.Fatalf("%+v", rows)
 		}
-		world.Must(t, s.Decline(ctx, key, rows[0].ID))
-		_, err = s.AcceptOwn(ctx, key, rows[0].ID)
+		world.Must(t, own.Decline(ctx, key, rows[0].ID))
+		_, err = own.AcceptOwn(ctx, key, rows[0].ID)
 		world.WantCode(t, err, app.CodeNotFound)
 		i, _, err := s.Invite(ctx, w.Key, u.Address, app.RoleAdmin)
 		world.Must(t, err)
 		foreign, _, err := s.Invite(ctx, w.Key, "carol@example.net", app.RoleAdmin)
 		world.Must(t, err)
-		_, err = s.AcceptOwn(ctx, key, foreign.ID)
+		_, err = own.AcceptOwn(ctx, key, foreign.ID)
 		world.WantCode(t, err, app.CodeNotFound)
-		m, err := s.AcceptOwn(ctx, key, i.ID)
+		m, err := own.AcceptOwn(ctx, key, i.ID)
 		world.Must(t, err)
 		if m.TeamID != w.Key.TeamID || m.Role != app.RoleAdmin {
 			t.Errorf("%+v", m)
@@ -74,6 +75,7 @@ func TestAnAccountTakenInAdvanceGainsNothing(t *testing.T) {
 		p := newPostbox(t)
 		w, ctx := p.w, context.WithoutCancel(t.Context())
 		s := w.Server.People
+		own := w.Server.OwnInvitations
 		evil, good := w.AddTeam("Evil", "evil.example"), w.AddTeam("Good", "good.example")
 		token, cfo := invited(w, evil, "cfo@example.net", app.RoleMember) // by the link that the inviter saw
 		thief, err := person(w, token, evil.TeamID)
@@ -89,10 +91,10 @@ func TestAnAccountTakenInAdvanceGainsNothing(t *testing.T) {
 		n := len(p.relay.Seen(""))
 		i, link, err := s.Invite(ctx, good, cfo.Address, app.RoleAdmin)
 		world.Must(t, err)
-		if rows, err := s.OwnInvitations(ctx, thief); err != nil || len(rows) != 0 {
+		if rows, err := own.OwnInvitations(ctx, thief); err != nil || len(rows) != 0 {
 			t.Errorf("the thief sees %+v, %v", rows, err)
 		}
-		_, err = s.AcceptOwn(ctx, thief, i.ID)
+		_, err = own.AcceptOwn(ctx, thief, i.ID)
 		world.WantCode(t, err, app.CodeNotFound)
 		accept := func(code, password string) (people.NewSession, error) {
 			return s.Accept(ctx, visitor("192.0.2.1"), &people.AcceptInput{Code: code, Password: password})

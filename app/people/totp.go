@@ -191,7 +191,7 @@ func (s *Service) Complete(ctx context.Context, v *Visitor, key *app.Key, f Seco
 	who := c.guesser(v, "second "+key.ID)
 	if who.everywhere = f.Recovery == ""; !who.everywhere {
 		who.account = "recovery " + key.ID // nobody guesses them, nor keeps its owner from them
-	} else if err := s.codeIsFree(ctx, key.ID, c.known); err != nil {
+	} else if err := codeIsFree(ctx, s.DB, key.ID, c.known); err != nil {
 		return n, err
 	}
 	try := codeTry{userID: key.ID, code: f.Code, known: c.known}
@@ -254,7 +254,7 @@ func (s *Service) Confirm(ctx context.Context, v *Visitor, key *app.Key, p Proof
 	}
 	who := c.guesser(v, "second "+key.ID)
 	if who.everywhere = p.Code != ""; who.everywhere {
-		if err := s.codeIsFree(ctx, key.ID, c.known); err != nil {
+		if err := codeIsFree(ctx, s.DB, key.ID, c.known); err != nil {
 			return n, err
 		}
 	}

@@ -48,8 +48,8 @@ func mayTryCode(w db.WrongCodes, known bool, now time.Time) error {
 }
 
 // codeIsFree is mayTryCode before a try waits for its turn.
-func (s *Service) codeIsFree(ctx context.Context, userID string, known bool) error {
-	t, err := db.Get(ctx, s.DB, func(r *db.Reader) (db.TOTP, error) { return r.TOTP(userID) })
+func codeIsFree(ctx context.Context, d *db.DB, userID string, known bool) error {
+	t, err := db.Get(ctx, d, func(r *db.Reader) (db.TOTP, error) { return r.TOTP(userID) })
 	if errors.Is(err, db.ErrNotFound) {
 		return nil
 	}

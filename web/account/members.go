@@ -25,9 +25,9 @@ type MemberItem struct {
 }
 
 type deletedMember struct {
-	Object  string    `json:"object" enum:"member"`
-	ID      string    `json:"id" format:"uuid"`
-	Deleted bool      `json:"deleted" enum:"true"`
+	Object  string           `json:"object" enum:"member"`
+	ID      string           `json:"id" format:"uuid"`
+	Deleted bool             `json:"deleted" enum:"true"`
 	Keys    []shapes.KeptKey `json:"keys" doc:"API keys that the person made and that still work"`
 }
 

@@ -32,9 +32,9 @@ type userTeam struct {
 }
 
 type deletedUser struct {
-	Object  string            `json:"object" enum:"user"`
-	ID      string            `json:"id" format:"uuid"`
-	Deleted bool              `json:"deleted" enum:"true"`
+	Object  string           `json:"object" enum:"user"`
+	ID      string           `json:"id" format:"uuid"`
+	Deleted bool             `json:"deleted" enum:"true"`
 	Keys    []shapes.KeptKey `json:"keys" doc:"API keys that the person made and that still work"`
 }
 
