@@ -208,3 +208,19 @@ func TestMailAboutAnAccountIsIndependentOfTeamsThatThePersonJoinedLater(t *testi
 		}
 	})
 }
+
+func TestACaptureKeepsNoMailAboutAnAccount(t *testing.T) {
+	world.Bubble(t, func(t *testing.T) {
+		relay := world.NewRelay(world.Always(world.Captured))
+		p := &postbox{world.Serving(t, relay), relay}
+		_, _, err := p.w.Server.People.Invite(t.Context(), p.w.Key, "ann@example.net", app.RoleMember)
+		world.Must(t, err)
+		p.last(1)
+		p.w.Send("bob@example.net")
+		p.last(2)
+		world.Sleep(time.Minute)
+		if got := p.w.Sql(`SELECT e.source FROM captures AS c JOIN emails AS e ON e.id = c.email_id`); len(got) != 1 || got[0] == "account" {
+			t.Errorf("captured: %q", got)
+		}
+	})
+}
