@@ -224,3 +224,26 @@ func TestACaptureKeepsNoMailAboutAnAccount(t *testing.T) {
 		}
 	})
 }
+
+func TestASuppressionMeanwhileKeepsNoMailAboutAnAccountBack(t *testing.T) {
+	world.Bubble(t, func(t *testing.T) {
+		relay := world.NewRelay(nil)
+		w := world.Serving(t, relay)
+		relay.Follow(func(m *app.Outgoing, _ int) world.Answer {
+			return func(ctx context.Context, m *app.Outgoing, hold func() error) app.Result {
+				_, err := w.Server.Suppressions.AddSuppression(ctx, w.Key, app.SuppressionInput{Email: m.Recipients[0]})
+				if err != nil && app.CodeOf(err) != app.CodeConflict {
+					t.Error(err)
+				}
+				return world.Accept(ctx, m, hold)
+			}
+		})
+		w.Send("bob@example.net")
+		_, _, err := w.Server.People.Invite(t.Context(), w.Key, "ann@example.net", app.RoleMember)
+		world.Must(t, err)
+		world.Sleep(time.Minute)
+		if got := w.Sql(`SELECT address || ' ' || state FROM recipients ORDER BY address`); strings.Join(got, ", ") != "ann@example.net sent, bob@example.net suppressed" {
+			t.Errorf("%q", got)
+		}
+	})
+}
