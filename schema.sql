@@ -14,7 +14,7 @@ CREATE TABLE settings (
 -- A team owns all that follows; no row of one team is seen by another.
 CREATE TABLE teams (
   id         TEXT NOT NULL PRIMARY KEY,
-  name       TEXT NOT NULL UNIQUE,
+  name       TEXT NOT NULL, -- several may have the same: a team that names itself must not learn of others
   contacts   INTEGER NOT NULL DEFAULT 0, -- how many it has
   guardrail  TEXT NOT NULL DEFAULT 'ok' CHECK (guardrail IN ('ok', 'warning', 'paused')), -- as it was last judged
   suspended_at INTEGER,       -- since when nothing of it leaves, by the operator's word; NULL: it does
@@ -27,6 +27,7 @@ CREATE TABLE teams (
   deleted_at INTEGER,         -- since when all of it goes, piece by piece, and this row last; NULL: it stays
   created_at INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX teams_name ON teams (name);
 CREATE INDEX teams_suspended ON teams (id) WHERE suspended_at IS NOT NULL;
 CREATE INDEX teams_deleted ON teams (id) WHERE deleted_at IS NOT NULL;
 
@@ -142,10 +143,12 @@ CREATE TABLE keys (
   hash         BLOB NOT NULL,
   expires_at   INTEGER, -- from when on it is no key; NULL: never
   allowed_ips  TEXT,    -- JSON: ranges of addresses that may use it; NULL: any
+  made_by      TEXT,    -- id of the person who made it, or the key that made it; NULL: the command line
   created_at   INTEGER NOT NULL,
   last_used_at INTEGER
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX keys_team ON keys (team_id, id);
+CREATE INDEX keys_made ON keys (made_by, id) WHERE made_by IS NOT NULL;
 CREATE INDEX keys_domain ON keys (domain_id) WHERE domain_id IS NOT NULL;
 
 -- Sending domains, what their owners chose, and what the DNS says of them.
@@ -203,7 +206,7 @@ CREATE TABLE emails (
   attachments  INTEGER NOT NULL,
   topic_id     TEXT,
   template_id  TEXT, -- that it was made of
-  source       TEXT NOT NULL CHECK (source IN ('api', 'cli', 'dashboard', 'mcp', 'resend', 'smtp')), -- how it came
+  source       TEXT NOT NULL CHECK (source IN ('account', 'api', 'cli', 'dashboard', 'mcp', 'resend', 'smtp')), -- how it came; account: Mailer's own
   created_at   INTEGER NOT NULL,
   scheduled_at INTEGER,
   last_event   TEXT NOT NULL CHECK (last_event IN ('queued', 'scheduled', 'sent', 'delivery_delayed',
@@ -226,6 +229,13 @@ CREATE TABLE contents (
   raw         INTEGER, -- bytes of the message in raw_pieces, which leaves as it is; NULL: it is made of what stands here
   sum         INTEGER NOT NULL -- CRC-32C of html, plain, headers and unsubscribe: a damaged page must not leave as mail
 ) STRICT;
+
+-- What mail of Mailer's own to a person says, sealed: it may hold a link that only the
+-- person may follow. contents has what others see in its place.
+CREATE TABLE account_texts (
+  email_id TEXT NOT NULL PRIMARY KEY REFERENCES contents (email_id) ON DELETE CASCADE,
+  sealed   BLOB NOT NULL
+) STRICT, WITHOUT ROWID;
 
 CREATE TABLE attachments (
   id           TEXT NOT NULL PRIMARY KEY,
@@ -898,6 +908,7 @@ CREATE TABLE users (
   language   TEXT,                 -- of the dashboard; NULL: the browser's
   theme      TEXT CHECK (theme IN ('light', 'dark')), -- NULL: the system's
   operator   INTEGER NOT NULL CHECK (operator IN (0, 1)), -- stands above teams
+  only_team  TEXT,                 -- whose invitation made the account: it belongs to no other team as long as nobody proved to have the address; NULL: proven
   created_at INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX users_operator ON users (id) WHERE operator = 1;
@@ -907,18 +918,22 @@ CREATE TABLE memberships (
   user_id    TEXT NOT NULL REFERENCES users (id) ON DELETE CASCADE,
   team_id    TEXT NOT NULL REFERENCES teams (id),
   role       TEXT NOT NULL CHECK (role IN ('owner', 'admin', 'member')),
+  role_since INTEGER, -- when the role was changed: sessions from before reach the team no more; NULL: since the person joined
   created_at INTEGER NOT NULL,
   PRIMARY KEY (user_id, team_id)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX memberships_team ON memberships (team_id, user_id);
 
--- Who was asked to join a team; the code of the link is kept as SHA-256.
+-- Who was asked to join a team; the codes of the links are kept as SHA-256. The link that
+-- was mailed proves the address, the one that is shown to who invites does not.
 CREATE TABLE invitations (
   id         TEXT NOT NULL PRIMARY KEY,
   team_id    TEXT NOT NULL REFERENCES teams (id),
   address    TEXT NOT NULL, -- lower case
   role       TEXT NOT NULL CHECK (role IN ('owner', 'admin', 'member')),
-  hash       BLOB NOT NULL UNIQUE,
+  hash       BLOB NOT NULL UNIQUE, -- of the link that is shown
+  mailed     BLOB UNIQUE,          -- of the link that was mailed; NULL: none was
+  vouched    INTEGER NOT NULL CHECK (vouched IN (0, 1)), -- an operator invited: the link that is shown proves the address too
   invited_by TEXT NOT NULL, -- id of the person or key, name of the system's user
   created_at INTEGER NOT NULL,
   expires_at INTEGER NOT NULL,
@@ -926,6 +941,18 @@ CREATE TABLE invitations (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX invitations_team ON invitations (team_id, id);
 CREATE INDEX invitations_expires ON invitations (expires_at);
+CREATE INDEX invitations_address ON invitations (address, id);
+
+-- When a team's latest invitation was mailed to an address, also where that was taken back;
+-- kept for a day.
+CREATE TABLE invitation_mails (
+  team_id TEXT NOT NULL REFERENCES teams (id),
+  hash    BLOB NOT NULL, -- SHA-256 of the address
+  sent_at INTEGER NOT NULL,
+  PRIMARY KEY (team_id, hash)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX invitation_mails_hash ON invitation_mails (hash);
+CREATE INDEX invitation_mails_sent ON invitation_mails (sent_at);
 
 -- Who is signed in; the token of the cookie is kept as SHA-256. A half session waits for
 -- its second factor and reaches nothing else.
@@ -970,7 +997,10 @@ CREATE TABLE totp (
   user_id      TEXT NOT NULL PRIMARY KEY REFERENCES users (id) ON DELETE CASCADE,
   sealed       BLOB NOT NULL,
   step         INTEGER NOT NULL, -- the latest that was used: each counts once
-  confirmed_at INTEGER           -- NULL: not in force yet
+  confirmed_at INTEGER,          -- NULL: not in force yet
+  wrong        INTEGER NOT NULL DEFAULT 0, -- wrong ones within a day of wrong_since, in browsers that are not known
+  wrong_known  INTEGER NOT NULL DEFAULT 0, -- and in those that are (devices)
+  wrong_since  INTEGER NOT NULL DEFAULT 0  -- when the first of them came
 ) STRICT, WITHOUT ROWID;
 
 -- What signs in once where the second factor is lost.

@@ -106,6 +106,12 @@ func HasControl(s string) bool {
 	return false
 }
 
+// HasHidden finds, beside what HasControl does, characters that nobody sees and that change
+// what is seen of others: overrides and isolates of the direction of writing, and invisible
+// formatting. Joiners, marks of direction and the tags of flags are parts of real words.
+// What a stranger calls something must not read as something else.
+func HasHidden(s string) bool { return strings.ContainsFunc(s, mailbox.IsHidden) }
+
 // Erased stands where an erased address stood. It is no address that could be
 // parsed, sent to or found.
 const Erased = "[erased]"

@@ -134,8 +134,8 @@ func (c *BroadcastChange) checkName() error {
 		return Invalid("name", "must not be blank")
 	case utf8.RuneCountInString(name) > MaxBroadcastName:
 		return Invalid("name", "can have at most %d characters", MaxBroadcastName)
-	case HasControl(name):
-		return Invalid("name", "must not contain line breaks or other control characters")
+	case HasHidden(name):
+		return Invalid("name", "must not contain line breaks, other control characters or invisible formatting")
 	}
 	return nil
 }

@@ -8,7 +8,6 @@ import (
 	"net/netip"
 	"strings"
 	"time"
-	"unicode"
 	"unicode/utf8"
 )
 
@@ -68,6 +67,7 @@ type Key struct {
 	LastUsedAt time.Time      // zero: never; written at most once a minute
 	ExpiresAt  time.Time      // from then on it is no key; zero: never
 	AllowedIPs []netip.Prefix // whose addresses may use it; none: any
+	MadeBy     string         // id of the person who made it, or the key that made it; empty: the command line
 	Session    *Session       // of a person; nil: an API key
 	Via        string         // the door that a request came through, where that is not the API itself: one of mail.Sources
 }
@@ -110,8 +110,8 @@ func CheckKeyName(name string) error {
 	if n := utf8.RuneCountInString(name); strings.TrimSpace(name) == "" || n > MaxKeyName {
 		return Invalid("name", "must be 1 to %d characters long", MaxKeyName)
 	}
-	if strings.ContainsFunc(name, unicode.IsControl) {
-		return Invalid("name", "must not contain control characters")
+	if HasHidden(name) {
+		return Invalid("name", "must not contain control characters or invisible formatting")
 	}
 	return nil
 }

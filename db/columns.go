@@ -19,6 +19,14 @@ func nullText(s string) any {
 	return s
 }
 
+// nullBytes stores what there is not as NULL.
+func nullBytes(b []byte) any {
+	if b == nil {
+		return nil
+	}
+	return b
+}
+
 // nullTime stores the zero time as NULL.
 func nullTime(t time.Time) any {
 	if t.IsZero() {

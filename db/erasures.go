@@ -213,6 +213,9 @@ func (tx *Tx) RewriteEmail(m *app.Email, attachments []*app.Attachment) error {
 	if err != nil {
 		return fmt.Errorf("rewrite content: %w", err)
 	}
+	if err := tx.write(`DELETE FROM account_texts WHERE email_id = ?`, m.ID); err != nil {
+		return fmt.Errorf("erase the text of a mail to a person: %w", err)
+	}
 	for _, a := range attachments {
 		if err := tx.rewriteAttachment(m.ID, a); err != nil {
 			return fmt.Errorf("rewrite attachment: %w", err)

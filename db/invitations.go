@@ -13,20 +13,22 @@ type Invitation struct {
 	TeamName  string
 	Address   string // lower case
 	Role      app.Role
-	Hash      []byte // SHA-256 of the code
+	Hash      []byte // SHA-256 of the code that is shown to who invites
+	Mailed    []byte // and of the one that was mailed; nil: none was
+	Vouched   bool   // an operator invited
 	InvitedBy string // id of the person or key, name of the system's user
 	CreatedAt time.Time
 	ExpiresAt time.Time
 }
 
 const (
-	invitationColumns = `i.id, i.team_id, t.name, i.address, i.role, i.hash, i.invited_by, i.created_at, i.expires_at`
+	invitationColumns = `i.id, i.team_id, t.name, i.address, i.role, i.hash, i.mailed, i.vouched, i.invited_by, i.created_at, i.expires_at`
 	invitationTables  = `invitations AS i JOIN teams AS t ON t.id = i.team_id`
 )
 
 func scanInvitation(s scanner) (i Invitation, err error) {
 	var created, expires int64
-	err = s.Scan(&i.ID, &i.TeamID, &i.TeamName, &i.Address, &i.Role, &i.Hash, &i.InvitedBy, &created, &expires)
+	err = s.Scan(&i.ID, &i.TeamID, &i.TeamName, &i.Address, &i.Role, &i.Hash, &i.Mailed, &i.Vouched, &i.InvitedBy, &created, &expires)
 	i.CreatedAt, i.ExpiresAt = fromMilli(created), fromMilli(expires)
 	return i, err
 }
@@ -41,10 +43,32 @@ func (r *Reader) InvitationTo(teamID, address string) (Invitation, error) {
 	return one(&r.session, scanInvitation, `SELECT `+invitationColumns+` FROM `+invitationTables+` WHERE i.team_id = ? AND i.address = ?`, teamID, address)
 }
 
-// InvitationByCode returns the invitation whose code has that hash, unless it has expired
-// or its team is being deleted.
+// InvitationByCode returns the invitation of which a code has that hash, unless it has
+// expired or its team is being deleted.
 func (r *Reader) InvitationByCode(hash []byte, now time.Time) (Invitation, error) {
-	return one(&r.session, scanInvitation, `SELECT `+invitationColumns+` FROM `+invitationTables+` WHERE i.hash = ? AND i.expires_at > ? AND t.deleted_at IS NULL`, hash, milli(now))
+	return one(&r.session, scanInvitation, `SELECT `+invitationColumns+` FROM `+invitationTables+` WHERE (i.hash = ?1 OR i.mailed = ?1) AND i.expires_at > ?2 AND t.deleted_at IS NULL`, hash, milli(now))
+}
+
+// InvitationsTo returns the latest invitations to an address that have not expired, of all
+// teams that are not being deleted, newest first.
+func (r *Reader) InvitationsTo(address string, now time.Time, limit int) ([]Invitation, error) {
+	return list(&r.session, scanInvitation, `SELECT `+invitationColumns+` FROM `+invitationTables+`
+		WHERE i.address = ? AND i.expires_at > ? AND t.deleted_at IS NULL ORDER BY i.id DESC LIMIT ?`, address, milli(now), limit)
+}
+
+// InvitationMails tells how many invitations were mailed since a time: by a team to the
+// address of that hash, by the team at all, and to the address by all teams.
+func (r *Reader) InvitationMails(teamID string, hash []byte, since time.Time) (both, team, address int, err error) {
+	err = r.row(`SELECT (SELECT count(*) FROM invitation_mails WHERE team_id = ?1 AND hash = ?2 AND sent_at > ?3),
+		(SELECT count(*) FROM invitation_mails WHERE team_id = ?1 AND sent_at > ?3), (SELECT count(*) FROM invitation_mails WHERE hash = ?2 AND sent_at > ?3)`,
+		[]any{teamID, hash, milli(since)}, &both, &team, &address)
+	return both, team, address, err
+}
+
+// PutInvitationMail notes that an invitation is mailed.
+func (tx *Tx) PutInvitationMail(teamID string, hash []byte) error {
+	return tx.write(`INSERT INTO invitation_mails (team_id, hash, sent_at) VALUES (?, ?, ?) ON CONFLICT (team_id, hash) DO UPDATE SET sent_at = excluded.sent_at`,
+		teamID, hash, milli(tx.Now))
 }
 
 // Invitations returns a page of a team's invitations, newest first, and whether there are
@@ -64,9 +88,9 @@ func (r *Reader) ManyInvitations(teamID string, most int) (many bool, err error)
 // InsertInvitation adds an invitation. Error: ErrConflict where the team has asked that
 // address already.
 func (tx *Tx) InsertInvitation(i *Invitation) error {
-	n, err := tx.exec(`INSERT INTO invitations (id, team_id, address, role, hash, invited_by, created_at, expires_at)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (team_id, address) DO NOTHING`,
-		i.ID, i.TeamID, i.Address, string(i.Role), i.Hash, i.InvitedBy, milli(i.CreatedAt), milli(i.ExpiresAt))
+	n, err := tx.exec(`INSERT INTO invitations (id, team_id, address, role, hash, mailed, vouched, invited_by, created_at, expires_at)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (team_id, address) DO NOTHING`,
+		i.ID, i.TeamID, i.Address, string(i.Role), i.Hash, nullBytes(i.Mailed), i.Vouched, i.InvitedBy, milli(i.CreatedAt), milli(i.ExpiresAt))
 	return oneRow(n, err, ErrConflict)
 }
 
@@ -75,9 +99,13 @@ func (tx *Tx) DeleteInvitation(teamID, id string) error {
 	return tx.one(`DELETE FROM invitations WHERE team_id = ? AND id = ?`, teamID, id)
 }
 
-// PurgeInvitations forgets at most limit invitations that have expired, and reports
-// whether there may be more.
-func (tx *Tx) PurgeInvitations(limit int) (more bool, err error) {
+// PurgeInvitations forgets at most limit invitations that have expired, and as many notes
+// of those that were mailed before a time. It reports whether there may be more.
+func (tx *Tx) PurgeInvitations(mailed time.Time, limit int) (more bool, err error) {
 	n, err := tx.exec(`DELETE FROM invitations WHERE id IN (SELECT id FROM invitations WHERE expires_at <= ? LIMIT ?)`, milli(tx.Now), limit)
-	return n == int64(limit), err
+	if err != nil {
+		return false, err
+	}
+	notes, err := tx.exec(`DELETE FROM invitation_mails WHERE (team_id, hash) IN (SELECT team_id, hash FROM invitation_mails WHERE sent_at <= ? LIMIT ?)`, milli(mailed), limit)
+	return n == int64(limit) || notes == int64(limit), err
 }

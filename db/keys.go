@@ -12,14 +12,14 @@ func (tx *Tx) InsertKey(k app.Key) error {
 	if err != nil {
 		return err
 	}
-	err = tx.write(`INSERT INTO keys (id, team_id, name, permission, role, domain_id, public, hash, expires_at, allowed_ips, created_at)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		k.ID, k.TeamID, k.Name, string(k.Permission), string(k.Role), nullText(k.DomainID), k.Public, k.Hash, nullTime(k.ExpiresAt), allowed, milli(k.CreatedAt))
+	err = tx.write(`INSERT INTO keys (id, team_id, name, permission, role, domain_id, public, hash, expires_at, allowed_ips, made_by, created_at)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		k.ID, k.TeamID, k.Name, string(k.Permission), string(k.Role), nullText(k.DomainID), k.Public, k.Hash, nullTime(k.ExpiresAt), allowed, nullText(k.MadeBy), milli(k.CreatedAt))
 	return err
 }
 
 const (
-	keyColumns = `k.id, k.team_id, t.name, k.name, k.permission, k.role, k.domain_id, d.name, k.public, k.hash, k.expires_at, k.allowed_ips, k.created_at, k.last_used_at`
+	keyColumns = `k.id, k.team_id, t.name, k.name, k.permission, k.role, k.domain_id, d.name, k.public, k.hash, k.expires_at, k.allowed_ips, k.made_by, k.created_at, k.last_used_at`
 	keyTables  = `keys AS k JOIN teams AS t ON t.id = k.team_id LEFT JOIN domains AS d ON d.id = k.domain_id`
 )
 
@@ -42,6 +42,11 @@ func (r *Reader) AnyKey(id string) (app.Key, error) {
 // line.
 func (r *Reader) AllKeys(teamID string) ([]app.Key, error) {
 	return list(&r.session, scanKey, `SELECT `+keyColumns+` FROM `+keyTables+` WHERE k.team_id = ? ORDER BY k.id DESC`, teamID)
+}
+
+// KeysMadeBy returns the keys that a person made, in a team or in all for "", oldest first.
+func (r *Reader) KeysMadeBy(userID, teamID string) ([]app.Key, error) {
+	return list(&r.session, scanKey, `SELECT `+keyColumns+` FROM `+keyTables+` WHERE k.made_by = ?1 AND (?2 = '' OR k.team_id = ?2) ORDER BY k.id`, userID, teamID)
 }
 
 // KeysOfDomain returns the keys of a team that are bound to a domain.
@@ -81,14 +86,14 @@ func (tx *Tx) TouchKey(id string, ms int64) error {
 
 func scanKey(s scanner) (app.Key, error) {
 	var k app.Key
-	var domainID, domainName, allowed sql.NullString
+	var domainID, domainName, allowed, maker sql.NullString
 	var created int64
 	var expires, used sql.NullInt64
-	err := s.Scan(&k.ID, &k.TeamID, &k.TeamName, &k.Name, &k.Permission, &k.Role, &domainID, &domainName, &k.Public, &k.Hash, &expires, &allowed, &created, &used)
+	err := s.Scan(&k.ID, &k.TeamID, &k.TeamName, &k.Name, &k.Permission, &k.Role, &domainID, &domainName, &k.Public, &k.Hash, &expires, &allowed, &maker, &created, &used)
 	if err != nil {
 		return k, err
 	}
-	k.DomainID, k.DomainName = domainID.String, domainName.String
+	k.DomainID, k.DomainName, k.MadeBy = domainID.String, domainName.String, maker.String
 	k.ExpiresAt, k.CreatedAt, k.LastUsedAt = fromMilli(expires.Int64), fromMilli(created), fromMilli(used.Int64)
 	return k, fromJSON(allowed, &k.AllowedIPs)
 }

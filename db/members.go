@@ -70,9 +70,9 @@ func (tx *Tx) SetOperator(id string, operator bool) error {
 	return tx.one(`UPDATE users SET operator = ? WHERE id = ?`, operator, id)
 }
 
-// SetRole changes what a person is in a team.
+// SetRole changes what a person is in a team, and ends the person's sessions there.
 func (tx *Tx) SetRole(teamID, userID string, role app.Role) error {
-	return tx.one(`UPDATE memberships SET role = ? WHERE user_id = ? AND team_id = ?`, string(role), userID, teamID)
+	return tx.one(`UPDATE memberships SET role = ?, role_since = ? WHERE user_id = ? AND team_id = ?`, string(role), milli(tx.Now), userID, teamID)
 }
 
 // DeleteMembership ends that a person belongs to a team.

@@ -43,6 +43,8 @@ var longest = map[string]int{
 	"idempotency.route":       wordLength,
 	"idempotency.scope":       idLength,
 	"invitations.address":     mailbox.MaxLength,
+	"invitations.mailed":      32, // a hash
+	"keys.made_by":            idLength,
 	"keys.public":             wordLength,
 	"passkeys.credential_id":  1023, // Web Authentication Level 3, 4
 	"properties.key":          app.MaxPropertyKey,

@@ -14,6 +14,7 @@ const (
 	SealedRelays   SealedTable = "relays"
 	SealedFlags    SealedTable = "relay_states"
 	SealedTOTP     SealedTable = "totp"
+	SealedAccounts SealedTable = "account_texts"
 	SealedCerts    SealedTable = "certificates"
 	SealedSettings SealedTable = "settings"
 )
@@ -52,6 +53,9 @@ var sealedStatements = map[SealedTable]struct {
 	SealedTOTP: {false,
 		`SELECT user_id, '', sealed FROM totp WHERE user_id > ? ORDER BY user_id LIMIT ?`,
 		`UPDATE totp SET sealed = ? WHERE user_id = ? AND sealed = ?`},
+	SealedAccounts: {false,
+		`SELECT email_id, '', sealed FROM account_texts WHERE email_id > ? ORDER BY email_id LIMIT ?`,
+		`UPDATE account_texts SET sealed = ? WHERE email_id = ? AND sealed = ?`},
 	SealedCerts: {false,
 		`SELECT name, '', sealed FROM certificates WHERE name > ? ORDER BY name LIMIT ?`,
 		`UPDATE certificates SET sealed = ? WHERE name = ? AND sealed = ?`},

@@ -1,10 +1,19 @@
 package db
 
+import "time"
+
 // TOTP is the second factor of a person that makes one-time passwords (RFC 6238).
 type TOTP struct {
 	Sealed    []byte // the secret
 	Step      int64  // the latest that was used
 	Confirmed bool   // in force
+	Wrong     WrongCodes
+}
+
+// WrongCodes are the wrong one-time passwords that were tried for a person lately.
+type WrongCodes struct {
+	Since          time.Time // when the first of them came
+	Known, Unknown int       // in browsers that the person signed in with before, and in others
 }
 
 // Factors tells which second factors of a person are in force: a one-time password, and
@@ -17,7 +26,10 @@ func (r *Reader) Factors(userID string) (totp, passkey bool, err error) {
 
 // TOTP returns the one-time passwords of a person, in force or not yet.
 func (r *Reader) TOTP(userID string) (t TOTP, err error) {
-	err = r.row(`SELECT sealed, step, confirmed_at IS NOT NULL FROM totp WHERE user_id = ?`, []any{userID}, &t.Sealed, &t.Step, &t.Confirmed)
+	var since int64
+	err = r.row(`SELECT sealed, step, confirmed_at IS NOT NULL, wrong, wrong_known, wrong_since FROM totp WHERE user_id = ?`, []any{userID},
+		&t.Sealed, &t.Step, &t.Confirmed, &t.Wrong.Unknown, &t.Wrong.Known, &since)
+	t.Wrong.Since = fromMilli(since)
 	return t, err
 }
 
@@ -39,6 +51,12 @@ func (tx *Tx) ConfirmTOTP(userID string) error {
 func (tx *Tx) UseTOTP(userID string, step int64) error {
 	n, err := tx.exec(`UPDATE totp SET step = ?1 WHERE user_id = ?2 AND step < ?1`, step, userID)
 	return oneRow(n, err, ErrConflict)
+}
+
+// SetWrongCodes writes down the wrong one-time passwords of a person; nothing where the
+// person has none to guess at.
+func (tx *Tx) SetWrongCodes(userID string, w WrongCodes) error {
+	return tx.write(`UPDATE totp SET wrong = ?, wrong_known = ?, wrong_since = ? WHERE user_id = ?`, w.Unknown, w.Known, milli(w.Since), userID)
 }
 
 // DropTOTP ends the one-time passwords of a person. Error: ErrNotFound.

@@ -46,19 +46,28 @@ func (r *Reader) Sessions(userID string, page app.Page) ([]Session, bool, error)
 		`SELECT `+sessionColumns+` FROM sessions AS s WHERE s.user_id = ? AND s.half = 0 AND s.id > ? ORDER BY s.id LIMIT ?`, userID)
 }
 
-// maxSessions is how many sessions a person has at once.
-const maxSessions = 100
+const (
+	// maxSessions is how many whole sessions a person has at once.
+	maxSessions = 100
+	// maxHalf is how many sessions of a person wait for a second factor at once.
+	maxHalf = 5
+)
 
-// InsertSession adds a session. Of more than maxSessions of a person the oldest end.
+// InsertSession adds a session. Of more than maxSessions of a person, or maxHalf that wait
+// for a second factor, the oldest end. Half sessions never end whole ones, because they
+// take nothing but the password.
 func (tx *Tx) InsertSession(s *Session) error {
 	err := tx.write(`INSERT INTO sessions (id, user_id, hash, half, device, address, created_at, seen_at, proved_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		s.ID, s.UserID, s.Hash, s.Half, s.Device, s.Address, milli(s.CreatedAt), milli(s.SeenAt), milli(s.ProvedAt))
 	if err != nil {
 		return err
 	}
-	err = tx.write(`DELETE FROM sessions WHERE user_id = ?1 AND id IN (SELECT id FROM sessions WHERE user_id = ?1 ORDER BY id DESC LIMIT 1000 OFFSET ?2)`,
-		s.UserID, maxSessions)
-	return err
+	most := maxSessions
+	if s.Half {
+		most = maxHalf
+	}
+	return tx.write(`DELETE FROM sessions WHERE user_id = ?1 AND id IN
+		(SELECT id FROM sessions WHERE user_id = ?1 AND half = ?2 ORDER BY id DESC LIMIT 1000 OFFSET ?3)`, s.UserID, s.Half, most)
 }
 
 // TouchSession notes when a session was seen, unless it was noted later than before.

@@ -48,7 +48,8 @@ func (tx *Tx) BeginTeamDeletion(teamID string) error {
 	if err := tx.write(`DELETE FROM keys WHERE team_id = ?`, teamID); err != nil {
 		return fmt.Errorf("delete keys: %w", err)
 	}
-	for _, who := range []string{`DELETE FROM memberships WHERE team_id = ?`, `DELETE FROM invitations WHERE team_id = ?`} {
+	for _, who := range []string{`DELETE FROM memberships WHERE team_id = ?`, `DELETE FROM invitations WHERE team_id = ?`,
+		`DELETE FROM invitation_mails WHERE team_id = ?`} {
 		if err := tx.write(who, teamID); err != nil {
 			return fmt.Errorf("end memberships: %w", err)
 		}
@@ -141,6 +142,7 @@ var teamPurges = []teamPurge{
 	{"team_backlogs", rows(`DELETE FROM team_backlogs WHERE team_id = ?1 AND CAST(?2 AS bigint) > 0`)},
 	{"memberships", rows(`DELETE FROM memberships WHERE team_id = ?1 AND user_id IN (SELECT user_id FROM memberships WHERE team_id = ?1 LIMIT ?2)`)},
 	{"invitations", rows(`DELETE FROM invitations WHERE team_id = ?1 AND id IN (SELECT id FROM invitations WHERE team_id = ?1 LIMIT ?2)`)},
+	{"invitation_mails", rows(`DELETE FROM invitation_mails WHERE team_id = ?1 AND hash IN (SELECT hash FROM invitation_mails WHERE team_id = ?1 LIMIT ?2)`)},
 	{"keys", rows(`DELETE FROM keys WHERE team_id = ?1 AND id IN (SELECT id FROM keys WHERE team_id = ?1 LIMIT ?2)`)},
 	{"domains", rows(`DELETE FROM domains WHERE team_id = ?1 AND id IN (SELECT id FROM domains WHERE team_id = ?1 LIMIT ?2)`)},
 	{"relay_troubles", rows(`DELETE FROM relay_troubles WHERE id IN (SELECT id FROM relay_troubles WHERE team_id = ?1 LIMIT ?2)`)},

@@ -8,7 +8,7 @@ import (
 // goesWith are tables whose rows go with those of another that a deleted team has.
 var goesWith = map[string]string{
 	"contents": "emails", "raw_pieces": "emails", "attachments": "emails", "attachment_pieces": "emails", "recipients": "emails", "events": "emails", "attempts": "emails", "units": "emails",
-	"captures": "emails", "provider_ids": "emails",
+	"captures": "emails", "provider_ids": "emails", "account_texts": "emails",
 	"broadcast_contents": "broadcasts", "broadcast_recipients": "broadcasts", "broadcast_links": "broadcasts", "broadcast_clicks": "broadcasts",
 	"dkim_keys": "domains", "templates": "template_versions", "import_pieces": "imports", "import_errors": "imports",
 	"choices": "leftovers", "members": "leftovers", "deliveries": "leftovers", "webhook_terms": "leftovers",

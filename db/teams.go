@@ -8,20 +8,39 @@ import (
 	"mailer/app/plan"
 )
 
-// InsertTeam adds a team. Error: ErrConflict for a name that exists.
+// InsertTeam adds a team. Error: ErrConflict for an id that exists.
 func (tx *Tx) InsertTeam(t app.Team) error {
-	n, err := tx.exec(`INSERT INTO teams (id, name, created_at) VALUES (?, ?, ?) ON CONFLICT (name) DO NOTHING`,
-		t.ID, t.Name, milli(t.CreatedAt))
+	n, err := tx.exec(`INSERT INTO teams (id, name, created_at) VALUES (?, ?, ?) ON CONFLICT (id) DO NOTHING`, t.ID, t.Name, milli(t.CreatedAt))
 	return oneRow(n, err, ErrConflict)
 }
 
-// FindTeam returns the team with that name or id; the first team for "". One that is being
-// deleted is none.
+// HasTeamNamed reports whether a team has that name.
+func (r *Reader) HasTeamNamed(name string) (has bool, err error) {
+	err = r.row(`SELECT EXISTS (SELECT 1 FROM teams WHERE name = ? AND deleted_at IS NULL)`, []any{name}, &has)
+	return has, err
+}
+
+// FindTeam returns the team with that id or name; the first team for "". A team that is
+// being deleted is not found. A name that is another team's id stands for the latter.
+// Errors: ErrNotFound; an *app.Error for a name that several teams have.
 func (r *Reader) FindTeam(nameOrID string) (app.Team, error) {
 	if nameOrID == "" {
 		return one(&r.session, scanTeam, `SELECT id, name, created_at FROM teams WHERE deleted_at IS NULL ORDER BY id LIMIT 1`)
 	}
-	return one(&r.session, scanTeam, `SELECT id, name, created_at FROM teams WHERE (name = ? OR id = ?) AND deleted_at IS NULL`, nameOrID, nameOrID)
+	t, err := one(&r.session, scanTeam, `SELECT id, name, created_at FROM teams WHERE id = ? AND deleted_at IS NULL`, nameOrID)
+	if !errors.Is(err, ErrNotFound) {
+		return t, err
+	}
+	found, err := list(&r.session, scanTeam, `SELECT id, name, created_at FROM teams WHERE name = ? AND deleted_at IS NULL LIMIT 2`, nameOrID)
+	switch {
+	case err != nil:
+		return app.Team{}, err
+	case len(found) == 0:
+		return app.Team{}, ErrNotFound
+	case len(found) == 1:
+		return found[0], nil
+	}
+	return app.Team{}, app.Errorf(app.CodeConflict, "Several teams are named %q; give the id of one, as `mailer teams list` shows it", nameOrID)
 }
 
 // TeamName returns the name of a team by its id.
@@ -30,14 +49,8 @@ func (r *Reader) TeamName(id string) (name string, err error) {
 	return name, err
 }
 
-// RenameTeam changes the name of a team. Errors: ErrNotFound, ErrConflict for a name that
-// another team has.
+// RenameTeam changes the name of a team. Error: ErrNotFound.
 func (tx *Tx) RenameTeam(id, name string) error {
-	if err := tx.exists(`SELECT 1 FROM teams WHERE name = ? AND id <> ?`, name, id); err == nil {
-		return ErrConflict
-	} else if !errors.Is(err, ErrNotFound) {
-		return err
-	}
 	return tx.one(`UPDATE teams SET name = ? WHERE id = ? AND deleted_at IS NULL`, name, id)
 }
 

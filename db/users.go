@@ -9,13 +9,16 @@ import (
 
 // User is a person who can sign in.
 type User struct {
-	ID        string
-	Address   string // lower case
-	Name      string // empty: not said
-	Password  string // argon2id with its parameters and salt; empty: none
-	Language  string // of the dashboard; empty: the browser's
-	Theme     string // light or dark; empty: the system's
-	Operator  bool   // stands above teams
+	ID       string
+	Address  string // lower case
+	Name     string // empty: not said
+	Password string // argon2id with its parameters and salt; empty: none
+	Language string // of the dashboard; empty: the browser's
+	Theme    string // light or dark; empty: the system's
+	Operator bool   // stands above teams
+	// OnlyTeam is the one team that the person may belong to, whose invitation made the
+	// account, as long as nobody proved to have the address; empty: proven.
+	OnlyTeam  string
 	CreatedAt time.Time
 }
 
@@ -25,16 +28,18 @@ type Membership struct {
 	TeamID       string
 	TeamName     string
 	Role         app.Role
-	SecondFactor bool // the team demands one
+	SecondFactor bool      // the team demands one
+	RoleSince    time.Time // when the role was changed: sessions from before are none in the team; zero: never
 	CreatedAt    time.Time
 }
 
-const userColumns = `u.id, u.address, u.name, u.password, u.language, u.theme, u.operator, u.created_at`
+const userColumns = `u.id, u.address, u.name, u.password, u.language, u.theme, u.operator, u.only_team, u.created_at`
 
 func scanUser(s scanner) (u User, err error) {
-	var password, language, theme sql.NullString
+	var password, language, theme, only sql.NullString
 	var created int64
-	err = s.Scan(&u.ID, &u.Address, &u.Name, &password, &language, &theme, &u.Operator, &created)
+	err = s.Scan(&u.ID, &u.Address, &u.Name, &password, &language, &theme, &u.Operator, &only, &created)
+	u.OnlyTeam = only.String
 	u.Password, u.Language, u.Theme, u.CreatedAt = password.String, language.String, theme.String, fromMilli(created)
 	return u, err
 }
@@ -57,9 +62,9 @@ func (r *Reader) UserByAddress(address string) (User, error) {
 
 // InsertUser adds a person. Error: ErrConflict for an address that somebody has.
 func (tx *Tx) InsertUser(u *User) error {
-	n, err := tx.exec(`INSERT INTO users (id, address, name, password, language, theme, operator, created_at)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (address) DO NOTHING`,
-		u.ID, u.Address, u.Name, nullText(u.Password), nullText(u.Language), nullText(u.Theme), u.Operator, milli(u.CreatedAt))
+	n, err := tx.exec(`INSERT INTO users (id, address, name, password, language, theme, operator, only_team, created_at)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (address) DO NOTHING`,
+		u.ID, u.Address, u.Name, nullText(u.Password), nullText(u.Language), nullText(u.Theme), u.Operator, nullText(u.OnlyTeam), milli(u.CreatedAt))
 	return oneRow(n, err, ErrConflict)
 }
 
@@ -73,15 +78,21 @@ func (tx *Tx) SetPassword(id, hash string) error {
 	return tx.one(`UPDATE users SET password = ? WHERE id = ?`, nullText(hash), id)
 }
 
+// SetProven notes that a person proved to have the address of the account.
+func (tx *Tx) SetProven(id string) error {
+	return tx.one(`UPDATE users SET only_team = NULL WHERE id = ?`, id)
+}
+
 const (
-	membershipColumns = `m.user_id, m.team_id, t.name, m.role, t.second_factor, m.created_at`
+	membershipColumns = `m.user_id, m.team_id, t.name, m.role, t.second_factor, m.role_since, m.created_at`
 	membershipTables  = `memberships AS m JOIN teams AS t ON t.id = m.team_id`
 )
 
 func scanMembership(s scanner) (m Membership, err error) {
+	var since sql.NullInt64
 	var created int64
-	err = s.Scan(&m.UserID, &m.TeamID, &m.TeamName, &m.Role, &m.SecondFactor, &created)
-	m.CreatedAt = fromMilli(created)
+	err = s.Scan(&m.UserID, &m.TeamID, &m.TeamName, &m.Role, &m.SecondFactor, &since, &created)
+	m.RoleSince, m.CreatedAt = fromMilli(since.Int64), fromMilli(created)
 	return m, err
 }
 

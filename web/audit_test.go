@@ -31,7 +31,11 @@ func TestEachChangeOfAKeyLeavesOneEntryInTheAuditLog(t *testing.T) {
 	if _, _, err := r.server.People.CreateAccount(t.Context(), "ann@example.net", other.ID, app.RoleMember, false); err != nil {
 		t.Fatal(err)
 	}
-	ids, walked := map[string]string{}, map[string]bool{}
+	member, _, err := r.server.People.CreateAccount(t.Context(), "carol@example.net", r.team.ID, app.RoleMember, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ids, walked := map[string]string{"{member}": member.ID}, map[string]bool{}
 	for _, step := range []struct {
 		method, target, body, action string
 		keep                         string // the answer's id, as later steps name it
@@ -51,7 +55,7 @@ func TestEachChangeOfAKeyLeavesOneEntryInTheAuditLog(t *testing.T) {
 		{"POST", "/suppressions", `{"email":"eve@example.org"}`, "", "{suppression}", false},
 		{"DELETE", "/suppressions/{suppression}", ``, "suppression.remove", "", false},
 		{"DELETE", "/domains/{domain}", ``, "domain.delete", "", false},
-		{"POST", "/members", `{"email":"ann@example.net","role":"member"}`, "member.add", "{member}", false},
+		{"POST", "/members", `{"email":"ann@example.net","role":"member"}`, "invitation.create", "", false},
 		{"PATCH", "/members/{member}", `{"role":"admin"}`, "member.update", "", false},
 		{"DELETE", "/members/{member}", ``, "member.remove", "", false},
 		{"POST", "/invitations", `{"email":"bob@example.net","role":"member"}`, "invitation.create", "{invitation}", false},

@@ -138,7 +138,7 @@ func TestAPreviewShowsTheShareOfClicksAtItsLinks(t *testing.T) {
 		return decoded[struct{ HTML string }](t, a.call("POST", path+"/preview", body)).HTML
 	}
 	got := shown(`{"clicks":true,"contact":"c1@example.org"}`)
-	if !regexp.MustCompile(`for=C1@example\.org">x</a><span style="[^"]*#e4e6ea[^"]*">1 · 33 %</span> <a href="https://example.com/y"><b>y</b></a><span style="[^"]*#17191c;color:#fff">2 · 67 %</span> <a href="https://example.com/z">z</a></p>`).MatchString(got) {
+	if !regexp.MustCompile(`for=C1%40example\.org">x</a><span style="[^"]*#e4e6ea[^"]*">1 · 33 %</span> <a href="https://example.com/y"><b>y</b></a><span style="[^"]*#17191c;color:#fff">2 · 67 %</span> <a href="https://example.com/z">z</a></p>`).MatchString(got) {
 		t.Error(got)
 	}
 	if got = shown(`{"contact":"c1@example.org"}`); strings.Contains(got, " %") {

@@ -127,6 +127,7 @@ func addRoutes(h *rest.Handler, cfg *Config) {
 		operator.TeamRoutes{Service: s.Teams},
 		account.MemberRoutes{Service: s.People},
 		account.InvitationRoutes{Service: s.People},
+		account.OwnInvitationRoutes{Service: s.OwnInvitations},
 		account.TeamRoutes{Service: s.Teams, Retention: s.Retention},
 		account.PasskeyRoutes{Service: s.Passkeys},
 	} {

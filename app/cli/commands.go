@@ -175,6 +175,6 @@ func Done(asJSON bool, object any, words string) error {
 	if asJSON {
 		return PrintJSON(os.Stdout, object)
 	}
-	fmt.Println(words)
+	fmt.Println(printableLines(words))
 	return nil
 }

@@ -9,6 +9,8 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/term"
+
+	"mailer/app/mailbox"
 )
 
 // columnGap is what stands between two columns of a table.
@@ -88,13 +90,26 @@ func (t Table) write(w io.Writer, colours bool) error {
 	return err
 }
 
-// printable is a text of somebody else as a terminal may be told it, on one line: a name
-// or a relay's words could hold what moves the cursor or paints other lines over.
-func printable(text string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) {
-			return ' '
-		}
-		return r
-	}, text)
+// printable returns a text on one line, as it is safe to print on a terminal. A name or a
+// relay's reply could hold characters that move the cursor or paint over other lines, or
+// that change the order in which the line is shown.
+func printable(text string) string { return strings.Map(shownAs, text) }
+
+// printableLines is printable for a text of several lines.
+func printableLines(text string) string {
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		lines[i] = printable(line)
+	}
+	return strings.Join(lines, "\n")
+}
+
+func shownAs(r rune) rune {
+	switch {
+	case mailbox.IsControl(r):
+		return ' '
+	case mailbox.IsHidden(r), unicode.Is(unicode.Bidi_Control, r):
+		return utf8.RuneError
+	}
+	return r
 }

@@ -118,7 +118,7 @@ func confirmName(yes bool, name, words string) error {
 	if !term.IsTerminal(int(os.Stdin.Fd())) {
 		return errors.New(words + " Nobody can be asked here: say --yes if that is what you want")
 	}
-	fmt.Fprintf(os.Stderr, "%s\nType its name to go on: ", words)
+	fmt.Fprintf(os.Stderr, "%s\nType its name to go on: ", printableLines(words))
 	line, err := bufio.NewReader(os.Stdin).ReadString('\n')
 	if err != nil {
 		return fmt.Errorf("read the answer: %w", err)

@@ -89,23 +89,46 @@ func (c accounts) remove() *cobra.Command {
 	cmd := newCommand("remove EMAIL", "Remove a person from a team, or from all with the account", cobra.ExactArgs(1), func(cmd *cobra.Command, args []string) error {
 		return c.with(cmd, false, func(ctx context.Context, e *server.Server) error {
 			if c.team == "" {
-				if err := e.People.RemoveAccount(ctx, args[0]); err != nil {
+				left, err := e.People.RemoveAccount(ctx, args[0])
+				if err != nil {
 					return err
 				}
-				return c.done(map[string]any{"object": "user", "email": args[0], "deleted": true}, "removed the account "+args[0])
+				return c.done(map[string]any{"object": "user", "email": args[0], "deleted": true, "keys": keyObjects(left)}, "removed the account "+args[0]+keyWords(left))
 			}
 			team, err := e.Teams.FindTeam(ctx, c.team)
 			if err != nil {
 				return err
 			}
-			if err := e.People.LeaveTeam(ctx, args[0], team.ID); err != nil {
+			left, err := e.People.LeaveTeam(ctx, args[0], team.ID)
+			if err != nil {
 				return err
 			}
-			return c.done(map[string]any{"object": "member", "email": args[0], "team": team.Name, "deleted": true}, fmt.Sprintf("removed %s from %s", args[0], team.Name))
+			return c.done(map[string]any{"object": "member", "email": args[0], "team": team.Name, "deleted": true, "keys": keyObjects(left)}, fmt.Sprintf("removed %s from %s", args[0], team.Name)+keyWords(left))
 		})
 	})
 	cmd.Flags().StringVar(&c.team, "team", "", "only from this team, by name or id (default: from all, with the account)")
 	return c.jsonFlag(cmd)
+}
+
+// keyObjects are API keys that a removed person made and that work on.
+func keyObjects(left []app.Key) []map[string]any {
+	out := make([]map[string]any, len(left))
+	for i, k := range left {
+		out[i] = map[string]any{"id": k.ID, "name": k.Name, "team": k.TeamName}
+	}
+	return out
+}
+
+func keyWords(left []app.Key) string {
+	if len(left) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	b.WriteString("\nAPI keys that this person made still work; `mailer keys revoke ID` ends one:")
+	for _, k := range left {
+		fmt.Fprintf(&b, "\n  %s  %s (%s, %s)", k.ID, k.Name, k.TeamName, k.Role)
+	}
+	return b.String()
 }
 
 func (c accounts) sessions() *cobra.Command {

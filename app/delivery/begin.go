@@ -117,7 +117,7 @@ func (s *Service) standOut(r *db.Reader, b *app.Broadcast, recipients []app.Broa
 // blockedOf returns what keeps a unit from recipients that it still has.
 func (s *Service) blockedOf(r *db.Reader, u app.Unit, recipients []string) (app.Blocked, error) {
 	if u.BroadcastID == "" {
-		return s.audience.BlockedAmong(r, u.TeamID, u.TopicID, recipients)
+		return s.mail.Accounts.BlockedAmong(r, u.TeamID, u.TopicID, u.EmailID, recipients)
 	}
 	blocked := app.Blocked{}
 	for _, email := range recipients { // there is one

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"mailer/app"
+	"mailer/app/mail"
 	"mailer/app/relays"
 	"mailer/app/reputation"
 	"mailer/app/tracking"
@@ -38,15 +39,18 @@ func (c *composer) email(ctx context.Context, j *job) (*letter, error) {
 	if err != nil {
 		return nil, err
 	}
-	email := read.email
+	email, err := c.s.mail.Accounts.Leaving(ctx, read.email)
+	if err != nil {
+		return nil, err
+	}
 	key, err := c.s.domains.DKIMKey(ctx, j.unit.TeamID, email.From.Domain)
 	if err != nil {
 		return nil, err
 	}
-	mail := tracking.Track(c.s.Sealer, email.Sent(), email.TeamID, email.ID, email.Tracking)
-	return &letter{insights: email.Insights, blocked: read.blocked, Outgoing: &app.Outgoing{
+	sent := tracking.Track(c.s.Sealer, email.Sent(), email.TeamID, email.ID, email.Tracking)
+	return &letter{private: email.Source == mail.SourceAccount, insights: email.Insights, blocked: read.blocked, Outgoing: &app.Outgoing{
 		EmailID: email.ID, EnvelopeFrom: c.emailReturnPath(ctx, j.unit.TeamID, email, read.open), Recipients: read.open, MessageID: email.MessageID,
-		Date: email.CreatedAt, Mail: c.relay.Identify(mail, email.ID), DKIM: key, Signature: j.unit.Signature,
+		Date: email.CreatedAt, Mail: c.relay.Identify(sent, email.ID), DKIM: key, Signature: j.unit.Signature,
 	}}, nil
 }
 

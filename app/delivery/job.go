@@ -57,6 +57,7 @@ const (
 // letter is the message of a unit as it was read for sending.
 type letter struct {
 	*app.Outgoing
+	private  bool                  // of Mailer's own to a person: no copy of it is kept
 	insights *app.Insights         // of what it says; nil: not known
 	blocked  app.Blocked           // what was found of its recipients when it was read
 	counts   reputation.OutcomeKey // where its outcomes count

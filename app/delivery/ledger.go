@@ -163,7 +163,7 @@ func (l *ledger) settleEach(tx *db.Tx, j *job, res app.Result, open []string, re
 			return err
 		}
 	}
-	if res.Captured != nil {
+	if res.Captured != nil && !j.letter.private {
 		if err := tx.InsertCapture(u.EmailID, res.Captured); err != nil {
 			return err
 		}

@@ -55,7 +55,7 @@ func (s *Service) readUnit(r *db.Reader, u app.Unit) (*readEmail, error) {
 	if err != nil {
 		return nil, err
 	}
-	blocked, err := s.audience.BlockedAmong(r, u.TeamID, u.TopicID, open)
+	blocked, err := s.blockedOf(r, u, open)
 	if err != nil {
 		return nil, err
 	}

@@ -249,6 +249,9 @@ func (s *Service) admit(tx *db.Tx, email *app.Email, recipients []string) (domai
 			return s.teams.AttachmentsFit(r, email)
 		},
 		func(r *db.Reader) (err error) {
+			if email.Source == SourceAccount {
+				return nil
+			}
 			blocked, err = s.audience.BlockedAmong(r, email.TeamID, email.TopicID, recipients)
 			return err
 		},

@@ -25,7 +25,7 @@ const (
 )
 
 // Sources are all of them.
-var Sources = []string{SourceAPI, SourceCLI, SourceDashboard, SourceMCP, SourceResend, SourceSMTP}
+var Sources = []string{SourceAccount, SourceAPI, SourceCLI, SourceDashboard, SourceMCP, SourceResend, SourceSMTP}
 
 // sourceOf says how what a key sends came.
 func sourceOf(key *app.Key) string {

@@ -38,6 +38,7 @@ type Service struct {
 	Again     *Again
 	Shares    *Shares
 	Previews  *Previews
+	Accounts  *Accounts
 
 	Submissions *Submissions
 }
@@ -50,6 +51,7 @@ func New(base *service.Base, told *events.Service, owners *teams.Service, sender
 	s := &Service{Base: base, events: told, teams: owners, domains: senders, audience: people,
 		tracker: newTracker(), renders: make(renders, largeRenders)}
 	s.Templates, s.Search = &Templates{s}, newSearch(s)
+	s.Accounts = &Accounts{s}
 	s.Again, s.Shares, s.Previews = &Again{s}, &Shares{s}, &Previews{service: s}
 	s.Submissions = &Submissions{s}
 	s.fresh.shared = db.Shared(base.DB)

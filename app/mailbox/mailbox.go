@@ -318,6 +318,16 @@ func IsAtext(r rune) bool {
 // IsControl finds C0, DEL, C1, and the two line separators of Unicode.
 func IsControl(r rune) bool { return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' }
 
+// IsHidden finds what IsControl does, and invisible formatting that changes how the text
+// around it is read; see app.HasHidden.
+func IsHidden(r rune) bool {
+	if !unicode.Is(unicode.Cf, r) {
+		return IsControl(r)
+	}
+	const nonJoiner, rightToLeftMark, arabicMark, firstTag, lastTag = '\u200c', '\u200f', '\u061c', '\U000e0020', '\U000e007f'
+	return !(r >= nonJoiner && r <= rightToLeftMark || r == arabicMark || r >= firstTag && r <= lastTag)
+}
+
 func isASCII(s string) bool {
 	for i := range len(s) {
 		if s[i] >= utf8.RuneSelf {

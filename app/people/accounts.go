@@ -98,22 +98,21 @@ func (s *Service) signInLink(ctx context.Context, tx *db.Tx, userID string) (lin
 }
 
 // Reset is the way back for somebody who lost what he signs in with: password, second
-// factors, links, known browsers and sessions end, and a new link signs in. Errors: as
-// NewLink.
+// factors, links, known browsers and sessions end, and a new link signs in. To whom the
+// operator hands it has the address. Errors: as NewLink.
 func (s *Service) Reset(ctx context.Context, address string) (link string, err error) {
 	var who User
-	var factors int64
+	factors := 0
 	err = s.account(ctx, address, func(tx *db.Tx, u *User) error {
 		who = *u
-		if factors, err = tx.DropFactors(u.ID); err != nil {
-			return err
-		}
-		ended, err := tx.EndSessions(u.ID, "")
+		names, err := factorsOf(&tx.Reader, u.ID)
 		if err != nil {
 			return err
 		}
+		factors = len(names)
 		// Without its second factor the password alone would open the account.
-		if err := errors.Join(tx.SetPassword(u.ID, ""), tx.ForgetDevices(u.ID, nil), tx.DropSignInCodes(u.ID)); err != nil {
+		ended, err := endAccess(tx, u.ID, "")
+		if err != nil {
 			return err
 		}
 		if link, err = s.AddLink(tx, u.ID); err != nil {
@@ -127,8 +126,9 @@ func (s *Service) Reset(ctx context.Context, address string) (link string, err e
 	return link, err
 }
 
-// GiveRole makes a person something in a team, to which he then belongs; his sessions end.
-// Errors: CodeNotFound, CodeConflict for the last owner, CodeValidation.
+// GiveRole makes a person something in a team, to which he then belongs; sessions from
+// before reach that team no more. Errors: CodeNotFound, CodeConflict for the last owner and
+// for an account that may not belong to the team (mayBelong), CodeValidation.
 func (s *Service) GiveRole(ctx context.Context, address, team string, role app.Role) error {
 	if err := checkRole(role); err != nil {
 		return err
@@ -136,6 +136,9 @@ func (s *Service) GiveRole(ctx context.Context, address, team string, role app.R
 	return s.account(ctx, address, func(tx *db.Tx, u *User) error {
 		m, err := tx.Member(team, u.ID)
 		if errors.Is(err, db.ErrNotFound) {
+			if err := mayBelong(u, team); err != nil {
+				return err
+			}
 			return join(ctx, tx, u, team, role)
 		}
 		if err != nil {
@@ -145,10 +148,10 @@ func (s *Service) GiveRole(ctx context.Context, address, team string, role app.R
 	})
 }
 
-// LeaveTeam ends that a person belongs to a team, and his sessions. Errors: CodeNotFound,
-// CodeConflict for the last owner.
-func (s *Service) LeaveTeam(ctx context.Context, address, team string) error {
-	return s.account(ctx, address, func(tx *db.Tx, u *User) error {
+// LeaveTeam ends that a person belongs to a team. left are the API keys of the team that the
+// person made and that work on. Errors: CodeNotFound, CodeConflict for the last owner.
+func (s *Service) LeaveTeam(ctx context.Context, address, team string) (left []app.Key, err error) {
+	return left, s.account(ctx, address, func(tx *db.Tx, u *User) error {
 		m, err := tx.Member(team, u.ID)
 		if errors.Is(err, db.ErrNotFound) {
 			return app.Errorf(app.CodeNotFound, "%s does not belong to this team", u.Address)
@@ -156,17 +159,31 @@ func (s *Service) LeaveTeam(ctx context.Context, address, team string) error {
 		if err != nil {
 			return err
 		}
+		if left, err = keysLeft(tx, u.ID, team); err != nil {
+			return err
+		}
 		return removeMember(ctx, tx, team, &m)
 	})
 }
 
-// RemoveAccount removes a person from all teams, and the account. Errors: CodeNotFound,
-// CodeConflict for the last owner of a team and the last operator.
-func (s *Service) RemoveAccount(ctx context.Context, address string) error {
-	return s.account(ctx, address, func(tx *db.Tx, u *User) error { return removeAccount(ctx, tx, u) })
+// RemoveAccount removes a person from all teams, and the account. left are the API keys that
+// the person made and that work on. Errors: CodeNotFound, CodeConflict for the last owner of
+// a team and the last operator.
+func (s *Service) RemoveAccount(ctx context.Context, address string) (left []app.Key, err error) {
+	return left, s.account(ctx, address, func(tx *db.Tx, u *User) (err error) {
+		left, err = removeAccount(ctx, tx, u)
+		return err
+	})
 }
 
-func removeAccount(ctx context.Context, tx *db.Tx, u *User) error {
+func removeAccount(ctx context.Context, tx *db.Tx, u *User) (left []app.Key, err error) {
+	if left, err = keysLeft(tx, u.ID, ""); err != nil {
+		return nil, err
+	}
+	return left, removeUser(ctx, tx, u)
+}
+
+func removeUser(ctx context.Context, tx *db.Tx, u *User) error {
 	if err := otherOperator(&tx.Reader, u); err != nil {
 		return err
 	}

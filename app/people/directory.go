@@ -49,7 +49,8 @@ func (d *Directory) byID(ctx context.Context, id string, fn func(tx *db.Tx, u *U
 }
 
 // SetOperator makes a person an operator, or ends that; sessions of the person end where
-// that changes. Errors: CodeNotFound, CodeConflict for the last operator.
+// that changes. Errors: CodeNotFound, CodeConflict for the last operator, and to make one of
+// an account whose address nobody proved.
 func (d *Directory) SetOperator(ctx context.Context, id string, operator bool) (out Account, err error) {
 	err = d.byID(ctx, id, func(tx *db.Tx, u *User) error {
 		if u.Operator != operator {
@@ -68,6 +69,9 @@ func (d *Directory) SetOperator(ctx context.Context, id string, operator bool) (
 }
 
 func changeOperator(ctx context.Context, tx *db.Tx, u *User, operator bool) error {
+	if operator && u.OnlyTeam != "" {
+		return unproven(u)
+	}
 	if err := otherOperator(&tx.Reader, u); err != nil {
 		return err
 	}
@@ -81,8 +85,11 @@ func changeOperator(ctx context.Context, tx *db.Tx, u *User, operator bool) erro
 }
 
 // DeleteAccount is RemoveAccount by id.
-func (d *Directory) DeleteAccount(ctx context.Context, id string) error {
-	return d.byID(ctx, id, func(tx *db.Tx, u *User) error { return removeAccount(ctx, tx, u) })
+func (d *Directory) DeleteAccount(ctx context.Context, id string) (left []app.Key, err error) {
+	return left, d.byID(ctx, id, func(tx *db.Tx, u *User) (err error) {
+		left, err = removeAccount(ctx, tx, u)
+		return err
+	})
 }
 
 // LinkAccount is NewLink by id; it returns the person's address besides.

@@ -3,6 +3,7 @@ package people
 import (
 	"context"
 	"net/netip"
+	"strings"
 	"sync"
 	"time"
 
@@ -19,9 +20,10 @@ const (
 	firstSlow   = time.Second
 	slowest     = 30 * time.Second
 	// maxTries is how many tries of one source are at work or wait, and maxSlowed how many
-	// wait of all.
-	maxTries  = 8
-	maxSlowed = 1000
+	// wait of all. Those at few digits are tried one after the other.
+	maxTries     = 8
+	maxCodeTries = 1
+	maxSlowed    = 1000
 	// maxSources is how many sources are remembered.
 	maxSources = 20_000
 )
@@ -55,24 +57,35 @@ type guesser struct {
 	everywhere bool
 }
 
+// clientSource begins the name of a source that people of one network share.
+const clientSource = "client "
+
 // sources of a guesser. That which comes first is forgotten with the right answer.
 func (w *guesser) sources() []string {
 	if w.known != "" {
 		return []string{"device " + w.known + " " + w.account}
 	}
 	client := w.client.String()
-	out := []string{"account " + w.account + " " + client, "client " + client}
+	out := []string{"account " + w.account + " " + client, clientSource + client}
 	if w.everywhere {
 		out = append(out, "everywhere "+w.account)
 	}
 	return out
 }
 
+// most is how many tries of a source of the guesser are at work or wait.
+func (w *guesser) most(source string) int {
+	if w.everywhere && !strings.HasPrefix(source, clientSource) {
+		return maxCodeTries
+	}
+	return maxTries
+}
+
 // guess runs a check of what somebody knows, later the more was wrong lately. Errors:
 // those of the check; CodeRateLimitExceeded where too many tries wait.
 func (g *guesses) guess(ctx context.Context, who guesser, check func() error) error {
 	names := who.sources()
-	wait, err := g.begin(names, time.Now())
+	wait, err := g.begin(names, who.most, time.Now())
 	if err != nil {
 		return err
 	}
@@ -104,13 +117,13 @@ func (g *guesses) open(ctx context.Context, who guesser, check func() error) err
 }
 
 // begin counts a try, as wrong for now, and returns how long it has to wait.
-func (g *guesses) begin(names []string, now time.Time) (wait time.Duration, err error) {
+func (g *guesses) begin(names []string, most func(source string) int, now time.Time) (wait time.Duration, err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for _, name := range names {
 		if s := g.sources[name]; s != nil {
 			wait = max(wait, s.slow(now))
-			if s.tries >= maxTries {
+			if s.tries >= most(name) {
 				return 0, tooManyTries(max(wait, firstSlow))
 			}
 		}

@@ -91,6 +91,15 @@ func TestCodesAreSlowedWhereverTheyAreGuessedFrom(t *testing.T) {
 		if d := took(t, g, guesser{client: from("192.0.2.99"), account: "second", everywhere: true}, wrong); d != time.Second {
 			t.Errorf("the fifth took %v", d)
 		}
+		for _, who := range []guesser{{client: from("192.0.2.50"), account: "second", everywhere: true}, {client: from("192.0.2.50"), known: "x", account: "second", everywhere: true}} {
+			_ = g.guess(t.Context(), who, func() error {
+				if err := g.guess(t.Context(), who, wrong); app.CodeOf(err) != app.CodeRateLimitExceeded {
+					t.Errorf("two tries at a time: %v", err)
+				}
+				return nil
+			})
+			<-time.After(guessWindow)
+		}
 	})
 }
 
@@ -152,7 +161,7 @@ func TestManySourcesAreForgottenAndNotHeld(t *testing.T) {
 	now := time.Now()
 	for i := range 2 * maxSources {
 		names := []string{fmt.Sprint(i)}
-		if _, err := g.begin(names, now); err != nil {
+		if _, err := g.begin(names, (&guesser{}).most, now); err != nil {
 			t.Fatal(err)
 		}
 		g.end(names, false)

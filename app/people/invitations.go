@@ -1,6 +1,7 @@
 package people
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"time"
@@ -16,8 +17,6 @@ const (
 	InvitationLife = 7 * 24 * time.Hour
 	// MaxInvitations is how many of a team can be open.
 	MaxInvitations = 200
-	// remindEvery is how long nobody is mailed again who is invited again.
-	remindEvery = 10 * time.Minute
 	// invitationPath is where an invitation leads to, as linkPath has it.
 	invitationPath = "/dashboard/invitation#"
 )
@@ -26,11 +25,12 @@ const (
 type Invitation = db.Invitation
 
 // Invite asks somebody to join a team, by a link that is shown once, and in place of an
-// earlier one; it is mailed too, where Mailer can. Errors: CodeValidation, CodeForbidden,
-// CodeReauthentication, CodeConflict where the person belongs to the team,
-// CodeServiceUnavailable where no server ran yet.
+// earlier one. Another link is mailed, where Mailer can: it proves that who opens it reads
+// the mail of the address. Whether there is an account with the address makes no
+// difference. Errors: CodeValidation, CodeForbidden, CodeReauthentication, CodeConflict
+// where the person belongs to the team, CodeServiceUnavailable where no server ran yet.
 func (s *Service) Invite(ctx context.Context, key *app.Key, address string, role app.Role) (i Invitation, link string, err error) {
-	if err := mayRank(key, role); err != nil {
+	if err := mayInvite(key, role); err != nil {
 		return i, "", err
 	}
 	if s.Settings.BaseURL == "" {
@@ -41,16 +41,22 @@ func (s *Service) Invite(ctx context.Context, key *app.Key, address string, role
 		return i, "", err
 	}
 	code, hash := NewCode()
+	mailed, mailedHash := NewCode()
 	now := clock.Now()
-	i = Invitation{ID: app.NewID(), TeamID: key.TeamID, Address: u.Address, Role: role, Hash: hash, InvitedBy: app.ActorOf(ctx).Name,
+	i = Invitation{ID: app.NewID(), TeamID: key.TeamID, Address: u.Address, Role: role, Hash: hash, Vouched: isOperator(key), InvitedBy: app.ActorOf(ctx).Name,
 		CreatedAt: now, ExpiresAt: now.Add(InvitationLife)}
-	remind := true
+	var from postedFrom
 	err = s.DB.Write(ctx, func(tx *db.Tx) error {
 		before, err := replaceInvitation(tx, key, u.Address)
 		if err != nil {
 			return err
 		}
-		remind = now.Sub(before.CreatedAt) >= remindEvery
+		if from, err = s.mailsFrom(tx, &i); err != nil {
+			return err
+		}
+		if i.Mailed = before.Mailed; from.domain != "" { // else the link that the person has goes on
+			i.Mailed = mailedHash
+		}
 		if err := tx.InsertInvitation(&i); err != nil {
 			return err
 		}
@@ -62,12 +68,20 @@ func (s *Service) Invite(ctx context.Context, key *app.Key, address string, role
 	if err != nil {
 		return i, "", service.Unavailable(err)
 	}
-	link = s.Settings.BaseURL + invitationPath + code
-	if remind {
-		s.mailInvitation(ctx, &i, link)
-	}
-	return i, link, nil
+	s.mailInvitation(ctx, from, &i, s.Settings.BaseURL+invitationPath+mailed)
+	return i, s.Settings.BaseURL + invitationPath + code, nil
 }
+
+// mayInvite is mayRank for who invites. A key that has an end, or works from some addresses
+// alone, must not let anybody in who has neither. Errors: as mayRank.
+func mayInvite(key *app.Key, role app.Role) error {
+	if key.Session == nil && (!key.ExpiresAt.IsZero() || len(key.AllowedIPs) > 0) {
+		return app.Errorf(app.CodeForbidden, "An API key that has an end or works from some addresses only can't invite people: they would stay beyond it")
+	}
+	return mayRank(key, role)
+}
+
+func isOperator(key *app.Key) bool { return key.Session != nil && key.Session.Operator }
 
 // replaceInvitation takes back the invitation of an address, where there is one, and
 // returns it. Errors: CodeConflict where the person belongs to the team, CodeValidation
@@ -130,6 +144,7 @@ type AcceptInput struct{ Code, Password, Name string }
 // Accept has somebody join the team that invited him, and lets him in: with the password
 // of the account that he has, or with a new account. Errors: CodeForbidden for a code that
 // does not count, CodeInvalidCredentials for a wrong password, CodeValidation,
+// CodeConflict for an account that may not belong to the team (mayBelong),
 // CodeRateLimitExceeded.
 func (s *Service) Accept(ctx context.Context, v *Visitor, in *AcceptInput) (n NewSession, err error) {
 	var i Invitation
@@ -139,36 +154,59 @@ func (s *Service) Accept(ctx context.Context, v *Visitor, in *AcceptInput) (n Ne
 		return err
 	})
 	if err != nil {
+		s.noteFailure(ctx, &attempt{v: v, account: byLink, by: byLink}, err)
 		return n, service.Unavailable(err)
+	}
+	// It is checked of accounts that there are too: who invites must not learn of them.
+	if err := CheckPassword("password", in.Password); err != nil {
+		return n, err
 	}
 	c, err := s.caller(ctx, v, func(r *db.Reader) (User, error) { return r.UserByAddress(i.Address) })
 	if err != nil {
 		return n, err
 	}
+	proves := provesAddress(&i, in.Code)
 	if c.user.ID == "" {
-		return s.acceptAnew(ctx, v, in, &i)
+		return s.acceptAnew(ctx, v, in, &i, proves)
+	}
+	matches := func() (bool, error) {
+		ok, _, err := s.hasher.matches(ctx, c.user.Password, in.Password, c.known)
+		return ok, err
+	}
+	if c.user.OnlyTeam != "" && proves {
+		if ok, err := matches(); err != nil || !ok {
+			return s.takeOver(ctx, v, in, &c, err)
+		}
+		return s.enter(asPerson(ctx, c.user.ID), v, &c, entry{invitation: in.Code})
 	}
 	err = s.guesses.guess(ctx, c.guesser(v, i.Address), func() error {
-		ok, _, err := s.hasher.matches(ctx, c.user.Password, in.Password, c.known)
+		ok, err := matches()
 		if err == nil && !ok {
 			err = wrongCredentials()
 		}
 		return err
 	})
 	if err != nil {
+		s.noteFailure(ctx, &attempt{v, i.Address, c.user.ID, i.Address, byPassword}, err)
 		return n, err
 	}
 	return s.enter(asPerson(ctx, c.user.ID), v, &c, entry{invitation: in.Code})
 }
 
+// provesAddress reports whether who has a code of an invitation is believed to have its
+// address: the code was mailed there, or an operator made it.
+func provesAddress(i *Invitation, code string) bool {
+	return i.Vouched || bytes.Equal(i.Mailed, hashOf(code))
+}
+
 // acceptAnew makes the account of somebody who was invited and has none.
-func (s *Service) acceptAnew(ctx context.Context, v *Visitor, in *AcceptInput, i *Invitation) (n NewSession, err error) {
+func (s *Service) acceptAnew(ctx context.Context, v *Visitor, in *AcceptInput, i *Invitation, proves bool) (n NewSession, err error) {
 	u, err := NewUser(i.Address, in.Name)
 	if err != nil {
 		return n, err
 	}
-	if err := CheckPassword("password", in.Password); err != nil {
-		return n, err
+	if !proves {
+		u.OnlyTeam = i.TeamID
 	}
 	if u.Password, err = s.hasher.hash(ctx, in.Password, false); err != nil {
 		return n, err
@@ -239,7 +277,8 @@ func stillInvited(r *db.Reader, i *Invitation) error {
 }
 
 // joinInvited has somebody with an account join the team that invited him. Who belongs to
-// it meanwhile stays what he is there.
+// it meanwhile stays what he is there. A code that proves the address counts for the
+// account too.
 func joinInvited(ctx context.Context, tx *db.Tx, u *User, code string) error {
 	i, err := useInvitation(tx, code)
 	if err != nil {
@@ -247,6 +286,20 @@ func joinInvited(ctx context.Context, tx *db.Tx, u *User, code string) error {
 	}
 	if i.Address != u.Address {
 		return refusedCode()
+	}
+	if u.OnlyTeam != "" && provesAddress(&i, code) {
+		if err := tx.SetProven(u.ID); err != nil {
+			return err
+		}
+		u.OnlyTeam = ""
+	}
+	return joinBy(ctx, tx, u, &i)
+}
+
+// joinBy has a person belong to the team of an invitation.
+func joinBy(ctx context.Context, tx *db.Tx, u *User, i *Invitation) error {
+	if err := mayBelong(u, i.TeamID); err != nil {
+		return err
 	}
 	if err := join(ctx, tx, u, i.TeamID, i.Role); app.CodeOf(err) != app.CodeConflict {
 		return err

@@ -39,6 +39,7 @@ func (s *Service) OpenLink(ctx context.Context, v *Visitor, code string) (n NewS
 		return err
 	})
 	if err != nil {
+		s.noteFailure(ctx, &attempt{v: v, account: byLink, by: byLink}, err)
 		return n, err
 	}
 	return s.enter(ctx, v, &c, entry{code: code})

@@ -1,74 +1,135 @@
 package people
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"strings"
+	"time"
 
-	"mailer/app"
 	"mailer/db"
 )
-
-// Sender accepts an email of a team.
-type Sender func(ctx context.Context, key *app.Key, in *app.EmailInput) error
 
 // sender is who mail of Mailer's own is from, at a verified domain.
 const sender = "Mailer <mailer@"
 
-// Mailed returns the Post that sends by a Sender: from a verified domain of the team of
-// the person, or else of the first team, which is the operator's, and not at all where
-// neither has one. It counts as any mail of the team whose domain it is from. What fails
-// is logged without the text: nobody's account waits for a mail.
-func (s *Service) Mailed(send Sender) Post {
-	return func(ctx context.Context, team, to, subject, text string) {
-		team, domain, err := s.mailDomain(ctx, team)
-		if errors.Is(err, db.ErrNotFound) {
-			return
+// How many invitations are mailed within mailWindow, whatever becomes of them: of a team to
+// an address, of a team at all, and to an address by all teams. Others are shown where they
+// are made and not mailed.
+const (
+	mailWindow       = 24 * time.Hour
+	maxMailsOfPair   = 1
+	maxMailsOfTeam   = 20
+	maxMailsToPerson = 5
+)
+
+// postedFrom is where a mail to a person comes from: a domain and its team. The zero one is
+// nowhere: no mail.
+type postedFrom struct{ team, domain string }
+
+// domainOf returns a verified domain of a team whose mail may leave. Error: db.ErrNotFound.
+func domainOf(r *db.Reader, team string) (from postedFrom, err error) {
+	suspended, err := r.IsSuspended(team)
+	if err == nil && suspended {
+		err = db.ErrNotFound
+	}
+	if err != nil {
+		return from, err
+	}
+	domain, err := r.VerifiedDomain(team)
+	return postedFrom{team, domain}, err
+}
+
+// firstDomain returns a domain of the first of some teams that has one; nowhere: none has.
+func firstDomain(r *db.Reader, teams ...string) (postedFrom, error) {
+	for _, team := range teams {
+		from, err := domainOf(r, team)
+		if !errors.Is(err, db.ErrNotFound) {
+			return from, err
 		}
-		if err == nil {
-			key := &app.Key{TeamID: team, Permission: app.FullAccess, Role: app.RoleOwner}
-			err = send(ctx, key, &app.EmailInput{From: sender + domain + ">", To: []string{to}, Subject: subject, Text: &text})
-		}
-		if err != nil {
-			s.Log.Warn("a mail to a person was not accepted", "subject", subject, "err", err)
-		}
+	}
+	return postedFrom{}, nil
+}
+
+// post sends a mail of Mailer's own to a person. What fails is logged without the text:
+// nobody's account waits for a mail.
+func (s *Service) post(ctx context.Context, from postedFrom, to, subject, text string) {
+	if s.Post == nil || from.domain == "" {
+		return
+	}
+	if err := s.Post(context.WithoutCancel(ctx), from.team, sender+from.domain+">", to, subject, text); err != nil {
+		s.Log.Warn("a mail to a person was not accepted", "subject", subject, "err", err)
 	}
 }
 
-// mailDomain returns a verified domain, and whose it is. Error: db.ErrNotFound.
-func (s *Service) mailDomain(ctx context.Context, team string) (of, domain string, err error) {
-	err = s.DB.Read(ctx, func(r *db.Reader) error {
-		if team != "" {
-			of = team
-			if domain, err = r.VerifiedDomain(team); !errors.Is(err, db.ErrNotFound) {
-				return err
-			}
-		}
-		first, err := r.FindTeam("")
-		if err != nil {
-			return err
-		}
-		of = first.ID
-		domain, err = r.VerifiedDomain(of)
-		return err
-	})
-	return of, domain, err
-}
-
-// mailInvitation tells somebody that he was invited. The link of a role that manages the
-// team is left out: what a team sends can be read by all of its members, and none of them
-// may rise by another's invitation.
-func (s *Service) mailInvitation(ctx context.Context, i *Invitation, link string) {
+// tell sends a person a mail about the account: from a domain of the first team, which is
+// the operator's, or else of the team that the person joined first. Teams that the person
+// joined later have no part in it.
+func (s *Service) tell(ctx context.Context, u *User, subject, text string) {
 	if s.Post == nil {
 		return
 	}
-	var text strings.Builder
-	text.WriteString("You were invited to join the team " + i.TeamName + " on Mailer, as " + string(i.Role) + ".\n\n")
-	if i.Role.Manages() {
-		text.WriteString("Whoever invited you has the link by which you join: ask for it.\n")
-	} else {
-		text.WriteString("This link joins it, once, within seven days:\n" + link + "\n")
+	from, err := db.Get(context.WithoutCancel(ctx), s.DB, func(r *db.Reader) (from postedFrom, err error) {
+		first, err := r.FindTeam("")
+		if err != nil {
+			return from, err
+		}
+		joined, err := r.Memberships(u.ID)
+		if err != nil {
+			return from, err
+		}
+		teams := []string{first.ID}
+		if len(joined) > 0 {
+			teams = append(teams, slices.MinFunc(joined, func(a, b Membership) int {
+				return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), cmp.Compare(a.TeamID, b.TeamID))
+			}).TeamID)
+		}
+		return firstDomain(r, teams...)
+	})
+	if err != nil {
+		s.Log.Warn("a mail to a person was not accepted", "subject", subject, "err", err)
+		return
 	}
-	text.WriteString("\nIf you did not expect this, leave it be.\n")
-	s.Post(context.WithoutCancel(ctx), i.TeamID, i.Address, "You were invited to "+i.TeamName, text.String())
+	s.post(ctx, from, u.Address, subject, text)
+}
+
+// mailsFrom returns where the mail of an invitation comes from, and notes that it is sent:
+// from a domain of the team that invites, or else of the first team; nowhere for a team
+// that is suspended, where there is no such domain, and where enough were sent lately.
+func (s *Service) mailsFrom(tx *db.Tx, i *Invitation) (from postedFrom, err error) {
+	if s.Post == nil {
+		return from, nil
+	}
+	suspended, err := tx.IsSuspended(i.TeamID)
+	if err != nil || suspended {
+		return from, err
+	}
+	hash := hashOf(i.Address)
+	pair, team, address, err := tx.InvitationMails(i.TeamID, hash, tx.Now.Add(-mailWindow))
+	if err != nil || pair >= maxMailsOfPair || team >= maxMailsOfTeam || address >= maxMailsToPerson {
+		return from, err
+	}
+	first, err := tx.FindTeam("")
+	if err != nil {
+		return from, err
+	}
+	if from, err = firstDomain(&tx.Reader, i.TeamID, first.ID); err != nil || from.domain == "" {
+		return from, err
+	}
+	return from, tx.PutInvitationMail(i.TeamID, hash)
+}
+
+// mailInvitation tells somebody that he was invited. A mail from another team's domain than
+// that of the team which invites holds no word of the latter.
+func (s *Service) mailInvitation(ctx context.Context, from postedFrom, i *Invitation, link string) {
+	team, subject := "a team", "You were invited to Mailer"
+	if from.team == i.TeamID {
+		team, subject = "the team "+i.TeamName, "You were invited to "+i.TeamName
+	}
+	var text strings.Builder
+	text.WriteString("You were invited to join " + team + " on Mailer, at " + s.Settings.BaseURL + ", as " + string(i.Role) + ".\n\n")
+	text.WriteString("This link joins it, once, within seven days:\n" + link + "\n")
+	text.WriteString("\nIf you did not expect this, leave it be: without you nothing happens.\n")
+	s.post(ctx, from, i.Address, subject, text.String())
 }

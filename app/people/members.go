@@ -3,6 +3,7 @@ package people
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"mailer/app"
 	"mailer/app/clock"
@@ -20,29 +21,6 @@ func (s *Service) Members(ctx context.Context, key *app.Key, page app.Page) (row
 	return rows, more, service.Cursor(page, err)
 }
 
-// AddMember has a person who has an account belong to a team. Errors: CodeValidation,
-// CodeNotFound where there is no such account, CodeConflict where he belongs to it,
-// CodeForbidden, CodeReauthentication.
-func (s *Service) AddMember(ctx context.Context, key *app.Key, address string, role app.Role) (m Member, err error) {
-	if err := mayRank(key, role); err != nil {
-		return m, err
-	}
-	err = s.DB.Write(ctx, func(tx *db.Tx) error {
-		u, err := tx.UserByAddress(app.KeyOf(address).String())
-		if errors.Is(err, db.ErrNotFound) {
-			return app.Errorf(app.CodeNotFound, "Nobody with this address has an account: POST /invitations asks somebody to join")
-		} else if err != nil {
-			return err
-		}
-		if err := join(ctx, tx, &u, key.TeamID, role); err != nil {
-			return err
-		}
-		m, err = tx.Member(key.TeamID, u.ID)
-		return err
-	})
-	return m, service.Unavailable(err)
-}
-
 // join has a person belong to a team. Errors: CodeConflict where he does already.
 func join(ctx context.Context, tx *db.Tx, u *User, teamID string, role app.Role) error {
 	err := tx.InsertMembership(&Membership{UserID: u.ID, TeamID: teamID, Role: role, CreatedAt: tx.Now})
@@ -55,8 +33,8 @@ func join(ctx context.Context, tx *db.Tx, u *User, teamID string, role app.Role)
 	return service.Audit(ctx, tx, teamID, "member.add", u.ID, nil, map[string]any{"email": u.Address, "role": role})
 }
 
-// ChangeRole changes what a person is in a team; where it is another role, his sessions
-// end. Errors: CodeNotFound, CodeForbidden, CodeReauthentication, CodeConflict for the last
+// ChangeRole changes what a person is in a team; where it is another role, the person's
+// sessions reach that team no more, and others all the same. Errors: CodeNotFound, CodeForbidden, CodeReauthentication, CodeConflict for the last
 // owner.
 func (s *Service) ChangeRole(ctx context.Context, key *app.Key, userID string, role app.Role) (m Member, err error) {
 	if err := mayRank(key, role); err != nil {
@@ -88,16 +66,14 @@ func setRole(ctx context.Context, tx *db.Tx, teamID string, m *Member, role app.
 	if err := tx.SetRole(teamID, m.ID, role); err != nil {
 		return err
 	}
-	if _, err := tx.EndSessions(m.ID, ""); err != nil {
-		return err
-	}
 	return service.Audit(ctx, tx, teamID, "member.update", m.ID, map[string]any{"email": m.Address, "role": m.Role}, map[string]any{"email": m.Address, "role": role})
 }
 
-// RemoveMember ends that a person belongs to a team, and his sessions; the account stays.
+// RemoveMember ends that a person belongs to a team; the account stays, and its sessions
+// for other teams. left are the API keys of the team that the person made and that go on.
 // Errors: as ChangeRole.
-func (s *Service) RemoveMember(ctx context.Context, key *app.Key, userID string) error {
-	return service.Lookup("member", s.DB.WriteVital(ctx, func(tx *db.Tx) error {
+func (s *Service) RemoveMember(ctx context.Context, key *app.Key, userID string) (left []app.Key, err error) {
+	return left, service.Lookup("member", s.DB.WriteVital(ctx, func(tx *db.Tx) error {
 		m, err := tx.Member(key.TeamID, userID)
 		if err != nil {
 			return err
@@ -105,8 +81,18 @@ func (s *Service) RemoveMember(ctx context.Context, key *app.Key, userID string)
 		if err := mayRank(key, m.Role); err != nil {
 			return err
 		}
+		if left, err = keysLeft(tx, userID, key.TeamID); err != nil {
+			return err
+		}
 		return removeMember(ctx, tx, key.TeamID, &m)
 	}))
+}
+
+// keysLeft returns the API keys that a person made and that work on, in a team or in all
+// for "".
+func keysLeft(tx *db.Tx, userID, teamID string) ([]app.Key, error) {
+	keys, err := tx.KeysMadeBy(userID, teamID)
+	return slices.DeleteFunc(keys, func(k app.Key) bool { return !k.ExpiresAt.IsZero() && !k.ExpiresAt.After(tx.Now) }), err
 }
 
 func removeMember(ctx context.Context, tx *db.Tx, teamID string, m *Member) error {
@@ -114,9 +100,6 @@ func removeMember(ctx context.Context, tx *db.Tx, teamID string, m *Member) erro
 		return err
 	}
 	if err := tx.DeleteMembership(teamID, m.ID); err != nil {
-		return err
-	}
-	if _, err := tx.EndSessions(m.ID, ""); err != nil {
 		return err
 	}
 	return service.Audit(ctx, tx, teamID, "member.remove", m.ID, map[string]any{"email": m.Address, "role": m.Role}, nil)

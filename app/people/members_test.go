@@ -1,7 +1,6 @@
 package people_test
 
 import (
-	"context"
 	"strings"
 	"testing"
 	"time"
@@ -54,6 +53,7 @@ func TestAnInvitationJoinsOnceAndForAWeek(t *testing.T) {
 		world.WantCode(t, accept(link, "short"), app.CodeValidation)
 		world.Must(t, accept(link, secret))
 		world.WantCode(t, accept(link, secret), app.CodeForbidden) // used
+		w.Sql(`UPDATE users SET only_team = NULL`)                 // she proved her address elsewhere
 		_, _, err = s.Invite(ctx, w.Key, "ann@example.net", app.RoleMember)
 		world.WantCode(t, err, app.CodeConflict)
 
@@ -99,10 +99,10 @@ func TestAChangeOfRoleEndsThePersonsSessionsAndNobodyElses(t *testing.T) {
 
 	n, err := s.SignIn(ctx, visitor("192.0.2.1"), "ann@example.net", secret)
 	world.Must(t, err)
-	world.Must(t, s.RemoveMember(ctx, w.Key, ann.ID))
+	world.Must(t, removed(s.RemoveMember(ctx, w.Key, ann.ID)))
 	_, err = person(w, n.Token, w.Key.TeamID)
-	world.WantCode(t, err, app.CodeInvalidCredentials)
-	world.WantCode(t, s.RemoveMember(ctx, w.Key, ann.ID), app.CodeNotFound)
+	world.WantCode(t, err, app.CodeNotFound)
+	world.WantCode(t, removed(s.RemoveMember(ctx, w.Key, ann.ID)), app.CodeNotFound)
 }
 
 func TestNobodyRisesAboveHimselfAndTheLastOwnerStays(t *testing.T) {
@@ -124,14 +124,14 @@ func TestNobodyRisesAboveHimselfAndTheLastOwnerStays(t *testing.T) {
 		}
 		world.WantCode(t, change(admin, member.ID, app.RoleOwner), app.CodeForbidden)
 		world.WantCode(t, change(admin, first.ID, app.RoleMember), app.CodeForbidden)
-		world.WantCode(t, s.RemoveMember(ctx, admin, first.ID), app.CodeForbidden)
+		world.WantCode(t, removed(s.RemoveMember(ctx, admin, first.ID)), app.CodeForbidden)
 		world.WantCode(t, invite(admin, app.RoleOwner), app.CodeForbidden)
 		world.Must(t, invite(admin, app.RoleAdmin))
 		world.WantCode(t, change(w.Key, member.ID, "root"), app.CodeValidation)
 		world.WantCode(t, change(w.Key, first.ID, app.RoleAdmin), app.CodeConflict)
-		world.WantCode(t, s.RemoveMember(ctx, w.Key, first.ID), app.CodeConflict)
-		world.WantCode(t, s.LeaveTeam(ctx, "first@example.net", w.Key.TeamID), app.CodeConflict)
-		world.WantCode(t, s.RemoveAccount(ctx, "first@example.net"), app.CodeConflict)
+		world.WantCode(t, removed(s.RemoveMember(ctx, w.Key, first.ID)), app.CodeConflict)
+		world.WantCode(t, removed(s.LeaveTeam(ctx, "first@example.net", w.Key.TeamID)), app.CodeConflict)
+		world.WantCode(t, removed(s.RemoveAccount(ctx, "first@example.net")), app.CodeConflict)
 		world.WantCode(t, s.GiveRole(ctx, "first@example.net", w.Key.TeamID, app.RoleMember), app.CodeConflict)
 
 		world.Sleep(app.FreshProof + time.Second)
@@ -141,23 +141,14 @@ func TestNobodyRisesAboveHimselfAndTheLastOwnerStays(t *testing.T) {
 		world.WantCode(t, invite(owner, app.RoleOwner), app.CodeReauthentication)
 		world.Must(t, change(owner, member.ID, app.RoleAdmin))
 		world.Must(t, change(w.Key, member.ID, app.RoleOwner)) // an API key needs no proof
-		world.Must(t, s.RemoveMember(ctx, w.Key, first.ID))
+		world.Must(t, removed(s.RemoveMember(ctx, w.Key, first.ID)))
 
 		other := w.AddTeam("Other", "other.example")
 		world.WantCode(t, change(other, member.ID, app.RoleMember), app.CodeNotFound)
-		world.WantCode(t, s.RemoveMember(ctx, other, member.ID), app.CodeNotFound)
+		world.WantCode(t, removed(s.RemoveMember(ctx, other, member.ID)), app.CodeNotFound)
 		if rows, _, err := s.Members(ctx, other, app.Page{Limit: 9}); len(rows) != 0 || err != nil {
 			t.Errorf("another team sees %+v, %v", rows, err)
 		}
-		_, err = s.AddMember(ctx, other, "nobody@example.net", app.RoleMember)
-		world.WantCode(t, err, app.CodeNotFound)
-		m, err := s.AddMember(ctx, other, "member@example.net", app.RoleMember)
-		world.Must(t, err)
-		if m.ID != member.ID || m.Role != app.RoleMember || m.Factor || m.SeenAt.IsZero() {
-			t.Errorf("added %+v", m)
-		}
-		_, err = s.AddMember(ctx, other, "member@example.net", app.RoleMember)
-		world.WantCode(t, err, app.CodeConflict)
 	})
 }
 
@@ -190,7 +181,7 @@ func TestAResetEndsAllThatOpensAnAccount(t *testing.T) {
 	if n, err := s.EndAllSessions(ctx, "ann@example.net"); n != 1 || err != nil {
 		t.Errorf("ended %d, %v", n, err)
 	}
-	world.WantCode(t, s.RemoveAccount(ctx, "nobody@example.net"), app.CodeNotFound)
+	world.WantCode(t, removed(s.RemoveAccount(ctx, "nobody@example.net")), app.CodeNotFound)
 	if _, err := s.NewLink(ctx, "nobody@example.net"); app.CodeOf(err) != app.CodeNotFound {
 		t.Error(err)
 	}
@@ -205,45 +196,12 @@ func TestTheLastOperatorStays(t *testing.T) {
 	}
 	_, _, err := s.CreateAccount(ctx, "one@example.net", w.Key.TeamID, app.RoleMember, false)
 	world.WantCode(t, err, app.CodeConflict)
-	world.Must(t, s.RemoveAccount(ctx, "one@example.net"))
-	world.WantCode(t, s.RemoveAccount(ctx, "two@example.net"), app.CodeConflict)
+	world.Must(t, removed(s.RemoveAccount(ctx, "one@example.net")))
+	world.WantCode(t, removed(s.RemoveAccount(ctx, "two@example.net")), app.CodeConflict)
 	var seen []string
 	world.Must(t, s.Accounts(ctx, func(a people.Account) { seen = append(seen, a.Address+" "+string(a.Teams[0].Role)) }))
 	if len(seen) != 1 || seen[0] != "two@example.net member" {
 		t.Errorf("accounts %q", seen)
-	}
-}
-
-func TestOnlyTheMailThatLetsNobodyRiseHasTheLink(t *testing.T) {
-	w := world.Idle(t, world.NewRelay(nil))
-	s, ctx := w.Server.People, t.Context()
-	var links []string
-	for address, role := range map[string]app.Role{"m@example.net": app.RoleMember, "a@example.net": app.RoleAdmin} {
-		_, link, err := s.Invite(ctx, w.Key, address, role)
-		world.Must(t, err)
-		_, again, err := s.Invite(ctx, w.Key, address, role) // within minutes: nobody is mailed twice
-		world.Must(t, err)
-		links = append(links, codeIn(link), codeIn(again))
-		stored := strings.Join(w.Sql(`SELECT e.subject || c.plain FROM emails AS e JOIN contents AS c ON c.email_id = e.id JOIN recipients AS r ON r.email_id = e.id WHERE r.address = ?`, address), "")
-		if got := strings.Contains(stored, codeIn(link)); got != (role == app.RoleMember) {
-			t.Errorf("%s: has the link: %v: %s", role, got, stored)
-		}
-	}
-	if got := w.Sql(`SELECT sender FROM emails`); len(got) != 2 || !strings.Contains(got[0], `"local":"mailer","domain":"`+world.TestDomain+`"`) {
-		t.Errorf("mails from %q", got)
-	}
-	rest := w.Log.Text.String() + strings.Join(w.Sql(`SELECT action || coalesce(before, '') || coalesce(after, '') || coalesce(target, '') FROM audit_logs`), "")
-	for _, code := range links {
-		if strings.Contains(rest, code) {
-			t.Errorf("a code stands in the log or the audit log")
-		}
-	}
-	none := w.AddTeam("Other", "other.example")
-	w.Sql(`UPDATE domains SET status = 'failed'`)
-	_, _, err := s.Invite(context.WithoutCancel(ctx), none, "x@example.net", app.RoleMember)
-	world.Must(t, err)
-	if got := w.Count("emails"); got != "2" {
-		t.Errorf("%s emails without a verified domain", got)
 	}
 }
 
@@ -269,7 +227,7 @@ func TestAnInvitationEndsWithTheRightsOfWhoInvited(t *testing.T) {
 		world.Must(t, err)
 		world.WantCode(t, accept(asAdmin), app.CodeForbidden)
 		world.WantCode(t, accept(asMember), app.CodeForbidden)
-		world.Must(t, s.RemoveMember(ctx, w.Key, ann.ID))
+		world.Must(t, removed(s.RemoveMember(ctx, w.Key, ann.ID)))
 		world.WantCode(t, accept(asMember), app.CodeForbidden)
 	})
 }

@@ -303,6 +303,7 @@ func (s *PasskeyService) SignInByPasskey(ctx context.Context, v *Visitor, answer
 	if err == nil {
 		s.people.tellNewDevice(ctx, v, &n)
 	}
+	s.people.noteFailure(ctx, &attempt{v: v, account: byPasskey, by: byPasskey}, err)
 	return n, service.Unavailable(err)
 }
 

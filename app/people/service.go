@@ -19,18 +19,19 @@ type Membership = db.Membership
 // Session is a browser in which a person is signed in.
 type Session = db.Session
 
-// Post sends a mail of Mailer itself to a person, where it can. team is one that the
-// person belongs to; empty: none. It logs what fails.
-type Post func(ctx context.Context, team, to, subject, text string)
+// Post accepts a mail of Mailer's own to a person, from an address of a team's domain. The
+// team must not be able to read the text, nor keep it from the person.
+type Post func(ctx context.Context, team, from, to, subject, text string) error
 
 // Service is accounts and sessions.
 type Service struct {
 	*service.Base
-	// Post tells people what was done with their accounts; nil: nobody does.
+	// Post mails people what was done with their accounts; nil: nobody does.
 	Post    Post
 	teams   *teams.Service
 	guesses *guesses
 	hasher  *hasher
+	noted   noted
 }
 
 // New makes the service.
@@ -55,16 +56,4 @@ func asPerson(ctx context.Context, id string) context.Context {
 	a := app.ActorOf(ctx)
 	a.Type, a.Name = app.ActorPerson, id
 	return app.WithActor(ctx, func() app.Actor { return a })
-}
-
-// tell sends a person a mail of Mailer's own.
-func (s *Service) tell(ctx context.Context, u *User, subject, text string) {
-	if s.Post == nil {
-		return
-	}
-	team := ""
-	if rows, err := db.Get(ctx, s.DB, func(r *db.Reader) ([]Membership, error) { return r.Memberships(u.ID) }); err == nil && len(rows) > 0 {
-		team = rows[0].TeamID
-	}
-	s.Post(context.WithoutCancel(ctx), team, u.Address, subject, text)
 }

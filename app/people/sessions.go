@@ -67,8 +67,8 @@ type found struct {
 // SignedIn returns the person of a session's token as a key of a team by its id. No team:
 // the only one of the person, where he is no operator, or a key without a team. half: the
 // session may still wait for its second factor. What is kept of it is asked for each time.
-// Errors: CodeInvalidCredentials; CodeNotFound for a team that the person does not belong
-// to; CodeForbidden for one that demands a second factor which the person has not.
+// Errors: CodeInvalidCredentials, also for a team in which the person got another role since
+// he last proved to be there; CodeNotFound for a team that the person does not belong to; CodeForbidden for one that demands a second factor which the person has not.
 func (s *Service) SignedIn(ctx context.Context, token, team string, half bool) (*app.Key, error) {
 	if !isSecret(token, tokenBytes) {
 		return nil, app.SignedOut()
@@ -101,6 +101,9 @@ func find(r *db.Reader, hash []byte, team string) (f found, err error) {
 	}
 	f.factor = totp || passkey
 	f.team, err = teamOf(r, &f.user, team)
+	if err == nil && !f.team.RoleSince.IsZero() && !f.session.ProvedAt.After(f.team.RoleSince) {
+		return f, db.ErrNotFound // in this team the session has ended
+	}
 	if err == nil && team == "" && f.team.SecondFactor && !f.factor {
 		f.team = Membership{} // he reaches what is his own, so that he can get one
 	}
@@ -283,7 +286,7 @@ func (s *Service) EndOtherSessions(ctx context.Context, userID, but string) (n i
 
 // Purge removes what has expired of sessions, codes, invitations and known browsers.
 func (s *Service) Purge(ctx context.Context) error {
-	err := s.InPieces(ctx, "invitations that expired", func(tx *db.Tx) (bool, error) { return tx.PurgeInvitations(service.PurgeChunk) })
+	err := s.InPieces(ctx, "invitations that expired", func(tx *db.Tx) (bool, error) { return tx.PurgeInvitations(tx.Now.Add(-mailWindow), service.PurgeChunk) })
 	if err != nil {
 		return err
 	}

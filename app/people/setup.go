@@ -32,8 +32,8 @@ func CheckUserName(name string) error {
 	if utf8.RuneCountInString(name) > MaxUserName {
 		return app.Invalid("name", "must be at most %d characters long", MaxUserName)
 	}
-	if app.HasControl(name) {
-		return app.Invalid("name", "must not contain control characters")
+	if app.HasHidden(name) {
+		return app.Invalid("name", "must not contain control characters or invisible formatting")
 	}
 	return nil
 }
@@ -155,7 +155,7 @@ func (s *Service) setUp(ctx context.Context, v *Visitor, u *User, in *SetupInput
 			return err
 		}
 		if in.Team != "" && in.Team != team.Name {
-			if err := s.teams.RenameWithin(ctx, tx, team.ID, in.Team); err != nil {
+			if err := s.teams.RenameWithin(ctx, tx, team.ID, in.Team, true); err != nil {
 				return err
 			}
 		}

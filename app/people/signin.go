@@ -69,6 +69,7 @@ func (s *Service) SignIn(ctx context.Context, v *Visitor, address, password stri
 		return err
 	})
 	if err != nil {
+		s.noteFailure(ctx, &attempt{v, address, c.user.ID, address, byPassword}, err)
 		return n, err
 	}
 	anew := ""

@@ -1,6 +1,7 @@
 package people
 
 import (
+	"cmp"
 	"context"
 	"crypto/subtle"
 	"errors"
@@ -153,19 +154,6 @@ func wrongCode() error {
 	return app.Errorf(app.CodeInvalidCredentials, "This code does not count: it is wrong, too old or was used")
 }
 
-// proveTOTP proves a one-time password of a person inside a Write. Errors:
-// CodeInvalidCredentials.
-func (s *Service) proveTOTP(tx *db.Tx, userID, code string) error {
-	t, err := tx.TOTP(userID)
-	if errors.Is(err, db.ErrNotFound) || err == nil && !t.Confirmed {
-		return wrongCode()
-	}
-	if err != nil {
-		return err
-	}
-	return s.useTOTP(tx, userID, &t, code)
-}
-
 // qrSVG draws a text as a QR code: a path of squares, with the margin that readers want.
 func qrSVG(text string) (string, error) {
 	code, err := qr.Encode(text, qr.M, qr.Auto)
@@ -201,9 +189,15 @@ func (s *Service) Complete(ctx context.Context, v *Visitor, key *app.Key, f Seco
 		return n, err
 	}
 	who := c.guesser(v, "second "+key.ID)
-	who.everywhere = true
+	if who.everywhere = f.Recovery == ""; !who.everywhere {
+		who.account = "recovery " + key.ID // nobody guesses them, nor keeps its owner from them
+	} else if err := codeIsFree(ctx, s.DB, key.ID, c.known); err != nil {
+		return n, err
+	}
+	try := codeTry{userID: key.ID, code: f.Code, known: c.known}
 	err = s.guesses.guess(ctx, who, func() error {
-		return s.DB.Write(ctx, func(tx *db.Tx) error {
+		var refused error
+		err := s.DB.Write(ctx, func(tx *db.Tx) (err error) {
 			half, err := tx.Session(key.ID, key.Session.ID)
 			if errors.Is(err, db.ErrNotFound) || err == nil && !alive(&half, tx.Now) {
 				return app.SignedOut()
@@ -211,28 +205,38 @@ func (s *Service) Complete(ctx context.Context, v *Visitor, key *app.Key, f Seco
 			if err != nil {
 				return err
 			}
-			if err := s.proveSecond(tx, key.ID, f); err != nil {
+			if refused, err = s.proveSecond(tx, &try, f); err != nil || refused != nil {
 				return err
 			}
 			n, err = s.begin(tx, v, &c.user, nil)
 			return err
 		})
+		return cmp.Or(err, refused)
 	})
 	if err == nil {
 		s.tellNewDevice(ctx, v, &n)
 	}
+	if try.tell {
+		s.tellWrong(ctx, v, &c.user)
+	}
+	by := byCode
+	if f.Recovery != "" {
+		by = byRecovery
+	}
+	s.noteFailure(ctx, &attempt{v, key.ID, key.ID, c.user.Address, by}, err)
 	return n, service.Unavailable(err)
 }
 
-func (s *Service) proveSecond(tx *db.Tx, userID string, f SecondFactor) error {
+// proveSecond proves a second factor as proveTOTP does.
+func (s *Service) proveSecond(tx *db.Tx, try *codeTry, f SecondFactor) (refused, err error) {
 	if f.Recovery == "" {
-		return s.proveTOTP(tx, userID, f.Code)
+		return s.proveTOTP(tx, try)
 	}
-	err := tx.UseRecoveryCode(userID, hashOf(plainRecoveryCode(f.Recovery)))
+	err = tx.UseRecoveryCode(try.userID, hashOf(plainRecoveryCode(f.Recovery)))
 	if errors.Is(err, db.ErrNotFound) {
-		return wrongCode()
+		return wrongCode(), nil
 	}
-	return err
+	return nil, err
 }
 
 // Proof is how a person proves to be there: one of them.
@@ -249,7 +253,12 @@ func (s *Service) Confirm(ctx context.Context, v *Visitor, key *app.Key, p Proof
 		return n, err
 	}
 	who := c.guesser(v, "second "+key.ID)
-	who.everywhere = p.Code != ""
+	if who.everywhere = p.Code != ""; who.everywhere {
+		if err := codeIsFree(ctx, s.DB, key.ID, c.known); err != nil {
+			return n, err
+		}
+	}
+	try := codeTry{userID: key.ID, code: p.Code, known: c.known}
 	err = s.guesses.guess(ctx, who, func() error {
 		if p.Code == "" {
 			ok, _, err := s.hasher.matches(ctx, c.user.Password, p.Password, c.known)
@@ -260,16 +269,23 @@ func (s *Service) Confirm(ctx context.Context, v *Visitor, key *app.Key, p Proof
 				return wrongPassword()
 			}
 		}
-		return s.DB.Write(ctx, func(tx *db.Tx) (err error) {
-			if p.Code != "" {
-				if err := s.proveTOTP(tx, key.ID, p.Code); err != nil {
+		var refused error
+		err := s.DB.Write(ctx, func(tx *db.Tx) (err error) {
+			if refused = nil; p.Code != "" {
+				if refused, err = s.proveTOTP(tx, &try); err != nil || refused != nil {
 					return err
 				}
 			}
 			n, err = renew(tx, key.ID, key.Session.ID)
 			return err
 		})
+		return cmp.Or(err, refused)
 	})
+	by := byPassword
+	if p.Code != "" {
+		by = byCode
+	}
+	s.noteFailure(ctx, &attempt{v, key.ID, key.ID, c.user.Address, by}, err)
 	return n, signedOut(err)
 }
 
@@ -334,7 +350,8 @@ func (s *Service) proveCurrent(ctx context.Context, v *Visitor, c *caller, key *
 
 // replacePassword keeps another password, and ends what the old one opened.
 func (s *Service) replacePassword(tx *db.Tx, v *Visitor, key *app.Key, hash string) (n NewSession, err error) {
-	if err := tx.SetPassword(key.ID, hash); err != nil {
+	// Who tried codes behind the old password is where he was before it.
+	if err := errors.Join(tx.SetPassword(key.ID, hash), tx.SetWrongCodes(key.ID, db.WrongCodes{})); err != nil {
 		return n, err
 	}
 	if n, err = renew(tx, key.ID, key.Session.ID); err != nil {

@@ -326,7 +326,7 @@ func (q *requeuing) hindrance(r *db.Reader, a *again, events []app.Event) (why s
 	for _, v := range a.recipients {
 		addresses = append(addresses, v.Address)
 	}
-	blocked, err := q.s.audience.BlockedAmong(r, u.TeamID, u.TopicID, addresses)
+	blocked, err := q.s.mail.Accounts.BlockedAmong(r, u.TeamID, u.TopicID, u.EmailID, addresses)
 	if err != nil {
 		return "", err
 	}

@@ -10,6 +10,7 @@ import (
 	"mailer/app/certificates"
 	"mailer/app/domains"
 	"mailer/app/events"
+	"mailer/app/mail"
 	"mailer/app/people"
 	"mailer/app/seal"
 	"mailer/app/service"
@@ -32,6 +33,7 @@ func kinds() []kind {
 		{db.SealedRelays, service.RelayPurpose},
 		{db.SealedFlags, service.RelayPurpose},
 		{db.SealedTOTP, people.TOTPPurpose},
+		{db.SealedAccounts, mail.AccountPurpose},
 		{db.SealedCerts, certificates.Purpose},
 		{db.SealedSettings, ""},
 	}

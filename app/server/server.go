@@ -112,48 +112,50 @@ type Config struct {
 // Server is the whole service behind its doors.
 type Server struct {
 	*service.Base
-	started      bool          // Start came as far as its workers
-	answers      chan struct{} // closed once it answers no longer beside another one, which failed tells of; nil: it never did
-	failed       chan error
-	beside       atomic.Bool
-	reloaded     time.Time // when those who look were told to read all again
-	Events       *events.Service
-	Teams        *teams.Service
-	People       *people.Service
-	Passkeys     *people.PasskeyService
-	Directory    *people.Directory
-	Domains      *domains.Service
-	Audience     *audience.Service
-	Imports      *audience.Imports
-	Previews     *audience.Previews
-	Pages        *audience.Pages
-	Topics       *audience.Topics
-	Properties   *audience.Properties
-	Suppressions *audience.Suppressions
-	Mail         *mail.Service
-	Templates    *mail.Templates
-	Search       *mail.Search
-	Again        *mail.Again
-	Shares       *mail.Shares
-	Frames       *mail.Previews
-	Delivery     *delivery.Service
-	Guardrails   *guardrails.Service
-	Broadcasts   *broadcasts.Service
-	Reviews      *broadcasts.Reviews
-	Reports      *reports.Service
-	Routing      *routing.Service
-	Health       *health.Service
-	Backup       *backup.Service
-	Queue        *queue.Service
-	Rekey        *rekey.Service
-	Retention    *retention.Service
-	DiskLooks    *retention.DiskLooks
-	Figures      *figures.Service
-	Certificates *certificates.Service
-	RequestLog   *requestlog.Service
-	Exports      *transfer.Exporter
-	Transfer     *transfer.Service
-	Upkeep       *upkeep.Service
+	started   bool          // Start came as far as its workers
+	answers   chan struct{} // closed once it answers no longer beside another one, which failed tells of; nil: it never did
+	failed    chan error
+	beside    atomic.Bool
+	reloaded  time.Time // when those who look were told to read all again
+	Events    *events.Service
+	Teams     *teams.Service
+	People    *people.Service
+	Passkeys  *people.PasskeyService
+	Directory *people.Directory
+	// OwnInvitations are what people who are signed in agree to.
+	OwnInvitations *people.OwnInvitations
+	Domains        *domains.Service
+	Audience       *audience.Service
+	Imports        *audience.Imports
+	Previews       *audience.Previews
+	Pages          *audience.Pages
+	Topics         *audience.Topics
+	Properties     *audience.Properties
+	Suppressions   *audience.Suppressions
+	Mail           *mail.Service
+	Templates      *mail.Templates
+	Search         *mail.Search
+	Again          *mail.Again
+	Shares         *mail.Shares
+	Frames         *mail.Previews
+	Delivery       *delivery.Service
+	Guardrails     *guardrails.Service
+	Broadcasts     *broadcasts.Service
+	Reviews        *broadcasts.Reviews
+	Reports        *reports.Service
+	Routing        *routing.Service
+	Health         *health.Service
+	Backup         *backup.Service
+	Queue          *queue.Service
+	Rekey          *rekey.Service
+	Retention      *retention.Service
+	DiskLooks      *retention.DiskLooks
+	Figures        *figures.Service
+	Certificates   *certificates.Service
+	RequestLog     *requestlog.Service
+	Exports        *transfer.Exporter
+	Transfer       *transfer.Service
+	Upkeep         *upkeep.Service
 }
 
 func eventsOf(cfg *Config) events.Config {
@@ -179,17 +181,14 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	}
 	s.Teams = teams.New(base, s.Events, teams.Config{MaxAttachments: cfg.MaxAttachments, OnPlan: func() { s.Delivery.WakeLanes() }})
 	s.People = people.New(base, s.Teams)
-	s.Passkeys, s.Directory = people.NewPasskeys(s.People), people.NewDirectory(s.People)
+	s.Passkeys, s.Directory, s.OwnInvitations = people.NewPasskeys(s.People), people.NewDirectory(s.People), people.NewOwnInvitations(s.People)
 	s.Domains = domains.New(base, s.Events, s.Teams, cfg.Resolver)
 	s.Audience = audience.New(base, s.Events, s.Teams)
 	s.Previews = s.Audience.Previews
 	s.Imports, s.Pages, s.Topics, s.Properties, s.Suppressions = s.Audience.Imports, s.Audience.Pages, s.Audience.Topics, s.Audience.Properties, s.Audience.Suppressions
 	s.Mail = mail.New(base, s.Events, s.Teams, s.Domains, s.Audience)
 	s.Templates, s.Search, s.Again, s.Shares, s.Frames = s.Mail.Templates, s.Mail.Search, s.Mail.Again, s.Mail.Shares, s.Mail.Previews
-	s.People.Post = s.People.Mailed(func(ctx context.Context, key *app.Key, in *app.EmailInput) error {
-		_, err := s.Mail.SendEmail(ctx, key, in, mail.SendOptions{})
-		return err
-	})
+	s.People.Post = s.Mail.Accounts.Send
 	s.Delivery = delivery.New(base, s.Events, s.Teams, s.Domains, s.Audience, s.Mail,
 		delivery.Config{Routes: cfg.Routes, Connect: cfg.Connect, Tick: s.tick, Heard: s.heard, DoubtDelay: cfg.DoubtDelay, MaxWait: cfg.MaxWait, BulkShare: cfg.BulkShare, Builders: cfg.Builders, Jitter: cfg.Jitter})
 	s.Guardrails = s.Delivery.Guardrails

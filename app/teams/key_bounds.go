@@ -2,6 +2,7 @@ package teams
 
 import (
 	"net/netip"
+	"slices"
 	"time"
 
 	"mailer/app"
@@ -61,6 +62,31 @@ func keyBounds(now, expires time.Time, ranges []string) (allowed []netip.Prefix,
 		allowed = append(allowed, one[0])
 	}
 	return allowed, nil
+}
+
+// withinOwn is nil where what a key asks for another key does not reach beyond its own end
+// and its own addresses. Either is checked only where it is to be set. A person has
+// neither. Errors: CodeForbidden.
+func withinOwn(key *app.Key, setsEnd bool, end time.Time, setsRanges bool, allowed []netip.Prefix) error {
+	if setsEnd && !key.ExpiresAt.IsZero() && (end.IsZero() || end.After(key.ExpiresAt)) {
+		return app.Errorf(app.CodeForbidden, "This API key ends at %s and can't make or change a key that works longer; give an `expires_at` until then", app.FormatTime(key.ExpiresAt))
+	}
+	if setsRanges && len(key.AllowedIPs) > 0 && !rangesWithin(allowed, key.AllowedIPs) {
+		return app.Errorf(app.CodeForbidden, "This API key works from some addresses only and can't make or change a key that works from others; give `allowed_ips` within its own")
+	}
+	return nil
+}
+
+// rangesWithin reports whether each range lies in one of the others; none stands for all
+// addresses, and lies in nothing.
+func rangesWithin(ranges, others []netip.Prefix) bool {
+	for _, inner := range ranges {
+		within := func(outer netip.Prefix) bool { return outer.Bits() <= inner.Bits() && outer.Contains(inner.Addr()) }
+		if !slices.ContainsFunc(others, within) {
+			return false
+		}
+	}
+	return len(ranges) > 0
 }
 
 // expired reports whether a key is none any more.

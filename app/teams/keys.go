@@ -96,6 +96,12 @@ func (s *Service) FlushKeys(ctx context.Context) error {
 // nowhere. Errors: CodeValidation, for a team with service.CapKeys too; CodeNotFound for
 // an unknown domain.
 func (s *Service) CreateKey(ctx context.Context, teamID string, in app.KeyInput) (token string, k app.Key, err error) {
+	return s.createKey(ctx, teamID, "", in)
+}
+
+// createKey is CreateKey for a person who makes it, or whose key does; empty: the command
+// line.
+func (s *Service) createKey(ctx context.Context, teamID, maker string, in app.KeyInput) (token string, k app.Key, err error) {
 	if err := in.Validate(); err != nil {
 		return "", app.Key{}, err
 	}
@@ -106,7 +112,7 @@ func (s *Service) CreateKey(ctx context.Context, teamID string, in app.KeyInput)
 	}
 	token, public, hash := app.NewKey()
 	k = app.Key{ID: app.NewID(), TeamID: teamID, Name: in.Name, Permission: in.Permission, Role: in.Role,
-		Public: public, Hash: hash, ExpiresAt: in.ExpiresAt, AllowedIPs: allowed, CreatedAt: now}
+		Public: public, Hash: hash, ExpiresAt: in.ExpiresAt, AllowedIPs: allowed, MadeBy: maker, CreatedAt: now}
 	err = s.DB.Write(ctx, func(tx *db.Tx) error {
 		if err := service.CapKeys.Room(&tx.Reader, teamID); err != nil {
 			return err

@@ -2,7 +2,6 @@ package teams
 
 import (
 	"context"
-	"errors"
 
 	"mailer/app"
 	"mailer/app/service"
@@ -16,21 +15,26 @@ func (s *Service) RenameTeam(ctx context.Context, team *app.Team, name string) (
 	if err != nil {
 		return app.Team{}, err
 	}
-	err = s.DB.Write(ctx, func(tx *db.Tx) error { return s.RenameWithin(ctx, tx, team.ID, name) })
+	err = s.DB.Write(ctx, func(tx *db.Tx) error { return s.RenameWithin(ctx, tx, team.ID, name, true) })
 	renamed := *team
 	renamed.Name = name
 	return renamed, service.Lookup("team", err)
 }
 
-// RenameWithin is RenameTeam inside a Write, for a name that CheckName returned.
-func (s *Service) RenameWithin(ctx context.Context, tx *db.Tx, teamID, name string) error {
+// RenameWithin is RenameTeam inside a Write, for a name that CheckName returned. A name that
+// another team has is refused where unique is set, which is for operators: a team that
+// names itself must not learn how others are called.
+func (s *Service) RenameWithin(ctx context.Context, tx *db.Tx, teamID, name string, unique bool) error {
 	before, err := tx.TeamName(teamID)
 	if err != nil || before == name {
 		return err
 	}
-	if err := tx.RenameTeam(teamID, name); errors.Is(err, db.ErrConflict) {
-		return nameTaken(name)
-	} else if err != nil {
+	if unique {
+		if err := nameIsFree(&tx.Reader, name); err != nil {
+			return err
+		}
+	}
+	if err := tx.RenameTeam(teamID, name); err != nil {
 		return err
 	}
 	tx.AfterCommit(s.keys.Clear) // they know its name

@@ -29,8 +29,7 @@ func (s *Service) TeamSettings(ctx context.Context, teamID string) (t Settings, 
 }
 
 // UpdateTeamSettings changes what a team says of itself. Errors: CodeValidation, CodeNotFound,
-// CodeConflict for a name that another team has, and where a person who has no second
-// factor demands one.
+// CodeConflict where a person who has no second factor demands one.
 func (s *Service) UpdateTeamSettings(ctx context.Context, key *app.Key, change SettingsChange) (t Settings, err error) {
 	if err := change.check(); err != nil {
 		return t, err
@@ -41,7 +40,7 @@ func (s *Service) UpdateTeamSettings(ctx context.Context, key *app.Key, change S
 		}
 		before := t
 		if change.Name != nil {
-			if err := s.RenameWithin(ctx, tx, t.ID, *change.Name); err != nil {
+			if err := s.RenameWithin(ctx, tx, t.ID, *change.Name, false); err != nil {
 				return err
 			}
 			t.Name, before.Name = *change.Name, *change.Name // which has an entry of its own

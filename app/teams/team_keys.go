@@ -11,8 +11,9 @@ import (
 
 // CreateTeamKey makes an API key for the team of the key that asks. An empty
 // permission is full_access, an empty role that of the key that asks. The token
-// is kept nowhere. Errors: CodeValidation; CodeForbidden to members, and for a
-// role above that of the key that asks; CodeNotFound for an unknown domain.
+// is kept nowhere. Errors: CodeValidation; CodeForbidden to members, for a role above that
+// of the key that asks, and for a key that works longer or from more addresses than the
+// one that asks; CodeNotFound for an unknown domain.
 func (s *Service) CreateTeamKey(ctx context.Context, key *app.Key, in app.KeyInput) (token string, k app.Key, err error) {
 	if in.Permission == "" {
 		in.Permission = app.FullAccess
@@ -26,7 +27,18 @@ func (s *Service) CreateTeamKey(ctx context.Context, key *app.Key, in app.KeyInp
 	if err := mayManage(key, in.Role); err != nil {
 		return "", app.Key{}, err
 	}
-	return s.CreateKey(ctx, key.TeamID, in)
+	allowed, err := keyBounds(clock.Now(), in.ExpiresAt, in.AllowedIPs)
+	if err == nil {
+		err = withinOwn(key, true, in.ExpiresAt, true, allowed)
+	}
+	if err != nil {
+		return "", app.Key{}, err
+	}
+	maker := key.MadeBy
+	if key.Session != nil {
+		maker = key.ID
+	}
+	return s.createKey(ctx, key.TeamID, maker, in)
 }
 
 // mayManage is nil where a key may make or change keys of a role: that is for
@@ -51,9 +63,13 @@ func (s *Service) ListTeamKeys(ctx context.Context, key *app.Key, page app.Page)
 
 // UpdateTeamKey changes a key of the team and returns it. This server obeys at once,
 // others of the same database within a second. Errors: CodeValidation, CodeNotFound,
-// CodeForbidden for a key above the one that asks.
+// CodeForbidden for a key above the one that asks, and for one that would work longer or
+// from more addresses than that.
 func (s *Service) UpdateTeamKey(ctx context.Context, key *app.Key, id string, change KeyChange) (k app.Key, err error) {
 	allowed, err := change.check(clock.Now())
+	if err == nil {
+		err = withinOwn(key, change.ExpiresAt.Set, change.ExpiresAt.Value, change.AllowedIPs.Set, allowed)
+	}
 	if err != nil {
 		return app.Key{}, err
 	}

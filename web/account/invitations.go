@@ -23,10 +23,12 @@ type InvitationItem struct {
 }
 
 type createdInvitation struct {
-	Object    string `json:"object" enum:"invitation"`
-	ID        string `json:"id" format:"uuid"`
-	URL       string `json:"url" doc:"What joins the team, once. It is shown here and never again"`
-	ExpiresAt string `json:"expires_at" format:"date-time"`
+	Object    string   `json:"object" enum:"invitation"`
+	ID        string   `json:"id" format:"uuid"`
+	Email     string   `json:"email"`
+	Role      app.Role `json:"role" enum:"owner,admin,member"`
+	URL       string   `json:"url" doc:"What joins the team, once. It is shown here and never again. A person who is signed in can join without it"`
+	ExpiresAt string   `json:"expires_at" format:"date-time"`
 }
 
 type deletedInvitation struct {
@@ -42,7 +44,7 @@ type inviteRequest struct {
 
 type acceptRequest struct {
 	Code     string `json:"code" doc:"What stands behind # in the link"`
-	Password string `json:"password" maxLength:"1000" doc:"Of the account that there is with this address, or of the one that is made"`
+	Password string `json:"password" maxLength:"1000" doc:"Of the account that there is with this address, or of the one that is made; a link that was mailed sets it anew where nobody had proved to have the address"`
 	Name     string `json:"name,omitempty" maxLength:"100" doc:"Of a person without an account"`
 }
 
@@ -82,18 +84,23 @@ func (r InvitationRoutes) Add(h *rest.Handler) {
 	registerSignIn(h, rest.Route{}, huma.Operation{
 		OperationID: "accept-invitation", Method: http.MethodPost, Path: "/auth/invitation",
 		Summary: "Join the team that asked, with an account or a new one, and sign in", Tags: signInTags,
-		Errors: []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests},
+		Errors: []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusConflict, http.StatusTooManyRequests},
 	}, func(ctx context.Context, v *people.Visitor, b *acceptRequest) (people.NewSession, error) {
 		return r.Service.Accept(ctx, v, &people.AcceptInput{Code: b.Code, Password: b.Password, Name: b.Name})
 	})
 }
 
 func (r InvitationRoutes) invite(ctx context.Context, key *app.Key, _ *struct{}, b *inviteRequest) (*createdInvitationOutput, error) {
-	i, link, err := r.Service.Invite(ctx, key, b.Email, b.Role)
+	return newInvitation(r.Service.Invite(ctx, key, b.Email, b.Role))
+}
+
+func newInvitation(i people.Invitation, link string, err error) (*createdInvitationOutput, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &createdInvitationOutput{createdInvitation{Object: "invitation", ID: i.ID, URL: link, ExpiresAt: app.FormatTime(i.ExpiresAt)}}, nil
+	return &createdInvitationOutput{createdInvitation{
+		Object: "invitation", ID: i.ID, Email: i.Address, Role: i.Role, URL: link, ExpiresAt: app.FormatTime(i.ExpiresAt),
+	}}, nil
 }
 
 func (r InvitationRoutes) list(ctx context.Context, key *app.Key, in *rest.PageParams) (*rest.ListOutput[InvitationItem], error) {

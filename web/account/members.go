@@ -9,6 +9,7 @@ import (
 	"mailer/app"
 	"mailer/app/people"
 	"mailer/web/rest"
+	"mailer/web/shapes"
 )
 
 // MemberItem is a person of a team.
@@ -24,13 +25,14 @@ type MemberItem struct {
 }
 
 type deletedMember struct {
-	Object  string `json:"object" enum:"member"`
-	ID      string `json:"id" format:"uuid"`
-	Deleted bool   `json:"deleted" enum:"true"`
+	Object  string           `json:"object" enum:"member"`
+	ID      string           `json:"id" format:"uuid"`
+	Deleted bool             `json:"deleted" enum:"true"`
+	Keys    []shapes.KeptKey `json:"keys" doc:"API keys that the person made and that still work"`
 }
 
 type addMemberRequest struct {
-	Email string   `json:"email" doc:"Of somebody who has an account; others are invited"`
+	Email string   `json:"email" doc:"Whether there is an account with it makes no difference"`
 	Role  app.Role `json:"role" enum:"owner,admin,member" doc:"Not above that of who asks"`
 }
 
@@ -65,17 +67,17 @@ func (r MemberRoutes) Add(h *rest.Handler) {
 	}, r.list)
 	rest.RegisterBody(h, rest.Route{Admin: true}, huma.Operation{
 		OperationID: "add-member", Method: http.MethodPost, Path: "/members", DefaultStatus: http.StatusCreated,
-		Summary: "Have a person who has an account belong to the team", Tags: teamTags,
-		Errors: []int{http.StatusNotFound, http.StatusConflict},
+		Summary: "Ask a person to belong to the team, as POST /invitations does: it takes effect when the person agrees", Tags: teamTags,
+		Errors: []int{http.StatusConflict},
 	}, r.add)
 	rest.RegisterBody(h, rest.Route{Admin: true}, huma.Operation{
 		OperationID: "update-member", Method: http.MethodPatch, Path: "/members/{id}",
-		Summary: "Give a person another role, which ends the person's sessions", Tags: teamTags,
+		Summary: "Give a person another role, which ends the person's sessions in this team", Tags: teamTags,
 		Errors: []int{http.StatusNotFound, http.StatusConflict},
 	}, r.update)
 	rest.Register(h, rest.Route{Admin: true}, huma.Operation{
 		OperationID: "delete-member", Method: http.MethodDelete, Path: "/members/{id}",
-		Summary: "End that a person belongs to the team, and the person's sessions", Tags: teamTags,
+		Summary: "End that a person belongs to the team", Tags: teamTags,
 		Errors: []int{http.StatusNotFound, http.StatusConflict, http.StatusServiceUnavailable},
 	}, r.remove)
 }
@@ -92,12 +94,8 @@ func (r MemberRoutes) list(ctx context.Context, key *app.Key, in *rest.PageParam
 	return rest.NewList(rows, more, newMemberItem), nil
 }
 
-func (r MemberRoutes) add(ctx context.Context, key *app.Key, _ *struct{}, b *addMemberRequest) (*memberOutput, error) {
-	m, err := r.Service.AddMember(ctx, key, b.Email, b.Role)
-	if err != nil {
-		return nil, err
-	}
-	return &memberOutput{newMemberItem(&m)}, nil
+func (r MemberRoutes) add(ctx context.Context, key *app.Key, _ *struct{}, b *addMemberRequest) (*createdInvitationOutput, error) {
+	return newInvitation(r.Service.Invite(ctx, key, b.Email, b.Role))
 }
 
 func (r MemberRoutes) update(ctx context.Context, key *app.Key, in *MemberPath, b *updateMemberRequest) (*memberOutput, error) {
@@ -109,10 +107,11 @@ func (r MemberRoutes) update(ctx context.Context, key *app.Key, in *MemberPath, 
 }
 
 func (r MemberRoutes) remove(ctx context.Context, key *app.Key, in *MemberPath) (*deletedMemberOutput, error) {
-	if err := r.Service.RemoveMember(ctx, key, in.ID); err != nil {
+	left, err := r.Service.RemoveMember(ctx, key, in.ID)
+	if err != nil {
 		return nil, err
 	}
-	return &deletedMemberOutput{deletedMember{Object: "member", ID: in.ID, Deleted: true}}, nil
+	return &deletedMemberOutput{deletedMember{Object: "member", ID: in.ID, Deleted: true, Keys: shapes.NewKeptKeys(left)}}, nil
 }
 
 func newMemberItem(m *people.Member) MemberItem {

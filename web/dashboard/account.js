@@ -6,6 +6,7 @@ import { languages, preferred, speak, t } from './i18n.js';
 import { device } from './device.js';
 import { keepLanguage } from './prefs.js';
 import { base, place } from './router.js';
+import { OwnInvitations } from './own-invitations.js';
 import { me, signedIn } from './state.js';
 import { SignIn } from './account-ways.js';
 import { Bones, Button, Facts, Failed, Head, Icon, Input, Section, Sections, Seg, Select, Time } from './ui/base.js';
@@ -39,7 +40,7 @@ function Profile() {
 	}}><${Input} label=${t('account.name')} autocomplete="name" maxlength="100" value=${name} onInput=${setName} /><${Button} type="submit" kind="primary" disabled=${name.trim() === me.value.name}>${t('ui.save')}<//></form><//>
 	<${Section} title=${t('account.looks')}><div class="fields"><${Select} label=${t('account.language')} value=${me.value.language ?? ''} onChange=${pickLanguage} options=${[['', t('account.browsers')], ...Object.entries(languages)]} />
 	<div class="field"><span class="field-label">${t('account.theme')}</span><span><${Seg} label=${t('account.theme')} value=${me.value.theme ?? ''} onChange=${(theme) => change({ theme })} options=${[['', t('account.system')], ['light', t('account.light')], ['dark', t('account.dark')]]} /></span></div></div><//>
-	<${Section} title=${t('account.teams')}><${Facts} pairs=${[[t('account.email'), html`<bdi>${me.value.email}</bdi>${me.value.operator && html` <span class="badge">${t('account.operator')}</span>`}`], ...me.value.teams.map((one) => [html`<bdi>${one.name}</bdi>`, t(`roles.${one.role}`)])]} /><//>`;
+	<${OwnInvitations} /><${Section} title=${t('account.teams')}><${Facts} pairs=${[[t('account.email'), html`<bdi>${me.value.email}</bdi>${me.value.operator && html` <span class="badge">${t('account.operator')}</span>`}`], ...me.value.teams.map((one) => [html`<bdi>${one.name}</bdi>`, t(`roles.${one.role}`)])]} /><//>`;
 }
 
 function Sessions() {

@@ -10,6 +10,7 @@ import { me, team } from './state.js';
 import { Live } from './emails.js';
 import { Failures } from './overview-failures.js';
 import { FirstSteps } from './overview-first.js';
+import { OwnInvitations } from './own-invitations.js';
 import { grouped, lookOf } from './queue-words.js';
 import { Light, Relays } from './relays-lights.js';
 import { Bones, Empty, Failed, Head, Icon, Notice, Section, Seg, Select, Status, Time } from './ui/base.js';
@@ -129,7 +130,7 @@ function Server() {
 
 /** The page. */
 export default function Overview() {
-	if (!team.value) return html`<${Head} title=${t('overview.title')} note=${html`<${Live} />`} />${me.value.operator ? html`<${Server} />` : html`<${Empty} icon="teams" title=${t('overview.noTeam')}>${t('overview.noTeamText')}<//>`}`;
+	if (!team.value) return html`<${Head} title=${t('overview.title')} note=${html`<${Live} />`} />${me.value.operator ? html`<${Server} />` : html`<div class="page"><${OwnInvitations} /></div><${Empty} icon="teams" title=${t('overview.noTeam')}>${t('overview.noTeamText')}<//>`}`;
 	return html`<${OfTeam} />`;
 }
 

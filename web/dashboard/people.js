@@ -4,6 +4,7 @@ import { api, useList } from './api.js';
 import { t } from './i18n.js';
 import { arrive } from './gate.js';
 import { me } from './state.js';
+import { keysLeft } from './team.js';
 import { TeamsSections } from './teams.js';
 import { Button, CopyButton, Empty, Head, Status, Time } from './ui/base.js';
 import { attempt, confirm, dialog, DialogBody, Menu } from './ui/float.js';
@@ -56,8 +57,10 @@ async function setOperator(u, on, list) {
 
 async function remove(u, list) {
 	if (!(await confirm({ title: t('people.removeTitle', { name: u.name || u.email }), text: t('people.removeText', { n: u.teams.length }), act: t('people.remove') }))) return;
-	await attempt(async () => {
-		await api.del(`/users/${u.id}`, undefined, { team: null });
+	const gone = await attempt(async () => {
+		const answer = await api.del(`/users/${u.id}`, undefined, { team: null });
 		await list.reload();
+		return answer;
 	}, t('people.removed', { name: u.name || u.email }));
+	if (gone) await keysLeft(u.name || u.email, gone.keys);
 }

@@ -74,11 +74,19 @@ async function remove(m, list) {
 	const mine = m.id === me.value.id;
 	const words = { name: m.name || m.email, team: membership.value.name };
 	if (!(await confirm(mine ? { title: t('team.leaveTitle', words), text: t('team.leaveText'), act: t('team.leave') } : { title: t('team.removeTitle', words), text: t('team.removeText', words), act: t('team.remove') }))) return;
-	await attempt(async () => {
-		await api.del(`/members/${m.id}`);
+	const gone = await attempt(async () => {
+		const answer = await api.del(`/members/${m.id}`);
 		await list.reload();
+		return answer;
 	}, mine ? undefined : t('team.removed', words));
+	if (gone) await keysLeft(words.name, gone.keys);
 }
+
+/** Names the API keys that a removed person made and that still work. @param {string} name @param {any[]} keys */
+export const keysLeft = async (name, keys) => {
+	if (!keys.length) return;
+	await dialog((close) => html`<${DialogBody} title=${t('team.keysLeft', { name })} onSubmit=${() => close()} acts=${html`<${Button} type="submit" kind="primary">${t('team.done')}<//>`}><p>${t('team.keysLeftText', { name })}</p><ul class="items">${keys.map((k) => html`<li key=${k.id}><bdi class="medium">${k.name}</bdi> <bdi class="muted">${k.team}</bdi></li>`)}</ul><//>`);
+};
 
 function Invitations({ invite }) {
 	const list = useList('/invitations');

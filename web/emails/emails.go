@@ -41,7 +41,7 @@ type emailRecord struct {
 	TopicID     *string           `json:"topic_id"`
 	BroadcastID *string           `json:"broadcast_id,omitempty" format:"uuid" doc:"Of an email to a recipient of a broadcast; lists leave those out"`
 	Attachments []AttachmentMeta  `json:"attachments" doc:"Without their content"`
-	Source      string            `json:"source,omitempty" enum:"api,cli,dashboard,mcp,resend,smtp" doc:"How it came; resend: sent once more; absent of a broadcast's"`
+	Source      string            `json:"source,omitempty" enum:"account,api,cli,dashboard,mcp,resend,smtp" doc:"How it came; account: of Mailer itself, to a person; resend: sent once more; absent of a broadcast's"`
 	Score       *float64          `json:"score"`
 	Verdict     verdict.Verdict   `json:"verdict" doc:"What became of it and why, in one sentence, and what to do"`
 }

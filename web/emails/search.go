@@ -19,7 +19,7 @@ type searchInput struct {
 	Status        string `query:"status" doc:"Its last_event, or several with commas between them" example:"bounced,failed"`
 	Domain        string `query:"domain" doc:"The domain of its sender"`
 	Tag           string `query:"tag" doc:"One of its tags: name, or name:value"`
-	Source        string `query:"source" enum:"api,cli,dashboard,mcp,resend,smtp" doc:"How it came; resend: sent once more"`
+	Source        string `query:"source" enum:"account,api,cli,dashboard,mcp,resend,smtp" doc:"How it came; account: of Mailer itself, to a person; resend: sent once more"`
 	KeyID         string `query:"key_id" format:"uuid" doc:"The API key, or the person, that sent it"`
 	BroadcastID   string `query:"broadcast_id" format:"uuid" doc:"The emails of a broadcast to its recipients, which no other list has. It stands alone"`
 	CreatedAfter  string `query:"created_after" doc:"A time (RFC 3339)" example:"2026-01-31T12:00:00.000Z"`

@@ -38,6 +38,10 @@ var notTools = map[string]string{
 // them but the creation of a key, whose answer is of no use without.
 var secretMembers = []string{"signing_secret", "token"}
 
+// secretLinks are the operations whose answers hold a link that lets somebody in, as "url",
+// which is no secret elsewhere.
+var secretLinks = []string{"add-member", "create-invitation"}
+
 const keyCreation = "create-api-key"
 
 // listArguments are the names under which tools take bodies that are arrays.
@@ -205,6 +209,9 @@ func secrets(h *rest.Handler, o *rest.Operation) (out []string) {
 			if properties[name] != nil {
 				out = append(out, name)
 			}
+		}
+		if slices.Contains(secretLinks, o.OperationID) {
+			out = append(out, "url")
 		}
 	}
 	return out

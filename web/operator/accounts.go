@@ -9,6 +9,7 @@ import (
 	"mailer/app"
 	"mailer/app/people"
 	"mailer/web/rest"
+	"mailer/web/shapes"
 )
 
 // UserItem is a person who has an account, as `mailer users list --json` says it.
@@ -31,9 +32,10 @@ type userTeam struct {
 }
 
 type deletedUser struct {
-	Object  string `json:"object" enum:"user"`
-	ID      string `json:"id" format:"uuid"`
-	Deleted bool   `json:"deleted" enum:"true"`
+	Object  string           `json:"object" enum:"user"`
+	ID      string           `json:"id" format:"uuid"`
+	Deleted bool             `json:"deleted" enum:"true"`
+	Keys    []shapes.KeptKey `json:"keys" doc:"API keys that the person made and that still work"`
 }
 
 type signInLink struct {
@@ -119,10 +121,11 @@ func (r AccountRoutes) update(ctx context.Context, _ *app.Key, in *UserPath, b *
 }
 
 func (r AccountRoutes) remove(ctx context.Context, _ *app.Key, in *UserPath) (*deletedUserOutput, error) {
-	if err := r.Service.DeleteAccount(ctx, in.ID); err != nil {
+	left, err := r.Service.DeleteAccount(ctx, in.ID)
+	if err != nil {
 		return nil, err
 	}
-	return &deletedUserOutput{deletedUser{Object: "user", ID: in.ID, Deleted: true}}, nil
+	return &deletedUserOutput{deletedUser{Object: "user", ID: in.ID, Deleted: true, Keys: shapes.NewKeptKeys(left)}}, nil
 }
 
 func (r AccountRoutes) link(ctx context.Context, _ *app.Key, in *UserPath) (*signInLinkOutput, error) {

@@ -1,0 +1,40 @@
+package sdktest
+
+import "testing"
+
+// TestSomebodyWhoIsSignedInAgreesToJoin: a person with an account is asked by another team,
+// declines, is asked again and joins; the removal names the key that goes on.
+func TestSomebodyWhoIsSignedInAgreesToJoin(t *testing.T) {
+	t.Parallel()
+	in := startBare(t)
+	b := in.setUp(t)
+	in.run(t, "teams", "create", "Crew")
+	ann := newBrowser(t, in.url)
+	ann.want(t, 200, "POST", "/auth/link", map[string]any{"code": afterHash(in.run(t, "users", "create", "ann@example.test", "--role", "owner", "--team", "Crew"))})
+	b.team = b.want(t, 200, "GET", "/users/me", nil)["teams"].([]any)[0].(map[string]any)["id"].(string)
+	ask := func() { b.want(t, 201, "POST", "/members", map[string]any{"email": "ann@example.test", "role": "admin"}) }
+
+	ask()
+	s := newScreen(t, in.url, ann.session(t))
+	s.load("/account")
+	s.sees("asks you to join, as admin")
+	s.press("Decline")
+	s.sees("You declined to join")
+	ask()
+	s.load("/account")
+	s.press("Join")
+	s.sees("You belong to")
+	s.fine("joined")
+
+	ann.team = b.team
+	ann.want(t, 201, "POST", "/api-keys", map[string]any{"name": "a key that goes on"})
+	owner := newScreen(t, in.url, b.session(t))
+	owner.load("/team")
+	owner.sees("ann@example.test")
+	owner.press("More acts: ann@example.test")
+	owner.press("Remove")
+	owner.sees("no longer reaches")
+	owner.press("Remove")
+	owner.sees("API keys of ann@example.test still work", "a key that goes on")
+	owner.fine("removed")
+}
