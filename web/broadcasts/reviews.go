@@ -118,12 +118,12 @@ type (
 
 // Add adds the routes to a handler.
 func (r ReviewRoutes) Add(h *rest.Handler) {
-	rest.RegisterBody(h, rest.Route{Optional: true}, huma.Operation{
+	rest.RegisterBody(h, rest.Route{Reads: true, Optional: true}, huma.Operation{
 		OperationID: "plan-broadcast", Method: http.MethodPost, Path: "/broadcasts/{id}/plan",
 		Summary: "Foretell what sending a draft would do: whom it reaches, whom not, and when. It changes nothing", Tags: broadcastTags,
 		Errors: []int{http.StatusBadRequest, http.StatusForbidden, http.StatusNotFound, http.StatusConflict},
 	}, r.planBroadcast)
-	rest.RegisterBody(h, rest.Route{Optional: true}, huma.Operation{
+	rest.RegisterBody(h, rest.Route{Reads: true, Optional: true}, huma.Operation{
 		OperationID: "preview-broadcast", Method: http.MethodPost, Path: "/broadcasts/{id}/preview",
 		Summary: "Show what a broadcast says to one contact; its links to unsubscribe do nothing", Tags: broadcastTags,
 		Errors: []int{http.StatusNotFound},

@@ -15,7 +15,9 @@ import (
 	"io"
 	"io/fs"
 	"net/http"
+	"net/url"
 	"path"
+	"slices"
 	"strings"
 	"sync"
 
@@ -157,8 +159,13 @@ func (s *site) serve(x *rest.Exchange, r *http.Request, rest string) {
 		s.serveFile(x, r, name)
 		return
 	}
+	if !isPage(r.URL) {
+		http.Error(x, "There is nothing at this address", http.StatusNotFound)
+		return
+	}
 	head.Set("Content-Security-Policy", policy)
 	head.Set("Cross-Origin-Opener-Policy", "same-origin")
+	head.Set("Cross-Origin-Resource-Policy", "same-origin")
 	head.Set("Cache-Control", "no-cache")
 	shell, module := s.page(rest)
 	etag := `"` + s.sum + "-" + strings.TrimSuffix(module, ".js") + `"`
@@ -168,6 +175,18 @@ func (s *site) serve(x *rest.Exchange, r *http.Request, rest string) {
 		return
 	}
 	write(x, r, ".html", []byte(shell))
+}
+
+// isPage reports whether an address can be a page's: no segment of it leads up or holds a
+// character that divides addresses, as paths.js has it. Nobody but an attacker makes such a
+// link.
+func isPage(u *url.URL) bool {
+	escaped := strings.ToLower(u.EscapedPath())
+	if strings.ContainsAny(u.Path, `\?#%`) || strings.Contains(escaped, "%2f") {
+		return false
+	}
+	segments := strings.Split(u.Path, "/")
+	return !slices.Contains(segments, ".") && !slices.Contains(segments, "..")
 }
 
 // serveFile answers with a file of the present build; one of another build is gone, and its

@@ -5,6 +5,7 @@ import { api, ApiError, useGet } from './api.js';
 import { clock, exact, number, size } from './format.js';
 import { t } from './i18n.js';
 import { dialogueOf } from './email-parts.js';
+import { encoded } from './paths.js';
 import { Bones, Button, Code, CopyButton, Empty, Failed, Icon, Section, Status } from './ui/base.js';
 import { attempt } from './ui/float.js';
 import { Paper } from './ui/frame.js';
@@ -26,7 +27,7 @@ export function Tab({ at, email, live }) {
 		case 'checks': return html`<${Checks} email=${email} />`;
 		case 'conversation': return html`<${Conversation} id=${email.id} live=${live} />`;
 	}
-	if (email.html) return html`<${Paper} of=${`/emails/${email.id}/preview`} />`;
+	if (email.html) return html`<${Paper} of=${encoded`/emails/${email.id}/preview`} />`;
 	return html`<${Source} text=${email.text} name="text/plain" file="email.txt" none=${t('email.noText')} />`;
 }
 
@@ -63,7 +64,7 @@ function Raw({ id }) {
 	const [got, set] = useState(/** @type {any} */ ({}));
 	useEffect(() => {
 		let current = true;
-		api.get(`/emails/${id}/raw`).then((raw) => current && set({ raw }), (error) => {
+		api.get(encoded`/emails/${id}/raw`).then((raw) => current && set({ raw }), (error) => {
 			if (!(error instanceof ApiError)) throw error;
 			if (current) set({ error });
 		});
@@ -80,7 +81,7 @@ function Raw({ id }) {
 function Attachments({ email }) {
 	if (!email.attachments.length) return html`<${Empty} icon="attach" title=${t('email.noAttachments')} />`;
 	const get = (file) => attempt(async () => {
-		const { download_url: url } = await api.get(`/emails/${email.id}/attachments/${file.id}`);
+		const { download_url: url } = await api.get(encoded`/emails/${email.id}/attachments/${file.id}`);
 		const a = document.createElement('a');
 		a.href = new URL(url).pathname;
 		a.download = file.filename;
@@ -90,7 +91,7 @@ function Attachments({ email }) {
 }
 
 function Checks({ email }) {
-	const got = useGet(`/emails/${email.id}/insights`);
+	const got = useGet(encoded`/emails/${email.id}/insights`);
 	if (got.error) return html`<${Failed} error=${got.error} retry=${got.reload} />`;
 	if (!got.data) return html`<${Bones} rows=${4} />`;
 	const { score, band, penalties } = got.data;
@@ -126,7 +127,7 @@ function found(source) {
 const outcomes = { sent: 'good', partly_sent: 'warn', deferred: 'warn', refused: 'bad', interrupted: 'warn', in_doubt: 'warn', relay_trouble: 'bad' };
 
 function Conversation({ id, live }) {
-	const got = useGet(`/emails/${id}/attempts`, { limit: 100 }, { live });
+	const got = useGet(encoded`/emails/${id}/attempts`, { limit: 100 }, { live });
 	if (got.error) return html`<${Failed} error=${got.error} retry=${got.reload} />`;
 	if (!got.data) return html`<${Bones} rows=${4} />`;
 	const all = got.data.data;

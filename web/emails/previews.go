@@ -47,7 +47,7 @@ type PreviewRoutes struct {
 
 // Add adds the routes to a handler.
 func (r PreviewRoutes) Add(h *rest.Handler) {
-	rest.RegisterBody(h, rest.Route{Optional: true}, huma.Operation{
+	rest.RegisterBody(h, rest.Route{Reads: true, Optional: true}, huma.Operation{
 		OperationID: "preview-email", Method: http.MethodPost, Path: "/emails/{id}/preview",
 		Summary: "Make the address of a page that shows what an email says, for a frame", Tags: shapes.EmailTags,
 		Errors: []int{http.StatusNotFound},

@@ -37,6 +37,7 @@ type Route struct {
 	Stream   bool // takes a body that the handler reads from x.stream
 	Early    bool // with parameters, and asked before others that have more of them
 	Quiet    bool // logged at debug
+	Reads    bool // answers POST and changes nothing
 	Unproven bool // public, and only the body tells who sent it
 	// Precheck refuses a request before its body is read; nil: none. param returns what
 	// stands in the path.
