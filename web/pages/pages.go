@@ -388,6 +388,9 @@ func mark(team string) string {
 func documentPage(h *rest.Handler, op *huma.Operation) {
 	page := map[string]*huma.MediaType{"text/html": {Schema: &huma.Schema{Type: huma.TypeString}}}
 	statuses := []int{http.StatusOK, http.StatusNotFound, http.StatusInternalServerError, http.StatusServiceUnavailable}
+	if strings.HasSuffix(op.Path, "/body") {
+		statuses = append(statuses, http.StatusSeeOther)
+	}
 	switch op.Method {
 	case http.MethodHead:
 		page = nil
