@@ -7,12 +7,9 @@
 package dashboard
 
 import (
-	"bytes"
-	"compress/gzip"
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
-	"io"
 	"io/fs"
 	"net/http"
 	"net/url"
@@ -78,6 +75,7 @@ type site struct {
 	modules modules
 	routes  []route
 	packed  map[string][]byte // by name, gzip (RFC 1952)
+	plain   plainFiles
 }
 
 // packedExt ends the names of files that are embedded one by one.
@@ -209,20 +207,11 @@ func (s *site) serveFile(x *rest.Exchange, r *http.Request, below string) {
 	if rest.TakesGzip(r.Header) {
 		head.Set("Content-Encoding", "gzip")
 	} else {
-		b = unpacked(b)
+		var done func()
+		b, done = s.plain.open(name, b)
+		defer done()
 	}
 	write(x, r, path.Ext(name), b)
-}
-
-// unpacked is a file as it is; of one that can't be read, as far as it can: a test has read
-// them all.
-func unpacked(packed []byte) []byte {
-	z, err := gzip.NewReader(bytes.NewReader(packed))
-	if err != nil {
-		return nil
-	}
-	b, _ := io.ReadAll(z)
-	return b
 }
 
 func write(x *rest.Exchange, r *http.Request, ext string, b []byte) {
