@@ -95,7 +95,8 @@ type DB struct {
 	metrics  *metrics.Metrics
 	path     string // of the file, without links; empty: the database is elsewhere
 	name     string // for people
-	made     bool   // by this Open
+	way      RemoteTLS
+	made     bool // by this Open
 	lock     *os.File
 	leave    string  // a file that goes with the last connection; empty: none
 	pool     *sql.DB // writer's, one connection
