@@ -34,7 +34,7 @@ type ReviewRoutes struct {
 
 // FrameService keeps what drafts say for frames that show them.
 type FrameService interface {
-	KeepDraft(key *app.Key, content, text string, images bool) mail.Preview
+	KeepDraft(ctx context.Context, key *app.Key, content, text string, images bool) (mail.Preview, error)
 }
 
 type broadcastPlan struct {
@@ -164,7 +164,10 @@ func (r ReviewRoutes) previewBroadcast(ctx context.Context, key *app.Key, in *Br
 	if err != nil {
 		return nil, err
 	}
-	frame := r.Frames.KeepDraft(key, p.HTML, p.Text, request.Images)
+	frame, err := r.Frames.KeepDraft(ctx, key, p.HTML, p.Text, request.Images)
+	if err != nil {
+		return nil, err
+	}
 	return &broadcastPreviewOutput{broadcastPreview{
 		MailFrame: shapes.NewMailFrame(r.BaseURL, frame),
 		Object:    "broadcast_preview", From: b.From.String(), Subject: p.Subject, PreviewText: service.TextOrNull(p.Preview), HTML: service.TextOrNull(p.HTML),
@@ -197,7 +200,10 @@ func (r TemplateRoutes) renderTemplate(ctx context.Context, key *app.Key, in *Te
 	if err != nil {
 		return nil, err
 	}
-	frame := r.Frames.KeepDraft(key, out.HTML, *out.Text, request.Images)
+	frame, err := r.Frames.KeepDraft(ctx, key, out.HTML, *out.Text, request.Images)
+	if err != nil {
+		return nil, err
+	}
 	return &renderedTemplateOutput{renderedTemplate{Object: "rendered_template", Subject: service.TextOrNull(out.Subject), HTML: out.HTML, Text: *out.Text,
 		MailFrame: shapes.NewMailFrame(r.BaseURL, frame)}}, nil
 }
