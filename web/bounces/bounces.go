@@ -57,7 +57,7 @@ type limits struct {
 
 func usualLimits() limits {
 	return limits{door: smtpdoor.Limits{Conns: 100, PerAddress: 10, Reserve: 20, Session: 20 << 20, Idle: time.Minute, Age: 30 * time.Second},
-		session: 5 * time.Minute,
+		session:    5 * time.Minute,
 		recipients: 10, refusals: 10, messages: 100, message: 10 << 20, line: 8 << 10, store: 30 * time.Second}
 }
 

@@ -132,7 +132,7 @@ func Register(h *rest.Handler, service Service, opens TrackingService, shares Sh
 // before the handler go the same way. One with a form says what its token must be for:
 // the form of a foreign one is not read.
 func (p *pages) add(method, path, id, summary string, build pageBuilder, form string) {
-	rt := rest.Route{Public: true, Refuse: p.refuse}
+	rt := rest.Route{Public: true, AnyName: !strings.HasPrefix(path, "/shared/"), Refuse: p.refuse}
 	if form != "" {
 		rt.Body, rt.MaxBody = true, maxForm
 		rt.Precheck = func(_ context.Context, _ *rest.Exchange, param func(string) string) error {
