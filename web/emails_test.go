@@ -257,7 +257,7 @@ func TestEmailEvents(t *testing.T) {
 func TestRawEmail(t *testing.T) {
 	b := newBench(t)
 	wantJSON(t, b.auth("GET", "/emails/"+emailID+"/raw", ""),
-		`{"object":"email_raw","id":"`+emailID+`","message":"Subject: hi\r\n\r\nbad � byte\r\n"}`)
+		`{"object":"email_raw","id":"`+emailID+`","message":"Subject: hi\r\n\r\nbad � byte\r\n","raw_base64":"U3ViamVjdDogaGkNCg0KYmFkIP8gYnl0ZQ0K"}`)
 	wantError(t, b.auth("GET", "/emails/"+unknownID+"/raw", ""), 404, app.CodeNotFound)
 	wantError(t, b.auth("GET", "/emails/x/raw", ""), 404, app.CodeNotFound)
 }

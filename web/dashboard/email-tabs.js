@@ -31,7 +31,7 @@ export function Tab({ at, email, live }) {
 	return html`<${Source} text=${email.text} name="text/plain" file="email.txt" none=${t('email.noText')} />`;
 }
 
-/** Has the browser save a text. @param {string} text @param {string} file */
+/** Has the browser save a text, or bytes. @param {string|Uint8Array<ArrayBuffer>} text @param {string} file */
 function save(text, file) {
 	const a = document.createElement('a');
 	a.href = URL.createObjectURL(new Blob([text], { type: 'application/octet-stream' }));
@@ -40,11 +40,11 @@ function save(text, file) {
 	setTimeout(() => URL.revokeObjectURL(a.href), 60_000);
 }
 
-function Source({ text, name, file, none }) {
+function Source({ text, bytes, name, file, none }) {
 	if (!text) return html`<${Empty} icon="code" title=${none} />`;
 	const long = text.length > shownLength;
 	return html`<div class="stack stack--2"><div class="wide"><${Code} name=${`${name}, ${size(new Blob([text]).size)}`} code=${long ? text.slice(0, shownLength) : text} /></div>
-	${long && html`<p class="t12 muted">${t('email.cutOff', { n: shownLength })} <${Button} icon="download" onClick=${() => save(text, file)}>${t('email.download')}<//></p>`}</div>`;
+	${long && html`<p class="t12 muted">${t('email.cutOff', { n: shownLength })} <${Button} icon="download" onClick=${() => save(bytes ?? text, file)}>${t('email.download')}<//></p>`}</div>`;
 }
 
 /** Splits a message into its header lines, folded ones together. */
@@ -59,6 +59,9 @@ function Headers({ email }) {
 }
 
 const HeaderTable = ({ lines }) => html`<table class="table table--top"><thead class="vh"><tr><th>${t('email.header')}</th><th>${t('email.value')}</th></tr></thead><tbody>${lines.map(([name, value]) => html`<tr><td class="mono nowrap">${name}</td><td class="break"><bdi>${String(value)}</bdi></td></tr>`)}</tbody></table>`;
+
+/** The bytes of a message that is not UTF-8; undefined: its text is all of it. */
+const exactly = (raw) => raw.raw_base64 && Uint8Array.from(atob(raw.raw_base64), (c) => c.charCodeAt(0));
 
 function Raw({ id }) {
 	const [got, set] = useState(/** @type {any} */ ({}));
@@ -75,7 +78,7 @@ function Raw({ id }) {
 	if (got.error?.status === 404) return html`<${Empty} icon="code" title=${t('email.noRaw')}>${t('email.noRawText')}<//>`;
 	if (got.error) return html`<${Failed} error=${got.error} />`;
 	if (!got.raw) return html`<${Bones} rows=${4} />`;
-	return html`<div class="stack"><div class="wide"><${HeaderTable} lines=${linesOf(got.raw.message)} /></div><div class="wide"><${Source} text=${got.raw.message} name="message/rfc822" file="email.eml" /></div></div>`;
+	return html`<div class="stack"><div class="wide"><${HeaderTable} lines=${linesOf(got.raw.message)} /></div><div class="wide"><${Source} text=${got.raw.message} bytes=${exactly(got.raw)} name="message/rfc822" file="email.eml" /></div></div>`;
 }
 
 function Attachments({ email }) {
