@@ -74,6 +74,7 @@ func (w *wire) readText(b []byte) (n int, err error) {
 		if err == bufio.ErrBufferFull {
 			err = nil
 		}
+		noBareCR(line)
 		n = copy(b, line)
 		w.line = line[n:]
 	}
@@ -82,6 +83,21 @@ func (w *wire) readText(b []byte) (n int, err error) {
 		err = nil // it comes again
 	}
 	return n, err
+}
+
+// noBareCR puts a NUL, for which the message is refused as well, in the place of each CR in
+// a line that no LF follows. The server on top loses such a CR behind a dot, and does not
+// see that a line ends behind two.
+func noBareCR(line []byte) {
+	for at := 0; ; at++ {
+		n := bytes.IndexByte(line[at:], '\r')
+		if n < 0 {
+			return
+		}
+		if at += n; at+1 == len(line) || line[at+1] != '\n' {
+			line[at] = 0
+		}
+	}
 }
 
 // deadline is until when more of a message must have come, of which got bytes are here
