@@ -330,7 +330,7 @@ func (o *options) serve(cmd *cobra.Command) error {
 		return err
 	}
 	err = o.serveStore(ctx, log, events, server.Config{
-		DB: store, PasswordShown: cli.ShowsPassword(cmd), Log: log, Metrics: o.doors.Metrics(), Certificates: o.doors.Certificates(), MaxWait: o.waits.MaxWait(),
+		DB: store, DatabaseTLS: db.TLSOf(o.DB), PasswordShown: cli.ShowsPassword(cmd), Log: log, Metrics: o.doors.Metrics(), Certificates: o.doors.Certificates(), MaxWait: o.waits.MaxWait(),
 		Routes: routes, NoRelay: len(routes) == 0, Shrink: footprint.Shrink, Capture: o.capture, Load: load, Builders: builders, DoubtDelay: o.doubtDelay, BulkShare: 1 - o.reserve,
 		Cloud: o.mode == "cloud", Compat: app.Compat(o.compat), Enforce: o.guardrails == "enforce" || o.mode == "cloud", MaxAttachments: o.maxAttachments,
 		Connect:  func(r relays.Relay) (delivery.Sender, error) { return smtpout.Connect(r, opts) },

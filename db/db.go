@@ -95,8 +95,7 @@ type DB struct {
 	metrics  *metrics.Metrics
 	path     string // of the file, without links; empty: the database is elsewhere
 	name     string // for people
-	way      RemoteTLS
-	made     bool // by this Open
+	made     bool   // by this Open
 	lock     *os.File
 	leave    string  // a file that goes with the last connection; empty: none
 	pool     *sql.DB // writer's, one connection

@@ -185,8 +185,8 @@ func (e *postgresEngine) open(ctx context.Context, d *DB, opts Options) (session
 	if err := e.configure(opts.Path); err != nil {
 		return session{}, err
 	}
-	if d.way = TLSOf(opts.Path); d.way.Weak && opts.Lock {
-		d.log.Warn("the way to the database can be read or taken over by others on the network", "db", name, "sslmode", d.way.Mode, "help", "leave sslmode out of the URL, or give sslmode=verify-full, and sslrootcert=FILE for an authority of your own")
+	if way := TLSOf(opts.Path); way.Weak && opts.Lock {
+		d.log.Warn("the way to the database can be read or taken over by others on the network", "db", name, "sslmode", way.Mode, "help", "leave sslmode out of the URL, or give sslmode=verify-full, and sslrootcert=FILE for an authority of your own")
 	}
 	d.pool, d.ro = e.pool(writerIdle), e.pool(readerIdle)
 	d.pool.SetMaxIdleConns(0)

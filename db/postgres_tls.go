@@ -83,9 +83,6 @@ func TLSOf(name string) (out RemoteTLS) {
 	return out
 }
 
-// TLS says how the way to the database is protected.
-func (d *DB) TLS() RemoteTLS { return d.way }
-
 // HasPassword reports whether the name of a database holds a password.
 func HasPassword(name string) bool {
 	if !IsRemote(name) {

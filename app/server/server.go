@@ -50,6 +50,8 @@ type Config struct {
 	// KeyFile is where the keys of Sealer come from, so that they follow it; nil: they
 	// stay.
 	KeyFile *rekey.File
+	// DatabaseTLS is how the way to a database elsewhere is protected.
+	DatabaseTLS db.RemoteTLS
 	// PasswordShown: the password of the database stands on the command line.
 	PasswordShown bool
 	Log           *slog.Logger

@@ -16,6 +16,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"mailer/app/clock"
 )
 
 // Limits bound what one peer, and all of them, can take.
@@ -105,8 +107,7 @@ func (d *Door) Counted() (conns, addresses int) {
 
 // admit counts a connection in; nil: there is no room.
 func (d *Door) admit(raw net.Conn) *Conn {
-	now := time.Now()
-	c := &Conn{Conn: raw, door: d, limits: d.limits, from: Network(raw.RemoteAddr()), left: d.limits.Session, since: now}
+	c := &Conn{Conn: raw, door: d, limits: d.limits, from: Network(raw.RemoteAddr()), left: d.limits.Session, since: time.Now()}
 	c.Expire(d.limits.Age)
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -114,7 +115,7 @@ func (d *Door) admit(raw net.Conn) *Conn {
 		return nil
 	}
 	most := d.limits.Conns
-	if at, ok := d.known[c.from]; !ok || now.Sub(at) > knownFor {
+	if at, ok := d.known[c.from]; !ok || clock.Since(at) > knownFor {
 		most -= d.limits.Reserve
 	}
 	if len(d.conns) >= most && !d.cut(c.from) {
@@ -148,14 +149,13 @@ func (d *Door) cut(next netip.Prefix) bool {
 
 // note remembers that somebody signed in from an address.
 func (d *Door) note(from netip.Prefix) {
-	now := time.Now()
 	if _, ok := d.known[from]; !ok && len(d.known) >= maxKnown {
-		maps.DeleteFunc(d.known, func(_ netip.Prefix, at time.Time) bool { return now.Sub(at) > knownFor })
+		maps.DeleteFunc(d.known, func(_ netip.Prefix, at time.Time) bool { return clock.Since(at) > knownFor })
 		if len(d.known) >= maxKnown {
 			return
 		}
 	}
-	d.known[from] = now
+	d.known[from] = clock.Now()
 }
 
 // Network is who connections are counted for: an address of IPv4, or the network
