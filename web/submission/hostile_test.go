@@ -49,7 +49,7 @@ func TestAMessageIsWellFormedOrRefused(t *testing.T) {
 		"commands in the text":     {message + "RSET\r\nSTARTTLS\r\nBDAT 5 LAST\r\nQUIT\r\n", "250 "},
 		"nothing but dots":         {strings.Repeat("..\r\n", 1000), "250 "},
 		"8-bit":                    {message + "\xff\xfe\r\n", "250 "},
-		"a CR behind a dot":        {message + ".\rx\r\n", "554 5.6.0 "},
+		"a CR behind a dot":        {message + ".\rx\r\n", "554 5.6.0 The message has a carriage return"},
 		"two CR behind a dot":      {message + ".\r\r\n", "554 5.6.0 "},
 		"two CR before the end":    {message + "x\r\r\n", "554 5.6.0 "},
 		"a CR at the buffer's end": {message + strings.Repeat("x", 2047-len("\r\n")) + "\r\n", "554 5.6.0 "},

@@ -178,7 +178,11 @@ func (s *session) Data(r io.Reader) error {
 		s.wire.End()
 		return s.refused("DATA", errBroken)
 	}
-	if fault := in.end(); fault != nil {
+	fault := in.end()
+	if fault == errNUL && s.wire.bareCR {
+		fault = errBareCR
+	}
+	if fault != nil {
 		return s.refused("DATA", fault)
 	}
 	id, err := s.take(in)
