@@ -130,7 +130,7 @@ func TestOpeningAPageOfTheDashboardChangesNothing(t *testing.T) {
 		if at == pattern {
 			continue
 		}
-		for _, away := range []string{"..%2Fauth%2Fsign-out%23", "..%2Frelays%2Fus-east-1%2Fpause%23", "..%252Fauth%252Fsign-out%2523", "..%5Cauth%5Csign-out%3F"} {
+		for _, away := range []string{"..%2Fauth%2Fsign-out%23", "..%252Frelays%252Fus-east-1%252Fpause%2523"} {
 			at := strings.ReplaceAll(pattern, ":id", away)
 			// Not from the server, which has no such page, but as a link of a page would.
 			eval[bool](b, fmt.Sprintf(`history.pushState({}, '', %q), dispatchEvent(new PopStateEvent('popstate', {state: {}}))`, "/dashboard"+at))
