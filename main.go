@@ -330,7 +330,7 @@ func (o *options) serve(cmd *cobra.Command) error {
 		return err
 	}
 	err = o.serveStore(ctx, log, events, server.Config{
-		DB: store, Log: log, Metrics: o.doors.Metrics(), Certificates: o.doors.Certificates(), MaxWait: o.waits.MaxWait(),
+		DB: store, DatabaseTLS: db.TLSOf(o.DB), PasswordShown: cli.ShowsPassword(cmd), Log: log, Metrics: o.doors.Metrics(), Certificates: o.doors.Certificates(), MaxWait: o.waits.MaxWait(),
 		Routes: routes, NoRelay: len(routes) == 0, Shrink: footprint.Shrink, Capture: o.capture, Load: load, Builders: builders, DoubtDelay: o.doubtDelay, BulkShare: 1 - o.reserve,
 		Cloud: o.mode == "cloud", Compat: app.Compat(o.compat), Enforce: o.guardrails == "enforce" || o.mode == "cloud", MaxAttachments: o.maxAttachments,
 		Connect:  func(r relays.Relay) (delivery.Sender, error) { return smtpout.Connect(r, opts) },
@@ -344,6 +344,7 @@ func (o *options) serve(cmd *cobra.Command) error {
 // or a listener does; then it drains.
 func (o *options) serveStore(ctx context.Context, log *slog.Logger, events web.SNS, cfg server.Config) error {
 	defer o.doors.Close()
+	named := o.baseURL != ""             // else it may be reached by any name
 	base, err := o.doors.Open(o.baseURL) // after the lock: of two servers the second hears of the database
 	if err != nil {
 		return err
@@ -357,7 +358,7 @@ func (o *options) serveStore(ctx context.Context, log *slog.Logger, events web.S
 	if err != nil {
 		return err
 	}
-	handler := web.New(web.Config{Server: s, Log: log, BaseURL: o.baseURL, Bounds: o.bounds, Silent: o.logs.Silent(), SNS: events, Submission: o.doors.Submission(),
+	handler := web.New(web.Config{Server: s, Log: log, BaseURL: o.baseURL, OneName: named, Bounds: o.bounds, Silent: o.logs.Silent(), SNS: events, Submission: o.doors.Submission(),
 		Version: cli.BuildVersion("")["version"], Settings: cli.SettingsInForce(o.flags, map[string]string{
 			"team-rate-limit": strconv.Itoa(o.bounds.TeamRateLimit), "bounce-host": cfg.BounceHost, "master-key-file": key.Path})})
 	smtp, err := o.smtp(ctx, s, handler)

@@ -43,13 +43,18 @@ type mailProvider struct {
 // reports are told apart, are among them.
 var providerOrders = [...]string{
 	"x-ses-", "x-amz-", "x-mailer-", "x-smtpapi", "x-sg-", "x-pm-", "x-postmark-", "x-mailgun-", "x-mc-", "x-msys-", "x-mj-",
-	"x-mailin-", "x-sib-", "x-smtp2go-", "x-elastic",
+	"x-mailin-", "x-sib-", "x-smtp2go-", "x-elastic", "x-apiheader", "x-mt-", "x-mailersend-", "x-zepto", "x-postal-", "x-maileroo-",
+	"x-smtpcom-", "x-xsmailingid", "x-xsmessageid", "x-greenarrow-", "x-virtual-mta", "x-virtualmta", "x-kumo", "x-sparkpost-",
 }
 
+// providerOrderNames are such headers, in lower case, that begin with no name of their
+// provider: those of Elastic Email.
+var providerOrderNames = [...]string{"poolname", "channelname", "channel", "istransactional", "trackopens", "trackclicks", "postback", "timeoffsetminutes", "encodingtype"}
+
 // OrdersProvider reports whether a header, named in lower case, is one of
-// providerOrders.
+// providerOrders or providerOrderNames.
 func OrdersProvider(lower string) bool {
-	return slices.ContainsFunc(providerOrders[:], func(prefix string) bool { return strings.HasPrefix(lower, prefix) })
+	return slices.Contains(providerOrderNames[:], lower) || slices.ContainsFunc(providerOrders[:], func(prefix string) bool { return strings.HasPrefix(lower, prefix) })
 }
 
 // providers are in the order in which they are listed to the operator.

@@ -60,7 +60,11 @@ const (
 // configure reads the name of the database. What the server ends by itself are transactions
 // of a writer that stopped in their midst: others wait for them.
 func (e *postgresEngine) configure(name string) error {
-	config, err := pgx.ParseConfig(name)
+	secured, err := withTLS(name)
+	var config *pgx.ConnConfig
+	if err == nil {
+		config, err = pgx.ParseConfig(secured)
+	}
 	if err != nil {
 		return refuse(ErrNotDatabase, "--db %s can't be read: %s", postgresName(name), withoutSecrets(err))
 	}
@@ -180,6 +184,9 @@ func (e *postgresEngine) open(ctx context.Context, d *DB, opts Options) (session
 	d.name, e.writer = name, uuid.NewString() // not app.NewID: those begin once it is clear what time it is
 	if err := e.configure(opts.Path); err != nil {
 		return session{}, err
+	}
+	if way := TLSOf(opts.Path); way.Weak && opts.Lock {
+		d.log.Warn("the way to the database can be read or taken over by others on the network", "db", name, "sslmode", way.Mode, "help", "leave sslmode out of the URL, or give sslmode=verify-full, and sslrootcert=FILE for an authority of your own")
 	}
 	d.pool, d.ro = e.pool(writerIdle), e.pool(readerIdle)
 	d.pool.SetMaxIdleConns(0)

@@ -22,7 +22,8 @@ var postgresTypes = []uint32{pgtype.TextOID, pgtype.Int8OID, pgtype.ByteaOID, pg
 // smallParameters are the parameters of other types, as type and number, and why nothing
 // that is bound to them is too much for them.
 var smallParameters = map[string]string{
-	"QueuedUnits int4 $10": "the length of a domain",
+	"QueuedUnits int4 $10":       "the length of a domain",
+	"QueuedUnitsBefore int4 $10": "the length of a domain",
 }
 
 func postgresConn(t *testing.T) *pgx.Conn {

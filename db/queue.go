@@ -1,6 +1,7 @@
 package db
 
 import (
+	"cmp"
 	"database/sql"
 	"time"
 
@@ -41,27 +42,40 @@ func scanQueued(s scanner) (QueuedUnit, error) {
 	return u, err
 }
 
+// What a scope picks, and of that what waits for a recipient at a domain.
+const (
+	queuedScope = ` AND u.email_id >= ?2 AND u.email_id < ?3 AND (?4 IS NULL OR u.team_id = ?4) AND (?5 IS NULL OR u.relay = ?5)
+		AND (?6 IS NULL OR u.domain = ?6) AND (?7 IS NULL OR u.held = ?7) AND (CAST(?8 AS bigint) = 1 OR u.broadcast_id IS NULL)`
+	queuedTo = ` AND (EXISTS (SELECT 1 FROM recipients AS p WHERE p.email_id = u.email_id AND p.state = 'queued' AND lower(substr(p.address, -?10)) = ?11)
+			OR EXISTS (SELECT 1 FROM broadcast_recipients AS b WHERE b.id = u.email_id AND lower(substr(b.email, -?10)) = ?11))`
+)
+
 // QueuedUnits returns open units behind one in the order of their ids, at most limit.
 // It walks the rows between, which are as many as there is open work.
 func (r *Reader) QueuedUnits(in *QueueScope, after string, limit int) ([]QueuedUnit, error) {
-	to := in.To
-	if to == "" {
-		to = lastID
-	}
+	args := in.args(after, limit)
 	if in.ToDomain == "" {
-		return list(&r.session, scanQueued, `SELECT `+queuedColumns+` FROM units AS u
-			WHERE u.email_id > ?1 AND u.email_id >= ?2 AND u.email_id < ?3 AND (?4 IS NULL OR u.team_id = ?4) AND (?5 IS NULL OR u.relay = ?5)
-			AND (?6 IS NULL OR u.domain = ?6) AND (?7 IS NULL OR u.held = ?7) AND (CAST(?8 AS bigint) = 1 OR u.broadcast_id IS NULL) ORDER BY u.email_id LIMIT ?9`,
-			after, in.From, to, nullText(in.TeamID), nullText(in.Relay), nullText(in.Domain), nullText(string(in.Held)), in.Broadcasts, limit)
+		return list(&r.session, scanQueued, `SELECT `+queuedColumns+` FROM units AS u WHERE u.email_id > ?1`+queuedScope+` ORDER BY u.email_id LIMIT ?9`, args...)
 	}
-	return list(&r.session, scanQueued, `SELECT `+queuedColumns+` FROM units AS u
-		WHERE u.email_id > ?1 AND u.email_id >= ?2 AND u.email_id < ?3 AND (?4 IS NULL OR u.team_id = ?4) AND (?5 IS NULL OR u.relay = ?5)
-		AND (?6 IS NULL OR u.domain = ?6) AND (?7 IS NULL OR u.held = ?7) AND (CAST(?8 AS bigint) = 1 OR u.broadcast_id IS NULL)
-		AND (EXISTS (SELECT 1 FROM recipients AS p WHERE p.email_id = u.email_id AND p.state = 'queued' AND lower(substr(p.address, -?10)) = ?11)
-			OR EXISTS (SELECT 1 FROM broadcast_recipients AS b WHERE b.id = u.email_id AND lower(substr(b.email, -?10)) = ?11))
-		ORDER BY u.email_id LIMIT ?9`,
-		after, in.From, to, nullText(in.TeamID), nullText(in.Relay), nullText(in.Domain), nullText(string(in.Held)), in.Broadcasts, limit,
-		len(in.ToDomain)+1, "@"+in.ToDomain)
+	return list(&r.session, scanQueued, `SELECT `+queuedColumns+` FROM units AS u WHERE u.email_id > ?1`+queuedScope+queuedTo+` ORDER BY u.email_id LIMIT ?9`, args...)
+}
+
+// QueuedUnitsBefore returns open units before one, the nearest first, at most limit.
+func (r *Reader) QueuedUnitsBefore(in *QueueScope, before string, limit int) ([]QueuedUnit, error) {
+	args := in.args(before, limit)
+	if in.ToDomain == "" {
+		return list(&r.session, scanQueued, `SELECT `+queuedColumns+` FROM units AS u WHERE u.email_id < ?1`+queuedScope+` ORDER BY u.email_id DESC LIMIT ?9`, args...)
+	}
+	return list(&r.session, scanQueued, `SELECT `+queuedColumns+` FROM units AS u WHERE u.email_id < ?1`+queuedScope+queuedTo+` ORDER BY u.email_id DESC LIMIT ?9`, args...)
+}
+
+// args are the arguments of the statements that read a scope from an id on.
+func (in *QueueScope) args(from string, limit int) []any {
+	args := []any{from, in.From, cmp.Or(in.To, lastID), nullText(in.TeamID), nullText(in.Relay), nullText(in.Domain), nullText(string(in.Held)), in.Broadcasts, limit}
+	if in.ToDomain != "" {
+		args = append(args, len(in.ToDomain)+1, "@"+in.ToDomain)
+	}
+	return args
 }
 
 // QueuedUnit returns one open unit. Error: ErrNotFound.

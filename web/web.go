@@ -34,6 +34,9 @@ type Config struct {
 	// BaseURL is where callers reach this server, like "https://mail.example.com";
 	// download addresses and the OpenAPI document carry it.
 	BaseURL string
+	// OneName: under other host names than that of BaseURL there are only tracking and
+	// hosted pages.
+	OneName bool
 	Bounds
 	// Silent: of requests only those have a line in the log that fail by the server's
 	// fault.
@@ -66,7 +69,7 @@ func New(cfg Config) *rest.Handler {
 func newHandler(cfg Config, l rest.Limits, now func() time.Time) *rest.Handler {
 	s := cfg.Server
 	h := rest.New(rest.Config{
-		Keys: s.Teams, Sessions: s.People, Exports: s.Teams, Log: cfg.Log, BaseURL: cfg.BaseURL, RateLimit: cfg.RateLimit, TeamRateLimit: cfg.TeamRateLimit,
+		Keys: s.Teams, Sessions: s.People, Exports: s.Teams, Log: cfg.Log, BaseURL: cfg.BaseURL, OneName: cfg.OneName, RateLimit: cfg.RateLimit, TeamRateLimit: cfg.TeamRateLimit,
 		Metrics: cfg.metrics, Silent: cfg.Silent, Limits: l, TrustedProxies: cfg.TrustedProxies, Now: now, Absent: absent,
 		Requests: noter{s.RequestLog},
 	})

@@ -122,9 +122,51 @@ func Disarmed(text string) string {
 		text = strings.ToValidUTF8(text, "\uFFFD") // as in JSON
 	}
 	if first, _ := utf8.DecodeRuneInString(text); text != "" && strings.ContainsRune(formulas, first) {
-		return "'" + text
+		text = "'" + text
 	}
-	return text
+	return disarmedInside(text)
+}
+
+// separators are what a spreadsheet may part cells at in place of commas: many languages
+// have the semicolon. It does not see the quotes of a cell then, nor the end of its lines.
+const separators = ";\t\r\n"
+
+// disarmedInside is a text without formulas behind what could separate cells.
+func disarmedInside(text string) string {
+	if !strings.ContainsAny(text, separators) {
+		return text
+	}
+	var out strings.Builder
+	for {
+		n := strings.IndexAny(text, separators)
+		if n < 0 {
+			out.WriteString(text)
+			return out.String()
+		}
+		out.WriteString(text[:n+1])
+		text = text[n+1:]
+		begins := strings.TrimLeft(text, " ")
+		out.WriteString(text[:len(text)-len(begins)])
+		if text = begins; isFormula(text) {
+			out.WriteByte('\'')
+		}
+	}
+}
+
+// isFormula reports whether a text begins with a formula. A sign begins one too where a
+// function or another program is called: a smiley or a list of points is none.
+func isFormula(text string) bool {
+	switch first, _ := utf8.DecodeRuneInString(text); first {
+	case '=', '@', '＝', '＠':
+		return true
+	case '+', '-', '＋', '－':
+		end := strings.IndexAny(text, separators)
+		if end < 0 {
+			end = len(text)
+		}
+		return strings.ContainsAny(text[:end], "(|!")
+	}
+	return false
 }
 
 // cell is what a line has of a value: texts but no formulas, numbers as JSON has them, of

@@ -4,6 +4,7 @@ import (
 	"crypto/tls"
 	"fmt"
 	"os"
+	"strings"
 	"time"
 )
 
@@ -33,6 +34,19 @@ func (s stamp) same(now stamp) bool {
 	return true
 }
 
+// KeyExposed begins the failure of a certificate whose private key others can read.
+const KeyExposed = "others can read the private key "
+
+// exposed says that everybody on this machine can read or write the file of the private
+// key; empty: nobody else can, or a group that its owner chose.
+func (c *Config) exposed() string {
+	info, err := os.Stat(c.keyFile)
+	if err != nil || info.Mode().Perm()&0o007 == 0 {
+		return "" // reading it says what is wrong
+	}
+	return fmt.Sprintf("%s%s, whose mode is %04o", KeyExposed, c.keyFile, info.Mode().Perm())
+}
+
 // read takes up the pair of the files. Error: it is none, and the old one stays.
 func (c *Config) read() error {
 	c.seen = c.stampOf() // before: what changes while it is read is read again
@@ -42,6 +56,22 @@ func (c *Config) read() error {
 	}
 	c.pair.Store(&pair)
 	return nil
+}
+
+// followMode says that others can read the private key, until its mode is mended.
+func (s *Service) followMode() {
+	now, before := s.cfg.exposed(), ""
+	if st := s.at(s.cfg.certFile); st != nil && strings.HasPrefix(st.Failure, KeyExposed) {
+		before = st.Failure
+	}
+	switch {
+	case now == before:
+	case now == "":
+		s.renewed(s.cfg.certFile, s.cfg.pair.Load().Leaf)
+	default:
+		s.Log.Warn(now, "help", "chmod 600 "+s.cfg.keyFile+", and have a new key if others have accounts on this machine")
+		s.failed(s.cfg.certFile, now)
+	}
 }
 
 // follow takes up files that changed, and says how their certificate is.
@@ -58,6 +88,7 @@ func (s *Service) follow() time.Duration {
 	} else if s.at(c.certFile) == nil {
 		s.renewed(c.certFile, c.pair.Load().Leaf)
 	}
+	s.followMode()
 	s.warn()
 	return lookAtFiles
 }

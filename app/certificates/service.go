@@ -1,6 +1,7 @@
 package certificates
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -286,8 +287,7 @@ func (s *Service) at(host string) *db.CertificateState {
 func (s *Service) round() time.Duration {
 	s.refresh()
 	hosts := slices.Sorted(maps.Keys(*s.hosts.Load()))
-	first := s.cfg.hosts
-	slices.SortStableFunc(hosts, func(a, b string) int { return rank(first, a) - rank(first, b) })
+	s.sort(hosts)
 	for _, host := range hosts {
 		if s.Taking.Err() != nil {
 			break
@@ -296,6 +296,20 @@ func (s *Service) round() time.Duration {
 	}
 	s.warn()
 	return lookAtHosts
+}
+
+// sort has hosts of the configuration come first, and of the others those that failed
+// least: what one tenant's hosts fail at must not use up the orders for the new hosts of
+// others.
+func (s *Service) sort(hosts []string) {
+	failures := func(host string) int {
+		if st := s.at(host); st != nil {
+			return st.Failures
+		}
+		return 0
+	}
+	first := s.cfg.hosts
+	slices.SortStableFunc(hosts, func(a, b string) int { return cmp.Or(rank(first, a)-rank(first, b), failures(a)-failures(b)) })
 }
 
 // rank has hosts of the configuration come before others.

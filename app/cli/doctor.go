@@ -19,7 +19,7 @@ var errUnwell = errors.New("something needs a person: see the lines with ✗, an
 
 func (c *Store) doctor() *cobra.Command {
 	cmd := newCommand("doctor", "Check machine, files, DNS, relays, webhooks and backups, beside a server or before the first start; exit code 0 only when all is well", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error {
-		checks, err := server.Doctor(cmd.Context(), c.flags.DB, c.flags.MasterKey, func() (*server.Server, func(), error) { return c.Open(cmd.Context(), c.flags, false) })
+		checks, err := server.Doctor(cmd.Context(), c.flags.DB, c.flags.MasterKey, ShowsPassword(cmd), func() (*server.Server, func(), error) { return c.Open(cmd.Context(), c.flags, false) })
 		if err != nil {
 			return err
 		}

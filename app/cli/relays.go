@@ -219,8 +219,19 @@ func (c *Store) relaysResume() *cobra.Command {
 	}))
 }
 
-// WarnPasswords logs that a relay's password stands on the command line of the server.
+// ShowsPassword reports whether --db has a password and was typed: what a command line
+// holds can be read in the process list, and variables and files can't.
+func ShowsPassword(cmd *cobra.Command) bool {
+	f := cmd.Flags().Lookup("db")
+	return f != nil && f.Changed && f.Annotations[fromVariable] == nil && f.Annotations[fromFile] == nil && server.HasPassword(f.Value.String())
+}
+
+// WarnPasswords logs that the password of the database, or of a relay, stands on the
+// command line of the server.
 func WarnPasswords(log *slog.Logger, cmd *cobra.Command, list []relays.Relay) {
+	if ShowsPassword(cmd) {
+		log.Warn("the database's password on the command line can be read in the process list", "help", "write the URL into a file that is its owner's alone, and give MAILER_DB_FILE=FILE in place of --db")
+	}
 	if !cmd.Flags().Changed("relay") {
 		return
 	}

@@ -68,7 +68,11 @@ func (o *Outlets) halt(l *lane, old *pause, p Pause) {
 	}
 	l.pause.Store(next)
 	l.wake() // it looks when the pause ends
-	l.s.Log.Info("relay is paused: nothing leaves through it", "relay", l.name, "until", app.FormatTimePtr(p.Until))
+	until := "it is resumed"
+	if !p.Until.IsZero() {
+		until = app.FormatTime(p.Until)
+	}
+	l.s.Log.Info("relay is paused: nothing leaves through it", "relay", l.name, "until", until)
 	if !l.s.Outlets.running || !l.s.leads.Load() { // its start notes it, or the server that leads does
 		return
 	}

@@ -3,9 +3,11 @@ package health
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"mailer/app"
+	"mailer/app/certificates"
 	"mailer/app/clock"
 	"mailer/db"
 )
@@ -70,6 +72,8 @@ func judgeCertificate(st *db.CertificateState, now time.Time) Check {
 		return bad(name, fmt.Sprintf("that of %s ended on %s%s", st.Host, app.FormatTime(st.ExpiresAt), why), certificateFix)
 	case !now.Before(st.LookAt):
 		return bad(name, fmt.Sprintf("that of %s ends on %s and is not renewed%s", st.Host, app.FormatTime(st.ExpiresAt), why), certificateFix)
+	case strings.HasPrefix(st.Failure, certificates.KeyExposed):
+		return bad(name, fmt.Sprintf("that of %s is good until %s%s", st.Host, st.ExpiresAt.Format(time.DateOnly), why), "chmod 600 the file of --tls-key, and have a new key if others have accounts on this machine")
 	}
 	return good(name, "that of %s is good until %s", st.Host, st.ExpiresAt.Format(time.DateOnly))
 }

@@ -42,6 +42,10 @@ func AllOK(checks []Check) bool {
 type Place struct {
 	Database, KeyFile string
 	Running           bool // a server holds the database
+	TLS               db.RemoteTLS
+	// PasswordShown: the password of the database stands on the command line of this
+	// process, where whoever lists processes reads it.
+	PasswordShown bool
 }
 
 // The least that a machine should have.
@@ -63,6 +67,7 @@ func Machine(p Place, opening error) []Check {
 	if _, err := os.Stat(p.Database); err == nil {
 		checks = append(checks, checkMode("database file", p.Database))
 	}
+	checks = append(checks, checkWay(p)...)
 	return append(checks, checkFolder(p.Database), checkDisk(p.Database), checkDescriptors(p.Database, p.Running), judgeClock(clock.Ahead(), synchronised()))
 }
 
@@ -77,6 +82,23 @@ func checkDatabase(p Place, opening error) Check {
 		return good(name, "%s, and a server runs on it", db.Name(p.Database))
 	}
 	return good(name, "%s; no server runs on it", db.Name(p.Database))
+}
+
+// checkWay looks how a database elsewhere is reached: whether others on the network could
+// read along or be the server, and whether its password can be read on this machine.
+func checkWay(p Place) (checks []Check) {
+	const way, password = "database TLS", "database password"
+	switch {
+	case p.TLS.Weak:
+		checks = append(checks, bad(way, fmt.Sprintf("%s is reached with sslmode=%s: others on the network can read along, or be the server", p.TLS.Host, p.TLS.Mode),
+			"leave sslmode out of the URL, or give sslmode=verify-full, and sslrootcert=FILE for an authority of your own"))
+	case p.TLS.Host != "":
+		checks = append(checks, good(way, "%s is reached with TLS and proves who it is (sslmode=%s)", p.TLS.Host, p.TLS.Mode))
+	}
+	if p.PasswordShown {
+		checks = append(checks, bad(password, "it stands on the command line, where whoever lists processes reads it", "write the URL into a file that is its owner's alone and give MAILER_DB_FILE=FILE in place of --db"))
+	}
+	return checks
 }
 
 // checkMode looks whether others than the owner reach a file that holds mail or keys.

@@ -76,7 +76,8 @@ func imagesOf(key, tag, value string, found map[string]bool) {
 	}
 }
 
-// styleImages notes what style rules name in url().
+// styleImages notes what style rules name in url(). It reads the rules once: the next url(
+// is looked for behind the end of the last, and none once one does not end.
 func styleImages(rules string, found map[string]bool) {
 	const opening = "url("
 	for len(found) < maxRemote {
@@ -89,8 +90,12 @@ func styleImages(rules string, found map[string]bool) {
 		if len(before) < len(opening) || !EqualASCII(before[len(before)-len(opening):], opening) {
 			continue
 		}
-		address, _, _ := strings.Cut(rules, ")")
+		address, rest, closed := strings.Cut(rules, ")")
 		noteRemote(strings.Trim(TrimBlanks(address), `"'`), found)
+		if !closed {
+			return
+		}
+		rules = rest
 	}
 }
 

@@ -2,7 +2,6 @@ package insights
 
 import (
 	"net/netip"
-	"slices"
 	"strings"
 	"unicode"
 
@@ -19,7 +18,7 @@ type inspection struct {
 	from string // domain
 	base string // of hosted pages
 	// listed are the targets of the List-Unsubscribe header.
-	listed []string
+	listed map[string]bool
 
 	host                         string // of the last link
 	links                        int    // to web pages but the hosted ones
@@ -163,7 +162,7 @@ func (c *inspection) link(target, shown string) {
 	host := app.HostOfLink(target)
 	page := tracking.IsPage((&app.Tracking{Base: c.base}), target)
 	if host != "" || strings.HasPrefix(strings.ToLower(target), "mailto:") {
-		c.unsubscribe = c.unsubscribe || page || slices.Contains(c.listed, target) || saysUnsubscribe(shown) || saysUnsubscribe(target)
+		c.unsubscribe = c.unsubscribe || page || c.listed[target] || saysUnsubscribe(shown) || saysUnsubscribe(target)
 	}
 	if host == "" || page {
 		return

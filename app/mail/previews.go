@@ -60,20 +60,38 @@ func (p *Previews) PreviewEmail(ctx context.Context, key *app.Key, id string, im
 	if !email.ContentDeletedAt.IsZero() {
 		return out, contentDeleted(email)
 	}
-	out.RemoteImages = htmltext.RemoteImages(email.HTML)
+	if out.RemoteImages, err = p.remoteImages(ctx, key, email.HTML); err != nil {
+		return out, err
+	}
 	out.Token, out.Expires = p.address(key.TeamID, id, images, 0)
 	return out, nil
 }
 
-// KeepDraft keeps what a draft says, and returns the address of its preview.
-func (p *Previews) KeepDraft(key *app.Key, content, text string, images bool) (out Preview) {
+// KeepDraft keeps what a draft says, and returns the address of its preview. Error: that of
+// ctx.
+func (p *Previews) KeepDraft(ctx context.Context, key *app.Key, content, text string, images bool) (out Preview, err error) {
 	id := app.NewID()
-	out.RemoteImages = htmltext.RemoteImages(content)
+	if out.RemoteImages, err = p.remoteImages(ctx, key, content); err != nil {
+		return out, err
+	}
 	out.Token, out.Expires = p.address(key.TeamID, id, images, ofDraft)
 	if !p.kept.keep(key.TeamID, id, &Shown{HTML: htmltext.Quiet(content), Text: text, Images: images}) {
 		out.Token = ""
 	}
-	return out
+	return out, nil
+}
+
+// remoteImages counts the pictures that a mail fetches from elsewhere: a large one with a
+// permit, and none for a caller who is gone. Error: that of ctx.
+func (p *Previews) remoteImages(ctx context.Context, key *app.Key, content string) (int, error) {
+	if len(content) > SmallRender {
+		permits := p.service.NewRenderer(key)
+		defer permits.Close()
+		if err := permits.TakePermit(ctx); err != nil {
+			return 0, err
+		}
+	}
+	return htmltext.RemoteImages(content), ctx.Err()
 }
 
 // address signs the address of a preview.

@@ -36,6 +36,9 @@ func (s *Templates) RenderTemplate(ctx context.Context, key *app.Key, name strin
 	if err != nil {
 		return nil, ofVariables(err)
 	}
+	if err := ctx.Err(); err != nil {
+		return nil, err // nobody waits for the text
+	}
 	page := s.service.Settings.BaseURL + PreviewPage
 	out.HTML = render.WithPage(out.HTML, page)
 	text := htmltext.PlainText(out.HTML)

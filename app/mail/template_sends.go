@@ -157,8 +157,8 @@ func (r *renderer) fillUpTo(in *app.EmailInput, c *app.TemplateContent, most int
 
 // TakePermit waits for a permit, of which a renderer never holds two.
 func (r *renderer) TakePermit(ctx context.Context) error {
-	if r.permit {
-		return nil
+	if r.permit || ctx.Err() != nil { // with a place free, select would take it for a caller who is gone
+		return ctx.Err()
 	}
 	select {
 	case r.s.renders <- struct{}{}:

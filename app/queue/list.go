@@ -50,7 +50,7 @@ func (s *Service) List(ctx context.Context, f Filter, after string, limit int) (
 	}
 	defer s.walks.Release(1)
 	err = s.DB.Read(ctx, func(r *db.Reader) error {
-		if err := p.owns(r, after); err != nil {
+		if err := p.owns(r, "after", after); err != nil {
 			return err
 		}
 		l := &listing{r: r, p: p, limit: limit + 1, held: map[string]bool{}}
@@ -70,8 +70,47 @@ func (s *Service) List(ctx context.Context, f Filter, after string, limit int) (
 	return items, more, service.Unavailable(err)
 }
 
+// ListBefore returns the rows that List has before the row with an id, in the same order:
+// the last of them, at most limit, and whether there are more before those.
+func (s *Service) ListBefore(ctx context.Context, f Filter, before string, limit int) (items []Item, more bool, err error) {
+	if limit < 1 || limit > MaxRows {
+		return nil, false, app.Invalid("limit", "must be a number between 1 and %d", MaxRows)
+	}
+	p, err := s.prepare(ctx, f)
+	if err != nil {
+		return nil, false, err
+	}
+	if err := s.walks.Acquire(ctx, p.team, 1); err != nil {
+		return nil, false, err
+	}
+	defer s.walks.Release(1)
+	err = s.DB.Read(ctx, func(r *db.Reader) error {
+		if err := p.owns(r, "before", before); err != nil {
+			return err
+		}
+		l := &listing{r: r, p: p, limit: limit + 1, held: map[string]bool{}}
+		if err := l.broadcasts(""); err != nil {
+			return err
+		}
+		items = l.items
+		if at := slices.IndexFunc(items, func(it Item) bool { return it.ID == before }); at >= 0 {
+			items = items[:at]
+			return nil
+		}
+		l.items = nil
+		err := walkBack(r, p, before, l.units)
+		slices.Reverse(l.items)
+		items = append(items, l.items...)
+		return err
+	})
+	if more = len(items) > limit; more {
+		items = items[len(items)-limit:]
+	}
+	return items, more, service.Unavailable(err)
+}
+
 // owns refuses a cursor that is nobody's or another team's, both in the same words.
-func (p *prepared) owns(r *db.Reader, cursor string) error {
+func (p *prepared) owns(r *db.Reader, name, cursor string) error {
 	if cursor == "" {
 		return nil
 	}
@@ -80,7 +119,7 @@ func (p *prepared) owns(r *db.Reader, cursor string) error {
 		team, err = r.TeamOfBroadcast(cursor)
 	}
 	if errors.Is(err, db.ErrNotFound) || err == nil && p.team != "" && team != p.team {
-		return app.Invalid("after", "must be an id that this list returned")
+		return app.Invalid(name, "must be an id that this list returned")
 	}
 	return err
 }

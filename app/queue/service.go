@@ -225,6 +225,32 @@ func (s *Service) walk(r *db.Reader, p *prepared, after string, take func([]db.Q
 	}
 }
 
+// walkBack is walk towards the oldest, from the unit before one on.
+func walkBack(r *db.Reader, p *prepared, before string, take func([]db.QueuedUnit) (bool, error)) error {
+	if len(p.IDs) > 0 {
+		units, err := named(r, p, "")
+		if err != nil {
+			return err
+		}
+		units = slices.DeleteFunc(units, func(u db.QueuedUnit) bool { return u.EmailID >= before })
+		slices.Reverse(units)
+		_, err = take(units)
+		return err
+	}
+	for {
+		units, err := r.QueuedUnitsBefore(&p.scope, before, readPiece)
+		if err != nil || len(units) == 0 {
+			return err
+		}
+		before = units[len(units)-1].EmailID
+		last := len(units) < readPiece
+		more, err := take(slices.DeleteFunc(units, func(u db.QueuedUnit) bool { return !p.fits(&u) }))
+		if err != nil || last || !more {
+			return err
+		}
+	}
+}
+
 // named returns the units that a filter names by their ids.
 func named(r *db.Reader, p *prepared, after string) ([]db.QueuedUnit, error) {
 	ids := slices.Clone(p.IDs)

@@ -31,14 +31,19 @@ const (
 	firstBadge = "background:#17191c;color:#fff"
 )
 
-// badge is what stands behind a link; empty: nobody followed it.
-func (c Clicks) badge(target string) string {
-	n, all, most := c[target], int64(0), int64(0)
-	if n == 0 {
-		return ""
-	}
+// sums are the clicks of all links together, and those of the link that has most.
+func (c Clicks) sums() (all, most int64) {
 	for _, clicks := range c {
 		all, most = all+clicks, max(most, clicks)
+	}
+	return all, most
+}
+
+// badge is what stands behind a link; empty: nobody followed it.
+func (c Clicks) badge(target string, all, most int64) string {
+	n := c[target]
+	if n == 0 {
+		return ""
 	}
 	look := plainBadge
 	if n == most {
@@ -52,6 +57,7 @@ func (m *marks) badged(source string, clicks Clicks) string {
 	var b strings.Builder
 	z := htmltext.NewTokens(source)
 	done, badge := 0, ""
+	all, most := clicks.sums()
 	for {
 		switch z.Next() {
 		case nethtml.ErrorToken: // the end: a string has no other error
@@ -60,7 +66,7 @@ func (m *marks) badged(source string, clicks Clicks) string {
 		case nethtml.StartTagToken:
 			if z.Name == "a" {
 				href, _ := z.Value("href")
-				badge = clicks.badge(m.replaced(htmltext.TrimBlanks(href), app.Placeholder.String))
+				badge = clicks.badge(m.replaced(htmltext.TrimBlanks(href), app.Placeholder.String), all, most)
 			}
 		case nethtml.EndTagToken:
 			if z.Name == "a" && badge != "" {

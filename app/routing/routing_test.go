@@ -193,6 +193,9 @@ func TestAPausedRelayLetsNothingLeaveAndResumesByItself(t *testing.T) {
 				paused, err := w.Beside().Routing.Pause(t.Context(), app.DefaultRegion, 2*time.Hour)
 				world.Must(t, err)
 				settle()
+				if said := "until=" + *paused.Until; !w.Log.Has(said) {
+					t.Errorf("the log does not say %s", said)
+				}
 				id := w.Send("bob@example.net")
 				time.Sleep(time.Hour)
 				synctest.Wait()

@@ -20,8 +20,8 @@ func CheckDatabase(ctx context.Context, path string) (checks []health.Check, err
 
 // Doctor looks at a database and its server, or, where open fails, at what is there of
 // them. keyFile is empty for the file beside the database.
-func Doctor(ctx context.Context, database, keyFile string, open func() (*Server, func(), error)) ([]health.Check, error) {
-	p := health.Place{Database: database, KeyFile: cmp.Or(keyFile, db.KeyPath(database)), Running: db.InUse(database)}
+func Doctor(ctx context.Context, database, keyFile string, passwordShown bool, open func() (*Server, func(), error)) ([]health.Check, error) {
+	p := health.Place{Database: database, KeyFile: cmp.Or(keyFile, db.KeyPath(database)), Running: db.InUse(database), TLS: db.TLSOf(database), PasswordShown: passwordShown}
 	s, done, err := open()
 	if err != nil {
 		return health.Machine(p, err), nil
@@ -32,7 +32,7 @@ func Doctor(ctx context.Context, database, keyFile string, open func() (*Server,
 
 // placeOf is where a running server has its database and master key.
 func placeOf(cfg *Config) health.Place {
-	p := health.Place{Database: cfg.DB.Path(), Running: true}
+	p := health.Place{Database: cfg.DB.Path(), Running: true, TLS: cfg.DatabaseTLS, PasswordShown: cfg.PasswordShown}
 	if cfg.KeyFile != nil {
 		p.KeyFile = cfg.KeyFile.Path
 	}
@@ -57,6 +57,9 @@ func Names(ctx context.Context, path, kind string) ([]string, error) {
 
 // OnlyFiles refuses, in words, what is done to a database in a file alone.
 func OnlyFiles(name string) error { return db.OnlyFiles(name) }
+
+// HasPassword reports whether the name of a database holds a password.
+func HasPassword(name string) bool { return db.HasPassword(name) }
 
 // DatabaseName is the name of a database as people may see it: without a password.
 func DatabaseName(name string) string { return db.Name(name) }

@@ -51,7 +51,11 @@ type Config struct {
 	// KeyFile is where the keys of Sealer come from, so that they follow it; nil: they
 	// stay.
 	KeyFile *rekey.File
-	Log     *slog.Logger
+	// DatabaseTLS is how the way to a database elsewhere is protected.
+	DatabaseTLS db.RemoteTLS
+	// PasswordShown: the password of the database stands on the command line.
+	PasswordShown bool
+	Log           *slog.Logger
 	// Routes: the first is the default region. None: no mail leaves, and without
 	// NoRelay Start must not be called (the command line beside a server).
 	Routes []delivery.Route

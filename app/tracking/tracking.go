@@ -112,10 +112,10 @@ func Pixel(t *app.Tracking) (before, after string) {
 // clickLinks numbers the distinct targets that are tracked and returns the
 // function that leads them through this server: each as of, with its own number and
 // target.
-func clickLinks(s *app.Sealer, p *Places, of ClickLink, t *app.Tracking, except []string) func(string) string {
+func clickLinks(s *app.Sealer, p *Places, of ClickLink, t *app.Tracking, except map[string]bool) func(string) string {
 	numbers := map[string]int{}
 	for _, link := range p.Links {
-		if _, known := numbers[link.Target]; !known && !IsPage(t, link.Target) && !slices.Contains(except, link.Target) {
+		if _, known := numbers[link.Target]; !known && !IsPage(t, link.Target) && !except[link.Target] {
 			numbers[link.Target] = len(numbers)
 		}
 	}
@@ -149,16 +149,19 @@ func IsPage(t *app.Tracking, target string) bool {
 }
 
 // UnsubscribeTargets are the addresses of a message's List-Unsubscribe header
-// (RFC 2369 3.2).
-func UnsubscribeTargets(headers []app.Header) []string {
-	var out []string
+// (RFC 2369 3.2): a set, since each link of the message is looked up in it.
+func UnsubscribeTargets(headers []app.Header) map[string]bool {
+	var out map[string]bool
 	for _, h := range headers {
 		if !strings.EqualFold(h.Name, app.ListUnsubscribe) {
 			continue
 		}
 		for _, part := range strings.Split(h.Value, "<")[1:] {
 			target, _, _ := strings.Cut(part, ">")
-			out = append(out, strings.TrimSpace(target))
+			if out == nil {
+				out = map[string]bool{}
+			}
+			out[strings.TrimSpace(target)] = true
 		}
 	}
 	return out

@@ -99,7 +99,7 @@ func (r ContactTopicRoutes) Add(h *rest.Handler) {
 		Summary: "Note what a contact chooses about topics: all of it or nothing", Tags: tags,
 		Errors: []int{http.StatusNotFound},
 	}, r.setContactTopics)
-	rest.Register(h, rest.Route{}, huma.Operation{
+	rest.Register(h, rest.Route{Reads: true}, huma.Operation{
 		OperationID: "get-preferences-link", Method: http.MethodPost, Path: "/contacts/{id}/preferences-link",
 		Summary: "Get the link to the page where a contact chooses for itself", Tags: tags,
 		Errors: []int{http.StatusNotFound},

@@ -31,7 +31,7 @@ type segmentPreviewOutput struct{ Body segmentPreview }
 
 // Add adds the routes to a handler.
 func (r PreviewRoutes) Add(h *rest.Handler) {
-	rest.RegisterBody(h, rest.Route{}, huma.Operation{
+	rest.RegisterBody(h, rest.Route{Reads: true}, huma.Operation{
 		OperationID: "preview-segment", Method: http.MethodPost, Path: "/segments/preview",
 		Summary: "Count the contacts that a filter would pick, and show ten of them", Tags: segmentTags,
 		Errors: []int{http.StatusNotFound, http.StatusTooManyRequests},

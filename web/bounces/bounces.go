@@ -46,6 +46,7 @@ type Config struct {
 // limits bound what one peer, and all of them, can take.
 type limits struct {
 	door       smtpdoor.Limits
+	session    time.Duration // from the first return path of ours on
 	recipients int           // of a message
 	refusals   int           // of recipients, before the connection is closed
 	messages   int           // begun in a session
@@ -55,7 +56,8 @@ type limits struct {
 }
 
 func usualLimits() limits {
-	return limits{door: smtpdoor.Limits{Conns: 100, PerAddress: 10, Session: 20 << 20, Idle: time.Minute, Age: 5 * time.Minute},
+	return limits{door: smtpdoor.Limits{Conns: 100, PerAddress: 10, Reserve: 20, Session: 20 << 20, Idle: time.Minute, Age: 30 * time.Second},
+		session:    5 * time.Minute,
 		recipients: 10, refusals: 10, messages: 100, message: 10 << 20, line: 8 << 10, store: 30 * time.Second}
 }
 

@@ -120,7 +120,7 @@ func TestHostileBytesLeaveTheServerStanding(t *testing.T) {
 
 func TestSlowPeersAreCutOff(t *testing.T) {
 	w := newWorld(t, func(l *limits) {
-		l.door.Idle, l.door.Age, l.door.PerAddress = time.Second, 3*time.Second, 50
+		l.door.Idle, l.session, l.door.PerAddress = time.Second, 3*time.Second, 50
 	})
 	silent := w.dial(t)
 	silent.say("", "220 ")
@@ -185,8 +185,9 @@ func TestConnectionsAreBoundedInAllAndByAddress(t *testing.T) {
 		}
 	}
 	answered.Wait()
-	if greeted != 100 || refused != 900 {
-		t.Errorf("%d greeted, %d refused", greeted, refused)
+	// Each address gets a place, and some of those with many give theirs to them.
+	if conns, from := w.server.door.Counted(); conns > 100 || from != addresses || greeted+refused > addresses*each || refused < 500 {
+		t.Errorf("%d greeted, %d refused, %d of %d addresses stay", greeted, refused, conns, from)
 	}
 	close(held)
 	wg.Wait()

@@ -30,6 +30,7 @@ type session struct {
 	server   *Server
 	conn     *smtpdoor.Conn
 	null     bool // MAIL FROM:<>
+	proven   bool // the peer knows a return path of ours
 	paths    []app.ReturnPath
 	messages int
 	refusals int
@@ -54,6 +55,10 @@ func (s *session) Mail(from string, _ *smtp.MailOptions) error {
 func (s *session) Rcpt(to string, _ *smtp.RcptOptions) error {
 	path, ok := s.server.cfg.Reports.ReadReturnPath(to)
 	if ok {
+		if !s.proven {
+			s.proven = true
+			s.conn.Expire(s.server.limits.session)
+		}
 		s.paths = append(s.paths, path)
 		return nil
 	}
@@ -125,6 +130,7 @@ func (s *session) take(claims []feedback.Claim) error {
 			return errNotStored
 		}
 		s.server.cfg.Reports.NoteSeen(reports.SourceBounces)
+		s.conn.Remember()
 		log.Info("report taken", "email", path.EmailID, "kind", claims[0].Kind, "recipients", len(claims))
 	}
 	return nil

@@ -102,12 +102,12 @@ type (
 
 // Add adds the routes to a handler.
 func (r ReviewRoutes) Add(h *rest.Handler) {
-	rest.RegisterBody(h, rest.Route{Optional: true}, huma.Operation{
+	rest.RegisterBody(h, rest.Route{Reads: true, Optional: true}, huma.Operation{
 		OperationID: "plan-broadcast", Method: http.MethodPost, Path: "/broadcasts/{id}/plan",
 		Summary: "Foretell what sending a draft would do: whom it reaches, whom not, and when. It changes nothing", Tags: broadcastTags,
 		Errors: []int{http.StatusBadRequest, http.StatusForbidden, http.StatusNotFound, http.StatusConflict},
 	}, r.planBroadcast)
-	rest.RegisterBody(h, rest.Route{Optional: true}, huma.Operation{
+	rest.RegisterBody(h, rest.Route{Reads: true, Optional: true}, huma.Operation{
 		OperationID: "preview-broadcast", Method: http.MethodPost, Path: "/broadcasts/{id}/preview",
 		Summary: "Show what a broadcast says to one contact; its links to unsubscribe do nothing", Tags: broadcastTags,
 		Errors: []int{http.StatusNotFound},
@@ -148,7 +148,10 @@ func (r ReviewRoutes) previewBroadcast(ctx context.Context, key *app.Key, in *Br
 	if err != nil {
 		return nil, err
 	}
-	frame := r.Frames.KeepDraft(key, p.HTML, p.Text, request.Images)
+	frame, err := r.Frames.KeepDraft(ctx, key, p.HTML, p.Text, request.Images)
+	if err != nil {
+		return nil, err
+	}
 	return &broadcastPreviewOutput{broadcastPreview{
 		MailFrame: shapes.NewMailFrame(r.BaseURL, frame),
 		Object:    "broadcast_preview", From: b.From.String(), Subject: p.Subject, PreviewText: service.TextOrNull(p.Preview), HTML: service.TextOrNull(p.HTML),
@@ -181,7 +184,10 @@ func (r TemplateRoutes) renderTemplate(ctx context.Context, key *app.Key, in *Te
 	if err != nil {
 		return nil, err
 	}
-	frame := r.Frames.KeepDraft(key, out.HTML, *out.Text, request.Images)
+	frame, err := r.Frames.KeepDraft(ctx, key, out.HTML, *out.Text, request.Images)
+	if err != nil {
+		return nil, err
+	}
 	return &renderedTemplateOutput{renderedTemplate{Object: "rendered_template", Subject: service.TextOrNull(out.Subject), HTML: out.HTML, Text: *out.Text,
 		MailFrame: shapes.NewMailFrame(r.BaseURL, frame)}}, nil
 }

@@ -175,7 +175,7 @@ func (r TemplateRoutes) Add(h *rest.Handler) {
 		Summary: "Copy a template into a draft without alias", Tags: templateTags,
 		Errors: []int{http.StatusNotFound, http.StatusServiceUnavailable},
 	}, r.duplicateTemplate)
-	rest.RegisterBody(h, rest.Route{Optional: true}, huma.Operation{
+	rest.RegisterBody(h, rest.Route{Reads: true, Optional: true}, huma.Operation{
 		OperationID: "render-template", Method: http.MethodPost, Path: "/templates/{id}/render",
 		Summary: "Fill a template with values and show it; nothing is sent", Tags: templateTags,
 		Errors: []int{http.StatusNotFound},

@@ -4,6 +4,7 @@ import { api, useGet } from './api.js';
 import { say, t } from './i18n.js';
 import { about, arrive, Said, useForm } from './gate.js';
 import * as passkey from './passkey.js';
+import { encoded } from './paths.js';
 import { Codes, TurnOn } from './second-factor.js';
 import { me } from './state.js';
 import { Button, Icon, Input, Notice, Section, Time } from './ui/base.js';
@@ -93,7 +94,7 @@ function Passkey({ close }) {
 async function remove(one, reload) {
 	if (!(await confirm({ title: t('account.removeTitle', { name: one.name }), text: t('account.removeText'), act: t('ui.remove') }))) return;
 	await attempt(async () => {
-		await api.del(`/users/me/passkeys/${one.id}`, undefined, { team: null });
+		await api.del(encoded`/users/me/passkeys/${one.id}`, undefined, { team: null });
 		await Promise.all([reload(), arrive()]);
 	}, t('account.removed'));
 }

@@ -9,6 +9,7 @@ import { base, place } from './router.js';
 import { OwnInvitations } from './own-invitations.js';
 import { me, signedIn } from './state.js';
 import { SignIn } from './account-ways.js';
+import { encoded } from './paths.js';
 import { Bones, Button, Facts, Failed, Head, Icon, Input, Section, Sections, Seg, Select, Time } from './ui/base.js';
 import { attempt } from './ui/float.js';
 
@@ -50,7 +51,7 @@ function Sessions() {
 	const rows = list.data.data;
 	const others = rows.filter((s) => !s.current).length;
 	const end = (s) => attempt(async () => {
-		await api.del(`/users/me/sessions/${s.id}`, undefined, { team: null });
+		await api.del(encoded`/users/me/sessions/${s.id}`, undefined, { team: null });
 		await list.reload();
 	}, t('account.ended', { device: device(s.device).name }));
 	const endOthers = () => attempt(async () => {

@@ -1,6 +1,7 @@
 // Speaks to the API, which is the only source of what the dashboard shows.
 import { signal, useLayoutEffect, useMemo, useRef, useState } from './lib/core.js';
 import { onLive } from './live.js';
+import { isPath } from './paths.js';
 import { signedOut, stillSignedIn, team } from './state.js';
 
 /** What the server refused, in the API's words. */
@@ -42,6 +43,7 @@ export function address(path, query = {}) {
  * @returns {Promise<Response>}
  */
 export async function request(method, path, options = {}, again = false) {
+	if (!isPath(path)) throw new ApiError(0, { name: 'not_found', message: 'There is nothing at this address' }, '');
 	/** @type {Record<string, string>} */
 	const headers = { Accept: 'application/json', ...options.headers };
 	const named = options.team === undefined ? team.value : options.team;
@@ -95,6 +97,12 @@ export const api = {
 	post: json('POST'),
 	patch: json('PATCH'),
 	put: json('PUT'),
+	/**
+	 * POST that changes nothing, like a preview: the server refuses it at a route that could.
+	 * What a page asks for when it is opened is asked for with this or with get.
+	 * @param {string} path @param {any} [body] @param {any} [options]
+	 */
+	read: (path, body, options = {}) => json('POST')(path, body, { ...options, headers: { 'X-Read-Only': '1', ...options.headers } }),
 	del: json('DELETE'),
 };
 

@@ -3,6 +3,7 @@ import { html, useMemo, useState } from './lib/core.js';
 import { api, ApiError, useList } from './api.js';
 import { number, percent } from './format.js';
 import { t } from './i18n.js';
+import { encoded } from './paths.js';
 import { base, go } from './router.js';
 import { Button, Empty, Head, Input, Select, Status, Time } from './ui/base.js';
 import { Meter } from './ui/chart.js';
@@ -14,20 +15,20 @@ import { beginning as beginDesign, How } from './visual.js';
 export const BroadcastStatus = ({ of }) => html`<${Status} of=${{ queued: 'sending', sent: 'completed' }[of.status] ?? of.status} word=${t(`broadcasts.status.${of.status}`)} />`;
 
 /** Where a broadcast is looked at. @param {any} row */
-export const pageOf = (row) => `${base}/broadcasts/${row.id}${row.status === 'draft' ? '' : '/report'}`;
+export const pageOf = (row) => base + encoded`/broadcasts/${row.id}` + (row.status === 'draft' ? '' : '/report');
 
 /** Stops a broadcast that was not sent to all yet. @param {any} b @param {() => any} [after] */
 export async function cancel(b, after) {
 	const left = b.counts?.remaining ?? 0;
 	if (!(await confirm({ title: t('broadcasts.cancelTitle', { name: b.name }), text: b.status === 'scheduled' ? t('broadcasts.cancelScheduled') : t('broadcasts.cancelText', { n: left }), act: b.status === 'scheduled' || !left ? t('broadcasts.cancel') : t('broadcasts.cancelAct', { n: left }), keep: t('broadcasts.goOn') }))) return;
-	await attempt(() => api.post(`/broadcasts/${b.id}/cancel`), (answer) => t('broadcasts.canceled', { n: answer.canceled_remaining }));
+	await attempt(() => api.post(encoded`/broadcasts/${b.id}/cancel`), (answer) => t('broadcasts.canceled', { n: answer.canceled_remaining }));
 	after?.();
 }
 
 /** Copies a broadcast and opens the copy. @param {string} id */
 export const duplicate = (id) => attempt(async () => {
-	const made = await api.post(`/broadcasts/${id}/duplicate`);
-	go(`/broadcasts/${made.id}`);
+	const made = await api.post(encoded`/broadcasts/${id}/duplicate`);
+	go(encoded`/broadcasts/${made.id}`);
 }, t('broadcasts.duplicated'));
 
 const part = (n, of) => (of ? html`${number(n)} <span class="muted">${percent(n / of)}</span>` : html`<span class="muted">–</span>`);
@@ -48,7 +49,7 @@ export default function Broadcasts() {
 	const named = useMemo(() => new Map(segments.rows.map((s) => [s.id, s.name])), [segments.rows]);
 	const remove = async (row) => {
 		if (!(await confirm({ title: t('broadcasts.deleteTitle', { name: row.name }), text: t('broadcasts.deleteText'), act: t('broadcasts.delete') }))) return;
-		await attempt(() => api.del(`/broadcasts/${row.id}`), t('broadcasts.deleted', { name: row.name }));
+		await attempt(() => api.del(encoded`/broadcasts/${row.id}`), t('broadcasts.deleted', { name: row.name }));
 		list.reload();
 	};
 	const audience = (row) => (row.segment_id ? named.get(row.segment_id) ?? t('broadcasts.segmentGone') : t('composer.everybody'));
@@ -90,7 +91,7 @@ function New({ close }) {
 		try {
 			const made = await api.post('/broadcasts', { name: name.trim(), subject: name.trim(), from: sender, html: beginning, ...(how === 'visual' ? { design: beginDesign('contact.first_name', t('visual.there'), true) } : {}), ...(segment ? { segment_id: segment } : {}) });
 			close();
-			go(`/broadcasts/${made.id}`);
+			go(encoded`/broadcasts/${made.id}`);
 		} catch (e) {
 			if (!(e instanceof ApiError)) throw e;
 			setWrong(e.message);

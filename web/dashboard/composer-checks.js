@@ -3,6 +3,7 @@ import { html, useState } from './lib/core.js';
 import { api, ApiError } from './api.js';
 import { number } from './format.js';
 import { t } from './i18n.js';
+import { encoded } from './paths.js';
 import { base } from './router.js';
 import { me } from './state.js';
 import { Bones, Button, Failed, Icon, Input } from './ui/base.js';
@@ -19,7 +20,7 @@ function Test({ path, close }) {
 		try {
 			const { data } = await api.post(path, { to: to.split(/[\s,;]+/).filter(Boolean) });
 			close();
-			toast(t('composer.testSent', { n: data.length }), { href: `${base}/emails/${data[0].id}`, word: t('composer.testSee') });
+			toast(t('composer.testSent', { n: data.length }), { href: base + encoded`/emails/${data[0].id}`, word: t('composer.testSee') });
 		} catch (e) {
 			if (!(e instanceof ApiError)) throw e;
 			setWrong(e.message);
@@ -35,7 +36,7 @@ export const Penalties = ({ score, more }) => html`<ul class="items">${score.pen
 
 /** The checks beside the editor. @param {{draft: any, close: () => void}} props */
 export function Checks({ draft, close }) {
-	const plan = usePost(`/broadcasts/${draft.value.id}/plan`, undefined, draft.saved);
+	const plan = usePost(encoded`/broadcasts/${draft.value.id}/plan`, undefined, draft.saved);
 	return html`<section aria-label=${t('composer.checks')}><div class="bench-head"><h2 class="t14">${t('composer.checks')}</h2>${plan.data && html`<span><span class="medium">${number(plan.data.score.score)}</span> <span class="muted">${t(`bands.${plan.data.score.band}`)}</span></span>`}<span class="push"></span><${Button} icon="x" kind="quiet" label=${t('ui.close')} onClick=${close} /></div>
 	<div class="bench-pad">${plan.error ? html`<${Failed} error=${plan.error} retry=${plan.reload} title=${t('composer.notYet')} />` : plan.data ? html`<${Penalties} score=${plan.data.score} />` : html`<${Bones} rows=${4} />`}</div></section>`;
 }

@@ -3,6 +3,7 @@ import { html, useEffect, useMemo, useState } from './lib/core.js';
 import { api, useGet } from './api.js';
 import { number } from './format.js';
 import { t } from './i18n.js';
+import { encoded } from './paths.js';
 import { used } from './variables.js';
 
 /** How many variables are counted. */
@@ -35,7 +36,7 @@ function useNone({ key, segment, ready }) {
 		if (!filter) return;
 		const end = new AbortController();
 		// What can't be counted, as of a property that was deleted, is not said.
-		api.post('/segments/preview', { filter }, { signal: end.signal }).then(setFound, () => {});
+		api.read('/segments/preview', { filter }, { signal: end.signal }).then(setFound, () => {});
 		return () => end.abort();
 	}, [asked]);
 	return found;
@@ -48,7 +49,7 @@ function Variable({ name, otherwise, segment, ready }) {
 
 /** The bar below the editor. @param {{texts: (string|null)[], fallbacks: Record<string, string|null>, segment: string|null}} props */
 export function Variables({ texts, fallbacks, segment }) {
-	const audience = useGet(segment ? `/segments/${segment}` : null);
+	const audience = useGet(segment ? encoded`/segments/${segment}` : null);
 	const all = useMemo(() => {
 		const byName = new Map();
 		for (const text of texts) for (const v of used(text ?? '')) if (!v.broken && !/UNSUBSCRIBE_URL$/.test(v.key) && (v.fallback !== null || !byName.has(v.key))) byName.set(v.key, v.fallback);

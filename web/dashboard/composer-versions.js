@@ -4,6 +4,7 @@ import { api, useGet, useList } from './api.js';
 import { Diff } from './diff.js';
 import { size } from './format.js';
 import { t } from './i18n.js';
+import { encoded } from './paths.js';
 import { me } from './state.js';
 import { Bones, Button, Empty, Failed, Time } from './ui/base.js';
 import { attempt } from './ui/float.js';
@@ -14,16 +15,16 @@ const who = (by) => (by.type === 'person' ? (by.id === me.value?.id ? t('version
 export function Versions({ draft, fields, close }) {
 	const list = useList(`${draft.path}/versions`, { saved: undefined }, { limit: 50 });
 	const [at, setAt] = useState(/** @type {number|null} */ (null));
-	const shown = useGet(at === null ? null : `${draft.path}/versions/${at}`);
+	const shown = useGet(at === null ? null : draft.path + encoded`/versions/${at}`);
 	const restore = (n) => attempt(async () => {
 		if (!(await draft.save())) return;
-		await api.post(`${draft.path}/versions/${n}/restore`);
+		await api.post(draft.path + encoded`/versions/${n}/restore`);
 		draft.take(await api.get(draft.path));
 		await list.reload();
 		setAt(null);
 	}, t('versions.restored', { n }), { undo: () => attempt(async () => {
 		const { data } = await api.get(`${draft.path}/versions`, { limit: 1 });
-		await api.post(`${draft.path}/versions/${data[0].n}/restore`);
+		await api.post(draft.path + encoded`/versions/${data[0].n}/restore`);
 		draft.take(await api.get(draft.path));
 	}) });
 	return html`<section aria-label=${t('versions.title')}><div class="bench-head"><h2 class="t14">${at === null ? t('versions.title') : t('versions.one', { n: at })}</h2><span class="push"></span>

@@ -12,14 +12,15 @@ import { Menu } from './ui/float.js';
 import { Paper } from './ui/frame.js';
 import { builtIn, findings } from './variables.js';
 import { Variables } from './composer-variables.js';
+import { encoded } from './paths.js';
 import { byHand, partOf, parts, Visual, Warning } from './visual.js';
 
 /** The page. @param {{params: {id: string}}} props */
 export default function Composer({ params }) {
-	const { data, error, reload } = useGet(`/broadcasts/${params.id}`);
+	const { data, error, reload } = useGet(encoded`/broadcasts/${params.id}`);
 	const path = [[t('broadcasts.title'), `${base}/broadcasts`]];
 	useEffect(() => {
-		if (data && data.status !== 'draft') go(`/broadcasts/${params.id}/report`, { replace: true });
+		if (data && data.status !== 'draft') go(encoded`/broadcasts/${params.id}/report`, { replace: true });
 	}, [data?.status]);
 	if (error && !data) return html`<${Head} title=${t('composer.title')} path=${path} /><${Failed} error=${error} retry=${reload} />`;
 	if (!data) return html`<${Head} title=${t('composer.title')} path=${path} /><${Bones} />`;
@@ -38,11 +39,11 @@ function body(changed) {
 }
 
 function Draft({ of, path }) {
-	const draft = useDraft({ id: of.id, path: `/broadcasts/${of.id}`, server: of, revision: (answer) => answer.revision, body });
+	const draft = useDraft({ id: of.id, path: encoded`/broadcasts/${of.id}`, server: of, revision: (answer) => answer.revision, body });
 	const { value } = draft;
 	const [side, setSide] = useState('preview');
 	const review = async () => {
-		if (await draft.save()) go(`/broadcasts/${of.id}/review`);
+		if (await draft.save()) go(encoded`/broadcasts/${of.id}/review`);
 	};
 	useEffect(() => {
 		const keys = (/** @type {any} */ e) => {
@@ -59,7 +60,7 @@ function Draft({ of, path }) {
 			{ icon: 'gauge', name: t('composer.checks'), run: () => setSide('checks') },
 			{ icon: 'history', name: t('composer.versions'), run: () => setSide('versions') },
 		]} />
-		<${Button} icon="mail" onClick=${async () => (await draft.save()) && testMail(`/broadcasts/${of.id}/test`)}>${t('composer.test')}<//>
+		<${Button} icon="mail" onClick=${async () => (await draft.save()) && testMail(encoded`/broadcasts/${of.id}/test`)}>${t('composer.test')}<//>
 		<${Button} kind="primary" onClick=${review}>${t('composer.review')}<//><//>
 	<${Left} draft=${draft} />
 	<${Meta} draft=${draft} />
@@ -81,7 +82,7 @@ function Audience({ draft }) {
 	const { value } = draft;
 	const segments = useList('/segments', {}, { limit: 100 });
 	const topics = useList('/topics', {}, { limit: 100 });
-	const segment = useGet(value.segment_id ? `/segments/${value.segment_id}` : null).data;
+	const segment = useGet(value.segment_id ? encoded`/segments/${value.segment_id}` : null).data;
 	const options = (list, id, first) => [['', first], ...list.rows.map((row) => [row.id, row.name]), ...(id && !list.rows.some((row) => row.id === id) ? [[id, segment?.id === id ? segment.name : '…']] : [])];
 	return html`<span class="row row--wrap"><${Select} bare label=${t('composer.segment')} value=${value.segment_id ?? ''} onChange=${(id) => draft.change({ segment_id: id })} options=${options(segments, value.segment_id, t('composer.everybody'))} />
 	<${Select} bare label=${t('composer.topic')} value=${value.topic_id ?? ''} onChange=${(id) => draft.change({ topic_id: id })} options=${options(topics, value.topic_id, t('composer.noTopic'))} />
@@ -129,9 +130,9 @@ function Reading({ draft }) {
 	const { value } = draft;
 	const [contact, setContact] = useState('');
 	const [answer, setAnswer] = useState(/** @type {any} */ (null));
-	const { rows } = useList(value.segment_id ? `/segments/${value.segment_id}/contacts` : '/contacts', {}, { limit: 20 });
+	const { rows } = useList(value.segment_id ? encoded`/segments/${value.segment_id}/contacts` : '/contacts', {}, { limit: 20 });
 	const names = rows.map((c) => [c.id, [c.first_name, c.last_name].filter(Boolean).join(' ') || c.email]);
-	return html`<${Paper} bench of=${`/broadcasts/${value.id}/preview`} body=${contact ? { contact } : {}} stamp=${`${contact} ${draft.saved}`} onAnswer=${setAnswer}
+	return html`<${Paper} bench of=${encoded`/broadcasts/${value.id}/preview`} body=${contact ? { contact } : {}} stamp=${`${contact} ${draft.saved}`} onAnswer=${setAnswer}
 		lead=${html`<span class="muted hide-s">${t('composer.as')}</span><${Select} bare label=${t('composer.previewAs')} value=${contact} onChange=${setContact} options=${[['', t('composer.somebody')], ...names]} />`} foot=${answer?.missing?.length ? html`<div class="vars"><span class="warn row"><${Icon} name="alert" /><span>${t('composer.missing', { n: answer.missing.length, names: answer.missing.join(', ') })}</span></span></div>` : null} />`;
 }
 

@@ -2,6 +2,7 @@
 import { html } from './lib/core.js';
 import { api } from './api.js';
 import { t } from './i18n.js';
+import { encoded } from './paths.js';
 import { href } from './router.js';
 import { Check, Input, Select } from './ui/base.js';
 import { form } from './ui/audience.js';
@@ -22,7 +23,7 @@ export async function addContact(segments, done) {
 		send: (v) => api.post('/contacts', { email: v.email.trim(), first_name: v.first_name || undefined, last_name: v.last_name || undefined, segments: v.segment ? [v.segment] : undefined }),
 	});
 	if (!made) return;
-	toast(t('contacts.added'), { href: href(`/contacts/${made.id}`), word: t('contacts.show') });
+	toast(t('contacts.added'), { href: href(encoded`/contacts/${made.id}`), word: t('contacts.show') });
 	done();
 }
 
@@ -46,7 +47,7 @@ export async function editContact(contact, declared, done) {
 			${keys.map(([key, type]) => html`<${Input} key=${key} label=${html`<span class="mono">${key}</span>`} inputmode=${type === 'number' ? 'decimal' : undefined} value=${v.properties[key]} onInput=${(value) => set({ properties: { ...v.properties, [key]: value } })} />`)}`,
 		send: (v) => {
 			const properties = Object.fromEntries(keys.filter(([key]) => v.properties[key] !== before[key]).map(([key, type]) => [key, typed(type, v.properties[key])]));
-			return api.patch(`/contacts/${contact.id}`, {
+			return api.patch(encoded`/contacts/${contact.id}`, {
 				email: v.email.trim() === contact.email ? undefined : v.email.trim(),
 				first_name: v.first_name || null,
 				last_name: v.last_name || null,
@@ -67,12 +68,12 @@ export async function toSegment(contacts, segments, done) {
 		fields: (v, set) => html`<${Select} label=${t('contacts.segment')} value=${v.segment} options=${segments.map((s) => [s.id, s.name])} onChange=${(segment) => set({ segment })} />`,
 		send: async (v) => {
 			// Those that are there already stay as they are, and are added to the segment.
-			await api.post('/contacts/batch?on_conflict=skip', contacts.map((c) => ({ email: c.email, segments: [v.segment] })));
+			await api.post('/contacts/batch', contacts.map((c) => ({ email: c.email, segments: [v.segment] })), { query: { on_conflict: 'skip' } });
 			return v.segment;
 		},
 	});
 	if (!put) return;
-	toast(t('contacts.toSegmentDone', { n, segment: segments.find((s) => s.id === put)?.name ?? '' }), { href: href(`/segments/${put}`), word: t('contacts.show') });
+	toast(t('contacts.toSegmentDone', { n, segment: segments.find((s) => s.id === put)?.name ?? '' }), { href: href(encoded`/segments/${put}`), word: t('contacts.show') });
 	done();
 }
 

@@ -8,10 +8,11 @@ import { attempt, confirm, dialog, DialogBody, Menu, toast } from './ui/float.js
 import { Csv, Foot } from './ui/list.js';
 import { nameOf, Subscribed } from './ui/audience.js';
 import { editContact, removeContacts } from './contact-acts.js';
+import { encoded } from './paths.js';
 
 /** The page. @param {{params: {id: string}}} props */
 export default function Contact({ params }) {
-	const path = `/contacts/${encodeURIComponent(params.id)}`;
+	const path = encoded`/contacts/${params.id}`;
 	const contact = useGet(path, undefined, { live: (e) => e.name === 'email' });
 	const declared = useGet('/contact-properties', { limit: 100 }).data?.data ?? [];
 	const c = contact.data;
@@ -45,22 +46,22 @@ function State({ of: c, reload }) {
 	if (s) {
 		const lift = async () => {
 			if (!(await confirm({ title: t('contact.liftTitle', { email: c.email }), text: t(`contact.lift_${s.origin}`), act: t('contact.lift') }))) return;
-			await attempt(() => (s.origin === 'unsubscribe' ? api.patch(`/contacts/${c.id}`, { unsubscribed: false }) : api.del(`/suppressions/${s.id}`)), t('contact.lifted'));
+			await attempt(() => (s.origin === 'unsubscribe' ? api.patch(encoded`/contacts/${c.id}`, { unsubscribed: false }) : api.del(encoded`/suppressions/${s.id}`)), t('contact.lifted'));
 			await reload();
 		};
-		return html`<${Verdict} kind=${s.origin === 'unsubscribe' ? '' : 'warn'} icon="st-suppressed" line=${t(`contact.why_${s.origin}`, { at: new Intl.DateTimeFormat(language.value, { dateStyle: 'long' }).format(new Date(s.created_at)) })} fix=${t(`contact.fix_${s.origin}`)} acts=${html`${s.source_id && html`<${Button} href=${href(`/emails/${s.source_id}`)}>${t('contact.source')}<//>`}<${Button} onClick=${lift}>${t('contact.lift')}<//>`} />`;
+		return html`<${Verdict} kind=${s.origin === 'unsubscribe' ? '' : 'warn'} icon="st-suppressed" line=${t(`contact.why_${s.origin}`, { at: new Intl.DateTimeFormat(language.value, { dateStyle: 'long' }).format(new Date(s.created_at)) })} fix=${t(`contact.fix_${s.origin}`)} acts=${html`${s.source_id && html`<${Button} href=${href(encoded`/emails/${s.source_id}`)}>${t('contact.source')}<//>`}<${Button} onClick=${lift}>${t('contact.lift')}<//>`} />`;
 	}
 	if (!c.unsubscribed) return null;
 	const again = async () => {
 		if (!(await confirm({ title: t('contact.againTitle', { email: c.email }), text: t('contact.againText'), act: t('contact.again') }))) return;
-		await attempt(() => api.patch(`/contacts/${c.id}`, { unsubscribed: false }), t('contact.againDone'));
+		await attempt(() => api.patch(encoded`/contacts/${c.id}`, { unsubscribed: false }), t('contact.againDone'));
 		await reload();
 	};
 	return html`<${Verdict} kind="" icon="st-canceled" line=${t('contact.out')} fix=${t('contact.outFix')} acts=${html`<${Button} onClick=${again}>${t('contact.again')}<//>`} />`;
 }
 
 async function showLink(c) {
-	const made = await attempt(() => api.post(`/contacts/${c.id}/preferences-link`));
+	const made = await attempt(() => api.post(encoded`/contacts/${c.id}/preferences-link`));
 	if (!made) return;
 	await dialog((close) => html`<${DialogBody} title=${t('contact.link')} onSubmit=${() => close()} acts=${html`<${Button} href=${made.url} target="_blank" rel="noreferrer" icon="external">${t('contact.open')}<//><${Button} type="submit" kind="primary">${t('ui.close')}<//>`}>
 		<p>${t('contact.linkText')}</p><div class="secret"><${Copy} text=${made.url} shown /></div><//>`);
@@ -75,7 +76,7 @@ function History({ of, path }) {
 }
 
 function Mail({ of: mail }) {
-	return html`<li class="mail-line"><${Status} of=${mail.last_event} /><div class="grow"><div class="row"><a class="cut medium" href=${href(`/emails/${mail.id}`)} title=${mail.subject}><bdi>${mail.subject || t('contact.noSubject')}</bdi></a>${mail.broadcast_id && html`<a class="badge" href=${href(`/broadcasts/${mail.broadcast_id}/report`)}>${t('contact.broadcast')}</a>`}<span class="push muted t12"><${Time} at=${mail.created_at} /></span></div>
+	return html`<li class="mail-line"><${Status} of=${mail.last_event} /><div class="grow"><div class="row"><a class="cut medium" href=${href(encoded`/emails/${mail.id}`)} title=${mail.subject}><bdi>${mail.subject || t('contact.noSubject')}</bdi></a>${mail.broadcast_id && html`<a class="badge" href=${href(encoded`/broadcasts/${mail.broadcast_id}/report`)}>${t('contact.broadcast')}</a>`}<span class="push muted t12"><${Time} at=${mail.created_at} /></span></div>
 		${mail.events.length > 0 && html`<details class="fold"><summary><${Icon} name="right" />${t('contact.events', { n: mail.events.length })}</summary><ol class="timeline">${mail.events.map((event) => html`<li key=${event.id}><${Icon} name="st-open" /><div><${Status} of=${event.type} /> <${Time} at=${event.created_at} as="clock" />${(event.detail?.message ?? event.detail?.link) && html`<p>${event.detail.message ?? event.detail.link}</p>`}</div></li>`)}</ol></details>`}</div></li>`;
 }
 
@@ -102,16 +103,16 @@ function Segments({ path }) {
 	const rows = own.data?.data ?? [];
 	const others = all.filter((s) => !rows.some((row) => row.id === s.id));
 	const put = async (/** @type {string} */ id) => {
-		await attempt(() => api.post(`${path}/segments/${id}`));
+		await attempt(() => api.post(path + encoded`/segments/${id}`));
 		await own.reload();
 	};
 	const remove = async (segment) => {
-		if (!(await attempt(() => api.del(`${path}/segments/${segment.id}`)))) return;
+		if (!(await attempt(() => api.del(path + encoded`/segments/${segment.id}`)))) return;
 		await own.reload();
 		toast(t('contact.segmentLeft', { segment: segment.name }), { undo: () => put(segment.id) });
 	};
 	return html`<${Section} title=${t('segments.title')}>
-		${rows.length > 0 && html`<ul class="items items--tight">${rows.map((s) => html`<li key=${s.id}><a class="grow cut" href=${href(`/segments/${s.id}`)}>${s.name}</a>${byHand(s, all) && html`<${Button} icon="x" kind="quiet" label=${t('contact.leave', { segment: s.name })} onClick=${() => remove(s)} />`}</li>`)}</ul>`}
+		${rows.length > 0 && html`<ul class="items items--tight">${rows.map((s) => html`<li key=${s.id}><a class="grow cut" href=${href(encoded`/segments/${s.id}`)}>${s.name}</a>${byHand(s, all) && html`<${Button} icon="x" kind="quiet" label=${t('contact.leave', { segment: s.name })} onClick=${() => remove(s)} />`}</li>`)}</ul>`}
 		${others.length > 0 ? html`<${Select} bare label=${t('contact.putInto')} value="" options=${[['', t('contact.putInto')], ...others.map((s) => [s.id, s.name])]} onChange=${(id) => id && put(id)} />` : !rows.length && html`<p class="muted t13r">${t('contact.noSegments')}</p>`}<//>`;
 }
 

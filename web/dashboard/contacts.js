@@ -7,6 +7,7 @@ import { Button, Empty, Head, Select, Time } from './ui/base.js';
 import { AudienceSections, nameOf, Search, Subscribed } from './ui/audience.js';
 import { Bulk, Csv, Table } from './ui/list.js';
 import { addContact, removeContacts, segmentChoice, toSegment } from './contact-acts.js';
+import { encoded } from './paths.js';
 
 /** The page. */
 export default function Contacts() {
@@ -31,8 +32,8 @@ export default function Contacts() {
 		${segments.length > 0 && html`<${Select} bare label=${t('contacts.segment')} value=${query.segment_id} options=${segmentChoice(segments, t('contacts.anySegment'))} onChange=${(segment) => setQuery({ segment })} />`}
 		${topics.length > 0 && html`<${Select} bare label=${t('contacts.topic')} value=${query.topic_id} options=${[['', t('contacts.anyTopic')], ...topics.map((topic) => [topic.id, topic.name])]} onChange=${(topic) => setQuery({ topic })} />`}
 		<${Select} bare label=${t('contacts.state')} value=${query.state} options=${[['', t('contacts.anyState')], ...['subscribed', 'unsubscribed', 'suppressed'].map((state) => [state, t(`contacts.states.${state}`)])]} onChange=${(state) => setQuery({ state })} /></div>
-	<${Table} list=${list} label=${t('contacts.title')} open=${(row) => href(`/contacts/${row.id}`)} empty=${empty} selected=${selected} onSelect=${select} columns=${[
-		{ name: t('contacts.email'), class: 'cell-cut', cell: (row) => html`<a href=${href(`/contacts/${row.id}`)} title=${row.email}><bdi>${row.email}</bdi></a><span class="cell-sub"><${Subscribed} of=${row} /> <bdi>${nameOf(row)}</bdi></span>` },
+	<${Table} list=${list} label=${t('contacts.title')} open=${(row) => href(encoded`/contacts/${row.id}`)} empty=${empty} selected=${selected} onSelect=${select} columns=${[
+		{ name: t('contacts.email'), class: 'cell-cut', cell: (row) => html`<a href=${href(encoded`/contacts/${row.id}`)} title=${row.email}><bdi>${row.email}</bdi></a><span class="cell-sub"><${Subscribed} of=${row} /> <bdi>${nameOf(row)}</bdi></span>` },
 		{ name: t('contacts.name'), class: 'cell-cut w-team hide-s', cell: (row) => html`<bdi title=${nameOf(row)}>${nameOf(row)}</bdi>` },
 		{ name: t('contacts.state'), class: 'w-status hide-s', cell: (row) => html`<${Subscribed} of=${row} />` },
 		{ name: t('properties.title'), class: 'cell-cut w-to hide-s', cell: (row) => html`<${Properties} of=${row.properties} />` },

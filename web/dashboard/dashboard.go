@@ -7,15 +7,14 @@
 package dashboard
 
 import (
-	"bytes"
-	"compress/gzip"
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
-	"io"
 	"io/fs"
 	"net/http"
+	"net/url"
 	"path"
+	"slices"
 	"strings"
 	"sync"
 
@@ -76,6 +75,7 @@ type site struct {
 	modules modules
 	routes  []route
 	packed  map[string][]byte // by name, gzip (RFC 1952)
+	plain   plainFiles
 }
 
 // packedExt ends the names of files that are embedded one by one.
@@ -157,8 +157,13 @@ func (s *site) serve(x *rest.Exchange, r *http.Request, rest string) {
 		s.serveFile(x, r, name)
 		return
 	}
+	if !isPage(r.URL) {
+		http.Error(x, "There is nothing at this address", http.StatusNotFound)
+		return
+	}
 	head.Set("Content-Security-Policy", policy)
 	head.Set("Cross-Origin-Opener-Policy", "same-origin")
+	head.Set("Cross-Origin-Resource-Policy", "same-origin")
 	head.Set("Cache-Control", "no-cache")
 	shell, module := s.page(rest)
 	etag := `"` + s.sum + "-" + strings.TrimSuffix(module, ".js") + `"`
@@ -168,6 +173,18 @@ func (s *site) serve(x *rest.Exchange, r *http.Request, rest string) {
 		return
 	}
 	write(x, r, ".html", []byte(shell))
+}
+
+// isPage reports whether an address can be a page's: no segment of it leads up or holds a
+// character that divides addresses, as paths.js has it. Nobody but an attacker makes such a
+// link.
+func isPage(u *url.URL) bool {
+	escaped := strings.ToLower(u.EscapedPath())
+	if strings.ContainsAny(u.Path, `\?#%`) || strings.Contains(escaped, "%2f") {
+		return false
+	}
+	segments := strings.Split(u.Path, "/")
+	return !slices.Contains(segments, ".") && !slices.Contains(segments, "..")
 }
 
 // serveFile answers with a file of the present build; one of another build is gone, and its
@@ -190,20 +207,11 @@ func (s *site) serveFile(x *rest.Exchange, r *http.Request, below string) {
 	if rest.TakesGzip(r.Header) {
 		head.Set("Content-Encoding", "gzip")
 	} else {
-		b = unpacked(b)
+		var done func()
+		b, done = s.plain.open(name, b)
+		defer done()
 	}
 	write(x, r, path.Ext(name), b)
-}
-
-// unpacked is a file as it is; of one that can't be read, as far as it can: a test has read
-// them all.
-func unpacked(packed []byte) []byte {
-	z, err := gzip.NewReader(bytes.NewReader(packed))
-	if err != nil {
-		return nil
-	}
-	b, _ := io.ReadAll(z)
-	return b
 }
 
 func write(x *rest.Exchange, r *http.Request, ext string, b []byte) {

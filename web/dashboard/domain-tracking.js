@@ -2,6 +2,7 @@
 import { html, useState } from './lib/core.js';
 import { api, ApiError } from './api.js';
 import { t } from './i18n.js';
+import { encoded } from './paths.js';
 import { mayAdmin } from './state.js';
 import { Button, Check, Input, Section } from './ui/base.js';
 import { attempt, toast } from './ui/float.js';
@@ -10,7 +11,7 @@ import { attempt, toast } from './ui/float.js';
 export function Tracking({ of: d, changed }) {
 	const [name, setName] = useState(d.tracking_subdomain ?? '');
 	const [wrong, say] = useState('');
-	const patch = async (body) => changed(await api.patch(`/domains/${d.id}`, body));
+	const patch = async (body) => changed(await api.patch(encoded`/domains/${d.id}`, body));
 	const turn = (field, on) => attempt(async () => {
 		await patch({ [field]: on });
 		toast(t(`domain.${field}_${on ? 'on' : 'off'}`), { undo: () => attempt(() => patch({ [field]: !on })) });

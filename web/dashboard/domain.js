@@ -8,6 +8,7 @@ import { Bones, Button, Failed, Head, Tabs, Time, Verdict } from './ui/base.js';
 import { attempt, confirm, Menu, toast } from './ui/float.js';
 import { Records, Readiness } from './domain-records.js';
 import { Tracking } from './domain-tracking.js';
+import { encoded } from './paths.js';
 
 /** How long a check is watched, and how often it is looked at, in ms. */
 const watched = 60_000;
@@ -36,7 +37,7 @@ async function remove(d) {
 		const bound = data.filter((k) => k.domain_id === d.id);
 		const text = bound.length ? t('domain.deleteKeys', { n: bound.length, names: bound.map((k) => k.name).join(', ') }) : t(more ? 'domain.deleteText' : 'domain.deleteAlone');
 		if (!(await confirm({ title: t('domain.deleteTitle', { name: d.name }), text, act: t('domain.deleteAct') }))) return;
-		await api.del(`/domains/${d.id}`);
+		await api.del(encoded`/domains/${d.id}`);
 		toast(t('domain.deleted', { name: d.name }));
 		go('/domains');
 	});
@@ -44,7 +45,7 @@ async function remove(d) {
 
 /** The page. @param {{params: {id: string}}} props */
 export default function Domain({ params }) {
-	const got = useGet(`/domains/${params.id}`);
+	const got = useGet(encoded`/domains/${params.id}`);
 	const [watching, watch] = useState(false);
 	const [asked, setAsked] = useState('');
 	const d = got.data;
@@ -68,13 +69,13 @@ export default function Domain({ params }) {
 	if (got.error && !d) return html`<${Head} path=${[[t('domains.title'), `${base}/domains`]]} title=${t('domain.one')} /><${Failed} error=${got.error} retry=${got.reload} />`;
 	if (!d) return html`<${Head} path=${[[t('domains.title'), `${base}/domains`]]} title="…" text=${t('domains.title')} /><${Bones} />`;
 	const check = () => attempt(async () => {
-		await api.post(`/domains/${d.id}/verify`);
+		await api.post(encoded`/domains/${d.id}/verify`);
 		setAsked(new Date().toISOString());
 		watch(true);
 		await got.reload();
 	});
 	const rotate = () => attempt(async () => {
-		got.set(await api.post(`/domains/${d.id}/dkim/rotate`));
+		got.set(await api.post(encoded`/domains/${d.id}/dkim/rotate`));
 		setQuery({ tab: null });
 		watch(true);
 	}, t('domain.rotated'));

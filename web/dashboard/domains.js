@@ -2,6 +2,7 @@
 import { html, useState } from './lib/core.js';
 import { api, ApiError, useList } from './api.js';
 import { t } from './i18n.js';
+import { encoded } from './paths.js';
 import { base, go } from './router.js';
 import { mayAdmin } from './state.js';
 import { Button, Empty, Head, Input, Notice, Status, Time } from './ui/base.js';
@@ -34,12 +35,12 @@ export default function Domains() {
 	const list = useList('/domains');
 	const add = async () => {
 		const domain = await dialog((close) => html`<${AddDomain} close=${close} />`);
-		if (domain) go(`/domains/${domain.id}`);
+		if (domain) go(encoded`/domains/${domain.id}`);
 	};
 	const button = mayAdmin.value && html`<${Button} kind="primary" icon="plus" onClick=${add}>${t('domains.add')}<//>`;
 	return html`<${Head} title=${t('domains.title')}><${Csv} path="/domains" name="domains" />${button}<//>
-	<${Table} list=${list} label=${t('domains.title')} open=${(row) => `${base}/domains/${row.id}`} empty=${html`<${Empty} icon="globe" title=${t('domains.none')} act=${button}>${t(mayAdmin.value ? 'domains.noneText' : 'domains.noneAsk')}<//>`} columns=${[
-		{ name: t('domains.domain'), class: 'cell-cut medium', cell: (row) => html`<a href=${`${base}/domains/${row.id}`} title=${row.name}><bdi>${row.name}</bdi></a><span class="cell-sub">${tracking(row)}</span>` },
+	<${Table} list=${list} label=${t('domains.title')} open=${(row) => base + encoded`/domains/${row.id}`} empty=${html`<${Empty} icon="globe" title=${t('domains.none')} act=${button}>${t(mayAdmin.value ? 'domains.noneText' : 'domains.noneAsk')}<//>`} columns=${[
+		{ name: t('domains.domain'), class: 'cell-cut medium', cell: (row) => html`<a href=${base + encoded`/domains/${row.id}`} title=${row.name}><bdi>${row.name}</bdi></a><span class="cell-sub">${tracking(row)}</span>` },
 		{ name: t('domains.state'), class: 'w-status', cell: (row) => html`<${Status} of=${row.status} word=${row.status === 'failed' ? t('domains.failed') : undefined} />` },
 		{ name: t('domains.region'), class: 'cell-cut hide-s w-relay', cell: (row) => row.region },
 		{ name: t('domains.tracking'), class: 'cell-cut hide-s', cell: tracking },

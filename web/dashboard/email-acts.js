@@ -6,6 +6,7 @@ import { t } from './i18n.js';
 import { base, go } from './router.js';
 import { timeOf } from './emails-query.js';
 import { curlOf } from './email-parts.js';
+import { encoded } from './paths.js';
 import { Button, copy, Field, Input, Select } from './ui/base.js';
 import { attempt, confirm, dialog, DialogBody, Menu, toast } from './ui/float.js';
 
@@ -14,7 +15,7 @@ export function Acts({ email, people, reload }) {
 	const waits = people.some((p) => ['delivery_delayed', 'queued', 'held', 'scheduled'].includes(p.state));
 	const scheduled = email.last_event === 'scheduled';
 	const act = (path, word, options) => attempt(async () => {
-		const result = await api.post(`/emails/${email.id}/${path}`);
+		const result = await api.post(encoded`/emails/${email.id}/${path}`);
 		await reload();
 		return result;
 	}, word && t(word), options);
@@ -23,7 +24,7 @@ export function Acts({ email, people, reload }) {
 	};
 	const remove = async () => {
 		if (!(await confirm({ title: t('email.deleteTitle'), text: t(waits ? 'email.deleteWaits' : 'email.deleteText'), act: t('email.delete') }))) return;
-		if (await attempt(() => api.del(`/emails/${email.id}`), t('email.deleted'))) go('/emails');
+		if (await attempt(() => api.del(encoded`/emails/${email.id}`), t('email.deleted'))) go('/emails');
 	};
 	const retry = () => act('retry', 'email.retried');
 	const lone = people.length === 1 && people[0].state === 'suppressed';
@@ -45,7 +46,7 @@ async function resend(email) {
 	const id = await dialog((close) => html`<${Resend} email=${email} close=${close} />`);
 	if (typeof id === 'string') {
 		toast(t('email.resent'));
-		go(`/emails/${id}`);
+		go(encoded`/emails/${id}`);
 	}
 }
 
@@ -56,7 +57,7 @@ function Resend({ email, close }) {
 		try {
 			const list = to.split(/,(?![^<"]*[">])/).map((a) => a.trim()).filter(Boolean);
 			const same = list.join() === email.to.join();
-			close((await api.post(`/emails/${email.id}/resend`, same ? undefined : { to: list }, { headers: { 'Idempotency-Key': crypto.randomUUID() } })).id);
+			close((await api.post(encoded`/emails/${email.id}/resend`, same ? undefined : { to: list }, { headers: { 'Idempotency-Key': crypto.randomUUID() } })).id);
 		} catch (e) {
 			if (!(e instanceof ApiError)) throw e;
 			setWrong(e.message);
@@ -79,7 +80,7 @@ function Reschedule({ email, close }) {
 	const hint = local && local > new Date() ? exact(local) : t('email.rescheduleHint', { at: clock(email.scheduled_at) });
 	const save = async () => {
 		try {
-			await api.patch(`/emails/${email.id}`, { scheduled_at: local && local > new Date() ? local.toISOString() : when });
+			await api.patch(encoded`/emails/${email.id}`, { scheduled_at: local && local > new Date() ? local.toISOString() : when });
 			close(true);
 		} catch (e) {
 			if (!(e instanceof ApiError)) throw e;
@@ -97,7 +98,7 @@ const share = (email) => dialog((close) => html`<${Share} email=${email} close=$
 function Share({ email, close }) {
 	const [span, setSpan] = useState('24h');
 	const [url, setUrl] = useState('');
-	const make = () => attempt(async () => setUrl((await api.post(`/emails/${email.id}/share`, { expires_in: span })).url));
+	const make = () => attempt(async () => setUrl((await api.post(encoded`/emails/${email.id}/share`, { expires_in: span })).url));
 	return html`<${DialogBody} title=${t('email.share')} onSubmit=${url ? () => close() : make} acts=${url ? html`<${Button} type="submit" kind="primary">${t('ui.close')}<//>` : html`<${Button} kind="quiet" onClick=${() => close()}>${t('ui.cancel')}<//><${Button} type="submit" kind="primary">${t('email.makeLink')}<//>`}>
 		<p>${t('email.shareText')}</p>${url ? html`<${Field} label=${t('email.link')}>${(attributes) => html`<span class="row"><input class="input mono" readonly value=${url} onFocus=${(e) => e.currentTarget.select()} ...${attributes} /><${Button} icon="copy" label=${t('ui.copy')} onClick=${async () => {
 			if (await copy(url)) toast(t('ui.copied'));
@@ -106,9 +107,9 @@ function Share({ email, close }) {
 
 /** Takes an address off the suppressions, after a warning that says how it came there. @param {string} address */
 export async function lift(address) {
-	const found = await attempt(() => api.get(`/suppressions/${encodeURIComponent(address)}`));
+	const found = await attempt(() => api.get(encoded`/suppressions/${address}`));
 	if (!found) return;
-	const cause = found.source_id && html` <a class="link" href=${`${base}/emails/${found.source_id}`} target="_blank" rel="noopener">${t('email.cause')}</a>`;
+	const cause = found.source_id && html` <a class="link" href=${base + encoded`/emails/${found.source_id}`} target="_blank" rel="noopener">${t('email.cause')}</a>`;
 	if (!(await confirm({ title: t('email.liftTitle', { address }), text: html`${t(`email.origins.${found.origin}`)}${cause} ${t('email.liftText')}`, act: t('email.lift') }))) return;
 	await attempt(() => api.post('/suppressions/batch/remove', { emails: [address] }), t('email.lifted', { address }));
 }

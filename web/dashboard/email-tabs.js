@@ -5,6 +5,7 @@ import { api, ApiError, useGet } from './api.js';
 import { clock, exact, number, size } from './format.js';
 import { t } from './i18n.js';
 import { dialogueOf } from './email-parts.js';
+import { encoded } from './paths.js';
 import { Bones, Button, Code, CopyButton, Empty, Failed, Icon, Section, Status } from './ui/base.js';
 import { attempt } from './ui/float.js';
 import { Paper } from './ui/frame.js';
@@ -26,11 +27,11 @@ export function Tab({ at, email, live }) {
 		case 'checks': return html`<${Checks} email=${email} />`;
 		case 'conversation': return html`<${Conversation} id=${email.id} live=${live} />`;
 	}
-	if (email.html) return html`<${Paper} of=${`/emails/${email.id}/preview`} />`;
+	if (email.html) return html`<${Paper} of=${encoded`/emails/${email.id}/preview`} />`;
 	return html`<${Source} text=${email.text} name="text/plain" file="email.txt" none=${t('email.noText')} />`;
 }
 
-/** Has the browser save a text. @param {string} text @param {string} file */
+/** Has the browser save a text, or bytes. @param {string|Uint8Array<ArrayBuffer>} text @param {string} file */
 function save(text, file) {
 	const a = document.createElement('a');
 	a.href = URL.createObjectURL(new Blob([text], { type: 'application/octet-stream' }));
@@ -39,11 +40,11 @@ function save(text, file) {
 	setTimeout(() => URL.revokeObjectURL(a.href), 60_000);
 }
 
-function Source({ text, name, file, none }) {
+function Source({ text, bytes, name, file, none }) {
 	if (!text) return html`<${Empty} icon="code" title=${none} />`;
 	const long = text.length > shownLength;
 	return html`<div class="stack stack--2"><div class="wide"><${Code} name=${`${name}, ${size(new Blob([text]).size)}`} code=${long ? text.slice(0, shownLength) : text} /></div>
-	${long && html`<p class="t12 muted">${t('email.cutOff', { n: shownLength })} <${Button} icon="download" onClick=${() => save(text, file)}>${t('email.download')}<//></p>`}</div>`;
+	${long && html`<p class="t12 muted">${t('email.cutOff', { n: shownLength })} <${Button} icon="download" onClick=${() => save(bytes ?? text, file)}>${t('email.download')}<//></p>`}</div>`;
 }
 
 /** Splits a message into its header lines, folded ones together. */
@@ -59,11 +60,14 @@ function Headers({ email }) {
 
 const HeaderTable = ({ lines }) => html`<table class="table table--top"><thead class="vh"><tr><th>${t('email.header')}</th><th>${t('email.value')}</th></tr></thead><tbody>${lines.map(([name, value]) => html`<tr><td class="mono nowrap">${name}</td><td class="break"><bdi>${String(value)}</bdi></td></tr>`)}</tbody></table>`;
 
+/** The bytes of a message that is not UTF-8; undefined: its text is all of it. */
+const exactly = (raw) => raw.raw_base64 && Uint8Array.from(atob(raw.raw_base64), (c) => c.charCodeAt(0));
+
 function Raw({ id }) {
 	const [got, set] = useState(/** @type {any} */ ({}));
 	useEffect(() => {
 		let current = true;
-		api.get(`/emails/${id}/raw`).then((raw) => current && set({ raw }), (error) => {
+		api.get(encoded`/emails/${id}/raw`).then((raw) => current && set({ raw }), (error) => {
 			if (!(error instanceof ApiError)) throw error;
 			if (current) set({ error });
 		});
@@ -74,13 +78,13 @@ function Raw({ id }) {
 	if (got.error?.status === 404) return html`<${Empty} icon="code" title=${t('email.noRaw')}>${t('email.noRawText')}<//>`;
 	if (got.error) return html`<${Failed} error=${got.error} />`;
 	if (!got.raw) return html`<${Bones} rows=${4} />`;
-	return html`<div class="stack"><div class="wide"><${HeaderTable} lines=${linesOf(got.raw.message)} /></div><div class="wide"><${Source} text=${got.raw.message} name="message/rfc822" file="email.eml" /></div></div>`;
+	return html`<div class="stack"><div class="wide"><${HeaderTable} lines=${linesOf(got.raw.message)} /></div><div class="wide"><${Source} text=${got.raw.message} bytes=${exactly(got.raw)} name="message/rfc822" file="email.eml" /></div></div>`;
 }
 
 function Attachments({ email }) {
 	if (!email.attachments.length) return html`<${Empty} icon="attach" title=${t('email.noAttachments')} />`;
 	const get = (file) => attempt(async () => {
-		const { download_url: url } = await api.get(`/emails/${email.id}/attachments/${file.id}`);
+		const { download_url: url } = await api.get(encoded`/emails/${email.id}/attachments/${file.id}`);
 		const a = document.createElement('a');
 		a.href = new URL(url).pathname;
 		a.download = file.filename;
@@ -90,7 +94,7 @@ function Attachments({ email }) {
 }
 
 function Checks({ email }) {
-	const got = useGet(`/emails/${email.id}/insights`);
+	const got = useGet(encoded`/emails/${email.id}/insights`);
 	if (got.error) return html`<${Failed} error=${got.error} retry=${got.reload} />`;
 	if (!got.data) return html`<${Bones} rows=${4} />`;
 	const { score, band, penalties } = got.data;
@@ -126,7 +130,7 @@ function found(source) {
 const outcomes = { sent: 'good', partly_sent: 'warn', deferred: 'warn', refused: 'bad', interrupted: 'warn', in_doubt: 'warn', relay_trouble: 'bad' };
 
 function Conversation({ id, live }) {
-	const got = useGet(`/emails/${id}/attempts`, { limit: 100 }, { live });
+	const got = useGet(encoded`/emails/${id}/attempts`, { limit: 100 }, { live });
 	if (got.error) return html`<${Failed} error=${got.error} retry=${got.reload} />`;
 	if (!got.data) return html`<${Bones} rows=${4} />`;
 	const all = got.data.data;

@@ -8,6 +8,7 @@ import { Live } from './emails.js';
 import { Acts, lift } from './email-acts.js';
 import { lookOf, recipientsOf, replyOf } from './email-parts.js';
 import { tabs, Tab } from './email-tabs.js';
+import { encoded } from './paths.js';
 import { sentenceOf, worded } from './verdict.js';
 import { Bones, Button, Facts, Failed, Head, Icon, Id, Status, Tabs, Time, Verdict } from './ui/base.js';
 
@@ -65,8 +66,8 @@ function Aside({ email, events, people }) {
 		[t('email.files'), email.attachments.length ? `${t('email.attachmentsN', { n: email.attachments.length })}, ${size(bytes)}` : ''],
 		[t('email.score'), email.score === null || email.score === undefined ? '' : String(email.score)],
 		[t('email.tags'), email.tags.length ? html`<span class="row row--wrap">${email.tags.map((g) => html`<a class="tag" href=${`${base}/emails?tag=${encodeURIComponent(`${g.name}:${g.value}`)}`}>${g.name}=${g.value}</a>`)}</span>` : ''],
-		[t('email.broadcast'), email.broadcast_id && html`<a class="link" href=${`${base}/broadcasts/${email.broadcast_id}/report`}>${t('email.report')}</a>`],
-		[t('email.request'), !email.broadcast_id && html`<a class="link" href=${`${base}/requests?email_id=${email.id}`}>${t('email.toRequest')}</a>`],
+		[t('email.broadcast'), email.broadcast_id && html`<a class="link" href=${base + encoded`/broadcasts/${email.broadcast_id}/report`}>${t('email.report')}</a>`],
+		[t('email.request'), !email.broadcast_id && html`<a class="link" href=${base + encoded`/requests?email_id=${email.id}`}>${t('email.toRequest')}</a>`],
 		[t('email.id'), html`<${Id} of=${email.id} />`],
 	]} /></section>
 	<section class="section"><div class="section-head"><h2>${t('email.timeline')}</h2><${Live} /></div><${Timeline} events=${events} next=${next} email=${email} /></section></aside>`;
@@ -76,8 +77,8 @@ function Aside({ email, events, people }) {
 export default function Email({ params }) {
 	const id = params.id;
 	const live = (e) => e.name === 'email' && e.id === id;
-	const got = useGet(`/emails/${id}`, {}, { live });
-	const events = useGet(`/emails/${id}/events`, { limit: 100 }, { live });
+	const got = useGet(encoded`/emails/${id}`, {}, { live });
+	const events = useGet(encoded`/emails/${id}/events`, { limit: 100 }, { live });
 	const path = [[t('emails.title'), `${base}/emails`]];
 	if (got.error && !got.data) return html`<${Head} title=${t('email.title')} path=${path} /><${Failed} error=${got.error} retry=${got.reload} />`;
 	if (!got.data) return html`<${Head} title=${t('email.title')} path=${path} /><${Bones} />`;

@@ -8,6 +8,7 @@ import { base, go, place } from './router.js';
 import { QueryBox } from './emails-box.js';
 import { addressOf, ask, keys, read, timeOfId, written } from './emails-query.js';
 import { drop, Views } from './emails-views.js';
+import { encoded } from './paths.js';
 import { sendDialog } from './send.js';
 import { Button, Empty, Head, Status, Time } from './ui/base.js';
 import { attempt, confirm } from './ui/float.js';
@@ -100,7 +101,7 @@ export default function Emails() {
 	const text = JSON.stringify(filters);
 	useEffect(() => select(new Set()), [text]);
 	useEffect(() => {
-		if (filters.id && !wrong.id) go(`/emails/${filters.id}`, { replace: true });
+		if (filters.id && !wrong.id) go(encoded`/emails/${filters.id}`, { replace: true });
 	}, [filters.id]);
 	const ids = [...selected];
 	const done = () => {
@@ -111,12 +112,12 @@ export default function Emails() {
 	const columns = [
 		{ name: t('emails.status'), class: 'w-status hide-s', cell: (row) => html`<${Status} of=${row.last_event} />` },
 		{ name: t('emails.to'), class: 'w-to cell-cut hide-s', cell: (row) => html`<span title=${row.to.join(', ')}><${To} to=${row.to} /></span>` },
-		{ name: html`<span class="only-l">${t('emails.subject')}</span><span class="only-s">${t('emails.subjectAll')}</span>`, class: 'cell-cut', cell: (row) => html`<a href=${`${base}/emails/${row.id}`} title=${row.subject}><bdi>${row.subject || t('emails.noSubject')}</bdi></a><span class="cell-sub"><${Status} of=${row.last_event} /><${To} to=${row.to} /></span>` },
+		{ name: html`<span class="only-l">${t('emails.subject')}</span><span class="only-s">${t('emails.subjectAll')}</span>`, class: 'cell-cut', cell: (row) => html`<a href=${base + encoded`/emails/${row.id}`} title=${row.subject}><bdi>${row.subject || t('emails.noSubject')}</bdi></a><span class="cell-sub"><${Status} of=${row.last_event} /><${To} to=${row.to} /></span>` },
 		...(list.rows.some((row) => row.tags?.length) ? [{ name: t('emails.tags'), class: 'w-to cell-cut hide-s', cell: (row) => html`<${Tags} of=${row.tags} filters=${filters} />` }] : []),
 		{ name: t('emails.age'), class: 'w-age num muted', cell: (row) => html`<${Age} of=${row} />` },
 	];
 	const blank = html`<${Nothing} list=${list} filters=${filters} wrong=${wrong} />`;
-	const body = refused || (!list.rows.length && !list.loading && !list.error && !waits && list.page) ? blank : html`<${Table} list=${list} label=${t('emails.label')} open=${(row) => `${base}/emails/${row.id}`} empty=${blank} columns=${columns} selected=${selected} onSelect=${select} fresh=${(n) => t('emails.fresh', { n })}
+	const body = refused || (!list.rows.length && !list.loading && !list.error && !waits && list.page) ? blank : html`<${Table} list=${list} label=${t('emails.label')} open=${(row) => base + encoded`/emails/${row.id}`} empty=${blank} columns=${columns} selected=${selected} onSelect=${select} fresh=${(n) => t('emails.fresh', { n })}
 		searched=${at && html`<span>${backTo(at)}</span>`} />`;
 	return html`<${Head} title=${t('emails.title')}><${Live} /><${Csv} path="/emails" query=${query} name="emails" /><${Button} icon="plus" kind="primary" onClick=${sendDialog}>${t('emails.send')}<//><//>
 	<div class="tools"><${QueryBox} filters=${filters} wrong=${wrong} known=${known} onNeed=${() => want(true)} onChange=${(next) => go(addressOf(next))} /></div>

@@ -2,6 +2,7 @@
 import { html, useEffect, useState } from './lib/core.js';
 import { api, useGet } from './api.js';
 import { language, t } from './i18n.js';
+import { encoded } from './paths.js';
 import { Bones, Button, Failed, Input, Section, Select } from './ui/base.js';
 import { attempt } from './ui/float.js';
 
@@ -38,7 +39,7 @@ function Shown({ stamp }) {
 	const [url, setUrl] = useState('');
 	const [tongue, setTongue] = useState(tongues.includes(language.value) ? language.value : 'en');
 	useEffect(() => {
-		if (contact) attempt(() => api.post(`/contacts/${contact.id}/preferences-link`)).then((made) => made && setUrl(made.url));
+		if (contact) attempt(() => api.read(encoded`/contacts/${contact.id}/preferences-link`)).then((made) => made && setUrl(made.url));
 	}, [contact?.id, stamp]);
 	if (!newest.data) return null;
 	if (!contact) return html`<p class="muted t13r">${t('hosted.nobody')}</p>`;

@@ -8,6 +8,7 @@ import { Bones, Button, Head, Notice, Section, Select } from './ui/base.js';
 import { toast } from './ui/float.js';
 import { consentOf, headOf, keyOf, services } from './csv-head.js';
 import { segmentChoice } from './contact-acts.js';
+import { encoded } from './paths.js';
 
 /** How large a file can be, in bytes. */
 const most = 200e6;
@@ -41,7 +42,7 @@ export function Mapping({ file, close }) {
 		try {
 			const made = await (await request('POST', '/contacts/imports', { body })).json();
 			toast(t('imports.started'));
-			go(`/imports/${made.id}`);
+			go(encoded`/imports/${made.id}`);
 		} catch (e) {
 			if (!(e instanceof ApiError)) throw e;
 			setRefused(e.message);

@@ -8,10 +8,11 @@ import { Bones, Button, Empty, Facts, Failed, Head, Id, Time, Verdict } from './
 import { attempt, confirm } from './ui/float.js';
 import { Csv, Table } from './ui/list.js';
 import { ImportStatus } from './imports.js';
+import { encoded } from './paths.js';
 
 /** The page. @param {{params: {id: string}}} props */
 export default function Import({ params }) {
-	const path = `/contacts/imports/${params.id}`;
+	const path = encoded`/contacts/imports/${params.id}`;
 	const mine = (e) => e.name === 'import' && (!e.id || e.id === params.id);
 	const got = useGet(path, undefined, { live: mine });
 	const list = useList(`${path}/errors`, {}, { live: mine });

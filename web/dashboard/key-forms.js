@@ -5,6 +5,7 @@ import { t } from './i18n.js';
 import { base } from './router.js';
 import { me, membership } from './state.js';
 import { day } from './format.js';
+import { encoded } from './paths.js';
 import { Button, Code, copy, Input, Notice, Select } from './ui/base.js';
 import { attempt, DialogBody, toast } from './ui/float.js';
 import { snippet, tongues } from './snippets.js';
@@ -66,7 +67,7 @@ export function EditKey({ close, of }) {
 	const send = () => tried(async () => {
 		const body = { name: is.name.trim(), allowed_ips: ranges(is.ips) };
 		if (is.until !== (of.expires_at?.slice(0, 10) ?? '')) body.expires_at = is.until ? `${is.until}T23:59:59Z` : null;
-		close(await api.patch(`/api-keys/${of.id}`, body));
+		close(await api.patch(encoded`/api-keys/${of.id}`, body));
 	}, say);
 	return html`<${DialogBody} title=${t('keys.editTitle', { name: of.name })} onSubmit=${send} acts=${html`<${Acts} close=${close} act=${t('ui.save')} />`}>
 		${wrong && html`<${Notice} kind="bad">${wrong}<//>`}
@@ -86,7 +87,7 @@ export function Made({ made, domains, done }) {
 	const what = made.permission === 'full_access' ? t('keys.everything', { role: t(`roles.${made.role}`) }) : bound ? t('keys.sendFrom', { domain: bound.name }) : t('keys.send');
 	const first = () => attempt(async () => {
 		const { id } = await api.post('/emails', { from, to: [to], subject: t('keys.firstSubject'), text: t('keys.firstText', { name: made.name }) });
-		toast(t('keys.firstSent', { to }), { href: `${base}/emails/${id}`, word: t('keys.firstSee') });
+		toast(t('keys.firstSent', { to }), { href: base + encoded`/emails/${id}`, word: t('keys.firstSee') });
 	});
 	return html`<div class="page"><section class="section" aria-labelledby="made"><div class="panel stack"><div class="stack stack--2"><h2 id="made">${t('keys.made', { name: made.name })}</h2><p class="ink2 t13r">${t('keys.madeText', { what, end: made.expires_at ? t('keys.endsOn', { day: day(made.expires_at) }) : t('keys.noEnd') })}</p></div>
 		<div class="secret wide"><code>${made.token}</code><${Button} kind="primary" icon=${copied ? 'check' : 'copy'} onClick=${async () => setCopied(await copy(made.token))}>${t(copied ? 'ui.copied' : 'ui.copy')}<//></div>

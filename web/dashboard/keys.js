@@ -9,6 +9,7 @@ import { Button, Copy, Empty, Head, Sections, Time } from './ui/base.js';
 import { attempt, confirm, dialog, Menu } from './ui/float.js';
 import { Csv, Table } from './ui/list.js';
 import { EditKey, MakeKey, Made } from './key-forms.js';
+import { encoded } from './paths.js';
 
 /** The links that keys and SMTP share. @param {{at: string}} props */
 export const KeySections = ({ at }) => html`<${Sections} label=${t('keys.sections')} at=${base + at} links=${[[t('keys.title'), `${base}/keys`], [t('smtp.title'), `${base}/smtp`]]} />`;
@@ -25,7 +26,7 @@ export function may(key, domains) {
 function end(key, list) {
 	return attempt(async () => {
 		if (!(await confirm({ title: t('keys.endTitle', { name: key.name }), text: t('keys.endText'), act: t('keys.endAct') }))) return;
-		await api.del(`/api-keys/${key.id}`);
+		await api.del(encoded`/api-keys/${key.id}`);
 		await list.reload();
 	});
 }

@@ -3,6 +3,7 @@
 import { html } from './lib/core.js';
 import { useGet } from './api.js';
 import { t } from './i18n.js';
+import { encoded } from './paths.js';
 import { base, go } from './router.js';
 import { mayAdmin, me } from './state.js';
 import { addDialog } from './relays-add.js';
@@ -17,7 +18,7 @@ function relayStep(got) {
 	const bad = relays.find((r) => r.state === 'failing' || r.state === 'paused');
 	const change = html`<a class="link t13r" href=${base + '/operator/relays'}>${t('overview.steps.change')}</a>`;
 	if (good) return { name: 'relay', done: true, text: html`<span class="mono">${good.host}</span> ${t('overview.steps.relayDone')}`, act: change };
-	if (bad) return { name: 'relay', bad: true, text: html`<span class="mono">${bad.host}</span>: ${bad.reason ?? t(`status.${bad.state}`)}`, act: (kind) => html`<${Button} kind=${kind} href=${`${base}/operator/relays?relay=${encodeURIComponent(bad.region)}`}>${t('overview.steps.relayMend')}<//>` };
+	if (bad) return { name: 'relay', bad: true, text: html`<span class="mono">${bad.host}</span>: ${bad.reason ?? t(`status.${bad.state}`)}`, act: (kind) => html`<${Button} kind=${kind} href=${base + encoded`/operator/relays?relay=${bad.region}`}>${t('overview.steps.relayMend')}<//>` };
 	return { name: 'relay', text: html`${t('overview.steps.relayText')} <code>mailer relays add eu-west-1 --url-file FILE</code>`, act: (kind) => html`<${Button} kind=${kind} onClick=${async () => {
 		await addDialog();
 		await got.reload();
@@ -27,11 +28,11 @@ function relayStep(got) {
 /** The step of the DNS: which records are missing or wrong, each with its name. */
 function dnsStep(domain, got) {
 	if (!domain) return { name: 'dns', text: t('overview.steps.dnsText') };
-	const open = html`<a class="link t13r" href=${`${base}/domains/${domain.id}`}>${t('overview.steps.open')}</a>`;
+	const open = html`<a class="link t13r" href=${base + encoded`/domains/${domain.id}`}>${t('overview.steps.open')}</a>`;
 	if (domain.status === 'verified') return { name: 'dns', done: true, text: t('overview.steps.dnsDone'), act: open };
 	const records = got.data?.records ?? [];
 	const left = records.filter((r) => r.status !== 'verified');
-	return { name: 'dns', bad: domain.status === 'failed', title: records.length ? t('overview.steps.dnsLeft', { n: left.length, all: records.length }) : undefined, text: html`${t('overview.steps.dnsWrong')} ${left.slice(0, 3).map((r, i) => html`${i ? ', ' : ''}${r.record ?? r.type} <span class="mono">${r.name}</span>`)}`, act: (kind) => html`<${Button} kind=${kind} href=${`${base}/domains/${domain.id}`}>${t('overview.steps.dnsShow', { n: left.length || 1 })}<//>` };
+	return { name: 'dns', bad: domain.status === 'failed', title: records.length ? t('overview.steps.dnsLeft', { n: left.length, all: records.length }) : undefined, text: html`${t('overview.steps.dnsWrong')} ${left.slice(0, 3).map((r, i) => html`${i ? ', ' : ''}${r.record ?? r.type} <span class="mono">${r.name}</span>`)}`, act: (kind) => html`<${Button} kind=${kind} href=${base + encoded`/domains/${domain.id}`}>${t('overview.steps.dnsShow', { n: left.length || 1 })}<//>` };
 }
 
 /** The list. @param {{domains?: any[], emails: any[]}} props */
@@ -39,14 +40,14 @@ export function FirstSteps({ domains = [], emails }) {
 	const relays = useGet(me.value.operator ? '/relays' : null, {}, { team: null, every: 5 });
 	const keys = useGet('/api-keys', { limit: 1 });
 	const domain = domains.find((d) => d.status === 'verified') ?? domains[0];
-	const records = useGet(domain && domain.status !== 'verified' ? `/domains/${domain.id}` : null, {}, { every: 30 });
+	const records = useGet(domain && domain.status !== 'verified' ? encoded`/domains/${domain.id}` : null, {}, { every: 30 });
 	const waits = emails[0];
 	const steps = [
 		relayStep(relays),
-		domain ? { name: 'domain', done: true, text: html`<span class="mono">${domain.name}</span>`, act: html`<a class="link t13r" href=${`${base}/domains/${domain.id}`}>${t('overview.steps.open')}</a>` } : { name: 'domain', text: html`${t('overview.steps.domainText')} <code>mailer domains add example.com</code>`, act: mayAdmin.value && ((kind) => html`<${Button} kind=${kind} href=${base + '/domains?add=1'}>${t('overview.steps.domainAct')}<//>`) },
+		domain ? { name: 'domain', done: true, text: html`<span class="mono">${domain.name}</span>`, act: html`<a class="link t13r" href=${base + encoded`/domains/${domain.id}`}>${t('overview.steps.open')}</a>` } : { name: 'domain', text: html`${t('overview.steps.domainText')} <code>mailer domains add example.com</code>`, act: mayAdmin.value && ((kind) => html`<${Button} kind=${kind} href=${base + '/domains?add=1'}>${t('overview.steps.domainAct')}<//>`) },
 		dnsStep(domain, records),
 		keys.data?.data.length ? { name: 'key', done: true, text: html`<bdi>${keys.data.data[0].name}</bdi>`, act: html`<a class="link t13r" href=${base + '/keys'}>${t('overview.steps.open')}</a>` } : { name: 'key', text: html`${t('overview.steps.keyText')} <code>mailer keys create</code>`, act: mayAdmin.value && ((kind) => html`<${Button} kind=${kind} href=${base + '/keys?add=1'}>${t('overview.steps.keyAct')}<//>`) },
-		waits ? { name: 'send', text: html`${t('overview.steps.sendWaits')} <a class="link" href=${`${base}/emails/${waits.id}`}>${t('overview.steps.sendWhy')}</a>`, act: (kind) => html`<${Button} kind=${kind} onClick=${() => go(`/emails/${waits.id}`)}>${t('overview.steps.open')}<//>` } : { name: 'send', text: t('overview.steps.sendText'), act: (kind) => html`<${Button} kind=${kind} onClick=${sendDialog}>${t('emails.sendFirst')}<//>` },
+		waits ? { name: 'send', text: html`${t('overview.steps.sendWaits')} <a class="link" href=${base + encoded`/emails/${waits.id}`}>${t('overview.steps.sendWhy')}</a>`, act: (kind) => html`<${Button} kind=${kind} onClick=${() => go(encoded`/emails/${waits.id}`)}>${t('overview.steps.open')}<//>` } : { name: 'send', text: t('overview.steps.sendText'), act: (kind) => html`<${Button} kind=${kind} onClick=${sendDialog}>${t('emails.sendFirst')}<//>` },
 		{ name: 'event', text: t('overview.steps.eventText'), act: me.value.operator && ((kind) => html`<${Button} kind=${kind} href=${base + '/operator/reports'}>${t('overview.steps.eventAct')}<//>`) },
 	].filter(Boolean);
 	const now = steps.findIndex((s) => !s.done);

@@ -11,6 +11,7 @@ import { Live } from './emails.js';
 import { Failures } from './overview-failures.js';
 import { FirstSteps } from './overview-first.js';
 import { OwnInvitations } from './own-invitations.js';
+import { encoded } from './paths.js';
 import { grouped, lookOf } from './queue-words.js';
 import { Light, Relays } from './relays-lights.js';
 import { Bones, Empty, Failed, Head, Icon, Notice, Section, Seg, Select, Status, Time } from './ui/base.js';
@@ -103,7 +104,7 @@ function Waiting({ queue }) {
 	const groups = grouped(queue.by).slice(0, 6);
 	return html`<${Section} title=${t('overview.waiting')} acts=${html`<a class="link t13r" href=${base + '/queue'}>${t('queue.title')}</a>`}>
 	<p class="stat-value">${number(queue.waiting)} <small>${queue.oldest && queue.waiting ? say('overview.oldest', { time: html`<${Time} at=${queue.oldest} />` }) : queue.waiting ? '' : t('overview.noneWaits')}</small></p>
-	${groups.length > 0 && html`<table class="table table--plain"><thead class="vh"><tr><th>${t('queue.reason')}</th><th>${t('queue.emails')}</th></tr></thead><tbody>${groups.map((g) => html`<tr key=${g.key}><td><a href=${`${base}/queue?tab=emails&relay=${encodeURIComponent(g.relay)}&state=${g.state}`} title=${g.detail}><${Status} of=${lookOf(g.state)} word=${g.state === 'relay' ? `${g.word}: ${g.relay}` : g.word} /></a></td><td class="num">${number(g.count)}</td></tr>`)}</tbody></table>`}<//>`;
+	${groups.length > 0 && html`<table class="table table--plain"><thead class="vh"><tr><th>${t('queue.reason')}</th><th>${t('queue.emails')}</th></tr></thead><tbody>${groups.map((g) => html`<tr key=${g.key}><td><a href=${base + encoded`/queue?tab=emails&relay=${g.relay}&state=${g.state}`} title=${g.detail}><${Status} of=${lookOf(g.state)} word=${g.state === 'relay' ? `${g.word}: ${g.relay}` : g.word} /></a></td><td class="num">${number(g.count)}</td></tr>`)}</tbody></table>`}<//>`;
 }
 
 /** Broadcasts that leave now, with how far each is: told live. */
@@ -113,7 +114,7 @@ function Flight() {
 	return html`<${Section} title=${t('overview.flight', { n: rows.length })} acts=${html`<a class="link t13r" href=${base + '/broadcasts'}>${t('shell.broadcasts')}</a>`}><div class="stack">${rows.map((b) => {
 		const done = b.told?.done ?? b.sent_count;
 		const total = b.told?.total;
-		return html`<div class="stack stack--2 wide" key=${b.id}><div class="row row--wrap wide"><a class="medium" href=${`${base}/broadcasts/${b.id}/report`}><bdi>${b.name || t('overview.unnamed')}</bdi></a><span class="muted t13r push">${total ? t('overview.doneOf', { n: done, total }) : t('overview.done', { n: done })}${b.finishes_at ? html` · ${say('overview.finishes', { time: html`<${Time} at=${b.finishes_at} as="both" />` })}` : ''}</span></div>${total ? html`<${Meter} thick part=${done / total} label=${t('overview.doneOf', { n: done, total })} />` : ''}</div>`;
+		return html`<div class="stack stack--2 wide" key=${b.id}><div class="row row--wrap wide"><a class="medium" href=${base + encoded`/broadcasts/${b.id}/report`}><bdi>${b.name || t('overview.unnamed')}</bdi></a><span class="muted t13r push">${total ? t('overview.doneOf', { n: done, total }) : t('overview.done', { n: done })}${b.finishes_at ? html` · ${say('overview.finishes', { time: html`<${Time} at=${b.finishes_at} as="both" />` })}` : ''}</span></div>${total ? html`<${Meter} thick part=${done / total} label=${t('overview.doneOf', { n: done, total })} />` : ''}</div>`;
 	})}</div><//>`;
 }
 

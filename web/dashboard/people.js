@@ -3,6 +3,7 @@ import { html } from './lib/core.js';
 import { api, useList } from './api.js';
 import { t } from './i18n.js';
 import { arrive } from './gate.js';
+import { encoded } from './paths.js';
 import { me } from './state.js';
 import { keysLeft } from './team.js';
 import { TeamsSections } from './teams.js';
@@ -39,7 +40,7 @@ function acts(u, list) {
 }
 
 async function link(u) {
-	const made = await attempt(() => api.post(`/users/${u.id}/link`, undefined, { team: null }));
+	const made = await attempt(() => api.post(encoded`/users/${u.id}/link`, undefined, { team: null }));
 	if (!made) return;
 	await dialog((close) => html`<${DialogBody} title=${t('people.linkTitle', { email: u.email })} onSubmit=${() => close()} acts=${html`<${Button} type="submit" kind="primary">${t('team.done')}<//>`}><div class="secret"><code>${made.url}</code><${CopyButton} text=${made.url} /></div><p>${t('people.linkText')}</p><//>`);
 }
@@ -48,7 +49,7 @@ async function setOperator(u, on, list) {
 	const words = { name: u.name || u.email };
 	if (u.id === me.value.id && !(await confirm({ title: t('people.stepTitle'), text: t('people.stepText'), act: t('people.noOperator') }))) return;
 	const set = async (to) => {
-		await api.patch(`/users/${u.id}`, { operator: to }, { team: null });
+		await api.patch(encoded`/users/${u.id}`, { operator: to }, { team: null });
 		if (u.id === me.value.id) await arrive();
 		else await list.reload();
 	};
@@ -58,7 +59,7 @@ async function setOperator(u, on, list) {
 async function remove(u, list) {
 	if (!(await confirm({ title: t('people.removeTitle', { name: u.name || u.email }), text: t('people.removeText', { n: u.teams.length }), act: t('people.remove') }))) return;
 	const gone = await attempt(async () => {
-		const answer = await api.del(`/users/${u.id}`, undefined, { team: null });
+		const answer = await api.del(encoded`/users/${u.id}`, undefined, { team: null });
 		await list.reload();
 		return answer;
 	}, t('people.removed', { name: u.name || u.email }));

@@ -10,7 +10,7 @@ export function usePost(path, body, stamp) {
 	useEffect(() => {
 		let current = true;
 		setState((was) => ({ ...was, loading: true }));
-		api.post(path, body).then((data) => current && setState({ data, loading: false }), (error) => {
+		api.read(path, body).then((data) => current && setState({ data, loading: false }), (error) => {
 			if (!(error instanceof ApiError)) throw error;
 			if (current) setState({ error, loading: false });
 		});

@@ -2,6 +2,7 @@
 import { html } from './lib/core.js';
 import { api, useList } from './api.js';
 import { t } from './i18n.js';
+import { encoded } from './paths.js';
 import { Button, Empty, Head, Id, Input, Select, Time } from './ui/base.js';
 import { AudienceSections, form, useCount } from './ui/audience.js';
 import { attempt, Menu, toast } from './ui/float.js';
@@ -47,7 +48,7 @@ async function showProperty(row, done) {
 	const saved = await form({
 		title: html`<span class="mono">${row.key}</span>`, act: t('ui.save'), start: { fallback: row.fallback_value === null ? '' : String(row.fallback_value) },
 		fields: (v, set) => html`${fallback(v, set, row.type)}<${Used} of=${row} />`,
-		send: (v) => api.patch(`/contact-properties/${row.id}`, { fallback_value: typed(row.type, v.fallback) }),
+		send: (v) => api.patch(encoded`/contact-properties/${row.id}`, { fallback_value: typed(row.type, v.fallback) }),
 	});
 	if (saved) done();
 }
@@ -60,7 +61,7 @@ function Used({ of }) {
 
 /** Contacts keep their values, so that the declaration can be made again. */
 async function removeProperty(row, done) {
-	if (!(await attempt(() => api.del(`/contact-properties/${row.id}`)))) return;
+	if (!(await attempt(() => api.del(encoded`/contact-properties/${row.id}`)))) return;
 	await done();
 	toast(t('properties.deleted', { key: row.key }), { undo: async () => {
 		await attempt(() => api.post('/contact-properties', { key: row.key, type: row.type, fallback_value: row.fallback_value ?? undefined }));

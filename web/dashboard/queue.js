@@ -6,6 +6,7 @@ import { say, t } from './i18n.js';
 import { base, place, setQuery } from './router.js';
 import { me, team } from './state.js';
 import { Live } from './emails.js';
+import { encoded } from './paths.js';
 import { act, move, requeue } from './queue-acts.js';
 import { grouped, lookOf, reasonOf } from './queue-words.js';
 import { Doubts } from './queue-doubts.js';
@@ -34,7 +35,7 @@ function TeamChoice({ teams, named, all }) {
 function Said({ data, operator, at, done }) {
 	const groups = grouped(data.by);
 	const worst = groups.find((g) => g.state === 'relay');
-	if (worst) return html`<${Verdict} kind="bad" icon="alert" line=${t('queue.said.relay', { relay: worst.relay, word: worst.word, n: worst.count })} fix=${worst.detail ? t('queue.said.words', { words: worst.detail }) : t('queue.said.kept')} acts=${operator && html`<${Button} href=${`${base}/operator/relays?relay=${encodeURIComponent(worst.relay)}`}>${t('queue.toRelay')}<//><${Button} onClick=${() => move({ relay: worst.relay }, worst.count, at, done)}>${t('queue.acts.move', { n: worst.count })}<//>`} />`;
+	if (worst) return html`<${Verdict} kind="bad" icon="alert" line=${t('queue.said.relay', { relay: worst.relay, word: worst.word, n: worst.count })} fix=${worst.detail ? t('queue.said.words', { words: worst.detail }) : t('queue.said.kept')} acts=${operator && html`<${Button} href=${base + encoded`/operator/relays?relay=${worst.relay}`}>${t('queue.toRelay')}<//><${Button} onClick=${() => move({ relay: worst.relay }, worst.count, at, done)}>${t('queue.acts.move', { n: worst.count })}<//>`} />`;
 	if (!data.waiting) return html`<${Verdict} kind="good" line=${t('queue.said.empty')} />`;
 	const late = data.oldest && Date.now() - new Date(data.oldest).getTime() > 600_000;
 	if (late) return html`<${Verdict} kind="warn" line=${t('queue.said.late', { n: data.waiting, age: relative(data.oldest) })} fix=${t('queue.said.lateFix')} />`;
@@ -94,7 +95,7 @@ function Emails({ filters, at, data, operator, reload }) {
 			const said = reasonOf(row.state === 'retry' || row.state === 'relay' ? row.reason : row.state);
 			return html`<span title=${row.reason}><${Status} of=${lookOf(row.state)} word=${said.word} />${said.detail && html` <span class="muted only-l">${said.detail}</span>`}</span><span class="cell-sub">${row.to.join(', ') || t('queue.recipients', { n: row.count ?? 0 })}</span>`;
 		} },
-		{ name: t('queue.to'), class: 'w-to cell-cut hide-s', cell: (row) => row.broadcast && row.count ? html`<a href=${`${base}/broadcasts/${row.broadcast}/report`}>${t('queue.recipients', { n: row.count })}</a>` : html`<a href=${`${base}/emails/${row.id}`} title=${row.to.join(', ')}><bdi>${row.to.join(', ')}</bdi></a>` },
+		{ name: t('queue.to'), class: 'w-to cell-cut hide-s', cell: (row) => row.broadcast && row.count ? html`<a href=${base + encoded`/broadcasts/${row.broadcast}/report`}>${t('queue.recipients', { n: row.count })}</a>` : html`<a href=${base + encoded`/emails/${row.id}`} title=${row.to.join(', ')}><bdi>${row.to.join(', ')}</bdi></a>` },
 		{ name: t('queue.relay'), class: 'w-relay mono cell-cut hide-s', cell: (row) => row.relay },
 		{ name: t('queue.nextTry'), class: 'w-num num muted hide-s', cell: (row) => row.next_at ? html`<time datetime=${row.next_at} title=${exact(row.next_at)}>${relative(row.next_at)}</time>` : '–' },
 		{ name: t('queue.accepted'), class: 'w-age num muted', cell: (row) => html`<${Time} at=${row.created_at} />` },
@@ -103,7 +104,7 @@ function Emails({ filters, at, data, operator, reload }) {
 	return html`<${Filters} filters=${filters} relays=${relays} />
 	<div class="tools"><span class="t13r muted">${any ? t('queue.thatFits') : t('queue.inAll', { n: data.waiting })}</span><${Button} icon="refresh" onClick=${() => act('retry', whole, n, at, done)}>${t('queue.verbs.retry')}<//><${Button} icon="pause" onClick=${() => act('hold', whole, n, at, done)}>${t('queue.verbs.hold')}<//><${Button} icon="play" onClick=${() => act('release', whole, n, at, done)}>${t('queue.verbs.release')}<//>
 	<${Menu} label=${t('ui.acts')} items=${[operator && { icon: 'relay', name: t('queue.verbs.move'), run: () => move(whole, n, at, done) }, { icon: 'history', name: t('queue.requeue'), run: () => requeue(at, filters, done) }, null, { icon: 'trash', name: t('queue.verbs.drop'), danger: true, run: () => act('drop', whole, n, at, done) }]} /></div>
-	<${Table} list=${list} label=${t('queue.title')} columns=${columns} selected=${selected} onSelect=${select} open=${(row) => (row.broadcast && row.count ? `${base}/broadcasts/${row.broadcast}/report` : `${base}/emails/${row.id}`)} empty=${html`<${Empty} icon="queue" title=${any ? t('queue.noneFits') : t('queue.none')} act=${any && html`<${Button} onClick=${() => setQuery(Object.fromEntries(filterNames.map((name) => [name, null])))}>${t('queue.clear')}<//>`}>${any ? '' : t('queue.noneText')}<//>`} />
+	<${Table} list=${list} label=${t('queue.title')} columns=${columns} selected=${selected} onSelect=${select} open=${(row) => (row.broadcast && row.count ? base + encoded`/broadcasts/${row.broadcast}/report` : base + encoded`/emails/${row.id}`)} empty=${html`<${Empty} icon="queue" title=${any ? t('queue.noneFits') : t('queue.none')} act=${any && html`<${Button} onClick=${() => setQuery(Object.fromEntries(filterNames.map((name) => [name, null])))}>${t('queue.clear')}<//>`}>${any ? '' : t('queue.noneText')}<//>`} />
 	${ids.length > 0 && html`<${Bulk} n=${ids.length} clear=${() => select(new Set())}>${['retry', 'hold', 'release'].map((verb) => html`<${Button} onClick=${() => act(verb, { ids }, picked, at, done)}>${t(`queue.verbs.${verb}`)}<//>`)}${operator && html`<${Button} onClick=${() => move({ ids }, picked, at, done)}>${t('queue.verbs.move')}<//>`}<${Button} kind="danger" onClick=${() => act('drop', { ids }, picked, at, done)}>${t('queue.acts.drop', { n: picked })}<//><//>`}`;
 }
 

@@ -2,6 +2,7 @@
 import { html, useEffect, useState } from './lib/core.js';
 import { api, ApiError } from './api.js';
 import { t } from './i18n.js';
+import { encoded } from './paths.js';
 import { Button, Check, Input, Notice, Status } from './ui/base.js';
 import { dialog, DialogBody } from './ui/float.js';
 
@@ -47,7 +48,7 @@ function Add({ close }) {
 			const added = await api.post('/relays', { region: form.region.trim() || undefined, url: urlOf() }, { team: null });
 			setRegion(added.region);
 			setTest({ running: true });
-			setTest(await api.post(`/relays/${encodeURIComponent(added.region)}/test`, undefined, { team: null }));
+			setTest(await api.post(encoded`/relays/${added.region}/test`, undefined, { team: null }));
 		} catch (e) {
 			if (!(e instanceof ApiError)) throw e;
 			setTest(null);

@@ -3,6 +3,7 @@ import { html } from './lib/core.js';
 import { relays } from './counts.js';
 import { clock, number, relative } from './format.js';
 import { t } from './i18n.js';
+import { encoded } from './paths.js';
 import { base } from './router.js';
 import { Bones, Status } from './ui/base.js';
 
@@ -18,7 +19,7 @@ export function doing(r) {
 }
 
 /** A relay as a line of a list. @param {{of: any}} props */
-export const Light = ({ of: r }) => html`<li><span class="grow"><${Status} of=${r.state} /> <a class="mono" href=${`${base}/operator/relays?relay=${encodeURIComponent(r.region)}`}>${r.region}</a><br /><span class="t12 muted break">${doing(r)}</span></span><span class="num t12 muted">${r.waiting ? t('relays.wait', { n: number(r.waiting) }) : t('relays.noneWaits')}</span></li>`;
+export const Light = ({ of: r }) => html`<li><span class="grow"><${Status} of=${r.state} /> <a class="mono" href=${base + encoded`/operator/relays?relay=${r.region}`}>${r.region}</a><br /><span class="t12 muted break">${doing(r)}</span></span><span class="num t12 muted">${r.waiting ? t('relays.wait', { n: number(r.waiting) }) : t('relays.noneWaits')}</span></li>`;
 
 /** All relays. */
 export function Relays() {

@@ -3,6 +3,7 @@ import { html, useEffect, useState } from './lib/core.js';
 import { api, ApiError, useGet } from './api.js';
 import { clock, exact, number, relative } from './format.js';
 import { say, t } from './i18n.js';
+import { encoded } from './paths.js';
 import { base, go, place } from './router.js';
 import { doing } from './relays-lights.js';
 import { addDialog, Steps } from './relays-add.js';
@@ -17,7 +18,7 @@ export default function Relays() {
 	const add = async () => {
 		const region = await addDialog();
 		await got.reload();
-		if (typeof region === 'string') go(`/operator/relays?relay=${encodeURIComponent(region)}`);
+		if (typeof region === 'string') go(encoded`/operator/relays?relay=${region}`);
 	};
 	const head = html`<${Head} title=${t('relays.title')}><${Button} icon="plus" kind="primary" onClick=${add}>${t('relays.add')}<//><//><${RelaySections} at="/operator/relays" />`;
 	if (got.error && !got.data) return html`${head}<${Failed} error=${got.error} retry=${got.reload} />`;
@@ -27,14 +28,14 @@ export default function Relays() {
 	if (one) return html`<${Relay} key=${one.region} of=${one} reload=${got.reload} />`;
 	if (named) return html`${head}<${Empty} icon="relay" title=${t('relays.gone', { name: named })} act=${html`<${Button} href=${`${base}/operator/relays`}>${t('relays.all')}<//>`} />`;
 	if (!rows.length) return html`${head}<${Empty} icon="relay" title=${t('relays.noneTitle')} act=${html`<${Button} icon="plus" onClick=${add}>${t('relays.add')}<//>`}>${t('relays.noneText')}<//>`;
-	return html`${head}<table class="table table--rows table--fixed" aria-label=${t('relays.title')}><thead><tr><th class="w-status">${t('relays.state')}</th><th class="w-to hide-s">${t('relays.name')}</th><th><span class="only-l">${t('relays.words')}</span><span class="only-s">${t('relays.name')}</span></th><th class="num w-num hide-s">${t('relays.todayHead')}</th><th class="num w-num">${t('relays.waits')}</th><th class="num cell-check"><span class="vh">${t('ui.acts')}</span></th></tr></thead><tbody>${rows.map((r) => html`<tr key=${r.region}><td><${Status} of=${r.state} /></td><td class="cell-cut hide-s"><a class="medium" href=${`${base}/operator/relays?relay=${encodeURIComponent(r.region)}`}>${r.region}</a> <span class="mono muted">${r.host}</span></td><td class="cell-cut muted" title=${doing(r)}><span class="only-l">${doing(r)}</span><a class="only-s" href=${`${base}/operator/relays?relay=${encodeURIComponent(r.region)}`}>${r.region}</a><span class="cell-sub">${doing(r)}</span></td><td class="num hide-s">${r.daily ? `${number(r.daily_used)} / ${number(r.daily)}` : '–'}</td><td class="num">${r.waiting ? html`<a href=${`${base}/queue?team=all&tab=emails&relay=${encodeURIComponent(r.region)}`}>${number(r.waiting)}</a>` : '0'}</td><td class="num"><${Acts} of=${r} reload=${got.reload} /></td></tr>`)}</tbody></table>`;
+	return html`${head}<table class="table table--rows table--fixed" aria-label=${t('relays.title')}><thead><tr><th class="w-status">${t('relays.state')}</th><th class="w-to hide-s">${t('relays.name')}</th><th><span class="only-l">${t('relays.words')}</span><span class="only-s">${t('relays.name')}</span></th><th class="num w-num hide-s">${t('relays.todayHead')}</th><th class="num w-num">${t('relays.waits')}</th><th class="num cell-check"><span class="vh">${t('ui.acts')}</span></th></tr></thead><tbody>${rows.map((r) => html`<tr key=${r.region}><td><${Status} of=${r.state} /></td><td class="cell-cut hide-s"><a class="medium" href=${base + encoded`/operator/relays?relay=${r.region}`}>${r.region}</a> <span class="mono muted">${r.host}</span></td><td class="cell-cut muted" title=${doing(r)}><span class="only-l">${doing(r)}</span><a class="only-s" href=${base + encoded`/operator/relays?relay=${r.region}`}>${r.region}</a><span class="cell-sub">${doing(r)}</span></td><td class="num hide-s">${r.daily ? `${number(r.daily_used)} / ${number(r.daily)}` : '–'}</td><td class="num">${r.waiting ? html`<a href=${base + encoded`/queue?team=all&tab=emails&relay=${r.region}`}>${number(r.waiting)}</a>` : '0'}</td><td class="num"><${Acts} of=${r} reload=${got.reload} /></td></tr>`)}</tbody></table>`;
 }
 
 /** Acts on a relay: of the server's flags only what needs no change there. */
 function Acts({ of: r, reload }) {
 	return html`<${Menu} kind="quiet" label=${t('relays.actsOf', { name: r.region })} items=${[
 		r.state === 'paused' ? { icon: 'play', name: t('relays.resume'), run: () => resume(r, reload) } : { icon: 'pause', name: t('relays.pause'), run: () => pause(r, reload) },
-		{ icon: 'health', name: t('relays.test'), href: `${base}/operator/relays?relay=${encodeURIComponent(r.region)}` },
+		{ icon: 'health', name: t('relays.test'), href: base + encoded`/operator/relays?relay=${r.region}` },
 		r.from === 'database' && { icon: 'lock', name: t('relays.change'), run: () => change(r, reload) },
 		null,
 		r.from === 'database' && { icon: 'trash', name: t('relays.remove'), danger: true, run: () => remove(r, reload) },
@@ -45,7 +46,7 @@ async function pause(r, reload) {
 	const span = await dialog((close) => html`<${Pause} name=${r.region} close=${close} />`);
 	if (span === undefined) return;
 	await attempt(async () => {
-		await api.post(`/relays/${encodeURIComponent(r.region)}/pause`, span ? { for: span } : undefined, { team: null });
+		await api.post(encoded`/relays/${r.region}/pause`, span ? { for: span } : undefined, { team: null });
 		await reload();
 	}, t('relays.paused', { name: r.region }), { undo: () => resume(r, reload) });
 }
@@ -55,13 +56,13 @@ function Pause({ name, close }) {
 }
 
 const resume = (r, reload) => attempt(async () => {
-	await api.post(`/relays/${encodeURIComponent(r.region)}/resume`, undefined, { team: null });
+	await api.post(encoded`/relays/${r.region}/resume`, undefined, { team: null });
 	await reload();
 }, t('relays.resumed', { name: r.region }));
 
 async function remove(r, reload) {
 	if (!(await confirm({ title: t('relays.removeTitle', { name: r.region }), text: t('relays.removeText', { n: r.waiting }), act: t('relays.remove') }))) return;
-	if (await attempt(() => api.del(`/relays/${encodeURIComponent(r.region)}`, undefined, { team: null }), t('relays.removed', { name: r.region }))) {
+	if (await attempt(() => api.del(encoded`/relays/${r.region}`, undefined, { team: null }), t('relays.removed', { name: r.region }))) {
 		go('/operator/relays');
 		await reload();
 	}
@@ -106,7 +107,7 @@ function Relay({ of: r, reload }) {
 	const run = () => attempt(async () => {
 		setTest({ running: true });
 		try {
-			setTest(await api.post(`/relays/${encodeURIComponent(r.region)}/test`, to.trim() ? { send_to: to.trim() } : undefined, { team: null }));
+			setTest(await api.post(encoded`/relays/${r.region}/test`, to.trim() ? { send_to: to.trim() } : undefined, { team: null }));
 		} catch (e) {
 			setTest(null);
 			throw e;
@@ -134,6 +135,6 @@ function Relay({ of: r, reload }) {
 		[t('relays.rateName'), r.rate ? t('relays.rate', { n: r.rate }) : t('relays.noLimit')],
 		[t('relays.todayName'), r.daily ? t('relays.today', { used: r.daily_used, of: r.daily }) : t('relays.noDaily')],
 		[t('relays.connections'), number(r.connections)],
-		[t('relays.waits'), r.waiting ? html`<a class="link" href=${`${base}/queue?team=all&tab=emails&relay=${encodeURIComponent(r.region)}`}>${t('relays.emails', { n: r.waiting })}</a>` : t('relays.noneWaits')],
+		[t('relays.waits'), r.waiting ? html`<a class="link" href=${base + encoded`/queue?team=all&tab=emails&relay=${r.region}`}>${t('relays.emails', { n: r.waiting })}</a>` : t('relays.noneWaits')],
 	]} /><//></div><${Section} title=${t('relays.shell')}><${Code} name="shell" code=${shell} /><//></div>`;
 }

@@ -4,6 +4,7 @@ import { api, useGet, useList } from './api.js';
 import { BroadcastStatus, cancel, duplicate } from './broadcasts.js';
 import { clock, exact, mailbox, number, percent } from './format.js';
 import { say, t } from './i18n.js';
+import { encoded } from './paths.js';
 import { People } from './report-people.js';
 import { base, go, place } from './router.js';
 import { Bones, Button, Empty, Failed, Head, Section, Sections, Verdict } from './ui/base.js';
@@ -15,21 +16,21 @@ import { Csv, Table } from './ui/list.js';
 /** The page. @param {{params: {id: string}}} props */
 export default function Report({ params }) {
 	const { id } = params;
-	const { data, error, reload } = useGet(`/broadcasts/${id}`, undefined, { live: (e) => e.name === 'broadcast' && e.id === id });
+	const { data, error, reload } = useGet(encoded`/broadcasts/${id}`, undefined, { live: (e) => e.name === 'broadcast' && e.id === id });
 	const at = place.value.query.get('tab') ?? '';
 	const path = [[t('broadcasts.title'), `${base}/broadcasts`]];
 	useEffect(() => {
-		if (data?.status === 'draft') go(`/broadcasts/${id}`, { replace: true });
+		if (data?.status === 'draft') go(encoded`/broadcasts/${id}`, { replace: true });
 	}, [data?.status]);
 	if (error && !data) return html`<${Head} title=${t('report.title')} path=${path} /><${Failed} error=${error} retry=${reload} />`;
 	if (!data || data.status === 'draft') return html`<${Head} title=${t('report.title')} path=${path} /><${Bones} />`;
-	const here = `${base}/broadcasts/${id}/report`;
+	const here = base + encoded`/broadcasts/${id}/report`;
 	const to = (tab) => (tab ? `${here}?tab=${tab}` : here);
 	const stoppable = data.status === 'queued' || data.status === 'scheduled';
 	return html`<${Head} title=${data.name} path=${path} note=${html`<${BroadcastStatus} of=${data} />`}>
 		${stoppable && html`<${Button} kind="danger" onClick=${() => cancel(data, reload)}>${t('report.cancel')}<//>`}
 		${data.status === 'sent' && data.counts.delivered > data.counts.opened && html`<${Button} class="hide-s" onClick=${() => toUnopened(data)}>${t('report.duplicateUnopened')}<//>`}
-		<${Csv} path=${`/broadcasts/${id}/recipients`} name=${`broadcast-${id}`} />
+		<${Csv} path=${encoded`/broadcasts/${id}/recipients`} name=${`broadcast-${id}`} />
 		<${Menu} label=${t('ui.acts')} items=${[{ icon: 'copy', name: t('report.duplicate'), run: () => duplicate(id) }, data.status === 'sent' && { icon: 'copy', name: t('report.duplicateUnopened'), run: () => toUnopened(data) }]} /><//>
 	<${Line} of=${data} />
 	<${Sections} label=${t('report.tabs')} at=${to(at)} links=${['', 'links', 'people', 'time'].map((tab) => [t(`report.${tab || 'summary'}`), to(tab)])} />
@@ -38,10 +39,10 @@ export default function Report({ params }) {
 
 /** A segment of who did not open, and a draft that goes to them. */
 const toUnopened = (b) => attempt(async () => {
-	const segment = await api.post(`/broadcasts/${b.id}/segment`, { name: t('report.duplicateName', { name: b.name }).slice(0, 200), outcome: 'not_opened' });
-	const made = await api.post(`/broadcasts/${b.id}/duplicate`);
-	await api.patch(`/broadcasts/${made.id}`, { segment_id: segment.id });
-	go(`/broadcasts/${made.id}`);
+	const segment = await api.post(encoded`/broadcasts/${b.id}/segment`, { name: t('report.duplicateName', { name: b.name }).slice(0, 200), outcome: 'not_opened' });
+	const made = await api.post(encoded`/broadcasts/${b.id}/duplicate`);
+	await api.patch(encoded`/broadcasts/${made.id}`, { segment_id: segment.id });
+	go(encoded`/broadcasts/${made.id}`);
 }, t('report.duplicating'));
 
 function Line({ of }) {
@@ -78,11 +79,11 @@ function Funnel({ counts }) {
 function Summary({ of }) {
 	return html`<div class="page"><div class="cols"><div><${Section} title=${t('report.became')}><${Funnel} counts=${of.counts} />${!of.counts.opened && !of.counts.clicked && html`<p class="t12 muted">${t('report.notSeen')}</p>`}<//>
 	<${People} of=${of} limit=${6} short /></div>
-	<${Section} title=${t('report.where')}><${Shares} of=${of} /><div class="gap"><${Paper} of=${`/broadcasts/${of.id}/preview`} body=${{ clicks: true }} stamp=${`${of.id} ${of.counts.clicked}`} /></div><//></div></div>`;
+	<${Section} title=${t('report.where')}><${Shares} of=${of} /><div class="gap"><${Paper} of=${encoded`/broadcasts/${of.id}/preview`} body=${{ clicks: true }} stamp=${`${of.id} ${of.counts.clicked}`} /></div><//></div></div>`;
 }
 
 function useLinks(of) {
-	const list = useList(`/broadcasts/${of.id}/clicked-links`, {}, { limit: 50, live: (e) => e.name === 'broadcast' && e.id === of.id });
+	const list = useList(encoded`/broadcasts/${of.id}/clicked-links`, {}, { limit: 50, live: (e) => e.name === 'broadcast' && e.id === of.id });
 	const all = list.rows.reduce((sum, row) => sum + row.clicks, 0);
 	return { list, all };
 }

@@ -3,6 +3,7 @@ import { html } from './lib/core.js';
 import { useGet, useList } from './api.js';
 import { t } from './i18n.js';
 import { number } from './format.js';
+import { encoded } from './paths.js';
 import { base, place, setQuery } from './router.js';
 import { Button, Empty, Head, Select, Status, Time } from './ui/base.js';
 import { Csv, Table } from './ui/list.js';
@@ -35,11 +36,11 @@ export default function Requests() {
 		<${Select} bare label=${t('requests.key')} value=${asked.key_id} onChange=${put('key_id')} options=${[['', t('requests.anyKey')], ...keys.map((k) => [k.id, k.name])]} />
 		<${Select} bare label=${t('requests.when')} value=${asked.span} onChange=${put('span')} options=${[['', t('requests.ever')], ['hour', t('requests.hour')], ['day', t('requests.day')], ['week', t('requests.week')]]} />
 		${filtered && clear}</div>
-	${asked.email_id && html`<div class="page"><p class="t13r ink2">${t('requests.ofEmail')} <a class="link" href=${`${base}/emails/${asked.email_id}`}>${asked.email_id}</a></p></div>`}
-	<${Table} list=${list} label=${t('requests.title')} open=${(row) => `${base}/requests/${row.id}`} empty=${html`<${Empty} icon="list" title=${t(filtered ? 'requests.noneSuch' : 'requests.none')} act=${filtered ? clear : html`<${Button} href=${`${base}/keys`}>${t('requests.keys')}<//>`}>${t(filtered ? 'requests.noneSuchText' : 'requests.noneText')}<//>`} columns=${[
+	${asked.email_id && html`<div class="page"><p class="t13r ink2">${t('requests.ofEmail')} <a class="link" href=${base + encoded`/emails/${asked.email_id}`}>${asked.email_id}</a></p></div>`}
+	<${Table} list=${list} label=${t('requests.title')} open=${(row) => base + encoded`/requests/${row.id}`} empty=${html`<${Empty} icon="list" title=${t(filtered ? 'requests.noneSuch' : 'requests.none')} act=${filtered ? clear : html`<${Button} href=${`${base}/keys`}>${t('requests.keys')}<//>`}>${t(filtered ? 'requests.noneSuchText' : 'requests.noneText')}<//>`} columns=${[
 		{ name: t('requests.status'), class: 'w-age', cell: (row) => html`<${Answer} of=${row.response_status} />` },
 		{ name: t('requests.method'), class: 'w-age hide-s mono', cell: (row) => row.method },
-		{ name: t('requests.endpoint'), class: 'cell-cut', cell: (row) => html`<a class="mono" href=${`${base}/requests/${row.id}`} title=${row.endpoint}>${row.endpoint}</a><span class="cell-sub">${row.method}${row.error ? `, ${row.error}` : ''}</span>` },
+		{ name: t('requests.endpoint'), class: 'cell-cut', cell: (row) => html`<a class="mono" href=${base + encoded`/requests/${row.id}`} title=${row.endpoint}>${row.endpoint}</a><span class="cell-sub">${row.method}${row.error ? `, ${row.error}` : ''}</span>` },
 		{ name: t('requests.error'), class: 'cell-cut hide-s', cell: (row) => row.error && html`<span class="mono" title=${row.error}>${row.error}</span>` },
 		{ name: t('requests.by'), class: 'cell-cut hide-s w-relay', cell: (row) => row.key_id ? html`<bdi>${nameOf(row.key_id) ?? t('requests.goneKey')}</bdi>` : html`<span class="muted">${t('requests.person')}</span>` },
 		{ name: t('requests.took'), class: 'w-age num hide-s', cell: (row) => ms(row.duration_ms) },

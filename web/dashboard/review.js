@@ -4,6 +4,7 @@ import { api, ApiError, useGet } from './api.js';
 import { Penalties } from './composer-checks.js';
 import { clock, exact, number, size } from './format.js';
 import { say, t } from './i18n.js';
+import { encoded } from './paths.js';
 import { usePost } from './plan.js';
 import { base, go } from './router.js';
 import { Bones, Button, Check, Facts, Failed, Head, Icon, Input, Notice, Section } from './ui/base.js';
@@ -14,15 +15,15 @@ import { Paper } from './ui/frame.js';
 /** The page. @param {{params: {id: string}}} props */
 export default function Review({ params }) {
 	const { id } = params;
-	const { data, error, reload } = useGet(`/broadcasts/${id}`);
+	const { data, error, reload } = useGet(encoded`/broadcasts/${id}`);
 	const [later, setLater] = useState(false);
 	const [at, setAt] = useState(soon);
 	const when = later && at ? new Date(at).toISOString() : undefined;
-	const plan = usePost(`/broadcasts/${id}/plan`, when ? { scheduled_at: when } : undefined);
-	const read = usePost(`/broadcasts/${id}/preview`, undefined);
-	const head = html`<${Head} title=${t('review.title')} text=${data ? `${t('review.title')}: ${data.name}` : t('review.title')} path=${[[t('broadcasts.title'), `${base}/broadcasts`], [data?.name ?? '…', `${base}/broadcasts/${id}`]]}><${Button} href=${`${base}/broadcasts/${id}`}>${t('review.back')}<//><//>`;
+	const plan = usePost(encoded`/broadcasts/${id}/plan`, when ? { scheduled_at: when } : undefined);
+	const read = usePost(encoded`/broadcasts/${id}/preview`, undefined);
+	const head = html`<${Head} title=${t('review.title')} text=${data ? `${t('review.title')}: ${data.name}` : t('review.title')} path=${[[t('broadcasts.title'), `${base}/broadcasts`], [data?.name ?? '…', base + encoded`/broadcasts/${id}`]]}><${Button} href=${base + encoded`/broadcasts/${id}`}>${t('review.back')}<//><//>`;
 	useEffect(() => {
-		if (data && data.status !== 'draft') go(`/broadcasts/${id}/report`, { replace: true });
+		if (data && data.status !== 'draft') go(encoded`/broadcasts/${id}/report`, { replace: true });
 	}, [data?.status]);
 	if (error && !data) return html`${head}<${Failed} error=${error} retry=${reload} />`;
 	if (!data) return html`${head}<${Bones} />`;
@@ -30,7 +31,7 @@ export default function Review({ params }) {
 	${plan.error && html`<${Notice} kind="bad" act=${html`<${Button} icon="refresh" onClick=${plan.reload}>${t('ui.again')}<//>`}>${t('review.refused')}: ${plan.error.message}<//>`}
 	<div class="page"><div class="cols"><div><${Who} of=${data} plan=${plan.data} /><${Checked} plan=${plan.data} read=${read} /></div>
 	<div><${When} plan=${plan.data} /><${Send} of=${data} plan=${plan.data} later=${later} setLater=${setLater} at=${at} setAt=${setAt} when=${when} /></div></div>
-	<${Section} title=${t('review.preview')}><${Facts} pairs=${[[t('review.from'), html`<bdi>${data.from}</bdi>`], [t('review.subject'), html`<bdi>${read.data?.subject ?? data.subject}</bdi>`], [t('composer.preview_text'), read.data?.preview_text && html`<bdi>${read.data.preview_text}</bdi>`]]} /><div class="gap"><${Paper} of=${`/broadcasts/${id}/preview`} stamp=${id} /></div><//></div>`;
+	<${Section} title=${t('review.preview')}><${Facts} pairs=${[[t('review.from'), html`<bdi>${data.from}</bdi>`], [t('review.subject'), html`<bdi>${read.data?.subject ?? data.subject}</bdi>`], [t('composer.preview_text'), read.data?.preview_text && html`<bdi>${read.data.preview_text}</bdi>`]]} /><div class="gap"><${Paper} of=${encoded`/broadcasts/${id}/preview`} stamp=${id} /></div><//></div>`;
 }
 
 /** An hour from now, as a field for local times has it. */
@@ -41,8 +42,8 @@ function soon() {
 }
 
 function Who({ of, plan }) {
-	const segment = useGet(of.segment_id ? `/segments/${of.segment_id}` : null).data;
-	const topic = useGet(of.topic_id ? `/topics/${of.topic_id}` : null).data;
+	const segment = useGet(of.segment_id ? encoded`/segments/${of.segment_id}` : null).data;
+	const topic = useGet(of.topic_id ? encoded`/topics/${of.topic_id}` : null).data;
 	if (!plan) return html`<${Section} title=${t('review.who')}><${Bones} rows=${4} /><//>`;
 	const out = plan.left_out;
 	const all = plan.recipients + out.unsubscribed + out.suppressed + out.topic;
@@ -50,7 +51,7 @@ function Who({ of, plan }) {
 	const line = (word, n) => n > 0 && html`<tr><td class="ink2">${word}</td><td class="num ink2">−${number(n)}</td></tr>`;
 	return html`<${Section} title=${t('review.who')}><p class="t28">${t('review.people', { n: plan.recipients })}</p>
 	<table class="table sum"><thead class="vh"><tr><th>${t('review.part')}</th><th>${t('broadcasts.people')}</th></tr></thead><tbody>
-	<tr><td>${of.segment_id ? say('review.inSegment', { name: html`<a class="link" href=${`${base}/segments/${of.segment_id}`}><bdi>${segment?.name ?? '…'}</bdi></a>` }) : t('review.inAll')}</td><td class="num">${number(all)}</td></tr>
+	<tr><td>${of.segment_id ? say('review.inSegment', { name: html`<a class="link" href=${base + encoded`/segments/${of.segment_id}`}><bdi>${segment?.name ?? '…'}</bdi></a>` }) : t('review.inAll')}</td><td class="num">${number(all)}</td></tr>
 	${line(t('review.unsubscribed'), out.unsubscribed)}${line(t('review.topic', { name: topic?.name ?? '…' }), out.topic)}${by.map(([origin, n]) => line(t(`review.suppressedBy.${origin}`), n))}
 	<tr class="is-total"><td>${t('review.willBe')}</td><td class="num">${number(plan.recipients)}</td></tr></tbody></table>
 	${!plan.recipients && html`<${Notice} kind="warn">${t('review.nobody')}<//>`}<//>`;
@@ -99,9 +100,9 @@ function Send({ of, plan, later, setLater, at, setAt, when }) {
 	const [wrong, setWrong] = useState('');
 	const send = async () => {
 		try {
-			await api.post(`/broadcasts/${of.id}/send`, when ? { scheduled_at: when } : undefined, { headers: { 'Idempotency-Key': once + (when ?? '') } });
+			await api.post(encoded`/broadcasts/${of.id}/send`, when ? { scheduled_at: when } : undefined, { headers: { 'Idempotency-Key': once + (when ?? '') } });
 			toast(t(when ? 'review.scheduled' : 'review.sent'));
-			go(`/broadcasts/${of.id}/report`, { replace: true });
+			go(encoded`/broadcasts/${of.id}/report`, { replace: true });
 		} catch (e) {
 			if (!(e instanceof ApiError)) throw e;
 			setWrong(e.message);

@@ -1,11 +1,12 @@
 // Pages have addresses: what is shown follows the address bar, and the back button works.
 import { signal } from './lib/core.js';
+import { idOf } from './paths.js';
 
 export const base = '/dashboard';
 
-const here = () => ({ path: decodeURI(location.pathname).slice(base.length).replace(/\/+$/, '') || '/', query: new URLSearchParams(location.search), hash: location.hash.slice(1) });
+const here = () => ({ path: location.pathname.slice(base.length).replace(/\/+$/, '') || '/', query: new URLSearchParams(location.search), hash: location.hash.slice(1) });
 
-/** Where the reader is: {path, query, hash}. */
+/** Where the reader is: {path, query, hash}, as the address bar has them: match decodes. */
 export const place = signal(here());
 
 /** Where each page was scrolled to, by key of the history's entry. @type {Map<string, number>} */
@@ -63,7 +64,7 @@ export function start() {
 }
 
 /**
- * The parameters of a path in a pattern like "/emails/:id", or null.
+ * The parameters of a path in a pattern like "/emails/:id", or null: also where one of them is no id.
  * @param {string} pattern @param {string} path
  */
 export function match(pattern, path) {
@@ -73,8 +74,13 @@ export function match(pattern, path) {
 	/** @type {Record<string, string>} */
 	const params = {};
 	for (let i = 0; i < want.length; i++) {
-		if (want[i].startsWith(':') && have[i]) params[want[i].slice(1)] = decodeURIComponent(have[i]);
-		else if (want[i] !== have[i]) return null;
+		if (!want[i].startsWith(':')) {
+			if (want[i] !== have[i]) return null;
+			continue;
+		}
+		const id = idOf(have[i]);
+		if (id === null) return null;
+		params[want[i].slice(1)] = id;
 	}
 	return params;
 }

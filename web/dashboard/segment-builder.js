@@ -3,6 +3,7 @@ import { html, useEffect, useRef, useState } from './lib/core.js';
 import { api, ApiError, useGet } from './api.js';
 import { number } from './format.js';
 import { say, t } from './i18n.js';
+import { encoded } from './paths.js';
 import { href } from './router.js';
 import { Button, Icon, Seg, Select } from './ui/base.js';
 import { nameOf, Subscribed } from './ui/audience.js';
@@ -69,7 +70,7 @@ export function Fit({ filter }) {
 		const end = new AbortController();
 		const timer = setTimeout(async () => {
 			try {
-				const found = await api.post('/segments/preview', { filter }, { signal: end.signal });
+				const found = await api.read('/segments/preview', { filter }, { signal: end.signal });
 				if (mine === asked.current) setAnswer(found);
 			} catch (error) {
 				if (!(error instanceof ApiError) && !end.signal.aborted) throw error;
@@ -83,5 +84,5 @@ export function Fit({ filter }) {
 	}, [key, ready]);
 	return html`<div class="fit" aria-live="polite">${answer?.error ? html`<p class="field-error"><${Icon} name="alert" />${answer.error.message}</p>` : !ready ? html`<p class="muted">${t('conditions.unfinished')}</p>` : !answer ? null : html`
 		<p class="t16">${say('conditions.contacts', { n: answer.count, count: html`<b class="strong">${answer.exact ? number(answer.count) : t('conditions.atLeast', { n: answer.count })}</b>` })}</p>
-		${answer.sample.length > 0 && html`<p class="muted t12">${t('conditions.sample', { n: answer.sample.length })}</p><ul class="items items--tight">${answer.sample.map((c) => html`<li key=${c.id}><a class="cut" href=${href(`/contacts/${c.id}`)}><bdi>${c.email}</bdi></a><span class="muted cut grow"><bdi>${nameOf(c)}</bdi></span><${Subscribed} of=${c} /></li>`)}</ul>`}`}</div>`;
+		${answer.sample.length > 0 && html`<p class="muted t12">${t('conditions.sample', { n: answer.sample.length })}</p><ul class="items items--tight">${answer.sample.map((c) => html`<li key=${c.id}><a class="cut" href=${href(encoded`/contacts/${c.id}`)}><bdi>${c.email}</bdi></a><span class="muted cut grow"><bdi>${nameOf(c)}</bdi></span><${Subscribed} of=${c} /></li>`)}</ul>`}`}</div>`;
 }

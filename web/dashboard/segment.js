@@ -9,6 +9,7 @@ import { Bulk, Csv, Table } from './ui/list.js';
 import { form, nameOf, Subscribed } from './ui/audience.js';
 import { Builder, complete, Fit, inWords } from './segment-builder.js';
 import { removeContacts } from './contact-acts.js';
+import { encoded } from './paths.js';
 
 const trail = () => [[t('segments.title'), href('/segments')]];
 const fresh = () => ({ match: 'all', conditions: [{ field: 'email', op: 'contains', value: '' }] });
@@ -28,7 +29,7 @@ function Fresh() {
 		try {
 			const made = await api.post('/segments', { name: name.trim(), ...(kind === 'filter' ? { filter } : {}) });
 			toast(t('segments.made'));
-			go(`/segments/${made.id}`, { replace: true });
+			go(encoded`/segments/${made.id}`, { replace: true });
 		} catch (e) {
 			if (!(e instanceof ApiError)) throw e;
 			setRefused(e.message);
@@ -44,13 +45,13 @@ function Fresh() {
 }
 
 function One({ id }) {
-	const segment = useGet(`/segments/${id}`, undefined, { live: (e) => e.name === 'import' });
+	const segment = useGet(encoded`/segments/${id}`, undefined, { live: (e) => e.name === 'import' });
 	const s = segment.data;
 	const at = place.value.query.get('tab') ?? 'members';
 	if (segment.error && !s) return html`<${Head} title=${t('segments.one')} path=${trail()} /><${Failed} error=${segment.error} retry=${segment.reload} />`;
 	if (!s) return html`<${Head} title="" text=${t('segments.one')} path=${trail()} /><${Bones} />`;
 	return html`<${Head} title=${html`<bdi>${s.name}</bdi>`} text=${s.name} path=${trail()} note=${s.contact_count !== undefined && html`<span class="muted t13r nowrap hide-s">${t('segments.count', { n: s.contact_count })}</span>`}>
-		<${Csv} path=${`/segments/${id}/contacts`} query=${{ include: 'properties' }} name=${s.name} />
+		<${Csv} path=${encoded`/segments/${id}/contacts`} query=${{ include: 'properties' }} name=${s.name} />
 		<${Menu} label=${t('ui.acts')} items=${[
 			{ icon: 'edit', name: t('segments.rename'), run: () => rename(s, segment) },
 			{ icon: 'broadcast', name: t('broadcasts.title'), href: href('/broadcasts') },
@@ -65,19 +66,19 @@ async function rename(s, segment) {
 	const saved = await form({
 		title: t('segments.rename'), act: t('ui.save'), start: { name: s.name },
 		fields: (v, set) => html`<${Input} label=${t('segments.name')} value=${v.name} required maxlength="100" autofocus onInput=${(name) => set({ name })} />`,
-		send: (v) => api.patch(`/segments/${s.id}`, { name: v.name.trim() }),
+		send: (v) => api.patch(encoded`/segments/${s.id}`, { name: v.name.trim() }),
 	});
 	if (saved) segment.reload();
 }
 
 async function remove(s) {
 	if (!(await confirm({ title: t('segments.deleteTitle', { name: s.name }), text: t('segments.deleteText', { n: s.contact_count ?? 0 }), act: t('segments.delete') }))) return;
-	if (await attempt(() => api.del(`/segments/${s.id}`), t('segments.deleted'))) go('/segments', { replace: true });
+	if (await attempt(() => api.del(encoded`/segments/${s.id}`), t('segments.deleted'))) go('/segments', { replace: true });
 }
 
 /** Those who are in it. @param {{of: any, segment: any}} props */
 function Members({ of: s, segment }) {
-	const list = useList(`/segments/${s.id}/contacts`, {}, { live: (e) => e.name === 'import' });
+	const list = useList(encoded`/segments/${s.id}/contacts`, {}, { live: (e) => e.name === 'import' });
 	const [selected, select] = useState(new Set());
 	const changed = async () => {
 		select(new Set());
@@ -89,13 +90,13 @@ function Members({ of: s, segment }) {
 			title: t('segments.addTitle', { name: s.name }), act: t('ui.add'), start: { email: '' },
 			fields: (v, set) => html`<${Input} label=${t('contacts.email')} type="email" required autofocus autocomplete="off" value=${v.email} onInput=${(email) => set({ email })} hint=${t('segments.addHint')} />`,
 			// Who is a contact already stays as it is, and is added to the segment.
-			send: (v) => api.post('/contacts?on_conflict=skip', { email: v.email.trim(), segments: [s.id] }),
+			send: (v) => api.post('/contacts', { email: v.email.trim(), segments: [s.id] }, { query: { on_conflict: 'skip' } }),
 		});
 		if (made) await changed();
 	};
 	return html`<div class="tools tools--under"><span class="muted t13r grow cut">${inWords(s.filter)}</span><${Button} icon="plus" onClick=${add}>${t('segments.addByHand')}<//></div>
-	<${Table} list=${list} label=${t('segments.members')} selected=${selected} onSelect=${select} open=${(row) => href(`/contacts/${row.id}`)} empty=${html`<${Empty} icon="audience" title=${t('segments.nobody')} act=${html`<${Button} icon="plus" onClick=${add}>${t('segments.addByHand')}<//>`}>${t(s.filter ? 'segments.nobodyFits' : 'segments.nobodyByHand')}<//>`} columns=${[
-		{ name: t('contacts.email'), class: 'cell-cut', cell: (row) => html`<a href=${href(`/contacts/${row.id}`)} title=${row.email}><bdi>${row.email}</bdi></a><span class="cell-sub"><${Subscribed} of=${row} /> <bdi>${nameOf(row)}</bdi></span>` },
+	<${Table} list=${list} label=${t('segments.members')} selected=${selected} onSelect=${select} open=${(row) => href(encoded`/contacts/${row.id}`)} empty=${html`<${Empty} icon="audience" title=${t('segments.nobody')} act=${html`<${Button} icon="plus" onClick=${add}>${t('segments.addByHand')}<//>`}>${t(s.filter ? 'segments.nobodyFits' : 'segments.nobodyByHand')}<//>`} columns=${[
+		{ name: t('contacts.email'), class: 'cell-cut', cell: (row) => html`<a href=${href(encoded`/contacts/${row.id}`)} title=${row.email}><bdi>${row.email}</bdi></a><span class="cell-sub"><${Subscribed} of=${row} /> <bdi>${nameOf(row)}</bdi></span>` },
 		{ name: t('contacts.name'), class: 'cell-cut w-team hide-s', cell: (row) => html`<bdi>${nameOf(row)}</bdi>` },
 		{ name: t('contacts.state'), class: 'w-status hide-s', cell: (row) => html`<${Subscribed} of=${row} />` },
 		{ name: t('contacts.addedAt'), class: 'w-age num muted', cell: (row) => html`<${Time} at=${row.created_at} />` },
@@ -109,7 +110,7 @@ function Conditions({ of: s, segment }) {
 	const [filter, setFilter] = useState(start);
 	const dirty = JSON.stringify(filter) !== JSON.stringify(start);
 	const save = () => attempt(async () => {
-		await api.patch(`/segments/${s.id}`, { filter });
+		await api.patch(encoded`/segments/${s.id}`, { filter });
 		await segment.reload();
 	}, t('segments.saved'));
 	if (!filter) return html`<${Empty} icon="audience" title=${t('segments.byHand')} act=${html`<${Button} icon="plus" onClick=${() => setFilter(fresh())}>${t('conditions.add')}<//>`}>${t('segments.byHandText')}<//>`;

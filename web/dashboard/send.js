@@ -2,6 +2,7 @@
 import { html, useState } from './lib/core.js';
 import { api, ApiError, useGet } from './api.js';
 import { t } from './i18n.js';
+import { encoded } from './paths.js';
 import { base, go } from './router.js';
 import { me } from './state.js';
 import { Button, Failed, Input, Notice } from './ui/base.js';
@@ -10,7 +11,7 @@ import { dialog, DialogBody } from './ui/float.js';
 /** Asks for an email, sends it, and goes to it. */
 export async function sendDialog() {
 	const id = await dialog((close) => html`<${Send} close=${close} />`);
-	if (typeof id === 'string') go(`/emails/${id}`);
+	if (typeof id === 'string') go(encoded`/emails/${id}`);
 }
 
 function Send({ close }) {

@@ -4,6 +4,7 @@ import { api } from './api.js';
 import { number } from './format.js';
 import { find, t } from './i18n.js';
 import { about, Gate, Said, useForm } from './gate.js';
+import { encoded } from './paths.js';
 import { Button, Input, Select, Status } from './ui/base.js';
 
 /** The address of a relay, as the server takes it. @param {any} v */
@@ -21,7 +22,7 @@ export function RelayStep({ next, top }) {
 	const form = useForm(async () => {
 		setTried(null);
 		const added = await api.post('/relays', { url: relayURL(values) }, { team: null });
-		setTried(await api.post(`/relays/${encodeURIComponent(added.region)}/test`, {}, { team: null }));
+		setTried(await api.post(encoded`/relays/${added.region}/test`, {}, { team: null }));
 	});
 	const secure = (security) => setValues((before) => ({ ...before, security, port: { tls: '465', starttls: '587', off: '25' }[security] ?? before.port }));
 	return html`<${Gate} wide title=${t('setup.title')} onSubmit=${tried?.ok ? next : form.submit}>${top}<${Said} form=${form} />

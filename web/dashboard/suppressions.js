@@ -2,6 +2,7 @@
 import { html, useState } from './lib/core.js';
 import { api, ApiError, useList } from './api.js';
 import { t } from './i18n.js';
+import { encoded } from './paths.js';
 import { base, place, setQuery } from './router.js';
 import { Button, Copy, Empty, Head, Input, Select, Time } from './ui/base.js';
 import { attempt, confirm, dialog, DialogBody, toast } from './ui/float.js';
@@ -42,7 +43,7 @@ export default function Suppressions() {
 		const made = await dialog((close) => html`<${AddSuppression} close=${close} />`);
 		if (!made) return;
 		toast(t('suppressions.added', { email: made.email }), { undo: () => attempt(async () => {
-			await api.del(`/suppressions/${made.id}`);
+			await api.del(encoded`/suppressions/${made.id}`);
 			await list.reload();
 		}) });
 		await list.reload();
@@ -74,7 +75,7 @@ export default function Suppressions() {
 	}}>${t('suppressions.showAll')}<//>` : html`<${Button} onClick=${bring}>${t('suppressions.import')}<//>`}>${t('suppressions.noneText')}<//>`} columns=${[
 		{ name: t('suppressions.address'), class: 'cell-cut', cell: (row) => html`<${Copy} text=${row.email} mono=${false} show=${html`<bdi>${row.email}</bdi>`} /><span class="cell-sub">${t(`suppressions.origins.${row.origin}`)}</span>` },
 		{ name: t('suppressions.origin'), class: 'w-rectype hide-s', cell: (row) => t(`suppressions.origins.${row.origin}`) },
-		{ name: t('suppressions.cause'), class: 'cell-cut hide-s', cell: (row) => row.source_id ? html`<a class="link" href=${`${base}/emails/${row.source_id}`}>${t('suppressions.mail')}</a>` : html`<span class="muted">–</span>` },
+		{ name: t('suppressions.cause'), class: 'cell-cut hide-s', cell: (row) => row.source_id ? html`<a class="link" href=${base + encoded`/emails/${row.source_id}`}>${t('suppressions.mail')}</a>` : html`<span class="muted">–</span>` },
 		{ name: t('suppressions.since'), class: 'w-age num muted', cell: (row) => html`<${Time} at=${row.created_at} />` },
 		{ name: t('ui.acts'), hide: true, class: 'w-age num', cell: (row) => html`<${Button} kind="quiet" onClick=${() => lift([row])}>${t('suppressions.lift')}<//>` },
 	]} />

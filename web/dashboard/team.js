@@ -3,6 +3,7 @@ import { html, useState } from './lib/core.js';
 import { api, useList } from './api.js';
 import { t } from './i18n.js';
 import { about, Said, useForm } from './gate.js';
+import { encoded } from './paths.js';
 import { base, place } from './router.js';
 import { me, mayAdmin, membership, team } from './state.js';
 import { Settings } from './team-settings.js';
@@ -63,7 +64,7 @@ function acts(m, list) {
 
 async function setRole(m, role, list) {
 	const set = async (to) => {
-		await api.patch(`/members/${m.id}`, { role: to });
+		await api.patch(encoded`/members/${m.id}`, { role: to });
 		await list.reload();
 	};
 	const before = m.role;
@@ -75,7 +76,7 @@ async function remove(m, list) {
 	const words = { name: m.name || m.email, team: membership.value.name };
 	if (!(await confirm(mine ? { title: t('team.leaveTitle', words), text: t('team.leaveText'), act: t('team.leave') } : { title: t('team.removeTitle', words), text: t('team.removeText', words), act: t('team.remove') }))) return;
 	const gone = await attempt(async () => {
-		const answer = await api.del(`/members/${m.id}`);
+		const answer = await api.del(encoded`/members/${m.id}`);
 		await list.reload();
 		return answer;
 	}, mine ? undefined : t('team.removed', words));
@@ -91,7 +92,7 @@ export const keysLeft = async (name, keys) => {
 function Invitations({ invite }) {
 	const list = useList('/invitations');
 	const takeBack = (i) => attempt(async () => {
-		await api.del(`/invitations/${i.id}`);
+		await api.del(encoded`/invitations/${i.id}`);
 		await list.reload();
 	}, t('team.takenBack', { email: i.email }));
 	const columns = [

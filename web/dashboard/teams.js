@@ -4,6 +4,7 @@ import { api, useList } from './api.js';
 import { number } from './format.js';
 import { t } from './i18n.js';
 import { about, arrive, Said, useForm } from './gate.js';
+import { encoded } from './paths.js';
 import { base } from './router.js';
 import { me } from './state.js';
 import { Button, Check, Empty, Head, Id, Input, Sections, Select, Status, Time } from './ui/base.js';
@@ -42,7 +43,7 @@ const Sends = ({ title, form, close, act, fields, kind = 'primary', held = false
 
 /** Changes a team. @param {any} of @param {any} change @param {any} list */
 async function patch(of, change, list) {
-	await api.patch(`/teams/${of.id}`, change, { team: null });
+	await api.patch(encoded`/teams/${of.id}`, change, { team: null });
 	await list.reload();
 }
 
@@ -102,7 +103,7 @@ function Suspend({ close, of, list }) {
 function Delete({ close, of, list }) {
 	const [name, setName] = useState('');
 	const form = useForm(async () => {
-		const gone = await api.del(`/teams/${of.id}`, undefined, { team: null, query: { name } });
+		const gone = await api.del(encoded`/teams/${of.id}`, undefined, { team: null, query: { name } });
 		close();
 		await list.reload();
 		await arrive();

@@ -5,6 +5,7 @@ import { Lint } from './composer.js';
 import { Versions } from './composer-versions.js';
 import { Left, Saved, useDraft } from './drafts.js';
 import { t } from './i18n.js';
+import { encoded } from './paths.js';
 import { base, go } from './router.js';
 import { me } from './state.js';
 import { Call } from './template-call.js';
@@ -19,7 +20,7 @@ import { byHand, partOf, parts, Visual, Warning } from './visual.js';
 
 /** The page. @param {{params: {id: string}}} props */
 export default function TemplatePage({ params }) {
-	const { data, error, reload } = useGet(`/templates/${params.id}`);
+	const { data, error, reload } = useGet(encoded`/templates/${params.id}`);
 	const path = [[t('templates.title'), `${base}/templates`]];
 	if (error && !data) return html`<${Head} title=${t('template.title')} path=${path} /><${Failed} error=${error} retry=${reload} />`;
 	if (!data) return html`<${Head} title=${t('template.title')} path=${path} /><${Bones} />`;
@@ -37,7 +38,7 @@ function body(changed) {
 }
 
 function Draft({ of, path }) {
-	const draft = useDraft({ id: of.id, path: `/templates/${of.id}`, server: of, revision: (answer) => answer.current_version_id, body });
+	const draft = useDraft({ id: of.id, path: encoded`/templates/${of.id}`, server: of, revision: (answer) => answer.current_version_id, body });
 	const { value } = draft;
 	const [side, setSide] = useState('preview');
 	const [values, setValues] = useState(/** @type {Record<string, string>} */ ({}));
@@ -48,7 +49,7 @@ function Draft({ of, path }) {
 	const typed = useMemo(() => standIns(value.variables ?? [], values), [value.variables, values]);
 	const publish = () => attempt(async () => {
 		if (!(await draft.save())) return;
-		const answer = await api.post(`/templates/${of.id}/publish`);
+		const answer = await api.post(encoded`/templates/${of.id}/publish`);
 		setState({ status: answer.status, unpublished: answer.has_unpublished_versions });
 		toast(t('template.publishedText'));
 	});
@@ -66,7 +67,7 @@ function Draft({ of, path }) {
 	<${Meta} draft=${draft} />
 	<div class="bench"><${Writing} draft=${draft} values=${values} setValues=${setValues} side=${side} setSide=${setSide} />
 	${side === 'versions' ? html`<${Versions} draft=${draft} fields=${['subject', 'html', 'text']} close=${() => setSide('preview')} />` : side === 'call' ? html`<${Call} of=${value} published=${state.status === 'published'} values=${typed} close=${() => setSide('preview')} />`
-		: html`<${Paper} bench of=${`/templates/${of.id}/render`} body=${{ variables: typed }} stamp=${`${draft.saved} ${JSON.stringify(values)}`} />`}</div>`;
+		: html`<${Paper} bench of=${encoded`/templates/${of.id}/render`} body=${{ variables: typed }} stamp=${`${draft.saved} ${JSON.stringify(values)}`} />`}</div>`;
 }
 
 function Meta({ draft }) {
@@ -104,10 +105,10 @@ function Test({ of, values, close }) {
 	const [wrong, setWrong] = useState('');
 	const send = async () => {
 		try {
-			const made = await api.post(`/templates/${of.id}/render`, { variables: values });
+			const made = await api.read(encoded`/templates/${of.id}/render`, { variables: values });
 			const sent = await api.post('/emails', { from, to: to.split(/[\s,;]+/).filter(Boolean), subject: made.subject ?? of.name, html: made.html, text: made.text });
 			close();
-			toast(t('composer.testSent', { n: 1 }), { href: `${base}/emails/${sent.id}`, word: t('composer.testSee') });
+			toast(t('composer.testSent', { n: 1 }), { href: base + encoded`/emails/${sent.id}`, word: t('composer.testSee') });
 		} catch (e) {
 			if (!(e instanceof ApiError)) throw e;
 			setWrong(e.message);

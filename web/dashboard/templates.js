@@ -2,6 +2,7 @@
 import { html, useEffect, useRef, useState } from './lib/core.js';
 import { api, ApiError, useList } from './api.js';
 import { t } from './i18n.js';
+import { encoded } from './paths.js';
 import { base, go } from './router.js';
 import { standIns } from './template-variables.js';
 import { Bones, Button, Copy, Empty, Failed, Head, Icon, Input, Status, Time } from './ui/base.js';
@@ -11,14 +12,14 @@ import { beginning as beginDesign, How } from './visual.js';
 
 /** Copies a template and opens the copy. @param {string} id */
 export const duplicateTemplate = (id) => attempt(async () => {
-	const made = await api.post(`/templates/${id}/duplicate`);
-	go(`/templates/${made.id}`);
+	const made = await api.post(encoded`/templates/${id}/duplicate`);
+	go(encoded`/templates/${made.id}`);
 }, t('templates.duplicated'));
 
 /** Deletes a template, after asking. Resolves to whether it went. @param {any} row */
 export async function removeTemplate(row) {
 	if (!(await confirm({ title: t('templates.deleteTitle', { name: row.name }), text: t('templates.deleteText'), act: t('templates.delete') }))) return false;
-	return (await attempt(() => api.del(`/templates/${row.id}`), t('templates.deleted', { name: row.name }))) !== undefined;
+	return (await attempt(() => api.del(encoded`/templates/${row.id}`), t('templates.deleted', { name: row.name }))) !== undefined;
 }
 
 /** The page. */
@@ -30,8 +31,8 @@ export default function Templates() {
 	};
 	return html`<${Head} title=${t('templates.title')}><${Csv} path="/templates" name="templates" />${make}<//>
 	${list.error && !list.rows.length ? html`<${Failed} error=${list.error} retry=${list.reload} />` : list.loading ? html`<${Bones} />` : !list.rows.length ? html`<${Empty} icon="template" title=${t('templates.none')} act=${make}>${t('templates.noneText')}<//>`
-	: html`<ul class="gallery">${list.rows.map((row) => html`<li key=${row.id}><${Thumb} of=${row} /><div class="gallery-text"><a class="cut medium" href=${`${base}/templates/${row.id}`} title=${row.name}><bdi>${row.name}</bdi></a><${Menu} kind="quiet" label=${t('templates.actsOf', { name: row.name })} items=${[
-		{ icon: 'edit', name: t('templates.edit'), href: `${base}/templates/${row.id}` },
+	: html`<ul class="gallery">${list.rows.map((row) => html`<li key=${row.id}><${Thumb} of=${row} /><div class="gallery-text"><a class="cut medium" href=${base + encoded`/templates/${row.id}`} title=${row.name}><bdi>${row.name}</bdi></a><${Menu} kind="quiet" label=${t('templates.actsOf', { name: row.name })} items=${[
+		{ icon: 'edit', name: t('templates.edit'), href: base + encoded`/templates/${row.id}` },
 		{ icon: 'copy', name: t('templates.duplicate'), run: () => duplicateTemplate(row.id) },
 		{ icon: 'trash', name: t('templates.delete'), danger: true, run: () => remove(row) },
 	]} /></div><div class="gallery-note"><${Status} of=${row.status} /><span class="muted"><${Time} at=${row.updated_at} /></span></div>${row.alias && html`<div class="gallery-note"><${Copy} text=${row.alias} /></div>`}</li>`)}</ul><${Foot} list=${list} />`}`;
@@ -46,7 +47,7 @@ function Thumb({ of }) {
 		const eye = new IntersectionObserver(([entry]) => {
 			if (!entry.isIntersecting) return;
 			eye.disconnect();
-			api.get(`/templates/${of.id}`).then((whole) => api.post(`/templates/${of.id}/render`, { variables: standIns(whole.variables) })).then((answer) => current && show(answer), (error) => {
+			api.get(encoded`/templates/${of.id}`).then((whole) => api.read(encoded`/templates/${of.id}/render`, { variables: standIns(whole.variables) })).then((answer) => current && show(answer), (error) => {
 				if (!(error instanceof ApiError)) throw error;
 				if (current) show({ error });
 			});
@@ -57,7 +58,7 @@ function Thumb({ of }) {
 			eye.disconnect();
 		};
 	}, [of.id, of.updated_at]);
-	return html`<a class="thumb" ref=${box} href=${`${base}/templates/${of.id}`} tabindex="-1" aria-hidden="true">${shown.url ? html`<iframe sandbox="" src=${shown.url} tabindex="-1" title=${t('templates.thumb', { name: of.name })}></iframe>` : html`<span class="thumb-none"><${Icon} name="template" />${shown.error && t('templates.noPreview')}</span>`}</a>`;
+	return html`<a class="thumb" ref=${box} href=${base + encoded`/templates/${of.id}`} tabindex="-1" aria-hidden="true">${shown.url ? html`<iframe sandbox="" src=${shown.url} tabindex="-1" title=${t('templates.thumb', { name: of.name })}></iframe>` : html`<span class="thumb-none"><${Icon} name="template" />${shown.error && t('templates.noPreview')}</span>`}</a>`;
 }
 
 const beginning = '<!doctype html>\n<html lang="en">\n<body>\n<p>Hello {{{NAME}}},</p>\n<p></p>\n</body>\n</html>\n';
@@ -72,7 +73,7 @@ function New({ close }) {
 		try {
 			const made = await api.post('/templates', { name: name.trim(), subject: name.trim(), html: beginning, ...(how === 'visual' ? { design: beginDesign('NAME', null, false) } : {}), variables: [{ key: 'NAME', type: 'string', fallback_value: 'there' }], ...(shown ? { alias: shown } : {}) });
 			close();
-			go(`/templates/${made.id}`);
+			go(encoded`/templates/${made.id}`);
 		} catch (e) {
 			if (!(e instanceof ApiError)) throw e;
 			setWrong(e.message);

@@ -9,6 +9,7 @@ import { AudienceSections, form, useCount } from './ui/audience.js';
 import { attempt, confirm, Menu, toast } from './ui/float.js';
 import { Csv, Table } from './ui/list.js';
 import { HostedPages } from './hosted-pages.js';
+import { encoded } from './paths.js';
 
 const visibilities = () => [['public', t('topics.public')], ['private', t('topics.private')]];
 const defaults = () => [['opt_in', t('topics.optIn')], ['opt_out', t('topics.optOut')]];
@@ -26,7 +27,7 @@ export default function Topics() {
 		{ name: t('topics.madeAt'), class: 'w-age num muted hide-s', cell: (row) => html`<${Time} at=${row.created_at} />` },
 		{ name: t('ui.acts'), hide: true, class: 'w-act num', cell: (row) => html`<${Menu} kind="quiet" label=${t('topics.actsOf', { name: row.name })} items=${[
 			{ icon: 'edit', name: t('ui.edit'), run: () => showTopic(row, list.reload) },
-			{ icon: 'audience', name: t('topics.readers'), href: href(`/contacts?topic=${row.id}`) },
+			{ icon: 'audience', name: t('topics.readers'), href: href(encoded`/contacts?topic=${row.id}`) },
 			null,
 			{ icon: 'trash', name: t('topics.delete'), danger: true, run: () => removeTopic(row, list.reload) },
 		]} />` },
@@ -53,7 +54,7 @@ async function showTopic(row, done) {
 	const saved = await form({
 		title: t('topics.edit'), act: t('ui.save'), start: { name: row.name, description: row.description ?? '', visibility: row.visibility },
 		fields: (v, set) => html`${fields(v, set)}<${Reach} of=${row} />`,
-		send: (v) => api.patch(`/topics/${row.id}`, { name: v.name.trim(), description: v.description.trim() || null, visibility: v.visibility }),
+		send: (v) => api.patch(encoded`/topics/${row.id}`, { name: v.name.trim(), description: v.description.trim() || null, visibility: v.visibility }),
 	});
 	if (saved) done();
 }
@@ -69,6 +70,6 @@ function Reach({ of }) {
 
 async function removeTopic(row, done) {
 	if (!(await confirm({ title: t('topics.deleteTitle', { name: row.name }), text: t('topics.deleteText'), act: t('topics.delete') }))) return;
-	await attempt(() => api.del(`/topics/${row.id}`), t('topics.deleted'));
+	await attempt(() => api.del(encoded`/topics/${row.id}`), t('topics.deleted'));
 	done();
 }

@@ -2,6 +2,7 @@
 import { html, useState } from './lib/core.js';
 import { api, ApiError } from './api.js';
 import { t } from './i18n.js';
+import { encoded } from './paths.js';
 import { Button, Check, Code, Input, Notice, Select } from './ui/base.js';
 import { DialogBody, toast } from './ui/float.js';
 import { Events } from './webhook-parts.js';
@@ -18,7 +19,7 @@ export function EditWebhook({ close, of }) {
 	const [endpoint, setEndpoint] = useState(of.endpoint);
 	const [events, setEvents] = useState(of.events);
 	const [wrong, say] = useState('');
-	const send = () => api.patch(`/webhooks/${of.id}`, { endpoint: endpoint.trim(), events }).then(close, (e) => refused(e, say));
+	const send = () => api.patch(encoded`/webhooks/${of.id}`, { endpoint: endpoint.trim(), events }).then(close, (e) => refused(e, say));
 	return html`<${DialogBody} title=${t('webhook.edit')} onSubmit=${send} acts=${html`<${Acts} close=${close} act=${t('ui.save')} disabled=${!events.length} />`}>
 		${wrong && html`<${Notice} kind="bad">${wrong}<//>`}
 		<${Input} label=${t('webhooks.endpoint')} type="url" value=${endpoint} onInput=${setEndpoint} required autofocus />
@@ -34,7 +35,7 @@ export function TestEvent({ close, of }) {
 	const send = async () => {
 		setBusy(true);
 		say('');
-		await api.post(`/webhooks/${of.id}/test`, { event }).then(setGot, (e) => refused(e, say));
+		await api.post(encoded`/webhooks/${of.id}/test`, { event }).then(setGot, (e) => refused(e, say));
 		setBusy(false);
 	};
 	return html`<${DialogBody} title=${t('webhook.test')} onSubmit=${send} acts=${html`<${Button} kind="quiet" onClick=${() => close()}>${t('ui.close')}<//><${Button} type="submit" kind="primary" icon=${busy ? undefined : 'send'} disabled=${busy}>${t(busy ? 'webhook.sending' : 'webhook.send')}<//>`}>
@@ -55,7 +56,7 @@ export function Replay({ close, of }) {
 			let queued = 0;
 			// One request looks at some; it says where the next goes on.
 			for (let after; ;) {
-				const part = await api.post(`/webhooks/${of.id}/replay`, { ...body, after });
+				const part = await api.post(encoded`/webhooks/${of.id}/replay`, { ...body, after });
 				queued += part.queued;
 				if (!part.has_more || !part.searched_to) break;
 				after = part.searched_to;
@@ -78,7 +79,7 @@ export function Replay({ close, of }) {
 export function RotateSecret({ close, of }) {
 	const [hours, setHours] = useState('24');
 	const [wrong, say] = useState('');
-	const send = () => api.post(`/webhooks/${of.id}/signing-secret/rotate`, { overlap_hours: Number(hours) }).then((done) => close(done.signing_secret), (e) => refused(e, say));
+	const send = () => api.post(encoded`/webhooks/${of.id}/signing-secret/rotate`, { overlap_hours: Number(hours) }).then((done) => close(done.signing_secret), (e) => refused(e, say));
 	return html`<${DialogBody} title=${t('webhook.rotate')} onSubmit=${send} acts=${html`<${Acts} close=${close} act=${t('webhook.rotateAct')} />`}>
 		<p>${t('webhook.rotateText')}</p>
 		${wrong && html`<${Notice} kind="bad">${wrong}<//>`}

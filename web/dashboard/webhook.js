@@ -2,6 +2,7 @@
 import { html, useEffect } from './lib/core.js';
 import { api, useGet, useList } from './api.js';
 import { say, t } from './i18n.js';
+import { encoded, isId } from './paths.js';
 import { base, go, place } from './router.js';
 import { mayAdmin } from './state.js';
 import { Bones, Button, Empty, Failed, Head, Id, Time, Verdict } from './ui/base.js';
@@ -22,9 +23,10 @@ function verdict(hook, told) {
 
 /** The page. @param {{params: {id: string}}} props */
 export default function Webhook({ params }) {
-	const path = `/webhooks/${params.id}`;
+	const path = encoded`/webhooks/${params.id}`;
 	const got = useGet(path, undefined, { every: 30 });
-	const event = place.value.query.get('event');
+	const named = place.value.query.get('event');
+	const event = isId(named) ? named : null;
 	const hook = got.data;
 	if (got.error && !hook) return html`<${Head} path=${crumbs()} title=${t('webhook.one')} /><${Failed} error=${got.error} retry=${got.reload} />`;
 	if (!hook) return html`<${Head} path=${crumbs()} title="…" text=${t('webhooks.title')} /><${Bones} />`;
@@ -77,9 +79,9 @@ function Overview({ hook, got, path }) {
 		]} />`}<//>
 	<${Verdict} kind=${says.kind} line=${says.line} fix=${says.fix} acts=${mayAdmin.value && hook.status === 'disabled' && html`<${Button} icon="play" onClick=${() => turn('enabled')}>${t('webhook.enable')}<//>`} />
 	<div class="page page--text"><p class="t13r ink2 break">${t('webhook.isTold', { n: hook.events.length })} <span class="mono">${hook.events.join(', ')}</span></p></div>
-	<${Table} list=${list} label=${t('webhook.deliveries')} open=${(row) => `${base}/webhooks/${hook.id}?event=${row.id}`} empty=${html`<${Empty} icon="webhook" title=${t('webhook.none')} act=${mayAdmin.value && html`<${Button} icon="send" onClick=${test}>${t('webhook.test')}<//>`}>${t('webhook.noneText')}<//>`} columns=${[
+	<${Table} list=${list} label=${t('webhook.deliveries')} open=${(row) => base + encoded`/webhooks/${hook.id}?event=${row.id}`} empty=${html`<${Empty} icon="webhook" title=${t('webhook.none')} act=${mayAdmin.value && html`<${Button} icon="send" onClick=${test}>${t('webhook.test')}<//>`}>${t('webhook.noneText')}<//>`} columns=${[
 		{ name: t('webhook.outcome'), class: 'w-status', cell: (row) => html`<${Outcome} of=${row.status} />` },
-		{ name: t('webhook.event'), class: 'cell-cut', cell: (row) => html`<a class="mono" href=${`${base}/webhooks/${hook.id}?event=${row.id}`}>${row.type}</a>` },
+		{ name: t('webhook.event'), class: 'cell-cut', cell: (row) => html`<a class="mono" href=${base + encoded`/webhooks/${hook.id}?event=${row.id}`}>${row.type}</a>` },
 		{ name: t('webhook.id'), class: 'cell-cut hide-s', cell: (row) => html`<${Id} of=${row.id} />` },
 		{ name: t('webhook.next'), class: 'w-num hide-s muted', cell: (row) => html`<${Time} at=${row.next_attempt_at} />` },
 		{ name: t('webhook.when'), class: 'w-age num muted', cell: (row) => html`<${Time} at=${row.created_at} />` },

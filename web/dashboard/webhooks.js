@@ -2,6 +2,7 @@
 import { html, useState } from './lib/core.js';
 import { api, ApiError, useList } from './api.js';
 import { t } from './i18n.js';
+import { encoded } from './paths.js';
 import { base, go } from './router.js';
 import { mayAdmin } from './state.js';
 import { Button, Empty, Head, Input, Notice, Status, Time } from './ui/base.js';
@@ -35,12 +36,12 @@ export default function Webhooks() {
 		const made = await dialog((close) => html`<${AddWebhook} close=${close} />`);
 		if (!made) return;
 		await keepSecret(made.signing_secret);
-		go(`/webhooks/${made.id}`);
+		go(encoded`/webhooks/${made.id}`);
 	};
 	const button = mayAdmin.value && html`<${Button} kind="primary" icon="plus" onClick=${add}>${t('webhooks.add')}<//>`;
 	return html`<${Head} title=${t('webhooks.title')}><${Csv} path="/webhooks" name="webhooks" />${button}<//>
-	<${Table} list=${list} label=${t('webhooks.title')} open=${(row) => `${base}/webhooks/${row.id}`} empty=${html`<${Empty} icon="webhook" title=${t('webhooks.none')} act=${button}>${t('webhooks.noneText')}<//>`} columns=${[
-		{ name: t('webhooks.endpoint'), class: 'cell-cut', cell: (row) => html`<a class="medium" href=${`${base}/webhooks/${row.id}`} title=${row.endpoint}><bdi>${row.endpoint}</bdi></a><span class="cell-sub">${t('webhooks.events', { n: row.events.length })}</span>` },
+	<${Table} list=${list} label=${t('webhooks.title')} open=${(row) => base + encoded`/webhooks/${row.id}`} empty=${html`<${Empty} icon="webhook" title=${t('webhooks.none')} act=${button}>${t('webhooks.noneText')}<//>`} columns=${[
+		{ name: t('webhooks.endpoint'), class: 'cell-cut', cell: (row) => html`<a class="medium" href=${base + encoded`/webhooks/${row.id}`} title=${row.endpoint}><bdi>${row.endpoint}</bdi></a><span class="cell-sub">${t('webhooks.events', { n: row.events.length })}</span>` },
 		{ name: t('webhooks.health'), class: 'w-status', cell: (row) => row.status === 'enabled' && row.failing_since ? html`<${Status} of="failing" />` : html`<${Status} of=${row.status} />` },
 		{ name: t('webhooks.failingSince'), class: 'w-num hide-s muted', cell: (row) => html`<${Time} at=${row.failing_since} />` },
 		{ name: t('webhooks.told'), class: 'cell-cut hide-s', cell: (row) => html`<span title=${row.events.join(', ')}>${row.events.length > 2 ? t('webhooks.events', { n: row.events.length }) : row.events.join(', ')}</span>` },

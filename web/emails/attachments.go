@@ -62,6 +62,7 @@ type (
 		ContentLength      string `header:"Content-Length" hidden:"true"`
 		ContentDisposition string `header:"Content-Disposition"`
 		ContentSecurity    string `header:"Content-Security-Policy"`
+		ResourcePolicy     string `header:"Cross-Origin-Resource-Policy"`
 		CacheControl       string `header:"Cache-Control"`
 		Body               func()
 	}
@@ -96,9 +97,12 @@ func (r AttachmentRoutes) addDownload(h *rest.Handler, method, id, summary strin
 	rest.RegisterRaw(h, rest.Route{Public: true}, huma.Operation{
 		OperationID: id, Method: method, Path: "/attachments/{token}",
 		Summary: summary, Tags: shapes.EmailTags,
-		Errors:    []int{http.StatusNotFound, http.StatusServiceUnavailable},
+		Errors:    []int{http.StatusForbidden, http.StatusNotFound, http.StatusServiceUnavailable},
 		Responses: map[string]*huma.Response{"200": {Description: "The file", Content: content}},
 	}, func(ctx context.Context, x *rest.Exchange, in *downloadInput) (*downloadOutput, error) {
+		if readByScript(x.RequestHeader) {
+			return nil, app.Errorf(app.CodeForbidden, "A browser downloads a file by opening its address; scripts of pages can't read it")
+		}
 		d, err := r.Service.OpenAttachment(ctx, in.Token)
 		if err != nil {
 			return nil, err
@@ -108,6 +112,12 @@ func (r AttachmentRoutes) addDownload(h *rest.Handler, method, id, summary strin
 		}
 		return r.download(ctx, h, x, d)
 	})
+}
+
+// readByScript reports whether a script of a page asks in a browser (Fetch Metadata): the
+// script would read a file as if it were an answer of the API.
+func readByScript(header http.Header) bool {
+	return header.Get("Sec-Fetch-Dest") == "empty" && header.Get("Sec-Fetch-Mode") == "cors"
 }
 
 func (r AttachmentRoutes) listAttachments(ctx context.Context, key *app.Key, in *emailPageInput) (*rest.ListOutput[AttachmentItem], error) {
@@ -168,6 +178,7 @@ func newDownload(d *mail.Download, body func()) *downloadOutput {
 		ContentLength:      strconv.FormatInt(d.Size, 10),
 		ContentDisposition: disposition(d.Filename),
 		ContentSecurity:    "default-src 'none'; sandbox",
+		ResourcePolicy:     "same-origin",
 		CacheControl:       "private, no-store",
 		Body:               body,
 	}

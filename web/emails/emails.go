@@ -3,12 +3,14 @@ package emails
 import (
 	"context"
 	"net/http"
+	"unicode/utf8"
 
 	"github.com/danielgtaylor/huma/v2"
 
 	"mailer/app"
 	"mailer/app/mail"
 	"mailer/app/queue"
+	"mailer/app/room"
 	"mailer/app/service"
 	"mailer/app/verdict"
 	"mailer/web/rest"
@@ -49,7 +51,10 @@ type emailRecord struct {
 type emailRaw struct {
 	Object  string `json:"object" enum:"email_raw"`
 	ID      string `json:"id" format:"uuid"`
-	Message string `json:"message" doc:"The message as it would have gone to the relay"`
+	Message string `json:"message" doc:"The message as it would have gone to the relay, for reading: bytes that are not UTF-8 are replaced in it"`
+	// Raw or RawBase64 is the message to the byte.
+	Raw       string `json:"raw,omitempty" doc:"The same to the byte, where it is UTF-8"`
+	RawBase64 []byte `json:"raw_base64,omitempty" doc:"The same to the byte, where it is not UTF-8"`
 }
 
 type (
@@ -91,11 +96,12 @@ func (r Routes) Add(h *rest.Handler) {
 		Summary: "List what happened to an email, newest first", Tags: shapes.EmailTags,
 		Errors: []int{http.StatusNotFound, http.StatusUnprocessableEntity},
 	}, r.listEvents)
-	rest.Register(h, rest.Route{}, huma.Operation{
+	raw := rest.RegisterRaw(h, rest.Route{}, huma.Operation{
 		OperationID: "get-raw-email", Method: http.MethodGet, Path: "/emails/{id}/raw",
 		Summary: "Get the whole message, where it was handed in by SMTP or no relay is configured", Tags: shapes.EmailTags,
 		Errors: []int{http.StatusNotFound},
 	}, r.getRaw)
+	raw.Responses["200"].Content[messageType] = &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString, Format: "binary"}}
 	r.addBatches(h)
 	r.addSchedules(h)
 }
@@ -138,12 +144,38 @@ func (r Routes) listEvents(ctx context.Context, key *app.Key, in *emailPageInput
 	return rest.NewList(events, more, shapes.NewEventItem), nil
 }
 
-func (r Routes) getRaw(ctx context.Context, key *app.Key, in *shapes.EmailPath) (*rawOutput, error) {
-	message, err := r.Service.GetCaptured(ctx, key, in.ID)
+// messageType is the media type of a whole message (RFC 2046 5.2.1).
+const messageType = "message/rfc822"
+
+// rawOf returns a message to the byte, as a text if it is UTF-8.
+func rawOf(id string, message []byte) emailRaw {
+	out := emailRaw{Object: "email_raw", ID: id, Message: string(message)}
+	if utf8.Valid(message) {
+		out.Raw = out.Message
+	} else {
+		out.RawBase64 = message
+	}
+	return out
+}
+
+// getRaw answers JSON, or the bytes of the message where the request prefers them.
+func (r Routes) getRaw(ctx context.Context, x *rest.Exchange, in *shapes.EmailPath) (*rawOutput, error) {
+	message, err := r.Service.GetCaptured(ctx, x.Key, in.ID)
 	if err != nil {
 		return nil, err
 	}
-	return &rawOutput{emailRaw{Object: "email_raw", ID: in.ID, Message: string(message)}}, nil
+	if rest.Prefers(x.RequestHeader, messageType) {
+		x.Header().Set("Content-Disposition", `attachment; filename="`+in.ID+`.eml"`)
+		x.Header().Set("Content-Security-Policy", "default-src 'none'; sandbox")
+		x.Answer(messageType, message)
+		return nil, nil
+	}
+	if len(message) > room.Small { // it stands in the answer twice
+		if err := x.ReserveFor(ctx, in.ID, 2*int64(len(message))); err != nil {
+			return nil, err
+		}
+	}
+	return &rawOutput{rawOf(in.ID, message)}, nil
 }
 
 func newEmailItem(e *app.Email) EmailItem {

@@ -41,13 +41,18 @@ func TestAMediaTypeThatSmugglesAHeaderIsNone(t *testing.T) {
 	}
 }
 
-func TestARawMessageIsUTF8WhateverItsBytes(t *testing.T) {
-	var out strings.Builder
-	if err := rest.Marshal(&out, emailRaw{Object: "email_raw", ID: "x", Message: "Subject: hi\r\n\r\nbad \xff byte\r\n"}); err != nil {
-		t.Fatal(err)
-	}
-	if want := `{"object":"email_raw","id":"x","message":"Subject: hi\r\n\r\nbad \ufffd byte\r\n"}`; strings.TrimSpace(out.String()) != want {
-		t.Errorf("%s, want %s", out.String(), want)
+func TestARawMessageIsExactWhateverItsBytes(t *testing.T) {
+	for message, want := range map[string]string{
+		"Subject: hi\r\n\r\nbad \xff byte\r\n": `{"object":"email_raw","id":"x","message":"Subject: hi\r\n\r\nbad \ufffd byte\r\n","raw_base64":"U3ViamVjdDogaGkNCg0KYmFkIP8gYnl0ZQ0K"}`,
+		"Subject: grüße\r\n":                   `{"object":"email_raw","id":"x","message":"Subject: grüße\r\n","raw":"Subject: grüße\r\n"}`,
+	} {
+		var out strings.Builder
+		if err := rest.Marshal(&out, rawOf("x", []byte(message))); err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.TrimSpace(out.String()); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
 	}
 }
 

@@ -41,21 +41,27 @@ type PreviewRoutes struct {
 
 // Add adds the routes to a handler.
 func (r PreviewRoutes) Add(h *rest.Handler) {
-	rest.RegisterBody(h, rest.Route{Optional: true}, huma.Operation{
+	rest.RegisterBody(h, rest.Route{Reads: true, Optional: true}, huma.Operation{
 		OperationID: "preview-email", Method: http.MethodPost, Path: "/emails/{id}/preview",
 		Summary: "Make the address of a page that shows what an email says, for a frame", Tags: shapes.EmailTags,
 		Errors: []int{http.StatusNotFound},
 	}, r.previewEmail)
 	page := map[string]*huma.MediaType{"text/html": {Schema: &huma.Schema{Type: huma.TypeString}}}
 	responses := map[string]*huma.Response{}
-	for _, status := range []int{http.StatusOK, http.StatusNotFound, http.StatusInternalServerError, http.StatusServiceUnavailable} {
+	for _, status := range []int{http.StatusOK, http.StatusForbidden, http.StatusNotFound, http.StatusInternalServerError, http.StatusServiceUnavailable} {
 		responses[strconv.Itoa(status)] = &huma.Response{Description: http.StatusText(status), Content: page}
 	}
 	rest.RegisterRaw(h, rest.Route{Public: true, Refuse: refusePreview}, huma.Operation{
 		OperationID: "show-preview", Method: http.MethodGet, Path: "/previews/{token}",
 		Summary: "Show what a mail says, by the signed address of a preview", Tags: shapes.EmailTags, Responses: responses,
 	}, func(ctx context.Context, x *rest.Exchange, in *showPreviewInput) (*rest.Written, error) {
-		shown, err := r.Service.ShowPreview(ctx, in.Token)
+		var shown *mail.Shown
+		var err error
+		if rest.Framed(x.RequestHeader) {
+			shown, err = r.Service.ShowPreview(ctx, in.Token)
+		} else {
+			err = app.Errorf(app.CodeForbidden, "This address shows a mail in a frame of the dashboard only")
+		}
 		if err != nil {
 			return &rest.Written{Body: func() { refusePreview(x, h.ErrorFor(x, err)) }}, nil
 		}
@@ -90,6 +96,7 @@ func writePreview(x *rest.Exchange, status int, kind, body string, images bool) 
 	head.Set("Content-Type", kind)
 	head.Set("Content-Length", strconv.Itoa(len(body)))
 	head.Set("Content-Security-Policy", "sandbox; default-src 'none'; img-src "+pictures+"; style-src 'unsafe-inline'; frame-ancestors 'self'")
+	head.Set("Cross-Origin-Resource-Policy", "same-origin")
 	head.Set("Cache-Control", "no-store")
 	head.Set("Referrer-Policy", "no-referrer")
 	head.Set("X-DNS-Prefetch-Control", "off")

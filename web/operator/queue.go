@@ -104,6 +104,7 @@ type requeueRequest struct {
 type queueInput struct {
 	Limit       rest.PageLimit `query:"limit" doc:"How many rows to answer"`
 	After       string         `query:"after" format:"uuid" doc:"The id of the last row of the page before: newer rows follow"`
+	Before      string         `query:"before" format:"uuid" doc:"The id of the first row of the page after: older rows come"`
 	IDs         string         `query:"id" format:"uuid" doc:"An email, or a broadcast"`
 	Team        string         `query:"team" doc:"Name or id, where an operator asks about all teams"`
 	Relay       string         `query:"relay" doc:"Region of the relay"`
@@ -216,7 +217,7 @@ func (r QueueRoutes) list(ctx context.Context, key *app.Key, in *queueInput) (*q
 	if in.Limit != "" {
 		limit, _ = strconv.Atoi(string(in.Limit))
 	}
-	page := app.Page{Limit: limit, After: in.After}
+	page := app.Page{Limit: limit, After: in.After, Before: in.Before}
 	if err := page.Validate(); err != nil {
 		return nil, err
 	}
@@ -229,7 +230,11 @@ func (r QueueRoutes) list(ctx context.Context, key *app.Key, in *queueInput) (*q
 	if err != nil {
 		return nil, err
 	}
-	items, more, err := r.Service.List(ctx, f, page.After, page.Limit)
+	list, cursor := r.Service.List, page.After
+	if page.Before != "" {
+		list, cursor = r.Service.ListBefore, page.Before
+	}
+	items, more, err := list(ctx, f, cursor, page.Limit)
 	if err != nil {
 		return nil, err
 	}

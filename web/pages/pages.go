@@ -124,7 +124,7 @@ func Register(h *rest.Handler, service *audience.Pages, opens *mail.Service, sha
 // before the handler go the same way. One with a form says what its token must be for:
 // the form of a foreign one is not read.
 func (p *pages) add(method, path, id, summary string, build pageBuilder, form string) {
-	rt := rest.Route{Public: true, Refuse: p.refuse}
+	rt := rest.Route{Public: true, AnyName: !strings.HasPrefix(path, "/shared/"), Refuse: p.refuse}
 	if form != "" {
 		rt.Body, rt.MaxBody = true, maxForm
 		rt.Precheck = func(_ context.Context, _ *rest.Exchange, param func(string) string) error {
@@ -380,6 +380,9 @@ func mark(team string) string {
 func documentPage(h *rest.Handler, op *huma.Operation) {
 	page := map[string]*huma.MediaType{"text/html": {Schema: &huma.Schema{Type: huma.TypeString}}}
 	statuses := []int{http.StatusOK, http.StatusNotFound, http.StatusInternalServerError, http.StatusServiceUnavailable}
+	if strings.HasSuffix(op.Path, "/body") {
+		statuses = append(statuses, http.StatusSeeOther)
+	}
 	switch op.Method {
 	case http.MethodHead:
 		page = nil

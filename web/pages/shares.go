@@ -33,6 +33,9 @@ func registerShares(h *rest.Handler, shares *mail.Shares, p *pages) {
 	op := huma.Operation{OperationID: "get-shared-email-body", Method: http.MethodGet, Path: "/shared/{token}/body",
 		Summary: "Get what an email says by its public link, as the page of the link shows it", Tags: []string{"Hosted pages"}}
 	added := rest.RegisterRaw(h, rest.Route{Public: true, Refuse: p.refuse}, op, func(ctx context.Context, x *rest.Exchange, in *pageInput) (*rest.Written, error) {
+		if !rest.Framed(x.RequestHeader) {
+			return &rest.Written{Body: func() { redirectToFrame(x, in.Token) }}, nil
+		}
 		email, err := shares.SharedEmail(ctx, in.Token)
 		if err != nil {
 			t := p.spoken(in)
@@ -57,6 +60,16 @@ func sharedPage(email *app.Email, token string, t *pageText) *hostedPage {
 	return page
 }
 
+// redirectToFrame leads a browser that opens what an email says to the page that says whose
+// words these are.
+func redirectToFrame(x *rest.Exchange, token string) {
+	head := x.Header()
+	head.Set("Location", "../"+token)
+	head.Set("Cache-Control", "no-store")
+	head.Set("Referrer-Policy", "no-referrer")
+	x.WriteHeader(http.StatusSeeOther)
+}
+
 func writeShared(x *rest.Exchange, email *app.Email) {
 	head, body := x.Header(), htmltext.Quiet(email.HTML)
 	head.Set("Content-Type", "text/html; charset=utf-8")
@@ -66,6 +79,7 @@ func writeShared(x *rest.Exchange, email *app.Email) {
 	}
 	head.Set("Content-Length", strconv.Itoa(len(body)))
 	head.Set("Content-Security-Policy", sharedPolicy)
+	head.Set("Cross-Origin-Resource-Policy", "same-origin")
 	head.Set("Cache-Control", "no-store")
 	head.Set("Referrer-Policy", "no-referrer")
 	head.Set("X-DNS-Prefetch-Control", "off")

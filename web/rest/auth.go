@@ -17,6 +17,9 @@ import (
 // authorize finds the key of a request and checks that it may use the route and
 // has not used up its rate.
 func (h *Handler) authorize(x *Exchange, r *http.Request, rt *Route) error {
+	if r.Header[ReadOnlyHeader] != nil && r.Method != http.MethodGet && r.Method != http.MethodHead && !rt.Reads {
+		return app.Errorf(app.CodeForbidden, "The request says with "+ReadOnlyHeader+" that it changes nothing, and this address changes something")
+	}
 	if rt.Public {
 		if rt.SameSite {
 			return h.sameSite(r)

@@ -113,11 +113,14 @@ func (t *table) document(op *huma.Operation) {
 }
 
 // prefersCSV reports whether a client asks for CSV by name and likes it better than JSON.
-func prefersCSV(header http.Header) bool {
-	best, csv := 0.0, false
+func prefersCSV(header http.Header) bool { return Prefers(header, csvType) }
+
+// Prefers reports whether a request would rather have a media type than JSON.
+func Prefers(header http.Header, other string) bool {
+	best, is := 0.0, false
 	for part := range strings.SplitSeq(strings.Join(header["Accept"], ","), ",") {
 		kind, params, err := mime.ParseMediaType(part)
-		if err != nil || kind != csvType && kind != "application/json" {
+		if err != nil || kind != other && kind != "application/json" {
 			continue
 		}
 		q := 1.0
@@ -125,10 +128,10 @@ func prefersCSV(header http.Header) bool {
 			q, _ = strconv.ParseFloat(text, 64)
 		}
 		if q > best {
-			best, csv = q, kind == csvType
+			best, is = q, kind == other
 		}
 	}
-	return csv
+	return is
 }
 
 // exports bounds what lists on their way as CSV take from everybody else.

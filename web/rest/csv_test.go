@@ -90,7 +90,7 @@ func TestARowBecomesCells(t *testing.T) {
 
 func TestNoCellIsAFormula(t *testing.T) {
 	for text, want := range map[string]string{
-		"": "", "a": "a", "a=1": "a=1", "-5": "'-5", "=1+1": "'=1+1", "+49": "'+49", "@SUM(A1)": "'@SUM(A1)", "\t=1": "'\t=1", "\r=1": "'\r=1", "\n=1": "'\n=1",
+		"": "", "a": "a", "a=1": "a=1", "-5": "'-5", "=1+1": "'=1+1", "+49": "'+49", "@SUM(A1)": "'@SUM(A1)", "\t=1": "'\t'=1", "\r=1": "'\r'=1", "\n=1": "'\n'=1",
 		"＝1": "'＝1", "'=1": "'=1", "\xff=": "\uFFFD=",
 	} {
 		if got := archive.Disarmed(text); got != want {

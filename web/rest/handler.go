@@ -24,6 +24,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/julienschmidt/httprouter"
+	"golang.org/x/net/idna"
 
 	"mailer/app"
 	"mailer/app/metrics"
@@ -53,6 +54,8 @@ type Config struct {
 	Log      *slog.Logger
 	// BaseURL is where callers reach this server, without a slash at its end.
 	BaseURL string
+	// OneName: under another host name than that of BaseURL only routes with AnyName answer.
+	OneName bool
 	// RateLimit is how many requests a second each key may make; 0: no limit,
 	// and no ratelimit headers.
 	RateLimit int
@@ -86,6 +89,7 @@ type Handler struct {
 	silent     bool
 	baseURL    string
 	host       string // of baseURL
+	oneName    bool
 	now        func() time.Time
 	limits     Limits
 	doc        *huma.OpenAPI
@@ -121,6 +125,7 @@ func New(cfg Config) *Handler {
 		metrics:    cfg.Metrics,
 		requests:   cfg.Requests,
 		silent:     cfg.Silent,
+		oneName:    cfg.OneName,
 		baseURL:    strings.TrimRight(cfg.BaseURL, "/"),
 		now:        cfg.Now,
 		limits:     cfg.Limits,
@@ -138,7 +143,9 @@ func New(cfg Config) *Handler {
 	}
 	h.stopping, h.stop = context.WithCancel(context.Background())
 	if u, err := url.Parse(h.baseURL); err == nil {
-		h.host = tracking.HostOf(u.Host)
+		if h.host, err = idna.Lookup.ToASCII(tracking.HostOf(u.Host)); err != nil {
+			h.host = tracking.HostOf(u.Host) // an address
+		}
 	}
 	if len(h.proxies) == 0 {
 		h.proxies = loopback

@@ -14,6 +14,15 @@ import (
 // Written is the output of an operation that writes its answer itself, status and all.
 type Written struct{ Body func() }
 
+// Answer writes bytes of a media type as the whole answer.
+func (x *Exchange) Answer(mediaType string, content []byte) {
+	x.answered = true
+	x.Header().Set("Content-Type", mediaType)
+	x.Header().Set("Content-Length", strconv.Itoa(len(content)))
+	x.WriteHeader(http.StatusOK)
+	_, _ = x.Write(content) // an error here is a connection that is gone
+}
+
 // outputPlan is how the outputs of an operation become answers. An output may have a
 // Status, a Body, and fields with the tag "header", which are text.
 type outputPlan struct {

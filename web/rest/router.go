@@ -37,6 +37,8 @@ type Route struct {
 	Stream   bool // takes a body that the handler reads from x.stream
 	Early    bool // with parameters, and asked before others that have more of them
 	Quiet    bool // logged at debug
+	AnyName  bool // answers under every host name, as tracking hosts of tenants have to
+	Reads    bool // answers POST and changes nothing
 	Unproven bool // public, and only the body tells who sent it
 	// Precheck refuses a request before its body is read; nil: none. param returns what
 	// stands in the path.
@@ -66,6 +68,10 @@ func (h *Handler) route(e *endpoint) {
 		x := w.(*Exchange)
 		x.Pattern, x.quiet, x.refuse, x.params = op.Path, rt.Quiet, rt.Refuse, ps
 		x.route = rt
+		if !x.inside && !rt.AnyName && h.strangeName(x.Host) {
+			h.writeError(x, errStrangeName)
+			return
+		}
 		x.csv = rt.table != nil && !x.inside && prefersCSV(r.Header)
 		if err := h.admit(x, r, rt); err != nil {
 			h.writeError(x, h.ErrorFor(x, err))
@@ -89,6 +95,10 @@ func (h *Handler) Mount(prefix string, serve func(x *Exchange, r *http.Request, 
 	run := func(w http.ResponseWriter, r *http.Request, ps httprouter.Params) {
 		x := w.(*Exchange)
 		x.Pattern, x.quiet, x.params, x.route = prefix, true, ps, rt
+		if h.strangeName(x.Host) {
+			h.writeError(x, errStrangeName)
+			return
+		}
 		serve(x, r, ps.ByName("path"))
 	}
 	for _, method := range []string{http.MethodGet, http.MethodHead} {

@@ -20,6 +20,10 @@ const (
 // TeamHeader names the team that a person asks about, by its id.
 const TeamHeader = "X-Team"
 
+// ReadOnlyHeader is on requests that must change nothing, like those that a page of the
+// dashboard sends when it is opened. A route that could change something refuses them.
+const ReadOnlyHeader = "X-Read-Only"
+
 // sitesOf are those whose pages may use a session: the server's own.
 func sitesOf(baseURL string) *http.CrossOriginProtection {
 	sites := http.NewCrossOriginProtection()

@@ -231,3 +231,21 @@ func TestASessionBeginsWhereItsCookieIsNotSeen(t *testing.T) {
 		}
 	}
 }
+
+// TestWhatSaysThatItReadsChangesNothing: a page of the dashboard that is opened asks so,
+// whatever its address made it ask for.
+func TestWhatSaysThatItReadsChangesNothing(t *testing.T) {
+	const as = "Cookie: __Host-mailer=ann\nOrigin: https://mail.example.com\n" + ReadOnlyHeader + ": 1"
+	b := doorBench(t, doorBase)
+	for path, rt := range map[string]Route{"/preview": {Reads: true}, "/sign-out": {Public: true, SameSite: true}} {
+		Register(b.handler, rt, huma.Operation{OperationID: path[1:], Method: http.MethodPost, Path: path},
+			func(context.Context, *app.Key, *struct{}) (*whoOutput, error) { return &whoOutput{}, nil })
+	}
+	b.try(t, []trial{
+		{"a preview", "POST", doorBase + "/preview", as, 200, ""},
+		{"what changes something", "POST", doorBase + "/any", as, 403, app.CodeForbidden},
+		{"by a key", "POST", doorBase + "/any", "Authorization: Bearer key\n" + ReadOnlyHeader + ": 1", 403, app.CodeForbidden},
+		{"what ends a session", "POST", doorBase + "/sign-out", as, 403, app.CodeForbidden},
+		{"reading", "GET", doorBase + "/any", as, 200, ""},
+	})
+}

@@ -12,7 +12,9 @@ func TestSomebodyWhoIsSignedInAgreesToJoin(t *testing.T) {
 	ann := newBrowser(t, in.url)
 	ann.want(t, 200, "POST", "/auth/link", map[string]any{"code": afterHash(in.run(t, "users", "create", "ann@example.test", "--role", "owner", "--team", "Crew"))})
 	b.team = b.want(t, 200, "GET", "/users/me", nil)["teams"].([]any)[0].(map[string]any)["id"].(string)
-	ask := func() { b.want(t, 201, "POST", "/members", map[string]any{"email": "ann@example.test", "role": "admin"}) }
+	ask := func() {
+		b.want(t, 201, "POST", "/members", map[string]any{"email": "ann@example.test", "role": "admin"})
+	}
 
 	ask()
 	s := newScreen(t, in.url, ann.session(t))

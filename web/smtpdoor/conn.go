@@ -22,7 +22,10 @@ type Conn struct {
 	due     time.Time // of what is being read; zero: each read has its own time
 	left    int64     // bytes that may still be read
 	ended   bool
-	closed  bool // under the door's mutex: it leaves when its message is done
+	// Under the door's mutex:
+	closed  bool      // it leaves when its message is done
+	trusted bool      // somebody has signed in
+	since   time.Time // when it began to wait for what comes next
 }
 
 // Read fails when the peer sent nothing for too long, when the session is too
@@ -46,7 +49,8 @@ func (c *Conn) arm() error {
 	if c.door.draining && !c.door.conns[c] {
 		return os.ErrDeadlineExceeded // it is told 421 and closed
 	}
-	at := time.Now().Add(c.limits.Idle)
+	c.since = time.Now()
+	at := c.since.Add(c.limits.Idle)
 	if !c.due.IsZero() && c.due.Before(at) {
 		at = c.due
 	}
@@ -89,8 +93,31 @@ func (c *Conn) SetWriteDeadline(time.Time) error { return nil }
 // Due bounds the time of all that is read from now on; zero: each read has its own.
 func (c *Conn) Due(at time.Time) { c.due = at }
 
-// Trust lets the connection stay as long as it is not idle: somebody has signed in.
-func (c *Conn) Trust() { c.expires = time.Time{} }
+// Expire has the connection end after a time from now, unless somebody signs in; 0: never.
+func (c *Conn) Expire(after time.Duration) {
+	c.expires = time.Time{}
+	if after > 0 {
+		c.expires = time.Now().Add(after)
+	}
+}
+
+// Trust lets the connection stay as long as it is not idle, and keeps a place for later
+// ones of its address: somebody has signed in.
+func (c *Conn) Trust() {
+	c.expires = time.Time{}
+	c.door.mu.Lock()
+	defer c.door.mu.Unlock()
+	c.trusted = true
+	c.door.note(c.from)
+}
+
+// Remember keeps a place for later connections of this one's address: it brought what this
+// server waits for.
+func (c *Conn) Remember() {
+	c.door.mu.Lock()
+	defer c.door.mu.Unlock()
+	c.door.note(c.from)
+}
 
 // Refill allows the bytes of another message.
 func (c *Conn) Refill() { c.left = c.limits.Session }

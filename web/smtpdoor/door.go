@@ -2,7 +2,9 @@
 // connections, in all and by address, and the time and bytes of each, whatever the SMTP
 // server on top of it asks for. It knows nothing of what is said.
 //
-// Failure policy: who finds no room hears 421 at the greeting. A door that closes lets
+// Failure policy: where no place is free, the connection that nobody has signed in on and
+// that has been idle longest gives its place to the next one; it belongs to the address
+// that has most of them. Who finds no room all the same hears 421 at the greeting. A door that closes lets
 // nobody in, ends those who wait for a command, and lets messages on their way finish.
 package smtpdoor
 
@@ -14,15 +16,25 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"mailer/app/clock"
 )
 
 // Limits bound what one peer, and all of them, can take.
 type Limits struct {
 	Conns, PerAddress int           // connections at once
+	Reserve           int           // of Conns: for addresses that signed in lately
 	Session           int64         // bytes between the beginnings of two messages
 	Idle              time.Duration // for one read or write
-	Age               time.Duration // of a connection in all; 0: any
+	Age               time.Duration // of a connection in all, until somebody signs in; 0: any
 }
+
+// knownFor is how long an address counts as one that signed in lately, and maxKnown how
+// many addresses are remembered.
+const (
+	knownFor = 24 * time.Hour
+	maxKnown = 10_000
+)
 
 // Door lets connections in as long as there is room for them, in all and for
 // their address; the others hear 421.
@@ -33,13 +45,14 @@ type Door struct {
 	listeners []net.Listener
 	conns     map[*Conn]bool // whether a message is being taken
 	from      map[netip.Prefix]int
+	known     map[netip.Prefix]time.Time // when somebody last signed in from there
 	draining  bool
 	done      sync.Cond // a message is done
 }
 
 // New makes a door without listeners.
 func New(l Limits) *Door {
-	d := &Door{limits: l, conns: map[*Conn]bool{}, from: map[netip.Prefix]int{}}
+	d := &Door{limits: l, conns: map[*Conn]bool{}, from: map[netip.Prefix]int{}, known: map[netip.Prefix]time.Time{}}
 	d.done.L = &d.mu
 	return d
 }
@@ -94,18 +107,55 @@ func (d *Door) Counted() (conns, addresses int) {
 
 // admit counts a connection in; nil: there is no room.
 func (d *Door) admit(raw net.Conn) *Conn {
-	c := &Conn{Conn: raw, door: d, limits: d.limits, from: Network(raw.RemoteAddr()), left: d.limits.Session}
-	if d.limits.Age > 0 {
-		c.expires = time.Now().Add(d.limits.Age)
-	}
+	c := &Conn{Conn: raw, door: d, limits: d.limits, from: Network(raw.RemoteAddr()), left: d.limits.Session, since: time.Now()}
+	c.Expire(d.limits.Age)
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.draining || len(d.conns) >= d.limits.Conns || d.from[c.from] >= d.limits.PerAddress {
+	if d.draining || d.from[c.from] >= d.limits.PerAddress {
+		return nil
+	}
+	most := d.limits.Conns
+	if at, ok := d.known[c.from]; !ok || clock.Since(at) > knownFor {
+		most -= d.limits.Reserve
+	}
+	if len(d.conns) >= most && !d.cut(c.from) {
 		return nil
 	}
 	d.conns[c] = false
 	d.from[c.from]++
 	return c
+}
+
+// cut drops a connection for one from an address, and reports whether there was one: of
+// those that nobody has signed in on and that bring no message, the one that has been idle
+// longest, of the address that has most connections and more than the one that comes.
+func (d *Door) cut(next netip.Prefix) bool {
+	var victim *Conn
+	for c, busy := range d.conns {
+		if busy || c.trusted || c.closed {
+			continue
+		}
+		if more := d.from[c.from]; victim == nil || more > d.from[victim.from] || more == d.from[victim.from] && c.since.Before(victim.since) {
+			victim = c
+		}
+	}
+	if victim == nil || d.from[victim.from] <= d.from[next] {
+		return false
+	}
+	d.forget(victim)
+	_ = victim.Conn.Close() // whoever reads it finds it closed
+	return true
+}
+
+// note remembers that somebody signed in from an address.
+func (d *Door) note(from netip.Prefix) {
+	if _, ok := d.known[from]; !ok && len(d.known) >= maxKnown {
+		maps.DeleteFunc(d.known, func(_ netip.Prefix, at time.Time) bool { return clock.Since(at) > knownFor })
+		if len(d.known) >= maxKnown {
+			return
+		}
+	}
+	d.known[from] = clock.Now()
 }
 
 // Network is who connections are counted for: an address of IPv4, or the network

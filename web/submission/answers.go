@@ -23,7 +23,6 @@ var (
 	errClear    = refuse(538, 5, 7, 11, "Signing in needs TLS")
 	errNotPlain = refuse(501, 5, 5, 2, "That is no answer of this mechanism")
 	errAddress  = refuse(550, 5, 1, 3, "That is no address of a recipient")
-	errEnough   = refuse(421, 4, 7, 0, "Enough for one connection")
 	errNeither  = refuse(550, 5, 7, 1, "This server relays nothing: sign in, or send a bounce to the return path that it is for")
 	errBroken   = refuse(451, 4, 4, 2, "The message broke off")
 	errStopping = refuse(421, 4, 3, 2, "The server is stopping, try again later")

@@ -26,7 +26,7 @@ import (
 func lines(n int) string { return strings.Repeat(strings.Repeat("x", 98)+"\r\n", n) }
 
 func TestAMessageIsWellFormedOrRefused(t *testing.T) {
-	w := newWorld(t, func(_ *Config, l *limits) { l.messages = 1000 })
+	w := newWorld(t, nil)
 	long := strings.Repeat("x", 998)
 	for name, test := range map[string]struct{ text, want string }{
 		"no header":                {"\r\nHello\r\n", "250 "},
@@ -49,6 +49,10 @@ func TestAMessageIsWellFormedOrRefused(t *testing.T) {
 		"commands in the text":     {message + "RSET\r\nSTARTTLS\r\nBDAT 5 LAST\r\nQUIT\r\n", "250 "},
 		"nothing but dots":         {strings.Repeat("..\r\n", 1000), "250 "},
 		"8-bit":                    {message + "\xff\xfe\r\n", "250 "},
+		"a CR behind a dot":        {message + ".\rx\r\n", "554 5.6.0 The message has a carriage return"},
+		"two CR behind a dot":      {message + ".\r\r\n", "554 5.6.0 "},
+		"two CR before the end":    {message + "x\r\r\n", "554 5.6.0 "},
+		"a CR at the buffer's end": {message + strings.Repeat("x", 2047-len("\r\n")) + "\r\n", "554 5.6.0 "},
 		"a carriage return behind": {message + "..\r.\r\n", "554 5.6.0 "},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -269,32 +273,75 @@ func TestHostileCommandsEndTheirConnection(t *testing.T) {
 	w.stands(t)
 }
 
-func TestMessagesOfOneConnectionAreBounded(t *testing.T) {
-	w := newWorld(t, func(_ *Config, l *limits) { l.messages = 2 })
+func TestTenThousandMessagesComeInOneConnection(t *testing.T) {
+	w := newWorld(t, nil)
 	c := w.dial(t, w.plain).signIn(w.key)
-	c.begin().say(message+".", "250 ")
-	c.begin().say(message+".", "250 ")
-	c.say("MAIL FROM:<a@acme.test>", "421 4.7.0 ")
-	c.closed()
+	for range 10_000 {
+		c.say("MAIL FROM:<a@acme.test>\r\nRCPT TO:<bob@example.com>\r\nDATA", "250 ")
+		c.say("", "250 ")
+		c.say("", "354 ")
+		c.say(message+".", "250 ")
+	}
+	if n := len(w.calls()); n != 10_000 {
+		t.Errorf("%d messages were taken", n)
+	}
 }
 
-func TestConnectionsAreBoundedInAllAndByAddress(t *testing.T) {
+func TestAMessageOverTheRateWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, nil)
+		tooFast := func(f *fakeService) { f.rate = app.Errorf(app.CodeRateLimitExceeded, "Too many requests") }
+		c := w.dial(t, w.plain).signIn(w.key)
+		w.set(tooFast)
+		go func() {
+			time.Sleep(10 * time.Second)
+			w.set(func(f *fakeService) { f.rate = nil })
+		}()
+		begun := time.Now()
+		c.begin().say(message+".", "250 ")
+		if waited := time.Since(begun); waited < 10*time.Second || waited > 11*time.Second {
+			t.Errorf("it waited %s", waited)
+		}
+		w.set(tooFast)
+		begun = time.Now()
+		c.say("MAIL FROM:<a@acme.test>", "450 4.7.1 ")
+		if waited := time.Since(begun); waited < 30*time.Second || waited > 31*time.Second {
+			t.Errorf("it was refused after %s", waited)
+		}
+		go func() { _ = w.server.Shutdown(t.Context()) }()
+		c.conn.Close()
+		w.set(func(f *fakeService) { f.rate = nil })
+	})
+}
+
+func TestConnectionsAreBoundedByAddress(t *testing.T) {
 	w := newWorld(t, nil)
 	for range 20 {
 		w.dial(t, w.plain).say("", "220 ")
 	}
-	refused := func(from string, l *listener) {
-		t.Helper()
-		c := w.dial(t, l, from)
+	for _, l := range []*listener{w.plain, w.both} {
+		c := w.dial(t, l)
 		c.say("", "421 4.7.0 ")
 		c.closed()
 	}
-	refused("127.0.0.1", w.plain)
-	refused("127.0.0.1", w.both)
-	for n := range 180 {
-		w.dial(t, w.plain, fmt.Sprintf("192.0.2.%d", n)).say("", "220 ")
+}
+
+// TestIdleConnectionsOfManyAddressesShutNobodyOut: whoever comes next gets a place, and
+// those who signed in keep theirs.
+func TestIdleConnectionsOfManyAddressesShutNobodyOut(t *testing.T) {
+	w := newWorld(t, nil)
+	mine := w.dial(t, w.plain, "127.0.0.2").signIn(w.key)
+	for address := range 10 {
+		for range 20 {
+			w.dial(t, w.plain, fmt.Sprintf("192.0.2.%d", address)).say("", "") // 220, or 421
+		}
 	}
-	refused("192.0.2.200", w.plain)
+	w.dial(t, w.plain, "127.0.0.3").signIn(w.other).begin().say(message+".", "250 ")
+	w.dial(t, w.plain, "127.0.0.2").signIn(w.key).begin().say(message+".", "250 ")
+	mine.begin().say(message+".", "250 ")
+	if conns, _ := w.server.door.Counted(); conns > 200 {
+		t.Errorf("%d connections", conns)
+	}
 }
 
 func TestTimeIsBounded(t *testing.T) {
@@ -317,12 +364,13 @@ func TestTimeIsBounded(t *testing.T) {
 		most  time.Duration
 		quiet bool
 	}{
-		"nobody signs in":    {func(w *world, t *testing.T) *talk { return w.dial(t, w.plain).greet() }, 5 * time.Minute, true},
-		"a command trickles": {func(w *world, t *testing.T) *talk { return w.dial(t, w.plain).signIn(w.key) }, 5 * time.Minute, false},
-		"nothing comes":      {func(w *world, t *testing.T) *talk { return w.dial(t, w.plain).signIn(w.key) }, 5 * time.Minute, true},
-		"a message stops":    {func(w *world, t *testing.T) *talk { return w.dial(t, w.plain).signIn(w.key).begin() }, time.Minute, true},
-		"a message trickles": {func(w *world, t *testing.T) *talk { return w.dial(t, w.plain).signIn(w.key).begin() }, time.Minute + time.Second, false},
-		"no handshake":       {func(w *world, t *testing.T) *talk { return w.dial(t, w.tls) }, 30 * time.Second, true},
+		"nobody signs in":                    {func(w *world, t *testing.T) *talk { return w.dial(t, w.plain).greet() }, 30 * time.Second, true},
+		"nobody signs in where bounces come": {func(w *world, t *testing.T) *talk { return w.dial(t, w.both).greet() }, 5 * time.Minute, true},
+		"a command trickles":                 {func(w *world, t *testing.T) *talk { return w.dial(t, w.plain).signIn(w.key) }, 5 * time.Minute, false},
+		"nothing comes":                      {func(w *world, t *testing.T) *talk { return w.dial(t, w.plain).signIn(w.key) }, 5 * time.Minute, true},
+		"a message stops":                    {func(w *world, t *testing.T) *talk { return w.dial(t, w.plain).signIn(w.key).begin() }, time.Minute, true},
+		"a message trickles":                 {func(w *world, t *testing.T) *talk { return w.dial(t, w.plain).signIn(w.key).begin() }, time.Minute + time.Second, false},
+		"no handshake":                       {func(w *world, t *testing.T) *talk { return w.dial(t, w.tls) }, 30 * time.Second, true},
 		"no handshake on STARTTLS": {func(w *world, t *testing.T) *talk {
 			c := w.dial(t, w.plain).greet()
 			c.say("STARTTLS", "220")

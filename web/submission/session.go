@@ -7,6 +7,7 @@ import (
 	"io"
 	"runtime/debug"
 	"strings"
+	"time"
 
 	"github.com/emersion/go-smtp"
 
@@ -24,7 +25,6 @@ type session struct {
 	team     string       // of the key
 	bounces  smtp.Session // nil: none are taken here
 	isBounce bool         // what is handed in is one
-	messages int
 	rcpts    []string
 }
 
@@ -51,10 +51,6 @@ func (s *session) Logout() error { return nil }
 // Mail begins a message. Whom it claims to be from counts for nothing.
 func (s *session) Mail(from string, opts *smtp.MailOptions) error {
 	s.Reset()
-	if s.messages++; s.messages > s.server.limits.messages {
-		s.wire.End()
-		return errEnough
-	}
 	s.wire.beginMessage()
 	if s.token == "" && s.bounces != nil {
 		if err := s.bounces.Mail(from, opts); err != nil {
@@ -66,7 +62,7 @@ func (s *session) Mail(from string, opts *smtp.MailOptions) error {
 	}
 	key, err := s.key()
 	if err == nil {
-		err = s.server.cfg.API.Rate(key)
+		err = s.pace(key)
 	}
 	if err == nil {
 		err = s.server.cfg.Messages.Check(s.server.ctx, key)
@@ -74,7 +70,33 @@ func (s *session) Mail(from string, opts *smtp.MailOptions) error {
 	if err != nil {
 		return s.refused("MAIL", err)
 	}
+	if s.token == "" {
+		s.wire.Trust() // anybody may hand in here
+	}
 	return nil
+}
+
+// paceStep is how often a message that waits for its rate asks again.
+const paceStep = 200 * time.Millisecond
+
+// pace counts a message of a key, and waits where the key sends faster than it may: many
+// programs give up what is refused in the middle of a connection. Errors:
+// CodeRateLimitExceeded after limits.patience; errStopping.
+func (s *session) pace(key *app.Key) error {
+	until := time.Now().Add(s.server.limits.patience)
+	for {
+		err := s.server.cfg.API.Rate(key)
+		if app.CodeOf(err) != app.CodeRateLimitExceeded || !time.Now().Before(until) {
+			return err
+		}
+		select {
+		case <-time.After(paceStep):
+		case <-s.server.ctx.Done():
+		}
+		if s.wire.Stopping() || s.server.ctx.Err() != nil {
+			return errStopping
+		}
+	}
 }
 
 // key is the key as it is now: it may have been taken away since it signed in.
@@ -156,7 +178,11 @@ func (s *session) Data(r io.Reader) error {
 		s.wire.End()
 		return s.refused("DATA", errBroken)
 	}
-	if fault := in.end(); fault != nil {
+	fault := in.end()
+	if fault == errNUL && s.wire.bareCR {
+		fault = errBareCR
+	}
+	if fault != nil {
 		return s.refused("DATA", fault)
 	}
 	id, err := s.take(in)

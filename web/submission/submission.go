@@ -73,7 +73,8 @@ const MaxMessage = 40 << 20
 // limits bound what one peer, and all of them, can take.
 type limits struct {
 	door      smtpdoor.Limits
-	messages  int           // begun in a connection
+	other     time.Duration // the age of a connection at a port where bounces come too
+	patience  time.Duration // for which a message that is over the rate of its key waits
 	message   int64         // bytes of a message
 	memory    int64         // bytes of a message up to which it arrives in memory
 	disk      int64         // bytes of all messages that arrive on the disk
@@ -90,8 +91,8 @@ type limits struct {
 
 func usualLimits() limits {
 	return limits{
-		door:     smtpdoor.Limits{Conns: 200, PerAddress: 20, Session: 2 * MaxMessage, Idle: 5 * time.Minute, Age: 5 * time.Minute},
-		messages: 100, message: MaxMessage, memory: 64 << 10, disk: 1 << 30, share: 512 << 20, command: 2048, commands: 20_000,
+		door:  smtpdoor.Limits{Conns: 200, PerAddress: 20, Reserve: 40, Session: 2 * MaxMessage, Idle: 5 * time.Minute, Age: 30 * time.Second},
+		other: 5 * time.Minute, patience: 30 * time.Second, message: MaxMessage, memory: 64 << 10, disk: 1 << 30, share: 512 << 20, command: 2048, commands: 20_000,
 		handshake: 30 * time.Second, stall: time.Minute, grace: time.Minute, rate: 8 << 10, transfer: 30 * time.Minute, store: 2 * time.Minute,
 	}
 }

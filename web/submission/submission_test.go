@@ -267,7 +267,7 @@ func TestRecipientsAreAddressesAndAtMostFifty(t *testing.T) {
 }
 
 func TestRefusalsHaveTheirReply(t *testing.T) {
-	w := newWorld(t, func(_ *Config, l *limits) { l.messages = 1000 })
+	w := newWorld(t, nil)
 	refusal := func(code app.Code) error { return app.Errorf(code, "The words") }
 	for _, test := range []struct {
 		err    error
@@ -314,7 +314,7 @@ func TestRefusalsHaveTheirReply(t *testing.T) {
 }
 
 func TestWhatConcernsTheKeyIsAnsweredBeforeTheMessage(t *testing.T) {
-	w := newWorld(t, nil)
+	w := newWorld(t, func(_ *Config, l *limits) { l.patience = 0 })
 	c := w.dial(t, w.plain).signIn(w.key)
 	w.set(func(f *fakeService) { f.rate = app.Errorf(app.CodeRateLimitExceeded, "Too many requests") })
 	c.say("MAIL FROM:<a@acme.test>", "450 4.7.1 Too many requests")

@@ -24,6 +24,9 @@ func (l *wired) Accept() (net.Conn, error) {
 		return nil, err
 	}
 	conn := c.(*smtpdoor.Conn) // of a Door
+	if l.port.Bounces {
+		conn.Expire(l.server.limits.other) // other servers never sign in
+	}
 	w := &wire{Conn: conn, stream: conn, server: l.server, port: l.port, hail: "220 " + l.server.cfg.Host + " ESMTP Mailer\r\n"}
 	if l.port.TLS {
 		w.stream, w.secure = tls.Server(conn, l.server.cfg.TLS), true // it shakes hands at the greeting

@@ -31,6 +31,7 @@ type wire struct {
 	line     []byte    // what is left to read of a line, in r's buffer
 	commands int       // since the last message
 	text     bool      // lines are those of a message
+	bareCR   bool      // one of them has a CR that ends no line
 	began    time.Time // of what is being read of a message
 	got      int64
 	chunk    int64  // bytes of a chunk (RFC 3030) that are still to come
@@ -74,6 +75,7 @@ func (w *wire) readText(b []byte) (n int, err error) {
 		if err == bufio.ErrBufferFull {
 			err = nil
 		}
+		w.bareCR = noBareCR(line) || w.bareCR
 		n = copy(b, line)
 		w.line = line[n:]
 	}
@@ -82,6 +84,21 @@ func (w *wire) readText(b []byte) (n int, err error) {
 		err = nil // it comes again
 	}
 	return n, err
+}
+
+// noBareCR puts a NUL, for which the message is refused as well, in the place of each CR in
+// a line that no LF follows. The server on top loses such a CR behind a dot, and does not
+// see that a line ends behind two. It reports whether there was one.
+func noBareCR(line []byte) (found bool) {
+	for at := 0; ; at++ {
+		n := bytes.IndexByte(line[at:], '\r')
+		if n < 0 {
+			return found
+		}
+		if at += n; at+1 == len(line) || line[at+1] != '\n' {
+			line[at], found = 0, true
+		}
+	}
 }
 
 // deadline is until when more of a message must have come, of which got bytes are here
@@ -154,7 +171,7 @@ func (w *wire) mayChunk(line string) bool {
 
 // endText goes back to commands.
 func (w *wire) endText() {
-	w.text, w.chunking, w.chunks, w.began, w.got = false, false, 0, time.Time{}, 0
+	w.text, w.bareCR, w.chunking, w.chunks, w.began, w.got = false, false, false, 0, time.Time{}, 0
 }
 
 // beginMessage allows the bytes and commands of another message.

@@ -70,7 +70,7 @@ export function useCount(body) {
 	const key = JSON.stringify(body);
 	useEffect(() => {
 		const end = new AbortController();
-		api.post('/segments/preview', body, { signal: end.signal }).then(setAnswer, (error) => {
+		api.read('/segments/preview', body, { signal: end.signal }).then(setAnswer, (error) => {
 			if (!(error instanceof ApiError) && !end.signal.aborted) throw error;
 		});
 		return () => end.abort();

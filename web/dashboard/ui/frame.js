@@ -15,7 +15,7 @@ export function Paper({ of, body, stamp, bench = false, lead, foot, onAnswer }) 
 	const [shown, setShown] = useState(/** @type {any} */ ({}));
 	useEffect(() => {
 		let current = true;
-		api.post(of, { ...body, ...(images ? { images: true } : {}) }).then((answer) => {
+		api.read(of, { ...body, ...(images ? { images: true } : {}) }).then((answer) => {
 			if (!current) return;
 			setShown(answer);
 			onAnswer?.(answer);

@@ -2,6 +2,7 @@
 import { html, useEffect, useRef, useState } from '../lib/core.js';
 import { api, ApiError } from '../api.js';
 import { t } from '../i18n.js';
+import { encoded } from '../paths.js';
 import { kinds, recent } from '../recent.js';
 import { go } from '../router.js';
 import { mayAdmin, me, team } from '../state.js';
@@ -53,7 +54,7 @@ async function quiet(path, query) {
 async function readNames() {
 	const of = team.value ?? '';
 	const lists = of && !names.has(of) ? ['domains', 'broadcasts', 'templates', 'segments', 'webhooks'] : [];
-	const found = await Promise.all(lists.map(async (kind) => ((await quiet(`/${kind}`, { limit: 100 }))?.data ?? []).map((thing) => ({ kind, to: `/${kind}/${thing.id}`, name: nameOf(thing) }))));
+	const found = await Promise.all(lists.map(async (kind) => ((await quiet(`/${kind}`, { limit: 100 }))?.data ?? []).map((thing) => ({ kind, to: encoded`/${kind}/${thing.id}`, name: nameOf(thing) }))));
 	if (lists.length) {
 		names.set(of, found.flat());
 		setTimeout(() => names.delete(of), 60_000);
@@ -71,14 +72,14 @@ const isId = (text) => /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text)
 async function look(text) {
 	if (!team.value) return [];
 	if (isId(text)) {
-		const found = await Promise.all(Object.keys(kinds).map(async (kind) => [kind, await quiet(`/${kind}/${text}`)]));
-		return found.filter(([, thing]) => thing).map(([kind, thing]) => ({ group: kind === 'contacts' ? 'people' : kind, icon: kinds[kind], name: nameOf(thing), to: `/${kind}/${text}`, note: t('palette.open') }));
+		const found = await Promise.all(Object.keys(kinds).map(async (kind) => [kind, await quiet(encoded`/${kind}/${text}`)]));
+		return found.filter(([, thing]) => thing).map(([kind, thing]) => ({ group: kind === 'contacts' ? 'people' : kind, icon: kinds[kind], name: nameOf(thing), to: encoded`/${kind}/${text}`, note: t('palette.open') }));
 	}
 	const address = text.includes('@');
 	const [people, emails] = await Promise.all([quiet('/contacts', { search: text, limit: 4 }), quiet('/emails', { ...(address ? { to: text } : { subject: text }), limit: 4 })]);
 	return [
-		...(people?.data ?? []).map((c) => ({ group: 'people', icon: 'user', name: nameOf(c), sub: nameOf(c) === c.email ? '' : c.email, to: `/contacts/${c.id}`, note: t('palette.open') })),
-		...(emails?.data ?? []).map((e) => ({ group: 'emails', icon: 'mail', name: e.subject || t('emails.noSubject'), sub: e.to[0], to: `/emails/${e.id}`, note: t(`status.${e.last_event}`) })),
+		...(people?.data ?? []).map((c) => ({ group: 'people', icon: 'user', name: nameOf(c), sub: nameOf(c) === c.email ? '' : c.email, to: encoded`/contacts/${c.id}`, note: t('palette.open') })),
+		...(emails?.data ?? []).map((e) => ({ group: 'emails', icon: 'mail', name: e.subject || t('emails.noSubject'), sub: e.to[0], to: encoded`/emails/${e.id}`, note: t(`status.${e.last_event}`) })),
 	];
 }
 
@@ -87,7 +88,7 @@ function acts(text) {
 	const send = { group: 'acts', icon: 'send', name: t('palette.send'), run: async () => (await import('../send.js')).sendDialog() };
 	const relay = { group: 'acts', icon: 'plus', name: t('palette.addRelay'), run: async () => {
 		const region = await (await import('../relays-add.js')).addDialog();
-		if (region) go(`/operator/relays?relay=${encodeURIComponent(region)}`);
+		if (region) go(encoded`/operator/relays?relay=${region}`);
 	} };
 	const keys = { group: 'acts', icon: 'list', name: t('shell.keysHelp'), note: '?', run: openKeys };
 	const all = [...(team.value ? [send] : []), ...(me.value?.operator ? [relay] : []), keys];

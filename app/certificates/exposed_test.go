@@ -1,0 +1,22 @@
+package certificates
+
+import (
+	"os"
+	"strings"
+	"testing"
+)
+
+// TestAKeyThatEverybodyCanReadIsSaid: a group may have it, as packages of certificates do.
+func TestAKeyThatEverybodyCanReadIsSaid(t *testing.T) {
+	cert, key := writePair(t, t.TempDir(), 1)
+	c := configOf(t, "--tls-cert", cert, "--tls-key", key)
+	for mode, exposed := range map[os.FileMode]bool{0o600: false, 0o400: false, 0o640: false, 0o644: true, 0o604: true, 0o602: true} {
+		if err := os.Chmod(key, mode); err != nil {
+			t.Fatal(err)
+		}
+		said := c.exposed()
+		if exposed != strings.HasPrefix(said, KeyExposed) || exposed && !strings.Contains(said, key) {
+			t.Errorf("%04o: %q", mode, said)
+		}
+	}
+}

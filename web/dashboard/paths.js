@@ -1,0 +1,49 @@
+// Paths made of ids: the one place that reads an id from an address and puts one into a path.
+// Anybody can make a person open an address, so nothing in it may choose which route of the
+// API is asked.
+
+/** What no id, alias, region or email address in the address of a page has. */
+const forbidden = /[\s/\\?#%\u0000-\u001f\u007f-\u009f]/;
+
+/** Whether a segment is how a path says "here" or "one up", which browsers resolve. @param {string} segment */
+const dots = (segment) => segment === '.' || segment === '..';
+
+/** A segment of a path, decoded once; null: it can't be decoded. @param {string} segment */
+function decoded(segment) {
+	try {
+		return decodeURIComponent(segment);
+	} catch {
+		return null;
+	}
+}
+
+/** Whether a text can be an id. @param {string|null} text */
+export const isId = (text) => !!text && text.length <= 320 && !dots(text) && !forbidden.test(text);
+
+/** The id that a segment of a page's address names; null: that is no id. @param {string} segment @returns {string|null} */
+export function idOf(segment) {
+	const id = decoded(segment);
+	return isId(id) ? id : null;
+}
+
+/**
+ * A path of the API, or the address of a page, with each value in it encoded:
+ * encoded`/emails/${id}/raw`. Throws for a value that would lead to another path.
+ * @param {TemplateStringsArray} parts @param {...any} values
+ */
+export function encoded(parts, ...values) {
+	let path = parts[0];
+	values.forEach((value, i) => {
+		const text = String(value);
+		if (!path.includes('?') && text.split(/[/\\]/).some(dots)) throw new TypeError(`"${text}" is no id`);
+		path += encodeURIComponent(text) + parts[i + 1];
+	});
+	return path;
+}
+
+/**
+ * Whether a browser and every proxy ask for a path as it stands: no segment of it is empty
+ * or leads up, and it has no query or fragment. @param {string} path
+ */
+export const isPath = (path) => /^[!-~]+$/.test(path) && /^(?:\/[^/\\?#]+)+$/.test(path)
+	&& path.slice(1).split('/').every((segment) => decoded(segment)?.split(/[/\\]/).every((part) => !dots(part)) ?? false);
