@@ -75,13 +75,13 @@ func TestAnEmailIsListedReadAndFollowed(t *testing.T) {
 	}
 }
 
-func TestTheRawMessageIsJSONWhateverItsBytes(t *testing.T) {
+func TestTheRawMessageIsAnswered(t *testing.T) {
 	t.Parallel()
 	r := newReal(t, captured())
 	id := r.send(r.full, goodSend)
 	w := r.eventually(r.full, "/emails/"+id+"/raw", "DKIM-Signature")
 	var raw map[string]string
-	if err := json.Unmarshal(w.Body.Bytes(), &raw); err != nil || len(raw) != 3 || raw["object"] != "email_raw" || raw["id"] != id ||
+	if err := json.Unmarshal(w.Body.Bytes(), &raw); err != nil || len(raw) != 4 || raw["raw"] != raw["message"] || raw["object"] != "email_raw" || raw["id"] != id ||
 		!strings.Contains(raw["message"], "Subject: Hi\r\n") {
 		t.Errorf("%v %s", err, w.Body)
 	}

@@ -3,6 +3,7 @@ import { html } from './lib/core.js';
 import { api, useGet } from './api.js';
 import { t } from './i18n.js';
 import { arrive } from './gate.js';
+import { encoded } from './paths.js';
 import { Button, Section } from './ui/base.js';
 import { attempt } from './ui/float.js';
 
@@ -11,9 +12,9 @@ export function OwnInvitations() {
 	const list = useGet('/users/me/invitations', {}, { team: null });
 	const rows = list.data?.data ?? [];
 	if (!rows.length) return null;
-	const path = (i) => `/users/me/invitations/${encodeURIComponent(i.id)}`;
+	const path = (i) => encoded`/users/me/invitations/${i.id}`;
 	const join = (i) => attempt(async () => {
-		await api.post(`${path(i)}/accept`, undefined, { team: null });
+		await api.post(encoded`/users/me/invitations/${i.id}/accept`, undefined, { team: null });
 		await arrive();
 		await list.reload();
 	}, t('invitation.joined', { team: i.team }));

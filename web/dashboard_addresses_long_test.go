@@ -1,3 +1,5 @@
+//go:build long
+
 package web
 
 import (
@@ -92,9 +94,9 @@ func dashboardRoutes(t *testing.T) (all []string) {
 	return all
 }
 
-// TestOpeningAPageOfTheDashboardChangesNothing: by a real id, and by an address that would
+// TestLongOpeningAPageOfTheDashboardChangesNothing: by a real id, and by an address that would
 // lead to another route of the API, also right after a sign-in.
-func TestOpeningAPageOfTheDashboardChangesNothing(t *testing.T) {
+func TestLongOpeningAPageOfTheDashboardChangesNothing(t *testing.T) {
 	r := newReal(t, captured(), func(cfg *Config, _ *rest.Limits) { cfg.BaseURL = "http://localhost" })
 	r.clock = time.Now()
 	ids := map[string]string{
