@@ -1,3 +1,5 @@
+//go:build perf
+
 package apptest_test
 
 import (
@@ -134,10 +136,10 @@ func processorTime(t *testing.T, f func()) time.Duration {
 	return used() - begun
 }
 
-// TestParsersOfStoredTextTakeLinearTime: a long text takes about as much of a processor as
+// TestPerfParsersOfStoredTextTakeLinearTime: a long text takes about as much of a processor as
 // eight of an eighth of its length, where it takes much at all. Eight times as much is the
 // square.
-func TestParsersOfStoredTextTakeLinearTime(t *testing.T) {
+func TestPerfParsersOfStoredTextTakeLinearTime(t *testing.T) {
 	const short, long, much = 1 << 15, 1 << 18, 60 * time.Millisecond
 	for name, p := range parsers {
 		for _, piece := range p.pieces {
