@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"mailer/app/order"
 )
@@ -61,6 +62,9 @@ func schemaForm(ctx context.Context, q querier) ([]schemaObject, error) {
 
 // formOf returns the normal form of what a text like schema.sql makes.
 func formOf(ctx context.Context, schema string) ([]schemaObject, error) {
+	if form, ok := forms.Load(schema); ok {
+		return form.([]schemaObject), nil
+	}
 	pool, err := sql.Open("sqlite", "file::memory:")
 	if err != nil {
 		return nil, fmt.Errorf("make the schema in memory: %w", err)
@@ -70,8 +74,16 @@ func formOf(ctx context.Context, schema string) ([]schemaObject, error) {
 	if _, err := pool.ExecContext(ctx, schema); err != nil {
 		return nil, fmt.Errorf("make the schema in memory: %w", err)
 	}
-	return schemaForm(ctx, pool)
+	form, err := schemaForm(ctx, pool)
+	if err == nil {
+		forms.Store(schema, form)
+	}
+	return form, err
 }
+
+// forms holds the form of each schema text that formOf was asked for: one in a program,
+// since every database of it is opened with the same text.
+var forms sync.Map
 
 func (o schemaObject) compare(other schemaObject) int {
 	return cmp.Or(cmp.Compare(other.kind, o.kind), cmp.Compare(o.name, other.name))
