@@ -142,7 +142,7 @@ func resealing(t *testing.T, values int, quiet time.Duration) (before, during []
 	r := rotate(t, beside(t, w, path), true)
 	end()
 	wg.Wait()
-	if r.Keys != 2 || r.Resealed < values {
+	if r.Keys != 2 || r.Left != 0 { // the server may have begun before the command counted
 		t.Errorf("%+v", r)
 	}
 	if n := opened(w, id); n != values {

@@ -5,6 +5,7 @@ import "testing"
 // TestSomebodyWhoIsSignedInAgreesToJoin: a person with an account is asked by another team,
 // declines, is asked again and joins; the removal names the key that goes on.
 func TestSomebodyWhoIsSignedInAgreesToJoin(t *testing.T) {
+	part(t, "operations")
 	t.Parallel()
 	in := startBare(t)
 	b := in.setUp(t)
