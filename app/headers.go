@@ -12,12 +12,13 @@ import (
 	"mailer/app/mailbox"
 )
 
-// Limits of the custom headers of one email. A value, on a line of its own
-// behind the space that folds it, must fit the 998 octets of RFC 5322 2.1.1.
+// Limits of the custom headers of one email. A value is folded at single blanks, and each
+// piece, on a line behind the blank that folds it, must fit the 998 octets of RFC 5322 2.1.1.
 const (
 	MaxHeaders     = 50
 	maxHeaderName  = 76
-	maxHeaderValue = 997
+	maxHeaderValue = 16_000 // bytes
+	maxHeaderPiece = 997
 )
 
 // The headers of unsubscribing in lower case (RFC 2369 3.2, RFC 8058), and the one
@@ -139,10 +140,24 @@ func (in *EmailInput) header(m *Mail, name string) (value string, keep bool, err
 		return value, false, m.echo(lower, field, value)
 	case len(value) > maxHeaderValue:
 		return "", false, Invalid(field, "must not be longer than %d bytes", maxHeaderValue)
+	case longestPiece(value) > maxHeaderPiece && (rule == headerPlain || IsASCII(value)):
+		return "", false, Invalid(field, "must not hold more than %d bytes without a single blank, at which the line can be folded", maxHeaderPiece)
 	case rule == headerPlain && !IsASCII(value):
 		return "", false, Invalid(field, "must be plain ASCII")
 	}
 	return value, rule != headerIgnored, nil
+}
+
+// longestPiece returns the bytes of the longest piece of a value that has no single blank
+// inside it: longer runs of blanks stay as they are and are not folded.
+func longestPiece(value string) (longest int) {
+	begin := 0
+	for i := 1; i+1 < len(value); i++ {
+		if value[i] == ' ' && value[i-1] != ' ' && value[i+1] != ' ' {
+			longest, begin = max(longest, i-begin), i+1
+		}
+	}
+	return max(longest, len(value)-begin)
 }
 
 // echo takes a header that says again what a field of the send says: a Reply-To

@@ -118,12 +118,13 @@ func count(fields []Field, name string) (n int) {
 }
 
 // messageID returns what stands between the angle brackets (RFC 5322 3.6.4); empty: it is
-// none that could be quoted.
+// not of the form <left@right>.
 func messageID(value string) string {
 	id, closed := strings.CutSuffix(value, ">")
 	id, opened := strings.CutPrefix(id, "<")
 	bad := func(r rune) bool { return r <= ' ' || r >= 0x7f || r == '<' || r == '>' }
-	if !opened || !closed || !strings.Contains(id, "@") || len(id) > maxLine/2 || strings.ContainsFunc(id, bad) {
+	left, right, _ := strings.Cut(id, "@")
+	if !opened || !closed || left == "" || right == "" || strings.Contains(right, "@") || len(id) > maxLine/2 || strings.ContainsFunc(id, bad) {
 		return ""
 	}
 	return id

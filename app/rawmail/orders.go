@@ -105,8 +105,8 @@ func tagText(s string) string {
 // mayGive are the orders to providers that a caller means for this server, in lower case.
 var mayGive = []string{"x-pm-tag", "x-mailgun-tag"}
 
-// Strip cuts out of the message what may not leave: Bcc and Return-Path, the control
-// headers, orders to providers and signatures of our own (sender and selector say which).
+// Strip cuts out of the message what may not leave: Bcc and Return-Path, a Message-ID that
+// is none, the control headers, orders to providers and signatures of our own (sender and selector say which).
 // It returns the names of orders that were given to somebody else, for the sender to know.
 // topic: a pair of unsubscribe headers is added, so that half of one goes. Raw, Fields and
 // Body are those of the rest afterwards, in the same memory.
@@ -149,6 +149,10 @@ func (m *Message) fate(f Field, half bool) fate {
 	case "bcc", "resent-bcc", "return-path", strings.ToLower(idempotencyHeader), strings.ToLower(topicHeader), strings.ToLower(tagHeader),
 		strings.ToLower(scheduledHeader), strings.ToLower(expiresHeader):
 		return goes
+	case "message-id":
+		if m.ID == "" {
+			return goes // it names nothing, and large receivers refuse such mail
+		}
 	case "dkim-signature":
 		if m.isOurs(f.Value) {
 			return goes

@@ -144,3 +144,21 @@ func FuzzParse(f *testing.F) {
 	f.Add(lines("From: a@example.com", "X-Mailer-Tag: a=b", "Bcc:", "", "\xff"))
 	f.Fuzz(func(t *testing.T, raw []byte) { wellFormed(t, raw) })
 }
+
+func TestAMessageIDThatIsNoneCountsAsMissing(t *testing.T) {
+	for line, id := range map[string]string{
+		"Message-ID: <1.2@host.test>": "1.2@host.test", "message-id: \r\n <1@[192.0.2.1]>": "1@[192.0.2.1]",
+		"Message-ID: <123@>": "", "Message-ID: <123>": "", "Message-ID: 1@host.test": "", "Message-ID:": "", "Message-ID: <>": "", "Message-ID: <@host.test>": "",
+		"Message-ID: <a b@host.test>": "", "Message-ID: <a@b@host.test>": "", "Message-ID: <1@host.test> <2@host.test>": "", "Message-ID: <<1@host.test>>": "", "Message-ID: <ü@host.test>": "",
+	} {
+		m, err := Parse([]byte("From: a@example.com\r\n" + line + "\r\n\r\nhi\r\n"))
+		if err != nil {
+			t.Errorf("%q: %v", line, err)
+			continue
+		}
+		m.Strip(false)
+		if kept := m.Get("Message-ID") != ""; m.ID != id || kept != (id != "") {
+			t.Errorf("%q: id %q, kept %t", line, m.ID, kept)
+		}
+	}
+}
