@@ -100,6 +100,7 @@ type message struct {
 }
 
 func (m *server) serve(ctx context.Context, x *rest.Exchange, _ *struct{}) (*output, error) {
+	rest.MendSurrogates(x.Body)
 	left, arguments, err := takeArguments(x.Body)
 	if err != nil {
 		return nil, err

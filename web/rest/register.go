@@ -207,6 +207,7 @@ func decodeInto(x *Exchange, rt *Route, v any) error {
 	if rt.Optional && (len(bytes.TrimSpace(x.Body)) == 0 || IsEmptyArray(x.Body)) {
 		return nil
 	}
+	MendSurrogates(x.Body)
 	if d, ok := v.(BodyDecoder); ok {
 		return d.DecodeBody(x.Body)
 	}
