@@ -190,16 +190,55 @@ func isEmptyGroup(value string) bool {
 	return ok && strings.Trim(rest, " \t") == ";" && !strings.ContainsAny(name, `@<>",`)
 }
 
-// loose reads addresses whose names should have been quoted, as those of the API.
+// loose reads addresses that the grammar refuses and mail servers carry: names that should
+// have been quoted, such as ann@example.com <ann@example.com>, and semicolons between
+// addresses. The envelope says who gets the message; the list is for people to read.
 func loose(name, value string) (list []app.Address, err error) {
 	for _, part := range mailbox.Split(Decoded(value, maxHeader)) {
-		a, err := app.ParseAddress(part)
-		if err != nil {
-			return nil, app.Invalid(name, "must be a list of addresses: %q %v", shortened(part), err)
+		pieces := []string{part}
+		if !strings.Contains(part, `"`) { // a quoted name may hold one
+			pieces = strings.FieldsFunc(part, func(r rune) bool { return r == ';' })
 		}
-		list = append(list, a)
+		for _, piece := range pieces {
+			if strings.TrimSpace(piece) == "" {
+				continue
+			}
+			a, err := looseAddress(piece)
+			if err != nil {
+				return nil, app.Invalid(name, "must be a list of addresses: %q %v", shortened(piece), err)
+			}
+			list = append(list, a)
+		}
+	}
+	if len(list) == 0 {
+		return nil, app.Invalid(name, "must be a list of addresses: %q holds none", shortened(value))
 	}
 	return list, nil
+}
+
+// looseAddress reads one address. If it is no mailbox as it stands, what precedes the
+// address between the last angle brackets is its name.
+func looseAddress(s string) (app.Address, error) {
+	a, err := app.ParseAddress(s)
+	if err == nil {
+		return a, nil
+	}
+	before, inner, found := cutLast(strings.TrimSpace(s), "<")
+	inner, closed := strings.CutSuffix(inner, ">")
+	if !found || !closed {
+		return a, err
+	}
+	if a, err = app.ParseAddress(inner); err == nil {
+		a.Name = plain(strings.Trim(before, " \t'\""), maxName)
+	}
+	return a, err
+}
+
+func cutLast(s, sep string) (before, after string, found bool) {
+	if at := strings.LastIndex(s, sep); at >= 0 {
+		return s[:at], s[at+len(sep):], true
+	}
+	return s, "", false
 }
 
 // Decoded is the text of a field without its encoded words (RFC 2047), fit to be shown, at

@@ -162,3 +162,26 @@ func TestAMessageIDThatIsNoneCountsAsMissing(t *testing.T) {
 		}
 	}
 }
+
+func TestListsOfAddressesAreReadAsMailServersTakeThem(t *testing.T) {
+	for value, want := range map[string]string{
+		"ann@x.test <ann@x.test>":                          "ann@x.test|ann@x.test",
+		"'ann@x.test' <ann@x.test>":                        "ann@x.test|ann@x.test",
+		"ann@x.test; bo@x.test":                            "|ann@x.test |bo@x.test",
+		"Ann <ann@x.test>; Bo <bo@x.test>;":                "Ann|ann@x.test Bo|bo@x.test",
+		"a@y.test <ann@x.test>, b@y.test <bo@x.test>":      "a@y.test|ann@x.test b@y.test|bo@x.test",
+		"Doe, Ann (a@y.test) <ann@x.test>":                 "Doe, Ann (a@y.test)|ann@x.test",
+		"=?utf-8?q?Gr=C3=BC=C3=9F?= a@y.test <ann@x.test>": "Grüß a@y.test|ann@x.test",
+		`"A; B" <ann@x.test>, b@y.test <bo@x.test>`:        "A; B|ann@x.test b@y.test|bo@x.test",
+		"@@": "", "ann": "", "ann@x.test <": "", "ann@x.test <bo>": "", "; ;": "",
+	} {
+		list, err := loose("To", value)
+		var got []string
+		for _, a := range list {
+			got = append(got, a.Name+"|"+a.Mailbox())
+		}
+		if strings.Join(got, " ") != want || (err == nil) != (want != "") {
+			t.Errorf("%q: %q, %v", value, got, err)
+		}
+	}
+}
