@@ -275,9 +275,18 @@ var fieldHeadings = map[string]string{
 // headingSet is the first row of a file.
 type headingSet []string
 
-// field returns the field that a heading stands for, "" for none.
+// field returns the field that a heading stands for, in English or a language of the
+// presets; "" for none.
 func (h headingSet) field(i int) string {
-	return fieldHeadings[plain(h[i])]
+	name := plain(h[i])
+	if field, ok := fieldHeadings[name]; ok {
+		return field
+	}
+	switch field := presetHeadings[name]; field {
+	case app.EmailField, app.FirstNameField, app.LastNameField:
+		return field
+	}
+	return ""
 }
 
 // column makes the column of a field or a property.

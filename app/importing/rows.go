@@ -87,6 +87,9 @@ func Read(r io.Reader) (rows *Rows, headings []string, err error) {
 	rows.csv.ReuseRecord = true
 	rows.csv.TrimLeadingSpace = rows.csv.Comma != '\t' // a quote may follow a blank
 	row, err := rows.Next()
+	if err == nil && row.Flaw == "" && strings.EqualFold(row.Cells[0], separatorLine) {
+		row, err = rows.Next()
+	}
 	if err != nil {
 		return nil, nil, err
 	}
@@ -96,9 +99,15 @@ func Read(r io.Reader) (rows *Rows, headings []string, err error) {
 	return rows, slices.Clone(row.Cells), nil
 }
 
-// separator is what stands most often between the cells of the first line.
+// separatorLine begins a first line that names the separator, as Excel writes it: sep=;
+const separatorLine = "sep="
+
+// separator is what the first line names, or what stands most often between its cells.
 func separator(start []byte) rune {
 	line := bytes.TrimLeft(start, "\r\n")
+	if n := len(separatorLine); len(line) > n && strings.EqualFold(string(line[:n]), separatorLine) && bytes.IndexByte([]byte(",;\t|"), line[n]) >= 0 {
+		return rune(line[n])
+	}
 	counts := map[byte]int{}
 	quoted := false
 	for _, c := range line {

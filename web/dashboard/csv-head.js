@@ -24,7 +24,7 @@ const plain = (heading) => heading.toLowerCase().replace(/[\s_-]/g, '');
 
 /** What a plain heading means. @type {Record<string, string>} */
 const meanings = {
-	email: 'email', emailaddress: 'email', emailadresse: 'email', adresseemail: 'email', courriel: 'email', mail: 'email',
+	email: 'email', emailaddress: 'email', emailadresse: 'email', adresseemail: 'email', courriel: 'email', correoelectrónico: 'email', correoelectronico: 'email', mail: 'email',
 	firstname: 'first_name', givenname: 'first_name', fname: 'first_name', vorname: 'first_name', prénom: 'first_name', nombre: 'first_name',
 	lastname: 'last_name', surname: 'last_name', familyname: 'last_name', lname: 'last_name', nachname: 'last_name', nom: 'last_name', apellidos: 'last_name', cognome: 'last_name',
 	unsubscribed: 'unsubscribed',
@@ -121,8 +121,10 @@ export async function textOf(file) {
 	return new TextDecoder(encodingOf(bytes)).decode(bytes);
 }
 
-/** What stands most often between the cells of the first line. @param {string} text */
+/** What the first line names (sep=;), or what stands most often between its cells. @param {string} text */
 function separatorOf(text) {
+	const named = /^[\r\n]*sep=([,;\t|])/i.exec(text);
+	if (named) return named[1];
 	const line = text.replace(/^[\r\n]+/, '').replace(/"[^"]*"/g, '').split('\n', 1)[0];
 	return [',', ';', '\t'].reduce((best, c) => (line.split(c).length > line.split(best).length ? c : best));
 }
@@ -137,7 +139,8 @@ export async function headOf(file) {
 	const lead = new Uint8Array(await file.slice(0, 2).arrayBuffer()).join();
 	if (lead === '80,75' || lead === '31,139') return { packed: true, headings: [], rows: [], preset: '', dump: false, map: [] };
 	const text = await textOf(file.slice(0, 65536));
-	const [headings = [], ...rows] = rowsOf(text, separatorOf(text), 6);
+	const all = rowsOf(text, separatorOf(text), 7);
+	const [headings = [], ...rows] = (all[0]?.[0] ?? '').toLowerCase() === 'sep=' ? all.slice(1) : all.slice(0, 6);
 	const names = headings.map(plain);
 	const preset = marks.find(([, all]) => all.split(' ').every((mark) => names.includes(mark)))?.[0] ?? '';
 	const taken = new Set();
