@@ -5,6 +5,9 @@ import (
 	"io"
 	"strings"
 	"unicode/utf8"
+
+	"golang.org/x/text/encoding"
+	"golang.org/x/text/encoding/htmlindex"
 )
 
 // windows1252 is what 0x80 to 0x9f stand for there, and, as browsers have it, in what says
@@ -15,12 +18,17 @@ var windows1252 = [32]rune{'€', 0, '‚', 'ƒ', '„', '…', '†', '‡', '�
 // latin9 is where ISO 8859-15 is not ISO 8859-1.
 var latin9 = map[byte]rune{0xa4: '€', 0xa6: 'Š', 0xa8: 'š', 0xb4: 'Ž', 0xb8: 'ž', 0xbc: 'Œ', 0xbd: 'œ', 0xbe: 'Ÿ'}
 
-// shown is a body as text in UTF-8. Of a character set that is not known here only what
-// is UTF-8, or ASCII, can be read.
+// shown is a body as text in UTF-8. The character sets are those that browsers read, by
+// the names of the Encoding standard of WHATWG; of another one only what is UTF-8, or ASCII,
+// can be read.
 func shown(content []byte, charset string) string {
 	text := string(content)
 	if known, ok := fromLatin(content, charset); ok {
 		text = known
+	} else if known, err := htmlindex.Get(charset); err == nil && known != encoding.Replacement {
+		if decoded, err := known.NewDecoder().Bytes(content); err == nil {
+			text = string(decoded)
+		}
 	}
 	return strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "\uFFFD")
 }
