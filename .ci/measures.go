@@ -27,7 +27,7 @@ import (
 const (
 	maxMethods       = 60    // on one type
 	maxPackageFiles  = 40    // without tests
-	maxPackageLines  = 6_000 // without tests
+	maxPackageLines  = 6_500 // without tests
 	maxFunctionLines = 60    // from "func" to the last brace
 	maxFileLines     = 500
 )
