@@ -262,18 +262,27 @@ import (
 
 var (
 	mutantActive, _ = strconv.Atoi(os.Getenv("MUTANT"))
-	mutantTrace     = os.Getenv("MUTANT_TRACE")
+	mutantTrace     = mutantOpen(os.Getenv("MUTANT_TRACE"))
 	mutantSeen      [%d]atomic.Bool
 )
 
+// mutantOpen opens the file at the start: a test may leave none to be opened.
+func mutantOpen(name string) *os.File {
+	if name == "" {
+		return nil
+	}
+	f, err := os.OpenFile(name, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666)
+	if err != nil {
+		panic(err)
+	}
+	return f
+}
+
 func mutantOn(id int) bool {
-	if mutantTrace != "" && !mutantSeen[id].Swap(true) {
-		f, err := os.OpenFile(mutantTrace, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666)
-		if err != nil {
+	if mutantTrace != nil && !mutantSeen[id].Swap(true) {
+		if _, err := mutantTrace.WriteString(strconv.Itoa(id) + "\n"); err != nil {
 			panic(err)
 		}
-		f.WriteString(strconv.Itoa(id) + "\n")
-		f.Close()
 	}
 	return id == mutantActive
 }
