@@ -1,6 +1,6 @@
 // Command mutants tests the tests. It chooses places in the program at random, by a seed:
 // a condition that it negates, a number that it raises by one, a call that it leaves out.
-// Each change is a mutant, and a test should notice it. All mutants are compiled at once
+// Each change is a mutant, and a test should notice it. All mutants are compiled together
 // into the tests, each behind a switch in the environment (go build -overlay: the tree stays
 // as it is). Every test is then run alone to see which mutants it reaches, and for each
 // mutant the tests that reach it are run until one fails.

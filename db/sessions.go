@@ -47,9 +47,9 @@ func (r *Reader) Sessions(userID string, page app.Page) ([]Session, bool, error)
 }
 
 const (
-	// maxSessions is how many whole sessions a person has at once.
+	// maxSessions is how many whole sessions a person has at the same time.
 	maxSessions = 100
-	// maxHalf is how many sessions of a person wait for a second factor at once.
+	// maxHalf is how many sessions of a person wait for a second factor at the same time.
 	maxHalf = 5
 )
 

@@ -339,7 +339,7 @@ func newRelay(t *testing.T, cfg relays.Relay) *Relay {
 
 func relayTo(t *testing.T, f *fake) *Relay { return newRelay(t, configFor(f.listener)) }
 
-// inBubble starts a fake and a relay client to it in a bubble, where timeouts pass at once
+// inBubble starts a fake and a relay client to it in a bubble, where timeouts pass immediately
 // and exactly.
 func inBubble(t *testing.T, f *fake, timeout time.Duration) *Relay {
 	t.Helper()

@@ -6,7 +6,7 @@ import (
 	"mailer/app"
 )
 
-// Evidence is what a report says of one recipient. All of it may be empty.
+// Evidence is what a report says about one recipient. Every field may be empty.
 type Evidence struct {
 	// Reply are the words of the server that refused the message: the Diagnostic-Code of a
 	// report, the reply of a relay, what a provider quotes.

@@ -125,7 +125,7 @@ func (p phrases) has(wanted ...pattern) bool {
 	return false
 }
 
-// read finds what a text says, at most maxText bytes of it.
+// read finds what the first maxText bytes of a text say.
 func read(text string) phrases {
 	text = firstBytes(text, maxText)
 	p := phrases{tokens: tokens(text)}

@@ -128,7 +128,7 @@ func sectionsOf(text string) (sections []section) {
 }
 
 // lineAddress returns the address that a line consists of, with or without angle brackets, a
-// bullet before and a colon behind it. A line that goes on after "<address>:" counts too.
+// bullet before and a colon behind it. A line with more text after "<address>:" counts too.
 func lineAddress(line string) string {
 	line = strings.TrimSpace(strings.TrimLeft(strings.TrimSpace(firstBytes(line, 1000)), "*-•·"))
 	if inside, ok := strings.CutPrefix(line, "<"); ok {

@@ -150,7 +150,7 @@ var consentValues = func() map[string]Standing {
 	return out
 }()
 
-// negated reports whether words, or what stands before a stem, turn a text about.
+// negated reports whether one of the words, or the text before a stem, negates a text.
 func negated(words []string, folded string, stems []string) bool {
 	for _, word := range words {
 		if negations[word] {

@@ -102,7 +102,7 @@ func Read(r io.Reader) (rows *Rows, headings []string, err error) {
 // separatorLine begins a first line that names the separator, as Excel writes it: sep=;
 const separatorLine = "sep="
 
-// separator is what the first line names, or what stands most often between its cells.
+// separator is the character that the first line names, or the one that separates most of its cells.
 func separator(start []byte) rune {
 	line := bytes.TrimLeft(start, "\r\n")
 	if n := len(separatorLine); len(line) > n && strings.EqualFold(string(line[:n]), separatorLine) && bytes.IndexByte([]byte(",;\t|"), line[n]) >= 0 {

@@ -52,7 +52,7 @@ func (m *mailed) code() string {
 	return ""
 }
 
-// shown is all that the database shows of mail, to whoever reads all of it.
+// shown is everything that the database shows of mail to a reader of all tables.
 func shown(w *world.World) string {
 	return w.Rows(`SELECT subject FROM emails`) + w.Rows(`SELECT * FROM contents`) + w.Rows(`SELECT * FROM captures`) + w.Rows(`SELECT * FROM events`) +
 		w.Rows(`SELECT * FROM audit_logs`) + w.Rows(`SELECT * FROM happenings`) + w.Rows(`SELECT * FROM account_texts`) + w.Log.Text.String()

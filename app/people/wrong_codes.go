@@ -19,7 +19,7 @@ const (
 	// that the person signed in with before are counted apart, so that a stranger does not
 	// lock the person out there.
 	maxWrongCodes = 50
-	// tellWrongCodes is at how many wrong ones the person is told: whoever tries them knows
+	// tellWrongCodes is after how many wrong codes the person gets a mail: whoever tries them knows
 	// the password.
 	tellWrongCodes = 5
 )

@@ -54,7 +54,7 @@ func (s *steps) ended() bool { return s.Err() != nil }
 func TestAnErasureGoesOnAfterACrash(t *testing.T) { erasureCrashes(t, 7) }
 
 // erasureCrashes has an erasure crash after every step-th use of the database, each time on
-// two copies of it.
+// two copies.
 func erasureCrashes(t *testing.T, step int) {
 	base := world.Idle(t)
 	c := scatter(base, base.Key, "ann@"+world.TestDomain, 60)

@@ -38,7 +38,7 @@ func programs() string {
 }
 
 // supervise runs in a shell beside the process. Its standard input ends with the process:
-// then it ends the server, at once, and clears its folder away. Commits are synchronous, since db.Open
+// then it ends the server immediately and removes its folder. Commits are synchronous, since db.Open
 // refuses a server where they are not; without fsync that costs nothing.
 const supervise = `"$1/postgres" -D "$2/data" -h 127.0.0.1 -p "$3" -k "$2" -c fsync=off -c full_page_writes=off \
 	-c synchronous_commit=on -c max_connections=300 -c shared_buffers=128MB -c max_wal_size=4GB -c checkpoint_timeout=1h \
