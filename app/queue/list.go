@@ -38,57 +38,28 @@ const MaxRows = 1000
 // them behind the row with an id, and whether there are more. Broadcasts come first, one
 // row each: their recipients that have not begun, and what is held with them.
 func (s *Service) List(ctx context.Context, f Filter, after string, limit int) (items []Item, more bool, err error) {
-	if limit < 1 || limit > MaxRows {
-		return nil, false, app.Invalid("limit", "must be a number between 1 and %d", MaxRows)
-	}
-	p, err := s.prepare(ctx, f)
-	if err != nil {
-		return nil, false, err
-	}
-	if err := s.walks.Acquire(ctx, p.team, 1); err != nil {
-		return nil, false, err
-	}
-	defer s.walks.Release(1)
-	err = s.DB.Read(ctx, func(r *db.Reader) error {
-		if err := p.owns(r, "after", after); err != nil {
-			return err
-		}
-		l := &listing{r: r, p: p, limit: limit + 1, held: map[string]bool{}}
+	err = s.list(ctx, f, "after", after, limit, func(l *listing) error {
 		if err := l.broadcasts(after); err != nil {
 			return err
 		}
+		from := after
 		if l.behind { // the cursor is a broadcast
-			after = ""
+			from = ""
 		}
-		err := s.walk(r, p, after, l.units)
+		err := s.walk(l.r, l.p, from, l.units)
 		items = l.items
 		return err
 	})
 	if more = len(items) > limit; more {
 		items = items[:limit]
 	}
-	return items, more, service.Unavailable(err)
+	return items, more, err
 }
 
 // ListBefore returns the rows that List has before the row with an id, in the same order:
 // the last of them, at most limit, and whether there are more before those.
 func (s *Service) ListBefore(ctx context.Context, f Filter, before string, limit int) (items []Item, more bool, err error) {
-	if limit < 1 || limit > MaxRows {
-		return nil, false, app.Invalid("limit", "must be a number between 1 and %d", MaxRows)
-	}
-	p, err := s.prepare(ctx, f)
-	if err != nil {
-		return nil, false, err
-	}
-	if err := s.walks.Acquire(ctx, p.team, 1); err != nil {
-		return nil, false, err
-	}
-	defer s.walks.Release(1)
-	err = s.DB.Read(ctx, func(r *db.Reader) error {
-		if err := p.owns(r, "before", before); err != nil {
-			return err
-		}
-		l := &listing{r: r, p: p, limit: limit + 1, held: map[string]bool{}}
+	err = s.list(ctx, f, "before", before, limit, func(l *listing) error {
 		if err := l.broadcasts(""); err != nil {
 			return err
 		}
@@ -98,7 +69,7 @@ func (s *Service) ListBefore(ctx context.Context, f Filter, before string, limit
 			return nil
 		}
 		l.items = nil
-		err := walkBack(r, p, before, l.units)
+		err := walkBack(l.r, l.p, before, l.units)
 		slices.Reverse(l.items)
 		items = append(items, l.items...)
 		return err
@@ -106,7 +77,29 @@ func (s *Service) ListBefore(ctx context.Context, f Filter, before string, limit
 	if more = len(items) > limit; more {
 		items = items[len(items)-limit:]
 	}
-	return items, more, service.Unavailable(err)
+	return items, more, err
+}
+
+// list checks what a list is asked for, waits for its share of the walks and calls read
+// with an empty list that takes one row more than limit. name is that of the cursor.
+func (s *Service) list(ctx context.Context, f Filter, name, cursor string, limit int, read func(l *listing) error) error {
+	if limit < 1 || limit > MaxRows {
+		return app.Invalid("limit", "must be a number between 1 and %d", MaxRows)
+	}
+	p, err := s.prepare(ctx, f)
+	if err != nil {
+		return err
+	}
+	if err := s.walks.Acquire(ctx, p.team, 1); err != nil {
+		return err
+	}
+	defer s.walks.Release(1)
+	return service.Unavailable(s.DB.Read(ctx, func(r *db.Reader) error {
+		if err := p.owns(r, name, cursor); err != nil {
+			return err
+		}
+		return read(&listing{r: r, p: p, limit: limit + 1, held: map[string]bool{}})
+	}))
 }
 
 // owns refuses a cursor that is nobody's or another team's, both in the same words.
