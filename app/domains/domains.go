@@ -3,8 +3,6 @@ package domains
 import (
 	"context"
 	"crypto"
-	"crypto/rand"
-	"crypto/rsa"
 	"crypto/x509"
 	"encoding/base64"
 	"errors"
@@ -79,7 +77,7 @@ func (s *Service) newDKIMPair(ctx context.Context, d *app.Domain, selector strin
 		return app.DKIMPair{}, err
 	}
 	defer done()
-	key, err := rsa.GenerateKey(rand.Reader, dkimBits)
+	key, err := s.NewKey()
 	if err != nil {
 		return app.DKIMPair{}, fmt.Errorf("make DKIM key: %w", err)
 	}

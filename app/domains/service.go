@@ -23,8 +23,10 @@ type Service struct {
 	*service.Base
 	// Resolver asks the DNS about domains; nil: domains are not checked.
 	Resolver app.DNSLookup
-	events   *events.Service
-	teams    *teams.Service
+	// NewKey makes the key pair of a domain.
+	NewKey func() (*rsa.PrivateKey, error)
+	events *events.Service
+	teams  *teams.Service
 	// dkim holds opened private keys, so that a message costs no unsealing; nil: the
 	// domain is unknown. throwaway is made by the first who needs it.
 	dkim      *cache.Cache[string, *app.DKIMKey]
@@ -35,9 +37,12 @@ type Service struct {
 
 // New makes the service.
 func New(base *service.Base, told *events.Service, owners *teams.Service, resolver app.DNSLookup) *Service {
-	return &Service{
-		Base: base, Resolver: resolver, events: told, teams: owners, checks: newChecker(), keyTurns: service.NewTurns(1, keysWaiting),
-		dkim:      cache.New[string, *app.DKIMKey](maxCachedDKIM, dkimTTL),
-		throwaway: sync.OnceValues(func() (*rsa.PrivateKey, error) { return rsa.GenerateKey(rand.Reader, dkimBits) }),
+	s := &Service{
+		Base: base, Resolver: resolver, NewKey: newRSAKey, events: told, teams: owners, checks: newChecker(), keyTurns: service.NewTurns(1, keysWaiting),
+		dkim: cache.New[string, *app.DKIMKey](maxCachedDKIM, dkimTTL),
 	}
+	s.throwaway = sync.OnceValues(func() (*rsa.PrivateKey, error) { return s.NewKey() })
+	return s
 }
+
+func newRSAKey() (*rsa.PrivateKey, error) { return rsa.GenerateKey(rand.Reader, dkimBits) }

@@ -9,6 +9,7 @@ package server
 import (
 	"cmp"
 	"context"
+	"crypto/rsa"
 	"log/slog"
 	"net/http"
 	"net/netip"
@@ -85,6 +86,8 @@ type Config struct {
 	Metrics   *metrics.Metrics // count what happens; nil: nobody watches
 	// Resolver asks the DNS about domains; nil: domains are not checked.
 	Resolver app.DNSLookup
+	// NewDKIMKey makes the key pair of a domain; nil: a new one each time.
+	NewDKIMKey func() (*rsa.PrivateKey, error)
 	// BaseURL is where hosted pages are reached, like "https://mail.example.com";
 	// New takes slashes off its end. Empty (the command line beside a server):
 	// where the server said.
@@ -187,6 +190,9 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	s.People = people.New(base, s.Teams)
 	s.Passkeys, s.Directory, s.OwnInvitations = people.NewPasskeys(s.People), people.NewDirectory(s.People), people.NewOwnInvitations(s.People)
 	s.Domains = domains.New(base, s.Events, s.Teams, cfg.Resolver)
+	if cfg.NewDKIMKey != nil {
+		s.Domains.NewKey = cfg.NewDKIMKey
+	}
 	s.Audience = audience.New(base, s.Events, s.Teams)
 	s.Previews = s.Audience.Previews
 	s.Imports, s.Pages, s.Topics, s.Properties, s.Suppressions = s.Audience.Imports, s.Audience.Pages, s.Audience.Topics, s.Audience.Properties, s.Audience.Suppressions

@@ -10,6 +10,7 @@ import (
 	"context"
 	"crypto/ed25519"
 	"crypto/rand"
+	"crypto/rsa"
 	"crypto/x509"
 	"errors"
 	"log/slog"
@@ -18,6 +19,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -158,10 +160,32 @@ func (w *World) Open() {
 		w.Config.Routes = append(w.Config.Routes, delivery.Route{Relay: r.Relay, Sender: r})
 	}
 	w.Config.Connect = w.connect
+	if w.Config.NewDKIMKey == nil {
+		w.Config.NewDKIMKey = nextDKIMKey
+	}
 	w.Config.PollEvery = cmp.Or(w.Config.PollEvery, pollEvery(w.T))
 	w.Server, err = server.New(w.T.Context(), w.Config)
 	Must(w.T, err)
 	w.started, w.Over = false, false
+}
+
+// A few RSA keys are made once in a process, since each costs as much as a whole test.
+var (
+	dkimKeys = sync.OnceValues(func() (keys [4]*rsa.PrivateKey, err error) {
+		for i := range keys {
+			if keys[i], err = rsa.GenerateKey(rand.Reader, 2048); err != nil {
+				break
+			}
+		}
+		return keys, err
+	})
+	dkimTurn atomic.Uint32
+)
+
+// nextDKIMKey returns a key other than that of the last call.
+func nextDKIMKey() (*rsa.PrivateKey, error) {
+	keys, err := dkimKeys()
+	return keys[dkimTurn.Add(1)%uint32(len(keys))], err
 }
 
 // connect is the client of a relay that comes while the server runs: the last of w.Relays
