@@ -36,6 +36,7 @@ var spellings = []struct{ name, stored, said string }{
 // between the send and the delivery of their mail, and in every spelling; who opted in
 // where that is needed gets the mail.
 func TestBroadcastObeysOptOutsHoweverTheAddressIsSpelled(t *testing.T) {
+	world.BothEngines(t)
 	world.Bubble(t, func(t *testing.T) {
 		relay := world.NewRelayOf(relays.Relay{Region: app.DefaultRegion, Connections: 1, Rate: 1}, nil)
 		w := world.Serving(t, relay)
@@ -125,6 +126,7 @@ func addTo(w *world.World, email string, topic *app.Topic) {
 // TestUnsubscribeLinksOfABroadcastCountHoweverTheAddressIsSpelled follows the link of a
 // first broadcast while a second one waits.
 func TestUnsubscribeLinksOfABroadcastCountHoweverTheAddressIsSpelled(t *testing.T) {
+	world.BothEngines(t)
 	world.Bubble(t, func(t *testing.T) {
 		relay := world.NewRelayOf(relays.Relay{Region: app.DefaultRegion, Connections: 1, Rate: 1}, nil)
 		w := world.Serving(t, relay)
@@ -160,6 +162,7 @@ func TestUnsubscribeLinksOfABroadcastCountHoweverTheAddressIsSpelled(t *testing.
 // TestWhatBouncesIsSuppressedHoweverTheAddressIsSpelled has the relay refuse every
 // recipient of a broadcast for good: no mail goes there any more, and each counts once.
 func TestWhatBouncesIsSuppressedHoweverTheAddressIsSpelled(t *testing.T) {
+	world.BothEngines(t)
 	world.Bubble(t, func(t *testing.T) {
 		relay := world.NewRelay(world.Always(func(_ context.Context, m *app.Outgoing, _ func() error) app.Result {
 			res := app.Result{Kind: app.ResultDone, Stage: app.StageRcpt}
