@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+	"testing/synctest"
 	"time"
 
 	"mailer/app"
@@ -62,31 +63,30 @@ func TestGroupThatComesToNothing(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			first := answers(tt.replies)
-			good := false
-			f := &fake{ehlo: []string{"PIPELINING"}, loose: tt.loose}
-			f.script = func(n int, verb, line string) string {
-				f.mu.Lock()
-				defer f.mu.Unlock()
-				if good {
-					return ""
+			synctest.Test(t, func(t *testing.T) {
+				first := answers(tt.replies)
+				good := false
+				f := &fake{ehlo: []string{"PIPELINING"}, loose: tt.loose}
+				f.script = func(n int, verb, line string) string {
+					f.mu.Lock()
+					defer f.mu.Unlock()
+					if good {
+						return ""
+					}
+					return first(n, verb, line)
 				}
-				return first(n, verb, line)
-			}
-			startFake(t, f)
-			cfg := configFor(f.listener)
-			cfg.Timeout = 300 * time.Millisecond
-			r := newRelay(t, cfg)
-			var h holder
-			want(t, r.Send(t.Context(), letter("a@example.net", "b@example.net"), h.hold), tt.want)
-			if h.calls() != 0 || len(f.bodies()) != 0 || f.emptyOnes() != tt.empty || len(f.said("RSET")) != tt.resets {
-				t.Errorf("%d holds, %d messages, %d empty ones, said %q", h.calls(), len(f.bodies()), f.emptyOnes(), f.said("RSET"))
-			}
-			f.change(func() { good = true })
-			want(t, r.Send(t.Context(), letter("c@example.net"), h.hold), "done/dot/250 c=accepted/250")
-			if opened, _ := f.counts(); (opened == 1) != tt.reused || len(f.bodies()) != 1 {
-				t.Errorf("%d connections, %d messages", opened, len(f.bodies()))
-			}
+				r := inBubble(t, f, time.Minute)
+				var h holder
+				want(t, r.Send(t.Context(), letter("a@example.net", "b@example.net"), h.hold), tt.want)
+				if h.calls() != 0 || len(f.bodies()) != 0 || f.emptyOnes() != tt.empty || len(f.said("RSET")) != tt.resets {
+					t.Errorf("%d holds, %d messages, %d empty ones, said %q", h.calls(), len(f.bodies()), f.emptyOnes(), f.said("RSET"))
+				}
+				f.change(func() { good = true })
+				want(t, r.Send(t.Context(), letter("c@example.net"), h.hold), "done/dot/250 c=accepted/250")
+				if opened, _ := f.counts(); (opened == 1) != tt.reused || len(f.bodies()) != 1 {
+					t.Errorf("%d connections, %d messages", opened, len(f.bodies()))
+				}
+			})
 		})
 	}
 }

@@ -3,6 +3,7 @@ package smtpout
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
@@ -324,7 +325,7 @@ func eachMode(t *testing.T, run func(t *testing.T, ehlo []string)) {
 
 func configFor(l net.Listener) relays.Relay {
 	addr := l.Addr().(*net.TCPAddr)
-	return relays.Relay{Region: "test", Host: "127.0.0.1", Port: addr.Port, TLS: relays.TLSOff, Timeout: 5 * time.Second}
+	return relays.Relay{Region: "test", Host: "127.0.0.1", Port: addr.Port, TLS: relays.TLSOff, Timeout: time.Minute}
 }
 
 func newRelay(t *testing.T, cfg relays.Relay) *Relay {
@@ -343,10 +344,17 @@ func relayTo(t *testing.T, f *fake) *Relay { return newRelay(t, configFor(f.list
 // and exactly.
 func inBubble(t *testing.T, f *fake, timeout time.Duration) *Relay {
 	t.Helper()
+	return inBubbleAs(t, f, relays.Relay{TLS: relays.TLSOff, Timeout: timeout})
+}
+
+// inBubbleAs is inBubble with a relay of which cfg says more.
+func inBubbleAs(t *testing.T, f *fake, cfg relays.Relay) *Relay {
+	t.Helper()
 	p := newPipes()
 	f.listener = p
 	startFake(t, f)
-	r := newRelay(t, relays.Relay{Region: "test", Host: "relay.test", TLS: relays.TLSOff, Timeout: timeout})
+	cfg.Region, cfg.Host, cfg.Timeout = "test", "127.0.0.1", cmp.Or(cfg.Timeout, time.Minute)
+	r := newRelay(t, cfg)
 	r.dial = p.dial
 	return r
 }

@@ -148,10 +148,11 @@ func TestSendStalls(t *testing.T) {
 }
 
 func TestSendStallWhileReadingBody(t *testing.T) {
+	t.Parallel()
 	f := startFake(t, &fake{noRead: true})
 	defer f.change(func() { f.partial = []string{} })
 	cfg := configFor(f.listener)
-	cfg.Timeout = 100 * time.Millisecond
+	cfg.Timeout = 2 * time.Second
 	m := letter("a@example.net")
 	m.Mail.Text = strings.Repeat(strings.Repeat("x", 70)+"\n", 300_000) // more than the sockets hold
 	var h holder

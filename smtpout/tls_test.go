@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/emersion/go-sasl"
@@ -183,18 +184,18 @@ func TestSTARTTLSTrouble(t *testing.T) {
 	for _, mode := range []relays.TLSMode{relays.TLSRequired, relays.TLSOpportunistic} {
 		for _, tt := range tests {
 			t.Run(string(mode)+" "+tt.name, func(t *testing.T) {
-				config, ca := certificate(t)
-				if tt.name == "no handshake" {
-					config = &tls.Config{} // no certificate: the server gives up
-				}
-				f := startFake(t, &fake{ehlo: []string{"STARTTLS", "AUTH PLAIN"}, tls: config, script: on("STARTTLS", tt.reply)})
-				cfg := configFor(f.listener)
-				cfg.TLS, cfg.CAFile, cfg.User, cfg.Password = mode, ca, "user", "pass-word"
-				cfg.Timeout = 200 * time.Millisecond
-				want(t, newRelay(t, cfg).Send(t.Context(), letter("a@example.net"), agree), tt.want)
-				if said := f.said("AUTH"); len(said) != 0 {
-					t.Errorf("said %q", said)
-				}
+				synctest.Test(t, func(t *testing.T) {
+					config, ca := certificate(t)
+					if tt.name == "no handshake" {
+						config = &tls.Config{} // no certificate: the server gives up
+					}
+					f := &fake{ehlo: []string{"STARTTLS", "AUTH PLAIN"}, tls: config, script: on("STARTTLS", tt.reply)}
+					r := inBubbleAs(t, f, relays.Relay{TLS: mode, CAFile: ca, User: "user", Password: "pass-word"})
+					want(t, r.Send(t.Context(), letter("a@example.net"), agree), tt.want)
+					if said := f.said("AUTH"); len(said) != 0 {
+						t.Errorf("said %q", said)
+					}
+				})
 			})
 		}
 	}
@@ -247,17 +248,18 @@ func TestAuthTrouble(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			f := startFake(t, &fake{ehlo: []string{tt.offer}, script: on("AUTH", tt.reply)})
-			cfg := configFor(f.listener)
-			cfg.User, cfg.Password, cfg.Timeout = "user", "pass-word", 200*time.Millisecond
-			res := newRelay(t, cfg).Send(t.Context(), letter("a@example.net"), agree)
-			want(t, res, tt.want)
-			if res.Reply.Text == "" || strings.Contains(res.Reply.Text, "pass-word") || strings.Contains(res.Reply.Text, plain) {
-				t.Errorf("reply %q", res.Reply.Text)
-			}
-			if len(f.said("MAIL")) != 0 {
-				t.Error("MAIL was said")
-			}
+			synctest.Test(t, func(t *testing.T) {
+				f := &fake{ehlo: []string{tt.offer}, script: on("AUTH", tt.reply)}
+				r := inBubbleAs(t, f, relays.Relay{TLS: relays.TLSOff, User: "user", Password: "pass-word"})
+				res := r.Send(t.Context(), letter("a@example.net"), agree)
+				want(t, res, tt.want)
+				if res.Reply.Text == "" || strings.Contains(res.Reply.Text, "pass-word") || strings.Contains(res.Reply.Text, plain) {
+					t.Errorf("reply %q", res.Reply.Text)
+				}
+				if len(f.said("MAIL")) != 0 {
+					t.Error("MAIL was said")
+				}
+			})
 		})
 	}
 }
