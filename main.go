@@ -20,13 +20,13 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-	"golang.org/x/term"
 
 	"mailer/app"
 	"mailer/app/backup"
 	"mailer/app/cli"
 	"mailer/app/delivery"
 	"mailer/app/footprint"
+	"mailer/app/mail"
 	"mailer/app/outbound"
 	"mailer/app/pacing"
 	"mailer/app/relays"
@@ -446,29 +446,44 @@ func (o *options) announce(ctx context.Context, log *slog.Logger, s *server.Serv
 	if err != nil {
 		return err
 	}
-	fmt.Printf("\nSigned in, once, within 30 minutes: %s\n", link)
+	if err := sendWelcome(ctx, s, token); err != nil { // which is no reason to end
+		log.Warn("the welcome email can't be sent", "err", err)
+	}
+	fmt.Printf("\nSign-in link (single use, expires in 30 min): %s\n", link)
 	fmt.Printf("\nMailer is ready. Send an email (it is captured, nothing leaves this machine):\n\n"+
 		"curl -sS %s/emails -H 'Authorization: Bearer %s' -H 'Content-Type: application/json' -d '%s'\n\n",
 		o.baseURL, token, `{"from":"Mailer <hello@example.com>","to":"you@example.org","subject":"It works","text":"Hello from Mailer"}`)
 	return nil
 }
 
-// announceSetup says how the first account is made while there is none. The link stands on
-// a terminal alone: a log is kept and read by others.
+// sendWelcome puts a first email into an inbox that is empty.
+func sendWelcome(ctx context.Context, s *server.Server, token string) error {
+	key, err := s.Teams.Authenticate(ctx, token)
+	if err != nil {
+		return err
+	}
+	there, _, err := s.Mail.ListEmails(ctx, key, app.Page{Limit: 1})
+	if err != nil || len(there) > 0 {
+		return err
+	}
+	text := "This email was captured: nothing leaves this machine.\n\nSend your own with the curl command that the server printed, or point your program at it.\n"
+	_, err = s.Mail.SendEmail(ctx, key, &app.EmailInput{From: "Mailer <hello@example.com>", To: []string{"you@example.org"}, Subject: "Welcome to Mailer", Text: &text}, mail.SendOptions{})
+	return err
+}
+
+// announceSetup prints the link that makes the first account while there is none. The log,
+// which is kept and read by others, names the command that prints another.
 func announceSetup(ctx context.Context, log *slog.Logger, s *server.Server) error {
 	needed, err := s.People.NeedsSetup(ctx)
 	if err != nil || !needed {
 		return err
 	}
-	if !term.IsTerminal(int(os.Stdout.Fd())) {
-		log.Info("nobody has an account yet; `mailer users setup` prints the link that makes the first")
-		return nil
-	}
+	log.Info("no account yet: open the setup link on standard output, or print another with `mailer users setup`")
 	link, err := s.People.SetupLink(ctx)
 	if err != nil {
 		return s.UnlessFull(err)
 	}
-	fmt.Printf("\nNobody has an account yet. Make the first, within 30 minutes: %s\n\n", link)
+	fmt.Printf("\nNo account yet. Create the first one (single use, expires in 30 min): %s\n\n", link)
 	return nil
 }
 

@@ -12,10 +12,12 @@ import (
 // here, and gets no sign-in page under it.
 func TestOtherHostNamesServeTrackingAndHostedPagesOnly(t *testing.T) {
 	r := newReal(t, captured(), func(cfg *Config, _ *rest.Limits) { cfg.OneName = true })
+	accept := "*/*"
 	ask := func(host, method, path string) *httptest.ResponseRecorder {
 		q := httptest.NewRequest(method, path, nil)
 		q.Host = host
 		q.Header.Set("Authorization", "Bearer "+r.full)
+		q.Header.Set("Accept", accept)
 		w := httptest.NewRecorder()
 		r.handler.ServeHTTP(w, q)
 		return w
@@ -35,6 +37,13 @@ func TestOtherHostNamesServeTrackingAndHostedPagesOnly(t *testing.T) {
 			}
 		}
 	}
+	accept = "text/html"
+	for _, path := range []string{"/", "/dashboard", "/emails", "/nothing"} {
+		if w := ask("links.tenant.test", "GET", path); w.Code != 404 || !strings.Contains(w.Body.String(), "<html") {
+			t.Errorf("a browser gets at %s: %d %.100s", path, w.Code, w.Body)
+		}
+	}
+	accept = "*/*"
 	for _, host := range []string{"mail.example.com", "MAIL.example.com:443", "mail.example.com.", "127.0.0.1:3000", "[::1]:3000", "localhost:3000", "mailer", "mailer.default.svc:80", "mailer.default.svc.cluster.local", "mailer.internal", ""} {
 		if w := ask(host, "GET", "/emails"); w.Code != 200 {
 			t.Errorf("the API under %q: %d %s", host, w.Code, w.Body)

@@ -25,6 +25,46 @@ func TestUnknownPathsNeedNoKey(t *testing.T) {
 	}
 }
 
+// Browsers, which ask for HTML, are led from / to the dashboard and get a page where there is
+// nothing, in their language.
+func TestBrowsersGetPagesAndTheDashboard(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	browser := http.Header{"Accept": {"text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"}, "Accept-Language": {"de"}}
+	get := func(method, path string, header http.Header) *httptest.ResponseRecorder {
+		r := httptest.NewRequest(method, path, nil)
+		r.Header = header
+		w := httptest.NewRecorder()
+		b.handler.ServeHTTP(w, r)
+		return w
+	}
+	for _, tt := range []struct {
+		method, path string
+		status       int
+		html         bool
+	}{
+		{"GET", "/", 302, false},
+		{"HEAD", "/", 302, false},
+		{"GET", "/nothing", 404, true},
+		{"GET", "/emails/x/y/z", 404, true},
+		{"POST", "/nothing", 404, false},
+	} {
+		w := get(tt.method, tt.path, browser)
+		if w.Code != tt.status || strings.Contains(w.Body.String(), "<!doctype html>") != tt.html {
+			t.Errorf("%s %s: %d %s", tt.method, tt.path, w.Code, w.Header().Get("Content-Type"))
+		}
+		if to := w.Header().Get("Location"); tt.status == 302 && to != "/dashboard/" {
+			t.Errorf("%s %s leads to %q", tt.method, tt.path, to)
+		}
+		if tt.html && !strings.Contains(w.Body.String(), "Seite nicht gefunden") {
+			t.Errorf("%s: %s", tt.path, w.Body)
+		}
+		if api := get(tt.method, tt.path, http.Header{"Accept": {"*/*"}}); api.Code != 404 || api.Header().Get("Content-Type") != "application/json" {
+			t.Errorf("%s %s of a program: %d %s", tt.method, tt.path, api.Code, api.Header().Get("Content-Type"))
+		}
+	}
+}
+
 func TestMethodNotAllowed(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)

@@ -142,7 +142,7 @@ func TestASignInLinkOpensOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, code, _ := strings.Cut(link, "/dashboard/link#")
+	_, code, _ := strings.Cut(link, "/dashboard/link?to=/emails#")
 	b := r.visitor("192.0.2.9")
 	b.want(403, "POST", "/auth/link", `{"code":"`+strings.Repeat("A", 22)+`"}`)
 	got := b.want(200, "POST", "/auth/link", `{"code":"`+code+`"}`)

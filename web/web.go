@@ -75,7 +75,7 @@ func newHandler(cfg Config, l rest.Limits, now func() time.Time) *rest.Handler {
 	})
 	addRoutes(h, &cfg)
 	registerIngest(h, s.Reports, cfg.SNS)
-	pages.Register(h, s.Pages, s.Mail, s.Shares)
+	h.ServeBrowsers(dashboard.Prefix+"/", pages.Register(h, s.Pages, s.Mail, s.Shares))
 	manual.Register(h, dashboard.Register(h))
 	mcp.Register(h)
 	documentTags(h)

@@ -75,12 +75,7 @@ func (c *Store) relaysAdd() *cobra.Command {
 				return err
 			}
 			words := map[bool]string{false: "added", true: "changed"}[added.Changed] + " the relay " + added.Region + " (" + added.Host + ")"
-			if added.Unused {
-				words += "; it is not used while the server's flags have a relay of this name"
-			} else {
-				words += "; try it with mailer relays test " + added.Region
-			}
-			return c.done(added, words)
+			return c.done(added, words+"; try it with mailer relays test "+added.Region)
 		})
 	})
 	cmd.Flags().StringVar(&file, "url-file", "", "file that holds the URL, for the password in it; - for standard input")

@@ -3,6 +3,7 @@ package people
 import (
 	"context"
 	"errors"
+	"strings"
 
 	"mailer/app"
 	"mailer/app/clock"
@@ -70,7 +71,9 @@ func (s *Service) DevLink(ctx context.Context) (link string, err error) {
 		} else if err != nil {
 			return err
 		}
-		link, err = s.AddLink(tx, there.ID)
+		if link, err = s.AddLink(tx, there.ID); err == nil {
+			link = strings.Replace(link, "#", "?to=/emails#", 1) // to the inbox
+		}
 		return err
 	})
 	return link, service.Unavailable(err)

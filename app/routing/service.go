@@ -37,11 +37,14 @@ type Service struct {
 	seen   []db.Relay // as they were read last
 	pauses map[string]delivery.Pause
 	said   map[string]string // the states that were written last, by region
+
+	testing sync.Mutex
+	tests   map[string]LastTest // by region
 }
 
 // New makes the service.
 func New(base *service.Base, owners *teams.Service, senders *domains.Service, outlets *delivery.Service, cfg Config) *Service {
-	return &Service{Base: base, Config: cfg, teams: owners, domains: senders, delivery: outlets}
+	return &Service{Base: base, Config: cfg, teams: owners, domains: senders, delivery: outlets, tests: map[string]LastTest{}}
 }
 
 // unseal reads the URL of a relay of the database.
@@ -72,11 +75,11 @@ type Added struct {
 	Region  string `json:"region"`
 	Host    string `json:"host"`
 	Changed bool   `json:"changed"` // there was one of this name
-	Unused  bool   `json:"unused"`  // the server has one of this name in its flags, which counts
 }
 
 // Add adds a relay to the database, or puts it in the place of the one of its name. text
-// is `[REGION=]URL`. Errors never repeat it.
+// is `[REGION=]URL`. Errors, which never repeat it: CodeConflict for the name of a relay of
+// the server's flags, CodeValidation.
 func (s *Service) Add(ctx context.Context, text string) (Added, error) {
 	relay, err := relays.ParseOne(text)
 	if err != nil {
@@ -97,7 +100,9 @@ func (s *Service) Add(ctx context.Context, text string) (Added, error) {
 		if err != nil {
 			return err
 		}
-		out.Unused = slices.ContainsFunc(states, func(st db.RelayState) bool { return st.Region == relay.Region && st.Sealed != nil })
+		if slices.ContainsFunc(states, func(st db.RelayState) bool { return st.Region == relay.Region && st.Sealed != nil }) {
+			return app.Errorf(app.CodeConflict, "The relay %s is set by --relay or MAILER_RELAY of the server: change it there, or choose another name", relay.Region)
+		}
 		if err := tx.SetRelay(relay.Region, s.Sealer.Seal(service.RelayPurpose, relay.Region, []byte(text))); err != nil {
 			return err
 		}

@@ -48,6 +48,16 @@ type Status struct {
 	Waiting     int64   `json:"waiting"`     // emails; a million means at least that
 	// Note says that another relay of this name is not used.
 	Note string `json:"note,omitzero"`
+	// LastTest is how it was tested last since the server started; nil: it was not.
+	LastTest *LastTest `json:"last_test,omitzero"`
+}
+
+// LastTest is how the last test of a relay ended.
+type LastTest struct {
+	OK       bool      `json:"ok"`
+	TestedAt time.Time `json:"tested_at"`
+	Step     string    `json:"step"` // the one that failed, or the last one
+	Said     string    `json:"said"` // there, in the server's words or ours
 }
 
 func hostOf(r relays.Relay) string { return net.JoinHostPort(r.Host, strconv.Itoa(r.Port)) }
@@ -130,7 +140,7 @@ func (s *Service) list(r *db.Reader) ([]Status, error) {
 		}
 		next := statusOf(relay, FromDatabase)
 		if last, ok := said[row.Region]; ok {
-			next.State, next.Reason, next.Since, next.NextTry, next.Connections = last.State, last.Reason, last.Since, last.NextTry, last.Connections
+			next.State, next.Reason, next.Since, next.NextTry, next.Connections, next.LastTest = last.State, last.Reason, last.Since, last.NextTry, last.Connections, last.LastTest
 		} else {
 			next.Reason = &unread
 		}
@@ -192,6 +202,9 @@ func (s *Service) stateOf(st delivery.State) (db.RelayState, error) {
 		status.Reason = &st.Reason
 	}
 	status.Since, status.NextTry = app.FormatTimePtr(st.Since), app.FormatTimePtr(st.NextTry)
+	if last := s.lastTest(st.Relay.Region); last.Step != "" {
+		status.LastTest = &last
+	}
 	text, err := json.Marshal(status)
 	if err != nil {
 		return db.RelayState{}, fmt.Errorf("encode how the relay %s is: %w", st.Relay.Region, err)

@@ -42,7 +42,46 @@ func (s *Service) Test(ctx context.Context, in TestInput) (Tested, error) {
 	for _, step := range out.Steps {
 		out.OK = out.OK && step.OK
 	}
+	if last := len(out.Steps) - 1; last >= 0 {
+		s.noteTest(relay, LastTest{OK: out.OK, TestedAt: clock.Now().UTC(), Step: out.Steps[last].Step, Said: out.Steps[last].Said})
+	}
 	return out, nil
+}
+
+func (s *Service) noteTest(relay relays.Relay, last LastTest) {
+	s.testing.Lock()
+	defer s.testing.Unlock()
+	s.tests[relay.Region] = last
+}
+
+// lastTest returns how the relay of a region was tested last by this process; zero: it was
+// not.
+func (s *Service) lastTest(region string) LastTest {
+	s.testing.Lock()
+	defer s.testing.Unlock()
+	return s.tests[region]
+}
+
+// TestAll tests every relay in the background, without sending a message: a wrong address or
+// password shows before the first email does.
+func (s *Service) TestAll() {
+	if s.Probe == nil || s.Settings.Capture {
+		return
+	}
+	for _, st := range s.delivery.Outlets.States() {
+		s.Workers.Go(func() {
+			tested, err := s.Test(s.Taking, TestInput{Region: st.Relay.Region})
+			if s.Taking.Err() != nil {
+				return
+			}
+			if err != nil {
+				s.LogUnlessHindered("test a relay", err)
+			} else if !tested.OK {
+				last := tested.Steps[len(tested.Steps)-1]
+				s.Log.Warn("a relay failed its test", "relay", st.Relay.Region, "host", hostOf(st.Relay), "step", last.Step, "said", last.Said)
+			}
+		})
+	}
 }
 
 // trial makes the message of a test. Without any verified domain it has no sender, and

@@ -274,6 +274,7 @@ func (s *Server) Start(ctx context.Context) error {
 		s.Mail.Start()
 		s.RequestLog.Start()
 	}
+	s.Routing.TestAll()
 	return s.Upkeep.StartCron()
 }
 

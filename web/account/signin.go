@@ -58,6 +58,13 @@ type setupRequest struct {
 	Team     string `json:"team,omitempty" maxLength:"100" doc:"What the first team is to be called"`
 }
 
+type setupState struct {
+	Object string `json:"object" enum:"setup"`
+	Needed bool   `json:"needed" doc:"There is no account yet: mailer serve and mailer users setup print the link that creates the first"`
+}
+
+type setupStateOutput struct{ Body setupState }
+
 type signInRequest struct {
 	Email    string `json:"email"`
 	Password string `json:"password"`
@@ -71,6 +78,13 @@ var signInTags = []string{"Sign-in"}
 
 // Add adds the routes to a handler.
 func (r SignInRoutes) Add(h *rest.Handler) {
+	rest.RegisterRaw(h, rest.Route{Public: true, SameSite: true, Quiet: true}, huma.Operation{
+		OperationID: "get-setup", Method: http.MethodGet, Path: "/auth/setup",
+		Summary: "Tell whether the first account is still to be created", Tags: signInTags,
+	}, func(ctx context.Context, _ *rest.Exchange, _ *struct{}) (*setupStateOutput, error) {
+		needed, err := r.Service.NeedsSetup(ctx)
+		return &setupStateOutput{setupState{Object: "setup", Needed: needed}}, err
+	})
 	registerSignIn(h, rest.Route{}, huma.Operation{
 		OperationID: "set-up", Method: http.MethodPost, Path: "/auth/setup",
 		Summary: "Make the first account with the code that mailer serve shows, and sign in", Tags: signInTags,

@@ -6,7 +6,7 @@ import { encoded } from './paths.js';
 import { base, go } from './router.js';
 import { mayAdmin } from './state.js';
 import { Button, Empty, Head, Input, Notice, Status, Time } from './ui/base.js';
-import { dialog, DialogBody } from './ui/float.js';
+import { dialog, DialogBody, useAsked } from './ui/float.js';
 import { Csv, Table } from './ui/list.js';
 
 /** The form of a new domain; closes with the domain. @param {{close: (answer?: any) => void}} props */
@@ -37,6 +37,7 @@ export default function Domains() {
 		const domain = await dialog((close) => html`<${AddDomain} close=${close} />`);
 		if (domain) go(encoded`/domains/${domain.id}`);
 	};
+	useAsked(() => mayAdmin.value && add());
 	const button = mayAdmin.value && html`<${Button} kind="primary" icon="plus" onClick=${add}>${t('domains.add')}<//>`;
 	return html`<${Head} title=${t('domains.title')}><${Csv} path="/domains" name="domains" />${button}<//>
 	<${Table} list=${list} label=${t('domains.title')} open=${(row) => base + encoded`/domains/${row.id}`} empty=${html`<${Empty} icon="globe" title=${t('domains.none')} act=${button}>${t(mayAdmin.value ? 'domains.noneText' : 'domains.noneAsk')}<//>`} columns=${[

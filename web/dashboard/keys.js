@@ -6,7 +6,7 @@ import { base } from './router.js';
 import { mayAdmin } from './state.js';
 import { day } from './format.js';
 import { Button, Copy, Empty, Head, Sections, Time } from './ui/base.js';
-import { attempt, confirm, dialog, Menu } from './ui/float.js';
+import { attempt, confirm, dialog, Menu, useAsked } from './ui/float.js';
 import { Csv, Table } from './ui/list.js';
 import { EditKey, MakeKey, Made } from './key-forms.js';
 import { encoded } from './paths.js';
@@ -43,6 +43,7 @@ export default function Keys() {
 		window.scrollTo(0, 0);
 		await list.reload();
 	};
+	useAsked(() => mayAdmin.value && make());
 	const edit = async (key) => {
 		if (await dialog((close) => html`<${EditKey} close=${close} of=${key} />`)) await list.reload();
 	};

@@ -9,13 +9,14 @@ import { Button } from './ui/base.js';
 
 /** The page. */
 export default function Link() {
+	const to = place.value.query.get('to') ?? '/account?part=sign-in';
 	const [factors, setFactors] = useState(/** @type {string[]|null} */ (null));
 	const form = useForm(async () => {
 		const answer = await api.post('/auth/link', { code: place.value.hash }, { team: null });
 		if (answer.second_factor?.length) setFactors(answer.second_factor);
-		else await enter('/account?part=sign-in');
+		else await enter(to);
 	});
-	if (factors) return html`<${AskFactor} factors=${factors} done=${() => enter('/account?part=sign-in')} back=${() => location.assign(`${base}/sign-in`)} />`;
+	if (factors) return html`<${AskFactor} factors=${factors} done=${() => enter(to)} back=${() => location.assign(`${base}/sign-in`)} />`;
 	const used = form.error?.status === 403 || !place.value.hash;
 	return html`<${Gate} title=${t('link.title')} onSubmit=${form.submit}><div class="stack stack--2"><h1>${t(used ? 'link.used' : 'link.title')}</h1><p class="ink2">${used ? say('link.usedText', { command: html`<code>mailer users link EMAIL</code>` }) : t('link.text')}</p></div>
 	${used ? html`<${Button} kind="wide" href=${`${base}/sign-in`}>${t('signIn.title')}<//>` : html`<${Said} form=${form} /><${Button} type="submit" kind="primary wide" busy=${form.busy} autofocus>${t('signIn.act')}<//>`}<//>`;

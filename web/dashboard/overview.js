@@ -145,13 +145,14 @@ function OfTeam() {
 	const of = got.data && figuresOf(got.data, question, period);
 	const domains = useGet('/domains', { limit: 100 });
 	const queue = useGet('/queue', { limit: 1 }, { live: moves, every: 15 });
+	const capturing = useGet('/readyz', undefined, { team: null }).data?.relay === 'capture';
 	const none = of && !of.now.sent && !of.week.sent;
 	const newest = useGet(none ? '/emails' : null, { limit: 5 }, { live: moves });
 	const head = html`<${Head} title=${t('overview.title')} note=${html`<${Live} />`}><${Seg} label=${t('overview.period')} value=${period} onChange=${(p) => setQuery({ period: p === '24h' ? null : p })} options=${Object.keys(periods).map((p) => [p, t(`overview.periods.${p}`)])} /><span class="hide-s"><${Select} bare label=${t('overview.domain')} value=${domain ?? ''} onChange=${(d) => setQuery({ domain: d || null })} options=${[['', t('overview.allDomains')], ...(domains.data?.data ?? []).map((d) => [d.id, d.name])]} /></span><//>`;
 	if (got.error && !got.data) return html`${head}<${Failed} error=${got.error} retry=${got.reload} />`;
 	if (!of || (none && !newest.data)) return html`${head}<${Bones} />`;
 	const first = none && newest.data.data.every((e) => ['queued', 'scheduled', 'suppressed', 'failed', 'canceled', 'delivery_delayed'].includes(e.last_event)) && !newest.data.has_more;
-	return html`${head}<div class=${`page ${first ? 'page--text' : ''}`}>${first && html`<${FirstSteps} domains=${domains.data?.data} emails=${newest.data.data} />`}
+	return html`${head}<div class=${`page ${first ? 'page--text' : ''}`}>${capturing && html`<${Notice}>${t('overview.capturing')}<//>`}<${FirstSteps} domains=${domains.data?.data} emails=${first ? newest.data.data : null} capturing=${capturing} />
 	<${Figures} now=${of.now} before=${of.before} week=${of.week} period=${period} />
 	${!first && html`<${Charts} rows=${of.rows} hourly=${of.hourly} period=${period} />`}
 	${(!first || queue.data?.waiting > 0) && html`<div class=${me.value.operator ? 'cols' : ''}>${queue.data && html`<${Waiting} queue=${queue.data} />`}${me.value.operator && html`<${Section} title=${t('relays.title')} acts=${html`<a class="link t13r" href=${base + '/operator/relays'}>${t('relays.all')}</a>`}><${Relays} /><//>`}</div>`}

@@ -3,7 +3,8 @@ import { html, useEffect, useState } from './lib/core.js';
 import { api, ApiError } from './api.js';
 import { t } from './i18n.js';
 import { encoded } from './paths.js';
-import { Button, Check, Input, Notice, Status } from './ui/base.js';
+import { emptyRelay, RelayFields, relayURL } from './relay-form.js';
+import { Button, Input, Notice, Status } from './ui/base.js';
 import { dialog, DialogBody } from './ui/float.js';
 
 const order = ['dns', 'connect', 'tls', 'greeting', 'auth', 'mail', 'send'];
@@ -33,19 +34,15 @@ export function Steps({ test }) {
 export const addDialog = () => dialog((close) => html`<${Add} close=${close} />`);
 
 function Add({ close }) {
-	const [form, setForm] = useState({ region: '', host: '', port: '587', user: '', password: '', tls: true });
+	const [form, setForm] = useState({ ...emptyRelay, region: '' });
 	const [wrong, setWrong] = useState('');
 	const [test, setTest] = useState(/** @type {any} */ (null));
 	const [region, setRegion] = useState('');
-	const set = (name) => (value) => setForm({ ...form, [name]: value });
-	const urlOf = () => {
-		const who = form.user ? `${encodeURIComponent(form.user)}:${encodeURIComponent(form.password)}@` : '';
-		return `${form.port === '465' ? 'smtps' : 'smtp'}://${who}${form.host.trim()}:${form.port}${form.tls || form.port === '465' ? '' : '?tls=off'}`;
-	};
+	const set = (some) => setForm((before) => ({ ...before, ...some }));
 	const add = async () => {
 		setWrong('');
 		try {
-			const added = await api.post('/relays', { region: form.region.trim() || undefined, url: urlOf() }, { team: null });
+			const added = await api.post('/relays', { region: form.region.trim() || undefined, url: relayURL(form) }, { team: null });
 			setRegion(added.region);
 			setTest({ running: true });
 			setTest(await api.post(encoded`/relays/${added.region}/test`, undefined, { team: null }));
@@ -58,10 +55,6 @@ function Add({ close }) {
 	if (test) return html`<${DialogBody} title=${region} onSubmit=${() => close(region)} acts=${test.running ? '' : html`${!test.ok && html`<${Button} kind="quiet" onClick=${() => setTest(null)}>${t('relays.mend')}<//>`}<${Button} type="submit" kind="primary">${t('relays.done')}<//>`}><${Steps} test=${test} />${!test.running && html`<${Notice} kind=${test.ok ? 'good' : 'warn'}>${t(test.ok ? 'relays.works' : 'relays.worksNot')}<//>`}<//>`;
 	return html`<${DialogBody} title=${t('relays.add')} onSubmit=${add} acts=${html`<${Button} kind="quiet" onClick=${() => close()}>${t('ui.cancel')}<//><${Button} type="submit" kind="primary" disabled=${!form.host.trim()}>${t('relays.addAct')}<//>`}>
 		${wrong && html`<${Notice} kind="bad">${wrong}<//>`}
-		<${Input} label=${t('relays.host')} mono value=${form.host} onInput=${set('host')} placeholder="smtp.eu.example.net" autocomplete="off" spellcheck=${false} autofocus />
-		<${Input} label=${t('relays.port')} mono inputmode="numeric" value=${form.port} onInput=${set('port')} hint=${t('relays.portHint')} />
-		<${Input} label=${t('relays.user')} mono value=${form.user} onInput=${set('user')} autocomplete="off" spellcheck=${false} />
-		<${Input} label=${t('relays.password')} type="password" value=${form.password} onInput=${set('password')} autocomplete="new-password" hint=${t('relays.passwordHint')} />
-		<${Input} label=${t('relays.name')} mono value=${form.region} onInput=${set('region')} placeholder="eu-west-1" hint=${t('relays.nameHint')} autocomplete="off" />
-		${form.port !== '465' && html`<${Check} label=${t('relays.tls')} checked=${form.tls} onChange=${set('tls')} />`}<//>`;
+		<${RelayFields} values=${form} set=${set} />
+		<${Input} label=${t('relays.name')} mono value=${form.region} onInput=${(region) => set({ region })} placeholder="eu-west-1" hint=${t('relays.nameHint')} autocomplete="off" /><//>`;
 }

@@ -109,5 +109,5 @@ export function Codes({ codes }) {
 /** What a machine is told to get somebody in again. @param {{email?: string}} props */
 export const NoWayIn = ({ email }) => html`<p class="t12 muted">${say('signIn.noWay', { command: html`<code>mailer users link ${email || 'EMAIL'}</code>` })}</p>`;
 
-/** A step of several. @param {{steps: string[], at: number}} props */
-export const Progress = ({ steps, at }) => html`<ol class="progress" aria-label=${t('setup.steps')}>${steps.map((name, i) => html`<li aria-current=${i === at ? 'step' : undefined}>${i < at && html`<${Icon} name="check" />`}${name}</li>`)}</ol>`;
+/** A step of several: those that were done have a tick, those that were skipped say so. @param {{steps: string[], at: number, done?: boolean[]}} props */
+export const Progress = ({ steps, at, done }) => html`<ol class="progress" aria-label=${t('setup.steps')}>${steps.map((name, i) => html`<li aria-current=${i === at ? 'step' : undefined}>${i < at && (done?.[i] ?? true) && html`<${Icon} name="check" />`}${name}${i < at && done && !done[i] && html` <span class="muted">(${t('setup.skipped')})</span>`}</li>`)}</ol>`;

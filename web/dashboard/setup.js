@@ -14,14 +14,16 @@ const names = ['you', 'factor', 'relay', 'domain'];
 /** The page. */
 export default function Setup() {
 	const [at, setAt] = useState('you');
+	const [proven, setProven] = useState(/** @type {string[]} */ ([]));
 	const [code] = useState(place.value.hash);
 	const steps = { you: You, factor: Factor, relay: Relay, domain: Domain };
 	const Step = steps[at];
-	return html`<${Step} code=${code} next=${() => {
+	return html`<${Step} code=${code} next=${(done = true) => {
+		if (done) setProven((before) => [...before, at]);
 		const to = names[names.indexOf(at) + 1];
 		if (to) setAt(to);
 		else go('/', { replace: true });
-	}} progress=${html`<${Progress} at=${names.indexOf(at)} steps=${names.map((name) => t(`setup.${name}.step`))} />`} />`;
+	}} progress=${html`<${Progress} at=${names.indexOf(at)} steps=${names.map((name) => t(`setup.${name}.step`))} done=${names.map((name) => proven.includes(name))} />`} />`;
 }
 
 /** What stands above each step. */
@@ -53,8 +55,8 @@ const Over = ({ title, text, command }) => html`<${Gate} title=${t('setup.title'
 function Factor({ next, progress }) {
 	const [codes, setCodes] = useState(/** @type {string[]|null} */ (null));
 	return html`<${Gate} wide title=${t('setup.title')}>${codes
-		? html`${progress}<h1>${t('factor.codes')}</h1><${Codes} codes=${codes} /><div class="row"><${Button} kind="primary" onClick=${next}>${t('setup.kept')}<//></div>`
-		: html`<${Top} progress=${progress} of="factor" /><${TurnOn} skip=${next} skipWord=${t('setup.skip')} done=${(made) => {
+		? html`${progress}<h1>${t('factor.codes')}</h1><${Codes} codes=${codes} /><div class="row"><${Button} kind="primary" onClick=${() => next()}>${t('setup.kept')}<//></div>`
+		: html`<${Top} progress=${progress} of="factor" /><${TurnOn} skip=${() => next(false)} skipWord=${t('setup.skip')} done=${(made) => {
 			setCodes(made);
 			arrive();
 		}} />`}<//>`;
@@ -72,5 +74,5 @@ function Domain({ next, progress }) {
 	});
 	return html`<${Gate} wide title=${t('setup.title')} onSubmit=${form.submit}><${Top} progress=${progress} of="domain" />
 	<${Said} form=${form} fields=${['name']} /><div class="setup-fields"><${Input} label=${t('setup.domain.name')} mono autocapitalize="none" spellcheck=${false} required value=${name} onInput=${setName} hint=${t('setup.domain.hint')} error=${about(form.error, 'name')} autofocus /></div>
-	<div class="row"><${Button} type="submit" kind="primary" busy=${form.busy}>${t('setup.domain.act')}<//><${Button} kind="quiet" onClick=${next}>${t('setup.skip')}<//></div><//>`;
+	<div class="row"><${Button} type="submit" kind="primary" busy=${form.busy}>${t('setup.domain.act')}<//><${Button} kind="quiet" onClick=${() => next(false)}>${t('setup.skip')}<//></div><//>`;
 }

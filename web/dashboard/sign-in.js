@@ -1,6 +1,6 @@
 // Signing in: password or passkey, then the second factor where there is one.
 import { html, useEffect, useState } from './lib/core.js';
-import { api } from './api.js';
+import { api, useGet } from './api.js';
 import { t } from './i18n.js';
 import { enter, Gate, Said, useForm } from './gate.js';
 import * as passkey from './passkey.js';
@@ -24,6 +24,10 @@ export default function SignIn() {
 		await passkey.use();
 		await inside();
 	});
+	const setup = useGet('/auth/setup', {}, { team: null });
+	if (setup.data?.needed) {
+		return html`<${Gate} title=${t('signIn.title')}><div class="stack stack--2"><h1>${t('signIn.noAccount')}</h1><p class="ink2">${t('signIn.noAccountText')}</p></div><div class="code"><pre tabindex="0">mailer users setup</pre></div><//>`;
+	}
 	if (factors) {
 		return html`<${AskFactor} factors=${factors} done=${inside} back=${() => {
 			setPassword('');

@@ -30,6 +30,15 @@ type RelayItem struct {
 	Connections int     `json:"connections" doc:"That it lets us have at once"`
 	Waiting     int64   `json:"waiting" doc:"Emails; a million means at least that"`
 	Note        string  `json:"note,omitempty" doc:"Says that another relay of this name is not used"`
+	// LastTest is nil where there was none since the server started.
+	LastTest *relayLastTest `json:"last_test,omitempty" doc:"How it was tested last; absent: not since the server started"`
+}
+
+type relayLastTest struct {
+	OK       bool   `json:"ok"`
+	TestedAt string `json:"tested_at" format:"date-time"`
+	Step     string `json:"step" enum:"dns,connect,tls,greeting,auth,mail,send" doc:"The one that failed, or the last one"`
+	Said     string `json:"said" doc:"At that step, in the server's words, or ours"`
 }
 
 // relayList are all relays: there are too few of them for pages.
@@ -48,7 +57,6 @@ type addedRelay struct {
 	Region  string `json:"region"`
 	Host    string `json:"host"`
 	Changed bool   `json:"changed" doc:"There was one of this name"`
-	Unused  bool   `json:"unused" doc:"The server's flags have one of this name, which counts"`
 }
 
 type removedRelay struct {
@@ -124,6 +132,7 @@ func (r RelayRoutes) Add(h *rest.Handler) {
 	rest.RegisterBody(h, changes, huma.Operation{
 		OperationID: "add-relay", Method: http.MethodPost, Path: "/relays", DefaultStatus: http.StatusCreated,
 		Summary: "Add a relay, or put it in the place of the one of its name; it is used within a second", Tags: relayTags,
+		Errors: []int{http.StatusConflict},
 	}, r.add)
 	rest.Register(h, reads, huma.Operation{
 		OperationID: "get-relay", Method: http.MethodGet, Path: "/relays/{region}", Summary: "Tell how a relay is", Tags: relayTags, Errors: missing,
@@ -155,7 +164,14 @@ func (r RelayRoutes) list(ctx context.Context, _ *app.Key, _ *struct{}) (*relayL
 	return &relayListOutput{relayList{Object: "list", Data: converted(all, newRelayItem)}}, nil
 }
 
-func newRelayItem(s routing.Status) RelayItem { return RelayItem(s) }
+func newRelayItem(s routing.Status) RelayItem {
+	item := RelayItem{Region: s.Region, From: s.From, Host: s.Host, User: s.User, State: s.State, Reason: s.Reason, Since: s.Since, NextTry: s.NextTry,
+		Rate: s.Rate, Daily: s.Daily, DailyUsed: s.DailyUsed, Connections: s.Connections, Waiting: s.Waiting, Note: s.Note}
+	if last := s.LastTest; last != nil {
+		item.LastTest = &relayLastTest{OK: last.OK, TestedAt: app.FormatTime(last.TestedAt), Step: last.Step, Said: last.Said}
+	}
+	return item
+}
 
 func (r RelayRoutes) get(ctx context.Context, _ *app.Key, in *RelayPath) (*relayOutput, error) {
 	s, err := r.Service.Get(ctx, in.Region)
@@ -176,7 +192,7 @@ func (r RelayRoutes) add(ctx context.Context, _ *app.Key, _ *struct{}, b *addRel
 	if err != nil {
 		return nil, err
 	}
-	return &addedRelayOutput{addedRelay{Object: "relay", Region: added.Region, Host: added.Host, Changed: added.Changed, Unused: added.Unused}}, nil
+	return &addedRelayOutput{addedRelay{Object: "relay", Region: added.Region, Host: added.Host, Changed: added.Changed}}, nil
 }
 
 func (r RelayRoutes) test(ctx context.Context, _ *app.Key, in *RelayPath, b *testRelayRequest) (*relayTestOutput, error) {

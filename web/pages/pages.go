@@ -108,7 +108,8 @@ func newPages(h *rest.Handler, service *audience.Pages) *pages {
 }
 
 // Register adds the pages, those of shared emails and the addresses of tracked mail.
-func Register(h *rest.Handler, service *audience.Pages, opens *mail.Service, shares *mail.Shares) {
+// It returns what answers a request with the page of an error.
+func Register(h *rest.Handler, service *audience.Pages, opens *mail.Service, shares *mail.Shares) (errorPage func(*rest.Exchange, *rest.Error)) {
 	p := newPages(h, service)
 	p.add(http.MethodGet, "/unsubscribe/{token}", "get-unsubscribe-page", "Show the page of an unsubscribe link", p.askUnsubscribe, "")
 	p.add(http.MethodHead, "/unsubscribe/{token}", "head-unsubscribe-page", "Check an unsubscribe link", p.askUnsubscribe, "")
@@ -118,6 +119,7 @@ func Register(h *rest.Handler, service *audience.Pages, opens *mail.Service, sha
 	p.add(http.MethodPost, "/preferences/{token}", "save-preferences", "Save the choices of a preferences page", p.savePreferences, app.PreferencesPage)
 	registerTracking(h, opens, p)
 	registerShares(h, shares, p)
+	return p.refuse
 }
 
 // add registers a page. It writes its answer itself, so that a page and a refusal
@@ -182,7 +184,7 @@ func (p *pages) write(x *rest.Exchange, page *hostedPage, t *pageText) {
 	head.Set("Content-Security-Policy", policy)
 	head.Set("Cache-Control", "no-store")
 	head.Set("Referrer-Policy", "no-referrer") // the address holds the token
-	head.Set("Vary", "Accept-Language")
+	head.Add("Vary", "Accept-Language")
 	head.Set("X-Robots-Tag", "noindex, nofollow")
 	if page.status == http.StatusServiceUnavailable && head.Get("Retry-After") == "" {
 		head.Set("Retry-After", pageRetryAfter)

@@ -101,6 +101,8 @@ type Handler struct {
 	operations map[string]*Operation     // by id
 	refusals   map[string]*huma.Response // of the document, by status
 	absent     func(path string) *Error
+	errorPage  func(*Exchange, *Error) // nil: browsers get JSON too
+	home       string
 	rate       *rateLimiter
 	failures   *failureLimiter
 	budget     *budget

@@ -69,7 +69,7 @@ func (h *Handler) route(e *endpoint) {
 		x.Pattern, x.quiet, x.refuse, x.params = op.Path, rt.Quiet, rt.Refuse, ps
 		x.route = rt
 		if !x.inside && !rt.AnyName && h.strangeName(x.Host) {
-			h.writeError(x, errStrangeName)
+			h.refuseVisitor(x, r, errStrangeName)
 			return
 		}
 		x.csv = rt.table != nil && !x.inside && prefersCSV(r.Header)
@@ -96,7 +96,7 @@ func (h *Handler) Mount(prefix string, serve func(x *Exchange, r *http.Request, 
 		x := w.(*Exchange)
 		x.Pattern, x.quiet, x.params, x.route = prefix, true, ps, rt
 		if h.strangeName(x.Host) {
-			h.writeError(x, errStrangeName)
+			h.refuseVisitor(x, r, errStrangeName)
 			return
 		}
 		serve(x, r, ps.ByName("path"))
@@ -161,11 +161,33 @@ func (h *Handler) dispatch(x *Exchange, r *http.Request) {
 	}
 	allow := h.allowed(path)
 	if len(allow) == 0 {
-		h.writeError(x, NewError(app.CodeNotFound, "There is nothing at this address"))
+		h.refuseVisitor(x, r, NewError(app.CodeNotFound, "There is nothing at this address"))
 		return
 	}
 	x.Header().Set("Allow", strings.Join(allow, ", "))
 	h.writeError(x, NewError(app.CodeMethodNotAllowed, "This address does not answer the method of the request"))
+}
+
+// ServeBrowsers has browsers, which ask for HTML, led from / to home, and answers them with
+// page where there is nothing. It is not for concurrent use with requests.
+func (h *Handler) ServeBrowsers(home string, page func(*Exchange, *Error)) {
+	h.home, h.errorPage = home, page
+}
+
+// refuseVisitor answers a request for what is not there: a browser with a page, anybody else
+// with JSON.
+func (h *Handler) refuseVisitor(x *Exchange, r *http.Request, e *Error) {
+	browser := h.errorPage != nil && !x.inside && (r.Method == http.MethodGet || r.Method == http.MethodHead) && Prefers(r.Header, "text/html")
+	x.Header().Add("Vary", "Accept")
+	switch {
+	case browser && r.URL.Path == "/" && !h.strangeName(x.Host):
+		http.Redirect(x, r, h.home, http.StatusFound)
+	case browser:
+		x.refuse = h.errorPage
+		h.writeError(x, e)
+	default:
+		h.writeError(x, e)
+	}
 }
 
 func (h *Handler) lookup(method, path string) (httprouter.Handle, httprouter.Params) {

@@ -3,6 +3,7 @@ import { html, signal, useEffect, useRef, useState } from '../lib/core.js';
 import { ApiError } from '../api.js';
 import { t } from '../i18n.js';
 import { number } from '../format.js';
+import { place, setQuery } from '../router.js';
 import { Button, Icon, Input } from './base.js';
 
 /** The dialogs that are open, the last on top. @type {any} */
@@ -23,6 +24,15 @@ export function dialog(draw) {
 		};
 		open.value = [...open.value, entry];
 	});
+}
+
+/** Opens a dialog once where the address asks for it: links of first steps end with ?add=1. @param {() => void} open */
+export function useAsked(open) {
+	useEffect(() => {
+		if (!place.value.query.get('add')) return;
+		setQuery({ add: null });
+		open();
+	}, []);
 }
 
 /** The frame of a dialog's content. @param {{title: any, children: any, acts: any, onSubmit?: (e: any) => any, wide?: boolean}} props */
