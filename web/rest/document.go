@@ -207,6 +207,9 @@ func (d document) describe(o *Operation) {
 	if text != "" && !strings.HasSuffix(text, ".") {
 		text += "."
 	}
+	if o.Route.table != nil {
+		text = strings.TrimPrefix(text+"\n\n"+csvNote, "\n\n")
+	}
 	op["description"] = strings.TrimSpace(text + " " + o.Route.admits())
 	responses := op["responses"].(object)
 	for status := range responses {
