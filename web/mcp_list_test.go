@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"maps"
 	"net/http"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -73,6 +74,15 @@ func TestMCPListsWhatTheKeyMayUse(t *testing.T) {
 	}
 	wantError(t, r.do("POST", "/mcp?tools=quue", `{"jsonrpc":"2.0","id":1,"method":"ping"}`, "Authorization: Bearer "+r.full),
 		422, app.CodeValidation, "`tools`", "queue", "all", "default")
+	manual, err := os.ReadFile("manual/agents.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, op := range r.tools() {
+		if group := strings.ReplaceAll(strings.ToLower(op.Tags[0]), " ", "-"); !strings.Contains(string(manual), "`"+group+"`") {
+			t.Errorf("the manual does not name the group %s, of %s", group, name)
+		}
+	}
 }
 
 // TestMCPListHoldsExactlyWhatIsAllowed calls every tool without arguments: one that is

@@ -81,6 +81,11 @@ func (r Routes) Add(h *rest.Handler) {
 		Summary: "Send one email, now or at scheduled_at. The from address must be of a verified domain of the team", Tags: shapes.EmailTags,
 		Errors: []int{http.StatusNotFound, http.StatusConflict},
 	}, r.sendEmail)
+	rest.RegisterBody(h, rest.Route{Sending: true, Passing: true}, huma.Operation{
+		OperationID: "send-email-old", Method: http.MethodPost, Path: "/email", Deprecated: true,
+		Summary: "Send an email, at the address that Resend's first clients use", Tags: shapes.EmailTags,
+		Errors: []int{http.StatusNotFound, http.StatusConflict},
+	}, r.sendEmail)
 	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "list-emails", Method: http.MethodGet, Path: "/emails",
 		Summary: "List emails, newest first, or search them", Tags: shapes.EmailTags,
