@@ -172,9 +172,8 @@ func (r domainRoutes) Add(h *rest.Handler) {
 	}, r.deleteDomain)
 }
 
-// documentRegions lists the regions that this server began with in the document, the
-// default first. They are examples: relays come and go while it runs, and which are there
-// the service knows.
+// documentRegions lists in the document the regions that there is a relay for, the default
+// first. None: any may be named.
 func (r domainRoutes) documentRegions(h *rest.Handler, add *huma.Operation) {
 	body := add.RequestBody.Content["application/json"].Schema
 	schema := h.OpenAPI().Components.Schemas.SchemaFromRef(body.Ref).Properties["region"]
@@ -182,7 +181,7 @@ func (r domainRoutes) documentRegions(h *rest.Handler, add *huma.Operation) {
 		if i == 0 {
 			schema.Default = region
 		}
-		schema.Examples = append(schema.Examples, region)
+		schema.Enum = append(schema.Enum, region)
 	}
 }
 

@@ -12,7 +12,6 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"sync"
 
 	"github.com/danielgtaylor/huma/v2"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -29,9 +28,14 @@ type server struct {
 	h       *rest.Handler
 	origins *http.CrossOriginProtection
 	calls   *callBudget
-	groups  []string
 	// sdk is made with the first message: most servers never see one.
-	sdk func() http.Handler
+	sdk func() *protocol
+}
+
+// protocol is the SDK's handler with the tools of the document as it is.
+type protocol struct {
+	http.Handler
+	groups []string
 }
 
 // input is what the address of a message says.
@@ -56,7 +60,7 @@ func Register(h *rest.Handler) {
 		// has no origin, and nothing is trusted then.
 		_ = m.origins.AddTrustedOrigin(u.Scheme + "://" + u.Host)
 	}
-	m.sdk = sync.OnceValue(m.newSDK)
+	m.sdk = rest.Remade(h, m.newSDK)
 	object := func(what string) map[string]*huma.MediaType {
 		return map[string]*huma.MediaType{"application/json": {Schema: &huma.Schema{Type: "object", Description: what, AdditionalProperties: true}}}
 	}
@@ -75,11 +79,11 @@ func Register(h *rest.Handler) {
 }
 
 // newSDK makes the server with its tools.
-func (m *server) newSDK() http.Handler {
+func (m *server) newSDK() *protocol {
 	all := tools(m.h)
-	m.groups = groupsOf(all)
+	groups := groupsOf(all)
 	server := sdk.NewServer(&sdk.Implementation{Name: "mailer", Title: "Mailer", Version: m.h.OpenAPI().Info.Version}, &sdk.ServerOptions{
-		Instructions: instructions(m.groups),
+		Instructions: instructions(groups),
 		Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}}, // they never change while it runs
 	})
 	server.AddReceivingMiddleware(m.listing(all))
@@ -88,13 +92,14 @@ func (m *server) newSDK() http.Handler {
 			return m.call(ctx, t), nil
 		})
 	}
-	return sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, &sdk.StreamableHTTPOptions{
+	handler := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, &sdk.StreamableHTTPOptions{
 		Stateless: true, JSONResponse: true,
 		MaxRequestBodyBytes: -1, // it was read, within the limit of any request
 		// Behind a reverse proxy on this machine every request comes over the
 		// loopback with a foreign Host; what protects here is the key.
 		DisableLocalhostProtection: true,
 	})
+	return &protocol{handler, groups}
 }
 
 // messageKey is where the context of a message has the message.
@@ -108,8 +113,8 @@ type message struct {
 }
 
 func (m *server) serve(ctx context.Context, x *rest.Exchange, in *input) (*output, error) {
-	handler := m.sdk()
-	if err := checkChosen(in.Tools, m.groups); err != nil {
+	protocol := m.sdk()
+	if err := checkChosen(in.Tools, protocol.groups); err != nil {
 		return nil, err
 	}
 	rest.MendSurrogates(x.Body)
@@ -129,7 +134,7 @@ func (m *server) serve(ctx context.Context, x *rest.Exchange, in *input) (*outpu
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("Accept", "application/json, text/event-stream")
 	w := rest.NewRecorder()
-	handler.ServeHTTP(w, r)
+	protocol.ServeHTTP(w, r)
 	return m.output(x, w)
 }
 
