@@ -48,10 +48,10 @@ func Parse(s string) (Mailbox, error) {
 	return byBrackets(s, err)
 }
 
-// Split cuts a list of mailboxes, as a header has it, at the commas between them:
+// Split cuts a list of mailboxes, as a header has it, at the separators between them:
 // those outside of quotes and angle brackets that have an @ before them. What it
 // returns is for Parse to read.
-func Split(list string) (parts []string) {
+func Split(list, separators string) (parts []string) {
 	begin, quoted, bracket, at := 0, false, false, false
 	for i := 0; i < len(list); i++ {
 		switch c := list[i]; {
@@ -64,7 +64,7 @@ func Split(list string) (parts []string) {
 			bracket = c == '<'
 		case c == '@':
 			at = true
-		case c == ',' && at && !bracket:
+		case at && !bracket && strings.IndexByte(separators, c) >= 0:
 			parts = append(parts, list[begin:i])
 			begin, at = i+1, false
 		}
