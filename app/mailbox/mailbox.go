@@ -230,7 +230,7 @@ func refusedSpecial(before string, c byte) error {
 		return errors.New("must not contain comments: put a name with parentheses in double quotes")
 	case ':':
 		if strings.HasSuffix(strings.ToLower(before), "mailto") {
-			return errors.New("must not begin with mailto:")
+			return errors.New("must not begin with the scheme mailto")
 		}
 		return errors.New("must not be a group: put a name with : or ; in double quotes")
 	case ',', ';':
