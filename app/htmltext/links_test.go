@@ -6,7 +6,7 @@ import (
 	"mailer/app/htmltext"
 )
 
-// The right column is what Chromium's URL makes of the left one, where that has a host.
+// The right column leads where the URL class of JavaScript leads with the left one.
 func TestLinksAreNormalizedAsBrowsersReadThem(t *testing.T) {
 	for link, want := range map[string]string{
 		"https://a.test/x":            "https://a.test/x",
