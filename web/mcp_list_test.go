@@ -113,6 +113,17 @@ func TestMCPListHoldsExactlyWhatIsAllowed(t *testing.T) {
 	}
 }
 
+// TestMCPListIsCachedForNobodyElse: it depends on the key, and clients take the list to be
+// everybody's unless told otherwise.
+func TestMCPListIsCachedForNobodyElse(t *testing.T) {
+	t.Parallel()
+	r := newReal(t, captured())
+	w := r.rpc(r.full, `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"a","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}}}`, "Mcp-Protocol-Version: 2026-07-28", "Mcp-Method: tools/list")
+	if got := decoded[struct{ Result struct{ CacheScope string } }](t, w).Result.CacheScope; got != "private" {
+		t.Errorf("the scope is %q: %.300s", got, w.Body)
+	}
+}
+
 // TestMCPToolThatIsNotListedCanBeCalled: a list is short for the agent's sake; what the
 // key may use is not narrowed by it.
 func TestMCPToolThatIsNotListedCanBeCalled(t *testing.T) {

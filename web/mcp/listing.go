@@ -84,6 +84,7 @@ func (m *server) listing(tools []*tool) sdk.Middleware {
 			if err != nil || !ok {
 				return result, err
 			}
+			list.CacheScope = "private"
 			in := ctx.Value(messageKey{}).(message)
 			list.Tools = slices.DeleteFunc(list.Tools, func(declared *sdk.Tool) bool {
 				t := known[declared.Name]
