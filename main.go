@@ -26,7 +26,6 @@ import (
 	"mailer/app/cli"
 	"mailer/app/delivery"
 	"mailer/app/footprint"
-	"mailer/app/mail"
 	"mailer/app/outbound"
 	"mailer/app/pacing"
 	"mailer/app/relays"
@@ -433,58 +432,12 @@ func (o *options) announce(ctx context.Context, log *slog.Logger, s *server.Serv
 		log.Warn("no relay is configured: mail is accepted and waits for one; give --relay or MAILER_RELAY, mailer relays add URL, or --capture to try things out")
 	}
 	if !o.dev {
-		if err := announceSetup(context.WithoutCancel(ctx), log, s); err != nil { // which is no reason to end
+		if err := cli.AnnounceSetup(context.WithoutCancel(ctx), log, s); err != nil { // which is no reason to end
 			log.Warn("whether somebody has an account can't be looked up", "err", err)
 		}
 		return nil
 	}
-	token, err := s.Teams.DevKey(ctx)
-	if err != nil {
-		return err
-	}
-	link, err := s.People.DevLink(context.WithoutCancel(ctx))
-	if err != nil {
-		return err
-	}
-	if err := sendWelcome(ctx, s, token); err != nil { // which is no reason to end
-		log.Warn("the welcome email can't be sent", "err", err)
-	}
-	fmt.Printf("\nSign-in link (single use, expires in 30 min): %s\n", link)
-	fmt.Printf("\nMailer is ready. Send an email (it is captured, nothing leaves this machine):\n\n"+
-		"curl -sS %s/emails -H 'Authorization: Bearer %s' -H 'Content-Type: application/json' -d '%s'\n\n",
-		o.baseURL, token, `{"from":"Mailer <hello@example.com>","to":"you@example.org","subject":"It works","text":"Hello from Mailer"}`)
-	return nil
-}
-
-// sendWelcome puts a first email into an inbox that is empty.
-func sendWelcome(ctx context.Context, s *server.Server, token string) error {
-	key, err := s.Teams.Authenticate(ctx, token)
-	if err != nil {
-		return err
-	}
-	there, _, err := s.Mail.ListEmails(ctx, key, app.Page{Limit: 1})
-	if err != nil || len(there) > 0 {
-		return err
-	}
-	text := "This email was captured: nothing leaves this machine.\n\nSend your own with the curl command that the server printed, or point your program at it.\n"
-	_, err = s.Mail.SendEmail(ctx, key, &app.EmailInput{From: "Mailer <hello@example.com>", To: []string{"you@example.org"}, Subject: "Welcome to Mailer", Text: &text}, mail.SendOptions{})
-	return err
-}
-
-// announceSetup prints the link that makes the first account while there is none. The log,
-// which is kept and read by others, names the command that prints another.
-func announceSetup(ctx context.Context, log *slog.Logger, s *server.Server) error {
-	needed, err := s.People.NeedsSetup(ctx)
-	if err != nil || !needed {
-		return err
-	}
-	log.Info("no account yet: open the setup link on standard output, or print another with `mailer users setup`")
-	link, err := s.People.SetupLink(ctx)
-	if err != nil {
-		return s.UnlessFull(err)
-	}
-	fmt.Printf("\nNo account yet. Create the first one (single use, expires in 30 min): %s\n\n", link)
-	return nil
+	return cli.AnnounceDev(ctx, log, s, o.baseURL)
 }
 
 func migrateCommand(o *options) *cobra.Command {

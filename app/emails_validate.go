@@ -1,11 +1,13 @@
 package app
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"unicode/utf8"
 
 	"mailer/app/htmltext"
+	"mailer/app/mailbox"
 )
 
 // Validate checks everything about a send that needs no database and
@@ -68,7 +70,10 @@ func parseAddresses(field string, list []string) ([]Address, error) {
 	var out []Address
 	for i, s := range list {
 		a, err := ParseAddress(s)
-		if err != nil {
+		switch {
+		case errors.Is(err, mailbox.ErrSeveral):
+			return nil, Invalid(fmt.Sprintf("%s[%d]", field, i), "%v, and several addresses in an array of strings", err)
+		case err != nil:
 			return nil, Invalid(fmt.Sprintf("%s[%d]", field, i), "%v", err)
 		}
 		out = append(out, a)

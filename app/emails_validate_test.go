@@ -57,6 +57,21 @@ func TestValidateText(t *testing.T) {
 	}
 }
 
+// TestAnAddressThatIsRefusedIsToldHowToWriteIt: several addresses in one string, and a
+// name with an address inside.
+func TestAnAddressThatIsRefusedIsToldHowToWriteIt(t *testing.T) {
+	const array, alone = "several addresses in an array of strings", "write the address alone"
+	for text, words := range map[string]string{
+		"a@b.co, Bob <c@d.co>": array, "a@b.co; c@d.co": array, "Ann <a@b.co>, Bob <c@d.co>": array,
+		`"a@b.co" <c@d.co>`: alone, "a@b.co <c@d.co>": alone, "Bob (a@b.co) <c@d.co>": alone, "=?utf-8?q?a=40b.co?= <c@d.co>": alone,
+	} {
+		in := EmailInput{From: "a@example.com", To: []string{text}, Subject: "s", HTML: "x"}
+		if _, err := in.Validate(); err == nil || !strings.Contains(err.Error(), words) {
+			t.Errorf("%s: %v, want %q", text, err, words)
+		}
+	}
+}
+
 func TestValidateRefuses(t *testing.T) {
 	text := func(s string) *string { return &s }
 	many := func(n int) []string {

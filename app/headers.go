@@ -189,7 +189,7 @@ func (m *Mail) echo(lower, field, value string) error {
 
 // parseEcho reads the addresses of a header.
 func parseEcho(field, value string) (list []Address, err error) {
-	parts := mailbox.Split(value)
+	parts := mailbox.Split(value, ",")
 	if len(parts) > MaxRecipients {
 		return nil, Invalid(field, "must not hold more than %d addresses", MaxRecipients)
 	}

@@ -63,12 +63,12 @@ type deliverabilityRoutes struct {
 func (r deliverabilityRoutes) Add(h *rest.Handler) {
 	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "get-email-insights", Method: http.MethodGet, Path: "/emails/{id}/insights",
-		Summary: "Get the score of an email and what lowers it", Tags: shapes.EmailTags,
+		Summary: "Get the deliverability score of an email with the findings that lower it", Tags: shapes.EmailTags,
 		Errors: []int{http.StatusNotFound},
 	}, r.getInsights)
 	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "get-deliverability", Method: http.MethodGet, Path: "/deliverability",
-		Summary: "Get how well the team's mail fared in the last 30 days", Tags: []string{"Deliverability"},
+		Summary: "Get the team's delivery, bounce and complaint figures of the last 30 days", Tags: []string{"Deliverability"},
 	}, r.getDeliverability)
 }
 

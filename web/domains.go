@@ -94,14 +94,14 @@ func (s tlsSetting) check(adds bool) error {
 }
 
 type addDomainRequest struct {
-	Name              string               `json:"name" doc:"The domain; not a public suffix like co.uk"`
-	Region            string               `json:"region,omitempty" doc:"A region that this server has a relay for; the first is the default"`
-	CustomReturnPath  string               `json:"custom_return_path,omitempty" default:"send" doc:"The label of the return path below the domain"`
+	Name              string               `json:"name" doc:"The domain name, like example.com"`
+	Region            string               `json:"region,omitempty" doc:"One of the regions that this server has a relay for; default: the first"`
+	CustomReturnPath  string               `json:"custom_return_path,omitempty" default:"send" doc:"The label of the return path domain, in front of the domain"`
 	OpenTracking      bool                 `json:"open_tracking,omitempty"`
 	ClickTracking     bool                 `json:"click_tracking,omitempty"`
 	TrackingSubdomain string               `json:"tracking_subdomain,omitempty"`
 	Capabilities      *capabilitiesRequest `json:"capabilities,omitempty"`
-	TLS               tlsSetting           `json:"tls,omitempty" enum:"opportunistic" doc:"The default, and all that can be said: how mail leaves is the setting of the server's relay"`
+	TLS               tlsSetting           `json:"tls,omitempty" enum:"opportunistic" doc:"Only the default is accepted: the server's relay decides about TLS"`
 }
 
 type updateDomainRequest struct {
@@ -136,7 +136,7 @@ type domainRoutes struct{ service *domains.Service }
 func (r domainRoutes) Add(h *rest.Handler) {
 	add := rest.RegisterBody(h, rest.Route{Admin: true}, huma.Operation{
 		OperationID: "add-domain", Method: http.MethodPost, Path: "/domains", DefaultStatus: http.StatusCreated,
-		Summary: "Add a sending domain", Tags: domainTags,
+		Summary: "Add a domain to send from. The answer lists the DNS records to publish; verify the domain after that", Tags: domainTags,
 		Errors: []int{http.StatusConflict},
 	}, r.addDomain)
 	r.documentRegions(h, add)
@@ -147,34 +147,33 @@ func (r domainRoutes) Add(h *rest.Handler) {
 	}, r.listDomains)
 	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "get-domain", Method: http.MethodGet, Path: "/domains/{id}",
-		Summary: "Get a domain with its DNS records", Tags: domainTags,
+		Summary: "Get a domain with its DNS records and their status", Tags: domainTags,
 		Errors: []int{http.StatusNotFound},
 	}, r.getDomain)
 	rest.RegisterBody(h, rest.Route{Admin: true}, huma.Operation{
 		OperationID: "update-domain", Method: http.MethodPatch, Path: "/domains/{id}",
-		Summary: "Change the tracking of a domain", Tags: domainTags,
+		Summary: "Change open and click tracking of a domain", Tags: domainTags,
 		Errors: []int{http.StatusNotFound},
 	}, r.updateDomain)
 	rest.Register(h, rest.Route{Admin: true}, huma.Operation{
 		OperationID: "verify-domain", Method: http.MethodPost, Path: "/domains/{id}/verify",
-		Summary: "Have the DNS records of a domain checked now; the answer does not wait for the outcome", Tags: domainTags,
+		Summary: "Start a check of the DNS records of a domain. The domain shows the result some seconds later", Tags: domainTags,
 		Errors: []int{http.StatusNotFound, http.StatusServiceUnavailable},
 	}, r.verifyDomain)
 	rest.Register(h, rest.Route{Admin: true}, huma.Operation{
 		OperationID: "rotate-domain-key", Method: http.MethodPost, Path: "/domains/{id}/dkim/rotate",
-		Summary: "Make the next DKIM key of a domain, unless one waits: it signs once a check finds its record", Tags: domainTags,
+		Summary: "Create the next DKIM key of a domain, unless one is pending. It signs mail as soon as its DNS record is found", Tags: domainTags,
 		Errors: []int{http.StatusNotFound, http.StatusServiceUnavailable},
 	}, r.rotateKey)
 	rest.Register(h, rest.Route{Admin: true, Fresh: true}, huma.Operation{
 		OperationID: "delete-domain", Method: http.MethodDelete, Path: "/domains/{id}",
-		Summary: "Delete a domain and the keys that are bound to it", Tags: domainTags,
+		Summary: "Delete a domain and the API keys that are bound to it", Tags: domainTags,
 		Errors: []int{http.StatusNotFound, http.StatusServiceUnavailable},
 	}, r.deleteDomain)
 }
 
-// documentRegions lists the regions that this server began with in the document, the
-// default first. They are examples: relays come and go while it runs, and which are there
-// the service knows.
+// documentRegions lists in the document the regions that there is a relay for, the default
+// first. None: any may be named.
 func (r domainRoutes) documentRegions(h *rest.Handler, add *huma.Operation) {
 	body := add.RequestBody.Content["application/json"].Schema
 	schema := h.OpenAPI().Components.Schemas.SchemaFromRef(body.Ref).Properties["region"]
@@ -182,7 +181,7 @@ func (r domainRoutes) documentRegions(h *rest.Handler, add *huma.Operation) {
 		if i == 0 {
 			schema.Default = region
 		}
-		schema.Examples = append(schema.Examples, region)
+		schema.Enum = append(schema.Enum, region)
 	}
 }
 

@@ -5,11 +5,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 
 	"mailer/app"
+	"mailer/app/service"
 )
 
 // domainAnswer is any answer about domains.
@@ -239,29 +242,53 @@ func TestWhatADomainMayNotBe(t *testing.T) {
 	}
 }
 
-// TestTheDocumentListsTheRegions: a caller chooses among those of this server. They are
-// examples, since others may come while it runs.
+// TestTheDocumentListsTheRegions: a caller chooses among those of this server, also after
+// the operator added one.
 func TestTheDocumentListsTheRegions(t *testing.T) {
 	t.Parallel()
 	d := newDomains(t)
-	var doc struct {
-		Components struct {
-			Schemas map[string]struct {
-				Properties map[string]struct {
-					Default  any
-					Enum     []any
-					Examples []any
+	handler := New(d.cfg) // makes the document when it is asked for
+	answer := func(method, target, body string) *httptest.ResponseRecorder {
+		w, request := httptest.NewRecorder(), httptest.NewRequest(method, target, strings.NewReader(body))
+		request.Header.Set("Authorization", "Bearer "+d.full)
+		handler.ServeHTTP(w, request)
+		return w
+	}
+	type schema struct {
+		Default  any
+		Enum     []any
+		Examples []any
+	}
+	check := func(enum string) {
+		t.Helper()
+		for _, path := range []string{"/openapi.json", "/openapi-3.0.json"} {
+			region := decoded[struct {
+				Components struct {
+					Schemas map[string]struct{ Properties map[string]schema }
 				}
+			}](t, answer("GET", path, "")).Components.Schemas["AddDomainRequest"].Properties["region"]
+			if region.Default != "us-east-1" || fmt.Sprint(region.Enum) != enum || len(region.Examples) > 0 {
+				t.Errorf("%s: region %+v, want %s", path, region, enum)
+			}
+		}
+		for _, tool := range decoded[struct {
+			Result struct {
+				Tools []struct {
+					Name        string
+					InputSchema struct{ Properties map[string]schema }
+				}
+			}
+		}](t, answer("POST", "/mcp", `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)).Result.Tools {
+			if got := fmt.Sprint(tool.InputSchema.Properties["region"].Enum); tool.Name == "add_domain" && got != enum {
+				t.Errorf("the tool knows the regions %s, want %s", got, enum)
 			}
 		}
 	}
-	if err := json.Unmarshal(d.do("GET", "/openapi.json", "").Body.Bytes(), &doc); err != nil {
-		t.Fatal(err)
-	}
-	region := doc.Components.Schemas["AddDomainRequest"].Properties["region"]
-	if region.Default != "us-east-1" || len(region.Enum) > 0 || fmt.Sprint(region.Examples) != "[us-east-1 eu-west-1]" {
-		t.Errorf("region %+v", region)
-	}
+	check("[us-east-1 eu-west-1]")
+	now := d.server.Settings.Outlets()
+	now.Regions = append(slices.Clone(now.Regions), service.Region{Name: "sa-east-1"}) // as after mailer relays add
+	d.server.Settings.SetOutlets(now)
+	check("[us-east-1 eu-west-1 sa-east-1]")
 }
 
 func TestMembersReadDomainsAndDontChangeThem(t *testing.T) {

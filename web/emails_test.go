@@ -324,3 +324,23 @@ func TestAnEmailIsAnsweredWithItsVerdict(t *testing.T) {
 		t.Errorf("%d recipients", len(list.Data))
 	}
 }
+
+// TestRealSendsAtTheAddressOfResendsFirstClients: programs with the Node client before
+// 1.0 post what it makes of its arguments to /email.
+func TestRealSendsAtTheAddressOfResendsFirstClients(t *testing.T) {
+	t.Parallel()
+	r := newReal(t, captured())
+	sending := r.key(r.team.ID, app.KeyInput{Permission: app.SendingAccess})
+	const mail = `{"from":"Shop <shop@example.com>","to":"b@example.org","subject":"old","html":"<p>Hi</p>"}`
+	id := decoded[struct{ ID string }](t, r.do("POST", "/email", mail, "Authorization: Bearer "+sending, "Idempotency-Key: one")).ID
+	again := decoded[struct{ ID string }](t, r.do("POST", "/emails", mail, "Authorization: Bearer "+sending, "Idempotency-Key: one")).ID
+	if id == "" || again != id {
+		t.Errorf("sent %q at the old address, and with the same key %q at the new one", id, again)
+	}
+	if w := r.as(r.full, "GET", "/emails/"+id, ""); !strings.Contains(w.Body.String(), `"subject":"old"`) {
+		t.Errorf("read back: %s", w.Body)
+	}
+	wantError(t, r.as(r.full, "POST", "/email", `{"from":"a@example.com"}`), 422, app.CodeValidation, "`to`")
+	wantError(t, r.as(r.full, "GET", "/email", ""), 405, app.CodeMethodNotAllowed)
+	wantError(t, r.do("POST", "/email", mail), 401, app.CodeMissingAPIKey)
+}

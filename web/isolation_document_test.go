@@ -227,6 +227,8 @@ func lastName(steps []string) string {
 // in that list of ours.
 var bases = map[string]string{
 	"POST /emails":                              `{"from":"a@ours.example","to":"b@example.org","subject":"s","text":"x"}`,
+	"POST /email":                               `{"from":"a@ours.example","to":"b@example.org","subject":"s","text":"x"}`,
+	"POST /email#template.id":                   `{"from":"a@ours.example","to":"b@example.org","subject":"s"}`,
 	"POST /emails#template.id":                  `{"from":"a@ours.example","to":"b@example.org","subject":"s"}`,
 	"POST /emails/batch":                        `{"from":"a@ours.example","to":"b@example.org","subject":"s","text":"x"}`,
 	"POST /emails/batch#[].template.id":         `{"from":"a@ours.example","to":"b@example.org","subject":"s"}`,

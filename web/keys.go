@@ -50,10 +50,10 @@ type deletedKey struct {
 type createKeyRequest struct {
 	Name       string         `json:"name" minLength:"1" maxLength:"50" doc:"What the key is for"`
 	Permission app.Permission `json:"permission,omitempty" enum:"full_access,sending_access" default:"full_access"`
-	DomainID   string         `json:"domain_id,omitempty" format:"uuid" doc:"The one domain that the key may send from; only with sending_access"`
-	Role       app.Role       `json:"role,omitempty" enum:"owner,admin,member" doc:"Not above the role of the key that asks, which is the default"`
-	ExpiresAt  string         `json:"expires_at,omitempty" format:"date-time" doc:"From then on the key is refused; absent: never"`
-	AllowedIPs ipRanges       `json:"allowed_ips,omitempty" doc:"Addresses and ranges of addresses (CIDR) that the key may be used from; none: any"`
+	DomainID   string         `json:"domain_id,omitempty" format:"uuid" doc:"The only domain that the key may send from; only with sending_access"`
+	Role       app.Role       `json:"role,omitempty" enum:"owner,admin,member" doc:"At most the role of the key that creates it, which is the default"`
+	ExpiresAt  string         `json:"expires_at,omitempty" format:"date-time" doc:"When the key expires; default: never"`
+	AllowedIPs ipRanges       `json:"allowed_ips,omitempty" doc:"IP addresses and ranges (CIDR) that may use the key; default: any"`
 }
 
 // updateKeyRequest is the body of PATCH /api-keys/{id}.
@@ -79,7 +79,7 @@ func (ipRanges) Schema(huma.Registry) *huma.Schema {
 
 // KeyPath is the path parameter of one API key.
 type KeyPath struct {
-	ID string `path:"id" format:"uuid" doc:"The id of the API key: not its token"`
+	ID string `path:"id" format:"uuid" doc:"The id of the API key, not its token"`
 }
 
 // Check implements Checker.
@@ -100,7 +100,7 @@ type keyRoutes struct{ service *teams.Service }
 func (r keyRoutes) Add(h *rest.Handler) {
 	rest.RegisterBody(h, rest.Route{Admin: true, Fresh: true}, huma.Operation{
 		OperationID: "create-api-key", Method: http.MethodPost, Path: "/api-keys", DefaultStatus: http.StatusCreated,
-		Summary: "Create an API key and get its token, once", Tags: keyTags,
+		Summary: "Create an API key. The answer shows its token once", Tags: keyTags,
 		Errors: []int{http.StatusNotFound},
 	}, r.createKey)
 	rest.Register(h, rest.Route{}, huma.Operation{
@@ -110,12 +110,12 @@ func (r keyRoutes) Add(h *rest.Handler) {
 	}, r.listKeys)
 	rest.RegisterBody(h, rest.Route{Admin: true}, huma.Operation{
 		OperationID: "update-api-key", Method: http.MethodPatch, Path: "/api-keys/{id}",
-		Summary: "Change the name of an API key, until when it is one, or from where", Tags: keyTags,
+		Summary: "Change the name, the expiry or the allowed IP addresses of an API key", Tags: keyTags,
 		Errors: []int{http.StatusNotFound},
 	}, r.updateKey)
 	rest.Register(h, rest.Route{Admin: true}, huma.Operation{
 		OperationID: "delete-api-key", Method: http.MethodDelete, Path: "/api-keys/{id}",
-		Summary: "Revoke an API key; it stops at once", Tags: keyTags,
+		Summary: "Revoke an API key. It stops working immediately", Tags: keyTags,
 		Errors: []int{http.StatusNotFound, http.StatusServiceUnavailable},
 	}, r.deleteKey)
 }

@@ -91,12 +91,12 @@ var logTags = []string{"Logs"}
 func (r logRoutes) Add(h *rest.Handler) {
 	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "list-logs", Method: http.MethodGet, Path: "/logs",
-		Summary: "List the requests that the team's keys and people made", Tags: logTags,
+		Summary: "List the API requests of the team's keys and members", Tags: logTags,
 		Errors: []int{http.StatusUnprocessableEntity},
 	}, r.list)
 	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "get-log", Method: http.MethodGet, Path: "/logs/{id}",
-		Summary: "Get a request by its id", Tags: logTags, Errors: []int{http.StatusNotFound},
+		Summary: "Get an API request by id", Tags: logTags, Errors: []int{http.StatusNotFound},
 	}, r.get)
 }
 

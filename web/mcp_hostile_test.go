@@ -176,7 +176,7 @@ func TestMCPSpeaksWithTheSDKsClient(t *testing.T) {
 			defer cancel()
 			client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil)
 			session, err := client.Connect(ctx, &mcp.StreamableClientTransport{
-				Endpoint: server.URL + "/mcp", HTTPClient: &http.Client{Transport: asKey(r.full)},
+				Endpoint: server.URL + "/mcp?tools=all", HTTPClient: &http.Client{Transport: asKey(r.full)},
 			}, &mcp.ClientSessionOptions{ProtocolVersion: version})
 			if err != nil {
 				t.Fatal(err)

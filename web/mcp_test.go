@@ -190,7 +190,7 @@ func TestMCPRefusalsAreThoseOfTheAPI(t *testing.T) {
 // tools are the operations that are tools, by the names of these.
 func (r *real) tools() map[string]*rest.Operation {
 	r.t.Helper()
-	w := r.rpc(r.full, `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)
+	w := r.do("POST", "/mcp?tools=all", `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, "Authorization: Bearer "+r.full)
 	out := map[string]*rest.Operation{}
 	for _, tool := range decoded[struct {
 		Result struct{ Tools []struct{ Name string } }

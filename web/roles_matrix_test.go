@@ -30,7 +30,7 @@ var managed = []string{
 }
 
 // sendable are those that keys which may only send reach; what /mcp does is looked at there.
-var sendable = []string{"POST /emails", "POST /emails/batch", "POST /emails/{id}/cancel", "PATCH /emails/{id}", "POST /mcp"}
+var sendable = []string{"POST /email", "POST /emails", "POST /emails/batch", "POST /emails/{id}/cancel", "PATCH /emails/{id}", "POST /mcp"}
 
 // above are those that show an operator without a team all of them.
 var above = []string{"GET /queue", "GET /queue/doubts", "POST /queue/hold", "POST /queue/release", "POST /queue/retry", "POST /queue/drop", "POST /queue/requeue", "GET /audit-logs", "GET /live"}

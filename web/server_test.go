@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"maps"
@@ -171,7 +172,7 @@ func newRealOn(t testing.TB, name string, cfg server.Config, change ...func(*Con
 // key makes a key; by default one that may do everything.
 func (r *real) key(teamID string, in app.KeyInput) string {
 	r.t.Helper()
-	in.Name, in.Role = "test", app.RoleOwner
+	in.Name, in.Role = "test", cmp.Or(in.Role, app.RoleOwner)
 	if in.Permission == "" {
 		in.Permission = app.FullAccess
 	}

@@ -41,7 +41,7 @@ type smtpRoutes struct {
 func (r smtpRoutes) Add(h *rest.Handler) {
 	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "get-smtp", Method: http.MethodGet, Path: "/smtp",
-		Summary: "Tell at which host and ports mail is taken by SMTP, and how to sign in there", Tags: keyTags,
+		Summary: "Get the host, ports and sign-in of the SMTP server for sending", Tags: keyTags,
 	}, r.get)
 }
 

@@ -61,7 +61,7 @@ type usageRoutes struct{ service *teams.Service }
 func (r usageRoutes) Add(h *rest.Handler) {
 	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "get-usage", Method: http.MethodGet, Path: "/usage",
-		Summary: "Tell what the team used of what its plan allows", Tags: []string{"Usage"},
+		Summary: "Get what the team used of its plan", Tags: []string{"Usage"},
 	}, r.getUsage)
 }
 

@@ -9,6 +9,7 @@ package web
 import (
 	"cmp"
 	"log/slog"
+	"strings"
 	"time"
 
 	"mailer/app/clock"
@@ -71,11 +72,12 @@ func newHandler(cfg Config, l rest.Limits, now func() time.Time) *rest.Handler {
 	h := rest.New(rest.Config{
 		Keys: s.Teams, Sessions: s.People, Exports: s.Teams, Log: cfg.Log, BaseURL: cfg.BaseURL, OneName: cfg.OneName, RateLimit: cfg.RateLimit, TeamRateLimit: cfg.TeamRateLimit,
 		Metrics: cfg.metrics, Silent: cfg.Silent, Limits: l, TrustedProxies: cfg.TrustedProxies, Now: now, Absent: absent,
+		Variable: func() string { return strings.Join(s.Domains.Regions(), " ") },
 		Requests: noter{s.RequestLog},
 	})
 	addRoutes(h, &cfg)
 	registerIngest(h, s.Reports, cfg.SNS)
-	h.ServeBrowsers(dashboard.Prefix+"/", pages.Register(h, s.Pages, s.Mail, s.Shares))
+	h.Browsers = rest.Browsers{Home: dashboard.Prefix + "/", ErrorPage: pages.Register(h, s.Pages, s.Mail, s.Shares)}
 	manual.Register(h, dashboard.Register(h))
 	mcp.Register(h)
 	documentTags(h)

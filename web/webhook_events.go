@@ -74,9 +74,9 @@ func (p *WebhookEventPath) Check() error {
 type (
 	webhookEventsInput struct {
 		WebhookPath
-		Limit  rest.PageLimit `query:"limit" doc:"How many rows to answer"`
-		After  string         `query:"after" doc:"The id of the last row of the page before: older rows follow"`
-		Before string         `query:"before" doc:"The id of the first row of the page after: newer rows come"`
+		Limit  rest.PageLimit `query:"limit" doc:"Rows per page"`
+		After  string         `query:"after" doc:"The id of the last row of the previous page"`
+		Before string         `query:"before" doc:"The id of the first row of the next page, to read the list backwards"`
 	}
 	webhookAttemptsInput struct {
 		rest.PageParams
@@ -89,22 +89,22 @@ type (
 func (r webhookRoutes) addEvents(h *rest.Handler) {
 	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "list-webhook-events", Method: http.MethodGet, Path: "/webhooks/{id}/events",
-		Summary: "List the events of the last 30 days that went or will go to a webhook, newest first", Tags: webhookTags,
+		Summary: "List the events of the last 30 days for a webhook, newest first", Tags: webhookTags,
 		Errors: []int{http.StatusNotFound, http.StatusUnprocessableEntity},
 	}, r.listWebhookEvents)
 	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "get-webhook-event", Method: http.MethodGet, Path: "/webhooks/{id}/events/{event_id}",
-		Summary: "Get an event with its payload", Tags: webhookTags,
+		Summary: "Get a webhook event with its payload", Tags: webhookTags,
 		Errors: []int{http.StatusNotFound},
 	}, r.getWebhookEvent)
 	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "list-webhook-attempts", Method: http.MethodGet, Path: "/webhooks/{id}/events/{event_id}/attempts",
-		Summary: "List the attempts to tell a webhook of an event, newest first", Tags: webhookTags,
+		Summary: "List the delivery attempts of a webhook event, newest first", Tags: webhookTags,
 		Errors: []int{http.StatusNotFound, http.StatusUnprocessableEntity},
 	}, r.listWebhookAttempts)
 	rest.Register(h, rest.Route{Admin: true}, huma.Operation{
 		OperationID: "replay-webhook-event", Method: http.MethodPost, Path: "/webhooks/{id}/events/{event_id}/replay",
-		Summary: "Tell a webhook of an event once more", Tags: webhookTags,
+		Summary: "Deliver an event to a webhook again", Tags: webhookTags,
 		Errors: []int{http.StatusNotFound, http.StatusConflict, http.StatusServiceUnavailable},
 	}, r.replayWebhookEvent)
 }

@@ -60,12 +60,12 @@ type (
 func (r webhookRoutes) addTrials(h *rest.Handler) {
 	rest.RegisterBody(h, rest.Route{Admin: true, Optional: true}, huma.Operation{
 		OperationID: "test-webhook", Method: http.MethodPost, Path: "/webhooks/{id}/test",
-		Summary: "Tell a webhook at once of an event that is made up, and show what it answers", Tags: webhookTags,
+		Summary: "Deliver a made-up event to a webhook now, and show its answer", Tags: webhookTags,
 		Errors: []int{http.StatusNotFound},
 	}, r.testWebhook)
 	rest.RegisterBody(h, rest.Route{Admin: true}, huma.Operation{
 		OperationID: "replay-webhook", Method: http.MethodPost, Path: "/webhooks/{id}/replay",
-		Summary: "Tell a webhook once more of events: of those named, of all that failed, or of all since a time", Tags: webhookTags,
+		Summary: "Deliver events to a webhook again: the named ones, all that failed, or all since a given time", Tags: webhookTags,
 		Errors: []int{http.StatusNotFound, http.StatusConflict},
 	}, r.replayWebhook)
 }

@@ -60,10 +60,10 @@ func (eventList) Schema(huma.Registry) *huma.Schema {
 }
 
 type createWebhookRequest struct {
-	Endpoint      string         `json:"endpoint" maxLength:"2048" doc:"An https address of a public host"`
-	Events        eventList      `json:"events" doc:"The names of the events that it is told of"`
+	Endpoint      string         `json:"endpoint" maxLength:"2048" doc:"An https URL of a public host"`
+	Events        eventList      `json:"events" doc:"The events to deliver"`
 	Status        webhook.Status `json:"status,omitempty" enum:"enabled,disabled" default:"enabled"`
-	SigningSecret string         `json:"signing_secret,omitempty" doc:"A secret to bring along: whsec_ and the base64 of 24 to 64 bytes"`
+	SigningSecret string         `json:"signing_secret,omitempty" doc:"Your own secret: whsec_ followed by the Base64 of 24 to 64 bytes; default: a new one"`
 }
 
 // updateWebhookRequest is the body of PATCH /webhooks/{id}.
@@ -75,7 +75,7 @@ type updateWebhookRequest struct {
 
 type rotateSecretRequest struct {
 	OverlapHours  *int   `json:"overlap_hours,omitempty" minimum:"0" maximum:"72" doc:"How long the old secret signs beside the new one; 24 where it is absent"`
-	SigningSecret string `json:"signing_secret,omitempty" doc:"A secret to bring along: whsec_ and the base64 of 24 to 64 bytes"`
+	SigningSecret string `json:"signing_secret,omitempty" doc:"Your own secret: whsec_ followed by the Base64 of 24 to 64 bytes; default: a new one"`
 }
 
 // WebhookPath is the path parameter of one webhook.
@@ -101,7 +101,7 @@ type webhookRoutes struct{ service *events.Service }
 func (r webhookRoutes) Add(h *rest.Handler) {
 	rest.RegisterBody(h, rest.Route{Admin: true}, huma.Operation{
 		OperationID: "create-webhook", Method: http.MethodPost, Path: "/webhooks", DefaultStatus: http.StatusCreated,
-		Summary: "Have an endpoint told of events from now on", Tags: webhookTags,
+		Summary: "Create a webhook: the server posts the chosen events to a URL", Tags: webhookTags,
 		Errors: []int{http.StatusConflict},
 	}, r.createWebhook)
 	rest.Register(h, rest.Route{}, huma.Operation{
@@ -116,17 +116,17 @@ func (r webhookRoutes) Add(h *rest.Handler) {
 	}, r.getWebhook)
 	rest.RegisterBody(h, rest.Route{Admin: true}, huma.Operation{
 		OperationID: "update-webhook", Method: http.MethodPatch, Path: "/webhooks/{id}",
-		Summary: "Change endpoint, events or status of a webhook", Tags: webhookTags,
+		Summary: "Change the URL, the events or the status of a webhook", Tags: webhookTags,
 		Errors: []int{http.StatusNotFound},
 	}, r.updateWebhook)
 	rest.Register(h, rest.Route{Admin: true}, huma.Operation{
 		OperationID: "delete-webhook", Method: http.MethodDelete, Path: "/webhooks/{id}",
-		Summary: "Delete a webhook with all that it was told", Tags: webhookTags,
+		Summary: "Delete a webhook with its events and attempts", Tags: webhookTags,
 		Errors: []int{http.StatusNotFound, http.StatusServiceUnavailable},
 	}, r.deleteWebhook)
 	rest.RegisterBody(h, rest.Route{Admin: true, Fresh: true, Optional: true}, huma.Operation{
 		OperationID: "rotate-signing-secret", Method: http.MethodPost, Path: "/webhooks/{id}/signing-secret/rotate",
-		Summary: "Give a webhook a new signing secret; the old one signs beside it for a while", Tags: webhookTags,
+		Summary: "Create a new signing secret for a webhook. The old one signs as well for a while", Tags: webhookTags,
 		Errors: []int{http.StatusNotFound},
 	}, r.rotateSecret)
 	r.addEvents(h)

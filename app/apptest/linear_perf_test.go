@@ -100,7 +100,7 @@ var parsers = map[string]struct {
 		_, _ = rows.Next()
 	}, []string{"a,", "a1,", "email,", "first name,", ",", "unsubscribed,"}},
 	"addresses": {func(_ *testing.T, s string) {
-		mailbox.Split(s)
+		mailbox.Split(s, ",;")
 		_, _ = app.ParseAddress(s)
 		_, _ = rawmail.Addresses(rawmail.Field{Name: "To", Value: s})
 	}, []string{"a@b.test,", "\"", "<", "(", "a ", "\\", "@", ",", "a:b;", "=?utf-8?q?a?= "}},

@@ -44,6 +44,7 @@ func MCP() *cobra.Command {
 			return u.serve(cmd.Context(), &mcp.IOTransport{Reader: os.Stdin, Writer: keepOpen{os.Stdout}, MaxLineLength: maxMessage})
 		})
 	cmd.Flags().StringVar(&u.url, "url", "http://127.0.0.1:3000", "address of the server")
+	cmd.Flags().StringVar(&u.tools, "tools", "", "which tools are listed: all, or groups like default,queue (default: those for everyday work)")
 	cmd.Flags().StringVar(&u.key, "api-key", "", "API key that the tools act with; better in MAILER_API_KEY or MAILER_API_KEY_FILE, where no other user sees it")
 	return cmd
 }
@@ -56,6 +57,7 @@ func (keepOpen) Close() error { return nil }
 // upstream is the server that messages go on to.
 type upstream struct {
 	url    string
+	tools  string // as the parameter of the same name at /mcp; empty: the server's default
 	key    string
 	client *http.Client
 }
@@ -75,7 +77,10 @@ func (u *upstream) serve(ctx context.Context, t mcp.Transport) error {
 		return err
 	}
 	server := mcp.NewServer(&mcp.Implementation{Name: "mailer", Title: "Mailer", Version: "1.0.0"},
-		&mcp.ServerOptions{Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}}})
+		&mcp.ServerOptions{
+			Instructions: "Tools of an email service. The list has those for everyday work; mailer mcp --tools all lists all that the API key may use.",
+			Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}},
+		})
 	server.AddReceivingMiddleware(u.forward)
 	err = server.Run(ctx, patient{t})
 	if errors.Is(err, context.Canceled) {
@@ -173,7 +178,11 @@ func (u *upstream) read(status int, body []byte, out any) error {
 }
 
 func (u *upstream) post(ctx context.Context, message []byte) (status int, body []byte, err error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, u.url+"/mcp", bytes.NewReader(message))
+	address := u.url + "/mcp"
+	if u.tools != "" {
+		address += "?" + url.Values{"tools": {u.tools}}.Encode()
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(message))
 	if err != nil {
 		return 0, nil, err
 	}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -112,6 +113,24 @@ func TestMCPForwardsToolsAndTheirAnswers(t *testing.T) {
 	var wire *jsonrpc.Error
 	if !errors.As(err, &wire) || wire.Code != jsonrpc.CodeInvalidParams {
 		t.Errorf("an unknown tool: %v", err)
+	}
+}
+
+func TestMCPAsksForTheToolsThatAreWanted(t *testing.T) {
+	var asked []string
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked = append(asked, r.URL.RequestURI())
+		io.WriteString(w, `{"result":{}}`)
+	}))
+	defer server.Close()
+	for _, tools := range []string{"", "default,queue"} {
+		u := &upstream{url: server.URL, tools: tools, key: "the-key", client: server.Client()}
+		if err := u.send(t.Context(), "ping", nil, nil); err != nil {
+			t.Error(err)
+		}
+	}
+	if want := []string{"/mcp", "/mcp?tools=default%2Cqueue"}; !slices.Equal(asked, want) {
+		t.Errorf("asked %v, want %v", asked, want)
 	}
 }
 

@@ -328,6 +328,9 @@ func sameTarget(shown, href string) bool {
 // addresses later.
 func linkTarget(href string) string {
 	href = strings.TrimSpace(href)
+	if !strings.Contains(href, "{{{") { // where blanks are part of a fallback
+		href = NormalizeLink(href)
+	}
 	lower := strings.ToLower(href[:min(len(href), 8)])
 	for _, prefix := range []string{"https://", "http://", "mailto:", "tel:", "{{{"} {
 		if strings.HasPrefix(lower, prefix) {

@@ -159,6 +159,7 @@ func (c *inspection) image(src string) {
 
 // link looks at a link and the text that it shows; empty: none of its own.
 func (c *inspection) link(target, shown string) {
+	target = htmltext.NormalizeLink(target)
 	host := app.HostOfLink(target)
 	page := tracking.IsPage((&app.Tracking{Base: c.base}), target)
 	if host != "" || strings.HasPrefix(strings.ToLower(target), "mailto:") {

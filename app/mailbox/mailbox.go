@@ -48,10 +48,10 @@ func Parse(s string) (Mailbox, error) {
 	return byBrackets(s, err)
 }
 
-// Split cuts a list of mailboxes, as a header has it, at the commas between them:
+// Split cuts a list of mailboxes, as a header has it, at the separators between them:
 // those outside of quotes and angle brackets that have an @ before them. What it
 // returns is for Parse to read.
-func Split(list string) (parts []string) {
+func Split(list, separators string) (parts []string) {
 	begin, quoted, bracket, at := 0, false, false, false
 	for i := 0; i < len(list); i++ {
 		switch c := list[i]; {
@@ -64,7 +64,7 @@ func Split(list string) (parts []string) {
 			bracket = c == '<'
 		case c == '@':
 			at = true
-		case c == ',' && at && !bracket:
+		case at && !bracket && strings.IndexByte(separators, c) >= 0:
 			parts = append(parts, list[begin:i])
 			begin, at = i+1, false
 		}
@@ -186,7 +186,7 @@ func addrSpec(s string) (string, error) {
 			}
 			continue
 		}
-		if err := refusedSpecial(c); err != nil {
+		if err := refusedSpecial(s[:i], c); err != nil {
 			return "", err
 		}
 		switch c {
@@ -218,16 +218,23 @@ func addrSpec(s string) (string, error) {
 	return s, nil
 }
 
+// ErrSeveral is the error for a text that holds several addresses, or a name with a comma
+// that is not quoted.
+var ErrSeveral = errors.New("must be a single address: put a name with a comma in double quotes")
+
 // refusedSpecial says what a special character (RFC 5322 3.2.3) outside of quotes
-// would begin.
-func refusedSpecial(c byte) error {
+// would begin, behind what precedes it.
+func refusedSpecial(before string, c byte) error {
 	switch c {
 	case '(', ')':
 		return errors.New("must not contain comments: put a name with parentheses in double quotes")
-	case ':', ';':
+	case ':':
+		if strings.HasSuffix(strings.ToLower(before), "mailto") {
+			return errors.New("must not begin with the scheme mailto")
+		}
 		return errors.New("must not be a group: put a name with : or ; in double quotes")
-	case ',':
-		return errors.New("must be a single address: put a name with a comma in double quotes")
+	case ',', ';':
+		return ErrSeveral
 	case '[', ']':
 		return errors.New("must have a domain name, not an address literal")
 	}
@@ -240,7 +247,7 @@ func checkDisplayName(name string) (string, error) {
 	case !utf8.ValidString(name) || strings.ContainsFunc(name, IsControl):
 		return "", errors.New("must not have line breaks or other control characters in its display name")
 	case strings.Contains(name, "@"):
-		return "", errors.New("must not have an @ in its display name")
+		return "", errors.New("must not have an @ in its display name: write the address alone, or another name")
 	case len(name) > maxDisplayName:
 		return "", fmt.Errorf("has a display name of more than %d bytes", maxDisplayName)
 	}

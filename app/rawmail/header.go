@@ -191,29 +191,44 @@ func isEmptyGroup(value string) bool {
 }
 
 // loose reads addresses that the grammar refuses and mail servers carry: names that should
-// have been quoted, such as ann@example.com <ann@example.com>, and semicolons between
-// addresses. The envelope says who gets the message; the list is for people to read.
+// have been quoted, such as ann@example.com <ann@example.com>, semicolons or blanks between
+// addresses, angle brackets that do not pair. The envelope says who gets the message; the
+// list is for people to read.
 func loose(name, value string) (list []app.Address, err error) {
-	for _, part := range mailbox.Split(Decoded(value, maxHeader)) {
-		pieces := []string{part}
-		if !strings.Contains(part, `"`) { // a quoted name may hold one
-			pieces = strings.FieldsFunc(part, func(r rune) bool { return r == ';' })
+	for _, piece := range mailbox.Split(Decoded(value, maxHeader), ",;") {
+		if piece = strings.Trim(piece, " \t;"); piece == "" {
+			continue
 		}
-		for _, piece := range pieces {
-			if strings.TrimSpace(piece) == "" {
-				continue
-			}
-			a, err := looseAddress(piece)
-			if err != nil {
-				return nil, app.Invalid(name, "must be a list of addresses: %q %v", shortened(piece), err)
-			}
+		a, err := looseAddress(piece)
+		if err == nil {
 			list = append(list, a)
+			continue
 		}
+		words := addressWords(piece)
+		if len(words) == 0 {
+			return nil, app.Invalid(name, "must be a list of addresses: %q %v", shortened(piece), err)
+		}
+		list = append(list, words...)
 	}
 	if len(list) == 0 {
 		return nil, app.Invalid(name, "must be a list of addresses: %q holds none", shortened(value))
 	}
 	return list, nil
+}
+
+// addressWords returns the addresses among the words of a text.
+func addressWords(s string) (list []app.Address) {
+	for word := range strings.FieldsSeq(s) {
+		word = strings.Trim(word, `<>[]()"',;`)
+		if len(word) > len("mailto:") && strings.EqualFold(word[:len("mailto:")], "mailto:") {
+			word = word[len("mailto:"):]
+		}
+		local, domain, found := strings.Cut(word, "@")
+		if found && local != "" && domain != "" && !strings.ContainsAny(word, `<>[]()"',;:\`) && !strings.Contains(domain, "@") {
+			list = append(list, app.Address{Local: plain(local, maxName), Domain: plain(strings.ToLower(domain), maxName)})
+		}
+	}
+	return list
 }
 
 // looseAddress reads one address. If it is no mailbox as it stands, what precedes the

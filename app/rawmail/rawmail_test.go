@@ -173,7 +173,20 @@ func TestListsOfAddressesAreReadAsMailServersTakeThem(t *testing.T) {
 		"Doe, Ann (a@y.test) <ann@x.test>":                 "Doe, Ann (a@y.test)|ann@x.test",
 		"=?utf-8?q?Gr=C3=BC=C3=9F?= a@y.test <ann@x.test>": "Grüß a@y.test|ann@x.test",
 		`"A; B" <ann@x.test>, b@y.test <bo@x.test>`:        "A; B|ann@x.test b@y.test|bo@x.test",
-		"@@": "", "ann": "", "ann@x.test <": "", "ann@x.test <bo>": "", "; ;": "",
+		`"a@y.test" <ann@x.test>; "A; B" <bo@x.test>`:      "a@y.test|ann@x.test A; B|bo@x.test",
+		"ann@x.test bo@x.test":                             "|ann@x.test |bo@x.test",
+		"Ann ann@x.test":                                   "|ann@x.test",
+		`"Doe, Ann" ann@x.test`:                            "|ann@x.test",
+		"<ann@x.test":                                      "|ann@x.test",
+		"ann@x.test>, bo@x.test":                           "|ann@x.test |bo@x.test",
+		"<<ann@x.test>>":                                   "|ann@x.test",
+		"[ann@x.test]":                                     "|ann@x.test",
+		"ann@x.test (work":                                 "|ann@x.test",
+		"MAILTO:ann@x.test, Bo <mailto:bo@x.test>":         "|ann@x.test |bo@x.test",
+		"an..n.@x.test":                                    "|an..n.@x.test",
+		"ann@x.test <":                                     "|ann@x.test",
+		"ann@x.test <bo>":                                  "|ann@x.test",
+		"@@":                                               "", "ann": "", "ann@": "", "@x.test": "", "; ;": "", "a@b@c": "",
 	} {
 		list, err := loose("To", value)
 		var got []string

@@ -19,12 +19,12 @@ func (h *htmlCompiler) mayTrack(target string) bool {
 	}
 	rest := h.marks.replaced(after, func(app.Placeholder) string { return "x" })
 	if _, ok := app.CutScheme(before); ok {
-		return tracking.Trackable(before + "x" + rest)
+		return tracking.Trackable(htmltext.NormalizeLink(before + "x" + rest))
 	}
 	lower := strings.ToLower(before)
 	begins := strings.HasPrefix("https://", lower) || strings.HasPrefix("http://", lower)
 	page := before == "" && app.IsUnsubscribeKey(p.Key) // whose link never is
-	return begins && !page && tracking.Trackable("https://x/"+rest)
+	return begins && !page && tracking.Trackable(htmltext.NormalizeLink("https://x/"+rest))
 }
 
 // numberedLink is a link whose target has a number.
@@ -119,7 +119,7 @@ func (l *filledLink) fill(f *filling) string {
 			value.WriteString(p.slot.escaped(f))
 		}
 	}
-	target := strings.Trim(l.targetOf(f, value.String()), htmltext.Blanks)
+	target := htmltext.NormalizeLink(l.targetOf(f, value.String()))
 	if !tracking.Trackable(target) || tracking.IsPage(f.mail.tracking, target) || target == f.page {
 		return value.String()
 	}

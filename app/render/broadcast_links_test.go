@@ -117,7 +117,8 @@ func TestTheTrackedLinksOfABroadcast(t *testing.T) {
 	}{
 		{nil, map[string]int{"https://a.test/?a=1&b=2": 0, "https://b.test/y": 1}},
 		{map[string]string{"property:X": "é&1", "property:U": "http://u.test"}, map[string]int{"https://a.test/?a=1&b=2": 0, "https://b.test/é&1": 1, "http://u.test": 2}},
-		{map[string]string{"property:X": "a b", "property:U": "javascript:alert(1)"}, map[string]int{"https://a.test/?a=1&b=2": 0}},
+		{map[string]string{"property:X": "a b", "property:U": "javascript:alert(1)"}, map[string]int{"https://a.test/?a=1&b=2": 0, "https://b.test/a%20b": 1}},
+		{map[string]string{"property:X": `a\b`, "property:U": " http://u.test/a b "}, map[string]int{"https://a.test/?a=1&b=2": 0, "http://u.test/a%20b": 2}},
 		{map[string]string{"property:U": apptest.Pages + "/preferences/x"}, map[string]int{"https://a.test/?a=1&b=2": 0, "https://b.test/y": 1}},
 	} {
 		mail := m.Mail(s, &app.BroadcastRecipient{ID: testRecipient, Email: "a@b.test", Fields: c.fields}).Whole()
@@ -151,8 +152,8 @@ func TestTheTrackedLinksOfABroadcast(t *testing.T) {
 func TestALinkThatCantBeTrackedStaysAsItsAuthorWroteIt(t *testing.T) {
 	b := trackedBroadcast(`<a href='https://b.test/{{{X}}}?z=1'>x</a><a href={{{X}}}>y</a>`)
 	b.Frozen.Tracking.Open = false
-	want := `<a href='https://b.test/a &#34;b&#34; &lt;c&gt;?z=1'>x</a><a href=a&#32;&#34;b&#34;&#32;&lt;c&gt;>y</a>`
-	if m := rendered(t, b, map[string]string{"property:X": `a "b" <c>`}); m.HTML != want {
+	want := `<a href='https://b.test/a\ &#34;b&#34; &lt;c&gt;?z=1'>x</a><a href=a\&#32;&#34;b&#34;&#32;&lt;c&gt;>y</a>`
+	if m := rendered(t, b, map[string]string{"property:X": `a\ "b" <c>`}); m.HTML != want {
 		t.Errorf("got  %s\nwant %s", m.HTML, want)
 	}
 }

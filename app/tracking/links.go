@@ -25,7 +25,7 @@ const (
 type LinkValue struct {
 	From, To int    // of the value, without its quotes
 	Bare     bool   // it has none
-	Target   string // what it stands for
+	Target   string // the normalized link that it stands for
 }
 
 // Places are the places of an HTML text that tracking changes.
@@ -38,7 +38,7 @@ type Places struct {
 
 // Rewrite puts wrapped targets and the pixel in their places: each link to an
 // absolute http or https address becomes what wrap makes of that address, entities
-// resolved. Where wrap returns the address itself nothing changes, and no byte outside
+// resolved and normalized. Where wrap returns the address itself nothing changes, and no byte outside
 // of the replaced values ever does. Links in comments, scripts, styles, templates
 // and other text that is not shown are left alone; so are targets that Trackable
 // refuses and all links after MaxLinks. It takes linear time.
@@ -118,7 +118,7 @@ func (p *Places) link(z *htmltext.Tokens) {
 	if !ok || strings.IndexByte(z.Source[from:to], 0) >= 0 {
 		return
 	}
-	target := htmltext.TrimBlanks(htmltext.AttributeText(z.Source[from:to]))
+	target := htmltext.NormalizeLink(htmltext.AttributeText(z.Source[from:to]))
 	if p.trackable(target) {
 		p.Links = append(p.Links, LinkValue{from, to, bare, target})
 	}
@@ -141,7 +141,7 @@ func hrefValue(tag string, at int) (from, to int, bare, ok bool) {
 	}
 }
 
-// Trackable reports whether a link may be led through this server: it has an
+// Trackable reports whether a normalized link may be led through this server: it has an
 // absolute http or https target of at most MaxTarget bytes with an ASCII
 // host, and nothing in it that a browser would drop, escape beyond what
 // Location does, or read in another way than a person: no user before the host, and no
@@ -167,15 +167,5 @@ func Trackable(target string) bool {
 // Location is a target as the value of a Location header: what is not ASCII
 // percent-encoded as UTF-8, as browsers do (WHATWG URL), nothing else changed.
 func Location(target string) string {
-	const hex = "0123456789ABCDEF"
-	var b strings.Builder
-	b.Grow(len(target))
-	for i := range len(target) {
-		if c := target[i]; c < utf8.RuneSelf {
-			b.WriteByte(c)
-		} else {
-			b.WriteString(string([]byte{'%', hex[c>>4], hex[c&15]}))
-		}
-	}
-	return b.String()
+	return htmltext.PercentEncode(target, func(r rune) bool { return r >= utf8.RuneSelf })
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/google/uuid"
 
 	"mailer/app"
+	"mailer/app/htmltext"
 	"mailer/app/rawmail"
 )
 
@@ -161,7 +162,7 @@ func UnsubscribeTargets(headers []app.Header) map[string]bool {
 			if out == nil {
 				out = map[string]bool{}
 			}
-			out[strings.TrimSpace(target)] = true
+			out[htmltext.NormalizeLink(strings.TrimSpace(target))] = true
 		}
 	}
 	return out

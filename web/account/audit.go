@@ -67,7 +67,7 @@ type AuditRoutes struct{ Service *teams.Service }
 func (r AuditRoutes) Add(h *rest.Handler) {
 	rest.Register(h, rest.Route{Admin: true, AllTeams: true}, huma.Operation{
 		OperationID: "list-audit-logs", Method: http.MethodGet, Path: "/audit-logs",
-		Summary: "List who changed what, newest first", Tags: []string{"Audit log"},
+		Summary: "List who changed what in the team, newest first", Tags: []string{"Audit log"},
 		Errors: []int{http.StatusUnprocessableEntity},
 	}, r.list)
 }

@@ -68,17 +68,17 @@ type InvitationRoutes struct{ Service *people.Service }
 func (r InvitationRoutes) Add(h *rest.Handler) {
 	rest.RegisterBody(h, rest.Route{Admin: true}, huma.Operation{
 		OperationID: "create-invitation", Method: http.MethodPost, Path: "/invitations", DefaultStatus: http.StatusCreated,
-		Summary: "Ask somebody to join the team, and get the link, once; an earlier one of the address counts no more", Tags: teamTags,
+		Summary: "Invite a person to the team. The answer shows the link of the invitation once; an earlier invitation of the same address becomes invalid", Tags: teamTags,
 		Errors: []int{http.StatusConflict},
 	}, r.invite)
 	rest.Register(h, rest.Route{Admin: true}, huma.Operation{
 		OperationID: "list-invitations", Method: http.MethodGet, Path: "/invitations",
-		Summary: "List who is asked to join, newest first", Tags: teamTags,
+		Summary: "List open invitations to the team, newest first", Tags: teamTags,
 		Errors: []int{http.StatusUnprocessableEntity},
 	}, r.list)
 	rest.Register(h, rest.Route{Admin: true}, huma.Operation{
 		OperationID: "delete-invitation", Method: http.MethodDelete, Path: "/invitations/{id}",
-		Summary: "Take an invitation back", Tags: teamTags,
+		Summary: "Withdraw an invitation", Tags: teamTags,
 		Errors: []int{http.StatusNotFound, http.StatusServiceUnavailable},
 	}, r.remove)
 	registerSignIn(h, rest.Route{}, huma.Operation{

@@ -62,22 +62,22 @@ type MemberRoutes struct{ Service *people.Service }
 func (r MemberRoutes) Add(h *rest.Handler) {
 	rest.Register(h, rest.Route{Admin: true}, huma.Operation{
 		OperationID: "list-members", Method: http.MethodGet, Path: "/members",
-		Summary: "List the people of the team", Tags: teamTags,
+		Summary: "List the members of the team", Tags: teamTags,
 		Errors: []int{http.StatusUnprocessableEntity},
 	}, r.list)
 	rest.RegisterBody(h, rest.Route{Admin: true}, huma.Operation{
 		OperationID: "add-member", Method: http.MethodPost, Path: "/members", DefaultStatus: http.StatusCreated,
-		Summary: "Ask a person to belong to the team, as POST /invitations does: it takes effect when the person agrees", Tags: teamTags,
+		Summary: "Invite a person to the team, as POST /invitations does. The person becomes a member by accepting", Tags: teamTags,
 		Errors: []int{http.StatusConflict},
 	}, r.add)
 	rest.RegisterBody(h, rest.Route{Admin: true}, huma.Operation{
 		OperationID: "update-member", Method: http.MethodPatch, Path: "/members/{id}",
-		Summary: "Give a person another role, which ends the person's sessions in this team", Tags: teamTags,
+		Summary: "Change the role of a member. This ends the member's sessions in this team", Tags: teamTags,
 		Errors: []int{http.StatusNotFound, http.StatusConflict},
 	}, r.update)
 	rest.Register(h, rest.Route{Admin: true}, huma.Operation{
 		OperationID: "delete-member", Method: http.MethodDelete, Path: "/members/{id}",
-		Summary: "End that a person belongs to the team", Tags: teamTags,
+		Summary: "Remove a member from the team", Tags: teamTags,
 		Errors: []int{http.StatusNotFound, http.StatusConflict, http.StatusServiceUnavailable},
 	}, r.remove)
 }

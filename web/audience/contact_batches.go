@@ -90,7 +90,7 @@ func (l *includeList) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 
 type (
 	contactBatchInput struct {
-		OnConflict string `query:"on_conflict" enum:"error,skip,upsert" default:"error" doc:"What happens to an item whose address has a contact already, or stood in the batch before"`
+		OnConflict string `query:"on_conflict" enum:"error,skip,upsert" default:"error" doc:"What to do with an item whose address has a contact already or is in the batch twice"`
 		Validation string `header:"x-batch-validation" enum:"strict,permissive" doc:"strict (default): one invalid item refuses the batch; permissive: it is listed in errors and the others are written"`
 
 		permissive bool
@@ -129,16 +129,16 @@ func (putContactsRequest) Schema(r huma.Registry) *huma.Schema {
 func (r ContactRoutes) addBatches(h *rest.Handler) {
 	rest.RegisterBody(h, rest.Route{}, huma.Operation{
 		OperationID: "put-contacts", Method: http.MethodPost, Path: "/contacts/batch", DefaultStatus: http.StatusCreated,
-		Summary: fmt.Sprintf("Create or merge 1 to %d contacts", app.MaxContactBatch), Tags: contactTags,
+		Summary: fmt.Sprintf("Create or update 1 to %d contacts", app.MaxContactBatch), Tags: contactTags,
 		Errors: []int{http.StatusNotFound, http.StatusConflict},
 	}, r.putContacts)
 	rest.RegisterBody(h, rest.Route{}, huma.Operation{
 		OperationID: "get-contacts", Method: http.MethodPost, Path: "/contacts/batch/get",
-		Summary: "Get many contacts by their ids or addresses", Tags: contactTags,
+		Summary: "Get several contacts by id or address", Tags: contactTags,
 	}, r.getContacts)
 	rest.RegisterBody(h, rest.Route{}, huma.Operation{
 		OperationID: "remove-contacts", Method: http.MethodPost, Path: "/contacts/batch/remove",
-		Summary: "Delete many contacts by their ids or addresses; unknown ones are skipped", Tags: contactTags,
+		Summary: "Delete several contacts by id or address; unknown ones are skipped", Tags: contactTags,
 	}, r.removeContacts)
 }
 

@@ -19,12 +19,12 @@ type createContactRequest struct {
 	Email        string       `json:"email" doc:"An address without a display name"`
 	FirstName    string       `json:"first_name,omitempty" maxLength:"255"`
 	LastName     string       `json:"last_name,omitempty" maxLength:"255"`
-	Unsubscribed bool         `json:"unsubscribed,omitempty" doc:"Opts out of everything that is marketing; false never subscribes again"`
+	Unsubscribed bool         `json:"unsubscribed,omitempty" doc:"true opts the contact out of all marketing mail; false does not subscribe again"`
 	Properties   propertyMap  `json:"properties,omitempty"`
 	Segments     segmentRefs  `json:"segments,omitempty" maxItems:"1000" doc:"Segments to add the contact to"`
-	Topics       topicChoices `json:"topics,omitempty" maxItems:"1000" doc:"Choices about topics"`
+	Topics       topicChoices `json:"topics,omitempty" maxItems:"1000" doc:"The choices of the contact for topics: opt_in or opt_out"`
 
-	SegmentID  string `json:"segment_id,omitempty" format:"uuid" doc:"One more segment"`
+	SegmentID  string `json:"segment_id,omitempty" format:"uuid" doc:"Another segment to add the contact to"`
 	AudienceID string `json:"audience_id,omitempty" format:"uuid" doc:"segment_id under its old name"`
 }
 
@@ -54,11 +54,11 @@ func (r *createContactRequest) input(audienceID string) (*app.ContactInput, erro
 // updateContactRequest is the body of PATCH /contacts/{id}. Some clients repeat
 // there whom the path means, and which segments it is in.
 type updateContactRequest struct {
-	Email        string              `json:"email,omitempty" doc:"The address that the contact gets; opt-outs and suppressions of the old one hold for both"`
+	Email        string              `json:"email,omitempty" doc:"New address of the contact. Opt-outs and suppressions of the old address hold for both"`
 	FirstName    rest.Change[string] `json:"first_name" required:"false" maxLength:"255" doc:"null clears it"`
 	LastName     rest.Change[string] `json:"last_name" required:"false" maxLength:"255" doc:"null clears it"`
-	Unsubscribed *bool               `json:"unsubscribed,omitempty" doc:"false subscribes again who unsubscribed"`
-	Properties   propertyMap         `json:"properties,omitempty" doc:"Values to set; null removes one, and what is not named stays"`
+	Unsubscribed *bool               `json:"unsubscribed,omitempty" doc:"true opts the contact out of all marketing mail; false subscribes it again"`
+	Properties   propertyMap         `json:"properties,omitempty" doc:"Values to set; null removes a value; other values stay unchanged"`
 
 	ID         string      `json:"id,omitempty" hidden:"true"`
 	ContactID  string      `json:"contact_id,omitempty" hidden:"true"`

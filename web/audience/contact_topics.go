@@ -91,17 +91,17 @@ func (r ContactTopicRoutes) Add(h *rest.Handler) {
 	tags := []string{"Contacts"}
 	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "list-contact-topics", Method: http.MethodGet, Path: "/contacts/{id}/topics",
-		Summary: "List topics as they stand for a contact, newest first", Tags: tags,
+		Summary: "List all topics with the choice of a contact for each: opt_in or opt_out", Tags: tags,
 		Errors: []int{http.StatusNotFound, http.StatusUnprocessableEntity},
 	}, r.listContactTopics)
 	rest.RegisterBody(h, rest.Route{}, huma.Operation{
 		OperationID: "set-contact-topics", Method: http.MethodPatch, Path: "/contacts/{id}/topics",
-		Summary: "Note what a contact chooses about topics: all of it or nothing", Tags: tags,
+		Summary: "Set the choices of a contact for topics. If one is refused, none is stored", Tags: tags,
 		Errors: []int{http.StatusNotFound},
 	}, r.setContactTopics)
 	rest.Register(h, rest.Route{Reads: true}, huma.Operation{
 		OperationID: "get-preferences-link", Method: http.MethodPost, Path: "/contacts/{id}/preferences-link",
-		Summary: "Get the link to the page where a contact chooses for itself", Tags: tags,
+		Summary: "Get the link to the preferences page of a contact", Tags: tags,
 		Errors: []int{http.StatusNotFound},
 	}, r.preferencesLink)
 }

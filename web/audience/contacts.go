@@ -84,12 +84,12 @@ type AudienceContactPath struct {
 // ContactListParams are the query parameters of every list of contacts.
 type ContactListParams struct {
 	rest.PageParams
-	Include string `query:"include" doc:"What each row also carries: properties, topics, or both with a comma"`
+	Include string `query:"include" doc:"Fields to add to each row: properties, topics, or both with a comma"`
 }
 
 // EraseParam is the query parameter of every deletion of a contact.
 type EraseParam struct {
-	Erase queryFlag `query:"erase" doc:"Also remove the address from what is stored of its mail"`
+	Erase queryFlag `query:"erase" doc:"Also remove the address from the stored emails to it"`
 }
 
 // queryFlag is true or false, described as such and read as text.
@@ -113,7 +113,7 @@ func (f queryFlag) read(field string) (bool, error) {
 
 // ConflictParam is the query parameter of what creates one contact.
 type ConflictParam struct {
-	OnConflict string `query:"on_conflict" enum:"error,skip,upsert" doc:"What happens where the address has a contact: error refuses, skip leaves it as it is, upsert merges. Both add it to the segments and topics asked for and subscribe nobody again"`
+	OnConflict string `query:"on_conflict" enum:"error,skip,upsert" doc:"What to do if the address has a contact: error refuses, skip leaves its fields unchanged, upsert updates them. Skip and upsert add it to the given segments and topics; neither subscribes it again"`
 
 	conflict app.OnConflict
 }
@@ -130,9 +130,9 @@ type (
 	contactPageInput struct {
 		ContactListParams
 		SegmentID string `query:"segment_id" format:"uuid" doc:"Only the contacts of this segment"`
-		TopicID   string `query:"topic_id" format:"uuid" doc:"Only those who are subscribed to this topic, by choice or by default"`
-		State     string `query:"state" enum:"subscribed,unsubscribed,suppressed" doc:"Only those who are subscribed, who unsubscribed from everything, or whose address is suppressed"`
-		Search    string `query:"search" doc:"Only those whose address or name holds this, in capitals or not; a whole address: the contact that has it"`
+		TopicID   string `query:"topic_id" format:"uuid" doc:"Only contacts who are subscribed to this topic, by choice or by default"`
+		State     string `query:"state" enum:"subscribed,unsubscribed,suppressed" doc:"Only contacts who are subscribed, unsubscribed from all mail, or suppressed"`
+		Search    string `query:"search" doc:"Only contacts whose address or name contains this, in upper or lower case; a complete address finds its contact"`
 	}
 	segmentContactsInput struct {
 		ID string `path:"id" format:"uuid" doc:"The id of the segment"`
@@ -176,7 +176,7 @@ func (r ContactRoutes) Add(h *rest.Handler) {
 	}, r.createContact))
 	rest.Register(h, rest.Route{FreshExport: true}, huma.Operation{
 		OperationID: "list-contacts", Method: http.MethodGet, Path: "/contacts",
-		Summary: "List contacts, newest first, or search for them", Tags: contactTags,
+		Summary: "List contacts, newest first, or search them", Tags: contactTags,
 		Errors: []int{http.StatusNotFound, http.StatusUnprocessableEntity},
 	}, r.listContacts)
 	rest.Register(h, rest.Route{FreshExport: true}, huma.Operation{
@@ -186,17 +186,17 @@ func (r ContactRoutes) Add(h *rest.Handler) {
 	}, r.listSegmentContacts)
 	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "get-contact", Method: http.MethodGet, Path: "/contacts/{id}",
-		Summary: "Get a contact by its id or address", Tags: contactTags,
+		Summary: "Get a contact by id or address", Tags: contactTags,
 		Errors: []int{http.StatusNotFound},
 	}, r.getContact)
 	rest.RegisterBody(h, rest.Route{}, huma.Operation{
 		OperationID: "update-contact", Method: http.MethodPatch, Path: "/contacts/{id}",
-		Summary: "Change a contact; the only way to subscribe again who unsubscribed", Tags: contactTags,
+		Summary: "Change a contact. Setting unsubscribed to false is the only way to subscribe a contact again", Tags: contactTags,
 		Errors: []int{http.StatusNotFound, http.StatusConflict},
 	}, r.updateContact)
 	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "delete-contact", Method: http.MethodDelete, Path: "/contacts/{id}",
-		Summary: "Delete a contact by its id or address", Tags: contactTags,
+		Summary: "Delete a contact by id or address", Tags: contactTags,
 		Errors: []int{http.StatusNotFound, http.StatusUnprocessableEntity, http.StatusServiceUnavailable},
 	}, r.deleteContact)
 	r.addBelowAudiences(h)

@@ -25,14 +25,14 @@ type ContactMailItem struct {
 
 type contactEventsInput struct {
 	ContactPath
-	Limit rest.PageLimit `query:"limit" doc:"How many rows to answer"`
+	Limit rest.PageLimit `query:"limit" doc:"Rows per page"`
 	After string         `query:"after" format:"uuid" doc:"The searched_to of the page before: older rows follow"`
 }
 
 func (r PreviewRoutes) addHistory(h *rest.Handler) {
 	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "list-contact-events", Method: http.MethodGet, Path: "/contacts/{id}/events",
-		Summary: "List all mail of a contact and what happened to it, newest first", Tags: contactTags,
+		Summary: "List all emails to a contact with what happened to each, newest first", Tags: contactTags,
 		Errors: []int{http.StatusNotFound, http.StatusUnprocessableEntity},
 	}, r.listContactEvents)
 }

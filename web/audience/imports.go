@@ -146,7 +146,7 @@ type (
 	}
 	importErrorPageInput struct {
 		ImportPath
-		Limit  rest.PageLimit `query:"limit" doc:"How many rows to answer"`
+		Limit  rest.PageLimit `query:"limit" doc:"Rows per page"`
 		After  string         `query:"after" doc:"The id of the last error of the page before: later lines follow" format:"uuid"`
 		Before string         `query:"before" doc:"The id of the first error of the page after: earlier lines come" format:"uuid"`
 	}
@@ -170,22 +170,22 @@ func (r ImportRoutes) Add(h *rest.Handler) {
 	documentImport(h, create)
 	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "list-contact-imports", Method: http.MethodGet, Path: "/contacts/imports",
-		Summary: "List imports, newest first", Tags: importTags, Errors: []int{http.StatusUnprocessableEntity},
+		Summary: "List contact imports, newest first", Tags: importTags, Errors: []int{http.StatusUnprocessableEntity},
 	}, r.listImports)
 	rest.Register(h, rest.Route{Early: true}, huma.Operation{
 		OperationID: "get-contact-import", Method: http.MethodGet, Path: "/contacts/imports/{id}",
-		Summary: "Get an import with its first row errors", Tags: importTags, Errors: []int{http.StatusNotFound},
+		Summary: "Get a contact import with its first row errors", Tags: importTags, Errors: []int{http.StatusNotFound},
 	}, r.getImport)
 	rest.Register(h, rest.Route{Early: true}, huma.Operation{
 		OperationID: "delete-contact-import", Method: http.MethodDelete, Path: "/contacts/imports/{id}",
-		Summary: "Cancel or remove an import", Tags: importTags,
+		Summary: "Cancel or remove a contact import", Tags: importTags,
 		Description: "One that waits or runs stops after the rows that are being stored, and its file goes; the contacts that it made stay. " +
 			"One that is over goes with its row errors.",
 		Errors: []int{http.StatusNotFound, http.StatusServiceUnavailable},
 	}, r.deleteImport)
 	rest.Register(h, rest.Route{Early: true}, huma.Operation{
 		OperationID: "list-contact-import-errors", Method: http.MethodGet, Path: "/contacts/imports/{id}/errors",
-		Summary: "List the rows that an import could not take, in the order of the file", Tags: importTags,
+		Summary: "List the rows that a contact import refused, in the order of the file", Tags: importTags,
 		Description: "The first 10,000 are kept; `counts.failed` of the import is exact.",
 		Errors:      []int{http.StatusNotFound, http.StatusUnprocessableEntity},
 	}, r.listImportErrors)

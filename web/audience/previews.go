@@ -33,7 +33,7 @@ type segmentPreviewOutput struct{ Body segmentPreview }
 func (r PreviewRoutes) Add(h *rest.Handler) {
 	rest.RegisterBody(h, rest.Route{Reads: true}, huma.Operation{
 		OperationID: "preview-segment", Method: http.MethodPost, Path: "/segments/preview",
-		Summary: "Count the contacts that a filter would pick, and show ten of them", Tags: segmentTags,
+		Summary: "Count the contacts that match a filter, and show ten of them", Tags: segmentTags,
 		Errors: []int{http.StatusNotFound, http.StatusTooManyRequests},
 	}, r.previewSegment)
 	r.addHistory(h)

@@ -62,27 +62,27 @@ type PropertyRoutes struct{ Service *audience.Properties }
 func (r PropertyRoutes) Add(h *rest.Handler) {
 	rest.RegisterBody(h, rest.Route{}, huma.Operation{
 		OperationID: "create-contact-property", Method: http.MethodPost, Path: "/contact-properties", DefaultStatus: http.StatusCreated,
-		Summary: "Declare a property of contacts; values that contacts have already stay as they are", Tags: propertyTags,
+		Summary: "Declare a custom property of contacts. Existing values stay unchanged", Tags: propertyTags,
 		Errors: []int{http.StatusConflict},
 	}, r.createProperty)
 	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "list-contact-properties", Method: http.MethodGet, Path: "/contact-properties",
-		Summary: "List declared properties, newest first", Tags: propertyTags,
+		Summary: "List the custom properties of contacts, newest first", Tags: propertyTags,
 		Errors: []int{http.StatusUnprocessableEntity},
 	}, r.listProperties)
 	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "get-contact-property", Method: http.MethodGet, Path: "/contact-properties/{id}",
-		Summary: "Get a declared property", Tags: propertyTags,
+		Summary: "Get a custom property of contacts", Tags: propertyTags,
 		Errors: []int{http.StatusNotFound},
 	}, r.getProperty)
 	rest.RegisterBody(h, rest.Route{}, huma.Operation{
 		OperationID: "update-contact-property", Method: http.MethodPatch, Path: "/contact-properties/{id}",
-		Summary: "Change the fallback of a property", Tags: propertyTags,
+		Summary: "Change the fallback value of a custom property of contacts", Tags: propertyTags,
 		Errors: []int{http.StatusNotFound},
 	}, r.updateProperty)
 	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "delete-contact-property", Method: http.MethodDelete, Path: "/contact-properties/{id}",
-		Summary: "Take the declaration of a property back; contacts keep their values", Tags: propertyTags,
+		Summary: "Delete a custom property of contacts. Contacts keep their values", Tags: propertyTags,
 		Errors: []int{http.StatusNotFound},
 	}, r.deleteProperty)
 }

@@ -14,7 +14,7 @@ import (
 
 // segmentCondition compares one field of a contact.
 type segmentCondition struct {
-	Field string `json:"field" doc:"email, first_name, last_name, unsubscribed, created_at, or property: and the key of a contact property" example:"property:plan"`
+	Field string `json:"field" doc:"email, first_name, last_name, unsubscribed, created_at, or property:KEY for a custom property" example:"property:plan"`
 	Op    string `json:"op" enum:"equals,not_equals,contains,starts_with,ends_with,is_set,is_not_set,greater_than,less_than,is_true,is_false,before,after"`
 	Value string `json:"value" required:"false" doc:"Ignored by is_set, is_not_set, is_true and is_false"`
 }
@@ -32,7 +32,7 @@ func (l *conditionItems) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 type segmentFilter struct {
 	_          struct{}       `nullable:"true"`
 	Match      app.Match      `json:"match" enum:"all,any"`
-	Conditions conditionItems `json:"conditions" required:"false" maxItems:"50" doc:"Without any, every contact is picked"`
+	Conditions conditionItems `json:"conditions" required:"false" maxItems:"50" doc:"Without conditions every contact matches"`
 }
 
 // SegmentItem is a segment in a list.
@@ -129,7 +129,7 @@ type SegmentRoutes struct{ Service *audience.Service }
 func (r SegmentRoutes) Add(h *rest.Handler) {
 	rest.RegisterBody(h, rest.Route{}, huma.Operation{
 		OperationID: "create-segment", Method: http.MethodPost, Path: "/segments", DefaultStatus: http.StatusCreated,
-		Summary: "Create a segment", Tags: segmentTags,
+		Summary: "Create a segment: a group of contacts, filled by hand or by a filter", Tags: segmentTags,
 	}, r.createSegment)
 	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "list-segments", Method: http.MethodGet, Path: "/segments",
@@ -138,17 +138,17 @@ func (r SegmentRoutes) Add(h *rest.Handler) {
 	}, r.listSegments)
 	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "get-segment", Method: http.MethodGet, Path: "/segments/{id}",
-		Summary: "Get a segment and the number of its contacts", Tags: segmentTags,
+		Summary: "Get a segment with the number of its contacts", Tags: segmentTags,
 		Errors: []int{http.StatusNotFound},
 	}, r.getSegment)
 	rest.RegisterBody(h, rest.Route{}, huma.Operation{
 		OperationID: "update-segment", Method: http.MethodPatch, Path: "/segments/{id}",
-		Summary: "Change name or filter of a segment", Tags: segmentTags,
+		Summary: "Change the name or the filter of a segment", Tags: segmentTags,
 		Errors: []int{http.StatusNotFound},
 	}, r.updateSegment)
 	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "delete-segment", Method: http.MethodDelete, Path: "/segments/{id}",
-		Summary: "Delete a segment; its contacts stay. Not while a draft, scheduled or queued broadcast uses it", Tags: segmentTags,
+		Summary: "Delete a segment. Its contacts are kept. Refused while a draft, scheduled or queued broadcast uses it", Tags: segmentTags,
 		Errors: []int{http.StatusNotFound, http.StatusConflict, http.StatusServiceUnavailable},
 	}, r.deleteSegment)
 	r.addMemberships(h)
@@ -162,12 +162,12 @@ func (r SegmentRoutes) addMemberships(h *rest.Handler) {
 	}, r.listContactSegments)
 	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "add-contact-to-segment", Method: http.MethodPost, Path: "/contacts/{id}/segments/{segment_id}",
-		Summary: "Add a contact to a segment by hand; one that was added before stays", Tags: segmentTags,
+		Summary: "Add a contact to a segment. Adding it again changes nothing", Tags: segmentTags,
 		Errors: []int{http.StatusNotFound, http.StatusServiceUnavailable},
 	}, r.addToSegment)
 	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "remove-contact-from-segment", Method: http.MethodDelete, Path: "/contacts/{id}/segments/{segment_id}",
-		Summary: "Remove a contact that was added to a segment by hand", Tags: segmentTags,
+		Summary: "Remove a contact from a segment to which it was added by hand", Tags: segmentTags,
 		Errors: []int{http.StatusNotFound, http.StatusServiceUnavailable},
 	}, r.removeFromSegment)
 }

@@ -78,8 +78,8 @@ type SuppressionPath struct {
 type (
 	suppressionPageInput struct {
 		rest.PageParams
-		Origin string `query:"origin" enum:"bounce,complaint,manual,unsubscribe" doc:"Only those of this origin"`
-		Email  string `query:"email" doc:"Only that of this address"`
+		Origin string `query:"origin" enum:"bounce,complaint,manual,unsubscribe" doc:"Only suppressions of this origin"`
+		Email  string `query:"email" doc:"Only the suppression of this address"`
 	}
 	suppressionOutput         struct{ Body suppressionRecord }
 	removedSuppressionOutput  struct{ Body removedSuppression }
@@ -96,30 +96,30 @@ type SuppressionRoutes struct{ Service *audience.Suppressions }
 func (r SuppressionRoutes) Add(h *rest.Handler) {
 	rest.RegisterBody(h, rest.Route{}, huma.Operation{
 		OperationID: "add-suppression", Method: http.MethodPost, Path: "/suppressions", DefaultStatus: http.StatusCreated,
-		Summary: "Suppress an address; one that is suppressed stays as it is", Tags: suppressionTags,
+		Summary: "Suppress an address: the team sends it no more mail", Tags: suppressionTags,
 	}, r.addSuppression)
 	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "list-suppressions", Method: http.MethodGet, Path: "/suppressions",
-		Summary: "List suppressed addresses, newest first", Tags: suppressionTags,
+		Summary: "List suppressed addresses with the reason of each, newest first", Tags: suppressionTags,
 		Errors: []int{http.StatusUnprocessableEntity},
 	}, r.listSuppressions)
 	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "get-suppression", Method: http.MethodGet, Path: "/suppressions/{id}",
-		Summary: "Get a suppression by its id or address", Tags: suppressionTags,
+		Summary: "Get a suppression by id or address", Tags: suppressionTags,
 		Errors: []int{http.StatusNotFound},
 	}, r.getSuppression)
 	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "remove-suppression", Method: http.MethodDelete, Path: "/suppressions/{id}",
-		Summary: "Remove a suppression by its id or address", Tags: suppressionTags,
+		Summary: "Remove a suppression by id or address, so that the address gets mail again", Tags: suppressionTags,
 		Errors: []int{http.StatusNotFound, http.StatusServiceUnavailable},
 	}, r.removeSuppression)
 	rest.RegisterBody(h, rest.Route{}, huma.Operation{
 		OperationID: "add-suppressions", Method: http.MethodPost, Path: "/suppressions/batch/add", DefaultStatus: http.StatusCreated,
-		Summary: "Suppress many addresses", Tags: suppressionTags,
+		Summary: "Suppress several addresses", Tags: suppressionTags,
 	}, r.addSuppressions)
 	rest.RegisterBody(h, rest.Route{}, huma.Operation{
 		OperationID: "remove-suppressions", Method: http.MethodPost, Path: "/suppressions/batch/remove",
-		Summary: "Remove many suppressions, by addresses or by ids; unknown ones are skipped", Tags: suppressionTags,
+		Summary: "Remove several suppressions by address or id; unknown ones are skipped", Tags: suppressionTags,
 	}, r.removeSuppressions)
 }
 

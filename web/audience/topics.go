@@ -35,7 +35,7 @@ type removedTopic struct {
 
 type createTopicRequest struct {
 	Name        string           `json:"name" minLength:"1" maxLength:"50"`
-	Default     app.Subscription `json:"default_subscription" enum:"opt_in,opt_out" doc:"What counts for those who choose nothing; never changes"`
+	Default     app.Subscription `json:"default_subscription" enum:"opt_in,opt_out" doc:"The subscription of contacts who have not chosen. Cannot be changed later"`
 	Description string           `json:"description,omitempty" maxLength:"200"`
 	Visibility  app.Visibility   `json:"visibility,omitempty" enum:"public,private" default:"private"`
 }
@@ -70,7 +70,7 @@ type TopicRoutes struct{ Service *audience.Topics }
 func (r TopicRoutes) Add(h *rest.Handler) {
 	rest.RegisterBody(h, rest.Route{}, huma.Operation{
 		OperationID: "create-topic", Method: http.MethodPost, Path: "/topics", DefaultStatus: http.StatusCreated,
-		Summary: "Create a topic", Tags: topicTags,
+		Summary: "Create a topic: a kind of mail that contacts can opt into and out of", Tags: topicTags,
 		Errors: []int{http.StatusConflict},
 	}, r.createTopic)
 	rest.Register(h, rest.Route{}, huma.Operation{
@@ -85,12 +85,12 @@ func (r TopicRoutes) Add(h *rest.Handler) {
 	}, r.getTopic)
 	rest.RegisterBody(h, rest.Route{}, huma.Operation{
 		OperationID: "update-topic", Method: http.MethodPatch, Path: "/topics/{id}",
-		Summary: "Change name, description or visibility of a topic", Tags: topicTags,
+		Summary: "Change the name, description or visibility of a topic", Tags: topicTags,
 		Errors: []int{http.StatusNotFound, http.StatusConflict},
 	}, r.updateTopic)
 	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "delete-topic", Method: http.MethodDelete, Path: "/topics/{id}",
-		Summary: "Delete a topic with all choices about it; not while mail of it waits or a broadcast that has not left uses it", Tags: topicTags,
+		Summary: "Delete a topic with all choices of contacts for it. Refused while mail of the topic waits or an unsent broadcast uses it", Tags: topicTags,
 		Errors: []int{http.StatusNotFound, http.StatusConflict},
 	}, r.deleteTopic)
 }

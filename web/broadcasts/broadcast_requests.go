@@ -8,19 +8,19 @@ import (
 
 // createBroadcastRequest is the body of POST /broadcasts.
 type createBroadcastRequest struct {
-	Name        string             `json:"name,omitempty" maxLength:"255" doc:"For yourself; the subject where absent"`
-	SegmentID   string             `json:"segment_id,omitempty" format:"uuid" doc:"Whom it goes to; every contact where absent"`
+	Name        string             `json:"name,omitempty" maxLength:"255" doc:"Internal name; default: the subject"`
+	SegmentID   string             `json:"segment_id,omitempty" format:"uuid" doc:"The segment that gets the broadcast; default: all contacts"`
 	AudienceID  string             `json:"audience_id,omitempty" format:"uuid" doc:"segment_id under its old name"`
-	TopicID     string             `json:"topic_id,omitempty" format:"uuid" doc:"Only to those who are opted in to this topic"`
-	From        string             `json:"from" doc:"One mailbox of a verified domain" example:"Acme <news@example.com>"`
+	TopicID     string             `json:"topic_id,omitempty" format:"uuid" doc:"Send only to contacts who are opted in to this topic"`
+	From        string             `json:"from" doc:"The sender, at a verified domain" example:"Acme <news@example.com>"`
 	ReplyTo     shapes.AddressList `json:"reply_to,omitempty"`
 	Subject     string             `json:"subject" maxLength:"2000" doc:"May hold placeholders"`
-	PreviewText string             `json:"preview_text,omitempty" maxLength:"1000" doc:"What mail readers show beside the subject"`
+	PreviewText string             `json:"preview_text,omitempty" maxLength:"1000" doc:"Preview text that mail clients show beside the subject"`
 	HTML        string             `json:"html,omitempty" doc:"May hold placeholders like {{{FIRST_NAME|there}}} and {{{UNSUBSCRIBE_URL}}}; html or text is needed"`
-	Text        *string            `json:"text,omitempty" doc:"Made from html where absent; an empty string sends none"`
+	Text        *string            `json:"text,omitempty" doc:"Plain text body; default: made from html. An empty string sends none"`
 	Design      string             `json:"design,omitempty" maxLength:"262144" doc:"JSON text that a visual editor made html of, kept for it"`
-	Send        bool               `json:"send,omitempty" doc:"Send it at once, or at scheduled_at, rather than keep a draft"`
-	ScheduledAt string             `json:"scheduled_at,omitempty" doc:"With send: ISO 8601, or English like in 2 hours, tomorrow at 9am; at most 30 days ahead" example:"in 1 hour"`
+	Send        bool               `json:"send,omitempty" doc:"true: send it now or at scheduled_at; default: keep it as a draft"`
+	ScheduledAt string             `json:"scheduled_at,omitempty" doc:"When to send, with send: ISO 8601, or English like in 2 hours or tomorrow at 9am; at most 30 days ahead" example:"in 1 hour"`
 }
 
 func (r *createBroadcastRequest) input() app.BroadcastInput {
@@ -33,7 +33,7 @@ func (r *createBroadcastRequest) input() app.BroadcastInput {
 // updateBroadcastRequest is the body of PATCH /broadcasts/{id}.
 type updateBroadcastRequest struct {
 	Name        rest.Change[string]             `json:"name,omitempty" maxLength:"255" doc:"null: the subject"`
-	SegmentID   rest.Change[string]             `json:"segment_id,omitempty" doc:"null: every contact"`
+	SegmentID   rest.Change[string]             `json:"segment_id,omitempty" doc:"null: all contacts"`
 	AudienceID  rest.Change[string]             `json:"audience_id,omitempty" doc:"segment_id under its old name"`
 	TopicID     rest.Change[string]             `json:"topic_id,omitempty" doc:"null: none"`
 	From        string                          `json:"from,omitempty"`
@@ -43,7 +43,7 @@ type updateBroadcastRequest struct {
 	HTML        rest.Change[string]             `json:"html,omitempty" doc:"null clears"`
 	Text        rest.Change[string]             `json:"text,omitempty" doc:"null: made from html; an empty string sends none"`
 	Design      rest.Change[string]             `json:"design,omitempty" doc:"JSON text that a visual editor made html of, kept for it: an object of at most 262144 bytes; another html without a design drops it. null clears"`
-	Revision    string                          `json:"revision,omitempty" doc:"The revision that was read: where somebody changed the draft since, it is refused as a conflict"`
+	Revision    string                          `json:"revision,omitempty" doc:"The revision that you read. If the draft was changed since, the update is refused as a conflict"`
 }
 
 func (r *updateBroadcastRequest) patch() app.BroadcastPatch {
@@ -58,7 +58,7 @@ func (r *updateBroadcastRequest) patch() app.BroadcastPatch {
 // sendBroadcastRequest is the body of POST /broadcasts/{id}/send, which may be
 // left out.
 type sendBroadcastRequest struct {
-	ScheduledAt string `json:"scheduled_at,omitempty" doc:"ISO 8601, or English like in 2 hours, tomorrow at 9am; at most 30 days ahead. At once where absent" example:"in 1 hour"`
+	ScheduledAt string `json:"scheduled_at,omitempty" doc:"When to send: ISO 8601, or English like in 2 hours or tomorrow at 9am; at most 30 days ahead. Default: now" example:"in 1 hour"`
 }
 
 // testBroadcastRequest is the body of POST /broadcasts/{id}/test.

@@ -58,12 +58,12 @@ type RecipientRoutes struct{ Service *broadcasts.Service }
 func (r RecipientRoutes) Add(h *rest.Handler) {
 	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "list-broadcast-recipients", Method: http.MethodGet, Path: "/broadcasts/{id}/recipients",
-		Summary: "List the recipients of a broadcast that was queued, the last ones in the order of sending first", Tags: broadcastTags,
+		Summary: "List the recipients of a queued or sent broadcast, the last ones sent to first", Tags: broadcastTags,
 		Errors: []int{http.StatusNotFound, http.StatusUnprocessableEntity},
 	}, r.listBroadcastRecipients)
 	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "list-clicked-links", Method: http.MethodGet, Path: "/broadcasts/{id}/clicked-links",
-		Summary: "List the links of a broadcast that were followed, the most followed first", Tags: broadcastTags,
+		Summary: "List the links of a broadcast that were clicked, the most clicked first", Tags: broadcastTags,
 		Errors: []int{http.StatusNotFound, http.StatusUnprocessableEntity},
 	}, r.listClickedLinks)
 }

@@ -19,7 +19,7 @@ import (
 type BroadcastItem struct {
 	ID          string              `json:"id" format:"uuid"`
 	Name        string              `json:"name"`
-	SegmentID   *string             `json:"segment_id" format:"uuid" doc:"null: every contact"`
+	SegmentID   *string             `json:"segment_id" format:"uuid" doc:"null: all contacts"`
 	AudienceID  *string             `json:"audience_id" format:"uuid" doc:"segment_id under its old name"`
 	TopicID     *string             `json:"topic_id" format:"uuid"`
 	Status      app.BroadcastStatus `json:"status" enum:"draft,scheduled,queued,sent,canceled"`
@@ -123,7 +123,7 @@ type Routes struct{ Service *broadcasts.Service }
 func (r Routes) Add(h *rest.Handler) {
 	rest.RegisterBody(h, rest.Route{}, huma.Operation{
 		OperationID: "create-broadcast", Method: http.MethodPost, Path: "/broadcasts", DefaultStatus: http.StatusCreated,
-		Summary: "Create a broadcast: a draft, or with send one that leaves", Tags: broadcastTags,
+		Summary: "Create a broadcast: one email to many contacts. It is a draft unless send is true", Tags: broadcastTags,
 		Errors: []int{http.StatusNotFound, http.StatusConflict},
 	}, r.createBroadcast)
 	rest.Register(h, rest.Route{}, huma.Operation{
@@ -138,12 +138,12 @@ func (r Routes) Add(h *rest.Handler) {
 	}, r.getBroadcast)
 	rest.RegisterBody(h, rest.Route{}, huma.Operation{
 		OperationID: "update-broadcast", Method: http.MethodPatch, Path: "/broadcasts/{id}",
-		Summary: "Change a draft", Tags: broadcastTags,
+		Summary: "Change a draft broadcast", Tags: broadcastTags,
 		Errors: []int{http.StatusNotFound, http.StatusConflict},
 	}, r.updateBroadcast)
 	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "delete-broadcast", Method: http.MethodDelete, Path: "/broadcasts/{id}",
-		Summary: "Delete a draft", Tags: broadcastTags,
+		Summary: "Delete a draft broadcast", Tags: broadcastTags,
 		Errors: []int{http.StatusBadRequest, http.StatusNotFound, http.StatusServiceUnavailable},
 	}, r.deleteBroadcast)
 	r.addActions(h)
@@ -152,17 +152,17 @@ func (r Routes) Add(h *rest.Handler) {
 func (r Routes) addActions(h *rest.Handler) {
 	rest.RegisterBody(h, rest.Route{Optional: true}, huma.Operation{
 		OperationID: "send-broadcast", Method: http.MethodPost, Path: "/broadcasts/{id}/send",
-		Summary: "Send a draft, at once or later", Tags: broadcastTags,
+		Summary: "Send a draft broadcast, now or at scheduled_at", Tags: broadcastTags,
 		Errors: []int{http.StatusNotFound, http.StatusConflict},
 	}, r.sendBroadcast)
 	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "cancel-broadcast", Method: http.MethodPost, Path: "/broadcasts/{id}/cancel",
-		Summary: "Cancel a scheduled or queued broadcast, also in mid-send", Tags: broadcastTags,
+		Summary: "Cancel a scheduled or queued broadcast. Recipients whose mail has not been sent get none", Tags: broadcastTags,
 		Errors: []int{http.StatusBadRequest, http.StatusNotFound, http.StatusServiceUnavailable},
 	}, r.cancelBroadcast)
 	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "duplicate-broadcast", Method: http.MethodPost, Path: "/broadcasts/{id}/duplicate", DefaultStatus: http.StatusCreated,
-		Summary: "Copy a broadcast into a draft", Tags: broadcastTags,
+		Summary: "Copy a broadcast into a new draft", Tags: broadcastTags,
 		Errors: []int{http.StatusNotFound, http.StatusServiceUnavailable},
 	}, r.duplicateBroadcast)
 	rest.RegisterBody(h, rest.Route{}, huma.Operation{

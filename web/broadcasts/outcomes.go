@@ -29,7 +29,7 @@ type outcomeSegmentOutput struct{ Body outcomeSegment }
 func (r ReviewRoutes) addOutcomes(h *rest.Handler) {
 	rest.RegisterBody(h, rest.Route{}, huma.Operation{
 		OperationID: "create-broadcast-segment", Method: http.MethodPost, Path: "/broadcasts/{id}/segment", DefaultStatus: http.StatusCreated,
-		Summary: "Make a segment of the recipients of a broadcast to whom something happened", Tags: broadcastTags,
+		Summary: "Create a segment from the recipients of a broadcast with a given outcome", Tags: broadcastTags,
 		Errors: []int{http.StatusBadRequest, http.StatusNotFound},
 	}, r.segmentOfOutcome)
 }

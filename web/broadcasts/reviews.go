@@ -73,7 +73,7 @@ type planPenalty struct {
 
 // planBroadcastRequest is the body of POST /broadcasts/{id}/plan, which may be left out.
 type planBroadcastRequest struct {
-	ScheduledAt string `json:"scheduled_at,omitempty" doc:"When it would be sent, as send takes it; at once where absent" example:"in 1 hour"`
+	ScheduledAt string `json:"scheduled_at,omitempty" doc:"When it would be sent, as in send; default: now" example:"in 1 hour"`
 }
 
 // previewBroadcastRequest is the body of POST /broadcasts/{id}/preview, which may be left
@@ -104,12 +104,12 @@ type (
 func (r ReviewRoutes) Add(h *rest.Handler) {
 	rest.RegisterBody(h, rest.Route{Reads: true, Optional: true}, huma.Operation{
 		OperationID: "plan-broadcast", Method: http.MethodPost, Path: "/broadcasts/{id}/plan",
-		Summary: "Foretell what sending a draft would do: whom it reaches, whom not, and when. It changes nothing", Tags: broadcastTags,
+		Summary: "Forecast a draft broadcast: how many contacts get it, how many do not and why, and when it would finish. Changes nothing", Tags: broadcastTags,
 		Errors: []int{http.StatusBadRequest, http.StatusForbidden, http.StatusNotFound, http.StatusConflict},
 	}, r.planBroadcast)
 	rest.RegisterBody(h, rest.Route{Reads: true, Optional: true}, huma.Operation{
 		OperationID: "preview-broadcast", Method: http.MethodPost, Path: "/broadcasts/{id}/preview",
-		Summary: "Show what a broadcast says to one contact; its links to unsubscribe do nothing", Tags: broadcastTags,
+		Summary: "Render a broadcast for one contact. The unsubscribe links in the result do nothing", Tags: broadcastTags,
 		Errors: []int{http.StatusNotFound},
 	}, r.previewBroadcast)
 	r.addVersions(h)

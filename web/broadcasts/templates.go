@@ -95,12 +95,12 @@ func (l variableList) variables() []app.TemplateVariable {
 
 type createTemplateRequest struct {
 	Name      string             `json:"name" minLength:"1" maxLength:"255"`
-	HTML      string             `json:"html" minLength:"1" doc:"With placeholders {{{KEY}}} and {{{KEY|fallback}}}; every key must be declared in variables or reserved"`
-	Alias     string             `json:"alias,omitempty" maxLength:"100" pattern:"^[A-Za-z0-9][A-Za-z0-9._-]*$" doc:"Another name in paths and sends"`
-	From      string             `json:"from,omitempty" doc:"For sends that name none"`
-	Subject   string             `json:"subject,omitempty" maxLength:"2000" doc:"For sends that name none; may hold placeholders"`
-	ReplyTo   shapes.AddressList `json:"reply_to,omitempty" doc:"For sends that name none"`
-	Text      *string            `json:"text,omitempty" doc:"Made from html where absent; an empty string sends none"`
+	HTML      string             `json:"html" minLength:"1" doc:"With placeholders {{{KEY}}} and {{{KEY|fallback}}}; every KEY must be declared in variables or be a reserved one"`
+	Alias     string             `json:"alias,omitempty" maxLength:"100" pattern:"^[A-Za-z0-9][A-Za-z0-9._-]*$" doc:"Another name for the template, usable instead of its id"`
+	From      string             `json:"from,omitempty" doc:"Default sender of sends"`
+	Subject   string             `json:"subject,omitempty" maxLength:"2000" doc:"Default subject of sends; may hold placeholders"`
+	ReplyTo   shapes.AddressList `json:"reply_to,omitempty" doc:"Default sender of sends"`
+	Text      *string            `json:"text,omitempty" doc:"Plain text body; default: made from html. An empty string sends none"`
 	Design    string             `json:"design,omitempty" maxLength:"262144" doc:"JSON text that a visual editor made html of, kept for it"`
 	Variables variableList       `json:"variables,omitempty" maxItems:"50"`
 }
@@ -115,8 +115,8 @@ type updateTemplateRequest struct {
 	ReplyTo   rest.Change[shapes.AddressList] `json:"reply_to,omitempty" doc:"null clears"`
 	Text      rest.Change[string]             `json:"text,omitempty" doc:"null: made from html again; an empty string sends none"`
 	Design    rest.Change[string]             `json:"design,omitempty" doc:"JSON text that a visual editor made html of, kept for it: an object of at most 262144 bytes; another html without a design drops it. null clears"`
-	Variables rest.Change[variableList]       `json:"variables,omitempty" doc:"All of them; null clears"`
-	Revision  string                          `json:"revision,omitempty" doc:"The current_version_id that was read: where somebody changed the template since, it is refused as a conflict"`
+	Variables rest.Change[variableList]       `json:"variables,omitempty" doc:"Replaces all variables; null clears them"`
+	Revision  string                          `json:"revision,omitempty" doc:"The current_version_id that you read. If the template was changed since, the update is refused as a conflict"`
 }
 
 type (
@@ -142,7 +142,7 @@ type TemplateRoutes struct {
 func (r TemplateRoutes) Add(h *rest.Handler) {
 	rest.RegisterBody(h, rest.Route{}, huma.Operation{
 		OperationID: "create-template", Method: http.MethodPost, Path: "/templates", DefaultStatus: http.StatusCreated,
-		Summary: "Create a template, as a draft", Tags: templateTags,
+		Summary: "Create a template. Sends can use it once it is published", Tags: templateTags,
 		Errors: []int{http.StatusConflict},
 	}, r.createTemplate)
 	rest.Register(h, rest.Route{}, huma.Operation{
@@ -152,32 +152,32 @@ func (r TemplateRoutes) Add(h *rest.Handler) {
 	}, r.listTemplates)
 	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "get-template", Method: http.MethodGet, Path: "/templates/{id}",
-		Summary: "Get a template with the version that is edited", Tags: templateTags,
+		Summary: "Get a template with its draft version", Tags: templateTags,
 		Errors: []int{http.StatusNotFound},
 	}, r.getTemplate)
 	rest.RegisterBody(h, rest.Route{}, huma.Operation{
 		OperationID: "update-template", Method: http.MethodPatch, Path: "/templates/{id}",
-		Summary: "Change a template; sends keep what was published last", Tags: templateTags,
+		Summary: "Change the draft version of a template. Sends use the published version until the draft is published", Tags: templateTags,
 		Errors: []int{http.StatusNotFound, http.StatusConflict},
 	}, r.updateTemplate)
 	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "delete-template", Method: http.MethodDelete, Path: "/templates/{id}",
-		Summary: "Delete a template; mail that was sent by it stays", Tags: templateTags,
+		Summary: "Delete a template. Emails that were sent with it are kept", Tags: templateTags,
 		Errors: []int{http.StatusNotFound},
 	}, r.deleteTemplate)
 	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "publish-template", Method: http.MethodPost, Path: "/templates/{id}/publish",
-		Summary: "Have sends use the version that is edited", Tags: templateTags,
+		Summary: "Publish the draft version of a template, so that sends use it", Tags: templateTags,
 		Errors: []int{http.StatusNotFound, http.StatusServiceUnavailable},
 	}, r.publishTemplate)
 	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "duplicate-template", Method: http.MethodPost, Path: "/templates/{id}/duplicate",
-		Summary: "Copy a template into a draft without alias", Tags: templateTags,
+		Summary: "Copy a template into a new draft without alias", Tags: templateTags,
 		Errors: []int{http.StatusNotFound, http.StatusServiceUnavailable},
 	}, r.duplicateTemplate)
 	rest.RegisterBody(h, rest.Route{Reads: true, Optional: true}, huma.Operation{
 		OperationID: "render-template", Method: http.MethodPost, Path: "/templates/{id}/render",
-		Summary: "Fill a template with values and show it; nothing is sent", Tags: templateTags,
+		Summary: "Render a template with values. Sends nothing", Tags: templateTags,
 		Errors: []int{http.StatusNotFound},
 	}, r.renderTemplate)
 	r.addVersions(h)

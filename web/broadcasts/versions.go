@@ -77,17 +77,17 @@ type (
 func (r ReviewRoutes) addVersions(h *rest.Handler) {
 	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "list-broadcast-versions", Method: http.MethodGet, Path: "/broadcasts/{id}/versions",
-		Summary: "List what a broadcast said before it was changed, newest first", Tags: broadcastTags,
+		Summary: "List the earlier versions of a broadcast, newest first", Tags: broadcastTags,
 		Errors: []int{http.StatusNotFound, http.StatusUnprocessableEntity},
 	}, r.listVersions)
 	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "get-broadcast-version", Method: http.MethodGet, Path: "/broadcasts/{id}/versions/{n}",
-		Summary: "Get what a broadcast said before it was changed", Tags: broadcastTags,
+		Summary: "Get an earlier version of a broadcast", Tags: broadcastTags,
 		Errors: []int{http.StatusNotFound},
 	}, r.getVersion)
 	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "restore-broadcast-version", Method: http.MethodPost, Path: "/broadcasts/{id}/versions/{n}/restore",
-		Summary: "Have a draft say again what it said before; what it says now becomes a version", Tags: broadcastTags,
+		Summary: "Restore an earlier version of a draft broadcast. The current content becomes a version", Tags: broadcastTags,
 		Errors: []int{http.StatusBadRequest, http.StatusNotFound, http.StatusUnprocessableEntity, http.StatusServiceUnavailable},
 	}, r.restoreVersion)
 }
@@ -122,17 +122,17 @@ func (r ReviewRoutes) restoreVersion(ctx context.Context, key *app.Key, in *broa
 func (r TemplateRoutes) addVersions(h *rest.Handler) {
 	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "list-template-versions", Method: http.MethodGet, Path: "/templates/{id}/versions",
-		Summary: "List what a template said before it was changed, newest first", Tags: templateTags,
+		Summary: "List the earlier versions of a template, newest first", Tags: templateTags,
 		Errors: []int{http.StatusNotFound, http.StatusUnprocessableEntity},
 	}, r.listVersions)
 	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "get-template-version", Method: http.MethodGet, Path: "/templates/{id}/versions/{n}",
-		Summary: "Get what a template said before it was changed", Tags: templateTags,
+		Summary: "Get an earlier version of a template", Tags: templateTags,
 		Errors: []int{http.StatusNotFound},
 	}, r.getVersion)
 	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "restore-template-version", Method: http.MethodPost, Path: "/templates/{id}/versions/{n}/restore",
-		Summary: "Have what is edited of a template say again what it said before; what is published stays", Tags: templateTags,
+		Summary: "Restore an earlier version as the draft of a template. The published version stays", Tags: templateTags,
 		Errors: []int{http.StatusNotFound, http.StatusConflict, http.StatusUnprocessableEntity, http.StatusServiceUnavailable},
 	}, r.restoreVersion)
 }

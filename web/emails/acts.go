@@ -58,22 +58,22 @@ type ActRoutes struct {
 func (r ActRoutes) Add(h *rest.Handler) {
 	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "list-email-attempts", Method: http.MethodGet, Path: "/emails/{id}/attempts",
-		Summary: "List the attempts to hand an email to its relay, newest first", Tags: shapes.EmailTags,
+		Summary: "List the attempts to deliver an email to its relay, newest first", Tags: shapes.EmailTags,
 		Errors: []int{http.StatusNotFound, http.StatusUnprocessableEntity},
 	}, r.listAttempts)
 	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "retry-email", Method: http.MethodPost, Path: "/emails/{id}/retry",
-		Summary: "Try an email now that waits for its next try", Tags: shapes.EmailTags,
+		Summary: "Retry an email now that is waiting for its next attempt", Tags: shapes.EmailTags,
 		Errors: []int{http.StatusNotFound, http.StatusConflict},
 	}, r.retryEmail)
 	rest.RegisterBody(h, rest.Route{Optional: true}, huma.Operation{
 		OperationID: "resend-email", Method: http.MethodPost, Path: "/emails/{id}/resend",
-		Summary: "Send what an email says once more, as a new email", Tags: shapes.EmailTags,
+		Summary: "Send the content of an email again, as a new email", Tags: shapes.EmailTags,
 		Errors: []int{http.StatusNotFound, http.StatusConflict},
 	}, r.resendEmail)
 	rest.RegisterBody(h, rest.Route{Optional: true}, huma.Operation{
 		OperationID: "share-email", Method: http.MethodPost, Path: "/emails/{id}/share",
-		Summary: "Make a public link to an email", Tags: shapes.EmailTags,
+		Summary: "Create a public link to an email", Tags: shapes.EmailTags,
 		Errors: []int{http.StatusNotFound},
 	}, r.shareEmail)
 }

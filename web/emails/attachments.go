@@ -83,7 +83,7 @@ func (r AttachmentRoutes) Add(h *rest.Handler) {
 	}, r.listAttachments)
 	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "get-attachment", Method: http.MethodGet, Path: "/emails/{id}/attachments/{attachment_id}",
-		Summary: "Get an attachment's metadata and download address", Tags: shapes.EmailTags,
+		Summary: "Get the metadata and the download URL of an attachment", Tags: shapes.EmailTags,
 		Errors: []int{http.StatusNotFound},
 	}, r.getAttachment)
 	r.addDownload(h, http.MethodGet, "download-attachment", "Download an attachment by its signed address", map[string]*huma.MediaType{

@@ -78,7 +78,12 @@ type Routes struct {
 func (r Routes) Add(h *rest.Handler) {
 	rest.RegisterBody(h, rest.Route{Sending: true, Passing: true}, huma.Operation{
 		OperationID: "send-email", Method: http.MethodPost, Path: "/emails",
-		Summary: "Send an email", Tags: shapes.EmailTags,
+		Summary: "Send one email, now or at scheduled_at. The from address must be of a verified domain of the team", Tags: shapes.EmailTags,
+		Errors: []int{http.StatusNotFound, http.StatusConflict},
+	}, r.sendEmail)
+	rest.RegisterBody(h, rest.Route{Sending: true, Passing: true}, huma.Operation{
+		OperationID: "send-email-old", Method: http.MethodPost, Path: "/email", Deprecated: true,
+		Summary: "Send an email, at the address that Resend's first clients use", Tags: shapes.EmailTags,
 		Errors: []int{http.StatusNotFound, http.StatusConflict},
 	}, r.sendEmail)
 	rest.Register(h, rest.Route{}, huma.Operation{
@@ -88,17 +93,17 @@ func (r Routes) Add(h *rest.Handler) {
 	}, r.listEmails)
 	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "get-email", Method: http.MethodGet, Path: "/emails/{id}",
-		Summary: "Get an email", Tags: shapes.EmailTags,
+		Summary: "Get an email with its content, its status and a verdict on what became of it", Tags: shapes.EmailTags,
 		Errors: []int{http.StatusNotFound},
 	}, r.getEmail)
 	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "list-email-events", Method: http.MethodGet, Path: "/emails/{id}/events",
-		Summary: "List what happened to an email, newest first", Tags: shapes.EmailTags,
+		Summary: "List the events of an email, newest first", Tags: shapes.EmailTags,
 		Errors: []int{http.StatusNotFound, http.StatusUnprocessableEntity},
 	}, r.listEvents)
 	raw := rest.RegisterRaw(h, rest.Route{}, huma.Operation{
 		OperationID: "get-raw-email", Method: http.MethodGet, Path: "/emails/{id}/raw",
-		Summary: "Get the whole message, where it was handed in by SMTP or no relay is configured", Tags: shapes.EmailTags,
+		Summary: "Get the raw message of an email that was submitted by SMTP or captured for lack of a relay", Tags: shapes.EmailTags,
 		Errors: []int{http.StatusNotFound},
 	}, r.getRaw)
 	raw.Responses["200"].Content[messageType] = &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString, Format: "binary"}}

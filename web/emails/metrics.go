@@ -16,12 +16,12 @@ import (
 // metricsInput is a question about figures. Lists are written with commas, as parameters
 // that are repeated, or both.
 type metricsInput struct {
-	StartDate    string   `query:"start_date" doc:"A date, which begins in the time zone, or a time; by itself some days before end_date. What is older than what is kept is left out" example:"2026-07-01"`
-	EndDate      string   `query:"end_date" doc:"A date, of which the whole day counts, or a time; by itself, and at most, now" example:"2026-07-08T00:00:00Z"`
-	Timezone     string   `query:"timezone" doc:"Name of the time zone that days begin in. Figures are kept by whole hours of UTC: one counts in the period in which it begins" default:"UTC" example:"Europe/Berlin"`
-	Granularity  string   `query:"granularity" doc:"How long the periods of the dimension period are" enum:"hourly,daily,weekly,monthly" default:"daily"`
-	Metrics      []string `query:"metrics" doc:"Which figures; none: all of them" enum:"received,delivered,complained,suppressed,bounced,bounced_transient,bounced_permanent,bounced_undetermined,opened,clicked,unsubscribed,delivery_delayed,failed,sent,unique_opened,unique_clicked,delivery_rate,open_rate,click_rate,bounce_rate,complaint_rate,unsubscribe_rate"`
-	Dimensions   []string `query:"dimensions" doc:"What the rows of data are kept apart by; none: there are no rows. email takes email_id, and goes with neither broadcast nor broadcast_id" enum:"period,domain,email,broadcast"`
+	StartDate    string   `query:"start_date" doc:"First day (in the time zone) or time; default: some days before end_date" example:"2026-07-01"`
+	EndDate      string   `query:"end_date" doc:"Last day (counted whole) or time; default and maximum: now" example:"2026-07-08T00:00:00Z"`
+	Timezone     string   `query:"timezone" doc:"Time zone in which days begin. Figures are kept by whole hours of UTC" default:"UTC" example:"Europe/Berlin"`
+	Granularity  string   `query:"granularity" doc:"Length of the periods of the dimension period" enum:"hourly,daily,weekly,monthly" default:"daily"`
+	Metrics      []string `query:"metrics" doc:"The figures to answer; default: all" enum:"received,delivered,complained,suppressed,bounced,bounced_transient,bounced_permanent,bounced_undetermined,opened,clicked,unsubscribed,delivery_delayed,failed,sent,unique_opened,unique_clicked,delivery_rate,open_rate,click_rate,bounce_rate,complaint_rate,unsubscribe_rate"`
+	Dimensions   []string `query:"dimensions" doc:"Group the rows of data by these; default: totals only. email needs email_id and excludes broadcast and broadcast_id" enum:"period,domain,email,broadcast"`
 	DomainIDs    []string `query:"domain_id" doc:"Only mail from these domains"`
 	EmailIDs     []string `query:"email_id" doc:"Only these emails"`
 	BroadcastIDs []string `query:"broadcast_id" doc:"Only mail of these broadcasts"`
@@ -101,7 +101,7 @@ type MetricsRoutes struct{ Service *figures.Service }
 func (r MetricsRoutes) Add(h *rest.Handler) {
 	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "get-email-metrics", Method: http.MethodGet, Path: "/emails/metrics",
-		Summary: "Get how much mail became what, by period, domain, email or broadcast", Tags: shapes.EmailTags,
+		Summary: "Get counts and rates of sent, delivered, opened, clicked and bounced emails, by period, domain, email or broadcast", Tags: shapes.EmailTags,
 		Errors: []int{http.StatusUnprocessableEntity},
 	}, r.get)
 }

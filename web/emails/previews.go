@@ -43,7 +43,7 @@ type PreviewRoutes struct {
 func (r PreviewRoutes) Add(h *rest.Handler) {
 	rest.RegisterBody(h, rest.Route{Reads: true, Optional: true}, huma.Operation{
 		OperationID: "preview-email", Method: http.MethodPost, Path: "/emails/{id}/preview",
-		Summary: "Make the address of a page that shows what an email says, for a frame", Tags: shapes.EmailTags,
+		Summary: "Create a temporary URL of a page that shows an email, for use in a frame", Tags: shapes.EmailTags,
 		Errors: []int{http.StatusNotFound},
 	}, r.previewEmail)
 	page := map[string]*huma.MediaType{"text/html": {Schema: &huma.Schema{Type: huma.TypeString}}}

@@ -13,7 +13,7 @@ import (
 
 // rescheduleRequest is the body of PATCH /emails/{id}.
 type rescheduleRequest struct {
-	ScheduledAt string `json:"scheduled_at" doc:"The new time, as in a send" example:"in 1 hour"`
+	ScheduledAt string `json:"scheduled_at" doc:"The new time, written as in a send" example:"in 1 hour"`
 }
 
 type (
@@ -33,17 +33,17 @@ type (
 func (r Routes) addSchedules(h *rest.Handler) {
 	rest.RegisterBody(h, rest.Route{Sending: true}, huma.Operation{
 		OperationID: "reschedule-email", Method: http.MethodPatch, Path: "/emails/{id}",
-		Summary: "Move a scheduled email to another time", Tags: shapes.EmailTags,
+		Summary: "Change the time of a scheduled email", Tags: shapes.EmailTags,
 		Errors: []int{http.StatusNotFound},
 	}, r.rescheduleEmail)
 	rest.Register(h, rest.Route{Sending: true}, huma.Operation{
 		OperationID: "cancel-email", Method: http.MethodPost, Path: "/emails/{id}/cancel",
-		Summary: "Cancel an email that has not left", Tags: shapes.EmailTags,
+		Summary: "Cancel an email that has not been sent yet", Tags: shapes.EmailTags,
 		Errors: []int{http.StatusNotFound, http.StatusUnprocessableEntity},
 	}, r.cancelEmail)
 	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "delete-email", Method: http.MethodDelete, Path: "/emails/{id}",
-		Summary: "Delete an email with all that belongs to it; one that waits never leaves", Tags: shapes.EmailTags,
+		Summary: "Delete an email with its content and events. If it is still waiting, it is not sent", Tags: shapes.EmailTags,
 		Errors: []int{http.StatusNotFound, http.StatusConflict, http.StatusUnprocessableEntity},
 	}, r.deleteEmail)
 }

@@ -13,18 +13,18 @@ import (
 // refused in our words.
 type searchInput struct {
 	rest.PageParams
-	To            string `query:"to" doc:"Whom it went to (to, cc or bcc): an address, the beginning of one like ann or ann*, or @example.com. A whole address is found by index" example:"ann@example.com"`
-	From          string `query:"from" doc:"Its sender, as with to"`
-	Subject       string `query:"subject" doc:"A part of its subject; upper and lower case of a to z are the same"`
-	Status        string `query:"status" doc:"Its last_event, or several with commas between them" example:"bounced,failed"`
-	Domain        string `query:"domain" doc:"The domain of its sender"`
-	Tag           string `query:"tag" doc:"One of its tags: name, or name:value"`
-	Source        string `query:"source" enum:"account,api,cli,dashboard,mcp,resend,smtp" doc:"How it came; account: of Mailer itself, to a person; resend: sent once more"`
-	KeyID         string `query:"key_id" format:"uuid" doc:"The API key, or the person, that sent it"`
-	BroadcastID   string `query:"broadcast_id" format:"uuid" doc:"The emails of a broadcast to its recipients, which no other list has. It stands alone"`
+	To            string `query:"to" doc:"A recipient (to, cc or bcc): an address, the beginning of one like ann or ann*, or @example.com. A complete address is found fastest" example:"ann@example.com"`
+	From          string `query:"from" doc:"The sender, in the forms of to"`
+	Subject       string `query:"subject" doc:"A part of the subject; case of a to z is ignored"`
+	Status        string `query:"status" doc:"One or several values of last_event, with commas between them" example:"bounced,failed"`
+	Domain        string `query:"domain" doc:"The domain of the sender"`
+	Tag           string `query:"tag" doc:"A tag: name or name:value"`
+	Source        string `query:"source" enum:"account,api,cli,dashboard,mcp,resend,smtp" doc:"How the email came in; account: mail about accounts; resend: sent again"`
+	KeyID         string `query:"key_id" format:"uuid" doc:"The id of the API key or member that sent the email"`
+	BroadcastID   string `query:"broadcast_id" format:"uuid" doc:"List the emails of this broadcast, which no other list contains. Allows no other filter"`
 	CreatedAfter  string `query:"created_after" doc:"A time (RFC 3339)" example:"2026-01-31T12:00:00.000Z"`
 	CreatedBefore string `query:"created_before" doc:"A time (RFC 3339)" example:"2026-01-31T12:00:00.000Z"`
-	Include       string `query:"include" enum:"reason" doc:"reason: with each email the line of its timeline that made it what last_event says, where there is one"`
+	Include       string `query:"include" enum:"reason" doc:"reason: add to each email the event that caused its last_event"`
 }
 
 func (in *searchInput) query() mail.SearchQuery {

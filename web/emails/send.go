@@ -20,27 +20,27 @@ import (
 // any, where an attachment written as an array of numbers grows thirtyfold.
 // Lists stop at their limit while they are read, for the same reason.
 type SendEmailRequest struct {
-	From        string             `json:"from,omitempty" doc:"One mailbox, with or without a display name; needed unless a template has one" example:"Acme <hello@example.com>"`
+	From        string             `json:"from,omitempty" doc:"The sender, with or without a display name; required unless the template has one" example:"Acme <hello@example.com>"`
 	To          shapes.AddressList `json:"to" doc:"Recipients; to, cc and bcc together hold at most 50"`
 	Cc          shapes.AddressList `json:"cc,omitempty"`
 	Bcc         shapes.AddressList `json:"bcc,omitempty"`
 	ReplyTo     shapes.AddressList `json:"reply_to,omitempty"`
-	Subject     string             `json:"subject,omitempty" maxLength:"2000" doc:"Needed unless a template has one"`
-	HTML        rest.LongText      `json:"html,omitempty" doc:"The HTML body; html or text is needed"`
-	Text        *rest.LongText     `json:"text,omitempty" doc:"The plain text body. Made from html where absent; an empty string sends none"`
-	Headers     headerMap          `json:"headers,omitempty" doc:"Custom headers of the allowlist"`
+	Subject     string             `json:"subject,omitempty" maxLength:"2000" doc:"Required unless the template has one"`
+	HTML        rest.LongText      `json:"html,omitempty" doc:"HTML body; html or text is required"`
+	Text        *rest.LongText     `json:"text,omitempty" doc:"The plain text body. Plain text body; default: made from html. An empty string sends none"`
+	Headers     headerMap          `json:"headers,omitempty" doc:"Custom headers: X-* and some others"`
 	Tags        tagList            `json:"tags,omitempty"`
 	Attachments attachmentList     `json:"attachments,omitempty"`
 	ScheduledAt string             `json:"scheduled_at,omitempty" doc:"ISO 8601, or English like in 2 hours, tomorrow at 9am; at most 30 days ahead" example:"in 1 hour"`
-	ExpiresIn   string             `json:"expires_in,omitempty" minLength:"1" doc:"How long it may wait for its relay, 1m to 30d: what has not left then fails with the reason expired. As the server has it where absent" example:"10m"`
-	TopicID     string             `json:"topic_id,omitempty" format:"uuid" doc:"A topic: recipients who opted out of it or of everything are left out, and the mail carries the one-click unsubscribe headers"`
+	ExpiresIn   string             `json:"expires_in,omitempty" minLength:"1" doc:"How long the email may wait for its relay, 1m to 30d; then it fails with the reason expired. Default: the setting of the server" example:"10m"`
+	TopicID     string             `json:"topic_id,omitempty" format:"uuid" doc:"Topic of the email: recipients who opted out of it or of all mail are left out, and the email gets one-click unsubscribe headers"`
 	Template    templateUse        `json:"template,omitempty" doc:"A published template in place of html and text; from, subject and reply_to of the send go before the template's"`
 }
 
 type attachmentRequest struct {
 	Filename    string            `json:"filename"`
 	Content     attachmentContent `json:"content"`
-	ContentType string            `json:"content_type,omitempty" doc:"A media type; by the file name where absent"`
+	ContentType string            `json:"content_type,omitempty" doc:"Media type; default: by the file name"`
 	ContentID   contentID         `json:"content_id,omitempty" maxLength:"128" doc:"Taken with --compat resend: the HTML shows the file as cid:content_id"`
 
 	Path            remotePath `json:"path" hidden:"true"`

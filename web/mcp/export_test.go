@@ -14,6 +14,9 @@ var (
 	Object      = object
 	Inlined     = inlined
 	KeyCreation = keyCreation
+
+	DefaultTools    = defaultTools
+	HiddenArguments = hiddenArguments
 )
 
 func (t *tool) Name() string               { return t.name }

@@ -12,7 +12,6 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"sync"
 
 	"github.com/danielgtaylor/huma/v2"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -30,7 +29,18 @@ type server struct {
 	origins *http.CrossOriginProtection
 	calls   *callBudget
 	// sdk is made with the first message: most servers never see one.
-	sdk func() http.Handler
+	sdk func() *protocol
+}
+
+// protocol is the SDK's handler with the tools of the document as it is.
+type protocol struct {
+	http.Handler
+	groups []string
+}
+
+// input is what the address of a message says.
+type input struct {
+	Tools []string `query:"tools" doc:"Which tools the answer to tools/list has: default (those for everyday work, where it is absent), all, or groups of operations by their tags in lower case with hyphens, as in default,queue. Only tools that the API key may use are listed"`
 }
 
 // output is an answer as the SDK wrote it.
@@ -50,7 +60,7 @@ func Register(h *rest.Handler) {
 		// has no origin, and nothing is trusted then.
 		_ = m.origins.AddTrustedOrigin(u.Scheme + "://" + u.Host)
 	}
-	m.sdk = sync.OnceValue(m.newSDK)
+	m.sdk = rest.Remade(h, m.newSDK)
 	object := func(what string) map[string]*huma.MediaType {
 		return map[string]*huma.MediaType{"application/json": {Schema: &huma.Schema{Type: "object", Description: what, AdditionalProperties: true}}}
 	}
@@ -69,25 +79,27 @@ func Register(h *rest.Handler) {
 }
 
 // newSDK makes the server with its tools.
-func (m *server) newSDK() http.Handler {
+func (m *server) newSDK() *protocol {
+	all := tools(m.h)
+	groups := groupsOf(all)
 	server := sdk.NewServer(&sdk.Implementation{Name: "mailer", Title: "Mailer", Version: m.h.OpenAPI().Info.Version}, &sdk.ServerOptions{
-		Instructions: "Tools of an email service, one for each operation of its API. Lists answer at most 100 rows: " +
-			"give the last id as after for the next ones while has_more is true. " +
-			"A refusal is an object with statusCode, name and message. A send with an idempotency_key may be repeated safely.",
+		Instructions: instructions(groups),
 		Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}}, // they never change while it runs
 	})
-	for _, t := range tools(m.h) {
+	server.AddReceivingMiddleware(m.listing(all))
+	for _, t := range all {
 		server.AddTool(t.declared(), func(ctx context.Context, _ *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 			return m.call(ctx, t), nil
 		})
 	}
-	return sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, &sdk.StreamableHTTPOptions{
+	handler := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, &sdk.StreamableHTTPOptions{
 		Stateless: true, JSONResponse: true,
 		MaxRequestBodyBytes: -1, // it was read, within the limit of any request
 		// Behind a reverse proxy on this machine every request comes over the
 		// loopback with a foreign Host; what protects here is the key.
 		DisableLocalhostProtection: true,
 	})
+	return &protocol{handler, groups}
 }
 
 // messageKey is where the context of a message has the message.
@@ -96,16 +108,21 @@ type messageKey struct{}
 // message is what a call of a tool has to know of the request to /mcp.
 type message struct {
 	x         *rest.Exchange
-	arguments []byte // of the call; nil: none
+	arguments []byte   // of the call; nil: none
+	chosen    []string // which tools a list has; none: the default
 }
 
-func (m *server) serve(ctx context.Context, x *rest.Exchange, _ *struct{}) (*output, error) {
+func (m *server) serve(ctx context.Context, x *rest.Exchange, in *input) (*output, error) {
+	protocol := m.sdk()
+	if err := checkChosen(in.Tools, protocol.groups); err != nil {
+		return nil, err
+	}
 	rest.MendSurrogates(x.Body)
 	left, arguments, err := takeArguments(x.Body)
 	if err != nil {
 		return nil, err
 	}
-	r, err := http.NewRequestWithContext(context.WithValue(ctx, messageKey{}, message{x, arguments}), http.MethodPost, "/mcp", bytes.NewReader(left))
+	r, err := http.NewRequestWithContext(context.WithValue(ctx, messageKey{}, message{x, arguments, in.Tools}), http.MethodPost, "/mcp", bytes.NewReader(left))
 	if err != nil {
 		return nil, err
 	}
@@ -117,7 +134,7 @@ func (m *server) serve(ctx context.Context, x *rest.Exchange, _ *struct{}) (*out
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("Accept", "application/json, text/event-stream")
 	w := rest.NewRecorder()
-	m.sdk().ServeHTTP(w, r)
+	protocol.ServeHTTP(w, r)
 	return m.output(x, w)
 }
 
@@ -152,9 +169,12 @@ func (m *server) call(ctx context.Context, t *tool) (result *sdk.CallToolResult)
 			slog.String("request_id", x.ID), slog.String("key_id", x.Key.ID))
 		return refusedResult(err)
 	}
-	request, err := t.read(in.arguments)
-	if err != nil {
-		return refusedResult(m.h.ErrorFor(x, err))
+	request := &toolInput{}
+	if m.h.Entitled(x.Key, t.served) { // else the operation refuses, whatever the arguments are
+		var err error
+		if request, err = t.read(in.arguments); err != nil {
+			return refusedResult(m.h.ErrorFor(x, err))
+		}
 	}
 	request.Via = mail.SourceMCP
 	w := m.h.Perform(ctx, x, t.served, &request.Call)

@@ -2,8 +2,6 @@ package mcp
 
 import (
 	"cmp"
-	"encoding/json"
-	"fmt"
 	"maps"
 	"net/http"
 	"slices"
@@ -23,6 +21,7 @@ var notTools = map[string]string{
 	"listen":                  "answers without end",
 	"create-contact-import":   "takes a file in a form; put_contacts takes the same rows",
 	"rotate-signing-secret":   "answers with nothing but a secret",
+	"send-email-old":          "is send_email under its old address",
 	"create-audience":         "is create_segment under its old name",
 	"list-audiences":          "is list_segments under its old name",
 	"get-audience":            "is get_segment under its old name",
@@ -47,9 +46,22 @@ const keyCreation = "create-api-key"
 // listArguments are the names under which tools take bodies that are arrays.
 var listArguments = map[string]string{"send-batch": "emails", "put-contacts": "contacts"}
 
+// sameItems are the tools that do for one object what another does for many: the items of
+// the list are the arguments of the former, which describes them.
+var sameItems = map[string]string{"send-batch": "send_email", "put-contacts": "create_contact"}
+
+// hiddenArguments are arguments that agents have no use for, and why. They are not in the
+// schemas, and taken all the same.
+var hiddenArguments = map[string]string{
+	"audience_id": "is segment_id under its old name",
+	"before":      "walks a list backwards; after is enough to read it",
+	"design":      "is what a visual editor keeps of a text",
+}
+
 // tool is an operation as agents see it.
 type tool struct {
 	name        string
+	group       string
 	description string
 	operation   *rest.Operation        // as it is described, which can't be run
 	served      *rest.Operation        // as it is run
@@ -79,7 +91,7 @@ func tools(h *rest.Handler) []*tool {
 
 func newTool(h *rest.Handler, o *rest.Operation) *tool {
 	t := &tool{
-		name: strings.ReplaceAll(o.OperationID, "-", "_"), description: o.Summary, operation: o,
+		name: strings.ReplaceAll(o.OperationID, "-", "_"), group: groupOf(o), description: o.Summary, operation: o,
 		parameters: map[string]*huma.Param{},
 	}
 	if o.Description != "" {
@@ -115,10 +127,15 @@ func arguments(h *rest.Handler, t *tool) map[string]any {
 		schema := object(inlined(h, body.Content["application/json"].Schema))
 		if schema["type"] == "array" {
 			t.list = cmp.Or(listArguments[t.operation.OperationID], "items")
-			properties[t.list] = schema
+			list := portable(schema)
+			if one := sameItems[t.operation.OperationID]; one != "" {
+				withoutDescriptions(list)
+				list["description"] = "Each as the arguments of " + one
+			}
+			properties[t.list] = list
 			required = append(required, t.list)
 		} else {
-			properties, _ = schema["properties"].(map[string]any)
+			properties, _ = portable(schema)["properties"].(map[string]any)
 			names, _ := schema["required"].([]any)
 			for _, name := range names {
 				required = append(required, name.(string))
@@ -131,13 +148,17 @@ func arguments(h *rest.Handler, t *tool) map[string]any {
 		schema := inlined(h, p.Schema)
 		// Arguments are no part of an address.
 		schema["description"] = strings.ReplaceAll(p.Description, ", percent-encoded", "")
-		properties[name] = schema
+		properties[name] = portable(schema)
 		if p.Required {
 			required = append(required, name)
 		}
 	}
-	slices.Sort(required)
-	return map[string]any{"type": "object", "properties": properties, "required": slices.Compact(required), "additionalProperties": false}
+	maps.DeleteFunc(properties, func(name string, _ any) bool { return hiddenArguments[name] != "" })
+	out := map[string]any{"type": "object", "properties": properties, "additionalProperties": false}
+	if slices.Sort(required); len(required) > 0 {
+		out["required"] = slices.Compact(required)
+	}
+	return out
 }
 
 // argumentName is the name of a parameter as an argument: Idempotency-Key is
@@ -147,54 +168,6 @@ func argumentName(p *huma.Param) string {
 		return p.Name
 	}
 	return strings.ReplaceAll(strings.TrimPrefix(strings.ToLower(p.Name), "x-"), "-", "_")
-}
-
-// object picks the alternative that is an object, where a schema has several.
-func object(schema map[string]any) map[string]any {
-	alternatives, _ := schema["oneOf"].([]any)
-	for _, a := range alternatives {
-		if one := a.(map[string]any); one["type"] == "object" {
-			return one
-		}
-	}
-	return schema
-}
-
-// inlined is a schema with everything that it refers to inside: not every agent
-// follows references. None of ours refers to itself.
-func inlined(h *rest.Handler, s *huma.Schema) map[string]any {
-	out, _ := inline(h, plain(s)).(map[string]any)
-	return out
-}
-
-func inline(h *rest.Handler, v any) any {
-	switch v := v.(type) {
-	case map[string]any:
-		if ref, ok := v["$ref"].(string); ok {
-			return inline(h, plain(h.OpenAPI().Components.Schemas.SchemaFromRef(ref)))
-		}
-		for name, member := range v {
-			v[name] = inline(h, member)
-		}
-	case []any:
-		for i, item := range v {
-			v[i] = inline(h, item)
-		}
-	}
-	return v
-}
-
-// plain turns a schema into maps and lists. It panics on one that can't be
-// written down, which the document could not hold either.
-func plain(s *huma.Schema) (out any) {
-	b, err := json.Marshal(s)
-	if err == nil {
-		err = json.Unmarshal(b, &out)
-	}
-	if err != nil {
-		panic(fmt.Sprintf("schema of a tool: %v", err))
-	}
-	return out
 }
 
 // secrets are the members of an operation's answer that are secret.

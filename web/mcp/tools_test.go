@@ -3,6 +3,7 @@ package mcp_test
 import (
 	"encoding/json"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"regexp"
@@ -81,16 +82,15 @@ var verbs = []string{"hold", "release", "retry", "drop", "requeue", "add", "canc
 // make that member unreachable.
 func TestMCPArgumentsDoNotCollide(t *testing.T) {
 	h := handler()
+	hidden := map[string]bool{}
 	for _, tool := range mcp.Tools(h) {
-		n := len(tool.Operation().Parameters)
-		if body := tool.Operation().RequestBody; body != nil && tool.List() != "" {
-			n++
-		} else if body != nil {
-			members, _ := mcp.Object(mcp.Inlined(h, body.Content["application/json"].Schema))["properties"].(map[string]any)
-			n += len(members)
-		}
-		if got := len(tool.Schema()["properties"].(map[string]any)); got != n {
-			t.Errorf("%s has %d arguments for %d parameters and members", tool.Name(), got, n)
+		names := argumentNames(h, tool.Operation(), tool.List())
+		want := slices.DeleteFunc(slices.Clone(names), func(name string) bool {
+			hidden[name] = true
+			return mcp.HiddenArguments[name] != ""
+		})
+		if got := len(tool.Schema()["properties"].(map[string]any)); got != len(want) {
+			t.Errorf("%s has %d arguments for %d parameters and members", tool.Name(), got, len(want))
 		}
 		if tool.List() == "items" {
 			t.Errorf("%s: its list needs a name of its own", tool.Name())
@@ -98,6 +98,40 @@ func TestMCPArgumentsDoNotCollide(t *testing.T) {
 		b, err := json.Marshal(tool.Declared())
 		if err != nil || strings.Contains(string(b), "$ref") || strings.Contains(string(b), "percent-encoded") {
 			t.Errorf("%s: %v %s", tool.Name(), err, b)
+		}
+	}
+	for name, reason := range mcp.HiddenArguments {
+		if !hidden[name] || reason == "" {
+			t.Errorf("%s is hidden (%q), and no argument", name, reason)
+		}
+	}
+}
+
+// argumentNames are the parameters of an operation, and the members of its body or the
+// name of its list.
+func argumentNames(h *rest.Handler, o *rest.Operation, list string) (names []string) {
+	for _, p := range o.Parameters {
+		names = append(names, p.Name)
+	}
+	switch {
+	case list != "":
+		names = append(names, list)
+	case o.RequestBody != nil:
+		members, _ := mcp.Object(mcp.Inlined(h, o.RequestBody.Content["application/json"].Schema))["properties"].(map[string]any)
+		names = slices.AppendSeq(names, maps.Keys(members))
+	}
+	return names
+}
+
+// TestMCPDefaultListNamesTools: a tool that was renamed would be missing in the list.
+func TestMCPDefaultListNamesTools(t *testing.T) {
+	names := map[string]bool{}
+	for _, tool := range mcp.Tools(handler()) {
+		names[tool.Name()] = true
+	}
+	for i, name := range mcp.DefaultTools {
+		if !names[name] || slices.Contains(mcp.DefaultTools[:i], name) {
+			t.Errorf("%s is listed twice, or is no tool", name)
 		}
 	}
 }

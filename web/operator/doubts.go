@@ -33,7 +33,7 @@ type doubtsInput struct {
 func (r QueueRoutes) addDoubts(h *rest.Handler) {
 	rest.Register(h, rest.Route{AllTeams: true}, huma.Operation{
 		OperationID: "list-doubts", Method: http.MethodGet, Path: "/queue/doubts",
-		Summary: "List the transactions whose outcome at the relay is or was unknown, newest first", Tags: queueTags,
+		Summary: "List SMTP transactions whose outcome at the relay is or was unknown, newest first", Tags: queueTags,
 		Errors: []int{http.StatusNotFound, http.StatusUnprocessableEntity},
 	}, r.doubts)
 }

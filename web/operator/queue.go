@@ -102,7 +102,7 @@ type requeueRequest struct {
 }
 
 type queueInput struct {
-	Limit       rest.PageLimit `query:"limit" doc:"How many rows to answer"`
+	Limit       rest.PageLimit `query:"limit" doc:"Rows per page"`
 	After       string         `query:"after" format:"uuid" doc:"The id of the last row of the page before: newer rows follow"`
 	Before      string         `query:"before" format:"uuid" doc:"The id of the first row of the page after: older rows come"`
 	IDs         string         `query:"id" format:"uuid" doc:"An email, or a broadcast"`
@@ -130,7 +130,7 @@ type QueueRoutes struct{ Service *queue.Service }
 func (r QueueRoutes) Add(h *rest.Handler) {
 	rest.Register(h, rest.Route{AllTeams: true}, huma.Operation{
 		OperationID: "list-queue", Method: http.MethodGet, Path: "/queue",
-		Summary: "List what waits and why, oldest first, and count it", Tags: queueTags,
+		Summary: "List and count the emails that wait, oldest first, with the reason of each", Tags: queueTags,
 		Errors: []int{http.StatusNotFound, http.StatusUnprocessableEntity},
 	}, r.list)
 	r.addDoubts(h)
@@ -138,10 +138,10 @@ func (r QueueRoutes) Add(h *rest.Handler) {
 		id, verb, summary string
 		do                func(*queue.Service, context.Context, queue.Filter) (queue.Result, error)
 	}{
-		{"hold-queue", "hold", "Have mail wait until it is released, up to the end of its message at the relay", (*queue.Service).Hold},
-		{"release-queue", "release", "Have held mail wait for its turn again", (*queue.Service).Release},
-		{"retry-queue", "retry", "Try now what was put off", (*queue.Service).Retry},
-		{"drop-queue", "drop", "Cancel mail that waits; of a broadcast all that is left", (*queue.Service).Drop},
+		{"hold-queue", "hold", "Hold waiting emails until they are released", (*queue.Service).Hold},
+		{"release-queue", "release", "Release held emails, so that they are sent in their turn", (*queue.Service).Release},
+		{"retry-queue", "retry", "Retry emails now that wait for their next attempt", (*queue.Service).Retry},
+		{"drop-queue", "drop", "Cancel waiting emails. For a broadcast, cancel all that is left of it", (*queue.Service).Drop},
 	} {
 		rest.RegisterBody(h, rest.Route{AllTeams: true}, huma.Operation{
 			OperationID: act.id, Method: http.MethodPost, Path: "/queue/" + act.verb, Summary: act.summary, Tags: queueTags,
@@ -160,7 +160,7 @@ func (r QueueRoutes) Add(h *rest.Handler) {
 	}, r.move)
 	rest.RegisterBody(h, rest.Route{AllTeams: true}, huma.Operation{
 		OperationID: "requeue-emails", Method: http.MethodPost, Path: "/queue/requeue",
-		Summary: "Send again what failed, bounced by policy or was captured", Tags: queueTags,
+		Summary: "Send emails again that failed, bounced by policy or were captured", Tags: queueTags,
 		Errors: []int{http.StatusNotFound},
 	}, r.requeue)
 }

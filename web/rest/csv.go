@@ -104,13 +104,10 @@ func fileName(path string) string {
 	return words[len(words)-1] + ".csv"
 }
 
-// document says in words that an operation answers with CSV too: a second type of its
-// answer would make generated clients tell the two apart at each call.
-func (t *table) document(op *huma.Operation) {
-	op.Description = strings.TrimPrefix(op.Description+"\n\n", "\n\n") + "With `Accept: " + csvType + "` all rows that follow come as CSV, after a line with the names " +
-		"of their members; those of objects stand behind a dot. A `limit`, of which there is no highest then, bounds them; `before` can't be given. " +
-		"What a spreadsheet would take for a formula has a ' before it."
-}
+// csvNote says in the document how a list is answered as CSV.
+const csvNote = "With `Accept: " + csvType + "` all rows that follow come as CSV, after a line with the names " +
+	"of their members; those of objects stand behind a dot. A `limit`, of which there is no highest then, bounds them; `before` can't be given. " +
+	"What a spreadsheet would take for a formula has a ' before it."
 
 // prefersCSV reports whether a client asks for CSV by name and likes it better than JSON.
 func prefersCSV(header http.Header) bool { return Prefers(header, csvType) }

@@ -20,15 +20,15 @@ type documentOutput struct {
 }
 
 // ServeDocument adds GET /openapi.json and GET /openapi-3.0.json. It comes last,
-// for the document has every route in it; each form is written down once, when it
-// is first asked for.
+// for the document has every route in it; each form is written down when it is first
+// asked for, and again where it has changed.
 func (h *Handler) ServeDocument() {
 	h.serveForm("get-openapi", "/openapi.json", "Get this document", func(document) {})
 	h.serveForm("get-openapi-30", "/openapi-3.0.json", "Get this document in the form of OpenAPI 3.0, without the webhooks", document.downgrade)
 }
 
 func (h *Handler) serveForm(id, path, summary string, shape func(document)) {
-	written := sync.OnceValue(func() []byte { return h.write(shape) })
+	written := Remade(h, func() []byte { return h.write(shape) })
 	RegisterPublic(h, Route{}, huma.Operation{
 		OperationID: id, Method: http.MethodGet, Path: path, Summary: summary, Tags: []string{"Health"},
 		Responses: map[string]*huma.Response{"200": {
@@ -38,6 +38,29 @@ func (h *Handler) serveForm(id, path, summary string, shape func(document)) {
 	}, func(context.Context, *struct{}) (*documentOutput, error) {
 		return &documentOutput{ContentType: "application/json", Body: written()}, nil
 	})
+}
+
+// Remade returns a function that returns what make makes of the document: made when it is
+// first asked for, and anew when the document has changed.
+func Remade[T any](h *Handler, make func() T) func() T {
+	var (
+		mu     sync.Mutex
+		made   bool
+		of     string
+		result T
+	)
+	return func() T {
+		mu.Lock()
+		defer mu.Unlock()
+		now := ""
+		if h.variable != nil {
+			now = h.variable()
+		}
+		if !made || of != now {
+			made, of, result = true, now, make()
+		}
+		return result
+	}
 }
 
 // write makes the document in a form. It takes fifty times the memory of what it
@@ -206,6 +229,9 @@ func (d document) describe(o *Operation) {
 	text, _ := op["description"].(string)
 	if text != "" && !strings.HasSuffix(text, ".") {
 		text += "."
+	}
+	if o.Route.table != nil {
+		text = strings.TrimPrefix(text+"\n\n"+csvNote, "\n\n")
 	}
 	op["description"] = strings.TrimSpace(text + " " + o.Route.admits())
 	responses := op["responses"].(object)

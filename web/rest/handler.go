@@ -73,6 +73,9 @@ type Config struct {
 	// Silent: of requests only those have a line in the log that fail by the server's
 	// fault.
 	Silent bool
+	// Variable returns what the document depends on that can change while the server runs,
+	// as a text of any form; nil: nothing.
+	Variable func() string
 	// Absent refuses paths in words of their own that no route answers; nil: none.
 	Absent func(path string) *Error
 }
@@ -80,6 +83,9 @@ type Config struct {
 // Handler answers every request of the API. It is safe for concurrent use, once
 // all routes are added.
 type Handler struct {
+	// Browsers is set before requests come.
+	Browsers Browsers
+
 	keys       Authenticator
 	sessions   Sessions
 	sites      *http.CrossOriginProtection
@@ -101,8 +107,7 @@ type Handler struct {
 	operations map[string]*Operation     // by id
 	refusals   map[string]*huma.Response // of the document, by status
 	absent     func(path string) *Error
-	errorPage  func(*Exchange, *Error) // nil: browsers get JSON too
-	home       string
+	variable   func() string
 	rate       *rateLimiter
 	failures   *failureLimiter
 	budget     *budget
@@ -132,6 +137,7 @@ func New(cfg Config) *Handler {
 		now:        cfg.Now,
 		limits:     cfg.Limits,
 		absent:     cfg.Absent,
+		variable:   cfg.Variable,
 		rate:       newRateLimiter(cfg.RateLimit, cfg.TeamRateLimit, cfg.Now),
 		failures:   newFailureLimiter(cfg.Now),
 		budget:     newBudget(cfg.Limits, cfg.Log),

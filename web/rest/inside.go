@@ -8,6 +8,8 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/julienschmidt/httprouter"
+
+	"mailer/app"
 )
 
 // Operation is an operation of the document and what answers it.
@@ -16,6 +18,9 @@ type Operation struct {
 	Route *Route
 	run   httprouter.Handle
 }
+
+// Entitled reports whether a key may use an operation.
+func (h *Handler) Entitled(key *app.Key, o *Operation) bool { return h.entitled(key, o.Route) == nil }
 
 // Call is a request that is made inside of another one.
 type Call struct {

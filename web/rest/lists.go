@@ -11,9 +11,9 @@ import (
 // PageParams are the query parameters of every list. They are strings, so that
 // a bad one is refused in our words; unknown ones are ignored.
 type PageParams struct {
-	Limit  PageLimit `query:"limit" doc:"How many rows to answer"`
-	After  string    `query:"after" doc:"The id of the last row of the page before: older rows follow" format:"uuid"`
-	Before string    `query:"before" doc:"The id of the first row of the page after: newer rows come" format:"uuid"`
+	Limit  PageLimit `query:"limit" doc:"Rows per page"`
+	After  string    `query:"after" doc:"The id of the last row of the previous page" format:"uuid"`
+	Before string    `query:"before" doc:"The id of the first row of the next page, to read the list backwards" format:"uuid"`
 }
 
 // PageLimit is a number that is described as one and read as text.

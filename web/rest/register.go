@@ -79,9 +79,6 @@ type endpoint struct {
 func (h *Handler) addList(rt *Route, op *huma.Operation, types operands, call callHandler) {
 	rt.table = tableOf(op, types.input, types.output)
 	h.add(rt, op, types, call)
-	if rt.table != nil {
-		rt.table.document(op)
-	}
 }
 
 // add adds an operation to routes and document, and returns it as it stands there.

@@ -168,22 +168,22 @@ func (h *Handler) dispatch(x *Exchange, r *http.Request) {
 	h.writeError(x, NewError(app.CodeMethodNotAllowed, "This address does not answer the method of the request"))
 }
 
-// ServeBrowsers has browsers, which ask for HTML, led from / to home, and answers them with
-// page where there is nothing. It is not for concurrent use with requests.
-func (h *Handler) ServeBrowsers(home string, page func(*Exchange, *Error)) {
-	h.home, h.errorPage = home, page
+// Browsers is what visitors get who ask for HTML.
+type Browsers struct {
+	Home      string                  // where / leads to
+	ErrorPage func(*Exchange, *Error) // answers where there is nothing; nil: with JSON
 }
 
 // refuseVisitor answers a request for what is not there: a browser with a page, anybody else
 // with JSON.
 func (h *Handler) refuseVisitor(x *Exchange, r *http.Request, e *Error) {
-	browser := h.errorPage != nil && !x.inside && (r.Method == http.MethodGet || r.Method == http.MethodHead) && Prefers(r.Header, "text/html")
+	browser := h.Browsers.ErrorPage != nil && !x.inside && (r.Method == http.MethodGet || r.Method == http.MethodHead) && Prefers(r.Header, "text/html")
 	x.Header().Add("Vary", "Accept")
 	switch {
 	case browser && r.URL.Path == "/" && !h.strangeName(x.Host):
-		http.Redirect(x, r, h.home, http.StatusFound)
+		http.Redirect(x, r, h.Browsers.Home, http.StatusFound)
 	case browser:
-		x.refuse = h.errorPage
+		x.refuse = h.Browsers.ErrorPage
 		h.writeError(x, e)
 	default:
 		h.writeError(x, e)

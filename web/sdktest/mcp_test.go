@@ -209,7 +209,7 @@ type mcpTool struct {
 // rpc makes one call of the protocol.
 func (c client) rpc(t *testing.T, method string, params, result any) {
 	t.Helper()
-	status, body := c.do(t, "POST", "/mcp", map[string]any{"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
+	status, body := c.do(t, "POST", "/mcp?tools=all", map[string]any{"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
 	answer := struct{ Result any }{result}
 	if err := json.Unmarshal(body, &answer); err != nil || status != http.StatusOK {
 		t.Fatalf("%s: %d %v %s", method, status, err, body)

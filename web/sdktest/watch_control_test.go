@@ -52,7 +52,7 @@ func TestHarnessDocumentTellsGoodFromBad(t *testing.T) {
 		"bare list":          {"GET", "/emails", "", 200, plain, `[]`, "answered 200"},
 		"bad null":           {"GET", "/emails", "", 200, plain, `{"object":"list","has_more":false,"data":null}`, "answered 200"},
 		"bad limit accepted": {"GET", "/emails?limit=many", "", 200, plain, `{"object":"list","has_more":false,"data":[]}`, "does not fit"},
-		"unknown path":       {"GET", "/email", "", 200, plain, `{}`, "not in openapi.json"},
+		"unknown path":       {"GET", "/mails", "", 200, plain, `{}`, "not in openapi.json"},
 		"unknown method":     {"PUT", "/emails", mail, 200, plain, created, "not in openapi.json"},
 	} {
 		u, err := url.Parse(strings.Replace(tt.path, "//", "http://x//", 1))

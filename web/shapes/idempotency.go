@@ -14,7 +14,7 @@ import (
 // OnceHeader is the header of a request that is to be carried out once, however
 // often it comes.
 type OnceHeader struct {
-	IdempotencyKey string `header:"Idempotency-Key" doc:"1 to 256 characters. The same key with the same body gives the first answer again and sends nothing"`
+	IdempotencyKey string `header:"Idempotency-Key" doc:"1 to 256 characters. A repeated request with the same key and body gets the first answer again and sends nothing"`
 
 	given bool // also where it is empty
 }

@@ -70,7 +70,7 @@ func (f FallbackValue) MarshalJSON() ([]byte, error) {
 // Schema implements huma.SchemaProvider.
 func (FallbackValue) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{OneOf: []*huma.Schema{{Type: huma.TypeString, Nullable: true}, {Type: huma.TypeNumber}},
-		Description: "What a placeholder becomes for contacts without a value"}
+		Description: "Value for contacts that have none"}
 }
 
 // FallbackInput is a fallback in a body.
@@ -123,5 +123,5 @@ func (m *VariableValues) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 func (VariableValues) Schema(r huma.Registry) *huma.Schema {
 	most := app.MaxTemplateVariables
 	return &huma.Schema{Type: huma.TypeObject, AdditionalProperties: PropertyValue{}.Schema(r), MaxProperties: &most,
-		Description: "A value for each variable of the template; those with a fallback may be left out"}
+		Description: "A value for each variable of the template; variables with a fallback may be left out"}
 }

@@ -1,0 +1,54 @@
+package htmltext
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// NormalizeLink returns an http or https link as browsers read it (WHATWG URL 4.4): without
+// blanks and control characters at its ends, without tabs and line breaks anywhere, and
+// with all other blanks and control characters behind the host percent-encoded. A link
+// with a blank in its host, which no browser follows, and a link of another scheme lose
+// nothing but the blanks at their ends.
+func NormalizeLink(link string) string {
+	if !strings.ContainsFunc(link, isEncoded) {
+		return link
+	}
+	bare := strings.TrimFunc(link, func(r rune) bool { return r <= ' ' })
+	bare = strings.NewReplacer("\t", "", "\n", "", "\r", "").Replace(bare)
+	at := strings.Index(bare, "://") + len("://")
+	if scheme := bare[:max(at-len("://"), 0)]; !EqualASCII(scheme, "http") && !EqualASCII(scheme, "https") {
+		return TrimBlanks(link)
+	}
+	if end := strings.IndexAny(bare[at:], "/?#"); end >= 0 {
+		at += end
+	} else {
+		at = len(bare)
+	}
+	if strings.ContainsFunc(bare[:at], isEncoded) {
+		return TrimBlanks(link)
+	}
+	return bare[:at] + PercentEncode(bare[at:], isEncoded)
+}
+
+// isEncoded finds the characters that NormalizeLink changes.
+func isEncoded(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }
+
+// PercentEncode returns s with the characters that change finds percent-encoded as UTF-8.
+func PercentEncode(s string, change func(rune) bool) string {
+	const hex = "0123456789ABCDEF"
+	var b strings.Builder
+	b.Grow(len(s) + 8)
+	for i, r := range s {
+		_, size := utf8.DecodeRuneInString(s[i:])
+		if !change(r) {
+			b.WriteString(s[i : i+size])
+			continue
+		}
+		for _, c := range []byte(s[i : i+size]) {
+			b.Write([]byte{'%', hex[c>>4], hex[c&15]})
+		}
+	}
+	return b.String()
+}
