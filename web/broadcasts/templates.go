@@ -155,7 +155,7 @@ func (r TemplateRoutes) Add(h *rest.Handler) {
 		Summary: "Get a template with the version that is edited", Tags: templateTags,
 		Errors: []int{http.StatusNotFound},
 	}, r.getTemplate)
-	rest.RegisterBody(h, rest.Route{}, huma.Operation{
+	rest.RegisterBody(h, rest.Route{IDOf: r.templateID}, huma.Operation{
 		OperationID: "update-template", Method: http.MethodPatch, Path: "/templates/{id}",
 		Summary: "Change a template; sends keep what was published last", Tags: templateTags,
 		Errors: []int{http.StatusNotFound, http.StatusConflict},
@@ -175,12 +175,18 @@ func (r TemplateRoutes) Add(h *rest.Handler) {
 		Summary: "Copy a template into a draft without alias", Tags: templateTags,
 		Errors: []int{http.StatusNotFound, http.StatusServiceUnavailable},
 	}, r.duplicateTemplate)
-	rest.RegisterBody(h, rest.Route{Reads: true, Optional: true}, huma.Operation{
+	rest.RegisterBody(h, rest.Route{Reads: true, Optional: true, IDOf: r.templateID}, huma.Operation{
 		OperationID: "render-template", Method: http.MethodPost, Path: "/templates/{id}/render",
 		Summary: "Fill a template with values and show it; nothing is sent", Tags: templateTags,
 		Errors: []int{http.StatusNotFound},
 	}, r.renderTemplate)
 	r.addVersions(h)
+}
+
+// templateID is the Route.IDOf of paths that name a template.
+func (r TemplateRoutes) templateID(ctx context.Context, key *app.Key, name string) (string, error) {
+	t, err := r.Service.GetTemplate(ctx, key, name)
+	return t.ID, err
 }
 
 func (r TemplateRoutes) createTemplate(ctx context.Context, key *app.Key, _ *struct{}, request *createTemplateRequest) (*templateOutput, error) {
