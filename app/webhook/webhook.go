@@ -158,7 +158,7 @@ func eventNames(names []EventName) ([]EventName, error) {
 	}
 	var out []EventName
 	for i, name := range names {
-		if !name.known() {
+		if !name.sent() && !name.NotSent() {
 			return nil, unknownEvent(i, name)
 		}
 		if !slices.Contains(out, name) {
