@@ -168,7 +168,7 @@ func (r TemplateRoutes) Add(h *rest.Handler) {
 	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "publish-template", Method: http.MethodPost, Path: "/templates/{id}/publish",
 		Summary: "Have sends use the version that is edited", Tags: templateTags,
-		Errors: []int{http.StatusNotFound, http.StatusServiceUnavailable},
+		Errors: []int{http.StatusNotFound, http.StatusUnprocessableEntity, http.StatusServiceUnavailable},
 	}, r.publishTemplate)
 	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "duplicate-template", Method: http.MethodPost, Path: "/templates/{id}/duplicate",
