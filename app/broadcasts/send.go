@@ -164,12 +164,24 @@ func (s *Service) mayLeave(r *db.Reader, b *app.Broadcast) error {
 	if err := audienceExists(r, b); err != nil {
 		return err
 	}
+	if err := hasSender(b); err != nil {
+		return err
+	}
 	region, _, err := s.mail.SendingRegion(r, b.TeamID, b.From.Domain)
 	if err == nil {
 		err = s.delivery.Guardrails.MayBroadcast(r, b.TeamID, region)
 	}
 	b.Relay = region
 	return err
+}
+
+// hasSender refuses a draft that came from another service without a sender. Errors:
+// CodeValidation.
+func hasSender(b *app.Broadcast) error {
+	if b.From == (app.Address{}) {
+		return app.Invalid("from", "is required: the draft has no sender yet")
+	}
+	return nil
 }
 
 // audienceOf is whom a broadcast would go to at this moment.
