@@ -103,6 +103,7 @@ func TestEventsOfWebhooks(t *testing.T) {
 		{[]EventName{"email.replied"}, "`events[0]` is email.replied, which is not the name of an event of this service"},
 		{[]EventName{EmailSent, "email.lost"}, "`events[1]`"},
 		{[]EventName{EmailSent, "Email.Sent"}, "`events[1]` is Email.Sent, which is not the name of an event: use email.sent"},
+		{[]EventName{"email.recieved"}, "`events[0]` is email.recieved, which is not the name of an event: use email.received"},
 		{[]EventName{"email.sent`<b>"}, "`events[0]` is not the name of an event"},
 		{[]EventName{EmailSent, EmailBounced, "*"}, "`events[2]`"},
 		{[]EventName{""}, "`events[0]`"},
