@@ -380,8 +380,7 @@ CREATE INDEX doubts_email ON doubts (email_id, id);
 CREATE INDEX doubts_team ON doubts (team_id, id);
 
 -- Times when a relay was not there or took nothing, or nothing of one team or of one of
--- its domains; every email that waited shows them. Where nothing was tried, the clocks
--- of units stood.
+-- its domains; every email that waited shows them.
 CREATE TABLE relay_troubles (
   id         TEXT NOT NULL PRIMARY KEY,
   relay      TEXT NOT NULL, -- '': all, the team is suspended
@@ -389,13 +388,14 @@ CREATE TABLE relay_troubles (
   domain     TEXT,    -- of the sender; NULL: all of the team's
   started_at INTEGER NOT NULL,
   ended_at   INTEGER, -- NULL: still
-  failures   INTEGER NOT NULL, -- 0: nothing was tried: no relay, a daily limit, a suspended team
+  failures   INTEGER NOT NULL, -- 0: nothing was tried: no relay, a paused one, a daily limit, a suspended team
+  stops_clock INTEGER NOT NULL CHECK (stops_clock IN (0, 1)), -- 1: units do not expire meanwhile: no relay, a suspended team
   detail     TEXT NOT NULL, -- JSON: the latest failure
   owner      TEXT -- the server that met it, where several share a database
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX relay_troubles_relay ON relay_troubles (relay, started_at);
 CREATE INDEX relay_troubles_domain ON relay_troubles (team_id, domain) WHERE ended_at IS NULL;
-CREATE INDEX relay_troubles_stood ON relay_troubles (relay) WHERE failures = 0;
+CREATE INDEX relay_troubles_stood ON relay_troubles (relay) WHERE stops_clock = 1;
 CREATE INDEX relay_troubles_open ON relay_troubles (relay) WHERE ended_at IS NULL;
 
 -- Relays that were added while the server runs; those of its flags are not here. The

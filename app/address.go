@@ -31,6 +31,9 @@ func (a Address) Mailbox() string {
 // double quotes only where it could not be read otherwise, or `user@host`.
 // ParseAddress of it gives the same Address.
 func (a Address) String() string {
+	if a == (Address{}) {
+		return ""
+	}
 	if a.Name == "" {
 		return a.Mailbox()
 	}

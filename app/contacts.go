@@ -131,10 +131,9 @@ func checkContactNames(first, last string) error {
 	return nil
 }
 
-// ContactPatch changes a contact. ID and Segments change nothing: clients repeat there
-// whom they mean, and where it is.
+// ContactPatch changes a contact. Segments changes nothing: some clients repeat there the
+// segments that the contact is in.
 type ContactPatch struct {
-	ID           string            // empty, or the contact's own
 	Email        string            // the address that it gets; empty: as it is
 	Segments     map[string]string // ids by the names of their fields
 	FirstName    Change[string]    // null clears, empty is absent

@@ -167,8 +167,9 @@ type RelayTrouble struct {
 	Domain    string // of the sender; empty: all of the team's
 	StartedAt time.Time
 	EndedAt   time.Time // zero: still
-	// Failures is 0 where nothing was tried: there is no relay, its daily limit is used, or
-	// the team is suspended (Relay is empty then). The clock of mail that waits stands.
-	Failures int
-	Detail   EventDetail // the latest failure
+	// Failures is 0 where nothing was tried: there is no relay, it is paused, its daily limit
+	// is used, or the team is suspended (Relay is empty then).
+	Failures   int
+	StopsClock bool        // mail that waits does not expire meanwhile: there is no relay, or the team is suspended
+	Detail     EventDetail // the latest failure
 }

@@ -191,6 +191,12 @@ type DomainData struct {
 	Records      []DNSRecord        `json:"records"`
 }
 
+// Data returns what events say of a domain with these records.
+func (d *Domain) Data(records []DNSRecord) DomainData {
+	return DomainData{ID: d.ID, Name: d.Name, Status: d.Status, CreatedAt: FormatTime(d.CreatedAt), Region: d.Region,
+		Capabilities: SendingOnly(), Records: records}
+}
+
 // DefaultTeam is the name of the team that exists from the start.
 const DefaultTeam = "Default"
 

@@ -40,3 +40,11 @@ func checkCursor(name string, cursor *string) error {
 	*cursor = id
 	return nil
 }
+
+// TextOrNull returns what stands for a text in JSON where an empty one is null.
+func TextOrNull(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}

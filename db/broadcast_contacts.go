@@ -15,6 +15,13 @@ func (r *Reader) BroadcastsBefore(teamID, mails string, limit int) ([]app.Broadc
 		WHERE b.team_id = ? AND b.mails IS NOT NULL AND b.mails <= ? ORDER BY b.mails DESC LIMIT ?`, teamID, cmp.Or(mails, lastID), limit)
 }
 
+// BroadcastsFrom returns a team's broadcasts that were begun, without contents, the oldest
+// first: from the one on whose mails have ids that begin with mails.
+func (r *Reader) BroadcastsFrom(teamID, mails string, limit int) ([]app.Broadcast, error) {
+	return list(&r.session, scanBroadcast, `SELECT `+broadcastColumns+` FROM broadcasts AS b
+		WHERE b.team_id = ? AND b.mails IS NOT NULL AND b.mails >= ? ORDER BY b.mails LIMIT ?`, teamID, mails, limit)
+}
+
 // RecipientByContact returns the recipient of a broadcast that is a contact. Recipients
 // stand in the order of their contacts' ids, so a few of them are looked at. Error:
 // ErrNotFound.

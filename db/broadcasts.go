@@ -179,6 +179,13 @@ func (tx *Tx) SendBroadcast(b *app.Broadcast) error {
 	return err
 }
 
+// ReturnToDraft makes a scheduled broadcast a draft. Error: ErrNotFound for what is not
+// scheduled.
+func (tx *Tx) ReturnToDraft(teamID, id string) error {
+	tx.tellBroadcast(teamID, id)
+	return tx.one(`UPDATE broadcasts SET status = 'draft', relay = NULL, audience = 0, scheduled_at = NULL WHERE team_id = ? AND id = ? AND status = 'scheduled'`, teamID, id)
+}
+
 // OpenBroadcasts returns all broadcasts that are scheduled or queued, of all teams,
 // without contents: in the order of their ids within each.
 func (r *Reader) OpenBroadcasts(status app.BroadcastStatus) ([]app.Broadcast, error) {

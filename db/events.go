@@ -74,9 +74,9 @@ func (tx *Tx) OpenTrouble(t app.RelayTrouble) error {
 	if err != nil {
 		return fmt.Errorf("encode trouble: %w", err)
 	}
-	err = tx.write(`INSERT INTO relay_troubles (id, relay, team_id, domain, started_at, failures, detail, owner) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+	err = tx.write(`INSERT INTO relay_troubles (id, relay, team_id, domain, started_at, failures, stops_clock, detail, owner) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (id) DO UPDATE SET failures = excluded.failures, detail = excluded.detail`,
-		t.ID, t.Relay, nullText(t.TeamID), nullText(t.Domain), milli(t.StartedAt), t.Failures, string(detail), tx.owner())
+		t.ID, t.Relay, nullText(t.TeamID), nullText(t.Domain), milli(t.StartedAt), t.Failures, t.StopsClock, string(detail), tx.owner())
 	return err
 }
 
@@ -115,7 +115,7 @@ func (tx *Tx) CloseTroubles(relay string) error {
 	return err
 }
 
-const troubleColumns = `id, relay, team_id, domain, started_at, ended_at, failures, detail`
+const troubleColumns = `id, relay, team_id, domain, started_at, ended_at, failures, stops_clock, detail`
 
 // Troubles returns the latest troubles of a relay that touch the time from from
 // to to and concern a team's domain, newest first, at most 200; when the team was
@@ -160,7 +160,7 @@ func scanTrouble(s scanner) (app.RelayTrouble, error) {
 	var started int64
 	var ended sql.NullInt64
 	var team, domain, detail sql.NullString
-	if err := s.Scan(&t.ID, &t.Relay, &team, &domain, &started, &ended, &t.Failures, &detail); err != nil {
+	if err := s.Scan(&t.ID, &t.Relay, &team, &domain, &started, &ended, &t.Failures, &t.StopsClock, &detail); err != nil {
 		return t, err
 	}
 	t.TeamID, t.Domain = team.String, domain.String

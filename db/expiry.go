@@ -27,7 +27,8 @@ func spansOf(stood string) (out []app.Span) {
 	return out
 }
 
-// Stand is a time when the clocks of mail at a relay stood: of a team's, or of everybody's.
+// Stand is a time when the clocks of mail at a relay stood: of a suspended team's, or of
+// everybody's, since there was no relay.
 type Stand struct {
 	TeamID string // empty: everybody's
 	app.Span
@@ -55,7 +56,7 @@ func (r *Reader) Stands(relay string) (Stands, error) {
 		err = s.Scan(&team, &started, &ended)
 		one.TeamID, one.From, one.To = team.String, fromMilli(started), fromMilli(ended.Int64)
 		return one, err
-	}, `SELECT team_id, started_at, ended_at FROM relay_troubles WHERE relay IN (?, '') AND failures = 0 AND domain IS NULL`, relay)
+	}, `SELECT team_id, started_at, ended_at FROM relay_troubles WHERE relay IN (?, '') AND stops_clock = 1`, relay)
 }
 
 // StoodAt is when the clocks of everybody's mail at a relay stood, in the form of

@@ -129,6 +129,7 @@ func eventSchema(r huma.Registry, name webhook.EventName, data []reflect.Type) *
 				s.Format = "date-time"
 			}
 		}
+		r.SchemaFromRef(shape.Ref).Properties["test"] = &huma.Schema{Type: huma.TypeBoolean, Description: "true in events that POST /webhooks/{id}/test makes up; absent in all others"}
 		shapes = append(shapes, shape)
 	}
 	content := shapes[0]

@@ -72,6 +72,27 @@ func TestAllThatAContactGotIsListed(t *testing.T) {
 			t.Errorf("by %d: %q, want %q", limit, got, want)
 		}
 	}
+	whole := decoded[historyAnswer](t, a.call("GET", "/contacts/c1@example.org/events", "")).Data
+	for limit := 1; limit < 7; limit++ { // from the oldest on, upwards
+		got, before := []string{whole[4].Subject}, whole[4].ID
+		for range 30 {
+			page := decoded[historyAnswer](t, a.call("GET", fmt.Sprintf("/contacts/c1@example.org/events?limit=%d&before=%s", limit, before), ""))
+			var subjects []string
+			for _, m := range page.Data {
+				subjects = append(subjects, m.Subject)
+			}
+			got = append(subjects, got...)
+			if !page.HasMore {
+				break
+			}
+			before = *page.SearchedTo
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("upwards by %d: %q, want %q", limit, got, want)
+		}
+	}
+	wantError(t, a.call("GET", "/contacts/c1@example.org/events?before="+unknownID, ""), 422, app.CodeValidation, "`before`")
+	wantError(t, a.call("GET", "/contacts/c1@example.org/events?before="+first+"&after="+two, ""), 422, app.CodeValidation, "`before`")
 	id := decoded[struct{ ID string }](t, a.call("GET", "/contacts/c1@example.org", "")).ID
 	if got := a.history(id, 100); !slices.Equal(got, want) {
 		t.Errorf("by its id: %q", got)

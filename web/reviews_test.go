@@ -25,10 +25,26 @@ type planAnswer struct {
 		Count int
 	}
 	Warning *struct{ Code string }
-	Score   struct {
+	Tags    []struct {
+		Field, Tag string
+		Line       int
+		Refused    bool
+	} `json:"unfilled_tags"`
+	Score struct {
 		Score     float64
 		Penalties []struct{ ID string }
 	}
+}
+
+func TestAPlanNamesTagsOfOtherServices(t *testing.T) {
+	t.Parallel()
+	a := newPaced(t, 100, 2)
+	draft := decoded[broadcastAnswer](t, a.call("POST", "/broadcasts", `{"from":"Acme <news@example.com>","subject":"s","html":"<p>x\n{{ RootURL }} ${y}</p>"}`)).ID
+	got := decoded[planAnswer](t, a.call("POST", "/broadcasts/"+draft+"/plan", ""))
+	if fmt.Sprint(got.Tags) != "[{html {{ RootURL }} 2 true} {html ${y} 2 false}]" || got.Recipients != 2 {
+		t.Errorf("planned %+v", got)
+	}
+	wantError(t, a.call("POST", "/broadcasts/"+draft+"/send", ""), 422, app.CodeValidation, "{{ RootURL }} (html, line 2)")
 }
 
 func TestAPlanSaysWhatASendWouldDo(t *testing.T) {

@@ -59,6 +59,61 @@ func TestAWebhookIsTriedAtOnce(t *testing.T) {
 	wantError(t, s.as(s.foreign, "POST", "/webhooks/"+hook+"/test", ""), 404, app.CodeNotFound, "webhook")
 }
 
+// The made-up event of each kind is as the document says, in which nothing but what is
+// named may stand; the real ones are those of TestWebhooksAreSentAsTheDocumentSays.
+func TestTestEventsAreAsTheDocumentSays(t *testing.T) {
+	t.Parallel()
+	s := newHooked(t)
+	hook := s.made(s.full, "/webhooks", `{"endpoint":"https://hooks.example.com/","events":["email.sent"]}`)
+	for _, name := range webhook.EventNames() {
+		w := s.as(s.full, "POST", "/webhooks/"+hook+"/test", `{"event":"`+string(name)+`"}`)
+		wantStatus(t, w, 200)
+		event := s.object(s.full, "/webhooks/"+hook+"/events/"+decoded[trialAnswer](t, w).ID)["payload"].(map[string]any)
+		data := event["data"].(map[string]any)
+		if event["type"] != string(name) || data["test"] != true {
+			t.Errorf("the test of %s is %v", name, event)
+		}
+		// What the events of an email say beyond others is optional in the document.
+		extra := map[webhook.EventName]string{webhook.EmailBounced: "bounce", webhook.EmailClicked: "click", webhook.EmailFailed: "failed", webhook.EmailSuppressed: "suppressed"}[name]
+		if extra != "" && data[extra] == nil {
+			t.Errorf("the test of %s has no %s", name, extra)
+		}
+		s.fits(event)
+	}
+}
+
+// Resend's clients ask for all events that Resend has, some of which do not exist here yet.
+func TestAWebhookMayAskForEventsThatAreNotSentYet(t *testing.T) {
+	t.Parallel()
+	s := newHooked(t)
+	type answer struct {
+		ID      string
+		Events  []string
+		NotSent []string `json:"events_not_sent"`
+	}
+	ask := func(code int, method, target, body string) answer {
+		t.Helper()
+		w := s.as(s.full, method, target, body)
+		wantStatus(t, w, code)
+		return decoded[answer](t, w)
+	}
+	made := ask(201, "POST", "/webhooks", `{"endpoint":"https://hooks.example.com/","events":["email.received","email.sent","inbox.thread.created"]}`)
+	for _, got := range []answer{made, ask(200, "GET", "/webhooks/"+made.ID, "")} {
+		if fmt.Sprint(got.Events) != "[email.received email.sent inbox.thread.created]" || fmt.Sprint(got.NotSent) != "[email.received inbox.thread.created]" {
+			t.Errorf("%+v", got)
+		}
+	}
+	if w := s.as(s.full, "POST", "/webhooks/"+made.ID+"/test", ""); !strings.Contains(w.Body.String(), `"ok":true`) {
+		t.Errorf("the test without a name: %s", w.Body)
+	}
+	wantError(t, s.as(s.full, "POST", "/webhooks/"+made.ID+"/test", `{"event":"email.received"}`), 422, app.CodeValidation, "`event` is email.received, which this service does not send yet")
+	if got := ask(200, "PATCH", "/webhooks/"+made.ID, `{"events":["email.sent"]}`); got.NotSent != nil {
+		t.Errorf("%+v", got)
+	}
+	ask(200, "PATCH", "/webhooks/"+made.ID, `{"events":["email.received"]}`)
+	wantError(t, s.as(s.full, "POST", "/webhooks/"+made.ID+"/test", ""), 422, app.CodeValidation, "`event` is required")
+}
+
 func TestAWebhookIsToldOnceMoreOfASet(t *testing.T) {
 	t.Parallel()
 	s := newHooked(t)

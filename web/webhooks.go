@@ -20,6 +20,7 @@ type WebhookItem struct {
 	CreatedAt    string              `json:"created_at" format:"date-time"`
 	Status       webhook.Status      `json:"status" enum:"enabled,disabled" doc:"An endpoint that failed for five days is disabled by the server"`
 	Events       []webhook.EventName `json:"events"`
+	NotSent      []webhook.EventName `json:"events_not_sent,omitempty" doc:"Those of events that Resend has and this service does not send yet; absent: it sends all of them"`
 	FailingSince *string             `json:"failing_since" format:"date-time" doc:"The first failure since the last success; null: it works"`
 }
 
@@ -53,7 +54,7 @@ func (l *eventList) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 func (eventList) Schema(huma.Registry) *huma.Schema {
 	most := webhook.MaxEvents
 	item := &huma.Schema{Type: "string"}
-	for _, name := range webhook.EventNames() {
+	for _, name := range webhook.Subscribable() {
 		item.Enum = append(item.Enum, name)
 	}
 	return &huma.Schema{Type: "array", Items: item, MaxItems: &most}
@@ -188,10 +189,16 @@ func (r webhookRoutes) rotateSecret(ctx context.Context, key *app.Key, in *Webho
 }
 
 func newWebhookItem(w *webhook.Webhook) WebhookItem {
-	return WebhookItem{
+	item := WebhookItem{
 		ID: w.ID, Endpoint: w.Endpoint, CreatedAt: app.FormatTime(w.CreatedAt), Status: w.Status, Events: w.Events,
 		FailingSince: app.FormatTimePtr(w.FailingSince),
 	}
+	for _, name := range w.Events {
+		if name.NotSent() {
+			item.NotSent = append(item.NotSent, name)
+		}
+	}
+	return item
 }
 
 func newWebhookRecord(w *webhook.Webhook) webhookRecord {

@@ -144,7 +144,7 @@ func TestBadWebhooksAreRefused(t *testing.T) {
 		{`{"events":["email.sent"]}`, "`endpoint`"},
 		{`{"endpoint":"https://a.example"}`, "`events`"},
 		{`{"endpoint":"https://a.example","events":[]}`, "`events`"},
-		{`{"endpoint":"https://a.example","events":["email.sent","email.received"]}`, "`events[1]`"},
+		{`{"endpoint":"https://a.example","events":["email.sent","email.eaten"]}`, "`events[1]`"},
 		{`{"endpoint":"https://a.example","events":["email.sent",5]}`, "`events[1]`"},
 		{`{"endpoint":"https://a.example","events":"email.sent"}`, "`events`"},
 		{`{"endpoint":"http://a.example","events":["email.sent"]}`, "`endpoint` must begin with https://"},

@@ -20,8 +20,9 @@ import (
 type Listmonk struct {
 	Version     int // 2 to 3: Basic alone, at most 50 items a page; 4 and later: API users
 	User, Token string
-	Denied      string // a path that the user's role may not read
-	StaleTotal  int    // of subscribers, as a view that was not refreshed says; 0: the true one
+	Denied      string   // a path that the user's role may not read
+	Role        []string // the permissions of the user's role; nil: the server does not say
+	StaleTotal  int      // of subscribers, as a view that was not refreshed says; 0: the true one
 
 	Lists       []LMList
 	Subscribers []LMSubscriber
@@ -45,6 +46,7 @@ type LMList struct {
 	ID                int
 	Name, Type, Optin string
 	Description       string
+	Archived          bool
 }
 
 // LMMember is a subscriber's place on a list.
@@ -205,6 +207,12 @@ func (l *Listmonk) answer(w http.ResponseWriter, r *http.Request) {
 		l.page(w, r, len(l.Lists), 0, func(i int) any { return l.list(l.Lists[i]) })
 	case "/api/subscribers":
 		l.subscribers(w, r)
+	case "/api/profile":
+		if l.Version < 4 || l.Role == nil {
+			l.say(w, http.StatusNotFound, map[string]string{"message": "Not Found"})
+			return
+		}
+		l.say(w, http.StatusOK, map[string]any{"data": map[string]any{"username": l.User, "user_role": map[string]any{"id": 2, "name": "Importers", "permissions": l.Role}}})
 	case "/api/bounces":
 		l.page(w, r, len(l.Bounces), 0, func(i int) any { return l.bounce(l.Bounces[i]) })
 	case "/api/campaigns":
@@ -289,6 +297,9 @@ func (l *Listmonk) list(x LMList) map[string]any {
 	}
 	if l.Version >= 5 {
 		out["status"] = "active"
+		if x.Archived {
+			out["status"] = "archived"
+		}
 	}
 	return out
 }

@@ -29,6 +29,21 @@ var ErrUnfinished = errors.New("has no team.json: it is no export, or not a whol
 // ErrBroken: a file of a directory can't be read; it would be broken the next time too.
 var ErrBroken = errors.New("a file of the directory is broken")
 
+// ErrRefused: the service lets this user not read on; it would refuse the next time too.
+var ErrRefused = errors.New("the service refused this user")
+
+// refused is an answer of a service.
+type refused struct{ error }
+
+// Is implements errors.Is.
+func (refused) Is(target error) bool { return target == ErrRefused }
+
+// Unwrap returns the answer itself.
+func (r refused) Unwrap() error { return r.error }
+
+// Refused makes of an error one that is ErrRefused too, in the same words.
+func Refused(err error) error { return refused{err} }
+
 // broken is what is wrong with a file.
 type broken struct{ error }
 

@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"mailer/app"
-	"mailer/app/service"
 	"mailer/app/webhook"
 	"mailer/db"
 )
@@ -12,20 +11,7 @@ import (
 // announceContact notes an event about a contact. segments are those that it
 // was added to by hand.
 func (s *Service) announceContact(tx *db.Tx, name webhook.EventName, c *app.Contact, segments []string) error {
-	return s.events.Announce(tx, c.TeamID, name, func() (any, error) { return contactData(c, segments), nil })
-}
-
-func contactData(c *app.Contact, segments []string) webhook.ContactData {
-	data := webhook.ContactData{
-		ID: c.ID, SegmentIDs: segments, CreatedAt: app.FormatTime(c.CreatedAt), UpdatedAt: app.FormatTime(c.UpdatedAt),
-		Email: c.Email, FirstName: service.TextOrNull(c.FirstName), LastName: service.TextOrNull(c.LastName), Unsubscribed: c.Unsubscribed,
-	}
-	if len(segments) > 0 {
-		data.AudienceID = &segments[0]
-	} else {
-		data.SegmentIDs = []string{}
-	}
-	return data
+	return s.events.Announce(tx, c.TeamID, name, func() (any, error) { return webhook.ContactDataOf(c, segments), nil })
 }
 
 // announceChange notes that a contact changed.
@@ -35,7 +21,7 @@ func (s *Service) announceChange(tx *db.Tx, c *app.Contact) error {
 		if err != nil {
 			return nil, fmt.Errorf("read segments: %w", err)
 		}
-		return contactData(c, segments), nil
+		return webhook.ContactDataOf(c, segments), nil
 	})
 }
 
@@ -51,18 +37,13 @@ func (s *Service) announceChoices(tx *db.Tx, teamID, email string, changed []app
 
 func (s *Service) announceSuppression(tx *db.Tx, name webhook.EventName, suppression *app.Suppression) error {
 	return s.events.Announce(tx, suppression.TeamID, name, func() (any, error) {
-		return webhook.SuppressionData{
-			ID: suppression.ID, Email: suppression.Email, Origin: suppression.Origin, SourceID: service.TextOrNull(suppression.SourceID), CreatedAt: app.FormatTime(suppression.CreatedAt),
-		}, nil
+		return webhook.SuppressionDataOf(suppression), nil
 	})
 }
 
 // AnnounceTopic notes an event about a topic in the Write that made it happen.
 func (s *Service) AnnounceTopic(tx *db.Tx, name webhook.EventName, t *app.Topic) error {
 	return s.events.Announce(tx, t.TeamID, name, func() (any, error) {
-		return webhook.TopicData{
-			ID: t.ID, Name: t.Name, Description: service.TextOrNull(t.Description), Default: t.Default, Deleted: name == webhook.TopicDeleted,
-			CreatedAt: app.FormatTime(t.CreatedAt), UpdatedAt: app.FormatTime(t.UpdatedAt),
-		}, nil
+		return webhook.TopicDataOf(name, t), nil
 	})
 }

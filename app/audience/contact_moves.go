@@ -12,11 +12,9 @@ import (
 	"mailer/db"
 )
 
-// checkEchoes proves that what a patch repeats is so of c. Errors: CodeValidation.
-func checkEchoes(r *db.Reader, c *app.Contact, p *app.ContactPatch) error {
-	if id, _ := app.ParseID(p.ID); p.ID != "" && id != c.ID {
-		return app.Invalid("id", "is that of another contact than the path names")
-	}
+// checkSegments proves that c is in the segments that a patch repeats. Errors:
+// CodeValidation.
+func checkSegments(r *db.Reader, c *app.Contact, p *app.ContactPatch) error {
 	if len(p.Segments) == 0 {
 		return nil
 	}

@@ -125,7 +125,7 @@ func (s *Service) UpdateContact(ctx context.Context, key *app.Key, idOrEmail str
 // patchContact changes a contact; byID says that its caller named it by its id, so
 // that its address in another spelling is no mere echo.
 func (s *Service) patchContact(tx *db.Tx, old app.Contact, p *app.ContactPatch, byID bool) error {
-	if err := checkEchoes(&tx.Reader, &old, p); err != nil {
+	if err := checkSegments(&tx.Reader, &old, p); err != nil {
 		return err
 	}
 	types, err := tx.PropertyTypes(old.TeamID)

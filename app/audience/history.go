@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -43,7 +44,7 @@ type ContactHistory struct {
 
 // ContactHistory returns a page of all mail of a contact, named by id or address, with
 // what happened to each: emails to its address, and broadcasts to it. It looks at a
-// bounded number of either, and goes on after an id, never before one. Errors:
+// bounded number of either. Errors:
 // CodeNotFound, CodeValidation.
 func (s *Previews) ContactHistory(ctx context.Context, key *app.Key, contact string, page app.Page) (out ContactHistory, err error) {
 	var of app.Contact
@@ -64,8 +65,8 @@ func (s *Previews) ContactHistory(ctx context.Context, key *app.Key, contact str
 // historyOf is ContactHistory for a contact that was found. Error: ErrNotFound for a
 // cursor that is no mail of the team.
 func historyOf(r *db.Reader, c *app.Contact, page app.Page) (out ContactHistory, err error) {
-	if page.After != "" {
-		if err := r.OwnsMail(c.TeamID, page.After); err != nil {
+	if cursor := cmp.Or(page.After, page.Before); cursor != "" {
+		if err := r.OwnsMail(c.TeamID, cursor); err != nil {
 			return out, err
 		}
 	}
@@ -78,23 +79,27 @@ func historyOf(r *db.Reader, c *app.Contact, page app.Page) (out ContactHistory,
 	if err != nil {
 		return out, err
 	}
-	out.merge(&emails, news, newsTo, page.Limit)
+	out.merge(&emails, news, newsTo, page)
 	return out, timelines(r, c, out.Mail)
 }
 
-// broadcastsTo returns the mail of the next broadcasts to a contact behind page's cursor,
-// newest first, at most one more than a page, and the id up to which it looked; empty:
+// broadcastsTo returns the mail of the next broadcasts to a contact from page's cursor on,
+// the nearest first, at most one more than a page, and the id up to which it looked; empty:
 // there are no others.
 func broadcastsTo(r *db.Reader, c *app.Contact, page app.Page) (out []ContactMail, searchedTo string, err error) {
-	heads, err := r.BroadcastsBefore(c.TeamID, app.MailsOf(page.After), historyBroadcasts)
+	read, from, edge := r.BroadcastsBefore, page.After, int64(0)
+	if page.Before != "" {
+		read, from, edge = r.BroadcastsFrom, page.Before, math.MaxUint32
+	}
+	heads, err := read(c.TeamID, app.MailsOf(from), historyBroadcasts)
 	if err != nil {
 		return nil, "", fmt.Errorf("read broadcasts: %w", err)
 	}
 	for i := range heads {
 		b := &heads[i]
-		searchedTo = app.MailID(b.Mails, 0)
+		searchedTo = app.MailID(b.Mails, edge)
 		rec, err := r.RecipientByContact(b, c.ID)
-		if errors.Is(err, db.ErrNotFound) || err == nil && page.After != "" && rec.ID >= page.After {
+		if errors.Is(err, db.ErrNotFound) || err == nil && (page.After != "" && rec.ID >= page.After || rec.ID <= page.Before) {
 			continue
 		}
 		if err != nil {
@@ -111,23 +116,33 @@ func broadcastsTo(r *db.Reader, c *app.Contact, page app.Page) (out []ContactMai
 	return out, searchedTo, nil
 }
 
-// merge puts emails and mail of broadcasts in order. Behind the place up to which both
+// merge puts emails and mail of broadcasts in order. Beyond the place up to which both
 // were looked for, nothing is shown yet.
-func (h *ContactHistory) merge(emails *db.FoundEmails, news []ContactMail, newsTo string, limit int) {
+func (h *ContactHistory) merge(emails *db.FoundEmails, news []ContactMail, newsTo string, page app.Page) {
 	for i := range emails.Emails {
 		e := &emails.Emails[i]
 		h.Mail = append(h.Mail, ContactMail{ID: e.ID, Subject: e.Subject, LastEvent: e.LastEvent, CreatedAt: e.CreatedAt})
 	}
 	h.Mail = append(h.Mail, news...)
-	order.By(h.Mail, func(a, b ContactMail) int { return cmp.Compare(b.ID, a.ID) })
-	edge := newsTo
-	if emails.More {
-		edge = max(edge, emails.SearchedTo)
+	// further compares ids: what is further from where the page begins comes later.
+	newer, further := page.Before != "", func(a, b string) int { return cmp.Compare(b, a) }
+	if newer {
+		further = func(a, b string) int { return cmp.Compare(a, b) }
 	}
-	h.Mail = slices.DeleteFunc(h.Mail, func(m ContactMail) bool { return m.ID < edge })
-	if h.More, h.SearchedTo = edge != "", edge; len(h.Mail) > limit {
-		h.Mail, h.More = h.Mail[:limit], true
-		h.SearchedTo = h.Mail[limit-1].ID
+	order.By(h.Mail, func(a, b ContactMail) int { return further(a.ID, b.ID) })
+	edge := newsTo
+	if emails.More && (edge == "" || further(emails.SearchedTo, edge) < 0) {
+		edge = emails.SearchedTo
+	}
+	if h.More, h.SearchedTo = edge != "", edge; h.More {
+		h.Mail = slices.DeleteFunc(h.Mail, func(m ContactMail) bool { return further(m.ID, edge) > 0 })
+	}
+	if len(h.Mail) > page.Limit {
+		h.Mail, h.More = h.Mail[:page.Limit], true
+		h.SearchedTo = h.Mail[page.Limit-1].ID
+	}
+	if newer {
+		slices.Reverse(h.Mail)
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"mailer/app"
 	"mailer/app/clock"
 	"mailer/app/mail"
+	"mailer/app/mergetags"
 	"mailer/app/order"
 	"mailer/app/service"
 	"mailer/db"
@@ -159,8 +160,12 @@ func (s *Service) startDue(ctx context.Context) (next time.Duration, err error) 
 			continue
 		}
 		err := s.DB.Write(ctx, func(tx *db.Tx) error {
-			if _, err := tx.Broadcast(b.TeamID, b.ID); err != nil { // before it is written to
+			whole, err := tx.Broadcast(b.TeamID, b.ID) // before it is written to
+			if err != nil {
 				return service.IgnoreGone(err)
+			}
+			if err := mergetags.RefuseRaw(rawTags(whole)); err != nil {
+				return service.IgnoreGone(s.returnToDraft(tx, b, err))
 			}
 			return service.IgnoreGone(s.queueBroadcast(tx, b))
 		})

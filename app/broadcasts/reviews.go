@@ -10,6 +10,7 @@ import (
 	"mailer/app/clock"
 	"mailer/app/insights"
 	"mailer/app/mail"
+	"mailer/app/mergetags"
 	"mailer/app/pacing"
 	"mailer/app/render"
 	"mailer/app/service"
@@ -32,10 +33,12 @@ type Planned struct {
 	Waves      []pacing.Wave
 	Warning    *pacing.PlanWarning // nil: all of it leaves at once
 	Insights   *app.Insights
+	RawTags    []mergetags.RawTag // of other services in its content; it can't be sent with those that are certain
 }
 
 // PlanBroadcast foretells what SendBroadcast would do with a draft, by the same checks
-// and the same planner. Errors: those of SendBroadcast but for idempotency.
+// and the same planner, but that it names tags of other services and does not refuse them.
+// Errors: the other ones of SendBroadcast but for idempotency.
 func (s *Reviews) PlanBroadcast(ctx context.Context, key *app.Key, id, scheduledAt string) (*Planned, error) {
 	at, err := app.BroadcastTime(scheduledAt, clock.Now())
 	if err != nil {
@@ -53,7 +56,7 @@ func (s *Reviews) PlanBroadcast(ctx context.Context, key *app.Key, id, scheduled
 	if err != nil {
 		return nil, err
 	}
-	out := &Planned{Recipients: b.Audience, StartsAt: service.Latest(at, clock.Now()), FinishesAt: plan.FinishesAt, Waves: plan.Waves, Warning: plan.Warning}
+	out := &Planned{Recipients: b.Audience, StartsAt: service.Latest(at, clock.Now()), FinishesAt: plan.FinishesAt, Waves: plan.Waves, Warning: plan.Warning, RawTags: rawTags(b)}
 	if len(out.Waves) == 0 && b.Audience > 0 && plan.Warning == nil {
 		out.Waves = []pacing.Wave{{At: out.StartsAt, Count: b.Audience}}
 	}

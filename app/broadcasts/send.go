@@ -9,6 +9,7 @@ import (
 	"mailer/app"
 	"mailer/app/clock"
 	"mailer/app/mail"
+	"mailer/app/mergetags"
 	"mailer/app/pacing"
 	"mailer/app/service"
 	"mailer/app/tracking"
@@ -17,7 +18,7 @@ import (
 
 // SendBroadcast sends a draft, at once or at the time that scheduledAt says, and
 // foretells when it is through. Errors, in the order of the checks:
-// CodeValidation for the time, those of idempotency, CodeNotFound,
+// CodeValidation for the time and for tags of other services in its content, those of idempotency, CodeNotFound,
 // CodeInvalidParameter for what is no draft, CodeNotFound for its segment or topic,
 // CodeValidation for the from-domain, CodeSendingPaused, CodeBroadcastsPaused,
 // CodeBroadcastTooLarge, CodeMonthlyQuotaExceeded, CodeServiceUnavailable.
@@ -41,34 +42,38 @@ func (s *Service) SendBroadcast(ctx context.Context, key *app.Key, id, scheduled
 }
 
 // sendDraft counts and plans a draft and then sends it. Error: mail.ErrMoved where its
-// audience or sender was changed meanwhile.
+// audience, sender or content was changed meanwhile.
 func (s *Service) sendDraft(ctx context.Context, key *app.Key, id string, at time.Time, keep mail.Keeper[BroadcastView]) (v BroadcastView, err error) {
-	b, err := db.Get(ctx, s.DB, func(r *db.Reader) (app.Broadcast, error) { return r.BroadcastHead(key.TeamID, id) })
+	b, err := s.readBroadcast(ctx, key, id)
 	if err != nil {
-		return v, service.Lookup("broadcast", err)
+		return v, err
 	}
-	if err := onlyDraft(&b, "sent"); err != nil {
+	if err := onlyDraft(b, "sent"); err != nil {
+		return v, err
+	}
+	if err := mergetags.RefuseRaw(rawTags(b)); err != nil {
 		return v, err
 	}
 	b.ScheduledAt = at
-	plan, err := s.foretell(ctx, &b)
+	plan, err := s.foretell(ctx, b)
 	if err != nil {
 		return v, err
 	}
 	err = s.Freezing(ctx, id, func() (bool, error) {
 		err := s.DB.Write(ctx, func(tx *db.Tx) error {
-			now, err := tx.BroadcastHead(key.TeamID, id)
+			now, err := tx.Broadcast(key.TeamID, id)
 			if err != nil {
 				return err
 			}
-			if err := onlyDraft(&now, "sent"); err != nil {
+			if err := onlyDraft(now, "sent"); err != nil {
 				return err
 			}
-			if now.SegmentID != b.SegmentID || now.TopicID != b.TopicID || now.From != b.From {
+			if now.SegmentID != b.SegmentID || now.TopicID != b.TopicID || now.From != b.From || !sameWords(now, b) {
 				return mail.ErrMoved
 			}
+			now.BroadcastContent = app.BroadcastContent{} // the answer does without
 			now.ScheduledAt, now.Audience = b.ScheduledAt, b.Audience
-			v = newView(&now, plan)
+			v = newView(now, plan)
 			if err := s.dispatch(tx, &v.Broadcast); err != nil {
 				return err
 			}
@@ -79,9 +84,17 @@ func (s *Service) sendDraft(ctx context.Context, key *app.Key, id string, at tim
 	return v, service.Lookup("broadcast", err)
 }
 
+// sameWords reports whether two states of a broadcast say the same to everybody.
+func sameWords(a, b *app.Broadcast) bool {
+	return a.Subject == b.Subject && a.Preview == b.Preview && a.HTML == b.HTML && (a.Text == nil) == (b.Text == nil) && (a.Text == nil || *a.Text == *b.Text)
+}
+
 // createAndSend adds a draft and sends it in one Write.
 func (s *Service) createAndSend(ctx context.Context, draft *app.Broadcast, keep mail.Keeper[BroadcastView]) (v BroadcastView, err error) {
 	if err := s.Ready(); err != nil {
+		return v, err
+	}
+	if err := mergetags.RefuseRaw(rawTags(draft)); err != nil {
 		return v, err
 	}
 	plan, err := s.foretell(ctx, draft)
@@ -151,12 +164,24 @@ func (s *Service) mayLeave(r *db.Reader, b *app.Broadcast) error {
 	if err := audienceExists(r, b); err != nil {
 		return err
 	}
+	if err := hasSender(b); err != nil {
+		return err
+	}
 	region, _, err := s.mail.SendingRegion(r, b.TeamID, b.From.Domain)
 	if err == nil {
 		err = s.delivery.Guardrails.MayBroadcast(r, b.TeamID, region)
 	}
 	b.Relay = region
 	return err
+}
+
+// hasSender refuses a draft that came from another service without a sender. Errors:
+// CodeValidation.
+func hasSender(b *app.Broadcast) error {
+	if b.From == (app.Address{}) {
+		return app.Invalid("from", "is required: the draft has no sender yet")
+	}
+	return nil
 }
 
 // audienceOf is whom a broadcast would go to at this moment.

@@ -37,6 +37,9 @@ func (s *Service) sendTests(ctx context.Context, key *app.Key, id string, people
 	if err != nil {
 		return nil, err
 	}
+	if err := hasSender(b.Broadcast); err != nil {
+		return nil, err
+	}
 	permits := s.mail.NewRenderer(key)
 	defer permits.Close()
 	if size := len(b.HTML) + b.textSize(); len(people)*size > mail.SmallRender {

@@ -269,7 +269,7 @@ func (i *importCommand) remote(name, identity string, read func(ctx context.Cont
 			if ctx.Err() != nil { // somebody did that, and needs no other reason
 				return nil, nil, ErrCutOff
 			}
-			if cut {
+			if cut && !errors.Is(err, archive.ErrRefused) {
 				return nil, nil, fmt.Errorf("%w\n%w", err, ErrCutOff)
 			}
 			return nil, nil, err

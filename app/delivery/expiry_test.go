@@ -214,18 +214,104 @@ func TestTheClockBeginsWhenMailIsFirstDue(t *testing.T) {
 	})
 }
 
-func TestTheClockStandsWhileTheDailyLimitIsUsed(t *testing.T) {
-	world.Days(t, func(t *testing.T) {
-		relay := world.NewRelayOf(relays.Relay{Region: app.DefaultRegion, Connections: 1, Daily: 1}, nil)
+// The clock of mail stops only while it is held, its team is suspended, or there is no
+// relay for it, also where the server dies meanwhile.
+func TestWhatStopsTheClockOfWaitingMail(t *testing.T) {
+	refuses := world.Always(world.Says(app.StageMail, 550, "5.7.1 not from here"))
+	limited := func(r relays.Relay) relays.Relay {
+		r.Region, r.Connections = app.DefaultRegion, 1
+		return r
+	}
+	for name, row := range map[string]struct {
+		relay  relays.Relay
+		script world.Script
+		before func(w *world.World) // the code is sent
+		after  func(w *world.World, id string)
+		stops  bool
+	}{
+		"a relay that is down":             {script: world.Always(world.Trouble(app.StageConnect, "down"))},
+		"a relay that refuses the sender":  {script: refuses, before: func(w *world.World) { sendSome(w, w.Key, 3) }},
+		"a paused relay":                   {before: func(w *world.World) { pauseRelay(w, 0) }},
+		"a relay that is paused for a day": {before: func(w *world.World) { pauseRelay(w, 24*time.Hour) }},
+		"the relay's rate":                 {relay: relays.Relay{Rate: 1.0 / 86400}, before: func(w *world.World) { sendSome(w, w.Key, 5) }},
+		"the relay's daily limit":          {relay: relays.Relay{Daily: 1}, before: func(w *world.World) { sendSome(w, w.Key, 1) }},
+		"the team's share of the daily limit": {relay: relays.Relay{Daily: 10}, before: func(w *world.World) {
+			sendSome(w, w.AddTeam("Other", "other.example"), 1)
+			sendSome(w, w.Key, 8)
+		}},
+		"a held email":     {after: holdUnit, before: func(w *world.World) { pauseRelay(w, 0) }, stops: true},
+		"a suspended team": {after: func(w *world.World, _ string) { suspend(w) }, before: func(w *world.World) { pauseRelay(w, 0) }, stops: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			world.Days(t, func(t *testing.T) {
+				relay := func() *world.FakeRelay { return world.NewRelayOf(limited(row.relay), row.script) }
+				w := world.IdleWith(t, server.Config{PollEvery: 5 * time.Second}, relay())
+				w.Start()
+				if row.before != nil {
+					row.before(w)
+					world.Sleep(10 * time.Second)
+				}
+				id := expiring(w, w.Key, "10m")
+				if row.after != nil {
+					row.after(w, id)
+				}
+				world.Sleep(5 * time.Minute)
+				w = w.Crash(relay())
+				w.Start()
+				world.Sleep(4 * time.Minute)
+				w.WantLast(id, app.Queued)
+				world.Sleep(3 * time.Minute)
+				if row.stops {
+					world.Sleep(time.Hour)
+					w.WantLast(id, app.Queued)
+					return
+				}
+				wantExpired(w, id, 10*time.Minute)
+			})
+		})
+	}
+}
+
+// sendSome has emails of a team sent that do not expire during the test.
+func sendSome(w *world.World, key *app.Key, n int) {
+	for range n {
+		expiring(w, key, "30d")
+	}
+	world.Sleep(10 * time.Second)
+}
+
+func pauseRelay(w *world.World, d time.Duration) {
+	_, err := w.Server.Routing.Pause(w.T.Context(), app.DefaultRegion, d)
+	world.Must(w.T, err)
+}
+
+func suspend(w *world.World) {
+	_, err := w.Server.Teams.SuspendTeam(w.T.Context(), w.Key.TeamID, "unpaid")
+	world.Must(w.T, err)
+}
+
+func holdUnit(w *world.World, id string) {
+	u := *w.Unit(id)
+	world.Must(w.T, w.DB.Write(w.T.Context(), func(tx *db.Tx) error { return tx.HoldUnit(u, app.HoldManual) }))
+}
+
+// A code whose relay is paused does not leave after its time when the relay is resumed.
+func TestACodeThatExpiredWhileItsRelayWasPausedNeverLeaves(t *testing.T) {
+	world.BothEngines(t)
+	world.Bubble(t, func(t *testing.T) {
+		relay := world.NewRelay(nil)
 		w := world.Serving(t, relay)
-		first := expiring(w, w.Key, "10m")
-		world.Sleep(time.Second)
-		w.WantLast(first, app.Sent)
-		id := expiring(w, w.Key, "10m")
-		world.Sleep(12 * time.Hour)
-		w.WantLast(id, app.Queued)
-		world.Sleep(13 * time.Hour)
-		w.WantLast(id, app.Sent)
+		pauseRelay(w, 0)
+		world.Sleep(10 * time.Second)
+		code := expiring(w, w.Key, "1m")
+		world.Sleep(80 * time.Second)
+		_, err := w.Server.Routing.Resume(t.Context(), app.DefaultRegion)
+		world.Must(t, err)
+		world.Sleep(time.Minute)
+		wantExpired(w, code, time.Minute)
+		if n := relay.Dots(code); n != 0 {
+			t.Errorf("%d dots of it", n)
+		}
 	})
 }
 

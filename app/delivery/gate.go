@@ -104,7 +104,7 @@ func (g *gate) unclear(p pass) {
 type trouble struct {
 	sender   sender // whose mail met it
 	refusing bool   // it was refused, or its line lost; else the relay could not be used
-	quota    bool   // its daily limit is used, so that nothing is tried: clocks stand
+	quota    bool   // its daily limit is used, so that nothing is tried
 	// delay is the pause after a number of failures in a row.
 	delay func(failures int) time.Duration
 }

@@ -329,7 +329,7 @@ func TestTheRateOfARelayIsSharedToTheWire(t *testing.T) {
 
 func TestTheRestOfADailyLimitIsSharedBetweenTeams(t *testing.T) {
 	world.Days(t, func(t *testing.T) {
-		n := living(t, relays.Relay{Region: app.DefaultRegion, Connections: 8, Daily: 50})
+		n := living(t, relays.Relay{Region: app.DefaultRegion, Connections: 8, Daily: 50, MaxWait: -1})
 		var ids []string
 		for i := range 100 {
 			ids = append(ids, n.sendOther(fmt.Sprintf("u%d@example.net", i)))

@@ -146,7 +146,7 @@ func (s *Service) Strand(tx *db.Tx, relay string) error {
 	if err := tx.CloseTroubles(relay); err != nil { // what an earlier server knew of it
 		return err
 	}
-	return tx.OpenTrouble(app.RelayTrouble{ID: app.NewID(), Relay: relay, StartedAt: tx.Now, Detail: app.EventDetail{Relay: relay, Message: lack}})
+	return tx.OpenTrouble(app.RelayTrouble{ID: app.NewID(), Relay: relay, StartedAt: tx.Now, StopsClock: true, Detail: app.EventDetail{Relay: relay, Message: lack}})
 }
 
 // unfinished counts what an earlier process left in work, by relay: it waits too.

@@ -60,7 +60,7 @@ func (l *lane) noteTrouble(g *rest, whose sender, failures int, until time.Time,
 	g.mu.Lock()
 	first := g.trouble == nil
 	other := ""
-	if !first && (g.trouble.Failures == 0) != (failures == 0) { // clocks stand in one of the two
+	if !first && (g.trouble.Failures == 0) != (failures == 0) { // a used daily limit and a failing relay are told apart
 		other = g.trouble.ID
 	}
 	if first || other != "" {

@@ -254,10 +254,7 @@ func (s *Service) rotate(ctx context.Context, d app.Domain) (app.Domain, error) 
 // announceDomain notes an event about a domain.
 func (s *Service) announceDomain(tx *db.Tx, name webhook.EventName, d *app.Domain) error {
 	return s.events.Announce(tx, d.TeamID, name, func() (any, error) {
-		return app.DomainData{
-			ID: d.ID, Name: d.Name, Status: d.Status, CreatedAt: app.FormatTime(d.CreatedAt), Region: d.Region,
-			Capabilities: app.SendingOnly(), Records: s.DomainRecords(d),
-		}, nil
+		return d.Data(s.DomainRecords(d)), nil
 	})
 }
 

@@ -7,8 +7,6 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"github.com/go-json-experiment/json"
-
 	"mailer/app"
 	"mailer/app/order"
 	"mailer/app/webhook"
@@ -97,13 +95,9 @@ func (s *Service) Announce(tx *db.Tx, teamID string, name webhook.EventName, dat
 	if err != nil || content == nil {
 		return err
 	}
-	payload, err := json.Marshal(struct {
-		Type      webhook.EventName `json:"type"`
-		CreatedAt string            `json:"created_at"`
-		Data      any               `json:"data"`
-	}{name, app.FormatTime(tx.Now), content})
+	payload, err := webhook.Payload(name, tx.Now, content)
 	if err != nil {
-		return fmt.Errorf("encode %s: %w", name, err)
+		return err
 	}
 	h := &webhook.Event{ID: app.NewID(), TeamID: teamID, Type: name, Payload: payload, CreatedAt: tx.Now}
 	if err := tx.InsertWebhookEvent(h); err != nil {

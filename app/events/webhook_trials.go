@@ -35,7 +35,7 @@ func (s *Service) TestWebhook(ctx context.Context, key *app.Key, id string, name
 		if s.Transport == nil {
 			return app.Errorf(app.CodeServiceUnavailable, "This server tells no webhooks")
 		}
-		if e, err = webhook.TrialEvent(&hook, name, tx.Now); err != nil {
+		if e, err = sampleEvent(&hook, name, tx.Now); err != nil {
 			return err
 		}
 		if err := tx.InsertTrial(id, e); err != nil {

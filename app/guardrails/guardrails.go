@@ -233,8 +233,7 @@ func (s *Service) announce(tx *db.Tx, teamID string, before reputation.Guardrail
 		name = webhook.DeliverabilityPaused
 	}
 	return s.events.Announce(tx, teamID, name, func() (any, error) {
-		return reputation.GuardrailData{TeamID: teamID, Status: j.State, Window: j.Window, EmailsSent: j.Rates.Sent, HardBounced: j.Rates.HardBounced,
-			Complained: j.Rates.Complained, HardBounceRate: j.Rates.HardBounceRate(), ComplaintRate: j.Rates.ComplaintRate(), Enforced: s.Settings.Enforce}, nil
+		return j.Data(teamID, s.Settings.Enforce), nil
 	})
 }
 

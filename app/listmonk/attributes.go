@@ -47,6 +47,9 @@ func (r *reader) properties(raw jsontext.Value) map[string]any {
 			if why != "" {
 				r.odd("attribute \""+app.Excerpt(name)+"\"", why)
 			} else if ok {
+				if !exact {
+					r.odd("attribute \""+app.Excerpt(name)+"\"", fmt.Sprintf("it is the property %q here, in templates and campaigns too", key))
+				}
 				r.s.Keys[key] = r.s.Keys[key] || v.Type == app.StringProperty
 				out[key] = plain(v)
 			}
@@ -130,7 +133,10 @@ func plain(v app.PropertyValue) any {
 
 // conclude writes what is known only when all was read: the type of each property, where
 // one text makes all of them texts, and how many there were of what can't move.
-func (r *reader) conclude(context.Context) error {
+func (r *reader) conclude(ctx context.Context) error {
+	if err := r.narrowed(ctx); err != nil {
+		return err
+	}
 	for _, key := range slices.Sorted(maps.Keys(r.s.Keys)) {
 		p := archive.Property{Key: key, Type: app.NumberProperty}
 		if r.s.Keys[key] {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"mailer/app"
 	"mailer/app/archive"
 	"mailer/app/clock"
 	"mailer/app/remote"
@@ -186,7 +187,45 @@ func denied(err error) bool {
 // explained adds what to do about a user who may not read something.
 func explained(err error) error {
 	if denied(err) {
-		return fmt.Errorf("%w: the role of the API user must let it read all lists, subscribers, bounces, campaigns and templates", err)
+		err = fmt.Errorf("%w: the role of the API user must let it read all lists, subscribers, bounces, campaigns and templates", err)
+	}
+	if status := remote.StatusOf(err); status == http.StatusUnauthorized || status == http.StatusForbidden {
+		return archive.Refused(err)
 	}
 	return err
+}
+
+// superAdmin is the id of the role that may do everything.
+const superAdmin = 1
+
+// narrowed names what the role of the API user hides: listmonk then answers with a part,
+// and does not say so. Versions before 4 have no roles.
+func (r *reader) narrowed(ctx context.Context) error {
+	var answer struct {
+		Data struct {
+			Role struct {
+				ID          int64    `json:"id"`
+				Name        string   `json:"name"`
+				Permissions []string `json:"permissions"`
+			} `json:"user_role"`
+		} `json:"data"`
+	}
+	err := r.api.Get(ctx, "/api/profile", nil, &answer)
+	role := answer.Data.Role
+	switch {
+	case ctx.Err() != nil, errors.Is(err, remote.ErrUnreachable):
+		return err
+	case err != nil, role.ID == 0, role.ID == superAdmin:
+		return nil
+	}
+	for _, all := range []struct{ permission, hides string }{{"lists:get_all", "other lists"}, {"subscribers:get_all", "subscribers who are on none of its lists"}} {
+		if !slices.Contains(role.Permissions, all.permission) {
+			err := r.lack(fmt.Sprintf("what the role %q of the API user hides", app.Excerpt(role.Name)),
+				fmt.Sprintf("it lacks the permission %s, so that %s stay behind: give it that, and import once more", all.permission, all.hides))
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }

@@ -433,6 +433,48 @@ func TestARoleThatMayNotReadSomethingIsToldSo(t *testing.T) {
 					t.Error(err)
 				}
 			}
+			if !errors.Is(err, archive.ErrRefused) {
+				t.Errorf("%s: the same command would go on: %v", path, err)
+			}
 		})
+	}
+}
+
+func TestARoleThatHidesSomethingIsNamed(t *testing.T) {
+	all := []string{"lists:get_all", "subscribers:get_all", "bounces:get"}
+	for _, c := range []struct {
+		role           []string
+		lists, members bool // are named
+	}{{all, false, false}, {all[:1], false, true}, {all[1:], true, false}, {[]string{"lists:get"}, true, true}, {nil, false, false}} {
+		l := instance(5, 3)
+		l.Role = c.role
+		h := read(t, l)
+		if h.lack("Importers", "lists:get_all") != c.lists || h.lack("Importers", "subscribers:get_all") != c.members {
+			t.Errorf("%v: %+v", c.role, h.lacks)
+		}
+	}
+}
+
+func TestAnArchivedListIsAPrivateTopic(t *testing.T) {
+	l := instance(5, 3)
+	l.Lists[1].Archived, l.Lists[2].Archived = true, true
+	h := read(t, l)
+	for _, topic := range h.topics {
+		if want := map[bool]app.Visibility{true: app.PrivateTopic, false: app.PublicTopic}[topic.ID == "2"]; topic.Visibility != want {
+			t.Errorf("%q is %s", topic.Name, topic.Visibility)
+		}
+	}
+	if !h.lack(`list "Offers"`, "archived") || h.lack("Customers", "archived") {
+		t.Errorf("%+v", h.lacks)
+	}
+}
+
+func TestAttributesThatGetAnotherNameAreNamed(t *testing.T) {
+	l := instance(5, 3)
+	l.Subscribers[0].Attribs = `{"phone-number":"1","Ümlaut":"x","plan":"p"}`
+	l.Subscribers[1].Attribs = `{"phone-number":"2"}`
+	h := read(t, l)
+	if !h.lack(`attribute "phone-number" (2)`, `"phone_number"`) || !h.lack(`attribute "Ümlaut" (1)`, `"_mlaut"`) || h.lack(`attribute "plan"`) {
+		t.Errorf("%+v", h.lacks)
 	}
 }

@@ -28,6 +28,7 @@ const (
 	unconfirmed  = "unconfirmed"
 	unsubscribed = "unsubscribed"
 	public       = "public"
+	archived     = "archived"
 	single       = "single"
 )
 
@@ -38,6 +39,7 @@ type list struct {
 	Description string `json:"description"`
 	Type        string `json:"type"`
 	Optin       string `json:"optin"`
+	Status      string `json:"status"` // since 5
 	CreatedAt   moment `json:"created_at"`
 	UpdatedAt   moment `json:"updated_at"`
 }

@@ -36,6 +36,8 @@ func (r *reader) readLists(ctx context.Context) error {
 
 func inOrder(by string) url.Values { return url.Values{"order_by": {by}, "order": {"asc"}} }
 
+const whyArchived = "it is archived there: its topic is private here, so that preferences pages do not offer it"
+
 // list makes a topic or a segment of a list that was not seen before.
 func (r *reader) list(l *list) (known, error) {
 	k, seen := r.s.Lists[l.ID]
@@ -56,8 +58,15 @@ func (r *reader) list(l *list) (known, error) {
 	if !k.Topic {
 		return k, r.w.Put(kind, &archive.Segment{ID: id, Name: name, CreatedAt: l.CreatedAt.Time})
 	}
+	visibility := app.PublicTopic
+	if l.Status == archived { // nobody can join it there either
+		visibility = app.PrivateTopic
+		if err := r.lack(fmt.Sprintf("list %q", name), whyArchived); err != nil {
+			return k, err
+		}
+	}
 	return k, r.w.Put(kind, &archive.Topic{ID: id, Name: name, Description: cut(line(l.Description), app.MaxTopicDescription),
-		Default: app.OptOut, Visibility: app.PublicTopic, CreatedAt: l.CreatedAt.Time, UpdatedAt: l.UpdatedAt.Time})
+		Default: app.OptOut, Visibility: visibility, CreatedAt: l.CreatedAt.Time, UpdatedAt: l.UpdatedAt.Time})
 }
 
 // name makes the name of a thing one that can stand here and is nobody else's, and says

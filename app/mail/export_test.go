@@ -18,8 +18,6 @@ const (
 	TrackQueue   = trackQueue
 )
 
-var BounceSubType = bounceSubType
-
 // NewIdempotencyClaim is a claim that nobody else can hold.
 func NewIdempotencyClaim(team, route, key string, hash [32]byte) *idempotencyClaim {
 	return &idempotencyClaim{owner: &inflight{}, key: db.IdempotencyKey{TeamID: team, Route: route, Key: key}, hash: hash}

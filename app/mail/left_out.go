@@ -68,7 +68,7 @@ func bounceDiagnostic(r *db.Reader, s *app.Suppression, address string) ([]strin
 	}
 	for _, e := range events {
 		if e.Type == app.EventType(app.Bounced) && app.KeyOf(e.Recipient) == app.KeyOf(address) {
-			return diagnostic(&e.Detail), nil
+			return webhook.Diagnostic(&e.Detail), nil
 		}
 	}
 	return []string{}, nil

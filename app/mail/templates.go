@@ -6,6 +6,7 @@ import (
 
 	"mailer/app"
 	"mailer/app/clock"
+	"mailer/app/mergetags"
 	"mailer/app/service"
 	"mailer/db"
 )
@@ -173,10 +174,17 @@ func (s *Templates) DeleteTemplate(ctx context.Context, key *app.Key, name strin
 
 // PublishTemplate has sends use the current version of a template, named by id
 // or alias, from its answer on. Publishing what is published changes nothing.
-// Errors: CodeNotFound.
+// Errors: CodeNotFound, CodeValidation for tags of other services in its content.
 func (s *Templates) PublishTemplate(ctx context.Context, key *app.Key, name string) (t app.Template, err error) {
 	err = s.service.DB.Write(ctx, func(tx *db.Tx) error {
 		if t, err = tx.Template(key.TeamID, name); err != nil || !t.Edited() {
+			return err
+		}
+		content, err := tx.TemplateContent(key.TeamID, t.CurrentID)
+		if err != nil {
+			return err
+		}
+		if err := refuseRawTags(&content); err != nil {
 			return err
 		}
 		before := t.PublishedID
@@ -187,6 +195,16 @@ func (s *Templates) PublishTemplate(ctx context.Context, key *app.Key, name stri
 		return tx.DeleteTemplateVersion(key.TeamID, before)
 	})
 	return t, service.Lookup("template", err)
+}
+
+// refuseRawTags refuses tags of other services in what a template says. Errors:
+// CodeValidation.
+func refuseRawTags(c *app.TemplateContent) error {
+	fields := []mergetags.Field{{Name: "subject", Text: c.Subject}, {Name: "html", Text: c.HTML}}
+	if c.Text != nil {
+		fields = append(fields, mergetags.Field{Name: "text", Text: *c.Text})
+	}
+	return mergetags.RefuseRaw(mergetags.FindRaw(fields...))
 }
 
 // DuplicateTemplate makes a draft of what is edited of a template, named by id

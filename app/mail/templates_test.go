@@ -107,6 +107,22 @@ func TestARequestMakesNoMoreOfTemplatesThanItCouldCarry(t *testing.T) {
 	}
 }
 
+func TestATemplateWithTagsOfAnotherServiceIsNotPublished(t *testing.T) {
+	world.BothEngines(t)
+	w := world.Idle(t)
+	made, err := w.Server.Templates.CreateTemplate(t.Context(), w.Key, app.TemplateInput{Name: "t", TemplateContent: app.TemplateContent{HTML: "<p>x\n{{ if .x }}</p>"}})
+	world.Must(t, err) // a draft may wait for its author
+	_, err = w.Server.Templates.PublishTemplate(t.Context(), w.Key, made.ID)
+	world.WantCode(t, err, app.CodeValidation)
+	if !strings.Contains(err.Error(), "{{ if .x }} (html, line 2)") {
+		t.Errorf("it says %s", err)
+	}
+	_, err = w.Server.Templates.UpdateTemplate(t.Context(), w.Key, made.ID, app.TemplatePatch{HTML: "<p>&#123;{ if .x }}</p>"})
+	world.Must(t, err)
+	_, err = w.Server.Templates.PublishTemplate(t.Context(), w.Key, made.ID)
+	world.Must(t, err)
+}
+
 func TestATemplateThatOthersEditIsNotLost(t *testing.T) {
 	world.BothEngines(t)
 	w := world.Idle(t)

@@ -367,13 +367,11 @@ func arrived(tx *db.Tx, emailID string, email db.TrackedEmail, kind app.LastEven
 
 // announceHit notes an open or a click for webhooks.
 func (s *Service) announceHit(tx *db.Tx, f *tracking.Hit, email db.TrackedEmail, kind app.EventType) error {
-	extra := webhook.EmailExtra{Recipient: email.Recipient}
 	switch kind {
 	case app.EventType(app.Opened):
-		return s.AnnounceEmail(tx, email.TeamID, webhook.EmailOpened, f.EmailID, extra)
+		return s.AnnounceEmail(tx, email.TeamID, webhook.EmailOpened, f.EmailID, webhook.EmailExtra{Recipient: email.Recipient})
 	case app.EventType(app.Clicked):
-		extra.Click = &webhook.ClickData{IPAddress: f.IPAddress, Link: f.Target, Timestamp: app.FormatTime(f.At), UserAgent: f.UserAgent}
-		return s.AnnounceEmail(tx, email.TeamID, webhook.EmailClicked, f.EmailID, extra)
+		return s.AnnounceEmail(tx, email.TeamID, webhook.EmailClicked, f.EmailID, webhook.Clicked(email.Recipient, f.Target, f.IPAddress, f.UserAgent, f.At))
 	}
 	return nil
 }

@@ -1,7 +1,6 @@
 package mail
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -51,20 +50,7 @@ func (s *Service) emailData(tx *db.Tx, teamID, emailID string) (webhook.EmailDat
 	if err != nil {
 		return webhook.EmailData{}, err
 	}
-	data := webhook.EmailData{
-		EmailID: email.ID, MessageID: "<" + email.MessageID + ">", CreatedAt: app.FormatTime(email.CreatedAt),
-		From: email.From.String(), To: make([]string, len(email.To)), Subject: email.Subject, TemplateID: email.TemplateID, Headers: email.Headers,
-	}
-	for i, to := range email.To {
-		data.To[i] = to.String()
-	}
-	if len(email.Tags) > 0 {
-		data.Tags = make(map[string]string, len(email.Tags))
-	}
-	for _, tag := range email.Tags {
-		data.Tags[tag.Name] = tag.Value
-	}
-	return data, nil
+	return webhook.EmailDataOf(&email), nil
 }
 
 // broadcastData is emailData for the email to a recipient of a broadcast.
@@ -136,68 +122,11 @@ func (s *Service) withoutErasing(tx *db.Tx, teamID string, data *webhook.EmailDa
 	return jsontext.Value(clean), err
 }
 
-// stateEvent is the event of an email for the state that a recipient came to; empty: none.
-// That an email left is told once for all of them.
-func stateEvent(state app.LastEvent) webhook.EventName {
-	switch state {
-	case app.Delivered:
-		return webhook.EmailDelivered
-	case app.DeliveryDelayed:
-		return webhook.EmailDeliveryDelayed
-	case app.Bounced:
-		return webhook.EmailBounced
-	case app.Complained:
-		return webhook.EmailComplained
-	case app.Suppressed:
-		return webhook.EmailSuppressed
-	case app.Failed:
-		return webhook.EmailFailed
-	}
-	return ""
-}
-
 // AnnounceState notes that a recipient of an email came to a state.
 func (s *Service) AnnounceState(tx *db.Tx, u app.Unit, address string, state app.LastEvent, detail *app.EventDetail) error {
-	name := stateEvent(state)
+	name, extra := webhook.StateEvent(address, state, detail)
 	if name == "" {
 		return nil
 	}
-	extra := webhook.EmailExtra{Recipient: address}
-	switch state {
-	case app.Bounced:
-		extra.Bounce = &webhook.BounceData{Message: detail.Message, Type: app.BouncePermanent, SubType: bounceSubType(detail.EnhancedCode), Diagnostic: diagnostic(detail)}
-	case app.Suppressed:
-		extra.Suppressed = &webhook.SuppressedData{Message: detail.Message, Type: webhook.AccountSuppressedType, Reason: webhook.PreviousBounce, Diagnostic: diagnostic(detail)}
-	case app.Failed:
-		extra.Failed = &webhook.FailedData{Reason: cmp.Or(detail.Reason, detail.Message)}
-	}
 	return s.AnnounceEmail(tx, u.TeamID, name, u.EmailID, extra)
-}
-
-// diagnostic is a relay's answer in one line; none: an empty list.
-func diagnostic(d *app.EventDetail) []string {
-	if d.ReplyCode == 0 {
-		return []string{}
-	}
-	line := fmt.Sprint("smtp; ", d.ReplyCode, " ", d.EnhancedCode, " ", d.Reply)
-	return []string{strings.Join(strings.Fields(line), " ")}
-}
-
-// bounceSubType words an enhanced status code (RFC 3463) as clients know it.
-func bounceSubType(enhanced string) string {
-	_, code, _ := strings.Cut(enhanced, ".")
-	subject, _, _ := strings.Cut(code, ".")
-	switch {
-	case code == "1.1", code == "1.2", code == "1.3", code == "1.10":
-		return "NoEmail"
-	case code == "2.2":
-		return "MailboxFull"
-	case code == "2.3", code == "3.4":
-		return "MessageTooLarge"
-	case subject == "6", code == "7.1":
-		return "ContentRejected"
-	case code == "":
-		return "Undetermined"
-	}
-	return "General"
 }

@@ -10,7 +10,6 @@ import (
 
 	"mailer/app"
 	"mailer/app/audience"
-	"mailer/app/mail"
 	"mailer/app/tracking"
 	"mailer/app/webhook"
 	"mailer/app/world"
@@ -151,17 +150,6 @@ func TestAnEventOfAnEmailThatIsGoneIsNone(t *testing.T) {
 	}))
 	if got := w.Deliveries(hook); len(got) > 0 {
 		t.Errorf("%+v", got)
-	}
-}
-
-func TestSubTypesOfBounces(t *testing.T) {
-	for enhanced, want := range map[string]string{
-		"5.1.1": "NoEmail", "5.1.2": "NoEmail", "5.1.10": "NoEmail", "5.2.1": "General", "5.2.2": "MailboxFull", "5.2.3": "MessageTooLarge",
-		"5.3.4": "MessageTooLarge", "5.6.1": "ContentRejected", "5.7.1": "ContentRejected", "5.7.26": "General", "5.0.0": "General", "": "Undetermined",
-	} {
-		if got := mail.BounceSubType(enhanced); got != want {
-			t.Errorf("%s: %s, want %s", enhanced, got, want)
-		}
 	}
 }
 

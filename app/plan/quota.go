@@ -3,6 +3,7 @@ package plan
 import (
 	"time"
 
+	"mailer/app"
 	"mailer/app/schedule"
 	"mailer/app/webhook"
 )
@@ -60,6 +61,17 @@ type QuotaData struct {
 	EmailsSent int64  `json:"emails_sent"`
 	Limit      int64  `json:"limit"` // a day's quota, or what a period includes
 	ResetsAt   string `json:"resets_at"`
+}
+
+// DayQuota returns what events say of a day's quota of which so much is used.
+func (p *Plan) DayQuota(used int64, now time.Time) QuotaData {
+	return QuotaData{Plan: p.Name, Period: "day", EmailsSent: used, Limit: p.Terms().PerDay, ResetsAt: app.FormatTime(DayEnd(now))}
+}
+
+// PeriodQuota returns what events say of what a period includes, of which so much is used.
+func (p *Plan) PeriodQuota(used int64, now time.Time) QuotaData {
+	_, end := p.Period(now)
+	return QuotaData{Plan: p.Name, Period: "month", EmailsSent: used, Limit: p.Included(), ResetsAt: app.FormatTime(end)}
 }
 
 // QuotaEvents are the names of what is to be told when a level is reached of a

@@ -131,7 +131,7 @@ func (s *Service) announceReport(tx *db.Tx, ev *app.Event) error {
 			extra.Bounce.Diagnostic = []string{d.Diagnostic}
 		}
 	case webhook.EmailClicked:
-		extra.Click = &webhook.ClickData{IPAddress: d.IPAddress, Link: d.Link, Timestamp: app.FormatTime(ev.CreatedAt), UserAgent: d.UserAgent}
+		extra = webhook.Clicked(ev.Recipient, d.Link, d.IPAddress, d.UserAgent, ev.CreatedAt)
 	case webhook.EmailFailed:
 		extra.Failed = &webhook.FailedData{Reason: d.Message}
 	}

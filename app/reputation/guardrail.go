@@ -181,3 +181,10 @@ type GuardrailData struct {
 	ComplaintRate  float64   `json:"complaint_rate"`
 	Enforced       bool      `json:"enforced"` // sends are refused; else it is only told
 }
+
+// Data returns what events say of a judgement of a team. enforced: its sends are refused
+// where it is paused.
+func (j Judgement) Data(teamID string, enforced bool) GuardrailData {
+	return GuardrailData{TeamID: teamID, Status: j.State, Window: j.Window, EmailsSent: j.Rates.Sent, HardBounced: j.Rates.HardBounced,
+		Complained: j.Rates.Complained, HardBounceRate: j.Rates.HardBounceRate(), ComplaintRate: j.Rates.ComplaintRate(), Enforced: enforced}
+}

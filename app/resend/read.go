@@ -87,7 +87,7 @@ func (o *Options) named(err error) error {
 	if o.KeyFile != "" {
 		err = fmt.Errorf("%s: %w", o.KeyFile, err)
 	}
-	return err
+	return archive.Refused(err)
 }
 
 // reader is a reading that goes on.

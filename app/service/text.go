@@ -1,14 +1,13 @@
 package service
 
-import "strconv"
+import (
+	"strconv"
+
+	"mailer/app"
+)
 
 // TextOrNull returns what stands for a text in JSON where an empty one is null.
-func TextOrNull(s string) *string {
-	if s == "" {
-		return nil
-	}
-	return &s
-}
+func TextOrNull(s string) *string { return app.TextOrNull(s) }
 
 // Size words a number of bytes: "1.5 GB", in powers of 1,000, as disks are sold.
 func Size(bytes int64) string {

@@ -3,7 +3,6 @@ package teams
 import (
 	"fmt"
 
-	"mailer/app"
 	"mailer/app/plan"
 	"mailer/app/webhook"
 	"mailer/db"
@@ -18,8 +17,7 @@ func (s *Service) tellDay(tx *db.Tx, teamID string, current *plan.Plan, used int
 	if err := tx.SetDayNotified(teamID, plan.UnixDay(tx.Now), level); err != nil {
 		return fmt.Errorf("note what was told: %w", err)
 	}
-	return s.announceQuota(tx, teamID, plan.QuotaEvents(told, level), plan.QuotaData{Plan: current.Name, Period: "day",
-		EmailsSent: used, Limit: current.Terms().PerDay, ResetsAt: app.FormatTime(plan.DayEnd(tx.Now))})
+	return s.announceQuota(tx, teamID, plan.QuotaEvents(told, level), current.DayQuota(used, tx.Now))
 }
 
 // TellDayUsed is tellDay where mail has to wait, be it that a smaller one would
@@ -43,7 +41,7 @@ func (s *Service) tellPeriod(tx *db.Tx, teamID string, current *plan.Plan, today
 	if level == plan.QuotaFree {
 		return nil
 	}
-	start, end := current.Period(tx.Now)
+	start, _ := current.Period(tx.Now)
 	told, err := tx.PeriodNotified(teamID, start)
 	if err != nil || level <= told {
 		return err
@@ -51,8 +49,7 @@ func (s *Service) tellPeriod(tx *db.Tx, teamID string, current *plan.Plan, today
 	if err := tx.SetPeriodNotified(teamID, start, level); err != nil {
 		return fmt.Errorf("note what was told: %w", err)
 	}
-	return s.announceQuota(tx, teamID, plan.QuotaEvents(told, level), plan.QuotaData{Plan: current.Name, Period: "month",
-		EmailsSent: used, Limit: current.Included(), ResetsAt: app.FormatTime(end)})
+	return s.announceQuota(tx, teamID, plan.QuotaEvents(told, level), current.PeriodQuota(used, tx.Now))
 }
 
 func (s *Service) announceQuota(tx *db.Tx, teamID string, names []webhook.EventName, data plan.QuotaData) error {

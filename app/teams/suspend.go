@@ -41,7 +41,7 @@ func (s *Service) SuspendTeam(ctx context.Context, nameOrID, reason string) (out
 		if !before.Since.IsZero() && before.Reason == reason {
 			return false, nil
 		}
-		trouble := app.RelayTrouble{ID: app.NewID(), TeamID: team.ID, StartedAt: tx.Now, Detail: app.EventDetail{Message: "Nothing of this team leaves: " + suspendedWords(reason)}}
+		trouble := app.RelayTrouble{ID: app.NewID(), TeamID: team.ID, StartedAt: tx.Now, StopsClock: true, Detail: app.EventDetail{Message: "Nothing of this team leaves: " + suspendedWords(reason)}}
 		return true, tx.SuspendTeam(team.ID, reason, trouble)
 	})
 }

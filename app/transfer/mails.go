@@ -179,10 +179,7 @@ func (m *move) broadcast(ctx context.Context, in *archive.Broadcast) (id string,
 	what := fmt.Sprintf("broadcast %q", in.Name)
 	input := app.BroadcastInput{Name: in.Name, SegmentID: m.segments[in.SegmentID], TopicID: m.topics[in.TopicID], From: in.From, ReplyTo: in.ReplyTo,
 		Subject: in.Subject, Preview: in.Preview, HTML: in.HTML, Text: in.Text, Design: string(in.Design)}
-	b, err := input.Validate(clock.Now())
-	if err == nil {
-		err = service.CheckDesign(input.Design)
-	}
+	b, err := draftOf(input)
 	if err != nil {
 		m.cannot(what, err.Error())
 		return "", nil
@@ -213,6 +210,23 @@ func (m *move) broadcast(ctx context.Context, in *archive.Broadcast) (id string,
 		return tx.EndBroadcast(&b)
 	})
 	return id, err
+}
+
+// draftOf checks a broadcast. One without a sender is a draft that can't be sent until it
+// gets one: what was the sender there may be none here. Errors: CodeValidation.
+func draftOf(in app.BroadcastInput) (app.Broadcast, error) {
+	none := in.From == ""
+	if none {
+		in.From = "nobody@example.com"
+	}
+	b, err := in.Validate(clock.Now())
+	if err == nil {
+		err = service.CheckDesign(in.Design)
+	}
+	if none {
+		b.From = app.Address{}
+	}
+	return b, err
 }
 
 // setCounts is countsOf the other way round.

@@ -242,6 +242,11 @@ func (m *move) webhook(ctx context.Context, in *archive.Webhook, secrets []archi
 	} else {
 		m.cannot(what, "its signing secret can't move: give its receiver the new one")
 	}
+	for _, name := range w.Events {
+		if name.NotSent() {
+			m.cannot(what, fmt.Sprintf("it asks for %s, which is not sent here yet", name))
+		}
+	}
 	w.ID, w.TeamID = m.id(in.ID), m.team.ID
 	_, err = m.add(ctx, &m.report.Webhooks, what, Thing{Name: in.Endpoint, Status: string(w.Status)}, func(tx *db.Tx) (err error) {
 		if w.ID, err = freeID(tx.WebhookIDTaken, w.ID); err != nil {

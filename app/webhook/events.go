@@ -50,8 +50,38 @@ func EventNames() []EventName {
 	}
 }
 
-// known reports whether there is an event of that name.
-func (n EventName) known() bool { return slices.Contains(EventNames(), n) }
+// notSentYet are the names of Resend's events that this service does not send yet.
+// Webhooks may ask for them, since Resend's clients ask for all events that Resend has.
+var notSentYet = []EventName{
+	"email.received", "inbox.created", "inbox.updated", "inbox.deleted", "inbox.email.sent", "inbox.email.received",
+	"inbox.draft.created", "inbox.draft.updated", "inbox.draft.deleted", "inbox.draft.sent",
+	"inbox.thread.created", "inbox.thread.assigned", "inbox.thread.unassigned", "inbox.thread.folder.updated", "inbox.thread.labels.updated",
+}
+
+// Subscribable are all names that webhooks may ask for.
+func Subscribable() []EventName { return slices.Concat(EventNames(), notSentYet) }
+
+// sent reports whether this service sends events of that name.
+func (n EventName) sent() bool { return slices.Contains(EventNames(), n) }
+
+// NotSent reports whether a webhook may ask for events of that name and never gets one.
+func (n EventName) NotSent() bool { return slices.Contains(notSentYet, n) }
+
+// CheckTest returns the event to test a webhook with: name, or where it is empty the first
+// one that the webhook wants and this service sends. Errors: CodeValidation.
+func (w *Webhook) CheckTest(name EventName) (EventName, error) {
+	switch at := slices.IndexFunc(w.Events, EventName.sent); {
+	case name == "" && at >= 0:
+		return w.Events[at], nil
+	case name == "":
+		return "", app.Invalid("event", "is required: this service does not send any of the webhook's events yet")
+	case name.NotSent():
+		return "", app.Invalid("event", "is %s, which this service does not send yet", name)
+	case !name.sent():
+		return "", app.Invalid("event", "is not the name of an event")
+	}
+	return name, nil
+}
 
 // Event is an event as webhooks carry it, its payload frozen.
 type Event struct {
@@ -69,7 +99,7 @@ const EventsKept = 30 * 24 * time.Hour
 // ContactData is the data of contact.created, .updated and .deleted.
 type ContactData struct {
 	ID           string   `json:"id"`
-	AudienceID   *string  `json:"audience_id"` // the first of SegmentIDs
+	AudienceID   string   `json:"audience_id"` // the first of SegmentIDs; empty: none
 	SegmentIDs   []string `json:"segment_ids"` // those it was added to by hand
 	CreatedAt    string   `json:"created_at"`
 	UpdatedAt    string   `json:"updated_at"`

@@ -158,7 +158,7 @@ func eventNames(names []EventName) ([]EventName, error) {
 	}
 	var out []EventName
 	for i, name := range names {
-		if !name.known() {
+		if !name.sent() && !name.NotSent() {
 			return nil, unknownEvent(i, name)
 		}
 		if !slices.Contains(out, name) {
@@ -178,10 +178,10 @@ func unknownEvent(i int, name EventName) error {
 		return app.Invalid(field, "is not the name of an event")
 	}
 	var names []string
-	for _, known := range EventNames() {
+	for _, known := range Subscribable() {
 		names = append(names, string(known))
 	}
-	const typo = 3 // letters
+	const typo = 2 // letters
 	if near := nearest.Of(string(name), names); nearest.Distance(string(name), near) <= typo {
 		return app.Invalid(field, "is %s, which is not the name of an event: use %s", name, near)
 	}

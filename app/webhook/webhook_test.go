@@ -98,10 +98,12 @@ func TestEventsOfWebhooks(t *testing.T) {
 		field  string // of the refusal; empty: none
 	}{
 		{EventNames(), ""},
+		{Subscribable(), ""},
 		{nil, "`events`"},
-		{[]EventName{"email.received"}, "`events[0]` is email.received, which is not the name of an event of this service"},
+		{[]EventName{"email.replied"}, "`events[0]` is email.replied, which is not the name of an event of this service"},
 		{[]EventName{EmailSent, "email.lost"}, "`events[1]`"},
 		{[]EventName{EmailSent, "Email.Sent"}, "`events[1]` is Email.Sent, which is not the name of an event: use email.sent"},
+		{[]EventName{"email.recieved"}, "`events[0]` is email.recieved, which is not the name of an event: use email.received"},
 		{[]EventName{"email.sent`<b>"}, "`events[0]` is not the name of an event"},
 		{[]EventName{EmailSent, EmailBounced, "*"}, "`events[2]`"},
 		{[]EventName{""}, "`events[0]`"},
@@ -336,6 +338,17 @@ func TestWebhookPatches(t *testing.T) {
 		var refusal *app.Error
 		if err != nil && (tt.want != "" || !errors.As(err, &refusal)) || err == nil && text != tt.want {
 			t.Errorf("%+v: %s, %v", tt.patch, text, err)
+		}
+	}
+}
+
+func TestSubTypesOfBounces(t *testing.T) {
+	for enhanced, want := range map[string]string{
+		"5.1.1": "NoEmail", "5.1.2": "NoEmail", "5.1.10": "NoEmail", "5.2.1": "General", "5.2.2": "MailboxFull", "5.2.3": "MessageTooLarge",
+		"5.3.4": "MessageTooLarge", "5.6.1": "ContentRejected", "5.7.1": "ContentRejected", "5.7.26": "General", "5.0.0": "General", "": "Undetermined",
+	} {
+		if got := BounceSubType(enhanced); got != want {
+			t.Errorf("%s: %s, want %s", enhanced, got, want)
 		}
 	}
 }

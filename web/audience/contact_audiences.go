@@ -42,7 +42,7 @@ func (r ContactRoutes) addBelowAudiences(h *rest.Handler) {
 		Summary: "Get a contact by its id or address", Tags: contactTags,
 		Errors: []int{http.StatusNotFound},
 	}, r.getAudienceContact)
-	rest.RegisterBody(h, rest.Route{}, huma.Operation{
+	rest.RegisterBody(h, rest.Route{IDOf: contactID(r.Service)}, huma.Operation{
 		OperationID: "update-audience-contact", Method: http.MethodPatch, Path: "/audiences/{id}/contacts/{contact_id}",
 		Summary: "Change a contact", Tags: contactTags,
 		Errors: []int{http.StatusNotFound, http.StatusConflict},

@@ -1,7 +1,6 @@
 package audience
 
 import (
-	"cmp"
 	"fmt"
 	"reflect"
 
@@ -52,7 +51,7 @@ func (r *createContactRequest) input(audienceID string) (*app.ContactInput, erro
 }
 
 // updateContactRequest is the body of PATCH /contacts/{id}. Some clients repeat
-// there whom the path means, and which segments it is in.
+// in it which segments the contact is in.
 type updateContactRequest struct {
 	Email        string              `json:"email,omitempty" doc:"New address of the contact. Opt-outs and suppressions of the old address hold for both"`
 	FirstName    rest.Change[string] `json:"first_name" required:"false" maxLength:"255" doc:"null clears it"`
@@ -60,8 +59,6 @@ type updateContactRequest struct {
 	Unsubscribed *bool               `json:"unsubscribed,omitempty" doc:"true opts the contact out of all marketing mail; false subscribes it again"`
 	Properties   propertyMap         `json:"properties,omitempty" doc:"Values to set; null removes a value; other values stay unchanged"`
 
-	ID         string      `json:"id,omitempty" hidden:"true"`
-	ContactID  string      `json:"contact_id,omitempty" hidden:"true"`
 	SegmentID  string      `json:"segment_id,omitempty" hidden:"true"`
 	AudienceID string      `json:"audience_id,omitempty" hidden:"true"`
 	Segments   segmentRefs `json:"segments,omitempty" hidden:"true"`
@@ -69,9 +66,6 @@ type updateContactRequest struct {
 
 // patch is the request in the words of the service.
 func (r *updateContactRequest) patch(audienceID string) (*app.ContactPatch, error) {
-	if r.ID != "" && r.ContactID != "" && !rest.SameName(r.ID, r.ContactID) {
-		return nil, app.Invalid("contact_id", "is another than `id`")
-	}
 	segments := map[string]string{}
 	for i, s := range r.Segments {
 		segments[fmt.Sprintf("segments[%d]", i)] = s.ID
@@ -82,7 +76,7 @@ func (r *updateContactRequest) patch(audienceID string) (*app.ContactPatch, erro
 		}
 	}
 	return &app.ContactPatch{
-		ID: cmp.Or(r.ID, r.ContactID), Segments: segments, Email: r.Email, FirstName: app.Change[string](r.FirstName), LastName: app.Change[string](r.LastName),
+		Segments: segments, Email: r.Email, FirstName: app.Change[string](r.FirstName), LastName: app.Change[string](r.LastName),
 		Unsubscribed: r.Unsubscribed, Properties: r.Properties.changes(),
 	}, nil
 }

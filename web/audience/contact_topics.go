@@ -94,7 +94,7 @@ func (r ContactTopicRoutes) Add(h *rest.Handler) {
 		Summary: "List all topics with the choice of a contact for each: opt_in or opt_out", Tags: tags,
 		Errors: []int{http.StatusNotFound, http.StatusUnprocessableEntity},
 	}, r.listContactTopics)
-	rest.RegisterBody(h, rest.Route{}, huma.Operation{
+	rest.RegisterBody(h, rest.Route{IDOf: contactID(r.Service)}, huma.Operation{
 		OperationID: "set-contact-topics", Method: http.MethodPatch, Path: "/contacts/{id}/topics",
 		Summary: "Set the choices of a contact for topics. If one is refused, none is stored", Tags: tags,
 		Errors: []int{http.StatusNotFound},

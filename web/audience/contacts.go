@@ -189,7 +189,7 @@ func (r ContactRoutes) Add(h *rest.Handler) {
 		Summary: "Get a contact by id or address", Tags: contactTags,
 		Errors: []int{http.StatusNotFound},
 	}, r.getContact)
-	rest.RegisterBody(h, rest.Route{}, huma.Operation{
+	rest.RegisterBody(h, rest.Route{IDOf: contactID(r.Service)}, huma.Operation{
 		OperationID: "update-contact", Method: http.MethodPatch, Path: "/contacts/{id}",
 		Summary: "Change a contact. Setting unsubscribed to false is the only way to subscribe a contact again", Tags: contactTags,
 		Errors: []int{http.StatusNotFound, http.StatusConflict},
@@ -208,6 +208,14 @@ func documentExisting(op *huma.Operation) {
 	existing := *op.Responses["201"]
 	existing.Description = "The contact existed"
 	op.Responses["200"] = &existing
+}
+
+// contactID returns the Route.IDOf of paths that name a contact.
+func contactID(service *audience.Service) func(ctx context.Context, key *app.Key, name string) (string, error) {
+	return func(ctx context.Context, key *app.Key, name string) (string, error) {
+		c, err := service.GetContact(ctx, key, name)
+		return c.ID, err
+	}
 }
 
 func (r ContactRoutes) createContact(ctx context.Context, key *app.Key, in *createContactInput, request *createContactRequest) (*putContactOutput, error) {

@@ -25,8 +25,9 @@ type ContactMailItem struct {
 
 type contactEventsInput struct {
 	ContactPath
-	Limit rest.PageLimit `query:"limit" doc:"Rows per page"`
-	After string         `query:"after" format:"uuid" doc:"The searched_to of the page before: older rows follow"`
+	Limit  rest.PageLimit `query:"limit" doc:"Rows per page"`
+	After  string         `query:"after" format:"uuid" doc:"The searched_to of the page before: older rows follow"`
+	Before string         `query:"before" format:"uuid" doc:"The id of the first row, or the searched_to of the page after: newer rows come"`
 }
 
 func (r PreviewRoutes) addHistory(h *rest.Handler) {
@@ -38,7 +39,7 @@ func (r PreviewRoutes) addHistory(h *rest.Handler) {
 }
 
 func (r PreviewRoutes) listContactEvents(ctx context.Context, key *app.Key, in *contactEventsInput) (*rest.SearchOutput[ContactMailItem], error) {
-	page, err := rest.PageParams{Limit: in.Limit, After: in.After}.Page()
+	page, err := rest.PageParams{Limit: in.Limit, After: in.After, Before: in.Before}.Page()
 	if err != nil {
 		return nil, err
 	}

@@ -29,7 +29,16 @@ type broadcastPlan struct {
 	FinishesAt *string     `json:"finishes_at" format:"date-time" doc:"An estimate of when the last mail leaves; null: nobody can say"`
 	Waves      []planWave  `json:"waves" doc:"How many leave, day by day; none: nobody can say"`
 	Warning    *planDelay  `json:"warning" doc:"The audience exceeds the capacity available now: a part leaves now (paced), or nothing does (queued_behind); null: it does not"`
+	Tags       []planTag   `json:"unfilled_tags" doc:"Tags of other services in its content, whose place no value takes"`
 	Score      planScore   `json:"score" doc:"Of its content, as GET /emails/{id}/insights has it"`
+}
+
+type planTag struct {
+	Field   string `json:"field" enum:"subject,preview_text,html,text"`
+	Line    int    `json:"line" doc:"Where it begins, from 1"`
+	Tag     string `json:"tag" doc:"How it begins"`
+	Refused bool   `json:"refused" doc:"The broadcast can't be sent with it; else it may be meant to be read"`
+	Message string `json:"message" doc:"What to do about it; may change"`
 }
 
 type planDelay struct {
@@ -123,11 +132,14 @@ func (r ReviewRoutes) planBroadcast(ctx context.Context, key *app.Key, in *Broad
 	}
 	out := broadcastPlan{
 		Object: "broadcast_plan", Recipients: int(p.Recipients), LeftOut: newPlanLeftOut(&p.LeftOut), StartsAt: app.FormatTime(p.StartsAt),
-		FinishesAt: app.FormatTimePtr(p.FinishesAt), Waves: make([]planWave, len(p.Waves)),
+		FinishesAt: app.FormatTimePtr(p.FinishesAt), Waves: make([]planWave, len(p.Waves)), Tags: make([]planTag, len(p.RawTags)),
 		Score: planScore{Score: p.Insights.Score(), Band: app.BandOf(p.Insights.Score()), Penalties: []planPenalty{}},
 	}
 	if w := p.Warning; w != nil {
 		out.Warning = &planDelay{Code: w.Code, Days: w.Days, Message: w.Message}
+	}
+	for i, tag := range p.RawTags {
+		out.Tags[i] = planTag{Field: tag.Field, Line: tag.Line, Tag: tag.Text, Refused: tag.Certain, Message: tag.Why}
 	}
 	for i, w := range p.Waves {
 		out.Waves[i] = planWave{At: app.FormatTime(w.At), Count: int(w.Count)}

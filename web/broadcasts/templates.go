@@ -155,7 +155,7 @@ func (r TemplateRoutes) Add(h *rest.Handler) {
 		Summary: "Get a template with its draft version", Tags: templateTags,
 		Errors: []int{http.StatusNotFound},
 	}, r.getTemplate)
-	rest.RegisterBody(h, rest.Route{}, huma.Operation{
+	rest.RegisterBody(h, rest.Route{IDOf: r.templateID}, huma.Operation{
 		OperationID: "update-template", Method: http.MethodPatch, Path: "/templates/{id}",
 		Summary: "Change the draft version of a template. Sends use the published version until the draft is published", Tags: templateTags,
 		Errors: []int{http.StatusNotFound, http.StatusConflict},
@@ -168,19 +168,25 @@ func (r TemplateRoutes) Add(h *rest.Handler) {
 	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "publish-template", Method: http.MethodPost, Path: "/templates/{id}/publish",
 		Summary: "Publish the draft version of a template, so that sends use it", Tags: templateTags,
-		Errors: []int{http.StatusNotFound, http.StatusServiceUnavailable},
+		Errors: []int{http.StatusNotFound, http.StatusUnprocessableEntity, http.StatusServiceUnavailable},
 	}, r.publishTemplate)
 	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "duplicate-template", Method: http.MethodPost, Path: "/templates/{id}/duplicate",
 		Summary: "Copy a template into a new draft without alias", Tags: templateTags,
 		Errors: []int{http.StatusNotFound, http.StatusServiceUnavailable},
 	}, r.duplicateTemplate)
-	rest.RegisterBody(h, rest.Route{Reads: true, Optional: true}, huma.Operation{
+	rest.RegisterBody(h, rest.Route{Reads: true, Optional: true, IDOf: r.templateID}, huma.Operation{
 		OperationID: "render-template", Method: http.MethodPost, Path: "/templates/{id}/render",
 		Summary: "Render a template with values. Sends nothing", Tags: templateTags,
 		Errors: []int{http.StatusNotFound},
 	}, r.renderTemplate)
 	r.addVersions(h)
+}
+
+// templateID is the Route.IDOf of paths that name a template.
+func (r TemplateRoutes) templateID(ctx context.Context, key *app.Key, name string) (string, error) {
+	t, err := r.Service.GetTemplate(ctx, key, name)
+	return t.ID, err
 }
 
 func (r TemplateRoutes) createTemplate(ctx context.Context, key *app.Key, _ *struct{}, request *createTemplateRequest) (*templateOutput, error) {

@@ -34,10 +34,13 @@ function Test({ path, close }) {
 export const Penalties = ({ score, more }) => html`<ul class="items">${score.penalties.map((p) => html`<li><${Icon} name=${p.severity === 'critical' ? 'st-bounced' : 'st-delayed'} class=${p.severity === 'critical' ? 'bad' : 'warn'} /><span class="grow break">${p.message}</span><span class="num">−${number(p.points)}</span></li>`)}
 	${!score.penalties.length && html`<li><${Icon} name="st-delivered" class="good" /><span class="grow">${t('review.noPenalties')}</span></li>`}${more}</ul>`;
 
+/** The tags of other services in a mail. @param {{tags: any[]}} props */
+export const Tags = ({ tags }) => tags.map((tag) => html`<li><${Icon} name=${tag.refused ? 'st-bounced' : 'st-delayed'} class=${tag.refused ? 'bad' : 'warn'} /><span class="grow break">${t(tag.refused ? 'review.unfilledTag' : 'review.maybeTag', tag)}</span></li>`);
+
 /** The checks beside the editor. @param {{draft: any, close: () => void}} props */
 export function Checks({ draft, close }) {
 	const plan = usePost(encoded`/broadcasts/${draft.value.id}/plan`, undefined, draft.saved);
 	return html`<section aria-label=${t('composer.checks')}><div class="bench-head"><h2 class="t14">${t('composer.checks')}</h2>${plan.data && html`<span><span class="medium">${number(plan.data.score.score)}</span> <span class="muted">${t(`bands.${plan.data.score.band}`)}</span></span>`}<span class="push"></span><${Button} icon="x" kind="quiet" label=${t('ui.close')} onClick=${close} /></div>
-	<div class="bench-pad">${plan.error ? html`<${Failed} error=${plan.error} retry=${plan.reload} title=${t('composer.notYet')} />` : plan.data ? html`<${Penalties} score=${plan.data.score} />` : html`<${Bones} rows=${4} />`}</div></section>`;
+	<div class="bench-pad">${plan.error ? html`<${Failed} error=${plan.error} retry=${plan.reload} title=${t('composer.notYet')} />` : plan.data ? html`<${Penalties} score=${plan.data.score} more=${html`<${Tags} tags=${plan.data.unfilled_tags} />`} />` : html`<${Bones} rows=${4} />`}</div></section>`;
 }
 

@@ -1,7 +1,7 @@
 // The review of a broadcast: whom it reaches, what it says, when it leaves. Only this page sends.
 import { html, useEffect, useMemo, useState } from './lib/core.js';
 import { api, ApiError, useGet } from './api.js';
-import { Penalties } from './composer-checks.js';
+import { Penalties, Tags } from './composer-checks.js';
 import { clock, exact, number, size } from './format.js';
 import { say, t } from './i18n.js';
 import { encoded } from './paths.js';
@@ -78,7 +78,8 @@ function Checked({ plan, read }) {
 	const fine = (words) => html`<li><${Icon} name="st-delivered" class="good" /><span class="grow break">${words}</span></li>`;
 	const off = (words) => html`<li><${Icon} name="st-delayed" class="warn" /><span class="grow break">${words}</span></li>`;
 	const bytes = read.data ? new Blob([read.data.html ?? read.data.text]).size : 0;
-	const more = seen && html`${seen.found.map(off)}${read.data.missing.length ? off(t('review.leftover', { n: read.data.missing.length, names: read.data.missing.join(', ') })) : !seen.found.length && fine(t('review.noLeftover'))}
+	const tags = plan?.unfilled_tags ?? [];
+	const more = seen && html`<${Tags} tags=${tags} />${seen.found.map(off)}${read.data.missing.length ? off(t('review.leftover', { n: read.data.missing.length, names: read.data.missing.join(', ') })) : !seen.found.length && !tags.length && fine(t('review.noLeftover'))}
 	${seen.links.length ? fine(t('review.linksFine', { n: seen.links.length })) : off(t('review.noLinks'))}
 	${/unsubscribe/i.test(read.data.html ?? read.data.text) ? fine(t('review.unsubscribe')) : off(t('review.noUnsubscribe'))}
 	${bytes < cutAt ? fine(t('review.size', { size: size(bytes) })) : off(t('review.sizeOver', { size: size(bytes) }))}`;
@@ -109,9 +110,10 @@ function Send({ of, plan, later, setLater, at, setAt, when }) {
 		}
 	};
 	const n = plan?.recipients ?? 0;
+	const refused = plan?.unfilled_tags.some((tag) => tag.refused);
 	return html`<${Section} title=${t('review.send')}><form class="stack" onSubmit=${(e) => e.preventDefault()}><fieldset class="row row--wrap row--wide"><legend class="vh">${t('review.when')}</legend>
 		<${Check} kind="radio" name="when" checked=${!later} onChange=${() => setLater(false)} label=${t('review.now')} /><${Check} kind="radio" name="when" checked=${later} onChange=${() => setLater(true)} label=${t('review.later')} /></fieldset>
 		${later && html`<${Input} type="datetime-local" label=${t('review.at')} hint=${t('review.atHint', { zone: Intl.DateTimeFormat().resolvedOptions().timeZone })} value=${at} onInput=${setAt} />`}
 		${wrong && html`<${Notice} kind="bad">${wrong}<//>`}
-		<div class="row row--wrap"><${Button} kind="primary big" icon="send" disabled=${!n} onClick=${send}>${t(later ? 'review.scheduleTo' : 'review.sendTo', { n })}<//><span class="t12 muted">${t('review.stop')}</span></div></form><//>`;
+		<div class="row row--wrap"><${Button} kind="primary big" icon="send" disabled=${!n || refused} onClick=${send}>${t(later ? 'review.scheduleTo' : 'review.sendTo', { n })}<//><span class="t12 muted">${t('review.stop')}</span></div></form><//>`;
 }

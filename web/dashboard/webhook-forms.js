@@ -28,7 +28,8 @@ export function EditWebhook({ close, of }) {
 
 /** Sends an event that is made up, and shows the answer. @param {{close: (answer?: any) => void, of: any}} props */
 export function TestEvent({ close, of }) {
-	const [event, setEvent] = useState(of.events[0]);
+	const sent = of.events.filter((/** @type {string} */ name) => !of.events_not_sent?.includes(name));
+	const [event, setEvent] = useState(sent[0]);
 	const [got, setGot] = useState(/** @type {any} */ (null));
 	const [wrong, say] = useState('');
 	const [busy, setBusy] = useState(false);
@@ -40,7 +41,7 @@ export function TestEvent({ close, of }) {
 	};
 	return html`<${DialogBody} title=${t('webhook.test')} onSubmit=${send} acts=${html`<${Button} kind="quiet" onClick=${() => close()}>${t('ui.close')}<//><${Button} type="submit" kind="primary" icon=${busy ? undefined : 'send'} disabled=${busy}>${t(busy ? 'webhook.sending' : 'webhook.send')}<//>`}>
 		<p>${t('webhook.testText')}</p>
-		<${Select} label=${t('webhook.event')} value=${event} onChange=${setEvent} options=${of.events.map((e) => [e, e])} />
+		<${Select} label=${t('webhook.event')} value=${event} onChange=${setEvent} options=${sent.map((/** @type {string} */ e) => [e, e])} />
 		${wrong && html`<${Notice} kind="bad">${wrong}<//>`}
 		${got && html`<${Notice} kind=${got.ok ? 'good' : 'bad'}>${got.status ? t(got.ok ? 'webhook.testOk' : 'webhook.testBad', { status: String(got.status), ms: got.ms }) : t('webhook.testNone', { ms: got.ms })}<//>${got.response && html`<${Code} name=${t('webhook.body')} code=${got.response} />`}`}<//>`;
 }

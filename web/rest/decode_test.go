@@ -106,10 +106,10 @@ func TestAnEmptyArrayIsAnEmptyObject(t *testing.T) {
 
 func TestAnOptionalBodyMayBeAnEmptyArray(t *testing.T) {
 	var v struct{}
-	if err := decodeInto(&Exchange{Body: []byte(" [] ")}, &Route{Optional: true}, &v); err != nil {
+	if err := decodeInto(t.Context(), &Exchange{Body: []byte(" [] ")}, &Route{Optional: true}, &v); err != nil {
 		t.Error(err)
 	}
-	if err := decodeInto(&Exchange{Body: []byte("[]")}, &Route{}, &v); app.CodeOf(err) != app.CodeValidation {
+	if err := decodeInto(t.Context(), &Exchange{Body: []byte("[]")}, &Route{}, &v); app.CodeOf(err) != app.CodeValidation {
 		t.Error(err)
 	}
 }

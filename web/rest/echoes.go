@@ -2,6 +2,7 @@ package rest
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"reflect"
 	"strings"
@@ -58,10 +59,36 @@ func kindOf(collection string) string {
 	return strings.TrimSuffix(kind, "s")
 }
 
+// sameThing reports whether two different names, of which the first is in the path and
+// the second in the body, name the same resource, like an id and an address.
+type sameThing func(inPath, inBody string) (bool, error)
+
+// sameThingOf returns the comparison that a route has for the names of its path.
+func sameThingOf(ctx context.Context, x *Exchange, rt *Route) sameThing {
+	if rt.IDOf == nil {
+		return func(string, string) (bool, error) { return false, nil }
+	}
+	return func(inPath, inBody string) (bool, error) {
+		id, err := rt.IDOf(ctx, x.Key, inPath)
+		if err != nil {
+			return app.CodeOf(err) == app.CodeNotFound, unlessNotFound(err) // the handler refuses the path
+		}
+		other, err := rt.IDOf(ctx, x.Key, inBody)
+		return err == nil && id == other, unlessNotFound(err)
+	}
+}
+
+func unlessNotFound(err error) error {
+	if app.CodeOf(err) == app.CodeNotFound {
+		return nil
+	}
+	return err
+}
+
 // decodeBeside decodes a body, leaving out the members that it does not know and that
-// repeat the path. Errors: those of DecodeBody, and CodeValidation for one that says
-// something else than the path.
-func (e echoes) decodeBeside(params httprouter.Params, body []byte, v any) error {
+// repeat the path. Errors: those of DecodeBody and of same, and CodeValidation for one that
+// says something else than the path.
+func (e echoes) decodeBeside(params httprouter.Params, same sameThing, body []byte, v any) error {
 	for range len(e) + 1 {
 		err := json.Unmarshal(body, v, json.RejectUnknownMembers(true))
 		name, ok := unknownMember(err)
@@ -76,7 +103,11 @@ func (e echoes) decodeBeside(params httprouter.Params, body []byte, v any) error
 		if body, value, err = without(body, name); err != nil {
 			return BodyError(err)
 		}
-		if !repeats(params.ByName(param), value) {
+		repeats, err := repeats(params.ByName(param), value, same)
+		if err != nil {
+			return err
+		}
+		if !repeats {
 			return app.Invalid(name, "can only repeat what the path says, and says something else: leave it out")
 		}
 		reflect.ValueOf(v).Elem().SetZero()
@@ -130,13 +161,21 @@ func without(object []byte, name string) (rest []byte, value jsontext.Value, err
 	return out.Bytes(), value, err
 }
 
-// repeats reports whether a value is that of a parameter, or none: empty or null.
-func repeats(param string, value jsontext.Value) bool {
+// repeats reports whether a value names the same resource as a parameter, or none: empty
+// or null. Errors: those of same.
+func repeats(param string, value jsontext.Value, same sameThing) (bool, error) {
 	var text *string
 	if json.Unmarshal(value, &text) != nil {
-		return false
+		return false, nil
 	}
-	return text == nil || *text == "" || SameName(param, *text)
+	if text == nil || *text == "" || SameName(param, *text) {
+		return true, nil
+	}
+	_, byID := app.ParseID(param)
+	if _, id := app.ParseID(*text); byID && id {
+		return false, nil
+	}
+	return same(param, *text)
 }
 
 // SameName reports whether two texts name the same thing: the same id, the same address

@@ -120,7 +120,7 @@ func (e *endpoint) answer(ctx context.Context, x *Exchange, r *http.Request) (ou
 	var body any
 	if e.body != nil {
 		body = reflect.New(e.body).Interface()
-		if err := decodeInto(x, e.rt, body); err != nil {
+		if err := decodeInto(ctx, x, e.rt, body); err != nil {
 			return nil, err
 		}
 	}
@@ -199,8 +199,8 @@ type BodyDecoder interface{ DecodeBody([]byte) error }
 
 // decodeInto reads a body. An optional one may be left out, or be the empty array
 // that no arguments become in PHP; members that only repeat the path are left out.
-// Errors: those of DecodeBody.
-func decodeInto(x *Exchange, rt *Route, v any) error {
+// Errors: those of DecodeBody and of the route's IDOf.
+func decodeInto(ctx context.Context, x *Exchange, rt *Route, v any) error {
 	if rt.Optional && (len(bytes.TrimSpace(x.Body)) == 0 || IsEmptyArray(x.Body)) {
 		return nil
 	}
@@ -209,7 +209,7 @@ func decodeInto(x *Exchange, rt *Route, v any) error {
 		return d.DecodeBody(x.Body)
 	}
 	if len(x.params) > 0 && len(x.Body) > 0 {
-		return rt.echoes.decodeBeside(x.params, x.Body, v)
+		return rt.echoes.decodeBeside(x.params, sameThingOf(ctx, x, rt), x.Body, v)
 	}
 	return DecodeBody(x.Body, v)
 }

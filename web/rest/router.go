@@ -43,6 +43,10 @@ type Route struct {
 	// Precheck refuses a request before its body is read; nil: none. param returns what
 	// stands in the path.
 	Precheck func(ctx context.Context, x *Exchange, param func(name string) string) error
+	// IDOf returns the id of what a name in the path stands for, where paths take more than
+	// ids; nil: they take ids alone. Bodies may then repeat the path in any of these forms.
+	// Errors: CodeNotFound.
+	IDOf func(ctx context.Context, key *app.Key, name string) (string, error)
 	// maxBody bounds the body in bytes; 0: the limit of the server.
 	MaxBody int64
 	// refuse answers errors; nil: in JSON.

@@ -109,6 +109,12 @@ func TestAMailIsWrittenVisually(t *testing.T) {
 	s.frame("/visual.html").sees("Workshops for")
 	s.load("/broadcasts/" + id + "/review")
 	s.sees("Winter")
+	if status, b := api.do(t, "PATCH", "/broadcasts/"+id, map[string]any{"html": "<p>x</p>\n<p>{{ RootURL }} ${y}</p>"}); status != 200 {
+		t.Fatalf("%d %s", status, b)
+	}
+	s.load("/broadcasts/" + id + "/review")
+	s.sees("{{ RootURL }} (html, line 2) is a tag of another service")
+	s.sees("${y} (html, line 2) looks like a tag of another service")
 	s.fine("reviewed")
 }
 

@@ -2,34 +2,10 @@ package webhook
 
 import (
 	"slices"
-	"strings"
 	"time"
-
-	"github.com/go-json-experiment/json"
 
 	"mailer/app"
 )
-
-// TrialEvent makes up an event for trying out a webhook; an empty name stands for the
-// first that it wants. Errors: CodeValidation for a name that there is none of.
-func TrialEvent(w *Webhook, name EventName, now time.Time) (*Event, error) {
-	if name == "" {
-		name = w.Events[0]
-	}
-	if !name.known() {
-		return nil, app.Invalid("event", "is not the name of an event")
-	}
-	e := &Event{ID: app.NewID(), TeamID: w.TeamID, Type: name, CreatedAt: now}
-	kind, _, _ := strings.Cut(string(name), ".")
-	data := map[string]any{"id": app.NewID(), "test": true, "created_at": app.FormatTime(now)}
-	if kind == "email" {
-		delete(data, "id")
-		data["email_id"], data["from"], data["to"], data["subject"] = app.NewID(), "sender@example.com", []string{"recipient@example.com"}, "A test of this webhook"
-	}
-	payload, err := json.Marshal(map[string]any{"type": name, "created_at": app.FormatTime(now), "data": data}, json.Deterministic(true))
-	e.Payload = payload
-	return e, err
-}
 
 // MaxReplayIDs is how many events one replay can name.
 const MaxReplayIDs = 100
