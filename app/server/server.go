@@ -281,10 +281,15 @@ func (s *Server) Stop(ctx context.Context) {
 		s.StopTaking()
 	}
 	if s.answers != nil {
-		<-s.answers
+		select {
+		case <-s.answers:
+		case <-ctx.Done():
+			s.StopTaking()
+			<-s.answers
+		}
 	}
-	s.Upkeep.StopCron()
-	s.StopTaking()
+	s.StopTaking() // before cron is waited for: its jobs end with Taking
+	s.Upkeep.StopCron(ctx)
 	done := make(chan struct{})
 	go func() {
 		s.Workers.Wait()
