@@ -73,7 +73,7 @@ func TestADatabaseWithAnotherSchemaOfTheSameVersionIsRefused(t *testing.T) {
 		must(t, err)
 		_, err = pool.ExecContext(t.Context(), statement)
 		must(t, errors.Join(err, pool.Close()))
-		wantRefused(t, opts, ErrSchema, opts.Path+" does not have the schema of its version: "+words, "before the first release", "start with a new file")
+		wantRefused(t, opts, ErrSchema, opts.Path+" does not have the schema of its version: "+words, "before the first release", "mailer export DIR --db "+opts.Path, "mailer import mailer DIR --apply", "a new file (--db NAME)")
 		if _, err := Migrate(t.Context(), opts, false); !errors.Is(err, ErrSchema) {
 			t.Errorf("migrate after %s: %v", statement, err)
 		}
