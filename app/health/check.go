@@ -42,6 +42,7 @@ func AllOK(checks []Check) bool {
 type Place struct {
 	Database, KeyFile string
 	Running           bool // a server holds the database
+	Here              bool // this process is that server
 	TLS               db.RemoteTLS
 	// PasswordShown: the password of the database stands on the command line of this
 	// process, where whoever lists processes reads it.

@@ -32,7 +32,7 @@ func Doctor(ctx context.Context, database, keyFile string, passwordShown bool, o
 
 // placeOf is where a running server has its database and master key.
 func placeOf(cfg *Config) health.Place {
-	p := health.Place{Database: cfg.DB.Path(), Running: true, TLS: cfg.DatabaseTLS, PasswordShown: cfg.PasswordShown}
+	p := health.Place{Database: cfg.DB.Path(), Running: true, Here: true, TLS: cfg.DatabaseTLS, PasswordShown: cfg.PasswordShown}
 	if cfg.KeyFile != nil {
 		p.KeyFile = cfg.KeyFile.Path
 	}
