@@ -91,6 +91,7 @@ type options struct {
 	relays, snsTopics, webhookAllow []string
 	webhooksPerTeam                 int
 	maxAttachments                  int64
+	memory                          int64 // bytes that the process may have; 0: as many as there are
 	reserve                         float64
 	doubtDelay                      time.Duration
 	dev, devPublic, capture, dryRun bool
@@ -306,6 +307,10 @@ func (o *options) serve(cmd *cobra.Command) error {
 		return err
 	}
 	o.outlive(cmd)
+	if o.memory = footprint.Limit(); o.memory > 0 {
+		footprint.Bound(o.memory)
+		log.Info("the memory of this process has a limit: large bodies and messages keep to it", "limit_mb", o.memory>>20)
+	}
 	cli.WarnUnknownVariables(log, cmd.Root(), os.Environ())
 	allow, err := app.ParseRanges(o.webhookAllow)
 	if err != nil {
@@ -331,7 +336,7 @@ func (o *options) serve(cmd *cobra.Command) error {
 	}
 	err = o.serveStore(ctx, log, events, server.Config{
 		DB: store, DatabaseTLS: db.TLSOf(o.DB), PasswordShown: cli.ShowsPassword(cmd), Log: log, Metrics: o.doors.Metrics(), Certificates: o.doors.Certificates(), MaxWait: o.waits.MaxWait(),
-		Routes: routes, NoRelay: len(routes) == 0, Shrink: footprint.Shrink, Capture: o.capture, Load: load, Builders: builders, DoubtDelay: o.doubtDelay, BulkShare: 1 - o.reserve,
+		Routes: routes, NoRelay: len(routes) == 0, Shrink: footprint.Shrink, Capture: o.capture, Load: load, Memory: o.memory, Builders: builders, DoubtDelay: o.doubtDelay, BulkShare: 1 - o.reserve,
 		Cloud: o.mode == "cloud", Compat: app.Compat(o.compat), Enforce: o.guardrails == "enforce" || o.mode == "cloud", MaxAttachments: o.maxAttachments,
 		Connect:  func(r relays.Relay) (delivery.Sender, error) { return smtpout.Connect(r, opts) },
 		Resolver: resolver.New(o.Resolver).Lookup, Probe: probe,
@@ -358,7 +363,7 @@ func (o *options) serveStore(ctx context.Context, log *slog.Logger, events web.S
 	if err != nil {
 		return err
 	}
-	handler := web.New(web.Config{Server: s, Log: log, BaseURL: o.baseURL, OneName: named, Bounds: o.bounds, Silent: o.logs.Silent(), SNS: events, Submission: o.doors.Submission(),
+	handler := web.New(web.Config{Server: s, Log: log, BaseURL: o.baseURL, OneName: named, Bounds: o.bounds, Memory: o.memory, Silent: o.logs.Silent(), SNS: events, Submission: o.doors.Submission(),
 		Version: cli.BuildVersion("")["version"], Settings: cli.SettingsInForce(o.flags, map[string]string{
 			"team-rate-limit": strconv.Itoa(o.bounds.TeamRateLimit), "bounce-host": cfg.BounceHost, "master-key-file": key.Path})})
 	smtp, err := o.smtp(ctx, s, handler)

@@ -38,6 +38,8 @@ type Config struct {
 	// hosted pages.
 	OneName bool
 	Bounds
+	// Memory is how many bytes the process may have; 0: as many as there are.
+	Memory int64
 	// Silent: of requests only those have a line in the log that fail by the server's
 	// fault.
 	Silent bool
@@ -57,7 +59,7 @@ type Config struct {
 // New makes the handler. It panics on routes that contradict each other, which
 // is a mistake in this package and none of the caller's.
 func New(cfg Config) *rest.Handler {
-	limits := rest.DefaultLimits()
+	limits := rest.DefaultLimits().Within(cfg.Memory)
 	limits.Connections = cmp.Or(cfg.MaxConnections, limits.Connections)
 	cfg.metrics = cfg.Server.Metrics
 	build := func() *rest.Handler { return newHandler(cfg, limits, clock.Now) }
