@@ -61,6 +61,19 @@ func TestWhatIsNoDatabaseOfThisVersionIsRefusedInWordsThatHelp(t *testing.T) {
 	wantRefused(t, missing, ErrNotFound, "missing.db", "mailer migrate --db")
 }
 
+func TestADatabaseOfTwoNamesIsRefusedByEither(t *testing.T) {
+	opts := atVersion1(t)
+	other := opts
+	other.Path = filepath.Join(t.TempDir(), "y.db")
+	must(t, os.Link(opts.Path, other.Path))
+	wantRefused(t, opts, ErrNotDatabase, "has 2 names", "-samefile "+opts.Path)
+	wantRefused(t, other, ErrNotDatabase, "has 2 names", "-samefile "+other.Path)
+	must(t, os.Remove(other.Path))
+	d, err := Open(t.Context(), opts)
+	must(t, err)
+	must(t, d.Close())
+}
+
 func TestADatabaseWithAnotherSchemaOfTheSameVersionIsRefused(t *testing.T) {
 	for statement, words := range map[string]string{
 		"ALTER TABLE relay_usage DROP COLUMN bulk": `the table relay_usage: "bulk INTEGER NOT NULL" is missing`,

@@ -77,6 +77,8 @@ func checkDatabase(p Place, opening error) Check {
 	switch {
 	case errors.Is(opening, db.ErrNotFound):
 		return bad(name, opening.Error(), "mailer serve makes it at its first start, mailer migrate without one")
+	case Damaged(opening) && !db.IsRemote(p.Database):
+		return bad(name, damageIn(p.Database, opening), damageFix(p.Database))
 	case opening != nil:
 		return bad(name, opening.Error(), "mend what is said here, then run mailer doctor again")
 	case p.Running:
