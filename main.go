@@ -29,6 +29,7 @@ import (
 	"mailer/app/footprint"
 	"mailer/app/outbound"
 	"mailer/app/pacing"
+	_ "mailer/app/quiet"
 	"mailer/app/relays"
 	"mailer/app/resolver"
 	"mailer/app/retention"
