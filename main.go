@@ -29,7 +29,6 @@ import (
 	"mailer/app/footprint"
 	"mailer/app/outbound"
 	"mailer/app/pacing"
-	_ "mailer/app/quiet"
 	"mailer/app/relays"
 	"mailer/app/resolver"
 	"mailer/app/retention"
@@ -92,7 +91,6 @@ type options struct {
 	relays, snsTopics, webhookAllow []string
 	webhooksPerTeam                 int
 	maxAttachments                  int64
-	memory                          int64 // bytes that the process may have; 0: as many as there are
 	reserve                         float64
 	doubtDelay                      time.Duration
 	dev, devPublic, capture, dryRun bool
@@ -308,10 +306,7 @@ func (o *options) serve(cmd *cobra.Command) error {
 		return err
 	}
 	o.outlive(cmd)
-	if o.memory = footprint.Limit(); o.memory > 0 {
-		footprint.Bound(o.memory)
-		log.Info("the memory of this process has a limit: large bodies and messages keep to it", "limit_mb", o.memory>>20)
-	}
+	o.bounds.Memory = footprint.Bound(log)
 	cli.WarnUnknownVariables(log, cmd.Root(), os.Environ())
 	allow, err := app.ParseRanges(o.webhookAllow)
 	if err != nil {
@@ -337,7 +332,7 @@ func (o *options) serve(cmd *cobra.Command) error {
 	}
 	err = o.serveStore(ctx, log, events, server.Config{
 		DB: store, DatabaseTLS: db.TLSOf(o.DB), PasswordShown: cli.ShowsPassword(cmd), Log: log, Metrics: o.doors.Metrics(), Certificates: o.doors.Certificates(), MaxWait: o.waits.MaxWait(),
-		Routes: routes, NoRelay: len(routes) == 0, Shrink: footprint.Shrink, Capture: o.capture, Load: load, Memory: o.memory, Builders: builders, DoubtDelay: o.doubtDelay, BulkShare: 1 - o.reserve,
+		Routes: routes, NoRelay: len(routes) == 0, Shrink: footprint.Shrink, Capture: o.capture, Load: load, Memory: o.bounds.Memory, Builders: builders, DoubtDelay: o.doubtDelay, BulkShare: 1 - o.reserve,
 		Cloud: o.mode == "cloud", Compat: app.Compat(o.compat), Enforce: o.guardrails == "enforce" || o.mode == "cloud", MaxAttachments: o.maxAttachments,
 		Connect:  func(r relays.Relay) (delivery.Sender, error) { return smtpout.Connect(r, opts) },
 		Resolver: resolver.New(o.Resolver).Lookup, Probe: probe,
@@ -364,7 +359,7 @@ func (o *options) serveStore(ctx context.Context, log *slog.Logger, events web.S
 	if err != nil {
 		return err
 	}
-	handler := web.New(web.Config{Server: s, Log: log, BaseURL: o.baseURL, OneName: named, Bounds: o.bounds, Memory: o.memory, Silent: o.logs.Silent(), SNS: events, Submission: o.doors.Submission(),
+	handler := web.New(web.Config{Server: s, Log: log, BaseURL: o.baseURL, OneName: named, Bounds: o.bounds, Silent: o.logs.Silent(), SNS: events, Submission: o.doors.Submission(),
 		Version: cli.BuildVersion("")["version"], Settings: cli.SettingsInForce(o.flags, map[string]string{
 			"team-rate-limit": strconv.Itoa(o.bounds.TeamRateLimit), "bounce-host": cfg.BounceHost, "master-key-file": key.Path})})
 	smtp, err := o.smtp(ctx, s, handler)

@@ -96,7 +96,7 @@ func TestADatabaseWithAnotherSchemaOfTheSameVersionIsRefused(t *testing.T) {
 func TestPagesCanBeGivenBackAlsoInCopies(t *testing.T) {
 	opts := atVersion1(t)
 	wantValue(t, opts.Path, "PRAGMA auto_vacuum", "2")
-	m, err := migrate(t.Context(), opts, false, stepFiles(map[string]string{"002_plan.sql": step2}))
+	m, err := migrate(t.Context(), leadingTo(opts, step2), false, stepFiles(map[string]string{"002_plan.sql": step2}))
 	must(t, err)
 	wantValue(t, m.Copy, "PRAGMA auto_vacuum", "2")
 }

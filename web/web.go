@@ -38,8 +38,6 @@ type Config struct {
 	// hosted pages.
 	OneName bool
 	Bounds
-	// Memory is how many bytes the process may have; 0: as many as there are.
-	Memory int64
 	// Silent: of requests only those have a line in the log that fail by the server's
 	// fault.
 	Silent bool

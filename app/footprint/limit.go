@@ -1,6 +1,8 @@
 package footprint
 
 import (
+	"log/slog"
+	"math"
 	"os"
 	"runtime/debug"
 
@@ -18,21 +20,19 @@ const (
 	goPart = 60
 )
 
-// Limit is how many bytes of memory this process may have, as its control group says; 0: none
-// says so.
-func Limit() int64 {
-	limit, err := memlimit.FromCgroup()
-	if err != nil || limit > 1<<62 {
+// Bound returns how many bytes of memory this process may have, as its control group says, and
+// has Go collect garbage in time for that, unless GOMEMLIMIT says when; 0: none says so.
+func Bound(log *slog.Logger) int64 {
+	found, err := memlimit.FromCgroup()
+	limit := int64(min(found, math.MaxInt64))
+	if err != nil || limit == math.MaxInt64 {
 		return 0
 	}
-	return int64(limit)
-}
-
-// Bound has Go collect garbage in time for a limit of the process, unless GOMEMLIMIT says when.
-func Bound(limit int64) {
-	if limit > 0 && os.Getenv("GOMEMLIMIT") == "" {
+	if os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(limit / 100 * goPart)
 	}
+	log.Info("the memory of this process has a limit: large bodies and messages keep to it", "limit_mb", limit>>20)
+	return limit
 }
 
 // Within is how much of a budget of memory there is within a limit of the process; 0: no limit.

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	vm "github.com/VictoriaMetrics/metrics"
+
+	_ "mailer/app/quiet"
 )
 
 // Result is what a relay's answer meant for a recipient.
