@@ -65,11 +65,11 @@ func run(args []string) int {
 	defer stop()
 	root := newRoot()
 	root.SetArgs(args)
-	err := root.ExecuteContext(ctx)
+	cmd, err := root.ExecuteContextC(ctx)
 	if err == nil {
 		return exitOK
 	}
-	fmt.Fprintln(os.Stderr, "mailer:", cli.Words(err))
+	cli.SayFailure(os.Stderr, cmd.Flags(), err)
 	switch {
 	case errors.Is(err, db.ErrInUse), errors.Is(err, db.ErrLocked):
 		return exitInUse
@@ -305,6 +305,7 @@ func (o *options) serve(cmd *cobra.Command) error {
 		return err
 	}
 	o.outlive(cmd)
+	o.bounds.Memory = footprint.Bound(log)
 	cli.WarnUnknownVariables(log, cmd.Root(), os.Environ())
 	allow, err := app.ParseRanges(o.webhookAllow)
 	if err != nil {
@@ -326,17 +327,17 @@ func (o *options) serve(cmd *cobra.Command) error {
 		return nil
 	}
 	if err != nil {
-		return err
+		return server.SayDamage(o.DB, err)
 	}
 	err = o.serveStore(ctx, log, events, server.Config{
 		DB: store, DatabaseTLS: db.TLSOf(o.DB), PasswordShown: cli.ShowsPassword(cmd), Log: log, Metrics: o.doors.Metrics(), Certificates: o.doors.Certificates(), MaxWait: o.waits.MaxWait(),
-		Routes: routes, NoRelay: len(routes) == 0, Shrink: footprint.Shrink, Capture: o.capture, Load: load, Builders: builders, DoubtDelay: o.doubtDelay, BulkShare: 1 - o.reserve,
+		Routes: routes, NoRelay: len(routes) == 0, Shrink: footprint.Shrink, Capture: o.capture, Load: load, Memory: o.bounds.Memory, Builders: builders, DoubtDelay: o.doubtDelay, BulkShare: 1 - o.reserve,
 		Cloud: o.mode == "cloud", Compat: app.Compat(o.compat), Enforce: o.guardrails == "enforce" || o.mode == "cloud", MaxAttachments: o.maxAttachments,
 		Connect:  func(r relays.Relay) (delivery.Sender, error) { return smtpout.Connect(r, opts) },
 		Resolver: resolver.New(o.Resolver).Lookup, Probe: probe,
 		Hooks: outbound.Client(outbound.Options{Allow: allow}).Transport, WebhookAllow: allow, WebhooksPerTeam: o.webhooksPerTeam, Backup: o.backup, Keep: o.keep.Kept(), NoRequestLog: o.logs.Silent(),
 	})
-	return errors.Join(db.Reason(store, err), store.Close())
+	return server.SayDamage(o.DB, errors.Join(db.Reason(store, err), store.Close()))
 }
 
 // serveStore runs everything on an open database until ctx ends, the storage fails
@@ -446,7 +447,7 @@ func migrateCommand(o *options) *cobra.Command {
 		m, err := db.Migrate(cmd.Context(), db.Options{Path: o.DB, Schema: schema, Create: true}, o.dryRun)
 		bar.Done()
 		if err != nil {
-			return err
+			return server.SayDamage(o.DB, err)
 		}
 		verb := map[bool]string{true: "would run", false: "ran"}[o.dryRun]
 		return cli.Done(o.asJSON, m, fmt.Sprintf("version %d -> %d; %s %q; copy of the old database: %q", m.From, m.To, verb, m.Steps, m.Copy))

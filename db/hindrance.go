@@ -109,7 +109,7 @@ func (d *DB) hinder(err error, since time.Time, words string, cause error, mende
 	if !d.hindered.CompareAndSwap(nil, h) {
 		return
 	}
-	d.log.Warn(words+"; new work is refused until that is over", "db", d.name, "err", cause)
+	d.log.Error(words+"; new work is refused until that is over", "db", d.name, "err", cause)
 	d.tasks.Go(func() {
 		tick := time.NewTicker(hindranceTick)
 		defer tick.Stop()

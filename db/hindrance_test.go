@@ -52,7 +52,7 @@ func TestALockOfAnotherProgramIsToldAndPasses(t *testing.T) {
 	if err := d.Write(t.Context(), set); err != nil {
 		t.Errorf("afterwards: %v", err)
 	}
-	if n := strings.Count(log.String(), "level=WARN"); n != 1 || !strings.Contains(log.String(), "after=") || strings.Contains(log.String(), "level=ERROR") {
+	if n := strings.Count(log.String(), "level=ERROR"); n != 1 || !strings.Contains(log.String(), "after=") || strings.Contains(log.String(), "level=WARN") {
 		t.Errorf("the log:\n%s", log)
 	}
 }

@@ -24,6 +24,12 @@ func SQLiteVersion(ctx context.Context) (string, error) {
 // IsStorage reports whether err is a fault of the disk or of the database file.
 func IsStorage(err error) bool { return isStorage(err) || errors.Is(err, ErrFailed) }
 
+// IsCorrupt reports whether err says that the database file is not what was written.
+func IsCorrupt(err error) bool {
+	code := primaryCode(err)
+	return code == sqliteCorrupt || code == sqliteNotADB
+}
+
 // Fresh reports whether nothing in the database was sealed yet, so that a missing
 // master key may be made.
 func (d *DB) Fresh(ctx context.Context) (bool, error) {

@@ -54,9 +54,9 @@ func older(path string, have, want int) error {
 	return refuse(ErrOld, "%s is of an older version of mailer (its schema is %d, this program needs %d); stop the server and run mailer migrate --db %s", path, have, want, path)
 }
 
-// strange refuses a database that no release made.
+// strange refuses a database that no release made. The program that made it can still read it.
 func strange(path, difference string) error {
-	return refuse(ErrSchema, "%s does not have the schema of its version: %s. A build from before the first release made it, or it was changed by hand, and neither can be migrated; start with a new file (--db NAME), or put a backup in its place", path, difference)
+	return refuse(ErrSchema, "%s does not have the schema of its version: %s. Another build from before the first release made it, or it was changed by hand; neither can be migrated, and the file was left as it is. To move what is in it: run mailer export DIR --db %s with the program that made it, once a team, and mailer import mailer DIR --apply with this one, on a new file (--db NAME)", path, difference, path)
 }
 
 // prepareSchema makes the schema of an empty database, which it reports, and refuses
@@ -169,10 +169,11 @@ type Migration struct {
 
 // Migrate brings the database at opts.Path to this version, one step a
 // transaction, after copying it aside. It makes a missing database when
-// opts.Create. Errors: ErrInUse, ErrNew, ErrSchema, ErrNotDatabase, ErrNotFound.
+// opts.Create. A dry run changes nothing, works beside a server, and refuses what
+// Migrate would refuse. Errors: ErrInUse, ErrNew, ErrSchema, ErrNotDatabase, ErrNotFound.
 func Migrate(ctx context.Context, opts Options, dryRun bool) (Migration, error) {
 	m, err := migrate(ctx, opts, dryRun, steps)
-	if err != nil || IsRemote(opts.Path) || m.From == 0 || dryRun && len(m.Steps) > 0 {
+	if err != nil || IsRemote(opts.Path) || m.From == 0 || dryRun {
 		return m, err
 	}
 	// What the steps made of it, or where there was none to run, what is there.
@@ -199,12 +200,16 @@ func migrate(ctx context.Context, opts Options, dryRun bool, dir fs.FS) (Migrati
 	if fresh {
 		return createFresh(ctx, opts, dryRun, baseVersion+len(names))
 	}
-	lock, err := lockDatabase(opts.Path, path)
-	if err != nil {
-		return Migration{}, err
+	query := "mode=ro&_busy_timeout=5000"
+	if !dryRun {
+		lock, err := lockDatabase(opts.Path, path)
+		if err != nil {
+			return Migration{}, err
+		}
+		defer lock.Close()
+		query = "_busy_timeout=5000&_foreign_keys=0"
 	}
-	defer lock.Close()
-	pool, err := sql.Open("sqlite", dsn(path, "_busy_timeout=5000&_foreign_keys=0"))
+	pool, err := sql.Open("sqlite", dsn(path, query))
 	if err != nil {
 		return Migration{}, fmt.Errorf("open database: %w", err)
 	}
@@ -214,7 +219,12 @@ func migrate(ctx context.Context, opts Options, dryRun bool, dir fs.FS) (Migrati
 		return Migration{}, fmt.Errorf("open database: %w", err)
 	}
 	defer conn.Close()
-	return runSteps(ctx, conn, opts.Path, dryRun, dir, names)
+	run := migration{conn: conn, opts: opts, dir: dir}
+	m, err := run.plan(ctx, names)
+	if err != nil || dryRun || len(m.Steps) == 0 {
+		return m, err
+	}
+	return m, run.run(ctx, &m)
 }
 
 func createFresh(ctx context.Context, opts Options, dryRun bool, version int) (Migration, error) {
@@ -230,38 +240,75 @@ func createFresh(ctx context.Context, opts Options, dryRun bool, version int) (M
 	return m, d.Close()
 }
 
-func runSteps(ctx context.Context, conn *sql.Conn, path string, dryRun bool, dir fs.FS, names []string) (Migration, error) {
-	have, err := userVersion(ctx, conn)
+// migration is one that works on a file.
+type migration struct {
+	conn *sql.Conn
+	opts Options
+	dir  fs.FS
+}
+
+// plan finds the steps that the database lacks, and refuses them where they would not make
+// the schema of this version of it, or where there is no room for the copy. It only reads.
+func (r *migration) plan(ctx context.Context, names []string) (Migration, error) {
+	have, err := userVersion(ctx, r.conn)
 	if err != nil {
 		return Migration{}, err
 	}
 	m := Migration{From: have, To: baseVersion + len(names)}
 	if have > m.To {
-		return m, newer(path, have, m.To)
+		return m, newer(r.opts.Path, have, m.To)
 	}
 	if have < baseVersion {
-		return m, refuse(ErrNotDatabase, "%s is another program's database, and was left as it is; name another file with --db", path)
+		return m, refuse(ErrNotDatabase, "%s is another program's database, and was left as it is; name another file with --db", r.opts.Path)
 	}
-	if err := checkVacuum(ctx, conn, path); err != nil {
+	if err := checkVacuum(ctx, r.conn, r.opts.Path); err != nil {
 		return m, err
 	}
 	m.Steps = names[have-baseVersion:]
-	if dryRun || len(m.Steps) == 0 {
-		return m, nil
+	if err := r.rehearse(ctx, m.Steps); err != nil || len(m.Steps) == 0 {
+		return m, err
 	}
-	m.Copy = fmt.Sprintf("%s.v%d-%s", path, have, clock.Now().UTC().Format("20060102T150405Z"))
-	if err := createPrivate(m.Copy); err != nil { // SQLite fills an empty file, and keeps its mode
-		return m, fmt.Errorf("copy database aside: %w", err)
+	return m, r.checkRoom(ctx, DiskFree)
+}
+
+// rehearse runs the steps on an empty database that has the schema of this one, in memory, and
+// compares what they make with the schema of this version. Error: ErrSchema.
+func (r *migration) rehearse(ctx context.Context, names []string) error {
+	want, err := formOf(ctx, r.opts.Schema)
+	if err != nil {
+		return err
 	}
-	if _, err := conn.ExecContext(ctx, "VACUUM INTO ?", m.Copy); err != nil {
-		return m, fmt.Errorf("copy database aside: %w", err)
+	text, err := schemaTextOf(ctx, r.conn)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		step, err := fs.ReadFile(r.dir, name)
+		if err != nil {
+			return fmt.Errorf("read migration: %w", err)
+		}
+		text += string(step) + "\n"
+	}
+	have, err := formOf(ctx, text)
+	if err != nil {
+		return strange(r.opts.Path, err.Error())
+	}
+	if difference := firstDifference(have, want); difference != "" {
+		return strange(r.opts.Path, difference)
+	}
+	return nil
+}
+
+func (r *migration) run(ctx context.Context, m *Migration) (err error) {
+	if m.Copy, err = r.copyAside(ctx, m.From); err != nil {
+		return err
 	}
 	for i, name := range m.Steps {
-		if err := runStep(ctx, conn, dir, name, have+i+1); err != nil {
-			return m, err
+		if err := runStep(ctx, r.conn, r.dir, name, m.From+i+1); err != nil {
+			return err
 		}
 	}
-	return m, nil
+	return nil
 }
 
 // runStep runs one step with foreign keys off, since a rebuilt table would

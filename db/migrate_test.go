@@ -40,6 +40,12 @@ func stepFiles(files map[string]string) fstest.MapFS {
 	return dir
 }
 
+// leadingTo are the options of a program whose schema is that of opts after some steps.
+func leadingTo(opts Options, steps ...string) Options {
+	opts.Schema += strings.Join(steps, "\n")
+	return opts
+}
+
 // ask returns the one value of a query on a database file.
 func ask(t *testing.T, path, query string) string {
 	t.Helper()
@@ -68,7 +74,7 @@ const (
 )
 
 func TestMigrationStepsRunInOrderOnACopiedDatabase(t *testing.T) {
-	opts := atVersion1(t)
+	opts := leadingTo(atVersion1(t), step2, step3)
 	m, err := migrate(t.Context(), opts, false, stepFiles(map[string]string{"003_extra.sql": step3, "002_plan.sql": step2}))
 	if err != nil {
 		t.Fatal(err)
@@ -88,7 +94,7 @@ func TestMigrationStepsRunInOrderOnACopiedDatabase(t *testing.T) {
 }
 
 func TestTheCopyOfAMigrationIsPrivate(t *testing.T) {
-	opts := atVersion1(t)
+	opts := leadingTo(atVersion1(t), step2)
 	m, err := migrate(t.Context(), opts, false, stepFiles(map[string]string{"002_plan.sql": step2}))
 	if err != nil {
 		t.Fatal(err)
@@ -103,8 +109,8 @@ func TestTheCopyOfAMigrationIsPrivate(t *testing.T) {
 }
 
 func TestAFailingMigrationStepRollsBackAlone(t *testing.T) {
-	opts := atVersion1(t)
-	bad := step3 + ` INSERT INTO nowhere VALUES (1);`
+	opts := leadingTo(atVersion1(t), step2, step3)
+	bad := step3 + ` INSERT INTO teams SELECT * FROM teams;` // fails where there are teams
 	_, err := migrate(t.Context(), opts, false, stepFiles(map[string]string{"002_plan.sql": step2, "003_extra.sql": bad}))
 	if err == nil || !strings.Contains(err.Error(), "003_extra.sql") {
 		t.Fatalf("error %v", err)
@@ -140,7 +146,7 @@ func TestARebuiltTableKeepsItsChildRows(t *testing.T) {
 		INSERT INTO teams_new SELECT id, name, created_at, 'kept' FROM teams;
 		DROP TABLE teams;
 		ALTER TABLE teams_new RENAME TO teams;`
-	if _, err := migrate(t.Context(), opts, false, stepFiles(map[string]string{"002_rebuild.sql": rebuild})); err != nil {
+	if _, err := migrate(t.Context(), leadingTo(opts, rebuild), false, stepFiles(map[string]string{"002_rebuild.sql": rebuild})); err != nil {
 		t.Fatal(err)
 	}
 	wantValue(t, opts.Path, "SELECT t.note FROM keys AS k JOIN teams AS t ON t.id = k.team_id", "kept")
@@ -210,7 +216,7 @@ func content(t *testing.T, path string) []byte {
 }
 
 func TestADryRunChangesNothing(t *testing.T) {
-	opts := atVersion1(t)
+	opts := leadingTo(atVersion1(t), step2, step3)
 	before := content(t, opts.Path)
 	m, err := migrate(t.Context(), opts, true, stepFiles(map[string]string{"002_plan.sql": step2, "003_extra.sql": step3}))
 	if err != nil || m.From != 1 || m.To != 3 || len(m.Steps) != 2 || m.Copy != "" {
@@ -263,4 +269,56 @@ func TestAnotherProgramsDatabaseIsLeftAlone(t *testing.T) {
 		t.Error("migrate took it")
 	}
 	wantValue(t, opts.Path, "SELECT group_concat(name) FROM sqlite_schema", "bookmarks")
+}
+
+// The server that the package is about to replace runs on meanwhile.
+func TestADryRunRefusesWhatAMigrationWouldBesideAServer(t *testing.T) {
+	opts := atVersion1(t)
+	d, err := Open(t.Context(), opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	for name, c := range map[string]struct {
+		schema string
+		steps  map[string]string
+		want   string // of the refusal; empty: none
+	}{
+		"nothing to do":              {opts.Schema, nil, ""},
+		"a step":                     {opts.Schema + step2, map[string]string{"002_plan.sql": step2}, ""},
+		"another schema":             {opts.Schema + step2, nil, "mailer export DIR"},
+		"a step to another schema":   {opts.Schema + step2, map[string]string{"002_extra.sql": `CREATE TABLE extra (id TEXT) STRICT;`}, "mailer import mailer"},
+		"a step that does not apply": {opts.Schema + step2, map[string]string{"002_plan.sql": `ALTER TABLE plans ADD COLUMN n INTEGER;`}, "no such table: plans"},
+	} {
+		_, err := migrate(t.Context(), Options{Path: opts.Path, Schema: c.schema}, true, stepFiles(c.steps))
+		if c.want == "" && err != nil || c.want != "" && (!errors.Is(err, ErrSchema) || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// base.sql is schema.sql as it was frozen: databases of it are in use. A change of schema.sql
+// takes a step in migrations; until the first release base.sql may be replaced instead, and
+// the page of changes says that databases made before must be exported and imported.
+func TestADatabaseOfTheFrozenSchemaBecomesOneOfThisVersion(t *testing.T) {
+	frozen, err := os.ReadFile("testdata/base.sql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	opts := Options{Path: filepath.Join(t.TempDir(), "x.db"), Schema: string(frozen), Create: true}
+	d, err := Open(t.Context(), opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Close(); err != nil {
+		t.Fatal(err)
+	}
+	setVersion(t, opts.Path, "1")
+	opts.Schema = schemaText(t)
+	for _, dryRun := range []bool{true, false} {
+		if m, err := Migrate(t.Context(), opts, dryRun); err != nil || m.From != 1 {
+			t.Fatalf("dry run %t: %+v, %v", dryRun, m, err)
+		}
+	}
+	wantValue(t, opts.Path, "SELECT count(*) FROM teams", "1")
 }

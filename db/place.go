@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"syscall"
 )
 
 // refusal says in words for whoever starts the program why a database is not opened,
@@ -71,6 +72,27 @@ func placeFile(path string, create bool) (real string, fresh bool, err error) {
 		return "", false, refuse(ErrNotDatabase, "%s is not a database, and was left as it is; name another file with --db", path)
 	}
 	return real, false, nil
+}
+
+// refuseLinked refuses a file that has several names: the lock and the log go by the name, so
+// that two programs that open it by two of them would write over each other. Error:
+// ErrNotDatabase.
+func refuseLinked(name, path string) error {
+	info, err := os.Stat(path)
+	if err != nil {
+		return ignoreMissing(err)
+	}
+	if stat, ok := info.Sys().(*syscall.Stat_t); ok && stat.Nlink > 1 {
+		return refuse(ErrNotDatabase, "%s has %d names (hard links), and the log of a database goes by its name: another program would not see what is written under this one; find them with find FOLDER -samefile %s, and remove all but one", name, stat.Nlink, path)
+	}
+	return nil
+}
+
+func ignoreMissing(err error) error {
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	return fmt.Errorf("open database: %w", err)
 }
 
 // placeToMake says where a database that is not there is made.

@@ -61,6 +61,19 @@ func TestWhatIsNoDatabaseOfThisVersionIsRefusedInWordsThatHelp(t *testing.T) {
 	wantRefused(t, missing, ErrNotFound, "missing.db", "mailer migrate --db")
 }
 
+func TestADatabaseOfTwoNamesIsRefusedByEither(t *testing.T) {
+	opts := atVersion1(t)
+	other := opts
+	other.Path = filepath.Join(t.TempDir(), "y.db")
+	must(t, os.Link(opts.Path, other.Path))
+	wantRefused(t, opts, ErrNotDatabase, "has 2 names", "-samefile "+opts.Path)
+	wantRefused(t, other, ErrNotDatabase, "has 2 names", "-samefile "+other.Path)
+	must(t, os.Remove(other.Path))
+	d, err := Open(t.Context(), opts)
+	must(t, err)
+	must(t, d.Close())
+}
+
 func TestADatabaseWithAnotherSchemaOfTheSameVersionIsRefused(t *testing.T) {
 	for statement, words := range map[string]string{
 		"ALTER TABLE relay_usage DROP COLUMN bulk": `the table relay_usage: "bulk INTEGER NOT NULL" is missing`,
@@ -73,7 +86,7 @@ func TestADatabaseWithAnotherSchemaOfTheSameVersionIsRefused(t *testing.T) {
 		must(t, err)
 		_, err = pool.ExecContext(t.Context(), statement)
 		must(t, errors.Join(err, pool.Close()))
-		wantRefused(t, opts, ErrSchema, opts.Path+" does not have the schema of its version: "+words, "before the first release", "start with a new file")
+		wantRefused(t, opts, ErrSchema, opts.Path+" does not have the schema of its version: "+words, "before the first release", "mailer export DIR --db "+opts.Path, "mailer import mailer DIR --apply", "a new file (--db NAME)")
 		if _, err := Migrate(t.Context(), opts, false); !errors.Is(err, ErrSchema) {
 			t.Errorf("migrate after %s: %v", statement, err)
 		}
@@ -83,7 +96,7 @@ func TestADatabaseWithAnotherSchemaOfTheSameVersionIsRefused(t *testing.T) {
 func TestPagesCanBeGivenBackAlsoInCopies(t *testing.T) {
 	opts := atVersion1(t)
 	wantValue(t, opts.Path, "PRAGMA auto_vacuum", "2")
-	m, err := migrate(t.Context(), opts, false, stepFiles(map[string]string{"002_plan.sql": step2}))
+	m, err := migrate(t.Context(), leadingTo(opts, step2), false, stepFiles(map[string]string{"002_plan.sql": step2}))
 	must(t, err)
 	wantValue(t, m.Copy, "PRAGMA auto_vacuum", "2")
 }

@@ -14,7 +14,7 @@ import (
 )
 
 // sqlitesOwn are the functions with statements about SQLite's own pages and tables.
-var sqlitesOwn = []string{"writePages", "rootPages", "rootTables", "pointers", "dirtyPages", "wipeWith", "SQLiteVersion", "makeSchema", "schemaForm", "movedTables", "makeTables"}
+var sqlitesOwn = []string{"writePages", "rootPages", "rootTables", "pointers", "dirtyPages", "wipeWith", "SQLiteVersion", "makeSchema", "schemaMade", "movedTables", "makeTables"}
 
 // postgresTypes are the types of parameters that take every value that is bound to one.
 var postgresTypes = []uint32{pgtype.TextOID, pgtype.Int8OID, pgtype.ByteaOID, pgtype.JSONOID, pgtype.Float8OID}

@@ -36,25 +36,40 @@ type asker interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
-// schemaForm reads the normal form of a schema, tables before indexes, without what Litestream
-// keeps in a database that it copies: a server beside it must start again.
-func schemaForm(ctx context.Context, q querier) ([]schemaObject, error) {
+// made is a table, an index or a trigger with the text that made it.
+type made struct{ kind, name, text string }
+
+// schemaMade reads of what a schema consists, without what Litestream keeps in a database
+// that it copies: a server beside it must start again.
+func schemaMade(ctx context.Context, q querier) (all []made, err error) {
 	rows, err := q.QueryContext(ctx, `SELECT type, name, sql FROM sqlite_schema
 		WHERE sql IS NOT NULL AND substr(name, 1, 7) <> 'sqlite_' AND substr(tbl_name, 1, 12) <> '_litestream_'`)
 	if err != nil {
 		return nil, fmt.Errorf("read the schema: %w", err)
 	}
 	defer rows.Close()
-	var form []schemaObject
 	for rows.Next() {
-		var kind, name, text string
-		if err := rows.Scan(&kind, &name, &text); err != nil {
+		var one made
+		if err := rows.Scan(&one.kind, &one.name, &one.text); err != nil {
 			return nil, fmt.Errorf("read the schema: %w", err)
 		}
-		form = append(form, objectForm(kind, name, text))
+		all = append(all, one)
 	}
 	if err := rows.Err(); err != nil {
 		return nil, fmt.Errorf("read the schema: %w", err)
+	}
+	return all, nil
+}
+
+// schemaForm reads the normal form of a schema, tables before indexes.
+func schemaForm(ctx context.Context, q querier) ([]schemaObject, error) {
+	made, err := schemaMade(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	form := make([]schemaObject, len(made))
+	for i, one := range made {
+		form[i] = objectForm(one.kind, one.name, one.text)
 	}
 	order.By(form, schemaObject.compare)
 	return form, nil
@@ -87,6 +102,23 @@ var forms sync.Map
 
 func (o schemaObject) compare(other schemaObject) int {
 	return cmp.Or(cmp.Compare(other.kind, o.kind), cmp.Compare(o.name, other.name))
+}
+
+// schemaTextOf returns the text that makes the schema of a database anew, tables before indexes.
+func schemaTextOf(ctx context.Context, q querier) (string, error) {
+	made, err := schemaMade(ctx, q)
+	if err != nil {
+		return "", err
+	}
+	var tables, others strings.Builder
+	for _, one := range made {
+		to := &others
+		if one.kind == "table" {
+			to = &tables
+		}
+		to.WriteString(one.text + ";\n")
+	}
+	return tables.String() + others.String(), nil
 }
 
 // objectForm brings the text of one CREATE into normal form.

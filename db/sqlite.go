@@ -94,6 +94,9 @@ func openFile(ctx context.Context, d *DB, opts Options) (*sql.Conn, error) {
 		return nil, err
 	}
 	d.path, d.name = path, path
+	if err := refuseLinked(opts.Path, path); err != nil {
+		return nil, err
+	}
 	if opts.Lock {
 		if d.lock, err = lockDatabase(opts.Path, path); err != nil {
 			return nil, err

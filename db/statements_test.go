@@ -245,7 +245,7 @@ var mayScan = map[string]string{
 	"TrackingHosts":       "all of them, by their own index, now and then",
 	"dirtyPages":          "pages by their numbers, all of the file, for an erasure",
 	"wipeWith":            "a page by its number",
-	"schemaForm":          "a row for each table and index",
+	"schemaMade":          "a row for each table and index",
 	"makeSchema":          "the tables of a database that should have none",
 	"writePages":          "all of the file, for a backup",
 	"finishCopy":          "how many emails a backup holds, in the copy",

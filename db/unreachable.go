@@ -62,7 +62,7 @@ func reach(d *DB, s *session, group []*request, cause error) (sound, rest []*req
 func (a *away) waitReached(cause error) error {
 	a.d.hindered.Store(&hindrance{a.refusal})
 	began := time.Now()
-	a.d.log.Warn("the database can't be reached; new work is refused, and what must be written waits", "db", a.d.name, "err", cause)
+	a.d.log.Error("the database can't be reached; new work is refused, and what must be written waits", "db", a.d.name, "err", cause)
 	err := a.wait()
 	a.d.hindered.Store(nil)
 	if err == nil {

@@ -2,6 +2,7 @@ package smtpout
 
 import (
 	"context"
+	"net"
 	"strings"
 	"sync"
 	"testing"
@@ -120,6 +121,20 @@ func TestSendKeepsQueueID(t *testing.T) {
 	if res.Recipients[0].Reply != res.Reply {
 		t.Errorf("recipient's reply is %+v", res.Recipients[0].Reply)
 	}
+}
+
+// A name server has a time of its own, which is not the relay's.
+func TestANameServerThatDoesNotAnswerIsNoRelayThatDoesNot(t *testing.T) {
+	r, err := NewRelay(relays.Relay{Region: "us-east-1", Host: "relay.test", TLS: relays.TLSOff}, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	r.dial = func(context.Context) (net.Conn, error) {
+		return nil, &net.OpError{Op: "dial", Err: &net.DNSError{Err: "i/o timeout", Name: "relay.test", IsTimeout: true}}
+	}
+	res := r.Send(t.Context(), letter("a@example.net"), agree)
+	wantWords(t, res, "the name server does not answer for relay.test")
 }
 
 // A relay that stops answering anywhere must not hold us.

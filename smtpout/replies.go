@@ -121,7 +121,10 @@ func isTimeout(err error) bool {
 
 // sayError puts an error of the network into words.
 func sayError(err error, timeout time.Duration) string {
+	var lookup *net.DNSError
 	switch {
+	case errors.As(err, &lookup) && lookup.Timeout(): // which has a time of its own
+		return "the name server does not answer for " + lookup.Name
 	case isTimeout(err):
 		return fmt.Sprintf("no answer within %s", timeout)
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):

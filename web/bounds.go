@@ -27,6 +27,8 @@ type Bounds struct {
 	TeamRateLimit int
 	// MaxConnections is how many connections there may be at once; 0: the default.
 	MaxConnections int
+	// Memory is how many bytes the process may have; 0: as many as there are.
+	Memory int64
 	// TrustedProxies are the addresses whose X-Forwarded-For is believed; none: those
 	// of this machine.
 	TrustedProxies []netip.Prefix

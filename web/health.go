@@ -36,30 +36,36 @@ type healthRoutes struct {
 	starved  func() (withKey, others []string)
 }
 
-// Add adds the routes to a handler.
+// Add adds the routes to a handler. Monitors ask by HEAD too.
 func (r healthRoutes) Add(h *rest.Handler) {
 	rt := rest.Route{Quiet: true, AnyName: true} // whoever balances load asks by a name of his own
-	rest.RegisterPublic(h, rt, huma.Operation{
-		OperationID: "get-health", Method: http.MethodGet, Path: "/healthz",
-		Summary: "Tell that the process lives", Tags: []string{"Health"},
-	}, func(context.Context, *struct{}) (*healthOutput, error) {
-		return &healthOutput{healthStatus{"ok", r.service.Compat()}}, nil
-	})
-	rest.RegisterPublic(h, rt, huma.Operation{
-		OperationID: "get-readiness", Method: http.MethodGet, Path: "/readyz",
-		Summary: "Tell whether mail can be accepted", Tags: []string{"Health"},
-		Errors: []int{http.StatusServiceUnavailable},
-	}, func(context.Context, *struct{}) (*readinessOutput, error) {
-		if r.draining() {
-			return nil, rest.NewError(app.CodeServiceUnavailable, "The server is shutting down")
-		}
-		if err := r.service.Ready(); err != nil {
-			return nil, err
-		}
-		withKey, others := r.starved()
-		if len(withKey) > 0 {
-			return nil, rest.NewError(app.CodeServiceUnavailable, "Requests are refused, since there is no room for more "+strings.Join(withKey, " and "))
-		}
-		return &readinessOutput{readiness{"ready", others, r.service.Relay(), r.service.Beside()}}, nil
-	})
+	for method, id := range map[string]string{http.MethodGet: "get-", http.MethodHead: "head-"} {
+		rest.RegisterPublic(h, rt, huma.Operation{
+			OperationID: id + "health", Method: method, Path: "/healthz",
+			Summary: "Tell that the process lives", Tags: []string{"Health"},
+		}, r.health)
+		rest.RegisterPublic(h, rt, huma.Operation{
+			OperationID: id + "readiness", Method: method, Path: "/readyz",
+			Summary: "Tell whether mail can be accepted", Tags: []string{"Health"},
+			Errors: []int{http.StatusServiceUnavailable},
+		}, r.readiness)
+	}
+}
+
+func (r healthRoutes) health(context.Context, *struct{}) (*healthOutput, error) {
+	return &healthOutput{healthStatus{"ok", r.service.Compat()}}, nil
+}
+
+func (r healthRoutes) readiness(context.Context, *struct{}) (*readinessOutput, error) {
+	if r.draining() {
+		return nil, rest.NewError(app.CodeServiceUnavailable, "The server is shutting down")
+	}
+	if err := r.service.Ready(); err != nil {
+		return nil, err
+	}
+	withKey, others := r.starved()
+	if len(withKey) > 0 {
+		return nil, rest.NewError(app.CodeServiceUnavailable, "Requests are refused, since there is no room for more "+strings.Join(withKey, " and "))
+	}
+	return &readinessOutput{readiness{"ready", others, r.service.Relay(), r.service.Beside()}}, nil
 }

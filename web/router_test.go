@@ -72,7 +72,8 @@ func TestMethodNotAllowed(t *testing.T) {
 		{"DELETE", "/emails", "GET, POST"},
 		{"PUT", "//emails", "GET, POST"},
 		{"OPTIONS", "/emails", "GET, POST"},
-		{"HEAD", "/healthz", "GET"},
+		{"HEAD", "/emails", "GET, POST"},
+		{"DELETE", "/healthz", "GET, HEAD"},
 		{"POST", "/emails/" + emailID, "DELETE, GET, PATCH"},
 		{"POST", "/emails/" + emailID + "/events", "GET"},
 		{"PROPFIND", "/attachments/tok", "GET, HEAD"},
@@ -92,6 +93,9 @@ func TestHealth(t *testing.T) {
 	r := newReal(t, relayed())
 	wantJSON(t, r.do("GET", "/healthz", ""), `{"compat":"strict","status":"ok"}`)
 	wantJSON(t, r.do("GET", "/readyz", ""), `{"status":"ready","relay":"configured"}`)
+	for _, path := range []string{"/healthz", "/readyz"} {
+		wantStatus(t, r.do("HEAD", path, ""), 200)
+	}
 	if strings.Contains(r.log.String(), "level=INFO") {
 		t.Errorf("health checks fill the log: %s", r.log.String())
 	}

@@ -58,7 +58,7 @@ type Config struct {
 // New makes the handler. It panics on routes that contradict each other, which
 // is a mistake in this package and none of the caller's.
 func New(cfg Config) *rest.Handler {
-	limits := rest.DefaultLimits()
+	limits := rest.DefaultLimits().Within(cfg.Memory)
 	limits.Connections = cmp.Or(cfg.MaxConnections, limits.Connections)
 	cfg.metrics = cfg.Server.Metrics
 	build := func() *rest.Handler { return newHandler(cfg, limits, clock.Now) }

@@ -2,10 +2,14 @@ package cli
 
 import (
 	"errors"
+	"io"
 	"os"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
+	"mailer/app/health"
 	"mailer/app/server"
 )
 
@@ -20,15 +24,11 @@ func (c *Store) check() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		ok, t := true, Table{Head: []string{"CHECK", "OK", "FOUND", "WHAT HELPS"}}
-		for _, check := range checks {
-			ok = ok && check.OK
-			t.Rows = append(t.Rows, Row{Cells: []string{check.Name, map[bool]string{true: "yes", false: "NO"}[check.OK], check.Found, orDash(check.Fix)}})
-		}
+		ok := health.AllOK(checks)
 		if c.asJSON {
 			err = PrintJSON(os.Stdout, map[string]any{"ok": ok, "checks": checks})
 		} else {
-			err = Print(os.Stdout, false, t)
+			err = printFindings(os.Stdout, checks)
 		}
 		if err != nil || ok {
 			return err
@@ -37,4 +37,14 @@ func (c *Store) check() *cobra.Command {
 	})
 	cmd.Flags().StringVar(&c.flags.DB, "db", "mailer.db", "database file")
 	return JSONFlag(cmd, &c.asJSON)
+}
+
+// printFindings is printChecks with each finding of a check on a line of its own: there may be
+// a hundred.
+func printFindings(w io.Writer, checks []health.Check) error {
+	lines := slices.Clone(checks)
+	for i := range lines {
+		lines[i].Found = strings.ReplaceAll(lines[i].Found, "; ", "\n\t")
+	}
+	return printChecks(w, lines)
 }

@@ -133,10 +133,10 @@ func group(use, short string, sub ...*cobra.Command) *cobra.Command {
 func (c *Store) with(cmd *cobra.Command, create bool, fn func(ctx context.Context, e *server.Server) error) error {
 	e, done, err := c.Open(cmd.Context(), c.flags, create)
 	if err != nil {
-		return err
+		return server.SayDamage(c.flags.DB, err)
 	}
 	defer done()
-	return fn(app.WithActor(cmd.Context(), operator), e)
+	return server.SayDamage(c.flags.DB, fn(app.WithActor(cmd.Context(), operator), e))
 }
 
 // operator is who runs a command, as the audit log names him.

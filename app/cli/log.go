@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"slices"
@@ -29,6 +30,16 @@ func (f *LogFlags) Logger() (*slog.Logger, error) {
 		return nil, fmt.Errorf("--request-log must be on or off, is %q", f.requests)
 	}
 	return newLogger(f.format, f.level)
+}
+
+// SayFailure tells why a command failed: a server whose log is JSON in a line of that, all others
+// in words.
+func SayFailure(w io.Writer, flags *pflag.FlagSet, err error) {
+	if format := flags.Lookup("log-format"); format != nil && format.Value.String() == "json" {
+		slog.New(slog.NewJSONHandler(w, nil)).Error("mailer ends", "err", Words(err))
+		return
+	}
+	fmt.Fprintln(w, "mailer:", Words(err))
 }
 
 // newLogger makes the log of a server on standard error. Lines that can't be written

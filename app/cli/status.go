@@ -77,8 +77,12 @@ func printStatus(st *health.Status) error {
 	for _, t := range st.Database.Tables {
 		tables = append(tables, t.Name+" "+service.Size(t.Bytes))
 	}
-	fmt.Printf("database  %s and %s of log (%s)\ndisk      %s free\nbackup    %s\nversion   %s\n",
-		service.Size(st.Database.Bytes), service.Size(st.Database.WALBytes), strings.Join(tables, ", "), service.Size(st.Database.DiskFree), orNone(st.Backup.Last), BuildWords())
+	fmt.Printf("database  %s and %s of log (%s)\ndisk      %s free\n",
+		service.Size(st.Database.Bytes), service.Size(st.Database.WALBytes), strings.Join(tables, ", "), service.Size(st.Database.DiskFree))
+	if !st.Elsewhere {
+		fmt.Printf("backup    %s\n", orNone(st.Backup.Last))
+	}
+	fmt.Printf("version   %s\n", BuildWords())
 	return nil
 }
 

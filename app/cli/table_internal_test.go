@@ -3,6 +3,8 @@ package cli
 import (
 	"strings"
 	"testing"
+
+	"mailer/app/health"
 )
 
 func TestNothingThatTurnsALineAroundReachesATerminal(t *testing.T) {
@@ -16,5 +18,22 @@ func TestNothingThatTurnsALineAroundReachesATerminal(t *testing.T) {
 	}
 	if got := printableLines("removed Team\u202eB\nnext\r"); got != "removed Team\ufffdB\nnext " {
 		t.Errorf("%q", got)
+	}
+}
+
+func TestAFindingOfACheckHasALineOfItsOwn(t *testing.T) {
+	var out strings.Builder
+	damage := strings.Repeat("Page 7 is never used; ", 99) + "Page 7 is never used"
+	if err := printFindings(&out, []health.Check{{Name: "pages and indexes", Found: damage, Fix: "restore a backup"}, {Name: "emails", OK: true, Found: "sound"}}); err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
+	if len(lines) != 102 {
+		t.Errorf("%d lines:\n%s", len(lines), out.String())
+	}
+	for _, line := range lines {
+		if len(line) > 80 {
+			t.Errorf("a line of %d bytes: %q", len(line), line)
+		}
 	}
 }

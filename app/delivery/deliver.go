@@ -32,7 +32,7 @@ func (l *lane) run(j *job) {
 	if !l.admit(v, j) {
 		return
 	}
-	weight := min(j.unit.Size, laneMemory)
+	weight := min(j.unit.Size, l.room)
 	if l.memory.Acquire(l.taking, weight) != nil {
 		l.unplace(j)
 		l.handBack(j)

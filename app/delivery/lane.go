@@ -11,13 +11,14 @@ import (
 
 	"mailer/app/clock"
 	"mailer/app/fair"
+	"mailer/app/footprint"
 	"mailer/app/relays"
 	"mailer/app/service"
 	"mailer/db"
 )
 
-// laneMemory bounds the bytes of messages that a lane works on at once; a
-// larger message has the lane for itself.
+// laneMemory bounds the bytes of messages that a lane works on at once, where the memory of the
+// process has no limit; a larger message has the lane for itself.
 const laneMemory = 64 << 20
 
 // lane carries the units of one relay: the dispatchers of its lines claim those that
@@ -30,6 +31,7 @@ type lane struct {
 	composer *composer
 	ledger   *ledger
 	memory   *semaphore.Weighted
+	room     int64 // bytes of memory in all
 	dots     dots
 	several  atomic.Bool // there is more than one team
 	mail     *mailLine
@@ -71,9 +73,10 @@ func newLane(s *Service, route Route, known *standing) *lane {
 	if known == nil {
 		known = newStanding(s, relay)
 	}
+	room := footprint.Within(s.Memory, laneMemory)
 	l := &lane{
 		standing: known, s: s, relay: relay, sender: route.Sender, composer: &composer{s, relay}, ledger: &ledger{s, relay},
-		memory: semaphore.NewWeighted(laneMemory), dots: make(dots, max(relay.Connections, 1)),
+		memory: semaphore.NewWeighted(room), room: room, dots: make(dots, max(relay.Connections, 1)),
 	}
 	l.taking, l.leave = context.WithCancel(s.Taking)
 	l.mail = &mailLine{l.newLine(false, idleMail)}

@@ -38,6 +38,7 @@ type Config struct {
 	DoubtDelay time.Duration  // 0: 60 s
 	MaxWait    time.Duration  // how long mail is tried, where neither it nor its relay says; 0: app.DefaultMaxWait, negative: for ever
 	Builders   int            // messages that the senders of Routes compose and sign at once; 0: app.Builders
+	Memory     int64          // bytes that the process may have; 0: as many as there are
 	BulkShare  float64        // part of a relay's daily limit that broadcasts may use; 0: pacing.DefaultBulkShare
 	Jitter     func() float64 // 0 to 1; nil: at random
 }

@@ -42,6 +42,7 @@ func AllOK(checks []Check) bool {
 type Place struct {
 	Database, KeyFile string
 	Running           bool // a server holds the database
+	Here              bool // this process is that server
 	TLS               db.RemoteTLS
 	// PasswordShown: the password of the database stands on the command line of this
 	// process, where whoever lists processes reads it.
@@ -76,6 +77,8 @@ func checkDatabase(p Place, opening error) Check {
 	switch {
 	case errors.Is(opening, db.ErrNotFound):
 		return bad(name, opening.Error(), "mailer serve makes it at its first start, mailer migrate without one")
+	case Damaged(opening) && !db.IsRemote(p.Database):
+		return bad(name, damageIn(p.Database, opening), damageFix(p.Database))
 	case opening != nil:
 		return bad(name, opening.Error(), "mend what is said here, then run mailer doctor again")
 	case p.Running:

@@ -12,3 +12,6 @@ var (
 func (s *Service) Reach(ctx context.Context) []Check {
 	return append(s.checkBaseURL(ctx), s.checkBounces(ctx)...)
 }
+
+// Network returns how the service reaches the world.
+func (s *Service) Network() Network { return s.network }

@@ -205,6 +205,61 @@ func TestABaseURLThatLeadsElsewhereIsSaid(t *testing.T) {
 	find(t, idle, "base URL", true, "not asked")
 }
 
+// What keeps a server from taking mail is known to that server alone.
+func TestStatusAndDoctorSayWhatTheServersReadinessSays(t *testing.T) {
+	w := quiet(t, server.Config{})
+	const words = "The disk of the server, or of its database, is full"
+	at := func(status int, body string, err error) *health.Service {
+		answer := transport(func(r *http.Request) (*http.Response, error) {
+			if !strings.HasSuffix(r.URL.Path, "/readyz") {
+				return nil, errors.New("not asked here")
+			}
+			if err != nil {
+				return nil, err
+			}
+			return &http.Response{StatusCode: status, Body: io.NopCloser(strings.NewReader(body)), Header: http.Header{}}, nil
+		})
+		return w.Server.Health.At(health.Place{Database: w.Path, KeyFile: w.Path, Running: true}, health.Network{Transport: answer})
+	}
+	here := func() *health.Service {
+		return w.Server.Health.At(health.Place{Database: w.Path, KeyFile: w.Path, Running: true, Here: true}, at(200, "", nil).Network())
+	}
+	want := func(name string, s *health.Service, said string) {
+		t.Helper()
+		checks, err := s.Doctor(t.Context())
+		world.Must(t, err)
+		find(t, checks, "readiness", said == "", said)
+		st, err := s.Status(t.Context(), "1")
+		world.Must(t, err)
+		needs := ""
+		for _, n := range st.Needs {
+			needs += n.What + "\n"
+		}
+		if takesNone := strings.Contains(needs, "takes no mail"); takesNone != (said != "") || !strings.Contains(needs, said) {
+			t.Errorf("%s: status needs %q", name, needs)
+		}
+	}
+	want("a server that is full", at(503, `{"statusCode":503,"name":"service_unavailable","message":"`+words+`"}`, nil), words)
+	want("a proxy that finds no server", at(503, "<h1>no upstream</h1>", nil), "answers 503")
+	want("a server that is well", at(200, "{}", nil), "")
+	want("a base URL that is not reached from here", at(0, "", errors.New("no route")), "")
+	want("the server itself, well", here(), "")
+	w.Server.Drain()
+	want("the server itself", here(), "shutting down")
+}
+
+func TestBackupsAreCheckedOfAFileAlone(t *testing.T) {
+	world.BothEngines(t)
+	w := quiet(t, server.Config{})
+	said := false
+	for _, c := range look(w) {
+		said = said || c.Name == "backups"
+	}
+	if said == db.IsRemote(w.DB.Path()) {
+		t.Errorf("on %s: backups are checked: %t", w.DB.Path(), said)
+	}
+}
+
 func TestABounceListenerThatIsNotReachedIsSaid(t *testing.T) {
 	dns := world.NewDNS()
 	w := world.IdleWith(t, server.Config{NoRelay: true, BounceHost: "mx.test.example", Resolver: dns.Lookup})

@@ -32,7 +32,8 @@ type Status struct {
 	// Servers are those that share a database elsewhere, the one that works first.
 	Servers []Sharer `json:"servers,omitempty"`
 
-	Captures bool `json:"-"` // nothing leaves
+	Captures  bool `json:"-"` // nothing leaves
+	Elsewhere bool `json:"-"` // the database is not in a file: no backup of it is made here
 }
 
 // Sharer is a server that shares a database elsewhere.
@@ -81,7 +82,7 @@ const (
 // Status looks at a server. version is that of the program. What takes the room in the
 // database is left out: FillTables reads all of it.
 func (s *Service) Status(ctx context.Context, version string) (out Status, err error) {
-	out.Version, out.Needs, out.Captures = version, []Need{}, s.Settings.Capture
+	out.Version, out.Needs, out.Captures, out.Elsewhere = version, []Need{}, s.Settings.Capture, db.IsRemote(s.DB.Path())
 	if out.Relays, err = s.routing.List(ctx); err != nil {
 		return out, err
 	}
@@ -98,6 +99,9 @@ func (s *Service) Status(ctx context.Context, version string) (out Status, err e
 	out.Backup.Last = app.FormatTimePtr(last.At)
 	if !s.place.Running {
 		out.need("no server runs on "+db.Name(s.place.Database)+": nothing is accepted and nothing leaves", "mailer serve, or systemctl start mailer")
+	}
+	if why := s.refuses(ctx); why != "" {
+		out.need("the server takes no mail: "+why, readyFix)
 	}
 	for _, step := range []func(*Status){s.needsOfRelays, s.needsOfQueue, needsOfDisk} {
 		step(&out)
@@ -233,8 +237,12 @@ func (s *Service) checkWaiting(ctx context.Context) ([]Check, error) {
 // backupDays is how old the last backup may be.
 const backupDays = 7
 
+// checkBackups says nothing of a database elsewhere, of which backups are made there.
 func (s *Service) checkBackups(ctx context.Context) ([]Check, error) {
 	const name = "backups"
+	if db.IsRemote(s.DB.Path()) {
+		return nil, nil
+	}
 	const fix = "mailer backup FILE makes one now; mailer serve --backup-dir FOLDER makes one each day"
 	last, err := s.backup.Last(ctx)
 	switch {

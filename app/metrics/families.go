@@ -10,6 +10,7 @@ const (
 	nameSends     = "mailer_send_seconds"
 	nameDoubts    = "mailer_doubts_total"
 	nameRequests  = "mailer_http_request_seconds"
+	nameCodes     = "mailer_http_requests_total"
 	nameAttempts  = "mailer_webhook_attempts_total"
 	nameCommits   = "mailer_commit_seconds"
 	nameDB        = "mailer_db_bytes"
@@ -33,6 +34,7 @@ func Families() []Family {
 		{nameSends, "histogram", "Time of a transaction with a relay, up to the reply to its last command; the wait for a connection included."},
 		{nameDoubts, "counter", "Transactions whose outcome is unknown: the message is sent again unless a report settles it."},
 		{nameRequests, "histogram", "Time from a request's head to the end of its answer, of all requests to the HTTP API."},
+		{nameCodes, "counter", "Answered requests to the HTTP API, by the class of their status: 2xx, 3xx, 4xx or 5xx."},
 		{nameAttempts, "counter", "Attempts to tell a webhook something, by result: success or failed."},
 		{nameCommits, "histogram", "Time of a commit, from the first statement of its group to its being on disk."},
 		{nameDB, "gauge", "Size of the database's file."},

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	vm "github.com/VictoriaMetrics/metrics"
+
+	_ "mailer/app/quiet"
 )
 
 // Result is what a relay's answer meant for a recipient.
@@ -34,7 +36,7 @@ var (
 type Metrics struct {
 	accepted, doubts         *vm.Counter
 	commits, requests, sends *vm.PrometheusHistogram
-	results, attempts        *vm.Set // one series for each set of labels
+	results, attempts, codes *vm.Set // one series for each set of labels
 	counted                  []counted
 	watch                    watch
 }
@@ -58,6 +60,12 @@ func New() *Metrics {
 	m.sends = set(nameSends).NewPrometheusHistogramExt(nameSends, sendBounds)
 	m.doubts = set(nameDoubts).NewCounter(nameDoubts)
 	m.requests = set(nameRequests).NewPrometheusHistogramExt(nameRequests, requestBounds)
+	m.codes = set(nameCodes)
+	for _, class := range codeClasses {
+		if class != "" {
+			m.ofCode(class)
+		}
+	}
 	m.attempts = set(nameAttempts)
 	m.Attempt(true, 0)
 	m.Attempt(false, 0)
@@ -93,11 +101,23 @@ func (m *Metrics) Doubt() {
 	}
 }
 
-// Request counts an answered request to the HTTP API, and how long it took.
-func (m *Metrics) Request(took time.Duration) {
-	if m != nil {
-		m.requests.Update(took.Seconds())
+// codeClasses are the classes of status codes, by their first digit.
+var codeClasses = [...]string{2: "2xx", 3: "3xx", 4: "4xx", 5: "5xx"}
+
+// Request counts an answered request to the HTTP API, its status, and how long it took. A
+// status of 0 is that of a client that was gone before it was answered.
+func (m *Metrics) Request(status int, took time.Duration) {
+	if m == nil {
+		return
 	}
+	m.requests.Update(took.Seconds())
+	if class := status / 100; class < len(codeClasses) && codeClasses[class] != "" {
+		m.ofCode(codeClasses[class]).Inc()
+	}
+}
+
+func (m *Metrics) ofCode(class string) *vm.Counter {
+	return m.codes.GetOrCreateCounter(series(nameCodes, "code", class))
 }
 
 // Attempt counts n attempts to tell a webhook something.

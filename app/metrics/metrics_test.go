@@ -30,7 +30,7 @@ func TestNobodyWatching(t *testing.T) {
 	m.Result("a", Sent, 1)
 	m.Send(time.Second)
 	m.Doubt()
-	m.Request(time.Second)
+	m.Request(200, time.Second)
 	m.Attempt(true, 1)
 	m.Commit(time.Second)
 	m.Watch(nil)
@@ -47,7 +47,8 @@ func TestText(t *testing.T) {
 	m.Result("us-east-1", Sent, 1)
 	m.Send(40 * time.Millisecond)
 	m.Doubt()
-	m.Request(time.Millisecond)
+	m.Request(503, time.Millisecond)
+	m.Request(0, time.Millisecond)
 	m.Attempt(false, 1)
 	m.Commit(time.Minute)
 	got := ask(t, m)
@@ -65,7 +66,9 @@ func TestText(t *testing.T) {
 		`mailer_send_seconds_bucket{le="+Inf"} 1`,
 		"mailer_send_seconds_count 1",
 		"mailer_doubts_total 1",
-		`mailer_http_request_seconds_bucket{le="0.001"} 1`,
+		`mailer_http_request_seconds_bucket{le="0.001"} 2`,
+		`mailer_http_requests_total{code="2xx"} 0`,
+		`mailer_http_requests_total{code="5xx"} 1`,
 		`mailer_webhook_attempts_total{result="failed"} 1`,
 		`mailer_webhook_attempts_total{result="success"} 0`,
 		`mailer_commit_seconds_bucket{le="10"} 0`,

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 
+	"mailer/app"
 	"mailer/app/health"
 	"mailer/db"
 )
@@ -16,6 +17,15 @@ func CheckDatabase(ctx context.Context, path string) (checks []health.Check, err
 		checks = append(checks, health.Check(f))
 	}
 	return checks, err
+}
+
+// SayDamage returns an error of a command in words that name the database, and what helps,
+// where it comes of damage to its file. Other errors pass.
+func SayDamage(database string, err error) error {
+	if err == nil || db.IsRemote(database) || !health.Damaged(err) {
+		return err
+	}
+	return &app.Error{Code: app.CodeInternal, Message: health.DamageOf(database, err), Err: err}
 }
 
 // Doctor looks at a database and its server, or, where open fails, at what is there of
@@ -32,7 +42,7 @@ func Doctor(ctx context.Context, database, keyFile string, passwordShown bool, o
 
 // placeOf is where a running server has its database and master key.
 func placeOf(cfg *Config) health.Place {
-	p := health.Place{Database: cfg.DB.Path(), Running: true, TLS: cfg.DatabaseTLS, PasswordShown: cfg.PasswordShown}
+	p := health.Place{Database: cfg.DB.Path(), Running: true, Here: true, TLS: cfg.DatabaseTLS, PasswordShown: cfg.PasswordShown}
 	if cfg.KeyFile != nil {
 		p.KeyFile = cfg.KeyFile.Path
 	}

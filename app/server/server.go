@@ -80,6 +80,7 @@ type Config struct {
 	// only shown and told.
 	Enforce   bool
 	BulkShare float64 // part of a relay's daily limit that broadcasts may use; 0: app.DefaultBulkShare
+	Memory    int64   // bytes that the process may have; 0: as many as there are
 	Builders  int     // messages that the senders of Routes compose and sign at once; 0: app.Builders
 	Jitter    func() float64
 	Load      *app.Load        // told of each caller that waits; nil: nobody asks
@@ -200,7 +201,7 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	s.Templates, s.Search, s.Again, s.Shares, s.Frames = s.Mail.Templates, s.Mail.Search, s.Mail.Again, s.Mail.Shares, s.Mail.Previews
 	s.People.Post = s.Mail.Accounts.Send
 	s.Delivery = delivery.New(base, s.Events, s.Teams, s.Domains, s.Audience, s.Mail,
-		delivery.Config{Routes: cfg.Routes, Connect: cfg.Connect, Tick: s.tick, Heard: s.heard, DoubtDelay: cfg.DoubtDelay, MaxWait: cfg.MaxWait, BulkShare: cfg.BulkShare, Builders: cfg.Builders, Jitter: cfg.Jitter})
+		delivery.Config{Routes: cfg.Routes, Connect: cfg.Connect, Tick: s.tick, Heard: s.heard, DoubtDelay: cfg.DoubtDelay, MaxWait: cfg.MaxWait, BulkShare: cfg.BulkShare, Memory: cfg.Memory, Builders: cfg.Builders, Jitter: cfg.Jitter})
 	s.Guardrails = s.Delivery.Guardrails
 	s.Broadcasts = broadcasts.New(base, s.Teams, s.Audience, s.Mail, s.Delivery)
 	s.Reviews = s.Broadcasts.Reviews
@@ -288,10 +289,15 @@ func (s *Server) Stop(ctx context.Context) {
 		s.StopTaking()
 	}
 	if s.answers != nil {
-		<-s.answers
+		select {
+		case <-s.answers:
+		case <-ctx.Done():
+			s.StopTaking()
+			<-s.answers
+		}
 	}
-	s.Upkeep.StopCron()
-	s.StopTaking()
+	s.StopTaking() // before cron is waited for: its jobs end with Taking
+	s.Upkeep.StopCron(ctx)
 	done := make(chan struct{})
 	go func() {
 		s.Workers.Wait()

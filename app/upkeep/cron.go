@@ -26,8 +26,8 @@ type cronJob struct {
 	run   func(context.Context) error
 }
 
-// jobs are all that cron does.
-func (s *Service) jobs() []cronJob {
+// allJobs are all that cron does.
+func (s *Service) allJobs() []cronJob {
 	return []cronJob{
 		{guardrails.Every, "judge the rates of teams and regions", s.delivery.Guardrails.Judge},
 		{time.Second, "delete what deleted teams have", s.teams.RemoveDeleted},
@@ -52,7 +52,7 @@ func (s *Service) jobs() []cronJob {
 // wait for.
 func (s *Service) StartCron() error {
 	s.cron = cron.New(cron.WithLocation(time.UTC), cron.WithChain(cron.Recover(cronLog{s}), cron.SkipIfStillRunning(cronLog{s})))
-	for _, job := range s.jobs() {
+	for _, job := range s.jobs {
 		spec := "@every " + max(job.every, s.PollEvery).String()
 		if _, err := s.cron.AddFunc(spec, func() {
 			if err := job.run(s.Taking); err != nil && s.Taking.Err() == nil {
@@ -80,15 +80,20 @@ func (s *Service) rewindCron() {
 	s.cron.Start()
 }
 
-// StopCron ends the pacemaker, if it was started, and waits for what runs.
-func (s *Service) StopCron() {
+// StopCron ends the pacemaker, if it was started, and waits until the jobs that run have ended,
+// or ctx has. Jobs end with Taking, so the caller ends that first.
+func (s *Service) StopCron(ctx context.Context) {
 	if s.cron == nil {
 		return
 	}
 	s.pacing.Lock()
 	ended := s.cron.Stop()
 	s.pacing.Unlock()
-	<-ended.Done()
+	select {
+	case <-ended.Done():
+	case <-ctx.Done():
+		s.Log.Warn("a cron job still runs, and is left")
+	}
 }
 
 // swept is what sweepSeldom did last; cron runs it once at a time.

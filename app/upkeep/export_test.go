@@ -28,3 +28,17 @@ func (s *Service) RewindCron() { s.rewindCron() }
 func (s *Service) WithdrawErased(ctx context.Context, teamID string, job audience.Erasure) error {
 	return s.withdrawErased(ctx, teamID, job)
 }
+
+// HoldJobs has each cron job, once it runs, rest until its context ends; began hears of each.
+func (s *Service) HoldJobs(began func(what string)) (all []string) {
+	for i := range s.jobs {
+		what := s.jobs[i].what
+		all = append(all, what)
+		s.jobs[i].run = func(ctx context.Context) error {
+			began(what)
+			<-ctx.Done()
+			return ctx.Err()
+		}
+	}
+	return all
+}

@@ -61,12 +61,15 @@ type Service struct {
 	swept      swept
 	work       footprint.Watch
 	handBack   func()
+	jobs       []cronJob // all that cron does
 	cron       *cron.Cron
 	pacing     sync.Mutex // held while cron is stopped or started again
 }
 
 // New makes the service.
 func New(base *service.Base, o Others) *Service {
-	return &Service{Base: base, events: o.Events, teams: o.Teams, people: o.People, domains: o.Domains, audience: o.Audience, mail: o.Mail,
+	s := &Service{Base: base, events: o.Events, teams: o.Teams, people: o.People, domains: o.Domains, audience: o.Audience, mail: o.Mail,
 		delivery: o.Delivery, broadcasts: o.Broadcasts, reports: o.Reports, retention: o.Retention, requestLog: o.RequestLog, eraser: newEraser(), clock: newWatch(), handBack: o.Shrink}
+	s.jobs = s.allJobs()
+	return s
 }

@@ -133,7 +133,7 @@ const slow = time.Second
 
 func (h *Handler) logRequest(x *Exchange, r *http.Request, start time.Time) {
 	took := h.now().Sub(start) - x.listened
-	h.metrics.Request(took)
+	h.metrics.Request(x.status, took)
 	h.note(x, r, took)
 	if h.silent && x.status < http.StatusInternalServerError {
 		return

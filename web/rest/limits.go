@@ -1,6 +1,10 @@
 package rest
 
-import "time"
+import (
+	"time"
+
+	"mailer/app/footprint"
+)
 
 // Limits bounds what requests may cost. Sizes are in bytes.
 type Limits struct {
@@ -58,6 +62,26 @@ func DefaultLimits() Limits {
 		Connections:      DefaultConnections,
 		ConnectionsOfOne: 256,
 	}
+}
+
+// largestPart is the part of the memory beyond the least that one body may have: it stands
+// there as it came, decoded, and in the database's own memory, and its message beside it.
+const (
+	leastMemory = 64 << 20
+	largestPart = 5
+	leastBody   = 4 << 20
+)
+
+// Within returns the limits of a server whose process may have so many bytes of memory; 0: as
+// many as there are.
+func (l Limits) Within(memory int64) Limits {
+	for _, budget := range []*int64{&l.SmallBudget, &l.LargeBudget, &l.PublicBudget, &l.Answers.Keyed, &l.Answers.Public} {
+		*budget = footprint.Within(memory, *budget)
+	}
+	if memory > 0 {
+		l.Body = min(l.Body, max(leastBody, (memory-leastMemory)/largestPart))
+	}
+	return l
 }
 
 // deadline is until when more of a large body must have come, of which got bytes are

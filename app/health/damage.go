@@ -1,0 +1,36 @@
+package health
+
+import (
+	"errors"
+	"fmt"
+
+	"mailer/db"
+)
+
+// Damaged reports whether an error comes of damage to the database's file.
+func Damaged(err error) bool { return errors.Is(err, db.ErrDamaged) || db.IsCorrupt(err) }
+
+// DamageOf says in words what is damaged, and what helps.
+func DamageOf(database string, err error) string {
+	return damageIn(database, err) + "; " + damageFix(database)
+}
+
+func damageIn(database string, err error) string {
+	what := "a page of it can't be read"
+	if found, ok := errors.AsType[*db.Damage](err); ok {
+		what = "rows of " + found.Table + " can't be read"
+	}
+	return fmt.Sprintf("%s is damaged: %s", database, what)
+}
+
+func damageFix(database string) string {
+	return "mailer check --db " + database + " names all that is damaged; mailer restore puts a backup in its place"
+}
+
+// unseen is a check that could not be made.
+func (s *Service) unseen(name string, err error) Check {
+	if Damaged(err) && !db.IsRemote(s.place.Database) {
+		return bad(name, damageIn(s.place.Database, err), damageFix(s.place.Database))
+	}
+	return bad(name, "can't be looked at: "+wordsOf(err), "mend what is said here, then run mailer doctor again")
+}

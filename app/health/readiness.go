@@ -1,0 +1,64 @@
+package health
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"mailer/app"
+)
+
+const (
+	// readyTime bounds the question to a server whether it takes mail.
+	readyTime = 3 * time.Second
+	// readyFix is what helps where a server takes none.
+	readyFix = "mend what is said here: the server takes mail again as soon as that is over; journalctl -u mailer -g level=ERROR says since when"
+)
+
+// refuses is why the running server takes no mail, as its /readyz tells; empty: it takes mail,
+// or none runs or can be asked. A command can't see that on the database alone: what keeps
+// the server from writing may be the server's own.
+func (s *Service) refuses(ctx context.Context) string {
+	if s.place.Here {
+		return wordsOf(s.Ready())
+	}
+	if !s.place.Running || s.Settings.BaseURL == "" {
+		return ""
+	}
+	ctx, cancel := context.WithTimeout(ctx, readyTime)
+	defer cancel()
+	a, err := s.get(ctx, s.Settings.BaseURL+"/readyz")
+	if err != nil || a.status != http.StatusServiceUnavailable { // doctor looks where the base URL leads
+		return ""
+	}
+	var said struct {
+		Message string `json:"message"`
+	}
+	if json.Unmarshal([]byte(a.body), &said) != nil || said.Message == "" { // a proxy's own
+		return fmt.Sprintf("%s/readyz answers %d", s.Settings.BaseURL, a.status)
+	}
+	return said.Message
+}
+
+// wordsOf is what an error says to callers; empty: there is none.
+func wordsOf(err error) string {
+	if said, ok := errors.AsType[*app.Error](err); ok {
+		return said.Message
+	}
+	return errText(err)
+}
+
+func (s *Service) checkReadiness(ctx context.Context) ([]Check, error) {
+	const name = "readiness"
+	if !s.place.Running {
+		return nil, nil
+	}
+	if why := s.refuses(ctx); why != "" {
+		return []Check{bad(name, "the server takes no mail: "+why, readyFix)}, nil
+	}
+	return []Check{good(name, "nothing keeps the server from taking mail")}, nil
+}

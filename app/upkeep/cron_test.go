@@ -1,0 +1,36 @@
+package upkeep_test
+
+import (
+	"sync"
+	"testing"
+	"time"
+
+	"mailer/app/world"
+)
+
+func TestStopDoesNotWaitForAJobThatRests(t *testing.T) {
+	world.Bubble(t, func(t *testing.T) {
+		w := world.Idle(t, world.NewRelay(nil))
+		var mu sync.Mutex
+		began := map[string]bool{}
+		all := w.Server.Upkeep.HoldJobs(func(what string) {
+			mu.Lock()
+			defer mu.Unlock()
+			began[what] = true
+		})
+		w.Start()
+		world.Sleep(time.Hour + time.Second)
+		mu.Lock()
+		for _, what := range all {
+			if !began[what] {
+				t.Errorf("%q did not run within an hour", what)
+			}
+		}
+		mu.Unlock()
+		start := time.Now()
+		w.Stop()
+		if took := time.Since(start); took != 0 {
+			t.Errorf("the stop waited %s for jobs that rested", took)
+		}
+	})
+}
