@@ -19,10 +19,15 @@ import (
 	"github.com/emersion/go-smtp"
 )
 
-// makeAccount goes from the link of the setup to the second factor.
+// makeAccount goes from the link that the server printed to the second factor.
 func (s *screen) makeAccount(in *instance, email string) {
 	s.t.Helper()
-	_, code, _ := strings.Cut(strings.TrimSpace(in.run(s.t, "users", "setup")), "#")
+	var code string
+	eventually(s.t, startTimeout, "serve prints the link of the setup", func() (bool, string) {
+		_, rest, found := strings.Cut(string(in.log(s.t)), "/dashboard/setup#")
+		code, _, _ = strings.Cut(rest, "\n")
+		return found, ""
+	})
 	s.load("/setup#" + code)
 	s.fill("Name", "Ingrid")
 	s.fill("Team", "Harbour")
