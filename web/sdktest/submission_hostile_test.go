@@ -348,7 +348,7 @@ func TestDevTakesMailBySMTPWithoutAKey(t *testing.T) {
 	var shown struct{ Source string }
 	h.api.get(t, "/emails/"+a.id(), &shown)
 	h.api.get(t, "/emails", &list)
-	if len(list.Data) != 1 || list.Data[0].ID != a.id() || list.Data[0].Subject != "caught" || shown.Source != "smtp" {
+	if len(list.Data) != 2 || list.Data[0].ID != a.id() || list.Data[0].Subject != "caught" || list.Data[1].Subject != "Welcome to Mailer" || shown.Source != "smtp" {
 		t.Errorf("the list shows %+v, the email %+v", list.Data, shown)
 	}
 	select {
