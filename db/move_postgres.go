@@ -87,7 +87,7 @@ func (p *postgresTarget) begin(ctx context.Context) (err error) {
 	if err := checkPostgres(ctx, conn, p.name(), nil); err != nil {
 		return err
 	}
-	if _, err := conn.ExecContext(ctx, "BEGIN"); err != nil {
+	if _, err := conn.ExecContext(ctx, beginGroup); err != nil {
 		return fmt.Errorf("begin to move: %w", err)
 	}
 	if err := p.clear(ctx, conn); err != nil {
@@ -129,7 +129,7 @@ func (p *postgresTarget) drop(ctx context.Context, conn *sql.Conn) error {
 	if err := fitsPostgres(ctx, conn, p.name(), baseVersion+len(names), p.schema); err != nil {
 		return err
 	}
-	all := []string{"schema_versions", "changes", "writers", "nodes"}
+	all := []string{"schema_versions", "changes", "writes", "nodes"}
 	for _, t := range p.tables {
 		all = append(all, t.name)
 	}

@@ -177,7 +177,7 @@ func (n *node) take(ctx context.Context, d *DB, id string, opts Options, spare b
 			return nil, err
 		}
 	}
-	if _, err := tx.ExecContext(ctx, `DELETE FROM writers WHERE at < `+postgresNow+` - 86400000`); err != nil { // of processes that were killed
+	if _, err := tx.ExecContext(ctx, clearOldWrites); err != nil { // of processes that were killed
 		return nil, err
 	}
 	if err := refuseMoved(ctx, tx, opts); err != nil { // while this process waited, for that row too
@@ -363,7 +363,7 @@ func (n *node) hangUp() {
 const liveNodes = `(SELECT coalesce(string_agg(id, ',' ORDER BY id), '') FROM nodes WHERE dead IS NULL)`
 
 // saidBack is what each beat returns.
-const saidBack = `(SELECT n FROM changes), (SELECT rules FROM changes), ` + postgresNow + `, ` + liveNodes
+const saidBack = `(SELECT max(n) FROM writes), (SELECT rules FROM writes ORDER BY n DESC LIMIT 1), ` + postgresNow + `, ` + liveNodes
 
 // sayLeads renews the row of the server that leads, and counts the others that were silent for
 // long and those that are dead and whose work is not free yet.

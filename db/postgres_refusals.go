@@ -19,7 +19,7 @@ func refusedOpen(name string, err error) error {
 	case "28P01", "28000":
 		return refuse(ErrUnreachable, "the database %s lets nobody in as --db says: %s; look at user and password there, and at the server's pg_hba.conf", name, pg.Message)
 	case "3D000":
-		return refuse(ErrUnreachable, "the database %s is not there: %s; make it with CREATE DATABASE … TEMPLATE template0 ENCODING 'UTF8' LC_COLLATE 'C' LC_CTYPE 'C'", name, pg.Message)
+		return refuse(ErrUnreachable, "the database %s is not there: %s; make it with "+createDatabase, name, pg.Message)
 	case "42704":
 		return refuse(ErrNotDatabase, "--db %s has an option that PostgreSQL does not know: %s", name, pg.Message)
 	case "42501":
