@@ -6,12 +6,13 @@ import (
 	"time"
 )
 
-// answerWithin is after what time somebody who waits for a vital write hears that the database
-// is away or full.
+// answerWithin is after what time somebody who waits for a write hears that the database is
+// away, full or locked.
 const answerWithin = 3 * time.Second
 
 // submitAwaited is submit for somebody who waits. Once they were refused nothing more is begun
-// for them; of what was under way by then they don't hear, as where an answer gets lost.
+// for them; of a vital write that was under way by then they don't hear, as where an answer
+// gets lost. Other ones wait for what becomes of it: whoever asks again must not get it twice.
 func submitAwaited(d *DB, r *request) error {
 	select {
 	case <-d.failed:
@@ -39,8 +40,8 @@ func submitAwaited(d *DB, r *request) error {
 				return ErrClosed
 			}
 		case <-late.C:
-			if w := d.waits.Load(); w != nil {
-				r.begun.CompareAndSwap(false, true)
+			w := d.waits.Load()
+			if w != nil && (r.begun.CompareAndSwap(false, true) || r.vital) {
 				return w.err
 			}
 			if onWriter() {

@@ -59,8 +59,16 @@ func holdAll(ctx context.Context, conn *sql.Conn, node string) error {
 	if _, err := conn.ExecContext(ctx, "LOCK TABLE changes IN EXCLUSIVE MODE"); err != nil {
 		return err
 	}
+	var restored, timeline bool
+	err := conn.QueryRowContext(ctx, readOrigin).Scan(&restored, &timeline)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return err
+	}
+	if restored {
+		return refuse(ErrConflict, "the database was restored since a server worked on it, so what waits there may have left since: mailer restore --mark --db … holds that; then move it")
+	}
 	var id string
-	err := conn.QueryRowContext(ctx, `SELECT id FROM nodes WHERE id = $1 AND dead IS NULL FOR KEY SHARE`, node).Scan(&id)
+	err = conn.QueryRowContext(ctx, `SELECT id FROM nodes WHERE id = $1 AND dead IS NULL FOR KEY SHARE`, node).Scan(&id)
 	if errors.Is(err, sql.ErrNoRows) {
 		return errFenced
 	}
@@ -129,7 +137,7 @@ func (p *postgresTarget) drop(ctx context.Context, conn *sql.Conn) error {
 	if err := fitsPostgres(ctx, conn, p.name(), baseVersion+len(names), p.schema); err != nil {
 		return err
 	}
-	all := []string{"schema_versions", "changes", "writes", "nodes"}
+	all := []string{"schema_versions", "changes", "writes", "nodes", "origin"}
 	for _, t := range p.tables {
 		all = append(all, t.name)
 	}

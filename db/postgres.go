@@ -1,6 +1,7 @@
 package db
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -33,6 +34,8 @@ type postgresEngine struct {
 	group  int64   // of its own, under way
 	beside bool    // others wrote before the last group that looked first
 	conns  conns
+	origin
+	locks time.Duration // how long a statement that writes waits for one
 }
 
 // postgresScheme is what the name of a database of PostgreSQL begins with.
@@ -75,7 +78,7 @@ func (e *postgresEngine) configure(name string) error {
 	config.DialFunc = e.conns.dial(&net.Dialer{Timeout: dialPatience, KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: time.Second, Interval: time.Second, Count: 2}, Control: userTimeout})
 	config.BuildFrontend = e.conns.frontend
 	config.RuntimeParams["application_name"] = calledBy(e.writer)
-	config.RuntimeParams["jit"] = "off" // compiling costs more than any statement here
+	config.RuntimeParams["jit"] = "off"                                      // compiling costs more than any statement here
 	config.RuntimeParams["default_transaction_isolation"] = "read committed" // whatever role and database say
 	config.RuntimeParams["tcp_user_timeout"] = fmt.Sprint(silence.Milliseconds())
 	for setting, seconds := range map[string]string{"tcp_keepalives_idle": "1", "tcp_keepalives_interval": "1", "tcp_keepalives_count": "3"} {
@@ -103,9 +106,12 @@ func withoutSecrets(err error) string {
 // quiet hour, would walk through all of it until PostgreSQL looks at the table again.
 func (e *postgresEngine) pool(idle time.Duration) *sql.DB {
 	config := e.config.Copy()
+	locks := lockTimeout
 	if idle == writerIdle {
 		config.RuntimeParams["enable_seqscan"] = "off"
+		locks = e.locks
 	}
+	config.RuntimeParams["lock_timeout"] = fmt.Sprint(locks.Milliseconds())
 	config.RuntimeParams["idle_in_transaction_session_timeout"] = fmt.Sprint(idle.Milliseconds())
 	return stdlib.OpenDB(*config)
 }
@@ -188,6 +194,7 @@ const (
 // for the lock.
 func (e *postgresEngine) open(ctx context.Context, d *DB, opts Options) (session, error) {
 	name := postgresName(opts.Path)
+	e.locks = cmp.Or(opts.locks, groupPatience)
 	d.name, e.writer = name, uuid.NewString() // not app.NewID: those begin once it is clear what time it is
 	if err := e.configure(opts.Path); err != nil {
 		return session{}, err
@@ -204,7 +211,12 @@ func (e *postgresEngine) open(ctx context.Context, d *DB, opts Options) (session
 	}
 	writer := newSession(conn, e)
 	writer.queue = newQueued(conn)
-	if err := e.prepare(ctx, d, conn, opts); err != nil {
+	writer.queue.slowAfter, writer.queue.slow = time.Duration(float64(e.locks)*lookForLock), func(pid uint32) { lookWhoLocks(d, pid) }
+	err = e.prepare(ctx, d, conn, opts)
+	if lockedElsewhere(err) {
+		err = lockedOn(name, err)
+	}
+	if err != nil {
 		return session{}, errors.Join(err, conn.Close())
 	}
 	for range readers {
@@ -281,7 +293,10 @@ func (*postgresEngine) lost(s *session) bool {
 }
 
 func (e *postgresEngine) renew(ctx context.Context, d *DB, s *session) error {
-	return e.connect(ctx, d.pool, s)
+	if err := e.connect(ctx, d.pool, s); err != nil {
+		return err
+	}
+	return e.check(ctx, s.conn)
 }
 
 // connect puts another connection in the place of one that is lost.

@@ -15,12 +15,14 @@ import (
 
 // postgresOwn is what a database of PostgreSQL has beside schema.sql: its version, the row that
 // each group of writes locks, the last group of each process that writes, and the servers on
-// it: those that are dead by now and whose mail is freed too.
+// it: those that are dead by now and whose mail is freed too; and of which database it is
+// (Origin).
 const postgresOwn = `
 CREATE TABLE schema_versions (version bigint NOT NULL, sum text NOT NULL, made_at bigint NOT NULL);
 CREATE TABLE changes (id bigint NOT NULL PRIMARY KEY);
 INSERT INTO changes (id) VALUES (1);
 CREATE TABLE writes (n bigint NOT NULL PRIMARY KEY, writer text NOT NULL, own bigint NOT NULL, at bigint NOT NULL, rules bigint NOT NULL, erasures bigint NOT NULL);
+CREATE TABLE origin (database bigint NOT NULL, relation bigint NOT NULL, transaction bigint NOT NULL, timeline bigint NOT NULL);
 INSERT INTO writes (n, writer, own, at, rules, erasures) VALUES (0, '', 0, 0, 0, 0);
 CREATE TABLE nodes (id text NOT NULL PRIMARY KEY, started_at bigint NOT NULL, seen_at bigint NOT NULL, dead bigint, well bigint NOT NULL DEFAULT 0, freed bigint NOT NULL DEFAULT 0, leads bigint NOT NULL, address text NOT NULL);
 CREATE UNIQUE INDEX nodes_lead ON nodes (leads) WHERE leads = 1 AND dead IS NULL;

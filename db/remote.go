@@ -40,7 +40,7 @@ func OnlyFiles(name string) error {
 	if !IsRemote(name) {
 		return nil
 	}
-	return refuse(ErrNotDatabase, "%s is not a file: copies, restores and checks of it are made with PostgreSQL's own tools, like pg_dump and pg_amcheck", Name(name))
+	return refuse(ErrNotDatabase, "%s is not a file: copies, restores and checks of it are made with PostgreSQL's own tools, like pg_dump, pg_restore and pg_amcheck; after a restore mailer restore --mark holds what waited there", Name(name))
 }
 
 // briefly connects to a database elsewhere for one question.
