@@ -1,6 +1,7 @@
 package backup_test
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -70,8 +71,10 @@ func TestWhatWaitsIsHeldWhereTheOperatorSaysThatTheDatabaseWasRestored(t *testin
 		relay := world.NewRelay(world.Always(world.Accept))
 		w := world.Idle(t, relay)
 		ids := waiting(w)
-		if _, err := backup.Mark(t.Context(), restoring(w, "")); err == nil {
-			t.Error("it is marked beside a server")
+		if !world.IsElsewhere() { // where a server of a test is silent for hours
+			if _, err := backup.Mark(t.Context(), restoring(w, "")); !errors.Is(err, db.ErrInUse) {
+				t.Errorf("it is marked beside a server: %v", err)
+			}
 		}
 		world.Must(t, w.DB.Close())
 		done, err := backup.Mark(t.Context(), restoring(w, ""))
