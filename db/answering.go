@@ -63,7 +63,7 @@ func (e *postgresEngine) share() Share {
 
 // answer notes that this process is there, and has it take the lead once nobody has it.
 func (n *node) answer(ctx context.Context, d *DB, id string, opts Options) error {
-	if _, err := d.ro.ExecContext(ctx, noteNode, id, 0, address()); err != nil {
+	if _, err := d.ro.ExecContext(ctx, noteNode, id, 0, whereabouts()); err != nil {
 		return fmt.Errorf("join those that work on %s: %w", d.name, err)
 	}
 	n.opts = opts

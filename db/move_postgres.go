@@ -107,21 +107,20 @@ func (p *postgresTarget) begin(ctx context.Context) (err error) {
 // clear refuses a database in which something is, and has nothing be there. Errors, in
 // words: ErrConflict, ErrInUse, ErrNotDatabase, ErrOld, ErrNew, ErrSchema.
 func (p *postgresTarget) clear(ctx context.Context, conn *sql.Conn) error {
-	var alone, ours bool
-	var tables int
+	var alone bool
 	if err := conn.QueryRowContext(ctx, `SELECT pg_try_advisory_xact_lock(hashtext('mailer schema'))`).Scan(&alone); err != nil {
 		return fmt.Errorf("look at %s: %w", p.name(), err)
 	}
 	if !alone {
 		return refuse(ErrInUse, "another mailer is making the tables of %s; wait until it is through", p.name())
 	}
-	err := conn.QueryRowContext(ctx, `SELECT count(*), count(*) FILTER (WHERE table_name = 'schema_versions') > 0 FROM information_schema.tables WHERE table_schema = current_schema()`).Scan(&tables, &ours)
+	found, err := findTables(ctx, conn)
 	switch {
 	case err != nil:
 		return fmt.Errorf("look at %s: %w", p.name(), err)
-	case ours:
+	case found.ours:
 		return p.drop(ctx, conn)
-	case tables > 0:
+	case found.tables > 0:
 		return refuse(ErrConflict, "%s holds the tables of another program, and was left as it is; name an empty database with --to", p.name())
 	}
 	return nil
@@ -134,7 +133,7 @@ func (p *postgresTarget) drop(ctx context.Context, conn *sql.Conn) error {
 	if err != nil {
 		return err
 	}
-	if err := fitsPostgres(ctx, conn, p.name(), baseVersion+len(names), p.schema); err != nil {
+	if err := fitsPostgres(ctx, conn, p.url, baseVersion+len(names), p.schema); err != nil {
 		return err
 	}
 	all := []string{"schema_versions", "changes", "writes", "nodes", "origin"}
@@ -170,7 +169,7 @@ func (p *postgresTarget) makeTables(ctx context.Context, conn *sql.Conn) error {
 		return err
 	}
 	var made []string
-	own, keys := postgresStatements(p.schema)
+	own, keys := postgresStatements(p.schema, map[string][]string{})
 	for _, text := range own {
 		if tableName.MatchString(text) {
 			made = append(made, text)

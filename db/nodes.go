@@ -199,7 +199,7 @@ func (n *node) take(ctx context.Context, d *DB, id string, opts Options, spare b
 
 // lead notes that a process leads. Error: errFenced.
 func lead(ctx context.Context, tx *sql.Tx, id string) error {
-	res, err := tx.ExecContext(ctx, noteNode, id, 1, address())
+	res, err := tx.ExecContext(ctx, noteNode, id, 1, whereabouts())
 	if err != nil {
 		return err
 	}
@@ -253,8 +253,8 @@ func (n *node) bury(ctx context.Context, d *DB) error {
 const noteNode = `INSERT INTO nodes (id, started_at, seen_at, leads, address) VALUES ($1, ` + postgresNow + `, ` + postgresNow + `, $2, $3)
 	ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at, leads = excluded.leads WHERE nodes.dead IS NULL`
 
-// address is what people are told of where this process is.
-func address() string {
+// whereabouts is what people are told of where this process is.
+func whereabouts() string {
 	host, _ := os.Hostname() // only told
 	return fmt.Sprintf("%s, process %d", host, os.Getpid())
 }

@@ -94,9 +94,9 @@ func (f *postgresFacts) refusal(name string) error {
 // isC reports whether a locale knows bytes alone.
 func isC(locale string) bool { return locale == "C" || locale == "POSIX" }
 
-// schemaSum tells one schema from another.
+// schemaSum tells one schema from another, whatever blanks there are.
 func schemaSum(schema string) string {
-	sum := sha256.Sum256([]byte(postgresSchema(schema) + postgresOwn))
+	sum := sha256.Sum256([]byte(strings.Join(strings.Fields(postgresSchema(schema)+postgresOwn), " ")))
 	return hex.EncodeToString(sum[:])
 }
 
@@ -113,19 +113,12 @@ func preparePostgresSchema(ctx context.Context, conn *sql.Conn, name string, opt
 		return false, fmt.Errorf("open database %s: %w", name, err)
 	}
 	defer func() { _ = tx.Rollback() }() // after a commit it is nothing
-	if _, err := tx.ExecContext(ctx, `SELECT pg_advisory_xact_lock(hashtext('mailer schema'))`); err != nil {
-		return false, fmt.Errorf("open database %s: %w", name, err)
-	}
-	var tables int
-	var ours bool
-	err = tx.QueryRowContext(ctx, `SELECT count(*), count(*) FILTER (WHERE table_name = 'schema_versions') > 0 FROM information_schema.tables WHERE table_schema = current_schema()`).Scan(&tables, &ours)
+	ours, err := lockSchema(ctx, tx, name)
 	switch {
 	case err != nil:
-		return false, fmt.Errorf("open database %s: %w", name, err)
+		return false, err
 	case ours:
-		return false, fitsPostgres(ctx, tx, name, want, opts.Schema)
-	case tables > 0:
-		return false, refuse(ErrNotDatabase, "%s is another program's database, and was left as it is; name another one with --db", name)
+		return false, fitsPostgres(ctx, tx, opts.Path, want, opts.Schema)
 	case !opts.Create:
 		return false, refuse(ErrNotFound, "the database %s is empty; mailer migrate --db … makes its tables", name)
 	}
@@ -142,10 +135,11 @@ func preparePostgresSchema(ctx context.Context, conn *sql.Conn, name string, opt
 	return true, tx.Commit()
 }
 
-// fitsPostgres refuses a database of another version or schema.
-func fitsPostgres(ctx context.Context, tx asker, name string, want int, schema string) error {
+// fitsPostgres refuses the database of a URL that has another version or schema.
+func fitsPostgres(ctx context.Context, tx asker, url string, want int, schema string) error {
 	var have int
 	var sum string
+	name := Name(url)
 	if err := tx.QueryRowContext(ctx, `SELECT version, sum FROM schema_versions ORDER BY version DESC LIMIT 1`).Scan(&have, &sum); err != nil {
 		return fmt.Errorf("read schema version of %s: %w", name, err)
 	}
@@ -153,7 +147,7 @@ func fitsPostgres(ctx context.Context, tx asker, name string, want int, schema s
 	case have > want:
 		return newer(name, have, want)
 	case have < want:
-		return older(name, have, want)
+		return older(address(url), have, want)
 	case sum != schemaSum(schema):
 		return strange(name, "it was made of another schema.sql")
 	}

@@ -136,10 +136,18 @@ func (s *Service) HoldRestored(ctx context.Context) error {
 		return fmt.Errorf("look whether the database was restored: %w", err)
 	}
 	if held {
-		s.Log.Warn("the database was restored from a dump since a server worked on it; what waited in it may have left since, and is held", "held", done.Held, "as_of", done.BackupAt,
+		s.Log.Warn("the database was restored from a dump since a server worked on it; what waited in it may have left since, and is held", "held", done.Held, "as_of", backupTime(done.BackupAt),
 			"help", "mailer queue list --state held shows it; mailer queue release --restored or drop --restored decides")
 	}
 	return nil
+}
+
+// backupTime is a time for the log.
+func backupTime(at *string) string {
+	if at == nil {
+		return "unknown"
+	}
+	return *at
 }
 
 // markRestored holds what waits, and notes the restore.
