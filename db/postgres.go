@@ -169,6 +169,10 @@ func (e *postgresEngine) beginRead(ctx context.Context, d *DB, s *session) error
 	if err == nil && !beginAhead(s, text) {
 		err = errors.New("a new connection was lost")
 	}
+	var pg *pgconn.PgError
+	if errors.As(err, &pg) {
+		return refusedOpen(d.name, err)
+	}
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrUnreachable, err)
 	}
@@ -250,6 +254,9 @@ func (e *postgresEngine) prepare(ctx context.Context, d *DB, conn *sql.Conn, opt
 	}
 	if err := refuseMoved(ctx, conn, opts); err != nil {
 		return err
+	}
+	if opts.Lock {
+		warnOfPooler(ctx, d, conn)
 	}
 	if d.made {
 		d.log.Info("made a new database", "db", d.name)
