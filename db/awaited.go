@@ -21,8 +21,9 @@ func submitAwaited(d *DB, r *request) error {
 		return ErrClosed
 	default:
 	}
-	late := time.NewTimer(answerWithin)
+	late := time.NewTimer(nestedAfter)
 	defer late.Stop()
+	looked := false
 	queue, left := d.queue, r.ctx.Done()
 	for {
 		select {
@@ -40,12 +41,17 @@ func submitAwaited(d *DB, r *request) error {
 				return ErrClosed
 			}
 		case <-late.C:
+			if !looked {
+				looked = true
+				if onWriter() {
+					panic(nestedWrite)
+				}
+				late.Reset(answerWithin - nestedAfter)
+				continue
+			}
 			w := d.waits.Load()
 			if w != nil && (r.begun.CompareAndSwap(false, true) || r.vital) {
 				return w.err
-			}
-			if onWriter() {
-				panic(nestedWrite)
 			}
 			late.Reset(reachEvery) // it is slow, or back
 		}

@@ -2,6 +2,7 @@ package db
 
 import (
 	"encoding/json"
+	"math"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -64,19 +65,28 @@ func blocksOfAGroup(t *testing.T, d *DB, dsn string) map[string]int {
 	defer func() { _ = tx.Rollback(t.Context()) }() // it only looked
 	blocks := map[string]int{}
 	for text, args := range map[string][]any{lockGroups: nil, noteGroup: {"other", int64(1), d.engine.(*postgresEngine).last}, `SELECT ` + saidBack: nil} {
-		var plan []byte
-		if err := tx.QueryRow(t.Context(), `EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) `+text, args...).Scan(&plan); err != nil {
-			t.Fatalf("%s: %v", text, err)
+		blocks[text] = math.MaxInt
+		for range 3 { // one may read the catalog too, of which others tell that it has changed
+			blocks[text] = min(blocks[text], blocksOf(t, tx, text, args))
 		}
-		var read []struct {
-			Plan struct {
-				Hit int `json:"Shared Hit Blocks"`
-			}
-		}
-		if err := json.Unmarshal(plan, &read); err != nil {
-			t.Fatal(err)
-		}
-		blocks[text] = read[0].Plan.Hit
 	}
 	return blocks
+}
+
+// blocksOf runs a statement and returns how many blocks it read.
+func blocksOf(t *testing.T, tx pgx.Tx, text string, args []any) int {
+	t.Helper()
+	var plan []byte
+	if err := tx.QueryRow(t.Context(), `EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) `+text, args...).Scan(&plan); err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+	var read []struct {
+		Plan struct {
+			Hit int `json:"Shared Hit Blocks"`
+		}
+	}
+	if err := json.Unmarshal(plan, &read); err != nil {
+		t.Fatal(err)
+	}
+	return read[0].Plan.Hit
 }

@@ -36,9 +36,10 @@ func TestRefusalsAtTheStartSayWhatToDo(t *testing.T) {
 
 // TestSettingsOfAConnectionMakeNoFile opens what libpq takes, which holds a password.
 func TestSettingsOfAConnectionMakeNoFile(t *testing.T) {
+	schema := schemaText(t)
 	t.Chdir(t.TempDir())
 	for _, name := range []string{"host=db user=mailer password=sesame dbname=mailer", "dbname=mailer", " user = mailer password=sesame", "service=mailer"} {
-		d, err := Open(t.Context(), Options{Path: name, Schema: schemaText(t), Create: true})
+		d, err := Open(t.Context(), Options{Path: name, Schema: schema, Create: true})
 		if err == nil {
 			d.Close()
 		}
@@ -46,7 +47,7 @@ func TestSettingsOfAConnectionMakeNoFile(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	d, err := Open(t.Context(), Options{Path: "team=a.db", Schema: schemaText(t), Create: true})
+	d, err := Open(t.Context(), Options{Path: "team=a.db", Schema: schema, Create: true})
 	if err != nil {
 		t.Fatalf("another name with a sign of equality: %v", err)
 	}

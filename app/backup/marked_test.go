@@ -57,7 +57,7 @@ func TestADumpThatWasRestoredSentAgainWhatHadLeft(t *testing.T) {
 		w.Sql(`UPDATE origin SET transaction = 1`)
 		w.Start()
 		wantHeld(w, relay, ids)
-		if !w.Log.Has("was restored from a dump") {
+		if !w.Log.Has("was restored since") {
 			t.Error("the log does not say so")
 		}
 	})

@@ -112,7 +112,7 @@ func Mark(ctx context.Context, in Restoring) (done Restored, err error) {
 	return done, nil
 }
 
-// HoldRestored holds what waits in a database of PostgreSQL that was restored from a dump since
+// HoldRestored holds what waits in a database of PostgreSQL that was restored since
 // a server worked on it, as Restore does. It is called before anything leaves.
 func (s *Service) HoldRestored(ctx context.Context) error {
 	origin, err := db.Get(ctx, s.DB, (*db.Reader).Origin)
@@ -136,7 +136,7 @@ func (s *Service) HoldRestored(ctx context.Context) error {
 		return fmt.Errorf("look whether the database was restored: %w", err)
 	}
 	if held {
-		s.Log.Warn("the database was restored from a dump since a server worked on it; what waited in it may have left since, and is held", "held", done.Held, "as_of", backupTime(done.BackupAt),
+		s.Log.Warn("the database was restored since a server worked on it; what waited in it may have left since, and is held", "held", done.Held, "as_of", backupTime(done.BackupAt),
 			"help", "mailer queue list --state held shows it; mailer queue release --restored or drop --restored decides")
 	}
 	return nil
