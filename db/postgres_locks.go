@@ -95,13 +95,13 @@ func setLockedElsewhere(d *DB, holder *lockHolder, cause error) {
 	const every = time.Second
 	why := &hindrance{lockedOn(d.name, cause)}
 	d.waits.CompareAndSwap(nil, why)
-	next := time.Now().Add(every)
+	last := time.Now()
 	d.hinder(why.err, time.Now(), "another program holds a lock on the database", cause, func() error {
-		if time.Now().Before(next) {
+		if time.Since(last) < every {
 			return why.err
 		}
 		err := askLocks(d, holder)
-		next = time.Now().Add(every)
+		last = time.Now()
 		if err == nil {
 			d.waits.CompareAndSwap(why, nil)
 		}
