@@ -116,7 +116,7 @@ func (*postgresEngine) nodes(ctx context.Context, d *DB) (found []Node, err erro
 	rows, err := d.ro.QueryContext(ctx, `SELECT address, leads = 1, started_at, `+postgresNow+` - seen_at FROM nodes
 		WHERE dead IS NULL AND (leads = 1 OR seen_at > `+postgresNow+` - $1) ORDER BY leads DESC, started_at, id`, (deadAfter * DefaultBeat).Milliseconds())
 	if err != nil {
-		return nil, err
+		return nil, noRoomFor(d, err)
 	}
 	defer rows.Close()
 	for rows.Next() {

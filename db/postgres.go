@@ -331,7 +331,7 @@ func (e *postgresEngine) version(d *DB) Version {
 
 func (*postgresEngine) sizes(d *DB) (s FileSizes, err error) {
 	if err := d.ro.QueryRow(`SELECT pg_database_size(current_database())`).Scan(&s.File); err != nil {
-		return s, fmt.Errorf("look at the size of the database: %w", err)
+		return s, fmt.Errorf("look at the size of the database: %w", noRoomFor(d, err))
 	}
 	s.DiskFree, err = DiskFree(".")
 	return s, err
@@ -341,7 +341,7 @@ func (*postgresEngine) space(ctx context.Context, d *DB) (Space, error) {
 	s := Space{Tables: map[string]int64{}}
 	rows, err := d.ro.QueryContext(ctx, `SELECT relname, pg_total_relation_size(oid) FROM pg_class WHERE relkind = 'r' AND relnamespace = current_schema()::regnamespace`)
 	if err != nil {
-		return s, fmt.Errorf("look at the sizes of the tables: %w", err)
+		return s, fmt.Errorf("look at the sizes of the tables: %w", noRoomFor(d, err))
 	}
 	defer rows.Close()
 	for rows.Next() {

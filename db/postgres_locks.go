@@ -96,7 +96,7 @@ func setLockedElsewhere(d *DB, holder *lockHolder, cause error) {
 	why := &hindrance{lockedOn(d.name, cause)}
 	d.waits.CompareAndSwap(nil, why)
 	last := time.Now()
-	d.hinder(why.err, time.Now(), "another program holds a lock on the database", cause, func() error {
+	d.hinder(why.err, last, "another program holds a lock on the database", cause, func() error {
 		if time.Since(last) < every {
 			return why.err
 		}

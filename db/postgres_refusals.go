@@ -27,7 +27,7 @@ func refusedOpen(name string, err error) error {
 		return refuse(ErrNotDatabase, "--db %s has an option that PostgreSQL does not know: %s", name, pg.Message)
 	case "42501":
 		return refuse(ErrSchema, "the user of --db may not work in %s: %s; make it the owner of the database: ALTER DATABASE … OWNER TO …", name, pg.Message)
-	case "53300":
+	case postgresCrowded:
 		return refuse(ErrUnreachable, "the database %s takes no more connections: %s; raise max_connections: about 10 for each server, and 3 for a command beside them", name, pg.Message)
 	}
 	return refuse(ErrUnreachable, "the database %s can't be used: %s", name, reason(err))
@@ -36,6 +36,18 @@ func refusedOpen(name string, err error) error {
 // postgresPrepared is the SQLSTATE of a statement that was prepared before, by somebody else
 // whose connection a pooler hands on.
 const postgresPrepared = "42P05"
+
+// postgresCrowded is the SQLSTATE of a server that takes no more connections.
+const postgresCrowded = "53300"
+
+// noRoomFor is an error of a question in words where the server takes no more connections.
+func noRoomFor(d *DB, err error) error {
+	var pg *pgconn.PgError
+	if errors.As(err, &pg) && pg.Code == postgresCrowded {
+		return refusedOpen(d.name, err)
+	}
+	return err
+}
 
 // reason is the last of what an error says: of a connection that failed, all addresses that
 // were tried stand before it.

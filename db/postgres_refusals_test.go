@@ -69,3 +69,24 @@ func TestNamesThatAreNearlyURLsShowNoPassword(t *testing.T) {
 		}
 	}
 }
+
+// TestACommandForWhichThereIsNoConnectionSaysSo: its first one may be the last that the server
+// takes.
+func TestACommandForWhichThereIsNoConnectionSaysSo(t *testing.T) {
+	t.Parallel()
+	dsn := newRemote(t)
+	const user = "mailer_test_crowded"
+	onServer(t, dsn, `DO $$ BEGIN CREATE ROLE `+user+` LOGIN CONNECTION LIMIT 1; EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL; END $$`, `GRANT ALL ON ALL TABLES IN SCHEMA public TO `+user)
+	d, err := Open(t.Context(), Options{Path: "postgres://" + user + "@" + dsn[strings.LastIndex(dsn, "@")+1:], Schema: schemaText(t), Lazy: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	_, sizes := d.FileSizes()
+	_, nodes := Nodes(t.Context(), d)
+	for name, err := range map[string]error{"a read": d.Read(t.Context(), func(*Reader) error { return nil }), "sizes": sizes, "servers": nodes} {
+		if !errors.Is(err, ErrUnreachable) || !strings.Contains(err.Error(), "raise max_connections") || strings.Contains(err.Error(), "tls error") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
