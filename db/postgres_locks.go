@@ -95,13 +95,13 @@ func setLockedElsewhere(d *DB, holder *lockHolder, cause error) {
 	const every = time.Second
 	why := &hindrance{lockedOn(d.name, cause)}
 	d.waits.CompareAndSwap(nil, why)
-	last := time.Now()
-	d.hinder(why.err, last, "another program holds a lock on the database", cause, func() error {
-		if time.Since(last) < every {
+	next := time.Now()
+	d.hinder(why.err, next, "another program holds a lock on the database", cause, func() error {
+		if time.Now().Before(next) {
 			return why.err
 		}
 		err := askLocks(d, holder)
-		last = time.Now()
+		next = time.Now().Add(every)
 		if err == nil {
 			d.waits.CompareAndSwap(why, nil)
 		}
