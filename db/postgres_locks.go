@@ -79,6 +79,11 @@ func lookWhoLocks(d *DB, pid uint32) {
 	if err != nil {
 		d.log.Debug("who holds up the writer can't be found out", "db", d.name, "err", err)
 	}
+	select {
+	case <-d.closing:
+		return
+	default:
+	}
 	if err == nil && holder != nil && !holder.ours() {
 		setLockedElsewhere(d, holder, holder)
 	}
