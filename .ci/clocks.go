@@ -26,6 +26,7 @@ var machineTime = map[string]string{
 	"db/filters.go":                 "how long a filter may look",
 	"db/hindrance.go":               "how long nothing could be written",
 	"db/nodes.go":                   "when the database was asked for its time",
+	"db/postgres_locks.go":          "how often it is asked whether a lock is gone",
 	"db/postgres_room.go":           "how often it is asked whether there is room",
 	"db/shared_clock.go":            "by what this machine's clock is wrong",
 	"db/shrink.go":                  "how long a piece of work takes",

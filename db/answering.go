@@ -63,7 +63,7 @@ func (e *postgresEngine) share() Share {
 
 // answer notes that this process is there, and has it take the lead once nobody has it.
 func (n *node) answer(ctx context.Context, d *DB, id string, opts Options) error {
-	if _, err := d.ro.ExecContext(ctx, noteNode, id, 0, address()); err != nil {
+	if _, err := d.ro.ExecContext(ctx, noteNode, id, 0, whereabouts()); err != nil {
 		return fmt.Errorf("join those that work on %s: %w", d.name, err)
 	}
 	n.opts = opts
@@ -116,7 +116,7 @@ func (*postgresEngine) nodes(ctx context.Context, d *DB) (found []Node, err erro
 	rows, err := d.ro.QueryContext(ctx, `SELECT address, leads = 1, started_at, `+postgresNow+` - seen_at FROM nodes
 		WHERE dead IS NULL AND (leads = 1 OR seen_at > `+postgresNow+` - $1) ORDER BY leads DESC, started_at, id`, (deadAfter * DefaultBeat).Milliseconds())
 	if err != nil {
-		return nil, err
+		return nil, noRoomFor(d, err)
 	}
 	defer rows.Close()
 	for rows.Next() {

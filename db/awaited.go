@@ -6,12 +6,13 @@ import (
 	"time"
 )
 
-// answerWithin is after what time somebody who waits for a vital write hears that the database
-// is away or full.
+// answerWithin is after what time somebody who waits for a write hears that the database is
+// away, full or locked.
 const answerWithin = 3 * time.Second
 
 // submitAwaited is submit for somebody who waits. Once they were refused nothing more is begun
-// for them; of what was under way by then they don't hear, as where an answer gets lost.
+// for them; of a vital write that was under way by then they don't hear, as where an answer
+// gets lost. Other ones wait for what becomes of it: whoever asks again must not get it twice.
 func submitAwaited(d *DB, r *request) error {
 	select {
 	case <-d.failed:
@@ -20,8 +21,9 @@ func submitAwaited(d *DB, r *request) error {
 		return ErrClosed
 	default:
 	}
-	late := time.NewTimer(answerWithin)
+	late := time.NewTimer(nestedAfter)
 	defer late.Stop()
+	looked := false
 	queue, left := d.queue, r.ctx.Done()
 	for {
 		select {
@@ -39,12 +41,17 @@ func submitAwaited(d *DB, r *request) error {
 				return ErrClosed
 			}
 		case <-late.C:
-			if w := d.waits.Load(); w != nil {
-				r.begun.CompareAndSwap(false, true)
-				return w.err
+			if !looked {
+				looked = true
+				if onWriter() {
+					panic(nestedWrite)
+				}
+				late.Reset(answerWithin - nestedAfter)
+				continue
 			}
-			if onWriter() {
-				panic(nestedWrite)
+			w := d.waits.Load()
+			if w != nil && (r.begun.CompareAndSwap(false, true) || r.vital) {
+				return w.err
 			}
 			late.Reset(reachEvery) // it is slow, or back
 		}

@@ -357,7 +357,7 @@ func TestAGroupThatAsksNothingTakesOneWay(t *testing.T) {
 		}
 		ways := 0
 		for _, trip := range wire.Take() { // beats come too
-			if slices.Contains(trip, "BEGIN") || slices.Contains(trip, "COMMIT") || slices.Contains(trip, "ROLLBACK") {
+			if slices.Contains(trip, beginGroup) || slices.Contains(trip, "COMMIT") || slices.Contains(trip, "ROLLBACK") {
 				ways++
 			}
 		}

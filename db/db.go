@@ -81,7 +81,8 @@ type Options struct {
 	// DefaultGather, negative: not at all.
 	Gather time.Duration
 
-	moving bool // also one that was moved
+	moving bool          // also one that was moved
+	locks  time.Duration // how long writes wait for a lock on a database elsewhere; 0: groupPatience
 }
 
 // readers are so many that long scans and the expansions of broadcasts, two of
@@ -227,6 +228,8 @@ func (d *DB) faultOf(err error) error {
 		d.tellDamage(err)
 	case isLocked(err):
 		return d.lockedBy(d.path)
+	case lockedElsewhere(err):
+		return lockedOn(d.name, err)
 	case d.outOfFiles(err):
 		return fmt.Errorf("%w: %w", ErrFiles, err)
 	case isDamage(err):

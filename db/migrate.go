@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
 
 	"mailer/app"
@@ -23,12 +24,13 @@ var steps embed.FS
 const baseVersion = 1
 
 // stepNames lists the steps of dir in their order: NNN_name.sql, from 002 on,
-// without gaps.
+// without gaps. Beside it may stand what PostgreSQL does instead (postgresStep).
 func stepNames(dir fs.FS) ([]string, error) {
 	names, err := fs.Glob(dir, "migrations/*.sql")
 	if err != nil {
 		return nil, fmt.Errorf("list migrations: %w", err)
 	}
+	names = slices.DeleteFunc(names, func(name string) bool { return strings.HasSuffix(name, postgresStep) })
 	for i, name := range names {
 		if !strings.HasPrefix(name, fmt.Sprintf("migrations/%03d_", baseVersion+1+i)) {
 			return nil, fmt.Errorf("migration %s: number %03d expected", name, baseVersion+1+i)

@@ -59,8 +59,16 @@ func holdAll(ctx context.Context, conn *sql.Conn, node string) error {
 	if _, err := conn.ExecContext(ctx, "LOCK TABLE changes IN EXCLUSIVE MODE"); err != nil {
 		return err
 	}
+	var restored, timeline bool
+	err := conn.QueryRowContext(ctx, readOrigin).Scan(&restored, &timeline)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return err
+	}
+	if restored {
+		return refuse(ErrConflict, "the database was restored since a server worked on it, so what waits there may have left since: mailer restore --mark --db … holds that; then move it")
+	}
 	var id string
-	err := conn.QueryRowContext(ctx, `SELECT id FROM nodes WHERE id = $1 AND dead IS NULL FOR KEY SHARE`, node).Scan(&id)
+	err = conn.QueryRowContext(ctx, `SELECT id FROM nodes WHERE id = $1 AND dead IS NULL FOR KEY SHARE`, node).Scan(&id)
 	if errors.Is(err, sql.ErrNoRows) {
 		return errFenced
 	}
@@ -87,7 +95,7 @@ func (p *postgresTarget) begin(ctx context.Context) (err error) {
 	if err := checkPostgres(ctx, conn, p.name(), nil); err != nil {
 		return err
 	}
-	if _, err := conn.ExecContext(ctx, "BEGIN"); err != nil {
+	if _, err := conn.ExecContext(ctx, beginGroup); err != nil {
 		return fmt.Errorf("begin to move: %w", err)
 	}
 	if err := p.clear(ctx, conn); err != nil {
@@ -99,21 +107,20 @@ func (p *postgresTarget) begin(ctx context.Context) (err error) {
 // clear refuses a database in which something is, and has nothing be there. Errors, in
 // words: ErrConflict, ErrInUse, ErrNotDatabase, ErrOld, ErrNew, ErrSchema.
 func (p *postgresTarget) clear(ctx context.Context, conn *sql.Conn) error {
-	var alone, ours bool
-	var tables int
+	var alone bool
 	if err := conn.QueryRowContext(ctx, `SELECT pg_try_advisory_xact_lock(hashtext('mailer schema'))`).Scan(&alone); err != nil {
 		return fmt.Errorf("look at %s: %w", p.name(), err)
 	}
 	if !alone {
 		return refuse(ErrInUse, "another mailer is making the tables of %s; wait until it is through", p.name())
 	}
-	err := conn.QueryRowContext(ctx, `SELECT count(*), count(*) FILTER (WHERE table_name = 'schema_versions') > 0 FROM information_schema.tables WHERE table_schema = current_schema()`).Scan(&tables, &ours)
+	found, err := findTables(ctx, conn)
 	switch {
 	case err != nil:
 		return fmt.Errorf("look at %s: %w", p.name(), err)
-	case ours:
+	case found.ours:
 		return p.drop(ctx, conn)
-	case tables > 0:
+	case found.tables > 0:
 		return refuse(ErrConflict, "%s holds the tables of another program, and was left as it is; name an empty database with --to", p.name())
 	}
 	return nil
@@ -126,10 +133,10 @@ func (p *postgresTarget) drop(ctx context.Context, conn *sql.Conn) error {
 	if err != nil {
 		return err
 	}
-	if err := fitsPostgres(ctx, conn, p.name(), baseVersion+len(names), p.schema); err != nil {
+	if err := fitsPostgres(ctx, conn, p.url, baseVersion+len(names), p.schema); err != nil {
 		return err
 	}
-	all := []string{"schema_versions", "changes", "writers", "nodes"}
+	all := []string{"schema_versions", "changes", "writes", "nodes", "origin"}
 	for _, t := range p.tables {
 		all = append(all, t.name)
 	}
@@ -162,7 +169,7 @@ func (p *postgresTarget) makeTables(ctx context.Context, conn *sql.Conn) error {
 		return err
 	}
 	var made []string
-	own, keys := postgresStatements(p.schema)
+	own, keys := postgresStatements(p.schema, map[string][]string{})
 	for _, text := range own {
 		if tableName.MatchString(text) {
 			made = append(made, text)

@@ -177,7 +177,7 @@ func (n *node) take(ctx context.Context, d *DB, id string, opts Options, spare b
 			return nil, err
 		}
 	}
-	if _, err := tx.ExecContext(ctx, `DELETE FROM writers WHERE at < `+postgresNow+` - 86400000`); err != nil { // of processes that were killed
+	if _, err := tx.ExecContext(ctx, clearOldWrites); err != nil { // of processes that were killed
 		return nil, err
 	}
 	if err := refuseMoved(ctx, tx, opts); err != nil { // while this process waited, for that row too
@@ -199,7 +199,7 @@ func (n *node) take(ctx context.Context, d *DB, id string, opts Options, spare b
 
 // lead notes that a process leads. Error: errFenced.
 func lead(ctx context.Context, tx *sql.Tx, id string) error {
-	res, err := tx.ExecContext(ctx, noteNode, id, 1, address())
+	res, err := tx.ExecContext(ctx, noteNode, id, 1, whereabouts())
 	if err != nil {
 		return err
 	}
@@ -253,8 +253,8 @@ func (n *node) bury(ctx context.Context, d *DB) error {
 const noteNode = `INSERT INTO nodes (id, started_at, seen_at, leads, address) VALUES ($1, ` + postgresNow + `, ` + postgresNow + `, $2, $3)
 	ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at, leads = excluded.leads WHERE nodes.dead IS NULL`
 
-// address is what people are told of where this process is.
-func address() string {
+// whereabouts is what people are told of where this process is.
+func whereabouts() string {
 	host, _ := os.Hostname() // only told
 	return fmt.Sprintf("%s, process %d", host, os.Getpid())
 }
@@ -363,7 +363,7 @@ func (n *node) hangUp() {
 const liveNodes = `(SELECT coalesce(string_agg(id, ',' ORDER BY id), '') FROM nodes WHERE dead IS NULL)`
 
 // saidBack is what each beat returns.
-const saidBack = `(SELECT n FROM changes), (SELECT rules FROM changes), ` + postgresNow + `, ` + liveNodes
+const saidBack = `(SELECT max(n) FROM writes), (SELECT rules FROM writes ORDER BY n DESC LIMIT 1), ` + postgresNow + `, ` + liveNodes
 
 // sayLeads renews the row of the server that leads, and counts the others that were silent for
 // long and those that are dead and whose work is not free yet.

@@ -34,7 +34,7 @@ func (g *several) cutOff(works int) {
 		}
 	}
 	f := conn.Frontend()
-	for _, text := range []string{"BEGIN", "UPDATE changes SET n = n + 1"} {
+	for _, text := range []string{beginGroup, lockGroups} {
 		f.SendParse(&pgproto3.Parse{Query: text})
 		f.SendBind(&pgproto3.Bind{})
 		f.SendExecute(&pgproto3.Execute{})

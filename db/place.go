@@ -2,6 +2,7 @@ package db
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -44,7 +45,7 @@ func place(path string, create bool) (real string, fresh bool, err error) {
 
 // placeFile is place for who restores.
 func placeFile(path string, create bool) (real string, fresh bool, err error) {
-	if err := errors.Join(OnlyFiles(path), otherURL(path)); err != nil {
+	if err := cmp.Or(OnlyFiles(path), otherURL(path)); err != nil {
 		return "", false, err
 	}
 	real, err = filepath.EvalSymlinks(path)

@@ -1,9 +1,9 @@
 package db
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
-	"database/sql/driver"
 	"errors"
 	"fmt"
 	"net"
@@ -19,20 +19,23 @@ import (
 )
 
 // postgresEngine is a PostgreSQL database elsewhere. All processes write to it, a group at a
-// time: each begins with the same row, which is what SQLite's lock is. So a closure sees all
-// that was answered before, whoever did that, and whatever it reads stands until its commit.
+// time: each begins by locking the same row, which is what SQLite's lock is. So a closure sees
+// all that was answered before, whoever did that, and whatever it reads stands until its commit.
 type postgresEngine struct {
 	config *pgx.ConnConfig
 	me     node
-	known  marks   // as of the last group of this process, whose changes of its own it counts
-	now    marks   // of the group under way, before it
+	known  marks   // as of the last group of this process, with what it changed itself
+	now    marks   // of the group under way, without what it changes itself
 	bump   marks   // what it adds
 	before counted // of the writer's session, before it
 	own    int64   // groups of this process
+	last   int64   // the number of its last one among all; 0: it has none
 	writer string  // what this process is called among those that write, and among nodes
 	group  int64   // of its own, under way
 	beside bool    // others wrote before the last group that looked first
 	conns  conns
+	origin
+	locks time.Duration // how long a statement that writes waits for one
 }
 
 // postgresScheme is what the name of a database of PostgreSQL begins with.
@@ -75,6 +78,8 @@ func (e *postgresEngine) configure(name string) error {
 	config.DialFunc = e.conns.dial(&net.Dialer{Timeout: dialPatience, KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: time.Second, Interval: time.Second, Count: 2}, Control: userTimeout})
 	config.BuildFrontend = e.conns.frontend
 	config.RuntimeParams["application_name"] = calledBy(e.writer)
+	config.RuntimeParams["jit"] = "off"                                      // compiling costs more than any statement here
+	config.RuntimeParams["default_transaction_isolation"] = "read committed" // whatever role and database say
 	config.RuntimeParams["tcp_user_timeout"] = fmt.Sprint(silence.Milliseconds())
 	for setting, seconds := range map[string]string{"tcp_keepalives_idle": "1", "tcp_keepalives_interval": "1", "tcp_keepalives_count": "3"} {
 		config.RuntimeParams[setting] = seconds // in hours it would miss a machine that is gone
@@ -96,9 +101,17 @@ func withoutSecrets(err error) string {
 	return "it is not the URL of a PostgreSQL database"
 }
 
-// pool makes connections whose transactions may stand idle for a while.
+// pool makes connections whose transactions may stand idle for a while. The ones that write
+// find all rows by index: a plan that was made while a table was empty, like the queue after a
+// quiet hour, would walk through all of it until PostgreSQL looks at the table again.
 func (e *postgresEngine) pool(idle time.Duration) *sql.DB {
 	config := e.config.Copy()
+	locks := lockTimeout
+	if idle == writerIdle {
+		config.RuntimeParams["enable_seqscan"] = "off"
+		locks = e.locks
+	}
+	config.RuntimeParams["lock_timeout"] = fmt.Sprint(locks.Milliseconds())
 	config.RuntimeParams["idle_in_transaction_session_timeout"] = fmt.Sprint(idle.Milliseconds())
 	return stdlib.OpenDB(*config)
 }
@@ -156,6 +169,10 @@ func (e *postgresEngine) beginRead(ctx context.Context, d *DB, s *session) error
 	if err == nil && !beginAhead(s, text) {
 		err = errors.New("a new connection was lost")
 	}
+	var pg *pgconn.PgError
+	if errors.As(err, &pg) {
+		return refusedOpen(d.name, err)
+	}
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrUnreachable, err)
 	}
@@ -181,6 +198,7 @@ const (
 // for the lock.
 func (e *postgresEngine) open(ctx context.Context, d *DB, opts Options) (session, error) {
 	name := postgresName(opts.Path)
+	e.locks = cmp.Or(opts.locks, groupPatience)
 	d.name, e.writer = name, uuid.NewString() // not app.NewID: those begin once it is clear what time it is
 	if err := e.configure(opts.Path); err != nil {
 		return session{}, err
@@ -197,7 +215,12 @@ func (e *postgresEngine) open(ctx context.Context, d *DB, opts Options) (session
 	}
 	writer := newSession(conn, e)
 	writer.queue = newQueued(conn)
-	if err := e.prepare(ctx, d, conn, opts); err != nil {
+	writer.queue.slowAfter, writer.queue.slow = time.Duration(float64(e.locks)*lookForLock), func(pid uint32) { lookWhoLocks(d, pid) }
+	err = e.prepare(ctx, d, conn, opts)
+	if lockedElsewhere(err) {
+		err = lockedOn(name, err)
+	}
+	if err != nil {
 		return session{}, errors.Join(err, conn.Close())
 	}
 	for range readers {
@@ -232,10 +255,13 @@ func (e *postgresEngine) prepare(ctx context.Context, d *DB, conn *sql.Conn, opt
 	if err := refuseMoved(ctx, conn, opts); err != nil {
 		return err
 	}
+	if opts.Lock {
+		warnOfPooler(ctx, d, conn)
+	}
 	if d.made {
 		d.log.Info("made a new database", "db", d.name)
 	}
-	if err := conn.QueryRowContext(ctx, `SELECT rules, erasures FROM changes`).Scan(&e.known.rules, &e.known.erasures); err != nil {
+	if err := conn.QueryRowContext(ctx, lastGroup).Scan(&e.known.n, &e.known.rules, &e.known.erasures); err != nil {
 		return fmt.Errorf("open database %s: %w", d.name, err)
 	}
 	if opts.Lock {
@@ -244,71 +270,6 @@ func (e *postgresEngine) prepare(ctx context.Context, d *DB, conn *sql.Conn, opt
 	}
 	return nil
 }
-
-// marks count the groups that changed what processes remember (kind).
-type marks struct{ rules, erasures int64 }
-
-// begin begins the transaction of a group, which waits for those of other processes, and
-// refuses a server that was taken for dead. It leaves with the first statement; only where
-// others changed what is remembered since the last group it comes first, since that is to be
-// read again before anything relies on it; and where they did before the last one, since they
-// probably go on.
-func (e *postgresEngine) begin(d *DB, s *session) error {
-	e.group++
-	e.before, e.bump = *s.counted, marks{}
-	asks := []*question{
-		{text: "BEGIN"},
-		{text: `UPDATE changes SET n = n + 1 RETURNING rules, erasures`},
-		{text: noteGroup, args: []any{e.writer, e.group}},
-	}
-	strict := []*question{
-		asks[0],
-		{text: `UPDATE changes SET n = n + 1 RETURNING rules, erasures, 1 / CASE WHEN rules = $1 AND erasures = $2 THEN 1 ELSE 0 END`, args: []any{e.known.rules, e.known.erasures}},
-		asks[2],
-	}
-	if e.me.id != "" {
-		asks = append(asks, &question{text: `SELECT id FROM nodes WHERE id = $1 AND dead IS NULL FOR KEY SHARE`, args: []any{e.me.id}})
-		strict = append(strict, &question{text: `SELECT 1 / count(*) FROM (SELECT id FROM nodes WHERE id = $1 AND dead IS NULL FOR KEY SHARE) AS me`, args: []any{e.me.id}})
-	}
-	others := false
-	begun := func(asks []*question) (err error) {
-		if e.me.id != "" && len(asks[3].rows) == 0 {
-			return errFenced
-		}
-		e.now, err = marksOf(asks[1].rows[0])
-		others = e.now != e.known
-		return err
-	}
-	s.queue.opening = &opening{asks, func(asks []*question) error {
-		if err := begun(asks); err != nil || !others {
-			return err
-		}
-		return errElsewhere
-	}, strict}
-	if !s.queue.early && !s.queue.at && !e.beside {
-		return nil
-	}
-	s.queue.early, s.queue.opening.begun = false, begun
-	if s.queue.send(nil); s.queue.failed != nil {
-		return s.queue.failed
-	}
-	erasedElsewhere(d, e.now.erasures != e.known.erasures)
-	e.known, e.beside = e.now, others // told of once
-	return d.lookElsewhere(s, others)
-}
-
-func marksOf(row []driver.Value) (m marks, err error) {
-	rules, ok := row[0].(int64)
-	erasures, also := row[1].(int64)
-	if !ok || !also {
-		return m, fmt.Errorf("begin: %v are no numbers", row)
-	}
-	return marks{rules, erasures}, nil
-}
-
-// errElsewhere: others wrote since the last group, or took this server for dead, which showed
-// only after closures had begun.
-var errElsewhere = errors.New("db: others wrote")
 
 // simpleWithin runs texts that are parted by semicolons in one round trip, and hands each row to
 // take. It ends with ctx, and the connection with it.
@@ -328,35 +289,6 @@ func (s *session) simpleWithin(ctx context.Context, text string, take func([]str
 	})
 }
 
-// commit ends the transaction of a group.
-func (e *postgresEngine) commit(s *session) error {
-	e.mark(s)
-	none, err := s.queue.finish()
-	if err == nil && !none {
-		e.committedOwn()
-	}
-	return err
-}
-
-// mark has the transaction say what it changed of what others remember.
-func (e *postgresEngine) mark(s *session) {
-	if s.counted.rules != e.before.rules {
-		e.bump.rules = 1
-	}
-	if s.counted.erasures != e.before.erasures {
-		e.bump.erasures = 1
-	}
-	if e.bump != (marks{}) {
-		s.queue.waiting = append(s.queue.waiting, pending{`UPDATE changes SET rules = rules + $1, erasures = erasures + $2`, []any{e.bump.rules, e.bump.erasures}})
-	}
-}
-
-// committedOwn notes that the group under way is on the database.
-func (e *postgresEngine) committedOwn() {
-	e.known, e.own = marks{e.now.rules + e.bump.rules, e.now.erasures + e.bump.erasures}, e.own+1
-	e.me.written.Store(e.own)
-}
-
 // lost reports whether the connection of s is gone.
 func (*postgresEngine) lost(s *session) bool {
 	closed := true // also where the pool says so
@@ -367,32 +299,11 @@ func (*postgresEngine) lost(s *session) bool {
 	return closed
 }
 
-// noteGroup has the transaction of a group say whose it is, and which. The number of a
-// transaction would not do: after a crash, or on a standby that was promoted, PostgreSQL
-// counts on from what it knows, and another transaction may get the number of one that was
-// lost.
-const noteGroup = `INSERT INTO writers (id, n, at) VALUES ($1, $2, ` + postgresNow + `) ON CONFLICT (id) DO UPDATE SET n = excluded.n, at = excluded.at`
-
-// committed asks what became of a group whose answer to COMMIT was lost. It waits for the row
-// that the group holds as long as its connection lives on the other side. That it asks in a
-// transaction that writes, and so is on the synchronous standby once it is answered, has the
-// group be there too.
-func (e *postgresEngine) committed(ctx context.Context, s *session) (bool, error) {
-	var found []string
-	text := fmt.Sprintf("BEGIN; UPDATE changes SET n = n; SELECT count(*) FROM writers WHERE id = '%s' AND n = %d; COMMIT", e.writer, e.group)
-	err := s.simpleWithin(ctx, text, func(values []string) { found = append(found, values...) })
-	if err != nil {
-		return false, fmt.Errorf("ask what became of a commit: %w", err)
-	}
-	if len(found) != 1 || found[0] != "1" {
-		return false, nil
-	}
-	e.committedOwn()
-	return true, nil
-}
-
 func (e *postgresEngine) renew(ctx context.Context, d *DB, s *session) error {
-	return e.connect(ctx, d.pool, s)
+	if err := e.connect(ctx, d.pool, s); err != nil {
+		return err
+	}
+	return e.check(ctx, s.conn)
 }
 
 // connect puts another connection in the place of one that is lost.
@@ -418,14 +329,9 @@ func (e *postgresEngine) version(d *DB) Version {
 	return Version{commits: d.commits.Load(), others: e.me.others.Load()}
 }
 
-func (e *postgresEngine) foreign(s *session) (n int64, err error) {
-	err = s.row(`SELECT n FROM changes`, nil, &n)
-	return n - e.own, err
-}
-
 func (*postgresEngine) sizes(d *DB) (s FileSizes, err error) {
 	if err := d.ro.QueryRow(`SELECT pg_database_size(current_database())`).Scan(&s.File); err != nil {
-		return s, fmt.Errorf("look at the size of the database: %w", err)
+		return s, fmt.Errorf("look at the size of the database: %w", noRoomFor(d, err))
 	}
 	s.DiskFree, err = DiskFree(".")
 	return s, err
@@ -435,7 +341,7 @@ func (*postgresEngine) space(ctx context.Context, d *DB) (Space, error) {
 	s := Space{Tables: map[string]int64{}}
 	rows, err := d.ro.QueryContext(ctx, `SELECT relname, pg_total_relation_size(oid) FROM pg_class WHERE relkind = 'r' AND relnamespace = current_schema()::regnamespace`)
 	if err != nil {
-		return s, fmt.Errorf("look at the sizes of the tables: %w", err)
+		return s, fmt.Errorf("look at the sizes of the tables: %w", noRoomFor(d, err))
 	}
 	defer rows.Close()
 	for rows.Next() {
@@ -448,17 +354,4 @@ func (*postgresEngine) space(ctx context.Context, d *DB) (Space, error) {
 		s.Total += bytes
 	}
 	return s, rows.Err()
-}
-
-// leave clears away what tells of this process.
-func (e *postgresEngine) leave(d *DB) error {
-	if d.ro == nil || e.group == 0 || !e.sure() {
-		return e.me.leave(d)
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), dialPatience)
-	defer cancel()
-	if _, err := d.ro.ExecContext(ctx, `DELETE FROM writers WHERE id = $1`, e.writer); err != nil {
-		d.log.Debug("the row of a writer that ended stays", "err", err) // it is cleared away with old ones
-	}
-	return e.me.leave(d)
 }

@@ -127,3 +127,24 @@ func TestEveryStatementFindsItsRowsByIndexOnPostgreSQL(t *testing.T) {
 		}
 	}
 }
+
+// TestWritesGoByIndexWhateverTheQueueHeldBefore has plans be made while the queue is empty, as
+// after a quiet hour: they stay when a burst comes.
+func TestWritesGoByIndexWhateverTheQueueHeldBefore(t *testing.T) {
+	t.Parallel()
+	dsn := newRemote(t)
+	onServer(t, dsn, `VACUUM ANALYZE units`)
+	d, err := Open(t.Context(), Options{Path: dsn, Schema: schemaText(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	var plan []string
+	err = d.Write(t.Context(), func(tx *Tx) (err error) {
+		plan, err = list(&tx.session, scanText, `EXPLAIN UPDATE units SET state = 'due' WHERE email_id = 'x' AND state = 'begun'`)
+		return err
+	})
+	if text := strings.Join(plan, "\n"); err != nil || strings.Contains(text, "Seq Scan") || !strings.Contains(text, "Index Scan") {
+		t.Errorf("%v\n%s", err, text)
+	}
+}

@@ -23,6 +23,8 @@ func takesNone(err error) error {
 		return nil
 	}
 	switch pg.Code {
+	case postgresLocked:
+		return refuse(ErrLocked, "somebody holds a lock on the database: %s", pg.Message)
 	case postgresDiskFull:
 		return refuse(ErrFull, "the disk of the database is full: %s", pg.Message)
 	case postgresReadOnly:
@@ -33,6 +35,10 @@ func takesNone(err error) error {
 
 // setTakesNone refuses new work until the database has room.
 func setTakesNone(d *DB, why, cause error) {
+	if errors.Is(why, ErrLocked) {
+		setLockedElsewhere(d, nil, cause)
+		return
+	}
 	next := time.Now()
 	d.hinder(why, next, "the database takes no writes: make room on its disk, or let it be the one that is written to", cause, func() error {
 		if time.Now().Before(next) {

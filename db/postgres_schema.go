@@ -22,23 +22,33 @@ var (
 
 // postgresSchema writes schema.sql as PostgreSQL wants it. Foreign keys come last: some point forward.
 func postgresSchema(text string) string {
-	out, keys := postgresStatements(text)
+	out, keys := postgresStatements(text, map[string][]string{})
+	return strings.Join(append(out, keys...), ";\n") + ";\n"
+}
+
+// postgresStepWords writes a step of the schema so. schema is what all steps lead to: indexes of
+// the tables that it makes end with their keys.
+func postgresStepWords(text, schema string) string {
+	clustered := map[string][]string{}
+	postgresStatements(schema, clustered)
+	out, keys := postgresStatements(text, clustered)
 	return strings.Join(append(out, keys...), ";\n") + ";\n"
 }
 
 // postgresStatements are those of postgresSchema: tables with their indexes, and foreign keys.
-func postgresStatements(text string) (out, keys []string) {
-	clustered := map[string][]string{} // the keys of tables whose rows SQLite has in their order
+// clustered are the keys of tables whose rows SQLite has in their order, to which it adds.
+func postgresStatements(text string, clustered map[string][]string) (out, keys []string) {
 	for _, s := range strings.Split(sqlComment.ReplaceAllString(text, ""), ";") {
-		s = strings.TrimSpace(s)
+		s = oneALine(strings.TrimSpace(s))
 		if s == "" {
 			continue
 		}
 		s = jsonb.ReplaceAllString(s, "$1 json")
 		s = blob.ReplaceAllString(integer.ReplaceAllString(s, "bigint"), "bytea")
 		if m := tableName.FindStringSubmatch(s); m != nil && strings.HasSuffix(s, "WITHOUT ROWID") {
-			key := primaryKey.FindStringSubmatch(s)
-			clustered[m[1]] = strings.Split(cmp.Or(key[1], key[2]), ", ")
+			if key := primaryKey.FindStringSubmatch(s); key != nil {
+				clustered[m[1]] = strings.Split(cmp.Or(key[1], key[2]), ", ")
+			}
 		}
 		s = options.ReplaceAllString(withKey(s, clustered), ")")
 		if m := tableName.FindStringSubmatch(s); m != nil {

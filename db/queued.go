@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -26,6 +27,10 @@ type queued struct {
 	early   bool     // it is to begin before any closure does
 	part    *part    // whose writes these are; nil: of all closures, one after the other
 	beside  *besides // the sessions of closures that run beside others
+	// slow is called with the connection's process on the server where an answer takes longer
+	// than slowAfter; nil: nobody asks.
+	slow      func(pid uint32)
+	slowAfter time.Duration
 }
 
 // opening begins a transaction.
@@ -127,7 +132,13 @@ func (q *queued) send(asks []*question) {
 	if opening != nil {
 		first = opening.asks
 	}
-	q.failed = q.conn.Raw(func(driver any) error { return exchange(driver.(*stdlib.Conn).Conn(), first, writes, asks) })
+	q.failed = q.conn.Raw(func(driver any) error {
+		conn := driver.(*stdlib.Conn).Conn()
+		if q.slow != nil {
+			defer time.AfterFunc(q.slowAfter, func() { q.slow(conn.PgConn().PID()) }).Stop()
+		}
+		return exchange(conn, first, writes, asks)
+	})
 	if opening != nil && q.failed == nil {
 		q.failed = opening.begun(first)
 	}

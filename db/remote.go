@@ -3,10 +3,9 @@ package db
 import (
 	"context"
 	"database/sql"
-	"errors"
-	"fmt"
-	"io/fs"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5/stdlib"
@@ -21,6 +20,26 @@ func Name(name string) string {
 		return postgresName(name)
 	}
 	return name
+}
+
+// address is a name that another command takes, but for a password in it.
+func address(name string) string {
+	if !IsRemote(name) {
+		return name
+	}
+	scheme, rest, _ := strings.Cut(name, "://")
+	rest, query, _ := strings.Cut(rest, "?")
+	if at := strings.LastIndex(rest, "@"); at >= 0 {
+		user, _, _ := strings.Cut(rest[:at], ":")
+		rest = user + rest[at:]
+	}
+	given := slices.DeleteFunc(strings.Split(query, "&"), func(p string) bool {
+		return p == "" || strings.HasPrefix(p, "password=") || strings.HasPrefix(p, "sslpassword=")
+	})
+	if len(given) > 0 {
+		rest += "?" + strings.Join(given, "&")
+	}
+	return scheme + "://" + rest
 }
 
 // Beside is what the names of files begin with that lie beside a database; of one elsewhere
@@ -40,7 +59,7 @@ func OnlyFiles(name string) error {
 	if !IsRemote(name) {
 		return nil
 	}
-	return refuse(ErrNotDatabase, "%s is not a file: copies, restores and checks of it are made with PostgreSQL's own tools, like pg_dump and pg_amcheck", Name(name))
+	return refuse(ErrNotDatabase, "%s is not a file: copies, restores and checks of it are made with PostgreSQL's own tools, like pg_dump, pg_restore and pg_amcheck; after a restore mailer restore --mark holds what waited there", Name(name))
 }
 
 // briefly connects to a database elsewhere for one question.
@@ -69,89 +88,4 @@ func remoteInUse(name string) bool {
 	defer func() { _ = tx.Rollback() }() // it only read
 	w, err := leading(ctx, tx, Options{}, DefaultBeat)
 	return err == nil && w != nil && w.silent < deadAfter*DefaultBeat
-}
-
-// migrateRemote is Migrate for a database elsewhere, of which nothing is copied aside. Error:
-// also ErrInUse.
-func migrateRemote(ctx context.Context, opts Options, dryRun bool, dir fs.FS) (m Migration, err error) {
-	names, err := stepNames(dir)
-	if err != nil {
-		return m, err
-	}
-	if remoteInUse(opts.Path) {
-		return m, refuse(ErrInUse, "%s is worked on by a mailer serve; stop all of them first", Name(opts.Path))
-	}
-	pool, err := briefly(opts.Path, dialPatience)
-	if err != nil {
-		return m, err
-	}
-	defer pool.Close()
-	conn, err := pool.Conn(ctx)
-	if err != nil {
-		return m, refusedOpen(Name(opts.Path), err)
-	}
-	defer conn.Close()
-	m.To = baseVersion + len(names)
-	if m.From, err = remoteVersion(ctx, conn); err != nil {
-		return m, err
-	}
-	switch {
-	case m.From > m.To:
-		return m, newer(Name(opts.Path), m.From, m.To)
-	case m.From == 0:
-		m.Steps = []string{"schema.sql"}
-	default:
-		m.Steps = names[m.From-baseVersion:]
-	}
-	if dryRun {
-		return m, nil
-	}
-	for i, name := range m.Steps {
-		if m.From == 0 {
-			break // Open makes it
-		}
-		if err := remoteStep(ctx, conn, dir, name, m.From+i+1, opts.Schema); err != nil {
-			return m, err
-		}
-	}
-	opts.Lock = false
-	d, err := Open(ctx, opts)
-	if err != nil {
-		return m, err
-	}
-	return m, d.Close()
-}
-
-// remoteVersion is that of the schema; 0: the database is empty.
-func remoteVersion(ctx context.Context, conn *sql.Conn) (version int, err error) {
-	var there bool
-	if err := conn.QueryRowContext(ctx, `SELECT to_regclass('schema_versions') IS NOT NULL`).Scan(&there); err != nil || !there {
-		return 0, err
-	}
-	err = conn.QueryRowContext(ctx, `SELECT max(version) FROM schema_versions`).Scan(&version)
-	return version, err
-}
-
-// remoteStep runs one step of the schema in a transaction of its own.
-func remoteStep(ctx context.Context, conn *sql.Conn, dir fs.FS, name string, version int, schema string) (err error) {
-	text, err := fs.ReadFile(dir, name)
-	if err != nil {
-		return fmt.Errorf("read migration: %w", err)
-	}
-	tx, err := conn.BeginTx(ctx, nil)
-	if err != nil {
-		return fmt.Errorf("migration %s: %w", name, err)
-	}
-	defer func() {
-		if rerr := tx.Rollback(); !errors.Is(rerr, sql.ErrTxDone) {
-			err = errors.Join(err, rerr)
-		}
-	}()
-	if _, err := tx.ExecContext(ctx, postgresSchema(string(text))); err != nil {
-		return fmt.Errorf("migration %s: %w", name, err)
-	}
-	if _, err := tx.ExecContext(ctx, `INSERT INTO schema_versions (version, sum, made_at) VALUES ($1, $2, `+postgresNow+`)`, version, schemaSum(schema)); err != nil {
-		return fmt.Errorf("migration %s: %w", name, err)
-	}
-	return tx.Commit()
 }

@@ -128,7 +128,12 @@ func (a *away) take(r *request) {
 func (a *away) try() (done bool, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), dialPatience)
 	defer cancel()
-	if err := a.d.engine.renew(ctx, a.d, a.s); err != nil {
+	if errors.Is(a.refusal, ErrLocked) && a.d.hindered.Load() != nil {
+		return false, nil // each try would wait for the lock
+	}
+	if err := a.d.engine.renew(ctx, a.d, a.s); errors.Is(err, errFenced) {
+		return false, a.d.settleFault(err)
+	} else if err != nil {
 		return false, nil // tried again
 	}
 	if a.unknown {

@@ -98,7 +98,7 @@ func (d *DB) WriteVitalAsync(ctx context.Context, fn func(*Tx) error) (wait func
 }
 
 func (d *DB) submit(r *request) error {
-	if r.vital && Shared(d) && app.IsAwaited(r.ctx) {
+	if Shared(d) && (!r.vital || app.IsAwaited(r.ctx)) {
 		return submitAwaited(d, r)
 	}
 	if err := d.enqueue(r); err != nil {

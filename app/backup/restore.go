@@ -86,6 +86,70 @@ func markStaged(ctx context.Context, staged string, in *Restoring) (done Restore
 	return done, nil
 }
 
+// Mark holds what waits in a database that was not restored by Restore, and on which no server
+// runs: one of PostgreSQL, or a file that was copied to its place. Errors: those of db.Open, and
+// of Fits.
+func Mark(ctx context.Context, in Restoring) (done Restored, err error) {
+	store, err := db.Open(ctx, db.Options{Path: in.Database, Schema: in.Schema, Lock: true})
+	if err != nil {
+		return done, err
+	}
+	defer func() {
+		db.EndsWell(store)
+		err = errors.Join(err, store.Close())
+	}()
+	if err := in.Fits(ctx, store); err != nil {
+		return done, err
+	}
+	err = store.WriteVital(ctx, func(tx *db.Tx) error {
+		done, err = markRestored(ctx, tx, db.Name(in.Database))
+		return err
+	})
+	if err != nil {
+		return done, fmt.Errorf("hold what waited in %s: %w", db.Name(in.Database), err)
+	}
+	done.Database = db.Name(in.Database)
+	return done, nil
+}
+
+// HoldRestored holds what waits in a database of PostgreSQL that was restored since
+// a server worked on it, as Restore does. It is called before anything leaves.
+func (s *Service) HoldRestored(ctx context.Context) error {
+	origin, err := db.Get(ctx, s.DB, (*db.Reader).Origin)
+	if err != nil || origin == db.OriginKnown {
+		return err
+	}
+	var held bool
+	var done Restored
+	err = s.DB.WriteVital(ctx, func(tx *db.Tx) error {
+		origin, err := tx.Origin() // another server may have been first
+		if held = origin == db.OriginRestored; err != nil || origin == db.OriginKnown {
+			return err
+		}
+		if !held {
+			return tx.NoteOrigin()
+		}
+		done, err = markRestored(ctx, tx, s.DB.Path())
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("look whether the database was restored: %w", err)
+	}
+	if held {
+		s.Log.Warn("the database was restored since a server worked on it; what waited in it may have left since, and is held", "held", done.Held, "as_of", backupTime(done.BackupAt),
+			"help", "mailer queue list --state held shows it; mailer queue release --restored or drop --restored decides")
+	}
+	return nil
+}
+
+// backupTime is a time for the log.
+func backupTime(at *string) string {
+	if at == nil {
+		return "unknown"
+	}
+	return *at
+}
+
 // markRestored holds what waits, and notes the restore.
 func markRestored(ctx context.Context, tx *db.Tx, file string) (done Restored, err error) {
 	at, err := backupAt(&tx.Reader)
@@ -109,7 +173,7 @@ func markRestored(ctx context.Context, tx *db.Tx, file string) (done Restored, e
 	if err != nil {
 		return done, err
 	}
-	return done, errors.Join(tx.ForgetCopied(), delivery.NoteEnd(tx), tx.SetSetting(restoredSetting, note),
+	return done, errors.Join(tx.ForgetCopied(), tx.NoteOrigin(), delivery.NoteEnd(tx), tx.SetSetting(restoredSetting, note),
 		service.Audit(ctx, tx, "", "backup.restore", file, nil, map[string]any{"held": done.Held, "backup_at": done.BackupAt}))
 }
 

@@ -12,7 +12,17 @@ import (
 )
 
 func (c *Store) restore() *cobra.Command {
-	cmd := newCommand("restore FILE", "Put a backup in the place of the database, with the server stopped; what waited in it is held", cobra.ExactArgs(1), func(cmd *cobra.Command, args []string) error {
+	mark := false
+	args := func(cmd *cobra.Command, args []string) error {
+		if mark {
+			return cobra.NoArgs(cmd, args)
+		}
+		return cobra.ExactArgs(1)(cmd, args)
+	}
+	cmd := newCommand("restore FILE", "Put a backup in the place of the database, with the server stopped; what waited in it is held", args, func(cmd *cobra.Command, args []string) error {
+		if mark {
+			return c.markRestored(cmd)
+		}
 		key := &server.KeyFile{Path: backup.KeyFile(c.flags.DB, c.flags.MasterKey), Database: args[0]}
 		done, err := backup.Restore(app.WithActor(cmd.Context(), operator), backup.Restoring{File: args[0], Database: c.flags.DB, Schema: c.Schema, Fits: key.Fits})
 		if err != nil {
@@ -22,7 +32,19 @@ func (c *Store) restore() *cobra.Command {
 		return c.done(done, fmt.Sprintf("restored %s as of %s; set aside: %s; held: %d",
 			done.Database, orDash(deref(done.BackupAt)), orDash(deref(done.SetAside)), done.Held))
 	})
+	cmd.Flags().BoolVar(&mark, "mark", false, "the database was restored by other means, like pg_restore: hold what waited in it, and do nothing else")
 	return c.jsonFlag(cmd)
+}
+
+// markRestored holds what waits in the database.
+func (c *Store) markRestored(cmd *cobra.Command) error {
+	key := &server.KeyFile{Path: backup.KeyFile(c.flags.DB, c.flags.MasterKey), Database: c.flags.DB}
+	done, err := backup.Mark(app.WithActor(cmd.Context(), operator), backup.Restoring{Database: c.flags.DB, Schema: c.Schema, Fits: key.Fits})
+	if err != nil {
+		return err
+	}
+	sayRestored(&done)
+	return c.done(done, fmt.Sprintf("%s is as of %s; held: %d", done.Database, orDash(deref(done.BackupAt)), done.Held))
 }
 
 // sayRestored says on standard error what is to be decided now.

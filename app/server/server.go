@@ -254,7 +254,7 @@ func (s *Server) Start(ctx context.Context) error {
 	if err := s.Delivery.MayCapture(ctx); err != nil {
 		return err
 	}
-	for _, step := range []func(context.Context) error{s.Routing.Load, s.RememberServer, s.Suppressions.RehashSuppressions} {
+	for _, step := range []func(context.Context) error{s.Backup.HoldRestored, s.Routing.Load, s.RememberServer, s.Suppressions.RehashSuppressions} {
 		if err := s.UnlessFull(step(ctx)); err != nil {
 			return err
 		}

@@ -312,7 +312,7 @@ func TestMailOfAServerHasTheOthersReadNothingAgain(t *testing.T) {
 		hook := one.Webhook("in.example.com", webhook.EmailSent)
 		one.People(5)
 		pass(soon)
-		rules := func() string { return one.Sql(`SELECT rules::text FROM changes`)[0] }
+		rules := func() string { return one.Sql(`SELECT rules::text FROM writes ORDER BY n DESC LIMIT 1`)[0] }
 		before := rules()
 		two.Send("bob@example.net")
 		two.Send("carl@example.net", "dora@example.net")

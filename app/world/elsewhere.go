@@ -157,7 +157,7 @@ func (w *World) left() string {
 	w.T.Helper()
 	if IsElsewhere() {
 		w.closeAside() // the copy ends all connections
-		return pgtest.Copy(w.T, w.Path, `UPDATE nodes SET dead = seen_at WHERE dead IS NULL`)
+		return pgtest.Copy(w.T, w.Path, `UPDATE nodes SET dead = seen_at WHERE dead IS NULL`, `DELETE FROM origin`)
 	}
 	path := filepath.Join(dbtest.Dir(w.T), "mailer.db")
 	for _, end := range []string{"", "-wal"} {

@@ -93,7 +93,10 @@ func (w *World) Sql(query string, args ...any) (out []string) {
 	}
 	Must(w.T, rows.Err())
 	if IsElsewhere() && !strings.HasPrefix(query, "SELECT") {
-		_, err := pool.Exec(`UPDATE changes SET n = n + 1, rules = rules + 1`) // as every process does that writes
+		_, err := pool.Exec(`DO $$ BEGIN -- as every process does that writes
+			PERFORM 1 FROM changes WHERE id = 1 FOR UPDATE;
+			INSERT INTO writes (n, writer, own, at, rules, erasures) SELECT n + 1, 'test', 0, at, rules + 1, erasures FROM writes ORDER BY n DESC LIMIT 1;
+		END $$`)
 		Must(w.T, err)
 	}
 	return out

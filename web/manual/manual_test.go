@@ -197,3 +197,14 @@ func TestPrometheusTakesTheMetrics(t *testing.T) {
 	own, _, _ := strings.Cut(answer(t), "\ngo_")
 	promtool(t, own+"\n", "check", "metrics")
 }
+
+// TestServersThatShareADatabaseCountItsQueueOnce: each of them shows all of it.
+func TestServersThatShareADatabaseCountItsQueueOnce(t *testing.T) {
+	once := regexp.MustCompile(`max by \([a-z, ]+\) \((deriv\()?mailer_queue_waiting`)
+	for _, name := range []string{"alerts.yml", "grafana.json"} {
+		text := string(read(t, name))
+		if all, sound := strings.Count(text, "mailer_queue_waiting"), len(once.FindAllString(text, -1)); all == 0 || all != sound {
+			t.Errorf("%s: %d of %d take the greatest of all servers", name, sound, all)
+		}
+	}
+}

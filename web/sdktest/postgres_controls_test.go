@@ -23,7 +23,7 @@ func TestPostgresControlOfACommitThatIsTakenForNone(t *testing.T) {
 	t.Parallel()
 	p, way := throughProxy(t)
 	p.ledger.wrong = &atomic.Int64{}
-	way.rewrite(replacing("SELECT count(*) FROM writers", "SELECT 0 FROM writers"))
+	way.rewrite(replacing("FROM writes WHERE n > ", "FROM writes WHERE n < 0 AND n > "))
 	p.behind = nil // mail that is stuck must not have clients wait
 	p.loseAnswers(t, []*pgProxy{way}, 60, func() bool { return p.ledger.wrong.Load() > 0 }, cutAfter)
 	found := p.ledger.judge(p.gather(t, 10*time.Second))
@@ -39,7 +39,7 @@ func TestPostgresControlOfACommitThatIsTakenForOne(t *testing.T) {
 	t.Parallel()
 	p, way := throughProxy(t)
 	p.ledger.wrong = &atomic.Int64{}
-	way.rewrite(replacing("SELECT count(*) FROM writers", "SELECT 1 FROM changes; SELECT 1 FROM writers"))
+	way.rewrite(replacing("FROM writes WHERE n > ", "FROM writes WHERE n = (SELECT max(n) FROM writes) OR n > "))
 	p.loseAnswers(t, []*pgProxy{way}, 8, nil, cutBefore)
 	p.ledger.convict(t, p.gather(t, 20*time.Second), lost, miscounted, stuck, doubled, phantom, altered, unheeded) // a lost signature is made anew
 }
@@ -98,7 +98,10 @@ func TestPostgresControlOfALockThatIsOff(t *testing.T) {
 	p := &pair{shares: true}
 	ways := onOne(t, p, "")
 	for _, way := range ways {
-		way.rewrite(replacing("UPDATE changes SET n = n + 1 RETURNING rules, erasures", "SELECT rules, erasures FROM changes"))
+		unlocked := replacing("SELECT 1 FROM changes WHERE id = 1 FOR UPDATE", "SELECT 1 FROM changes WHERE id = 1")
+		// The key of writes would have one wait for the other too.
+		uncounted := replacing("SELECT n + 1, $1", "SELECT n + 1 + (random() * 1000000)::bigint, $1")
+		way.rewrite(func(text []byte) []byte { return uncounted(unlocked(text)) })
 	}
 	for _, in := range p.nodes { // what they have prepared is as it was
 		in.stop(t)

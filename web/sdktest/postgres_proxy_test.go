@@ -271,7 +271,7 @@ func (x *pgConn) run(kind byte, body []byte) string {
 // ends reports whether a statement ends a group with COMMIT, and whether that one marks a dot.
 func (x *pgConn) ends(text string) (commit, marked bool) {
 	switch {
-	case text == "BEGIN":
+	case strings.HasPrefix(text, "BEGIN"):
 		x.marks = false
 	case strings.Contains(text, "state = 'dotted', signature"):
 		x.marks = true
