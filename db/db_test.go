@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"testing"
@@ -13,7 +14,16 @@ import (
 
 	"mailer/app"
 	"mailer/db"
+	"mailer/db/dbtest"
 )
+
+// TestMain has garbage collected less often than a server does: most of it is that of
+// databases which are closed.
+func TestMain(m *testing.M) {
+	debug.SetGCPercent(400)
+	dbtest.RunMoreSideBySide()
+	os.Exit(m.Run())
+}
 
 func schema(t testing.TB) string {
 	t.Helper()

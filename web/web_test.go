@@ -21,6 +21,7 @@ import (
 	"mailer/app/domains"
 	"mailer/app/server"
 	"mailer/app/service"
+	"mailer/db/dbtest"
 	"mailer/web/rest"
 )
 
@@ -178,6 +179,7 @@ var document = sync.OnceValue(func() []byte {
 // servers which are gone.
 func TestMain(m *testing.M) {
 	debug.SetGCPercent(400)
+	dbtest.RunMoreSideBySide()
 	code := m.Run()
 	endChromium()
 	os.Exit(code)
