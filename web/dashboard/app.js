@@ -116,7 +116,7 @@ function Side() {
 		<nav aria-label=${t('shell.main')}>${doors.map(([group, links]) => {
 			const mine = links.filter(([to]) => open(to));
 			if (!mine.length) return null;
-			return html`<div class="nav-group">${group && html`<p class="nav-name">${t(`shell.${group === 'operator' && !me.value.operator ? 'more' : group}`)}</p>`}${mine.map(([to, icon, word, bar, beside]) => html`<a class=${`nav-item ${bar ? 'in-bar' : ''}`} href=${base + to} aria-current=${within(to, beside) ? 'page' : undefined}><${Icon} name=${icon} /><span class="cut">${t(`shell.${word}`)}</span>${count[to] && html`<span class=${`nav-count hide-s ${count[to][1] ? 'is-bad' : ''}`}>${t(`shell.${count[to][0]}`, { n: counts.value[count[to][0]] })}</span>`}</a>`)}</div>`;
+			return html`<div class="nav-group">${group && html`<p class="nav-name">${t(`shell.${group === 'operator' && !me.value.operator ? 'more' : group}`)}</p>`}${mine.map(([to, icon, word, bar, beside]) => html`<a class=${`nav-item ${bar ? 'in-bar' : ''}`} href=${base + to} title=${t(`shell.${word}`)} aria-current=${within(to, beside) ? 'page' : undefined}><${Icon} name=${icon} /><span class="cut">${t(`shell.${word}`)}</span>${count[to] && html`<span class=${`nav-count hide-s ${count[to][1] ? 'is-bad' : ''}`}>${t(`shell.${count[to][0]}`, { n: counts.value[count[to][0]] })}</span>`}</a>`)}</div>`;
 		})}<button type="button" class="nav-item in-bar nav-more" aria-expanded=${String(more)} onClick=${() => setMore(!more)}><${Icon} name="menu" /><span class="cut">${t('shell.more')}</span></button></nav>
 		<${Menu} label=${t('shell.account')} class="side-user" items=${[
 			{ icon: 'user', name: t('shell.account'), href: base + '/account' },

@@ -112,8 +112,8 @@ export default function Emails() {
 	const columns = [
 		{ name: t('emails.status'), class: 'w-status hide-s', cell: (row) => html`<${Status} of=${row.last_event} />` },
 		{ name: t('emails.to'), class: 'w-to cell-cut hide-s', cell: (row) => html`<span title=${row.to.join(', ')}><${To} to=${row.to} /></span>` },
-		{ name: html`<span class="only-l">${t('emails.subject')}</span><span class="only-s">${t('emails.subjectAll')}</span>`, class: 'cell-cut', cell: (row) => html`<a href=${base + encoded`/emails/${row.id}`} title=${row.subject}><bdi>${row.subject || t('emails.noSubject')}</bdi></a><span class="cell-sub"><${Status} of=${row.last_event} /><${To} to=${row.to} /></span>` },
-		...(list.rows.some((row) => row.tags?.length) ? [{ name: t('emails.tags'), class: 'w-to cell-cut hide-s', cell: (row) => html`<${Tags} of=${row.tags} filters=${filters} />` }] : []),
+		{ name: html`<span class="only-l">${t('emails.subject')}</span><span class="only-s">${t('emails.subjectAll')}</span>`, class: 'cell-name cell-cut', cell: (row) => html`<a href=${base + encoded`/emails/${row.id}`} title=${row.subject}><bdi>${row.subject || t('emails.noSubject')}</bdi></a><span class="cell-sub"><${Status} of=${row.last_event} /><${To} to=${row.to} /></span>` },
+		...(list.rows.some((row) => row.tags?.length) ? [{ name: t('emails.tags'), class: 'w-to cell-cut drop-1', cell: (row) => html`<${Tags} of=${row.tags} filters=${filters} />` }] : []),
 		{ name: t('emails.age'), class: 'w-age num muted', cell: (row) => html`<${Age} of=${row} />` },
 	];
 	const blank = html`<${Nothing} list=${list} filters=${filters} wrong=${wrong} />`;

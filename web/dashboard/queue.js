@@ -91,12 +91,12 @@ function Emails({ filters, at, data, operator, reload }) {
 	const n = any ? undefined : data.waiting;
 	const picked = list.rows.filter((r) => selected.has(r.id)).reduce((sum, r) => sum + (r.count ?? 1), 0);
 	const columns = [
-		{ name: t('queue.reason'), class: 'cell-cut', cell: (row) => {
+		{ name: t('queue.reason'), class: 'cell-name cell-cut', cell: (row) => {
 			const said = reasonOf(row.state === 'retry' || row.state === 'relay' ? row.reason : row.state);
 			return html`<span title=${row.reason}><${Status} of=${lookOf(row.state)} word=${said.word} />${said.detail && html` <span class="muted only-l">${said.detail}</span>`}</span><span class="cell-sub">${row.to.join(', ') || t('queue.recipients', { n: row.count ?? 0 })}</span>`;
 		} },
 		{ name: t('queue.to'), class: 'w-to cell-cut hide-s', cell: (row) => row.broadcast && row.count ? html`<a href=${base + encoded`/broadcasts/${row.broadcast}/report`}>${t('queue.recipients', { n: row.count })}</a>` : html`<a href=${base + encoded`/emails/${row.id}`} title=${row.to.join(', ')}><bdi>${row.to.join(', ')}</bdi></a>` },
-		{ name: t('queue.relay'), class: 'w-relay mono cell-cut hide-s', cell: (row) => row.relay },
+		{ name: t('queue.relay'), class: 'w-relay cell-cut drop-1', cell: (row) => html`<span class="mono">${row.relay}</span>` },
 		{ name: t('queue.nextTry'), class: 'w-num num muted hide-s', cell: (row) => row.next_at ? html`<time datetime=${row.next_at} title=${exact(row.next_at)}>${relative(row.next_at)}</time>` : '–' },
 		{ name: t('queue.accepted'), class: 'w-age num muted', cell: (row) => html`<${Time} at=${row.created_at} />` },
 	];

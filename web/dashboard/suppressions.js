@@ -73,9 +73,9 @@ export default function Suppressions() {
 		type('');
 		setQuery({ origin: null, email: null });
 	}}>${t('suppressions.showAll')}<//>` : html`<${Button} onClick=${bring}>${t('suppressions.import')}<//>`}>${t('suppressions.noneText')}<//>`} columns=${[
-		{ name: t('suppressions.address'), class: 'cell-cut', cell: (row) => html`<${Copy} text=${row.email} mono=${false} show=${html`<bdi>${row.email}</bdi>`} /><span class="cell-sub">${t(`suppressions.origins.${row.origin}`)}</span>` },
+		{ name: t('suppressions.address'), class: 'cell-name cell-cut', cell: (row) => html`<${Copy} text=${row.email} mono=${false} show=${html`<bdi>${row.email}</bdi>`} /><span class="cell-sub">${t(`suppressions.origins.${row.origin}`)}</span>` },
 		{ name: t('suppressions.origin'), class: 'w-rectype hide-s', cell: (row) => t(`suppressions.origins.${row.origin}`) },
-		{ name: t('suppressions.cause'), class: 'cell-cut hide-s', cell: (row) => row.source_id ? html`<a class="link" href=${base + encoded`/emails/${row.source_id}`}>${t('suppressions.mail')}</a>` : html`<span class="muted">–</span>` },
+		{ name: t('suppressions.cause'), class: 'w-team cell-cut drop-2', cell: (row) => row.source_id ? html`<a class="link" href=${base + encoded`/emails/${row.source_id}`}>${t('suppressions.mail')}</a>` : html`<span class="muted">–</span>` },
 		{ name: t('suppressions.since'), class: 'w-age num muted', cell: (row) => html`<${Time} at=${row.created_at} />` },
 		{ name: t('ui.acts'), hide: true, class: 'w-age num', cell: (row) => html`<${Button} kind="quiet" onClick=${() => lift([row])}>${t('suppressions.lift')}<//>` },
 	]} />

@@ -81,7 +81,7 @@ function Overview({ hook, got, path }) {
 	<div class="page page--text"><p class="t13r ink2 break">${t('webhook.isTold', { n: hook.events.length })} <span class="mono">${hook.events.join(', ')}</span></p></div>
 	<${Table} list=${list} label=${t('webhook.deliveries')} open=${(row) => base + encoded`/webhooks/${hook.id}?event=${row.id}`} empty=${html`<${Empty} icon="webhook" title=${t('webhook.none')} act=${mayAdmin.value && html`<${Button} icon="send" onClick=${test}>${t('webhook.test')}<//>`}>${t('webhook.noneText')}<//>`} columns=${[
 		{ name: t('webhook.outcome'), class: 'w-status', cell: (row) => html`<${Outcome} of=${row.status} />` },
-		{ name: t('webhook.event'), class: 'cell-cut', cell: (row) => html`<a class="mono" href=${base + encoded`/webhooks/${hook.id}?event=${row.id}`}>${row.type}</a>` },
+		{ name: t('webhook.event'), class: 'cell-name cell-cut', cell: (row) => html`<a class="mono" href=${base + encoded`/webhooks/${hook.id}?event=${row.id}`}>${row.type}</a>` },
 		{ name: t('webhook.id'), class: 'cell-cut hide-s', cell: (row) => html`<${Id} of=${row.id} />` },
 		{ name: t('webhook.next'), class: 'w-num hide-s muted', cell: (row) => html`<${Time} at=${row.next_attempt_at} />` },
 		{ name: t('webhook.when'), class: 'w-age num muted', cell: (row) => html`<${Time} at=${row.created_at} />` },
