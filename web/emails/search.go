@@ -18,7 +18,7 @@ type searchInput struct {
 	Subject       string `query:"subject" doc:"A part of its subject; upper and lower case of a to z are the same"`
 	Status        string `query:"status" doc:"Its last_event, or several with commas between them" example:"bounced,failed"`
 	Domain        string `query:"domain" doc:"The domain of its sender"`
-	Tag           string `query:"tag" doc:"One of its tags: name, or name:value"`
+	Tag           string `query:"tag" doc:"One of its tags: name, or name:value, or name=value"`
 	Source        string `query:"source" enum:"account,api,cli,dashboard,mcp,resend,smtp" doc:"How it came; account: of Mailer itself, to a person; resend: sent once more"`
 	KeyID         string `query:"key_id" format:"uuid" doc:"The API key, or the person, that sent it"`
 	BroadcastID   string `query:"broadcast_id" format:"uuid" doc:"The emails of a broadcast to its recipients, which no other list has. It stands alone"`
