@@ -20,7 +20,7 @@ export const pageOf = (row) => base + encoded`/broadcasts/${row.id}` + (row.stat
 /** Stops a broadcast that was not sent to all yet. @param {any} b @param {() => any} [after] */
 export async function cancel(b, after) {
 	const left = b.counts?.remaining ?? 0;
-	if (!(await confirm({ title: t('broadcasts.cancelTitle', { name: b.name }), text: b.status === 'scheduled' ? t('broadcasts.cancelScheduled') : t('broadcasts.cancelText', { n: left }), act: b.status === 'scheduled' || !left ? t('broadcasts.cancel') : t('broadcasts.cancelAct', { n: left }), keep: t('broadcasts.goOn') }))) return;
+	if (!(await confirm({ title: t('broadcasts.cancelTitle', { name: b.name }), text: b.status === 'scheduled' ? t('broadcasts.cancelScheduled') : t('broadcasts.cancelText', { n: left }), act: b.status === 'scheduled' || !left ? t('broadcasts.cancel') : t('broadcasts.cancelAct', { n: left }), keep: t('broadcasts.goOn'), n: left }))) return;
 	await attempt(() => api.post(encoded`/broadcasts/${b.id}/cancel`), (answer) => t('broadcasts.canceled', { n: answer.canceled_remaining }));
 	after?.();
 }

@@ -70,6 +70,9 @@ const retry = (ids, done) => attempt(async () => {
 	return result;
 }, (result) => t('emails.retried', { n: result.changed }));
 
+/** States in which an email waits here: it can be tried now, and canceled. One whose time is to come is canceled alone. */
+const waiting = ['queued', 'delivery_delayed'];
+
 /** How far it was looked. @param {Date} at */
 const backTo = (at) => say('emails.searchedTo', { time: html`<time datetime=${at.toISOString()} title=${exact(at)}>${clock(at)}</time>` });
 
@@ -103,7 +106,9 @@ export default function Emails() {
 	useEffect(() => {
 		if (filters.id && !wrong.id) go(encoded`/emails/${filters.id}`, { replace: true });
 	}, [filters.id]);
-	const ids = [...selected];
+	const of = (states) => list.rows.filter((row) => selected.has(row.id) && states.includes(row.last_event)).map((row) => row.id);
+	const tried = of(waiting);
+	const canceled = of([...waiting, 'scheduled']);
 	const done = () => {
 		select(new Set());
 		list.reload();
@@ -123,5 +128,5 @@ export default function Emails() {
 	<div class="tools"><${QueryBox} filters=${filters} wrong=${wrong} known=${known} onNeed=${() => want(true)} onChange=${(next) => go(addressOf(next))} /></div>
 	<${Views} filters=${filters} wrong=${refused} />
 	${body}
-	${ids.length > 0 && html`<${Bulk} n=${ids.length} clear=${() => select(new Set())}><${Button} icon="refresh" onClick=${() => retry(ids, done)}>${t('emails.retry')}<//><${Button} kind="danger" onClick=${() => cancel(ids, done)}>${t('emails.cancel', { n: ids.length })}<//><//>`}`;
+	${selected.size > 0 && html`<${Bulk} n=${selected.size} clear=${() => select(new Set())}>${tried.length > 0 && html`<${Button} icon="refresh" onClick=${() => retry(tried, done)}>${t('emails.retry')}<//>`}${canceled.length > 0 && html`<${Button} kind="danger" onClick=${() => cancel(canceled, done)}>${t('emails.cancel', { n: canceled.length })}<//>`}<//>`}`;
 }

@@ -89,7 +89,8 @@ function Emails({ filters, at, data, operator, reload }) {
 	const any = filterNames.some((n) => filters[n]);
 	const whole = any ? filters : { all: true };
 	const n = any ? undefined : data.waiting;
-	const picked = list.rows.filter((r) => selected.has(r.id)).reduce((sum, r) => sum + (r.count ?? 1), 0);
+	const chosen = list.rows.filter((r) => selected.has(r.id));
+	const picked = chosen.reduce((sum, r) => sum + (r.count ?? 1), 0);
 	const columns = [
 		{ name: t('queue.reason'), class: 'cell-name cell-cut', cell: (row) => {
 			const said = reasonOf(row.state === 'retry' || row.state === 'relay' ? row.reason : row.state);
@@ -105,7 +106,7 @@ function Emails({ filters, at, data, operator, reload }) {
 	<div class="tools"><span class="t13r muted">${any ? t('queue.thatFits') : t('queue.inAll', { n: data.waiting })}</span><${Button} icon="refresh" onClick=${() => act('retry', whole, n, at, done)}>${t('queue.verbs.retry')}<//><${Button} icon="pause" onClick=${() => act('hold', whole, n, at, done)}>${t('queue.verbs.hold')}<//><${Button} icon="play" onClick=${() => act('release', whole, n, at, done)}>${t('queue.verbs.release')}<//>
 	<${Menu} label=${t('ui.acts')} items=${[operator && { icon: 'relay', name: t('queue.verbs.move'), run: () => move(whole, n, at, done) }, { icon: 'history', name: t('queue.requeue'), run: () => requeue(at, filters, done) }, null, { icon: 'trash', name: t('queue.verbs.drop'), danger: true, run: () => act('drop', whole, n, at, done) }]} /></div>
 	<${Table} list=${list} label=${t('queue.title')} columns=${columns} selected=${selected} onSelect=${select} open=${(row) => (row.broadcast && row.count ? base + encoded`/broadcasts/${row.broadcast}/report` : base + encoded`/emails/${row.id}`)} empty=${html`<${Empty} icon="queue" title=${any ? t('queue.noneFits') : t('queue.none')} act=${any && html`<${Button} onClick=${() => setQuery(Object.fromEntries(filterNames.map((name) => [name, null])))}>${t('queue.clear')}<//>`}>${any ? '' : t('queue.noneText')}<//>`} />
-	${ids.length > 0 && html`<${Bulk} n=${ids.length} clear=${() => select(new Set())}>${['retry', 'hold', 'release'].map((verb) => html`<${Button} onClick=${() => act(verb, { ids }, picked, at, done)}>${t(`queue.verbs.${verb}`)}<//>`)}${operator && html`<${Button} onClick=${() => move({ ids }, picked, at, done)}>${t('queue.verbs.move')}<//>`}<${Button} kind="danger" onClick=${() => act('drop', { ids }, picked, at, done)}>${t('queue.acts.drop', { n: picked })}<//><//>`}`;
+	${ids.length > 0 && html`<${Bulk} n=${ids.length} clear=${() => select(new Set())}>${['retry', 'hold', 'release'].filter((verb) => chosen.some((r) => (r.state === 'held') === (verb === 'release'))).map((verb) => html`<${Button} onClick=${() => act(verb, { ids }, picked, at, done)}>${t(`queue.verbs.${verb}`)}<//>`)}${operator && html`<${Button} onClick=${() => move({ ids }, picked, at, done)}>${t('queue.verbs.move')}<//>`}<${Button} kind="danger" onClick=${() => act('drop', { ids }, picked, at, done)}>${t('queue.acts.drop', { n: picked })}<//><//>`}`;
 }
 
 /** The page. */

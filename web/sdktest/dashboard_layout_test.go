@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 // misfits is a script that returns what does not fit into the window: a page or a part of
@@ -73,6 +74,34 @@ func TestListsNameTheirRowsInNarrowWindows(t *testing.T) {
 	}
 }
 
+// withTabs are the pages, and what tabs and addresses of theirs show besides.
+func (w *dashboardWorld) withTabs(t *testing.T) (out []string) {
+	t.Helper()
+	more := map[string]string{
+		"/emails/": "conversation text html headers raw attachments checks", "/report": "links people time", "/domains/": "tracking", "/segments/": "conditions",
+	}
+	for _, path := range w.pages {
+		out = append(out, path)
+		for part, tabs := range more {
+			if !strings.Contains(path, part) {
+				continue
+			}
+			for _, tab := range strings.Fields(tabs) {
+				out = append(out, path+"?tab="+tab)
+			}
+		}
+		if strings.HasPrefix(path, "/webhooks/") {
+			var events []string
+			eventually(t, time.Minute, "the webhook has an event", func() (bool, string) {
+				events = w.operator.ids(t, path+"/events")
+				return len(events) > 0, ""
+			})
+			out = append(out, path+"?event="+events[0])
+		}
+	}
+	return append(out, "/queue?tab=emails", "/queue?tab=doubts", "/team?part=settings", "/account?part=sign-in", "/operator/relays?relay=us-east-1", "/emails?status=bounced&tag=kind%3Dinvoice&subject=Faktura")
+}
+
 // TestEveryScreenFitsEveryWidth: no screen loses or overlaps anything between a phone and
 // a wide desktop.
 func TestEveryScreenFitsEveryWidth(t *testing.T) {
@@ -81,8 +110,9 @@ func TestEveryScreenFitsEveryWidth(t *testing.T) {
 	w := newDashboardWorld(t)
 	s := newScreen(t, w.url, w.operator.session(t))
 	pictures := os.Getenv(picturesEnv)
+	s.allow("/raw") // which mail that did not come by SMTP has not
 	s.load("/emails")
-	for _, path := range w.pages {
+	for _, path := range w.withTabs(t) {
 		for i, width := range []int64{360, 390, 768, 820, 1024, 1280, 1440, 1920} {
 			s.look(width, "light")
 			if i == 0 {
@@ -93,7 +123,7 @@ func TestEveryScreenFitsEveryWidth(t *testing.T) {
 			if pictures == "" || width != 820 && width != 1024 {
 				continue
 			}
-			name := orOverview(strings.Trim(anyID.ReplaceAllString(strings.ReplaceAll(path, "/", "-"), "one"), "-"))
+			name := orOverview(strings.Trim(anyID.ReplaceAllString(strings.NewReplacer("/", "-", "?", ".", "&", ".").Replace(path), "one"), "-"))
 			for _, scheme := range []string{"light", "dark"} {
 				s.look(width, scheme)
 				s.shoot(filepath.Join(pictures, fmt.Sprintf("%s.%d.%s.png", name, width, scheme)))
