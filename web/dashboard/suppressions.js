@@ -64,7 +64,7 @@ export default function Suppressions() {
 	const acts = html`<${Button} onClick=${bring}>${t('suppressions.import')}<//><${Button} kind="primary" icon="plus" onClick=${add}>${t('suppressions.add')}<//>`;
 	return html`<${Head} title=${t('suppressions.title')}><${Csv} path="/suppressions" query=${query} name="suppressions" />${acts}<//>
 	<${AudienceSections} at="suppressions" />
-	<div class="tools row--wrap"><form class="row" onSubmit=${(e) => {
+	<div class="tools tools--under"><form class="row" onSubmit=${(e) => {
 		e.preventDefault();
 		find();
 	}}><input class="input requests-path" type="email" aria-label=${t('suppressions.find')} placeholder=${t('suppressions.find')} value=${typed} onInput=${(e) => type(e.currentTarget.value)} /><${Button} type="submit" icon="search" label=${t('suppressions.findAct')} /></form>

@@ -35,7 +35,7 @@ const misfits = `(() => {
 		for (const name of names) if (name.getBoundingClientRect().width < 160) out.push('the column ' + words(name) + ' of ' + words(table) + ' has ' + name.getBoundingClientRect().width + ' px');
 	}
 	for (const bar of document.querySelectorAll('main .funnel svg')) if (bar.checkVisibility() && bar.getBoundingClientRect().width < 40) out.push('a bar of the funnel has ' + bar.getBoundingClientRect().width + ' px');
-	const controls = [...document.querySelectorAll('.app :is(button, a.btn, a.tab, a.nav-item, select, input, textarea)')].filter(shown).map((e) => [e, e.getBoundingClientRect()]);
+	const controls = [...document.querySelectorAll(':is(.app, .visual) :is(button, a.btn, a.tab, a.nav-item, select, input, textarea)')].filter(shown).map((e) => [e, e.getBoundingClientRect()]);
 	const floats = (e) => e.closest('.bulk, .side, .toasts, .menu');
 	controls.forEach(([a, one], i) => controls.slice(i + 1).forEach(([b, two]) => {
 		const x = Math.min(one.right, two.right) - Math.max(one.left, two.left), y = Math.min(one.bottom, two.bottom) - Math.max(one.top, two.top);
@@ -74,6 +74,9 @@ func TestListsNameTheirRowsInNarrowWindows(t *testing.T) {
 	}
 }
 
+// everyWidth has the windows of phones, tablets, half screens, laptops and desktops.
+var everyWidth = []int64{360, 390, 768, 820, 1024, 1280, 1440, 1920}
+
 // withTabs are the pages, and what tabs and addresses of theirs show besides.
 func (w *dashboardWorld) withTabs(t *testing.T) (out []string) {
 	t.Helper()
@@ -83,7 +86,7 @@ func (w *dashboardWorld) withTabs(t *testing.T) (out []string) {
 	for _, path := range w.pages {
 		out = append(out, path)
 		for part, tabs := range more {
-			if !strings.Contains(path, part) {
+			if !strings.Contains(path, part) || strings.HasPrefix(path, "/operator/") {
 				continue
 			}
 			for _, tab := range strings.Fields(tabs) {
@@ -113,7 +116,7 @@ func TestEveryScreenFitsEveryWidth(t *testing.T) {
 	s.allow("/raw") // which mail that did not come by SMTP has not
 	s.load("/emails")
 	for _, path := range w.withTabs(t) {
-		for i, width := range []int64{360, 390, 768, 820, 1024, 1280, 1440, 1920} {
+		for i, width := range everyWidth {
 			s.look(width, "light")
 			if i == 0 {
 				s.visit(path)
@@ -130,5 +133,28 @@ func TestEveryScreenFitsEveryWidth(t *testing.T) {
 			}
 		}
 		s.fine(path)
+	}
+	w.visually(t, s)
+}
+
+// visually opens the visual editor, in which the bar of its frame has the least room.
+func (w *dashboardWorld) visually(t *testing.T, s *screen) {
+	t.Helper()
+	s.look(1280, "light")
+	s.visit("/broadcasts")
+	s.press("New broadcast")
+	s.fill("Name", "Spring")
+	s.fill("From", "news@example.test")
+	s.press("Visual editor")
+	s.press("Start writing")
+	f := s.frame("/visual.html")
+	f.sees("Hello")
+	for _, width := range everyWidth {
+		s.look(width, "light")
+		s.fits(fmt.Sprintf("the visual editor at %d px", width))
+		f.fits(fmt.Sprintf("the frame of the visual editor at %d px", width))
+		if dir := os.Getenv(picturesEnv); dir != "" {
+			s.shoot(filepath.Join(dir, fmt.Sprintf("visual.%d.light.png", width)))
+		}
 	}
 }
