@@ -10,10 +10,11 @@ import (
 	"mailer/app/webhook"
 )
 
-const deliveryColumns = `d.webhook_id, d.happening_id, h.team_id, h.type, h.created_at, d.status, d.attempts, d.next_at`
+const deliveryColumns = `d.webhook_id, d.happening_id, h.team_id, h.type, h.created_at, d.status, d.attempts, d.next_at,
+	(SELECT coalesce(a.http_status, 0) FROM webhook_attempts AS a WHERE a.webhook_id = d.webhook_id AND a.happening_id = d.happening_id ORDER BY a.id DESC LIMIT 1)`
 
 func deliveryDest(d *webhook.Delivery, created *int64, next *sql.NullInt64) []any {
-	return []any{&d.WebhookID, &d.ID, &d.TeamID, &d.Type, created, &d.Status, &d.Attempts, next}
+	return []any{&d.WebhookID, &d.ID, &d.TeamID, &d.Type, created, &d.Status, &d.Attempts, next, &d.LastStatus}
 }
 
 func scanDelivery(s scanner) (webhook.Delivery, error) {

@@ -19,6 +19,7 @@ type WebhookEventItem struct {
 	CreatedAt     string                 `json:"created_at" format:"date-time"`
 	Status        webhook.DeliveryStatus `json:"status" enum:"success,pending,failed,attempting" doc:"pending: it waits for its next attempt; failed: given up"`
 	NextAttemptAt *string                `json:"next_attempt_at" format:"date-time"`
+	LastStatus    *int                   `json:"last_http_status_code" doc:"The HTTP status that the last attempt was answered with; 0: no answer came; null: there was no attempt"`
 }
 
 // eventPayload is JSON as the endpoint gets it.
@@ -171,7 +172,7 @@ func (r webhookRoutes) replayWebhookEvent(ctx context.Context, key *app.Key, in 
 }
 
 func newWebhookEventItem(d *webhook.Delivery) WebhookEventItem {
-	item := WebhookEventItem{ID: webhook.MessageID(d.ID), Type: d.Type, CreatedAt: app.FormatTime(d.CreatedAt), Status: d.Status}
+	item := WebhookEventItem{ID: webhook.MessageID(d.ID), Type: d.Type, CreatedAt: app.FormatTime(d.CreatedAt), Status: d.Status, LastStatus: d.LastStatus}
 	if d.Status == webhook.DeliveryPending {
 		item.NextAttemptAt = app.FormatTimePtr(d.NextAt)
 	}

@@ -34,6 +34,7 @@ type hookAnswer struct {
 		Data map[string]any
 	}
 	HTTPStatus *int   `json:"http_status_code"`
+	LastStatus *int   `json:"last_http_status_code"`
 	Response   string `json:"response"`
 	SentAt     string `json:"sent_at"`
 	Deleted    bool
@@ -238,7 +239,7 @@ func TestEventsOfAWebhookAndTheirAttempts(t *testing.T) {
 	oldest := rest.Data[0]
 	one := s.want(200, s.full, "GET", events+"/"+oldest.ID, "")
 	if one.Object != "webhook_event" || one.ID != oldest.ID || one.Type != "topic.created" || one.Status != "success" || one.NextAttemptAt != nil ||
-		one.Payload.Type != "topic.created" || one.Payload.Data["name"] != "t0" {
+		one.Payload.Type != "topic.created" || one.Payload.Data["name"] != "t0" || *one.LastStatus != 200 {
 		t.Errorf("event %+v", one)
 	}
 	attempts := s.want(200, s.full, "GET", events+"/"+oldest.ID+"/attempts", "")
@@ -253,7 +254,7 @@ func TestEventsOfAWebhookAndTheirAttempts(t *testing.T) {
 	}
 	s.eventually(s.full, events+"/"+oldest.ID+"/attempts", `"http_status_code":500`)
 	s.eventually(s.full, events+"/"+oldest.ID, `"status":"pending"`) // its claim ends just after
-	if got := s.want(200, s.full, "GET", events+"/"+oldest.ID, ""); got.Status != "pending" || got.NextAttemptAt == nil {
+	if got := s.want(200, s.full, "GET", events+"/"+oldest.ID, ""); got.Status != "pending" || got.NextAttemptAt == nil || *got.LastStatus != 500 {
 		t.Errorf("replayed in vain: %+v", got)
 	}
 	page := s.want(200, s.full, "GET", events+"/"+oldest.ID+"/attempts?limit=1", "")

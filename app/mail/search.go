@@ -133,9 +133,10 @@ func (q *SearchQuery) filter() (*db.EmailFilter, error) {
 			return nil, err
 		}
 	}
-	var valued bool
-	f.Tag.Name, f.Tag.Value, valued = strings.Cut(q.Tag, ":")
-	f.TagName = !valued
+	f.Tag.Name, f.TagName = q.Tag, true
+	if i := strings.IndexAny(q.Tag, ":="); i >= 0 { // tags contain neither sign
+		f.Tag, f.TagName = app.Tag{Name: q.Tag[:i], Value: q.Tag[i+1:]}, false
+	}
 	switch {
 	case len(q.Subject) > maxSearchText:
 		return nil, app.Invalid("subject", "can be at most %d bytes long", maxSearchText)
@@ -144,7 +145,7 @@ func (q *SearchQuery) filter() (*db.EmailFilter, error) {
 	case q.Source != "" && !slices.Contains(Sources, q.Source):
 		return nil, app.Invalid("source", "must be one of %s", strings.Join(Sources, ", "))
 	case q.Tag != "" && f.Tag.Name == "", len(q.Tag) > 2*app.MaxTagLength+1:
-		return nil, app.Invalid("tag", "must be the name of a tag, or its name and value as name:value")
+		return nil, app.Invalid("tag", "must be the name of a tag, or its name and value as name:value or name=value")
 	}
 	return f, nil
 }

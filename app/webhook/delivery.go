@@ -40,6 +40,10 @@ type Delivery struct {
 	Status    DeliveryStatus
 	Attempts  int       // begun since the event came, or was last replayed
 	NextAt    time.Time // zero: there will be none
+
+	// LastStatus is the HTTP status of the last attempt's answer. 0: no answer came; nil:
+	// there was no attempt.
+	LastStatus *int
 }
 
 // Attempt is one attempt to tell a webhook of an event.

@@ -8,7 +8,7 @@ import { follow } from './live.js';
 import { noteVisits } from './recent.js';
 import { base, go, match, place, start } from './router.js';
 import { choose, me, membership, mayAdmin, signedIn, team } from './state.js';
-import { Button, Empty, Failed, Head, Icon } from './ui/base.js';
+import { Button, Empty, Failed, Head, Icon, useEscape } from './ui/base.js';
 import { attempt, Dialogs, Menu, Toasts } from './ui/float.js';
 
 proof.ask = async () => (await import('./ui/confirm.js')).prove();
@@ -67,32 +67,39 @@ const inside = [
 	['/operator/disk', () => import('./disk.js')],
 ];
 
-/** The doors of the sidebar: address, icon, key of its word, also in the phone's bar, addresses beside it. */
+/** Addresses that readers guess, and the pages that they mean. @type {Record<string, string>} */
+const guessed = { '/audience': '/contacts', '/people': '/team', '/settings': '/team?part=settings' };
+
+/** The doors of the sidebar: address, icon, also in the phone's bar, addresses beside it; each is called as its page is. */
 const doors = /** @type {[string|null, any[][]][]} */ ([
 	[null, [
-		['/', 'overview', 'overview', true],
-		['/emails', 'mail', 'emails', true],
-		['/broadcasts', 'broadcast', 'broadcasts', true],
-		['/contacts', 'audience', 'audience', false, ['/segments', '/topics', '/properties', '/imports', '/suppressions']],
-		['/templates', 'template', 'templates', false],
+		['/', 'overview', true],
+		['/emails', 'mail', true],
+		['/broadcasts', 'broadcast', true],
+		['/contacts', 'audience', false, ['/segments', '/topics', '/properties', '/imports', '/suppressions']],
+		['/templates', 'template', false],
 	]],
 	['sending', [
-		['/domains', 'globe', 'domains', false],
-		['/keys', 'key', 'keys', false, ['/smtp']],
-		['/webhooks', 'webhook', 'webhooks', false],
-		['/reputation', 'gauge', 'reputation', false, ['/usage']],
-		['/requests', 'list', 'requests', false],
+		['/domains', 'globe', false],
+		['/keys', 'key', false, ['/smtp']],
+		['/webhooks', 'webhook', false],
+		['/reputation', 'gauge', false, ['/usage']],
+		['/requests', 'list', false],
 	]],
 	['operator', [
-		['/queue', 'queue', 'queue', true],
-		['/operator/relays', 'relay', 'relays', false, ['/operator/reports']],
-		['/operator/teams', 'teams', 'teams', false, ['/operator/people']],
-		['/operator/health', 'health', 'health', false, ['/operator/backups', '/operator/settings', '/operator/disk']],
+		['/queue', 'queue', true],
+		['/operator/relays', 'relay', false, ['/operator/reports']],
+		['/operator/teams', 'teams', false, ['/operator/people']],
+		['/operator/health', 'health', false, ['/operator/backups', '/operator/settings', '/operator/disk']],
 	]],
+	[null, [['/team', 'settings', false, ['/audit']]]],
 ]);
 
 /** Whether the person is let through a door. @param {string} to */
-const open = (to) => !to.startsWith('/operator/') || me.value?.operator;
+const open = (to) => (to === '/team' ? mayAdmin.value || me.value?.operator : !to.startsWith('/operator/') || me.value?.operator);
+
+/** What a door is called. @param {string} to */
+const called = (to) => t(`${to.split('/').pop() || 'overview'}.title`);
 
 function Side() {
 	const [more, setMore] = useState(false);
@@ -101,6 +108,7 @@ function Side() {
 	useEffect(watch, [team.value]);
 	const count = { '/operator/relays': counts.value.failing > 0 && ['failing', true], '/broadcasts': counts.value.leaving > 0 && ['leaving', false] };
 	const own = membership.value;
+	useEscape(() => setMore(false), more);
 	const within = (to, beside = []) => to === at || (to !== '/' && at.startsWith(to + '/')) || beside.some((b) => at === b || at.startsWith(b + '/'));
 	return html`<aside class=${`side ${more ? 'is-open' : ''}`}>
 		<${Menu} label=${t('shell.teams')} class="side-team" items=${[
@@ -109,15 +117,13 @@ function Side() {
 				choose(one.id);
 				go('/');
 			} })),
-			null,
-			mayAdmin.value && { icon: 'teams', name: t('shell.team'), href: base + '/team' },
 		]}><span class="mark" aria-hidden="true">${(own?.name ?? 'M').slice(0, 1).toUpperCase()}</span><span class="cut">${own?.name ?? t('shell.noTeam')}</span><${Icon} name="updown" /><//>
 		<button type="button" class="side-find" onClick=${() => openPalette()}><${Icon} name="search" /><span class="cut">${t('shell.find')}</span><span class="kbd">${/Mac/.test(navigator.platform) ? '⌘K' : 'Ctrl K'}</span></button>
 		<nav aria-label=${t('shell.main')}>${doors.map(([group, links]) => {
 			const mine = links.filter(([to]) => open(to));
 			if (!mine.length) return null;
-			return html`<div class="nav-group">${group && html`<p class="nav-name">${t(`shell.${group === 'operator' && !me.value.operator ? 'more' : group}`)}</p>`}${mine.map(([to, icon, word, bar, beside]) => html`<a class=${`nav-item ${bar ? 'in-bar' : ''}`} href=${base + to} aria-current=${within(to, beside) ? 'page' : undefined}><${Icon} name=${icon} /><span class="cut">${t(`shell.${word}`)}</span>${count[to] && html`<span class=${`nav-count hide-s ${count[to][1] ? 'is-bad' : ''}`}>${t(`shell.${count[to][0]}`, { n: counts.value[count[to][0]] })}</span>`}</a>`)}</div>`;
-		})}<button type="button" class="nav-item in-bar nav-more" aria-expanded=${String(more)} onClick=${() => setMore(!more)}><${Icon} name="menu" /><span class="cut">${t('shell.more')}</span></button></nav>
+			return html`<div class="nav-group">${group && html`<p class="nav-name">${t(`shell.${group === 'operator' && !me.value.operator ? 'more' : group}`)}</p>`}${mine.map(([to, icon, bar, beside]) => html`<a class=${`nav-item ${bar ? 'in-bar' : ''}`} href=${base + to} title=${called(to)} aria-current=${within(to, beside) ? 'page' : undefined}><${Icon} name=${icon} /><span class="cut">${called(to)}</span>${count[to] && html`<span class=${`nav-count hide-s ${count[to][1] ? 'is-bad' : ''}`}>${t(`shell.${count[to][0]}`, { n: counts.value[count[to][0]] })}</span>`}</a>`)}</div>`;
+		})}<button type="button" class="nav-item in-bar nav-more" aria-current=${doors.some(([, links]) => links.some(([to, , bar, beside]) => bar && within(to, beside))) ? undefined : 'true'} aria-expanded=${String(more)} onClick=${() => setMore(!more)}><${Icon} name="menu" /><span class="cut">${t('shell.more')}</span></button></nav>
 		<${Menu} label=${t('shell.account')} class="side-user" items=${[
 			{ icon: 'user', name: t('shell.account'), href: base + '/account' },
 			{ icon: 'info', name: t('shell.manual'), href: '/manual' },
@@ -218,12 +224,16 @@ function App() {
 		queueMicrotask(() => go(`/sign-in?to=${encodeURIComponent(path + location.search)}`, { replace: true }));
 		return null;
 	}
+	if (Object.hasOwn(guessed, path)) {
+		queueMicrotask(() => go(guessed[path], { replace: true }));
+		return null;
+	}
 	const page = barred(path) ? null : found(inside, path);
 	const shut = page && !open(page.name);
 	return html`<a class="btn skip" href="#main" onClick=${(e) => {
 		e.preventDefault();
 		document.getElementById('main')?.focus();
-	}}>${t('shell.skip')}</a><div class="app"><${Side} /><main class="main" id="main" tabindex="-1"><${Banner} />${barred(path) ? html`<${Empty} icon="shield" title=${t('shell.factor', { team: membership.value.name })} act=${html`<${Button} kind="primary" href=${base + '/account?part=sign-in'}>${t('shell.factorAct')}<//>`}>${t('shell.factorText')}<//>` : shut ? html`<${Head} title=${t('shell.shut')} /><${Empty} icon="lock" title=${t('shell.shutOf')} act=${html`<${Button} href=${base + '/'}>${t('shell.overview')}<//>`}>${t('shell.shutText')}<//>` : page ? html`<${Page} ...${page} />` : html`<${Head} title=${t('shell.nowhere')} /><${Empty} icon="search" title=${path} act=${html`<${Button} href=${base + '/'}>${t('shell.overview')}<//>`}>${t('shell.nowhereText')}<//>`}</main></div><${Dialogs} /><${Toasts} />`;
+	}}>${t('shell.skip')}</a><div class="app"><${Side} /><main class="main" id="main" tabindex="-1"><${Banner} />${barred(path) ? html`<${Empty} icon="shield" title=${t('shell.factor', { team: membership.value.name })} act=${html`<${Button} kind="primary" href=${base + '/account?part=sign-in'}>${t('shell.factorAct')}<//>`}>${t('shell.factorText')}<//>` : shut ? html`<${Head} title=${t('shell.shut')} /><${Empty} icon="lock" title=${t('shell.shutOf')} act=${html`<${Button} href=${base + '/'}>${t('overview.title')}<//>`}>${t('shell.shutText')}<//>` : page ? html`<${Page} ...${page} />` : html`<${Head} title=${t('shell.nowhere')} /><${Empty} icon="search" title=${path} act=${html`<${Button} href=${base + '/'}>${t('overview.title')}<//>`}>${t('shell.nowhereText')}<//>`}</main></div><${Dialogs} /><${Toasts} />`;
 }
 
 addEventListener('keydown', (e) => {

@@ -31,7 +31,7 @@ function Log({ all }) {
 	const filtered = Object.values(query).some(Boolean);
 	const columns = [
 		{ name: t('audit.when'), class: 'w-when hide-s', cell: (e) => html`<${Time} at=${e.created_at} as="clock" />` },
-		{ name: t('audit.who'), class: 'w-to cell-cut', cell: (e) => html`<${Who} of=${e.actor} /><span class="cell-sub"><${Time} at=${e.created_at} as="clock" /> · ${e.action}</span>` },
+		{ name: t('audit.who'), class: 'cell-name w-to cell-cut', cell: (e) => html`<${Who} of=${e.actor} /><span class="cell-sub"><${Time} at=${e.created_at} as="clock" /> · ${e.action}</span>` },
 		{ name: t('audit.what'), class: 'w-team hide-s', cell: (e) => html`<span class="mono t12">${e.action}</span>` },
 		{ name: t('audit.change'), class: 'cell-cut', cell: (e) => html`<span class="muted">${changes(e).map(([name, before, after]) => `${name}: ${before === undefined ? '' : `${before} → `}${after ?? '–'}`).join(', ')}</span>` },
 		{ name: t('audit.details'), hide: true, class: 'w-acts num', cell: (e) => html`<${Button} icon="right" kind="quiet" label=${`${t('audit.details')}: ${e.action}`} onClick=${() => details(e, all)} />` },

@@ -20,7 +20,7 @@ export const pageOf = (row) => base + encoded`/broadcasts/${row.id}` + (row.stat
 /** Stops a broadcast that was not sent to all yet. @param {any} b @param {() => any} [after] */
 export async function cancel(b, after) {
 	const left = b.counts?.remaining ?? 0;
-	if (!(await confirm({ title: t('broadcasts.cancelTitle', { name: b.name }), text: b.status === 'scheduled' ? t('broadcasts.cancelScheduled') : t('broadcasts.cancelText', { n: left }), act: b.status === 'scheduled' || !left ? t('broadcasts.cancel') : t('broadcasts.cancelAct', { n: left }), keep: t('broadcasts.goOn') }))) return;
+	if (!(await confirm({ title: t('broadcasts.cancelTitle', { name: b.name }), text: b.status === 'scheduled' ? t('broadcasts.cancelScheduled') : t('broadcasts.cancelText', { n: left }), act: b.status === 'scheduled' || !left ? t('broadcasts.cancel') : t('broadcasts.cancelAct', { n: left }), keep: t('broadcasts.goOn'), n: left }))) return;
 	await attempt(() => api.post(encoded`/broadcasts/${b.id}/cancel`), (answer) => t('broadcasts.canceled', { n: answer.canceled_remaining }));
 	after?.();
 }
@@ -39,7 +39,7 @@ function Progress({ of }) {
 	if (of.status === 'scheduled') return html`<${Time} at=${of.scheduled_at} as="clock" />`;
 	const done = counts.recipients - counts.remaining;
 	if (of.status !== 'queued') return html`<span class="muted"><${Time} at=${of.sent_at ?? of.created_at} as="clock" /></span>`;
-	return html`<span class="progress"><${Meter} part=${counts.recipients ? done / counts.recipients : 0} label=${t('broadcasts.progress', { done, n: counts.recipients })} /><span class="num t12 muted">${number(done)}</span></span>`;
+	return html`<span class="how-far"><${Meter} part=${counts.recipients ? done / counts.recipients : 0} label=${t('broadcasts.progress', { done, n: counts.recipients })} /><span class="num t12 muted">${number(done)}</span></span>`;
 }
 
 /** The page. */
@@ -56,13 +56,13 @@ export default function Broadcasts() {
 	const make = html`<${Button} kind="primary" icon="plus" onClick=${create}>${t('broadcasts.new')}<//>`;
 	return html`<${Head} title=${t('broadcasts.title')}><${Csv} path="/broadcasts" name="broadcasts" />${make}<//>
 	<${Table} list=${list} label=${t('broadcasts.title')} open=${pageOf} empty=${html`<${Empty} icon="broadcast" title=${t('broadcasts.none')} act=${make}>${t('broadcasts.noneText')}<//>`} columns=${[
-		{ name: t('broadcasts.name'), class: 'cell-cut', cell: (row) => html`<a href=${pageOf(row)} title=${row.name}><bdi>${row.name}</bdi></a><span class="cell-sub"><${BroadcastStatus} of=${row} /> <span class="muted">${row.counts.recipients ? number(row.counts.recipients) : ''}</span></span>` },
+		{ name: t('broadcasts.name'), class: 'cell-name cell-cut', cell: (row) => html`<a href=${pageOf(row)} title=${row.name}><bdi>${row.name}</bdi></a><span class="cell-sub"><${BroadcastStatus} of=${row} /> <span class="muted">${row.counts.recipients ? number(row.counts.recipients) : ''}</span></span>` },
 		{ name: t('broadcasts.state'), class: 'w-status hide-s', cell: (row) => html`<${BroadcastStatus} of=${row} />` },
-		{ name: t('broadcasts.audience'), class: 'cell-cut hide-s', cell: (row) => html`<bdi>${audience(row)}</bdi>` },
-		{ name: t('broadcasts.people'), class: 'w-count num hide-s', cell: (row) => (row.counts.recipients ? number(row.counts.recipients) : html`<span class="muted">–</span>`) },
+		{ name: t('broadcasts.audience'), class: 'w-part cell-cut drop-1', cell: (row) => html`<bdi>${audience(row)}</bdi>` },
+		{ name: t('broadcasts.people'), class: 'w-count num drop-2', cell: (row) => (row.counts.recipients ? number(row.counts.recipients) : html`<span class="muted">–</span>`) },
 		{ name: t('broadcasts.when'), class: 'w-when hide-s', cell: (row) => html`<${Progress} of=${row} />` },
 		{ name: t('broadcasts.opened'), class: 'w-rate num hide-s', cell: (row) => part(row.counts.opened, row.counts.delivered) },
-		{ name: t('broadcasts.clicked'), class: 'w-rate num hide-s', cell: (row) => part(row.counts.clicked, row.counts.delivered) },
+		{ name: t('broadcasts.clicked'), class: 'w-rate num drop-2', cell: (row) => part(row.counts.clicked, row.counts.delivered) },
 		{ name: t('ui.acts'), hide: true, class: 'cell-acts w-acts', cell: (row) => html`<${Menu} kind="quiet" label=${t('broadcasts.actsOf', { name: row.name })} items=${[
 			row.status === 'draft' ? { icon: 'edit', name: t('broadcasts.write'), href: pageOf(row) } : { icon: 'gauge', name: t('broadcasts.report'), href: pageOf(row) },
 			{ icon: 'copy', name: t('broadcasts.duplicate'), run: () => duplicate(row.id) },

@@ -6,7 +6,7 @@ import { t } from './i18n.js';
 import { encoded } from './paths.js';
 import { base } from './router.js';
 import { me } from './state.js';
-import { Bones, Button, Failed, Icon, Input } from './ui/base.js';
+import { Bones, Button, Failed, Icon, Input, useEscape } from './ui/base.js';
 import { dialog, DialogBody, toast } from './ui/float.js';
 import { usePost } from './plan.js';
 
@@ -39,6 +39,7 @@ export const Tags = ({ tags }) => tags.map((tag) => html`<li><${Icon} name=${tag
 
 /** The checks beside the editor. @param {{draft: any, close: () => void}} props */
 export function Checks({ draft, close }) {
+	useEscape(close);
 	const plan = usePost(encoded`/broadcasts/${draft.value.id}/plan`, undefined, draft.saved);
 	return html`<section aria-label=${t('composer.checks')}><div class="bench-head"><h2 class="t14">${t('composer.checks')}</h2>${plan.data && html`<span><span class="medium">${number(plan.data.score.score)}</span> <span class="muted">${t(`bands.${plan.data.score.band}`)}</span></span>`}<span class="push"></span><${Button} icon="x" kind="quiet" label=${t('ui.close')} onClick=${close} /></div>
 	<div class="bench-pad">${plan.error ? html`<${Failed} error=${plan.error} retry=${plan.reload} title=${t('composer.notYet')} />` : plan.data ? html`<${Penalties} score=${plan.data.score} more=${html`<${Tags} tags=${plan.data.unfilled_tags} />`} />` : html`<${Bones} rows=${4} />`}</div></section>`;

@@ -6,13 +6,14 @@ import { size } from './format.js';
 import { t } from './i18n.js';
 import { encoded } from './paths.js';
 import { me } from './state.js';
-import { Bones, Button, Empty, Failed, Time } from './ui/base.js';
+import { Bones, Button, Empty, Failed, Time, useEscape } from './ui/base.js';
 import { attempt } from './ui/float.js';
 
 const who = (by) => (by.type === 'person' ? (by.id === me.value?.id ? t('versions.you') : t('versions.person')) : t(`versions.${by.type}`));
 
 /** @param {{draft: any, fields: string[], close: () => void, onRestored?: () => void}} props fields are those whose differences are shown. */
 export function Versions({ draft, fields, close }) {
+	useEscape(close);
 	const list = useList(`${draft.path}/versions`, { saved: undefined }, { limit: 50 });
 	const [at, setAt] = useState(/** @type {number|null} */ (null));
 	const shown = useGet(at === null ? null : draft.path + encoded`/versions/${at}`);

@@ -8,6 +8,7 @@ import { t } from './i18n.js';
 import { base, go } from './router.js';
 import { Bones, Button, Failed, Head, Icon, Seg, Select } from './ui/base.js';
 import { CodeEditor } from './ui/code-editor.js';
+import { nameOf } from './ui/audience.js';
 import { Menu } from './ui/float.js';
 import { Paper } from './ui/frame.js';
 import { builtIn, findings } from './variables.js';
@@ -131,7 +132,7 @@ function Reading({ draft }) {
 	const [contact, setContact] = useState('');
 	const [answer, setAnswer] = useState(/** @type {any} */ (null));
 	const { rows } = useList(value.segment_id ? encoded`/segments/${value.segment_id}/contacts` : '/contacts', {}, { limit: 20 });
-	const names = rows.map((c) => [c.id, [c.first_name, c.last_name].filter(Boolean).join(' ') || c.email]);
+	const names = rows.map((c) => [c.id, nameOf(c) ? `${nameOf(c)} <${c.email}>` : c.email]);
 	return html`<${Paper} bench of=${encoded`/broadcasts/${value.id}/preview`} body=${contact ? { contact } : {}} stamp=${`${contact} ${draft.saved}`} onAnswer=${setAnswer}
 		lead=${html`<span class="muted hide-s">${t('composer.as')}</span><${Select} bare label=${t('composer.previewAs')} value=${contact} onChange=${setContact} options=${[['', t('composer.somebody')], ...names]} />`} foot=${answer?.missing?.length ? html`<div class="vars"><span class="warn row"><${Icon} name="alert" /><span>${t('composer.missing', { n: answer.missing.length, names: answer.missing.join(', ') })}</span></span></div>` : null} />`;
 }

@@ -33,10 +33,10 @@ export default function Contacts() {
 		${topics.length > 0 && html`<${Select} bare label=${t('contacts.topic')} value=${query.topic_id} options=${[['', t('contacts.anyTopic')], ...topics.map((topic) => [topic.id, topic.name])]} onChange=${(topic) => setQuery({ topic })} />`}
 		<${Select} bare label=${t('contacts.state')} value=${query.state} options=${[['', t('contacts.anyState')], ...['subscribed', 'unsubscribed', 'suppressed'].map((state) => [state, t(`contacts.states.${state}`)])]} onChange=${(state) => setQuery({ state })} /></div>
 	<${Table} list=${list} label=${t('contacts.title')} open=${(row) => href(encoded`/contacts/${row.id}`)} empty=${empty} selected=${selected} onSelect=${select} columns=${[
-		{ name: t('contacts.email'), class: 'cell-cut', cell: (row) => html`<a href=${href(encoded`/contacts/${row.id}`)} title=${row.email}><bdi>${row.email}</bdi></a><span class="cell-sub"><${Subscribed} of=${row} /> <bdi>${nameOf(row)}</bdi></span>` },
+		{ name: t('contacts.email'), class: 'cell-name cell-cut', cell: (row) => html`<a href=${href(encoded`/contacts/${row.id}`)} title=${row.email}><bdi>${row.email}</bdi></a><span class="cell-sub"><${Subscribed} of=${row} /> <bdi>${nameOf(row)}</bdi></span>` },
 		{ name: t('contacts.name'), class: 'cell-cut w-team hide-s', cell: (row) => html`<bdi title=${nameOf(row)}>${nameOf(row)}</bdi>` },
 		{ name: t('contacts.state'), class: 'w-status hide-s', cell: (row) => html`<${Subscribed} of=${row} />` },
-		{ name: t('properties.title'), class: 'cell-cut w-to hide-s', cell: (row) => html`<${Properties} of=${row.properties} />` },
+		{ name: t('properties.title'), class: 'cell-cut w-to drop-1', cell: (row) => html`<${Properties} of=${row.properties} />` },
 		{ name: t('contacts.addedAt'), class: 'w-age num muted', cell: (row) => html`<${Time} at=${row.created_at} />` },
 	]} />
 	${chosen.length > 0 && html`<${Bulk} n=${chosen.length} clear=${() => select(new Set())}>${segments.length > 0 && html`<${Button} onClick=${() => toSegment(chosen, segments, changed)}>${t('contacts.toSegment')}<//>`}<${Button} kind="danger" onClick=${() => removeContacts(chosen, changed)}>${t('contacts.removeAct', { n: chosen.length })}<//><//>`}`;

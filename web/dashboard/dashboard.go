@@ -102,6 +102,9 @@ func (s *site) prepare() {
 		case shellFile:
 			s.shell = string(source)
 		}
+		if ext := path.Ext(name); ext == ".js" || ext == ".css" {
+			source = uncommented(source)
+		}
 		add(name, rest.Gzip(source))
 		return true
 	})

@@ -41,9 +41,9 @@ export default function Domains() {
 	const button = mayAdmin.value && html`<${Button} kind="primary" icon="plus" onClick=${add}>${t('domains.add')}<//>`;
 	return html`<${Head} title=${t('domains.title')}><${Csv} path="/domains" name="domains" />${button}<//>
 	<${Table} list=${list} label=${t('domains.title')} open=${(row) => base + encoded`/domains/${row.id}`} empty=${html`<${Empty} icon="globe" title=${t('domains.none')} act=${button}>${t(mayAdmin.value ? 'domains.noneText' : 'domains.noneAsk')}<//>`} columns=${[
-		{ name: t('domains.domain'), class: 'cell-cut medium', cell: (row) => html`<a href=${base + encoded`/domains/${row.id}`} title=${row.name}><bdi>${row.name}</bdi></a><span class="cell-sub">${tracking(row)}</span>` },
+		{ name: t('domains.domain'), class: 'cell-name cell-cut medium', cell: (row) => html`<a href=${base + encoded`/domains/${row.id}`} title=${row.name}><bdi>${row.name}</bdi></a><span class="cell-sub">${t('domains.tracking')}: ${tracking(row)}</span>` },
 		{ name: t('domains.state'), class: 'w-status', cell: (row) => html`<${Status} of=${row.status} word=${row.status === 'failed' ? t('domains.failed') : undefined} />` },
-		{ name: t('domains.region'), class: 'cell-cut hide-s w-relay', cell: (row) => row.region },
+		{ name: t('domains.region'), class: 'cell-cut drop-1 w-relay', cell: (row) => row.region },
 		{ name: t('domains.tracking'), class: 'cell-cut hide-s', cell: tracking },
 		{ name: t('domains.added'), class: 'w-age num muted', cell: (row) => html`<${Time} at=${row.created_at} />` },
 	]} />`;

@@ -2,8 +2,8 @@
 // yet kept in the browser, and told when somebody else writes the same.
 import { html, useEffect, useMemo, useRef, useState } from './lib/core.js';
 import { api, ApiError } from './api.js';
-import { exact } from './format.js';
-import { language, t } from './i18n.js';
+import { exact, seconds } from './format.js';
+import { t } from './i18n.js';
 import { Button, Icon, Notice } from './ui/base.js';
 
 /** How long after a change it is saved, and tried again, in ms. */
@@ -34,8 +34,6 @@ function store(key, value) {
 		else localStorage.removeItem(key);
 	} catch { /* a text too long for the browser: the server has it within two seconds */ }
 }
-
-const timeOf = (at) => new Intl.DateTimeFormat(language.value, { timeStyle: 'medium' }).format(at);
 
 /** What is at work for one draft. It lives as long as its page. */
 class Saver {
@@ -222,12 +220,12 @@ export function Saved({ draft }) {
 	if (state.kind === 'failed') return html`<span class="saved bad" role="status"><${Icon} name="alert" /><span class="cut" title=${state.message}>${t('drafts.failed', { message: state.message })}</span></span>`;
 	if (state.kind === 'conflict') return html`<span class="saved warn" role="status"><${Icon} name="alert" />${t('drafts.conflict')}</span>`;
 	if (state.kind === 'saving' || draft.unsaved) return html`<span class="saved" role="status"><span class="spin"></span>${t('drafts.saving')}</span>`;
-	return html`<span class="saved" role="status"><${Icon} name="check" />${state.at ? html`<time datetime=${new Date(state.at).toISOString()} title=${exact(new Date(state.at))}>${t('drafts.saved', { time: timeOf(state.at) })}</time>` : t('drafts.asRead')}</span>`;
+	return html`<span class="saved" role="status"><${Icon} name="check" />${state.at ? html`<time datetime=${new Date(state.at).toISOString()} title=${exact(new Date(state.at))}>${t('drafts.saved', { time: seconds(state.at) })}</time>` : t('drafts.asRead')}</span>`;
 }
 
 /** What stands between a draft and its writer: text left in the browser, or another writer. @param {{draft: any}} props */
 export function Left({ draft }) {
 	if (draft.state.kind === 'conflict') return html`<${Notice} kind="warn" act=${html`<span class="row row--wrap"><${Button} onClick=${() => draft.settle(false)}>${t('drafts.theirs')}<//><${Button} onClick=${() => draft.settle(true)}>${t('drafts.mine')}<//></span>`}>${t('drafts.conflictText')}<//>`;
 	if (!draft.kept) return null;
-	return html`<${Notice} act=${html`<span class="row row--wrap"><${Button} onClick=${() => draft.takeBack()}>${t('drafts.takeBack')}<//><${Button} kind="quiet" onClick=${() => draft.drop()}>${t('drafts.drop')}<//></span>`}>${t('drafts.kept', { time: timeOf(draft.kept.at) })}<//>`;
+	return html`<${Notice} act=${html`<span class="row row--wrap"><${Button} onClick=${() => draft.takeBack()}>${t('drafts.takeBack')}<//><${Button} kind="quiet" onClick=${() => draft.drop()}>${t('drafts.drop')}<//></span>`}>${t('drafts.kept', { time: seconds(draft.kept.at) })}<//>`;
 }

@@ -33,7 +33,7 @@ export function recipientsOf(email, events) {
 		let best = since[since.length - 1];
 		for (const e of [...since].reverse()) if (rank.indexOf(e.type) >= rank.indexOf(best.type)) best = e;
 		const type = best?.type ?? email.last_event;
-		return { ...box, type, state: { deferred: 'delivery_delayed', requeued: 'queued', resent: 'queued', interrupted: 'delivery_delayed', in_doubt: 'delivery_delayed', prefetched: 'delivered', unsubscribed: 'clicked' }[type] ?? type, event: best, next: type === 'deferred' ? best.detail.next_attempt_at : undefined };
+		return { ...box, type, state: { deferred: 'delivery_delayed', requeued: 'queued', resent: 'queued', interrupted: 'delivery_delayed', in_doubt: 'delivery_delayed', prefetched: 'delivered', unsubscribed: 'clicked' }[type] ?? (rank.includes(type) ? type : email.last_event), event: best, next: type === 'deferred' ? best.detail.next_attempt_at : undefined };
 	});
 }
 

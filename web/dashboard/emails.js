@@ -70,6 +70,9 @@ const retry = (ids, done) => attempt(async () => {
 	return result;
 }, (result) => t('emails.retried', { n: result.changed }));
 
+/** States in which an email waits here: it can be tried now, and canceled. One whose time is to come is canceled alone. */
+const waiting = ['queued', 'delivery_delayed'];
+
 /** How far it was looked. @param {Date} at */
 const backTo = (at) => say('emails.searchedTo', { time: html`<time datetime=${at.toISOString()} title=${exact(at)}>${clock(at)}</time>` });
 
@@ -103,7 +106,9 @@ export default function Emails() {
 	useEffect(() => {
 		if (filters.id && !wrong.id) go(encoded`/emails/${filters.id}`, { replace: true });
 	}, [filters.id]);
-	const ids = [...selected];
+	const of = (states) => list.rows.filter((row) => selected.has(row.id) && states.includes(row.last_event)).map((row) => row.id);
+	const tried = of(waiting);
+	const canceled = of([...waiting, 'scheduled']);
 	const done = () => {
 		select(new Set());
 		list.reload();
@@ -112,8 +117,8 @@ export default function Emails() {
 	const columns = [
 		{ name: t('emails.status'), class: 'w-status hide-s', cell: (row) => html`<${Status} of=${row.last_event} />` },
 		{ name: t('emails.to'), class: 'w-to cell-cut hide-s', cell: (row) => html`<span title=${row.to.join(', ')}><${To} to=${row.to} /></span>` },
-		{ name: html`<span class="only-l">${t('emails.subject')}</span><span class="only-s">${t('emails.subjectAll')}</span>`, class: 'cell-cut', cell: (row) => html`<a href=${base + encoded`/emails/${row.id}`} title=${row.subject}><bdi>${row.subject || t('emails.noSubject')}</bdi></a><span class="cell-sub"><${Status} of=${row.last_event} /><${To} to=${row.to} /></span>` },
-		...(list.rows.some((row) => row.tags?.length) ? [{ name: t('emails.tags'), class: 'w-to cell-cut hide-s', cell: (row) => html`<${Tags} of=${row.tags} filters=${filters} />` }] : []),
+		{ name: html`<span class="only-l">${t('emails.subject')}</span><span class="only-s">${t('emails.subjectAll')}</span>`, class: 'cell-name cell-cut', cell: (row) => html`<a href=${base + encoded`/emails/${row.id}`} title=${row.subject}><bdi>${row.subject || t('emails.noSubject')}</bdi></a><span class="cell-sub"><${Status} of=${row.last_event} /><${To} to=${row.to} /></span>` },
+		...(list.rows.some((row) => row.tags?.length) ? [{ name: t('emails.tags'), class: 'w-to cell-cut drop-1', cell: (row) => html`<${Tags} of=${row.tags} filters=${filters} />` }] : []),
 		{ name: t('emails.age'), class: 'w-age num muted', cell: (row) => html`<${Age} of=${row} />` },
 	];
 	const blank = html`<${Nothing} list=${list} filters=${filters} wrong=${wrong} />`;
@@ -123,5 +128,5 @@ export default function Emails() {
 	<div class="tools"><${QueryBox} filters=${filters} wrong=${wrong} known=${known} onNeed=${() => want(true)} onChange=${(next) => go(addressOf(next))} /></div>
 	<${Views} filters=${filters} wrong=${refused} />
 	${body}
-	${ids.length > 0 && html`<${Bulk} n=${ids.length} clear=${() => select(new Set())}><${Button} icon="refresh" onClick=${() => retry(ids, done)}>${t('emails.retry')}<//><${Button} kind="danger" onClick=${() => cancel(ids, done)}>${t('emails.cancel', { n: ids.length })}<//><//>`}`;
+	${selected.size > 0 && html`<${Bulk} n=${selected.size} clear=${() => select(new Set())}>${tried.length > 0 && html`<${Button} icon="refresh" onClick=${() => retry(tried, done)}>${t('emails.retry')}<//>`}${canceled.length > 0 && html`<${Button} kind="danger" onClick=${() => cancel(canceled, done)}>${t('emails.cancel', { n: canceled.length })}<//>`}<//>`}`;
 }

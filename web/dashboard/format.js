@@ -43,6 +43,9 @@ export function clock(at) {
 	return new Intl.DateTimeFormat(language.value, today ? { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' } : { day: 'numeric', month: 'short', ...(d.getFullYear() === new Date().getFullYear() ? {} : { year: 'numeric' }), hour: '2-digit', minute: '2-digit', hourCycle: 'h23' }).format(d);
 }
 
+/** A time of this day with its seconds, as 14:32:08. @param {string|Date|number} at */
+export const seconds = (at) => new Intl.DateTimeFormat(language.value, { timeStyle: 'medium', hourCycle: 'h23' }).format(new Date(at));
+
 /** A day as 20 Nov. @param {string|Date} at */
 export const day = (at) => new Intl.DateTimeFormat(language.value, { day: 'numeric', month: 'short' }).format(new Date(at));
 
@@ -51,6 +54,12 @@ export function relative(at) {
 	const s = (Date.now() - new Date(at).getTime()) / 1000;
 	if (Math.abs(s) < 1) return t('time.now');
 	return s > 0 ? duration(s) : t('time.in', { span: duration(-s) });
+}
+
+/** How long ago, in words that stand alone. @param {string|Date} at */
+export function ago(at) {
+	const said = relative(at);
+	return Date.now() - new Date(at).getTime() < 1000 ? said : t('time.ago', { span: said });
 }
 
 /** The name and the address of "Ann <ann@example.com>". @param {string} mailbox */

@@ -40,7 +40,7 @@ export default function Import({ params }) {
 	<div class="tools"><h2 class="grow">${t('imports.errors')}</h2>${c.failed > 0 && html`<${Csv} path=${`${path}/errors`} name="import-errors" />`}</div>
 	<${Table} list=${list} label=${t('imports.errors')} empty=${html`<${Empty} icon="check" title=${t(over ? 'imports.noErrors' : 'imports.noErrorsYet')} />`} columns=${[
 		{ name: t('imports.line'), class: 'w-num num', cell: (row) => number(row.line) },
-		{ name: t('imports.why'), class: 'break', cell: (row) => html`<bdi>${row.message}</bdi>` },
+		{ name: t('imports.why'), class: 'cell-name break', cell: (row) => html`<bdi>${row.message}</bdi>` },
 	]} />
 	${c.failed > 10000 && html`<p class="table-foot">${t('imports.errorsCut')}</p>`}`;
 }

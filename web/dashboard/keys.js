@@ -48,13 +48,13 @@ export default function Keys() {
 		if (await dialog((close) => html`<${EditKey} close=${close} of=${key} />`)) await list.reload();
 	};
 	const columns = [
-		{ name: t('keys.name'), class: 'cell-cut medium', cell: (key) => html`<bdi title=${key.name}>${key.name}</bdi>${!key.last_used_at && html` <span class="badge badge--warn">${t('keys.neverUsed')}</span>`}<span class="cell-sub">${may(key, domains)}</span>` },
+		{ name: t('keys.name'), class: 'cell-name cell-cut medium', cell: (key) => html`<bdi title=${key.name}>${key.name}</bdi>${!key.last_used_at && html` <span class="badge badge--warn">${t('keys.neverUsed')}</span>`}<span class="cell-sub">${may(key, domains)}</span>` },
 		{ name: t('keys.key'), class: 'cell-cut hide-s', cell: (key) => html`<${Copy} text=${key.prefix} show=${`${key.prefix}…`} />` },
 		{ name: t('keys.may'), class: 'cell-cut hide-s', cell: (key) => html`<span title=${may(key, domains)}>${may(key, domains)}</span>` },
-		{ name: t('keys.from'), class: 'cell-cut hide-s w-num', cell: (key) => key.allowed_ips.length ? html`<span class="mono" title=${key.allowed_ips.join(', ')}>${key.allowed_ips.length === 1 ? key.allowed_ips[0] : t('keys.ranges', { n: key.allowed_ips.length })}</span>` : html`<span class="muted">${t('keys.anywhere')}</span>` },
-		{ name: t('keys.ends'), class: 'w-num hide-s', cell: (key) => !key.expires_at ? html`<span class="muted">${t('keys.never')}</span>` : ended(key) ? html`<span class="bad">${t('keys.ended')}</span>` : html`<time datetime=${key.expires_at} title=${key.expires_at}>${day(key.expires_at)}</time>` },
+		{ name: t('keys.from'), class: 'cell-cut drop-1 w-num', cell: (key) => key.allowed_ips.length ? html`<span class="mono" title=${key.allowed_ips.join(', ')}>${key.allowed_ips.length === 1 ? key.allowed_ips[0] : t('keys.ranges', { n: key.allowed_ips.length })}</span>` : html`<span class="muted">${t('keys.anywhere')}</span>` },
+		{ name: t('keys.ends'), class: 'w-num drop-2', cell: (key) => !key.expires_at ? html`<span class="muted">${t('keys.never')}</span>` : ended(key) ? html`<span class="bad">${t('keys.ended')}</span>` : html`<time datetime=${key.expires_at} title=${key.expires_at}>${day(key.expires_at)}</time>` },
 		{ name: t('keys.used'), class: 'num w-num muted', cell: (key) => html`<${Time} at=${key.last_used_at} />` },
-		...(mayAdmin.value ? [{ name: t('ui.acts'), hide: true, class: 'num w-age', cell: (key) => html`<${Menu} kind="quiet" label=${t('keys.acts', { name: key.name })} items=${[
+		...(mayAdmin.value ? [{ name: t('ui.acts'), hide: true, class: 'num w-acts', cell: (key) => html`<${Menu} kind="quiet" label=${t('keys.acts', { name: key.name })} items=${[
 			{ icon: 'edit', name: t('keys.edit'), run: () => edit(key) },
 			null,
 			{ icon: 'x', name: t('keys.end'), danger: true, run: () => end(key, list) },

@@ -111,7 +111,7 @@ function Waiting({ queue }) {
 function Flight() {
 	const rows = leaving.value ?? [];
 	if (!rows.length) return null;
-	return html`<${Section} title=${t('overview.flight', { n: rows.length })} acts=${html`<a class="link t13r" href=${base + '/broadcasts'}>${t('shell.broadcasts')}</a>`}><div class="stack">${rows.map((b) => {
+	return html`<${Section} title=${t('overview.flight', { n: rows.length })} acts=${html`<a class="link t13r" href=${base + '/broadcasts'}>${t('broadcasts.title')}</a>`}><div class="stack">${rows.map((b) => {
 		const done = b.told?.done ?? b.sent_count;
 		const total = b.told?.total;
 		return html`<div class="stack stack--2 wide" key=${b.id}><div class="row row--wrap wide"><a class="medium" href=${base + encoded`/broadcasts/${b.id}/report`}><bdi>${b.name || t('overview.unnamed')}</bdi></a><span class="muted t13r push">${total ? t('overview.doneOf', { n: done, total }) : t('overview.done', { n: done })}${b.finishes_at ? html` · ${say('overview.finishes', { time: html`<${Time} at=${b.finishes_at} as="both" />` })}` : ''}</span></div>${total ? html`<${Meter} thick part=${done / total} label=${t('overview.doneOf', { n: done, total })} />` : ''}</div>`;

@@ -15,9 +15,9 @@ import { Csv, Table } from './ui/list.js';
 export default function People() {
 	const list = useList('/users', {}, { team: null });
 	const columns = [
-		{ name: t('people.person'), class: 'cell-cut', cell: (u) => html`<bdi class="medium">${u.name || u.email}</bdi>${u.operator && html` <span class="badge">${t('people.operator')}</span>`}<span class="cell-sub">${u.name && html`<bdi>${u.email}</bdi> · `}${teams(u)}</span>` },
+		{ name: t('people.person'), class: 'cell-name cell-cut', cell: (u) => html`<bdi class="medium">${u.name || u.email}</bdi>${u.operator && html` <span class="badge">${t('people.operator')}</span>`}<span class="cell-sub">${u.name && html`<bdi>${u.email}</bdi> · `}${teams(u)}</span>` },
 		{ name: t('signIn.email'), class: 'cell-cut hide-s', cell: (u) => html`<bdi class="muted">${u.email}</bdi>` },
-		{ name: t('people.teams'), class: 'cell-cut hide-s', cell: teams },
+		{ name: t('people.teams'), class: 'cell-cut drop-1', cell: teams },
 		{ name: t('people.factor'), class: 'w-status', cell: (u) => html`<${Status} of=${u.second_factor ? 'ok' : 'neutral'} word=${t(u.second_factor ? 'people.on' : 'people.off')} />` },
 		{ name: t('people.seen'), class: 'w-age num hide-s', cell: (u) => (u.last_seen_at ? html`<${Time} at=${u.last_seen_at} />` : html`<span class="muted">${t('people.never')}</span>`) },
 		{ name: t('ui.acts'), hide: true, class: 'w-acts num', cell: (u) => html`<${Menu} kind="quiet" label=${`${t('ui.acts')}: ${u.name || u.email}`} items=${acts(u, list)} />` },

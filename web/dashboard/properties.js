@@ -15,10 +15,10 @@ export default function Properties() {
 	return html`<${Head} title=${t('properties.title')}><${Csv} path="/contact-properties" name="properties" />${list.rows.length > 0 && add}<//>
 	<${AudienceSections} at="properties" />
 	<${Table} list=${list} label=${t('properties.title')} empty=${html`<${Empty} icon="code" title=${t('properties.empty')} act=${add}>${t('properties.emptyText')}<//>`} columns=${[
-		{ name: t('properties.key'), class: 'cell-cut', cell: (row) => html`<button type="button" class="link-plain mono" title=${row.key} onClick=${() => showProperty(row, list.reload)}>${row.key}</button><span class="cell-sub">${t(`properties.${row.type}`)}${row.fallback_value !== null && ` · ${row.fallback_value}`}</span>` },
+		{ name: t('properties.key'), class: 'cell-name cell-cut', cell: (row) => html`<button type="button" class="link-plain mono" title=${row.key} onClick=${() => showProperty(row, list.reload)}>${row.key}</button><span class="cell-sub">${t(`properties.${row.type}`)}${row.fallback_value !== null && ` · ${row.fallback_value}`}</span>` },
 		{ name: t('properties.type'), class: 'w-status hide-s', cell: (row) => t(`properties.${row.type}`) },
 		{ name: t('properties.fallback'), class: 'cell-cut hide-s', cell: (row) => (row.fallback_value === null ? html`<span class="muted">${t('ui.none')}</span>` : html`<bdi>${String(row.fallback_value)}</bdi>`) },
-		{ name: t('properties.madeAt'), class: 'w-age num muted hide-s', cell: (row) => html`<${Time} at=${row.created_at} />` },
+		{ name: t('properties.madeAt'), class: 'w-age num muted drop-1', cell: (row) => html`<${Time} at=${row.created_at} />` },
 		{ name: t('ui.acts'), hide: true, class: 'w-act num', cell: (row) => html`<${Menu} kind="quiet" label=${t('properties.actsOf', { key: row.key })} items=${[
 			{ icon: 'edit', name: t('properties.edit'), run: () => showProperty(row, list.reload) },
 			null,

@@ -18,8 +18,8 @@ export function Doubts({ at, teams }) {
 		{ name: t('queue.became'), class: 'cell-cut', cell: (row) => html`<span title=${row.settled_at ? `${row.settled} (${exact(row.settled_at)})` : t('queue.openDoubt')}><${Status} of=${row.settled_at ? 'neutral' : 'delivery_delayed'} word=${row.settled ?? t('queue.openDoubt')} /></span><span class="cell-sub">${row.to.join(', ')}</span>` },
 		{ name: t('queue.to'), class: 'w-to cell-cut hide-s', cell: (row) => (at.all ? html`<bdi title=${row.to.join(', ')}>${row.to.join(', ')}</bdi>` : html`<a href=${base + encoded`/emails/${row.email_id}?tab=conversation`} title=${row.to.join(', ')}><bdi>${row.to.join(', ')}</bdi></a>`) },
 		...(at.all ? [{ name: t('queue.team'), class: 'w-team cell-cut hide-s', cell: who }] : []),
-		{ name: t('queue.relay'), class: 'w-relay mono cell-cut hide-s', cell: (row) => row.relay },
-		{ name: t('queue.messageId'), class: 'cell-cut mono hide-s', cell: (row) => (row.message_id ? html`<${Copy} text=${row.message_id} />` : '–') },
+		{ name: t('queue.relay'), class: 'w-relay cell-cut hide-s', cell: (row) => html`<span class="mono">${row.relay}</span>` },
+		{ name: t('queue.messageId'), class: 'cell-cut hide-s', cell: (row) => (row.message_id ? html`<${Copy} text=${row.message_id} />` : '–') },
 		{ name: t('queue.when'), class: 'w-age num muted', cell: (row) => html`<${Time} at=${row.created_at} />` },
 	]} />`;
 }

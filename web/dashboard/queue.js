@@ -89,14 +89,15 @@ function Emails({ filters, at, data, operator, reload }) {
 	const any = filterNames.some((n) => filters[n]);
 	const whole = any ? filters : { all: true };
 	const n = any ? undefined : data.waiting;
-	const picked = list.rows.filter((r) => selected.has(r.id)).reduce((sum, r) => sum + (r.count ?? 1), 0);
+	const chosen = list.rows.filter((r) => selected.has(r.id));
+	const picked = chosen.reduce((sum, r) => sum + (r.count ?? 1), 0);
 	const columns = [
-		{ name: t('queue.reason'), class: 'cell-cut', cell: (row) => {
+		{ name: t('queue.reason'), class: 'cell-name cell-cut', cell: (row) => {
 			const said = reasonOf(row.state === 'retry' || row.state === 'relay' ? row.reason : row.state);
 			return html`<span title=${row.reason}><${Status} of=${lookOf(row.state)} word=${said.word} />${said.detail && html` <span class="muted only-l">${said.detail}</span>`}</span><span class="cell-sub">${row.to.join(', ') || t('queue.recipients', { n: row.count ?? 0 })}</span>`;
 		} },
 		{ name: t('queue.to'), class: 'w-to cell-cut hide-s', cell: (row) => row.broadcast && row.count ? html`<a href=${base + encoded`/broadcasts/${row.broadcast}/report`}>${t('queue.recipients', { n: row.count })}</a>` : html`<a href=${base + encoded`/emails/${row.id}`} title=${row.to.join(', ')}><bdi>${row.to.join(', ')}</bdi></a>` },
-		{ name: t('queue.relay'), class: 'w-relay mono cell-cut hide-s', cell: (row) => row.relay },
+		{ name: t('queue.relay'), class: 'w-relay cell-cut drop-1', cell: (row) => html`<span class="mono">${row.relay}</span>` },
 		{ name: t('queue.nextTry'), class: 'w-num num muted hide-s', cell: (row) => row.next_at ? html`<time datetime=${row.next_at} title=${exact(row.next_at)}>${relative(row.next_at)}</time>` : '–' },
 		{ name: t('queue.accepted'), class: 'w-age num muted', cell: (row) => html`<${Time} at=${row.created_at} />` },
 	];
@@ -105,7 +106,7 @@ function Emails({ filters, at, data, operator, reload }) {
 	<div class="tools"><span class="t13r muted">${any ? t('queue.thatFits') : t('queue.inAll', { n: data.waiting })}</span><${Button} icon="refresh" onClick=${() => act('retry', whole, n, at, done)}>${t('queue.verbs.retry')}<//><${Button} icon="pause" onClick=${() => act('hold', whole, n, at, done)}>${t('queue.verbs.hold')}<//><${Button} icon="play" onClick=${() => act('release', whole, n, at, done)}>${t('queue.verbs.release')}<//>
 	<${Menu} label=${t('ui.acts')} items=${[operator && { icon: 'relay', name: t('queue.verbs.move'), run: () => move(whole, n, at, done) }, { icon: 'history', name: t('queue.requeue'), run: () => requeue(at, filters, done) }, null, { icon: 'trash', name: t('queue.verbs.drop'), danger: true, run: () => act('drop', whole, n, at, done) }]} /></div>
 	<${Table} list=${list} label=${t('queue.title')} columns=${columns} selected=${selected} onSelect=${select} open=${(row) => (row.broadcast && row.count ? base + encoded`/broadcasts/${row.broadcast}/report` : base + encoded`/emails/${row.id}`)} empty=${html`<${Empty} icon="queue" title=${any ? t('queue.noneFits') : t('queue.none')} act=${any && html`<${Button} onClick=${() => setQuery(Object.fromEntries(filterNames.map((name) => [name, null])))}>${t('queue.clear')}<//>`}>${any ? '' : t('queue.noneText')}<//>`} />
-	${ids.length > 0 && html`<${Bulk} n=${ids.length} clear=${() => select(new Set())}>${['retry', 'hold', 'release'].map((verb) => html`<${Button} onClick=${() => act(verb, { ids }, picked, at, done)}>${t(`queue.verbs.${verb}`)}<//>`)}${operator && html`<${Button} onClick=${() => move({ ids }, picked, at, done)}>${t('queue.verbs.move')}<//>`}<${Button} kind="danger" onClick=${() => act('drop', { ids }, picked, at, done)}>${t('queue.acts.drop', { n: picked })}<//><//>`}`;
+	${ids.length > 0 && html`<${Bulk} n=${ids.length} clear=${() => select(new Set())}>${['retry', 'hold', 'release'].filter((verb) => chosen.some((r) => (r.state === 'held') === (verb === 'release'))).map((verb) => html`<${Button} onClick=${() => act(verb, { ids }, picked, at, done)}>${t(`queue.verbs.${verb}`)}<//>`)}${operator && html`<${Button} onClick=${() => move({ ids }, picked, at, done)}>${t('queue.verbs.move')}<//>`}<${Button} kind="danger" onClick=${() => act('drop', { ids }, picked, at, done)}>${t('queue.acts.drop', { n: picked })}<//><//>`}`;
 }
 
 /** The page. */

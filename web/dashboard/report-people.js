@@ -26,7 +26,7 @@ export function People({ of, limit, short = false }) {
 	const link = (row) => row.clicked_links?.[0]?.url.replace(/^https?:\/\//, '') ?? '';
 	return html`<${Section} title=${t('report.people')} acts=${acts}><${Table} list=${short ? { ...list, page: { ...list.page, has_more: false } } : list} label=${t('report.people')} open=${(row) => (row.contact_id ? base + encoded`/contacts/${row.contact_id}` : null)}
 		empty=${html`<${Empty} icon="audience" title=${t('report.noPeople')}>${t('report.noPeopleText')}<//>`} columns=${[
-			{ name: t('report.person'), class: 'cell-cut', cell: (row) => html`<a href=${base + encoded`/emails/${row.id}`}><bdi>${row.email}</bdi></a>` },
+			{ name: t('report.person'), class: 'cell-name cell-cut', cell: (row) => html`<a href=${base + encoded`/emails/${row.id}`}><bdi>${row.email}</bdi></a>` },
 			...(outcome === 'clicked' ? [{ name: t('report.link'), class: 'cell-cut muted hide-s', cell: (row) => html`<bdi title=${link(row)}>${link(row)}</bdi>` }] : []),
 			{ name: t('report.state'), class: 'w-status', cell: (row) => html`<${Status} of=${row.last_event} />` },
 		]} />${short && list.page?.has_more && html`<div class="table-foot"><a class="btn" href=${base + encoded`/broadcasts/${of.id}/report?tab=people&outcome=${outcome}`}>${t('ui.more')}</a></div>`}<//>`;

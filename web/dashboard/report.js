@@ -98,7 +98,7 @@ function Shares({ of }) {
 function Links({ of }) {
 	const { list, all } = useLinks(of);
 	return html`<${Table} list=${list} label=${t('report.links')} empty=${html`<${Empty} icon="link" title=${t('report.noLinks')}>${t('report.noLinksText')}<//>`} columns=${[
-		{ name: t('report.link'), class: 'cell-cut', cell: (row) => html`<bdi class="mono" title=${row.url}>${row.url}</bdi><span class="cell-sub">${number(row.unique_clicks)}, ${percent(row.clicks / all, 0)}</span>` },
+		{ name: t('report.link'), class: 'cell-name cell-cut', cell: (row) => html`<bdi class="mono" title=${row.url}>${row.url}</bdi><span class="cell-sub">${number(row.unique_clicks)}, ${percent(row.clicks / all, 0)}</span>` },
 		{ name: t('report.uniqueClicks'), class: 'w-rate num hide-s', cell: (row) => number(row.unique_clicks) },
 		{ name: t('report.clicks'), class: 'w-rate num', cell: (row) => number(row.clicks) },
 		{ name: t('report.share'), class: 'w-rate num hide-s', cell: (row) => percent(row.clicks / all) },

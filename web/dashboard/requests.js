@@ -39,11 +39,11 @@ export default function Requests() {
 	${asked.email_id && html`<div class="page"><p class="t13r ink2">${t('requests.ofEmail')} <a class="link" href=${base + encoded`/emails/${asked.email_id}`}>${asked.email_id}</a></p></div>`}
 	<${Table} list=${list} label=${t('requests.title')} open=${(row) => base + encoded`/requests/${row.id}`} empty=${html`<${Empty} icon="list" title=${t(filtered ? 'requests.noneSuch' : 'requests.none')} act=${filtered ? clear : html`<${Button} href=${`${base}/keys`}>${t('requests.keys')}<//>`}>${t(filtered ? 'requests.noneSuchText' : 'requests.noneText')}<//>`} columns=${[
 		{ name: t('requests.status'), class: 'w-age', cell: (row) => html`<${Answer} of=${row.response_status} />` },
-		{ name: t('requests.method'), class: 'w-age hide-s mono', cell: (row) => row.method },
-		{ name: t('requests.endpoint'), class: 'cell-cut', cell: (row) => html`<a class="mono" href=${base + encoded`/requests/${row.id}`} title=${row.endpoint}>${row.endpoint}</a><span class="cell-sub">${row.method}${row.error ? `, ${row.error}` : ''}</span>` },
-		{ name: t('requests.error'), class: 'cell-cut hide-s', cell: (row) => row.error && html`<span class="mono" title=${row.error}>${row.error}</span>` },
-		{ name: t('requests.by'), class: 'cell-cut hide-s w-relay', cell: (row) => row.key_id ? html`<bdi>${nameOf(row.key_id) ?? t('requests.goneKey')}</bdi>` : html`<span class="muted">${t('requests.person')}</span>` },
-		{ name: t('requests.took'), class: 'w-age num hide-s', cell: (row) => ms(row.duration_ms) },
+		{ name: t('requests.method'), class: 'w-age hide-s', cell: (row) => html`<span class="mono">${row.method}</span>` },
+		{ name: t('requests.endpoint'), class: 'cell-name cell-cut', cell: (row) => html`<a class="mono" href=${base + encoded`/requests/${row.id}`} title=${row.endpoint}>${row.endpoint}</a><span class="cell-sub">${row.method}${row.error ? `, ${row.error}` : ''}</span>` },
+		{ name: t('requests.error'), class: 'w-part cell-cut hide-s', cell: (row) => row.error && html`<span class="mono" title=${row.error}>${row.error}</span>` },
+		{ name: t('requests.by'), class: 'cell-cut drop-1 w-relay', cell: (row) => row.key_id ? html`<bdi>${nameOf(row.key_id) ?? t('requests.goneKey')}</bdi>` : html`<span class="muted">${t('requests.person')}</span>` },
+		{ name: t('requests.took'), class: 'w-age num drop-2', cell: (row) => ms(row.duration_ms) },
 		{ name: t('requests.age'), class: 'w-age num muted', cell: (row) => html`<${Time} at=${row.created_at} />` },
 	]} />`;
 }

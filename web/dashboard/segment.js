@@ -96,7 +96,7 @@ function Members({ of: s, segment }) {
 	};
 	return html`<div class="tools tools--under"><span class="muted t13r grow cut">${inWords(s.filter)}</span><${Button} icon="plus" onClick=${add}>${t('segments.addByHand')}<//></div>
 	<${Table} list=${list} label=${t('segments.members')} selected=${selected} onSelect=${select} open=${(row) => href(encoded`/contacts/${row.id}`)} empty=${html`<${Empty} icon="audience" title=${t('segments.nobody')} act=${html`<${Button} icon="plus" onClick=${add}>${t('segments.addByHand')}<//>`}>${t(s.filter ? 'segments.nobodyFits' : 'segments.nobodyByHand')}<//>`} columns=${[
-		{ name: t('contacts.email'), class: 'cell-cut', cell: (row) => html`<a href=${href(encoded`/contacts/${row.id}`)} title=${row.email}><bdi>${row.email}</bdi></a><span class="cell-sub"><${Subscribed} of=${row} /> <bdi>${nameOf(row)}</bdi></span>` },
+		{ name: t('contacts.email'), class: 'cell-name cell-cut', cell: (row) => html`<a href=${href(encoded`/contacts/${row.id}`)} title=${row.email}><bdi>${row.email}</bdi></a><span class="cell-sub"><${Subscribed} of=${row} /> <bdi>${nameOf(row)}</bdi></span>` },
 		{ name: t('contacts.name'), class: 'cell-cut w-team hide-s', cell: (row) => html`<bdi>${nameOf(row)}</bdi>` },
 		{ name: t('contacts.state'), class: 'w-status hide-s', cell: (row) => html`<${Subscribed} of=${row} />` },
 		{ name: t('contacts.addedAt'), class: 'w-age num muted', cell: (row) => html`<${Time} at=${row.created_at} />` },

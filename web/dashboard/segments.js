@@ -17,7 +17,7 @@ export default function Segments() {
 	return html`<${Head} title=${t('segments.title')}><${Csv} path="/segments" name="segments" />${total.data?.data.length > 0 && add}<//>
 	<${AudienceSections} at="segments" />
 	<${Table} list=${list} label=${t('segments.title')} open=${(row) => href(encoded`/segments/${row.id}`)} empty=${html`<${Empty} icon="audience" title=${t('segments.empty')} act=${add}>${t('segments.emptyText')}<//>`} columns=${[
-		{ name: t('segments.name'), class: 'cell-cut', cell: (row) => html`<a class="medium" href=${href(encoded`/segments/${row.id}`)} title=${row.name}><bdi>${row.name}</bdi></a><span class="cell-sub">${inWords(row.filter)}</span>` },
+		{ name: t('segments.name'), class: 'cell-name cell-cut', cell: (row) => html`<a class="medium" href=${href(encoded`/segments/${row.id}`)} title=${row.name}><bdi>${row.name}</bdi></a><span class="cell-sub">${inWords(row.filter)}</span>` },
 		{ name: t('segments.who'), class: 'cell-cut hide-s', cell: (row) => html`<span class="muted" title=${inWords(row.filter)}>${inWords(row.filter)}</span>` },
 		{ name: t('segments.madeAt'), class: 'w-age num muted', cell: (row) => html`<${Time} at=${row.created_at} />` },
 	]} />`;

@@ -64,7 +64,7 @@ export default function Suppressions() {
 	const acts = html`<${Button} onClick=${bring}>${t('suppressions.import')}<//><${Button} kind="primary" icon="plus" onClick=${add}>${t('suppressions.add')}<//>`;
 	return html`<${Head} title=${t('suppressions.title')}><${Csv} path="/suppressions" query=${query} name="suppressions" />${acts}<//>
 	<${AudienceSections} at="suppressions" />
-	<div class="tools row--wrap"><form class="row" onSubmit=${(e) => {
+	<div class="tools tools--under"><form class="row" onSubmit=${(e) => {
 		e.preventDefault();
 		find();
 	}}><input class="input requests-path" type="email" aria-label=${t('suppressions.find')} placeholder=${t('suppressions.find')} value=${typed} onInput=${(e) => type(e.currentTarget.value)} /><${Button} type="submit" icon="search" label=${t('suppressions.findAct')} /></form>
@@ -73,11 +73,11 @@ export default function Suppressions() {
 		type('');
 		setQuery({ origin: null, email: null });
 	}}>${t('suppressions.showAll')}<//>` : html`<${Button} onClick=${bring}>${t('suppressions.import')}<//>`}>${t('suppressions.noneText')}<//>`} columns=${[
-		{ name: t('suppressions.address'), class: 'cell-cut', cell: (row) => html`<${Copy} text=${row.email} mono=${false} show=${html`<bdi>${row.email}</bdi>`} /><span class="cell-sub">${t(`suppressions.origins.${row.origin}`)}</span>` },
+		{ name: t('suppressions.address'), class: 'cell-name cell-cut', cell: (row) => html`<${Copy} text=${row.email} mono=${false} show=${html`<bdi>${row.email}</bdi>`} /><span class="cell-sub">${t(`suppressions.origins.${row.origin}`)}</span>` },
 		{ name: t('suppressions.origin'), class: 'w-rectype hide-s', cell: (row) => t(`suppressions.origins.${row.origin}`) },
-		{ name: t('suppressions.cause'), class: 'cell-cut hide-s', cell: (row) => row.source_id ? html`<a class="link" href=${base + encoded`/emails/${row.source_id}`}>${t('suppressions.mail')}</a>` : html`<span class="muted">–</span>` },
+		{ name: t('suppressions.cause'), class: 'w-team cell-cut drop-2', cell: (row) => row.source_id ? html`<a class="link" href=${base + encoded`/emails/${row.source_id}`}>${t('suppressions.mail')}</a>` : html`<span class="muted">–</span>` },
 		{ name: t('suppressions.since'), class: 'w-age num muted', cell: (row) => html`<${Time} at=${row.created_at} />` },
-		{ name: t('ui.acts'), hide: true, class: 'w-age num', cell: (row) => html`<${Button} kind="quiet" onClick=${() => lift([row])}>${t('suppressions.lift')}<//>` },
+		{ name: t('ui.acts'), hide: true, class: 'w-act num', cell: (row) => html`<${Button} kind="quiet" onClick=${() => lift([row])}>${t('suppressions.lift')}<//>` },
 	]} />
 	${rows.length > 0 && html`<${Bulk} n=${rows.length} clear=${() => select(new Set())}><${Button} kind="danger" onClick=${() => lift(rows)}>${t('suppressions.liftAct', { n: rows.length })}<//><//>`}`;
 }

@@ -40,11 +40,11 @@ export default function Team() {
 function People({ stamp, invite }) {
 	const list = useList('/members');
 	const columns = [
-		{ name: t('team.person'), class: 'cell-cut', cell: (m) => html`<bdi class="medium">${m.name || m.email}</bdi>${m.id === me.value.id && html` <span class="badge">${t('team.you')}</span>`}<span class="cell-sub">${m.name && html`<bdi>${m.email}</bdi> `}${t(`roles.${m.role}`)}</span>` },
+		{ name: t('team.person'), class: 'cell-name cell-cut', cell: (m) => html`<bdi class="medium">${m.name || m.email}</bdi>${m.id === me.value.id && html` <span class="badge">${t('team.you')}</span>`}<span class="cell-sub">${m.name && html`<bdi>${m.email}</bdi> `}${t(`roles.${m.role}`)}</span>` },
 		{ name: t('signIn.email'), class: 'cell-cut hide-s', cell: (m) => html`<bdi class="muted">${m.email}</bdi>` },
 		{ name: t('team.role'), class: 'w-state hide-s', cell: (m) => t(`roles.${m.role}`) },
 		{ name: t('team.factor'), class: 'w-status', cell: (m) => html`<${Status} of=${m.second_factor ? 'ok' : 'neutral'} word=${t(m.second_factor ? 'team.on' : 'team.off')} />` },
-		{ name: t('team.seen'), class: 'w-age num hide-s', cell: (m) => (m.last_seen_at ? html`<${Time} at=${m.last_seen_at} />` : html`<span class="muted">${t('team.never')}</span>`) },
+		{ name: t('team.seen'), class: 'w-age num drop-2', cell: (m) => (m.last_seen_at ? html`<${Time} at=${m.last_seen_at} />` : html`<span class="muted">${t('team.never')}</span>`) },
 		{ name: t('ui.acts'), hide: true, class: 'w-acts num', cell: (m) => html`<${Menu} kind="quiet" label=${`${t('ui.acts')}: ${m.name || m.email}`} items=${acts(m, list)} />` },
 	];
 	return html`<${Table} list=${list} columns=${columns} label=${t('team.people')} empty=${null} /><${Invitations} key=${stamp} invite=${invite} />`;
@@ -96,7 +96,7 @@ function Invitations({ invite }) {
 		await list.reload();
 	}, t('team.takenBack', { email: i.email }));
 	const columns = [
-		{ name: t('signIn.email'), class: 'cell-cut', cell: (i) => html`<bdi>${i.email}</bdi><span class="cell-sub">${t(`roles.${i.role}`)}</span>` },
+		{ name: t('signIn.email'), class: 'cell-name cell-cut', cell: (i) => html`<bdi>${i.email}</bdi><span class="cell-sub">${t(`roles.${i.role}`)}</span>` },
 		{ name: t('team.role'), class: 'w-state hide-s', cell: (i) => t(`roles.${i.role}`) },
 		{ name: t('team.invited'), class: 'w-age num hide-s', cell: (i) => html`<${Time} at=${i.created_at} />` },
 		{ name: t('team.expires'), class: 'w-age num', cell: (i) => html`<${Time} at=${i.expires_at} />` },

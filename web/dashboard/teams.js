@@ -19,8 +19,8 @@ export default function Teams() {
 	const list = useList('/teams', {}, { team: null });
 	const open = (Body, of) => dialog((close) => html`<${Body} close=${close} of=${of} list=${list} />`);
 	const columns = [
-		{ name: t('teams.name'), class: 'cell-cut', cell: (one) => html`<bdi class="medium">${one.name}</bdi>${me.value.teams.some((mine) => mine.id === one.id) && html` <span class="badge">${t('teams.mine')}</span>`}<span class="cell-sub">${planWord(one)}${one.suspended && one.reason ? ` · ${one.reason}` : ''}</span>` },
-		{ name: t('audit.id'), hide: true, class: 'w-team hide-s', cell: (one) => html`<${Id} of=${one.id} />` },
+		{ name: t('teams.name'), class: 'cell-name cell-cut', cell: (one) => html`<bdi class="medium">${one.name}</bdi>${me.value.teams.some((mine) => mine.id === one.id) && html` <span class="badge">${t('teams.mine')}</span>`}<span class="cell-sub">${planWord(one)}${one.suspended && one.reason ? ` · ${one.reason}` : ''}</span>` },
+		{ name: t('audit.id'), hide: true, class: 'w-team drop-1', cell: (one) => html`<${Id} of=${one.id} />` },
 		{ name: t('teams.plan'), class: 'w-team hide-s', cell: planWord },
 		{ name: t('teams.state'), class: 'w-status cell-cut', cell: (one) => (one.suspended ? html`<span title=${one.reason}><${Status} of="held" word=${t('teams.suspended')} /></span>` : html`<${Status} of="ok" word=${t('teams.active')} />`) },
 		{ name: t('teams.made'), class: 'w-age num hide-s', cell: (one) => html`<${Time} at=${one.created_at} />` },

@@ -1,7 +1,7 @@
 // How an application sends by a template, in seven languages.
 import { html, useState } from './lib/core.js';
 import { t } from './i18n.js';
-import { Button, Code, Notice } from './ui/base.js';
+import { Button, Code, Notice, useEscape } from './ui/base.js';
 
 const languages = [['curl', 'curl'], ['node', 'Node.js'], ['python', 'Python'], ['php', 'PHP'], ['ruby', 'Ruby'], ['go', 'Go'], ['java', 'Java']];
 
@@ -23,6 +23,7 @@ export function call(language, origin, body) {
 
 /** @param {{of: any, published: boolean, values: Record<string, any>, close: () => void}} props */
 export function Call({ of, published, values, close }) {
+	useEscape(close);
 	const [language, setLanguage] = useState('curl');
 	const variables = Object.fromEntries((of.variables ?? []).filter((v) => v.key).map((v) => [v.key, values[v.key] ?? v.fallback_value ?? (v.type === 'number' ? 1 : 'text')]));
 	const body = { ...(of.from ? {} : { from: 'Shop <hello@example.com>' }), to: ['ann@example.net'], ...(of.subject ? {} : { subject: 'Hello' }), template: { id: of.alias || of.id, ...(Object.keys(variables).length ? { variables } : {}) } };

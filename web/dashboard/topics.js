@@ -21,10 +21,10 @@ export default function Topics() {
 	return html`<${Head} title=${t('topics.title')}><${Csv} path="/topics" name="topics" />${list.rows.length > 0 && add}<//>
 	<${AudienceSections} at="topics" />
 	<${Table} list=${list} label=${t('topics.title')} empty=${html`<${Empty} icon="list" title=${t('topics.empty')} act=${add}>${t('topics.emptyText')}<//>`} columns=${[
-		{ name: t('topics.name'), class: 'cell-cut', cell: (row) => html`<button type="button" class="link-plain medium" title=${row.description ?? row.name} onClick=${() => showTopic(row, list.reload)}><bdi>${row.name}</bdi></button>${row.description && html` <span class="muted hide-s"><bdi>${row.description}</bdi></span>`}<span class="cell-sub">${t(`topics.${row.default_subscription === 'opt_in' ? 'optIn' : 'optOut'}`)} · ${t(`topics.${row.visibility}`)}</span>` },
+		{ name: t('topics.name'), class: 'cell-name cell-cut', cell: (row) => html`<button type="button" class="link-plain medium" title=${row.description ?? row.name} onClick=${() => showTopic(row, list.reload)}><bdi>${row.name}</bdi></button>${row.description && html` <span class="muted hide-s"><bdi>${row.description}</bdi></span>`}<span class="cell-sub">${t(`topics.${row.default_subscription === 'opt_in' ? 'optIn' : 'optOut'}`)} · ${t(`topics.${row.visibility}`)}</span>` },
 		{ name: t('topics.default'), class: 'w-rec cell-cut hide-s', cell: (row) => t(`topics.${row.default_subscription === 'opt_in' ? 'optIn' : 'optOut'}`) },
 		{ name: t('topics.visibility'), class: 'w-rec cell-cut hide-s', cell: (row) => t(`topics.${row.visibility}`) },
-		{ name: t('topics.madeAt'), class: 'w-age num muted hide-s', cell: (row) => html`<${Time} at=${row.created_at} />` },
+		{ name: t('topics.madeAt'), class: 'w-age num muted drop-1', cell: (row) => html`<${Time} at=${row.created_at} />` },
 		{ name: t('ui.acts'), hide: true, class: 'w-act num', cell: (row) => html`<${Menu} kind="quiet" label=${t('topics.actsOf', { name: row.name })} items=${[
 			{ icon: 'edit', name: t('ui.edit'), run: () => showTopic(row, list.reload) },
 			{ icon: 'audience', name: t('topics.readers'), href: href(encoded`/contacts?topic=${row.id}`) },

@@ -14,6 +14,9 @@ const shapes = { success: 'delivered', pending: 'queued', failed: 'failed', atte
 /** The state of a delivery. @param {{of: string}} props */
 export const Outcome = ({ of }) => html`<${Status} of=${shapes[of] ?? 'queued'} word=${t(`webhook.is_${of}`)} />`;
 
+/** The HTTP status of an answer: 0, none came; null, there was no attempt. @param {{of: number|null}} props */
+export const Answered = ({ of }) => (of === null ? html`<span class="muted">–</span>` : html`<${Status} of=${of >= 200 && of < 300 ? 'ok' : 'bad'} word=${of ? String(of) : t('webhook.noAnswer')} />`);
+
 /** The page of one delivery. @param {{hook: any, id: string}} props */
 export function Delivery({ hook, id }) {
 	const path = encoded`/webhooks/${hook.id}/events/${id}`;
@@ -36,6 +39,6 @@ export function Delivery({ hook, id }) {
 		[t('webhook.id'), html`<${Copy} text=${event.id} />`],
 		[t('webhook.email'), email && html`<a class="link" href=${base + encoded`/emails/${email}`}>${email}</a>`],
 	]} /><//>
-	<${Section} title=${t('webhook.attempts')}>${tries.data?.data.length ? html`<table class="table table--top stack-s"><thead><tr><th scope="col" class="w-status">${t('webhook.answer')}</th><th scope="col">${t('webhook.body')}</th><th scope="col" class="num">${t('webhook.sent')}</th></tr></thead><tbody>${tries.data.data.map((a) => html`<tr key=${a.id}><td data-label=${t('webhook.answer')}><${Status} of=${a.http_status_code >= 200 && a.http_status_code < 300 ? 'ok' : 'bad'} word=${a.http_status_code ? String(a.http_status_code) : t('webhook.noAnswer')} /></td><td class="break" data-label=${t('webhook.body')}>${a.response ? html`<code>${a.response}</code>` : html`<span class="muted">${t('webhook.emptyBody')}</span>`}</td><td class="num muted" data-label=${t('webhook.sent')}><span title=${exact(a.sent_at)}><${Time} at=${a.sent_at} /></span></td></tr>`)}</tbody></table>` : html`<p class="muted t13r">${t('webhook.noAttempts')}</p>`}<//>
+	<${Section} title=${t('webhook.attempts')}>${tries.data?.data.length ? html`<table class="table table--top stack-s"><thead><tr><th scope="col" class="w-status">${t('webhook.answer')}</th><th scope="col">${t('webhook.body')}</th><th scope="col" class="num">${t('webhook.sent')}</th></tr></thead><tbody>${tries.data.data.map((a) => html`<tr key=${a.id}><td data-label=${t('webhook.answer')}><${Answered} of=${a.http_status_code} /></td><td class="break" data-label=${t('webhook.body')}>${a.response ? html`<code>${a.response}</code>` : html`<span class="muted">${t('webhook.emptyBody')}</span>`}</td><td class="num muted" data-label=${t('webhook.sent')}><span title=${exact(a.sent_at)}><${Time} at=${a.sent_at} /></span></td></tr>`)}</tbody></table>` : html`<p class="muted t13r">${t('webhook.noAttempts')}</p>`}<//>
 	<${Section} title=${t('webhook.request')}><${Code} name=${`POST ${hook.endpoint}`} code=${JSON.stringify(event.payload, null, 2)} /><//></div>`;
 }

@@ -5,11 +5,11 @@ import { say, t } from './i18n.js';
 import { encoded, isId } from './paths.js';
 import { base, go, place } from './router.js';
 import { mayAdmin } from './state.js';
-import { Bones, Button, Empty, Failed, Head, Id, Time, Verdict } from './ui/base.js';
+import { Bones, Button, Empty, Failed, Head, Time, Verdict } from './ui/base.js';
 import { attempt, confirm, dialog, Menu, toast } from './ui/float.js';
 import { Csv, Table } from './ui/list.js';
 import { EditWebhook, Replay, RotateSecret, TestEvent } from './webhook-forms.js';
-import { Delivery, Outcome } from './webhook-delivery.js';
+import { Answered, Delivery, Outcome } from './webhook-delivery.js';
 import { keepSecret } from './webhook-parts.js';
 
 const crumbs = () => [[t('webhooks.title'), `${base}/webhooks`]];
@@ -80,10 +80,10 @@ function Overview({ hook, got, path }) {
 	<${Verdict} kind=${says.kind} line=${says.line} fix=${says.fix} acts=${mayAdmin.value && hook.status === 'disabled' && html`<${Button} icon="play" onClick=${() => turn('enabled')}>${t('webhook.enable')}<//>`} />
 	<div class="page page--text"><p class="t13r ink2 break">${t('webhook.isTold', { n: hook.events.length })} <span class="mono">${hook.events.join(', ')}</span></p></div>
 	<${Table} list=${list} label=${t('webhook.deliveries')} open=${(row) => base + encoded`/webhooks/${hook.id}?event=${row.id}`} empty=${html`<${Empty} icon="webhook" title=${t('webhook.none')} act=${mayAdmin.value && html`<${Button} icon="send" onClick=${test}>${t('webhook.test')}<//>`}>${t('webhook.noneText')}<//>`} columns=${[
-		{ name: t('webhook.outcome'), class: 'w-status', cell: (row) => html`<${Outcome} of=${row.status} />` },
-		{ name: t('webhook.event'), class: 'cell-cut', cell: (row) => html`<a class="mono" href=${base + encoded`/webhooks/${hook.id}?event=${row.id}`}>${row.type}</a>` },
-		{ name: t('webhook.id'), class: 'cell-cut hide-s', cell: (row) => html`<${Id} of=${row.id} />` },
-		{ name: t('webhook.next'), class: 'w-num hide-s muted', cell: (row) => html`<${Time} at=${row.next_attempt_at} />` },
+		{ name: t('webhook.outcome'), class: 'w-status hide-s', cell: (row) => html`<${Outcome} of=${row.status} />` },
+		{ name: t('webhook.event'), class: 'cell-name cell-cut', cell: (row) => html`<a class="mono" href=${base + encoded`/webhooks/${hook.id}?event=${row.id}`}>${row.type}</a><span class="cell-sub"><${Outcome} of=${row.status} /></span>` },
+		{ name: t('webhook.answer'), class: 'w-num', cell: (row) => html`<${Answered} of=${row.last_http_status_code} />` },
+		{ name: t('webhook.next'), class: 'w-num drop-2 muted', cell: (row) => html`<${Time} at=${row.next_attempt_at} />` },
 		{ name: t('webhook.when'), class: 'w-age num muted', cell: (row) => html`<${Time} at=${row.created_at} />` },
 	]} />`;
 }

@@ -41,9 +41,9 @@ export default function Webhooks() {
 	const button = mayAdmin.value && html`<${Button} kind="primary" icon="plus" onClick=${add}>${t('webhooks.add')}<//>`;
 	return html`<${Head} title=${t('webhooks.title')}><${Csv} path="/webhooks" name="webhooks" />${button}<//>
 	<${Table} list=${list} label=${t('webhooks.title')} open=${(row) => base + encoded`/webhooks/${row.id}`} empty=${html`<${Empty} icon="webhook" title=${t('webhooks.none')} act=${button}>${t('webhooks.noneText')}<//>`} columns=${[
-		{ name: t('webhooks.endpoint'), class: 'cell-cut', cell: (row) => html`<a class="medium" href=${base + encoded`/webhooks/${row.id}`} title=${row.endpoint}><bdi>${row.endpoint}</bdi></a><span class="cell-sub">${t('webhooks.events', { n: row.events.length })}</span>` },
+		{ name: t('webhooks.endpoint'), class: 'cell-name cell-cut', cell: (row) => html`<a class="medium" href=${base + encoded`/webhooks/${row.id}`} title=${row.endpoint}><bdi>${row.endpoint}</bdi></a><span class="cell-sub">${t('webhooks.events', { n: row.events.length })}</span>` },
 		{ name: t('webhooks.health'), class: 'w-status', cell: (row) => row.status === 'enabled' && row.failing_since ? html`<${Status} of="failing" />` : html`<${Status} of=${row.status} />` },
-		{ name: t('webhooks.failingSince'), class: 'w-num hide-s muted', cell: (row) => html`<${Time} at=${row.failing_since} />` },
+		{ name: t('webhooks.failingSince'), class: 'w-num drop-1 muted', cell: (row) => html`<${Time} at=${row.failing_since} />` },
 		{ name: t('webhooks.told'), class: 'cell-cut hide-s', cell: (row) => html`<span title=${row.events.join(', ')}>${row.events.length > 2 ? t('webhooks.events', { n: row.events.length }) : row.events.join(', ')}</span>` },
 		{ name: t('webhooks.added'), class: 'w-age num muted', cell: (row) => html`<${Time} at=${row.created_at} />` },
 	]} />`;

@@ -18,7 +18,7 @@ type searchInput struct {
 	Subject       string `query:"subject" doc:"A part of the subject; case of a to z is ignored"`
 	Status        string `query:"status" doc:"One or several values of last_event, with commas between them" example:"bounced,failed"`
 	Domain        string `query:"domain" doc:"The domain of the sender"`
-	Tag           string `query:"tag" doc:"A tag: name or name:value"`
+	Tag           string `query:"tag" doc:"A tag: name, name:value or name=value"`
 	Source        string `query:"source" enum:"account,api,cli,dashboard,mcp,resend,smtp" doc:"How the email came in; account: mail about accounts; resend: sent again"`
 	KeyID         string `query:"key_id" format:"uuid" doc:"The id of the API key or member that sent the email"`
 	BroadcastID   string `query:"broadcast_id" format:"uuid" doc:"List the emails of this broadcast, which no other list contains. Allows no other filter"`

@@ -9,15 +9,15 @@ import (
 	"testing"
 )
 
-// spoken are a language's words for the doors of the sidebar, in their order.
+// spoken are a language's words for the doors of the sidebar, in their order: the titles of the pages.
 func spoken(t *testing.T, file string) (doors []string) {
 	t.Helper()
 	raw, err := os.ReadFile(file)
 	must(t, err)
-	var words struct{ Shell map[string]any }
+	var words map[string]struct{ Title any }
 	must(t, json.Unmarshal(raw, &words))
-	for _, door := range strings.Fields("overview emails broadcasts audience templates domains keys webhooks reputation requests queue relays teams health") {
-		doors = append(doors, words.Shell[door].(string))
+	for _, door := range strings.Fields("overview emails broadcasts contacts templates domains keys webhooks reputation requests queue relays teams health team") {
+		doors = append(doors, words[door].Title.(string))
 	}
 	return doors
 }

@@ -76,6 +76,7 @@ func (w *dashboardWorld) fill(t *testing.T) {
 			"html": `<p>thank you for <a href="https://example.test/order">your order</a></p><img src="https://example.test/p.png" alt="a picture">`,
 			"tags": []map[string]string{{"name": "kind", "value": "invoice"}}}
 	}
+	hook := w.made(t, "/webhooks", map[string]any{"endpoint": "http://127.0.0.1:1/hook", "events": []string{"email.sent", "email.bounced"}})
 	sent := w.made(t, "/emails", mail("zofia@example.org", "Faktura 2026-11-0481"))
 	bounced := w.made(t, "/emails", mail("nobody@example.net", "Faktura 2026-11-0482"))
 	put := w.made(t, "/emails", mail("later@example.com", "Faktura 2026-11-0483"))
@@ -87,17 +88,17 @@ func (w *dashboardWorld) fill(t *testing.T) {
 	w.made(t, "/contact-properties", map[string]any{"key": "city", "type": "string", "fallback_value": "Bergen"})
 	contact := ""
 	for i := range 12 {
-		contact = w.made(t, "/contacts", map[string]any{"email": fmt.Sprintf("reader%d@example.org", i), "first_name": "Zofia", "segments": []map[string]string{{"id": segment}}})
+		contact = w.made(t, "/contacts", map[string]any{"email": fmt.Sprintf("reader%d@example.org", i), "first_name": "Zofia", "properties": map[string]any{"city": "Bergen"}, "segments": []map[string]string{{"id": segment}}})
 	}
 	letter := map[string]any{"from": "Ingrid <news@example.test>", "segment_id": segment, "name": "Winter workshop dates", "subject": "Three evenings",
 		"html": `<h1>Hello {{{contact.first_name|there}}}</h1><p><a href="https://example.test/dates">The dates</a></p><a href="{{{RESEND_UNSUBSCRIBE_URL}}}">Unsubscribe</a>`}
 	draft := w.made(t, "/broadcasts", letter)
 	letter["name"], letter["send"] = "November letter", true
 	gone := w.made(t, "/broadcasts", letter)
+	w.operator.want(t, http.StatusCreated, "POST", "/invitations", map[string]any{"email": "a.colleague@example.test", "role": "admin"})
 	template := w.made(t, "/templates", map[string]any{"name": "Welcome", "subject": "Welcome", "html": "<h1>Welcome {{{NAME}}}</h1>",
 		"variables": []map[string]any{{"key": "NAME", "type": "string", "fallback_value": "friend"}}})
 	domain := w.made(t, "/domains", map[string]any{"name": "pending.example.net"})
-	hook := w.made(t, "/webhooks", map[string]any{"endpoint": "http://127.0.0.1:1/hook", "events": []string{"email.sent", "email.bounced"}})
 	upload := w.key.importFile(t, "email,first_name\nimported@example.org,Noor\nnot an address,X\n")
 	w.key.waitLast(t, sent, time.Minute, "sent")
 	w.key.waitLast(t, bounced, time.Minute, "bounced")

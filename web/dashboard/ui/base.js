@@ -1,6 +1,6 @@
 // Small parts that every page is made of. Classes are those of app.css.
-import { html, useEffect, useId, useRef, useState } from '../lib/core.js';
-import { clock, exact, relative } from '../format.js';
+import { html, signal, useEffect, useId, useRef, useState } from '../lib/core.js';
+import { ago, clock, exact, number, relative } from '../format.js';
 import { helpOf } from '../help.js';
 import { t } from '../i18n.js';
 import { place } from '../router.js';
@@ -10,13 +10,16 @@ const icons = new URL('../icons.svg', import.meta.url).pathname;
 /** An icon of icons.svg. @param {{name: string, class?: string}} props */
 export const Icon = ({ name, class: more = '' }) => html`<svg class=${`icon ${more}`} aria-hidden="true"><use href=${`${icons}#i-${name}`} /></svg>`;
 
+/** How many dialogs are open. A button whose act opened one is not at work meanwhile: the reader is. */
+export const dialogs = signal(0);
+
 /**
  * A button; with href a link that looks like one. An icon alone needs label. Busy while onClick is at work, or as busy says.
  * @param {{icon?: string, label?: string, kind?: string, href?: string, onClick?: (e: any) => any, disabled?: boolean, type?: string, children?: any, class?: string, busy?: boolean, [more: string]: any}} props
  */
 export function Button({ icon, label, kind = '', href, onClick, disabled, type = 'button', children, class: more = '', busy: held = false, ...rest }) {
-	const [own, setBusy] = useState(false);
-	const busy = own || held;
+	const [own, setOwn] = useState(-1); // how many dialogs were open when its act began; -1: none is under way
+	const busy = (own >= 0 && dialogs.value <= own) || held;
 	const alive = useRef(true);
 	useEffect(() => () => {
 		alive.current = false;
@@ -25,14 +28,15 @@ export function Button({ icon, label, kind = '', href, onClick, disabled, type =
 	const inside = html`${busy ? html`<span class="spin"></span>` : icon && html`<${Icon} name=${icon} />`}${children}`;
 	if (href) return html`<a class=${classes} href=${href} aria-label=${label} title=${label} ...${rest}>${inside}</a>`;
 	const run = async (e) => {
-		if (busy || !onClick) return;
+		if (own >= 0 || held || !onClick) return;
+		const before = dialogs.value;
 		const doing = onClick(e);
 		if (!doing?.then) return;
-		setBusy(true);
+		setOwn(before);
 		try {
 			await doing;
 		} finally {
-			if (alive.current) setBusy(false);
+			if (alive.current) setOwn(-1);
 		}
 	};
 	return html`<button type=${type} class=${classes} onClick=${run} disabled=${disabled} aria-busy=${busy ? 'true' : undefined} aria-label=${label} title=${label} ...${rest}>${inside}</button>`;
@@ -54,16 +58,28 @@ export function Status({ of, word }) {
 	return html`<span class=${`status ${kind && `status--${kind}`}`}><${Icon} name=${`st-${icon}`} />${word ?? t(`status.${of}`)}</span>`;
 }
 
-/** A time: relative, with the exact one on hover. @param {{at: string|null|undefined, as?: 'relative'|'clock'|'both'}} props */
+/** A time: relative, with the exact one on hover. @param {{at: string|null|undefined, as?: 'relative'|'ago'|'clock'|'both'}} props */
 export function Time({ at, as = 'relative' }) {
 	const [, tick] = useState(0);
 	useEffect(() => {
 		if (!at || as === 'clock') return;
-		const timer = setInterval(() => tick((n) => n + 1), 15000);
-		return () => clearInterval(timer);
-	}, [at, as]);
+		// What shows seconds is drawn each second.
+		const young = Math.abs(Date.now() - new Date(at).getTime()) < 60_000;
+		const timer = setTimeout(() => tick((n) => n + 1), young ? 1000 : 15_000);
+		return () => clearTimeout(timer);
+	});
 	if (!at) return html`<span class="muted">–</span>`;
-	return html`<time datetime=${at} title=${exact(at)}>${as === 'clock' ? clock(at) : as === 'both' ? t('time.both', { clock: clock(at), relative: relative(at) }) : relative(at)}</time>`;
+	return html`<time datetime=${at} title=${exact(at)}>${as === 'clock' ? clock(at) : as === 'ago' ? ago(at) : as === 'both' ? t('time.both', { clock: clock(at), relative: relative(at) }) : relative(at)}</time>`;
+}
+
+/** Runs close on Escape, unless a dialog or a menu has the key. @param {() => void} close @param {boolean} [on] */
+export function useEscape(close, on = true) {
+	useEffect(() => {
+		if (!on) return;
+		const keys = (/** @type {KeyboardEvent} */ e) => e.key === 'Escape' && !e.defaultPrevented && !dialogs.value && close();
+		addEventListener('keydown', keys);
+		return () => removeEventListener('keydown', keys);
+	});
 }
 
 /** Copies a text; reports whether it could. @param {string} text */
@@ -113,7 +129,7 @@ export function Head({ title, path, note, children, text }) {
 }
 
 /** Links of sections that have an address each: [name, address, count?]. @param {{label: string, links: any[][], at: string}} props */
-export const Sections = ({ label, links, at }) => html`<nav class="tabs" aria-label=${label}>${links.map(([name, to, count]) => html`<a class="tab" href=${to} aria-current=${to === at ? 'page' : undefined}>${name}${count !== undefined && html` <span class="tab-count">${count}</span>`}</a>`)}</nav>`;
+export const Sections = ({ label, links, at }) => html`<nav class="tabs" aria-label=${label}>${links.map(([name, to, count]) => html`<a class="tab" href=${to} aria-current=${to === at ? 'page' : undefined}>${name}${count !== undefined && html` <span class="tab-count">${typeof count === 'number' ? number(count) : count}</span>`}</a>`)}</nav>`;
 
 /** Tabs of one thing: [id, name, count?]. Arrow keys move. @param {{label: string, tabs: any[][], at: string, onChange: (id: string) => void, in?: boolean}} props */
 export function Tabs({ label, tabs, at, onChange, in: within = false }) {
@@ -136,7 +152,7 @@ export function Tabs({ label, tabs, at, onChange, in: within = false }) {
 		const start = tab.offsetLeft - row.offsetLeft;
 		row.scrollLeft = Math.max(start + tab.offsetWidth + 16 - row.clientWidth, Math.min(row.scrollLeft, start - 16));
 	}, [at]);
-	return html`<div class=${`tabs ${within ? 'tabs--in' : ''}`} role="tablist" ref=${list} aria-label=${label} onKeyDown=${keys}>${tabs.map(([id, name, count]) => html`<button type="button" class="tab" role="tab" key=${id} aria-selected=${String(id === at)} tabindex=${id === at ? undefined : -1} onClick=${() => onChange(id)}>${name}${count ? html` <span class="tab-count">${count}</span>` : null}</button>`)}</div>`;
+	return html`<div class=${`tabs ${within ? 'tabs--in' : ''}`} role="tablist" ref=${list} aria-label=${label} onKeyDown=${keys}>${tabs.map(([id, name, count]) => html`<button type="button" class="tab" role="tab" key=${id} aria-selected=${String(id === at)} tabindex=${id === at ? undefined : -1} onClick=${() => onChange(id)}>${name}${count ? html` <span class="tab-count">${typeof count === 'number' ? number(count) : count}</span>` : null}</button>`)}</div>`;
 }
 
 /** A choice of few: [value, word or icon, label?]. @param {{label: string, options: any[][], value: string, onChange: (value: string) => void}} props */

@@ -22,9 +22,12 @@ export function Bars({ label, bars, show, limits = [], height = 136, table = tru
 	const [at, setAt] = useState(-1);
 	const ground = height - 24;
 	const { top, step } = scaleOf(Math.max(least, ...bars.map((b) => b.value), ...limits.map((l) => l.value)));
-	const y = (value) => 12 + (ground - 12) * (1 - value / top);
+	// The words of a limit at the top need a line of their own.
+	const head = limits.some((l) => l.value > top * 0.8) ? 24 : 12;
+	const y = (value) => head + (ground - head) * (1 - value / top);
 	const lines = [];
 	for (let v = 0; v <= top + step / 1e6; v += step) lines.push(v);
+	const axes = bars.filter((b) => b.axis);
 	const slot = 100 / Math.max(1, bars.length);
 	const keys = (e) => {
 		const to = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: bars.length - 1 }[e.key];
@@ -39,7 +42,7 @@ export function Bars({ label, bars, show, limits = [], height = 136, table = tru
 		${bars.map((b, i) => html`<rect class=${`c-bar ${b.bad ? 'is-over' : ''} ${i === at ? 'is-on' : ''}`} x=${`${slot * (i + 0.16)}%`} width=${`${slot * 0.68}%`} y=${y(b.value)} height=${Math.max(0, y(0) - y(b.value))} />`)}
 		${bars.map((b, i) => b.word && html`<text class=${b.bad ? 'c-bad c-x' : 'c-value c-x'} x=${`${slot * (i + 0.5)}%`} y=${y(b.value) - 5}>${b.word}</text>`)}
 		${limits.map((l) => html`<line class="c-limit" x1="0" x2="100%" y1=${y(l.value)} y2=${y(l.value)} /><text class="c-limit-word c-start" x="0" y=${y(l.value) - 5}>${l.word}</text>`)}
-		${bars.map((b, i) => b.axis && html`<text class=${`c-x`} x=${`${slot * (i + 0.5)}%`} y=${height - 6}>${b.axis}</text>`)}
+		${bars.map((b, i) => b.axis && html`<text class=${`c-x ${axes.indexOf(b) % 2 ? 'c-minor' : ''}`} x=${`${slot * (i + 0.5)}%`} y=${height - 6}>${b.axis}</text>`)}
 		${bars.map((_, i) => html`<rect class="c-hit" x=${`${slot * i}%`} width=${`${slot}%`} y="0" height=${ground} onMouseEnter=${() => setAt(i)} />`)}
 	</svg>${bar && html`<${Tip} share=${(at + 0.5) / bars.length}><b>${bar.name}</b><br />${show(bar.value)}${bar.note && html`<br /><span class="muted">${bar.note}</span>`}<//>`}</div></div>
 	${table && html`<details class="fold"><summary><${Icon} name="right" />${t('ui.asTable')}</summary><table class="table"><thead><tr><th>${t('ui.when')}</th><th class="num">${label}</th></tr></thead><tbody>${bars.map((b) => html`<tr><td>${b.name}</td><td class="num">${show(b.value)}</td></tr>`)}</tbody></table></details>`}</figure>`;

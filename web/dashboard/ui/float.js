@@ -4,7 +4,7 @@ import { ApiError } from '../api.js';
 import { t } from '../i18n.js';
 import { number } from '../format.js';
 import { place, setQuery } from '../router.js';
-import { Button, Icon, Input } from './base.js';
+import { Button, dialogs, Icon, Input } from './base.js';
 
 /** The dialogs that are open, the last on top. @type {any} */
 const open = signal([]);
@@ -19,10 +19,12 @@ export function dialog(draw) {
 			draw,
 			close: (answer) => {
 				open.value = open.value.filter((e) => e !== entry);
+				dialogs.value = open.value.length;
 				done(answer);
 			},
 		};
 		open.value = [...open.value, entry];
+		dialogs.value = open.value.length;
 	});
 }
 
@@ -136,7 +138,9 @@ export function Menu({ items, label, icon = 'more', children, kind = '', class: 
 		const to = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: all.length - 1 }[e.key];
 		if (e.key === 'Escape' || e.key === 'Tab') {
 			show(false);
-			if (e.key === 'Escape') box.current.querySelector('button')?.focus();
+			if (e.key !== 'Escape') return;
+			e.preventDefault();
+			box.current.querySelector('button')?.focus();
 		} else if (to !== undefined) {
 			e.preventDefault();
 			all[(to + all.length) % all.length]?.focus();

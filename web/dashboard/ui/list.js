@@ -4,7 +4,7 @@ import { html, useEffect, useRef, useState } from '../lib/core.js';
 import { address, request } from '../api.js';
 import { t } from '../i18n.js';
 import { go, base } from '../router.js';
-import { Bones, Button, Failed, Icon } from './base.js';
+import { Bones, Button, Failed, Icon, useEscape } from './base.js';
 import { attempt } from './float.js';
 
 /**
@@ -72,11 +72,7 @@ export function Foot({ list, searched }) {
 
 /** What floats at the foot while rows are selected: count, acts, Esc. @param {{n: number, clear: () => void, children: any}} props */
 export function Bulk({ n, clear, children }) {
-	useEffect(() => {
-		const keys = (/** @type {any} */ e) => e.key === 'Escape' && clear();
-		addEventListener('keydown', keys);
-		return () => removeEventListener('keydown', keys);
-	});
+	useEscape(clear);
 	return html`<div class="bulk" role="region" aria-label=${t('ui.selection')}><span>${t('ui.selected', { n })}</span>${children}<${Button} kind="quiet" onClick=${clear}>${t('ui.clear')} <span class="kbd">Esc</span><//></div>`;
 }
 

@@ -1,0 +1,167 @@
+package dashboard
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"mailer/app"
+)
+
+// valueWords are rooms of words whose keys end in a value that the server answers, each with
+// the schema and the property of openapi.json that list the values.
+var valueWords = map[string][2]string{
+	"audit.types.":          {"ActorItem", "type"},
+	"bands.":                {"PlanScore", "band"},
+	"broadcasts.status.":    {"BroadcastRow", "status"},
+	"conditions.ops.":       {"SegmentCondition", "op"},
+	"contact.why_":          {"ContactSuppression", "origin"},
+	"email.outcomes.":       {"AttemptItem", "outcome"},
+	"imports.":              {"ImportItem", "status"},
+	"properties.":           {"PropertyRecord", "type"},
+	"queue.reasons.":        {"QueueItem", "state"},
+	"relays.froms.":         {"RelayItem", "from"},
+	"relays.steps.":         {"RelayStep", "step"},
+	"report.":               {"OutcomeSegmentRequest", "outcome"},
+	"roles.":                {"KeyItem", "role"},
+	"settings.sources.":     {"SettingItem", "from"},
+	"smtp.tls.":             {"SmtpPort", "tls"},
+	"suppressions.origins.": {"SuppressionItem", "origin"},
+	"teams.plans.":          {"TeamStanding", "plan"},
+	"webhook.is_":           {"WebhookEventItem", "status"},
+}
+
+// statusValues are what a Status without words of its own is drawn of, each with the schema
+// and the property that list its values; [0] is empty where the values follow.
+var statusValues = map[string][]string{
+	"mail.last_event":          {"ContactMailItem", "last_event"},
+	"r.last_event":             {"ListedEmail", "last_event"},
+	"row.last_event":           {"ListedEmail", "last_event"},
+	"p.state":                  {"EmailRecord", "last_event"}, // see recipientsOf
+	"r.state":                  {"RelayItem", "state"},
+	"row.status":               {"TemplateItem", "status", "WebhookItem", "status", "DomainItem", "status"},
+	"s.ok ? 'good' : 'failed'": {"", "good", "failed"},
+}
+
+// spokenWords are the words of each language, by file.
+func spokenWords(t *testing.T) map[string]map[string]any {
+	t.Helper()
+	files, err := filepath.Glob("i18n/*.json")
+	if err != nil || len(files) < 10 {
+		t.Fatalf("%d languages: %v", len(files), err)
+	}
+	out := map[string]map[string]any{}
+	for _, name := range files {
+		var words map[string]any
+		if err := json.Unmarshal(read(t, name), &words); err != nil {
+			t.Fatal(err)
+		}
+		out[name] = words
+	}
+	return out
+}
+
+// said tells that there is a text under a key like "email.events.sent".
+func said(words map[string]any, key string) bool {
+	var at any = words
+	for part := range strings.SplitSeq(key, ".") {
+		room, ok := at.(map[string]any)
+		if !ok {
+			return false
+		}
+		at = room[part]
+	}
+	switch at.(type) {
+	case string, map[string]any: // the latter by number
+		return true
+	}
+	return false
+}
+
+// listed are the values of a property in openapi.json.
+func listed(t *testing.T, schema, property string) (values []string) {
+	t.Helper()
+	var document struct {
+		Components struct {
+			Schemas map[string]struct {
+				Properties map[string]struct{ Enum []any }
+			}
+		}
+	}
+	if err := json.Unmarshal(read(t, "../testdata/openapi.json"), &document); err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range document.Components.Schemas[schema].Properties[property].Enum {
+		if s, ok := v.(string); ok {
+			values = append(values, s)
+		}
+	}
+	if len(values) < 2 {
+		t.Errorf("openapi.json lists %d values of %s.%s", len(values), schema, property)
+	}
+	return values
+}
+
+// TestEveryEventHasWords: in each language, on each page that shows a timeline.
+func TestEveryEventHasWords(t *testing.T) {
+	var events []string
+	for _, m := range regexp.MustCompile(`EventType = "([a-z_]+)"`).FindAllStringSubmatch(string(read(t, "../../app/events.go")), -1) {
+		events = append(events, m[1])
+	}
+	if len(events) < 10 || !slices.Contains(events, "prefetched") {
+		t.Fatalf("events %q", events)
+	}
+	for _, e := range app.LastEvents() {
+		events = append(events, string(e))
+	}
+	for name, words := range spokenWords(t) {
+		for _, event := range events {
+			if !said(words, "email.events."+event) {
+				t.Errorf("%s has no words for the event %s", name, event)
+			}
+		}
+	}
+}
+
+// TestValuesOfTheServerHaveWords: what a page makes a key of has a text in each language.
+func TestValuesOfTheServerHaveWords(t *testing.T) {
+	keys := map[string]bool{}
+	for room, from := range valueWords {
+		for _, value := range listed(t, from[0], from[1]) {
+			if room == "audit.types." && value == "person" {
+				continue // who is called by name
+			}
+			keys[room+value] = true
+		}
+	}
+	drawn := regexp.MustCompile(`<\$\{Status\} of=\$\{([^}]+)\} />`)
+	for _, name := range sourceFiles(t) {
+		for _, m := range drawn.FindAllStringSubmatch(string(read(t, name)), -1) {
+			from, known := statusValues[m[1]]
+			switch {
+			case !known:
+				t.Errorf("%s draws a Status of %s without words: statusValues says what it can be", name, m[1])
+			case from[0] == "":
+				for _, value := range from[1:] {
+					keys["status."+value] = true
+				}
+			default:
+				for ; len(from) > 0; from = from[2:] {
+					for _, value := range listed(t, from[0], from[1]) {
+						keys["status."+value] = true
+					}
+				}
+			}
+		}
+	}
+	for name, words := range spokenWords(t) {
+		for key := range keys {
+			if !said(words, key) {
+				t.Errorf("%s has no words for %s", name, key)
+			}
+		}
+	}
+}
