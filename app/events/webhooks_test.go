@@ -220,6 +220,9 @@ func TestRequestsAreSignedByAllSecretsThatCount(t *testing.T) {
 			if r.header.Get("Content-Type") != "application/json" {
 				t.Errorf("content type %q", r.header.Get("Content-Type"))
 			}
+			if r.header.Get("User-Agent") != "Mailer-Webhooks/1.0" {
+				t.Errorf("user agent %q", r.header.Get("User-Agent"))
+			}
 		}
 	})
 }

@@ -18,6 +18,7 @@ func TestHalvesOfSurrogatePairsAreReplaced(t *testing.T) {
 		`{"a":"\\ud83d \\\ud83d"}`:            `{"a":"\\ud83d \\\ufffd"}`,
 		`{"a":"\n\ud83dx\uzzzz"}`:             `{"a":"\n\ufffdx\uzzzz"}`,
 		`"\ud83d`:                             `"\ufffd`,
+		`{"a":"\ud83c\udf89\ud83d"}`:          `{"a":"\ud83c\udf89\ufffd"}`,
 		`"\ud8`:                               `"\ud8`,
 		`\`:                                   `\`,
 		`no escape 🎉`:                         `no escape 🎉`,
