@@ -1,6 +1,7 @@
 package routing_test
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -11,6 +12,7 @@ import (
 	"mailer/app/mail"
 	"mailer/app/relays"
 	"mailer/app/routing"
+	"mailer/app/server"
 	"mailer/app/service"
 	"mailer/app/world"
 	"mailer/db"
@@ -317,6 +319,36 @@ func TestErrorsOfARelayNeverTellItsPassword(t *testing.T) {
 		add(w, "smtp://u:hunter2@relay.test")
 		if got := fmt.Sprint(statusOf(w, app.DefaultRegion)) + w.Log.Text.String() + strings.Join(w.Sql("SELECT coalesce(before, '') || coalesce(after, '') FROM audit_logs"), ""); strings.Contains(got, "hunter2") {
 			t.Error("the password is told")
+		}
+	})
+}
+
+// Each relay is tested once when the server starts, and how that went is told at once.
+func TestRelaysAreTestedWhenTheServerStarts(t *testing.T) {
+	world.Bubble(t, func(t *testing.T) {
+		works := false
+		w := world.IdleWith(t, server.Config{Probe: func(context.Context, relays.Relay, *app.Outgoing, bool) []relays.Step {
+			return []relays.Step{{Step: "dns", OK: true, Said: "192.0.2.1"}, {Step: "auth", OK: works, Said: "535 5.7.8 no"}}
+		}}, world.NewRelay(nil))
+		w.Start()
+		settle()
+		if last := statusOf(w, app.DefaultRegion).LastTest; last == nil || last.OK || last.Step != "auth" || last.Said != "535 5.7.8 no" {
+			t.Errorf("the test of the start: %+v", last)
+		}
+		if !w.Log.Has("a relay failed its test") {
+			t.Error("the log does not say it")
+		}
+		works = true
+		_, err := w.Server.Routing.Test(t.Context(), routing.TestInput{Region: app.DefaultRegion})
+		world.Must(t, err)
+		all, err := w.Server.Routing.List(t.Context())
+		world.Must(t, err)
+		if last := all[0].LastTest; last == nil || !last.OK {
+			t.Errorf("right after a test that went well: %+v", last)
+		}
+		settle()
+		if beside, err := w.Beside().Routing.List(t.Context()); err != nil || beside[0].LastTest == nil || !beside[0].LastTest.OK {
+			t.Errorf("a command sees %+v, %v", beside, err)
 		}
 	})
 }

@@ -39,7 +39,7 @@ type Service struct {
 	said   map[string]string // the states that were written last, by region
 
 	testing sync.Mutex
-	tests   map[string]LastTest // by region
+	tests   map[string]LastTest // by name and host
 }
 
 // New makes the service.

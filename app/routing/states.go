@@ -146,6 +146,11 @@ func (s *Service) list(r *db.Reader) ([]Status, error) {
 		}
 		all = append(all, next)
 	}
+	for i := range all { // what this process knows is newer than what it wrote down
+		if last := s.lastTest(all[i].Region, all[i].Host); last.Step != "" {
+			all[i].LastTest = &last
+		}
+	}
 	return all, s.notePauses(r, all)
 }
 
@@ -202,7 +207,7 @@ func (s *Service) stateOf(st delivery.State) (db.RelayState, error) {
 		status.Reason = &st.Reason
 	}
 	status.Since, status.NextTry = app.FormatTimePtr(st.Since), app.FormatTimePtr(st.NextTry)
-	if last := s.lastTest(st.Relay.Region); last.Step != "" {
+	if last := s.lastTest(st.Relay.Region, hostOf(st.Relay)); last.Step != "" {
 		status.LastTest = &last
 	}
 	text, err := json.Marshal(status)

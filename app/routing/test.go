@@ -51,15 +51,17 @@ func (s *Service) Test(ctx context.Context, in TestInput) (Tested, error) {
 func (s *Service) noteTest(relay relays.Relay, last LastTest) {
 	s.testing.Lock()
 	defer s.testing.Unlock()
-	s.tests[relay.Region] = last
+	s.tests[testedAs(relay.Region, hostOf(relay))] = last
 }
 
-// lastTest returns how the relay of a region was tested last by this process; zero: it was
-// not.
-func (s *Service) lastTest(region string) LastTest {
+// testedAs is a relay in the list of tests: another host of the same name was not tested.
+func testedAs(region, host string) string { return region + " " + host }
+
+// lastTest returns how a relay was tested last by this process; zero: it was not.
+func (s *Service) lastTest(region, host string) LastTest {
 	s.testing.Lock()
 	defer s.testing.Unlock()
-	return s.tests[region]
+	return s.tests[testedAs(region, host)]
 }
 
 // TestAll tests every relay in the background, without sending a message: a wrong address or

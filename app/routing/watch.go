@@ -148,7 +148,7 @@ func (s *Service) tell() error {
 	said := map[string]string{}
 	var news []db.RelayState
 	for _, st := range s.delivery.Outlets.States() {
-		words := fmt.Sprint(st, s.lastTest(st.Relay.Region))
+		words := fmt.Sprint(st, s.lastTest(st.Relay.Region, hostOf(st.Relay)))
 		if said[st.Relay.Region] = words; s.said[st.Relay.Region] == words {
 			continue
 		}
