@@ -103,7 +103,7 @@ func TestTheManualIsReadByAnybody(t *testing.T) {
 		}
 		wantStatus(t, w, want)
 		h := w.Header()
-		if got := h.Get("Content-Security-Policy"); got != "default-src 'none'; style-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'" {
+		if got := h.Get("Content-Security-Policy"); got != "default-src 'none'; style-src 'self'; font-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'" {
 			t.Errorf("%s: the policy is %q", path, got)
 		}
 		if h.Get("X-Content-Type-Options") != "nosniff" || h.Get("Referrer-Policy") != "no-referrer" || h.Get("Set-Cookie") != "" {

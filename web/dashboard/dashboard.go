@@ -50,7 +50,7 @@ const framePolicy = "sandbox allow-scripts; default-src 'none'; script-src 'self
 // kinds are the media types of what is served.
 var kinds = map[string]string{
 	".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".svg": "image/svg+xml", ".json": "application/json",
-	".html": "text/html; charset=utf-8", ".txt": "text/plain; charset=utf-8",
+	".html": "text/html; charset=utf-8", ".txt": "text/plain; charset=utf-8", ".woff2": "font/woff2",
 }
 
 // Register adds the dashboard to a handler. base returns the address below which its files

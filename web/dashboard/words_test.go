@@ -104,7 +104,7 @@ func TestPackedWordsAreTheWords(t *testing.T) {
 // sourceFiles are the files that are served as they stand in this folder.
 func sourceFiles(t *testing.T) (names []string) {
 	t.Helper()
-	for _, pattern := range []string{"*.html", "*.js", "*.css", "*.svg", "ui/*.js"} {
+	for _, pattern := range []string{"*.html", "*.js", "*.css", "*.svg", "ui/*.js", "fonts/*"} {
 		found, err := filepath.Glob(pattern)
 		if err != nil || len(found) == 0 {
 			t.Fatalf("%d files are %s: %v", len(found), pattern, err)

@@ -30,7 +30,7 @@ var handedOut = map[string]string{"manual.css": "text/css; charset=utf-8", "aler
 const prefix = "/manual"
 
 // policy is the Content-Security-Policy (CSP 3): the pages are read without a script.
-const policy = "default-src 'none'; style-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+const policy = "default-src 'none'; style-src 'self'; font-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 const htmlType = "text/html; charset=utf-8"
 
