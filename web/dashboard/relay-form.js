@@ -3,7 +3,7 @@
 import { html } from './lib/core.js';
 import { t } from './i18n.js';
 import { about } from './gate.js';
-import { Input, Select } from './ui/base.js';
+import { Icon, Input, Select } from './ui/base.js';
 
 /** Regions in which Amazon SES has SMTP endpoints. */
 const sesRegions = ['us-east-1', 'us-east-2', 'us-west-1', 'us-west-2', 'af-south-1', 'ap-northeast-1', 'ap-northeast-2', 'ap-northeast-3', 'ap-south-1', 'ap-southeast-1', 'ap-southeast-2', 'ca-central-1', 'eu-central-1', 'eu-north-1', 'eu-south-1', 'eu-west-1', 'eu-west-2', 'eu-west-3', 'il-central-1', 'me-south-1', 'sa-east-1'];
@@ -51,5 +51,5 @@ export function RelayFields({ values, set, error }) {
 	<div class="row row--top"><${Select} label=${t('setup.relay.security')} value=${values.security} onChange=${secure} options=${['starttls', 'tls', 'off'].map((id) => [id, t(`setup.relay.${id}`)])} /><${Input} label=${t('setup.relay.port')} class="setup-port" mono inputmode="numeric" required value=${values.port} onInput=${(port) => set({ port })} error=${about(error, 'port')} /></div>
 	<${Input} label=${t('setup.relay.user')} mono autocomplete="off" autocapitalize="none" spellcheck=${false} value=${values.user} onInput=${(user) => set({ user })} hint=${t(values.provider ? `setup.relay.userOf.${values.provider}` : 'setup.relay.userHint')} />
 	<${Input} label=${t('signIn.password')} type="password" autocomplete="new-password" value=${values.password} onInput=${(password) => set({ password })} hint=${t('setup.relay.passwordHint')} />
-	<details class="fold"><summary>${t('setup.relay.limits')}</summary><div class="stack stack--2"><${Input} label=${t('setup.relay.rate')} inputmode="decimal" value=${values.rate} onInput=${(rate) => set({ rate })} hint=${t('setup.relay.rateHint')} /><${Input} label=${t('setup.relay.daily')} inputmode="numeric" value=${values.daily} onInput=${(daily) => set({ daily })} hint=${t('setup.relay.dailyHint')} /></div></details>`;
+	<details class="fold"><summary><${Icon} name="right" />${t('setup.relay.limits')}</summary><div class="stack stack--2"><${Input} label=${t('setup.relay.rate')} inputmode="decimal" value=${values.rate} onInput=${(rate) => set({ rate })} hint=${t('setup.relay.rateHint')} /><${Input} label=${t('setup.relay.daily')} inputmode="numeric" value=${values.daily} onInput=${(daily) => set({ daily })} hint=${t('setup.relay.dailyHint')} /></div></details>`;
 }

@@ -3,7 +3,7 @@ import { html, useState } from './lib/core.js';
 import { useGet } from './api.js';
 import { t } from './i18n.js';
 import { base } from './router.js';
-import { Bones, Button, Copy, Facts, Failed, Head, Section, Sections, Status, Time } from './ui/base.js';
+import { Bones, Button, Copy, Facts, Failed, Head, Icon, Section, Sections, Status, Time } from './ui/base.js';
 
 const names = { ses: 'Amazon SES', postmark: 'Postmark', mailgun: 'Mailgun', sendgrid: 'SendGrid' };
 
@@ -29,7 +29,7 @@ function Route({ of: r }) {
 		[t('reports.address'), r.address ? html`<${Copy} text=${r.address} show=${secret && !shown ? hidden(r.address) : r.address} shown />${secret && html` <${Button} kind="quiet" onClick=${() => show(!shown)}>${t(shown ? 'reports.hide' : 'reports.show')}<//>`}` : html`<span class="muted">${t('reports.noAddress')}</span>`],
 		[t('reports.seen'), html`<${Time} at=${r.last_seen_at} />`],
 		[t('reports.refused'), r.last_refused_at && html`<${Time} at=${r.last_refused_at} />${r.last_refused && html`<span class="break">: ${r.last_refused}</span>`}`],
-	]} /></div><details class="fold"><summary>${t('reports.how')}</summary><ol class="reports-steps t13r ink2 prose">${steps.map((s) => html`<li>${s}</li>`)}</ol></details></div><//>`;
+	]} /></div><details class="fold"><summary><${Icon} name="right" />${t('reports.how')}</summary><ol class="reports-steps t13r ink2 prose">${steps.map((s) => html`<li>${s}</li>`)}</ol></details></div><//>`;
 }
 
 /** The page. */
