@@ -84,9 +84,13 @@ func lookWhoLocks(d *DB, pid uint32) {
 		return
 	default:
 	}
-	if err == nil && holder != nil && !holder.ours() {
-		setLockedElsewhere(d, holder, holder)
+	if err != nil || holder == nil || holder.ours() {
+		return
 	}
+	if errors.Is(d.Err(), ErrLocked) { // the wait ended before anybody knew who it is
+		d.log.Warn("another program still holds a lock on the database", "db", d.name, "err", holder)
+	}
+	setLockedElsewhere(d, holder, holder)
 }
 
 // lockedOn is the refusal of new work while somebody holds a lock on the database.
