@@ -785,7 +785,7 @@ CREATE TABLE broadcasts (
   open         INTEGER NOT NULL, -- units
   held         TEXT CHECK (held IN ('damaged', 'manual', 'restored')), -- why nothing of it leaves; NULL: it is not held
   held_at      INTEGER,
-  paused_at    INTEGER CHECK (paused_at IS NULL OR status = 'queued'), -- its team paused it: nothing more of it leaves until the team resumes it; NULL: it is not paused
+  paused_at    INTEGER,       -- its team paused it: nothing more of it leaves until the team resumes it; NULL: it is not paused
   sent         INTEGER NOT NULL DEFAULT 0, -- taken by the relay; and so on: recipients, each once
   delivery_delayed INTEGER NOT NULL DEFAULT 0,
   delivered    INTEGER NOT NULL DEFAULT 0,
