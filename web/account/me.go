@@ -33,6 +33,7 @@ type me struct {
 	Password      bool             `json:"password" doc:"Whether there is one; without, only links and passkeys sign in"`
 	RecoveryCodes int              `json:"recovery_codes" doc:"How many are left"`
 	Session       SessionItem      `json:"session"`
+	Mode          string           `json:"mode" enum:"self-hosted,cloud" doc:"cloud: teams have plans with limits; self-hosted: they have none"`
 	Guardrails    string           `json:"guardrails" enum:"enforce,warn" doc:"Whether this server holds mail back whose bounces or complaints are over the line, or only warns"`
 }
 
@@ -140,7 +141,10 @@ func (r MeRoutes) endOthers(ctx context.Context, key *app.Key, _ *struct{}) (*en
 }
 
 func (r MeRoutes) newMe(m *people.Me) *meOutput {
-	guardrails := "warn"
+	mode, guardrails := "self-hosted", "warn"
+	if r.Service.Settings.Cloud {
+		mode = "cloud"
+	}
 	if r.Service.Settings.Enforce {
 		guardrails = "enforce"
 	}
@@ -150,7 +154,7 @@ func (r MeRoutes) newMe(m *people.Me) *meOutput {
 	}
 	return &meOutput{me{
 		Object: "user", PersonItem: newPersonItem(&m.User), Teams: newTeamItems(m.Teams), SecondFactor: factors,
-		Password: m.User.Password != "", RecoveryCodes: m.Codes, Session: newSessionItem(&m.Session, m.Session.ID), Guardrails: guardrails,
+		Password: m.User.Password != "", RecoveryCodes: m.Codes, Session: newSessionItem(&m.Session, m.Session.ID), Mode: mode, Guardrails: guardrails,
 	}}
 }
 
