@@ -34,10 +34,10 @@ export async function pause(b, after) {
 	after?.();
 }
 
-/** Makes a scheduled broadcast a draft again, and opens the page that sends it. @param {any} b */
+/** Makes a scheduled broadcast a draft again, and opens it. @param {any} b */
 export const unschedule = (b) => attempt(async () => {
 	await api.post(encoded`/broadcasts/${b.id}/unschedule`);
-	go(encoded`/broadcasts/${b.id}/review`, { replace: true });
+	go(encoded`/broadcasts/${b.id}`, { replace: true });
 }, t('broadcasts.unscheduleDone'));
 
 /** Copies a broadcast and opens the copy. @param {string} id */

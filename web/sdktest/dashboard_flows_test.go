@@ -176,8 +176,9 @@ func TestADraftIsSavedWithinTwoSeconds(t *testing.T) {
 	two.fine("the second")
 }
 
-// TestABroadcastIsStoppedFromTheBrowser: reviewed, sent, cancelled while it leaves, and those
-// who got it become a segment.
+// TestABroadcastIsStoppedFromTheBrowser: reviewed, sent, taken back, sent again, paused,
+// resumed, canceled while it leaves; those who got it become a segment, and the others get a
+// draft.
 func TestABroadcastIsStoppedFromTheBrowser(t *testing.T) {
 	part(t, "browser", shortForm)
 	t.Parallel()
@@ -194,8 +195,16 @@ func TestABroadcastIsStoppedFromTheBrowser(t *testing.T) {
 	s.press("Review")
 	s.sees("60 people")
 	s.press("Send to 60 people")
+	s.sees("Sending…")
+	s.press("Undo")
+	s.press("Review")
+	s.press("Send to 60 people")
 	s.sees("Leaving")
 	relay.wait(t, 2, time.Minute, func(*message) bool { return true })
+	s.press("Pause")
+	s.sees("Paused: ")
+	s.press("Resume")
+	s.sees("Leaving")
 	s.press("More acts")
 	s.press("Cancel the rest")
 	s.submits()
@@ -208,6 +217,11 @@ func TestABroadcastIsStoppedFromTheBrowser(t *testing.T) {
 	s.press("Make segment")
 	eventually(t, time.Minute, "there is a segment", func() (bool, string) {
 		return len(b.ids(t, "/segments")) > 0, s.text()
+	})
+	s.load("/broadcasts/" + draft.ID + "/report")
+	s.press("Send to the other ")
+	eventually(t, time.Minute, "there is a draft to the rest", func() (bool, string) {
+		return len(b.ids(t, "/broadcasts")) == 2 && len(b.ids(t, "/segments")) == 2, s.text()
 	})
 	s.fine("a broadcast")
 }
