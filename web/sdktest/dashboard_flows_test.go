@@ -314,10 +314,19 @@ func TestAnImportWithErrorsInTheBrowser(t *testing.T) {
 	in := startBare(t)
 	b := in.setUp(t)
 	s := newScreen(t, in.url, b.session(t))
-	s.drops("readers.csv", []byte("Email Address,First Name\nann@example.org,Ann\nnot an address,X\n"))
+	s.drops("readers.csv", []byte("Email Address,First Name,Umsatz (€)\nann@example.org,Ann,12.5\nnot an address,X,1\n"))
 	s.sees("Email Address")
+	s.fill("Property name for Umsatz (€)", "revenue")
+	s.fill("Type of Umsatz (€)", "number")
 	s.press("Import")
 	s.sees("1 of 2 rows could not be taken", "not a valid email address")
+	var ann struct {
+		Properties map[string]struct{ Value any }
+	}
+	client{in.url, in.newKey(t)}.get(t, "/contacts/ann@example.org", &ann)
+	if ann.Properties["revenue"].Value != 12.5 {
+		t.Errorf("the column became %v", ann.Properties)
+	}
 	s.fine("an import")
 }
 
