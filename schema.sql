@@ -284,7 +284,7 @@ CREATE TABLE units (
   domain    TEXT NOT NULL,    -- of the sender
   bulk      INTEGER NOT NULL CHECK (bulk = CASE WHEN broadcast_id IS NULL THEN 0 ELSE 1 END), -- leaves after all that is not
   state     TEXT NOT NULL CHECK (state IN ('later', 'due', 'begun', 'dotted', 'held')),
-  held      TEXT CHECK (CASE state WHEN 'held' THEN held IS NOT NULL AND held IN ('damaged', 'manual', 'restored') ELSE held IS NULL END), -- why it is
+  held      TEXT CHECK (CASE state WHEN 'held' THEN held IS NOT NULL AND held IN ('damaged', 'manual', 'paused', 'restored') ELSE held IS NULL END), -- why it is
   held_at   INTEGER,          -- since when; its clock stands until it is released
   expires_in INTEGER,         -- milliseconds of its clock after which it fails; NULL: as the relay or the server has it
   attempts  INTEGER NOT NULL, -- begun, relay-wide trouble left out
@@ -306,6 +306,7 @@ CREATE INDEX units_expiry ON units (relay, team_id, (coalesce(since, next_at) + 
 CREATE INDEX units_owed ON units (team_id, late, next_at) WHERE owed > 0;
 CREATE INDEX units_topic ON units (topic_id) WHERE topic_id IS NOT NULL;
 CREATE INDEX units_broadcast ON units (broadcast_id) WHERE broadcast_id IS NOT NULL;
+CREATE INDEX units_paused ON units (broadcast_id) WHERE held = 'paused';
 
 -- The envelope of an email and what became of each recipient. The index finds mail by
 -- its recipient, within a team. It would cost each message a page of its own where mail
@@ -784,6 +785,7 @@ CREATE TABLE broadcasts (
   open         INTEGER NOT NULL, -- units
   held         TEXT CHECK (held IN ('damaged', 'manual', 'restored')), -- why nothing of it leaves; NULL: it is not held
   held_at      INTEGER,
+  paused_at    INTEGER,       -- its team paused it: nothing more of it leaves until the team resumes it; NULL: it is not paused
   sent         INTEGER NOT NULL DEFAULT 0, -- taken by the relay; and so on: recipients, each once
   delivery_delayed INTEGER NOT NULL DEFAULT 0,
   delivered    INTEGER NOT NULL DEFAULT 0,

@@ -25,7 +25,7 @@ import (
 // The measures. They hold for code that a program is made of; of tests only the
 // comments are judged.
 const (
-	maxMethods       = 60    // on one type
+	maxMethods       = 65    // on one type
 	maxPackageFiles  = 40    // without tests
 	maxPackageLines  = 6_500 // without tests
 	maxFunctionLines = 60    // from "func" to the last brace

@@ -43,6 +43,7 @@ type Broadcast struct {
 	CreatedAt time.Time
 	// ScheduledAt, QueuedAt, SentAt and CanceledAt are zero until then.
 	ScheduledAt, QueuedAt, SentAt, CanceledAt time.Time
+	PausedAt                                  time.Time // of a queued one; zero: it is not paused
 	BroadcastContent
 }
 

@@ -121,10 +121,12 @@ type Result struct {
 type HoldReason string
 
 // The reasons. HoldDamaged: what the mail says can't be read. HoldManual: somebody
-// asked for it. HoldRestored: it waited in a backup that was restored.
+// asked for it. HoldPaused: the team paused its broadcast. HoldRestored: it waited in a
+// backup that was restored.
 const (
 	HoldDamaged  HoldReason = "damaged"
 	HoldManual   HoldReason = "manual"
+	HoldPaused   HoldReason = "paused"
 	HoldRestored HoldReason = "restored"
 )
 

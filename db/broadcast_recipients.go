@@ -73,10 +73,10 @@ func (r *Reader) BroadcastRecipient(emailID string) (app.BroadcastRecipient, err
 	return one(&r.session, scanRecipient, `SELECT id, contact_id, email, fields, seen FROM broadcast_recipients WHERE id = ?`, emailID)
 }
 
-// Turn returns how far a broadcast is that is queued and not held: how many of its recipients
+// Turn returns how far a broadcast is that is queued and neither held nor paused: how many of its recipients
 // have begun, and how many are written down. Error: ErrNotFound for another one.
 func (r *Reader) Turn(broadcastID string) (begun, written int64, err error) {
-	err = r.row(`SELECT begun, written FROM broadcasts WHERE id = ? AND status = 'queued' AND held IS NULL`, []any{broadcastID}, &begun, &written)
+	err = r.row(`SELECT begun, written FROM broadcasts WHERE id = ? AND status = 'queued' AND held IS NULL AND paused_at IS NULL`, []any{broadcastID}, &begun, &written)
 	return begun, written, err
 }
 
@@ -88,10 +88,10 @@ func (r *Reader) NextRecipients(b *app.Broadcast, limit int) ([]app.BroadcastRec
 }
 
 // BeginRecipients moves a broadcast on by n recipients, of which open got a unit.
-// Error: ErrNotFound, and nothing changed, where it is held, or not as b says any more.
+// Error: ErrNotFound, and nothing changed, where it is held or paused, or not as b says any more.
 func (tx *Tx) BeginRecipients(b *app.Broadcast, n, open int) error {
 	tx.tellBroadcast(b.TeamID, b.ID)
-	err := tx.one(`UPDATE broadcasts SET begun = begun + ?, open = open + ? WHERE id = ? AND status = 'queued' AND held IS NULL AND begun = ?`,
+	err := tx.one(`UPDATE broadcasts SET begun = begun + ?, open = open + ? WHERE id = ? AND status = 'queued' AND held IS NULL AND paused_at IS NULL AND begun = ?`,
 		n, open, b.ID, b.Begun)
 	if err != nil || open > 0 {
 		return err

@@ -10,7 +10,7 @@ import (
 
 const broadcastColumns = `b.id, b.team_id, b.name, b.segment_id, b.topic_id, b.sender, b.reply_to, b.subject, b.status, b.relay, b.mails,
 	b.audience, b.bound, b.written, b.expanded, b.begun, b.open, b.held, b.sent, b.delivery_delayed, b.delivered, b.opened, b.clicked, b.bounced,
-	b.complained, b.suppressed, b.failed, b.canceled, b.unsubscribed, b.created_at, b.scheduled_at, b.queued_at, b.sent_at, b.canceled_at`
+	b.complained, b.suppressed, b.failed, b.canceled, b.unsubscribed, b.created_at, b.scheduled_at, b.queued_at, b.sent_at, b.canceled_at, b.paused_at`
 
 // broadcastRow is a row of broadcastColumns on its way to an app.Broadcast.
 type broadcastRow struct {
@@ -19,13 +19,14 @@ type broadcastRow struct {
 	relay, mails, bound, held                 sql.NullString
 	created                                   int64
 	scheduledAt, queuedAt, sentAt, canceledAt sql.NullInt64
+	pausedAt                                  sql.NullInt64
 }
 
 func (r *broadcastRow) dest() []any {
 	b, c := &r.b, &r.b.Counts
 	return []any{&b.ID, &b.TeamID, &b.Name, &r.segment, &r.topic, &r.sender, &r.replyTo, &b.Subject, &b.Status, &r.relay, &r.mails,
 		&b.Audience, &r.bound, &b.Written, &b.Expanded, &b.Begun, &b.Open, &r.held, &c.Sent, &c.DeliveryDelayed, &c.Delivered, &c.Opened, &c.Clicked, &c.Bounced,
-		&c.Complained, &c.Suppressed, &c.Failed, &c.Canceled, &c.Unsubscribed, &r.created, &r.scheduledAt, &r.queuedAt, &r.sentAt, &r.canceledAt}
+		&c.Complained, &c.Suppressed, &c.Failed, &c.Canceled, &c.Unsubscribed, &r.created, &r.scheduledAt, &r.queuedAt, &r.sentAt, &r.canceledAt, &r.pausedAt}
 }
 
 func (r *broadcastRow) finish() (app.Broadcast, error) {
@@ -33,7 +34,7 @@ func (r *broadcastRow) finish() (app.Broadcast, error) {
 	b.SegmentID, b.TopicID, b.Relay, b.Mails, b.Bound = r.segment.String, r.topic.String, r.relay.String, r.mails.String, r.bound.String
 	b.Held = app.HoldReason(r.held.String)
 	b.CreatedAt, b.ScheduledAt, b.QueuedAt = fromMilli(r.created), fromMilli(r.scheduledAt.Int64), fromMilli(r.queuedAt.Int64)
-	b.SentAt, b.CanceledAt = fromMilli(r.sentAt.Int64), fromMilli(r.canceledAt.Int64)
+	b.SentAt, b.CanceledAt, b.PausedAt = fromMilli(r.sentAt.Int64), fromMilli(r.canceledAt.Int64), fromMilli(r.pausedAt.Int64)
 	var from []app.Address
 	if err := errors.Join(fromJSON(r.sender, &from), fromJSON(r.replyTo, &b.ReplyTo)); err != nil {
 		return *b, fmt.Errorf("broadcast %s: %w", b.ID, err)
@@ -209,7 +210,7 @@ func (r *Reader) CanceledBroadcasts() ([]app.Broadcast, error) {
 // can be marked dotted any more. Error: ErrNotFound for any other.
 func (tx *Tx) CancelBroadcast(teamID, id string) error {
 	tx.tellBroadcast(teamID, id)
-	return tx.one(`UPDATE broadcasts SET status = 'canceled', canceled_at = ? WHERE team_id = ? AND id = ? AND status IN ('scheduled', 'queued')`,
+	return tx.one(`UPDATE broadcasts SET status = 'canceled', canceled_at = ?, paused_at = NULL WHERE team_id = ? AND id = ? AND status IN ('scheduled', 'queued')`,
 		milli(tx.Now), teamID, id)
 }
 
@@ -231,7 +232,7 @@ func (tx *Tx) HoldBroadcast(teamID, id string, why app.HoldReason) error {
 // finishBroadcast makes a queued broadcast sent once all its recipients are
 // written down and begun and no unit is open.
 func (tx *Tx) finishBroadcast(id string) error {
-	err := tx.write(`UPDATE broadcasts SET status = 'sent', sent_at = ?
+	err := tx.write(`UPDATE broadcasts SET status = 'sent', sent_at = ?, paused_at = NULL
 		WHERE id = ? AND status = 'queued' AND expanded = 1 AND begun = written AND open = 0`, milli(tx.Now), id)
 	return err
 }

@@ -16,6 +16,7 @@ type Invitation struct {
 	Hash      []byte // SHA-256 of the code that is shown to who invites
 	Mailed    []byte // and of the one that was mailed; nil: none was
 	Vouched   bool   // an operator invited
+	Posted    bool   // a link was mailed when it was made: of what Invite returns alone
 	InvitedBy string // id of the person or key, name of the system's user
 	CreatedAt time.Time
 	ExpiresAt time.Time

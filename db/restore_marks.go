@@ -14,11 +14,12 @@ func (r *Reader) OpenUnits(after string, limit int) ([]app.Unit, error) {
 	return list(&r.session, scanUnit, `SELECT `+unitColumns+` FROM units WHERE email_id > ? AND state <> 'held' ORDER BY email_id LIMIT ?`, after, limit)
 }
 
-// HoldOpenUnits is HoldUnit for all units that are not held, since a time at which the
+// HoldOpenUnits is HoldUnit for all units that are not held, or only because their
+// broadcast is paused, since a time at which the
 // clocks of their expiry stopped.
 func (tx *Tx) HoldOpenUnits(why app.HoldReason, since time.Time) error {
-	err := tx.write(`UPDATE units SET held = ?, held_at = ?, attempts = CASE WHEN state = 'begun' AND attempts > 0 THEN attempts - 1 ELSE attempts END, state = 'held'
-		WHERE state <> 'held'`, string(why), milli(since))
+	err := tx.write(`UPDATE units SET held = ?, held_at = coalesce(held_at, ?), attempts = CASE WHEN state = 'begun' AND attempts > 0 THEN attempts - 1 ELSE attempts END, state = 'held'
+		WHERE state <> 'held' OR held = 'paused'`, string(why), milli(since))
 	return err
 }
 

@@ -57,7 +57,7 @@ func (tx *Tx) BeginTeamDeletion(teamID string) error {
 	if _, err := tx.leaveBehind(teamID, purgedWebhooks, maxAtOnce); err != nil {
 		return err
 	}
-	err = tx.write(`UPDATE broadcasts SET status = 'canceled', canceled_at = ? WHERE team_id = ? AND status IN ('scheduled', 'queued')`, milli(tx.Now), teamID)
+	err = tx.write(`UPDATE broadcasts SET status = 'canceled', canceled_at = ?, paused_at = NULL WHERE team_id = ? AND status IN ('scheduled', 'queued')`, milli(tx.Now), teamID)
 	if err != nil {
 		return fmt.Errorf("cancel broadcasts: %w", err)
 	}

@@ -159,12 +159,12 @@ func Owner(d *DB) string { return d.engine.owner() }
 
 // BeginAttempt stores that a unit's next attempt begins, and that this server has it in
 // work. Error: ErrNotFound when the unit is gone or no longer as it was read, or its
-// broadcast is canceled: another server may have been first.
+// broadcast is canceled or paused: another server may have been first.
 func (tx *Tx) BeginAttempt(u app.Unit) error {
 	text := `UPDATE units SET state = 'begun', attempts = ?, next_at = ?, since = coalesce(since, next_at), owner = ? WHERE email_id = ? AND state = 'due' AND attempts = ? AND next_at = ?`
 	if u.BroadcastID != "" {
 		text = `UPDATE units SET state = 'begun', attempts = ?, next_at = ?, since = coalesce(since, next_at), owner = ? WHERE email_id = ? AND state = 'due' AND attempts = ? AND next_at = ?
-			AND EXISTS (SELECT 1 FROM broadcasts AS b WHERE b.id = units.broadcast_id AND b.status = 'queued')`
+			AND EXISTS (SELECT 1 FROM broadcasts AS b WHERE b.id = units.broadcast_id AND b.status = 'queued' AND b.paused_at IS NULL)`
 	}
 	n, err := tx.exec(text, u.Attempts+1, milli(tx.Now), tx.owner(), u.EmailID, u.Attempts, milli(u.NextAt))
 	return oneRow(n, err, ErrNotFound)
@@ -173,12 +173,12 @@ func (tx *Tx) BeginAttempt(u app.Unit) error {
 // MarkDotted notes that the final dot of a unit's attempt is about to be sent,
 // with the signature of these bytes. Error: ErrNotFound when the unit was
 // withdrawn, or moved to another time or to another server, since the attempt began, or its
-// broadcast canceled, or its team is suspended.
+// broadcast canceled or paused, or its team is suspended.
 func (tx *Tx) MarkDotted(u app.Unit, signature string) error {
 	if u.BroadcastID != "" {
 		return tx.one(`UPDATE units SET state = 'dotted', signature = ? WHERE email_id = ? AND state = 'begun' AND attempts = ? AND owner IS NOT DISTINCT FROM ?
 			AND NOT EXISTS (SELECT 1 FROM teams AS t WHERE t.id = units.team_id AND t.suspended_at IS NOT NULL)
-			AND EXISTS (SELECT 1 FROM broadcasts AS b WHERE b.id = units.broadcast_id AND b.status = 'queued')`,
+			AND EXISTS (SELECT 1 FROM broadcasts AS b WHERE b.id = units.broadcast_id AND b.status = 'queued' AND b.paused_at IS NULL)`,
 			nullText(signature), u.EmailID, u.Attempts, tx.owner())
 	}
 	return tx.one(`UPDATE units SET state = 'dotted', signature = ? WHERE email_id = ? AND state = 'begun' AND attempts = ? AND owner IS NOT DISTINCT FROM ?

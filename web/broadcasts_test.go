@@ -72,7 +72,7 @@ func TestADraftIsReadAsItWasMade(t *testing.T) {
 		t.Errorf("made %s", w.Body)
 	}
 	row := fmt.Sprintf(`"id":%q,"name":"June","segment_id":%q,"audience_id":%q,"topic_id":%q,"status":"draft","created_at":%q,
-		"scheduled_at":null,"sent_at":null,"sent_count":0,"finishes_at":null`, made.ID, segment, segment, topic, made.CreatedAt)
+		"scheduled_at":null,"paused_at":null,"sent_at":null,"sent_count":0,"finishes_at":null`, made.ID, segment, segment, topic, made.CreatedAt)
 	wantJSON(t, w, `{"object":"broadcast","estimated":true,`+row+`}`)
 	counts := `"counts":{"recipients":0,"remaining":0,"sent":0,"delivery_delayed":0,"delivered":0,"opened":0,"clicked":0,"bounced":0,
 		"complained":0,"suppressed":0,"failed":0,"canceled":0,"unsubscribed":0},`

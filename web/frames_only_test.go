@@ -91,3 +91,30 @@ func TestNoScriptReadsAnAttachment(t *testing.T) {
 		}
 	}
 }
+
+// TestASharedMailShowsPicturesWhenAskedTo: none is fetched before the reader asks for them.
+func TestASharedMailShowsPicturesWhenAskedTo(t *testing.T) {
+	r := newReal(t, captured())
+	id := r.send(r.full, `{"from":"a@example.com","to":"b@example.org","subject":"s","html":"<img src=\"https://img.example/a.png\">"}`)
+	w := r.as(r.full, "POST", "/emails/"+id+"/share", "")
+	wantStatus(t, w, 200)
+	shared, err := url.Parse(*decoded[frameAnswer](t, w).URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pictures := func(path, destination string) bool {
+		return strings.Contains(r.opened(path, destination).Header().Get("Content-Security-Policy"), "img-src data: https:")
+	}
+	page := r.opened(shared.Path, "document").Body.String()
+	if !strings.Contains(page, `href="?images=true"`) || pictures(shared.Path+"/body", "iframe") {
+		t.Errorf("before it is asked for: %s", page)
+	}
+	page = r.opened(shared.Path+"?images=true", "document").Body.String()
+	if !strings.Contains(page, `/body?images=true"`) || strings.Contains(page, `href="?images=true"`) || !pictures(shared.Path+"/body?images=true", "iframe") {
+		t.Errorf("afterwards: %s", page)
+	}
+	gone := r.opened(shared.Path+"x", "document")
+	if gone.Code != 404 || !strings.Contains(gone.Body.String(), "expired") {
+		t.Errorf("a link that does not count: %d %s", gone.Code, gone.Body)
+	}
+}

@@ -239,6 +239,7 @@ var bases = map[string]string{
 	"PATCH /contacts/{id}/topics":               `[{"id":"{/topics}","subscription":"opt_in"}]`,
 	"POST /webhooks/{id}/signing-secret/rotate": ``,
 	"POST /webhooks/{id}/replay":                `{"failed":true}`,
+	"POST /segments/preview#topic_id":           `{"filter":{"match":"all"}}`,
 }
 
 // values are what members need that no schema tells.

@@ -180,7 +180,10 @@ func (u *importUpload) queue(in importing.Input) error {
 			}
 		}
 		tx.AfterCommit(u.s.imports.bell.Ring)
-		return tx.QueueImport(u.teamID, u.id, plan)
+		if err := tx.QueueImport(u.teamID, u.id, plan); err != nil {
+			return err
+		}
+		return service.Audit(u.ctx, tx, u.teamID, "import.create", u.id, nil, map[string]any{"bytes": u.size})
 	})
 }
 

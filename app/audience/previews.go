@@ -64,6 +64,29 @@ func (s *Previews) PreviewSegment(ctx context.Context, key *app.Key, filter *app
 	return out, service.Unavailable(err)
 }
 
+// CountReach counts the contacts of a segment whom a broadcast would reach; with a topic,
+// one about it. Errors: CodeNotFound for the segment and the topic.
+func (s *Previews) CountReach(ctx context.Context, key *app.Key, segmentID, topicID string) (out SegmentPreview, err error) {
+	a := &app.Audience{TeamID: key.TeamID, SegmentID: segmentID, TopicID: topicID}
+	err = s.service.DB.Read(ctx, func(r *db.Reader) error {
+		segment, err := r.Segment(key.TeamID, segmentID)
+		if err != nil {
+			return service.Lookup("segment", err)
+		}
+		a.Filter = segment.Filter
+		return withTopic(r, key.TeamID, topicID, &a.Default)
+	})
+	if err != nil {
+		return out, service.Unavailable(err)
+	}
+	err = s.look(ctx, key.TeamID, func(r *db.Reader, e db.Effort) (err error) {
+		out.Count, err = r.CountAudience(ctx, e, a)
+		out.Exact = err == nil
+		return err
+	})
+	return out, service.Unavailable(err)
+}
+
 // withTopic reads what those who chose nothing about a topic get of it. Errors:
 // CodeNotFound.
 func withTopic(r *db.Reader, teamID, topicID string, subscription *app.Subscription) error {

@@ -33,7 +33,7 @@ const (
 )
 
 // broadcaster starts scheduled broadcasts, writes down the recipients of queued
-// ones, and ends the units of canceled ones. All of it follows from the database,
+// ones, ends the units of canceled ones and releases those of resumed ones. All of it follows from the database,
 // so a crash at any line costs nothing but time.
 type broadcaster struct {
 	woken service.Bell
@@ -139,7 +139,7 @@ func (s *Service) broadcast() {
 // broadcastRound does what is due and says when to look again.
 func (s *Service) broadcastRound(ctx context.Context) (next time.Duration, err error) {
 	next, err = s.startDue(ctx)
-	return next, errors.Join(err, s.expandQueued(ctx), s.cleanCanceled(ctx))
+	return next, errors.Join(err, s.expandQueued(ctx), s.cleanCanceled(ctx), s.releaseResumed(ctx))
 }
 
 // startDue queues the scheduled broadcasts whose time has come.

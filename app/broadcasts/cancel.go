@@ -30,7 +30,7 @@ func (s *Service) CancelBroadcast(ctx context.Context, key *app.Key, id string) 
 		}
 		b.Status, b.CanceledAt = app.CanceledBroadcast, tx.Now
 		tx.AfterCommit(s.broadcaster.woken.Ring)
-		return nil
+		return service.Audit(ctx, tx, key.TeamID, "broadcast.cancel", id, nil, map[string]any{"name": b.Name, "canceled_remaining": remaining})
 	})
 	return b, remaining, service.Unavailable(err)
 }

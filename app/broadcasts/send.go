@@ -74,7 +74,7 @@ func (s *Service) sendDraft(ctx context.Context, key *app.Key, id string, at tim
 			now.BroadcastContent = app.BroadcastContent{} // the answer does without
 			now.ScheduledAt, now.Audience = b.ScheduledAt, b.Audience
 			v = newView(now, plan)
-			if err := s.dispatch(tx, &v.Broadcast); err != nil {
+			if err := s.dispatch(ctx, tx, &v.Broadcast); err != nil {
 				return err
 			}
 			return keepView(tx, keep, &v)
@@ -108,7 +108,7 @@ func (s *Service) createAndSend(ctx context.Context, draft *app.Broadcast, keep 
 			if err := tx.InsertBroadcast(&v.Broadcast); err != nil {
 				return err
 			}
-			if err := s.dispatch(tx, &v.Broadcast); err != nil {
+			if err := s.dispatch(ctx, tx, &v.Broadcast); err != nil {
 				return err
 			}
 			return keepView(tx, keep, &v)
@@ -204,7 +204,7 @@ func audienceOf(r *db.Reader, b *app.Broadcast) (*app.Audience, error) {
 
 // dispatch makes a draft scheduled or queued, whose audience is counted. It runs
 // inside Write.
-func (s *Service) dispatch(tx *db.Tx, b *app.Broadcast) error {
+func (s *Service) dispatch(ctx context.Context, tx *db.Tx, b *app.Broadcast) error {
 	if err := s.mayLeave(&tx.Reader, b); err != nil {
 		return err
 	}
@@ -216,10 +216,16 @@ func (s *Service) dispatch(tx *db.Tx, b *app.Broadcast) error {
 	}
 	tx.AfterCommit(s.broadcaster.woken.Ring)
 	if !b.ScheduledAt.After(tx.Now) {
-		return s.queueBroadcast(tx, b)
+		if err := s.queueBroadcast(tx, b); err != nil {
+			return err
+		}
+		return auditSend(ctx, tx, b)
 	}
 	b.Status = app.ScheduledBroadcast
-	return tx.SendBroadcast(b)
+	if err := tx.SendBroadcast(b); err != nil {
+		return err
+	}
+	return auditSend(ctx, tx, b)
 }
 
 // noContact is before all ids of contacts.

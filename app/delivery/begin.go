@@ -36,7 +36,7 @@ func (s *Service) beginUnit(tx *db.Tx, u app.Unit) (begun bool, err error) {
 	}
 	err = tx.BeginAttempt(u)
 	if errors.Is(err, db.ErrNotFound) {
-		return false, nil
+		return false, s.pauseUnit(tx, u)
 	}
 	if err != nil {
 		return false, fmt.Errorf("begin attempt: %w", err)
@@ -51,6 +51,18 @@ func (s *Service) beginUnit(tx *db.Tx, u app.Unit) (begun bool, err error) {
 		return false, fmt.Errorf("settle what is owed: %w", err)
 	}
 	return true, s.teams.Count(tx, u.TeamID, u.Owed)
+}
+
+// pauseUnit holds a unit that could not go on, where that is because its broadcast is
+// paused: else it would be claimed again and again.
+func (s *Service) pauseUnit(tx *db.Tx, u app.Unit) error {
+	if u.BroadcastID == "" {
+		return nil
+	}
+	if _, err := tx.PauseUnit(u); err != nil {
+		return fmt.Errorf("hold a unit of a paused broadcast: %w", err)
+	}
+	return nil
 }
 
 // staysLate puts a unit off to the next day where this one has no place for it.

@@ -74,7 +74,7 @@ func (q *bulkLine) claim(ctx context.Context, room int) (time.Duration, error) {
 	return min(next, service.SweepEvery), errors.Join(failed...)
 }
 
-// queuedBroadcasts returns the queued broadcasts of this relay that are not held, of
+// queuedBroadcasts returns the queued broadcasts of this relay that are neither held nor paused, of
 // teams that are not suspended, that no guardrail holds back and that the relay takes.
 func (q *bulkLine) queuedBroadcasts(ctx context.Context) ([]app.Broadcast, error) {
 	var suspended []string
@@ -90,7 +90,7 @@ func (q *bulkLine) queuedBroadcasts(ctx context.Context) ([]app.Broadcast, error
 	})
 	return slices.DeleteFunc(open, func(b app.Broadcast) bool {
 		n, _ := q.may(sender{b.TeamID, b.From.Domain}, 1)
-		return n == 0 || b.Relay != q.name || b.Held != "" || q.s.Guardrails.Rests(b.TeamID, q.name) || slices.Contains(suspended, b.TeamID)
+		return n == 0 || b.Relay != q.name || b.Held != "" || !b.PausedAt.IsZero() || q.s.Guardrails.Rests(b.TeamID, q.name) || slices.Contains(suspended, b.TeamID)
 	}), err
 }
 

@@ -241,6 +241,11 @@ func (l *lane) lastWord(tx *db.Tx, j *job, signature string) (state, error) {
 		if suspended, lookup := tx.IsSuspended(j.unit.TeamID); lookup != nil || suspended {
 			return stateRested, lookup
 		}
+		if j.bulk() {
+			if paused, pausing := tx.PauseUnit(j.unit); pausing != nil || paused {
+				return stateGone, pausing
+			}
+		}
 	}
 	return stateLeft, err
 }

@@ -28,10 +28,10 @@ func (s *Service) PlanBroadcast(r *db.Reader, b *app.Broadcast) (pacing.Plan, er
 }
 
 // ForetellEnd returns when the last email of a scheduled or queued broadcast leaves
-// as its lane goes; zero: nobody can say.
+// as its lane goes; zero: nobody can say, or it is paused.
 func (s *Service) ForetellEnd(ctx context.Context, b *app.Broadcast, now time.Time) (time.Time, error) {
 	l := s.laneOf(b.Relay)
-	if l == nil || b.Status != app.QueuedBroadcast && b.Status != app.ScheduledBroadcast || s.Guardrails.Rests(b.TeamID, b.Relay) {
+	if l == nil || b.Status != app.QueuedBroadcast && b.Status != app.ScheduledBroadcast || !b.PausedAt.IsZero() || s.Guardrails.Rests(b.TeamID, b.Relay) {
 		return time.Time{}, nil
 	}
 	return l.forecaster.finish(ctx, b.ID, now)
@@ -133,7 +133,8 @@ func (b openBroadcast) compare(c openBroadcast) int {
 	return cmp.Or(b.from().Compare(c.from()), cmp.Compare(b.ID, c.ID))
 }
 
-// openBroadcasts reads the scheduled and queued broadcasts of the lane, but one, in
+// openBroadcasts reads the scheduled and queued broadcasts of the lane, but one and the
+// paused ones, in
 // the order in which they are queued.
 func (c *forecaster) openBroadcasts(r *db.Reader, but string) ([]openBroadcast, error) {
 	var open []openBroadcast
@@ -143,7 +144,7 @@ func (c *forecaster) openBroadcasts(r *db.Reader, but string) ([]openBroadcast, 
 			return nil, fmt.Errorf("read open broadcasts: %w", err)
 		}
 		for _, b := range rows {
-			if b.Relay != c.region || b.ID == but {
+			if b.Relay != c.region || b.ID == but || !b.PausedAt.IsZero() {
 				continue
 			}
 			o := openBroadcast{Broadcast: b, remaining: b.Remaining()}

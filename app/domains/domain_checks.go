@@ -104,7 +104,7 @@ func (s *Service) beginVerifying(ctx context.Context, teamID, id string) (d app.
 		if err := tx.SetDomainChecks(&d); err != nil {
 			return err
 		}
-		if err := service.Audit(ctx, tx, teamID, "domain.verify", id, map[string]any{"name": d.Name, "status": before}, map[string]any{"status": d.Status}); err != nil || d.Status == before {
+		if err := service.Audit(ctx, tx, teamID, "domain.verify", id, map[string]any{"status": before}, map[string]any{"name": d.Name, "status": d.Status}); err != nil || d.Status == before {
 			return err
 		}
 		return s.announceDomain(tx, webhook.DomainUpdated, &d)

@@ -276,9 +276,12 @@ var fieldHeadings = map[string]string{
 type headingSet []string
 
 // field returns the field that a heading stands for, in English or a language of the
-// presets; "" for none.
+// presets; "" for none. "Mail" is the address where no other heading is.
 func (h headingSet) field(i int) string {
 	name := plain(h[i])
+	if name == "mail" && !slices.ContainsFunc(h, func(other string) bool { return presetHeadings[plain(other)] == app.EmailField }) {
+		return app.EmailField
+	}
 	if field, ok := fieldHeadings[name]; ok {
 		return field
 	}

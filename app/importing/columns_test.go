@@ -139,7 +139,7 @@ func TestAColumnMapIsFollowed(t *testing.T) {
 		{ColumnMap{Email: "Mail", FirstName: "Mail"}, "0:email 0:first_name"},
 		{ColumnMap{Email: "Mail", Properties: map[string]PropertyColumn{"age": {"Age", ""}, "new": {"VIP", ""}}}, "0:email 3:properties.age/number 5:properties.new/string"},
 		{ColumnMap{Email: "Mail", Properties: map[string]PropertyColumn{"vip": {"VIP", "boolean"}, "n": {"Age", "number"}}}, "0:email 3:properties.n/number 5:properties.vip/boolean"},
-		{ColumnMap{}, "`column_map.email`"},
+		{ColumnMap{}, "0:email"},
 		{ColumnMap{Email: "E"}, "`column_map.email`"},
 		{ColumnMap{Email: "Mail", Unsubscribed: "x"}, "`column_map.unsubscribed`"},
 		{ColumnMap{Email: "Mail", Properties: map[string]PropertyColumn{"age": {"Age", "string"}}}, "`column_map.properties.age.type` must be number"},

@@ -2,6 +2,7 @@ package people
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -63,6 +64,7 @@ func (s *Service) Invite(ctx context.Context, key *app.Key, address string, role
 		if i, err = tx.Invitation(key.TeamID, i.ID); err != nil {
 			return err
 		}
+		i.Posted = from.domain != ""
 		return service.Audit(ctx, tx, key.TeamID, "invitation.create", i.ID, nil, map[string]any{"email": i.Address, "role": role})
 	})
 	if err != nil {
@@ -140,6 +142,31 @@ func (s *Service) TakeBackInvitation(ctx context.Context, key *app.Key, id strin
 
 // AcceptInput is what somebody says who follows an invitation.
 type AcceptInput struct{ Code, Password, Name string }
+
+// Invited is what an invitation tells who opens its link.
+type Invited struct {
+	Team, Address string
+	Role          app.Role
+	By            string // name or address of the person who invites; empty: not a person
+}
+
+// ReadInvitation returns what the link with that code invites to. It changes nothing.
+// Errors: CodeForbidden for a code that does not count, CodeRateLimitExceeded.
+func (s *Service) ReadInvitation(ctx context.Context, v *Visitor, code string) (out Invited, err error) {
+	err = s.guesses.open(ctx, guesser{client: v.Client}, func() error {
+		return s.DB.Read(ctx, func(r *db.Reader) error {
+			i, err := invitationOf(r, code, clock.Now())
+			if err != nil {
+				return err
+			}
+			out = Invited{Team: i.TeamName, Address: i.Address, Role: i.Role}
+			by, err := r.User(i.InvitedBy)
+			out.By = cmp.Or(by.Name, by.Address)
+			return service.IgnoreGone(err)
+		})
+	})
+	return out, service.Unavailable(err)
+}
 
 // Accept has somebody join the team that invited him, and lets him in: with the password
 // of the account that he has, or with a new account. Errors: CodeForbidden for a code that

@@ -136,7 +136,9 @@ func TestInvitationsAreMailedOnceADayWhateverBecomesOfThem(t *testing.T) {
 		}
 		first := invite(w.Key, "ann@example.net")
 		m := p.last(1)
-		invite(w.Key, "ann@example.net")
+		if again := invite(w.Key, "ann@example.net"); !first.Posted || again.Posted {
+			t.Errorf("mailed: %v, and again %v", first.Posted, again.Posted)
+		}
 		_, err := s.Accept(ctx, visitor("192.0.2.1"), &people.AcceptInput{Code: m.code(), Password: "short"})
 		world.WantCode(t, err, app.CodeValidation) // the link that she has goes on
 		for range 3 {

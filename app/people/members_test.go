@@ -51,6 +51,13 @@ func TestAnInvitationJoinsOnceAndForAWeek(t *testing.T) {
 		world.WantCode(t, accept(first, secret), app.CodeForbidden) // replaced
 		world.WantCode(t, accept("#x", secret), app.CodeForbidden)
 		world.WantCode(t, accept(link, "short"), app.CodeValidation)
+		said, err := s.ReadInvitation(ctx, visitor("192.0.2.1"), codeIn(link))
+		world.Must(t, err)
+		if said.Address != "ann@example.net" || said.Role != app.RoleAdmin || said.Team != w.Sql(`SELECT name FROM teams WHERE id = ?`, w.Key.TeamID)[0] {
+			t.Errorf("the link invites to %+v", said)
+		}
+		_, err = s.ReadInvitation(ctx, visitor("192.0.2.1"), codeIn(first))
+		world.WantCode(t, err, app.CodeForbidden)
 		world.Must(t, accept(link, secret))
 		world.WantCode(t, accept(link, secret), app.CodeForbidden) // used
 		w.Sql(`UPDATE users SET only_team = NULL`)                 // she proved her address elsewhere

@@ -137,7 +137,7 @@ func (l *listing) broadcasts(after string) error {
 	l.behind = at >= 0
 	for i := range open {
 		b := &open[i]
-		l.held[b.ID] = b.Held != ""
+		l.held[b.ID] = stopped(b)
 		if after != "" && (!l.behind || i <= at) {
 			continue
 		}
@@ -150,6 +150,9 @@ func (l *listing) broadcasts(after string) error {
 	return nil
 }
 
+// stopped reports whether a broadcast is held or paused.
+func stopped(b *app.Broadcast) bool { return b.Held != "" || !b.PausedAt.IsZero() }
+
 func (l *listing) ofBroadcast(b *app.Broadcast) (Item, error) {
 	state, reason := l.p.broadcast(b)
 	item := Item{ID: b.ID, Team: b.TeamID, Relay: b.Relay, From: b.From.Mailbox(), To: []string{}, State: state, Reason: reason,
@@ -157,7 +160,7 @@ func (l *listing) ofBroadcast(b *app.Broadcast) (Item, error) {
 	if state == Scheduled {
 		item.NextAt = app.FormatTimePtr(b.ScheduledAt)
 	}
-	if b.Held == "" {
+	if !stopped(b) {
 		return item, nil
 	}
 	n, err := l.r.CountHeldUnits(b.ID)

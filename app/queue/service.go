@@ -306,7 +306,7 @@ func openBroadcasts(r *db.Reader, p *prepared) ([]app.Broadcast, error) {
 }
 
 func (p *prepared) fitsBroadcast(b *app.Broadcast) bool {
-	if b.Remaining() == 0 && b.Held == "" {
+	if b.Remaining() == 0 && !stopped(b) {
 		return false
 	}
 	if len(p.IDs) > 0 && !slices.Contains(p.IDs, b.ID) || p.Broadcast != "" && p.Broadcast != b.ID {

@@ -130,6 +130,8 @@ func (st *standing) broadcast(b *app.Broadcast) (State, string) {
 	switch {
 	case b.Held != "":
 		return Held, string(b.Held)
+	case !b.PausedAt.IsZero():
+		return Held, string(app.HoldPaused)
 	case b.Status == app.ScheduledBroadcast && b.ScheduledAt.After(st.now):
 		return Scheduled, reasonScheduled
 	}

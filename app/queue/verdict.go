@@ -151,6 +151,9 @@ func (c *evidence) unbegun(b *app.Broadcast) error {
 		return err
 	}
 	w := &verdict.Work{Wait: verdict.WaitPace, NextAt: b.ScheduledAt, Held: b.Held}
+	if b.Held == "" && !b.PausedAt.IsZero() {
+		w.Held, w.HeldAt = app.HoldPaused, b.PausedAt
+	}
 	switch state, _ := st.broadcast(b); {
 	case state == Held:
 		w.Wait = verdict.WaitRelease

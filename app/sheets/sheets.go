@@ -85,7 +85,7 @@ func (r *reader) each(file string, read func(f *os.File, size int64) error) erro
 	case errors.As(err, &fault) && r.taken > 0:
 		return r.refuse(r.place("", fault.Line), fault.Words)
 	case errors.As(err, &refusal):
-		return fmt.Errorf("read %s: %s", file, strings.ReplaceAll(strings.TrimPrefix(refusal.Message, "`file` "), ": say which with `column_map`", ""))
+		return fmt.Errorf("read %s: %s", file, strings.NewReplacer(": say which with `column_map`", "", ", or say which it is with `column_map`", "").Replace(strings.TrimPrefix(refusal.Message, "`file` ")))
 	}
 	return fmt.Errorf("read %s: %w", file, err)
 }

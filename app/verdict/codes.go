@@ -153,11 +153,12 @@ var failures = []Template{
 
 // The codes of what something keeps from leaving that somebody may have to mend.
 const (
-	HeldDamaged   Code = "held_damaged"
-	HeldRestored  Code = "held_restored"
-	Held          Code = "held"
-	SuspendedTeam Code = "suspended_team"
-	PausedDomain  Code = "paused_domain"
+	HeldDamaged     Code = "held_damaged"
+	HeldRestored    Code = "held_restored"
+	Held            Code = "held"
+	BroadcastPaused Code = "paused_broadcast"
+	SuspendedTeam   Code = "suspended_team"
+	PausedDomain    Code = "paused_domain"
 
 	WaitingNoRelay      Code = "waiting_no_relay"
 	WaitingNoRegion     Code = "waiting_no_region"
@@ -196,6 +197,8 @@ var obstacles = []Template{
 		"Release it in the queue, or cancel it."},
 	{HeldRestored, Warn, "Held since a backup was restored[ at {since}]: it may have left after the backup was made.", "",
 		"The operator decides: mailer queue release --restored, or drop."},
+	{BroadcastPaused, Warn, "Not sent yet: its broadcast is paused[ since {since}].", "",
+		"Resume the broadcast, or cancel it."},
 	{WaitingRelayPaused, Warn, "It waits: the operator paused the relay {relay}[ at {since}][ until {until}].", "",
 		"Nothing to do: it leaves once the relay is resumed (mailer relays resume {relay})."},
 	{Guardrails, Warn, "It waits: the broadcasts of this team rest, since too many recipients bounced or complained lately.", "",

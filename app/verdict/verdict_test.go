@@ -113,6 +113,7 @@ var cases = []struct {
 	{"guardrail of the relay", GuardrailsRelay, behind(Door{Kind: RelayGuardrail}).ofBroadcast()},
 	{"held", Held, waiting(Work{Wait: WaitRelease, Held: app.HoldManual, HeldAt: noon}, told(app.EventHeld, "", 1, app.EventDetail{Message: "Held by the person ann@studio.example.com; it leaves once it is released"}))},
 	{"held after a restore", HeldRestored, waiting(Work{Wait: WaitRelease, Held: app.HoldRestored, HeldAt: noon})},
+	{"held with its broadcast", BroadcastPaused, waiting(Work{Wait: WaitRelease, Held: app.HoldPaused, HeldAt: noon})},
 	{"held as damaged", HeldDamaged, Facts{Relay: gate, Work: &Work{Wait: WaitRelease, Held: app.HoldDamaged, HeldAt: noon}}},
 	{"released", Queued, waiting(Work{Wait: WaitTurn}, told(app.EventReleased, "", 2, app.EventDetail{}), told(app.EventHeld, "", 1, app.EventDetail{}))},
 	{"team suspended", SuspendedTeam, behind(Door{Kind: Suspended, Reason: "the invoice of October is open", Since: noon})},
@@ -370,7 +371,7 @@ func anyFacts(r *rand.Rand) Facts {
 	}
 	if r.IntN(3) > 0 {
 		f.Work = &Work{Wait: anyOf(r, "", WaitTurn, WaitReply, WaitTime, WaitRetry, WaitRelease, WaitQuota, WaitPace, WaitDoor, "x"), NextAt: anyOf(r, time.Time{}, noon),
-			Held: anyOf(r, "", app.HoldDamaged, app.HoldManual, app.HoldRestored), Attempts: r.IntN(3),
+			Held: anyOf(r, "", app.HoldDamaged, app.HoldManual, app.HoldPaused, app.HoldRestored), Attempts: r.IntN(3),
 			Door: Door{Kind: anyOf(r, "", Suspended, NoRelay, NoRegion, Paused, Resting, Used, TeamGuardrail, RelayGuardrail, "x"), Reason: anyOf(r, "", "x"),
 				Trouble: app.RelayTrouble{TeamID: anyOf(r, "", "t"), Domain: anyOf(r, "", "d"), Detail: detail()}}}
 	}

@@ -43,6 +43,8 @@ func (f *Facts) held(r *Recipient, p VerdictParams) end {
 		return end{HeldDamaged, p}
 	case app.HoldRestored:
 		return end{HeldRestored, p}
+	case app.HoldPaused:
+		return end{BroadcastPaused, p}
 	}
 	p.By = actor(f.about(r, app.EventHeld).Detail.Message, "Held by ")
 	return end{Held, p}

@@ -8,6 +8,7 @@ import (
 
 	"mailer/app"
 	"mailer/app/people"
+	"mailer/app/service"
 	"mailer/web/rest"
 )
 
@@ -29,7 +30,22 @@ type createdInvitation struct {
 	Role      app.Role `json:"role" enum:"owner,admin,member"`
 	URL       string   `json:"url" doc:"What joins the team, once. It is shown here and never again. A person who is signed in can join without it"`
 	ExpiresAt string   `json:"expires_at" format:"date-time"`
+	Mailed    bool     `json:"mailed" doc:"Whether another link went to the person by mail"`
 }
+
+type readInvitationRequest struct {
+	Code string `json:"code" doc:"What stands behind # in the link"`
+}
+
+type readInvitation struct {
+	Object    string   `json:"object" enum:"invitation"`
+	Team      string   `json:"team"`
+	Email     string   `json:"email" doc:"Who is invited"`
+	Role      app.Role `json:"role" enum:"owner,admin,member"`
+	InvitedBy *string  `json:"invited_by" doc:"Name or address of the person who invites; null: it was no person, or the person is gone"`
+}
+
+type readInvitationOutput struct{ Body readInvitation }
 
 type deletedInvitation struct {
 	Object  string `json:"object" enum:"invitation"`
@@ -81,6 +97,7 @@ func (r InvitationRoutes) Add(h *rest.Handler) {
 		Summary: "Withdraw an invitation", Tags: teamTags,
 		Errors: []int{http.StatusNotFound, http.StatusServiceUnavailable},
 	}, r.remove)
+	r.addRead(h)
 	registerSignIn(h, rest.Route{}, huma.Operation{
 		OperationID: "accept-invitation", Method: http.MethodPost, Path: "/auth/invitation",
 		Summary: "Join the team that asked, with an account or a new one, and sign in", Tags: signInTags,
@@ -88,6 +105,26 @@ func (r InvitationRoutes) Add(h *rest.Handler) {
 	}, func(ctx context.Context, v *people.Visitor, b *acceptRequest) (people.NewSession, error) {
 		return r.Service.Accept(ctx, v, &people.AcceptInput{Code: b.Code, Password: b.Password, Name: b.Name})
 	})
+}
+
+// addRead adds the route that tells what a link invites to, before it is used.
+func (r InvitationRoutes) addRead(h *rest.Handler) {
+	added := rest.RegisterRaw(h, rest.Route{Public: true, SameSite: true, Body: true, MaxBody: maxBody}, huma.Operation{
+		OperationID: "read-invitation", Method: http.MethodPost, Path: "/auth/invitation/read",
+		Summary: "Show what the link of an invitation invites to. It changes nothing", Tags: signInTags,
+		Errors: []int{http.StatusForbidden, http.StatusTooManyRequests},
+	}, func(ctx context.Context, x *rest.Exchange, _ *struct{}) (*readInvitationOutput, error) {
+		var body readInvitationRequest
+		if err := rest.DecodeBody(x.Body, &body); err != nil {
+			return nil, err
+		}
+		i, err := r.Service.ReadInvitation(ctx, visitor(h, x), body.Code)
+		if err != nil {
+			return nil, err
+		}
+		return &readInvitationOutput{readInvitation{Object: "invitation", Team: i.Team, Email: i.Address, Role: i.Role, InvitedBy: service.TextOrNull(i.By)}}, nil
+	})
+	rest.DocumentBody[readInvitationRequest](h, added, true)
 }
 
 func (r InvitationRoutes) invite(ctx context.Context, key *app.Key, _ *struct{}, b *inviteRequest) (*createdInvitationOutput, error) {
@@ -99,7 +136,7 @@ func newInvitation(i people.Invitation, link string, err error) (*createdInvitat
 		return nil, err
 	}
 	return &createdInvitationOutput{createdInvitation{
-		Object: "invitation", ID: i.ID, Email: i.Address, Role: i.Role, URL: link, ExpiresAt: app.FormatTime(i.ExpiresAt),
+		Object: "invitation", ID: i.ID, Email: i.Address, Role: i.Role, URL: link, ExpiresAt: app.FormatTime(i.ExpiresAt), Mailed: i.Posted,
 	}}, nil
 }
 

@@ -33,6 +33,8 @@ type me struct {
 	Password      bool             `json:"password" doc:"Whether there is one; without, only links and passkeys sign in"`
 	RecoveryCodes int              `json:"recovery_codes" doc:"How many are left"`
 	Session       SessionItem      `json:"session"`
+	Mode          string           `json:"mode" enum:"self-hosted,cloud" doc:"cloud: teams have plans with limits; self-hosted: they have none"`
+	Guardrails    string           `json:"guardrails" enum:"enforce,warn" doc:"Whether this server holds mail back whose bounces or complaints are over the line, or only warns"`
 }
 
 type meOutput struct{ Body me }
@@ -100,7 +102,7 @@ func (r MeRoutes) get(ctx context.Context, key *app.Key, _ *struct{}) (*meOutput
 	if err != nil {
 		return nil, err
 	}
-	return newMe(&m), nil
+	return r.newMe(&m), nil
 }
 
 func (r MeRoutes) update(ctx context.Context, key *app.Key, _ *struct{}, b *updateMeRequest) (*meOutput, error) {
@@ -108,7 +110,7 @@ func (r MeRoutes) update(ctx context.Context, key *app.Key, _ *struct{}, b *upda
 	if err != nil {
 		return nil, err
 	}
-	return newMe(&m), nil
+	return r.newMe(&m), nil
 }
 
 func (r MeRoutes) sessions(ctx context.Context, key *app.Key, in *rest.PageParams) (*rest.ListOutput[SessionItem], error) {
@@ -138,14 +140,21 @@ func (r MeRoutes) endOthers(ctx context.Context, key *app.Key, _ *struct{}) (*en
 	return &endedSessionsOutput{endedSessions{Object: "session", Ended: n}}, nil
 }
 
-func newMe(m *people.Me) *meOutput {
+func (r MeRoutes) newMe(m *people.Me) *meOutput {
+	mode, guardrails := "self-hosted", "warn"
+	if r.Service.Settings.Cloud {
+		mode = "cloud"
+	}
+	if r.Service.Settings.Enforce {
+		guardrails = "enforce"
+	}
 	factors := m.Factors
 	if factors == nil {
 		factors = []string{}
 	}
 	return &meOutput{me{
 		Object: "user", PersonItem: newPersonItem(&m.User), Teams: newTeamItems(m.Teams), SecondFactor: factors,
-		Password: m.User.Password != "", RecoveryCodes: m.Codes, Session: newSessionItem(&m.Session, m.Session.ID),
+		Password: m.User.Password != "", RecoveryCodes: m.Codes, Session: newSessionItem(&m.Session, m.Session.ID), Mode: mode, Guardrails: guardrails,
 	}}
 }
 

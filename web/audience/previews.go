@@ -16,8 +16,9 @@ type PreviewRoutes struct{ Service *audience.Previews }
 
 // previewSegmentRequest is the body of POST /segments/preview.
 type previewSegmentRequest struct {
-	Filter  *segmentFilter `json:"filter"`
-	TopicID string         `json:"topic_id,omitempty" format:"uuid" doc:"Counts of them those whom mail about this topic would reach"`
+	Filter    *segmentFilter `json:"filter,omitempty"`
+	SegmentID string         `json:"segment_id,omitempty" format:"uuid" doc:"In place of filter: counts those whom a broadcast to this segment would reach, without a sample"`
+	TopicID   string         `json:"topic_id,omitempty" format:"uuid" doc:"Counts of them those whom mail about this topic would reach"`
 }
 
 type segmentPreview struct {
@@ -44,7 +45,16 @@ func (r PreviewRoutes) previewSegment(ctx context.Context, key *app.Key, _ *stru
 	if err != nil {
 		return nil, err
 	}
-	p, err := r.Service.PreviewSegment(ctx, key, request.Filter.input(), topicID)
+	segmentID, err := optionalID("segment_id", request.SegmentID)
+	if err != nil {
+		return nil, err
+	}
+	var p audience.SegmentPreview
+	if segmentID != "" && request.Filter == nil {
+		p, err = r.Service.CountReach(ctx, key, segmentID, topicID)
+	} else {
+		p, err = r.Service.PreviewSegment(ctx, key, request.Filter.input(), topicID)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -25,9 +25,10 @@ type BroadcastItem struct {
 	Status      app.BroadcastStatus `json:"status" enum:"draft,scheduled,queued,sent,canceled"`
 	CreatedAt   string              `json:"created_at" format:"date-time"`
 	ScheduledAt *string             `json:"scheduled_at" format:"date-time"`
+	PausedAt    *string             `json:"paused_at" format:"date-time" doc:"Since when a queued broadcast is paused; null: it is not"`
 	SentAt      *string             `json:"sent_at" format:"date-time" doc:"When nothing was left to send"`
 	SentCount   int64               `json:"sent_count" doc:"Recipients whose mail the relay has taken"`
-	FinishesAt  *string             `json:"finishes_at" format:"date-time" doc:"A live estimate of when the last mail leaves; null where none is left to send, or while its relay takes nothing"`
+	FinishesAt  *string             `json:"finishes_at" format:"date-time" doc:"A live estimate of when the last mail leaves; null where none is left to send, while it is paused, or while its relay takes nothing"`
 }
 
 // BroadcastRow is a broadcast in a list, with how far it is.
@@ -161,6 +162,21 @@ func (r Routes) addActions(h *rest.Handler) {
 		Errors: []int{http.StatusBadRequest, http.StatusNotFound, http.StatusServiceUnavailable},
 	}, r.cancelBroadcast)
 	rest.Register(h, rest.Route{}, huma.Operation{
+		OperationID: "pause-broadcast", Method: http.MethodPost, Path: "/broadcasts/{id}/pause",
+		Summary: "Pause a queued broadcast. Nothing more of it leaves until it is resumed", Tags: broadcastTags,
+		Errors: []int{http.StatusBadRequest, http.StatusNotFound, http.StatusServiceUnavailable},
+	}, r.pauseBroadcast)
+	rest.Register(h, rest.Route{}, huma.Operation{
+		OperationID: "resume-broadcast", Method: http.MethodPost, Path: "/broadcasts/{id}/resume",
+		Summary: "Resume a paused broadcast. It goes on where it was", Tags: broadcastTags,
+		Errors: []int{http.StatusBadRequest, http.StatusNotFound, http.StatusServiceUnavailable},
+	}, r.resumeBroadcast)
+	rest.Register(h, rest.Route{}, huma.Operation{
+		OperationID: "unschedule-broadcast", Method: http.MethodPost, Path: "/broadcasts/{id}/unschedule",
+		Summary: "Make a scheduled broadcast a draft again", Tags: broadcastTags,
+		Errors: []int{http.StatusBadRequest, http.StatusNotFound, http.StatusServiceUnavailable},
+	}, r.unscheduleBroadcast)
+	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "duplicate-broadcast", Method: http.MethodPost, Path: "/broadcasts/{id}/duplicate", DefaultStatus: http.StatusCreated,
 		Summary: "Copy a broadcast into a new draft", Tags: broadcastTags,
 		Errors: []int{http.StatusNotFound, http.StatusServiceUnavailable},
@@ -232,6 +248,18 @@ func (r Routes) cancelBroadcast(ctx context.Context, key *app.Key, in *Broadcast
 	return &canceledBroadcastOutput{canceledBroadcast{Object: "broadcast", ID: in.ID, Status: b.Status, CanceledRemaining: remaining}}, nil
 }
 
+func (r Routes) pauseBroadcast(ctx context.Context, key *app.Key, in *BroadcastPath) (*broadcastOutput, error) {
+	return newBroadcastOutput(r.Service.PauseBroadcast(ctx, key, in.ID))
+}
+
+func (r Routes) resumeBroadcast(ctx context.Context, key *app.Key, in *BroadcastPath) (*broadcastOutput, error) {
+	return newBroadcastOutput(r.Service.ResumeBroadcast(ctx, key, in.ID))
+}
+
+func (r Routes) unscheduleBroadcast(ctx context.Context, key *app.Key, in *BroadcastPath) (*broadcastOutput, error) {
+	return newBroadcastOutput(r.Service.UnscheduleBroadcast(ctx, key, in.ID))
+}
+
 func (r Routes) duplicateBroadcast(ctx context.Context, key *app.Key, in *BroadcastPath) (*broadcastOutput, error) {
 	return newBroadcastOutput(r.Service.DuplicateBroadcast(ctx, key, in.ID))
 }
@@ -263,7 +291,7 @@ func newBroadcastItem(v *broadcasts.BroadcastView) BroadcastItem {
 	return BroadcastItem{
 		ID: v.ID, Name: v.Name, SegmentID: service.TextOrNull(v.SegmentID), AudienceID: service.TextOrNull(v.SegmentID), TopicID: service.TextOrNull(v.TopicID),
 		Status: v.Status, CreatedAt: app.FormatTime(v.CreatedAt), ScheduledAt: app.FormatTimePtr(v.ScheduledAt),
-		SentAt: app.FormatTimePtr(v.SentAt), SentCount: v.Counts.Sent, FinishesAt: app.FormatTimePtr(v.FinishesAt),
+		PausedAt: app.FormatTimePtr(v.PausedAt), SentAt: app.FormatTimePtr(v.SentAt), SentCount: v.Counts.Sent, FinishesAt: app.FormatTimePtr(v.FinishesAt),
 	}
 }
 

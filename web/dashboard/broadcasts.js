@@ -12,7 +12,10 @@ import { Csv, Table } from './ui/list.js';
 import { beginning as beginDesign, How } from './visual.js';
 
 /** A broadcast's word and shape: its mail leaves while it is queued. @param {{of: any}} props */
-export const BroadcastStatus = ({ of }) => html`<${Status} of=${{ queued: 'sending', sent: 'completed' }[of.status] ?? of.status} word=${t(`broadcasts.status.${of.status}`)} />`;
+export const BroadcastStatus = ({ of }) => {
+	const state = of.paused_at ? 'paused' : of.status;
+	return html`<${Status} of=${{ queued: 'sending', sent: 'completed' }[state] ?? state} word=${t(`broadcasts.status.${state}`)} />`;
+};
 
 /** Where a broadcast is looked at. @param {any} row */
 export const pageOf = (row) => base + encoded`/broadcasts/${row.id}` + (row.status === 'draft' ? '' : '/report');
@@ -24,6 +27,18 @@ export async function cancel(b, after) {
 	await attempt(() => api.post(encoded`/broadcasts/${b.id}/cancel`), (answer) => t('broadcasts.canceled', { n: answer.canceled_remaining }));
 	after?.();
 }
+
+/** Pauses a broadcast that is being sent, or resumes it. @param {any} b @param {() => any} [after] */
+export async function pause(b, after) {
+	await attempt(() => (b.paused_at ? api.post(encoded`/broadcasts/${b.id}/resume`) : api.post(encoded`/broadcasts/${b.id}/pause`)), t(b.paused_at ? 'broadcasts.resumeDone' : 'broadcasts.pauseDone'));
+	after?.();
+}
+
+/** Makes a scheduled broadcast a draft again, and opens it. @param {any} b */
+export const unschedule = (b) => attempt(async () => {
+	await api.post(encoded`/broadcasts/${b.id}/unschedule`);
+	go(encoded`/broadcasts/${b.id}`, { replace: true });
+}, t('broadcasts.unscheduleDone'));
 
 /** Copies a broadcast and opens the copy. @param {string} id */
 export const duplicate = (id) => attempt(async () => {
@@ -66,6 +81,8 @@ export default function Broadcasts() {
 		{ name: t('ui.acts'), hide: true, class: 'cell-acts w-acts', cell: (row) => html`<${Menu} kind="quiet" label=${t('broadcasts.actsOf', { name: row.name })} items=${[
 			row.status === 'draft' ? { icon: 'edit', name: t('broadcasts.write'), href: pageOf(row) } : { icon: 'gauge', name: t('broadcasts.report'), href: pageOf(row) },
 			{ icon: 'copy', name: t('broadcasts.duplicate'), run: () => duplicate(row.id) },
+			row.status === 'queued' && { icon: row.paused_at ? 'play' : 'pause', name: t(row.paused_at ? 'broadcasts.resume' : 'broadcasts.pause'), run: () => pause(row, list.reload) },
+			row.status === 'scheduled' && { icon: 'edit', name: t('broadcasts.unschedule'), run: () => unschedule(row) },
 			(row.status === 'queued' || row.status === 'scheduled') && { icon: 'x', name: t('broadcasts.cancel'), danger: true, run: () => cancel(row, list.reload) },
 			row.status === 'draft' && { icon: 'trash', name: t('broadcasts.delete'), danger: true, run: () => remove(row) },
 		]} />` },

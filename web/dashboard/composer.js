@@ -8,7 +8,7 @@ import { t } from './i18n.js';
 import { base, go } from './router.js';
 import { Bones, Button, Failed, Head, Icon, Seg, Select } from './ui/base.js';
 import { CodeEditor } from './ui/code-editor.js';
-import { nameOf } from './ui/audience.js';
+import { useCount } from './ui/audience.js';
 import { Menu } from './ui/float.js';
 import { Paper } from './ui/frame.js';
 import { builtIn, findings } from './variables.js';
@@ -84,10 +84,11 @@ function Audience({ draft }) {
 	const segments = useList('/segments', {}, { limit: 100 });
 	const topics = useList('/topics', {}, { limit: 100 });
 	const segment = useGet(value.segment_id ? encoded`/segments/${value.segment_id}` : null).data;
+	const reached = useCount(value.segment_id ? { segment_id: value.segment_id, topic_id: value.topic_id || undefined } : { filter: { match: 'all', conditions: [] }, topic_id: value.topic_id || undefined });
 	const options = (list, id, first) => [['', first], ...list.rows.map((row) => [row.id, row.name]), ...(id && !list.rows.some((row) => row.id === id) ? [[id, segment?.id === id ? segment.name : '…']] : [])];
 	return html`<span class="row row--wrap"><${Select} bare label=${t('composer.segment')} value=${value.segment_id ?? ''} onChange=${(id) => draft.change({ segment_id: id })} options=${options(segments, value.segment_id, t('composer.everybody'))} />
 	<${Select} bare label=${t('composer.topic')} value=${value.topic_id ?? ''} onChange=${(id) => draft.change({ topic_id: id })} options=${options(topics, value.topic_id, t('composer.noTopic'))} />
-	${segment?.contact_count !== undefined && html`<span class="muted">${t('composer.people', { n: segment.contact_count })}</span>`}</span>`;
+	${reached && html`<span class=${reached.count ? 'muted' : 'warn'}>${t('composer.people', { n: reached.count })}</span>`}</span>`;
 }
 
 /** What stands in the variables of a broadcast: built-in names and the team's properties. */

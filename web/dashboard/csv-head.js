@@ -25,8 +25,8 @@ const plain = (heading) => heading.toLowerCase().replace(/[\s_-]/g, '');
 /** What a plain heading means. @type {Record<string, string>} */
 const meanings = {
 	email: 'email', emailaddress: 'email', emailadresse: 'email', adresseemail: 'email', courriel: 'email', correoelectrónico: 'email', correoelectronico: 'email', mail: 'email',
-	firstname: 'first_name', givenname: 'first_name', fname: 'first_name', vorname: 'first_name', prénom: 'first_name', nombre: 'first_name',
-	lastname: 'last_name', surname: 'last_name', familyname: 'last_name', lname: 'last_name', nachname: 'last_name', nom: 'last_name', apellidos: 'last_name', cognome: 'last_name',
+	firstname: 'first_name', givenname: 'first_name', fname: 'first_name', vorname: 'first_name', prénom: 'first_name', prenom: 'first_name', nombre: 'first_name', nome: 'first_name',
+	lastname: 'last_name', surname: 'last_name', familyname: 'last_name', lname: 'last_name', nachname: 'last_name', nom: 'last_name', apellido: 'last_name', apellidos: 'last_name', cognome: 'last_name',
 	unsubscribed: 'unsubscribed',
 };
 

@@ -17,6 +17,9 @@ const most = 200e6;
 export function Mapping({ file, close }) {
 	const [head, setHead] = useState(/** @type {any} */ (null));
 	const [map, setMap] = useState(/** @type {string[]} */ ([]));
+	const [keys, setKeys] = useState(/** @type {string[]} */ ([]));
+	const [types, setTypes] = useState(/** @type {string[]} */ ([]));
+	const declared = useGet('/contact-properties', { limit: 100 }).data?.data ?? [];
 	const [preset, setPreset] = useState('');
 	const [conflict, setConflict] = useState('upsert');
 	const [segment, setSegment] = useState('');
@@ -26,15 +29,17 @@ export function Mapping({ file, close }) {
 		headOf(file).then((found) => {
 			setHead(found);
 			setMap(found.map);
+			setKeys(found.headings.map(keyOf));
 			setPreset(found.preset);
 		});
 	}, [file]);
 	if (!head) return html`<${Head} title=${t('imports.new')} path=${[[t('imports.title'), href('/imports')]]} /><${Bones} />`;
 	const byHand = !preset && !head.packed;
-	const wrong = file.size > most ? t('imports.tooLarge', { size: size(file.size), most: size(most) }) : byHand ? problem(head.headings, map) : '';
+	const kinds = keys.map((key, i) => types[i] ?? declared.find((one) => one.key === key)?.type ?? 'string');
+	const wrong = file.size > most ? t('imports.tooLarge', { size: size(file.size), most: size(most) }) : byHand ? problem(head.headings, map, keys) : '';
 	const send = async () => {
 		const body = new FormData();
-		if (byHand) body.append('column_map', JSON.stringify(columnMap(head.headings, map)));
+		if (byHand) body.append('column_map', JSON.stringify(columnMap(head.headings, map, keys, kinds)));
 		else if (preset) body.append('preset', preset);
 		body.append('on_conflict', conflict);
 		if (segment) body.append('segments', JSON.stringify([segment]));
@@ -48,7 +53,7 @@ export function Mapping({ file, close }) {
 			setRefused(e.message);
 		}
 	};
-	const columns = head.headings.length > 0 && html`<${Columns} head=${head} map=${byHand ? map : null} setMap=${setMap} />`;
+	const columns = head.headings.length > 0 && html`<${Columns} head=${head} map=${byHand ? map : null} setMap=${setMap} keys=${keys} setKeys=${setKeys} kinds=${kinds} setKind=${(i, kind) => setTypes({ ...types, [i]: kind })} />`;
 	return html`<${Head} title=${html`<bdi>${file.name}</bdi>`} text=${file.name} path=${[[t('imports.title'), href('/imports')]]}><${Button} kind="quiet" onClick=${close}>${t('ui.cancel')}<//><${Button} kind="primary" disabled=${Boolean(wrong)} onClick=${send}>${t('imports.start')}<//><//>
 	<div class="page"><div class="stack">
 		${refused && html`<${Notice} kind="bad">${refused}<//>`}
@@ -70,21 +75,26 @@ function Becomes({ head, preset }) {
 	return source && html`<${Notice} kind="warn">${t('imports.sourceNote', { source })}<//>`;
 }
 
-/** The columns and their first rows; map null: what they become is known. @param {{head: any, map: string[]|null, setMap: (map: string[]) => void}} props */
-const Columns = ({ head, map, setMap }) => html`<${Section} title=${t('imports.map')}><table class="table stack-s" aria-label=${t('imports.map')}><thead><tr><th scope="col">${t('imports.column')}</th>${map && html`<th scope="col">${t('imports.becomes')}</th>`}<th scope="col">${t('imports.samples')}</th></tr></thead><tbody>
+/** What a column's values are stored as. */
+const kindChoices = () => ['string', 'number', 'boolean'].map((kind) => [kind, t(`properties.${kind}`)]);
+
+/** The columns and their first rows; map null: what they become is known. @param {any} props */
+const Columns = ({ head, map, setMap, keys, setKeys, kinds, setKind }) => html`<${Section} title=${t('imports.map')}><table class="table stack-s" aria-label=${t('imports.map')}><thead><tr><th scope="col">${t('imports.column')}</th>${map && html`<th scope="col">${t('imports.becomes')}</th>`}<th scope="col">${t('imports.samples')}</th></tr></thead><tbody>
 	${head.headings.map((heading, i) => html`<tr key=${i}><td data-label=${t('imports.column')}><span class="break">${heading || t('imports.nameless', { n: i + 1 })}</span>${consentOf(heading) && html`<br /><span class="muted t13r">${t(`imports.${consentOf(heading)}`)}</span>`}</td>
-		${map && html`<td data-label=${t('imports.becomes')}><${Select} bare label=${t('imports.becomesOf', { column: heading || i + 1 })} value=${map[i]} options=${choices(heading)} onChange=${(to) => setMap(map.map((one, j) => (j === i ? to : one)))} /></td>`}
+		${map && html`<td data-label=${t('imports.becomes')}><${Select} bare label=${t('imports.becomesOf', { column: heading || i + 1 })} value=${map[i]} options=${choices(heading)} onChange=${(to) => setMap(map.map((one, j) => (j === i ? to : one)))} />${map[i] === 'property' && html`<span class="row row--wrap"><input class="input" aria-label=${t('imports.keyOf', { column: heading || i + 1 })} value=${keys[i]} maxlength="50" spellcheck="false" onInput=${(e) => setKeys(keys.map((one, j) => (j === i ? e.target.value : one)))} /><${Select} bare label=${t('imports.typeOf', { column: heading || i + 1 })} value=${kinds[i]} options=${kindChoices()} onChange=${(kind) => setKind(i, kind)} /></span>`}</td>`}
 		<td class="cell-cut muted" data-label=${t('imports.samples')}><bdi>${head.rows.slice(0, 3).map((row) => row[i]).filter(Boolean).join(' · ') || '–'}</bdi></td></tr>`)}</tbody></table><//>`;
 
 /** What a column may become. @param {string} heading */
-const choices = (heading) => [['', t('imports.leftOut')], ['email', t('contacts.email')], ['first_name', t('contacts.firstName')], ['last_name', t('contacts.lastName')], ['unsubscribed', t('contacts.unsubscribed')], ...(/[A-Za-z0-9]/.test(heading) ? [['property', t('imports.property', { key: keyOf(heading) })]] : [])];
+const choices = (heading) => [['', t('imports.leftOut')], ['email', t('contacts.email')], ['first_name', t('contacts.firstName')], ['last_name', t('contacts.lastName')], ['unsubscribed', t('contacts.unsubscribed')], ...(/[A-Za-z0-9]/.test(heading) ? [['property', t('imports.aProperty')]] : [])];
 
-/** Why a map can't be sent, or nothing. @param {string[]} headings @param {string[]} map */
-function problem(headings, map) {
+/** Why a map can't be sent, or nothing. @param {string[]} headings @param {string[]} map @param {string[]} names of properties */
+function problem(headings, map, names) {
 	if (!map.includes('email')) return t('imports.noEmail');
 	const twice = ['email', 'first_name', 'last_name', 'unsubscribed'].find((field) => map.filter((one) => one === field).length > 1);
 	if (twice) return t('imports.twice', { field: t(`conditions.${twice}`) });
-	const keys = headings.filter((_, i) => map[i] === 'property').map(keyOf);
+	const keys = names.filter((_, i) => map[i] === 'property');
+	const bad = keys.find((key) => !/^[A-Za-z0-9_]{1,50}$/.test(key));
+	if (bad !== undefined) return t('imports.badKey', { key: bad || '–' });
 	const same = keys.find((key, i) => keys.indexOf(key) !== i);
 	if (same) return t('imports.twice', { field: same });
 	const used = headings.filter((_, i) => map[i]);
@@ -92,12 +102,12 @@ function problem(headings, map) {
 	return again ? t('imports.sameHeading', { column: again }) : '';
 }
 
-/** The map as the API takes it. @param {string[]} headings @param {string[]} map */
-function columnMap(headings, map) {
+/** The map as the API takes it. @param {string[]} headings @param {string[]} map @param {string[]} keys @param {string[]} kinds */
+function columnMap(headings, map, keys, kinds) {
 	/** @type {any} */
 	const out = { properties: {} };
 	headings.forEach((heading, i) => {
-		if (map[i] === 'property') out.properties[keyOf(heading)] = heading;
+		if (map[i] === 'property') out.properties[keys[i]] = { column: heading, type: kinds[i] };
 		else if (map[i]) out[map[i]] = heading;
 	});
 	return out;

@@ -67,8 +67,9 @@ function Rate({ label, part, n, sent, marks, digits, of }) {
 	if (sent < 100) return html`<${Figure} label=${label} note=${t('overview.from100')} />`;
 	const value = part * 100;
 	const words = { slow: percent(marks[0] / 100, digits - 1), pause: percent(marks[1] / 100, digits - 1) };
+	const enforced = me.value.guardrails === 'enforce';
 	const near = value >= marks[0] ? html`<span class="bad medium">${t('overview.over')}</span> ` : value >= marks[0] * 0.8 ? html`<span class="warn medium">${t('overview.close')}</span> ` : '';
-	return html`<${Figure} label=${label} value=${percent(part, digits)} small=${number(n)} note=${html`${near}${t('overview.lines', words)}`}><${Scale} value=${value} lines=${marks} label=${t(`overview.scale.${of}`, { value: percent(part, digits), ...words })} /><//>`;
+	return html`<${Figure} label=${label} value=${percent(part, digits)} small=${number(n)} note=${html`${near}${t(enforced ? 'overview.lines' : 'overview.warnLines', words)}`}><${Scale} value=${value} lines=${marks} label=${t(enforced ? `overview.scale.${of}` : 'overview.warnScale', { value: percent(part, digits), ...words })} /><//>`;
 }
 
 function Figures({ now, before, week: w, period }) {
@@ -96,7 +97,7 @@ function Charts({ rows, hourly, period }) {
 	});
 	return html`<${Section} title=${t(hourly ? 'overview.byHour' : 'overview.byDay')} acts=${html`<span class="t12 muted">${t('overview.zone', { zone: Intl.DateTimeFormat().resolvedOptions().timeZone })}</span>`}>
 	<${Bars} label=${t(hourly ? 'overview.byHour' : 'overview.byDay')} bars=${sent} show=${(v) => number(v)} height=${168} table=${false} least=${4} key=${`s${period}`} />
-	${rows.some((r) => r.bounced_permanent) && html`<p class="t12 muted">${t('overview.bounceRate')}</p><${Bars} label=${t('overview.bounceRate')} bars=${rate} show=${(v) => percent(v / 100, 0)} height=${104} table=${false} least=${4} limits=${[{ value: 4, word: t('overview.slowAt') }]} key=${`b${period}`} />`}
+	${rows.some((r) => r.bounced_permanent) && html`<p class="t12 muted">${t('overview.bounceRate')}</p><${Bars} label=${t('overview.bounceRate')} bars=${rate} show=${(v) => percent(v / 100, 0)} height=${104} table=${false} least=${4} limits=${[{ value: 4, word: t(me.value.guardrails === 'enforce' ? 'overview.slowAt' : 'overview.warnAt') }]} key=${`b${period}`} />`}
 	<details class="fold"><summary><${Icon} name="right" />${t('ui.asTable')}</summary><table class="table"><thead><tr><th>${t('ui.when')}</th><th class="num">${t('overview.sent')}</th><th class="num">${t('overview.lostHead')}</th><th class="num">${t('overview.hard')}</th></tr></thead><tbody>${named.map((b) => html`<tr><td>${b.name}</td><td class="num">${number(b.row.sent)}</td><td class="num">${number(b.row.bounced + b.row.failed)}</td><td class="num">${number(b.row.bounced_permanent)}</td></tr>`)}</tbody></table></details><//>`;
 }
 

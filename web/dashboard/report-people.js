@@ -8,7 +8,7 @@ import { Button, Empty, Input, Section, Select, Status } from './ui/base.js';
 import { dialog, DialogBody, toast } from './ui/float.js';
 import { Csv, Table } from './ui/list.js';
 
-const outcomes = ['sent', 'delivered', 'opened', 'clicked', 'not_opened', 'not_clicked', 'bounced', 'complained', 'unsubscribed', 'suppressed', 'failed'];
+const outcomes = ['sent', 'delivered', 'opened', 'clicked', 'not_opened', 'not_clicked', 'bounced', 'complained', 'unsubscribed', 'suppressed', 'failed', 'canceled'];
 
 /** @param {{of: any, limit: number, short?: boolean}} props short: the first of them. */
 export function People({ of, limit, short = false }) {

@@ -1,12 +1,13 @@
 // The report of a broadcast: what became of it, where people clicked, and who they are.
-import { html, useEffect, useMemo } from './lib/core.js';
+import { html, useEffect, useMemo, useState } from './lib/core.js';
 import { api, useGet, useList } from './api.js';
-import { BroadcastStatus, cancel, duplicate } from './broadcasts.js';
+import { BroadcastStatus, cancel, duplicate, pause, unschedule } from './broadcasts.js';
 import { clock, exact, mailbox, number, percent } from './format.js';
 import { say, t } from './i18n.js';
 import { encoded } from './paths.js';
 import { People } from './report-people.js';
 import { base, go, place } from './router.js';
+import { me } from './state.js';
 import { Bones, Button, Empty, Failed, Head, Section, Sections, Verdict } from './ui/base.js';
 import { Bars, Meter } from './ui/chart.js';
 import { attempt, Menu } from './ui/float.js';
@@ -28,6 +29,9 @@ export default function Report({ params }) {
 	const to = (tab) => (tab ? `${here}?tab=${tab}` : here);
 	const stoppable = data.status === 'queued' || data.status === 'scheduled';
 	return html`<${Head} title=${data.name} path=${path} note=${html`<${BroadcastStatus} of=${data} />`}>
+		${data.status === 'queued' && html`<${Button} icon=${data.paused_at ? 'play' : 'pause'} onClick=${() => pause(data, reload)}>${t(data.paused_at ? 'broadcasts.resume' : 'broadcasts.pause')}<//>`}
+		${data.status === 'scheduled' && html`<${Undo} of=${data} />`}
+		${data.status === 'canceled' && data.counts.canceled > 0 && html`<${Button} icon="send" onClick=${() => toRest(data)}>${t('report.sendRest', { n: data.counts.canceled })}<//>`}
 		${stoppable && html`<${Button} kind="danger" onClick=${() => cancel(data, reload)}>${t('report.cancel')}<//>`}
 		${data.status === 'sent' && data.counts.delivered > data.counts.opened && html`<${Button} class="hide-s" onClick=${() => toUnopened(data)}>${t('report.duplicateUnopened')}<//>`}
 		<${Csv} path=${encoded`/broadcasts/${id}/recipients`} name=${`broadcast-${id}`} />
@@ -37,31 +41,46 @@ export default function Report({ params }) {
 	${at === 'links' ? html`<${Links} of=${data} />` : at === 'people' ? html`<div class="page"><${People} of=${data} limit=${50} /></div>` : at === 'time' ? html`<${OverTime} of=${data} />` : html`<${Summary} of=${data} />`}`;
 }
 
-/** A segment of who did not open, and a draft that goes to them. */
-const toUnopened = (b) => attempt(async () => {
-	const segment = await api.post(encoded`/broadcasts/${b.id}/segment`, { name: t('report.duplicateName', { name: b.name }).slice(0, 200), outcome: 'not_opened' });
+/** A segment of the people with an outcome, and a draft that goes to them. */
+const toPeople = (b, outcome, name, done) => attempt(async () => {
+	const segment = await api.post(encoded`/broadcasts/${b.id}/segment`, { name: name.slice(0, 200), outcome });
 	const made = await api.post(encoded`/broadcasts/${b.id}/duplicate`);
 	await api.patch(encoded`/broadcasts/${made.id}`, { segment_id: segment.id });
 	go(encoded`/broadcasts/${made.id}`);
-}, t('report.duplicating'));
+}, done);
+
+const toUnopened = (b) => toPeople(b, 'not_opened', t('report.duplicateName', { name: b.name }), t('report.duplicating'));
+const toRest = (b) => toPeople(b, 'canceled', t('report.restName', { name: b.name }), t('report.restDone'));
+
+/** How long after Send a broadcast begins, in milliseconds, with some time for the way. */
+const undoTime = 8000;
+
+/** Whether a broadcast was sent just now, and begins in a moment. */
+const beginsNow = (of) => of.status === 'scheduled' && new Date(of.scheduled_at).getTime() - Date.now() < undoTime;
+
+/** Takes a scheduled broadcast back. */
+function Undo({ of }) {
+	const [soon] = useState(() => beginsNow(of));
+	return html`<${Button} kind=${soon ? 'primary' : ''} onClick=${() => unschedule(of)}>${t(soon ? 'ui.undo' : 'broadcasts.unschedule')}<//>`;
+}
 
 function Line({ of }) {
 	const c = of.counts;
 	const done = c.recipients - c.remaining;
 	const n = of.status === 'sent' ? c.sent : c.recipients;
-	const words = of.status === 'scheduled' ? t('report.line.scheduled', { time: clock(of.scheduled_at) }) : of.status === 'canceled' ? t('report.line.canceled', { n: c.recipients, done: c.recipients - c.canceled }) : t(`report.line.${of.status}`, { n, done });
+	const words = beginsNow(of) ? t('report.sending') : of.paused_at ? t('report.linePaused', { n: c.recipients, done }) : of.status === 'scheduled' ? t('report.line.scheduled', { time: clock(of.scheduled_at) }) : of.status === 'canceled' ? t('report.line.canceled', { n: c.recipients, done: c.recipients - c.canceled }) : t(`report.line.${of.status}`, { n, done });
 	const line = of.status === 'sent' && c.delivered && c.opened ? t('report.openedLine', { line: words, rate: percent(c.opened / c.delivered, 0) }) : words;
 	const unheard = Math.max(0, c.sent - c.delivered - c.bounced);
 	const from = html`<span class="mono">${mailbox(of.from).address}</span>`;
 	const at = of.sent_at && html`<time datetime=${of.sent_at} title=${exact(of.sent_at)}>${clock(of.sent_at)}</time>`;
 	const fix = of.status === 'scheduled' ? t('report.fixScheduled', { n: c.recipients }) : of.status === 'canceled' ? t('report.fixCanceled', { n: c.canceled })
-		: of.status === 'queued' ? of.finishes_at ? t('report.fixQueued', { n: c.remaining, time: clock(of.finishes_at) }) : t('report.fixWait', { n: c.remaining })
+		: of.paused_at ? t('report.fixPaused', { n: c.remaining }) : of.status === 'queued' ? of.finishes_at ? t('report.fixQueued', { n: c.remaining, time: clock(of.finishes_at) }) : t('report.fixWait', { n: c.remaining })
 		: say('report.fixSent', { time: at ?? '–', from, n: unheard });
-	return html`<${Verdict} kind=${of.status === 'canceled' ? 'warn' : of.status === 'sent' ? 'good' : 'neutral'} line=${line} fix=${fix} icon=${{ scheduled: 'st-scheduled', queued: 'st-sent', canceled: 'st-canceled' }[of.status]} />
+	return html`<${Verdict} kind=${of.status === 'canceled' ? 'warn' : of.status === 'sent' ? 'good' : 'neutral'} line=${line} fix=${fix} icon=${of.paused_at ? 'st-resting' : { scheduled: 'st-scheduled', queued: 'st-sent', canceled: 'st-canceled' }[of.status]} />
 	${of.status === 'queued' && html`<div class="section-line"><${Meter} thick part=${c.recipients ? done / c.recipients : 0} label=${t('broadcasts.progress', { done, n: c.recipients })} /></div>`}`;
 }
 
-/** Rates at which sending slows and pauses. */
+/** Rates at which guardrails warn, or slow and pause sending. */
 const lines = { bounced: [0.04, 0.05], complained: [0.0005, 0.001] };
 
 function Funnel({ counts }) {
@@ -71,7 +90,7 @@ function Funnel({ counts }) {
 		const digits = part === 1 || !part ? 0 : part < 0.001 ? 3 : 2;
 		const width = `${100 * Math.min(1, part / top)}%`;
 		return html`<span class="ink2">${t(`report.${name}`)}</span><svg role="img" aria-label=${`${t(`report.${name}`)}: ${number(counts[name])}, ${percent(part, digits)}`}><rect class="meter-ground" y="4" width="100%" height="8" rx="2" /><rect class="meter-fill" y="4" width=${width} height="8" rx="2" />${limit?.map((l) => html`<line class="scale-line" x1=${`${100 * l / top}%`} x2=${`${100 * l / top}%`} y1="0" y2="16" />`)}</svg><span class="num medium">${number(counts[name])}</span><span class="num muted">${of ? percent(part, digits) : '–'}</span>
-		${limit && html`<span class="funnel-note">${t('report.scale', { top: percent(top, limit[1] < 0.01 ? 2 : 0), slow: percent(limit[0], limit[1] < 0.01 ? 2 : 0), stop: percent(limit[1], limit[1] < 0.01 ? 1 : 0) })}</span>`}${name === 'opened' && html`<span class="funnel-note">${t('report.ofDelivered')}</span>`}`;
+		${limit && html`<span class="funnel-note">${t(me.value.guardrails === 'enforce' ? 'report.scale' : 'report.warnScale', { top: percent(top, limit[1] < 0.01 ? 2 : 0), slow: percent(limit[0], limit[1] < 0.01 ? 2 : 0), stop: percent(limit[1], limit[1] < 0.01 ? 1 : 0) })}</span>`}${name === 'opened' && html`<span class="funnel-note">${t('report.ofDelivered')}</span>`}`;
 	};
 	return html`<div class="funnel">${row('sent', counts.recipients)}${row('delivered', counts.sent)}${row('opened', counts.delivered)}${row('clicked', counts.delivered)}${row('bounced', counts.sent)}${row('complained', counts.delivered)}${row('unsubscribed', counts.delivered)}${counts.suppressed > 0 && row('suppressed', counts.recipients)}${counts.failed > 0 && row('failed', counts.recipients)}${counts.canceled > 0 && row('canceled', counts.recipients)}</div>`;
 }

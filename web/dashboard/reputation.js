@@ -4,6 +4,7 @@ import { useGet } from './api.js';
 import { t } from './i18n.js';
 import { number, percent } from './format.js';
 import { base } from './router.js';
+import { me } from './state.js';
 import { Bones, Button, Failed, Head, Section, Sections, Verdict } from './ui/base.js';
 import { Scale } from './ui/chart.js';
 
@@ -14,11 +15,14 @@ export const StandingSections = ({ at }) => html`<${Sections} label=${t('reputat
 const bounceLines = [0.04, 0.05];
 const complaintLines = [0.0005, 0.001];
 
+/** Whether this server holds mail back over the lines. */
+const enforced = () => me.value.guardrails === 'enforce';
+
 /** What the head says. @param {any} d */
 function verdict(d) {
 	if (!d.emails_sent) return { kind: 'neutral', line: t('reputation.nothing'), fix: t('reputation.nothingFix') };
-	if (d.guardrail_status === 'paused') return { kind: 'bad', line: t('reputation.paused'), fix: t('reputation.pausedFix') };
-	if (d.guardrail_status === 'warning') return { kind: 'warn', line: t('reputation.warning'), fix: t('reputation.warningFix') };
+	if (d.guardrail_status === 'paused') return { kind: 'bad', line: t('reputation.paused'), fix: t(enforced() ? 'reputation.pausedFix' : 'reputation.warnOnly') };
+	if (d.guardrail_status === 'warning') return { kind: 'warn', line: t('reputation.warning'), fix: t(enforced() ? 'reputation.warningFix' : 'reputation.warnOnly') };
 	if (d.insufficient_outcome_data) return { kind: 'neutral', line: t('reputation.early'), fix: t('reputation.few') };
 	return { kind: 'good', line: t('reputation.good'), fix: null };
 }
@@ -40,6 +44,6 @@ export default function Reputation() {
 	const says = verdict(d);
 	return html`${top}<${Verdict} kind=${says.kind} line=${says.line} fix=${says.fix} acts=${d.guardrail_status !== 'ok' && html`<${Button} href=${`${base}/emails?q=${encodeURIComponent(`status:${(d.complaint_rate ?? 0) >= complaintLines[0] ? 'complained' : 'bounced'}`)}`}>${t('reputation.see')}<//>`} />
 	<div class="page"><div class="stats stats--3"><${Score} label=${t('reputation.score')} value=${d.score} note=${d.band ? t(`reputation.band.${d.band}`) : t('reputation.noScore')} /><${Score} label=${t('reputation.content')} value=${d.content_score} note=${t('reputation.contentNote', { n: d.scored_recipients })} /><${Score} label=${t('reputation.outcome')} value=${d.outcome_score} note=${t(d.insufficient_outcome_data ? 'reputation.outcomeFew' : 'reputation.outcomeNote', { n: d.emails_sent })} /></div>
-	<${Section} title=${t('reputation.rates')}><div class="stats stats--2"><${Rate} few=${d.insufficient_outcome_data} label=${t('reputation.bounces')} value=${d.hard_bounce_rate} lines=${bounceLines} digits=${1} more=${t('reputation.bouncesMore')} /><${Rate} few=${d.insufficient_outcome_data} label=${t('reputation.complaints')} value=${d.complaint_rate} lines=${complaintLines} digits=${2} more=${t('reputation.complaintsMore')} /></div><//>
+	<${Section} title=${t('reputation.rates')}><div class="stats stats--2"><${Rate} few=${d.insufficient_outcome_data} label=${t('reputation.bounces')} value=${d.hard_bounce_rate} lines=${bounceLines} digits=${1} more=${t(enforced() ? 'reputation.bouncesMore' : 'reputation.bouncesWarn')} /><${Rate} few=${d.insufficient_outcome_data} label=${t('reputation.complaints')} value=${d.complaint_rate} lines=${complaintLines} digits=${2} more=${t(enforced() ? 'reputation.complaintsMore' : 'reputation.bouncesWarn')} /></div><//>
 	<${Section} title=${t('reputation.clears')}><ul class="items">${['age', 'content', 'lists'].map((k) => html`<li><span class="grow">${t(`reputation.clear_${k}`)}</span></li>`)}</ul><//></div>`;
 }

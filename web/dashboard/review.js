@@ -96,13 +96,16 @@ function When({ plan }) {
 	${plan.warning && html`<p class="t13r ink2 prose">${plan.warning.message}</p>`}<//>`;
 }
 
+/** When what is sent now begins: until then it can be undone. */
+const undoTime = 'in 5 seconds';
+
 function Send({ of, plan, later, setLater, at, setAt, when }) {
 	const [once] = useState(() => crypto.randomUUID());
 	const [wrong, setWrong] = useState('');
 	const send = async () => {
 		try {
-			await api.post(encoded`/broadcasts/${of.id}/send`, when ? { scheduled_at: when } : undefined, { headers: { 'Idempotency-Key': once + (when ?? '') } });
-			toast(t(when ? 'review.scheduled' : 'review.sent'));
+			await api.post(encoded`/broadcasts/${of.id}/send`, { scheduled_at: when ?? undoTime }, { headers: { 'Idempotency-Key': once + (when ?? '') } });
+			if (when) toast(t('review.scheduled'));
 			go(encoded`/broadcasts/${of.id}/report`, { replace: true });
 		} catch (e) {
 			if (!(e instanceof ApiError)) throw e;

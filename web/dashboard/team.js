@@ -114,7 +114,7 @@ function Invite({ close, email: before }) {
 	const form = useForm(async () => setMade(await api.post('/invitations', { email: email.trim(), role })));
 	if (made) {
 		return html`<${DialogBody} title=${t('team.linkTitle', { email: email.trim() })} onSubmit=${() => close(true)} acts=${html`<${Button} type="submit" kind="primary">${t('team.done')}<//>`}>
-		<div class="secret"><code>${made.url}</code><${CopyButton} text=${made.url} /></div><p>${t('team.linkText')}</p><//>`;
+		<div class="secret"><code>${made.url}</code><${CopyButton} text=${made.url} /></div><p>${t('team.linkOnce')}${made.mailed && ` ${t('team.linkMailed', { email: made.email })}`}</p><//>`;
 	}
 	return html`<${DialogBody} title=${t('team.inviteTitle')} onSubmit=${form.submit} acts=${html`<${Button} kind="quiet" onClick=${() => close()}>${t('ui.cancel')}<//><${Button} type="submit" kind="primary" busy=${form.busy}>${t('team.send')}<//>`}>
 	<${Said} form=${form} fields=${['email', 'role']} />

@@ -26,7 +26,7 @@ export default function Teams() {
 		{ name: t('teams.made'), class: 'w-age num hide-s', cell: (one) => html`<${Time} at=${one.created_at} />` },
 		{ name: t('ui.acts'), hide: true, class: 'w-acts num', cell: (one) => html`<${Menu} kind="quiet" label=${t('teams.acts', { name: one.name })} items=${[
 			{ icon: 'edit', name: t('teams.rename'), run: () => open(Rename, one) },
-			{ icon: 'gauge', name: t('teams.changePlan'), run: () => open(Plan, one) },
+			me.value.mode === 'cloud' && { icon: 'gauge', name: t('teams.changePlan'), run: () => open(Plan, one) },
 			one.suspended ? { icon: 'play', name: t('teams.resume'), run: () => suspend(one, false, '', list) } : { icon: 'pause', name: t('teams.suspend'), run: () => open(Suspend, one) },
 			null,
 			{ icon: 'trash', name: t('teams.delete'), danger: true, run: () => open(Delete, one) },
@@ -36,7 +36,7 @@ export default function Teams() {
 	<${Table} list=${list} columns=${columns} label=${t('teams.label')} empty=${html`<${Empty} icon="teams" title=${t('teams.empty')} act=${html`<${Button} icon="plus" onClick=${() => void open(Add)}>${t('teams.add')}<//>`} />`} />`;
 }
 
-const planWord = (one) => (one.included === null ? t(`teams.plans.${one.plan}`) : t('teams.monthly', { plan: t(`teams.plans.${one.plan}`), n: one.included }));
+const planWord = (one) => (me.value.mode !== 'cloud' ? t('teams.noLimits') : one.included === null ? t(`teams.plans.${one.plan}`) : t('teams.monthly', { plan: t(`teams.plans.${one.plan}`), n: one.included }));
 
 /** The frame of a dialog that sends. */
 const Sends = ({ title, form, close, act, fields, kind = 'primary', held = false, children }) => html`<${DialogBody} title=${title} onSubmit=${() => held || form.submit()} acts=${html`<${Button} kind="quiet" onClick=${() => close()}>${t('ui.cancel')}<//><${Button} type="submit" kind=${kind} disabled=${held} busy=${form.busy}>${act}<//>`}><${Said} form=${form} fields=${fields} />${children}<//>`;

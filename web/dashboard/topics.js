@@ -4,7 +4,7 @@ import { api, useList } from './api.js';
 import { t } from './i18n.js';
 import { href } from './router.js';
 import { mayAdmin } from './state.js';
-import { Button, Empty, Head, Id, Input, Select, Time } from './ui/base.js';
+import { Button, Empty, Head, Id, Input, Notice, Select, Time } from './ui/base.js';
 import { AudienceSections, form, useCount } from './ui/audience.js';
 import { attempt, confirm, Menu, toast } from './ui/float.js';
 import { Csv, Table } from './ui/list.js';
@@ -41,8 +41,8 @@ const fields = (v, set) => html`<${Input} label=${t('topics.name')} value=${v.na
 
 async function addTopic(done) {
 	const made = await form({
-		title: t('topics.add'), act: t('topics.add'), start: { name: '', description: '', visibility: 'public', default_subscription: 'opt_out' },
-		fields: (v, set) => html`${fields(v, set)}<${Select} label=${t('topics.default')} value=${v.default_subscription} options=${defaults()} onChange=${(default_subscription) => set({ default_subscription })} hint=${t('topics.defaultHint')} />`,
+		title: t('topics.add'), act: t('topics.add'), start: { name: '', description: '', visibility: 'public', default_subscription: 'opt_in' },
+		fields: (v, set) => html`${fields(v, set)}<${Select} label=${t('topics.default')} value=${v.default_subscription} options=${defaults()} onChange=${(default_subscription) => set({ default_subscription })} hint=${t('topics.defaultHint')} />${v.default_subscription === 'opt_out' && html`<${Notice} kind="warn">${t('topics.optOutWarning')}<//>`}`,
 		send: (v) => api.post('/topics', { ...v, name: v.name.trim(), description: v.description.trim() || undefined }),
 	});
 	if (!made) return;

@@ -27,7 +27,7 @@ var defaultTools = strings.Fields(`
 	list_segments get_segment create_segment delete_segment
 	list_topics create_topic
 	create_broadcast list_broadcasts get_broadcast update_broadcast delete_broadcast
-	plan_broadcast test_broadcast send_broadcast cancel_broadcast
+	plan_broadcast test_broadcast send_broadcast cancel_broadcast pause_broadcast resume_broadcast
 	list_templates get_template create_template update_template publish_template delete_template
 	add_domain list_domains get_domain verify_domain delete_domain
 	list_suppressions add_suppression remove_suppression

@@ -86,10 +86,11 @@ type pageInput struct {
 	Token    string `path:"token" doc:"The signed token of the link; it never expires"`
 	Accepted string `header:"Accept-Language" doc:"Which languages the reader likes best"`
 	Language string `query:"language" doc:"The language to show instead, like de"`
+	Images   string `query:"images" enum:"true" doc:"Of a shared email: have its pictures loaded from where they are"`
 }
 
 // pageBuilder makes a page in a language.
-type pageBuilder func(ctx context.Context, x *rest.Exchange, token string, t *pageText) (*hostedPage, error)
+type pageBuilder func(ctx context.Context, x *rest.Exchange, in *pageInput, t *pageText) (*hostedPage, error)
 
 func newPages(h *rest.Handler, service *audience.Pages) *pages {
 	texts := pageTexts()
@@ -139,9 +140,12 @@ func (p *pages) add(method, path, id, summary string, build pageBuilder, form st
 	op := huma.Operation{OperationID: id, Method: method, Path: path, Summary: summary, Tags: []string{"Hosted pages"}}
 	added := rest.RegisterRaw(p.h, rt, op, func(ctx context.Context, x *rest.Exchange, in *pageInput) (*rest.Written, error) {
 		t := p.spoken(in)
-		page, err := build(ctx, x, in.Token, t)
+		page, err := build(ctx, x, in, t)
 		if err != nil {
 			page = errorPage(p.h.ErrorFor(x, err), t)
+			if !rt.AnyName && page.status == http.StatusNotFound {
+				page = sharedGone(t)
+			}
 		}
 		return &rest.Written{Body: func() { p.write(x, page, t) }}, nil
 	})
@@ -193,7 +197,8 @@ func (p *pages) write(x *rest.Exchange, page *hostedPage, t *pageText) {
 	_, _ = io.WriteString(x, body) // an error here is a connection that is gone
 }
 
-func (p *pages) askUnsubscribe(ctx context.Context, _ *rest.Exchange, token string, t *pageText) (*hostedPage, error) {
+func (p *pages) askUnsubscribe(ctx context.Context, _ *rest.Exchange, in *pageInput, t *pageText) (*hostedPage, error) {
+	token := in.Token
 	v, err := p.service.UnsubscribePage(ctx, token)
 	if err != nil {
 		return nil, err
@@ -204,7 +209,8 @@ func (p *pages) askUnsubscribe(ctx context.Context, _ *rest.Exchange, token stri
 	return askPage(v, t), nil
 }
 
-func (p *pages) unsubscribe(ctx context.Context, _ *rest.Exchange, token string, t *pageText) (*hostedPage, error) {
+func (p *pages) unsubscribe(ctx context.Context, _ *rest.Exchange, in *pageInput, t *pageText) (*hostedPage, error) {
+	token := in.Token
 	v, err := p.service.Unsubscribe(ctx, token)
 	if err != nil {
 		return nil, err
@@ -212,7 +218,8 @@ func (p *pages) unsubscribe(ctx context.Context, _ *rest.Exchange, token string,
 	return unsubscribedPage(v, t), nil
 }
 
-func (p *pages) showPreferences(ctx context.Context, _ *rest.Exchange, token string, t *pageText) (*hostedPage, error) {
+func (p *pages) showPreferences(ctx context.Context, _ *rest.Exchange, in *pageInput, t *pageText) (*hostedPage, error) {
+	token := in.Token
 	v, err := p.service.PreferencesPage(ctx, token)
 	if err != nil {
 		return nil, err
@@ -220,7 +227,8 @@ func (p *pages) showPreferences(ctx context.Context, _ *rest.Exchange, token str
 	return preferencesPage(v, t), nil
 }
 
-func (p *pages) savePreferences(ctx context.Context, x *rest.Exchange, token string, t *pageText) (*hostedPage, error) {
+func (p *pages) savePreferences(ctx context.Context, x *rest.Exchange, in *pageInput, t *pageText) (*hostedPage, error) {
+	token := in.Token
 	choices, err := formChoices(x.Body)
 	if err != nil {
 		return nil, err

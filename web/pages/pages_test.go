@@ -25,7 +25,7 @@ func TestTroubleIsAPageThatSaysNothingOfIt(t *testing.T) {
 	h := rest.New(rest.Config{Log: slog.New(slog.NewTextHandler(&log, nil)), Limits: rest.DefaultLimits(), Now: time.Now})
 	p := newPages(h, nil)
 	for _, method := range []string{"GET", "POST"} {
-		p.add(method, "/unsubscribe/{token}", method, "Fail", func(context.Context, *rest.Exchange, string, *pageText) (*hostedPage, error) { return nil, fail() }, "")
+		p.add(method, "/unsubscribe/{token}", method, "Fail", func(context.Context, *rest.Exchange, *pageInput, *pageText) (*hostedPage, error) { return nil, fail() }, "")
 	}
 	ask := func(method string, status int, parts ...string) *httptest.ResponseRecorder {
 		t.Helper()
@@ -101,7 +101,7 @@ func TestHostileNamesAreOnlyText(t *testing.T) {
 	words := pageTexts()[0]
 	for name, page := range map[string]*hostedPage{
 		"ask": askPage(view, words), "done": unsubscribedPage(view, words), "preferences": preferencesPage(view, words),
-		"shared": sharedPage(&app.Email{Mail: app.Mail{Subject: "Team " + script}}, "t", words), "orphaned": orphanedPage(tracking.Destination{Target: "https://a.test/Team " + script}, words),
+		"shared": sharedPage(&app.Email{Mail: app.Mail{Subject: "Team " + script}}, &pageInput{Token: "t"}, words), "orphaned": orphanedPage(tracking.Destination{Target: "https://a.test/Team " + script}, words),
 	} {
 		elements := shown(t, page)
 		if !strings.Contains(textOf(elements["body"][0]), "Team "+script) {

@@ -21,12 +21,12 @@ const sharedPolicy = "sandbox; default-src 'none'; img-src data:; style-src 'uns
 
 // registerShares adds the page of a shared email, and what stands in its frame.
 func registerShares(h *rest.Handler, shares *mail.Shares, p *pages) {
-	show := func(ctx context.Context, _ *rest.Exchange, token string, t *pageText) (*hostedPage, error) {
-		email, err := shares.SharedEmail(ctx, token)
+	show := func(ctx context.Context, _ *rest.Exchange, in *pageInput, t *pageText) (*hostedPage, error) {
+		email, err := shares.SharedEmail(ctx, in.Token)
 		if err != nil {
 			return nil, err
 		}
-		return sharedPage(email, token, t), nil
+		return sharedPage(email, in, t), nil
 	}
 	p.add(http.MethodGet, "/shared/{token}", "get-shared-email", "Show an email by its public link", show, "")
 	p.add(http.MethodHead, "/shared/{token}", "head-shared-email", "Check the public link of an email", show, "")
@@ -40,24 +40,38 @@ func registerShares(h *rest.Handler, shares *mail.Shares, p *pages) {
 		if err != nil {
 			t := p.spoken(in)
 			page := errorPage(h.ErrorFor(x, err), t)
+			if page.status == http.StatusNotFound {
+				page = sharedGone(t)
+			}
 			return &rest.Written{Body: func() { p.write(x, page, t) }}, nil
 		}
-		return &rest.Written{Body: func() { writeShared(x, email) }}, nil
+		return &rest.Written{Body: func() { writeShared(x, email, in.Images != "") }}, nil
 	})
 	documentPage(h, added)
 }
 
 // sharedPage is an email as the public sees it: whom it is from and went to, and a frame
 // for what it says. Who got a copy in secret stays so.
-func sharedPage(email *app.Email, token string, t *pageText) *hostedPage {
+func sharedPage(email *app.Email, in *pageInput, t *pageText) *hostedPage {
 	title := legible(email.Subject)
-	page := &hostedPage{status: http.StatusOK, Title: title, Heading: "<bdi>" + escaped(title) + "</bdi>", Frame: token + "/body"}
+	page := &hostedPage{status: http.StatusOK, Title: title, Heading: "<bdi>" + escaped(title) + "</bdi>", Frame: in.Token + "/body"}
+	switch {
+	case in.Images != "":
+		page.Frame += "?images=true"
+	case htmltext.RemoteImages(email.HTML) > 0:
+		page.Links = []pageLink{{Address: "?images=true", Text: t.showImages}}
+	}
 	to := make([]string, len(email.To))
 	for i, address := range email.To {
 		to[i] = address.String()
 	}
-	page.Facts = []pageFact{{t.from, email.From.String()}, {t.to, strings.Join(to, ", ")}, {t.date, app.FormatTime(email.CreatedAt)}}
+	page.Facts = []pageFact{{t.from, email.From.String()}, {t.to, strings.Join(to, ", ")}, {t.date, email.CreatedAt.UTC().Format("2006-01-02 15:04 UTC")}}
 	return page
+}
+
+// sharedGone says that a link to an email counts no more, or never did.
+func sharedGone(t *pageText) *hostedPage {
+	return &hostedPage{status: http.StatusNotFound, Title: t.sharedGone, Heading: escaped(t.sharedGone), Lines: []markup{escaped(t.sharedGoneMore)}}
 }
 
 // redirectToFrame leads a browser that opens what an email says to the page that says whose
@@ -70,7 +84,11 @@ func redirectToFrame(x *rest.Exchange, token string) {
 	x.WriteHeader(http.StatusSeeOther)
 }
 
-func writeShared(x *rest.Exchange, email *app.Email) {
+func writeShared(x *rest.Exchange, email *app.Email, images bool) {
+	policy := sharedPolicy
+	if images {
+		policy = strings.Replace(policy, "img-src data:", "img-src data: https: http:", 1)
+	}
 	head, body := x.Header(), htmltext.Quiet(email.HTML)
 	head.Set("Content-Type", "text/html; charset=utf-8")
 	if body == "" {
@@ -78,7 +96,7 @@ func writeShared(x *rest.Exchange, email *app.Email) {
 		head.Set("Content-Type", "text/plain; charset=utf-8")
 	}
 	head.Set("Content-Length", strconv.Itoa(len(body)))
-	head.Set("Content-Security-Policy", sharedPolicy)
+	head.Set("Content-Security-Policy", policy)
 	head.Set("Cross-Origin-Resource-Policy", "same-origin")
 	head.Set("Cache-Control", "no-store")
 	head.Set("Referrer-Policy", "no-referrer")

@@ -41,6 +41,9 @@ type pageText struct {
 	follow       string
 
 	from, to, date string // of an email that is shared
+	showImages     string
+	sharedGone     string // a link to an email that counts no more
+	sharedGoneMore string
 }
 
 // pageTexts returns the languages; the first is for everybody who reads none of
@@ -53,8 +56,10 @@ func pageTexts() []*pageText {
 
 func english() *pageText {
 	return &pageText{
-		lang: "en",
-		from: "From", to: "To", date: "Date",
+		lang:       "en",
+		showImages: "Show images", sharedGone: "This link has expired or is not valid",
+		sharedGoneMore: "Ask whoever shared the email with you for a new link.",
+		from:           "From", to: "To", date: "Date",
 		unsubscribe:     "Unsubscribe",
 		askTopic:        "Unsubscribe from “{topic}”?",
 		askTopicMore:    "Press the button and you will no longer receive “{topic}” from {team}. Nothing else changes.",
@@ -90,8 +95,10 @@ func english() *pageText {
 
 func german() *pageText {
 	return &pageText{
-		lang: "de",
-		from: "Von", to: "An", date: "Datum",
+		lang:       "de",
+		showImages: "Bilder anzeigen", sharedGone: "Dieser Link ist abgelaufen oder ungültig",
+		sharedGoneMore: "Bitten Sie die Person, die die E-Mail mit Ihnen geteilt hat, um einen neuen Link.",
+		from:           "Von", to: "An", date: "Datum",
 		unsubscribe:     "Abbestellen",
 		askTopic:        "„{topic}“ abbestellen?",
 		askTopicMore:    "Wenn Sie auf die Schaltfläche klicken, erhalten Sie „{topic}“ von {team} nicht mehr. Sonst ändert sich nichts.",
@@ -127,8 +134,10 @@ func german() *pageText {
 
 func french() *pageText {
 	return &pageText{
-		lang: "fr",
-		from: "De", to: "À", date: "Envoyé le",
+		lang:       "fr",
+		showImages: "Afficher les images", sharedGone: "Ce lien a expiré ou n’est pas valide",
+		sharedGoneMore: "Demandez un nouveau lien à la personne qui a partagé l’e-mail avec vous.",
+		from:           "De", to: "À", date: "Envoyé le",
 		unsubscribe:     "Se désabonner",
 		askTopic:        "Se désabonner de «\u00a0{topic}\u00a0»\u00a0?",
 		askTopicMore:    "En appuyant sur le bouton, vous ne recevrez plus «\u00a0{topic}\u00a0» envoyé par {team}. Rien d’autre ne change.",
@@ -164,8 +173,10 @@ func french() *pageText {
 
 func spanish() *pageText {
 	return &pageText{
-		lang: "es",
-		from: "De", to: "Para", date: "Fecha",
+		lang:       "es",
+		showImages: "Mostrar imágenes", sharedGone: "Este enlace ha caducado o no es válido",
+		sharedGoneMore: "Pida un enlace nuevo a quien compartió el correo con usted.",
+		from:           "De", to: "Para", date: "Fecha",
 		unsubscribe:     "Cancelar la suscripción",
 		askTopic:        "¿Cancelar la suscripción a «{topic}»?",
 		askTopicMore:    "Al pulsar el botón, dejará de recibir «{topic}» de {team}. Lo demás no cambia.",
@@ -201,8 +212,10 @@ func spanish() *pageText {
 
 func portuguese() *pageText {
 	return &pageText{
-		lang: "pt",
-		from: "De", to: "Para", date: "Data",
+		lang:       "pt",
+		showImages: "Mostrar imagens", sharedGone: "Este link expirou ou não é válido",
+		sharedGoneMore: "Peça um novo link a quem compartilhou o e-mail com você.",
+		from:           "De", to: "Para", date: "Data",
 		unsubscribe:     "Cancelar inscrição",
 		askTopic:        "Cancelar a inscrição em “{topic}”?",
 		askTopicMore:    "Ao pressionar o botão, você deixará de receber “{topic}” de {team}. Nada mais muda.",
@@ -238,8 +251,10 @@ func portuguese() *pageText {
 
 func italian() *pageText {
 	return &pageText{
-		lang: "it",
-		from: "Da", to: "A", date: "Data",
+		lang:       "it",
+		showImages: "Mostra immagini", sharedGone: "Questo link è scaduto o non è valido",
+		sharedGoneMore: "Chieda un nuovo link a chi ha condiviso l’e-mail con Lei.",
+		from:           "Da", to: "A", date: "Data",
 		unsubscribe:     "Annulla l’iscrizione",
 		askTopic:        "Annullare l’iscrizione a «{topic}»?",
 		askTopicMore:    "Premendo il pulsante non riceverà più «{topic}» da {team}. Il resto non cambia.",
@@ -275,8 +290,10 @@ func italian() *pageText {
 
 func dutch() *pageText {
 	return &pageText{
-		lang: "nl",
-		from: "Van", to: "Aan", date: "Datum",
+		lang:       "nl",
+		showImages: "Afbeeldingen tonen", sharedGone: "Deze link is verlopen of niet geldig",
+		sharedGoneMore: "Vraag een nieuwe link aan degene die de e-mail met u heeft gedeeld.",
+		from:           "Van", to: "Aan", date: "Datum",
 		unsubscribe:     "Afmelden",
 		askTopic:        "Afmelden voor ‘{topic}’?",
 		askTopicMore:    "Als u op de knop drukt, ontvangt u ‘{topic}’ van {team} niet meer. Verder verandert er niets.",
@@ -312,8 +329,10 @@ func dutch() *pageText {
 
 func polish() *pageText {
 	return &pageText{
-		lang: "pl",
-		from: "Od", to: "Do", date: "Data",
+		lang:       "pl",
+		showImages: "Pokaż obrazy", sharedGone: "Ten link wygasł lub jest nieprawidłowy",
+		sharedGoneMore: "Proszę poprosić o nowy link osobę, która udostępniła wiadomość.",
+		from:           "Od", to: "Do", date: "Data",
 		unsubscribe:     "Wypisz mnie",
 		askTopic:        "Zrezygnować z „{topic}”?",
 		askTopicMore:    "Po naciśnięciu przycisku nie będą już Państwo otrzymywać „{topic}” od nadawcy {team}. Nic innego się nie zmieni.",
@@ -349,8 +368,10 @@ func polish() *pageText {
 
 func japanese() *pageText {
 	return &pageText{
-		lang: "ja",
-		from: "差出人", to: "宛先", date: "日時",
+		lang:       "ja",
+		showImages: "画像を表示", sharedGone: "このリンクは期限切れか無効です",
+		sharedGoneMore: "メールを共有した方に新しいリンクをご依頼ください。",
+		from:           "差出人", to: "宛先", date: "日時",
 		unsubscribe:     "配信を停止する",
 		askTopic:        "「{topic}」の配信を停止しますか？",
 		askTopicMore:    "ボタンを押すと、{team}からの「{topic}」は届かなくなります。ほかの設定は変わりません。",
@@ -386,8 +407,10 @@ func japanese() *pageText {
 
 func chinese() *pageText {
 	return &pageText{
-		lang: "zh",
-		from: "发件人", to: "收件人", date: "日期",
+		lang:       "zh",
+		showImages: "显示图片", sharedGone: "此链接已过期或无效",
+		sharedGoneMore: "请向与您共享此邮件的人索取新链接。",
+		from:           "发件人", to: "收件人", date: "日期",
 		unsubscribe:     "退订",
 		askTopic:        "要退订“{topic}”吗？",
 		askTopicMore:    "点击按钮后，您将不再收到{team}发送的“{topic}”。其他设置保持不变。",

@@ -181,8 +181,9 @@ func TestADraftIsSavedWithinTwoSeconds(t *testing.T) {
 	two.fine("the second")
 }
 
-// TestABroadcastIsStoppedFromTheBrowser: reviewed, sent, cancelled while it leaves, and those
-// who got it become a segment.
+// TestABroadcastIsStoppedFromTheBrowser: reviewed, sent, taken back, sent again, paused,
+// resumed, canceled while it leaves; those who got it become a segment, and the others get a
+// draft.
 func TestABroadcastIsStoppedFromTheBrowser(t *testing.T) {
 	part(t, "browser", shortForm)
 	t.Parallel()
@@ -199,8 +200,16 @@ func TestABroadcastIsStoppedFromTheBrowser(t *testing.T) {
 	s.press("Review")
 	s.sees("60 people")
 	s.press("Send to 60 people")
+	s.sees("Sending…")
+	s.press("Undo")
+	s.press("Review")
+	s.press("Send to 60 people")
 	s.sees("Leaving")
 	relay.wait(t, 2, time.Minute, func(*message) bool { return true })
+	s.press("Pause")
+	s.sees("Paused: ")
+	s.press("Resume")
+	s.sees("Leaving")
 	s.press("More acts")
 	s.press("Cancel the rest")
 	s.submits()
@@ -213,6 +222,11 @@ func TestABroadcastIsStoppedFromTheBrowser(t *testing.T) {
 	s.press("Make segment")
 	eventually(t, time.Minute, "there is a segment", func() (bool, string) {
 		return len(b.ids(t, "/segments")) > 0, s.text()
+	})
+	s.load("/broadcasts/" + draft.ID + "/report")
+	s.press("Send to the other ")
+	eventually(t, time.Minute, "there is a draft to the rest", func() (bool, string) {
+		return len(b.ids(t, "/broadcasts")) == 2 && len(b.ids(t, "/segments")) == 2, s.text()
 	})
 	s.fine("a broadcast")
 }
@@ -305,10 +319,19 @@ func TestAnImportWithErrorsInTheBrowser(t *testing.T) {
 	in := startBare(t)
 	b := in.setUp(t)
 	s := newScreen(t, in.url, b.session(t))
-	s.drops("readers.csv", []byte("Email Address,First Name\nann@example.org,Ann\nnot an address,X\n"))
+	s.drops("readers.csv", []byte("Email Address,First Name,Umsatz (€)\nann@example.org,Ann,12.5\nnot an address,X,1\n"))
 	s.sees("Email Address")
+	s.fill("Property name for Umsatz (€)", "revenue")
+	s.fill("Type of Umsatz (€)", "number")
 	s.press("Import")
 	s.sees("1 of 2 rows could not be taken", "not a valid email address")
+	var ann struct {
+		Properties map[string]struct{ Value any }
+	}
+	client{in.url, in.newKey(t)}.get(t, "/contacts/ann@example.org", &ann)
+	if ann.Properties["revenue"].Value != 12.5 {
+		t.Errorf("the column became %v", ann.Properties)
+	}
 	s.fine("an import")
 }
 
