@@ -8,7 +8,7 @@ import { t } from './i18n.js';
 import { base, go } from './router.js';
 import { Bones, Button, Failed, Head, Icon, Seg, Select } from './ui/base.js';
 import { CodeEditor } from './ui/code-editor.js';
-import { useCount } from './ui/audience.js';
+import { nameOf, useCount } from './ui/audience.js';
 import { Menu } from './ui/float.js';
 import { Paper } from './ui/frame.js';
 import { builtIn, findings } from './variables.js';
