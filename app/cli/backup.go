@@ -12,7 +12,7 @@ import (
 )
 
 func (c *Store) backup() *cobra.Command {
-	cmd := newCommand("backup FILE|-", "Copy the database to a file that is not there, or to standard output, beside a running server or alone", cobra.ExactArgs(1), func(cmd *cobra.Command, args []string) error {
+	cmd := newCommand("backup FILE|-", "Back up the database to a new file or to standard output. Safe while the server is running", cobra.ExactArgs(1), func(cmd *cobra.Command, args []string) error {
 		return c.with(cmd, false, func(ctx context.Context, e *server.Server) error {
 			bar := ProgressBytes(ctx, "backup", 1)
 			if args[0] == "-" {

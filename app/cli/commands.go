@@ -66,7 +66,7 @@ func (f *StoreFlags) CheckPlace(standby bool, backupDir string) error {
 
 // ResolverFlag adds --resolver to a command that checks DNS records.
 func ResolverFlag(cmd *cobra.Command, resolver *string) *cobra.Command {
-	cmd.Flags().StringVar(resolver, "resolver", "", "HOST:PORT of a DNS server that all questions about domains go to (default: the authoritative servers of each)")
+	cmd.Flags().StringVar(resolver, "resolver", "", "HOST:PORT of the DNS server for domain checks (default: the authoritative servers of each domain)")
 	return cmd
 }
 

@@ -15,7 +15,7 @@ import (
 
 // disk is the command that says what takes how much room.
 func (c *Store) disk() *cobra.Command {
-	return c.jsonFlag(newCommand("disk", "Say what takes how much room", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error {
+	return c.jsonFlag(newCommand("disk", "Show disk usage by team and table", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error {
 		return c.with(cmd, false, func(ctx context.Context, e *server.Server) error {
 			d, err := e.Retention.Disk(ctx)
 			if err != nil {

@@ -19,7 +19,7 @@ import (
 var errNeeded = errors.New("something needs a person: it stands above, with what helps")
 
 func (c *Store) status() *cobra.Command {
-	cmd := newCommand("status", "Say how everything is: relays, queue, room, backup; exit code 1 when something needs a person", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error {
+	cmd := newCommand("status", "Show server status: relays, queue, disk, last backup. Exits 1 if anything needs attention", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error {
 		return c.with(cmd, false, func(ctx context.Context, e *server.Server) error {
 			st, err := server.Status(ctx, e, c.flags.DB, BuildVersion("")["version"])
 			if err != nil {

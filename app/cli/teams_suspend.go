@@ -12,7 +12,7 @@ import (
 
 func (c *Store) suspendTeam() *cobra.Command {
 	reason := ""
-	cmd := newCommand("suspend TEAM", "Have nothing of a team leave, and refuse what it sends, until it is resumed", cobra.ExactArgs(1), func(cmd *cobra.Command, args []string) error {
+	cmd := newCommand("suspend TEAM", "Stop delivery for a team and reject its new mail until the team is resumed", cobra.ExactArgs(1), func(cmd *cobra.Command, args []string) error {
 		return c.with(cmd, false, func(ctx context.Context, e *server.Server) error {
 			out, err := e.Teams.SuspendTeam(ctx, args[0], reason)
 			if err != nil {
@@ -21,12 +21,12 @@ func (c *Store) suspendTeam() *cobra.Command {
 			return c.done(suspendedObject(&out), out.Team.Name+" is suspended since "+app.FormatTime(out.Since)+": nothing of it leaves, what waits keeps its place, and sends are refused; mailer teams resume ends that")
 		})
 	})
-	cmd.Flags().StringVar(&reason, "reason", "", "why, which whoever sends for the team is told")
+	cmd.Flags().StringVar(&reason, "reason", "", "reason, shown in the error of each rejected send")
 	return c.jsonFlag(cmd)
 }
 
 func (c *Store) resumeTeam() *cobra.Command {
-	return c.jsonFlag(newCommand("resume TEAM", "Have mail of a suspended team leave again", cobra.ExactArgs(1), func(cmd *cobra.Command, args []string) error {
+	return c.jsonFlag(newCommand("resume TEAM", "Resume delivery for a suspended team", cobra.ExactArgs(1), func(cmd *cobra.Command, args []string) error {
 		return c.with(cmd, false, func(ctx context.Context, e *server.Server) error {
 			out, err := e.Teams.ResumeTeam(ctx, args[0])
 			if err != nil {
