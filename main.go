@@ -200,7 +200,7 @@ func (o *options) check(cmd *cobra.Command) error {
 	}
 	o.bounds = bounds
 	if (o.dev || o.capture) && len(o.relays) > 0 {
-		return errors.New("--dev and --capture keep all mail here; they can't be used with --relay")
+		return errors.New("--dev and --capture don't send mail; they can't be used with --relay")
 	}
 	o.capture = o.capture || o.dev
 	if o.dev && !cmd.Flags().Changed("db") {
@@ -428,9 +428,9 @@ func (o *options) announce(ctx context.Context, log *slog.Logger, s *server.Serv
 	}
 	switch s.Settings.Relay() {
 	case service.RelayCapture:
-		log.Info("capturing: mail is signed and kept, and nothing leaves this machine; read it at GET /emails/{id}/raw")
+		log.Info("capture mode: mail is signed and stored, not sent; read it at GET /emails/{id}/raw")
 	case service.RelayNone:
-		log.Warn("no relay is configured: mail is accepted and waits for one; give --relay or MAILER_RELAY, mailer relays add URL, or --capture to try things out")
+		log.Warn("no relay is configured: mail is accepted and stays queued; set --relay or MAILER_RELAY, run mailer relays add URL, or use --capture to try things out")
 	}
 	if !o.dev {
 		if err := cli.AnnounceSetup(context.WithoutCancel(ctx), log, s); err != nil { // which is no reason to end

@@ -30,7 +30,7 @@ func (c *Store) backup() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return c.done(made, fmt.Sprintf("%s: %d bytes, %d emails, as of %s; checked", made.File, made.Bytes, made.Emails, made.At))
+			return c.done(made, fmt.Sprintf("%s: %d bytes, %d emails, as of %s; verified", made.File, made.Bytes, made.Emails, made.At))
 		})
 	})
 	return c.jsonFlag(cmd)
@@ -41,5 +41,5 @@ func (c *Store) sayKey(made backup.Made) {
 	if made.File == "" {
 		return
 	}
-	fmt.Fprintf(os.Stderr, "mailer: the master key is not in the backup, which can't be restored without it: keep %s too, once, in another place\n", backup.KeyFile(c.flags.DB, c.flags.MasterKey))
+	fmt.Fprintf(os.Stderr, "mailer: this backup does not contain the master key; you can't restore without it: keep %s too, once, in another place\n", backup.KeyFile(c.flags.DB, c.flags.MasterKey))
 }

@@ -24,7 +24,7 @@ func (c *Store) disk() *cobra.Command {
 			if c.asJSON {
 				return PrintJSON(os.Stdout, diskObject(d))
 			}
-			fmt.Printf("file %s, of it free %s; log %s\n\n", service.Size(d.File), service.Size(d.Free), service.Size(d.WAL))
+			fmt.Printf("file %s, free pages %s, write-ahead log %s\n\n", service.Size(d.File), service.Size(d.Free), service.Size(d.WAL))
 			if err := Print(os.Stdout, false, diskTables(d)); err != nil {
 				return err
 			}

@@ -15,7 +15,7 @@ import (
 )
 
 // errUnwell: a check failed, and was printed with what mends it.
-var errUnwell = errors.New("something needs a person: see the lines with ✗, and what mends each")
+var errUnwell = errors.New("checks failed: see the ✗ lines above and how to fix each")
 
 func (c *Store) doctor() *cobra.Command {
 	cmd := newCommand("doctor", "Run diagnostics (works with or without a running server). Exits 0 only if all checks pass", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error {

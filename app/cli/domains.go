@@ -29,7 +29,7 @@ func (c *Store) domainsTrust() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			words := fmt.Sprintf("%s is trusted: it counts as verified whatever the DNS says", d.Name)
+			words := fmt.Sprintf("%s is trusted: it counts as verified without DNS checks", d.Name)
 			if off {
 				words = fmt.Sprintf("%s is no longer trusted; its status is %s, and the server checks its records now", d.Name, d.Status)
 			}
@@ -51,7 +51,7 @@ func (c *Store) domainsDelete() *cobra.Command {
 			}
 			d := &gone.Domain
 			return c.done(map[string]any{"object": "domain", "id": d.ID, "name": d.Name, "deleted": true, "waiting": gone.Waiting, "keys": gone.Keys},
-				fmt.Sprintf("deleted %s of %s; API keys that ended with it: %d; emails of it that wait and will fail: %d", d.Name, team.Name, gone.Keys, gone.Waiting))
+				fmt.Sprintf("deleted %s of %s; API keys revoked: %d; queued emails that will fail: %d", d.Name, team.Name, gone.Keys, gone.Waiting))
 		})
 	})
 	return c.teamFlag(c.jsonFlag(cmd))

@@ -20,7 +20,7 @@ import (
 )
 
 // ErrCutOff: an import was cut off; run again it goes on.
-var ErrCutOff = errors.New("the import was cut off: run the same command again, and it goes on")
+var ErrCutOff = errors.New("the import was interrupted: run the same command again to resume")
 
 // importCommand is the part of `mailer import` that all sources share.
 type importCommand struct {
@@ -49,7 +49,7 @@ func imports(c *Store) *cobra.Command {
 func (i *importCommand) command(use, short string, args cobra.PositionalArgs, from func(args []string) (source, error)) *cobra.Command {
 	cmd := newCommand(use, short, args, func(cmd *cobra.Command, args []string) error {
 		if i.plan && i.apply {
-			return errors.New("--plan only shows what --apply would do: give one of the two")
+			return errors.New("--plan and --apply can't be used together: --plan only shows what --apply would do")
 		}
 		s, err := from(args)
 		if err != nil {
@@ -157,7 +157,7 @@ func (m *mappingFile) close() error {
 // secretFile reads a file with one secret.
 func secretFile(flag, path string) (string, error) {
 	if path == "" {
-		return "", fmt.Errorf("--%s is needed: a file that holds the secret and nothing else", flag)
+		return "", fmt.Errorf("--%s is required: a file that contains only the secret", flag)
 	}
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -165,7 +165,7 @@ func secretFile(flag, path string) (string, error) {
 	}
 	secret := strings.TrimSpace(string(text))
 	if secret == "" || strings.ContainsAny(secret, " \t\r\n") {
-		return "", fmt.Errorf("--%s: %s must hold the secret and nothing else", flag, path)
+		return "", fmt.Errorf("--%s: %s must contain only the secret", flag, path)
 	}
 	return secret, nil
 }
@@ -174,7 +174,7 @@ func (i *importCommand) fromListmonk() *cobra.Command {
 	var url, user, file string
 	cmd := i.command("listmonk", "Import from listmonk through its API", cobra.NoArgs, func([]string) (source, error) {
 		if url == "" || user == "" {
-			return source{}, errors.New("--url and --user are needed: the address of listmonk, and the name of an API user")
+			return source{}, errors.New("--url and --user are required: the address of listmonk and the name of an API user")
 		}
 		token, err := secretFile("token-file", file)
 		if err != nil {
@@ -205,7 +205,7 @@ func (i *importCommand) fromSuppressions() *cobra.Command {
 	var from string
 	cmd := i.command("suppressions FILE", "Import a suppression list of another service, as CSV or JSON", cobra.ExactArgs(1), func(files []string) (source, error) {
 		if from == "" {
-			return source{}, errors.New("--from is needed: sendgrid, postmark, mailgun or ses")
+			return source{}, errors.New("--from is required: sendgrid, postmark, mailgun or ses")
 		}
 		return i.files(archive.OfSuppressions, files, func(w *archive.Writer) (int, error) { return sheets.ReadSuppressions(w, files[0], from) }), nil
 	})

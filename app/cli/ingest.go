@@ -27,7 +27,7 @@ func (c *Store) ingest() *cobra.Command {
 	return c.jsonFlag(cmd)
 }
 
-const noBaseURL = "the addresses lack the --base-url of mailer serve"
+const noBaseURL = "the URLs are incomplete: --base-url of mailer serve is not known"
 
 func (c *Store) rotateIngest() *cobra.Command {
 	in := reports.IngestRotation{}

@@ -22,11 +22,11 @@ type expiryFlags struct{ in, at string }
 func (f *expiryFlags) time(now time.Time) (time.Time, error) {
 	switch {
 	case f.in != "" && f.at != "":
-		return time.Time{}, errors.New("say either --expires-in or --expires-at")
+		return time.Time{}, errors.New("use either --expires-in or --expires-at, not both")
 	case f.in != "":
 		d, err := schedule.ParseSpan(f.in)
 		if err == nil && d == 0 {
-			err = errors.New("must be longer than nothing")
+			err = errors.New("must be greater than 0")
 		}
 		if err != nil {
 			return time.Time{}, fmt.Errorf("--expires-in %w", err)

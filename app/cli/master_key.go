@@ -30,7 +30,7 @@ func (c *Store) masterKey() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return c.done(r, fmt.Sprintf("one master key seals and opens; %d are retired, and verify links to unsubscribe and tracked links for ever: keep them in the file. Keep a copy of the old file with backups from before the rotation", r.Retired))
+			return c.done(r, fmt.Sprintf("one master key is active; %d are retired. Keep the retired keys in the file: they verify unsubscribe links and tracked links. Keep a copy of the old file with backups from before the rotation", r.Retired))
 		})
 	})
 	list := newCommand("list", "List master keys by fingerprint, with the number of values encrypted with each", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error {
@@ -46,9 +46,9 @@ func (c *Store) masterKey() *cobra.Command {
 }
 
 func rotated(r rekey.Rotation) string {
-	words := fmt.Sprintf("%d master keys open, the new one seals; %d values sealed anew, %d left", r.Keys, r.Resealed, r.Left)
+	words := fmt.Sprintf("%d master keys can decrypt, the new one encrypts; %d values encrypted again, %d left", r.Keys, r.Resealed, r.Left)
 	if r.Left > 0 {
-		words += ": the server that runs has not taken the key up; send it SIGHUP or start it anew, with this very file, and look at mailer master-key list"
+		words += ": the running server has not loaded the new key; send it SIGHUP or restart it with this file, then run mailer master-key list"
 	}
 	return words + ". Back up the master key file now"
 }

@@ -17,7 +17,7 @@ func move(c *Store) *cobra.Command {
 	cmd := newCommand("move", "Move the database from a file to PostgreSQL or back (stop the server first). The target must be empty", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error {
 		switch {
 		case undo && to != "", !undo && to == "":
-			return errors.New("name the database to move to with --to, or say --undo")
+			return errors.New("name the target database with --to, or use --undo")
 		case undo:
 			return unmove(c, cmd)
 		}

@@ -193,11 +193,11 @@ func (f *queueFlags) explain(name string, filter *queue.Filter, res *queue.Resul
 	switch {
 	case len(res.Notes) > 0:
 	case res.Matched == 0 && filter.One():
-		fmt.Fprintf(os.Stderr, "mailer: nothing fits %s; mailer queue show %s tells what became of it\n", filter.IDs[0], filter.IDs[0])
+		fmt.Fprintf(os.Stderr, "mailer: %s is not queued; mailer queue show %s shows its status\n", filter.IDs[0], filter.IDs[0])
 	case name == "move" && res.Changed < res.Matched:
-		fmt.Fprintln(os.Stderr, "mailer: what is in work at its relay, or leaves through that one already, was left alone; mailer relays pause has the rest wait, and then it can be moved")
+		fmt.Fprintln(os.Stderr, "mailer: mail that is being delivered, or already uses that relay, was not changed; pause its relay with mailer relays pause, then move the rest")
 	case res.Changed < res.Matched:
-		fmt.Fprintln(os.Stderr, "mailer: what is past the end of its message, or was so already, was left alone")
+		fmt.Fprintln(os.Stderr, "mailer: mail that was already transmitted, or already in this state, was not changed")
 	}
 }
 
@@ -207,12 +207,12 @@ func (f *queueFlags) agreed(cmd *cobra.Command, name string, filter *queue.Filte
 		return nil
 	}
 	if !term.IsTerminal(int(os.Stdin.Fd())) {
-		return fmt.Errorf("queue %s acts on more than one email, and there is no terminal to ask at: add --yes", name)
+		return fmt.Errorf("queue %s affects more than one email, and there is no terminal for confirmation: add --yes", name)
 	}
-	fmt.Fprintf(os.Stderr, "mailer: queue %s acts on all that fits; go on? (y/N) ", name)
+	fmt.Fprintf(os.Stderr, "mailer: queue %s affects all matching mail. Continue? (y/N) ", name)
 	answer, err := bufio.NewReader(cmd.InOrStdin()).ReadString('\n')
 	if answer = strings.ToLower(strings.TrimSpace(answer)); err != nil || answer != "y" && answer != "yes" {
-		return errors.New("nothing was done")
+		return errors.New("canceled: nothing was changed")
 	}
 	return nil
 }
@@ -241,7 +241,7 @@ func (c *Store) printSummary(sum *queue.Summary) error {
 	if c.asJSON {
 		return PrintJSON(os.Stdout, sum)
 	}
-	fmt.Printf("%d wait; the oldest since %s\n", sum.Waiting, orDash(deref(sum.Oldest)))
+	fmt.Printf("%d queued; oldest since %s\n", sum.Waiting, orDash(deref(sum.Oldest)))
 	if sum.Waiting == 0 {
 		return nil
 	}

@@ -75,7 +75,7 @@ func (c *Store) relaysAdd() *cobra.Command {
 				return err
 			}
 			words := map[bool]string{false: "added", true: "changed"}[added.Changed] + " the relay " + added.Region + " (" + added.Host + ")"
-			return c.done(added, words+"; try it with mailer relays test "+added.Region)
+			return c.done(added, words+"; test it with mailer relays test "+added.Region)
 		})
 	})
 	cmd.Flags().StringVar(&file, "url-file", "", "file with the URL, which may contain a password; - for standard input")
@@ -87,11 +87,11 @@ func (c *Store) relaysAdd() *cobra.Command {
 func relayText(arg, file string, in io.Reader) (string, error) {
 	if file == "" {
 		if !strings.Contains(arg, "://") {
-			return "", fmt.Errorf("%q is no URL: give [REGION=]smtp://HOST or smtps://HOST, or REGION with --url-file", arg)
+			return "", fmt.Errorf("%q is not a URL: use [REGION=]smtp://HOST or smtps://HOST, or REGION with --url-file", arg)
 		}
 		relay, err := relays.ParseOne(arg)
 		if err == nil && relay.Password != "" || err != nil && strings.Contains(arg, "@") {
-			return "", errors.New("a password on the command line can be read in the process list: write the URL into a file and give REGION --url-file FILE, or --url-file - for standard input")
+			return "", errors.New("a password on the command line can be read in the process list: write the URL to a file and use REGION --url-file FILE, or --url-file - for standard input")
 		}
 		return arg, nil
 	}
@@ -104,7 +104,7 @@ func relayText(arg, file string, in io.Reader) (string, error) {
 	}
 	text := strings.TrimSpace(string(b))
 	if text == "" {
-		return "", fmt.Errorf("%s is empty; it must hold the relay's URL", nameOf(file))
+		return "", fmt.Errorf("%s is empty; it must contain the relay's URL", nameOf(file))
 	}
 	if text, err = relays.Named(arg, text); err != nil {
 		return "", fmt.Errorf("%s %w", nameOf(file), err)
@@ -139,7 +139,7 @@ func (c *Store) relaysRemove() *cobra.Command {
 			}
 			words := "removed the relay " + removed.Region
 			if removed.Waiting > 0 {
-				words += fmt.Sprintf("; %d emails go on waiting for it: mailer relays add has them leave again", removed.Waiting)
+				words += fmt.Sprintf("; %d emails stay queued for it until you add it again with mailer relays add", removed.Waiting)
 			}
 			return c.done(removed, words)
 		})
@@ -184,7 +184,7 @@ func (c *Store) relaysPause() *cobra.Command {
 	var d time.Duration
 	cmd := newCommand("pause REGION", "Pause a relay; its mail stays queued", cobra.ExactArgs(1), func(cmd *cobra.Command, args []string) error {
 		if cmd.Flags().Changed("for") && d <= 0 {
-			return errors.New("--for must be longer than nothing, like 30m or 2h")
+			return errors.New("--for must be greater than 0, like 30m or 2h")
 		}
 		return c.with(cmd, false, func(ctx context.Context, e *server.Server) error {
 			paused, err := e.Routing.Pause(ctx, args[0], d)
@@ -225,14 +225,14 @@ func ShowsPassword(cmd *cobra.Command) bool {
 // command line of the server.
 func WarnPasswords(log *slog.Logger, cmd *cobra.Command, list []relays.Relay) {
 	if ShowsPassword(cmd) {
-		log.Warn("the database's password on the command line can be read in the process list", "help", "write the URL into a file that is its owner's alone, and give MAILER_DB_FILE=FILE in place of --db")
+		log.Warn("the database's password on the command line can be read in the process list", "help", "write the URL to a file that only its owner can read, and set MAILER_DB_FILE=FILE instead of --db")
 	}
 	if !cmd.Flags().Changed("relay") {
 		return
 	}
 	for _, r := range list {
 		if r.Password != "" {
-			log.Warn("a password on the command line can be read in the process list", "relay", r.Region, "help", "give it as MAILER_RELAY or MAILER_RELAY_FILE, or with mailer relays add "+r.Region+" --url-file FILE")
+			log.Warn("a password on the command line can be read in the process list", "relay", r.Region, "help", "use MAILER_RELAY or MAILER_RELAY_FILE, or mailer relays add "+r.Region+" --url-file FILE")
 		}
 	}
 }

@@ -94,7 +94,7 @@ func (c *Store) teamsDelete() *cobra.Command {
 			err = e.Teams.FinishDeletion(ctx, &d, c.InUse(c.flags.DB), bar.At)
 			bar.Done()
 			if err != nil {
-				return fmt.Errorf("%s is ended and its name is free; the server deletes what is left of it, also after a restart: %w", team.Name, err)
+				return fmt.Errorf("%s is deleted and its name is free; the server deletes the remaining data, also after a restart: %w", team.Name, err)
 			}
 			return c.done(map[string]any{"object": "team", "id": team.ID, "name": team.Name, "deleted": true,
 				"emails": d.Size.Emails, "contacts": d.Size.Contacts, "dropped": d.Dropped()},
@@ -116,15 +116,15 @@ func confirmName(yes bool, name, words string) error {
 		return nil
 	}
 	if !term.IsTerminal(int(os.Stdin.Fd())) {
-		return errors.New(words + " Nobody can be asked here: say --yes if that is what you want")
+		return errors.New(words + " There is no terminal for confirmation: add --yes to delete it")
 	}
-	fmt.Fprintf(os.Stderr, "%s\nType its name to go on: ", printableLines(words))
+	fmt.Fprintf(os.Stderr, "%s\nType its name to confirm: ", printableLines(words))
 	line, err := bufio.NewReader(os.Stdin).ReadString('\n')
 	if err != nil {
 		return fmt.Errorf("read the answer: %w", err)
 	}
 	if strings.TrimSpace(line) != name {
-		return errors.New("that is not its name; nothing was changed")
+		return errors.New("the name does not match; nothing was changed")
 	}
 	return nil
 }
@@ -141,9 +141,9 @@ func planWords(team *app.Team, p *plan.Plan) string {
 	if p.Daily() {
 		return fmt.Sprintf("%s is on the plan %s: %d emails a day", team.Name, p.Name, p.Terms().PerDay)
 	}
-	words := fmt.Sprintf("%s is on the plan %s: %d emails a month are included", team.Name, p.Name, p.Included())
+	words := fmt.Sprintf("%s is on the plan %s: %d emails per month included", team.Name, p.Name, p.Included())
 	if p.Overage {
-		words += fmt.Sprintf(", and with overage %d are the most", p.Most())
+		words += fmt.Sprintf(", at most %d with overage", p.Most())
 	}
 	return words
 }

@@ -51,7 +51,7 @@ func retentionChange(cmd *cobra.Command, texts map[string]string) (change retent
 		}
 	}
 	if change == (retention.Change{}) {
-		return change, errors.New("say what is to be kept: --keep-content, --keep-emails or --keep-broadcasts")
+		return change, errors.New("use --keep-content, --keep-emails or --keep-broadcasts")
 	}
 	return change, nil
 }
@@ -80,7 +80,7 @@ func retentionWords(own *app.TeamRetention, kept app.Retention) string {
 	words := func(own *time.Duration, kept time.Duration) string {
 		text := keptWords(kept)
 		if own == nil {
-			text += " (as the server)"
+			text += " (server setting)"
 		}
 		return text
 	}

@@ -18,7 +18,7 @@ func (c *Store) suspendTeam() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return c.done(suspendedObject(&out), out.Team.Name+" is suspended since "+app.FormatTime(out.Since)+": nothing of it leaves, what waits keeps its place, and sends are refused; mailer teams resume ends that")
+			return c.done(suspendedObject(&out), out.Team.Name+" is suspended since "+app.FormatTime(out.Since)+": its queued mail stays queued, and new mail is rejected until mailer teams resume")
 		})
 	})
 	cmd.Flags().StringVar(&reason, "reason", "", "reason, shown in the error of each rejected send")
@@ -34,7 +34,7 @@ func (c *Store) resumeTeam() *cobra.Command {
 			}
 			words := out.Team.Name + " was not suspended"
 			if out.Change {
-				words = out.Team.Name + " is resumed: what waits leaves now"
+				words = out.Team.Name + " is resumed: its queued mail is sent now"
 			}
 			return c.done(suspendedObject(&out), words)
 		})

@@ -124,7 +124,7 @@ func keyWords(left []app.Key) string {
 		return ""
 	}
 	var b strings.Builder
-	b.WriteString("\nAPI keys that this person made still work; `mailer keys revoke ID` ends one:")
+	b.WriteString("\nAPI keys that this user created still work; revoke one with `mailer keys revoke ID`:")
 	for _, k := range left {
 		fmt.Fprintf(&b, "\n  %s  %s (%s, %s)", k.ID, k.Name, k.TeamName, k.Role)
 	}

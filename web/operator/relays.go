@@ -217,7 +217,7 @@ func (r RelayRoutes) pause(ctx context.Context, _ *app.Key, in *RelayPath, b *pa
 	if b.For != "" {
 		var err error
 		if d, err = queue.ParseAge(b.For); err != nil || d == 0 {
-			return nil, app.Invalid("for", "must be longer than nothing, like 30m or 2h")
+			return nil, app.Invalid("for", "must be greater than 0, like 30m or 2h")
 		}
 	}
 	return pauseOf(r.Service.Pause(ctx, in.Region, time.Duration(d)))
