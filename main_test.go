@@ -788,7 +788,7 @@ func TestTheManualSaysWhatHelpSays(t *testing.T) {
 	for _, text := range unsaid(page) {
 		t.Errorf("commands.md does not say what --help says of %s", text)
 	}
-	for _, change := range [][2]string{{"| Add a team;", "| Adds a team;"}, {"| print JSON |", "| JSON |"}, {"`audit list` | how many", "`audit` | how many"}, {"| requests a second of one key;", "| requests;"}} {
+	for _, change := range [][2]string{{"| Create a team;", "| Creates a team;"}, {"| print JSON |", "| JSON |"}, {"`audit list` | maximum", "`audit` | maximum"}, {"| requests per second and API key;", "| requests;"}} {
 		if got := unsaid(strings.Replace(page, change[0], change[1], 1)); len(got) == 0 {
 			t.Errorf("with %q for %q the page still says it all", change[1], change[0])
 		}
