@@ -34,7 +34,7 @@ const defaultKeep = 14
 
 // Bind adds the flags to a command.
 func (f *Daily) Bind(flags *pflag.FlagSet) {
-	flags.StringVar(&f.Dir, "backup-dir", "", "directory for a daily backup; empty: no daily backups")
+	flags.StringVar(&f.Dir, "backup-dir", "", "directory for a daily backup (default: no daily backups)")
 	flags.StringVar(&f.At, "backup-at", "03:30", "time of the daily backup, in the server's time zone")
 	flags.IntVar(&f.Keep, "backup-keep", defaultKeep, "number of daily backups to keep; older ones are removed")
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/user"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -115,10 +116,15 @@ func (c *Store) teamFlag(cmd *cobra.Command) *cobra.Command {
 
 func newCommand(use, short string, args cobra.PositionalArgs, run func(cmd *cobra.Command, args []string) error) *cobra.Command {
 	said := func(cmd *cobra.Command, given []string) error {
-		if err := args(cmd, given); err != nil {
-			return fmt.Errorf("%w. Usage: %s", err, cmd.UseLine())
+		err := args(cmd, given)
+		names := strings.Fields(cmd.Use)[1:]
+		switch {
+		case err == nil:
+			return nil
+		case len(given) < len(names) && !cmd.HasSubCommands():
+			return fmt.Errorf("missing %s. Usage: %s", names[len(given)], strings.TrimSuffix(cmd.UseLine(), " [flags]"))
 		}
-		return nil
+		return fmt.Errorf("%w. Usage: %s", err, cmd.UseLine())
 	}
 	return &cobra.Command{Use: use, Short: short, Args: said, RunE: run}
 }
