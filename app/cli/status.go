@@ -97,7 +97,7 @@ func orNone(at *string) string {
 	if at == nil {
 		return "no backup yet"
 	}
-	return "last backup: " + *at
+	return "last made " + *at
 }
 
 // printCertificates shows those of the server's own listeners.

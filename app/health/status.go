@@ -229,7 +229,7 @@ func (s *Service) checkWaiting(ctx context.Context) ([]Check, error) {
 		checks = append(checks, bad(name, n.What, n.Fix))
 	}
 	if len(checks) == 0 {
-		checks = append(checks, good(name, "%d wait", st.Queue.Waiting))
+		checks = append(checks, good(name, "%d queued", st.Queue.Waiting))
 	}
 	return checks, nil
 }
