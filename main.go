@@ -373,7 +373,7 @@ func (o *options) serveStore(ctx context.Context, log *slog.Logger, events web.S
 			cli.WarnChangedFiles(log, o.flags)
 			key.Check(log)
 			if err := s.Routing.Reread(ctx); err != nil {
-				log.Warn("a relay goes on as it was, since its files can't be read", "err", err)
+				log.Warn("a relay keeps its settings because its files can't be read", "err", err)
 			}
 			s.Certificates.Retry()
 			log.Info("read configuration again")
@@ -434,7 +434,7 @@ func (o *options) announce(ctx context.Context, log *slog.Logger, s *server.Serv
 	}
 	if !o.dev {
 		if err := cli.AnnounceSetup(context.WithoutCancel(ctx), log, s); err != nil { // which is no reason to end
-			log.Warn("whether somebody has an account can't be looked up", "err", err)
+			log.Warn("can't check for accounts", "err", err)
 		}
 		return nil
 	}

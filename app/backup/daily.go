@@ -100,7 +100,7 @@ func (s *Service) makeDue(ctx context.Context) {
 		s.mu.Lock()
 		s.retryAt = clock.Now().Add(retryAfter)
 		s.mu.Unlock()
-		s.Log.Error("the daily backup failed", "dir", s.daily.Dir, "err", err, "next_try", retryAfter, "help", "mend that, then mailer backup "+filepath.Join(s.daily.Dir, "now.db")+" proves it")
+		s.Log.Error("the daily backup failed", "dir", s.daily.Dir, "err", err, "next_try", retryAfter, "help", "fix this problem, then test it with mailer backup "+filepath.Join(s.daily.Dir, "now.db")+" proves it")
 	}
 	if err := s.noteFailure(ctx, err); err != nil {
 		s.LogUnlessHindered("how the daily backup went is not stored", err)

@@ -55,7 +55,7 @@ func TestSPFFaults(t *testing.T) {
 		"an include of silence":       {[]string{at + "TXT v=spf1 include:amazonses.com include:dead.test ~all", "dead.test fail"}, app.LiveUnknown, []string{"can't be evaluated", "SERVFAIL"}},
 		"no answer":                   {[]string{at + "fail"}, app.LiveUnknown, []string{"DNS lookup failed for send.example.com"}},
 		"quotes typed":                {[]string{at + `TXT "v=spf1 include:amazonses.com ~all"`}, app.LiveMismatch, []string{"quotation marks"}},
-		"a blank before it":           {[]string{at + "TXT  v=spf1 include:amazonses.com ~all"}, app.LiveMismatch, []string{"a blank stands before the value"}},
+		"a blank before it":           {[]string{at + "TXT  v=spf1 include:amazonses.com ~all"}, app.LiveMismatch, []string{"a space is before the value"}},
 		"no blank behind the version": {[]string{at + "TXT v=spf1include:amazonses.com ~all"}, app.LiveMismatch, []string{"must begin with v=spf1 and a space"}},
 		"another version":             {[]string{at + "TXT v=spf2 include:amazonses.com ~all"}, app.LiveMismatch, []string{"must begin with v=spf1"}},
 		"no version":                  {[]string{at + "TXT include:amazonses.com ~all"}, app.LiveMismatch, []string{"put v=spf1 and a space before it"}},

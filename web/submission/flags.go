@@ -83,7 +83,7 @@ func parseListen(value string) (l listen, err error) {
 	case scheme == "tls":
 		l.port.TLS = true
 	case scheme != "starttls":
-		return l, fmt.Errorf("--smtp-listen %q: before the address can stand tls:// or starttls://", value)
+		return l, fmt.Errorf("--smtp-listen %q: the address may begin with tls:// or starttls://", value)
 	}
 	l.address = address
 	return l, nil
