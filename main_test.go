@@ -988,7 +988,7 @@ func TestTheManualHasTheProgramsLimits(t *testing.T) {
 // rooms are the packages of the house as the manual draws it: the last words of the paths
 // in the first cells.
 func rooms(development string) (out []string) {
-	for _, row := range cells(section(development, "The house")) {
+	for _, row := range cells(section(development, "Code layout")) {
 		for _, m := range codeInCell.FindAllStringSubmatch(row[0]+row[1], -1) {
 			out = append(out, filepath.Base(m[1]))
 		}
@@ -1000,7 +1000,7 @@ func TestTheManualDrawsEveryPackage(t *testing.T) {
 	drawn := rooms(readManual(t, "development.md"))
 	for _, name := range slices.Concat(floors...) {
 		if base := filepath.Base(name); name != "" && !slices.Contains(drawn, base) {
-			t.Errorf("the house in the manual lacks %s", name)
+			t.Errorf("the code layout in the manual lacks %s", name)
 		}
 	}
 }

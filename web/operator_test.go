@@ -88,7 +88,7 @@ func TestAnOperatorManagesRelaysAndTheirPasswordsAreNeverShown(t *testing.T) {
 	ask("GET", "/relays/eu", "", 200, `"state":"paused"`)
 	ask("POST", "/relays/eu/resume", "", 200, `"state":"open"`)
 	ask("POST", "/relays/us-east-1/pause", "", 200, `"until":null`)
-	ask("DELETE", "/relays/us-east-1", "", 422, "server's flags")
+	ask("DELETE", "/relays/us-east-1", "", 422, "set by --relay")
 	ask("DELETE", "/relays/eu", "", 200, `"deleted":true`, `"waiting":0`)
 	for _, missing := range []string{"GET /relays/eu", "DELETE /relays/eu", "POST /relays/eu/test", "POST /relays/eu/pause", "POST /relays/eu/resume"} {
 		method, target, _ := strings.Cut(missing, " ")
