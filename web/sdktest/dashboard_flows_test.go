@@ -29,7 +29,7 @@ func (s *screen) makeAccount(in *instance, email string) {
 	s.fill("Email", email)
 	s.fill("Password", "a long enough pass phrase")
 	s.press("Create account")
-	s.sees("Scan this with an authenticator app")
+	s.sees("Scan this code with an authenticator app")
 }
 
 // TestTheFirstEmailFromTheBrowser goes the way of who has just installed Mailer, from the
