@@ -22,7 +22,7 @@ func TestDomainInput(t *testing.T) {
 		want string
 	}{
 		{DomainInput{}, "`name` is required"},
-		{DomainInput{Name: "co.uk"}, "`name` must be a domain of your own: under co.uk everybody can register names (it is a public suffix); use a name below it, like example.co.uk"},
+		{DomainInput{Name: "co.uk"}, "`name` must be a domain of your own: under co.uk anyone can register names (it is a public suffix); use a name below it, like example.co.uk"},
 		{DomainInput{Name: "exa mple.com"}, "`name` is a domain name that is not valid"},
 		{DomainInput{Name: "acme.test", Region: "sa-east-1"}, "`region` must be one of eu-west-1, us-east-1"},
 		{DomainInput{Name: "acme.test", ReturnPath: "a.b"}, "`custom_return_path` must be one label"},

@@ -210,7 +210,7 @@ func TestWhatADomainMayNotBe(t *testing.T) {
 	}{
 		{"POST", `{}`, 422, app.CodeValidation, "`name` is required"},
 		{"POST", `{"name":"ACME.test"}`, 409, app.CodeConflict, "The domain acme.test is registered already"},
-		{"POST", `{"name":"co.uk"}`, 422, app.CodeValidation, "`name` must be a domain of your own: under co.uk everybody can register names (it is a public suffix)"},
+		{"POST", `{"name":"co.uk"}`, 422, app.CodeValidation, "`name` must be a domain of your own: under co.uk anyone can register names (it is a public suffix)"},
 		{"POST", `{"name":"https://b.test/"}`, 422, app.CodeValidation, "`name` must be a bare domain name"},
 		{"POST", `{"name":"b..test"}`, 422, app.CodeValidation, "`name` is a domain name that is not valid"},
 		{"POST", `{"name":"localhost"}`, 422, app.CodeValidation, "`name` is a domain name without a dot"},

@@ -297,7 +297,7 @@ func TestAnEmailIsAnsweredWithItsVerdict(t *testing.T) {
 	id := a.mailTo(a.full, "one", `["ann@example.org","bob@example.org","bounced@simulator.mailer.test"]`)
 	got := get(id).Verdict
 	if got.Code != "mixed" || len(got.Parts) != 2 || got.Parts[0].Code != "captured" || got.Parts[1].Code != "test_recipient" ||
-		!strings.Contains(got.Text, "this server keeps the mail for 2 recipients") || got.Params["total"] != 3.0 {
+		!strings.Contains(got.Text, "this server stores mail for 2 recipients") || got.Params["total"] != 3.0 {
 		t.Errorf("%+v", got)
 	}
 	wantError(t, a.as(strangers, "GET", "/emails/"+id, ""), 404, "not_found")

@@ -132,7 +132,7 @@ func TestBadTemplatesNameTheirField(t *testing.T) {
 		{`{"name":"x","html":"{{{ NAME | you }}}"}`, "`html` holds {{{NAME}}}"},
 		{with(`"text":"{{{NAME}}}"`), "`text` holds {{{NAME}}}"},
 		{with(`"subject":"{{{NAME}}}"`), "`subject` holds {{{NAME}}}"},
-		{with(`"subject":"{{{UNSUBSCRIBE_URL}}}"`), "`subject` can't hold"},
+		{with(`"subject":"{{{UNSUBSCRIBE_URL}}}"`), "`subject` can't contain"},
 		{`{"name":"x","html":"{{{A B}}}"}`, "`html` holds {{{A B}}}"},
 		{`{"name":"x","html":"{{{NAME"}`, "`html` opens a placeholder"},
 		{`{"name":"x","html":"{{{}}}"}`, "`html` holds {{{}}}"},

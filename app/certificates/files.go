@@ -69,7 +69,7 @@ func (s *Service) followMode() {
 	case now == "":
 		s.renewed(s.cfg.certFile, s.cfg.pair.Load().Leaf)
 	default:
-		s.Log.Warn(now, "help", "chmod 600 "+s.cfg.keyFile+", and have a new key if others have accounts on this machine")
+		s.Log.Warn(now, "help", "chmod 600 "+s.cfg.keyFile+", and create a new key if others have accounts on this server")
 		s.failed(s.cfg.certFile, now)
 	}
 }
@@ -79,7 +79,7 @@ func (s *Service) follow() time.Duration {
 	c := s.cfg
 	if !c.seen.same(c.stampOf()) {
 		if err := c.read(); err != nil {
-			s.Log.Error("the files of the certificate changed and can't be used; the server goes on with the certificate that it has", "err", err)
+			s.Log.Error("the certificate files changed and can't be used; the server keeps using its current certificate", "err", err)
 			s.failed(c.certFile, err.Error())
 		} else {
 			s.Log.Info("took up the certificate of changed files", "file", c.certFile, "until", c.pair.Load().Leaf.NotAfter)

@@ -19,7 +19,7 @@ func (c *Store) restore() *cobra.Command {
 		}
 		return cobra.ExactArgs(1)(cmd, args)
 	}
-	cmd := newCommand("restore FILE", "Put a backup in the place of the database, with the server stopped; what waited in it is held", args, func(cmd *cobra.Command, args []string) error {
+	cmd := newCommand("restore FILE", "Replace the database with a backup (stop the server first). Queued mail is put on hold", args, func(cmd *cobra.Command, args []string) error {
 		if mark {
 			return c.markRestored(cmd)
 		}

@@ -121,7 +121,7 @@ func TestAMachinesClockThatIsNotThatOfTheDatabaseIsSaid(t *testing.T) {
 		ok   bool
 		said string
 	}{
-		{time.Hour, false, "1h0m0s behind that of the database"}, {-time.Hour, false, "1h0m0s ahead of that of the database"},
+		{time.Hour, false, "1h0m0s behind the database's clock"}, {-time.Hour, false, "1h0m0s ahead of the database's clock"},
 		{3 * time.Second, true, "3s behind it"}, {-3 * time.Second, true, "3s ahead of it"},
 	} {
 		clock.Release()
@@ -166,7 +166,7 @@ func TestADomainsMissingRecordsAreSaidUntilTheyArePublished(t *testing.T) {
 
 func TestCapturingIsSaid(t *testing.T) {
 	w := world.IdleWith(t, server.Config{Capture: true, Resolver: world.NewDNS().Lookup}, world.NewRelay(nil))
-	find(t, look(w), "capture", false, "nothing leaves", "--captured")
+	find(t, look(w), "capture", false, "not sent", "--captured")
 	find(t, look(quiet(t, server.Config{})), "capture", true)
 }
 
@@ -197,12 +197,12 @@ func TestABaseURLThatLeadsElsewhereIsSaid(t *testing.T) {
 		})
 		return w.Server.Health.At(health.Place{Database: w.Path, Running: true}, health.Network{Transport: answer}).Reach(t.Context())
 	}
-	find(t, reach(200, "welcome to nginx", nil), "base URL", false, "not this server", "--base-url")
+	find(t, reach(200, "welcome to nginx", nil), "base URL", false, "another server", "--base-url")
 	find(t, reach(404, "", nil), "base URL", false, "404", "Host")
 	find(t, reach(301, "", nil), "base URL", false, "redirect")
 	find(t, reach(0, "", errors.New("no route")), "base URL", false, "no route", "DNS")
 	idle := w.Server.Health.At(health.Place{Database: w.Path}, health.Network{}).Reach(t.Context())
-	find(t, idle, "base URL", true, "not asked")
+	find(t, idle, "base URL", true, "not checked")
 }
 
 // What keeps a server from taking mail is known to that server alone.
@@ -235,7 +235,7 @@ func TestStatusAndDoctorSayWhatTheServersReadinessSays(t *testing.T) {
 		for _, n := range st.Needs {
 			needs += n.What + "\n"
 		}
-		if takesNone := strings.Contains(needs, "takes no mail"); takesNone != (said != "") || !strings.Contains(needs, said) {
+		if takesNone := strings.Contains(needs, "does not accept mail"); takesNone != (said != "") || !strings.Contains(needs, said) {
 			t.Errorf("%s: status needs %q", name, needs)
 		}
 	}
@@ -284,10 +284,10 @@ func TestABounceListenerThatIsNotReachedIsSaid(t *testing.T) {
 		gone := transport(func(*http.Request) (*http.Response, error) { return nil, errors.New("not asked here") })
 		return w.Server.Health.At(health.Place{Database: w.Path, Running: true}, health.Network{Transport: gone, Dial: dial}).Reach(t.Context())
 	}
-	find(t, reach("", nil), "bounces", false, "no address", "A or AAAA")
+	find(t, reach("", nil), "bounces", false, "no DNS address record", "A or AAAA")
 	dns.Publish([]app.DNSRecord{{Type: "A", Name: "mx.test.example", Value: "192.0.2.9"}})
 	find(t, reach("", errors.New("refused")), "bounces", false, "refused", "port 25")
-	find(t, reach("", nil), "bounces", false, "says nothing")
-	find(t, reach("220 other.example ESMTP\r\n", nil), "bounces", false, "somebody else")
+	find(t, reach("", nil), "bounces", false, "sends no greeting")
+	find(t, reach("220 other.example ESMTP\r\n", nil), "bounces", false, "another server")
 	find(t, reach("220 mx.test.example ESMTP\r\n", nil), "bounces", true, "192.0.2.9:25")
 }

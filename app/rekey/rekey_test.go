@@ -289,7 +289,7 @@ func TestAServerGoesOnWhereTheKeyFileIsChangedBadly(t *testing.T) {
 	}
 	for _, c := range []struct{ text, said string }{
 		{"not a key\n", "can't be read"},
-		{line("", seal.NewMasterKey()), "holds another key"},
+		{line("", seal.NewMasterKey()), "contains another key"},
 	} {
 		world.Must(t, os.WriteFile(path, []byte(c.text), 0o600))
 		w.Config.KeyFile.Look()

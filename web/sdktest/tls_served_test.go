@@ -83,7 +83,7 @@ func (f *filed) change(t *testing.T) {
 	must(t, os.WriteFile(f.certFile, []byte("none"), 0o600))
 	eventually(t, issueTimeout, "the log says that the files are of no use", func() (bool, string) {
 		log := f.log(t)
-		return bytes.Contains(log, []byte(`level=ERROR msg="the files of the certificate changed and can't be used`)), ""
+		return bytes.Contains(log, []byte(`level=ERROR msg="the certificate files changed and can't be used`)), ""
 	})
 	if now, err := f.serial(); err != nil || now != second {
 		t.Errorf("%s, %v; want %s", now, err, second)
