@@ -63,7 +63,7 @@ func main() { os.Exit(run(os.Args[1:])) }
 func run(args []string) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	root := newRoot()
+	root := newRoot(args...)
 	root.SetArgs(args)
 	cmd, err := root.ExecuteContextC(ctx)
 	if err == nil {
@@ -103,9 +103,11 @@ type options struct {
 	keep                            retention.Flags
 	flags                           *pflag.FlagSet // of serve
 	hangups                         chan os.Signal
+	opened                          string // base URL, where the listeners were opened before the database
 }
 
-func newRoot() *cobra.Command {
+// newRoot makes all commands. args are what was typed, for what is said of mistakes.
+func newRoot(args ...string) *cobra.Command {
 	o := &options{}
 	root := &cobra.Command{Use: "mailer", Short: "A self-hosted email service in one binary", SilenceErrors: true, SilenceUsage: true}
 	root.CompletionOptions.DisableDefaultCmd = true
@@ -113,7 +115,7 @@ func newRoot() *cobra.Command {
 	root.AddCommand(serveCommand(o), migrateCommand(o), versionCommand(o), cli.MCP())
 	root.AddCommand((&cli.Store{Open: open, InUse: db.InUse, Schema: schema}).Commands()...)
 	root.AddCommand(cli.Completion(root))
-	cli.NameNearest(root)
+	cli.NameNearest(root, args)
 	return root
 }
 
@@ -230,6 +232,21 @@ func (o *options) openStore(ctx context.Context, log *slog.Logger) (*db.DB, erro
 	return store, err
 }
 
+// listenFirst opens the listeners of a server whose database is not there yet: where a port
+// is taken, no database and no master key are made.
+func (o *options) listenFirst() (err error) {
+	if db.IsRemote(o.DB) {
+		return nil
+	}
+	if _, err := os.Lstat(o.DB); !errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if o.opened, err = o.doors.Open(o.baseURL); err != nil {
+		o.doors.Close()
+	}
+	return err
+}
+
 // routes makes the relays' clients, or the capture transport where it is asked for.
 // None: mail waits.
 func (o *options) routes(cmd *cobra.Command, opts smtpout.Options) (routes []delivery.Route, err error) {
@@ -322,6 +339,9 @@ func (o *options) serve(cmd *cobra.Command) error {
 		return err
 	}
 	ctx := cmd.Context()
+	if err := o.listenFirst(); err != nil {
+		return err
+	}
 	store, err := o.openStore(ctx, log)
 	if server.Stopped(ctx, err) {
 		return nil
@@ -344,10 +364,13 @@ func (o *options) serve(cmd *cobra.Command) error {
 // or a listener does; then it drains.
 func (o *options) serveStore(ctx context.Context, log *slog.Logger, events web.SNS, cfg server.Config) error {
 	defer o.doors.Close()
-	named := o.baseURL != ""             // else it may be reached by any name
-	base, err := o.doors.Open(o.baseURL) // after the lock: of two servers the second hears of the database
-	if err != nil {
-		return err
+	named := o.baseURL != "" // else it may be reached by any name
+	base := o.opened
+	if base == "" { // after the lock: of two servers the second hears of the database
+		var err error
+		if base, err = o.doors.Open(o.baseURL); err != nil {
+			return err
+		}
 	}
 	o.baseURL, cfg.BaseURL, cfg.BounceHost = base, base, o.doors.BounceHost()
 	key := keyFile(o.StoreFlags)

@@ -116,7 +116,7 @@ func (c *Store) teamFlag(cmd *cobra.Command) *cobra.Command {
 func newCommand(use, short string, args cobra.PositionalArgs, run func(cmd *cobra.Command, args []string) error) *cobra.Command {
 	said := func(cmd *cobra.Command, given []string) error {
 		if err := args(cmd, given); err != nil {
-			return fmt.Errorf("%w; it is said like this: %s", err, cmd.UseLine())
+			return wrongArguments(cmd, given)
 		}
 		return nil
 	}
@@ -133,10 +133,10 @@ func group(use, short string, sub ...*cobra.Command) *cobra.Command {
 func (c *Store) with(cmd *cobra.Command, create bool, fn func(ctx context.Context, e *server.Server) error) error {
 	e, done, err := c.Open(cmd.Context(), c.flags, create)
 	if err != nil {
-		return server.SayDamage(c.flags.DB, err)
+		return notWritable(c.flags.DB, server.SayDamage(c.flags.DB, err))
 	}
 	defer done()
-	return server.SayDamage(c.flags.DB, fn(app.WithActor(cmd.Context(), operator), e))
+	return notWritable(c.flags.DB, server.SayDamage(c.flags.DB, fn(app.WithActor(cmd.Context(), operator), e)))
 }
 
 // operator is who runs a command, as the audit log names him.

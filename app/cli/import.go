@@ -193,11 +193,12 @@ func (i *importCommand) fromListmonk() *cobra.Command {
 }
 
 func (i *importCommand) fromFiles() *cobra.Command {
-	var preset string
+	var preset, email string
 	cmd := i.command("csv FILE…", "From files that other services export: CSV, or ZIP with CSV in it", cobra.MinimumNArgs(1), func(files []string) (source, error) {
-		return i.files(archive.OfCSV, files, func(w *archive.Writer) (int, error) { return sheets.Read(w, files, preset) }), nil
+		return i.files(archive.OfCSV, files, func(w *archive.Writer) (int, error) { return sheets.Read(w, files, preset, email) }), nil
 	})
 	cmd.Flags().StringVar(&preset, "preset", "", "service that wrote them: mailchimp, brevo, sendgrid, postmark, hubspot, mailerlite, resend or listmonk (default: found by their headings)")
+	cmd.Flags().StringVar(&email, "email-column", "", "heading of the column that holds the email address (default: found by its heading)")
 	return cmd
 }
 

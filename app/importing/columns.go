@@ -99,12 +99,15 @@ const booleanColumn = "boolean"
 
 // Input is what a caller says about a file of contacts.
 type Input struct {
-	Columns    *ColumnMap // nil: found by their headings
-	Preset     string     // the service that wrote the file; empty: found by its headings
-	FileName   string     // as the caller has it; empty: not told
-	OnConflict string     // upsert or skip; empty: skip
-	Segments   []app.SegmentRef
-	Topics     []app.TopicChoice
+	Columns  *ColumnMap // nil: found by their headings
+	Preset   string     // the service that wrote the file; empty: found by its headings
+	FileName string     // as the caller has it; empty: not told
+	// EmailColumn is the heading of the column that holds the address, where the other
+	// columns are found by theirs; empty: found as well.
+	EmailColumn string
+	OnConflict  string // upsert or skip; empty: skip
+	Segments    []app.SegmentRef
+	Topics      []app.TopicChoice
 }
 
 // Plan is an Input that was checked against the file's headings.
@@ -215,6 +218,14 @@ func (in *Input) sheet(file string, headings []string, declared map[string]app.P
 		}
 	}
 	s.Width, s.Preset = len(headings), Preset(in.Preset)
+	if in.EmailColumn != "" {
+		at := slices.IndexFunc(headings, func(h string) bool { return strings.EqualFold(strings.TrimSpace(h), strings.TrimSpace(in.EmailColumn)) })
+		if at < 0 {
+			return s, app.Invalid("file", "has no column named %q in its first row", in.EmailColumn)
+		}
+		headings = slices.Clone(headings)
+		headings[at] = app.EmailField
+	}
 	h := headingSet(headings)
 	if in.Columns != nil {
 		if s.Columns, err = h.mapped(in.Columns, declared); err == nil {

@@ -28,6 +28,9 @@ func SayDamage(database string, err error) error {
 	return &app.Error{Code: app.CodeInternal, Message: health.DamageOf(database, err), Err: err}
 }
 
+// IsReadOnly reports whether an error says that a database can't be written by this user.
+func IsReadOnly(err error) bool { return db.IsReadOnly(err) }
+
 // Doctor looks at a database and its server, or, where open fails, at what is there of
 // them. keyFile is empty for the file beside the database.
 func Doctor(ctx context.Context, database, keyFile string, passwordShown bool, open func() (*Server, func(), error)) ([]health.Check, error) {
