@@ -152,27 +152,27 @@ func serveCommand(o *options) *cobra.Command {
 	cmd := command("serve", "Run the API and send mail", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error { return o.serve(cmd) })
 	f := cmd.Flags()
 	o.doors.Bind(f)
-	f.StringVar(&o.baseURL, "base-url", "", "public address of the API (default: the listen address)")
-	f.StringArrayVar(&o.relays, "relay", nil, "[REGION=]smtp://user:pass@host:587 or smtps://…; repeatable, the first is the default; none: mail is accepted and waits")
+	f.StringVar(&o.baseURL, "base-url", "", "public URL of the API (default: the listen address)")
+	f.StringArrayVar(&o.relays, "relay", nil, "[REGION=]smtp://user:pass@host:587 or smtps://…; repeatable, the first is the default; none: mail is accepted and stays queued")
 	cli.ResolverFlag(cmd, &o.Resolver)
 	o.waits.Bind(f)
 	o.keep.Bind(f)
-	f.StringArrayVar(&o.snsTopics, "sns-topic", nil, "ARN of an Amazon SNS topic whose messages about Amazon SES are believed; repeatable; none: none is")
-	f.StringVar(&o.mode, "mode", "self-hosted", "self-hosted: nothing is capped; cloud: teams have plans")
-	f.StringVar(&o.compat, "compat", string(app.CompatStrict), "strict: the rules of this API; resend: also what Resend takes beyond them (inline images, any custom header that is the caller's)")
-	f.StringVar(&o.guardrails, "guardrails", "warn", "what crossing a line of bounces or complaints does: enforce (hold back) or warn (only tell)")
+	f.StringArrayVar(&o.snsTopics, "sns-topic", nil, "ARN of an Amazon SNS topic whose Amazon SES events are trusted; repeatable; none: no topic is trusted")
+	f.StringVar(&o.mode, "mode", "self-hosted", "self-hosted: no quotas; cloud: teams have plans")
+	f.StringVar(&o.compat, "compat", string(app.CompatStrict), "strict: the rules of this API; resend: also accept requests that only Resend accepts (inline images, any custom header that the caller may set)")
+	f.StringVar(&o.guardrails, "guardrails", "warn", "what happens when the bounce or complaint limit is exceeded: enforce (hold mail) or warn (report only)")
 	o.boundFlags.Bind(f)
 	o.backup.Bind(f)
-	f.StringArrayVar(&o.webhookAllow, "webhook-allow", nil, "range of addresses (CIDR) in which webhook endpoints may be private and plain http; repeatable")
-	f.IntVar(&o.webhooksPerTeam, "webhooks-per-team", webhook.DefaultPerTeam, "webhooks that a team can make")
-	f.Int64Var(&o.maxAttachments, "max-attachments", app.DefaultMaxAttachmentBytes, "bytes of attachments in one email, decoded")
-	f.Float64Var(&o.reserve, "transactional-reserve", 1-pacing.DefaultBulkShare, "part of a relay's daily limit that broadcasts leave to transactional mail, 0 to 0.95")
-	f.DurationVar(&o.doubtDelay, "doubt-delay", time.Minute, "how long a message whose reply was lost waits before it is sent again")
+	f.StringArrayVar(&o.webhookAllow, "webhook-allow", nil, "private IP range (CIDR) allowed for webhook endpoints, also over plain http; repeatable")
+	f.IntVar(&o.webhooksPerTeam, "webhooks-per-team", webhook.DefaultPerTeam, "maximum number of webhooks per team")
+	f.Int64Var(&o.maxAttachments, "max-attachments", app.DefaultMaxAttachmentBytes, "maximum bytes of attachments per email, decoded")
+	f.Float64Var(&o.reserve, "transactional-reserve", 1-pacing.DefaultBulkShare, "share of a relay's daily limit reserved for transactional mail, 0 to 0.95")
+	f.DurationVar(&o.doubtDelay, "doubt-delay", time.Minute, "how long a message with an unknown outcome waits before it is sent again")
 	o.logs.Bind(f)
-	f.BoolVar(&o.standby, "standby", false, "with a PostgreSQL database: while another server works on it wait, answer 503, and take over when that is gone; without it this one works beside the other")
-	f.BoolVar(&o.capture, "capture", false, "sign mail and keep it: nothing leaves this machine, and from-domains need not be verified")
-	f.BoolVar(&o.dev, "dev", false, "try it out: mailer-dev.db, mail is captured, a key is made and shown")
-	f.BoolVar(&o.devPublic, "dev-public", false, "with --dev: also on an address that others reach")
+	f.BoolVar(&o.standby, "standby", false, "with PostgreSQL: wait and answer 503 while another server uses the database, and take over when that server is gone; without this flag, both servers work at the same time")
+	f.BoolVar(&o.capture, "capture", false, "sign and store mail without sending it; sender domains need not be verified")
+	f.BoolVar(&o.dev, "dev", false, "development mode: use mailer-dev.db, capture all mail, create and print an API key")
+	f.BoolVar(&o.devPublic, "dev-public", false, "with --dev: allow a listen address that other machines can reach")
 	return o.Bind(cmd)
 }
 
@@ -202,7 +202,7 @@ func (o *options) check(cmd *cobra.Command) error {
 	}
 	o.bounds = bounds
 	if (o.dev || o.capture) && len(o.relays) > 0 {
-		return errors.New("--dev and --capture keep all mail here; they can't be used with --relay")
+		return errors.New("--dev and --capture don't send mail; they can't be used with --relay")
 	}
 	o.capture = o.capture || o.dev
 	if o.dev && !cmd.Flags().Changed("db") {
@@ -451,9 +451,9 @@ func (o *options) announce(ctx context.Context, log *slog.Logger, s *server.Serv
 	}
 	switch s.Settings.Relay() {
 	case service.RelayCapture:
-		log.Info("capturing: mail is signed and kept, and nothing leaves this machine; read it at GET /emails/{id}/raw")
+		log.Info("capture mode: mail is signed and stored, not sent; read it at GET /emails/{id}/raw")
 	case service.RelayNone:
-		log.Warn("no relay is configured: mail is accepted and waits for one; give --relay or MAILER_RELAY, mailer relays add URL, or --capture to try things out")
+		log.Warn("no relay is configured: mail is accepted and stays queued; set --relay or MAILER_RELAY, run mailer relays add URL, or use --capture to try things out")
 	}
 	if !o.dev {
 		if err := cli.AnnounceSetup(context.WithoutCancel(ctx), log, s); err != nil { // which is no reason to end
@@ -465,7 +465,7 @@ func (o *options) announce(ctx context.Context, log *slog.Logger, s *server.Serv
 }
 
 func migrateCommand(o *options) *cobra.Command {
-	cmd := command("migrate", "Bring the database to this version", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error {
+	cmd := command("migrate", "Upgrade the database to the schema of this version", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error {
 		bar := cli.Progress(cmd.Context(), "migrate", 0)
 		m, err := db.Migrate(cmd.Context(), db.Options{Path: o.DB, Schema: schema, Create: true}, o.dryRun)
 		bar.Done()
@@ -475,12 +475,12 @@ func migrateCommand(o *options) *cobra.Command {
 		verb := map[bool]string{true: "would run", false: "ran"}[o.dryRun]
 		return cli.Done(o.asJSON, m, fmt.Sprintf("version %d -> %d; %s %q; copy of the old database: %q", m.From, m.To, verb, m.Steps, m.Copy))
 	})
-	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false, "only say what would be done")
+	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false, "show what would change, and change nothing")
 	return cli.JSONFlag(o.Bind(cmd), &o.asJSON)
 }
 
 func versionCommand(o *options) *cobra.Command {
-	cmd := command("version", "Print version, commit, its date and SQLite version", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error {
+	cmd := command("version", "Print version, commit, commit date and SQLite version", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error {
 		sqlite, err := db.SQLiteVersion(cmd.Context())
 		if err != nil {
 			return err

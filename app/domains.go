@@ -207,7 +207,7 @@ type Team struct {
 	CreatedAt time.Time
 }
 
-// Retention is for how long finished mail is kept, from its last result on; 0: for ever.
+// Retention is for how long finished mail is kept, from its last result on; 0: no limit.
 type Retention struct {
 	Content    time.Duration // bodies, attachments, captured messages
 	Emails     time.Duration // all of an email

@@ -186,7 +186,7 @@ func (e *postgresEngine) open(ctx context.Context, d *DB, opts Options) (session
 		return session{}, err
 	}
 	if way := TLSOf(opts.Path); way.Weak && opts.Lock {
-		d.log.Warn("the way to the database can be read or taken over by others on the network", "db", name, "sslmode", way.Mode, "help", "leave sslmode out of the URL, or give sslmode=verify-full, and sslrootcert=FILE for an authority of your own")
+		d.log.Warn("the way to the database can be read or taken over by others on the network", "db", name, "sslmode", way.Mode, "help", "remove sslmode from the URL, or use sslmode=verify-full, with sslrootcert=FILE for your own certificate authority")
 	}
 	d.pool, d.ro = e.pool(writerIdle), e.pool(readerIdle)
 	d.pool.SetMaxIdleConns(0)

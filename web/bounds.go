@@ -44,10 +44,10 @@ type BoundFlags struct {
 // Bind adds the flags to those of a command.
 func (f *BoundFlags) Bind(flags *pflag.FlagSet) {
 	f.flags = flags
-	flags.IntVar(&f.bounds.RateLimit, "rate-limit", DefaultRateLimit, "requests a second of one key; 0: no limit")
-	flags.IntVar(&f.bounds.TeamRateLimit, "team-rate-limit", teamKeys*DefaultRateLimit, "requests a second of all keys of a team, five times --rate-limit where only that is given; 0: no limit")
-	flags.IntVar(&f.bounds.MaxConnections, "max-connections", rest.DefaultConnections, "connections to the HTTP API at once")
-	flags.StringArrayVar(&f.trusted, "trusted-proxy", nil, "range of addresses (CIDR) of proxies whose X-Forwarded-For is believed; repeatable; none: those of this machine")
+	flags.IntVar(&f.bounds.RateLimit, "rate-limit", DefaultRateLimit, "requests per second and API key; 0: no limit")
+	flags.IntVar(&f.bounds.TeamRateLimit, "team-rate-limit", teamKeys*DefaultRateLimit, "requests per second of all API keys of a team; five times --rate-limit if only that is set; 0: no limit")
+	flags.IntVar(&f.bounds.MaxConnections, "max-connections", rest.DefaultConnections, "concurrent connections to the HTTP API")
+	flags.StringArrayVar(&f.trusted, "trusted-proxy", nil, "IP range (CIDR) of proxies whose X-Forwarded-For header is trusted; repeatable; none: loopback addresses only")
 }
 
 // Bounds returns what the flags say. Errors name the flag.

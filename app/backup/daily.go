@@ -34,9 +34,9 @@ const defaultKeep = 14
 
 // Bind adds the flags to a command.
 func (f *Daily) Bind(flags *pflag.FlagSet) {
-	flags.StringVar(&f.Dir, "backup-dir", "", "folder in which the server makes a backup each day; empty: it makes none")
-	flags.StringVar(&f.At, "backup-at", "03:30", "when, in the time zone of this machine")
-	flags.IntVar(&f.Keep, "backup-keep", defaultKeep, "how many of these backups stay; older ones are removed")
+	flags.StringVar(&f.Dir, "backup-dir", "", "directory for a daily backup; empty: no daily backups")
+	flags.StringVar(&f.At, "backup-at", "03:30", "time of the daily backup, in the server's time zone")
+	flags.IntVar(&f.Keep, "backup-keep", defaultKeep, "number of daily backups to keep; older ones are removed")
 }
 
 // Check refuses settings that can't be followed.

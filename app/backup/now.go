@@ -16,7 +16,7 @@ import (
 const nowPatience = 20 * time.Second
 
 // errUnderWay says that the server makes a backup already.
-var errUnderWay = app.Errorf(app.CodeConflict, "A backup is being made already; try again when it is done")
+var errUnderWay = app.Errorf(app.CodeConflict, "A backup is already running; try again when it is done")
 
 // File is a backup in the folder of the daily ones.
 type File struct {

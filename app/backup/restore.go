@@ -169,7 +169,7 @@ func holdAll(tx *db.Tx, since time.Time) (emails int64, err error) {
 	}
 }
 
-// noteDoubt notes of a unit that was past its final dot that the relay may have taken it.
+// noteDoubt notes of a unit that was past its final dot that the relay may have accepted it.
 func noteDoubt(tx *db.Tx, u app.Unit) error {
 	open, err := tx.OpenRecipients(u)
 	if err != nil {
@@ -182,5 +182,5 @@ func noteDoubt(tx *db.Tx, u app.Unit) error {
 		return err
 	}
 	return tx.InsertEvent(mail.NewEvent(tx, u, app.EventInDoubt, "", app.EventDetail{Stage: app.StageDot, Relay: u.Relay, Attempt: u.Attempts,
-		Message: "The backup was made between the end of the message and the relay's reply: the relay may have taken it"}))
+		Message: "The backup was made between the end of the message and the relay's reply: the relay may have accepted it"}))
 }

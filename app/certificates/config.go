@@ -40,11 +40,11 @@ type Config struct {
 
 // Bind adds the flags to those of a command.
 func (c *Config) Bind(f *pflag.FlagSet) {
-	f.StringVar(&c.mode, "tls", "", "auto: certificates by ACME for the base URL's host, that of SMTP and verified tracking hosts; none: no TLS, or that of --tls-cert")
-	f.StringVar(&c.certFile, "tls-cert", "", "file of a certificate with its chain (PEM), read again when it changes")
-	f.StringVar(&c.keyFile, "tls-key", "", "file of the certificate's private key (PEM), read again when it changes")
-	f.StringVar(&c.email, "acme-email", "", "address that the certificate authority may write to")
-	f.StringVar(&c.directory, "acme-directory", autocert.DefaultACMEDirectory, "address of the authority's directory, with --tls auto")
+	f.StringVar(&c.mode, "tls", "", "auto: certificates by ACME for the hosts of the base URL, SMTP and verified tracking domains; none: no TLS, or the certificate of --tls-cert")
+	f.StringVar(&c.certFile, "tls-cert", "", "certificate file with its chain (PEM); reloaded when it changes")
+	f.StringVar(&c.keyFile, "tls-key", "", "private key file of the certificate (PEM); reloaded when it changes")
+	f.StringVar(&c.email, "acme-email", "", "contact email address for the certificate authority")
+	f.StringVar(&c.directory, "acme-directory", autocert.DefaultACMEDirectory, "directory URL of the certificate authority, with --tls auto")
 }
 
 // Asked reports whether there is TLS.

@@ -69,7 +69,7 @@ func (s *Service) followMode() {
 	case now == "":
 		s.renewed(s.cfg.certFile, s.cfg.pair.Load().Leaf)
 	default:
-		s.Log.Warn(now, "help", "chmod 600 "+s.cfg.keyFile+", and have a new key if others have accounts on this machine")
+		s.Log.Warn(now, "help", "chmod 600 "+s.cfg.keyFile+", and create a new key if others have accounts on this server")
 		s.failed(s.cfg.certFile, now)
 	}
 }

@@ -25,7 +25,7 @@ func AnnounceDev(ctx context.Context, log *slog.Logger, s *server.Server, baseUR
 		log.Warn("the welcome email can't be sent", "err", err)
 	}
 	fmt.Printf("\nSign-in link (single use, expires in 30 min): %s\n", link)
-	fmt.Printf("\nMailer is ready. Send an email (it is captured, nothing leaves this machine):\n\n"+
+	fmt.Printf("\nMailer is ready. Send an email (it is captured, not sent):\n\n"+
 		"curl -sS %s/emails -H 'Authorization: Bearer %s' -H 'Content-Type: application/json' -d '%s'\n\n",
 		baseURL, token, `{"from":"Mailer <hello@example.com>","to":"you@example.org","subject":"It works","text":"Hello from Mailer"}`)
 	return nil
@@ -41,7 +41,7 @@ func sendWelcome(ctx context.Context, s *server.Server, token string) error {
 	if err != nil || len(there) > 0 {
 		return err
 	}
-	text := "This email was captured: nothing leaves this machine.\n\nSend your own with the curl command that the server printed, or point your program at it.\n"
+	text := "This email was captured, not sent.\n\nSend your own with the curl command that the server printed, or point your program at it.\n"
 	_, err = s.Mail.SendEmail(ctx, key, &app.EmailInput{From: "Mailer <hello@example.com>", To: []string{"you@example.org"}, Subject: "Welcome to Mailer", Text: &text}, mail.SendOptions{})
 	return err
 }

@@ -21,7 +21,7 @@ const maxAudited = 100_000
 func (c *Store) audit() *cobra.Command {
 	var limit int
 	var since time.Duration
-	cmd := newCommand("list", "List who changed what, newest first", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error {
+	cmd := newCommand("list", "List changes with author and time, newest first", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error {
 		if limit < 1 || limit > maxAudited {
 			return fmt.Errorf("--limit must be a number from 1 to %d, is %d", maxAudited, limit)
 		}
@@ -48,10 +48,10 @@ func (c *Store) audit() *cobra.Command {
 			return Print(os.Stdout, c.asJSON, audited(entries))
 		})
 	})
-	cmd.Flags().StringVar(&c.team, "team", "", "only changes of a team, by name or id, or by id of one that was deleted (default: of all, and of the server)")
-	cmd.Flags().DurationVar(&since, "since", 0, "only changes of the time before now, like 24h (default: all that is kept)")
-	cmd.Flags().IntVar(&limit, "limit", 100, "how many at most")
-	return group("audit", "The log of changes: keys, domains, webhooks, relays, plans, queue acts", c.jsonFlag(cmd))
+	cmd.Flags().StringVar(&c.team, "team", "", "only changes of this team, by name or id; a deleted team by id (default: all teams and the server)")
+	cmd.Flags().DurationVar(&since, "since", 0, "only changes within this time, like 24h (default: all)")
+	cmd.Flags().IntVar(&limit, "limit", 100, "maximum number of entries")
+	return group("audit", "Audit log: changes to keys, domains, webhooks, relays, plans and the queue", c.jsonFlag(cmd))
 }
 
 func audited(entries []app.AuditEntry) Table {

@@ -12,7 +12,7 @@ import (
 )
 
 func (c *Store) backup() *cobra.Command {
-	cmd := newCommand("backup FILE|-", "Copy the database to a file that is not there, or to standard output, beside a running server or alone", cobra.ExactArgs(1), func(cmd *cobra.Command, args []string) error {
+	cmd := newCommand("backup FILE|-", "Back up the database to a new file or to standard output. Safe while the server is running", cobra.ExactArgs(1), func(cmd *cobra.Command, args []string) error {
 		return c.with(cmd, false, func(ctx context.Context, e *server.Server) error {
 			bar := ProgressBytes(ctx, "backup", 1)
 			if args[0] == "-" {
@@ -30,7 +30,7 @@ func (c *Store) backup() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return c.done(made, fmt.Sprintf("%s: %d bytes, %d emails, as of %s; checked", made.File, made.Bytes, made.Emails, made.At))
+			return c.done(made, fmt.Sprintf("%s: %d bytes, %d emails, as of %s; verified", made.File, made.Bytes, made.Emails, made.At))
 		})
 	})
 	return c.jsonFlag(cmd)
@@ -41,5 +41,5 @@ func (c *Store) sayKey(made backup.Made) {
 	if made.File == "" {
 		return
 	}
-	fmt.Fprintf(os.Stderr, "mailer: the master key is not in the backup, which can't be restored without it: keep %s too, once, in another place\n", backup.KeyFile(c.flags.DB, c.flags.MasterKey))
+	fmt.Fprintf(os.Stderr, "mailer: this backup does not contain the master key; you can't restore without it: keep %s too, once, in another place\n", backup.KeyFile(c.flags.DB, c.flags.MasterKey))
 }

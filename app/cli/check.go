@@ -17,7 +17,7 @@ import (
 var ErrDamage = errors.New("the database is damaged")
 
 func (c *Store) check() *cobra.Command {
-	cmd := newCommand("check", "Look for damage in the database, beside a server or alone; exit code 2 where there is any", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error {
+	cmd := newCommand("check", "Check the database for corruption. Exits 2 if any is found", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error {
 		bar := Progress(cmd.Context(), "check", 0)
 		checks, err := server.CheckDatabase(cmd.Context(), c.flags.DB)
 		bar.Done()

@@ -49,7 +49,7 @@ func (f *StoreFlags) CheckKeyFile() error {
 	if server.OnlyFiles(f.DB) == nil || f.MasterKey != "" {
 		return nil
 	}
-	return fmt.Errorf("--master-key-file must name the file of the master key: %s lies on another machine, and every server that works on it needs the same key", server.DatabaseName(f.DB))
+	return fmt.Errorf("--master-key-file must name the file of the master key: %s is on another machine, and every server that uses it needs the same key", server.DatabaseName(f.DB))
 }
 
 // CheckPlace refuses what a server can't have of a database where it is.
@@ -57,7 +57,7 @@ func (f *StoreFlags) CheckPlace(standby bool, backupDir string) error {
 	elsewhere := server.OnlyFiles(f.DB)
 	switch {
 	case elsewhere == nil && standby:
-		return errors.New("--standby is of no use with a database in a file, which one machine has: name one of PostgreSQL with --db postgres://…")
+		return errors.New("--standby needs a PostgreSQL database: add --db postgres://…")
 	case elsewhere != nil && backupDir != "":
 		return fmt.Errorf("--backup-dir: %w", elsewhere)
 	}
@@ -66,7 +66,7 @@ func (f *StoreFlags) CheckPlace(standby bool, backupDir string) error {
 
 // ResolverFlag adds --resolver to a command that checks DNS records.
 func ResolverFlag(cmd *cobra.Command, resolver *string) *cobra.Command {
-	cmd.Flags().StringVar(resolver, "resolver", "", "HOST:PORT of a DNS server that all questions about domains go to (default: the authoritative servers of each)")
+	cmd.Flags().StringVar(resolver, "resolver", "", "HOST:PORT of the DNS server for domain checks (default: the authoritative servers of each domain)")
 	return cmd
 }
 
@@ -163,7 +163,7 @@ func (c *Store) withTeam(cmd *cobra.Command, create bool, fn func(ctx context.Co
 // ran on the database: relays and public address are settings of mailer serve.
 func warnUnserved(e *server.Server, lack string) {
 	if len(e.Domains.Regions()) == 0 {
-		fmt.Fprintln(os.Stderr, "mailer: no server ran on this database: "+lack+"; start mailer serve once, then ask again")
+		fmt.Fprintln(os.Stderr, "mailer: no server has run on this database yet: "+lack+"; start mailer serve once, then run this command again")
 	}
 }
 

@@ -25,7 +25,7 @@ var shells = map[string]func(root *cobra.Command) error{
 // Completion is the command that prints how a shell completes the commands of root, and
 // completes the names that stand in the database there.
 func Completion(root *cobra.Command) *cobra.Command {
-	cmd := newCommand("completion SHELL", "Print the script that has bash, zsh or fish complete commands, flags, names and ids", cobra.MatchAll(cobra.ExactArgs(1), cobra.OnlyValidArgs),
+	cmd := newCommand("completion SHELL", "Print the completion script for bash, zsh or fish (commands, flags, names and ids)", cobra.MatchAll(cobra.ExactArgs(1), cobra.OnlyValidArgs),
 		func(cmd *cobra.Command, args []string) error { return shells[args[0]](cmd.Root()) })
 	cmd.ValidArgs = []string{"bash", "zsh", "fish"}
 	cmd.Example = "  source <(mailer completion bash)\n  mailer completion fish > ~/.config/fish/completions/mailer.fish"

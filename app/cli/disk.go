@@ -15,7 +15,7 @@ import (
 
 // disk is the command that says what takes how much room.
 func (c *Store) disk() *cobra.Command {
-	return c.jsonFlag(newCommand("disk", "Say what takes how much room", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error {
+	return c.jsonFlag(newCommand("disk", "Show disk usage by team and table", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error {
 		return c.with(cmd, false, func(ctx context.Context, e *server.Server) error {
 			d, err := e.Retention.Disk(ctx)
 			if err != nil {
@@ -24,7 +24,7 @@ func (c *Store) disk() *cobra.Command {
 			if c.asJSON {
 				return PrintJSON(os.Stdout, diskObject(d))
 			}
-			fmt.Printf("file %s, of it free %s; log %s\n\n", service.Size(d.File), service.Size(d.Free), service.Size(d.WAL))
+			fmt.Printf("file %s, free pages %s, write-ahead log %s\n\n", service.Size(d.File), service.Size(d.Free), service.Size(d.WAL))
 			if err := Print(os.Stdout, false, diskTables(d)); err != nil {
 				return err
 			}

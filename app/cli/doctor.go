@@ -15,10 +15,10 @@ import (
 )
 
 // errUnwell: a check failed, and was printed with what mends it.
-var errUnwell = errors.New("something needs a person: see the lines with ✗, and what mends each")
+var errUnwell = errors.New("checks failed: see the ✗ lines above and how to fix each")
 
 func (c *Store) doctor() *cobra.Command {
-	cmd := newCommand("doctor", "Check machine, files, DNS, relays, webhooks and backups, beside a server or before the first start; exit code 0 only when all is well", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error {
+	cmd := newCommand("doctor", "Run diagnostics (works with or without a running server). Exits 0 only if all checks pass", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error {
 		checks, err := server.Doctor(cmd.Context(), c.flags.DB, c.flags.MasterKey, ShowsPassword(cmd), func() (*server.Server, func(), error) { return c.Open(cmd.Context(), c.flags, false) })
 		if err != nil {
 			return err

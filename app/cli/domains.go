@@ -15,21 +15,21 @@ import (
 func (c *Store) domains() *cobra.Command {
 	return group("domains", "Sending domains",
 		c.domainsAdd(), c.domainsList(),
-		c.ofDomain("records NAME", "Show the DNS records to publish, and what the last check found", (*domains.Service).DomainByName),
+		c.ofDomain("records NAME", "Show the DNS records to publish, and the result of the last check", (*domains.Service).DomainByName),
 		c.domainsVerify(),
-		c.ofDomain("rotate-dkim NAME", "Make the next DKIM key; it signs once a check finds its record in the DNS", (*domains.Service).RotateDKIM),
+		c.ofDomain("rotate-dkim NAME", "Create the next DKIM key; it is used once a check finds its DNS record", (*domains.Service).RotateDKIM),
 		c.domainsTrust(), c.domainsDelete())
 }
 
 func (c *Store) domainsTrust() *cobra.Command {
 	var off bool
-	cmd := newCommand("trust NAME", "Count a domain as verified without asking the DNS; --off ends that and has it checked", cobra.ExactArgs(1), func(cmd *cobra.Command, args []string) error {
+	cmd := newCommand("trust NAME", "Treat a domain as verified without DNS checks; --off turns the checks on again", cobra.ExactArgs(1), func(cmd *cobra.Command, args []string) error {
 		return c.withTeam(cmd, false, func(ctx context.Context, e *server.Server, team app.Team) error {
 			d, err := e.Domains.Trust(ctx, team.ID, args[0], !off)
 			if err != nil {
 				return noDomain(ctx, e, &team, args[0], err)
 			}
-			words := fmt.Sprintf("%s is trusted: it counts as verified whatever the DNS says", d.Name)
+			words := fmt.Sprintf("%s is trusted: it counts as verified without DNS checks", d.Name)
 			if off {
 				words = fmt.Sprintf("%s is no longer trusted; its status is %s, and the server checks its records now", d.Name, d.Status)
 			}
@@ -38,12 +38,12 @@ func (c *Store) domainsTrust() *cobra.Command {
 			return c.done(object, words)
 		})
 	})
-	cmd.Flags().BoolVar(&off, "off", false, "go by the DNS again")
+	cmd.Flags().BoolVar(&off, "off", false, "check the domain's DNS records again")
 	return c.teamFlag(c.jsonFlag(cmd))
 }
 
 func (c *Store) domainsDelete() *cobra.Command {
-	cmd := newCommand("delete NAME", "Delete a domain with its DKIM keys and the API keys that are bound to it; mail of it that waits fails", cobra.ExactArgs(1), func(cmd *cobra.Command, args []string) error {
+	cmd := newCommand("delete NAME", "Delete a domain with its DKIM keys and the API keys that are bound to it; its queued mail fails", cobra.ExactArgs(1), func(cmd *cobra.Command, args []string) error {
 		return c.withTeam(cmd, false, func(ctx context.Context, e *server.Server, team app.Team) error {
 			gone, err := e.Domains.DeleteByName(ctx, team.ID, args[0])
 			if err != nil {
@@ -51,7 +51,7 @@ func (c *Store) domainsDelete() *cobra.Command {
 			}
 			d := &gone.Domain
 			return c.done(map[string]any{"object": "domain", "id": d.ID, "name": d.Name, "deleted": true, "waiting": gone.Waiting, "keys": gone.Keys},
-				fmt.Sprintf("deleted %s of %s; API keys that ended with it: %d; emails of it that wait and will fail: %d", d.Name, team.Name, gone.Keys, gone.Waiting))
+				fmt.Sprintf("deleted %s of %s; API keys revoked: %d; queued emails that will fail: %d", d.Name, team.Name, gone.Keys, gone.Waiting))
 		})
 	})
 	return c.teamFlag(c.jsonFlag(cmd))
@@ -59,7 +59,7 @@ func (c *Store) domainsDelete() *cobra.Command {
 
 func (c *Store) domainsAdd() *cobra.Command {
 	var in app.DomainInput
-	cmd := newCommand("add NAME", "Add a sending domain with a DKIM key of its own, and show the DNS records to publish", cobra.ExactArgs(1), func(cmd *cobra.Command, args []string) error {
+	cmd := newCommand("add NAME", "Add a sending domain with its own DKIM key, and show the DNS records to publish", cobra.ExactArgs(1), func(cmd *cobra.Command, args []string) error {
 		in.Name = args[0]
 		return c.withTeam(cmd, true, func(ctx context.Context, e *server.Server, team app.Team) error {
 			d, err := e.Domains.AddDomain(ctx, team.ID, in)
@@ -69,8 +69,8 @@ func (c *Store) domainsAdd() *cobra.Command {
 			return c.printDomain(e, &d)
 		})
 	})
-	cmd.Flags().StringVar(&in.Region, "region", "", "region of the relay that its mail leaves through (default: the server's first)")
-	cmd.Flags().BoolVar(&in.Trusted, "trust", false, "count it as verified without asking the DNS, now and later")
+	cmd.Flags().StringVar(&in.Region, "region", "", "region of the relay for the domain's mail (default: the server's first relay)")
+	cmd.Flags().BoolVar(&in.Trusted, "trust", false, "treat the domain as verified without DNS checks")
 	return c.teamFlag(c.jsonFlag(cmd))
 }
 
@@ -104,7 +104,7 @@ func (c *Store) ofDomain(use, short string, do func(s *domains.Service, ctx cont
 }
 
 func (c *Store) domainsVerify() *cobra.Command {
-	cmd := newCommand("verify NAME", "Check the DNS records of a domain now and show what was found; exit code 0 only when it is verified", cobra.ExactArgs(1), func(cmd *cobra.Command, args []string) error {
+	cmd := newCommand("verify NAME", "Check the DNS records of a domain now and show the result. Exits 0 only if the domain is verified", cobra.ExactArgs(1), func(cmd *cobra.Command, args []string) error {
 		return c.withTeam(cmd, false, func(ctx context.Context, e *server.Server, team app.Team) error {
 			d, err := e.Domains.CheckDomain(ctx, team.ID, args[0])
 			if err != nil {

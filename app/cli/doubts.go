@@ -10,7 +10,7 @@ import (
 )
 
 func (c *Store) doubts() *cobra.Command {
-	cmd := newCommand("doubts", "List transactions whose outcome at the relay is or was unknown", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error {
+	cmd := newCommand("doubts", "List deliveries with an unknown outcome (relay's reply was lost)", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error {
 		return c.with(cmd, false, func(ctx context.Context, e *server.Server) error {
 			doubts, err := e.Delivery.ListDoubts(ctx, !c.InUse(c.flags.DB))
 			if err != nil {

@@ -100,7 +100,7 @@ func WarnUnknownVariables(log *slog.Logger, root *cobra.Command, environ []strin
 	for _, pair := range environ {
 		name, _, _ := strings.Cut(pair, "=")
 		if strings.HasPrefix(name, Prefix) && !slices.Contains(known, name) {
-			log.Warn("no command knows this variable; it changes nothing", "variable", name, "nearest", nearest.Of(name, known))
+			log.Warn("unknown variable; it has no effect", "variable", name, "nearest", nearest.Of(name, known))
 		}
 	}
 }
@@ -128,9 +128,9 @@ func WarnChangedFiles(log *slog.Logger, flags *pflag.FlagSet) {
 		}
 		switch content, _, err := readFileOf(noted[0]); {
 		case err != nil:
-			log.Warn("a file of the settings can't be read; the server goes on with what it read at its start", "variable", noted[0]+"_FILE", "err", err)
+			log.Warn("a settings file can't be read; the server keeps using the value it read at startup", "variable", noted[0]+"_FILE", "err", err)
 		case content != noted[1]:
-			log.Warn("a file of the settings changed; restart the server to use it", "variable", noted[0]+"_FILE", "file", os.Getenv(noted[0]+"_FILE"))
+			log.Warn("a settings file changed; restart the server to use it", "variable", noted[0]+"_FILE", "file", os.Getenv(noted[0]+"_FILE"))
 		}
 	})
 }

@@ -17,7 +17,7 @@ import (
 
 func (c *Store) export() *cobra.Command {
 	opts := transfer.ExportOptions{Version: BuildVersion("")["version"]}
-	cmd := newCommand("export DIR", "Write a team to a directory that is new or empty, as JSON and CSV, beside a running server or alone", cobra.ExactArgs(1), func(cmd *cobra.Command, args []string) error {
+	cmd := newCommand("export DIR", "Export a team as JSON and CSV to a new or empty directory. Safe while the server is running", cobra.ExactArgs(1), func(cmd *cobra.Command, args []string) error {
 		return c.withTeam(cmd, false, func(ctx context.Context, e *server.Server, team app.Team) error {
 			bar := Progress(ctx, "export", 0)
 			defer bar.Done()
@@ -31,8 +31,8 @@ func (c *Store) export() *cobra.Command {
 			return c.done(exportObject(&made), exportWords(&team, &made, opts.NoSecrets))
 		})
 	})
-	cmd.Flags().BoolVar(&opts.Emails, "emails", false, "past emails too, with their events and attachments")
-	cmd.Flags().BoolVar(&opts.NoSecrets, "no-secrets", false, "leave out DKIM keys, signing secrets of webhooks and hashes of API keys")
+	cmd.Flags().BoolVar(&opts.Emails, "emails", false, "include past emails with their events and attachments")
+	cmd.Flags().BoolVar(&opts.NoSecrets, "no-secrets", false, "leave out DKIM keys, webhook signing secrets and API key hashes")
 	return c.teamFlag(c.jsonFlag(cmd))
 }
 

@@ -20,7 +20,7 @@ import (
 )
 
 // ErrCutOff: an import was cut off; run again it goes on.
-var ErrCutOff = errors.New("the import was cut off: run the same command again, and it goes on")
+var ErrCutOff = errors.New("the import was interrupted: run the same command again to resume")
 
 // importCommand is the part of `mailer import` that all sources share.
 type importCommand struct {
@@ -41,7 +41,7 @@ type source struct {
 
 func imports(c *Store) *cobra.Command {
 	i := &importCommand{c: c}
-	return group("import", "Bring in what a team has elsewhere: shows what would be done, and does it with --apply",
+	return group("import", "Import data from another service (dry run; add --apply to write)",
 		i.fromResend(), i.fromListmonk(), i.fromFiles(), i.fromSuppressions(), i.fromMailer())
 }
 
@@ -49,7 +49,7 @@ func imports(c *Store) *cobra.Command {
 func (i *importCommand) command(use, short string, args cobra.PositionalArgs, from func(args []string) (source, error)) *cobra.Command {
 	cmd := newCommand(use, short, args, func(cmd *cobra.Command, args []string) error {
 		if i.plan && i.apply {
-			return errors.New("--plan only shows what --apply would do: give one of the two")
+			return errors.New("--plan and --apply can't be used together: --plan only shows what --apply would do")
 		}
 		s, err := from(args)
 		if err != nil {
@@ -57,12 +57,12 @@ func (i *importCommand) command(use, short string, args cobra.PositionalArgs, fr
 		}
 		return i.c.withTeam(cmd, false, func(ctx context.Context, e *server.Server, team app.Team) error { return i.run(ctx, e, &team, s) })
 	})
-	cmd.Flags().BoolVar(&i.plan, "plan", false, "show what would be done, and change nothing; the default")
-	cmd.Flags().BoolVar(&i.apply, "apply", false, "do it; after a cut the same command goes on")
+	cmd.Flags().BoolVar(&i.plan, "plan", false, "show what would change, and change nothing (default)")
+	cmd.Flags().BoolVar(&i.apply, "apply", false, "write the data; run the same command again to resume after an interruption")
 	for _, flag := range []string{"plan", "apply"} {
 		typed(cmd.Flags().Lookup(flag))
 	}
-	cmd.Flags().StringVar(&i.mapping, "mapping", "", "CSV file for ids that could not be kept: kind,from,to (default: mapping.csv in DIR, FILE.db.mapping.csv, SOURCE-mapping.csv; with files none)")
+	cmd.Flags().StringVar(&i.mapping, "mapping", "", "CSV file to write for ids that changed: kind,from,to (default: mapping.csv in DIR, FILE.db.mapping.csv or SOURCE-mapping.csv; none for files)")
 	return i.c.teamFlag(i.c.jsonFlag(cmd))
 }
 
@@ -157,7 +157,7 @@ func (m *mappingFile) close() error {
 // secretFile reads a file with one secret.
 func secretFile(flag, path string) (string, error) {
 	if path == "" {
-		return "", fmt.Errorf("--%s is needed: a file that holds the secret and nothing else", flag)
+		return "", fmt.Errorf("--%s is required: a file that contains only the secret", flag)
 	}
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -165,16 +165,16 @@ func secretFile(flag, path string) (string, error) {
 	}
 	secret := strings.TrimSpace(string(text))
 	if secret == "" || strings.ContainsAny(secret, " \t\r\n") {
-		return "", fmt.Errorf("--%s: %s must hold the secret and nothing else", flag, path)
+		return "", fmt.Errorf("--%s: %s must contain only the secret", flag, path)
 	}
 	return secret, nil
 }
 
 func (i *importCommand) fromListmonk() *cobra.Command {
 	var url, user, file string
-	cmd := i.command("listmonk", "From a listmonk, through its API", cobra.NoArgs, func([]string) (source, error) {
+	cmd := i.command("listmonk", "Import from listmonk through its API", cobra.NoArgs, func([]string) (source, error) {
 		if url == "" || user == "" {
-			return source{}, errors.New("--url and --user are needed: the address of listmonk, and the name of an API user")
+			return source{}, errors.New("--url and --user are required: the address of listmonk and the name of an API user")
 		}
 		token, err := secretFile("token-file", file)
 		if err != nil {
@@ -187,37 +187,37 @@ func (i *importCommand) fromListmonk() *cobra.Command {
 	})
 	cmd.Flags().StringVar(&url, "url", "", "address of listmonk, like https://lists.example.com")
 	typed(cmd.Flags().Lookup("url")) // MAILER_URL is a Mailer's, for `mailer mcp`
-	cmd.Flags().StringVar(&user, "user", "", "name of its API user, or of a user of versions before 4")
-	cmd.Flags().StringVar(&file, "token-file", "", "file that holds the token, or the password of versions before 4")
+	cmd.Flags().StringVar(&user, "user", "", "name of the API user, or of a user for listmonk before version 4")
+	cmd.Flags().StringVar(&file, "token-file", "", "file with the API token, or with the password for listmonk before version 4")
 	return cmd
 }
 
 func (i *importCommand) fromFiles() *cobra.Command {
 	var preset, email string
-	cmd := i.command("csv FILE…", "From files that other services export: CSV, or ZIP with CSV in it", cobra.MinimumNArgs(1), func(files []string) (source, error) {
+	cmd := i.command("csv FILE…", "Import files that other services export: CSV, or ZIP files of CSV", cobra.MinimumNArgs(1), func(files []string) (source, error) {
 		return i.files(archive.OfCSV, files, func(w *archive.Writer) (int, error) { return sheets.Read(w, files, preset, email) }), nil
 	})
-	cmd.Flags().StringVar(&preset, "preset", "", "service that wrote them: mailchimp, brevo, sendgrid, postmark, hubspot, mailerlite, resend or listmonk (default: found by their headings)")
-	cmd.Flags().StringVar(&email, "email-column", "", "heading of the column that holds the email address (default: found by its heading)")
+	cmd.Flags().StringVar(&preset, "preset", "", "service that exported the files: mailchimp, brevo, sendgrid, postmark, hubspot, mailerlite, resend or listmonk (default: recognised by the column headings)")
+	cmd.Flags().StringVar(&email, "email-column", "", "heading of the column with the email address (default: recognised by its heading)")
 	return cmd
 }
 
 func (i *importCommand) fromSuppressions() *cobra.Command {
 	var from string
-	cmd := i.command("suppressions FILE", "From a list of suppressions that another service exports, as CSV or JSON", cobra.ExactArgs(1), func(files []string) (source, error) {
+	cmd := i.command("suppressions FILE", "Import a suppression list of another service, as CSV or JSON", cobra.ExactArgs(1), func(files []string) (source, error) {
 		if from == "" {
-			return source{}, errors.New("--from is needed: sendgrid, postmark, mailgun or ses")
+			return source{}, errors.New("--from is required: sendgrid, postmark, mailgun or ses")
 		}
 		return i.files(archive.OfSuppressions, files, func(w *archive.Writer) (int, error) { return sheets.ReadSuppressions(w, files[0], from) }), nil
 	})
-	cmd.Flags().StringVar(&from, "from", "", "service that wrote it: sendgrid, postmark, mailgun or ses")
+	cmd.Flags().StringVar(&from, "from", "", "service that exported the file: sendgrid, postmark, mailgun or ses")
 	typed(cmd.Flags().Lookup("from")) // MAILER_FROM is an address, for `mailer send`
 	return cmd
 }
 
 func (i *importCommand) fromMailer() *cobra.Command {
 	var opts mailerFile
-	cmd := i.command("mailer DIR|FILE.db", "From another Mailer: what mailer export wrote, or its database", cobra.ExactArgs(1), func(args []string) (source, error) {
+	cmd := i.command("mailer DIR|FILE.db", "Import from another Mailer: a directory written by mailer export, or a database", cobra.ExactArgs(1), func(args []string) (source, error) {
 		info, err := os.Stat(args[0])
 		if err != nil {
 			return source{}, err
@@ -230,8 +230,8 @@ func (i *importCommand) fromMailer() *cobra.Command {
 			return r, func(bool) {}, err
 		}}, nil
 	})
-	cmd.Flags().BoolVar(&i.emails, "emails", false, "past emails too, where the directory or database has them")
-	cmd.Flags().BoolVar(&i.trust, "trust", false, "believe which domains are verified, and which an operator vouched for; else the DNS is asked first")
+	cmd.Flags().BoolVar(&i.emails, "emails", false, "include past emails, if the directory or database has them")
+	cmd.Flags().BoolVar(&i.trust, "trust", false, "accept the verified and trusted state of domains; without it, DNS is checked first")
 	typed(cmd.Flags().Lookup("trust"))
 	cmd.Flags().StringVar(&opts.team, "from-team", "", "team of the other database, by name or id (default: the first)")
 	cmd.Flags().StringVar(&opts.key, "from-key-file", "", "file of the other database's master key (default: its name with .key)")

@@ -11,7 +11,7 @@ import (
 
 func (i *importCommand) fromResend() *cobra.Command {
 	var file, base string
-	cmd := i.command("resend", "From a Resend account, through its API", cobra.NoArgs, func([]string) (source, error) {
+	cmd := i.command("resend", "Import from a Resend account through its API", cobra.NoArgs, func([]string) (source, error) {
 		key, err := secretFile("api-key-file", file)
 		if err != nil {
 			return source{}, err
@@ -20,7 +20,7 @@ func (i *importCommand) fromResend() *cobra.Command {
 			return 0, resend.Read(ctx, resend.Options{APIKey: key, KeyFile: file, BaseURL: base}, w, cursor, steps(bar))
 		}), nil
 	})
-	cmd.Flags().StringVar(&file, "api-key-file", "", "file that holds an API key with full access")
+	cmd.Flags().StringVar(&file, "api-key-file", "", "file with an API key that has full access")
 	cmd.Flags().StringVar(&base, "base-url", "", "address of the API (default: "+resend.BaseURL+")")
 	typed(cmd.Flags().Lookup("base-url")) // MAILER_BASE_URL is the server's own address
 	return cmd

@@ -42,7 +42,7 @@ func openSpool(database, name, identity string) (*spool, error) {
 	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
 		lock.Close()
 		if errors.Is(err, syscall.EWOULDBLOCK) {
-			return nil, errors.New("the same source is being imported by another command: wait until that is over")
+			return nil, errors.New("another command is importing the same source: wait until it has finished")
 		}
 		return nil, fmt.Errorf("lock what is read: %w", err)
 	}

@@ -13,7 +13,7 @@ import (
 )
 
 func (c *Store) ingest() *cobra.Command {
-	cmd := newCommand("ingest", "Show the addresses that providers report bounces and complaints to; they hold secrets", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error {
+	cmd := newCommand("ingest", "Show the secret URLs to which providers report bounces and complaints", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error {
 		return c.with(cmd, false, func(ctx context.Context, e *server.Server) error {
 			doors, err := e.Reports.IngestDoors(ctx)
 			if err != nil {
@@ -27,11 +27,11 @@ func (c *Store) ingest() *cobra.Command {
 	return c.jsonFlag(cmd)
 }
 
-const noBaseURL = "the addresses lack the --base-url of mailer serve"
+const noBaseURL = "the URLs are incomplete: --base-url of mailer serve is not known"
 
 func (c *Store) rotateIngest() *cobra.Command {
 	in := reports.IngestRotation{}
-	cmd := newCommand("rotate", "Make new secrets for these addresses; the old ones work for a while", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error {
+	cmd := newCommand("rotate", "Create new secrets for these URLs; the old ones work for a while", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error {
 		return c.with(cmd, false, func(ctx context.Context, e *server.Server) error {
 			doors, until, err := e.Reports.RotateIngest(ctx, in)
 			if err != nil {
@@ -42,7 +42,7 @@ func (c *Store) rotateIngest() *cobra.Command {
 			return Print(os.Stdout, c.asJSON, Doors(doors))
 		})
 	})
-	cmd.Flags().StringVar(&in.Source, "source", "", "the provider whose secret is replaced (default: all)")
+	cmd.Flags().StringVar(&in.Source, "source", "", "provider whose secret is replaced (default: all)")
 	cmd.Flags().DurationVar(&in.Overlap, "overlap", reports.DefaultIngestOverlap, "how long the old secrets work, at most 720h")
 	return c.jsonFlag(cmd)
 }

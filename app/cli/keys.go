@@ -22,11 +22,11 @@ type expiryFlags struct{ in, at string }
 func (f *expiryFlags) time(now time.Time) (time.Time, error) {
 	switch {
 	case f.in != "" && f.at != "":
-		return time.Time{}, errors.New("say either --expires-in or --expires-at")
+		return time.Time{}, errors.New("use either --expires-in or --expires-at, not both")
 	case f.in != "":
 		d, err := schedule.ParseSpan(f.in)
 		if err == nil && d == 0 {
-			err = errors.New("must be longer than nothing")
+			err = errors.New("must be greater than 0")
 		}
 		if err != nil {
 			return time.Time{}, fmt.Errorf("--expires-in %w", err)
@@ -45,7 +45,7 @@ func (f *expiryFlags) time(now time.Time) (time.Time, error) {
 func (c *Store) keys() *cobra.Command {
 	var in app.KeyInput
 	var expiry expiryFlags
-	create := newCommand("create", "Make an API key and print it, once", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error {
+	create := newCommand("create", "Create an API key and print it once", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error {
 		var err error
 		if in.ExpiresAt, err = expiry.time(clock.Now()); err != nil {
 			return err
@@ -59,13 +59,13 @@ func (c *Store) keys() *cobra.Command {
 		})
 	})
 	f := create.Flags()
-	f.StringVar(&in.Name, "name", "", "what the key is for (required)")
+	f.StringVar(&in.Name, "name", "", "name of the key (required)")
 	f.StringVar((*string)(&in.Permission), "permission", string(app.SendingAccess), "full_access or sending_access")
-	f.StringVar(&in.Domain, "domain", "", "the one domain that the key may send from; with sending_access")
+	f.StringVar(&in.Domain, "domain", "", "the only domain that the key can send from; with sending_access")
 	f.StringVar((*string)(&in.Role), "role", string(app.RoleOwner), "owner, admin or member")
-	f.StringVar(&expiry.in, "expires-in", "", "how long it is a key, like 90d (default: for ever)")
-	f.StringVar(&expiry.at, "expires-at", "", "until when it is a key, like 2027-01-31T12:00:00Z")
-	f.StringSliceVar(&in.AllowedIPs, "allow-ip", nil, "address or range of addresses (CIDR) that it may be used from; repeatable (default: any)")
+	f.StringVar(&expiry.in, "expires-in", "", "how long the key is valid, like 90d (default: no limit)")
+	f.StringVar(&expiry.at, "expires-at", "", "when the key expires, like 2027-01-31T12:00:00Z")
+	f.StringSliceVar(&in.AllowedIPs, "allow-ip", nil, "IP address or range (CIDR) from which the key can be used; repeatable (default: any)")
 	list := newCommand("list", "List the keys of a team", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error {
 		return c.withTeam(cmd, false, func(ctx context.Context, e *server.Server, team app.Team) error {
 			keys, err := e.Teams.ListKeys(ctx, team.ID)
@@ -75,7 +75,7 @@ func (c *Store) keys() *cobra.Command {
 			return Print(os.Stdout, c.asJSON, Keys(keys))
 		})
 	})
-	revoke := newCommand("revoke ID", "End a key; a running server obeys within a second", cobra.ExactArgs(1), func(cmd *cobra.Command, args []string) error {
+	revoke := newCommand("revoke ID", "Revoke an API key; a running server rejects it within one second", cobra.ExactArgs(1), func(cmd *cobra.Command, args []string) error {
 		return c.with(cmd, false, func(ctx context.Context, e *server.Server) error {
 			if err := e.Teams.RevokeKey(ctx, args[0]); err != nil {
 				return err

@@ -15,8 +15,8 @@ type LogFlags struct{ format, level, requests string }
 
 // Bind adds the flags to those of a command.
 func (f *LogFlags) Bind(flags *pflag.FlagSet) {
-	flags.StringVar(&f.format, "log-format", "text", "text or json")
-	flags.StringVar(&f.level, "log-level", "info", "the least that is logged: debug, info, warn or error")
+	flags.StringVar(&f.format, "log-format", "text", "log format: text or json")
+	flags.StringVar(&f.level, "log-level", "info", "minimum log level: debug, info, warn or error")
 	flags.StringVar(&f.requests, "request-log", "on", "on: requests are kept for 30 days (GET /logs, no bodies), with a line for each that is refused or slow, and at debug for every one; off: none is kept, and those alone that fail by the server's fault have a line")
 }
 

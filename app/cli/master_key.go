@@ -13,7 +13,7 @@ import (
 )
 
 func (c *Store) masterKey() *cobra.Command {
-	rotate := newCommand("rotate", "Add a new master key to the file and seal everything anew with it; the old ones still open", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error {
+	rotate := newCommand("rotate", "Add a new master key to the file and encrypt all values with it; the old keys can still decrypt", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error {
 		return c.with(cmd, false, func(ctx context.Context, e *server.Server) error {
 			bar := Progress(ctx, "seal anew", 0)
 			r, err := e.Rekey.Rotate(ctx, func() bool { return c.InUse(c.flags.DB) }, func(resealed, left int) { bar.At(int64(resealed), int64(resealed+left)) })
@@ -24,16 +24,16 @@ func (c *Store) masterKey() *cobra.Command {
 			return c.done(r, rotated(r))
 		})
 	})
-	retire := newCommand("retire", "End all master keys but the newest, but for links to unsubscribe and tracked links", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error {
+	retire := newCommand("retire", "Retire all master keys except the newest; unsubscribe links and tracked links keep working", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error {
 		return c.with(cmd, false, func(ctx context.Context, e *server.Server) error {
 			r, err := e.Rekey.Retire(ctx)
 			if err != nil {
 				return err
 			}
-			return c.done(r, fmt.Sprintf("one master key seals and opens; %d are retired, and verify links to unsubscribe and tracked links for ever: keep them in the file. Keep a copy of the old file with backups from before the rotation", r.Retired))
+			return c.done(r, fmt.Sprintf("one master key is active; %d are retired. Keep the retired keys in the file: they verify unsubscribe links and tracked links. Keep a copy of the old file with backups from before the rotation", r.Retired))
 		})
 	})
-	list := newCommand("list", "Show the master keys by their fingerprints, and how many values are sealed with each", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error {
+	list := newCommand("list", "List master keys by fingerprint, with the number of values encrypted with each", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error {
 		return c.with(cmd, false, func(ctx context.Context, e *server.Server) error {
 			keys, err := e.Rekey.List(ctx)
 			if err != nil {
@@ -42,13 +42,13 @@ func (c *Store) masterKey() *cobra.Command {
 			return Print(os.Stdout, c.asJSON, MasterKeys(keys))
 		})
 	})
-	return group("master-key", "The master key: rotate and retire it", c.jsonFlag(rotate), c.jsonFlag(retire), c.jsonFlag(list))
+	return group("master-key", "List, rotate and retire the master key", c.jsonFlag(rotate), c.jsonFlag(retire), c.jsonFlag(list))
 }
 
 func rotated(r rekey.Rotation) string {
-	words := fmt.Sprintf("%d master keys open, the new one seals; %d values sealed anew, %d left", r.Keys, r.Resealed, r.Left)
+	words := fmt.Sprintf("%d master keys can decrypt, the new one encrypts; %d values encrypted again, %d left", r.Keys, r.Resealed, r.Left)
 	if r.Left > 0 {
-		words += ": the server that runs has not taken the key up; send it SIGHUP or start it anew, with this very file, and look at mailer master-key list"
+		words += ": the running server has not loaded the new key; send it SIGHUP or restart it with this file, then run mailer master-key list"
 	}
 	return words + ". Back up the master key file now"
 }

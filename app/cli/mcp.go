@@ -39,13 +39,13 @@ func MCP() *cobra.Command {
 		// A key goes nowhere but to the server that was named.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
-	cmd := newCommand("mcp", "Bring the tools of a running server to an agent (MCP over standard input and output)", cobra.NoArgs,
+	cmd := newCommand("mcp", "Offer the tools of a running server to an agent (MCP over standard input and output)", cobra.NoArgs,
 		func(cmd *cobra.Command, _ []string) error {
 			return u.serve(cmd.Context(), &mcp.IOTransport{Reader: os.Stdin, Writer: keepOpen{os.Stdout}, MaxLineLength: maxMessage})
 		})
 	cmd.Flags().StringVar(&u.url, "url", "http://127.0.0.1:3000", "address of the server")
-	cmd.Flags().StringVar(&u.tools, "tools", "", "which tools are listed: all, or groups like default,queue (default: those for everyday work)")
-	cmd.Flags().StringVar(&u.key, "api-key", "", "API key that the tools act with; better in MAILER_API_KEY or MAILER_API_KEY_FILE, where no other user sees it")
+	cmd.Flags().StringVar(&u.tools, "tools", "", "tools to list: all, or groups like default,queue (default: the tools for everyday work)")
+	cmd.Flags().StringVar(&u.key, "api-key", "", "API key for the tools; prefer MAILER_API_KEY or MAILER_API_KEY_FILE, which other users can't see")
 	return cmd
 }
 

@@ -14,10 +14,10 @@ import (
 func move(c *Store) *cobra.Command {
 	var to string
 	var undo bool
-	cmd := newCommand("move", "Move the database to an empty one of the other engine, from a file to PostgreSQL or back, with the server stopped", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error {
+	cmd := newCommand("move", "Move the database from a file to PostgreSQL or back (stop the server first). The target must be empty", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error {
 		switch {
 		case undo && to != "", !undo && to == "":
-			return errors.New("name the database to move to with --to, or say --undo")
+			return errors.New("name the target database with --to, or use --undo")
 		case undo:
 			return unmove(c, cmd)
 		}
@@ -39,8 +39,8 @@ func move(c *Store) *cobra.Command {
 		sayMoved(c.flags, done.To, done.Rows, to)
 		return err
 	})
-	cmd.Flags().StringVar(&to, "to", "", "the database to move to: a file that is not there, or the URL of an empty PostgreSQL database (postgres://…)")
-	cmd.Flags().BoolVar(&undo, "undo", false, "have a database work again that was moved: only where nothing ever ran on the other one, since what waits in both leaves twice")
+	cmd.Flags().StringVar(&to, "to", "", "target database: a new file, or the URL of an empty PostgreSQL database (postgres://…)")
+	cmd.Flags().BoolVar(&undo, "undo", false, "reactivate a database that was moved; use only if no server ever ran on the target, because mail queued in both is sent twice")
 	return c.jsonFlag(cmd)
 }
 

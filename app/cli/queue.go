@@ -33,12 +33,12 @@ func (f *queueFlags) bind(cmd *cobra.Command) {
 	fs.StringVar(&f.Team, "team", "", "team, by name or id (default: all)")
 	fs.StringVar(&f.Relay, "relay", "", "region of the relay")
 	fs.StringVar(&f.FromDomain, "from-domain", "", "domain of the sender")
-	fs.StringVar(&f.ToDomain, "to-domain", "", "domain of a recipient that waits")
+	fs.StringVar(&f.ToDomain, "to-domain", "", "domain of a queued recipient")
 	fs.StringVar(&f.state, "state", "", strings.Join(queue.States, ", "))
-	fs.StringVar(&f.olderThan, "older-than", "", "accepted longer ago, like 2h or 3d")
+	fs.StringVar(&f.olderThan, "older-than", "", "accepted more than this long ago, like 2h or 3d")
 	fs.StringVar(&f.Broadcast, "broadcast", "", "broadcast, by its id")
 	fs.BoolVar(&f.Restored, "restored", false, "held since a backup was restored")
-	fs.StringVar(&f.after, "after", "", "accepted since then: RFC 3339, or how long ago")
+	fs.StringVar(&f.after, "after", "", "accepted since this time (RFC 3339) or for this long (like 2h)")
 	fs.VisitAll(typed)
 }
 
@@ -92,11 +92,11 @@ func (c *Store) queue() *cobra.Command {
 			return c.printSummary(&sum)
 		})
 	}
-	hold := c.queueAct("hold", "Have mail wait until it is released, up to the moment at which its message ends at the relay", (*queue.Service).Hold)
-	drop := c.queueAct("drop", "Cancel mail that waits; of a broadcast all that is left", (*queue.Service).Drop)
-	cmd := group("queue", "What waits and why, and acts on it, beside a running server", c.queueList(), c.queueShow(), hold,
-		c.queueAct("release", "Have held mail wait for its turn again; what is overdue leaves at once", (*queue.Service).Release),
-		c.queueAct("retry", "Try now what was put off", (*queue.Service).Retry), drop, c.queueMove(), c.queueRequeue())
+	hold := c.queueAct("hold", "Hold queued mail until you release it", (*queue.Service).Hold)
+	drop := c.queueAct("drop", "Cancel queued mail (for a broadcast: everything not yet sent)", (*queue.Service).Drop)
+	cmd := group("queue", "Inspect and manage the queue of a running server", c.queueList(), c.queueShow(), hold,
+		c.queueAct("release", "Release held mail; overdue mail is sent immediately", (*queue.Service).Release),
+		c.queueAct("retry", "Retry deferred mail now", (*queue.Service).Retry), drop, c.queueMove(), c.queueRequeue())
 	cmd.Flags().StringVar(&team, "team", "", "team, by name or id (default: all)")
 	typed(cmd.Flags().Lookup("team"))
 	cmd.RunE = summary
@@ -107,7 +107,7 @@ func (c *Store) queueList() *cobra.Command {
 	var f queueFlags
 	var limit int
 	var behind string
-	cmd := newCommand("list", "List what waits, the oldest first", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error {
+	cmd := newCommand("list", "List queued mail, oldest first", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error {
 		filter, err := f.read(clock.Now())
 		if err != nil {
 			return err
@@ -124,14 +124,14 @@ func (c *Store) queueList() *cobra.Command {
 		})
 	})
 	f.bind(cmd)
-	cmd.Flags().IntVar(&limit, "limit", queue.MaxRows, "how many rows")
-	cmd.Flags().StringVar(&behind, "behind", "", "id of a row: those behind it")
+	cmd.Flags().IntVar(&limit, "limit", queue.MaxRows, "maximum number of rows")
+	cmd.Flags().StringVar(&behind, "behind", "", "id of a row: list the rows after it")
 	return c.jsonFlag(cmd)
 }
 
 func (c *Store) queueShow() *cobra.Command {
 	var team string
-	cmd := newCommand("show ID", "Show one email with its attempts and the relay's words", cobra.ExactArgs(1), func(cmd *cobra.Command, args []string) error {
+	cmd := newCommand("show ID", "Show one email with its attempts and the relay's responses", cobra.ExactArgs(1), func(cmd *cobra.Command, args []string) error {
 		return c.with(cmd, false, func(ctx context.Context, e *server.Server) error {
 			shown, err := e.Queue.Show(ctx, team, args[0])
 			if err != nil {
@@ -183,7 +183,7 @@ func (c *Store) act(name, short string, do func(*queue.Service, context.Context,
 		})
 	})
 	f.bind(cmd)
-	cmd.Flags().BoolVar(&f.yes, "yes", false, "don't ask")
+	cmd.Flags().BoolVar(&f.yes, "yes", false, "don't ask for confirmation")
 	typed(cmd.Flags().Lookup("yes"))
 	return c.jsonFlag(cmd), f
 }
@@ -193,11 +193,11 @@ func (f *queueFlags) explain(name string, filter *queue.Filter, res *queue.Resul
 	switch {
 	case len(res.Notes) > 0:
 	case res.Matched == 0 && filter.One():
-		fmt.Fprintf(os.Stderr, "mailer: nothing fits %s; mailer queue show %s tells what became of it\n", filter.IDs[0], filter.IDs[0])
+		fmt.Fprintf(os.Stderr, "mailer: %s is not queued; mailer queue show %s shows its status\n", filter.IDs[0], filter.IDs[0])
 	case name == "move" && res.Changed < res.Matched:
-		fmt.Fprintln(os.Stderr, "mailer: what is in work at its relay, or leaves through that one already, was left alone; mailer relays pause has the rest wait, and then it can be moved")
+		fmt.Fprintln(os.Stderr, "mailer: mail that is being delivered, or already uses that relay, was not changed; pause its relay with mailer relays pause, then move the rest")
 	case res.Changed < res.Matched:
-		fmt.Fprintln(os.Stderr, "mailer: what is past the end of its message, or was so already, was left alone")
+		fmt.Fprintln(os.Stderr, "mailer: mail that was already transmitted, or already in this state, was not changed")
 	}
 }
 
@@ -207,31 +207,31 @@ func (f *queueFlags) agreed(cmd *cobra.Command, name string, filter *queue.Filte
 		return nil
 	}
 	if !term.IsTerminal(int(os.Stdin.Fd())) {
-		return fmt.Errorf("queue %s acts on more than one email, and there is no terminal to ask at: add --yes", name)
+		return fmt.Errorf("queue %s affects more than one email, and there is no terminal for confirmation: add --yes", name)
 	}
-	fmt.Fprintf(os.Stderr, "mailer: queue %s acts on all that fits; go on? (y/N) ", name)
+	fmt.Fprintf(os.Stderr, "mailer: queue %s affects all matching mail. Continue? (y/N) ", name)
 	answer, err := bufio.NewReader(cmd.InOrStdin()).ReadString('\n')
 	if answer = strings.ToLower(strings.TrimSpace(answer)); err != nil || answer != "y" && answer != "yes" {
-		return errors.New("nothing was done")
+		return errors.New("canceled: nothing was changed")
 	}
 	return nil
 }
 
 func (c *Store) queueMove() *cobra.Command {
 	var to string
-	cmd, f := c.act("move", "Have mail leave through another relay", func(s *queue.Service, ctx context.Context, f queue.Filter) (queue.Result, error) {
+	cmd, f := c.act("move", "Move queued mail to another relay", func(s *queue.Service, ctx context.Context, f queue.Filter) (queue.Result, error) {
 		return s.Move(ctx, f, to)
 	})
 	f.everything(cmd)
-	cmd.Flags().StringVar(&to, "to-relay", "", "region of that relay (required)")
+	cmd.Flags().StringVar(&to, "to-relay", "", "region of the new relay (required)")
 	typed(cmd.Flags().Lookup("to-relay"))
 	return required(cmd, "--to-relay us-east-1")
 }
 
 func (c *Store) queueRequeue() *cobra.Command {
-	cmd, f := c.act("requeue", "Send again what failed, bounced by policy or was captured", (*queue.Service).Requeue)
-	cmd.Flags().StringVar(&f.failedSince, "failed-since", "", "what failed or bounced since then: RFC 3339, or how long ago")
-	cmd.Flags().BoolVar(&f.Captured, "captured", false, "what was captured")
+	cmd, f := c.act("requeue", "Send again mail that failed, bounced by policy or was captured", (*queue.Service).Requeue)
+	cmd.Flags().StringVar(&f.failedSince, "failed-since", "", "mail that failed or bounced since this time (RFC 3339) or within this time (like 2h)")
+	cmd.Flags().BoolVar(&f.Captured, "captured", false, "captured mail")
 	typed(cmd.Flags().Lookup("failed-since"))
 	typed(cmd.Flags().Lookup("captured"))
 	return cmd
@@ -241,7 +241,7 @@ func (c *Store) printSummary(sum *queue.Summary) error {
 	if c.asJSON {
 		return PrintJSON(os.Stdout, sum)
 	}
-	fmt.Printf("%d wait; the oldest since %s\n", sum.Waiting, orDash(deref(sum.Oldest)))
+	fmt.Printf("%d queued; oldest since %s\n", sum.Waiting, orDash(deref(sum.Oldest)))
 	if sum.Waiting == 0 {
 		return nil
 	}

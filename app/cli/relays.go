@@ -20,11 +20,11 @@ import (
 )
 
 func (c *Store) relays() *cobra.Command {
-	return group("relays", "Relays, while the server runs", c.relaysList(), c.relaysAdd(), c.relaysRemove(), c.relaysTest(), c.relaysPause(), c.relaysResume())
+	return group("relays", "Manage relays; a running server uses changes within one second", c.relaysList(), c.relaysAdd(), c.relaysRemove(), c.relaysTest(), c.relaysPause(), c.relaysResume())
 }
 
 func (c *Store) relaysList() *cobra.Command {
-	return c.jsonFlag(newCommand("list", "List relays: how each is, what it was used for and what waits for it", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error {
+	return c.jsonFlag(newCommand("list", "List relays with state, usage and queued mail", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error {
 		return c.with(cmd, false, func(ctx context.Context, e *server.Server) error {
 			all, err := e.Routing.List(ctx)
 			if err != nil {
@@ -64,7 +64,7 @@ func relayTable(all []routing.Status) Table {
 
 func (c *Store) relaysAdd() *cobra.Command {
 	var file string
-	cmd := newCommand("add [REGION=]URL | add REGION --url-file F", "Add a relay, or change the one of that name; the running server uses it within a second", cobra.ExactArgs(1), func(cmd *cobra.Command, args []string) error {
+	cmd := newCommand("add [REGION=]URL | add REGION --url-file F", "Add or change a relay; a running server uses it within one second", cobra.ExactArgs(1), func(cmd *cobra.Command, args []string) error {
 		text, err := relayText(args[0], file, os.Stdin)
 		if err != nil {
 			return err
@@ -75,10 +75,10 @@ func (c *Store) relaysAdd() *cobra.Command {
 				return err
 			}
 			words := map[bool]string{false: "added", true: "changed"}[added.Changed] + " the relay " + added.Region + " (" + added.Host + ")"
-			return c.done(added, words+"; try it with mailer relays test "+added.Region)
+			return c.done(added, words+"; test it with mailer relays test "+added.Region)
 		})
 	})
-	cmd.Flags().StringVar(&file, "url-file", "", "file that holds the URL, for the password in it; - for standard input")
+	cmd.Flags().StringVar(&file, "url-file", "", "file with the URL, which may contain a password; - for standard input")
 	return c.jsonFlag(cmd)
 }
 
@@ -87,11 +87,11 @@ func (c *Store) relaysAdd() *cobra.Command {
 func relayText(arg, file string, in io.Reader) (string, error) {
 	if file == "" {
 		if !strings.Contains(arg, "://") {
-			return "", fmt.Errorf("%q is no URL: give [REGION=]smtp://HOST or smtps://HOST, or REGION with --url-file", arg)
+			return "", fmt.Errorf("%q is not a URL: use [REGION=]smtp://HOST or smtps://HOST, or REGION with --url-file", arg)
 		}
 		relay, err := relays.ParseOne(arg)
 		if err == nil && relay.Password != "" || err != nil && strings.Contains(arg, "@") {
-			return "", errors.New("a password on the command line can be read in the process list: write the URL into a file and give REGION --url-file FILE, or --url-file - for standard input")
+			return "", errors.New("a password on the command line can be read in the process list: write the URL to a file and use REGION --url-file FILE, or --url-file - for standard input")
 		}
 		return arg, nil
 	}
@@ -104,7 +104,7 @@ func relayText(arg, file string, in io.Reader) (string, error) {
 	}
 	text := strings.TrimSpace(string(b))
 	if text == "" {
-		return "", fmt.Errorf("%s is empty; it must hold the relay's URL", nameOf(file))
+		return "", fmt.Errorf("%s is empty; it must contain the relay's URL", nameOf(file))
 	}
 	if text, err = relays.Named(arg, text); err != nil {
 		return "", fmt.Errorf("%s %w", nameOf(file), err)
@@ -131,7 +131,7 @@ func nameOf(file string) string {
 }
 
 func (c *Store) relaysRemove() *cobra.Command {
-	return c.jsonFlag(newCommand("remove REGION", "Remove a relay: what is under way ends, what waits goes on waiting", cobra.ExactArgs(1), func(cmd *cobra.Command, args []string) error {
+	return c.jsonFlag(newCommand("remove REGION", "Remove a relay: in-flight deliveries finish, queued mail stays queued", cobra.ExactArgs(1), func(cmd *cobra.Command, args []string) error {
 		return c.with(cmd, false, func(ctx context.Context, e *server.Server) error {
 			removed, err := e.Routing.Remove(ctx, args[0])
 			if err != nil {
@@ -139,7 +139,7 @@ func (c *Store) relaysRemove() *cobra.Command {
 			}
 			words := "removed the relay " + removed.Region
 			if removed.Waiting > 0 {
-				words += fmt.Sprintf("; %d emails go on waiting for it: mailer relays add has them leave again", removed.Waiting)
+				words += fmt.Sprintf("; %d emails stay queued for it until you add it again with mailer relays add", removed.Waiting)
 			}
 			return c.done(removed, words)
 		})
@@ -148,7 +148,7 @@ func (c *Store) relaysRemove() *cobra.Command {
 
 func (c *Store) relaysTest() *cobra.Command {
 	var in routing.TestInput
-	cmd := newCommand("test REGION", "Try a relay step by step from here, without sending; exit code 0 only when all went well", cobra.ExactArgs(1), func(cmd *cobra.Command, args []string) error {
+	cmd := newCommand("test REGION", "Test a relay step by step without sending mail. Exits 0 only if all steps pass", cobra.ExactArgs(1), func(cmd *cobra.Command, args []string) error {
 		in.Region = args[0]
 		return c.with(cmd, false, func(ctx context.Context, e *server.Server) error {
 			tested, err := e.Routing.Test(ctx, in)
@@ -167,8 +167,8 @@ func (c *Store) relaysTest() *cobra.Command {
 			return fmt.Errorf("the relay %s can't be used: %s failed: %s", in.Region, failed.Step, failed.Said)
 		})
 	})
-	cmd.Flags().StringVar(&in.To, "to", "", "address that one signed message is sent to")
-	cmd.Flags().StringVar(&in.From, "from", "", "address that it is from (default: postmaster at a verified domain)")
+	cmd.Flags().StringVar(&in.To, "to", "", "send one signed message to this address")
+	cmd.Flags().StringVar(&in.From, "from", "", "sender address (default: postmaster at a verified domain)")
 	return c.jsonFlag(cmd)
 }
 
@@ -182,9 +182,9 @@ func stepTable(steps []relays.Step) Table {
 
 func (c *Store) relaysPause() *cobra.Command {
 	var d time.Duration
-	cmd := newCommand("pause REGION", "Have nothing leave through a relay: mail waits in its place", cobra.ExactArgs(1), func(cmd *cobra.Command, args []string) error {
+	cmd := newCommand("pause REGION", "Pause a relay; its mail stays queued", cobra.ExactArgs(1), func(cmd *cobra.Command, args []string) error {
 		if cmd.Flags().Changed("for") && d <= 0 {
-			return errors.New("--for must be longer than nothing, like 30m or 2h")
+			return errors.New("--for must be greater than 0, like 30m or 2h")
 		}
 		return c.with(cmd, false, func(ctx context.Context, e *server.Server) error {
 			paused, err := e.Routing.Pause(ctx, args[0], d)
@@ -198,12 +198,12 @@ func (c *Store) relaysPause() *cobra.Command {
 			return c.done(paused, "paused the relay "+paused.Region+" until "+until)
 		})
 	})
-	cmd.Flags().DurationVar(&d, "for", 0, "how long, like 2h (default: until it is resumed)")
+	cmd.Flags().DurationVar(&d, "for", 0, "how long, like 2h (default: until the relay is resumed)")
 	return c.jsonFlag(cmd)
 }
 
 func (c *Store) relaysResume() *cobra.Command {
-	return c.jsonFlag(newCommand("resume REGION", "Have mail leave again through a relay that was paused", cobra.ExactArgs(1), func(cmd *cobra.Command, args []string) error {
+	return c.jsonFlag(newCommand("resume REGION", "Resume a paused relay", cobra.ExactArgs(1), func(cmd *cobra.Command, args []string) error {
 		return c.with(cmd, false, func(ctx context.Context, e *server.Server) error {
 			resumed, err := e.Routing.Resume(ctx, args[0])
 			if err != nil {
@@ -225,14 +225,14 @@ func ShowsPassword(cmd *cobra.Command) bool {
 // command line of the server.
 func WarnPasswords(log *slog.Logger, cmd *cobra.Command, list []relays.Relay) {
 	if ShowsPassword(cmd) {
-		log.Warn("the database's password on the command line can be read in the process list", "help", "write the URL into a file that is its owner's alone, and give MAILER_DB_FILE=FILE in place of --db")
+		log.Warn("the database's password on the command line can be read in the process list", "help", "write the URL to a file that only its owner can read, and set MAILER_DB_FILE=FILE instead of --db")
 	}
 	if !cmd.Flags().Changed("relay") {
 		return
 	}
 	for _, r := range list {
 		if r.Password != "" {
-			log.Warn("a password on the command line can be read in the process list", "relay", r.Region, "help", "give it as MAILER_RELAY or MAILER_RELAY_FILE, or with mailer relays add "+r.Region+" --url-file FILE")
+			log.Warn("a password on the command line can be read in the process list", "relay", r.Region, "help", "use MAILER_RELAY or MAILER_RELAY_FILE, or mailer relays add "+r.Region+" --url-file FILE")
 		}
 	}
 }

@@ -12,7 +12,7 @@ import (
 )
 
 func (c *Store) restore() *cobra.Command {
-	cmd := newCommand("restore FILE", "Put a backup in the place of the database, with the server stopped; what waited in it is held", cobra.ExactArgs(1), func(cmd *cobra.Command, args []string) error {
+	cmd := newCommand("restore FILE", "Replace the database with a backup (stop the server first). Queued mail is put on hold", cobra.ExactArgs(1), func(cmd *cobra.Command, args []string) error {
 		key := &server.KeyFile{Path: backup.KeyFile(c.flags.DB, c.flags.MasterKey), Database: args[0]}
 		done, err := backup.Restore(app.WithActor(cmd.Context(), operator), backup.Restoring{File: args[0], Database: c.flags.DB, Schema: c.Schema, Fits: key.Fits})
 		if err != nil {

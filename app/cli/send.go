@@ -15,7 +15,7 @@ import (
 func (c *Store) send() *cobra.Command {
 	var in app.EmailInput
 	var text, htmlFile string
-	cmd := newCommand("send", "Send one email through the queue of the server", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error {
+	cmd := newCommand("send", "Send one email through the server's queue", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error {
 		if cmd.Flags().Changed("text") {
 			in.Text = &text
 		}

@@ -16,10 +16,10 @@ import (
 )
 
 // errNeeded: a status has something that a person has to do, and it was printed.
-var errNeeded = errors.New("something needs a person: it stands above, with what helps")
+var errNeeded = errors.New("attention needed: see the ✗ lines above")
 
 func (c *Store) status() *cobra.Command {
-	cmd := newCommand("status", "Say how everything is: relays, queue, room, backup; exit code 1 when something needs a person", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error {
+	cmd := newCommand("status", "Show server status: relays, queue, disk, last backup. Exits 1 if anything needs attention", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error {
 		return c.with(cmd, false, func(ctx context.Context, e *server.Server) error {
 			st, err := server.Status(ctx, e, c.flags.DB, BuildVersion("")["version"])
 			if err != nil {
@@ -44,10 +44,10 @@ func printStatus(st *health.Status) error {
 		fmt.Printf("%s %s\n  → %s\n", State(os.Stdout, "✗"), n.What, n.Fix)
 	}
 	if st.OK {
-		fmt.Println(State(os.Stdout, "✓") + " nothing needs a person")
+		fmt.Println(State(os.Stdout, "✓") + " All systems OK")
 	}
 	if st.Captures {
-		fmt.Println("capturing: mail is signed and kept, nothing leaves this machine")
+		fmt.Println("capture mode: mail is signed and stored, not sent")
 	}
 	fmt.Println()
 	if len(st.Relays) > 0 {
@@ -56,7 +56,7 @@ func printStatus(st *health.Status) error {
 		}
 		fmt.Println()
 	}
-	fmt.Printf("queue     %d wait%s\n", st.Queue.Waiting, since(st.Queue.Oldest))
+	fmt.Printf("queue     %d queued%s\n", st.Queue.Waiting, since(st.Queue.Oldest))
 	reasons := Table{Head: []string{"RELAY", "TEAM", "STATE", "REASON", "COUNT"}}
 	for _, row := range st.Queue.By {
 		reasons.Rows = append(reasons.Rows, Row{Cells: []string{row.Relay, row.TeamName, string(row.State), row.Reason, strconv.FormatInt(row.Count, 10)}})
@@ -71,13 +71,13 @@ func printStatus(st *health.Status) error {
 		return err
 	}
 	for _, n := range st.Servers {
-		fmt.Printf("server    %s %s since %s\n", n.Address, map[bool]string{true: "leads", false: "works beside it"}[n.Leads], n.Since)
+		fmt.Printf("server    %s %s since %s\n", n.Address, map[bool]string{true: "leader", false: "follower"}[n.Leads], n.Since)
 	}
 	var tables []string
 	for _, t := range st.Database.Tables {
 		tables = append(tables, t.Name+" "+service.Size(t.Bytes))
 	}
-	fmt.Printf("database  %s and %s of log (%s)\ndisk      %s free\n",
+	fmt.Printf("database  %s, write-ahead log %s (%s)\ndisk      %s free\n",
 		service.Size(st.Database.Bytes), service.Size(st.Database.WALBytes), strings.Join(tables, ", "), service.Size(st.Database.DiskFree))
 	if !st.Elsewhere {
 		fmt.Printf("backup    %s\n", orNone(st.Backup.Last))
@@ -90,14 +90,14 @@ func since(oldest *string) string {
 	if oldest == nil {
 		return ""
 	}
-	return ", the oldest since " + *oldest
+	return ", oldest since " + *oldest
 }
 
 func orNone(at *string) string {
 	if at == nil {
-		return "none was made yet"
+		return "no backup yet"
 	}
-	return "the last one is of " + *at
+	return "last backup: " + *at
 }
 
 // printCertificates shows those of the server's own listeners.

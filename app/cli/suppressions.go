@@ -12,7 +12,7 @@ import (
 )
 
 func (c *Store) suppressions() *cobra.Command {
-	return group("suppressions", "Addresses that a team's mail does not go to", c.suppressionsList(), c.suppressionsAdd(), c.suppressionsRemove())
+	return group("suppressions", "Manage the suppression list", c.suppressionsList(), c.suppressionsAdd(), c.suppressionsRemove())
 }
 
 // byOperator is a team's key of the operator, who may do all that its owner may.
@@ -33,7 +33,7 @@ func (c *Store) suppressionsList() *cobra.Command {
 			return Print(os.Stdout, c.asJSON, Suppressions(all))
 		})
 	})
-	cmd.Flags().StringVar(&origin, "origin", "", "only those of one origin: bounce, complaint, manual or unsubscribe")
+	cmd.Flags().StringVar(&origin, "origin", "", "only addresses of this origin: bounce, complaint, manual or unsubscribe")
 	return c.teamFlag(c.jsonFlag(cmd))
 }
 
@@ -54,7 +54,7 @@ func allPages[T any](read func(app.Page) (rows []T, more bool, err error), id fu
 }
 
 func (c *Store) suppressionsAdd() *cobra.Command {
-	cmd := newCommand("add ADDRESS", "Suppress an address: no mail of the team goes there any more", cobra.ExactArgs(1), func(cmd *cobra.Command, args []string) error {
+	cmd := newCommand("add ADDRESS", "Suppress an address: the team can no longer send to it", cobra.ExactArgs(1), func(cmd *cobra.Command, args []string) error {
 		return c.withTeam(cmd, false, func(ctx context.Context, e *server.Server, team app.Team) error {
 			s, err := e.Suppressions.AddSuppression(ctx, byOperator(&team), app.SuppressionInput{Email: args[0]})
 			if err != nil {
@@ -69,7 +69,7 @@ func (c *Store) suppressionsAdd() *cobra.Command {
 }
 
 func (c *Store) suppressionsRemove() *cobra.Command {
-	cmd := newCommand("remove ADDRESS|ID", "Take an address off the list: mail of the team may go there again", cobra.ExactArgs(1), func(cmd *cobra.Command, args []string) error {
+	cmd := newCommand("remove ADDRESS|ID", "Remove an address from the list: the team can send to it again", cobra.ExactArgs(1), func(cmd *cobra.Command, args []string) error {
 		return c.withTeam(cmd, false, func(ctx context.Context, e *server.Server, team app.Team) error {
 			id, err := e.Suppressions.RemoveSuppression(ctx, byOperator(&team), args[0])
 			if err != nil {

@@ -18,7 +18,7 @@ import (
 )
 
 func (c *Store) teams() *cobra.Command {
-	create := newCommand("create NAME", "Add a team", cobra.ExactArgs(1), func(cmd *cobra.Command, args []string) error {
+	create := newCommand("create NAME", "Create a team", cobra.ExactArgs(1), func(cmd *cobra.Command, args []string) error {
 		return c.with(cmd, true, func(ctx context.Context, e *server.Server) error {
 			team, err := e.Teams.CreateTeam(ctx, args[0])
 			if err != nil {
@@ -37,7 +37,7 @@ func (c *Store) teams() *cobra.Command {
 		})
 	})
 	var in plan.Input
-	plan := newCommand("set-plan TEAM free|starter|pro|scale", "Give a team a plan, which a server in cloud mode goes by", cobra.ExactArgs(2), func(cmd *cobra.Command, args []string) error {
+	plan := newCommand("set-plan TEAM free|starter|pro|scale", "Set a team's plan; only a server in cloud mode uses plans", cobra.ExactArgs(2), func(cmd *cobra.Command, args []string) error {
 		return c.with(cmd, false, func(ctx context.Context, e *server.Server) error {
 			team, err := e.Teams.FindTeam(ctx, args[0])
 			if err != nil {
@@ -51,13 +51,13 @@ func (c *Store) teams() *cobra.Command {
 			return c.done(planObject(&team, &p), planWords(&team, &p))
 		})
 	})
-	plan.Flags().Int64Var(&in.Included, "included", 0, "recipients that a period of a monthly plan includes (default: the plan's own)")
-	plan.Flags().BoolVar(&in.Overage, "overage", false, "a monthly plan goes on above what is included, up to five times as much")
-	return group("teams", "Teams, which never see each other's data", c.jsonFlag(create), c.jsonFlag(list), c.teamsRename(), c.jsonFlag(plan), c.setRetention(), c.suspendTeam(), c.resumeTeam(), c.teamsDelete())
+	plan.Flags().Int64Var(&in.Included, "included", 0, "recipients included per period of a monthly plan (default: the plan's number)")
+	plan.Flags().BoolVar(&in.Overage, "overage", false, "allow a monthly plan up to five times the included recipients")
+	return group("teams", "Teams; each has its own data", c.jsonFlag(create), c.jsonFlag(list), c.teamsRename(), c.jsonFlag(plan), c.setRetention(), c.suspendTeam(), c.resumeTeam(), c.teamsDelete())
 }
 
 func (c *Store) teamsRename() *cobra.Command {
-	return c.jsonFlag(newCommand("rename TEAM NAME", "Give a team another name", cobra.ExactArgs(2), func(cmd *cobra.Command, args []string) error {
+	return c.jsonFlag(newCommand("rename TEAM NAME", "Rename a team", cobra.ExactArgs(2), func(cmd *cobra.Command, args []string) error {
 		return c.with(cmd, false, func(ctx context.Context, e *server.Server) error {
 			team, err := e.Teams.FindTeam(ctx, args[0])
 			if err != nil {
@@ -74,7 +74,7 @@ func (c *Store) teamsRename() *cobra.Command {
 
 func (c *Store) teamsDelete() *cobra.Command {
 	var yes bool
-	cmd := newCommand("delete TEAM", "Delete a team and everything that it has; mail of it that waits is not sent", cobra.ExactArgs(1), func(cmd *cobra.Command, args []string) error {
+	cmd := newCommand("delete TEAM", "Delete a team and all its data; its queued mail is not sent", cobra.ExactArgs(1), func(cmd *cobra.Command, args []string) error {
 		return c.with(cmd, false, func(ctx context.Context, e *server.Server) error {
 			team, err := e.Teams.FindTeam(ctx, args[0])
 			if err != nil {
@@ -94,14 +94,14 @@ func (c *Store) teamsDelete() *cobra.Command {
 			err = e.Teams.FinishDeletion(ctx, &d, c.InUse(c.flags.DB), bar.At)
 			bar.Done()
 			if err != nil {
-				return fmt.Errorf("%s is ended and its name is free; the server deletes what is left of it, also after a restart: %w", team.Name, err)
+				return fmt.Errorf("%s is deleted and its name is free; the server deletes the remaining data, also after a restart: %w", team.Name, err)
 			}
 			return c.done(map[string]any{"object": "team", "id": team.ID, "name": team.Name, "deleted": true,
 				"emails": d.Size.Emails, "contacts": d.Size.Contacts, "dropped": d.Dropped()},
 				fmt.Sprintf("deleted %s with %d emails and %d contacts; emails that waited and are not sent: %d", team.Name, d.Size.Emails, d.Size.Contacts, d.Dropped()))
 		})
 	})
-	cmd.Flags().BoolVar(&yes, "yes", false, "don't ask")
+	cmd.Flags().BoolVar(&yes, "yes", false, "don't ask for confirmation")
 	return c.jsonFlag(cmd)
 }
 
@@ -116,15 +116,15 @@ func confirmName(yes bool, name, words string) error {
 		return nil
 	}
 	if !term.IsTerminal(int(os.Stdin.Fd())) {
-		return errors.New(words + " Nobody can be asked here: say --yes if that is what you want")
+		return errors.New(words + " There is no terminal for confirmation: add --yes to delete it")
 	}
-	fmt.Fprintf(os.Stderr, "%s\nType its name to go on: ", printableLines(words))
+	fmt.Fprintf(os.Stderr, "%s\nType its name to confirm: ", printableLines(words))
 	line, err := bufio.NewReader(os.Stdin).ReadString('\n')
 	if err != nil {
 		return fmt.Errorf("read the answer: %w", err)
 	}
 	if strings.TrimSpace(line) != name {
-		return errors.New("that is not its name; nothing was changed")
+		return errors.New("the name does not match; nothing was changed")
 	}
 	return nil
 }
@@ -141,9 +141,9 @@ func planWords(team *app.Team, p *plan.Plan) string {
 	if p.Daily() {
 		return fmt.Sprintf("%s is on the plan %s: %d emails a day", team.Name, p.Name, p.Terms().PerDay)
 	}
-	words := fmt.Sprintf("%s is on the plan %s: %d emails a month are included", team.Name, p.Name, p.Included())
+	words := fmt.Sprintf("%s is on the plan %s: %d emails per month included", team.Name, p.Name, p.Included())
 	if p.Overage {
-		words += fmt.Sprintf(", and with overage %d are the most", p.Most())
+		words += fmt.Sprintf(", at most %d with overage", p.Most())
 	}
 	return words
 }

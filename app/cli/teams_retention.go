@@ -16,7 +16,7 @@ import (
 // setRetention is the command that says what a team keeps.
 func (c *Store) setRetention() *cobra.Command {
 	var content, emails, broadcasts string
-	cmd := newCommand("set-retention TEAM", "Say how long a team's finished mail is kept", cobra.ExactArgs(1), func(cmd *cobra.Command, args []string) error {
+	cmd := newCommand("set-retention TEAM", "Set how long a team's finished mail is kept", cobra.ExactArgs(1), func(cmd *cobra.Command, args []string) error {
 		change, err := retentionChange(cmd, map[string]string{"keep-content": content, "keep-emails": emails, "keep-broadcasts": broadcasts})
 		if err != nil {
 			return err
@@ -33,7 +33,7 @@ func (c *Store) setRetention() *cobra.Command {
 			return c.done(retentionObject(&team, &own), retentionWords(&own, own.Over(e.Settings.Keep)))
 		})
 	})
-	const kept = "like 30d; 0: for ever; server: as long as the server keeps it (mailer serve --%s)"
+	const kept = "like 30d; 0: no limit; server: use the server's setting (mailer serve --%s)"
 	cmd.Flags().StringVar(&content, "keep-content", "", fmt.Sprintf("bodies, attachments and captured messages: "+kept, "keep-content"))
 	cmd.Flags().StringVar(&emails, "keep-emails", "", fmt.Sprintf("emails: "+kept, "keep-emails"))
 	cmd.Flags().StringVar(&broadcasts, "keep-broadcasts", "", fmt.Sprintf("recipients of broadcasts: "+kept, "keep-broadcasts"))
@@ -51,7 +51,7 @@ func retentionChange(cmd *cobra.Command, texts map[string]string) (change retent
 		}
 	}
 	if change == (retention.Change{}) {
-		return change, errors.New("say what is to be kept: --keep-content, --keep-emails or --keep-broadcasts")
+		return change, errors.New("use --keep-content, --keep-emails or --keep-broadcasts")
 	}
 	return change, nil
 }
@@ -80,7 +80,7 @@ func retentionWords(own *app.TeamRetention, kept app.Retention) string {
 	words := func(own *time.Duration, kept time.Duration) string {
 		text := keptWords(kept)
 		if own == nil {
-			text += " (as the server)"
+			text += " (server setting)"
 		}
 		return text
 	}

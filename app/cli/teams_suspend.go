@@ -12,21 +12,21 @@ import (
 
 func (c *Store) suspendTeam() *cobra.Command {
 	reason := ""
-	cmd := newCommand("suspend TEAM", "Have nothing of a team leave, and refuse what it sends, until it is resumed", cobra.ExactArgs(1), func(cmd *cobra.Command, args []string) error {
+	cmd := newCommand("suspend TEAM", "Stop delivery for a team and reject its new mail until the team is resumed", cobra.ExactArgs(1), func(cmd *cobra.Command, args []string) error {
 		return c.with(cmd, false, func(ctx context.Context, e *server.Server) error {
 			out, err := e.Teams.SuspendTeam(ctx, args[0], reason)
 			if err != nil {
 				return err
 			}
-			return c.done(suspendedObject(&out), out.Team.Name+" is suspended since "+app.FormatTime(out.Since)+": nothing of it leaves, what waits keeps its place, and sends are refused; mailer teams resume ends that")
+			return c.done(suspendedObject(&out), out.Team.Name+" is suspended since "+app.FormatTime(out.Since)+": its queued mail stays queued, and new mail is rejected until mailer teams resume")
 		})
 	})
-	cmd.Flags().StringVar(&reason, "reason", "", "why, which whoever sends for the team is told")
+	cmd.Flags().StringVar(&reason, "reason", "", "reason, shown in the error of each rejected send")
 	return c.jsonFlag(cmd)
 }
 
 func (c *Store) resumeTeam() *cobra.Command {
-	return c.jsonFlag(newCommand("resume TEAM", "Have mail of a suspended team leave again", cobra.ExactArgs(1), func(cmd *cobra.Command, args []string) error {
+	return c.jsonFlag(newCommand("resume TEAM", "Resume delivery for a suspended team", cobra.ExactArgs(1), func(cmd *cobra.Command, args []string) error {
 		return c.with(cmd, false, func(ctx context.Context, e *server.Server) error {
 			out, err := e.Teams.ResumeTeam(ctx, args[0])
 			if err != nil {
@@ -34,7 +34,7 @@ func (c *Store) resumeTeam() *cobra.Command {
 			}
 			words := out.Team.Name + " was not suspended"
 			if out.Change {
-				words = out.Team.Name + " is resumed: what waits leaves now"
+				words = out.Team.Name + " is resumed: its queued mail is sent now"
 			}
 			return c.done(suspendedObject(&out), words)
 		})

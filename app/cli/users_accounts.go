@@ -17,7 +17,7 @@ import (
 type accounts struct{ *Store }
 
 func (c accounts) list() *cobra.Command {
-	return c.jsonFlag(newCommand("list", "List who can sign in", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error {
+	return c.jsonFlag(newCommand("list", "List user accounts", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error {
 		return c.with(cmd, false, func(ctx context.Context, e *server.Server) error {
 			t := Table{Head: []string{"EMAIL", "NAME", "OPERATOR", "TEAMS", "SECOND FACTOR", "LAST SEEN"}}
 			if err := e.People.Accounts(ctx, func(a people.Account) { t.Rows = append(t.Rows, accountRow(&a)) }); err != nil {
@@ -46,7 +46,7 @@ func accountRow(a *people.Account) Row {
 func (c accounts) create() *cobra.Command {
 	var role app.Role
 	var operator bool
-	cmd := newCommand("create EMAIL", "Make an account and print a link that signs in, once, within 30 minutes", cobra.ExactArgs(1), func(cmd *cobra.Command, args []string) error {
+	cmd := newCommand("create EMAIL", "Create an account and print a sign-in link (single use, expires in 30 minutes)", cobra.ExactArgs(1), func(cmd *cobra.Command, args []string) error {
 		return c.withTeam(cmd, false, func(ctx context.Context, e *server.Server, team app.Team) error {
 			u, link, err := e.People.CreateAccount(ctx, args[0], team.ID, role, operator)
 			if err != nil {
@@ -56,7 +56,7 @@ func (c accounts) create() *cobra.Command {
 		})
 	})
 	cmd.Flags().StringVar((*string)(&role), "role", "", "owner, admin or member (required)")
-	cmd.Flags().BoolVar(&operator, "operator", false, "also an operator, who stands above teams")
+	cmd.Flags().BoolVar(&operator, "operator", false, "also make the user an operator, with access to server settings and all teams")
 	return c.teamFlag(c.jsonFlag(required(cmd, "--role member")))
 }
 
@@ -74,7 +74,7 @@ func (c accounts) signInLink(use, short string, link func(s *people.Service, ctx
 }
 
 func (c accounts) role() *cobra.Command {
-	return c.teamFlag(c.jsonFlag(newCommand("role EMAIL owner|admin|member", "Give a person a role in a team, to which the person then belongs", cobra.ExactArgs(2), func(cmd *cobra.Command, args []string) error {
+	return c.teamFlag(c.jsonFlag(newCommand("role EMAIL owner|admin|member", "Set a user's role in a team, and add the user to the team if needed", cobra.ExactArgs(2), func(cmd *cobra.Command, args []string) error {
 		return c.withTeam(cmd, false, func(ctx context.Context, e *server.Server, team app.Team) error {
 			if err := e.People.GiveRole(ctx, args[0], team.ID, app.Role(args[1])); err != nil {
 				return err
@@ -85,7 +85,7 @@ func (c accounts) role() *cobra.Command {
 }
 
 func (c accounts) remove() *cobra.Command {
-	cmd := newCommand("remove EMAIL", "Remove a person from a team, or from all with the account", cobra.ExactArgs(1), func(cmd *cobra.Command, args []string) error {
+	cmd := newCommand("remove EMAIL", "Remove a user from a team, or delete the account", cobra.ExactArgs(1), func(cmd *cobra.Command, args []string) error {
 		return c.with(cmd, false, func(ctx context.Context, e *server.Server) error {
 			if c.team == "" {
 				left, err := e.People.RemoveAccount(ctx, args[0])
@@ -105,7 +105,7 @@ func (c accounts) remove() *cobra.Command {
 			return c.done(map[string]any{"object": "member", "email": args[0], "team": team.Name, "deleted": true, "keys": keyObjects(left)}, fmt.Sprintf("removed %s from %s", args[0], team.Name)+keyWords(left))
 		})
 	})
-	cmd.Flags().StringVar(&c.team, "team", "", "only from this team, by name or id (default: from all, with the account)")
+	cmd.Flags().StringVar(&c.team, "team", "", "only remove from this team, by name or id (default: delete the account)")
 	return c.jsonFlag(cmd)
 }
 
@@ -123,7 +123,7 @@ func keyWords(left []app.Key) string {
 		return ""
 	}
 	var b strings.Builder
-	b.WriteString("\nAPI keys that this person made still work; `mailer keys revoke ID` ends one:")
+	b.WriteString("\nAPI keys that this user created still work; revoke one with `mailer keys revoke ID`:")
 	for _, k := range left {
 		fmt.Fprintf(&b, "\n  %s  %s (%s, %s)", k.ID, k.Name, k.TeamName, k.Role)
 	}
@@ -131,7 +131,7 @@ func keyWords(left []app.Key) string {
 }
 
 func (c accounts) sessions() *cobra.Command {
-	return group("sessions", "Where people are signed in", c.jsonFlag(newCommand("end EMAIL", "Sign a person out everywhere", cobra.ExactArgs(1), func(cmd *cobra.Command, args []string) error {
+	return group("sessions", "Sessions of users", c.jsonFlag(newCommand("end EMAIL", "End all sessions of a user", cobra.ExactArgs(1), func(cmd *cobra.Command, args []string) error {
 		return c.with(cmd, false, func(ctx context.Context, e *server.Server) error {
 			n, err := e.People.EndAllSessions(ctx, args[0])
 			if err != nil {

@@ -242,7 +242,7 @@ func TestALostReplyRestsTheSenderAndSendsTheSameBytesOnce(t *testing.T) {
 		if d := w.Doubts(); len(d) != 1 || d[0].EmailID != id || d[0].MessageID != id+"@example.com" || d[0].Settled != "" || d[0].Recipients[0] != "bob@example.net" {
 			t.Fatalf("doubts %+v", d)
 		}
-		if ev := w.EventOf(id, app.EventInDoubt); !strings.Contains(ev.Detail.Message, "the relay may have taken it") || ev.Detail.NextAttemptAt == "" {
+		if ev := w.EventOf(id, app.EventInDoubt); !strings.Contains(ev.Detail.Message, "the relay may have accepted it") || ev.Detail.NextAttemptAt == "" {
 			t.Errorf("event %+v", ev)
 		}
 		w.WantLast(id, app.Queued)
@@ -299,7 +299,7 @@ func TestRepeatedDoubtsBackOffAndEndAfter48Hours(t *testing.T) {
 		if !w.Log.Has("msg=expired email=" + id) {
 			t.Error("the log does not say that it was given up")
 		}
-		if ev := w.EventOf(id, app.EventType(app.Failed)); w.Unit(id) != nil || !strings.Contains(ev.Detail.Message, "the relay may have taken it") {
+		if ev := w.EventOf(id, app.EventType(app.Failed)); w.Unit(id) != nil || !strings.Contains(ev.Detail.Message, "the relay may have accepted it") {
 			t.Errorf("unit %v, event %+v", w.Unit(id), ev)
 		}
 	})

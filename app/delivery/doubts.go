@@ -80,7 +80,7 @@ func (s *Service) doubt(tx *db.Tx, u app.Unit, why string) error {
 		return err
 	}
 	detail := app.EventDetail{Stage: app.StageDot, Relay: u.Relay, Attempt: u.Attempts, NextAttemptAt: app.FormatTime(next),
-		Message: why + ": the relay may have taken it. Unless it reports so before, it is sent again with the same Message-ID at " + app.FormatTime(next)}
+		Message: why + ": the relay may have accepted it. Unless it reports so before, it is sent again with the same Message-ID at " + app.FormatTime(next)}
 	if err := tx.InsertEvent(mail.NewEvent(tx, u, app.EventInDoubt, "", detail)); err != nil {
 		return err
 	}

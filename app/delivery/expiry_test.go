@@ -124,7 +124,7 @@ func TestADoubtThatExpiresSaysThatItMayHaveArrived(t *testing.T) {
 		code := expiring(w, w.Key, "1m")
 		world.Sleep(3 * time.Minute)
 		wantExpired(w, code, time.Minute)
-		if ev := w.EventOf(code, app.EventType(app.Failed)); !strings.Contains(ev.Detail.Message, "the relay may have taken it") {
+		if ev := w.EventOf(code, app.EventType(app.Failed)); !strings.Contains(ev.Detail.Message, "the relay may have accepted it") {
 			t.Errorf("it says %s", ev.Detail.Message)
 		}
 		if d := w.Doubts(); len(d) != 1 || d[0].Settled == "" {

@@ -15,7 +15,7 @@ type Flags struct{ maxWait string }
 
 // Bind adds the flags to those of a command.
 func (f *Flags) Bind(flags *pflag.FlagSet) {
-	flags.StringVar(&f.maxWait, "max-wait", app.FormatSpan(app.DefaultMaxWait), "how long mail is tried before it fails, like 10m, 48h or 3d; 0: for ever")
+	flags.StringVar(&f.maxWait, "max-wait", app.FormatSpan(app.DefaultMaxWait), "how long delivery is attempted before an email fails, like 10m, 48h or 3d; 0: no limit")
 }
 
 // Check refuses what can't be meant. Errors name the flag.

@@ -204,7 +204,7 @@ func (l *ledger) giveUp(tx *db.Tx, u app.Unit, detail app.EventDetail) error {
 		return err
 	}
 	if doubts > 0 {
-		detail.Message += ". At an earlier attempt the relay may have taken it, since its reply was lost"
+		detail.Message += ". At an earlier attempt the relay may have accepted it, since its reply was lost"
 		if err := tx.SettleDoubts(u.EmailID, doubtGivenUp); err != nil {
 			return err
 		}

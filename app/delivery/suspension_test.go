@@ -36,7 +36,7 @@ func TestNothingOfASuspendedTeamLeavesAndOthersGoOn(t *testing.T) {
 		_, err = w.Server.Mail.SendEmail(t.Context(), w.Key, world.Letter("bob@example.net"), mail.SendOptions{})
 		world.WantCode(t, err, app.CodeSendingPaused)
 		if err == nil || !strings.Contains(err.Error(), "unpaid") {
-			t.Errorf("it does not say why: %v", err)
+			t.Errorf("no reason given: %v", err)
 		}
 		theirs := expiring(w, other, "")
 		world.Sleep(time.Second)

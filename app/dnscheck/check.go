@@ -134,7 +134,7 @@ func verdict(r app.DNSRecord, live app.Live, detail string, args ...any) app.Rec
 
 // unanswered is the result where nobody answered.
 func unanswered(r app.DNSRecord, err error) app.RecordCheck {
-	return verdict(r, app.LiveUnknown, "No answer about %s: %s. Nothing is concluded from that.", r.Name, printable(err.Error(), 3*maxQuoted))
+	return verdict(r, app.LiveUnknown, "DNS lookup failed for %s: %s. The status is unchanged; the next check tries again.", r.Name, printable(err.Error(), 3*maxQuoted))
 }
 
 // absent is the result where there is no record, and says why as far as that
@@ -168,7 +168,7 @@ func (c *checker) elsewhere(ctx context.Context, r app.DNSRecord, fits func(app.
 	}
 	for _, zone := range zones {
 		if doubled := r.Name + "." + zone; c.stands(ctx, doubled, app.DNSType(r.Type), fits) {
-			return fmt.Sprintf("It stands at %s: the DNS panel adds %s to each name by itself, so enter only %s as the name.", doubled, zone, strings.TrimSuffix(r.Name, "."+zone))
+			return fmt.Sprintf("The record is at %s: the DNS panel adds %s to each name automatically, so enter only %s as the name.", doubled, zone, strings.TrimSuffix(r.Name, "."+zone))
 		}
 	}
 	if c.org == domain {
@@ -176,7 +176,7 @@ func (c *checker) elsewhere(ctx context.Context, r app.DNSRecord, fits func(app.
 	}
 	relative := strings.TrimSuffix(r.Name, "."+domain)
 	if short := relative + "." + c.org; c.stands(ctx, short, app.DNSType(r.Type), fits) {
-		return fmt.Sprintf("It stands at %s, which is a name of %s: enter %s as the name.", short, c.org, strings.TrimSuffix(r.Name, "."+c.org))
+		return fmt.Sprintf("The record is at %s, which is a name of %s: enter %s as the name.", short, c.org, strings.TrimSuffix(r.Name, "."+c.org))
 	}
 	return ""
 }

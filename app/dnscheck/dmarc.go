@@ -39,7 +39,7 @@ func (c *checker) checkDMARC(ctx context.Context, r app.DNSRecord) app.RecordChe
 
 func (c *checker) judgeDMARC(r app.DNSRecord, answer app.DNSAnswer, texts []string) app.RecordCheck {
 	if len(texts) > 1 {
-		return verdict(r, app.LiveMismatch, "There are %d DMARC records at %s, so that receivers heed none (RFC 7489 6.6.3). Delete all but one; the first is %s.", len(texts), at(r.Name, answer), quoted(texts[0]))
+		return verdict(r, app.LiveMismatch, "There are %d DMARC records at %s, so receivers ignore all of them (RFC 7489 6.6.3). Delete all but one; the first is %s.", len(texts), at(r.Name, answer), quoted(texts[0]))
 	}
 	policy, err := parseDMARC(texts[0])
 	if err != nil {

@@ -50,7 +50,7 @@ func parseSPF(text string) (*spfRecord, error) {
 				return nil, spfFault(word, err)
 			}
 			if (name == "redirect" || name == "exp") && seen[name] {
-				return nil, spfFault(word, errors.New("it stands there twice"))
+				return nil, spfFault(word, errors.New("it is there twice"))
 			}
 			seen[name] = true
 			if name == "redirect" {
@@ -75,7 +75,7 @@ func foldHost(s string) string { return strings.ToLower(strings.TrimSuffix(s, ".
 
 func checkModifier(name, value string) error {
 	if name == "v" {
-		return errors.New("two records were written into one; v=spf1 stands at the beginning only")
+		return errors.New("two records were merged into one; v=spf1 must be at the beginning only")
 	}
 	if !isModifierName(name) {
 		return errors.New("its name is not valid")
@@ -153,7 +153,7 @@ func unknownMechanism(word, name string) error {
 	case name == "ipv6":
 		return errors.New("write ip6: instead")
 	case bare != word || strings.ContainsAny(word, ",;"):
-		return errors.New("terms have blanks between, no commas or semicolons")
+		return errors.New("separate terms with spaces, not with commas or semicolons")
 	case name == "includes" || name == "incude":
 		return errors.New("write include: instead")
 	case strings.ContainsAny(word, `"\`):

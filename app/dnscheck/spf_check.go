@@ -52,9 +52,9 @@ func nearSPF(answer app.DNSAnswer) string {
 		case isSPF(bare):
 			return fmt.Sprintf("a blank stands before the value (%s), so that it is no SPF record. Take it out.", quoted(v.Text))
 		case strings.HasPrefix(lower, "v=spf") || strings.HasPrefix(lower, "spf1") || strings.HasPrefix(lower, "v = spf"):
-			return fmt.Sprintf("%s is no SPF record: it must begin with v=spf1 and a blank.", quoted(v.Text))
+			return fmt.Sprintf("%s is not an SPF record: it must begin with v=spf1 and a space.", quoted(v.Text))
 		case strings.HasPrefix(lower, "include:") || strings.HasPrefix(lower, "ip4:"):
-			return fmt.Sprintf("%s is no SPF record: v=spf1 and a blank must stand before it.", quoted(v.Text))
+			return fmt.Sprintf("%s is not an SPF record: put v=spf1 and a space before it.", quoted(v.Text))
 		}
 	}
 	return ""
@@ -95,20 +95,20 @@ func (c *checker) wantedTerm() (want spfTerm, needed bool) {
 func (c *checker) judgeSPF(ctx context.Context, r app.DNSRecord, where, text string) app.RecordCheck {
 	rec, err := parseSPF(text)
 	if err != nil {
-		return verdict(r, app.LiveMismatch, "The SPF record at %s (%s) is void: %s.", where, quoted(text), err)
+		return verdict(r, app.LiveMismatch, "The SPF record at %s (%s) is invalid: %s.", where, quoted(text), err)
 	}
 	w := &spfWalk{lookup: c.lookup}
 	w.want, w.needed = c.wantedTerm()
 	fault, err := w.record(ctx, r.Name, rec, true)
 	switch {
 	case err != nil:
-		return verdict(r, app.LiveUnknown, "The SPF record at %s (%s) can't be judged, since a part of it did not answer: %s.", where, quoted(text), printable(err.Error(), 3*maxQuoted))
+		return verdict(r, app.LiveUnknown, "The SPF record at %s (%s) can't be evaluated because a DNS lookup failed: %s.", where, quoted(text), printable(err.Error(), 3*maxQuoted))
 	case fault != "":
-		return verdict(r, app.LiveMismatch, "The SPF record at %s (%s) is void: %s.", where, quoted(text), fault)
+		return verdict(r, app.LiveMismatch, "The SPF record at %s (%s) is invalid: %s.", where, quoted(text), fault)
 	case w.needed && !w.found:
 		return verdict(r, app.LiveMismatch, "The SPF record at %s (%s) %s", where, quoted(text), c.missingTerm(rec, w))
 	case rec.all() == '+':
-		return verdict(r, app.LiveFound, "The SPF record at %s lets everybody send: replace +all by ~all.", where)
+		return verdict(r, app.LiveFound, "The SPF record at %s allows everyone to send: replace +all with ~all.", where)
 	case !w.needed && !slices.ContainsFunc(rec.terms, func(t spfTerm) bool { return t.name != "all" }) && rec.redirect == "":
 		return verdict(r, app.LiveFound, "The SPF record at %s names no sender. The address that receivers see is not known here: if mail leaves through a host of your own network, add its public address, like ip4:ADDRESS, before all.", where)
 	}
@@ -120,7 +120,7 @@ func (c *checker) missingTerm(rec *spfRecord, w *spfWalk) string {
 	_, unread := rec.beforeAll()
 	for _, t := range unread {
 		if t.covers(w.want) {
-			return fmt.Sprintf("has %s behind all, and nothing behind all is read. Move it before: %s", t.text, withTerm(rec, c.needs.SPF))
+			return fmt.Sprintf("has %s after all, and everything after all is ignored. Move it before all: %s", t.text, withTerm(rec, c.needs.SPF))
 		}
 	}
 	for _, t := range rec.terms {
@@ -128,7 +128,7 @@ func (c *checker) missingTerm(rec *spfRecord, w *spfWalk) string {
 			return fmt.Sprintf("refuses the relay's mail by %s. Write %s without the sign before it.", t.text, c.needs.SPF)
 		}
 	}
-	return fmt.Sprintf("does not let the relay send: %s is missing. Change it to %s", c.needs.SPF, withTerm(rec, c.needs.SPF))
+	return fmt.Sprintf("does not allow the relay to send: %s is missing. Change it to %s", c.needs.SPF, withTerm(rec, c.needs.SPF))
 }
 
 // withTerm writes the record with the term before all or redirect, and without

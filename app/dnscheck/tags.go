@@ -27,7 +27,7 @@ func parseTags(s string) (tagList, error) {
 			return nil, fmt.Errorf("%s is not of the form name=value", quoted(part))
 		}
 		if seen[name] {
-			return nil, fmt.Errorf("the tag %s= stands there twice", quotedTag(name))
+			return nil, fmt.Errorf("the tag %s= is there twice", quotedTag(name))
 		}
 		seen[name] = true
 		tags = append(tags, tag{name, trimFWS(value)})

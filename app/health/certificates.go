@@ -57,7 +57,7 @@ func (s *Service) checkCertificates(ctx context.Context) (checks []Check, err er
 }
 
 // certificateFix is what helps where an authority signs nothing.
-const certificateFix = "have the name's address in the DNS lead to this server, its port 443 (or 80) be reached from everywhere, and its CAA records name the authority; kill -HUP has the server try again at once; with --tls-cert, put the new files there"
+const certificateFix = "point the name's DNS record to this server, make port 443 (or 80) reachable from the internet, and allow the authority in its CAA records; kill -HUP makes the server retry immediately; with --tls-cert, replace the files"
 
 func judgeCertificate(st *db.CertificateState, now time.Time) Check {
 	const name = "certificate"
@@ -67,13 +67,13 @@ func judgeCertificate(st *db.CertificateState, now time.Time) Check {
 	}
 	switch {
 	case st.ExpiresAt.IsZero():
-		return bad(name, fmt.Sprintf("%s has none%s", st.Host, why), certificateFix)
+		return bad(name, fmt.Sprintf("%s has no certificate%s", st.Host, why), certificateFix)
 	case !now.Before(st.ExpiresAt):
-		return bad(name, fmt.Sprintf("that of %s ended on %s%s", st.Host, app.FormatTime(st.ExpiresAt), why), certificateFix)
+		return bad(name, fmt.Sprintf("certificate of %s expired on %s%s", st.Host, app.FormatTime(st.ExpiresAt), why), certificateFix)
 	case !now.Before(st.LookAt):
-		return bad(name, fmt.Sprintf("that of %s ends on %s and is not renewed%s", st.Host, app.FormatTime(st.ExpiresAt), why), certificateFix)
+		return bad(name, fmt.Sprintf("certificate of %s expires on %s and is not renewed%s", st.Host, app.FormatTime(st.ExpiresAt), why), certificateFix)
 	case strings.HasPrefix(st.Failure, certificates.KeyExposed):
-		return bad(name, fmt.Sprintf("that of %s is good until %s%s", st.Host, st.ExpiresAt.Format(time.DateOnly), why), "chmod 600 the file of --tls-key, and have a new key if others have accounts on this machine")
+		return bad(name, fmt.Sprintf("certificate of %s is valid until %s%s", st.Host, st.ExpiresAt.Format(time.DateOnly), why), "chmod 600 the file of --tls-key, and create a new key if others have accounts on this server")
 	}
-	return good(name, "that of %s is good until %s", st.Host, st.ExpiresAt.Format(time.DateOnly))
+	return good(name, "certificate of %s is valid until %s", st.Host, st.ExpiresAt.Format(time.DateOnly))
 }

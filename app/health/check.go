@@ -63,7 +63,7 @@ func Machine(p Place, opening error) []Check {
 	if _, err := os.Stat(p.KeyFile); err == nil {
 		checks = append(checks, checkMode("master key", p.KeyFile))
 	} else if opening == nil {
-		checks = append(checks, bad("master key", fmt.Sprintf("%s can't be looked at: %v", p.KeyFile, err), "put the file back from where you keep it, or name it with --master-key-file"))
+		checks = append(checks, bad("master key", fmt.Sprintf("%s can't be read: %v", p.KeyFile, err), "put the file back from where you keep it, or name it with --master-key-file"))
 	}
 	if _, err := os.Stat(p.Database); err == nil {
 		checks = append(checks, checkMode("database file", p.Database))
@@ -76,15 +76,15 @@ func checkDatabase(p Place, opening error) Check {
 	const name = "database"
 	switch {
 	case errors.Is(opening, db.ErrNotFound):
-		return bad(name, opening.Error(), "mailer serve makes it at its first start, mailer migrate without one")
+		return bad(name, opening.Error(), "start mailer serve, or run mailer migrate, to create it")
 	case Damaged(opening) && !db.IsRemote(p.Database):
 		return bad(name, damageIn(p.Database, opening), damageFix(p.Database))
 	case opening != nil:
-		return bad(name, opening.Error(), "mend what is said here, then run mailer doctor again")
+		return bad(name, opening.Error(), "fix this problem, then run mailer doctor again")
 	case p.Running:
-		return good(name, "%s, and a server runs on it", db.Name(p.Database))
+		return good(name, "%s; a server is running", db.Name(p.Database))
 	}
-	return good(name, "%s; no server runs on it", db.Name(p.Database))
+	return good(name, "%s; no server is running", db.Name(p.Database))
 }
 
 // checkWay looks how a database elsewhere is reached: whether others on the network could
@@ -93,13 +93,13 @@ func checkWay(p Place) (checks []Check) {
 	const way, password = "database TLS", "database password"
 	switch {
 	case p.TLS.Weak:
-		checks = append(checks, bad(way, fmt.Sprintf("%s is reached with sslmode=%s: others on the network can read along, or be the server", p.TLS.Host, p.TLS.Mode),
-			"leave sslmode out of the URL, or give sslmode=verify-full, and sslrootcert=FILE for an authority of your own"))
+		checks = append(checks, bad(way, fmt.Sprintf("%s is reached with sslmode=%s: others on the network can read the traffic or impersonate the server", p.TLS.Host, p.TLS.Mode),
+			"remove sslmode from the URL, or use sslmode=verify-full, with sslrootcert=FILE for your own certificate authority"))
 	case p.TLS.Host != "":
-		checks = append(checks, good(way, "%s is reached with TLS and proves who it is (sslmode=%s)", p.TLS.Host, p.TLS.Mode))
+		checks = append(checks, good(way, "%s is reached with verified TLS (sslmode=%s)", p.TLS.Host, p.TLS.Mode))
 	}
 	if p.PasswordShown {
-		checks = append(checks, bad(password, "it stands on the command line, where whoever lists processes reads it", "write the URL into a file that is its owner's alone and give MAILER_DB_FILE=FILE in place of --db"))
+		checks = append(checks, bad(password, "the password is on the command line and can be read in the process list", "write the URL to a file that only its owner can read, and set MAILER_DB_FILE=FILE instead of --db"))
 	}
 	return checks
 }
@@ -111,9 +111,9 @@ func checkMode(name, path string) Check {
 	case err != nil:
 		return bad(name, err.Error(), "ls -l "+path)
 	case mode != 0:
-		return bad(name, fmt.Sprintf("%s has the mode %04o: others can read it", path, mode), "chmod 600 "+path)
+		return bad(name, fmt.Sprintf("%s has mode %04o: other users can read it", path, mode), "chmod 600 "+path)
 	}
-	return good(name, "%s is its owner's alone", path)
+	return good(name, "%s: readable by its owner only", path)
 }
 
 // checkFolder looks whether files can be made beside the database, as SQLite must.
@@ -121,9 +121,9 @@ func checkFolder(database string) Check {
 	const name = "folder"
 	dir := folderOf(database)
 	if err := syscall.Access(dir, 0x2|0x1); err != nil { // W_OK and X_OK
-		return bad(name, fmt.Sprintf("no file can be made in %s: %v", dir, err), "chown the folder to the user that runs mailer serve, or run this as that user")
+		return bad(name, fmt.Sprintf("can't create files in %s: %v", dir, err), "chown the directory to the user that runs mailer serve, or run this command as that user")
 	}
-	return good(name, "files can be made in %s", dir)
+	return good(name, "working directory %s is writable", dir)
 }
 
 // folderOf is the folder that the files of a database are in.
@@ -146,10 +146,10 @@ func checkDisk(database string) Check {
 func judgeDisk(database string, free int64) Check {
 	const name = "disk"
 	if free < minDiskFree {
-		return bad(name, fmt.Sprintf("%s are free beside %s, and below %s new mail may soon be refused", service.Size(free), db.Beside(database), service.Size(minDiskFree)),
-			"make room: mailer disk says what takes it, --keep-content and --keep-emails delete what is old, or use a larger disk")
+		return bad(name, fmt.Sprintf("%s free on the disk of %s; below %s, new mail may soon be rejected", service.Size(free), db.Beside(database), service.Size(minDiskFree)),
+			"free disk space: mailer disk shows what uses it; --keep-content and --keep-emails delete old mail; or use a larger disk")
 	}
-	return good(name, "%s are free", service.Size(free))
+	return good(name, "%s free", service.Size(free))
 }
 
 func checkDescriptors(database string, running bool) Check {
@@ -160,18 +160,18 @@ func checkDescriptors(database string, running bool) Check {
 	}
 	var own syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &own); err != nil {
-		return bad("open files", fmt.Sprintf("how many there may be is not known: %v", err), "ulimit -n")
+		return bad("open files", fmt.Sprintf("the limit is not known: %v", err), "ulimit -n")
 	}
-	return judgeDescriptors("a server that is started from here", own.Max)
+	return judgeDescriptors("a server started from this shell", own.Max)
 }
 
 func judgeDescriptors(whose string, limit uint64) Check {
 	const name = "open files"
 	if limit < minDescriptors {
-		return bad(name, fmt.Sprintf("%s may have %d files and connections open, and needs %d for 2,048 connections", whose, limit, minDescriptors),
-			"systemd: LimitNOFILE=65536 in the unit; a shell: ulimit -n 65536; then start it again")
+		return bad(name, fmt.Sprintf("%s can open %d files and connections, but needs %d for 2,048 connections", whose, limit, minDescriptors),
+			"systemd: LimitNOFILE=65536 in the unit; shell: ulimit -n 65536; then restart the server")
 	}
-	return good(name, "%s may have %d", whose, limit)
+	return good(name, "%s can open %d", whose, limit)
 }
 
 // judgeClock is about this machine's clock, which may be ahead of the one that all servers go
@@ -185,12 +185,12 @@ func judgeClock(ahead time.Duration, kept bool) Check {
 	now := app.FormatTime(clock.Now())
 	switch {
 	case ahead.Abs() > clockPatience:
-		return bad(name, fmt.Sprintf("this machine's clock is %s that of the database, where it is %s: all servers go by that one, but certificates of others are judged by this machine's", off, now), mend+" here; or at the database, if that one is wrong")
+		return bad(name, fmt.Sprintf("this server's clock is %s the database's clock, which says %s: all servers use the database's clock, but certificates are checked with this server's clock", off, now), mend+" here; or at the database, if that one is wrong")
 	case ahead.Abs() > clock.Tolerance:
-		now += " at the database, by which all servers go; this machine's clock is " + off + " it"
+		now += " on the database, whose clock all servers use; this server's clock is " + off + " it"
 	}
 	if kept {
-		return good(name, "%s, and the system says that it is kept right", now)
+		return good(name, "%s, synchronised", now)
 	}
-	return good(name, "%s; the system does not say that it is kept right: %s", now, mend)
+	return good(name, "%s; no time synchronisation detected: %s", now, mend)
 }

@@ -24,7 +24,7 @@ func damageIn(database string, err error) string {
 }
 
 func damageFix(database string) string {
-	return "mailer check --db " + database + " names all that is damaged; mailer restore puts a backup in its place"
+	return "mailer check --db " + database + " lists all damage; mailer restore replaces the database with a backup"
 }
 
 // unseen is a check that could not be made.
@@ -32,5 +32,5 @@ func (s *Service) unseen(name string, err error) Check {
 	if Damaged(err) && !db.IsRemote(s.place.Database) {
 		return bad(name, damageIn(s.place.Database, err), damageFix(s.place.Database))
 	}
-	return bad(name, "can't be looked at: "+wordsOf(err), "mend what is said here, then run mailer doctor again")
+	return bad(name, "can't be checked: "+wordsOf(err), "fix this problem, then run mailer doctor again")
 }

@@ -71,7 +71,7 @@ func (s *Service) checkDomains(ctx context.Context) ([]Check, error) {
 func (s *Service) checkDomain(ctx context.Context, d *app.Domain, team string) (Check, error) {
 	name := "domain " + d.Name
 	if d.Trusted {
-		return good(name, "trusted by the operator, of team %s; its records are not asked for", team), nil
+		return good(name, "trusted by the operator, team %s; DNS records are not checked", team), nil
 	}
 	found, err := s.domains.LookUp(ctx, d.TeamID, d.ID)
 	if app.CodeOf(err) == app.CodeNotFound {
@@ -80,7 +80,7 @@ func (s *Service) checkDomain(ctx context.Context, d *app.Domain, team string) (
 	if err != nil {
 		return Check{}, fmt.Errorf("look up %s: %w", d.Name, err)
 	}
-	fix := fmt.Sprintf("publish what mailer domains records %s --team %s shows, then mailer domains verify %s --team %s", d.Name, strconv.Quote(team), d.Name, strconv.Quote(team))
+	fix := fmt.Sprintf("publish the records shown by mailer domains records %s --team %s, then run mailer domains verify %s --team %s", d.Name, strconv.Quote(team), d.Name, strconv.Quote(team))
 	d.Checks = found
 	for _, r := range s.domains.DomainRecords(d) {
 		if r.Required && r.Live != app.LiveFound {
@@ -92,16 +92,16 @@ func (s *Service) checkDomain(ctx context.Context, d *app.Domain, team string) (
 		}
 	}
 	if d.Status != app.DomainVerified {
-		return bad(name, fmt.Sprintf("team %s: its records are there, and its status is %s", team, d.Status), fmt.Sprintf("mailer domains verify %s --team %s", d.Name, strconv.Quote(team))), nil
+		return bad(name, fmt.Sprintf("team %s: the records are found, but the status is %s", team, d.Status), fmt.Sprintf("mailer domains verify %s --team %s", d.Name, strconv.Quote(team))), nil
 	}
-	return good(name, "verified, of team %s", team), nil
+	return good(name, "verified, team %s", team), nil
 }
 
 // checkCapture says that nothing leaves where that is what the server was started for.
 func (s *Service) checkCapture(context.Context) ([]Check, error) {
 	const name = "capture"
 	if s.Settings.Capture {
-		return []Check{bad(name, "mail is signed and kept: nothing leaves this machine", "start mailer serve without --capture and --dev, with a relay; mailer queue requeue --captured then sends what was kept, on purpose")}, nil
+		return []Check{bad(name, "capture mode: mail is signed and stored, not sent", "start mailer serve without --capture and --dev, with a relay; mailer queue requeue --captured then sends the captured mail")}, nil
 	}
 	return []Check{good(name, "not in use")}, nil
 }
@@ -124,8 +124,8 @@ func (s *Service) checkClock(ctx context.Context) ([]Check, error) {
 		if db.Shared(s.DB) {
 			whose = "the database's"
 		}
-		return []Check{bad("clock of the database", fmt.Sprintf("a server saw a time that is %s ahead of %s clock: one of both is wrong", ahead.Round(time.Second), whose),
-			"timedatectl set-ntp true; a running server makes good what waited for the wrong time")}, nil
+		return []Check{bad("clock of the database", fmt.Sprintf("a server recorded a time %s ahead of %s clock: one of them is wrong", ahead.Round(time.Second), whose),
+			"timedatectl set-ntp true; a running server then corrects mail that was scheduled by the wrong time")}, nil
 	}
 	return nil, nil
 }
@@ -147,7 +147,7 @@ func (s *Service) checkWebhooks(ctx context.Context) ([]Check, error) {
 			what = "is disabled, and failed"
 		}
 		checks = append(checks, bad(name, fmt.Sprintf("%s (%s of team %s) %s since %s", w.Endpoint, w.ID, cmp.Or(w.Team, w.TeamID), what, app.FormatTime(w.FailingSince)),
-			"mend the endpoint; GET /webhooks/"+w.ID+"/events tells what it answered; PATCH its status to enabled again, or delete it"))
+			"fix the endpoint; GET /webhooks/"+w.ID+"/events shows its responses; then PATCH its status to enabled, or delete it"))
 	}
 	return checks, nil
 }

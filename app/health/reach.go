@@ -43,10 +43,10 @@ func (s *Service) checkBaseURL(ctx context.Context) []Check {
 	base := s.Settings.BaseURL
 	u, err := url.Parse(base)
 	if base == "" || err != nil {
-		return []Check{bad(name, "no server ran on this database yet, so its public address is not known", "mailer serve --base-url https://HOST")}
+		return []Check{bad(name, "no server has run on this database yet, so its public URL is not known", "mailer serve --base-url https://HOST")}
 	}
 	if !s.place.Running {
-		return []Check{good(name, "%s; not asked, since no server runs on this database", base)}
+		return []Check{good(name, "%s; not checked, because no server is running", base)}
 	}
 	target := probeTarget + app.NewID()
 	token := tracking.ClickToken(s.Sealer, tracking.ClickLink{TeamID: app.NewID(), EmailID: app.NewID(), Host: tracking.HostOf(u.Host), Links: 1, Target: target})
@@ -54,13 +54,13 @@ func (s *Service) checkBaseURL(ctx context.Context) []Check {
 	defer cancel()
 	answer, err := s.get(ctx, base+tracking.ClickPath+token)
 	if err != nil {
-		return []Check{bad(name, fmt.Sprintf("%s does not answer: %v", base, err), "point its DNS record and your reverse proxy at this server, or give mailer serve the right --base-url")}
+		return []Check{bad(name, fmt.Sprintf("%s does not answer: %v", base, err), "point its DNS record and your reverse proxy to this server, or correct --base-url of mailer serve")}
 	}
 	checks := []Check{judgeBaseURL(base, target, answer)}
 	if answer.tls != nil {
 		checks = append(checks, checkCertificate(u.Host, answer.tls))
 	} else if !isOwn(u.Hostname()) {
-		checks = append(checks, bad("TLS", base+" is not https: keys and opt-outs pass in the clear", "put a reverse proxy with a certificate in front, and give mailer serve --base-url https://…"))
+		checks = append(checks, bad("TLS", base+" is not https: API keys and opt-outs are sent unencrypted", "use a reverse proxy with a certificate, and set --base-url https://… for mailer serve"))
 	}
 	return checks
 }
@@ -95,12 +95,12 @@ func judgeBaseURL(base, target string, a answer) Check {
 	const name = "base URL"
 	switch {
 	case a.status == http.StatusOK && strings.Contains(a.body, target):
-		return good(name, "%s leads to this server", base)
+		return good(name, "%s reaches this server", base)
 	case a.status >= 300 && a.status < 400:
-		return bad(name, fmt.Sprintf("%s answers with a redirect (%d): links in mail would lead elsewhere", base, a.status), "give mailer serve the --base-url that the redirect leads to")
+		return bad(name, fmt.Sprintf("%s answers with a redirect (%d): links in mail would point to another address", base, a.status), "set --base-url of mailer serve to the target of the redirect")
 	}
-	return bad(name, fmt.Sprintf("somebody answers at %s with status %d, but not this server, or a proxy changes the path or the Host header on the way", base, a.status),
-		"point its DNS record and your reverse proxy at this server, have the proxy pass Host and the whole path on, or give mailer serve the right --base-url")
+	return bad(name, fmt.Sprintf("another server answers at %s with status %d, or a proxy changes the path or the Host header", base, a.status),
+		"point its DNS record and your reverse proxy to this server, let the proxy pass the Host header and the whole path, or correct --base-url of mailer serve")
 }
 
 // checkCertificate looks how long the certificate is good; that it is trusted, and for
@@ -108,14 +108,14 @@ func judgeBaseURL(base, target string, a answer) Check {
 func checkCertificate(host string, state *tls.ConnectionState) Check {
 	const name = "TLS"
 	if len(state.PeerCertificates) == 0 {
-		return bad(name, "no certificate came from "+host, "look at your reverse proxy's certificate")
+		return bad(name, "no certificate received from "+host, "check your reverse proxy's certificate")
 	}
 	until := state.PeerCertificates[0].NotAfter
 	left := int(clock.Until(until).Hours() / 24)
 	if left < certificateDays {
-		return bad(name, fmt.Sprintf("the certificate of %s ends in %d days, on %s", host, left, until.Format(time.DateOnly)), "renew it, and see why it was not renewed by itself")
+		return bad(name, fmt.Sprintf("the certificate of %s expires in %d days, on %s", host, left, until.Format(time.DateOnly)), "renew it, and find out why it was not renewed automatically")
 	}
-	return good(name, "the certificate of %s is good until %s", host, until.Format(time.DateOnly))
+	return good(name, "the certificate of %s is valid until %s", host, until.Format(time.DateOnly))
 }
 
 // isOwn reports whether a host is this machine: what is said to it passes no network.
@@ -131,17 +131,17 @@ func (s *Service) checkBounces(ctx context.Context) []Check {
 	host := s.Settings.BounceHost
 	switch {
 	case host == "":
-		return []Check{good(name, "no listener is asked for (--bounce-listen)")}
+		return []Check{good(name, "not configured (--bounce-listen)")}
 	case !s.place.Running:
-		return []Check{good(name, "%s; not asked, since no server runs on this database", host)}
+		return []Check{good(name, "%s; not checked, because no server is running", host)}
 	case app.BounceMX(host) == "":
-		return []Check{bad(name, host+" is not a name that an MX record can point to, so no bounce arrives", "mailer serve --bounce-host HOST, a name whose address leads to this server")}
+		return []Check{bad(name, host+" can't be the target of an MX record, so bounces don't arrive", "mailer serve --bounce-host HOST, a host name that points to this server")}
 	}
 	ctx, cancel := context.WithTimeout(ctx, 3*reachTime)
 	defer cancel()
 	addresses, err := s.addressesOf(ctx, host)
 	if err != nil || len(addresses) == 0 {
-		return []Check{bad(name, cmp.Or(errText(err), host+" has no address in the DNS")+", so no bounce arrives", "add an A or AAAA record for "+host+" that names this server's public address")}
+		return []Check{bad(name, cmp.Or(errText(err), host+" has no DNS address record")+", so bounces don't arrive", "add an A or AAAA record for "+host+" that names this server's public address")}
 	}
 	var checks []Check
 	for _, addr := range addresses {
@@ -178,12 +178,12 @@ func (s *Service) checkListener(ctx context.Context, host, addr string) Check {
 		dial = (&net.Dialer{}).DialContext
 	}
 	at := net.JoinHostPort(addr, "25")
-	open := "open port 25 of this machine's firewall and of your provider's, and give mailer serve --bounce-listen :25"
+	open := "open port 25 in this server's firewall and your provider's, and start mailer serve with --bounce-listen :25"
 	ctx, cancel := context.WithTimeout(ctx, reachTime)
 	defer cancel()
 	conn, err := dial(ctx, "tcp", at)
 	if err != nil {
-		return bad(name, fmt.Sprintf("%s (%s) takes no connection: %v", host, at, err), open)
+		return bad(name, fmt.Sprintf("%s (%s) accepts no connection: %v", host, at, err), open)
 	}
 	defer conn.Close()
 	_ = conn.SetDeadline(time.Now().Add(reachTime)) // a connection without deadlines answers or ends by ctx
@@ -192,9 +192,9 @@ func (s *Service) checkListener(ctx context.Context, host, addr string) Check {
 	_, _ = io.WriteString(conn, "QUIT\r\n") // nobody waits for the answer
 	switch {
 	case err != nil:
-		return bad(name, fmt.Sprintf("%s (%s) says nothing: %v", host, at, err), open)
+		return bad(name, fmt.Sprintf("%s (%s) sends no greeting: %v", host, at, err), open)
 	case !strings.HasPrefix(line, "220 "+host+" "):
-		return bad(name, fmt.Sprintf("somebody else answers at %s (%s): %.100q", host, at, line), "have the address of "+host+" in the DNS lead to this server, and nothing else listen on its port 25")
+		return bad(name, fmt.Sprintf("another server answers at %s (%s): %.100q", host, at, line), "point the DNS address record of "+host+" to this server, and let no other program listen on port 25")
 	}
-	return good(name, "%s takes bounces at %s", host, at)
+	return good(name, "%s accepts bounces at %s", host, at)
 }

@@ -16,7 +16,7 @@ const (
 	// readyTime bounds the question to a server whether it takes mail.
 	readyTime = 3 * time.Second
 	// readyFix is what helps where a server takes none.
-	readyFix = "mend what is said here: the server takes mail again as soon as that is over; journalctl -u mailer -g level=ERROR says since when"
+	readyFix = "fix this problem: the server accepts mail again automatically; journalctl -u mailer -g level=ERROR shows when it began"
 )
 
 // refuses is why the running server takes no mail, as its /readyz tells; empty: it takes mail,
@@ -58,7 +58,7 @@ func (s *Service) checkReadiness(ctx context.Context) ([]Check, error) {
 		return nil, nil
 	}
 	if why := s.refuses(ctx); why != "" {
-		return []Check{bad(name, "the server takes no mail: "+why, readyFix)}, nil
+		return []Check{bad(name, "the server does not accept mail: "+why, readyFix)}, nil
 	}
-	return []Check{good(name, "nothing keeps the server from taking mail")}, nil
+	return []Check{good(name, "the server accepts mail")}, nil
 }

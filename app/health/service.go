@@ -72,7 +72,7 @@ func (s *Service) bounded(ctx context.Context, name string, check func(context.C
 	defer cancel()
 	found, err := check(limited)
 	if err != nil && limited.Err() != nil && ctx.Err() == nil {
-		return []Check{bad(name, fmt.Sprintf("could not be looked at within %s", s.patience), "mailer doctor takes the time that it needs")}, nil
+		return []Check{bad(name, fmt.Sprintf("could not be checked within %s", s.patience), "run mailer doctor, which waits longer")}, nil
 	}
 	return found, err
 }

@@ -98,16 +98,16 @@ func (s *Service) Status(ctx context.Context, version string) (out Status, err e
 	}
 	out.Backup.Last = app.FormatTimePtr(last.At)
 	if !s.place.Running {
-		out.need("no server runs on "+db.Name(s.place.Database)+": nothing is accepted and nothing leaves", "mailer serve, or systemctl start mailer")
+		out.need("no server is running on "+db.Name(s.place.Database)+": no mail is accepted or sent", "mailer serve, or systemctl start mailer")
 	}
 	if why := s.refuses(ctx); why != "" {
-		out.need("the server takes no mail: "+why, readyFix)
+		out.need("the server does not accept mail: "+why, readyFix)
 	}
 	for _, step := range []func(*Status){s.needsOfRelays, s.needsOfQueue, needsOfDisk} {
 		step(&out)
 	}
 	if last.Failure != "" {
-		out.need(fmt.Sprintf("the daily backup fails since %s: %s", app.FormatTime(last.FailedAt), last.Failure), "mend that, then mailer backup FILE makes one now")
+		out.need(fmt.Sprintf("the daily backup has failed since %s: %s", app.FormatTime(last.FailedAt), last.Failure), "fix this problem, then back up now with mailer backup FILE")
 	}
 	if err := s.needsOfCertificates(ctx, &out); err != nil {
 		return out, err
@@ -155,7 +155,7 @@ func (s *Service) needsOfRelays(out *Status) {
 		return
 	}
 	if len(out.Relays) == 0 && s.Settings.Relay() == service.RelayNone {
-		out.need("no relay is configured: mail is accepted and waits", "mailer relays add REGION --url-file FILE, or restart with MAILER_RELAY")
+		out.need("no relay is configured: mail is accepted and stays queued", "mailer relays add REGION --url-file FILE, or restart with MAILER_RELAY")
 	}
 	for _, r := range out.Relays {
 		if r.State != delivery.RelayFailing { // others pass by themselves, or were asked for
@@ -167,15 +167,15 @@ func (s *Service) needsOfRelays(out *Status) {
 
 func textOf(s *string) string {
 	if s == nil {
-		return "it does not say why"
+		return "no reason given"
 	}
 	return *s
 }
 
 // helds are what to do about mail that is held.
 var helds = map[app.HoldReason]string{
-	app.HoldDamaged:  "mailer check names what is damaged; mailer queue drop --state held gives it up",
-	app.HoldRestored: "mailer queue list --state held shows it; mailer queue release --restored or mailer queue drop --restored decides",
+	app.HoldDamaged:  "mailer check lists the damage; mailer queue drop --state held cancels this mail",
+	app.HoldRestored: "list it with mailer queue list --state held, then run mailer queue release --restored or mailer queue drop --restored",
 }
 
 func (s *Service) needsOfQueue(out *Status) {
@@ -193,15 +193,15 @@ func (s *Service) needsOfQueue(out *Status) {
 	}
 	for reason, fix := range helds {
 		if n := held[string(reason)]; n > 0 {
-			out.need(fmt.Sprintf("emails that are held, since they are %s: %d", reason, n), fix)
+			out.need(fmt.Sprintf("held emails (%s): %d", reason, n), fix)
 		}
 	}
 	if late > 0 && s.place.Running {
-		out.need(fmt.Sprintf("%d emails could leave and wait, the oldest since %s", late, app.FormatTime(first)), "mailer queue list --state due shows them; mailer doctor looks for why; a higher rate= or connections= lets more leave")
+		out.need(fmt.Sprintf("%d emails are due but not sent, oldest since %s", late, app.FormatTime(first)), "list them with mailer queue list --state due; find the cause with mailer doctor; a higher rate= or connections= of the relay sends faster")
 	}
 	for _, row := range out.Queue.By {
 		if row.State == queue.Relay && s.Settings.Lack(row.Relay) != "" && s.Settings.Relay() == service.RelayConfigured {
-			out.need(fmt.Sprintf("%d emails wait for the region %s, which has no relay", row.Count, row.Relay), "mailer relays add "+row.Relay+" --url-file FILE, or mailer queue move --relay "+row.Relay+" --to-relay R")
+			out.need(fmt.Sprintf("%d emails are queued for the region %s, which has no relay", row.Count, row.Relay), "mailer relays add "+row.Relay+" --url-file FILE, or mailer queue move --relay "+row.Relay+" --to-relay R")
 		}
 	}
 }
@@ -211,7 +211,7 @@ func needsOfDisk(out *Status) {
 		out.need(c.Found, c.Fix)
 	}
 	if out.Database.WALBytes > maxWAL {
-		out.need("the log of the database has "+service.Size(out.Database.WALBytes)+": something reads from it without an end", "look for a backup or a sqlite3 shell that hangs: lsof on the database's files")
+		out.need("the log of the database has "+service.Size(out.Database.WALBytes)+": a reader keeps it from shrinking", "look for a stuck backup or sqlite3 shell: run lsof on the database's files")
 	}
 }
 
@@ -243,19 +243,19 @@ func (s *Service) checkBackups(ctx context.Context) ([]Check, error) {
 	if db.IsRemote(s.DB.Path()) {
 		return nil, nil
 	}
-	const fix = "mailer backup FILE makes one now; mailer serve --backup-dir FOLDER makes one each day"
+	const fix = "back up now with mailer backup FILE, or daily with mailer serve --backup-dir DIR"
 	last, err := s.backup.Last(ctx)
 	switch {
 	case err != nil:
 		return nil, err
 	case last.Failure != "":
-		return []Check{bad(name, fmt.Sprintf("the daily one fails since %s: %s", app.FormatTime(last.FailedAt), last.Failure), "mend that; "+fix)}, nil
+		return []Check{bad(name, fmt.Sprintf("the daily backup has failed since %s: %s", app.FormatTime(last.FailedAt), last.Failure), "fix this problem; "+fix)}, nil
 	case last.At.IsZero():
-		return []Check{bad(name, "none was made yet", fix)}, nil
+		return []Check{bad(name, "no backup yet", fix)}, nil
 	case clock.Since(last.At) > backupDays*24*time.Hour:
-		return []Check{bad(name, "the last one is of "+app.FormatTime(last.At), fix)}, nil
+		return []Check{bad(name, "last backup: "+app.FormatTime(last.At), fix)}, nil
 	}
-	return []Check{good(name, "the last one is of %s: %s", app.FormatTime(last.At), last.File)}, nil
+	return []Check{good(name, "last backup: %s: %s", app.FormatTime(last.At), last.File)}, nil
 }
 
 // checkRelays tries each relay as far as a message's end would come, without sending.
@@ -268,7 +268,7 @@ func (s *Service) checkRelays(ctx context.Context) ([]Check, error) {
 		return nil, err
 	}
 	if len(all) == 0 {
-		return []Check{bad("relays", "no relay is configured: mail is accepted and waits", "mailer relays add REGION --url-file FILE, or mailer serve with MAILER_RELAY")}, nil
+		return []Check{bad("relays", "no relay is configured: mail is accepted and stays queued", "mailer relays add REGION --url-file FILE, or mailer serve with MAILER_RELAY")}, nil
 	}
 	checks := make([]Check, len(all))
 	var g errgroup.Group
@@ -296,18 +296,18 @@ func (s *Service) checkRelay(ctx context.Context, r routing.Status) (Check, erro
 	}
 	for _, step := range tested.Steps {
 		if !step.OK {
-			return bad(name, fmt.Sprintf("%s: %s failed: %s", r.Host, step.Step, step.Said), relayFixes[step.Step]+" (mailer relays test "+r.Region+" shows each step)"), nil
+			return bad(name, fmt.Sprintf("%s: %s failed: %s", r.Host, step.Step, step.Said), relayFixes[step.Step]+" (see each step with mailer relays test "+r.Region+")"), nil
 		}
 	}
-	return good(name, "%s took connection, sign-in and sender", r.Host), nil
+	return good(name, "%s: connected, authenticated, sender accepted", r.Host), nil
 }
 
 // relayFixes say by step what mends it.
 var relayFixes = map[string]string{
-	"dns":      "give the relay a host name that exists: mailer relays add REGION --url-file FILE, or MAILER_RELAY and a restart",
-	"connect":  "see that the host is up, and that neither a firewall nor your provider blocks its port",
-	"tls":      "see that its certificate is good for the host; ca= names a file with an authority of your own",
-	"greeting": "see that the port is right: something else may listen there",
-	"auth":     "give it the right user and password: mailer relays add REGION --url-file FILE, or MAILER_RELAY and a restart",
+	"dns":      "use a host name that exists: mailer relays add REGION --url-file FILE, or MAILER_RELAY and a restart",
+	"connect":  "check that the host is up and that no firewall or provider blocks the port",
+	"tls":      "check that its certificate is valid for the host; use ca=FILE for your own certificate authority",
+	"greeting": "check the port: another program may be listening on it",
+	"auth":     "correct the user and password: mailer relays add REGION --url-file FILE, or MAILER_RELAY and a restart",
 	"mail":     "verify the sending domain at the provider",
 }

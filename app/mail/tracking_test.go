@@ -186,7 +186,7 @@ func TestAFetchBeforeTheRelayTookTheMailIsPrefetched(t *testing.T) {
 	})
 }
 
-// TestMailInDoubtCanBeOpened: the relay may have taken it.
+// TestMailInDoubtCanBeOpened: the relay may have accepted it.
 func TestMailInDoubtCanBeOpened(t *testing.T) {
 	world.Bubble(t, func(t *testing.T) {
 		w := world.Tracked(t, world.NewRelay(world.Always(world.Lost)))

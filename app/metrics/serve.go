@@ -34,7 +34,7 @@ type Flags struct {
 
 // Bind adds the flags to those of a command.
 func (f *Flags) Bind(flags *pflag.FlagSet) {
-	flags.StringVar(&f.listen, "metrics-listen", "", "address of GET /metrics for Prometheus, like 127.0.0.1:9464; whoever reaches it can read it; none: off")
+	flags.StringVar(&f.listen, "metrics-listen", "", "listen address of GET /metrics for Prometheus, like 127.0.0.1:9464; no authentication; none: off")
 }
 
 // Check refuses what can't be meant, before anything is opened. Errors name the flag.

@@ -36,7 +36,7 @@ const writePiece = 100
 
 // Hold has mail wait until it is released. It takes effect up to the final dot.
 func (s *Service) Hold(ctx context.Context, f Filter) (Result, error) {
-	words := "Held by " + app.ActorOf(ctx).Words() + "; it leaves once it is released"
+	words := "Held by " + app.ActorOf(ctx).Words() + "; not sent until it is released"
 	return s.do(ctx, f, act{name: "queue.hold",
 		unit: func(tx *db.Tx, u *db.QueuedUnit) error {
 			if err := tx.HoldWaiting(u.EmailID, app.HoldManual); err != nil {
@@ -72,7 +72,7 @@ func (s *Service) Retry(ctx context.Context, f Filter) (Result, error) {
 
 // Drop cancels mail, up to the final dot: a broadcast as a whole.
 func (s *Service) Drop(ctx context.Context, f Filter) (Result, error) {
-	words := "Canceled by " + app.ActorOf(ctx).Words() + "; nothing more of it leaves"
+	words := "Canceled by " + app.ActorOf(ctx).Words() + "; no more of it is sent"
 	res, err := s.do(ctx, f, act{name: "queue.drop",
 		unit:      func(tx *db.Tx, u *db.QueuedUnit) error { return s.mail.Withdraw(tx, u.Unit, words) },
 		broadcast: func(tx *db.Tx, b *app.Broadcast) error { return tx.CancelBroadcast(b.TeamID, b.ID) },
@@ -123,7 +123,7 @@ func (s *Service) mayMoveTo(relay string) error {
 	case relay == app.CaptureRegion:
 		return app.Invalid("to_relay", "must be a real relay: what is captured never leaves")
 	case len(names) == 0:
-		return app.Errorf(app.CodeValidation, "No server ran on this database yet, so its relays are not known; start mailer serve once")
+		return app.Errorf(app.CodeValidation, "No server has run on this database yet, so its relays are not known; start mailer serve once")
 	case !slices.Contains(names, relay):
 		return app.Invalid("to_relay", "must be a relay of this server: there is no %q%s", relay, nearestWords(relay, names))
 	}
@@ -163,7 +163,7 @@ func note(tx *db.Tx, u *db.QueuedUnit, kind app.EventType, words string) error {
 // do carries an act out on all that fits a filter, and writes it into the audit log.
 func (s *Service) do(ctx context.Context, f Filter, a act) (res Result, err error) {
 	if !f.FailedSince.IsZero() || f.Captured {
-		return res, app.Errorf(app.CodeValidation, "`failed_since` and `captured` are for requeue alone: what they name waits no more")
+		return res, app.Errorf(app.CodeValidation, "`failed_since` and `captured` are for requeue only: that mail is no longer queued")
 	}
 	if err := f.Narrow(); err != nil {
 		return res, err

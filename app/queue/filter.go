@@ -117,7 +117,7 @@ func (f *Filter) Narrow() error {
 	if f.All || !f.isEmpty() {
 		return nil
 	}
-	return app.Errorf(app.CodeValidation, "This would act on everything that waits: name what is meant with a filter, or say `all` (--all on the terminal)")
+	return app.Errorf(app.CodeValidation, "This would affect all queued mail. Add a filter, or `all` (--all on the command line)")
 }
 
 // Within refuses a filter of one team that picks nothing else out, unless all is meant.
@@ -150,7 +150,7 @@ func ParseAge(s string) (Age, error) {
 	} else if d, err := time.ParseDuration(s); err == nil && d >= 0 {
 		return Age(d), nil
 	}
-	return 0, fmt.Errorf("%q is no length of time: write one like 90m, 2h or 3d", s)
+	return 0, fmt.Errorf("%q is not a duration: use one like 90m, 2h or 3d", s)
 }
 
 // ParseSince reads a time: RFC 3339, or how long ago it was.
@@ -160,7 +160,7 @@ func ParseSince(s string, now time.Time) (time.Time, error) {
 	}
 	age, err := ParseAge(s)
 	if err != nil {
-		return time.Time{}, fmt.Errorf("%q is no time: write one like %s, or how long ago it was, like 2h or 3d", s, now.UTC().Format(time.RFC3339))
+		return time.Time{}, fmt.Errorf("%q is not a time: use one like %s, or a duration before now, like 2h or 3d", s, now.UTC().Format(time.RFC3339))
 	}
 	return now.Add(-time.Duration(age)), nil
 }

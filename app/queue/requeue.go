@@ -22,10 +22,10 @@ import (
 func (s *Service) Requeue(ctx context.Context, f Filter) (Result, error) {
 	var res Result
 	if len(f.IDs) == 0 && f.FailedSince.IsZero() && !f.Captured && f.Broadcast == "" {
-		return res, app.Errorf(app.CodeValidation, "Say what is to be sent again: what failed since a time, what was captured, emails by their ids, or those of a broadcast")
+		return res, app.Errorf(app.CodeValidation, "Choose what to send again: mail that failed since a time, captured mail, emails by id, or those of a broadcast")
 	}
 	if f.State != "" || f.Restored {
-		return res, app.Errorf(app.CodeValidation, "`state` and `restored` are about what waits, and requeue is about what waits no more")
+		return res, app.Errorf(app.CodeValidation, "`state` and `restored` are about queued mail, and requeue is about mail that is no longer queued")
 	}
 	p, err := s.prepare(ctx, f)
 	if err != nil {
@@ -36,7 +36,7 @@ func (s *Service) Requeue(ctx context.Context, f Filter) (Result, error) {
 	}
 	defer s.walks.Release(1)
 	defer s.told.forget()
-	q := &requeuing{s: s, p: p, words: "Requeued by " + app.ActorOf(ctx).Words() + ": it is sent again", skipped: map[string]int{}}
+	q := &requeuing{s: s, p: p, words: "Requeued by " + app.ActorOf(ctx).Words() + ": sent again", skipped: map[string]int{}}
 	err = q.run(ctx)
 	res = q.res
 	for _, why := range slices.Sorted(maps.Keys(q.skipped)) {

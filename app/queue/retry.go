@@ -20,9 +20,9 @@ func (s *Service) RetryEmail(ctx context.Context, key *app.Key, id string) error
 	case err != nil:
 		return err
 	case res.Matched == 0:
-		return app.Errorf(app.CodeConflict, "Nothing of this email waits: it has left, failed or was canceled; POST /emails/{id}/resend sends what it says once more")
+		return app.Errorf(app.CodeConflict, "This email is not queued: it was sent, failed or was canceled; POST /emails/{id}/resend sends it again")
 	case res.Changed == 0:
-		return app.Errorf(app.CodeConflict, "This email does not wait for its next try: its attempt is under way, or it waits for its own time, for a quota, for its relay, or until it is released")
+		return app.Errorf(app.CodeConflict, "This email is not waiting for a retry: an attempt is in progress, or it is scheduled, held, or waits for a quota or its relay")
 	}
 	return nil
 }

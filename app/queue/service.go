@@ -115,7 +115,7 @@ func (s *Service) knows(r *db.Reader, relay string) error {
 	if err != nil || slices.Contains(names, relay) {
 		return err
 	}
-	return app.Errorf(app.CodeNotFound, "There is no relay %q, and nothing waits for it%s", relay, nearestWords(relay, names))
+	return app.Errorf(app.CodeNotFound, "There is no relay %q, and no mail is queued for it%s", relay, nearestWords(relay, names))
 }
 
 func nearestWords(word string, names []string) string {

@@ -86,9 +86,9 @@ type Flags struct {
 
 // Bind adds the flags to those of a command.
 func (f *Flags) Bind(flags *pflag.FlagSet) {
-	flags.StringVar(&f.content, "keep-content", "0", "how long bodies, attachments and captured messages of finished emails are kept, like 30d; 0: for ever")
-	flags.StringVar(&f.emails, "keep-emails", "0", "how long finished emails are kept at all, like 1y; 0: for ever")
-	flags.StringVar(&f.broadcasts, "keep-broadcasts", "0", "how long recipients of finished broadcasts are kept, like 1y; counts stay; 0: for ever")
+	flags.StringVar(&f.content, "keep-content", "0", "how long bodies, attachments and captured messages of finished emails are kept, like 30d; 0: no limit")
+	flags.StringVar(&f.emails, "keep-emails", "0", "how long finished emails are kept, like 1y; 0: no limit")
+	flags.StringVar(&f.broadcasts, "keep-broadcasts", "0", "how long recipients of finished broadcasts are kept, like 1y; counts stay; 0: no limit")
 }
 
 // Check reads the flags. Errors name the flag.

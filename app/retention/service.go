@@ -31,7 +31,7 @@ type Change struct{ Content, Emails, Broadcasts *Choice }
 
 // Choice is how long a team keeps something, or as long as the server does.
 type Choice struct {
-	Kept   time.Duration // 0: for ever
+	Kept   time.Duration // 0: no limit
 	Server bool
 }
 

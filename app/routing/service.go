@@ -168,13 +168,13 @@ func (s *Service) notRemovable(r *db.Reader, region string) error {
 		return err
 	}
 	if flag {
-		return app.Errorf(app.CodeValidation, "The relay %s is of the server's flags: take it out of --relay or MAILER_RELAY and restart the server", region)
+		return app.Errorf(app.CodeValidation, "The relay %s is set by --relay or MAILER_RELAY: remove it there and restart the server", region)
 	}
 	return unknown(region)
 }
 
 func unknown(region string) error {
-	return app.Errorf(app.CodeNotFound, "There is no relay %s; `mailer relays list` names them", region)
+	return app.Errorf(app.CodeNotFound, "There is no relay %s; `mailer relays list` shows all relays", region)
 }
 
 // wrap names what was done, unless the error is for the caller.
@@ -210,7 +210,7 @@ type Paused struct {
 func (s *Service) Pause(ctx context.Context, region string, d time.Duration) (Paused, error) {
 	out := Paused{Region: region, State: delivery.RelayPaused}
 	if d < 0 {
-		return out, app.Errorf(app.CodeValidation, "A pause can't be shorter than nothing")
+		return out, app.Errorf(app.CodeValidation, "A pause must be longer than 0")
 	}
 	err := s.DB.WriteVital(ctx, func(tx *db.Tx) error {
 		if _, err := s.find(&tx.Reader, region); err != nil {

@@ -131,7 +131,7 @@ func (s *Service) list(r *db.Reader) ([]Status, error) {
 	for _, row := range rows {
 		i := slices.IndexFunc(all, func(st Status) bool { return st.Region == row.Region })
 		if i >= 0 {
-			all[i].Note = "the relay " + row.Region + " of the database is not used: the one of the server's flags counts"
+			all[i].Note = "Relay " + row.Region + " in the database is ignored: --relay/MAILER_RELAY defines the same name"
 			continue
 		}
 		relay, err := s.unseal(row)

@@ -93,7 +93,7 @@ func (s *Service) trial(ctx context.Context, in TestInput) (*app.Outgoing, error
 	}
 	if domain == "" {
 		if in.To != "" || in.From != "" {
-			return nil, app.Errorf(app.CodeValidation, "No team has verified a domain that the message could be from; see `mailer domains list`")
+			return nil, app.Errorf(app.CodeValidation, "No team has a verified domain to send the message from; see `mailer domains list`")
 		}
 		return &app.Outgoing{}, nil
 	}

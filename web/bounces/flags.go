@@ -28,8 +28,8 @@ type Flags struct {
 
 // Bind adds the flags to those of a command.
 func (f *Flags) Bind(flags *pflag.FlagSet) {
-	flags.StringVar(&f.listen, "bounce-listen", "", "address of an SMTP server that takes bounces and complaints, like :25; none: off")
-	flags.StringVar(&f.host, "bounce-host", "", "host name that the MX of return paths names (default: that of the base URL)")
+	flags.StringVar(&f.listen, "bounce-listen", "", "listen address of the SMTP server for bounces and complaints, like :25; none: off")
+	flags.StringVar(&f.host, "bounce-host", "", "host name for the MX records of return paths (default: that of the base URL)")
 }
 
 // Check refuses what can't be meant, before anything is opened. Errors name the flag.

@@ -64,8 +64,8 @@ func (d *Doors) Bind(f *pflag.FlagSet) {
 	d.bounces.Bind(f)
 	d.smtp.Bind(f)
 	d.metrics.Bind(f)
-	f.DurationVar(&d.drainDelay, "drain-delay", 0, "how long a stop says 503 at /readyz before the server takes no more requests")
-	f.DurationVar(&d.drainTimeout, "drain-timeout", 30*time.Second, "how long a stop waits for running work")
+	f.DurationVar(&d.drainDelay, "drain-delay", 0, "how long /readyz answers 503 before a stopping server closes its listeners")
+	f.DurationVar(&d.drainTimeout, "drain-timeout", 30*time.Second, "how long a stopping server waits for running work")
 }
 
 // Check refuses what can't be meant, before anything is opened. Errors name the flag.

@@ -27,8 +27,8 @@ type secure struct {
 }
 
 func (s *secure) bind(f *pflag.FlagSet) {
-	f.StringVar(&s.https, "listen-tls", "", "address of the API and the dashboard by HTTPS (default :443 with --tls auto, else none)")
-	f.StringVar(&s.http, "listen-http", "", "address at which plain HTTP is redirected to HTTPS, and an authority's questions are answered (default :80 with --tls auto, else none)")
+	f.StringVar(&s.https, "listen-tls", "", "HTTPS listen address of the API and the dashboard (default :443 with --tls auto, else none)")
+	f.StringVar(&s.http, "listen-http", "", "HTTP listen address that redirects to HTTPS and answers ACME challenges (default :80 with --tls auto, else none)")
 	s.certificates.Bind(f)
 }
 

@@ -156,7 +156,7 @@ func (r QueueRoutes) Add(h *rest.Handler) {
 	}
 	rest.RegisterBody(h, rest.Route{Operator: true}, huma.Operation{
 		OperationID: "move-queue", Method: http.MethodPost, Path: "/queue/move",
-		Summary: "Have mail leave through another relay", Tags: queueTags, Errors: []int{http.StatusNotFound},
+		Summary: "Move queued mail to another relay", Tags: queueTags, Errors: []int{http.StatusNotFound},
 	}, r.move)
 	rest.RegisterBody(h, rest.Route{AllTeams: true}, huma.Operation{
 		OperationID: "requeue-emails", Method: http.MethodPost, Path: "/queue/requeue",

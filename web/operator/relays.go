@@ -127,7 +127,7 @@ func (r RelayRoutes) Add(h *rest.Handler) {
 	tries, pauses := rest.Route{Operator: true, Optional: true}, rest.Route{Operator: true, Fresh: true, Optional: true}
 	rest.Register(h, reads, huma.Operation{
 		OperationID: "list-relays", Method: http.MethodGet, Path: "/relays",
-		Summary: "List relays: how each is, what it was used for and what waits for it", Tags: relayTags,
+		Summary: "List relays with state, usage and queued mail", Tags: relayTags,
 	}, r.list)
 	rest.RegisterBody(h, changes, huma.Operation{
 		OperationID: "add-relay", Method: http.MethodPost, Path: "/relays", DefaultStatus: http.StatusCreated,
@@ -143,15 +143,15 @@ func (r RelayRoutes) Add(h *rest.Handler) {
 	}, r.test)
 	rest.RegisterBody(h, pauses, huma.Operation{
 		OperationID: "pause-relay", Method: http.MethodPost, Path: "/relays/{region}/pause",
-		Summary: "Have nothing leave through a relay: mail waits in its place", Tags: relayTags, Errors: missing,
+		Summary: "Pause a relay; its mail stays queued", Tags: relayTags, Errors: missing,
 	}, r.pause)
 	rest.Register(h, changes, huma.Operation{
 		OperationID: "resume-relay", Method: http.MethodPost, Path: "/relays/{region}/resume",
-		Summary: "Have mail leave again through a relay that was paused", Tags: relayTags, Errors: missing,
+		Summary: "Resume a paused relay", Tags: relayTags, Errors: missing,
 	}, r.resume)
 	rest.Register(h, changes, huma.Operation{
 		OperationID: "remove-relay", Method: http.MethodDelete, Path: "/relays/{region}",
-		Summary: "Remove a relay: what is under way ends, what waits goes on waiting", Tags: relayTags,
+		Summary: "Remove a relay: in-flight deliveries finish, queued mail stays queued", Tags: relayTags,
 		Errors: []int{http.StatusNotFound, http.StatusUnprocessableEntity},
 	}, r.remove)
 }
@@ -217,7 +217,7 @@ func (r RelayRoutes) pause(ctx context.Context, _ *app.Key, in *RelayPath, b *pa
 	if b.For != "" {
 		var err error
 		if d, err = queue.ParseAge(b.For); err != nil || d == 0 {
-			return nil, app.Invalid("for", "must be longer than nothing, like 30m or 2h")
+			return nil, app.Invalid("for", "must be greater than 0, like 30m or 2h")
 		}
 	}
 	return pauseOf(r.Service.Pause(ctx, in.Region, time.Duration(d)))

@@ -52,7 +52,7 @@ type changeTeamRequest struct {
 	Included  int64      `json:"included,omitempty" minimum:"0" doc:"With pro and scale: recipients that a period includes; without it the plan's own"`
 	Overage   bool       `json:"overage,omitempty" doc:"With pro and scale: go on above what is included"`
 	Suspended *bool      `json:"suspended,omitempty" doc:"Whether nothing of it leaves"`
-	Reason    string     `json:"reason,omitempty" doc:"With suspended: why, which whoever sends for the team is told"`
+	Reason    string     `json:"reason,omitempty" doc:"With suspended: reason, shown in the error of each rejected send"`
 }
 
 // TeamPath is the path parameter of one team.
@@ -86,7 +86,7 @@ func (r TeamRoutes) Add(h *rest.Handler) {
 	}, r.list)
 	rest.RegisterBody(h, rest.Route{Operator: true}, huma.Operation{
 		OperationID: "create-team", Method: http.MethodPost, Path: "/teams", DefaultStatus: http.StatusCreated,
-		Summary: "Add a team", Tags: teamTags, Errors: []int{http.StatusConflict},
+		Summary: "Create a team", Tags: teamTags, Errors: []int{http.StatusConflict},
 	}, r.create)
 	rest.Register(h, rest.Route{Operator: true}, huma.Operation{
 		OperationID: "get-any-team", Method: http.MethodGet, Path: "/teams/{id}",

@@ -36,7 +36,7 @@ type listen struct {
 
 // Bind adds the flags to those of a command.
 func (f *Flags) Bind(flags *pflag.FlagSet) {
-	flags.StringArrayVar(&f.values, "smtp-listen", nil, "address at which programs hand in mail by SMTP, like :587; repeatable; TLS from the start at the ports 465 and 2465 and behind tls://, else STARTTLS, as behind starttls://; none: off")
+	flags.StringArrayVar(&f.values, "smtp-listen", nil, "listen address for mail submission by SMTP, like :587; repeatable; implicit TLS on ports 465 and 2465 or with tls://, otherwise STARTTLS, as with starttls://; none: off")
 }
 
 // Check refuses what can't be meant, before anything is opened. dev: an address is made
