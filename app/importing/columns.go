@@ -218,15 +218,10 @@ func (in *Input) sheet(file string, headings []string, declared map[string]app.P
 		}
 	}
 	s.Width, s.Preset = len(headings), Preset(in.Preset)
-	if in.EmailColumn != "" {
-		at := slices.IndexFunc(headings, func(h string) bool { return strings.EqualFold(strings.TrimSpace(h), strings.TrimSpace(in.EmailColumn)) })
-		if at < 0 {
-			return s, app.Invalid("file", "has no column named %q in its first row", in.EmailColumn)
-		}
-		headings = slices.Clone(headings)
-		headings[at] = app.EmailField
+	h, err := in.headings(headings)
+	if err != nil {
+		return s, err
 	}
-	h := headingSet(headings)
 	if in.Columns != nil {
 		if s.Columns, err = h.mapped(in.Columns, declared); err == nil {
 			s.Columns = append(s.Columns, h.consentColumns(s.Columns, nil)...)
