@@ -37,14 +37,22 @@ func (c *Store) doctor() *cobra.Command {
 	return ResolverFlag(c.jsonFlag(cmd), &c.flags.Resolver)
 }
 
+// helps is what to do about a finding: words, and a command on a line of its own end.
+func helps(f *health.Finding) string {
+	if f.Command == "" {
+		return f.Fix
+	}
+	return strings.TrimSpace(f.Fix + " Run: " + f.Command)
+}
+
 // printChecks writes a line a check, and below each that failed what mends it.
 func printChecks(w io.Writer, checks []health.Check) error {
 	var lines strings.Builder
 	tw := tabwriter.NewWriter(&lines, 0, 0, 2, ' ', 0)
 	for _, check := range checks {
 		fmt.Fprintf(tw, "%s %s\t%s\n", State(w, map[bool]string{true: "✓", false: "✗"}[check.OK]), check.Name, check.Found)
-		if check.Fix != "" {
-			fmt.Fprintf(tw, "\t→ %s\n", check.Fix)
+		if check.Finding != nil {
+			fmt.Fprintf(tw, "\t→ %s\n", helps(check.Finding))
 		}
 	}
 	if err := tw.Flush(); err != nil {

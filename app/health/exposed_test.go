@@ -31,7 +31,7 @@ func TestTheWayToADatabaseElsewhereIsLookedAt(t *testing.T) {
 		words string
 	}{
 		"weak":    {Place{TLS: db.RemoteTLS{Host: "db.example.com", Mode: "prefer", Weak: true}}, false, "db.example.com is reached with sslmode=prefer"},
-		"strong":  {Place{TLS: db.RemoteTLS{Host: "db.example.com", Mode: "verify-full"}}, true, "proves who it is"},
+		"strong":  {Place{TLS: db.RemoteTLS{Host: "db.example.com", Mode: "verify-full"}}, true, "verified TLS"},
 		"in view": {Place{PasswordShown: true}, false, "MAILER_DB_FILE"},
 	} {
 		checks := checkWay(want.place)

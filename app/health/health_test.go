@@ -36,8 +36,12 @@ func find(t *testing.T, checks []health.Check, name string, ok bool, words ...st
 		if c.OK != ok || (c.Fix == "") != c.OK {
 			t.Errorf("%s: %+v", name, c)
 		}
+		said := c.Found + " " + c.Fix
+		if c.Finding != nil {
+			said += " " + c.Finding.Command
+		}
 		for _, w := range words {
-			if !strings.Contains(c.Found+" "+c.Fix, w) {
+			if !strings.Contains(said, w) {
 				t.Errorf("%s does not say %q: %+v", name, w, c)
 			}
 		}
@@ -121,7 +125,7 @@ func TestAMachinesClockThatIsNotThatOfTheDatabaseIsSaid(t *testing.T) {
 		ok   bool
 		said string
 	}{
-		{time.Hour, false, "1h0m0s behind that of the database"}, {-time.Hour, false, "1h0m0s ahead of that of the database"},
+		{time.Hour, false, "differs from the database's by -1h0m0s"}, {-time.Hour, false, "differs from the database's by +1h0m0s"},
 		{3 * time.Second, true, "3s behind it"}, {-3 * time.Second, true, "3s ahead of it"},
 	} {
 		clock.Release()
@@ -166,7 +170,7 @@ func TestADomainsMissingRecordsAreSaidUntilTheyArePublished(t *testing.T) {
 
 func TestCapturingIsSaid(t *testing.T) {
 	w := world.IdleWith(t, server.Config{Capture: true, Resolver: world.NewDNS().Lookup}, world.NewRelay(nil))
-	find(t, look(w), "capture", false, "nothing leaves", "--captured")
+	find(t, look(w), "capture", false, "never leaves", "--captured")
 	find(t, look(quiet(t, server.Config{})), "capture", true)
 }
 
@@ -176,7 +180,7 @@ func TestWebhooksThatFailAreNamedUntilOneSucceeds(t *testing.T) {
 	hook := w.Webhook("hooks.test", "email.sent")
 	find(t, look(w), "webhooks", true)
 	world.Must(t, w.DB.Write(t.Context(), func(tx *db.Tx) error { return tx.SetFailing(w.Key.TeamID, hook.ID, tx.Now) }))
-	find(t, look(w), "webhooks", false, hook.ID, hook.Endpoint)
+	find(t, look(w), "webhooks", false, hook.Endpoint, "failed since")
 	world.Must(t, w.DB.Write(t.Context(), func(tx *db.Tx) error { return tx.ClearFailing(w.Key.TeamID, hook.ID) }))
 	find(t, look(w), "webhooks", true)
 }
@@ -197,12 +201,12 @@ func TestABaseURLThatLeadsElsewhereIsSaid(t *testing.T) {
 		})
 		return w.Server.Health.At(health.Place{Database: w.Path, Running: true}, health.Network{Transport: answer}).Reach(t.Context())
 	}
-	find(t, reach(200, "welcome to nginx", nil), "base URL", false, "not this server", "--base-url")
+	find(t, reach(200, "welcome to nginx", nil), "base URL", false, "Another server", "--base-url")
 	find(t, reach(404, "", nil), "base URL", false, "404", "Host")
 	find(t, reach(301, "", nil), "base URL", false, "redirect")
 	find(t, reach(0, "", errors.New("no route")), "base URL", false, "no route", "DNS")
 	idle := w.Server.Health.At(health.Place{Database: w.Path}, health.Network{}).Reach(t.Context())
-	find(t, idle, "base URL", true, "not asked")
+	find(t, idle, "base URL", true, "not checked")
 }
 
 // What keeps a server from taking mail is known to that server alone.
@@ -235,7 +239,7 @@ func TestStatusAndDoctorSayWhatTheServersReadinessSays(t *testing.T) {
 		for _, n := range st.Needs {
 			needs += n.What + "\n"
 		}
-		if takesNone := strings.Contains(needs, "takes no mail"); takesNone != (said != "") || !strings.Contains(needs, said) {
+		if takesNone := strings.Contains(needs, "does not accept mail"); takesNone != (said != "") || !strings.Contains(needs, said) {
 			t.Errorf("%s: status needs %q", name, needs)
 		}
 	}
@@ -284,10 +288,10 @@ func TestABounceListenerThatIsNotReachedIsSaid(t *testing.T) {
 		gone := transport(func(*http.Request) (*http.Response, error) { return nil, errors.New("not asked here") })
 		return w.Server.Health.At(health.Place{Database: w.Path, Running: true}, health.Network{Transport: gone, Dial: dial}).Reach(t.Context())
 	}
-	find(t, reach("", nil), "bounces", false, "no address", "A or AAAA")
+	find(t, reach("", nil), "bounces", false, "no DNS address", "A or AAAA")
 	dns.Publish([]app.DNSRecord{{Type: "A", Name: "mx.test.example", Value: "192.0.2.9"}})
 	find(t, reach("", errors.New("refused")), "bounces", false, "refused", "port 25")
-	find(t, reach("", nil), "bounces", false, "says nothing")
-	find(t, reach("220 other.example ESMTP\r\n", nil), "bounces", false, "somebody else")
+	find(t, reach("", nil), "bounces", false, "no greeting")
+	find(t, reach("220 other.example ESMTP\r\n", nil), "bounces", false, "Another server")
 	find(t, reach("220 mx.test.example ESMTP\r\n", nil), "bounces", true, "192.0.2.9:25")
 }

@@ -233,6 +233,7 @@ func (s *Server) tick(changed bool) {
 		return
 	}
 	s.Routing.Tick(changed)
+	s.Health.Tick(changed)
 	if changed {
 		s.Broadcasts.WakeBroadcaster()
 	}
