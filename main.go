@@ -140,6 +140,9 @@ func open(ctx context.Context, f cli.StoreFlags, create bool) (*server.Server, f
 	if err != nil {
 		return nil, nil, errors.Join(err, store.Close())
 	}
+	if dns := s.Settings.DNS; dns != "" && f.Resolver == "" {
+		s.Domains.Resolver = resolver.New(dns).Lookup
+	}
 	return s, func() { store.Close() }, nil
 }
 
@@ -354,7 +357,7 @@ func (o *options) serve(cmd *cobra.Command) error {
 		Routes: routes, NoRelay: len(routes) == 0, Shrink: footprint.Shrink, Capture: o.capture, Load: load, Memory: o.bounds.Memory, Builders: builders, DoubtDelay: o.doubtDelay, BulkShare: 1 - o.reserve,
 		Cloud: o.mode == "cloud", Compat: app.Compat(o.compat), Enforce: o.guardrails == "enforce" || o.mode == "cloud", MaxAttachments: o.maxAttachments,
 		Connect:  func(r relays.Relay) (delivery.Sender, error) { return smtpout.Connect(r, opts) },
-		Resolver: resolver.New(o.Resolver).Lookup, Probe: probe,
+		Resolver: resolver.New(o.Resolver).Lookup, DNS: o.Resolver, Probe: probe,
 		Hooks: outbound.Client(outbound.Options{Allow: allow}).Transport, WebhookAllow: allow, WebhooksPerTeam: o.webhooksPerTeam, Backup: o.backup, Keep: o.keep.Kept(), NoRequestLog: o.logs.Silent(),
 	})
 	return server.SayDamage(o.DB, errors.Join(db.Reason(store, err), store.Close()))

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -294,4 +295,69 @@ func TestABounceListenerThatIsNotReachedIsSaid(t *testing.T) {
 	find(t, reach("", nil), "bounces", false, "no greeting")
 	find(t, reach("220 other.example ESMTP\r\n", nil), "bounces", false, "Another server")
 	find(t, reach("220 mx.test.example ESMTP\r\n", nil), "bounces", true, "192.0.2.9:25")
+}
+
+// TestStatusDoctorAndHealthAgree: all three have one list, and a command beside the server
+// has the server look.
+func TestStatusDoctorAndHealthAgree(t *testing.T) {
+	world.BothEngines(t)
+	w := quiet(t, server.Config{})
+	own := w.Server.Health.At(health.Place{Database: w.Path, KeyFile: w.Path, Running: true, Here: true}, health.Network{Transport: transport(func(*http.Request) (*http.Response, error) { return nil, errors.New("no route") })})
+	beside := w.Server.Health.At(health.Place{Database: w.Path, KeyFile: w.Path, Running: true}, health.Network{})
+	asked := make(chan []health.Check)
+	go func() {
+		checks, ok, err := beside.Ask(t.Context())
+		if !ok || err != nil {
+			t.Errorf("the server did not answer: %v", err)
+		}
+		asked <- checks
+	}()
+	var doctor []health.Check
+	for doctor == nil {
+		own.Tick(true)
+		select {
+		case doctor = <-asked:
+		case <-time.After(time.Millisecond):
+		}
+	}
+	find(t, doctor, "base URL", false, "no route") // which this process did not try
+	round, err := own.LastRound(t.Context())
+	world.Must(t, err)
+	status, err := own.Status(t.Context(), "1")
+	world.Must(t, err)
+	cli, err := beside.Status(t.Context(), "1")
+	world.Must(t, err)
+	ids := func(all []health.Finding) (out []string) {
+		for i := range all {
+			out = append(out, all[i].ID+" "+all[i].Subject)
+		}
+		slices.Sort(out)
+		return out
+	}
+	of := func(checks []health.Check) (all []health.Finding) {
+		for _, c := range checks {
+			if c.Finding != nil {
+				all = append(all, *c.Finding)
+			}
+		}
+		return all
+	}
+	want := ids(of(round.Checks))
+	for name, got := range map[string][]string{"doctor": ids(of(doctor)), "GET /status": ids(status.Needs), "mailer status": ids(cli.Needs)} {
+		if !slices.Equal(got, want) || len(want) < 2 || (name == "GET /status" && status.OK) {
+			t.Errorf("%s finds %q, the page %q", name, got, want)
+		}
+	}
+}
+
+// TestSentencesOfFindingsAreWhole: each has what a reader needs, and a command that is one.
+func TestSentencesOfFindingsAreWhole(t *testing.T) {
+	for _, s := range health.Sentences {
+		if s.Title == "" || s.What == "" || s.Fix == "" || strings.Contains(s.Title, "{") || strings.Contains(s.What+s.Fix, "PATCH") {
+			t.Errorf("%+v", s)
+		}
+		if first, _, _ := strings.Cut(s.Command, " "); s.Command != "" && !slices.Contains([]string{"mailer", "systemctl", "chmod", "ls", "lsof", "timedatectl", "journalctl", "curl"}, first) {
+			t.Errorf("%s: %q is no command", s.ID, s.Command)
+		}
+	}
 }
