@@ -26,6 +26,7 @@ import (
 	"mailer/app/cli"
 	"mailer/app/delivery"
 	"mailer/app/footprint"
+	"mailer/app/health"
 	"mailer/app/outbound"
 	"mailer/app/pacing"
 	"mailer/app/relays"
@@ -101,6 +102,7 @@ type options struct {
 	bounds                          web.Bounds
 	backup                          backup.Daily
 	keep                            retention.Flags
+	alerts                          health.Alerts
 	flags                           *pflag.FlagSet // of serve
 	hangups                         chan os.Signal
 	opened                          string // base URL, where the listeners were opened before the database
@@ -166,6 +168,7 @@ func serveCommand(o *options) *cobra.Command {
 	f.StringVar(&o.guardrails, "guardrails", "warn", "what happens when the bounce or complaint limit is exceeded: enforce (hold mail) or warn (report only)")
 	o.boundFlags.Bind(f)
 	o.backup.Bind(f)
+	o.alerts.Bind(f)
 	f.StringArrayVar(&o.webhookAllow, "webhook-allow", nil, "private IP range (CIDR) allowed for webhook endpoints, also over plain http; repeatable")
 	f.IntVar(&o.webhooksPerTeam, "webhooks-per-team", webhook.DefaultPerTeam, "maximum number of webhooks per team")
 	f.Int64Var(&o.maxAttachments, "max-attachments", app.DefaultMaxAttachmentBytes, "maximum bytes of attachments per email, decoded")
@@ -196,7 +199,7 @@ func (o *options) check(cmd *cobra.Command) error {
 	if o.webhooksPerTeam < 1 || o.webhooksPerTeam > webhook.MaxPerTeam {
 		return fmt.Errorf("--webhooks-per-team must be a number from 1 to %d, is %d", webhook.MaxPerTeam, o.webhooksPerTeam)
 	}
-	if err := errors.Join(o.doors.Check(o.dev, o.devPublic, o.baseURL), o.waits.Check(), o.backup.Check(), o.keep.Check()); err != nil {
+	if err := errors.Join(o.doors.Check(o.dev, o.devPublic, o.baseURL), o.waits.Check(), o.backup.Check(), o.alerts.Check(), o.keep.Check()); err != nil {
 		return err
 	}
 	bounds, err := o.boundFlags.Bounds()
@@ -393,6 +396,7 @@ func (o *options) serveStore(ctx context.Context, log *slog.Logger, events web.S
 	}
 	ended := o.doors.Serve(doors.Behind{API: rest.NewServer(handler), Reports: s.Reports, SMTP: smtp, Log: log})
 	err = o.announce(ctx, log, s)
+	s.Health.Watch(o.alerts)
 	footprint.Shrink() // what starting took
 	if err == nil {
 		err = untilEnd(ctx, log, s, ended, o.hangups, func() {

@@ -113,7 +113,12 @@ func (s *Service) begin(dns bool) *round {
 func (s *Service) make(r *round, dns bool) {
 	bounded := *s
 	bounded.patience = stepTime
-	asked, err := s.asked(s.Taking)
+	asked, err := "", error(nil)
+	if dns { // else it does not answer a command
+		asked, err = s.asked(s.Taking)
+	} else if s.rounds.last != nil { // this goroutine alone writes it
+		asked = s.rounds.last.Asked
+	}
 	if err == nil {
 		r.stored.Checks, r.err = bounded.deep(s.Taking, dns)
 	}
