@@ -31,9 +31,9 @@ type Alerts struct {
 
 // Bind adds the flags to those of a command.
 func (a *Alerts) Bind(flags *pflag.FlagSet) {
-	flags.StringVar(&a.Webhook, "alert-webhook", "", "URL that gets a POST of JSON when the server finds an error; empty: none")
+	flags.StringVar(&a.Webhook, "alert-webhook", "", "URL that gets a POST of JSON when the server finds an error")
 	flags.StringVar(&a.Secret, "alert-webhook-secret", "", "secret (whsec_…) that signs these requests as webhooks are signed; better in MAILER_ALERT_WEBHOOK_SECRET or its _FILE")
-	flags.StringVar(&a.Email, "alert-email", "", "address that gets a mail when the server finds an error; empty: none")
+	flags.StringVar(&a.Email, "alert-email", "", "address that gets a mail when the server finds an error")
 }
 
 // Check refuses what can't be meant. Errors name the flag.

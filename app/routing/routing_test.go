@@ -1,6 +1,7 @@
 package routing_test
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -11,6 +12,7 @@ import (
 	"mailer/app/mail"
 	"mailer/app/relays"
 	"mailer/app/routing"
+	"mailer/app/server"
 	"mailer/app/service"
 	"mailer/app/world"
 	"mailer/db"
@@ -317,6 +319,32 @@ func TestErrorsOfARelayNeverTellItsPassword(t *testing.T) {
 		add(w, "smtp://u:hunter2@relay.test")
 		if got := fmt.Sprint(statusOf(w, app.DefaultRegion)) + w.Log.Text.String() + strings.Join(w.Sql("SELECT coalesce(before, '') || coalesce(after, '') FROM audit_logs"), ""); strings.Contains(got, "hunter2") {
 			t.Error("the password is told")
+		}
+	})
+}
+
+// TestANoticeGoesThroughTheFirstRelayThatTakesIt: those that rest come last, and no email of a
+// team is made of it.
+func TestANoticeGoesThroughTheFirstRelayThatTakesIt(t *testing.T) {
+	world.Bubble(t, func(t *testing.T) {
+		var tried []string
+		cfg := server.Config{Probe: func(_ context.Context, r relays.Relay, m *app.Outgoing, send bool) []relays.Step {
+			if !send || m.Recipients[0] != "ops@example.com" || m.Mail.Subject != "Mailer: A relay fails" || !strings.HasSuffix(m.Mail.From.Mailbox(), "@"+world.TestDomain) {
+				t.Errorf("%v: %+v", send, m.Mail)
+			}
+			tried = append(tried, r.Region)
+			return []relays.Step{{Step: "connect", OK: len(tried) > 1, Said: "refused"}}
+		}}
+		w := world.IdleWith(t, cfg, world.NewRelay(nil), world.NewRelayOf(relays.Relay{Region: "eu", Host: "relay.test", Port: 587, Connections: 4}, nil))
+		if err := w.Server.Routing.Notify(t.Context(), "ops@example.com", "Mailer: A relay fails", "text"); err != nil || len(tried) != 2 || tried[0] == tried[1] {
+			t.Errorf("tried %q: %v", tried, err)
+		}
+		tried = []string{}
+		w.Server.Routing.Probe = func(context.Context, relays.Relay, *app.Outgoing, bool) []relays.Step {
+			return []relays.Step{{Step: "auth", Said: "535 no"}}
+		}
+		if err := w.Server.Routing.Notify(t.Context(), "ops@example.com", "s", "t"); err == nil || !strings.Contains(err.Error(), "auth: 535 no") {
+			t.Errorf("%v", err)
 		}
 	})
 }
