@@ -183,7 +183,7 @@ var obstacles = []Template{
 	{WaitingCapture, Warn, "It waits: it was accepted while mail was captured, and leaves through no real relay.", "",
 		"Cancel it and send it again, or the operator starts with --capture once more."},
 	{WaitingRelaySignIn, Bad, "It waits: the relay {relay} refuses this server's sign-in since {since}[ ({answer})].", "",
-		"The operator stores the right password (mailer relays add {relay}); no try is counted[; next probe at {next_at}]."},
+		"The operator gives the relay the right password where it is set (--relay or MAILER_RELAY of the server, else mailer relays add {relay}); no try is counted[; next probe at {next_at}]."},
 	{WaitingRelayTLS, Bad, "It waits: no secure connection to the relay {relay} since {since}[ ({answer})].", "",
 		"The operator looks at its certificate (mailer relays test {relay}); no try is counted[; next probe at {next_at}]."},
 	{WaitingRelayDown, Bad, "It waits: the relay {relay} can't be reached since {since}[ ({answer})].", "",

@@ -53,8 +53,12 @@ func TestEnglishVerdictsAreTheServers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	head, _, _ := strings.Cut(strings.TrimSuffix(string(raw), "\n}\n"), ",\n\t\"verdicts\": {")
-	out := head + ",\n\t\"verdicts\": " + unescaped(room) + "\n}\n"
+	head, rest, _ := strings.Cut(string(raw), "\n\t\"verdicts\": {")
+	_, tail, found := strings.Cut(rest, "\n\t}")
+	if !found {
+		t.Fatal("en.json has no room of verdicts")
+	}
+	out := head + "\n\t\"verdicts\": " + unescaped(room) + tail
 	if err := os.WriteFile(englishFile, []byte(out), 0o644); err != nil {
 		t.Fatal(err)
 	}
