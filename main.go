@@ -158,11 +158,11 @@ func serveCommand(o *options) *cobra.Command {
 	f := cmd.Flags()
 	o.doors.Bind(f)
 	f.StringVar(&o.baseURL, "base-url", "", "public URL of the API (default: the listen address)")
-	f.StringArrayVar(&o.relays, "relay", nil, "[REGION=]smtp://user:pass@host:587 or smtps://…; repeatable, the first is the default; none: mail is accepted and stays queued")
+	f.StringArrayVar(&o.relays, "relay", nil, "[REGION=]smtp://user:pass@host:587 or smtps://…; repeatable, the first is the default; without a relay, mail is accepted and stays queued")
 	cli.ResolverFlag(cmd, &o.Resolver)
 	o.waits.Bind(f)
 	o.keep.Bind(f)
-	f.StringArrayVar(&o.snsTopics, "sns-topic", nil, "ARN of an Amazon SNS topic whose Amazon SES events are trusted; repeatable; none: no topic is trusted")
+	f.StringArrayVar(&o.snsTopics, "sns-topic", nil, "ARN of an Amazon SNS topic whose Amazon SES events are trusted; repeatable (default: no topic)")
 	f.StringVar(&o.mode, "mode", "self-hosted", "self-hosted: no quotas; cloud: teams have plans")
 	f.StringVar(&o.compat, "compat", string(app.CompatStrict), "strict: the rules of this API; resend: also accept requests that only Resend accepts (inline images, any custom header that the caller may set)")
 	f.StringVar(&o.guardrails, "guardrails", "warn", "what happens when the bounce or complaint limit is exceeded: enforce (hold mail) or warn (report only)")
@@ -403,7 +403,7 @@ func (o *options) serveStore(ctx context.Context, log *slog.Logger, events web.S
 			cli.WarnChangedFiles(log, o.flags)
 			key.Check(log)
 			if err := s.Routing.Reread(ctx); err != nil {
-				log.Warn("a relay goes on as it was, since its files can't be read", "err", err)
+				log.Warn("a relay keeps its settings because its files can't be read", "err", err)
 			}
 			s.Certificates.Retry()
 			log.Info("read configuration again")
@@ -464,7 +464,7 @@ func (o *options) announce(ctx context.Context, log *slog.Logger, s *server.Serv
 	}
 	if !o.dev {
 		if err := cli.AnnounceSetup(context.WithoutCancel(ctx), log, s); err != nil { // which is no reason to end
-			log.Warn("whether somebody has an account can't be looked up", "err", err)
+			log.Warn("can't check for accounts", "err", err)
 		}
 		return nil
 	}

@@ -788,7 +788,7 @@ func TestTheManualSaysWhatHelpSays(t *testing.T) {
 	for _, text := range unsaid(page) {
 		t.Errorf("commands.md does not say what --help says of %s", text)
 	}
-	for _, change := range [][2]string{{"| Add a team;", "| Adds a team;"}, {"| print JSON |", "| JSON |"}, {"`audit list` | how many", "`audit` | how many"}, {"| requests a second of one key;", "| requests;"}} {
+	for _, change := range [][2]string{{"| Create a team;", "| Creates a team;"}, {"| print JSON |", "| JSON |"}, {"`audit list` | maximum", "`audit` | maximum"}, {"| requests per second and API key;", "| requests;"}} {
 		if got := unsaid(strings.Replace(page, change[0], change[1], 1)); len(got) == 0 {
 			t.Errorf("with %q for %q the page still says it all", change[1], change[0])
 		}
@@ -813,6 +813,52 @@ func manualPages(t *testing.T) (pages []manualPage) {
 		pages = append(pages, manualPage{name, string(text)})
 	}
 	return pages
+}
+
+// dialect matches the phrases that what people read must not have: they are no plain English.
+var dialect = regexp.MustCompile(`(?i)say how everything is|needs? a person|who has it|has it that|has it,|what waits|at once|\b(?:for ever|as ever|by (?:it|them|him)sel(?:f|ves)|stands?|standing|(?:is|are|was|were) told|go(?:es)? on|by then|likewise|mend(?:s|ed|ing)?|somebody|nobody|everybody|whoever|puts? off|is no more|words of the relay)\b`)
+
+// codeOfPage matches the blocks and spans of code of a page: what programs say word by word.
+var codeOfPage = regexp.MustCompile("(?s)```.*?```|`[^`\n]*`")
+
+// helpTexts are those of a command and the commands below it, by what they are about.
+func helpTexts(cmd *cobra.Command, texts map[string]string) {
+	texts[cmd.CommandPath()] = cmd.Short + "\n" + cmd.Long + "\n" + cmd.Example
+	cmd.Flags().VisitAll(func(f *pflag.Flag) { texts[cmd.CommandPath()+" --"+f.Name] = f.Usage })
+	for _, sub := range cmd.Commands() {
+		helpTexts(sub, texts)
+	}
+}
+
+// TestWhatPeopleReadIsPlainEnglish holds the help of all commands, the English of the
+// dashboard with its verdicts, the manual and the README against the phrases of dialect.
+func TestWhatPeopleReadIsPlainEnglish(t *testing.T) {
+	texts := map[string]string{}
+	helpTexts(newRoot(), texts)
+	english, err := os.ReadFile("web/dashboard/i18n/en.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(english)) {
+		if key, text, found := strings.Cut(line, `": "`); found {
+			texts["en.json "+strings.Trim(key, "\t\"")+" "+text] = text
+		}
+	}
+	for _, page := range manualPages(t) {
+		texts[page.name] = codeOfPage.ReplaceAllString(page.text, "")
+	}
+	if len(texts) < 2000 {
+		t.Errorf("only %d texts are read", len(texts))
+	}
+	for name, text := range texts {
+		for _, phrase := range dialect.FindAllString(text, -1) {
+			t.Errorf("%s: %q", name, phrase)
+		}
+	}
+	const old = "Say how everything is. 2 things need a person. It goes on by itself. Who has it, has it. What waits stands here. It is told at once."
+	if got := dialect.FindAllString(old, -1); len(got) != 9 {
+		t.Errorf("of 9 phrases it finds %q", got)
+	}
 }
 
 // strangeVariables are those in a text that no flag of facts has.
@@ -914,12 +960,12 @@ func limits() map[string][]string {
 		fmt.Sprintf("is kept for %d days; %d a team (`--webhooks-per-team`) |", webhook.EventsKept/day, webhook.DefaultPerTeam),
 		fmt.Sprintf("counts once within %d days; found by the provider's own id for %d days |", feedback.ReportsKept/day, feedback.ProviderIDsKept/day),
 	}, "events.md": {
-		fmt.Sprintf("for 0 to %d hours, %d by itself", webhook.MaxOverlapHours, webhook.DefaultOverlapHours),
+		fmt.Sprintf("for 0 to %d hours, %d by default", webhook.MaxOverlapHours, webhook.DefaultOverlapHours),
 	}, "domains.md": {
 		fmt.Sprintf("or, after %d hours, `failed`", app.GiveUpVerifying/hour),
 	}, "api.md": {
 		fmt.Sprintf("`{to}`, up to %d addresses", app.MaxBroadcastTests),
-		fmt.Sprintf("for 0 to %d hours, %d by itself", webhook.MaxOverlapHours, webhook.DefaultOverlapHours),
+		fmt.Sprintf("for 0 to %d hours, %d by default", webhook.MaxOverlapHours, webhook.DefaultOverlapHours),
 	}, "broadcasts.md": {
 		fmt.Sprintf("up to %d addresses", app.MaxBroadcastTests),
 		fmt.Sprintf("broadcasts use at most %.0f %%", 100*pacing.DefaultBulkShare),

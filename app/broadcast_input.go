@@ -188,7 +188,7 @@ func (c *BroadcastChange) checkAddresses() (err error) {
 
 func broadcastAddress(field, s string) (Address, error) {
 	if strings.Contains(s, "{{{") {
-		return Address{}, Invalid(field, "can't hold placeholders: they stand in subject, html and text only")
+		return Address{}, Invalid(field, "can't contain placeholders: use them in subject, html and text only")
 	}
 	a, err := ParseAddress(s)
 	if err != nil {

@@ -25,7 +25,7 @@ func parseSendingDomain(name string) (string, error) {
 		return "", errors.New(strings.Replace(err.Error(), "has a domain", "is a domain name", 1))
 	}
 	if suffix, _ := publicsuffix.PublicSuffix(name); suffix == name {
-		return "", fmt.Errorf("must be a domain of your own: under %s everybody can register names (it is a public suffix); use a name below it, like example.%s", name, name)
+		return "", fmt.Errorf("must be a domain of your own: under %s anyone can register names (it is a public suffix); use a name below it, like example.%s", name, name)
 	}
 	return name, nil
 }
@@ -88,7 +88,7 @@ func parseTrackingSubdomain(s, domain string) (string, error) {
 // 3.6.2), and names that grow too long. Errors: CodeValidation.
 func (d *Domain) checkNames() error {
 	if d.TrackingSubdomain != "" && d.TrackingSubdomain == d.ReturnPath {
-		return Invalid("tracking_subdomain", "must differ from the return path %s, since no other record can stand beside its CNAME", d.ReturnPath)
+		return Invalid("tracking_subdomain", "must differ from the return path %s, since no other record can exist next to its CNAME", d.ReturnPath)
 	}
 	if len(d.ReturnPathName()) > MaxDomain {
 		return Invalid("custom_return_path", "makes a name of more than %d bytes with %s", MaxDomain, d.Name)

@@ -46,7 +46,7 @@ var penalties = []struct {
 	{"no_text_part", Major, 100, "There is no text part; leave `text` out to have it made from the html"},
 	{"no_unsubscribe_link", Major, 100, "Marketing mail without a visible unsubscribe link; put {{{UNSUBSCRIBE_URL}}} in a link"},
 	{"phishing_link", Major, 100, "A link looks like phishing: it leads to an IP address, or its text names another domain than its target"},
-	{"no_reply_sender", Minor, 50, "Nobody can answer the sender; use an address that is read"},
+	{"no_reply_sender", Minor, 50, "Recipients can't reply to the sender; use an address that is read"},
 	{"svg", Minor, 50, "There is an SVG image, which many readers do not show and filters distrust"},
 	{"marketing_attachments", Minor, 50, "Marketing mail with attachments; link to the files"},
 	{"images_without_text", Minor, 40, "There are images and no text beside them"},

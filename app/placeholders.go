@@ -111,7 +111,7 @@ func checkPlaceholders(field, s string, known func(key string) bool) error {
 		case !known(p.Key):
 			return Invalid(field, "holds {{{%s}}}, which `variables` does not declare", Excerpt(p.Key))
 		case IsUnsubscribeKey(p.Key) && (field == "subject" || field == "preview_text"):
-			return Invalid(field, "can't hold {{{%s}}}: the link stands in html and text only", p.Key)
+			return Invalid(field, "can't contain {{{%s}}}: use the link in html and text only", p.Key)
 		case IsUnsubscribeKey(p.Key):
 			links++
 		}

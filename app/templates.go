@@ -171,7 +171,7 @@ func (c *TemplateContent) checkAddresses() error {
 
 func checkTemplateAddress(field, s string) error {
 	if strings.Contains(s, "{{{") {
-		return Invalid(field, "can't hold placeholders: they stand in subject, html and text only")
+		return Invalid(field, "can't contain placeholders: use them in subject, html and text only")
 	}
 	if _, err := ParseAddress(s); err != nil {
 		return Invalid(field, "%v", err)

@@ -17,7 +17,7 @@ func refusedOpen(name string, err error) error {
 	}
 	switch pg.Code {
 	case "28P01", "28000":
-		return refuse(ErrUnreachable, "the database %s lets nobody in as --db says: %s; look at user and password there, and at the server's pg_hba.conf", name, pg.Message)
+		return refuse(ErrUnreachable, "the database %s rejects the connection of --db: %s; check its user and password, and the server's pg_hba.conf", name, pg.Message)
 	case "3D000":
 		return refuse(ErrUnreachable, "the database %s is not there: %s; make it with CREATE DATABASE … TEMPLATE template0 ENCODING 'UTF8' LC_COLLATE 'C' LC_CTYPE 'C'", name, pg.Message)
 	case "42704":
@@ -35,7 +35,7 @@ func refusedOpen(name string, err error) error {
 func reason(err error) string {
 	var pg *pgconn.PgError
 	if errors.As(err, &pg) && strings.HasPrefix(pg.Message, "unsupported startup parameter") {
-		return "a pooler stands before it, which does not do: name PostgreSQL itself (" + pg.Message + ")"
+		return "the connection goes through a pooler, which is not supported: connect to PostgreSQL directly (" + pg.Message + ")"
 	}
 	if errors.As(err, &pg) {
 		return pg.Message

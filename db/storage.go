@@ -176,7 +176,7 @@ func (d *DB) setFull(err error) {
 	if rerr := os.Remove(d.reservePath()); rerr != nil && !errors.Is(rerr, os.ErrNotExist) {
 		d.log.Error("reserve not freed", "err", rerr)
 	}
-	d.log.Error("disk full; new work is refused until there is room", "db", d.path, "err", err, "help", "make room on its disk (df); the server goes on by itself")
+	d.log.Error("disk full; new work is refused until there is room", "db", d.path, "err", err, "help", "free space on its disk (df); the server then continues automatically")
 	d.tasks.Go(func() {
 		tick := time.NewTicker(recoverEvery)
 		defer tick.Stop()

@@ -47,7 +47,7 @@ func (f *BoundFlags) Bind(flags *pflag.FlagSet) {
 	flags.IntVar(&f.bounds.RateLimit, "rate-limit", DefaultRateLimit, "requests per second and API key; 0: no limit")
 	flags.IntVar(&f.bounds.TeamRateLimit, "team-rate-limit", teamKeys*DefaultRateLimit, "requests per second of all API keys of a team; five times --rate-limit if only that is set; 0: no limit")
 	flags.IntVar(&f.bounds.MaxConnections, "max-connections", rest.DefaultConnections, "concurrent connections to the HTTP API")
-	flags.StringArrayVar(&f.trusted, "trusted-proxy", nil, "IP range (CIDR) of proxies whose X-Forwarded-For header is trusted; repeatable; none: loopback addresses only")
+	flags.StringArrayVar(&f.trusted, "trusted-proxy", nil, "IP range (CIDR) of proxies whose X-Forwarded-For header is trusted; repeatable (default: loopback addresses)")
 }
 
 // Bounds returns what the flags say. Errors name the flag.

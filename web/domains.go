@@ -30,7 +30,7 @@ type domainRecord struct {
 	DomainItem
 	CustomReturnPath string          `json:"custom_return_path"`
 	Records          []app.DNSRecord `json:"records" doc:"What to publish in the DNS, and what the last check found there"`
-	Paused           []domainPause   `json:"paused" doc:"Relays that take nothing of this domain for now: its mail waits and is tried again by itself. Told where one domain is asked for"`
+	Paused           []domainPause   `json:"paused" doc:"Relays that accept no mail of this domain for now: its mail stays queued and is retried automatically. Only for a single domain"`
 }
 
 // domainPause is a time during which a relay takes nothing of a domain.

@@ -20,7 +20,7 @@ type liveRoutes struct {
 }
 
 type liveInput struct {
-	LastEventID string `header:"Last-Event-ID" doc:"The id of the last event that came: nothing is told again, and a reset event says so"`
+	LastEventID string `header:"Last-Event-ID" doc:"The id of the last event that came: no event is repeated, and a reset event reports the gap"`
 }
 
 const liveDescription = "Server-sent events. Each says what changed, at most once a second of one thing: `queue`; `email` with `id` and `event`, " +

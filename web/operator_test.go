@@ -82,7 +82,7 @@ func TestAnOperatorManagesRelaysAndTheirPasswordsAreNeverShown(t *testing.T) {
 	ask("POST", "/relays", `{"region":"eu","url":"smtp://me:s3cr3tword@[bad"}`, 422, "valid URL")
 	ask("POST", "/relays", `{"region":"eu","url":"smtp://me:s3cr3tword@relay.example.com?tls=off"}`, 422, "unencrypted")
 	ask("POST", "/relays/eu/test", "", 200, `"ok":false`, `{"step":"connect","ok":false,"ms":0,"said":"refused"}`)
-	ask("POST", "/relays/eu/test", `{"send_to":"a@example.com"}`, 422, "verified a domain")
+	ask("POST", "/relays/eu/test", `{"send_to":"a@example.com"}`, 422, "verified domain")
 	ask("POST", "/relays/eu/pause", `{"for":"0s"}`, 422, "`for`")
 	ask("POST", "/relays/eu/pause", `{"for":"2h"}`, 200, `"state":"paused"`, `"until":"2`)
 	ask("GET", "/relays/eu", "", 200, `"state":"paused"`)
@@ -208,7 +208,7 @@ func TestAnOperatorManagesTeams(t *testing.T) {
 
 func TestAnOperatorMakesBackups(t *testing.T) {
 	t.Parallel()
-	world.OnAFile(t) // copies of one elsewhere are made with its own tools
+	world.OnAFile(t)                  // copies of one elsewhere are made with its own tools
 	plain := newOffice(t, captured()) // without --backup-dir they are beside the database
 	plain.ask("GET", "/backups", "", 200, `"data":[]`, `/backups"`, `"daily":false`)
 	plain.ask("POST", "/backups", "", 201, `"status":"done"`)

@@ -104,7 +104,7 @@ func TestAChangeThatBeganWithAnotherRevisionIsRefused(t *testing.T) {
 	if began == "" || first == began || first != ask("GET", at, "").Revision {
 		t.Errorf("revisions are %q and then %q", began, first)
 	}
-	wantError(t, a.call("PATCH", at, `{"subject":"Three","revision":"`+began+`"}`), 409, app.CodeConflict, "changed by somebody else")
+	wantError(t, a.call("PATCH", at, `{"subject":"Three","revision":"`+began+`"}`), 409, app.CodeConflict, "changed since it was read")
 	if got := ask("GET", at, "").Subject; got != "Two" {
 		t.Errorf("the refused change is there: %q", got)
 	}
@@ -113,7 +113,7 @@ func TestAChangeThatBeganWithAnotherRevisionIsRefused(t *testing.T) {
 	at = "/templates/" + a.published(`{"name":"T","from":"a@example.com","subject":"One","html":"<p>1</p>"}`)
 	began = ask("GET", at, "").VersionID
 	first = ask("PATCH", at, `{"subject":"Two","revision":"`+began+`"}`).VersionID
-	wantError(t, a.call("PATCH", at, `{"subject":"Three","revision":"`+began+`"}`), 409, app.CodeConflict, "changed by somebody else")
+	wantError(t, a.call("PATCH", at, `{"subject":"Three","revision":"`+began+`"}`), 409, app.CodeConflict, "changed since it was read")
 	ask("PATCH", at, `{"subject":"Three","revision":"`+first+`"}`)
 }
 

@@ -71,7 +71,7 @@ type createWebhookRequest struct {
 type updateWebhookRequest struct {
 	Endpoint string         `json:"endpoint,omitempty" maxLength:"2048"`
 	Events   eventList      `json:"events,omitempty"`
-	Status   webhook.Status `json:"status,omitempty" enum:"enabled,disabled" doc:"Once enabled again, a webhook is told what waited for it"`
+	Status   webhook.Status `json:"status,omitempty" enum:"enabled,disabled" doc:"Once enabled again, a webhook gets its queued events"`
 }
 
 type rotateSecretRequest struct {

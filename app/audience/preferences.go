@@ -240,7 +240,7 @@ func announceChoicesOf(tx *db.Tx, p *page, who *addressee, changed []app.TopicCh
 	return p.s.service.announceChoices(tx, c.TeamID, c.Email, changed)
 }
 
-// TellChoices tells webhooks of the choices that were held back, as they stand now.
+// TellChoices tells webhooks of the choices that were held back, as they are now.
 func (s *Pages) TellChoices(ctx context.Context) error {
 	for more := true; more; {
 		due, err := db.Get(ctx, s.service.DB, func(r *db.Reader) ([]db.ChoiceNews, error) { return r.DueChoiceNews(clock.Now(), newsAtOnce) })

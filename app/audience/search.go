@@ -34,7 +34,7 @@ type FoundContactPage struct {
 // CodeValidation, CodeNotFound for an unknown segment or topic.
 func (s *Previews) SearchContacts(ctx context.Context, key *app.Key, q ContactQuery, include app.Include, page app.Page) (out FoundContactPage, err error) {
 	if page.Before != "" {
-		return out, app.Invalid("before", "can't be used with `search`, `state` or `topic_id`; go on with `after`")
+		return out, app.Invalid("before", "can't be used with `search`, `state` or `topic_id`; use `after`")
 	}
 	if utf8.RuneCountInString(q.Search) > maxSearch || app.HasControl(q.Search) {
 		return out, app.Invalid("search", "must be at most %d characters without line breaks", maxSearch)

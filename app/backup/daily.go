@@ -35,7 +35,7 @@ const defaultKeep = 14
 
 // Bind adds the flags to a command.
 func (f *Daily) Bind(flags *pflag.FlagSet) {
-	flags.StringVar(&f.Dir, "backup-dir", "", "directory for a daily backup; empty: no daily backups")
+	flags.StringVar(&f.Dir, "backup-dir", "", "directory for a daily backup (default: no daily backups)")
 	flags.StringVar(&f.At, "backup-at", "03:30", "time of the daily backup, in the server's time zone")
 	flags.IntVar(&f.Keep, "backup-keep", defaultKeep, "number of daily backups to keep; older ones are removed")
 }
@@ -127,7 +127,7 @@ func (s *Service) makeDue(ctx context.Context) {
 		s.mu.Lock()
 		s.retryAt = clock.Now().Add(retryAfter)
 		s.mu.Unlock()
-		s.Log.Error("the daily backup failed", "dir", s.daily.Dir, "err", err, "next_try", retryAfter, "help", "mend that, then mailer backup "+filepath.Join(s.daily.Dir, "now.db")+" proves it")
+		s.Log.Error("the daily backup failed", "dir", s.daily.Dir, "err", err, "next_try", retryAfter, "help", "fix this problem, then test it with mailer backup "+filepath.Join(s.daily.Dir, "now.db")+" proves it")
 	}
 	if err := s.noteFailure(ctx, err); err != nil {
 		s.LogUnlessHindered("how the daily backup went is not stored", err)

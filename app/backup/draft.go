@@ -82,7 +82,7 @@ func (d *draft) hasRoom(database string) error {
 func (d *draft) publish() error {
 	err := os.Link(d.name, d.final)
 	if errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("%s was made by somebody else meanwhile, and was left as it is; name another file", d.final)
+		return fmt.Errorf("%s was created by another program in the meantime and was not changed; name another file", d.final)
 	}
 	if err != nil { // no hard links here
 		err = os.Rename(d.name, d.final)

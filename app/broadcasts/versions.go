@@ -51,7 +51,7 @@ func unmoved(b *app.Broadcast, began string) error {
 	}
 	now, err := Revision(b)
 	if err == nil && now != began {
-		return app.Errorf(app.CodeConflict, "The draft was changed by somebody else since it was read; read it again")
+		return app.Errorf(app.CodeConflict, "The draft was changed since it was read; read it again")
 	}
 	return err
 }

@@ -79,7 +79,7 @@ func (s *Service) follow() time.Duration {
 	c := s.cfg
 	if !c.seen.same(c.stampOf()) {
 		if err := c.read(); err != nil {
-			s.Log.Error("the files of the certificate changed and can't be used; the server goes on with the certificate that it has", "err", err)
+			s.Log.Error("the certificate files changed and can't be used; the server keeps using its current certificate", "err", err)
 			s.failed(c.certFile, err.Error())
 		} else {
 			s.Log.Info("took up the certificate of changed files", "file", c.certFile, "until", c.pair.Load().Leaf.NotAfter)

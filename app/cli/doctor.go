@@ -37,12 +37,13 @@ func (c *Store) doctor() *cobra.Command {
 	return ResolverFlag(c.jsonFlag(cmd), &c.flags.Resolver)
 }
 
-// helps is what to do about a finding: words, and a command on a line of its own end.
-func helps(f *health.Finding) string {
-	if f.Command == "" {
-		return f.Fix
+// helps are the lines about what to do: words, and a command that runs when pasted.
+func helps(f *health.Finding) []string {
+	lines := []string{"→ " + f.Fix}
+	if f.Command != "" {
+		lines = append(lines, "  "+f.Command)
 	}
-	return strings.TrimSpace(f.Fix + " Run: " + f.Command)
+	return lines
 }
 
 // printChecks writes a line a check, and below each that failed what mends it.
@@ -52,7 +53,9 @@ func printChecks(w io.Writer, checks []health.Check) error {
 	for _, check := range checks {
 		fmt.Fprintf(tw, "%s %s\t%s\n", State(w, map[bool]string{true: "✓", false: "✗"}[check.OK]), check.Name, check.Found)
 		if check.Finding != nil {
-			fmt.Fprintf(tw, "\t→ %s\n", helps(check.Finding))
+			for _, line := range helps(check.Finding) {
+				fmt.Fprintf(tw, "\t%s\n", line)
+			}
 		}
 	}
 	if err := tw.Flush(); err != nil {

@@ -58,7 +58,7 @@ func exportWords(team *app.Team, made *transfer.Exported, noSecrets bool) string
 		fmt.Fprintf(&b, "\nnot in it: %s: %s", lack.What, lack.Why)
 	}
 	if !noSecrets && made.Counts[string(archive.Secrets)] > 0 {
-		fmt.Fprintf(&b, "\n%s holds DKIM keys and webhook secrets as they are: whoever has it can sign mail as your domains. Keep it like the master key, and delete it when it is no longer needed", filepath.Join(made.Dir, "secrets.json"))
+		fmt.Fprintf(&b, "\n%s contains unencrypted DKIM keys and webhook secrets: anyone who has it can sign mail as your domains. Protect it like the master key, and delete it when it is no longer needed", filepath.Join(made.Dir, "secrets.json"))
 	}
 	return b.String()
 }

@@ -17,7 +17,7 @@ type LogFlags struct{ format, level, requests string }
 func (f *LogFlags) Bind(flags *pflag.FlagSet) {
 	flags.StringVar(&f.format, "log-format", "text", "log format: text or json")
 	flags.StringVar(&f.level, "log-level", "info", "minimum log level: debug, info, warn or error")
-	flags.StringVar(&f.requests, "request-log", "on", "on: requests are kept for 30 days (GET /logs, no bodies), with a line for each that is refused or slow, and at debug for every one; off: none is kept, and those alone that fail by the server's fault have a line")
+	flags.StringVar(&f.requests, "request-log", "on", "on: store requests for 30 days (GET /logs, without bodies) and log each rejected or slow request, at level debug all requests; off: store none, and log only requests that fail because of a server error")
 }
 
 // Silent reports whether requests are not kept and have no lines, but for those that fail

@@ -58,7 +58,7 @@ func sayMoved(f StoreFlags, to string, rows int64, flag string) {
 	fmt.Fprintf(os.Stderr, "mailer: %d rows are in %s, read again and alike; %s is as it was and is not started any more\n", rows, to, server.DatabaseName(f.DB))
 	switch key, found := server.MovedKey(f.DB, f.MasterKey, flag); {
 	case found:
-		fmt.Fprintf(os.Stderr, "mailer: start mailer serve --db %s; its master key stands in %s\n", to, key)
+		fmt.Fprintf(os.Stderr, "mailer: start mailer serve --db %s; its master key is in %s\n", to, key)
 	case key == "":
 		fmt.Fprintf(os.Stderr, "mailer: start mailer serve --db %s, with --master-key-file and the file of the master key that this database had, or put that file at %s.key\n", to, to)
 	case server.OnlyFiles(flag) == nil:

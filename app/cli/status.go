@@ -42,7 +42,10 @@ func (c *Store) status() *cobra.Command {
 func printStatus(st *health.Status) error {
 	for i := range st.Needs {
 		n := &st.Needs[i]
-		fmt.Printf("%s %s\n  → %s\n", State(os.Stdout, "✗"), printableLines(n.What), printableLines(helps(n)))
+		fmt.Printf("%s %s\n", State(os.Stdout, "✗"), printableLines(n.What))
+		for _, line := range helps(n) {
+			fmt.Printf("  %s\n", printableLines(line))
+		}
 	}
 	if st.OK {
 		fmt.Println(State(os.Stdout, "✓") + " All systems OK")
@@ -98,7 +101,7 @@ func orNone(at *string) string {
 	if at == nil {
 		return "no backup yet"
 	}
-	return "last backup: " + *at
+	return "last made " + *at
 }
 
 // printCertificates shows those of the server's own listeners.

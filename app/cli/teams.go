@@ -106,7 +106,7 @@ func (c *Store) teamsDelete() *cobra.Command {
 }
 
 func deletionWords(d *teams.Deletion) string {
-	return fmt.Sprintf("The team %s has %d emails and %d contacts. All of it is deleted for good, its API keys end at once, and %d emails that wait are not sent.",
+	return fmt.Sprintf("The team %s has %d emails and %d contacts. All of it is deleted permanently, its API keys are revoked immediately, and %d queued emails are not sent.",
 		d.Team.Name, d.Size.Emails, d.Size.Contacts, d.Dropped())
 }
 

@@ -71,7 +71,7 @@ func keptOrNull(d *time.Duration) *string {
 
 func keptWords(kept time.Duration) string {
 	if kept == 0 {
-		return "for ever"
+		return "with no limit"
 	}
 	return retention.FormatKept(kept)
 }

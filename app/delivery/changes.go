@@ -216,7 +216,7 @@ func (o *Outlets) turnOver(ctx context.Context, before, next []*lane) error {
 // drop ends a lane.
 func (o *Outlets) drop(l *lane) {
 	if o.s.laneOf(l.name) == nil {
-		o.s.Log.Info("relay is taken away: what waits for it goes on waiting", "relay", l.relay.String())
+		o.s.Log.Info("relay removed: its queued mail stays queued", "relay", l.relay.String())
 		l.gate.forget()
 		l.rests.forget()
 		o.mu.Lock()

@@ -13,7 +13,7 @@ import (
 
 // holdWords say why in timelines.
 var holdWords = map[app.HoldReason]string{
-	app.HoldDamaged:  "The database is damaged where this email stands, so it is held and nothing of it leaves; the server's log and `mailer check` name the damage",
+	app.HoldDamaged:  "The stored data of this email is damaged, so it is held and not sent; the server's log and `mailer check` show the damage",
 	app.HoldRestored: "It waited in a backup that was restored, and may have left since that was made, so it is held until the operator releases it (`mailer queue release --restored`) or drops it",
 }
 
@@ -47,7 +47,7 @@ func (s *Service) HoldDamaged(ctx context.Context, teamID, broadcastID string) e
 	if err != nil {
 		return fmt.Errorf("hold broadcast %s: %w", broadcastID, err)
 	}
-	s.Log.Error("a broadcast is held, since the database is damaged where it stands", "broadcast", broadcastID, "team", teamID, "help", "mailer check names all that is damaged")
+	s.Log.Error("a broadcast is held because its stored data is damaged", "broadcast", broadcastID, "team", teamID, "help", "mailer check names all that is damaged")
 	return nil
 }
 

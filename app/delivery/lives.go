@@ -210,7 +210,7 @@ func resumeUnit(tx *db.Tx, u app.Unit, crashed bool, wait time.Duration) error {
 		return service.IgnoreGone(tx.ResumeUnit(u, 0, tx.Now))
 	}
 	u.Crashes++
-	next, why := tx.Now, "it is tried again at once"
+	next, why := tx.Now, "it is retried immediately"
 	switch {
 	case wait > 0:
 		next = tx.Now.Add(wait)

@@ -151,7 +151,7 @@ func compareKeys(found, key string, length int, keys []app.DKIMPair) string {
 	case strings.EqualFold(got, want):
 		return "upper and lower case of the key have changed on the way; they matter. Enter the value shown as it is."
 	case strings.HasPrefix(want, got) && length >= 250 && length <= 256:
-		return fmt.Sprintf("the value is cut off after %d characters: one string of a TXT record holds 255. Enter the rest as a second string of the same record (many DNS panels split by themselves when the whole value is pasted).", length)
+		return fmt.Sprintf("the value is cut off after %d characters: one string of a TXT record holds 255. Enter the rest as a second string of the same record (many DNS panels split automatically when the whole value is pasted).", length)
 	case strings.HasPrefix(want, got):
 		return fmt.Sprintf("the key is cut off: it has %d of %d characters and ends in %s. Enter the whole value shown.", len(got), len(want), quoted(tail(got)))
 	case strings.HasPrefix(got, want):

@@ -23,7 +23,7 @@ func TestDKIMFaults(t *testing.T) {
 		"found, testing":              {[]string{at + "TXT v=DKIM1; t=s:y; p=" + key}, app.LiveFound, []string{"t=y", "Take it out"}},
 		"found by CNAME":              {[]string{at + "CNAME key.other.test", "key.other.test TXT " + whole}, app.LiveFound, nil},
 		"missing":                     {nil, app.LiveMissing, []string{"no TXT record at mailer._domainkey.example.com", "Add one"}},
-		"missing, name typed twice":   {[]string{"mailer._domainkey.example.com.example.com TXT " + whole}, app.LiveMissing, []string{"stands at mailer._domainkey.example.com.example.com", "enter only mailer._domainkey as the name"}},
+		"missing, name typed twice":   {[]string{"mailer._domainkey.example.com.example.com TXT " + whole}, app.LiveMissing, []string{"The record is at mailer._domainkey.example.com.example.com", "enter only mailer._domainkey as the name"}},
 		"a CNAME in the way":          {[]string{at + "CNAME old.other.test", "old.other.test A 192.0.2.1"}, app.LiveMissing, []string{"CNAME to old.other.test", "Delete the CNAME"}},
 		"a CNAME to another's key":    {[]string{at + "CNAME old.other.test", "old.other.test TXT v=DKIM1; k=rsa; p=" + other}, app.LiveMismatch, []string{"CNAME to old.other.test", "another key (RSA of 2048 bits"}},
 		"another key":                 {[]string{at + "TXT v=DKIM1; k=rsa; p=" + other}, app.LiveMismatch, []string{"another key (RSA of 2048 bits", "Put the value shown in its place"}},
@@ -46,12 +46,12 @@ func TestDKIMFaults(t *testing.T) {
 		"an SPF record":               {[]string{at + "TXT v=spf1 -all"}, app.LiveMismatch, []string{`"v=spf1 -all" is not a DKIM record`}},
 		"a wrong version":             {[]string{at + "TXT v=DKIM2; p=" + key}, app.LiveMismatch, []string{"v=DKIM1"}},
 		"the version not first":       {[]string{at + "TXT p=" + key + "; v=DKIM1"}, app.LiveMismatch, []string{"come first"}},
-		"a tag twice":                 {[]string{at + "TXT v=DKIM1; p=" + key + "; p=" + key}, app.LiveMismatch, []string{"p= stands there twice"}},
+		"a tag twice":                 {[]string{at + "TXT v=DKIM1; p=" + key + "; p=" + key}, app.LiveMismatch, []string{"p= is there twice"}},
 		"the key called Ed25519":      {[]string{at + "TXT v=DKIM1; k=ed25519; p=" + key}, app.LiveMismatch, []string{"k=ed25519", "k=rsa"}},
 		"an Ed25519 key":              {[]string{at + "TXT v=DKIM1; k=ed25519; p=11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo="}, app.LiveMismatch, []string{"another key (Ed25519"}},
 		"SHA-1 alone":                 {[]string{at + "TXT v=DKIM1; h=sha1; p=" + key}, app.LiveMismatch, []string{"forbids SHA-256"}},
 		"not for email":               {[]string{at + "TXT v=DKIM1; s=tlsrpt; p=" + key}, app.LiveMismatch, []string{"forbids its use for email"}},
-		"no answer":                   {[]string{at + "fail"}, app.LiveUnknown, []string{"No answer about mailer._domainkey.example.com: answered SERVFAIL"}},
+		"no answer":                   {[]string{at + "fail"}, app.LiveUnknown, []string{"DNS lookup failed for mailer._domainkey.example.com: answered SERVFAIL"}},
 		"control characters in value": {[]string{at + "TXT \x1b[2J\xff"}, app.LiveMismatch, []string{`"?[2J?"`}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -68,7 +68,7 @@ func TestDKIMRecordsOfSubdomainsInTheWrongPlace(t *testing.T) {
 		"mailer._domainkey.example.com":                       "enter mailer._domainkey.news as the name",
 	} {
 		got := checkOf(t, testDomain("news.example.com"), sesNeeds, app.RecordDKIM, "TXT", at+whole)
-		fault{nil, app.LiveMissing, []string{"It stands at " + at, words}}.judge(t, got)
+		fault{nil, app.LiveMissing, []string{"The record is at " + at, words}}.judge(t, got)
 	}
 }
 

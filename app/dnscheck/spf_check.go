@@ -50,7 +50,7 @@ func nearSPF(answer app.DNSAnswer) string {
 		case isSPF(bare) && strings.ContainsAny(v.Text, `"\`):
 			return fmt.Sprintf("quotation marks or backslashes are part of the value (%s). Enter it without any.", quoted(v.Text))
 		case isSPF(bare):
-			return fmt.Sprintf("a blank stands before the value (%s), so that it is no SPF record. Take it out.", quoted(v.Text))
+			return fmt.Sprintf("a space is before the value (%s), so it is not an SPF record. Remove the space.", quoted(v.Text))
 		case strings.HasPrefix(lower, "v=spf") || strings.HasPrefix(lower, "spf1") || strings.HasPrefix(lower, "v = spf"):
 			return fmt.Sprintf("%s is not an SPF record: it must begin with v=spf1 and a space.", quoted(v.Text))
 		case strings.HasPrefix(lower, "include:") || strings.HasPrefix(lower, "ip4:"):

@@ -92,7 +92,7 @@ func (w *spfWalk) wanted(ctx context.Context, t spfTerm) (fault string, err erro
 
 func (w *spfWalk) count() string {
 	if w.lookups++; w.lookups > maxSPFLookups {
-		return fmt.Sprintf("it takes more than %d DNS look-ups, those of included records among them (RFC 7208 4.6.4). Take out mechanisms that nobody sends by any more, or write addresses in their place", maxSPFLookups)
+		return fmt.Sprintf("it takes more than %d DNS look-ups, those of included records among them (RFC 7208 4.6.4). Remove mechanisms that are no longer used, or write addresses instead", maxSPFLookups)
 	}
 	return ""
 }

@@ -295,7 +295,7 @@ func (s *Service) MayAccept(r *db.Reader, teamID string) error {
 	if state != reputation.GuardrailPaused {
 		return nil
 	}
-	return app.Errorf(app.CodeSendingPaused, "Sending is paused: too many recipients of the last days bounced or complained. It goes on by itself once fewer of them are recent; GET /deliverability has the rates")
+	return app.Errorf(app.CodeSendingPaused, "Sending is paused: too many recipients of the last days bounced or complained. It resumes automatically once the rates fall; GET /deliverability shows the rates")
 }
 
 // MayBroadcast refuses broadcasts of a paused team, or in a region that recovers.
@@ -307,7 +307,7 @@ func (s *Service) MayBroadcast(r *db.Reader, teamID, region string) error {
 	if !s.Settings.Enforce || !s.region(region) {
 		return nil
 	}
-	return app.Errorf(app.CodeBroadcastsPaused, "Broadcasts of the region %s are paused while its bounce and complaint rates recover. Other mail leaves as ever, and the pause ends by itself", region)
+	return app.Errorf(app.CodeBroadcastsPaused, "Broadcasts of the region %s are paused while its bounce and complaint rates recover. Other mail is sent as usual, and the pause ends automatically", region)
 }
 
 // Rests reports whether nothing of a team's broadcasts is begun in a region now.

@@ -173,7 +173,7 @@ func (s *Service) checkWebhooks(ctx context.Context) ([]Check, error) {
 		return nil, fmt.Errorf("list webhooks that fail: %w", err)
 	}
 	if len(failing) == 0 {
-		return []Check{good(name, "none fails")}, nil
+		return []Check{good(name, "no failing webhooks")}, nil
 	}
 	var checks []Check
 	for _, w := range failing {

@@ -264,7 +264,7 @@ func (s Sense) ofMark(text string) (Standing, error) {
 	case strings.ContainsAny(text, "✗✘❌✕☐⬜"):
 		return s.flag(false, "")
 	case s == SenseAgreed, s == SenseStatus:
-		return stays, errors.New("is empty, where it should say that somebody agreed to mail: the row is held back")
+		return stays, errors.New("is empty, but must show consent to mail: the row was not imported")
 	}
 	return stays, nil
 }

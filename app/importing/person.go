@@ -183,7 +183,7 @@ func (r *reading) special(field, text string, preset Preset) error {
 				r.standing = r.standing.and(standing)
 				return nil
 			}
-			return errors.New("says neither that somebody is active nor that they opted out, in a word that is known")
+			return errors.New("has no known value for active or opted out")
 		}
 		r.standing = r.standing.and(standing)
 	case hintField:

@@ -18,7 +18,7 @@ const SourceAccount = "account"
 const AccountPurpose = "account mail"
 
 // accountText stands in place of that text wherever it is shown.
-const accountText = "Mailer wrote this mail to a person, about an account. What it says is not shown: it may hold a link that nobody else may follow."
+const accountText = "Mailer wrote this mail to a person, about an account. Its content is not shown: it may contain a private link."
 
 // Accounts is mail of Mailer's own to people, about their accounts.
 type Accounts struct{ service *Service }

@@ -88,7 +88,7 @@ func (a *Again) copyOf(ctx context.Context, key *app.Key, id string, to []app.Ad
 		err = a.service.DB.Read(ctx, func(r *db.Reader) error {
 			b, _, err := audience.RecipientOf(r, key.TeamID, id)
 			if err == nil {
-				err = app.Errorf(app.CodeValidation, "This email belongs to the broadcast %s, so it can't be sent again by itself", b.ID)
+				err = app.Errorf(app.CodeValidation, "This email belongs to the broadcast %s, so it can't be sent again separately", b.ID)
 			}
 			return err
 		})

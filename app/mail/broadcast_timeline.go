@@ -16,7 +16,7 @@ func ofBroadcast(tx *db.Tx, teamID, emailID string) error {
 	if err != nil {
 		return err
 	}
-	return app.Errorf(app.CodeValidation, "This email belongs to the broadcast %s, so it can't be moved, canceled or deleted by itself; cancel the broadcast instead", b.ID)
+	return app.Errorf(app.CodeValidation, "This email belongs to the broadcast %s, so it can't be moved, canceled or deleted separately; cancel the broadcast instead", b.ID)
 }
 
 // headOf is an email to a recipient of a broadcast without what it says.

@@ -214,7 +214,7 @@ func (s *Search) ofBroadcast(ctx context.Context, key *app.Key, q SearchQuery, p
 		return nil, err
 	}
 	if q.BroadcastID = ""; q != (SearchQuery{}) {
-		return nil, app.Invalid("broadcast_id", "stands alone: GET /broadcasts/{id}/recipients picks among the recipients of a broadcast")
+		return nil, app.Invalid("broadcast_id", "can't be combined with other filters: GET /broadcasts/{id}/recipients filters the recipients of a broadcast")
 	}
 	var b app.Broadcast
 	var rows []app.BroadcastRecipient

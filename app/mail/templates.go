@@ -106,7 +106,7 @@ func (s *Templates) editTemplate(ctx context.Context, key *app.Key, name string,
 		return t, err
 	}
 	if patch.CurrentID != "" && patch.CurrentID != old.CurrentID {
-		return t, app.Errorf(app.CodeConflict, "The template was changed by somebody else since it was read; read it again")
+		return t, app.Errorf(app.CodeConflict, "The template was changed since it was read; read it again")
 	}
 	content, err := patch.ApplyContent(old.TemplateContent, clock.Now())
 	if err == nil {

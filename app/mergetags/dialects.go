@@ -34,7 +34,7 @@ type meaning struct {
 // Why a tag can't be turned.
 const (
 	whyBlock    = "conditions and loops can't be kept: write one text for all, or a broadcast for each"
-	whyInside   = "it stands in a loop, where its name means something else"
+	whyInside   = "it is in a loop, where its name has another meaning"
 	whyPartial  = "it puts another template in: put its text here"
 	whyUnknown  = "nothing here means the same"
 	whyBraces   = "two braces are no placeholder: three are"

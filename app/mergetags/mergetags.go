@@ -314,7 +314,7 @@ func (t *turning) put(m meaning, tag string) (why string, turned bool) {
 		return m.why, false
 	}
 	if m.has && (strings.ContainsAny(m.fallback, "{}\\") || m.fallback != strings.TrimSpace(m.fallback)) {
-		return "its fallback can't stand in a placeholder", false
+		return "its fallback can't be used in a placeholder", false
 	}
 	if why = t.allow(m); why != "" {
 		return why, false

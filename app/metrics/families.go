@@ -39,7 +39,7 @@ func Families() []Family {
 		{nameCommits, "histogram", "Time of a commit, from the first statement of its group to its being on disk."},
 		{nameDB, "gauge", "Size of the database's file."},
 		{nameWAL, "gauge", "Size of the database's write-ahead log."},
-		{nameDiskFree, "gauge", "Free space where the database stands, for its user."},
+		{nameDiskFree, "gauge", "Free space on the disk of the database, for its user."},
 		{nameBackupAge, "gauge", "Time since the last backup; missing where none was made."},
 	}
 }

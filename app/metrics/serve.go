@@ -34,7 +34,7 @@ type Flags struct {
 
 // Bind adds the flags to those of a command.
 func (f *Flags) Bind(flags *pflag.FlagSet) {
-	flags.StringVar(&f.listen, "metrics-listen", "", "listen address of GET /metrics for Prometheus, like 127.0.0.1:9464; no authentication; none: off")
+	flags.StringVar(&f.listen, "metrics-listen", "", "listen address of GET /metrics for Prometheus, like 127.0.0.1:9464; no authentication (default: off)")
 }
 
 // Check refuses what can't be meant, before anything is opened. Errors name the flag.
@@ -78,7 +78,7 @@ func (f *Flags) Serve(logger *slog.Logger, ended chan<- error) (stop func(ctx co
 	address := f.listener.Addr().String()
 	logger.Info("listening for metrics", "address", address)
 	if ip := f.listener.Addr().(*net.TCPAddr).IP; !ip.IsLoopback() {
-		logger.Warn("the metrics can be read by whoever reaches their address: give --metrics-listen one of this machine, or keep others away", "address", address)
+		logger.Warn("the metrics address has no authentication: use a loopback address for --metrics-listen, or restrict access", "address", address)
 	}
 	server := &http.Server{
 		Handler:     f.metrics.Handler(logger),

@@ -71,7 +71,7 @@ func (s *Service) account(ctx context.Context, address string, fn func(tx *db.Tx
 	return service.Unavailable(s.DB.WriteVital(ctx, func(tx *db.Tx) error {
 		u, err := tx.UserByAddress(app.KeyOf(address).String())
 		if errors.Is(err, db.ErrNotFound) {
-			return app.Errorf(app.CodeNotFound, "Nobody with the address %s has an account; `mailer users list` names them all", address)
+			return app.Errorf(app.CodeNotFound, "There is no account with the address %s; `mailer users list` shows all accounts", address)
 		}
 		if err != nil {
 			return err

@@ -128,7 +128,7 @@ func mayRank(key *app.Key, role app.Role) error {
 	case !key.Role.Manages():
 		return app.RoleTooLow()
 	case role.Above(key.Role):
-		return app.Errorf(app.CodeForbidden, "Your role does not allow to make, change or remove somebody of the role %s", role)
+		return app.Errorf(app.CodeForbidden, "Your role does not allow you to add, change or remove members with the role %s", role)
 	case role == app.RoleOwner && !key.Fresh(clock.Now()):
 		return app.NotFresh()
 	}

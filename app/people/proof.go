@@ -21,7 +21,7 @@ func mayBelong(u *User, teamID string) error {
 }
 
 func unproven(u *User) error {
-	return app.Errorf(app.CodeConflict, "Nobody proved to have the address of the account %s, so that it may be somebody else's: open the link in the mail of an invitation, or have an operator use `mailer users reset %s` and hand the link to its holder", u.Address, u.Address)
+	return app.Errorf(app.CodeConflict, "The address of the account %s was never confirmed: open the link in the invitation mail, or ask an operator to run `mailer users reset %s` and pass on the link", u.Address, u.Address)
 }
 
 // takeOver lets into an account whose address nobody had proved who proves it by an

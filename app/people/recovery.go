@@ -44,7 +44,7 @@ func (s *Service) NewRecoveryCodes(ctx context.Context, key *app.Key) (codes []s
 			return err
 		}
 		if len(factors) == 0 {
-			return app.Errorf(app.CodeConflict, "Recovery codes stand in for a second factor; turn one on first")
+			return app.Errorf(app.CodeConflict, "Recovery codes replace a second factor; turn one on first")
 		}
 		if err := tx.SetRecoveryCodes(key.ID, hashes); err != nil {
 			return err

@@ -65,7 +65,7 @@ func (s *Service) SetupLink(ctx context.Context) (string, error) {
 			return err
 		}
 		if has {
-			return app.Errorf(app.CodeConflict, "There is an account already; `mailer users link EMAIL` makes a link that signs somebody in")
+			return app.Errorf(app.CodeConflict, "There is already an account; `mailer users link EMAIL` prints a sign-in link")
 		}
 		if err := tx.DropSetupCodes(); err != nil {
 			return err
@@ -76,7 +76,7 @@ func (s *Service) SetupLink(ctx context.Context) (string, error) {
 }
 
 func noServer() error {
-	return app.Errorf(app.CodeServiceUnavailable, "No server ran on this database, so nobody knows under which address it is reached; start `mailer serve` once")
+	return app.Errorf(app.CodeServiceUnavailable, "No server has run on this database yet, so its URL is not known; start `mailer serve` once")
 }
 
 // NeedsSetup reports whether nobody has an account yet.

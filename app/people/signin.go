@@ -156,7 +156,7 @@ func (s *Service) tellNewDevice(ctx context.Context, v *Visitor, n *NewSession) 
 		return
 	}
 	s.tell(ctx, &n.User, "New sign-in to Mailer",
-		"Somebody signed in to your account "+n.User.Address+" with a browser that was not used for it before.\n\n"+
+		"There was a sign-in to your account "+n.User.Address+" with a browser that was not used for it before.\n\n"+
 			"Browser: "+agentOf(v)+"\nAddress: "+addressOf(v)+"\n\n"+
 			"If it was not you, change your password, which ends all other sessions, and turn a second factor on.\n")
 }

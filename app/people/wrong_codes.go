@@ -98,7 +98,7 @@ func (s *Service) proveTOTP(tx *db.Tx, try *codeTry) (refused, err error) {
 // tellWrong tells a person that somebody who has the password tries codes.
 func (s *Service) tellWrong(ctx context.Context, v *Visitor, u *User) {
 	s.tell(ctx, u, "Wrong codes for your account",
-		"Somebody gave the right password of your account "+u.Address+" and then five wrong codes of your second factor.\n\n"+
+		"The correct password was entered for your account "+u.Address+" and then five wrong codes of your second factor.\n\n"+
 			"Browser: "+agentOf(v)+"\nAddress: "+addressOf(v)+"\n\n"+
-			"If it was not you, change your password: somebody else knows it.\n")
+			"If it was not you, change your password: another person knows it.\n")
 }

@@ -51,13 +51,13 @@ func TestAVerdictFollowsAnEmailFromItsAcceptanceToItsEnd(t *testing.T) {
 		id := w.Send("bob@example.net", "eve@example.net", "ann@example.net")
 		synctest.Wait()
 		next := app.FormatTime(w.Unit(id).NextAt)
-		wantVerdict(w, id, verdict.MixedSent, "Taken by the relay us-east-1 for 1 of 3. example.net has no mailbox eve@example.net (550 5.1.1). example.net has new senders come a second time (greylisting, 450 4.2.0); next try at "+next)
+		wantVerdict(w, id, verdict.MixedSent, "Accepted by the relay us-east-1 for 1 of 3. example.net has no mailbox eve@example.net (550 5.1.1). Greylisted: example.net asks for a retry (450 4.2.0); next attempt at "+next)
 		wantVerdict(w, id, verdict.MixedSent, "eve@example.net is suppressed since ")
 		if _, err := w.Server.Queue.Verdict(t.Context(), other, id); app.CodeOf(err) != app.CodeNotFound {
 			t.Errorf("another team learns %v", err)
 		}
 		world.Sleep(time.Minute)
-		wantVerdict(w, id, verdict.MixedSent, "It is being handed to the relay us-east-1 now, at try 2")
+		wantVerdict(w, id, verdict.MixedSent, "It is being sent to the relay us-east-1 now, attempt 2")
 		close(reply)
 		synctest.Wait()
 		if v := verdictOf(w, w.Key, id); v.Params.Reached != 2 || len(v.Parts) != 1 || v.Parts[0].Code != verdict.BouncedUnknownUser {
@@ -69,7 +69,7 @@ func TestAVerdictFollowsAnEmailFromItsAcceptanceToItsEnd(t *testing.T) {
 		synctest.Wait()
 		wantVerdict(w, refused, verdict.MixedSent, "mail to it bounced, so it is suppressed since ")
 		world.Must(t, w.Cancel(later))
-		wantVerdict(w, later, verdict.Canceled, "nothing more of it leaves")
+		wantVerdict(w, later, verdict.Canceled, "no more of it is sent")
 	})
 }
 
@@ -101,7 +101,7 @@ func TestAVerdictNamesWhatKeepsMailAndAgreesWithTheQueue(t *testing.T) {
 		_, err = w.Server.Routing.Resume(t.Context(), app.DefaultRegion)
 		world.Must(t, err)
 		world.Sleep(2 * time.Second)
-		wantVerdict(w, id, verdict.Sent, "The relay us-east-1 took it for ann@example.net at ")
+		wantVerdict(w, id, verdict.Sent, "The relay us-east-1 accepted it for ann@example.net at ")
 
 		put := w.Send("bob@example.net")
 		synctest.Wait()
@@ -109,13 +109,13 @@ func TestAVerdictNamesWhatKeepsMailAndAgreesWithTheQueue(t *testing.T) {
 		relay.Follow(world.Always(world.Trouble(app.StageAuth, "535 no")))
 		down := w.Send("ann@example.net")
 		synctest.Wait()
-		wantVerdict(w, down, verdict.WaitingRelaySignIn, "refuses this server's sign-in since "+app.FormatTime(time.Now())+" (535 no)")
+		wantVerdict(w, down, verdict.WaitingRelaySignIn, "has rejected this server's sign-in since "+app.FormatTime(time.Now())+" (535 no)")
 		relay.Follow(world.Always(world.RefuseLocally))
 		world.Sleep(20 * time.Minute)
-		wantVerdict(w, down, verdict.FailedTooLarge, "takes no message this large (5.3.4)")
+		wantVerdict(w, down, verdict.FailedTooLarge, "because it is too large (5.3.4)")
 		large := w.Send("ann@example.net")
 		synctest.Wait()
-		wantVerdict(w, large, verdict.FailedTooLarge, "takes no message this large (5.3.4)")
+		wantVerdict(w, large, verdict.FailedTooLarge, "because it is too large (5.3.4)")
 	})
 }
 
@@ -132,7 +132,7 @@ func TestAVerdictSaysWhenMailThatWasPutOffIsGivenUp(t *testing.T) {
 		world.Must(t, err)
 		world.Sleep(10 * time.Minute)
 		until := app.FormatTime(began.Add(time.Hour))
-		wantVerdict(w, id, verdict.Deferred, "it is tried again by itself until "+until)
+		wantVerdict(w, id, verdict.Deferred, "it is retried automatically until "+until)
 		beside := w.Beside() // a command, which has no relays, does not know
 		v, err := beside.Queue.Verdict(t.Context(), w.Key, id)
 		world.Must(t, err)
@@ -140,7 +140,7 @@ func TestAVerdictSaysWhenMailThatWasPutOffIsGivenUp(t *testing.T) {
 			t.Errorf("beside the server: %+v", v)
 		}
 		world.Sleep(time.Hour)
-		wantVerdict(w, id, verdict.FailedExpired, "last answer: 451")
+		wantVerdict(w, id, verdict.FailedExpired, "last response: 451")
 	})
 }
 
@@ -155,7 +155,7 @@ func TestAVerdictOfARelayThatIsNotThere(t *testing.T) {
 		w.Stop()
 		w.Config.NoRelay, w.Relays = false, []*world.FakeRelay{world.NewRelayOf(relay, nil)}
 		w.Open()
-		wantVerdict(w, id, verdict.WaitingNoRegion, "this server has no relay us-east-1 any more")
+		wantVerdict(w, id, verdict.WaitingNoRegion, "this server no longer has the relay us-east-1")
 	})
 }
 
@@ -172,8 +172,8 @@ func TestAVerdictOnARecipientOfABroadcast(t *testing.T) {
 		world.Sleep(10 * time.Second)
 		head := w.Broadcast(b.ID)
 		first, last := app.MailID(head.Mails, 1), app.MailID(head.Mails, 60)
-		wantVerdict(w, first, verdict.Leaving, "is being handed to the relay")
-		wantVerdict(w, last, verdict.WaitingPace, "waits for its turn in its broadcast")
+		wantVerdict(w, first, verdict.Leaving, "is being sent to the relay")
+		wantVerdict(w, last, verdict.WaitingPace, "Queued in its broadcast")
 		if v := verdictOf(w, w.Key, last); v.Params.BroadcastID != b.ID || v.Params.Address == "" {
 			t.Errorf("%+v", v.Params)
 		}
@@ -182,7 +182,7 @@ func TestAVerdictOnARecipientOfABroadcast(t *testing.T) {
 		}
 		_, err := w.Server.Queue.Hold(t.Context(), queue.Filter{Broadcast: b.ID})
 		world.Must(t, err)
-		wantVerdict(w, last, verdict.Held, "it leaves once it is released")
+		wantVerdict(w, last, verdict.Held, "it is sent once it is released")
 		_, err = w.Server.Queue.Release(t.Context(), queue.Filter{Broadcast: b.ID})
 		world.Must(t, err)
 		w.SufferedBy(w.Key.TeamID, reputation.Outcome{Sent: 1000, HardBounced: 200})
@@ -200,7 +200,7 @@ func TestAVerdictOfADamagedEmailSaysSo(t *testing.T) {
 	w.AddTeam("other", "other.example")
 	id := w.Send("bob@example.net")
 	world.Must(t, w.DB.WriteVital(t.Context(), func(tx *db.Tx) error { return tx.HoldWaiting(id, app.HoldDamaged) }))
-	wantVerdict(w, id, verdict.HeldDamaged, "the database is damaged where this email stands")
+	wantVerdict(w, id, verdict.HeldDamaged, "the stored data of this email is damaged")
 	if v := verdictOf(w, w.Key, id); v.Params.Since == "" || v.Tone != verdict.Bad {
 		t.Error(fmt.Sprint(v))
 	}

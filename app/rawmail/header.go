@@ -92,7 +92,7 @@ func get(fields []Field, name string) string {
 func (m *Message) readHeader() (err error) {
 	for _, name := range once {
 		if n := count(m.Fields, name); n > 1 {
-			return app.Invalid(name, "stands %d times in the header", n)
+			return app.Invalid(name, "is %d times in the header", n)
 		}
 	}
 	if m.From, err = readFrom(m.Get("From")); err != nil {

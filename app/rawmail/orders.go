@@ -71,7 +71,7 @@ func (m *Message) tags() (tags []app.Tag, err error) {
 			return nil, app.Invalid(tagHeader, "names %s twice", tag.Name)
 		}
 		if tags = append(tags, tag); len(tags) > app.MaxTags {
-			return nil, app.Invalid(tagHeader, "must not stand more than %d times", app.MaxTags)
+			return nil, app.Invalid(tagHeader, "must not occur more than %d times", app.MaxTags)
 		}
 	}
 	return tags, nil

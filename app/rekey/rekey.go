@@ -66,11 +66,11 @@ func (s *Service) follow() {
 	changed, err := s.file.follow(s.mayRetire)
 	switch {
 	case errors.Is(err, errOther):
-		s.Log.Warn("the master key file holds another key; the server goes on with the one that it has, and the next start fails unless that is put back", "file", s.file.Path)
+		s.Log.Warn("the master key file contains another key; the server keeps using its current key, and the next start fails unless you restore the file", "file", s.file.Path)
 	case errors.Is(err, errNeeded):
-		s.Log.Warn("the master key file retires a key that values are sealed with; the server goes on with it until they are sealed anew", "file", s.file.Path, "err", err)
+		s.Log.Warn("the master key file retires a key that is still in use; the server keeps using it until all values are encrypted with the new key", "file", s.file.Path, "err", err)
 	case err != nil && s.Taking.Err() == nil:
-		s.Log.Warn("the master key file can't be read; the server goes on with the key that it has", "file", s.file.Path, "err", err)
+		s.Log.Warn("the master key file can't be read; the server keeps using its current key", "file", s.file.Path, "err", err)
 	case changed:
 		s.Log.Info("took up the keys of the master key file", "file", s.file.Path, "newest", s.Sealer.Newest().String(), "keys", len(s.Sealer.Keys()))
 	}

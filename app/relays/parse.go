@@ -293,7 +293,7 @@ func (r *Relay) option(key, value string) error {
 func (r *Relay) maxWait(value string) error {
 	d, err := schedule.ParseSpan(value)
 	if err != nil {
-		return errors.New("max_wait must be a time span like 10m, 48h or 3d, or 0 for ever")
+		return errors.New("max_wait must be a time span like 10m, 48h or 3d, or 0 for no limit")
 	}
 	if r.MaxWait = d; d == 0 {
 		r.MaxWait = -1

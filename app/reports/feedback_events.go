@@ -57,14 +57,14 @@ func (r *report) words() (app.EventType, string) {
 	case feedback.Delivered:
 		return kind, who + " that the mail was delivered"
 	case feedback.Delayed:
-		return kind, who + " that the delivery is delayed; it goes on trying" + r.quoted()
+		return kind, who + " that the delivery is delayed; it keeps trying" + r.quoted()
 	case feedback.Bounced:
 		why := strings.Join(strings.Fields(fmt.Sprint(r.Bounce, " ", r.SubType, " ", r.Enhanced)), ", ")
 		if r.Reason != "" && r.Reason != bounce.NoReason {
 			why += ": " + r.Reason.Words()
 		}
 		if r.Unproven {
-			why += "; not proven, so it suppresses nobody"
+			why += "; not proven, so no address is suppressed"
 		}
 		return kind, fmt.Sprintf("%s a bounce (%s)%s", who, why, r.quoted())
 	case feedback.Complained:

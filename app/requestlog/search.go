@@ -49,7 +49,7 @@ func (s *Service) ListLogs(ctx context.Context, key *app.Key, q Query, page app.
 		return out, err
 	}
 	if q != (Query{}) && page.Before != "" {
-		return out, app.Invalid("before", "can't be used with filters; go on with `after`")
+		return out, app.Invalid("before", "can't be used with filters; use `after`")
 	}
 	err = s.DB.Read(ctx, func(r *db.Reader) (err error) {
 		if q == (Query{}) {

@@ -29,7 +29,7 @@ func ParseKept(text string) (time.Duration, error) {
 	if text == "0" {
 		return 0, nil
 	}
-	bad := fmt.Errorf("%q is not a time like 30d, 2w, 1y or 12h, nor 0 for ever", text)
+	bad := fmt.Errorf("%q is not a time like 30d, 2w, 1y or 12h, nor 0 for no limit", text)
 	var kept time.Duration
 	var err error
 	for _, u := range units {

@@ -278,7 +278,7 @@ func TestARelayOfTheFlagsIsReadOnlyAndWins(t *testing.T) {
 		}
 		shadow(w, "smtp://other.test")
 		settle()
-		if st := statusOf(w, app.DefaultRegion); st.From != routing.FromFlag || !strings.Contains(st.Note, "not used") || st.Host != "relay.test:587" {
+		if st := statusOf(w, app.DefaultRegion); st.From != routing.FromFlag || !strings.Contains(st.Note, "is ignored") || st.Host != "relay.test:587" {
 			t.Errorf("status %+v", st)
 		}
 		if !w.Log.Has("a relay of the database is not used, since a flag has its name") {

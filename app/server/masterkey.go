@@ -54,7 +54,7 @@ func (k *KeyFile) flag() string { return cmp.Or(k.Flag, "--master-key-file") }
 func (k *KeyFile) Check(log *slog.Logger) {
 	switch mode, err := db.OpenToOthers(k.Path); {
 	case err != nil:
-		log.Warn("the master key file can't be looked at; the server goes on with the key that it has", "file", k.Path, "err", err)
+		log.Warn("the master key file can't be checked; the server keeps using its current key", "file", k.Path, "err", err)
 	case mode != 0:
 		log.Warn("others can read the master key", "file", k.Path, "mode", fmt.Sprintf("%04o", mode), "help", "chmod 600 "+k.Path)
 	}

@@ -211,7 +211,7 @@ func TestFilesOfEachService(t *testing.T) {
 			contact c@example.org   OUT  [] subscribers.csv:4
 			contact d@example.org    [] subscribers.csv:5
 			contact e@example.org   OUT  [] subscribers.csv:6
-			refused subscribers.csv:7 Column "Status" says neither that somebody is active nor that they opted out, in a word that is known
+			refused subscribers.csv:7 Column "Status" has no known value for active or opted out
 			refused subscribers.csv:8 Column "Status" is empty
 			lack columns "Sent", "Opens", "Clicks" of subscribers.csv: ` + leftWhy},
 		{"resend", "contacts.csv", "id,email,first_name,last_name,unsubscribed,created_at,segments\n1,a@example.org,Ann,Lee,false,2025-11-30 20:39:59.540771+00,News\n2,b@example.org,,,true,,\n", `

@@ -194,7 +194,7 @@ func (m *move) broadcast(ctx context.Context, in *archive.Broadcast) (id string,
 		return "", nil
 	}
 	if !over && (in.Status == app.ScheduledBroadcast || in.Status == app.QueuedBroadcast) {
-		m.cannot(what, "it was "+string(in.Status)+" there; here it is a draft, and sends nothing by itself")
+		m.cannot(what, "it was "+string(in.Status)+" there; here it is a draft, and is not sent automatically")
 	}
 	id = m.id(in.ID)
 	_, err = m.add(ctx, &m.report.Broadcasts, what, Thing{Name: b.Name, Draft: !over}, func(tx *db.Tx) (err error) {

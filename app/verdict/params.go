@@ -33,7 +33,7 @@ type VerdictParams struct {
 	SuppressedSince string `json:"suppressed_since,omitempty" format:"date-time" doc:"Absent: the address is not suppressed"`
 	By              string `json:"by,omitempty" doc:"Who did it, in words"`
 	Reason          string `json:"reason,omitempty" doc:"What the operator said"`
-	Outcome         string `json:"outcome,omitempty" doc:"What a test recipient stands for"`
+	Outcome         string `json:"outcome,omitempty" doc:"The outcome that a test recipient simulates"`
 }
 
 // value is one of the params as it stands in a sentence; empty: it is absent.

@@ -17,7 +17,7 @@ type Verdict struct {
 	Text string `json:"text" doc:"What happened and why, in one sentence"`
 	Fix  string `json:"fix" doc:"What to do"`
 	// Params are all values in Text and Fix.
-	Params VerdictParams `json:"params" doc:"All values that stand in text and fix"`
+	Params VerdictParams `json:"params" doc:"All values used in text and fix"`
 	// Parts are the ends of an email whose recipients ended differently.
 	Parts []VerdictPart `json:"parts,omitempty" doc:"Where recipients ended differently: the ends that text tells of, the gravest first"`
 }

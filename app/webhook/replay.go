@@ -31,7 +31,7 @@ func (r *Replay) Validate() (ids []string, err error) {
 	}
 	switch {
 	case len(r.IDs) > 0 && sets > 1, sets == 0:
-		return nil, app.Invalid("message_ids", "or `failed` or `since` is required, and message_ids only by itself")
+		return nil, app.Invalid("message_ids", "or `failed` or `since` is required, and message_ids can't be combined")
 	case !r.Until.IsZero() && (len(r.IDs) > 0 || r.Since.IsZero() || !r.Until.After(r.Since)):
 		return nil, app.Invalid("until", "goes with an earlier `since`")
 	case len(r.IDs) > MaxReplayIDs:

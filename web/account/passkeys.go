@@ -27,7 +27,7 @@ type PasskeyItem struct {
 type createdPasskey struct {
 	Object string `json:"object" enum:"passkey"`
 	PasskeyItem
-	Codes []string `json:"recovery_codes,omitempty" doc:"Where it is the first second factor: each stands in for it, once. They are shown here and never again"`
+	Codes []string `json:"recovery_codes,omitempty" doc:"Where it is the first second factor: each replaces it once. They are shown here and never again"`
 }
 
 type deletedPasskey struct {

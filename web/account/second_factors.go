@@ -47,7 +47,7 @@ type totpOffer struct {
 
 type recoveryCodes struct {
 	Object string   `json:"object" enum:"recovery_codes"`
-	Codes  []string `json:"recovery_codes" doc:"Each stands in for the second factor, once. They are shown here and never again"`
+	Codes  []string `json:"recovery_codes" doc:"Each replaces the second factor once. They are shown here and never again"`
 }
 
 type droppedTOTP struct {

@@ -20,7 +20,7 @@ type PersonItem struct {
 	ID       string  `json:"id" format:"uuid"`
 	Email    string  `json:"email"`
 	Name     string  `json:"name" doc:"Empty: not said"`
-	Operator bool    `json:"operator" doc:"Stands above teams"`
+	Operator bool    `json:"operator" doc:"Has access to all teams"`
 	Language *string `json:"language" doc:"Of the dashboard; null: the browser's"`
 	Theme    *string `json:"theme" enum:"light,dark" doc:"null: the system's"`
 }
@@ -51,7 +51,7 @@ type signedOut struct {
 type signedOutOutput struct{ Body signedOut }
 
 type setupRequest struct {
-	Code     string `json:"code" doc:"What stands behind # in the link"`
+	Code     string `json:"code" doc:"The part of the link after #"`
 	Email    string `json:"email"`
 	Password string `json:"password" minLength:"12" maxLength:"1000"`
 	Name     string `json:"name,omitempty" maxLength:"100" doc:"Of the person"`
@@ -71,7 +71,7 @@ type signInRequest struct {
 }
 
 type linkRequest struct {
-	Code string `json:"code" doc:"What stands behind # in the link"`
+	Code string `json:"code" doc:"The part of the link after #"`
 }
 
 var signInTags = []string{"Sign-in"}

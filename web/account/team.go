@@ -77,7 +77,7 @@ func (r TeamRoutes) update(ctx context.Context, key *app.Key, _ *struct{}, b *up
 		}
 		choice, err := retention.ParseChoice(f.from.Value)
 		if err != nil {
-			return nil, app.Invalid(f.name, "must be a time like 30d, 2w, 1y or 12h, 0 for ever, or null for as long as the server keeps it")
+			return nil, app.Invalid(f.name, "must be a time like 30d, 2w, 1y or 12h, 0 for no limit, or null for the server's setting")
 		}
 		*f.to = choice
 	}

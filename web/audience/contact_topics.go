@@ -62,13 +62,13 @@ type contactTopicsRecord struct {
 	Object    string             `json:"object" enum:"contact_topics"`
 	ID        string             `json:"id" format:"uuid" doc:"Of the contact"`
 	ContactID string             `json:"contact_id" format:"uuid" doc:"The same"`
-	Topics    []ContactTopicItem `json:"topics" doc:"The topics that the request named, each once, as they stand now"`
+	Topics    []ContactTopicItem `json:"topics" doc:"The topics that the request named, each once, as they are now"`
 }
 
 type preferencesLink struct {
 	Object  string `json:"object" enum:"preferences_link"`
 	Contact string `json:"contact" format:"uuid" doc:"The id of the contact"`
-	URL     string `json:"url" format:"uri" doc:"The page where the contact chooses for itself; whoever has the link can"`
+	URL     string `json:"url" format:"uri" doc:"The page where the contact chooses topics; anyone with the link can use it"`
 }
 
 type (

@@ -198,7 +198,7 @@ const importDescription = "The first row of the file names its columns; comma, s
 	"Columns that speak of consent (subscribed, opted out, an email status, in many languages) decide who gets mail; a row whose consent can't be read is held back as an error of that row. " +
 	"Rows of those who opted out come first, whatever `on_conflict` says. A row that can't be taken is an error of that row; " +
 	"an import whose file can't be read further fails there, and what it did before stays. " +
-	"An import never re-subscribes anybody, and webhooks are told nothing of it. " +
+	"An import never re-subscribes contacts, and sends no webhook events. " +
 	"A team can have 10 that are not over; the next file is refused before it is read. Those that are over are kept for 30 days."
 
 // documentImport puts the form into the document.
@@ -309,7 +309,7 @@ func readImport(body io.Reader, boundary string, file io.Writer) (importing.Inpu
 		}
 		name := part.FormName()
 		if seen[name] {
-			return importing.Input{}, app.Invalid(rest.MemberName(name), "stands there more than once")
+			return importing.Input{}, app.Invalid(rest.MemberName(name), "is there more than once")
 		}
 		seen[name] = true
 		if name == "file" {

@@ -28,7 +28,7 @@ type Flags struct {
 
 // Bind adds the flags to those of a command.
 func (f *Flags) Bind(flags *pflag.FlagSet) {
-	flags.StringVar(&f.listen, "bounce-listen", "", "listen address of the SMTP server for bounces and complaints, like :25; none: off")
+	flags.StringVar(&f.listen, "bounce-listen", "", "listen address of the SMTP server for bounces and complaints, like :25 (default: off)")
 	flags.StringVar(&f.host, "bounce-host", "", "host name for the MX records of return paths (default: that of the base URL)")
 }
 

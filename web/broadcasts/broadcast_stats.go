@@ -25,14 +25,14 @@ type BroadcastRecipientItem struct {
 }
 
 type recipientLink struct {
-	URL    string `json:"url" doc:"As the content has it, with its placeholders"`
+	URL    string `json:"url" doc:"As in the content, with its placeholders"`
 	Clicks int64  `json:"clicks"`
 }
 
 // ClickedLinkItem is a link of a broadcast in a list.
 type ClickedLinkItem struct {
 	ID           string `json:"id" format:"uuid"`
-	URL          string `json:"url" doc:"As the content has it, with its placeholders"`
+	URL          string `json:"url" doc:"As in the content, with its placeholders"`
 	Clicks       int64  `json:"clicks"`
 	UniqueClicks int64  `json:"unique_clicks" doc:"Recipients who followed it"`
 }

@@ -26,8 +26,8 @@ type broadcastPlan struct {
 	Recipients int         `json:"recipients" doc:"To how many it would be sent"`
 	LeftOut    planLeftOut `json:"left_out" doc:"Contacts of its segment that it would not go to, each by the first reason that holds"`
 	StartsAt   string      `json:"starts_at" format:"date-time"`
-	FinishesAt *string     `json:"finishes_at" format:"date-time" doc:"An estimate of when the last mail leaves; null: nobody can say"`
-	Waves      []planWave  `json:"waves" doc:"How many leave, day by day; none: nobody can say"`
+	FinishesAt *string     `json:"finishes_at" format:"date-time" doc:"Estimated time of the last send; null: unknown"`
+	Waves      []planWave  `json:"waves" doc:"Estimated sends per day; empty: unknown"`
 	Warning    *planDelay  `json:"warning" doc:"The audience exceeds the capacity available now: a part leaves now (paced), or nothing does (queued_behind); null: it does not"`
 	Tags       []planTag   `json:"unfilled_tags" doc:"Tags of other services in its content, whose place no value takes"`
 	Score      planScore   `json:"score" doc:"Of its content, as GET /emails/{id}/insights has it"`
@@ -88,7 +88,7 @@ type planBroadcastRequest struct {
 // previewBroadcastRequest is the body of POST /broadcasts/{id}/preview, which may be left
 // out.
 type previewBroadcastRequest struct {
-	Contact string `json:"contact,omitempty" doc:"For whom: the id of a contact, or an address; somebody of its segment where absent"`
+	Contact string `json:"contact,omitempty" doc:"For whom: the id of a contact, or an address; any contact of its segment if absent"`
 	Images  bool   `json:"images,omitempty" doc:"Have the page at url show pictures from elsewhere"`
 	Clicks  bool   `json:"clicks,omitempty" doc:"Write behind each link how often it was followed, and its share of all clicks"`
 }

@@ -28,7 +28,7 @@ func (d *Doors) Wait(log *slog.Logger) (end func(), err error) {
 	go func() {
 		defer close(ended)
 		if err := s.Serve(l); err != nil {
-			log.Warn("nobody is told at the HTTP API that this server waits", "err", err)
+			log.Warn("the HTTP API can't report that this server is waiting", "err", err)
 		}
 	}()
 	return sync.OnceFunc(func() {
@@ -49,7 +49,7 @@ func wait(w http.ResponseWriter, r *http.Request) {
 		_, _ = w.Write([]byte(`{"status":"standby"}`)) // who asked may be gone
 		return
 	}
-	body, err := json.Marshal(rest.NewError(app.CodeServiceUnavailable, "This server stands by: another one does the work, and this one takes over when that is gone"))
+	body, err := json.Marshal(rest.NewError(app.CodeServiceUnavailable, "This server is a standby: another server is active, and this one takes over when that server is gone"))
 	if err != nil {
 		body = nil
 	}

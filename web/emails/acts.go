@@ -40,7 +40,7 @@ type (
 	sharedEmail struct {
 		Object string `json:"object" enum:"email"`
 		ID     string `json:"id" format:"uuid"`
-		URL    string `json:"url" format:"uri" doc:"Needs no key; whoever has it can read the email until it expires"`
+		URL    string `json:"url" format:"uri" doc:"Needs no key; anyone with it can read the email until it expires"`
 	}
 	sharedOutput struct{ Body sharedEmail }
 )

@@ -29,7 +29,7 @@ type AttachmentMeta struct {
 // AttachmentItem is an attachment with an address to download it from.
 type AttachmentItem struct {
 	AttachmentMeta
-	DownloadURL string `json:"download_url" format:"uri" doc:"Needs no key; whoever has it can read the file until it expires"`
+	DownloadURL string `json:"download_url" format:"uri" doc:"Needs no key; anyone with it can read the file until it expires"`
 	ExpiresAt   string `json:"expires_at" format:"date-time"`
 }
 

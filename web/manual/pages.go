@@ -24,19 +24,21 @@ import (
 var packed []byte
 
 // handedOut are the media types of the files of this folder that are served.
-var handedOut = map[string]string{"manual.css": "text/css; charset=utf-8", "alerts.yml": "application/yaml", "grafana.json": "application/json"}
+var handedOut = map[string]string{"manual.css": "text/css; charset=utf-8", "manual.js": "text/javascript; charset=utf-8", "alerts.yml": "application/yaml", "grafana.json": "application/json"}
 
 // prefix is where the manual stands.
 const prefix = "/manual"
 
-// policy is the Content-Security-Policy (CSP 3): the pages are read without a script.
-const policy = "default-src 'none'; style-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+// policy is the Content-Security-Policy (CSP 3). The only script is manual.js, the only form
+// is that of the search.
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 
 const htmlType = "text/html; charset=utf-8"
 
 // page is one of the manual, in the order in which they are read.
 type page struct {
-	Page     string    `json:"page"` // its name in the address
+	Page     string    `json:"page"`  // its name in the address
+	Group    string    `json:"group"` // heading of the front page that lists it
 	Title    string    `json:"title"`
 	Text     string    `json:"text"` // what it is about, in a line
 	Headings []heading `json:"headings"`
@@ -61,9 +63,10 @@ type site struct {
 	// styles returns where the style sheets of the dashboard stand, without a slash at its end.
 	styles func() string
 
-	made    sync.Once
-	pages   []page
-	replies map[string]*reply // by what follows the prefix
+	made     sync.Once
+	pages    []page
+	sections []section
+	replies  map[string]*reply // by what follows the prefix
 }
 
 // Register adds the manual to a handler. styles returns the address below which the
@@ -87,6 +90,7 @@ func (s *site) prepare() {
 		"/index.json": newReply("application/json", files["index.json"]),
 	}
 	for i, p := range s.pages {
+		s.sections = append(s.sections, sectionsOf(p, string(files[p.Page+".html"]))...)
 		s.replies["/"+p.Page] = newReply(htmlType, s.document(p.Page, p.Title, article(files[p.Page+".html"])+s.turns(i)))
 	}
 	for name, kind := range handedOut {
@@ -106,6 +110,10 @@ func (s *site) serve(x *rest.Exchange, r *http.Request, below string) {
 	head.Set("Content-Security-Policy", policy)
 	head.Set("Cross-Origin-Opener-Policy", "same-origin")
 	head.Set("Referrer-Policy", "no-referrer")
+	if below == "/search" {
+		s.serveSearch(x, r)
+		return
+	}
 	a, ok := s.replies[strings.TrimSuffix(below, "/")]
 	if !ok {
 		s.serveNothing(x, r)
@@ -147,7 +155,7 @@ func (s *site) document(name, title, body string) []byte {
 	for _, sheet := range []string{base + "/tokens.css", base + "/app.css", prefix + "/manual.css"} {
 		b.WriteString("<link rel=\"stylesheet\" href=\"" + sheet + "\">\n")
 	}
-	b.WriteString("</head>\n<body>\n<a class=\"btn skip\" href=\"#main\">Skip to content</a>\n<div class=\"manual\">\n" +
+	b.WriteString("<script type=\"module\" src=\"" + prefix + "/manual.js\"></script>\n</head>\n<body>\n<a class=\"btn skip\" href=\"#main\">Skip to content</a>\n<div class=\"manual\">\n" +
 		"<main class=\"main\" id=\"main\" tabindex=\"-1\">\n<header class=\"manual-head\"><h1>" + html.EscapeString(title) +
 		"</h1><a class=\"btn only-s\" href=\"#contents\">Contents</a></header>\n" + body + "</main>\n" + s.contents(name) + "</div>\n</body>\n</html>\n")
 	return b.Bytes()
@@ -170,8 +178,14 @@ func (s *site) contents(name string) string {
 		}
 		b.WriteString(">" + html.EscapeString(title) + "</a>\n")
 	}
+	b.WriteString("<form class=\"manual-search\" role=\"search\" action=\"" + prefix + "/search\"><label><span class=\"vh\">Search the manual</span><input class=\"input\" type=\"search\" name=\"q\" maxlength=\"100\" required placeholder=\"Search\"></label></form>\n")
 	item(prefix, "Manual", name == "")
+	group := ""
 	for _, p := range s.pages {
+		if p.Group != group {
+			group = p.Group
+			b.WriteString("<span class=\"manual-group\">" + html.EscapeString(group) + "</span>\n")
+		}
 		item(prefix+"/"+p.Page, p.Title, p.Page == name)
 		if p.Page != name {
 			continue

@@ -142,14 +142,22 @@ func (m markdown) render(t *testing.T) []byte {
 // against the files that are handed out.
 func TestThePagesAreWhatTheMarkdownSays(t *testing.T) {
 	all := readPages(t)
-	about := map[string]string{}
-	for _, l := range nodes[*ast.Link](all[0]) {
-		_, line, _ := strings.Cut(all[0].words(l.Parent()), ": ")
-		about[strings.TrimSuffix(string(l.Destination), ".md")] = line
+	about, groups, group := map[string]string{}, map[string]string{}, ""
+	for _, n := range nodes[ast.Node](all[0]) {
+		switch n := n.(type) {
+		case *ast.Heading:
+			group = all[0].words(n)
+		case *ast.Link:
+			name := strings.TrimSuffix(string(n.Destination), ".md")
+			_, about[name], _ = strings.Cut(all[0].words(n.Parent()), ": ")
+			groups[name] = group
+		}
 	}
 	var index bytes.Buffer
 	for _, m := range all[1:] {
-		b, err := json.Marshal(m.entry(about[m.name]))
+		entry := m.entry(about[m.name])
+		entry.Group = groups[m.name]
+		b, err := json.Marshal(entry)
 		if err != nil {
 			t.Fatal(err)
 		}

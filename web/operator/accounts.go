@@ -18,7 +18,7 @@ type UserItem struct {
 	ID           string     `json:"id" format:"uuid"`
 	Email        string     `json:"email"`
 	Name         string     `json:"name" doc:"Empty: not said"`
-	Operator     bool       `json:"operator" doc:"Stands above teams"`
+	Operator     bool       `json:"operator" doc:"Has access to all teams"`
 	Teams        []userTeam `json:"teams"`
 	SecondFactor bool       `json:"second_factor" doc:"Whether signing in takes more than a password"`
 	LastSeenAt   *string    `json:"last_seen_at" format:"date-time" doc:"To five minutes; null: never"`
@@ -46,7 +46,7 @@ type signInLink struct {
 
 // updateUserRequest is the body of PATCH /users/{id}.
 type updateUserRequest struct {
-	Operator *bool `json:"operator" doc:"Whether the person stands above teams; where that changes, the person's sessions end"`
+	Operator *bool `json:"operator" doc:"Whether the user has access to all teams; a change ends the user's sessions"`
 }
 
 // UserPath is the path parameter of one account.

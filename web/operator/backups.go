@@ -50,7 +50,7 @@ func (r BackupRoutes) Add(h *rest.Handler) {
 	}, r.list)
 	rest.Register(h, rest.Route{Operator: true, Fresh: true}, huma.Operation{
 		OperationID: "create-backup", Method: http.MethodPost, Path: "/backups", DefaultStatus: http.StatusCreated,
-		Summary: "Make a backup in the server's folder now; one that takes long goes on after the answer", Tags: serverTags,
+		Summary: "Make a backup in the server's folder now; a long backup continues after the answer", Tags: serverTags,
 		Errors: []int{http.StatusConflict, http.StatusServiceUnavailable},
 	}, r.create)
 }

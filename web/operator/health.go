@@ -14,7 +14,7 @@ import (
 
 // serverStatus is how a server is, at a glance, as `mailer status --json` says it.
 type serverStatus struct {
-	OK       bool           `json:"ok" doc:"Nothing needs a person"`
+	OK       bool           `json:"ok" doc:"No issue needs attention"`
 	Needs    []finding      `json:"needs" doc:"What is not well, errors first"`
 	Relays   []RelayItem    `json:"relays"`
 	Queue    statusQueue    `json:"queue"`
@@ -28,7 +28,7 @@ type serverStatus struct {
 
 type statusServer struct {
 	Address string `json:"address" doc:"Machine and process"`
-	Leads   bool   `json:"leads" doc:"What happens by itself happens there; another one takes that over once it is gone"`
+	Leads   bool   `json:"leads" doc:"The server that runs background work; another one takes over when it is gone"`
 	Since   string `json:"since" format:"date-time"`
 	Silent  int64  `json:"silent_ms" doc:"Milliseconds since it was heard of last; each says each second that it is there"`
 }
@@ -87,7 +87,7 @@ type healthCheck struct {
 	Name  string `json:"name"`
 	OK    bool   `json:"ok"`
 	Found string `json:"found"`
-	Fix   string `json:"fix" doc:"What mends it; empty: nothing is to be done"`
+	Fix   string `json:"fix" doc:"How to fix it; empty: nothing to do"`
 
 	Finding *finding `json:"finding" doc:"What is not well; null: nothing"`
 }
@@ -109,7 +109,7 @@ type HealthRoutes struct {
 func (r HealthRoutes) Add(h *rest.Handler) {
 	rest.Register(h, rest.Route{Operator: true}, huma.Operation{
 		OperationID: "get-status", Method: http.MethodGet, Path: "/status",
-		Summary: "Tell how everything is: relays, queue, room, backup, and what needs a person", Tags: serverTags,
+		Summary: "Show server status: relays, queue, disk, last backup, and issues that need attention", Tags: serverTags,
 	}, r.status)
 	rest.Register(h, rest.Route{Operator: true}, huma.Operation{
 		OperationID: "list-health-checks", Method: http.MethodGet, Path: "/health/checks",

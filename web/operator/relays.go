@@ -27,7 +27,7 @@ type RelayItem struct {
 	Rate        float64 `json:"rate" doc:"Messages a second; zero: no limit"`
 	Daily       int64   `json:"daily" doc:"Messages in any span of a day; zero: no limit"`
 	DailyUsed   int64   `json:"daily_used" doc:"Counted where there is a limit"`
-	Connections int     `json:"connections" doc:"That it lets us have at once"`
+	Connections int     `json:"connections" doc:"Maximum number of concurrent connections"`
 	Waiting     int64   `json:"waiting" doc:"Emails; a million means at least that"`
 	Note        string  `json:"note,omitempty" doc:"Says that another relay of this name is not used"`
 	// LastTest is nil where there was none since the server started.
@@ -63,7 +63,7 @@ type removedRelay struct {
 	Object  string `json:"object" enum:"relay"`
 	Region  string `json:"region"`
 	Deleted bool   `json:"deleted" enum:"true"`
-	Waiting int64  `json:"waiting" doc:"Emails that go on waiting for it; a million means at least that"`
+	Waiting int64  `json:"waiting" doc:"Emails that stay queued for it; a million means at least that"`
 }
 
 type relayPause struct {

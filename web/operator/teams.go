@@ -19,10 +19,10 @@ type TeamStanding struct {
 	CreatedAt   string    `json:"created_at" format:"date-time"`
 	Plan        plan.Name `json:"plan" enum:"free,starter,pro,scale" doc:"Which a server in cloud mode goes by"`
 	Included    *int64    `json:"included" doc:"Recipients that a period of a monthly plan includes; null: a daily plan"`
-	Overage     bool      `json:"overage" doc:"A monthly plan goes on above what is included"`
+	Overage     bool      `json:"overage" doc:"A monthly plan may exceed what is included"`
 	Suspended   bool      `json:"suspended" doc:"Nothing of it leaves, and what it sends is refused"`
 	SuspendedAt *string   `json:"suspended_at" format:"date-time"`
-	Reason      *string   `json:"reason" doc:"Why, which whoever sends for the team is told"`
+	Reason      *string   `json:"reason" doc:"Reason, shown in the error of each rejected send"`
 }
 
 type standingRecord struct {
@@ -34,7 +34,7 @@ type deletedTeam struct {
 	Object   string `json:"object" enum:"team"`
 	ID       string `json:"id" format:"uuid"`
 	Name     string `json:"name"`
-	Deleted  bool   `json:"deleted" enum:"true" doc:"Its keys end and its name is free at once; what it has goes in the background"`
+	Deleted  bool   `json:"deleted" enum:"true" doc:"Its keys are revoked and its name is free immediately; its data is deleted in the background"`
 	Emails   int64  `json:"emails"`
 	Contacts int64  `json:"contacts"`
 	Dropped  int64  `json:"dropped" doc:"Emails that waited and are not sent"`
@@ -50,7 +50,7 @@ type changeTeamRequest struct {
 	Name      *string    `json:"name,omitempty"`
 	Plan      *plan.Name `json:"plan,omitempty" enum:"free,starter,pro,scale"`
 	Included  int64      `json:"included,omitempty" minimum:"0" doc:"With pro and scale: recipients that a period includes; without it the plan's own"`
-	Overage   bool       `json:"overage,omitempty" doc:"With pro and scale: go on above what is included"`
+	Overage   bool       `json:"overage,omitempty" doc:"With pro and scale: allow sending beyond what is included"`
 	Suspended *bool      `json:"suspended,omitempty" doc:"Whether nothing of it leaves"`
 	Reason    string     `json:"reason,omitempty" doc:"With suspended: reason, shown in the error of each rejected send"`
 }

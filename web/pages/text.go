@@ -83,7 +83,7 @@ func english() *pageText {
 		often:           "That was too often",
 		oftenMore:       "You changed your choices many times in a short while. What you see may not be saved: please try again in a minute.",
 		orphaned:        "Check where this link leads",
-		orphanedMore:    "The email that this link stood in, or its sender, is no longer here. Nobody here can say any more whether the link is safe. It leads to:",
+		orphanedMore:    "The email with this link, or its sender, no longer exists. This server can’t tell whether the link is safe. It leads to:",
 		follow:          "Follow the link",
 	}
 }
@@ -120,7 +120,7 @@ func german() *pageText {
 		often:           "Das war zu oft",
 		oftenMore:       "Sie haben Ihre Auswahl in kurzer Zeit oft geändert. Ihre letzte Auswahl ist vielleicht nicht gespeichert: Bitte versuchen Sie es in einer Minute noch einmal.",
 		orphaned:        "Prüfen Sie, wohin dieser Link führt",
-		orphanedMore:    "Die E-Mail, in der dieser Link stand, oder ihr Absender ist nicht mehr vorhanden. Niemand kann hier mehr sagen, ob der Link sicher ist. Er führt zu:",
+		orphanedMore:    "Die E-Mail mit diesem Link oder ihr Absender ist nicht mehr vorhanden. Ob der Link sicher ist, lässt sich nicht mehr prüfen. Er führt zu:",
 		follow:          "Link öffnen",
 	}
 }

@@ -106,7 +106,7 @@ func fileName(path string) string {
 
 // csvNote says in the document how a list is answered as CSV.
 const csvNote = "With `Accept: " + csvType + "` all rows that follow come as CSV, after a line with the names " +
-	"of their members; those of objects stand behind a dot. A `limit`, of which there is no highest then, bounds them; `before` can't be given. " +
+	"of their members; those of objects follow a dot. A `limit`, of which there is no highest then, bounds them; `before` can't be given. " +
 	"What a spreadsheet would take for a formula has a ' before it."
 
 // prefersCSV reports whether a client asks for CSV by name and likes it better than JSON.
@@ -148,7 +148,7 @@ func (e *exports) begin(team string) (done func(), err error) {
 	defer e.mu.Unlock()
 	if e.byTeam[team] >= exportsOfTeam {
 		return nil, &app.Error{Code: app.CodeRateLimitExceeded, RetryAfter: 5 * time.Second,
-			Message: fmt.Sprintf("Your team has %d lists on their way as CSV, which is as many as it may have at once; wait until one has ended", exportsOfTeam)}
+			Message: fmt.Sprintf("Your team is downloading %d lists as CSV, which is the maximum; wait until one has finished", exportsOfTeam)}
 	}
 	e.byTeam[team]++
 	return func() {
@@ -247,7 +247,7 @@ func (e *export) bound() error {
 	t := e.x.route.table
 	e.left = -1
 	if t.before != nil && e.in.FieldByIndex(t.before).String() != "" {
-		return app.Invalid("before", "can't be used where the list is asked for as CSV, which goes on to its end: use `after`")
+		return app.Invalid("before", "can't be used for a list as CSV, which is always complete: use `after`")
 	}
 	if t.limit == nil {
 		return nil

@@ -24,7 +24,7 @@ const hstsYear = "max-age=31536000"
 
 // errCrowded answers a request that finds as many of its address at work as there may be
 // connections.
-var errCrowded = NewError(app.CodeServiceUnavailable, "Your address has too many requests at work; send fewer at once, or try again later")
+var errCrowded = NewError(app.CodeServiceUnavailable, "Your address has too many running requests; send fewer at the same time, or try again later")
 
 // at notes what an exchange is at. On a connection that is its own that is what the
 // connection is at; where many share one, it is at work as long as one of them is.

@@ -172,7 +172,7 @@ func (l *lane) refusal(w *waiter) error {
 	case !own:
 		return NewError(app.CodeServiceUnavailable, "The server has too many "+l.name+" at work; try again later")
 	case w.who.team != "":
-		return NewError(app.CodeServiceUnavailable, "Your team has too many "+l.name+" on their way or at work; send fewer at once, or try again later")
+		return NewError(app.CodeServiceUnavailable, "Your team has too many "+l.name+" running or waiting; send fewer at the same time, or try again later")
 	}
 	return NewError(app.CodeServiceUnavailable, "Your address has too many "+l.name+" on their way; try again later")
 }

@@ -28,7 +28,7 @@ func (s *screen) makeAccount(in *instance, email string) {
 	s.fill("Team", "Harbour")
 	s.fill("Email", email)
 	s.fill("Password", "a long enough pass phrase")
-	s.press("Make the account")
+	s.press("Create account")
 	s.sees("Scan this with an authenticator app")
 }
 
@@ -54,7 +54,7 @@ func TestTheFirstEmailFromTheBrowser(t *testing.T) {
 	s.visit("/emails")
 	s.sees("The very first")
 	s.press("The very first")
-	s.sees("took it for zofia@example.org")
+	s.sees("accepted it for zofia@example.org")
 	s.fine("the first email")
 	s.allow("401") // which Chromium notes by itself: of what a page asked while it was left, and of a wrong password
 	s.press("Ingrid")
@@ -63,7 +63,7 @@ func TestTheFirstEmailFromTheBrowser(t *testing.T) {
 	s.fill("Email", "ingrid@example.test")
 	s.fill("Password", "not the pass phrase")
 	s.press("Sign in")
-	s.sees("Address or password is wrong")
+	s.sees("Wrong address or password")
 	s.fill("Password", "a long enough pass phrase")
 	s.press("Sign in")
 	s.sees("Harbour")
@@ -83,7 +83,7 @@ func TestWhyNotInTheBrowser(t *testing.T) {
 		id := strings.TrimPrefix(path, "/emails/")
 		s.load(path)
 		said := evaluate[string](s, `document.querySelector('.verdict-line').innerText`)
-		want := map[string]string{"sent": "took it for zofia@example.org", "bounced": "has no mailbox nobody@example.net", "queued": "next try", "delivery_delayed": "next try"}[w.key.email(t, id).LastEvent]
+		want := map[string]string{"sent": "accepted it for zofia@example.org", "bounced": "has no mailbox nobody@example.net", "queued": "next try", "delivery_delayed": "next try"}[w.key.email(t, id).LastEvent]
 		if want == "" || !strings.Contains(said, want) {
 			t.Errorf("of an email that is %s the page says %q, and not %q", w.key.email(t, id).LastEvent, said, want)
 		}
@@ -118,7 +118,7 @@ func TestHostileMailInThePreview(t *testing.T) {
 	s := newScreen(t, in.url, b.session(t))
 	s.allow(trap, "Content Security Policy", "sandboxed") // what Chromium says of what it refused
 	s.load("/emails/" + id)
-	s.sees("No remote content loaded")
+	s.sees("Remote content is blocked")
 	for _, tab := range []string{"Text", "HTML", "Headers", "Checks", "Preview"} {
 		s.press(tab)
 		s.settle()
@@ -166,8 +166,8 @@ func TestADraftIsSavedWithinTwoSeconds(t *testing.T) {
 	})
 	two.allow("409") // which Chromium notes by itself
 	two.types("second ")
-	two.sees("Somebody else changed this while you wrote")
-	two.press("Save mine over theirs")
+	two.sees("Another user changed this at the same time")
+	two.press("Save my version")
 	eventually(t, time.Minute, "the other's is saved", func() (bool, string) {
 		api.get(t, "/broadcasts/"+draft.ID, &draft)
 		return draft.HTML == "second <p>Hello\r\nyou \t</p>", draft.HTML
@@ -194,9 +194,9 @@ func TestABroadcastIsStoppedFromTheBrowser(t *testing.T) {
 	s.press("Review")
 	s.sees("60 people")
 	s.press("Send to 60 people")
-	s.sees("Leaving")
+	s.sees("Sending")
 	relay.wait(t, 2, time.Minute, func(*message) bool { return true })
-	s.press("More acts")
+	s.press("More actions")
 	s.press("Cancel the rest")
 	s.submits()
 	s.sees("Canceled after")
@@ -204,8 +204,8 @@ func TestABroadcastIsStoppedFromTheBrowser(t *testing.T) {
 		t.Errorf("%d of 60 left", n)
 	}
 	b.team = b.want(t, 200, "GET", "/users/me", nil)["teams"].([]any)[0].(map[string]any)["id"].(string)
-	s.press("Make a segment of")
-	s.press("Make segment")
+	s.press("Create a segment of")
+	s.press("Create segment")
 	eventually(t, time.Minute, "there is a segment", func() (bool, string) {
 		return len(b.ids(t, "/segments")) > 0, s.text()
 	})
@@ -223,7 +223,7 @@ func TestSomebodyJoinsAndIsChanged(t *testing.T) {
 	owner.load("/team")
 	owner.press("Invite")
 	owner.fill("Email", "ann@example.test")
-	owner.press("Make the link")
+	owner.press("Create link")
 	link := ""
 	eventually(t, time.Minute, "the link shows", func() (bool, string) {
 		_, link, _ = strings.Cut(evaluate[string](owner, `document.querySelector('dialog[open]')?.innerText ?? ''`), "/dashboard/invitation")
@@ -244,7 +244,7 @@ func TestSomebodyJoinsAndIsChanged(t *testing.T) {
 	}
 	guest.allow("401")
 	guest.visit("/emails")
-	guest.sees("You were signed out here")
+	guest.sees("You were signed out")
 	guest.fine("signed out")
 }
 
@@ -286,7 +286,7 @@ func TestAnOperatorHoldsAndReleasesInTheBrowser(t *testing.T) {
 	})
 	if waits {
 		s.press("Select row")
-		s.press("Try now")
+		s.press("Retry now")
 	}
 	api.waitLast(t, id, time.Minute, "sent")
 	s.fine("the queue")
@@ -303,7 +303,7 @@ func TestAnImportWithErrorsInTheBrowser(t *testing.T) {
 	s.drops("readers.csv", []byte("Email Address,First Name\nann@example.org,Ann\nnot an address,X\n"))
 	s.sees("Email Address")
 	s.press("Import")
-	s.sees("1 of 2 rows could not be taken", "not a valid email address")
+	s.sees("1 of 2 rows was rejected", "not a valid email address")
 	s.fine("an import")
 }
 
@@ -321,9 +321,9 @@ func TestAnExportOfMailchimpInTheBrowser(t *testing.T) {
 		"unsubscribed_email_audience_export_1.csv": headings + "ben@example.org,Ben,2,2,b,\n",
 		"cleaned_email_audience_export_1.csv":      headings + "cleo@example.org,Cleo,2,3,c,\n",
 	}))
-	s.sees("Found by its headings", "Opt-outs come first")
+	s.sees("Recognised by its headings", "Opt-outs come first")
 	s.press("Import")
-	s.sees("All 3 rows were taken")
+	s.sees("All 3 rows were imported")
 	var ben struct{ Unsubscribed bool }
 	api.get(t, "/contacts/ben@example.org", &ben)
 	var cleo struct{ Origin string }
@@ -338,7 +338,7 @@ func TestAnExportOfMailchimpInTheBrowser(t *testing.T) {
 	s.drops("wide.csv", wide)
 	s.sees("Straße", "Große Gasse")
 	s.press("Import")
-	s.sees("The one row was taken")
+	s.sees("The row was imported")
 	s.fine("imports of others")
 }
 
@@ -385,13 +385,13 @@ func TestWhatFailedIsReplayedInTheBrowser(t *testing.T) {
 	hook := b.ids(t, "/webhooks")[0]
 	s := newScreen(t, in.url, b.session(t))
 	s.load("/webhooks/" + hook)
-	s.sees("Events do not get through", "email.sent")
+	s.sees("Deliveries have failed for", "email.sent")
 	healed.Store(true)
-	s.press("More acts")
+	s.press("More actions")
 	s.press("Replay")
-	s.press("All since a time")
+	s.press("All events since a time")
 	s.fill("Since", time.Now().Add(-time.Hour).UTC().Format("2006-01-02T15:04"))
 	s.press("Replay")
-	s.sees("Taken")
+	s.sees("Accepted")
 	s.fine("a webhook")
 }

@@ -26,23 +26,23 @@ func TestFromTheLinkToTheFirstEmail(t *testing.T) {
 	s.press("Skip for now")
 	host, port, err := net.SplitHostPort(relay.addr)
 	must(t, err)
-	s.sees("A relay carries your mail to the world")
+	s.sees("A relay is the SMTP server that sends your mail")
 	s.fill("Host", host)
 	s.fill("Encryption", "None")
 	s.fill("Port", "1") // a mistake: nothing listens there
-	s.press("Add and try")
-	s.sees("It stops at: Connect", "Look at host and port")
+	s.press("Add and test")
+	s.sees("Failed at: Connect", "Check host and port")
 	s.fill("Port", port)
 	s.press("Try again")
 	s.sees("The relay works")
-	s.press("Go on")
-	s.sees("The domain that your mail is from")
+	s.press("Continue")
+	s.sees("The domain that you send from")
 	s.press("Add domain")
-	s.sees("Until the first email arrives", "2 of 6 done", "shop.test")
+	s.sees("Get started", "2 of 6 done", "shop.test")
 	s.fine("the setup")
 	s.visit("/domains")
 	s.press("shop.test")
-	s.sees("the records have not been looked for")
+	s.sees("the DNS records were not checked yet")
 	publisher := client{in.url, in.newKey(t)}
 	var list struct{ Data []struct{ ID string } }
 	publisher.get(t, "/domains", &list)
@@ -53,7 +53,7 @@ func TestFromTheLinkToTheFirstEmail(t *testing.T) {
 	s.sees("shop.test is ready")
 	s.fine("the domain")
 	s.visit("/keys")
-	s.press("Make a key")
+	s.press("Create a key")
 	s.fill("Name", "shop backend")
 	s.submits()
 	s.sees("Copy it now")
@@ -65,7 +65,7 @@ func TestFromTheLinkToTheFirstEmail(t *testing.T) {
 	mail := api.send(t, map[string]any{"from": "Harbour <hello@shop.test>", "to": "zofia@example.org", "subject": "The very first", "text": "hello"})
 	relay.wait(t, 1, time.Minute, func(m *message) bool { return m.header("Subject") == "The very first" })
 	s.visit("/emails/" + mail)
-	s.sees("took it for zofia@example.org")
+	s.sees("accepted it for zofia@example.org")
 	s.fine("the first email")
 }
 
@@ -81,13 +81,13 @@ func TestWhyItWaitsInTheBrowser(t *testing.T) {
 	}{
 		"a suppressed address": {
 			relay: func(t *testing.T) string { return newSink(t, sinkOptions{}).addr + "?tls=off" },
-			to:    []string{"listed@example.org,zofia@example.org"}, says: "Not sent to listed@example.org: it was put on the suppression list", fix: "lift the suppression"},
+			to:    []string{"listed@example.org,zofia@example.org"}, says: "Not sent to listed@example.org: it was put on the suppression list", fix: "remove the suppression"},
 		"a relay that is down": {
 			relay: func(t *testing.T) string { return freeAddr(t) + "?tls=off" },
-			to:    []string{"zofia@example.org"}, says: "can't be reached since", fix: "It leaves by itself once the relay answers"},
+			to:    []string{"zofia@example.org"}, says: "has been unreachable since", fix: "It is sent automatically once the relay answers"},
 		"the relay's limit of a day": {
 			relay: func(t *testing.T) string { return newSink(t, sinkOptions{}).addr + "?tls=off&daily=1" },
-			to:    []string{"first@example.org", "second@example.org"}, says: "has used its limit of messages in 24 hours", fix: "it leaves by itself"},
+			to:    []string{"first@example.org", "second@example.org"}, says: "has reached its limit of messages in 24 hours", fix: "it is sent automatically"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -130,13 +130,13 @@ func TestAPasskeyInTheBrowser(t *testing.T) {
 	s.fill("Name", "Laptop at work")
 	s.submits()
 	s.sees("Recovery codes, shown once")
-	s.press("I have kept them")
+	s.press("I have saved them")
 	s.sees("Laptop at work")
 	s.fine("a passkey is made")
 	s.visit("/emails")
 	s.press("op@example.test")
 	s.press("Sign out")
-	s.press("With a passkey")
+	s.press("Sign in with a passkey")
 	s.sees("Overview")
 	s.fine("signed in by a passkey")
 	s.visit("/account?part=sign-in")
@@ -219,7 +219,7 @@ func TestWhatARoleMayNotDoIsNotDrawn(t *testing.T) {
 		who  *browser
 		acts map[string][]string // by page: words of buttons that must not be there
 	}{
-		"member": {w.joined(t, "member"), map[string][]string{"/domains": {"Add domain"}, "/keys": {"Make a key"}, "/webhooks": {"Add webhook", "Add endpoint"}, "/team": {"Invite"}}},
+		"member": {w.joined(t, "member"), map[string][]string{"/domains": {"Add domain"}, "/keys": {"Create a key"}, "/webhooks": {"Add webhook", "Add endpoint"}, "/team": {"Invite"}}},
 		"admin":  {w.joined(t, "admin"), map[string][]string{"/operator/relays": {"Add relay"}, "/operator/teams": {"Make a team"}}},
 	} {
 		t.Run(role, func(t *testing.T) {
@@ -229,7 +229,7 @@ func TestWhatARoleMayNotDoIsNotDrawn(t *testing.T) {
 				s.load(path)
 				for _, act := range words {
 					if path[:5] == "/oper" {
-						s.sees("This page is the operator’s")
+						s.sees("This page is for operators")
 					}
 					if evaluate[bool](s, fmt.Sprintf(`!!(%s)(%q, 'button, a[href]')`, finder, act)) {
 						t.Errorf("%s shows %q to a person who is %s", path, act, role)

@@ -62,10 +62,10 @@ func TestAMailIsWrittenVisually(t *testing.T) {
 	evaluate[bool](f, `(() => { document.querySelector('.ProseMirror').focus(); getSelection().collapse(document.querySelectorAll('.ProseMirror p')[1], 0); return true; })()`)
 	command(f, input.InsertText, input.InsertTextParams{Text: "Workshops for "})
 	f.sees("Workshops for")
-	f.fill("Kind of block", "heading1")
+	f.fill("Block type", "heading1")
 	f.fill("Variable", "contact.last_name")
 	evaluate[bool](f, `document.querySelector('.ProseMirror').dispatchEvent(new KeyboardEvent('keydown', {key: 'ArrowLeft', keyCode: 37, bubbles: true, cancelable: true}))`)
-	f.fill("If it is empty", "you")
+	f.fill("Fallback", "you")
 	id := evaluate[string](s, `location.pathname.split('/').pop()`)
 	var draft struct {
 		HTML   string
@@ -94,9 +94,9 @@ func TestAMailIsWrittenVisually(t *testing.T) {
 	f.sees("Workshops for", "last_name")
 	f.fine("opened again")
 	s.press("HTML")
-	s.sees("The visual editor made this HTML")
+	s.sees("The visual editor created this HTML")
 	s.types("x")
-	s.sees("It is written as HTML from now on")
+	s.sees("The email is now edited as HTML")
 	eventually(t, time.Minute, "the design is dropped", func() (bool, string) {
 		api.get(t, "/broadcasts/"+id, &draft)
 		return draft.Design == nil && draft.HTML == "x"+made, draft.HTML

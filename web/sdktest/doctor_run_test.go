@@ -80,7 +80,7 @@ func TestWhatTheDoctorPrintsCuresWhatItFound(t *testing.T) {
 	expect()
 
 	in.stop(t)
-	if words := in.refused(t, "status"); !strings.Contains(words, "no server runs") {
+	if words := in.refused(t, "status"); !strings.Contains(words, "no server is running") {
 		t.Errorf("status without a server: %s", words)
 	}
 }

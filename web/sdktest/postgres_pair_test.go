@@ -113,7 +113,7 @@ func (p *pair) waitBeside(t *testing.T, in *instance) {
 			t.Fatalf("serve ended at once: %v\n%s", in.err, tail(in.log(t), 4000))
 		}
 		status, body := in.readyz()
-		beside := status == http.StatusServiceUnavailable && bytes.Contains(body, []byte("stands by"))
+		beside := status == http.StatusServiceUnavailable && bytes.Contains(body, []byte("is a standby"))
 		if p.shares {
 			beside = status == http.StatusOK && !isWorking(status, body)
 		}

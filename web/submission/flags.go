@@ -36,7 +36,7 @@ type listen struct {
 
 // Bind adds the flags to those of a command.
 func (f *Flags) Bind(flags *pflag.FlagSet) {
-	flags.StringArrayVar(&f.values, "smtp-listen", nil, "listen address for mail submission by SMTP, like :587; repeatable; implicit TLS on ports 465 and 2465 or with tls://, otherwise STARTTLS, as with starttls://; none: off")
+	flags.StringArrayVar(&f.values, "smtp-listen", nil, "listen address for mail submission by SMTP, like :587; repeatable; implicit TLS on ports 465 and 2465 or with tls://, otherwise STARTTLS, as with starttls:// (default: off)")
 }
 
 // Check refuses what can't be meant, before anything is opened. dev: an address is made
@@ -83,7 +83,7 @@ func parseListen(value string) (l listen, err error) {
 	case scheme == "tls":
 		l.port.TLS = true
 	case scheme != "starttls":
-		return l, fmt.Errorf("--smtp-listen %q: before the address can stand tls:// or starttls://", value)
+		return l, fmt.Errorf("--smtp-listen %q: the address may begin with tls:// or starttls://", value)
 	}
 	l.address = address
 	return l, nil

@@ -8,7 +8,7 @@ import (
 )
 
 // errTurn refuses a message whose turn did not come in time.
-var errTurn = refuse(451, 4, 3, 0, "Too many large messages at once, try again later")
+var errTurn = refuse(451, 4, 3, 0, "Too many large messages at the same time, try again later")
 
 // atOnce is how many bytes of messages of a team are stored at once, unless one alone
 // is larger.
