@@ -52,10 +52,13 @@ func printChecks(w io.Writer, checks []health.Check) error {
 	tw := tabwriter.NewWriter(&lines, 0, 0, 2, ' ', 0)
 	for _, check := range checks {
 		fmt.Fprintf(tw, "%s %s\t%s\n", State(w, map[bool]string{true: "✓", false: "✗"}[check.OK]), check.Name, check.Found)
-		if check.Finding != nil {
+		switch {
+		case check.Finding != nil:
 			for _, line := range helps(check.Finding) {
 				fmt.Fprintf(tw, "\t%s\n", line)
 			}
+		case check.Fix != "": // what mailer check found
+			fmt.Fprintf(tw, "\t→ %s\n", check.Fix)
 		}
 	}
 	if err := tw.Flush(); err != nil {
