@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"mailer/app"
 	"mailer/app/clock"
@@ -46,7 +47,7 @@ func (s *Service) Test(ctx context.Context, in TestInput) (Tested, error) {
 		out.OK = out.OK && step.OK
 	}
 	if last := len(out.Steps) - 1; last >= 0 {
-		s.noteTest(relay, LastTest{OK: out.OK, TestedAt: clock.Now().UTC(), Step: out.Steps[last].Step, Said: out.Steps[last].Said})
+		s.noteTest(relay, LastTest{OK: out.OK, TestedAt: clock.Now().UTC().Truncate(time.Millisecond), Step: out.Steps[last].Step, Said: out.Steps[last].Said})
 	}
 	return out, nil
 }
