@@ -26,6 +26,7 @@ import (
 	"mailer/app/cli"
 	"mailer/app/delivery"
 	"mailer/app/footprint"
+	"mailer/app/health"
 	"mailer/app/outbound"
 	"mailer/app/pacing"
 	"mailer/app/relays"
@@ -63,7 +64,7 @@ func main() { os.Exit(run(os.Args[1:])) }
 func run(args []string) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	root := newRoot()
+	root := newRoot(args...)
 	root.SetArgs(args)
 	cmd, err := root.ExecuteContextC(ctx)
 	if err == nil {
@@ -101,11 +102,14 @@ type options struct {
 	bounds                          web.Bounds
 	backup                          backup.Daily
 	keep                            retention.Flags
+	alerts                          health.Alerts
 	flags                           *pflag.FlagSet // of serve
 	hangups                         chan os.Signal
+	opened                          string // base URL, where the listeners were opened before the database
 }
 
-func newRoot() *cobra.Command {
+// newRoot makes all commands. args are what was typed, for what is said of mistakes.
+func newRoot(args ...string) *cobra.Command {
 	o := &options{}
 	root := &cobra.Command{Use: "mailer", Short: "A self-hosted email service in one binary", SilenceErrors: true, SilenceUsage: true}
 	root.CompletionOptions.DisableDefaultCmd = true
@@ -113,7 +117,7 @@ func newRoot() *cobra.Command {
 	root.AddCommand(serveCommand(o), migrateCommand(o), versionCommand(o), cli.MCP())
 	root.AddCommand((&cli.Store{Open: open, InUse: db.InUse, Schema: schema}).Commands()...)
 	root.AddCommand(cli.Completion(root))
-	cli.NameNearest(root)
+	cli.NameNearest(root, args)
 	return root
 }
 
@@ -138,6 +142,9 @@ func open(ctx context.Context, f cli.StoreFlags, create bool) (*server.Server, f
 	if err != nil {
 		return nil, nil, errors.Join(err, store.Close())
 	}
+	if dns := s.Settings.DNS; dns != "" && f.Resolver == "" {
+		s.Domains.Resolver = resolver.New(dns).Lookup
+	}
 	return s, func() { store.Close() }, nil
 }
 
@@ -161,6 +168,7 @@ func serveCommand(o *options) *cobra.Command {
 	f.StringVar(&o.guardrails, "guardrails", "warn", "what happens when the bounce or complaint limit is exceeded: enforce (hold mail) or warn (report only)")
 	o.boundFlags.Bind(f)
 	o.backup.Bind(f)
+	o.alerts.Bind(f)
 	f.StringArrayVar(&o.webhookAllow, "webhook-allow", nil, "private IP range (CIDR) allowed for webhook endpoints, also over plain http; repeatable")
 	f.IntVar(&o.webhooksPerTeam, "webhooks-per-team", webhook.DefaultPerTeam, "maximum number of webhooks per team")
 	f.Int64Var(&o.maxAttachments, "max-attachments", app.DefaultMaxAttachmentBytes, "maximum bytes of attachments per email, decoded")
@@ -191,7 +199,7 @@ func (o *options) check(cmd *cobra.Command) error {
 	if o.webhooksPerTeam < 1 || o.webhooksPerTeam > webhook.MaxPerTeam {
 		return fmt.Errorf("--webhooks-per-team must be a number from 1 to %d, is %d", webhook.MaxPerTeam, o.webhooksPerTeam)
 	}
-	if err := errors.Join(o.doors.Check(o.dev, o.devPublic, o.baseURL), o.waits.Check(), o.backup.Check(), o.keep.Check()); err != nil {
+	if err := errors.Join(o.doors.Check(o.dev, o.devPublic, o.baseURL), o.waits.Check(), o.backup.Check(), o.alerts.Check(), o.keep.Check()); err != nil {
 		return err
 	}
 	bounds, err := o.boundFlags.Bounds()
@@ -228,6 +236,21 @@ func (o *options) openStore(ctx context.Context, log *slog.Logger) (*db.DB, erro
 		o.doors.Close()
 	}
 	return store, err
+}
+
+// listenFirst opens the listeners of a server whose database is not there yet: where a port
+// is taken, no database and no master key are made.
+func (o *options) listenFirst() (err error) {
+	if db.IsRemote(o.DB) {
+		return nil
+	}
+	if _, err := os.Lstat(o.DB); !errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if o.opened, err = o.doors.Open(o.baseURL); err != nil {
+		o.doors.Close()
+	}
+	return err
 }
 
 // routes makes the relays' clients, or the capture transport where it is asked for.
@@ -322,6 +345,9 @@ func (o *options) serve(cmd *cobra.Command) error {
 		return err
 	}
 	ctx := cmd.Context()
+	if err := o.listenFirst(); err != nil {
+		return err
+	}
 	store, err := o.openStore(ctx, log)
 	if server.Stopped(ctx, err) {
 		return nil
@@ -334,7 +360,7 @@ func (o *options) serve(cmd *cobra.Command) error {
 		Routes: routes, NoRelay: len(routes) == 0, Shrink: footprint.Shrink, Capture: o.capture, Load: load, Memory: o.bounds.Memory, Builders: builders, DoubtDelay: o.doubtDelay, BulkShare: 1 - o.reserve,
 		Cloud: o.mode == "cloud", Compat: app.Compat(o.compat), Enforce: o.guardrails == "enforce" || o.mode == "cloud", MaxAttachments: o.maxAttachments,
 		Connect:  func(r relays.Relay) (delivery.Sender, error) { return smtpout.Connect(r, opts) },
-		Resolver: resolver.New(o.Resolver).Lookup, Probe: probe,
+		Resolver: resolver.New(o.Resolver).Lookup, DNS: o.Resolver, Probe: probe,
 		Hooks: outbound.Client(outbound.Options{Allow: allow}).Transport, WebhookAllow: allow, WebhooksPerTeam: o.webhooksPerTeam, Backup: o.backup, Keep: o.keep.Kept(), NoRequestLog: o.logs.Silent(),
 	})
 	return server.SayDamage(o.DB, errors.Join(db.Reason(store, err), store.Close()))
@@ -344,10 +370,13 @@ func (o *options) serve(cmd *cobra.Command) error {
 // or a listener does; then it drains.
 func (o *options) serveStore(ctx context.Context, log *slog.Logger, events web.SNS, cfg server.Config) error {
 	defer o.doors.Close()
-	named := o.baseURL != ""             // else it may be reached by any name
-	base, err := o.doors.Open(o.baseURL) // after the lock: of two servers the second hears of the database
-	if err != nil {
-		return err
+	named := o.baseURL != "" // else it may be reached by any name
+	base := o.opened
+	if base == "" { // after the lock: of two servers the second hears of the database
+		var err error
+		if base, err = o.doors.Open(o.baseURL); err != nil {
+			return err
+		}
 	}
 	o.baseURL, cfg.BaseURL, cfg.BounceHost = base, base, o.doors.BounceHost()
 	key := keyFile(o.StoreFlags)
@@ -367,6 +396,7 @@ func (o *options) serveStore(ctx context.Context, log *slog.Logger, events web.S
 	}
 	ended := o.doors.Serve(doors.Behind{API: rest.NewServer(handler), Reports: s.Reports, SMTP: smtp, Log: log})
 	err = o.announce(ctx, log, s)
+	s.Health.Watch(o.alerts)
 	footprint.Shrink() // what starting took
 	if err == nil {
 		err = untilEnd(ctx, log, s, ended, o.hangups, func() {

@@ -30,6 +30,9 @@ func IsCorrupt(err error) bool {
 	return code == sqliteCorrupt || code == sqliteNotADB
 }
 
+// IsReadOnly reports whether err says that the file of a database can't be written.
+func IsReadOnly(err error) bool { return primaryCode(err) == sqliteReadOnly }
+
 // Fresh reports whether nothing in the database was sealed yet, so that a missing
 // master key may be made.
 func (d *DB) Fresh(ctx context.Context) (bool, error) {

@@ -208,8 +208,11 @@ func TestAnOperatorManagesTeams(t *testing.T) {
 
 func TestAnOperatorMakesBackups(t *testing.T) {
 	t.Parallel()
-	world.OnAFile(t) // copies of one elsewhere are made with its own tools
-	newOffice(t, captured()).ask("POST", "/backups", "", 409, "--backup-dir")
+	world.OnAFile(t)                  // copies of one elsewhere are made with its own tools
+	plain := newOffice(t, captured()) // without --backup-dir they are beside the database
+	plain.ask("GET", "/backups", "", 200, `"data":[]`, `/backups"`, `"daily":false`)
+	plain.ask("POST", "/backups", "", 201, `"status":"done"`)
+	plain.ask("GET", "/backups", "", 200, `"file":"`)
 	cfg, dir, now := captured(), t.TempDir(), time.Now()
 	cfg.Backup = backup.Daily{Dir: dir, At: now.Add(-2 * time.Hour).Format("15:04"), Keep: 2}
 	if err := cfg.Backup.Check(); err != nil {
@@ -233,7 +236,7 @@ func TestAnOperatorMakesBackups(t *testing.T) {
 	if found, _ := filepath.Glob(filepath.Join(dir, made.Backup.File)); made.Status != "done" || len(found) != 1 || made.Backup.Bytes == 0 {
 		t.Errorf("made %+v, found %q", made, found)
 	}
-	o.ask("GET", "/backups", "", 200, made.Backup.File, fmt.Sprintf(`"bytes":%d`, made.Backup.Bytes), `"dir":"`+dir, `"running":false`)
+	o.ask("GET", "/backups", "", 200, made.Backup.File, fmt.Sprintf(`"bytes":%d`, made.Backup.Bytes), `"dir":"`+dir, `"daily":true`, `"running":false`)
 	o.ask("GET", "/status", "", 200, `"backup":{"last":"2`)
 	if log := o.audited(); !strings.Contains(log, "person ") || !strings.Contains(log, "backup.create") {
 		t.Errorf("the audit log has %s", log)

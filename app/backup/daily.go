@@ -1,6 +1,7 @@
 package backup
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -58,8 +59,34 @@ func (f *Daily) Check() error {
 	return nil
 }
 
-// Dir is the folder of the daily backups; empty: none are made.
-func (s *Service) Dir() string { return s.daily.Dir }
+// defaultDir is the folder beside the database for backups that are asked for, where the
+// flags name none.
+const defaultDir = "backups"
+
+// dir is the folder of the backups that the server makes; empty: it can make none, of a
+// database elsewhere.
+func (s *Service) dir() string {
+	if s.daily.Dir != "" || db.IsRemote(s.DB.Path()) {
+		return s.daily.Dir
+	}
+	path, err := filepath.Abs(s.DB.Path())
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(filepath.Dir(path), defaultDir)
+}
+
+// makeDir makes the folder that no flag names. One that a flag names may be a disk that is
+// not mounted.
+func (s *Service) makeDir() error {
+	if s.daily.Dir != "" {
+		return nil
+	}
+	if err := os.MkdirAll(s.dir(), 0o700); err != nil {
+		return fmt.Errorf("make the folder for backups: %w", err)
+	}
+	return nil
+}
 
 // lookEvery is how often the time of the daily backup is looked for, and retryAfter how
 // long one that failed waits.
@@ -150,7 +177,10 @@ func (s *Service) makeDaily(ctx context.Context) error {
 // to be kept. Error: app.CodeConflict for a second one of this second, whose name it would
 // have.
 func (s *Service) makeOwn(ctx context.Context) (Made, error) {
-	name := filepath.Join(s.daily.Dir, s.prefix()+clock.Now().UTC().Format(nameTime)+".db")
+	if err := s.makeDir(); err != nil {
+		return Made{}, err
+	}
+	name := filepath.Join(s.dir(), s.prefix()+clock.Now().UTC().Format(nameTime)+".db")
 	if _, err := os.Lstat(name); err == nil {
 		return Made{}, app.Errorf(app.CodeConflict, "A backup of this second is there already")
 	}
@@ -178,7 +208,10 @@ func (s *Service) timeIn(name string) string {
 
 // own returns the names of the backups that the server made in its folder, oldest first.
 func (s *Service) own() ([]string, error) {
-	entries, err := os.ReadDir(s.daily.Dir)
+	entries, err := os.ReadDir(s.dir())
+	if errors.Is(err, os.ErrNotExist) && s.daily.Dir == "" {
+		return nil, nil
+	}
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("the folder %s is not there; make it with mkdir -p %s, or is a disk not mounted?", s.daily.Dir, s.daily.Dir)
 	}
@@ -201,8 +234,8 @@ func (s *Service) removeOld() error {
 	if err != nil {
 		return err
 	}
-	for len(names) > s.daily.Keep {
-		if err := os.Remove(filepath.Join(s.daily.Dir, names[0])); err != nil {
+	for len(names) > cmp.Or(s.daily.Keep, defaultKeep) {
+		if err := os.Remove(filepath.Join(s.dir(), names[0])); err != nil {
 			return fmt.Errorf("remove an old backup: %w", err)
 		}
 		names = names[1:]

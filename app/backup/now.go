@@ -27,14 +27,15 @@ type File struct {
 
 // Folder is what is known of the folder of the daily backups.
 type Folder struct {
-	Dir     string // empty: the server makes none
+	Dir     string // empty: the server can make none
+	Daily   bool   // it makes one each day
 	Files   []File // newest first
 	Running bool   // one is being made
 }
 
 // Folder lists the backups that the server made in its folder, which may be none.
 func (s *Service) Folder() (Folder, error) {
-	out := Folder{Dir: s.daily.Dir}
+	out := Folder{Dir: s.dir(), Daily: s.daily.Dir != ""}
 	if out.Dir == "" {
 		return out, nil
 	}
@@ -62,12 +63,13 @@ func (s *Service) Folder() (Folder, error) {
 	return out, nil
 }
 
-// MakeNow makes a backup in the folder of the daily ones, as one of them. What takes long
+// MakeNow makes a backup in the folder of the daily ones, as one of them, or without one in the folder backups
+// beside the database. What takes long
 // goes on in the background: done is false then. Errors: CodeConflict where there is no
 // such folder or one is being made already, CodeServiceUnavailable for one that failed.
 func (s *Service) MakeNow(ctx context.Context) (made Made, done bool, err error) {
-	if s.daily.Dir == "" {
-		return Made{}, false, app.Errorf(app.CodeConflict, "This server has no folder for backups: start mailer serve with --backup-dir FOLDER, or use mailer backup FILE")
+	if s.dir() == "" {
+		return Made{}, false, app.Errorf(app.CodeConflict, "This server makes no backups of a PostgreSQL database: use pg_dump, or the backups of its provider")
 	}
 	if !s.begin() {
 		return Made{}, false, errUnderWay

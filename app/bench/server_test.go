@@ -93,7 +93,7 @@ func startServerOn(tb testing.TB, g *group, path, dir, relay string, first bool,
 	if first {
 		s.run(append([]string{"domains", "add", "example.com", "--trust"}, common...)...)
 	}
-	s.key = strings.TrimSpace(s.run(append([]string{"keys", "create", "--name", "bench"}, common...)...))
+	s.key = strings.TrimSpace(s.run(append([]string{"keys", "create", "--permission", "full_access", "--name", "bench"}, common...)...))
 	args := append([]string{"serve", "--listen", s.addr, "--rate-limit", "0"}, common...)
 	if relay != "" {
 		args = append(args, "--relay", relay)

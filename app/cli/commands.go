@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/user"
 	"strconv"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -116,15 +115,10 @@ func (c *Store) teamFlag(cmd *cobra.Command) *cobra.Command {
 
 func newCommand(use, short string, args cobra.PositionalArgs, run func(cmd *cobra.Command, args []string) error) *cobra.Command {
 	said := func(cmd *cobra.Command, given []string) error {
-		err := args(cmd, given)
-		names := strings.Fields(cmd.Use)[1:]
-		switch {
-		case err == nil:
-			return nil
-		case len(given) < len(names) && !cmd.HasSubCommands():
-			return fmt.Errorf("missing %s. Usage: %s", names[len(given)], strings.TrimSuffix(cmd.UseLine(), " [flags]"))
+		if err := args(cmd, given); err != nil {
+			return wrongArguments(cmd, given)
 		}
-		return fmt.Errorf("%w. Usage: %s", err, cmd.UseLine())
+		return nil
 	}
 	return &cobra.Command{Use: use, Short: short, Args: said, RunE: run}
 }
@@ -139,10 +133,10 @@ func group(use, short string, sub ...*cobra.Command) *cobra.Command {
 func (c *Store) with(cmd *cobra.Command, create bool, fn func(ctx context.Context, e *server.Server) error) error {
 	e, done, err := c.Open(cmd.Context(), c.flags, create)
 	if err != nil {
-		return server.SayDamage(c.flags.DB, err)
+		return notWritable(c.flags.DB, server.SayDamage(c.flags.DB, err))
 	}
 	defer done()
-	return server.SayDamage(c.flags.DB, fn(app.WithActor(cmd.Context(), operator), e))
+	return notWritable(c.flags.DB, server.SayDamage(c.flags.DB, fn(app.WithActor(cmd.Context(), operator), e)))
 }
 
 // operator is who runs a command, as the audit log names him.

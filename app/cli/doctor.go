@@ -37,13 +37,27 @@ func (c *Store) doctor() *cobra.Command {
 	return ResolverFlag(c.jsonFlag(cmd), &c.flags.Resolver)
 }
 
+// helps are the lines about what to do: words, and a command that runs when pasted.
+func helps(f *health.Finding) []string {
+	lines := []string{"→ " + f.Fix}
+	if f.Command != "" {
+		lines = append(lines, "  "+f.Command)
+	}
+	return lines
+}
+
 // printChecks writes a line a check, and below each that failed what mends it.
 func printChecks(w io.Writer, checks []health.Check) error {
 	var lines strings.Builder
 	tw := tabwriter.NewWriter(&lines, 0, 0, 2, ' ', 0)
 	for _, check := range checks {
 		fmt.Fprintf(tw, "%s %s\t%s\n", State(w, map[bool]string{true: "✓", false: "✗"}[check.OK]), check.Name, check.Found)
-		if check.Fix != "" {
+		switch {
+		case check.Finding != nil:
+			for _, line := range helps(check.Finding) {
+				fmt.Fprintf(tw, "\t%s\n", line)
+			}
+		case check.Fix != "": // what mailer check found
 			fmt.Fprintf(tw, "\t→ %s\n", check.Fix)
 		}
 	}

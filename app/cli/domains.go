@@ -27,7 +27,7 @@ func (c *Store) domainsTrust() *cobra.Command {
 		return c.withTeam(cmd, false, func(ctx context.Context, e *server.Server, team app.Team) error {
 			d, err := e.Domains.Trust(ctx, team.ID, args[0], !off)
 			if err != nil {
-				return err
+				return noDomain(ctx, e, &team, args[0], err)
 			}
 			words := fmt.Sprintf("%s is trusted: it counts as verified without DNS checks", d.Name)
 			if off {
@@ -47,7 +47,7 @@ func (c *Store) domainsDelete() *cobra.Command {
 		return c.withTeam(cmd, false, func(ctx context.Context, e *server.Server, team app.Team) error {
 			gone, err := e.Domains.DeleteByName(ctx, team.ID, args[0])
 			if err != nil {
-				return err
+				return noDomain(ctx, e, &team, args[0], err)
 			}
 			d := &gone.Domain
 			return c.done(map[string]any{"object": "domain", "id": d.ID, "name": d.Name, "deleted": true, "waiting": gone.Waiting, "keys": gone.Keys},
@@ -95,7 +95,7 @@ func (c *Store) ofDomain(use, short string, do func(s *domains.Service, ctx cont
 		return c.withTeam(cmd, false, func(ctx context.Context, e *server.Server, team app.Team) error {
 			d, err := do(e.Domains, ctx, team.ID, args[0])
 			if err != nil {
-				return err
+				return noDomain(ctx, e, &team, args[0], err)
 			}
 			return c.printDomain(e, &d)
 		})
@@ -108,7 +108,7 @@ func (c *Store) domainsVerify() *cobra.Command {
 		return c.withTeam(cmd, false, func(ctx context.Context, e *server.Server, team app.Team) error {
 			d, err := e.Domains.CheckDomain(ctx, team.ID, args[0])
 			if err != nil {
-				return err
+				return noDomain(ctx, e, &team, args[0], err)
 			}
 			if err := c.printDomain(e, &d); err != nil || d.Status == app.DomainVerified {
 				return err

@@ -127,7 +127,7 @@ func TestAMistypedCommandOrFlagNamesTheNearest(t *testing.T) {
 		serve.Flags().String("listen", "", "")
 		keys.AddCommand(&cobra.Command{Use: "create", RunE: run}, &cobra.Command{Use: "list", RunE: run})
 		root.AddCommand(serve, keys)
-		NameNearest(root)
+		NameNearest(root, strings.Fields(line))
 		root.SetArgs(strings.Fields(line))
 		root.SetOut(&bytes.Buffer{})
 		err := root.Execute()

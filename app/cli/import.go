@@ -193,11 +193,12 @@ func (i *importCommand) fromListmonk() *cobra.Command {
 }
 
 func (i *importCommand) fromFiles() *cobra.Command {
-	var preset string
+	var preset, email string
 	cmd := i.command("csv FILE…", "Import files that other services export: CSV, or ZIP files of CSV", cobra.MinimumNArgs(1), func(files []string) (source, error) {
-		return i.files(archive.OfCSV, files, func(w *archive.Writer) (int, error) { return sheets.Read(w, files, preset) }), nil
+		return i.files(archive.OfCSV, files, func(w *archive.Writer) (int, error) { return sheets.Read(w, files, preset, email) }), nil
 	})
 	cmd.Flags().StringVar(&preset, "preset", "", "service that exported the files: mailchimp, brevo, sendgrid, postmark, hubspot, mailerlite, resend or listmonk (default: recognised by the column headings)")
+	cmd.Flags().StringVar(&email, "email-column", "", "heading of the column with the email address (default: recognised by its heading)")
 	return cmd
 }
 

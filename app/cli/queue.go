@@ -225,7 +225,7 @@ func (c *Store) queueMove() *cobra.Command {
 	f.everything(cmd)
 	cmd.Flags().StringVar(&to, "to-relay", "", "region of the new relay (required)")
 	typed(cmd.Flags().Lookup("to-relay"))
-	return cmd
+	return required(cmd, "--to-relay us-east-1")
 }
 
 func (c *Store) queueRequeue() *cobra.Command {

@@ -44,5 +44,5 @@ func (c *Store) send() *cobra.Command {
 	f.StringVar(&in.Subject, "subject", "", "subject (required)")
 	f.StringVar(&text, "text", "", "text part")
 	f.StringVar(&htmlFile, "html-file", "", "file of the HTML part")
-	return c.teamFlag(c.flags.Bind(cmd))
+	return c.teamFlag(c.flags.Bind(required(cmd, "--from news@example.com", "--to you@example.com", "--subject Hello")))
 }

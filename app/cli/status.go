@@ -40,8 +40,12 @@ func (c *Store) status() *cobra.Command {
 }
 
 func printStatus(st *health.Status) error {
-	for _, n := range st.Needs {
-		fmt.Printf("%s %s\n  → %s\n", State(os.Stdout, "✗"), n.What, n.Fix)
+	for i := range st.Needs {
+		n := &st.Needs[i]
+		fmt.Printf("%s %s\n", State(os.Stdout, "✗"), printableLines(n.What))
+		for _, line := range helps(n) {
+			fmt.Printf("  %s\n", printableLines(line))
+		}
 	}
 	if st.OK {
 		fmt.Println(State(os.Stdout, "✓") + " All systems OK")

@@ -57,8 +57,7 @@ func (c accounts) create() *cobra.Command {
 	})
 	cmd.Flags().StringVar((*string)(&role), "role", "", "owner, admin or member (required)")
 	cmd.Flags().BoolVar(&operator, "operator", false, "also make the user an operator, with access to server settings and all teams")
-	_ = cmd.MarkFlagRequired("role") // fails for a flag that is not there alone
-	return c.teamFlag(c.jsonFlag(cmd))
+	return c.teamFlag(c.jsonFlag(required(cmd, "--role member")))
 }
 
 // signInLink is a command that prints a link which signs somebody in.

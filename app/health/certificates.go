@@ -1,8 +1,8 @@
 package health
 
 import (
+	"cmp"
 	"context"
-	"fmt"
 	"strings"
 	"time"
 
@@ -22,8 +22,8 @@ type Certificate struct {
 // mostCertificates is how many of them are named.
 const mostCertificates = 100
 
-// needsOfCertificates says which end soon, and which could not be had.
-func (s *Service) needsOfCertificates(ctx context.Context, out *Status) error {
+// fillCertificates names them.
+func (s *Service) fillCertificates(ctx context.Context, out *Status) error {
 	states, err := s.certs.States(ctx)
 	if err != nil {
 		return err
@@ -37,9 +37,6 @@ func (s *Service) needsOfCertificates(ctx context.Context, out *Status) error {
 				c.Failure = &st.Failure
 			}
 			out.Certificates = append(out.Certificates, c)
-		}
-		if c := judgeCertificate(st, clock.Now()); !c.OK {
-			out.need(c.Found, c.Fix)
 		}
 	}
 	return nil
@@ -57,23 +54,19 @@ func (s *Service) checkCertificates(ctx context.Context) (checks []Check, err er
 }
 
 // certificateFix is what helps where an authority signs nothing.
-const certificateFix = "point the name's DNS record to this server, make port 443 (or 80) reachable from the internet, and allow the authority in its CAA records; kill -HUP makes the server retry immediately; with --tls-cert, replace the files"
+const certificateFix = "Point the DNS address of the name to this server, let its port 443 (or 80) be reached from everywhere, and let its CAA records name the authority. With --tls-cert, put the new files in place. Then have the server try again."
 
 func judgeCertificate(st *db.CertificateState, now time.Time) Check {
 	const name = "certificate"
-	why := ""
-	if st.Failure != "" {
-		why = ": " + st.Failure
-	}
 	switch {
 	case st.ExpiresAt.IsZero():
-		return bad(name, fmt.Sprintf("%s has no certificate%s", st.Host, why), certificateFix)
+		return bad(name, "certificate_none", st.Host, "host", st.Host, "error", cmp.Or(st.Failure, "none was issued yet"))
 	case !now.Before(st.ExpiresAt):
-		return bad(name, fmt.Sprintf("certificate of %s expired on %s%s", st.Host, app.FormatTime(st.ExpiresAt), why), certificateFix)
+		return bad(name, "certificate_ended", st.Host, "host", st.Host, "at", app.FormatTime(st.ExpiresAt), "error", st.Failure)
 	case !now.Before(st.LookAt):
-		return bad(name, fmt.Sprintf("certificate of %s expires on %s and is not renewed%s", st.Host, app.FormatTime(st.ExpiresAt), why), certificateFix)
+		return bad(name, "certificate_ending", st.Host, "host", st.Host, "at", app.FormatTime(st.ExpiresAt), "error", st.Failure)
 	case strings.HasPrefix(st.Failure, certificates.KeyExposed):
-		return bad(name, fmt.Sprintf("certificate of %s is valid until %s%s", st.Host, st.ExpiresAt.Format(time.DateOnly), why), "chmod 600 the file of --tls-key, and create a new key if others have accounts on this server")
+		return bad(name, "certificate_exposed", st.Host, "host", st.Host, "error", st.Failure)
 	}
 	return good(name, "certificate of %s is valid until %s", st.Host, st.ExpiresAt.Format(time.DateOnly))
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"syscall"
 	"time"
 
@@ -20,13 +21,15 @@ type Check struct {
 	OK    bool   `json:"ok"`
 	Found string `json:"found"`
 	Fix   string `json:"fix"` // empty: nothing is to be done
+	// Finding is what is not well; nil: nothing.
+	Finding *Finding `json:"finding,omitzero"`
+	// Settled is when what it says was found out, where that is not now.
+	Settled time.Time `json:"settled,omitzero"`
 }
 
 func good(name, found string, args ...any) Check {
 	return Check{Name: name, OK: true, Found: fmt.Sprintf(found, args...)}
 }
-
-func bad(name, found, fix string) Check { return Check{Name: name, Found: found, Fix: fix} }
 
 // AllOK reports whether every check went well.
 func AllOK(checks []Check) bool {
@@ -63,24 +66,24 @@ func Machine(p Place, opening error) []Check {
 	if _, err := os.Stat(p.KeyFile); err == nil {
 		checks = append(checks, checkMode("master key", p.KeyFile))
 	} else if opening == nil {
-		checks = append(checks, bad("master key", fmt.Sprintf("%s can't be read: %v", p.KeyFile, err), "put the file back from where you keep it, or name it with --master-key-file"))
+		checks = append(checks, bad("master key", "master_key_missing", "", "file", p.KeyFile, "error", err.Error()))
 	}
 	if _, err := os.Stat(p.Database); err == nil {
 		checks = append(checks, checkMode("database file", p.Database))
 	}
 	checks = append(checks, checkWay(p)...)
-	return append(checks, checkFolder(p.Database), checkDisk(p.Database), checkDescriptors(p.Database, p.Running), judgeClock(clock.Ahead(), synchronised()))
+	return named(p, append(checks, checkFolder(p.Database), checkDisk(p.Database), checkDescriptors(p.Database, p.Running), judgeClock(clock.Ahead(), synchronised())))
 }
 
 func checkDatabase(p Place, opening error) Check {
 	const name = "database"
 	switch {
 	case errors.Is(opening, db.ErrNotFound):
-		return bad(name, opening.Error(), "start mailer serve, or run mailer migrate, to create it")
+		return bad(name, "database_missing", "", "error", opening.Error())
 	case Damaged(opening) && !db.IsRemote(p.Database):
-		return bad(name, damageIn(p.Database, opening), damageFix(p.Database))
+		return bad(name, "database_damaged", "", "database", p.Database, "what", damageOf(opening))
 	case opening != nil:
-		return bad(name, opening.Error(), "fix this problem, then run mailer doctor again")
+		return bad(name, "database_unopened", "", "error", opening.Error())
 	case p.Running:
 		return good(name, "%s; a server is running", db.Name(p.Database))
 	}
@@ -93,13 +96,12 @@ func checkWay(p Place) (checks []Check) {
 	const way, password = "database TLS", "database password"
 	switch {
 	case p.TLS.Weak:
-		checks = append(checks, bad(way, fmt.Sprintf("%s is reached with sslmode=%s: others on the network can read the traffic or impersonate the server", p.TLS.Host, p.TLS.Mode),
-			"remove sslmode from the URL, or use sslmode=verify-full, with sslrootcert=FILE for your own certificate authority"))
+		checks = append(checks, bad(way, "database_tls", "", "host", p.TLS.Host, "mode", p.TLS.Mode))
 	case p.TLS.Host != "":
 		checks = append(checks, good(way, "%s is reached with verified TLS (sslmode=%s)", p.TLS.Host, p.TLS.Mode))
 	}
 	if p.PasswordShown {
-		checks = append(checks, bad(password, "the password is on the command line and can be read in the process list", "write the URL to a file that only its owner can read, and set MAILER_DB_FILE=FILE instead of --db"))
+		checks = append(checks, bad(password, "database_password", ""))
 	}
 	return checks
 }
@@ -109,9 +111,9 @@ func checkMode(name, path string) Check {
 	mode, err := db.OpenToOthers(path)
 	switch {
 	case err != nil:
-		return bad(name, err.Error(), "ls -l "+path)
+		return bad(name, "check_failed", path, "check", path, "error", err.Error())
 	case mode != 0:
-		return bad(name, fmt.Sprintf("%s has mode %04o: other users can read it", path, mode), "chmod 600 "+path)
+		return bad(name, "file_open", path, "file", path, "mode", fmt.Sprintf("%04o", mode))
 	}
 	return good(name, "%s: readable by its owner only", path)
 }
@@ -121,7 +123,7 @@ func checkFolder(database string) Check {
 	const name = "folder"
 	dir := folderOf(database)
 	if err := syscall.Access(dir, 0x2|0x1); err != nil { // W_OK and X_OK
-		return bad(name, fmt.Sprintf("can't create files in %s: %v", dir, err), "chown the directory to the user that runs mailer serve, or run this command as that user")
+		return bad(name, "folder_closed", "", "folder", dir, "error", err.Error())
 	}
 	return good(name, "working directory %s is writable", dir)
 }
@@ -138,7 +140,7 @@ func folderOf(database string) string {
 func checkDisk(database string) Check {
 	free, err := db.DiskFree(folderOf(database))
 	if err != nil {
-		return bad("disk", err.Error(), "df "+folderOf(database))
+		return bad("disk", "check_failed", "disk", "check", "disk", "error", err.Error())
 	}
 	return judgeDisk(database, free)
 }
@@ -146,8 +148,7 @@ func checkDisk(database string) Check {
 func judgeDisk(database string, free int64) Check {
 	const name = "disk"
 	if free < minDiskFree {
-		return bad(name, fmt.Sprintf("%s free on the disk of %s; below %s, new mail may soon be rejected", service.Size(free), db.Beside(database), service.Size(minDiskFree)),
-			"free disk space: mailer disk shows what uses it; --keep-content and --keep-emails delete old mail; or use a larger disk")
+		return bad(name, "disk_low", "", "free", service.Size(free), "database", db.Beside(database), "least", service.Size(minDiskFree))
 	}
 	return good(name, "%s free", service.Size(free))
 }
@@ -160,7 +161,7 @@ func checkDescriptors(database string, running bool) Check {
 	}
 	var own syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &own); err != nil {
-		return bad("open files", fmt.Sprintf("the limit is not known: %v", err), "ulimit -n")
+		return bad("open files", "check_failed", "open files", "check", "open files", "error", err.Error())
 	}
 	return judgeDescriptors("a server started from this shell", own.Max)
 }
@@ -168,8 +169,7 @@ func checkDescriptors(database string, running bool) Check {
 func judgeDescriptors(whose string, limit uint64) Check {
 	const name = "open files"
 	if limit < minDescriptors {
-		return bad(name, fmt.Sprintf("%s can open %d files and connections, but needs %d for 2,048 connections", whose, limit, minDescriptors),
-			"systemd: LimitNOFILE=65536 in the unit; shell: ulimit -n 65536; then restart the server")
+		return bad(name, "open_files", "", "limit", strconv.FormatUint(limit, 10), "needed", strconv.Itoa(minDescriptors))
 	}
 	return good(name, "%s can open %d", whose, limit)
 }
@@ -178,14 +178,15 @@ func judgeDescriptors(whose string, limit uint64) Check {
 // by; kept: the system says that it keeps it right.
 func judgeClock(ahead time.Duration, kept bool) Check {
 	const name, mend = "clock", "timedatectl set-ntp true"
-	off := ahead.Abs().Round(time.Second).String() + " ahead of"
+	span := ahead.Abs().Round(time.Second).String()
+	off, sign := span+" ahead of", "+"
 	if ahead < 0 {
-		off = ahead.Abs().Round(time.Second).String() + " behind"
+		off, sign = span+" behind", "-"
 	}
 	now := app.FormatTime(clock.Now())
 	switch {
 	case ahead.Abs() > clockPatience:
-		return bad(name, fmt.Sprintf("this server's clock is %s the database's clock, which says %s: all servers use the database's clock, but certificates are checked with this server's clock", off, now), mend+" here; or at the database, if that one is wrong")
+		return bad(name, "clock_off", "", "off", sign+span)
 	case ahead.Abs() > clock.Tolerance:
 		now += " on the database, whose clock all servers use; this server's clock is " + off + " it"
 	}

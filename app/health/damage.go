@@ -16,11 +16,15 @@ func DamageOf(database string, err error) string {
 }
 
 func damageIn(database string, err error) string {
-	what := "a page of it can't be read"
+	return fmt.Sprintf("%s is damaged: %s", database, damageOf(err))
+}
+
+// damageOf says which part of a database is damaged.
+func damageOf(err error) string {
 	if found, ok := errors.AsType[*db.Damage](err); ok {
-		what = "rows of " + found.Table + " can't be read"
+		return "rows of " + found.Table + " can't be read"
 	}
-	return fmt.Sprintf("%s is damaged: %s", database, what)
+	return "a page of it can't be read"
 }
 
 func damageFix(database string) string {
@@ -30,7 +34,7 @@ func damageFix(database string) string {
 // unseen is a check that could not be made.
 func (s *Service) unseen(name string, err error) Check {
 	if Damaged(err) && !db.IsRemote(s.place.Database) {
-		return bad(name, damageIn(s.place.Database, err), damageFix(s.place.Database))
+		return bad(name, "database_damaged", "", "database", s.place.Database, "what", damageOf(err))
 	}
-	return bad(name, "can't be checked: "+wordsOf(err), "fix this problem, then run mailer doctor again")
+	return bad(name, "check_failed", name, "check", name, "error", wordsOf(err))
 }

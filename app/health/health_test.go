@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -36,8 +37,12 @@ func find(t *testing.T, checks []health.Check, name string, ok bool, words ...st
 		if c.OK != ok || (c.Fix == "") != c.OK {
 			t.Errorf("%s: %+v", name, c)
 		}
+		said := c.Found + " " + c.Fix
+		if c.Finding != nil {
+			said += " " + c.Finding.Command
+		}
 		for _, w := range words {
-			if !strings.Contains(c.Found+" "+c.Fix, w) {
+			if !strings.Contains(said, w) {
 				t.Errorf("%s does not say %q: %+v", name, w, c)
 			}
 		}
@@ -121,7 +126,7 @@ func TestAMachinesClockThatIsNotThatOfTheDatabaseIsSaid(t *testing.T) {
 		ok   bool
 		said string
 	}{
-		{time.Hour, false, "1h0m0s behind the database's clock"}, {-time.Hour, false, "1h0m0s ahead of the database's clock"},
+		{time.Hour, false, "differs from the database's by -1h0m0s"}, {-time.Hour, false, "differs from the database's by +1h0m0s"},
 		{3 * time.Second, true, "3s behind it"}, {-3 * time.Second, true, "3s ahead of it"},
 	} {
 		clock.Release()
@@ -166,7 +171,7 @@ func TestADomainsMissingRecordsAreSaidUntilTheyArePublished(t *testing.T) {
 
 func TestCapturingIsSaid(t *testing.T) {
 	w := world.IdleWith(t, server.Config{Capture: true, Resolver: world.NewDNS().Lookup}, world.NewRelay(nil))
-	find(t, look(w), "capture", false, "not sent", "--captured")
+	find(t, look(w), "capture", false, "never leaves", "--captured")
 	find(t, look(quiet(t, server.Config{})), "capture", true)
 }
 
@@ -176,7 +181,7 @@ func TestWebhooksThatFailAreNamedUntilOneSucceeds(t *testing.T) {
 	hook := w.Webhook("hooks.test", "email.sent")
 	find(t, look(w), "webhooks", true)
 	world.Must(t, w.DB.Write(t.Context(), func(tx *db.Tx) error { return tx.SetFailing(w.Key.TeamID, hook.ID, tx.Now) }))
-	find(t, look(w), "webhooks", false, hook.ID, hook.Endpoint)
+	find(t, look(w), "webhooks", false, hook.Endpoint, "failed since")
 	world.Must(t, w.DB.Write(t.Context(), func(tx *db.Tx) error { return tx.ClearFailing(w.Key.TeamID, hook.ID) }))
 	find(t, look(w), "webhooks", true)
 }
@@ -197,7 +202,7 @@ func TestABaseURLThatLeadsElsewhereIsSaid(t *testing.T) {
 		})
 		return w.Server.Health.At(health.Place{Database: w.Path, Running: true}, health.Network{Transport: answer}).Reach(t.Context())
 	}
-	find(t, reach(200, "welcome to nginx", nil), "base URL", false, "another server", "--base-url")
+	find(t, reach(200, "welcome to nginx", nil), "base URL", false, "Another server", "--base-url")
 	find(t, reach(404, "", nil), "base URL", false, "404", "Host")
 	find(t, reach(301, "", nil), "base URL", false, "redirect")
 	find(t, reach(0, "", errors.New("no route")), "base URL", false, "no route", "DNS")
@@ -284,10 +289,75 @@ func TestABounceListenerThatIsNotReachedIsSaid(t *testing.T) {
 		gone := transport(func(*http.Request) (*http.Response, error) { return nil, errors.New("not asked here") })
 		return w.Server.Health.At(health.Place{Database: w.Path, Running: true}, health.Network{Transport: gone, Dial: dial}).Reach(t.Context())
 	}
-	find(t, reach("", nil), "bounces", false, "no DNS address record", "A or AAAA")
+	find(t, reach("", nil), "bounces", false, "no DNS address", "A or AAAA")
 	dns.Publish([]app.DNSRecord{{Type: "A", Name: "mx.test.example", Value: "192.0.2.9"}})
 	find(t, reach("", errors.New("refused")), "bounces", false, "refused", "port 25")
-	find(t, reach("", nil), "bounces", false, "sends no greeting")
-	find(t, reach("220 other.example ESMTP\r\n", nil), "bounces", false, "another server")
+	find(t, reach("", nil), "bounces", false, "no greeting")
+	find(t, reach("220 other.example ESMTP\r\n", nil), "bounces", false, "Another server")
 	find(t, reach("220 mx.test.example ESMTP\r\n", nil), "bounces", true, "192.0.2.9:25")
+}
+
+// TestStatusDoctorAndHealthAgree: all three have one list, and a command beside the server
+// has the server look.
+func TestStatusDoctorAndHealthAgree(t *testing.T) {
+	world.BothEngines(t)
+	w := quiet(t, server.Config{})
+	own := w.Server.Health.At(health.Place{Database: w.Path, KeyFile: w.Path, Running: true, Here: true}, health.Network{Transport: transport(func(*http.Request) (*http.Response, error) { return nil, errors.New("no route") })})
+	beside := w.Server.Health.At(health.Place{Database: w.Path, KeyFile: w.Path, Running: true}, health.Network{})
+	asked := make(chan []health.Check)
+	go func() {
+		checks, ok, err := beside.Ask(t.Context())
+		if !ok || err != nil {
+			t.Errorf("the server did not answer: %v", err)
+		}
+		asked <- checks
+	}()
+	var doctor []health.Check
+	for doctor == nil {
+		own.Tick(true)
+		select {
+		case doctor = <-asked:
+		case <-time.After(time.Millisecond):
+		}
+	}
+	find(t, doctor, "base URL", false, "no route") // which this process did not try
+	round, err := own.LastRound(t.Context())
+	world.Must(t, err)
+	status, err := own.Status(t.Context(), "1")
+	world.Must(t, err)
+	cli, err := beside.Status(t.Context(), "1")
+	world.Must(t, err)
+	ids := func(all []health.Finding) (out []string) {
+		for i := range all {
+			out = append(out, all[i].ID+" "+all[i].Subject)
+		}
+		slices.Sort(out)
+		return out
+	}
+	of := func(checks []health.Check) (all []health.Finding) {
+		for _, c := range checks {
+			if c.Finding != nil {
+				all = append(all, *c.Finding)
+			}
+		}
+		return all
+	}
+	want := ids(of(round.Checks))
+	for name, got := range map[string][]string{"doctor": ids(of(doctor)), "GET /status": ids(status.Needs), "mailer status": ids(cli.Needs)} {
+		if !slices.Equal(got, want) || len(want) < 2 || (name == "GET /status" && status.OK) {
+			t.Errorf("%s finds %q, the page %q", name, got, want)
+		}
+	}
+}
+
+// TestSentencesOfFindingsAreWhole: each has what a reader needs, and a command that is one.
+func TestSentencesOfFindingsAreWhole(t *testing.T) {
+	for _, s := range health.Sentences {
+		if s.Title == "" || s.What == "" || s.Fix == "" || strings.Contains(s.Title, "{") || strings.Contains(s.What+s.Fix, "PATCH") {
+			t.Errorf("%+v", s)
+		}
+		if first, _, _ := strings.Cut(s.Command, " "); s.Command != "" && !slices.Contains([]string{"mailer", "systemctl", "chmod", "ls", "lsof", "timedatectl", "journalctl", "curl"}, first) {
+			t.Errorf("%s: %q is no command", s.ID, s.Command)
+		}
+	}
 }

@@ -20,14 +20,14 @@ import (
 // domainsAtOnce is how many domains are looked up at the same time.
 const domainsAtOnce = 8
 
-// checkDomains looks for the records of every domain in the DNS.
-func (s *Service) checkDomains(ctx context.Context) ([]Check, error) {
-	type owned struct {
-		app.Domain
-		team string
-	}
-	var all []owned
-	err := s.DB.Read(ctx, func(r *db.Reader) error {
+// owned is a domain with the name of its team.
+type owned struct {
+	app.Domain
+	team string
+}
+
+func (s *Service) allDomains(ctx context.Context) (all []owned, err error) {
+	err = s.DB.Read(ctx, func(r *db.Reader) error {
 		all = nil
 		teams, err := r.ListTeams()
 		if err != nil {
@@ -51,57 +51,97 @@ func (s *Service) checkDomains(ctx context.Context) ([]Check, error) {
 	if err != nil {
 		return nil, fmt.Errorf("list domains: %w", err)
 	}
+	return all, nil
+}
+
+// knownDomains judges every domain by what the last check of its records found.
+func (s *Service) knownDomains(ctx context.Context) ([]Check, error) {
+	all, err := s.allDomains(ctx)
+	if err != nil {
+		return nil, err
+	}
 	if len(all) == 0 {
-		return []Check{bad("domains", "there is no sending domain yet", "mailer domains add NAME")}, nil
+		return []Check{bad("domains", "domain_none", "")}, nil
+	}
+	var checks []Check
+	for i := range all {
+		d := &all[i]
+		c := s.judgeDomain(&d.Domain, d.team)
+		c.Settled = d.CheckedAt
+		checks = append(checks, c)
+	}
+	return checks, nil
+}
+
+// askDomains looks for the records of every domain in the DNS.
+func (s *Service) askDomains(ctx context.Context) ([]Check, error) {
+	all, err := s.allDomains(ctx)
+	if err != nil {
+		return nil, err
 	}
 	checks := make([]Check, len(all))
 	var g errgroup.Group
 	g.SetLimit(domainsAtOnce)
 	for i, d := range all {
 		g.Go(func() (err error) {
-			checks[i], err = s.checkDomain(ctx, &d.Domain, d.team)
+			checks[i], err = s.askDomain(ctx, &d.Domain, d.team)
 			return err
 		})
 	}
 	return checks, g.Wait()
 }
 
-// checkDomain judges one domain by its required records. Of one that is deleted
-// meanwhile nothing is said.
-func (s *Service) checkDomain(ctx context.Context, d *app.Domain, team string) (Check, error) {
+// askDomain judges one domain by what the DNS has now. Of one that is deleted meanwhile
+// nothing is said.
+func (s *Service) askDomain(ctx context.Context, d *app.Domain, team string) (Check, error) {
+	if !d.Trusted {
+		found, err := s.domains.LookUp(ctx, d.TeamID, d.ID)
+		if app.CodeOf(err) == app.CodeNotFound {
+			return good("domain "+d.Name, "deleted meanwhile"), nil
+		}
+		if err != nil {
+			return Check{}, fmt.Errorf("look up %s: %w", d.Name, err)
+		}
+		d.Checks = found
+	}
+	c := s.judgeDomain(d, team)
+	c.Settled = clock.Now()
+	return c, nil
+}
+
+// setupTime is how long the records of a new domain may be missing without an alarm.
+const setupTime = 72 * time.Hour
+
+// judgeDomain judges a domain by its required records.
+func (s *Service) judgeDomain(d *app.Domain, team string) Check {
 	name := "domain " + d.Name
 	if d.Trusted {
-		return good(name, "trusted by the operator, team %s; DNS records are not checked", team), nil
+		return good(name, "trusted by the operator, team %s; DNS records are not checked", team)
 	}
-	found, err := s.domains.LookUp(ctx, d.TeamID, d.ID)
-	if app.CodeOf(err) == app.CodeNotFound {
-		return good(name, "deleted meanwhile"), nil
-	}
-	if err != nil {
-		return Check{}, fmt.Errorf("look up %s: %w", d.Name, err)
-	}
-	fix := fmt.Sprintf("publish the records shown by mailer domains records %s --team %s, then run mailer domains verify %s --team %s", d.Name, strconv.Quote(team), d.Name, strconv.Quote(team))
-	d.Checks = found
+	found := good(name, "verified, team %s", team)
 	for _, r := range s.domains.DomainRecords(d) {
-		if r.Required && r.Live != app.LiveFound {
-			words := fmt.Sprintf("team %s: %s record %s is %s", team, r.Record, r.Name, r.Live)
-			if r.Detail != "" {
-				words += ": " + r.Detail
+		if r.Required && r.Live != app.LiveFound && len(d.Checks) > 0 {
+			found = bad(name, "domain_record", d.ID, "id", d.ID, "domain", d.Name, "team", team, "record", r.Record, "name", r.Name, "live", string(r.Live), "detail", r.Detail)
+			if r.Live == app.LiveUnknown && d.Status == app.DomainVerified {
+				return found.lesser()
 			}
-			return bad(name, words, fix), nil
+			break
 		}
 	}
-	if d.Status != app.DomainVerified {
-		return bad(name, fmt.Sprintf("team %s: the records are found, but the status is %s", team, d.Status), fmt.Sprintf("mailer domains verify %s --team %s", d.Name, strconv.Quote(team))), nil
+	if found.OK && d.Status != app.DomainVerified {
+		found = bad(name, "domain_unverified", d.ID, "id", d.ID, "domain", d.Name, "team", team, "status", string(d.Status))
 	}
-	return good(name, "verified, team %s", team), nil
+	if d.Status != app.DomainVerified && clock.Since(d.CreatedAt) < setupTime {
+		return found.lesser()
+	}
+	return found
 }
 
 // checkCapture says that nothing leaves where that is what the server was started for.
 func (s *Service) checkCapture(context.Context) ([]Check, error) {
 	const name = "capture"
 	if s.Settings.Capture {
-		return []Check{bad(name, "capture mode: mail is signed and stored, not sent", "start mailer serve without --capture and --dev, with a relay; mailer queue requeue --captured then sends the captured mail")}, nil
+		return []Check{bad(name, "capture", "")}, nil
 	}
 	return []Check{good(name, "not in use")}, nil
 }
@@ -120,12 +160,7 @@ func (s *Service) checkClock(ctx context.Context) ([]Check, error) {
 		return nil, fmt.Errorf("read the latest time: %w", err)
 	}
 	if ahead := clock.Until(time.UnixMilli(milli)); ahead > clockPatience {
-		whose := "this machine's"
-		if db.Shared(s.DB) {
-			whose = "the database's"
-		}
-		return []Check{bad("clock of the database", fmt.Sprintf("a server recorded a time %s ahead of %s clock: one of them is wrong", ahead.Round(time.Second), whose),
-			"timedatectl set-ntp true; a running server then corrects mail that was scheduled by the wrong time")}, nil
+		return []Check{bad("clock of the database", "clock_behind", "", "ahead", ahead.Round(time.Second).String())}, nil
 	}
 	return nil, nil
 }
@@ -142,12 +177,11 @@ func (s *Service) checkWebhooks(ctx context.Context) ([]Check, error) {
 	}
 	var checks []Check
 	for _, w := range failing {
-		what := "fails"
+		id := "webhook_failing"
 		if w.Status != webhook.Enabled {
-			what = "is disabled, and failed"
+			id = "webhook_disabled"
 		}
-		checks = append(checks, bad(name, fmt.Sprintf("%s (%s of team %s) %s since %s", w.Endpoint, w.ID, cmp.Or(w.Team, w.TeamID), what, app.FormatTime(w.FailingSince)),
-			"fix the endpoint; GET /webhooks/"+w.ID+"/events shows its responses; then PATCH its status to enabled, or delete it"))
+		checks = append(checks, bad(name, id, w.ID, "id", w.ID, "endpoint", w.Endpoint, "team", cmp.Or(w.Team, w.TeamID), "since", app.FormatTime(w.FailingSince)))
 	}
 	return checks, nil
 }

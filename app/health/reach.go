@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 
@@ -43,7 +44,7 @@ func (s *Service) checkBaseURL(ctx context.Context) []Check {
 	base := s.Settings.BaseURL
 	u, err := url.Parse(base)
 	if base == "" || err != nil {
-		return []Check{bad(name, "no server has run on this database yet, so its public URL is not known", "mailer serve --base-url https://HOST")}
+		return []Check{bad(name, "base_url_unknown", "")}
 	}
 	if !s.place.Running {
 		return []Check{good(name, "%s; not checked, because no server is running", base)}
@@ -54,13 +55,13 @@ func (s *Service) checkBaseURL(ctx context.Context) []Check {
 	defer cancel()
 	answer, err := s.get(ctx, base+tracking.ClickPath+token)
 	if err != nil {
-		return []Check{bad(name, fmt.Sprintf("%s does not answer: %v", base, err), "point its DNS record and your reverse proxy to this server, or correct --base-url of mailer serve")}
+		return []Check{bad(name, "base_url_down", "", "url", base, "error", err.Error())}
 	}
 	checks := []Check{judgeBaseURL(base, target, answer)}
 	if answer.tls != nil {
 		checks = append(checks, checkCertificate(u.Host, answer.tls))
 	} else if !isOwn(u.Hostname()) {
-		checks = append(checks, bad("TLS", base+" is not https: API keys and opt-outs are sent unencrypted", "use a reverse proxy with a certificate, and set --base-url https://… for mailer serve"))
+		checks = append(checks, bad("TLS", "base_url_plain", "", "url", base))
 	}
 	return checks
 }
@@ -97,10 +98,9 @@ func judgeBaseURL(base, target string, a answer) Check {
 	case a.status == http.StatusOK && strings.Contains(a.body, target):
 		return good(name, "%s reaches this server", base)
 	case a.status >= 300 && a.status < 400:
-		return bad(name, fmt.Sprintf("%s answers with a redirect (%d): links in mail would point to another address", base, a.status), "set --base-url of mailer serve to the target of the redirect")
+		return bad(name, "base_url_redirect", "", "url", base, "status", strconv.Itoa(a.status))
 	}
-	return bad(name, fmt.Sprintf("another server answers at %s with status %d, or a proxy changes the path or the Host header", base, a.status),
-		"point its DNS record and your reverse proxy to this server, let the proxy pass the Host header and the whole path, or correct --base-url of mailer serve")
+	return bad(name, "base_url_other", "", "url", base, "status", strconv.Itoa(a.status))
 }
 
 // checkCertificate looks how long the certificate is good; that it is trusted, and for
@@ -108,12 +108,12 @@ func judgeBaseURL(base, target string, a answer) Check {
 func checkCertificate(host string, state *tls.ConnectionState) Check {
 	const name = "TLS"
 	if len(state.PeerCertificates) == 0 {
-		return bad(name, "no certificate received from "+host, "check your reverse proxy's certificate")
+		return bad(name, "check_failed", name, "check", name, "error", "no certificate came from "+host)
 	}
 	until := state.PeerCertificates[0].NotAfter
 	left := int(clock.Until(until).Hours() / 24)
 	if left < certificateDays {
-		return bad(name, fmt.Sprintf("the certificate of %s expires in %d days, on %s", host, left, until.Format(time.DateOnly)), "renew it, and find out why it was not renewed automatically")
+		return bad(name, "tls_ending", host, "host", host, "days", strconv.Itoa(left), "at", until.Format(time.DateOnly))
 	}
 	return good(name, "the certificate of %s is valid until %s", host, until.Format(time.DateOnly))
 }
@@ -135,13 +135,13 @@ func (s *Service) checkBounces(ctx context.Context) []Check {
 	case !s.place.Running:
 		return []Check{good(name, "%s; not checked, because no server is running", host)}
 	case app.BounceMX(host) == "":
-		return []Check{bad(name, host+" can't be the target of an MX record, so bounces don't arrive", "mailer serve --bounce-host HOST, a host name that points to this server")}
+		return []Check{bad(name, "bounce_host", host, "host", host)}
 	}
 	ctx, cancel := context.WithTimeout(ctx, 3*reachTime)
 	defer cancel()
 	addresses, err := s.addressesOf(ctx, host)
 	if err != nil || len(addresses) == 0 {
-		return []Check{bad(name, cmp.Or(errText(err), host+" has no DNS address record")+", so bounces don't arrive", "add an A or AAAA record for "+host+" that names this server's public address")}
+		return []Check{bad(name, "bounce_dns", host, "host", host, "error", cmp.Or(errText(err), host+" has no DNS address record"))}
 	}
 	var checks []Check
 	for _, addr := range addresses {
@@ -178,12 +178,11 @@ func (s *Service) checkListener(ctx context.Context, host, addr string) Check {
 		dial = (&net.Dialer{}).DialContext
 	}
 	at := net.JoinHostPort(addr, "25")
-	open := "open port 25 in this server's firewall and your provider's, and start mailer serve with --bounce-listen :25"
 	ctx, cancel := context.WithTimeout(ctx, reachTime)
 	defer cancel()
 	conn, err := dial(ctx, "tcp", at)
 	if err != nil {
-		return bad(name, fmt.Sprintf("%s (%s) accepts no connection: %v", host, at, err), open)
+		return bad(name, "bounce_down", host, "host", host, "at", at, "error", err.Error())
 	}
 	defer conn.Close()
 	_ = conn.SetDeadline(time.Now().Add(reachTime)) // a connection without deadlines answers or ends by ctx
@@ -192,9 +191,9 @@ func (s *Service) checkListener(ctx context.Context, host, addr string) Check {
 	_, _ = io.WriteString(conn, "QUIT\r\n") // nobody waits for the answer
 	switch {
 	case err != nil:
-		return bad(name, fmt.Sprintf("%s (%s) sends no greeting: %v", host, at, err), open)
+		return bad(name, "bounce_down", host, "host", host, "at", at, "error", "no greeting: "+err.Error())
 	case !strings.HasPrefix(line, "220 "+host+" "):
-		return bad(name, fmt.Sprintf("another server answers at %s (%s): %.100q", host, at, line), "point the DNS address record of "+host+" to this server, and let no other program listen on port 25")
+		return bad(name, "bounce_other", host, "host", host, "at", at, "said", fmt.Sprintf("%.100q", line))
 	}
 	return good(name, "%s accepts bounces at %s", host, at)
 }

@@ -15,8 +15,6 @@ import (
 const (
 	// readyTime bounds the question to a server whether it takes mail.
 	readyTime = 3 * time.Second
-	// readyFix is what helps where a server takes none.
-	readyFix = "fix this problem: the server accepts mail again automatically; journalctl -u mailer -g level=ERROR shows when it began"
 )
 
 // refuses is why the running server takes no mail, as its /readyz tells; empty: it takes mail,
@@ -58,7 +56,7 @@ func (s *Service) checkReadiness(ctx context.Context) ([]Check, error) {
 		return nil, nil
 	}
 	if why := s.refuses(ctx); why != "" {
-		return []Check{bad(name, "the server does not accept mail: "+why, readyFix)}, nil
+		return []Check{bad(name, "server_refuses", "", "reason", why)}, nil
 	}
 	return []Check{good(name, "the server accepts mail")}, nil
 }

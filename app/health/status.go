@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"strconv"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -21,7 +22,7 @@ import (
 // Status is how a server is, at a glance.
 type Status struct {
 	OK       bool             `json:"ok"` // nothing needs a person
-	Needs    []Need           `json:"needs"`
+	Needs    []Finding        `json:"needs"`
 	Relays   []routing.Status `json:"relays"`
 	Queue    queue.Summary    `json:"queue"`
 	Database Database         `json:"database"`
@@ -42,12 +43,6 @@ type Sharer struct {
 	Leads   bool   `json:"leads"`   // else it works beside the one that does
 	Since   string `json:"since"`
 	Silent  int64  `json:"silent_ms"` // milliseconds since it was heard of last
-}
-
-// Need is something that a person has to do.
-type Need struct {
-	What string `json:"what"`
-	Fix  string `json:"fix"`
 }
 
 // Database is how much room there is and is taken, in bytes.
@@ -82,7 +77,7 @@ const (
 // Status looks at a server. version is that of the program. What takes the room in the
 // database is left out: FillTables reads all of it.
 func (s *Service) Status(ctx context.Context, version string) (out Status, err error) {
-	out.Version, out.Needs, out.Captures, out.Elsewhere = version, []Need{}, s.Settings.Capture, db.IsRemote(s.DB.Path())
+	out.Version, out.Captures, out.Elsewhere = version, s.Settings.Capture, db.IsRemote(s.DB.Path())
 	if out.Relays, err = s.routing.List(ctx); err != nil {
 		return out, err
 	}
@@ -97,19 +92,10 @@ func (s *Service) Status(ctx context.Context, version string) (out Status, err e
 		return out, err
 	}
 	out.Backup.Last = app.FormatTimePtr(last.At)
-	if !s.place.Running {
-		out.need("no server is running on "+db.Name(s.place.Database)+": no mail is accepted or sent", "mailer serve, or systemctl start mailer")
+	if err := s.fillCertificates(ctx, &out); err != nil {
+		return out, err
 	}
-	if why := s.refuses(ctx); why != "" {
-		out.need("the server does not accept mail: "+why, readyFix)
-	}
-	for _, step := range []func(*Status){s.needsOfRelays, s.needsOfQueue, needsOfDisk} {
-		step(&out)
-	}
-	if last.Failure != "" {
-		out.need(fmt.Sprintf("the daily backup has failed since %s: %s", app.FormatTime(last.FailedAt), last.Failure), "fix this problem, then back up now with mailer backup FILE")
-	}
-	if err := s.needsOfCertificates(ctx, &out); err != nil {
+	if out.Needs, err = s.Findings(ctx); err != nil {
 		return out, err
 	}
 	if out.Servers, err = s.servers(ctx); err != nil {
@@ -126,8 +112,6 @@ func (s *Service) servers(ctx context.Context) (all []Sharer, err error) {
 	}
 	return all, err
 }
-
-func (st *Status) need(what, fix string) { st.Needs = append(st.Needs, Need{what, fix}) }
 
 // sizes looks how much room is taken and left.
 func (s *Service) sizes() (d Database, err error) {
@@ -150,19 +134,39 @@ func (s *Service) FillTables(ctx context.Context, d *Database) error {
 	return nil
 }
 
-func (s *Service) needsOfRelays(out *Status) {
+// knownRelays judges relays by what the server last said of them.
+func (s *Service) knownRelays(ctx context.Context) ([]Check, error) {
 	if s.Settings.Capture {
-		return
+		return nil, nil
 	}
-	if len(out.Relays) == 0 && s.Settings.Relay() == service.RelayNone {
-		out.need("no relay is configured: mail is accepted and stays queued", "mailer relays add REGION --url-file FILE, or restart with MAILER_RELAY")
+	all, err := s.routing.List(ctx)
+	if err != nil {
+		return nil, err
 	}
-	for _, r := range out.Relays {
-		if r.State != delivery.RelayFailing { // others pass by themselves, or were asked for
-			continue
+	if len(all) == 0 {
+		return []Check{bad("relays", "relay_none", "")}, nil
+	}
+	var checks []Check
+	for _, r := range all {
+		c := good("relay "+r.Region, "%s: %s", r.Host, r.State)
+		switch {
+		case r.State == delivery.RelayPaused:
+			c = ofRelay(&r, "relay_paused", "reason", textOf(r.Reason))
+		case r.State == delivery.RelayFailing && s.place.Running: // others pass by themselves
+			c = ofRelay(&r, "relay_failing", "reason", textOf(r.Reason))
 		}
-		out.need(fmt.Sprintf("relay %s (%s) fails: %s", r.Region, r.Host, textOf(r.Reason)), "mailer relays test "+r.Region)
+		checks = append(checks, c)
 	}
+	return checks, nil
+}
+
+// ofRelay is a check of a relay that found something.
+func ofRelay(r *routing.Status, id, what, said string) Check {
+	c := bad("relay "+r.Region, id, r.Region, "relay", r.Region, "host", r.Host, what, said)
+	if r.From == routing.FromFlag && id != "relay_paused" {
+		return c.ofFlags()
+	}
+	return c
 }
 
 func textOf(s *string) string {
@@ -172,64 +176,62 @@ func textOf(s *string) string {
 	return *s
 }
 
-// helds are what to do about mail that is held.
-var helds = map[app.HoldReason]string{
-	app.HoldDamaged:  "mailer check lists the damage; mailer queue drop --state held cancels this mail",
-	app.HoldRestored: "list it with mailer queue list --state held, then run mailer queue release --restored or mailer queue drop --restored",
-}
-
-func (s *Service) needsOfQueue(out *Status) {
-	held := map[string]int64{}
+// knownQueue judges what waits.
+func (s *Service) knownQueue(ctx context.Context) ([]Check, error) {
+	const name = "queue"
+	sum, err := s.queue.Summary(ctx, "")
+	if err != nil {
+		return nil, err
+	}
+	checks := s.judgeHeld(&sum)
 	var late int64
 	var first time.Time
-	for _, row := range out.Queue.By {
-		switch {
-		case row.State == queue.Held:
-			held[row.Reason] += row.Count
-		case row.State == queue.Due && clock.Since(row.Oldest) > maxOldest && !s.Settings.Capture:
+	for _, row := range sum.By {
+		if row.State == queue.Due && clock.Since(row.Oldest) > maxOldest && !s.Settings.Capture {
 			late += row.Count
 			first = service.Earlier(first, row.Oldest)
 		}
-	}
-	for reason, fix := range helds {
-		if n := held[string(reason)]; n > 0 {
-			out.need(fmt.Sprintf("held emails (%s): %d", reason, n), fix)
+		if row.State == queue.Relay && s.Settings.Lack(row.Relay) != "" && s.Settings.Relay() == service.RelayConfigured {
+			checks = append(checks, bad(name, "queue_no_relay", row.Relay, "relay", row.Relay, "count", strconv.FormatInt(row.Count, 10)))
 		}
 	}
 	if late > 0 && s.place.Running {
-		out.need(fmt.Sprintf("%d emails are due but not sent, oldest since %s", late, app.FormatTime(first)), "list them with mailer queue list --state due; find the cause with mailer doctor; a higher rate= or connections= of the relay sends faster")
-	}
-	for _, row := range out.Queue.By {
-		if row.State == queue.Relay && s.Settings.Lack(row.Relay) != "" && s.Settings.Relay() == service.RelayConfigured {
-			out.need(fmt.Sprintf("%d emails are queued for the region %s, which has no relay", row.Count, row.Relay), "mailer relays add "+row.Relay+" --url-file FILE, or mailer queue move --relay "+row.Relay+" --to-relay R")
-		}
-	}
-}
-
-func needsOfDisk(out *Status) {
-	if c := judgeDisk("the database", out.Database.DiskFree); !c.OK {
-		out.need(c.Found, c.Fix)
-	}
-	if out.Database.WALBytes > maxWAL {
-		out.need("the log of the database has "+service.Size(out.Database.WALBytes)+": a reader keeps it from shrinking", "look for a stuck backup or sqlite3 shell: run lsof on the database's files")
-	}
-}
-
-// waiting are the checks of what waits.
-func (s *Service) checkWaiting(ctx context.Context) ([]Check, error) {
-	const name = "queue"
-	var st Status
-	var err error
-	if st.Queue, err = s.queue.Summary(ctx, ""); err != nil {
-		return nil, err
-	}
-	s.needsOfQueue(&st)
-	var checks []Check
-	for _, n := range st.Needs {
-		checks = append(checks, bad(name, n.What, n.Fix))
+		checks = append(checks, bad(name, "queue_late", "", "count", strconv.FormatInt(late, 10), "since", app.FormatTime(first)))
 	}
 	if len(checks) == 0 {
-		checks = append(checks, good(name, "%d queued", st.Queue.Waiting))
+		checks = append(checks, good(name, "%d queued", sum.Waiting))
+	}
+	return checks, nil
+}
+
+// judgeHeld says which mail is held until somebody decides.
+func (s *Service) judgeHeld(sum *queue.Summary) (checks []Check) {
+	held := map[string]int64{}
+	for _, row := range sum.By {
+		if row.State == queue.Held {
+			held[row.Reason] += row.Count
+		}
+	}
+	for _, of := range []struct {
+		reason app.HoldReason
+		id     string
+	}{{app.HoldDamaged, "queue_damaged"}, {app.HoldRestored, "queue_restored"}} {
+		if n := held[string(of.reason)]; n > 0 {
+			checks = append(checks, bad("queue", of.id, "", "count", strconv.FormatInt(n, 10)))
+		}
+	}
+	return checks
+}
+
+// knownDisk judges the room that is left.
+func (s *Service) knownDisk(context.Context) ([]Check, error) {
+	sizes, err := s.sizes()
+	if err != nil {
+		return nil, err
+	}
+	checks := []Check{judgeDisk(s.DB.Path(), sizes.DiskFree)}
+	if sizes.WALBytes > maxWAL {
+		checks = append(checks, bad("log of the database", "wal_large", "", "size", service.Size(sizes.WALBytes), "database", s.DB.Path()))
 	}
 	return checks, nil
 }
@@ -243,23 +245,23 @@ func (s *Service) checkBackups(ctx context.Context) ([]Check, error) {
 	if db.IsRemote(s.DB.Path()) {
 		return nil, nil
 	}
-	const fix = "back up now with mailer backup FILE, or daily with mailer serve --backup-dir DIR"
+	const file = "mailer-backup.db"
 	last, err := s.backup.Last(ctx)
 	switch {
 	case err != nil:
 		return nil, err
 	case last.Failure != "":
-		return []Check{bad(name, fmt.Sprintf("the daily backup has failed since %s: %s", app.FormatTime(last.FailedAt), last.Failure), "fix this problem; "+fix)}, nil
+		return []Check{bad(name, "backup_failing", "", "since", app.FormatTime(last.FailedAt), "error", last.Failure, "file", file)}, nil
 	case last.At.IsZero():
-		return []Check{bad(name, "no backup yet", fix)}, nil
+		return []Check{bad(name, "backup_none", "", "file", file)}, nil
 	case clock.Since(last.At) > backupDays*24*time.Hour:
-		return []Check{bad(name, "last backup: "+app.FormatTime(last.At), fix)}, nil
+		return []Check{bad(name, "backup_old", "", "at", app.FormatTime(last.At), "file", file)}, nil
 	}
 	return []Check{good(name, "last backup: %s: %s", app.FormatTime(last.At), last.File)}, nil
 }
 
-// checkRelays tries each relay as far as a message's end would come, without sending.
-func (s *Service) checkRelays(ctx context.Context) ([]Check, error) {
+// askRelays tries each relay as far as a message's end would come, without sending.
+func (s *Service) askRelays(ctx context.Context) ([]Check, error) {
 	if s.Settings.Capture {
 		return nil, nil
 	}
@@ -267,15 +269,12 @@ func (s *Service) checkRelays(ctx context.Context) ([]Check, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(all) == 0 {
-		return []Check{bad("relays", "no relay is configured: mail is accepted and stays queued", "mailer relays add REGION --url-file FILE, or mailer serve with MAILER_RELAY")}, nil
-	}
 	checks := make([]Check, len(all))
 	var g errgroup.Group
 	g.SetLimit(relaysAtOnce)
 	for i, r := range all {
 		g.Go(func() (err error) {
-			checks[i], err = s.checkRelay(ctx, r)
+			checks[i], err = s.askRelay(ctx, &r)
 			return err
 		})
 	}
@@ -285,10 +284,9 @@ func (s *Service) checkRelays(ctx context.Context) ([]Check, error) {
 // relaysAtOnce is how many relays are tried at a time: one that is down takes long.
 const relaysAtOnce = 8
 
-func (s *Service) checkRelay(ctx context.Context, r routing.Status) (Check, error) {
-	name := "relay " + r.Region
+func (s *Service) askRelay(ctx context.Context, r *routing.Status) (Check, error) {
 	if r.State == delivery.RelayPaused {
-		return bad(name, fmt.Sprintf("%s is paused: %s", r.Host, textOf(r.Reason)), "mailer relays resume "+r.Region), nil
+		return good("relay "+r.Region, "%s: not tested, because it is paused", r.Host), nil
 	}
 	tested, err := s.routing.Test(ctx, routing.TestInput{Region: r.Region})
 	if err != nil {
@@ -296,18 +294,8 @@ func (s *Service) checkRelay(ctx context.Context, r routing.Status) (Check, erro
 	}
 	for _, step := range tested.Steps {
 		if !step.OK {
-			return bad(name, fmt.Sprintf("%s: %s failed: %s", r.Host, step.Step, step.Said), relayFixes[step.Step]+" (see each step with mailer relays test "+r.Region+")"), nil
+			return ofRelay(r, "relay_"+step.Step, "said", step.Said), nil
 		}
 	}
-	return good(name, "%s: connected, authenticated, sender accepted", r.Host), nil
-}
-
-// relayFixes say by step what mends it.
-var relayFixes = map[string]string{
-	"dns":      "use a host name that exists: mailer relays add REGION --url-file FILE, or MAILER_RELAY and a restart",
-	"connect":  "check that the host is up and that no firewall or provider blocks the port",
-	"tls":      "check that its certificate is valid for the host; use ca=FILE for your own certificate authority",
-	"greeting": "check the port: another program may be listening on it",
-	"auth":     "correct the user and password: mailer relays add REGION --url-file FILE, or MAILER_RELAY and a restart",
-	"mail":     "verify the sending domain at the provider",
+	return good("relay "+r.Region, "%s: connected, authenticated, sender accepted", r.Host), nil
 }

@@ -99,12 +99,15 @@ const booleanColumn = "boolean"
 
 // Input is what a caller says about a file of contacts.
 type Input struct {
-	Columns    *ColumnMap // nil: found by their headings
-	Preset     string     // the service that wrote the file; empty: found by its headings
-	FileName   string     // as the caller has it; empty: not told
-	OnConflict string     // upsert or skip; empty: skip
-	Segments   []app.SegmentRef
-	Topics     []app.TopicChoice
+	Columns  *ColumnMap // nil: found by their headings
+	Preset   string     // the service that wrote the file; empty: found by its headings
+	FileName string     // as the caller has it; empty: not told
+	// EmailColumn is the heading of the column that holds the address, where the other
+	// columns are found by theirs; empty: found as well.
+	EmailColumn string
+	OnConflict  string // upsert or skip; empty: skip
+	Segments    []app.SegmentRef
+	Topics      []app.TopicChoice
 }
 
 // Plan is an Input that was checked against the file's headings.
@@ -215,7 +218,10 @@ func (in *Input) sheet(file string, headings []string, declared map[string]app.P
 		}
 	}
 	s.Width, s.Preset = len(headings), Preset(in.Preset)
-	h := headingSet(headings)
+	h, err := in.headings(headings)
+	if err != nil {
+		return s, err
+	}
 	if in.Columns != nil {
 		if s.Columns, err = h.mapped(in.Columns, declared); err == nil {
 			s.Columns = append(s.Columns, h.consentColumns(s.Columns, nil)...)

@@ -239,3 +239,18 @@ func (p Preset) standingOf(file string) Standing {
 func ofText(file string) bool {
 	return strings.Contains(strings.ToLower(path.Base(file)), "_sms_audience_export")
 }
+
+// headings returns those of a table, with the one that the caller named as that of the
+// address.
+func (in *Input) headings(all []string) (headingSet, error) {
+	if in.EmailColumn == "" {
+		return all, nil
+	}
+	at := slices.IndexFunc(all, func(h string) bool { return strings.EqualFold(strings.TrimSpace(h), strings.TrimSpace(in.EmailColumn)) })
+	if at < 0 {
+		return nil, app.Invalid("file", "has no column named %q in its first row", in.EmailColumn)
+	}
+	all = slices.Clone(all)
+	all[at] = app.EmailField
+	return all, nil
+}

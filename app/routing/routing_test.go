@@ -352,3 +352,29 @@ func TestRelaysAreTestedWhenTheServerStarts(t *testing.T) {
 		}
 	})
 }
+
+// TestANoticeGoesThroughTheFirstRelayThatTakesIt: those that rest come last, and no email of a
+// team is made of it.
+func TestANoticeGoesThroughTheFirstRelayThatTakesIt(t *testing.T) {
+	world.Bubble(t, func(t *testing.T) {
+		var tried []string
+		cfg := server.Config{Probe: func(_ context.Context, r relays.Relay, m *app.Outgoing, send bool) []relays.Step {
+			if !send || m.Recipients[0] != "ops@example.com" || m.Mail.Subject != "Mailer: A relay fails" || !strings.HasSuffix(m.Mail.From.Mailbox(), "@"+world.TestDomain) {
+				t.Errorf("%v: %+v", send, m.Mail)
+			}
+			tried = append(tried, r.Region)
+			return []relays.Step{{Step: "connect", OK: len(tried) > 1, Said: "refused"}}
+		}}
+		w := world.IdleWith(t, cfg, world.NewRelay(nil), world.NewRelayOf(relays.Relay{Region: "eu", Host: "relay.test", Port: 587, Connections: 4}, nil))
+		if err := w.Server.Routing.Notify(t.Context(), "ops@example.com", "Mailer: A relay fails", "text"); err != nil || len(tried) != 2 || tried[0] == tried[1] {
+			t.Errorf("tried %q: %v", tried, err)
+		}
+		tried = []string{}
+		w.Server.Routing.Probe = func(context.Context, relays.Relay, *app.Outgoing, bool) []relays.Step {
+			return []relays.Step{{Step: "auth", Said: "535 no"}}
+		}
+		if err := w.Server.Routing.Notify(t.Context(), "ops@example.com", "s", "t"); err == nil || !strings.Contains(err.Error(), "auth: 535 no") {
+			t.Errorf("%v", err)
+		}
+	})
+}

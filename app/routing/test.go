@@ -2,11 +2,15 @@ package routing
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
+	"time"
 
 	"mailer/app"
 	"mailer/app/clock"
+	"mailer/app/delivery"
 	"mailer/app/relays"
 	"mailer/db"
 )
@@ -43,7 +47,7 @@ func (s *Service) Test(ctx context.Context, in TestInput) (Tested, error) {
 		out.OK = out.OK && step.OK
 	}
 	if last := len(out.Steps) - 1; last >= 0 {
-		s.noteTest(relay, LastTest{OK: out.OK, TestedAt: clock.Now().UTC(), Step: out.Steps[last].Step, Said: out.Steps[last].Said})
+		s.noteTest(relay, LastTest{OK: out.OK, TestedAt: clock.Now().UTC().Truncate(time.Millisecond), Step: out.Steps[last].Step, Said: out.Steps[last].Said})
 	}
 	return out, nil
 }
@@ -159,4 +163,48 @@ func (s *Service) sender(ctx context.Context, in TestInput) (team, domain string
 		}
 	}
 	return team, domain, nil
+}
+
+// Notify sends a mail of the server to its operator through the first relay that takes it:
+// beside the queue, and in nobody's list, quota or suppressions.
+func (s *Service) Notify(ctx context.Context, to, subject, text string) error {
+	if s.Probe == nil {
+		return errors.New("this process makes no connections")
+	}
+	states := s.delivery.Outlets.States()
+	slices.SortStableFunc(states, func(a, b delivery.State) int { return open(b) - open(a) })
+	why := errors.New("no relay is configured")
+	for _, st := range states {
+		m, err := s.trial(ctx, TestInput{Region: st.Relay.Region, To: to})
+		if err != nil {
+			return err
+		}
+		m.Mail.Subject, m.Mail.Text = subject, text
+		m.Mail.Headers = []app.Header{{Name: "Auto-Submitted", Value: "auto-generated"}}
+		if why = failed(s.Probe(ctx, st.Relay, m, true)); why == nil {
+			return nil
+		}
+	}
+	return why
+}
+
+// open is 1 for a relay that takes mail.
+func open(st delivery.State) int {
+	if st.State == delivery.RelayOpen {
+		return 1
+	}
+	return 0
+}
+
+// failed says at which step a relay failed; nil: it took the message.
+func failed(steps []relays.Step) error {
+	for _, step := range steps {
+		if !step.OK {
+			return fmt.Errorf("%s: %s", step.Step, step.Said)
+		}
+	}
+	if len(steps) == 0 {
+		return errors.New("nothing was tried")
+	}
+	return nil
 }

@@ -14,7 +14,7 @@ import (
 func CheckDatabase(ctx context.Context, path string) (checks []health.Check, err error) {
 	found, err := db.Check(ctx, path)
 	for _, f := range found {
-		checks = append(checks, health.Check(f))
+		checks = append(checks, health.Check{Name: f.Name, OK: f.OK, Found: f.Found, Fix: f.Fix})
 	}
 	return checks, err
 }
@@ -28,8 +28,11 @@ func SayDamage(database string, err error) error {
 	return &app.Error{Code: app.CodeInternal, Message: health.DamageOf(database, err), Err: err}
 }
 
-// Doctor looks at a database and its server, or, where open fails, at what is there of
-// them. keyFile is empty for the file beside the database.
+// IsReadOnly reports whether an error says that a database can't be written by this user.
+func IsReadOnly(err error) bool { return db.IsReadOnly(err) }
+
+// Doctor has the running server look at itself; where none runs or answers it looks from here
+// and, where open fails, at what is there of the database. keyFile is empty for the file beside the database.
 func Doctor(ctx context.Context, database, keyFile string, passwordShown bool, open func() (*Server, func(), error)) ([]health.Check, error) {
 	p := health.Place{Database: database, KeyFile: cmp.Or(keyFile, db.KeyPath(database)), Running: db.InUse(database), TLS: db.TLSOf(database), PasswordShown: passwordShown}
 	s, done, err := open()
@@ -37,7 +40,13 @@ func Doctor(ctx context.Context, database, keyFile string, passwordShown bool, o
 		return health.Machine(p, err), nil
 	}
 	defer done()
-	return s.Health.At(p, health.Network{}).Doctor(ctx)
+	beside := s.Health.At(p, health.Network{})
+	if p.Running {
+		if checks, ok, err := beside.Ask(ctx); ok || err != nil {
+			return checks, err
+		}
+	}
+	return beside.Doctor(ctx)
 }
 
 // placeOf is where a running server has its database and master key.

@@ -93,6 +93,8 @@ type Config struct {
 	// New takes slashes off its end. Empty (the command line beside a server):
 	// where the server said.
 	BaseURL string
+	// DNS is the HOST:PORT that Resolver asks; empty: the authoritative servers of each name.
+	DNS string
 	// BounceHost is the host name under which a listener for bounces is reached.
 	// Empty (also for the command line beside a server): there is none.
 	BounceHost string
@@ -233,6 +235,7 @@ func (s *Server) tick(changed bool) {
 		return
 	}
 	s.Routing.Tick(changed)
+	s.Health.Tick(changed)
 	if changed {
 		s.Broadcasts.WakeBroadcaster()
 	}
@@ -240,7 +243,7 @@ func (s *Server) tick(changed bool) {
 
 // settingsOf is what a configuration with routes says of this server.
 func settingsOf(cfg *Config) service.Settings {
-	own := service.Settings{Capture: cfg.Capture, BaseURL: cfg.BaseURL, BounceHost: cfg.BounceHost, Enforce: cfg.Enforce, Cloud: cfg.Cloud, Compat: cfg.Compat, Keep: cfg.Keep}
+	own := service.Settings{Capture: cfg.Capture, BaseURL: cfg.BaseURL, BounceHost: cfg.BounceHost, DNS: cfg.DNS, Enforce: cfg.Enforce, Cloud: cfg.Cloud, Compat: cfg.Compat, Keep: cfg.Keep}
 	if cfg.NoRelay || len(cfg.Routes) > 0 {
 		own.SetOutlets(service.OutletsOf(delivery.RegionsOf(cfg.Routes, cfg.Capture)))
 	}

@@ -27,7 +27,10 @@ type Settings struct {
 	Capture bool   `json:"capture,omitzero"`
 	BaseURL string `json:"base_url,omitzero"` // without a slash at its end; empty: not known
 	// Enforce: a team or region over the line of a guardrail is held back.
-	Enforce    bool   `json:"enforce,omitzero"`
+	Enforce bool `json:"enforce,omitzero"`
+	// DNS is the name server that all questions about domains go to; empty: the authoritative
+	// ones of each. Commands beside the server ask it too.
+	DNS        string `json:"dns,omitzero"`
 	BounceHost string `json:"bounce_host,omitzero"` // under which bounces arrive; empty: they do not
 	Cloud      bool   `json:"cloud,omitzero"`       // teams have plans
 	// Compat is what requests may say beyond this API's own rules; empty: app.CompatStrict.

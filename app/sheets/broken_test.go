@@ -127,7 +127,7 @@ func readRows(t *testing.T, rows int, before func()) {
 	}
 	defer w.Close()
 	before()
-	if _, err := Read(w, []string{path}, ""); err != nil {
+	if _, err := Read(w, []string{path}, "", ""); err != nil {
 		t.Fatal(err)
 	}
 	broken := rows / 1000

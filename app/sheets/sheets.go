@@ -23,19 +23,20 @@ type reader struct {
 	segments map[string]bool // that were put
 	declared map[string]bool // properties that were put
 	left     int             // suppressions that are none here
+	email    string          // heading of the column of addresses; empty: found
 	of       archive.Kind    // what all rows are; empty: contacts
 	file     string          // its name without folders
 	taken    int             // rows of it that were read, be it to refuse them
 }
 
 // Read reads files of contacts, of a preset or of that which their headings tell, in
-// their order. left are suppressions that are none here. The caller finishes the archive.
+// their order. email is the heading of the column of addresses; empty: it is found. left are suppressions that are none here. The caller finishes the archive.
 // Errors name the file of which nothing can be read.
-func Read(w *archive.Writer, files []string, preset string) (left int, err error) {
+func Read(w *archive.Writer, files []string, preset, email string) (left int, err error) {
 	if _, err := importing.ParsePreset(preset); err != nil {
 		return 0, fmt.Errorf("unknown preset %q: it must be %s", preset, importing.PresetNames)
 	}
-	r := &reader{w: w, segments: map[string]bool{}, declared: map[string]bool{}}
+	r := &reader{w: w, segments: map[string]bool{}, declared: map[string]bool{}, email: email}
 	for _, file := range files {
 		if err := r.each(file, func(f *os.File, size int64) error { return r.contacts(f, size, preset) }); err != nil {
 			return r.left, err
@@ -85,7 +86,8 @@ func (r *reader) each(file string, read func(f *os.File, size int64) error) erro
 	case errors.As(err, &fault) && r.taken > 0:
 		return r.refuse(r.place("", fault.Line), fault.Words)
 	case errors.As(err, &refusal):
-		return fmt.Errorf("read %s: %s", file, strings.NewReplacer(": say which with `column_map`", "", ", or say which it is with `column_map`", "").Replace(strings.TrimPrefix(refusal.Message, "`file` ")))
+		words := strings.ReplaceAll(strings.TrimPrefix(refusal.Message, "`file` "), ": say which with `column_map`", "")
+		return fmt.Errorf("read %s: %s", file, strings.ReplaceAll(words, "`column_map`", "--email-column HEADING"))
 	}
 	return fmt.Errorf("read %s: %w", file, err)
 }
@@ -96,7 +98,7 @@ func (r *reader) contacts(f *os.File, size int64, preset string) error {
 	if err != nil {
 		return err
 	}
-	in := importing.Input{Preset: preset, FileName: filepath.Base(f.Name())}
+	in := importing.Input{Preset: preset, EmailColumn: r.email, FileName: filepath.Base(f.Name())}
 	plan, declare, lacks, err := in.PlanBook(book, nil)
 	if err != nil {
 		return err

@@ -25,7 +25,7 @@ func file(t testing.TB, name, text string) string {
 // read reads files and describes what became of them, a thing a line.
 func read(t testing.TB, preset string, files ...string) (string, error) {
 	t.Helper()
-	return described(t, func(w *archive.Writer) (int, error) { return Read(w, files, preset) })
+	return described(t, func(w *archive.Writer) (int, error) { return Read(w, files, preset, "") })
 }
 
 func described(t testing.TB, read func(w *archive.Writer) (int, error)) (string, error) {

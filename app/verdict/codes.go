@@ -184,7 +184,7 @@ var obstacles = []Template{
 	{WaitingCapture, Warn, "Queued: it was accepted in capture mode and is not sent through a relay.", "",
 		"Cancel it and send it again, or ask the operator to start the server with --capture again."},
 	{WaitingRelaySignIn, Bad, "Queued: the relay {relay} has rejected this server's sign-in since {since}[ ({answer})].", "",
-		"Ask the operator to correct the password (mailer relays add {relay}). No attempts are counted[; next probe at {next_at}]."},
+		"Ask the operator to correct the password where the relay is set (--relay or MAILER_RELAY of the server, else mailer relays add {relay}). No attempts are counted[; next probe at {next_at}]."},
 	{WaitingRelayTLS, Bad, "Queued: no secure connection to the relay {relay} since {since}[ ({answer})].", "",
 		"Ask the operator to check its certificate (mailer relays test {relay}). No attempts are counted[; next probe at {next_at}]."},
 	{WaitingRelayDown, Bad, "Queued: the relay {relay} has been unreachable since {since}[ ({answer})].", "",

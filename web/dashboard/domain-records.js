@@ -1,6 +1,7 @@
 // The DNS records of a domain: what to publish, what is found, and how ready that makes it.
 import { html, useState } from './lib/core.js';
 import { t } from './i18n.js';
+import { relays } from './counts.js';
 import { number } from './format.js';
 import { Button, Code, Copy, Icon, Notice, Section, Seg, Status } from './ui/base.js';
 
@@ -39,13 +40,14 @@ function stateOf(r) {
 	return stands(r) ? ['verified', t('domain.before')] : ['not_started', t('domain.unknown')];
 }
 
-function Found({ of: r }) {
+/** What is found of a record. What the head of the page says already is not said again. @param {{of: any, said: any}} props */
+function Found({ of: r, said }) {
 	if (r.live === 'found') return html`<span class="muted">${r.inherited_from ? t('domain.inherited', { name: r.inherited_from }) : r.policy ? t('domain.policy', { policy: r.policy }) : t('domain.same')}</span>${r.detail && html`<p class="t12">${r.detail}</p>`}`;
-	return html`<span class="muted">${t(r.live === 'missing' ? 'domain.nothing' : r.live === 'mismatch' ? 'domain.other' : 'domain.unasked')}</span>${r.detail ? html`<p class="t12 break">${r.detail}</p>` : r.live === 'missing' && html`<p class="t12">${t(`domain.without.${r.dkim_key === 'next' || r.dkim_key === 'retired' ? r.dkim_key : r.type === 'MX' ? 'MX' : r.record}`)}</p>`}`;
+	return html`<span class="muted">${t(r.live === 'missing' ? 'domain.nothing' : r.live === 'mismatch' ? 'domain.other' : 'domain.unasked')}</span>${r.detail ? r.detail !== said && r.live !== 'unknown' && html`<p class="t12 break">${r.detail}</p>` : r.live === 'missing' && html`<p class="t12">${t(`domain.without.${r.dkim_key === 'next' || r.dkim_key === 'retired' ? r.dkim_key : r.type === 'MX' ? 'MX' : r.record}`)}</p>`}`;
 }
 
-/** The table of records. @param {{of: any}} props */
-export function Records({ of: d }) {
+/** The table of records. said is what the head says. @param {{of: any, said?: any}} props */
+export function Records({ of: d, said }) {
 	const [hosts, setHosts] = useState('whole');
 	const [file, showFile] = useState(false);
 	const zone = zoneOf(d.name);
@@ -59,9 +61,9 @@ export function Records({ of: d }) {
 		<td data-label=${t('domain.record')}><span class="medium">${r.record === 'SPF' && r.type === 'MX' ? 'MX' : `${r.record === 'Tracking' ? t('domains.tracking') : r.record}, ${r.type}`}</span><br /><span class="muted t12">${t(r.dkim_key === 'next' || r.dkim_key === 'retired' ? `domain.keys.${r.dkim_key}` : r.required ? 'domain.needed' : r.record === 'Tracking' ? 'domain.optional' : 'domain.recommended')}</span></td>
 		<td data-label=${t('domain.host')}><${Copy} text=${host} show=${broken(host)} shown /></td>
 		<td data-label=${t('domain.expected')}>${r.type === 'MX' && html`<span class="muted t12">${t('domain.priority')} </span><${Copy} text=${String(r.priority ?? 10)} shown /><br />`}<${Copy} text=${r.value} show=${r.type === 'TXT' ? short(r.value) : broken(r.value)} shown /></td>
-		<td data-label=${t('domain.foundShort')}><${Found} of=${r} /></td></tr>`;
+		<td data-label=${t('domain.foundShort')}><${Found} of=${r} said=${said} /></td></tr>`;
 	})}</tbody></table>
-	${d.records.some((r) => r.record === 'SPF' && r.type === 'TXT' && r.value === 'v=spf1 ~all') && html`<div class="domain-note"><${Notice}>${t('domain.spfEmpty')}<//></div>`}<//>`;
+	${d.records.some((r) => r.record === 'SPF' && r.type === 'TXT' && r.value === 'v=spf1 ~all') && html`<div class="domain-note"><${Notice}>${t(relays.value?.length ? 'domain.spfUnknown' : 'domain.spfEmpty')}<//></div>`}<//>`;
 }
 
 /** What lacks, with its points of ten, then what is right. @param {any} d @returns {{id: string, points: number, kind: string}[]} */

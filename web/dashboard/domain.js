@@ -17,7 +17,7 @@ const pace = 2500;
 /** What the head says of a domain: kind, sentence, what to do. @param {any} d */
 export function verdict(d) {
 	const records = d.records.filter((r) => r.record !== 'Tracking');
-	const wrong = records.find((r) => r.required && r.live !== 'found' && r.detail) ?? records.find((r) => r.required && (r.live === 'mismatch' || r.live === 'missing'));
+	const wrong = records.find((r) => r.required && (r.live === 'mismatch' || r.live === 'missing'));
 	const soft = records.filter((r) => !r.required && (r.live === 'mismatch' || r.live === 'missing'));
 	if (d.paused?.length) return { kind: 'bad', line: t('domain.refused', { name: d.name }), fix: d.paused.map((p) => p.reason).join(' ') };
 	const next = records.find((r) => r.dkim_key === 'next');
@@ -26,6 +26,8 @@ export function verdict(d) {
 		if (next) return { kind: 'neutral', line: t('domain.nextKey'), fix: next.live === 'mismatch' && next.detail ? next.detail : t('domain.nextKeyFix', { name: next.name }) };
 		return { kind: 'good', line: t('domain.ready', { name: d.name }), fix: soft.length ? t('domain.readySoft', { n: soft.length, records: soft.map((r) => r.record).join(', ') }) : null };
 	}
+	const silent = records.find((r) => r.required && r.live === 'unknown' && r.detail && d.status !== 'not_started');
+	if (!wrong && silent) return { kind: 'neutral', line: t('domain.noAnswer'), fix: silent.detail };
 	if (wrong) return { kind: wrong.live === 'mismatch' ? 'bad' : 'warn', line: t(wrong.live === 'mismatch' ? 'domain.wrong' : 'domain.missing', { record: wrong.record }), fix: wrong.detail ?? t('domain.missingFix', { name: wrong.name }) };
 	if (d.status === 'pending') return { kind: 'neutral', line: t('domain.pending'), fix: t('domain.pendingFix') };
 	return { kind: 'neutral', line: t('domain.notStarted'), fix: t('domain.notStartedFix') };
@@ -85,5 +87,5 @@ export default function Domain({ params }) {
 		${mayAdmin.value && html`<${Button} icon="refresh" onClick=${check}>${t('domain.check')}<//><${Menu} label=${t('ui.acts')} items=${[!d.records.some((r) => r.dkim_key === 'next') && { icon: 'refresh', name: t('domain.rotate'), run: rotate }, { icon: 'trash', name: t('domain.delete'), danger: true, run: () => remove(d) }]} />`}<//>
 	<${Verdict} kind=${says.kind} line=${says.line} fix=${html`${says.fix} ${asked && html`<span class="muted">${say('domain.asked', { time: html`<${Time} at=${asked} as="ago" />` })}</span>`}`} />
 	<${Tabs} label=${t('domain.one')} at=${at} onChange=${(tab) => setQuery({ tab: tab === 'records' ? null : tab })} tabs=${[['records', t('domain.records')], ['tracking', t('domains.tracking')]]} />
-	<div class="page">${at === 'tracking' ? html`<${Tracking} of=${d} changed=${got.set} />` : html`<${Records} of=${d} /><${Readiness} of=${d} />`}</div>`;
+	<div class="page">${at === 'tracking' ? html`<${Tracking} of=${d} changed=${got.set} />` : html`<${Records} of=${d} said=${says.fix} /><${Readiness} of=${d} />`}</div>`;
 }

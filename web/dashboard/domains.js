@@ -2,7 +2,7 @@
 import { html, useState } from './lib/core.js';
 import { api, ApiError, useList } from './api.js';
 import { t } from './i18n.js';
-import { encoded } from './paths.js';
+import { domainIn, encoded } from './paths.js';
 import { base, go } from './router.js';
 import { mayAdmin } from './state.js';
 import { Button, Empty, Head, Input, Notice, Status, Time } from './ui/base.js';
@@ -16,7 +16,7 @@ function AddDomain({ close }) {
 	const [wrong, say] = useState('');
 	const send = async () => {
 		try {
-			close(await api.post('/domains', { name: name.trim(), custom_return_path: path.trim() || undefined }));
+			close(await api.post('/domains', { name: domainIn(name), custom_return_path: path.trim() || undefined }));
 		} catch (e) {
 			if (!(e instanceof ApiError)) throw e;
 			say(e.message);

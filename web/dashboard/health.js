@@ -1,7 +1,7 @@
 // Whether this machine is well: the doctor's checks with what mends each, and what needs a person now.
 import { html } from './lib/core.js';
 import { api, useGet } from './api.js';
-import { duration, size } from './format.js';
+import { clock, duration, size } from './format.js';
 import { say, t } from './i18n.js';
 import { base } from './router.js';
 import { Bones, Button, CopyButton, Facts, Failed, Head, Icon, Section, Sections, Status, Time, Verdict } from './ui/base.js';
@@ -20,19 +20,24 @@ export default function Health() {
 }
 
 function Found({ checks, status }) {
-	const bad = checks.filter((c) => !c.ok);
 	const good = checks.filter((c) => c.ok);
-	// What the status says of its own, where no check says the same.
-	const needs = (status?.needs ?? []).filter((need) => !bad.some((c) => c.found.includes(need.what) || need.what.includes(c.found)));
-	const n = bad.length + needs.length;
-	return html`<div class="health-verdict"><${Verdict} kind=${n ? 'bad' : 'good'} icon=${n ? 'alert' : undefined} line=${n ? t('health.needs', { n }) : t('health.fine')} fix=${n ? t('health.passed', { n: good.length }) : t('health.fineFix', { n: good.length })} /></div>
-	<div class="page">${n > 0 && html`<${Section} title=${t('health.bad')}><ul class="items items--top">${needs.map((need) => html`<${Trouble} name=${need.what} fix=${need.fix} />`)}${bad.map((c) => html`<${Trouble} key=${c.name} name=${c.name} found=${c.found} fix=${c.fix} />`)}</ul><//>`}
+	// The one list: what `mailer status` and `mailer doctor` say at this moment.
+	const found = status?.needs ?? checks.filter((c) => c.finding).map((c) => c.finding);
+	const n = found.length;
+	return html`<div class="health-verdict"><${Verdict} kind=${n ? (found.some((f) => f.severity === 'error') ? 'bad' : 'warn') : 'good'} icon=${n ? 'alert' : undefined} line=${n ? t('health.needs', { n }) : t('health.fine')} fix=${n ? t('health.passed', { n: good.length }) : t('health.fineFix', { n: good.length })} /></div>
+	<div class="page">${n > 0 && html`<${Section} title=${t('health.bad')}><ul class="items items--top">${found.map((f) => html`<${Finding} key=${f.id + f.subject} of=${f} />`)}</ul><//>`}
 	${status && html`<${Section} title=${t('health.figures')}><${Figures} status=${status} /><//>`}
 	<${Section} title=${t('health.passed', { n: good.length })}><table class="table table--fixed stack-s"><colgroup><col class="w-to" /><col /></colgroup><thead class="vh"><tr><th scope="col">${t('health.check')}</th><th scope="col">${t('health.found')}</th></tr></thead><tbody>${good.map((c) => html`<tr key=${c.name}><td data-label=${t('health.check')}><${Status} of="ok" word=${c.name} /></td><td data-label=${t('health.found')} class="break muted">${c.found}</td></tr>`)}</tbody></table><//></div>`;
 }
 
-/** What is not well, and what mends it. @param {{name: string, found?: string, fix: string}} props */
-const Trouble = ({ name, found, fix }) => html`<li><${Icon} name="st-bounced" class="bad" /><div class="grow stack stack--2"><h3 class="break">${name}</h3>${found && html`<p class="ink2 break">${found}</p>`}${fix && html`<div class="fix"><span class="break">${fix}</span><${CopyButton} text=${fix} /></div>`}</div></li>`;
+/** Its parameters, with times as people read them. @param {Record<string, string>} params */
+const shown = (params) => Object.fromEntries(Object.entries(params).map(([name, value]) => [name, /^\d{4}-\d\d-\d\dT/.test(value) ? clock(value) : value]));
+
+/** What is not well, what helps, and where. @param {{of: any}} props */
+function Finding({ of: f }) {
+	const params = shown(f.params);
+	return html`<li><${Icon} name="st-bounced" class=${f.severity === 'error' ? 'bad' : 'warn'} /><div class="grow stack stack--2"><h3 class="break"><span class="vh">${t(`findings.${f.severity}`)}: </span>${t(`findings.${f.id}.what`, params)}</h3><p class="ink2 break">${t(`findings.${f.id}.fix`, params)}${params.note && html` ${t(`findings.${params.note}`)}`}</p>${f.command && html`<div class="fix"><span class="mono break">${f.command}</span><${CopyButton} text=${f.command} /></div>`}</div>${f.page && html`<${Button} href=${base + f.page}>${t('findings.open')}<//>`}</li>`;
+}
 
 function Figures({ status }) {
 	const { queue, database, backup } = status;

@@ -35,7 +35,8 @@ function dnsStep(domain, got) {
 	if (domain.status === 'verified') return { name: 'dns', done: true, text: t('overview.steps.dnsDone'), act: open };
 	const records = got.data?.records ?? [];
 	const left = records.filter((r) => r.status !== 'verified');
-	return { name: 'dns', bad: domain.status === 'failed', title: records.length ? t('overview.steps.dnsLeft', { n: left.length, all: records.length }) : undefined, text: html`${t('overview.steps.dnsWrong')} ${left.slice(0, 3).map((r, i) => html`${i ? ', ' : ''}${r.record ?? r.type} <span class="mono">${r.name}</span>`)}`, act: (kind) => html`<${Button} kind=${kind} href=${base + encoded`/domains/${domain.id}`}>${t('overview.steps.dnsShow', { n: left.length || 1 })}<//>` };
+	const looked = left.some((r) => r.live === 'missing' || r.live === 'mismatch'); // else nothing was found out yet
+	return { name: 'dns', bad: domain.status === 'failed', title: looked ? t('overview.steps.dnsLeft', { n: left.length, all: records.length }) : undefined, text: html`${t('overview.steps.dnsWrong')} ${left.slice(0, 3).map((r, i) => html`${i ? ', ' : ''}${r.record ?? r.type} <span class="mono">${r.name}</span>`)}`, act: (kind) => html`<${Button} kind=${kind} href=${base + encoded`/domains/${domain.id}`}>${t('overview.steps.dnsShow', { n: left.length || 1 })}<//>` };
 }
 
 /** Whether incoming reports work, so far as the person may see it. @param {any} got GET /ingest */

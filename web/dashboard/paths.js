@@ -47,3 +47,15 @@ export function encoded(parts, ...values) {
  */
 export const isPath = (path) => /^[!-~]+$/.test(path) && /^(?:\/[^/\\?#]+)+$/.test(path)
 	&& path.slice(1).split('/').every((segment) => decoded(segment)?.split(/[/\\]/).every((part) => !dots(part)) ?? false);
+
+/** The domain in what somebody pasted: an address of a page, of a mailbox, or the name alone. @param {string} text */
+export const domainIn = (text) => text.trim().replace(/^(?:[a-z][a-z0-9+.-]*:\/\/|mailto:)/i, '').replace(/^[^/?#]*@/, '').replace(/[/?#].*$/s, '').replace(/:\d+$/, '').replace(/\.$/, '').toLowerCase();
+
+/** Providers of mailboxes: nobody sends from their domains. */
+const providers = /^(gmail|googlemail|outlook|hotmail|live|msn|yahoo|ymail|icloud|me|mac|aol|gmx|web|t-online|proton|protonmail|pm|mail|zoho|yandex|fastmail|hey|qq|163|126|orange|free|laposte|libero|wp|o2|onet|interia)\.(?:com?\.)?[a-z]{2,3}$/;
+
+/** The domain that the owner of a mailbox likely sends from; empty: it is a provider's. @param {string|undefined} address */
+export function ownDomain(address) {
+	const domain = domainIn(address ?? '');
+	return providers.test(domain) ? '' : domain;
+}

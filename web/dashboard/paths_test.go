@@ -75,7 +75,7 @@ func TestNoAddressLeadsAPageAstray(t *testing.T) {
 const astray = `import { readFileSync } from 'node:fs';
 globalThis.location = new URL('https://mail.test/dashboard/');
 const { match } = await import('./router.js');
-const { encoded, isPath } = await import('./paths.js');
+const { domainIn, encoded, isPath, ownDomain } = await import('./paths.js');
 const { patterns, away, ids } = JSON.parse(readFileSync('in.json'));
 const wrong = [];
 for (const pattern of patterns) {
@@ -104,6 +104,8 @@ for (const part of away) {
 }
 for (const path of ['//evil.test/x', '/a//b', '/a/', '/a?b', '/a#b', '/a/../b', '/a/./b', '/a/%2e%2E/b', '/a\\b', '/a/..%2fb', '/a/b%5c..', 'a', '', '/', 'https://evil.test/a']) if (isPath(path)) wrong.push(path + ' counts as a path');
 for (const path of ['/emails', '/emails/x/raw', '/suppressions/a%2Bb%40x.test', '/users/me/totp']) if (!isPath(path)) wrong.push(path + ' is refused');
+for (const [pasted, domain] of [['https://mail.x.test/', 'mail.x.test'], [' X.test ', 'x.test'], ['http://u:p@x.test:8080/a?b#c', 'x.test'], ['ann@x.test', 'x.test'], ['mailto:ann@x.test', 'x.test'], ['x.test:25', 'x.test'], ['x.test.', 'x.test'], ['', '']]) if (domainIn(pasted) !== domain) wrong.push(pasted + ' is read as ' + domainIn(pasted));
+for (const [address, domain] of [['ann@gmail.com', ''], ['ann@yahoo.co.uk', ''], ['ann@acme.example', 'acme.example'], ['ann@gmail.acme.example.', 'gmail.acme.example'], [undefined, '']]) if (ownDomain(address) !== domain) wrong.push(address + ' sends from ' + ownDomain(address));
 console.log(wrong.length ? wrong.join('\n') : 'fine');
 `
 

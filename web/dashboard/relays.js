@@ -9,7 +9,7 @@ import { doing } from './relays-lights.js';
 import { addDialog, Steps } from './relays-add.js';
 import { RelaySections } from './reports.js';
 import { Bones, Button, Code, Empty, Facts, Failed, Head, Input, Notice, Section, Status, Verdict } from './ui/base.js';
-import { attempt, confirm, dialog, DialogBody, Menu, toast } from './ui/float.js';
+import { attempt, confirm, dialog, DialogBody, Menu, toast, useAsked } from './ui/float.js';
 
 /** The page: all relays, or the one of the address. */
 export default function Relays() {
@@ -20,6 +20,7 @@ export default function Relays() {
 		await got.reload();
 		if (typeof region === 'string') go(encoded`/operator/relays?relay=${region}`);
 	};
+	useAsked(add);
 	const head = html`<${Head} title=${t('relays.title')}><${Button} icon="plus" kind="primary" onClick=${add}>${t('relays.add')}<//><//><${RelaySections} at="/operator/relays" />`;
 	if (got.error && !got.data) return html`${head}<${Failed} error=${got.error} retry=${got.reload} />`;
 	if (!got.data) return html`${head}<${Bones} rows=${3} />`;

@@ -7,6 +7,7 @@ import { base, go, place } from './router.js';
 import { me } from './state.js';
 import { Codes, Progress, TurnOn } from './second-factor.js';
 import { RelayStep } from './setup-relay.js';
+import { domainIn, ownDomain } from './paths.js';
 import { Button, Input } from './ui/base.js';
 
 const names = ['you', 'factor', 'relay', 'domain'];
@@ -67,9 +68,9 @@ function Relay({ next, progress }) {
 }
 
 function Domain({ next, progress }) {
-	const [name, setName] = useState(me.value?.email.split('@')[1] ?? '');
+	const [name, setName] = useState(ownDomain(me.value?.email));
 	const form = useForm(async () => {
-		await api.post('/domains', { name: name.trim() });
+		await api.post('/domains', { name: domainIn(name) });
 		next();
 	});
 	return html`<${Gate} wide title=${t('setup.title')} onSubmit=${form.submit}><${Top} progress=${progress} of="domain" />

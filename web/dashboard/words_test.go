@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"mailer/app/apptest"
+	"mailer/app/health"
 	"mailer/app/pack"
 	"mailer/app/verdict"
 	"mailer/web/rest"
@@ -52,8 +53,12 @@ func TestEnglishVerdictsAreTheServers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	head, _, _ := strings.Cut(strings.TrimSuffix(string(raw), "\n}\n"), ",\n\t\"verdicts\": {")
-	out := head + ",\n\t\"verdicts\": " + unescaped(room) + "\n}\n"
+	head, rest, _ := strings.Cut(string(raw), "\n\t\"verdicts\": {")
+	_, tail, found := strings.Cut(rest, "\n\t}")
+	if !found {
+		t.Fatal("en.json has no room of verdicts")
+	}
+	out := head + "\n\t\"verdicts\": " + unescaped(room) + tail
 	if err := os.WriteFile(englishFile, []byte(out), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -171,5 +176,48 @@ func TestEachScreenHasItsPageOfTheManual(t *testing.T) {
 		if !ok || page[2] != "" && !strings.Contains(text, `id="`+page[2]+`"`) {
 			t.Errorf("the manual has no page %s with a heading %q", page[1], page[2])
 		}
+	}
+}
+
+// TestEnglishFindingsAreTheServers: what the page of health says in English is what the
+// commands say, and all languages have every sentence with its parameters.
+func TestEnglishFindingsAreTheServers(t *testing.T) {
+	type sentences struct{ What, Fix string }
+	rooms := map[string]map[string]json.RawMessage{}
+	languages, err := filepath.Glob("i18n/*.json")
+	if err != nil || len(languages) != 10 {
+		t.Fatalf("%q, %v", languages, err)
+	}
+	for _, name := range languages {
+		var all struct{ Findings map[string]json.RawMessage }
+		if err := json.Unmarshal(read(t, name), &all); err != nil {
+			t.Fatal(err)
+		}
+		rooms[name] = all.Findings
+	}
+	parameter := regexp.MustCompile(`\{\w+\}`)
+	for _, s := range health.Sentences {
+		for name, room := range rooms {
+			var said sentences
+			if s.Terminal {
+				continue
+			}
+			if err := json.Unmarshal(room[s.ID], &said); err != nil {
+				t.Errorf("%s says nothing of %s: %v", name, s.ID, err)
+				continue
+			}
+			if name == englishFile && (said.What != s.What || said.Fix != s.Fix) {
+				t.Errorf("%s: en.json has %q, the server %+v", s.ID, said, s)
+			}
+			for _, p := range parameter.FindAllString(s.What+s.Fix, -1) {
+				if !strings.Contains(said.What+said.Fix, p) {
+					t.Errorf("%s: %s lacks %s", name, s.ID, p)
+				}
+			}
+		}
+	}
+	var note string
+	if err := json.Unmarshal(rooms[englishFile][health.FlagRelay], &note); err != nil || note != health.FlagRelayText {
+		t.Errorf("the note about relays of flags is %q: %v", note, err)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"strconv"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -73,9 +74,22 @@ func (d *Doors) Check(dev, devPublic bool, baseURL string) error {
 		return fmt.Errorf("--drain-delay must not be negative, is %s", d.drainDelay)
 	}
 	if err := errors.Join(d.secure.check(baseURL), d.bounces.Check()); err != nil {
+		return withPort(err)
+	}
+	return withPort(errors.Join(d.checkListen(dev, devPublic), d.smtp.Check(dev, d.secure.certificates.Asked(), d.bounces.Address()), d.metrics.Check()))
+}
+
+// withPort adds how an address is written where only its port was given.
+func withPort(err error) error {
+	wrong, ok := errors.AsType[*net.AddrError](err)
+	if !ok {
 		return err
 	}
-	return errors.Join(d.checkListen(dev, devPublic), d.smtp.Check(dev, d.secure.certificates.Asked(), d.bounces.Address()), d.metrics.Check())
+	port := wrong.Addr
+	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
+		port = "3000"
+	}
+	return fmt.Errorf("%w; use :%s for all addresses of this machine, or 127.0.0.1:%s for this machine alone", err, port, port)
 }
 
 // checkListen refuses to show an owner's key where strangers could use it.

@@ -8,6 +8,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"syscall"
 )
 
 // firstSocket is the descriptor of the first socket that a service manager hands over.
@@ -80,7 +81,12 @@ func (s sockets) listen(flag, address string) (net.Listener, error) {
 	}
 	if best == nil {
 		l, err := net.Listen("tcp", address)
-		if err != nil {
+		switch {
+		case errors.Is(err, syscall.EADDRINUSE):
+			return nil, fmt.Errorf("--%s: %s is in use by another program: stop that, or give --%s another port (ss -ltnp names the program)", flag, address, flag)
+		case errors.Is(err, syscall.EACCES):
+			return nil, fmt.Errorf("--%s: this user can't listen on %s: ports below 1024 need AmbientCapabilities=CAP_NET_BIND_SERVICE in the unit or setcap on the program; a port from 1024 on needs nothing (%w)", flag, address, err)
+		case err != nil:
 			return nil, fmt.Errorf("--%s: %w", flag, err)
 		}
 		return l, nil

@@ -23,7 +23,8 @@ type BackupItem struct {
 type backupList struct {
 	Object  string       `json:"object" enum:"list"`
 	Data    []BackupItem `json:"data" doc:"Newest first, as many as are kept"`
-	Dir     *string      `json:"dir" doc:"The folder; null: the server makes no backups"`
+	Dir     *string      `json:"dir" doc:"The folder; null: the server can make no backups of its database"`
+	Daily   bool         `json:"daily" doc:"The server makes one each day; else only those that are asked for"`
 	Running bool         `json:"running" doc:"One is being made"`
 }
 
@@ -62,7 +63,7 @@ func (r BackupRoutes) list(_ context.Context, _ *app.Key, _ *struct{}) (*backupL
 	files := converted(folder.Files, func(f backup.File) BackupItem {
 		return BackupItem{File: f.Name, Bytes: f.Bytes, At: app.FormatTime(f.At)}
 	})
-	return &backupListOutput{backupList{Object: "list", Data: files, Dir: service.TextOrNull(folder.Dir), Running: folder.Running}}, nil
+	return &backupListOutput{backupList{Object: "list", Data: files, Dir: service.TextOrNull(folder.Dir), Daily: folder.Daily, Running: folder.Running}}, nil
 }
 
 func (r BackupRoutes) create(ctx context.Context, _ *app.Key, _ *struct{}) (*madeBackupOutput, error) {

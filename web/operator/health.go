@@ -15,7 +15,7 @@ import (
 // serverStatus is how a server is, at a glance, as `mailer status --json` says it.
 type serverStatus struct {
 	OK       bool           `json:"ok" doc:"No issue needs attention"`
-	Needs    []statusNeed   `json:"needs" doc:"What a person has to do"`
+	Needs    []finding      `json:"needs" doc:"What is not well, errors first"`
 	Relays   []RelayItem    `json:"relays"`
 	Queue    statusQueue    `json:"queue"`
 	Database statusDatabase `json:"database"`
@@ -39,9 +39,17 @@ type statusCertificate struct {
 	Failure *string `json:"failure" doc:"Why there is no newer one; null: nothing went wrong"`
 }
 
-type statusNeed struct {
-	What string `json:"what"`
-	Fix  string `json:"fix"`
+// finding is something that is not well, as `mailer status`, `mailer doctor` and the dashboard
+// say it.
+type finding struct {
+	ID       string            `json:"id" doc:"What kind of finding it is"`
+	Severity health.Severity   `json:"severity" enum:"error,warning" doc:"error: mail does not arrive, or soon will not"`
+	Subject  string            `json:"subject" doc:"What it is about: the name of a relay, the id of a domain or webhook; empty: the server"`
+	Params   map[string]string `json:"params" doc:"Values in its sentences"`
+	What     string            `json:"what"`
+	Fix      string            `json:"fix" doc:"What helps, in words"`
+	Command  string            `json:"command" doc:"A command that helps and runs when pasted; empty: there is none"`
+	Page     string            `json:"page" doc:"Page of the dashboard that helps, below /dashboard; empty: there is none"`
 }
 
 type statusQueue struct {
@@ -80,6 +88,8 @@ type healthCheck struct {
 	OK    bool   `json:"ok"`
 	Found string `json:"found"`
 	Fix   string `json:"fix" doc:"How to fix it; empty: nothing to do"`
+
+	Finding *finding `json:"finding" doc:"What is not well; null: nothing"`
 }
 
 type (
@@ -119,7 +129,9 @@ func checksOf(round health.Round, err error) (*healthChecksOutput, error) {
 	if err != nil {
 		return nil, err
 	}
-	checks := converted(round.Checks, func(c health.Check) healthCheck { return healthCheck(c) })
+	checks := converted(round.Checks, func(c health.Check) healthCheck {
+		return healthCheck{Name: c.Name, OK: c.OK, Found: c.Found, Fix: c.Fix, Finding: (*finding)(c.Finding)}
+	})
 	return &healthChecksOutput{healthChecks{OK: round.OK, Checks: checks, At: app.FormatTime(round.At)}}, nil
 }
 
@@ -133,7 +145,7 @@ func (r HealthRoutes) status(ctx context.Context, _ *app.Key, _ *struct{}) (*ser
 
 func newServerStatus(st *health.Status) serverStatus {
 	return serverStatus{
-		OK: st.OK, Needs: converted(st.Needs, func(n health.Need) statusNeed { return statusNeed(n) }),
+		OK: st.OK, Needs: converted(st.Needs, func(f health.Finding) finding { return finding(f) }),
 		Relays: converted(st.Relays, newRelayItem),
 		Queue: statusQueue{
 			Waiting: st.Queue.Waiting, Oldest: st.Queue.Oldest,

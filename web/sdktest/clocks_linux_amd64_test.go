@@ -88,7 +88,7 @@ func TestClockThatWasAheadIsPutBack(t *testing.T) {
 // of them notes when a key was last used.
 func checkPacemaker(t *testing.T, s *storm) {
 	t.Helper()
-	late := client{s.in.url, s.in.run(t, "keys", "create", "--name", "late")}
+	late := client{s.in.url, s.in.run(t, "keys", "create", "--permission", "full_access", "--name", "late")}
 	eventually(t, noticing, "the use of a key is noted", func() (bool, string) {
 		var keys struct {
 			Data []struct {

@@ -214,7 +214,7 @@ func (in *instance) run(t *testing.T, args ...string) string {
 // newKey makes an API key; args are further flags of `keys create`.
 func (in *instance) newKey(t *testing.T, args ...string) string {
 	t.Helper()
-	key := in.run(t, append([]string{"keys", "create", "--name", "sdktest"}, args...)...)
+	key := in.run(t, append([]string{"keys", "create", "--permission", "full_access", "--name", "sdktest"}, args...)...)
 	if !strings.HasPrefix(key, "mlr_") || strings.ContainsAny(key, " \n") {
 		t.Fatalf("keys create must print the key alone, got %q", key)
 	}

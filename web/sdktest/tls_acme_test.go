@@ -277,7 +277,7 @@ func TestCertificatesByHTTP01AndRefusals(t *testing.T) {
 		cmd := exec.Command(binary.path, "status", "--db", in.db)
 		cmd.Env = cleanEnv(in.dir)
 		out, err := cmd.Output()
-		return err != nil && bytes.Contains(out, []byte("blocked.example has none: ")), string(out)
+		return err != nil && bytes.Contains(out, []byte("blocked.example has no certificate: ")), string(out)
 	})
 	if !bytes.Contains(in.log(t), []byte(`level=ERROR msg="a certificate could not be had" host=blocked.example`)) {
 		t.Errorf("%s", in.log(t))
