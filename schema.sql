@@ -296,6 +296,7 @@ CREATE TABLE units (
   owed      INTEGER NOT NULL DEFAULT 0, -- recipients that count in team_days when it leaves; 0: they have counted
   late      INTEGER NOT NULL DEFAULT 0 CHECK (late IN (0, 1)), -- it is in the backlog of a daily quota
   crashes   INTEGER NOT NULL DEFAULT 0, -- the latest ones in a row, at each of which it was begun
+  deferred_at INTEGER,        -- when its relay first put it off; NULL: it did not
   owner     TEXT,             -- the server that has it in work, where several share a database; NULL: nobody, or the one that there is
   signature TEXT              -- DKIM-Signature of the first dot, for the same bytes again
 ) STRICT, WITHOUT ROWID;
@@ -304,6 +305,7 @@ CREATE INDEX units_later ON units (relay, bulk, next_at) WHERE state = 'later';
 CREATE INDEX units_clock ON units (relay, team_id, since) WHERE state = 'due' AND since IS NOT NULL; -- what was begun and waits again
 CREATE INDEX units_expiry ON units (relay, team_id, (coalesce(since, next_at) + expires_in)) WHERE state = 'due' AND expires_in IS NOT NULL;
 CREATE INDEX units_owed ON units (team_id, late, next_at) WHERE owed > 0;
+CREATE INDEX units_stopped ON units (team_id, email_id) WHERE broadcast_id IS NULL AND (state = 'held' OR deferred_at IS NOT NULL); -- finds mail that is held or was put off
 CREATE INDEX units_topic ON units (topic_id) WHERE topic_id IS NOT NULL;
 CREATE INDEX units_broadcast ON units (broadcast_id) WHERE broadcast_id IS NOT NULL;
 
