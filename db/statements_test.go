@@ -280,7 +280,7 @@ var hot = map[string][]string{
 	"ReleaseBacklog":      {"units_owed (team_id=? AND late=? AND next_at>?)"},
 	"BroadcastBacklog":    {"broadcasts_open (team_id=?)"},
 	"ListEmails":          {"PRIMARY KEY", "emails_team (team_id=? AND id<?)", "emails_team (team_id=? AND id>?)"},
-	"UnitSituations": {"PRIMARY KEY (email_id>? AND email_id<?)"},
+	"UnitSituations":      {"PRIMARY KEY (email_id>? AND email_id<?)"},
 	"searchEdge": {"units_stopped (team_id=? AND email_id>? AND email_id<?)", "units_stopped (team_id=? AND email_id>? AND email_id<?)",
 		"recipients_address (team_id=? AND <expr>=? AND email_id>? AND email_id<?)", "recipients_address (team_id=? AND <expr>=? AND email_id>? AND email_id<?)",
 		"emails_team (team_id=? AND id>? AND id<?)", "emails_team (team_id=? AND id>? AND id<?)"},
