@@ -212,9 +212,11 @@ CREATE TABLE emails (
   last_event   TEXT NOT NULL CHECK (last_event IN ('queued', 'scheduled', 'sent', 'delivery_delayed',
     'delivered', 'opened', 'clicked', 'bounced', 'complained', 'suppressed', 'failed', 'canceled')),
   content_deleted_at INTEGER, -- when it was older than contents are kept: what is left of it goes piece by piece; NULL: it is there
-  imported_at  INTEGER        -- when it came here as history: another server sent it, and nothing of it leaves from here; NULL: it is this server's
+  imported_at  INTEGER,       -- when it came here as history: another server sent it, and nothing of it leaves from here; NULL: it is this server's
+  unsent       INTEGER NOT NULL DEFAULT 0 CHECK (unsent IN (0, 1)) -- 1: the record of a send that was refused, all of its recipients being suppressed; in no list that does not ask for it
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX emails_team ON emails (team_id, id);
+CREATE INDEX emails_unsent ON emails (team_id, created_at) WHERE unsent = 1;
 
 -- What an email says; never changed after acceptance. Rows are large, so this table
 -- and that of the pieces of attachments keep them out of their keys.

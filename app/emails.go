@@ -175,6 +175,7 @@ type Email struct {
 	ScheduledAt time.Time // zero: at once
 	LastEvent   LastEvent
 	Situation   Situation     // what is still to be done; as it was when the email was read
+	Unsent      bool          // it is the record of a send that was refused, all of its recipients being suppressed
 	ExpiresIn   time.Duration // of a send: after which it fails; 0: as the relay has it. Its unit keeps it
 	// ContentDeletedAt is when bodies, attachments and captured message were deleted,
 	// being older than what is kept; zero: they are there.

@@ -63,7 +63,8 @@ const (
 // the following ones of emailSearch.args.
 const emailFits = `(?4 = '' OR instr(lower(e.sender), ?4) > 0) AND (?5 = '' OR instr(lower(e.sender), ?5) > 0)
 	AND (?6 = '' OR instr(lower(e.subject), ?6) > 0) AND (?7 = '' OR instr(e.tags, ?7) > 0) AND (?8 = '' OR instr(?8, ' ' || e.last_event || ' ') > 0)
-	AND (?9 = '' OR e.key_id = ?9) AND (?10 = '' OR e.source = ?10) AND (?14 = '' OR instr(?14, ' ' || e.last_event || '/' || ` + emailSituation + ` || ' ') > 0)`
+	AND (?9 = '' OR e.key_id = ?9) AND (?10 = '' OR e.source = ?10) AND (?14 = '' OR instr(?14, ' ' || e.last_event || '/' || ` + emailSituation + ` || ' ') > 0)
+	AND (CAST(?15 AS bigint) = 1 OR e.unsent = 0)`
 
 // emailGoesTo is the same of its envelope.
 const emailGoesTo = `(?11 = '' AND ?12 = '' AND ?13 = '' OR EXISTS (SELECT 1 FROM recipients AS p WHERE p.email_id = e.id
@@ -79,7 +80,7 @@ type emailSearch struct {
 	team   string
 	newer  bool    // it goes from old to new
 	to     string  // an address that the index is asked for; empty: none
-	needle [11]any // parameters of emailFits and emailGoesTo
+	needle [12]any // parameters of emailFits and emailGoesTo
 	parts  []searchPart
 }
 
@@ -136,7 +137,7 @@ func newEmailSearch(r *Reader, teamID string, f *EmailFilter, page app.Page) (*e
 		suffix = "@" + f.To.Domain
 	}
 	begin := lowerASCII(f.To.Prefix)
-	s.needle = [...]any{from, domain, lowerASCII(f.Subject), tag, statusNeedle(f.Status), f.KeyID, f.Source, s.to, begin, suffix, stateNeedle(f.State)}
+	s.needle = [...]any{from, domain, lowerASCII(f.Subject), tag, statusNeedle(f.Status), f.KeyID, f.Source, s.to, begin, suffix, stateNeedle(f.State), f.asksUnsent()}
 	return s, s.plan(f, page, begin)
 }
 
@@ -219,6 +220,11 @@ func stateNeedle(all []app.State) (text string) {
 		}
 	}
 	return text
+}
+
+// asksUnsent reports whether refused sends are found too.
+func (f *EmailFilter) asksUnsent() bool {
+	return slices.Contains(f.Status, app.Suppressed) || slices.Contains(f.State, app.State(app.Suppressed))
 }
 
 // stopped reports whether all of the states are found by the index of what is held or was
@@ -318,22 +324,22 @@ func (s *emailSearch) searched(p searchPart, limit int) ([]app.Email, error) {
 	switch {
 	case p.stopped && s.newer:
 		return list(session, scanEmail, `SELECT `+emailColumns+` FROM units AS w CROSS JOIN emails AS e ON e.id = w.email_id
-			WHERE w.team_id = ?1 AND w.email_id >= ?2 AND w.email_id < ?3 AND `+waitStopped+` AND `+emailFits+` AND `+emailGoesTo+` ORDER BY w.email_id LIMIT ?15`, args...)
+			WHERE w.team_id = ?1 AND w.email_id >= ?2 AND w.email_id < ?3 AND `+waitStopped+` AND `+emailFits+` AND `+emailGoesTo+` ORDER BY w.email_id LIMIT ?16`, args...)
 	case p.stopped:
 		return list(session, scanEmail, `SELECT `+emailColumns+` FROM units AS w CROSS JOIN emails AS e ON e.id = w.email_id
-			WHERE w.team_id = ?1 AND w.email_id >= ?2 AND w.email_id < ?3 AND `+waitStopped+` AND `+emailFits+` AND `+emailGoesTo+` ORDER BY w.email_id DESC LIMIT ?15`, args...)
+			WHERE w.team_id = ?1 AND w.email_id >= ?2 AND w.email_id < ?3 AND `+waitStopped+` AND `+emailFits+` AND `+emailGoesTo+` ORDER BY w.email_id DESC LIMIT ?16`, args...)
 	case p.indexed && s.newer:
 		return list(session, scanEmail, `SELECT `+emailColumns+` FROM recipients AS r CROSS JOIN emails AS e ON e.id = r.email_id
-			WHERE r.team_id = ?1 AND lower(r.address) = ?11 AND r.email_id >= ?2 AND r.email_id < ?3 AND ?12 = '' AND ?13 = '' AND `+emailFits+` ORDER BY r.email_id LIMIT ?15`, args...)
+			WHERE r.team_id = ?1 AND lower(r.address) = ?11 AND r.email_id >= ?2 AND r.email_id < ?3 AND ?12 = '' AND ?13 = '' AND `+emailFits+` ORDER BY r.email_id LIMIT ?16`, args...)
 	case p.indexed:
 		return list(session, scanEmail, `SELECT `+emailColumns+` FROM recipients AS r CROSS JOIN emails AS e ON e.id = r.email_id
-			WHERE r.team_id = ?1 AND lower(r.address) = ?11 AND r.email_id >= ?2 AND r.email_id < ?3 AND ?12 = '' AND ?13 = '' AND `+emailFits+` ORDER BY r.email_id DESC LIMIT ?15`, args...)
+			WHERE r.team_id = ?1 AND lower(r.address) = ?11 AND r.email_id >= ?2 AND r.email_id < ?3 AND ?12 = '' AND ?13 = '' AND `+emailFits+` ORDER BY r.email_id DESC LIMIT ?16`, args...)
 	case s.newer:
 		return list(session, scanEmail, `SELECT `+emailColumns+` FROM emails AS e
-			WHERE e.team_id = ?1 AND e.id >= ?2 AND e.id < ?3 AND `+emailFits+` AND `+emailGoesTo+` ORDER BY e.id LIMIT ?15`, args...)
+			WHERE e.team_id = ?1 AND e.id >= ?2 AND e.id < ?3 AND `+emailFits+` AND `+emailGoesTo+` ORDER BY e.id LIMIT ?16`, args...)
 	}
 	return list(session, scanEmail, `SELECT `+emailColumns+` FROM emails AS e
-		WHERE e.team_id = ?1 AND e.id >= ?2 AND e.id < ?3 AND `+emailFits+` AND `+emailGoesTo+` ORDER BY e.id DESC LIMIT ?15`, args...)
+		WHERE e.team_id = ?1 AND e.id >= ?2 AND e.id < ?3 AND `+emailFits+` AND `+emailGoesTo+` ORDER BY e.id DESC LIMIT ?16`, args...)
 }
 
 // among looks at emails one by one.

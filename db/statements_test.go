@@ -281,6 +281,8 @@ var hot = map[string][]string{
 	"BroadcastBacklog":    {"broadcasts_open (team_id=?)"},
 	"ListEmails":          {"PRIMARY KEY", "emails_team (team_id=? AND id<?)", "emails_team (team_id=? AND id>?)"},
 	"UnitSituations":      {"PRIMARY KEY (email_id>? AND email_id<?)"},
+	"CountUnsent":         {"emails_unsent (team_id=? AND created_at>?)"},
+	"PurgeUnsent":         {"emails_unsent (team_id=? AND created_at<?)"},
 	"searchEdge": {"units_stopped (team_id=? AND email_id>? AND email_id<?)", "units_stopped (team_id=? AND email_id>? AND email_id<?)",
 		"recipients_address (team_id=? AND <expr>=? AND email_id>? AND email_id<?)", "recipients_address (team_id=? AND <expr>=? AND email_id>? AND email_id<?)",
 		"emails_team (team_id=? AND id>? AND id<?)", "emails_team (team_id=? AND id>? AND id<?)"},
