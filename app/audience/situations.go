@@ -2,6 +2,7 @@ package audience
 
 import (
 	"fmt"
+	"slices"
 
 	"mailer/app"
 	"mailer/db"
@@ -11,13 +12,14 @@ import (
 // recipients, whose ids ascend or descend. One whose turn has not come waits as the
 // broadcast does.
 func Situations(r *db.Reader, b *app.Broadcast, recipients ...app.BroadcastRecipient) ([]app.Situation, error) {
-	if len(recipients) == 0 {
-		return nil, nil
-	}
-	first, last := recipients[0].ID, recipients[len(recipients)-1].ID
-	open, err := r.UnitSituations(min(first, last), max(first, last))
-	if err != nil {
-		return nil, fmt.Errorf("read the open work of a broadcast: %w", err)
+	var open map[string]app.Situation
+	waiting := slices.DeleteFunc(slices.Clone(recipients), func(to app.BroadcastRecipient) bool { return b.SeenOf(&to)&app.SeenEnded != 0 })
+	if len(waiting) > 0 {
+		var err error
+		first, last := waiting[0].ID, waiting[len(waiting)-1].ID
+		if open, err = r.UnitSituations(min(first, last), max(first, last)); err != nil {
+			return nil, fmt.Errorf("read the open work of a broadcast: %w", err)
+		}
 	}
 	out := make([]app.Situation, len(recipients))
 	for i := range recipients {

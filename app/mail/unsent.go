@@ -35,7 +35,7 @@ func (s *Service) refused(ctx context.Context, email *app.Email, failed error) e
 	if err != nil || !kept {
 		return failed
 	}
-	return app.Errorf(refusal.Code, "%s", unsentWords(refusal.Message, email.ID))
+	return &app.Error{Code: refusal.Code, Message: unsentWords(refusal.Message, email.ID), Err: refusal.Err, Record: email.ID}
 }
 
 // unsentWords add the id of the record to the message of a refusal.

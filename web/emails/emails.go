@@ -120,6 +120,7 @@ func (r Routes) sendEmail(ctx context.Context, key *app.Key, in *shapes.OnceHead
 	}
 	id, err := r.Service.SendEmail(ctx, key, email, opts)
 	if err != nil {
+		rest.RefusedEmail(ctx, err)
 		return nil, err
 	}
 	rest.MadeEmail(ctx, id)
