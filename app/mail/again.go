@@ -53,7 +53,7 @@ func (a *Again) ResendEmail(ctx context.Context, key *app.Key, id string, to []s
 		return claim.keep(tx, email.ID)
 	})
 	if err != nil {
-		return claim.otherwise(ctx, a.service, a.service.refused(ctx, email, service.Unavailable(err)))
+		return claim.otherwise(ctx, a.service, a.service.Unsent.refused(ctx, email, service.Unavailable(err)))
 	}
 	return email.ID, nil
 }

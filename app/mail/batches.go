@@ -78,7 +78,7 @@ func (s *Service) SendBatch(ctx context.Context, key *app.Key, items []BatchItem
 		return claim.keep(tx, string(kept))
 	})
 	if err != nil {
-		if answer, err = claim.otherwise(ctx, s, s.refused(ctx, b.unsent, service.Unavailable(err))); err != nil {
+		if answer, err = claim.otherwise(ctx, s, s.Unsent.refused(ctx, b.unsent, service.Unavailable(err))); err != nil {
 			return nil, err
 		}
 		return readKept[*BatchResult](answer)
@@ -148,7 +148,7 @@ func (b *batch) accept(tx *db.Tx) (*BatchResult, error) {
 			b.unsent = email
 			return nil, whole
 		case item != nil && app.CodeOf(err) == app.CodeAllRecipientsSuppressed:
-			kept, err := b.s.keepUnsent(tx, email)
+			kept, err := b.s.Unsent.keep(tx, email)
 			if err != nil {
 				return nil, err
 			}

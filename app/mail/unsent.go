@@ -13,24 +13,28 @@ import (
 // Bounds of the records of refused sends.
 const (
 	UnsentADay = 1000                // for each team and UTC day
-	UnsentKept = 30 * 24 * time.Hour // then PurgeUnsent deletes them
+	UnsentKept = 30 * 24 * time.Hour // then Purge deletes them
 )
+
+// Unsent keeps records of sends that were refused, since all of their recipients are
+// suppressed.
+type Unsent struct{ service *Service }
 
 // refused is the end of a send that failed. Where all recipients are suppressed, a record
 // is kept for people to open, and the error names it. The record is in no quota and under
 // no idempotency key; beyond UnsentADay there is none.
-func (s *Service) refused(ctx context.Context, email *app.Email, failed error) error {
+func (n *Unsent) refused(ctx context.Context, email *app.Email, failed error) error {
 	var refusal *app.Error
 	if email == nil || !errors.As(failed, &refusal) || refusal.Code != app.CodeAllRecipientsSuppressed {
 		return failed
 	}
 	kept := false
-	err := s.DB.Write(ctx, func(tx *db.Tx) (err error) {
-		kept, err = s.keepUnsent(tx, email)
+	err := n.service.DB.Write(ctx, func(tx *db.Tx) (err error) {
+		kept, err = n.keep(tx, email)
 		return err
 	})
 	if err != nil {
-		s.Log.Warn("keep a record of a refused send", "team", email.TeamID, "err", err)
+		n.service.Log.Warn("keep a record of a refused send", "team", email.TeamID, "err", err)
 	}
 	if err != nil || !kept {
 		return failed
@@ -41,15 +45,15 @@ func (s *Service) refused(ctx context.Context, email *app.Email, failed error) e
 // unsentWords add the id of the record to the message of a refusal.
 func unsentWords(message, id string) string { return message + ": see the email " + id }
 
-// keepUnsent writes the record of a refused send, unless there are enough of this day, or
+// keep writes the record of a refused send, unless there are enough of this day, or
 // its recipients are no longer suppressed.
-func (s *Service) keepUnsent(tx *db.Tx, email *app.Email) (kept bool, err error) {
-	n, err := tx.CountUnsent(email.TeamID, tx.Now.Truncate(24*time.Hour))
-	if err != nil || n >= UnsentADay {
+func (n *Unsent) keep(tx *db.Tx, email *app.Email) (kept bool, err error) {
+	today, err := tx.CountUnsent(email.TeamID, tx.Now.Truncate(24*time.Hour))
+	if err != nil || today >= UnsentADay {
 		return false, err
 	}
 	recipients := envelopeOf(email)
-	blocked, err := s.audience.BlockedAmong(&tx.Reader, email.TeamID, email.TopicID, recipients)
+	blocked, err := n.service.audience.BlockedAmong(&tx.Reader, email.TeamID, email.TopicID, recipients)
 	if err != nil || len(blocked) == 0 {
 		return false, err
 	}
@@ -72,10 +76,10 @@ func (s *Service) keepUnsent(tx *db.Tx, email *app.Email) (kept bool, err error)
 	return true, nil
 }
 
-// PurgeUnsent deletes records of refused sends that are too old.
-func (s *Service) PurgeUnsent(ctx context.Context, teams []string) error {
+// Purge deletes records of refused sends that are too old.
+func (n *Unsent) Purge(ctx context.Context, teams []string) error {
 	for _, team := range teams {
-		err := s.InPieces(ctx, "old records of refused sends", func(tx *db.Tx) (bool, error) {
+		err := n.service.InPieces(ctx, "old records of refused sends", func(tx *db.Tx) (bool, error) {
 			return tx.PurgeUnsent(team, tx.Now.Add(-UnsentKept), service.PurgeChunk)
 		})
 		if err != nil {

@@ -94,7 +94,7 @@ func TestASendToSuppressedAddressesLeavesARecord(t *testing.T) {
 		}
 		w.Elapse(mail.UnsentKept)
 		w.Send("in@example.net")
-		world.Must(t, w.Server.Mail.PurgeUnsent(t.Context(), []string{w.Key.TeamID}))
+		world.Must(t, w.Server.Mail.Unsent.Purge(t.Context(), []string{w.Key.TeamID}))
 		if got := listed(w, mail.SearchQuery{Status: "suppressed"}); got != "" {
 			t.Errorf("after 30 days there are %q", got)
 		}

@@ -196,7 +196,7 @@ func (s *Service) purgeRequestLog(ctx context.Context) error {
 	for i := range teams {
 		ids[i] = teams[i].ID
 	}
-	return errors.Join(s.requestLog.Purge(ctx, ids), s.mail.PurgeUnsent(ctx, ids))
+	return errors.Join(s.requestLog.Purge(ctx, ids), s.mail.Unsent.Purge(ctx, ids))
 }
 
 // cronLog writes cron's own messages to our log.
