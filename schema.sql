@@ -212,9 +212,11 @@ CREATE TABLE emails (
   last_event   TEXT NOT NULL CHECK (last_event IN ('queued', 'scheduled', 'sent', 'delivery_delayed',
     'delivered', 'opened', 'clicked', 'bounced', 'complained', 'suppressed', 'failed', 'canceled')),
   content_deleted_at INTEGER, -- when it was older than contents are kept: what is left of it goes piece by piece; NULL: it is there
-  imported_at  INTEGER        -- when it came here as history: another server sent it, and nothing of it leaves from here; NULL: it is this server's
+  imported_at  INTEGER,       -- when it came here as history: another server sent it, and nothing of it leaves from here; NULL: it is this server's
+  unsent       INTEGER NOT NULL DEFAULT 0 CHECK (unsent IN (0, 1)) -- 1: the record of a send that was refused, all of its recipients being suppressed; in no list that does not ask for it
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX emails_team ON emails (team_id, id);
+CREATE INDEX emails_unsent ON emails (team_id, created_at) WHERE unsent = 1;
 
 -- What an email says; never changed after acceptance. Rows are large, so this table
 -- and that of the pieces of attachments keep them out of their keys.
@@ -296,6 +298,7 @@ CREATE TABLE units (
   owed      INTEGER NOT NULL DEFAULT 0, -- recipients that count in team_days when it leaves; 0: they have counted
   late      INTEGER NOT NULL DEFAULT 0 CHECK (late IN (0, 1)), -- it is in the backlog of a daily quota
   crashes   INTEGER NOT NULL DEFAULT 0, -- the latest ones in a row, at each of which it was begun
+  deferred_at INTEGER,        -- when its relay first put it off; NULL: it did not
   owner     TEXT,             -- the server that has it in work, where several share a database; NULL: nobody, or the one that there is
   signature TEXT              -- DKIM-Signature of the first dot, for the same bytes again
 ) STRICT, WITHOUT ROWID;
@@ -304,6 +307,7 @@ CREATE INDEX units_later ON units (relay, bulk, next_at) WHERE state = 'later';
 CREATE INDEX units_clock ON units (relay, team_id, since) WHERE state = 'due' AND since IS NOT NULL; -- what was begun and waits again
 CREATE INDEX units_expiry ON units (relay, team_id, (coalesce(since, next_at) + expires_in)) WHERE state = 'due' AND expires_in IS NOT NULL;
 CREATE INDEX units_owed ON units (team_id, late, next_at) WHERE owed > 0;
+CREATE INDEX units_stopped ON units (team_id, email_id) WHERE broadcast_id IS NULL AND (state = 'held' OR deferred_at IS NOT NULL); -- finds mail that is held or was put off
 CREATE INDEX units_topic ON units (topic_id) WHERE topic_id IS NOT NULL;
 CREATE INDEX units_broadcast ON units (broadcast_id) WHERE broadcast_id IS NOT NULL;
 CREATE INDEX units_paused ON units (broadcast_id) WHERE held = 'paused';

@@ -93,6 +93,7 @@ type RecipientRow struct {
 	ContactID string // empty: the contact was deleted
 	Email     string
 	LastEvent LastEvent
+	State     State
 	Count     int          // how often it opened, or clicked; 0: not asked for
 	Bounce    BounceType   // empty: it did not bounce, or was not asked for
 	Links     []LinkClicks // those that were followed, where asked for

@@ -156,6 +156,8 @@ type Unit struct {
 	Late bool
 	// Crashes is at how many crashes, the latest ones in a row, it was in work.
 	Crashes int
+	// DeferredAt is when its relay first put it off; zero: it did not.
+	DeferredAt time.Time
 	// Owner is the server that has it in work, where several share a database.
 	Owner string
 }

@@ -174,6 +174,8 @@ type Email struct {
 	CreatedAt   time.Time
 	ScheduledAt time.Time // zero: at once
 	LastEvent   LastEvent
+	Situation   Situation     // what is still to be done; as it was when the email was read
+	Unsent      bool          // it is the record of a send that was refused, all of its recipients being suppressed
 	ExpiresIn   time.Duration // of a send: after which it fails; 0: as the relay has it. Its unit keeps it
 	// ContentDeletedAt is when bodies, attachments and captured message were deleted,
 	// being older than what is kept; zero: they are there.
@@ -186,6 +188,9 @@ type Email struct {
 	Envelope    []string // whom it goes to, whatever its headers say; nil: Mail.Recipients. Not read back
 	Mail
 }
+
+// State is how the email is now.
+func (e *Email) State() State { return StateOf(e.LastEvent, e.Situation) }
 
 // Tracking says how the opens and clicks of one email are seen. It is fixed at
 // acceptance, so that every attempt has the same bytes.

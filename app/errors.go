@@ -47,6 +47,8 @@ type Error struct {
 	Err     error
 	// RetryAfter is when the same call may succeed; 0: nobody can say.
 	RetryAfter time.Duration
+	// Record is the id of the email that tells of a refused send; empty: none does.
+	Record string
 }
 
 // Error implements error.

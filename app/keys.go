@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -265,6 +266,7 @@ const (
 type Actor struct {
 	Type    ActorType
 	Name    string // id of a key or person, name of the system's user
+	Called  string // name of a key, address of a person; empty: not known
 	Address string // IP address; empty: not over the network
 }
 
@@ -314,9 +316,9 @@ func (a Actor) Words() string {
 	case ActorCLI:
 		return "the operator"
 	case ActorKey:
-		return "the API key " + a.Name
+		return "the API key " + cmp.Or(a.Called, a.Name)
 	case ActorPerson:
-		return "the person " + a.Name
+		return "the person " + cmp.Or(a.Called, a.Name)
 	}
 	return "the server"
 }

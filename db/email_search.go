@@ -20,6 +20,7 @@ type EmailFilter struct {
 	Tag     app.Tag
 	TagName bool            // Tag has a name alone
 	Status  []app.LastEvent // one of them
+	State   []app.State     // one of them
 	Source  string
 	KeyID   string
 	Since   time.Time // created then or later
@@ -62,12 +63,16 @@ const (
 // the following ones of emailSearch.args.
 const emailFits = `(?4 = '' OR instr(lower(e.sender), ?4) > 0) AND (?5 = '' OR instr(lower(e.sender), ?5) > 0)
 	AND (?6 = '' OR instr(lower(e.subject), ?6) > 0) AND (?7 = '' OR instr(e.tags, ?7) > 0) AND (?8 = '' OR instr(?8, ' ' || e.last_event || ' ') > 0)
-	AND (?9 = '' OR e.key_id = ?9) AND (?10 = '' OR e.source = ?10)`
+	AND (?9 = '' OR e.key_id = ?9) AND (?10 = '' OR e.source = ?10) AND (?14 = '' OR instr(?14, ' ' || e.last_event || '/' || ` + emailSituation + ` || ' ') > 0)
+	AND (CAST(?15 AS bigint) = 1 OR e.unsent = 0)`
 
 // emailGoesTo is the same of its envelope.
 const emailGoesTo = `(?11 = '' AND ?12 = '' AND ?13 = '' OR EXISTS (SELECT 1 FROM recipients AS p WHERE p.email_id = e.id
 	AND (?11 = '' OR lower(p.address) = ?11) AND substr(lower(p.address), 1, length(?12)) = ?12
 	AND (?13 = '' OR substr(lower(p.address), -length(?13)) = ?13)))`
+
+// waitStopped is the condition of the index units_stopped.
+const waitStopped = `w.broadcast_id IS NULL AND (w.state = 'held' OR w.deferred_at IS NOT NULL)`
 
 // emailSearch is a search on its way.
 type emailSearch struct {
@@ -75,7 +80,7 @@ type emailSearch struct {
 	team   string
 	newer  bool    // it goes from old to new
 	to     string  // an address that the index is asked for; empty: none
-	needle [10]any // parameters of emailFits and emailGoesTo
+	needle [12]any // parameters of emailFits and emailGoesTo
 	parts  []searchPart
 }
 
@@ -83,6 +88,7 @@ type emailSearch struct {
 type searchPart struct {
 	lo, hi  string
 	indexed bool     // it is walked by the index of recipients
+	stopped bool     // it is walked by the index of open work that is held or was put off
 	ids     []string // those alone, in the order of the search; nil: all
 }
 
@@ -131,7 +137,7 @@ func newEmailSearch(r *Reader, teamID string, f *EmailFilter, page app.Page) (*e
 		suffix = "@" + f.To.Domain
 	}
 	begin := lowerASCII(f.To.Prefix)
-	s.needle = [...]any{from, domain, lowerASCII(f.Subject), tag, statusNeedle(f.Status), f.KeyID, f.Source, s.to, begin, suffix}
+	s.needle = [...]any{from, domain, lowerASCII(f.Subject), tag, statusNeedle(f.Status), f.KeyID, f.Source, s.to, begin, suffix, stateNeedle(f.State), f.asksUnsent()}
 	return s, s.plan(f, page, begin)
 }
 
@@ -151,8 +157,9 @@ func (s *emailSearch) plan(f *EmailFilter, page app.Page, begin string) error {
 	if s.newer {
 		all.lo = max(all.lo, page.Before+" ") // behind it, before all others
 	}
+	all.stopped = stopped(f.State)
 	s.parts = []searchPart{all}
-	if s.to == "" && begin == "" {
+	if all.stopped || s.to == "" && begin == "" {
 		return nil
 	}
 	indexed, err := s.r.IndexedRecipients()
@@ -197,6 +204,33 @@ func statusNeedle(all []app.LastEvent) (text string) {
 		text += " " + string(status) + " "
 	}
 	return text
+}
+
+// stateNeedle has each pair of last event and situation that gives one of the states
+// between spaces.
+func stateNeedle(all []app.State) (text string) {
+	if len(all) == 0 {
+		return ""
+	}
+	for _, last := range app.LastEvents() {
+		for _, now := range app.Situations() {
+			if slices.Contains(all, app.StateOf(last, now)) {
+				text += " " + string(last) + "/" + string(now) + " "
+			}
+		}
+	}
+	return text
+}
+
+// asksUnsent reports whether refused sends are found too.
+func (f *EmailFilter) asksUnsent() bool {
+	return slices.Contains(f.Status, app.Suppressed) || slices.Contains(f.State, app.State(app.Suppressed))
+}
+
+// stopped reports whether all of the states are found by the index of what is held or was
+// put off.
+func stopped(all []app.State) bool {
+	return len(all) > 0 && !slices.ContainsFunc(all, func(s app.State) bool { return s != app.Held && s != app.Deferred })
 }
 
 // tagNeedle is what stands in the column of an email with the filter's tag.
@@ -268,6 +302,10 @@ func (s *emailSearch) piece(limit int) (rows []app.Email, edge string, err error
 func (s *emailSearch) searchEdge(p searchPart) (id string, err error) {
 	args := []any{s.team, p.lo, p.hi, searchPiece - 1}
 	switch {
+	case p.stopped && s.newer:
+		err = s.r.row(`SELECT w.email_id FROM units AS w WHERE w.team_id = ?1 AND w.email_id >= ?2 AND w.email_id < ?3 AND `+waitStopped+` ORDER BY w.email_id LIMIT 1 OFFSET ?4`, args, &id)
+	case p.stopped:
+		err = s.r.row(`SELECT w.email_id FROM units AS w WHERE w.team_id = ?1 AND w.email_id >= ?2 AND w.email_id < ?3 AND `+waitStopped+` ORDER BY w.email_id DESC LIMIT 1 OFFSET ?4`, args, &id)
 	case p.indexed && s.newer:
 		err = s.r.row(`SELECT email_id FROM recipients WHERE team_id = ?1 AND lower(address) = ?5 AND email_id >= ?2 AND email_id < ?3 ORDER BY email_id LIMIT 1 OFFSET ?4`, append(args, s.to), &id)
 	case p.indexed:
@@ -284,18 +322,24 @@ func (s *emailSearch) searchEdge(p searchPart) (id string, err error) {
 func (s *emailSearch) searched(p searchPart, limit int) ([]app.Email, error) {
 	session, args := &s.r.session, s.args(p, limit)
 	switch {
+	case p.stopped && s.newer:
+		return list(session, scanEmail, `SELECT `+emailColumns+` FROM units AS w CROSS JOIN emails AS e ON e.id = w.email_id
+			WHERE w.team_id = ?1 AND w.email_id >= ?2 AND w.email_id < ?3 AND `+waitStopped+` AND `+emailFits+` AND `+emailGoesTo+` ORDER BY w.email_id LIMIT ?16`, args...)
+	case p.stopped:
+		return list(session, scanEmail, `SELECT `+emailColumns+` FROM units AS w CROSS JOIN emails AS e ON e.id = w.email_id
+			WHERE w.team_id = ?1 AND w.email_id >= ?2 AND w.email_id < ?3 AND `+waitStopped+` AND `+emailFits+` AND `+emailGoesTo+` ORDER BY w.email_id DESC LIMIT ?16`, args...)
 	case p.indexed && s.newer:
 		return list(session, scanEmail, `SELECT `+emailColumns+` FROM recipients AS r CROSS JOIN emails AS e ON e.id = r.email_id
-			WHERE r.team_id = ?1 AND lower(r.address) = ?11 AND r.email_id >= ?2 AND r.email_id < ?3 AND ?12 = '' AND ?13 = '' AND `+emailFits+` ORDER BY r.email_id LIMIT ?14`, args...)
+			WHERE r.team_id = ?1 AND lower(r.address) = ?11 AND r.email_id >= ?2 AND r.email_id < ?3 AND ?12 = '' AND ?13 = '' AND `+emailFits+` ORDER BY r.email_id LIMIT ?16`, args...)
 	case p.indexed:
 		return list(session, scanEmail, `SELECT `+emailColumns+` FROM recipients AS r CROSS JOIN emails AS e ON e.id = r.email_id
-			WHERE r.team_id = ?1 AND lower(r.address) = ?11 AND r.email_id >= ?2 AND r.email_id < ?3 AND ?12 = '' AND ?13 = '' AND `+emailFits+` ORDER BY r.email_id DESC LIMIT ?14`, args...)
+			WHERE r.team_id = ?1 AND lower(r.address) = ?11 AND r.email_id >= ?2 AND r.email_id < ?3 AND ?12 = '' AND ?13 = '' AND `+emailFits+` ORDER BY r.email_id DESC LIMIT ?16`, args...)
 	case s.newer:
 		return list(session, scanEmail, `SELECT `+emailColumns+` FROM emails AS e
-			WHERE e.team_id = ?1 AND e.id >= ?2 AND e.id < ?3 AND `+emailFits+` AND `+emailGoesTo+` ORDER BY e.id LIMIT ?14`, args...)
+			WHERE e.team_id = ?1 AND e.id >= ?2 AND e.id < ?3 AND `+emailFits+` AND `+emailGoesTo+` ORDER BY e.id LIMIT ?16`, args...)
 	}
 	return list(session, scanEmail, `SELECT `+emailColumns+` FROM emails AS e
-		WHERE e.team_id = ?1 AND e.id >= ?2 AND e.id < ?3 AND `+emailFits+` AND `+emailGoesTo+` ORDER BY e.id DESC LIMIT ?14`, args...)
+		WHERE e.team_id = ?1 AND e.id >= ?2 AND e.id < ?3 AND `+emailFits+` AND `+emailGoesTo+` ORDER BY e.id DESC LIMIT ?16`, args...)
 }
 
 // among looks at emails one by one.

@@ -98,7 +98,14 @@ var givesWayTo = func() map[app.LastEvent]string {
 }()
 
 const emailColumns = `e.id, e.team_id, e.key_id, e.relay, e.message_id, e.sender, e.to_list, e.cc_list, e.bcc_list, e.reply_to,
-	e.subject, e.tags, e.attachments, e.topic_id, e.template_id, e.source, e.created_at, e.scheduled_at, e.last_event, e.content_deleted_at`
+	e.subject, e.tags, e.attachments, e.topic_id, e.template_id, e.source, e.created_at, e.scheduled_at, e.last_event, e.content_deleted_at, e.unsent, ` + emailSituation
+
+// emailSituation is the app.Situation of an email e.
+const emailSituation = `coalesce((SELECT ` + unitSituation + ` FROM units AS u WHERE u.email_id = e.id), CASE e.relay WHEN 'capture' THEN 'captured' ELSE 'over' END)`
+
+// unitSituation is the app.Situation of an open unit u.
+const unitSituation = `CASE WHEN u.state = 'held' THEN 'held' WHEN u.deferred_at IS NOT NULL THEN 'retry'
+	WHEN u.state = 'later' AND u.since IS NULL AND u.late = 0 THEN 'time' ELSE 'turn' END`
 
 // emailRow is a row of emailColumns on its way to an app.Email.
 type emailRow struct {
@@ -113,7 +120,7 @@ type emailRow struct {
 func (r *emailRow) dest() []any {
 	e := &r.email
 	return []any{&e.ID, &e.TeamID, &r.key, &e.Relay, &e.MessageID, &r.sender, &r.to, &r.cc, &r.bcc, &r.replyTo,
-		&e.Subject, &r.tags, &r.attachments, &r.topic, &r.template, &e.Source, &r.created, &r.scheduled, &e.LastEvent, &r.contentDeleted}
+		&e.Subject, &r.tags, &r.attachments, &r.topic, &r.template, &e.Source, &r.created, &r.scheduled, &e.LastEvent, &r.contentDeleted, &e.Unsent, &e.Situation}
 }
 
 func (r *emailRow) finish() (app.Email, error) {
@@ -147,8 +154,8 @@ func (r *Reader) ListEmails(teamID string, page app.Page) ([]app.Email, bool, er
 	return listPage(r, page, func(cursor string) error {
 		return r.exists(`SELECT 1 FROM emails WHERE team_id = ? AND id = ?`, teamID, cursor)
 	}, scanEmail,
-		`SELECT `+emailColumns+` FROM emails AS e WHERE e.team_id = ? AND e.id < ? ORDER BY e.id DESC LIMIT ?`,
-		`SELECT `+emailColumns+` FROM emails AS e WHERE e.team_id = ? AND e.id > ? ORDER BY e.id LIMIT ?`, teamID)
+		`SELECT `+emailColumns+` FROM emails AS e WHERE e.team_id = ? AND e.id < ? AND e.unsent = 0 ORDER BY e.id DESC LIMIT ?`,
+		`SELECT `+emailColumns+` FROM emails AS e WHERE e.team_id = ? AND e.id > ? AND e.unsent = 0 ORDER BY e.id LIMIT ?`, teamID)
 }
 
 // EmailRow returns one email of a team as lists show it, without bodies and

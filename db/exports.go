@@ -162,7 +162,7 @@ func scanMailed(s scanner) (m MailedAddress, err error) { return m, s.Scan(&m.ID
 // MailedBetween returns to whom a team's emails of a span went.
 func (r *Reader) MailedBetween(teamID string, span Span) ([]MailedAddress, error) {
 	return list(&r.session, scanMailed, `SELECT r.email_id, r.address FROM emails AS e CROSS JOIN recipients AS r ON r.email_id = e.id
-		WHERE e.team_id = ? AND e.id > ? AND e.id <= ? ORDER BY e.id, r.n`, teamID, span.After, span.Until)
+		WHERE e.team_id = ? AND e.id > ? AND e.id <= ? AND e.unsent = 0 ORDER BY e.id, r.n`, teamID, span.After, span.Until)
 }
 
 // MailedByBroadcast returns to whom a broadcast went, whose emails' ids begin with mails.
@@ -173,7 +173,7 @@ func (r *Reader) MailedByBroadcast(mails, after string, limit int) ([]MailedAddr
 
 // EmailIDsAfter returns the ids of emails of a team.
 func (r *Reader) EmailIDsAfter(teamID, after string, limit int) ([]string, error) {
-	return list(&r.session, scanText, `SELECT id FROM emails WHERE team_id = ? AND id > ? ORDER BY id LIMIT ?`, teamID, after, limit)
+	return list(&r.session, scanText, `SELECT id FROM emails WHERE team_id = ? AND id > ? AND unsent = 0 ORDER BY id LIMIT ?`, teamID, after, limit)
 }
 
 // ContactEdge returns the last id of the next contacts of a team; empty: there are no

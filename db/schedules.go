@@ -10,7 +10,7 @@ import (
 // attempt that is under way finds itself out of date. at must not be before
 // tx.Now. One that is held stays so. Error: ErrNotFound when it is dotted or gone.
 func (tx *Tx) MoveUnit(emailID string, at time.Time) error {
-	return tx.one(`UPDATE units SET state = CASE state WHEN 'held' THEN 'held' ELSE 'later' END, attempts = 0, next_at = ?, since = NULL WHERE email_id = ? AND state <> 'dotted'`, milli(at), emailID)
+	return tx.one(`UPDATE units SET state = CASE state WHEN 'held' THEN 'held' ELSE 'later' END, attempts = 0, next_at = ?, since = NULL, deferred_at = NULL WHERE email_id = ? AND state <> 'dotted'`, milli(at), emailID)
 }
 
 // SetScheduledAt notes the time that an email is scheduled for.

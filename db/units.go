@@ -53,7 +53,7 @@ func (r *Reader) DueSenders(relay string, bulk bool, teamID string) ([]string, e
 		SELECT domain FROM domains_open WHERE domain IS NOT NULL LIMIT ?4`, relay, bulk, teamID, maxDueSenders)
 }
 
-const unitColumns = `email_id, team_id, broadcast_id, topic_id, relay, domain, attempts, next_at, since, size, dated, signature, owed, late, crashes, expires_in, stood, owner`
+const unitColumns = `email_id, team_id, broadcast_id, topic_id, relay, domain, attempts, next_at, since, size, dated, signature, owed, late, crashes, expires_in, stood, owner, deferred_at`
 
 // DueUnits returns units of a team's domain, of broadcasts (bulk) or of emails, that
 // are due at a relay, earliest first: those that were in work at no more than so many
@@ -145,11 +145,11 @@ func (r *Reader) DottedUnits() ([]app.Unit, error) {
 func scanUnit(s scanner) (app.Unit, error) {
 	var u app.Unit
 	var next int64
-	var since, dated, expires sql.NullInt64
+	var since, dated, expires, deferred sql.NullInt64
 	var broadcast, topic, signature, stood, owner sql.NullString
-	err := s.Scan(&u.EmailID, &u.TeamID, &broadcast, &topic, &u.Relay, &u.Domain, &u.Attempts, &next, &since, &u.Size, &dated, &signature, &u.Owed, &u.Late, &u.Crashes, &expires, &stood, &owner)
+	err := s.Scan(&u.EmailID, &u.TeamID, &broadcast, &topic, &u.Relay, &u.Domain, &u.Attempts, &next, &since, &u.Size, &dated, &signature, &u.Owed, &u.Late, &u.Crashes, &expires, &stood, &owner, &deferred)
 	u.BroadcastID, u.TopicID, u.NextAt, u.Since, u.Signature = broadcast.String, topic.String, fromMilli(next), fromMilli(since.Int64), signature.String
-	u.Owner = owner.String
+	u.Owner, u.DeferredAt = owner.String, fromMilli(deferred.Int64)
 	u.Dated, u.ExpiresIn, u.Stood = fromMilli(dated.Int64), time.Duration(expires.Int64)*time.Millisecond, spansOf(stood.String)
 	return u, err
 }
@@ -196,6 +196,30 @@ const notElsewhere = `(state NOT IN ('begun', 'dotted') OR owner IS NOT DISTINCT
 func (tx *Tx) HoldUnit(u app.Unit, why app.HoldReason) error {
 	return tx.one(`UPDATE units SET held = ?, held_at = ?, attempts = CASE WHEN state = 'begun' AND attempts > 0 THEN attempts - 1 ELSE attempts END, state = 'held', owner = NULL
 		WHERE email_id = ? AND attempts = ? AND `+notElsewhere, string(why), milli(tx.Now), u.EmailID, u.Attempts, nullText(u.Owner))
+}
+
+// UnitSituations returns the situations of those emails that have open work, by id: of
+// all with ids from first to last.
+func (r *Reader) UnitSituations(first, last string) (map[string]app.Situation, error) {
+	type row struct {
+		id  string
+		now app.Situation
+	}
+	rows, err := list(&r.session, func(s scanner) (v row, err error) {
+		err = s.Scan(&v.id, &v.now)
+		return v, err
+	}, `SELECT u.email_id, `+unitSituation+` FROM units AS u WHERE u.email_id >= ? AND u.email_id <= ?`, first, last)
+	out := make(map[string]app.Situation, len(rows))
+	for _, v := range rows {
+		out[v.id] = v.now
+	}
+	return out, err
+}
+
+// MarkDeferred notes that the relay put a unit off. Only the first time is kept. An error
+// is none of a unit that is gone.
+func (tx *Tx) MarkDeferred(emailID string) error {
+	return tx.write(`UPDATE units SET deferred_at = ? WHERE email_id = ? AND deferred_at IS NULL`, milli(tx.Now), emailID)
 }
 
 // RequeueUnit ends an attempt and has the unit tried again at next, with

@@ -161,3 +161,16 @@ func (m *isolation) pagesOf(target string) (rows int) {
 		after = "&after=" + p.ids()[len(p.Data)-1]
 	}
 }
+
+// TestCSVOfEmailsSaysWhy: the columns of the reason are filled in though nobody asked for
+// them, and of mail without a reason empty.
+func TestCSVOfEmailsSaysWhy(t *testing.T) {
+	t.Parallel()
+	r := newPeople(t)
+	id := r.mailTo(r.full, "one", `["ann@example.org","bounced@simulator.mailer.test"]`)
+	rows := r.readCSV(r.full, "/emails")
+	at := func(name string) string { return rows[1][slices.Index(rows[0], name)] }
+	if at("id") != id || at("state") != "bounced" || at("reason.type") != "bounced" || !strings.Contains(at("reason.detail.message"), "bounced") {
+		t.Errorf("%q", rows)
+	}
+}

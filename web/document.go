@@ -74,7 +74,7 @@ var eventNotes = map[webhook.EventName]string{
 	webhook.EmailSent:             "The relay took the email: once for each time that it does.",
 	webhook.EmailScheduled:        "An email was accepted that is to leave later.",
 	webhook.EmailDelivered:        "The recipient's server took the email.",
-	webhook.EmailDeliveryDelayed:  "The email is tried again later.",
+	webhook.EmailDeliveryDelayed:  "Sent once, when the relay first puts the email off; also when a provider reports a delay. The email is tried again.",
 	webhook.EmailBounced:          "The email came back; `bounce` says why.",
 	webhook.EmailComplained:       "The recipient called the email spam.",
 	webhook.EmailOpened:           "The pixel of the email was loaded.",

@@ -35,7 +35,7 @@ func TestAnEmailIsListedReadAndFollowed(t *testing.T) {
 	seen := decoded[emailTimes](t, r.as(r.full, "GET", "/emails/"+id, ""))
 	shared := `"id":"` + id + `","message_id":"` + seen.MessageID + `","from":"\"Doe, Jane\" <jane@example.com>","to":["a@example.org","Bo <b@example.org>"],
 		"cc":["c@example.org"],"bcc":[],"reply_to":[],"subject":"Hello","tags":[{"name":"a","value":"b"}],"created_at":"` + seen.CreatedAt + `",
-		"scheduled_at":"` + app.FormatTime(at) + `","last_event":"scheduled"`
+		"scheduled_at":"` + app.FormatTime(at) + `","last_event":"scheduled","state":"scheduled"`
 	if !strings.HasPrefix(seen.MessageID, "<"+id+"@") {
 		t.Errorf("message id %q", seen.MessageID)
 	}

@@ -88,3 +88,20 @@ func TestRealMetrics(t *testing.T) {
 	}
 	wantStatus(t, r.as(r.full, http.MethodGet, "/emails/metrics?dimensions=broadcast&email_id="+app.NewID(), ""), http.StatusUnprocessableEntity)
 }
+
+// TestARefusedRequestLeadsToTheRecordOfItsSend: of a send to a suppressed address.
+func TestARefusedRequestLeadsToTheRecordOfItsSend(t *testing.T) {
+	t.Parallel()
+	b := newSuppressionBench(t)
+	b.want(201, "POST", "/suppressions", `{"email":"gone@example.org"}`)
+	w := b.call("POST", "/emails", `{"from":"a@example.com","to":"gone@example.org","subject":"s","text":"t"}`)
+	wantStatus(t, w, http.StatusUnprocessableEntity)
+	id := strings.Split(strings.Split(w.Body.String(), "see the email ")[1], `"`)[0]
+	rows := b.requests(b.full, "?status=4xx")
+	if len(rows) != 1 || rows[0]["email_id"] != id || rows[0]["error"] != "all_recipients_suppressed" {
+		t.Errorf("the request is %v, want one of %s", rows, id)
+	}
+	if email := b.object(b.full, "/emails/"+id); email["state"] != "suppressed" || email["text"] != nil {
+		t.Errorf("the record is %v", email)
+	}
+}

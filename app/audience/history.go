@@ -31,6 +31,7 @@ type ContactMail struct {
 	BroadcastID string // empty: an email
 	Subject     string
 	LastEvent   app.LastEvent
+	State       app.State
 	CreatedAt   time.Time
 	Events      []app.Event // the newest first
 }
@@ -105,7 +106,12 @@ func broadcastsTo(r *db.Reader, c *app.Contact, page app.Page) (out []ContactMai
 		if err != nil {
 			return nil, "", fmt.Errorf("look for a recipient: %w", err)
 		}
-		out = append(out, ContactMail{ID: rec.ID, BroadcastID: b.ID, Subject: b.Subject, LastEvent: b.SeenOf(&rec).LastEvent(), CreatedAt: b.QueuedAt})
+		now, err := Situations(r, b, rec)
+		if err != nil {
+			return nil, "", err
+		}
+		last := b.SeenOf(&rec).LastEvent()
+		out = append(out, ContactMail{ID: rec.ID, BroadcastID: b.ID, Subject: b.Subject, LastEvent: last, State: app.StateOf(last, now[0]), CreatedAt: b.QueuedAt})
 		if len(out) > page.Limit {
 			return out, searchedTo, nil
 		}
@@ -121,7 +127,7 @@ func broadcastsTo(r *db.Reader, c *app.Contact, page app.Page) (out []ContactMai
 func (h *ContactHistory) merge(emails *db.FoundEmails, news []ContactMail, newsTo string, page app.Page) {
 	for i := range emails.Emails {
 		e := &emails.Emails[i]
-		h.Mail = append(h.Mail, ContactMail{ID: e.ID, Subject: e.Subject, LastEvent: e.LastEvent, CreatedAt: e.CreatedAt})
+		h.Mail = append(h.Mail, ContactMail{ID: e.ID, Subject: e.Subject, LastEvent: e.LastEvent, State: e.State(), CreatedAt: e.CreatedAt})
 	}
 	h.Mail = append(h.Mail, news...)
 	// further compares ids: what is further from where the page begins comes later.

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"mailer/app"
+	"mailer/app/audience"
 	"mailer/app/service"
 	"mailer/db"
 )
@@ -27,11 +28,16 @@ func (s *Service) ListBroadcastRecipients(ctx context.Context, key *app.Key, id 
 		if list, more, err = r.ListRecipients(ctx, effort, &b, &q, page); err != nil {
 			return err
 		}
+		now, err := audience.Situations(r, &b, list...)
+		if err != nil {
+			return err
+		}
 		for i := range list {
 			row, err := recipientRow(r, &b, &list[i], q.Type)
 			if err != nil {
 				return err
 			}
+			row.State = app.StateOf(row.LastEvent, now[i])
 			rows = append(rows, row)
 		}
 		return nil

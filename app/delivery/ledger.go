@@ -188,6 +188,32 @@ func (l *ledger) settleRest(tx *db.Tx, u app.Unit, open []string, res app.Result
 	return nil
 }
 
+// putOff notes that the relay put an email off, and announces the first time. open are
+// the recipients that the result says nothing of one by one. A connection that broke is
+// no answer of the relay.
+func (l *ledger) putOff(tx *db.Tx, u app.Unit, res app.Result, open []string) error {
+	if !u.DeferredAt.IsZero() {
+		return nil
+	}
+	answered, waiting := res.Reply.Code != 0, slices.Clone(open)
+	for _, v := range res.Recipients {
+		if v.Verdict == app.Postponed {
+			waiting, answered = append(waiting, v.Address), answered || v.Reply.Code != 0
+		}
+	}
+	if !answered {
+		return nil
+	}
+	if err := tx.MarkDeferred(u.EmailID); err != nil {
+		return err
+	}
+	extra := webhook.EmailExtra{}
+	if len(waiting) == 1 {
+		extra.Recipient = waiting[0]
+	}
+	return l.s.mail.AnnounceEmail(tx, u.TeamID, webhook.EmailDeliveryDelayed, u.EmailID, extra)
+}
+
 // giveUp fails what is left of an email that has expired; detail says how.
 func (l *ledger) giveUp(tx *db.Tx, u app.Unit, detail app.EventDetail) error {
 	open, err := tx.OpenRecipients(u)

@@ -211,6 +211,9 @@ func (l *lane) settle(j *job, res app.Result, rest app.Verdict, try again) {
 		case over:
 			return l.ledger.giveUp(tx, j.unit, l.tooLate(j.unit, waited, res))
 		}
+		if err := l.ledger.putOff(tx, j.unit, res, open); err != nil {
+			return err
+		}
 		return requeue(tx, j.unit, attempts, next)
 	})
 	l.tell(j, res, rest, over, stored)

@@ -53,7 +53,7 @@ func (a *Again) ResendEmail(ctx context.Context, key *app.Key, id string, to []s
 		return claim.keep(tx, email.ID)
 	})
 	if err != nil {
-		return claim.otherwise(ctx, a.service, service.Unavailable(err))
+		return claim.otherwise(ctx, a.service, a.service.Unsent.refused(ctx, email, service.Unavailable(err)))
 	}
 	return email.ID, nil
 }
@@ -95,6 +95,9 @@ func (a *Again) copyOf(ctx context.Context, key *app.Key, id string, to []app.Ad
 	}
 	if err != nil {
 		return nil, service.Lookup("email", err)
+	}
+	if old.Unsent {
+		return nil, app.Errorf(app.CodeConflict, "This send was refused and its content was not kept, so it can't be sent again: send it anew")
 	}
 	if !old.ContentDeletedAt.IsZero() {
 		return nil, app.Errorf(app.CodeConflict, "The content of this email was deleted on %s, so it can't be sent again", old.ContentDeletedAt.UTC().Format(time.DateOnly))

@@ -78,7 +78,7 @@ func (s *Service) SendBatch(ctx context.Context, key *app.Key, items []BatchItem
 		return claim.keep(tx, string(kept))
 	})
 	if err != nil {
-		if answer, err = claim.otherwise(ctx, s, service.Unavailable(err)); err != nil {
+		if answer, err = claim.otherwise(ctx, s, s.Unsent.refused(ctx, b.unsent, service.Unavailable(err))); err != nil {
 			return nil, err
 		}
 		return readKept[*BatchResult](answer)
@@ -92,6 +92,7 @@ type batch struct {
 	permissive bool
 	emails     []*app.Email // nil where refusals has an error
 	refusals   []error      // found before the database was asked
+	unsent     *app.Email   // refuses a strict batch, all of its recipients being suppressed; nil: none does
 }
 
 // prepare makes the email of an item. Its error refuses the batch.
@@ -126,6 +127,7 @@ func (b *batch) accept(tx *db.Tx) (*BatchResult, error) {
 	result := &BatchResult{IDs: []string{}, Errors: []app.BatchError{}}
 	var quota error // refuses all, after what else is wrong with an item
 	errs := slices.Clone(b.refusals)
+	b.unsent = nil
 	broken := false // the store: nothing more is tried in this transaction
 	tx.Beside(len(errs), func(tx *db.Tx, i int) {
 		if errs[i] == nil && !broken {
@@ -143,7 +145,17 @@ func (b *batch) accept(tx *db.Tx) (*BatchResult, error) {
 		item, whole := b.refuses(i, err)
 		switch {
 		case whole != nil:
+			b.unsent = email
 			return nil, whole
+		case item != nil && app.CodeOf(err) == app.CodeAllRecipientsSuppressed:
+			kept, err := b.s.Unsent.keep(tx, email)
+			if err != nil {
+				return nil, err
+			}
+			if kept {
+				item.Message = unsentWords(item.Message, email.ID)
+			}
+			result.Errors = append(result.Errors, *item)
 		case item != nil:
 			result.Errors = append(result.Errors, *item)
 		default:

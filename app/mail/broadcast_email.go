@@ -20,6 +20,7 @@ const compiled = 2
 // db.ErrNotFound.
 func (s *Service) broadcastEmail(ctx context.Context, teamID, emailID string) (*app.Email, error) {
 	var rec app.BroadcastRecipient
+	var email *app.Email
 	size := func(r *db.Reader) (int64, error) {
 		head, err := r.BroadcastOfMail(teamID, emailID)
 		if err != nil {
@@ -33,7 +34,12 @@ func (s *Service) broadcastEmail(ctx context.Context, teamID, emailID string) (*
 		if err != nil {
 			return nil, err
 		}
-		rec = found
+		rec, email = found, headOf(&head, &found)
+		now, err := audience.Situations(r, &head, found)
+		if err != nil {
+			return nil, err
+		}
+		email.Situation = now[0]
 		return r.Broadcast(teamID, head.ID)
 	})
 	if err != nil {
@@ -48,7 +54,6 @@ func (s *Service) broadcastEmail(ctx context.Context, teamID, emailID string) (*
 	if err != nil {
 		return nil, fmt.Errorf("compile broadcast %s: %w", b.ID, err)
 	}
-	email := headOf(b, &rec)
 	content, err := s.BroadcastMail(ctx, teamID, b.ID)
 	if err != nil {
 		return nil, err

@@ -82,7 +82,7 @@ func (s *Service) SendEmail(ctx context.Context, key *app.Key, in *app.EmailInpu
 		return claim.keep(tx, email.ID)
 	})
 	if err != nil {
-		return claim.otherwise(ctx, s, service.Unavailable(err))
+		return claim.otherwise(ctx, s, s.Unsent.refused(ctx, email, service.Unavailable(err)))
 	}
 	return cmp.Or(answer, email.ID), nil
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"mailer/app"
+	"mailer/app/audience"
 	"mailer/app/service"
 	"mailer/db"
 )
@@ -65,7 +66,7 @@ type FoundEmails = db.FoundEmails
 
 // SearchQuery is what a caller looks for, as it was written; empty strings pick all.
 type SearchQuery struct {
-	To, From, Subject, Status, Domain, Tag, Source, KeyID, BroadcastID, CreatedAfter, CreatedBefore string
+	To, From, Subject, Status, State, Domain, Tag, Source, KeyID, BroadcastID, CreatedAfter, CreatedBefore string
 }
 
 // maxSearchText bounds a filter that is held against texts, in bytes.
@@ -93,12 +94,13 @@ func (s *Search) Emails(ctx context.Context, key *app.Key, q SearchQuery, page a
 }
 
 // Reasons returns, by id, the newest line of the timeline of each of a team's emails that
-// is of the type of its last event; of an email without one nothing.
+// is of the type of its last event, or that says why it is put off or held; of an email
+// without one nothing.
 func (s *Search) Reasons(ctx context.Context, emails []app.Email) (map[string]app.Event, error) {
 	out := map[string]app.Event{}
 	err := s.service.DB.Read(ctx, func(r *db.Reader) error {
 		for i := range emails {
-			ev, err := r.NewestEventOf(emails[i].ID, app.EventType(emails[i].LastEvent))
+			ev, err := r.NewestEventOf(emails[i].ID, reasonOf(&emails[i]))
 			switch {
 			case err == nil:
 				out[ev.EmailID] = ev
@@ -111,6 +113,17 @@ func (s *Search) Reasons(ctx context.Context, emails []app.Email) (map[string]ap
 	return out, service.Unavailable(err)
 }
 
+// reasonOf is the type of the line of a timeline that says why an email is as it is.
+func reasonOf(e *app.Email) app.EventType {
+	switch e.State() {
+	case app.Deferred:
+		return app.EventDeferred
+	case app.Held:
+		return app.EventHeld
+	}
+	return app.EventType(e.LastEvent)
+}
+
 // filter checks a query. Errors: CodeValidation.
 func (q *SearchQuery) filter() (*db.EmailFilter, error) {
 	f := &db.EmailFilter{Subject: q.Subject, Source: q.Source}
@@ -119,6 +132,14 @@ func (q *SearchQuery) filter() (*db.EmailFilter, error) {
 		if q.Status != "" {
 			f.Status = append(f.Status, app.LastEvent(status))
 			known = known && slices.Contains(app.LastEvents(), app.LastEvent(status))
+		}
+	}
+	for state := range strings.SplitSeq(q.State, ",") {
+		if q.State != "" {
+			f.State = append(f.State, app.State(state))
+			if !slices.Contains(app.States(), app.State(state)) {
+				return nil, app.Invalid("state", "must be states of emails, with commas between them: %s", stateNames())
+			}
 		}
 	}
 	var errs [6]error
@@ -148,6 +169,15 @@ func (q *SearchQuery) filter() (*db.EmailFilter, error) {
 		return nil, app.Invalid("tag", "must be the name of a tag, or its name and value as name:value or name=value")
 	}
 	return f, nil
+}
+
+// stateNames are all states of emails, for people.
+func stateNames() string {
+	var names []string
+	for _, state := range app.States() {
+		names = append(names, string(state))
+	}
+	return strings.Join(names, ", ")
 }
 
 // addressPattern reads what addresses are held against: a whole address fits itself,
@@ -219,12 +249,16 @@ func (s *Search) ofBroadcast(ctx context.Context, key *app.Key, q SearchQuery, p
 	}
 	var b app.Broadcast
 	var rows []app.BroadcastRecipient
+	var now []app.Situation
 	var found FoundEmails
 	err = s.service.DB.Read(ctx, func(r *db.Reader) error {
 		if b, err = r.BroadcastHead(key.TeamID, id); err != nil {
 			return err
 		}
-		rows, found.More, err = r.ListRecipients(ctx, db.Effort{}, &b, &app.RecipientQuery{}, page)
+		if rows, found.More, err = r.ListRecipients(ctx, db.Effort{}, &b, &app.RecipientQuery{}, page); err != nil {
+			return err
+		}
+		now, err = audience.Situations(r, &b, rows...)
 		return err
 	})
 	if b.ID == "" {
@@ -239,6 +273,7 @@ func (s *Search) ofBroadcast(ctx context.Context, key *app.Key, q SearchQuery, p
 	}
 	for i := range rows {
 		email := headOf(&b, &rows[i])
+		email.Situation = now[i]
 		email.Mail = *content.Mail(s.service.Sealer, &rows[i])
 		if rows[i].Email == app.Erased {
 			email.To = []app.Address{{Local: app.Erased}}

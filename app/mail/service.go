@@ -39,6 +39,7 @@ type Service struct {
 	Shares    *Shares
 	Previews  *Previews
 	Accounts  *Accounts
+	Unsent    *Unsent
 
 	Submissions *Submissions
 }
@@ -51,7 +52,7 @@ func New(base *service.Base, told *events.Service, owners *teams.Service, sender
 	s := &Service{Base: base, events: told, teams: owners, domains: senders, audience: people,
 		tracker: newTracker(), renders: make(renders, largeRenders)}
 	s.Templates, s.Search = &Templates{s}, newSearch(s)
-	s.Accounts = &Accounts{s}
+	s.Accounts, s.Unsent = &Accounts{s}, &Unsent{s}
 	s.Again, s.Shares, s.Previews = &Again{s}, &Shares{s}, &Previews{service: s}
 	s.Submissions = &Submissions{s}
 	s.fresh.shared = db.Shared(base.DB)

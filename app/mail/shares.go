@@ -43,6 +43,9 @@ func (s *Shares) ShareEmail(ctx context.Context, key *app.Key, id, expiresIn str
 
 // contentDeleted is said of an email that is asked to be shown.
 func contentDeleted(email *app.Email) error {
+	if email.Unsent {
+		return app.Errorf(app.CodeNotFound, "This send was refused, since all of its recipients are suppressed: its content was not kept")
+	}
 	return app.Errorf(app.CodeNotFound, "The content of this email was deleted on %s: it was older than this team keeps it", email.ContentDeletedAt.UTC().Format(time.DateOnly))
 }
 

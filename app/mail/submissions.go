@@ -65,7 +65,7 @@ func (s *Submissions) Accept(ctx context.Context, key *app.Key, in *Submission) 
 		return claim.keep(tx, email.ID)
 	})
 	if err != nil {
-		return claim.otherwise(ctx, s.service, service.Unavailable(err))
+		return claim.otherwise(ctx, s.service, s.service.Unsent.refused(ctx, email, service.Unavailable(err)))
 	}
 	return email.ID, nil
 }

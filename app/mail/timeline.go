@@ -44,7 +44,9 @@ func timeline(r *db.Reader, teamID, emailID string) ([]app.Event, error) {
 	if err != nil {
 		return nil, err
 	}
-	events = append(events, acceptedEvent(email))
+	if !email.Unsent {
+		events = append(events, acceptedEvent(email))
+	}
 	sortTimeline(events)
 	return events, nil
 }

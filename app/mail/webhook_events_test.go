@@ -29,12 +29,13 @@ func TestWebhooksHearWhatBecomesOfEmails(t *testing.T) {
 		to     []string
 		want   []string
 	}{
-		"taken":             {nil, []string{a}, []string{"email.sent"}},
-		"taken for several": {nil, []string{a, b}, []string{"email.sent"}},
-		"put off once":      {world.Firstly(world.Says(app.StageRcpt, 451, "later")), []string{a}, []string{"email.sent"}},
+		"taken":               {nil, []string{a}, []string{"email.sent"}},
+		"taken for several":   {nil, []string{a, b}, []string{"email.sent"}},
+		"put off once":        {world.Firstly(world.Says(app.StageRcpt, 451, "later")), []string{a}, []string{"email.delivery_delayed " + a, "email.sent"}},
+		"put off for several": {world.Firstly(world.Says(app.StageMail, 451, "later")), []string{a, b}, []string{"email.delivery_delayed", "email.sent"}},
 		"one is refused": {world.Always(world.ByName(map[string]int{b: 550})), []string{a, b},
 			[]string{"email.bounced " + b + " Permanent NoEmail [smtp; 550 5.1.1 no such user]", "email.sent"}},
-		"given up":    {world.Always(world.Says(app.StageRcpt, 451, "later")), []string{a}, []string{"email.failed " + a + " with a reason"}},
+		"given up":    {world.Always(world.Says(app.StageRcpt, 451, "later")), []string{a}, []string{"email.delivery_delayed " + a, "email.failed " + a + " with a reason"}},
 		"refused":     {world.Always(world.RefuseLocally), []string{a, b}, []string{"email.failed " + a + " with a reason", "email.failed " + b + " with a reason"}},
 		"delivered":   {world.Always(world.SimulatedAs(app.SimulatedSuccess)), []string{a}, []string{"email.delivered " + a, "email.sent"}},
 		"complained":  {world.Always(world.SimulatedAs(app.SimulatedSpam)), []string{a}, []string{"email.complained " + a, "email.sent"}},

@@ -54,6 +54,6 @@ const maxAgent = 200
 // asPerson has what is changed count as a person's doing, who is known only now.
 func asPerson(ctx context.Context, id string) context.Context {
 	a := app.ActorOf(ctx)
-	a.Type, a.Name = app.ActorPerson, id
+	a.Type, a.Name, a.Called = app.ActorPerson, id, ""
 	return app.WithActor(ctx, func() app.Actor { return a })
 }

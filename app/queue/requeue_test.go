@@ -102,6 +102,7 @@ func TestWhatWasCapturedIsSentOnPurpose(t *testing.T) {
 		id := w.Send("bob@example.net")
 		world.Sleep(time.Second)
 		w.WantLast(id, app.Sent)
+		wantState(w, id, app.Captured)
 		w.Stop()
 		real := world.NewRelay(nil)
 		w.Config.Capture, w.Relays = false, []*world.FakeRelay{real}
@@ -111,6 +112,7 @@ func TestWhatWasCapturedIsSentOnPurpose(t *testing.T) {
 		want(t, res, err, 1, 1)
 		world.Sleep(time.Second)
 		w.WantLast(id, app.Sent)
+		wantState(w, id, "sent")
 		if n := real.Dots(id); n != 1 {
 			t.Errorf("%d dots", n)
 		}

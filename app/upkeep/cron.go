@@ -185,7 +185,8 @@ func (s *Service) Purge(ctx context.Context) error {
 		s.audience.Imports.PurgeImports(ctx), s.retention.PurgeRecords(ctx), s.purgeRequestLog(ctx))
 }
 
-// purgeRequestLog removes requests of all teams that are too old.
+// purgeRequestLog removes requests of all teams that are too old, and records of those
+// that were refused since all recipients were suppressed.
 func (s *Service) purgeRequestLog(ctx context.Context) error {
 	teams, err := s.teams.ListTeams(ctx)
 	if err != nil {
@@ -195,7 +196,7 @@ func (s *Service) purgeRequestLog(ctx context.Context) error {
 	for i := range teams {
 		ids[i] = teams[i].ID
 	}
-	return s.requestLog.Purge(ctx, ids)
+	return errors.Join(s.requestLog.Purge(ctx, ids), s.mail.Unsent.Purge(ctx, ids))
 }
 
 // cronLog writes cron's own messages to our log.

@@ -20,6 +20,7 @@ type ContactMailItem struct {
 	Subject     string             `json:"subject" doc:"Of a broadcast with its placeholders"`
 	CreatedAt   string             `json:"created_at" format:"date-time"`
 	LastEvent   app.LastEvent      `json:"last_event" enum:"queued,scheduled,sent,delivery_delayed,delivered,opened,clicked,bounced,complained,suppressed,failed,canceled"`
+	State       app.State          `json:"state" enum:"scheduled,queued,deferred,held,captured,sent,delivery_delayed,delivered,opened,clicked,bounced,complained,suppressed,failed,canceled" doc:"As in GET /emails"`
 	Events      []shapes.EventItem `json:"events" doc:"The newest first, twenty at most: about the contact or the whole email"`
 }
 
@@ -53,7 +54,7 @@ func (r PreviewRoutes) listContactEvents(ctx context.Context, key *app.Key, in *
 func newContactMailItem(m *audience.ContactMail) ContactMailItem {
 	item := ContactMailItem{
 		ID: m.ID, BroadcastID: service.TextOrNull(m.BroadcastID), Subject: m.Subject, CreatedAt: app.FormatTime(m.CreatedAt),
-		LastEvent: m.LastEvent, Events: make([]shapes.EventItem, len(m.Events)),
+		LastEvent: m.LastEvent, State: m.State, Events: make([]shapes.EventItem, len(m.Events)),
 	}
 	for i := range m.Events {
 		item.Events[i] = shapes.NewEventItem(&m.Events[i])

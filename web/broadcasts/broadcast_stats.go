@@ -19,6 +19,7 @@ type BroadcastRecipientItem struct {
 	ContactID    *string         `json:"contact_id" format:"uuid" doc:"null: the contact was deleted"`
 	Email        string          `json:"email"`
 	LastEvent    app.LastEvent   `json:"last_event" enum:"queued,sent,delivery_delayed,delivered,opened,clicked,bounced,complained,suppressed,failed,canceled"`
+	State        app.State       `json:"state" enum:"scheduled,queued,deferred,held,captured,sent,delivery_delayed,delivered,opened,clicked,bounced,complained,suppressed,failed,canceled" doc:"As in GET /emails"`
 	Count        int             `json:"count,omitempty" doc:"How often the recipient did it; with type opened or clicked"`
 	BounceType   string          `json:"bounce_type,omitempty" enum:"permanent,transient,undetermined" doc:"Of one that bounced; without a type, or with bounced"`
 	ClickedLinks []recipientLink `json:"clicked_links,omitempty" doc:"With type clicked, in the order of the content"`
@@ -97,7 +98,7 @@ func (r RecipientRoutes) listClickedLinks(ctx context.Context, key *app.Key, in 
 
 func newBroadcastRecipientItem(r *app.RecipientRow) BroadcastRecipientItem {
 	item := BroadcastRecipientItem{
-		ID: r.ID, ContactID: service.TextOrNull(r.ContactID), Email: r.Email, LastEvent: r.LastEvent, Count: r.Count, BounceType: strings.ToLower(string(r.Bounce)),
+		ID: r.ID, ContactID: service.TextOrNull(r.ContactID), Email: r.Email, LastEvent: r.LastEvent, State: r.State, Count: r.Count, BounceType: strings.ToLower(string(r.Bounce)),
 	}
 	for _, l := range r.Links {
 		item.ClickedLinks = append(item.ClickedLinks, recipientLink{URL: l.URL, Clicks: l.Clicks})

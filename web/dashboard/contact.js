@@ -77,7 +77,7 @@ function History({ of, path }) {
 }
 
 function Mail({ of: mail }) {
-	return html`<li class="mail-line"><${Status} of=${mail.last_event} /><div class="grow"><div class="row"><a class="cut medium" href=${href(encoded`/emails/${mail.id}`)} title=${mail.subject}><bdi>${mail.subject || t('contact.noSubject')}</bdi></a>${mail.broadcast_id && html`<a class="badge" href=${href(encoded`/broadcasts/${mail.broadcast_id}/report`)}>${t('contact.broadcast')}</a>`}<span class="push muted t12"><${Time} at=${mail.created_at} /></span></div>
+	return html`<li class="mail-line"><${Status} of=${mail.state} /><div class="grow"><div class="row"><a class="cut medium" href=${href(encoded`/emails/${mail.id}`)} title=${mail.subject}><bdi>${mail.subject || t('contact.noSubject')}</bdi></a>${mail.broadcast_id && html`<a class="badge" href=${href(encoded`/broadcasts/${mail.broadcast_id}/report`)}>${t('contact.broadcast')}</a>`}<span class="push muted t12"><${Time} at=${mail.created_at} /></span></div>
 		${mail.events.length > 0 && html`<details class="fold"><summary><${Icon} name="right" />${t('contact.events', { n: mail.events.length })}</summary><ol class="timeline">${mail.events.map((event) => html`<li key=${event.id} class=${`is-${lookOf(event.type)[0]}`}><${Icon} name=${`st-${lookOf(event.type)[1]}`} /><div><b class="medium">${t(`email.events.${event.type}`)}</b> <${Time} at=${event.created_at} as="clock" />${(event.detail?.message ?? event.detail?.link) && html`<p>${event.detail.message ?? event.detail.link}</p>`}</div></li>`)}</ol></details>`}</div></li>`;
 }
 

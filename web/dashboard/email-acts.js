@@ -12,8 +12,9 @@ import { attempt, confirm, dialog, DialogBody, Menu, toast } from './ui/float.js
 
 /** The acts of the page's head. @param {{email: any, people: any[], reload: () => Promise<any>}} props */
 export function Acts({ email, people, reload }) {
-	const waits = people.some((p) => ['delivery_delayed', 'queued', 'held', 'scheduled'].includes(p.state));
+	const waits = people.some((p) => ['deferred', 'queued', 'held', 'scheduled'].includes(p.state));
 	const scheduled = email.last_event === 'scheduled';
+	const held = email.state === 'held';
 	const act = (path, word, options) => attempt(async () => {
 		const result = await api.post(encoded`/emails/${email.id}/${path}`);
 		await reload();
@@ -27,11 +28,17 @@ export function Acts({ email, people, reload }) {
 		if (await attempt(() => api.del(encoded`/emails/${email.id}`), t('email.deleted'))) go('/emails');
 	};
 	const retry = () => act('retry', 'email.retried');
+	const release = () => attempt(async () => {
+		const result = await api.post('/queue/release', { ids: [email.id] });
+		await reload();
+		return result;
+	}, (result) => (result.changed ? t('queue.done.release', { n: result.changed }) : t('queue.done.nothing')));
+	const gone = email.html === null && email.text === null && !email.attachments.length; // its content was deleted, or never kept
 	const lone = people.length === 1 && people[0].state === 'suppressed';
-	return html`${waits && !scheduled && html`<${Button} icon="refresh" onClick=${retry}>${t('email.retry')}<//>`}${scheduled && html`<${Button} icon="edit" onClick=${() => reschedule(email, reload)}>${t('email.reschedule')}<//>`}
-	${!email.broadcast_id && !scheduled && html`<${Button} icon="send" class="hide-s" onClick=${() => resend(email)}>${t('email.resend')}<//>`}
+	return html`${held && html`<${Button} icon="play" kind="primary" onClick=${release}>${t('queue.verbs.release')}<//>`}${waits && !scheduled && !held && html`<${Button} icon="refresh" onClick=${retry}>${t('email.retry')}<//>`}${scheduled && html`<${Button} icon="edit" onClick=${() => reschedule(email, reload)}>${t('email.reschedule')}<//>`}
+	${!email.broadcast_id && !scheduled && !gone && html`<${Button} icon="send" class="hide-s" onClick=${() => resend(email)}>${t('email.resend')}<//>`}
 	<${Menu} label=${t('ui.acts')} items=${[
-		!email.broadcast_id && { icon: 'send', name: t('email.resend'), run: () => resend(email) },
+		!email.broadcast_id && !gone && { icon: 'send', name: t('email.resend'), run: () => resend(email) },
 		{ icon: 'link', name: t('email.share'), run: () => share(email) },
 		{ icon: 'code', name: t('email.curl'), run: async () => toast((await copy(curlOf(email))) ? t('email.curlCopied') : t('email.notCopied')) },
 		...(lone ? [] : people.filter((p) => ['suppressed', 'bounced', 'complained'].includes(p.state)).slice(0, 5).map((p) => ({ icon: 'shield', name: t('email.liftOf', { address: p.address }), run: () => lift(p.address) }))),

@@ -8,7 +8,7 @@ const rank = ['queued', 'scheduled', 'requeued', 'resent', 'deferred', 'delivery
 const looks = {
 	queued: ['', 'queued'], scheduled: ['', 'scheduled'], rescheduled: ['', 'scheduled'], sent: ['', 'sent'], delivered: ['good', 'delivered'], opened: ['good', 'opened'], prefetched: ['', 'opened'], clicked: ['good', 'clicked'],
 	deferred: ['warn', 'delayed'], delivery_delayed: ['warn', 'delayed'], interrupted: ['warn', 'delayed'], in_doubt: ['warn', 'delayed'], relay_trouble: ['warn', 'failing'], quota_wait: ['warn', 'resting'], held: ['warn', 'resting'],
-	released: ['', 'queued'], moved: ['', 'queued'], requeued: ['', 'queued'], resent: ['', 'sent'], bounced: ['bad', 'bounced'], failed: ['bad', 'bounced'], complained: ['bad', 'complained'], suppressed: ['', 'suppressed'], canceled: ['', 'canceled'], unsubscribed: ['', 'canceled'],
+	captured: ['', 'sent'], released: ['', 'queued'], moved: ['', 'queued'], requeued: ['', 'queued'], resent: ['', 'sent'], bounced: ['bad', 'bounced'], failed: ['bad', 'bounced'], complained: ['bad', 'complained'], suppressed: ['', 'suppressed'], canceled: ['', 'canceled'], unsubscribed: ['', 'canceled'],
 };
 
 /** @param {string} type @returns {[string, string]} */
@@ -30,10 +30,11 @@ export function recipientsOf(email, events) {
 		const own = events.filter((e) => !e.recipient || e.recipient.toLowerCase() === box.address.toLowerCase());
 		const begun = own.findIndex((e) => e.type === 'requeued');
 		const since = begun < 0 ? own : own.slice(0, begun + 1);
+		const freed = since.findIndex((e) => e.type === 'released');
 		let best = since[since.length - 1];
-		for (const e of [...since].reverse()) if (rank.indexOf(e.type) >= rank.indexOf(best.type)) best = e;
+		for (const [n, e] of [...since.entries()].reverse()) if (!(e.type === 'held' && freed >= 0 && n > freed) && rank.indexOf(e.type) >= rank.indexOf(best.type)) best = e;
 		const type = best?.type ?? email.last_event;
-		return { ...box, type, state: { deferred: 'delivery_delayed', requeued: 'queued', resent: 'queued', interrupted: 'delivery_delayed', in_doubt: 'delivery_delayed', prefetched: 'delivered', unsubscribed: 'clicked' }[type] ?? (rank.includes(type) ? type : email.last_event), event: best, next: type === 'deferred' ? best.detail.next_attempt_at : undefined };
+		return { ...box, type, state: type === 'sent' && best?.detail.relay === 'capture' ? 'captured' : { deferred: 'deferred', requeued: 'queued', resent: 'queued', interrupted: 'queued', in_doubt: 'queued', prefetched: 'delivered', unsubscribed: 'clicked' }[type] ?? (rank.includes(type) ? type : email.state), event: best, next: type === 'deferred' ? best.detail.next_attempt_at : undefined };
 	});
 }
 

@@ -40,15 +40,16 @@ function Timeline({ events, next, email }) {
 	const all = email.to.length + email.cc.length + email.bcc.length;
 	const rows = folded(events.data?.data ?? []);
 	if (events.error && !rows.length) return html`<${Failed} error=${events.error} retry=${events.reload} />`;
-	return html`<ol class="timeline">${next && html`<li class="is-next"><${Icon} name="st-scheduled" /><div><b class="medium">${t(email.last_event === 'scheduled' ? 'status.scheduled' : 'email.next')}</b> <${Time} at=${next} as="both" /></div></li>`}
+	return html`<ol class="timeline">${next && html`<li class="is-next"><${Icon} name="st-scheduled" /><div><b class="medium">${t(email.state === 'scheduled' ? 'status.scheduled' : 'email.next')}</b> <${Time} at=${next} as="both" /></div></li>`}
 	${rows.map((e) => {
-		const [kind, icon] = lookOf(e.type);
+		const type = e.type === 'sent' && e.detail.relay === 'capture' ? 'captured' : e.type;
+		const [kind, icon] = lookOf(type);
 		const [code, reply] = replyOf(e.detail);
 		const words = [code, reply].filter(Boolean).join(' ') || (['queued', 'sent', 'delivered'].includes(e.type) ? '' : e.detail.link ?? worded(e.detail.message ?? ''));
 		const who = e.recipient && all > 1 ? e.recipient : '';
 		const took = e.type === 'sent' && e.detail.duration_ms ? t('email.took', { ms: e.detail.duration_ms }) : '';
 		const what = words && took ? t('time.joined', { one: words, two: took }) : words || took;
-		const event = t(`email.events.${e.type}`);
+		const event = t(`email.events.${type}`);
 		return html`<li key=${e.id} class=${kind && `is-${kind}`}><${Icon} name=${`st-${icon}`} /><div><b class="medium">${e.times ? t('email.times', { event, n: e.times }) : e.type === 'deferred' && e.detail.attempt ? t('email.try', { event, n: e.detail.attempt }) : event}</b> ${e.first ? html`<${When} at=${e.first} /> – ` : ''}<${When} at=${e.created_at} />
 			${(who || what) && html`<p>${who && what ? say('time.by', { who: html`<bdi>${who}</bdi>`, what }) : what || html`<bdi>${who}</bdi>`}</p>`}</div></li>`;
 	})}</ol>${events.data?.has_more ? html`<p class="t12 muted">${t('email.older')}</p>` : ''}`;
@@ -58,7 +59,7 @@ function Aside({ email, events, people }) {
 	const from = mailbox(email.from);
 	const relay = events.data?.data.find((e) => e.detail.relay)?.detail.relay;
 	const bytes = email.attachments.reduce((sum, a) => sum + a.size, 0);
-	const next = people.map((p) => p.next).filter(Boolean).sort()[0] ?? (email.last_event === 'scheduled' ? email.scheduled_at : undefined);
+	const next = people.map((p) => p.next).filter(Boolean).sort()[0] ?? (email.state === 'scheduled' ? email.scheduled_at : undefined);
 	return html`<aside class="aside" aria-label=${t('email.details')}><section class="section"><h2 class="vh">${t('email.facts')}</h2><${Facts} class="kv--side" pairs=${[
 		[t('email.from'), html`${from.name && html`<bdi>${from.name}</bdi><br />`}${from.address.split('@').map((part, i) => (i ? html`<wbr />@${part}` : part))}`],
 		[t('email.replyTo'), email.reply_to.join(', ')],

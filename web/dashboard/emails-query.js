@@ -3,7 +3,7 @@ import { exact } from './format.js';
 import { t } from './i18n.js';
 
 /** States that an email can be in. */
-export const statuses = ['queued', 'scheduled', 'sent', 'delivery_delayed', 'delivered', 'opened', 'clicked', 'bounced', 'complained', 'suppressed', 'failed', 'canceled'];
+export const statuses = ['queued', 'scheduled', 'deferred', 'held', 'captured', 'sent', 'delivery_delayed', 'delivered', 'opened', 'clicked', 'bounced', 'complained', 'suppressed', 'failed', 'canceled'];
 /** Ways that an email can come by. */
 export const sources = ['api', 'smtp', 'dashboard', 'cli', 'mcp', 'resend'];
 /** What can be asked for, in the order of the menu. */
@@ -77,7 +77,10 @@ export function ask(filters, known) {
 	const wrong = {};
 	let waits = false;
 	for (const [key, value] of Object.entries(filters)) {
-		if (key === 'status' && !statuses.includes(value)) wrong.status = t('emails.wrong.status', { value });
+		if (key === 'status') {
+			if (value.split(',').every((one) => statuses.includes(one))) query.state = value;
+			else wrong.status = t('emails.wrong.status', { value });
+		}
 		else if (key === 'source' && !sources.includes(value)) wrong.source = t('emails.wrong.source', { value });
 		else if (key === 'before' || key === 'after') {
 			const at = timeOf(value);

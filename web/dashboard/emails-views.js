@@ -1,5 +1,6 @@
 // Views of the emails: those that everybody has, and those that this browser keeps.
 import { html, useState } from './lib/core.js';
+import { useGet } from './api.js';
 import { addressOf } from './emails-query.js';
 import { t } from './i18n.js';
 import { base, go } from './router.js';
@@ -7,7 +8,10 @@ import { team } from './state.js';
 import { Button, Icon, Input } from './ui/base.js';
 import { dialog, DialogBody, toast } from './ui/float.js';
 
-const everybodys = [['all', {}], ['delayed', { status: 'delivery_delayed' }], ['bounced', { status: 'bounced' }], ['failed', { status: 'failed' }], ['complained', { status: 'complained' }], ['scheduled', { status: 'scheduled' }]];
+const everybodys = [['all', {}], ['delayed', { status: 'deferred,delivery_delayed' }], ['held', { status: 'held' }], ['bounced', { status: 'bounced' }], ['failed', { status: 'failed' }], ['complained', { status: 'complained' }], ['scheduled', { status: 'scheduled' }]];
+
+/** Another one on a server that captures. */
+const captured = ['captured', { status: 'captured' }];
 
 const place = () => `mailer.views.${team.value ?? ''}`;
 
@@ -51,8 +55,10 @@ function Name({ close }) {
 export function Views({ filters, wrong }) {
 	const [, draw] = useState(0);
 	const own = kept();
+	const capturing = useGet('/readyz', undefined, { team: null }).data?.relay === 'capture';
+	const common = capturing ? [...everybodys, captured] : everybodys;
 	const mine = own.find(([, f]) => same(f, filters));
-	const known = mine || everybodys.some(([, f]) => same(f, filters));
+	const known = mine || common.some(([, f]) => same(f, filters));
 	const set = (views) => {
 		if (!keep(views)) toast(t('emails.views.refused'), { kind: 'bad' });
 		draw((n) => n + 1);
@@ -70,6 +76,6 @@ export function Views({ filters, wrong }) {
 		e.preventDefault();
 		go(addressOf(f));
 	}}><bdi>${name}</bdi></a>`;
-	return html`<nav class="views" aria-label=${t('emails.views.title')}>${everybodys.map(([name, f]) => link(t(`emails.views.${name}`), f))}${own.map(([name, f]) => link(name, f))}
+	return html`<nav class="views" aria-label=${t('emails.views.title')}>${common.map(([name, f]) => link(t(`emails.views.${name}`), f))}${own.map(([name, f]) => link(name, f))}
 		${mine ? html`<button type="button" class="view" onClick=${remove}><${Icon} name="x" />${t('emails.views.remove')}</button>` : !known && !wrong && Object.keys(filters).length > 0 && html`<button type="button" class="view" onClick=${save}><${Icon} name="bookmark" />${t('emails.views.save')}</button>`}</nav>`;
 }

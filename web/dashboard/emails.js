@@ -47,7 +47,7 @@ function To({ to }) {
 
 /** How old an email is; of one that is scheduled in how long it leaves, by its largest unit. */
 function Age({ of: row }) {
-	if (row.last_event !== 'scheduled' || !row.scheduled_at) return html`<${Time} at=${row.created_at} />`;
+	if (row.state !== 'scheduled' || !row.scheduled_at) return html`<${Time} at=${row.created_at} />`;
 	const s = (new Date(row.scheduled_at).getTime() - Date.now()) / 1000;
 	const unit = s >= 86400 ? 86400 : s >= 3600 ? 3600 : 60;
 	return html`<time datetime=${row.scheduled_at} title=${exact(row.scheduled_at)}>${t('time.in', { span: duration(Math.max(unit, Math.floor(s / unit) * unit)) })}</time>`;
@@ -115,9 +115,9 @@ export default function Emails() {
 	};
 	const at = list.page?.has_more && list.page.searched_to && Object.keys(query).length ? timeOfId(list.page.searched_to) : null;
 	const columns = [
-		{ name: t('emails.status'), class: 'w-status hide-s', cell: (row) => html`<${Status} of=${row.last_event} />` },
+		{ name: t('emails.status'), class: 'w-status hide-s', cell: (row) => html`<${Status} of=${row.state} />` },
 		{ name: t('emails.to'), class: 'w-to cell-cut hide-s', cell: (row) => html`<span title=${row.to.join(', ')}><${To} to=${row.to} /></span>` },
-		{ name: html`<span class="only-l">${t('emails.subject')}</span><span class="only-s">${t('emails.subjectAll')}</span>`, class: 'cell-name cell-cut', cell: (row) => html`<a href=${base + encoded`/emails/${row.id}`} title=${row.subject}><bdi>${row.subject || t('emails.noSubject')}</bdi></a><span class="cell-sub"><${Status} of=${row.last_event} /><${To} to=${row.to} /></span>` },
+		{ name: html`<span class="only-l">${t('emails.subject')}</span><span class="only-s">${t('emails.subjectAll')}</span>`, class: 'cell-name cell-cut', cell: (row) => html`<a href=${base + encoded`/emails/${row.id}`} title=${row.subject}><bdi>${row.subject || t('emails.noSubject')}</bdi></a><span class="cell-sub"><${Status} of=${row.state} /><${To} to=${row.to} /></span>` },
 		...(list.rows.some((row) => row.tags?.length) ? [{ name: t('emails.tags'), class: 'w-to cell-cut drop-1', cell: (row) => html`<${Tags} of=${row.tags} filters=${filters} />` }] : []),
 		{ name: t('emails.age'), class: 'w-age num muted', cell: (row) => html`<${Age} of=${row} />` },
 	];

@@ -18,6 +18,6 @@ export function Failures() {
 		const [code, reply] = replyOf(line?.detail ?? {});
 		const who = line?.recipient ?? r.to[0];
 		const link = html`<a href=${base + encoded`/emails/${r.id}`}><bdi>${who}</bdi></a>`;
-		return html`<tr key=${r.id}><td class="w-status hide-s"><${Status} of=${r.last_event} /></td><td class="cell-cut w-to hide-s" title=${who}>${link}</td><td class="cell-cut" title=${reply}><span class="only-s cut">${link}</span><span class="cell-sub"><${Status} of=${r.last_event} />${reply}</span><span class="only-l">${reply || r.subject} ${code && html`<span class="mono muted">${code}</span>`}</span></td><td class="num muted w-age"><${Time} at=${line?.created_at ?? r.created_at} /></td></tr>`;
+		return html`<tr key=${r.id}><td class="w-status hide-s"><${Status} of=${r.state} /></td><td class="cell-cut w-to hide-s" title=${who}>${link}</td><td class="cell-cut" title=${reply}><span class="only-s cut">${link}</span><span class="cell-sub"><${Status} of=${r.last_event} />${reply}</span><span class="only-l">${reply || r.subject} ${code && html`<span class="mono muted">${code}</span>`}</span></td><td class="num muted w-age"><${Time} at=${line?.created_at ?? r.created_at} /></td></tr>`;
 	})}</tbody></table>`}<//>`;
 }

@@ -2,7 +2,7 @@
 import { find, t } from './i18n.js';
 
 /** How a state of what waits looks: the kind and icon of a Status. */
-const looks = { due: 'queued', scheduled: 'scheduled', retry: 'delivery_delayed', held: 'held', relay: 'failing', quota: 'resting', paced: 'scheduled' };
+const looks = { due: 'queued', scheduled: 'scheduled', retry: 'deferred', held: 'held', relay: 'failing', quota: 'resting', paced: 'scheduled' };
 
 /** A reason of GET /queue as the state that it is of, and the relay's words. @param {string} reason */
 export function reasonOf(reason) {

@@ -37,6 +37,8 @@ function Said({ data, operator, at, done }) {
 	const worst = groups.find((g) => g.state === 'relay');
 	if (worst) return html`<${Verdict} kind="bad" icon="alert" line=${t('queue.said.relay', { relay: worst.relay, word: worst.word, n: worst.count })} fix=${worst.detail ? t('queue.said.words', { words: worst.detail }) : t('queue.said.kept')} acts=${operator && html`<${Button} href=${base + encoded`/operator/relays?relay=${worst.relay}`}>${t('queue.toRelay')}<//><${Button} onClick=${() => move({ relay: worst.relay }, worst.count, at, done)}>${t('queue.acts.move', { n: worst.count })}<//>`} />`;
 	if (!data.waiting) return html`<${Verdict} kind="good" line=${t('queue.said.empty')} />`;
+	const held = groups.filter((g) => g.state === 'held').reduce((sum, g) => sum + g.count, 0);
+	if (held) return html`<${Verdict} kind="warn" line=${t('queue.said.held', { n: held })} fix=${t('queue.said.heldFix')} acts=${html`<${Button} icon="play" onClick=${() => act('release', { state: 'held' }, held, at, done)}>${t('queue.verbs.release')}<//>`} />`;
 	const late = data.oldest && Date.now() - new Date(data.oldest).getTime() > 600_000;
 	if (late) return html`<${Verdict} kind="warn" line=${t('queue.said.late', { n: data.waiting, age: relative(data.oldest) })} fix=${t('queue.said.lateFix')} />`;
 	return html`<${Verdict} kind="good" line=${t('queue.said.moves', { n: data.waiting })} />`;

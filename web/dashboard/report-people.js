@@ -28,7 +28,7 @@ export function People({ of, limit, short = false }) {
 		empty=${html`<${Empty} icon="audience" title=${t('report.noPeople')}>${t('report.noPeopleText')}<//>`} columns=${[
 			{ name: t('report.person'), class: 'cell-name cell-cut', cell: (row) => html`<a href=${base + encoded`/emails/${row.id}`}><bdi>${row.email}</bdi></a>` },
 			...(outcome === 'clicked' ? [{ name: t('report.link'), class: 'cell-cut muted hide-s', cell: (row) => html`<bdi title=${link(row)}>${link(row)}</bdi>` }] : []),
-			{ name: t('report.state'), class: 'w-status', cell: (row) => html`<${Status} of=${row.last_event} />` },
+			{ name: t('report.state'), class: 'w-status', cell: (row) => html`<${Status} of=${row.state} />` },
 		]} />${short && list.page?.has_more && html`<div class="table-foot"><a class="btn" href=${base + encoded`/broadcasts/${of.id}/report?tab=people&outcome=${outcome}`}>${t('ui.more')}</a></div>`}<//>`;
 }
 

@@ -72,6 +72,7 @@ func (r Routes) sendBatch(ctx context.Context, key *app.Key, in *batchInput, req
 	}
 	result, err := r.Service.SendBatch(ctx, key, items, in.permissive, opts)
 	if err != nil {
+		rest.RefusedEmail(ctx, err)
 		return nil, err
 	}
 	out := batchAnswer{Data: make([]shapes.CreatedEmail, len(result.IDs)), Errors: result.Errors}

@@ -32,6 +32,7 @@ type EmailItem struct {
 	CreatedAt   string        `json:"created_at" format:"date-time"`
 	ScheduledAt *string       `json:"scheduled_at" format:"date-time"`
 	LastEvent   app.LastEvent `json:"last_event" enum:"queued,scheduled,sent,delivery_delayed,delivered,opened,clicked,bounced,complained,suppressed,failed,canceled"`
+	State       app.State     `json:"state" enum:"scheduled,queued,deferred,held,captured,sent,delivery_delayed,delivered,opened,clicked,bounced,complained,suppressed,failed,canceled" doc:"How the email is now: the last event, or what the email waits for. deferred: the relay put it off and it is tried again; held: it leaves only after a release; captured: kept instead of sent"`
 }
 
 type emailRecord struct {
@@ -119,6 +120,7 @@ func (r Routes) sendEmail(ctx context.Context, key *app.Key, in *shapes.OnceHead
 	}
 	id, err := r.Service.SendEmail(ctx, key, email, opts)
 	if err != nil {
+		rest.RefusedEmail(ctx, err)
 		return nil, err
 	}
 	rest.MadeEmail(ctx, id)
@@ -197,6 +199,7 @@ func newEmailItem(e *app.Email) EmailItem {
 		CreatedAt:   app.FormatTime(e.CreatedAt),
 		ScheduledAt: app.FormatTimePtr(e.ScheduledAt),
 		LastEvent:   e.LastEvent,
+		State:       e.State(),
 	}
 }
 

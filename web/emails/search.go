@@ -17,6 +17,7 @@ type searchInput struct {
 	From          string `query:"from" doc:"The sender, in the forms of to"`
 	Subject       string `query:"subject" doc:"A part of the subject; case of a to z is ignored"`
 	Status        string `query:"status" doc:"One or several values of last_event, with commas between them" example:"bounced,failed"`
+	State         string `query:"state" doc:"One or several states, with commas between them. deferred and held are found fastest" example:"deferred,held"`
 	Domain        string `query:"domain" doc:"The domain of the sender"`
 	Tag           string `query:"tag" doc:"A tag: name, name:value or name=value"`
 	Source        string `query:"source" enum:"account,api,cli,dashboard,mcp,resend,smtp" doc:"How the email came in; account: mail about accounts; resend: sent again"`
@@ -24,11 +25,11 @@ type searchInput struct {
 	BroadcastID   string `query:"broadcast_id" format:"uuid" doc:"List the emails of this broadcast, which no other list contains. Allows no other filter"`
 	CreatedAfter  string `query:"created_after" doc:"A time (RFC 3339)" example:"2026-01-31T12:00:00.000Z"`
 	CreatedBefore string `query:"created_before" doc:"A time (RFC 3339)" example:"2026-01-31T12:00:00.000Z"`
-	Include       string `query:"include" enum:"reason" doc:"reason: add to each email the event that caused its last_event"`
+	Include       string `query:"include" enum:"reason" csv:"reason" doc:"reason: add to each email the event that caused its state. CSV always has it"`
 }
 
 func (in *searchInput) query() mail.SearchQuery {
-	return mail.SearchQuery{To: in.To, From: in.From, Subject: in.Subject, Status: in.Status, Domain: in.Domain, Tag: in.Tag, Source: in.Source,
+	return mail.SearchQuery{To: in.To, From: in.From, Subject: in.Subject, Status: in.Status, State: in.State, Domain: in.Domain, Tag: in.Tag, Source: in.Source,
 		KeyID: in.KeyID, BroadcastID: in.BroadcastID, CreatedAfter: in.CreatedAfter, CreatedBefore: in.CreatedBefore}
 }
 

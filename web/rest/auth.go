@@ -129,9 +129,9 @@ func (x *Exchange) actor() app.Actor {
 	a := app.Actor{Type: app.ActorServer, Name: "anybody"}
 	switch {
 	case x.Key != nil && x.Key.Session != nil:
-		a = app.Actor{Type: app.ActorPerson, Name: x.Key.ID}
+		a = app.Actor{Type: app.ActorPerson, Name: x.Key.ID, Called: x.Key.Session.Name}
 	case x.Key != nil:
-		a = app.Actor{Type: app.ActorKey, Name: x.Key.ID}
+		a = app.Actor{Type: app.ActorKey, Name: x.Key.ID, Called: x.Key.Name}
 	}
 	if x.from.IsValid() {
 		a.Address = x.from.String()

@@ -54,7 +54,15 @@ type table struct {
 	limit   []int  // of the input; nil: there is none
 	after   []int  // nil: there is one page
 	before  []int  // nil: there is none
+	asks    []ask  // what an export asks for that the request leaves open
 	columns []column
+}
+
+// ask is a query parameter of an input with its value in exports: that of the field's tag
+// csv.
+type ask struct {
+	field []int
+	value string
 }
 
 // tableOf returns how a route's answer becomes CSV; nil: it is no list.
@@ -66,6 +74,11 @@ func tableOf(op *huma.Operation, input, output reflect.Type) *table {
 	t := &table{columns: columnsOf(row), file: fileName(op.Path), id: fieldOf(row, "json", "id"),
 		data: fieldOf(body, "json", "data"), more: fieldOf(body, "json", "has_more"), cursor: fieldOf(body, "json", "searched_to"),
 		limit: fieldOf(input, "query", "limit"), after: fieldOf(input, "query", "after"), before: fieldOf(input, "query", "before")}
+	for _, f := range reflect.VisibleFields(input) {
+		if value := f.Tag.Get("csv"); value != "" {
+			t.asks = append(t.asks, ask{f.Index, value})
+		}
+	}
 	if t.after != nil && (t.more == nil || t.id == nil && t.cursor == nil) {
 		panic(fmt.Sprintf("%s: a list with pages needs has_more, and ids in its rows", op.Path))
 	}
@@ -242,12 +255,17 @@ func (e *export) follow(ctx context.Context, more bool) {
 	}
 }
 
-// bound reads how many rows may come. Errors: CodeValidation.
+// bound reads how many rows may come, and asks for what only exports have. Errors: CodeValidation.
 func (e *export) bound() error {
 	t := e.x.route.table
 	e.left = -1
 	if t.before != nil && e.in.FieldByIndex(t.before).String() != "" {
 		return app.Invalid("before", "can't be used for a list as CSV, which is always complete: use `after`")
+	}
+	for _, a := range t.asks {
+		if f := e.in.FieldByIndex(a.field); f.String() == "" {
+			f.SetString(a.value)
+		}
 	}
 	if t.limit == nil {
 		return nil

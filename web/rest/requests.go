@@ -2,8 +2,11 @@ package rest
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"time"
+
+	"mailer/app"
 )
 
 // RequestRow is a request of a team and how it was answered.
@@ -25,6 +28,14 @@ type RequestNoter interface{ Note(r *RequestRow) }
 
 // MadeEmail notes the one email that a request made.
 func MadeEmail(ctx context.Context, id string) { exchangeOf(ctx).emailID = id }
+
+// RefusedEmail notes the record that a refused send left, if any.
+func RefusedEmail(ctx context.Context, err error) {
+	var refusal *app.Error
+	if errors.As(err, &refusal) && refusal.Record != "" {
+		MadeEmail(ctx, refusal.Record)
+	}
+}
 
 // note tells of a request that is over, where it was a team's. What a person only looked
 // at is not told: a page asks all the time, and would drown what programs do.

@@ -46,7 +46,7 @@ export function Button({ icon, label, kind = '', href, onClick, disabled, type =
 const states = {
 	queued: ['', 'queued'], scheduled: ['', 'scheduled'], sent: ['', 'sent'], delivered: ['good', 'delivered'], opened: ['good', 'opened'], clicked: ['good', 'clicked'],
 	delivery_delayed: ['warn', 'delayed'], bounced: ['bad', 'bounced'], failed: ['bad', 'bounced'], complained: ['bad', 'complained'], suppressed: ['', 'suppressed'], canceled: ['', 'canceled'],
-	held: ['warn', 'resting'], open: ['good', 'open'], resting: ['warn', 'resting'], paused: ['', 'resting'], failing: ['bad', 'failing'], down: ['bad', 'failing'],
+	deferred: ['warn', 'delayed'], captured: ['', 'sent'], held: ['warn', 'resting'], open: ['good', 'open'], resting: ['warn', 'resting'], paused: ['', 'resting'], failing: ['bad', 'failing'], down: ['bad', 'failing'],
 	verified: ['good', 'delivered'], pending: ['warn', 'delayed'], not_started: ['', 'queued'], temporary_failure: ['warn', 'delayed'], missing: ['bad', 'bounced'], wrong: ['bad', 'bounced'],
 	draft: ['', 'queued'], published: ['good', 'delivered'], sending: ['', 'sent'], completed: ['good', 'delivered'], enabled: ['good', 'open'], disabled: ['bad', 'failing'],
 	ok: ['good', 'delivered'], good: ['good', 'delivered'], warn: ['warn', 'delayed'], bad: ['bad', 'bounced'], neutral: ['', 'queued'],

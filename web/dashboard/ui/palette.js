@@ -79,7 +79,7 @@ async function look(text) {
 	const [people, emails] = await Promise.all([quiet('/contacts', { search: text, limit: 4 }), quiet('/emails', { ...(address ? { to: text } : { subject: text }), limit: 4 })]);
 	return [
 		...(people?.data ?? []).map((c) => ({ group: 'people', icon: 'user', name: nameOf(c), sub: nameOf(c) === c.email ? '' : c.email, to: encoded`/contacts/${c.id}`, note: t('palette.open') })),
-		...(emails?.data ?? []).map((e) => ({ group: 'emails', icon: 'mail', name: e.subject || t('emails.noSubject'), sub: e.to[0], to: encoded`/emails/${e.id}`, note: t(`status.${e.last_event}`) })),
+		...(emails?.data ?? []).map((e) => ({ group: 'emails', icon: 'mail', name: e.subject || t('emails.noSubject'), sub: e.to[0], to: encoded`/emails/${e.id}`, note: t(`status.${e.state}`) })),
 	];
 }
 

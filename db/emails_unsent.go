@@ -1,0 +1,51 @@
+package db
+
+import (
+	"fmt"
+	"time"
+
+	"mailer/app"
+)
+
+// Refused sends: emails.unsent is 1. They have an envelope and a timeline, no content and
+// no open work, and are in no list that does not ask for them.
+
+// InsertUnsent keeps a record of a send that was refused, since all of its recipients are
+// suppressed.
+func (tx *Tx) InsertUnsent(e *app.Email, recipients []string) error {
+	row := *e
+	row.Attachments = nil
+	if err := tx.insertEmailRow(&row); err != nil {
+		return err
+	}
+	if err := tx.write(`UPDATE emails SET unsent = 1, content_deleted_at = ? WHERE id = ?`, milli(tx.Now), e.ID); err != nil {
+		return err
+	}
+	for n, address := range recipients {
+		if err := tx.write(`INSERT INTO recipients (email_id, n, address, state) VALUES (?, ?, ?, 'suppressed')`, e.ID, n, address); err != nil {
+			return fmt.Errorf("insert recipient: %w", err)
+		}
+	}
+	return nil
+}
+
+// CountUnsent returns how many refused sends of a team since a time are kept.
+func (r *Reader) CountUnsent(teamID string, since time.Time) (n int, err error) {
+	err = r.row(`SELECT count(*) FROM emails WHERE team_id = ? AND unsent = 1 AND created_at >= ?`, []any{teamID, milli(since)}, &n)
+	return n, err
+}
+
+// PurgeUnsent deletes at most limit refused sends of a team from before a time, and
+// reports whether there may be more.
+func (tx *Tx) PurgeUnsent(teamID string, before time.Time, limit int) (more bool, err error) {
+	ids, err := list(&tx.session, scanText, `SELECT id FROM emails WHERE team_id = ? AND unsent = 1 AND created_at <= ? ORDER BY created_at LIMIT ?`, teamID, milli(before), limit)
+	if err != nil {
+		return false, fmt.Errorf("read refused sends: %w", err)
+	}
+	for _, id := range ids {
+		if err := tx.DeleteAgedEmail(teamID, id); err != nil {
+			return false, fmt.Errorf("purge a refused send: %w", err)
+		}
+	}
+	return len(ids) == limit, nil
+}
