@@ -37,10 +37,10 @@ var valueWords = map[string][2]string{
 // statusValues are what a Status without words of its own is drawn of, each with the schema
 // and the property that list its values; [0] is empty where the values follow.
 var statusValues = map[string][]string{
-	"mail.last_event":          {"ContactMailItem", "last_event"},
+	"mail.state":               {"ContactMailItem", "state"},
 	"r.last_event":             {"ListedEmail", "last_event"},
-	"row.last_event":           {"ListedEmail", "last_event"},
-	"p.state":                  {"EmailRecord", "last_event"}, // see recipientsOf
+	"row.state":                {"ListedEmail", "state"},
+	"p.state":                  {"EmailRecord", "state"}, // see recipientsOf
 	"r.state":                  {"RelayItem", "state"},
 	"row.status":               {"TemplateItem", "status", "WebhookItem", "status", "DomainItem", "status"},
 	"s.ok ? 'good' : 'failed'": {"", "good", "failed"},
