@@ -19,7 +19,7 @@ type WebhookEventItem struct {
 	CreatedAt     string                 `json:"created_at" format:"date-time"`
 	Status        webhook.DeliveryStatus `json:"status" enum:"success,pending,failed,attempting" doc:"pending: it waits for its next attempt; failed: given up"`
 	NextAttemptAt *string                `json:"next_attempt_at" format:"date-time"`
-	LastStatus    *int                   `json:"last_http_status_code" doc:"The HTTP status that the last attempt was answered with; 0: no answer came; null: there was no attempt"`
+	LastStatus    *int                   `json:"last_http_status_code" doc:"The HTTP status that the last attempt was answered with; zero: no answer came; null: there was no attempt"`
 }
 
 // eventPayload is JSON as the endpoint gets it.

@@ -24,7 +24,7 @@ var defaultTools = strings.Fields(`
 	send_email send_batch list_emails get_email cancel_email reschedule_email get_email_metrics
 	create_contact get_contact list_contacts update_contact delete_contact put_contacts
 	add_contact_to_segment remove_contact_from_segment list_contact_topics set_contact_topics
-	list_segments get_segment create_segment delete_segment
+	list_segments create_segment delete_segment
 	list_topics create_topic
 	create_broadcast list_broadcasts get_broadcast update_broadcast delete_broadcast
 	plan_broadcast test_broadcast send_broadcast cancel_broadcast pause_broadcast resume_broadcast

@@ -89,7 +89,7 @@ type healthCheck struct {
 	Found string `json:"found"`
 	Fix   string `json:"fix" doc:"How to fix it; empty: nothing to do"`
 
-	Finding *finding `json:"finding" doc:"What is not well; null: nothing"`
+	Finding *finding `json:"finding,omitempty" doc:"What is not well; absent: nothing"`
 }
 
 type (
