@@ -66,7 +66,7 @@ func TestFromTheLinkToTheFirstEmail(t *testing.T) {
 			s.visit("/emails/" + mail)
 			s.sees("accepted it for zofia@example.org")
 			s.visit("/")
-			s.sees("Reports of bounces and complaints", "5 of 6 done") // stays until they arrive
+			s.sees("Bounce and complaint webhook", "5 of 6 done") // stays until they arrive
 			s.press("Dismiss")
 			s.fine("the first email")
 		})
