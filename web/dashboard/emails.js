@@ -70,8 +70,8 @@ const retry = (ids, done) => attempt(async () => {
 	return result;
 }, (result) => t('emails.retried', { n: result.changed }));
 
-/** States in which an email waits here: it can be tried now, and canceled. One whose time is to come is canceled alone. */
-const waiting = ['queued', 'delivery_delayed'];
+/** States in which an email can be retried now, and canceled. One that is held or scheduled can only be canceled. */
+const waiting = ['queued', 'deferred'];
 
 /** How far it was looked. @param {Date} at */
 const backTo = (at) => say('emails.searchedTo', { time: html`<time datetime=${at.toISOString()} title=${exact(at)}>${clock(at)}</time>` });
@@ -106,9 +106,9 @@ export default function Emails() {
 	useEffect(() => {
 		if (filters.id && !wrong.id) go(encoded`/emails/${filters.id}`, { replace: true });
 	}, [filters.id]);
-	const of = (states) => list.rows.filter((row) => selected.has(row.id) && states.includes(row.last_event)).map((row) => row.id);
+	const of = (states) => list.rows.filter((row) => selected.has(row.id) && states.includes(row.state)).map((row) => row.id);
 	const tried = of(waiting);
-	const canceled = of([...waiting, 'scheduled']);
+	const canceled = of([...waiting, 'held', 'scheduled']);
 	const done = () => {
 		select(new Set());
 		list.reload();

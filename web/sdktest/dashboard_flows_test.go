@@ -88,7 +88,7 @@ func TestWhyNotInTheBrowser(t *testing.T) {
 		id := strings.TrimPrefix(path, "/emails/")
 		s.load(path)
 		said := evaluate[string](s, `document.querySelector('.verdict-line').innerText`)
-		want := map[string]string{"sent": "accepted it for zofia@example.org", "bounced": "has no mailbox nobody@example.net", "queued": "next try", "delivery_delayed": "next try"}[w.key.email(t, id).LastEvent]
+		want := map[string]string{"sent": "accepted it for zofia@example.org", "bounced": "has no mailbox nobody@example.net", "queued": "next attempt", "delivery_delayed": "next attempt"}[w.key.email(t, id).LastEvent]
 		if want == "" || !strings.Contains(said, want) {
 			t.Errorf("of an email that is %s the page says %q, and not %q", w.key.email(t, id).LastEvent, said, want)
 		}
