@@ -60,7 +60,7 @@ func (c *Store) keys() *cobra.Command {
 	})
 	f := create.Flags()
 	f.StringVar(&in.Name, "name", "", "name of the key (required)")
-	f.StringVar((*string)(&in.Permission), "permission", string(app.SendingAccess), "full_access or sending_access")
+	f.StringVar((*string)(&in.Permission), "permission", string(app.FullAccess), "full_access or sending_access")
 	f.StringVar(&in.Domain, "domain", "", "the only domain that the key can send from; with sending_access")
 	f.StringVar((*string)(&in.Role), "role", string(app.RoleOwner), "owner, admin or member")
 	f.StringVar(&expiry.in, "expires-in", "", "how long the key is valid, like 90d (default: no limit)")
