@@ -41,7 +41,7 @@ func checkCursor(name string, cursor *string) error {
 	return nil
 }
 
-// TextOrNull returns what stands for a text in JSON where an empty one is null.
+// TextOrNull returns a text as JSON has it, with null for an empty one.
 func TextOrNull(s string) *string {
 	if s == "" {
 		return nil

@@ -25,7 +25,7 @@ func TestStateOfAnEmail(t *testing.T) {
 		{app.Opened, app.OverCaptured, "opened"},
 		{app.Sent, app.WaitsNextTry, "deferred"}, // one was taken, another was put off
 		{app.Sent, app.WaitsTurn, "sent"},
-		{app.DeliveryDelayed, app.Over, "delivery_delayed"}, // the provider goes on trying
+		{app.DeliveryDelayed, app.Over, "delivery_delayed"}, // the provider keeps trying
 		{app.Bounced, app.WaitsNextTry, "bounced"},
 		{app.Canceled, app.OverCaptured, "canceled"},
 	} {

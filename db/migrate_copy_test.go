@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// beside are the names of what stands beside a database and begins with its name and version.
+// beside are the names of files next to a database that begin with its name and version.
 func beside(t *testing.T, path string) []string {
 	t.Helper()
 	names, err := filepath.Glob(path + ".v*")

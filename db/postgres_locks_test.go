@@ -14,7 +14,7 @@ import (
 
 // TestALockOfSomebodyElseIsSaidAndWaitedFor has a transaction of another program hold what
 // groups of writes need, as an operator's psql may. New work is refused and the log names who
-// holds it; a result waits; and all goes on once the lock is gone.
+// holds it; a result waits; and work continues once the lock is released.
 func TestALockOfSomebodyElseIsSaidAndWaitedFor(t *testing.T) {
 	t.Parallel()
 	for name, lock := range map[string]string{

@@ -17,7 +17,7 @@ import (
 	"mailer/db"
 )
 
-// laneMemory bounds the bytes of messages that a lane works on at once, where the memory of the
+// laneMemory bounds the bytes of messages that a lane works on concurrently, where the memory of the
 // process has no limit; a larger message has the lane for itself.
 const laneMemory = 64 << 20
 

@@ -22,7 +22,7 @@ import (
 	"mailer/db"
 )
 
-// Alerts says where an operator is told of findings that are errors. The zero value: nowhere.
+// Alerts holds where the operator is notified of findings that are errors. The zero value: nowhere.
 type Alerts struct {
 	Webhook string // URL that gets a POST of JSON
 	Secret  string // whsec_… that signs it as webhooks are signed; empty: it is not signed
@@ -77,7 +77,7 @@ const (
 )
 
 // alertState is what is remembered of alerts. It is stored before anything is sent, so that
-// after a crash nothing is told again but what was on its way.
+// after a crash only notifications that were in flight are sent again.
 type alertState struct {
 	Told    map[string]*told `json:"told"` // by Finding.key
 	Waiting []alert          `json:"waiting"`
@@ -90,7 +90,7 @@ type alertState struct {
 type told struct {
 	At  time.Time `json:"at"`  // it was told; zero: never
 	Red bool      `json:"red"` // it is there
-	Due bool      `json:"due"` // it came back within alertQuiet, and is told after it if it stays
+	Due bool      `json:"due"` // it came back within alertQuiet, and is reported after it if it stays
 }
 
 // alert is one that has not gone everywhere yet. It holds fixed words and ids alone.
@@ -191,7 +191,7 @@ func (a *alerter) store(ctx context.Context) {
 	if err == nil {
 		err = a.s.DB.WriteVital(ctx, func(tx *db.Tx) error { return tx.SetSetting(alertsSetting, value) })
 	}
-	if err != nil && ctx.Err() == nil { // it is told all the same: a full disk is what an operator should hear of
+	if err != nil && ctx.Err() == nil { // it is reported nevertheless: a full disk is what an operator should hear of
 		a.s.LogUnlessHindered("what was told of findings is not stored", err)
 	}
 }

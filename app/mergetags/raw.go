@@ -29,7 +29,7 @@ const (
 // references are left out: so they are written where readers are to see them.
 var rawForms = []form{curly, statement, {"*|", "|*"}}
 
-// mailchimpTag is what stands in a tag of Mailchimp's.
+// mailchimpTag matches the content of a Mailchimp tag.
 var mailchimpTag = regexp.MustCompile(`^[A-Za-z][^*|<>\n]{0,200}$`)
 
 // maybeRaw finds what may be a tag: of SendGrid and Postmark, MailerLite, Salesforce,

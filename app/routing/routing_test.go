@@ -323,7 +323,7 @@ func TestErrorsOfARelayNeverTellItsPassword(t *testing.T) {
 	})
 }
 
-// Each relay is tested once when the server starts, and how that went is told at once.
+// Each relay is tested once when the server starts, and lists show the result immediately.
 func TestRelaysAreTestedWhenTheServerStarts(t *testing.T) {
 	world.Bubble(t, func(t *testing.T) {
 		works := false

@@ -6,7 +6,7 @@ import (
 	"mailer/app"
 )
 
-// TextOrNull returns what stands for a text in JSON where an empty one is null.
+// TextOrNull returns a text as JSON has it, with null for an empty one.
 func TextOrNull(s string) *string { return app.TextOrNull(s) }
 
 // Size words a number of bytes: "1.5 GB", in powers of 1,000, as disks are sold.

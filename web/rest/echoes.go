@@ -87,7 +87,7 @@ func unlessNotFound(err error) error {
 
 // decodeBeside decodes a body, leaving out the members that it does not know and that
 // repeat the path. Errors: those of DecodeBody and of same, and CodeValidation for one that
-// says something else than the path.
+// names another resource than the path.
 func (e echoes) decodeBeside(params httprouter.Params, same sameThing, body []byte, v any) error {
 	for range len(e) + 1 {
 		err := json.Unmarshal(body, v, json.RejectUnknownMembers(true))
