@@ -71,8 +71,7 @@ type Options struct {
 	Beat time.Duration
 	// Clock has this process keep to the clock of a database elsewhere (app/clock).
 	Clock bool
-	// Lazy has readers of a database elsewhere connect when they are needed first, and not
-	// all at once.
+	// Lazy connects readers when they are first needed, not all at once.
 	Lazy bool
 	Log  *slog.Logger
 	// Metrics hear of commits; nil: nobody watches.

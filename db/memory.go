@@ -13,7 +13,7 @@ func (d *DB) FreePages(ctx context.Context) error {
 	}
 	err := d.run(ctx, (*session).freePages)
 	for _, r := range d.readers.takeUnused() {
-		if err == nil {
+		if err == nil && r.conn != nil {
 			err = r.freePages()
 		}
 		d.readers.put(r)

@@ -41,7 +41,7 @@ func (d *DB) openReadOnly(ctx context.Context, path, schema string) error {
 	} else if !isThere(real + "-shm") {
 		d.leave = real + "-shm" // a copy with its log: SQLite makes its index of that
 	}
-	if err := d.openReadersOf(ctx, mode); err != nil {
+	if err := d.openReaders(ctx, mode, false); err != nil {
 		return d.inWords(path, fmt.Errorf("open database %s: %w", path, err))
 	}
 	return d.Read(ctx, func(r *Reader) error { return fitsToRead(ctx, r, path, schema) })

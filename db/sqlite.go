@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"net/url"
 	"os"
@@ -24,7 +25,14 @@ func (sqliteEngine) cut() {}
 
 func (sqliteEngine) filters() filterWords { return sqliteFilters{} }
 
-func (sqliteEngine) beginRead(_ context.Context, _ *DB, s *session) error {
+func (sqliteEngine) beginRead(ctx context.Context, d *DB, s *session) error {
+	if s.conn == nil { // Options.Lazy
+		conn, err := d.openReader(ctx)
+		if err != nil {
+			return err
+		}
+		s.conn = conn
+	}
 	_, err := s.exec("BEGIN")
 	return err
 }
@@ -124,7 +132,7 @@ func openFile(ctx context.Context, d *DB, opts Options) (*sql.Conn, error) {
 		whole, _ := filepath.Abs(path) // without a working directory: empty
 		d.log.Info("made a new database", "path", cmp.Or(whole, path))
 	}
-	if err := d.openReaders(ctx); err != nil {
+	if err := d.openReaders(ctx, "mode=ro", opts.Lazy); err != nil {
 		return nil, d.inWords(opts.Path, fmt.Errorf("open readers: %w", err))
 	}
 	if opts.Lock {
@@ -173,30 +181,40 @@ func (d *DB) openWriter(ctx context.Context) (*sql.Conn, error) {
 	})
 }
 
-func (d *DB) openReaders(ctx context.Context) error { return d.openReadersOf(ctx, "mode=ro") }
-
-func (d *DB) openReadersOf(ctx context.Context, mode string) error {
+// openReaders opens the pool of the readers with one of SQLite's modes of opening, and connects
+// each, or the first alone where the others wait until they are needed.
+func (d *DB) openReaders(ctx context.Context, mode string, lazy bool) error {
 	pool, err := sql.Open("sqlite", dsn(d.path, mode+"&_query_only=1&_busy_timeout=5000&_dqs=0&_pragma=trusted_schema(0)&_pragma=temp_store(memory)&_pragma=cache_size(-2000)"))
 	if err != nil {
 		return err
 	}
 	d.ro = pool
 	pool.SetMaxOpenConns(readers)
-	for range readers {
-		conn, err := pool.Conn(ctx)
-		for p := retries(0); p.again(err); {
-			conn, err = pool.Conn(ctx)
-		}
-		if err != nil {
-			return err
-		}
-		if err := assertPragmas(ctx, conn, map[string]string{"query_only": "1", "trusted_schema": "0"}); err != nil {
-			return err
+	for i := range readers {
+		var conn *sql.Conn
+		if !lazy || i == readers-1 { // the last one put back is taken first
+			if conn, err = d.openReader(ctx); err != nil {
+				return err
+			}
 		}
 		d.readers.put(&Reader{session: newSession(conn, sqliteEngine{})})
 		d.opened++
 	}
 	return nil
+}
+
+func (d *DB) openReader(ctx context.Context) (*sql.Conn, error) {
+	conn, err := d.ro.Conn(ctx)
+	for p := retries(0); p.again(err); {
+		conn, err = d.ro.Conn(ctx)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := assertPragmas(ctx, conn, map[string]string{"query_only": "1", "trusted_schema": "0"}); err != nil {
+		return nil, errors.Join(err, conn.Close())
+	}
+	return conn, nil
 }
 
 // assertPragmas reads back what the DSN asked for: a misspelt DSN key is

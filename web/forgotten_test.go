@@ -32,7 +32,7 @@ func TestWhatAServerForgetsIsMadeAgain(t *testing.T) {
 			t.Errorf("%s has %d bytes, and had %d", path, len(got), len(want))
 		}
 	}
-	id := r.send(r.full, goodSend)
+	id := r.send(r.full, strings.Replace(goodSend, "{", `{"scheduled_at":"in 20 days",`, 1)) // one that stays as it is
 	for _, body := range []string{
 		`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`,
 		`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"get_email","arguments":{"id":"` + id + `"}}}`,

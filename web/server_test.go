@@ -128,7 +128,7 @@ func newDatabase(t testing.TB) string {
 // newRealOn is newReal on a database of that name, which is empty.
 func newRealOn(t testing.TB, name string, cfg server.Config, change ...func(*Config, *rest.Limits)) *real {
 	t.Helper()
-	store, err := db.Open(t.Context(), db.Options{Path: name, Schema: schemaText(t), Create: true, Lock: true})
+	store, err := db.Open(t.Context(), db.Options{Path: name, Schema: schemaText(t), Create: true, Lock: true, Lazy: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,6 +138,9 @@ func newRealOn(t testing.TB, name string, cfg server.Config, change ...func(*Con
 		}
 	})
 	cfg.DB, cfg.BaseURL = store, "https://mail.example.com"
+	if cfg.NewDKIMKey == nil {
+		cfg.NewDKIMKey = world.NextDKIMKey
+	}
 	if cfg.Sealer, err = app.NewSealer(seal.MasterKey{Key: seal.NewMasterKey()}); err != nil {
 		t.Fatal(err)
 	}

@@ -161,7 +161,7 @@ func (w *World) Open() {
 	}
 	w.Config.Connect = w.connect
 	if w.Config.NewDKIMKey == nil {
-		w.Config.NewDKIMKey = nextDKIMKey
+		w.Config.NewDKIMKey = NextDKIMKey
 	}
 	w.Config.PollEvery = cmp.Or(w.Config.PollEvery, pollEvery(w.T))
 	w.Server, err = server.New(w.T.Context(), w.Config)
@@ -182,8 +182,8 @@ var (
 	dkimTurn atomic.Uint32
 )
 
-// nextDKIMKey returns a key other than that of the last call.
-func nextDKIMKey() (*rsa.PrivateKey, error) {
+// NextDKIMKey returns a key other than that of the last call.
+func NextDKIMKey() (*rsa.PrivateKey, error) {
 	keys, err := dkimKeys()
 	return keys[dkimTurn.Add(1)%uint32(len(keys))], err
 }

@@ -2,9 +2,19 @@ package dbtest
 
 import (
 	"flag"
+	"os"
 	"runtime"
+	"runtime/debug"
 	"strconv"
 )
+
+// Tests allocate much and keep little: with the default, a quarter of their processor time is
+// the garbage collector's.
+func init() {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(400)
+	}
+}
 
 // RunMoreSideBySide lets four times as many tests run side by side as there are processors,
 // unless -parallel was given: most tests with a database wait for it. A TestMain calls it.
