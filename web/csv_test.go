@@ -61,8 +61,11 @@ func TestEveryListAnswersWithCSV(t *testing.T) {
 		if got := slices.Sorted(slices.Values(records[0])); !slices.Equal(got, want) {
 			t.Errorf("GET %s:\n has  %q,\n want %q", path, got, want)
 		}
-		if len(records)-1 != rows {
-			t.Errorf("GET %s: %d rows as CSV, %d as JSON", path, len(records)-1, rows)
+		if got := len(records) - 1; got != rows {
+			// The list of requests grows by those of this test.
+			if grown := m.pagesOf(target); got < rows || got > grown {
+				t.Errorf("GET %s: %d rows as CSV, %d and %d as JSON", path, got, rows, grown)
+			}
 		}
 		if strings.Contains(fmt.Sprint(records), m.theirs.name) {
 			t.Errorf("GET %s shows another team's: %q", path, records)
