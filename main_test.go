@@ -832,7 +832,13 @@ func manualPages(t *testing.T) (pages []manualPage) {
 }
 
 // dialect matches the phrases that what people read must not have: they are no plain English.
-var dialect = regexp.MustCompile(`(?i)say how everything is|needs? a person|who has it|has it that|has it,|what waits|at once|\b(?:for ever|as ever|by (?:it|them|him)sel(?:f|ves)|stands?|standing|(?:is|are|was|were) told|go(?:es)? on|by then|likewise|mend(?:s|ed|ing)?|somebody|nobody|everybody|whoever|puts? off|is no more|words of the relay)\b`)
+var dialect = regexp.MustCompile(`(?i)say how everything is|needs? a person|who has it|has it that|has it,|what waits|at once|\b(?:` +
+	`for ever|as ever|by (?:it|them|him)sel(?:f|ves)|stands?|standing|(?:is|are|was|were|be) told|go(?:es)? on|by then|likewise|mend(?:s|ed|ing)?|` +
+	`somebody|nobody|everybody|whoever|puts? off|is no more|words of (?:the|a) (?:relay|authority|server)|relay's words|` +
+	`what (?:becomes|became|comes) of|(?:become|became|becomes|comes) of (?:it|them)|in the (?:midst|place) of|(?:tells?|hears?) of|` +
+	`br(?:ing|ings|ought) along|for want of|to be rid of|reckon(?:s|ed|ing)?|heed(?:s|ed)?|(?:is|are|was|were) written down|the way back|` +
+	`(?:is|are) through|vouch(?:es|ed)?|none of ours|lets? (?:it|them) be|all else|(?:it|which|that) takes? for|the very (?:code|same)|` +
+	`(?:finds?|found) no room|gives? its place|to the letter)\b`)
 
 // codeOfPage matches the blocks and spans of code of a page: what programs say word by word.
 var codeOfPage = regexp.MustCompile("(?s)```.*?```|`[^`\n]*`")
@@ -874,6 +880,11 @@ func TestWhatPeopleReadIsPlainEnglish(t *testing.T) {
 	const old = "Say how everything is. 2 things need a person. It goes on by itself. Who has it, has it. What waits stands here. It is told at once."
 	if got := dialect.FindAllString(old, -1); len(got) != 9 {
 		t.Errorf("of 9 phrases it finds %q", got)
+	}
+	const older = "What becomes of it is the way back. The relay's words are written down in the midst of a send. A request for want of room gives its place. " +
+		"Bring along what all else lacks, let it be, and be told until it is through. It tells of the very same room that it found no room for, to the letter."
+	if got := dialect.FindAllString(older, -1); len(got) != 16 {
+		t.Errorf("of 16 phrases it finds %q", got)
 	}
 }
 
