@@ -260,7 +260,7 @@ func TestEveryStateHasItsSentence(t *testing.T) {
 }
 
 func TestTheManualNamesEachCode(t *testing.T) {
-	manual, err := os.ReadFile(filepath.Join("..", "..", "web", "manual", "api.md"))
+	manual, err := os.ReadFile(filepath.Join("..", "..", "web", "manual", "email-states.md"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -154,8 +154,8 @@ func TestTheDashboardNamesWhatIsThere(t *testing.T) {
 }
 
 func TestTheManualTellsOfEveryMetric(t *testing.T) {
-	manual := string(read(t, "watching.md"))
-	_, section, _ := strings.Cut(manual, "\n## Metrics\n")
+	manual := string(read(t, "metrics.md"))
+	_, section, _ := strings.Cut(manual, "\n## All metrics\n")
 	section, _, _ = strings.Cut(section, "\n## ")
 	told := regexp.MustCompile("`(mailer_[a-z_]+)`").FindAllStringSubmatch(section, -1)
 	var known []string

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/yuin/goldmark"
@@ -241,6 +242,31 @@ func TestLinksOfTheManualLeadSomewhere(t *testing.T) {
 	bad := parse("bad", []byte("a <b>b</b>\n\n<p>c</p>\n\n![d](d.png) [e](nowhere.md) [f](start.md#nowhere) [g](#nowhere) [h](/h) [i](javascript:i)\n\n```sh\n"+strings.Repeat("j", maxCode)+"\n```\n"))
 	if got := faults(bad, ids); len(got) != 10 {
 		t.Errorf("of 10 faults it finds %q", got)
+	}
+}
+
+// maxWords is how many words a page has at most, those of its tables and code included. A
+// longer page is split by subject.
+const maxWords = 1200
+
+// countWords counts what blanks separate and has a letter or a digit.
+func countWords(text string) (n int) {
+	for _, word := range strings.Fields(text) {
+		if strings.ContainsFunc(word, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }) {
+			n++
+		}
+	}
+	return n
+}
+
+func TestNoPageOfTheManualIsLong(t *testing.T) {
+	for _, m := range readPages(t) {
+		if n := countWords(string(m.source)); n > maxWords {
+			t.Errorf("%s.md has %d words, more than %d: split it by subject", m.name, n, maxWords)
+		}
+	}
+	if n := countWords("| a | `b c` |\n|---|---|\n```sh\nd --e 1\n```\n"); n != 7 {
+		t.Errorf("it counts %d words of 7", n)
 	}
 }
 
