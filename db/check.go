@@ -190,7 +190,7 @@ func (c *checker) emails(ctx context.Context) error {
 	if bad > 0 || !whole {
 		found = []string{fmt.Sprintf("%d of %d can't be read, or are not what was written", bad, n)}
 	}
-	c.add("emails", fmt.Sprintf("all %d can be read and are what was written", n), "see each of them", found)
+	c.add("emails", fmt.Sprintf("all %d are readable and match their checksums", n), "see each of them", found)
 	return nil
 }
 
@@ -263,7 +263,7 @@ func (c *checker) broadcasts(ctx context.Context) error {
 	if bad > 0 || !whole {
 		found = []string{fmt.Sprintf("%d of %d can't be read, or are not what was written", bad, n)}
 	}
-	c.add("broadcasts", fmt.Sprintf("all %d can be read and are what was written", n), "see each of them", found)
+	c.add("broadcasts", fmt.Sprintf("all %d are readable and match their checksums", n), "see each of them", found)
 	return nil
 }
 

@@ -22,7 +22,7 @@ func printReport(w io.Writer, r *transfer.Report, team *app.Team, mapping *mappi
 	case r.Applied:
 		fmt.Fprintf(&b, "Taken into %s:\n", team.Name)
 	default:
-		fmt.Fprintf(&b, "What would be taken into %s; nothing is changed without --apply:\n", team.Name)
+		fmt.Fprintf(&b, "Dry run for %s; add --apply to make these changes:\n", team.Name)
 	}
 	c := r.Contacts
 	fmt.Fprintf(&b, "  contacts      %d new, %d there already, %d refused\n", c.New, c.Existing, c.Refused)

@@ -98,7 +98,7 @@ func (c *Store) teamsDelete() *cobra.Command {
 			}
 			return c.done(map[string]any{"object": "team", "id": team.ID, "name": team.Name, "deleted": true,
 				"emails": d.Size.Emails, "contacts": d.Size.Contacts, "dropped": d.Dropped()},
-				fmt.Sprintf("deleted %s with %d emails and %d contacts; emails that waited and are not sent: %d", team.Name, d.Size.Emails, d.Size.Contacts, d.Dropped()))
+				fmt.Sprintf("deleted %s with %d emails and %d contacts; queued emails not sent: %d", team.Name, d.Size.Emails, d.Size.Contacts, d.Dropped()))
 		})
 	})
 	cmd.Flags().BoolVar(&yes, "yes", false, "don't ask for confirmation")

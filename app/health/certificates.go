@@ -54,7 +54,7 @@ func (s *Service) checkCertificates(ctx context.Context) (checks []Check, err er
 }
 
 // certificateFix is what helps where an authority signs nothing.
-const certificateFix = "Point the DNS address of the name to this server, let its port 443 (or 80) be reached from everywhere, and let its CAA records name the authority. With --tls-cert, put the new files in place. Then have the server try again."
+const certificateFix = "Point the DNS record of the name to this server, open port 443 (or 80) to the internet, and allow the authority in its CAA records. With --tls-cert, put the new files in place. Then retry."
 
 func judgeCertificate(st *db.CertificateState, now time.Time) Check {
 	const name = "certificate"
