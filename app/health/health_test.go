@@ -171,7 +171,7 @@ func TestADomainsMissingRecordsAreSaidUntilTheyArePublished(t *testing.T) {
 
 func TestCapturingIsSaid(t *testing.T) {
 	w := world.IdleWith(t, server.Config{Capture: true, Resolver: world.NewDNS().Lookup}, world.NewRelay(nil))
-	find(t, look(w), "capture", false, "never leaves", "--captured")
+	find(t, look(w), "capture", false, "Nothing is sent", "--captured")
 	find(t, look(quiet(t, server.Config{})), "capture", true)
 }
 

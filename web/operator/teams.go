@@ -37,7 +37,7 @@ type deletedTeam struct {
 	Deleted  bool   `json:"deleted" enum:"true" doc:"Its keys are revoked and its name is free immediately; its data is deleted in the background"`
 	Emails   int64  `json:"emails"`
 	Contacts int64  `json:"contacts"`
-	Dropped  int64  `json:"dropped" doc:"Emails that waited and are not sent"`
+	Dropped  int64  `json:"dropped" doc:"Queued emails that are not sent"`
 }
 
 // createTeamRequest is the body of POST /teams.
