@@ -1,0 +1,74 @@
+package pages
+
+import (
+	"context"
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"mailer/app"
+	"mailer/app/brand"
+	"mailer/app/teams"
+	"mailer/web/rest"
+)
+
+type logoInput struct {
+	Name string `path:"name" doc:"The id of the logo and .png or .jpg"`
+}
+
+// logoName is the last part of a logo's address.
+var logoName = regexp.MustCompile(`^([0-9a-f]{32})\.(?:png|jpg)$`)
+
+// registerLogos adds the address of uploaded logos: it answers under every host name, since
+// emails and hosted pages show logos.
+func registerLogos(h *rest.Handler, service *teams.Service) {
+	for _, op := range []huma.Operation{
+		{OperationID: "get-logo-file", Method: http.MethodGet, Summary: "Get the file of an uploaded logo"},
+		{OperationID: "head-logo-file", Method: http.MethodHead, Summary: "Check the file of an uploaded logo"},
+	} {
+		op.Path, op.Tags = brand.LogoPath+"{name}", []string{"Hosted pages"}
+		added := rest.RegisterRaw(h, rest.Route{Public: true, Quiet: true, AnyName: true}, op, func(ctx context.Context, x *rest.Exchange, in *logoInput) (*rest.Written, error) {
+			return &rest.Written{Body: func() { writeLogo(ctx, h, service, x, in.Name) }}, nil
+		})
+		file := &huma.Schema{Type: huma.TypeString, Format: "binary"}
+		added.Responses = map[string]*huma.Response{
+			"200": {Description: "The picture", Content: map[string]*huma.MediaType{"image/png": {Schema: file}, "image/jpeg": {Schema: file}}},
+			"404": {Description: "No such logo; without a body"},
+			"500": {Description: "The logo could not be read; without a body"},
+			"503": {Description: "The logo could not be read now; without a body"},
+		}
+		if op.Method == http.MethodHead {
+			added.Responses = withoutContent(added.Responses)
+		}
+	}
+}
+
+// writeLogo answers with a logo. Its address says what it is for all time, so that everybody
+// may keep it. An answer without a logo has no body: where a picture is shown no text is.
+func writeLogo(ctx context.Context, h *rest.Handler, service *teams.Service, x *rest.Exchange, name string) {
+	head := x.Header()
+	head.Set("X-Content-Type-Options", "nosniff")
+	head.Set("Content-Security-Policy", "default-src 'none'; sandbox")
+	head.Set("Cross-Origin-Resource-Policy", "cross-origin")
+	var err error = rest.NewError(app.CodeNotFound, "There is no such logo")
+	if parts := logoName.FindStringSubmatch(name); parts != nil {
+		file, found := service.Logo(ctx, parts[1])
+		if found == nil && strings.HasSuffix(file.Path(), "/"+name) {
+			head.Set("Cache-Control", "public, max-age=31536000, immutable")
+			head.Set("Content-Type", file.Type)
+			head.Set("Content-Length", strconv.Itoa(len(file.Content)))
+			x.WriteHeader(http.StatusOK)
+			_, _ = x.Write(file.Content) // an error here is a connection that is gone
+			return
+		}
+		if found != nil {
+			err = found
+		}
+	}
+	head.Set("Cache-Control", "no-store")
+	head.Set("Content-Length", "0")
+	x.WriteHeader(h.ErrorFor(x, err).StatusCode)
+}
