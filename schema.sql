@@ -24,7 +24,7 @@ CREATE TABLE teams (
   keep_broadcasts INTEGER,
   logo_url   TEXT,            -- the address of a logo on another server; NULL: none
   logo_id    TEXT,            -- the id in logos of the logo that was uploaded; NULL: none
-  color      TEXT CHECK (length(color) = 7), -- of buttons and links, as #rrggbb; NULL: ink
+  color      TEXT,            -- of buttons and links, as #rrggbb; NULL: ink
   font       TEXT,            -- the name of a font stack; NULL: that of the reader's device
   footer     TEXT,            -- plain text at the end of visual email; NULL: none
   second_factor INTEGER NOT NULL DEFAULT 0 CHECK (second_factor IN (0, 1)), -- people reach it only with a second factor
@@ -46,7 +46,7 @@ CREATE TABLE logos (
   content    BLOB NOT NULL,
   created_at INTEGER NOT NULL  -- when it was uploaded the last time
 ) STRICT;
-CREATE INDEX logos_team ON logos (team_id, created_at);
+CREATE INDEX logos_team ON logos (team_id, created_at, id);
 
 -- How many recipients a team's mail counted on a UTC day: the unit of quotas. An
 -- email counts when it is accepted, or, where it waits for its time, when it

@@ -31,7 +31,7 @@ func (tx *Tx) InsertLogo(teamID string, l *brand.Logo, content []byte) error {
 		return fmt.Errorf("insert logo: %w", err)
 	}
 	err = tx.write(`DELETE FROM logos WHERE team_id = ?1 AND id <> ?2 AND id NOT IN
-		(SELECT id FROM logos WHERE team_id = ?1 AND id <> ?2 ORDER BY created_at DESC, id LIMIT ?3)`, teamID, l.ID, brand.KeptLogos-1)
+		(SELECT id FROM logos WHERE team_id = ?1 AND id <> ?2 ORDER BY created_at DESC, id DESC LIMIT ?3)`, teamID, l.ID, brand.KeptLogos-1)
 	if err != nil {
 		return fmt.Errorf("delete old logos: %w", err)
 	}

@@ -34,11 +34,12 @@ func registerLogos(h *rest.Handler, service *teams.Service) {
 			return &rest.Written{Body: func() { writeLogo(ctx, h, service, x, in.Name) }}, nil
 		})
 		file := &huma.Schema{Type: huma.TypeString, Format: "binary"}
+		picture := map[string]*huma.MediaType{"image/png": {Schema: file}, "image/jpeg": {Schema: file}}
 		added.Responses = map[string]*huma.Response{
-			"200": {Description: "The picture", Content: map[string]*huma.MediaType{"image/png": {Schema: file}, "image/jpeg": {Schema: file}}},
-			"404": {Description: "No such logo; without a body"},
-			"500": {Description: "The logo could not be read; without a body"},
-			"503": {Description: "The logo could not be read now; without a body"},
+			"200": {Description: "The picture", Content: picture},
+			"404": {Description: "No such logo; without a body", Content: picture},
+			"500": {Description: "The logo could not be read; without a body", Content: picture},
+			"503": {Description: "The logo could not be read now; without a body", Content: picture},
 		}
 		if op.Method == http.MethodHead {
 			added.Responses = withoutContent(added.Responses)
