@@ -28,7 +28,7 @@ const layouts = {
 };
 
 /** The variables of a template that begins with a layout. @param {string} start */
-export const variablesOf = (start) => [{ key: 'NAME', type: 'string', fallback_value: 'there' }, ...(start === 'receipt' ? ['ORDER_NUMBER', 'TOTAL'].map((key) => ({ key, type: 'string', fallback_value: '–' })) : [])];
+export const variablesOf = (start) => [...(start === 'digest' ? [] : [{ key: 'NAME', type: 'string', fallback_value: 'there' }]), ...(start === 'receipt' ? ['ORDER_NUMBER', 'TOTAL'].map((key) => ({ key, type: 'string', fallback_value: '–' })) : [])];
 
 /** Whether a start has a design; the others have HTML, or what was copied. @param {string} start */
 export const isVisual = (start) => start in layouts;

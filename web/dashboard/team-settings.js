@@ -18,7 +18,7 @@ export function Settings() {
 		settings.set(await api.patch('/team', change));
 		await arrive();
 	};
-	return html`<div class="page page--text"><${Name} of=${settings.data} patch=${patch} /></div><div class="page"><${Brand} key=${settings.data.name} /></div><div class="page page--text"><${Access} of=${settings.data} patch=${patch} /><${Retention} of=${settings.data} patch=${patch} /></div>`;
+	return html`<div class="page"><${Name} of=${settings.data} patch=${patch} /><${Brand} key=${settings.data.name} /><${Access} of=${settings.data} patch=${patch} /><${Retention} of=${settings.data} patch=${patch} /></div>`;
 }
 
 function Name({ of, patch }) {

@@ -61,8 +61,19 @@ function open(data) {
 		port.postMessage({ kind: 'failed', message: String(error) });
 		return;
 	}
+	toText();
 	draw({});
 	if (data.fresh) later();
+}
+
+/** Puts the cursor into the first text: a logo that was chosen would be typed over. */
+function toText() {
+	let first = 0;
+	editor.state.doc.descendants((node, at) => {
+		if (!first && node.isTextblock) first = at + 1;
+		return !first;
+	});
+	if (first) editor.commands.setTextSelection(first);
 }
 
 /** Shows a brand's colors and font in the document. @param {any} host @param {any} kit */
