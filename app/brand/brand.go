@@ -16,8 +16,9 @@ import (
 )
 
 const (
-	// MaxFooter bounds a footer, in characters; MaxFooterLines bounds its lines.
-	MaxFooter      = 500
+	// MaxFooter bounds a footer, in characters.
+	MaxFooter = 500
+	// MaxFooterLines bounds the lines of a footer.
 	MaxFooterLines = 10
 	// Ink is the colour of a team that chose none.
 	Ink = "#1b1f27"
@@ -26,9 +27,10 @@ const (
 	MinContrast = 4.5
 	// LogoPath is where uploaded logos are served, on every host of this server.
 	LogoPath = "/i/"
-	// MaxLogoBytes and MaxLogoSide bound an uploaded logo.
+	// MaxLogoBytes bounds the file of an uploaded logo.
 	MaxLogoBytes = 512 << 10
-	MaxLogoSide  = 2048
+	// MaxLogoSide bounds each side of an uploaded logo, in pixels.
+	MaxLogoSide = 2048
 	// KeptLogos is how many uploaded logos of a team are kept, the newest: email that was
 	// sent earlier shows them.
 	KeptLogos = 10

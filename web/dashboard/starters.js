@@ -20,7 +20,7 @@ const end = (leave) => [{ type: 'brandFooter' }, ...(leave ? [paragraph(text(t('
 
 const layouts = {
 	announcement: (name) => [{ type: 'brandLogo' }, heading(1, t('starters.news.title')), hello(name), paragraph(text(t('starters.news.text'))), button(t('starters.news.act'))],
-	digest: () => [{ type: 'brandLogo' }, heading(1, t('starters.issue.title')), paragraph(text(t('starters.issue.text'))),
+	digest: (name) => [{ type: 'brandLogo' }, heading(1, t('starters.issue.title')), hello(name), paragraph(text(t('starters.issue.text'))),
 		...[1, 2, 3].flatMap((n) => [heading(2, t('starters.issue.item', { n })), paragraph(text(t('starters.issue.itemText')))]), button(t('starters.news.act'))],
 	receipt: (name, facts) => [{ type: 'brandLogo' }, heading(1, t('starters.order.title')), hello(name), paragraph(text(t('starters.order.text'))),
 		columns([text(t('starters.order.number'))], [facts ? variable('ORDER_NUMBER') : text('1001')]), columns([text(t('starters.order.total'), bold)], [facts ? variable('TOTAL') : text('0.00', bold)]), button(t('starters.order.act'))],
@@ -28,7 +28,7 @@ const layouts = {
 };
 
 /** The variables of a template that begins with a layout. @param {string} start */
-export const variablesOf = (start) => [...(start === 'digest' ? [] : [{ key: 'NAME', type: 'string', fallback_value: 'there' }]), ...(start === 'receipt' ? ['ORDER_NUMBER', 'TOTAL'].map((key) => ({ key, type: 'string', fallback_value: '–' })) : [])];
+export const variablesOf = (start) => [{ key: 'NAME', type: 'string', fallback_value: 'there' }, ...(start === 'receipt' ? ['ORDER_NUMBER', 'TOTAL'].map((key) => ({ key, type: 'string', fallback_value: '–' })) : [])];
 
 /** Whether a start has a design; the others have HTML, or what was copied. @param {string} start */
 export const isVisual = (start) => start in layouts;
