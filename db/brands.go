@@ -43,16 +43,22 @@ func (tx *Tx) DeleteLogo(teamID, id string) error {
 	return tx.write(`DELETE FROM logos WHERE team_id = ? AND id = ?`, teamID, id)
 }
 
-// LogoFile is an uploaded logo with its bytes.
+// LogoFile is what is known of the file of an uploaded logo.
 type LogoFile struct {
 	brand.Logo
-	Content []byte
+	Size int64 // bytes
 }
 
 // Logo returns an uploaded logo of any team. Error: ErrNotFound.
 func (r *Reader) Logo(id string) (LogoFile, error) {
 	return one(&r.session, func(s scanner) (l LogoFile, err error) {
-		err = s.Scan(&l.ID, &l.Type, &l.Width, &l.Height, &l.Content)
+		err = s.Scan(&l.ID, &l.Type, &l.Width, &l.Height, &l.Size)
 		return l, err
-	}, `SELECT id, type, width, height, content FROM logos WHERE id = ?`, id)
+	}, `SELECT id, type, width, height, length(content) FROM logos WHERE id = ?`, id)
+}
+
+// LogoContent returns the bytes of an uploaded logo. Error: ErrNotFound.
+func (r *Reader) LogoContent(id string) (content []byte, err error) {
+	err = r.row(`SELECT content FROM logos WHERE id = ?`, []any{id}, &content)
+	return content, err
 }

@@ -13,6 +13,7 @@ import (
 
 	"mailer/app"
 	"mailer/app/brand"
+	"mailer/app/room"
 	"mailer/web/rest"
 )
 
@@ -25,12 +26,17 @@ type brandShown struct {
 	FontStack       string `json:"font_stack"`
 }
 
-// aLogo is a JPEG and the body of its upload.
+// aLogo is a JPEG that is too large to be answered without memory of its own, and the body
+// of its upload.
 func aLogo(t *testing.T) (file []byte, body string) {
 	t.Helper()
+	noise := image.NewGray(image.Rect(0, 0, 600, 200))
+	for i, seed := range noise.Pix {
+		noise.Pix[i] = seed + byte(i*i>>7) ^ byte(i*31)
+	}
 	var b bytes.Buffer
-	if err := jpeg.Encode(&b, image.NewGray(image.Rect(0, 0, 60, 20)), nil); err != nil {
-		t.Fatal(err)
+	if err := jpeg.Encode(&b, noise, &jpeg.Options{Quality: 100}); err != nil || b.Len() <= room.Small {
+		t.Fatal(b.Len(), err)
 	}
 	return b.Bytes(), `{"content":"` + base64.StdEncoding.EncodeToString(b.Bytes()) + `"}`
 }
@@ -80,7 +86,7 @@ func TestABrandIsSetAndShownOnHostedPages(t *testing.T) {
 	file, body := aLogo(t)
 	b = change("POST", "/team/logo", body)
 	path, found := strings.CutPrefix(b.LogoURL, "https://mail.example.com/i/")
-	if !found || b.LogoWidth != 60 {
+	if !found || b.LogoWidth != 600 {
 		t.Fatalf("%+v", b)
 	}
 	w := p.do("GET", p.topic.preferences, "")

@@ -144,8 +144,17 @@ func useLogoElsewhere(tx *db.Tx, teamID, address string) error {
 	return tx.SetBrand(teamID, &b)
 }
 
+// LogoFile is what is known of the file of an uploaded logo.
+type LogoFile = db.LogoFile
+
 // Logo returns an uploaded logo of any team by its id. Error: CodeNotFound.
-func (s *Service) Logo(ctx context.Context, id string) (db.LogoFile, error) {
-	l, err := db.Get(ctx, s.DB, func(r *db.Reader) (db.LogoFile, error) { return r.Logo(id) })
+func (s *Service) Logo(ctx context.Context, id string) (LogoFile, error) {
+	l, err := db.Get(ctx, s.DB, func(r *db.Reader) (LogoFile, error) { return r.Logo(id) })
 	return l, service.Lookup("logo", err)
+}
+
+// LogoContent returns the bytes of an uploaded logo. Error: CodeNotFound.
+func (s *Service) LogoContent(ctx context.Context, id string) ([]byte, error) {
+	content, err := db.Get(ctx, s.DB, func(r *db.Reader) ([]byte, error) { return r.LogoContent(id) })
+	return content, service.Lookup("logo", err)
 }

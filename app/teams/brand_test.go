@@ -84,7 +84,9 @@ func TestALogoThatIsReplacedStaysAtItsAddress(t *testing.T) {
 			world.WantCode(t, err, app.CodeNotFound)
 			return false
 		}
-		return file.Logo == *l && len(file.Content) > 0
+		content, err := s.LogoContent(ctx, l.ID)
+		world.Must(t, err)
+		return file.Logo == *l && len(content) > 0 && int64(len(content)) == file.Size
 	}
 	for n := range brand.KeptLogos + 1 {
 		upload(n)

@@ -11,6 +11,7 @@ import (
 
 	"mailer/app"
 	"mailer/app/brand"
+	"mailer/app/room"
 	"mailer/app/teams"
 	"mailer/web/rest"
 )
@@ -54,22 +55,39 @@ func writeLogo(ctx context.Context, h *rest.Handler, service *teams.Service, x *
 	head.Set("X-Content-Type-Options", "nosniff")
 	head.Set("Content-Security-Policy", "default-src 'none'; sandbox")
 	head.Set("Cross-Origin-Resource-Policy", "cross-origin")
-	var err error = rest.NewError(app.CodeNotFound, "There is no such logo")
-	if parts := logoName.FindStringSubmatch(name); parts != nil {
-		file, found := service.Logo(ctx, parts[1])
-		if found == nil && strings.HasSuffix(file.Path(), "/"+name) {
-			head.Set("Cache-Control", "public, max-age=31536000, immutable")
-			head.Set("Content-Type", file.Type)
-			head.Set("Content-Length", strconv.Itoa(len(file.Content)))
-			x.WriteHeader(http.StatusOK)
-			_, _ = x.Write(file.Content) // an error here is a connection that is gone
-			return
-		}
-		if found != nil {
-			err = found
+	file, content, err := readLogo(ctx, service, x, name)
+	if err != nil {
+		head.Set("Cache-Control", "no-store")
+		head.Set("Content-Length", "0")
+		x.WriteHeader(h.ErrorFor(x, err).StatusCode)
+		return
+	}
+	head.Set("Cache-Control", "public, max-age=31536000, immutable")
+	head.Set("Content-Type", file.Type)
+	head.Set("Content-Length", strconv.Itoa(len(content)))
+	x.WriteHeader(http.StatusOK)
+	_, _ = x.Write(content) // an error here is a connection that is gone
+}
+
+// readLogo reads a logo by the last part of its address. A large logo is read once there is
+// memory for it: a client may take it slowly. Errors: CodeNotFound, CodeServiceUnavailable.
+func readLogo(ctx context.Context, service *teams.Service, x *rest.Exchange, name string) (file teams.LogoFile, content []byte, err error) {
+	parts := logoName.FindStringSubmatch(name)
+	if parts == nil {
+		return file, nil, app.NotFound("logo")
+	}
+	if file, err = service.Logo(ctx, parts[1]); err != nil {
+		return file, nil, err
+	}
+	if !strings.HasSuffix(file.Path(), "/"+name) {
+		return file, nil, app.NotFound("logo")
+	}
+	if file.Size > room.Small {
+		const copies = 2 // one from the database, one on its way
+		if err := x.ReserveFor(ctx, file.ID, copies*file.Size); err != nil {
+			return file, nil, err
 		}
 	}
-	head.Set("Cache-Control", "no-store")
-	head.Set("Content-Length", "0")
-	x.WriteHeader(h.ErrorFor(x, err).StatusCode)
+	content, err = service.LogoContent(ctx, file.ID)
+	return file, content, err
 }
