@@ -20,15 +20,21 @@ const MaxLogoURL = 2048
 // empty, stands for the default.
 type BrandChange struct{ Color, Font, Footer app.Change[string] }
 
+// Brands is the brands of teams.
+type Brands struct{ *service.Base }
+
+// NewBrands makes the service.
+func NewBrands(base *service.Base) *Brands { return &Brands{base} }
+
 // Brand returns the brand of a team. Error: CodeNotFound.
-func (s *Service) Brand(ctx context.Context, teamID string) (brand.Brand, error) {
+func (s *Brands) Brand(ctx context.Context, teamID string) (brand.Brand, error) {
 	b, err := db.Get(ctx, s.DB, func(r *db.Reader) (brand.Brand, error) { return r.Brand(teamID) })
 	return b, service.Lookup("team", err)
 }
 
 // UpdateBrand changes colour, font and footer of a team. Errors: CodeValidation,
 // CodeNotFound.
-func (s *Service) UpdateBrand(ctx context.Context, teamID string, change BrandChange) (brand.Brand, error) {
+func (s *Brands) UpdateBrand(ctx context.Context, teamID string, change BrandChange) (brand.Brand, error) {
 	apply, err := change.checked()
 	if err != nil {
 		return brand.Brand{}, err
@@ -71,7 +77,7 @@ func (c *BrandChange) checked() (apply func(b *brand.Brand), err error) {
 
 // SetLogo stores an uploaded logo and makes it the team's. The logo before it stays at its
 // address, since email that was sent shows it. Errors: CodeValidation, CodeNotFound.
-func (s *Service) SetLogo(ctx context.Context, teamID string, file []byte) (brand.Brand, error) {
+func (s *Brands) SetLogo(ctx context.Context, teamID string, file []byte) (brand.Brand, error) {
 	p, err := picture.Read("content", file, picture.Bounds{Bytes: brand.MaxLogoBytes, Side: brand.MaxLogoSide})
 	if err != nil {
 		return brand.Brand{}, err
@@ -94,7 +100,7 @@ func logoID(teamID string, content []byte) string {
 
 // RemoveLogo takes the logo from a team. The file of an uploaded logo is deleted: email that
 // was sent with it shows none. Error: CodeNotFound.
-func (s *Service) RemoveLogo(ctx context.Context, teamID string) (brand.Brand, error) {
+func (s *Brands) RemoveLogo(ctx context.Context, teamID string) (brand.Brand, error) {
 	return s.changeBrand(ctx, teamID, func(tx *db.Tx, b *brand.Brand) error {
 		id := b.Logo.ID
 		b.Logo, b.LogoURL = brand.Logo{}, ""
@@ -106,7 +112,7 @@ func (s *Service) RemoveLogo(ctx context.Context, teamID string) (brand.Brand, e
 }
 
 // changeBrand changes the brand of a team and notes the change in the audit log.
-func (s *Service) changeBrand(ctx context.Context, teamID string, change func(tx *db.Tx, b *brand.Brand) error) (b brand.Brand, err error) {
+func (s *Brands) changeBrand(ctx context.Context, teamID string, change func(tx *db.Tx, b *brand.Brand) error) (b brand.Brand, err error) {
 	err = s.DB.Write(ctx, func(tx *db.Tx) (err error) {
 		if b, err = tx.Brand(teamID); err != nil {
 			return err
@@ -123,7 +129,7 @@ func (s *Service) changeBrand(ctx context.Context, teamID string, change func(tx
 	return b, service.Lookup("team", err)
 }
 
-func (s *Service) auditedBrand(b *brand.Brand) map[string]any {
+func (s *Brands) auditedBrand(b *brand.Brand) map[string]any {
 	return map[string]any{"logo_url": b.Address(s.Settings.BaseURL), "color": b.Color, "font": b.Font, "footer": b.Footer}
 }
 
@@ -148,13 +154,13 @@ func useLogoElsewhere(tx *db.Tx, teamID, address string) error {
 type LogoFile = db.LogoFile
 
 // Logo returns an uploaded logo of any team by its id. Error: CodeNotFound.
-func (s *Service) Logo(ctx context.Context, id string) (LogoFile, error) {
+func (s *Brands) Logo(ctx context.Context, id string) (LogoFile, error) {
 	l, err := db.Get(ctx, s.DB, func(r *db.Reader) (LogoFile, error) { return r.Logo(id) })
 	return l, service.Lookup("logo", err)
 }
 
 // LogoContent returns the bytes of an uploaded logo. Error: CodeNotFound.
-func (s *Service) LogoContent(ctx context.Context, id string) ([]byte, error) {
+func (s *Brands) LogoContent(ctx context.Context, id string) ([]byte, error) {
 	content, err := db.Get(ctx, s.DB, func(r *db.Reader) ([]byte, error) { return r.LogoContent(id) })
 	return content, service.Lookup("logo", err)
 }

@@ -28,7 +28,7 @@ func set(text string) app.Change[string] { return app.Change[string]{Set: true, 
 func TestABrandIsChangedPartByPart(t *testing.T) {
 	world.BothEngines(t)
 	w := world.Idle(t, world.NewRelay(nil))
-	s, ctx, team := w.Server.Teams, t.Context(), w.Key.TeamID
+	s, ctx, team := w.Server.Brands, t.Context(), w.Key.TeamID
 	other := w.AddTeam("Other", "other.example").TeamID
 	b, err := s.Brand(ctx, team)
 	world.Must(t, err)
@@ -65,7 +65,7 @@ func TestABrandIsChangedPartByPart(t *testing.T) {
 func TestALogoThatIsReplacedStaysAtItsAddress(t *testing.T) {
 	world.BothEngines(t)
 	w := world.Idle(t, world.NewRelay(nil))
-	s, ctx, team := w.Server.Teams, t.Context(), w.Key.TeamID
+	s, ctx, team := w.Server.Brands, t.Context(), w.Key.TeamID
 	other := w.AddTeam("Other", "other.example").TeamID
 	var logos []brand.Logo
 	upload := func(n int) {
@@ -117,12 +117,12 @@ func TestALogoThatIsReplacedStaysAtItsAddress(t *testing.T) {
 // TestALogoElsewhereAndAnUploadedOneReplaceEachOther, by logo_url of the team.
 func TestALogoElsewhereAndAnUploadedOneReplaceEachOther(t *testing.T) {
 	w := world.Idle(t, world.NewRelay(nil))
-	s, ctx, team := w.Server.Teams, t.Context(), w.Key.TeamID
+	s, brands, ctx, team := w.Server.Teams, w.Server.Brands, t.Context(), w.Key.TeamID
 	shown := func(want string) {
 		t.Helper()
 		settings, err := s.TeamSettings(ctx, team)
 		world.Must(t, err)
-		b, err := s.Brand(ctx, team)
+		b, err := brands.Brand(ctx, team)
 		world.Must(t, err)
 		if address := b.Address("https://mail.example.com"); settings.LogoURL != want || address != want {
 			t.Errorf("logo_url is %q, the brand's %q, want %q", settings.LogoURL, address, want)
@@ -134,7 +134,7 @@ func TestALogoElsewhereAndAnUploadedOneReplaceEachOther(t *testing.T) {
 	}
 	world.Must(t, change("https://cdn.example/l.png"))
 	shown("https://cdn.example/l.png")
-	b, err := s.SetLogo(ctx, team, logoOf(t, 1))
+	b, err := brands.SetLogo(ctx, team, logoOf(t, 1))
 	world.Must(t, err)
 	own := "https://mail.example.com" + b.Logo.Path()
 	shown(own)
@@ -144,7 +144,7 @@ func TestALogoElsewhereAndAnUploadedOneReplaceEachOther(t *testing.T) {
 	shown(own)
 	world.Must(t, change("https://cdn.example/m.png"))
 	shown("https://cdn.example/m.png")
-	_, err = s.RemoveLogo(ctx, team)
+	_, err = brands.RemoveLogo(ctx, team)
 	world.Must(t, err)
 	shown("")
 	world.Must(t, change("https://cdn.example/m.png"))

@@ -41,7 +41,7 @@ type brandOutput struct{ Body brandAnswer }
 
 // BrandRoutes are the routes of a team's brand. BaseURL is the address of this server.
 type BrandRoutes struct {
-	Service *teams.Service
+	Service *teams.Brands
 	BaseURL string
 }
 

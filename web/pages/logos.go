@@ -25,7 +25,7 @@ var logoName = regexp.MustCompile(`^([0-9a-f]{32})\.(?:png|jpg)$`)
 
 // registerLogos adds the address of uploaded logos: it answers under every host name, since
 // emails and hosted pages show logos.
-func registerLogos(h *rest.Handler, service *teams.Service) {
+func registerLogos(h *rest.Handler, service *teams.Brands) {
 	for _, op := range []huma.Operation{
 		{OperationID: "get-logo-file", Method: http.MethodGet, Summary: "Get the file of an uploaded logo"},
 		{OperationID: "head-logo-file", Method: http.MethodHead, Summary: "Check the file of an uploaded logo"},
@@ -50,7 +50,7 @@ func registerLogos(h *rest.Handler, service *teams.Service) {
 
 // writeLogo answers with a logo. Its address says what it is for all time, so that everybody
 // may keep it. An answer without a logo has no body: where a picture is shown no text is.
-func writeLogo(ctx context.Context, h *rest.Handler, service *teams.Service, x *rest.Exchange, name string) {
+func writeLogo(ctx context.Context, h *rest.Handler, service *teams.Brands, x *rest.Exchange, name string) {
 	head := x.Header()
 	head.Set("X-Content-Type-Options", "nosniff")
 	head.Set("Content-Security-Policy", "default-src 'none'; sandbox")
@@ -71,7 +71,7 @@ func writeLogo(ctx context.Context, h *rest.Handler, service *teams.Service, x *
 
 // readLogo reads a logo by the last part of its address. A large logo is read once there is
 // memory for it: a client may take it slowly. Errors: CodeNotFound, CodeServiceUnavailable.
-func readLogo(ctx context.Context, service *teams.Service, x *rest.Exchange, name string) (file teams.LogoFile, content []byte, err error) {
+func readLogo(ctx context.Context, service *teams.Brands, x *rest.Exchange, name string) (file teams.LogoFile, content []byte, err error) {
 	parts := logoName.FindStringSubmatch(name)
 	if parts == nil {
 		return file, nil, app.NotFound("logo")

@@ -102,7 +102,7 @@ func newPages(h *rest.Handler, service *audience.Pages) *pages {
 
 // Register adds the pages, those of shared emails, the addresses of tracked mail and logos.
 // It returns what answers a request with the page of an error.
-func Register(h *rest.Handler, service *audience.Pages, opens *mail.Service, shares *mail.Shares, logos *teams.Service) (errorPage func(*rest.Exchange, *rest.Error)) {
+func Register(h *rest.Handler, service *audience.Pages, opens *mail.Service, shares *mail.Shares, logos *teams.Brands) (errorPage func(*rest.Exchange, *rest.Error)) {
 	p := newPages(h, service)
 	p.add(http.MethodGet, "/unsubscribe/{token}", "get-unsubscribe-page", "Show the page of an unsubscribe link", p.askUnsubscribe, "")
 	p.add(http.MethodHead, "/unsubscribe/{token}", "head-unsubscribe-page", "Check an unsubscribe link", p.askUnsubscribe, "")
