@@ -207,5 +207,5 @@ func Warning(color string) string {
 	}
 	// Cut, not rounded: 4.49 must not be said to be 4.5.
 	return "The contrast of " + color + " with white is " + strconv.FormatFloat(math.Floor(ratio*10)/10, 'f', 1, 64) +
-		":1, and text needs 4.5:1 (WCAG 2.2 AA). Links stay dark, and buttons of this colour have black text. A darker colour is used for links too."
+		":1, and text needs 4.5:1 (WCAG 2.2 AA). Links stay dark, and buttons of this color have black text. A darker color is used for links too."
 }
