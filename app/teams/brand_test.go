@@ -14,7 +14,7 @@ import (
 )
 
 // logoOf is a PNG that differs for each n.
-func logoOf(t *testing.T, n int) []byte {
+func logoOf(t testing.TB, n int) []byte {
 	t.Helper()
 	m := image.NewNRGBA(image.Rect(0, 0, 40, 10))
 	m.Set(n%40, n/40, color.NRGBA{uint8(n), 90, 160, 255})
