@@ -47,7 +47,7 @@ var floors = [][]string{
 	{"app/htmltext", "app/schedule", "app/pacing", "app/window", "app/cache", "app/mailbox", "app/nearest", "app/room", "app/seal", "app/metrics", "app/live", "app/order", "app/zones", "app/publicip", "app/footprint", "app/fair"}, // rules that know nothing of ours
 	{"app"}, // the vocabulary
 	{"app/bounce"},
-	{"app/tracking", "app/filter", "app/erase", "app/importing", "app/archive", "app/mergetags", "app/rawmail", "app/dnscheck", "app/render", "app/webhook", "app/reputation", "app/tally", "app/plan", "app/verdict"}, // rules
+	{"app/tracking", "app/filter", "app/erase", "app/importing", "app/archive", "app/mergetags", "app/rawmail", "app/dnscheck", "app/render", "app/webhook", "app/reputation", "app/tally", "app/plan", "app/verdict", "app/brand", "app/picture"}, // rules
 	{"app/feedback", "app/insights", "app/relays"},
 	{"db", "smtpout", "app/outbound", "app/resolver", "app/sns", "app/remote"}, // what stores and speaks
 	{"app/resend", "app/listmonk", "app/sheets"},                               // what others write, as an archive

@@ -137,6 +137,7 @@ var teamPurges = []teamPurge{
 	{"mail_counts", rows(`DELETE FROM mail_counts WHERE team_id = ?1 AND (hour, domain, broadcast_id) IN
 		(SELECT hour, domain, broadcast_id FROM mail_counts WHERE team_id = ?1 LIMIT ?2)`)},
 	{"request_logs", rows(`DELETE FROM request_logs WHERE team_id = ?1 AND id IN (SELECT id FROM request_logs WHERE team_id = ?1 ORDER BY id LIMIT ?2)`)},
+	{"logos", rows(`DELETE FROM logos WHERE team_id = ?1 AND id IN (SELECT id FROM logos WHERE team_id = ?1 LIMIT ?2)`)},
 	{"team_days", rows(`DELETE FROM team_days WHERE team_id = ?1 AND day IN (SELECT day FROM team_days WHERE team_id = ?1 LIMIT ?2)`)},
 	{"team_plans", rows(`DELETE FROM team_plans WHERE team_id = ?1 AND CAST(?2 AS bigint) > 0`)},
 	{"team_backlogs", rows(`DELETE FROM team_backlogs WHERE team_id = ?1 AND CAST(?2 AS bigint) > 0`)},

@@ -115,7 +115,7 @@ func scanTeamState(s scanner) (t TeamState, err error) {
 // TeamSettings is what a team says of itself.
 type TeamSettings struct {
 	app.Team
-	LogoURL      string // empty: none
+	LogoURL      string // of a logo on another server; empty: none
 	SecondFactor bool   // people reach it only with a second factor
 }
 
@@ -130,7 +130,8 @@ func (r *Reader) TeamSettings(id string) (TeamSettings, error) {
 	}, `SELECT id, name, logo_url, second_factor, created_at FROM teams WHERE id = ? AND deleted_at IS NULL`, id)
 }
 
-// SetTeamSettings writes what a team says of itself, but for its name.
+// SetTeamSettings writes whether people reach a team only with a second factor. Its name and
+// its logo have methods of their own.
 func (tx *Tx) SetTeamSettings(t *TeamSettings) error {
-	return tx.one(`UPDATE teams SET logo_url = ?, second_factor = ? WHERE id = ? AND deleted_at IS NULL`, nullText(t.LogoURL), t.SecondFactor, t.ID)
+	return tx.one(`UPDATE teams SET second_factor = ? WHERE id = ? AND deleted_at IS NULL`, t.SecondFactor, t.ID)
 }

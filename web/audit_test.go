@@ -62,6 +62,9 @@ func TestEachChangeOfAKeyLeavesOneEntryInTheAuditLog(t *testing.T) {
 		{"DELETE", "/invitations/{invitation}", ``, "invitation.delete", "", false},
 		{"PATCH", "/team", `{"name":"Renamed"}`, "team.rename", "", false},
 		{"PATCH", "/team", `{"logo_url":"https://example.com/logo.png"}`, "team.update", "", false},
+		{"PATCH", "/team/brand", `{"color":"#1f4fd8"}`, "team.update", "", false},
+		{"POST", "/team/logo", `{"content":"` + onePixel + `"}`, "team.update", "", false},
+		{"DELETE", "/team/logo", ``, "team.update", "", false},
 		{"PATCH", "/team", `{"keep_emails":"30d"}`, "team.retention", "", false},
 	} {
 		had := len(r.logged(0))
@@ -177,3 +180,6 @@ func TestTheAuditLogIsListedToThoseWhoManageTheTeam(t *testing.T) {
 	wantError(t, r.as(r.role(r.team.ID, app.RoleMember), "GET", "/audit-logs", ""), 403, app.CodeForbidden)
 	wantStatus(t, r.as(r.role(r.team.ID, app.RoleAdmin), "GET", "/audit-logs", ""), 200)
 }
+
+// onePixel is a PNG in base64.
+const onePixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="

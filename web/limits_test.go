@@ -12,6 +12,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"mailer/app"
+	"mailer/app/brand"
 	"mailer/app/feedback"
 	"mailer/app/importing"
 	accounts "mailer/app/people"
@@ -84,6 +85,8 @@ const day = 24 * time.Hour
 
 // documentedWords are the words of the document that hold a limit.
 var documentedWords = []string{
+	fmt.Sprintf("of at most %d KB and %d pixels a side", brand.MaxLogoBytes>>10, brand.MaxLogoSide),
+	fmt.Sprintf("at most %d characters and %d lines", brand.MaxFooter, brand.MaxFooterLines),
 	fmt.Sprintf("an object of at most %d bytes; another html", service.MaxDesign),
 	fmt.Sprintf("to, cc and bcc together hold at most %d", app.MaxRecipients),
 	fmt.Sprintf("at most %d days ahead", plan.MaxScheduledDays),

@@ -25,7 +25,7 @@ var managed = []string{
 	"POST /webhooks", "PATCH /webhooks/{id}", "DELETE /webhooks/{id}", "POST /webhooks/{id}/signing-secret/rotate", "POST /webhooks/{id}/events/{event_id}/replay",
 	"POST /api-keys", "PATCH /api-keys/{id}", "DELETE /api-keys/{id}",
 	"POST /webhooks/{id}/test", "POST /webhooks/{id}/replay",
-	"PATCH /team", "POST /members", "PATCH /members/{id}", "DELETE /members/{id}", "POST /invitations", "DELETE /invitations/{id}",
+	"PATCH /team", "PATCH /team/brand", "POST /team/logo", "DELETE /team/logo", "POST /members", "PATCH /members/{id}", "DELETE /members/{id}", "POST /invitations", "DELETE /invitations/{id}",
 	"GET /audit-logs", "GET /team", "GET /members", "GET /invitations",
 }
 

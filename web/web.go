@@ -77,7 +77,7 @@ func newHandler(cfg Config, l rest.Limits, now func() time.Time) *rest.Handler {
 	})
 	addRoutes(h, &cfg)
 	registerIngest(h, s.Reports, cfg.SNS)
-	h.Browsers = rest.Browsers{Home: dashboard.Prefix + "/", ErrorPage: pages.Register(h, s.Pages, s.Mail, s.Shares)}
+	h.Browsers = rest.Browsers{Home: dashboard.Prefix + "/", ErrorPage: pages.Register(h, s.Pages, s.Mail, s.Shares, s.Brands)}
 	manual.Register(h, dashboard.Register(h))
 	mcp.Register(h)
 	documentTags(h)
@@ -134,6 +134,7 @@ func addRoutes(h *rest.Handler, cfg *Config) {
 		account.InvitationRoutes{Service: s.People},
 		account.OwnInvitationRoutes{Service: s.OwnInvitations},
 		account.TeamRoutes{Service: s.Teams, Retention: s.Retention},
+		account.BrandRoutes{Service: s.Brands, BaseURL: h.BaseURL()},
 		account.PasskeyRoutes{Service: s.Passkeys},
 	} {
 		routes.Add(h)

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"mailer/app"
+	"mailer/app/brand"
 	"mailer/app/order"
 	"mailer/app/service"
 	"mailer/app/webhook"
@@ -17,6 +18,7 @@ import (
 // PageView is what a hosted page tells whoever holds its link.
 type PageView struct {
 	Team         string
+	Brand        brand.Brand        // of the team
 	Topic        *app.ContactTopic  // that the link stood for; nil: all mailings
 	Unsubscribed bool               // from all mailings
 	Topics       []app.ContactTopic // to choose from, by name: the public ones, and a private one that the link stood for
@@ -117,7 +119,7 @@ func (s *Pages) changePage(ctx context.Context, write writer, name, token string
 type page struct {
 	s      *Pages
 	link   app.PageLink
-	team   string // its name
+	brand  brand.Brand // of the team
 	people []addressee
 }
 
@@ -137,7 +139,7 @@ func (s *Pages) openPage(r *db.Reader, name, token string) (*page, error) {
 	}
 	p := &page{s: s, link: link}
 	var err error
-	if p.team, err = r.TeamName(link.TeamID); err != nil {
+	if p.brand, err = r.Brand(link.TeamID); err != nil {
 		return nil, err
 	}
 	if link.TopicID != "" {
@@ -318,7 +320,7 @@ func (s *Pages) unsubscribeContact(tx *db.Tx, c *app.Contact) error {
 // view reads what the page shows. Of several people it shows the one who still
 // gets most: a button that would do something is there until all of them left.
 func (p *page) view(r *db.Reader) (*PageView, error) {
-	v := &PageView{Team: p.team, Unsubscribed: true}
+	v := &PageView{Team: p.brand.Team, Brand: p.brand, Unsubscribed: true}
 	for i := range p.people {
 		if err := p.add(r, v, &p.people[i]); err != nil {
 			return nil, err

@@ -129,6 +129,7 @@ type Server struct {
 	reloaded  time.Time // when those who look were told to read all again
 	Events    *events.Service
 	Teams     *teams.Service
+	Brands    *teams.Brands
 	People    *people.Service
 	Passkeys  *people.PasskeyService
 	Directory *people.Directory
@@ -190,6 +191,7 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 		return nil, err
 	}
 	s.Teams = teams.New(base, s.Events, teams.Config{MaxAttachments: cfg.MaxAttachments, OnPlan: func() { s.Delivery.WakeLanes() }})
+	s.Brands = teams.NewBrands(base)
 	s.People = people.New(base, s.Teams)
 	s.Passkeys, s.Directory, s.OwnInvitations = people.NewPasskeys(s.People), people.NewDirectory(s.People), people.NewOwnInvitations(s.People)
 	s.Domains = domains.New(base, s.Events, s.Teams, cfg.Resolver)

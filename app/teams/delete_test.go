@@ -25,6 +25,8 @@ func furnish(w *world.World) {
 	world.Must(w.T, err)
 	_, _, err = w.Server.Teams.CreateKey(ctx, w.Key.TeamID, app.KeyInput{Name: "k", Permission: app.FullAccess, Role: app.RoleOwner})
 	world.Must(w.T, err)
+	_, err = w.Server.Brands.SetLogo(ctx, w.Key.TeamID, logoOf(w.T, 1))
+	world.Must(w.T, err)
 	in := world.Letter("bob@example.net")
 	in.Attachments = []app.Attachment{{Filename: "a.txt", Content: []byte(strings.Repeat("x", 300_000))}}
 	_, err = w.Server.Mail.SendEmail(ctx, w.Key, in, mail.SendOptions{IdempotencyKey: "k"})
@@ -87,7 +89,7 @@ func TestOfADeletedTeamNothingIsLeftButItsLog(t *testing.T) {
 			t.Errorf("left:\n%s\nwant\n%s", after, before)
 		}
 		log := w.Sql(`SELECT action FROM audit_logs WHERE team_id = ? AND action LIKE 'team.%' ORDER BY id`, team.ID)
-		if strings.Join(log, " ") != "team.create team.delete" {
+		if strings.Join(log, " ") != "team.create team.update team.delete" {
 			t.Errorf("log %v", log)
 		}
 		if n := len(w.Sql(`SELECT id FROM emails WHERE team_id = ?`, first.TeamID)); n != 2 {

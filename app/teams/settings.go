@@ -2,7 +2,6 @@ package teams
 
 import (
 	"context"
-	"net/url"
 
 	"mailer/app"
 	"mailer/app/service"
@@ -11,9 +10,6 @@ import (
 
 // Settings is what a team says of itself.
 type Settings = db.TeamSettings
-
-// MaxLogoURL is how long the address of a team's logo may be, in bytes.
-const MaxLogoURL = 2048
 
 // SettingsChange is what is to be changed of a team's settings; what is not set stays.
 type SettingsChange struct {
@@ -24,8 +20,19 @@ type SettingsChange struct {
 
 // TeamSettings returns what a team says of itself. Error: CodeNotFound.
 func (s *Service) TeamSettings(ctx context.Context, teamID string) (t Settings, err error) {
-	t, err = db.Get(ctx, s.DB, func(r *db.Reader) (Settings, error) { return r.TeamSettings(teamID) })
+	t, err = db.Get(ctx, s.DB, func(r *db.Reader) (Settings, error) { return s.settings(r, teamID) })
 	return t, service.Lookup("team", err)
+}
+
+// settings reads what a team says of itself, with the address of its logo also where the
+// logo was uploaded.
+func (s *Service) settings(r *db.Reader, teamID string) (t Settings, err error) {
+	if t, err = r.TeamSettings(teamID); err != nil {
+		return t, err
+	}
+	b, err := r.Brand(teamID)
+	t.LogoURL = b.Address(s.Settings.BaseURL)
+	return t, err
 }
 
 // UpdateTeamSettings changes what a team says of itself. Errors: CodeValidation, CodeNotFound,
@@ -35,7 +42,7 @@ func (s *Service) UpdateTeamSettings(ctx context.Context, key *app.Key, change S
 		return t, err
 	}
 	err = s.DB.Write(ctx, func(tx *db.Tx) (err error) {
-		if t, err = tx.TeamSettings(key.TeamID); err != nil {
+		if t, err = s.settings(&tx.Reader, key.TeamID); err != nil {
 			return err
 		}
 		before := t
@@ -45,8 +52,11 @@ func (s *Service) UpdateTeamSettings(ctx context.Context, key *app.Key, change S
 			}
 			t.Name, before.Name = *change.Name, *change.Name // which has an entry of its own
 		}
-		if change.LogoURL.Set {
+		if change.LogoURL.Set && change.LogoURL.Value != t.LogoURL {
 			t.LogoURL = change.LogoURL.Value
+			if err := useLogoElsewhere(tx, t.ID, t.LogoURL); err != nil {
+				return err
+			}
 		}
 		if change.SecondFactor != nil {
 			t.SecondFactor = *change.SecondFactor
@@ -85,13 +95,6 @@ func (c *SettingsChange) check() error {
 			return err
 		}
 		c.Name = &name
-	}
-	if c.LogoURL.Value == "" {
-		return nil
-	}
-	u, err := url.Parse(c.LogoURL.Value)
-	if err != nil || u.Scheme != "https" || u.Host == "" || u.User != nil || len(c.LogoURL.Value) > MaxLogoURL || app.HasControl(c.LogoURL.Value) {
-		return app.Invalid("logo_url", "must be an https address of at most %d bytes", MaxLogoURL)
 	}
 	return nil
 }

@@ -22,7 +22,11 @@ CREATE TABLE teams (
   keep_content    INTEGER,    -- milliseconds; 0: for ever; NULL: as the server has it; so the next two
   keep_emails     INTEGER,
   keep_broadcasts INTEGER,
-  logo_url   TEXT,            -- of hosted pages and the dashboard; NULL: none
+  logo_url   TEXT,            -- the address of a logo on another server; NULL: none
+  logo_id    TEXT,            -- the id in logos of the logo that was uploaded; NULL: none
+  color      TEXT,            -- of buttons and links, as #rrggbb; NULL: ink
+  font       TEXT,            -- the name of a font stack; NULL: that of the reader's device
+  footer     TEXT,            -- plain text at the end of visual email; NULL: none
   second_factor INTEGER NOT NULL DEFAULT 0 CHECK (second_factor IN (0, 1)), -- people reach it only with a second factor
   deleted_at INTEGER,         -- since when all of it goes, piece by piece, and this row last; NULL: it stays
   created_at INTEGER NOT NULL
@@ -30,6 +34,19 @@ CREATE TABLE teams (
 CREATE INDEX teams_name ON teams (name);
 CREATE INDEX teams_suspended ON teams (id) WHERE suspended_at IS NOT NULL;
 CREATE INDEX teams_deleted ON teams (id) WHERE deleted_at IS NOT NULL;
+
+-- The logos that teams uploaded. A logo that was replaced stays, since email that was sent
+-- shows it: the newest ten of a team are kept.
+CREATE TABLE logos (
+  id         TEXT NOT NULL PRIMARY KEY, -- SHA-256 of team and content, so that nobody guesses it
+  team_id    TEXT NOT NULL REFERENCES teams (id),
+  type       TEXT NOT NULL CHECK (type IN ('image/png', 'image/jpeg')),
+  width      INTEGER NOT NULL, -- pixels
+  height     INTEGER NOT NULL,
+  content    BLOB NOT NULL,
+  created_at INTEGER NOT NULL  -- when it was uploaded the last time
+) STRICT;
+CREATE INDEX logos_team ON logos (team_id, created_at, id);
 
 -- How many recipients a team's mail counted on a UTC day: the unit of quotas. An
 -- email counts when it is accepted, or, where it waits for its time, when it

@@ -9,7 +9,8 @@ import { Button, Empty, Head, Input, Select, Status, Time } from './ui/base.js';
 import { Meter } from './ui/chart.js';
 import { attempt, confirm, dialog, DialogBody, Menu } from './ui/float.js';
 import { Csv, Table } from './ui/list.js';
-import { beginning as beginDesign, How } from './visual.js';
+import { membership } from './state.js';
+import { designOf, isVisual, Start } from './starters.js';
 
 /** A broadcast's word and shape: its mail leaves while it is queued. @param {{of: any}} props */
 export const BroadcastStatus = ({ of }) => {
@@ -94,19 +95,37 @@ export const create = () => dialog((close) => html`<${New} close=${close} />`);
 
 const beginning = '<!doctype html>\n<html lang="en">\n<body>\n<p>Hello {{{contact.first_name|there}}},</p>\n<p></p>\n<p><a href="{{{UNSUBSCRIBE_URL}}}">Unsubscribe</a></p>\n</body>\n</html>\n';
 
+/** An address with the name of a team before it. @param {string} name @param {string} address */
+const named = (name, address) => (!name ? address : /^[^()<>[\]:;@\\,."]+$/.test(name) ? `${name} <${address}>` : `"${name.replace(/["\\]/g, '\\$&')}" <${address}>`);
+
+/** What is copied of a template or of the last broadcast. */
+const copied = ['subject', 'preview_text', 'html', 'text', 'design'];
+
+/** The parts of a new broadcast that its start decides. @param {string} start @param {string} name @param {{template: string, last: any}} from */
+async function contentOf(start, name, { template, last }) {
+	if (start !== 'template' && start !== 'last') return { subject: name, html: beginning, ...(isVisual(start) ? { design: designOf(start, { broadcast: true }) } : {}) };
+	const whole = await api.get(start === 'last' ? encoded`/broadcasts/${last.id}` : encoded`/templates/${template}`);
+	const out = Object.fromEntries(copied.map((part) => [part, whole[part]]).filter(([, value]) => value !== null && value !== undefined));
+	return { ...out, subject: out.subject || name, html: out.html ?? beginning, ...(start === 'last' && whole.topic_id ? { topic_id: whole.topic_id } : {}) };
+}
+
 function New({ close }) {
 	const domains = useList('/domains', {}, { limit: 100 });
 	const segments = useList('/segments', {}, { limit: 100 });
+	const templates = useList('/templates', {}, { limit: 100 });
+	const last = useList('/broadcasts', {}, { limit: 1 }).rows[0];
 	const verified = domains.rows.filter((d) => d.status === 'verified').map((d) => d.name);
 	const [name, setName] = useState('');
 	const [from, setFrom] = useState(/** @type {string|null} */ (null));
 	const [segment, setSegment] = useState('');
-	const [how, setHow] = useState('html');
+	const [start, setStart] = useState('announcement');
+	const [picked, pick] = useState('');
 	const [wrong, setWrong] = useState('');
-	const sender = from ?? (verified.length ? `news@${verified[0]}` : '');
+	const template = picked || templates.rows[0]?.id;
+	const sender = from ?? (verified.length ? named(membership.value?.name ?? '', `news@${verified[0]}`) : '');
 	const make = async () => {
 		try {
-			const made = await api.post('/broadcasts', { name: name.trim(), subject: name.trim(), from: sender, html: beginning, ...(how === 'visual' ? { design: beginDesign('contact.first_name', t('visual.there'), true) } : {}), ...(segment ? { segment_id: segment } : {}) });
+			const made = await api.post('/broadcasts', { name: name.trim(), from: sender, ...(await contentOf(start, name.trim(), { template, last })), ...(segment ? { segment_id: segment } : {}) });
 			close();
 			go(encoded`/broadcasts/${made.id}`);
 		} catch (e) {
@@ -118,6 +137,6 @@ function New({ close }) {
 		<${Input} label=${t('broadcasts.name')} hint=${t('broadcasts.nameHint')} value=${name} onInput=${setName} autofocus maxlength="255" />
 		<${Input} label=${t('composer.from')} hint=${!domains.loading && !verified.length ? t('broadcasts.noDomain') : t('broadcasts.fromHint')} value=${sender} onInput=${setFrom} error=${wrong} />
 		<${Select} label=${t('broadcasts.audience')} value=${segment} onChange=${setSegment} options=${[['', t('composer.everybody')], ...segments.rows.map((s) => [s.id, s.name])]} />
-		<${How} value=${how} onChange=${setHow} /><//>`;
+		<${Start} value=${start} onChange=${setStart} hint=${start === 'last' ? t('starters.copyOf', { name: last.name }) : undefined} options=${['announcement', 'digest', 'receipt', ...(templates.rows.length ? ['template'] : []), ...(last ? ['last'] : []), 'blank', 'html']} />
+		${start === 'template' && html`<${Select} label=${t('starters.pick')} value=${template} onChange=${pick} options=${templates.rows.map((row) => [row.id, row.name])} />`}<//>`;
 }
-

@@ -33,7 +33,7 @@ export function HostedPages() {
 }
 
 /** The page of the newest contact. @param {{stamp: any}} props */
-function Shown({ stamp }) {
+export function Shown({ stamp }) {
 	const newest = useGet('/contacts', { limit: 1 });
 	const contact = newest.data?.data[0];
 	const [url, setUrl] = useState('');

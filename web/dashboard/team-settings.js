@@ -1,7 +1,8 @@
-// The settings of a team: its name and logo, whether it demands a second factor, how long mail is kept.
+// The settings of a team: its name and brand, whether it demands a second factor, how long mail is kept.
 import { html, useState } from './lib/core.js';
 import { api, useGet, useList } from './api.js';
 import { t } from './i18n.js';
+import { Brand } from './brand.js';
 import { about, arrive, Said, useForm } from './gate.js';
 import { base } from './router.js';
 import { me } from './state.js';
@@ -17,19 +18,17 @@ export function Settings() {
 		settings.set(await api.patch('/team', change));
 		await arrive();
 	};
-	return html`<div class="page page--text"><${Name} of=${settings.data} patch=${patch} /><${Access} of=${settings.data} patch=${patch} /><${Retention} of=${settings.data} patch=${patch} /></div>`;
+	return html`<div class="page"><${Name} of=${settings.data} patch=${patch} /><${Brand} key=${settings.data.name} /><${Access} of=${settings.data} patch=${patch} /><${Retention} of=${settings.data} patch=${patch} /></div>`;
 }
 
 function Name({ of, patch }) {
 	const [name, setName] = useState(of.name);
-	const [logo, setLogo] = useState(of.logo_url ?? '');
-	const form = useForm(() => patch({ name: name.trim(), logo_url: logo.trim() || null }));
-	const same = name.trim() === of.name && logo.trim() === (of.logo_url ?? '');
-	return html`<${Section} title=${t('team.nameAndLogo')}><form class="fields" onSubmit=${(e) => {
+	const form = useForm(() => patch({ name: name.trim() }));
+	const same = name.trim() === of.name;
+	return html`<${Section} title=${t('team.name')}><form class="fields" onSubmit=${(e) => {
 		e.preventDefault();
 		form.submit();
-	}}><${Said} form=${form} fields=${['name', 'logo_url']} /><${Input} label=${t('team.name')} required maxlength="100" value=${name} onInput=${setName} error=${about(form.error, 'name')} />
-	<${Input} label=${t('team.logo')} type="url" value=${logo} onInput=${setLogo} hint=${t('team.logoHint')} error=${about(form.error, 'logo_url')} /><${Button} type="submit" kind="primary" disabled=${same} busy=${form.busy}>${t('team.save')}<//></form><//>`;
+	}}><${Said} form=${form} fields=${['name']} /><${Input} label=${t('team.name')} required maxlength="100" value=${name} onInput=${setName} error=${about(form.error, 'name')} /><${Button} type="submit" kind="primary" disabled=${same} busy=${form.busy}>${t('team.save')}<//></form><//>`;
 }
 
 function Access({ of, patch }) {

@@ -8,7 +8,7 @@ import { standIns } from './template-variables.js';
 import { Bones, Button, Copy, Empty, Failed, Head, Icon, Input, Status, Time } from './ui/base.js';
 import { attempt, confirm, dialog, DialogBody, Menu } from './ui/float.js';
 import { Csv, Foot } from './ui/list.js';
-import { beginning as beginDesign, How } from './visual.js';
+import { designOf, isVisual, Start, variablesOf } from './starters.js';
 
 /** Copies a template and opens the copy. @param {string} id */
 export const duplicateTemplate = (id) => attempt(async () => {
@@ -66,12 +66,12 @@ const beginning = '<!doctype html>\n<html lang="en">\n<body>\n<p>Hello {{{NAME}}
 function New({ close }) {
 	const [name, setName] = useState('');
 	const [alias, setAlias] = useState(/** @type {string|null} */ (null));
-	const [how, setHow] = useState('html');
+	const [start, setStart] = useState('announcement');
 	const [wrong, setWrong] = useState('');
 	const shown = alias ?? name.toLowerCase().normalize('NFKD').replace(/[^a-z0-9]+/g, '-').replace(/^-+|-+$/g, '').slice(0, 60);
 	const make = async () => {
 		try {
-			const made = await api.post('/templates', { name: name.trim(), subject: name.trim(), html: beginning, ...(how === 'visual' ? { design: beginDesign('NAME', null, false) } : {}), variables: [{ key: 'NAME', type: 'string', fallback_value: 'there' }], ...(shown ? { alias: shown } : {}) });
+			const made = await api.post('/templates', { name: name.trim(), subject: name.trim(), html: beginning, ...(isVisual(start) ? { design: designOf(start, { broadcast: false }) } : {}), variables: variablesOf(start), ...(shown ? { alias: shown } : {}) });
 			close();
 			go(encoded`/templates/${made.id}`);
 		} catch (e) {
@@ -82,5 +82,5 @@ function New({ close }) {
 	return html`<${DialogBody} title=${t('templates.new')} onSubmit=${make} acts=${html`<${Button} onClick=${() => close()}>${t('ui.cancel')}<//><${Button} type="submit" kind="primary" disabled=${!name.trim()}>${t('templates.create')}<//>`}>
 		<${Input} label=${t('templates.name')} value=${name} onInput=${setName} autofocus maxlength="255" />
 		<${Input} label=${t('templates.alias')} hint=${t('templates.aliasHint')} mono value=${shown} onInput=${setAlias} error=${wrong} />
-		<${How} value=${how} onChange=${setHow} /><//>`;
+		<${Start} value=${start} onChange=${setStart} options=${['announcement', 'digest', 'receipt', 'blank', 'html']} /><//>`;
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"mailer/app"
+	"mailer/app/brand"
 )
 
 // valueWords are rooms of words whose keys end in a value that the server answers, each with
@@ -17,6 +18,7 @@ var valueWords = map[string][2]string{
 	"audit.types.":          {"ActorItem", "type"},
 	"bands.":                {"PlanScore", "band"},
 	"broadcasts.status.":    {"BroadcastRow", "status"},
+	"brand.fonts.":          {"BrandAnswer", "font"},
 	"conditions.ops.":       {"SegmentCondition", "op"},
 	"contact.why_":          {"ContactSuppression", "origin"},
 	"email.outcomes.":       {"AttemptItem", "outcome"},
@@ -162,6 +164,22 @@ func TestValuesOfTheServerHaveWords(t *testing.T) {
 			if !said(words, key) {
 				t.Errorf("%s has no words for %s", name, key)
 			}
+		}
+	}
+}
+
+// TestFontStacksAreTheServers: the previews of a brand show the fonts that emails and hosted
+// pages get.
+func TestFontStacksAreTheServers(t *testing.T) {
+	source := string(read(t, "brand-colors.js"))
+	for _, font := range brand.Fonts {
+		if quoted := regexp.MustCompile(`\b` + string(font) + `: (['"])` + regexp.QuoteMeta(font.Stack()) + `(['"]),`); !quoted.MatchString(source) {
+			t.Errorf("brand-colors.js has another stack for %s than %s", font, font.Stack())
+		}
+	}
+	for _, color := range []string{brand.Ink, "4.5"} {
+		if !strings.Contains(source, color) {
+			t.Errorf("brand-colors.js does not know %s", color)
 		}
 	}
 }

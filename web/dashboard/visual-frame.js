@@ -47,9 +47,10 @@ function open(data) {
 	draw(data);
 	const host = /** @type {any} */ (document.getElementById('sheet'));
 	host.replaceChildren();
+	wear(host, data.kit);
 	try {
 		editor = new Editor({
-			element: host, extensions: extensions(), content: JSON.parse(data.design), enableContentCheck: true,
+			element: host, extensions: extensions(data.kit, data.words), content: JSON.parse(data.design), enableContentCheck: true,
 			editorProps: {
 				attributes: { role: 'textbox', 'aria-multiline': 'true', 'aria-label': said.words.content, spellcheck: 'true' },
 				transformPastedHTML: tidy, handleKeyDown: (_view, e) => keys(e),
@@ -60,8 +61,26 @@ function open(data) {
 		port.postMessage({ kind: 'failed', message: String(error) });
 		return;
 	}
+	toText();
 	draw({});
 	if (data.fresh) later();
+}
+
+/** Puts the cursor into the first text: a logo that was chosen would be typed over. */
+function toText() {
+	let first = 0;
+	editor.state.doc.descendants((node, at) => {
+		if (!first && node.isTextblock) first = at + 1;
+		return !first;
+	});
+	if (first) editor.commands.setTextSelection(first);
+}
+
+/** Shows a brand's colors and font in the document. @param {any} host @param {any} kit */
+function wear(host, { colors, font }) {
+	host.classList.toggle('has-color', Boolean(colors));
+	host.classList.toggle('has-font', Boolean(font));
+	for (const [name, value] of [...Object.entries(colors ?? {}), ['font', font]]) if (value) host.style.setProperty(`--kit-${name}`, value);
 }
 
 /** What is pasted from elsewhere brings its words, not its looks. */

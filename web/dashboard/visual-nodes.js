@@ -51,13 +51,47 @@ const looks = {
 	columnsColumn: { width: '50%', verticalAlign: 'top', paddingRight: '12px' },
 };
 
-const theming = EmailTheming.configure({ theme: 'basic', serializerPlugin: { ...serializerPlugin, getNodeStyles: (node, ...more) => {
+/** The head of a mail: the logo of the team, or its name. @param {any} kit */
+const logoOf = (kit) => EmailNode.create({
+	name: 'brandLogo', group: 'block', atom: true, draggable: true,
+	parseHTML: () => [{ tag: 'div[data-brand-logo]' }],
+	renderHTML: () => ['div', { class: 'visual-brand', 'data-brand-logo': '' }, ...(kit.logo?.shown ? [['img', { src: kit.logo.shown, alt: kit.name, width: kit.logo.width, height: kit.logo.height }]] : [kit.name])],
+	renderToReactEmail: () => {
+		if (!kit.logo) return jsx('div', { style: { margin: '0 0 16px', fontSize: '18px', fontWeight: 600, ...fontOf(kit) }, children: kit.name });
+		const { src, width, height } = kit.logo;
+		return jsx('div', { style: { margin: '0 0 16px' }, children: jsx(Img, { src, alt: kit.name, width: width ?? undefined, height, style: { maxWidth: '100%' } }) });
+	},
+});
+
+/** The footer of the team, with its postal address. @param {any} kit @param {any} words */
+const footerOf = (kit, words) => EmailNode.create({
+	name: 'brandFooter', group: 'block', atom: true, draggable: true,
+	parseHTML: () => [{ tag: 'div[data-brand-footer]' }],
+	renderHTML: () => ['div', { class: `visual-foot ${kit.footer ? '' : 'visual-foot--none'}`, 'data-brand-footer': '' }, kit.footer ?? words.footerNone],
+	renderToReactEmail: () => kit.footer && jsx('div', { style: { margin: '12px 0 0', color: '#5d6470', fontSize: '12px', lineHeight: '18px', ...fontOf(kit) }, children: kit.footer.split('\n').flatMap((line, i) => (i ? [jsx('br'), line] : [line])) }),
+});
+
+/** @param {any} kit */
+const fontOf = (kit) => (kit.font ? { fontFamily: kit.font } : {});
+
+/** Nodes that have a font of their own in the theme, or that some mail programs give theirs. */
+const lettered = ['container', 'paragraph', 'heading', 'blockquote', 'button', 'listItem', 'columnsColumn'];
+
+/** What a brand adds to the looks of a node. @param {any} kit @param {string} type */
+const branded = (kit, type) => ({
+	...(lettered.includes(type) ? fontOf(kit) : {}),
+	...(kit.colors && type === 'button' ? { backgroundColor: kit.colors.button, color: kit.colors.on } : {}),
+	...(kit.colors && type === 'link' ? { color: kit.colors.link } : {}),
+});
+
+/** @param {any} kit */
+const theming = (kit) => EmailTheming.configure({ theme: 'basic', serializerPlugin: { ...serializerPlugin, getNodeStyles: (node, ...more) => {
 	const { align, ...style } = serializerPlugin.getNodeStyles(node, ...more);
-	return { ...style, ...looks[node.type] };
+	return { ...style, ...looks[node.type], ...branded(kit, node.type) };
 } } });
 
-/** All that a mail may be made of. */
-export const extensions = () => [
+/** All that a mail may be made of. @param {any} kit the team's brand, as kitOf makes it @param {any} words */
+export const extensions = (kit, words) => [
 	StarterKit.configure({
 		CodeBlockPrism: false, Code: false, ThreeColumns: false, FourColumns: false, Table: false, TableRow: false, TableCell: false, TableHeader: false, Body: false, Div: false,
 		Section: false, Sup: false, Uppercase: false, PreservedStyle: false, PreviewText: false, Heading: false, Divider: false, Link: false,
@@ -69,5 +103,5 @@ export const extensions = () => [
 	}),
 	Divider.extend({ addNodeView: () => null, renderHTML: () => ['hr', { class: 'node-hr' }] }),
 	Link.configure({ openOnClick: false, autolink: false, isAllowedUri: (href) => mayLead(href ?? ''), HTMLAttributes: { class: 'node-link', rel: null, target: '_blank' } }),
-	theming, Variable, Image,
+	theming(kit), Variable, Image, logoOf(kit), footerOf(kit, words),
 ];

@@ -85,6 +85,8 @@ function Put({ editor, said: { words, known, unsubscribe } }) {
 	const things = {
 		button: () => choose({ type: 'button', attrs: { href: '' }, content: [{ type: 'text', text: words.buttonText }] }),
 		image: () => choose({ type: 'image' }),
+		brandLogo: () => insert({ type: 'brandLogo' }),
+		brandFooter: () => insert({ type: 'brandFooter' }),
 		divider: () => insert({ type: 'horizontalRule' }),
 		columns: () => editor.chain().focus().insertColumns(2).run(),
 		unsubscribe: () => insert([{ type: 'text', text: words.unsubscribeText, marks: [{ type: 'link', attrs: { href: '{{{UNSUBSCRIBE_URL}}}' } }] }]),

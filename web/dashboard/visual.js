@@ -1,9 +1,10 @@
 // The visual editor beside the preview: its frame, and what is said to it. What comes back is
 // a design and the HTML that was made of it; HTML by itself never goes in.
 import { html, useEffect, useRef, useState } from './lib/core.js';
-import { ApiError } from './api.js';
-import { find, language, say, t } from './i18n.js';
-import { Bones, Failed, Seg } from './ui/base.js';
+import { ApiError, useGet } from './api.js';
+import { kitOf } from './brand-colors.js';
+import { find, language, t } from './i18n.js';
+import { Bones, Failed } from './ui/base.js';
 import { toast } from './ui/float.js';
 import { builtIn } from './variables.js';
 
@@ -11,18 +12,6 @@ const address = new URL('./visual.html', import.meta.url).href;
 
 /** Whether the page is dark, by the reader's choice or the system's. */
 const isDark = () => (document.documentElement.dataset.theme ?? (matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light')) === 'dark';
-
-const paragraph = (...content) => ({ type: 'paragraph', content });
-const text = (words, ...marks) => ({ type: 'text', text: words, ...(marks.length ? { marks } : {}) });
-
-/**
- * The design that a new mail begins with; the HTML beside it is made when it is opened.
- * @param {string} key of the name @param {string|null} fallback @param {boolean} leave with the link that unsubscribes
- */
-export const beginning = (key, fallback, leave) => JSON.stringify({ type: 'doc', content: [{ type: 'container', content: [
-	paragraph(...say('visual.hello', { name: [{ type: 'variable', attrs: { key, fallback } }] }).flatMap((part) => (typeof part === 'string' ? part && text(part) : part)).filter(Boolean)), { type: 'paragraph' },
-	...(leave ? [paragraph(text(t('visual.unsubscribeText'), { type: 'link', attrs: { href: '{{{UNSUBSCRIBE_URL}}}' } }))] : []),
-] }] });
 
 /** The parts of a draft that can be written. @param {any} value */
 export const parts = (value) => [...(value.design ? [['visual', t('visual.part')]] : []), ['html', 'HTML'], ['text', t('composer.text')]];
@@ -58,20 +47,18 @@ export function Visual({ draft, known, unsubscribe = false }) {
 	const last = useRef(/** @type {any} */ ({}));
 	const [ready, setReady] = useState(false);
 	const [failed, fail] = useState(/** @type {any} */ (null));
-	last.current = { draft, known };
+	const brand = useGet('/team/brand');
+	last.current = { draft, known, brand: brand.data };
 	// A broadcast knows its contact, a template what its sends bring.
 	const offered = (name) => (unsubscribe ? name.startsWith('contact.') : !builtIn.includes(name));
 	const about = () => ({ known: last.current.known.filter(({ name }) => offered(name)), dark: isDark() });
 	const begin = () => {
 		const { value } = last.current.draft;
-		port.current?.postMessage({ kind: 'open', ...about(), design: value.design, fresh: !value.html?.includes('role="presentation"'), words: find('visual.words'), language: language.value, unsubscribe });
+		port.current?.postMessage({ kind: 'open', ...about(), design: value.design, fresh: !value.html?.includes('role="presentation"'), kit: kitOf(last.current.brand), words: find('visual.words'), language: language.value, unsubscribe });
 	};
 	const hear = ({ data }) => {
 		const { draft: now } = last.current;
-		if (data.kind === 'ready') {
-			begin();
-			setReady(true);
-		}
+		if (data.kind === 'ready') setReady(true);
 		if (data.kind === 'changed' && now.value.design && (data.design !== now.value.design || data.html !== now.value.html)) now.change({ design: data.design, html: data.html });
 		if (data.kind === 'save') now.save();
 		if (data.kind === 'failed') fail(new ApiError(0, { message: t('visual.failedText') }, ''));
@@ -84,12 +71,13 @@ export function Visual({ draft, known, unsubscribe = false }) {
 		frame.current.contentWindow.postMessage('begin', '*', [channel.port2]);
 	};
 	useEffect(() => () => port.current?.close(), []);
+	const there = ready && Boolean(brand.data);
 	useEffect(() => {
-		if (ready) begin();
-	}, [draft.stamp]);
+		if (there) begin();
+	}, [draft.stamp, there, JSON.stringify(brand.data)]);
 	useEffect(() => {
 		const tell = () => port.current?.postMessage({ kind: 'know', ...about() });
-		if (ready) tell();
+		if (there) tell();
 		const system = matchMedia('(prefers-color-scheme: dark)');
 		system.addEventListener('change', tell);
 		const eye = new MutationObserver(tell);
@@ -98,10 +86,8 @@ export function Visual({ draft, known, unsubscribe = false }) {
 			system.removeEventListener('change', tell);
 			eye.disconnect();
 		};
-	}, [known, ready]);
+	}, [known, there]);
+	if (brand.error && !brand.data) return html`<${Failed} error=${brand.error} retry=${brand.reload} />`;
 	if (failed) return html`<${Failed} title=${t('visual.failed')} error=${failed} retry=${() => location.reload()} />`;
-	return html`${!ready && html`<${Bones} rows=${12} />`}<iframe class="visual-frame" hidden=${!ready} ref=${frame} src=${address} sandbox="allow-scripts" title=${t('visual.title')} onLoad=${connect}></iframe>`;
+	return html`${!there && html`<${Bones} rows=${12} />`}<iframe class="visual-frame" hidden=${!there} ref=${frame} src=${address} sandbox="allow-scripts" title=${t('visual.title')} onLoad=${connect}></iframe>`;
 }
-
-/** How a new mail is written, asked once. @param {{value: string, onChange: (value: string) => void}} props */
-export const How = ({ value, onChange }) => html`<div class="field"><span class="field-label">${t('visual.how')}</span><div><${Seg} label=${t('visual.how')} value=${value} onChange=${onChange} options=${[['html', t('visual.html')], ['visual', t('visual.visual')]]} /></div><span class="field-hint">${t(value === 'visual' ? 'visual.visualHint' : 'visual.htmlHint')}</span></div>`;

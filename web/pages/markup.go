@@ -38,7 +38,7 @@ func (page *hostedPage) render(lang string, style markup) string {
 		"<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<meta name=\"robots\" content=\"noindex\">\n",
 		"<meta name=\"color-scheme\" content=\"light dark\">\n<title>", title, "</title>\n<style>", style, "</style>\n</head>\n<body>\n<main>\n")
 	if page.Team != "" {
-		put(`<p class="team">`, element(`<span class="mark" aria-hidden="true">`, escaped(page.Mark), "</span>"), "<bdi>", escaped(page.Team), "</bdi></p>\n")
+		put(`<p class="team">`, page.sign(), "<bdi>", escaped(page.Team), "</bdi></p>\n")
 	}
 	put("<h1>", page.Heading, "</h1>\n",
 		element(`<p class="note good" role="status"><span>`, page.Saved, "</span></p>\n"),
@@ -49,6 +49,14 @@ func (page *hostedPage) render(lang string, style markup) string {
 	put(page.facts(), element(`<iframe sandbox="" referrerpolicy="no-referrer" src="`, escaped(page.Frame), "\"></iframe>\n"))
 	put(element(`<p class="note" dir="ltr">`, escaped(page.Target), "</p>\n"), page.form(), page.nav(), "</main>\n</body>\n</html>\n")
 	return b.String()
+}
+
+// sign is the logo beside the name of a team, or the letter that stands for one.
+func (page *hostedPage) sign() markup {
+	if page.Look.logo != "" {
+		return `<img class="logo" src="` + escaped(page.Look.logo) + `" alt="" referrerpolicy="no-referrer">`
+	}
+	return element(`<span class="mark" aria-hidden="true">`, escaped(page.Mark), "</span>")
 }
 
 // facts are the lines over an email.

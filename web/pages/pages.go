@@ -7,9 +7,7 @@ package pages
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
 	_ "embed"
-	"encoding/base64"
 	"html"
 	"io"
 	"net/http"
@@ -24,6 +22,7 @@ import (
 	"mailer/app"
 	"mailer/app/audience"
 	"mailer/app/mail"
+	"mailer/app/teams"
 	"mailer/web/rest"
 )
 
@@ -49,7 +48,6 @@ const (
 type pages struct {
 	h       *rest.Handler
 	service *audience.Pages
-	policy  string // Content-Security-Policy
 	matcher language.Matcher
 	texts   []*pageText // in the order of the matcher's tags
 }
@@ -61,6 +59,7 @@ type hostedPage struct {
 	Title   string
 	Team    string
 	Mark    string // the first letter of Team; empty: none
+	Look    look
 	Heading markup
 	Saved   markup // what was done; empty: nothing
 	Notice  markup
@@ -98,19 +97,12 @@ func newPages(h *rest.Handler, service *audience.Pages) *pages {
 	for i := range texts {
 		tags[i] = language.MustParse(texts[i].lang)
 	}
-	sum := sha256.Sum256([]byte(pageStyle))
-	return &pages{
-		h: h, service: service,
-		policy: "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) +
-			"'; form-action 'self'; base-uri 'none'; frame-ancestors 'self'", // the dashboard shows them
-		matcher: language.NewMatcher(tags),
-		texts:   texts,
-	}
+	return &pages{h: h, service: service, matcher: language.NewMatcher(tags), texts: texts}
 }
 
-// Register adds the pages, those of shared emails and the addresses of tracked mail.
+// Register adds the pages, those of shared emails, the addresses of tracked mail and logos.
 // It returns what answers a request with the page of an error.
-func Register(h *rest.Handler, service *audience.Pages, opens *mail.Service, shares *mail.Shares) (errorPage func(*rest.Exchange, *rest.Error)) {
+func Register(h *rest.Handler, service *audience.Pages, opens *mail.Service, shares *mail.Shares, logos *teams.Brands) (errorPage func(*rest.Exchange, *rest.Error)) {
 	p := newPages(h, service)
 	p.add(http.MethodGet, "/unsubscribe/{token}", "get-unsubscribe-page", "Show the page of an unsubscribe link", p.askUnsubscribe, "")
 	p.add(http.MethodHead, "/unsubscribe/{token}", "head-unsubscribe-page", "Check an unsubscribe link", p.askUnsubscribe, "")
@@ -120,6 +112,7 @@ func Register(h *rest.Handler, service *audience.Pages, opens *mail.Service, sha
 	p.add(http.MethodPost, "/preferences/{token}", "save-preferences", "Save the choices of a preferences page", p.savePreferences, app.PreferencesPage)
 	registerTracking(h, opens, p)
 	registerShares(h, shares, p)
+	registerLogos(h, logos)
 	return p.refuse
 }
 
@@ -176,16 +169,13 @@ func (p *pages) refuse(x *rest.Exchange, e *rest.Error) {
 
 // write answers with a page. For HEAD net/http leaves out the body.
 func (p *pages) write(x *rest.Exchange, page *hostedPage, t *pageText) {
-	body := page.render(t.lang, markup(pageStyle))
+	style := pageStyle + page.Look.style
+	body := page.render(t.lang, markup(style))
 	head := x.Header()
 	head.Set("Content-Type", "text/html; charset=utf-8")
 	head.Set("Content-Language", t.lang)
 	head.Set("Content-Length", strconv.Itoa(len(body)))
-	policy := p.policy
-	if page.Frame != "" {
-		policy += "; frame-src 'self'"
-	}
-	head.Set("Content-Security-Policy", policy)
+	head.Set("Content-Security-Policy", page.policy(style))
 	head.Set("Cache-Control", "no-store")
 	head.Set("Referrer-Policy", "no-referrer") // the address holds the token
 	head.Add("Vary", "Accept-Language")
@@ -272,7 +262,7 @@ func formChoices(body []byte) (map[string]app.Subscription, error) {
 
 func newPage(v *audience.PageView, title string) *hostedPage {
 	team := legible(v.Team)
-	return &hostedPage{status: http.StatusOK, Title: title, Team: team, Mark: mark(team)}
+	return &hostedPage{status: http.StatusOK, Title: title, Team: team, Mark: mark(team), Look: lookOf(&v.Brand)}
 }
 
 func askPage(v *audience.PageView, t *pageText) *hostedPage {

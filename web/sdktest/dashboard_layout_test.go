@@ -145,7 +145,7 @@ func (w *dashboardWorld) visually(t *testing.T, s *screen) {
 	s.press("New broadcast")
 	s.fill("Name", "Spring")
 	s.fill("From", "news@example.test")
-	s.press("Visual editor")
+	s.press("Blank")
 	s.press("Start writing")
 	f := s.frame("/visual.html")
 	f.sees("Hello")

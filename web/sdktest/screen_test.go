@@ -243,7 +243,7 @@ const finder = `(words, kinds) => {
 // press clicks on the button, link, tab or item with these words, once it is there.
 func (s *screen) press(words string) {
 	s.t.Helper()
-	script := fmt.Sprintf(`(() => { const e = (%s)(%q, 'button, a[href], [role=tab], [role=menuitem], [role=option], summary, label.check, input[type=checkbox], input[type=submit]');
+	script := fmt.Sprintf(`(() => { const e = (%s)(%q, 'button, a[href], [role=tab], [role=menuitem], [role=option], summary, label.check, label.start, input[type=checkbox], input[type=submit]');
 		if (!e || e.disabled) return false; e.scrollIntoView({block: 'center'}); e.click(); return true; })()`, finder, words)
 	eventually(s.t, time.Minute, "there is "+words+" to press", func() (bool, string) { return evaluate[bool](s, script), s.text() })
 }

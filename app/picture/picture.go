@@ -1,0 +1,173 @@
+// Package picture reads uploaded pictures: PNG, JPEG and still WebP. What a file is, its
+// content says, not its name. The dimensions are read and checked before any pixel is
+// decoded.
+//
+// Failure policy: a file that cannot be used is refused with an *app.Error that names the
+// field and what to use instead.
+package picture
+
+import (
+	"bytes"
+	"fmt"
+	"image"
+	"image/jpeg"
+	"image/png"
+	"io"
+
+	"golang.org/x/image/webp"
+
+	"mailer/app"
+)
+
+// Picture is a picture that mail programs and browsers show.
+type Picture struct {
+	Bytes         []byte
+	Type          string // image/png or image/jpeg
+	Width, Height int    // pixels
+}
+
+// Bounds are the limits of a picture.
+type Bounds struct {
+	Bytes int // of the file
+	Side  int // pixels of its longer side
+}
+
+// format is a file format that is read.
+type format struct {
+	kind   string
+	config func(b []byte) (image.Config, error)
+	decode func(b []byte) (image.Image, error)
+}
+
+var formats = []struct {
+	fits func(b []byte) bool
+	format
+}{
+	{starts("\x89PNG\r\n\x1a\n"), format{"image/png", config(png.DecodeConfig), decode(png.Decode)}},
+	{starts("\xff\xd8\xff"), format{"image/jpeg", config(jpeg.DecodeConfig), decode(jpeg.Decode)}},
+	{isWebP, format{"image/webp", config(webp.DecodeConfig), decode(webp.Decode)}},
+}
+
+// others are formats that are often tried and refused by name.
+var others = []struct {
+	name string
+	fits func(b []byte) bool
+}{
+	{"a GIF", starts("GIF8")},
+	{"an SVG", func(b []byte) bool { return bytes.Contains(bytes.ToLower(b[:min(len(b), 1024)]), []byte("<svg")) }},
+	{"an AVIF", major("avif")},
+	{"a HEIC", func(b []byte) bool { return major("heic")(b) || major("mif1")(b) }},
+	{"a BMP", starts("BM")},
+	{"a TIFF", func(b []byte) bool { return starts("II*\x00")(b) || starts("MM\x00*")(b) }},
+	{"a PDF", starts("%PDF-")},
+}
+
+func starts(magic string) func(b []byte) bool {
+	return func(b []byte) bool { return bytes.HasPrefix(b, []byte(magic)) }
+}
+
+// major recognizes a file of the ISO base media file format by its major brand.
+func major(name string) func(b []byte) bool {
+	return func(b []byte) bool { return len(b) >= 12 && string(b[4:12]) == "ftyp"+name }
+}
+
+func isWebP(b []byte) bool {
+	return len(b) >= 12 && string(b[:4]) == "RIFF" && string(b[8:12]) == "WEBP"
+}
+
+// isAnimated reports whether a WebP has several frames: its extended header says so.
+func isAnimated(b []byte) bool {
+	const animation = 0x02
+	return len(b) > 20 && string(b[12:16]) == "VP8X" && b[20]&animation != 0
+}
+
+func config(read func(r io.Reader) (image.Config, error)) func(b []byte) (image.Config, error) {
+	return func(b []byte) (image.Config, error) { return read(bytes.NewReader(b)) }
+}
+
+func decode(read func(r io.Reader) (image.Image, error)) func(b []byte) (image.Image, error) {
+	return func(b []byte) (image.Image, error) { return read(bytes.NewReader(b)) }
+}
+
+const use = "use a PNG, a JPEG or a WebP that is not animated"
+
+// decoding lets one picture be decoded at a time: it takes up to 50 MB.
+var decoding = make(chan struct{}, 1)
+
+// Read reads a picture from an uploaded file. PNG and JPEG stay as they are. A WebP becomes
+// a JPEG, or a PNG where it has transparent parts: several mail programs show no WebP. The
+// call waits while another picture is decoded. field is the name of the field that an
+// *app.Error names. Error: CodeValidation.
+func Read(field string, b []byte, within Bounds) (*Picture, error) {
+	if len(b) == 0 {
+		return nil, app.Invalid(field, "must not be empty: %s", use)
+	}
+	if len(b) > within.Bytes {
+		return nil, app.Invalid(field, "has %d KB, and the limit is %d KB: use a smaller picture", (len(b)+1023)>>10, within.Bytes>>10)
+	}
+	f, err := formatOf(field, b)
+	if err != nil {
+		return nil, err
+	}
+	size, err := f.config(b)
+	if err != nil || size.Width == 0 || size.Height == 0 {
+		return nil, damaged(field)
+	}
+	if size.Width > within.Side || size.Height > within.Side {
+		return nil, app.Invalid(field, "is %d × %d pixels, and the limit is %d × %d: use a smaller picture", size.Width, size.Height, within.Side, within.Side)
+	}
+	decoding <- struct{}{}
+	defer func() { <-decoding }()
+	pixels, err := f.decode(b)
+	if err != nil {
+		return nil, damaged(field)
+	}
+	p := &Picture{Bytes: b, Type: f.kind, Width: size.Width, Height: size.Height}
+	if f.kind == "image/webp" {
+		if err := p.convert(pixels); err != nil {
+			return nil, err
+		}
+		if len(p.Bytes) > 2*within.Bytes {
+			return nil, app.Invalid(field, "is too large when it is turned from WebP into %s: use a PNG or a JPEG", p.Type)
+		}
+	}
+	return p, nil
+}
+
+func formatOf(field string, b []byte) (*format, error) {
+	for i := range formats {
+		if !formats[i].fits(b) {
+			continue
+		}
+		if formats[i].kind == "image/webp" && isAnimated(b) {
+			return nil, app.Invalid(field, "is an animated WebP: %s", use)
+		}
+		return &formats[i].format, nil
+	}
+	for _, o := range others {
+		if o.fits(b) {
+			return nil, app.Invalid(field, "is %s: %s", o.name, use)
+		}
+	}
+	return nil, app.Invalid(field, "is not a picture that can be read: %s", use)
+}
+
+func damaged(field string) error {
+	return app.Invalid(field, "is damaged or cut off: save the picture again and upload it")
+}
+
+// convert turns a decoded picture into one that every mail program shows.
+func (p *Picture) convert(pixels image.Image) error {
+	var out bytes.Buffer
+	err := error(nil)
+	if whole, ok := pixels.(interface{ Opaque() bool }); ok && whole.Opaque() {
+		p.Type, err = "image/jpeg", jpeg.Encode(&out, pixels, &jpeg.Options{Quality: 90})
+	} else {
+		p.Type, err = "image/png", (&png.Encoder{CompressionLevel: png.BestCompression}).Encode(&out, pixels)
+	}
+	if err != nil {
+		return fmt.Errorf("encode a picture: %w", err)
+	}
+	p.Bytes = out.Bytes()
+	return nil
+}

@@ -1,0 +1,177 @@
+package web
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"image"
+	"image/jpeg"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"mailer/app"
+	"mailer/app/brand"
+	"mailer/app/room"
+	"mailer/web/rest"
+)
+
+// brandShown is what the tests read of a brand.
+type brandShown struct {
+	LogoURL         string `json:"logo_url"`
+	LogoWidth       int    `json:"logo_width"`
+	Color, Font     string
+	Footer, Warning string
+	FontStack       string `json:"font_stack"`
+}
+
+// aLogo is a JPEG that is too large to be answered without memory of its own, and the body
+// of its upload.
+func aLogo(t *testing.T) (file []byte, body string) {
+	t.Helper()
+	noise := image.NewGray(image.Rect(0, 0, 600, 200))
+	for i, seed := range noise.Pix {
+		noise.Pix[i] = seed + byte(i*i>>7) ^ byte(i*31)
+	}
+	var b bytes.Buffer
+	if err := jpeg.Encode(&b, noise, &jpeg.Options{Quality: 100}); err != nil || b.Len() <= room.Small {
+		t.Fatal(b.Len(), err)
+	}
+	return b.Bytes(), `{"content":"` + base64.StdEncoding.EncodeToString(b.Bytes()) + `"}`
+}
+
+func TestABrandIsSetAndShownOnHostedPages(t *testing.T) {
+	t.Parallel()
+	p := newPages(t, func(cfg *Config, _ *rest.Limits) { cfg.OneName = true })
+	change := func(method, path, body string) (b brandShown) {
+		t.Helper()
+		w := p.as(p.key, method, path, body)
+		wantStatus(t, w, 200)
+		if err := json.Unmarshal(w.Body.Bytes(), &b); err != nil {
+			t.Fatal(err)
+		}
+		return b
+	}
+	style := func() string {
+		t.Helper()
+		w := p.do("GET", p.all.unsubscribe, "")
+		text := textOf(elements(t, w, "style")[0])
+		sum := sha256.Sum256([]byte(text))
+		if policy := w.Header().Get("Content-Security-Policy"); !strings.Contains(policy, base64.StdEncoding.EncodeToString(sum[:])) {
+			t.Errorf("the policy forbids the style: %s", policy)
+		}
+		return text
+	}
+	if before := style(); strings.Contains(before, "2450c8") || strings.Count(before, "--accent: ") != 2 {
+		t.Error("the default is not ink")
+	}
+	b := change("PATCH", "/team/brand", `{"color":"#FFD400","font":"georgia","footer":"ACME\r\n1 Main St"}`)
+	if b.Color != "#ffd400" || b.Font != "georgia" || b.Footer != "ACME\n1 Main St" || !strings.Contains(b.Warning, "1.4:1") || !strings.Contains(b.FontStack, "Georgia") {
+		t.Errorf("%+v", b)
+	}
+	// Yellow: black on the button, links as text on the light card and yellow on the dark one.
+	for _, want := range []string{"--accent: #ffd400;", "--on-accent: #000000;", "--link: var(--text);", "--link: #ffd400;", "font-family: Georgia"} {
+		if !strings.Contains(style(), want) {
+			t.Errorf("no %s in %s", want, style())
+		}
+	}
+	if now := change("PATCH", "/team/brand", `{"color":"#1f4fd8","footer":null}`); now.Warning != "" || now.Footer != "" || now.Font != "georgia" {
+		t.Errorf("%+v", now)
+	}
+	if now := style(); !strings.Contains(now, "--on-accent: #ffffff; --link: #1f4fd8;") {
+		t.Error(now)
+	}
+
+	file, body := aLogo(t)
+	b = change("POST", "/team/logo", body)
+	path, found := strings.CutPrefix(b.LogoURL, "https://mail.example.com/i/")
+	if !found || b.LogoWidth != 600 {
+		t.Fatalf("%+v", b)
+	}
+	w := p.do("GET", p.topic.preferences, "")
+	if images := elements(t, w, "img"); len(images) != 1 || attr(images[0], "src") != "../i/"+path || !strings.Contains(w.Header().Get("Content-Security-Policy"), "; img-src 'self'") {
+		t.Errorf("%s\n%v", w.Body, w.Header())
+	}
+	for _, host := range []string{"mail.example.com", "links.shop.example"} {
+		w = httptest.NewRecorder()
+		p.handler.ServeHTTP(w, httptest.NewRequest("GET", "http://"+host+"/i/"+path, nil))
+		if w.Code != 200 || !bytes.Equal(w.Body.Bytes(), file) {
+			t.Fatalf("at %s: %d %v", host, w.Code, w.Header())
+		}
+		for name, want := range map[string]string{
+			"Content-Type": "image/jpeg", "Cache-Control": "public, max-age=31536000, immutable", "X-Content-Type-Options": "nosniff",
+			"Content-Security-Policy": "default-src 'none'; sandbox", "Set-Cookie": "", "Cross-Origin-Resource-Policy": "cross-origin",
+		} {
+			if got := w.Header().Get(name); got != want {
+				t.Errorf("%s is %q, want %q", name, got, want)
+			}
+		}
+	}
+	if w = p.do("HEAD", "/i/"+path, ""); w.Code != 200 {
+		t.Errorf("HEAD: %d", w.Code)
+	}
+	change("DELETE", "/team/logo", "")
+	for _, gone := range []string{path, strings.TrimSuffix(path, "jpg") + "png", "x", strings.ToUpper(path), "..%2f" + path, strings.TrimSuffix(path, ".jpg")} {
+		if w = p.do("GET", "/i/"+gone, ""); w.Code != 404 || w.Body.Len() > 0 || w.Header().Get("Cache-Control") != "no-store" {
+			t.Errorf("%s: %d %v", gone, w.Code, w.Header())
+		}
+	}
+	if w = p.do("GET", p.topic.preferences, ""); len(elements(t, w, "img")) != 0 || strings.Contains(w.Header().Get("Content-Security-Policy"), "img-src") {
+		t.Errorf("still a logo: %s", w.Body)
+	}
+}
+
+// TestALogoElsewhereAddsNothingToThePolicy but its own origin.
+func TestALogoElsewhereAddsNothingToThePolicy(t *testing.T) {
+	t.Parallel()
+	p := newPages(t)
+	for address, want := range map[string]string{
+		"https://cdn.example/a;b.png?x='y'":     "; img-src https://cdn.example",
+		"https://cdn.example:8443/l.png":        "; img-src https://cdn.example:8443",
+		"https://cdn.example;script-src*/l.png": "",
+		"https://*/l.png":                       "",
+		"https://cdn.example,default-src/l.png": "",
+		"https://b\u00fccher.example/l.png":     "",
+	} {
+		body, _ := json.Marshal(map[string]string{"logo_url": address})
+		wantStatus(t, p.as(p.key, "PATCH", "/team", string(body)), 200)
+		w := p.do("GET", p.all.unsubscribe, "")
+		policy := w.Header().Get("Content-Security-Policy")
+		_, rest, _ := strings.Cut(policy, "; frame-ancestors 'self'")
+		if rest != want || (want != "") != (len(elements(t, w, "img")) == 1) {
+			t.Errorf("%s: %s", address, policy)
+		}
+	}
+}
+
+func TestABrandIsRefusedByField(t *testing.T) {
+	t.Parallel()
+	r := newReal(t, captured())
+	svg := base64.StdEncoding.EncodeToString([]byte(`<svg xmlns="http://www.w3.org/2000/svg"/>`))
+	large := base64.StdEncoding.EncodeToString(make([]byte, brand.MaxLogoBytes+1))
+	for _, tt := range []struct{ method, path, body, part string }{
+		{"PATCH", "/team/brand", `{"color":"red"}`, "`color`"},
+		{"PATCH", "/team/brand", `{"font":"comic"}`, "`font`"},
+		{"PATCH", "/team/brand", `{"footer":"` + strings.Repeat("x", brand.MaxFooter+1) + `"}`, "`footer`"},
+		{"PATCH", "/team/brand", `{"logo":"x"}`, "`logo`"},
+		{"POST", "/team/logo", `{"content":"` + svg + `"}`, "`content` is an SVG: use a PNG"},
+		{"POST", "/team/logo", `{"content":"` + large + `"}`, "the limit is 512 KB"},
+		{"POST", "/team/logo", `{"content":""}`, "`content` must not be empty"},
+		{"POST", "/team/logo", `{"content":"###"}`, "`content`"},
+		{"POST", "/team/logo", `{}`, "`content`"},
+	} {
+		wantError(t, r.as(r.full, tt.method, tt.path, tt.body), 422, app.CodeValidation, tt.part)
+	}
+	_, body := aLogo(t)
+	member := r.key(r.team.ID, app.KeyInput{Role: app.RoleMember})
+	sending := r.key(r.team.ID, app.KeyInput{Permission: app.SendingAccess})
+	wantStatus(t, r.as(member, "GET", "/team/brand", ""), 200)
+	for _, key := range []string{member, sending} {
+		for _, call := range [][3]string{{"PATCH", "/team/brand", `{"color":"#000000"}`}, {"POST", "/team/logo", body}, {"DELETE", "/team/logo", ""}} {
+			if w := r.as(key, call[0], call[1], call[2]); w.Code != 401 && w.Code != 403 {
+				t.Errorf("%s %s: %d %s", call[0], call[1], w.Code, w.Body)
+			}
+		}
+	}
+}

@@ -1,0 +1,93 @@
+package pages
+
+import (
+	"context"
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"mailer/app"
+	"mailer/app/brand"
+	"mailer/app/room"
+	"mailer/app/teams"
+	"mailer/web/rest"
+)
+
+type logoInput struct {
+	Name string `path:"name" doc:"The id of the logo and .png or .jpg"`
+}
+
+// logoName is the last part of a logo's address.
+var logoName = regexp.MustCompile(`^([0-9a-f]{32})\.(?:png|jpg)$`)
+
+// registerLogos adds the address of uploaded logos: it answers under every host name, since
+// emails and hosted pages show logos.
+func registerLogos(h *rest.Handler, service *teams.Brands) {
+	for _, op := range []huma.Operation{
+		{OperationID: "get-logo-file", Method: http.MethodGet, Summary: "Get the file of an uploaded logo"},
+		{OperationID: "head-logo-file", Method: http.MethodHead, Summary: "Check the file of an uploaded logo"},
+	} {
+		op.Path, op.Tags = brand.LogoPath+"{name}", []string{"Hosted pages"}
+		added := rest.RegisterRaw(h, rest.Route{Public: true, Quiet: true, AnyName: true}, op, func(ctx context.Context, x *rest.Exchange, in *logoInput) (*rest.Written, error) {
+			return &rest.Written{Body: func() { writeLogo(ctx, h, service, x, in.Name) }}, nil
+		})
+		file := &huma.Schema{Type: huma.TypeString, Format: "binary"}
+		picture := map[string]*huma.MediaType{"image/png": {Schema: file}, "image/jpeg": {Schema: file}}
+		added.Responses = map[string]*huma.Response{
+			"200": {Description: "The picture", Content: picture},
+			"404": {Description: "No such logo; without a body", Content: picture},
+			"500": {Description: "The logo could not be read; without a body", Content: picture},
+			"503": {Description: "The logo could not be read now; without a body", Content: picture},
+		}
+		if op.Method == http.MethodHead {
+			added.Responses = withoutContent(added.Responses)
+		}
+	}
+}
+
+// writeLogo answers with a logo. Its address says what it is for all time, so that everybody
+// may keep it. An answer without a logo has no body: where a picture is shown no text is.
+func writeLogo(ctx context.Context, h *rest.Handler, service *teams.Brands, x *rest.Exchange, name string) {
+	head := x.Header()
+	head.Set("X-Content-Type-Options", "nosniff")
+	head.Set("Content-Security-Policy", "default-src 'none'; sandbox")
+	head.Set("Cross-Origin-Resource-Policy", "cross-origin")
+	file, content, err := readLogo(ctx, service, x, name)
+	if err != nil {
+		head.Set("Cache-Control", "no-store")
+		head.Set("Content-Length", "0")
+		x.WriteHeader(h.ErrorFor(x, err).StatusCode)
+		return
+	}
+	head.Set("Cache-Control", "public, max-age=31536000, immutable")
+	head.Set("Content-Type", file.Type)
+	head.Set("Content-Length", strconv.Itoa(len(content)))
+	x.WriteHeader(http.StatusOK)
+	_, _ = x.Write(content) // an error here is a connection that is gone
+}
+
+// readLogo reads a logo by the last part of its address. A large logo is read once there is
+// memory for it: a client may take it slowly. Errors: CodeNotFound, CodeServiceUnavailable.
+func readLogo(ctx context.Context, service *teams.Brands, x *rest.Exchange, name string) (file teams.LogoFile, content []byte, err error) {
+	parts := logoName.FindStringSubmatch(name)
+	if parts == nil {
+		return file, nil, app.NotFound("logo")
+	}
+	if file, err = service.Logo(ctx, parts[1]); err != nil {
+		return file, nil, err
+	}
+	if !strings.HasSuffix(file.Path(), "/"+name) {
+		return file, nil, app.NotFound("logo")
+	}
+	if file.Size > room.Small {
+		const copies = 2 // one from the database, one on its way
+		if err := x.ReserveFor(ctx, file.ID, copies*file.Size); err != nil {
+			return file, nil, err
+		}
+	}
+	content, err = service.LogoContent(ctx, file.ID)
+	return file, content, err
+}
