@@ -66,8 +66,8 @@ func New(base *service.Base, off bool) *Service {
 // SetOff has new requests not be kept, or kept again. Those that were kept stay.
 func (s *Service) SetOff(off bool) { s.off.Store(off) }
 
-// Off reports whether new requests are not kept.
-func (s *Service) Off() bool { return s.off.Load() }
+// Off reports whether new requests are not kept; nil keeps them.
+func (s *Service) Off() bool { return s != nil && s.off.Load() }
 
 // Note keeps a request. It is written down soon; where too many wait it is dropped.
 func (s *Service) Note(e *Entry) {

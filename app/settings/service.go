@@ -131,7 +131,7 @@ func (s *Service) Change(ctx context.Context, changes map[string]*string) error 
 			apply(after, name, changes[name])
 		}
 		if _, err := read(after, s.Given); err != nil {
-			return app.Errorf(app.CodeValidation, "%s", strings.ReplaceAll(err.Error(), "--", ""))
+			return refused(err)
 		}
 		if err := s.write(tx, after); err != nil {
 			return err
@@ -162,6 +162,16 @@ func (s *Service) check(name string, value *string) error {
 		return app.Invalid("backup-dir", "must be a directory on the server; make it with mkdir -p %s", *value)
 	}
 	return nil
+}
+
+// refused is the error of a check of flags as the API says it: about a setting, by its name.
+func refused(err error) error {
+	words, _, _ := strings.Cut(err.Error(), "\n")
+	name, rest, ok := strings.Cut(strings.TrimPrefix(words, "--"), " ")
+	if !ok {
+		return app.Errorf(app.CodeValidation, "%s", words)
+	}
+	return app.Errorf(app.CodeValidation, "`%s` %s", strings.TrimSuffix(name, ":"), strings.ReplaceAll(rest, "--", ""))
 }
 
 // apply changes one of the stored values. A secret goes with the webhook that it signs for.
