@@ -25,22 +25,22 @@ export default function Settings() {
 	<div class="tools tools--wrap tools--top"><label class="query-box settings-find"><${Icon} name="search" /><span class="vh">${t('settings.find')}</span><input class="query-input" type="search" placeholder=${t('settings.find')} value=${word} onInput=${(e) => {
 		setWord(e.currentTarget.value);
 		setQuery({ find: e.currentTarget.value });
-	}} /></label><${Check} label=${t('settings.only')} checked=${!all && !word} disabled=${!!word} onChange=${(on) => setQuery({ all: on ? null : '1' })} /></div>
-	${list.data ? html`${now.length > 0 && html`<${Section} title=${t('settings.now')}><p class="ink2 t13r prose">${t('settings.nowText')}</p><${Changeable} rows=${now} change=${change} /><//>`}
-		<${Section} title=${t('settings.start')}>${start.length ? html`<${Rows} rows=${start} />` : html`<${Empty} icon="settings" title=${t(word ? 'settings.emptyTitle' : 'settings.noneTitle')}>${t(word ? 'settings.emptyText' : 'settings.noneText')}<//>`}<//>` : list.error ? html`<${Failed} error=${list.error} retry=${list.reload} />` : html`<${Bones} />`}`;
+	}} /></label></div>
+	${list.data ? html`<div class="page">${now.length > 0 && html`<${Section} title=${t('settings.now')}><p class="ink2 t13r prose">${t('settings.nowText')}</p><${Changeable} rows=${now} change=${change} /><//>`}
+		<${Section} title=${t('settings.start')} acts=${html`<${Check} label=${t('settings.only')} checked=${!all && !word} disabled=${!!word} onChange=${(on) => setQuery({ all: on ? null : '1' })} />`}>${start.length ? html`<${Rows} rows=${start} />` : html`<${Empty} icon="settings" title=${t(word ? 'settings.emptyTitle' : 'settings.noneTitle')}>${t(word ? 'settings.emptyText' : 'settings.noneText')}<//>`}<//></div>` : list.error ? html`<${Failed} error=${list.error} retry=${list.reload} />` : html`<${Bones} />`}`;
 }
 
 const title = (s) => t(`settings.names.${s.name}`);
 const value = (s) => (s.value === '' ? html`<span class="muted">–</span>` : s.value);
 
-/** Where a value comes from: a flag or a variable that wins, by its name. */
-const source = (s) => t(`settings.sources.${s.from}`, { flag: `--${s.name}`, variable: s.variable });
+/** Where a value comes from that is no default: a flag or a variable that wins, by its name. */
+const source = (s) => s.from !== 'default' && html`<div class="muted t12">${t(`settings.sources.${s.from}`, { flag: `--${s.name}`, variable: s.variable })}</div>`;
 
 const Changeable = ({ rows, change }) => html`<table class="table table--rows table--fixed table--top" aria-label=${t('settings.now')}><thead><tr><th scope="col" class="cell-name w-rec">${t('settings.name')}</th><th scope="col" class="w-team">${t('settings.value')}</th><th scope="col" class="hide-s drop-2">${t('settings.about')}</th><th scope="col" class="num w-num"><span class="vh">${t('ui.acts')}</span></th></tr></thead>
-	<tbody>${rows.map((s) => html`<tr key=${s.name}><td><span class="medium">${title(s)}</span><span class="cell-sub">${source(s)}</span></td><td class="break mono t12">${value(s)}</td><td class="hide-s drop-2 ink2">${s.about}</td><td class="num"><${Button} label=${t('settings.changeOf', { name: title(s) })} onClick=${() => change(s)}>${t('settings.change')}<//></td></tr>`)}</tbody></table>`;
+	<tbody>${rows.map((s) => html`<tr key=${s.name}><td><span class="medium">${title(s)}</span>${source(s)}</td><td class="break mono t12">${value(s)}</td><td class="hide-s drop-2 ink2">${s.about}</td><td class="num"><${Button} label=${t('settings.changeOf', { name: title(s) })} onClick=${() => change(s)}>${t('settings.change')}<//></td></tr>`)}</tbody></table>`;
 
 const Rows = ({ rows }) => html`<table class="table table--rows table--fixed table--top" aria-label=${t('settings.start')}><thead><tr><th scope="col" class="cell-name w-rec">${t('settings.name')}</th><th scope="col" class="w-team">${t('settings.value')}</th><th scope="col" class="hide-s">${t('settings.about')}</th></tr></thead>
-	<tbody>${rows.map((s) => html`<tr key=${s.name}><td><${Copy} text=${`--${s.name}`} /><span class="cell-sub">${source(s)}</span></td><td class="break mono t12">${value(s)}</td><td class="hide-s ink2">${s.about}</td></tr>`)}</tbody></table><p class="table-foot">${t('settings.text')}</p>`;
+	<tbody>${rows.map((s) => html`<tr key=${s.name}><td><${Copy} text=${`--${s.name}`} />${source(s)}</td><td class="break mono t12">${value(s)}</td><td class="hide-s ink2">${s.about}</td></tr>`)}</tbody></table><p class="table-foot">${t('settings.text')}</p>`;
 
 /** The settings whose value is not shown whole: it may be a secret. */
 const hidden = ['alert-webhook', 'alert-webhook-secret'];
