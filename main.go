@@ -102,6 +102,7 @@ func newRoot(args ...string) *cobra.Command {
 	o := &options{}
 	root := &cobra.Command{Use: "mailer", Short: "A self-hosted email service in one binary", SilenceErrors: true, SilenceUsage: true}
 	root.CompletionOptions.DisableDefaultCmd = true
+	root.Version = cli.BuildWords()
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return cli.ReadEnvironment(cmd.Flags()) }
 	root.AddCommand(serveCommand(o), migrateCommand(o), versionCommand(o), cli.MCP())
 	root.AddCommand((&cli.Store{Open: open, InUse: db.InUse, Schema: schema}).Commands()...)
@@ -143,7 +144,7 @@ func keyFile(f cli.StoreFlags) *server.KeyFile {
 }
 
 func serveCommand(o *options) *cobra.Command {
-	cmd := command("serve", "Run the API and send mail", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error { return o.serve(cmd) })
+	cmd := command("serve", "Run the API and send mail", cli.NoArguments, func(cmd *cobra.Command, _ []string) error { return o.serve(cmd) })
 	f := cmd.Flags()
 	o.doors.Bind(f)
 	f.StringVar(&o.baseURL, "base-url", "", "public URL of the API (default: the listen address)")
@@ -323,7 +324,7 @@ func (o *options) serve(cmd *cobra.Command) error {
 		return nil
 	}
 	if err != nil {
-		return server.SayDamage(o.DB, err)
+		return cli.NotMade(o.DB, server.SayDamage(o.DB, err))
 	}
 	set := &o.settings
 	err = o.serveStore(ctx, log, events, server.Config{
@@ -444,7 +445,7 @@ func (o *options) announce(ctx context.Context, log *slog.Logger, s *server.Serv
 }
 
 func migrateCommand(o *options) *cobra.Command {
-	cmd := command("migrate", "Upgrade the database to the schema of this version", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error {
+	cmd := command("migrate", "Upgrade the database to the schema of this version", cli.NoArguments, func(cmd *cobra.Command, _ []string) error {
 		bar := cli.Progress(cmd.Context(), "migrate", 0)
 		m, err := db.Migrate(cmd.Context(), db.Options{Path: o.DB, Schema: schema, Create: true}, o.dryRun)
 		bar.Done()
@@ -459,7 +460,7 @@ func migrateCommand(o *options) *cobra.Command {
 }
 
 func versionCommand(o *options) *cobra.Command {
-	cmd := command("version", "Print version, commit, commit date and SQLite version", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error {
+	cmd := command("version", "Print version, commit, commit date and SQLite version", cli.NoArguments, func(cmd *cobra.Command, _ []string) error {
 		sqlite, err := db.SQLiteVersion(cmd.Context())
 		if err != nil {
 			return err

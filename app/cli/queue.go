@@ -135,7 +135,7 @@ func (c *Store) queueShow() *cobra.Command {
 		return c.with(cmd, false, func(ctx context.Context, e *server.Server) error {
 			shown, err := e.Queue.Show(ctx, team, args[0])
 			if err != nil {
-				return err
+				return notFound(err, "email with the id", args[0], "queue list")
 			}
 			return c.printShown(shown)
 		})
@@ -241,7 +241,7 @@ func (c *Store) printSummary(sum *queue.Summary) error {
 	if c.asJSON {
 		return PrintJSON(os.Stdout, sum)
 	}
-	fmt.Printf("%d queued; oldest since %s\n", sum.Waiting, orDash(deref(sum.Oldest)))
+	fmt.Printf("%d queued%s\n", sum.Waiting, since(sum.Oldest))
 	if sum.Waiting == 0 {
 		return nil
 	}

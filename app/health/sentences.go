@@ -7,6 +7,8 @@ var Sentences = []Sentence{
 		What: "The database can't be found: {error}.", Fix: "mailer serve creates it at its first start.", Command: "mailer migrate{db}"},
 	{ID: "database_unopened", Severity: Error, Title: "The database can't be opened", Terminal: true,
 		What: "The database can't be opened: {error}.", Fix: "Fix what the message names, then run the command again.", Command: "mailer doctor{db}"},
+	{ID: "database_unwritable", Severity: Error, Title: "This user can't write the database", Terminal: true,
+		What: "This user can't write {database}: {error}.", Fix: "Run the command as the user that runs mailer serve, for example with sudo -u mailer.", Command: "ls -l {database}"},
 	{ID: "server_stopped", Severity: Error, Title: "No server is running", Terminal: true,
 		What: "No server is running on {database}: no mail is accepted or sent.", Fix: "Start the server.", Command: "systemctl start mailer"},
 	{ID: "database_damaged", Severity: Error, Title: "The database is damaged",
