@@ -283,8 +283,8 @@ func (c *Store) printShown(s *queue.Shown) error {
 	if s.Verdict != nil {
 		fmt.Printf("%s\n%s\n\n", s.Verdict.Text, s.Verdict.Fix)
 	}
-	head := Table{Head: []string{"ID", "STATE", "LAST EVENT", "RELAY", "FROM", "TO", "NEXT", "ATTEMPTS", "REASON"}, Rows: []Row{{Cells: []string{
-		s.ID, orDash(string(s.State)), string(s.LastEvent), s.Relay, s.From, orDash(strings.Join(s.To, ",")), orDash(deref(s.NextAt)), strconv.Itoa(s.Attempts), s.Reason}}}}
+	head := Table{Head: []string{"ID", "STATE", "QUEUE", "LAST EVENT", "RELAY", "FROM", "TO", "NEXT", "ATTEMPTS", "REASON"}, Rows: []Row{{Cells: []string{
+		s.ID, string(s.State), orDash(string(s.Waits)), string(s.LastEvent), s.Relay, s.From, orDash(strings.Join(s.To, ",")), orDash(deref(s.NextAt)), strconv.Itoa(s.Attempts), s.Reason}}}}
 	if err := Print(os.Stdout, false, head); err != nil {
 		return err
 	}
