@@ -58,3 +58,11 @@ func TestACommandThatIsNotThereLeadsToTheOneThatIsMeant(t *testing.T) {
 		}
 	}
 }
+
+func TestADomainCanBePastedAsAnAddress(t *testing.T) {
+	for text, want := range map[string]string{"mail.x.test": "mail.x.test", "https://mail.x.test/": "mail.x.test", "https://mail.x.test/a?b": "mail.x.test", "ann@x.test": "x.test", "mail.x.test/": "mail.x.test"} {
+		if got := bareName(text); got != want {
+			t.Errorf("%s: %q, want %q", text, got, want)
+		}
+	}
+}
