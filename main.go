@@ -16,26 +16,21 @@ import (
 	"runtime"
 	"strconv"
 	"syscall"
-	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"mailer/app"
-	"mailer/app/backup"
 	"mailer/app/cli"
 	"mailer/app/delivery"
 	"mailer/app/footprint"
-	"mailer/app/health"
 	"mailer/app/outbound"
-	"mailer/app/pacing"
 	"mailer/app/relays"
 	"mailer/app/resolver"
-	"mailer/app/retention"
 	"mailer/app/server"
 	"mailer/app/service"
+	"mailer/app/settings"
 	"mailer/app/sns"
-	"mailer/app/webhook"
 	"mailer/db"
 	"mailer/smtpout"
 	"mailer/web"
@@ -86,23 +81,17 @@ func run(args []string) int {
 type options struct {
 	cli.StoreFlags
 	asJSON                          bool
-	baseURL, mode, compat           string
-	guardrails                      string
+	baseURL, mode                   string
 	relays, snsTopics, webhookAllow []string
-	webhooksPerTeam                 int
 	maxAttachments                  int64
-	reserve                         float64
-	doubtDelay                      time.Duration
 	dev, devPublic, capture, dryRun bool
 	standby                         bool
 	boundFlags                      web.BoundFlags
 	doors                           doors.Doors
-	waits                           delivery.Flags
-	logs                            cli.LogFlags
+	logs                            cli.LogFormat
+	logLevel                        slog.LevelVar
 	bounds                          web.Bounds
-	backup                          backup.Daily
-	keep                            retention.Flags
-	alerts                          health.Alerts
+	settings                        settings.Flags
 	flags                           *pflag.FlagSet // of serve
 	hangups                         chan os.Signal
 	opened                          string // base URL, where the listeners were opened before the database
@@ -113,6 +102,7 @@ func newRoot(args ...string) *cobra.Command {
 	o := &options{}
 	root := &cobra.Command{Use: "mailer", Short: "A self-hosted email service in one binary", SilenceErrors: true, SilenceUsage: true}
 	root.CompletionOptions.DisableDefaultCmd = true
+	root.Version = cli.BuildWords()
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return cli.ReadEnvironment(cmd.Flags()) }
 	root.AddCommand(serveCommand(o), migrateCommand(o), versionCommand(o), cli.MCP())
 	root.AddCommand((&cli.Store{Open: open, InUse: db.InUse, Schema: schema}).Commands()...)
@@ -154,26 +144,18 @@ func keyFile(f cli.StoreFlags) *server.KeyFile {
 }
 
 func serveCommand(o *options) *cobra.Command {
-	cmd := command("serve", "Run the API and send mail", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error { return o.serve(cmd) })
+	cmd := command("serve", "Run the API and send mail", cli.NoArguments, func(cmd *cobra.Command, _ []string) error { return o.serve(cmd) })
 	f := cmd.Flags()
 	o.doors.Bind(f)
 	f.StringVar(&o.baseURL, "base-url", "", "public URL of the API (default: the listen address)")
 	f.StringArrayVar(&o.relays, "relay", nil, "[REGION=]smtp://user:pass@host:587 or smtps://…; repeatable, the first is the default; without a relay, mail is accepted and stays queued")
 	cli.ResolverFlag(cmd, &o.Resolver)
-	o.waits.Bind(f)
-	o.keep.Bind(f)
+	o.settings.Bind(f)
 	f.StringArrayVar(&o.snsTopics, "sns-topic", nil, "ARN of an Amazon SNS topic whose Amazon SES events are trusted; repeatable (default: no topic)")
 	f.StringVar(&o.mode, "mode", "self-hosted", "self-hosted: no quotas; cloud: teams have plans")
-	f.StringVar(&o.compat, "compat", string(app.CompatStrict), "strict: the rules of this API; resend: also accept requests that only Resend accepts (inline images, any custom header that the caller may set)")
-	f.StringVar(&o.guardrails, "guardrails", "warn", "what happens when the bounce or complaint limit is exceeded: enforce (hold mail) or warn (report only)")
 	o.boundFlags.Bind(f)
-	o.backup.Bind(f)
-	o.alerts.Bind(f)
 	f.StringArrayVar(&o.webhookAllow, "webhook-allow", nil, "private IP range (CIDR) allowed for webhook endpoints, also over plain http; repeatable")
-	f.IntVar(&o.webhooksPerTeam, "webhooks-per-team", webhook.DefaultPerTeam, "maximum number of webhooks per team")
 	f.Int64Var(&o.maxAttachments, "max-attachments", app.DefaultMaxAttachmentBytes, "maximum bytes of attachments per email, decoded")
-	f.Float64Var(&o.reserve, "transactional-reserve", 1-pacing.DefaultBulkShare, "share of a relay's daily limit reserved for transactional mail, 0 to 0.95")
-	f.DurationVar(&o.doubtDelay, "doubt-delay", time.Minute, "how long a message with an unknown outcome waits before it is sent again")
 	o.logs.Bind(f)
 	f.BoolVar(&o.standby, "standby", false, "with PostgreSQL: wait and answer 503 while another server uses the database, and take over when that server is gone; without this flag, both servers work at the same time")
 	f.BoolVar(&o.capture, "capture", false, "sign and store mail without sending it; sender domains need not be verified")
@@ -187,19 +169,7 @@ func (o *options) check(cmd *cobra.Command) error {
 	if o.mode != "self-hosted" && o.mode != "cloud" {
 		return fmt.Errorf("--mode must be self-hosted or cloud, is %q", o.mode)
 	}
-	if c := app.Compat(o.compat); c != app.CompatStrict && c != app.CompatResend {
-		return fmt.Errorf("--compat must be strict or resend, is %q", o.compat)
-	}
-	if o.guardrails != "enforce" && o.guardrails != "warn" {
-		return fmt.Errorf("--guardrails must be enforce or warn, is %q", o.guardrails)
-	}
-	if !(o.reserve >= 0 && o.reserve <= 0.95) { // not a number neither
-		return fmt.Errorf("--transactional-reserve must be between 0 and 0.95, is %g", o.reserve)
-	}
-	if o.webhooksPerTeam < 1 || o.webhooksPerTeam > webhook.MaxPerTeam {
-		return fmt.Errorf("--webhooks-per-team must be a number from 1 to %d, is %d", webhook.MaxPerTeam, o.webhooksPerTeam)
-	}
-	if err := errors.Join(o.doors.Check(o.dev, o.devPublic, o.baseURL), o.waits.Check(), o.backup.Check(), o.alerts.Check(), o.keep.Check()); err != nil {
+	if err := errors.Join(o.doors.Check(o.dev, o.devPublic, o.baseURL), o.settings.Check()); err != nil {
 		return err
 	}
 	bounds, err := o.boundFlags.Bounds()
@@ -214,7 +184,7 @@ func (o *options) check(cmd *cobra.Command) error {
 	if o.dev && !cmd.Flags().Changed("db") {
 		o.DB = "mailer-dev.db"
 	}
-	if err := o.CheckPlace(o.standby, o.backup.Dir); err != nil || o.baseURL == "" {
+	if err := o.CheckPlace(o.standby, o.settings.Backup.Dir); err != nil || o.baseURL == "" {
 		return err
 	}
 	u, err := url.Parse(o.baseURL)
@@ -323,7 +293,8 @@ func (o *options) serve(cmd *cobra.Command) error {
 		return err
 	}
 	builders := overlapSyncs()
-	log, err := o.logs.Logger()
+	o.logLevel.Set(o.settings.Level())
+	log, err := o.logs.Logger(&o.logLevel)
 	if err != nil {
 		return err
 	}
@@ -353,15 +324,17 @@ func (o *options) serve(cmd *cobra.Command) error {
 		return nil
 	}
 	if err != nil {
-		return server.SayDamage(o.DB, err)
+		return cli.NotMade(o.DB, server.SayDamage(o.DB, err))
 	}
+	set := &o.settings
 	err = o.serveStore(ctx, log, events, server.Config{
-		DB: store, DatabaseTLS: db.TLSOf(o.DB), PasswordShown: cli.ShowsPassword(cmd), Log: log, Metrics: o.doors.Metrics(), Certificates: o.doors.Certificates(), MaxWait: o.waits.MaxWait(),
-		Routes: routes, NoRelay: len(routes) == 0, Shrink: footprint.Shrink, Capture: o.capture, Load: load, Memory: o.bounds.Memory, Builders: builders, DoubtDelay: o.doubtDelay, BulkShare: 1 - o.reserve,
-		Cloud: o.mode == "cloud", Compat: app.Compat(o.compat), Enforce: o.guardrails == "enforce" || o.mode == "cloud", MaxAttachments: o.maxAttachments,
+		DB: store, DatabaseTLS: db.TLSOf(o.DB), PasswordShown: cli.ShowsPassword(cmd), Log: log, Metrics: o.doors.Metrics(), Certificates: o.doors.Certificates(), MaxWait: set.Waits.MaxWait(),
+		Routes: routes, NoRelay: len(routes) == 0, Shrink: footprint.Shrink, Capture: o.capture, Load: load, Memory: o.bounds.Memory, Builders: builders, DoubtDelay: set.DoubtDelay, BulkShare: 1 - set.Reserve,
+		Cloud: o.mode == "cloud", Compat: app.Compat(set.Compat), Enforce: set.Guardrails == "enforce" || o.mode == "cloud", MaxAttachments: o.maxAttachments,
 		Connect:  func(r relays.Relay) (delivery.Sender, error) { return smtpout.Connect(r, opts) },
 		Resolver: resolver.New(o.Resolver).Lookup, DNS: o.Resolver, Probe: probe,
-		Hooks: outbound.Client(outbound.Options{Allow: allow}).Transport, WebhookAllow: allow, WebhooksPerTeam: o.webhooksPerTeam, Backup: o.backup, Keep: o.keep.Kept(), NoRequestLog: o.logs.Silent(),
+		Hooks: outbound.Client(outbound.Options{Allow: allow}).Transport, WebhookAllow: allow, WebhooksPerTeam: set.WebhooksPerTeam, Backup: set.Backup, Keep: set.Keep.Kept(), NoRequestLog: set.Silent(),
+		Given: settings.Given(cmd.Flags()), LogLevel: &o.logLevel, Alerts: set.Alerts,
 	})
 	return server.SayDamage(o.DB, errors.Join(db.Reason(store, err), store.Close()))
 }
@@ -387,7 +360,7 @@ func (o *options) serveStore(ctx context.Context, log *slog.Logger, events web.S
 	if err != nil {
 		return err
 	}
-	handler := web.New(web.Config{Server: s, Log: log, BaseURL: o.baseURL, OneName: named, Bounds: o.bounds, Silent: o.logs.Silent(), SNS: events, Submission: o.doors.Submission(),
+	handler := web.New(web.Config{Server: s, Log: log, BaseURL: o.baseURL, OneName: named, Bounds: o.bounds, SNS: events, Submission: o.doors.Submission(),
 		Version: cli.BuildVersion("")["version"], Settings: cli.SettingsInForce(o.flags, map[string]string{
 			"team-rate-limit": strconv.Itoa(o.bounds.TeamRateLimit), "bounce-host": cfg.BounceHost, "master-key-file": key.Path})})
 	smtp, err := o.smtp(ctx, s, handler)
@@ -396,7 +369,7 @@ func (o *options) serveStore(ctx context.Context, log *slog.Logger, events web.S
 	}
 	ended := o.doors.Serve(doors.Behind{API: rest.NewServer(handler), Reports: s.Reports, SMTP: smtp, Log: log})
 	err = o.announce(ctx, log, s)
-	s.Health.Watch(o.alerts)
+	s.Health.Watch()
 	footprint.Shrink() // what starting took
 	if err == nil {
 		err = untilEnd(ctx, log, s, ended, o.hangups, func() {
@@ -422,7 +395,7 @@ func (o *options) serveStore(ctx context.Context, log *slog.Logger, events web.S
 
 // smtp is what stands behind mail that comes by SMTP; with --dev anybody may hand it in.
 func (o *options) smtp(ctx context.Context, s *server.Server, h *rest.Handler) (c submission.Config, err error) {
-	c = submission.Config{Messages: s.Mail.Submissions, API: h.Beside(), Host: submission.HostOf(o.baseURL), Dir: db.Folder(o.DB), Silent: o.logs.Silent()}
+	c = submission.Config{Messages: s.Mail.Submissions, API: h.Beside(), Host: submission.HostOf(o.baseURL), Dir: db.Folder(o.DB), Silent: s.RequestLog.Off}
 	if o.dev {
 		c.Anybody, err = s.Teams.DevKey(ctx)
 	}
@@ -452,7 +425,7 @@ func untilEnd(ctx context.Context, log *slog.Logger, s *server.Server, ended <-c
 // announce says where the server is and where its mail goes.
 func (o *options) announce(ctx context.Context, log *slog.Logger, s *server.Server) error {
 	build := cli.BuildVersion("")
-	log.Info("listening", "address", o.doors.Address(), "base_url", o.baseURL, "db", db.Name(o.DB), "compat", o.compat, "version", build["version"], "commit", build["commit"], "date", build["date"])
+	log.Info("listening", "address", o.doors.Address(), "base_url", o.baseURL, "db", db.Name(o.DB), "compat", s.Compat(), "version", build["version"], "commit", build["commit"], "date", build["date"])
 	for _, relay := range s.Delivery.Relays() {
 		log.Info("mail leaves through", "relay", relay)
 	}
@@ -472,7 +445,7 @@ func (o *options) announce(ctx context.Context, log *slog.Logger, s *server.Serv
 }
 
 func migrateCommand(o *options) *cobra.Command {
-	cmd := command("migrate", "Upgrade the database to the schema of this version", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error {
+	cmd := command("migrate", "Upgrade the database to the schema of this version", cli.NoArguments, func(cmd *cobra.Command, _ []string) error {
 		bar := cli.Progress(cmd.Context(), "migrate", 0)
 		m, err := db.Migrate(cmd.Context(), db.Options{Path: o.DB, Schema: schema, Create: true}, o.dryRun)
 		bar.Done()
@@ -487,7 +460,7 @@ func migrateCommand(o *options) *cobra.Command {
 }
 
 func versionCommand(o *options) *cobra.Command {
-	cmd := command("version", "Print version, commit, commit date and SQLite version", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error {
+	cmd := command("version", "Print version, commit, commit date and SQLite version", cli.NoArguments, func(cmd *cobra.Command, _ []string) error {
 		sqlite, err := db.SQLiteVersion(cmd.Context())
 		if err != nil {
 			return err

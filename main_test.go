@@ -60,6 +60,7 @@ var floors = [][]string{
 	{"app/broadcasts", "app/reports"},
 	{"app/queue", "app/routing", "app/retention", "app/backup", "app/rekey", "app/transfer"}, // the operator's
 	{"app/health"},
+	{"app/settings"},
 	{"app/upkeep"},
 	{"app/server"}, // wires the services
 	{"app/cli", "web/rest", "web/smtpdoor"},
@@ -74,7 +75,7 @@ var floors = [][]string{
 // kept are packages that only the named may import, whatever floor they are on.
 var kept = map[string][]string{
 	"db": {"app/service", "app/events", "app/teams", "app/audience", "app/domains", "app/people", "app/requestlog", "app/figures", "app/certificates", "app/mail", "app/guardrails", "app/delivery", "app/broadcasts",
-		"app/reports", "app/queue", "app/routing", "app/retention", "app/backup", "app/rekey", "app/transfer", "app/health", "app/upkeep", "app/server", ""},
+		"app/reports", "app/queue", "app/routing", "app/retention", "app/backup", "app/rekey", "app/transfer", "app/health", "app/settings", "app/upkeep", "app/server", ""},
 	"smtpout":        {""},
 	"app/outbound":   {""},
 	"app/resolver":   {""},

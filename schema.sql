@@ -5,7 +5,8 @@
 -- CHECK lists. Lists are read by keyset on an index that starts with team_id.
 
 -- What the server keeps for itself: a note of its relays and address for the
--- commands beside it, and what is sealed, under names that begin with 'sealed.'.
+-- commands beside it, and what is sealed, under names that begin with 'sealed.', as
+-- sealed.flags: the settings that an operator changed while the server runs.
 CREATE TABLE settings (
   name  TEXT NOT NULL PRIMARY KEY,
   value BLOB NOT NULL

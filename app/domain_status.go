@@ -21,7 +21,7 @@ func NextDomainStatus(d *Domain, checks []RecordCheck, now time.Time) (status Do
 	case live == LiveFound, d.Status == DomainVerified && live == LiveUnknown:
 		return DomainVerified, time.Time{}, now.Add(RecheckEvery)
 	case d.Status == DomainVerified:
-		return DomainPending, now, now.Add(RecheckEvery)
+		return DomainPending, now, now.Add(RecheckSoon)
 	case d.Status != DomainPending:
 		return d.Status, time.Time{}, time.Time{}
 	}
@@ -31,6 +31,9 @@ func NextDomainStatus(d *Domain, checks []RecordCheck, now time.Time) (status Do
 	}
 	if now.Sub(since) >= GiveUpVerifying {
 		return DomainFailed, time.Time{}, time.Time{}
+	}
+	if now.Sub(since) < RecheckSoonFor {
+		return DomainPending, since, now.Add(RecheckSoon)
 	}
 	return DomainPending, since, now.Add(RecheckEvery)
 }

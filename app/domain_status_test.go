@@ -7,7 +7,8 @@ import (
 
 func TestNextDomainStatus(t *testing.T) {
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	due := now.Add(RecheckEvery)
+	due, soon := now.Add(RecheckEvery), now.Add(RecheckSoon)
+	recent := now.Add(-time.Hour + time.Second)
 	hour := now.Add(-time.Hour)
 	overdue := now.Add(-GiveUpVerifying)
 	var never time.Time
@@ -23,16 +24,17 @@ func TestNextDomainStatus(t *testing.T) {
 		"pending, all found":             {DomainPending, hour, false, LiveFound, LiveFound, DomainVerified, never, due},
 		"pending, one missing":           {DomainPending, hour, false, LiveFound, LiveMissing, DomainPending, hour, due},
 		"pending, one unknown":           {DomainPending, hour, false, LiveUnknown, LiveFound, DomainPending, hour, due},
-		"pending, start unknown":         {DomainPending, never, false, LiveMissing, LiveFound, DomainPending, now, due},
+		"pending for less than an hour":  {DomainPending, recent, false, LiveFound, LiveMissing, DomainPending, recent, soon},
+		"pending, start unknown":         {DomainPending, never, false, LiveMissing, LiveFound, DomainPending, now, soon},
 		"pending, just before 72 h":      {DomainPending, overdue.Add(1), false, LiveMissing, LiveFound, DomainPending, overdue.Add(1), due},
 		"pending for 72 h":               {DomainPending, overdue, false, LiveMissing, LiveFound, DomainFailed, never, never},
 		"pending for 72 h, unknown":      {DomainPending, overdue, false, LiveUnknown, LiveUnknown, DomainFailed, never, never},
 		"pending for 72 h, found at end": {DomainPending, overdue, false, LiveFound, LiveFound, DomainVerified, never, due},
 		"verified, found":                {DomainVerified, never, false, LiveFound, LiveFound, DomainVerified, never, due},
-		"verified, DKIM gone":            {DomainVerified, never, false, LiveMissing, LiveFound, DomainPending, now, due},
-		"verified, SPF changed":          {DomainVerified, never, false, LiveFound, LiveMismatch, DomainPending, now, due},
+		"verified, DKIM gone":            {DomainVerified, never, false, LiveMissing, LiveFound, DomainPending, now, soon},
+		"verified, SPF changed":          {DomainVerified, never, false, LiveFound, LiveMismatch, DomainPending, now, soon},
 		"verified, nobody answers":       {DomainVerified, never, false, LiveUnknown, LiveUnknown, DomainVerified, never, due},
-		"verified, one gone, one silent": {DomainVerified, never, false, LiveMissing, LiveUnknown, DomainPending, now, due},
+		"verified, one gone, one silent": {DomainVerified, never, false, LiveMissing, LiveUnknown, DomainPending, now, soon},
 		"failed, found":                  {DomainFailed, never, false, LiveFound, LiveFound, DomainVerified, never, due},
 		"failed, still missing":          {DomainFailed, never, false, LiveMissing, LiveFound, DomainFailed, never, never},
 		"not started, missing":           {DomainNotStarted, never, false, LiveMissing, LiveMissing, DomainNotStarted, never, never},

@@ -24,6 +24,9 @@ const (
 const (
 	// RecheckEvery is how often a domain that is verified or pending is checked.
 	RecheckEvery = 15 * time.Minute
+	// RecheckSoon is how often one is checked that has been pending for RecheckSoonFor at most:
+	// its owner publishes the records, and looks at their page.
+	RecheckSoon, RecheckSoonFor = time.Minute, time.Hour
 	// GiveUpVerifying is how long a domain may be pending before it has failed.
 	GiveUpVerifying = 72 * time.Hour
 )

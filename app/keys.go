@@ -318,7 +318,7 @@ func (a Actor) Words() string {
 	case ActorKey:
 		return "the API key " + cmp.Or(a.Called, a.Name)
 	case ActorPerson:
-		return "the person " + cmp.Or(a.Called, a.Name)
+		return cmp.Or(a.Called, "the person "+a.Name)
 	}
 	return "the server"
 }

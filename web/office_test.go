@@ -68,9 +68,23 @@ func TestAnOperatorSeesSettingsAndTheDisk(t *testing.T) {
 	o := newOffice(t, captured())
 	o.cfg.Settings = []health.Setting{{Name: "listen", Value: ":3000", From: health.FromFlag, Variable: "MAILER_LISTEN", About: "address"}}
 	o.remake()
-	o.ask("GET", "/settings", "", 200, `{"name":"listen","value":":3000","from":"flag","variable":"MAILER_LISTEN","about":"address"}`)
+	o.ask("GET", "/settings", "", 200, `{"name":"listen","value":":3000","from":"flag","variable":"MAILER_LISTEN","about":"address","changeable":false,"choices":[]}`)
 	o.send(o.full, goodSend)
 	o.ask("GET", "/disk", "", 200, `"object":"disk"`, `"running":false`, `"table":"emails"`, `"team":"`+o.team.Name+`"`, `"emails":1`, `"keep_content":"0"`)
+}
+
+func TestAnOperatorChangesSettingsAndAFlagWins(t *testing.T) {
+	t.Parallel()
+	cfg := captured()
+	cfg.Given = map[string]string{"keep-emails": "1y"}
+	o := newOffice(t, cfg)
+	o.cfg.Settings = []health.Setting{{Name: "guardrails", Value: "warn", From: health.FromDefault}, {Name: "keep-emails", Value: "1y", From: health.FromFlag}}
+	o.remake()
+	o.ask("PATCH", "/settings", `{"values":{"guardrails":"enforce"}}`, 200, `"name":"guardrails","value":"enforce","from":"database"`, `"choices":["warn","enforce"]`)
+	o.ask("PATCH", "/settings", `{"values":{"keep-emails":"2y"}}`, 409, "keep-emails is set by --keep-emails")
+	o.ask("PATCH", "/settings", `{"values":{"guardrails":"no"}}`, 422, "`guardrails` must be enforce or warn")
+	o.ask("PATCH", "/settings", `{"values":{"guardrails":null}}`, 200, `"name":"guardrails","value":"warn","from":"default"`)
+	o.ask("PATCH", "/settings", `{"guardrails":"enforce"}`, 422)
 }
 
 func TestAnOperatorSeesWhatComesByWhichDoor(t *testing.T) {

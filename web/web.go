@@ -39,9 +39,6 @@ type Config struct {
 	// hosted pages.
 	OneName bool
 	Bounds
-	// Silent: of requests only those have a line in the log that fail by the server's
-	// fault.
-	Silent bool
 	// Version is that of the program, for its operator.
 	Version string
 	// Settings are those of the server, for its operator.
@@ -71,7 +68,7 @@ func newHandler(cfg Config, l rest.Limits, now func() time.Time) *rest.Handler {
 	s := cfg.Server
 	h := rest.New(rest.Config{
 		Keys: s.Teams, Sessions: s.People, Exports: s.Teams, Log: cfg.Log, BaseURL: cfg.BaseURL, OneName: cfg.OneName, RateLimit: cfg.RateLimit, TeamRateLimit: cfg.TeamRateLimit,
-		Metrics: cfg.metrics, Silent: cfg.Silent, Limits: l, TrustedProxies: cfg.TrustedProxies, Now: now, Absent: absent,
+		Metrics: cfg.metrics, Silent: s.RequestLog.Off, Limits: l, TrustedProxies: cfg.TrustedProxies, Now: now, Absent: absent,
 		Variable: func() string { return strings.Join(s.Domains.Regions(), " ") },
 		Requests: noter{s.RequestLog},
 	})
@@ -126,7 +123,7 @@ func addRoutes(h *rest.Handler, cfg *Config) {
 		operator.RelayRoutes{Service: s.Routing},
 		operator.HealthRoutes{Service: s.Health, Version: cfg.Version},
 		operator.BackupRoutes{Service: s.Backup},
-		operator.SettingsRoutes{Disk: s.DiskLooks, Settings: cfg.Settings},
+		operator.SettingsRoutes{Disk: s.DiskLooks, Settings: cfg.Settings, Changes: s.Changes},
 		operator.AccountRoutes{Service: s.Directory},
 		operator.IngestRoutes{Service: s.Reports, SES: cfg.SNS != nil},
 		operator.TeamRoutes{Service: s.Teams},

@@ -108,7 +108,10 @@ func (b *bench) checkAnswer(method string, w *httptest.ResponseRecorder) {
 		head.Get("Ratelimit-Reset") != "1" || !strings.HasSuffix(head.Get("Ratelimit-Policy"), ";w=1")) {
 		b.t.Errorf("ratelimit headers missing: %v", head)
 	}
-	pattern := b.route.Load().(string)
+	pattern, logged := b.route.Load().(string)
+	if !logged { // the log is silent
+		return
+	}
 	response := b.response(method, pattern, w.Code)
 	if response == nil {
 		b.t.Errorf("%s %s answers %d, which openapi.json does not list", method, pattern, w.Code)

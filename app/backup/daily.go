@@ -66,8 +66,8 @@ const defaultDir = "backups"
 // dir is the folder of the backups that the server makes; empty: it can make none, of a
 // database elsewhere.
 func (s *Service) dir() string {
-	if s.daily.Dir != "" || db.IsRemote(s.DB.Path()) {
-		return s.daily.Dir
+	if s.daily.Load().Dir != "" || db.IsRemote(s.DB.Path()) {
+		return s.daily.Load().Dir
 	}
 	path, err := filepath.Abs(s.DB.Path())
 	if err != nil {
@@ -79,7 +79,7 @@ func (s *Service) dir() string {
 // makeDir makes the folder that no flag names. One that a flag names may be a disk that is
 // not mounted.
 func (s *Service) makeDir() error {
-	if s.daily.Dir != "" {
+	if s.daily.Load().Dir != "" {
 		return nil
 	}
 	if err := os.MkdirAll(s.dir(), 0o700); err != nil {
@@ -95,19 +95,30 @@ const (
 	retryAfter = time.Hour
 )
 
-// Start has the daily backups be made, if there are to be any.
+// Start has the daily backups be made while there are to be any.
 func (s *Service) Start() {
-	if s.daily.Dir == "" {
-		return
-	}
 	s.Workers.Go(func() {
-		for {
-			s.makeDue(s.Taking)
+		for daily := false; ; {
+			switch on := s.daily.Load().Dir != ""; {
+			case on:
+				s.makeDue(s.Taking)
+				daily = on
+			case daily: // one that failed is not wanted any more
+				s.makeNone(s.Taking)
+				daily = on
+			}
 			if !service.Pause(s.Taking, lookEvery, nil) {
 				return
 			}
 		}
 	})
+}
+
+// makeNone forgets that the daily backup failed.
+func (s *Service) makeNone(ctx context.Context) {
+	if err := s.noteFailure(ctx, nil); err != nil && ctx.Err() == nil {
+		s.LogUnlessHindered("that there are no daily backups any more is not stored", err)
+	}
 }
 
 // makeDue makes the backup of the day where there is none yet. One that fails is told of
@@ -127,7 +138,7 @@ func (s *Service) makeDue(ctx context.Context) {
 		s.mu.Lock()
 		s.retryAt = clock.Now().Add(retryAfter)
 		s.mu.Unlock()
-		s.Log.Error("the daily backup failed", "dir", s.daily.Dir, "err", err, "next_try", retryAfter, "help", "fix this problem, then test it with mailer backup "+filepath.Join(s.daily.Dir, "now.db")+" proves it")
+		s.Log.Error("the daily backup failed", "dir", s.daily.Load().Dir, "err", err, "next_try", retryAfter, "help", "fix this problem, then test it with mailer backup "+filepath.Join(s.daily.Load().Dir, "now.db")+" proves it")
 	}
 	if err := s.noteFailure(ctx, err); err != nil {
 		s.LogUnlessHindered("how the daily backup went is not stored", err)
@@ -150,7 +161,7 @@ func (s *Service) due(now time.Time) (bool, error) {
 	if err != nil {
 		return false, fmt.Errorf("read the time of the last backup: %w", err)
 	}
-	return last.Before(s.daily.before(now)), nil
+	return last.Before(s.daily.Load().before(now)), nil
 }
 
 // before returns when the time of the backup came last.
@@ -209,11 +220,11 @@ func (s *Service) timeIn(name string) string {
 // own returns the names of the backups that the server made in its folder, oldest first.
 func (s *Service) own() ([]string, error) {
 	entries, err := os.ReadDir(s.dir())
-	if errors.Is(err, os.ErrNotExist) && s.daily.Dir == "" {
+	if errors.Is(err, os.ErrNotExist) && s.daily.Load().Dir == "" {
 		return nil, nil
 	}
 	if errors.Is(err, os.ErrNotExist) {
-		return nil, fmt.Errorf("the folder %s is not there; make it with mkdir -p %s, or is a disk not mounted?", s.daily.Dir, s.daily.Dir)
+		return nil, fmt.Errorf("the folder %s is not there; make it with mkdir -p %s, or is a disk not mounted?", s.daily.Load().Dir, s.daily.Load().Dir)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("look for backups: %w", err)
@@ -234,7 +245,7 @@ func (s *Service) removeOld() error {
 	if err != nil {
 		return err
 	}
-	for len(names) > cmp.Or(s.daily.Keep, defaultKeep) {
+	for len(names) > cmp.Or(s.daily.Load().Keep, defaultKeep) {
 		if err := os.Remove(filepath.Join(s.dir(), names[0])); err != nil {
 			return fmt.Errorf("remove an old backup: %w", err)
 		}

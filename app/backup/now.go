@@ -35,7 +35,7 @@ type Folder struct {
 
 // Folder lists the backups that the server made in its folder, which may be none.
 func (s *Service) Folder() (Folder, error) {
-	out := Folder{Dir: s.dir(), Daily: s.daily.Dir != ""}
+	out := Folder{Dir: s.dir(), Daily: s.daily.Load().Dir != ""}
 	if out.Dir == "" {
 		return out, nil
 	}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -27,7 +28,7 @@ const (
 // Service makes backups.
 type Service struct {
 	*service.Base
-	daily Daily
+	daily atomic.Pointer[Daily]
 
 	mu      sync.Mutex
 	retryAt time.Time // of the daily backup, after it failed
@@ -36,7 +37,14 @@ type Service struct {
 }
 
 // New makes a Service. Without a folder in daily no backup is made unasked.
-func New(base *service.Base, daily Daily) *Service { return &Service{Base: base, daily: daily} }
+func New(base *service.Base, daily Daily) *Service {
+	s := &Service{Base: base}
+	s.SetDaily(daily)
+	return s
+}
+
+// SetDaily changes when and where the daily backup is made, which Check has accepted.
+func (s *Service) SetDaily(daily Daily) { s.daily.Store(&daily) }
 
 // Made is a backup that was made, and checked.
 type Made struct {

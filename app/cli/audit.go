@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -59,9 +60,9 @@ func audited(entries []app.AuditEntry) Table {
 	for i := range entries {
 		e := &entries[i]
 		t.Rows = append(t.Rows, Row{
-			Object: map[string]any{"id": e.ID, "created_at": app.FormatTime(e.CreatedAt), "team_id": orNull(e.TeamID), "actor_type": e.Actor.Type, "actor": e.Actor.Name,
+			Object: map[string]any{"id": e.ID, "created_at": app.FormatTime(e.CreatedAt), "team_id": orNull(e.TeamID), "actor_type": e.Actor.Type, "actor": e.Actor.Name, "actor_name": orNull(e.ActorName),
 				"address": orNull(e.Actor.Address), "action": e.Action, "target": orNull(e.Target), "before": rawOrNull(e.Before), "after": rawOrNull(e.After)},
-			Cells: []string{app.FormatTime(e.CreatedAt), strings.TrimSpace(string(e.Actor.Type) + " " + e.Actor.Name), orDash(e.Actor.Address), e.Action, orDash(e.Target),
+			Cells: []string{app.FormatTime(e.CreatedAt), strings.TrimSpace(string(e.Actor.Type) + " " + cmp.Or(e.ActorName, e.Actor.Name)), orDash(e.Actor.Address), e.Action, orDash(e.Target),
 				orDash(e.TeamID), orDash(e.Before), orDash(e.After)},
 		})
 	}

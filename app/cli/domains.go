@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -21,13 +22,22 @@ func (c *Store) domains() *cobra.Command {
 		c.domainsTrust(), c.domainsDelete())
 }
 
+// bareName is the domain name in what was pasted: an address of the web or of mail.
+func bareName(text string) string {
+	if _, rest, ok := strings.Cut(text, "://"); ok {
+		text = rest
+	}
+	text, _, _ = strings.Cut(text, "/")
+	return text[strings.LastIndexByte(text, '@')+1:]
+}
+
 func (c *Store) domainsTrust() *cobra.Command {
 	var off bool
 	cmd := newCommand("trust NAME", "Treat a domain as verified without DNS checks; --off turns the checks on again", cobra.ExactArgs(1), func(cmd *cobra.Command, args []string) error {
 		return c.withTeam(cmd, false, func(ctx context.Context, e *server.Server, team app.Team) error {
-			d, err := e.Domains.Trust(ctx, team.ID, args[0], !off)
+			d, err := e.Domains.Trust(ctx, team.ID, bareName(args[0]), !off)
 			if err != nil {
-				return noDomain(ctx, e, &team, args[0], err)
+				return noDomain(ctx, e, &team, bareName(args[0]), err)
 			}
 			words := fmt.Sprintf("%s is trusted: it counts as verified without DNS checks", d.Name)
 			if off {
@@ -45,9 +55,9 @@ func (c *Store) domainsTrust() *cobra.Command {
 func (c *Store) domainsDelete() *cobra.Command {
 	cmd := newCommand("delete NAME", "Delete a domain with its DKIM keys and the API keys that are bound to it; its queued mail fails", cobra.ExactArgs(1), func(cmd *cobra.Command, args []string) error {
 		return c.withTeam(cmd, false, func(ctx context.Context, e *server.Server, team app.Team) error {
-			gone, err := e.Domains.DeleteByName(ctx, team.ID, args[0])
+			gone, err := e.Domains.DeleteByName(ctx, team.ID, bareName(args[0]))
 			if err != nil {
-				return noDomain(ctx, e, &team, args[0], err)
+				return noDomain(ctx, e, &team, bareName(args[0]), err)
 			}
 			d := &gone.Domain
 			return c.done(map[string]any{"object": "domain", "id": d.ID, "name": d.Name, "deleted": true, "waiting": gone.Waiting, "keys": gone.Keys},
@@ -60,7 +70,7 @@ func (c *Store) domainsDelete() *cobra.Command {
 func (c *Store) domainsAdd() *cobra.Command {
 	var in app.DomainInput
 	cmd := newCommand("add NAME", "Add a sending domain with its own DKIM key, and show the DNS records to publish", cobra.ExactArgs(1), func(cmd *cobra.Command, args []string) error {
-		in.Name = args[0]
+		in.Name = bareName(args[0])
 		return c.withTeam(cmd, true, func(ctx context.Context, e *server.Server, team app.Team) error {
 			d, err := e.Domains.AddDomain(ctx, team.ID, in)
 			if err != nil {
@@ -93,9 +103,9 @@ func (c *Store) domainsList() *cobra.Command {
 func (c *Store) ofDomain(use, short string, do func(s *domains.Service, ctx context.Context, teamID, name string) (app.Domain, error)) *cobra.Command {
 	cmd := newCommand(use, short, cobra.ExactArgs(1), func(cmd *cobra.Command, args []string) error {
 		return c.withTeam(cmd, false, func(ctx context.Context, e *server.Server, team app.Team) error {
-			d, err := do(e.Domains, ctx, team.ID, args[0])
+			d, err := do(e.Domains, ctx, team.ID, bareName(args[0]))
 			if err != nil {
-				return noDomain(ctx, e, &team, args[0], err)
+				return noDomain(ctx, e, &team, bareName(args[0]), err)
 			}
 			return c.printDomain(e, &d)
 		})
@@ -106,9 +116,9 @@ func (c *Store) ofDomain(use, short string, do func(s *domains.Service, ctx cont
 func (c *Store) domainsVerify() *cobra.Command {
 	cmd := newCommand("verify NAME", "Check the DNS records of a domain now and show the result. Exits 0 only if the domain is verified", cobra.ExactArgs(1), func(cmd *cobra.Command, args []string) error {
 		return c.withTeam(cmd, false, func(ctx context.Context, e *server.Server, team app.Team) error {
-			d, err := e.Domains.CheckDomain(ctx, team.ID, args[0])
+			d, err := e.Domains.CheckDomain(ctx, team.ID, bareName(args[0]))
 			if err != nil {
-				return noDomain(ctx, e, &team, args[0], err)
+				return noDomain(ctx, e, &team, bareName(args[0]), err)
 			}
 			if err := c.printDomain(e, &d); err != nil || d.Status == app.DomainVerified {
 				return err

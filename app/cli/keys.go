@@ -78,7 +78,7 @@ func (c *Store) keys() *cobra.Command {
 	revoke := newCommand("revoke ID", "Revoke an API key; a running server rejects it within one second", cobra.ExactArgs(1), func(cmd *cobra.Command, args []string) error {
 		return c.with(cmd, false, func(ctx context.Context, e *server.Server) error {
 			if err := e.Teams.RevokeKey(ctx, args[0]); err != nil {
-				return err
+				return notFound(err, "API key with the id", args[0], "keys list")
 			}
 			return c.done(map[string]any{"object": "api_key", "id": args[0], "deleted": true}, "revoked "+args[0])
 		})

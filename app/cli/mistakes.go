@@ -39,6 +39,9 @@ func wrongArguments(cmd *cobra.Command, given []string) error {
 		}
 		return fmt.Errorf("%q is not expected here. %s", extra, usage(cmd))
 	}
+	if len(cmd.ValidArgs) > 0 && len(given) == 1 {
+		return fmt.Errorf("%q is none of %s. %s", given[0], strings.Join(cmd.ValidArgs, ", "), usage(cmd))
+	}
 	return fmt.Errorf("wrong arguments. %s", usage(cmd))
 }
 
@@ -56,6 +59,14 @@ func required(cmd *cobra.Command, examples ...string) *cobra.Command {
 		return run(cmd, args)
 	}
 	return cmd
+}
+
+// notFound names what was not found and the command that lists what there is.
+func notFound(err error, kind, name, list string) error {
+	if app.CodeOf(err) != app.CodeNotFound {
+		return err
+	}
+	return fmt.Errorf("there is no %s %s; `mailer %s` shows what there is", kind, name, list)
 }
 
 // noDomain says in what team a domain was looked for, and what helps.
@@ -114,6 +125,7 @@ func NameNearest(cmd *cobra.Command, args []string) {
 		return fmt.Errorf("%w of %s; %s", err, cmd.CommandPath(), likelyFlag(cmd, unknown.GetSpecifiedName(), args))
 	})
 	nameCommands(cmd)
+	cmd.SetHelpCommand(helpCommand(cmd))
 }
 
 // likelyFlag says which flag somebody meant by a name that is none.
@@ -127,7 +139,7 @@ func likelyFlag(cmd *cobra.Command, name string, args []string) string {
 	}
 	slices.Sort(names)
 	near := nearest.Of(name, names)
-	if nearest.Distance(name, near) > max(2, len(name)/2) {
+	if !nearest.Near(name, near) {
 		return cmd.CommandPath() + " --help lists its flags"
 	}
 	if ours, ok := otherNames[near]; ok && cmd.Flags().Lookup(near) == nil {
@@ -175,7 +187,63 @@ func unknownCommand(group *cobra.Command, word string) error {
 	for _, sub := range group.Commands() {
 		names = append(names, sub.Name())
 	}
-	return fmt.Errorf("unknown command %q of %s; the nearest is %s", word, group.CommandPath(), nearest.Of(word, names))
+	path := group.CommandPath()
+	if file := strings.LastIndexByte(word, '.'); file >= 0 && slices.Contains(names, word[file+1:]) {
+		return fmt.Errorf("unknown command %q of %s; did you mean %s %s %s?", word, path, path, word[file+1:], word)
+	}
+	near := nearest.Of(word, names)
+	for _, same := range sameCommands {
+		if at := slices.IndexFunc(same, func(w string) bool { return slices.Contains(names, w) }); at >= 0 && slices.Contains(same, word) {
+			near = same[at]
+			return fmt.Errorf("unknown command %q of %s; did you mean %s %s?", word, path, path, near)
+		}
+	}
+	if !nearest.Near(word, near) {
+		return fmt.Errorf("unknown command %q of %s; %s --help lists its commands", word, path, path)
+	}
+	return fmt.Errorf("unknown command %q of %s; the nearest is %s", word, path, near)
+}
+
+// sameCommands are names that programs give to one act, those of ours first.
+var sameCommands = [][]string{
+	{"remove", "revoke", "delete", "drop", "rm", "del"},
+	{"add", "create", "new", "make"},
+	{"list", "ls", "show", "all"},
+	{"serve", "start", "run", "server", "up"},
+	{"status", "health", "info"},
+	{"resume", "unpause", "unsuspend"},
+	{"pause", "stop", "disable"},
+}
+
+// NoArguments is for a command that takes none.
+func NoArguments(cmd *cobra.Command, given []string) error {
+	if len(given) > 0 {
+		return wrongArguments(cmd, given)
+	}
+	return nil
+}
+
+// NotMade says what helps where a server can't write its database, or make it.
+func NotMade(database string, err error) error {
+	if err == nil || !errors.Is(err, fs.ErrPermission) && !server.IsReadOnly(err) {
+		return err
+	}
+	return fmt.Errorf("this user can't write %s or its folder: give both to this user with chown, or name another file with --db (%w)", server.DatabaseName(database), err)
+}
+
+// helpCommand is cobra's, which shows the help of mailer for a command that is not there.
+func helpCommand(root *cobra.Command) *cobra.Command {
+	return &cobra.Command{Use: "help [command]", Short: "Help about any command", Hidden: true, RunE: func(_ *cobra.Command, args []string) error {
+		if group, word := mistyped(root, args); group != nil {
+			return unknownCommand(group, word)
+		}
+		cmd, _, err := root.Find(args)
+		if err != nil {
+			return err
+		}
+		cmd.InitDefaultHelpFlag()
+		return cmd.Help()
+	}}
 }
 
 // nameCommands has each group of commands refuse what is none of them: cobra shows

@@ -135,7 +135,7 @@ func (c *Store) queueShow() *cobra.Command {
 		return c.with(cmd, false, func(ctx context.Context, e *server.Server) error {
 			shown, err := e.Queue.Show(ctx, team, args[0])
 			if err != nil {
-				return err
+				return notFound(err, "email with the id", args[0], "queue list")
 			}
 			return c.printShown(shown)
 		})
@@ -241,7 +241,7 @@ func (c *Store) printSummary(sum *queue.Summary) error {
 	if c.asJSON {
 		return PrintJSON(os.Stdout, sum)
 	}
-	fmt.Printf("%d queued; oldest since %s\n", sum.Waiting, orDash(deref(sum.Oldest)))
+	fmt.Printf("%d queued%s\n", sum.Waiting, since(sum.Oldest))
 	if sum.Waiting == 0 {
 		return nil
 	}
@@ -283,8 +283,8 @@ func (c *Store) printShown(s *queue.Shown) error {
 	if s.Verdict != nil {
 		fmt.Printf("%s\n%s\n\n", s.Verdict.Text, s.Verdict.Fix)
 	}
-	head := Table{Head: []string{"ID", "STATE", "LAST EVENT", "RELAY", "FROM", "TO", "NEXT", "ATTEMPTS", "REASON"}, Rows: []Row{{Cells: []string{
-		s.ID, orDash(string(s.State)), string(s.LastEvent), s.Relay, s.From, orDash(strings.Join(s.To, ",")), orDash(deref(s.NextAt)), strconv.Itoa(s.Attempts), s.Reason}}}}
+	head := Table{Head: []string{"ID", "STATE", "QUEUE", "LAST EVENT", "RELAY", "FROM", "TO", "NEXT", "ATTEMPTS", "REASON"}, Rows: []Row{{Cells: []string{
+		s.ID, string(s.State), orDash(string(s.Waits)), string(s.LastEvent), s.Relay, s.From, orDash(strings.Join(s.To, ",")), orDash(deref(s.NextAt)), strconv.Itoa(s.Attempts), s.Reason}}}}
 	if err := Print(os.Stdout, false, head); err != nil {
 		return err
 	}

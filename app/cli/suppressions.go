@@ -73,7 +73,7 @@ func (c *Store) suppressionsRemove() *cobra.Command {
 		return c.withTeam(cmd, false, func(ctx context.Context, e *server.Server, team app.Team) error {
 			id, err := e.Suppressions.RemoveSuppression(ctx, byOperator(&team), args[0])
 			if err != nil {
-				return err
+				return notFound(err, "suppression of", args[0], "suppressions list")
 			}
 			return c.done(map[string]any{"object": "suppression", "id": id, "deleted": true}, fmt.Sprintf("%s is no longer suppressed for %s", args[0], team.Name))
 		})

@@ -30,7 +30,7 @@ func (c *Store) setRetention() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return c.done(retentionObject(&team, &own), retentionWords(&own, own.Over(e.Settings.Keep)))
+			return c.done(retentionObject(&team, &own), retentionWords(&own, own.Over(e.Settings.Rules().Keep)))
 		})
 	})
 	const kept = "like 30d; 0: no limit; server: use the server's setting (mailer serve --%s)"

@@ -74,7 +74,7 @@ func (s *Service) doubt(tx *db.Tx, u app.Unit, why string) error {
 		return err
 	}
 	// A relay that loses every reply must not get the same message each minute.
-	next := tx.Now.Add(s.DoubtDelay << min(earlier, 10))
+	next := tx.Now.Add(s.tuning.Load().DoubtDelay << min(earlier, 10))
 	tx.AfterCommit(s.Metrics.Doubt)
 	if err := tx.InsertDoubt(app.Doubt{ID: app.NewID(), TeamID: u.TeamID, EmailID: u.EmailID, BroadcastID: u.BroadcastID, Recipients: open, Relay: u.Relay, CreatedAt: tx.Now}); err != nil {
 		return err

@@ -35,7 +35,7 @@ func (l *lane) maxWait(u app.Unit) time.Duration {
 	case l.relay.MaxWait != 0:
 		return max(0, l.relay.MaxWait)
 	}
-	return max(0, l.s.MaxWait)
+	return max(0, l.s.tuning.Load().MaxWait)
 }
 
 // GivesUpAt is when a unit that is not in work expires, unless its clock stands meanwhile;

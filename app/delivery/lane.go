@@ -60,7 +60,7 @@ type standing struct {
 }
 
 func newStanding(s *Service, relay relays.Relay) *standing {
-	limits := newLimits(relay, s.BulkShare)
+	limits := newLimits(relay, s.tuning.Load().BulkShare)
 	limits.shareAmong(db.ShareOf(s.DB).Of)
 	limits.warned = s.Guardrails.Drips
 	return &standing{name: relay.Region, gate: &rest{}, limits: limits, forecaster: newForecaster(s.DB, relay.Region, limits),

@@ -102,6 +102,13 @@ func (l *limits) become(r relays.Relay) {
 	l.daily, l.share = r.Daily, pacing.BulkShare(r.Daily, l.part)
 }
 
+// setPart changes the part of the daily limit that broadcasts may use.
+func (l *limits) setPart(part float64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.part, l.share = part, pacing.BulkShare(l.daily, part)
+}
+
 // caps are the messages that may leave in any 24 hours, and those of broadcasts among
 // them; 0: as many as there are.
 func (l *limits) caps() (daily, share int64) {

@@ -83,7 +83,7 @@ func (s *Service) resume(tx *db.Tx, damaged map[string]bool, crashed bool) (r re
 
 func (s *Service) tellResumed(r resumed) {
 	if r.doubts > 0 {
-		s.Log.Warn("units in doubt: the final dot may have been sent and no reply was recorded", "count", r.doubts, "again_after", s.DoubtDelay, "help", "mailer doubts lists them")
+		s.Log.Warn("units in doubt: the final dot may have been sent and no reply was recorded", "count", r.doubts, "again_after", s.tuning.Load().DoubtDelay, "help", "mailer doubts lists them")
 	}
 }
 

@@ -60,6 +60,7 @@ type Service struct {
 	// Guardrails hold teams and regions back.
 	Guardrails *guardrails.Service
 	paths      returnPathHosts
+	tuning     atomic.Pointer[Tuning]
 }
 
 // New makes the service.
@@ -78,6 +79,7 @@ func New(base *service.Base, told *events.Service, owners *teams.Service, sender
 	}
 	s := &Service{Base: base, Config: cfg, began: clock.Begin(), events: told, teams: owners, domains: senders, audience: people, mail: emails,
 		paths: cache.New[string, string](maxCachedHosts, returnPathTTL)}
+	s.tuning.Store(&Tuning{DoubtDelay: cfg.DoubtDelay, MaxWait: cfg.MaxWait, BulkShare: cfg.BulkShare})
 	s.Outlets = &Outlets{s: s}
 	s.Guardrails = guardrails.New(base, told, owners, guardrails.Config{Regions: s.Outlets.regions, Changed: s.Outlets.wakeBulk})
 	db.OnPeers(base.DB, s.Outlets.reshare)
@@ -85,6 +87,22 @@ func New(base *service.Base, told *events.Service, owners *teams.Service, sender
 		s.Outlets.add(newLane(s, route, nil))
 	}
 	return s
+}
+
+// Tuning holds those settings of Config that can change while mail leaves.
+type Tuning struct {
+	DoubtDelay, MaxWait time.Duration
+	BulkShare           float64
+}
+
+// Tune changes these settings, also for mail that waits already.
+func (s *Service) Tune(t Tuning) {
+	s.tuning.Store(&t)
+	for _, l := range s.Outlets.all() {
+		l.limits.setPart(t.BulkShare)
+	}
+	s.Outlets.wakeBulk()
+	s.WakeLanes()
 }
 
 // Start judges teams and regions anew and sets the lanes to work, unless they are. Of servers

@@ -12,6 +12,7 @@ import (
 	"context"
 	"net/http"
 	"net/netip"
+	"sync/atomic"
 
 	"mailer/app/service"
 	"mailer/app/webhook"
@@ -33,6 +34,7 @@ type Config struct {
 type Service struct {
 	*service.Base
 	Config
+	perTeam   atomic.Int64 // webhooks that a team can make
 	hooks     *hooks
 	listeners subscriptions
 }
@@ -40,12 +42,15 @@ type Service struct {
 // New makes the service and reads who listens.
 func New(ctx context.Context, base *service.Base, cfg Config) (*Service, error) {
 	s := &Service{Base: base, Config: cfg}
-	s.WebhooksPerTeam = cmp.Or(s.WebhooksPerTeam, webhook.DefaultPerTeam)
+	s.SetWebhooksPerTeam(cmp.Or(cfg.WebhooksPerTeam, webhook.DefaultPerTeam))
 	s.hooks = newHooks(s)
 	// A command beside a server may bring webhooks in.
 	base.DB.OnElsewhere(s.listeners.load)
 	return s, base.DB.Read(ctx, s.listeners.load)
 }
+
+// SetWebhooksPerTeam changes how many webhooks a team can make. Those that a team has stay.
+func (s *Service) SetWebhooksPerTeam(n int) { s.perTeam.Store(int64(n)) }
 
 // Start sets the deliveries going.
 func (s *Service) Start() { s.hooks.start() }

@@ -66,9 +66,10 @@ func (s *Service) AddWebhook(tx *db.Tx, w *webhook.Webhook) error {
 	if err := s.sealSecrets(w); err != nil {
 		return err
 	}
-	err := tx.InsertWebhook(w, s.WebhooksPerTeam)
+	most := int(s.perTeam.Load())
+	err := tx.InsertWebhook(w, most)
 	if errors.Is(err, db.ErrConflict) {
-		return app.Errorf(app.CodeConflict, "A team can have at most %d webhooks", s.WebhooksPerTeam)
+		return app.Errorf(app.CodeConflict, "A team can have at most %d webhooks", most)
 	}
 	if err != nil {
 		return err

@@ -218,7 +218,7 @@ func (s *Service) judgeTeam(ctx context.Context, teamID string) error {
 	if err != nil {
 		return err
 	}
-	s.Log.Warn("the rates of a team changed its state", "team", teamID, "from", before, "to", state, "window", judged.Window, "rates", judged.Rates.Words(), "enforced", s.Settings.Enforce)
+	s.Log.Warn("the rates of a team changed its state", "team", teamID, "from", before, "to", state, "window", judged.Window, "rates", judged.Rates.Words(), "enforced", s.Settings.Rules().Enforce)
 	s.Changed()
 	return nil
 }
@@ -233,7 +233,7 @@ func (s *Service) announce(tx *db.Tx, teamID string, before reputation.Guardrail
 		name = webhook.DeliverabilityPaused
 	}
 	return s.events.Announce(tx, teamID, name, func() (any, error) {
-		return j.Data(teamID, s.Settings.Enforce), nil
+		return j.Data(teamID, s.Settings.Rules().Enforce), nil
 	})
 }
 
@@ -250,7 +250,7 @@ func (s *Service) judgeRegion(ctx context.Context, region string) error {
 	}
 	s.change(func(next *states) { next.regions[region] = paused })
 	s.Log.Warn("the rates of a region changed its state", "region", region, "broadcasts_paused", paused,
-		"day", day.Words(), "week", week.Words(), "enforced", s.Settings.Enforce)
+		"day", day.Words(), "week", week.Words(), "enforced", s.Settings.Rules().Enforce)
 	s.Changed()
 	return nil
 }
@@ -282,7 +282,7 @@ func (s *Service) MayAccept(r *db.Reader, teamID string) error {
 	if err := teams.MaySend(r, teamID); err != nil {
 		return err
 	}
-	if !s.Settings.Enforce {
+	if !s.Settings.Rules().Enforce {
 		return nil
 	}
 	state := s.Team(teamID)
@@ -304,7 +304,7 @@ func (s *Service) MayBroadcast(r *db.Reader, teamID, region string) error {
 	if err := s.MayAccept(r, teamID); err != nil {
 		return err
 	}
-	if !s.Settings.Enforce || !s.region(region) {
+	if !s.Settings.Rules().Enforce || !s.region(region) {
 		return nil
 	}
 	return app.Errorf(app.CodeBroadcastsPaused, "Broadcasts of the region %s are paused while its bounce and complaint rates recover. Other mail is sent as usual, and the pause ends automatically", region)
@@ -312,12 +312,12 @@ func (s *Service) MayBroadcast(r *db.Reader, teamID, region string) error {
 
 // Rests reports whether nothing of a team's broadcasts is begun in a region now.
 func (s *Service) Rests(teamID, region string) bool {
-	return s.Settings.Enforce && (s.region(region) || s.Team(teamID) == reputation.GuardrailPaused)
+	return s.Settings.Rules().Enforce && (s.region(region) || s.Team(teamID) == reputation.GuardrailPaused)
 }
 
 // Drips reports whether broadcasts of a team leave one a second.
 func (s *Service) Drips(teamID string) bool {
-	return s.Settings.Enforce && s.Team(teamID) == reputation.GuardrailWarning
+	return s.Settings.Rules().Enforce && s.Team(teamID) == reputation.GuardrailWarning
 }
 
 // Deliverability returns how well the mail of the key's team fared in the last 30 days,

@@ -206,6 +206,7 @@ func (a *alerter) step(ctx context.Context, found []Finding) {
 	mails := true // a relay may work
 	for i := range a.state.Waiting {
 		w := &a.state.Waiting[i]
+		w.Webhook, w.Mail = w.Webhook && a.to.Webhook != "", w.Mail && a.to.Email != "" // it may be off by now
 		if w.Webhook && a.posted(ctx, w) {
 			w.Webhook = false
 			a.store(ctx)
@@ -314,16 +315,19 @@ const (
 	roundEvery = 10 * time.Minute
 )
 
-// Watch has the server look at itself from now on, and tell an operator of errors.
-func (s *Service) Watch(to Alerts) {
-	s.watch(to, nil, s.routing.Notify)
-}
-
-func (s *Service) watch(to Alerts, post http.RoundTripper, mail func(ctx context.Context, to, subject, text string) error) {
+// SetAlerts changes where the operator is notified, which Check has accepted.
+func (s *Service) SetAlerts(to Alerts) {
 	if s.Settings.Capture { // nothing leaves
 		to.Email = ""
 	}
-	a := &alerter{s: s, to: to, post: post, mail: mail}
+	s.alerts.Store(&to)
+}
+
+// Watch has the server look at itself from now on, and notify the operator of errors.
+func (s *Service) Watch() { s.watch(nil, s.routing.Notify) }
+
+func (s *Service) watch(post http.RoundTripper, mail func(ctx context.Context, to, subject, text string) error) {
+	a := &alerter{s: s, post: post, mail: mail}
 	s.Workers.Go(func() {
 		if err := a.load(s.Taking); err != nil && s.Taking.Err() == nil {
 			s.Log.Warn("what was told of findings can't be read", "err", err)
@@ -341,7 +345,8 @@ func (s *Service) watch(to Alerts, post http.RoundTripper, mail func(ctx context
 			if err != nil {
 				continue // the log says what keeps the database from answering
 			}
-			if to.Webhook != "" || to.Email != "" {
+			if to := s.alerts.Load(); to != nil && (to.Webhook != "" || to.Email != "") {
+				a.to = *to
 				a.step(s.Taking, found)
 			}
 		}

@@ -3,6 +3,7 @@ package health
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -82,6 +83,8 @@ func checkDatabase(p Place, opening error) Check {
 		return bad(name, "database_missing", "", "error", opening.Error())
 	case Damaged(opening) && !db.IsRemote(p.Database):
 		return bad(name, "database_damaged", "", "database", p.Database, "what", damageOf(opening))
+	case db.IsReadOnly(opening), errors.Is(opening, fs.ErrPermission):
+		return bad(name, "database_unwritable", "", "database", p.Database, "error", opening.Error())
 	case opening != nil:
 		return bad(name, "database_unopened", "", "error", opening.Error())
 	case p.Running:

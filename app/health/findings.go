@@ -66,7 +66,7 @@ func bad(name, id, subject string, pairs ...string) Check {
 	f := &Finding{ID: id, Severity: s.Severity, Subject: subject, Params: map[string]string{}, Page: s.Page}
 	for i := 0; i+1 < len(pairs); i += 2 {
 		f.Params[pairs[i]] = pairs[i+1]
-		if pairs[i] != "detail" { // a sentence of its own
+		if pairs[i] != "detail" && strings.Contains(pairs[i+1], " ") { // no sentence of its own, and no path
 			f.Params[pairs[i]] = strings.TrimSuffix(pairs[i+1], ".")
 		}
 	}

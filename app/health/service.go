@@ -2,6 +2,7 @@ package health
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 
 	"mailer/app/backup"
@@ -24,13 +25,14 @@ type Service struct {
 	network Network
 	place   Place
 	rounds  *rounds
+	alerts  *atomic.Pointer[Alerts]
 	// patience bounds each kind of checks; 0: it takes what it takes.
 	patience time.Duration
 }
 
 // New makes the service.
 func New(base *service.Base, senders *domains.Service, relays *routing.Service, waits *queue.Service, copies *backup.Service, certs *certificates.Service) *Service {
-	return &Service{Base: base, domains: senders, routing: relays, queue: waits, backup: copies, certs: certs, rounds: &rounds{}}
+	return &Service{Base: base, domains: senders, routing: relays, queue: waits, backup: copies, certs: certs, rounds: &rounds{}, alerts: &atomic.Pointer[Alerts]{}}
 }
 
 // At says where the database is that the service looks at, and how it reaches the world.

@@ -4,7 +4,8 @@ package health
 const (
 	FromFlag        = "flag"
 	FromEnvironment = "environment"
-	FromFile        = "file" // that a variable names
+	FromFile        = "file"     // that a variable names
+	FromDatabase    = "database" // stored by an operator while the server runs
 	FromDefault     = "default"
 )
 

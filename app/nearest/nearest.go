@@ -14,6 +14,11 @@ func Of(word string, names []string) (name string) {
 	return name
 }
 
+// Near reports whether a name is so near to a word that it is probably meant.
+func Near(word, name string) bool {
+	return name != "" && Distance(word, name) <= max(2, min(len(word), len(name))/3)
+}
+
 // Distance is how many letters have to be put in, left out or changed between two
 // words: that of Levenshtein, in bytes.
 func Distance(a, b string) int {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"mailer/app"
+	"mailer/app/audience"
 	"mailer/app/service"
 	"mailer/app/verdict"
 	"mailer/db"
@@ -242,6 +243,8 @@ func (i *Item) lastReply(r *db.Reader) error {
 type Shown struct {
 	Verdict *verdict.Verdict `json:"verdict,omitzero"` // nil: a broadcast
 	Item
+	State     app.State     `json:"state"`                // as the API has it
+	Waits     State         `json:"queue_state,omitzero"` // that of Item; empty: it is not queued
 	LastEvent app.LastEvent `json:"last_event"`
 	Subject   string        `json:"subject"`
 	Events    []ShownEvent  `json:"events"` // the oldest first
@@ -316,6 +319,9 @@ func (s *Service) showBroadcast(ctx context.Context, p *prepared) (*Shown, error
 			out.Item = row
 		}
 	}
+	if out.State, out.Waits = app.State(b.Status), out.Item.State; out.Waits == Held {
+		out.State = app.Held
+	}
 	return out, err
 }
 
@@ -330,6 +336,7 @@ func (s *Service) show(r *db.Reader, p *prepared, team, id string, out *Shown) e
 		if out.Item, err = itemOf(r, p.standing, &u); err != nil {
 			return err
 		}
+		out.Waits = out.Item.State
 	}
 	email, err := r.EmailRow(team, id)
 	switch {
@@ -340,7 +347,7 @@ func (s *Service) show(r *db.Reader, p *prepared, team, id string, out *Shown) e
 	case !open:
 		out.Item = Item{ID: id, Team: team, Relay: email.Relay, From: email.From.Mailbox(), To: []string{}, CreatedAt: app.FormatTime(email.CreatedAt), Reason: "it does not wait"}
 	}
-	out.LastEvent, out.Subject = email.LastEvent, email.Subject
+	out.State, out.LastEvent, out.Subject = email.State(), email.LastEvent, email.Subject
 	return nil
 }
 
@@ -357,7 +364,12 @@ func (s *Service) showRecipient(r *db.Reader, team, id string, open bool, out *S
 	if !open {
 		out.Item = Item{ID: id, Team: team, Relay: b.Relay, From: b.From.Mailbox(), To: []string{}, CreatedAt: app.FormatTime(acceptedAt(&b)), Reason: "it does not wait", Broadcast: b.ID}
 	}
+	now, err := audience.Situations(r, &b, to)
+	if err != nil {
+		return err
+	}
 	out.Subject, out.LastEvent = b.Subject, to.Seen.LastEvent()
+	out.State = app.StateOf(out.LastEvent, now[0])
 	return nil
 }
 

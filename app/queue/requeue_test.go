@@ -71,7 +71,7 @@ func TestAHalfSentBroadcastIsHeldAndReleasedAsAWhole(t *testing.T) {
 		}
 		items, more, err := w.Server.Queue.List(t.Context(), queue.Filter{}, "", 10)
 		world.Must(t, err)
-		if shown, err := w.Server.Queue.Show(t.Context(), "", b.ID); err != nil || shown.ID != b.ID || shown.Count != 60 || shown.State != queue.Held {
+		if shown, err := w.Server.Queue.Show(t.Context(), "", b.ID); err != nil || shown.ID != b.ID || shown.Count != 60 || shown.State != app.Held || shown.Waits != queue.Held {
 			t.Errorf("%+v, %v", shown, err)
 		}
 		if len(items) != 1 || more || items[0].Count != 60 || items[0].State != queue.Held || items[0].Reason != "manual" {

@@ -25,6 +25,11 @@ func wantState(w *world.World, id string, want app.State) {
 	if at < 0 || all[at].State() != want {
 		w.T.Errorf("the list does not say %s", want)
 	}
+	shown, err := w.Server.Queue.Show(w.T.Context(), "", id)
+	world.Must(w.T, err)
+	if shown.State != want {
+		w.T.Errorf("mailer queue show says %s, want %s", shown.State, want)
+	}
 	for _, state := range app.States() {
 		found, err := w.Server.Search.Emails(w.T.Context(), w.Key, mail.SearchQuery{State: string(state)}, app.Page{Limit: 100})
 		world.Must(w.T, err)

@@ -15,6 +15,7 @@ import (
 	"mailer/app"
 	"mailer/app/dnscheck"
 	"mailer/app/mailbox"
+	"mailer/app/nearest"
 	"mailer/app/schedule"
 )
 
@@ -284,8 +285,8 @@ func (r *Relay) option(key, value string) error {
 		r.Timeout = d
 	case "max_wait":
 		return r.maxWait(value)
-	default: // not named: it may be the rest of a password with a question mark
-		return errors.New("has an unknown option: there are tls, rate, daily, connections, ca, profile, dkim, spf, timeout, soft_bounce, helo, max_wait")
+	default:
+		return unknownOption(key)
 	}
 	return nil
 }
@@ -370,4 +371,17 @@ func parseRelaySPF(value string) (string, error) {
 		}
 	}
 	return "", wrong
+}
+
+// options are those that a relay's URL can have.
+var options = []string{"tls", "rate", "daily", "connections", "ca", "profile", "dkim", "spf", "timeout", "soft_bounce", "helo", "max_wait"}
+
+// unknownOption names the option that is probably meant, and never the one that was typed: it
+// may be the rest of a password with a question mark.
+func unknownOption(key string) error {
+	there := strings.Join(options, ", ")
+	if near := nearest.Of(key, options); nearest.Near(key, near) {
+		return fmt.Errorf("has an unknown option; did you mean %s? There are %s", near, there)
+	}
+	return fmt.Errorf("has an unknown option: there are %s", there)
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"mailer/app/clock"
@@ -37,7 +38,7 @@ const (
 // Service keeps requests, and finds them.
 type Service struct {
 	*service.Base
-	off        bool
+	off        atomic.Bool
 	some, many service.Bell // there is something to write; there is much
 	writing    sync.Mutex   // held while some are written down
 	mu         sync.Mutex   // held while what follows is read or changed
@@ -57,12 +58,20 @@ type forgotten struct {
 
 // New makes a Service; off: it keeps nothing new.
 func New(base *service.Base, off bool) *Service {
-	return &Service{Base: base, off: off, some: service.NewBell(), many: service.NewBell()}
+	s := &Service{Base: base, some: service.NewBell(), many: service.NewBell()}
+	s.SetOff(off)
+	return s
 }
+
+// SetOff has new requests not be kept, or kept again. Those that were kept stay.
+func (s *Service) SetOff(off bool) { s.off.Store(off) }
+
+// Off reports whether new requests are not kept; nil keeps them.
+func (s *Service) Off() bool { return s != nil && s.off.Load() }
 
 // Note keeps a request. It is written down soon; where too many wait it is dropped.
 func (s *Service) Note(e *Entry) {
-	if s.off {
+	if s.Off() {
 		return
 	}
 	e.Endpoint, e.UserAgent = bounded(e.Endpoint, MaxEndpoint, "/"), bounded(e.UserAgent, MaxAgent, " ")
@@ -92,9 +101,6 @@ func bounded(text string, most int, separator string) string {
 
 // Start has requests be written down. The last ones need Flush.
 func (s *Service) Start() {
-	if s.off {
-		return
-	}
 	s.Workers.Go(func() {
 		for {
 			select {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"mailer/app"
+	"mailer/app/service"
 	"mailer/app/world"
 )
 
@@ -81,14 +82,14 @@ func crashes(t *testing.T, step int) {
 		stopped := 0
 		for n := 0; ; n += step {
 			w := base.Crash()
-			w.Server.Settings.Keep = app.Retention{Content: day, Emails: 2 * day, Broadcasts: day}
+			w.Server.Settings.SetRules(service.Rules{Keep: app.Retention{Content: day, Emails: 2 * day, Broadcasts: day}})
 			ctx := &steps{Context: t.Context(), left: n, done: make(chan struct{})}
 			_ = w.Server.Retention.Run(ctx)
 			over := ctx.Err() == nil
 			next := w.Crash()
 			world.Must(t, w.DB.Close())
 			wantWhole(t, next, n)
-			next.Server.Settings.Keep = w.Server.Settings.Keep
+			next.Server.Settings.SetRules(w.Server.Settings.Rules())
 			run(next)
 			if got := next.Count("emails") + next.Count("contents") + next.Count("attachment_pieces") + next.Count("broadcast_recipients") + next.Count("events"); got != "00000" {
 				t.Errorf("step %d: rows %s are left in the end", n, got)

@@ -71,7 +71,7 @@ func (s *Service) shrink(ctx context.Context) error {
 // turn works off one look at each kind of a team's mail, and reports whether there may
 // be more.
 func (s *Service) turn(ctx context.Context, team *app.TeamRetention) (more bool, err error) {
-	kept := team.Over(s.Settings.Keep)
+	kept := team.Over(s.Settings.Rules().Keep)
 	for _, w := range []walk{
 		{s: s, team: team.TeamID, kind: db.AgedContent, kept: contentKept(kept)},
 		{s: s, team: team.TeamID, kind: db.AgedEmail, kept: kept.Emails},

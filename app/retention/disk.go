@@ -117,7 +117,7 @@ func (d *Disk) share() {
 
 // weigh counts a team's emails and looks at some of them.
 func (s *Service) weigh(ctx context.Context, own *app.TeamRetention) (DiskTeam, error) {
-	t := DiskTeam{ID: own.TeamID, Team: own.Team, Kept: own.Over(s.Settings.Keep)}
+	t := DiskTeam{ID: own.TeamID, Team: own.Team, Kept: own.Over(s.Settings.Rules().Keep)}
 	content, email, err := s.ages(ctx, &t)
 	if err != nil {
 		return t, err

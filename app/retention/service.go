@@ -23,7 +23,7 @@ func New(base *service.Base) *Service { return &Service{Base: base, pace: newPac
 // CodeNotFound.
 func (s *Service) Team(ctx context.Context, teamID string) (own app.TeamRetention, kept app.Retention, err error) {
 	own, err = db.Get(ctx, s.DB, func(r *db.Reader) (app.TeamRetention, error) { return r.Retention(teamID) })
-	return own, own.Over(s.Settings.Keep), service.Lookup("team", err)
+	return own, own.Over(s.Settings.Rules().Keep), service.Lookup("team", err)
 }
 
 // Change is what is to be changed about what a team keeps: nil leaves it as it is.

@@ -28,7 +28,7 @@ func (s *Server) Begin(ctx context.Context) error {
 	}
 	s.Upkeep.StandAside()
 	s.beside.Store(true)
-	for _, step := range []func(context.Context) error{s.Delivery.MayCapture, s.Backup.HoldRestored, s.FollowServer, s.Certificates.Answer, s.Routing.LoadBeside, s.Delivery.StartBeside} {
+	for _, step := range []func(context.Context) error{s.Delivery.MayCapture, s.Backup.HoldRestored, s.Changes.Load, s.FollowServer, s.Certificates.Answer, s.Routing.LoadBeside, s.Delivery.StartBeside} {
 		if err := step(ctx); err != nil {
 			return err
 		}

@@ -39,6 +39,7 @@ import (
 	"mailer/app/retention"
 	"mailer/app/routing"
 	"mailer/app/service"
+	"mailer/app/settings"
 	"mailer/app/teams"
 	"mailer/app/transfer"
 	"mailer/app/upkeep"
@@ -115,6 +116,13 @@ type Config struct {
 	// PollEvery is how often the server looks for changes by other processes, and the
 	// shortest interval between two runs of a cron job; 0: service.SweepEvery.
 	PollEvery time.Duration
+	// Given are the values of flags and variables of settings that can change while the server
+	// runs, by the flag's name; nil: none changes.
+	Given map[string]string
+	// LogLevel is that of Log, which changes with the settings; nil: it stays.
+	LogLevel *slog.LevelVar
+	// Alerts is where the operator is notified of errors.
+	Alerts health.Alerts
 	// Keep is for how long finished mail is kept, where its team does not say.
 	Keep app.Retention
 }
@@ -167,6 +175,8 @@ type Server struct {
 	Exports        *transfer.Exporter
 	Transfer       *transfer.Service
 	Upkeep         *upkeep.Service
+	// Changes are the settings that change while the server runs.
+	Changes *settings.Service
 }
 
 func eventsOf(cfg *Config) events.Config {
@@ -215,6 +225,8 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	s.Queue = queue.New(base, s.Teams, s.Audience, s.Mail, s.Delivery, s.Broadcasts)
 	s.Certificates = certificates.New(base, cfg.Certificates)
 	s.Health = health.New(base, s.Domains, s.Routing, s.Queue, s.Backup, s.Certificates).At(placeOf(&cfg), health.Network{})
+	s.Health.SetAlerts(cfg.Alerts)
+	s.Changes = settings.New(base, settings.Config{Given: cfg.Given, Use: func(f *settings.Flags) { s.use(f, cfg.LogLevel) }})
 	s.Rekey = rekey.New(base, cfg.KeyFile)
 	s.Retention = retention.New(base)
 	s.DiskLooks = retention.NewDiskLooks(s.Retention)
@@ -232,6 +244,7 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 // tick is called each second: changed tells whether anything was committed, perhaps by a
 // command beside this server, which obeys.
 func (s *Server) tick(changed bool) {
+	s.Changes.Tick(changed)
 	if s.beside.Load() {
 		s.Routing.TickBeside(changed)
 		return
@@ -259,7 +272,7 @@ func (s *Server) Start(ctx context.Context) error {
 	if err := s.Delivery.MayCapture(ctx); err != nil {
 		return err
 	}
-	for _, step := range []func(context.Context) error{s.Backup.HoldRestored, s.Routing.Load, s.RememberServer, s.Suppressions.RehashSuppressions} {
+	for _, step := range []func(context.Context) error{s.Backup.HoldRestored, s.Changes.Load, s.Routing.Load, s.RememberServer, s.Suppressions.RehashSuppressions} {
 		if err := s.UnlessFull(step(ctx)); err != nil {
 			return err
 		}

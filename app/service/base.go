@@ -57,7 +57,7 @@ func (s *Base) SetSealedSetting(tx *db.Tx, name string, value []byte) error {
 func (s *Base) Relay() string { return s.Settings.Relay() }
 
 // Compat is what requests may say: app.CompatStrict or app.CompatResend.
-func (s *Base) Compat() app.Compat { return cmp.Or(s.Settings.Compat, app.CompatStrict) }
+func (s *Base) Compat() app.Compat { return cmp.Or(s.Settings.Rules().Compat, app.CompatStrict) }
 
 // Ready returns nil while mail can be accepted, else an *app.Error of
 // CodeServiceUnavailable that says why.

@@ -39,7 +39,28 @@ type Settings struct {
 	Keep app.Retention `json:"keep,omitzero"`
 
 	outlets *atomic.Pointer[Outlets] // nil: none were set
+	rules   *atomic.Pointer[Rules]   // in force, where they differ from those of the start; nil: they don't
 }
+
+// Rules are the settings by which mail is accepted and kept that can change while a server runs.
+type Rules struct {
+	Enforce bool          `json:"enforce,omitzero"`
+	Compat  app.Compat    `json:"compat,omitzero"`
+	Keep    app.Retention `json:"keep,omitzero"`
+}
+
+// Rules returns the rules in force.
+func (s *Settings) Rules() Rules {
+	if s.rules != nil {
+		if r := s.rules.Load(); r != nil {
+			return *r
+		}
+	}
+	return Rules{Enforce: s.Enforce, Compat: s.Compat, Keep: s.Keep}
+}
+
+// SetRules puts other rules in force.
+func (s *Settings) SetRules(r Rules) { s.rules.Store(&r) }
 
 // Outlets are the relays of a server, as regions. They never change; others take their
 // place.
@@ -75,8 +96,9 @@ func (s *Settings) SetOutlets(o Outlets) {
 
 // note is how settings stand in the database.
 type note struct {
-	*Settings `json:",inline"`
+	*Settings `json:",inline"` // as the server was started
 	Outlets   `json:",inline"`
+	Rules     *Rules `json:"rules,omitzero"` // in force
 }
 
 // The words of Relay.
@@ -137,14 +159,19 @@ type Region struct {
 func (s *Base) loadServer(ctx context.Context, own Settings) error {
 	if len(own.Outlets().Regions) > 0 {
 		s.Settings = own
+		s.Settings.rules = &atomic.Pointer[Rules]{}
 		return nil
 	}
+	s.Settings.rules = &atomic.Pointer[Rules]{}
 	said := note{Settings: &s.Settings}
 	text, err := db.Get(ctx, s.DB, func(r *db.Reader) ([]byte, error) { return r.Setting(serverSetting) })
 	if err == nil {
 		err = json.Unmarshal(text, &said)
 	}
 	s.Settings.SetOutlets(said.Outlets)
+	if said.Rules != nil {
+		s.Settings.SetRules(*said.Rules)
+	}
 	if err != nil && !errors.Is(err, db.ErrNotFound) {
 		return fmt.Errorf("read what the server noted: %w", err)
 	}
@@ -175,7 +202,7 @@ func (s *Base) FollowServer(ctx context.Context) error {
 
 // tellUnlike tells, once, what the server that leads was told otherwise than this one.
 func (s *Base) tellUnlike(its *Settings) {
-	here, there := unlike(s.Settings.rules(), its.rules())
+	here, there := unlike(s.Settings.flagRules(), its.flagRules())
 	elsewhere := s.Settings.BaseURL != its.BaseURL
 	if len(here) == 0 && !elsewhere || s.told.Swap(true) {
 		return
@@ -189,8 +216,8 @@ func (s *Base) tellUnlike(its *Settings) {
 	}
 }
 
-// rules are those by which mail is accepted and kept, for people, by their flags.
-func (s *Settings) rules() []slog.Attr {
+// flagRules are those by which mail is accepted and kept as the server was started, for people, by their flags.
+func (s *Settings) flagRules() []slog.Attr {
 	mode, guardrails := "self-hosted", "warn"
 	if s.Cloud {
 		mode = "cloud"
@@ -215,7 +242,8 @@ func unlike(own, its []slog.Attr) (here, there []any) {
 
 // RememberServer leaves a note of this server for commands beside it.
 func (s *Base) RememberServer(ctx context.Context) error {
-	text, err := json.Marshal(note{&s.Settings, s.Settings.Outlets()})
+	rules := s.Settings.Rules()
+	text, err := json.Marshal(note{&s.Settings, s.Settings.Outlets(), &rules})
 	if err != nil {
 		return fmt.Errorf("encode what this server is: %w", err)
 	}

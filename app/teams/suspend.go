@@ -66,7 +66,7 @@ func (s *Service) suspension(ctx context.Context, nameOrID, action string, chang
 	err = s.DB.WriteVital(ctx, func(tx *db.Tx) error {
 		out = Suspended{}
 		if out.Team, err = tx.FindTeam(nameOrID); err != nil {
-			return service.Lookup("team", err)
+			return noTeam(nameOrID, err)
 		}
 		before, err := tx.Suspension(out.Team.ID)
 		if err != nil {

@@ -110,8 +110,13 @@ func (s *Service) ListTeams(ctx context.Context) (teams []app.Team, err error) {
 // CodeConflict for a name that several teams have.
 func (s *Service) FindTeam(ctx context.Context, nameOrID string) (team app.Team, err error) {
 	team, err = db.Get(ctx, s.DB, func(r *db.Reader) (app.Team, error) { return r.FindTeam(nameOrID) })
+	return team, service.Unavailable(noTeam(nameOrID, err))
+}
+
+// noTeam names the team that was not found.
+func noTeam(nameOrID string, err error) error {
 	if errors.Is(err, db.ErrNotFound) {
-		return team, app.Errorf(app.CodeNotFound, "There is no team %q; `mailer teams list` names them", nameOrID)
+		return app.Errorf(app.CodeNotFound, "There is no team %q; `mailer teams list` shows all teams", nameOrID)
 	}
-	return team, service.Unavailable(err)
+	return err
 }

@@ -111,7 +111,7 @@ var cases = []struct {
 	{"a recipient of a broadcast", WaitingPace, waiting(Work{Wait: WaitPace}).ofBroadcast()},
 	{"guardrail of the team", Guardrails, behind(Door{Kind: TeamGuardrail}).ofBroadcast()},
 	{"guardrail of the relay", GuardrailsRelay, behind(Door{Kind: RelayGuardrail}).ofBroadcast()},
-	{"held", Held, waiting(Work{Wait: WaitRelease, Held: app.HoldManual, HeldAt: noon}, told(app.EventHeld, "", 1, app.EventDetail{Message: "Held by the person ann@studio.example.com; it leaves once it is released"}))},
+	{"held", Held, waiting(Work{Wait: WaitRelease, Held: app.HoldManual, HeldAt: noon}, told(app.EventHeld, "", 1, app.EventDetail{Message: "Held by ann@studio.example.com; it leaves once it is released"}))},
 	{"held after a restore", HeldRestored, waiting(Work{Wait: WaitRelease, Held: app.HoldRestored, HeldAt: noon})},
 	{"held with its broadcast", BroadcastPaused, waiting(Work{Wait: WaitRelease, Held: app.HoldPaused, HeldAt: noon})},
 	{"held as damaged", HeldDamaged, Facts{Relay: gate, Work: &Work{Wait: WaitRelease, Held: app.HoldDamaged, HeldAt: noon}}},

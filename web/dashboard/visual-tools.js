@@ -69,7 +69,17 @@ function Looks({ editor, words }) {
 
 /** What can be put in where the cursor is. */
 function Put({ editor, said: { words, known, unsubscribe } }) {
-	const insert = (content) => editor.chain().focus().insertContent(content).run();
+	// What was put in before is still chosen: an image, or a button whose words are to be typed
+	// over. The next block goes behind it.
+	const behind = (inline = false) => {
+		const { selection } = editor.state;
+		const at = selection.node ? selection.to : !inline && selection.$to.parent.type.name === 'button' ? selection.$to.after() : 0;
+		if (at) editor.chain().insertContentAt(at, { type: 'paragraph' }).setTextSelection(at + 1).run();
+	};
+	const insert = (content, inline = false) => {
+		behind(inline);
+		editor.chain().focus().insertContent(content).run();
+	};
 	// What was put in is chosen: a button's words are typed over, an image asks for its address.
 	const choose = (content) => {
 		insert(content);
@@ -88,10 +98,13 @@ function Put({ editor, said: { words, known, unsubscribe } }) {
 		brandLogo: () => insert({ type: 'brandLogo' }),
 		brandFooter: () => insert({ type: 'brandFooter' }),
 		divider: () => insert({ type: 'horizontalRule' }),
-		columns: () => editor.chain().focus().insertColumns(2).run(),
-		unsubscribe: () => insert([{ type: 'text', text: words.unsubscribeText, marks: [{ type: 'link', attrs: { href: '{{{UNSUBSCRIBE_URL}}}' } }] }]),
+		columns: () => {
+			behind();
+			editor.chain().focus().insertColumns(2).run();
+		},
+		unsubscribe: () => insert([{ type: 'text', text: words.unsubscribeText, marks: [{ type: 'link', attrs: { href: '{{{UNSUBSCRIBE_URL}}}' } }] }], true),
 	};
-	return html`<${Choice} label=${words.variable} value="" options=${[['', words.variable], ...known.map(({ name }) => [name, name.replace(/^contact\./, '')])]} onChange=${(key) => key && insert({ type: 'variable', attrs: { key, fallback: null } })} />
+	return html`<${Choice} label=${words.variable} value="" options=${[['', words.variable], ...known.map(({ name }) => [name, name.replace(/^contact\./, '')])]} onChange=${(key) => key && insert({ type: 'variable', attrs: { key, fallback: null } }, true)} />
 	<${Choice} label=${words.insert} value="" options=${[['', words.insert], ...Object.keys(things).filter((name) => unsubscribe || name !== 'unsubscribe').map((name) => [name, words[name]])]} onChange=${(name) => name && things[name]()} />`;
 }
 

@@ -9,21 +9,37 @@ import (
 	"mailer/app"
 	"mailer/app/health"
 	"mailer/app/retention"
+	"mailer/app/settings"
 	"mailer/web/rest"
 )
 
 // SettingItem is a setting of the server, by the name of its flag.
 type SettingItem struct {
-	Name     string `json:"name"`
-	Value    string `json:"value" doc:"In force; a list with commas, relays without user and password"`
-	From     string `json:"from" enum:"flag,environment,file,default" doc:"file: one that the variable names"`
-	Variable string `json:"variable" doc:"Of the environment, which sets it too, or names its file"`
-	About    string `json:"about" doc:"What it does, in words"`
+	Name       string   `json:"name"`
+	Value      string   `json:"value" doc:"In force; a list with commas, without passwords and secrets"`
+	From       string   `json:"from" enum:"flag,environment,file,database,default" doc:"database: stored while the server runs; file: one that the variable names"`
+	Variable   string   `json:"variable" doc:"Of the environment, which sets it too, or names its file"`
+	About      string   `json:"about" doc:"What it does, in words"`
+	Changeable bool     `json:"changeable" doc:"It can be changed while the server runs: no flag and no variable sets it"`
+	Choices    []string `json:"choices" doc:"Of one that can be changed: the values that there are; empty: any value that the flag takes"`
+}
+
+func newSettingItem(s settings.Setting) SettingItem {
+	out := SettingItem{Name: s.Name, Value: s.Value, From: s.From, Variable: s.Variable, About: s.About, Changeable: s.Changeable, Choices: s.Choices}
+	if out.Choices == nil {
+		out.Choices = []string{}
+	}
+	return out
 }
 
 type settingList struct {
 	Object string        `json:"object" enum:"list"`
 	Data   []SettingItem `json:"data" doc:"All that mailer serve knows, by name"`
+}
+
+// changeSettingsRequest is the body of PATCH /settings.
+type changeSettingsRequest struct {
+	Values map[string]*string `json:"values" doc:"New values by the name of the setting; null: the default"`
 }
 
 // diskUse is what takes how much room, as `mailer disk --json` says it.
@@ -69,7 +85,8 @@ type (
 // SettingsRoutes are the routes of settings and of the room that the data takes.
 type SettingsRoutes struct {
 	Disk     *retention.DiskLooks
-	Settings []health.Setting
+	Settings []health.Setting // as the server was started
+	Changes  *settings.Service
 }
 
 // Add adds the routes to a handler.
@@ -78,6 +95,10 @@ func (r SettingsRoutes) Add(h *rest.Handler) {
 		OperationID: "list-settings", Method: http.MethodGet, Path: "/settings",
 		Summary: "List the settings in force, and where each came from", Tags: serverTags,
 	}, r.settings)
+	rest.RegisterBody(h, rest.Route{Operator: true, Fresh: true}, huma.Operation{
+		OperationID: "update-settings", Method: http.MethodPatch, Path: "/settings",
+		Summary: "Change settings while the server runs. A flag or variable wins", Tags: serverTags, Errors: []int{http.StatusConflict},
+	}, r.change)
 	rest.Register(h, rest.Route{Operator: true}, huma.Operation{
 		OperationID: "get-disk", Method: http.MethodGet, Path: "/disk",
 		Summary: "Tell what takes how much room, by team and table", Tags: serverTags,
@@ -85,8 +106,14 @@ func (r SettingsRoutes) Add(h *rest.Handler) {
 }
 
 func (r SettingsRoutes) settings(context.Context, *app.Key, *struct{}) (*settingListOutput, error) {
-	data := converted(r.Settings, func(s health.Setting) SettingItem { return SettingItem(s) })
-	return &settingListOutput{settingList{Object: "list", Data: data}}, nil
+	return &settingListOutput{settingList{Object: "list", Data: converted(r.Changes.List(r.Settings), newSettingItem)}}, nil
+}
+
+func (r SettingsRoutes) change(ctx context.Context, key *app.Key, _ *struct{}, b *changeSettingsRequest) (*settingListOutput, error) {
+	if err := r.Changes.Change(ctx, b.Values); err != nil {
+		return nil, err
+	}
+	return r.settings(ctx, key, nil)
 }
 
 func (r SettingsRoutes) disk(ctx context.Context, _ *app.Key, _ *struct{}) (*diskOutput, error) {

@@ -135,7 +135,7 @@ func (h *Handler) logRequest(x *Exchange, r *http.Request, start time.Time) {
 	took := h.now().Sub(start) - x.listened
 	h.metrics.Request(x.status, took)
 	h.note(x, r, took)
-	if h.silent && x.status < http.StatusInternalServerError {
+	if h.silent != nil && h.silent() && x.status < http.StatusInternalServerError {
 		return
 	}
 	level := slog.LevelDebug

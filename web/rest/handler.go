@@ -72,7 +72,7 @@ type Config struct {
 	Requests RequestNoter
 	// Silent: of requests only those have a line in the log that fail by the server's
 	// fault.
-	Silent bool
+	Silent func() bool // nil: all have lines
 	// Variable returns what the document depends on that can change while the server runs,
 	// as a text of any form; nil: nothing.
 	Variable func() string
@@ -92,7 +92,7 @@ type Handler struct {
 	log        *slog.Logger
 	metrics    *metrics.Metrics
 	requests   RequestNoter
-	silent     bool
+	silent     func() bool
 	baseURL    string
 	host       string // of baseURL
 	oneName    bool

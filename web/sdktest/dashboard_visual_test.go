@@ -118,6 +118,38 @@ func TestAMailIsWrittenVisually(t *testing.T) {
 	s.fine("reviewed")
 }
 
+// TestWhatIsInsertedVisuallyReplacesNothing: a button is chosen once it is inserted, so that its
+// words are typed over, and an image so that it is given an address.
+func TestWhatIsInsertedVisuallyReplacesNothing(t *testing.T) {
+	part(t, "browser")
+	t.Parallel()
+	in := startBare(t)
+	in.addDomain(t, "example.test")
+	api, b := client{in.url, in.newKey(t)}, in.setUp(t)
+	s := newScreen(t, in.url, b.session(t))
+	s.load("/templates")
+	s.press("New template")
+	s.fill("Name", "Inserted")
+	s.press("Visual editor")
+	s.press("Create template")
+	f := s.frame("/visual.html")
+	f.sees("Hello")
+	evaluate[bool](f, `(() => { document.querySelector('.ProseMirror').focus(); getSelection().collapse(document.querySelectorAll('.ProseMirror p')[1], 0); return true; })()`)
+	for _, thing := range []string{"button", "columns", "button", "image", "divider"} {
+		f.fill("Insert", thing)
+	}
+	f.fine("inserted")
+	var kept struct{ Design *string }
+	eventually(t, time.Minute, "all that was inserted is saved", func() (bool, string) {
+		api.get(t, "/templates/inserted", &kept)
+		if kept.Design == nil {
+			return false, ""
+		}
+		count := func(kind string) int { return strings.Count(*kept.Design, `"type":"`+kind+`"`) }
+		return count("button") == 2 && count("image") == 1 && count("horizontalRule") == 1 && count("twoColumns") == 1, *kept.Design
+	})
+}
+
 // TestATemplateIsWrittenVisually, published, and sent by its alias.
 func TestATemplateIsWrittenVisually(t *testing.T) {
 	part(t, "browser")

@@ -189,7 +189,7 @@ func (s *session) Data(r io.Reader) error {
 	if err != nil {
 		return s.refused("DATA", err)
 	}
-	if !s.server.cfg.Silent {
+	if !s.server.silent() {
 		s.server.cfg.Log.Debug("message taken by SMTP", "email", id, "team", s.team, "bytes", in.size, "recipients", len(s.rcpts))
 	}
 	return &smtp.SMTPError{Code: 250, EnhancedCode: smtp.EnhancedCode{2, 0, 0}, Message: "Ok: queued as " + id}
@@ -229,6 +229,9 @@ func (s *session) take(in *intake) (id string, err error) {
 	return s.server.cfg.Messages.Accept(ctx, key, &mail.Submission{Recipients: s.rcpts, Message: message})
 }
 
+// silent reports whether messages have no line in the log but for those that fail by the server's fault.
+func (s *Server) silent() bool { return s.cfg.Silent != nil && s.cfg.Silent() }
+
 // refused is the answer to an error, of which there is a line in the log that names
 // nobody.
 func (s *session) refused(command string, err error) error {
@@ -236,7 +239,7 @@ func (s *session) refused(command string, err error) error {
 	if answer.Code == 421 {
 		s.wire.End()
 	}
-	if !s.server.cfg.Silent {
+	if !s.server.silent() {
 		s.server.cfg.Log.Info("message by SMTP refused", "command", command, "answer", fmt.Sprint(answer.Code, " ", enhancedText(answer.EnhancedCode)), "why", why(err), "team", s.team)
 	}
 	return answer

@@ -64,7 +64,7 @@ type Config struct {
 	Log *slog.Logger
 	// Silent: of messages only those have a line in the log that fail by the server's
 	// fault.
-	Silent bool
+	Silent func() bool // nil: all have lines
 }
 
 // MaxMessage is how large a message may be, in bytes.

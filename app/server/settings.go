@@ -1,0 +1,27 @@
+package server
+
+import (
+	"log/slog"
+
+	"mailer/app"
+	"mailer/app/delivery"
+	"mailer/app/service"
+	"mailer/app/settings"
+	"mailer/db"
+)
+
+// use puts settings in force that changed while the server runs, or were stored before.
+func (s *Server) use(f *settings.Flags, level *slog.LevelVar) {
+	s.Settings.SetRules(service.Rules{Enforce: f.Guardrails == "enforce" || s.Settings.Cloud, Compat: app.Compat(f.Compat), Keep: f.Keep.Kept()})
+	s.Events.SetWebhooksPerTeam(f.WebhooksPerTeam)
+	s.RequestLog.SetOff(f.Silent())
+	s.Backup.SetDaily(f.Backup)
+	s.Health.SetAlerts(f.Alerts)
+	if level != nil {
+		level.Set(f.Level())
+	}
+	s.Delivery.Tune(delivery.Tuning{DoubtDelay: f.DoubtDelay, MaxWait: f.Waits.MaxWait(), BulkShare: 1 - f.Reserve})
+	if db.Leads(s.DB) { // commands beside it go by them
+		s.tell("note the settings of this server", s.RememberServer(s.Taking))
+	}
+}
