@@ -257,15 +257,18 @@ async function who() {
 	}
 }
 
-start();
-follow();
-noteVisits();
-{
+/** Draws the first page when its modules, its words and who is signed in are known. No module waits for this one: the bundles of pages import it. */
+async function begin() {
+	start();
+	follow();
+	noteVisits();
 	const free = found(outside, place.value.path);
 	const page = free ?? found(inside, place.value.path);
 	// What fails to load is said where it is shown.
 	await Promise.all([speak(preferred()), free ? (me.value = null) : who(), page && fetched(page).catch(() => {})]);
+	if (me.value?.language && me.value.language !== language.value) await speak(me.value.language).catch(() => {});
+	render(html`<${App} />`, /** @type {any} */ (document.getElementById('root')));
+	setTimeout(() => me.value && rest(), 1000);
 }
-if (me.value?.language && me.value.language !== language.value) await speak(me.value.language).catch(() => {});
-render(html`<${App} />`, /** @type {any} */ (document.getElementById('root')));
-setTimeout(() => me.value && rest(), 1000);
+
+begin();

@@ -3,9 +3,10 @@ import { html, signal, useEffect, useId, useRef, useState } from '../lib/core.js
 import { ago, clock, exact, number, relative } from '../format.js';
 import { helpOf } from '../help.js';
 import { t } from '../i18n.js';
+import { fileAt } from '../paths.js';
 import { place } from '../router.js';
 
-const icons = new URL('../icons.svg', import.meta.url).pathname;
+const icons = fileAt('icons.svg').pathname;
 
 /** An icon of icons.svg. @param {{name: string, class?: string}} props */
 export const Icon = ({ name, class: more = '' }) => html`<svg class=${`icon ${more}`} aria-hidden="true"><use href=${`${icons}#i-${name}`} /></svg>`;
