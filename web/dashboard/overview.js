@@ -8,7 +8,7 @@ import { language, say, t } from './i18n.js';
 import { base, place, setQuery } from './router.js';
 import { me, team } from './state.js';
 import { Live } from './emails.js';
-import { Failures } from './overview-failures.js';
+import { Failures, useFailures } from './overview-failures.js';
 import { FirstSteps } from './overview-first.js';
 import { OwnInvitations } from './own-invitations.js';
 import { encoded } from './paths.js';
@@ -146,7 +146,8 @@ function OfTeam() {
 	const of = got.data && figuresOf(got.data, question, period);
 	const domains = useGet('/domains', { limit: 100 });
 	const queue = useGet('/queue', { limit: 1 }, { live: moves, every: 15 });
-	const capturing = useGet('/readyz', undefined, { team: null }).data?.relay === 'capture';
+	const failures = useFailures(); // asked for with the others, not after them
+	const { capturing } = me.value;
 	const none = of && !of.now.sent && !of.week.sent;
 	const newest = useGet(none ? '/emails' : null, { limit: 5 }, { live: moves });
 	const head = html`<${Head} title=${t('overview.title')} note=${html`<${Live} />`}><${Seg} label=${t('overview.period')} value=${period} onChange=${(p) => setQuery({ period: p === '24h' ? null : p })} options=${Object.keys(periods).map((p) => [p, t(`overview.periods.${p}`)])} /><span class="hide-s"><${Select} bare label=${t('overview.domain')} value=${domain ?? ''} onChange=${(d) => setQuery({ domain: d || null })} options=${[['', t('overview.allDomains')], ...(domains.data?.data ?? []).map((d) => [d.id, d.name])]} /></span><//>`;
@@ -158,5 +159,5 @@ function OfTeam() {
 	${!first && html`<${Charts} rows=${of.rows} hourly=${of.hourly} period=${period} />`}
 	${(!first || queue.data?.waiting > 0) && html`<div class=${me.value.operator ? 'cols' : ''}>${queue.data && html`<${Waiting} queue=${queue.data} />`}${me.value.operator && html`<${Section} title=${t('relays.title')} acts=${html`<a class="link t13r" href=${base + '/operator/relays'}>${t('relays.all')}</a>`}><${Relays} /><//>`}</div>`}
 	<${Flight} />
-	${!first && html`<${Failures} />`}</div>`;
+	${!first && html`<${Failures} got=${failures} />`}</div>`;
 }

@@ -13,9 +13,16 @@ func (s *screen) is(what, script string) {
 	eventually(s.t, 10*time.Second, what, func() (bool, string) { return evaluate[bool](s, script), s.text() })
 }
 
-// module is an address in the dashboard that the page's own modules have, so that a script
-// that imports it gets the same instance.
-const module = `const module = (name) => import(document.querySelector('script[type=module]').src.replace(/app\.js$/, name));`
+// module imports a module of the dashboard as the page has it: most are in a bundle, which
+// exports what each module does with the module's name before it.
+const module = `const module = async (name) => {
+	const entry = document.querySelector('script[type=module]').src, prefix = name.replace(/\.js$/, '').replace(/\W/g, '_') + '$';
+	for (const bundle of ['app.js', 'shared.js']) {
+		const own = Object.entries(await import(entry.replace(/app\.js$/, bundle))).filter(([key]) => key.startsWith(prefix));
+		if (own.length) return Object.fromEntries(own.map(([key, value]) => [key.slice(prefix.length), value]));
+	}
+	return import(entry.replace(/app\.js$/, name));
+};`
 
 // TestTheSidebarAtEachWidth: each door is called as its page, the one that the reader came
 // through is lit, and the icons of half a screen keep their words and menus.
