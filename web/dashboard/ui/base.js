@@ -116,13 +116,15 @@ export function Copy({ text, show, shown = false, mono = true }) {
 /** An id, shortened. @param {{of: string}} props */
 export const Id = ({ of }) => html`<${Copy} text=${of} show=${of.length > 20 ? `${of.slice(0, 8)}…${of.slice(-6)}` : of} />`;
 
-/** The head of a page: title or path, and acts. @param {{title: any, path?: [string, string][], note?: any, children?: any, text?: string}} props text is the document's title, where title is none. */
-export function Head({ title, path, note, children, text }) {
+/** The head of a page: title or path, and acts. @param {{title: any, path?: [string, string][], note?: any, under?: any, children?: any, text?: string}} props text is the document's title, where title is none; under: the title has a line of its own, and this below. */
+export function Head({ title, path, note, under, children, text }) {
 	const words = text ?? (typeof title === 'string' ? title : '');
 	useEffect(() => {
 		document.title = words ? `${words} · Mailer` : 'Mailer';
 	}, [words]);
-	return html`<header class="head">${path
+	return html`<header class=${`head ${under ? 'head--thing' : ''}`}>${path && under
+		? html`<div class="head-thing"><nav class="crumbs" aria-label=${t('ui.path')}>${path.map(([name, to]) => html`<a href=${to}><${Icon} name="left" />${name}</a>`)}${note}</nav><h1>${title}</h1><p class="head-under">${under}</p></div>`
+		: path
 		? html`<nav class="crumbs" aria-label=${t('ui.path')}>${path.map(([name, to]) => html`<a href=${to}>${name}</a><${Icon} name="right" />`)}<h1 class="cut" aria-current="page">${title}</h1>${note}</nav>`
 		: html`<div class="head-title"><h1>${title}</h1>${note}</div>`}
 		<a class="head-help" href=${helpOf(place.value.path)} aria-label=${t('ui.manual')} title=${t('ui.manual')}><${Icon} name="info" /></a>

@@ -31,5 +31,5 @@ export function Paper({ of, body, stamp, bench = false, lead, foot, onAnswer }) 
 	<div class=${bench ? 'bench-head' : 'sheet-head'}>${lead ?? html`<span class="muted t12">${images ? t('frame.loaded') : t('frame.none')}</span>`}${!images && shown.remote_images > 0 && html`<${Button} kind="quiet" onClick=${() => setImages(true)}>${t('frame.load', { n: shown.remote_images })}<//>`}<span class="push"></span>
 	<${Seg} label=${t('frame.width')} value=${device} onChange=${setDevice} options=${[['phone', t('frame.phone'), 'phone'], ['desktop', t('frame.desktop'), 'desktop']]} />
 	<${Seg} label=${t('frame.scheme')} value=${scheme} onChange=${setScheme} options=${[['light', t('frame.light'), 'sun'], ['dark', t('frame.dark'), 'moon']]} /></div>
-	<div class="sheet-body">${shown.error ? html`<${Failed} error=${shown.error} />` : html`<div class="paper">${shown.url && html`<iframe sandbox="" src=${shown.url} title=${t('frame.title')}></iframe>`}</div>`}</div>${foot}</section>`;
+	<div class="sheet-body">${shown.error ? html`<${Failed} error=${shown.error} />` : html`<div class="paper">${shown.url && html`<iframe sandbox="" height=${bench ? undefined : Math.min(560, Math.max(120, Math.round((shown.height ?? 560) * (device === 'phone' ? 1.4 : 1))))} src=${shown.url} title=${t('frame.title')}></iframe>`}</div>`}</div>${foot}</section>`;
 }
