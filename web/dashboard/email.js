@@ -113,7 +113,7 @@ export default function Email({ params }) {
 	const at = place.value.query.get('tab') ?? 'preview';
 	const reload = () => Promise.all([got.reload(), events.reload()]);
 	return html`<${Head} text=${email.subject || t('emails.noSubject')} title=${html`<bdi>${email.subject || t('emails.noSubject')}</bdi>`} path=${path} under=${under(email, sender)}><${Acts} email=${email} people=${people} reload=${reload} /><//>
-	<${Verdict} kind=${email.verdict.tone} line=${says.line} fix=${says.fix} />
+	<${Verdict} icon=${`st-${lookOf(email.state)[1]}`} kind=${email.verdict.tone} line=${says.line} fix=${says.fix} />
 	<${Tabs} label=${t('email.title')} tabs=${tabs(email)} at=${at} onChange=${(to) => setQuery({ tab: to === 'preview' ? null : to })} />
 	<div class="with-aside"><div class="stack stack--6"><${Recipients} people=${people} /><div class="wide" role="tabpanel" tabindex="-1"><${Tab} at=${at} email=${email} live=${live} people=${people} /></div></div><${Aside} email=${email} events=${events} people=${people} sender=${sender} /></div>`;
 }

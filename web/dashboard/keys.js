@@ -64,5 +64,5 @@ export default function Keys() {
 	return html`<${Head} title=${t('keys.title')}><${Csv} path="/api-keys" name="api-keys" />${mayAdmin.value && makeButton}<//>
 	<${KeySections} at="/keys" />
 	${made && html`<${Made} made=${made} domains=${domains} done=${() => setMade(null)} />`}
-	<${Table} list=${list} label=${t('keys.title')} columns=${columns} empty=${html`<${Empty} icon="key" title=${t('keys.none')} act=${mayAdmin.value && makeButton}>${t(mayAdmin.value ? 'keys.noneText' : 'keys.noneAsk')}<//>`} />`;
+	<${Table} list=${list} label=${t('keys.title')} columns=${columns} empty=${html`<${Empty} ghost=${[['my-app', html`<span class="mono">mlr_8fK2…</span>`, t('time.min', { n: 2 })], ['website', html`<span class="mono">mlr_3xQ9…</span>`, t('time.d', { n: 3 })]]} icon="key" title=${t('keys.none')} act=${mayAdmin.value && makeButton}>${t(mayAdmin.value ? 'keys.noneText' : 'keys.noneAsk')}<//>`} />`;
 }

@@ -144,7 +144,7 @@ func TestTheComposerInDetail(t *testing.T) {
 	s.is("times ago say so", `(async () => { `+module+` const {ago} = await module('format.js'); return ago(Date.now() - 15_000) === '15 s ago'; })()`)
 	s.is("the words of a limit at the top of a chart are in the chart", `(async () => { `+module+`
 		const {html, render} = await module('lib/core.js'), {Bars} = await module('ui/chart.js'), at = document.createElement('div');
-		render(html`+"`<${Bars} label=x bars=${[{name: 'a', value: 1}]} show=${String} least=${4} limits=${[{value: 4, word: 'slows down'}]} />`"+`, at);
+		render(html`+"`<${Bars} label=x bars=${[1, 2, 3].map((value) => ({name: 'a', value}))} show=${String} least=${4} limits=${[{value: 4, word: 'slows down'}]} />`"+`, at);
 		return Number(at.querySelector('.c-limit-word').getAttribute('y')) >= 12; })()`)
 	s.fine("the composer")
 }
