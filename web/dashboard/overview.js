@@ -15,7 +15,7 @@ import { encoded } from './paths.js';
 import { grouped, lookOf } from './queue-words.js';
 import { Light, Relays } from './relays-lights.js';
 import { Bones, Empty, Failed, Head, Icon, Notice, Section, Seg, Select, Status, Time } from './ui/base.js';
-import { Bars, Legend, Meter, Scale } from './ui/chart.js';
+import { Bars, few, Legend, Meter, Scale } from './ui/chart.js';
 
 /** Lines of the guardrails, in per cent. */
 const lines = { bounces: [4, 5], complaints: [0.05, 0.1] };
@@ -107,7 +107,7 @@ function Charts({ rows, hourly, period }) {
 	const line = { value: lines.bounces[0], word: t(me.value.guardrails === 'enforce' ? 'overview.slowAt' : 'overview.warnAt') };
 	return html`<${Section} title=${t(hourly ? 'overview.byHour' : 'overview.byDay')} acts=${html`<span class="t12 muted">${t('overview.zone', { zone: Intl.DateTimeFormat().resolvedOptions().timeZone })}</span>`}>
 	<${Bars} label=${t(hourly ? 'overview.byHour' : 'overview.byDay')} bars=${sent} show=${(v) => number(v)} height=${168} table=${false} least=${4} key=${`s${period}`} />
-	<${Legend} of=${[['good', t('overview.parts.delivered')], ['', t('overview.parts.open')], ['over', t('overview.parts.lost')]]} />
+	${sent.filter((b) => b.value > 0).length >= few && html`<${Legend} of=${[['good', t('overview.parts.delivered')], ['', t('overview.parts.open')], ['over', t('overview.parts.lost')]]} />`}
 	${rows.some((r) => r.bounced_permanent) && html`<p class="t12 muted chart-title">${near ? t('overview.bounceRate') : t('time.joined', { one: t('overview.bounceRate'), two: line.word })}</p><${Bars} label=${t('overview.bounceRate')} bars=${rate} show=${(v) => percent(v / 100, near ? 0 : 2)} height=${104} table=${false} least=${near ? 4 : 0.1} limits=${near ? [line] : []} key=${`b${period}`} />`}
 	<details class="fold"><summary><${Icon} name="right" />${t('ui.asTable')}</summary><table class="table"><thead><tr><th>${t('ui.when')}</th><th class="num">${t('overview.sent')}</th><th class="num">${t('overview.lostHead')}</th><th class="num">${t('overview.hard')}</th></tr></thead><tbody>${named.map((b) => html`<tr><td>${b.name}</td><td class="num">${number(b.row.sent)}</td><td class="num">${number(b.row.bounced + b.row.failed)}</td><td class="num">${number(b.row.bounced_permanent)}</td></tr>`)}</tbody></table></details><//>`;
 }

@@ -32,7 +32,7 @@ export default function Topics() {
 			{ icon: 'trash', name: t('topics.delete'), danger: true, run: () => removeTopic(row, list.reload) },
 		]} />` },
 	]} />
-	${mayAdmin.value && html`<${HostedPages} />`}`;
+	${mayAdmin.value && html`<${HostedPages} stamp=${list.rows} />`}`;
 }
 
 const fields = (v, set) => html`<${Input} label=${t('topics.name')} value=${v.name} required maxlength="50" autofocus onInput=${(name) => set({ name })} />

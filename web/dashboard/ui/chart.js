@@ -13,7 +13,7 @@ export function scaleOf(most) {
 }
 
 /** How many bars have to have a value for a chart: fewer are said in words. */
-const few = 3;
+export const few = 3;
 
 /**
  * Bars with a zero line, a few grid lines, and limits with their meaning. parts divides a bar from its
