@@ -191,7 +191,7 @@ export const Check = ({ label, checked, onChange, kind, name, disabled, hidden }
 export const Notice = ({ kind = '', icon = kind === 'bad' || kind === 'warn' ? 'alert' : kind === 'good' ? 'check' : 'info', children, act }) => html`<div class=${`notice wide ${kind && `notice--${kind}`}`} role=${kind === 'bad' ? 'alert' : undefined}><${Icon} name=${icon} /><p class="grow">${children}</p>${act}</div>`;
 
 /** Rows as they will be in a list that is empty: the cells of each. @param {{rows: any[][]}} props */
-const Ghost = ({ rows }) => html`<table class="table table--fixed ghost" aria-hidden="true"><tbody>${rows.map((cells) => html`<tr>${cells.map((cell, i) => html`<td class=${`cell-cut ${i === 0 ? '' : i === cells.length - 1 ? 'num w-to' : 'hide-s'}`}>${cell}</td>`)}</tr>`)}</tbody></table>`;
+const Ghost = ({ rows }) => html`<table class="table table--fixed ghost" aria-hidden="true"><tbody>${rows.map((cells) => html`<tr>${cells.map((cell, i) => html`<td class=${i === 0 ? 'cell-cut' : i === cells.length - 1 ? 'num w-to' : 'cell-cut hide-s'}>${cell}</td>`)}</tr>`)}</tbody></table>`;
 
 /** What would be here, and the next step. ghost: rows as they will be. @param {{icon: string, title: any, children?: any, act?: any, ghost?: any[][]}} props */
 export const Empty = ({ icon, title, children, act, ghost }) => html`${ghost && html`<${Ghost} rows=${ghost} />`}<div class="empty"><${Icon} name=${icon} /><h3>${title}</h3>${children && html`<p>${children}</p>`}${act && html`<div class="row">${act}</div>`}</div>`;
