@@ -95,8 +95,8 @@ function partsOf(row) {
 function Charts({ rows, hourly, period }) {
 	const every = Math.ceil(rows.length / 8);
 	const named = rows.map((r, i) => ({ name: hourly ? hourOf(r.period) : day(r.period), axis: i % every === 0 ? (hourly ? hourOf(r.period) : day(r.period)) : undefined, row: r }));
-	const most = Math.max(...rows.map((r) => r.sent));
-	const sent = named.map((b) => ({ name: b.name, axis: b.axis, value: b.row.sent, parts: partsOf(b.row), word: most > 0 && b.row.sent === most ? number(most) : undefined, note: b.row.bounced + b.row.failed ? t('overview.lost', { n: b.row.bounced + b.row.failed }) : undefined }));
+	const most = rows.findIndex((r) => r.sent > 0 && r.sent === Math.max(...rows.map((one) => one.sent)));
+	const sent = named.map((b, i) => ({ name: b.name, axis: b.axis, value: b.row.sent, parts: partsOf(b.row), word: i === most ? number(b.row.sent) : undefined, note: b.row.bounced + b.row.failed ? t('overview.lost', { n: b.row.bounced + b.row.failed }) : undefined }));
 	const rate = named.map((b) => {
 		const value = b.row.sent ? (100 * b.row.bounced_permanent) / b.row.sent : 0;
 		const bad = value >= lines.bounces[0] && b.row.sent >= 20;
