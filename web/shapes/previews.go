@@ -10,7 +10,7 @@ type MailFrame struct {
 	URL          *string `json:"url" format:"uri" doc:"Of a page without rights, for a frame: nothing in it runs. Needs no key; null: the draft is too large to be kept for one"`
 	ExpiresAt    string  `json:"expires_at" format:"date-time" doc:"When the address ends, minutes from now"`
 	RemoteImages int     `json:"remote_images" doc:"How many pictures the mail fetches from elsewhere, each once; of very many not all are counted. The page shows them only where images was asked for"`
-	Height       int     `json:"height" doc:"About how high the page is at a width of 640 CSS pixels, in such pixels: an estimate by its text and the heights that it names"`
+	Height       int     `json:"height" doc:"How high the page is at the width of a desktop, in CSS pixels: an estimate by its text and the heights that it names"`
 }
 
 // NewMailFrame makes the shape of a preview on a server of that address.
