@@ -50,8 +50,12 @@ func TestAnEmailIsListedReadAndFollowed(t *testing.T) {
 	if verdict := record["verdict"].(map[string]any); verdict["code"] != "scheduled" || verdict["fix"] == "" {
 		t.Errorf("verdict %v", verdict)
 	}
-	delete(record, "verdict")
-	delete(record, "score")
+	if size, _ := record["size"].(float64); size < 2000 || size > 5000 || record["key_id"] == nil {
+		t.Errorf("size %v, key %v", record["size"], record["key_id"])
+	}
+	for _, name := range []string{"verdict", "score", "size", "key_id"} {
+		delete(record, name)
+	}
 	w.Body.Reset()
 	if err := json.NewEncoder(w.Body).Encode(record); err != nil {
 		t.Fatal(err)

@@ -64,6 +64,31 @@ func TestRealLogs(t *testing.T) {
 	wantStatus(t, r.as(r.full, http.MethodGet, "/logs?status=many", ""), http.StatusUnprocessableEntity)
 }
 
+// TestWhatADashboardPageAsksForIsNoRequest: neither what it gets nor the previews that it has
+// made, which a page asks for all the time. What a person changes is one.
+func TestWhatADashboardPageAsksForIsNoRequest(t *testing.T) {
+	t.Parallel()
+	r := newReal(t, captured())
+	cookie := "Cookie: __Host-mailer=" + r.signedIn("looker", app.RoleAdmin, false, 0)
+	w := r.as(r.full, "POST", "/emails", `{"from":"ann@mail.acme.example","to":"you@example.org","subject":"Hello","html":"<p>Hi"}`)
+	wantStatus(t, w, http.StatusOK)
+	id := strings.Split(w.Body.String(), `"`)[3]
+	before := len(r.requests(r.full, "?method=POST"))
+	wantStatus(t, r.do("GET", "/emails/"+id, "", cookie, "X-Team: "+r.team.ID), http.StatusOK)
+	preview := func(headers ...string) {
+		t.Helper()
+		wantStatus(t, r.do("POST", "/emails/"+id+"/preview", "{}", append(headers, cookie, "Content-Type: application/json", "Sec-Fetch-Site: same-origin", "X-Team: "+r.team.ID)...), http.StatusOK)
+	}
+	preview("X-Read-Only: 1")
+	if rows := r.requests(r.full, "?method=POST"); len(rows) != before {
+		t.Errorf("a page's own preview is a request: %v", rows)
+	}
+	preview()
+	if rows := r.requests(r.full, "?method=POST"); len(rows) != before+1 || rows[0]["user_id"] == nil {
+		t.Errorf("a request of a person is none: %v", rows)
+	}
+}
+
 func TestRealLogsAreOff(t *testing.T) {
 	t.Parallel()
 	r := newReal(t, server.Config{NoRequestLog: true})

@@ -41,6 +41,7 @@ type Preview struct {
 	Token        string // the signed part of the address; empty: the draft is too large to be kept
 	Expires      time.Time
 	RemoteImages int // pictures that the mail fetches from elsewhere
+	Height       int // of the page, in CSS pixels, as far as it can be estimated
 }
 
 // Shown is what a frame shows.
@@ -60,7 +61,7 @@ func (p *Previews) PreviewEmail(ctx context.Context, key *app.Key, id string, im
 	if !email.ContentDeletedAt.IsZero() {
 		return out, contentDeleted(email)
 	}
-	if out.RemoteImages, err = p.remoteImages(ctx, key, email.HTML); err != nil {
+	if err = p.look(ctx, key, email.HTML, &out); err != nil {
 		return out, err
 	}
 	out.Token, out.Expires = p.address(key.TeamID, id, images, 0)
@@ -71,7 +72,7 @@ func (p *Previews) PreviewEmail(ctx context.Context, key *app.Key, id string, im
 // ctx.
 func (p *Previews) KeepDraft(ctx context.Context, key *app.Key, content, text string, images bool) (out Preview, err error) {
 	id := app.NewID()
-	if out.RemoteImages, err = p.remoteImages(ctx, key, content); err != nil {
+	if err = p.look(ctx, key, content, &out); err != nil {
 		return out, err
 	}
 	out.Token, out.Expires = p.address(key.TeamID, id, images, ofDraft)
@@ -81,17 +82,18 @@ func (p *Previews) KeepDraft(ctx context.Context, key *app.Key, content, text st
 	return out, nil
 }
 
-// remoteImages counts the pictures that a mail fetches from elsewhere: a large one with a
-// permit, and none for a caller who is gone. Error: that of ctx.
-func (p *Previews) remoteImages(ctx context.Context, key *app.Key, content string) (int, error) {
+// look counts the pictures that a mail fetches from elsewhere and estimates its height: of a
+// large mail with a permit, and not for a caller who is gone. Error: that of ctx.
+func (p *Previews) look(ctx context.Context, key *app.Key, content string, out *Preview) error {
 	if len(content) > SmallRender {
 		permits := p.service.NewRenderer(key)
 		defer permits.Close()
 		if err := permits.TakePermit(ctx); err != nil {
-			return 0, err
+			return err
 		}
 	}
-	return htmltext.RemoteImages(content), ctx.Err()
+	out.RemoteImages, out.Height = htmltext.RemoteImages(content), htmltext.Height(content)
+	return ctx.Err()
 }
 
 // address signs the address of a preview.

@@ -35,6 +35,7 @@ type me struct {
 	Session       SessionItem      `json:"session"`
 	Mode          string           `json:"mode" enum:"self-hosted,cloud" doc:"cloud: teams have plans with limits; self-hosted: they have none"`
 	Guardrails    string           `json:"guardrails" enum:"enforce,warn" doc:"Whether this server holds mail back whose bounces or complaints are over the line, or only warns"`
+	Capturing     bool             `json:"capturing" doc:"Whether this server captures mail instead of sending it"`
 }
 
 type meOutput struct{ Body me }
@@ -155,6 +156,7 @@ func (r MeRoutes) newMe(m *people.Me) *meOutput {
 	return &meOutput{me{
 		Object: "user", PersonItem: newPersonItem(&m.User), Teams: newTeamItems(m.Teams), SecondFactor: factors,
 		Password: m.User.Password != "", RecoveryCodes: m.Codes, Session: newSessionItem(&m.Session, m.Session.ID), Mode: mode, Guardrails: guardrails,
+		Capturing: r.Service.Settings.Capture,
 	}}
 }
 

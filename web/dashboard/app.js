@@ -70,29 +70,29 @@ const inside = [
 /** Addresses that readers guess, and the pages that they mean. @type {Record<string, string>} */
 const guessed = { '/audience': '/contacts', '/people': '/team', '/settings': '/team?part=settings' };
 
-/** The doors of the sidebar: address, icon, also in the phone's bar, addresses beside it; each is called as its page is. */
-const doors = /** @type {[string|null, any[][]][]} */ ([
-	[null, [
+/** The links of the sidebar by group: address, icon, also in the phone's bar, addresses that light it too; each is called as its page is. */
+const doors = /** @type {[string, any[][]][]} */ ([
+	['mail', [
 		['/', 'overview', true],
 		['/emails', 'mail', true],
 		['/broadcasts', 'broadcast', true],
-		['/contacts', 'audience', false, ['/segments', '/topics', '/properties', '/imports', '/suppressions']],
 		['/templates', 'template', false],
+		['/queue', 'queue', true],
+		['/reputation', 'gauge', false, ['/usage']],
 	]],
-	['sending', [
+	['audience', [['/contacts', 'audience', false, ['/segments', '/topics', '/properties', '/imports', '/suppressions']]]],
+	['developers', [
 		['/domains', 'globe', false],
 		['/keys', 'key', false, ['/smtp']],
 		['/webhooks', 'webhook', false],
-		['/reputation', 'gauge', false, ['/usage']],
 		['/requests', 'list', false],
 	]],
-	['operator', [
-		['/queue', 'queue', true],
+	['server', [
 		['/operator/relays', 'relay', false, ['/operator/reports']],
 		['/operator/teams', 'teams', false, ['/operator/people']],
 		['/operator/health', 'health', false, ['/operator/backups', '/operator/settings', '/operator/disk']],
 	]],
-	[null, [['/team', 'settings', false, ['/audit']]]],
+	['settings', [['/team', 'settings', false, ['/audit']]]],
 ]);
 
 /** Whether the person is let through a door. @param {string} to */
@@ -122,7 +122,7 @@ function Side() {
 		<nav aria-label=${t('shell.main')}>${doors.map(([group, links]) => {
 			const mine = links.filter(([to]) => open(to));
 			if (!mine.length) return null;
-			return html`<div class="nav-group">${group && html`<p class="nav-name">${t(`shell.${group === 'operator' && !me.value.operator ? 'more' : group}`)}</p>`}${mine.map(([to, icon, bar, beside]) => html`<a class=${`nav-item ${bar ? 'in-bar' : ''}`} href=${base + to} title=${called(to)} aria-current=${within(to, beside) ? 'page' : undefined}><${Icon} name=${icon} /><span class="cut">${called(to)}</span>${count[to] && html`<span class=${`nav-count hide-s ${count[to][1] ? 'is-bad' : ''}`}>${t(`shell.${count[to][0]}`, { n: counts.value[count[to][0]] })}</span>`}</a>`)}</div>`;
+			return html`<div class="nav-group"><p class="nav-name">${t(`shell.${group}`)}</p>${mine.map(([to, icon, bar, beside]) => html`<a class=${`nav-item ${bar ? 'in-bar' : ''}`} href=${base + to} title=${called(to)} aria-current=${within(to, beside) ? 'page' : undefined}><${Icon} name=${icon} /><span class="cut">${called(to)}</span>${count[to] && html`<span class=${`nav-count hide-s ${count[to][1] ? 'is-bad' : ''}`}>${t(`shell.${count[to][0]}`, { n: counts.value[count[to][0]] })}</span>`}</a>`)}</div>`;
 		})}<button type="button" class="nav-item in-bar nav-more" aria-current=${doors.some(([, links]) => links.some(([to, , bar, beside]) => bar && within(to, beside))) ? undefined : 'true'} aria-expanded=${String(more)} onClick=${() => setMore(!more)}><${Icon} name="menu" /><span class="cut">${t('shell.more')}</span></button></nav>
 		<${Menu} label=${t('shell.account')} class="side-user" items=${[
 			{ icon: 'user', name: t('shell.account'), href: base + '/account' },
@@ -257,15 +257,18 @@ async function who() {
 	}
 }
 
-start();
-follow();
-noteVisits();
-{
+/** Draws the first page when its modules, its words and who is signed in are known. No module waits for this one: the bundles of pages import it. */
+async function begin() {
+	start();
+	follow();
+	noteVisits();
 	const free = found(outside, place.value.path);
 	const page = free ?? found(inside, place.value.path);
 	// What fails to load is said where it is shown.
 	await Promise.all([speak(preferred()), free ? (me.value = null) : who(), page && fetched(page).catch(() => {})]);
+	if (me.value?.language && me.value.language !== language.value) await speak(me.value.language).catch(() => {});
+	render(html`<${App} />`, /** @type {any} */ (document.getElementById('root')));
+	setTimeout(() => me.value && rest(), 1000);
 }
-if (me.value?.language && me.value.language !== language.value) await speak(me.value.language).catch(() => {});
-render(html`<${App} />`, /** @type {any} */ (document.getElementById('root')));
-setTimeout(() => me.value && rest(), 1000);
+
+begin();

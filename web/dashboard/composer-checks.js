@@ -31,11 +31,11 @@ function Test({ path, close }) {
 }
 
 /** What costs points in a mail. @param {{score: any, more?: any}} props */
-export const Penalties = ({ score, more }) => html`<ul class="items">${score.penalties.map((p) => html`<li><${Icon} name=${p.severity === 'critical' ? 'st-bounced' : 'st-delayed'} class=${p.severity === 'critical' ? 'bad' : 'warn'} /><span class="grow break">${p.message}</span><span class="num">−${number(p.points)}</span></li>`)}
-	${!score.penalties.length && html`<li><${Icon} name="st-delivered" class="good" /><span class="grow">${t('review.noPenalties')}</span></li>`}${more}</ul>`;
+export const Penalties = ({ score, more }) => html`<ul class="items">${score.penalties.map((p) => html`<li><${Icon} name=${'alert'} class=${p.severity === 'critical' ? 'bad' : 'warn'} /><span class="grow break">${p.message}</span><span class="num">−${number(p.points)}</span></li>`)}
+	${!score.penalties.length && html`<li><${Icon} name="check" class="good" /><span class="grow">${t('review.noPenalties')}</span></li>`}${more}</ul>`;
 
 /** The tags of other services in a mail. @param {{tags: any[]}} props */
-export const Tags = ({ tags }) => tags.map((tag) => html`<li><${Icon} name=${tag.refused ? 'st-bounced' : 'st-delayed'} class=${tag.refused ? 'bad' : 'warn'} /><span class="grow break">${t(tag.refused ? 'review.unfilledTag' : 'review.maybeTag', tag)}</span></li>`);
+export const Tags = ({ tags }) => tags.map((tag) => html`<li><${Icon} name=${'alert'} class=${tag.refused ? 'bad' : 'warn'} /><span class="grow break">${t(tag.refused ? 'review.unfilledTag' : 'review.maybeTag', tag)}</span></li>`);
 
 /** The checks beside the editor. @param {{draft: any, close: () => void}} props */
 export function Checks({ draft, close }) {

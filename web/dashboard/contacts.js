@@ -25,7 +25,7 @@ export default function Contacts() {
 	const filtered = query.search || query.segment_id || query.topic_id || query.state;
 	const empty = filtered
 		? html`<${Empty} icon="search" title=${t('contacts.noneFound')} act=${html`<${Button} onClick=${() => setQuery({ search: null, segment: null, topic: null, state: null })}>${t('contacts.showAll')}<//>`}>${t('contacts.noneFoundText')}<//>`
-		: html`<${Empty} icon="audience" title=${t('contacts.empty')} act=${html`<${Button} icon="plus" onClick=${() => addContact(segments, changed)}>${t('contacts.add')}<//><${Button} href=${href('/imports')}>${t('contacts.import')}<//>`}>${t('contacts.emptyText')}<//>`;
+		: html`<${Empty} ghost=${[['ann@example.com', 'Ann', html`<${Subscribed} of=${{ unsubscribed: false }} />`], ['ben@example.com', 'Ben', html`<${Subscribed} of=${{ unsubscribed: false }} />`], ['zoe@example.com', 'Zoë', html`<${Subscribed} of=${{ unsubscribed: true }} />`]]} icon="audience" title=${t('contacts.empty')} act=${html`<${Button} icon="plus" onClick=${() => addContact(segments, changed)}>${t('contacts.add')}<//><${Button} href=${href('/imports')}>${t('contacts.import')}<//>`}>${t('contacts.emptyText')}<//>`;
 	return html`<${Head} title=${t('contacts.title')}><${Csv} path="/contacts" query=${{ ...query, include: 'properties' }} name="contacts" /><${Button} href=${href('/imports')}>${t('contacts.import')}<//><${Button} kind="primary" icon="plus" onClick=${() => addContact(segments, changed)}>${t('contacts.add')}<//><//>
 	<${AudienceSections} at="contacts" />
 	<div class="tools tools--under"><${Search} label=${t('contacts.search')} value=${query.search} />

@@ -1,6 +1,6 @@
-// Package dashboard serves the dashboard: a client of the API in the browser, whose source
-// is what ships. Only web imports it. Its modules stand under the sum of all of them, so
-// that they may be kept for ever, and the shell that names them is asked for each time.
+// Package dashboard serves the dashboard: a client of the API in the browser. Only web imports
+// it. Its files are served under a hash of all of them, so that browsers keep them with no
+// limit, and the shell that names them is asked for each time.
 //
 // Failure policy: what is not there is answered 404; a page that only the browser knows is
 // the shell.
@@ -22,16 +22,16 @@ import (
 	"mailer/web/rest"
 )
 
-// sources are the pages, modules, styles and icons of this folder and of ui, as they stand
-// there; a test packs them.
+// bundles are the pages, bundles of modules, style sheets, icons and fonts that a test makes of
+// the files of this folder and of ui and fonts.
 //
-//go:embed sources.gz
-var sources []byte
+//go:embed bundles.gz
+var bundles []byte
 
-// files are bundles, whose source is elsewhere, and the words of each language, which stand
-// beside them; all in gzip.
+// files are the bundles of editors, whose source is elsewhere, and the words of each
+// language; all in gzip.
 //
-//go:embed lib/*.gz i18n/*.gz
+//go:embed lib/editor.js.gz lib/visual.js.gz lib/licences.txt.gz i18n/*.gz
 var files embed.FS
 
 // Prefix is where the dashboard stands.
@@ -92,18 +92,16 @@ func (s *site) prepare() {
 		s.packed[name] = packed
 	}
 	// What is embedded can always be read: a test has read it to its end.
-	_ = pack.Each(sources, func(name string, source []byte) bool {
+	_ = pack.Each(bundles, func(name string, source []byte) bool {
 		if path.Ext(name) == ".js" {
 			s.modules.add(name, string(source))
 		}
 		switch name {
-		case entry:
+		case routesFile:
 			s.routes = routesOf(string(source))
+			return true
 		case shellFile:
 			s.shell = string(source)
-		}
-		if ext := path.Ext(name); ext == ".js" || ext == ".css" {
-			source = uncommented(source)
 		}
 		add(name, rest.Gzip(source))
 		return true

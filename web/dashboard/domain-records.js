@@ -86,5 +86,5 @@ export function Readiness({ of: d }) {
 	const word = t(`domain.score.${score >= 9.5 ? 'ready' : score >= 7 ? 'close' : score >= 4 ? 'attention' : 'far'}`);
 	const show = (n) => number(n, { minimumFractionDigits: 1, maximumFractionDigits: 1 });
 	return html`<${Section} title=${t('domain.readiness')} acts=${html`<span class="t13r"><span class="medium">${t('domain.of10', { score: show(score) })}</span> <span class="muted">${word}</span></span>`}>
-	<ul class="items">${rows.map((r) => html`<li><${Icon} name=${`st-${{ good: 'delivered', warn: 'delayed', bad: 'bounced' }[r.kind]}`} class=${r.kind} /><span class="grow">${t(`domain.ready_${r.id}.${r.points ? 'lacks' : 'is'}`)}${r.points ? html` <span class="muted">· ${t(`domain.ready_${r.id}.fix`)}</span>` : null}</span><span class=${`num ${r.points ? '' : 'muted'}`}>${r.points ? `−${show(r.points)}` : '0'}</span></li>`)}</ul><//>`;
+	<ul class="items">${rows.map((r) => html`<li><${Icon} name=${r.kind === 'good' ? 'check' : 'alert'} class=${r.kind} /><span class="grow">${t(`domain.ready_${r.id}.${r.points ? 'lacks' : 'is'}`)}${r.points ? html` <span class="muted">· ${t(`domain.ready_${r.id}.fix`)}</span>` : null}</span><span class=${`num ${r.points ? '' : 'muted'}`}>${r.points ? `−${show(r.points)}` : ''}</span></li>`)}</ul><//>`;
 }

@@ -40,7 +40,7 @@ export default function Domains() {
 	useAsked(() => mayAdmin.value && add());
 	const button = mayAdmin.value && html`<${Button} kind="primary" icon="plus" onClick=${add}>${t('domains.add')}<//>`;
 	return html`<${Head} title=${t('domains.title')}><${Csv} path="/domains" name="domains" />${button}<//>
-	<${Table} list=${list} label=${t('domains.title')} open=${(row) => base + encoded`/domains/${row.id}`} empty=${html`<${Empty} icon="globe" title=${t('domains.none')} act=${button}>${t(mayAdmin.value ? 'domains.noneText' : 'domains.noneAsk')}<//>`} columns=${[
+	<${Table} list=${list} label=${t('domains.title')} open=${(row) => base + encoded`/domains/${row.id}`} empty=${html`<${Empty} ghost=${[['mail.example.com', html`<${Status} of="verified" />`], ['news.example.com', html`<${Status} of="pending" />`]]} icon="globe" title=${t('domains.none')} act=${button}>${t(mayAdmin.value ? 'domains.noneText' : 'domains.noneAsk')}<//>`} columns=${[
 		{ name: t('domains.domain'), class: 'cell-name cell-cut medium', cell: (row) => html`<a href=${base + encoded`/domains/${row.id}`} title=${row.name}><bdi>${row.name}</bdi></a><span class="cell-sub">${t('domains.tracking')}: ${tracking(row)}</span>` },
 		{ name: t('domains.state'), class: 'w-status', cell: (row) => html`<${Status} of=${row.status} word=${row.status === 'failed' ? t('domains.failed') : undefined} />` },
 		{ name: t('domains.region'), class: 'cell-cut drop-1 w-relay', cell: (row) => row.region },

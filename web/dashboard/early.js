@@ -16,11 +16,11 @@
 	const preferred = () => [kept('mailer.language'), ...navigator.languages].map((l) => (l ?? '').slice(0, 2)).find((l) => languages.includes(l)) ?? 'en';
 	const language = preferred();
 	// Each answer is taken once; who finds none asks.
-	const asked = (address, options) => fetch(address, options).catch(() => null);
+	const asked = (address) => fetch(address).catch(() => null);
 	/** @type {any} */ (globalThis).early = {
 		preferred,
 		language,
 		words: asked(new URL(`./i18n/${language}.json`, script.src)),
-		me: script.dataset.open === undefined ? asked('/users/me', { headers: { Accept: 'application/json' } }) : null,
+		me: script.dataset.open === undefined ? asked('/users/me') : null,
 	};
 }

@@ -1,8 +1,8 @@
 // The query box of the emails: filters as tokens in one field, completed by a menu.
 import { html, useEffect, useRef, useState } from './lib/core.js';
 import { t } from './i18n.js';
-import { completions, keys, read, written } from './emails-query.js';
-import { Icon, Status } from './ui/base.js';
+import { completions, read, statuses, written } from './emails-query.js';
+import { Icon, Select, Status } from './ui/base.js';
 
 /**
  * @param {{filters: Record<string, string>, wrong: Record<string, string>, known: any, onChange: (filters: Record<string, string>) => void, onNeed: () => void}} props
@@ -88,7 +88,7 @@ export function QueryBox({ filters, wrong, known, onChange, onNeed }) {
 			input.current.focus();
 		}}><${Icon} name="x" /></button></span>`)}
 		<input class="query-input" ref=${input} role="combobox" aria-expanded=${String(shown && items.length > 0)} aria-controls="completion" aria-autocomplete="list" aria-activedescendant=${at >= 0 ? `completion-${at}` : undefined} aria-label=${t('emails.search')} aria-describedby=${bad.length ? 'query-wrong' : undefined}
-			placeholder=${Object.keys(filters).length ? '' : keys.slice(0, 6).map((k) => `${k}:`).join(' ') + ' …'} value=${typed} spellcheck=${false} autocomplete="off" onFocus=${onNeed} onClick=${() => show(true)} onKeyDown=${onKey} onInput=${(e) => {
+			placeholder=${Object.keys(filters).length ? '' : t('emails.placeholder')} value=${typed} spellcheck=${false} autocomplete="off" onFocus=${onNeed} onClick=${() => show(true)} onKeyDown=${onKey} onInput=${(e) => {
 				type(e.currentTarget.value);
 				show(true);
 				setAt(-1);
@@ -98,4 +98,22 @@ export function QueryBox({ filters, wrong, known, onChange, onNeed }) {
 		${shown && items.length > 0 && html`<div class="menu"><div role="listbox" id="completion" class="query-list" aria-label=${t('emails.completion')}><div class="menu-name" role="presentation">${name}</div>
 		${items.map((item, i) => html`<div class="menu-item" role="option" id=${`completion-${i}`} key=${`${item.key}:${item.value ?? ''}`} aria-selected=${String(i === at)} onMouseDown=${(e) => e.preventDefault()} onClick=${() => take(item)}>${item.status ? html`<${Status} of=${item.status} word=${item.value} />` : html`<span class="mono cut">${item.key}:${item.value ?? ''}</span>`}<span class="menu-note cut">${item.note}</span></div>`)}</div>
 		<div class="menu-foot hide-s"><span><span class="kbd">↑</span><span class="kbd">↓</span> ${t('emails.foot.choose')}</span><span><span class="kbd">⇥</span> ${t('emails.foot.take')}</span><span><span class="kbd">↵</span> ${t('emails.foot.search')}</span></div></div>`}</div>`;
+}
+
+const spans = ['1h', '24h', '7d', '30d'];
+
+/**
+ * The filters that readers use most, as choices: status, date and domain.
+ * @param {{filters: Record<string, string>, domains: any[]|undefined, onChange: (filters: Record<string, string>) => void}} props
+ */
+export function Picks({ filters, domains = [], onChange }) {
+	const pick = (key) => (value) => {
+		const { [key]: gone, ...rest } = filters;
+		onChange(value ? { ...rest, [key]: value } : rest);
+	};
+	// A value that is no choice of these was typed, and is shown as it was.
+	const choice = (key, label, any, options) => html`<${Select} bare label=${label} value=${filters[key] ?? ''} onChange=${pick(key)} options=${[['', any], ...options, ...(filters[key] && !options.some(([value]) => value === filters[key]) ? [[filters[key], filters[key]]] : [])]} />`;
+	return html`<div class="picks">${choice('status', t('emails.status'), t('emails.pick.anyStatus'), statuses.map((s) => [s, t(`status.${s}`)]))}
+	${choice('after', t('emails.pick.date'), t('emails.pick.anyDate'), spans.map((s) => [s, t(`emails.pick.since.${s}`)]))}
+	${(domains.length > 1 || filters.domain) && choice('domain', t('emails.pick.domain'), t('emails.pick.anyDomain'), domains.map((d) => [d.name, d.name]))}</div>`;
 }

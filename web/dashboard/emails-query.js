@@ -84,7 +84,8 @@ export function ask(filters, known) {
 		else if (key === 'source' && !sources.includes(value)) wrong.source = t('emails.wrong.source', { value });
 		else if (key === 'before' || key === 'after') {
 			const at = timeOf(value);
-			if (at) query[`created_${key}`] = at.toISOString();
+			// To the minute: a time that moves with each drawing would ask again and again.
+			if (at) query[`created_${key}`] = new Date(Math.floor(at.getTime() / 60_000) * 60_000).toISOString();
 			else wrong[key] = t('emails.wrong.time', { value });
 		} else if (key === 'key' || key === 'broadcast') {
 			const rows = key === 'key' ? known.keys : known.broadcasts;

@@ -1,10 +1,9 @@
 // Views of the emails: those that everybody has, and those that this browser keeps.
 import { html, useState } from './lib/core.js';
-import { useGet } from './api.js';
 import { addressOf } from './emails-query.js';
 import { t } from './i18n.js';
 import { base, go } from './router.js';
-import { team } from './state.js';
+import { me, team } from './state.js';
 import { Button, Icon, Input } from './ui/base.js';
 import { dialog, DialogBody, toast } from './ui/float.js';
 
@@ -55,7 +54,7 @@ function Name({ close }) {
 export function Views({ filters, wrong }) {
 	const [, draw] = useState(0);
 	const own = kept();
-	const capturing = useGet('/readyz', undefined, { team: null }).data?.relay === 'capture';
+	const capturing = me.value.capturing;
 	const common = capturing ? [...everybodys, captured] : everybodys;
 	const mine = own.find(([, f]) => same(f, filters));
 	const known = mine || common.some(([, f]) => same(f, filters));

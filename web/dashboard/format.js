@@ -46,6 +46,16 @@ export function clock(at) {
 /** A time of this day with its seconds, as 14:32:08. @param {string|Date|number} at */
 export const seconds = (at) => new Intl.DateTimeFormat(language.value, { timeStyle: 'medium', hourCycle: 'h23' }).format(new Date(at));
 
+/** A time with its seconds, and with its day where that is not this one. @param {string|Date} at */
+export const stamp = (at) => (new Date(at).toDateString() === new Date().toDateString() ? seconds(at) : t('time.joined', { one: day(at), two: seconds(at) }));
+
+/** The time between two, as a log has it: 9 ms, 1.2 s, 3 min. @param {string} from @param {string} to */
+export function gap(from, to) {
+	const ms = Math.max(0, new Date(to).getTime() - new Date(from).getTime());
+	if (ms < 1000) return t('email.ms', { ms });
+	return ms < 60_000 ? t('time.s', { n: Math.round(ms / 100) / 10 }) : duration(ms / 1000);
+}
+
 /** A day as 20 Nov. @param {string|Date} at */
 export const day = (at) => new Intl.DateTimeFormat(language.value, { day: 'numeric', month: 'short' }).format(new Date(at));
 

@@ -36,7 +36,7 @@ const shown = (params) => Object.fromEntries(Object.entries(params).map(([name, 
 /** What is not well, what helps, and where. @param {{of: any}} props */
 function Finding({ of: f }) {
 	const params = shown(f.params);
-	return html`<li><${Icon} name="st-bounced" class=${f.severity === 'error' ? 'bad' : 'warn'} /><div class="grow stack stack--2"><h3 class="break"><span class="vh">${t(`findings.${f.severity}`)}: </span>${t(`findings.${f.id}.what`, params)}</h3><p class="ink2 break">${t(`findings.${f.id}.fix`, params)}${params.note && html` ${t(`findings.${params.note}`)}`}</p>${f.command && html`<div class="fix"><span class="mono break">${f.command}</span><${CopyButton} text=${f.command} /></div>`}</div>${f.page && html`<${Button} href=${base + f.page}>${t('findings.open')}<//>`}</li>`;
+	return html`<li><${Icon} name="alert" class=${f.severity === 'error' ? 'bad' : 'warn'} /><div class="grow stack stack--2"><h3 class="break"><span class="vh">${t(`findings.${f.severity}`)}: </span>${t(`findings.${f.id}.what`, params)}</h3><p class="ink2 break">${t(`findings.${f.id}.fix`, params)}${params.note && html` ${t(`findings.${params.note}`)}`}</p>${f.command && html`<div class="fix"><span class="mono break">${f.command}</span><${CopyButton} text=${f.command} /></div>`}</div>${f.page && html`<${Button} href=${base + f.page}>${t('findings.open')}<//>`}</li>`;
 }
 
 function Figures({ status }) {

@@ -9,8 +9,8 @@ import { attempt } from './ui/float.js';
 /** Languages that the hosted pages speak. */
 const tongues = ['en', 'de', 'fr', 'es', 'it', 'pt', 'nl', 'pl', 'ja', 'zh'];
 
-/** The part of a page about them. */
-export function HostedPages() {
+/** The part of a page about them. @param {{stamp?: any}} props stamp: the preview is asked for again when it changes */
+export function HostedPages({ stamp }) {
 	const team = useGet('/team');
 	const [change, setChange] = useState(/** @type {any} */ ({}));
 	if (team.error && !team.data) return html`<${Failed} error=${team.error} retry=${team.reload} />`;
@@ -29,7 +29,7 @@ export function HostedPages() {
 		}}>
 			<${Input} label=${t('hosted.name')} value=${now.name} maxlength="100" required onInput=${(name) => setChange({ ...change, name })} hint=${t('hosted.nameHint')} />
 			<${Button} type="submit" disabled=${!dirty}>${t('ui.save')}<//></form>
-		<${Shown} stamp=${team.data} /></div><//></div>`;
+		<${Shown} stamp=${JSON.stringify([team.data, stamp])} /></div><//></div>`;
 }
 
 /** The page of the newest contact. @param {{stamp: any}} props */

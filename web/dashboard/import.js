@@ -27,7 +27,7 @@ export default function Import({ params }) {
 	};
 	const c = one.counts;
 	return html`<${Head} title=${say('imports.of', { time: html`<${Time} at=${one.created_at} as="clock" />` })} text=${t('imports.one')} path=${trail}><${Button} kind="danger" onClick=${remove}>${t(over ? 'imports.remove' : 'imports.cancel')}<//><//>
-	<${Verdict} kind=${one.status === 'failed' ? 'bad' : over ? (c.failed ? 'warn' : 'good') : ''} icon=${over ? undefined : one.status === 'queued' ? 'st-queued' : 'st-sent'} line=${sentence(one)} fix=${one.error ?? (c.failed > 0 ? t('imports.fix') : undefined)} />
+	<${Verdict} kind=${one.status === 'failed' ? 'bad' : over ? (c.failed ? 'warn' : 'good') : ''} icon=${over ? undefined : 'info'} line=${sentence(one)} fix=${one.error ?? (c.failed > 0 ? t('imports.fix') : undefined)} />
 	<div class="page"><div class="stats">${['created', 'updated', 'skipped', 'failed'].map((count) => html`<div class="stat"><div class="stat-label">${t(`imports.${count}Rows`)}</div><div class=${`stat-value ${count === 'failed' && c.failed ? 'bad' : ''}`}>${number(c[count])}</div><div class="stat-note">${t(`imports.${count}Note`)}</div></div>`)}</div>
 		<section class="section"><${Facts} pairs=${[
 			[t('imports.status'), html`<${ImportStatus} of=${one.status} />`],

@@ -11,7 +11,7 @@ import { Mapping } from './import-new.js';
 import { encoded } from './paths.js';
 
 /** How the states of an import look. */
-export const looks = { queued: 'queued', in_progress: 'sent', completed: 'completed', failed: 'failed' };
+export const looks = { queued: 'neutral', in_progress: 'neutral', completed: 'completed', failed: 'bad' };
 
 /** A state of an import. @param {{of: string}} props */
 export const ImportStatus = ({ of }) => html`<${Status} of=${looks[of] ?? 'neutral'} word=${t(`imports.${of}`)} />`;

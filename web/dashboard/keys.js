@@ -48,7 +48,7 @@ export default function Keys() {
 		if (await dialog((close) => html`<${EditKey} close=${close} of=${key} />`)) await list.reload();
 	};
 	const columns = [
-		{ name: t('keys.name'), class: 'cell-name cell-cut medium', cell: (key) => html`<bdi title=${key.name}>${key.name}</bdi>${!key.last_used_at && html` <span class="badge badge--warn">${t('keys.neverUsed')}</span>`}<span class="cell-sub">${may(key, domains)}</span>` },
+		{ name: t('keys.name'), class: 'cell-name cell-cut medium', cell: (key) => html`<bdi title=${key.name}>${key.name}</bdi>${!key.last_used_at && html` <span class=${`badge ${Date.now() - new Date(key.created_at).getTime() > 7 * 86_400_000 ? 'badge--warn' : ''}`}>${t('keys.neverUsed')}</span>`}<span class="cell-sub">${may(key, domains)}</span>` },
 		{ name: t('keys.key'), class: 'cell-cut hide-s', cell: (key) => html`<${Copy} text=${key.prefix} show=${`${key.prefix}…`} />` },
 		{ name: t('keys.may'), class: 'cell-cut hide-s', cell: (key) => html`<span title=${may(key, domains)}>${may(key, domains)}</span>` },
 		{ name: t('keys.from'), class: 'cell-cut drop-1 w-num', cell: (key) => key.allowed_ips.length ? html`<span class="mono" title=${key.allowed_ips.join(', ')}>${key.allowed_ips.length === 1 ? key.allowed_ips[0] : t('keys.ranges', { n: key.allowed_ips.length })}</span>` : html`<span class="muted">${t('keys.anywhere')}</span>` },
@@ -64,5 +64,5 @@ export default function Keys() {
 	return html`<${Head} title=${t('keys.title')}><${Csv} path="/api-keys" name="api-keys" />${mayAdmin.value && makeButton}<//>
 	<${KeySections} at="/keys" />
 	${made && html`<${Made} made=${made} domains=${domains} done=${() => setMade(null)} />`}
-	<${Table} list=${list} label=${t('keys.title')} columns=${columns} empty=${html`<${Empty} icon="key" title=${t('keys.none')} act=${mayAdmin.value && makeButton}>${t(mayAdmin.value ? 'keys.noneText' : 'keys.noneAsk')}<//>`} />`;
+	<${Table} list=${list} label=${t('keys.title')} columns=${columns} empty=${html`<${Empty} ghost=${[['my-app', html`<span class="mono">mlr_8fK2…</span>`, t('time.min', { n: 2 })], ['website', html`<span class="mono">mlr_3xQ9…</span>`, t('time.d', { n: 3 })]]} icon="key" title=${t('keys.none')} act=${mayAdmin.value && makeButton}>${t(mayAdmin.value ? 'keys.noneText' : 'keys.noneAsk')}<//>`} />`;
 }

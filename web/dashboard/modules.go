@@ -6,14 +6,10 @@ import (
 	"strings"
 )
 
-// What the modules say of each other, which a browser learns one round after another: the
-// shell names all that its page needs, so that it comes in one.
-var (
-	// importOf finds what a module needs before it runs. Each stands on a line of its own.
-	importOf = regexp.MustCompile(`(?m)^(?:import|export)\s+(?:[\w*{},\s$]+\sfrom\s+)?['"](\.{1,2}/[^'"]+)['"]`)
-	// routeOf finds the pages in app.js: pattern and module.
-	routeOf = regexp.MustCompile(`(?m)^\t\['(/[^']*)', \(\) => import\('\./([^']+)'\)\],$`)
-)
+// importOf finds what a module needs before it runs. Each import is on a line of its own. A
+// browser learns what modules import one round trip after another: the shell names all
+// modules that its page needs, so that they are loaded together.
+var importOf = regexp.MustCompile(`(?m)^(?:import|export)\s+(?:[\w*{},\s$]+\sfrom\s+)?['"](\.{1,2}/[^'"]+)['"]`)
 
 // entry is the module that the shell runs.
 const entry = "app.js"
@@ -25,11 +21,16 @@ type route struct {
 	open    bool // it needs nobody signed in
 }
 
-// routesOf are the pages that app.js has, in its order: the first that fits is shown.
-func routesOf(app string) (all []route) {
-	inside := strings.Index(app, "\nconst inside = [")
-	for _, m := range routeOf.FindAllStringSubmatchIndex(app, -1) {
-		all = append(all, route{app[m[2]:m[3]], app[m[4]:m[5]], m[0] < inside})
+// routesFile lists the pages of app.js: pattern, module, and "open" for those that need nobody
+// signed in.
+const routesFile = "routes"
+
+// routesOf reads routesFile. The first route that fits an address is shown.
+func routesOf(lines string) (all []route) {
+	for line := range strings.Lines(lines) {
+		if f := strings.Fields(line); len(f) >= 2 {
+			all = append(all, route{f[0], f[1], len(f) > 2})
+		}
 	}
 	return all
 }

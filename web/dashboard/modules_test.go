@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -33,50 +34,82 @@ export default function h() { return import('./later.js'); }
 	}
 }
 
-// TestModulesKnowEachOther: each import of a module is a file, and no import hides where it
-// is not looked for.
+// TestModulesKnowEachOther: each import of a module is a file, no import hides where it is not
+// looked for, and no module in a folder asks for its own address, which in a bundle is another.
 func TestModulesKnowEachOther(t *testing.T) {
-	s := &site{}
-	s.made.Do(s.prepare)
-	for name, needs := range s.modules {
-		source := read(t, name)
-		if n := strings.Count(string(source), " from '.") + strings.Count(string(source), "\nimport '."); n != len(needs) {
+	b := newBundler(t)
+	graph := modules{}
+	for name, source := range b.sources {
+		graph.add(name, source)
+	}
+	for name, needs := range graph {
+		source := b.sources[name]
+		if strings.HasPrefix(name, "lib/") {
+			continue
+		}
+		if n := strings.Count(source, " from '.") + strings.Count(source, "\nimport '."); n != len(needs) {
 			t.Errorf("%s: %d imports are found of %d", name, len(needs), n)
 		}
 		for _, need := range needs {
-			if s.packed[need] == nil {
+			if b.sources[need] == "" && !slices.Contains(vendored, need) {
 				t.Errorf("%s imports %s, which is not there", name, need)
 			}
+		}
+		if strings.Contains(name, "/") && strings.Contains(source, "import.meta") {
+			t.Errorf("%s asks for its own address: fileAt of paths.js has that of a file", name)
 		}
 	}
 }
 
-// TestTheShellNamesWhatItsPageNeeds: and nothing of the others.
+// TestEveryModuleIsInOneBundle: a module that were in two would have its state twice.
+func TestEveryModuleIsInOneBundle(t *testing.T) {
+	in := map[string][]string{}
+	marker := regexp.MustCompile(`(?m)^// module:(\S+)$`)
+	for _, f := range bundled(t) {
+		for _, m := range marker.FindAllSubmatch(f.Content, -1) {
+			if f.Name != frameEntry { // a document of its own
+				in[string(m[1])] = append(in[string(m[1])], f.Name)
+			}
+		}
+	}
+	for name := range newBundler(t).sources {
+		if bundles := slices.Compact(in[name]); len(bundles) > 1 || len(bundles) == 0 && name != frameEntry && !strings.HasPrefix(name, "visual-") {
+			t.Errorf("%s is in %q", name, in[name])
+		}
+	}
+}
+
+// TestTheShellNamesWhatItsPageNeeds: all files of it, few of them, and nothing of the others.
 func TestTheShellNamesWhatItsPageNeeds(t *testing.T) {
 	s := &site{}
 	s.made.Do(s.prepare)
 	if app := string(read(t, entry)); len(s.routes) != strings.Count(app, "', () => import('./") {
 		t.Fatalf("%d routes are found", len(s.routes))
 	}
-	for at, want := range map[string]struct{ module, has, lacks string }{
-		"":                      {"overview.js", "ui/chart.js", "composer.js"},
-		"/":                     {"overview.js", "ui/chart.js", "composer.js"},
-		"/emails/":              {"emails.js", "emails-query.js", "email-tabs.js"},
-		"/emails/some-id":       {"email.js", "email-tabs.js", "composer.js"},
-		"/broadcasts/x/report":  {"report.js", "report-people.js", "lib/editor.js"},
-		"/broadcasts/x":         {"composer.js", "ui/code-editor.js", "ui/editor-setup.js"},
-		"/sign-in":              {"sign-in.js", "gate.js", "ui/list.js"},
-		"/operator/relays":      {"relays.js", "relays-add.js", "ui/list.js"},
-		"/nowhere":              {"", "ui/base.js", "ui/list.js"},
-		"/emails/some-id/other": {"", "api.js", "emails.js"},
+	for at, want := range map[string]struct{ module, names, lacks string }{
+		"":                      {"overview.js", "overview.js", "shared.js"},
+		"/":                     {"overview.js", "overview.js", "composer.js"},
+		"/emails/":              {"emails.js", "emails.js", "shared.js"},
+		"/emails/some-id":       {"email.js", "email.js", "composer.js"},
+		"/broadcasts/x/report":  {"report.js", "report.js shared.js", "lib/editor.js"},
+		"/broadcasts/x":         {"composer.js", "composer.js shared.js", "ui/editor-setup.js"},
+		"/sign-in":              {"sign-in.js", "sign-in.js", "shared.js"},
+		"/operator/relays":      {"relays.js", "relays.js shared.js", "overview.js"},
+		"/nowhere":              {"", "", "shared.js"},
+		"/emails/some-id/other": {"", "", "email.js"},
 	} {
 		shell, module := s.page(at)
 		named := func(name string) bool { return strings.Contains(shell, "/"+s.sum+"/"+name+`">`) }
-		if module != want.module || !named(want.has) || named(want.lacks) || module != "" && !named(module) || strings.Contains(shell, "$") || strings.Contains(shell, "data-open") != (at == "/sign-in") {
+		for name := range strings.FieldsSeq(want.names) {
+			if !named(name) {
+				t.Errorf("%s: %s is not named", at, name)
+			}
+		}
+		if module != want.module || named(want.lacks) || strings.Contains(shell, "$") || strings.Contains(shell, "data-open") != (at == "/sign-in") {
 			t.Errorf("%s: %q: %s", at, module, shell)
 		}
-		if n := strings.Count(shell, "modulepreload"); n > 35 {
-			t.Errorf("%s needs %d modules at once", at, n)
+		if n := strings.Count(shell, "modulepreload"); n > 3 {
+			t.Errorf("%s needs %d bundles beside the entry", at, n)
 		}
 	}
 	for _, r := range s.routes {

@@ -9,9 +9,11 @@ import { Section, Status, Time } from './ui/base.js';
 
 const statuses = ['bounced', 'failed', 'complained'];
 
-/** The last five that failed, of those that a person does something about. */
-export function Failures() {
-	const got = useGet('/emails', { status: statuses.join(), include: 'reason', limit: 5 }, { live: (e) => e.name === 'email' && statuses.includes(e.data?.event) });
+/** Reads the last five that failed, of those that a person does something about. */
+export const useFailures = () => useGet('/emails', { status: statuses.join(), include: 'reason', limit: 5 }, { live: (e) => e.name === 'email' && statuses.includes(e.data?.event) });
+
+/** The list of them. @param {{got: any}} props got is useFailures's */
+export function Failures({ got }) {
 	const rows = got.data?.data ?? [];
 	return html`<${Section} title=${t('overview.failures')} acts=${rows.length > 0 && html`<a class="link t13r" href=${base + '/emails?status=bounced'}>${t('overview.allBounced')}</a>`}>${!rows.length ? got.data && html`<p class="muted">${t('overview.noFailures')}</p>` : html`<table class="table table--fixed table--two"><thead class="hide-s"><tr><th class="w-status">${t('emails.status')}</th><th class="w-to">${t('emails.to')}</th><th>${t('overview.why')}</th><th class="w-age num">${t('ui.when')}</th></tr></thead><tbody>${rows.map((r) => {
 		const line = r.reason;

@@ -63,12 +63,14 @@ function stored() {
  * @param {{domains?: any[], emails: any[]|null, capturing: boolean}} props emails is null once mail was sent
  */
 export function FirstSteps({ domains = [], emails, capturing }) {
-	const relays = useGet(me.value.operator && !capturing ? '/relays' : null, {}, { team: null, every: 5 });
-	const keys = useGet('/api-keys', { limit: 1 });
-	const reports = useGet(me.value.operator && !capturing ? '/ingest' : null, undefined, { every: 15 });
+	const reporting = me.value.operator && !capturing && !dismissed.value;
+	const reports = useGet(reporting ? '/ingest' : null, undefined, { every: 15 });
+	const over = dismissed.value || (!emails && (!reporting || !reports.data || reported(reports)));
+	const relays = useGet(!over && me.value.operator && !capturing ? '/relays' : null, {}, { team: null, every: 5 });
+	const keys = useGet(over ? null : '/api-keys', { limit: 1 });
 	const domain = domains.find((d) => d.status === 'verified') ?? domains[0];
-	const records = useGet(domain && domain.status !== 'verified' && !capturing ? encoded`/domains/${domain.id}` : null, {}, { every: 30 });
-	if (dismissed.value || (!emails && (capturing || !me.value.operator || !reports.data || reported(reports)))) return null;
+	const records = useGet(!over && domain && domain.status !== 'verified' && !capturing ? encoded`/domains/${domain.id}` : null, {}, { every: 30 });
+	if (over) return null;
 	const waits = emails?.[0];
 	const sent = { name: 'send', done: true, text: t('overview.steps.sendDone') };
 	const send = waits ? { name: 'send', text: html`${t('overview.steps.sendWaits')} <a class="link" href=${base + encoded`/emails/${waits.id}`}>${t('overview.steps.sendWhy')}</a>`, act: (kind) => html`<${Button} kind=${kind} onClick=${() => go(encoded`/emails/${waits.id}`)}>${t('overview.steps.open')}<//>` } : { name: 'send', text: t('overview.steps.sendText'), act: (kind) => html`<${Button} kind=${kind} onClick=${sendDialog}>${t('emails.sendFirst')}<//>` };
@@ -83,5 +85,5 @@ export function FirstSteps({ domains = [], emails, capturing }) {
 	].filter(Boolean);
 	const now = steps.findIndex((s) => !s.done);
 	const done = steps.filter((s) => s.done).length;
-	return html`<section class="section" aria-labelledby="first-steps"><div class="section-head"><h2 id="first-steps">${t('overview.steps.title')}</h2><span class="muted t13r">${t('overview.steps.done', { n: done, all: steps.length })}</span>${!emails && html` <${Button} kind="quiet" onClick=${dismiss}>${t('overview.steps.dismiss')}<//>`}</div><ol class="steps">${steps.map((s, i) => html`<li key=${s.name} class=${s.done ? 'is-done' : i === now ? 'is-now' : ''} aria-current=${i === now ? 'step' : undefined}><${Icon} name=${s.done ? 'st-delivered' : s.bad ? 'st-bounced' : i === now ? 'st-delayed' : 'st-queued'} class=${s.bad ? 'bad' : ''} /><div><h3>${s.title ?? t(`overview.steps.${s.name}`)}</h3><p class=${s.done ? 'muted' : ''}>${s.text}</p></div>${typeof s.act === 'function' ? s.act(i === now ? 'primary' : '') : s.act}</li>`)}</ol></section>`;
+	return html`<section class="section" aria-labelledby="first-steps"><div class="section-head"><h2 id="first-steps">${t('overview.steps.title')}</h2><span class="muted t13r">${t('overview.steps.done', { n: done, all: steps.length })}</span>${!emails && html` <${Button} kind="quiet" onClick=${dismiss}>${t('overview.steps.dismiss')}<//>`}</div><ol class="steps">${steps.map((s, i) => html`<li key=${s.name} class=${s.done ? 'is-done' : i === now ? 'is-now' : ''} aria-current=${i === now ? 'step' : undefined}><${Icon} name=${s.done ? 'check' : s.bad ? 'alert' : i === now ? 'right' : 'minus'} class=${s.bad ? 'bad' : ''} /><div><h3>${s.title ?? t(`overview.steps.${s.name}`)}</h3><p class=${s.done ? 'muted' : ''}>${s.text}</p></div>${typeof s.act === 'function' ? s.act(i === now ? 'primary' : '') : s.act}</li>`)}</ol></section>`;
 }

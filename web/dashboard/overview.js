@@ -8,14 +8,14 @@ import { language, say, t } from './i18n.js';
 import { base, place, setQuery } from './router.js';
 import { me, team } from './state.js';
 import { Live } from './emails.js';
-import { Failures } from './overview-failures.js';
+import { Failures, useFailures } from './overview-failures.js';
 import { FirstSteps } from './overview-first.js';
 import { OwnInvitations } from './own-invitations.js';
 import { encoded } from './paths.js';
 import { grouped, lookOf } from './queue-words.js';
 import { Light, Relays } from './relays-lights.js';
 import { Bones, Empty, Failed, Head, Icon, Notice, Section, Seg, Select, Status, Time } from './ui/base.js';
-import { Bars, Meter, Scale } from './ui/chart.js';
+import { Bars, few, Legend, Meter, Scale } from './ui/chart.js';
 
 /** Lines of the guardrails, in per cent. */
 const lines = { bounces: [4, 5], complaints: [0.05, 0.1] };
@@ -85,19 +85,30 @@ function Figures({ now, before, week: w, period }) {
 /** Names of the bars: hours or days. */
 const hourOf = (at) => new Intl.DateTimeFormat(language.value, { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' }).format(new Date(at));
 
+/** What became of the emails of a bar: delivered, without a result, not delivered. @returns {[number, string][]} */
+function partsOf(row) {
+	const lost = Math.min(row.sent, row.bounced + row.failed);
+	const delivered = Math.min(row.sent - lost, row.delivered);
+	return [[delivered, 'good'], [row.sent - lost - delivered, ''], [lost, 'over']];
+}
+
 function Charts({ rows, hourly, period }) {
 	const every = Math.ceil(rows.length / 8);
 	const named = rows.map((r, i) => ({ name: hourly ? hourOf(r.period) : day(r.period), axis: i % every === 0 ? (hourly ? hourOf(r.period) : day(r.period)) : undefined, row: r }));
-	const most = Math.max(...rows.map((r) => r.sent));
-	const sent = named.map((b) => ({ name: b.name, axis: b.axis, value: b.row.sent, word: most > 0 && b.row.sent === most ? number(most) : undefined, note: b.row.bounced + b.row.failed ? t('overview.lost', { n: b.row.bounced + b.row.failed }) : undefined }));
+	const most = rows.findIndex((r) => r.sent > 0 && r.sent === Math.max(...rows.map((one) => one.sent)));
+	const sent = named.map((b, i) => ({ name: b.name, axis: b.axis, value: b.row.sent, parts: partsOf(b.row), word: i === most ? number(b.row.sent) : undefined, note: b.row.bounced + b.row.failed ? t('overview.lost', { n: b.row.bounced + b.row.failed }) : undefined }));
 	const rate = named.map((b) => {
 		const value = b.row.sent ? (100 * b.row.bounced_permanent) / b.row.sent : 0;
 		const bad = value >= lines.bounces[0] && b.row.sent >= 20;
 		return { name: b.name, axis: b.axis, value, bad, word: bad ? percent(value / 100, 1) : undefined, note: t('overview.ofSent', { n: b.row.bounced_permanent, sent: b.row.sent }) };
 	});
+	// The scale is the data's: the line is drawn where the data comes near it.
+	const near = Math.max(...rate.map((b) => b.value)) >= lines.bounces[0] / 2;
+	const line = { value: lines.bounces[0], word: t(me.value.guardrails === 'enforce' ? 'overview.slowAt' : 'overview.warnAt') };
 	return html`<${Section} title=${t(hourly ? 'overview.byHour' : 'overview.byDay')} acts=${html`<span class="t12 muted">${t('overview.zone', { zone: Intl.DateTimeFormat().resolvedOptions().timeZone })}</span>`}>
 	<${Bars} label=${t(hourly ? 'overview.byHour' : 'overview.byDay')} bars=${sent} show=${(v) => number(v)} height=${168} table=${false} least=${4} key=${`s${period}`} />
-	${rows.some((r) => r.bounced_permanent) && html`<p class="t12 muted">${t('overview.bounceRate')}</p><${Bars} label=${t('overview.bounceRate')} bars=${rate} show=${(v) => percent(v / 100, 0)} height=${104} table=${false} least=${4} limits=${[{ value: 4, word: t(me.value.guardrails === 'enforce' ? 'overview.slowAt' : 'overview.warnAt') }]} key=${`b${period}`} />`}
+	${sent.filter((b) => b.value > 0).length >= few && html`<${Legend} of=${[['good', t('overview.parts.delivered')], ['', t('overview.parts.open')], ['over', t('overview.parts.lost')]]} />`}
+	${rows.some((r) => r.bounced_permanent) && html`<p class="t12 muted chart-title">${near ? t('overview.bounceRate') : t('time.joined', { one: t('overview.bounceRate'), two: line.word })}</p><${Bars} label=${t('overview.bounceRate')} bars=${rate} show=${(v) => percent(v / 100, near ? 0 : 2)} height=${104} table=${false} least=${near ? 4 : 0.1} limits=${near ? [line] : []} key=${`b${period}`} />`}
 	<details class="fold"><summary><${Icon} name="right" />${t('ui.asTable')}</summary><table class="table"><thead><tr><th>${t('ui.when')}</th><th class="num">${t('overview.sent')}</th><th class="num">${t('overview.lostHead')}</th><th class="num">${t('overview.hard')}</th></tr></thead><tbody>${named.map((b) => html`<tr><td>${b.name}</td><td class="num">${number(b.row.sent)}</td><td class="num">${number(b.row.bounced + b.row.failed)}</td><td class="num">${number(b.row.bounced_permanent)}</td></tr>`)}</tbody></table></details><//>`;
 }
 
@@ -146,7 +157,8 @@ function OfTeam() {
 	const of = got.data && figuresOf(got.data, question, period);
 	const domains = useGet('/domains', { limit: 100 });
 	const queue = useGet('/queue', { limit: 1 }, { live: moves, every: 15 });
-	const capturing = useGet('/readyz', undefined, { team: null }).data?.relay === 'capture';
+	const failures = useFailures(); // asked for with the others, not after them
+	const { capturing } = me.value;
 	const none = of && !of.now.sent && !of.week.sent;
 	const newest = useGet(none ? '/emails' : null, { limit: 5 }, { live: moves });
 	const head = html`<${Head} title=${t('overview.title')} note=${html`<${Live} />`}><${Seg} label=${t('overview.period')} value=${period} onChange=${(p) => setQuery({ period: p === '24h' ? null : p })} options=${Object.keys(periods).map((p) => [p, t(`overview.periods.${p}`)])} /><span class="hide-s"><${Select} bare label=${t('overview.domain')} value=${domain ?? ''} onChange=${(d) => setQuery({ domain: d || null })} options=${[['', t('overview.allDomains')], ...(domains.data?.data ?? []).map((d) => [d.id, d.name])]} /></span><//>`;
@@ -158,5 +170,5 @@ function OfTeam() {
 	${!first && html`<${Charts} rows=${of.rows} hourly=${of.hourly} period=${period} />`}
 	${(!first || queue.data?.waiting > 0) && html`<div class=${me.value.operator ? 'cols' : ''}>${queue.data && html`<${Waiting} queue=${queue.data} />`}${me.value.operator && html`<${Section} title=${t('relays.title')} acts=${html`<a class="link t13r" href=${base + '/operator/relays'}>${t('relays.all')}</a>`}><${Relays} /><//>`}</div>`}
 	<${Flight} />
-	${!first && html`<${Failures} />`}</div>`;
+	${!first && html`<${Failures} got=${failures} />`}</div>`;
 }

@@ -59,3 +59,6 @@ export function ownDomain(address) {
 	const domain = domainIn(address ?? '');
 	return providers.test(domain) ? '' : domain;
 }
+
+/** The address of a file that is served with the dashboard. Bundles of modules are served at the top alone: modules in folders ask here. @param {string} name */
+export const fileAt = (name) => new URL('./' + name, import.meta.url);

@@ -100,7 +100,7 @@ function Emails({ filters, at, data, operator, reload }) {
 		} },
 		{ name: t('queue.to'), class: 'w-to cell-cut hide-s', cell: (row) => row.broadcast && row.count ? html`<a href=${base + encoded`/broadcasts/${row.broadcast}/report`}>${t('queue.recipients', { n: row.count })}</a>` : html`<a href=${base + encoded`/emails/${row.id}`} title=${row.to.join(', ')}><bdi>${row.to.join(', ')}</bdi></a>` },
 		{ name: t('queue.relay'), class: 'w-relay cell-cut drop-1', cell: (row) => html`<span class="mono">${row.relay}</span>` },
-		{ name: t('queue.nextTry'), class: 'w-num num muted hide-s', cell: (row) => row.next_at ? html`<time datetime=${row.next_at} title=${exact(row.next_at)}>${relative(row.next_at)}</time>` : '–' },
+		{ name: t('queue.nextTry'), class: 'w-state num muted hide-s', cell: (row) => row.next_at ? html`<time datetime=${row.next_at} title=${exact(row.next_at)}>${relative(row.next_at)}</time>` : '–' },
 		{ name: t('queue.accepted'), class: 'w-age num muted', cell: (row) => html`<${Time} at=${row.created_at} />` },
 	];
 	const relays = [...new Set(data.by.map((b) => b.relay))];

@@ -75,8 +75,8 @@ export function leftovers(mail) {
 
 function Checked({ plan, read }) {
 	const seen = useMemo(() => read.data && leftovers(read.data), [read.data]);
-	const fine = (words) => html`<li><${Icon} name="st-delivered" class="good" /><span class="grow break">${words}</span></li>`;
-	const off = (words) => html`<li><${Icon} name="st-delayed" class="warn" /><span class="grow break">${words}</span></li>`;
+	const fine = (words) => html`<li><${Icon} name="check" class="good" /><span class="grow break">${words}</span></li>`;
+	const off = (words) => html`<li><${Icon} name="alert" class="warn" /><span class="grow break">${words}</span></li>`;
 	const bytes = read.data ? new Blob([read.data.html ?? read.data.text]).size : 0;
 	const tags = plan?.unfilled_tags ?? [];
 	const more = seen && html`<${Tags} tags=${tags} />${seen.found.map(off)}${read.data.missing.length ? off(t('review.leftover', { n: read.data.missing.length, names: read.data.missing.join(', ') })) : !seen.found.length && !tags.length && fine(t('review.noLeftover'))}

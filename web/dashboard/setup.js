@@ -46,7 +46,7 @@ function You({ code, next, progress }) {
 	<div class="setup-fields"><${Input} label=${t('setup.you.name')} autocomplete="name" value=${values.name} onInput=${set('name')} error=${about(form.error, 'name')} autofocus />
 	<${Input} label=${t('setup.you.team')} autocomplete="organization" value=${values.team} onInput=${set('team')} hint=${t('setup.you.teamHint')} error=${about(form.error, 'team')} />
 	<${Input} label=${t('signIn.email')} type="email" autocomplete="username" required value=${values.email} onInput=${set('email')} error=${about(form.error, 'email')} />
-	<${Input} label=${t('signIn.password')} type="password" autocomplete="new-password" required minlength="12" value=${values.password} onInput=${set('password')} hint=${t('setup.you.passwordHint')} error=${about(form.error, 'password')} /></div>
+	<${Input} label=${t('signIn.password')} type="password" autocomplete="new-password" required value=${values.password} onInput=${set('password')} hint=${t('setup.you.passwordHint')} error=${about(form.error, 'password')} /></div>
 	<div class="row"><${Button} type="submit" kind="primary" busy=${form.busy}>${t('setup.you.act')}<//></div><//>`;
 }
 

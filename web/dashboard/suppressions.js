@@ -77,7 +77,7 @@ export default function Suppressions() {
 		{ name: t('suppressions.origin'), class: 'w-rectype hide-s', cell: (row) => t(`suppressions.origins.${row.origin}`) },
 		{ name: t('suppressions.cause'), class: 'w-team cell-cut drop-2', cell: (row) => row.source_id ? html`<a class="link" href=${base + encoded`/emails/${row.source_id}`}>${t('suppressions.mail')}</a>` : html`<span class="muted">–</span>` },
 		{ name: t('suppressions.since'), class: 'w-age num muted', cell: (row) => html`<${Time} at=${row.created_at} />` },
-		{ name: t('ui.acts'), hide: true, class: 'w-act num', cell: (row) => html`<${Button} kind="quiet" onClick=${() => lift([row])}>${t('suppressions.lift')}<//>` },
+		{ name: t('ui.acts'), hide: true, class: 'w-state num hide-s', cell: (row) => html`<${Button} kind="quiet" onClick=${() => lift([row])}>${t('suppressions.lift')}<//>` },
 	]} />
 	${rows.length > 0 && html`<${Bulk} n=${rows.length} clear=${() => select(new Set())}><${Button} kind="danger" onClick=${() => lift(rows)}>${t('suppressions.liftAct', { n: rows.length })}<//><//>`}`;
 }

@@ -1,5 +1,6 @@
 // How an application sends by a template, in seven languages.
 import { html, useState } from './lib/core.js';
+import { useGet } from './api.js';
 import { t } from './i18n.js';
 import { Button, Code, Notice, useEscape } from './ui/base.js';
 
@@ -25,8 +26,10 @@ export function call(language, origin, body) {
 export function Call({ of, published, values, close }) {
 	useEscape(close);
 	const [language, setLanguage] = useState('curl');
+	const domains = useGet('/domains', { limit: 100 }).data?.data ?? [];
+	const domain = (domains.find((d) => d.status === 'verified') ?? domains[0])?.name ?? 'example.com';
 	const variables = Object.fromEntries((of.variables ?? []).filter((v) => v.key).map((v) => [v.key, values[v.key] ?? v.fallback_value ?? (v.type === 'number' ? 1 : 'text')]));
-	const body = { ...(of.from ? {} : { from: 'Shop <hello@example.com>' }), to: ['ann@example.net'], ...(of.subject ? {} : { subject: 'Hello' }), template: { id: of.alias || of.id, ...(Object.keys(variables).length ? { variables } : {}) } };
+	const body = { ...(of.from ? {} : { from: `Shop <hello@${domain}>` }), to: ['ann@example.net'], ...(of.subject ? {} : { subject: 'Hello' }), template: { id: of.alias || of.id, ...(Object.keys(variables).length ? { variables } : {}) } };
 	return html`<section aria-label=${t('template.callTitle')}><div class="bench-head"><h2 class="t14">${t('template.callTitle')}</h2><span class="push"></span><${Button} icon="x" kind="quiet" label=${t('ui.close')} onClick=${close} /></div>
 	<div class="bench-pad stack">${!published && html`<${Notice} kind="warn">${t('template.draftText')}. ${t('template.callText')}<//>`}<div class="wide"><${Code} name=${t('template.language')} tabs=${languages} at=${language} onTab=${setLanguage} code=${call(language, location.origin, body)} /></div></div></section>`;
 }

@@ -20,7 +20,7 @@ export default function Topics() {
 	const add = html`<${Button} kind="primary" icon="plus" onClick=${() => addTopic(list.reload)}>${t('topics.add')}<//>`;
 	return html`<${Head} title=${t('topics.title')}><${Csv} path="/topics" name="topics" />${list.rows.length > 0 && add}<//>
 	<${AudienceSections} at="topics" />
-	<${Table} list=${list} label=${t('topics.title')} empty=${html`<${Empty} icon="list" title=${t('topics.empty')} act=${add}>${t('topics.emptyText')}<//>`} columns=${[
+	<${Table} list=${list} label=${t('topics.title')} empty=${html`<${Empty} ghost=${[['Product news', t('time.d', { n: 3 })], ['Events', t('time.d', { n: 9 })]]} icon="list" title=${t('topics.empty')} act=${add}>${t('topics.emptyText')}<//>`} columns=${[
 		{ name: t('topics.name'), class: 'cell-name cell-cut', cell: (row) => html`<button type="button" class="link-plain medium" title=${row.description ?? row.name} onClick=${() => showTopic(row, list.reload)}><bdi>${row.name}</bdi></button>${row.description && html` <span class="muted hide-s"><bdi>${row.description}</bdi></span>`}<span class="cell-sub">${t(`topics.${row.default_subscription === 'opt_in' ? 'optIn' : 'optOut'}`)} · ${t(`topics.${row.visibility}`)}</span>` },
 		{ name: t('topics.default'), class: 'w-rec cell-cut hide-s', cell: (row) => t(`topics.${row.default_subscription === 'opt_in' ? 'optIn' : 'optOut'}`) },
 		{ name: t('topics.visibility'), class: 'w-rec cell-cut hide-s', cell: (row) => t(`topics.${row.visibility}`) },
@@ -32,7 +32,7 @@ export default function Topics() {
 			{ icon: 'trash', name: t('topics.delete'), danger: true, run: () => removeTopic(row, list.reload) },
 		]} />` },
 	]} />
-	${mayAdmin.value && html`<${HostedPages} />`}`;
+	${mayAdmin.value && html`<${HostedPages} stamp=${list.rows} />`}`;
 }
 
 const fields = (v, set) => html`<${Input} label=${t('topics.name')} value=${v.name} required maxlength="50" autofocus onInput=${(name) => set({ name })} />

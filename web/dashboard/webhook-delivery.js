@@ -9,10 +9,10 @@ import { encoded } from './paths.js';
 import { Bones, Button, Code, Copy, Facts, Failed, Head, Section, Status, Time } from './ui/base.js';
 import { attempt } from './ui/float.js';
 
-const shapes = { success: 'delivered', pending: 'queued', failed: 'failed', attempting: 'sent' };
+const shapes = { success: 'ok', pending: 'neutral', failed: 'bad', attempting: 'neutral' };
 
 /** The state of a delivery. @param {{of: string}} props */
-export const Outcome = ({ of }) => html`<${Status} of=${shapes[of] ?? 'queued'} word=${t(`webhook.is_${of}`)} />`;
+export const Outcome = ({ of }) => html`<${Status} of=${shapes[of] ?? 'neutral'} word=${t(`webhook.is_${of}`)} />`;
 
 /** The HTTP status of an answer: 0, none came; null, there was no attempt. @param {{of: number|null}} props */
 export const Answered = ({ of }) => (of === null ? html`<span class="muted">–</span>` : html`<${Status} of=${of >= 200 && of < 300 ? 'ok' : 'bad'} word=${of ? String(of) : t('webhook.noAnswer')} />`);

@@ -83,7 +83,7 @@ function Overview({ hook, got, path }) {
 		{ name: t('webhook.outcome'), class: 'w-status hide-s', cell: (row) => html`<${Outcome} of=${row.status} />` },
 		{ name: t('webhook.event'), class: 'cell-name cell-cut', cell: (row) => html`<a class="mono" href=${base + encoded`/webhooks/${hook.id}?event=${row.id}`}>${row.type}</a><span class="cell-sub"><${Outcome} of=${row.status} /></span>` },
 		{ name: t('webhook.answer'), class: 'w-num', cell: (row) => html`<${Answered} of=${row.last_http_status_code} />` },
-		{ name: t('webhook.next'), class: 'w-num drop-2 muted', cell: (row) => html`<${Time} at=${row.next_attempt_at} />` },
+		{ name: t('webhook.next'), class: 'w-state drop-2 muted', cell: (row) => html`<${Time} at=${row.next_attempt_at} />` },
 		{ name: t('webhook.when'), class: 'w-age num muted', cell: (row) => html`<${Time} at=${row.created_at} />` },
 	]} />`;
 }

@@ -40,7 +40,7 @@ export default function Webhooks() {
 	};
 	const button = mayAdmin.value && html`<${Button} kind="primary" icon="plus" onClick=${add}>${t('webhooks.add')}<//>`;
 	return html`<${Head} title=${t('webhooks.title')}><${Csv} path="/webhooks" name="webhooks" />${button}<//>
-	<${Table} list=${list} label=${t('webhooks.title')} open=${(row) => base + encoded`/webhooks/${row.id}`} empty=${html`<${Empty} icon="webhook" title=${t('webhooks.none')} act=${button}>${t('webhooks.noneText')}<//>`} columns=${[
+	<${Table} list=${list} label=${t('webhooks.title')} open=${(row) => base + encoded`/webhooks/${row.id}`} empty=${html`<${Empty} ghost=${[['https://example.com/hooks/mail', html`<${Status} of="enabled" />`]]} icon="webhook" title=${t('webhooks.none')} act=${button}>${t('webhooks.noneText')}<//>`} columns=${[
 		{ name: t('webhooks.endpoint'), class: 'cell-name cell-cut', cell: (row) => html`<a class="medium" href=${base + encoded`/webhooks/${row.id}`} title=${row.endpoint}><bdi>${row.endpoint}</bdi></a><span class="cell-sub">${t('webhooks.events', { n: row.events.length })}</span>` },
 		{ name: t('webhooks.health'), class: 'w-status', cell: (row) => row.status === 'enabled' && row.failing_since ? html`<${Status} of="failing" />` : html`<${Status} of=${row.status} />` },
 		{ name: t('webhooks.failingSince'), class: 'w-num drop-1 muted', cell: (row) => html`<${Time} at=${row.failing_since} />` },

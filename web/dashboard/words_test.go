@@ -10,7 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"mailer/app/apptest"
 	"mailer/app/health"
 	"mailer/app/pack"
 	"mailer/app/verdict"
@@ -106,7 +105,7 @@ func TestPackedWordsAreTheWords(t *testing.T) {
 	}
 }
 
-// sourceFiles are the files that are served as they stand in this folder.
+// sourceFiles are the pages, modules, style sheets, icons and fonts of this folder.
 func sourceFiles(t *testing.T) (names []string) {
 	t.Helper()
 	for _, pattern := range []string{"*.html", "*.js", "*.css", "*.svg", "ui/*.js", "fonts/*"} {
@@ -117,29 +116,6 @@ func sourceFiles(t *testing.T) (names []string) {
 		names = append(names, found...)
 	}
 	return names
-}
-
-// TestPackedSourcesAreTheSources: what is embedded of the pages is their files.
-func TestPackedSourcesAreTheSources(t *testing.T) {
-	var want []apptest.File
-	for _, name := range sourceFiles(t) {
-		want = append(want, apptest.File{Name: name, Content: read(t, name)})
-	}
-	if *update {
-		keep(t, "sources.gz", apptest.Pack(t, want))
-	}
-	n := 0
-	err := pack.Each(read(t, "sources.gz"), func(name string, content []byte) bool {
-		if n >= len(want) || want[n].Name != name || !bytes.Equal(want[n].Content, content) {
-			t.Errorf("sources.gz is not what %s has: go test ./web/dashboard -update", name)
-			return false
-		}
-		n++
-		return true
-	})
-	if err != nil || n != len(want) {
-		t.Errorf("sources.gz has %d of %d files (go test ./web/dashboard -update): %v", n, len(want), err)
-	}
 }
 
 func read(t *testing.T, name string) []byte {

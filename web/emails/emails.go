@@ -45,6 +45,8 @@ type emailRecord struct {
 	BroadcastID *string           `json:"broadcast_id,omitempty" format:"uuid" doc:"Of an email to a recipient of a broadcast; lists leave those out"`
 	Attachments []AttachmentMeta  `json:"attachments" doc:"Without their content"`
 	Source      string            `json:"source,omitempty" enum:"account,api,cli,dashboard,mcp,resend,smtp" doc:"How it came; account: of Mailer itself, to a person; resend: sent once more; absent of a broadcast's"`
+	KeyID       string            `json:"key_id,omitempty" format:"uuid" doc:"The API key or member that sent it; absent where it was the command line or a broadcast"`
+	Size        int64             `json:"size,omitempty" doc:"About how large the message is on the wire, in bytes; absent once its content was deleted"`
 	Score       *float64          `json:"score"`
 	Verdict     verdict.Verdict   `json:"verdict" doc:"What became of it and why, in one sentence, and what to do"`
 }
@@ -209,6 +211,12 @@ func newEmailRecord(e *app.Email) emailRecord {
 		HTML: service.TextOrNull(e.HTML), Text: service.TextOrNull(e.Text), TopicID: service.TextOrNull(e.TopicID), BroadcastID: service.TextOrNull(e.BroadcastID), Source: e.Source,
 		Headers:     make(map[string]string, len(e.Headers)),
 		Attachments: make([]AttachmentMeta, len(e.Attachments)),
+	}
+	if e.BroadcastID == "" {
+		r.KeyID = e.KeyID
+	}
+	if e.ContentDeletedAt.IsZero() && !e.Unsent {
+		r.Size = e.Mail.Size()
 	}
 	if e.Insights != nil {
 		score := e.Insights.Score()

@@ -65,7 +65,7 @@ func sharedPage(email *app.Email, in *pageInput, t *pageText) *hostedPage {
 	for i, address := range email.To {
 		to[i] = address.String()
 	}
-	page.Facts = []pageFact{{t.from, email.From.String()}, {t.to, strings.Join(to, ", ")}, {t.date, email.CreatedAt.UTC().Format("2006-01-02 15:04 UTC")}}
+	page.Facts = []pageFact{{t.from, email.From.String()}, {t.to, strings.Join(to, ", ")}, {t.date, email.CreatedAt.UTC().Format(t.dateForm)}}
 	return page
 }
 

@@ -43,7 +43,7 @@ func (h *Handler) note(x *Exchange, r *http.Request, took time.Duration) {
 	if h.requests == nil || x.inside || x.Key == nil || x.Key.TeamID == "" {
 		return
 	}
-	if x.Key.Session != nil && (r.Method == http.MethodGet || r.Method == http.MethodHead) {
+	if x.Key.Session != nil && (r.Method == http.MethodGet || r.Method == http.MethodHead || r.Header[ReadOnlyHeader] != nil) {
 		return
 	}
 	row := &RequestRow{ID: x.ID, TeamID: x.Key.TeamID, KeyID: x.Key.ID, Method: logMethod(r.Method), Endpoint: r.URL.EscapedPath(), Status: x.status,

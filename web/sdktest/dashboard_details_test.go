@@ -13,9 +13,16 @@ func (s *screen) is(what, script string) {
 	eventually(s.t, 10*time.Second, what, func() (bool, string) { return evaluate[bool](s, script), s.text() })
 }
 
-// module is an address in the dashboard that the page's own modules have, so that a script
-// that imports it gets the same instance.
-const module = `const module = (name) => import(document.querySelector('script[type=module]').src.replace(/app\.js$/, name));`
+// module imports a module of the dashboard as the page has it: most are in a bundle, which
+// exports what each module does with the module's name before it.
+const module = `const module = async (name) => {
+	const entry = document.querySelector('script[type=module]').src, prefix = name.replace(/\.js$/, '').replace(/\W/g, '_') + '$';
+	for (const bundle of ['app.js', 'shared.js']) {
+		const own = Object.entries(await import(entry.replace(/app\.js$/, bundle))).filter(([key]) => key.startsWith(prefix));
+		if (own.length) return Object.fromEntries(own.map(([key, value]) => [key.slice(prefix.length), value]));
+	}
+	return import(entry.replace(/app\.js$/, name));
+};`
 
 // TestTheSidebarAtEachWidth: each door is called as its page, the one that the reader came
 // through is lit, and the icons of half a screen keep their words and menus.
@@ -137,7 +144,7 @@ func TestTheComposerInDetail(t *testing.T) {
 	s.is("times ago say so", `(async () => { `+module+` const {ago} = await module('format.js'); return ago(Date.now() - 15_000) === '15 s ago'; })()`)
 	s.is("the words of a limit at the top of a chart are in the chart", `(async () => { `+module+`
 		const {html, render} = await module('lib/core.js'), {Bars} = await module('ui/chart.js'), at = document.createElement('div');
-		render(html`+"`<${Bars} label=x bars=${[{name: 'a', value: 1}]} show=${String} least=${4} limits=${[{value: 4, word: 'slows down'}]} />`"+`, at);
+		render(html`+"`<${Bars} label=x bars=${[1, 2, 3].map((value) => ({name: 'a', value}))} show=${String} least=${4} limits=${[{value: 4, word: 'slows down'}]} />`"+`, at);
 		return Number(at.querySelector('.c-limit-word').getAttribute('y')) >= 12; })()`)
 	s.fine("the composer")
 }

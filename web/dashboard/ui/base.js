@@ -3,9 +3,10 @@ import { html, signal, useEffect, useId, useRef, useState } from '../lib/core.js
 import { ago, clock, exact, number, relative } from '../format.js';
 import { helpOf } from '../help.js';
 import { t } from '../i18n.js';
+import { fileAt } from '../paths.js';
 import { place } from '../router.js';
 
-const icons = new URL('../icons.svg', import.meta.url).pathname;
+const icons = fileAt('icons.svg').pathname;
 
 /** An icon of icons.svg. @param {{name: string, class?: string}} props */
 export const Icon = ({ name, class: more = '' }) => html`<svg class=${`icon ${more}`} aria-hidden="true"><use href=${`${icons}#i-${name}`} /></svg>`;
@@ -42,20 +43,23 @@ export function Button({ icon, label, kind = '', href, onClick, disabled, type =
 	return html`<button type=${type} class=${classes} onClick=${run} disabled=${disabled} aria-busy=${busy ? 'true' : undefined} aria-label=${label} title=${label} ...${rest}>${inside}</button>`;
 }
 
-/** How states look: their kind and icon. Words stand under "status". */
+/**
+ * How states look: their kind and icon. Words are under "status". Icons that begin with st-
+ * are states of mail and of relays and mean nothing else; all others are ✓, ! and –.
+ */
 const states = {
-	queued: ['', 'queued'], scheduled: ['', 'scheduled'], sent: ['', 'sent'], delivered: ['good', 'delivered'], opened: ['good', 'opened'], clicked: ['good', 'clicked'],
-	delivery_delayed: ['warn', 'delayed'], bounced: ['bad', 'bounced'], failed: ['bad', 'bounced'], complained: ['bad', 'complained'], suppressed: ['', 'suppressed'], canceled: ['', 'canceled'],
-	deferred: ['warn', 'delayed'], captured: ['', 'sent'], held: ['warn', 'resting'], open: ['good', 'open'], resting: ['warn', 'resting'], paused: ['', 'resting'], failing: ['bad', 'failing'], down: ['bad', 'failing'],
-	verified: ['good', 'delivered'], pending: ['warn', 'delayed'], not_started: ['', 'queued'], temporary_failure: ['warn', 'delayed'], missing: ['bad', 'bounced'], wrong: ['bad', 'bounced'],
-	draft: ['', 'queued'], published: ['good', 'delivered'], sending: ['', 'sent'], completed: ['good', 'delivered'], enabled: ['good', 'open'], disabled: ['bad', 'failing'],
-	ok: ['good', 'delivered'], good: ['good', 'delivered'], warn: ['warn', 'delayed'], bad: ['bad', 'bounced'], neutral: ['', 'queued'],
+	queued: ['', 'st-queued'], scheduled: ['', 'st-scheduled'], sent: ['', 'st-sent'], delivered: ['good', 'st-delivered'], opened: ['good', 'st-opened'], clicked: ['good', 'st-clicked'],
+	delivery_delayed: ['warn', 'st-delayed'], bounced: ['bad', 'st-bounced'], failed: ['bad', 'st-bounced'], complained: ['bad', 'st-complained'], suppressed: ['', 'st-suppressed'], canceled: ['', 'st-canceled'],
+	deferred: ['warn', 'st-delayed'], captured: ['', 'st-sent'], held: ['warn', 'st-resting'], open: ['good', 'st-open'], resting: ['warn', 'st-resting'], paused: ['', 'st-resting'], failing: ['bad', 'st-failing'], down: ['bad', 'st-failing'],
+	sending: ['', 'st-sent'], completed: ['good', 'check'], draft: ['', 'edit'], published: ['good', 'check'], enabled: ['good', 'check'], disabled: ['bad', 'minus'],
+	verified: ['good', 'check'], pending: ['warn', 'alert'], not_started: ['', 'minus'], temporary_failure: ['warn', 'alert'], missing: ['bad', 'alert'], wrong: ['bad', 'alert'],
+	ok: ['good', 'check'], good: ['good', 'check'], warn: ['warn', 'alert'], bad: ['bad', 'alert'], neutral: ['', 'minus'],
 };
 
 /** A state: its shape, colour and word. @param {{of: string, word?: string}} props */
 export function Status({ of, word }) {
-	const [kind, icon] = states[of] ?? ['', 'queued'];
-	return html`<span class=${`status ${kind && `status--${kind}`}`}><${Icon} name=${`st-${icon}`} />${word ?? t(`status.${of}`)}</span>`;
+	const [kind, icon] = states[of] ?? ['', 'minus'];
+	return html`<span class=${`status ${kind && `status--${kind}`}`}><${Icon} name=${icon} />${word ?? t(`status.${of}`)}</span>`;
 }
 
 /** A time: relative, with the exact one on hover. @param {{at: string|null|undefined, as?: 'relative'|'ago'|'clock'|'both'}} props */
@@ -115,13 +119,15 @@ export function Copy({ text, show, shown = false, mono = true }) {
 /** An id, shortened. @param {{of: string}} props */
 export const Id = ({ of }) => html`<${Copy} text=${of} show=${of.length > 20 ? `${of.slice(0, 8)}…${of.slice(-6)}` : of} />`;
 
-/** The head of a page: title or path, and acts. @param {{title: any, path?: [string, string][], note?: any, children?: any, text?: string}} props text is the document's title, where title is none. */
-export function Head({ title, path, note, children, text }) {
+/** The head of a page: title or path, and acts. @param {{title: any, path?: [string, string][], note?: any, under?: any, children?: any, text?: string}} props text is the document's title, where title is none; under: the title has a line of its own, and this below. */
+export function Head({ title, path, note, under, children, text }) {
 	const words = text ?? (typeof title === 'string' ? title : '');
 	useEffect(() => {
 		document.title = words ? `${words} · Mailer` : 'Mailer';
 	}, [words]);
-	return html`<header class="head">${path
+	return html`<header class=${`head ${under ? 'head--thing' : ''}`}>${path && under
+		? html`<div class="head-thing"><nav class="crumbs" aria-label=${t('ui.path')}>${path.map(([name, to]) => html`<a href=${to}><${Icon} name="left" />${name}</a>`)}${note}</nav><h1>${title}</h1><p class="head-under">${under}</p></div>`
+		: path
 		? html`<nav class="crumbs" aria-label=${t('ui.path')}>${path.map(([name, to]) => html`<a href=${to}>${name}</a><${Icon} name="right" />`)}<h1 class="cut" aria-current="page">${title}</h1>${note}</nav>`
 		: html`<div class="head-title"><h1>${title}</h1>${note}</div>`}
 		<a class="head-help" href=${helpOf(place.value.path)} aria-label=${t('ui.manual')} title=${t('ui.manual')}><${Icon} name="info" /></a>
@@ -182,10 +188,13 @@ export function Select({ label, value, options, onChange, hint, error, bare = fa
 export const Check = ({ label, checked, onChange, kind, name, disabled, hidden }) => html`<label class=${`check ${kind === 'switch' ? 'switch' : ''}`}><input type=${kind === 'radio' ? 'radio' : 'checkbox'} role=${kind === 'switch' ? 'switch' : undefined} name=${name} checked=${checked} disabled=${disabled} aria-label=${hidden ? label : undefined} onChange=${(e) => onChange(e.currentTarget.checked)} />${hidden ? null : label}</label>`;
 
 /** A line about something. @param {{kind?: string, icon?: string, children: any, act?: any}} props */
-export const Notice = ({ kind = '', icon = kind === 'bad' ? 'st-bounced' : kind === 'warn' ? 'alert' : kind === 'good' ? 'st-delivered' : 'info', children, act }) => html`<div class=${`notice wide ${kind && `notice--${kind}`}`} role=${kind === 'bad' ? 'alert' : undefined}><${Icon} name=${icon} /><p class="grow">${children}</p>${act}</div>`;
+export const Notice = ({ kind = '', icon = kind === 'bad' || kind === 'warn' ? 'alert' : kind === 'good' ? 'check' : 'info', children, act }) => html`<div class=${`notice wide ${kind && `notice--${kind}`}`} role=${kind === 'bad' ? 'alert' : undefined}><${Icon} name=${icon} /><p class="grow">${children}</p>${act}</div>`;
 
-/** What would be here, and the next step. @param {{icon: string, title: any, children?: any, act?: any}} props */
-export const Empty = ({ icon, title, children, act }) => html`<div class="empty"><${Icon} name=${icon} /><h3>${title}</h3>${children && html`<p>${children}</p>`}${act && html`<div class="row">${act}</div>`}</div>`;
+/** Rows as they will be in a list that is empty: the cells of each. @param {{rows: any[][]}} props */
+const Ghost = ({ rows }) => html`<table class="table table--fixed ghost" aria-hidden="true"><tbody>${rows.map((cells) => html`<tr>${cells.map((cell, i) => html`<td class=${i === 0 ? 'cell-cut' : i === cells.length - 1 ? 'num w-to' : 'cell-cut hide-s'}>${cell}</td>`)}</tr>`)}</tbody></table>`;
+
+/** What would be here, and the next step. ghost: rows as they will be. @param {{icon: string, title: any, children?: any, act?: any, ghost?: any[][]}} props */
+export const Empty = ({ icon, title, children, act, ghost }) => html`${ghost && html`<${Ghost} rows=${ghost} />`}<div class="empty"><${Icon} name=${icon} /><h3>${title}</h3>${children && html`<p>${children}</p>`}${act && html`<div class="row">${act}</div>`}</div>`;
 
 /** A request that failed: code, cause, the request's id, and another try. @param {{error: any, retry?: () => any, title?: string}} props */
 export const Failed = ({ error, retry, title }) => html`<div class="empty" role="alert"><${Icon} name="alert" class="bad" /><h3>${title ?? (error.status === 404 ? t('ui.gone') : t('ui.unread'))}</h3>
@@ -224,4 +233,4 @@ export function CopyButton({ text, label }) {
 }
 
 /** The verdict: what happened and why, what to do, and acts. @param {{kind: string, icon?: string, line: any, fix?: any, acts?: any}} props */
-export const Verdict = ({ kind, icon, line, fix, acts }) => html`<section class=${`verdict verdict--${kind}`} aria-label=${t('ui.verdict')}><${Icon} name=${icon ?? `st-${{ good: 'delivered', warn: 'delayed', bad: 'bounced' }[kind] ?? 'queued'}`} /><p class="verdict-line">${line}</p>${fix && html`<p class="verdict-fix">${fix}</p>`}${acts && html`<div class="verdict-acts">${acts}</div>`}</section>`;
+export const Verdict = ({ kind, icon, line, fix, acts }) => html`<section class=${`verdict verdict--${kind}`} aria-label=${t('ui.verdict')}><${Icon} name=${icon ?? ({ good: 'check', warn: 'alert', bad: 'alert' }[kind] ?? 'info')} /><p class="verdict-line">${line}</p>${fix && html`<p class="verdict-fix">${fix}</p>`}${acts && html`<div class="verdict-acts">${acts}</div>`}</section>`;

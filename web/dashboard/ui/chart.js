@@ -12,14 +12,20 @@ export function scaleOf(most) {
 	return { top: Math.ceil(most / step - 1e-9) * step, step };
 }
 
+/** How many bars have to have a value for a chart: fewer are said in words. */
+export const few = 3;
+
 /**
- * Bars with a zero line, a few grid lines, and limits with their meaning.
- * @param {{label: string, bars: {name: string, axis?: string, value: number, note?: any, bad?: boolean, word?: string}[], show: (value: number) => string,
+ * Bars with a zero line, a few grid lines, and limits with their meaning. parts divides a bar from its
+ * foot: [value, kind]; their sum is the bar's value.
+ * @param {{label: string, bars: {name: string, axis?: string, value: number, parts?: [number, string][], note?: any, bad?: boolean, word?: string}[], show: (value: number) => string,
  * limits?: {value: number, word: string}[], height?: number, unit?: string, table?: boolean, least?: number}} props
  * axis is the bar's word below; note stands in its tip; word above it. least is the top of the scale at least.
  */
 export function Bars({ label, bars, show, limits = [], height = 136, table = true, least = 0 }) {
 	const [at, setAt] = useState(-1);
+	const some = bars.filter((b) => b.value > 0);
+	if (some.length < few) return html`<p class="t13r">${some.length ? some.map((b) => `${b.name}: ${show(b.value)}${b.note ? ` (${b.note})` : ''}`).join(' · ') : t('ui.noValues')}</p>`;
 	const ground = height - 24;
 	const { top, step } = scaleOf(Math.max(least, ...bars.map((b) => b.value), ...limits.map((l) => l.value)));
 	// The words of a limit at the top need a line of their own.
@@ -39,7 +45,7 @@ export function Bars({ label, bars, show, limits = [], height = 136, table = tru
 	return html`<figure class="chart-figure" aria-label=${label}><div class="chart"><svg height=${height} aria-hidden="true">${lines.map((v) => html`<text class="c-y" x="100%" y=${y(v) + 4}>${show(v)}</text>`)}</svg>
 	<div class="chart-plot"><svg height=${height} role="img" tabindex="0" aria-label=${bar ? `${bar.name}: ${show(bar.value)}` : label} onKeyDown=${keys} onFocus=${() => at < 0 && setAt(bars.length - 1)} onBlur=${() => setAt(-1)} onMouseLeave=${() => setAt(-1)}>
 		${lines.map((v) => html`<line class=${v ? 'c-grid' : 'c-base'} x1="0" x2="100%" y1=${y(v)} y2=${y(v)} />`)}
-		${bars.map((b, i) => html`<rect class=${`c-bar ${b.bad ? 'is-over' : ''} ${i === at ? 'is-on' : ''}`} x=${`${slot * (i + 0.16)}%`} width=${`${slot * 0.68}%`} y=${y(b.value)} height=${Math.max(0, y(0) - y(b.value))} />`)}
+		${bars.map((b, i) => stacked(b).map(([from, to, kind]) => html`<rect class=${`c-bar ${kind} ${i === at ? 'is-on' : ''}`} x=${`${slot * (i + 0.16)}%`} width=${`${slot * 0.68}%`} y=${y(to)} height=${Math.max(0, y(from) - y(to))} />`))}
 		${bars.map((b, i) => b.word && html`<text class=${b.bad ? 'c-bad c-x' : 'c-value c-x'} x=${`${slot * (i + 0.5)}%`} y=${y(b.value) - 5}>${b.word}</text>`)}
 		${limits.map((l) => html`<line class="c-limit" x1="0" x2="100%" y1=${y(l.value)} y2=${y(l.value)} /><text class="c-limit-word c-start" x="0" y=${y(l.value) - 5}>${l.word}</text>`)}
 		${bars.map((b, i) => b.axis && html`<text class=${`c-x ${axes.indexOf(b) % 2 ? 'c-minor' : ''}`} x=${`${slot * (i + 0.5)}%`} y=${height - 6}>${b.axis}</text>`)}
@@ -47,6 +53,16 @@ export function Bars({ label, bars, show, limits = [], height = 136, table = tru
 	</svg>${bar && html`<${Tip} share=${(at + 0.5) / bars.length}><b>${bar.name}</b><br />${show(bar.value)}${bar.note && html`<br /><span class="muted">${bar.note}</span>`}<//>`}</div></div>
 	${table && html`<details class="fold"><summary><${Icon} name="right" />${t('ui.asTable')}</summary><table class="table"><thead><tr><th>${t('ui.when')}</th><th class="num">${label}</th></tr></thead><tbody>${bars.map((b) => html`<tr><td>${b.name}</td><td class="num">${show(b.value)}</td></tr>`)}</tbody></table></details>`}</figure>`;
 }
+
+/** The parts of a bar from its foot: where each begins and ends, and its kind. @param {any} bar @returns {[number, number, string][]} */
+function stacked({ value, parts, bad }) {
+	if (!parts) return [[0, value, bad ? 'is-over' : '']];
+	let from = 0;
+	return parts.filter(([n]) => n > 0).map(([n, kind]) => [from, (from += n), kind ? `is-${kind}` : '']);
+}
+
+/** What the parts of bars mean: [kind, words]. @param {{of: string[][]}} props */
+export const Legend = ({ of }) => html`<ul class="legend">${of.map(([kind, words]) => html`<li><svg width="10" height="10" aria-hidden="true"><rect class=${`c-bar ${kind && `is-${kind}`}`} width="10" height="10" rx="2" /></svg>${words}</li>`)}</ul>`;
 
 // The tip stands over its bar by the twelfth of the width: a style can't say where, and a
 // class can.

@@ -93,7 +93,7 @@ const drop = (entry) => {
 };
 
 /** Draws the toasts. */
-export const Toasts = () => html`<div class="toasts" role="status" aria-live="polite">${toasts.value.map((entry) => html`<div class="toast"><${Icon} name=${entry.kind === 'bad' ? 'st-bounced' : entry.kind === 'good' ? 'st-delivered' : 'info'} class=${entry.kind} /><span class="grow">${entry.text}</span>
+export const Toasts = () => html`<div class="toasts" role="status" aria-live="polite">${toasts.value.map((entry) => html`<div class="toast"><${Icon} name=${entry.kind === 'bad' ? 'alert' : entry.kind === 'good' ? 'check' : 'info'} class=${entry.kind} /><span class="grow">${entry.text}</span>
 	${entry.undo && html`<${Button} kind="quiet" onClick=${() => {
 		drop(entry);
 		return entry.undo();

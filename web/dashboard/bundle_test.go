@@ -1,0 +1,310 @@
+package dashboard
+
+import (
+	"bytes"
+	"maps"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/evanw/esbuild/pkg/api"
+
+	"mailer/app/apptest"
+	"mailer/app/pack"
+)
+
+// A page of the dashboard is some thirty modules, and a browser far away needs a round trip
+// for each six of them. They are served in bundles, which this test makes of the sources:
+//
+//   - app.js: the entry with what it needs, what five pages need, and what the first page
+//     and another one need
+//   - shared.js: all other modules that two pages need
+//   - a bundle for each page or dialog that is loaded when it is needed, with the modules
+//     that it needs alone; it is empty but for names where the page is in one of the above
+//   - visual-frame.js: the visual editor's document, which shares nothing with the page
+//
+// Only comments are left out: a stack trace has the names and lines of functions as they are.
+
+// vendored are bundles that are served as they are.
+var vendored = []string{"lib/editor.js", "lib/visual.js"}
+
+// frameEntry is the module that the visual editor's document runs.
+const frameEntry = "visual-frame.js"
+
+// bundler makes bundles of modules.
+type bundler struct {
+	t       *testing.T
+	sources map[string]string   // of modules, by name
+	exports map[string][]string // what each exports
+	late    map[string]bool     // modules that are loaded when they are needed
+	shared  map[string]string   // the bundle of each module that several need: entry or sharedBundle
+}
+
+// sharedBundle has the modules that two pages need and the entry does not.
+const sharedBundle = "shared.js"
+
+// firstPage is the page that a reader begins with.
+const firstPage = "overview.js"
+
+var lateImport = regexp.MustCompile(`\bimport\('(\.{1,2}/[^']+)'\)`)
+
+func newBundler(t *testing.T) *bundler {
+	t.Helper()
+	b := &bundler{t: t, sources: map[string]string{}, exports: map[string][]string{}, late: map[string]bool{}, shared: map[string]string{}}
+	graph := modules{}
+	for _, name := range sourceFiles(t) {
+		if path.Ext(name) == ".js" && name != "early.js" {
+			b.sources[name] = string(read(t, name))
+		}
+	}
+	for _, name := range []string{"lib/core.js", "lib/clients.js"} {
+		b.sources[name] = string(unpacked(read(t, name+packedExt)))
+	}
+	for name, source := range b.sources {
+		graph.add(name, source)
+		for _, found := range lateImport.FindAllStringSubmatch(source, -1) {
+			b.late[path.Join(path.Dir(name), found[1])] = true
+		}
+	}
+	b.share(graph)
+	for name := range b.shared {
+		b.exports[name] = b.exported(name)
+	}
+	return b
+}
+
+// share finds the bundle of each module that several pages need.
+func (b *bundler) share(graph modules) {
+	users := map[string]int{}
+	for name := range b.late {
+		for _, needed := range graph.needed(nil, name) {
+			users[needed]++
+		}
+	}
+	needed, first := graph.needed(nil, entry), graph.needed(nil, firstPage)
+	for name, n := range users {
+		if n > 1 && slices.Contains(first, name) {
+			needed = append(needed, name)
+		}
+	}
+	for name, n := range users {
+		switch {
+		case slices.Contains(vendored, name):
+		case n >= 5 || slices.Contains(needed, name):
+			b.shared[name] = entry
+		case n > 1:
+			b.shared[name] = sharedBundle
+		}
+	}
+	for _, name := range graph.needed(nil, entry) {
+		b.shared[name] = entry
+	}
+}
+
+// build makes a bundle with what all bundles have in common.
+func (b *bundler) build(options api.BuildOptions, plugin api.Plugin) (bundle []byte) {
+	b.t.Helper()
+	options.Bundle = true
+	options.Format = api.FormatESModule
+	options.Target = api.ES2022
+	options.Charset = api.CharsetUTF8
+	options.LegalComments = api.LegalCommentsNone
+	options.Outfile = "bundle"
+	options.Plugins = []api.Plugin{plugin}
+	result := api.Build(options)
+	for _, m := range slices.Concat(result.Errors, result.Warnings) {
+		b.t.Errorf("%+v: %s", m.Location, m.Text)
+	}
+	if len(result.OutputFiles) != 1 {
+		b.t.Fatalf("%d files are made", len(result.OutputFiles))
+	}
+	return result.OutputFiles[0].Contents
+}
+
+var exportList = regexp.MustCompile(`(?s)\nexport \{\n(.*?)\n\};\n$`)
+
+// exported are the names that a module exports.
+func (b *bundler) exported(name string) (names []string) {
+	b.t.Helper()
+	out := b.build(api.BuildOptions{EntryPoints: []string{name}, TreeShaking: api.TreeShakingFalse}, api.Plugin{Name: "alone", Setup: func(build api.PluginBuild) {
+		build.OnResolve(api.OnResolveOptions{Filter: ".*"}, func(args api.OnResolveArgs) (api.OnResolveResult, error) {
+			if args.Kind == api.ResolveEntryPoint {
+				return api.OnResolveResult{Path: name, Namespace: "module"}, nil
+			}
+			return api.OnResolveResult{Path: args.Path, External: true}, nil
+		})
+		b.load(build, "module", func(name string) string { return b.sources[name] })
+	}})
+	list := exportList.FindSubmatch(out)
+	if list == nil {
+		return nil
+	}
+	for item := range strings.SplitSeq(string(list[1]), ",\n") {
+		fields := strings.Fields(item)
+		names = append(names, fields[len(fields)-1])
+	}
+	return names
+}
+
+func (b *bundler) load(build api.PluginBuild, namespace string, source func(name string) string) {
+	build.OnLoad(api.OnLoadOptions{Filter: ".*", Namespace: namespace}, func(args api.OnLoadArgs) (api.OnLoadResult, error) {
+		text := source(args.Path)
+		return api.OnLoadResult{Contents: &text, Loader: api.LoaderJS}, nil
+	})
+}
+
+var noLetter = regexp.MustCompile(`\W`)
+
+// sharedName is what the entry's bundle calls an export of one of its modules.
+func sharedName(module, export string) string {
+	return noLetter.ReplaceAllString(strings.TrimSuffix(module, ".js"), "_") + "$" + export
+}
+
+// reexports is a module that exports under other names what another has.
+func (b *bundler) reexports(module, from string, name func(export string) string) string {
+	var names []string
+	for _, export := range b.exports[module] {
+		names = append(names, name(export))
+	}
+	return "export { " + strings.Join(names, ", ") + " } from '" + from + "';\n"
+}
+
+// above is the folder of the bundles as a bundle says it.
+func above(name string) string {
+	if n := strings.Count(name, "/"); n > 0 {
+		return strings.Repeat("../", n)
+	}
+	return "./"
+}
+
+// bundle makes the bundle of a module that is served under its name, with all modules that it
+// needs and no other bundle has. alone: it shares nothing with others.
+func (b *bundler) bundle(name string, alone bool) []byte {
+	b.t.Helper()
+	up := above(name)
+	all := name == entry || name == sharedBundle
+	return b.build(api.BuildOptions{EntryPoints: []string{name}}, api.Plugin{Name: "bundle", Setup: func(build api.PluginBuild) {
+		build.OnResolve(api.OnResolveOptions{Filter: ".*"}, func(args api.OnResolveArgs) (api.OnResolveResult, error) {
+			if args.Kind == api.ResolveEntryPoint {
+				if all {
+					return api.OnResolveResult{Path: name, Namespace: "all"}, nil
+				}
+				if b.shared[name] != "" {
+					return api.OnResolveResult{Path: name, Namespace: "shared"}, nil
+				}
+				return api.OnResolveResult{Path: name, Namespace: "module"}, nil
+			}
+			wanted := path.Join(path.Dir(args.Importer), args.Path)
+			at := b.shared[wanted]
+			switch {
+			case args.Namespace == "shared":
+				return api.OnResolveResult{Path: up + b.shared[args.Importer], External: true}, nil
+			case slices.Contains(vendored, wanted), args.Kind == api.ResolveJSDynamicImport:
+				return api.OnResolveResult{Path: up + wanted, External: true}, nil
+			case at != "" && at != name && !alone:
+				return api.OnResolveResult{Path: wanted, Namespace: "shared"}, nil
+			}
+			return api.OnResolveResult{Path: wanted, Namespace: "module"}, nil
+		})
+		b.load(build, "module", func(name string) string { return b.sources[name] })
+		b.load(build, "shared", func(wanted string) string {
+			return b.reexports(wanted, wanted, func(export string) string { return sharedName(wanted, export) + " as " + export })
+		})
+		b.load(build, "all", b.members)
+	}})
+}
+
+// members is a module that exports what the modules of a shared bundle do.
+func (b *bundler) members(bundle string) string {
+	var text strings.Builder
+	if bundle == entry {
+		text.WriteString("import './" + entry + "';\n")
+	}
+	for _, module := range slices.Sorted(maps.Keys(b.shared)) {
+		if b.shared[module] == bundle {
+			text.WriteString(b.reexports(module, "./"+module, func(export string) string { return export + " as " + sharedName(module, export) }))
+		}
+	}
+	return text.String()
+}
+
+// sheets are the style sheets that are served: one that pages of the dashboard look by, and
+// two of its parts that pages around it look by.
+var sheets = map[string][]string{"sheet.css": {"tokens.css", "app.css", "more.css", "brand.css"}, "tokens.css": {"tokens.css"}, "app.css": {"app.css"}}
+
+// sheet is style sheets in one, without comments.
+func sheet(t *testing.T, parts []string) []byte {
+	t.Helper()
+	var text bytes.Buffer
+	for _, name := range parts {
+		text.Write(read(t, name))
+	}
+	result := api.Transform(text.String(), api.TransformOptions{Loader: api.LoaderCSS, Charset: api.CharsetUTF8, LegalComments: api.LegalCommentsNone})
+	for _, m := range slices.Concat(result.Errors, result.Warnings) {
+		t.Errorf("%v: %+v: %s", parts, m.Location, m.Text)
+	}
+	return result.Code
+}
+
+// routeOf finds the pages in app.js: pattern and module.
+var routeOf = regexp.MustCompile(`(?m)^\t\['(/[^']*)', \(\) => import\('\./([^']+)'\)\],$`)
+
+// routesIn are the lines of routesFile, in the order of app.js.
+func routesIn(app string) []byte {
+	var out bytes.Buffer
+	inside := strings.Index(app, "\nconst inside = [")
+	for _, m := range routeOf.FindAllStringSubmatchIndex(app, -1) {
+		open := map[bool]string{true: "open"}[m[0] < inside]
+		out.WriteString(strings.TrimSpace(app[m[2]:m[3]]+" "+app[m[4]:m[5]]+" "+open) + "\n")
+	}
+	return out.Bytes()
+}
+
+// bundled are the files of bundles.gz.
+func bundled(t *testing.T) (files []apptest.File) {
+	t.Helper()
+	b := newBundler(t)
+	add := func(name string, content []byte) { files = append(files, apptest.File{Name: name, Content: content}) }
+	add(routesFile, routesIn(b.sources[entry]))
+	for _, name := range sourceFiles(t) {
+		switch path.Ext(name) {
+		case ".js", ".css":
+		default:
+			add(name, read(t, name))
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(sheets)) {
+		add(name, sheet(t, sheets[name]))
+	}
+	b.sources["early.js"] = string(read(t, "early.js"))
+	for _, name := range []string{entry, sharedBundle, "early.js"} {
+		add(name, b.bundle(name, name == "early.js"))
+	}
+	for _, name := range slices.Sorted(maps.Keys(b.late)) {
+		add(name, b.bundle(name, false))
+	}
+	add(frameEntry, b.bundle(frameEntry, true))
+	return files
+}
+
+// TestBundlesAreOfTheSources: what is embedded are the bundles of the modules and sheets.
+func TestBundlesAreOfTheSources(t *testing.T) {
+	want := bundled(t)
+	if *update {
+		keep(t, "bundles.gz", apptest.Pack(t, want))
+	}
+	n := 0
+	err := pack.Each(read(t, "bundles.gz"), func(name string, content []byte) bool {
+		if n >= len(want) || want[n].Name != name || !bytes.Equal(want[n].Content, content) {
+			t.Errorf("%s of bundles.gz is not what its sources make: go test ./web/dashboard -update", name)
+			return false
+		}
+		n++
+		return true
+	})
+	if err != nil || n != len(want) {
+		t.Errorf("bundles.gz has %d of %d files (go test ./web/dashboard -update): %v", n, len(want), err)
+	}
+}
