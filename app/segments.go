@@ -28,7 +28,8 @@ const (
 )
 
 // Condition compares one field of a contact: email, first_name, last_name,
-// unsubscribed, created_at or property:KEY.
+// unsubscribed, created_at or property:KEY; or it asks for what the contact did
+// (FieldReceived and others).
 type Condition struct {
 	Field string `json:"field"`
 	Op    string `json:"op"`
@@ -142,6 +143,9 @@ func opsOf(field string) ([]string, bool) {
 	case "created_at":
 		return []string{OpBefore, OpAfter}, true
 	}
+	if ops := behaviourOps(field); ops != nil {
+		return ops, true
+	}
 	if key, ok := strings.CutPrefix(field, PropertyPrefix); ok && CheckPropertyKey(key, MaxPropertyKey) == nil {
 		return append(textOps(), OpGreaterThan, OpLessThan), true
 	}
@@ -174,7 +178,7 @@ func (f *Filter) Validate() error {
 func (c *Condition) validate(at string) error {
 	ops, ok := opsOf(c.Field)
 	if !ok {
-		return Invalid(at+".field", "must be email, first_name, last_name, unsubscribed, created_at or property: and a key")
+		return Invalid(at+".field", "must be email, first_name, last_name, unsubscribed, created_at, received, opened, clicked, topic or property: and a key")
 	}
 	if !slices.Contains(ops, c.Op) {
 		return Invalid(at+".op", "must be one of %s for this field", strings.Join(ops, ", "))
@@ -211,7 +215,7 @@ func (c *Condition) validateValue() error {
 			return fmt.Errorf("must be a date or a time in ISO 8601")
 		}
 	}
-	return nil
+	return c.validateBehaviour()
 }
 
 // Fits checks the filter against the types of declared properties: only numbers

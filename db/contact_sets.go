@@ -21,9 +21,11 @@ const (
 	fiveRows = keyRow + `, ` + keyRow + `, ` + keyRow + `, ` + keyRow + `, ` + keyRow
 	keyRows  = fiveRows + `, ` + fiveRows + `, ` + fiveRows + `, ` + fiveRows + `, ` + fiveRows + `, ` + fiveRows + `, ` + fiveRows + `, ` + fiveRows + `, ` + fiveRows + `, ` + fiveRows
 
-	contactRow   = `(?, ?, ?, ?, ?, ?, ?, jsonb(?), ?, ?)`
-	contactRows5 = contactRow + `, ` + contactRow + `, ` + contactRow + `, ` + contactRow + `, ` + contactRow
-	contactRows  = contactRows5 + `, ` + contactRows5 + `, ` + contactRows5 + `, ` + contactRows5
+	contactInserted = `team_id, id, address, email, first_name, last_name, unsubscribed, properties, created_at, updated_at, last_sent_at, last_opened_at, last_clicked_at`
+	contactRow      = `(?, ?, ?, ?, ?, ?, ?, jsonb(?), ?, ?, ?, ?, ?)`
+	contactArgs     = 13
+	contactRows5    = contactRow + `, ` + contactRow + `, ` + contactRow + `, ` + contactRow + `, ` + contactRow
+	contactRows     = contactRows5 + `, ` + contactRows5 + `, ` + contactRows5 + `, ` + contactRows5
 
 	memberRow   = `(?, ?)`
 	memberRows5 = memberRow + `, ` + memberRow + `, ` + memberRow + `, ` + memberRow + `, ` + memberRow
@@ -118,28 +120,33 @@ func (r *Reader) SuppressionIDsTaken(ids []string) (taken []string, err error) {
 
 // InsertContacts is InsertContact for many of one team, none of which is there.
 func (tx *Tx) InsertContacts(contacts []*app.Contact) error {
-	args := make([]any, 0, 10*setRows)
+	args := make([]any, 0, contactArgs*setRows)
 	for i, c := range contacts {
 		tx.changed(c.TeamID)
 		properties, err := writeProperties(c.Properties)
 		if err != nil {
 			return err
 		}
-		args = append(args, c.TeamID, c.ID, c.Hash[:], c.Email, nullText(c.FirstName), nullText(c.LastName), c.Unsubscribed, properties,
-			milli(c.CreatedAt), milli(c.UpdatedAt))
+		args = append(args, insertedContact(c, properties)...)
 		if (i+1)%setRows == 0 {
-			if err := tx.write(`INSERT INTO contacts (team_id, id, address, email, first_name, last_name, unsubscribed, properties, created_at, updated_at) VALUES `+contactRows, args...); err != nil {
+			if err := tx.write(`INSERT INTO contacts (`+contactInserted+`) VALUES `+contactRows, args...); err != nil {
 				return fmt.Errorf("insert contacts: %w", err)
 			}
 			args = args[:0]
 		}
 	}
-	for ; len(args) > 0; args = args[10:] {
-		if err := tx.write(`INSERT INTO contacts (team_id, id, address, email, first_name, last_name, unsubscribed, properties, created_at, updated_at) VALUES `+contactRow, args[:10]...); err != nil {
+	for ; len(args) > 0; args = args[contactArgs:] {
+		if err := tx.write(`INSERT INTO contacts (`+contactInserted+`) VALUES `+contactRow, args[:contactArgs]...); err != nil {
 			return fmt.Errorf("insert contact: %w", err)
 		}
 	}
 	return nil
+}
+
+// insertedContact are the values of contactInserted.
+func insertedContact(c *app.Contact, properties any) []any {
+	return []any{c.TeamID, c.ID, c.Hash[:], c.Email, nullText(c.FirstName), nullText(c.LastName), c.Unsubscribed, properties,
+		milli(c.CreatedAt), milli(c.UpdatedAt), nullTime(c.LastSentAt), nullTime(c.LastOpenedAt), nullTime(c.LastClickedAt)}
 }
 
 // SegmentMember is a contact that was put into a segment by hand.

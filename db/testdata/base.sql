@@ -509,6 +509,9 @@ CREATE TABLE contacts (
   properties   BLOB,          -- JSONB: an object of strings and numbers; NULL: none
   created_at   INTEGER NOT NULL,
   updated_at   INTEGER NOT NULL,
+  last_sent_at    INTEGER,    -- when a relay last took an email to it; NULL: none did; so the next two
+  last_opened_at  INTEGER,    -- a click counts as an open too
+  last_clicked_at INTEGER,
   PRIMARY KEY (team_id, id),
   UNIQUE (team_id, address)
 ) STRICT, WITHOUT ROWID;
@@ -839,6 +842,7 @@ CREATE TABLE broadcast_recipients (
   fields     TEXT,            -- JSON: the contact's values that the content asks for
   seen       INTEGER NOT NULL -- bits of what happened: app.Seen
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX broadcast_recipients_contact ON broadcast_recipients (substr(id, 1, 28), contact_id); -- finds what happened to a contact, for segments; in the order of the table
 
 -- Links of broadcasts and who followed them.
 CREATE TABLE broadcast_links (

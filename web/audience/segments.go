@@ -12,11 +12,11 @@ import (
 	"mailer/web/rest"
 )
 
-// segmentCondition compares one field of a contact.
+// segmentCondition compares one field of a contact, or asks for what it did.
 type segmentCondition struct {
-	Field string `json:"field" doc:"email, first_name, last_name, unsubscribed, created_at, or property:KEY for a custom property" example:"property:plan"`
-	Op    string `json:"op" enum:"equals,not_equals,contains,starts_with,ends_with,is_set,is_not_set,greater_than,less_than,is_true,is_false,before,after"`
-	Value string `json:"value" required:"false" doc:"Ignored by is_set, is_not_set, is_true and is_false"`
+	Field string `json:"field" doc:"email, first_name, last_name, unsubscribed, created_at, property:KEY for a custom property, received, opened or clicked for the emails that a contact got, or topic" example:"property:plan"`
+	Op    string `json:"op" enum:"equals,not_equals,contains,starts_with,ends_with,is_set,is_not_set,greater_than,less_than,is_true,is_false,before,after,within_days,not_within_days,in_broadcast,not_in_broadcast,subscribed,not_subscribed"`
+	Value string `json:"value" required:"false" doc:"Ignored by is_set, is_not_set, is_true and is_false. A number of days for within_days and not_within_days, the id of a broadcast for in_broadcast and not_in_broadcast, the id of a topic for subscribed and not_subscribed"`
 }
 
 // conditionItems is an array of conditions that stops at the limit while it is
