@@ -243,27 +243,34 @@ func (tx *Tx) SetChoices(choices []Choice) error {
 // on the list, or are shown there again.
 func (tx *Tx) AddSuppressions(all []app.Suppression) (ids []string, err error) {
 	args := make([]any, 0, 7*setRows)
-	note := func(rows []string, err error) error {
-		ids = append(ids, rows...)
+	note := func(rows []app.Suppression, err error) error {
+		for i := range rows {
+			ids = append(ids, rows[i].ID)
+			tx.countListed(&rows[i], 1)
+		}
 		if err != nil {
 			return fmt.Errorf("insert suppressions: %w", err)
 		}
 		return nil
 	}
+	scan := func(s scanner) (v app.Suppression, err error) {
+		err = s.Scan(&v.ID, &v.TeamID, &v.Email)
+		return v, err
+	}
 	for i := range all {
 		s := &all[i]
 		args = append(args, s.ID, s.TeamID, nullText(s.Email), s.Hash[:], string(s.Origin), nullText(s.SourceID), milli(s.CreatedAt))
 		if (i+1)%setRows == 0 {
-			if err := note(list(&tx.session, scanText, `INSERT INTO suppressions (id, team_id, email, address, origin, source_id, created_at) VALUES `+suppressionRows+`
-				ON CONFLICT (team_id, address) DO UPDATE SET email = excluded.email WHERE suppressions.email IS NULL RETURNING id`, args...)); err != nil {
+			if err := note(list(&tx.session, scan, `INSERT INTO suppressions (id, team_id, email, address, origin, source_id, created_at) VALUES `+suppressionRows+`
+				ON CONFLICT (team_id, address) DO UPDATE SET email = excluded.email WHERE suppressions.email IS NULL RETURNING id, team_id, coalesce(email, '')`, args...)); err != nil {
 				return nil, err
 			}
 			args = args[:0]
 		}
 	}
 	for ; len(args) > 0; args = args[7:] {
-		if err := note(list(&tx.session, scanText, `INSERT INTO suppressions (id, team_id, email, address, origin, source_id, created_at) VALUES `+suppressionRow+`
-			ON CONFLICT (team_id, address) DO UPDATE SET email = excluded.email WHERE suppressions.email IS NULL RETURNING id`, args[:7]...)); err != nil {
+		if err := note(list(&tx.session, scan, `INSERT INTO suppressions (id, team_id, email, address, origin, source_id, created_at) VALUES `+suppressionRow+`
+			ON CONFLICT (team_id, address) DO UPDATE SET email = excluded.email WHERE suppressions.email IS NULL RETURNING id, team_id, coalesce(email, '')`, args[:7]...)); err != nil {
 			return nil, err
 		}
 	}

@@ -16,6 +16,7 @@ CREATE TABLE teams (
   id         TEXT NOT NULL PRIMARY KEY,
   name       TEXT NOT NULL, -- several may have the same: a team that names itself must not learn of others
   contacts   INTEGER NOT NULL DEFAULT 0, -- how many it has
+  suppressions INTEGER NOT NULL DEFAULT 0, -- how many its list shows: without those that were erased
   guardrail  TEXT NOT NULL DEFAULT 'ok' CHECK (guardrail IN ('ok', 'warning', 'paused')), -- as it was last judged
   suspended_at INTEGER,       -- since when nothing of it leaves, by the operator's word; NULL: it does
   suspended  TEXT,            -- the reason that its callers are told; NULL: not suspended
