@@ -41,12 +41,13 @@ type SegmentItem struct {
 	Name      string         `json:"name"`
 	Filter    *segmentFilter `json:"filter" doc:"Which contacts are in the segment besides those added by hand; null: none"`
 	CreatedAt string         `json:"created_at" format:"date-time"`
+	// ContactCount is in lists where it needs no counting.
+	ContactCount *int `json:"contact_count,omitempty" doc:"How many contacts are in the segment now. Lists have it for segments without a filter only"`
 }
 
 type segmentRecord struct {
 	Object string `json:"object" enum:"segment"`
 	SegmentItem
-	ContactCount *int `json:"contact_count,omitempty" doc:"How many contacts are in the segment now"`
 }
 
 type removedSegment struct {
@@ -279,7 +280,11 @@ func newSegmentFilter(f *app.Filter) *segmentFilter {
 }
 
 func newSegmentItem(s *app.Segment) SegmentItem {
-	return SegmentItem{ID: s.ID, Name: s.Name, Filter: newSegmentFilter(s.Filter), CreatedAt: app.FormatTime(s.CreatedAt)}
+	out := SegmentItem{ID: s.ID, Name: s.Name, Filter: newSegmentFilter(s.Filter), CreatedAt: app.FormatTime(s.CreatedAt)}
+	if s.Filter == nil {
+		out.ContactCount = &s.Members
+	}
+	return out
 }
 
 func newSegmentRecord(s *app.Segment) segmentRecord {
