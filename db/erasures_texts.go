@@ -36,6 +36,7 @@ const (
 	AuditTargets
 	AuditBefore
 	AuditAfter
+	ImportErrorValues
 	TextKinds // how many there are
 )
 
@@ -117,6 +118,10 @@ var textColumns = [TextKinds]textColumn{
 	AuditAfter: {json: true,
 		read:  `SELECT id, coalesce(after, 'null') FROM audit_logs WHERE team_id = ? AND id > ? AND id <= ? ORDER BY id LIMIT ?`,
 		write: `UPDATE audit_logs SET after = ? WHERE team_id = ? AND id = ?`},
+	ImportErrorValues: {
+		read: `SELECT e.id, e.value FROM imports AS i CROSS JOIN import_errors AS e
+			WHERE i.team_id = ? AND e.import_id = i.id AND e.id > ? AND e.id <= ? AND e.value IS NOT NULL ORDER BY e.id LIMIT ?`,
+		write: `UPDATE import_errors SET value = ? WHERE import_id IN (SELECT i.id FROM imports AS i WHERE i.team_id = ?) AND id = ?`},
 }
 
 func (k TextKind) column() (*textColumn, error) {

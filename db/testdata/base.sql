@@ -632,12 +632,14 @@ CREATE TABLE import_pieces (
   PRIMARY KEY (import_id, n)
 ) STRICT;
 
--- Rows that an import could not take. The message repeats nothing of the row.
+-- Rows that an import could not take. The message repeats nothing of the row; erasures
+-- clean the value.
 CREATE TABLE import_errors (
   import_id TEXT NOT NULL REFERENCES imports (id) ON DELETE CASCADE,
   id        TEXT NOT NULL,
   line      INTEGER NOT NULL, -- of the file, from 1
   message   TEXT NOT NULL,
+  value     TEXT, -- that could not be taken; NULL: it is of the whole row
   PRIMARY KEY (import_id, id)
 ) STRICT, WITHOUT ROWID;
 
