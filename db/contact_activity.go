@@ -86,14 +86,16 @@ func storeActivity(s *session, group []*request) error {
 		return cmp.Or(cmp.Compare(a.teamID, b.teamID), cmp.Compare(a.emailID, b.emailID), cmp.Compare(string(a.address[:]), string(b.address[:])), cmp.Compare(a.kind, b.kind))
 	})
 	for _, a := range keys {
-		if err := a.store(s, all[a]); err != nil {
+		if err := a.grow(s, all[a]); err != nil {
 			return fmt.Errorf("note the activity of a contact: %w", err)
 		}
 	}
 	return nil
 }
 
-func (a *activity) store(s *session, at int64) error {
+// grow writes the later of two times. What segments count by it is not remembered by generation
+// (app.Filter.IsLive).
+func (a *activity) grow(s *session, at int64) error {
 	if a.emailID == "" {
 		return s.write([]string{
 			`UPDATE contacts SET last_sent_at = ?1 WHERE team_id = ?2 AND address = ?3 AND coalesce(last_sent_at, 0) < ?1`,
@@ -124,7 +126,7 @@ func (r *Reader) Picks(f *app.Filter, c *app.Contact) (bool, error) {
 			return s
 		},
 		Broadcast: func(id string) (seen app.Seen, ok bool) {
-			ok = note(r.row(`SELECT coalesce((SELECT r.seen FROM broadcast_recipients AS r WHERE substr(r.id, 1, 28) = b.mails AND r.contact_id = ?), 0)
+			ok = note(r.row(`SELECT coalesce((SELECT r.seen FROM broadcast_recipients AS r WHERE substr(r.id, 1, 28) = b.mails || '' AND r.contact_id = ?), 0)
 				FROM broadcasts AS b WHERE b.id = ? AND b.team_id = ?`, []any{c.ID, id, c.TeamID}, &seen))
 			return seen, ok
 		},

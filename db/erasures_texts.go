@@ -119,8 +119,8 @@ var textColumns = [TextKinds]textColumn{
 		read:  `SELECT id, coalesce(after, 'null') FROM audit_logs WHERE team_id = ? AND id > ? AND id <= ? ORDER BY id LIMIT ?`,
 		write: `UPDATE audit_logs SET after = ? WHERE team_id = ? AND id = ?`},
 	ImportErrorValues: {
-		read: `SELECT e.id, e.value FROM imports AS i CROSS JOIN import_errors AS e
-			WHERE i.team_id = ? AND e.import_id = i.id AND e.id > ? AND e.id <= ? AND e.value IS NOT NULL ORDER BY e.id LIMIT ?`,
+		read: `SELECT e.id, e.value FROM import_errors AS e CROSS JOIN imports AS i
+			WHERE i.team_id = ?1 AND i.id = e.import_id AND e.id > ?2 AND e.id <= ?3 AND e.value IS NOT NULL ORDER BY e.id LIMIT ?4`,
 		write: `UPDATE import_errors SET value = ? WHERE import_id IN (SELECT i.id FROM imports AS i WHERE i.team_id = ?) AND id = ?`},
 }
 

@@ -34,9 +34,10 @@ func activityCondition(c *app.Condition, now time.Time) (condition, error) {
 }
 
 // broadcastCondition goes by the recipients of a broadcast, by
-// broadcast_recipients_contact. With a broadcast that is not there it picks nobody.
+// broadcast_recipients_contact, which SQLite uses for a text without the affinity of a
+// column alone. With a broadcast that is not there it picks nobody.
 func broadcastCondition(c *app.Condition) condition {
-	const recipient = `EXISTS (SELECT 1 FROM broadcast_recipients AS br WHERE substr(br.id, 1, 28) = b.mails AND br.contact_id = c.id AND br.seen & ? <> 0 AND br.seen & ? = 0)`
+	const recipient = `EXISTS (SELECT 1 FROM broadcast_recipients AS br WHERE substr(br.id, 1, 28) = b.mails || '' AND br.contact_id = c.id AND br.seen & ? <> 0 AND br.seen & ? = 0)`
 	not := ``
 	if c.Field == app.FieldReceived && c.Op == app.OpNotInBroadcast {
 		not = `NOT `

@@ -393,6 +393,29 @@ func TestACursorMustBeInTheSegment(t *testing.T) {
 	}
 }
 
+// TestConditionsOnOtherTablesSearchThemByIndex: a scan asks them of each contact.
+func TestConditionsOnOtherTablesSearchThemByIndex(t *testing.T) {
+	t.Parallel()
+	pool := memoryDB(t, schemaText(t))
+	for _, tt := range []struct{ field, op, want string }{
+		{app.FieldReceived, app.OpNotInBroadcast, "SEARCH br USING INDEX broadcast_recipients_contact (<expr>=? AND contact_id=?)"},
+		{app.FieldOpened, app.OpInBroadcast, "SEARCH br USING INDEX broadcast_recipients_contact (<expr>=? AND contact_id=?)"},
+		{app.FieldTopic, app.OpSubscribed, "SEARCH tc USING PRIMARY KEY (topic_id=? AND address=?)"},
+	} {
+		c, err := conditionOf(&app.Condition{Field: tt.field, Op: tt.op, Value: app.NewID()}, sqliteFilters{}, time.Time{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines, err := planOf(t.Context(), pool, strings.Replace(pickedIDs, filterPlace, c.text, 1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Join(lines, "; "); !strings.Contains(got, tt.want) || strings.Contains(got, "SCAN") {
+			t.Errorf("%s %s: %s", tt.field, tt.op, got)
+		}
+	}
+}
+
 // TestFilteredStatementsWalkTheirIndex looks at the plans that each statement
 // with a filter has with each kind of condition.
 func TestFilteredStatementsWalkTheirIndex(t *testing.T) {

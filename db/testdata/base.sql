@@ -642,6 +642,7 @@ CREATE TABLE import_errors (
   value     TEXT, -- that could not be taken; NULL: it is of the whole row
   PRIMARY KEY (import_id, id)
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX import_errors_value ON import_errors (id) WHERE value IS NOT NULL; -- what erasures look at
 
 -- Where a team has its events sent. The signing secrets are sealed; after a
 -- rotation the old one signs beside the new one for a while.
