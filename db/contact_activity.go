@@ -125,10 +125,10 @@ func (r *Reader) Picks(f *app.Filter, c *app.Contact) (bool, error) {
 			note(r.row(subscriptionOf, []any{c.Hash[:], id, c.TeamID}, &s))
 			return s
 		},
-		Broadcast: func(id string) (seen app.Seen, ok bool) {
-			ok = note(r.row(`SELECT coalesce((SELECT r.seen FROM broadcast_recipients AS r WHERE substr(r.id, 1, 28) = b.mails || '' AND r.contact_id = ?), 0)
-				FROM broadcasts AS b WHERE b.id = ? AND b.team_id = ?`, []any{c.ID, id, c.TeamID}, &seen))
-			return seen, ok
+		Broadcast: func(id string) (seen app.Seen, ok, whole bool) {
+			ok = note(r.row(`SELECT coalesce((SELECT r.seen FROM broadcast_recipients AS r WHERE substr(r.id, 1, 28) = b.mails || '' AND r.contact_id = ?), 0),
+				`+broadcastWhole+` FROM broadcasts AS b WHERE b.id = ? AND b.team_id = ?`, []any{c.ID, id, c.TeamID}, &seen, &whole))
+			return seen, ok, whole
 		},
 	})
 	return picks, failed

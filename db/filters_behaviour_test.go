@@ -18,7 +18,11 @@ var (
 	testTopics     = []string{app.NewID(), app.NewID(), app.NewID()}
 )
 
-const draftBroadcast = 2 // of testBroadcasts
+// Of testBroadcasts.
+const (
+	agedBroadcast  = 1 // its first recipient was deleted for its age
+	draftBroadcast = 2
+)
 
 // randomActivity is what a contact did, half a day away from whole days.
 func randomActivity(r *rand.Rand) (a app.Activity) {
@@ -67,13 +71,13 @@ func testFacts(c *app.Contact) filter.Facts {
 			}
 			return testDefaults[at]
 		},
-		Broadcast: func(id string) (app.Seen, bool) {
+		Broadcast: func(id string) (seen app.Seen, ok, whole bool) {
 			at := slices.Index(testBroadcasts, id)
 			if at < 0 || at > draftBroadcast {
-				return 0, false
+				return 0, false, false
 			}
-			seen, _ := seenOf(c, at)
-			return seen, true
+			seen, _ = seenOf(c, at)
+			return seen, true, at != agedBroadcast
 		},
 	}
 }
@@ -94,14 +98,18 @@ func (a *audience) behave(exec func(text string, args ...any) error) error {
 	for i := range draftBroadcast + 1 {
 		mails := app.NewMails()
 		column := nullText(mails)
+		written := len(a.contacts) + 1
 		if i == draftBroadcast {
-			column = nil
+			column, written = nil, 0
+		}
+		if i == 0 {
+			do(`INSERT INTO broadcast_recipients (id, contact_id, email, seen) VALUES (?, '', '', 0)`, app.MailID(mails, 1))
 		}
 		do(`INSERT INTO broadcasts (id, team_id, name, sender, subject, status, mails, audience, written, expanded, begun, open, created_at)
-			VALUES (?, ?, '', '[]', '', 'draft', ?, 0, 0, 0, 0, 0, 0)`, testBroadcasts[i], a.team.ID, column)
+			VALUES (?, ?, '', '[]', '', 'draft', ?, 0, ?, 0, 0, 0, 0)`, testBroadcasts[i], a.team.ID, column, written)
 		for n, c := range a.contacts {
 			if seen, ok := seenOf(&c, i); ok {
-				do(`INSERT INTO broadcast_recipients (id, contact_id, email, seen) VALUES (?, ?, ?, ?)`, app.MailID(mails, int64(n+1)), c.ID, c.Email, int64(seen))
+				do(`INSERT INTO broadcast_recipients (id, contact_id, email, seen) VALUES (?, ?, ?, ?)`, app.MailID(mails, int64(n+2)), c.ID, c.Email, int64(seen))
 			}
 		}
 	}

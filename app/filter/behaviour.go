@@ -45,11 +45,11 @@ func matchesBroadcast(c *app.Condition, facts *Facts) bool {
 	if facts.Broadcast == nil {
 		return false
 	}
-	seen, ok := facts.Broadcast(c.Value)
+	seen, ok, whole := facts.Broadcast(c.Value)
 	with, without := c.BroadcastBits()
 	has := seen&with != 0 && seen&without == 0
 	if c.Field == app.FieldReceived && c.Op == app.OpNotInBroadcast {
-		return ok && !has
+		return ok && whole && !has // else everybody would be picked whose recipient is gone
 	}
 	return ok && has
 }

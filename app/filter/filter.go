@@ -22,8 +22,9 @@ type Facts struct {
 	// team's.
 	Topic func(id string) app.Subscription
 	// Broadcast returns what happened to the contact's email of a broadcast, if it is one of
-	// its recipients; not ok for a broadcast that is not the team's.
-	Broadcast func(id string) (seen app.Seen, ok bool)
+	// its recipients; not ok for a broadcast that is not the team's. whole: none of its
+	// recipients were deleted for their age.
+	Broadcast func(id string) (seen app.Seen, ok, whole bool)
 }
 
 // Matches reports whether the filter picks a contact, as the store's scans do. A
