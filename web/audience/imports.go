@@ -47,7 +47,7 @@ type ImportItem struct {
 type ImportFlaw struct {
 	Line    int    `json:"line" doc:"The line of the file where the row begins, from 1"`
 	Message string `json:"message"`
-	Value   string `json:"value,omitempty" doc:"The value that could not be imported; at most 320 characters"`
+	Value   string `json:"value,omitempty" doc:"The value that could not be imported"`
 }
 
 type importRecord struct {

@@ -14,9 +14,9 @@ import (
 
 // segmentCondition compares one field of a contact, or asks for what it did.
 type segmentCondition struct {
-	Field string `json:"field" doc:"email, first_name, last_name, unsubscribed, created_at, property:KEY for a custom property, received, opened or clicked for the emails that a contact got, or topic" example:"property:plan"`
+	Field string `json:"field" doc:"email, first_name, last_name, unsubscribed, created_at, property:KEY, received, opened, clicked or topic" example:"property:plan"`
 	Op    string `json:"op" enum:"equals,not_equals,contains,starts_with,ends_with,is_set,is_not_set,greater_than,less_than,is_true,is_false,before,after,within_days,not_within_days,in_broadcast,not_in_broadcast,subscribed,not_subscribed"`
-	Value string `json:"value" required:"false" doc:"Ignored by is_set, is_not_set, is_true and is_false. A number of days for within_days and not_within_days, the id of a broadcast for in_broadcast and not_in_broadcast, the id of a topic for subscribed and not_subscribed"`
+	Value string `json:"value" required:"false" doc:"Days for within_days, an id for in_broadcast and subscribed; ignored by is_…"`
 }
 
 // conditionItems is an array of conditions that stops at the limit while it is
@@ -195,7 +195,7 @@ func (r SegmentRoutes) listSegments(ctx context.Context, key *app.Key, in *rest.
 	if err != nil {
 		return nil, err
 	}
-	return rest.NewList(rows, more, newSegmentItem), nil
+	return rest.NewList(rows, more, listedSegment), nil
 }
 
 func (r SegmentRoutes) getSegment(ctx context.Context, key *app.Key, in *SegmentPath) (*segmentOutput, error) {
@@ -280,7 +280,12 @@ func newSegmentFilter(f *app.Filter) *segmentFilter {
 }
 
 func newSegmentItem(s *app.Segment) SegmentItem {
-	out := SegmentItem{ID: s.ID, Name: s.Name, Filter: newSegmentFilter(s.Filter), CreatedAt: app.FormatTime(s.CreatedAt)}
+	return SegmentItem{ID: s.ID, Name: s.Name, Filter: newSegmentFilter(s.Filter), CreatedAt: app.FormatTime(s.CreatedAt)}
+}
+
+// listedSegment is a segment with how many contacts it has, where that needs no counting.
+func listedSegment(s *app.Segment) SegmentItem {
+	out := newSegmentItem(s)
 	if s.Filter == nil {
 		out.ContactCount = &s.Members
 	}
