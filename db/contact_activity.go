@@ -33,7 +33,7 @@ type activity struct {
 
 // NoteActivity notes what an event of an email to an address of a team says: that a relay
 // took it, that it was opened, or that a link in it was clicked. Other events say nothing.
-// InsertEvent does it for broadcasts.
+// For broadcasts BeginRecipients and InsertEvent do it.
 func (tx *Tx) NoteActivity(teamID string, address app.AddressHash, kind app.EventType, at time.Time) {
 	tx.noteEvent(activity{teamID: teamID, address: address}, kind, at)
 }
@@ -104,10 +104,21 @@ func (a *activity) grow(s *session, at int64) error {
 		}[a.kind], at, a.teamID, a.address[:])
 	}
 	return s.write([]string{
-		`UPDATE contacts SET last_sent_at = ?1 WHERE team_id = ?2 AND id = (SELECT r.contact_id FROM broadcast_recipients AS r WHERE r.id = ?3) AND coalesce(last_sent_at, 0) < ?1`,
 		`UPDATE contacts SET last_opened_at = ?1 WHERE team_id = ?2 AND id = (SELECT r.contact_id FROM broadcast_recipients AS r WHERE r.id = ?3) AND coalesce(last_opened_at, 0) < ?1`,
 		`UPDATE contacts SET last_clicked_at = ?1 WHERE team_id = ?2 AND id = (SELECT r.contact_id FROM broadcast_recipients AS r WHERE r.id = ?3) AND coalesce(last_clicked_at, 0) < ?1`,
-	}[a.kind], at, a.teamID, a.emailID)
+	}[a.kind-activityOpened], at, a.teamID, a.emailID)
+}
+
+// growSent notes that the recipients of a broadcast behind one id, up to another, are sent
+// to, but those that are left out.
+func (tx *Tx) growSent(b *app.Broadcast, from, to string) error {
+	err := tx.write(`UPDATE contacts SET last_sent_at = ?1 WHERE team_id = ?2 AND id IN
+		(SELECT r.contact_id FROM broadcast_recipients AS r WHERE r.id > ?3 AND r.id <= ?4 AND r.seen & ?5 = 0)`,
+		milli(tx.Now), b.TeamID, from, to, int64(app.SeenSuppressed|app.SeenFailed|app.SeenCanceled))
+	if err != nil {
+		return fmt.Errorf("note that contacts are sent to: %w", err)
+	}
+	return nil
 }
 
 // Picks reports whether a filter picks a contact, which need not be stored as it is.
