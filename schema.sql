@@ -510,7 +510,7 @@ CREATE TABLE contacts (
   properties   BLOB,          -- JSONB: an object of strings and numbers; NULL: none
   created_at   INTEGER NOT NULL,
   updated_at   INTEGER NOT NULL,
-  last_sent_at    INTEGER,    -- when a relay last took an email to it; NULL: none did; so the next two
+  last_sent_at    INTEGER,    -- when a relay last took an email to it, or a broadcast began it; NULL: never; so the next two
   last_opened_at  INTEGER,    -- a click counts as an open too
   last_clicked_at INTEGER,
   PRIMARY KEY (team_id, id),
