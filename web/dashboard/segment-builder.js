@@ -47,7 +47,7 @@ export function inWords(filter, named) {
 
 function words(c, named) {
 	if (fields[c.field] !== 'mail') return [fieldName(c.field), t(`conditions.ops.${c.op}`), bare.includes(c.op) ? '' : shown(c, named)].join(' ').trim();
-	return `${fieldName(c.field)}: ${values[c.op] === 'days' ? t(`conditions.days.${c.op}`, { n: Number(c.value) }) : [t(`conditions.mail.${c.op}`), bare.includes(c.op) ? '' : named(c.value)].join(' ').trim()}`;
+	return `${fieldName(c.field)}: ${values[c.op] === 'days' ? t(`conditions.days.${c.op}`, { n: Number(c.value) }) : bare.includes(c.op) ? t(`conditions.mail.${c.op}`) : `${t(`conditions.ops.${c.op}`)} ${named(c.value)}`}`;
 }
 
 const shown = (c, named) => (c.field === 'created_at' ? String(c.value).slice(0, 10) : values[c.op] ? named(c.value) : c.value);
@@ -66,7 +66,7 @@ export function Builder({ filter, onChange }) {
 		change(i, { field, op: fit.includes(before.op) ? before.op : fit[0], value: typeOf(field) === typeOf(before.field) ? before.value : '' });
 	};
 	const setOp = (i, op) => change(i, { op, value: values[op] === values[filter.conditions[i].op] ? filter.conditions[i].value : values[op] === 'days' ? '30' : '' });
-	const opName = (c, op) => t(fields[c.field] === 'mail' ? `conditions.mail.${op}` : `conditions.ops.${op}`);
+	const opName = (c, op) => t(fields[c.field] === 'mail' && bare.includes(op) ? `conditions.mail.${op}` : `conditions.ops.${op}`);
 	const names = [...new Set([...Object.keys(fields), ...declared.map((p) => `property:${p.key}`), ...filter.conditions.map((c) => c.field)])].map((field) => [field, fieldName(field)]);
 	return html`<div class="stack stack--2 builder">
 		${filter.conditions.length > 1 && html`<div class="row">${t('conditions.match')} <${Seg} label=${t('conditions.match')} value=${filter.match} onChange=${(match) => onChange({ ...filter, match })} options=${[['all', t('conditions.all')], ['any', t('conditions.any')]]} /></div>`}
