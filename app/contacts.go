@@ -32,6 +32,15 @@ type Contact struct {
 	Topics       []ContactTopic // where they were asked for
 	CreatedAt    time.Time
 	UpdatedAt    time.Time
+	Activity
+}
+
+// Activity says when a contact last got an email, opened one and clicked a link in one;
+// zero: never. A click counts as an open, a prefetch by a mail provider does not.
+type Activity struct {
+	LastSentAt    time.Time
+	LastOpenedAt  time.Time
+	LastClickedAt time.Time
 }
 
 // Change is a member of a PATCH: absent, null or a value.

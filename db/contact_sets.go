@@ -21,9 +21,11 @@ const (
 	fiveRows = keyRow + `, ` + keyRow + `, ` + keyRow + `, ` + keyRow + `, ` + keyRow
 	keyRows  = fiveRows + `, ` + fiveRows + `, ` + fiveRows + `, ` + fiveRows + `, ` + fiveRows + `, ` + fiveRows + `, ` + fiveRows + `, ` + fiveRows + `, ` + fiveRows + `, ` + fiveRows
 
-	contactRow   = `(?, ?, ?, ?, ?, ?, ?, jsonb(?), ?, ?)`
-	contactRows5 = contactRow + `, ` + contactRow + `, ` + contactRow + `, ` + contactRow + `, ` + contactRow
-	contactRows  = contactRows5 + `, ` + contactRows5 + `, ` + contactRows5 + `, ` + contactRows5
+	contactInserted = `team_id, id, address, email, first_name, last_name, unsubscribed, properties, created_at, updated_at, last_sent_at, last_opened_at, last_clicked_at`
+	contactRow      = `(?, ?, ?, ?, ?, ?, ?, jsonb(?), ?, ?, ?, ?, ?)`
+	contactArgs     = 13
+	contactRows5    = contactRow + `, ` + contactRow + `, ` + contactRow + `, ` + contactRow + `, ` + contactRow
+	contactRows     = contactRows5 + `, ` + contactRows5 + `, ` + contactRows5 + `, ` + contactRows5
 
 	memberRow   = `(?, ?)`
 	memberRows5 = memberRow + `, ` + memberRow + `, ` + memberRow + `, ` + memberRow + `, ` + memberRow
@@ -118,28 +120,33 @@ func (r *Reader) SuppressionIDsTaken(ids []string) (taken []string, err error) {
 
 // InsertContacts is InsertContact for many of one team, none of which is there.
 func (tx *Tx) InsertContacts(contacts []*app.Contact) error {
-	args := make([]any, 0, 10*setRows)
+	args := make([]any, 0, contactArgs*setRows)
 	for i, c := range contacts {
 		tx.changed(c.TeamID)
 		properties, err := writeProperties(c.Properties)
 		if err != nil {
 			return err
 		}
-		args = append(args, c.TeamID, c.ID, c.Hash[:], c.Email, nullText(c.FirstName), nullText(c.LastName), c.Unsubscribed, properties,
-			milli(c.CreatedAt), milli(c.UpdatedAt))
+		args = append(args, insertedContact(c, properties)...)
 		if (i+1)%setRows == 0 {
-			if err := tx.write(`INSERT INTO contacts (team_id, id, address, email, first_name, last_name, unsubscribed, properties, created_at, updated_at) VALUES `+contactRows, args...); err != nil {
+			if err := tx.write(`INSERT INTO contacts (`+contactInserted+`) VALUES `+contactRows, args...); err != nil {
 				return fmt.Errorf("insert contacts: %w", err)
 			}
 			args = args[:0]
 		}
 	}
-	for ; len(args) > 0; args = args[10:] {
-		if err := tx.write(`INSERT INTO contacts (team_id, id, address, email, first_name, last_name, unsubscribed, properties, created_at, updated_at) VALUES `+contactRow, args[:10]...); err != nil {
+	for ; len(args) > 0; args = args[contactArgs:] {
+		if err := tx.write(`INSERT INTO contacts (`+contactInserted+`) VALUES `+contactRow, args[:contactArgs]...); err != nil {
 			return fmt.Errorf("insert contact: %w", err)
 		}
 	}
 	return nil
+}
+
+// insertedContact are the values of contactInserted.
+func insertedContact(c *app.Contact, properties any) []any {
+	return []any{c.TeamID, c.ID, c.Hash[:], c.Email, nullText(c.FirstName), nullText(c.LastName), c.Unsubscribed, properties,
+		milli(c.CreatedAt), milli(c.UpdatedAt), nullTime(c.LastSentAt), nullTime(c.LastOpenedAt), nullTime(c.LastClickedAt)}
 }
 
 // SegmentMember is a contact that was put into a segment by hand.
@@ -236,27 +243,34 @@ func (tx *Tx) SetChoices(choices []Choice) error {
 // on the list, or are shown there again.
 func (tx *Tx) AddSuppressions(all []app.Suppression) (ids []string, err error) {
 	args := make([]any, 0, 7*setRows)
-	note := func(rows []string, err error) error {
-		ids = append(ids, rows...)
+	note := func(rows []app.Suppression, err error) error {
+		for i := range rows {
+			ids = append(ids, rows[i].ID)
+			tx.countListed(&rows[i], 1)
+		}
 		if err != nil {
 			return fmt.Errorf("insert suppressions: %w", err)
 		}
 		return nil
 	}
+	scan := func(s scanner) (v app.Suppression, err error) {
+		err = s.Scan(&v.ID, &v.TeamID, &v.Email)
+		return v, err
+	}
 	for i := range all {
 		s := &all[i]
 		args = append(args, s.ID, s.TeamID, nullText(s.Email), s.Hash[:], string(s.Origin), nullText(s.SourceID), milli(s.CreatedAt))
 		if (i+1)%setRows == 0 {
-			if err := note(list(&tx.session, scanText, `INSERT INTO suppressions (id, team_id, email, address, origin, source_id, created_at) VALUES `+suppressionRows+`
-				ON CONFLICT (team_id, address) DO UPDATE SET email = excluded.email WHERE suppressions.email IS NULL RETURNING id`, args...)); err != nil {
+			if err := note(list(&tx.session, scan, `INSERT INTO suppressions (id, team_id, email, address, origin, source_id, created_at) VALUES `+suppressionRows+`
+				ON CONFLICT (team_id, address) DO UPDATE SET email = excluded.email WHERE suppressions.email IS NULL RETURNING id, team_id, coalesce(email, '')`, args...)); err != nil {
 				return nil, err
 			}
 			args = args[:0]
 		}
 	}
 	for ; len(args) > 0; args = args[7:] {
-		if err := note(list(&tx.session, scanText, `INSERT INTO suppressions (id, team_id, email, address, origin, source_id, created_at) VALUES `+suppressionRow+`
-			ON CONFLICT (team_id, address) DO UPDATE SET email = excluded.email WHERE suppressions.email IS NULL RETURNING id`, args[:7]...)); err != nil {
+		if err := note(list(&tx.session, scan, `INSERT INTO suppressions (id, team_id, email, address, origin, source_id, created_at) VALUES `+suppressionRow+`
+			ON CONFLICT (team_id, address) DO UPDATE SET email = excluded.email WHERE suppressions.email IS NULL RETURNING id, team_id, coalesce(email, '')`, args[:7]...)); err != nil {
 			return nil, err
 		}
 	}

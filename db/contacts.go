@@ -11,16 +11,19 @@ import (
 )
 
 const contactColumns = `c.id, c.team_id, c.address, c.email, coalesce(c.first_name, ''), coalesce(c.last_name, ''), c.unsubscribed,
-	json(c.properties), c.created_at, c.updated_at`
+	json(c.properties), c.created_at, c.updated_at, c.last_sent_at, c.last_opened_at, c.last_clicked_at`
 
 func scanContact(s scanner) (app.Contact, error) {
 	var c app.Contact
 	var properties sql.NullString
 	var created, updated int64
-	err := s.Scan(&c.ID, &c.TeamID, (*hashColumn)(&c.Hash), &c.Email, &c.FirstName, &c.LastName, &c.Unsubscribed, &properties, &created, &updated)
+	var sent, opened, clicked sql.NullInt64
+	err := s.Scan(&c.ID, &c.TeamID, (*hashColumn)(&c.Hash), &c.Email, &c.FirstName, &c.LastName, &c.Unsubscribed, &properties, &created, &updated,
+		&sent, &opened, &clicked)
 	if err != nil {
 		return c, err
 	}
+	c.LastSentAt, c.LastOpenedAt, c.LastClickedAt = fromMilli(sent.Int64), fromMilli(opened.Int64), fromMilli(clicked.Int64)
 	c.CreatedAt, c.UpdatedAt = fromMilli(created), fromMilli(updated)
 	c.Properties, err = readProperties(properties)
 	return c, err
@@ -76,10 +79,7 @@ func (tx *Tx) InsertContact(c *app.Contact) error {
 	if err != nil {
 		return err
 	}
-	err = tx.write(`INSERT INTO contacts (team_id, id, address, email, first_name, last_name, unsubscribed, properties, created_at, updated_at)
-		VALUES (?, ?, ?, ?, ?, ?, ?, jsonb(?), ?, ?)`,
-		c.TeamID, c.ID, c.Hash[:], c.Email, nullText(c.FirstName), nullText(c.LastName), c.Unsubscribed, properties,
-		milli(c.CreatedAt), milli(c.UpdatedAt))
+	err = tx.write(`INSERT INTO contacts (`+contactInserted+`) VALUES `+contactRow, insertedContact(c, properties)...)
 	if err != nil {
 		return fmt.Errorf("insert contact: %w", err)
 	}

@@ -59,7 +59,15 @@ func (r *Reader) HasErasures(teamID string) (open bool, err error) {
 // EraseSuppression has a suppression of an address forget it; it goes on to
 // block. Error: ErrNotFound.
 func (tx *Tx) EraseSuppression(teamID string, address app.AddressHash) error {
-	return tx.one(`UPDATE suppressions SET email = NULL WHERE team_id = ? AND address = ?`, teamID, address[:])
+	n, err := tx.exec(`UPDATE suppressions SET email = NULL WHERE team_id = ? AND address = ? AND email IS NOT NULL`, teamID, address[:])
+	if err != nil {
+		return fmt.Errorf("erase suppression: %w", err)
+	}
+	if n == 0 {
+		return tx.exists(`SELECT 1 FROM suppressions WHERE team_id = ? AND address = ?`, teamID, address[:])
+	}
+	tx.countListed(&app.Suppression{TeamID: teamID, Email: app.Erased}, -1)
+	return nil
 }
 
 // NewestEmail returns the highest id of a team's emails; empty: it has none.

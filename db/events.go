@@ -23,6 +23,9 @@ func (tx *Tx) InsertEvent(ev app.Event) error {
 	}
 	tx.tellEvent(ev.TeamID, ev.EmailID, ev.BroadcastID, string(ev.Type))
 	if ev.BroadcastID != "" { // who adds it has just found its recipient, which is one address
+		if ev.Type == app.EventType(app.Opened) || ev.Type == app.EventType(app.Clicked) {
+			tx.noteEvent(activity{teamID: ev.TeamID, emailID: ev.EmailID}, ev.Type, ev.CreatedAt)
+		}
 		err = tx.write(`INSERT INTO events (email_id, id, type, detail, created_at) VALUES (?, ?, ?, ?, ?)`,
 			ev.EmailID, ev.ID, string(ev.Type), string(detail), milli(ev.CreatedAt))
 		return err

@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"mailer/app"
+	"mailer/app/clock"
 	"mailer/app/order"
 	"mailer/app/room"
 )
@@ -30,6 +31,7 @@ const filterPlace = `(TRUE /* filter */)`
 // where writes a filter as SQL. The result may be NULL for a contact that is not
 // picked. The filter was validated; what it has beside that is an error.
 func where(f *app.Filter, words filterWords) (condition, error) {
+	now := clock.Now() // one for all conditions
 	if len(f.Conditions) == 0 {
 		return condition{text: filterPlace}, nil
 	}
@@ -40,7 +42,7 @@ func where(f *app.Filter, words filterWords) (condition, error) {
 	var texts []string
 	var args []any
 	for _, c := range inOrder(f) {
-		c, err := conditionOf(&c, words)
+		c, err := conditionOf(&c, words, now)
 		if err != nil {
 			return condition{}, err
 		}
@@ -52,11 +54,14 @@ func where(f *app.Filter, words filterWords) (condition, error) {
 // inOrder puts first the conditions that are likely to decide about a contact, so
 // that the others need not be asked: those on properties stand behind, since
 // looking one up is dear, and among them what most contacts fulfil decides where
-// any condition is enough, and what few fulfil where all are needed.
+// any condition is enough, and what few fulfil where all are needed. Conditions that
+// look into other tables are last.
 func inOrder(f *app.Filter) []app.Condition {
 	rank := func(c app.Condition) int {
 		usual := c.Op == app.OpNotEquals || c.Op == app.OpIsSet
 		switch {
+		case c.Names() != "":
+			return 3
 		case !strings.HasPrefix(c.Field, app.PropertyPrefix):
 			return 0
 		case usual == (f.Match == app.MatchAny):
@@ -69,7 +74,7 @@ func inOrder(f *app.Filter) []app.Condition {
 	return out
 }
 
-func conditionOf(c *app.Condition, words filterWords) (condition, error) {
+func conditionOf(c *app.Condition, words filterWords, now time.Time) (condition, error) {
 	switch c.Field {
 	case "email":
 		return textCondition(condition{text: `c.email`}, c, words)
@@ -81,6 +86,10 @@ func conditionOf(c *app.Condition, words filterWords) (condition, error) {
 		return flagCondition(c)
 	case "created_at":
 		return timeCondition(c)
+	case app.FieldReceived, app.FieldOpened, app.FieldClicked:
+		return activityCondition(c, now)
+	case app.FieldTopic:
+		return topicCondition(c)
 	}
 	if key, ok := strings.CutPrefix(c.Field, app.PropertyPrefix); ok {
 		return propertyCondition(key, c, words)

@@ -25,8 +25,12 @@ func fieldOps() map[string][]string {
 		"created_at":   {app.OpBefore, app.OpAfter},
 		"property:a":   append(slices.Clone(text), app.OpGreaterThan, app.OpLessThan),
 		"property:0":   append(slices.Clone(text), app.OpGreaterThan, app.OpLessThan),
+		"received":     behaviourOps, "opened": behaviourOps, "clicked": behaviourOps,
+		"topic": {app.OpSubscribed, app.OpNotSubscribed},
 	}
 }
+
+var behaviourOps = []string{app.OpIsTrue, app.OpIsFalse, app.OpWithinDays, app.OpNotWithinDays, app.OpInBroadcast, app.OpNotInBroadcast}
 
 // textPool are texts that something could take for more than text.
 var textPool = []string{"Ann", "ann", "ANN", "Ann%", "%", "_", "'", `"`, `\`, `a\nb`, "é", "É", "e\u0301", "日本", "😀", "O'Brien", "a b", "?", "?1",
@@ -66,6 +70,7 @@ func randomContact(r *rand.Rand, teamID string, n int) app.Contact {
 	if r.IntN(3) > 0 {
 		c.LastName = pick(r, textPool)
 	}
+	c.Activity = randomActivity(r)
 	for _, key := range []string{"a", "0", "other"} {
 		if r.IntN(3) > 0 {
 			if c.Properties == nil {
@@ -81,6 +86,12 @@ func randomContact(r *rand.Rand, teamID string, n int) app.Contact {
 // there or a part of it.
 func randomValue(r *rand.Rand, op string, contacts []app.Contact) string {
 	switch op {
+	case app.OpWithinDays, app.OpNotWithinDays:
+		return strconv.Itoa(1 + r.IntN(5))
+	case app.OpInBroadcast, app.OpNotInBroadcast:
+		return pick(r, testBroadcasts)
+	case app.OpSubscribed, app.OpNotSubscribed:
+		return pick(r, testTopics)
 	case app.OpBefore, app.OpAfter:
 		return filterEpoch.Add(time.Duration(r.IntN(12)-1) * 500 * time.Microsecond).Format(time.RFC3339Nano)
 	case app.OpGreaterThan, app.OpLessThan:
@@ -102,7 +113,7 @@ func randomValue(r *rand.Rand, op string, contacts []app.Contact) string {
 func randomFilter(r *rand.Rand, contacts []app.Contact) *app.Filter {
 	f := &app.Filter{Match: pick(r, []app.Match{app.MatchAll, app.MatchAny})}
 	ops := fieldOps()
-	fields := []string{"email", "first_name", "last_name", "unsubscribed", "created_at", "property:a", "property:0"}
+	fields := []string{"email", "first_name", "last_name", "unsubscribed", "created_at", "property:a", "property:0", "received", "opened", "clicked", "topic"}
 	for range 1 + r.IntN(3) {
 		field := pick(r, fields)
 		op := pick(r, ops[field])
@@ -139,6 +150,9 @@ func newAudience(t *testing.T, n int, make func(teamID string, i int) app.Contac
 	if len(a.contacts) != n {
 		t.Fatalf("%d contacts, want %d", len(a.contacts), n)
 	}
+	a.write(func(tx *Tx) error {
+		return a.behave(func(text string, args ...any) error { return tx.write(text, args...) })
+	})
 	return a
 }
 
@@ -177,7 +191,7 @@ func (a *audience) segment(f *app.Filter, byHand ...string) *app.Segment {
 // holds returns the ids of the contacts in a segment, newest first.
 func (a *audience) holds(s *app.Segment, byHand ...string) (ids []string) {
 	for _, c := range slices.Backward(a.contacts) {
-		if filter.Matches(s.Filter, &c) || slices.Contains(byHand, c.ID) {
+		if filter.Matches(s.Filter, &c, testFacts(&c)) || slices.Contains(byHand, c.ID) {
 			ids = append(ids, c.ID)
 		}
 	}
@@ -379,6 +393,29 @@ func TestACursorMustBeInTheSegment(t *testing.T) {
 	}
 }
 
+// TestConditionsOnOtherTablesSearchThemByIndex: a scan asks them of each contact.
+func TestConditionsOnOtherTablesSearchThemByIndex(t *testing.T) {
+	t.Parallel()
+	pool := memoryDB(t, schemaText(t))
+	for _, tt := range []struct{ field, op, want string }{
+		{app.FieldReceived, app.OpNotInBroadcast, "SEARCH br USING INDEX broadcast_recipients_contact (<expr>=? AND contact_id=?)"},
+		{app.FieldOpened, app.OpInBroadcast, "SEARCH br USING INDEX broadcast_recipients_contact (<expr>=? AND contact_id=?)"},
+		{app.FieldTopic, app.OpSubscribed, "SEARCH tc USING PRIMARY KEY (topic_id=? AND address=?)"},
+	} {
+		c, err := conditionOf(&app.Condition{Field: tt.field, Op: tt.op, Value: app.NewID()}, sqliteFilters{}, time.Time{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines, err := planOf(t.Context(), pool, strings.Replace(pickedIDs, filterPlace, c.text, 1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Join(lines, "; "); !strings.Contains(got, tt.want) || strings.Contains(got, "SCAN") {
+			t.Errorf("%s %s: %s", tt.field, tt.op, got)
+		}
+	}
+}
+
 // TestFilteredStatementsWalkTheirIndex looks at the plans that each statement
 // with a filter has with each kind of condition.
 func TestFilteredStatementsWalkTheirIndex(t *testing.T) {
@@ -451,7 +488,7 @@ func TestUnknownFieldsAndOperatorsAreNoSQL(t *testing.T) {
 	for _, c := range []app.Condition{{Field: "id", Op: app.OpEquals}, {Field: "email; DROP TABLE contacts", Op: app.OpEquals}, {Field: "email", Op: "= 1 OR"},
 		{Field: "email", Op: app.OpGreaterThan}, {Field: "unsubscribed", Op: app.OpEquals}, {Field: "created_at", Op: app.OpEquals, Value: "2026-11-21"},
 		{Field: "created_at", Op: app.OpBefore, Value: "soon"}, {Field: "property:a", Op: app.OpIsTrue}} {
-		if got, err := conditionOf(&c, sqliteFilters{}); err == nil {
+		if got, err := conditionOf(&c, sqliteFilters{}, time.Time{}); err == nil {
 			t.Errorf("%+v gives %q", c, got.text)
 		}
 	}

@@ -92,7 +92,7 @@ func (r *Reader) SegmentNamed(teamID, name string) (id string, err error) {
 
 // InsertImportError keeps what is wrong with a row.
 func (tx *Tx) InsertImportError(importID string, e importing.RowError) error {
-	err := tx.write(`INSERT INTO import_errors (import_id, id, line, message) VALUES (?, ?, ?, ?)`, importID, e.ID, e.Line, e.Message)
+	err := tx.write(`INSERT INTO import_errors (import_id, id, line, message, value) VALUES (?, ?, ?, ?, ?)`, importID, e.ID, e.Line, e.Message, nullText(e.Value))
 	if err != nil {
 		return fmt.Errorf("insert import error: %w", err)
 	}
@@ -186,7 +186,7 @@ func (r *Reader) ListImports(teamID string, status importing.Status, page app.Pa
 
 func scanImportError(s scanner) (importing.RowError, error) {
 	var v importing.RowError
-	err := s.Scan(&v.ID, &v.Line, &v.Message)
+	err := s.Scan(&v.ID, &v.Line, &v.Message, &v.Value)
 	return v, err
 }
 
@@ -198,7 +198,7 @@ func (r *Reader) ListImportErrors(importID string, page app.Page) ([]importing.R
 		return r.exists(`SELECT 1 FROM import_errors WHERE import_id = ? AND id = ?`, importID, cursor)
 	}, func(limit int) ([]importing.RowError, error) {
 		return walk(r, scanImportError, page, firstID, limit,
-			`SELECT id, line, message FROM import_errors WHERE import_id = ? AND id > ? ORDER BY id LIMIT ?`,
-			`SELECT id, line, message FROM import_errors WHERE import_id = ? AND id < ? ORDER BY id DESC LIMIT ?`, importID)
+			`SELECT id, line, message, coalesce(value, '') FROM import_errors WHERE import_id = ? AND id > ? ORDER BY id LIMIT ?`,
+			`SELECT id, line, message, coalesce(value, '') FROM import_errors WHERE import_id = ? AND id < ? ORDER BY id DESC LIMIT ?`, importID)
 	})
 }

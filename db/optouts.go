@@ -38,6 +38,7 @@ func (tx *Tx) InsertOptOut(s *app.Suppression) (added bool, err error) {
 	if err != nil {
 		return false, fmt.Errorf("insert opt-out: %w", err)
 	}
+	tx.countListed(s, int(n))
 	return n > 0, nil
 }
 

@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"mailer/app"
-	"mailer/app/filter"
 )
 
 const segmentColumns = `s.id, s.team_id, s.name, s.filter, s.members, s.created_at`
@@ -125,13 +124,21 @@ func (r *Reader) ListSegmentsOf(ctx context.Context, e Effort, c *app.Contact, p
 	if err != nil {
 		return nil, false, fmt.Errorf("read memberships: %w", err)
 	}
-	has := func(s app.Segment) bool { return filter.Matches(s.Filter, c) || slices.Contains(byHand, s.ID) }
+	has := func(s app.Segment) (bool, error) {
+		if slices.Contains(byHand, s.ID) {
+			return true, nil
+		}
+		return r.Picks(s.Filter, c)
+	}
 	return keyset(r, page, func(cursor string) error {
 		s, err := r.Segment(c.TeamID, cursor)
-		if err == nil && !has(s) {
-			return ErrNotFound
+		if err != nil {
+			return err
 		}
-		return err
+		if in, err := has(s); err != nil || in {
+			return err
+		}
+		return ErrNotFound
 	}, func(limit int) (out []app.Segment, err error) {
 		looked := 0
 		for at := page; len(out) < limit; {
@@ -146,7 +153,11 @@ func (r *Reader) ListSegmentsOf(ctx context.Context, e Effort, c *app.Contact, p
 				return nil, err
 			}
 			for _, s := range chunk {
-				if has(s) {
+				in, err := has(s)
+				if err != nil {
+					return nil, err
+				}
+				if in {
 					out = append(out, s)
 				}
 			}
@@ -208,7 +219,10 @@ func (r *Reader) ListSegmentContacts(ctx context.Context, e Effort, s *app.Segme
 // inSegment is nil where a contact is in a segment, else ErrNotFound.
 func (r *Reader) inSegment(s *app.Segment, contactID string) error {
 	c, err := r.Contact(s.TeamID, contactID)
-	if err != nil || filter.Matches(s.Filter, &c) {
+	if err != nil {
+		return err
+	}
+	if in, err := r.Picks(s.Filter, &c); err != nil || in {
 		return err
 	}
 	return r.exists(`SELECT 1 FROM members WHERE segment_id = ? AND contact_id = ?`, s.ID, contactID)

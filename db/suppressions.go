@@ -3,6 +3,8 @@ package db
 import (
 	"database/sql"
 	"fmt"
+	"maps"
+	"slices"
 
 	"mailer/app"
 )
@@ -30,13 +32,52 @@ func (tx *Tx) AddSuppression(s app.Suppression) (app.Suppression, error) {
 		return s, fmt.Errorf("insert suppression: %w", err)
 	}
 	if n == 0 {
-		err := tx.write(`UPDATE suppressions SET email = ? WHERE team_id = ? AND address = ? AND email IS NULL`, nullText(s.Email), s.TeamID, s.Hash[:])
+		n, err := tx.exec(`UPDATE suppressions SET email = ? WHERE team_id = ? AND address = ? AND email IS NULL`, nullText(s.Email), s.TeamID, s.Hash[:])
 		if err != nil {
 			return s, fmt.Errorf("show suppression again: %w", err)
 		}
+		tx.countListed(&s, int(n))
 		return tx.SuppressionByAddress(s.TeamID, s.Hash)
 	}
+	tx.countListed(&s, 1)
 	return s, nil
+}
+
+// countListed counts n suppressions that came or went (negative), unless s is of those that
+// no list shows.
+func (tx *Tx) countListed(s *app.Suppression, n int) {
+	if s.Email == "" || n == 0 {
+		return
+	}
+	if tx.listed == nil {
+		tx.listed = map[string]int{}
+	}
+	tx.listed[s.TeamID] += n
+}
+
+// storeListed writes what the closures of a commit counted.
+func storeListed(s *session, group []*request) error {
+	all := map[string]int{}
+	for _, r := range group {
+		if r.err != nil {
+			continue
+		}
+		for team, n := range r.tx.listed {
+			all[team] += n
+		}
+	}
+	for _, team := range slices.Sorted(maps.Keys(all)) {
+		if err := s.write(`UPDATE teams SET suppressions = suppressions + ? WHERE id = ?`, all[team], team); err != nil {
+			return fmt.Errorf("count suppressions: %w", err)
+		}
+	}
+	return nil
+}
+
+// SuppressionCount is how many suppressions a team's list shows, by its counter.
+func (r *Reader) SuppressionCount(teamID string) (n int, err error) {
+	err = r.row(`SELECT suppressions FROM teams WHERE id = ?`, []any{teamID}, &n)
+	return n, err
 }
 
 // ReplaceOrigin changes for what reason a suppression stands there.
@@ -105,7 +146,15 @@ func padded(teamID string, addresses []app.AddressHash, n int) []any {
 
 // DeleteSuppression takes a suppression off a team's list.
 func (tx *Tx) DeleteSuppression(teamID, id string) error {
-	return tx.one(`DELETE FROM suppressions WHERE team_id = ? AND id = ?`, teamID, id)
+	gone, err := list(&tx.session, scanText, `DELETE FROM suppressions WHERE team_id = ? AND id = ? RETURNING coalesce(email, '')`, teamID, id)
+	if err != nil {
+		return fmt.Errorf("delete suppression: %w", err)
+	}
+	if len(gone) == 0 {
+		return ErrNotFound
+	}
+	tx.countListed(&app.Suppression{TeamID: teamID, Email: gone[0]}, -1)
+	return nil
 }
 
 // ListSuppressions returns a page of a team's list, newest first, all or those of

@@ -29,8 +29,10 @@ type Tx struct {
 	touched map[string]bool // changed
 	// outcomes are what CountOutcome adds; nil: nothing.
 	outcomes map[reputation.OutcomeKey]reputation.Outcome
-	days     []dayCount  // what AddRecipients adds
-	counts   []mailCount // what CountSent and InsertEvent add
+	days     []dayCount         // what AddRecipients adds
+	counts   []mailCount        // what CountSent and InsertEvent add
+	listed   map[string]int     // what countListed counts, by team; nil: nothing
+	activity map[activity]int64 // what NoteActivity and InsertEvent note, in milliseconds; nil: nothing
 	// broadcasts are what countBroadcast and endBroadcastUnit add.
 	broadcasts []broadcastCount
 	db         *DB // nil: of no database in use
@@ -376,7 +378,7 @@ func tryTogether(d *DB, s *session, group []*request) error {
 			return errors.Join(err, rollback(s))
 		}
 	}
-	if err := errors.Join(storeOutcomes(s, group, now), storeDays(s, group), storeCounts(s, group), storeBroadcasts(s, group, now), s.queue.failure()); err != nil {
+	if err := errors.Join(storeOutcomes(s, group, now), storeDays(s, group), storeCounts(s, group), storeBroadcasts(s, group, now), storeActivity(s, group), storeListed(s, group), s.queue.failure()); err != nil {
 		return errors.Join(err, rollback(s))
 	}
 	if err := d.engine.commit(s); err != nil {

@@ -236,14 +236,14 @@ func TestContactListsCarryWhatIncludeNames(t *testing.T) {
 		"?include=topics,properties": {`,"properties":{"age":{"type":"number","value":7}},` + topics("opt_out", "true"),
 			`,"properties":{},` + topics("opt_in", "false")},
 	} {
-		want := `{"object":"list","has_more":false,"data":[` + item(id, "bob@example.org", more[0]) + "," + item(bare, "ann@example.org", more[1]) + `]}`
+		want := `{"object":"list","has_more":false,"total":2,"data":[` + item(id, "bob@example.org", more[0]) + "," + item(bare, "ann@example.org", more[1]) + `]}`
 		wantJSON(t, b.call("GET", "/contacts"+query, ""), want)
 	}
 	wantStatus(t, b.call("POST", "/contacts/"+id+"/segments/"+b.segment, ""), 200)
 	for _, target := range []string{"/contacts?segment_id=" + b.segment, "/segments/" + b.segment + "/contacts?", "/audiences/" + b.segment + "/contacts?audience_id=x"} {
-		wantJSON(t, b.call("GET", target+"&limit=7&include=topics,properties", ""), `{"object":"list","has_more":false,"data":[`+
+		wantJSON(t, b.call("GET", target+"&limit=7&include=topics,properties", ""), `{"object":"list","has_more":false,"total":1,"data":[`+
 			item(id, "bob@example.org", `,"properties":{"age":{"type":"number","value":7}},`+topics("opt_out", "true"))+`]}`)
-		wantJSON(t, b.call("GET", target+"&after="+id, ""), `{"object":"list","has_more":false,"data":[]}`)
+		wantJSON(t, b.call("GET", target+"&after="+id, ""), `{"object":"list","has_more":false,"total":1,"data":[]}`)
 	}
 	wantError(t, b.call("GET", "/contacts?include=segments", ""), 422, app.CodeValidation, "`include`")
 	for _, target := range []string{"/contacts?segment_id=" + unknownID, "/contacts?segment_id=x", "/segments/" + unknownID + "/contacts", "/segments/x/contacts", "/audiences/" + unknownID + "/contacts"} {

@@ -164,7 +164,7 @@ func TestImportsAreTheTeamsOwnAndListedByStatus(t *testing.T) {
 		t.Fatalf("%d errors", len(flaws))
 	}
 	wantJSON(t, r.as(r.full, "GET", flawed+"?limit=1&after="+flaws[0], ""), `{"object":"list","has_more":true,"data":[{"id":"`+flaws[1]+
-		`","line":3,"message":"Column \"email\" is not a valid email address"}]}`)
+		`","line":3,"message":"Column \"email\" is not a valid email address","value":"no one"}]}`)
 	if got := r.page(r.full, flawed+"?limit=2&before="+flaws[2]).ids(); !slices.Equal(got, flaws[:2]) {
 		t.Errorf("before the last: %q of %q", got, flaws)
 	}

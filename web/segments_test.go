@@ -51,7 +51,7 @@ func TestRealSegmentIsMadeReadChangedAndDeleted(t *testing.T) {
 		t.Errorf("no filter is %s", plain.Filter)
 	}
 	wantJSON(t, a.call("GET", "/segments", ""), fmt.Sprintf(`{"object":"list","has_more":false,"data":[
-		{"id":%q,"name":"By hand","filter":null,"created_at":%q},{%s}]}`, plain.ID, plain.CreatedAt, row))
+		{"id":%q,"name":"By hand","filter":null,"contact_count":0,"created_at":%q},{%s}]}`, plain.ID, plain.CreatedAt, row))
 	a.contact("ann@example.org")
 	if err := a.store.Write(t.Context(), func(tx *db.Tx) error { return tx.CountContacts(a.team.ID, 1) }); err != nil {
 		t.Fatal(err)
@@ -141,7 +141,7 @@ func TestRealAudienceIsASegment(t *testing.T) {
 	}
 	row := fmt.Sprintf(`"id":%q,"name":"Old","filter":null,"created_at":%q`, made.ID, made.CreatedAt)
 	for _, path := range []string{"/segments", "/audiences"} {
-		wantJSON(t, a.call("GET", path, ""), `{"object":"list","has_more":false,"data":[{`+row+`}]}`)
+		wantJSON(t, a.call("GET", path, ""), `{"object":"list","has_more":false,"data":[{"contact_count":0,`+row+`}]}`)
 		kind := strings.TrimSuffix(path[1:], "s")
 		wantJSON(t, a.call("GET", path+"/"+made.ID, ""), `{"object":"`+kind+`","contact_count":0,`+row+`}`)
 	}

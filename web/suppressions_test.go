@@ -125,7 +125,7 @@ func TestSuppressionsAreTheTeamsOwn(t *testing.T) {
 	}
 	wantJSON(t, b.do("POST", "/suppressions/batch/remove", `{"ids":["`+added.ID+`"]}`, foreign), `{"data":[]}`)
 	wantJSON(t, b.do("POST", "/suppressions/batch/remove", `{"emails":["a@example.org"]}`, foreign), `{"data":[]}`)
-	wantJSON(t, b.do("GET", "/suppressions", "", foreign), `{"object":"list","has_more":false,"data":[]}`)
+	wantJSON(t, b.do("GET", "/suppressions", "", foreign), `{"object":"list","has_more":false,"total":0,"data":[]}`)
 	wantError(t, b.do("GET", "/suppressions?after="+added.ID, "", foreign), 422, app.CodeValidation, "`after`")
 	w := b.do("POST", "/suppressions", `{"email":"a@example.org"}`, foreign)
 	wantStatus(t, w, 201)

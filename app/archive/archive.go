@@ -165,7 +165,11 @@ type Contact struct {
 	Again     bool      `json:"again,omitzero"`
 	CreatedAt time.Time `json:"created_at,omitzero"`
 	UpdatedAt time.Time `json:"updated_at,omitzero"`
-	From      Place     `json:"from,omitzero"`
+	// When it last got an email, opened one and clicked in one.
+	LastSentAt    time.Time `json:"last_sent_at,omitzero"`
+	LastOpenedAt  time.Time `json:"last_opened_at,omitzero"`
+	LastClickedAt time.Time `json:"last_clicked_at,omitzero"`
+	From          Place     `json:"from,omitzero"`
 }
 
 // Content is what a template says.

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"mailer/app"
-	"mailer/app/filter"
 	"mailer/app/webhook"
 	"mailer/db"
 )
@@ -31,7 +30,13 @@ func checkSegments(r *db.Reader, c *app.Contact, p *app.ContactPatch) error {
 		if err != nil && !errors.Is(err, db.ErrNotFound) {
 			return fmt.Errorf("look up segment: %w", err)
 		}
-		if err != nil || !filter.Matches(segment.Filter, c) {
+		in := false
+		if err == nil {
+			if in, err = r.Picks(segment.Filter, c); err != nil {
+				return fmt.Errorf("look into a segment: %w", err)
+			}
+		}
+		if !in {
 			return app.Invalid(field, "names a segment that the contact is not in: add it with POST /contacts/{contact}/segments/{segment}")
 		}
 	}

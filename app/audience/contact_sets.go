@@ -116,6 +116,9 @@ func (s *set) put(n *app.NewContact, hash app.AddressHash, conflict app.OnConfli
 	if old == nil {
 		return s.insert(n, hash, out)
 	}
+	s.tx.NoteActivity(s.teamID, hash, app.EventType(app.Sent), n.Contact.LastSentAt)
+	s.tx.NoteActivity(s.teamID, hash, app.EventType(app.Opened), n.Contact.LastOpenedAt)
+	s.tx.NoteActivity(s.teamID, hash, app.EventType(app.Clicked), n.Contact.LastClickedAt)
 	out.ID, out.OptedOut = old.ID, n.Contact.Unsubscribed && !old.Unsubscribed
 	switch conflict {
 	case app.ConflictSkip:

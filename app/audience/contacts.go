@@ -44,6 +44,31 @@ func (s *Service) PutContact(ctx context.Context, key *app.Key, in app.ContactIn
 	return id, created, service.Unavailable(err)
 }
 
+// CountContacts returns how many contacts the team has, or a segment where segmentID is
+// given; nil for a segment that would have to be counted. Errors: CodeNotFound for an
+// unknown segment.
+func (s *Service) CountContacts(ctx context.Context, key *app.Key, segmentID string) (total *int, err error) {
+	err = s.DB.Read(ctx, func(r *db.Reader) error {
+		var segment app.Segment
+		if segmentID != "" {
+			if segment, err = r.Segment(key.TeamID, segmentID); err != nil {
+				return service.Lookup("segment", err)
+			}
+			if segment.Filter == nil {
+				total = &segment.Members
+				return nil
+			}
+			if len(segment.Filter.Conditions) > 0 {
+				return nil
+			}
+		}
+		n, err := r.ContactCount(key.TeamID)
+		total = &n
+		return err
+	})
+	return total, service.Unavailable(err)
+}
+
 // ListContacts returns a page of the team's contacts, or of those of a segment
 // where segmentID is given, newest first, and whether there are more. Errors:
 // CodeValidation, CodeNotFound for an unknown segment.

@@ -105,7 +105,7 @@ func (p *importPut) rows(batch importBatch) error {
 			continue
 		}
 		if p.i.Failed < importing.MaxErrors {
-			if err := p.tx.InsertImportError(p.i.ID, importing.RowError{ID: app.NewID(), Line: row.line, Message: row.sheet.Where() + flaw}); err != nil {
+			if err := p.tx.InsertImportError(p.i.ID, importing.RowError{ID: app.NewID(), Line: row.line, Message: row.sheet.Where() + flaw, Value: row.person.Value}); err != nil {
 				return err
 			}
 		}

@@ -41,11 +41,7 @@ func (s *Previews) PreviewSegment(ctx context.Context, key *app.Key, filter *app
 	}
 	a := &app.Audience{TeamID: key.TeamID, Filter: filter, TopicID: topicID}
 	err = s.service.DB.Read(ctx, func(r *db.Reader) error {
-		types, err := r.PropertyTypes(key.TeamID)
-		if err != nil {
-			return err
-		}
-		if err := filter.Fits(types); err != nil {
+		if err := filterFits(r, key.TeamID, filter); err != nil {
 			return err
 		}
 		return withTopic(r, key.TeamID, topicID, &a.Default)

@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"reflect"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
 	"mailer/app"
+	"mailer/app/clock"
 	"mailer/db"
 )
 
@@ -22,6 +24,9 @@ const (
 	QuickScan = 20_480
 	// maxCounts bounds how many counts are remembered.
 	maxCounts = 10_000
+	// liveCount is how long the count of a filter is remembered that changes with the
+	// emails that contacts get (app.Filter.IsLive).
+	liveCount = 10 * time.Second
 )
 
 // Scan runs a read that may have to look at every contact of a team. fn is run
@@ -84,6 +89,7 @@ type segmentCount struct {
 	generation uint64
 	filter     *app.Filter
 	contacts   int
+	at         time.Time
 }
 
 // countedOnce returns the count of a segment as it was at a generation of the store,
@@ -92,7 +98,8 @@ type segmentCount struct {
 // its own.
 func (s *Service) countedOnce(segment *app.Segment, generation uint64, count func() (int, error)) (int, error) {
 	known, ok := s.counts.Get(segment.ID)
-	if ok && known.generation == generation && reflect.DeepEqual(known.filter, segment.Filter) {
+	fresh := ok && (!segment.Filter.IsLive() || clock.Since(known.at) < liveCount)
+	if fresh && known.generation == generation && reflect.DeepEqual(known.filter, segment.Filter) {
 		return known.contacts, nil
 	}
 	mark := s.counts.Mark()
@@ -100,6 +107,6 @@ func (s *Service) countedOnce(segment *app.Segment, generation uint64, count fun
 	if err != nil {
 		return 0, err
 	}
-	s.counts.Put(segment.ID, segmentCount{generation, segment.Filter, n}, mark)
+	s.counts.Put(segment.ID, segmentCount{generation, segment.Filter, n, clock.Now()}, mark)
 	return n, nil
 }

@@ -20,7 +20,7 @@ func (s *Service) CreateSegment(ctx context.Context, key *app.Key, in app.Segmen
 		if err := service.CapSegments.Room(&tx.Reader, key.TeamID); err != nil {
 			return err
 		}
-		if err := filterFits(tx, key.TeamID, in.Filter); err != nil {
+		if err := filterFits(&tx.Reader, key.TeamID, in.Filter); err != nil {
 			return err
 		}
 		segment = app.Segment{ID: app.NewID(), TeamID: key.TeamID, Name: in.Name, Filter: in.Filter, CreatedAt: tx.Now}
@@ -29,16 +29,35 @@ func (s *Service) CreateSegment(ctx context.Context, key *app.Key, in app.Segmen
 	return segment, service.Unavailable(err)
 }
 
-// filterFits checks a filter against the properties that the team declared.
-func filterFits(tx *db.Tx, teamID string, f *app.Filter) error {
+// filterFits checks a filter against the properties that the team declared, and that the
+// broadcasts and topics that it names are the team's. Errors: CodeValidation.
+func filterFits(r *db.Reader, teamID string, f *app.Filter) error {
 	if f == nil {
 		return nil
 	}
-	types, err := tx.PropertyTypes(teamID)
+	types, err := r.PropertyTypes(teamID)
 	if err != nil {
 		return fmt.Errorf("read properties: %w", err)
 	}
-	return f.Fits(types)
+	if err := f.Fits(types); err != nil {
+		return err
+	}
+	for i := range f.Conditions {
+		c := &f.Conditions[i]
+		switch c.Names() {
+		case "broadcast":
+			_, err = r.BroadcastName(teamID, c.Value)
+		case "topic":
+			_, err = r.Topic(teamID, c.Value)
+		}
+		if errors.Is(err, db.ErrNotFound) {
+			return app.Invalid(fmt.Sprintf("filter.conditions[%d].value", i), "is the id of no %s of the team", c.Names())
+		}
+		if err != nil {
+			return fmt.Errorf("look up what a condition names: %w", err)
+		}
+	}
+	return nil
 }
 
 // ListSegments returns a page of the team's segments, newest first, and whether
@@ -81,7 +100,7 @@ func (s *Service) UpdateSegment(ctx context.Context, key *app.Key, id string, p 
 		if err != nil {
 			return err
 		}
-		if err := filterFits(tx, key.TeamID, p.Filter.Value); err != nil {
+		if err := filterFits(&tx.Reader, key.TeamID, p.Filter.Value); err != nil {
 			return err
 		}
 		segment = p.Apply(old)

@@ -69,6 +69,12 @@ func (s *Suppressions) suppress(ctx context.Context, teamID string, list []app.S
 	return out, service.Unavailable(err)
 }
 
+// CountSuppressions returns how many suppressions the team's list shows.
+func (s *Suppressions) CountSuppressions(ctx context.Context, key *app.Key) (int, error) {
+	n, err := db.Get(ctx, s.service.DB, func(r *db.Reader) (int, error) { return r.SuppressionCount(key.TeamID) })
+	return n, service.Unavailable(err)
+}
+
 // ListSuppressions returns a page of the team's list, newest first, and whether
 // there are more. An empty origin stands for all. Errors: CodeValidation.
 func (s *Suppressions) ListSuppressions(ctx context.Context, key *app.Key, origin app.SuppressionOrigin, page app.Page) (rows []app.Suppression, more bool, err error) {

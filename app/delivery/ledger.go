@@ -257,6 +257,9 @@ func (l *ledger) finished(tx *db.Tx, u app.Unit, address string, state app.LastE
 	if err := tx.InsertEvent(mail.NewEvent(tx, u, app.EventType(state), address, detail)); err != nil {
 		return err
 	}
+	if u.BroadcastID == "" && (state == app.Sent || state == app.Delivered) {
+		tx.NoteActivity(u.TeamID, l.s.Sealer.AddressHash(u.TeamID, app.KeyOf(address)), app.EventType(state), tx.Now)
+	}
 	if err := mail.SetLastEvent(tx, u, state); err != nil {
 		return err
 	}

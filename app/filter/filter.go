@@ -14,28 +14,45 @@ import (
 	"mailer/app"
 )
 
+// Facts are what a filter can ask for beyond the columns of a contact. The zero value
+// knows no topics and no broadcasts.
+type Facts struct {
+	Now time.Time
+	// Topic returns what the contact gets of a topic; empty for a topic that is not the
+	// team's.
+	Topic func(id string) app.Subscription
+	// Broadcast returns what happened to the contact's email of a broadcast, if it is one of
+	// its recipients; not ok for a broadcast that is not the team's. whole: none of its
+	// recipients were deleted for their age.
+	Broadcast func(id string) (seen app.Seen, ok, whole bool)
+}
+
 // Matches reports whether the filter picks a contact, as the store's scans do. A
 // nil filter picks nobody.
-func Matches(f *app.Filter, c *app.Contact) bool {
+func Matches(f *app.Filter, c *app.Contact, facts Facts) bool {
 	if f == nil {
 		return false
 	}
 	if len(f.Conditions) == 0 {
 		return true
 	}
-	picks := func(cond app.Condition) bool { return matches(&cond, c) }
+	picks := func(cond app.Condition) bool { return matches(&cond, c, &facts) }
 	if f.Match == app.MatchAny {
 		return slices.ContainsFunc(f.Conditions, picks)
 	}
 	return !slices.ContainsFunc(f.Conditions, func(cond app.Condition) bool { return !picks(cond) })
 }
 
-func matches(c *app.Condition, contact *app.Contact) bool {
+func matches(c *app.Condition, contact *app.Contact, facts *Facts) bool {
 	switch c.Field {
 	case "unsubscribed":
 		return contact.Unsubscribed == (c.Op == app.OpIsTrue)
 	case "created_at":
 		return matchesTime(c, contact.CreatedAt)
+	case app.FieldReceived, app.FieldOpened, app.FieldClicked:
+		return matchesActivity(c, contact, facts)
+	case app.FieldTopic:
+		return matchesTopic(c, facts)
 	}
 	value, set := valueOf(c, contact)
 	switch c.Op {

@@ -68,7 +68,7 @@ func TestFilterPicksWhatItsWordsSay(t *testing.T) {
 		if err := f.Validate(); err != nil {
 			t.Errorf("%+v: %v", tt, err)
 		}
-		if got := Matches(f, c); got != tt.want {
+		if got := Matches(f, c, Facts{}); got != tt.want {
 			t.Errorf("%+v: picked %v", tt, got)
 		}
 	}
@@ -89,13 +89,13 @@ func TestFilterMatchesAnyOrAll(t *testing.T) {
 	} {
 		for match, want := range map[app.Match]bool{app.MatchAny: tt.any, app.MatchAll: tt.all} {
 			tt.f.Match = match
-			if Matches(tt.f, c) != want {
+			if Matches(tt.f, c, Facts{}) != want {
 				t.Errorf("%+v does not pick %v", tt.f, want)
 			}
 		}
 	}
 	var none *app.Filter
-	if Matches(none, c) {
+	if Matches(none, c, Facts{}) {
 		t.Error("no filter picks")
 	}
 }

@@ -70,11 +70,12 @@ type Import struct {
 }
 
 // RowError is a row that an import could not take. The message tells nothing
-// of what the row holds.
+// of what the row holds; erasures clean Value.
 type RowError struct {
 	ID      string
 	Line    int // of the file, from 1, where the row begins
 	Message string
+	Value   string // that could not be taken (Person.Value)
 }
 
 // ColumnMap says which columns of a file hold what, by their headings.
@@ -89,7 +90,7 @@ type ColumnMap struct {
 // PropertyColumn is the column of a property.
 type PropertyColumn struct {
 	Column string
-	Type   string // string, number or boolean; empty: as it is declared, else string
+	Type   string // string, number, boolean or one of a date; empty: as it is declared, else string
 }
 
 // booleanColumn is the type of a column whose values are stored as the strings
@@ -112,6 +113,7 @@ type Input struct {
 // Plan is an Input that was checked against the file's headings.
 type Plan struct {
 	Conflict app.OnConflict    `json:"on_conflict"`
+	Name     string            `json:"name,omitempty"` // of the file; empty: not told
 	Sheet                      // of a file alone
 	Sheets   []Sheet           `json:"sheets,omitempty"` // of a ZIP archive
 	Segments []string          `json:"segments,omitempty"`
@@ -168,9 +170,25 @@ type Column struct {
 	Sense Sense  `json:"sense,omitempty"` // of a column that speaks of consent
 }
 
+// maxFileName bounds what is kept of the name of a file, in characters.
+const maxFileName = 100
+
+// fileName is the name by which an import is listed. One with an @ may hold somebody's
+// address, and is not kept.
+func fileName(name string) string {
+	if at := strings.LastIndexAny(name, `/\\`); at >= 0 {
+		name = name[at+1:]
+	}
+	if strings.Contains(name, "@") || strings.Contains(name, "%40") || !utf8.ValidString(name) {
+		return ""
+	}
+	runes := []rune(badValue(name))
+	return string(runes[:min(len(runes), maxFileName)])
+}
+
 // begin checks what is said beside the columns.
 func (in *Input) begin() (*Plan, error) {
-	plan := &Plan{Conflict: app.ConflictSkip}
+	plan := &Plan{Conflict: app.ConflictSkip, Name: fileName(in.FileName)}
 	switch o := app.OnConflict(in.OnConflict); o {
 	case "":
 	case app.ConflictSkip, app.ConflictUpsert:

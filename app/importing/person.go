@@ -25,6 +25,7 @@ type Person struct {
 	At        time.Time // of the suppression; zero: not told
 	Left      bool      // in a list of suppressions, and none here
 	Flaw      string    // why the row can't be taken, or not whole: nothing of it but an opting out counts
+	Value     string    // the value that Flaw is about, bounded; empty: none, or none is kept
 }
 
 // OptsOut reports whether a row says that somebody gets no mail, or not all.
@@ -45,14 +46,14 @@ type reading struct {
 // that opted out, that counts all the same.
 func (s *Sheet) Person(row Row) Person {
 	r := reading{standing: s.Standing}
-	flaw := s.flawOf(row)
+	flaw, value := s.flawOf(row), ""
 	for i := range s.Columns {
 		c := &s.Columns[i]
 		if c.Index >= len(row.Cells) {
 			break
 		}
 		if err := r.set(c, strings.TrimSpace(row.Cells[c.Index]), s.Preset); err != nil && flaw == "" {
-			flaw = "Column " + c.Name + " " + err.Error()
+			flaw, value = "Column "+c.Name+" "+err.Error(), row.Cells[c.Index]
 		}
 	}
 	if s.Dump {
@@ -61,13 +62,15 @@ func (s *Sheet) Person(row Row) Person {
 	r.stand()
 	n, err := r.in.Validate()
 	if err != nil && flaw == "" {
-		flaw = s.Words(err)
+		flaw, value = s.Words(err), s.cellOf(err, row)
 	}
 	if flaw == "" {
 		r.person.Email, r.person.Contact = n.Contact.Email, n
 		return r.person
 	}
-	return r.rest(flaw)
+	out := r.rest(flaw)
+	out.Value = badValue(value)
+	return out
 }
 
 // stand applies what the row says of getting mail.

@@ -180,6 +180,9 @@ func (c *Column) value(text string) (*app.PropertyValue, error) {
 	case booleanColumn:
 		v, err := parseFlag(text)
 		return &app.PropertyValue{Type: app.StringProperty, Text: strconv.FormatBool(v)}, err
+	case dayFirst, monthFirst, yearFirst:
+		v, err := parseDate(text, c.Type)
+		return &app.PropertyValue{Type: app.StringProperty, Text: v}, err
 	case string(app.NumberProperty):
 		// ParseFloat also takes hexadecimal digits, underscores, Inf and NaN.
 		n, err := strconv.ParseFloat(text, 64)

@@ -324,6 +324,9 @@ func (s *Service) recordHit(tx *db.Tx, f *tracking.Hit, email db.TrackedEmail, k
 	if email.Broadcast != "" {
 		return countHit(tx, f, email, app.LastEvent(kind))
 	}
+	if email.Recipient != "" {
+		tx.NoteActivity(email.TeamID, s.Sealer.AddressHash(email.TeamID, app.KeyOf(email.Recipient)), kind, f.At)
+	}
 	return tx.SetLastEvent(f.EmailID, app.LastEvent(kind))
 }
 

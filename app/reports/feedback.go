@@ -178,6 +178,9 @@ func (s *Service) applyReport(tx *db.Tx, r *report) error {
 		if err := tx.SetLastEvent(ev.EmailID, happened); err != nil {
 			return fmt.Errorf("move last_event: %w", err)
 		}
+		if r.of != nil {
+			tx.NoteActivity(r.subject.TeamID, s.delivery.Sealer.AddressHash(r.subject.TeamID, app.KeyOf(r.of.Address)), ev.Type, ev.CreatedAt)
+		}
 	}
 	waited, err := r.moveRecipients(tx, happened, feedback.RecipientState(ev.Type))
 	if err != nil {

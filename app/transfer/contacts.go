@@ -149,6 +149,7 @@ func (m *move) collect(set *contactSet, c *archive.Contact, line int) {
 		n.Contact.ID = id
 	}
 	n.Contact.CreatedAt, n.Contact.UpdatedAt = c.CreatedAt, c.UpdatedAt
+	n.Contact.Activity = app.Activity{LastSentAt: c.LastSentAt, LastOpenedAt: c.LastOpenedAt, LastClickedAt: c.LastClickedAt}
 	for _, id := range c.Segments {
 		if ours := m.segments[id]; ours != "" {
 			n.Segments = append(n.Segments, ours)

@@ -132,6 +132,7 @@ func (m *move) segment(ctx context.Context, in *archive.Segment) (id string, err
 		m.cannot(what, err.Error())
 		return "", nil
 	}
+	input.Filter.RenameTopics(m.topics)
 	id = m.id(in.ID)
 	s := app.Segment{TeamID: m.team.ID, Name: input.Name, Filter: input.Filter}
 	added, err := m.add(ctx, &m.report.Segments, what, Thing{Name: in.Name}, func(tx *db.Tx) (err error) {

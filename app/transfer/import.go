@@ -70,7 +70,7 @@ func (s *Service) Import(ctx context.Context, team *app.Team, r *archive.Reader,
 		m.mapping = csv.NewWriter(o.Mapping)
 	}
 	for _, step := range []func(context.Context) error{
-		m.known, m.lacks, m.properties, m.segmentsIn, m.topicsIn, // what the rest refers to
+		m.known, m.lacks, m.properties, m.topicsIn, m.segmentsIn, // what the rest refers to
 		m.optedOut, m.optOuts, m.suppressions, // who gets no mail
 		m.contacts, m.optIns,
 		m.templates, m.domainsIn, m.broadcasts, m.webhooks, m.keys, m.emails,

@@ -17,6 +17,7 @@ CREATE TABLE teams (
   id         TEXT NOT NULL PRIMARY KEY,
   name       TEXT NOT NULL, -- several may have the same: a team that names itself must not learn of others
   contacts   INTEGER NOT NULL DEFAULT 0, -- how many it has
+  suppressions INTEGER NOT NULL DEFAULT 0, -- how many its list shows: without those that were erased
   guardrail  TEXT NOT NULL DEFAULT 'ok' CHECK (guardrail IN ('ok', 'warning', 'paused')), -- as it was last judged
   suspended_at INTEGER,       -- since when nothing of it leaves, by the operator's word; NULL: it does
   suspended  TEXT,            -- the reason that its callers are told; NULL: not suspended
@@ -527,6 +528,9 @@ CREATE TABLE contacts (
   properties   BLOB,          -- JSONB: an object of strings and numbers; NULL: none
   created_at   INTEGER NOT NULL,
   updated_at   INTEGER NOT NULL,
+  last_sent_at    INTEGER,    -- when a relay last took an email to it, or a broadcast began it; NULL: never; so the next two
+  last_opened_at  INTEGER,    -- a click counts as an open too
+  last_clicked_at INTEGER,
   PRIMARY KEY (team_id, id),
   UNIQUE (team_id, address)
 ) STRICT, WITHOUT ROWID;
@@ -646,14 +650,17 @@ CREATE TABLE import_pieces (
   PRIMARY KEY (import_id, n)
 ) STRICT;
 
--- Rows that an import could not take. The message repeats nothing of the row.
+-- Rows that an import could not take. The message repeats nothing of the row; erasures
+-- clean the value.
 CREATE TABLE import_errors (
   import_id TEXT NOT NULL REFERENCES imports (id) ON DELETE CASCADE,
   id        TEXT NOT NULL,
   line      INTEGER NOT NULL, -- of the file, from 1
   message   TEXT NOT NULL,
+  value     TEXT, -- that could not be taken; NULL: it is of the whole row
   PRIMARY KEY (import_id, id)
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX import_errors_value ON import_errors (id) WHERE value IS NOT NULL; -- what erasures look at
 
 -- Where a team has its events sent. The signing secrets are sealed; after a
 -- rotation the old one signs beside the new one for a while.
@@ -857,6 +864,7 @@ CREATE TABLE broadcast_recipients (
   fields     TEXT,            -- JSON: the contact's values that the content asks for
   seen       INTEGER NOT NULL -- bits of what happened: app.Seen
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX broadcast_recipients_contact ON broadcast_recipients (substr(id, 1, 28), contact_id); -- finds what happened to a contact, for segments; in the order of the table
 
 -- Links of broadcasts and who followed them.
 CREATE TABLE broadcast_links (

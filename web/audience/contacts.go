@@ -277,7 +277,11 @@ func (r ContactRoutes) listContactsOf(ctx context.Context, key *app.Key, segment
 	if err != nil {
 		return nil, err
 	}
-	return rest.NewList(rows, more, func(c *app.Contact) ContactItem { return newContactItem(c, include) }), nil
+	total, err := r.Service.CountContacts(ctx, key, segmentID)
+	if err != nil {
+		return nil, err
+	}
+	return rest.NewList(rows, more, func(c *app.Contact) ContactItem { return newContactItem(c, include) }).WithTotal(total), nil
 }
 
 func (r ContactRoutes) getContact(ctx context.Context, key *app.Key, in *ContactPath) (*contactOutput, error) {

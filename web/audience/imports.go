@@ -35,6 +35,7 @@ type ImportCounts struct {
 type ImportItem struct {
 	Object      string           `json:"object" enum:"contact_import"`
 	ID          string           `json:"id" format:"uuid"`
+	FileName    *string          `json:"file_name" doc:"The name of the file, where it was given and has no @ in it"`
 	Status      importing.Status `json:"status" enum:"queued,in_progress,completed,failed"`
 	CreatedAt   string           `json:"created_at" format:"date-time"`
 	CompletedAt *string          `json:"completed_at" format:"date-time"`
@@ -46,6 +47,7 @@ type ImportItem struct {
 type ImportFlaw struct {
 	Line    int    `json:"line" doc:"The line of the file where the row begins, from 1"`
 	Message string `json:"message"`
+	Value   string `json:"value,omitempty" doc:"The value that could not be imported"`
 }
 
 type importRecord struct {
@@ -83,7 +85,7 @@ type removedImport struct {
 // heading alone.
 type propertyColumn struct {
 	Column string `json:"column"`
-	Type   string `json:"type,omitempty" enum:"string,number,boolean"`
+	Type   string `json:"type,omitempty" enum:"string,number,boolean,date_dmy,date_mdy,date_ymd"`
 }
 
 // UnmarshalJSONFrom implements json.UnmarshalerFrom.
@@ -103,7 +105,7 @@ func (propertyColumn) Schema(huma.Registry) *huma.Schema {
 	heading := &huma.Schema{Type: huma.TypeString}
 	return &huma.Schema{OneOf: []*huma.Schema{heading, {
 		Type: huma.TypeObject, Required: []string{"column"}, AdditionalProperties: false,
-		Properties: map[string]*huma.Schema{"column": heading, "type": {Type: huma.TypeString, Enum: []any{"string", "number", "boolean"}}},
+		Properties: map[string]*huma.Schema{"column": heading, "type": {Type: huma.TypeString, Enum: []any{"string", "number", "boolean", "date_dmy", "date_mdy", "date_ymd"}}},
 	}}}
 }
 
@@ -432,7 +434,7 @@ func (r ImportRoutes) getImport(ctx context.Context, key *app.Key, in *ImportPat
 		}
 	}
 	for n, f := range flaws {
-		out.Body.Errors[n] = ImportFlaw{f.Line, f.Message}
+		out.Body.Errors[n] = ImportFlaw{f.Line, f.Message, f.Value}
 	}
 	return out, nil
 }
@@ -454,13 +456,13 @@ func (r ImportRoutes) listImportErrors(ctx context.Context, key *app.Key, in *im
 		return nil, err
 	}
 	return rest.NewList(rows, more, func(f *importing.RowError) ImportErrorItem {
-		return ImportErrorItem{f.ID, ImportFlaw{f.Line, f.Message}}
+		return ImportErrorItem{f.ID, ImportFlaw{f.Line, f.Message, f.Value}}
 	}), nil
 }
 
 func newImportItem(i *importing.Import) ImportItem {
 	return ImportItem{
-		Object: "contact_import", ID: i.ID, Status: i.Status, CreatedAt: app.FormatTime(i.CreatedAt), CompletedAt: app.FormatTimePtr(i.CompletedAt),
+		Object: "contact_import", ID: i.ID, FileName: service.TextOrNull(i.Plan.Name), Status: i.Status, CreatedAt: app.FormatTime(i.CreatedAt), CompletedAt: app.FormatTimePtr(i.CompletedAt),
 		Counts: ImportCounts{Total: i.Total(), Created: i.Created, Updated: i.Updated, Skipped: i.Skipped, Failed: i.Failed},
 		Error:  service.TextOrNull(i.Error),
 	}

@@ -12,11 +12,11 @@ import (
 	"mailer/web/rest"
 )
 
-// segmentCondition compares one field of a contact.
+// segmentCondition compares one field of a contact, or asks for what it did.
 type segmentCondition struct {
-	Field string `json:"field" doc:"email, first_name, last_name, unsubscribed, created_at, or property:KEY for a custom property" example:"property:plan"`
-	Op    string `json:"op" enum:"equals,not_equals,contains,starts_with,ends_with,is_set,is_not_set,greater_than,less_than,is_true,is_false,before,after"`
-	Value string `json:"value" required:"false" doc:"Ignored by is_set, is_not_set, is_true and is_false"`
+	Field string `json:"field" doc:"email, first_name, last_name, unsubscribed, created_at, property:KEY, received, opened, clicked or topic" example:"property:plan"`
+	Op    string `json:"op" enum:"equals,not_equals,contains,starts_with,ends_with,is_set,is_not_set,greater_than,less_than,is_true,is_false,before,after,within_days,not_within_days,in_broadcast,not_in_broadcast,subscribed,not_subscribed"`
+	Value string `json:"value" required:"false" doc:"Days for within_days, an id for in_broadcast and subscribed; ignored by is_…"`
 }
 
 // conditionItems is an array of conditions that stops at the limit while it is
@@ -41,12 +41,13 @@ type SegmentItem struct {
 	Name      string         `json:"name"`
 	Filter    *segmentFilter `json:"filter" doc:"Which contacts are in the segment besides those added by hand; null: none"`
 	CreatedAt string         `json:"created_at" format:"date-time"`
+	// ContactCount is in lists where it needs no counting.
+	ContactCount *int `json:"contact_count,omitempty" doc:"How many contacts are in the segment now. Lists have it for segments without a filter only"`
 }
 
 type segmentRecord struct {
 	Object string `json:"object" enum:"segment"`
 	SegmentItem
-	ContactCount *int `json:"contact_count,omitempty" doc:"How many contacts are in the segment now"`
 }
 
 type removedSegment struct {
@@ -194,7 +195,7 @@ func (r SegmentRoutes) listSegments(ctx context.Context, key *app.Key, in *rest.
 	if err != nil {
 		return nil, err
 	}
-	return rest.NewList(rows, more, newSegmentItem), nil
+	return rest.NewList(rows, more, listedSegment), nil
 }
 
 func (r SegmentRoutes) getSegment(ctx context.Context, key *app.Key, in *SegmentPath) (*segmentOutput, error) {
@@ -280,6 +281,15 @@ func newSegmentFilter(f *app.Filter) *segmentFilter {
 
 func newSegmentItem(s *app.Segment) SegmentItem {
 	return SegmentItem{ID: s.ID, Name: s.Name, Filter: newSegmentFilter(s.Filter), CreatedAt: app.FormatTime(s.CreatedAt)}
+}
+
+// listedSegment is a segment with how many contacts it has, where that needs no counting.
+func listedSegment(s *app.Segment) SegmentItem {
+	out := newSegmentItem(s)
+	if s.Filter == nil {
+		out.ContactCount = &s.Members
+	}
+	return out
 }
 
 func newSegmentRecord(s *app.Segment) segmentRecord {

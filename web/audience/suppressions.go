@@ -155,7 +155,12 @@ func (r SuppressionRoutes) listSuppressions(ctx context.Context, key *app.Key, i
 	if err != nil {
 		return nil, err
 	}
-	return rest.NewList(rows, more, newSuppressionItem), nil
+	out := rest.NewList(rows, more, newSuppressionItem)
+	if in.Origin != "" {
+		return out, nil
+	}
+	total, err := r.Service.CountSuppressions(ctx, key)
+	return out.WithTotal(&total), err
 }
 
 // suppressionOf is the list of one address.

@@ -88,6 +88,32 @@ export function rowsOf(text, comma, most) {
 	return rows;
 }
 
+/**
+ * How many rows of contacts a CSV file has: what is between line breaks outside of quotes,
+ * without blank lines, the headings and a line that names the separator.
+ * @param {Blob} file
+ */
+export async function countRows(file) {
+	const lead = new Uint8Array(await file.slice(0, 65536).arrayBuffer());
+	const reader = file.stream().pipeThrough(new TextDecoderStream(encodingOf(lead))).getReader();
+	let rows = 0, quoted = false, blank = true, first = '';
+	for (;;) {
+		const { done, value } = await reader.read();
+		if (done) break;
+		if (first.length < 8) first += value.slice(0, 8);
+		for (let i = 0; i < value.length; i++) {
+			const c = value.charCodeAt(i);
+			if (c === 34) quoted = !quoted;
+			if (c === 10 && !quoted) {
+				if (!blank) rows++;
+				blank = true;
+			} else if (c > 32) blank = false;
+		}
+	}
+	if (!blank) rows++;
+	return Math.max(0, rows - (/^[\r\n]*sep=/i.test(first) ? 2 : 1));
+}
+
 /** The key that a property of a heading gets. @param {string} heading */
 export const keyOf = (heading) => heading.trim().replace(/[^A-Za-z0-9]/g, '_').slice(0, 50);
 

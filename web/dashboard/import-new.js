@@ -6,7 +6,7 @@ import { t } from './i18n.js';
 import { go, href } from './router.js';
 import { Bones, Button, Head, Notice, Section, Select } from './ui/base.js';
 import { toast } from './ui/float.js';
-import { consentOf, headOf, keyOf, services } from './csv-head.js';
+import { consentOf, countRows, headOf, keyOf, services } from './csv-head.js';
 import { segmentChoice } from './contact-acts.js';
 import { encoded } from './paths.js';
 
@@ -24,6 +24,7 @@ export function Mapping({ file, close }) {
 	const [conflict, setConflict] = useState('upsert');
 	const [segment, setSegment] = useState('');
 	const [refused, setRefused] = useState('');
+	const [rows, setRows] = useState(-1);
 	const segments = useGet('/segments', { limit: 100 }).data?.data ?? [];
 	useEffect(() => {
 		headOf(file).then((found) => {
@@ -31,6 +32,7 @@ export function Mapping({ file, close }) {
 			setMap(found.map);
 			setKeys(found.headings.map(keyOf));
 			setPreset(found.preset);
+			if (!found.packed && file.size <= most) countRows(file).then(setRows);
 		});
 	}, [file]);
 	if (!head) return html`<${Head} title=${t('imports.new')} path=${[[t('imports.title'), href('/imports')]]} /><${Bones} />`;
@@ -58,7 +60,7 @@ export function Mapping({ file, close }) {
 	<div class="page"><div class="stack">
 		${refused && html`<${Notice} kind="bad">${refused}<//>`}
 		${wrong && html`<${Notice} kind="warn">${wrong}<//>`}
-		<p class="muted t13r">${size(file.size)} · ${head.packed ? 'ZIP' : t('imports.columns', { n: head.headings.length })}</p>
+		<p class="muted t13r">${size(file.size)} · ${head.packed ? 'ZIP' : t('imports.columns', { n: head.headings.length })}${rows >= 0 && html` · <span data-rows=${rows}>${t('imports.rows', { n: rows })}</span>`}</p>
 		<${Select} label=${t('imports.from')} value=${preset} options=${[['', t(head.packed ? 'imports.byHeadings' : 'imports.elsewhere')], ...services]} onChange=${setPreset} hint=${head.packed && t('imports.packed')} />
 		<${Becomes} head=${head} preset=${preset} /></div>
 		${byHand && columns}
@@ -76,7 +78,7 @@ function Becomes({ head, preset }) {
 }
 
 /** What a column's values are stored as. */
-const kindChoices = () => ['string', 'number', 'boolean'].map((kind) => [kind, t(`properties.${kind}`)]);
+const kindChoices = () => [...['string', 'number', 'boolean'].map((kind) => [kind, t(`properties.${kind}`)]), ...['date_dmy', 'date_mdy', 'date_ymd'].map((kind) => [kind, t(`imports.${kind}`)])];
 
 /** The columns and their first rows; map null: what they become is known. @param {any} props */
 const Columns = ({ head, map, setMap, keys, setKeys, kinds, setKind }) => html`<${Section} title=${t('imports.map')}><table class="table stack-s" aria-label=${t('imports.map')}><thead><tr><th scope="col">${t('imports.column')}</th>${map && html`<th scope="col">${t('imports.becomes')}</th>`}<th scope="col">${t('imports.samples')}</th></tr></thead><tbody>

@@ -26,7 +26,7 @@ export default function Import({ params }) {
 		if (await attempt(() => api.del(path), t(over ? 'imports.removed' : 'imports.canceled'))) go('/imports', { replace: true });
 	};
 	const c = one.counts;
-	return html`<${Head} title=${say('imports.of', { time: html`<${Time} at=${one.created_at} as="clock" />` })} text=${t('imports.one')} path=${trail}><${Button} kind="danger" onClick=${remove}>${t(over ? 'imports.remove' : 'imports.cancel')}<//><//>
+	return html`<${Head} title=${one.file_name ? html`<bdi>${one.file_name}</bdi>` : say('imports.of', { time: html`<${Time} at=${one.created_at} as="clock" />` })} text=${one.file_name ?? t('imports.one')} path=${trail}><${Button} kind="danger" onClick=${remove}>${t(over ? 'imports.remove' : 'imports.cancel')}<//><//>
 	<${Verdict} kind=${one.status === 'failed' ? 'bad' : over ? (c.failed ? 'warn' : 'good') : ''} icon=${over ? undefined : 'info'} line=${sentence(one)} fix=${one.error ?? (c.failed > 0 ? t('imports.fix') : undefined)} />
 	<div class="page"><div class="stats">${['created', 'updated', 'skipped', 'failed'].map((count) => html`<div class="stat"><div class="stat-label">${t(`imports.${count}Rows`)}</div><div class=${`stat-value ${count === 'failed' && c.failed ? 'bad' : ''}`}>${number(c[count])}</div><div class="stat-note">${t(`imports.${count}Note`)}</div></div>`)}</div>
 		<section class="section"><${Facts} pairs=${[
@@ -40,7 +40,8 @@ export default function Import({ params }) {
 	<div class="tools"><h2 class="grow">${t('imports.errors')}</h2>${c.failed > 0 && html`<${Csv} path=${`${path}/errors`} name="import-errors" />`}</div>
 	<${Table} list=${list} label=${t('imports.errors')} empty=${html`<${Empty} icon="check" title=${t(over ? 'imports.noErrors' : 'imports.noErrorsYet')} />`} columns=${[
 		{ name: t('imports.line'), class: 'w-num num', cell: (row) => number(row.line) },
-		{ name: t('imports.why'), class: 'cell-name break', cell: (row) => html`<bdi>${row.message}</bdi>` },
+		{ name: t('imports.why'), class: 'cell-name break', cell: (row) => html`<bdi>${row.message}</bdi>${row.value && html`<span class="cell-sub"><bdi>${row.value}</bdi></span>`}` },
+		{ name: t('imports.value'), class: 'cell-cut w-to hide-s', cell: (row) => row.value && html`<bdi class="muted" title=${row.value}>${row.value}</bdi>` },
 	]} />
 	${c.failed > 10000 && html`<p class="table-foot">${t('imports.errorsCut')}</p>`}`;
 }

@@ -27,7 +27,8 @@ export default function Imports() {
 	<div class="page"><${Drop} take=${setFile} /></div>
 	${(list.rows.length > 0 || status) && html`<div class="tools"><${Select} bare label=${t('imports.status')} value=${status} options=${[['', t('imports.any')], ...Object.keys(looks).map((one) => [one, t(`imports.${one}`)])]} onChange=${(one) => setQuery({ status: one })} /></div>`}
 	<${Table} list=${list} label=${t('imports.title')} open=${(row) => href(encoded`/imports/${row.id}`)} empty=${html`<${Empty} icon="download" title=${t(status ? 'imports.noneFound' : 'imports.empty')}>${t('imports.emptyText')}<//>`} columns=${[
-		{ name: t('imports.status'), class: 'cell-name cell-cut', cell: (row) => html`<a href=${href(encoded`/imports/${row.id}`)}><${ImportStatus} of=${row.status} /></a><span class="cell-sub">${t('imports.totalRows')}: ${number(row.counts.total)}</span>` },
+		{ name: t('imports.file'), class: 'cell-name cell-cut', cell: (row) => html`<a class="medium" href=${href(encoded`/imports/${row.id}`)} title=${row.file_name}><bdi>${row.file_name ?? t('imports.one')}</bdi></a><span class="cell-sub"><${ImportStatus} of=${row.status} /> ${t('imports.totalRows')}: ${number(row.counts.total)}</span>` },
+		{ name: t('imports.status'), class: 'w-status hide-s', cell: (row) => html`<${ImportStatus} of=${row.status} />` },
 		...['total', 'created', 'updated', 'skipped', 'failed'].map((count) => ({ name: t(`imports.${count}Rows`), class: `w-count num ${{ total: 'hide-s', failed: '' }[count] ?? 'drop-2'}`, cell: (row) => html`<span class=${count === 'failed' && row.counts.failed ? 'bad' : ''}>${number(row.counts[count])}</span>` })),
 		{ name: t('imports.begun'), class: 'w-age num muted', cell: (row) => html`<${Time} at=${row.created_at} />` },
 	]} />`;

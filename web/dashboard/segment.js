@@ -7,7 +7,7 @@ import { Bones, Button, Empty, Failed, Head, Id, Input, Notice, Seg, Section, Ta
 import { attempt, confirm, Menu, toast } from './ui/float.js';
 import { Bulk, Csv, Table } from './ui/list.js';
 import { form, nameOf, Subscribed } from './ui/audience.js';
-import { Builder, complete, Fit, inWords } from './segment-builder.js';
+import { Builder, complete, Fit, inWords, useNames } from './segment-builder.js';
 import { removeContacts } from './contact-acts.js';
 import { encoded } from './paths.js';
 
@@ -78,6 +78,7 @@ async function remove(s) {
 
 /** Those who are in it. @param {{of: any, segment: any}} props */
 function Members({ of: s, segment }) {
+	const named = useNames([s.filter]);
 	const list = useList(encoded`/segments/${s.id}/contacts`, {}, { live: (e) => e.name === 'import' });
 	const [selected, select] = useState(new Set());
 	const changed = async () => {
@@ -94,7 +95,7 @@ function Members({ of: s, segment }) {
 		});
 		if (made) await changed();
 	};
-	return html`<div class="tools tools--under"><span class="muted t13r grow cut">${inWords(s.filter)}</span><${Button} icon="plus" onClick=${add}>${t('segments.addByHand')}<//></div>
+	return html`<div class="tools tools--under"><span class="muted t13r grow cut">${inWords(s.filter, named)}</span><${Button} icon="plus" onClick=${add}>${t('segments.addByHand')}<//></div>
 	<${Table} list=${list} label=${t('segments.members')} selected=${selected} onSelect=${select} open=${(row) => href(encoded`/contacts/${row.id}`)} empty=${html`<${Empty} icon="audience" title=${t('segments.nobody')} act=${html`<${Button} icon="plus" onClick=${add}>${t('segments.addByHand')}<//>`}>${t(s.filter ? 'segments.nobodyFits' : 'segments.nobodyByHand')}<//>`} columns=${[
 		{ name: t('contacts.email'), class: 'cell-name cell-cut', cell: (row) => html`<a href=${href(encoded`/contacts/${row.id}`)} title=${row.email}><bdi>${row.email}</bdi></a><span class="cell-sub"><${Subscribed} of=${row} /> <bdi>${nameOf(row)}</bdi></span>` },
 		{ name: t('contacts.name'), class: 'cell-cut w-team hide-s', cell: (row) => html`<bdi>${nameOf(row)}</bdi>` },

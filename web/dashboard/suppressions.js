@@ -62,7 +62,7 @@ export default function Suppressions() {
 	const find = () => setQuery({ email: typed.trim() });
 	const rows = list.rows.filter((r) => selected.has(r.id));
 	const acts = html`<${Button} onClick=${bring}>${t('suppressions.import')}<//><${Button} kind="primary" icon="plus" onClick=${add}>${t('suppressions.add')}<//>`;
-	return html`<${Head} title=${t('suppressions.title')}><${Csv} path="/suppressions" query=${query} name="suppressions" />${acts}<//>
+	return html`<${Head} title=${t('suppressions.title')} note=${list.page?.total !== undefined && html`<span class="muted t13r nowrap">${t('suppressions.total', { n: list.page.total })}</span>`}><${Csv} path="/suppressions" query=${query} name="suppressions" />${acts}<//>
 	<${AudienceSections} at="suppressions" />
 	<div class="tools tools--under"><form class="row" onSubmit=${(e) => {
 		e.preventDefault();

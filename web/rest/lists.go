@@ -42,7 +42,14 @@ func (p PageParams) Page() (app.Page, error) {
 type list[T any] struct {
 	Object  string `json:"object" enum:"list"`
 	HasMore bool   `json:"has_more" doc:"Whether rows follow in the direction of the page"`
+	Total   *int   `json:"total,omitempty" doc:"How many rows the whole list has; only in lists for which the number is kept"`
 	Data    []T    `json:"data"`
+}
+
+// WithTotal adds how many rows the whole list has; nil: the number is not kept.
+func (l *ListOutput[T]) WithTotal(total *int) *ListOutput[T] {
+	l.Body.Total = total
+	return l
 }
 
 // ListOutput is a list as an operation answers it.
@@ -79,6 +86,7 @@ type searchList[T any] struct {
 	Object     string      `json:"object" enum:"list"`
 	HasMore    bool        `json:"has_more" doc:"Whether rows follow in the direction of the page, or may, where a search has looked at enough"`
 	SearchedTo *SearchedTo `json:"searched_to,omitzero"`
+	Total      *int        `json:"total,omitempty" doc:"How many rows the whole list has; only in lists for which the number is kept"`
 	Data       []T         `json:"data"`
 }
 
@@ -95,7 +103,7 @@ func NewSearch[F, T any](rows []F, more bool, searched *SearchedTo, convert func
 
 // Unsearched is a list in which nothing was searched for.
 func Unsearched[T any](l *ListOutput[T]) *SearchOutput[T] {
-	return &SearchOutput[T]{searchList[T]{Object: l.Body.Object, HasMore: l.Body.HasMore, Data: l.Body.Data}}
+	return &SearchOutput[T]{searchList[T]{Object: l.Body.Object, HasMore: l.Body.HasMore, Total: l.Body.Total, Data: l.Body.Data}}
 }
 
 // CheckID puts an id of the path into its canonical form. Whatever is no id names

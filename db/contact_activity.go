@@ -1,0 +1,150 @@
+package db
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"time"
+
+	"mailer/app"
+	"mailer/app/clock"
+	"mailer/app/filter"
+	"mailer/app/order"
+)
+
+// activityKind is a column of contacts that only grows.
+type activityKind int
+
+// The kinds, in the order in which they are written.
+const (
+	activitySent activityKind = iota
+	activityOpened
+	activityClicked
+)
+
+// activity is something that happened to a contact, who is named by an address or by the
+// email of a broadcast. It is no contact's where the address is none's.
+type activity struct {
+	teamID  string
+	address app.AddressHash
+	emailID string // of a broadcast's recipient; empty: address
+	kind    activityKind
+}
+
+// NoteActivity notes what an event of an email to an address of a team says: that a relay
+// took it, that it was opened, or that a link in it was clicked. Other events say nothing.
+// For broadcasts BeginRecipients and InsertEvent do it.
+func (tx *Tx) NoteActivity(teamID string, address app.AddressHash, kind app.EventType, at time.Time) {
+	tx.noteEvent(activity{teamID: teamID, address: address}, kind, at)
+}
+
+func (tx *Tx) noteEvent(a activity, kind app.EventType, at time.Time) {
+	switch app.LastEvent(kind) {
+	case app.Sent, app.Delivered:
+		tx.noteActivity(a, at)
+	case app.Clicked:
+		a.kind = activityClicked
+		tx.noteActivity(a, at)
+		a.kind = activityOpened
+		tx.noteActivity(a, at)
+	case app.Opened:
+		a.kind = activityOpened
+		tx.noteActivity(a, at)
+	}
+}
+
+func (tx *Tx) noteActivity(a activity, at time.Time) {
+	if at.IsZero() {
+		return
+	}
+	if tx.activity == nil {
+		tx.activity = map[activity]int64{}
+	}
+	tx.activity[a] = max(tx.activity[a], min(milli(at), milli(tx.Now))) // what others say of the future is now
+}
+
+// storeActivity writes what the closures of a commit noted, in one order for all commits,
+// so that two of them don't wait for each other.
+func storeActivity(s *session, group []*request) error {
+	all := map[activity]int64{}
+	for _, r := range group {
+		if r.err != nil {
+			continue
+		}
+		for a, at := range r.tx.activity {
+			all[a] = max(all[a], at)
+		}
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	keys := make([]activity, 0, len(all))
+	for a := range all {
+		keys = append(keys, a)
+	}
+	order.By(keys, func(a, b activity) int {
+		return cmp.Or(cmp.Compare(a.teamID, b.teamID), cmp.Compare(a.emailID, b.emailID), cmp.Compare(string(a.address[:]), string(b.address[:])), cmp.Compare(a.kind, b.kind))
+	})
+	for _, a := range keys {
+		if err := a.grow(s, all[a]); err != nil {
+			return fmt.Errorf("note the activity of a contact: %w", err)
+		}
+	}
+	return nil
+}
+
+// grow writes the later of two times. What segments count by it is not remembered by generation
+// (app.Filter.IsLive).
+func (a *activity) grow(s *session, at int64) error {
+	if a.emailID == "" {
+		return s.write([]string{
+			`UPDATE contacts SET last_sent_at = ?1 WHERE team_id = ?2 AND address = ?3 AND coalesce(last_sent_at, 0) < ?1`,
+			`UPDATE contacts SET last_opened_at = ?1 WHERE team_id = ?2 AND address = ?3 AND coalesce(last_opened_at, 0) < ?1`,
+			`UPDATE contacts SET last_clicked_at = ?1 WHERE team_id = ?2 AND address = ?3 AND coalesce(last_clicked_at, 0) < ?1`,
+		}[a.kind], at, a.teamID, a.address[:])
+	}
+	return s.write([]string{
+		`UPDATE contacts SET last_opened_at = ?1 WHERE team_id = ?2 AND id = (SELECT r.contact_id FROM broadcast_recipients AS r WHERE r.id = ?3) AND coalesce(last_opened_at, 0) < ?1`,
+		`UPDATE contacts SET last_clicked_at = ?1 WHERE team_id = ?2 AND id = (SELECT r.contact_id FROM broadcast_recipients AS r WHERE r.id = ?3) AND coalesce(last_clicked_at, 0) < ?1`,
+	}[a.kind-activityOpened], at, a.teamID, a.emailID)
+}
+
+// growSent notes that the recipients of a broadcast behind one id, up to another, are sent
+// to, but those that are left out.
+func (tx *Tx) growSent(b *app.Broadcast, from, to string) error {
+	err := tx.write(`UPDATE contacts SET last_sent_at = ?1 WHERE team_id = ?2 AND id IN
+		(SELECT r.contact_id FROM broadcast_recipients AS r WHERE r.id > ?3 AND r.id <= ?4 AND r.seen & ?5 = 0)`,
+		milli(tx.Now), b.TeamID, from, to, int64(app.SeenSuppressed|app.SeenFailed|app.SeenCanceled))
+	if err != nil {
+		return fmt.Errorf("note that contacts are sent to: %w", err)
+	}
+	return nil
+}
+
+// Picks reports whether a filter picks a contact, which need not be stored as it is.
+func (r *Reader) Picks(f *app.Filter, c *app.Contact) (bool, error) {
+	var failed error
+	note := func(err error) bool {
+		if err != nil && !errors.Is(err, ErrNotFound) {
+			failed = err
+		}
+		return err == nil
+	}
+	picks := filter.Matches(f, c, filter.Facts{
+		Now: clock.Now(),
+		Topic: func(id string) (s app.Subscription) {
+			note(r.row(subscriptionOf, []any{c.Hash[:], id, c.TeamID}, &s))
+			return s
+		},
+		Broadcast: func(id string) (seen app.Seen, ok, whole bool) {
+			ok = note(r.row(`SELECT coalesce((SELECT r.seen FROM broadcast_recipients AS r WHERE substr(r.id, 1, 28) = b.mails || '' AND r.contact_id = ?), 0),
+				`+broadcastWhole+` FROM broadcasts AS b WHERE b.id = ? AND b.team_id = ?`, []any{c.ID, id, c.TeamID}, &seen, &whole))
+			return seen, ok, whole
+		},
+	})
+	return picks, failed
+}
+
+// subscriptionOf is what an address gets of a topic.
+const subscriptionOf = `SELECT coalesce((SELECT ch.subscription FROM choices AS ch WHERE ch.topic_id = t.id AND ch.address = ?), t.subscription)
+	FROM topics AS t WHERE t.id = ? AND t.team_id = ?`
