@@ -130,7 +130,7 @@ func TestWhatIsInsertedVisuallyReplacesNothing(t *testing.T) {
 	s.load("/templates")
 	s.press("New template")
 	s.fill("Name", "Inserted")
-	s.press("Visual editor")
+	s.press("Blank")
 	s.press("Create template")
 	f := s.frame("/visual.html")
 	f.sees("Hello")
