@@ -6,10 +6,14 @@ import "regexp"
 // suppressions, contacts that are unsubscribed, and choices of topics and their defaults.
 var changesStandings = regexp.MustCompile(`\b(INSERT INTO|UPDATE|DELETE FROM) (suppressions|contacts|choices|topics)\b`)
 
+// notesActivity finds the statements that note when a contact was sent to, opened or clicked,
+// on which it does not depend whom mail may not go to.
+var notesActivity = regexp.MustCompile(`\bUPDATE contacts SET last_(sent|opened|clicked)_at\b`)
+
 // changesMail finds the statements that change what becomes of mail, of which nothing is
 // remembered from one transaction to the next: that another server wrote it is no reason to
 // read again what is.
-var changesMail = regexp.MustCompile(`\b(UPDATE webhooks SET (reached|failing_since)|(INSERT INTO|UPDATE|DELETE FROM) (attempts|attachments|attachment_pieces|broadcast_clicks|broadcast_links|broadcast_recipients|captures|contents|` +
+var changesMail = regexp.MustCompile(`\b(UPDATE webhooks SET (reached|failing_since)|UPDATE contacts SET last_(sent|opened|clicked)_at|(INSERT INTO|UPDATE|DELETE FROM) (attempts|attachments|attachment_pieces|broadcast_clicks|broadcast_links|broadcast_recipients|captures|contents|` +
 	`broadcasts|deliveries|doubts|emails|events|feedback|happenings|happening_counts|idempotency|mail_counts|outcomes|provider_ids|raw_pieces|recipients|region_outcomes|` +
 	`relay_states|relay_troubles|relay_usage|request_logs|team_backlogs|team_days|units|webhook_attempts|webhook_terms))\b`)
 
@@ -28,7 +32,7 @@ type kind struct {
 
 func kindOf(query string) kind {
 	return kind{
-		standings: changesStandings.MatchString(query),
+		standings: len(changesStandings.FindAllString(query, -1)) > len(notesActivity.FindAllString(query, -1)),
 		rules:     len(changesAny.FindAllString(query, -1)) > len(changesMail.FindAllString(query, -1)),
 		erasures:  changesErasures.MatchString(query),
 	}

@@ -122,3 +122,18 @@ func TestStandingsMoveWithWhatMayBlock(t *testing.T) {
 		t.Error("what another process wrote moves nothing")
 	}
 }
+
+func TestNotesOfActivityChangeNothingThatIsRemembered(t *testing.T) {
+	t.Parallel()
+	for query, want := range map[string]kind{
+		`UPDATE contacts SET last_sent_at = ?1 WHERE team_id = ?2 AND address = ?3`:                 {},
+		`UPDATE contacts SET last_opened_at = ?1 WHERE team_id = ?2`:                                {},
+		`UPDATE contacts SET unsubscribed = 1, last_sent_at = ?1 WHERE team_id = ?2`:                {standings: true, rules: true},
+		`UPDATE contacts SET last_sent_at = ?1 WHERE id = ?2; UPDATE contacts SET unsubscribed = 1`: {standings: true, rules: true},
+		`INSERT INTO contacts (team_id, last_sent_at) VALUES (?, ?)`:                                {standings: true, rules: true},
+	} {
+		if got := kindOf(query); got != want {
+			t.Errorf("%s: %+v, want %+v", query, got, want)
+		}
+	}
+}
