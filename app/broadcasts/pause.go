@@ -21,7 +21,7 @@ func (s *Service) PauseBroadcast(ctx context.Context, key *app.Key, id string) (
 }
 
 // ResumeBroadcast has a paused broadcast go on where it was. One that is not paused
-// goes on anyway. Errors: CodeNotFound, CodeInvalidParameter for one that is not queued.
+// continues anyway. Errors: CodeNotFound, CodeInvalidParameter for one that is not queued.
 func (s *Service) ResumeBroadcast(ctx context.Context, key *app.Key, id string) (BroadcastView, error) {
 	return s.setPaused(ctx, key, id, false)
 }

@@ -25,7 +25,7 @@ var dateOrders = map[string]string{dayFirst: "day.month.year", monthFirst: "mont
 // which is left out.
 var numericDate = regexp.MustCompile(`^(\d{1,4})([./-])\s?(\d{1,2})([./-])\s?(\d{1,4})\.?(?:[ T]\d{1,2}:\d{2}(?::\d{2})?)?$`)
 
-// parseDate reads a date of one order. The error says so where the date is one of another
+// parseDate reads a date of one order. The error names it where the date is one of another
 // order: a column of mixed orders is not guessed at.
 func parseDate(text, order string) (string, error) {
 	if t, err := schedule.ParseMoment(text); err == nil {

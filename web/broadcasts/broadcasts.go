@@ -168,7 +168,7 @@ func (r Routes) addActions(h *rest.Handler) {
 	}, r.pauseBroadcast)
 	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "resume-broadcast", Method: http.MethodPost, Path: "/broadcasts/{id}/resume",
-		Summary: "Resume a paused broadcast. It goes on where it was", Tags: broadcastTags,
+		Summary: "Resume a paused broadcast. Sending continues where it stopped", Tags: broadcastTags,
 		Errors: []int{http.StatusBadRequest, http.StatusNotFound, http.StatusServiceUnavailable},
 	}, r.resumeBroadcast)
 	rest.Register(h, rest.Route{}, huma.Operation{
