@@ -194,11 +194,13 @@ type batchAnswer struct {
 }
 
 // given is the answer, or that to a second try where the database elsewhere broke the
-// connections of the server while it was copied, which refuses the batch.
+// connections of the server while it was copied, which refuses the batch. The server refuses
+// further ones until it has connected again.
 func (a batchAnswer) given(w *world.World) *mail.BatchResult {
 	w.T.Helper()
 	if a.err != nil && world.IsElsewhere() {
 		world.WantCode(w.T, a.err, app.CodeServiceUnavailable)
+		time.Sleep(time.Minute) // of the bubble's time, which stands while it connects
 		return wantBatch(w, "k", "x")
 	}
 	world.Must(w.T, a.err)
