@@ -1,10 +1,13 @@
 // Command raced prints the packages whose tests belong under the race detector: those that
-// start goroutines or use sync or sync/atomic in their own files, without tests.
+// start goroutines or use sync or sync/atomic in their own files, without tests. The packages
+// with the most tests come first: go test begins them in this order, and at the end no
+// processor waits for a long one.
 //
 //	go test -race $(go run .ci/raced.go)
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,6 +15,7 @@ import (
 	"go/parser"
 	"go/token"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -35,6 +39,7 @@ func run() error {
 	if err := cmd.Start(); err != nil {
 		return err
 	}
+	found := map[string]int64{} // by import path: bytes of tests
 	for d := json.NewDecoder(out); ; {
 		var p struct {
 			ImportPath, Dir                    string
@@ -42,17 +47,27 @@ func run() error {
 		}
 		switch err := d.Decode(&p); {
 		case errors.Is(err, io.EOF):
+			for _, name := range slices.SortedFunc(maps.Keys(found), func(a, b string) int { return cmp.Or(cmp.Compare(found[b], found[a]), cmp.Compare(a, b)) }) {
+				fmt.Println(name)
+			}
 			return cmd.Wait()
 		case err != nil:
 			return err
 		}
-		tested := len(p.TestGoFiles)+len(p.XTestGoFiles) > 0
+		tests := append(p.TestGoFiles, p.XTestGoFiles...)
 		concurrent, err := concurrent(p.Dir, p.GoFiles)
 		if err != nil {
 			return err
 		}
-		if tested && concurrent {
-			fmt.Println(p.ImportPath)
+		if len(tests) == 0 || !concurrent {
+			continue
+		}
+		for _, name := range tests {
+			info, err := os.Stat(filepath.Join(p.Dir, name))
+			if err != nil {
+				return err
+			}
+			found[p.ImportPath] += info.Size()
 		}
 	}
 }

@@ -58,7 +58,7 @@ func (g *several) cutOff(works int) {
 func (g *several) wrote(d *DB) {
 	g.t.Helper()
 	done := make(chan error, 1)
-	go func() { done <- note(d, "x") }()
+	go func() { done <- noteSoon(d, "x") }()
 	select {
 	case err := <-done:
 		if err != nil {

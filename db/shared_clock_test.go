@@ -58,7 +58,7 @@ func (c *clockOf) keep() *DB {
 // wantTime checks what time it is for a write of d.
 func (c *clockOf) wantTime(d *DB, ahead time.Duration) {
 	c.t.Helper()
-	err := d.Write(c.t.Context(), func(tx *Tx) error {
+	err := writeSoon(d, func(tx *Tx) error {
 		if off := time.Until(tx.Now) - ahead; off.Abs() > 5*time.Second {
 			c.t.Errorf("for a write it is %s ahead, want %s", time.Until(tx.Now), ahead)
 		}
