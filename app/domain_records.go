@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"mailer/app/mailbox"
-	"mailer/app/order"
 )
 
 // The kinds of records of a domain.
@@ -83,7 +82,7 @@ func (n RelayNeeds) spfValue() string {
 func (d *Domain) sortedKeys() []DKIMPair {
 	rank := map[DKIMState]int{DKIMSigning: 0, DKIMNext: 1, DKIMRetired: 2}
 	keys := slices.Clone(d.Keys)
-	order.By(keys, func(a, b DKIMPair) int {
+	slices.SortStableFunc(keys, func(a, b DKIMPair) int {
 		return cmp.Or(rank[a.State]-rank[b.State], b.CreatedAt.Compare(a.CreatedAt))
 	})
 	return keys

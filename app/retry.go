@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"mailer/app/order"
 )
 
 // DefaultMaxWait is how long mail is tried before it fails, where nobody said otherwise.
@@ -62,7 +60,7 @@ func WaitedSince(at time.Time, d time.Duration, stood []Span) time.Time {
 // union merges spans up to a time, in their order, so that none counts twice.
 func union(spans []Span, at time.Time) []Span {
 	spans = slices.Clone(spans)
-	order.By(spans, func(a, b Span) int { return cmp.Compare(a.From.UnixNano(), b.From.UnixNano()) })
+	slices.SortStableFunc(spans, func(a, b Span) int { return cmp.Compare(a.From.UnixNano(), b.From.UnixNano()) })
 	var out []Span
 	for _, s := range spans {
 		if s.To.IsZero() || s.To.After(at) {

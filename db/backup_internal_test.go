@@ -2,19 +2,16 @@ package db
 
 import (
 	"errors"
-	"os"
 	"path/filepath"
 	"testing"
+
+	"mailer/db/dbtest"
 )
 
 // openFresh opens a new database in a folder of the test.
 func openFresh(t *testing.T) *DB {
 	t.Helper()
-	schema, err := os.ReadFile("../schema.sql")
-	if err != nil {
-		t.Fatal(err)
-	}
-	d, err := Open(t.Context(), Options{Path: NewFile(t), Schema: string(schema), Create: true, Gather: -1})
+	d, err := Open(t.Context(), Options{Path: NewFile(t), Schema: dbtest.Schema(t), Create: true, Gather: -1})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,10 +4,10 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"strings"
 
 	"mailer/app"
-	"mailer/app/order"
 	"mailer/app/tracking"
 )
 
@@ -156,7 +156,7 @@ func (r *Reader) ClickedLinks(broadcastID string) ([]app.BroadcastLink, error) {
 		err := s.Scan(&l.ID, &l.URL, &l.Clicks, &l.People)
 		return l, err
 	}, `SELECT id, url, clicks, people FROM broadcast_links WHERE broadcast_id = ? AND clicks > 0 ORDER BY n LIMIT ?`, broadcastID, tracking.MaxLinks)
-	order.By(rows, func(a, b app.BroadcastLink) int { return cmp.Compare(b.Clicks, a.Clicks) })
+	slices.SortStableFunc(rows, func(a, b app.BroadcastLink) int { return cmp.Compare(b.Clicks, a.Clicks) })
 	return rows, err
 }
 

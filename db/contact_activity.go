@@ -4,12 +4,12 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"mailer/app"
 	"mailer/app/clock"
 	"mailer/app/filter"
-	"mailer/app/order"
 )
 
 // activityKind is a column of contacts that only grows.
@@ -82,7 +82,7 @@ func storeActivity(s *session, group []*request) error {
 	for a := range all {
 		keys = append(keys, a)
 	}
-	order.By(keys, func(a, b activity) int {
+	slices.SortStableFunc(keys, func(a, b activity) int {
 		return cmp.Or(cmp.Compare(a.teamID, b.teamID), cmp.Compare(a.emailID, b.emailID), cmp.Compare(string(a.address[:]), string(b.address[:])), cmp.Compare(a.kind, b.kind))
 	})
 	for _, a := range keys {

@@ -27,11 +27,7 @@ func TestMain(m *testing.M) {
 
 func schema(t testing.TB) string {
 	t.Helper()
-	text, err := os.ReadFile("../schema.sql")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
+	return dbtest.Schema(t)
 }
 
 func open(t testing.TB, path string) *db.DB {

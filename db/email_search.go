@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"mailer/app"
-	"mailer/app/order"
 )
 
 // EmailFilter picks emails of a team. What is empty picks all.
@@ -370,7 +369,7 @@ func (f FoundEmails) cut(limit int) FoundEmails {
 // inOrder puts what was found from old to new into the order of the list.
 func (s *emailSearch) inOrder(f FoundEmails) FoundEmails {
 	if s.newer {
-		order.Reverse(f.Emails)
+		slices.Reverse(f.Emails)
 	}
 	return f
 }

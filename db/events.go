@@ -3,12 +3,12 @@ package db
 import (
 	"database/sql"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/go-json-experiment/json"
 
 	"mailer/app"
-	"mailer/app/order"
 )
 
 // InsertEvent adds a line to a timeline, and counts what it says. Error: ErrNotFound for an email that is
@@ -132,7 +132,7 @@ func (r *Reader) Troubles(relay, teamID, domain string, from, to time.Time) ([]a
 		}
 		out = append(out, some...)
 	}
-	order.By(out, func(a, b app.RelayTrouble) int { return b.StartedAt.Compare(a.StartedAt) })
+	slices.SortStableFunc(out, func(a, b app.RelayTrouble) int { return b.StartedAt.Compare(a.StartedAt) })
 	return out[:min(len(out), maxTroubles)], nil
 }
 

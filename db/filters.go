@@ -13,7 +13,6 @@ import (
 
 	"mailer/app"
 	"mailer/app/clock"
-	"mailer/app/order"
 	"mailer/app/room"
 )
 
@@ -70,7 +69,7 @@ func inOrder(f *app.Filter) []app.Condition {
 		return 2
 	}
 	out := slices.Clone(f.Conditions)
-	order.By(out, func(a, b app.Condition) int { return cmp.Compare(rank(a), rank(b)) })
+	slices.SortStableFunc(out, func(a, b app.Condition) int { return cmp.Compare(rank(a), rank(b)) })
 	return out
 }
 

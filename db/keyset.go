@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"mailer/app"
-	"mailer/app/order"
 )
 
 // The ends of all ids: firstID stands before each, lastID behind each.
@@ -35,7 +34,7 @@ func keyset[T any](r *Reader, page app.Page, exists func(cursor string) error, r
 		rows = rows[:page.Limit]
 	}
 	if page.Before != "" {
-		order.Reverse(rows)
+		slices.Reverse(rows)
 	}
 	return rows, more, nil
 }

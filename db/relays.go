@@ -2,9 +2,8 @@ package db
 
 import (
 	"database/sql"
+	"slices"
 	"time"
-
-	"mailer/app/order"
 )
 
 // Relay is one that was added to the database.
@@ -18,7 +17,7 @@ type Relay struct {
 // Relays returns the relays of the database, in the order in which they were added.
 func (r *Reader) Relays() ([]Relay, error) {
 	rows, err := list(&r.session, scanRelay, `SELECT region, sealed, created_at, updated_at FROM relays ORDER BY region`)
-	order.By(rows, func(a, b Relay) int { return a.CreatedAt.Compare(b.CreatedAt) })
+	slices.SortStableFunc(rows, func(a, b Relay) int { return a.CreatedAt.Compare(b.CreatedAt) })
 	return rows, err
 }
 

@@ -8,8 +8,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-
-	"mailer/app/order"
 )
 
 // A database is of this version only where its schema is what schema.sql makes: the
@@ -71,7 +69,7 @@ func schemaForm(ctx context.Context, q querier) ([]schemaObject, error) {
 	for i, one := range made {
 		form[i] = objectForm(one.kind, one.name, one.text)
 	}
-	order.By(form, schemaObject.compare)
+	slices.SortStableFunc(form, schemaObject.compare)
 	return form, nil
 }
 

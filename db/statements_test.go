@@ -15,6 +15,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"mailer/db/dbtest"
 )
 
 // statement is an SQL text in this package's source.
@@ -173,11 +175,7 @@ func planOf(ctx context.Context, pool *sql.DB, text string) ([]string, error) {
 
 func schemaText(t testing.TB) string {
 	t.Helper()
-	text, err := os.ReadFile("../schema.sql")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
+	return dbtest.Schema(t)
 }
 
 func memoryDB(t testing.TB, schema string) *sql.DB {

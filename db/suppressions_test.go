@@ -4,22 +4,18 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 
 	"mailer/app"
+	"mailer/db/dbtest"
 )
 
 // suppressionStore is a store with a team, and n suppressions of it named
 // u0@example.org and so on, every third a bounce.
 func suppressionStore(t testing.TB, n int) (*DB, app.Team) {
 	t.Helper()
-	schema, err := os.ReadFile("../schema.sql")
-	if err != nil {
-		t.Fatal(err)
-	}
-	d, err := Open(t.Context(), Options{Path: NewFile(t), Schema: string(schema), Create: true})
+	d, err := Open(t.Context(), Options{Path: NewFile(t), Schema: dbtest.Schema(t), Create: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"time"
 
-	"mailer/app/order"
 	"mailer/app/webhook"
 )
 
@@ -86,7 +85,7 @@ func (r *Reader) eventsOf(w *webhook.Webhook, t term, newest bool, limit int) (r
 		}
 		rows = append(rows, more...)
 	}
-	order.By(rows, func(a, b webhook.Delivery) int { return sign * cmp.Compare(a.Seq, b.Seq) })
+	slices.SortStableFunc(rows, func(a, b webhook.Delivery) int { return sign * cmp.Compare(a.Seq, b.Seq) })
 	return rows[:min(len(rows), limit)], nil
 }
 

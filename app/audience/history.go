@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"mailer/app"
-	"mailer/app/order"
 	"mailer/app/service"
 	"mailer/db"
 )
@@ -135,7 +134,7 @@ func (h *ContactHistory) merge(emails *db.FoundEmails, news []ContactMail, newsT
 	if newer {
 		further = func(a, b string) int { return cmp.Compare(a, b) }
 	}
-	order.By(h.Mail, func(a, b ContactMail) int { return further(a.ID, b.ID) })
+	slices.SortStableFunc(h.Mail, func(a, b ContactMail) int { return further(a.ID, b.ID) })
 	edge := newsTo
 	if emails.More && (edge == "" || further(emails.SearchedTo, edge) < 0) {
 		edge = emails.SearchedTo

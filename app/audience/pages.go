@@ -5,11 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"mailer/app"
 	"mailer/app/brand"
-	"mailer/app/order"
 	"mailer/app/service"
 	"mailer/app/webhook"
 	"mailer/db"
@@ -371,7 +371,7 @@ func (p *page) unsubscribed(r *db.Reader, who *addressee) (bool, error) {
 // topics returns those that a page with one address shows, by name.
 func (p *page) topics(r *db.Reader) ([]app.ContactTopic, error) {
 	list, err := r.ShownTopics(p.link.TeamID, p.link.TopicID, p.people[0].hash)
-	order.By(list, func(a, b app.ContactTopic) int {
+	slices.SortStableFunc(list, func(a, b app.ContactTopic) int {
 		return cmp.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name))
 	})
 	return list, err

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -21,6 +20,7 @@ import (
 	"mailer/app/seal"
 	"mailer/app/server"
 	"mailer/db"
+	"mailer/db/dbtest"
 )
 
 // transaction is one call of the sender.
@@ -91,9 +91,8 @@ func inMailroom(t *testing.T, fn func(m *mailroom)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		m := &mailroom{T: t, sender: &sender{}}
-		schema, err := os.ReadFile("../../schema.sql")
-		m.must(err)
-		m.store, err = db.Open(t.Context(), db.Options{Path: filepath.Join(t.TempDir(), "x.db"), Schema: string(schema), Create: true})
+		var err error
+		m.store, err = db.Open(t.Context(), db.Options{Path: filepath.Join(t.TempDir(), "x.db"), Schema: dbtest.Schema(t), Create: true})
 		m.must(err)
 		defer func() { m.must(m.store.Close()) }()
 		m.sealer, err = app.NewSealer(seal.MasterKey{Key: seal.NewMasterKey()})

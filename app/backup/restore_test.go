@@ -17,14 +17,13 @@ import (
 	"mailer/app/seal"
 	"mailer/app/world"
 	"mailer/db"
+	"mailer/db/dbtest"
 )
 
 // restoring is a restore of file in the place of w's database, by its own key.
 func restoring(w *world.World, file string) backup.Restoring {
 	w.T.Helper()
-	schema, err := os.ReadFile("../../schema.sql")
-	world.Must(w.T, err)
-	return backup.Restoring{File: file, Database: w.Path, Schema: string(schema), Fits: func(context.Context, *db.DB) error { return nil }}
+	return backup.Restoring{File: file, Database: w.Path, Schema: dbtest.Schema(w.T), Fits: func(context.Context, *db.DB) error { return nil }}
 }
 
 // write makes a backup of w's database beside it.

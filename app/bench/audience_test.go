@@ -18,6 +18,7 @@ import (
 	"mailer/app"
 	"mailer/app/service"
 	"mailer/db"
+	"mailer/db/dbtest"
 )
 
 // sizeVariable names the environment variable that says with how many contacts
@@ -87,10 +88,8 @@ type audience struct {
 // fillAudience writes n contacts into the database in dir, as the server would.
 func fillAudience(b *testing.B, dir string, n int) *audience {
 	b.Helper()
-	schema, err := os.ReadFile("../../schema.sql")
-	must(b, err)
 	path := filepath.Join(dir, "bench.db")
-	store, err := db.Open(b.Context(), db.Options{Path: path, Schema: string(schema), Lock: true, Gather: -1})
+	store, err := db.Open(b.Context(), db.Options{Path: path, Schema: dbtest.Schema(b), Lock: true, Gather: -1})
 	must(b, err)
 	defer func() { must(b, store.Close()) }()
 	keys, err := db.MasterKeys(path+".key", false)

@@ -12,6 +12,7 @@ import (
 
 	"mailer/app"
 	"mailer/db"
+	"mailer/db/dbtest"
 )
 
 // recipientsVariable names the environment variable that says how many contacts
@@ -163,9 +164,7 @@ func BenchmarkExpand(b *testing.B) {
 // broadcast are written down, two minutes at most.
 func awaitExpansion(b *testing.B, path, id string) {
 	b.Helper()
-	schema, err := os.ReadFile("../../schema.sql")
-	must(b, err)
-	store, err := db.Open(b.Context(), db.Options{Path: path, Schema: string(schema)})
+	store, err := db.Open(b.Context(), db.Options{Path: path, Schema: dbtest.Schema(b)})
 	must(b, err)
 	defer func() { must(b, store.Close()) }()
 	tick := time.NewTicker(50 * time.Millisecond)

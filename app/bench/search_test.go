@@ -11,6 +11,7 @@ import (
 
 	"mailer/app"
 	"mailer/db"
+	"mailer/db/dbtest"
 )
 
 // emailsVariable names the environment variable that says how many emails, to as many
@@ -37,9 +38,7 @@ func emailsBefore(b *testing.B, otherwise int) int {
 // their midst.
 func fillEmails(b *testing.B, dir string, n int) (to string) {
 	b.Helper()
-	schema, err := os.ReadFile("../../schema.sql")
-	must(b, err)
-	store, err := db.Open(b.Context(), db.Options{Path: filepath.Join(dir, "bench.db"), Schema: string(schema), Lock: true, Gather: -1})
+	store, err := db.Open(b.Context(), db.Options{Path: filepath.Join(dir, "bench.db"), Schema: dbtest.Schema(b), Lock: true, Gather: -1})
 	must(b, err)
 	defer func() { must(b, store.Close()) }()
 	var team app.Team
@@ -104,9 +103,7 @@ func BenchmarkSearch(b *testing.B) {
 // the course of time.
 func indexEmails(b *testing.B, dir string) {
 	b.Helper()
-	schema, err := os.ReadFile("../../schema.sql")
-	must(b, err)
-	store, err := db.Open(b.Context(), db.Options{Path: filepath.Join(dir, "bench.db"), Schema: string(schema), Lock: true, Gather: -1})
+	store, err := db.Open(b.Context(), db.Options{Path: filepath.Join(dir, "bench.db"), Schema: dbtest.Schema(b), Lock: true, Gather: -1})
 	must(b, err)
 	defer func() { must(b, store.Close()) }()
 	for after := ""; ; {

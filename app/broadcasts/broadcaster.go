@@ -14,7 +14,6 @@ import (
 	"mailer/app/clock"
 	"mailer/app/mail"
 	"mailer/app/mergetags"
-	"mailer/app/order"
 	"mailer/app/service"
 	"mailer/db"
 )
@@ -187,7 +186,7 @@ func (s *Service) expandQueued(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("read queued broadcasts: %w", err)
 	}
-	order.By(queued, func(a, b app.Broadcast) int { return int(min(max(a.Audience-b.Audience, -1), 1)) })
+	slices.SortStableFunc(queued, func(a, b app.Broadcast) int { return int(min(max(a.Audience-b.Audience, -1), 1)) })
 	for i := range queued {
 		b := &queued[i]
 		if b.Expanded || b.Held != "" || !s.broadcaster.claim(b.ID) {

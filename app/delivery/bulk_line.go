@@ -10,7 +10,6 @@ import (
 	"mailer/app"
 	"mailer/app/clock"
 	"mailer/app/mail"
-	"mailer/app/order"
 	"mailer/app/pacing"
 	"mailer/app/plan"
 	"mailer/app/service"
@@ -98,7 +97,7 @@ func (q *bulkLine) queuedBroadcasts(ctx context.Context) ([]app.Broadcast, error
 // queued.
 func bulkQueues(open []app.Broadcast) []pacing.BulkQueue {
 	open = slices.Clone(open)
-	order.By(open, func(a, b app.Broadcast) int { return a.QueuedAt.Compare(b.QueuedAt) })
+	slices.SortStableFunc(open, func(a, b app.Broadcast) int { return a.QueuedAt.Compare(b.QueuedAt) })
 	var queues []pacing.BulkQueue
 	for i := range open {
 		if n := open[i].Remaining(); n > 0 {

@@ -10,7 +10,6 @@ import (
 	"mailer/app"
 	"mailer/app/cache"
 	"mailer/app/clock"
-	"mailer/app/order"
 	"mailer/app/pacing"
 	"mailer/app/service"
 	"mailer/db"
@@ -79,7 +78,7 @@ func (c *forecaster) plan(r *db.Reader, b *app.Broadcast) (pacing.Plan, error) {
 		next.Status = app.ScheduledBroadcast
 	}
 	open = append(open, openBroadcast{Broadcast: next, remaining: b.Audience})
-	order.By(open, openBroadcast.compare)
+	slices.SortStableFunc(open, openBroadcast.compare)
 	f, err := c.forecast(r, now, open)
 	if err != nil {
 		return pacing.Plan{}, err
@@ -154,7 +153,7 @@ func (c *forecaster) openBroadcasts(r *db.Reader, but string) ([]openBroadcast, 
 			open = append(open, o)
 		}
 	}
-	order.By(open, openBroadcast.compare)
+	slices.SortStableFunc(open, openBroadcast.compare)
 	return open, nil
 }
 

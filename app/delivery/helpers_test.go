@@ -1,12 +1,12 @@
 package delivery
 
 import (
-	"os"
 	"path/filepath"
 	"testing"
 	"testing/synctest"
 
 	"mailer/db"
+	"mailer/db/dbtest"
 )
 
 // bubble runs fn with a fake clock, which stands still while anything runs.
@@ -26,9 +26,7 @@ func must(t testing.TB, err error) {
 // openStore opens a fresh database; the test's end closes it.
 func openStore(t testing.TB) *db.DB {
 	t.Helper()
-	schema, err := os.ReadFile("../../schema.sql")
-	must(t, err)
-	store, err := db.Open(t.Context(), db.Options{Path: filepath.Join(t.TempDir(), "mailer.db"), Schema: string(schema), Create: true, Gather: -1})
+	store, err := db.Open(t.Context(), db.Options{Path: filepath.Join(t.TempDir(), "mailer.db"), Schema: dbtest.Schema(t), Create: true, Gather: -1})
 	must(t, err)
 	t.Cleanup(func() { must(t, store.Close()) })
 	return store

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"mailer/app"
-	"mailer/app/order"
 	"mailer/db"
 )
 
@@ -61,7 +60,7 @@ func waitingElsewhere(r *db.Reader, carried func(relay string) bool, limit int) 
 		}
 		found = append(found, w)
 	}
-	order.By(found, func(a, b waiting) int { return strings.Compare(a.relay, b.relay) })
+	slices.SortStableFunc(found, func(a, b waiting) int { return strings.Compare(a.relay, b.relay) })
 	return found, nil
 }
 

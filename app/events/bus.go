@@ -8,7 +8,6 @@ import (
 	"sync/atomic"
 
 	"mailer/app"
-	"mailer/app/order"
 	"mailer/app/webhook"
 	"mailer/db"
 )
@@ -37,7 +36,7 @@ func (s *subscriptions) everybody() (all []hearer) {
 			all = append(all, webhooks...)
 		}
 	}
-	order.By(all, func(a, b hearer) int { return strings.Compare(a.id, b.id) })
+	slices.SortStableFunc(all, func(a, b hearer) int { return strings.Compare(a.id, b.id) })
 	return slices.Compact(all)
 }
 

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"mailer/app/clock"
-	"mailer/app/order"
 	"mailer/app/service"
 	"mailer/app/webhook"
 	"mailer/db"
@@ -192,7 +191,7 @@ func (h *hooks) ready(now time.Time) (looks []*hookLook) {
 			due = append(due, l)
 		}
 	}
-	order.By(due, func(a, b *hookLane) int { return cmp.Compare(a.turn, b.turn) })
+	slices.SortStableFunc(due, func(a, b *hookLane) int { return cmp.Compare(a.turn, b.turn) })
 	for _, l := range due {
 		n := h.room(l) // others took some
 		if n <= 0 {

@@ -12,7 +12,6 @@ import (
 	"mailer/app"
 	"mailer/app/bounce"
 	"mailer/app/mailbox"
-	"mailer/app/order"
 )
 
 // MaxBounceRead is how much of a message is read for what it reports, in bytes.
@@ -183,7 +182,7 @@ func Believe(p app.ReturnPath, reports []Claim, recipients map[int]string) []Rep
 	if len(sure) == 0 && len(unsure) > 0 {
 		return unsure[:1]
 	}
-	order.By(sure, func(a, b Report) int { return strings.Compare(a.ID, b.ID) })
+	slices.SortStableFunc(sure, func(a, b Report) int { return strings.Compare(a.ID, b.ID) })
 	return slices.CompactFunc(sure, func(a, b Report) bool { return a.ID == b.ID })
 }
 

@@ -10,7 +10,6 @@ import (
 
 	"mailer/app"
 	"mailer/app/clock"
-	"mailer/app/order"
 	"mailer/app/service"
 	"mailer/app/tally"
 	"mailer/db"
@@ -215,7 +214,7 @@ func (a *adder) places() []place {
 	for p := range a.rows {
 		all = append(all, p)
 	}
-	order.By(all, func(x, y place) int {
+	slices.SortStableFunc(all, func(x, y place) int {
 		if x.period != y.period {
 			return int(x.period - y.period)
 		}

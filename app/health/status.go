@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -12,7 +13,6 @@ import (
 	"mailer/app"
 	"mailer/app/clock"
 	"mailer/app/delivery"
-	"mailer/app/order"
 	"mailer/app/queue"
 	"mailer/app/routing"
 	"mailer/app/service"
@@ -129,7 +129,7 @@ func (s *Service) FillTables(ctx context.Context, d *Database) error {
 	for name, bytes := range space.Tables {
 		d.Tables = append(d.Tables, Table{name, bytes})
 	}
-	order.By(d.Tables, func(a, b Table) int { return cmp.Compare(b.Bytes, a.Bytes) })
+	slices.SortStableFunc(d.Tables, func(a, b Table) int { return cmp.Compare(b.Bytes, a.Bytes) })
 	d.Tables = d.Tables[:min(len(d.Tables), mostTables)]
 	return nil
 }

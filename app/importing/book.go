@@ -12,7 +12,6 @@ import (
 	"strings"
 
 	"mailer/app"
-	"mailer/app/order"
 )
 
 // Limits of ZIP archives.
@@ -185,7 +184,7 @@ func unzip(file io.ReaderAt, size int64) (*Book, error) {
 	if len(book.Members) == 0 {
 		return nil, noTables(z)
 	}
-	order.By(book.Members, func(a, b Member) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortStableFunc(book.Members, func(a, b Member) int { return strings.Compare(a.Name, b.Name) })
 	for i := len(book.Members) - 1; i > 0; i-- {
 		if name := book.Members[i].Name; name == book.Members[i-1].Name {
 			book.Members = slices.Delete(book.Members, i, i+1)

@@ -8,7 +8,6 @@ import (
 
 	"mailer/app"
 	"mailer/app/audience"
-	"mailer/app/order"
 	"mailer/app/service"
 	"mailer/db"
 )
@@ -69,6 +68,6 @@ func attemptsOf(r *db.Reader, email *app.Email) ([]Attempt, error) {
 			attempts = append(attempts, Attempt{ID: ev.ID, CreatedAt: ev.CreatedAt, Outcome: attemptTrouble, Detail: ev.Detail})
 		}
 	}
-	order.By(attempts, func(a, b Attempt) int { return strings.Compare(b.ID, a.ID) })
+	slices.SortStableFunc(attempts, func(a, b Attempt) int { return strings.Compare(b.ID, a.ID) })
 	return attempts, nil
 }

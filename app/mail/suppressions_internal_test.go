@@ -3,7 +3,6 @@ package mail_test
 import (
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"testing"
 
@@ -15,6 +14,7 @@ import (
 	"mailer/app/server"
 	"mailer/app/world"
 	"mailer/db"
+	"mailer/db/dbtest"
 )
 
 func TestTheSuppressionListChangesWhileTheDiskIsFull(t *testing.T) {
@@ -54,13 +54,9 @@ func TestTheSuppressionListChangesWhileTheDiskIsFull(t *testing.T) {
 // BenchmarkAcceptClosure is what accepting an email costs inside its Write: all
 // but the commit, which others share.
 func BenchmarkAcceptClosure(b *testing.B) {
-	schema, err := os.ReadFile("../../schema.sql")
-	if err != nil {
-		b.Fatal(err)
-	}
 	for _, n := range []int{1, 3, 50} {
 		b.Run(fmt.Sprint("recipients=", n), func(b *testing.B) {
-			store, err := db.Open(b.Context(), db.Options{Path: filepath.Join(b.TempDir(), "x.db"), Schema: string(schema), Create: true})
+			store, err := db.Open(b.Context(), db.Options{Path: filepath.Join(b.TempDir(), "x.db"), Schema: dbtest.Schema(b), Create: true})
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"mailer/app"
 	"mailer/app/clock"
-	"mailer/app/order"
 	"mailer/app/plan"
 	"mailer/app/service"
 	"mailer/db"
@@ -82,7 +82,7 @@ func TimelineOf(r *db.Reader, email *app.Email) ([]app.Event, error) {
 
 // sortTimeline puts the newest first.
 func sortTimeline(events []app.Event) {
-	order.By(events, func(a, b app.Event) int { return strings.Compare(b.ID, a.ID) })
+	slices.SortStableFunc(events, func(a, b app.Event) int { return strings.Compare(b.ID, a.ID) })
 }
 
 // lastOfDelivery is when the newest event happened that is none of a reader's;

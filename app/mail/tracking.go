@@ -12,7 +12,6 @@ import (
 
 	"mailer/app"
 	"mailer/app/clock"
-	"mailer/app/order"
 	"mailer/app/service"
 	"mailer/app/tracking"
 	"mailer/app/webhook"
@@ -248,7 +247,7 @@ func (s *Service) recordHits() {
 	}()
 	ready := t.ready
 	t.ready = nil
-	order.By(ready, func(a, b judged) int { return a.At.Compare(b.At) })
+	slices.SortStableFunc(ready, func(a, b judged) int { return a.At.Compare(b.At) })
 	for part := range slices.Chunk(ready, judgeAtOnce) {
 		var done map[recentHit]time.Time
 		err := s.DB.WritePatient(context.Background(), func(tx *db.Tx) (err error) {

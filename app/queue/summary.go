@@ -4,11 +4,11 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"mailer/app"
-	"mailer/app/order"
 	"mailer/app/service"
 	"mailer/db"
 )
@@ -168,7 +168,7 @@ func (c *counting) counts() []Count {
 	for _, row := range c.rows {
 		out = append(out, *row)
 	}
-	order.By(out, func(a, b Count) int {
+	slices.SortStableFunc(out, func(a, b Count) int {
 		return cmp.Or(cmp.Compare(b.Count, a.Count), strings.Compare(a.Relay, b.Relay), strings.Compare(a.Team, b.Team), strings.Compare(a.Reason, b.Reason))
 	})
 	return out

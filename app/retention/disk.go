@@ -5,11 +5,11 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"mailer/app"
 	"mailer/app/clock"
-	"mailer/app/order"
 	"mailer/app/service"
 	"mailer/db"
 )
@@ -79,7 +79,7 @@ func (s *Service) Disk(ctx context.Context) (out *Disk, err error) {
 	for name, bytes := range space.Tables {
 		out.Tables = append(out.Tables, DiskTable{name, bytes})
 	}
-	order.By(out.Tables, func(a, b DiskTable) int { return cmp.Or(cmp.Compare(b.Bytes, a.Bytes), cmp.Compare(a.Name, b.Name)) })
+	slices.SortStableFunc(out.Tables, func(a, b DiskTable) int { return cmp.Or(cmp.Compare(b.Bytes, a.Bytes), cmp.Compare(a.Name, b.Name)) })
 	teams, err := db.Get(ctx, s.DB, (*db.Reader).Retentions)
 	if err != nil {
 		return nil, service.Unavailable(err)
@@ -112,7 +112,7 @@ func (d *Disk) share() {
 			d.Teams[i].Bytes += int64(float64(table.Bytes) * d.Teams[i].weights[part] / sums[part])
 		}
 	}
-	order.By(d.Teams, func(a, b DiskTeam) int { return cmp.Compare(b.Bytes, a.Bytes) })
+	slices.SortStableFunc(d.Teams, func(a, b DiskTeam) int { return cmp.Compare(b.Bytes, a.Bytes) })
 }
 
 // weigh counts a team's emails and looks at some of them.

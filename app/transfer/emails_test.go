@@ -19,6 +19,7 @@ import (
 	"mailer/app/transfer"
 	"mailer/app/world"
 	"mailer/db"
+	"mailer/db/dbtest"
 )
 
 // bounced is the id of the email that bounced.
@@ -245,9 +246,7 @@ func TestAnotherMailersDatabaseIsReadAndStaysAsItIs(t *testing.T) {
 		world.Must(t, os.WriteFile(key, []byte(base64.StdEncoding.EncodeToString(make([]byte, seal.MasterKeySize))), 0o600))
 		was, err := os.ReadFile(from)
 		world.Must(t, err)
-		schema, err := os.ReadFile("../../schema.sql")
-		world.Must(t, err)
-		other := server.OtherMailer{Path: from, Schema: string(schema)}
+		other := server.OtherMailer{Path: from, Schema: dbtest.Schema(t)}
 		dir := filepath.Join(t.TempDir(), "a")
 		_, err = server.OpenMailer(t.Context(), other, "stranger", dir, transfer.ExportOptions{Emails: true, NoSheets: true})
 		world.Must(t, err)
@@ -280,7 +279,7 @@ func TestAnotherMailersDatabaseIsReadAndStaysAsItIs(t *testing.T) {
 		refused("no key", "--from-key-file", nil)
 		other.Path = key
 		refused("nothing", "there is no database", db.ErrNotFound)
-		other.Path, other.Schema = from, string(schema)+"CREATE TABLE other (id TEXT);"
+		other.Path, other.Schema = from, dbtest.Schema(t)+"CREATE TABLE other (id TEXT);"
 		refused("another schema", "does not have the schema", db.ErrSchema)
 	})
 }
@@ -297,8 +296,6 @@ func TestADatabaseInUseIsReadToo(t *testing.T) {
 	world.OnAFile(t)
 	world.Bubble(t, func(t *testing.T) {
 		w := full(t)
-		schema, err := os.ReadFile("../../schema.sql")
-		world.Must(t, err)
 		key := filepath.Join(t.TempDir(), "key")
 		world.Must(t, os.WriteFile(key, []byte(base64.StdEncoding.EncodeToString(make([]byte, seal.MasterKeySize))), 0o600))
 		copied := filepath.Join(t.TempDir(), "copy.db")
@@ -310,7 +307,7 @@ func TestADatabaseInUseIsReadToo(t *testing.T) {
 		for _, path := range []string{w.Path, copied} {
 			was, err := os.ReadDir(filepath.Dir(path))
 			world.Must(t, err)
-			made, err := server.OpenMailer(t.Context(), server.OtherMailer{Path: path, KeyFile: key, Schema: string(schema)}, w.Key.TeamID, filepath.Join(t.TempDir(), "export"),
+			made, err := server.OpenMailer(t.Context(), server.OtherMailer{Path: path, KeyFile: key, Schema: dbtest.Schema(t)}, w.Key.TeamID, filepath.Join(t.TempDir(), "export"),
 				transfer.ExportOptions{Emails: true, NoSheets: true})
 			world.Must(t, err)
 			if made.Counts["contacts"] != 3 || made.Counts["emails"] != 3 {

@@ -8,7 +8,6 @@ import (
 
 	"mailer/app"
 	"mailer/app/archive"
-	"mailer/app/order"
 	"mailer/db"
 )
 
@@ -122,7 +121,7 @@ func (x *export) choices() error {
 				found, err = known.choices(r, x.team.ID, db.Span{After: after, Until: last})
 				return err
 			})
-			order.By(found, func(a, b db.KnownChoice) int {
+			slices.SortStableFunc(found, func(a, b db.KnownChoice) int {
 				return cmp.Or(strings.Compare(a.Email, b.Email), strings.Compare(a.TopicID, b.TopicID))
 			})
 			for i := 0; i < len(found) && err == nil; i++ {

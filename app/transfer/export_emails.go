@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"mailer/app"
 	"mailer/app/archive"
 	"mailer/app/mail"
-	"mailer/app/order"
 	"mailer/db"
 )
 
@@ -130,7 +130,7 @@ func (x *export) email(id string, m *mailed) error {
 }
 
 func (x *export) timeline(h *history) error {
-	order.By(h.events, func(a, b app.Event) int { return strings.Compare(a.ID, b.ID) })
+	slices.SortStableFunc(h.events, func(a, b app.Event) int { return strings.Compare(a.ID, b.ID) })
 	for i := range h.events {
 		ev := &h.events[i]
 		err := x.put(archive.Events, &archive.Event{EmailID: h.email.ID, ID: ev.ID, Type: ev.Type, Recipient: ev.Recipient, CreatedAt: ev.CreatedAt, Detail: ev.Detail})

@@ -6,13 +6,13 @@ import (
 	"encoding/csv"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
 	"mailer/app"
 	"mailer/app/archive"
 	"mailer/app/audience"
-	"mailer/app/order"
 	"mailer/app/service"
 	"mailer/db"
 )
@@ -80,7 +80,7 @@ func (s *Service) Import(ctx context.Context, team *app.Team, r *archive.Reader,
 			return m.report, err
 		}
 	}
-	order.By(m.report.Refused, func(a, b archive.Refusal) int { return cmp.Or(strings.Compare(a.File, b.File), a.Line-b.Line) })
+	slices.SortStableFunc(m.report.Refused, func(a, b archive.Refusal) int { return cmp.Or(strings.Compare(a.File, b.File), a.Line-b.Line) })
 	return m.report, nil
 }
 

@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"slices"
 	"strings"
-
-	"mailer/app/order"
 )
 
 // group is recipients of whom the same is said.
@@ -28,7 +26,7 @@ func grouped(ends []end) []group {
 		}
 		groups[at].ends = append(groups[at].ends, e)
 	}
-	order.By(groups, func(a, b group) int { return cmp.Compare(rank[a.code], rank[b.code]) })
+	slices.SortStableFunc(groups, func(a, b group) int { return cmp.Compare(rank[a.code], rank[b.code]) })
 	return groups
 }
 

@@ -14,7 +14,6 @@ import (
 	"crypto/x509"
 	"errors"
 	"log/slog"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -33,6 +32,7 @@ import (
 	"mailer/app/server"
 	"mailer/app/webhook"
 	"mailer/db"
+	"mailer/db/dbtest"
 )
 
 // TestDomain is the domain that each team of a world sends from.
@@ -135,9 +135,7 @@ func Serving(t testing.TB, relays ...*FakeRelay) *World {
 // Schema is the text of schema.sql.
 func Schema(t testing.TB) string {
 	t.Helper()
-	schema, err := os.ReadFile("../../schema.sql")
-	Must(t, err)
-	return string(schema)
+	return dbtest.Schema(t)
 }
 
 // Open opens database and server; the test's end closes them.
