@@ -62,9 +62,9 @@ func newBench(t testing.TB) *bench {
 
 // nothing is a server that has two regions and no parts to answer with.
 func nothing() *server.Server {
-	base := &service.Base{}
-	base.Settings.SetOutlets(service.Outlets{Regions: []service.Region{{Name: "us-east-1"}, {Name: "eu-west-1"}}})
-	return &server.Server{Base: base, Domains: &domains.Service{Base: base}}
+	b := &service.Base{}
+	b.Settings.SetOutlets(service.Outlets{Regions: []service.Region{{Name: "us-east-1"}, {Name: "eu-west-1"}}})
+	return &server.Server{Base: b, Domains: &domains.Service{Base: b}}
 }
 
 // logger writes to the log of the bench, which notes the route of each request.

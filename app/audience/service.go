@@ -85,8 +85,8 @@ type Properties struct{ service *Service }
 type Suppressions struct{ service *Service }
 
 // New makes the service.
-func New(base *service.Base, told *events.Service, owners *teams.Service) *Service {
-	s := &Service{Base: base, events: told, teams: owners, scans: service.NewTurns(maxScans, scanCrowd),
+func New(b *service.Base, told *events.Service, owners *teams.Service) *Service {
+	s := &Service{Base: b, events: told, teams: owners, scans: service.NewTurns(maxScans, scanCrowd),
 		counts: cache.New[string, segmentCount](maxCounts, 0)}
 	s.Imports, s.Previews = &Imports{Service: s, imports: newImporter()}, &Previews{s}
 	s.Pages, s.Topics, s.Properties, s.Suppressions = &Pages{s, window.NewKeyed(time.Minute)}, &Topics{s}, &Properties{s}, &Suppressions{s}

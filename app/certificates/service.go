@@ -68,8 +68,8 @@ type state struct {
 }
 
 // New makes the service. cfg is nil beside a server, and where there is no TLS.
-func New(base *service.Base, cfg *Config) *Service {
-	s := &Service{Base: base, change: service.NewBell(), orders: rate.NewLimiter(rate.Every(orderEvery), ordersAtOnce), states: map[string]*state{}}
+func New(b *service.Base, cfg *Config) *Service {
+	s := &Service{Base: b, change: service.NewBell(), orders: rate.NewLimiter(rate.Every(orderEvery), ordersAtOnce), states: map[string]*state{}}
 	if cfg == nil || !cfg.Asked() {
 		return s
 	}

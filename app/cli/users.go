@@ -11,7 +11,7 @@ import (
 
 // users are the people who can sign in.
 func (c *Store) users() *cobra.Command {
-	a := accounts{c}
+	a := accountStore{c}
 	return group("users", "User accounts", c.usersSetup(), a.list(), a.create(),
 		a.signInLink("link EMAIL", "Print a sign-in link for a user (single use, expires in 30 minutes)", (*people.Service).NewLink),
 		a.signInLink("reset EMAIL", "Remove a user's password, second factor and sessions, and print a new sign-in link", (*people.Service).Reset),

@@ -13,10 +13,10 @@ import (
 	"mailer/app/server"
 )
 
-// accounts are the commands about people who have an account.
-type accounts struct{ *Store }
+// accountStore are the commands about people who have an account.
+type accountStore struct{ *Store }
 
-func (c accounts) list() *cobra.Command {
+func (c accountStore) list() *cobra.Command {
 	return c.jsonFlag(newCommand("list", "List user accounts", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error {
 		return c.with(cmd, false, func(ctx context.Context, e *server.Server) error {
 			t := Table{Head: []string{"EMAIL", "NAME", "OPERATOR", "TEAMS", "SECOND FACTOR", "LAST SEEN"}}
@@ -43,7 +43,7 @@ func accountRow(a *people.Account) Row {
 	}
 }
 
-func (c accounts) create() *cobra.Command {
+func (c accountStore) create() *cobra.Command {
 	var role app.Role
 	var operator bool
 	cmd := newCommand("create EMAIL", "Create an account and print a sign-in link (single use, expires in 30 minutes)", cobra.ExactArgs(1), func(cmd *cobra.Command, args []string) error {
@@ -61,7 +61,7 @@ func (c accounts) create() *cobra.Command {
 }
 
 // signInLink is a command that prints a link which signs somebody in.
-func (c accounts) signInLink(use, short string, link func(s *people.Service, ctx context.Context, address string) (string, error)) *cobra.Command {
+func (c accountStore) signInLink(use, short string, link func(s *people.Service, ctx context.Context, address string) (string, error)) *cobra.Command {
 	return c.jsonFlag(newCommand(use, short, cobra.ExactArgs(1), func(cmd *cobra.Command, args []string) error {
 		return c.with(cmd, false, func(ctx context.Context, e *server.Server) error {
 			url, err := link(e.People, ctx, args[0])
@@ -73,7 +73,7 @@ func (c accounts) signInLink(use, short string, link func(s *people.Service, ctx
 	}))
 }
 
-func (c accounts) role() *cobra.Command {
+func (c accountStore) role() *cobra.Command {
 	return c.teamFlag(c.jsonFlag(newCommand("role EMAIL owner|admin|member", "Set a user's role in a team, and add the user to the team if needed", cobra.ExactArgs(2), func(cmd *cobra.Command, args []string) error {
 		return c.withTeam(cmd, false, func(ctx context.Context, e *server.Server, team app.Team) error {
 			if err := e.People.GiveRole(ctx, args[0], team.ID, app.Role(args[1])); err != nil {
@@ -84,7 +84,7 @@ func (c accounts) role() *cobra.Command {
 	})))
 }
 
-func (c accounts) remove() *cobra.Command {
+func (c accountStore) remove() *cobra.Command {
 	cmd := newCommand("remove EMAIL", "Remove a user from a team, or delete the account", cobra.ExactArgs(1), func(cmd *cobra.Command, args []string) error {
 		return c.with(cmd, false, func(ctx context.Context, e *server.Server) error {
 			if c.team == "" {
@@ -130,7 +130,7 @@ func keyWords(left []app.Key) string {
 	return b.String()
 }
 
-func (c accounts) sessions() *cobra.Command {
+func (c accountStore) sessions() *cobra.Command {
 	return group("sessions", "Sessions of users", c.jsonFlag(newCommand("end EMAIL", "End all sessions of a user", cobra.ExactArgs(1), func(cmd *cobra.Command, args []string) error {
 		return c.with(cmd, false, func(ctx context.Context, e *server.Server) error {
 			n, err := e.People.EndAllSessions(ctx, args[0])

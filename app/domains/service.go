@@ -36,9 +36,9 @@ type Service struct {
 }
 
 // New makes the service.
-func New(base *service.Base, told *events.Service, owners *teams.Service, resolver app.DNSLookup) *Service {
+func New(b *service.Base, told *events.Service, owners *teams.Service, resolver app.DNSLookup) *Service {
 	s := &Service{
-		Base: base, Resolver: resolver, NewKey: newRSAKey, events: told, teams: owners, checks: newChecker(), keyTurns: service.NewTurns(1, keysWaiting),
+		Base: b, Resolver: resolver, NewKey: newRSAKey, events: told, teams: owners, checks: newChecker(), keyTurns: service.NewTurns(1, keysWaiting),
 		dkim: cache.New[string, *app.DKIMKey](maxCachedDKIM, dkimTTL),
 	}
 	s.throwaway = sync.OnceValues(func() (*rsa.PrivateKey, error) { return s.NewKey() })

@@ -36,8 +36,8 @@ type Service struct {
 const crowd = 10
 
 // New makes a Service.
-func New(base *service.Base, t *teams.Service, a *audience.Service, m *mail.Service, d *delivery.Service, b *broadcasts.Service) *Service {
-	return &Service{Base: base, teams: t, audience: a, mail: m, delivery: d, broadcasts: b, walks: service.NewTurns(1, crowd)}
+func New(b *service.Base, t *teams.Service, a *audience.Service, m *mail.Service, d *delivery.Service, bulk *broadcasts.Service) *Service {
+	return &Service{Base: b, teams: t, audience: a, mail: m, delivery: d, broadcasts: bulk, walks: service.NewTurns(1, crowd)}
 }
 
 // prepared is a filter that was checked, and what it is held against.

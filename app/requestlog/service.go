@@ -57,8 +57,8 @@ type forgotten struct {
 }
 
 // New makes a Service; off: it keeps nothing new.
-func New(base *service.Base, off bool) *Service {
-	s := &Service{Base: base, some: service.NewBell(), many: service.NewBell()}
+func New(b *service.Base, off bool) *Service {
+	s := &Service{Base: b, some: service.NewBell(), many: service.NewBell()}
 	s.SetOff(off)
 	return s
 }

@@ -66,22 +66,22 @@ func TestACrashBetweenTwoStepsLeavesNothingHalf(t *testing.T) { crashes(t, 11) }
 // crashes has the deletion of old mail crash after every step-th use of the database.
 func crashes(t *testing.T, step int) {
 	bubble(t, func(t *testing.T) {
-		base := world.Serving(t, world.NewRelay(nil))
+		copied := world.Serving(t, world.NewRelay(nil))
 		for range 4 {
-			sendAs(base, base.Key, rich("bob@example.net"))
+			sendAs(copied, copied.Key, rich("bob@example.net"))
 		}
 		for range 8 {
-			base.Send("eve@example.net")
+			copied.Send("eve@example.net")
 		}
-		base.People(10)
-		base.Newsletter(world.Links(1), nil)
+		copied.People(10)
+		copied.Newsletter(world.Links(1), nil)
 		world.Sleep(time.Minute)
-		world.StopNow(base.Server)
-		base.Over = true
+		world.StopNow(copied.Server)
+		copied.Over = true
 		world.Sleep(3 * day)
 		stopped := 0
 		for n := 0; ; n += step {
-			w := base.Crash()
+			w := copied.Crash()
 			w.Server.Settings.SetRules(service.Rules{Keep: app.Retention{Content: day, Emails: 2 * day, Broadcasts: day}})
 			ctx := &steps{Context: t.Context(), left: n, done: make(chan struct{})}
 			_ = w.Server.Retention.Run(ctx)

@@ -17,7 +17,7 @@ type Service struct {
 }
 
 // New makes the service.
-func New(base *service.Base) *Service { return &Service{Base: base, pace: newPace()} }
+func New(copied *service.Base) *Service { return &Service{Base: copied, pace: newPace()} }
 
 // Team returns what a team keeps of its own, and what counts for it. Error:
 // CodeNotFound.

@@ -190,51 +190,51 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
 	cfg.BaseURL = strings.TrimRight(cfg.BaseURL, "/")
-	base, err := service.NewBase(ctx, cfg.DB, cfg.Sealer, cfg.Log, cfg.Load, settingsOf(&cfg))
+	b, err := service.NewBase(ctx, cfg.DB, cfg.Sealer, cfg.Log, cfg.Load, settingsOf(&cfg))
 	if err != nil {
 		return nil, err
 	}
-	base.Metrics = cfg.Metrics
-	base.PollEvery = cmp.Or(cfg.PollEvery, service.SweepEvery)
-	s := &Server{Base: base, failed: make(chan error, 1)}
-	if s.Events, err = events.New(ctx, base, eventsOf(&cfg)); err != nil {
+	b.Metrics = cfg.Metrics
+	b.PollEvery = cmp.Or(cfg.PollEvery, service.SweepEvery)
+	s := &Server{Base: b, failed: make(chan error, 1)}
+	if s.Events, err = events.New(ctx, b, eventsOf(&cfg)); err != nil {
 		return nil, err
 	}
-	s.Teams = teams.New(base, s.Events, teams.Config{MaxAttachments: cfg.MaxAttachments, OnPlan: func() { s.Delivery.WakeLanes() }})
-	s.Brands = teams.NewBrands(base)
-	s.People = people.New(base, s.Teams)
+	s.Teams = teams.New(b, s.Events, teams.Config{MaxAttachments: cfg.MaxAttachments, OnPlan: func() { s.Delivery.WakeLanes() }})
+	s.Brands = teams.NewBrands(b)
+	s.People = people.New(b, s.Teams)
 	s.Passkeys, s.Directory, s.OwnInvitations = people.NewPasskeys(s.People), people.NewDirectory(s.People), people.NewOwnInvitations(s.People)
-	s.Domains = domains.New(base, s.Events, s.Teams, cfg.Resolver)
+	s.Domains = domains.New(b, s.Events, s.Teams, cfg.Resolver)
 	if cfg.NewDKIMKey != nil {
 		s.Domains.NewKey = cfg.NewDKIMKey
 	}
-	s.Audience = audience.New(base, s.Events, s.Teams)
+	s.Audience = audience.New(b, s.Events, s.Teams)
 	s.Previews = s.Audience.Previews
 	s.Imports, s.Pages, s.Topics, s.Properties, s.Suppressions = s.Audience.Imports, s.Audience.Pages, s.Audience.Topics, s.Audience.Properties, s.Audience.Suppressions
-	s.Mail = mail.New(base, s.Events, s.Teams, s.Domains, s.Audience)
+	s.Mail = mail.New(b, s.Events, s.Teams, s.Domains, s.Audience)
 	s.Templates, s.Search, s.Again, s.Shares, s.Frames = s.Mail.Templates, s.Mail.Search, s.Mail.Again, s.Mail.Shares, s.Mail.Previews
 	s.People.Post = s.Mail.Accounts.Send
-	s.Delivery = delivery.New(base, s.Events, s.Teams, s.Domains, s.Audience, s.Mail,
+	s.Delivery = delivery.New(b, s.Events, s.Teams, s.Domains, s.Audience, s.Mail,
 		delivery.Config{Routes: cfg.Routes, Connect: cfg.Connect, Tick: s.tick, Heard: s.heard, DoubtDelay: cfg.DoubtDelay, MaxWait: cfg.MaxWait, BulkShare: cfg.BulkShare, Memory: cfg.Memory, Builders: cfg.Builders, Jitter: cfg.Jitter})
 	s.Guardrails = s.Delivery.Guardrails
-	s.Broadcasts = broadcasts.New(base, s.Teams, s.Audience, s.Mail, s.Delivery)
+	s.Broadcasts = broadcasts.New(b, s.Teams, s.Audience, s.Mail, s.Delivery)
 	s.Reviews = s.Broadcasts.Reviews
-	s.Reports = reports.New(base, s.Audience, s.Mail, s.Delivery)
-	s.Routing = routing.New(base, s.Teams, s.Domains, s.Delivery, routing.Config{Flags: delivery.RelaysOf(cfg.Routes), Probe: cfg.Probe})
-	s.Backup = backup.New(base, cfg.Backup)
-	s.Queue = queue.New(base, s.Teams, s.Audience, s.Mail, s.Delivery, s.Broadcasts)
-	s.Certificates = certificates.New(base, cfg.Certificates)
-	s.Health = health.New(base, s.Domains, s.Routing, s.Queue, s.Backup, s.Certificates).At(placeOf(&cfg), health.Network{})
+	s.Reports = reports.New(b, s.Audience, s.Mail, s.Delivery)
+	s.Routing = routing.New(b, s.Teams, s.Domains, s.Delivery, routing.Config{Flags: delivery.RelaysOf(cfg.Routes), Probe: cfg.Probe})
+	s.Backup = backup.New(b, cfg.Backup)
+	s.Queue = queue.New(b, s.Teams, s.Audience, s.Mail, s.Delivery, s.Broadcasts)
+	s.Certificates = certificates.New(b, cfg.Certificates)
+	s.Health = health.New(b, s.Domains, s.Routing, s.Queue, s.Backup, s.Certificates).At(placeOf(&cfg), health.Network{})
 	s.Health.SetAlerts(cfg.Alerts)
-	s.Changes = settings.New(base, settings.Config{Given: cfg.Given, Use: func(f *settings.Flags) { s.use(f, cfg.LogLevel) }})
-	s.Rekey = rekey.New(base, cfg.KeyFile)
-	s.Retention = retention.New(base)
+	s.Changes = settings.New(b, settings.Config{Given: cfg.Given, Use: func(f *settings.Flags) { s.use(f, cfg.LogLevel) }})
+	s.Rekey = rekey.New(b, cfg.KeyFile)
+	s.Retention = retention.New(b)
 	s.DiskLooks = retention.NewDiskLooks(s.Retention)
-	s.Figures = figures.New(base)
-	s.RequestLog = requestlog.New(base, cfg.NoRequestLog)
-	s.Exports = transfer.NewExporter(base, s.Domains)
-	s.Transfer = transfer.New(base, s.Events, s.Teams, s.Audience, s.Domains)
-	s.Upkeep = upkeep.New(base, upkeep.Others{Events: s.Events, Teams: s.Teams, People: s.People, Domains: s.Domains, Audience: s.Audience, Mail: s.Mail,
+	s.Figures = figures.New(b)
+	s.RequestLog = requestlog.New(b, cfg.NoRequestLog)
+	s.Exports = transfer.NewExporter(b, s.Domains)
+	s.Transfer = transfer.New(b, s.Events, s.Teams, s.Audience, s.Domains)
+	s.Upkeep = upkeep.New(b, upkeep.Others{Events: s.Events, Teams: s.Teams, People: s.People, Domains: s.Domains, Audience: s.Audience, Mail: s.Mail,
 		Delivery: s.Delivery, Broadcasts: s.Broadcasts, Reports: s.Reports, Retention: s.Retention, RequestLog: s.RequestLog, Shrink: cfg.Shrink})
 	s.Mail.Outlet, s.Mail.MayAccept, s.Audience.CarryErasure = s.Delivery, s.Guardrails.MayAccept, s.Upkeep.FinishErasure
 	cfg.Metrics.Watch(s.look)

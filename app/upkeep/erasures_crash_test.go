@@ -56,14 +56,14 @@ func TestAnErasureGoesOnAfterACrash(t *testing.T) { erasureCrashes(t, 7) }
 // erasureCrashes has an erasure crash after every step-th use of the database, each time on
 // two copies.
 func erasureCrashes(t *testing.T, step int) {
-	base := world.Idle(t)
-	c := scatter(base, base.Key, "ann@"+world.TestDomain, 60)
+	copied := world.Idle(t)
+	c := scatter(copied, copied.Key, "ann@"+world.TestDomain, 60)
 	stopped := 0
 	for n := 0; ; n += step {
 		if n > 500 {
 			t.Fatal("the erasure does not end")
 		}
-		w := base.Crash()
+		w := copied.Crash()
 		job := audience.Erasure{}
 		err := w.DB.WriteVital(t.Context(), func(tx *db.Tx) (err error) {
 			job, err = w.Server.Audience.BeginErasure(tx, w.Key.TeamID, []app.Contact{c})

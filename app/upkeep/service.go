@@ -67,8 +67,8 @@ type Service struct {
 }
 
 // New makes the service.
-func New(base *service.Base, o Others) *Service {
-	s := &Service{Base: base, events: o.Events, teams: o.Teams, people: o.People, domains: o.Domains, audience: o.Audience, mail: o.Mail,
+func New(copied *service.Base, o Others) *Service {
+	s := &Service{Base: copied, events: o.Events, teams: o.Teams, people: o.People, domains: o.Domains, audience: o.Audience, mail: o.Mail,
 		delivery: o.Delivery, broadcasts: o.Broadcasts, reports: o.Reports, retention: o.Retention, requestLog: o.RequestLog, eraser: newEraser(), clock: newWatch(), handBack: o.Shrink}
 	s.jobs = s.allJobs()
 	return s
