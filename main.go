@@ -21,22 +21,22 @@ import (
 	"github.com/spf13/pflag"
 
 	"mailer/app"
+	"mailer/app/base"
 	"mailer/app/cli"
-	"mailer/app/delivery"
-	"mailer/app/footprint"
-	"mailer/app/outbound"
-	"mailer/app/relays"
-	"mailer/app/resolver"
+	"mailer/app/kit/footprint"
+	"mailer/app/net/outbound"
+	"mailer/app/net/resolver"
+	"mailer/app/net/sns"
+	"mailer/app/operate/settings"
+	"mailer/app/rules/relayurl"
+	"mailer/app/sending/delivery"
 	"mailer/app/server"
-	"mailer/app/service"
-	"mailer/app/settings"
-	"mailer/app/sns"
 	"mailer/db"
 	"mailer/smtpout"
 	"mailer/web"
-	"mailer/web/doors"
+	"mailer/web/listen"
 	"mailer/web/rest"
-	"mailer/web/submission"
+	"mailer/web/smtp/submission"
 )
 
 //go:embed schema.sql
@@ -87,7 +87,7 @@ type options struct {
 	dev, devPublic, capture, dryRun bool
 	standby                         bool
 	boundFlags                      web.BoundFlags
-	doors                           doors.Doors
+	doors                           listen.Doors
 	logs                            cli.LogFormat
 	logLevel                        slog.LevelVar
 	bounds                          web.Bounds
@@ -226,7 +226,7 @@ func (o *options) listenFirst() (err error) {
 // routes makes the relays' clients, or the capture transport where it is asked for.
 // None: mail waits.
 func (o *options) routes(cmd *cobra.Command, opts smtpout.Options) (routes []delivery.Route, err error) {
-	parsed, err := relays.Parse(o.relays)
+	parsed, err := relayurl.Parse(o.relays)
 	if err != nil {
 		return nil, err
 	}
@@ -239,7 +239,7 @@ func (o *options) routes(cmd *cobra.Command, opts smtpout.Options) (routes []del
 		routes = append(routes, delivery.Route{Relay: r, Sender: client})
 	}
 	if o.capture {
-		relay := relays.Relay{Region: app.CaptureRegion, Connections: 4, DKIM: true}
+		relay := relayurl.Relay{Region: app.CaptureRegion, Connections: 4, DKIM: true}
 		routes = append(routes, delivery.Route{Relay: relay, Sender: smtpout.WithSimulator(smtpout.NewCapture(opts))})
 	}
 	return routes, nil
@@ -251,7 +251,7 @@ func hello() string {
 	return name
 }
 
-func probe(ctx context.Context, relay relays.Relay, m *app.Outgoing, send bool) []relays.Step {
+func probe(ctx context.Context, relay relayurl.Relay, m *app.Outgoing, send bool) []relayurl.Step {
 	return smtpout.Probe(ctx, relay, smtpout.Options{Hello: hello()}, m, send)
 }
 
@@ -331,7 +331,7 @@ func (o *options) serve(cmd *cobra.Command) error {
 		DB: store, DatabaseTLS: db.TLSOf(o.DB), PasswordShown: cli.ShowsPassword(cmd), Log: log, Metrics: o.doors.Metrics(), Certificates: o.doors.Certificates(), MaxWait: set.Waits.MaxWait(),
 		Routes: routes, NoRelay: len(routes) == 0, Shrink: footprint.Shrink, Capture: o.capture, Load: load, Memory: o.bounds.Memory, Builders: builders, DoubtDelay: set.DoubtDelay, BulkShare: 1 - set.Reserve,
 		Cloud: o.mode == "cloud", Compat: app.Compat(set.Compat), Enforce: set.Guardrails == "enforce" || o.mode == "cloud", MaxAttachments: o.maxAttachments,
-		Connect:  func(r relays.Relay) (delivery.Sender, error) { return smtpout.Connect(r, opts) },
+		Connect:  func(r relayurl.Relay) (delivery.Sender, error) { return smtpout.Connect(r, opts) },
 		Resolver: resolver.New(o.Resolver).Lookup, DNS: o.Resolver, Probe: probe,
 		Hooks: outbound.Client(outbound.Options{Allow: allow}).Transport, WebhookAllow: allow, WebhooksPerTeam: set.WebhooksPerTeam, Backup: set.Backup, Keep: set.Keep.Kept(), NoRequestLog: set.Silent(),
 		Given: settings.Given(cmd.Flags()), LogLevel: &o.logLevel, Alerts: set.Alerts,
@@ -367,7 +367,7 @@ func (o *options) serveStore(ctx context.Context, log *slog.Logger, events web.S
 	if err != nil {
 		return err
 	}
-	ended := o.doors.Serve(doors.Behind{API: rest.NewServer(handler), Reports: s.Reports, SMTP: smtp, Log: log})
+	ended := o.doors.Serve(listen.Behind{API: rest.NewServer(handler), Reports: s.Reports, SMTP: smtp, Log: log})
 	err = o.announce(ctx, log, s)
 	s.Health.Watch()
 	footprint.Shrink() // what starting took
@@ -430,9 +430,9 @@ func (o *options) announce(ctx context.Context, log *slog.Logger, s *server.Serv
 		log.Info("mail leaves through", "relay", relay)
 	}
 	switch s.Settings.Relay() {
-	case service.RelayCapture:
+	case base.RelayCapture:
 		log.Info("capture mode: mail is signed and stored, not sent; read it at GET /emails/{id}/raw")
-	case service.RelayNone:
+	case base.RelayNone:
 		log.Warn("no relay is configured: mail is accepted and stays queued; set --relay or MAILER_RELAY, run mailer relays add URL, or use --capture to try things out")
 	}
 	if !o.dev {

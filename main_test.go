@@ -28,11 +28,11 @@ import (
 	"github.com/spf13/pflag"
 
 	"mailer/app"
-	"mailer/app/feedback"
-	"mailer/app/pacing"
-	"mailer/app/plan"
-	"mailer/app/relays"
-	"mailer/app/webhook"
+	"mailer/app/rules/feedback"
+	"mailer/app/rules/pacing"
+	"mailer/app/rules/plan"
+	"mailer/app/rules/relayurl"
+	"mailer/app/rules/webhook"
 	"mailer/web"
 )
 
@@ -40,72 +40,40 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"mailer": main})
 }
 
-// The house from the ground up. A package may import what stands below its own
-// line, and on its line nothing, but for what besides names.
-var floors = [][]string{
-	{"app/pack", "app/clock", "app/quiet"}, // files in one; the time; what a library prints
-	{"app/htmltext", "app/schedule", "app/pacing", "app/window", "app/cache", "app/mailbox", "app/nearest", "app/room", "app/seal", "app/metrics", "app/live", "app/order", "app/zones", "app/publicip", "app/footprint", "app/fair"}, // rules that know nothing of ours
-	{"app"}, // the vocabulary
-	{"app/bounce"},
-	{"app/tracking", "app/filter", "app/erase", "app/importing", "app/archive", "app/mergetags", "app/rawmail", "app/dnscheck", "app/render", "app/webhook", "app/reputation", "app/tally", "app/plan", "app/verdict", "app/brand", "app/picture"}, // rules
-	{"app/feedback", "app/insights", "app/relays"},
-	{"db", "smtpout", "app/outbound", "app/resolver", "app/sns", "app/remote"}, // what stores and speaks
-	{"app/resend", "app/listmonk", "app/sheets"},                               // what others write, as an archive
-	{"app/service"}, // what every service is handed
-	{"app/events"},
-	{"app/teams"},
-	{"app/audience", "app/domains", "app/people", "app/requestlog", "app/figures", "app/certificates"},
-	{"app/mail", "app/guardrails"},
-	{"app/delivery"},
-	{"app/broadcasts", "app/reports"},
-	{"app/queue", "app/routing", "app/retention", "app/backup", "app/rekey", "app/transfer"}, // the operator's
-	{"app/health"},
-	{"app/settings"},
-	{"app/upkeep"},
-	{"app/server"}, // wires the services
-	{"app/cli", "web/rest", "web/smtpdoor"},
-	{"web/shapes"}, // what the rooms of the API share
-	{"web/account", "web/emails", "web/audience", "web/broadcasts", "web/operator"},          // the rooms of the API
-	{"web/mcp", "web/pages", "web/bounces", "web/submission", "web/manual", "web/dashboard"}, // other doors, and what the manual hands out
+// layers are the directories of packages, from the top: a package imports packages of its own
+// directory and of the layers below.
+var layers = [][]string{
+	{""}, // main
+	{"web/listen"},
 	{"web"},
-	{"web/doors"}, // the listeners of all doors
-	{""},          // main
+	{"web/account", "web/audience", "web/broadcasts", "web/dashboard", "web/emails", "web/manual", "web/mcp", "web/operator", "web/pages", "web/smtp/bounces", "web/smtp/submission"},
+	{"web/shapes"},
+	{"web/rest", "web/smtp/conn", "app/cli"},
+	{"app/server"},
+	{"app/operate", "app/moving"},
+	{"app/sending"},
+	{"app/tenants"},
+	{"app/base"},
+	{"db", "smtpout", "app/net"},
+	{"app/rules"},
+	{"app"},
+	{"app/kit"},
 }
 
-// kept are packages that only the named may import, whatever floor they are on.
-var kept = map[string][]string{
-	"db": {"app/service", "app/events", "app/teams", "app/audience", "app/domains", "app/people", "app/requestlog", "app/figures", "app/certificates", "app/mail", "app/guardrails", "app/delivery", "app/broadcasts",
-		"app/reports", "app/queue", "app/routing", "app/retention", "app/backup", "app/rekey", "app/transfer", "app/health", "app/settings", "app/upkeep", "app/server", ""},
-	"smtpout":        {""},
-	"app/outbound":   {""},
-	"app/resolver":   {""},
-	"app/sns":        {""},
-	"app/remote":     {"app/resend", "app/listmonk"},
-	"app/resend":     {"app/cli"},
-	"app/listmonk":   {"app/cli"},
-	"app/sheets":     {"app/cli"},
-	"app/cli":        {""},
-	"web/rest":       {"web/shapes", "web/account", "web/emails", "web/audience", "web/broadcasts", "web/operator", "web/mcp", "web/pages", "web/manual", "web/dashboard", "web", "web/doors", ""},
-	"web/shapes":     {"web/account", "web/emails", "web/audience", "web/broadcasts", "web/operator", "web"},
-	"web/account":    {"web"},
-	"web/emails":     {"web"},
-	"web/audience":   {"web"},
-	"web/broadcasts": {"web"},
-	"web/operator":   {"web"},
-	"web/mcp":        {"web"},
-	"web/pages":      {"web"},
-	"web/dashboard":  {"web"},
-	"web/bounces":    {"web/doors"},
-	"web/submission": {"web", "web/doors", ""},
-	"web/smtpdoor":   {"web/bounces", "web/submission"},
-	"web/doors":      {""},
+// importers are the only directories whose packages may import a package, whatever their layer:
+// the store is for services, and what speaks with other machines is connected by main.
+var importers = map[string][]string{
+	"db":         {"", "app/server", "app/operate", "app/moving", "app/sending", "app/tenants", "app/base"},
+	"smtpout":    {""},
+	"app/net":    {"", "app/moving"},
+	"app/cli":    {""},
+	"web/listen": {""},
+	"web/rest":   {"", "web"},
+	"web/smtp":   {"", "web"},
 }
 
-// besides are imports on one floor.
-var besides = map[string][]string{"app/render": {"app/tracking"}, "app/plan": {"app/webhook"}, "app/tracking": {"app/rawmail"}}
-
-// apart are for tests alone: no program imports them, and they may import anything.
-var apart = []string{"app/apptest", "app/world", "app/bench", "app/resend/resendtest", "app/resend/resendtest/serve", "db/dbtest", "db/pgtest"}
+// forTests are the directories of packages that only tests import, which may import anything.
+var forTests = []string{"app/testing", "app/moving/resend/resendtest", "db/dbtest", "db/pgtest"}
 
 // pkg is what `go list -json` says of a package. Imports are those of the
 // program, not of its tests.
@@ -114,26 +82,38 @@ type pkg struct {
 	Imports    []string
 }
 
-// floorOf returns the floor of a package, -1 for one that has none.
-func floorOf(name string) int {
-	return slices.IndexFunc(floors, func(floor []string) bool { return slices.Contains(floor, name) })
+// within reports whether a package stands in a directory or below.
+func within(name, dir string) bool { return name == dir || strings.HasPrefix(name, dir+"/") }
+
+// directoryOf returns the longest directory of layers that a package stands in, and its layer;
+// -1 for a package that stands in none. Of app and web, only the package itself is meant.
+func directoryOf(name string) (dir string, layer int) {
+	layer = -1
+	for i, dirs := range layers {
+		for _, d := range dirs {
+			if name == d || d != "" && d != "app" && d != "web" && strings.HasPrefix(name, d+"/") && len(d) > len(dir) {
+				dir, layer = d, i
+			}
+		}
+	}
+	return dir, layer
 }
 
-func forbiddenArrows(packages []pkg) []string {
+func forbiddenImports(packages []pkg) []string {
 	var bad []string
 	for _, p := range packages {
 		from := shortName(p.ImportPath)
-		if slices.Contains(apart, from) {
+		if isForTests(from) {
 			continue
 		}
-		if floorOf(from) < 0 {
-			bad = append(bad, p.ImportPath+" has no place in the house")
+		if _, layer := directoryOf(from); layer < 0 {
+			bad = append(bad, p.ImportPath+" stands in no layer")
 		}
 		for _, imported := range p.Imports {
 			if imported != "mailer" && !strings.HasPrefix(imported, "mailer/") {
 				continue
 			}
-			if to := shortName(imported); !mayImport(from, to) {
+			if to := shortName(imported); isForTests(to) || !mayImport(from, to) {
 				bad = append(bad, p.ImportPath+" -> "+imported)
 			}
 		}
@@ -141,26 +121,31 @@ func forbiddenArrows(packages []pkg) []string {
 	return bad
 }
 
+func isForTests(name string) bool {
+	return slices.ContainsFunc(forTests, func(dir string) bool { return within(name, dir) })
+}
+
 func mayImport(from, to string) bool {
-	if slices.Contains(besides[from], to) {
-		return true
+	dir, layer := directoryOf(from)
+	target, below := directoryOf(to)
+	for kept, who := range importers {
+		if within(to, kept) && !within(from, kept) && !slices.ContainsFunc(who, func(d string) bool { return d == from || d != "" && within(from, d) }) {
+			return false
+		}
 	}
-	if who, ok := kept[to]; ok && !slices.Contains(who, from) {
-		return false
-	}
-	return floorOf(to) >= 0 && floorOf(to) < floorOf(from)
+	return below > layer || below == layer && dir == target && layer >= 0
 }
 
 func shortName(path string) string {
 	return strings.TrimPrefix(strings.TrimPrefix(path, "mailer"), "/")
 }
 
-func TestArrows(t *testing.T) {
+func TestImportsGoDown(t *testing.T) {
 	out, err := exec.CommandContext(t.Context(), "go", "list", "-json=ImportPath,Imports", "./...").Output()
 	if err != nil {
 		t.Fatalf("go list: %v", err)
 	}
-	seen := map[string]bool{}
+	used := map[string]bool{}
 	var packages []pkg
 	for dec := json.NewDecoder(bytes.NewReader(out)); ; {
 		var p pkg
@@ -169,31 +154,34 @@ func TestArrows(t *testing.T) {
 		} else if err != nil {
 			t.Fatal(err)
 		}
-		packages, seen[p.ImportPath] = append(packages, p), true
+		packages = append(packages, p)
+		dir, _ := directoryOf(shortName(p.ImportPath))
+		used[dir] = true
 	}
-	for _, bad := range forbiddenArrows(packages) {
+	for _, bad := range forbiddenImports(packages) {
 		t.Error(bad)
 	}
-	for _, name := range slices.Concat(append(floors, apart)...) {
-		if !seen[strings.TrimSuffix("mailer/"+name, "/")] {
-			t.Errorf("%s is not there any more", name)
+	for _, dir := range slices.Concat(layers...) {
+		if !used[dir] {
+			t.Errorf("no package stands in %s", dir)
 		}
 	}
 }
 
-func TestArrowsFailOnABadEdge(t *testing.T) {
+func TestImportsThatGoUpAreFound(t *testing.T) {
 	for from, to := range map[string]string{
 		"mailer/app": "mailer/db", "mailer/db": "mailer/smtpout", "mailer/web": "mailer/db", "mailer/smtpout": "mailer/web",
-		"mailer/app/delivery": "mailer/smtpout", "mailer/app/cli": "mailer/db", "mailer/contacts": "mailer/app",
-		"mailer/app/events": "mailer/app/teams", "mailer/app/mail": "mailer/app/delivery", "mailer/app/domains": "mailer/app/audience",
-		"mailer/app/feedback": "mailer/db", "mailer/app/schedule": "mailer/app", "mailer/app/broadcasts": "mailer/app/reports",
-		"mailer/web/rest": "mailer/web/pages", "mailer/app/upkeep": "mailer/app/world", "mailer/app/server": "mailer",
+		"mailer/app/sending/delivery": "mailer/smtpout", "mailer/app/cli": "mailer/db", "mailer/contacts": "mailer/app",
+		"mailer/app/tenants/webhooks": "mailer/app/sending/mail", "mailer/app/operate/health": "mailer/app/moving/transfer",
+		"mailer/app/rules/feedback": "mailer/db", "mailer/app/kit/schedule": "mailer/app", "mailer/app/base": "mailer/app/net/resolver",
+		"mailer/web/rest": "mailer/web/pages", "mailer/app/operate/jobs": "mailer/app/testing/testserver", "mailer/app/server": "mailer",
+		"mailer/web/pages": "mailer/web/mcp", "mailer/app/new": "fmt", "mailer/app/rules/plan": "mailer/app/net/outbound",
 	} {
-		if got := forbiddenArrows([]pkg{{ImportPath: from, Imports: []string{"fmt", to}}}); len(got) == 0 {
+		if got := forbiddenImports([]pkg{{ImportPath: from, Imports: []string{"fmt", to}}}); len(got) == 0 {
 			t.Errorf("%s -> %s is allowed", from, to)
 		}
 	}
-	if got := forbiddenArrows([]pkg{{ImportPath: "mailer/db", Imports: []string{"mailerx/web", "mailer/app"}}}); len(got) > 0 {
+	if got := forbiddenImports([]pkg{{ImportPath: "mailer/db", Imports: []string{"mailerx/web", "mailer/app"}}}); len(got) > 0 {
 		t.Errorf("refused: %q", got)
 	}
 }
@@ -686,7 +674,7 @@ func differences(told, has []string) (out []string) {
 
 func TestTheManualIsTrue(t *testing.T) {
 	commands, ofRelays, want := commandPages(t), readManual(t, "relays.md"), has(newRoot())
-	_, err := relays.ParseOne("smtp://host?none=1")
+	_, err := relayurl.ParseOne("smtp://host?none=1")
 	_, options, _ := strings.Cut(err.Error(), "there are ")
 	for _, option := range strings.Split(options, ", ") {
 		want = append(want, option+"=")
@@ -1015,9 +1003,9 @@ func TestTheManualHasTheProgramsLimits(t *testing.T) {
 	}
 }
 
-// rooms are the packages of the house as the manual draws it: the last words of the paths
-// in the first cells.
-func rooms(development string) (out []string) {
+// drawn are the packages in the table of the manual: the last elements of the paths in the
+// first two cells of each row.
+func drawn(development string) (out []string) {
 	for _, row := range cells(section(development, "Code layout")) {
 		for _, m := range codeInCell.FindAllStringSubmatch(row[0]+row[1], -1) {
 			out = append(out, filepath.Base(m[1]))
@@ -1027,9 +1015,13 @@ func rooms(development string) (out []string) {
 }
 
 func TestTheManualDrawsEveryPackage(t *testing.T) {
-	drawn := rooms(readManual(t, "development.md"))
-	for _, name := range slices.Concat(floors...) {
-		if base := filepath.Base(name); name != "" && !slices.Contains(drawn, base) {
+	names := drawn(readManual(t, "development.md"))
+	out, err := exec.CommandContext(t.Context(), "go", "list", "./...").Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	for _, path := range strings.Fields(string(out)) {
+		if name := shortName(path); name != "" && !slices.Contains(names, filepath.Base(name)) && !isForTests(name) {
 			t.Errorf("the code layout in the manual lacks %s", name)
 		}
 	}

@@ -11,37 +11,37 @@ import (
 // machineTime are files that hand a moment of this machine on to where nobody follows it, and
 // what it measures there.
 var machineTime = map[string]string{
-	"app/audience/import_worker.go": "how long until an import is looked at",
-	"app/audience/previews.go":      "how long a preview may look",
-	"app/cache/cache.go":            "how long what was read is believed",
-	"app/cli/import_spool.go":       "how old files of this machine are",
-	"app/delivery/deliver.go":       "how long a transaction took",
-	"app/delivery/told.go":          "likewise",
-	"app/people/guesses.go":         "how long a wrong guess counts in this process",
-	"app/queue/told.go":             "how long a count is believed that took long",
-	"app/resolver/zones.go":         "how long an answer of the DNS is believed",
-	"app/retention/delete.go":       "how long a piece of work takes",
-	"app/server/answering.go":       "how often another server is asked after",
-	"db/elsewhere.go":               "how often what others wrote is told of",
-	"db/filters.go":                 "how long a filter may look",
-	"db/hindrance.go":               "how long nothing could be written",
-	"db/nodes.go":                   "when the database was asked for its time",
-	"db/postgres_locks.go":          "how often it is asked whether a lock is gone",
-	"db/postgres_room.go":           "how often it is asked whether there is room",
-	"db/shared_clock.go":            "by what this machine's clock is wrong",
-	"db/shrink.go":                  "how long a piece of work takes",
-	"db/write.go":                   "how long a commit took",
-	"web/rest/body.go":              "how fast a body comes",
-	"web/rest/connections.go":       "how long a connection is stalled",
-	"web/rest/follow.go":            "how long nothing was told to who follows",
-	"web/rest/stream.go":            "how fast a body comes",
-	"web/smtpdoor/conn.go":          "how long a line may take",
-	"web/submission/wire.go":        "how fast a message comes",
+	"app/tenants/audience/import_worker.go": "how long until an import is looked at",
+	"app/tenants/audience/previews.go":      "how long a preview may look",
+	"app/kit/cache/cache.go":                "how long what was read is believed",
+	"app/cli/import_spool.go":               "how old files of this machine are",
+	"app/sending/delivery/deliver.go":       "how long a transaction took",
+	"app/sending/delivery/told.go":          "likewise",
+	"app/tenants/accounts/guesses.go":       "how long a wrong guess counts in this process",
+	"app/sending/queue/told.go":             "how long a count is believed that took long",
+	"app/net/resolver/zones.go":             "how long an answer of the DNS is believed",
+	"app/operate/retention/delete.go":       "how long a piece of work takes",
+	"app/server/answering.go":               "how often another server is asked after",
+	"db/elsewhere.go":                       "how often what others wrote is told of",
+	"db/filters.go":                         "how long a filter may look",
+	"db/hindrance.go":                       "how long nothing could be written",
+	"db/nodes.go":                           "when the database was asked for its time",
+	"db/postgres_locks.go":                  "how often it is asked whether a lock is gone",
+	"db/postgres_room.go":                   "how often it is asked whether there is room",
+	"db/shared_clock.go":                    "by what this machine's clock is wrong",
+	"db/shrink.go":                          "how long a piece of work takes",
+	"db/write.go":                           "how long a commit took",
+	"web/rest/body.go":                      "how fast a body comes",
+	"web/rest/connections.go":               "how long a connection is stalled",
+	"web/rest/follow.go":                    "how long nothing was told to who follows",
+	"web/rest/stream.go":                    "how fast a body comes",
+	"web/smtp/conn/conn.go":                 "how long a line may take",
+	"web/smtp/submission/wire.go":           "how fast a message comes",
 }
 
 // moments are the names in a package that hold moments of this machine and nothing else. Two
 // of them tell how long something took, or whether it took too long. What time it is says
-// app/clock, by which all servers on one database go.
+// app/kit/clock, by which all servers on one database go.
 type moments struct {
 	fields, locals map[string]bool // false: it holds other things too
 	wary           bool            // other things are learned too
@@ -52,7 +52,7 @@ type moments struct {
 // must agree on the time.
 func (h *house) clocks(r *room) {
 	top, _, _ := strings.Cut(r.dir, "/")
-	if !slices.Contains([]string{"app", "db", "web"}, top) || r.dir == "app/clock" {
+	if !slices.Contains([]string{"app", "db", "web"}, top) || r.dir == "app/kit/clock" {
 		return
 	}
 	listed := map[string]bool{}

@@ -41,7 +41,7 @@ var (
 
 // forTests are packages that no program imports: their sizes are shown and not
 // judged, and of their comments only what they cite.
-var forTests = []string{"app/world", "app/apptest", "app/bench", "app/resend/resendtest", "app/resend/resendtest/serve", "db/dbtest", "db/pgtest", "web/sdktest"}
+var forTests = []string{"app/testing/testserver", "app/testing/apptest", "app/testing/bench", "app/moving/resend/resendtest", "app/moving/resend/resendtest/serve", "db/dbtest", "db/pgtest", "web/sdktest"}
 
 // room is one package: its directory and what was measured there.
 type room struct {

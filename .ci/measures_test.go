@@ -51,7 +51,7 @@ func TestWhatOutgrewItsMeasureIsAFault(t *testing.T) {
 		"66 statements":          {store, nil},
 		"41 files":               {crowd("a", 41), []string{"a: 41 files of at most 40"}},
 		"41 files of db":         {crowd("db", 41), nil},
-		"41 files for tests":     {crowd("app/world", 41), nil},
+		"41 files for tests":     {crowd("app/testing/testserver", 41), nil},
 		"7,000 lines":            {book, []string{"a: 7000 lines of at most 6500"}},
 		"61 lines of a function": {write("a", "a/b.go", long), []string{"a: long has 61 lines of at most 60"}},
 		"61 lines of a test":     {write("a", "a/b_test.go", long), nil},
@@ -110,7 +110,7 @@ func TestATimeOfThisMachineThatIsNoMeasureIsAFault(t *testing.T) {
 		"compared with a row":    {"app", "func f(r row) bool { now := time.Now(); return r.at.Before(now) }", more},
 		"until a row's time":     {"app", "func f(r row) time.Duration { return time.Until(r.at) }", compares},
 		"kept with other things": {"app", "func (t *T) f(r row) { t.at = time.Now(); t.at = r.sent }", more},
-		"of the clock itself":    {"app/clock", "func f() int64 { return time.Now().UnixMilli() }", ""},
+		"of the clock itself":    {"app/kit/clock", "func f() int64 { return time.Now().UnixMilli() }", ""},
 		"of a relay's client":    {"smtpout", "func f() int64 { return time.Now().UnixMilli() }", ""},
 	} {
 		var want []string

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"mailer/app/mailbox"
+	"mailer/app/kit/mailbox"
 )
 
 // MaxDomain is the limit of a domain, in bytes.

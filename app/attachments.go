@@ -6,7 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"mailer/app/mailbox"
+	"mailer/app/kit/mailbox"
 )
 
 // MaxContentID bounds a Content-ID, in bytes.

@@ -6,8 +6,8 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"mailer/app/htmltext"
-	"mailer/app/schedule"
+	"mailer/app/kit/htmltext"
+	"mailer/app/kit/schedule"
 )
 
 // Limits of broadcasts.

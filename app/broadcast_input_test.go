@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 
 	"mailer/app"
-	"mailer/app/render"
-	"mailer/app/schedule"
+	"mailer/app/kit/schedule"
+	"mailer/app/rules/render"
 )
 
 func goodBroadcast() app.BroadcastInput {

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"mailer/app"
-	"mailer/app/pacing"
+	"mailer/app/rules/pacing"
 )
 
 func TestWhatAListOfRecipientsCanBeAskedFor(t *testing.T) {

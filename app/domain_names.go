@@ -9,7 +9,7 @@ import (
 	"golang.org/x/net/idna"
 	"golang.org/x/net/publicsuffix"
 
-	"mailer/app/mailbox"
+	"mailer/app/kit/mailbox"
 )
 
 // parseSendingDomain reads the name of a domain to send from and returns it in

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"mailer/app/mailbox"
+	"mailer/app/kit/mailbox"
 )
 
 // The kinds of records of a domain.

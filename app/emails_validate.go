@@ -6,8 +6,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"mailer/app/htmltext"
-	"mailer/app/mailbox"
+	"mailer/app/kit/htmltext"
+	"mailer/app/kit/mailbox"
 )
 
 // Validate checks everything about a send that needs no database and

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"mailer/app/htmltext"
-	"mailer/app/mailbox"
+	"mailer/app/kit/htmltext"
+	"mailer/app/kit/mailbox"
 )
 
 // Limits of the custom headers of one email. A value is folded at single blanks, and each

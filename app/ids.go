@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"mailer/app/clock"
+	"mailer/app/kit/clock"
 )
 
 // lastID is when the last id was made: in milliseconds, with 12 bits for parts of one.

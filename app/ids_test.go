@@ -8,7 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"mailer/app"
-	"mailer/app/clock"
+	"mailer/app/kit/clock"
 )
 
 func TestIDsAreInOrderAndOfTheirTime(t *testing.T) {

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"mailer/app/seal"
+	"mailer/app/kit/seal"
 )
 
 const (

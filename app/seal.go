@@ -1,6 +1,6 @@
 package app
 
-import "mailer/app/seal"
+import "mailer/app/kit/seal"
 
 // Sealer keeps secrets at rest, and makes and reads the tokens and hashes of this
 // package.

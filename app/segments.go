@@ -8,7 +8,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"mailer/app/schedule"
+	"mailer/app/kit/schedule"
 )
 
 // Limits of segments.

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"mailer/app"
-	"mailer/app/apptest"
-	"mailer/app/render"
+	"mailer/app/rules/render"
+	"mailer/app/testing/apptest"
 )
 
 func TestAliases(t *testing.T) {

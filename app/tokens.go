@@ -5,7 +5,7 @@ import (
 	"errors"
 	"strings"
 
-	"mailer/app/seal"
+	"mailer/app/kit/seal"
 )
 
 // MacSize is the length of a MAC and of an AddressHash in bytes.

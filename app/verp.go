@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"mailer/app/mailbox"
+	"mailer/app/kit/mailbox"
 )
 
 // AllRecipients is the number in the return path of a transaction with several

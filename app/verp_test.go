@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"mailer/app"
-	"mailer/app/apptest"
+	"mailer/app/testing/apptest"
 )
 
 func TestReturnPathComesBackInAnyCase(t *testing.T) {

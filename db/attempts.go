@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"mailer/app"
-	"mailer/app/erase"
+	"mailer/app/rules/erase"
 )
 
 // Attempt is a transaction with a relay, or the try to begin one.

@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"mailer/app"
-	"mailer/app/plan"
+	"mailer/app/rules/plan"
 )
 
 // Backlog returns how many recipients of a team were accepted and have not counted.

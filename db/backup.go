@@ -12,7 +12,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"mailer/app/clock"
+	"mailer/app/kit/clock"
 )
 
 // ErrLogGrows: so much is written that the log would grow past its bound while the

@@ -3,7 +3,7 @@ package db
 import (
 	"fmt"
 
-	"mailer/app/brand"
+	"mailer/app/rules/brand"
 )
 
 // Brand returns the brand of a team, also of one that is being deleted. Error: ErrNotFound.

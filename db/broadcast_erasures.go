@@ -5,8 +5,8 @@ import (
 	"fmt"
 
 	"mailer/app"
-	"mailer/app/erase"
-	"mailer/app/pacing"
+	"mailer/app/rules/erase"
+	"mailer/app/rules/pacing"
 )
 
 // NewestBroadcast returns an id that no broadcast of a team is above, nor any email

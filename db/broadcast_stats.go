@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"mailer/app"
-	"mailer/app/tracking"
+	"mailer/app/rules/tracking"
 )
 
 // ListRecipients returns a page of a broadcast's recipients that a query picks,

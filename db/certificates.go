@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"mailer/app"
-	"mailer/app/tracking"
+	"mailer/app/rules/tracking"
 )
 
 // Certificate is what is kept under a name of the library for certificates.

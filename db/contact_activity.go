@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"mailer/app"
-	"mailer/app/clock"
-	"mailer/app/filter"
+	"mailer/app/kit/clock"
+	"mailer/app/rules/filter"
 )
 
 // activityKind is a column of contacts that only grows.

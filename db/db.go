@@ -23,10 +23,10 @@ import (
 
 	_ "modernc.org/sqlite"
 
-	"mailer/app/clock"
-	"mailer/app/live"
-	"mailer/app/metrics"
-	"mailer/app/room"
+	"mailer/app/kit/clock"
+	"mailer/app/kit/membudget"
+	"mailer/app/kit/metrics"
+	"mailer/app/kit/pubsub"
 )
 
 // Errors of the store.
@@ -69,7 +69,7 @@ type Options struct {
 	Several bool
 	// Beat is how often a server tells a database elsewhere that it works; 0: DefaultBeat.
 	Beat time.Duration
-	// Clock has this process keep to the clock of a database elsewhere (app/clock).
+	// Clock has this process keep to the clock of a database elsewhere (app/kit/clock).
 	Clock bool
 	// Lazy connects readers when they are first needed, not all at once.
 	Lazy bool
@@ -136,7 +136,7 @@ type DB struct {
 	keepsTime   bool          // Options.Clock
 	dataVersion int64         // the writer's: another one tells that others wrote
 	damages     damages
-	live        *live.Bus
+	live        *pubsub.Bus
 }
 
 // Open opens or makes the database and starts its writer. Errors, in words for who
@@ -159,7 +159,7 @@ func Open(ctx context.Context, opts Options) (*DB, error) {
 		orphaned: make(chan struct{}, 1),
 		lead:     make(chan struct{}),
 		wait:     cmp.Or(opts.Gather, DefaultGather),
-		live:     live.New(),
+		live:     pubsub.New(),
 		engine:   engineOf(opts.Path),
 	}
 	if d.log == nil {
@@ -199,7 +199,7 @@ func (d *DB) Read(ctx context.Context, fn func(*Reader) error) error {
 		return ErrClosed
 	}
 	r := d.readers.take()
-	r.room = room.Of(ctx)
+	r.room = membudget.Of(ctx)
 	defer func() {
 		r.room = nil
 		d.readers.put(r)

@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"mailer/app"
-	"mailer/app/tally"
+	"mailer/app/rules/counters"
 )
 
 // History are emails that another server sent and that came here with their team. They
@@ -99,10 +99,10 @@ func (tx *Tx) InsertHistoryEvents(teamID, emailID string, events []app.Event) er
 	if e.From.Domain == "" { // it was erased
 		return nil
 	}
-	oldest := tally.Hour(tx.Now.Add(-tally.Kept))
-	for hour, n := range tally.OfTimeline(events) {
+	oldest := counters.Hour(tx.Now.Add(-counters.Kept))
+	for hour, n := range counters.OfTimeline(events) {
 		if hour >= oldest {
-			tx.addCount(tally.Key{TeamID: teamID, Hour: hour, Domain: e.From.Domain}, n)
+			tx.addCount(counters.Key{TeamID: teamID, Hour: hour, Domain: e.From.Domain}, n)
 		}
 	}
 	return nil

@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"mailer/app"
-	"mailer/app/erase"
+	"mailer/app/rules/erase"
 )
 
 // Erasure is work to do: addresses of a team whose traces have to go.

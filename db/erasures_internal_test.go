@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"mailer/app"
-	"mailer/app/erase"
+	"mailer/app/rules/erase"
 )
 
 func openHere(t testing.TB) *DB {

@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"mailer/app"
-	"mailer/app/erase"
+	"mailer/app/rules/erase"
 )
 
 // TextKind is a column, outside of emails, in which callers or relays may have

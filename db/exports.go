@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"mailer/app"
-	"mailer/app/webhook"
+	"mailer/app/rules/webhook"
 )
 
 // What an export of a team reads. Each of these lists goes on behind an id, in the order

@@ -12,8 +12,8 @@ import (
 	"unicode/utf8"
 
 	"mailer/app"
-	"mailer/app/clock"
-	"mailer/app/room"
+	"mailer/app/kit/clock"
+	"mailer/app/kit/membudget"
 )
 
 // condition is a condition on contacts AS c: a text that is made of constants of
@@ -187,8 +187,8 @@ func equalsNumber(key string, c *app.Condition, written string, words filterWord
 type filtered struct {
 	query string
 	stmt  *prepared
-	args  []any     // of the filter
-	room  room.Room // of the answer that it is read for
+	args  []any          // of the filter
+	room  membudget.Room // of the answer that it is read for
 }
 
 // filtered prepares a statement that has a filterPlace. The caller closes it.

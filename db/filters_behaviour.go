@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"mailer/app"
-	"mailer/app/filter"
+	"mailer/app/rules/filter"
 )
 
 // activityCondition is a condition on received, opened or clicked emails.

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"mailer/app"
-	"mailer/app/filter"
+	"mailer/app/rules/filter"
 )
 
 // Broadcasts and topics of every audience of tests; the last one of each is not there.

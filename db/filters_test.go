@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"mailer/app"
-	"mailer/app/filter"
+	"mailer/app/rules/filter"
 )
 
 // fieldOps are all pairs that Validate lets pass, by kind of field.

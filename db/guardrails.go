@@ -1,6 +1,6 @@
 package db
 
-import "mailer/app/reputation"
+import "mailer/app/rules/reputation"
 
 // SetGuardrail notes the state of a team. Error: ErrNotFound.
 func (tx *Tx) SetGuardrail(teamID string, state reputation.Guardrail) error {

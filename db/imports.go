@@ -6,14 +6,14 @@ import (
 	"time"
 
 	"mailer/app"
-	"mailer/app/importing"
+	"mailer/app/rules/contactfile"
 )
 
 const importColumns = `i.id, i.team_id, i.status, i.options, i.created, i.updated, i.skipped, i.failed, coalesce(i.error, ''),
 	i.created_at, coalesce(i.completed_at, 0)`
 
-func scanImport(s scanner) (importing.Import, error) {
-	var v importing.Import
+func scanImport(s scanner) (contactfile.Import, error) {
+	var v contactfile.Import
 	var options sql.NullString
 	var created, completed int64
 	err := s.Scan(&v.ID, &v.TeamID, &v.Status, &options, &v.Created, &v.Updated, &v.Skipped, &v.Failed, &v.Error, &created, &completed)
@@ -25,7 +25,7 @@ func scanImport(s scanner) (importing.Import, error) {
 }
 
 // InsertImport adds an import whose file begins to arrive.
-func (tx *Tx) InsertImport(i *importing.Import) error {
+func (tx *Tx) InsertImport(i *contactfile.Import) error {
 	err := tx.write(`INSERT INTO imports (id, team_id, status, options, stored, created, updated, skipped, failed, created_at)
 		VALUES (?, ?, 'uploading', '{}', 1, 0, 0, 0, 0, ?)`, i.ID, i.TeamID, milli(i.CreatedAt))
 	if err != nil {
@@ -54,8 +54,8 @@ func (r *Reader) Piece(importID string, n int) (content []byte, err error) {
 
 // QueueImport has an import whose file is complete wait for its turn. Error:
 // ErrNotFound for one that is not arriving.
-func (tx *Tx) QueueImport(teamID, id string, plan *importing.Plan) error {
-	tx.tellImport(&importing.Import{ID: id, TeamID: teamID, Status: importing.Queued})
+func (tx *Tx) QueueImport(teamID, id string, plan *contactfile.Plan) error {
+	tx.tellImport(&contactfile.Import{ID: id, TeamID: teamID, Status: contactfile.Queued})
 	options, err := jsonText(plan)
 	if err != nil {
 		return err
@@ -67,7 +67,7 @@ func (tx *Tx) QueueImport(teamID, id string, plan *importing.Plan) error {
 // AdvanceImport counts rows of an import of which done were counted before, and
 // sets its status; an error and the time of its end go with a last one. Error:
 // ErrNotFound where another number of rows is counted or the import is over.
-func (tx *Tx) AdvanceImport(i *importing.Import, done int) error {
+func (tx *Tx) AdvanceImport(i *contactfile.Import, done int) error {
 	tx.tellImport(i)
 	return tx.one(`UPDATE imports SET status = ?, created = ?, updated = ?, skipped = ?, failed = ?, error = ?, completed_at = ?
 		WHERE team_id = ? AND id = ? AND created + updated + skipped + failed = ? AND status IN ('queued', 'in_progress')`,
@@ -76,7 +76,7 @@ func (tx *Tx) AdvanceImport(i *importing.Import, done int) error {
 
 // SetImportPlan notes how far an import is with what it began to do. Error: ErrNotFound
 // where it is over.
-func (tx *Tx) SetImportPlan(i *importing.Import) error {
+func (tx *Tx) SetImportPlan(i *contactfile.Import) error {
 	options, err := jsonText(&i.Plan)
 	if err != nil {
 		return err
@@ -91,7 +91,7 @@ func (r *Reader) SegmentNamed(teamID, name string) (id string, err error) {
 }
 
 // InsertImportError keeps what is wrong with a row.
-func (tx *Tx) InsertImportError(importID string, e importing.RowError) error {
+func (tx *Tx) InsertImportError(importID string, e contactfile.RowError) error {
 	err := tx.write(`INSERT INTO import_errors (import_id, id, line, message, value) VALUES (?, ?, ?, ?, ?)`, importID, e.ID, e.Line, e.Message, nullText(e.Value))
 	if err != nil {
 		return fmt.Errorf("insert import error: %w", err)
@@ -136,7 +136,7 @@ func (tx *Tx) PurgeImport(importID string, pieces, flaws int) (more bool, err er
 
 // NextImport returns, of the first team after one, by id, that has imports to be worked
 // off, the one that was begun, else the oldest. Error: ErrNotFound for none.
-func (r *Reader) NextImport(afterTeam string) (importing.Import, error) {
+func (r *Reader) NextImport(afterTeam string) (contactfile.Import, error) {
 	return one(&r.session, scanImport, `SELECT `+importColumns+` FROM imports AS i
 		WHERE i.status IN ('in_progress', 'queued', 'uploading') AND i.status <> 'uploading' AND i.team_id > ?
 		ORDER BY i.team_id, i.status, i.id LIMIT 1`, afterTeam)
@@ -159,18 +159,18 @@ func (r *Reader) NextImportOver() (id string, err error) {
 
 // StoredImports returns the ids of imports of all teams in a status whose files
 // are stored and that were made before a time, oldest first.
-func (r *Reader) StoredImports(status importing.Status, before time.Time) ([]string, error) {
+func (r *Reader) StoredImports(status contactfile.Status, before time.Time) ([]string, error) {
 	return list(&r.session, scanText, `SELECT i.id FROM imports AS i WHERE i.status = ? AND i.stored = 1 AND i.created_at <= ? ORDER BY i.id`, string(status), milli(before))
 }
 
 // Import returns one import of a team whose file has arrived. Error: ErrNotFound.
-func (r *Reader) Import(teamID, id string) (importing.Import, error) {
+func (r *Reader) Import(teamID, id string) (contactfile.Import, error) {
 	return one(&r.session, scanImport, `SELECT `+importColumns+` FROM imports AS i WHERE i.team_id = ? AND i.id = ? AND i.status NOT IN ('uploading', 'deleted')`, teamID, id)
 }
 
 // ListImports returns a page of a team's imports, newest first, all or those of
 // one status. Error: ErrNotFound for a cursor that is not in that list.
-func (r *Reader) ListImports(teamID string, status importing.Status, page app.Page) ([]importing.Import, bool, error) {
+func (r *Reader) ListImports(teamID string, status contactfile.Status, page app.Page) ([]contactfile.Import, bool, error) {
 	return listPage(r, page, func(cursor string) error {
 		i, err := r.Import(teamID, cursor)
 		if err == nil && status != "" && i.Status != status {
@@ -184,8 +184,8 @@ func (r *Reader) ListImports(teamID string, status importing.Status, page app.Pa
 			WHERE i.team_id = ?1 AND i.id > ?3 AND i.status NOT IN ('uploading', 'deleted') AND (?2 = '' OR i.status = ?2) ORDER BY i.id LIMIT ?4`, teamID, string(status))
 }
 
-func scanImportError(s scanner) (importing.RowError, error) {
-	var v importing.RowError
+func scanImportError(s scanner) (contactfile.RowError, error) {
+	var v contactfile.RowError
 	err := s.Scan(&v.ID, &v.Line, &v.Message, &v.Value)
 	return v, err
 }
@@ -193,10 +193,10 @@ func scanImportError(s scanner) (importing.RowError, error) {
 // ListImportErrors returns a page of the row errors of an import, in the order of
 // the file: after walks on to later lines. The import must be the team's. Error:
 // ErrNotFound for a cursor that is not in that list.
-func (r *Reader) ListImportErrors(importID string, page app.Page) ([]importing.RowError, bool, error) {
+func (r *Reader) ListImportErrors(importID string, page app.Page) ([]contactfile.RowError, bool, error) {
 	return keyset(r, page, func(cursor string) error {
 		return r.exists(`SELECT 1 FROM import_errors WHERE import_id = ? AND id = ?`, importID, cursor)
-	}, func(limit int) ([]importing.RowError, error) {
+	}, func(limit int) ([]contactfile.RowError, error) {
 		return walk(r, scanImportError, page, firstID, limit,
 			`SELECT id, line, message, coalesce(value, '') FROM import_errors WHERE import_id = ? AND id > ? ORDER BY id LIMIT ?`,
 			`SELECT id, line, message, coalesce(value, '') FROM import_errors WHERE import_id = ? AND id < ? ORDER BY id DESC LIMIT ?`, importID)

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"mailer/app"
-	"mailer/app/importing"
+	"mailer/app/rules/contactfile"
 	"mailer/db"
 )
 
@@ -49,7 +49,7 @@ func (b *importBook) add(team string, n int) string {
 	b.Helper()
 	id := app.NewID()
 	b.write(nil, func(tx *db.Tx) error {
-		if err := tx.InsertImport(&importing.Import{ID: id, TeamID: team, CreatedAt: tx.Now}); err != nil {
+		if err := tx.InsertImport(&contactfile.Import{ID: id, TeamID: team, CreatedAt: tx.Now}); err != nil {
 			return err
 		}
 		for i := range max(n, -n) {
@@ -60,7 +60,7 @@ func (b *importBook) add(team string, n int) string {
 		if n < 0 {
 			return nil
 		}
-		return tx.QueueImport(team, id, &importing.Plan{Conflict: app.ConflictUpsert, Sheet: importing.Sheet{Width: 3}})
+		return tx.QueueImport(team, id, &contactfile.Plan{Conflict: app.ConflictUpsert, Sheet: contactfile.Sheet{Width: 3}})
 	})
 	return id
 }
@@ -70,10 +70,10 @@ func TestAnImportIsSeenOnceItsFileIsThereAndByItsTeamAlone(t *testing.T) {
 	arriving, id := b.add(b.team, -1), b.add(b.team, 1)
 	b.read(nil, func(r *db.Reader) error {
 		i, err := r.Import(b.team, id)
-		if i.Status != importing.Queued || i.Plan.Conflict != app.ConflictUpsert || i.Plan.Width != 3 || i.CreatedAt.IsZero() || !i.CompletedAt.IsZero() {
+		if i.Status != contactfile.Queued || i.Plan.Conflict != app.ConflictUpsert || i.Plan.Width != 3 || i.CreatedAt.IsZero() || !i.CompletedAt.IsZero() {
 			t.Errorf("%+v", i)
 		}
-		for _, status := range []importing.Status{"", importing.Queued} {
+		for _, status := range []contactfile.Status{"", contactfile.Queued} {
 			if rows, _, err := r.ListImports(b.team, status, app.Page{Limit: 5}); err != nil || len(rows) != 1 || rows[0].ID != id {
 				t.Errorf("list %+v, %v", rows, err)
 			}
@@ -85,28 +85,28 @@ func TestAnImportIsSeenOnceItsFileIsThereAndByItsTeamAlone(t *testing.T) {
 	})
 	b.read(db.ErrNotFound, func(r *db.Reader) error { _, err := r.Import(b.other, id); return err })
 	b.read(db.ErrNotFound, func(r *db.Reader) error { _, err := r.Import(b.team, arriving); return err })
-	b.write(db.ErrNotFound, func(tx *db.Tx) error { return tx.QueueImport(b.other, arriving, &importing.Plan{}) })
-	b.write(db.ErrNotFound, func(tx *db.Tx) error { return tx.QueueImport(b.team, id, &importing.Plan{}) })
+	b.write(db.ErrNotFound, func(tx *db.Tx) error { return tx.QueueImport(b.other, arriving, &contactfile.Plan{}) })
+	b.write(db.ErrNotFound, func(tx *db.Tx) error { return tx.QueueImport(b.team, id, &contactfile.Plan{}) })
 }
 
 func TestAnImportAdvancesFromWhereItStandsOnly(t *testing.T) {
 	b := newImportBook(t)
 	id := b.add(b.team, 1)
-	step := func(team string, status importing.Status, done int, c importing.Counts) func(*db.Tx) error {
+	step := func(team string, status contactfile.Status, done int, c contactfile.Counts) func(*db.Tx) error {
 		return func(tx *db.Tx) error {
-			return tx.AdvanceImport(&importing.Import{ID: id, TeamID: team, Status: status, Counts: c, Error: "why", CompletedAt: tx.Now}, done)
+			return tx.AdvanceImport(&contactfile.Import{ID: id, TeamID: team, Status: status, Counts: c, Error: "why", CompletedAt: tx.Now}, done)
 		}
 	}
-	counts := importing.Counts{Created: 1, Updated: 2, Skipped: 3, Failed: 4}
-	b.write(db.ErrNotFound, step(b.team, importing.InProgress, 1, counts))
-	b.write(db.ErrNotFound, step(b.other, importing.InProgress, 0, counts))
-	b.write(nil, step(b.team, importing.InProgress, 0, counts))
-	b.write(db.ErrNotFound, step(b.team, importing.InProgress, 0, counts))
-	b.write(nil, step(b.team, importing.Failed, 10, counts))
-	b.write(db.ErrNotFound, step(b.team, importing.Failed, 10, counts))
+	counts := contactfile.Counts{Created: 1, Updated: 2, Skipped: 3, Failed: 4}
+	b.write(db.ErrNotFound, step(b.team, contactfile.InProgress, 1, counts))
+	b.write(db.ErrNotFound, step(b.other, contactfile.InProgress, 0, counts))
+	b.write(nil, step(b.team, contactfile.InProgress, 0, counts))
+	b.write(db.ErrNotFound, step(b.team, contactfile.InProgress, 0, counts))
+	b.write(nil, step(b.team, contactfile.Failed, 10, counts))
+	b.write(db.ErrNotFound, step(b.team, contactfile.Failed, 10, counts))
 	b.read(nil, func(r *db.Reader) error {
 		i, err := r.Import(b.team, id)
-		if i.Status != importing.Failed || i.Counts != counts || i.Error != "why" || i.CompletedAt.IsZero() {
+		if i.Status != contactfile.Failed || i.Counts != counts || i.Error != "why" || i.CompletedAt.IsZero() {
 			t.Errorf("%+v", i)
 		}
 		return err
@@ -133,7 +133,7 @@ func TestTurnsGoFromTeamToTeam(t *testing.T) {
 	next(small, first)
 	b.read(db.ErrNotFound, func(r *db.Reader) error { _, err := r.NextImport(large); return err })
 	b.write(nil, func(tx *db.Tx) error {
-		return tx.AdvanceImport(&importing.Import{ID: third, TeamID: small, Status: importing.InProgress}, 0)
+		return tx.AdvanceImport(&contactfile.Import{ID: third, TeamID: small, Status: contactfile.InProgress}, 0)
 	})
 	next("", third)
 }
@@ -143,12 +143,12 @@ func TestADeletedImportGoesBitByBit(t *testing.T) {
 	arriving, running, over := b.add(b.team, -1), b.add(b.team, 3), b.add(b.other, 1)
 	b.write(nil, func(tx *db.Tx) error {
 		for line := range 3 {
-			if err := tx.InsertImportError(running, importing.RowError{ID: app.NewID(), Line: line, Message: "x"}); err != nil {
+			if err := tx.InsertImportError(running, contactfile.RowError{ID: app.NewID(), Line: line, Message: "x"}); err != nil {
 				return err
 			}
 		}
-		return errors.Join(tx.AdvanceImport(&importing.Import{ID: running, TeamID: b.team, Status: importing.InProgress}, 0),
-			tx.AdvanceImport(&importing.Import{ID: over, TeamID: b.other, Status: importing.Completed, CompletedAt: tx.Now}, 0))
+		return errors.Join(tx.AdvanceImport(&contactfile.Import{ID: running, TeamID: b.team, Status: contactfile.InProgress}, 0),
+			tx.AdvanceImport(&contactfile.Import{ID: over, TeamID: b.other, Status: contactfile.Completed, CompletedAt: tx.Now}, 0))
 	})
 	waiting := func(want int) {
 		t.Helper()
@@ -169,9 +169,9 @@ func TestADeletedImportGoesBitByBit(t *testing.T) {
 	}
 	waiting(0)
 	b.write(db.ErrNotFound, func(tx *db.Tx) error { return tx.AddPiece(arriving, 1, []byte("x")) })
-	b.write(db.ErrNotFound, func(tx *db.Tx) error { return tx.QueueImport(b.team, arriving, &importing.Plan{}) })
+	b.write(db.ErrNotFound, func(tx *db.Tx) error { return tx.QueueImport(b.team, arriving, &contactfile.Plan{}) })
 	b.write(db.ErrNotFound, func(tx *db.Tx) error {
-		return tx.AdvanceImport(&importing.Import{ID: running, TeamID: b.team, Status: importing.InProgress}, 0)
+		return tx.AdvanceImport(&contactfile.Import{ID: running, TeamID: b.team, Status: contactfile.InProgress}, 0)
 	})
 	b.read(nil, func(r *db.Reader) error {
 		rows, _, err := r.ListImports(b.team, "", app.Page{Limit: 5})
@@ -221,7 +221,7 @@ func TestPiecesAreDeletedAFewAtATime(t *testing.T) {
 	b := newImportBook(t)
 	arriving, over, waits := b.add(b.team, -3), b.add(b.team, 3), b.add(b.team, 1)
 	b.write(nil, func(tx *db.Tx) error {
-		return tx.AdvanceImport(&importing.Import{ID: over, TeamID: b.team, Status: importing.Completed, CompletedAt: tx.Now}, 0)
+		return tx.AdvanceImport(&contactfile.Import{ID: over, TeamID: b.team, Status: contactfile.Completed, CompletedAt: tx.Now}, 0)
 	})
 	for _, id := range []string{arriving, over} {
 		for _, want := range []bool{true, true, false} {
@@ -236,7 +236,7 @@ func TestPiecesAreDeletedAFewAtATime(t *testing.T) {
 		b.read(db.ErrNotFound, func(r *db.Reader) error { _, err := r.Piece(id, 2); return err })
 	}
 	b.read(nil, func(r *db.Reader) error {
-		for status, want := range map[importing.Status][]string{importing.Uploading: nil, importing.Completed: nil, importing.Queued: {waits}} {
+		for status, want := range map[contactfile.Status][]string{contactfile.Uploading: nil, contactfile.Completed: nil, contactfile.Queued: {waits}} {
 			if ids, err := r.StoredImports(status, time.Now()); err != nil || !slices.Equal(ids, want) {
 				t.Errorf("%s: %q, %v", status, ids, err)
 			}
@@ -254,7 +254,7 @@ func TestRowErrorsAreListedInTheOrderOfTheFile(t *testing.T) {
 		ids = nil
 		for line := range 5 {
 			ids = append(ids, app.NewID())
-			if err := tx.InsertImportError(id, importing.RowError{ID: ids[line], Line: line, Message: fmt.Sprint(line)}); err != nil {
+			if err := tx.InsertImportError(id, contactfile.RowError{ID: ids[line], Line: line, Message: fmt.Sprint(line)}); err != nil {
 				return err
 			}
 		}

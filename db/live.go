@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"mailer/app"
-	"mailer/app/importing"
-	"mailer/app/live"
+	"mailer/app/kit/pubsub"
+	"mailer/app/rules/contactfile"
 )
 
 // The names of live events.
@@ -20,7 +20,7 @@ const (
 
 // Live is where listeners hear what this process changes in the database. Whoever sees all
 // teams listens to a team without a name. Without a database there is nothing to hear.
-func (d *DB) Live() *live.Bus {
+func (d *DB) Live() *pubsub.Bus {
 	if d == nil {
 		return nil
 	}
@@ -31,7 +31,7 @@ func (d *DB) Live() *live.Bus {
 func (tx *Tx) heard() bool { return tx.db != nil && tx.db.live.Listening() }
 
 // tell has the listeners of a team told of a change, once it is on disk.
-func (tx *Tx) tell(teamID string, events ...live.Event) {
+func (tx *Tx) tell(teamID string, events ...pubsub.Event) {
 	if !tx.heard() {
 		return
 	}
@@ -57,11 +57,11 @@ func (tx *Tx) tellEvent(teamID, emailID, broadcastID, event string) {
 	if !tx.heard() {
 		return
 	}
-	what := live.Event{Name: liveEmail, ID: emailID, Data: func() any { return emailNews{emailID, event} }}
+	what := pubsub.Event{Name: liveEmail, ID: emailID, Data: func() any { return emailNews{emailID, event} }}
 	if broadcastID != "" {
 		what = tx.broadcastNews(teamID, broadcastID)
 	}
-	tx.tell(teamID, what, live.Event{Name: liveQueue})
+	tx.tell(teamID, what, pubsub.Event{Name: liveQueue})
 }
 
 type broadcastNews struct {
@@ -72,9 +72,9 @@ type broadcastNews struct {
 }
 
 // broadcastNews tells how far a broadcast is, as it is found when listeners are told.
-func (tx *Tx) broadcastNews(teamID, id string) live.Event {
+func (tx *Tx) broadcastNews(teamID, id string) pubsub.Event {
 	d := tx.db
-	return live.Event{Name: liveBroadcast, ID: id, Data: func() any {
+	return pubsub.Event{Name: liveBroadcast, ID: id, Data: func() any {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
 		b, err := Get(ctx, d, func(r *Reader) (app.Broadcast, error) { return r.BroadcastHead(teamID, id) })
@@ -88,26 +88,26 @@ func (tx *Tx) broadcastNews(teamID, id string) live.Event {
 // tellBroadcast tells that a broadcast changed.
 func (tx *Tx) tellBroadcast(teamID, id string) {
 	if tx.heard() {
-		tx.tell(teamID, tx.broadcastNews(teamID, id), live.Event{Name: liveQueue})
+		tx.tell(teamID, tx.broadcastNews(teamID, id), pubsub.Event{Name: liveQueue})
 	}
 }
 
 type importNews struct {
-	ID      string           `json:"id"`
-	Status  importing.Status `json:"status"`
-	Created int              `json:"created"`
-	Updated int              `json:"updated"`
-	Skipped int              `json:"skipped"`
-	Failed  int              `json:"failed"`
+	ID      string             `json:"id"`
+	Status  contactfile.Status `json:"status"`
+	Created int                `json:"created"`
+	Updated int                `json:"updated"`
+	Skipped int                `json:"skipped"`
+	Failed  int                `json:"failed"`
 }
 
 // tellImport tells how far an import is.
-func (tx *Tx) tellImport(i *importing.Import) {
+func (tx *Tx) tellImport(i *contactfile.Import) {
 	news := importNews{i.ID, i.Status, i.Created, i.Updated, i.Skipped, i.Failed}
-	tx.tell(i.TeamID, live.Event{Name: liveImport, ID: i.ID, Data: func() any { return news }})
+	tx.tell(i.TeamID, pubsub.Event{Name: liveImport, ID: i.ID, Data: func() any { return news }})
 }
 
 // tellRelay tells who sees all teams that something about a relay began or ended.
 func (tx *Tx) tellRelay(relay string) {
-	tx.tell("", live.Event{Name: liveRelay, ID: relay})
+	tx.tell("", pubsub.Event{Name: liveRelay, ID: relay})
 }

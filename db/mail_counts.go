@@ -6,13 +6,13 @@ import (
 	"time"
 
 	"mailer/app"
-	"mailer/app/tally"
+	"mailer/app/rules/counters"
 )
 
 // mailCount is what CountSent and InsertEvent add.
 type mailCount struct {
-	key tally.Key
-	n   tally.Tally
+	key counters.Key
+	n   counters.Tally
 }
 
 // CountSent counts recipients of a team's mail that a relay took, or refused by name, in
@@ -20,11 +20,11 @@ type mailCount struct {
 // hour, so that a message costs a look-up in memory. broadcastID is empty for emails.
 func (tx *Tx) CountSent(teamID, domain, broadcastID string, n int64) {
 	if n > 0 {
-		tx.addCount(tally.Key{TeamID: teamID, Hour: tally.Hour(tx.Now), Domain: domain, BroadcastID: broadcastID}, &tally.Tally{Sent: n})
+		tx.addCount(counters.Key{TeamID: teamID, Hour: counters.Hour(tx.Now), Domain: domain, BroadcastID: broadcastID}, &counters.Tally{Sent: n})
 	}
 }
 
-func (tx *Tx) addCount(key tally.Key, n *tally.Tally) {
+func (tx *Tx) addCount(key counters.Key, n *counters.Tally) {
 	for i := range tx.counts {
 		if tx.counts[i].key == key {
 			tx.counts[i].n.Add(n)
@@ -36,15 +36,15 @@ func (tx *Tx) addCount(key tally.Key, n *tally.Tally) {
 
 // countEvent counts what an event says, before it is inserted.
 func (tx *Tx) countEvent(ev *app.Event) error {
-	if ev.Domain == "" || tally.Of(ev, true) == (tally.Tally{}) {
+	if ev.Domain == "" || counters.Of(ev, true) == (counters.Tally{}) {
 		return nil
 	}
 	first, err := tx.isFirst(ev)
 	if err != nil {
 		return fmt.Errorf("look for an event like this: %w", err)
 	}
-	if n := tally.Of(ev, first); n != (tally.Tally{}) {
-		tx.addCount(tally.Key{TeamID: ev.TeamID, Hour: tally.Hour(ev.CreatedAt), Domain: ev.Domain, BroadcastID: ev.BroadcastID}, &n)
+	if n := counters.Of(ev, first); n != (counters.Tally{}) {
+		tx.addCount(counters.Key{TeamID: ev.TeamID, Hour: counters.Hour(ev.CreatedAt), Domain: ev.Domain, BroadcastID: ev.BroadcastID}, &n)
 	}
 	return nil
 }
@@ -55,7 +55,7 @@ func (tx *Tx) countEvent(ev *app.Event) error {
 func (tx *Tx) isFirst(ev *app.Event) (bool, error) {
 	var err error
 	switch {
-	case tally.IsHit(ev.Type):
+	case counters.IsHit(ev.Type):
 		err = tx.exists(`SELECT 1 FROM events WHERE email_id = ? AND type = ? LIMIT 1`, ev.EmailID, string(ev.Type))
 	case ev.Detail.Source != "":
 		err = tx.exists(`SELECT 1 FROM events WHERE email_id = ?1 AND type = ?2 AND (recipient IS NULL OR recipient = ?3) LIMIT 1`, ev.EmailID, string(ev.Type), ev.Recipient)
@@ -87,8 +87,8 @@ func storeCounts(s *session, group []*request) error {
 	return nil
 }
 
-func storeCount(s *session, key *tally.Key, n *tally.Tally) error {
-	if *n == (tally.Tally{Sent: n.Sent}) { // nearly always
+func storeCount(s *session, key *counters.Key, n *counters.Tally) error {
+	if *n == (counters.Tally{Sent: n.Sent}) { // nearly always
 		err := s.write(`INSERT INTO mail_counts (team_id, hour, domain, broadcast_id, sent) VALUES (?, ?, ?, ?, ?)
 			ON CONFLICT (team_id, hour, domain, broadcast_id) DO UPDATE SET sent = mail_counts.sent + excluded.sent`,
 			key.TeamID, key.Hour, key.Domain, key.BroadcastID, n.Sent)
@@ -113,7 +113,7 @@ func storeCount(s *session, key *tally.Key, n *tally.Tally) error {
 type MailCount struct {
 	Hour                int64
 	Domain, BroadcastID string
-	tally.Tally
+	counters.Tally
 }
 
 // mailCounts are the numbers of mail_counts, added up.
@@ -146,7 +146,7 @@ func scanMailCount(s scanner) (MailCount, error) {
 
 // PurgeMailCounts forgets a team's counts from before a time.
 func (tx *Tx) PurgeMailCounts(teamID string, before time.Time) error {
-	err := tx.write(`DELETE FROM mail_counts WHERE team_id = ? AND hour < ?`, teamID, tally.Hour(before))
+	err := tx.write(`DELETE FROM mail_counts WHERE team_id = ? AND hour < ?`, teamID, counters.Hour(before))
 	return err
 }
 

@@ -12,7 +12,7 @@ import (
 	"syscall"
 	"time"
 
-	"mailer/app/seal"
+	"mailer/app/kit/seal"
 )
 
 // retiredMark stands before a key that was retired.

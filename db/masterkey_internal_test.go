@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"mailer/app"
-	"mailer/app/seal"
+	"mailer/app/kit/seal"
 )
 
 func keyLine(mark string) string {

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"testing"
 
-	"mailer/app/seal"
+	"mailer/app/kit/seal"
 	"mailer/db"
 )
 

@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"mailer/app"
-	"mailer/app/clock"
+	"mailer/app/kit/clock"
 )
 
 // steps are the numbered changes of the schema since the first release. Until

@@ -7,7 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"mailer/app/clock"
+	"mailer/app/kit/clock"
 )
 
 const (

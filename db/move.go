@@ -10,7 +10,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"mailer/app/clock"
+	"mailer/app/kit/clock"
 )
 
 // A database moves between a file and PostgreSQL as a whole: all tables of one snapshot, while

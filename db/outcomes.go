@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"mailer/app/reputation"
+	"mailer/app/rules/reputation"
 )
 
 // CountOutcome adds to the counters of a team and of its region, with the hour of

@@ -5,7 +5,7 @@ import (
 	"sync"
 	"testing"
 
-	"mailer/app/reputation"
+	"mailer/app/rules/reputation"
 )
 
 func TestOutcomesOfAFailedWriteDoNotCount(t *testing.T) {

@@ -4,7 +4,7 @@ import (
 	"database/sql"
 	"time"
 
-	"mailer/app/plan"
+	"mailer/app/rules/plan"
 )
 
 // Plan returns the plan of a team. Error: ErrNotFound where none was set.

@@ -15,7 +15,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"mailer/app"
-	"mailer/app/mailbox"
+	"mailer/app/kit/mailbox"
 )
 
 const (
@@ -31,7 +31,7 @@ var longest = map[string]int{
 	"action":                  wordLength, // of the audit log
 	"aged.kind":               wordLength, // likewise
 	"audit_logs.actor":        256,        // an id, or what a system calls its user
-	"audit_logs.target":       1000,       // service.Audit cuts it
+	"audit_logs.target":       1000,       // base.Audit cuts it
 	"broadcasts.mails":        idLength,   // the beginning of one
 	"certificate_states.host": mailbox.MaxDomain,
 	"certificates.name":       2 * mailbox.MaxDomain, // a host or the token of a challenge, and what it is

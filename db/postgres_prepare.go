@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"mailer/app"
-	"mailer/app/clock"
+	"mailer/app/kit/clock"
 )
 
 // postgresOwn is what a database of PostgreSQL has beside schema.sql: its version, the row that

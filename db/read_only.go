@@ -8,7 +8,7 @@ import (
 	"log/slog"
 	"os"
 
-	"mailer/app/live"
+	"mailer/app/kit/pubsub"
 )
 
 // OpenReadOnly opens a database that is not this server's, to read it: nothing of it
@@ -17,7 +17,7 @@ import (
 // ErrNotDatabase, ErrNotFound.
 func OpenReadOnly(ctx context.Context, path, schema string) (*DB, error) {
 	d := &DB{engine: sqliteEngine{}, name: path, log: slog.New(slog.DiscardHandler), readers: newReaderPool(readers), queue: make(chan *request), closing: make(chan struct{}), done: make(chan struct{}), given: make(chan struct{}), gone: make(chan struct{}),
-		failed: make(chan struct{}), live: live.New()}
+		failed: make(chan struct{}), live: pubsub.New()}
 	close(d.done) // there is no writer
 	if err := d.openReadOnly(ctx, path, schema); err != nil {
 		return nil, errors.Join(err, d.release())

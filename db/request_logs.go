@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"mailer/app"
-	"mailer/app/erase"
+	"mailer/app/rules/erase"
 )
 
 // RequestLog is a request that was made. Its id begins with the time at which it came.

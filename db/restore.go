@@ -11,7 +11,7 @@ import (
 	"path/filepath"
 	"syscall"
 
-	"mailer/app/clock"
+	"mailer/app/kit/clock"
 )
 
 // restoringSuffix is what the name of a database gets while it is made ready beside

@@ -5,7 +5,7 @@ import (
 	"database/sql"
 	"errors"
 
-	"mailer/app/room"
+	"mailer/app/kit/membudget"
 )
 
 // scanner is the part of sql.Row and sql.Rows that a scan function needs.
@@ -76,7 +76,7 @@ func list[T any](s *session, scan func(scanner) (T, error), query string, args .
 
 // collect is list for a statement at hand that may end with ctx, and counts its rows
 // in an answer's room.
-func collect[T any](ctx context.Context, in room.Room, stmt *prepared, scan func(scanner) (T, error), args ...any) (out []T, err error) {
+func collect[T any](ctx context.Context, in membudget.Room, stmt *prepared, scan func(scanner) (T, error), args ...any) (out []T, err error) {
 	if err = each(ctx, in, stmt, args, into(&out, scan)); err != nil {
 		return nil, err
 	}
@@ -104,7 +104,7 @@ func (s *session) each(query string, args []any, take func(scanner) error) error
 }
 
 // each hands every row of a statement to take, until it fails.
-func each(ctx context.Context, in room.Room, stmt *prepared, args []any, take func(scanner) error) error {
+func each(ctx context.Context, in membudget.Room, stmt *prepared, args []any, take func(scanner) error) error {
 	rows, err := stmt.QueryContext(ctx, args...)
 	for p := retries(0); p.again(err); {
 		rows, err = stmt.QueryContext(ctx, args...)
@@ -156,7 +156,7 @@ func oneRow(n int64, err, none error) error {
 // weighed is a row that counts in the room of the answer that it is read for.
 type weighed struct {
 	scanner
-	room room.Room // nil: no bound
+	room membudget.Room // nil: no bound
 }
 
 // Scan implements scanner. Errors: also the refusal of the room.

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 
-	"mailer/app/room"
+	"mailer/app/kit/membudget"
 )
 
 // session is one connection with its prepared statements. It is used by one
@@ -17,9 +17,9 @@ type session struct {
 	words   dialect
 	queue   *queued // of a writer whose writes leave together; nil: each leaves at once
 	stmts   map[string]*prepared
-	room    room.Room // of the answer that is read for; nil: no bound
-	counted *counted  // what its statements, and those of others, may have changed
-	beside  *besides  // of a reader whose questions may leave together; nil: each leaves at once
+	room    membudget.Room // of the answer that is read for; nil: no bound
+	counted *counted       // what its statements, and those of others, may have changed
+	beside  *besides       // of a reader whose questions may leave together; nil: each leaves at once
 }
 
 func newSession(conn *sql.Conn, words dialect) session {

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"mailer/app/clock"
+	"mailer/app/kit/clock"
 )
 
 // Servers on several machines have to agree when something is due, expires or was made, also

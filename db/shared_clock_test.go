@@ -8,7 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"mailer/app/clock"
+	"mailer/app/kit/clock"
 	"mailer/db/pgtest"
 )
 

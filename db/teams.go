@@ -5,7 +5,7 @@ import (
 	"errors"
 
 	"mailer/app"
-	"mailer/app/plan"
+	"mailer/app/rules/plan"
 )
 
 // InsertTeam adds a team. Error: ErrConflict for an id that exists.

@@ -3,7 +3,7 @@ package db
 import (
 	"fmt"
 
-	"mailer/app/plan"
+	"mailer/app/rules/plan"
 )
 
 // CountRecipients adds n to what a team's mail counted on a day (app.UnixDay) and

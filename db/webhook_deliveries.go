@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"mailer/app"
-	"mailer/app/webhook"
+	"mailer/app/rules/webhook"
 )
 
 const deliveryColumns = `d.webhook_id, d.happening_id, h.team_id, h.type, h.created_at, d.status, d.attempts, d.next_at,

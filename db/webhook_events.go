@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"mailer/app"
-	"mailer/app/webhook"
+	"mailer/app/rules/webhook"
 )
 
 // InsertWebhookEvent notes what happened, for all webhooks that want it, and sets the

@@ -3,7 +3,7 @@ package db
 import (
 	"fmt"
 
-	"mailer/app/webhook"
+	"mailer/app/rules/webhook"
 )
 
 // InsertTrial notes an event that is made up for one webhook, and the one attempt to tell

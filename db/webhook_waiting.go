@@ -8,7 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"mailer/app/webhook"
+	"mailer/app/rules/webhook"
 )
 
 // A webhook has a place among its team's events, webhooks.reached. What it wants up

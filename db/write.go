@@ -13,8 +13,8 @@ import (
 	"modernc.org/sqlite"
 
 	"mailer/app"
-	"mailer/app/clock"
-	"mailer/app/reputation"
+	"mailer/app/kit/clock"
+	"mailer/app/rules/reputation"
 )
 
 // maxGroup is how many closures share one commit at most.

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"mailer/app"
-	"mailer/app/relays"
+	"mailer/app/rules/relayurl"
 )
 
 // sink is the cheapest relay there is, so that a benchmark measures the client. It
@@ -157,7 +157,7 @@ func BenchmarkBuild(b *testing.B) {
 				key, _ := testKey(b)
 				key.Signer = free{key.Signer}
 				m.DKIM = key
-				builder := newBuilder(Options{}, signed, relays.ProfileGeneric)
+				builder := newBuilder(Options{}, signed, relayurl.ProfileGeneric)
 				b.ReportAllocs()
 				before := processorTime()
 				for b.Loop() {

@@ -13,9 +13,9 @@ import (
 	"testing"
 
 	"mailer/app"
-	"mailer/app/apptest"
-	"mailer/app/relays"
-	"mailer/app/render"
+	"mailer/app/rules/relayurl"
+	"mailer/app/rules/render"
+	"mailer/app/testing/apptest"
 )
 
 const (
@@ -148,7 +148,7 @@ func TestManyComposeFromTheSamePieces(t *testing.T) {
 func TestTheSignatureOfABroadcastsMailCoversItsListFields(t *testing.T) {
 	key, record := testKey(t)
 	s, m := testSealer(t), compiled(t, newsletter(true))
-	for _, profile := range []relays.Profile{relays.ProfileGeneric, relays.ProfileSES} {
+	for _, profile := range []relayurl.Profile{relayurl.ProfileGeneric, relayurl.ProfileSES} {
 		message := checkBroadcastMail(t, toRecipient(s, m, 1, "ann@example.org", map[string]string{"first_name": "Ann "}))
 		field, err := sign(message, key, profile)
 		if err != nil {
@@ -270,7 +270,7 @@ func BenchmarkSignBroadcast(b *testing.B) {
 	b.Run("sign", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			if _, err := sign(message, key, relays.ProfileGeneric); err != nil {
+			if _, err := sign(message, key, relayurl.ProfileGeneric); err != nil {
 				b.Fatal(err)
 			}
 		}

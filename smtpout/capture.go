@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"mailer/app"
-	"mailer/app/relays"
+	"mailer/app/rules/relayurl"
 )
 
 // Capture is the transport where no relay is configured: messages are composed
@@ -16,7 +16,7 @@ type Capture struct {
 
 // NewCapture makes the capture transport.
 func NewCapture(opts Options) *Capture {
-	return &Capture{builder: newBuilder(opts, true, relays.ProfileGeneric)}
+	return &Capture{builder: newBuilder(opts, true, relayurl.ProfileGeneric)}
 }
 
 // Send accepts m for every recipient; Captured of the result is the message.

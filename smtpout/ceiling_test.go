@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"mailer/app"
-	"mailer/app/relays"
+	"mailer/app/rules/relayurl"
 )
 
 // pipes is a listener within a bubble.
@@ -125,7 +125,7 @@ func startNarrow(t *testing.T, n *narrow, allowed, connections int) *narrow {
 		return ""
 	}}
 	startFake(t, n.fake)
-	cfg := relays.Relay{Region: "test", Host: "relay.test", TLS: relays.TLSOff, Connections: connections, User: "u", Password: "p"}
+	cfg := relayurl.Relay{Region: "test", Host: "relay.test", TLS: relayurl.TLSOff, Connections: connections, User: "u", Password: "p"}
 	r, err := NewRelay(cfg, Options{Builders: 4, Log: slog.New(slog.NewTextHandler(&n.lines, &slog.HandlerOptions{Level: slog.LevelDebug}))})
 	if err != nil {
 		t.Fatal(err)

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"mailer/app"
-	"mailer/app/relays"
+	"mailer/app/rules/relayurl"
 )
 
 // answers makes a script of one reply for each verb.
@@ -178,7 +178,7 @@ func TestPipeliningOfferedInTheClearOnly(t *testing.T) {
 		return "250-fake\r\n250 8BITMIME"
 	}}) // complains when a command comes early
 	cfg := configFor(f.listener)
-	cfg.TLS, cfg.CAFile = relays.TLSRequired, ca
+	cfg.TLS, cfg.CAFile = relayurl.TLSRequired, ca
 	want(t, newRelay(t, cfg).Send(t.Context(), letter("a@example.net"), agree), "done/dot/250 a=accepted/250")
 	if hellos != 2 {
 		t.Errorf("%d EHLO", hellos)
@@ -203,7 +203,7 @@ func TestRepliesAheadOfTLSAreForgotten(t *testing.T) {
 		return ""
 	}})
 	cfg := configFor(f.listener)
-	cfg.TLS, cfg.CAFile = relays.TLSRequired, ca
+	cfg.TLS, cfg.CAFile = relayurl.TLSRequired, ca
 	want(t, newRelay(t, cfg).Send(t.Context(), letter("a@example.net", "b@example.net"), agree), "done/dot/250 a=accepted/250 b=refused/550")
 }
 
@@ -211,7 +211,7 @@ func TestPipeliningUnderTLS(t *testing.T) {
 	config, ca := certificate(t)
 	f := startFake(t, &fake{ehlo: []string{"PIPELINING", "STARTTLS"}, tls: config, hoard: true})
 	cfg := configFor(f.listener)
-	cfg.TLS, cfg.CAFile = relays.TLSRequired, ca
+	cfg.TLS, cfg.CAFile = relayurl.TLSRequired, ca
 	r := newRelay(t, cfg)
 	for range 2 {
 		want(t, r.Send(t.Context(), letter("a@example.net", "b@example.net"), agree), "done/dot/250 a=accepted/250 b=accepted/250")

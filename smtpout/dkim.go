@@ -11,7 +11,7 @@ import (
 	"github.com/emersion/go-msgauth/dkim"
 
 	"mailer/app"
-	"mailer/app/relays"
+	"mailer/app/rules/relayurl"
 )
 
 // signedNames are the fields that are signed where they stand, and listed once
@@ -38,7 +38,7 @@ var signedWhereThere = [...]string{
 // with its final CRLF, to be put before it: relaxed/relaxed, SHA-256. With
 // profile ses Message-ID and Date stay out, since SES writes its own. tail is what follows
 // message, whose header is whole.
-func sign(message []byte, key *app.DKIMKey, profile relays.Profile, tail ...byte) (string, error) {
+func sign(message []byte, key *app.DKIMKey, profile relayurl.Profile, tail ...byte) (string, error) {
 	if key == nil || key.Signer == nil {
 		return "", errors.New("sign message: no key")
 	}
@@ -74,12 +74,12 @@ func sign(message []byte, key *app.DKIMKey, profile relays.Profile, tail ...byte
 // and whitespace added to it afterwards would change what was signed. But a name
 // that is listed beyond its occurrences is never looked up, so the fold goes
 // before such a name (RFC 6376 3.5: FWS may stand around the colons).
-func headerKeys(header []byte, profile relays.Profile) []string {
+func headerKeys(header []byte, profile relayurl.Profile) []string {
 	counts := countFields(header, signedNames[:])
 	present := make([]string, 0, 2*len(signedNames))
 	absent := make([]string, 0, len(signedNames))
 	for i, name := range signedNames {
-		if profile == relays.ProfileSES && (name == "Message-ID" || name == "Date") {
+		if profile == relayurl.ProfileSES && (name == "Message-ID" || name == "Date") {
 			continue
 		}
 		for range counts[i] {

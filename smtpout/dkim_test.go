@@ -23,7 +23,7 @@ import (
 	"github.com/emersion/go-msgauth/dkim"
 
 	"mailer/app"
-	"mailer/app/relays"
+	"mailer/app/rules/relayurl"
 )
 
 func testKey(t testing.TB) (*app.DKIMKey, string) {
@@ -60,7 +60,7 @@ func verifyDKIM(t testing.TB, signed []byte, record string) ([]string, error) {
 	return list[0].HeaderKeys, list[0].Err
 }
 
-func signedGolden(t testing.TB, key *app.DKIMKey, profile relays.Profile) map[string][]byte {
+func signedGolden(t testing.TB, key *app.DKIMKey, profile relayurl.Profile) map[string][]byte {
 	t.Helper()
 	out := map[string][]byte{}
 	for name, in := range goldenInputs() {
@@ -79,7 +79,7 @@ func signedGolden(t testing.TB, key *app.DKIMKey, profile relays.Profile) map[st
 
 func TestSignVerifies(t *testing.T) {
 	key, record := testKey(t)
-	for _, profile := range []relays.Profile{relays.ProfileGeneric, relays.ProfileSES} {
+	for _, profile := range []relayurl.Profile{relayurl.ProfileGeneric, relayurl.ProfileSES} {
 		for name, signed := range signedGolden(t, key, profile) {
 			names, err := verifyDKIM(t, signed, record)
 			if err != nil {
@@ -92,7 +92,7 @@ func TestSignVerifies(t *testing.T) {
 }
 
 // checkCoverage: each field of the list is signed once more than it occurs.
-func checkCoverage(t *testing.T, profile relays.Profile, mail string, names []string, signed []byte) {
+func checkCoverage(t *testing.T, profile relayurl.Profile, mail string, names []string, signed []byte) {
 	t.Helper()
 	header, _, _ := bytes.Cut(signed, []byte("\r\n\r\n"))
 	occurs := map[string]int{}
@@ -108,7 +108,7 @@ func checkCoverage(t *testing.T, profile relays.Profile, mail string, names []st
 	for _, name := range signedNames {
 		lower := strings.ToLower(name)
 		want := occurs[lower] + 1
-		if profile == relays.ProfileSES && (name == "Message-ID" || name == "Date") {
+		if profile == relayurl.ProfileSES && (name == "Message-ID" || name == "Date") {
 			want = 0
 		}
 		if listed[lower] != want {
@@ -124,7 +124,7 @@ func checkCoverage(t *testing.T, profile relays.Profile, mail string, names []st
 
 func TestSignatureIsFolded(t *testing.T) {
 	key, _ := testKey(t)
-	for name, signed := range signedGolden(t, key, relays.ProfileGeneric) {
+	for name, signed := range signedGolden(t, key, relayurl.ProfileGeneric) {
 		checkWire(t, signed)
 		lines := strings.Split(string(signed), "\r\n")
 		if !strings.HasPrefix(lines[0], "DKIM-Signature: ") {
@@ -144,7 +144,7 @@ func TestSignatureIsFolded(t *testing.T) {
 // Each of these is a way to abuse a signed mail; none may leave it valid.
 func TestTamperingBreaksSignature(t *testing.T) {
 	key, record := testKey(t)
-	signed := string(signedGolden(t, key, relays.ProfileGeneric)["headers"])
+	signed := string(signedGolden(t, key, relayurl.ProfileGeneric)["headers"])
 	if _, err := verifyDKIM(t, []byte(signed), record); err != nil {
 		t.Fatal(err)
 	}
@@ -177,13 +177,13 @@ func TestTamperingBreaksSignature(t *testing.T) {
 func TestAForgedFieldOfTheSignedListBreaksTheSignature(t *testing.T) {
 	key, record := testKey(t)
 	const pair = "List-Unsubscribe: <https://evil.test/u>\r\nList-Unsubscribe-Post: List-Unsubscribe=One-Click\r\n"
-	for _, profile := range []relays.Profile{relays.ProfileGeneric, relays.ProfileSES} {
+	for _, profile := range []relayurl.Profile{relayurl.ProfileGeneric, relayurl.ProfileSES} {
 		for mail, signed := range signedGolden(t, key, profile) {
 			forged := map[string]string{"the unsubscribe pair": pair}
 			for _, name := range signedNames {
 				forged[name] = name + ": <https://evil.test/u>\r\n"
 			}
-			if profile == relays.ProfileSES { // which writes its own
+			if profile == relayurl.ProfileSES { // which writes its own
 				delete(forged, "Message-ID")
 				delete(forged, "Date")
 			}
@@ -203,7 +203,7 @@ func TestAForgedFieldOfTheSignedListBreaksTheSignature(t *testing.T) {
 // A provider's own Feedback-ID stands before ours; another value of ours is a forgery.
 func TestAFeedbackIDOfAProviderLeavesTheSignatureValid(t *testing.T) {
 	key, record := testKey(t)
-	signed := signedGolden(t, key, relays.ProfileGeneric)["headers_wide"]
+	signed := signedGolden(t, key, relayurl.ProfileGeneric)["headers_wide"]
 	if names, err := verifyDKIM(t, append([]byte("Feedback-ID: 1.eu-west-1.x:AmazonSES\r\n"), signed...), record); err != nil || !slices.Contains(names, "Feedback-ID") {
 		t.Error(names, err)
 	}
@@ -217,7 +217,7 @@ func TestAFeedbackIDOfAProviderLeavesTheSignatureValid(t *testing.T) {
 // SES writes its own Message-ID and Date.
 func TestProfileSESSurvivesRewriting(t *testing.T) {
 	key, record := testKey(t)
-	signed := string(signedGolden(t, key, relays.ProfileSES)["text"])
+	signed := string(signedGolden(t, key, relayurl.ProfileSES)["text"])
 	signed = strings.Replace(signed, "Message-ID: <0198", "Message-ID: <0000", 1)
 	signed = strings.Replace(signed, "Date: Mon, 17", "Date: Tue, 18", 1)
 	if _, err := verifyDKIM(t, []byte(signed), record); err != nil {
@@ -239,7 +239,7 @@ func TestSignRefuses(t *testing.T) {
 		"no body":      {[]byte("From: a@b.test\r\n"), key},
 		"signer fails": {message, &app.DKIMKey{Domain: "a.test", Selector: "s", Signer: failingSigner{key.Signer, broken}}},
 	} {
-		if field, err := sign(c.message, c.key, relays.ProfileGeneric); err == nil {
+		if field, err := sign(c.message, c.key, relayurl.ProfileGeneric); err == nil {
 			t.Errorf("%s: signed: %s", name, field)
 		}
 	}
@@ -261,7 +261,7 @@ func TestSignEd25519(t *testing.T) {
 	}
 	key := &app.DKIMKey{Domain: "acme.test", Selector: app.DKIMSelector, Signer: private}
 	record := "v=DKIM1; k=ed25519; p=" + base64.StdEncoding.EncodeToString(public)
-	for name, signed := range signedGolden(t, key, relays.ProfileGeneric) {
+	for name, signed := range signedGolden(t, key, relayurl.ProfileGeneric) {
 		if _, err := verifyDKIM(t, signed, record); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -279,7 +279,7 @@ func TestTheSignedListFitsAnyHeader(t *testing.T) {
 	record := "v=DKIM1; k=ed25519; p=" + base64.StdEncoding.EncodeToString(public)
 	random := mathrand.New(mathrand.NewPCG(1, 2))
 	for i := range 500 {
-		profile := []relays.Profile{relays.ProfileGeneric, relays.ProfileSES}[i%2]
+		profile := []relayurl.Profile{relayurl.ProfileGeneric, relayurl.ProfileSES}[i%2]
 		message := "From: a@acme.test\r\n"
 		for _, name := range slices.Concat(signedNames[:], signedWhereThere[:]) {
 			for range random.IntN(3) {
@@ -323,7 +323,7 @@ func TestSignVerifiesWithDkimpy(t *testing.T) {
 	key, record := testKey(t)
 	dir := t.TempDir()
 	args := []string{"-c", dkimpyScript, record}
-	for _, profile := range []relays.Profile{relays.ProfileGeneric, relays.ProfileSES} {
+	for _, profile := range []relayurl.Profile{relayurl.ProfileGeneric, relayurl.ProfileSES} {
 		for name, signed := range signedGolden(t, key, profile) {
 			path := filepath.Join(dir, string(profile)+"-"+name+".eml")
 			if err := os.WriteFile(path, signed, 0o600); err != nil {
@@ -365,7 +365,7 @@ func BenchmarkComposeAndSign(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		if _, err := sign(message, key, relays.ProfileGeneric); err != nil {
+		if _, err := sign(message, key, relayurl.ProfileGeneric); err != nil {
 			b.Fatal(err)
 		}
 	}

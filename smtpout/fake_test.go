@@ -29,7 +29,7 @@ import (
 	"go.uber.org/goleak"
 
 	"mailer/app"
-	"mailer/app/relays"
+	"mailer/app/rules/relayurl"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -323,12 +323,12 @@ func eachMode(t *testing.T, run func(t *testing.T, ehlo []string)) {
 	t.Run("pipelining", func(t *testing.T) { run(t, []string{"8BITMIME", "PIPELINING", "ENHANCEDSTATUSCODES"}) })
 }
 
-func configFor(l net.Listener) relays.Relay {
+func configFor(l net.Listener) relayurl.Relay {
 	addr := l.Addr().(*net.TCPAddr)
-	return relays.Relay{Region: "test", Host: "127.0.0.1", Port: addr.Port, TLS: relays.TLSOff, Timeout: time.Minute}
+	return relayurl.Relay{Region: "test", Host: "127.0.0.1", Port: addr.Port, TLS: relayurl.TLSOff, Timeout: time.Minute}
 }
 
-func newRelay(t *testing.T, cfg relays.Relay) *Relay {
+func newRelay(t *testing.T, cfg relayurl.Relay) *Relay {
 	t.Helper()
 	r, err := NewRelay(cfg, Options{Hello: "mailer.example.com"})
 	if err != nil {
@@ -344,11 +344,11 @@ func relayTo(t *testing.T, f *fake) *Relay { return newRelay(t, configFor(f.list
 // and exactly.
 func inBubble(t *testing.T, f *fake, timeout time.Duration) *Relay {
 	t.Helper()
-	return inBubbleAs(t, f, relays.Relay{TLS: relays.TLSOff, Timeout: timeout})
+	return inBubbleAs(t, f, relayurl.Relay{TLS: relayurl.TLSOff, Timeout: timeout})
 }
 
 // inBubbleAs is inBubble with a relay of which cfg says more.
-func inBubbleAs(t *testing.T, f *fake, cfg relays.Relay) *Relay {
+func inBubbleAs(t *testing.T, f *fake, cfg relayurl.Relay) *Relay {
 	t.Helper()
 	p := newPipes()
 	f.listener = p

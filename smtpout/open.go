@@ -13,7 +13,7 @@ import (
 	"github.com/emersion/go-smtp"
 
 	"mailer/app"
-	"mailer/app/relays"
+	"mailer/app/rules/relayurl"
 )
 
 // stageError is an error with the step that it belongs to.
@@ -69,7 +69,7 @@ func (r *Relay) dialTCP(ctx context.Context) (net.Conn, error) {
 // credential out before the certificate is verified.
 func (r *Relay) prepare(ctx context.Context, c *conn) error {
 	var err error
-	if r.cfg.TLS == relays.TLSImplicit {
+	if r.cfg.TLS == relayurl.TLSImplicit {
 		err = r.greetEncrypted(ctx, c, "")
 	} else {
 		err = r.greetClear(ctx, c)
@@ -86,22 +86,22 @@ func (r *Relay) prepare(ctx context.Context, c *conn) error {
 
 // greetClear says EHLO in the clear, and again under TLS where that is used.
 func (r *Relay) greetClear(ctx context.Context, c *conn) error {
-	c.begin(relays.StepGreeting)
+	c.begin(relayurl.StepGreeting)
 	r.speak(c, c.wire)
 	if err := c.client.Hello(r.hello); err != nil {
 		return atStage(app.StageConnect, err)
 	}
-	if r.cfg.TLS == relays.TLSOff {
+	if r.cfg.TLS == relayurl.TLSOff {
 		return nil
 	}
 	if offered, _ := c.client.Extension("STARTTLS"); !offered {
-		if r.cfg.TLS == relays.TLSOpportunistic {
+		if r.cfg.TLS == relayurl.TLSOpportunistic {
 			return nil
 		}
-		c.begin(relays.StepTLS)
+		c.begin(relayurl.StepTLS)
 		return atStage(app.StageTLS, errNoTLS)
 	}
-	c.begin(relays.StepTLS)
+	c.begin(relayurl.StepTLS)
 	if err := r.askTLS(c); err != nil {
 		return atStage(app.StageTLS, err)
 	}
@@ -131,7 +131,7 @@ func (r *Relay) askTLS(c *conn) error {
 // greetEncrypted shakes hands, verifies the certificate and says EHLO. greeting
 // stands in for the relay's where it has greeted before.
 func (r *Relay) greetEncrypted(ctx context.Context, c *conn, greeting string) error {
-	c.begin(relays.StepTLS)
+	c.begin(relayurl.StepTLS)
 	if err := c.wire.SetDeadline(time.Now().Add(r.cfg.Timeout)); err != nil {
 		return atStage(app.StageTLS, err)
 	}
@@ -140,7 +140,7 @@ func (r *Relay) greetEncrypted(ctx context.Context, c *conn, greeting string) er
 		return atStage(app.StageTLS, err)
 	}
 	c.saw(secure)
-	c.begin(relays.StepGreeting)
+	c.begin(relayurl.StepGreeting)
 	r.speak(c, &greeted{Conn: secure, greeting: greeting})
 	return atStage(app.StageConnect, c.client.Hello(r.hello))
 }
@@ -161,7 +161,7 @@ func (r *Relay) authenticate(c *conn) error {
 	if r.cfg.User == "" && r.cfg.Password == "" {
 		return nil
 	}
-	c.begin(relays.StepAuth)
+	c.begin(relayurl.StepAuth)
 	if offered, _ := c.client.Extension("AUTH"); !offered {
 		return errNoAuth
 	}

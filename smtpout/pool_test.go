@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"mailer/app"
-	"mailer/app/relays"
+	"mailer/app/rules/relayurl"
 )
 
 // counts is what the fake saw of connections.
@@ -298,7 +298,7 @@ func TestWaitForAConnectionEndsWithContext(t *testing.T) {
 }
 
 func TestBuildersAreBounded(t *testing.T) {
-	b := newBuilder(Options{Builders: 1}, false, relays.ProfileGeneric)
+	b := newBuilder(Options{Builders: 1}, false, relayurl.ProfileGeneric)
 	if _, err := b.slots.take(t.Context(), claimant{}); err != nil {
 		t.Fatal(err)
 	}

@@ -11,12 +11,12 @@ import (
 	"time"
 
 	"mailer/app"
-	"mailer/app/relays"
+	"mailer/app/rules/relayurl"
 )
 
 // probe is a test of a relay under way.
 type probe struct {
-	steps []relays.Step
+	steps []relayurl.Step
 	since time.Time     // of the last step
 	heard bytes.Buffer  // what the relay said in it, the beginning of it
 	early time.Duration // the greeting before TLS took; it is said again
@@ -72,14 +72,14 @@ func (p *probe) begin(step string) {
 		if p.steps[n-1].Step == step {
 			return
 		}
-		if last := p.steps[n-1].Step; last == relays.StepGreeting && step == relays.StepTLS {
+		if last := p.steps[n-1].Step; last == relayurl.StepGreeting && step == relayurl.StepTLS {
 			p.early, p.steps = time.Since(p.since), p.steps[:n-1]
 		} else {
 			p.ended(true, p.words())
 		}
 	}
-	p.steps, p.since = append(p.steps, relays.Step{Step: step}), time.Now()
-	if step != relays.StepGreeting { // its first words may have come before
+	p.steps, p.since = append(p.steps, relayurl.Step{Step: step}), time.Now()
+	if step != relayurl.StepGreeting { // its first words may have come before
 		p.heard.Reset()
 	}
 }
@@ -88,7 +88,7 @@ func (p *probe) begin(step string) {
 func (p *probe) ended(ok bool, said string) {
 	s := &p.steps[len(p.steps)-1]
 	took := time.Since(p.since)
-	if s.Step == relays.StepGreeting {
+	if s.Step == relayurl.StepGreeting {
 		took += p.early
 	}
 	s.OK, s.Said, s.MS = ok, said, took.Milliseconds()
@@ -97,7 +97,7 @@ func (p *probe) ended(ok bool, said string) {
 // words are the last line that the relay said in a step, or of a greeting the first.
 func (p *probe) words() string {
 	lines := strings.Split(strings.TrimSpace(p.heard.String()), "\n")
-	if p.steps[len(p.steps)-1].Step == relays.StepGreeting {
+	if p.steps[len(p.steps)-1].Step == relayurl.StepGreeting {
 		return strings.TrimSpace(lines[0])
 	}
 	return strings.TrimSpace(lines[len(lines)-1])
@@ -128,15 +128,15 @@ func (p *probe) failed(r *Relay, err error) {
 // Probe tries a relay step by step, up to the first that fails: DNS, connecting, TLS,
 // greeting, signing in, and MAIL, RCPT and RSET with the addresses of m. send has it then
 // send m. Without recipients RCPT is left out.
-func Probe(ctx context.Context, cfg relays.Relay, opts Options, m *app.Outgoing, send bool) []relays.Step {
+func Probe(ctx context.Context, cfg relayurl.Relay, opts Options, m *app.Outgoing, send bool) []relayurl.Step {
 	r, err := NewRelay(cfg, opts)
 	if err != nil {
-		return []relays.Step{{Step: relays.StepTLS, Said: newCleaner(cfg.User, cfg.Password).words(err.Error())}}
+		return []relayurl.Step{{Step: relayurl.StepTLS, Said: newCleaner(cfg.User, cfg.Password).words(err.Error())}}
 	}
 	defer r.Close()
 	p := &probe{}
 	if p.reach(ctx, r, m) && send {
-		p.step(r, relays.StepSend, func() (string, error) { return r.sendOnce(ctx, m) })
+		p.step(r, relayurl.StepSend, func() (string, error) { return r.sendOnce(ctx, m) })
 	}
 	for i := range p.steps {
 		p.steps[i].Said = r.clean.words(p.steps[i].Said)
@@ -161,7 +161,7 @@ func (p *probe) reach(ctx context.Context, r *Relay, m *app.Outgoing) bool {
 		c.wire = newWire(socket, r.cfg.Timeout)
 		return socket.RemoteAddr().String(), nil
 	}
-	if !p.step(r, relays.StepDNS, dns) || !p.step(r, relays.StepConnect, connect) {
+	if !p.step(r, relayurl.StepDNS, dns) || !p.step(r, relayurl.StepConnect, connect) {
 		return false
 	}
 	defer c.cut()
@@ -171,7 +171,7 @@ func (p *probe) reach(ctx context.Context, r *Relay, m *app.Outgoing) bool {
 		return false
 	}
 	p.ended(true, p.words())
-	ok := p.step(r, relays.StepMail, func() (string, error) { return r.rehearse(c, m) })
+	ok := p.step(r, relayurl.StepMail, func() (string, error) { return r.rehearse(c, m) })
 	c.quit()
 	return ok
 }

@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"mailer/app"
-	"mailer/app/rawmail"
+	"mailer/app/rules/rawmail"
 )
 
 // makeRaw makes what is sent of a message that was handed in whole: the fields that it

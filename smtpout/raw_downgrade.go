@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"mailer/app"
-	"mailer/app/rawmail"
+	"mailer/app/rules/rawmail"
 )
 
 // fit returns what a relay gets that makes this offer of a message that was handed in

@@ -13,9 +13,9 @@ import (
 	"testing"
 
 	"mailer/app"
-	"mailer/app/apptest"
-	"mailer/app/rawmail"
-	"mailer/app/relays"
+	"mailer/app/rules/rawmail"
+	"mailer/app/rules/relayurl"
+	"mailer/app/testing/apptest"
 )
 
 // handedIn is a letter of acme.test that was handed in whole.
@@ -213,7 +213,7 @@ func TestHandedInMessagesVerifyWithDkimpy(t *testing.T) {
 	key, record := testKey(t)
 	dir, random := t.TempDir(), rand.New(rand.NewPCG(3, 2026))
 	args := []string{"-c", dkimpyScript, record}
-	b := newBuilder(Options{}, true, relays.ProfileGeneric)
+	b := newBuilder(Options{}, true, relayurl.ProfileGeneric)
 	for i := range rawMessages(40) {
 		m := handedIn(t, apptest.GeneratedMessage(random, "acme.test"))
 		m.DKIM = key

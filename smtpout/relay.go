@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"mailer/app"
-	"mailer/app/relays"
+	"mailer/app/rules/relayurl"
 )
 
 const (
@@ -29,7 +29,7 @@ const (
 // Relay hands messages to one SMTP server over a few pooled connections, as many as
 // it lets us have. It is safe for concurrent use.
 type Relay struct {
-	cfg      relays.Relay
+	cfg      relayurl.Relay
 	addr     string
 	dial     func(context.Context) (net.Conn, error)
 	hello    string
@@ -47,7 +47,7 @@ type Relay struct {
 
 // NewRelay makes the client of a relay; it opens no connection. Errors: a
 // setting that can't work, or cfg.CAFile unreadable or without a certificate.
-func NewRelay(cfg relays.Relay, opts Options) (*Relay, error) {
+func NewRelay(cfg relayurl.Relay, opts Options) (*Relay, error) {
 	cfg, err := withDefaults(cfg)
 	if err != nil {
 		return nil, err
@@ -77,20 +77,20 @@ func NewRelay(cfg relays.Relay, opts Options) (*Relay, error) {
 	return r, nil
 }
 
-func withDefaults(cfg relays.Relay) (relays.Relay, error) {
+func withDefaults(cfg relayurl.Relay) (relayurl.Relay, error) {
 	if cfg.Host == "" {
 		return cfg, errors.New("a relay needs a host")
 	}
 	switch cfg.TLS {
 	case "":
-		cfg.TLS = relays.TLSRequired
-	case relays.TLSRequired, relays.TLSImplicit, relays.TLSOpportunistic, relays.TLSOff:
+		cfg.TLS = relayurl.TLSRequired
+	case relayurl.TLSRequired, relayurl.TLSImplicit, relayurl.TLSOpportunistic, relayurl.TLSOff:
 	default:
 		return cfg, fmt.Errorf("relay %s: unknown TLS mode %q", cfg, cfg.TLS)
 	}
 	if cfg.Port == 0 {
 		cfg.Port = 587
-		if cfg.TLS == relays.TLSImplicit {
+		if cfg.TLS == relayurl.TLSImplicit {
 			cfg.Port = 465
 		}
 	}
@@ -116,7 +116,7 @@ func helloName(name string) (string, error) {
 	return name, nil
 }
 
-func tlsConfig(cfg relays.Relay) (*tls.Config, error) {
+func tlsConfig(cfg relayurl.Relay) (*tls.Config, error) {
 	config := &tls.Config{
 		ServerName:         cfg.Host,
 		MinVersion:         tls.VersionTLS12,

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"mailer/app"
-	"mailer/app/relays"
+	"mailer/app/rules/relayurl"
 )
 
 // Every rule about replies, one line each.
@@ -125,7 +125,7 @@ func TestSendKeepsQueueID(t *testing.T) {
 
 // A name server has a time of its own, which is not the relay's.
 func TestANameServerThatDoesNotAnswerIsNoRelayThatDoesNot(t *testing.T) {
-	r, err := NewRelay(relays.Relay{Region: "us-east-1", Host: "relay.test", TLS: relays.TLSOff}, Options{})
+	r, err := NewRelay(relayurl.Relay{Region: "us-east-1", Host: "relay.test", TLS: relayurl.TLSOff}, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -282,7 +282,7 @@ func TestSigning(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			m := letter("a@example.net")
 			m.DKIM = tt.key
-			got, bad := newBuilder(Options{Builders: 1}, tt.dkim, relays.ProfileGeneric).build(t.Context(), m)
+			got, bad := newBuilder(Options{Builders: 1}, tt.dkim, relayurl.ProfileGeneric).build(t.Context(), m)
 			if bad != nil {
 				t.Fatal(summary(*bad))
 			}

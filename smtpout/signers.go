@@ -9,7 +9,7 @@ import (
 	"sync"
 
 	"mailer/app"
-	"mailer/app/relays"
+	"mailer/app/rules/relayurl"
 )
 
 // built is a message ready for the wire.
@@ -61,11 +61,11 @@ func (b *built) prepend(buf []byte) {
 type builder struct {
 	slots   *slots
 	sign    bool
-	profile relays.Profile
+	profile relayurl.Profile
 	spare   sync.Pool // of *built, for their buffers
 }
 
-func newBuilder(opts Options, sign bool, profile relays.Profile) *builder {
+func newBuilder(opts Options, sign bool, profile relayurl.Profile) *builder {
 	n := cmp.Or(max(opts.Builders, 0), app.Builders())
 	limit := func() int {
 		if opts.Load.Busy() {

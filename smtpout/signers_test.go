@@ -7,7 +7,7 @@ import (
 	"sync"
 	"testing"
 
-	"mailer/app/relays"
+	"mailer/app/rules/relayurl"
 )
 
 // Messages of all sizes share buffers; each arrives as if it had been alone.
@@ -54,7 +54,7 @@ func TestBuffersAreNotMixedUp(t *testing.T) {
 }
 
 func TestSignatureOfAnyLengthStandsBeforeTheMessage(t *testing.T) {
-	b := newBuilder(Options{}, true, relays.ProfileGeneric)
+	b := newBuilder(Options{}, true, relayurl.ProfileGeneric)
 	m := letter("a@example.net")
 	message, err := compose(m)
 	if err != nil {
@@ -75,7 +75,7 @@ func TestSignatureOfAnyLengthStandsBeforeTheMessage(t *testing.T) {
 
 // A long message's buffer must not stay for short ones.
 func TestLargeBuffersAreNotKept(t *testing.T) {
-	b := newBuilder(Options{}, false, relays.ProfileGeneric)
+	b := newBuilder(Options{}, false, relayurl.ProfileGeneric)
 	m := letter("a@example.net")
 	m.Mail.Text = strings.Repeat("a line of text\n", keptBuffer/15)
 	got, bad := b.build(t.Context(), m)

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"mailer/app"
-	"mailer/app/relays"
+	"mailer/app/rules/relayurl"
 )
 
 // Simulator answers for the test recipients itself and hands all others to the
@@ -22,7 +22,7 @@ func WithSimulator(next Transport) *Simulator { return &Simulator{next: next} }
 
 // Connect makes the client of a relay, with the test recipients before it. Errors are
 // those of NewRelay.
-func Connect(cfg relays.Relay, opts Options) (*Simulator, error) {
+func Connect(cfg relayurl.Relay, opts Options) (*Simulator, error) {
 	client, err := NewRelay(cfg, opts)
 	if err != nil {
 		return nil, err

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"mailer/app"
-	"mailer/app/relays"
+	"mailer/app/rules/relayurl"
 )
 
 // newSlots are n places without a reserve.
@@ -172,7 +172,7 @@ func TestNoPlaceIsLostWhenWaitersLeaveAsItIsGiven(t *testing.T) {
 func TestThreeQuartersOfTheBuildersRestWhileCallersWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var load app.Load
-		b := newBuilder(Options{Builders: 8, Load: &load}, false, relays.ProfileGeneric)
+		b := newBuilder(Options{Builders: 8, Load: &load}, false, relayurl.ProfileGeneric)
 		leave := load.Enter()
 		held := taken(t, b.slots, claimant{})
 		taken(t, b.slots, bulk)

@@ -16,7 +16,7 @@ import (
 	"github.com/emersion/go-sasl"
 	"github.com/emersion/go-smtp"
 
-	"mailer/app/relays"
+	"mailer/app/rules/relayurl"
 )
 
 // peer is a relay on go-smtp's server: an SMTP stack that is not our fake.
@@ -110,9 +110,9 @@ func (s *peerSession) Logout() error { return nil }
 
 func TestPeerDelivery(t *testing.T) {
 	config, ca := certificate(t)
-	for _, mode := range []relays.TLSMode{relays.TLSRequired, relays.TLSImplicit, relays.TLSOpportunistic, relays.TLSOff} {
+	for _, mode := range []relayurl.TLSMode{relayurl.TLSRequired, relayurl.TLSImplicit, relayurl.TLSOpportunistic, relayurl.TLSOff} {
 		t.Run(string(mode), func(t *testing.T) {
-			p := startPeer(t, &peer{mechs: []string{"PLAIN"}}, config, mode == relays.TLSImplicit)
+			p := startPeer(t, &peer{mechs: []string{"PLAIN"}}, config, mode == relayurl.TLSImplicit)
 			cfg := configFor(p.listener)
 			cfg.TLS, cfg.CAFile, cfg.User, cfg.Password = mode, ca, "user", "pass-word"
 			r := newRelay(t, cfg)
@@ -131,7 +131,7 @@ func TestPeerDelivery(t *testing.T) {
 			if len(p.messages) != 2 || p.messages[1] != string(message) || !p.utf8 {
 				t.Errorf("%d messages, SMTPUTF8 %v", len(p.messages), p.utf8)
 			}
-			if encrypted := mode != relays.TLSOff; p.resumed[1] != encrypted {
+			if encrypted := mode != relayurl.TLSOff; p.resumed[1] != encrypted {
 				t.Errorf("TLS session resumed: %v", p.resumed[1])
 			}
 		})
@@ -140,9 +140,9 @@ func TestPeerDelivery(t *testing.T) {
 
 func TestSelfSignedCertificateIsRefused(t *testing.T) {
 	config, _ := certificate(t)
-	for _, mode := range []relays.TLSMode{relays.TLSRequired, relays.TLSImplicit, relays.TLSOpportunistic} {
+	for _, mode := range []relayurl.TLSMode{relayurl.TLSRequired, relayurl.TLSImplicit, relayurl.TLSOpportunistic} {
 		t.Run(string(mode), func(t *testing.T) {
-			p := startPeer(t, &peer{mechs: []string{"PLAIN"}}, config, mode == relays.TLSImplicit)
+			p := startPeer(t, &peer{mechs: []string{"PLAIN"}}, config, mode == relayurl.TLSImplicit)
 			cfg := configFor(p.listener)
 			cfg.TLS, cfg.User, cfg.Password = mode, "user", "pass-word"
 			res := newRelay(t, cfg).Send(t.Context(), letter("a@example.net"), agree)
@@ -156,7 +156,7 @@ func TestCertificateOfAnotherHostIsRefused(t *testing.T) {
 	config, ca := certificate(t)
 	p := startPeer(t, &peer{}, config, false)
 	cfg := configFor(p.listener)
-	cfg.Host, cfg.TLS, cfg.CAFile = "localhost", relays.TLSRequired, ca // the certificate names 127.0.0.1
+	cfg.Host, cfg.TLS, cfg.CAFile = "localhost", relayurl.TLSRequired, ca // the certificate names 127.0.0.1
 	want(t, newRelay(t, cfg).Send(t.Context(), letter("a@example.net"), agree), "trouble/tls/0")
 }
 
@@ -164,7 +164,7 @@ func TestCertificateOfAnotherHostIsRefused(t *testing.T) {
 func TestStrippedSTARTTLS(t *testing.T) {
 	f := startFake(t, &fake{ehlo: []string{"AUTH PLAIN"}})
 	cfg := configFor(f.listener)
-	cfg.TLS, cfg.User, cfg.Password = relays.TLSRequired, "user", "pass-word"
+	cfg.TLS, cfg.User, cfg.Password = relayurl.TLSRequired, "user", "pass-word"
 	res := newRelay(t, cfg).Send(t.Context(), letter("a@example.net"), agree)
 	want(t, res, "trouble/tls/0")
 	wantWords(t, res, "STARTTLS")
@@ -181,7 +181,7 @@ func TestSTARTTLSTrouble(t *testing.T) {
 		{"data in the clear after the reply", "220 go on\r\n250 injected", "trouble/tls/0"},
 		{"no handshake", "220 go on\x00", "trouble/tls/0"},
 	}
-	for _, mode := range []relays.TLSMode{relays.TLSRequired, relays.TLSOpportunistic} {
+	for _, mode := range []relayurl.TLSMode{relayurl.TLSRequired, relayurl.TLSOpportunistic} {
 		for _, tt := range tests {
 			t.Run(string(mode)+" "+tt.name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
@@ -190,7 +190,7 @@ func TestSTARTTLSTrouble(t *testing.T) {
 						config = &tls.Config{} // no certificate: the server gives up
 					}
 					f := &fake{ehlo: []string{"STARTTLS", "AUTH PLAIN"}, tls: config, script: on("STARTTLS", tt.reply)}
-					r := inBubbleAs(t, f, relays.Relay{TLS: mode, CAFile: ca, User: "user", Password: "pass-word"})
+					r := inBubbleAs(t, f, relayurl.Relay{TLS: mode, CAFile: ca, User: "user", Password: "pass-word"})
 					want(t, r.Send(t.Context(), letter("a@example.net"), agree), tt.want)
 					if said := f.said("AUTH"); len(said) != 0 {
 						t.Errorf("said %q", said)
@@ -215,7 +215,7 @@ func TestSTARTTLSOnFake(t *testing.T) {
 		return ""
 	}})
 	cfg := configFor(f.listener)
-	cfg.TLS, cfg.CAFile, cfg.User, cfg.Password = relays.TLSRequired, ca, "user", "pass-word"
+	cfg.TLS, cfg.CAFile, cfg.User, cfg.Password = relayurl.TLSRequired, ca, "user", "pass-word"
 	want(t, newRelay(t, cfg).Send(t.Context(), letter("a@example.net"), agree), "done/dot/250 a=accepted/250")
 	if got := f.said("EHLO"); len(got) != 2 || got[0] != got[1] || got[0] != "EHLO mailer.example.com" {
 		t.Errorf("said %q", got)
@@ -228,7 +228,7 @@ func TestSTARTTLSOnFake(t *testing.T) {
 func TestOpportunisticGoesOnInTheClear(t *testing.T) {
 	f := startFake(t, &fake{ehlo: []string{"AUTH LOGIN PLAIN"}})
 	cfg := configFor(f.listener)
-	cfg.TLS, cfg.User, cfg.Password = relays.TLSOpportunistic, "user", "pass-word"
+	cfg.TLS, cfg.User, cfg.Password = relayurl.TLSOpportunistic, "user", "pass-word"
 	want(t, newRelay(t, cfg).Send(t.Context(), letter("a@example.net"), agree), "done/dot/250 a=accepted/250")
 	if got := f.said("AUTH"); len(got) != 1 || !strings.HasPrefix(got[0], "AUTH PLAIN ") {
 		t.Errorf("said %q", got)
@@ -250,7 +250,7 @@ func TestAuthTrouble(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				f := &fake{ehlo: []string{tt.offer}, script: on("AUTH", tt.reply)}
-				r := inBubbleAs(t, f, relays.Relay{TLS: relays.TLSOff, User: "user", Password: "pass-word"})
+				r := inBubbleAs(t, f, relayurl.Relay{TLS: relayurl.TLSOff, User: "user", Password: "pass-word"})
 				res := r.Send(t.Context(), letter("a@example.net"), agree)
 				want(t, res, tt.want)
 				if res.Reply.Text == "" || strings.Contains(res.Reply.Text, "pass-word") || strings.Contains(res.Reply.Text, plain) {
@@ -269,19 +269,19 @@ func TestNewRelayErrors(t *testing.T) {
 	if err := os.WriteFile(empty, []byte("nothing"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	base := relays.Relay{Region: "eu", Host: "127.0.0.1", User: "user", Password: "pass-word"}
+	base := relayurl.Relay{Region: "eu", Host: "127.0.0.1", User: "user", Password: "pass-word"}
 	tests := []struct {
 		name  string
-		cfg   func(*relays.Relay)
+		cfg   func(*relayurl.Relay)
 		hello string
 		words string
 	}{
-		{"no host", func(c *relays.Relay) { c.Host = "" }, "", "host"},
-		{"mode", func(c *relays.Relay) { c.TLS = "sometimes" }, "", "sometimes"},
-		{"ca missing", func(c *relays.Relay) { c.CAFile = "/nowhere/ca.pem" }, "", "/nowhere/ca.pem"},
-		{"ca empty", func(c *relays.Relay) { c.CAFile = empty }, "", empty},
-		{"hello", func(*relays.Relay) {}, "two words", "two words"},
-		{"hello with a line end", func(*relays.Relay) {}, "a\r\nRSET", "EHLO"},
+		{"no host", func(c *relayurl.Relay) { c.Host = "" }, "", "host"},
+		{"mode", func(c *relayurl.Relay) { c.TLS = "sometimes" }, "", "sometimes"},
+		{"ca missing", func(c *relayurl.Relay) { c.CAFile = "/nowhere/ca.pem" }, "", "/nowhere/ca.pem"},
+		{"ca empty", func(c *relayurl.Relay) { c.CAFile = empty }, "", empty},
+		{"hello", func(*relayurl.Relay) {}, "two words", "two words"},
+		{"hello with a line end", func(*relayurl.Relay) {}, "a\r\nRSET", "EHLO"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -296,11 +296,11 @@ func TestNewRelayErrors(t *testing.T) {
 }
 
 func TestRelayDefaults(t *testing.T) {
-	r := newRelay(t, relays.Relay{Host: "relay.example.com"})
-	if r.addr != "relay.example.com:587" || r.cfg.TLS != relays.TLSRequired || r.cfg.Timeout != 30*time.Second || r.pool.slots.limit() != 8 {
+	r := newRelay(t, relayurl.Relay{Host: "relay.example.com"})
+	if r.addr != "relay.example.com:587" || r.cfg.TLS != relayurl.TLSRequired || r.cfg.Timeout != 30*time.Second || r.pool.slots.limit() != 8 {
 		t.Errorf("%s %+v", r.addr, r.cfg)
 	}
-	r = newRelay(t, relays.Relay{Host: "relay.example.com", TLS: relays.TLSImplicit})
+	r = newRelay(t, relayurl.Relay{Host: "relay.example.com", TLS: relayurl.TLSImplicit})
 	if r.addr != "relay.example.com:465" || r.tls.MinVersion != tls.VersionTLS12 {
 		t.Errorf("%s", r.addr)
 	}

@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"mailer/app"
-	"mailer/app/apptest"
-	"mailer/app/tracking"
+	"mailer/app/rules/tracking"
+	"mailer/app/testing/apptest"
 )
 
 // tracked is the mail of an outgoing message as it leaves when its opens and

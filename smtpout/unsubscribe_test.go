@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"mailer/app"
-	"mailer/app/relays"
+	"mailer/app/rules/relayurl"
 )
 
 // RFC 8058 section 4: a mail reader obeys the pair only where DKIM covers both.
@@ -20,7 +20,7 @@ func TestTheSignatureCoversAGeneratedPairAndACallersPair(t *testing.T) {
 	} {
 		email.From, email.Subject, email.Text = app.Address{Local: "a", Domain: "acme.test"}, "s", "t"
 		email.To = []app.Address{{Local: "b", Domain: "example.org"}}
-		for _, profile := range []relays.Profile{relays.ProfileGeneric, relays.ProfileSES} {
+		for _, profile := range []relayurl.Profile{relayurl.ProfileGeneric, relayurl.ProfileSES} {
 			message, err := compose(&app.Outgoing{EmailID: "0198", MessageID: "0198@acme.test", Date: time.Unix(0, 0), Mail: email.Sent()})
 			if err != nil {
 				t.Fatal(err)

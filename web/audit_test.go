@@ -9,7 +9,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"mailer/app"
-	"mailer/app/world"
+	"mailer/app/testing/testserver"
 )
 
 // logged returns what the audit log has since it had so many entries, oldest first.
@@ -23,7 +23,7 @@ func (r *real) logged(before int) []app.AuditEntry {
 }
 
 func TestEachChangeOfAKeyLeavesOneEntryInTheAuditLog(t *testing.T) {
-	world.BothEngines(t)
+	testserver.BothEngines(t)
 	t.Parallel()
 	const planted = "s3cr3t-in-the-address"
 	r := newReal(t, captured())

@@ -12,8 +12,8 @@ import (
 	"testing"
 
 	"mailer/app"
-	"mailer/app/brand"
-	"mailer/app/room"
+	"mailer/app/kit/membudget"
+	"mailer/app/rules/brand"
 	"mailer/web/rest"
 )
 
@@ -35,7 +35,7 @@ func aLogo(t *testing.T) (file []byte, body string) {
 		noise.Pix[i] = seed + byte(i*i>>7) ^ byte(i*31)
 	}
 	var b bytes.Buffer
-	if err := jpeg.Encode(&b, noise, &jpeg.Options{Quality: 100}); err != nil || b.Len() <= room.Small {
+	if err := jpeg.Encode(&b, noise, &jpeg.Options{Quality: 100}); err != nil || b.Len() <= membudget.Small {
 		t.Fatal(b.Len(), err)
 	}
 	return b.Bytes(), `{"content":"` + base64.StdEncoding.EncodeToString(b.Bytes()) + `"}`

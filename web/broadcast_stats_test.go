@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"mailer/app"
-	"mailer/app/world"
+	"mailer/app/testing/testserver"
 	"mailer/db"
 )
 
@@ -61,7 +61,7 @@ func (a *people) sentTo(n int, html string) string {
 }
 
 func TestRealRecipientsOfABroadcast(t *testing.T) {
-	world.BothEngines(t)
+	testserver.BothEngines(t)
 	t.Parallel()
 	a := newPeople(t)
 	b := a.sentTo(4, `<p>Hi</p>`)

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"mailer/app"
-	"mailer/app/world"
+	"mailer/app/testing/testserver"
 	"mailer/db"
 )
 
@@ -252,7 +252,7 @@ func TestContactListsCarryWhatIncludeNames(t *testing.T) {
 }
 
 func TestContactListsArePaged(t *testing.T) {
-	world.BothEngines(t)
+	testserver.BothEngines(t)
 	t.Parallel()
 	b := newContactBench(t)
 	var ids []string

@@ -8,9 +8,9 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"mailer/app"
-	"mailer/app/guardrails"
-	"mailer/app/mail"
-	"mailer/app/reputation"
+	"mailer/app/rules/reputation"
+	"mailer/app/sending/guardrails"
+	"mailer/app/sending/mail"
 	"mailer/web/rest"
 	"mailer/web/shapes"
 )

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"mailer/app"
-	"mailer/app/reputation"
-	"mailer/app/world"
+	"mailer/app/rules/reputation"
+	"mailer/app/testing/testserver"
 	"mailer/db"
 )
 
@@ -27,7 +27,7 @@ func (r *real) object(key, target string) map[string]any {
 }
 
 func TestRealInsights(t *testing.T) {
-	world.BothEngines(t)
+	testserver.BothEngines(t)
 	t.Parallel()
 	r := newReal(t, captured())
 	id := r.send(r.full, `{"from":"Acme <no-reply@mail.acme.example>","to":"you@example.org","subject":"Hello","html":"<p>Hi</p><a href=\"http://bit.ly/x\">there</a>"}`)

@@ -14,9 +14,9 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"mailer/app"
-	"mailer/app/plan"
-	"mailer/app/reputation"
-	"mailer/app/webhook"
+	"mailer/app/rules/plan"
+	"mailer/app/rules/reputation"
+	"mailer/app/rules/webhook"
 	"mailer/db"
 )
 

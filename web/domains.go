@@ -7,8 +7,8 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"mailer/app"
-	"mailer/app/domains"
-	"mailer/app/service"
+	"mailer/app/base"
+	"mailer/app/tenants/domains"
 	"mailer/web/rest"
 )
 
@@ -270,7 +270,7 @@ func (r domainRoutes) domainAnswer(d *app.Domain) *domainOutput {
 func newDomainItem(d *app.Domain) DomainItem {
 	return DomainItem{
 		ID: d.ID, Name: d.Name, Status: d.Status, CreatedAt: app.FormatTime(d.CreatedAt), Region: d.Region,
-		OpenTracking: d.OpenTracking, ClickTracking: d.ClickTracking, TrackingSubdomain: service.TextOrNull(d.TrackingSubdomain),
+		OpenTracking: d.OpenTracking, ClickTracking: d.ClickTracking, TrackingSubdomain: base.TextOrNull(d.TrackingSubdomain),
 		Capabilities: app.SendingOnly(),
 	}
 }

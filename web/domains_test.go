@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"mailer/app"
-	"mailer/app/service"
+	"mailer/app/base"
 )
 
 // domainAnswer is any answer about domains.
@@ -286,7 +286,7 @@ func TestTheDocumentListsTheRegions(t *testing.T) {
 	}
 	check("[us-east-1 eu-west-1]")
 	now := d.server.Settings.Outlets()
-	now.Regions = append(slices.Clone(now.Regions), service.Region{Name: "sa-east-1"}) // as after mailer relays add
+	now.Regions = append(slices.Clone(now.Regions), base.Region{Name: "sa-east-1"}) // as after mailer relays add
 	d.server.Settings.SetOutlets(now)
 	check("[us-east-1 eu-west-1 sa-east-1]")
 }

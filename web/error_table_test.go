@@ -11,8 +11,8 @@ import (
 	"testing"
 
 	"mailer/app"
-	"mailer/app/delivery"
-	"mailer/app/relays"
+	"mailer/app/rules/relayurl"
+	"mailer/app/sending/delivery"
 	"mailer/app/server"
 	"mailer/db"
 	"mailer/web/rest"
@@ -250,7 +250,7 @@ func sentBroadcast(t *testing.T, r *real) *httptest.ResponseRecorder {
 }
 
 func tooLarge(t *testing.T, _ *real) *httptest.ResponseRecorder {
-	relay := relays.Relay{Region: app.DefaultRegion, Host: "relay.test", Port: 25, Connections: 1, Daily: 2}
+	relay := relayurl.Relay{Region: app.DefaultRegion, Host: "relay.test", Port: 25, Connections: 1, Daily: 2}
 	r := newReal(t, server.Config{Routes: []delivery.Route{{Relay: relay, Sender: taker{}}}})
 	r.domain(r.team.ID, "example.com", true)
 	return r.as(r.full, "POST", "/broadcasts/"+r.broadcastTo(60)+"/send", "")

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"mailer/app"
-	"mailer/app/apptest"
+	"mailer/app/testing/apptest"
 	"mailer/db"
 	"mailer/web/rest"
 )

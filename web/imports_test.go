@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"mailer/app"
-	"mailer/app/importing"
-	"mailer/app/webhook"
+	"mailer/app/rules/contactfile"
+	"mailer/app/rules/webhook"
 	"mailer/db"
 )
 
@@ -264,7 +264,7 @@ func TestAFileThatCantBeReadFurtherFailsTheImportThere(t *testing.T) {
 	if a.Status != "failed" || a.counts() != "2=1+0+0+1" || a.Error == nil || *a.Error != "Line 4: a value in double quotes has no proper end" || a.CompletedAt == nil {
 		t.Errorf("%+v %s", a, *a.Error)
 	}
-	a = r.imported(csvFile("email", "a@example.org", "b@example.org", `"`+strings.Repeat("x\n", importing.MaxRecord)))
+	a = r.imported(csvFile("email", "a@example.org", "b@example.org", `"`+strings.Repeat("x\n", contactfile.MaxRecord)))
 	if a.Status != "failed" || a.counts() != "2=1+0+1+0" || !strings.HasPrefix(*a.Error, "Line 4: a row is longer than") {
 		t.Errorf("%+v %s", a, *a.Error)
 	}
@@ -333,8 +333,8 @@ func TestTheEleventhFileIsRefusedUnread(t *testing.T) {
 	t.Parallel()
 	r := newReal(t, captured())
 	r.write(func(tx *db.Tx) error {
-		for range importing.MaxWaiting { // that arrive, which no worker takes
-			if err := tx.InsertImport(&importing.Import{ID: app.NewID(), TeamID: r.team.ID, CreatedAt: tx.Now}); err != nil {
+		for range contactfile.MaxWaiting { // that arrive, which no worker takes
+			if err := tx.InsertImport(&contactfile.Import{ID: app.NewID(), TeamID: r.team.ID, CreatedAt: tx.Now}); err != nil {
 				return err
 			}
 		}

@@ -16,13 +16,13 @@ import (
 	"time"
 
 	"mailer/app"
-	"mailer/app/importing"
+	"mailer/app/rules/contactfile"
 	"mailer/db"
 	"mailer/web/rest"
 )
 
 // stored is how many imports of a status keep their file.
-func (r *real) stored(status importing.Status) (n int) {
+func (r *real) stored(status contactfile.Status) (n int) {
 	r.t.Helper()
 	err := r.store.Read(r.t.Context(), func(reader *db.Reader) error {
 		ids, err := reader.StoredImports(status, time.Now())
@@ -102,8 +102,8 @@ func TestAnImportThatIsRefusedLeavesNothing(t *testing.T) {
 			}
 		})
 	}
-	if p := r.page(r.full, "/contacts/imports"); len(p.Data) != 0 || r.stored(importing.Uploading) != 0 {
-		t.Errorf("%d imports, %d files are left", len(p.Data), r.stored(importing.Uploading))
+	if p := r.page(r.full, "/contacts/imports"); len(p.Data) != 0 || r.stored(contactfile.Uploading) != 0 {
+		t.Errorf("%d imports, %d files are left", len(p.Data), r.stored(contactfile.Uploading))
 	}
 	var declared map[string]app.PropertyType
 	r.write(func(tx *db.Tx) (err error) {
@@ -120,7 +120,7 @@ func TestAnImportThatIsRefusedLeavesNothing(t *testing.T) {
 	for _, cut := range []int{0, 1, 30, len(body) - 60, len(body) - 10} {
 		wantError(t, r.as(r.full, "POST", "/contacts/imports", body[:cut], header), 400, app.CodeInvalidPayload)
 	}
-	if n := r.stored(importing.Uploading); n != 0 {
+	if n := r.stored(contactfile.Uploading); n != 0 {
 		t.Errorf("%d files are left of what was cut off", n)
 	}
 }
@@ -197,7 +197,7 @@ func TestAnUploadIsBoundedAndNeedsAKeyFirst(t *testing.T) {
 	w, req = newUpload(r, broken, header)
 	r.handler.ServeHTTP(w, req)
 	wantError(t, w, 400, app.CodeInvalidPayload)
-	if n := r.stored(importing.Uploading); n != 0 {
+	if n := r.stored(contactfile.Uploading); n != 0 {
 		t.Errorf("%d files are left", n)
 	}
 	small, header := form(t, csvFile("email", "a@example.org"))

@@ -10,9 +10,9 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"mailer/app"
-	"mailer/app/feedback"
-	"mailer/app/reports"
-	"mailer/app/window"
+	"mailer/app/kit/window"
+	"mailer/app/rules/feedback"
+	"mailer/app/sending/providerevents"
 	"mailer/web/rest"
 )
 
@@ -58,12 +58,12 @@ type ingestOutput struct{ Body ingested }
 // ingest are the doors of providers.
 type ingest struct {
 	h       *rest.Handler
-	service *reports.Service
+	service *providerevents.Service
 	sns     SNS // nil: no topic is on the list
 	refused quota
 }
 
-func registerIngest(h *rest.Handler, service *reports.Service, sns SNS) {
+func registerIngest(h *rest.Handler, service *providerevents.Service, sns SNS) {
 	in := &ingest{h: h, service: service, sns: sns}
 	tags := []string{"Provider events"}
 	rt := rest.Route{Public: true, Body: true, MaxBody: maxIngest}

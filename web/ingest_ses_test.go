@@ -20,7 +20,7 @@ import (
 	"time"
 
 	"mailer/app"
-	"mailer/app/sns"
+	"mailer/app/net/sns"
 )
 
 const (

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"mailer/app"
-	"mailer/app/feedback"
-	"mailer/app/world"
+	"mailer/app/rules/feedback"
+	"mailer/app/testing/testserver"
 	"mailer/web/rest"
 )
 
@@ -47,7 +47,7 @@ func (r *real) secret(source string) string {
 }
 
 func TestRealEventsOfEveryProviderAreStoredBeforeTheAnswer(t *testing.T) {
-	world.BothEngines(t)
+	testserver.BothEngines(t)
 	t.Parallel()
 	r := newReal(t, relayed())
 	r.domain(r.team.ID, "example.com", true)

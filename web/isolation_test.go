@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"mailer/app"
-	"mailer/app/world"
+	"mailer/app/testing/testserver"
 )
 
 // twinTeam is one of two teams that have the same.
@@ -386,7 +386,7 @@ func (m *isolation) allPaths(of twinTeam, path string) (out []map[string]string)
 
 // TestNoListShowsWhatIsAnotherTeams reads all that each kind of key can read.
 func TestNoListShowsWhatIsAnotherTeams(t *testing.T) {
-	world.BothEngines(t)
+	testserver.BothEngines(t)
 	t.Parallel()
 	m := newIsolation(t, app.CompatStrict)
 	theirs := map[string]bool{}

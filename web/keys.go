@@ -10,8 +10,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mailer/app"
-	"mailer/app/service"
-	"mailer/app/teams"
+	"mailer/app/base"
+	"mailer/app/tenants/teams"
 	"mailer/web/rest"
 	"mailer/web/shapes"
 )
@@ -172,7 +172,7 @@ func (r keyRoutes) deleteKey(ctx context.Context, key *app.Key, in *KeyPath) (*d
 func newKeyItem(k *app.Key) KeyItem {
 	return KeyItem{
 		ID: k.ID, Name: k.Name, Prefix: k.Prefix(), CreatedAt: app.FormatTime(k.CreatedAt), LastUsedAt: app.FormatTimePtr(k.LastUsedAt),
-		Permission: k.Permission, Role: k.Role, DomainID: service.TextOrNull(k.DomainID),
+		Permission: k.Permission, Role: k.Role, DomainID: base.TextOrNull(k.DomainID),
 		ExpiresAt: app.FormatTimePtr(k.ExpiresAt), AllowedIPs: append([]netip.Prefix{}, k.AllowedIPs...),
 	}
 }

@@ -12,16 +12,16 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"mailer/app"
-	"mailer/app/brand"
-	"mailer/app/feedback"
-	"mailer/app/importing"
-	accounts "mailer/app/people"
-	"mailer/app/plan"
-	"mailer/app/queue"
-	"mailer/app/reputation"
-	"mailer/app/service"
-	"mailer/app/teams"
-	"mailer/app/webhook"
+	"mailer/app/base"
+	"mailer/app/rules/brand"
+	"mailer/app/rules/contactfile"
+	"mailer/app/rules/feedback"
+	"mailer/app/rules/plan"
+	"mailer/app/rules/reputation"
+	"mailer/app/rules/webhook"
+	"mailer/app/sending/queue"
+	accounts "mailer/app/tenants/accounts"
+	"mailer/app/tenants/teams"
 )
 
 // documentedLimits are the numbers of the document and the constants that the
@@ -29,7 +29,7 @@ import (
 // segment of a path or the name of a shape, the member, and the keyword; * stands
 // for any place.
 var documentedLimits = map[string]int{
-	"* design maxLength":                         service.MaxDesign,
+	"* design maxLength":                         base.MaxDesign,
 	"queue ids maxItems":                         queue.MaxIDs,
 	"* allowed_ips maxItems":                     teams.MaxAllowedIPs,
 	"* limit maximum":                            app.MaxLimit,
@@ -87,7 +87,7 @@ const day = 24 * time.Hour
 var documentedWords = []string{
 	fmt.Sprintf("of at most %d KB and %d pixels a side", brand.MaxLogoBytes>>10, brand.MaxLogoSide),
 	fmt.Sprintf("at most %d characters and %d lines", brand.MaxFooter, brand.MaxFooterLines),
-	fmt.Sprintf("an object of at most %d bytes; another html", service.MaxDesign),
+	fmt.Sprintf("an object of at most %d bytes; another html", base.MaxDesign),
 	fmt.Sprintf("to, cc and bcc together hold at most %d", app.MaxRecipients),
 	fmt.Sprintf("at most %d days ahead", plan.MaxScheduledDays),
 	fmt.Sprintf("%dm to %dd; then it fails", app.MinExpiresIn/time.Minute, app.MaxExpiresIn/day),
@@ -96,16 +96,16 @@ var documentedWords = []string{
 	fmt.Sprintf("to up to %d addresses", app.MaxBroadcastTests),
 	fmt.Sprintf("Send 1 to %d emails", app.MaxBatch),
 	fmt.Sprintf("Create or update 1 to %d contacts", app.MaxContactBatch),
-	fmt.Sprintf("The first %d,000 are kept", importing.MaxErrors/1000),
+	fmt.Sprintf("The first %d,000 are kept", contactfile.MaxErrors/1000),
 	fmt.Sprintf("an array of up to %d,000.", feedback.MaxGenericEvents/1000),
 	fmt.Sprintf("null under %d sends", reputation.MinTeamSends),
 	fmt.Sprintf("complaint figures of the last %d days", reputation.DeliverabilityWindow/day),
 	fmt.Sprintf("events of the last %d days for a webhook", webhook.EventsKept/day),
 	fmt.Sprintf("the Base64 of %d to %d bytes", webhook.MinSecretSize, webhook.MaxSecretSize),
 	fmt.Sprintf("beside the new one; %d where it is absent", webhook.DefaultOverlapHours),
-	fmt.Sprintf("A team can have %d that are not over", importing.MaxWaiting),
-	fmt.Sprintf("are kept for %d days", importing.Kept/day),
-	fmt.Sprintf("The first %d rows that could not be taken", importing.MaxErrorsShown),
+	fmt.Sprintf("A team can have %d that are not over", contactfile.MaxWaiting),
+	fmt.Sprintf("are kept for %d days", contactfile.Kept/day),
+	fmt.Sprintf("The first %d rows that could not be taken", contactfile.MaxErrorsShown),
 }
 
 // noLimits are numbers in words that limit nothing.

@@ -7,11 +7,11 @@ import (
 	"testing"
 
 	"mailer/app"
-	"mailer/app/world"
+	"mailer/app/testing/testserver"
 )
 
 func TestRealPaging(t *testing.T) {
-	world.BothEngines(t)
+	testserver.BothEngines(t)
 	t.Parallel()
 	r := newReal(t, captured())
 	var ids []string

@@ -9,13 +9,13 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"mailer/app"
-	"mailer/app/live"
+	"mailer/app/kit/pubsub"
 	"mailer/web/rest"
 )
 
 // liveRoutes is the route of what changes while somebody looks.
 type liveRoutes struct {
-	bus *live.Bus
+	bus *pubsub.Bus
 	h   *rest.Handler
 }
 
@@ -55,7 +55,7 @@ func (r liveRoutes) listen(_ context.Context, x *rest.Exchange, in *liveInput) (
 	}
 	first := hello
 	if in.LastEventID != "" {
-		first = append(append([]byte{}, hello...), live.Text(0, live.Event{Name: live.Reset})...)
+		first = append(append([]byte{}, hello...), pubsub.Text(0, pubsub.Event{Name: pubsub.Reset})...)
 	}
 	return &rest.Written{Body: func() {
 		r.h.Follow(x, first, l.C, l.Close)
@@ -63,16 +63,16 @@ func (r liveRoutes) listen(_ context.Context, x *rest.Exchange, in *liveInput) (
 }
 
 // refusedListener says why nobody else may listen.
-func refusedListener(bus *live.Bus, err error) error {
+func refusedListener(bus *pubsub.Bus, err error) error {
 	refused := func(code app.Code, text string, args ...any) error {
 		e := app.Errorf(code, text, args...)
 		e.RetryAfter = 30 * time.Second
 		return e
 	}
 	switch {
-	case errors.Is(err, live.ErrHolder):
+	case errors.Is(err, pubsub.ErrHolder):
 		return refused(app.CodeRateLimitExceeded, "This key or session listens %d times already; close one of them", bus.Holder)
-	case errors.Is(err, live.ErrTeam):
+	case errors.Is(err, pubsub.ErrTeam):
 		return refused(app.CodeRateLimitExceeded, "Your team listens %d times already; look again now and then instead", bus.Team)
 	}
 	return refused(app.CodeServiceUnavailable, "As many listen as the server can serve; look again now and then instead")

@@ -8,8 +8,8 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"mailer/app"
-	"mailer/app/requestlog"
-	"mailer/app/service"
+	"mailer/app/base"
+	"mailer/app/operate/requestlog"
 	"mailer/web/rest"
 )
 
@@ -110,7 +110,7 @@ func (r logRoutes) list(ctx context.Context, key *app.Key, in *logsInput) (*logL
 	if err != nil {
 		return nil, err
 	}
-	out := &logListOutput{logList{Object: "list", HasMore: found.More, SearchedTo: service.TextOrNull(found.SearchedTo), Data: make([]LogItem, len(found.Entries))}}
+	out := &logListOutput{logList{Object: "list", HasMore: found.More, SearchedTo: base.TextOrNull(found.SearchedTo), Data: make([]LogItem, len(found.Entries))}}
 	for i := range found.Entries {
 		out.Body.Data[i] = newLogItem(&found.Entries[i])
 	}
@@ -127,6 +127,6 @@ func (r logRoutes) get(ctx context.Context, key *app.Key, in *logPath) (*logOutp
 
 func newLogItem(e *requestlog.Entry) LogItem {
 	return LogItem{ID: e.ID, CreatedAt: app.FormatTime(e.CreatedAt()), Endpoint: e.Endpoint, Method: e.Method, ResponseStatus: e.Status,
-		UserAgent: service.TextOrNull(e.UserAgent), DurationMS: float64(e.Took) / float64(time.Millisecond), KeyID: service.TextOrNull(e.KeyID),
-		UserID: service.TextOrNull(e.UserID), Error: service.TextOrNull(e.Error), EmailID: service.TextOrNull(e.EmailID)}
+		UserAgent: base.TextOrNull(e.UserAgent), DurationMS: float64(e.Took) / float64(time.Millisecond), KeyID: base.TextOrNull(e.KeyID),
+		UserID: base.TextOrNull(e.UserID), Error: base.TextOrNull(e.Error), EmailID: base.TextOrNull(e.EmailID)}
 }

@@ -9,7 +9,7 @@ import (
 
 	"mailer/app"
 	"mailer/app/server"
-	"mailer/app/world"
+	"mailer/app/testing/testserver"
 )
 
 // requests are the requests that a list of them shows, newest first.
@@ -23,7 +23,7 @@ func (r *real) requests(key, query string) (all []map[string]any) {
 }
 
 func TestRealLogs(t *testing.T) {
-	world.BothEngines(t)
+	testserver.BothEngines(t)
 	t.Parallel()
 	r := newReal(t, captured())
 	_, other := r.newTeam("others")

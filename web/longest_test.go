@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"mailer/app"
-	"mailer/app/mailbox"
-	"mailer/app/teams"
+	"mailer/app/kit/mailbox"
+	"mailer/app/tenants/teams"
 	"mailer/db"
 	"mailer/db/pgtest"
 )

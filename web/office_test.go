@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"mailer/app"
-	"mailer/app/health"
+	"mailer/app/operate/health"
 	"mailer/app/server"
 )
 

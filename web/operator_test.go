@@ -14,10 +14,10 @@ import (
 	"time"
 
 	"mailer/app"
-	"mailer/app/backup"
-	"mailer/app/relays"
+	"mailer/app/operate/backup"
+	"mailer/app/rules/relayurl"
 	"mailer/app/server"
-	"mailer/app/world"
+	"mailer/app/testing/testserver"
 	"mailer/db"
 )
 
@@ -31,9 +31,9 @@ type office struct {
 func newOffice(t *testing.T, cfg server.Config) *office {
 	t.Helper()
 	o := &office{}
-	cfg.Probe = func(context.Context, relays.Relay, *app.Outgoing, bool) []relays.Step {
+	cfg.Probe = func(context.Context, relayurl.Relay, *app.Outgoing, bool) []relayurl.Step {
 		o.probes.Add(1)
-		return []relays.Step{{Step: "dns", OK: true, MS: 1, Said: "10.0.0.1"}, {Step: "connect", Said: "refused"}}
+		return []relayurl.Step{{Step: "dns", OK: true, MS: 1, Said: "10.0.0.1"}, {Step: "connect", Said: "refused"}}
 	}
 	o.real = newReal(t, cfg)
 	o.token = o.signedIn("operator", "", true, 0)
@@ -66,7 +66,7 @@ func (o *office) audited() string {
 }
 
 func TestAnOperatorManagesRelaysAndTheirPasswordsAreNeverShown(t *testing.T) {
-	world.BothEngines(t)
+	testserver.BothEngines(t)
 	t.Parallel()
 	o := newOffice(t, relayed())
 	var seen strings.Builder
@@ -106,7 +106,7 @@ func TestAnOperatorManagesRelaysAndTheirPasswordsAreNeverShown(t *testing.T) {
 }
 
 func TestAnOperatorSeesAndMovesTheQueueOfAllTeams(t *testing.T) {
-	world.BothEngines(t)
+	testserver.BothEngines(t)
 	t.Parallel()
 	o := newOffice(t, captured())
 	other, theirs := o.newTeam("theirs")
@@ -144,7 +144,7 @@ func TestAnOperatorSeesAndMovesTheQueueOfAllTeams(t *testing.T) {
 }
 
 func TestDoubtsAreListedToTheirTeamAndToOperators(t *testing.T) {
-	world.BothEngines(t)
+	testserver.BothEngines(t)
 	t.Parallel()
 	o := newOffice(t, captured())
 	other, theirs := o.newTeam("theirs")
@@ -211,7 +211,7 @@ func TestAnOperatorManagesTeams(t *testing.T) {
 
 func TestAnOperatorMakesBackups(t *testing.T) {
 	t.Parallel()
-	world.OnAFile(t)                  // copies of one elsewhere are made with its own tools
+	testserver.OnAFile(t)             // copies of one elsewhere are made with its own tools
 	plain := newOffice(t, captured()) // without --backup-dir they are beside the database
 	plain.ask("GET", "/backups", "", 200, `"data":[]`, `/backups"`, `"daily":false`)
 	plain.ask("POST", "/backups", "", 201, `"status":"done"`)
@@ -248,7 +248,7 @@ func TestAnOperatorMakesBackups(t *testing.T) {
 
 func TestTwoBackupsAtOnceAreOne(t *testing.T) {
 	t.Parallel()
-	world.OnAFile(t) // copies of one elsewhere are made with its own tools
+	testserver.OnAFile(t) // copies of one elsewhere are made with its own tools
 	cfg := captured()
 	cfg.Backup = backup.Daily{Dir: t.TempDir(), At: "03:30", Keep: 9}
 	if err := cfg.Backup.Check(); err != nil {

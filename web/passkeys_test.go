@@ -9,7 +9,7 @@ import (
 
 	"github.com/descope/virtualwebauthn"
 
-	"mailer/app/world"
+	"mailer/app/testing/testserver"
 )
 
 // device is a software authenticator.
@@ -69,7 +69,7 @@ func (d *device) sign(t testing.TB, options map[string]any) string {
 }
 
 func TestAPasskeySignsInAloneAndOnce(t *testing.T) {
-	world.BothEngines(t)
+	testserver.BothEngines(t)
 	t.Parallel()
 	r := newReal(t, relayed())
 	b := r.firstPerson()

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"mailer/app"
-	"mailer/app/world"
+	"mailer/app/testing/testserver"
 )
 
 type previewAnswer struct {
@@ -62,7 +62,7 @@ func TestASegmentIsPreviewedBeforeItIsMade(t *testing.T) {
 }
 
 func TestContactsAreSearched(t *testing.T) {
-	world.BothEngines(t)
+	testserver.BothEngines(t)
 	t.Parallel()
 	a := newPeople(t)
 	other, _ := a.newTeam("Strangers")
@@ -119,7 +119,7 @@ func TestContactsAreSearched(t *testing.T) {
 }
 
 func TestASearchIsContinuedWhereItStopped(t *testing.T) {
-	world.BothEngines(t)
+	testserver.BothEngines(t)
 	t.Parallel()
 	a := newPeople(t)
 	for i := range 5 {

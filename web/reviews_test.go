@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"mailer/app"
-	"mailer/app/world"
+	"mailer/app/testing/testserver"
 	"mailer/db"
 )
 
@@ -191,7 +191,7 @@ func TestATemplateIsRenderedWithoutSendingIt(t *testing.T) {
 }
 
 func TestASegmentIsMadeOfThoseToWhomSomethingHappened(t *testing.T) {
-	world.BothEngines(t)
+	testserver.BothEngines(t)
 	t.Parallel()
 	a := newPeople(t)
 	id := strings.TrimPrefix(a.sentTo(4, `<a href="https://example.com/x">x</a><a href="https://example.com/y">y</a>`), "/broadcasts/")

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"mailer/app"
-	"mailer/app/world"
+	"mailer/app/testing/testserver"
 	"mailer/db"
 	"mailer/web/rest"
 )
@@ -108,7 +108,7 @@ func TestHealth(t *testing.T) {
 
 func TestAServerWhoseDiskFailedIsAliveAndNotReady(t *testing.T) {
 	t.Parallel()
-	world.OnAFile(t)
+	testserver.OnAFile(t)
 	pool, err := sql.Open("sqlite", "file:"+filepath.Join(t.TempDir(), "none", "x.db"))
 	if err != nil {
 		t.Fatal(err)

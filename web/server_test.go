@@ -19,11 +19,11 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"mailer/app"
-	"mailer/app/delivery"
-	"mailer/app/relays"
-	"mailer/app/seal"
+	"mailer/app/kit/seal"
+	"mailer/app/rules/relayurl"
+	"mailer/app/sending/delivery"
 	"mailer/app/server"
-	"mailer/app/world"
+	"mailer/app/testing/testserver"
 	"mailer/db"
 	"mailer/smtpout"
 	"mailer/web/rest"
@@ -62,13 +62,13 @@ func (taker) Send(ctx context.Context, m *app.Outgoing, hold func(context.Contex
 
 // captured and relayed are the two kinds of server.
 func captured() server.Config {
-	relay := relays.Relay{Region: app.CaptureRegion, Connections: 4, DKIM: true}
+	relay := relayurl.Relay{Region: app.CaptureRegion, Connections: 4, DKIM: true}
 	sender := smtpout.WithSimulator(smtpout.NewCapture(smtpout.Options{}))
 	return server.Config{Capture: true, Routes: []delivery.Route{{Relay: relay, Sender: sender}}}
 }
 
 func relayed() server.Config {
-	relay := relays.Relay{Region: app.DefaultRegion, Host: "relay.test", Port: 25, Connections: 4, DKIM: true}
+	relay := relayurl.Relay{Region: app.DefaultRegion, Host: "relay.test", Port: 25, Connections: 4, DKIM: true}
 	return server.Config{Routes: []delivery.Route{{Relay: relay, Sender: taker{}}}}
 }
 
@@ -111,8 +111,8 @@ var emptyDatabase = sync.OnceValues(func() ([]byte, error) {
 // newDatabase is the name of an empty database of the test's own.
 func newDatabase(t testing.TB) string {
 	t.Helper()
-	name := world.NewDatabase(t, schemaText(t))
-	if world.IsElsewhere() {
+	name := testserver.NewDatabase(t, schemaText(t))
+	if testserver.IsElsewhere() {
 		return name
 	}
 	file, err := emptyDatabase()
@@ -139,7 +139,7 @@ func newRealOn(t testing.TB, name string, cfg server.Config, change ...func(*Con
 	})
 	cfg.DB, cfg.BaseURL = store, "https://mail.example.com"
 	if cfg.NewDKIMKey == nil {
-		cfg.NewDKIMKey = world.NextDKIMKey
+		cfg.NewDKIMKey = testserver.NextDKIMKey
 	}
 	if cfg.Sealer, err = app.NewSealer(seal.MasterKey{Key: seal.NewMasterKey()}); err != nil {
 		t.Fatal(err)

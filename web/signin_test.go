@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"mailer/app/world"
+	"mailer/app/testing/testserver"
 )
 
 // visitor is somebody's browser, with its cookies.
@@ -85,7 +85,7 @@ func (r *real) firstPerson() *visitor {
 }
 
 func TestTheFirstPersonSetsUpSignsOutAndIn(t *testing.T) {
-	world.BothEngines(t)
+	testserver.BothEngines(t)
 	t.Parallel()
 	r := newReal(t, relayed())
 	link, err := r.server.People.SetupLink(t.Context())

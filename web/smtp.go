@@ -10,7 +10,7 @@ import (
 
 	"mailer/app"
 	"mailer/web/rest"
-	"mailer/web/submission"
+	"mailer/web/smtp/submission"
 )
 
 // smtpRecord is what a program is told that hands in mail by SMTP.

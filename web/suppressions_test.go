@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"mailer/app"
-	"mailer/app/world"
+	"mailer/app/testing/testserver"
 )
 
 const maxTestAttachments = 3000 // bytes
@@ -138,7 +138,7 @@ func TestSuppressionsAreTheTeamsOwn(t *testing.T) {
 }
 
 func TestSuppressionsAreListedNewestFirstAndByOrigin(t *testing.T) {
-	world.BothEngines(t)
+	testserver.BothEngines(t)
 	t.Parallel()
 	b := newSuppressionBench(t)
 	var all, manual []string // newest first

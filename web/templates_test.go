@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"mailer/app"
-	"mailer/app/world"
+	"mailer/app/testing/testserver"
 )
 
 type templateAnswer struct {
@@ -425,7 +425,7 @@ func TestAForeignTemplateAnswersAsAnUnknownOne(t *testing.T) {
 }
 
 func TestTemplatesArePaged(t *testing.T) {
-	world.BothEngines(t)
+	testserver.BothEngines(t)
 	t.Parallel()
 	a := newPeople(t)
 	var ids []string
@@ -462,7 +462,7 @@ func TestAShortRequestCannotAskForMoreThanALongOneCouldCarry(t *testing.T) {
 }
 
 func TestOfManyEditsAtOnceAllAreMade(t *testing.T) {
-	world.BothEngines(t)
+	testserver.BothEngines(t)
 	t.Parallel()
 	a := newPeople(t)
 	made := a.template(201, "POST", "/templates", `{"name":"x","html":"x"}`)

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"mailer/app"
-	"mailer/app/tracking"
+	"mailer/app/rules/tracking"
 	"mailer/db"
 )
 

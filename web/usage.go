@@ -7,8 +7,8 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"mailer/app"
-	"mailer/app/plan"
-	"mailer/app/teams"
+	"mailer/app/rules/plan"
+	"mailer/app/tenants/teams"
 	"mailer/web/rest"
 )
 

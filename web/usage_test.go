@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"mailer/app"
-	"mailer/app/plan"
+	"mailer/app/rules/plan"
 )
 
 func TestRealUsageOfASelfHostedServer(t *testing.T) {

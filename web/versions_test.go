@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"mailer/app"
-	"mailer/app/world"
+	"mailer/app/testing/testserver"
 )
 
 type versionAnswer struct {
@@ -58,7 +58,7 @@ func TestADraftGoesBackToWhatItSaidBefore(t *testing.T) {
 }
 
 func TestATemplateGoesBackToWhatItSaidBefore(t *testing.T) {
-	world.BothEngines(t)
+	testserver.BothEngines(t)
 	t.Parallel()
 	a := newPeople(t)
 	id := a.published(`{"name":"T","alias":"t","from":"a@example.com","subject":"One {{{n}}}","html":"<p>1</p>","variables":[{"key":"n","type":"number","fallback_value":7}]}`)

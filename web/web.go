@@ -12,9 +12,9 @@ import (
 	"strings"
 	"time"
 
-	"mailer/app/clock"
-	"mailer/app/health"
-	"mailer/app/metrics"
+	"mailer/app/kit/clock"
+	"mailer/app/kit/metrics"
+	"mailer/app/operate/health"
 	"mailer/app/server"
 	"mailer/web/account"
 	"mailer/web/audience"

@@ -18,9 +18,9 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"mailer/app"
-	"mailer/app/domains"
+	"mailer/app/base"
 	"mailer/app/server"
-	"mailer/app/service"
+	"mailer/app/tenants/domains"
 	"mailer/db/dbtest"
 	"mailer/web/rest"
 )
@@ -62,8 +62,8 @@ func newBench(t testing.TB) *bench {
 
 // nothing is a server that has two regions and no parts to answer with.
 func nothing() *server.Server {
-	b := &service.Base{}
-	b.Settings.SetOutlets(service.Outlets{Regions: []service.Region{{Name: "us-east-1"}, {Name: "eu-west-1"}}})
+	b := &base.Base{}
+	b.Settings.SetOutlets(base.Outlets{Regions: []base.Region{{Name: "us-east-1"}, {Name: "eu-west-1"}}})
 	return &server.Server{Base: b, Domains: &domains.Service{Base: b}}
 }
 

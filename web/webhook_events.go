@@ -8,7 +8,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"mailer/app"
-	"mailer/app/webhook"
+	"mailer/app/rules/webhook"
 	"mailer/web/rest"
 )
 

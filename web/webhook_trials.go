@@ -9,7 +9,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mailer/app"
-	"mailer/app/webhook"
+	"mailer/app/rules/webhook"
 	"mailer/web/rest"
 )
 

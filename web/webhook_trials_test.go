@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"mailer/app"
-	"mailer/app/webhook"
+	"mailer/app/rules/webhook"
 	"mailer/db"
 )
 

@@ -8,8 +8,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mailer/app"
-	"mailer/app/events"
-	"mailer/app/webhook"
+	"mailer/app/rules/webhook"
+	"mailer/app/tenants/webhooks"
 	"mailer/web/rest"
 )
 
@@ -96,7 +96,7 @@ type (
 var webhookTags = []string{"Webhooks"}
 
 // webhookRoutes are the routes of webhooks and their events.
-type webhookRoutes struct{ service *events.Service }
+type webhookRoutes struct{ service *webhooks.Service }
 
 // Add adds the routes to a handler.
 func (r webhookRoutes) Add(h *rest.Handler) {

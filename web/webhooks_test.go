@@ -11,9 +11,9 @@ import (
 	"testing"
 
 	"mailer/app"
+	"mailer/app/rules/webhook"
 	"mailer/app/server"
-	"mailer/app/webhook"
-	"mailer/app/world"
+	"mailer/app/testing/testserver"
 	"mailer/db"
 )
 
@@ -218,7 +218,7 @@ func TestWhoMayDoWhatWithWebhooks(t *testing.T) {
 }
 
 func TestEventsOfAWebhookAndTheirAttempts(t *testing.T) {
-	world.BothEngines(t)
+	testserver.BothEngines(t)
 	t.Parallel()
 	s := newHooked(t)
 	id := s.want(201, s.full, "POST", "/webhooks", goodHook).ID

@@ -6,7 +6,7 @@ import (
 	"log/slog"
 
 	"mailer/app"
-	"mailer/app/mail"
+	"mailer/app/sending/mail"
 	"mailer/app/server"
 )
 

@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"mailer/app"
-	"mailer/app/clock"
+	"mailer/app/kit/clock"
 	"mailer/app/server"
 )
 

@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"mailer/app/backup"
+	"mailer/app/operate/backup"
 	"mailer/app/server"
 )
 

@@ -8,9 +8,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"mailer/app/retention"
+	"mailer/app/base"
+	"mailer/app/operate/retention"
 	"mailer/app/server"
-	"mailer/app/service"
 )
 
 // disk is the command that says what takes how much room.
@@ -24,7 +24,7 @@ func (c *Store) disk() *cobra.Command {
 			if c.asJSON {
 				return PrintJSON(os.Stdout, diskObject(d))
 			}
-			fmt.Printf("file %s, free pages %s, write-ahead log %s\n\n", service.Size(d.File), service.Size(d.Free), service.Size(d.WAL))
+			fmt.Printf("file %s, free pages %s, write-ahead log %s\n\n", base.Size(d.File), base.Size(d.Free), base.Size(d.WAL))
 			if err := Print(os.Stdout, false, diskTables(d)); err != nil {
 				return err
 			}
@@ -53,7 +53,7 @@ func diskTables(d *retention.Disk) Table {
 	const small = 1000 // of which one is not worth a line
 	for _, row := range d.Tables {
 		if row.Bytes*small >= d.File {
-			t.Rows = append(t.Rows, Row{Cells: []string{row.Name, service.Size(row.Bytes)}})
+			t.Rows = append(t.Rows, Row{Cells: []string{row.Name, base.Size(row.Bytes)}})
 		}
 	}
 	return t
@@ -62,9 +62,9 @@ func diskTables(d *retention.Disk) Table {
 func diskTeams(d *retention.Disk) Table {
 	t := Table{Head: []string{"TEAM", "EMAILS", "ABOUT", "KEEPS CONTENTS", "EMAILS", "BROADCASTS", "OLD CONTENTS", "OLD EMAILS", "ABOUT"}}
 	for _, row := range d.Teams {
-		t.Rows = append(t.Rows, Row{Cells: []string{row.Team, strconv.FormatInt(row.Emails, 10), service.Size(row.Bytes),
+		t.Rows = append(t.Rows, Row{Cells: []string{row.Team, strconv.FormatInt(row.Emails, 10), base.Size(row.Bytes),
 			keptWords(row.Kept.Content), keptWords(row.Kept.Emails), keptWords(row.Kept.Broadcasts),
-			strconv.FormatInt(row.OldContents, 10), strconv.FormatInt(row.OldEmails, 10), service.Size(row.OldBytes)}})
+			strconv.FormatInt(row.OldContents, 10), strconv.FormatInt(row.OldEmails, 10), base.Size(row.OldBytes)}})
 	}
 	return t
 }

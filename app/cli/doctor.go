@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"mailer/app/health"
+	"mailer/app/operate/health"
 	"mailer/app/server"
 )
 

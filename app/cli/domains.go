@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"mailer/app"
-	"mailer/app/domains"
 	"mailer/app/server"
+	"mailer/app/tenants/domains"
 )
 
 func (c *Store) domains() *cobra.Command {

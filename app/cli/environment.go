@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"mailer/app/nearest"
+	"mailer/app/kit/nearest"
 )
 
 // Prefix is what the names of all variables begin with.

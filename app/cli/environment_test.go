@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"mailer/app/settings"
+	"mailer/app/operate/settings"
 )
 
 // someFlags are a text and a list.

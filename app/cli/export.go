@@ -10,9 +10,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"mailer/app"
-	"mailer/app/archive"
+	"mailer/app/moving/transfer"
+	"mailer/app/rules/archive"
 	"mailer/app/server"
-	"mailer/app/transfer"
 )
 
 func (c *Store) export() *cobra.Command {

@@ -11,12 +11,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"mailer/app"
-	"mailer/app/archive"
-	"mailer/app/clock"
-	"mailer/app/listmonk"
+	"mailer/app/kit/clock"
+	"mailer/app/moving/listmonk"
+	"mailer/app/moving/sheets"
+	"mailer/app/moving/transfer"
+	"mailer/app/rules/archive"
 	"mailer/app/server"
-	"mailer/app/sheets"
-	"mailer/app/transfer"
 )
 
 // ErrCutOff: an import was cut off; run again it goes on.

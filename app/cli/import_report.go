@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"mailer/app"
-	"mailer/app/archive"
-	"mailer/app/transfer"
+	"mailer/app/moving/transfer"
+	"mailer/app/rules/archive"
 )
 
 // shownRefusals is how many refused rows a person is shown; --json has all.

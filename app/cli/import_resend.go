@@ -5,8 +5,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"mailer/app/archive"
-	"mailer/app/resend"
+	"mailer/app/moving/resend"
+	"mailer/app/rules/archive"
 )
 
 func (i *importCommand) fromResend() *cobra.Command {

@@ -10,7 +10,7 @@ import (
 	"syscall"
 	"time"
 
-	"mailer/app/archive"
+	"mailer/app/rules/archive"
 	"mailer/app/server"
 )
 

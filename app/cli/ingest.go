@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"mailer/app"
-	"mailer/app/reports"
+	"mailer/app/sending/providerevents"
 	"mailer/app/server"
 )
 
@@ -30,7 +30,7 @@ func (c *Store) ingest() *cobra.Command {
 const noBaseURL = "the URLs are incomplete: --base-url of mailer serve is not known"
 
 func (c *Store) rotateIngest() *cobra.Command {
-	in := reports.IngestRotation{}
+	in := providerevents.IngestRotation{}
 	cmd := newCommand("rotate", "Create new secrets for these URLs; the old ones work for a while", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error {
 		return c.with(cmd, false, func(ctx context.Context, e *server.Server) error {
 			doors, until, err := e.Reports.RotateIngest(ctx, in)
@@ -43,12 +43,12 @@ func (c *Store) rotateIngest() *cobra.Command {
 		})
 	})
 	cmd.Flags().StringVar(&in.Source, "source", "", "provider whose secret is replaced (default: all)")
-	cmd.Flags().DurationVar(&in.Overlap, "overlap", reports.DefaultIngestOverlap, "how long the old secrets work, at most 720h")
+	cmd.Flags().DurationVar(&in.Overlap, "overlap", providerevents.DefaultIngestOverlap, "how long the old secrets work, at most 720h")
 	return c.jsonFlag(cmd)
 }
 
 // Doors is a list of the addresses that providers report to.
-func Doors(doors []reports.IngestDoor) Table {
+func Doors(doors []providerevents.IngestDoor) Table {
 	t := Table{Head: []string{"PROVIDER", "URL"}}
 	for _, d := range doors {
 		t.Rows = append(t.Rows, Row{Object: map[string]any{"provider": d.Source, "url": d.URL}, Cells: []string{d.Source, d.URL}})

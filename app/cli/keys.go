@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"mailer/app"
-	"mailer/app/clock"
-	"mailer/app/schedule"
+	"mailer/app/kit/clock"
+	"mailer/app/kit/schedule"
 	"mailer/app/server"
 )
 

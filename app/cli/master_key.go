@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"mailer/app/rekey"
+	"mailer/app/operate/rekey"
 	"mailer/app/server"
 )
 

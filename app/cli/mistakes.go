@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"mailer/app"
-	"mailer/app/nearest"
+	"mailer/app/kit/nearest"
 	"mailer/app/server"
 )
 

@@ -14,8 +14,8 @@ import (
 	"github.com/spf13/pflag"
 	"golang.org/x/term"
 
-	"mailer/app/clock"
-	"mailer/app/queue"
+	"mailer/app/kit/clock"
+	"mailer/app/sending/queue"
 	"mailer/app/server"
 )
 

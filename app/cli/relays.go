@@ -14,8 +14,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"mailer/app"
-	"mailer/app/relays"
-	"mailer/app/routing"
+	"mailer/app/rules/relayurl"
+	"mailer/app/sending/relays"
 	"mailer/app/server"
 )
 
@@ -46,7 +46,7 @@ func (c *Store) relaysList() *cobra.Command {
 	}))
 }
 
-func relayTable(all []routing.Status) Table {
+func relayTable(all []relays.Status) Table {
 	t := Table{Head: []string{"NAME", "HOST", "FROM", "STATE", "SINCE", "NEXT TRY", "RATE", "DAILY", "CONNECTIONS", "WAITING", "REASON"}}
 	for _, r := range all {
 		rate, daily := "-", "-"
@@ -89,7 +89,7 @@ func relayText(arg, file string, in io.Reader) (string, error) {
 		if !strings.Contains(arg, "://") {
 			return "", fmt.Errorf("%q is not a URL: use [REGION=]smtp://HOST or smtps://HOST, or REGION with --url-file", arg)
 		}
-		relay, err := relays.ParseOne(arg)
+		relay, err := relayurl.ParseOne(arg)
 		if err == nil && relay.Password != "" || err != nil && strings.Contains(arg, "@") {
 			return "", errors.New("a password on the command line can be read in the process list: write the URL to a file and use REGION --url-file FILE, or --url-file - for standard input")
 		}
@@ -106,7 +106,7 @@ func relayText(arg, file string, in io.Reader) (string, error) {
 	if text == "" {
 		return "", fmt.Errorf("%s is empty; it must contain the relay's URL", nameOf(file))
 	}
-	if text, err = relays.Named(arg, text); err != nil {
+	if text, err = relayurl.Named(arg, text); err != nil {
 		return "", fmt.Errorf("%s %w", nameOf(file), err)
 	}
 	return text, nil
@@ -147,7 +147,7 @@ func (c *Store) relaysRemove() *cobra.Command {
 }
 
 func (c *Store) relaysTest() *cobra.Command {
-	var in routing.TestInput
+	var in relays.TestInput
 	cmd := newCommand("test REGION", "Test a relay step by step without sending mail. Exits 0 only if all steps pass", cobra.ExactArgs(1), func(cmd *cobra.Command, args []string) error {
 		in.Region = args[0]
 		return c.with(cmd, false, func(ctx context.Context, e *server.Server) error {
@@ -172,7 +172,7 @@ func (c *Store) relaysTest() *cobra.Command {
 	return c.jsonFlag(cmd)
 }
 
-func stepTable(steps []relays.Step) Table {
+func stepTable(steps []relayurl.Step) Table {
 	t := Table{Head: []string{"STEP", "OK", "MS", "SAID"}}
 	for _, s := range steps {
 		t.Rows = append(t.Rows, Row{Cells: []string{s.Step, map[bool]string{true: "yes", false: "NO"}[s.OK], strconv.FormatInt(s.MS, 10), s.Said}})
@@ -223,7 +223,7 @@ func ShowsPassword(cmd *cobra.Command) bool {
 
 // WarnPasswords logs that the password of the database, or of a relay, stands on the
 // command line of the server.
-func WarnPasswords(log *slog.Logger, cmd *cobra.Command, list []relays.Relay) {
+func WarnPasswords(log *slog.Logger, cmd *cobra.Command, list []relayurl.Relay) {
 	if ShowsPassword(cmd) {
 		log.Warn("the database's password on the command line can be read in the process list", "help", "write the URL to a file that only its owner can read, and set MAILER_DB_FILE=FILE instead of --db")
 	}

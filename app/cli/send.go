@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"mailer/app"
-	"mailer/app/mail"
+	"mailer/app/sending/mail"
 	"mailer/app/server"
 )
 

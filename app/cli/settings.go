@@ -5,8 +5,8 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"mailer/app/health"
-	"mailer/app/relays"
+	"mailer/app/operate/health"
+	"mailer/app/rules/relayurl"
 	"mailer/app/server"
 )
 
@@ -52,7 +52,7 @@ func plainValue(f *pflag.Flag) string {
 	if f.Name == "relay" {
 		for i, text := range values {
 			values[i] = "…" // it was read before: this stays where it can't be any more
-			if r, err := relays.ParseOne(text); err == nil {
+			if r, err := relayurl.ParseOne(text); err == nil {
 				values[i] = r.String()
 			}
 		}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"mailer/app/health"
+	"mailer/app/operate/health"
 )
 
 func TestSettingsSayWhereTheyCameFromAndHoldNoSecret(t *testing.T) {

@@ -10,9 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"mailer/app/health"
+	"mailer/app/base"
+	"mailer/app/operate/health"
 	"mailer/app/server"
-	"mailer/app/service"
 )
 
 // errNeeded: a status has something that a person has to do, and it was printed.
@@ -79,10 +79,10 @@ func printStatus(st *health.Status) error {
 	}
 	var tables []string
 	for _, t := range st.Database.Tables {
-		tables = append(tables, t.Name+" "+service.Size(t.Bytes))
+		tables = append(tables, t.Name+" "+base.Size(t.Bytes))
 	}
 	fmt.Printf("database  %s, write-ahead log %s (%s)\ndisk      %s free\n",
-		service.Size(st.Database.Bytes), service.Size(st.Database.WALBytes), strings.Join(tables, ", "), service.Size(st.Database.DiskFree))
+		base.Size(st.Database.Bytes), base.Size(st.Database.WALBytes), strings.Join(tables, ", "), base.Size(st.Database.DiskFree))
 	if !st.Elsewhere {
 		fmt.Printf("backup    %s\n", orNone(st.Backup.Last))
 	}

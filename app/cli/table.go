@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/term"
 
-	"mailer/app/mailbox"
+	"mailer/app/kit/mailbox"
 )
 
 // columnGap is what stands between two columns of a table.

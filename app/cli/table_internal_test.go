@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"mailer/app/health"
+	"mailer/app/operate/health"
 )
 
 func TestNothingThatTurnsALineAroundReachesATerminal(t *testing.T) {

@@ -12,9 +12,9 @@ import (
 	"golang.org/x/term"
 
 	"mailer/app"
-	"mailer/app/plan"
+	"mailer/app/rules/plan"
 	"mailer/app/server"
-	"mailer/app/teams"
+	"mailer/app/tenants/teams"
 )
 
 func (c *Store) teams() *cobra.Command {

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"mailer/app"
-	"mailer/app/retention"
+	"mailer/app/operate/retention"
 	"mailer/app/server"
 )
 

@@ -7,7 +7,7 @@ import (
 
 	"mailer/app"
 	"mailer/app/server"
-	"mailer/app/teams"
+	"mailer/app/tenants/teams"
 )
 
 func (c *Store) suspendTeam() *cobra.Command {

@@ -5,16 +5,16 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"mailer/app/people"
 	"mailer/app/server"
+	"mailer/app/tenants/accounts"
 )
 
 // users are the people who can sign in.
 func (c *Store) users() *cobra.Command {
 	a := accountStore{c}
 	return group("users", "User accounts", c.usersSetup(), a.list(), a.create(),
-		a.signInLink("link EMAIL", "Print a sign-in link for a user (single use, expires in 30 minutes)", (*people.Service).NewLink),
-		a.signInLink("reset EMAIL", "Remove a user's password, second factor and sessions, and print a new sign-in link", (*people.Service).Reset),
+		a.signInLink("link EMAIL", "Print a sign-in link for a user (single use, expires in 30 minutes)", (*accounts.Service).NewLink),
+		a.signInLink("reset EMAIL", "Remove a user's password, second factor and sessions, and print a new sign-in link", (*accounts.Service).Reset),
 		a.role(), a.remove(), a.sessions())
 }
 

@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"mailer/app"
-	"mailer/app/people"
 	"mailer/app/server"
+	"mailer/app/tenants/accounts"
 )
 
 // accountStore are the commands about people who have an account.
@@ -20,7 +20,7 @@ func (c accountStore) list() *cobra.Command {
 	return c.jsonFlag(newCommand("list", "List user accounts", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error {
 		return c.with(cmd, false, func(ctx context.Context, e *server.Server) error {
 			t := Table{Head: []string{"EMAIL", "NAME", "OPERATOR", "TEAMS", "SECOND FACTOR", "LAST SEEN"}}
-			if err := e.People.Accounts(ctx, func(a people.Account) { t.Rows = append(t.Rows, accountRow(&a)) }); err != nil {
+			if err := e.People.Accounts(ctx, func(a accounts.Account) { t.Rows = append(t.Rows, accountRow(&a)) }); err != nil {
 				return err
 			}
 			return Print(os.Stdout, c.asJSON, t)
@@ -28,7 +28,7 @@ func (c accountStore) list() *cobra.Command {
 	}))
 }
 
-func accountRow(a *people.Account) Row {
+func accountRow(a *accounts.Account) Row {
 	teams, words := []map[string]any{}, []string{}
 	for _, m := range a.Teams {
 		teams = append(teams, map[string]any{"id": m.TeamID, "name": m.TeamName, "role": m.Role})
@@ -61,7 +61,7 @@ func (c accountStore) create() *cobra.Command {
 }
 
 // signInLink is a command that prints a link which signs somebody in.
-func (c accountStore) signInLink(use, short string, link func(s *people.Service, ctx context.Context, address string) (string, error)) *cobra.Command {
+func (c accountStore) signInLink(use, short string, link func(s *accounts.Service, ctx context.Context, address string) (string, error)) *cobra.Command {
 	return c.jsonFlag(newCommand(use, short, cobra.ExactArgs(1), func(cmd *cobra.Command, args []string) error {
 		return c.with(cmd, false, func(ctx context.Context, e *server.Server) error {
 			url, err := link(e.People, ctx, args[0])

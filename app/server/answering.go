@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"time"
 
-	"mailer/app/guardrails"
-	"mailer/app/teams"
+	"mailer/app/sending/guardrails"
+	"mailer/app/tenants/teams"
 	"mailer/db"
 )
 

@@ -8,20 +8,20 @@ import (
 	"time"
 
 	"mailer/app"
-	"mailer/app/mail"
-	"mailer/app/service"
-	"mailer/app/webhook"
-	"mailer/app/world"
+	"mailer/app/base"
+	"mailer/app/rules/webhook"
+	"mailer/app/sending/mail"
+	"mailer/app/testing/testserver"
 	"mailer/db"
 )
 
 // share are two servers on one database, of which the first works.
-func share(t *testing.T, fn func(t *testing.T, one, two *world.World)) {
-	world.Elsewhere(t)
-	world.Bubble(t, func(t *testing.T) {
-		world.Several(t)
-		one := world.Serving(t, world.NewRelay(nil))
-		two := one.Neighbour(world.NewRelay(nil))
+func share(t *testing.T, fn func(t *testing.T, one, two *testserver.World)) {
+	testserver.Elsewhere(t)
+	testserver.Bubble(t, func(t *testing.T) {
+		testserver.Several(t)
+		one := testserver.Serving(t, testserver.NewRelay(nil))
+		two := one.Neighbour(testserver.NewRelay(nil))
 		fn(t, one, two)
 	})
 }
@@ -29,7 +29,7 @@ func share(t *testing.T, fn func(t *testing.T, one, two *world.World)) {
 // soon is how long a server may take to hear of what the other one wrote, and to do it; early
 // is how long one that has just come sends nothing, since the other one may not know of it.
 const (
-	soon  = 3 * service.SweepEvery
+	soon  = 3 * base.SweepEvery
 	early = 3 * time.Second
 )
 
@@ -39,16 +39,16 @@ func pass(d time.Duration) {
 }
 
 func TestMailLeavesThroughTheServerThatAcceptedIt(t *testing.T) {
-	share(t, func(t *testing.T, one, two *world.World) {
+	share(t, func(t *testing.T, one, two *testserver.World) {
 		other := one.AddTeam("other", "other.example")
 		pass(early)
 		first, second := one.Send("bob@example.net"), two.Send("bob@example.net")
-		in := world.Letter("eve@example.net")
+		in := testserver.Letter("eve@example.net")
 		in.From = "x@other.example"
 		theirs, err := two.Server.Mail.SendEmail(t.Context(), other, in, mail.SendOptions{})
-		world.Must(t, err)
+		testserver.Must(t, err)
 		pass(100 * time.Millisecond)
-		for id, by := range map[string][2]*world.World{first: {one, two}, second: {two, one}, theirs: {two, one}} {
+		for id, by := range map[string][2]*testserver.World{first: {one, two}, second: {two, one}, theirs: {two, one}} {
 			if len(by[0].Relays[0].Seen(id)) != 1 || len(by[1].Relays[0].Seen(id)) != 0 {
 				t.Errorf("%s left %d times through the server that accepted it, %d times through the other", id, len(by[0].Relays[0].Seen(id)), len(by[1].Relays[0].Seen(id)))
 			}
@@ -58,7 +58,7 @@ func TestMailLeavesThroughTheServerThatAcceptedIt(t *testing.T) {
 }
 
 func TestAServerThatAnswersTakesOver(t *testing.T) {
-	share(t, func(t *testing.T, one, two *world.World) {
+	share(t, func(t *testing.T, one, two *testserver.World) {
 		later := two.SendAt(time.Now().Add(time.Hour).Format(time.RFC3339))
 		first := two.Send("bob@example.net")
 		pass(soon)
@@ -79,15 +79,15 @@ func TestAServerThatAnswersTakesOver(t *testing.T) {
 }
 
 func TestTwoServersThatAreAskedTheSameWithOneKeySendOnce(t *testing.T) {
-	share(t, func(t *testing.T, one, two *world.World) {
+	share(t, func(t *testing.T, one, two *testserver.World) {
 		for _, key := range []string{"a", "b", "c", "d", "e", "f"} {
 			opts := mail.SendOptions{IdempotencyKey: key, Payload: []byte("the same")}
 			var ids [2]string
 			var wait sync.WaitGroup
-			for i, w := range []*world.World{one, two} {
+			for i, w := range []*testserver.World{one, two} {
 				wait.Go(func() {
-					id, err := w.Server.Mail.SendEmail(t.Context(), w.Key, world.Letter("bob@example.net"), opts)
-					world.Must(t, err)
+					id, err := w.Server.Mail.SendEmail(t.Context(), w.Key, testserver.Letter("bob@example.net"), opts)
+					testserver.Must(t, err)
 					ids[i] = id
 				})
 			}
@@ -97,7 +97,7 @@ func TestTwoServersThatAreAskedTheSameWithOneKeySendOnce(t *testing.T) {
 			}
 		}
 		opts := mail.SendOptions{IdempotencyKey: "a", Payload: []byte("another")}
-		if _, err := two.Server.Mail.SendEmail(t.Context(), two.Key, world.Letter("bob@example.net"), opts); app.CodeOf(err) != app.CodeInvalidIdempotent {
+		if _, err := two.Server.Mail.SendEmail(t.Context(), two.Key, testserver.Letter("bob@example.net"), opts); app.CodeOf(err) != app.CodeInvalidIdempotent {
 			t.Errorf("another request with a key: %v", err)
 		}
 		pass(soon)
@@ -108,7 +108,7 @@ func TestTwoServersThatAreAskedTheSameWithOneKeySendOnce(t *testing.T) {
 }
 
 func TestWhatAServerIsAskedBesideAnotherOneIsDone(t *testing.T) {
-	share(t, func(t *testing.T, one, two *world.World) {
+	share(t, func(t *testing.T, one, two *testserver.World) {
 		two.People(30)
 		b := two.Draft()
 		two.Queue(b)
@@ -117,13 +117,13 @@ func TestWhatAServerIsAskedBesideAnotherOneIsDone(t *testing.T) {
 			t.Errorf("a broadcast: sent to %q", got)
 		}
 		began := time.Now()
-		world.Must(t, two.Server.Audience.EraseContacts(t.Context(), two.Key.TeamID, []app.Contact{two.Person(two.Key.TeamID, world.Person(3))}))
+		testserver.Must(t, two.Server.Audience.EraseContacts(t.Context(), two.Key.TeamID, []app.Contact{two.Person(two.Key.TeamID, testserver.Person(3))}))
 		if n := two.OpenErasures(); n != 0 || time.Since(began) > soon {
 			t.Errorf("%d erasures are open after %s", n, time.Since(began))
 		}
 		two.Webhook("in.example.com", webhook.TopicCreated)
 		_, err := two.Server.Topics.CreateTopic(t.Context(), two.Key, app.TopicInput{Name: "News", Default: app.OptIn})
-		world.Must(t, err)
+		testserver.Must(t, err)
 		if n := len(two.Heard(two.Key.TeamID)); n == 0 {
 			t.Error("a webhook that was made there hears nothing")
 		}
@@ -131,12 +131,12 @@ func TestWhatAServerIsAskedBesideAnotherOneIsDone(t *testing.T) {
 }
 
 func TestAServerSaysWhatItWasToldOtherwiseThanTheOneThatLeads(t *testing.T) {
-	share(t, func(t *testing.T, one, two *world.World) {
+	share(t, func(t *testing.T, one, two *testserver.World) {
 		if two.Log.Has("other flags") || two.Log.Has("another --base-url") {
 			t.Error("one that was told the same says so too")
 		}
 		one.Config.Compat, one.Config.BaseURL = app.CompatResend, "https://other.example.com"
-		three := one.Neighbour(world.NewRelay(nil))
+		three := one.Neighbour(testserver.NewRelay(nil))
 		for _, words := range []string{"this.compat=resend", "it.compat=strict", "this.base_url=https://other.example.com", "it.base_url=https://mail.example.com"} {
 			if !three.Log.Has(words) {
 				t.Errorf("the log does not say %s:\n%s", words, three.Log.Text.String())

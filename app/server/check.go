@@ -5,7 +5,7 @@ import (
 	"context"
 
 	"mailer/app"
-	"mailer/app/health"
+	"mailer/app/operate/health"
 	"mailer/db"
 )
 

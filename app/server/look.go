@@ -5,10 +5,10 @@ import (
 	"slices"
 	"time"
 
-	"mailer/app/clock"
-	"mailer/app/delivery"
-	"mailer/app/metrics"
-	"mailer/app/queue"
+	"mailer/app/kit/clock"
+	"mailer/app/kit/metrics"
+	"mailer/app/sending/delivery"
+	"mailer/app/sending/queue"
 )
 
 // look finds what the metrics show of this moment.

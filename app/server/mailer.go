@@ -5,7 +5,7 @@ import (
 	"context"
 	"errors"
 
-	"mailer/app/transfer"
+	"mailer/app/moving/transfer"
 	"mailer/db"
 )
 

@@ -8,8 +8,8 @@ import (
 	"log/slog"
 	"os"
 
-	"mailer/app/rekey"
-	"mailer/app/seal"
+	"mailer/app/kit/seal"
+	"mailer/app/operate/rekey"
 	"mailer/db"
 )
 

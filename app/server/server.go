@@ -18,31 +18,31 @@ import (
 	"time"
 
 	"mailer/app"
-	"mailer/app/audience"
-	"mailer/app/backup"
-	"mailer/app/broadcasts"
-	"mailer/app/certificates"
-	"mailer/app/delivery"
-	"mailer/app/domains"
-	"mailer/app/events"
-	"mailer/app/figures"
-	"mailer/app/guardrails"
-	"mailer/app/health"
-	"mailer/app/mail"
-	"mailer/app/metrics"
-	"mailer/app/people"
-	"mailer/app/queue"
-	"mailer/app/rekey"
-	"mailer/app/relays"
-	"mailer/app/reports"
-	"mailer/app/requestlog"
-	"mailer/app/retention"
-	"mailer/app/routing"
-	"mailer/app/service"
-	"mailer/app/settings"
-	"mailer/app/teams"
-	"mailer/app/transfer"
-	"mailer/app/upkeep"
+	"mailer/app/base"
+	"mailer/app/kit/metrics"
+	"mailer/app/moving/transfer"
+	"mailer/app/operate/backup"
+	"mailer/app/operate/certificates"
+	"mailer/app/operate/health"
+	"mailer/app/operate/jobs"
+	"mailer/app/operate/rekey"
+	"mailer/app/operate/requestlog"
+	"mailer/app/operate/retention"
+	"mailer/app/operate/settings"
+	"mailer/app/operate/stats"
+	"mailer/app/rules/relayurl"
+	"mailer/app/sending/broadcasts"
+	"mailer/app/sending/delivery"
+	"mailer/app/sending/guardrails"
+	"mailer/app/sending/mail"
+	"mailer/app/sending/providerevents"
+	"mailer/app/sending/queue"
+	"mailer/app/sending/relays"
+	"mailer/app/tenants/accounts"
+	"mailer/app/tenants/audience"
+	"mailer/app/tenants/domains"
+	"mailer/app/tenants/teams"
+	"mailer/app/tenants/webhooks"
 	"mailer/db"
 )
 
@@ -63,10 +63,10 @@ type Config struct {
 	Routes []delivery.Route
 	// Connect makes the sender of a relay that comes while the server runs, and Probe tries
 	// one for `mailer relays test`; nil: this process makes no connections.
-	Connect func(relays.Relay) (delivery.Sender, error)
+	Connect func(relayurl.Relay) (delivery.Sender, error)
 	// Shrink hands memory of this process back when work is over; nil: nothing does.
 	Shrink func()
-	Probe  func(ctx context.Context, relay relays.Relay, m *app.Outgoing, send bool) []relays.Step
+	Probe  func(ctx context.Context, relay relayurl.Relay, m *app.Outgoing, send bool) []relayurl.Step
 	// NoRelay: this is a server that has no relay; what it accepts waits for one.
 	NoRelay bool
 	// Capture: the one route is the capture transport, so a from-domain need not
@@ -114,7 +114,7 @@ type Config struct {
 	// Certificates is where the TLS of listeners comes from; nil: there is none.
 	Certificates *certificates.Config
 	// PollEvery is how often the server looks for changes by other processes, and the
-	// shortest interval between two runs of a cron job; 0: service.SweepEvery.
+	// shortest interval between two runs of a cron job; 0: base.SweepEvery.
 	PollEvery time.Duration
 	// Given are the values of flags and variables of settings that can change while the server
 	// runs, by the flag's name; nil: none changes.
@@ -129,20 +129,20 @@ type Config struct {
 
 // Server is the whole service behind its doors.
 type Server struct {
-	*service.Base
+	*base.Base
 	started   bool          // Start came as far as its workers
 	answers   chan struct{} // closed once it answers no longer beside another one, which failed tells of; nil: it never did
 	failed    chan error
 	beside    atomic.Bool
 	reloaded  time.Time // when those who look were told to read all again
-	Events    *events.Service
+	Events    *webhooks.Service
 	Teams     *teams.Service
 	Brands    *teams.Brands
-	People    *people.Service
-	Passkeys  *people.PasskeyService
-	Directory *people.Directory
+	People    *accounts.Service
+	Passkeys  *accounts.PasskeyService
+	Directory *accounts.Directory
 	// OwnInvitations are what people who are signed in agree to.
-	OwnInvitations *people.OwnInvitations
+	OwnInvitations *accounts.OwnInvitations
 	Domains        *domains.Service
 	Audience       *audience.Service
 	Imports        *audience.Imports
@@ -161,26 +161,26 @@ type Server struct {
 	Guardrails     *guardrails.Service
 	Broadcasts     *broadcasts.Service
 	Reviews        *broadcasts.Reviews
-	Reports        *reports.Service
-	Routing        *routing.Service
+	Reports        *providerevents.Service
+	Routing        *relays.Service
 	Health         *health.Service
 	Backup         *backup.Service
 	Queue          *queue.Service
 	Rekey          *rekey.Service
 	Retention      *retention.Service
 	DiskLooks      *retention.DiskLooks
-	Figures        *figures.Service
+	Figures        *stats.Service
 	Certificates   *certificates.Service
 	RequestLog     *requestlog.Service
 	Exports        *transfer.Exporter
 	Transfer       *transfer.Service
-	Upkeep         *upkeep.Service
+	Upkeep         *jobs.Service
 	// Changes are the settings that change while the server runs.
 	Changes *settings.Service
 }
 
-func eventsOf(cfg *Config) events.Config {
-	return events.Config{Transport: cfg.Hooks, WebhookAllow: cfg.WebhookAllow, WebhooksPerTeam: cfg.WebhooksPerTeam}
+func eventsOf(cfg *Config) webhooks.Config {
+	return webhooks.Config{Transport: cfg.Hooks, WebhookAllow: cfg.WebhookAllow, WebhooksPerTeam: cfg.WebhooksPerTeam}
 }
 
 // New makes a Server and proves that the sealer fits the database. Error:
@@ -190,20 +190,20 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
 	cfg.BaseURL = strings.TrimRight(cfg.BaseURL, "/")
-	b, err := service.NewBase(ctx, cfg.DB, cfg.Sealer, cfg.Log, cfg.Load, settingsOf(&cfg))
+	b, err := base.NewBase(ctx, cfg.DB, cfg.Sealer, cfg.Log, cfg.Load, settingsOf(&cfg))
 	if err != nil {
 		return nil, err
 	}
 	b.Metrics = cfg.Metrics
-	b.PollEvery = cmp.Or(cfg.PollEvery, service.SweepEvery)
+	b.PollEvery = cmp.Or(cfg.PollEvery, base.SweepEvery)
 	s := &Server{Base: b, failed: make(chan error, 1)}
-	if s.Events, err = events.New(ctx, b, eventsOf(&cfg)); err != nil {
+	if s.Events, err = webhooks.New(ctx, b, eventsOf(&cfg)); err != nil {
 		return nil, err
 	}
 	s.Teams = teams.New(b, s.Events, teams.Config{MaxAttachments: cfg.MaxAttachments, OnPlan: func() { s.Delivery.WakeLanes() }})
 	s.Brands = teams.NewBrands(b)
-	s.People = people.New(b, s.Teams)
-	s.Passkeys, s.Directory, s.OwnInvitations = people.NewPasskeys(s.People), people.NewDirectory(s.People), people.NewOwnInvitations(s.People)
+	s.People = accounts.New(b, s.Teams)
+	s.Passkeys, s.Directory, s.OwnInvitations = accounts.NewPasskeys(s.People), accounts.NewDirectory(s.People), accounts.NewOwnInvitations(s.People)
 	s.Domains = domains.New(b, s.Events, s.Teams, cfg.Resolver)
 	if cfg.NewDKIMKey != nil {
 		s.Domains.NewKey = cfg.NewDKIMKey
@@ -219,8 +219,8 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	s.Guardrails = s.Delivery.Guardrails
 	s.Broadcasts = broadcasts.New(b, s.Teams, s.Audience, s.Mail, s.Delivery)
 	s.Reviews = s.Broadcasts.Reviews
-	s.Reports = reports.New(b, s.Audience, s.Mail, s.Delivery)
-	s.Routing = routing.New(b, s.Teams, s.Domains, s.Delivery, routing.Config{Flags: delivery.RelaysOf(cfg.Routes), Probe: cfg.Probe})
+	s.Reports = providerevents.New(b, s.Audience, s.Mail, s.Delivery)
+	s.Routing = relays.New(b, s.Teams, s.Domains, s.Delivery, relays.Config{Flags: delivery.RelaysOf(cfg.Routes), Probe: cfg.Probe})
 	s.Backup = backup.New(b, cfg.Backup)
 	s.Queue = queue.New(b, s.Teams, s.Audience, s.Mail, s.Delivery, s.Broadcasts)
 	s.Certificates = certificates.New(b, cfg.Certificates)
@@ -230,11 +230,11 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	s.Rekey = rekey.New(b, cfg.KeyFile)
 	s.Retention = retention.New(b)
 	s.DiskLooks = retention.NewDiskLooks(s.Retention)
-	s.Figures = figures.New(b)
+	s.Figures = stats.New(b)
 	s.RequestLog = requestlog.New(b, cfg.NoRequestLog)
 	s.Exports = transfer.NewExporter(b, s.Domains)
 	s.Transfer = transfer.New(b, s.Events, s.Teams, s.Audience, s.Domains)
-	s.Upkeep = upkeep.New(b, upkeep.Others{Events: s.Events, Teams: s.Teams, People: s.People, Domains: s.Domains, Audience: s.Audience, Mail: s.Mail,
+	s.Upkeep = jobs.New(b, jobs.Others{Events: s.Events, Teams: s.Teams, People: s.People, Domains: s.Domains, Audience: s.Audience, Mail: s.Mail,
 		Delivery: s.Delivery, Broadcasts: s.Broadcasts, Reports: s.Reports, Retention: s.Retention, RequestLog: s.RequestLog, Shrink: cfg.Shrink})
 	s.Mail.Outlet, s.Mail.MayAccept, s.Audience.CarryErasure = s.Delivery, s.Guardrails.MayAccept, s.Upkeep.FinishErasure
 	cfg.Metrics.Watch(s.look)
@@ -257,10 +257,10 @@ func (s *Server) tick(changed bool) {
 }
 
 // settingsOf is what a configuration with routes says of this server.
-func settingsOf(cfg *Config) service.Settings {
-	own := service.Settings{Capture: cfg.Capture, BaseURL: cfg.BaseURL, BounceHost: cfg.BounceHost, DNS: cfg.DNS, Enforce: cfg.Enforce, Cloud: cfg.Cloud, Compat: cfg.Compat, Keep: cfg.Keep}
+func settingsOf(cfg *Config) base.Settings {
+	own := base.Settings{Capture: cfg.Capture, BaseURL: cfg.BaseURL, BounceHost: cfg.BounceHost, DNS: cfg.DNS, Enforce: cfg.Enforce, Cloud: cfg.Cloud, Compat: cfg.Compat, Keep: cfg.Keep}
 	if cfg.NoRelay || len(cfg.Routes) > 0 {
-		own.SetOutlets(service.OutletsOf(delivery.RegionsOf(cfg.Routes, cfg.Capture)))
+		own.SetOutlets(base.OutletsOf(delivery.RegionsOf(cfg.Routes, cfg.Capture)))
 	}
 	return own
 }

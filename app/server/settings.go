@@ -4,15 +4,15 @@ import (
 	"log/slog"
 
 	"mailer/app"
-	"mailer/app/delivery"
-	"mailer/app/service"
-	"mailer/app/settings"
+	"mailer/app/base"
+	"mailer/app/operate/settings"
+	"mailer/app/sending/delivery"
 	"mailer/db"
 )
 
 // use puts settings in force that changed while the server runs, or were stored before.
 func (s *Server) use(f *settings.Flags, level *slog.LevelVar) {
-	s.Settings.SetRules(service.Rules{Enforce: f.Guardrails == "enforce" || s.Settings.Cloud, Compat: app.Compat(f.Compat), Keep: f.Keep.Kept()})
+	s.Settings.SetRules(base.Rules{Enforce: f.Guardrails == "enforce" || s.Settings.Cloud, Compat: app.Compat(f.Compat), Keep: f.Keep.Kept()})
 	s.Events.SetWebhooksPerTeam(f.WebhooksPerTeam)
 	s.RequestLog.SetOff(f.Silent())
 	s.Backup.SetDaily(f.Backup)

@@ -10,44 +10,44 @@ import (
 	"time"
 
 	"mailer/app"
-	"mailer/app/mail"
-	"mailer/app/relays"
-	"mailer/app/webhook"
-	"mailer/app/world"
+	"mailer/app/rules/relayurl"
+	"mailer/app/rules/webhook"
+	"mailer/app/sending/mail"
+	"mailer/app/testing/testserver"
 )
 
 // shareThrough are two servers on one database whose relays are alike.
-func shareThrough(t *testing.T, relay relays.Relay, script world.Script, fn func(t *testing.T, one, two *world.World)) {
+func shareThrough(t *testing.T, relay relayurl.Relay, script testserver.Script, fn func(t *testing.T, one, two *testserver.World)) {
 	relay.Region, relay.Host, relay.Port, relay.Connections = app.DefaultRegion, "relay.test", 587, 4
-	world.Elsewhere(t)
-	world.Bubble(t, func(t *testing.T) {
-		world.Several(t)
-		one := world.Serving(t, world.NewRelayOf(relay, script))
-		two := one.Neighbour(world.NewRelayOf(relay, script))
+	testserver.Elsewhere(t)
+	testserver.Bubble(t, func(t *testing.T) {
+		testserver.Several(t)
+		one := testserver.Serving(t, testserver.NewRelayOf(relay, script))
+		two := one.Neighbour(testserver.NewRelayOf(relay, script))
 		pass(early)
 		fn(t, one, two)
 	})
 }
 
 // slowly takes everything after a while.
-func slowly(by time.Duration) world.Script {
-	return world.Always(func(ctx context.Context, m *app.Outgoing, hold func() error) app.Result {
+func slowly(by time.Duration) testserver.Script {
+	return testserver.Always(func(ctx context.Context, m *app.Outgoing, hold func() error) app.Result {
 		time.Sleep(by)
-		return world.Accept(ctx, m, hold)
+		return testserver.Accept(ctx, m, hold)
 	})
 }
 
 // sendAll has n emails of two teams be accepted, at one server or at both.
-func sendAll(t *testing.T, n int, at ...*world.World) (ids []string) {
+func sendAll(t *testing.T, n int, at ...*testserver.World) (ids []string) {
 	other := at[0].AddTeam("other", "other.example")
 	for i := range n {
 		w := at[i%len(at)]
-		key, in := w.Key, world.Letter(fmt.Sprintf("n%d@example.net", i))
+		key, in := w.Key, testserver.Letter(fmt.Sprintf("n%d@example.net", i))
 		if i/len(at)%2 == 1 {
 			key, in.From = other, "x@other.example"
 		}
 		id, err := w.Server.Mail.SendEmail(t.Context(), key, in, mail.SendOptions{})
-		world.Must(t, err)
+		testserver.Must(t, err)
 		ids = append(ids, id)
 	}
 	return ids
@@ -55,7 +55,7 @@ func sendAll(t *testing.T, n int, at ...*world.World) (ids []string) {
 
 // wantOnce checks that mail was let past its dot once, at either server, and returns how much
 // each sent.
-func wantOnce(t *testing.T, ids []string, one, two *world.World) (byOne, byTwo int) {
+func wantOnce(t *testing.T, ids []string, one, two *testserver.World) (byOne, byTwo int) {
 	t.Helper()
 	var missing []string
 	for _, id := range ids {
@@ -72,7 +72,7 @@ func wantOnce(t *testing.T, ids []string, one, two *world.World) (byOne, byTwo i
 }
 
 func TestServersSendABacklogTogether(t *testing.T) {
-	shareThrough(t, relays.Relay{}, slowly(500*time.Millisecond), func(t *testing.T, one, two *world.World) {
+	shareThrough(t, relayurl.Relay{}, slowly(500*time.Millisecond), func(t *testing.T, one, two *testserver.World) {
 		ids := sendAll(t, 120, two)
 		pass(15 * time.Second)
 		byOne, byTwo := wantOnce(t, ids, one, two)
@@ -86,14 +86,14 @@ func TestServersSendABacklogTogether(t *testing.T) {
 }
 
 func TestServersKeepToOneRate(t *testing.T) {
-	shareThrough(t, relays.Relay{Rate: 4}, nil, func(t *testing.T, one, two *world.World) {
+	shareThrough(t, relayurl.Relay{Rate: 4}, nil, func(t *testing.T, one, two *testserver.World) {
 		began := time.Now()
 		ids := sendAll(t, 40, one, two)
 		pass(time.Minute)
 		wantOnce(t, ids, one, two)
 		seconds := map[int]int{}
 		var last time.Duration
-		for _, w := range []*world.World{one, two} {
+		for _, w := range []*testserver.World{one, two} {
 			for _, id := range ids {
 				for _, try := range w.Relays[0].Seen(id) {
 					seconds[int(try.At.Sub(began)/time.Second)]++
@@ -113,7 +113,7 @@ func TestServersKeepToOneRate(t *testing.T) {
 }
 
 func TestServersKeepToOneDailyLimit(t *testing.T) {
-	shareThrough(t, relays.Relay{Daily: 25}, nil, func(t *testing.T, one, two *world.World) {
+	shareThrough(t, relayurl.Relay{Daily: 25}, nil, func(t *testing.T, one, two *testserver.World) {
 		dots := func(ids []string) (n int) {
 			for _, id := range ids {
 				n += one.Relays[0].Dots(id) + two.Relays[0].Dots(id)
@@ -139,7 +139,7 @@ func TestServersKeepToOneDailyLimit(t *testing.T) {
 }
 
 func TestAServerThatIsLeftAloneKnowsWhatWasUsed(t *testing.T) {
-	shareThrough(t, relays.Relay{Daily: 20}, nil, func(t *testing.T, one, two *world.World) {
+	shareThrough(t, relayurl.Relay{Daily: 20}, nil, func(t *testing.T, one, two *testserver.World) {
 		var ids []string
 		for range 9 {
 			ids = append(ids, one.Send("bob@example.net"))
@@ -165,12 +165,12 @@ func TestAServerThatIsLeftAloneKnowsWhatWasUsed(t *testing.T) {
 }
 
 func TestServersSendABroadcastTogether(t *testing.T) {
-	shareThrough(t, relays.Relay{}, slowly(200*time.Millisecond), func(t *testing.T, one, two *world.World) {
+	shareThrough(t, relayurl.Relay{}, slowly(200*time.Millisecond), func(t *testing.T, one, two *testserver.World) {
 		one.People(150)
 		b := two.Draft()
 		two.Queue(b)
 		pass(30 * time.Second)
-		world.WantEachOnce(t, world.Received(one.Relays[0], two.Relays[0]), 150)
+		testserver.WantEachOnce(t, testserver.Received(one.Relays[0], two.Relays[0]), 150)
 		if n, m := len(one.Relays[0].Took), len(two.Relays[0].Took); n < 10 || m < 10 {
 			t.Errorf("one sent %d, the other %d", n, m)
 		}
@@ -181,23 +181,23 @@ func TestServersSendABroadcastTogether(t *testing.T) {
 }
 
 // bury takes a server for dead, as the others do that hear nothing of it.
-func bury(w *world.World) {
+func bury(w *testserver.World) {
 	w.Sql(`UPDATE nodes SET dead = seen_at WHERE leads = 0`)
 }
 
 func TestWhatAServerHadInWorkThatIsGoneIsSentByTheOther(t *testing.T) {
-	shareThrough(t, relays.Relay{}, nil, func(t *testing.T, one, two *world.World) {
+	shareThrough(t, relayurl.Relay{}, nil, func(t *testing.T, one, two *testserver.World) {
 		hang := make(chan struct{})
 		gone := false
-		for _, w := range []*world.World{one, two} {
-			w.Relays[0].Follow(func(m *app.Outgoing, n int) world.Answer {
+		for _, w := range []*testserver.World{one, two} {
+			w.Relays[0].Follow(func(m *app.Outgoing, n int) testserver.Answer {
 				switch {
 				case gone:
 					return nil
 				case m.Recipients[0] == "dotted@example.net":
-					return world.DotThen(hang)
+					return testserver.DotThen(hang)
 				}
-				return world.After(hang, world.Accept)
+				return testserver.After(hang, testserver.Accept)
 			})
 		}
 		begun, dotted := two.Send("begun@example.net"), two.Send("dotted@example.net")
@@ -235,7 +235,7 @@ func TestWhatAServerHadInWorkThatIsGoneIsSentByTheOther(t *testing.T) {
 }
 
 func TestATroubleOfAServerEndsWithIt(t *testing.T) {
-	shareThrough(t, relays.Relay{}, world.Always(world.Trouble(app.StageConnect, "no route")), func(t *testing.T, one, two *world.World) {
+	shareThrough(t, relayurl.Relay{}, testserver.Always(testserver.Trouble(app.StageConnect, "no route")), func(t *testing.T, one, two *testserver.World) {
 		two.Send("bob@example.net")
 		pass(time.Second)
 		open := func() string {
@@ -254,13 +254,13 @@ func TestATroubleOfAServerEndsWithIt(t *testing.T) {
 }
 
 func TestAnEmailThatWasMovedFromAServerIsNoLongerIts(t *testing.T) {
-	shareThrough(t, relays.Relay{}, nil, func(t *testing.T, one, two *world.World) {
+	shareThrough(t, relayurl.Relay{}, nil, func(t *testing.T, one, two *testserver.World) {
 		hang := make(chan struct{})
 		var tries atomic.Int64
-		for _, w := range []*world.World{one, two} {
-			w.Relays[0].Follow(func(*app.Outgoing, int) world.Answer {
+		for _, w := range []*testserver.World{one, two} {
+			w.Relays[0].Follow(func(*app.Outgoing, int) testserver.Answer {
 				if tries.Add(1) == 1 {
-					return world.After(hang, world.Trouble(app.StageMail, "go away"))
+					return testserver.After(hang, testserver.Trouble(app.StageMail, "go away"))
 				}
 				return nil
 			})
@@ -270,7 +270,7 @@ func TestAnEmailThatWasMovedFromAServerIsNoLongerIts(t *testing.T) {
 		if tries.Load() != 1 {
 			t.Fatalf("%d tries", tries.Load())
 		}
-		world.Must(t, one.Move(id, time.Now().Add(time.Second).Format(time.RFC3339)))
+		testserver.Must(t, one.Move(id, time.Now().Add(time.Second).Format(time.RFC3339)))
 		pass(4 * soon)
 		sent := one.Relays[0].Dots(id) + two.Relays[0].Dots(id)
 		close(hang) // what the first attempt met is nobody's business by now
@@ -283,20 +283,20 @@ func TestAnEmailThatWasMovedFromAServerIsNoLongerIts(t *testing.T) {
 }
 
 func TestWhatOneServerWasToldHoldsAtTheOther(t *testing.T) {
-	shareThrough(t, relays.Relay{}, nil, func(t *testing.T, one, two *world.World) {
+	shareThrough(t, relayurl.Relay{}, nil, func(t *testing.T, one, two *testserver.World) {
 		hang := make(chan struct{})
-		for _, w := range []*world.World{one, two} {
-			w.Relays[0].Follow(world.Always(world.After(hang, world.Accept)))
+		for _, w := range []*testserver.World{one, two} {
+			w.Relays[0].Follow(testserver.Always(testserver.After(hang, testserver.Accept)))
 		}
 		var ids []string
-		for _, w := range []*world.World{one, two} { // whose opt-outs come between reading and the dot
+		for _, w := range []*testserver.World{one, two} { // whose opt-outs come between reading and the dot
 			ids = append(ids, w.Send("out@example.net"), w.Send("canceled@example.net"))
 		}
 		pass(time.Second)
 		_, err := one.Server.Suppressions.AddSuppression(t.Context(), one.Key, app.SuppressionInput{Email: "out@example.net"})
-		world.Must(t, err)
-		world.Must(t, one.Cancel(ids[3]))
-		world.Must(t, two.Cancel(ids[1]))
+		testserver.Must(t, err)
+		testserver.Must(t, one.Cancel(ids[3]))
+		testserver.Must(t, two.Cancel(ids[1]))
 		close(hang)
 		pass(soon)
 		for _, id := range ids {
@@ -308,7 +308,7 @@ func TestWhatOneServerWasToldHoldsAtTheOther(t *testing.T) {
 }
 
 func TestMailOfAServerHasTheOthersReadNothingAgain(t *testing.T) {
-	shareThrough(t, relays.Relay{Daily: 1000}, nil, func(t *testing.T, one, two *world.World) {
+	shareThrough(t, relayurl.Relay{Daily: 1000}, nil, func(t *testing.T, one, two *testserver.World) {
 		hook := one.Webhook("in.example.com", webhook.EmailSent)
 		one.People(5)
 		pass(soon)
@@ -324,7 +324,7 @@ func TestMailOfAServerHasTheOthersReadNothingAgain(t *testing.T) {
 			t.Errorf("%s changes of what is remembered", after)
 		}
 		_, err := two.Server.Topics.CreateTopic(t.Context(), two.Key, app.TopicInput{Name: "News", Default: app.OptIn})
-		world.Must(t, err)
+		testserver.Must(t, err)
 		if rules() == before {
 			t.Error("a topic is none")
 		}

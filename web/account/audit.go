@@ -8,8 +8,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mailer/app"
-	"mailer/app/service"
-	"mailer/app/teams"
+	"mailer/app/base"
+	"mailer/app/tenants/teams"
 	"mailer/web/rest"
 	"mailer/web/shapes"
 )
@@ -94,11 +94,11 @@ func (r AuditRoutes) list(ctx context.Context, key *app.Key, in *auditInput) (*r
 func newAuditItem(e *app.AuditEntry) AuditItem {
 	who := actorItem{Type: e.Actor.Type, Name: &e.Actor.Name}
 	if e.Actor.Type == app.ActorKey || e.Actor.Type == app.ActorPerson {
-		who.ID, who.Name = &e.Actor.Name, service.TextOrNull(e.ActorName)
+		who.ID, who.Name = &e.Actor.Name, base.TextOrNull(e.ActorName)
 	}
 	return AuditItem{
-		Object: "audit_log", ID: e.ID, CreatedAt: app.FormatTime(e.CreatedAt), TeamID: service.TextOrNull(e.TeamID), Actor: who,
-		Address: service.TextOrNull(e.Actor.Address), Action: e.Action, Target: service.TextOrNull(e.Target),
+		Object: "audit_log", ID: e.ID, CreatedAt: app.FormatTime(e.CreatedAt), TeamID: base.TextOrNull(e.TeamID), Actor: who,
+		Address: base.TextOrNull(e.Actor.Address), Action: e.Action, Target: base.TextOrNull(e.Target),
 		Before: changedFields(e.Before), After: changedFields(e.After),
 	}
 }

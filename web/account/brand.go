@@ -7,9 +7,9 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"mailer/app"
-	"mailer/app/brand"
-	"mailer/app/service"
-	"mailer/app/teams"
+	"mailer/app/base"
+	"mailer/app/rules/brand"
+	"mailer/app/tenants/teams"
 	"mailer/web/rest"
 )
 
@@ -92,8 +92,8 @@ func (r BrandRoutes) shown(b *brand.Brand, err error) (*brandOutput, error) {
 		return nil, err
 	}
 	out := brandAnswer{
-		Object: "brand", Name: b.Team, LogoURL: service.TextOrNull(b.Address(r.BaseURL)), Color: service.TextOrNull(b.Color),
-		Font: b.Font, FontStack: b.Font.Stack(), Footer: service.TextOrNull(b.Footer), Warning: service.TextOrNull(brand.Warning(b.Color)),
+		Object: "brand", Name: b.Team, LogoURL: base.TextOrNull(b.Address(r.BaseURL)), Color: base.TextOrNull(b.Color),
+		Font: b.Font, FontStack: b.Font.Stack(), Footer: base.TextOrNull(b.Footer), Warning: base.TextOrNull(brand.Warning(b.Color)),
 	}
 	if b.Logo.ID != "" {
 		out.LogoWidth, out.LogoHeight = &b.Logo.Width, &b.Logo.Height

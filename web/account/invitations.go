@@ -7,8 +7,8 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"mailer/app"
-	"mailer/app/people"
-	"mailer/app/service"
+	"mailer/app/base"
+	"mailer/app/tenants/accounts"
 	"mailer/web/rest"
 )
 
@@ -78,7 +78,7 @@ type (
 )
 
 // InvitationRoutes are the routes of who is asked to join a team.
-type InvitationRoutes struct{ Service *people.Service }
+type InvitationRoutes struct{ Service *accounts.Service }
 
 // Add adds the routes to a handler.
 func (r InvitationRoutes) Add(h *rest.Handler) {
@@ -102,8 +102,8 @@ func (r InvitationRoutes) Add(h *rest.Handler) {
 		OperationID: "accept-invitation", Method: http.MethodPost, Path: "/auth/invitation",
 		Summary: "Join the team that asked, with an account or a new one, and sign in", Tags: signInTags,
 		Errors: []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusConflict, http.StatusTooManyRequests},
-	}, func(ctx context.Context, v *people.Visitor, b *acceptRequest) (people.NewSession, error) {
-		return r.Service.Accept(ctx, v, &people.AcceptInput{Code: b.Code, Password: b.Password, Name: b.Name})
+	}, func(ctx context.Context, v *accounts.Visitor, b *acceptRequest) (accounts.NewSession, error) {
+		return r.Service.Accept(ctx, v, &accounts.AcceptInput{Code: b.Code, Password: b.Password, Name: b.Name})
 	})
 }
 
@@ -122,7 +122,7 @@ func (r InvitationRoutes) addRead(h *rest.Handler) {
 		if err != nil {
 			return nil, err
 		}
-		return &readInvitationOutput{readInvitation{Object: "invitation", Team: i.Team, Email: i.Address, Role: i.Role, InvitedBy: service.TextOrNull(i.By)}}, nil
+		return &readInvitationOutput{readInvitation{Object: "invitation", Team: i.Team, Email: i.Address, Role: i.Role, InvitedBy: base.TextOrNull(i.By)}}, nil
 	})
 	rest.DocumentBody[readInvitationRequest](h, added, true)
 }
@@ -131,7 +131,7 @@ func (r InvitationRoutes) invite(ctx context.Context, key *app.Key, _ *struct{},
 	return newInvitation(r.Service.Invite(ctx, key, b.Email, b.Role))
 }
 
-func newInvitation(i people.Invitation, link string, err error) (*createdInvitationOutput, error) {
+func newInvitation(i accounts.Invitation, link string, err error) (*createdInvitationOutput, error) {
 	if err != nil {
 		return nil, err
 	}
@@ -159,7 +159,7 @@ func (r InvitationRoutes) remove(ctx context.Context, key *app.Key, in *Invitati
 	return &deletedInvitationOutput{deletedInvitation{Object: "invitation", ID: in.ID, Deleted: true}}, nil
 }
 
-func newInvitationItem(i *people.Invitation) InvitationItem {
+func newInvitationItem(i *accounts.Invitation) InvitationItem {
 	return InvitationItem{
 		Object: "invitation", ID: i.ID, Email: i.Address, Role: i.Role, InvitedBy: i.InvitedBy,
 		CreatedAt: app.FormatTime(i.CreatedAt), ExpiresAt: app.FormatTime(i.ExpiresAt),

@@ -7,12 +7,12 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"mailer/app"
-	"mailer/app/people"
+	"mailer/app/tenants/accounts"
 	"mailer/web/rest"
 )
 
 // MeRoutes are what a person does with his own account.
-type MeRoutes struct{ Service *people.Service }
+type MeRoutes struct{ Service *accounts.Service }
 
 // SessionItem is a browser in which a person is signed in.
 type SessionItem struct {
@@ -107,7 +107,7 @@ func (r MeRoutes) get(ctx context.Context, key *app.Key, _ *struct{}) (*meOutput
 }
 
 func (r MeRoutes) update(ctx context.Context, key *app.Key, _ *struct{}, b *updateMeRequest) (*meOutput, error) {
-	m, err := r.Service.UpdateMe(ctx, key, &people.MeInput{Name: b.Name, Language: b.Language, Theme: b.Theme})
+	m, err := r.Service.UpdateMe(ctx, key, &accounts.MeInput{Name: b.Name, Language: b.Language, Theme: b.Theme})
 	if err != nil {
 		return nil, err
 	}
@@ -123,7 +123,7 @@ func (r MeRoutes) sessions(ctx context.Context, key *app.Key, in *rest.PageParam
 	if err != nil {
 		return nil, err
 	}
-	return rest.NewList(rows, more, func(s *people.Session) SessionItem { return newSessionItem(s, key.Session.ID) }), nil
+	return rest.NewList(rows, more, func(s *accounts.Session) SessionItem { return newSessionItem(s, key.Session.ID) }), nil
 }
 
 func (r MeRoutes) end(ctx context.Context, key *app.Key, in *SessionPath) (*endedSessionOutput, error) {
@@ -141,7 +141,7 @@ func (r MeRoutes) endOthers(ctx context.Context, key *app.Key, _ *struct{}) (*en
 	return &endedSessionsOutput{endedSessions{Object: "session", Ended: n}}, nil
 }
 
-func (r MeRoutes) newMe(m *people.Me) *meOutput {
+func (r MeRoutes) newMe(m *accounts.Me) *meOutput {
 	mode, guardrails := "self-hosted", "warn"
 	if r.Service.Settings.Cloud {
 		mode = "cloud"
@@ -160,7 +160,7 @@ func (r MeRoutes) newMe(m *people.Me) *meOutput {
 	}}
 }
 
-func newSessionItem(s *people.Session, current string) SessionItem {
+func newSessionItem(s *accounts.Session, current string) SessionItem {
 	return SessionItem{
 		ID: s.ID, Device: s.Device, Address: s.Address, CreatedAt: app.FormatTime(s.CreatedAt), SeenAt: app.FormatTime(s.SeenAt),
 		ProvedAt: app.FormatTime(s.ProvedAt), Current: s.ID == current,

@@ -7,7 +7,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"mailer/app"
-	"mailer/app/people"
+	"mailer/app/tenants/accounts"
 	"mailer/web/rest"
 	"mailer/web/shapes"
 )
@@ -56,7 +56,7 @@ type (
 var teamTags = []string{"Team"}
 
 // MemberRoutes are the routes of the people of a team.
-type MemberRoutes struct{ Service *people.Service }
+type MemberRoutes struct{ Service *accounts.Service }
 
 // Add adds the routes to a handler.
 func (r MemberRoutes) Add(h *rest.Handler) {
@@ -114,7 +114,7 @@ func (r MemberRoutes) remove(ctx context.Context, key *app.Key, in *MemberPath) 
 	return &deletedMemberOutput{deletedMember{Object: "member", ID: in.ID, Deleted: true, Keys: shapes.NewKeptKeys(left)}}, nil
 }
 
-func newMemberItem(m *people.Member) MemberItem {
+func newMemberItem(m *accounts.Member) MemberItem {
 	return MemberItem{
 		Object: "member", ID: m.ID, Email: m.Address, Name: m.Name, Role: m.Role, SecondFactor: m.Factor,
 		LastSeenAt: app.FormatTimePtr(m.SeenAt), CreatedAt: app.FormatTime(m.JoinedAt),

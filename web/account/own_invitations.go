@@ -7,7 +7,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"mailer/app"
-	"mailer/app/people"
+	"mailer/app/tenants/accounts"
 	"mailer/web/rest"
 )
 
@@ -32,8 +32,8 @@ type joinedOutput struct{ Body joined }
 // OwnInvitationService is what the routes of a person's own invitations need of the
 // services.
 type OwnInvitationService interface {
-	OwnInvitations(ctx context.Context, key *app.Key) ([]people.Invitation, error)
-	AcceptOwn(ctx context.Context, key *app.Key, id string) (people.Membership, error)
+	OwnInvitations(ctx context.Context, key *app.Key) ([]accounts.Invitation, error)
+	AcceptOwn(ctx context.Context, key *app.Key, id string) (accounts.Membership, error)
 	Decline(ctx context.Context, key *app.Key, id string) error
 }
 
@@ -63,7 +63,7 @@ func (r OwnInvitationRoutes) list(ctx context.Context, key *app.Key, _ *struct{}
 	if err != nil {
 		return nil, err
 	}
-	return rest.NewList(rows, false, func(i *people.Invitation) OwnInvitationItem {
+	return rest.NewList(rows, false, func(i *accounts.Invitation) OwnInvitationItem {
 		return OwnInvitationItem{Object: "invitation", ID: i.ID, Team: i.TeamName, TeamID: i.TeamID, Role: i.Role,
 			CreatedAt: app.FormatTime(i.CreatedAt), ExpiresAt: app.FormatTime(i.ExpiresAt)}
 	}), nil
@@ -74,7 +74,7 @@ func (r OwnInvitationRoutes) accept(ctx context.Context, key *app.Key, in *Invit
 	if err != nil {
 		return nil, err
 	}
-	return &joinedOutput{joined{Object: "membership", MembershipItem: newTeamItems([]people.Membership{m})[0]}}, nil
+	return &joinedOutput{joined{Object: "membership", MembershipItem: newTeamItems([]accounts.Membership{m})[0]}}, nil
 }
 
 func (r OwnInvitationRoutes) decline(ctx context.Context, key *app.Key, in *InvitationPath) (*deletedInvitationOutput, error) {

@@ -9,12 +9,12 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"mailer/app"
-	"mailer/app/people"
+	"mailer/app/tenants/accounts"
 	"mailer/web/rest"
 )
 
 // PasskeyRoutes are how a person signs in without a password.
-type PasskeyRoutes struct{ Service *people.PasskeyService }
+type PasskeyRoutes struct{ Service *accounts.PasskeyService }
 
 // PasskeyItem is a passkey in a list.
 type PasskeyItem struct {
@@ -157,6 +157,6 @@ func (r PasskeyRoutes) delete(ctx context.Context, key *app.Key, in *PasskeyPath
 	return &deletedPasskeyOutput{deletedPasskey{Object: "passkey", ID: in.ID, Deleted: true}}, nil
 }
 
-func newPasskeyItem(p *people.Passkey) PasskeyItem {
+func newPasskeyItem(p *accounts.Passkey) PasskeyItem {
 	return PasskeyItem{ID: p.ID, Name: p.Name, CreatedAt: app.FormatTime(p.CreatedAt), LastUsedAt: app.FormatTimePtr(p.LastUsedAt)}
 }

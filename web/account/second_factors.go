@@ -7,12 +7,12 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"mailer/app"
-	"mailer/app/people"
+	"mailer/app/tenants/accounts"
 	"mailer/web/rest"
 )
 
 // SecondFactorRoutes are how a person proves who he is, beside signing in by password.
-type SecondFactorRoutes struct{ Service *people.Service }
+type SecondFactorRoutes struct{ Service *accounts.Service }
 
 type secondFactorRequest struct {
 	Code         string `json:"code,omitempty" doc:"What the authenticator shows"`
@@ -96,7 +96,7 @@ func (r SecondFactorRoutes) addProofs(h *rest.Handler) {
 		if (b.Code == "") == (b.RecoveryCode == "") {
 			return nil, app.Invalid("code", "or `recovery_code` is needed, one of them")
 		}
-		n, err := r.Service.Complete(ctx, visitor(h, x), x.Key, people.SecondFactor{Code: b.Code, Recovery: b.RecoveryCode})
+		n, err := r.Service.Complete(ctx, visitor(h, x), x.Key, accounts.SecondFactor{Code: b.Code, Recovery: b.RecoveryCode})
 		if err != nil {
 			return nil, err
 		}
@@ -109,7 +109,7 @@ func (r SecondFactorRoutes) addProofs(h *rest.Handler) {
 		if (b.Password == "") == (b.Code == "") {
 			return nil, app.Invalid("password", "or `code` is needed, one of them")
 		}
-		n, err := r.Service.Confirm(ctx, visitor(h, x), x.Key, people.Proof{Password: b.Password, Code: b.Code})
+		n, err := r.Service.Confirm(ctx, visitor(h, x), x.Key, accounts.Proof{Password: b.Password, Code: b.Code})
 		return newProved(h, x, &n, err)
 	})
 	registerPerson(h, rest.Route{}, huma.Operation{
@@ -122,7 +122,7 @@ func (r SecondFactorRoutes) addProofs(h *rest.Handler) {
 }
 
 // newProved hands the browser the new token of a session that was proved.
-func newProved(h *rest.Handler, x *rest.Exchange, n *people.NewSession, err error) (*provedOutput, error) {
+func newProved(h *rest.Handler, x *rest.Exchange, n *accounts.NewSession, err error) (*provedOutput, error) {
 	if err != nil {
 		return nil, err
 	}

@@ -7,13 +7,13 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"mailer/app"
-	"mailer/app/people"
-	"mailer/app/service"
+	"mailer/app/base"
+	"mailer/app/tenants/accounts"
 	"mailer/web/rest"
 )
 
 // SignInRoutes are how a person gets in and out.
-type SignInRoutes struct{ Service *people.Service }
+type SignInRoutes struct{ Service *accounts.Service }
 
 // PersonItem is a person who signed in.
 type PersonItem struct {
@@ -89,21 +89,21 @@ func (r SignInRoutes) Add(h *rest.Handler) {
 		OperationID: "set-up", Method: http.MethodPost, Path: "/auth/setup",
 		Summary: "Make the first account with the code that mailer serve shows, and sign in", Tags: signInTags,
 		Errors: []int{http.StatusForbidden, http.StatusNotFound, http.StatusConflict, http.StatusTooManyRequests},
-	}, func(ctx context.Context, v *people.Visitor, b *setupRequest) (people.NewSession, error) {
-		return r.Service.Setup(ctx, v, &people.SetupInput{Code: b.Code, Email: b.Email, Password: b.Password, Name: b.Name, Team: b.Team})
+	}, func(ctx context.Context, v *accounts.Visitor, b *setupRequest) (accounts.NewSession, error) {
+		return r.Service.Setup(ctx, v, &accounts.SetupInput{Code: b.Code, Email: b.Email, Password: b.Password, Name: b.Name, Team: b.Team})
 	})
 	registerSignIn(h, rest.Route{}, huma.Operation{
 		OperationID: "sign-in", Method: http.MethodPost, Path: "/auth/sign-in",
 		Summary: "Sign in with address and password", Tags: signInTags,
 		Errors: []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests},
-	}, func(ctx context.Context, v *people.Visitor, b *signInRequest) (people.NewSession, error) {
+	}, func(ctx context.Context, v *accounts.Visitor, b *signInRequest) (accounts.NewSession, error) {
 		return r.Service.SignIn(ctx, v, b.Email, b.Password)
 	})
 	registerSignIn(h, rest.Route{}, huma.Operation{
 		OperationID: "open-sign-in-link", Method: http.MethodPost, Path: "/auth/link",
 		Summary: "Sign in with a link, once, within half an hour of its making", Tags: signInTags,
 		Errors: []int{http.StatusForbidden, http.StatusTooManyRequests},
-	}, func(ctx context.Context, v *people.Visitor, b *linkRequest) (people.NewSession, error) {
+	}, func(ctx context.Context, v *accounts.Visitor, b *linkRequest) (accounts.NewSession, error) {
 		return r.Service.OpenLink(ctx, v, b.Code)
 	})
 	rest.RegisterRaw(h, rest.Route{Public: true, SameSite: true}, huma.Operation{
@@ -121,7 +121,7 @@ func (r SignInRoutes) Add(h *rest.Handler) {
 
 // registerSignIn adds a route that begins a session for somebody who has none, or a
 // lesser one.
-func registerSignIn[B any](h *rest.Handler, rt rest.Route, op huma.Operation, enter func(ctx context.Context, v *people.Visitor, body *B) (people.NewSession, error)) {
+func registerSignIn[B any](h *rest.Handler, rt rest.Route, op huma.Operation, enter func(ctx context.Context, v *accounts.Visitor, body *B) (accounts.NewSession, error)) {
 	rt.Public, rt.SameSite, rt.Body, rt.MaxBody = true, true, true, maxBody
 	added := rest.RegisterRaw(h, rt, op, func(ctx context.Context, x *rest.Exchange, _ *struct{}) (*signedInOutput, error) {
 		var body B
@@ -144,15 +144,15 @@ func registerSignIn[B any](h *rest.Handler, rt rest.Route, op huma.Operation, en
 const maxBody = 64 << 10
 
 // visitor is who sends a request, as far as it says.
-func visitor(h *rest.Handler, x *rest.Exchange) *people.Visitor {
-	return &people.Visitor{
+func visitor(h *rest.Handler, x *rest.Exchange) *accounts.Visitor {
+	return &accounts.Visitor{
 		Address: x.Address(), Client: x.Client(), Agent: x.RequestHeader.Get("User-Agent"),
 		Session: h.SessionToken(x.RequestHeader), Device: rest.CookieValue(x.RequestHeader, deviceCookie(h)),
 	}
 }
 
 // newSignedIn hands the browser its cookies, and the person what is his.
-func newSignedIn(h *rest.Handler, x *rest.Exchange, n *people.NewSession) *signedInOutput {
+func newSignedIn(h *rest.Handler, x *rest.Exchange, n *accounts.NewSession) *signedInOutput {
 	setCookies(h, x, n)
 	if len(n.Factors) > 0 {
 		return &signedInOutput{signedIn{SecondFactor: n.Factors}}
@@ -162,21 +162,21 @@ func newSignedIn(h *rest.Handler, x *rest.Exchange, n *people.NewSession) *signe
 }
 
 // setCookies hands the browser the cookies of a new session.
-func setCookies(h *rest.Handler, x *rest.Exchange, n *people.NewSession) {
+func setCookies(h *rest.Handler, x *rest.Exchange, n *accounts.NewSession) {
 	h.SetSession(x, n.Token, n.Keep)
 	if n.Device != "" {
-		h.SetCookie(x, deviceCookie(h), n.Device, people.DeviceLife)
+		h.SetCookie(x, deviceCookie(h), n.Device, accounts.DeviceLife)
 	}
 }
 
 // deviceCookie is the name of the cookie by which a browser is known again.
 func deviceCookie(h *rest.Handler) string { return h.CookieName("device") }
 
-func newPersonItem(u *people.User) PersonItem {
-	return PersonItem{ID: u.ID, Email: u.Address, Name: u.Name, Operator: u.Operator, Language: service.TextOrNull(u.Language), Theme: service.TextOrNull(u.Theme)}
+func newPersonItem(u *accounts.User) PersonItem {
+	return PersonItem{ID: u.ID, Email: u.Address, Name: u.Name, Operator: u.Operator, Language: base.TextOrNull(u.Language), Theme: base.TextOrNull(u.Theme)}
 }
 
-func newTeamItems(rows []people.Membership) []MembershipItem {
+func newTeamItems(rows []accounts.Membership) []MembershipItem {
 	out := make([]MembershipItem, len(rows))
 	for i, m := range rows {
 		out[i] = MembershipItem{ID: m.TeamID, Name: m.TeamName, Role: m.Role, SecondFactorRequired: m.SecondFactor}

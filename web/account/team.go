@@ -8,9 +8,9 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"mailer/app"
-	"mailer/app/retention"
-	"mailer/app/service"
-	"mailer/app/teams"
+	"mailer/app/base"
+	"mailer/app/operate/retention"
+	"mailer/app/tenants/teams"
 	"mailer/web/rest"
 )
 
@@ -99,7 +99,7 @@ func (r TeamRoutes) shown(ctx context.Context, t *teams.Settings) (*teamOutput, 
 		return nil, err
 	}
 	return &teamOutput{team{
-		Object: "team", ID: t.ID, Name: t.Name, LogoURL: service.TextOrNull(t.LogoURL), SecondFactorRequired: t.SecondFactor,
+		Object: "team", ID: t.ID, Name: t.Name, LogoURL: base.TextOrNull(t.LogoURL), SecondFactorRequired: t.SecondFactor,
 		KeepContent: keptOrNull(own.Content), KeepEmails: keptOrNull(own.Emails), CreatedAt: app.FormatTime(t.CreatedAt),
 	}}, nil
 }

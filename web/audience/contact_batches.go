@@ -9,7 +9,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mailer/app"
-	"mailer/app/audience"
+	"mailer/app/tenants/audience"
 	"mailer/web/rest"
 	"mailer/web/shapes"
 )

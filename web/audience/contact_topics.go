@@ -10,8 +10,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mailer/app"
-	"mailer/app/audience"
-	"mailer/app/service"
+	"mailer/app/base"
+	"mailer/app/tenants/audience"
 	"mailer/web/rest"
 )
 
@@ -140,7 +140,7 @@ func (r ContactTopicRoutes) preferencesLink(ctx context.Context, key *app.Key, i
 
 func newContactTopicItem(t *app.ContactTopic) ContactTopicItem {
 	return ContactTopicItem{
-		ID: t.ID, Name: t.Name, Description: service.TextOrNull(t.Description),
+		ID: t.ID, Name: t.Name, Description: base.TextOrNull(t.Description),
 		Subscription: t.Subscription, Explicit: t.Explicit, Visibility: t.Visibility, CreatedAt: app.FormatTime(t.CreatedAt),
 	}
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"mailer/app"
-	"mailer/app/audience"
-	"mailer/app/service"
+	"mailer/app/base"
+	"mailer/app/tenants/audience"
 	"mailer/web/rest"
 	"mailer/web/shapes"
 )
@@ -292,7 +292,7 @@ func (r ContactRoutes) getContact(ctx context.Context, key *app.Key, in *Contact
 	out := contactDetail{ContactRecord: newContactRecord(&c, app.Include{Properties: true})}
 	switch s, err := r.Suppressions.GetSuppression(ctx, key, c.Email); {
 	case err == nil:
-		out.Suppression = &ContactSuppression{ID: s.ID, Origin: s.Origin, SourceID: service.TextOrNull(s.SourceID), CreatedAt: app.FormatTime(s.CreatedAt)}
+		out.Suppression = &ContactSuppression{ID: s.ID, Origin: s.Origin, SourceID: base.TextOrNull(s.SourceID), CreatedAt: app.FormatTime(s.CreatedAt)}
 	case app.CodeOf(err) != app.CodeNotFound:
 		return nil, err
 	}
@@ -340,7 +340,7 @@ func newDeletedContact(id string) deletedContact {
 // newContactItem is a contact in a list, with what include names.
 func newContactItem(c *app.Contact, include app.Include) ContactItem {
 	item := ContactItem{
-		ID: c.ID, Email: c.Email, FirstName: service.TextOrNull(c.FirstName), LastName: service.TextOrNull(c.LastName),
+		ID: c.ID, Email: c.Email, FirstName: base.TextOrNull(c.FirstName), LastName: base.TextOrNull(c.LastName),
 		CreatedAt: app.FormatTime(c.CreatedAt), Unsubscribed: c.Unsubscribed,
 	}
 	if include.Properties {

@@ -7,8 +7,8 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"mailer/app"
-	"mailer/app/audience"
-	"mailer/app/service"
+	"mailer/app/base"
+	"mailer/app/tenants/audience"
 	"mailer/web/rest"
 	"mailer/web/shapes"
 )
@@ -53,7 +53,7 @@ func (r PreviewRoutes) listContactEvents(ctx context.Context, key *app.Key, in *
 
 func newContactMailItem(m *audience.ContactMail) ContactMailItem {
 	item := ContactMailItem{
-		ID: m.ID, BroadcastID: service.TextOrNull(m.BroadcastID), Subject: m.Subject, CreatedAt: app.FormatTime(m.CreatedAt),
+		ID: m.ID, BroadcastID: base.TextOrNull(m.BroadcastID), Subject: m.Subject, CreatedAt: app.FormatTime(m.CreatedAt),
 		LastEvent: m.LastEvent, State: m.State, Events: make([]shapes.EventItem, len(m.Events)),
 	}
 	for i := range m.Events {

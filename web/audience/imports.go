@@ -16,9 +16,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mailer/app"
-	"mailer/app/audience"
-	"mailer/app/importing"
-	"mailer/app/service"
+	"mailer/app/base"
+	"mailer/app/rules/contactfile"
+	"mailer/app/tenants/audience"
 	"mailer/web/rest"
 )
 
@@ -33,14 +33,14 @@ type ImportCounts struct {
 
 // ImportItem is an import in a list.
 type ImportItem struct {
-	Object      string           `json:"object" enum:"contact_import"`
-	ID          string           `json:"id" format:"uuid"`
-	FileName    *string          `json:"file_name" doc:"The name of the file, where it was given and has no @ in it"`
-	Status      importing.Status `json:"status" enum:"queued,in_progress,completed,failed"`
-	CreatedAt   string           `json:"created_at" format:"date-time"`
-	CompletedAt *string          `json:"completed_at" format:"date-time"`
-	Counts      ImportCounts     `json:"counts"`
-	Error       *string          `json:"error" doc:"Why the whole import failed; what it did before stays"`
+	Object      string             `json:"object" enum:"contact_import"`
+	ID          string             `json:"id" format:"uuid"`
+	FileName    *string            `json:"file_name" doc:"The name of the file, where it was given and has no @ in it"`
+	Status      contactfile.Status `json:"status" enum:"queued,in_progress,completed,failed"`
+	CreatedAt   string             `json:"created_at" format:"date-time"`
+	CompletedAt *string            `json:"completed_at" format:"date-time"`
+	Counts      ImportCounts       `json:"counts"`
+	Error       *string            `json:"error" doc:"Why the whole import failed; what it did before stays"`
 }
 
 // ImportFlaw says what is wrong with a row.
@@ -230,7 +230,7 @@ func documentImport(h *rest.Handler, create *huma.Operation) {
 
 // presetNames are the values of preset.
 func presetNames() (out []any) {
-	for _, p := range importing.Presets {
+	for _, p := range contactfile.Presets {
 		out = append(out, string(p))
 	}
 	return out
@@ -243,7 +243,7 @@ func (r ImportRoutes) createImport(ctx context.Context, x *rest.Exchange, query 
 	if err != nil || media != formType || params["boundary"] == "" {
 		return nil, app.Errorf(app.CodeInvalidPayload, "The request needs a body of multipart/form-data")
 	}
-	id, err := r.Service.CreateImport(ctx, x.Key, func(file io.Writer) (importing.Input, error) {
+	id, err := r.Service.CreateImport(ctx, x.Key, func(file io.Writer) (contactfile.Input, error) {
 		in, err := readImport(x.Stream, params["boundary"], file)
 		if err := x.Stream.Failure(); err != nil {
 			return in, err
@@ -294,7 +294,7 @@ func (l *headLimit) Read(p []byte) (int, error) {
 
 // readImport reads a whole form, whose fields may come in any order, and writes
 // the file out as it comes.
-func readImport(body io.Reader, boundary string, file io.Writer) (importing.Input, error) {
+func readImport(body io.Reader, boundary string, file io.Writer) (contactfile.Input, error) {
 	var form importForm
 	seen := map[string]bool{}
 	limit := &headLimit{body: body}
@@ -307,25 +307,25 @@ func readImport(body io.Reader, boundary string, file io.Writer) (importing.Inpu
 			break
 		}
 		if err != nil {
-			return importing.Input{}, badForm()
+			return contactfile.Input{}, badForm()
 		}
 		name := part.FormName()
 		if seen[name] {
-			return importing.Input{}, app.Invalid(rest.MemberName(name), "is there more than once")
+			return contactfile.Input{}, app.Invalid(rest.MemberName(name), "is there more than once")
 		}
 		seen[name] = true
 		if name == "file" {
 			form.fileName = part.FileName()
 		}
 		if err := form.take(name, part, file); err != nil {
-			return importing.Input{}, err
+			return contactfile.Input{}, err
 		}
 	}
 	if _, err := io.Copy(io.Discard, body); err != nil { // what may follow the last part
-		return importing.Input{}, err
+		return contactfile.Input{}, err
 	}
 	if !seen["file"] {
-		return importing.Input{}, app.Invalid("file", "is required")
+		return contactfile.Input{}, app.Invalid("file", "is required")
 	}
 	return form.input(), nil
 }
@@ -394,13 +394,13 @@ func (k *keepError) Write(p []byte) (n int, err error) {
 	return n, k.err
 }
 
-func (f *importForm) input() importing.Input {
-	in := importing.Input{Preset: f.preset, FileName: f.fileName, OnConflict: f.conflict, Segments: segmentRefs(f.Segments).refs(), Topics: f.Topics}
+func (f *importForm) input() contactfile.Input {
+	in := contactfile.Input{Preset: f.preset, FileName: f.fileName, OnConflict: f.conflict, Segments: segmentRefs(f.Segments).refs(), Topics: f.Topics}
 	if m := f.ColumnMap; m != nil {
-		in.Columns = &importing.ColumnMap{Email: m.Email, FirstName: m.FirstName, LastName: m.LastName, Unsubscribed: m.Unsubscribed,
-			Properties: map[string]importing.PropertyColumn{}}
+		in.Columns = &contactfile.ColumnMap{Email: m.Email, FirstName: m.FirstName, LastName: m.LastName, Unsubscribed: m.Unsubscribed,
+			Properties: map[string]contactfile.PropertyColumn{}}
 		for key, c := range m.Properties {
-			in.Columns.Properties[key] = importing.PropertyColumn(c)
+			in.Columns.Properties[key] = contactfile.PropertyColumn(c)
 		}
 	}
 	return in
@@ -411,7 +411,7 @@ func (r ImportRoutes) listImports(ctx context.Context, key *app.Key, in *importP
 	if err != nil {
 		return nil, err
 	}
-	status, err := importing.ParseStatus(in.Status)
+	status, err := contactfile.ParseStatus(in.Status)
 	if err != nil {
 		return nil, err
 	}
@@ -455,15 +455,15 @@ func (r ImportRoutes) listImportErrors(ctx context.Context, key *app.Key, in *im
 	if err != nil {
 		return nil, err
 	}
-	return rest.NewList(rows, more, func(f *importing.RowError) ImportErrorItem {
+	return rest.NewList(rows, more, func(f *contactfile.RowError) ImportErrorItem {
 		return ImportErrorItem{f.ID, ImportFlaw{f.Line, f.Message, f.Value}}
 	}), nil
 }
 
-func newImportItem(i *importing.Import) ImportItem {
+func newImportItem(i *contactfile.Import) ImportItem {
 	return ImportItem{
-		Object: "contact_import", ID: i.ID, FileName: service.TextOrNull(i.Plan.Name), Status: i.Status, CreatedAt: app.FormatTime(i.CreatedAt), CompletedAt: app.FormatTimePtr(i.CompletedAt),
+		Object: "contact_import", ID: i.ID, FileName: base.TextOrNull(i.Plan.Name), Status: i.Status, CreatedAt: app.FormatTime(i.CreatedAt), CompletedAt: app.FormatTimePtr(i.CompletedAt),
 		Counts: ImportCounts{Total: i.Total(), Created: i.Created, Updated: i.Updated, Skipped: i.Skipped, Failed: i.Failed},
-		Error:  service.TextOrNull(i.Error),
+		Error:  base.TextOrNull(i.Error),
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"mailer/app"
-	"mailer/app/audience"
+	"mailer/app/tenants/audience"
 	"mailer/web/rest"
 	"mailer/web/shapes"
 )

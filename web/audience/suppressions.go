@@ -8,8 +8,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mailer/app"
-	"mailer/app/audience"
-	"mailer/app/service"
+	"mailer/app/base"
+	"mailer/app/tenants/audience"
 	"mailer/web/rest"
 )
 
@@ -208,7 +208,7 @@ func (r SuppressionRoutes) removeSuppressions(ctx context.Context, key *app.Key,
 }
 
 func newSuppressionItem(s *app.Suppression) SuppressionItem {
-	return SuppressionItem{ID: s.ID, Email: s.Email, Origin: s.Origin, SourceID: service.TextOrNull(s.SourceID), CreatedAt: app.FormatTime(s.CreatedAt)}
+	return SuppressionItem{ID: s.ID, Email: s.Email, Origin: s.Origin, SourceID: base.TextOrNull(s.SourceID), CreatedAt: app.FormatTime(s.CreatedAt)}
 }
 
 func newSuppressionRecord(s *app.Suppression) suppressionRecord {

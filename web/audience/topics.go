@@ -7,8 +7,8 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"mailer/app"
-	"mailer/app/audience"
-	"mailer/app/service"
+	"mailer/app/base"
+	"mailer/app/tenants/audience"
 	"mailer/web/rest"
 )
 
@@ -144,7 +144,7 @@ func (r TopicRoutes) deleteTopic(ctx context.Context, key *app.Key, in *TopicPat
 
 func newTopicItem(t *app.Topic) TopicItem {
 	return TopicItem{
-		ID: t.ID, Name: t.Name, Description: service.TextOrNull(t.Description), Default: t.Default, Visibility: t.Visibility,
+		ID: t.ID, Name: t.Name, Description: base.TextOrNull(t.Description), Default: t.Default, Visibility: t.Visibility,
 		CreatedAt: app.FormatTime(t.CreatedAt),
 	}
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"mailer/app"
-	"mailer/app/broadcasts"
-	"mailer/app/service"
+	"mailer/app/base"
+	"mailer/app/sending/broadcasts"
 	"mailer/web/rest"
 )
 
@@ -98,7 +98,7 @@ func (r RecipientRoutes) listClickedLinks(ctx context.Context, key *app.Key, in 
 
 func newBroadcastRecipientItem(r *app.RecipientRow) BroadcastRecipientItem {
 	item := BroadcastRecipientItem{
-		ID: r.ID, ContactID: service.TextOrNull(r.ContactID), Email: r.Email, LastEvent: r.LastEvent, State: r.State, Count: r.Count, BounceType: strings.ToLower(string(r.Bounce)),
+		ID: r.ID, ContactID: base.TextOrNull(r.ContactID), Email: r.Email, LastEvent: r.LastEvent, State: r.State, Count: r.Count, BounceType: strings.ToLower(string(r.Bounce)),
 	}
 	for _, l := range r.Links {
 		item.ClickedLinks = append(item.ClickedLinks, recipientLink{URL: l.URL, Clicks: l.Clicks})

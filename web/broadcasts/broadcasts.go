@@ -8,9 +8,9 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"mailer/app"
-	"mailer/app/broadcasts"
-	"mailer/app/pacing"
-	"mailer/app/service"
+	"mailer/app/base"
+	"mailer/app/rules/pacing"
+	"mailer/app/sending/broadcasts"
 	"mailer/web/rest"
 	"mailer/web/shapes"
 )
@@ -289,7 +289,7 @@ func newBroadcastOutput(v broadcasts.BroadcastView, err error) (*broadcastOutput
 
 func newBroadcastItem(v *broadcasts.BroadcastView) BroadcastItem {
 	return BroadcastItem{
-		ID: v.ID, Name: v.Name, SegmentID: service.TextOrNull(v.SegmentID), AudienceID: service.TextOrNull(v.SegmentID), TopicID: service.TextOrNull(v.TopicID),
+		ID: v.ID, Name: v.Name, SegmentID: base.TextOrNull(v.SegmentID), AudienceID: base.TextOrNull(v.SegmentID), TopicID: base.TextOrNull(v.TopicID),
 		Status: v.Status, CreatedAt: app.FormatTime(v.CreatedAt), ScheduledAt: app.FormatTimePtr(v.ScheduledAt),
 		PausedAt: app.FormatTimePtr(v.PausedAt), SentAt: app.FormatTimePtr(v.SentAt), SentCount: v.Counts.Sent, FinishesAt: app.FormatTimePtr(v.FinishesAt),
 	}
@@ -312,7 +312,7 @@ func newDraftOutput(v broadcasts.BroadcastView, err error) (*broadcastOutput, er
 func newBroadcastRecord(v *broadcasts.BroadcastView, revision string) broadcastRecord {
 	return broadcastRecord{
 		Object: "broadcast", BroadcastItem: newBroadcastItem(v), From: v.From.String(), Subject: v.Subject,
-		ReplyTo: shapes.FormatAddresses(v.ReplyTo), PreviewText: service.TextOrNull(v.Preview), HTML: service.TextOrNull(v.HTML), Text: v.Text, Design: service.TextOrNull(v.Design), Revision: revision, Counts: newBroadcastCounts(&v.Broadcast),
+		ReplyTo: shapes.FormatAddresses(v.ReplyTo), PreviewText: base.TextOrNull(v.Preview), HTML: base.TextOrNull(v.HTML), Text: v.Text, Design: base.TextOrNull(v.Design), Revision: revision, Counts: newBroadcastCounts(&v.Broadcast),
 	}
 }
 

@@ -7,9 +7,9 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"mailer/app"
-	"mailer/app/broadcasts"
-	"mailer/app/mail"
-	"mailer/app/service"
+	"mailer/app/base"
+	"mailer/app/sending/broadcasts"
+	"mailer/app/sending/mail"
 	"mailer/web/rest"
 	"mailer/web/shapes"
 )
@@ -166,7 +166,7 @@ func (r ReviewRoutes) previewBroadcast(ctx context.Context, key *app.Key, in *Br
 	}
 	return &broadcastPreviewOutput{broadcastPreview{
 		MailFrame: shapes.NewMailFrame(r.BaseURL, frame),
-		Object:    "broadcast_preview", From: b.From.String(), Subject: p.Subject, PreviewText: service.TextOrNull(p.Preview), HTML: service.TextOrNull(p.HTML),
+		Object:    "broadcast_preview", From: b.From.String(), Subject: p.Subject, PreviewText: base.TextOrNull(p.Preview), HTML: base.TextOrNull(p.HTML),
 		Text: p.Text, Missing: append([]string{}, p.Missing...),
 	}}, nil
 }
@@ -200,6 +200,6 @@ func (r TemplateRoutes) renderTemplate(ctx context.Context, key *app.Key, in *Te
 	if err != nil {
 		return nil, err
 	}
-	return &renderedTemplateOutput{renderedTemplate{Object: "rendered_template", Subject: service.TextOrNull(out.Subject), HTML: out.HTML, Text: *out.Text,
+	return &renderedTemplateOutput{renderedTemplate{Object: "rendered_template", Subject: base.TextOrNull(out.Subject), HTML: out.HTML, Text: *out.Text,
 		MailFrame: shapes.NewMailFrame(r.BaseURL, frame)}}, nil
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mailer/app"
-	"mailer/app/mail"
-	"mailer/app/service"
+	"mailer/app/base"
+	"mailer/app/sending/mail"
 	"mailer/web/rest"
 	"mailer/web/shapes"
 )
@@ -257,7 +257,7 @@ func newTemplateOutput(t app.Template, err error) (*templateOutput, error) {
 
 func newTemplateItem(t *app.Template) TemplateItem {
 	return TemplateItem{
-		ID: t.ID, Name: t.Name, Alias: service.TextOrNull(t.Alias), Status: t.Status(), PublishedAt: app.FormatTimePtr(t.PublishedAt),
+		ID: t.ID, Name: t.Name, Alias: base.TextOrNull(t.Alias), Status: t.Status(), PublishedAt: app.FormatTimePtr(t.PublishedAt),
 		CreatedAt: app.FormatTime(t.CreatedAt), UpdatedAt: app.FormatTime(t.UpdatedAt),
 	}
 }
@@ -265,8 +265,8 @@ func newTemplateItem(t *app.Template) TemplateItem {
 func newTemplateRecord(t *app.Template) templateRecord {
 	r := templateRecord{
 		Object: "template", TemplateItem: newTemplateItem(t), CurrentVersionID: t.CurrentID, Unpublished: t.Edited(),
-		From: service.TextOrNull(t.From), Subject: service.TextOrNull(t.Subject), ReplyTo: append([]string{}, t.ReplyTo...),
-		HTML: t.HTML, Text: t.Text, Design: service.TextOrNull(t.Design), Variables: make([]templateVariable, len(t.Variables)),
+		From: base.TextOrNull(t.From), Subject: base.TextOrNull(t.Subject), ReplyTo: append([]string{}, t.ReplyTo...),
+		HTML: t.HTML, Text: t.Text, Design: base.TextOrNull(t.Design), Variables: make([]templateVariable, len(t.Variables)),
 	}
 	for i, v := range t.Variables {
 		r.Variables[i] = templateVariable{

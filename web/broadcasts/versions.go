@@ -7,7 +7,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"mailer/app"
-	"mailer/app/service"
+	"mailer/app/base"
 	"mailer/web/rest"
 )
 
@@ -25,7 +25,7 @@ type versionActor struct {
 	ID   string        `json:"id" doc:"Of the key or person"`
 }
 
-func newVersionItem(v *service.Version) VersionItem {
+func newVersionItem(v *base.Version) VersionItem {
 	return VersionItem{ID: v.ID, N: int(v.N), CreatedAt: app.FormatTime(v.CreatedAt), ChangedBy: versionActor{v.Actor.Type, v.Actor.Name}, Bytes: int(v.Size)}
 }
 
@@ -111,7 +111,7 @@ func (r ReviewRoutes) getVersion(ctx context.Context, key *app.Key, in *broadcas
 	}
 	return &broadcastVersionOutput{broadcastVersion{
 		Object: "broadcast_version", VersionItem: newVersionItem(&v), Name: was.Name, From: was.From, ReplyTo: append([]string{}, was.ReplyTo...),
-		Subject: was.Subject, PreviewText: service.TextOrNull(was.Preview), HTML: service.TextOrNull(was.HTML), Text: was.Text, Design: service.TextOrNull(was.Design),
+		Subject: was.Subject, PreviewText: base.TextOrNull(was.Preview), HTML: base.TextOrNull(was.HTML), Text: was.Text, Design: base.TextOrNull(was.Design),
 	}}, nil
 }
 
@@ -155,8 +155,8 @@ func (r TemplateRoutes) getVersion(ctx context.Context, key *app.Key, in *templa
 		return nil, err
 	}
 	return &templateVersionOutput{templateVersion{
-		Object: "template_version", VersionItem: newVersionItem(&v), From: service.TextOrNull(was.From), ReplyTo: append([]string{}, was.ReplyTo...),
-		Subject: service.TextOrNull(was.Subject), HTML: was.HTML, Text: was.Text, Design: service.TextOrNull(was.Design),
+		Object: "template_version", VersionItem: newVersionItem(&v), From: base.TextOrNull(was.From), ReplyTo: append([]string{}, was.ReplyTo...),
+		Subject: base.TextOrNull(was.Subject), HTML: was.HTML, Text: was.Text, Design: base.TextOrNull(was.Design),
 	}}, nil
 }
 

@@ -11,8 +11,8 @@ import (
 
 	"github.com/evanw/esbuild/pkg/api"
 
-	"mailer/app/apptest"
-	"mailer/app/pack"
+	"mailer/app/kit/pack"
+	"mailer/app/testing/apptest"
 )
 
 // A page of the dashboard is some thirty modules, and a browser far away needs a round trip

@@ -1,4 +1,4 @@
-// Words that headings of columns about consent are told by, as app/importing has them:
+// Words that headings of columns about consent are told by, as app/rules/contactfile has them:
 // go test ./app/importing -run Dashboard -update
 export const consent = {
 	status: ['contactstatus', 'durum', 'estado', 'etat', 'stan', 'state', 'stato', 'status', 'statut', 'subscribertype', 'toestand', 'type', 'zustand', 'состояние', 'статус', '상태', 'ステータス', '状态', '状態', '狀態'],

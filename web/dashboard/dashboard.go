@@ -18,7 +18,7 @@ import (
 	"strings"
 	"sync"
 
-	"mailer/app/pack"
+	"mailer/app/kit/pack"
 	"mailer/web/rest"
 )
 

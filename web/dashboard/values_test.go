@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"mailer/app"
-	"mailer/app/brand"
+	"mailer/app/rules/brand"
 )
 
 // valueWords are rooms of words whose keys end in a value that the server answers, each with

@@ -10,9 +10,9 @@ import (
 	"strings"
 	"testing"
 
-	"mailer/app/health"
-	"mailer/app/pack"
-	"mailer/app/verdict"
+	"mailer/app/kit/pack"
+	"mailer/app/operate/health"
+	"mailer/app/rules/verdict"
 	"mailer/web/rest"
 )
 
@@ -46,7 +46,7 @@ func TestEnglishVerdictsAreTheServers(t *testing.T) {
 		return
 	}
 	if !*update {
-		t.Fatal("the verdicts of en.json are not those of app/verdict: go test ./web/dashboard -update")
+		t.Fatal("the verdicts of en.json are not those of app/rules/verdict: go test ./web/dashboard -update")
 	}
 	room, err := json.MarshalIndent(want, "\t", "\t")
 	if err != nil {

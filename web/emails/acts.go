@@ -7,9 +7,9 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"mailer/app"
-	"mailer/app/mail"
-	"mailer/app/queue"
-	"mailer/app/service"
+	"mailer/app/base"
+	"mailer/app/sending/mail"
+	"mailer/app/sending/queue"
 	"mailer/web/rest"
 	"mailer/web/shapes"
 )
@@ -92,7 +92,7 @@ func (r ActRoutes) listAttempts(ctx context.Context, key *app.Key, in *emailPage
 
 func newAttemptItem(a *mail.Attempt) AttemptItem {
 	return AttemptItem{ID: a.ID, CreatedAt: app.FormatTime(a.CreatedAt), Relay: a.Detail.Relay, Outcome: a.Outcome, DurationMs: a.Detail.DurationMs,
-		TLS: service.TextOrNull(a.Detail.TLS), Reply: a.Detail.Answer(), Conversation: service.TextOrNull(a.Conversation)}
+		TLS: base.TextOrNull(a.Detail.TLS), Reply: a.Detail.Answer(), Conversation: base.TextOrNull(a.Conversation)}
 }
 
 func (r ActRoutes) retryEmail(ctx context.Context, key *app.Key, in *shapes.EmailPath) (*changedOutput, error) {

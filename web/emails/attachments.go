@@ -10,8 +10,8 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"mailer/app"
-	"mailer/app/mail"
-	"mailer/app/room"
+	"mailer/app/kit/membudget"
+	"mailer/app/sending/mail"
 	"mailer/web/rest"
 	"mailer/web/shapes"
 )
@@ -146,7 +146,7 @@ func (r AttachmentRoutes) getAttachment(ctx context.Context, key *app.Key, in *a
 // the one before. One that is deleted meanwhile ends the connection: its length was
 // announced.
 func (r AttachmentRoutes) download(ctx context.Context, h *rest.Handler, x *rest.Exchange, d *mail.Download) (*downloadOutput, error) {
-	if d.Size > room.Small {
+	if d.Size > membudget.Small {
 		const copies = 2 // one from the database, one on its way
 		if err := x.ReserveFor(ctx, d.ID, copies*min(d.Size, mail.AttachmentPiece)); err != nil {
 			return nil, err

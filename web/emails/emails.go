@@ -8,11 +8,11 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"mailer/app"
-	"mailer/app/mail"
-	"mailer/app/queue"
-	"mailer/app/room"
-	"mailer/app/service"
-	"mailer/app/verdict"
+	"mailer/app/base"
+	"mailer/app/kit/membudget"
+	"mailer/app/rules/verdict"
+	"mailer/app/sending/mail"
+	"mailer/app/sending/queue"
 	"mailer/web/rest"
 	"mailer/web/shapes"
 )
@@ -179,7 +179,7 @@ func (r Routes) getRaw(ctx context.Context, x *rest.Exchange, in *shapes.EmailPa
 		x.Answer(messageType, message)
 		return nil, nil
 	}
-	if len(message) > room.Small { // it stands in the answer twice
+	if len(message) > membudget.Small { // it stands in the answer twice
 		if err := x.ReserveFor(ctx, in.ID, 2*int64(len(message))); err != nil {
 			return nil, err
 		}
@@ -208,7 +208,7 @@ func newEmailItem(e *app.Email) EmailItem {
 func newEmailRecord(e *app.Email) emailRecord {
 	r := emailRecord{
 		Object: "email", EmailItem: newEmailItem(e),
-		HTML: service.TextOrNull(e.HTML), Text: service.TextOrNull(e.Text), TopicID: service.TextOrNull(e.TopicID), BroadcastID: service.TextOrNull(e.BroadcastID), Source: e.Source,
+		HTML: base.TextOrNull(e.HTML), Text: base.TextOrNull(e.Text), TopicID: base.TextOrNull(e.TopicID), BroadcastID: base.TextOrNull(e.BroadcastID), Source: e.Source,
 		Headers:     make(map[string]string, len(e.Headers)),
 		Attachments: make([]AttachmentMeta, len(e.Attachments)),
 	}

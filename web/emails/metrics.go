@@ -7,8 +7,8 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"mailer/app"
-	"mailer/app/figures"
-	"mailer/app/service"
+	"mailer/app/base"
+	"mailer/app/operate/stats"
 	"mailer/web/rest"
 	"mailer/web/shapes"
 )
@@ -54,8 +54,8 @@ type MetricValues struct {
 	UnsubscribeRate     *float64 `json:"unsubscribe_rate,omitempty" doc:"unsubscribed of those that have the mail"`
 }
 
-func newMetricValues(values map[figures.Metric]float64) MetricValues {
-	of := func(name figures.Metric) *float64 {
+func newMetricValues(values map[stats.Metric]float64) MetricValues {
+	of := func(name stats.Metric) *float64 {
 		if value, ok := values[name]; ok {
 			return &value
 		}
@@ -82,20 +82,20 @@ type MetricsRow struct {
 }
 
 type metricsRecord struct {
-	Object      string              `json:"object" enum:"metrics"`
-	StartDate   string              `json:"start_date" format:"date-time"`
-	EndDate     string              `json:"end_date" format:"date-time"`
-	Metrics     []figures.Metric    `json:"metrics"`
-	Dimensions  []figures.Dimension `json:"dimensions"`
-	Granularity figures.Granularity `json:"granularity" enum:"hourly,daily,weekly,monthly"`
-	Totals      MetricValues        `json:"totals"`
-	Data        []MetricsRow        `json:"data,omitzero" doc:"Absent without dimensions. Of the dimension period alone there is a row for each period, else for what has figures"`
+	Object      string            `json:"object" enum:"metrics"`
+	StartDate   string            `json:"start_date" format:"date-time"`
+	EndDate     string            `json:"end_date" format:"date-time"`
+	Metrics     []stats.Metric    `json:"metrics"`
+	Dimensions  []stats.Dimension `json:"dimensions"`
+	Granularity stats.Granularity `json:"granularity" enum:"hourly,daily,weekly,monthly"`
+	Totals      MetricValues      `json:"totals"`
+	Data        []MetricsRow      `json:"data,omitzero" doc:"Absent without dimensions. Of the dimension period alone there is a row for each period, else for what has figures"`
 }
 
 type metricsOutput struct{ Body metricsRecord }
 
 // MetricsRoutes are the routes of figures.
-type MetricsRoutes struct{ Service *figures.Service }
+type MetricsRoutes struct{ Service *stats.Service }
 
 // Add adds the routes to a handler.
 func (r MetricsRoutes) Add(h *rest.Handler) {
@@ -107,7 +107,7 @@ func (r MetricsRoutes) Add(h *rest.Handler) {
 }
 
 func (r MetricsRoutes) get(ctx context.Context, key *app.Key, in *metricsInput) (*metricsOutput, error) {
-	a, err := r.Service.Metrics(ctx, key, &figures.Query{StartDate: in.StartDate, EndDate: in.EndDate, Timezone: in.Timezone, Granularity: in.Granularity,
+	a, err := r.Service.Metrics(ctx, key, &stats.Query{StartDate: in.StartDate, EndDate: in.EndDate, Timezone: in.Timezone, Granularity: in.Granularity,
 		Metrics: in.Metrics, Dimensions: in.Dimensions, DomainIDs: in.DomainIDs, EmailIDs: in.EmailIDs, BroadcastIDs: in.BroadcastIDs})
 	if err != nil {
 		return nil, err
@@ -118,8 +118,8 @@ func (r MetricsRoutes) get(ctx context.Context, key *app.Key, in *metricsInput) 
 		out.Body.Data = make([]MetricsRow, len(a.Rows))
 	}
 	for i, row := range a.Rows {
-		out.Body.Data[i] = MetricsRow{Period: row.Period, DomainID: service.TextOrNull(row.DomainID), DomainName: row.DomainName, EmailID: service.TextOrNull(row.EmailID),
-			BroadcastID: service.TextOrNull(row.BroadcastID), BroadcastName: row.BroadcastName, MetricValues: newMetricValues(row.Values)}
+		out.Body.Data[i] = MetricsRow{Period: row.Period, DomainID: base.TextOrNull(row.DomainID), DomainName: row.DomainName, EmailID: base.TextOrNull(row.EmailID),
+			BroadcastID: base.TextOrNull(row.BroadcastID), BroadcastName: row.BroadcastName, MetricValues: newMetricValues(row.Values)}
 	}
 	return out, nil
 }

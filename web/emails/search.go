@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"mailer/app"
-	"mailer/app/mail"
+	"mailer/app/sending/mail"
 	"mailer/web/rest"
 	"mailer/web/shapes"
 )

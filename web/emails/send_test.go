@@ -13,7 +13,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"mailer/app"
-	"mailer/app/mail"
+	"mailer/app/sending/mail"
 	"mailer/web/rest"
 	"mailer/web/shapes"
 )

@@ -15,7 +15,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"mailer/app/metrics"
+	"mailer/app/kit/metrics"
 )
 
 // answer is a GET of /metrics where there is something of everything.

@@ -12,7 +12,7 @@ import (
 	"sync"
 	"time"
 
-	"mailer/app/pack"
+	"mailer/app/kit/pack"
 	"mailer/web/rest"
 )
 

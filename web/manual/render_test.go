@@ -21,8 +21,8 @@ import (
 	"github.com/yuin/goldmark/parser"
 	"github.com/yuin/goldmark/text"
 
-	"mailer/app/apptest"
-	"mailer/app/pack"
+	"mailer/app/kit/pack"
+	"mailer/app/testing/apptest"
 )
 
 var update = flag.Bool("update", false, "write pages.gz anew from the Markdown and the files")

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"mailer/app"
-	"mailer/app/window"
+	"mailer/app/kit/window"
 	"mailer/web/rest"
 )
 

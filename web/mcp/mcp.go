@@ -17,7 +17,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"mailer/app"
-	"mailer/app/mail"
+	"mailer/app/sending/mail"
 	"mailer/web/rest"
 )
 

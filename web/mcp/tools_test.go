@@ -11,9 +11,9 @@ import (
 	"strings"
 	"testing"
 
-	"mailer/app/domains"
+	"mailer/app/base"
 	"mailer/app/server"
-	"mailer/app/service"
+	"mailer/app/tenants/domains"
 	"mailer/web"
 	"mailer/web/mcp"
 	"mailer/web/rest"
@@ -177,6 +177,6 @@ func memberNames(v any) (out []string) {
 
 // nothing is a server that has no parts to answer with.
 func nothing() *server.Server {
-	base := &service.Base{}
+	base := &base.Base{}
 	return &server.Server{Base: base, Domains: &domains.Service{Base: base}}
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"mailer/app"
-	"mailer/app/people"
+	"mailer/app/tenants/accounts"
 	"mailer/web/rest"
 	"mailer/web/shapes"
 )
@@ -66,7 +66,7 @@ type (
 var userTags = []string{"Users"}
 
 // AccountRoutes are the routes of all accounts of the server.
-type AccountRoutes struct{ Service *people.Directory }
+type AccountRoutes struct{ Service *accounts.Directory }
 
 // Add adds the routes to a handler.
 func (r AccountRoutes) Add(h *rest.Handler) {
@@ -103,8 +103,8 @@ func (r AccountRoutes) list(ctx context.Context, _ *app.Key, in *rest.PageParams
 	return rest.NewList(rows, more, newUserItem), nil
 }
 
-func newUserItem(a *people.Account) UserItem {
-	teams := converted(a.Teams, func(m people.Membership) userTeam { return userTeam{ID: m.TeamID, Name: m.TeamName, Role: m.Role} })
+func newUserItem(a *accounts.Account) UserItem {
+	teams := converted(a.Teams, func(m accounts.Membership) userTeam { return userTeam{ID: m.TeamID, Name: m.TeamName, Role: m.Role} })
 	return UserItem{Object: "user", ID: a.ID, Email: a.Address, Name: a.Name, Operator: a.Operator, Teams: teams, SecondFactor: a.Factor,
 		LastSeenAt: app.FormatTimePtr(a.SeenAt), CreatedAt: app.FormatTime(a.JoinedAt)}
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"mailer/app"
-	"mailer/app/backup"
-	"mailer/app/service"
+	"mailer/app/base"
+	"mailer/app/operate/backup"
 	"mailer/web/rest"
 )
 
@@ -63,7 +63,7 @@ func (r BackupRoutes) list(_ context.Context, _ *app.Key, _ *struct{}) (*backupL
 	files := converted(folder.Files, func(f backup.File) BackupItem {
 		return BackupItem{File: f.Name, Bytes: f.Bytes, At: app.FormatTime(f.At)}
 	})
-	return &backupListOutput{backupList{Object: "list", Data: files, Dir: service.TextOrNull(folder.Dir), Daily: folder.Daily, Running: folder.Running}}, nil
+	return &backupListOutput{backupList{Object: "list", Data: files, Dir: base.TextOrNull(folder.Dir), Daily: folder.Daily, Running: folder.Running}}, nil
 }
 
 func (r BackupRoutes) create(ctx context.Context, _ *app.Key, _ *struct{}) (*madeBackupOutput, error) {

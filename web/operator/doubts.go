@@ -7,7 +7,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"mailer/app"
-	"mailer/app/service"
+	"mailer/app/base"
 	"mailer/web/rest"
 )
 
@@ -52,8 +52,8 @@ func (r QueueRoutes) doubts(ctx context.Context, key *app.Key, in *doubtsInput) 
 		return nil, err
 	}
 	return rest.NewList(rows, more, func(d *app.Doubt) DoubtItem {
-		item := DoubtItem{ID: d.ID, EmailID: d.EmailID, Broadcast: service.TextOrNull(d.BroadcastID), MessageID: service.TextOrNull(d.MessageID), To: append([]string{}, d.Recipients...),
-			Relay: d.Relay, CreatedAt: app.FormatTime(d.CreatedAt), SettledAt: app.FormatTimePtr(d.SettledAt), Settled: service.TextOrNull(d.Settled)}
+		item := DoubtItem{ID: d.ID, EmailID: d.EmailID, Broadcast: base.TextOrNull(d.BroadcastID), MessageID: base.TextOrNull(d.MessageID), To: append([]string{}, d.Recipients...),
+			Relay: d.Relay, CreatedAt: app.FormatTime(d.CreatedAt), SettledAt: app.FormatTimePtr(d.SettledAt), Settled: base.TextOrNull(d.Settled)}
 		if key.TeamID == "" {
 			item.Team = d.TeamID
 		}

@@ -7,8 +7,8 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"mailer/app"
-	"mailer/app/health"
-	"mailer/app/queue"
+	"mailer/app/operate/health"
+	"mailer/app/sending/queue"
 	"mailer/web/rest"
 )
 

@@ -7,8 +7,8 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"mailer/app"
-	"mailer/app/reports"
-	"mailer/app/service"
+	"mailer/app/base"
+	"mailer/app/sending/providerevents"
 	"mailer/web/rest"
 )
 
@@ -31,7 +31,7 @@ type ingestListOutput struct{ Body ingestList }
 
 // IngestRoutes are the routes of incoming reports, as the operator sees them.
 type IngestRoutes struct {
-	Service *reports.Service
+	Service *providerevents.Service
 	SES     bool // topics of SNS are believed
 }
 
@@ -48,8 +48,8 @@ func (r IngestRoutes) list(ctx context.Context, _ *app.Key, _ *struct{}) (*inges
 	if err != nil {
 		return nil, err
 	}
-	return &ingestListOutput{ingestList{Object: "list", Data: converted(doors, func(d reports.IngestRoute) IngestRoute {
-		return IngestRoute{Source: d.Source, Address: service.TextOrNull(d.Address), Open: d.Open, LastSeenAt: app.FormatTimePtr(d.Seen),
-			LastRefusedAt: app.FormatTimePtr(d.Refused), LastRefused: service.TextOrNull(d.Reason)}
+	return &ingestListOutput{ingestList{Object: "list", Data: converted(doors, func(d providerevents.IngestRoute) IngestRoute {
+		return IngestRoute{Source: d.Source, Address: base.TextOrNull(d.Address), Open: d.Open, LastSeenAt: app.FormatTimePtr(d.Seen),
+			LastRefusedAt: app.FormatTimePtr(d.Refused), LastRefused: base.TextOrNull(d.Reason)}
 	})}}, nil
 }

@@ -15,9 +15,9 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"mailer/app"
-	"mailer/app/clock"
-	"mailer/app/queue"
-	"mailer/app/service"
+	"mailer/app/base"
+	"mailer/app/kit/clock"
+	"mailer/app/sending/queue"
 	"mailer/web/rest"
 )
 
@@ -252,7 +252,7 @@ func newQueueList(items []queue.Item, more bool, sum *queue.Summary, named bool)
 	for i := range items {
 		it := &items[i]
 		out.Data[i] = QueueItem{ID: it.ID, Relay: it.Relay, From: it.From, To: it.To, State: it.State, Reason: it.Reason, CreatedAt: it.CreatedAt,
-			NextAt: it.NextAt, Attempts: it.Attempts, Broadcast: service.TextOrNull(it.Broadcast)}
+			NextAt: it.NextAt, Attempts: it.Attempts, Broadcast: base.TextOrNull(it.Broadcast)}
 		if named {
 			out.Data[i].Team = it.Team
 		}

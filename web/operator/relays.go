@@ -8,9 +8,9 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"mailer/app"
-	"mailer/app/queue"
-	"mailer/app/relays"
-	"mailer/app/routing"
+	"mailer/app/rules/relayurl"
+	"mailer/app/sending/queue"
+	"mailer/app/sending/relays"
 	"mailer/web/rest"
 )
 
@@ -119,7 +119,7 @@ type (
 var relayTags = []string{"Relays"}
 
 // RelayRoutes are the routes of relays.
-type RelayRoutes struct{ Service *routing.Service }
+type RelayRoutes struct{ Service *relays.Service }
 
 // Add adds the routes to a handler.
 func (r RelayRoutes) Add(h *rest.Handler) {
@@ -164,7 +164,7 @@ func (r RelayRoutes) list(ctx context.Context, _ *app.Key, _ *struct{}) (*relayL
 	return &relayListOutput{relayList{Object: "list", Data: converted(all, newRelayItem)}}, nil
 }
 
-func newRelayItem(s routing.Status) RelayItem {
+func newRelayItem(s relays.Status) RelayItem {
 	item := RelayItem{Region: s.Region, From: s.From, Host: s.Host, User: s.User, State: s.State, Reason: s.Reason, Since: s.Since, NextTry: s.NextTry,
 		Rate: s.Rate, Daily: s.Daily, DailyUsed: s.DailyUsed, Connections: s.Connections, Waiting: s.Waiting, Note: s.Note}
 	if last := s.LastTest; last != nil {
@@ -182,7 +182,7 @@ func (r RelayRoutes) get(ctx context.Context, _ *app.Key, in *RelayPath) (*relay
 }
 
 func (r RelayRoutes) add(ctx context.Context, _ *app.Key, _ *struct{}, b *addRelayRequest) (*addedRelayOutput, error) {
-	var added routing.Added
+	var added relays.Added
 	var err error
 	if b.Region == "" {
 		added, err = r.Service.Add(ctx, b.URL)
@@ -196,11 +196,11 @@ func (r RelayRoutes) add(ctx context.Context, _ *app.Key, _ *struct{}, b *addRel
 }
 
 func (r RelayRoutes) test(ctx context.Context, _ *app.Key, in *RelayPath, b *testRelayRequest) (*relayTestOutput, error) {
-	tested, err := r.Service.Test(ctx, routing.TestInput{Region: in.Region, To: b.SendTo, From: b.From})
+	tested, err := r.Service.Test(ctx, relays.TestInput{Region: in.Region, To: b.SendTo, From: b.From})
 	if err != nil {
 		return nil, err
 	}
-	return &relayTestOutput{relayTest{OK: tested.OK, Steps: converted(tested.Steps, func(s relays.Step) relayStep { return relayStep(s) })}}, nil
+	return &relayTestOutput{relayTest{OK: tested.OK, Steps: converted(tested.Steps, func(s relayurl.Step) relayStep { return relayStep(s) })}}, nil
 }
 
 // converted converts each of a list.
@@ -227,7 +227,7 @@ func (r RelayRoutes) resume(ctx context.Context, _ *app.Key, in *RelayPath) (*re
 	return pauseOf(r.Service.Resume(ctx, in.Region))
 }
 
-func pauseOf(p routing.Paused, err error) (*relayPauseOutput, error) {
+func pauseOf(p relays.Paused, err error) (*relayPauseOutput, error) {
 	if err != nil {
 		return nil, err
 	}

@@ -7,9 +7,9 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"mailer/app"
-	"mailer/app/health"
-	"mailer/app/retention"
-	"mailer/app/settings"
+	"mailer/app/operate/health"
+	"mailer/app/operate/retention"
+	"mailer/app/operate/settings"
 	"mailer/web/rest"
 )
 

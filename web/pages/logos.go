@@ -10,9 +10,9 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"mailer/app"
-	"mailer/app/brand"
-	"mailer/app/room"
-	"mailer/app/teams"
+	"mailer/app/kit/membudget"
+	"mailer/app/rules/brand"
+	"mailer/app/tenants/teams"
 	"mailer/web/rest"
 )
 
@@ -82,7 +82,7 @@ func readLogo(ctx context.Context, service *teams.Brands, x *rest.Exchange, name
 	if !strings.HasSuffix(file.Path(), "/"+name) {
 		return file, nil, app.NotFound("logo")
 	}
-	if file.Size > room.Small {
+	if file.Size > membudget.Small {
 		const copies = 2 // one from the database, one on its way
 		if err := x.ReserveFor(ctx, file.ID, copies*file.Size); err != nil {
 			return file, nil, err

@@ -6,7 +6,7 @@ import (
 	"net/url"
 	"regexp"
 
-	"mailer/app/brand"
+	"mailer/app/rules/brand"
 )
 
 // look is how a page shows the brand of a team. The zero value is that of a page of no team.

@@ -20,9 +20,9 @@ import (
 	"golang.org/x/text/language"
 
 	"mailer/app"
-	"mailer/app/audience"
-	"mailer/app/mail"
-	"mailer/app/teams"
+	"mailer/app/sending/mail"
+	"mailer/app/tenants/audience"
+	"mailer/app/tenants/teams"
 	"mailer/web/rest"
 )
 

@@ -13,8 +13,8 @@ import (
 	"golang.org/x/net/html"
 
 	"mailer/app"
-	"mailer/app/audience"
-	"mailer/app/tracking"
+	"mailer/app/rules/tracking"
+	"mailer/app/tenants/audience"
 	"mailer/web/rest"
 )
 

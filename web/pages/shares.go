@@ -10,8 +10,8 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"mailer/app"
-	"mailer/app/htmltext"
-	"mailer/app/mail"
+	"mailer/app/kit/htmltext"
+	"mailer/app/sending/mail"
 	"mailer/web/rest"
 )
 

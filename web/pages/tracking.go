@@ -11,8 +11,8 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"mailer/app"
-	"mailer/app/mail"
-	"mailer/app/tracking"
+	"mailer/app/rules/tracking"
+	"mailer/app/sending/mail"
 	"mailer/web/rest"
 )
 

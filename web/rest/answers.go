@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"mailer/app"
-	"mailer/app/room"
+	"mailer/app/kit/membudget"
 )
 
 // AnswerLimits bounds what answers may hold in memory. Sizes are in bytes.
@@ -110,7 +110,7 @@ func (p *pool) give(n int64, shares []share) {
 	p.moved = make(chan struct{})
 }
 
-// answer is what an exchange holds of the pools. It implements room.Room.
+// answer is what an exchange holds of the pools. It implements membudget.Room.
 type answer struct {
 	all  *answers
 	x    *Exchange
@@ -124,9 +124,9 @@ type answer struct {
 	held    int64 // of the pool
 }
 
-// Reserve implements room.Room. Errors: CodeServiceUnavailable.
+// Reserve implements membudget.Room. Errors: CodeServiceUnavailable.
 func (a *answer) Reserve(ctx context.Context, bytes int64) error {
-	if bytes <= room.Small {
+	if bytes <= membudget.Small {
 		return nil
 	}
 	a.mu.Lock()
@@ -135,13 +135,13 @@ func (a *answer) Reserve(ctx context.Context, bytes int64) error {
 	return a.take(ctx, bytes*contentCost*a.cost, "")
 }
 
-// Count implements room.Room. Errors: CodeServiceUnavailable.
+// Count implements membudget.Room. Errors: CodeServiceUnavailable.
 func (a *answer) Count(bytes int64) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	paid := min(bytes, a.ahead)
 	a.ahead -= paid
-	if a.counted += bytes - paid; a.counted <= room.Small {
+	if a.counted += bytes - paid; a.counted <= membudget.Small {
 		return nil
 	}
 	need := a.counted * rowCost * a.cost
@@ -214,7 +214,7 @@ func (h *Handler) answering(r *http.Request, x *Exchange) context.Context {
 	ctx := context.WithValue(r.Context(), exchangeKey{}, x)
 	x.answer = &answer{all: h.answers, x: x, cost: 1}
 	if r.Method == http.MethodGet {
-		return room.With(ctx, x.answer)
+		return membudget.With(ctx, x.answer)
 	}
 	return app.Awaited(app.WithActor(ctx, x.actor))
 }
@@ -226,7 +226,7 @@ func (h *Handler) answeringTool(ctx context.Context, o *Operation, outer, x *Exc
 	defer x.answer.mu.Unlock()
 	x.answer.cost = toolCost
 	if o.Method == http.MethodGet {
-		return room.With(ctx, x.answer)
+		return membudget.With(ctx, x.answer)
 	}
 	return ctx
 }
@@ -234,7 +234,7 @@ func (h *Handler) answeringTool(ctx context.Context, o *Operation, outer, x *Exc
 // Counting returns the context of a request that reads though it is no GET: all that is
 // read for it counts.
 func Counting(ctx context.Context) context.Context {
-	return room.With(ctx, exchangeOf(ctx).answer)
+	return membudget.With(ctx, exchangeOf(ctx).answer)
 }
 
 // ReserveFor waits for so many bytes of room for what the exchange holds while it

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"mailer/app"
-	"mailer/app/room"
+	"mailer/app/kit/membudget"
 )
 
 // roomOf is an answer to a request of a team.
@@ -35,7 +35,7 @@ func TestOneTeamLeavesRoomToAnother(t *testing.T) {
 		if app.CodeOf(err) != app.CodeServiceUnavailable || time.Since(start) != 5*time.Second {
 			t.Errorf("over its share: %v after %v", err, time.Since(start))
 		}
-		if err := again.Reserve(t.Context(), room.Small); err != nil {
+		if err := again.Reserve(t.Context(), membudget.Small); err != nil {
 			t.Errorf("a small answer: %v", err)
 		}
 		if err := other.Reserve(t.Context(), 1<<20); err != nil {
@@ -258,13 +258,13 @@ type writerFunc func([]byte) (int, error)
 
 func (f writerFunc) Write(b []byte) (int, error) { return f(b) }
 
-var _ room.Room = (*answer)(nil)
+var _ membudget.Room = (*answer)(nil)
 
 func TestAContextWithoutRoomHasNoBound(t *testing.T) {
-	if err := room.Reserve(context.Background(), 1<<40); err != nil {
+	if err := membudget.Reserve(context.Background(), 1<<40); err != nil {
 		t.Error(err)
 	}
-	if r := room.Of(room.With(room.With(context.Background(), &answer{}), nil)); r != nil {
+	if r := membudget.Of(membudget.With(membudget.With(context.Background(), &answer{}), nil)); r != nil {
 		t.Errorf("room %v where it was taken away", r)
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"mailer/app"
-	"mailer/app/window"
+	"mailer/app/kit/window"
 )
 
 // authorize finds the key of a request and checks that it may use the route and

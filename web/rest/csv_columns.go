@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"strings"
 
-	"mailer/app/archive"
+	"mailer/app/rules/archive"
 )
 
 // column is a member of the rows of a list, as a column of its CSV.

@@ -23,7 +23,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"mailer/app"
-	"mailer/app/archive"
+	"mailer/app/rules/archive"
 )
 
 func TestCSVIsForThoseWhoLikeItBetter(t *testing.T) {

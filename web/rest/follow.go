@@ -8,7 +8,7 @@ import (
 	"net/http"
 	"time"
 
-	"mailer/app/clock"
+	"mailer/app/kit/clock"
 )
 
 const (

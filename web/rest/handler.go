@@ -27,8 +27,8 @@ import (
 	"golang.org/x/net/idna"
 
 	"mailer/app"
-	"mailer/app/metrics"
-	"mailer/app/tracking"
+	"mailer/app/kit/metrics"
+	"mailer/app/rules/tracking"
 )
 
 // Authenticator finds the key of a token. Errors: CodeInvalidAPIKey.

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"mailer/app"
-	"mailer/app/tracking"
+	"mailer/app/rules/tracking"
 )
 
 // Bounds of HTTP/2, where many requests share a connection. Each of them counts as a

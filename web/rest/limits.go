@@ -3,7 +3,7 @@ package rest
 import (
 	"time"
 
-	"mailer/app/footprint"
+	"mailer/app/kit/footprint"
 )
 
 // Limits bounds what requests may cost. Sizes are in bytes.

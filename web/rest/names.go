@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"mailer/app"
-	"mailer/app/tracking"
+	"mailer/app/rules/tracking"
 )
 
 // errStrangeName answers under a host name that is none of this server's own.

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"mailer/app"
-	"mailer/app/nearest"
+	"mailer/app/kit/nearest"
 )
 
 // queryRule says which keys of a query a route refuses: those that look as if they

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"mailer/app"
-	"mailer/app/window"
+	"mailer/app/kit/window"
 )
 
 // rateLimiter counts requests by key, and by team, in fixed windows of one second.

@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"mailer/app/apptest"
-	"mailer/app/resend/resendtest"
+	"mailer/app/moving/resend/resendtest"
+	"mailer/app/testing/apptest"
 )
 
 // served serves a stand-in on the loopback interface and counts what it is asked.

@@ -8,7 +8,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"mailer/app"
-	"mailer/app/mail"
+	"mailer/app/sending/mail"
 )
 
 // OnceHeader is the header of a request that is to be carried out once, however

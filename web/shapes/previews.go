@@ -2,7 +2,7 @@ package shapes
 
 import (
 	"mailer/app"
-	"mailer/app/mail"
+	"mailer/app/sending/mail"
 )
 
 // MailFrame is an address at which a frame shows a mail.

@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"mailer/app"
-	"mailer/app/schedule"
+	"mailer/app/kit/schedule"
 )
 
 // Time reads a moment in ISO 8601, as callers write one; nothing is the zero time.

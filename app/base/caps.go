@@ -1,0 +1,35 @@
+package base
+
+import (
+	"mailer/app"
+	"mailer/db"
+)
+
+// Cap is how many objects of a kind a team can have: what anybody can make without
+// end, everybody's lists and the disk pay for.
+type Cap struct {
+	kind db.Capped
+	// Most of them, which Name calls by its plural.
+	Most int
+	Name string
+	room string // what makes room for another
+}
+
+// The caps.
+var (
+	CapKeys       = Cap{db.CappedKeys, 200, "API keys", "delete one that is not used any more"}
+	CapSegments   = Cap{db.CappedSegments, 1000, "segments", "delete one that is not used any more"}
+	CapTopics     = Cap{db.CappedTopics, 1000, "topics", "delete one that is not used any more"}
+	CapTemplates  = Cap{db.CappedTemplates, 1000, "templates", "delete one that is not used any more"}
+	CapBroadcasts = Cap{db.CappedBroadcasts, 100, "broadcasts that are scheduled or queued", "wait until one is sent, or cancel one"}
+)
+
+// Room proves inside a Write that a team can have another object. Errors:
+// CodeValidation.
+func (c Cap) Room(r *db.Reader, teamID string) error {
+	n, err := r.CountCapped(c.kind, teamID, c.Most)
+	if err != nil || n < c.Most {
+		return err
+	}
+	return app.Errorf(app.CodeValidation, "A team can have at most %d %s; %s", c.Most, c.Name, c.room)
+}

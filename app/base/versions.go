@@ -1,0 +1,59 @@
+package base
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"mailer/app"
+	"mailer/db"
+)
+
+// Version is what a broadcast or a template said before it was changed.
+type Version = db.KeptVersion
+
+const (
+	// versionEvery is how often at most a version is kept while somebody edits.
+	versionEvery = time.Minute
+	// VersionsKept is how long a version is kept.
+	VersionsKept = 90 * 24 * time.Hour
+)
+
+// KeepVersion keeps, within the Write that changes it, what a broadcast or template said
+// until now, unless that was kept a minute ago and is no more than a step on the way;
+// always does so anyway.
+func KeepVersion(ctx context.Context, tx *db.Tx, teamID, ownerID string, content any, always bool) error {
+	kept, err := tx.Versions(teamID, ownerID)
+	if err != nil {
+		return fmt.Errorf("read versions: %w", err)
+	}
+	if !always && len(kept) > 0 && tx.Now.Sub(kept[0].CreatedAt).Abs() < versionEvery {
+		return nil
+	}
+	text, err := json.Marshal(content)
+	if err != nil {
+		return fmt.Errorf("encode a version: %w", err)
+	}
+	return tx.InsertVersion(teamID, ownerID, &Version{ID: app.NewID(), Actor: app.ActorOf(ctx), Content: string(text)})
+}
+
+// FindVersion reads a version, which a caller names by its number or its id, and its
+// content into dest. Errors: CodeNotFound.
+func FindVersion(r *db.Reader, teamID, ownerID, name string, dest any) (Version, error) {
+	id, _ := app.ParseID(name)
+	n, err := strconv.ParseInt(name, 10, 64)
+	if err != nil || n < 1 {
+		n = 0
+	}
+	v, err := r.Version(teamID, ownerID, n, id)
+	if err != nil {
+		return v, Lookup("version", err)
+	}
+	if err := json.Unmarshal([]byte(v.Content), dest); err != nil {
+		return v, fmt.Errorf("decode version %s: %w", v.ID, err)
+	}
+	return v, nil
+}

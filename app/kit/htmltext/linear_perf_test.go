@@ -1,0 +1,57 @@
+//go:build perf
+
+package htmltext_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"mailer/app/kit/htmltext"
+	"mailer/app/rules/tracking"
+	"mailer/app/testing/apptest"
+)
+
+func TestPerfReadingHTMLTakesLinearTime(t *testing.T) {
+	for _, piece := range []string{
+		"<script><!--<script></script>", "<script><!--<script>", "<script></script>", "<title></titl", "<textarea>", "<plaintext>", "<!--", "<!---->", "</", "</a", "<p a=", `<p a="`, "<p a=b/ a=c/>", "<p a=b ",
+		" a=b/", "&#", "&aaaaaaaa", "&amp", `<a href="&copy;&x;">`, "<", "<DIV>", `<div style="a&b"`, "<pre>\r", "<li>x", "\xff",
+	} {
+		for _, before := range []string{"", "<p"} {
+			apptest.Linear(t, before+piece, 1<<14, func(n int) func() {
+				source := before + strings.Repeat(piece, n/len(piece)) + "/>"
+				return func() {
+					htmltext.PlainText(source)
+					places := tracking.Scan(source)
+					places.Rewrite(source, func(target string) string { return target }, "")
+				}
+			})
+		}
+	}
+}
+
+// One tag with very many attributes must not make all later tags slow.
+func TestPerfALargeTagDoesNotSlowLaterTags(t *testing.T) {
+	apptest.Linear(t, "attributes, then tags", 2000, func(n int) func() {
+		source := largeTag(n)
+		return func() { htmltext.PlainText(source) }
+	})
+}
+
+func TestPerfLookingForRemoteImagesTakesLinearTime(t *testing.T) {
+	apptest.Linear(t, "images", 1000, func(n int) func() {
+		source := strings.Repeat(`<img style="url(((((((" src=https://x.example/a`, n)
+		return func() { htmltext.RemoteImages(source) }
+	})
+}
+
+// largeTag is one tag of n attributes, and n tags after it.
+func largeTag(n int) string {
+	var in strings.Builder
+	in.WriteString("<p")
+	for i := range n {
+		fmt.Fprintf(&in, " a%d", i)
+	}
+	in.WriteString(">" + strings.Repeat("x<b>y</b>", n))
+	return in.String()
+}

@@ -1,0 +1,158 @@
+package metrics
+
+import (
+	"strings"
+	"time"
+
+	vm "github.com/VictoriaMetrics/metrics"
+
+	_ "mailer/app/kit/quiet"
+)
+
+// Result is what a relay's answer meant for a recipient.
+type Result string
+
+// The results.
+const (
+	Sent     Result = "sent"
+	Deferred Result = "deferred"
+	Bounced  Result = "bounced"
+	Failed   Result = "failed"
+)
+
+// Results are all of them.
+func Results() []Result { return []Result{Sent, Deferred, Bounced, Failed} }
+
+// Bounds of the buckets of histograms, in seconds.
+var (
+	commitBounds  = []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10}
+	requestBounds = []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30}
+	sendBounds    = []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 120, 300}
+)
+
+// Metrics are the counters of a process; they begin at nothing with it. All methods are
+// safe for concurrent use, and do nothing where there are none (nil), so that nobody
+// who counts has to ask whether somebody watches.
+type Metrics struct {
+	accepted, doubts         *vm.Counter
+	commits, requests, sends *vm.PrometheusHistogram
+	results, attempts, codes *vm.Set // one series for each set of labels
+	counted                  []counted
+	watch                    watch
+}
+
+// counted is a family that this package counts itself.
+type counted struct {
+	name string
+	set  *vm.Set
+}
+
+// New makes the counters, of which none has counted yet.
+func New() *Metrics {
+	m := &Metrics{}
+	set := func(name string) *vm.Set {
+		s := vm.NewSet()
+		m.counted = append(m.counted, counted{name, s})
+		return s
+	}
+	m.accepted = set(nameAccepted).NewCounter(nameAccepted)
+	m.results = set(nameResults)
+	m.sends = set(nameSends).NewPrometheusHistogramExt(nameSends, sendBounds)
+	m.doubts = set(nameDoubts).NewCounter(nameDoubts)
+	m.requests = set(nameRequests).NewPrometheusHistogramExt(nameRequests, requestBounds)
+	m.codes = set(nameCodes)
+	for _, class := range codeClasses {
+		if class != "" {
+			m.ofCode(class)
+		}
+	}
+	m.attempts = set(nameAttempts)
+	m.Attempt(true, 0)
+	m.Attempt(false, 0)
+	m.commits = set(nameCommits).NewPrometheusHistogramExt(nameCommits, commitBounds)
+	return m
+}
+
+// Accepted counts n emails that were accepted.
+func (m *Metrics) Accepted(n int) {
+	if m != nil {
+		m.accepted.Add(n)
+	}
+}
+
+// Result counts n recipients on whom a relay decided, or who were given up.
+func (m *Metrics) Result(relay string, r Result, n int) {
+	if m != nil {
+		m.results.GetOrCreateCounter(series(nameResults, "relay", relay, "result", string(r))).Add(n)
+	}
+}
+
+// Send counts a transaction with a relay, whatever came of it, and how long it took.
+func (m *Metrics) Send(took time.Duration) {
+	if m != nil {
+		m.sends.Update(took.Seconds())
+	}
+}
+
+// Doubt counts a transaction whose outcome is unknown.
+func (m *Metrics) Doubt() {
+	if m != nil {
+		m.doubts.Inc()
+	}
+}
+
+// codeClasses are the classes of status codes, by their first digit.
+var codeClasses = [...]string{2: "2xx", 3: "3xx", 4: "4xx", 5: "5xx"}
+
+// Request counts an answered request to the HTTP API, its status, and how long it took. A
+// status of 0 is that of a client that was gone before it was answered.
+func (m *Metrics) Request(status int, took time.Duration) {
+	if m == nil {
+		return
+	}
+	m.requests.Update(took.Seconds())
+	if class := status / 100; class < len(codeClasses) && codeClasses[class] != "" {
+		m.ofCode(codeClasses[class]).Inc()
+	}
+}
+
+func (m *Metrics) ofCode(class string) *vm.Counter {
+	return m.codes.GetOrCreateCounter(series(nameCodes, "code", class))
+}
+
+// Attempt counts n attempts to tell a webhook something.
+func (m *Metrics) Attempt(success bool, n int) {
+	if m == nil {
+		return
+	}
+	result := "failed"
+	if success {
+		result = "success"
+	}
+	m.attempts.GetOrCreateCounter(series(nameAttempts, "result", result)).Add(n)
+}
+
+// Commit counts a transaction of the database, and how long it took to be on disk.
+func (m *Metrics) Commit(took time.Duration) {
+	if m != nil {
+		m.commits.Update(took.Seconds())
+	}
+}
+
+// escapes are those of label values in Prometheus' text format.
+var escapes = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`)
+
+// series names one series of a family: labels are names and values in turn.
+func series(family string, labels ...string) string {
+	if len(labels) == 0 {
+		return family
+	}
+	var b strings.Builder
+	b.WriteString(family)
+	for i := 0; i < len(labels); i += 2 {
+		b.WriteString(map[bool]string{true: "{", false: ","}[i == 0])
+		b.WriteString(labels[i] + `="` + escapes.Replace(labels[i+1]) + `"`)
+	}
+	b.WriteString("}")
+	return b.String()
+}

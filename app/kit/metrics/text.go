@@ -1,0 +1,71 @@
+package metrics
+
+import (
+	"bytes"
+	"fmt"
+	"strconv"
+	"time"
+
+	vm "github.com/VictoriaMetrics/metrics"
+
+	"mailer/app/kit/clock"
+)
+
+// text is all metrics in Prometheus' text format. Of a state that could not be looked
+// at (nil) nothing is shown: a zero would be a lie.
+func (m *Metrics) text(state *State) []byte {
+	shown := map[string]*bytes.Buffer{}
+	for _, c := range m.counted {
+		shown[c.name] = &bytes.Buffer{}
+	}
+	if state != nil {
+		for _, r := range state.Relays { // from the first look on: a rate needs a zero to begin at
+			for _, result := range Results() {
+				m.Result(r.Name, result, 0)
+			}
+		}
+		state.write(shown, clock.Now())
+	}
+	for _, c := range m.counted {
+		c.set.WritePrometheus(shown[c.name])
+	}
+	var out bytes.Buffer
+	for _, f := range Families() {
+		if b := shown[f.Name]; b != nil && b.Len() > 0 {
+			fmt.Fprintf(&out, "# HELP %s %s\n# TYPE %s %s\n", f.Name, f.Help, f.Name, f.Type)
+			out.Write(b.Bytes())
+		}
+	}
+	vm.WriteProcessMetrics(&out)
+	vm.WriteFDMetrics(&out)
+	return out.Bytes()
+}
+
+// write adds the families of the state.
+func (s *State) write(shown map[string]*bytes.Buffer, now time.Time) {
+	put := func(family string, v float64, labels ...string) {
+		b := shown[family]
+		if b == nil {
+			b = &bytes.Buffer{}
+			shown[family] = b
+		}
+		b.WriteString(series(family, labels...) + " " + strconv.FormatFloat(v, 'f', -1, 64) + "\n") // bytes without an exponent
+	}
+	for _, w := range s.Waiting {
+		put(nameWaiting, float64(w.Count), "relay", w.Relay, "reason", w.Reason)
+	}
+	for _, r := range s.Relays {
+		put(nameOldest, r.Oldest.Seconds(), "relay", r.Name)
+		up := 0.
+		if r.Up {
+			up = 1
+		}
+		put(nameUp, up, "relay", r.Name)
+	}
+	put(nameDB, float64(s.DB))
+	put(nameWAL, float64(s.WAL))
+	put(nameDiskFree, float64(s.DiskFree))
+	if !s.LastBackup.IsZero() {
+		put(nameBackupAge, now.Sub(s.LastBackup).Seconds())
+	}
+}

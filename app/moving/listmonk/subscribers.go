@@ -1,0 +1,312 @@
+package listmonk
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mailer/app"
+	"mailer/app/rules/archive"
+)
+
+// What a Place or Refusal names as its file. The line is the id there.
+const (
+	inSubscribers = "subscribers"
+	inBounces     = "bounces"
+)
+
+func (r *reader) readLists(ctx context.Context) error {
+	return r.upwards(ctx, &paged{kind: archive.Topics, path: "/api/lists", query: inOrder("created_at"), size: perPage, take: func(raw jsontext.Value, at int) error {
+		var l list
+		if err := decode(raw, &l); err != nil || l.ID < 1 {
+			return r.w.Put(archive.Lacks, &archive.Lack{What: fmt.Sprintf("list %d of the answer", at), Why: errShape.Error()})
+		}
+		_, err := r.list(&l)
+		return err
+	}})
+}
+
+func inOrder(by string) url.Values { return url.Values{"order_by": {by}, "order": {"asc"}} }
+
+const whyArchived = "it is archived there: its topic is private here, so that preferences pages do not offer it"
+
+// list makes a topic or a segment of a list that was not seen before.
+func (r *reader) list(l *list) (known, error) {
+	k, seen := r.s.Lists[l.ID]
+	if seen {
+		return k, nil
+	}
+	k = known{Topic: l.Type == public, Double: l.Optin != single}
+	r.s.Lists[l.ID] = k
+	id := strconv.FormatInt(l.ID, 10)
+	kind, most := archive.Segments, app.MaxSegmentName
+	if k.Topic {
+		kind, most = archive.Topics, app.MaxTopicName
+	}
+	name, err := r.name(kind, "list", l.Name, l.ID, most)
+	if err != nil {
+		return k, err
+	}
+	if !k.Topic {
+		return k, r.w.Put(kind, &archive.Segment{ID: id, Name: name, CreatedAt: l.CreatedAt.Time})
+	}
+	visibility := app.PublicTopic
+	if l.Status == archived { // nobody can join it there either
+		visibility = app.PrivateTopic
+		if err := r.lack(fmt.Sprintf("list %q", name), whyArchived); err != nil {
+			return k, err
+		}
+	}
+	return k, r.w.Put(kind, &archive.Topic{ID: id, Name: name, Description: cut(line(l.Description), app.MaxTopicDescription),
+		Default: app.OptOut, Visibility: visibility, CreatedAt: l.CreatedAt.Time, UpdatedAt: l.UpdatedAt.Time})
+}
+
+// name makes the name of a thing one that can stand here and is nobody else's, and says
+// so where it had to be changed: listmonk knows its things by number.
+func (r *reader) name(kind archive.Kind, what, given string, id int64, most int) (string, error) {
+	mark := fmt.Sprintf(" (%d)", id)
+	name := cut(line(given), most)
+	if name == "" {
+		name = strings.TrimSpace(what + mark)
+	}
+	key := func() string { return string(kind) + ":" + strings.ToLower(name) }
+	if owner, taken := r.s.Names[key()]; taken && owner != id {
+		name = cut(name, most-len(mark)) + mark
+	}
+	r.s.Names[key()] = id
+	if name == strings.TrimSpace(given) {
+		return name, nil
+	}
+	return name, r.lack(fmt.Sprintf("the name of %s %d, %q", what, id, app.Excerpt(given)), fmt.Sprintf("it can't stand here as it is, or another has it: it is %q here", name))
+}
+
+func (r *reader) lack(what, why string) error {
+	return r.w.Put(archive.Lacks, &archive.Lack{What: what, Why: why})
+}
+
+// odd counts something that can't move, to be named once for all whom it concerns.
+func (r *reader) odd(what, why string) {
+	key := what + "\x00" + why
+	if _, there := r.s.Odd[key]; !there && len(r.s.Odd) >= maxOdd {
+		key = "further things of subscribers\x00each is like one that is named here"
+	}
+	r.s.Odd[key]++
+}
+
+// maxOdd is how many things are counted apart.
+const maxOdd = 1000
+
+// line is a text without line breaks and other control characters.
+func line(s string) string {
+	return strings.Join(strings.FieldsFunc(strings.ToValidUTF8(s, " "), func(c rune) bool { return unicode.IsSpace(c) || app.HasControl(string(c)) }), " ")
+}
+
+// cut shortens a text to a number of characters.
+func cut(s string, most int) string {
+	if utf8.RuneCountInString(s) <= most {
+		return s
+	}
+	return strings.TrimSpace(string([]rune(s)[:most]))
+}
+
+func (r *reader) readSubscribers(ctx context.Context) error {
+	return r.upwards(ctx, &paged{kind: archive.Contacts, path: "/api/subscribers", query: inOrder("id"), size: perPage, take: func(raw jsontext.Value, at int) error {
+		var s subscriber
+		if err := decode(raw, &s); err != nil || s.Email == "" {
+			return r.refuse(inSubscribers, at)
+		}
+		return r.subscriber(&s)
+	}})
+}
+
+// refuse names an item without an id by its place.
+func (r *reader) refuse(file string, at int) error {
+	refusal := &archive.Refusal{Place: archive.Place{File: file, Line: at}, Reason: errShape.Error()}
+	if file == inBounces {
+		refusal.Of = archive.Suppressions
+	}
+	return r.w.Put(archive.Refusals, refusal)
+}
+
+// subscriber writes all that is known of a person.
+func (r *reader) subscriber(s *subscriber) error {
+	if err := r.standing(s); err != nil {
+		return err
+	}
+	c := archive.Contact{Email: s.Email, Unsubscribed: s.Status != enabled, CreatedAt: s.CreatedAt.Time, UpdatedAt: s.UpdatedAt.Time, From: s.place()}
+	first, last, _ := strings.Cut(line(s.Name), " ")
+	c.FirstName, c.LastName = cut(first, app.MaxContactName), cut(last, app.MaxContactName)
+	c.Properties = r.properties(s.Attribs)
+	for i := range s.Lists {
+		m := &s.Lists[i]
+		k, err := r.list(&m.list)
+		if err != nil {
+			return err
+		}
+		if gets := s.gets(m, k.Double); gets && k.Topic {
+			err = r.choice(s, m, app.OptIn)
+		} else if gets {
+			c.Segments = append(c.Segments, strconv.FormatInt(m.ID, 10))
+		} else if !k.Topic && m.Status == unsubscribed {
+			c.Left = append(c.Left, strconv.FormatInt(m.ID, 10))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return r.w.Put(archive.Contacts, &c)
+}
+
+func (s *subscriber) place() archive.Place {
+	return archive.Place{File: inSubscribers, Line: int(s.ID)}
+}
+
+// standing writes what a person does not want: each public list whose mail he does not
+// get, also where he only never confirmed, and all mail.
+func (r *reader) standing(s *subscriber) error {
+	if s.barred() {
+		err := r.w.Put(archive.Suppressions, &archive.Suppression{Email: s.Email, Origin: app.OriginUnsubscribe, CreatedAt: s.UpdatedAt.Time, From: s.place()})
+		if err != nil {
+			return err
+		}
+	}
+	for i := range s.Lists {
+		m := &s.Lists[i]
+		k, err := r.list(&m.list)
+		if err == nil && k.Topic && !s.gets(m, k.Double) {
+			err = r.choice(s, m, app.OptOut)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *reader) choice(s *subscriber, m *membership, says app.Subscription) error {
+	return r.w.Put(archive.Choices, &archive.Choice{Email: s.Email, TopicID: strconv.FormatInt(m.ID, 10), Subscription: says, ChosenAt: m.Changed.Time, From: s.place()})
+}
+
+// readChanged looks again at who was changed since the reading began, which may be days
+// ago: the latest change comes first.
+func (r *reader) readChanged(ctx context.Context) error {
+	what := &paged{path: "/api/subscribers", query: url.Values{"order_by": {"updated_at"}, "order": {"desc"}}, size: perPage}
+	var before string
+	for number := 1; ; number++ {
+		p, err := r.get(ctx, what, number)
+		if err != nil {
+			return err
+		}
+		for i, raw := range p.items() {
+			if i == 0 && string(raw) == before {
+				return fmt.Errorf("GET %s: %w", what.path, errEndless)
+			}
+			if i == 0 {
+				before = string(raw)
+			}
+			var s subscriber
+			if decode(raw, &s) != nil || s.Email == "" {
+				continue // it was named
+			}
+			if s.UpdatedAt.Before(r.s.Since) {
+				return nil
+			}
+			if err := r.changed(&s); err != nil {
+				return err
+			}
+		}
+		if len(p.items()) < p.Data.PerPage || len(p.items()) == 0 {
+			return nil
+		}
+	}
+}
+
+// changed writes who is new, and what others do not want any more.
+func (r *reader) changed(s *subscriber) error {
+	if !s.CreatedAt.Before(r.s.Since) {
+		return r.subscriber(s)
+	}
+	if err := r.standing(s); err != nil || s.Status == enabled {
+		return err
+	}
+	return r.w.Put(archive.Contacts, &archive.Contact{Email: s.Email, Unsubscribed: true, From: s.place()})
+}
+
+// readOptOuts looks again at who left a list since the reading began: that changes the
+// membership and not the subscriber.
+func (r *reader) readOptOuts(ctx context.Context) error {
+	for _, id := range slices.Sorted(maps.Keys(r.s.Lists)) {
+		if id <= r.s.List {
+			continue
+		}
+		query := inOrder("id")
+		query["list_id"], query["subscription_status"] = []string{strconv.FormatInt(id, 10)}, []string{unsubscribed}
+		err := r.upwards(ctx, &paged{kind: archive.Choices, path: "/api/subscribers", query: query, size: perPage, take: func(raw jsontext.Value, _ int) error {
+			var s subscriber
+			if decode(raw, &s) != nil || s.Email == "" {
+				return nil // it was named
+			}
+			return r.left(&s, id)
+		}})
+		if err != nil {
+			return err
+		}
+		r.s.List, r.s.Page = id, 0
+		if err := r.mark(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// left writes that a person left a list, where that was after the reading began.
+func (r *reader) left(s *subscriber, id int64) error {
+	for i := range s.Lists {
+		m := &s.Lists[i]
+		if m.ID != id || m.Status != unsubscribed || !m.Changed.IsZero() && m.Changed.Before(r.s.Since) {
+			continue
+		}
+		if s.Status != enabled && !m.Changed.IsZero() { // barred by a link in a mail, which does not change the subscriber's time
+			return r.changed(s)
+		}
+		if r.s.Lists[id].Topic {
+			return r.choice(s, m, app.OptOut)
+		}
+		if m.Changed.IsZero() {
+			r.odd("subscriptions", "this version of listmonk does not say when they changed: import once more when nothing is sent from it any longer, and look at the segments")
+			continue
+		}
+		// A segment can't say that somebody left it, and he may stand in it by now.
+		r.odd("subscribers who left a private list while it was read", "they are unsubscribed from all, since a segment can't say who left it")
+		return r.w.Put(archive.Contacts, &archive.Contact{Email: s.Email, Unsubscribed: true, From: s.place()})
+	}
+	return nil
+}
+
+func (r *reader) readBounces(ctx context.Context) error {
+	return r.upwards(ctx, &paged{kind: archive.Suppressions, path: "/api/bounces", query: inOrder("created_at"), size: perPage, take: func(raw jsontext.Value, at int) error {
+		var b bounce
+		if err := decode(raw, &b); err != nil || b.Email == "" {
+			return r.refuse(inBounces, at)
+		}
+		s := archive.Suppression{Email: b.Email, CreatedAt: b.CreatedAt.Time, From: archive.Place{File: inBounces, Line: int(b.ID)}}
+		switch b.Type {
+		case "hard":
+			s.Origin = app.OriginBounce
+		case "complaint":
+			s.Origin = app.OriginComplaint
+		default:
+			r.s.Left++
+			return nil
+		}
+		return r.w.Put(archive.Suppressions, &s)
+	}})
+}

@@ -1,0 +1,162 @@
+package resend_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"mailer/app"
+	"mailer/app/moving/resend"
+	"mailer/app/moving/resend/resendtest"
+	"mailer/app/moving/transfer"
+	"mailer/app/rules/archive"
+	"mailer/app/sending/broadcasts"
+	"mailer/app/testing/testserver"
+)
+
+// readSample reads a sample into a directory of the test.
+func readSample(t *testing.T, s *resendtest.Server) *archive.Reader {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "archive")
+	bubble(t, func(t *testing.T) {
+		w, err := archive.Create(dir)
+		testserver.Must(t, err)
+		testserver.Must(t, resend.Read(t.Context(), resend.Options{APIKey: resendtest.FullKey, Way: s}.WithPages(7, 100), w, "", nil))
+		finish(t, w)
+	})
+	r, err := archive.Open(dir)
+	testserver.Must(t, err)
+	return r
+}
+
+// team is that of the world.
+func team(t *testing.T, w *testserver.World) *app.Team {
+	t.Helper()
+	found, err := w.Server.Teams.FindTeam(t.Context(), "")
+	testserver.Must(t, err)
+	return &found
+}
+
+// checkTeam holds a team against the account that was imported whole.
+func checkTeam(t *testing.T, w *testserver.World, a *resendtest.Account) {
+	t.Helper()
+	checkOptOuts(t, w, a)
+	for _, c := range a.Contacts {
+		got, err := w.Server.Audience.GetContact(t.Context(), w.Key, c.Email)
+		if err != nil || got.Unsubscribed != c.Unsubscribed || got.FirstName != *c.FirstName {
+			t.Fatalf("%s: %+v %v", c.Email, got, err)
+		}
+		segments, _, err := w.Server.Audience.ListContactSegments(t.Context(), w.Key, c.Email, app.Page{Limit: 100})
+		if err != nil || len(segments) != len(c.Segments) {
+			t.Errorf("%s is in %+v, not %q: %v", c.Email, segments, c.Segments, err)
+		}
+	}
+	drafts, _, err := w.Server.Broadcasts.ListBroadcasts(t.Context(), w.Key, app.Page{Limit: 100})
+	if err != nil || len(drafts) != len(a.Broadcasts) || slices.ContainsFunc(drafts, func(b broadcasts.BroadcastView) bool { return b.Status != app.DraftBroadcast }) {
+		t.Errorf("%+v %v", drafts, err)
+	}
+}
+
+// checkOptOuts: whoever is a contact already gets nothing that it said no to.
+func checkOptOuts(t *testing.T, w *testserver.World, a *resendtest.Account) {
+	t.Helper()
+	for _, c := range a.Contacts {
+		got, err := w.Server.Audience.GetContact(t.Context(), w.Key, c.Email)
+		if err != nil { // not there yet
+			continue
+		}
+		if got.Unsubscribed != c.Unsubscribed {
+			t.Fatalf("%s is unsubscribed: %v", c.Email, got.Unsubscribed)
+		}
+		if c.Unsubscribed {
+			continue // gets no broadcast in any case, and so comes before the choices
+		}
+		topics, _, err := w.Server.Audience.ListContactTopics(t.Context(), w.Key, c.Email, app.Page{Limit: 100})
+		testserver.Must(t, err)
+		for _, topic := range a.Topics {
+			said := c.Choices[topic.ID]
+			if said == "" {
+				said = topic.Default
+			}
+			at := slices.IndexFunc(topics, func(ct app.ContactTopic) bool { return ct.Name == topic.Name })
+			if at < 0 || said == "opt_out" && topics[at].Subscription != app.OptOut {
+				t.Fatalf("%s says %s of %s: %+v", c.Email, said, topic.Name, topics)
+			}
+		}
+		for _, s := range a.Suppressions {
+			if _, err := w.Server.Suppressions.GetSuppression(t.Context(), w.Key, s.Email); err != nil {
+				t.Fatalf("%s is a contact, and %s not suppressed: %v", c.Email, s.Email, err)
+			}
+		}
+	}
+}
+
+// TestAnAccountMovesIn: the plan tells what is done, a second run does nothing, and
+// nobody who opted out is lost.
+func TestAnAccountMovesIn(t *testing.T) {
+	testserver.BothEngines(t)
+	s := &resendtest.Server{Account: resendtest.Sample(45)}
+	r := readSample(t, s)
+	w := testserver.Idle(t)
+	run := func(o transfer.Options) (*transfer.Report, string) {
+		t.Helper()
+		report, err := w.Server.Transfer.Import(t.Context(), team(t, w), r, o)
+		testserver.Must(t, err)
+		report.Applied = false
+		for i := range report.Domains { // whose keys are made by --apply
+			report.Domains[i].Records, report.Domains[i].Status = nil, ""
+		}
+		text, err := json.MarshalIndent(report, "", " ")
+		testserver.Must(t, err)
+		return report, string(text)
+	}
+	_, plan := run(transfer.Options{})
+	report, applied := run(transfer.Options{Apply: true})
+	if plan != applied {
+		t.Errorf("planned %s\ndone %s", plan, applied)
+	}
+	if report.Contacts.New != 45 || report.Contacts.Existing != 0 || report.Contacts.Refused != 0 || report.OptedOut != 9 || report.Suppressions.Bounce != 1 || report.Suppressions.Complaint != 1 || report.Suppressions.Manual != 1 ||
+		len(report.Templates) != 5 || len(report.Domains) != 2 || len(report.Webhooks) != 2 || len(report.Segments) != 4 {
+		t.Errorf("%s", applied)
+	}
+	checkTeam(t, w, &s.Account)
+	before := w.Audience()
+	if again, text := run(transfer.Options{Apply: true}); again.Contacts.New != 0 || again.OptedOut != 0 || again.TopicChoices != 0 || w.Audience() != before {
+		t.Errorf("a second run: %s", text)
+	}
+}
+
+// TestAnImportThatIsCutOffLeavesNobodyWithMailHeRefused cuts it off wherever it tells how
+// far it is, and goes on.
+func TestAnImportThatIsCutOffLeavesNobodyWithMailHeRefused(t *testing.T) {
+	s := &resendtest.Server{Account: resendtest.Sample(45)}
+	r := readSample(t, s)
+	for _, at := range []struct {
+		kind archive.Kind
+		n    int
+	}{{archive.Segments, 1}, {archive.Contacts, 1}, {archive.Choices, 1}, {archive.Suppressions, 1}, {archive.Contacts, 2}} {
+		w := testserver.Idle(t)
+		ctx, cancel := context.WithCancel(t.Context())
+		told := 0
+		_, err := w.Server.Transfer.Import(ctx, team(t, w), r, transfer.Options{Apply: true, Progress: func(kind archive.Kind, _ int) {
+			if kind != at.kind {
+				return
+			}
+			if told++; told == at.n {
+				cancel()
+			}
+		}})
+		cancel()
+		if !errors.Is(err, context.Canceled) && (err == nil || !strings.Contains(err.Error(), "interrupted")) {
+			t.Fatalf("%v: %v", at, err)
+		}
+		checkOptOuts(t, w, &s.Account)
+		_, err = w.Server.Transfer.Import(t.Context(), team(t, w), r, transfer.Options{Apply: true})
+		testserver.Must(t, err)
+		checkTeam(t, w, &s.Account)
+	}
+}

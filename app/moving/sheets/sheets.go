@@ -1,0 +1,263 @@
+package sheets
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"unicode"
+
+	"mailer/app"
+	"mailer/app/rules/archive"
+	"mailer/app/rules/contactfile"
+)
+
+// maxSegments bounds the segments that files make, all of whose names are held.
+const maxSegments = 10_000
+
+// reader puts what files hold into an archive.
+type reader struct {
+	w        *archive.Writer
+	segments map[string]bool // that were put
+	declared map[string]bool // properties that were put
+	left     int             // suppressions that are none here
+	email    string          // heading of the column of addresses; empty: found
+	of       archive.Kind    // what all rows are; empty: contacts
+	file     string          // its name without folders
+	taken    int             // rows of it that were read, be it to refuse them
+}
+
+// Read reads files of contacts, of a preset or of that which their headings tell, in
+// their order. email is the heading of the column of addresses; empty: it is found. left are suppressions that are none here. The caller finishes the archive.
+// Errors name the file of which nothing can be read.
+func Read(w *archive.Writer, files []string, preset, email string) (left int, err error) {
+	if _, err := contactfile.ParsePreset(preset); err != nil {
+		return 0, fmt.Errorf("unknown preset %q: it must be %s", preset, contactfile.PresetNames)
+	}
+	r := &reader{w: w, segments: map[string]bool{}, declared: map[string]bool{}, email: email}
+	for _, file := range files {
+		if err := r.each(file, func(f *os.File, size int64) error { return r.contacts(f, size, preset) }); err != nil {
+			return r.left, err
+		}
+	}
+	return r.left, nil
+}
+
+// ReadSuppressions reads a list of suppressions of a service; left are those that are none
+// here: soft bounces and blocks. The caller finishes the archive. Errors name the file, if
+// nothing of it can be read.
+func ReadSuppressions(w *archive.Writer, file, from string) (left int, err error) {
+	service, err := contactfile.ParseService(from)
+	if err != nil {
+		return 0, fmt.Errorf("unknown service %q: sendgrid, postmark, mailgun or ses", from)
+	}
+	r := &reader{w: w, of: archive.Suppressions}
+	err = r.each(file, func(f *os.File, _ int64) error {
+		return contactfile.ReadDump(f, service, r.file, func(line int, p contactfile.Person) error { return r.put(r.place("", line), &p) })
+	})
+	return r.left, err
+}
+
+// each opens a file and reads it. What goes wrong after something was read is a refusal.
+func (r *reader) each(file string, read func(f *os.File, size int64) error) error {
+	f, err := os.Open(file)
+	if err != nil {
+		return err // it says what was opened
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return fmt.Errorf("open a file: %w", err)
+	}
+	if !info.Mode().IsRegular() {
+		return fmt.Errorf("read %s: it is no regular file", file)
+	}
+	r.file, r.taken = name(filepath.Base(file)), 0
+	err = read(f, info.Size())
+	var fault *contactfile.FileError
+	var refusal *app.Error
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, io.EOF):
+		return fmt.Errorf("read %s: it is empty", file)
+	case errors.As(err, &fault) && r.taken > 0:
+		return r.refuse(r.place("", fault.Line), fault.Words)
+	case errors.As(err, &refusal):
+		words := strings.ReplaceAll(strings.TrimPrefix(refusal.Message, "`file` "), ": say which with `column_map`", "")
+		return fmt.Errorf("read %s: %s", file, strings.ReplaceAll(words, "`column_map`", "--email-column HEADING"))
+	}
+	return fmt.Errorf("read %s: %w", file, err)
+}
+
+// contacts reads a file of contacts.
+func (r *reader) contacts(f *os.File, size int64, preset string) error {
+	book, err := contactfile.Open(f, size)
+	if err != nil {
+		return err
+	}
+	in := contactfile.Input{Preset: preset, EmailColumn: r.email, FileName: filepath.Base(f.Name())}
+	plan, declare, lacks, err := in.PlanBook(book, nil)
+	if err != nil {
+		return err
+	}
+	if err := r.begin(book, plan, declare, lacks); err != nil {
+		return err
+	}
+	walk := book.Walk(plan)
+	for {
+		row, sheet, err := walk.Next()
+		var fault *contactfile.FileError
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case errors.As(err, &fault) && sheet.File == "":
+			return err
+		case errors.As(err, &fault):
+			if err := r.refuse(r.place(sheet.File, fault.Line), fault.Words); err != nil {
+				return err
+			}
+			continue
+		case err != nil:
+			return err
+		}
+		p := sheet.Person(row)
+		if err := r.put(r.place(sheet.File, row.Line), &p); err != nil {
+			return err
+		}
+	}
+}
+
+// begin puts what is known before the rows.
+func (r *reader) begin(book *contactfile.Book, plan *contactfile.Plan, declare []app.PropertyInput, lacks []contactfile.Lack) error {
+	for _, p := range declare {
+		if r.declared[p.Key] {
+			continue
+		}
+		r.declared[p.Key] = true
+		if err := r.w.Put(archive.Properties, &archive.Property{Key: p.Key, Type: p.Type}); err != nil {
+			return err
+		}
+	}
+	for _, file := range book.Ignored {
+		lacks = append(lacks, contactfile.Lack{File: file, Reason: "it is no table of contacts: a .csv, .tsv or .txt file"})
+	}
+	for _, lack := range lacks {
+		if err := r.w.Put(archive.Lacks, &archive.Lack{What: "file " + r.place(lack.File, 0).File, Why: lack.Reason}); err != nil {
+			return err
+		}
+	}
+	for i := range plan.All() {
+		s := &plan.All()[i]
+		for _, c := range s.Consents() {
+			if err := r.w.Put(archive.Consents, &archive.Consent{File: r.place(s.File, 0).File, Column: c.Column, ReadAs: c.ReadAs}); err != nil {
+				return err
+			}
+		}
+		if len(s.Left) == 0 {
+			continue
+		}
+		if err := r.w.Put(archive.Lacks, &archive.Lack{What: "columns " + some(s.Left) + " of " + r.place(s.File, 0).File, Why: leftWhy}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+const leftWhy = "they are the service's own, have no key, or are more than the properties that a contact can have"
+
+// some joins names, the first of them where they are many.
+func some(names []string) string {
+	const most = 20
+	if len(names) <= most {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+}
+
+// place is a line of a file, or of a member of one.
+func (r *reader) place(member string, line int) archive.Place {
+	file := r.file
+	if member != "" {
+		file += "/" + name(member)
+	}
+	return archive.Place{File: file, Line: line}
+}
+
+// name is a file's name without what can't be printed.
+func name(file string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return '?'
+	}, file)
+}
+
+func (r *reader) refuse(at archive.Place, reason string) error {
+	r.taken++
+	return r.w.Put(archive.Refusals, &archive.Refusal{Place: at, Reason: reason, Of: r.of})
+}
+
+// put puts what a row says.
+func (r *reader) put(at archive.Place, p *contactfile.Person) error {
+	r.taken++
+	if p.Left {
+		r.left++
+	}
+	if p.Origin != "" {
+		if err := r.w.Put(archive.Suppressions, &archive.Suppression{Email: strings.ToLower(p.Email), Origin: p.Origin, CreatedAt: p.At, From: at}); err != nil {
+			return err
+		}
+	}
+	if p.Contact != nil {
+		if err := r.contact(at, p); err != nil {
+			return err
+		}
+	}
+	if p.Flaw != "" {
+		return r.refuse(at, p.Flaw)
+	}
+	return nil
+}
+
+// join puts the segments that are new, and leaves out those that are too many.
+func (r *reader) join(p *contactfile.Person) error {
+	kept := p.Segments[:0]
+	for _, name := range p.Segments {
+		if !r.segments[name] {
+			if len(r.segments) == maxSegments {
+				p.Flaw = fmt.Sprintf("The files name more than %d segments: the contact is taken without those that came last", maxSegments)
+				continue
+			}
+			r.segments[name] = true
+			if err := r.w.Put(archive.Segments, &archive.Segment{ID: name, Name: name}); err != nil {
+				return err
+			}
+		}
+		kept = append(kept, name)
+	}
+	p.Segments = kept
+	return nil
+}
+
+// contact puts a contact, and before it segments that are new.
+func (r *reader) contact(at archive.Place, p *contactfile.Person) error {
+	if err := r.join(p); err != nil {
+		return err
+	}
+	n := &p.Contact.Contact
+	c := archive.Contact{Email: n.Email, FirstName: n.FirstName, LastName: n.LastName, Unsubscribed: n.Unsubscribed, Segments: p.Segments, CreatedAt: p.CreatedAt, From: at}
+	for key, v := range p.Contact.Changes {
+		if c.Properties == nil {
+			c.Properties = make(map[string]any, len(p.Contact.Changes))
+		}
+		c.Properties[key] = v.Text
+		if v.Type == app.NumberProperty {
+			c.Properties[key] = v.Number
+		}
+	}
+	return r.w.Put(archive.Contacts, &c)
+}

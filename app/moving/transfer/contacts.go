@@ -1,0 +1,337 @@
+package transfer
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"mailer/app"
+	"mailer/app/rules/archive"
+	"mailer/app/tenants/audience"
+	"mailer/db"
+)
+
+// contactSet is contacts that are worked off at once.
+type contactSet struct {
+	items  []*app.NewContact
+	places []archive.Place
+	ids    []string // of the archive
+	former [][]string
+	again  []bool     // it was read before
+	left   [][]string // segments that they left at the source
+}
+
+// optedOut takes in the contacts that unsubscribed, before any other. Of the others it
+// notes where they stand.
+func (m *move) optedOut(ctx context.Context) error {
+	var c archive.Contact
+	return m.sets(ctx, func(set *contactSet, flush func() error) error {
+		return m.r.Each(archive.Contacts, &c, func(line int) error {
+			if c.Unsubscribed {
+				m.collect(set, &c, line)
+			} else if err := m.spot(&c); err != nil {
+				return err
+			}
+			return flush()
+		})
+	})
+}
+
+// manyContacts is from how many on contacts are taken in in the order of their hashes:
+// each of a set would touch another page of a large index else, and every page that is
+// touched is written twice.
+const manyContacts = 10_000
+
+// A spot is the begin of an address's hash and an offset in the file.
+const (
+	offsetBits = 40
+	maxOffset  = 1<<offsetBits - 1
+)
+
+// spot notes where a contact stands, unless ids and times say in what order contacts come.
+func (m *move) spot(c *archive.Contact) error {
+	if !m.Apply || m.r.Team.Own() {
+		return nil
+	}
+	hash := uint64(0)
+	if _, key, err := app.ParseBareAddress(c.Email); err == nil { // else it is refused in its turn
+		address := m.s.Sealer.AddressHash(m.team.ID, key)
+		hash = binary.BigEndian.Uint64(address[:])
+	}
+	if m.r.Offset() > maxOffset {
+		return fmt.Errorf("%s.json has more than %d bytes", archive.Contacts, maxOffset)
+	}
+	m.spots = append(m.spots, hash&^maxOffset|uint64(m.r.Offset()))
+	return nil
+}
+
+// contacts takes in all others.
+func (m *move) contacts(ctx context.Context) error {
+	if len(m.spots) > manyContacts {
+		return m.contactsByHash(ctx)
+	}
+	var c archive.Contact
+	return m.sets(ctx, func(set *contactSet, flush func() error) error {
+		return m.r.Each(archive.Contacts, &c, func(line int) error {
+			if !c.Unsubscribed {
+				m.collect(set, &c, line)
+			}
+			return flush()
+		})
+	})
+}
+
+// contactsByHash takes them in in the order of their hashes. Those of one address stay in
+// the order of the file.
+func (m *move) contactsByHash(ctx context.Context) error {
+	p, err := m.r.Pick(archive.Contacts)
+	if err != nil {
+		return err
+	}
+	defer p.Close()
+	slices.Sort(m.spots)
+	var c archive.Contact
+	return m.sets(ctx, func(set *contactSet, flush func() error) error {
+		for _, spot := range m.spots {
+			if err := p.Read(int64(spot&maxOffset), &c); err != nil {
+				return err
+			}
+			m.collect(set, &c, 0)
+			if err := flush(); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// sets has collect called with a set, and written whenever flush finds it full.
+func (m *move) sets(ctx context.Context, collect func(set *contactSet, flush func() error) error) error {
+	var set contactSet
+	done := 0
+	err := collect(&set, func() error {
+		done++
+		if len(set.items) < setSize {
+			return ctx.Err()
+		}
+		if err := m.putContacts(ctx, &set); err != nil {
+			return err
+		}
+		return m.tell(archive.Contacts, done)
+	})
+	if err == nil {
+		err = m.putContacts(ctx, &set)
+	}
+	if err == nil {
+		err = m.tell(archive.Contacts, done)
+	}
+	return err
+}
+
+// collect checks a contact and puts it into the set, or refuses it.
+func (m *move) collect(set *contactSet, c *archive.Contact, line int) {
+	at := place(c.From, archive.Contacts, line)
+	changes, words := m.changes(c.Properties)
+	in := app.ContactInput{Email: c.Email, FirstName: c.FirstName, LastName: c.LastName, Unsubscribed: c.Unsubscribed, Properties: changes}
+	n, err := in.Validate()
+	if err != nil && words == "" {
+		words, _ = refusalWords(err)
+	}
+	if words != "" {
+		m.report.Contacts.Refused++
+		m.refuse(at, words)
+		return
+	}
+	if id, ok := app.ParseID(c.ID); ok && m.r.Team.Own() {
+		n.Contact.ID = id
+	}
+	n.Contact.CreatedAt, n.Contact.UpdatedAt = c.CreatedAt, c.UpdatedAt
+	n.Contact.Activity = app.Activity{LastSentAt: c.LastSentAt, LastOpenedAt: c.LastOpenedAt, LastClickedAt: c.LastClickedAt}
+	for _, id := range c.Segments {
+		if ours := m.segments[id]; ours != "" {
+			n.Segments = append(n.Segments, ours)
+		}
+	}
+	set.items, set.places, set.ids, set.former = append(set.items, n), append(set.places, at), append(set.ids, c.ID), append(set.former, c.Former)
+	var left []string
+	for _, id := range c.Left {
+		if ours := m.segments[id]; ours != "" {
+			left = append(left, ours)
+		}
+	}
+	set.left = append(set.left, left)
+	set.again = append(set.again, c.Again)
+}
+
+// changes are the values of a contact, as the types of the team's properties want them:
+// a text that is a number counts as one where a number is wanted, and the other way round.
+func (m *move) changes(values map[string]any) (out app.PropertyChanges, flaw string) {
+	for key, value := range values {
+		v := valueOf(value)
+		if v == nil {
+			return nil, fmt.Sprintf("`properties.%s` must be a string or a number", key)
+		}
+		switch want := m.types[key]; {
+		case want == app.StringProperty && v.Type == app.NumberProperty:
+			v = &app.PropertyValue{Type: app.StringProperty, Text: v.String()}
+		case want == app.NumberProperty && v.Type == app.StringProperty:
+			n, err := strconv.ParseFloat(v.Text, 64)
+			if err != nil {
+				return nil, fmt.Sprintf("`properties.%s` must be a number", key)
+			}
+			v = &app.PropertyValue{Type: app.NumberProperty, Number: n}
+		}
+		if out == nil {
+			out = make(app.PropertyChanges, len(values))
+		}
+		out[key] = v
+	}
+	return out, ""
+}
+
+// valueOf reads the value of a property; nil: it is none.
+func valueOf(v any) *app.PropertyValue {
+	switch v := v.(type) {
+	case string:
+		return &app.PropertyValue{Type: app.StringProperty, Text: v}
+	case float64:
+		return &app.PropertyValue{Type: app.NumberProperty, Number: v}
+	}
+	return nil
+}
+
+// keepFormer notes which addresses contacts had: what an old link of theirs says holds
+// for them.
+func (m *move) keepFormer(tx *db.Tx, set *contactSet, written []audience.Written) error {
+	for i, w := range written {
+		for _, email := range set.former[i] {
+			_, key, err := app.ParseBareAddress(email)
+			if err != nil || w.ID == "" || key == set.items[i].Key {
+				continue
+			}
+			f := db.FormerAddress{Hash: m.s.Sealer.AddressHash(m.team.ID, key), Email: email}
+			if err := tx.KeepFormerAddress(m.team.ID, w.ID, f); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// endMemberships takes contacts out of the segments that they left at the source.
+func (m *move) endMemberships(tx *db.Tx, set *contactSet, written []audience.Written) (ended int, err error) {
+	for i, w := range written {
+		for _, segment := range set.left[i] {
+			if w.ID == "" {
+				continue
+			}
+			removed, err := tx.RemoveMember(segment, w.ID)
+			if err == nil && removed {
+				ended++
+				err = tx.CountMembers(segment, -1)
+			}
+			if err != nil {
+				return 0, fmt.Errorf("take a contact out of a segment: %w", err)
+			}
+		}
+	}
+	return ended, nil
+}
+
+// endingMemberships counts what endMemberships would do.
+func (m *move) endingMemberships(r *db.Reader, set *contactSet) (ending int, err error) {
+	for i, segments := range set.left {
+		if len(segments) == 0 {
+			continue
+		}
+		c, err := r.ContactByAddress(m.team.ID, m.s.Sealer.AddressHash(m.team.ID, set.items[i].Key))
+		if errors.Is(err, db.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return 0, err
+		}
+		of, err := r.SegmentsOf(m.team.ID, c.ID)
+		if err != nil {
+			return 0, err
+		}
+		for _, segment := range segments {
+			if slices.Contains(of, segment) {
+				ending++
+			}
+		}
+	}
+	return ending, nil
+}
+
+// putContacts writes a set, or only foresees what that would do, and empties it.
+func (m *move) putContacts(ctx context.Context, set *contactSet) (err error) {
+	if len(set.items) == 0 {
+		return nil
+	}
+	var written []audience.Written
+	ended := 0
+	if m.Apply {
+		err = m.write(ctx, func(tx *db.Tx) error {
+			w, err := m.s.audience.NewContactWriter(tx, m.team.ID)
+			if err != nil {
+				return err
+			}
+			w.Exact = m.r.Team.Own()
+			if written, err = w.PutSet(set.items, audience.ConflictFill); err != nil {
+				return err
+			}
+			if err := m.keepFormer(tx, set, written); err != nil {
+				return err
+			}
+			if err := w.Finish(); err != nil {
+				return err
+			}
+			ended, err = m.endMemberships(tx, set, written)
+			return err
+		})
+	} else {
+		err = m.s.DB.Read(ctx, func(r *db.Reader) (err error) {
+			if written, err = m.foresight.Set(r, set.items); err == nil {
+				ended, err = m.endingMemberships(r, set)
+			}
+			return err
+		})
+	}
+	if err != nil {
+		return fmt.Errorf("store contacts: %w", err)
+	}
+	m.report.MembershipsEnded += ended
+	for i, w := range written {
+		if err := m.count(&w, set.places[i], set.ids[i], set.again[i]); err != nil {
+			return err
+		}
+	}
+	*set = contactSet{items: set.items[:0], places: set.places[:0], ids: set.ids[:0], former: set.former[:0], again: set.again[:0], left: set.left[:0]}
+	return nil
+}
+
+// count notes in the report what became of a contact.
+func (m *move) count(w *audience.Written, at archive.Place, id string, again bool) error {
+	switch {
+	case w.Refusal != nil:
+		words, _ := refusalWords(w.Refusal)
+		m.report.Contacts.Refused++
+		m.refuse(at, words)
+		return nil
+	case w.Created:
+		m.report.Contacts.New++
+	case !again:
+		m.report.Contacts.Existing++
+	}
+	if w.OptedOut {
+		m.report.OptedOut++
+	}
+	if again && !w.Created {
+		return nil
+	}
+	return m.moved(archive.Contacts, id, w.ID)
+}

@@ -1,0 +1,283 @@
+package transfer
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"mailer/app"
+	"mailer/app/kit/clock"
+	"mailer/app/kit/mailbox"
+	"mailer/app/rules/archive"
+	"mailer/app/sending/mail"
+	"mailer/db"
+)
+
+// historian takes the emails and events of an archive into a team.
+type historian struct {
+	*move
+	ctx   context.Context
+	batch []past
+	size  int64 // about how many bytes the batch has
+
+	timelines [][]app.Event // that are not written yet, one an email
+	lines     int           // that they have
+}
+
+// past is an email with what became of its recipients.
+type past struct {
+	was        string // its id in the archive
+	email      app.Email
+	recipients []db.RecipientState
+}
+
+// Bounds of what one Write takes.
+const (
+	historyBatch = 200
+	historyBytes = 8 << 20
+)
+
+// emails takes emails and events of another Mailer as history: nothing is sent or counted
+// in a quota, and no webhook hears of it. Ids are kept where they are free; where an
+// email's is taken by another team it gets one that is made of it, the same each time, so
+// that a second run finds what the first one did. What is here of an email stays as it is.
+func (m *move) emails(ctx context.Context) error {
+	if !m.Emails || !m.r.Team.Own() {
+		return nil
+	}
+	h := &historian{move: m, ctx: ctx}
+	if err := h.letters(); err != nil {
+		return err
+	}
+	return h.events()
+}
+
+func (h *historian) told(kind archive.Kind, done *int) error {
+	if *done++; *done%historyBatch != 0 {
+		return nil
+	}
+	if err := h.ctx.Err(); err != nil {
+		return err
+	}
+	return h.tell(kind, *done)
+}
+
+func (h *historian) letters() error {
+	var in archive.Email
+	done := 0
+	err := h.r.Each(archive.Emails, &in, func(line int) error {
+		if err := h.told(archive.Emails, &done); err != nil {
+			return err
+		}
+		at := archive.Place{File: string(archive.Emails) + ".json", Line: line}
+		p, reason := h.past(&in)
+		if reason != "" {
+			h.refuse(at, reason)
+			return nil
+		}
+		there, err := h.place(&p)
+		if err != nil {
+			return err
+		}
+		if err := h.moved(archive.Emails, p.was, p.email.ID); err != nil {
+			return err
+		}
+		if there {
+			h.report.Emails.Existing++
+			return nil
+		}
+		if reason, err = h.files(&p); err != nil {
+			return err
+		}
+		if reason != "" {
+			h.refuse(at, reason)
+			return nil
+		}
+		h.report.Emails.New++
+		h.batch, h.size = append(h.batch, p), h.size+p.email.Size()
+		if len(h.batch) < historyBatch && h.size < historyBytes {
+			return nil
+		}
+		return h.writeBatch()
+	})
+	if err != nil {
+		return err
+	}
+	if err := h.writeBatch(); err != nil {
+		return err
+	}
+	return h.tell(archive.Emails, done)
+}
+
+// writeBatch writes the batch, of which another process may have written a part.
+func (h *historian) writeBatch() error {
+	batch := h.batch
+	h.batch, h.size = nil, 0
+	if len(batch) == 0 || !h.Apply {
+		return nil
+	}
+	err := h.write(h.ctx, func(tx *db.Tx) error {
+		for i := range batch {
+			err := tx.MailIsFree(batch[i].email.ID)
+			if errors.Is(err, db.ErrConflict) {
+				continue
+			}
+			if err != nil {
+				return err
+			}
+			if err := h.insert(tx, &batch[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("write emails: %w", err)
+	}
+	return nil
+}
+
+func (h *historian) insert(tx *db.Tx, p *past) error {
+	e := p.email
+	e.Attachments = slices.Clone(e.Attachments) // the closure may run again
+	for i := range e.Attachments {
+		a := &e.Attachments[i]
+		err := tx.AttachmentIsFree(a.ID)
+		if errors.Is(err, db.ErrConflict) {
+			a.ID = movedID(h.team.ID+" "+e.ID, a.ID)
+			err = tx.AttachmentIsFree(a.ID)
+		}
+		if err != nil {
+			return fmt.Errorf("find an id for an attachment: %w", err)
+		}
+	}
+	return tx.InsertHistory(&e, p.recipients)
+}
+
+// place finds the id under which an email is here, or will be, and reports whether it is.
+func (h *historian) place(p *past) (there bool, err error) {
+	err = h.s.DB.Read(h.ctx, func(r *db.Reader) error {
+		for _, id := range h.ids(p.was) {
+			p.email.ID = id
+			if there = r.OwnsEmail(h.team.ID, id) == nil; there {
+				return nil
+			}
+			if err := r.MailIsFree(id); !errors.Is(err, db.ErrConflict) {
+				return err
+			}
+		}
+		return fmt.Errorf("no id is free for the email %s", p.was)
+	})
+	return there, err
+}
+
+// ids are those under which an email of the archive may be here.
+func (h *historian) ids(id string) []string { return []string{id, movedID(h.team.ID, id)} }
+
+// movedID is the id that stands for another one in a team: of the same time, and always
+// the same.
+func movedID(teamID, id string) string {
+	sum := sha256.Sum256([]byte(teamID + " " + id))
+	text := hex.EncodeToString(sum[:])
+	return id[:14] + "7" + text[:3] + "-8" + text[3:6] + "-" + text[6:18]
+}
+
+// past is an email of the archive as it is stored, or the reason why it can't be.
+func (h *historian) past(in *archive.Email) (p past, reason string) {
+	id, ok := app.ParseID(in.ID)
+	switch {
+	case !ok:
+		return p, "its id is not a UUID"
+	case id > app.FirstID(clock.Now().AddDate(0, 0, 1)): // it would stand before all mail to come
+		return p, "its id is of a time to come"
+	case in.CreatedAt.IsZero() || in.CreatedAt.After(clock.Now().AddDate(0, 0, 1)):
+		return p, "created_at is no time that is over"
+	case !over(in.LastEvent):
+		return p, "last_event says that it is not over"
+	case len(in.Recipients) == 0:
+		return p, "it has no recipients"
+	case in.MessageID == "" || app.HasControl(in.MessageID):
+		return p, "message_id is missing or has a control character"
+	}
+	p.was = id
+	e := &p.email
+	*e = app.Email{ID: id, TeamID: h.team.ID, KeyID: in.KeyID, TemplateID: in.TemplateID, Source: in.Source,
+		Relay: in.Relay, MessageID: in.MessageID, CreatedAt: in.CreatedAt, ScheduledAt: in.ScheduledAt, LastEvent: in.LastEvent, ContentDeletedAt: in.ContentDeletedAt, Insights: in.Insights,
+		Mail: app.Mail{Subject: in.Subject, HTML: in.HTML, Text: in.Text, Headers: in.Headers, Tags: in.Tags, TopicID: cmp.Or(h.topics[in.TopicID], in.TopicID)}}
+	if !slices.Contains(mail.Sources, e.Source) {
+		e.Source = mail.SourceAPI
+	}
+	var from []app.Address
+	for _, list := range []struct {
+		to    *[]app.Address
+		texts []string
+	}{{&from, []string{in.From}}, {&e.To, in.To}, {&e.Cc, in.Cc}, {&e.Bcc, in.Bcc}, {&e.ReplyTo, in.ReplyTo}} {
+		if *list.to, ok = readAddresses(list.texts); !ok {
+			return p, "an address can't be read"
+		}
+	}
+	e.From = from[0]
+	for _, r := range in.Recipients {
+		if !over(r.State) || r.Email == "" || len(r.Email) > mailbox.MaxLength || app.HasControl(r.Email) {
+			return p, "a recipient has no address that can be one, or what became of it is not over"
+		}
+		p.recipients = append(p.recipients, db.RecipientState{Address: r.Email, State: r.State})
+	}
+	for i := range in.Attachments {
+		a := &in.Attachments[i]
+		id, ok := app.ParseID(a.ID)
+		if !ok || a.Size < 0 {
+			return p, "an attachment has no id"
+		}
+		e.Attachments = append(e.Attachments, app.Attachment{ID: id, Filename: a.Filename, ContentType: a.ContentType, ContentID: a.ContentID, Size: a.Size})
+	}
+	return p, ""
+}
+
+// over reports whether nothing is left to do of what says this of itself.
+func over(e app.LastEvent) bool {
+	switch e {
+	case app.Sent, app.DeliveryDelayed, app.Delivered, app.Opened, app.Clicked, app.Bounced, app.Complained, app.Suppressed, app.Failed, app.Canceled:
+		return true
+	}
+	return false
+}
+
+func readAddresses(texts []string) (all []app.Address, ok bool) {
+	for _, text := range texts {
+		a := app.Address{Local: app.Erased}
+		if text != app.Erased {
+			var err error
+			if a, err = app.ParseAddress(text); err != nil {
+				return nil, false
+			}
+		}
+		all = append(all, a)
+	}
+	return all, true
+}
+
+// files reads the attachments of an email.
+func (h *historian) files(p *past) (reason string, err error) {
+	for i := range p.email.Attachments {
+		a := &p.email.Attachments[i]
+		file := filepath.Join(h.r.Dir(), archive.FilesDir, a.ID)
+		info, err := os.Lstat(file)
+		if err != nil || !info.Mode().IsRegular() || info.Size() != a.Size {
+			return "the file of an attachment is not there, or not whole", nil
+		}
+		if !h.Apply {
+			continue
+		}
+		if a.Content, err = os.ReadFile(file); err != nil {
+			return "", fmt.Errorf("read an attachment: %w", err)
+		}
+	}
+	return "", nil
+}

@@ -1,0 +1,115 @@
+package transfer
+
+import (
+	"errors"
+	"fmt"
+
+	"mailer/app"
+	"mailer/app/rules/archive"
+	"mailer/db"
+)
+
+// Bounds of the events that are taken at a time.
+const (
+	maxTimeline   = 4000 // of one email: more than a timeline shows
+	timelineLines = 5000 // in one Write
+)
+
+// events adds the timelines to the emails that came as history and have none.
+func (h *historian) events() error {
+	var group []app.Event
+	settle := func() error {
+		if len(group) == 0 {
+			return nil
+		}
+		h.timelines, h.lines = append(h.timelines, group), h.lines+len(group)
+		if group = nil; h.lines < timelineLines {
+			return nil
+		}
+		return h.writeTimelines()
+	}
+	var in archive.Event
+	done := 0
+	err := h.r.Each(archive.Events, &in, func(line int) error {
+		if err := h.told(archive.Events, &done); err != nil {
+			return err
+		}
+		ev, reason := eventOf(&in)
+		if len(group) > 0 && group[0].EmailID != ev.EmailID {
+			if err := settle(); err != nil {
+				return err
+			}
+		}
+		if len(group) == maxTimeline {
+			reason = fmt.Sprintf("its email has more than %d events", maxTimeline)
+		}
+		if reason != "" {
+			h.refuse(archive.Place{File: string(archive.Events) + ".json", Line: line}, reason)
+			return nil
+		}
+		group = append(group, ev)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if err := settle(); err != nil {
+		return err
+	}
+	if err := h.writeTimelines(); err != nil {
+		return err
+	}
+	return h.tell(archive.Events, done)
+}
+
+// writeTimelines writes those that wait, each to the email that came of the same archive.
+func (h *historian) writeTimelines() error {
+	all := h.timelines
+	h.timelines, h.lines = nil, 0
+	if len(all) == 0 || !h.Apply {
+		return nil
+	}
+	err := h.write(h.ctx, func(tx *db.Tx) error {
+		for _, events := range all {
+			for _, id := range h.ids(events[0].EmailID) {
+				err := tx.InsertHistoryEvents(h.team.ID, id, events)
+				if err == nil {
+					break
+				}
+				if !errors.Is(err, db.ErrNotFound) { // that is: it is not history, or has its events
+					return err
+				}
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("write events: %w", err)
+	}
+	return nil
+}
+
+// eventOf is an event of the archive as it is stored, or the reason why it can't be.
+func eventOf(in *archive.Event) (ev app.Event, reason string) {
+	email, ok := app.ParseID(in.EmailID)
+	id, ok2 := app.ParseID(in.ID)
+	switch {
+	case !ok || !ok2:
+		return ev, "its id, or that of its email, is not a UUID"
+	case in.CreatedAt.IsZero():
+		return ev, "created_at is missing"
+	case !isWord(string(in.Type)):
+		return ev, "its type is none"
+	}
+	return app.Event{ID: id, EmailID: email, Type: in.Type, Recipient: in.Recipient, Detail: in.Detail, CreatedAt: in.CreatedAt}, ""
+}
+
+// isWord reports whether a text is like "delivery_delayed".
+func isWord(text string) bool {
+	for _, c := range text {
+		if (c < 'a' || c > 'z') && c != '_' {
+			return false
+		}
+	}
+	return text != "" && len(text) <= 40
+}

@@ -1,0 +1,194 @@
+package transfer
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"mailer/app"
+	"mailer/app/rules/archive"
+	"mailer/app/sending/mail"
+	"mailer/db"
+)
+
+// mailed counts what of emails stays behind.
+type mailed struct {
+	waiting, whole, captured, damaged int
+}
+
+// pieceEmails is how many emails are named at once; each is read in a snapshot of its own.
+const pieceEmails = 200
+
+func (x *export) emails() error {
+	if !x.opts.Emails {
+		return nil
+	}
+	var m mailed
+	err := x.walk(func(after string) (last string, err error) {
+		var ids []string
+		err = x.DB.Read(x.ctx, func(r *db.Reader) (err error) {
+			ids, err = r.EmailIDsAfter(x.team.ID, after, pieceEmails)
+			return err
+		})
+		for i := 0; i < len(ids) && err == nil; i++ {
+			last = ids[i]
+			x.progress(1)
+			err = x.email(last, &m)
+		}
+		return last, err
+	})
+	if err != nil {
+		return err
+	}
+	for _, left := range []struct {
+		n         int
+		what, why string
+	}{
+		{m.waiting, "%d emails were still on their way", "they stay with the old server, which sends them"},
+		{m.whole, "%d messages that came by SMTP, as they were handed in", "what they say is exported, not their bytes"},
+		{m.captured, "%d captured messages", "what the emails say is exported, not the messages that were made of them"},
+		{m.damaged, "%d emails that can't be read", "the database is damaged there: mailer check names them"},
+	} {
+		if left.n > 0 {
+			x.lack(fmt.Sprintf(left.what, left.n), left.why)
+		}
+	}
+	if x.w.Count(archive.Emails) > 0 {
+		x.lack("links in mail that was sent", "those to unsubscribe and those that are tracked lead to the address of the old server and hold with its master key alone: keep it running for a while")
+	}
+	return nil
+}
+
+// history is an email with all that stands beside it.
+type history struct {
+	email      *app.Email
+	recipients []db.RecipientState
+	events     []app.Event
+	over       bool
+	raw        int64
+	captured   bool
+}
+
+func (x *export) history(id string) (h history, err error) {
+	err = x.DB.Read(x.ctx, func(r *db.Reader) error {
+		if h.over, err = r.IsOver(id); err != nil || !h.over {
+			return err
+		}
+		if h.email, err = r.Email(x.team.ID, id); err != nil {
+			return err
+		}
+		if h.recipients, err = r.RecipientStates(id); err != nil {
+			return err
+		}
+		if h.raw, err = r.RawSize(x.team.ID, id); err != nil {
+			return err
+		}
+		if h.captured, err = r.HasCapture(id); err != nil {
+			return err
+		}
+		h.events, err = mail.TimelineOf(r, h.email)
+		return err
+	})
+	return h, err
+}
+
+// email writes an email that is over, with its events and files.
+func (x *export) email(id string, m *mailed) error {
+	var h history
+	err := db.ErrNotFound
+	for try := 0; try < 3 && errors.Is(err, db.ErrNotFound); try++ { // its content may be deleted or erased meanwhile
+		if h, err = x.history(id); err != nil && errors.Is(err, db.ErrNotFound) {
+			return nil
+		}
+		for i := 0; err == nil && h.over && i < len(h.email.Attachments); i++ {
+			err = x.file(id, &h.email.Attachments[i])
+		}
+	}
+	switch {
+	case errors.Is(err, db.ErrDamaged), errors.Is(err, db.ErrNotFound):
+		m.damaged++
+		return nil
+	case err != nil:
+		return err
+	case !h.over:
+		m.waiting++
+		return nil
+	}
+	if h.raw > 0 {
+		m.whole++
+	}
+	if h.captured {
+		m.captured++
+	}
+	if err := x.put(archive.Emails, emailOf(&h)); err != nil {
+		return err
+	}
+	return x.timeline(&h)
+}
+
+func (x *export) timeline(h *history) error {
+	slices.SortStableFunc(h.events, func(a, b app.Event) int { return strings.Compare(a.ID, b.ID) })
+	for i := range h.events {
+		ev := &h.events[i]
+		err := x.put(archive.Events, &archive.Event{EmailID: h.email.ID, ID: ev.ID, Type: ev.Type, Recipient: ev.Recipient, CreatedAt: ev.CreatedAt, Detail: ev.Detail})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func emailOf(h *history) *archive.Email {
+	e := h.email
+	out := &archive.Email{ID: e.ID, MessageID: e.MessageID, From: e.From.String(), To: addresses(e.To), Cc: addresses(e.Cc), Bcc: addresses(e.Bcc), ReplyTo: addresses(e.ReplyTo),
+		Subject: e.Subject, HTML: e.HTML, Text: e.Text, Headers: e.Headers, Tags: e.Tags, TopicID: e.TopicID, TemplateID: e.TemplateID, KeyID: e.KeyID,
+		Source: e.Source, Relay: e.Relay, CreatedAt: e.CreatedAt, ScheduledAt: e.ScheduledAt, LastEvent: e.LastEvent, ContentDeletedAt: e.ContentDeletedAt, Insights: e.Insights}
+	for _, r := range h.recipients {
+		out.Recipients = append(out.Recipients, archive.Recipient{Email: r.Address, State: r.State})
+	}
+	for i := range e.Attachments {
+		a := &e.Attachments[i]
+		out.Attachments = append(out.Attachments, archive.Attachment{ID: a.ID, Filename: a.Filename, ContentType: a.ContentType, ContentID: a.ContentID, Size: a.Size})
+	}
+	return out
+}
+
+// file writes an attachment, in pieces.
+func (x *export) file(emailID string, a *app.Attachment) error {
+	dir := filepath.Join(x.w.Dir(), archive.FilesDir)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return fmt.Errorf("make the folder of attachments: %w", err)
+	}
+	f, err := os.OpenFile(filepath.Join(dir, a.ID), os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return fmt.Errorf("make the file of an attachment: %w", err)
+	}
+	return errors.Join(x.pieces(emailID, a, f), f.Close())
+}
+
+func (x *export) pieces(emailID string, a *app.Attachment, f *os.File) error {
+	var file db.AttachmentFile
+	err := x.DB.Read(x.ctx, func(r *db.Reader) (err error) {
+		file, err = r.Attachment(x.team.ID, emailID, a.ID)
+		return err
+	})
+	left := a.Size
+	for n := 0; err == nil && left > 0; n++ {
+		var piece []byte
+		err = x.DB.Read(x.ctx, func(r *db.Reader) (err error) {
+			piece, err = r.AttachmentPiece(&file, n)
+			return err
+		})
+		if err != nil {
+			break
+		}
+		left -= int64(len(piece))
+		if _, err := f.Write(piece); err != nil {
+			return fmt.Errorf("write an attachment: %w", err)
+		}
+	}
+	return err
+}

@@ -1,0 +1,361 @@
+package transfer_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"mailer/app"
+	"mailer/app/moving/transfer"
+	"mailer/app/rules/archive"
+	"mailer/app/rules/webhook"
+	"mailer/app/sending/mail"
+	"mailer/app/server"
+	"mailer/app/testing/testserver"
+)
+
+// full makes a world whose team has one of everything and whose other team has the same,
+// under words that must stand in no export.
+func full(t *testing.T) *testserver.World {
+	t.Helper()
+	w := testserver.Serving(t, testserver.NewRelay(testserver.Always(testserver.ByName(map[string]int{"gone@example.net": 550}))))
+	mine := w.Key
+	w.Key = w.AddTeam("stranger", "stranger.example")
+	furnish(w, "stranger")
+	w.Key = mine
+	furnish(w, "mine")
+	w.Sql(`DELETE FROM domains WHERE name = ?`, testserver.TestDomain) // its key is none that moves
+	return w
+}
+
+// furnish adds one of everything to the team of w.Key. word stands in all of it.
+func furnish(w *testserver.World, word string) {
+	t, ctx, key := w.T, w.T.Context(), w.Key
+	t.Helper()
+	s := w.Server
+	pass := func(_ any, err error) { t.Helper(); testserver.Must(t, err) }
+	pass(s.Properties.CreateProperty(ctx, key, app.PropertyInput{Key: "city", Type: app.StringProperty, Fallback: &app.PropertyValue{Type: app.StringProperty, Text: word}}))
+	pass(s.Properties.CreateProperty(ctx, key, app.PropertyInput{Key: "email", Type: app.NumberProperty}))
+	byHand, err := s.Audience.CreateSegment(ctx, key, app.SegmentInput{Name: word + " by hand"})
+	testserver.Must(t, err)
+	pass(s.Audience.CreateSegment(ctx, key, app.SegmentInput{Name: word + " in town", Filter: testserver.Only("property:city", "equals", word)}))
+	news, err := s.Topics.CreateTopic(ctx, key, app.TopicInput{Name: word + " news", Default: app.OptIn, Visibility: app.PublicTopic, Description: "What is new"})
+	testserver.Must(t, err)
+	for _, name := range []string{"ann", "bob", "carl", "dora", "erik"} {
+		_, _, err := s.Audience.PutContact(ctx, key, app.ContactInput{Email: name + "@" + word + ".example", FirstName: "=" + name, LastName: word, Unsubscribed: name == "bob",
+			Properties: app.PropertyChanges{"city": {Type: app.StringProperty, Text: word}, "email": {Type: app.NumberProperty, Number: -2.5}},
+			Segments:   []app.SegmentRef{{ID: byHand.ID}}, Topics: []app.TopicChoice{{ID: news.ID, Subscription: app.OptOut}}}, app.ConflictUpsert)
+		testserver.Must(t, err)
+		time.Sleep(time.Millisecond)
+	}
+	pass(s.Audience.UpdateContact(ctx, key, "carl@"+word+".example", app.ContactPatch{Email: "charles@" + word + ".example"}))
+	pass(s.Audience.DeleteContact(ctx, key, "dora@"+word+".example", false)) // what it opted out of stays
+	pass(s.Audience.DeleteContact(ctx, key, "erik@"+word+".example", false))
+	for _, name := range []string{"zoe", "dora"} {
+		pass(s.Suppressions.AddSuppression(ctx, key, app.SuppressionInput{Email: name + "@" + word + ".example", Origin: app.OriginComplaint}))
+	}
+	pass(s.Suppressions.AddSuppression(ctx, key, app.SuppressionInput{Email: "erased@" + word + ".example"}))
+	w.Sql(`UPDATE suppressions SET email = NULL WHERE email = ?`, "erased@"+word+".example")
+	letters(w, word, &news)
+	others(w, word, &byHand)
+	testserver.Sleep(time.Minute)
+}
+
+// letters sends what a team sends.
+func letters(w *testserver.World, word string, news *app.Topic) {
+	t, ctx, key := w.T, w.T.Context(), w.Key
+	t.Helper()
+	domain := map[string]string{"mine": testserver.TestDomain, "stranger": "stranger.example"}[word]
+	send := func(to string, change func(in *app.EmailInput)) string {
+		t.Helper()
+		in := testserver.Letter(to)
+		in.From, in.Subject, in.Tags = "Ann <ann@"+domain+">", word+" says hi", []app.Tag{{Name: "kind", Value: word}}
+		if change != nil {
+			change(in)
+		}
+		id, err := w.Server.Mail.SendEmail(ctx, key, in, mail.SendOptions{})
+		testserver.Must(t, err)
+		return id
+	}
+	send("erik@"+word+".example", nil) // opted out, and no contact any more
+	send("bob@example.net", func(in *app.EmailInput) {
+		in.HTML, in.TopicID, in.Headers, in.ReplyTo = "<p>"+word+"</p>", news.ID, map[string]string{"X-Word": word}, []string{`"Ann, B." <b@` + domain + ">"}
+		in.Attachments = []app.Attachment{{Filename: "a.bin", ContentType: "application/octet-stream", Content: bytes.Repeat([]byte(word), 100_000)}, {Filename: "empty.txt", ContentType: "text/plain", Content: []byte{}}}
+	})
+	send("gone@example.net", nil)
+	send("later@example.net", func(in *app.EmailInput) { in.ScheduledAt = "in 2 days" })
+}
+
+// others makes what is neither audience nor mail.
+func others(w *testserver.World, word string, segment *app.Segment) {
+	t, ctx, key := w.T, w.T.Context(), w.Key
+	t.Helper()
+	s := w.Server
+	text := ""
+	template := w.Template(key, word, app.TemplateContent{From: "ann@" + testserver.TestDomain, Subject: word, HTML: "<p>{{{name}}}</p>", Text: &text, ReplyTo: []string{"b@example.net"},
+		Variables: []app.TemplateVariable{{Key: "name", Type: app.StringProperty, Fallback: &app.PropertyValue{Type: app.StringProperty, Text: word}}}})
+	_, err := s.Templates.UpdateTemplate(ctx, key, template.ID, app.TemplatePatch{HTML: "<p>New {{{name}}}</p>"})
+	testserver.Must(t, err)
+	_, err = s.Templates.CreateTemplate(ctx, key, app.TemplateInput{Name: word + " draft", TemplateContent: app.TemplateContent{HTML: "<p>x</p>"}})
+	testserver.Must(t, err)
+	from := map[string]string{"mine": testserver.TestDomain, "stranger": "stranger.example"}[word]
+	for _, name := range []string{"draft", "canceled"} {
+		b, err := s.Broadcasts.CreateBroadcast(ctx, key, app.BroadcastInput{Name: word + " " + name, SegmentID: segment.ID, From: "Ann <ann@" + from + ">", Subject: word, HTML: "<p>Hi</p>"}, mail.SendOptions{})
+		testserver.Must(t, err)
+		if name == "canceled" {
+			_, err := s.Broadcasts.SendBroadcast(ctx, key, b.ID, "in 1 day", mail.SendOptions{})
+			testserver.Must(t, err)
+			_, _, err = s.Broadcasts.CancelBroadcast(ctx, key, b.ID)
+			testserver.Must(t, err)
+		}
+	}
+	d, err := s.Domains.AddDomain(ctx, key.TeamID, app.DomainInput{Name: word + ".test", ReturnPath: "bounce", ClickTracking: true, TrackingSubdomain: "links"})
+	testserver.Must(t, err)
+	hook, err := s.Events.CreateWebhook(ctx, key, webhook.Input{Endpoint: "https://" + word + ".example/hook", Events: []webhook.EventName{webhook.EmailSent}})
+	testserver.Must(t, err)
+	_, err = s.Events.RotateSigningSecret(ctx, key, hook.ID, webhook.Rotation{})
+	testserver.Must(t, err)
+	_, _, err = s.Teams.CreateKey(ctx, key.TeamID, app.KeyInput{Name: word, Permission: app.SendingAccess, Role: app.RoleMember, DomainID: d.ID, AllowedIPs: []string{"192.0.2.0/24"}, ExpiresAt: time.Now().Add(time.Hour).Truncate(time.Millisecond)})
+	testserver.Must(t, err)
+}
+
+// exported exports the team of a world, and returns the directory.
+func exported(t *testing.T, s *server.Server, key *app.Key, opts transfer.ExportOptions) (string, transfer.Exported) {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "export")
+	team, err := s.Teams.FindTeam(t.Context(), key.TeamID)
+	testserver.Must(t, err)
+	made, err := s.Exports.Export(context.Background(), team, dir, opts)
+	testserver.Must(t, err)
+	return dir, made
+}
+
+// filesOf are the files of a directory, by their names.
+func filesOf(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	out := map[string]string{}
+	testserver.Must(t, filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		if info, err := d.Info(); err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("%s: %v %v", path, info.Mode(), err)
+		}
+		b, err := os.ReadFile(path)
+		name, _ := filepath.Rel(dir, path)
+		out[name] = string(b)
+		return err
+	}))
+	return out
+}
+
+func TestAnExportHasAllOfATeamAndNothingOfAnother(t *testing.T) {
+	testserver.BothEngines(t)
+	testserver.Bubble(t, func(t *testing.T) {
+		w := full(t)
+		dir, made := exported(t, w.Server, w.Key, transfer.ExportOptions{Emails: true, Version: "1"})
+		files := filesOf(t, dir)
+		for name, text := range files {
+			if strings.Contains(text, "stranger") {
+				t.Errorf("%s has something of the other team", name)
+			}
+		}
+		want := map[string]int{"properties": 2, "segments": 2, "topics": 1, "contacts": 3, "suppressions": 3, "choices": 6, "templates": 2, "broadcasts": 2, "domains": 1,
+			"webhooks": 2, "keys": 1, "secrets": 5, "emails": 3, "events": 3}
+		if !maps.Equal(made.Counts, want) {
+			t.Errorf("counts %v\nwant   %v", made.Counts, want)
+		}
+		var lacks []string
+		for _, lack := range made.Cannot {
+			lacks = append(lacks, lack.What)
+		}
+		if got := strings.Join(lacks, "; "); got != "1 emails were still on their way; links in mail that was sent; 1 suppressions of addresses that were erased" {
+			t.Error(got)
+		}
+		for kind, n := range made.Counts {
+			lines := strings.Count(files[kind+".json"], "\n") - 2
+			rows, has := files[kind+".csv"]
+			if lines != n || !has && kind != "secrets" && kind != "keys" || has && kind != "domains" && strings.Count(rows, "\r\n") != n+1 {
+				t.Errorf("%d %s: %d lines of JSON; %q", n, kind, lines, rows)
+			}
+		}
+		if got := files["contacts.csv"]; !strings.HasPrefix(got, "id,email,first_name,last_name,unsubscribed,segments,former_addresses,created_at,updated_at,city,properties.email,other_properties\r\n") ||
+			!strings.Contains(got, ",charles@mine.example,'=carl,mine,false,mine by hand,carl@mine.example,") || !strings.Contains(got, ",mine,-2.5,\r\n") {
+			t.Error(got)
+		}
+	})
+}
+
+func TestAnExportWithoutSecretsHasNone(t *testing.T) {
+	testserver.Bubble(t, func(t *testing.T) {
+		w := full(t)
+		dir, made := exported(t, w.Server, w.Key, transfer.ExportOptions{NoSecrets: true})
+		files := filesOf(t, dir)
+		if files["secrets.json"] != "" || made.Counts["secrets"] != 0 || !slices.ContainsFunc(made.Cannot, func(l archive.Lack) bool { return strings.Contains(l.Why, "--no-secrets") }) {
+			t.Errorf("secrets: %q, %v", files["secrets.json"], made.Cannot)
+		}
+		if files["emails.json"] != "" || files["events.json"] != "" {
+			t.Error("there are emails")
+		}
+	})
+}
+
+func TestAnExportThatIsCutOffIsNone(t *testing.T) {
+	testserver.Bubble(t, func(t *testing.T) {
+		w := full(t)
+		team, err := w.Server.Teams.FindTeam(t.Context(), w.Key.TeamID)
+		testserver.Must(t, err)
+		dir := filepath.Join(t.TempDir(), "export")
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		_, err = w.Server.Exports.Export(ctx, team, dir, transfer.ExportOptions{Progress: func(int64, int64) { cancel() }})
+		if !errors.Is(err, context.Canceled) {
+			t.Fatalf("cut off: %v", err)
+		}
+		if _, err := archive.Open(dir); !errors.Is(err, archive.ErrUnfinished) {
+			t.Errorf("it is read: %v", err)
+		}
+		if _, err := w.Server.Exports.Export(t.Context(), team, dir, transfer.ExportOptions{}); !errors.Is(err, archive.ErrNotEmpty) {
+			t.Errorf("on top of it: %v", err)
+		}
+	})
+}
+
+// Who unsubscribes while the export runs, after the page of contacts was read, is in it as
+// unsubscribed.
+func TestAnOptOutInTheMidstOfAnExportIsInIt(t *testing.T) {
+	testserver.Bubble(t, func(t *testing.T) {
+		w := full(t)
+		team, err := w.Server.Teams.FindTeam(t.Context(), w.Key.TeamID)
+		testserver.Must(t, err)
+		topic := w.Sql(`SELECT id FROM topics WHERE team_id = ?`, team.ID)[0]
+		w.Sql(`DELETE FROM choices`)
+		dir := filepath.Join(t.TempDir(), "export")
+		n, yes := 0, true
+		_, err = w.Server.Exports.Export(t.Context(), team, dir, transfer.ExportOptions{Progress: func(int64, int64) {
+			if n++; n == 2 {
+				_, err := w.Server.Audience.UpdateContact(t.Context(), w.Key, "ann@mine.example", app.ContactPatch{Unsubscribed: &yes})
+				testserver.Must(t, err)
+				_, _, err = w.Server.Audience.SetContactTopics(t.Context(), w.Key, "charles@mine.example", []app.TopicChoice{{ID: topic, Subscription: app.OptOut}})
+				testserver.Must(t, err)
+				_, err = w.Server.Suppressions.AddSuppression(t.Context(), w.Key, app.SuppressionInput{Email: "late@mine.example"})
+				testserver.Must(t, err)
+			}
+		}})
+		testserver.Must(t, err)
+		r, err := archive.Open(dir)
+		testserver.Must(t, err)
+		var said []string
+		var contact archive.Contact
+		testserver.Must(t, r.Each(archive.Contacts, &contact, func(int) error {
+			if contact.Unsubscribed {
+				said = append(said, contact.Email)
+			}
+			return nil
+		}))
+		var choice archive.Choice
+		testserver.Must(t, r.Each(archive.Choices, &choice, func(int) error { said = append(said, choice.Email); return nil }))
+		var s archive.Suppression
+		testserver.Must(t, r.Each(archive.Suppressions, &s, func(int) error { said = append(said, s.Email); return nil }))
+		for _, want := range []string{"bob@mine.example", "ann@mine.example", "charles@mine.example", "late@mine.example"} {
+			if n := len(said); n != len(slices.DeleteFunc(slices.Clone(said), func(s string) bool { return s == want }))+1 {
+				t.Errorf("%s stands not once in %q", want, said)
+			}
+		}
+	})
+}
+
+// shown is all that the API shows of a team's emails.
+func shown(t *testing.T, s *server.Server, key *app.Key) string {
+	t.Helper()
+	emails, _, err := s.Mail.ListEmails(t.Context(), key, app.Page{Limit: 100})
+	testserver.Must(t, err)
+	var out bytes.Buffer
+	enc := json.NewEncoder(&out)
+	enc.SetIndent("", " ")
+	for i := range emails {
+		e, err := s.Mail.GetEmail(t.Context(), key, emails[i].ID)
+		testserver.Must(t, err)
+		if e.LastEvent == app.Scheduled {
+			continue
+		}
+		e.TeamID, e.Unsubscribe, e.Tracking = "", "", nil
+		events, _, err := s.Mail.ListEvents(t.Context(), key, e.ID, app.Page{Limit: 100})
+		testserver.Must(t, err)
+		for i := range events {
+			events[i].TeamID = ""
+		}
+		verdict, err := s.Queue.Verdict(t.Context(), key, e.ID)
+		testserver.Must(t, err)
+		testserver.Must(t, enc.Encode([]any{e, events, verdict}))
+	}
+	return out.String()
+}
+
+// moved takes an exported directory into the only team of a new Mailer.
+func moved(t *testing.T, dir string) (*testserver.World, *transfer.Report) {
+	t.Helper()
+	to := testserver.Idle(t, testserver.NewRelay(testserver.Always(testserver.Accept)))
+	for _, table := range []string{"webhooks", "domains"} {
+		to.Sql(`DELETE FROM ` + table)
+	}
+	return to, imported(t, to, dir, true)
+}
+
+func imported(t *testing.T, to *testserver.World, dir string, apply bool) *transfer.Report {
+	t.Helper()
+	r, err := archive.Open(dir)
+	testserver.Must(t, err)
+	team, err := to.Server.Teams.FindTeam(t.Context(), to.Key.TeamID)
+	testserver.Must(t, err)
+	report, err := to.Server.Transfer.Import(t.Context(), &team, r, transfer.Options{Apply: apply, Emails: true, Trust: true})
+	testserver.Must(t, err)
+	return report
+}
+
+func TestWhatIsExportedAndTakenInIsExportedTheSame(t *testing.T) {
+	testserver.BothEngines(t)
+	testserver.Bubble(t, func(t *testing.T) {
+		w := full(t)
+		dir, _ := exported(t, w.Server, w.Key, transfer.ExportOptions{Emails: true})
+		to, report := moved(t, dir)
+		if len(report.Refused) > 0 {
+			t.Errorf("refused: %v", report.Refused)
+		}
+		back, _ := exported(t, to.Server, to.Key, transfer.ExportOptions{Emails: true})
+		want, got := filesOf(t, dir), filesOf(t, back)
+		for _, name := range slices.Sorted(maps.Keys(want)) {
+			if got[name] != want[name] && name != "team.json" && name != "cannot.json" {
+				t.Errorf("%s %s", name, difference(want[name], got[name]))
+			}
+		}
+		for name := range got {
+			if _, has := want[name]; !has {
+				t.Errorf("%s is more", name)
+			}
+		}
+		if want, got := shown(t, w.Server, w.Key), shown(t, to.Server, to.Key); got != want {
+			t.Errorf("the API's emails: %s", difference(want, got))
+		}
+	})
+}
+
+// difference is the first line that differs.
+func difference(want, got string) string {
+	a, b := strings.Split(want, "\n"), strings.Split(got, "\n")
+	for i := range min(len(a), len(b)) {
+		if a[i] != b[i] {
+			return "was " + a[i][:min(len(a[i]), 1000)] + "\nand is " + b[i][:min(len(b[i]), 1000)]
+		}
+	}
+	return fmt.Sprintf("had %d lines and has %d", len(a), len(b))
+}

@@ -1,0 +1,151 @@
+package transfer
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"mailer/app"
+	"mailer/app/rules/archive"
+	"mailer/db"
+)
+
+// maxUnknown is how many choices of unknown addresses are looked for at a time: each costs
+// some 100 bytes.
+const maxUnknown = 100_000
+
+// unknown are choices whose address is not known, by its hash.
+type unknown struct {
+	topics map[app.AddressHash][]string
+	n      int
+}
+
+// choicesOfMailed writes the choices of those who are no contacts and to whom mail went:
+// who gets mail can opt out of it. What is left is counted.
+func (x *export) choicesOfMailed() error {
+	left := 0
+	u := unknown{topics: map[app.AddressHash][]string{}}
+	settle := func() error {
+		if u.n == 0 {
+			return nil
+		}
+		if err := x.lookThroughMail(&u); err != nil {
+			return err
+		}
+		left += u.n
+		u = unknown{topics: map[app.AddressHash][]string{}}
+		return nil
+	}
+	for _, topic := range slices.Sorted(maps.Keys(x.topics)) {
+		for after, more := []byte{}, true; more; {
+			var all []app.AddressHash
+			err := x.DB.Read(x.ctx, func(r *db.Reader) (err error) {
+				all, err = r.UnknownChoices(x.team.ID, topic, after, pieceRows)
+				return err
+			})
+			if err != nil {
+				return err
+			}
+			for _, h := range all {
+				u.topics[h], u.n = append(u.topics[h], topic), u.n+1
+			}
+			if more = len(all) == pieceRows; more {
+				after = slices.Clone(all[len(all)-1][:])
+			}
+			if u.n < maxUnknown {
+				continue
+			}
+			if err := settle(); err != nil {
+				return err
+			}
+		}
+	}
+	if err := settle(); err != nil {
+		return err
+	}
+	if left > 0 {
+		x.lack(fmt.Sprintf("%d choices about topics", left), "nobody has their addresses any more, neither a contact nor a suppression nor an email, and their hashes hold for this team alone")
+	}
+	return nil
+}
+
+// lookThroughMail finds addresses among those that emails and broadcasts went to.
+func (x *export) lookThroughMail(u *unknown) error {
+	err := x.walk(func(after string) (last string, err error) {
+		var found []db.MailedAddress
+		err = x.DB.Read(x.ctx, func(r *db.Reader) error {
+			ids, err := r.EmailIDsAfter(x.team.ID, after, pieceRows)
+			if err != nil || len(ids) == 0 {
+				return err
+			}
+			last = ids[len(ids)-1]
+			found, err = r.MailedBetween(x.team.ID, db.Span{After: after, Until: last})
+			return err
+		})
+		if err != nil {
+			return "", err
+		}
+		return last, x.resolve(u, found)
+	})
+	if err != nil {
+		return err
+	}
+	return x.walk(func(after string) (last string, err error) {
+		var all []app.Broadcast
+		return x.rows(func(r *db.Reader) (n int, err error) {
+			all, err = r.BroadcastsAfter(x.team.ID, after, pieceRows)
+			return len(all), err
+		}, func(i int) string { return all[i].ID }, func(i int) error {
+			if all[i].Mails == "" {
+				return nil
+			}
+			return x.lookThroughBroadcast(u, all[i].Mails)
+		})
+	})
+}
+
+func (x *export) lookThroughBroadcast(u *unknown, mails string) error {
+	return x.walk(func(after string) (last string, err error) {
+		var found []db.MailedAddress
+		last, err = x.rows(func(r *db.Reader) (n int, err error) {
+			found, err = r.MailedByBroadcast(mails, after, pieceRows)
+			return len(found), err
+		}, func(i int) string { return found[i].ID }, func(int) error { return nil })
+		if err != nil {
+			return "", err
+		}
+		return last, x.resolve(u, found)
+	})
+}
+
+// resolve writes the choices of addresses that were found.
+func (x *export) resolve(u *unknown, found []db.MailedAddress) error {
+	for _, f := range found {
+		if len(u.topics) == 0 {
+			return nil
+		}
+		hash := x.Sealer.AddressHash(x.team.ID, app.KeyOf(f.Email))
+		topics := u.topics[hash]
+		if topics == nil {
+			continue
+		}
+		var chosen []db.KnownChoice
+		err := x.DB.Read(x.ctx, func(r *db.Reader) (err error) {
+			chosen, err = r.ChoicesOf(x.team.ID, hash)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		for i := range chosen {
+			if c := &chosen[i]; slices.Contains(topics, c.TopicID) {
+				if err := x.put(archive.Choices, &archive.Choice{Email: f.Email, TopicID: c.TopicID, Subscription: c.Subscription, ChosenAt: c.ChosenAt}); err != nil {
+					return err
+				}
+			}
+		}
+		delete(u.topics, hash)
+		u.n -= len(topics)
+	}
+	return nil
+}

@@ -1,0 +1,238 @@
+package transfer
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"time"
+
+	"mailer/app"
+	"mailer/app/base"
+	"mailer/app/kit/clock"
+	"mailer/app/rules/archive"
+	"mailer/db"
+)
+
+// templates makes those that the team lacks. One of the same id, alias or name is the
+// same, and stays as it is.
+func (m *move) templates(ctx context.Context) error {
+	all, err := db.Get(ctx, m.s.DB, func(r *db.Reader) ([]app.Template, error) {
+		return every(func(p app.Page) ([]app.Template, bool, error) { return r.ListTemplates(m.team.ID, p) }, func(t *app.Template) string { return t.ID })
+	})
+	if err != nil {
+		return fmt.Errorf("read templates: %w", err)
+	}
+	names, aliases := map[string]string{}, map[string]string{}
+	for i := range all {
+		names[all[i].Name] = all[i].ID
+		if all[i].Alias != "" {
+			aliases[all[i].Alias] = all[i].ID
+		}
+	}
+	done := 0
+	var in archive.Template
+	return m.r.Each(archive.Templates, &in, func(int) error {
+		done++
+		id, there := aliases[in.Alias]
+		if in.Alias == "" {
+			id, there = names[in.Name]
+		}
+		for i := range all { // two of a Mailer's may have one name
+			if m.r.Team.Own() && in.Alias == "" {
+				if there = all[i].ID == in.ID; there {
+					id = in.ID
+					break
+				}
+			}
+		}
+		if there {
+			m.report.Templates = append(m.report.Templates, Thing{Name: in.Name})
+		} else if id, err = m.template(ctx, &in); err != nil || id == "" {
+			return err
+		}
+		if err := m.moved(archive.Templates, in.ID, id); err != nil {
+			return err
+		}
+		return m.tell(archive.Templates, done)
+	})
+}
+
+// template makes one; an empty id: it can't be made.
+func (m *move) template(ctx context.Context, in *archive.Template) (id string, err error) {
+	what := fmt.Sprintf("template %q", in.Name)
+	edited, err := m.version(in, &in.Content)
+	if err != nil {
+		m.cannot(what, err.Error())
+		return "", nil
+	}
+	published := edited
+	if in.Published != nil && !reflect.DeepEqual(*in.Published, in.Content) {
+		if published, err = m.version(in, in.Published); err != nil {
+			m.cannot(what, "what was published of it can't be taken, so that it is a draft: "+err.Error())
+			in.Published = nil
+		}
+	}
+	id = m.id(in.ID)
+	_, err = m.add(ctx, &m.report.Templates, what, Thing{Name: in.Name, Draft: in.Published == nil}, func(tx *db.Tx) (err error) {
+		if err := base.CapTemplates.Room(&tx.Reader, m.team.ID); err != nil {
+			return err
+		}
+		if id, err = freeID(tx.TemplateIDTaken, id); err != nil {
+			return err
+		}
+		return insertTemplate(tx, id, m.team.ID, in, edited, published)
+	})
+	return id, err
+}
+
+// version checks one content of a template.
+func (m *move) version(in *archive.Template, c *archive.Content) (app.Template, error) {
+	content := app.TemplateContent{From: c.From, ReplyTo: c.ReplyTo, Subject: c.Subject, HTML: c.HTML, Text: c.Text, Design: string(c.Design)}
+	for i := range c.Variables {
+		v := &c.Variables[i]
+		out := app.TemplateVariable{Key: v.Key, Type: v.Type, Fallback: valueOf(v.Fallback), CreatedAt: v.CreatedAt, UpdatedAt: v.UpdatedAt}
+		if id, ok := app.ParseID(v.ID); ok && m.r.Team.Own() {
+			out.ID = id
+		}
+		content.Variables = append(content.Variables, out)
+	}
+	input := app.TemplateInput{Name: in.Name, Alias: in.Alias, TemplateContent: content}
+	t, err := input.Validate(clock.Now())
+	if err == nil {
+		err = base.CheckDesign(content.Design)
+	}
+	for i := range t.Variables { // Validate makes new ones of all
+		if v := &content.Variables[i]; v.ID != "" {
+			t.Variables[i].ID, t.Variables[i].CreatedAt, t.Variables[i].UpdatedAt = v.ID, v.CreatedAt, v.UpdatedAt
+		}
+	}
+	return t, err
+}
+
+// insertTemplate writes a template with the version that is edited and, where that is
+// another, the one that sends use.
+func insertTemplate(tx *db.Tx, id, teamID string, in *archive.Template, edited, published app.Template) error {
+	t := edited
+	t.ID, t.TeamID, t.CurrentID = id, teamID, app.NewID()
+	t.CreatedAt = or(in.CreatedAt, tx.Now)
+	t.UpdatedAt = or(in.UpdatedAt, t.CreatedAt)
+	if in.Published == nil {
+		return tx.InsertTemplate(&t)
+	}
+	t.PublishedID, t.PublishedAt = t.CurrentID, or(in.PublishedAt, tx.Now)
+	if reflect.DeepEqual(edited, published) {
+		return tx.InsertTemplate(&t)
+	}
+	sent := t
+	sent.TemplateContent = published.TemplateContent
+	if err := tx.InsertTemplate(&sent); err != nil {
+		return err
+	}
+	t.CurrentID = app.NewID()
+	if err := tx.InsertTemplateVersion(&t); err != nil {
+		return err
+	}
+	return tx.UpdateTemplate(&t)
+}
+
+// broadcasts makes those that the team lacks, as drafts: nothing is sent by coming in. Of
+// another Mailer what was sent or canceled stays so, with its figures. One of the same id,
+// or of the same name and time, is the same.
+func (m *move) broadcasts(ctx context.Context) error {
+	all, err := db.Get(ctx, m.s.DB, func(r *db.Reader) ([]app.Broadcast, error) {
+		return every(func(p app.Page) ([]app.Broadcast, bool, error) { return r.ListBroadcasts(m.team.ID, p) }, func(b *app.Broadcast) string { return b.ID })
+	})
+	if err != nil {
+		return fmt.Errorf("read broadcasts: %w", err)
+	}
+	there := map[string]string{}
+	for i := range all {
+		there[all[i].ID], there[broadcastMark(all[i].Name, all[i].CreatedAt)] = all[i].ID, all[i].ID
+	}
+	done := 0
+	var in archive.Broadcast
+	return m.r.Each(archive.Broadcasts, &in, func(int) error {
+		done++
+		id := there[broadcastMark(in.Name, in.CreatedAt)]
+		if m.r.Team.Own() {
+			id = there[in.ID]
+		}
+		if id != "" {
+			m.report.Broadcasts = append(m.report.Broadcasts, Thing{Name: in.Name})
+		} else if id, err = m.broadcast(ctx, &in); err != nil || id == "" {
+			return err
+		}
+		if err := m.moved(archive.Broadcasts, in.ID, id); err != nil {
+			return err
+		}
+		return m.tell(archive.Broadcasts, done)
+	})
+}
+
+// broadcastMark tells broadcasts of other services apart, whose ids are not kept.
+func broadcastMark(name string, at time.Time) string {
+	return fmt.Sprintf("%d %s", at.UnixMilli(), name)
+}
+
+// broadcast makes one; an empty id: it can't be made.
+func (m *move) broadcast(ctx context.Context, in *archive.Broadcast) (id string, err error) {
+	what := fmt.Sprintf("broadcast %q", in.Name)
+	input := app.BroadcastInput{Name: in.Name, SegmentID: m.segments[in.SegmentID], TopicID: m.topics[in.TopicID], From: in.From, ReplyTo: in.ReplyTo,
+		Subject: in.Subject, Preview: in.Preview, HTML: in.HTML, Text: in.Text, Design: string(in.Design)}
+	b, err := draftOf(input)
+	if err != nil {
+		m.cannot(what, err.Error())
+		return "", nil
+	}
+	over := m.r.Team.Own() && (in.Status == app.SentBroadcast || in.Status == app.CanceledBroadcast)
+	if !over && in.SegmentID != "" && input.SegmentID == "" {
+		m.cannot(what, "its segment can't be taken, and without one it would go to all contacts")
+		return "", nil
+	}
+	if !over && in.TopicID != "" && input.TopicID == "" {
+		m.cannot(what, "its topic can't be taken, and without one it would go to people who opted out of it")
+		return "", nil
+	}
+	if !over && (in.Status == app.ScheduledBroadcast || in.Status == app.QueuedBroadcast) {
+		m.cannot(what, "it was "+string(in.Status)+" there; here it is a draft, and is not sent automatically")
+	}
+	id = m.id(in.ID)
+	_, err = m.add(ctx, &m.report.Broadcasts, what, Thing{Name: b.Name, Draft: !over}, func(tx *db.Tx) (err error) {
+		if id, err = freeID(tx.BroadcastIDTaken, id); err != nil {
+			return err
+		}
+		b.ID, b.TeamID, b.CreatedAt = id, m.team.ID, or(in.CreatedAt, tx.Now)
+		if err := tx.InsertBroadcast(&b); err != nil || !over {
+			return err
+		}
+		b.Status, b.ScheduledAt, b.QueuedAt, b.SentAt, b.CanceledAt = in.Status, in.ScheduledAt, in.QueuedAt, in.SentAt, in.CanceledAt
+		setCounts(&b, in.Counts)
+		return tx.EndBroadcast(&b)
+	})
+	return id, err
+}
+
+// draftOf checks a broadcast. One without a sender is a draft that can't be sent until it
+// gets one: what was the sender there may be none here. Errors: CodeValidation.
+func draftOf(in app.BroadcastInput) (app.Broadcast, error) {
+	none := in.From == ""
+	if none {
+		in.From = "nobody@example.com"
+	}
+	b, err := in.Validate(clock.Now())
+	if err == nil {
+		err = base.CheckDesign(in.Design)
+	}
+	if none {
+		b.From = app.Address{}
+	}
+	return b, err
+}
+
+// setCounts is countsOf the other way round.
+func setCounts(b *app.Broadcast, counts map[string]int) {
+	n := func(name string) int64 { return int64(max(0, counts[name])) }
+	b.Audience, b.Written = n("recipients"), n("remaining") // of what was canceled: whose turn never came
+	b.Counts = app.BroadcastCounts{Sent: n("sent"), DeliveryDelayed: n("delivery_delayed"), Delivered: n("delivered"), Opened: n("opened"), Clicked: n("clicked"),
+		Bounced: n("bounced"), Complained: n("complained"), Suppressed: n("suppressed"), Failed: n("failed"), Canceled: n("canceled"), Unsubscribed: n("unsubscribed")}
+}

@@ -1,0 +1,297 @@
+package transfer
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"hash/fnv"
+	"strings"
+
+	"mailer/app"
+	"mailer/app/rules/archive"
+	"mailer/db"
+)
+
+// optOuts writes down who wants no mail about a topic.
+func (m *move) optOuts(ctx context.Context) error { return m.choicesThat(ctx, app.OptOut) }
+
+// optIns writes down who subscribed, where nothing was said here yet: nobody is
+// subscribed again.
+func (m *move) optIns(ctx context.Context) error { return m.choicesThat(ctx, app.OptIn) }
+
+func (m *move) choicesThat(ctx context.Context, subscription app.Subscription) error {
+	var c archive.Choice
+	var set []db.Choice
+	done := 0
+	flush := func() error {
+		if err := m.putChoices(ctx, set); err != nil {
+			return fmt.Errorf("store choices: %w", err)
+		}
+		set = set[:0]
+		return m.tell(archive.Choices, done)
+	}
+	err := m.r.Each(archive.Choices, &c, func(line int) error {
+		done++
+		at := place(c.From, archive.Choices, line)
+		switch {
+		case c.Subscription != app.OptOut && c.Subscription != app.OptIn:
+			if subscription == app.OptOut { // said once
+				m.refuse(at, "`subscription` must be opt_in or opt_out")
+			}
+			return nil
+		case c.Subscription != subscription || m.topics[c.TopicID] == "":
+			return nil
+		}
+		_, key, err := app.ParseBareAddress(c.Email)
+		if err != nil {
+			m.refuse(at, "`email` is not a valid email address")
+			return nil
+		}
+		set = append(set, db.Choice{TopicID: m.topics[c.TopicID], Address: m.s.Sealer.AddressHash(m.team.ID, key), Subscription: subscription, At: c.ChosenAt})
+		if len(set) < setSize {
+			return ctx.Err()
+		}
+		return flush()
+	})
+	if err != nil {
+		return err
+	}
+	return flush()
+}
+
+// putChoices writes those choices of a set that change something.
+func (m *move) putChoices(ctx context.Context, set []db.Choice) error {
+	if len(set) == 0 {
+		return nil
+	}
+	var fresh []db.Choice
+	pick := func(r *db.Reader) (err error) {
+		fresh, err = m.freshChoices(r, set)
+		return err
+	}
+	var err error
+	if m.Apply {
+		err = m.write(ctx, func(tx *db.Tx) error {
+			if err := pick(&tx.Reader); err != nil {
+				return err
+			}
+			for i := range fresh {
+				fresh[i].At = or(fresh[i].At, tx.Now)
+			}
+			return tx.SetChoices(fresh)
+		})
+	} else {
+		err = m.s.DB.Read(ctx, pick)
+	}
+	m.report.TopicChoices += len(fresh)
+	return err
+}
+
+// freshChoices are those of a set that say something else than what stands there: an
+// opt-out always counts, an opt-in where nothing was said.
+func (m *move) freshChoices(r *db.Reader, set []db.Choice) (fresh []db.Choice, err error) {
+	byTopic := map[string][]int{}
+	for i := range set {
+		byTopic[set[i].TopicID] = append(byTopic[set[i].TopicID], i)
+	}
+	for topic, list := range byTopic {
+		stands := map[app.AddressHash]app.Subscription{}
+		if !m.newTopic[topic] || m.Apply {
+			hashes := make([]app.AddressHash, len(list))
+			for n, i := range list {
+				hashes[n] = set[i].Address
+			}
+			chosen, err := r.ChoicesAmong(topic, hashes)
+			if err != nil {
+				return nil, err
+			}
+			for i := range chosen {
+				stands[chosen[i].Address] = chosen[i].Subscription
+			}
+		}
+		for _, i := range list {
+			c := set[i]
+			was := stands[c.Address]
+			if said, ok := m.chosen[choiceMark(&c)]; ok {
+				was = said
+			}
+			if was == c.Subscription || was != "" && c.Subscription == app.OptIn {
+				continue
+			}
+			if !m.Apply {
+				m.chosen[choiceMark(&c)] = c.Subscription
+			}
+			stands[c.Address] = c.Subscription
+			fresh = append(fresh, c)
+		}
+	}
+	return fresh, nil
+}
+
+// choiceMark stands for an address and a topic, for a plan that came by it.
+func choiceMark(c *db.Choice) uint64 {
+	topic := fnv.New64a()
+	_, _ = topic.Write([]byte(c.TopicID)) // it never fails
+	return binary.LittleEndian.Uint64(c.Address[:]) ^ topic.Sum64()
+}
+
+// suppressions puts addresses on the list; one that stands there gets the origin of the
+// source where that is the stronger one. Who unsubscribed counts as unsubscribed where he is a contact.
+func (m *move) suppressions(ctx context.Context) error {
+	var in archive.Suppression
+	var set []app.Suppression
+	done := 0
+	flush := func() error {
+		if err := m.putSuppressions(ctx, set); err != nil {
+			return fmt.Errorf("store suppressions: %w", err)
+		}
+		set = set[:0]
+		return m.tell(archive.Suppressions, done)
+	}
+	err := m.r.Each(archive.Suppressions, &in, func(line int) error {
+		done++
+		input := app.SuppressionInput{Email: in.Email, Origin: in.Origin}
+		s, err := input.Validate()
+		if err != nil {
+			words, _ := refusalWords(err)
+			m.refuse(place(in.From, archive.Suppressions, line), words)
+			return nil
+		}
+		s.ID, s.TeamID, s.SourceID, s.CreatedAt = m.id(in.ID), m.team.ID, in.SourceID, in.CreatedAt
+		s.Hash = m.s.Sealer.AddressHash(m.team.ID, s.Key)
+		if set = append(set, s); len(set) < setSize {
+			return ctx.Err()
+		}
+		return flush()
+	})
+	if err != nil {
+		return err
+	}
+	return flush()
+}
+
+func (m *move) putSuppressions(ctx context.Context, set []app.Suppression) (err error) {
+	if len(set) == 0 {
+		return nil
+	}
+	var news suppressionNews
+	pick := func(r *db.Reader) (err error) {
+		news, err = m.suppressionNews(r, set)
+		return err
+	}
+	if m.Apply {
+		err = m.write(ctx, func(tx *db.Tx) error {
+			if err := pick(&tx.Reader); err != nil {
+				return err
+			}
+			return m.insertSuppressions(tx, set, &news)
+		})
+	} else {
+		err = m.s.DB.Read(ctx, pick)
+	}
+	if err != nil {
+		return err
+	}
+	for hash, origin := range news.origins {
+		mark := binary.LittleEndian.Uint64(hash[:])
+		was, counted := m.suppressed[mark]
+		if counted && !was.YieldsTo(origin) {
+			continue
+		}
+		if counted {
+			m.report.Suppressions.add(was, -1)
+		}
+		m.suppressed[mark] = origin
+		m.report.Suppressions.add(origin, 1)
+	}
+	return nil
+}
+
+// suppressionNews are the origins that addresses of a set get, each the strongest that the
+// set has for it, and what stands for them already.
+type suppressionNews struct {
+	origins map[app.AddressHash]app.SuppressionOrigin // that are new, or stronger than what stands
+	stands  map[app.AddressHash]app.SuppressionOrigin
+}
+
+func (m *move) suppressionNews(r *db.Reader, set []app.Suppression) (n suppressionNews, err error) {
+	hashes := make([]app.AddressHash, len(set))
+	n.origins, n.stands = map[app.AddressHash]app.SuppressionOrigin{}, map[app.AddressHash]app.SuppressionOrigin{}
+	for i := range set {
+		hashes[i] = set[i].Hash
+		if n.origins[set[i].Hash].YieldsTo(set[i].Origin) {
+			n.origins[set[i].Hash] = set[i].Origin
+		}
+	}
+	stands, err := r.SuppressionsAmong(m.team.ID, hashes)
+	for i := range stands {
+		n.stands[stands[i].Hash] = stands[i].Origin
+		if !stands[i].Origin.YieldsTo(n.origins[stands[i].Hash]) {
+			delete(n.origins, stands[i].Hash)
+		}
+	}
+	return n, err
+}
+
+// insertSuppressions writes a set, each address of it once and with its strongest origin.
+// Whoever unsubscribed at the source counts as unsubscribed where he is a contact, also
+// where the address is listed for a stronger reason.
+func (m *move) insertSuppressions(tx *db.Tx, set []app.Suppression, news *suppressionNews) error {
+	ids := make([]string, len(set))
+	for i := range set {
+		ids[i] = set[i].ID
+	}
+	taken, err := tx.SuppressionIDsTaken(ids)
+	if err != nil {
+		return fmt.Errorf("look up ids: %w", err)
+	}
+	isTaken := make(map[string]bool, len(taken))
+	for _, id := range taken {
+		isTaken[id] = true
+	}
+	once := map[app.AddressHash]bool{}
+	var rows []app.Suppression
+	var unsubscribed []app.AddressHash
+	for _, s := range set {
+		if s.Origin == app.OriginUnsubscribe && news.stands[s.Hash] != app.OriginUnsubscribe {
+			unsubscribed = append(unsubscribed, s.Hash)
+		}
+		if once[s.Hash] || news.origins[s.Hash] != "" && news.origins[s.Hash] != s.Origin {
+			continue
+		}
+		once[s.Hash] = true
+		if isTaken[s.ID] {
+			s.ID = app.NewID()
+		}
+		isTaken[s.ID] = true
+		s.Email = strings.ToLower(s.Email)
+		s.CreatedAt = or(s.CreatedAt, tx.Now)
+		rows = append(rows, s)
+	}
+	if _, err := tx.AddSuppressions(rows); err != nil {
+		return err
+	}
+	if err := m.strengthen(tx, rows, news); err != nil {
+		return err
+	}
+	_, err = tx.UnsubscribeAmong(m.team.ID, unsubscribed)
+	return err
+}
+
+// strengthen changes suppressions that stood there to the stronger origins of a set.
+func (m *move) strengthen(tx *db.Tx, rows []app.Suppression, news *suppressionNews) error {
+	for i := range rows {
+		s := &rows[i]
+		if news.stands[s.Hash] == "" || news.origins[s.Hash] == "" {
+			continue
+		}
+		stands, err := tx.SuppressionByAddress(m.team.ID, s.Hash)
+		if err == nil {
+			err = tx.ReplaceOrigin(m.team.ID, stands.ID, s.Origin, s.SourceID)
+		}
+		if err != nil {
+			return fmt.Errorf("change the origin of a suppression: %w", err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,137 @@
+package remote
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"mailer/app/kit/clock"
+)
+
+// Error is an answer that says no.
+type Error struct {
+	Status  int           // of HTTP
+	Name    string        // in the service's words, like "restricted_api_key"; may be empty
+	Message string        // likewise
+	Wait    time.Duration // that it asks for before the next request; 0: none
+}
+
+// Error implements error.
+func (e *Error) Error() string {
+	s := fmt.Sprintf("%d %s", e.Status, http.StatusText(e.Status))
+	if e.Name != "" {
+		s += " (" + e.Name + ")"
+	}
+	if e.Message != "" {
+		s += ": " + e.Message
+	}
+	if e.Wait > maxAsked {
+		s += fmt.Sprintf("; it asks to wait %s: run this again then", e.Wait.Round(time.Second))
+	}
+	return s
+}
+
+// passing reports whether the same request may succeed later.
+func (e *Error) passing() bool {
+	return e.Status == http.StatusTooManyRequests || e.Status == http.StatusRequestTimeout || e.Status >= 500 && e.Status != http.StatusNotImplemented
+}
+
+// StatusOf returns the HTTP status of an error of Get that is an answer, else 0.
+func StatusOf(err error) int {
+	if no, ok := errors.AsType[*Error](err); ok {
+		return no.Status
+	}
+	return 0
+}
+
+// ErrUnreachable: no whole answer came.
+var ErrUnreachable = errors.New("no answer")
+
+// unreachable words an error of net/http without its URL.
+func unreachable(r *http.Request, err error) error {
+	if m, ok := errors.AsType[*moved](err); ok {
+		return m
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		return fmt.Errorf("%w within %s", ErrUnreachable, timeout)
+	}
+	if outer, ok := errors.AsType[*url.Error](err); ok {
+		err = outer.Err
+	}
+	return fmt.Errorf("%w: %s", ErrUnreachable, words(without(err.Error(), r)))
+}
+
+// refusal reads an answer that is none of success.
+func refusal(r *http.Request, answer *http.Response) error {
+	e := &Error{Status: answer.StatusCode, Wait: asked(answer)}
+	var said struct {
+		Name    string `json:"name"`
+		Message string `json:"message"`
+	}
+	text, err := io.ReadAll(io.LimitReader(answer.Body, 64<<10))
+	if err == nil && json.Unmarshal(text, &said) == nil {
+		e.Name, e.Message = words(without(said.Name, r)), words(without(said.Message, r))
+	}
+	return e
+}
+
+// asked is how long an answer asks to wait: in seconds or until a time (RFC 9110
+// 10.2.3), or, where one that comes too soon does not say, until the rate's window is
+// over.
+func asked(answer *http.Response) time.Duration {
+	said := strings.TrimSpace(answer.Header.Get("Retry-After"))
+	if said == "" && answer.StatusCode == http.StatusTooManyRequests {
+		said = answer.Header.Get("Ratelimit-Reset")
+	}
+	if n, err := strconv.ParseFloat(said, 64); err == nil && n >= 0 {
+		return time.Duration(min(n, 365*24*3600) * float64(time.Second))
+	}
+	if at, err := http.ParseTime(said); err == nil {
+		return max(0, clock.Until(at))
+	}
+	return 0
+}
+
+// without takes the credentials of a request out of what its answer says.
+func without(s string, r *http.Request) string {
+	var secret []string
+	for name, values := range r.Header {
+		if name == "Accept" || name == "User-Agent" {
+			continue
+		}
+		for _, v := range values {
+			secret = append(secret, strings.Fields(v)...)
+		}
+	}
+	if _, password, ok := r.BasicAuth(); ok {
+		secret = append(secret, password)
+	}
+	for _, word := range secret {
+		if len(word) > len("Bearer") { // no scheme
+			s = strings.ReplaceAll(s, word, "…")
+		}
+	}
+	return s
+}
+
+// words is text of a service as one line of bounded length that a terminal can show.
+func words(s string) string {
+	s = strings.Map(func(r rune) rune {
+		if r < ' ' || r >= 0x7f && r < 0xa0 || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(s, " "))
+	if s = strings.Join(strings.Fields(s), " "); len(s) > maxMessage {
+		s = strings.ToValidUTF8(s[:maxMessage], "") + "…"
+	}
+	return s
+}

@@ -1,0 +1,250 @@
+// Package resolver asks the DNS about a domain's records without any cache of
+// others between: it finds the authoritative servers of a name and asks them, so
+// that a record which was published a moment ago is seen, and one that was
+// missing is not missing for as long as a negative answer may be kept.
+//
+// Failure policy: an absence is only ever reported when an authoritative server
+// (or the one that the operator named) said so. Timeouts, SERVFAIL, REFUSED,
+// lame servers, unreadable replies and whatever exceeds a limit are errors.
+//
+// Addresses of authoritative servers come from the DNS, thus from strangers. Only
+// those on the Internet are asked (publicip.Is), on port 53, with a
+// question and nothing else; so a zone can't point this client at the network that
+// it runs in. Zones inside a private network need a server named by the operator.
+package resolver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"strings"
+	"time"
+
+	"golang.org/x/net/dns/dnsmessage"
+
+	"mailer/app"
+	"mailer/app/kit/publicip"
+)
+
+const (
+	tryTimeout = 3 * time.Second
+	tries      = 2
+	lookupTime = 20 * time.Second // for one Lookup, whatever happens
+
+	maxCNAMEs    = 8
+	maxRecords   = 1000 // of one answer; a message has 64 KiB at most anyway
+	maxServers   = 4    // of one zone
+	maxReferrals = 8
+	maxNSQueries = 16 // on the way up to the zone of a name
+
+	systemConfig = "/etc/resolv.conf"
+	dnsPort      = "53"
+)
+
+// Resolver asks for DNS records. It is safe for concurrent use.
+type Resolver struct {
+	server  string // asked for everything; empty: the authoritative ones are
+	port    string // of authoritative servers
+	timeout time.Duration
+	total   time.Duration
+	system  func() ([]string, error)   // the system's resolvers, as host:port
+	allowed func(addr netip.Addr) bool // may an authoritative server have it
+	zones   *zoneCache
+}
+
+// New makes a Resolver. server is HOST:PORT (or HOST, with port 53) of the server
+// that every question goes to, recursion desired; empty: the authoritative
+// servers of each name are found through the system's resolvers and asked.
+func New(server string) *Resolver {
+	if server != "" {
+		if _, _, err := net.SplitHostPort(server); err != nil {
+			server = net.JoinHostPort(strings.Trim(server, "[]"), dnsPort)
+		}
+	}
+	return &Resolver{
+		server: server, port: dnsPort, timeout: tryTimeout, total: lookupTime,
+		system: func() ([]string, error) { return systemServers(systemConfig) }, allowed: publicip.Is, zones: newZoneCache(),
+	}
+}
+
+// systemServers reads the configuration anew each time, so that a change of it
+// needs no restart.
+func systemServers(path string) ([]string, error) {
+	config, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("the system's resolvers are not known (%w): name one with --resolver", err)
+	}
+	var servers []string
+	for line := range strings.Lines(string(config)) {
+		if words := strings.Fields(line); len(words) > 1 && words[0] == "nameserver" {
+			servers = append(servers, net.JoinHostPort(words[1], dnsPort))
+		}
+	}
+	if len(servers) == 0 {
+		return nil, errors.New("the system has no resolver: name one with --resolver")
+	}
+	return servers, nil
+}
+
+// Lookup is an app.DNSLookup. CNAMEs are followed, 8 at most; the answer names
+// the first target. A name with a CNAME exists, whatever becomes of the target.
+// It takes 20 seconds at most.
+func (r *Resolver) Lookup(ctx context.Context, name string, t app.DNSType) (app.DNSAnswer, error) {
+	ctx, cancel := context.WithTimeout(ctx, r.total)
+	defer cancel()
+	kind, ok := kinds[t]
+	q := question{name: canonical(name), kind: kind}
+	if _, err := q.pack(0); !ok || err != nil || name == "" {
+		return app.DNSAnswer{}, fmt.Errorf("can't ask for %s %q", t, name)
+	}
+	answer, err := r.follow(ctx, q.name, kind)
+	if err != nil {
+		return app.DNSAnswer{}, fmt.Errorf("look up %s %s: %w", t, name, err)
+	}
+	return answer, nil
+}
+
+// follow asks for a name, and for the targets of CNAMEs where the same reply
+// does not go on with them.
+func (r *Resolver) follow(ctx context.Context, name string, kind dnsmessage.Type) (app.DNSAnswer, error) {
+	var answer app.DNSAnswer
+	seen := map[string]bool{name: true}
+	for {
+		reply, err := r.ask(ctx, name, kind)
+		if err != nil {
+			return app.DNSAnswer{}, err
+		}
+		answer.Server = reply.server
+		records, next, err := walk(reply, name, kind, seen)
+		if err != nil {
+			return app.DNSAnswer{}, err
+		}
+		if answer.CNAME == "" {
+			answer.CNAME = firstTarget(reply, name)
+		}
+		if len(records) > 0 || next == name {
+			answer.Records = records
+			answer.NameExists = reply.RCode == dnsmessage.RCodeSuccess || answer.CNAME != ""
+			return answer, nil
+		}
+		name = next
+	}
+}
+
+// reply is a message that is fit to be read: NOERROR or NXDOMAIN, of a server
+// that may speak about zone.
+type reply struct {
+	*message
+	server string
+	zone   string // canonical, with the final dot
+}
+
+// walk follows the CNAMEs within one reply, from name. It returns the records at
+// their end, or the name that is to be asked next; that is name itself when the
+// reply has said all.
+func walk(r *reply, name string, kind dnsmessage.Type, seen map[string]bool) (records []app.DNSValue, next string, err error) {
+	if len(r.answers) > maxRecords {
+		return nil, "", fmt.Errorf("%s answered with more than %d records", r.server, maxRecords)
+	}
+	for next = name; ; {
+		var target string
+		for i := range r.answers {
+			rr := &r.answers[i]
+			if rr.body == nil || rr.owner != next || !isWithin(r.zone, next) {
+				continue
+			}
+			if rr.kind == kind {
+				records = append(records, value(rr))
+			} else if t := rr.target(); t != "" {
+				target = t
+			}
+		}
+		if len(records) > 0 || target == "" {
+			return records, next, nil
+		}
+		if seen[target] {
+			return nil, "", fmt.Errorf("the CNAME of %s leads in a circle", plain(next))
+		}
+		if seen[target] = true; len(seen) > maxCNAMEs+1 {
+			return nil, "", fmt.Errorf("more than %d CNAMEs lead on from one to the next", maxCNAMEs)
+		}
+		next = target
+	}
+}
+
+func firstTarget(r *reply, name string) string {
+	for _, rr := range r.answers {
+		if target := rr.target(); target != "" && rr.owner == name {
+			return plain(target)
+		}
+	}
+	return ""
+}
+
+// ask asks whoever is to be asked about name.
+func (r *Resolver) ask(ctx context.Context, name string, kind dnsmessage.Type) (*reply, error) {
+	if r.server == "" {
+		return r.askAuthority(ctx, name, kind)
+	}
+	m, server, err := r.askAny(ctx, []string{r.server}, question{name: name, kind: kind, recursive: true}, final)
+	if err != nil {
+		return nil, err
+	}
+	return &reply{m, server, "."}, nil
+}
+
+// final refuses a reply that only says who else to ask: it is no absence.
+func final(m *message) error {
+	if m.Authoritative || m.RecursionAvailable || len(m.answers) > 0 || m.RCode != dnsmessage.RCodeSuccess {
+		return nil
+	}
+	for _, rr := range m.authority {
+		if rr.kind == dnsmessage.TypeNS {
+			return errors.New("it refers to other servers instead of asking them: name one that does recursion")
+		}
+	}
+	return nil
+}
+
+// askAny asks one server after the other, each twice at most, until one returns a
+// reply that can be used; fit, when set, refuses more of them.
+func (r *Resolver) askAny(ctx context.Context, servers []string, q question, fit func(*message) error) (*message, string, error) {
+	err := errors.New("there is no server to ask")
+	for range tries {
+		for _, server := range servers {
+			if ctx.Err() != nil {
+				return nil, "", fmt.Errorf("no answer in time: %w", err)
+			}
+			var m *message
+			if m, err = r.exchange(ctx, server, q); err == nil {
+				err = usable(m)
+			}
+			if err == nil && fit != nil {
+				err = fit(m)
+			}
+			if err == nil {
+				return m, server, nil
+			}
+			err = fmt.Errorf("%s: %w", server, err)
+		}
+	}
+	return nil, "", err
+}
+
+// refusals are the codes that servers refuse with, as they are called (IANA, DNS RCODEs).
+var refusals = map[dnsmessage.RCode]string{1: "FORMERR", 2: "SERVFAIL", 4: "NOTIMP", 5: "REFUSED", 9: "NOTAUTH"}
+
+// usable wants NOERROR or NXDOMAIN.
+func usable(m *message) error {
+	switch m.RCode {
+	case dnsmessage.RCodeSuccess, dnsmessage.RCodeNameError:
+		return nil
+	}
+	if text, ok := refusals[m.RCode]; ok {
+		return fmt.Errorf("answered %s", text)
+	}
+	return fmt.Errorf("answered with code %d", uint16(m.RCode))
+}

@@ -1,0 +1,250 @@
+package backup
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"mailer/app"
+	"mailer/app/base"
+	"mailer/app/sending/delivery"
+	"mailer/app/sending/mail"
+	"mailer/db"
+)
+
+// restoredSetting is the name under which a restore is noted.
+const restoredSetting = "restored"
+
+// KeyFile is where the master key of a database stands: named, or beside the database.
+func KeyFile(database, named string) string { return cmp.Or(named, db.KeyPath(database)) }
+
+// Restoring says what is put in whose place.
+type Restoring struct {
+	File     string
+	Database string
+	Schema   string // the text of schema.sql
+	// Fits refuses, in words, a database that the master key does not fit.
+	Fits func(context.Context, *db.DB) error
+}
+
+// Restored is what a restore did.
+type Restored struct {
+	Database string  `json:"database"`
+	SetAside *string `json:"set_aside"` // where the database of before stands; nil: there was none
+	Held     int64   `json:"held"`      // emails, and recipients of broadcasts, that waited in the backup
+	BackupAt *string `json:"backup_at"` // nil: a plain copy that does not say
+}
+
+// Restore puts a backup in the place of a database that no server runs on. What waited
+// in it is held, before it is put there. Errors: those of db.BeginRestore, and of Fits.
+func Restore(ctx context.Context, in Restoring) (done Restored, err error) {
+	r, err := db.BeginRestore(ctx, in.Database, in.File, in.Schema)
+	if err != nil {
+		return Restored{}, err
+	}
+	defer func() { err = errors.Join(err, r.Close()) }()
+	if done, err = markStaged(ctx, r.Staged(), &in); err != nil {
+		return Restored{}, err
+	}
+	aside, err := r.Commit(ctx)
+	if err != nil {
+		return Restored{}, err
+	}
+	done.Database = r.Path()
+	if whole, err := filepath.Abs(r.Path()); err == nil {
+		done.Database = whole
+	}
+	if aside != "" {
+		done.SetAside = &aside
+	}
+	return done, nil
+}
+
+// markStaged has nothing of the staged copy leave that waited in it.
+func markStaged(ctx context.Context, staged string, in *Restoring) (done Restored, err error) {
+	store, err := db.Open(ctx, db.Options{Path: staged, Schema: in.Schema})
+	if err != nil {
+		return done, err
+	}
+	defer func() { err = errors.Join(err, store.Close()) }()
+	if err := in.Fits(ctx, store); err != nil {
+		return done, err
+	}
+	err = store.WriteVital(ctx, func(tx *db.Tx) error {
+		done, err = markRestored(ctx, tx, in.File)
+		return err
+	})
+	if err != nil {
+		return done, fmt.Errorf("hold what waited in %s: %w", in.File, err)
+	}
+	return done, nil
+}
+
+// Mark holds what waits in a database that was not restored by Restore, and on which no server
+// runs: one of PostgreSQL, or a file that was copied to its place. Errors: those of db.Open, and
+// of Fits.
+func Mark(ctx context.Context, in Restoring) (done Restored, err error) {
+	store, err := db.Open(ctx, db.Options{Path: in.Database, Schema: in.Schema, Lock: true})
+	if err != nil {
+		return done, err
+	}
+	defer func() {
+		db.EndsWell(store)
+		err = errors.Join(err, store.Close())
+	}()
+	if err := in.Fits(ctx, store); err != nil {
+		return done, err
+	}
+	err = store.WriteVital(ctx, func(tx *db.Tx) error {
+		done, err = markRestored(ctx, tx, db.Name(in.Database))
+		return err
+	})
+	if err != nil {
+		return done, fmt.Errorf("hold what waited in %s: %w", db.Name(in.Database), err)
+	}
+	done.Database = db.Name(in.Database)
+	return done, nil
+}
+
+// HoldRestored holds what waits in a database of PostgreSQL that was restored since
+// a server worked on it, as Restore does. It is called before anything leaves.
+func (s *Service) HoldRestored(ctx context.Context) error {
+	origin, err := db.Get(ctx, s.DB, (*db.Reader).Origin)
+	if err != nil || origin == db.OriginKnown {
+		return err
+	}
+	var held bool
+	var done Restored
+	err = s.DB.WriteVital(ctx, func(tx *db.Tx) error {
+		origin, err := tx.Origin() // another server may have been first
+		if held = origin == db.OriginRestored; err != nil || origin == db.OriginKnown {
+			return err
+		}
+		if !held {
+			return tx.NoteOrigin()
+		}
+		done, err = markRestored(ctx, tx, s.DB.Path())
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("look whether the database was restored: %w", err)
+	}
+	if held {
+		s.Log.Warn("the database was restored since a server worked on it; what waited in it may have left since, and is held", "held", done.Held, "as_of", backupTime(done.BackupAt),
+			"help", "mailer queue list --state held shows it; mailer queue release --restored or drop --restored decides")
+	}
+	return nil
+}
+
+// backupTime is a time for the log.
+func backupTime(at *string) string {
+	if at == nil {
+		return "unknown"
+	}
+	return *at
+}
+
+// markRestored holds what waits, and notes the restore.
+func markRestored(ctx context.Context, tx *db.Tx, file string) (done Restored, err error) {
+	at, err := backupAt(&tx.Reader)
+	if err != nil {
+		return done, err
+	}
+	since := tx.Now // the clocks of expiry stopped with the backup, where that says when it was
+	if !at.IsZero() && at.Before(since) {
+		since = at
+	}
+	emails, err := holdAll(tx, since)
+	if err != nil {
+		return done, err
+	}
+	recipients, err := tx.HoldOpenBroadcasts(app.HoldRestored, since)
+	if err != nil {
+		return done, err
+	}
+	done.Held, done.BackupAt = emails+recipients, app.FormatTimePtr(at)
+	note, err := json.Marshal(map[string]any{"at": app.FormatTime(tx.Now), "backup_at": done.BackupAt, "held": done.Held})
+	if err != nil {
+		return done, err
+	}
+	return done, errors.Join(tx.ForgetCopied(), tx.NoteOrigin(), delivery.NoteEnd(tx), tx.SetSetting(restoredSetting, note),
+		base.Audit(ctx, tx, "", "backup.restore", file, nil, map[string]any{"held": done.Held, "backup_at": done.BackupAt}))
+}
+
+// backupAt is when the database was copied, or where a plain copy does not say, the last
+// time that its server noted; zero: nobody knows.
+func backupAt(r *db.Reader) (time.Time, error) {
+	at, err := r.CopiedAt()
+	if err != nil || !at.IsZero() {
+		return at, err
+	}
+	noted, err := r.Setting(base.ClockSetting)
+	if errors.Is(err, db.ErrNotFound) {
+		return time.Time{}, nil
+	}
+	if err != nil {
+		return time.Time{}, err
+	}
+	ms, err := strconv.ParseInt(string(noted), 10, 64)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("read the clock's note: %w", err)
+	}
+	return time.UnixMilli(ms), nil
+}
+
+// holdChunk is how many units are read at once.
+const holdChunk = 1000
+
+// holdAll holds all units since a time, and returns how many are emails. The timeline of
+// each says why.
+func holdAll(tx *db.Tx, since time.Time) (emails int64, err error) {
+	doubts, err := tx.DottedUnits()
+	if err != nil {
+		return 0, err
+	}
+	for _, u := range doubts {
+		if err := noteDoubt(tx, u); err != nil {
+			return 0, err
+		}
+	}
+	for after := ""; ; {
+		units, err := tx.OpenUnits(after, holdChunk)
+		if err != nil {
+			return 0, err
+		}
+		for _, u := range units {
+			if u.BroadcastID == "" {
+				emails++
+			}
+			if err := base.IgnoreGone(delivery.TellHeld(tx, u, app.HoldRestored)); err != nil {
+				return 0, err
+			}
+			after = u.EmailID
+		}
+		if len(units) < holdChunk {
+			return emails, tx.HoldOpenUnits(app.HoldRestored, since)
+		}
+	}
+}
+
+// noteDoubt notes of a unit that was past its final dot that the relay may have accepted it.
+func noteDoubt(tx *db.Tx, u app.Unit) error {
+	open, err := tx.OpenRecipients(u)
+	if err != nil {
+		return err
+	}
+	if len(open) == 0 { // the provider's reports came before
+		return tx.DeleteUnit(u)
+	}
+	if err := tx.InsertDoubt(app.Doubt{ID: app.NewID(), TeamID: u.TeamID, EmailID: u.EmailID, BroadcastID: u.BroadcastID, Recipients: open, Relay: u.Relay, CreatedAt: tx.Now}); err != nil {
+		return err
+	}
+	return tx.InsertEvent(mail.NewEvent(tx, u, app.EventInDoubt, "", app.EventDetail{Stage: app.StageDot, Relay: u.Relay, Attempt: u.Attempts,
+		Message: "The backup was made between the end of the message and the relay's reply: the relay may have accepted it"}))
+}

@@ -1,0 +1,437 @@
+package certificates
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"maps"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/crypto/acme"
+	"golang.org/x/time/rate"
+
+	"mailer/app"
+	"mailer/app/base"
+	"mailer/app/kit/clock"
+	"mailer/app/rules/tracking"
+	"mailer/db"
+)
+
+const (
+	// lookAtFiles is how often it is looked whether the files changed, and lookAtHosts how
+	// often which hosts there are and what they lack.
+	lookAtFiles = 2 * time.Second
+	lookAtHosts = 10 * time.Second
+	// warnEvery is how often the log says of a certificate that it ends soon.
+	warnEvery = 24 * time.Hour
+	// early is how long before its end somebody is to look at a certificate; of short ones
+	// it is a part of their life, half of what is left when they should be renewed.
+	early     = 14 * 24 * time.Hour
+	earlyPart = 6
+	// ordersAtOnce may be made one after the other, and then one each orderEvery: an
+	// authority takes some hundred in three hours.
+	ordersAtOnce = 20
+	orderEvery   = 40 * time.Second
+	// keepEnded is for how long a certificate that ended is kept.
+	keepEnded = 30 * 24 * time.Hour
+	// keepChallenges is for how long one is kept that a server made which then died.
+	keepChallenges = 24 * time.Hour
+)
+
+// delays are the times between failures of one host: an authority that refused five
+// times in an hour refuses for longer.
+var delays = []time.Duration{5 * time.Minute, 15 * time.Minute, 45 * time.Minute, time.Hour}
+
+// Service keeps the certificates of a server, and knows from the database how they are
+// where it stands beside one.
+type Service struct {
+	*base.Base
+	cfg    *Config // nil: it stands beside a server
+	change base.Bell
+	orders *rate.Limiter
+	hosts  atomic.Pointer[map[string]bool] // that may have one
+	acme   atomic.Pointer[authority]       // nil: not by ACME
+
+	mu     sync.Mutex
+	states map[string]*state // by host, or by file
+}
+
+// state is how the certificate of a host is.
+type state struct {
+	db.CertificateState
+	warned time.Time
+}
+
+// New makes the service. cfg is nil beside a server, and where there is no TLS.
+func New(b *base.Base, cfg *Config) *Service {
+	s := &Service{Base: b, change: base.NewBell(), orders: rate.NewLimiter(rate.Every(orderEvery), ordersAtOnce), states: map[string]*state{}}
+	if cfg == nil || !cfg.Asked() {
+		return s
+	}
+	s.cfg = cfg
+	if cfg.Auto() {
+		s.setHosts(nil)
+		s.acme.Store(newAuthority(s))
+	}
+	return s
+}
+
+// Start has certificates made and kept until the server stops. Those that are kept are
+// served from here on.
+func (s *Service) Start(ctx context.Context) error {
+	if s.cfg == nil {
+		return s.forget(ctx, func(string) bool { return false }) // it had some before
+	}
+	if s.cfg.Auto() {
+		if err := s.load(ctx); err != nil {
+			return err
+		}
+	} else if err := s.forget(ctx, func(name string) bool { return name == s.cfg.certFile }); err != nil {
+		return err
+	}
+	s.serve()
+	return nil
+}
+
+// Answer has certificates served that another server makes, until Start.
+func (s *Service) Answer(ctx context.Context) error {
+	if s.cfg == nil {
+		return nil
+	}
+	if s.cfg.Auto() {
+		if err := s.read(ctx); err != nil {
+			return err
+		}
+	}
+	s.serve()
+	return nil
+}
+
+// serve has handshakes answered, once.
+func (s *Service) serve() {
+	if s.cfg.service.Swap(s) == nil {
+		s.Workers.Go(s.work)
+	}
+}
+
+// Retry has those that failed tried again now: somebody mended something.
+func (s *Service) Retry() {
+	s.mu.Lock()
+	for _, st := range s.states {
+		st.FailedAt = time.Time{}
+	}
+	s.mu.Unlock()
+	s.change.Ring()
+}
+
+func (s *Service) work() {
+	for {
+		var pause time.Duration
+		switch {
+		case !s.cfg.Auto():
+			pause = s.follow()
+		case db.Leads(s.DB):
+			pause = s.round()
+		default:
+			if err := s.read(s.Taking); err != nil {
+				s.LogUnlessHindered("read which certificates there are", err)
+			}
+			pause = lookAtHosts
+		}
+		if !base.Pause(s.Taking, pause, s.change) {
+			return
+		}
+	}
+}
+
+// load reads which certificates are kept and how they were, so that a restart orders
+// nothing that is there and repeats no failure before its time.
+func (s *Service) load(ctx context.Context) error {
+	if err := s.read(ctx); err != nil {
+		return err
+	}
+	if err := s.forget(ctx, s.Knows); err != nil {
+		return err
+	}
+	return s.UnlessFull(s.DB.WriteVital(ctx, func(tx *db.Tx) error {
+		return errors.Join(tx.PurgeCertificates(tx.Now.Add(-keepEnded)), tx.PurgeChallenges(tx.Now.Add(-keepChallenges)))
+	}))
+}
+
+// read reads which hosts there are, and how their certificates are.
+func (s *Service) read(ctx context.Context) error {
+	found, err := db.Get(ctx, s.DB, (*db.Reader).TrackingHosts)
+	if err != nil {
+		return err
+	}
+	s.setHosts(found)
+	ends, err := db.Get(ctx, s.DB, (*db.Reader).CertificateEnds)
+	if err != nil {
+		return err
+	}
+	states, err := s.States(ctx)
+	if err != nil {
+		return err
+	}
+	s.take(ends, states)
+	return nil
+}
+
+// take begins with what is kept.
+func (s *Service) take(ends map[string]time.Time, states []db.CertificateState) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, st := range states {
+		if st.ExpiresAt = ends[st.Host]; st.ExpiresAt.IsZero() {
+			st.LookAt = time.Time{}
+		}
+		s.states[st.Host] = &state{CertificateState: st}
+	}
+	for host, end := range ends {
+		if s.states[host] == nil {
+			s.states[host] = &state{CertificateState: db.CertificateState{Host: host, ExpiresAt: end, LookAt: end.Add(-early)}}
+		}
+	}
+}
+
+// forget deletes what is said of hosts but for those to keep.
+func (s *Service) forget(ctx context.Context, keep func(host string) bool) error {
+	states, err := s.States(ctx)
+	if err != nil || len(states) == 0 {
+		return err
+	}
+	return s.DB.WriteVital(ctx, func(tx *db.Tx) error {
+		for i := range states {
+			if !keep(states[i].Host) {
+				if err := tx.DeleteCertificateState(states[i].Host); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+}
+
+// States says how the certificate of each host is, as the server last said.
+func (s *Service) States(ctx context.Context) ([]db.CertificateState, error) {
+	return db.Get(ctx, s.DB, (*db.Reader).CertificateStates)
+}
+
+// setHosts says which hosts may have a certificate, beside those of the configuration.
+func (s *Service) setHosts(tracking []string) (gone bool) {
+	now := map[string]bool{}
+	for _, host := range slices.Concat(s.cfg.hosts, tracking) {
+		if name, ok := hostName(host); ok {
+			now[name] = true
+		}
+	}
+	if old := s.hosts.Swap(&now); old != nil {
+		for host := range *old {
+			gone = gone || !now[host]
+		}
+	}
+	return gone
+}
+
+// Knows reports whether a host is one of this server's, with or without a port.
+func (s *Service) Knows(host string) bool {
+	host = tracking.HostOf(host)
+	if pair := s.cfg.pair.Load(); pair != nil {
+		return pair.Leaf.VerifyHostname(host) == nil
+	}
+	known := s.hosts.Load()
+	return known != nil && (*known)[host]
+}
+
+var (
+	errUnknown = errors.New("no certificate is for that name")
+	errNone    = errors.New("there is no certificate for that name yet")
+)
+
+// certificate finds the one for a handshake, in memory but for the first time.
+func (s *Service) certificate(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
+	name := tracking.HostOf(hello.ServerName)
+	if name == "" {
+		name = s.cfg.hosts[0]
+	}
+	if !s.Knows(name) {
+		return nil, errUnknown
+	}
+	from := s.acme.Load()
+	if slices.Equal(hello.SupportedProtos, []string{acme.ALPNProto}) {
+		return from.GetCertificate(hello)
+	}
+	if st := s.at(name); st == nil || !st.ExpiresAt.After(clock.Now()) {
+		return nil, errNone
+	}
+	return from.GetCertificate(asking(name))
+}
+
+// at returns how the certificate of a host is; nil: nothing is known.
+func (s *Service) at(host string) *db.CertificateState {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if st := s.states[host]; st != nil {
+		out := st.CertificateState
+		return &out
+	}
+	return nil
+}
+
+// round looks which hosts there are, and has those have a certificate that lack one.
+func (s *Service) round() time.Duration {
+	s.refresh()
+	hosts := slices.Sorted(maps.Keys(*s.hosts.Load()))
+	s.sort(hosts)
+	for _, host := range hosts {
+		if s.Taking.Err() != nil {
+			break
+		}
+		s.look(host)
+	}
+	s.warn()
+	return lookAtHosts
+}
+
+// sort has hosts of the configuration come first, and of the others those that failed
+// least: what one tenant's hosts fail at must not use up the orders for the new hosts of
+// others.
+func (s *Service) sort(hosts []string) {
+	failures := func(host string) int {
+		if st := s.at(host); st != nil {
+			return st.Failures
+		}
+		return 0
+	}
+	first := s.cfg.hosts
+	slices.SortStableFunc(hosts, func(a, b string) int { return cmp.Or(rank(first, a)-rank(first, b), failures(a)-failures(b)) })
+}
+
+// rank has hosts of the configuration come before others.
+func rank(first []string, host string) int {
+	if at := slices.Index(first, host); at >= 0 {
+		return at
+	}
+	return len(first)
+}
+
+// refresh learns which tracking hosts there are.
+func (s *Service) refresh() {
+	found, err := db.Get(s.Taking, s.DB, (*db.Reader).TrackingHosts)
+	if err != nil {
+		s.LogUnlessHindered("read which hosts need certificates", err)
+		return
+	}
+	if !s.setHosts(found) {
+		return
+	}
+	// A library that once knew a host renews its certificate for ever: another takes its place.
+	s.acme.Swap(newAuthority(s)).close()
+	if err := s.forget(s.Taking, s.Knows); err != nil {
+		s.LogUnlessHindered("forget hosts that need no certificate any more", err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	maps.DeleteFunc(s.states, func(host string, _ *state) bool { return !s.Knows(host) })
+}
+
+// look has one host have its certificate, if it lacks one; one that is there is taken up
+// by the library, which renews it.
+func (s *Service) look(host string) {
+	st := s.at(host)
+	if st != nil && clock.Since(st.FailedAt) < delay(st.Failures) {
+		return
+	}
+	if (st == nil || !st.ExpiresAt.After(clock.Now())) && !s.orders.Allow() {
+		return
+	}
+	from := s.acme.Load()
+	has, err := from.GetCertificate(asking(host))
+	if err == nil && !has.Leaf.NotAfter.After(clock.Now()) {
+		err = errEnded
+	}
+	if err == nil || s.Taking.Err() != nil {
+		return
+	}
+	said := from.said(err)
+	s.failed(host, said)
+	s.Log.Error("a certificate could not be had", "host", host, "err", said, "again_after", delay(s.at(host).Failures).String())
+}
+
+// errEnded is of a certificate that the library has and goes on trying to renew.
+var errEnded = errors.New("it ended, and could not be renewed")
+
+func delay(failures int) time.Duration {
+	if failures == 0 {
+		return 0
+	}
+	return delays[min(failures, len(delays))-1]
+}
+
+// failed notes that a host has no new certificate.
+func (s *Service) failed(host, failure string) {
+	s.set(host, func(st *db.CertificateState) {
+		st.Failures, st.FailedAt, st.Failure = st.Failures+1, clock.Now(), app.CutText(failure, 500)
+	})
+}
+
+// renewed notes the new certificate of a host.
+func (s *Service) renewed(host string, leaf *x509.Certificate) {
+	lead := min(early, leaf.NotAfter.Sub(leaf.NotBefore)/earlyPart)
+	s.set(host, func(st *db.CertificateState) {
+		*st = db.CertificateState{Host: host, ExpiresAt: leaf.NotAfter, LookAt: leaf.NotAfter.Add(-lead)}
+	})
+}
+
+// set changes how the certificate of a host is, and says so to the commands beside.
+func (s *Service) set(host string, change func(*db.CertificateState)) {
+	s.mu.Lock()
+	st := s.states[host]
+	if st == nil {
+		st = &state{CertificateState: db.CertificateState{Host: host}}
+		s.states[host] = st
+	}
+	change(&st.CertificateState)
+	now := st.CertificateState
+	s.mu.Unlock()
+	ctx, cancel := context.WithTimeout(context.Background(), writeTime)
+	defer cancel()
+	if err := s.DB.WriteVital(ctx, func(tx *db.Tx) error { return tx.SetCertificateState(&now) }); err != nil {
+		s.LogUnlessHindered("say how a certificate is", err)
+	}
+}
+
+// writeTime bounds a write that nobody waits for.
+const writeTime = 30 * time.Second
+
+// warn says in the log of each certificate that ends soon, and of each that ended.
+func (s *Service) warn() {
+	for _, st := range s.ending(clock.Now()) {
+		why := st.Failure
+		if from := s.acme.Load(); why == "" && from != nil {
+			if why = from.said(nil); why != "" {
+				s.failed(st.Host, why)
+			}
+		}
+		s.Log.Error("a certificate ends soon and is not renewed", "host", st.Host, "until", st.ExpiresAt, "err", why)
+	}
+}
+
+// ending are those of which the log is to say so now.
+func (s *Service) ending(now time.Time) (all []db.CertificateState) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, st := range s.states {
+		if st.ExpiresAt.IsZero() || now.Before(st.LookAt) || now.Sub(st.warned) < warnEvery {
+			continue
+		}
+		st.warned = now
+		all = append(all, st.CertificateState)
+	}
+	return all
+}

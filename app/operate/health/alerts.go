@@ -1,0 +1,354 @@
+package health
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/spf13/pflag"
+
+	"mailer/app"
+	"mailer/app/base"
+	"mailer/app/kit/clock"
+	"mailer/app/rules/webhook"
+	"mailer/db"
+)
+
+// Alerts holds where the operator is notified of findings that are errors. The zero value: nowhere.
+type Alerts struct {
+	Webhook string // URL that gets a POST of JSON
+	Secret  string // whsec_… that signs it as webhooks are signed; empty: it is not signed
+	Email   string // address that gets a mail
+}
+
+// Bind adds the flags to those of a command.
+func (a *Alerts) Bind(flags *pflag.FlagSet) {
+	flags.StringVar(&a.Webhook, "alert-webhook", "", "URL that gets a POST of JSON when the server finds an error")
+	flags.StringVar(&a.Secret, "alert-webhook-secret", "", "secret (whsec_…) that signs these requests as webhooks are signed; better in MAILER_ALERT_WEBHOOK_SECRET or its _FILE")
+	flags.StringVar(&a.Email, "alert-email", "", "address that gets a mail when the server finds an error")
+}
+
+// Check refuses what can't be meant. Errors name the flag.
+func (a *Alerts) Check() error {
+	if a.Webhook != "" {
+		if u, err := url.Parse(a.Webhook); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+			return errors.New("--alert-webhook is not an http or https URL")
+		}
+	}
+	if a.Secret != "" {
+		if _, err := webhook.ParseSecret(a.Secret); err != nil {
+			return errors.New("--alert-webhook-secret must be whsec_ and the base64 of 24 to 64 bytes")
+		}
+		if a.Webhook == "" {
+			return errors.New("--alert-webhook-secret is of no use without --alert-webhook")
+		}
+	}
+	if a.Email != "" {
+		if _, err := app.ParseAddress(a.Email); err != nil {
+			return fmt.Errorf("--alert-email: %w", err)
+		}
+	}
+	return nil
+}
+
+const (
+	// alertQuiet is how long nothing more is said of a finding that was told, and the time in
+	// which alertMails mails at most are sent; what is more is in a digest after it.
+	alertQuiet = 24 * time.Hour
+	alertMails = 10
+	// alertWebhookTime is how long a webhook is tried, alertMailTime how long a mail waits for
+	// a relay that works.
+	alertWebhookTime = 24 * time.Hour
+	alertMailTime    = 7 * 24 * time.Hour
+	// mostAlerts bounds those that wait, and the lines of a digest.
+	mostAlerts = 200
+	// postTime bounds a request to the webhook.
+	postTime = 10 * time.Second
+
+	alertsSetting = "alerts"
+)
+
+// alertState is what is remembered of alerts. It is stored before anything is sent, so that
+// after a crash only notifications that were in flight are sent again.
+type alertState struct {
+	Told    map[string]*told `json:"told"` // by Finding.key
+	Waiting []alert          `json:"waiting"`
+	Window  time.Time        `json:"window"` // when the 24 hours began in which Mails were sent
+	Mails   int              `json:"mails"`
+	Digest  []string         `json:"digest"`
+}
+
+// told is what is remembered of a finding.
+type told struct {
+	At  time.Time `json:"at"`  // it was told; zero: never
+	Red bool      `json:"red"` // it is there
+	Due bool      `json:"due"` // it came back within alertQuiet, and is reported after it if it stays
+}
+
+// alert is one that has not gone everywhere yet. It holds fixed words and ids alone.
+type alert struct {
+	ID      string    `json:"id"`
+	Finding string    `json:"finding"`
+	Subject string    `json:"subject"`
+	Text    string    `json:"text"`
+	At      time.Time `json:"at"`
+	Webhook bool      `json:"webhook"` // still to be posted
+	Mail    bool      `json:"mail"`    // still to be mailed
+}
+
+// note brings the state up to date with what is found. It reports whether it changed.
+func (s *alertState) note(found []Finding, now time.Time, to *Alerts) (changed bool) {
+	if s.Told == nil {
+		s.Told = map[string]*told{}
+	}
+	red := map[string]bool{}
+	for i := range found {
+		f := &found[i]
+		if f.Severity != Error {
+			continue
+		}
+		key := f.key()
+		red[key] = true
+		t := s.Told[key]
+		if t == nil {
+			t = &told{}
+			s.Told[key] = t
+		}
+		if t.Red && !t.Due {
+			continue
+		}
+		quiet := !t.At.IsZero() && now.Sub(t.At) < alertQuiet
+		changed = changed || !t.Red || !quiet
+		t.Red, t.Due = true, quiet
+		if !quiet && len(s.Waiting) < mostAlerts {
+			t.At = now
+			s.Waiting = append(s.Waiting, alert{ID: app.NewID(), Finding: f.ID, Subject: f.Subject, Text: f.Notice(), At: now, Webhook: to.Webhook != "", Mail: to.Email != ""})
+		}
+	}
+	for key, t := range s.Told {
+		if red[key] {
+			continue
+		}
+		changed = changed || t.Red
+		t.Red, t.Due = false, false
+		if now.Sub(t.At) >= alertQuiet {
+			delete(s.Told, key)
+			changed = true
+		}
+	}
+	return changed
+}
+
+// window begins the next 24 hours where the last ones are over, with a digest of what was too
+// much for them.
+func (s *alertState) window(now time.Time) (changed bool) {
+	if now.Sub(s.Window) < alertQuiet {
+		return false
+	}
+	s.Window, s.Mails = now, 0
+	if len(s.Digest) > 0 {
+		s.Waiting = append(s.Waiting, alert{ID: app.NewID(), Finding: "digest", Text: fmt.Sprintf("%d more findings\n\n%s", len(s.Digest), strings.Join(s.Digest, "\n")), At: now, Mail: true})
+		s.Digest = nil
+	}
+	return true
+}
+
+// done takes out what went everywhere, or waited too long.
+func (s *alertState) done(now time.Time) {
+	s.Waiting = slices.DeleteFunc(s.Waiting, func(a alert) bool {
+		age := now.Sub(a.At)
+		return (!a.Webhook || age > alertWebhookTime) && (!a.Mail || age > alertMailTime)
+	})
+}
+
+// alerter tells an operator.
+type alerter struct {
+	s     *Service
+	to    Alerts
+	state alertState
+	post  http.RoundTripper
+	mail  func(ctx context.Context, to, subject, text string) error
+}
+
+func (a *alerter) load(ctx context.Context) error {
+	value, err := a.s.setting(ctx, alertsSetting)
+	if err != nil || value == nil {
+		return err
+	}
+	return json.Unmarshal(value, &a.state)
+}
+
+func (a *alerter) store(ctx context.Context) {
+	value, err := json.Marshal(a.state)
+	if err == nil {
+		err = a.s.DB.WriteVital(ctx, func(tx *db.Tx) error { return tx.SetSetting(alertsSetting, value) })
+	}
+	if err != nil && ctx.Err() == nil { // it is reported nevertheless: a full disk is what an operator should hear of
+		a.s.LogUnlessHindered("what was told of findings is not stored", err)
+	}
+}
+
+// step tells what is new among findings, and tries again what could not be told.
+func (a *alerter) step(ctx context.Context, found []Finding) {
+	now := clock.Now()
+	changed := a.state.note(found, now, &a.to)
+	if a.state.window(now) || changed {
+		a.store(ctx)
+	}
+	mails := true // a relay may work
+	for i := range a.state.Waiting {
+		w := &a.state.Waiting[i]
+		w.Webhook, w.Mail = w.Webhook && a.to.Webhook != "", w.Mail && a.to.Email != "" // it may be off by now
+		if w.Webhook && a.posted(ctx, w) {
+			w.Webhook = false
+			a.store(ctx)
+		}
+		if !w.Mail || !mails {
+			continue
+		}
+		if a.state.Mails >= alertMails {
+			w.Mail = false
+			if len(a.state.Digest) < mostAlerts {
+				a.state.Digest = append(a.state.Digest, app.FormatTime(w.At)+" "+w.Text)
+			}
+			a.store(ctx)
+			continue
+		}
+		if mails = a.mailed(ctx, w); mails {
+			w.Mail = false
+			a.state.Mails++
+			a.store(ctx)
+		}
+	}
+	if before := len(a.state.Waiting); before > 0 {
+		if a.state.done(now); len(a.state.Waiting) != before {
+			a.store(ctx)
+		}
+	}
+}
+
+func (a *alerter) mailed(ctx context.Context, w *alert) bool {
+	title, _, _ := strings.Cut(w.Text, "\n")
+	text := fmt.Sprintf("%s\n\nFound at %s by the Mailer server %s.\n\nDetails and what helps: %s/dashboard/operator/health, or the commands mailer status and mailer doctor.\nYou get at most one mail about a finding in 24 hours, and at most %d mails a day.\n",
+		w.Text, app.FormatTime(w.At), a.s.Settings.BaseURL, a.s.Settings.BaseURL, alertMails)
+	if err := a.mail(ctx, a.to.Email, "Mailer: "+title, text); err != nil {
+		if ctx.Err() == nil {
+			a.s.Log.Warn("an alert could not be mailed, and is tried again", "finding", w.Finding, "subject", w.Subject, "err", err)
+		}
+		return false
+	}
+	return true
+}
+
+// alertBody is what the webhook gets.
+type alertBody struct {
+	Type      string    `json:"type"`
+	CreatedAt string    `json:"created_at"`
+	Data      alertData `json:"data"`
+}
+
+type alertData struct {
+	Finding  string   `json:"finding"`
+	Severity Severity `json:"severity"`
+	Subject  string   `json:"subject"`
+	Text     string   `json:"text"`
+	Server   string   `json:"server"`
+}
+
+func (a *alerter) posted(ctx context.Context, w *alert) bool {
+	body, err := json.Marshal(alertBody{"server.finding", app.FormatTime(w.At), alertData{w.Finding, Error, w.Subject, w.Text, a.s.Settings.BaseURL}})
+	if err == nil {
+		err = a.send(ctx, w.ID, body)
+	}
+	if err != nil && ctx.Err() == nil {
+		a.s.Log.Warn("an alert could not be posted, and is tried again", "finding", w.Finding, "subject", w.Subject, "err", err)
+	}
+	return err == nil
+}
+
+// send posts to the webhook, which the operator chose: it may be at any address, and is not
+// left by a redirect.
+func (a *alerter) send(ctx context.Context, id string, body []byte) error {
+	ctx, cancel := context.WithTimeout(ctx, postTime)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, a.to.Webhook, bytes.NewReader(body))
+	if err != nil {
+		return errors.New("the URL of the webhook can't be used")
+	}
+	req.Header.Set("Content-Type", "application/json")
+	if a.to.Secret != "" {
+		secret, err := webhook.ParseSecret(a.to.Secret)
+		if err != nil {
+			return err
+		}
+		webhook.SignHeaders(req.Header, []webhook.SigningSecret{secret}, webhook.MessageID(id), clock.Now(), body)
+	}
+	client := http.Client{Transport: a.post, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	res, err := client.Do(req)
+	if err != nil {
+		var why *url.Error
+		if errors.As(err, &why) { // its own words repeat the URL, which may hold a secret
+			err = why.Err
+		}
+		return err
+	}
+	defer res.Body.Close()
+	_, _ = io.Copy(io.Discard, io.LimitReader(res.Body, 64<<10)) // so that the connection can be used again
+	if res.StatusCode < 200 || res.StatusCode > 299 {
+		return fmt.Errorf("it answered %d", res.StatusCode)
+	}
+	return nil
+}
+
+const (
+	// watchEvery is how often the server looks for findings, roundEvery how often it makes the
+	// deep checks.
+	watchEvery = 30 * time.Second
+	roundEvery = 10 * time.Minute
+)
+
+// SetAlerts changes where the operator is notified, which Check has accepted.
+func (s *Service) SetAlerts(to Alerts) {
+	if s.Settings.Capture { // nothing leaves
+		to.Email = ""
+	}
+	s.alerts.Store(&to)
+}
+
+// Watch has the server look at itself from now on, and notify the operator of errors.
+func (s *Service) Watch() { s.watch(nil, s.routing.Notify) }
+
+func (s *Service) watch(post http.RoundTripper, mail func(ctx context.Context, to, subject, text string) error) {
+	a := &alerter{s: s, post: post, mail: mail}
+	s.Workers.Go(func() {
+		if err := a.load(s.Taking); err != nil && s.Taking.Err() == nil {
+			s.Log.Warn("what was told of findings can't be read", "err", err)
+		}
+		var next time.Time
+		for base.Pause(s.Taking, watchEvery, nil) {
+			if !db.Leads(s.DB) {
+				continue
+			}
+			if now := clock.Now(); !now.Before(next) {
+				next = now.Add(roundEvery)
+				<-s.begin(false).done
+			}
+			found, err := s.Findings(s.Taking)
+			if err != nil {
+				continue // the log says what keeps the database from answering
+			}
+			if to := s.alerts.Load(); to != nil && (to.Webhook != "" || to.Email != "") {
+				a.to = *to
+				a.step(s.Taking, found)
+			}
+		}
+	})
+}

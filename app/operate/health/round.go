@@ -1,0 +1,234 @@
+package health
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"mailer/app"
+	"mailer/app/base"
+	"mailer/app/kit/clock"
+	"mailer/db"
+)
+
+const (
+	// roundKept is how long a round of checks is shown again: each dials relays and asks
+	// the DNS.
+	roundKept = 15 * time.Second
+	// stepTime bounds one kind of checks in a round.
+	stepTime = 40 * time.Second
+)
+
+// Round is what the checks came to at a time.
+type Round struct {
+	OK     bool      `json:"ok"`
+	Checks []Check   `json:"checks"`
+	At     time.Time `json:"-"` // when they were done
+}
+
+// rounds are the rounds of a server, one at a time.
+type rounds struct {
+	mu      sync.Mutex
+	last    *Stored // nil: none was made
+	running *round  // nil: none is made
+}
+
+// round is one under way. done is closed when the rest is there.
+type round struct {
+	done   chan struct{}
+	stored Stored
+	err    error
+}
+
+// Stored is a round as the database holds it, for commands beside the server.
+type Stored struct {
+	At     time.Time `json:"at"`
+	Asked  string    `json:"asked,omitzero"` // the id of the last request of a command that it answers
+	Checks []Check   `json:"checks"`         // the deep ones
+}
+
+// storedSetting holds the last round of the server, askedSetting the id of the last request
+// for one.
+const (
+	storedSetting = "health_round"
+	askedSetting  = "health_asked"
+	// mostStored bounds the checks of a round that are stored, those that found something
+	// before the others.
+	mostStored = 500
+)
+
+// LastRound returns the last round of checks, made anew where it is older than a few
+// seconds. It is made for all who ask meanwhile, and goes on where they leave.
+func (s *Service) LastRound(ctx context.Context) (Round, error) {
+	s.rounds.mu.Lock()
+	last := s.rounds.last
+	s.rounds.mu.Unlock()
+	if last != nil && clock.Since(last.At) < roundKept {
+		return s.complete(ctx, last)
+	}
+	return s.NewRound(ctx)
+}
+
+// NewRound makes a round of checks, or waits for the one under way. Nothing is sent, and
+// nothing is changed but what is remembered of it.
+func (s *Service) NewRound(ctx context.Context) (Round, error) {
+	r := s.begin(true)
+	select {
+	case <-r.done:
+		if r.err != nil {
+			return Round{}, r.err
+		}
+		return s.complete(ctx, &r.stored)
+	case <-ctx.Done():
+		return Round{}, ctx.Err()
+	case <-s.Taking.Done():
+		return Round{}, app.Errorf(app.CodeServiceUnavailable, "The server is shutting down")
+	}
+}
+
+// complete adds what is known now to a round of deep checks.
+func (s *Service) complete(ctx context.Context, r *Stored) (Round, error) {
+	checks, err := s.over(ctx, r.Checks)
+	return Round{OK: AllOK(checks), Checks: checks, At: r.At}, err
+}
+
+// begin begins a round, unless one is under way.
+func (s *Service) begin(dns bool) *round {
+	s.rounds.mu.Lock()
+	defer s.rounds.mu.Unlock()
+	r := s.rounds.running
+	if r == nil {
+		r = &round{done: make(chan struct{})}
+		s.rounds.running = r
+		s.Workers.Go(func() { s.make(r, dns) })
+	}
+	return r
+}
+
+func (s *Service) make(r *round, dns bool) {
+	bounded := *s
+	bounded.patience = stepTime
+	asked, err := "", error(nil)
+	if dns { // else it does not answer a command
+		asked, err = s.asked(s.Taking)
+	} else if s.rounds.last != nil { // this goroutine alone writes it
+		asked = s.rounds.last.Asked
+	}
+	if err == nil {
+		r.stored.Checks, r.err = bounded.deep(s.Taking, dns)
+	}
+	r.err = errors.Join(err, r.err)
+	r.stored.At, r.stored.Asked = clock.Now(), asked
+	if r.err == nil {
+		if err := s.store(&r.stored); err != nil && s.Taking.Err() == nil { // a full disk is a finding, and the round says it
+			s.LogUnlessHindered("the findings of a round of checks are not stored", err)
+		}
+	}
+	s.rounds.mu.Lock()
+	defer s.rounds.mu.Unlock()
+	if s.rounds.running = nil; r.err == nil {
+		s.rounds.last = &r.stored
+	}
+	close(r.done)
+}
+
+func (s *Service) store(r *Stored) error {
+	out := *r
+	out.Checks = slices.Clone(r.Checks)
+	slices.SortStableFunc(out.Checks, func(a, b Check) int {
+		switch {
+		case a.OK == b.OK:
+			return 0
+		case b.OK:
+			return -1
+		}
+		return 1
+	})
+	if len(out.Checks) > mostStored {
+		out.Checks = out.Checks[:mostStored]
+	} else {
+		out.Checks = r.Checks
+	}
+	value, err := json.Marshal(out)
+	if err != nil {
+		return fmt.Errorf("encode findings: %w", err)
+	}
+	return s.DB.Write(s.Taking, func(tx *db.Tx) error { return tx.SetSetting(storedSetting, value) })
+}
+
+// lastStored returns the last round of the server; zero: none was stored.
+func (s *Service) lastStored(ctx context.Context) (out Stored, err error) {
+	value, err := s.setting(ctx, storedSetting)
+	if err != nil || value == nil {
+		return out, err
+	}
+	if json.Unmarshal(value, &out) != nil { // another version wrote it
+		return Stored{}, nil
+	}
+	return out, nil
+}
+
+func (s *Service) asked(ctx context.Context) (string, error) {
+	value, err := s.setting(ctx, askedSetting)
+	return string(value), err
+}
+
+func (s *Service) setting(ctx context.Context, name string) ([]byte, error) {
+	value, err := db.Get(ctx, s.DB, func(r *db.Reader) ([]byte, error) { return r.Setting(name) })
+	if errors.Is(err, db.ErrNotFound) {
+		return nil, nil
+	}
+	return value, err
+}
+
+// Tick makes a round of checks where a command beside the server asks for one. It is called
+// each second; changed tells whether anything was committed.
+func (s *Service) Tick(changed bool) {
+	if !changed {
+		return
+	}
+	s.rounds.mu.Lock()
+	last, busy := s.rounds.last, s.rounds.running != nil
+	s.rounds.mu.Unlock()
+	if busy { // it is looked at again once that is stored
+		return
+	}
+	asked, err := s.asked(s.Taking)
+	if err != nil || asked == "" || last != nil && last.Asked == asked {
+		return
+	}
+	if last == nil {
+		if stored, err := s.lastStored(s.Taking); err != nil || stored.Asked == asked { // of the server before
+			return
+		}
+	}
+	s.begin(true)
+}
+
+// AskTime is how long a command waits for the server's round.
+const AskTime = 90 * time.Second
+
+// Ask has the running server make a round of checks, with its own resolver and network, and
+// waits for it. ok is false where it does not answer in time or can't be asked.
+func (s *Service) Ask(ctx context.Context) (checks []Check, ok bool, err error) {
+	id := app.NewID()
+	if err := s.DB.Write(ctx, func(tx *db.Tx) error { return tx.SetSetting(askedSetting, []byte(id)) }); err != nil {
+		return nil, false, ctx.Err()
+	}
+	for end := clock.Now().Add(AskTime); clock.Now().Before(end); {
+		stored, err := s.lastStored(ctx)
+		if err == nil && stored.Asked == id {
+			checks, err = s.over(ctx, stored.Checks)
+			return checks, err == nil, err
+		}
+		if !base.Pause(ctx, 100*time.Millisecond, nil) {
+			return nil, false, ctx.Err()
+		}
+	}
+	return nil, false, nil
+}

@@ -1,0 +1,301 @@
+package health
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"mailer/app"
+	"mailer/app/base"
+	"mailer/app/kit/clock"
+	"mailer/app/sending/delivery"
+	"mailer/app/sending/queue"
+	"mailer/app/sending/relays"
+	"mailer/db"
+)
+
+// Status is how a server is, at a glance.
+type Status struct {
+	OK       bool            `json:"ok"` // nothing needs a person
+	Needs    []Finding       `json:"needs"`
+	Relays   []relays.Status `json:"relays"`
+	Queue    queue.Summary   `json:"queue"`
+	Database Database        `json:"database"`
+	Backup   LastBackup      `json:"backup"`
+	// Certificates are those of the server's own listeners, what ends first before others.
+	Certificates []Certificate `json:"certificates" doc:"Of the server's own listeners, what ends first before others; 100 at most"`
+	Version      string        `json:"version"`
+	// Servers are those that share a database elsewhere, the one that works first.
+	Servers []Sharer `json:"servers,omitempty"`
+
+	Captures  bool `json:"-"` // nothing leaves
+	Elsewhere bool `json:"-"` // the database is not in a file: no backup of it is made here
+}
+
+// Sharer is a server that shares a database elsewhere.
+type Sharer struct {
+	Address string `json:"address"` // machine and process
+	Leads   bool   `json:"leads"`   // else it works beside the one that does
+	Since   string `json:"since"`
+	Silent  int64  `json:"silent_ms"` // milliseconds since it was heard of last
+}
+
+// Database is how much room there is and is taken, in bytes.
+type Database struct {
+	Bytes    int64 `json:"bytes"`
+	WALBytes int64 `json:"wal_bytes"`
+	DiskFree int64 `json:"disk_free"`
+
+	Tables []Table `json:"-"` // those that take most, with their indexes
+}
+
+// Table is how much room one takes, in bytes.
+type Table struct {
+	Name  string
+	Bytes int64
+}
+
+// LastBackup is the last backup that went well.
+type LastBackup struct {
+	Last *string `json:"last"` // null: none was made
+}
+
+const (
+	// maxWAL is the largest log of the database that is left alone, in bytes.
+	maxWAL = 1 << 30
+	// maxOldest is how long mail waits that could leave before somebody is to look.
+	maxOldest = time.Hour
+	// mostTables is how many tables are named.
+	mostTables = 5
+)
+
+// Status looks at a server. version is that of the program. What takes the room in the
+// database is left out: FillTables reads all of it.
+func (s *Service) Status(ctx context.Context, version string) (out Status, err error) {
+	out.Version, out.Captures, out.Elsewhere = version, s.Settings.Capture, db.IsRemote(s.DB.Path())
+	if out.Relays, err = s.routing.List(ctx); err != nil {
+		return out, err
+	}
+	if out.Queue, err = s.queue.Summary(ctx, ""); err != nil {
+		return out, err
+	}
+	if out.Database, err = s.sizes(); err != nil {
+		return out, err
+	}
+	last, err := s.backup.Last(ctx)
+	if err != nil {
+		return out, err
+	}
+	out.Backup.Last = app.FormatTimePtr(last.At)
+	if err := s.fillCertificates(ctx, &out); err != nil {
+		return out, err
+	}
+	if out.Needs, err = s.Findings(ctx); err != nil {
+		return out, err
+	}
+	if out.Servers, err = s.servers(ctx); err != nil {
+		return out, err
+	}
+	out.OK = len(out.Needs) == 0
+	return out, nil
+}
+
+func (s *Service) servers(ctx context.Context) (all []Sharer, err error) {
+	nodes, err := db.Nodes(ctx, s.DB)
+	for _, n := range nodes {
+		all = append(all, Sharer{n.Address, n.Leads, app.FormatTime(n.Started), n.Silent.Milliseconds()})
+	}
+	return all, err
+}
+
+// sizes looks how much room is taken and left.
+func (s *Service) sizes() (d Database, err error) {
+	files, err := s.DB.FileSizes()
+	d.Bytes, d.WALBytes, d.DiskFree = files.File, files.WAL, files.DiskFree
+	return d, err
+}
+
+// FillTables looks which tables take most room, in every page of the database.
+func (s *Service) FillTables(ctx context.Context, d *Database) error {
+	space, err := s.DB.Space(ctx)
+	if err != nil {
+		return fmt.Errorf("read what takes the room: %w", err)
+	}
+	for name, bytes := range space.Tables {
+		d.Tables = append(d.Tables, Table{name, bytes})
+	}
+	slices.SortStableFunc(d.Tables, func(a, b Table) int { return cmp.Compare(b.Bytes, a.Bytes) })
+	d.Tables = d.Tables[:min(len(d.Tables), mostTables)]
+	return nil
+}
+
+// knownRelays judges relays by what the server last said of them.
+func (s *Service) knownRelays(ctx context.Context) ([]Check, error) {
+	if s.Settings.Capture {
+		return nil, nil
+	}
+	all, err := s.routing.List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if len(all) == 0 {
+		return []Check{bad("relays", "relay_none", "")}, nil
+	}
+	var checks []Check
+	for _, r := range all {
+		c := good("relay "+r.Region, "%s: %s", r.Host, r.State)
+		switch {
+		case r.State == delivery.RelayPaused:
+			c = ofRelay(&r, "relay_paused", "reason", textOf(r.Reason))
+		case r.State == delivery.RelayFailing && s.place.Running: // others pass by themselves
+			c = ofRelay(&r, "relay_failing", "reason", textOf(r.Reason))
+		}
+		checks = append(checks, c)
+	}
+	return checks, nil
+}
+
+// ofRelay is a check of a relay that found something.
+func ofRelay(r *relays.Status, id, what, said string) Check {
+	c := bad("relay "+r.Region, id, r.Region, "relay", r.Region, "host", r.Host, what, said)
+	if r.From == relays.FromFlag && id != "relay_paused" {
+		return c.ofFlags()
+	}
+	return c
+}
+
+func textOf(s *string) string {
+	if s == nil {
+		return "no reason given"
+	}
+	return *s
+}
+
+// knownQueue judges what waits.
+func (s *Service) knownQueue(ctx context.Context) ([]Check, error) {
+	const name = "queue"
+	sum, err := s.queue.Summary(ctx, "")
+	if err != nil {
+		return nil, err
+	}
+	checks := s.judgeHeld(&sum)
+	var late int64
+	var first time.Time
+	for _, row := range sum.By {
+		if row.State == queue.Due && clock.Since(row.Oldest) > maxOldest && !s.Settings.Capture {
+			late += row.Count
+			first = base.Earlier(first, row.Oldest)
+		}
+		if row.State == queue.Relay && s.Settings.Lack(row.Relay) != "" && s.Settings.Relay() == base.RelayConfigured {
+			checks = append(checks, bad(name, "queue_no_relay", row.Relay, "relay", row.Relay, "count", strconv.FormatInt(row.Count, 10)))
+		}
+	}
+	if late > 0 && s.place.Running {
+		checks = append(checks, bad(name, "queue_late", "", "count", strconv.FormatInt(late, 10), "since", app.FormatTime(first)))
+	}
+	if len(checks) == 0 {
+		checks = append(checks, good(name, "%d queued", sum.Waiting))
+	}
+	return checks, nil
+}
+
+// judgeHeld says which mail is held until somebody decides.
+func (s *Service) judgeHeld(sum *queue.Summary) (checks []Check) {
+	held := map[string]int64{}
+	for _, row := range sum.By {
+		if row.State == queue.Held {
+			held[row.Reason] += row.Count
+		}
+	}
+	for _, of := range []struct {
+		reason app.HoldReason
+		id     string
+	}{{app.HoldDamaged, "queue_damaged"}, {app.HoldRestored, "queue_restored"}} {
+		if n := held[string(of.reason)]; n > 0 {
+			checks = append(checks, bad("queue", of.id, "", "count", strconv.FormatInt(n, 10)))
+		}
+	}
+	return checks
+}
+
+// knownDisk judges the room that is left.
+func (s *Service) knownDisk(context.Context) ([]Check, error) {
+	sizes, err := s.sizes()
+	if err != nil {
+		return nil, err
+	}
+	checks := []Check{judgeDisk(s.DB.Path(), sizes.DiskFree)}
+	if sizes.WALBytes > maxWAL {
+		checks = append(checks, bad("log of the database", "wal_large", "", "size", base.Size(sizes.WALBytes), "database", s.DB.Path()))
+	}
+	return checks, nil
+}
+
+// backupDays is how old the last backup may be.
+const backupDays = 7
+
+// checkBackups says nothing of a database elsewhere, of which backups are made there.
+func (s *Service) checkBackups(ctx context.Context) ([]Check, error) {
+	const name = "backups"
+	if db.IsRemote(s.DB.Path()) {
+		return nil, nil
+	}
+	const file = "mailer-backup.db"
+	last, err := s.backup.Last(ctx)
+	switch {
+	case err != nil:
+		return nil, err
+	case last.Failure != "":
+		return []Check{bad(name, "backup_failing", "", "since", app.FormatTime(last.FailedAt), "error", last.Failure, "file", file)}, nil
+	case last.At.IsZero():
+		return []Check{bad(name, "backup_none", "", "file", file)}, nil
+	case clock.Since(last.At) > backupDays*24*time.Hour:
+		return []Check{bad(name, "backup_old", "", "at", app.FormatTime(last.At), "file", file)}, nil
+	}
+	return []Check{good(name, "last backup: %s: %s", app.FormatTime(last.At), last.File)}, nil
+}
+
+// askRelays tries each relay as far as a message's end would come, without sending.
+func (s *Service) askRelays(ctx context.Context) ([]Check, error) {
+	if s.Settings.Capture {
+		return nil, nil
+	}
+	all, err := s.routing.List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	checks := make([]Check, len(all))
+	var g errgroup.Group
+	g.SetLimit(relaysAtOnce)
+	for i, r := range all {
+		g.Go(func() (err error) {
+			checks[i], err = s.askRelay(ctx, &r)
+			return err
+		})
+	}
+	return checks, g.Wait()
+}
+
+// relaysAtOnce is how many relays are tried at a time: one that is down takes long.
+const relaysAtOnce = 8
+
+func (s *Service) askRelay(ctx context.Context, r *relays.Status) (Check, error) {
+	if r.State == delivery.RelayPaused {
+		return good("relay "+r.Region, "%s: not tested, because it is paused", r.Host), nil
+	}
+	tested, err := s.routing.Test(ctx, relays.TestInput{Region: r.Region})
+	if err != nil {
+		return Check{}, err
+	}
+	for _, step := range tested.Steps {
+		if !step.OK {
+			return ofRelay(r, "relay_"+step.Step, "said", step.Said), nil
+		}
+	}
+	return good("relay "+r.Region, "%s: connected, authenticated, sender accepted", r.Host), nil
+}

@@ -1,0 +1,448 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"runtime/debug"
+	"slices"
+	"time"
+
+	"mailer/app"
+	"mailer/app/base"
+	"mailer/app/rules/erase"
+	"mailer/app/tenants/audience"
+	"mailer/db"
+)
+
+// eraseWalk is how many emails one snapshot looks at.
+const eraseWalk = 500
+
+// eraseRows is the same for rows of other tables.
+const eraseRows = 2000
+
+// eraseChunk is how many emails one Write rewrites at most, and eraseBytes
+// how much they hold: others wait behind it.
+const eraseChunk = 32
+
+const eraseBytes = 1 << 20
+
+// erase works off all erasures, or as much as it can until ctx ends. later: some
+// of them wait for mail that is leaving, or for readers.
+func (s *Service) erase(ctx context.Context) (later bool, err error) {
+	select {
+	case s.eraser.turn <- struct{}{}:
+	case <-ctx.Done():
+		return false, ctx.Err()
+	}
+	defer func() {
+		<-s.eraser.turn
+		if r := recover(); r != nil { // its value might hold an address
+			s.Log.Error("panic in the eraser", "stack", string(debug.Stack()))
+			err = errors.New("panic in the eraser")
+		}
+	}()
+	teams, err := s.audience.OpenErasures(ctx)
+	if err != nil {
+		return false, err
+	}
+	work := s.eraser.waiting
+	s.eraser.waiting = nil // who fails begins again
+	for _, t := range teams {
+		if t.Jobs = withoutJobs(t.Jobs, work); len(t.Jobs) > 0 {
+			work = append(work, &eraseWalker{s: s, team: t, all: t.Set(""), first: t.First(), leaving: map[string]bool{}, mails: map[string]bool{},
+				expansions: s.broadcasts.Expansions()})
+		}
+	}
+	var errs []error
+	for _, w := range work {
+		err := w.run(ctx)
+		errs = append(errs, err)
+		if err == nil && !w.done {
+			s.eraser.waiting = append(s.eraser.waiting, w)
+		}
+	}
+	return len(s.eraser.waiting) > 0, errors.Join(errs...)
+}
+
+// withoutJobs leaves out what walkers have in hand.
+func withoutJobs(jobs []audience.Erasure, work []*eraseWalker) []audience.Erasure {
+	return slices.DeleteFunc(jobs, func(job audience.Erasure) bool {
+		return slices.ContainsFunc(work, func(w *eraseWalker) bool {
+			return slices.ContainsFunc(w.team.Jobs, func(other audience.Erasure) bool { return other.ID == job.ID })
+		})
+	})
+}
+
+// eraseWalker works off the erasures of one team in one pass.
+type eraseWalker struct {
+	s       *Service
+	team    *audience.TeamErasures
+	all     *erase.Set
+	first   string // up to this id, all is what goes
+	walked  bool
+	cleaned bool // the pages are
+	done    bool
+	leaving map[string]bool // mail that could not be touched yet
+	mails   map[string]bool // the same, of broadcasts
+	// expansions are broadcasts whose recipients are written down as they were
+	// before the erasure.
+	expansions []string
+	looked     time.Time // when leaving was last tried
+	kept       time.Time // since when readers have kept the log from being emptied
+	emptied    time.Time // when that was last tried
+	told       bool      // of it
+}
+
+// Readers may keep the log from being emptied for a while. One that goes on for logPatience is
+// another program's: somebody is told, and since each try has writers wait, there are fewer.
+const (
+	logPatience = time.Minute
+	logPause    = 10 * time.Second
+)
+
+// run walks everything once, then comes back to what was leaving until nothing
+// is.
+func (w *eraseWalker) run(ctx context.Context) error {
+	if !w.walked {
+		if err := w.emails(ctx); err != nil {
+			return fmt.Errorf("erase from emails: %w", err)
+		}
+		if err := w.broadcasts(ctx); err != nil {
+			return fmt.Errorf("erase from broadcasts: %w", err)
+		}
+		if err := w.others(ctx); err != nil {
+			return fmt.Errorf("erase from other tables: %w", err)
+		}
+		w.walked = true
+	}
+	if err := w.retry(ctx); err != nil || len(w.leaving)+len(w.mails) > 0 {
+		return err
+	}
+	if w.s.broadcasts.ExpandsAny(w.expansions) {
+		return nil // audience.Unerased needs to know of this erasure
+	}
+	return w.finish(ctx)
+}
+
+// finish takes the old bytes out of the files, then strikes the erasures off:
+// after a crash in between it begins again. Readers may keep it from that for
+// now.
+func (w *eraseWalker) finish(ctx context.Context) error {
+	if !w.cleaned {
+		if err := w.s.DB.CleanPages(ctx, w.all.InBytes); err != nil {
+			return fmt.Errorf("clean pages: %w", err)
+		}
+		w.cleaned = true
+	}
+	if w.told && time.Since(w.emptied) < logPause {
+		return nil
+	}
+	w.emptied = time.Now()
+	err := w.s.DB.TruncateLog(ctx)
+	if errors.Is(err, db.ErrBusy) {
+		w.wait()
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	err = w.s.DB.WriteVital(ctx, func(tx *db.Tx) error {
+		for _, job := range w.team.Jobs {
+			if err := tx.DeleteErasure(w.team.ID, job.ID); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("strike erasures off: %w", err)
+	}
+	w.done = true
+	return nil
+}
+
+// wait tells of readers that keep the log from being emptied for long.
+func (w *eraseWalker) wait() {
+	if w.kept.IsZero() {
+		w.kept = w.emptied
+	}
+	if !w.told && time.Since(w.kept) >= logPatience {
+		w.told = true
+		w.s.Log.Warn("old bytes of erased addresses stay in the database's log: another program reads it all the time, so that it can't be emptied",
+			"help", "end what copies or reads the database file, like Litestream or an sqlite3 shell, for a moment")
+	}
+}
+
+// set is what goes out of what has an id.
+func (w *eraseWalker) set(id string) *erase.Set {
+	if id <= w.first {
+		return w.all
+	}
+	return w.team.Set(id)
+}
+
+// emails walks the team's emails.
+func (w *eraseWalker) emails(ctx context.Context) error {
+	span := db.Span{Until: w.team.Until()}
+	for {
+		var hit map[string]bool
+		var files []string
+		var next string
+		err := w.s.DB.Read(ctx, func(r *db.Reader) (err error) {
+			hit, files, next, err = r.EmailsWithTraces(w.team.ID, span, eraseWalk, w.all)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		for _, id := range files {
+			hit[id] = true
+		}
+		if err := w.rewrite(ctx, slices.Sorted(maps.Keys(hit))); err != nil {
+			return err
+		}
+		if time.Since(w.looked) > leavingPause {
+			if err := w.retry(ctx); err != nil {
+				return err
+			}
+		}
+		if next == "" {
+			return nil
+		}
+		span.After = next
+	}
+}
+
+// retry looks again at the mail that was leaving.
+func (w *eraseWalker) retry(ctx context.Context) error {
+	w.looked = time.Now()
+	if err := w.recipients(ctx, slices.Sorted(maps.Keys(w.mails))); err != nil {
+		return err
+	}
+	if len(w.leaving) == 0 {
+		return nil
+	}
+	return w.rewrite(ctx, slices.Sorted(maps.Keys(w.leaving)))
+}
+
+// scrubbed is an email that was read and scrubbed, ready to be written.
+type scrubbed struct {
+	id          string
+	set         *erase.Set
+	email       *app.Email // nil: what it says holds no address
+	attachments []*app.Attachment
+	nameless    bool // its sender was erased
+}
+
+// rewrite scrubs emails, a few in one Write.
+func (w *eraseWalker) rewrite(ctx context.Context, ids []string) error {
+	var batch []scrubbed
+	var size int64
+	for i, id := range ids {
+		s, n, err := w.scrub(ctx, id)
+		if err != nil {
+			return fmt.Errorf("scrub email %s: %w", id, err)
+		}
+		batch, size = append(batch, s), size+n
+		if i+1 < len(ids) && len(batch) < eraseChunk && size < eraseBytes {
+			continue
+		}
+		if err := w.write(ctx, batch); err != nil {
+			return err
+		}
+		batch, size = nil, 0
+	}
+	return nil
+}
+
+// scrub reads an email and scrubs what it says. That never changes but by
+// erasures, one at a time, so it need not happen inside the Write.
+func (w *eraseWalker) scrub(ctx context.Context, id string) (s scrubbed, size int64, err error) {
+	s = scrubbed{id: id, set: w.set(id)}
+	var email *app.Email
+	err = w.s.DB.Read(ctx, func(r *db.Reader) (err error) {
+		email, _, err = r.Whole(w.team.ID, id)
+		return err
+	})
+	if errors.Is(err, db.ErrNotFound) {
+		return s, 0, nil // deleted meanwhile
+	}
+	if err != nil {
+		return s, 0, err
+	}
+	from := email.From
+	changed, attachments := s.set.ScrubMail(&email.Mail)
+	if !changed {
+		return s, 0, nil
+	}
+	s.email, s.attachments = email, attachments
+	s.nameless = email.From != from && email.From.IsErased()
+	for _, a := range attachments {
+		size += a.Size
+	}
+	return s, size + int64(len(email.HTML)+len(email.Text)), nil
+}
+
+// write brings scrubbed emails to the database but those that are leaving.
+func (w *eraseWalker) write(ctx context.Context, batch []scrubbed) error {
+	var busy map[string]bool
+	err := w.s.DB.Write(ctx, func(tx *db.Tx) error {
+		busy = map[string]bool{}
+		for _, s := range batch {
+			leaving, err := w.writeOne(tx, s)
+			if err != nil {
+				return fmt.Errorf("email %s: %w", s.id, err)
+			}
+			busy[s.id] = leaving
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for id, leaving := range busy {
+		delete(w.leaving, id)
+		if leaving {
+			w.leaving[id] = true
+		}
+	}
+	return nil
+}
+
+func (w *eraseWalker) writeOne(tx *db.Tx, s scrubbed) (leaving bool, err error) {
+	holds, err := tx.HoldsTraces(s.id, s.set)
+	if err != nil || !holds && s.email == nil {
+		return false, err
+	}
+	if leaving, err = w.s.withdrawFrom(tx, w.team.ID, s.id, s.set); err != nil || leaving {
+		return leaving, err
+	}
+	if s.nameless {
+		if err := w.s.cancelNameless(tx, w.team.ID, s.id); err != nil {
+			return false, err
+		}
+	}
+	if s.email != nil {
+		if err := tx.RewriteEmail(s.email, s.attachments); err != nil {
+			return false, err
+		}
+	}
+	return false, tx.EraseTraces(s.id, s.set)
+}
+
+// others walks what is not about emails.
+func (w *eraseWalker) others(ctx context.Context) error {
+	for kind := range db.TextKinds {
+		if err := w.texts(ctx, kind); err != nil {
+			return err
+		}
+	}
+	if err := w.contacts(ctx); err != nil {
+		return err
+	}
+	if err := w.imports(ctx); err != nil {
+		return err
+	}
+	if err := w.s.requestLog.Forget(ctx, w.team.ID, w.team.Until(), w.all, w.set); err != nil {
+		return err
+	}
+	return w.s.DB.Write(ctx, func(tx *db.Tx) error { return tx.PurgeAnswersWithTraces(w.team.ID, w.all) })
+}
+
+func (w *eraseWalker) texts(ctx context.Context, kind db.TextKind) error {
+	span := db.Span{Until: w.team.Until()}
+	for {
+		var rows []db.TextRow
+		var next string
+		err := w.s.DB.Read(ctx, func(r *db.Reader) (err error) {
+			rows, next, err = r.Texts(kind, w.team.ID, span, eraseRows, w.all)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		for chunk := range slices.Chunk(rows, eraseChunk) {
+			err := w.s.DB.Write(ctx, func(tx *db.Tx) error {
+				for _, row := range chunk {
+					if err := tx.ScrubText(kind, w.team.ID, row.ID, w.set(row.ID)); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+			if err != nil {
+				return err
+			}
+		}
+		if next == "" {
+			return nil
+		}
+		span.After = next
+	}
+}
+
+// contacts scrubs names and properties of other contacts.
+func (w *eraseWalker) contacts(ctx context.Context) error {
+	span := db.Span{Until: w.team.Until()}
+	for {
+		var rows []app.Contact
+		var next string
+		err := w.s.DB.Read(ctx, func(r *db.Reader) (err error) {
+			rows, next, err = r.ContactsWithTraces(w.team.ID, span, eraseRows)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		for _, c := range rows {
+			if !w.all.ScrubContact(&c) {
+				continue
+			}
+			if err := w.contact(ctx, c.ID); err != nil {
+				return err
+			}
+		}
+		if next == "" {
+			return nil
+		}
+		span.After = next
+	}
+}
+
+func (w *eraseWalker) contact(ctx context.Context, id string) error {
+	return w.s.DB.Write(ctx, func(tx *db.Tx) error {
+		c, err := tx.Contact(w.team.ID, id)
+		if err != nil {
+			return base.IgnoreGone(err)
+		}
+		if !w.set(id).ScrubContact(&c) {
+			return nil
+		}
+		return tx.UpdateContact(&c)
+	})
+}
+
+// imports masks the addresses in files that are still kept: such a row then
+// fails as one without an address, and an import that was under way brings
+// nobody back.
+func (w *eraseWalker) imports(ctx context.Context) error {
+	ids, err := db.Get(ctx, w.s.DB, func(r *db.Reader) ([]string, error) { return r.ImportsWithPieces(w.team.ID, w.team.Until()) })
+	if err != nil {
+		return err
+	}
+	for _, id := range ids {
+		for n := -1; err == nil; {
+			set, before := w.set(id), n
+			err = w.s.DB.Write(ctx, func(tx *db.Tx) (err error) {
+				n, err = tx.MaskPiece(id, before, set)
+				return err
+			})
+		}
+		if err = base.IgnoreGone(err); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,160 @@
+package jobs_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"mailer/app"
+	"mailer/app/base"
+	"mailer/app/sending/mail"
+	"mailer/app/tenants/audience"
+	"mailer/app/testing/testserver"
+	"mailer/db"
+)
+
+// steps is a context that ends once it was asked for a number of times: whoever
+// works with it stops between two uses of the database.
+type steps struct {
+	context.Context
+	mu   sync.Mutex
+	left int
+	done chan struct{}
+}
+
+func newSteps(ctx context.Context, n int) *steps {
+	return &steps{Context: ctx, left: n, done: make(chan struct{})}
+}
+
+func (s *steps) Deadline() (time.Time, bool) { return time.Time{}, false }
+
+func (s *steps) Done() <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.left == 0 {
+		close(s.done)
+	}
+	s.left--
+	return s.done
+}
+
+func (s *steps) Err() error {
+	select {
+	case <-s.done:
+		return context.Canceled
+	default:
+		return nil
+	}
+}
+
+func (s *steps) ended() bool { return s.Err() != nil }
+
+func TestAnErasureGoesOnAfterACrash(t *testing.T) { erasureCrashes(t, 7) }
+
+// erasureCrashes has an erasure crash after every step-th use of the database, each time on
+// two copies.
+func erasureCrashes(t *testing.T, step int) {
+	copied := testserver.Idle(t)
+	c := scatter(copied, copied.Key, "ann@"+testserver.TestDomain, 60)
+	stopped := 0
+	for n := 0; ; n += step {
+		if n > 500 {
+			t.Fatal("the erasure does not end")
+		}
+		w := copied.Crash()
+		job := audience.Erasure{}
+		err := w.DB.WriteVital(t.Context(), func(tx *db.Tx) (err error) {
+			job, err = w.Server.Audience.BeginErasure(tx, w.Key.TeamID, []app.Contact{c})
+			return err
+		})
+		testserver.Must(t, err)
+		ctx := newSteps(t.Context(), n)
+		if err := w.Server.Upkeep.WithdrawErased(ctx, w.Key.TeamID, job); err == nil {
+			_ = w.Server.Upkeep.EraseOpen(ctx)
+		}
+		if ctx.ended() {
+			stopped++
+		} else if w.Traces(testserver.Victim) != 0 || w.OpenErasures() != 0 {
+			t.Fatalf("%d traces and %d open erasures without any crash", w.Traces(testserver.Victim), w.OpenErasures())
+		}
+		next := w.Crash()
+		testserver.Must(t, w.DB.Close())
+		next.Start()
+		for deadline := time.Now().Add(time.Minute); next.OpenErasures() > 0; {
+			if time.Now().After(deadline) {
+				t.Fatalf("step %d: the erasure does not end:\n%s", n, next.Log.Text.String())
+			}
+			base.Pause(t.Context(), 5*time.Millisecond, nil)
+		}
+		if left := next.Traces(testserver.Victim); left != 0 {
+			t.Errorf("step %d: %d traces", n, left)
+		}
+		next.Stop()
+		if !ctx.ended() {
+			break
+		}
+	}
+	if stopped < 70/step {
+		t.Errorf("only %d steps", stopped)
+	}
+}
+
+func TestWhoEndedSubscriptionsStaysUnsubscribedWhenErased(t *testing.T) {
+	testserver.BothEngines(t)
+	w := testserver.Idle(t)
+	team := w.Key.TeamID
+	plain, gone, listed := w.Person(team, "plain@erase.example"), w.Person(team, "gone@erase.example"), w.Person(team, "listed@erase.example")
+	old, err := w.Server.Suppressions.AddSuppression(t.Context(), w.Key, app.SuppressionInput{Email: "Listed@erase.example", Origin: app.OriginBounce})
+	testserver.Must(t, err)
+	topics := [2]app.Topic{}
+	testserver.Must(t, w.DB.Write(t.Context(), func(tx *db.Tx) error {
+		gone.Unsubscribed = true
+		if err := tx.UpdateContact(&gone); err != nil {
+			return err
+		}
+		for i, choice := range []app.Subscription{app.OptOut, app.OptIn} {
+			topics[i] = app.Topic{ID: app.NewID(), TeamID: team, Name: string(choice), Default: app.OptIn, Visibility: app.PublicTopic, CreatedAt: tx.Now, UpdatedAt: tx.Now}
+			if err := tx.InsertTopic(&topics[i]); err != nil {
+				return err
+			}
+			if _, err := tx.SetChoice(topics[i].ID, plain.Hash, choice); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+	gone.Unsubscribed = false // as a caller read it before
+	testserver.Must(t, w.Server.Audience.EraseContacts(t.Context(), team, []app.Contact{plain, gone, listed, listed}))
+	w.Read(func(r *db.Reader) error {
+		if _, err := r.SuppressionByAddress(team, plain.Hash); !errors.Is(err, db.ErrNotFound) {
+			t.Errorf("who was not suppressed is now: %v", err)
+		}
+		s, err := r.SuppressionByAddress(team, gone.Hash)
+		if err != nil || s.Origin != app.OriginUnsubscribe || s.Email != "" {
+			t.Errorf("%+v, %v", s, err)
+		}
+		s, err = r.SuppressionByAddress(team, listed.Hash)
+		if err != nil || s.ID != old.ID || s.Origin != app.OriginBounce || s.Email != "" {
+			t.Errorf("%+v, %v", s, err)
+		}
+		out, err1 := r.TopicFor(team, topics[0].ID, plain.Hash)
+		in, err2 := r.TopicFor(team, topics[1].ID, plain.Hash)
+		if !out.Explicit || out.Subscription != app.OptOut || in.Explicit || err1 != nil || err2 != nil {
+			t.Errorf("choices %+v, %+v, %v, %v", out, in, err1, err2)
+		}
+		if n, err := r.ContactCount(team); n != 0 || err != nil {
+			t.Errorf("%d contacts, %v", n, err)
+		}
+		return nil
+	})
+	_, err = w.Server.Mail.SendEmail(t.Context(), w.Key, testserver.Letter("listed@erase.example"), mail.SendOptions{})
+	testserver.WantCode(t, err, app.CodeAllRecipientsSuppressed)
+	rows, _, err := w.Server.Suppressions.ListSuppressions(t.Context(), w.Key, "", app.Page{Limit: 10})
+	if err != nil || len(rows) != 0 {
+		t.Errorf("listed: %+v, %v", rows, err)
+	}
+	_, err = w.Server.Suppressions.GetSuppression(t.Context(), w.Key, "listed@erase.example")
+	testserver.WantCode(t, err, app.CodeNotFound)
+}

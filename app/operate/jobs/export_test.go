@@ -1,0 +1,44 @@
+package jobs
+
+import (
+	"context"
+	"time"
+
+	"mailer/app/tenants/audience"
+)
+
+// What the tests of this package from outside reach into it for.
+
+var NewClock = newWatch
+
+func (w *watch) Moved(wall, monotonic time.Duration) time.Duration { return w.moved(wall, monotonic) }
+
+func (w *watch) SetAhead(by time.Duration) { w.ahead = by }
+
+func (s *Service) Advance(ctx context.Context, by time.Duration) error { return s.advance(ctx, by) }
+
+func (s *Service) CheckClock(ctx context.Context) error { return s.checkClock(ctx) }
+
+func (s *Service) Clock() *watch { return s.clock }
+
+func (s *Service) EraseOpen(ctx context.Context) error { return s.eraseOpen(ctx) }
+
+func (s *Service) RewindCron() { s.rewindCron() }
+
+func (s *Service) WithdrawErased(ctx context.Context, teamID string, job audience.Erasure) error {
+	return s.withdrawErased(ctx, teamID, job)
+}
+
+// HoldJobs has each cron job, once it runs, rest until its context ends; began hears of each.
+func (s *Service) HoldJobs(began func(what string)) (all []string) {
+	for i := range s.jobs {
+		what := s.jobs[i].what
+		all = append(all, what)
+		s.jobs[i].run = func(ctx context.Context) error {
+			began(what)
+			<-ctx.Done()
+			return ctx.Err()
+		}
+	}
+	return all
+}

@@ -1,0 +1,292 @@
+package rekey
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"mailer/app"
+	"mailer/app/base"
+	"mailer/app/kit/seal"
+	"mailer/db"
+)
+
+const (
+	// again is how soon values are sealed anew that came while others were.
+	again = 2 * time.Second
+	// rotating is how often it is looked for values of older keys while there are such
+	// keys, and seldom how often else: a process that read its keys long before may
+	// seal with one.
+	rotating = 10 * time.Second
+	seldom   = time.Hour
+)
+
+// Service follows the master key file and seals anew.
+type Service struct {
+	*base.Base
+	file *File // nil: the keys never change
+}
+
+// New makes the service. file is nil where the keys come from no file.
+func New(base *base.Base, file *File) *Service { return &Service{Base: base, file: file} }
+
+// Start follows the file and seals anew in the background, until the server stops.
+func (s *Service) Start() {
+	if s.file != nil {
+		s.Workers.Go(s.work)
+	}
+}
+
+// work looks at the file each second: a stat costs nothing, and tells of changes by
+// hand too.
+func (s *Service) work() {
+	var last, next time.Time
+	newest := s.Sealer.Newest()
+	for {
+		s.follow()
+		if newest != s.Sealer.Newest() {
+			newest, next = s.Sealer.Newest(), time.Time{}
+		}
+		if s.file.met.Swap(false) && next.After(last.Add(again)) {
+			next = last.Add(again)
+		}
+		if last = time.Now(); !last.Before(next) {
+			next = last.Add(s.round())
+		}
+		if !base.Pause(s.Taking, base.SweepEvery, s.file.changed) {
+			return
+		}
+	}
+}
+
+// follow goes by the file.
+func (s *Service) follow() {
+	changed, err := s.file.follow(s.mayRetire)
+	switch {
+	case errors.Is(err, errOther):
+		s.Log.Warn("the master key file contains another key; the server keeps using its current key, and the next start fails unless you restore the file", "file", s.file.Path)
+	case errors.Is(err, errNeeded):
+		s.Log.Warn("the master key file retires a key that is still in use; the server keeps using it until all values are encrypted with the new key", "file", s.file.Path, "err", err)
+	case err != nil && s.Taking.Err() == nil:
+		s.Log.Warn("the master key file can't be read; the server keeps using its current key", "file", s.file.Path, "err", err)
+	case changed:
+		s.Log.Info("took up the keys of the master key file", "file", s.file.Path, "newest", s.Sealer.Newest().String(), "keys", len(s.Sealer.Keys()))
+	}
+}
+
+// errNeeded says that values are sealed with a key that is to end.
+var errNeeded = errors.New("it is needed")
+
+// mayRetire refuses the end of keys that values are sealed with.
+func (s *Service) mayRetire(retired []seal.MasterKey) error {
+	c, err := s.count(s.Taking)
+	if err != nil {
+		return err
+	}
+	for _, k := range retired {
+		if n := c[k.Fingerprint()]; n > 0 {
+			return fmt.Errorf("%w: %d values are sealed with key %s", errNeeded, n, k.Fingerprint())
+		}
+	}
+	return nil
+}
+
+// round seals anew once, and returns when to look again.
+func (s *Service) round() time.Duration {
+	began := time.Now()
+	n, err := s.sealAnew(s.Taking, func(int) {})
+	switch {
+	case s.Taking.Err() != nil:
+		return 0
+	case err != nil:
+		s.LogUnlessHindered("seal anew", err)
+		return rotating
+	case n > 0:
+		s.Log.Info("sealed anew with the newest master key", "values", n, "took", time.Since(began).Round(time.Millisecond).String())
+		return again
+	}
+	for _, k := range s.Sealer.Keys() {
+		if !k.Retired && k.Fingerprint() != s.Sealer.Newest() {
+			return rotating
+		}
+	}
+	return seldom
+}
+
+// Rotation is what became of a rotation.
+type Rotation struct {
+	Keys     int `json:"keys"`     // that open sealed values
+	Resealed int `json:"resealed"` // values that were sealed anew
+	Left     int `json:"left"`     // values that older keys sealed, still
+}
+
+// pollEvery is how often it is looked how far a server has come, and serverPatience how
+// long it may come no further.
+const (
+	pollEvery      = 300 * time.Millisecond
+	serverPatience = 15 * time.Second
+)
+
+// Rotate adds a key to the master key file and waits until everything is sealed with
+// it: by the server that runs on the database, which thereby proves that it has the
+// key, or else by this process. Where that server comes no further, for it can't see
+// the file, say, values are left, and nothing is lost. serving tells whether a server
+// runs, and progress is told now and then.
+func (s *Service) Rotate(ctx context.Context, serving func() bool, progress func(resealed, left int)) (Rotation, error) {
+	keys, err := db.ChangeMasterKeys(s.file.Path, addKey)
+	if err != nil {
+		return Rotation{}, err
+	}
+	if err := s.Sealer.SetKeys(keys); err != nil {
+		return Rotation{}, err
+	}
+	err = s.DB.WriteVital(ctx, func(tx *db.Tx) error {
+		return base.Audit(ctx, tx, "", "master_key.rotate", s.Sealer.Newest().String(), nil, map[string]int{"keys": opening(keys)})
+	})
+	if err != nil {
+		return Rotation{}, base.Unavailable(err)
+	}
+	return s.finish(ctx, Rotation{Keys: opening(keys)}, serving, progress)
+}
+
+// addKey puts a new key before the others.
+func addKey(keys []seal.MasterKey) ([]seal.MasterKey, error) {
+	taken := map[seal.Fingerprint]bool{}
+	for _, k := range keys {
+		taken[k.Fingerprint()] = true
+	}
+	added := seal.MasterKey{Key: seal.NewMasterKey()}
+	for taken[added.Fingerprint()] {
+		added.Key = seal.NewMasterKey()
+	}
+	return append([]seal.MasterKey{added}, keys...), nil
+}
+
+// opening is how many keys open sealed values.
+func opening(keys []seal.MasterKey) (n int) {
+	for _, k := range keys {
+		if !k.Retired {
+			n++
+		}
+	}
+	return n
+}
+
+// finish waits until nothing is left that older keys sealed.
+func (s *Service) finish(ctx context.Context, r Rotation, serving func() bool, progress func(resealed, left int)) (Rotation, error) {
+	c, err := s.count(ctx)
+	if err != nil {
+		return r, err
+	}
+	all, moved := c.left(s.Sealer.Newest()), time.Now()
+	for r.Left = all; r.Left > 0 && time.Since(moved) < serverPatience; {
+		alone := !serving()
+		if alone {
+			_, err = s.sealAnew(ctx, func(n int) { progress(n, all-n) })
+		} else {
+			base.Pause(ctx, pollEvery, nil)
+		}
+		if err == nil {
+			c, err = s.count(ctx)
+		}
+		if err != nil {
+			return r, err
+		}
+		left := c.left(s.Sealer.Newest())
+		if left != r.Left {
+			r.Left, moved = left, time.Now()
+		} else if alone { // what is left can't be opened
+			return r, nil
+		}
+		r.Resealed = max(0, all-r.Left)
+		progress(r.Resealed, r.Left)
+	}
+	return r, nil
+}
+
+// Retirement is what became of the older keys.
+type Retirement struct {
+	Keys    int `json:"keys"`    // that open sealed values
+	Retired int `json:"retired"` // that verify tokens alone, with those of earlier retirements
+	Left    int `json:"left"`    // values that older keys sealed: none
+}
+
+// Retire ends all keys but the newest: from then on they verify tokens that never end,
+// and nothing else. Error: CodeConflict while values are sealed with them, or where
+// there is no older key.
+func (s *Service) Retire(ctx context.Context) (Retirement, error) {
+	c, err := s.count(ctx)
+	if err != nil {
+		return Retirement{}, err
+	}
+	newest := s.Sealer.Newest()
+	if left := c.left(newest); left > 0 {
+		return Retirement{}, app.Errorf(app.CodeConflict, "%d values are still sealed with older master keys, so none is retired; a running server seals them anew within seconds, a stopped one at its next start; mailer master-key list tells how many are left", left)
+	}
+	keys, err := db.ChangeMasterKeys(s.file.Path, func(keys []seal.MasterKey) ([]seal.MasterKey, error) { return retire(keys, newest) })
+	if err != nil {
+		return Retirement{}, err
+	}
+	r := Retirement{Keys: 1, Retired: len(keys) - 1}
+	err = s.DB.WriteVital(ctx, func(tx *db.Tx) error {
+		return base.Audit(ctx, tx, "", "master_key.retire", newest.String(), nil, map[string]int{"retired": r.Retired})
+	})
+	return r, base.Unavailable(err)
+}
+
+// retire marks all keys behind the newest.
+func retire(keys []seal.MasterKey, newest seal.Fingerprint) ([]seal.MasterKey, error) {
+	at := slices.IndexFunc(keys, func(k seal.MasterKey) bool { return !k.Retired })
+	if keys[at].Fingerprint() != newest {
+		return nil, app.Errorf(app.CodeConflict, "The master key was rotated meanwhile, and none is retired; try again")
+	}
+	if opening(keys) == 1 {
+		return nil, app.Errorf(app.CodeConflict, "There is one master key alone, which can't be retired; mailer master-key rotate adds another")
+	}
+	for i := range keys[at+1:] {
+		keys[at+1+i].Retired = true
+	}
+	return keys, nil
+}
+
+// The states of a key.
+const (
+	Seals   = "seals"   // the newest: it opens too
+	Opens   = "opens"   // an older one
+	Retired = "retired" // it verifies tokens alone
+	Unknown = "unknown" // values are sealed with it, and the file does not hold it
+)
+
+// Key is a master key as an operator sees it.
+type Key struct {
+	Fingerprint string `json:"key"`
+	State       string `json:"state"`
+	Sealed      int    `json:"sealed"` // how many values are sealed with it
+}
+
+// List returns the keys in the order of the file, and how many values are sealed with
+// each; those that the file lacks come last.
+func (s *Service) List(ctx context.Context) ([]Key, error) {
+	c, err := s.count(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var out []Key
+	for _, k := range s.Sealer.Keys() {
+		print, state := k.Fingerprint(), Opens
+		switch {
+		case k.Retired:
+			state = Retired
+		case print == s.Sealer.Newest():
+			state = Seals
+		}
+		out = append(out, Key{print.String(), state, c[print]})
+		delete(c, print)
+	}
+	for print, n := range c {
+		out = append(out, Key{print.String(), Unknown, n})
+	}
+	return out, nil
+}

@@ -1,0 +1,149 @@
+package rekey
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"mailer/app/base"
+	"mailer/app/kit/seal"
+	"mailer/app/operate/certificates"
+	"mailer/app/sending/mail"
+	"mailer/app/tenants/accounts"
+	"mailer/app/tenants/audience"
+	"mailer/app/tenants/domains"
+	"mailer/app/tenants/webhooks"
+	"mailer/db"
+)
+
+// kind is a kind of sealed values.
+type kind struct {
+	table   db.SealedTable
+	purpose string // empty: the name of the setting, which has no context
+}
+
+// kinds are all sealed values of a database. The settings come last: the seed among
+// them is what a start opens, and it shall prove that all the others can be opened.
+func kinds() []kind {
+	return []kind{
+		{db.SealedDKIMKeys, domains.DKIMPurpose},
+		{db.SealedWebhooks, webhooks.WebhookPurpose},
+		{db.SealedErasures, audience.ErasePurpose},
+		{db.SealedRelays, base.RelayPurpose},
+		{db.SealedFlags, base.RelayPurpose},
+		{db.SealedTOTP, accounts.TOTPPurpose},
+		{db.SealedAccounts, mail.AccountPurpose},
+		{db.SealedCerts, certificates.Purpose},
+		{db.SealedSettings, ""},
+	}
+}
+
+// binding is the purpose and the context of a row.
+func (k kind) binding(row db.SealedRow) (purpose, context string) {
+	if k.purpose == "" {
+		return strings.TrimPrefix(row.ID, db.SealedSetting), ""
+	}
+	return k.purpose, row.ID
+}
+
+// piece is how many sealed values are read at once, and written in one Write at most.
+const piece = 50
+
+// walk calls fn with all sealed values, a piece of one kind at a time.
+func (s *Service) walk(ctx context.Context, fn func(k kind, rows []db.SealedRow) error) error {
+	for _, k := range kinds() {
+		var after db.SealedRow
+		for {
+			rows, err := db.Get(ctx, s.DB, func(r *db.Reader) ([]db.SealedRow, error) { return r.Sealed(k.table, after, piece) })
+			if err != nil {
+				return err
+			}
+			if len(rows) == 0 {
+				break
+			}
+			if err := fn(k, rows); err != nil {
+				return err
+			}
+			after = rows[len(rows)-1]
+		}
+	}
+	return ctx.Err()
+}
+
+// counts are how many values are sealed with each key.
+type counts map[seal.Fingerprint]int
+
+// left is how many of them are not sealed with one key.
+func (c counts) left(newest seal.Fingerprint) (n int) {
+	for print, values := range c {
+		if print != newest {
+			n += values
+		}
+	}
+	return n
+}
+
+func (s *Service) count(ctx context.Context) (counts, error) {
+	c := counts{}
+	err := s.walk(ctx, func(_ kind, rows []db.SealedRow) error {
+		for _, row := range rows {
+			c[seal.SealedWith(row.Sealed)]++
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("count sealed values: %w", err)
+	}
+	return c, nil
+}
+
+// sealAnew seals with the newest key what others sealed, and returns how many values it
+// did. One that can't be opened is told in the log, and left.
+func (s *Service) sealAnew(ctx context.Context, did func(n int)) (n int, err error) {
+	newest := s.Sealer.Newest()
+	err = s.walk(ctx, func(k kind, rows []db.SealedRow) error {
+		done, err := s.sealPiece(ctx, newest, k, rows)
+		if n += done; done > 0 {
+			did(n)
+		}
+		return err
+	})
+	if err != nil {
+		return n, fmt.Errorf("seal anew: %w", err)
+	}
+	return n, nil
+}
+
+// sealPiece opens and seals outside of the Write, which waits for nothing, and then
+// leaves processor and writer to others for as long as it took.
+func (s *Service) sealPiece(ctx context.Context, newest seal.Fingerprint, k kind, rows []db.SealedRow) (int, error) {
+	began := time.Now()
+	var old []db.SealedRow
+	var anew [][]byte
+	for _, row := range rows {
+		if seal.SealedWith(row.Sealed) == newest {
+			continue
+		}
+		purpose, context := k.binding(row)
+		sealed, err := s.Sealer.SealAnew(purpose, context, row.Sealed)
+		if err != nil {
+			s.Log.Error("a sealed value can't be opened, and is left as it is", "table", string(k.table), "id", row.ID, "key", seal.SealedWith(row.Sealed).String(), "err", err)
+			continue
+		}
+		old, anew = append(old, row), append(anew, sealed)
+	}
+	if len(old) == 0 {
+		return 0, nil
+	}
+	err := s.DB.WriteVital(ctx, func(tx *db.Tx) error {
+		for i := range old {
+			if err := tx.SealAnew(k.table, old[i], anew[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	base.Pause(ctx, time.Since(began), nil)
+	return len(old), err
+}

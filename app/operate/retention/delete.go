@@ -1,0 +1,330 @@
+package retention
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"mailer/app"
+	"mailer/app/base"
+	"mailer/app/kit/clock"
+	"mailer/db"
+)
+
+const (
+	// lookAhead is how many emails one snapshot looks at.
+	lookAhead = 200
+	// slackShare and mostSlack: an email is looked at first when it is older than what
+	// is kept by that part of it, since its last result came some time after it. What is
+	// still too young then is noted, and looked at again at its time.
+	slackShare = 20
+	mostSlack  = 24 * time.Hour
+)
+
+// Run deletes all that is too old, in turns between teams, and gives pages back to the
+// disk, until nothing is left or ctx ends or the server stops. A team whose mail can't be
+// deleted holds up no other.
+func (s *Service) Run(ctx context.Context) error {
+	failed := map[string]error{}
+	for more := true; more; {
+		teams, err := db.Get(ctx, s.DB, (*db.Reader).Retentions)
+		if err != nil {
+			return fmt.Errorf("read what teams keep: %w", err)
+		}
+		more = false
+		for i := range teams {
+			id := teams[i].TeamID
+			if failed[id] != nil {
+				continue
+			}
+			done, err := s.turn(ctx, &teams[i])
+			if err != nil {
+				failed[id] = fmt.Errorf("delete old mail of team %s: %w", id, err)
+			}
+			more = more || done
+		}
+		if s.Draining() || ctx.Err() != nil {
+			return nil
+		}
+	}
+	return errors.Join(append(slices.Collect(maps.Values(failed)), s.shrink(ctx))...)
+}
+
+// shrink returns pages to the disk in small steps.
+func (s *Service) shrink(ctx context.Context) error {
+	for more := true; more && s.quiet(ctx); {
+		var took time.Duration
+		var err error
+		if took, more, err = s.DB.Shrink(ctx, target/2); err != nil {
+			return err
+		}
+		if !s.leave(ctx, took) {
+			return nil
+		}
+	}
+	return nil
+}
+
+// turn works off one look at each kind of a team's mail, and reports whether there may
+// be more.
+func (s *Service) turn(ctx context.Context, team *app.TeamRetention) (more bool, err error) {
+	kept := team.Over(s.Settings.Rules().Keep)
+	for _, w := range []walk{
+		{s: s, team: team.TeamID, kind: db.AgedContent, kept: contentKept(kept)},
+		{s: s, team: team.TeamID, kind: db.AgedEmail, kept: kept.Emails},
+		{s: s, team: team.TeamID, kind: db.AgedRecipient, kept: kept.Broadcasts},
+	} {
+		if w.kept == 0 {
+			continue
+		}
+		did, err := w.turn(ctx)
+		if err != nil {
+			return false, err
+		}
+		more = more || did
+	}
+	return more, nil
+}
+
+// contentKept is how long contents are kept: none longer than its email.
+func contentKept(kept app.Retention) time.Duration {
+	if kept.Emails > 0 && (kept.Content == 0 || kept.Emails < kept.Content) {
+		return kept.Emails
+	}
+	return kept.Content
+}
+
+// walk is what is too old of one kind of a team's mail.
+type walk struct {
+	s    *Service
+	team string
+	kind db.AgedKind
+	kept time.Duration
+	// broadcast is the one whose recipients are looked at; last says that those are its
+	// last.
+	broadcast db.AgingBroadcast
+	last      bool
+}
+
+// old is the time at which what had its last result is too old now.
+func (w *walk) old(now time.Time) time.Time { return now.Add(-w.kept) }
+
+// turn looks once at what was too young before, and once at what comes next.
+func (w *walk) turn(ctx context.Context) (more bool, err error) {
+	for _, look := range []func(*db.Reader) ([]db.Aged, error){w.again, w.next} {
+		rows, err := db.Get(ctx, w.s.DB, look)
+		if err != nil {
+			return false, err
+		}
+		if len(rows) == 0 && !w.last {
+			continue
+		}
+		if err := w.work(ctx, rows); err != nil {
+			return false, err
+		}
+		more = true
+	}
+	return more, nil
+}
+
+// again are those that were too young, and may be old enough now.
+func (w *walk) again(r *db.Reader) ([]db.Aged, error) {
+	return r.TooYoung(w.team, w.kind, w.old(clock.Now()), lookAhead)
+}
+
+// next are those that come next in the order of ids.
+func (w *walk) next(r *db.Reader) (rows []db.Aged, err error) {
+	if w.kind == db.AgedRecipient {
+		return w.nextRecipients(r)
+	}
+	after, err := r.AgedUntil(w.team, w.kind)
+	if err != nil {
+		return nil, err
+	}
+	now := clock.Now()
+	if after > app.FirstID(now) {
+		after = "" // a clock that was wrong: the emails since have smaller ids
+	}
+	before := app.FirstID(w.old(now).Add(-min(w.kept/slackShare, mostSlack)))
+	return r.AgedEmails(w.team, after, before, lookAhead)
+}
+
+func (w *walk) nextRecipients(r *db.Reader) ([]db.Aged, error) {
+	broadcasts, err := r.AgingBroadcasts(w.team, w.old(clock.Now()), 1)
+	if err != nil || len(broadcasts) == 0 {
+		return nil, err
+	}
+	w.broadcast = broadcasts[0]
+	rows, err := r.AgedRecipients(w.broadcast, lookAhead)
+	w.last = len(rows) < lookAhead
+	return rows, err
+}
+
+// work deletes those of rows that are old enough, a few in one transaction. What the
+// transaction begins stays true if nothing follows: the place in the walk moves with it.
+func (w *walk) work(ctx context.Context, rows []db.Aged) error {
+	damaged, err := w.damaged(ctx, rows)
+	if err != nil {
+		return err
+	}
+	for len(rows) > 0 || w.last {
+		var done int
+		goOn, err := w.s.write(ctx, func(tx *db.Tx) (err error) {
+			done, err = w.piece(tx, rows, damaged)
+			return err
+		})
+		if err != nil || !goOn {
+			return err
+		}
+		if rows = rows[done:]; len(rows) == 0 {
+			w.last = false
+		}
+	}
+	return nil
+}
+
+// damaged are those whose content can't be read: a write would fail there too, and end
+// the process.
+func (w *walk) damaged(ctx context.Context, rows []db.Aged) (map[string]bool, error) {
+	bad := map[string]bool{}
+	if w.kind == db.AgedRecipient {
+		return bad, nil
+	}
+	for _, row := range rows {
+		err := w.s.DB.Read(ctx, func(r *db.Reader) error {
+			_, _, err := r.Outgoing(w.team, row.ID)
+			return err
+		})
+		if errors.Is(err, db.ErrDamaged) {
+			bad[row.ID] = true
+			continue
+		}
+		if base.IgnoreGone(err) != nil {
+			return nil, err
+		}
+	}
+	return bad, nil
+}
+
+// piece is one transaction: it works off the first rows, and returns how many.
+func (w *walk) piece(tx *db.Tx, rows []db.Aged, damaged map[string]bool) (done int, err error) {
+	start := time.Now()
+	for _, row := range rows[:min(len(rows), w.s.pace.batch)] {
+		more, err := w.one(tx, row, damaged[row.ID], start)
+		if err != nil {
+			return 0, fmt.Errorf("%s %s: %w", w.kind, row.ID, err)
+		}
+		if more { // its content is large
+			break
+		}
+		if done++; time.Since(start) > target/2 {
+			break
+		}
+	}
+	return done, w.advance(tx, rows, done)
+}
+
+// advance moves the place in the walk behind what was worked off.
+func (w *walk) advance(tx *db.Tx, rows []db.Aged, done int) error {
+	if w.kind == db.AgedRecipient && w.broadcast.ID != "" {
+		if done > 0 {
+			w.broadcast.After = rows[done-1].ID
+		}
+		return tx.AdvanceAging(w.broadcast.ID, w.broadcast.After, w.last && done == len(rows))
+	}
+	if done == 0 || !rows[0].Found.IsZero() {
+		return nil
+	}
+	return tx.SetAgedUntil(w.team, w.kind, rows[done-1].ID)
+}
+
+// one deletes what a row is about if it is old enough, else has it looked at again.
+// more: there is some left.
+func (w *walk) one(tx *db.Tx, row db.Aged, damaged bool, start time.Time) (more bool, err error) {
+	now, err := tx.Aged(w.team, w.kind, row.ID)
+	switch {
+	case errors.Is(err, db.ErrNotFound): // deleted meanwhile
+		return false, w.drop(tx, row)
+	case err != nil:
+		return false, err
+	case now.Open || damaged:
+		return false, w.postpone(tx, row, tx.Now)
+	case now.Last.After(w.old(tx.Now)):
+		return false, w.postpone(tx, row, now.Last)
+	}
+	if w.kind != db.AgedRecipient {
+		if more, err := w.deleteContent(tx, &now, start); more || err != nil {
+			return more, err
+		}
+	}
+	if err := w.delete(tx, row.ID); err != nil {
+		return false, err
+	}
+	return false, w.drop(tx, row)
+}
+
+func (w *walk) delete(tx *db.Tx, id string) error {
+	switch w.kind {
+	case db.AgedEmail:
+		return tx.DeleteAgedEmail(w.team, id)
+	case db.AgedRecipient:
+		return tx.DeleteAgedRecipient(id)
+	}
+	return nil
+}
+
+// deleteContent deletes the content of an email, a large one over several
+// transactions.
+func (w *walk) deleteContent(tx *db.Tx, email *db.Aged, start time.Time) (more bool, err error) {
+	if !email.Deleted {
+		if err := w.keepEnvelope(tx, email.ID); err != nil {
+			return false, err
+		}
+		if err := tx.MarkContentDeleted(email.ID); err != nil {
+			return false, err
+		}
+	} else if !email.Left {
+		return false, nil
+	}
+	for {
+		more, err = tx.DeleteContentPiece(email.ID)
+		if err != nil || !more || time.Since(start) > target/2 {
+			return more, err
+		}
+	}
+}
+
+// keepEnvelope keeps for whom an email's unsubscribe link stands, where that says it
+// nowhere else once the email is gone.
+func (w *walk) keepEnvelope(tx *db.Tx, emailID string) error {
+	people, err := tx.SharedPage(emailID)
+	if err != nil || len(people) == 0 {
+		return err
+	}
+	var hashes []app.AddressHash
+	for _, mailbox := range people {
+		if _, key, err := app.ParseBareAddress(mailbox); err == nil { // else it was erased
+			hashes = append(hashes, w.s.Sealer.AddressHash(w.team, key))
+		}
+	}
+	return tx.KeepEnvelope(w.team, emailID, hashes)
+}
+
+// postpone has a row looked at again once what happened at a time is too old.
+func (w *walk) postpone(tx *db.Tx, row db.Aged, at time.Time) error {
+	if err := w.drop(tx, row); err != nil {
+		return err
+	}
+	return tx.PutTooYoung(w.team, w.kind, row.ID, at)
+}
+
+// drop forgets that a row was too young before.
+func (w *walk) drop(tx *db.Tx, row db.Aged) error {
+	if row.Found.IsZero() {
+		return nil
+	}
+	return tx.DropTooYoung(w.team, w.kind, row.ID, row.Found)
+}

@@ -1,0 +1,206 @@
+package retention
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"mailer/app"
+	"mailer/app/base"
+	"mailer/app/kit/clock"
+	"mailer/db"
+)
+
+// Disk says what takes how much room, in bytes.
+type Disk struct {
+	db.FileSizes
+	Free   int64       // in the file, for what comes next
+	Tables []DiskTable // the largest first, with their indexes
+	Teams  []DiskTeam  // the largest first
+}
+
+// DiskTable is a table's part.
+type DiskTable struct {
+	Name  string
+	Bytes int64
+}
+
+// DiskTeam is a team's part. Bytes are reckoned from a sample of its emails.
+type DiskTeam struct {
+	ID, Team string
+	Kept     app.Retention
+	Emails   int64
+	Bytes    int64
+	// OldContents and OldEmails are how many are older than what is kept and not looked
+	// at yet, OldBytes about how much their contents take.
+	OldContents, OldEmails, OldBytes int64
+
+	weights [parts]float64
+}
+
+// The parts of the database that teams share by a weight of their own.
+const (
+	partContent = iota
+	partEmails
+	partRecipients
+	partContacts
+	parts
+)
+
+// partOf says by which weight a table is shared; what stands not here is nobody's.
+var partOf = map[string]int{
+	"contents": partContent, "attachments": partContent, "attachment_pieces": partContent, "captures": partContent,
+	"emails": partEmails, "recipients": partEmails, "events": partEmails, "provider_ids": partEmails,
+	"broadcast_recipients": partRecipients, "broadcast_clicks": partRecipients,
+	"contacts": partContacts, "members": partContacts, "choices": partContacts,
+}
+
+const (
+	// idsAtOnce is how many emails one snapshot counts.
+	idsAtOnce = 5000
+	// samples is how many emails of a team are looked at for their size.
+	samples = 200
+)
+
+// Disk looks what takes how much room, beside a server or alone, in short reads.
+func (s *Service) Disk(ctx context.Context) (out *Disk, err error) {
+	out = &Disk{}
+	if out.FileSizes, err = s.DB.FileSizes(); err != nil {
+		return nil, err
+	}
+	space, err := s.DB.Space(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("read the pages: %w", err)
+	}
+	out.Free = space.Free
+	for name, bytes := range space.Tables {
+		out.Tables = append(out.Tables, DiskTable{name, bytes})
+	}
+	slices.SortStableFunc(out.Tables, func(a, b DiskTable) int { return cmp.Or(cmp.Compare(b.Bytes, a.Bytes), cmp.Compare(a.Name, b.Name)) })
+	teams, err := db.Get(ctx, s.DB, (*db.Reader).Retentions)
+	if err != nil {
+		return nil, base.Unavailable(err)
+	}
+	for i := range teams {
+		team, err := s.weigh(ctx, &teams[i])
+		if err != nil {
+			return nil, fmt.Errorf("weigh team %s: %w", teams[i].TeamID, err)
+		}
+		out.Teams = append(out.Teams, team)
+	}
+	out.share()
+	return out, nil
+}
+
+// share divides the tables between the teams.
+func (d *Disk) share() {
+	var sums [parts]float64
+	for _, t := range d.Teams {
+		for part, weight := range t.weights {
+			sums[part] += weight
+		}
+	}
+	for _, table := range d.Tables {
+		part, shared := partOf[table.Name]
+		if !shared || sums[part] == 0 {
+			continue
+		}
+		for i := range d.Teams {
+			d.Teams[i].Bytes += int64(float64(table.Bytes) * d.Teams[i].weights[part] / sums[part])
+		}
+	}
+	slices.SortStableFunc(d.Teams, func(a, b DiskTeam) int { return cmp.Compare(b.Bytes, a.Bytes) })
+}
+
+// weigh counts a team's emails and looks at some of them.
+func (s *Service) weigh(ctx context.Context, own *app.TeamRetention) (DiskTeam, error) {
+	t := DiskTeam{ID: own.TeamID, Team: own.Team, Kept: own.Over(s.Settings.Rules().Keep)}
+	content, email, err := s.ages(ctx, &t)
+	if err != nil {
+		return t, err
+	}
+	picked := make([]string, 0, samples)
+	chance := rand.New(rand.NewPCG(1, 2)) // the same each time
+	for after := ""; ; {
+		ids, err := db.Get(ctx, s.DB, func(r *db.Reader) ([]string, error) { return r.EmailIDs(t.ID, after, idsAtOnce) })
+		if err != nil {
+			return t, err
+		}
+		for _, id := range ids {
+			t.Emails++
+			if len(picked) < samples {
+				picked = append(picked, id)
+			} else if at := chance.Int64N(t.Emails); at < samples {
+				picked[at] = id
+			}
+			if content.holds(id) {
+				t.OldContents++
+			}
+			if email.holds(id) {
+				t.OldEmails++
+			}
+		}
+		if len(ids) < idsAtOnce {
+			break
+		}
+		after = ids[len(ids)-1]
+	}
+	return t, s.sample(ctx, &t, picked)
+}
+
+// span are the ids of emails that are old and were not looked at.
+type span struct{ after, before string }
+
+func (s span) holds(id string) bool { return id > s.after && id < s.before }
+
+// ages returns which emails are too old, as to content and whole.
+func (s *Service) ages(ctx context.Context, t *DiskTeam) (content, email span, err error) {
+	err = s.DB.Read(ctx, func(r *db.Reader) (err error) {
+		if content, err = spanOf(r, t.ID, db.AgedContent, contentKept(t.Kept)); err != nil {
+			return err
+		}
+		email, err = spanOf(r, t.ID, db.AgedEmail, t.Kept.Emails)
+		return err
+	})
+	return content, email, err
+}
+
+func spanOf(r *db.Reader, teamID string, kind db.AgedKind, kept time.Duration) (s span, err error) {
+	if kept == 0 {
+		return s, nil
+	}
+	s.before = app.FirstID(clock.Now().Add(-kept))
+	s.after, err = r.AgedUntil(teamID, kind)
+	return s, err
+}
+
+// sample sets what a team weighs.
+func (s *Service) sample(ctx context.Context, t *DiskTeam, picked []string) error {
+	var sum int64
+	var recipients, contacts int64
+	err := s.DB.Read(ctx, func(r *db.Reader) (err error) {
+		sum = 0
+		for _, id := range picked {
+			size, err := r.ContentSize(id)
+			if err != nil {
+				return err
+			}
+			sum += size
+		}
+		recipients, contacts, err = r.TeamRows(t.ID)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	t.weights = [parts]float64{partEmails: float64(t.Emails), partRecipients: float64(recipients), partContacts: float64(contacts)}
+	if len(picked) > 0 {
+		mean := float64(sum) / float64(len(picked))
+		t.weights[partContent] = mean * float64(t.Emails)
+		t.OldBytes = int64(mean * float64(t.OldContents))
+	}
+	return nil
+}

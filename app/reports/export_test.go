@@ -1,5 +1,0 @@
-package reports
-
-// What the tests of this package from outside reach into it for.
-
-const FeedbackAtOnce = feedbackAtOnce

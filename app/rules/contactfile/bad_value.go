@@ -1,0 +1,41 @@
+package contactfile
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// maxBadValue bounds what is kept of a value that could not be taken, in characters. An
+// address is no longer, so that an erasure finds it whole.
+const maxBadValue = 320
+
+// badValue is what is kept of a value: whole words of it, without control characters.
+func badValue(text string) string {
+	text = strings.TrimSpace(strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || r == utf8.RuneError {
+			return -1
+		}
+		return r
+	}, text))
+	if utf8.RuneCountInString(text) <= maxBadValue {
+		return text
+	}
+	text = string([]rune(text)[:maxBadValue])
+	at := strings.LastIndexFunc(text, unicode.IsSpace)
+	if at < 0 {
+		return ""
+	}
+	return strings.TrimSpace(text[:at]) + "…"
+}
+
+// cellOf returns the value of the column that an error of ContactInput.Validate is about.
+func (s *Sheet) cellOf(err error, row Row) string {
+	words := s.Words(err)
+	for i := range s.Columns {
+		if c := &s.Columns[i]; c.Index < len(row.Cells) && strings.HasPrefix(words, "Column "+c.Name+" ") {
+			return row.Cells[c.Index]
+		}
+	}
+	return ""
+}

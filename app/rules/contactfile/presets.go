@@ -1,0 +1,256 @@
+package contactfile
+
+import (
+	"path"
+	"slices"
+	"strings"
+	"unicode"
+
+	"mailer/app"
+)
+
+// Preset names a service whose exported files are known.
+type Preset string
+
+// The presets.
+const (
+	Mailchimp  Preset = "mailchimp"
+	Brevo      Preset = "brevo"
+	SendGrid   Preset = "sendgrid"
+	Postmark   Preset = "postmark"
+	HubSpot    Preset = "hubspot"
+	MailerLite Preset = "mailerlite"
+	Resend     Preset = "resend"
+	Listmonk   Preset = "listmonk"
+)
+
+// Presets are all of them.
+var Presets = []Preset{Mailchimp, Brevo, SendGrid, Postmark, HubSpot, MailerLite, Resend, Listmonk}
+
+// PresetNames lists them in words.
+const PresetNames = "mailchimp, brevo, sendgrid, postmark, hubspot, mailerlite, resend or listmonk"
+
+// ParsePreset reads the name of a preset; empty stands for none. Error: CodeValidation.
+func ParsePreset(s string) (Preset, error) {
+	if s == "" || slices.Contains(Presets, Preset(s)) {
+		return Preset(s), nil
+	}
+	return "", app.Invalid("preset", "must be %s", PresetNames)
+}
+
+// What a column of a preset can hold beside the fields of a contact and its properties.
+const (
+	fullNameField   = "name"       // the first word is the first name
+	statusField     = "status"     // a word that must be known
+	hintField       = "hint"       // a word that counts where it is known
+	optOutField     = "opted_out"  // anything but no: opted out
+	bounceField     = "bounced"    // anything but no: bounced
+	complaintField  = "complained" // anything but no: complained
+	segmentsField   = "segments"   // names, separated
+	listIDsField    = "list_ids"   // ids, separated
+	createdField    = "created_at"
+	attributesField = "attributes" // an object of JSON
+	entryField      = "entry"      // a member of an entry of a suppression list
+	leftField       = "-"          // not taken
+)
+
+// presetHeadings are headings that each preset knows, plain, some of them in the
+// languages in which the services name them.
+var presetHeadings = map[string]string{
+	"email": app.EmailField, "emailaddress": app.EmailField, "adresseemail": app.EmailField, "emailadresse": app.EmailField,
+	"correoelectrónico": app.EmailField, "correoelectronico": app.EmailField, "courriel": app.EmailField,
+	"firstname": app.FirstNameField, "fname": app.FirstNameField, "givenname": app.FirstNameField, "prenom": app.FirstNameField,
+	"prénom": app.FirstNameField, "vorname": app.FirstNameField, "nombre": app.FirstNameField, "nome": app.FirstNameField,
+	"lastname": app.LastNameField, "lname": app.LastNameField, "surname": app.LastNameField, "familyname": app.LastNameField,
+	"nom": app.LastNameField, "nachname": app.LastNameField, "apellido": app.LastNameField, "apellidos": app.LastNameField, "cognome": app.LastNameField,
+	"unsubscribed": optOutField, "optedout": optOutField,
+	"emailmarketingstatus": hintField, "emailsubscriptionstatus": hintField, "subscriptionstatus": hintField,
+}
+
+// ownHeadings are those of one preset, plain; they win over presetHeadings.
+var ownHeadings = map[Preset]map[string]string{
+	Mailchimp: {
+		"tags": segmentsField, "optintime": createdField, "confirmtime": createdField, "unsubtime": optOutField, "cleantime": bounceField,
+		"memberrating": leftField, "optinip": leftField, "confirmip": leftField, "latitude": leftField, "longitude": leftField, "gmtoff": leftField,
+		"dstoff": leftField, "timezone": leftField, "cc": leftField, "region": leftField, "lastchanged": leftField, "leid": leftField, "euid": leftField,
+		"unsubcampaigntitle": leftField, "unsubcampaignid": leftField, "unsubreason": leftField, "unsubreasonother": leftField,
+		"cleancampaigntitle": leftField, "cleancampaignid": leftField, "smsmarketingstatus": leftField,
+	},
+	Brevo: {
+		"emailblacklisted": optOutField, "blacklisted": optOutField, "emailblacklist": optOutField, "emailmarketing": hintField,
+		"lists": segmentsField, "list": segmentsField, "listnames": segmentsField, "listids": listIDsField,
+		"addedtime": createdField, "createdat": createdField, "modifiedtime": leftField, "modifiedat": leftField,
+		"contactid": leftField, "smsblacklisted": leftField, "whatsappblacklisted": leftField,
+	},
+	SendGrid: {"createdat": createdField, "updatedat": leftField, "contactid": leftField},
+	Postmark: {},
+	HubSpot: {
+		"unsubscribedfromallemail": optOutField, "hsemailoptout": optOutField, "portalunsubscribe": optOutField,
+		"emailhardbouncereason": bounceField, "portalbounce": bounceField, "globalbounce": bounceField, "portalspamreport": complaintField,
+		"listmemberships": segmentsField, "lists": segmentsField, "createdate": createdField, "recordid": leftField, "contactunworked": leftField,
+	},
+	MailerLite: {
+		"subscriber": app.EmailField, "name": app.FirstNameField, "status": statusField, "groups": segmentsField, "group": segmentsField,
+		"subscribed": createdField, "subscribedat": createdField, "createdat": createdField, "unsubscribedat": optOutField,
+		"sent": leftField, "opens": leftField, "opened": leftField, "clicks": leftField, "clicked": leftField, "openrate": leftField, "clickrate": leftField,
+		"ipaddress": leftField, "signupip": leftField, "optinip": leftField, "optintime": leftField, "updatedat": leftField, "id": leftField,
+	},
+	Resend:   {"id": leftField, "createdat": createdField, "updatedat": leftField, "segments": segmentsField},
+	Listmonk: {"uuid": leftField, "id": leftField, "name": fullNameField, "attributes": attributesField, "attribs": attributesField, "status": statusField, "lists": segmentsField, "createdat": createdField, "updatedat": leftField},
+}
+
+// marks are headings by which the file of a service is known: all of one line.
+var marks = []struct {
+	preset Preset
+	all    string
+}{
+	{Mailchimp, "memberrating leid"}, {Mailchimp, "optintime leid"}, {Mailchimp, "confirmtime leid"}, {Mailchimp, "leid euid"}, {Mailchimp, "memberrating optintime"},
+	{Brevo, "email emailblacklisted"}, {Brevo, "email addedtime modifiedtime"}, {Brevo, "contactid email sms"},
+	{SendGrid, "email alternateemails contactid"}, {SendGrid, "email stateprovinceregion contactid"},
+	{SendGrid, "status reason email created"},
+	{Postmark, "emailaddress suppressionreason"},
+	{HubSpot, "recordid email contactowner"}, {HubSpot, "recordid email leadstatus"}, {HubSpot, "recordid email createdate"}, {HubSpot, "recordid email lifecyclestage"},
+	{HubSpot, "recordid email marketingcontactstatus"}, {HubSpot, "email unsubscribedfromallemail"}, {HubSpot, "email portalunsubscribe"},
+	{MailerLite, "subscriber opens clicks"}, {MailerLite, "subscriber subscribed"}, {MailerLite, "subscriber status"}, {MailerLite, "subscriber groups"},
+	{MailerLite, "email subscribed groups"}, {MailerLite, "email subscribed opens clicks"},
+	{Resend, "id email firstname lastname unsubscribed createdat"},
+	{Listmonk, "uuid email name attributes status"},
+}
+
+// plain is a heading without blanks, underscores and hyphens and in lower case.
+func plain(heading string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '_' || r == '-' || unicode.IsSpace(r) {
+			return -1
+		}
+		return unicode.ToLower(r)
+	}, heading)
+}
+
+// detect returns the preset of a file by its headings, "" where they can be anybody's.
+func detect(headings []string) Preset {
+	there := map[string]bool{}
+	for _, h := range headings {
+		there[plain(h)] = true
+	}
+	for _, mark := range marks {
+		all := true
+		for want := range strings.FieldsSeq(mark.all) {
+			all = all && there[want]
+		}
+		if all {
+			return mark.preset
+		}
+	}
+	return ""
+}
+
+// role returns what a heading of a preset stands for, "" for a property.
+func (p Preset) role(heading string) string {
+	name := plain(heading)
+	if p == HubSpot && strings.HasPrefix(name, "optedoutofemail") { // of one kind of mail, which may be any of ours
+		return optOutField
+	}
+	// Mailchimp's own headings are in capitals; a merge field may be named alike.
+	if role := ownHeadings[p][name]; role != "" && (p != Mailchimp || heading == strings.ToUpper(heading)) {
+		return role
+	}
+	return presetHeadings[name]
+}
+
+// isDump tells a list of suppressions by its headings: it has no names and properties
+// that would make contacts.
+func (p Preset) isDump(headings []string) bool {
+	switch p {
+	case Postmark:
+		return true
+	case SendGrid:
+		created := false
+		for _, h := range headings {
+			switch plain(h) {
+			case "created":
+				created = true
+			case "status", "reason", "email", "ip", "":
+			default:
+				return false
+			}
+		}
+		return created
+	}
+	return false
+}
+
+// Standing is what a file says about whether somebody gets mail; empty: they do.
+type Standing string
+
+// The standings beside the origins of suppressions, from the weakest to the strongest.
+const (
+	stays      Standing = ""
+	optedOut   Standing = "opted_out" // of mail to many; no suppression
+	blocked             = Standing(app.OriginUnsubscribe)
+	bounced             = Standing(app.OriginBounce)
+	complained          = Standing(app.OriginComplaint)
+)
+
+var standingRank = map[Standing]int{stays: 0, optedOut: 1, blocked: 2, bounced: 3, complained: 4}
+
+// and returns the stronger of two.
+func (s Standing) and(other Standing) Standing {
+	if standingRank[other] > standingRank[s] {
+		return other
+	}
+	return s
+}
+
+// statusWords are the words of services, plain. Who never agreed, or did not confirm it,
+// counts as opted out.
+var statusWords = map[string]Standing{
+	"active": stays, "subscribed": stays, "enabled": stays, "confirmed": stays, "optedin": stays,
+	"unsubscribed": optedOut, "optedout": optedOut, "optout": optedOut, "nonsubscribed": optedOut, "unconfirmed": optedOut,
+	"cleaned": bounced, "bounced": bounced, "hardbounced": bounced, "hardbounce": bounced,
+	"junk": complained, "spam": complained, "complained": complained, "complaint": complained, "spamcomplaint": complained,
+	"blocklisted": blocked, "blacklisted": blocked,
+}
+
+// looseWords count in a column of which the preset knows that it holds statuses.
+var looseWords = map[string]Standing{
+	"inactive": optedOut, "pending": optedOut, "transactional": optedOut, "archived": optedOut, "deleted": optedOut, "removed": optedOut, "disabled": optedOut,
+	"bounce": bounced, "undeliverable": bounced,
+}
+
+// standingOf reads the name of a file: Mailchimp's exports say so there.
+func (p Preset) standingOf(file string) Standing {
+	if p != Mailchimp {
+		return stays
+	}
+	name := strings.ToLower(path.Base(file))
+	for _, word := range []string{"unsubscribed", "nonsubscribed", "non-subscribed", "pending", "archived", "transactional"} {
+		if strings.HasPrefix(name, word) {
+			return optedOut
+		}
+	}
+	if strings.HasPrefix(name, "cleaned") {
+		return bounced
+	}
+	return stays
+}
+
+// ofText tells a member that says who gets text messages, and nothing of mail.
+func ofText(file string) bool {
+	return strings.Contains(strings.ToLower(path.Base(file)), "_sms_audience_export")
+}
+
+// headings returns those of a table, with the one that the caller named as that of the
+// address.
+func (in *Input) headings(all []string) (headingSet, error) {
+	if in.EmailColumn == "" {
+		return all, nil
+	}
+	at := slices.IndexFunc(all, func(h string) bool { return strings.EqualFold(strings.TrimSpace(h), strings.TrimSpace(in.EmailColumn)) })
+	if at < 0 {
+		return nil, app.Invalid("file", "has no column named %q in its first row", in.EmailColumn)
+	}
+	all = slices.Clone(all)
+	all[at] = app.EmailField
+	return all, nil
+}

@@ -1,0 +1,224 @@
+// Package importing reads files of contacts: which column holds what, and row by row
+// the contacts. The store, the services and the doors may import it; it does no I/O
+// but reading from the file that it is handed, and holds one row at a time.
+//
+// Failure policy: a row that is wrong says so and the next one follows; only a file
+// whose rows can't be told apart any more is an error (*FileError). No message holds
+// anything of a row, since rows are about people.
+package contactfile
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"mailer/app"
+)
+
+// Rows reads the rows of a CSV file (RFC 4180; the separator may also be a
+// semicolon or a tab, the text also UTF-16 or Windows-1252) and holds no more than one of them. encoding/csv collects
+// a quote that is not closed to the end of the file, so what a row may take is
+// bounded below it.
+type Rows struct {
+	csv   *csv.Reader
+	limit *recordLimit
+	next  int // the line on which the next row begins, where no empty ones come first
+}
+
+// Row is one row of a file. Cells stand until the next row is read.
+type Row struct {
+	Line  int // of the file, from 1
+	Cells []string
+	Flaw  string // why the row can't be taken; empty: nothing yet
+}
+
+// FileError is what is wrong with a file from some line on.
+type FileError struct {
+	Line  int
+	Words string
+}
+
+// Error implements error.
+func (f *FileError) Error() string { return fmt.Sprintf("Line %d: %s", f.Line, f.Words) }
+
+const importBuffer = 64 << 10 // bytes
+
+// recordLimit fails when more is read than one record may take.
+type recordLimit struct {
+	r           io.Reader
+	given, upTo int64
+}
+
+var errRecordTooLong = errors.New("record too long")
+
+// Read implements io.Reader.
+func (l *recordLimit) Read(p []byte) (int, error) {
+	if l.given >= l.upTo {
+		return 0, errRecordTooLong
+	}
+	n, err := l.r.Read(p)
+	l.given += int64(n)
+	return n, err
+}
+
+// Read begins to read a file and returns its headings: the cells of its
+// first row that is not empty. Errors: io.EOF for a file without rows,
+// *FileError, and those of r.
+func Read(r io.Reader) (rows *Rows, headings []string, err error) {
+	text, err := decoded(r)
+	if err != nil {
+		return nil, nil, err
+	}
+	limit := &recordLimit{r: text, upTo: importBuffer}
+	buffer := bufio.NewReaderSize(limit, importBuffer)
+	start, err := buffer.Peek(importBuffer)
+	if err != nil && err != io.EOF && !errors.Is(err, errRecordTooLong) {
+		return nil, nil, err
+	}
+	rows = &Rows{csv: csv.NewReader(buffer), limit: limit, next: 1}
+	rows.csv.Comma = separator(start)
+	rows.csv.FieldsPerRecord = -1
+	rows.csv.ReuseRecord = true
+	rows.csv.TrimLeadingSpace = rows.csv.Comma != '\t' // a quote may follow a blank
+	row, err := rows.Next()
+	if err == nil && row.Flaw == "" && strings.EqualFold(row.Cells[0], separatorLine) {
+		row, err = rows.Next()
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	if row.Flaw != "" {
+		return nil, nil, &FileError{row.Line, row.Flaw}
+	}
+	return rows, slices.Clone(row.Cells), nil
+}
+
+// separatorLine begins a first line that names the separator, as Excel writes it: sep=;
+const separatorLine = "sep="
+
+// separator is the character that the first line names, or the one that separates most of its cells.
+func separator(start []byte) rune {
+	line := bytes.TrimLeft(start, "\r\n")
+	if n := len(separatorLine); len(line) > n && strings.EqualFold(string(line[:n]), separatorLine) && bytes.IndexByte([]byte(",;\t|"), line[n]) >= 0 {
+		return rune(line[n])
+	}
+	counts := map[byte]int{}
+	quoted := false
+	for _, c := range line {
+		if c == '"' {
+			quoted = !quoted
+		}
+		if c == '\n' && !quoted {
+			break
+		}
+		if !quoted {
+			counts[c]++
+		}
+	}
+	best := ','
+	for _, c := range ";\t" {
+		if counts[byte(c)] > counts[byte(best)] {
+			best = c
+		}
+	}
+	return best
+}
+
+// Next returns the next row that holds anything. Errors: io.EOF at the end of the
+// file, *FileError where its rows can't be told apart any more, and those of
+// the file's reader.
+func (r *Rows) Next() (Row, error) {
+	for {
+		r.limit.upTo = r.csv.InputOffset() + MaxRecord + importBuffer
+		cells, err := r.csv.Read()
+		var parse *csv.ParseError
+		switch {
+		case errors.Is(err, errRecordTooLong):
+			return Row{}, &FileError{r.next, fmt.Sprintf("a row is longer than %d bytes, or a quote is never closed", MaxRecord)}
+		case errors.As(err, &parse) && errors.Is(err, csv.ErrBareQuote):
+			r.next = parse.Line + 1
+			return Row{Line: parse.StartLine, Flaw: "The row has a double quote inside a value that is not in double quotes"}, nil
+		case errors.As(err, &parse):
+			return Row{}, &FileError{parse.StartLine, "a value in double quotes has no proper end"}
+		case errors.Is(err, errDamaged):
+			return Row{}, &FileError{r.next, damaged}
+		case err != nil:
+			return Row{}, err
+		}
+		line, _ := r.csv.FieldPos(0)
+		r.next = line + 1
+		filled := false
+		for _, cell := range cells {
+			r.next += strings.Count(cell, "\n")
+			filled = filled || strings.TrimSpace(cell) != ""
+		}
+		if filled {
+			return Row{Line: line, Cells: cells}, nil
+		}
+	}
+}
+
+func parseFlag(text string) (bool, error) {
+	switch strings.ToLower(text) {
+	case "true", "1", "yes":
+		return true, nil
+	case "false", "0", "no":
+		return false, nil
+	}
+	return false, errors.New("must be true or false")
+}
+
+// value reads the value of a property.
+func (c *Column) value(text string) (*app.PropertyValue, error) {
+	switch c.Type {
+	case booleanColumn:
+		v, err := parseFlag(text)
+		return &app.PropertyValue{Type: app.StringProperty, Text: strconv.FormatBool(v)}, err
+	case dayFirst, monthFirst, yearFirst:
+		v, err := parseDate(text, c.Type)
+		return &app.PropertyValue{Type: app.StringProperty, Text: v}, err
+	case string(app.NumberProperty):
+		// ParseFloat also takes hexadecimal digits, underscores, Inf and NaN.
+		n, err := strconv.ParseFloat(text, 64)
+		if err != nil || strings.Trim(text, "+-.0123456789eE") != "" {
+			return nil, errors.New("must be a number")
+		}
+		return &app.PropertyValue{Type: app.NumberProperty, Number: n}, nil
+	}
+	return &app.PropertyValue{Type: app.StringProperty, Text: text}, nil
+}
+
+// Words says why a row was refused, by an error of ContactInput.Validate or of
+// the store, with the name of the column and nothing of the row.
+func (s *Sheet) Words(err error) string {
+	var refusal *app.Error
+	if !errors.As(err, &refusal) {
+		return "The row could not be stored"
+	}
+	field, words, ok := strings.Cut(strings.TrimPrefix(refusal.Message, "`"), "` ")
+	if !ok {
+		return "The row could not be stored"
+	}
+	if field == app.EmailField {
+		words, _, _ = strings.Cut(words, ":") // what follows is about names beside addresses
+		if strings.Contains(words, "'") {     // a character of the address
+			words = "is not a valid email address"
+		}
+	}
+	for i := range s.Columns {
+		c := &s.Columns[i]
+		if field == c.Field && field != propertyField || field == propertyField+"."+c.Key {
+			return "Column " + c.Name + " " + words
+		}
+	}
+	if field == propertyField { // together with those that the contact has
+		return "The contact's properties " + words
+	}
+	return "The row could not be stored"
+}

@@ -1,0 +1,168 @@
+// Package tally counts what became of mail: the figures of charts, by hour. The store
+// and the services may import it; it does no I/O and keeps no state.
+//
+// Failure policy: there is nothing that can fail.
+package counters
+
+import (
+	"time"
+
+	"mailer/app"
+)
+
+// Key says what is counted together.
+type Key struct {
+	TeamID      string
+	Hour        int64  // Unix hours
+	Domain      string // of the sender
+	BroadcastID string // empty: emails
+}
+
+// Tally counts what became of recipients, each once for each of its numbers. Opens and
+// clicks count each time; the unique ones each email once. Test recipients count.
+type Tally struct {
+	Sent                                                    int64 // a relay took them, or refused them by name
+	Delivered                                               int64
+	Opened, UniqueOpened                                    int64
+	Clicked, UniqueClicked                                  int64
+	BouncedTransient, BouncedPermanent, BouncedUndetermined int64
+	Complained, Suppressed, DeliveryDelayed                 int64
+	Failed, Unsubscribed                                    int64
+}
+
+// Add adds other counts.
+func (t *Tally) Add(o *Tally) {
+	t.Sent += o.Sent
+	t.Delivered += o.Delivered
+	t.Opened += o.Opened
+	t.UniqueOpened += o.UniqueOpened
+	t.Clicked += o.Clicked
+	t.UniqueClicked += o.UniqueClicked
+	t.BouncedTransient += o.BouncedTransient
+	t.BouncedPermanent += o.BouncedPermanent
+	t.BouncedUndetermined += o.BouncedUndetermined
+	t.Complained += o.Complained
+	t.Suppressed += o.Suppressed
+	t.DeliveryDelayed += o.DeliveryDelayed
+	t.Failed += o.Failed
+	t.Unsubscribed += o.Unsubscribed
+}
+
+// Bounced is how many bounced, in whatever way.
+func (t *Tally) Bounced() int64 {
+	return t.BouncedTransient + t.BouncedPermanent + t.BouncedUndetermined
+}
+
+// Kept is for how long hours are counted.
+const Kept = 400 * 24 * time.Hour
+
+// Hour is the hour, in UTC and counted from 1970, in which what happens at t counts.
+func Hour(t time.Time) int64 { return t.Unix() / 3600 }
+
+// IsHit reports whether an event is an open or a click, of which there may be many.
+func IsHit(kind app.EventType) bool {
+	return kind == app.EventType(app.Opened) || kind == app.EventType(app.Clicked)
+}
+
+// Of is what an event adds; first: it is the first of its kind of its recipient. Sent
+// recipients are no event's: CountSent of the store counts them.
+func Of(ev *app.Event, first bool) (t Tally) {
+	switch ev.Type {
+	case app.EventType(app.Opened):
+		t.Opened, t.UniqueOpened = 1, one(first)
+		return t
+	case app.EventType(app.Clicked):
+		t.Clicked, t.UniqueClicked = 1, one(first)
+		return t
+	}
+	if n := t.counter(ev); n != nil {
+		*n = one(first)
+	}
+	return t
+}
+
+// counter is the number that an event of a recipient belongs to; nil: none.
+func (t *Tally) counter(ev *app.Event) *int64 {
+	switch ev.Type {
+	case app.EventType(app.Delivered):
+		return &t.Delivered
+	case app.EventType(app.Bounced):
+		return t.bounces(app.BounceType(ev.Detail.BounceType))
+	case app.EventType(app.Complained):
+		return &t.Complained
+	case app.EventType(app.Suppressed):
+		return &t.Suppressed
+	case app.EventType(app.DeliveryDelayed):
+		return &t.DeliveryDelayed
+	case app.EventType(app.Failed):
+		return &t.Failed
+	case app.EventUnsubscribed:
+		return &t.Unsubscribed
+	}
+	return nil
+}
+
+// bounces is the number that a bounce belongs to. A refusal of the relay has no type: it
+// is permanent.
+func (t *Tally) bounces(kind app.BounceType) *int64 {
+	switch kind {
+	case app.BounceTransient:
+		return &t.BouncedTransient
+	case app.BounceUndetermined:
+		return &t.BouncedUndetermined
+	}
+	return &t.BouncedPermanent
+}
+
+func one(yes bool) int64 {
+	if yes {
+		return 1
+	}
+	return 0
+}
+
+// OfTimeline is what the events of one email add, by hour; they stand oldest first.
+func OfTimeline(events []app.Event) map[int64]*Tally {
+	type seen struct {
+		kind      app.EventType
+		recipient string
+	}
+	known, hours := map[seen]bool{}, map[int64]*Tally{}
+	first := func(kind app.EventType, recipient string) bool {
+		was := known[seen{kind, recipient}]
+		known[seen{kind, recipient}] = true
+		return !was
+	}
+	for i := range events {
+		ev := &events[i]
+		recipient := ev.Recipient
+		if IsHit(ev.Type) {
+			recipient = ""
+		}
+		sum := Of(ev, first(ev.Type, recipient))
+		if leaves(ev.Type) {
+			sum.Sent = one(first(taken, ev.Recipient))
+		}
+		if sum == (Tally{}) {
+			continue
+		}
+		hour := Hour(ev.CreatedAt)
+		if hours[hour] == nil {
+			hours[hour] = &Tally{}
+		}
+		hours[hour].Add(&sum)
+	}
+	return hours
+}
+
+// taken stands for whatever proves that the relay had a recipient.
+const taken app.EventType = "taken"
+
+// leaves reports whether an event proves that the relay had its recipient.
+func leaves(kind app.EventType) bool {
+	switch app.LastEvent(kind) {
+	case app.Sent, app.Delivered, app.Bounced, app.Complained, app.DeliveryDelayed:
+		return true
+	}
+	return false
+}

@@ -1,0 +1,256 @@
+// Package erase takes the addresses of people who asked for it out of everything that
+// is stored about others' mail: texts, JSON, lists, attachments. The store and the
+// services may import it; it does no I/O and keeps no state, and a Set never changes.
+//
+// Failure policy: what can't be read as what it should be is an error where it stands
+// in the store as JSON; foreign text is scrubbed as far as it can be read, and never
+// fails.
+package erase
+
+import (
+	"encoding/hex"
+	"net/url"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/net/idna"
+
+	"mailer/app"
+	"mailer/app/kit/mailbox"
+)
+
+// Set is a set of addresses whose traces go out of what is stored. Its
+// methods take time linear in their input.
+type Set struct {
+	addresses map[string]bool     // their keys
+	locals    map[string][]string // by domain
+	unicode   map[string]string   // domains that are also written in U-labels
+}
+
+// NewSet makes the set of some addresses, however they are written.
+func NewSet(addresses []string) *Set {
+	e := &Set{addresses: make(map[string]bool, len(addresses)), locals: map[string][]string{}, unicode: map[string]string{}}
+	for _, address := range addresses {
+		address = app.KeyOf(address).String()
+		local, domain, found := strings.Cut(address, "@")
+		if !found || local == "" || domain == "" || e.addresses[address] {
+			continue
+		}
+		e.addresses[address] = true
+		e.locals[domain] = append(e.locals[domain], local)
+		if u, err := idna.ToUnicode(domain); err == nil && u != domain {
+			e.unicode[domain] = u
+		}
+	}
+	return e
+}
+
+// Has reports whether a mailbox is one of the set, however it is written.
+func (e *Set) Has(address string) bool {
+	local, domain, found := strings.Cut(address, "@")
+	return found && e.has(local, mailbox.FoldDomain(domain))
+}
+
+func (e *Set) has(local, domain string) bool {
+	if len(e.locals[domain]) == 0 {
+		return false
+	}
+	return e.addresses[mailbox.FoldLocal(local)+"@"+domain]
+}
+
+// In reports whether Scrub would change the text.
+func (e *Set) In(text string) bool {
+	_, _, found := e.find(text, 0)
+	return found
+}
+
+// Scrub puts Erased in the place of each address of the set. An address is taken
+// as long as it can be read, so that "xfoo@bar.com" and "foo@bar.com.au" are not
+// foo@bar.com, while "email=foo@bar.com" holds it. The @ may be written in
+// percent-encoding or as an HTML reference. Text without such an address comes
+// back as it is.
+func (e *Set) Scrub(text string) string {
+	begin, end, found := e.find(text, 0)
+	if !found {
+		return text
+	}
+	var out strings.Builder
+	last := 0
+	for found {
+		out.WriteString(text[last:begin])
+		out.WriteString(app.Erased)
+		last = end
+		begin, end, found = e.find(text, last)
+	}
+	out.WriteString(text[last:])
+	return out.String()
+}
+
+// Mask writes x over each address of the set in content, so that no other byte
+// moves, and reports whether there was one.
+func (e *Set) Mask(content []byte) (changed bool) {
+	text := string(content)
+	for begin, end, found := e.find(text, 0); found; begin, end, found = e.find(text, end) {
+		changed = true
+		for i := begin; i < end; i++ {
+			content[i] = 'x'
+		}
+	}
+	return changed
+}
+
+// find returns the first address of the set at or after from.
+func (e *Set) find(s string, from int) (begin, end int, found bool) {
+	for {
+		sign, size := nextAt(s, from)
+		if size == 0 {
+			return 0, 0, false
+		}
+		ends, domains := e.domainsAt(s, sign+size)
+		for i, domain := range domains {
+			if begin, ok := e.localBefore(s, from, sign, domain); ok {
+				return begin, ends[i], true
+			}
+		}
+		from = sign + size // no local part holds an @
+	}
+}
+
+// signs are the ways to write an @ in mail, web addresses and HTML.
+var signs = [...]string{"%2540", "%40", "&#64;", "&#x40;", "&commat;"}
+
+// nextAt finds the next @ at or after from; size 0: there is none.
+func nextAt(s string, from int) (at, size int) {
+	for i := from; i < len(s); i++ {
+		switch s[i] {
+		case '@':
+			return i, 1
+		case '%', '&':
+			for _, sign := range signs {
+				if len(s)-i >= len(sign) && s[i] == sign[0] && strings.EqualFold(s[i:i+len(sign)], sign) {
+					return i, len(sign)
+				}
+			}
+		}
+	}
+	return 0, 0
+}
+
+// domainsAt reads the domains of the set that the text from i on can be taken
+// for, and where they end: what is written without a break, and, since some
+// scripts put no space between words, what comes before them.
+func (e *Set) domainsAt(s string, i int) (ends []int, domains []string) {
+	const longest = 4 * app.MaxDomain
+	end, first, last := i, -1, -1 // of the ASCII at the beginning, and of the last ASCII
+	for end < len(s) && end-i < longest {
+		r, size := utf8.DecodeRuneInString(s[end:])
+		if !isDomainRune(r) {
+			break
+		}
+		if r >= utf8.RuneSelf && first < 0 {
+			first = end
+		}
+		if end += size; r < utf8.RuneSelf {
+			last = end
+		}
+	}
+	for n, stop := range [...]int{end, last, first} {
+		if stop <= i || n > 0 && stop == end {
+			continue
+		}
+		text := strings.TrimRight(s[i:stop], ".-")
+		if domain := mailbox.FoldDomain(text); len(e.locals[domain]) > 0 {
+			ends, domains = append(ends, i+len(text)), append(domains, domain)
+		}
+	}
+	return ends, domains
+}
+
+func isDomainRune(r rune) bool {
+	if r < utf8.RuneSelf {
+		return r == '.' || r == '-' || isAlnum(byte(r))
+	}
+	return r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsMark(r) || unicode.IsDigit(r))
+}
+
+func isAlnum(c byte) bool {
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
+}
+
+// localBefore finds where an address of the set begins whose @ stands at sign,
+// not before from.
+func (e *Set) localBefore(s string, from, sign int, domain string) (begin int, ok bool) {
+	const longest = 3*mailbox.MaxLocal + 8 // percent-encoded
+	start := sign
+	for start > from && sign-start < longest {
+		r, size := utf8.DecodeLastRuneInString(s[from:start])
+		if r != '.' && !mailbox.IsAtext(r) {
+			break
+		}
+		start -= size
+	}
+	open := start == from || sign-start < longest
+	escaped := escapedUntil(s, from, start, sign)
+	for p := start; p < sign; {
+		if (open || p == escaped) && e.isLocal(s[p:sign], domain) {
+			return p, true
+		}
+		r, size := utf8.DecodeRuneInString(s[p:])
+		if isBreak(r) {
+			escaped = max(escaped, pastHex(s, p, sign))
+		}
+		open = isBreak(r) || (open || p == escaped) && strings.ContainsRune("-_+.", r) ||
+			r == '.' && p+1 < sign && p > start && s[p-1] == '.'
+		p += size
+	}
+	return 0, false
+}
+
+func (e *Set) isLocal(text, domain string) bool {
+	if e.has(text, domain) {
+		return true
+	}
+	if !strings.Contains(text, "%") {
+		return false
+	}
+	plain, err := url.PathUnescape(text)
+	return err == nil && e.has(plain, domain)
+}
+
+// isBreak tells of a character that may stand in a local part whether it more
+// often ends what comes before: "email=foo@bar.com", "‘foo@bar.com’", or words
+// of a script without spaces.
+func isBreak(r rune) bool {
+	if r < utf8.RuneSelf {
+		return strings.ContainsRune("!#$%&'*/=?^`{|}~", r)
+	}
+	return !unicode.IsLetter(r) && !unicode.IsMark(r) && !unicode.IsNumber(r) ||
+		unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar)
+}
+
+// pastHex returns where an escape that begins at p ends, %3D or =3C, when it
+// stands for no letter or digit; else -1.
+func pastHex(s string, p, sign int) int {
+	if s[p] != '%' && s[p] != '=' || p+3 > sign {
+		return -1
+	}
+	var c [1]byte
+	if _, err := hex.Decode(c[:], []byte(s[p+1:p+3])); err != nil || isAlnum(c[0]) {
+		return -1
+	}
+	return p + 3
+}
+
+// escapedUntil returns where the escape of a character ends whose backslash stands
+// before start, as in program text and JSON: \n, \x3c, \u003c; else -1.
+func escapedUntil(s string, from, start, sign int) int {
+	if start <= from || start >= sign || s[start-1] != '\\' {
+		return -1
+	}
+	size := map[byte]int{'n': 1, 'r': 1, 't': 1, 'b': 1, 'f': 1, 'v': 1, '0': 1, 'x': 3, 'u': 5}[s[start]]
+	if size == 0 || start+size > sign {
+		return -1
+	}
+	return start + size
+}

@@ -1,0 +1,242 @@
+package erase
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+	"testing"
+	"unicode"
+	"unicode/utf8"
+
+	"mailer/app"
+	"mailer/app/kit/mailbox"
+)
+
+var erasedSet = []string{"foo@bar.com", "foo+tag@bar.com", "o'neil@bar.com", "rg@bar.com", "用户@xn--r8jz45g.jp", "jörg@xn--bcher-kva.example", "a=b@bar.com"}
+
+func TestScrubTakesAddressesAsLongAsTheyCanBeRead(t *testing.T) {
+	e := NewSet(erasedSet)
+	for in, want := range map[string]string{
+		"foo@bar.com":                        "[erased]",
+		"FOO@Bar.Com":                        "[erased]",
+		"to foo@bar.com.":                    "to [erased].",
+		"foo@bar.com, foo@bar.com":           "[erased], [erased]",
+		"<foo@bar.com>":                      "<[erased]>",
+		"&lt;foo@bar.com&gt;":                "&lt;[erased]&gt;",
+		"mailto:foo@bar.com?subject=x":       "mailto:[erased]?subject=x",
+		"?email=foo@bar.com&x=1":             "?email=[erased]&x=1",
+		"/u/foo@bar.com/x":                   "/u/[erased]/x",
+		"?e=foo%40bar.com#x":                 "?e=[erased]#x",
+		"?u=%3Fe%3Dfoo%2540bar.com":          "?u=%3Fe%3D[erased]",
+		"e%3Dfoo%40bar.com":                  "e%3D[erased]",
+		"foo%2Btag%40bar.com":                "[erased]",
+		"foo&#64;bar.com foo&#X40;bar.com":   "[erased] [erased]",
+		"foo&commat;bar.com":                 "[erased]",
+		`{"a":"x\nfoo@bar.com\u003e"}`:       `{"a":"x\n[erased]\u003e"}`,
+		`"\u003cfoo@bar.com\u003e"`:          `"\u003c[erased]\u003e"`,
+		"=3Cfoo@bar.com=3E":                  "=3C[erased]=3E",
+		"_foo@bar.com_ **foo@bar.com**":      "_[erased]_ **[erased]**",
+		"-foo@bar.com":                       "-[erased]",
+		"...foo@bar.com...":                  "...[erased]...",
+		"“foo@bar.com”":                      "“[erased]”",
+		"联系foo@bar.com请":                     "联系[erased]请",
+		"用户@例え.jp":                           "[erased]",
+		"用户@xn--r8jz45g.JP":                  "[erased]",
+		"联系用户@例え.jp":                         "联系[erased]",
+		"JÖRG@Bücher.example":                "[erased]",
+		"jo\u0308rg@bücher.example":          "[erased]",
+		"o'neil@bar.com o&#39;x":             "[erased] o&#39;x",
+		"a=b@bar.com":                        "[erased]",
+		"x@y.z/foo@bar.com":                  "x@y.z/[erased]",
+		"foo@bar.com@bar.com":                "[erased]@bar.com",
+		"\xff\xfefoo@bar.com\x00":            "\xff\xfe[erased]\x00",
+		"Delivered to foo@bar.com; 5.1.1 ok": "Delivered to [erased]; 5.1.1 ok",
+		// Others' addresses and what is none stay.
+		"xfoo@bar.com":           "xfoo@bar.com",
+		"x.foo@bar.com":          "x.foo@bar.com",
+		"x+foo@bar.com":          "x+foo@bar.com",
+		"x-foo@bar.com":          "x-foo@bar.com",
+		"foo+other@bar.com":      "foo+other@bar.com",
+		"foo@bar.com.au":         "foo@bar.com.au",
+		"foo@bar.community":      "foo@bar.community",
+		"foo@sub.bar.com":        "foo@sub.bar.com",
+		"jörg@bar.com":           "jörg@bar.com",
+		"foo @bar.com foo@ bar":  "foo @bar.com foo@ bar",
+		"%41foo@bar.com":         "%41foo@bar.com",
+		"@ @@ %40 &#64; foo@":    "@ @@ %40 &#64; foo@",
+		"foo@baz.com @bar.com x": "foo@baz.com @bar.com x",
+		"":                       "",
+	} {
+		if got := e.Scrub(in); got != want {
+			t.Errorf("Scrub(%q) = %q, want %q", in, got, want)
+		}
+		if got := e.In(in); got != (in != want) {
+			t.Errorf("In(%q) = %v", in, got)
+		}
+	}
+}
+
+func TestMaskMovesNoByte(t *testing.T) {
+	e := NewSet(erasedSet)
+	content := []byte("%PDF\x00foo@bar.com\x00xfoo@bar.com 用户@例え.jp")
+	want := "%PDF\x00xxxxxxxxxxx\x00xfoo@bar.com " + strings.Repeat("x", len("用户@例え.jp"))
+	if !e.Mask(content) || string(content) != want {
+		t.Errorf("%q, want %q", content, want)
+	}
+	if e.Mask(content) {
+		t.Error("a second time it finds something")
+	}
+}
+
+func TestAddressListsLoseErasedEntriesWithTheirNames(t *testing.T) {
+	e := NewSet(erasedSet)
+	list := []app.Address{{Name: "Foo Bar", Local: "FOO", Domain: "bar.com"}, {Name: "Eve", Local: "eve", Domain: "bar.com"}}
+	out, changed := e.scrubList(list)
+	if !changed || out[0].String() != app.Erased || out[0].Mailbox() != app.Erased || !out[0].IsErased() || out[1] != list[1] || list[0].Name == "" {
+		t.Errorf("%+v, list %+v", out, list)
+	}
+	if _, changed := e.scrubList(out); changed {
+		t.Error("an erased entry is erased again")
+	}
+	if !e.InList(`[{"local":"Foo","domain":"bar.com"}]`) || e.InList(`[{"local":"xfoo","domain":"bar.com"}]`) || e.InList("") {
+		t.Error("InList")
+	}
+	if _, err := app.ParseAddress(app.Erased); err == nil {
+		t.Error("the mark can be given as an address")
+	}
+}
+
+func TestJSONKeepsItsShapeWhenItIsScrubbed(t *testing.T) {
+	e := NewSet(erasedSet)
+	for in, want := range map[string]string{
+		`{"type":"contact.updated","data":{"id":"1","email":"Foo@bar.com","n":1.50,"first_name":"Foo","last_name":"Bar","x":[true,null,"foo\u0040bar.com"]}}`: `{"type":"contact.updated","data":{"id":"1","email":"[erased]","n":1.50,"first_name":null,"last_name":null,"x":[true,null,"[erased]"]}}`,
+		`["foo@bar.com","x@bar.com"]`:                                                          `["[erased]","x@bar.com"]`,
+		`{"email":"x@bar.com","first_name":"X"}`:                                               `{"email":"x@bar.com","first_name":"X"}`,
+		`{ "message" : "no foo@bar.com here", "code": 550}`:                                    `{"message":"no [erased] here","code":550}`,
+		`{"to":["Foo Bar <foo@bar.com>","X <x@bar.com>"],"from":"\"Bar, Foo\" <FOO@bar.com>"}`: `{"to":["[erased]","X <x@bar.com>"],"from":"[erased]"}`,
+		`null`: `null`,
+	} {
+		got, err := e.ScrubJSON(in)
+		if err != nil || got != want {
+			t.Errorf("%s\n%v, want\n%s", got, err, want)
+		}
+	}
+	if _, err := e.ScrubJSON(`{"@`); err == nil {
+		t.Error("broken JSON passes")
+	}
+}
+
+func TestAttachmentsAreScrubbedByTheirKind(t *testing.T) {
+	e := NewSet(erasedSet)
+	text := app.Attachment{Filename: "foo@bar.com.csv", ContentType: "text/csv; charset=utf-8", Content: []byte("a,foo@bar.com\n"), Size: 14}
+	if !e.scrubAttachment(&text) || string(text.Content) != "a,[erased]\n" || text.Size != int64(len(text.Content)) {
+		t.Errorf("%+v", text)
+	}
+	binary := app.Attachment{Filename: "x.pdf", ContentType: "application/pdf", Content: []byte("(foo@bar.com)"), Size: 13}
+	if !e.scrubAttachment(&binary) || string(binary.Content) != "(xxxxxxxxxxx)" || binary.Size != 13 {
+		t.Errorf("%+v", binary)
+	}
+	shown := app.Attachment{Filename: "x.png", ContentType: "image/png", ContentID: "foo@bar.com", Content: []byte("x"), Size: 1}
+	if !e.scrubAttachment(&shown) || shown.ContentID != "" {
+		t.Errorf("%+v", shown)
+	}
+	other := app.Attachment{Filename: "x.pdf", ContentType: "application/pdf", ContentID: "eve@bar.com", Content: []byte("(eve@bar.com)"), Size: 13}
+	if e.scrubAttachment(&other) {
+		t.Errorf("%+v", other)
+	}
+}
+
+func TestRawBytesAreFoundWhateverStandsAround(t *testing.T) {
+	e := NewSet(erasedSet)
+	for text, want := range map[string]bool{
+		"queuedFoo@bar.comqueued": true, `{"local":"FOO","domain":"bar.com"}`: true, "xfoo%40bar.comx": true, "用户@例え.jp": true,
+		"eve@bar.com": false, `{"local":"eve","domain":"bar.com"}`: false, "foo@baz.com": false, "": false, "@@": false,
+	} {
+		if got := e.InBytes([]byte(text)); got != want {
+			t.Errorf("%q: %v", text, got)
+		}
+	}
+}
+
+// standsIn is the plain reading that Scrub must leave nothing for: the address
+// with neither an address's character before nor a domain's after it.
+func standsIn(text, address string) bool {
+	lower := strings.ToLower(text)
+	for from := 0; ; {
+		at := strings.Index(lower[from:], address)
+		if at < 0 {
+			return false
+		}
+		at += from
+		from = at + 1
+		before, _ := utf8.DecodeLastRuneInString(lower[:at])
+		after, _ := utf8.DecodeRuneInString(lower[at+len(address):])
+		if at > 0 && (mailbox.IsAtext(before) || before == '.') {
+			continue
+		}
+		if after == '.' || after == '-' || isDomainRune(after) {
+			continue
+		}
+		return true
+	}
+}
+
+func FuzzScrub(f *testing.F) {
+	for _, text := range []string{"foo@bar.com", "<Foo@BAR.com>", "x=foo%40bar.com&y", "a foo@bar.com.au", "用户@例え.jp", "foo@bar.com@bar.com",
+		`\nfoo@bar.com`, "联系foo@bar.com请foo@bar.com", "%2540bar.com", "-_foo@bar.com", "=3Dfoo@bar.com..", "foo&#64;bar.com-"} {
+		f.Add(text)
+	}
+	e := NewSet(erasedSet)
+	f.Fuzz(func(t *testing.T, text string) {
+		out := e.Scrub(text)
+		if again := e.Scrub(out); again != out {
+			t.Errorf("%q became %q, then %q", text, out, again)
+		}
+		for _, address := range erasedSet {
+			if standsIn(out, address) {
+				t.Errorf("%q became %q, which holds %s", text, out, address)
+			}
+		}
+		if !strings.ContainsFunc(text, unicode.IsControl) && !strings.Contains(strings.ToLower(text), "bar.com") && app.IsASCII(text) && !strings.Contains(strings.ToLower(text), "xn--") && out != text {
+			t.Errorf("%q became %q", text, out)
+		}
+		if rest := strings.Split(out, app.Erased); !strings.Contains(text, app.Erased) && !inOrder(text, rest) {
+			t.Errorf("%q became %q: other text changed", text, out)
+		}
+		masked := []byte(text)
+		if e.Mask(masked) != (out != text) || len(masked) != len(text) || out == text && !bytes.Equal(masked, []byte(text)) {
+			t.Errorf("%q is masked as %q", text, masked)
+		}
+	})
+}
+
+// inOrder tells whether the parts stand in text one after the other, the first
+// at its beginning and the last at its end.
+func inOrder(text string, parts []string) bool {
+	if !strings.HasPrefix(text, parts[0]) || !strings.HasSuffix(text, parts[len(parts)-1]) {
+		return false
+	}
+	for _, part := range slices.Clone(parts) {
+		at := strings.Index(text, part)
+		if at < 0 {
+			return false
+		}
+		text = text[at+len(part):]
+	}
+	return true
+}
+
+func TestAFileNameKeptAnErasedAddress(t *testing.T) {
+	e := NewSet([]string{"jane@example.test"})
+	for name, want := range map[string]string{
+		"jane@example.test.txt": "[erased].txt", "for Jane@Example.TEST.tar.gz": "for [erased].tar.gz", "jane@example.test": "[erased]",
+		"jane@example.test (1).pdf": "[erased] (1).pdf", "jane%40example.test.csv.gz.asc": "[erased].csv.gz.asc",
+		"joe@example.test.txt": "joe@example.test.txt", "xjane@example.test.txt": "xjane@example.test.txt", ".": ".", "": "", "a.b.c.d.e": "a.b.c.d.e",
+	} {
+		mail := &app.Mail{Attachments: []app.Attachment{{Filename: name}}}
+		e.ScrubMail(mail)
+		if got := mail.Attachments[0].Filename; got != want {
+			t.Errorf("%q became %q, want %q", name, got, want)
+		}
+	}
+}

@@ -1,0 +1,117 @@
+package feedback
+
+import (
+	"strconv"
+	"strings"
+
+	"mailer/app"
+	"mailer/app/rules/bounce"
+)
+
+// mailgunReport is what Mailgun's webhooks send. The signature beside the event
+// is not asked: its key is no part of our configuration, and the secret in the
+// path proves the sender.
+type mailgunReport struct {
+	Data struct {
+		Event     loose `json:"event"`
+		ID        loose `json:"id"`
+		Timestamp loose `json:"timestamp"`
+		Recipient loose `json:"recipient"`
+		Severity  loose `json:"severity"`
+		Reason    loose `json:"reason"`
+		URL       loose `json:"url"`
+		IP        loose `json:"ip"`
+		Status    struct {
+			Code     loose `json:"code"`
+			Enhanced loose `json:"enhanced-code"`
+			Message  loose `json:"message"`
+			Words    loose `json:"description"`
+		} `json:"delivery-status"`
+		Message struct {
+			Headers struct {
+				MessageID loose `json:"message-id"`
+			} `json:"headers"`
+		} `json:"message"`
+		Client struct {
+			UserAgent loose `json:"user-agent"`
+			Bot       loose `json:"bot"`
+		} `json:"client-info"`
+		Variables map[string]loose `json:"user-variables"`
+	} `json:"event-data"`
+}
+
+// readMailgun reads what a webhook of Mailgun sends: one report. Events that
+// say nothing of a message are left out. Error: CodeInvalidPayload.
+func readMailgun(body []byte) ([]Report, error) {
+	var m mailgunReport
+	if err := decodeReport(body, &m); err != nil {
+		return nil, err
+	}
+	d := &m.Data
+	f := Report{Source: app.SourceMailgun, MessageID: bareMessageID(d.Message.Headers.MessageID), EmailID: string(d.Variables[app.EmailIDKey]),
+		Recipient: string(d.Recipient), At: unixTime(d.Timestamp), Link: string(d.URL), IPAddress: string(d.IP),
+		UserAgent: string(d.Client.UserAgent), Machine: d.Client.Bot != ""}
+	if !m.tell(&f) {
+		return nil, nil
+	}
+	f.ID = reportID(d.ID, string(f.Kind), f.Recipient, f.MessageID)
+	return []Report{f}, nil
+}
+
+// tell fills in what happened, and reports whether it is worth a report.
+func (m *mailgunReport) tell(f *Report) bool {
+	d := &m.Data
+	switch d.Event {
+	case "accepted":
+		f.Kind = Taken
+	case "delivered":
+		f.Kind = Delivered
+	case "opened":
+		f.Kind = Opened
+	case "clicked":
+		f.Kind = Clicked
+	case "complained":
+		f.Kind = Complained
+	case "rejected":
+		f.Kind, f.Diagnostic = Failed, string(d.Reason)
+	case "failed":
+		m.failed(f)
+	default:
+		return false
+	}
+	return true
+}
+
+// failed sorts a failure: one that Mailgun goes on trying, one of its own lists,
+// or a bounce.
+func (m *mailgunReport) failed(f *Report) {
+	d := &m.Data
+	words := d.Status.Message
+	if words == "" {
+		words = d.Status.Words
+	}
+	f.Diagnostic, f.Enhanced = string(words), codeOf(d.Status.Enhanced, words)
+	switch {
+	case d.Severity == "temporary":
+		f.Kind = Delayed
+	case d.Reason == "suppress-unsubscribe":
+		f.Kind, f.Diagnostic = Failed, "the address is on Mailgun's list of those who unsubscribed"
+	case d.Reason == "suppress-bounce", d.Reason == "suppress-complaint":
+		f.Kind, f.Bounce, f.SubType, f.Enhanced = Bounced, app.BouncePermanent, "OnAccountSuppressionList", ""
+	default:
+		f.Kind, f.Bounce, f.SubType = Bounced, app.BouncePermanent, bounce.General
+		f.judgeQuoted(d.Status.Enhanced, bounce.Evidence{Reply: string(d.Status.Message + " " + d.Status.Words), ReplyCode: smtpCode(d.Status.Code)})
+		if strings.HasPrefix(f.Enhanced, "4.") || strings.HasPrefix(string(d.Status.Code), "4") {
+			f.Bounce = app.BounceTransient // given up
+		}
+	}
+}
+
+// smtpCode reads an SMTP reply code; 0: it is none. Mailgun has codes of its own from 600 on.
+func smtpCode(s loose) int {
+	n, err := strconv.Atoi(string(s))
+	if err != nil || n < 400 || n > 599 {
+		return 0
+	}
+	return n
+}

@@ -1,0 +1,111 @@
+package feedback
+
+import (
+	"strings"
+
+	"mailer/app"
+	"mailer/app/rules/bounce"
+)
+
+// sendgridReport is one event of SendGrid's Event Webhook, which sends many at
+// once.
+type sendgridReport struct {
+	Event     loose `json:"event"`
+	ID        loose `json:"sg_event_id"`
+	MessageID loose `json:"smtp-id"`
+	Provider  loose `json:"sg_message_id"`
+	EmailID   loose `json:"mailer-email-id"` // EmailIDKey
+	Email     loose `json:"email"`
+	Timestamp loose `json:"timestamp"`
+	Reason    loose `json:"reason"`
+	Response  loose `json:"response"`
+	Status    loose `json:"status"`
+	Type      loose `json:"type"`
+	Class     loose `json:"bounce_classification"`
+	URL       loose `json:"url"`
+	IP        loose `json:"ip"`
+	UserAgent loose `json:"useragent"`
+	Machine   loose `json:"sg_machine_open"`
+}
+
+// sendgridClasses are the bounce classifications that say what was wrong.
+var sendgridClasses = map[loose]string{
+	"Invalid Address":     "NoEmail",
+	"Mailbox Unavailable": "MailboxFull",
+	"Content":             "ContentRejected",
+	"Reputation":          "ContentRejected",
+}
+
+// readSendgrid reads what SendGrid's Event Webhook sends: an array of
+// events. Those that say nothing of a message are left out. Error:
+// CodeInvalidPayload.
+func readSendgrid(body []byte) ([]Report, error) {
+	var events []sendgridReport
+	if err := decodeReport(body, &events); err != nil {
+		return nil, err
+	}
+	var out []Report
+	for i := range events {
+		m := &events[i]
+		f := Report{Source: app.SourceSendgrid, EmailID: string(m.EmailID), MessageID: bareMessageID(m.MessageID), ProviderID: string(m.Provider),
+			Recipient: string(m.Email), At: unixTime(m.Timestamp), Link: string(m.URL), UserAgent: string(m.UserAgent), Machine: m.Machine == "true"}
+		if m.tell(&f) {
+			f.ID = reportID(m.ID, string(f.Kind), f.Recipient, f.MessageID, f.EmailID)
+			out = append(out, f)
+		}
+	}
+	return out, nil
+}
+
+// tell fills in what happened, and reports whether it is worth a report.
+func (m *sendgridReport) tell(f *Report) bool {
+	f.Diagnostic = string(m.Reason + m.Response)
+	switch m.Event {
+	case "processed":
+		f.Kind = Taken
+	case "delivered":
+		f.Kind = Delivered
+	case "deferred":
+		f.Kind, f.Enhanced = Delayed, codeOf(m.Status, m.Response+m.Reason)
+	case "open":
+		f.Kind, f.IPAddress = Opened, string(m.IP) // that of other events is SendGrid's own
+	case "click":
+		f.Kind, f.IPAddress = Clicked, string(m.IP)
+	case "spamreport":
+		f.Kind = Complained
+	case "bounce":
+		f.Kind, f.SubType = Bounced, sendgridClasses[m.Class]
+		m.bounced(f)
+	case "dropped":
+		m.dropped(f)
+	default:
+		return false
+	}
+	return true
+}
+
+// bounced tells a bounce from what SendGrid calls a block, which speaks of the
+// moment or of the message.
+func (m *sendgridReport) bounced(f *Report) {
+	f.Bounce = app.BouncePermanent
+	e := f.evidence()
+	e.Temporary = m.Type == "blocked"
+	f.judgeQuoted(m.Status, e)
+	if m.Type == "blocked" || strings.HasPrefix(f.Enhanced, "4.") {
+		f.Bounce = app.BounceTransient
+	}
+	if f.SubType == "" {
+		f.SubType = bounce.General
+	}
+}
+
+// dropped sorts what SendGrid did not send: to those on its own lists of bounces
+// and complaints, or for a reason of its own.
+func (m *sendgridReport) dropped(f *Report) {
+	switch m.Reason {
+	case "Bounced Address", "Spam Reporting Address":
+		f.Kind, f.Bounce, f.SubType = Bounced, app.BouncePermanent, "OnAccountSuppressionList"
+	default:
+		f.Kind = Failed
+	}
+}

@@ -1,0 +1,137 @@
+package mergetags
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"mailer/app"
+	"mailer/app/kit/htmltext"
+)
+
+// RawTag is a tag of another service in a text: nothing takes its place, so that readers
+// would see it.
+type RawTag struct {
+	Tag
+	Field string // of the broadcast or template, as the API calls it
+	// Certain: it can be nothing but a tag. Others may be meant to be read.
+	Certain bool
+}
+
+// Why a tag in a text is raw.
+const (
+	whyRawTag   = "Nothing here fills it: write {{{KEY}}} in its place, or take it out. Where readers are to see it, write &#123; for its first brace in html, or put a blank between two braces"
+	whyMayBeRaw = "It looks like a tag of another service, which nothing here fills"
+)
+
+// rawForms are the tags that can be nothing else. Of two braces those of character
+// references are left out: so they are written where readers are to see them.
+var rawForms = []form{curly, statement, {"*|", "|*"}}
+
+// mailchimpTag matches the content of a Mailchimp tag.
+var mailchimpTag = regexp.MustCompile(`^[A-Za-z][^*|<>\n]{0,200}$`)
+
+// maybeRaw finds what may be a tag: of SendGrid and Postmark, MailerLite, Salesforce,
+// templates in JavaScript, and ActiveCampaign.
+var maybeRaw = regexp.MustCompile(`<%[^<>\n]{1,100}%>|\[%[^\[\]\n]{1,100}%\]|\{\$[A-Za-z_][A-Za-z0-9_.]{0,60}\}|%%[A-Za-z_][A-Za-z0-9_.]{0,60}%%|\$\{[A-Za-z_][A-Za-z0-9_.]{0,60}\}|\[\[[A-Za-z_][A-Za-z0-9_. ]{0,60}\]\]`)
+
+// Field is a text with the name that the API has for it.
+type Field struct{ Name, Text string }
+
+// FindRaw returns the tags of other services that fields hold beside our own
+// placeholders, at most maxNamed of each field and kind, those of a field that are certain
+// first. It takes linear time.
+func FindRaw(fields ...Field) (found []RawTag) {
+	for _, f := range fields {
+		found = append(found, rawIn(f.Name, f.Text)...)
+	}
+	return found
+}
+
+// RefuseRaw refuses a text with tags that are certain, and names the first ones. Errors:
+// CodeValidation.
+func RefuseRaw(tags []RawTag) error {
+	tags = slices.DeleteFunc(slices.Clone(tags), func(t RawTag) bool { return !t.Certain })
+	if len(tags) == 0 {
+		return nil
+	}
+	const named = 5
+	var words []string
+	for _, t := range tags[:min(len(tags), named)] {
+		words = append(words, fmt.Sprintf("%s (%s, line %d)", t.Text, t.Field, t.Line))
+	}
+	if more := len(tags) - named; more > 0 {
+		words = append(words, fmt.Sprintf("and %d more", more))
+	}
+	return app.Invalid(tags[0].Field, "holds a tag of another service: %s. %s", strings.Join(words, ", "), whyRawTag)
+}
+
+func rawIn(field, text string) []RawTag {
+	text = htmltext.RepairUnsubscribeLinks(text)
+	s := withoutPlaceholders(text)
+	f := &rawFinder{field: field, text: text, line: 1}
+	for at := 0; at < len(s); {
+		i := strings.IndexAny(s[at:], "{%*")
+		if i < 0 {
+			break
+		}
+		at = f.step(s, at+i)
+	}
+	f.at, f.line = 0, 1
+	for _, span := range maybeRaw.FindAllStringIndex(s, maxNamed) {
+		f.note(span[0], span[1], Tag{Why: whyMayBeRaw}, false)
+	}
+	return f.found
+}
+
+// withoutPlaceholders returns a text of the same length and lines without our own
+// placeholders.
+func withoutPlaceholders(text string) string {
+	var b strings.Builder
+	for rest := text; ; {
+		before, _, after, found, err := app.NextPlaceholder(rest)
+		if err != nil || !found {
+			b.WriteString(rest)
+			return b.String()
+		}
+		b.WriteString(before)
+		for _, c := range []byte(rest[len(before) : len(rest)-len(after)]) {
+			if c != '\n' {
+				c = 'x'
+			}
+			b.WriteByte(c)
+		}
+		rest = after
+	}
+}
+
+// rawFinder finds the tags of a text in their order.
+type rawFinder struct {
+	field, text string
+	at, line    int // line is that of at
+	found       []RawTag
+}
+
+// step looks at one place where a tag may begin, and returns where to go on.
+func (f *rawFinder) step(s string, at int) int {
+	for _, form := range rawForms {
+		inside, end, ok := form.find(s, at)
+		if !ok || form.open == "*|" && !mailchimpTag.MatchString(inside) {
+			continue
+		}
+		f.note(at, end, Tag{Why: whyRawTag}, true)
+		return end
+	}
+	return at + 1
+}
+
+// note adds the tag between two places.
+func (f *rawFinder) note(from, end int, tag Tag, certain bool) {
+	f.line += strings.Count(f.text[f.at:from], "\n")
+	f.at = from
+	if len(f.found) < maxNamed {
+		tag.Line, tag.Text = f.line, app.Excerpt(f.text[from:end])
+		f.found = append(f.found, RawTag{Tag: tag, Field: f.field, Certain: certain})
+	}
+}

@@ -1,0 +1,468 @@
+// Package render fills templates, and makes of a broadcast the mail of each recipient.
+// Packages from insights on upward may import it; it does no I/O, and what it compiled
+// never changes.
+//
+// Failure policy: what the author wrote is checked when a template is filled or a
+// broadcast compiled: errors are refusals that name the field. After that no value of
+// a recipient can make a mail fail.
+package render
+
+import (
+	"html"
+	"net/url"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"mailer/app"
+	"mailer/app/kit/htmltext"
+	"mailer/app/kit/mailbox"
+	"mailer/app/rules/tracking"
+)
+
+// Broadcast is a broadcast made ready for its recipients: its placeholders
+// and links are found, its fixed parts cut out. It never changes and is safe for
+// concurrent use.
+type Broadcast struct {
+	teamID    string
+	topicID   string
+	from      app.Address
+	replyTo   []app.Address
+	listID    app.Header
+	pages     string // where hosted pages are reached; empty: not known
+	tracking  *app.Tracking
+	trackHost string // that its links lead to
+	links     []string
+	subject   *compiledText
+	html      *compiledText // nil: none
+	text      *compiledText // nil: none
+	fields    map[string]bool
+}
+
+// Compile reads a broadcast's content once for all its recipients.
+// Without BroadcastContent.Frozen nothing is tracked, properties have no
+// fallbacks, and no link leads to the unsubscribe page. Errors: CodeValidation
+// for what the checks of a broadcast refuse.
+func Compile(b *app.Broadcast) (*Broadcast, error) {
+	b = repaired(b)
+	c := &compiler{broadcast: b, mail: &Broadcast{
+		teamID: b.TeamID, topicID: b.TopicID, from: b.From, replyTo: b.ReplyTo, fields: map[string]bool{},
+	}}
+	if err := c.frame(); err != nil {
+		return nil, err
+	}
+	if err := c.bodies(); err != nil {
+		return nil, err
+	}
+	return c.mail, nil
+}
+
+// repaired is a broadcast whose unsubscribe links lead to the page, whatever an editor
+// made of their placeholders.
+func repaired(b *app.Broadcast) *app.Broadcast {
+	out := *b
+	out.HTML = htmltext.RepairUnsubscribeLinks(b.HTML)
+	if b.Text != nil {
+		text := htmltext.RepairUnsubscribeLinks(*b.Text)
+		out.Text = &text
+	}
+	return &out
+}
+
+// compiler makes a Broadcast.
+type compiler struct {
+	broadcast *app.Broadcast
+	mail      *Broadcast
+	fallbacks map[string]string // of properties
+	open      []openSlot        // places without a fallback
+	clicks    Clicks            // to be shown behind links
+}
+
+// frame sees to all but the bodies.
+func (c *compiler) frame() (err error) {
+	b, m := c.broadcast, c.mail
+	if f := b.Frozen; f != nil {
+		c.fallbacks, m.pages, m.tracking = f.Fallbacks, f.Pages, f.Tracking
+		if m.tracking != nil {
+			m.trackHost = tracking.BaseHost(m.tracking)
+		}
+	}
+	listID := b.TeamID
+	for _, id := range []string{b.SegmentID, b.TopicID} {
+		if id != "" {
+			listID = id
+		}
+	}
+	for _, given := range [...]struct{ field, id string }{{"team", b.TeamID}, {"topic_id", b.TopicID}} {
+		if given.id != "" && uuid.Validate(given.id) != nil {
+			return app.Invalid(given.field, "must be an id")
+		}
+	}
+	m.listID = app.Header{Name: "List-Id", Value: "<" + listID + "." + b.From.Domain + ">"}
+	m.subject, err = c.plain("subject", b.Subject, app.OneLine)
+	return err
+}
+
+// bodies compiles html and text. Errors: CodeValidation.
+func (c *compiler) bodies() (err error) {
+	b, m := c.broadcast, c.mail
+	if b.HTML == "" && (b.Text == nil || *b.Text == "") {
+		return app.Invalid("html", "or `text` is required")
+	}
+	if b.HTML != "" {
+		if err = c.html(); err != nil {
+			return err
+		}
+	}
+	if b.Text != nil && *b.Text != "" {
+		m.text, err = c.plain("text", *b.Text, asItIs)
+	}
+	m.html.fillUp()
+	m.text.fillUp()
+	return err
+}
+
+func asItIs(s string) string { return s }
+
+// plain compiles a text that is no HTML. escape makes a value fit into it.
+func (c *compiler) plain(field, s string, escape func(string) string) (*compiledText, error) {
+	var out textBuilder
+	for whole := s; ; {
+		before, p, after, found, err := app.NextPlaceholder(s)
+		if err != nil {
+			return nil, app.Invalid(field, "%s", err)
+		}
+		out.add(escape(before))
+		if !found {
+			return out.done(), nil
+		}
+		link := ""
+		if field == "text" {
+			link = whole[:len(whole)-len(s)+len(before)]
+		}
+		out.fill(c.slotAt(link, p, escape(p.Fallback), escape).escaped)
+		s = after
+	}
+}
+
+// compiledText is one part of a content.
+type compiledText struct {
+	steps []textStep
+	wide  bool
+	bytes int64 // of what is fixed
+}
+
+// textStep is a fixed text and what follows it for one recipient.
+type textStep struct {
+	fixed *app.SharedText         // nil: nothing
+	fill  func(f *filling) string // nil: nothing
+}
+
+// textBuilder makes a compiledText.
+type textBuilder struct {
+	out   compiledText
+	fixed strings.Builder
+	high  int // bytes outside ASCII
+}
+
+// add appends fixed text.
+func (b *textBuilder) add(s string) {
+	b.fixed.WriteString(s)
+	b.out.bytes += int64(len(s))
+	for i := range len(s) {
+		b.high += int(s[i] >> 7)
+	}
+}
+
+// fill appends what fill returns for a recipient.
+func (b *textBuilder) fill(fill func(f *filling) string) {
+	step := textStep{fill: fill}
+	if b.fixed.Len() > 0 {
+		step.fixed = &app.SharedText{Text: b.fixed.String()}
+		b.fixed.Reset()
+	}
+	b.out.steps = append(b.out.steps, step)
+}
+
+// done returns the text.
+func (b *textBuilder) done() *compiledText {
+	if b.fixed.Len() > 0 {
+		b.fill(nil)
+	}
+	b.out.wide = b.high > int(b.out.bytes)/3
+	return &b.out
+}
+
+// fillUp adds a line end to a body that could come out empty: a mail needs one.
+func (t *compiledText) fillUp() {
+	if t != nil && t.bytes == 0 {
+		t.steps = append(t.steps, textStep{fixed: &app.SharedText{Text: "\n"}})
+	}
+}
+
+// unsubscribeField is a placeholder's field that is no contact's value. The
+// others are those of BroadcastRecipient.Fields: first_name, last_name, and
+// PropertyPrefix with a key; email is the recipient's own.
+const unsubscribeField = "unsubscribe"
+
+// fieldOf is the field that a placeholder's key asks for.
+func fieldOf(key string) string {
+	if app.IsUnsubscribeKey(key) {
+		return unsubscribeField
+	}
+	key, ofContact := strings.CutPrefix(key, "contact.")
+	switch key {
+	case app.FirstNameField, app.LastNameField, app.EmailField:
+		return key
+	case "FIRST_NAME", "LAST_NAME", "EMAIL":
+		if !ofContact {
+			return strings.ToLower(key)
+		}
+	}
+	return app.PropertyPrefix + key
+}
+
+// slot is a place that is filled for each recipient.
+type slot struct {
+	field    string
+	fallback string // escaped
+	escape   func(string) string
+	query    bool // it is the value of a parameter in a link: percent-encoded
+}
+
+// slot makes the place of a placeholder. own is its own fallback as it stands in
+// that place, where it has one.
+func (c *compiler) slot(p app.Placeholder, own string, escape func(string) string) *slot {
+	s := &slot{field: fieldOf(p.Key), fallback: own, escape: escape}
+	if s.field == unsubscribeField {
+		s.fallback = ""
+		return s
+	}
+	if s.field != app.EmailField {
+		c.mail.fields[s.field] = true
+	}
+	if key, ok := strings.CutPrefix(s.field, app.PropertyPrefix); ok && !p.HasFallback {
+		s.fallback = escape(cleanValue(valueOf(c.fallbacks, key)))
+	}
+	if !p.HasFallback && s.fallback == "" {
+		c.open = append(c.open, openSlot{p.Key, s.field})
+	}
+	return s
+}
+
+// slotAt is slot for a place behind some text: a value that stands for a parameter of a
+// link's query is percent-encoded. The placeholder's own fallback stays as its author
+// wrote it.
+func (c *compiler) slotAt(before string, p app.Placeholder, own string, escape func(string) string) *slot {
+	if app.IsUnsubscribeKey(p.Key) || !inQuery(before) {
+		return c.slot(p, own, escape)
+	}
+	s := c.slot(p, own, func(v string) string { return escape(queryValue(v)) })
+	s.escape, s.query = escape, true
+	return s
+}
+
+// longestLink is how far inQuery looks back, in bytes.
+const longestLink = 4 << 10
+
+// inQuery reports whether what follows a text is the value of a parameter in the query of
+// a link: "https://example.com/?email=".
+func inQuery(before string) bool {
+	before = before[max(0, len(before)-longestLink):]
+	link := before[strings.LastIndexAny(before, " \t\r\n\"'<>")+1:]
+	mark := strings.IndexByte(link, '?')
+	if mark < 0 {
+		return false
+	}
+	scheme := strings.Index(link, ":")
+	if (scheme < 0 || scheme > mark) && !strings.HasPrefix(link, "/") {
+		return false
+	}
+	return strings.Contains(link[strings.LastIndexAny(link, "?&;")+1:], "=")
+}
+
+// queryValue percent-encodes a value for the query of a link (RFC 3986 3.4).
+func queryValue(s string) string { return strings.ReplaceAll(url.QueryEscape(s), "+", "%20") }
+
+// valueOf finds a property under its key, or, for one in capitals as they stand
+// in placeholders of old, in small letters.
+func valueOf(values map[string]string, key string) string {
+	if v := values[key]; v != "" {
+		return v
+	}
+	return values[strings.ToLower(key)]
+}
+
+// cleanValue leaves out what no mail may hold. What is stored holds none of it.
+func cleanValue(s string) string {
+	if strings.IndexByte(s, 0) >= 0 {
+		s = strings.ReplaceAll(s, "\x00", "")
+	}
+	return strings.ToValidUTF8(s, "\uFFFD")
+}
+
+// filling is one recipient's turn.
+type filling struct {
+	mail      *Broadcast
+	sealer    *app.Sealer
+	recipient *app.BroadcastRecipient
+	page      string   // address of the unsubscribe page; empty: not known
+	tokens    []string // of tracked links by number, once they are made
+	bytes     int      // of what was filled in
+}
+
+// maxFilled is how many bytes of values one mail may hold: what a short content
+// asks for over and over again must not outgrow the memory. What is beyond is
+// left out.
+const maxFilled = 8 << 20
+
+// escaped is what stands in the place of s.
+func (s *slot) escaped(f *filling) string {
+	if v := s.plainValue(f); v != "" {
+		return s.escape(v)
+	}
+	return s.fallback
+}
+
+// plain is escaped without the escaping.
+func (s *slot) plain(f *filling) string {
+	if v := s.plainValue(f); v != "" {
+		return v
+	}
+	return s.fallback
+}
+
+// plainValue is the recipient's value as it stands in a text without markup.
+func (s *slot) plainValue(f *filling) string {
+	v := f.value(s.field)
+	if s.query {
+		v = queryValue(v)
+	}
+	return v
+}
+
+// value is the recipient's value of a field; empty: none.
+func (f *filling) value(field string) string {
+	switch field {
+	case app.EmailField:
+		return cleanValue(f.recipient.Email)
+	case unsubscribeField:
+		return f.page
+	}
+	return cleanValue(f.recipient.Fields[field])
+}
+
+// Fields are the values of a contact that the content asks for, to be kept as
+// BroadcastRecipient.Fields; nil: none.
+func (b *Broadcast) Fields(c *app.Contact) map[string]string {
+	var out map[string]string
+	for field := range b.fields {
+		v := contactValue(c, field)
+		if v == "" {
+			continue
+		}
+		if out == nil {
+			out = make(map[string]string, len(b.fields))
+		}
+		out[field] = v
+	}
+	return out
+}
+
+// contactValue is the contact's value of a placeholder's field.
+func contactValue(c *app.Contact, field string) string {
+	switch field {
+	case app.FirstNameField:
+		return c.FirstName
+	case app.LastNameField:
+		return c.LastName
+	}
+	key := strings.TrimPrefix(field, app.PropertyPrefix)
+	for _, k := range []string{key, strings.ToLower(key)} {
+		if v, ok := c.Properties[k]; ok && !v.Empty() {
+			return v.String()
+		}
+	}
+	return ""
+}
+
+// Links are the distinct targets that are tracked, by their number, with their
+// placeholders.
+func (b *Broadcast) Links() []string { return b.links }
+
+// Size is roughly what the compiled broadcast occupies, in bytes.
+func (b *Broadcast) Size() int64 {
+	const step, encoded = 200, 3 // text, and its form for the wire
+	n := int64(1000)
+	for _, t := range []*compiledText{b.subject, b.html, b.text} {
+		if t != nil {
+			n += encoded*t.bytes + step*int64(len(t.steps))
+		}
+	}
+	for _, link := range b.links {
+		n += int64(len(link))
+	}
+	return n
+}
+
+// Mail is the mail as it leaves to one recipient: the same each time. Where a
+// value is missing, the placeholder's own fallback stands, else the property's,
+// else nothing; no value can make it fail.
+func (b *Broadcast) Mail(s *app.Sealer, r *app.BroadcastRecipient) *app.Mail {
+	to := recipientAddress(r.Email)
+	f := &filling{mail: b, sealer: s, recipient: r}
+	headers := []app.Header{b.listID}
+	if b.pages != "" {
+		hash := s.AddressHash(b.teamID, to.Key())
+		f.page = s.UnsubscribeURL(b.pages, app.PageLink{TeamID: b.teamID, TopicID: b.topicID, Address: hash, Source: r.ID})
+		headers = append(headers, app.Header{Name: "List-Unsubscribe", Value: "<" + f.page + ">"}, app.Header{Name: "List-Unsubscribe-Post", Value: app.OneClick})
+	}
+	return &app.Mail{
+		From: b.from, To: []app.Address{to}, ReplyTo: b.replyTo, Headers: headers, TopicID: b.topicID,
+		Subject: app.CutText(b.subject.body(f).String(), app.MaxSubject),
+		Bodies:  &app.Bodies{HTML: b.html.body(f), Text: b.text.body(f)},
+	}
+}
+
+// body fills the text for a recipient; nil: there is none.
+func (t *compiledText) body(f *filling) *app.Body {
+	if t == nil {
+		return nil
+	}
+	out := &app.Body{Wide: t.wide, Pieces: make([]app.Piece, len(t.steps))}
+	for i := range t.steps {
+		out.Pieces[i].Shared = t.steps[i].fixed
+		if fill := t.steps[i].fill; fill != nil && f.bytes < maxFilled {
+			out.Pieces[i].Own = fill(f)
+			f.bytes += len(out.Pieces[i].Own)
+		}
+	}
+	return out
+}
+
+// recipientAddress reads a contact's address, its domain in A-labels.
+func recipientAddress(email string) app.Address {
+	at := max(0, strings.LastIndexByte(email, '@'))
+	if local, domain := email[:at], strings.TrimPrefix(email[at:], "@"); app.IsASCII(email) && !app.HasControl(email) && mailbox.CheckLocal(local) == nil {
+		return app.Address{Local: local, Domain: strings.ToLower(domain)}
+	}
+	if a, err := app.ParseAddress(email); err == nil {
+		return app.Address{Local: a.Local, Domain: a.Domain}
+	}
+	email = app.OneLine(cleanValue(email)) // none that was stored
+	at = max(0, strings.LastIndexByte(email, '@'))
+	return app.Address{Local: email[:at], Domain: strings.TrimPrefix(email[at:], "@")}
+}
+
+// escapeBare escapes a value for an attribute without quotes, or a place inside
+// of a tag that is no value at all.
+func escapeBare(s string) string {
+	return bareEscaper.Replace(html.EscapeString(s))
+}
+
+var bareEscaper = strings.NewReplacer(" ", "&#32;", "\t", "&#9;", "\n", "&#10;", "\f", "&#12;", "\r", "&#13;", "=", "&#61;", "`", "&#96;")
+
+// Subject is the subject of the mail to one recipient of a broadcast.
+func (b *Broadcast) Subject(r *app.BroadcastRecipient) string {
+	return app.CutText(b.subject.body(&filling{mail: b, recipient: r}).String(), app.MaxSubject)
+}

@@ -1,0 +1,216 @@
+package render
+
+import (
+	"html"
+	"strings"
+
+	nethtml "golang.org/x/net/html"
+
+	"mailer/app"
+	"mailer/app/kit/htmltext"
+	"mailer/app/rules/tracking"
+)
+
+// html compiles the html body, and the text made of it where that is wanted.
+func (c *compiler) html() error {
+	b := c.broadcast
+	marks := newMarks(b.HTML, b.Preview)
+	source, err := marks.put(b.HTML, nil)
+	if err != nil {
+		return app.Invalid("html", "%s", err)
+	}
+	if b.Text == nil {
+		c.derivedText(marks, source)
+	}
+	preview, err := marks.put(b.Preview, html.EscapeString)
+	if err != nil {
+		return app.Invalid("preview_text", "%s", err)
+	}
+	if preview != "" {
+		at := bodyStart(source)
+		source = source[:at] + `<div style="display:none;max-height:0;max-width:0;overflow:hidden;opacity:0">` + preview + "</div>" + source[at:]
+	}
+	if len(c.clicks) > 0 {
+		source = marks.badged(source, c.clicks)
+	}
+	h := htmlCompiler{compiler: c, marks: marks, source: source, bare: marks.bare(source)}
+	c.mail.html = h.compile()
+	return nil
+}
+
+// derivedText compiles the text that is made of marked html. What a placeholder
+// falls back to was HTML there.
+func (c *compiler) derivedText(marks *marks, source string) {
+	const brace = "{{{" // so that a link to a mark is taken for one to a placeholder
+	source = htmltext.PlainText(strings.ReplaceAll(source, marks.prefix, brace+marks.prefix))
+	if source == "" {
+		return
+	}
+	var out textBuilder
+	for whole := source; ; {
+		before, p, after, found := marks.cut(source)
+		if !found {
+			out.add(before)
+			c.mail.text = out.done()
+			return
+		}
+		out.add(strings.TrimSuffix(before, brace))
+		at := len(whole) - len(source) + len(before)
+		out.fill(c.slotAt(whole[:at], p, htmltext.PlainText(p.Fallback), asItIs).escaped)
+		source = after
+	}
+}
+
+// htmlCompiler compiles marked HTML.
+type htmlCompiler struct {
+	*compiler
+	marks  *marks
+	source string
+	bare   map[int]bool // where marks stand that marks.bare found
+	out    textBuilder
+}
+
+// compile cuts the source at its marks, at the links that are tracked, and
+// where the pixel stands, as Sealer.Track would find them.
+func (h *htmlCompiler) compile() *compiledText {
+	t := h.mail.tracking
+	if t == nil {
+		h.add(0, len(h.source))
+		return h.out.done()
+	}
+	places := tracking.ScanLinks(h.source, h.mayTrack)
+	if !t.Click {
+		places.Links = nil
+	}
+	at, pixel := 0, t.Open
+	for _, link := range h.numbered(places.Links) {
+		if pixel && link.From > places.End {
+			h.add(at, places.End)
+			h.pixel()
+			at, pixel = places.End, false
+		}
+		h.add(at, link.From)
+		h.link(link)
+		at = link.To
+	}
+	if pixel {
+		h.add(at, places.End)
+		h.pixel()
+		at = places.End
+	}
+	h.add(at, len(h.source))
+	return h.out.done()
+}
+
+// add compiles what stands between two places of the source.
+func (h *htmlCompiler) add(from, to int) {
+	for _, p := range h.parts(from, to) {
+		h.out.add(p.text)
+		if p.slot != nil {
+			h.out.fill(p.slot.escaped)
+		}
+	}
+}
+
+// textPart is a fixed text and the slot that follows it; nil: none.
+type textPart struct {
+	text string
+	slot *slot
+}
+
+// parts cuts a stretch of the source at its marks.
+func (h *htmlCompiler) parts(from, to int) (out []textPart) {
+	for {
+		before, p, after, found := h.marks.cut(h.source[from:to])
+		if !found {
+			return append(out, textPart{text: before})
+		}
+		escape := html.EscapeString
+		if h.bare[from+len(before)] {
+			escape = escapeBare
+		}
+		out = append(out, textPart{before, h.slotAt(h.source[:from+len(before)], p, p.Fallback, escape)})
+		from = to - len(after)
+	}
+}
+
+// pixel compiles the picture whose fetch tells of an opening.
+func (h *htmlCompiler) pixel() {
+	before, after := tracking.Pixel(h.mail.tracking)
+	h.out.add(before)
+	h.out.fill(func(f *filling) string { return tracking.OpenToken(f.sealer, f.recipient.ID) })
+	h.out.add(after)
+}
+
+// bodyStart is where the content of an HTML text begins: behind the body's tag,
+// or where that would stand.
+func bodyStart(source string) int {
+	z, at, open := htmltext.NewTokens(source), 0, true // open: nothing was shown yet
+	for {
+		switch z.Next() {
+		case nethtml.ErrorToken:
+			return at
+		case nethtml.DoctypeToken:
+			if open {
+				at = z.At
+			}
+		case nethtml.EndTagToken:
+			if open && z.Name == "head" {
+				at = z.At
+			}
+		case nethtml.TextToken:
+			open = open && (z.Element != "" || strings.Trim(z.Raw(), htmltext.Blanks) == "")
+		case nethtml.StartTagToken, nethtml.SelfClosingTagToken:
+			switch name := z.Name; {
+			case name == "body":
+				return z.At
+			case open && name == "html":
+				at = z.At
+			default:
+				open = open && strings.Contains(" head title base link meta style script noscript template ", " "+name+" ")
+			}
+		}
+	}
+}
+
+// bare finds the marks inside of tags that no quotes stand around: a value with
+// a blank would begin another attribute there.
+func (m *marks) bare(source string) map[int]bool {
+	out := map[int]bool{}
+	z := htmltext.NewTokens(source)
+	for {
+		switch z.Next() {
+		case nethtml.ErrorToken:
+			return out
+		case nethtml.StartTagToken, nethtml.SelfClosingTagToken, nethtml.EndTagToken:
+			if raw := z.Raw(); strings.Contains(raw, m.prefix) {
+				m.bareInTag(raw, func(at int) { out[z.Begin+at] = true })
+			}
+		}
+	}
+}
+
+func (m *marks) bareInTag(tag string, found func(at int)) {
+	done := 0 // up to here it was looked at
+	look := func(to int) {
+		for {
+			i := strings.Index(tag[done:to], m.prefix)
+			if i < 0 {
+				return
+			}
+			found(done + i)
+			done += i + len(m.prefix)
+		}
+	}
+	for at := 1 + len(htmltext.TagName(tag[1:])); at < len(tag) && tag[at] != '>'; at = htmltext.SkipBlanks(tag, at) {
+		key := htmltext.AttributeKey(tag[at:])
+		at = htmltext.SkipBlanks(tag, at+len(key))
+		from, to, bare, next := htmltext.AttributeValue(tag, at)
+		if !bare {
+			look(from)
+			done = to
+		}
+		at = next
+	}
+	look(len(tag))
+}

@@ -1,0 +1,142 @@
+package render
+
+import (
+	"html"
+	"regexp"
+	"strings"
+
+	"mailer/app"
+	"mailer/app/kit/htmltext"
+	"mailer/app/rules/tracking"
+)
+
+// mayTrack reports whether a link can be tracked, for a target with marks: for
+// some recipient at least.
+func (h *htmlCompiler) mayTrack(target string) bool {
+	before, p, after, found := h.marks.cut(target)
+	if !found {
+		return tracking.Trackable(target)
+	}
+	rest := h.marks.replaced(after, func(app.Placeholder) string { return "x" })
+	if _, ok := app.CutScheme(before); ok {
+		return tracking.Trackable(htmltext.NormalizeLink(before + "x" + rest))
+	}
+	lower := strings.ToLower(before)
+	begins := strings.HasPrefix("https://", lower) || strings.HasPrefix("http://", lower)
+	page := before == "" && app.IsUnsubscribeKey(p.Key) // whose link never is
+	return begins && !page && tracking.Trackable(htmltext.NormalizeLink("https://x/"+rest))
+}
+
+// numberedLink is a link whose target has a number.
+type numberedLink struct {
+	tracking.LinkValue
+	number int
+}
+
+// numbered numbers the distinct targets and returns their links.
+func (h *htmlCompiler) numbered(links []tracking.LinkValue) (out []numberedLink) {
+	numbers := map[string]int{}
+	for _, link := range links {
+		if tracking.IsPage(h.mail.tracking, link.Target) {
+			continue
+		}
+		n, known := numbers[link.Target]
+		if !known {
+			n = len(numbers)
+			numbers[link.Target] = n
+			h.mail.links = append(h.mail.links, h.marks.replaced(link.Target, app.Placeholder.String))
+		}
+		out = append(out, numberedLink{link, n})
+	}
+	return out
+}
+
+// link compiles a tracked link.
+func (h *htmlCompiler) link(link numberedLink) {
+	before, after := html.EscapeString(h.mail.tracking.Base+tracking.ClickPath), ""
+	if link.Bare {
+		before, after = `"`+before, `"`
+	}
+	if _, _, _, filled := h.marks.cut(link.Target); filled {
+		h.out.fill(h.filledLink(link, before, after).fill)
+		return
+	}
+	h.out.add(before)
+	h.out.fill(func(f *filling) string { return f.clickToken(link.number, link.Target) })
+	h.out.add(after)
+}
+
+// clickToken is the token of the link of a number.
+func (f *filling) clickToken(number int, target string) string {
+	if f.tokens == nil {
+		f.tokens = make([]string, len(f.mail.links))
+	}
+	if f.tokens[number] == "" {
+		f.tokens[number] = tracking.ClickToken(f.sealer, tracking.ClickLink{
+			TeamID: f.mail.teamID, EmailID: f.recipient.ID, Host: f.mail.trackHost, Link: number, Links: len(f.tokens), Target: target})
+	}
+	return f.tokens[number]
+}
+
+// filledLink is a link whose target differs from recipient to recipient.
+type filledLink struct {
+	before, after string     // of its token
+	value         []textPart // as it stands in the source
+	target        []textPart // what that means; nil: known only once it is filled
+	number        int
+}
+
+// halfEntity finds a character reference that what follows could become a part
+// of.
+var halfEntity = regexp.MustCompile(`&[#0-9A-Za-z]*$`)
+
+func (h *htmlCompiler) filledLink(link numberedLink, before, after string) *filledLink {
+	l := &filledLink{before: before, after: after, number: link.number, value: h.parts(link.From, link.To)}
+	rest := link.Target
+	for _, part := range l.value {
+		if part.slot == nil {
+			l.target = append(l.target, textPart{text: rest})
+			return l
+		}
+		if halfEntity.MatchString(part.text) || strings.Contains(part.slot.fallback, "&") {
+			l.target = nil
+			return l
+		}
+		text, _, after, _ := h.marks.cut(rest)
+		l.target = append(l.target, textPart{text, part.slot})
+		rest = after
+	}
+	return l
+}
+
+// fill returns the value of the link: led through this server where its target
+// can be, else what its author wrote.
+func (l *filledLink) fill(f *filling) string {
+	var value strings.Builder
+	for _, p := range l.value {
+		value.WriteString(p.text)
+		if p.slot != nil {
+			value.WriteString(p.slot.escaped(f))
+		}
+	}
+	target := htmltext.NormalizeLink(l.targetOf(f, value.String()))
+	if !tracking.Trackable(target) || tracking.IsPage(f.mail.tracking, target) || target == f.page {
+		return value.String()
+	}
+	return l.before + f.clickToken(l.number, target) + l.after
+}
+
+// targetOf is what the filled value means.
+func (l *filledLink) targetOf(f *filling, value string) string {
+	if l.target == nil {
+		return htmltext.AttributeText(value)
+	}
+	var b strings.Builder
+	for _, p := range l.target {
+		b.WriteString(p.text)
+		if p.slot != nil {
+			b.WriteString(p.slot.plain(f))
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,286 @@
+package render
+
+import (
+	"html"
+	"regexp"
+	"strings"
+
+	"mailer/app"
+	"mailer/app/kit/htmltext"
+)
+
+// Rendered is what a template became.
+type Rendered struct {
+	Subject string // empty: the template has none
+	HTML    string
+	Text    *string // nil: made of HTML; empty: none
+}
+
+// Template fills the template's variables in one pass: what is filled in is never
+// read again. Values are escaped in HTML, so that one is never more than one attribute
+// even where no quotes stand around it, plain in the text, and on one line in
+// the subject, which is rendered only where withSubject asks for it. Names of
+// contacts, which a send has none of, become their own fallback or nothing; the
+// unsubscribe link stays a placeholder, filled when the mail leaves. limit is
+// how many bytes both bodies may have together. Errors: CodeValidation for
+// values that do not fit the variables, CodePayloadTooLarge.
+func Template(c *app.TemplateContent, values map[string]app.PropertyValue, withSubject bool, limit int) (*Rendered, error) {
+	if err := checkValues(c, values); err != nil {
+		return nil, err
+	}
+	out := &Rendered{}
+	var err error
+	if withSubject {
+		if out.Subject, err = renderPart(c, "subject", c.Subject, values, everywhere(app.OneLine), app.MaxSubject); err != nil {
+			return nil, err
+		}
+	}
+	source := htmltext.RepairUnsubscribeLinks(c.HTML)
+	if out.HTML, err = renderPart(c, "html", source, values, htmlEscapes(source), limit); err != nil {
+		return nil, err
+	}
+	if c.Text == nil {
+		return out, nil
+	}
+	text, err := renderPart(c, "text", htmltext.RepairUnsubscribeLinks(*c.Text), values, everywhere(asItIs), limit-len(out.HTML))
+	if err != nil {
+		return nil, err
+	}
+	out.Text = &text
+	return out, nil
+}
+
+// checkValues wants a declared variable of the same type for each value.
+func checkValues(c *app.TemplateContent, values map[string]app.PropertyValue) error {
+	declared := make(map[string]app.PropertyType, len(c.Variables))
+	for _, v := range c.Variables {
+		declared[v.Key] = v.Type
+	}
+	for _, key := range app.SortedKeys(values) {
+		want, ok := declared[key]
+		if !ok {
+			return app.Invalid("template.variables."+app.Excerpt(key), "is not a variable of the template")
+		}
+		if values[key].Type != want {
+			return app.Invalid("template.variables."+key, "must be a %s", want)
+		}
+	}
+	return nil
+}
+
+// escapes returns what makes a value fit into the place of a placeholder, by the
+// number of the placeholder in its part, from 0.
+type escapes func(place int) func(string) string
+
+func everywhere(escape func(string) string) escapes {
+	return func(int) func(string) string { return escape }
+}
+
+// htmlEscapes finds the places of an HTML text that no quotes stand around: there a
+// blank in a value would begin another attribute.
+func htmlEscapes(source string) escapes {
+	m := newMarks(source)
+	marked, err := m.put(source, nil)
+	if err != nil || len(m.list) == 0 {
+		return everywhere(html.EscapeString)
+	}
+	inTags := m.bare(marked)
+	var bare []bool
+	for from := 0; ; {
+		before, _, after, found := m.cut(marked[from:])
+		if !found {
+			break
+		}
+		bare = append(bare, inTags[from+len(before)])
+		from = len(marked) - len(after)
+	}
+	return func(place int) func(string) string {
+		if bare[place] {
+			return escapeBare
+		}
+		return html.EscapeString
+	}
+}
+
+// renderPart fills the placeholders of one part. A fallback that stands in a
+// placeholder is part of the template.
+func renderPart(c *app.TemplateContent, field, s string, values map[string]app.PropertyValue, escape escapes, limit int) (string, error) {
+	var b strings.Builder
+	place := 0
+	var links []int // where placeholders of the unsubscribe link stand
+	for {
+		before, p, after, found, err := app.NextPlaceholder(s)
+		if err != nil {
+			return "", app.Invalid(field, "%s", err) // no published template has such
+		}
+		text := ""
+		if found {
+			if text, err = fill(c, p, values, escape(place)); err != nil {
+				return "", err
+			}
+			place++
+		}
+		if b.Len()+len(before)+len(text) > limit {
+			return "", tooLarge(field)
+		}
+		b.WriteString(before)
+		if app.IsUnsubscribeKey(p.Key) {
+			links = append(links, b.Len())
+		}
+		b.WriteString(text)
+		if !found {
+			return breakOthers(b.String(), links), nil
+		}
+		s = after
+	}
+}
+
+// fill returns what stands in the place of a placeholder.
+func fill(c *app.TemplateContent, p app.Placeholder, values map[string]app.PropertyValue, escape func(string) string) (string, error) {
+	if app.IsUnsubscribeKey(p.Key) {
+		return unsubscribeToken, nil
+	}
+	if v, ok := values[p.Key]; ok {
+		return withoutPage(escape(v.String())), nil
+	}
+	if p.HasFallback || app.ReservedKey(p.Key) {
+		return p.Fallback, nil
+	}
+	for _, v := range c.Variables {
+		if v.Key == p.Key && v.Fallback != nil {
+			return escape(v.Fallback.String()), nil
+		}
+	}
+	return "", app.Invalid("template.variables."+p.Key, "is required: the template has no fallback for it")
+}
+
+// wordJoiner has no width; it stands where an unsubscribe placeholder must not
+// be read as one.
+const wordJoiner = "\u2060"
+
+// namesPage finds what a placeholder of the unsubscribe link is told by.
+var namesPage = regexp.MustCompile(`(?i)unsubscribe`)
+
+// withoutPage puts a word joiner into a value that would be taken for a broken placeholder
+// of the unsubscribe link.
+func withoutPage(value string) string {
+	if htmltext.RepairUnsubscribeLinks(value) == value {
+		return value
+	}
+	var b strings.Builder
+	for rest := value; ; {
+		before, after, found := app.CutPlaceholder(rest) // the sound ones are breakOthers'
+		sound := rest[len(before) : len(rest)-len(after)]
+		if htmltext.RepairUnsubscribeLinks(before) != before {
+			before = namesPage.ReplaceAllStringFunc(before, func(word string) string { return word[:2] + wordJoiner + word[2:] })
+		}
+		b.WriteString(before)
+		if !found {
+			return b.String()
+		}
+		b.WriteString(sound)
+		rest = after
+	}
+}
+
+// breakOthers puts a word joiner into each unsubscribe placeholder that does not
+// stand at one of links, in order: it came out of a value, and the mail's own
+// are filled when it leaves.
+func breakOthers(s string, links []int) string {
+	var b strings.Builder
+	rest := s
+	for {
+		before, after, found := app.CutPlaceholder(rest)
+		if !found {
+			break
+		}
+		at := len(s) - len(rest) + len(before)
+		token := rest[len(before) : len(rest)-len(after)]
+		b.WriteString(before)
+		if len(links) > 0 && links[0] == at {
+			links = links[1:]
+			b.WriteString(token)
+		} else {
+			b.WriteString("{" + wordJoiner + token[1:])
+		}
+		rest = after
+	}
+	if b.Len() == 0 {
+		return s
+	}
+	b.WriteString(rest)
+	return b.String()
+}
+
+// StandIn returns the send as it can be checked before its template is known: with
+// a sender of domain (or any), a subject and a body where they may come from the
+// template. Errors: CodeValidation.
+func StandIn(in *app.EmailInput, domain string) (*app.EmailInput, error) {
+	if err := in.Template.Validate(); err != nil {
+		return nil, err
+	}
+	if in.HTML != "" {
+		return nil, app.Invalid("html", "can't be given together with `template`")
+	}
+	if in.Text != nil && *in.Text != "" {
+		return nil, app.Invalid("text", "can't be given together with `template`")
+	}
+	whole := *in
+	if domain == "" {
+		domain = "template.invalid"
+	}
+	if whole.From == "" {
+		whole.From = "stand-in@" + domain
+	}
+	if whole.Subject == "" {
+		whole.Subject = "-"
+	}
+	whole.HTML, whole.Text, whole.Template = "-", nil, nil
+	return &whole, nil
+}
+
+// Fill returns the send with what its template says: sender, subject and reply_to
+// of the send go before the template's. limit is as Render has it. Errors:
+// CodeValidation (for a draft too), CodePayloadTooLarge.
+func Fill(in *app.EmailInput, c *app.TemplateContent, limit int) (*app.EmailInput, error) {
+	whole := *in
+	whole.Template = nil
+	if whole.From == "" {
+		whole.From = c.From
+	}
+	if whole.From == "" {
+		return nil, app.Invalid("from", "is required: the template has none")
+	}
+	if whole.Subject == "" && c.Subject == "" {
+		return nil, app.Invalid("subject", "is required: the template has none")
+	}
+	r, err := Template(c, in.Template.Variables, whole.Subject == "", limit)
+	if err != nil {
+		return nil, err
+	}
+	if whole.Subject == "" {
+		whole.Subject = r.Subject
+	}
+	if len(app.Present(whole.ReplyTo)) == 0 && !in.NamesReplyTo() {
+		whole.ReplyTo = c.ReplyTo
+	}
+	whole.HTML, whole.Text = r.HTML, r.Text
+	return &whole, nil
+}
+
+// tooLarge is the refusal of a part that grew too long. Errors: CodeValidation
+// for the subject, CodePayloadTooLarge for a body.
+func tooLarge(field string) error {
+	if field == "subject" {
+		return app.Invalid(field, "must not be longer than %d bytes", app.MaxSubject)
+	}
+	return app.Errorf(app.CodePayloadTooLarge, "The templates of a request may come to %d bytes together once they are filled", app.MaxRendered)
+}
+
+// unsubscribeToken is how the link to the unsubscribe page is spelled until a
+// mail leaves.
+const unsubscribeToken = "{{{UNSUBSCRIBE_URL}}}"
+
+// WithPage puts an address where the link to the unsubscribe page stands in what Template
+// made.
+func WithPage(s, page string) string { return strings.ReplaceAll(s, unsubscribeToken, page) }

@@ -1,0 +1,321 @@
+package broadcasts
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"runtime/debug"
+	"slices"
+	"sync"
+	"time"
+
+	"mailer/app"
+	"mailer/app/base"
+	"mailer/app/kit/clock"
+	"mailer/app/rules/mergetags"
+	"mailer/app/sending/mail"
+	"mailer/db"
+)
+
+const (
+	// expandChunk is how many recipients one Write writes down.
+	expandChunk = 1000
+	// maxExpansions is how many broadcasts are written down at once.
+	maxExpansions = 2
+	// cleanChunk is how many units of a canceled broadcast one Write ends.
+	cleanChunk = 500
+	// broadcasterSweep bounds how long a lost wake-up costs.
+	broadcasterSweep = base.SweepAnyway * time.Minute
+	// snapshotWait is how long a send waits for its audience to be frozen.
+	snapshotWait = 5 * time.Second
+)
+
+// broadcaster starts scheduled broadcasts, writes down the recipients of queued
+// ones, ends the units of canceled ones and releases those of resumed ones. All of it follows from the database,
+// so a crash at any line costs nothing but time.
+type broadcaster struct {
+	woken base.Bell
+
+	mu      sync.Mutex
+	running map[string]bool          // broadcasts that are being written down
+	awaited map[string]chan struct{} // closed once the audience is frozen
+}
+
+func newBroadcaster() *broadcaster {
+	return &broadcaster{woken: base.NewBell(), running: map[string]bool{}, awaited: map[string]chan struct{}{}}
+}
+
+// expect returns what closes once the audience of a broadcast, which is about to be
+// queued, is frozen.
+func (x *broadcaster) expect(id string) <-chan struct{} {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.awaited[id] == nil {
+		x.awaited[id] = make(chan struct{})
+	}
+	return x.awaited[id]
+}
+
+// Freezing has a broadcast sent off by send, and waits until its audience is
+// frozen: who changes a contact after the answer does not change it. send tells
+// whether the broadcast was queued; one that is scheduled freezes later.
+func (s *Service) Freezing(ctx context.Context, id string, send func() (queued bool, err error)) error {
+	frozen := s.broadcaster.expect(id)
+	queued, err := send()
+	if err != nil || !queued || !s.delivery.Sends() {
+		s.broadcaster.frozen(id)
+		return err
+	}
+	timer := time.NewTimer(snapshotWait)
+	defer timer.Stop()
+	select {
+	case <-frozen:
+	case <-ctx.Done(): // it is sent all the same
+	case <-timer.C:
+		s.Log.Warn("other broadcasts are being written down: the audience of this one is frozen later", "broadcast", id)
+	}
+	return nil
+}
+
+// frozen tells those who wait that an audience is frozen, or that nobody will
+// freeze it.
+func (x *broadcaster) frozen(id string) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if c := x.awaited[id]; c != nil {
+		close(c)
+		delete(x.awaited, id)
+	}
+}
+
+// claim takes a broadcast to write down, unless somebody does or enough are.
+func (x *broadcaster) claim(id string) bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.running[id] || len(x.running) >= maxExpansions {
+		return false
+	}
+	x.running[id] = true
+	return true
+}
+
+// expansions are the broadcasts that are being written down.
+func (x *broadcaster) expansions() []string {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return slices.Collect(maps.Keys(x.running))
+}
+
+// expandsAny reports whether one of some broadcasts is being written down.
+func (x *broadcaster) expandsAny(ids []string) bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return slices.ContainsFunc(ids, func(id string) bool { return x.running[id] })
+}
+
+func (x *broadcaster) done(id string) {
+	x.mu.Lock()
+	delete(x.running, id)
+	x.mu.Unlock()
+	x.woken.Ring()
+}
+
+// broadcast is the broadcaster's loop, until the service stops.
+func (s *Service) broadcast() {
+	for {
+		next, err := s.broadcastRound(s.Taking)
+		if err != nil && s.Taking.Err() == nil {
+			s.LogUnlessHindered("broadcasts", err)
+			next = base.SweepEvery
+		}
+		if !base.Pause(s.Taking, next, s.broadcaster.woken) {
+			return
+		}
+	}
+}
+
+// broadcastRound does what is due and says when to look again.
+func (s *Service) broadcastRound(ctx context.Context) (next time.Duration, err error) {
+	next, err = s.startDue(ctx)
+	return next, errors.Join(err, s.expandQueued(ctx), s.cleanCanceled(ctx), s.releaseResumed(ctx))
+}
+
+// startDue queues the scheduled broadcasts whose time has come.
+func (s *Service) startDue(ctx context.Context) (next time.Duration, err error) {
+	next = broadcasterSweep
+	scheduled, err := s.openBroadcasts(ctx, app.ScheduledBroadcast)
+	if err != nil {
+		return next, fmt.Errorf("read scheduled broadcasts: %w", err)
+	}
+	var failed []error
+	for i := range scheduled {
+		b := &scheduled[i]
+		if b.Held != "" {
+			continue
+		}
+		if d := clock.Until(b.ScheduledAt); d > 0 {
+			next = min(next, d)
+			continue
+		}
+		err := s.DB.Write(ctx, func(tx *db.Tx) error {
+			whole, err := tx.Broadcast(b.TeamID, b.ID) // before it is written to
+			if err != nil {
+				return base.IgnoreGone(err)
+			}
+			if err := mergetags.RefuseRaw(rawTags(whole)); err != nil {
+				return base.IgnoreGone(s.returnToDraft(tx, b, err))
+			}
+			return base.IgnoreGone(s.queueBroadcast(tx, b))
+		})
+		if err = s.unlessDamaged(ctx, b, err); err != nil {
+			failed = append(failed, fmt.Errorf("start broadcast %s: %w", b.ID, err))
+		}
+	}
+	return next, errors.Join(failed...)
+}
+
+func (s *Service) openBroadcasts(ctx context.Context, status app.BroadcastStatus) ([]app.Broadcast, error) {
+	return db.Get(ctx, s.DB, func(r *db.Reader) ([]app.Broadcast, error) { return r.OpenBroadcasts(status) })
+}
+
+// expandQueued has the recipients of queued broadcasts written down, those of the
+// smaller first.
+func (s *Service) expandQueued(ctx context.Context) error {
+	queued, err := s.openBroadcasts(ctx, app.QueuedBroadcast)
+	if err != nil {
+		return fmt.Errorf("read queued broadcasts: %w", err)
+	}
+	slices.SortStableFunc(queued, func(a, b app.Broadcast) int { return int(min(max(a.Audience-b.Audience, -1), 1)) })
+	for i := range queued {
+		b := &queued[i]
+		if b.Expanded || b.Held != "" || !s.broadcaster.claim(b.ID) {
+			continue
+		}
+		s.Workers.Go(func() {
+			defer s.broadcaster.done(b.ID)
+			defer s.broadcaster.frozen(b.ID)
+			defer func() {
+				if r := recover(); r != nil {
+					s.Log.Error("panic while writing down recipients", "broadcast", b.ID, "panic", r, "stack", string(debug.Stack()))
+				}
+			}()
+			if err := s.unlessDamaged(s.Taking, b, s.expand(s.Taking, b)); err != nil && s.Taking.Err() == nil {
+				s.LogUnlessHindered("write down recipients", err, "broadcast", b.ID)
+				base.Pause(s.Taking, base.SweepEvery, nil)
+			}
+		})
+	}
+	return nil
+}
+
+// unlessDamaged holds a broadcast of which something can't be read. Other errors pass.
+func (s *Service) unlessDamaged(ctx context.Context, b *app.Broadcast, err error) error {
+	if !errors.Is(err, db.ErrDamaged) {
+		return err
+	}
+	return s.delivery.HoldDamaged(ctx, b.TeamID, b.ID)
+}
+
+// expand writes down the recipients of a broadcast from where it was left. The
+// whole audience is read in one snapshot: what changes meanwhile does not change
+// it. After a crash the rest is read as it is then.
+func (s *Service) expand(ctx context.Context, b *app.Broadcast) error {
+	content, err := s.mail.BroadcastMail(ctx, b.TeamID, b.ID)
+	if err != nil {
+		return err
+	}
+	links := content.Links()
+	err = s.DB.Write(ctx, func(tx *db.Tx) error { return tx.InsertBroadcastLinks(b.ID, links) })
+	if err != nil {
+		return fmt.Errorf("write down links: %w", err)
+	}
+	err = s.DB.Read(ctx, func(r *db.Reader) error {
+		cursor, err := r.ExpandCursor(b.ID)
+		if err != nil {
+			return err
+		}
+		s.broadcaster.frozen(b.ID)
+		for {
+			contacts, err := r.AudienceContacts(ctx, &content.Audience, cursor, expandChunk)
+			if err != nil {
+				return fmt.Errorf("read audience: %w", err)
+			}
+			if len(contacts) == 0 {
+				return nil
+			}
+			cursor = contacts[len(contacts)-1].ID
+			if err := s.appendRecipients(ctx, b, content, contacts); err != nil {
+				return err
+			}
+		}
+	})
+	if err == nil {
+		err = s.DB.Write(ctx, func(tx *db.Tx) error { return tx.EndExpansion(b.ID) })
+	}
+	s.delivery.WakeBulkOf(b.Relay)
+	return base.IgnoreGone(err) // canceled meanwhile
+}
+
+func (s *Service) appendRecipients(ctx context.Context, b *app.Broadcast, content *mail.BroadcastMail, contacts []app.Contact) error {
+	rows := make([]app.BroadcastRecipient, len(contacts))
+	for i := range contacts {
+		c := &contacts[i]
+		rows[i] = app.BroadcastRecipient{ContactID: c.ID, Email: c.Email, Fields: content.Fields(c)}
+	}
+	err := s.DB.WritePatient(ctx, func(tx *db.Tx) error {
+		rows, err := s.audience.Unerased(tx, b.TeamID, rows)
+		if err != nil || len(rows) == 0 {
+			return err
+		}
+		tx.AfterCommit(func() { s.Metrics.Accepted(len(rows)) })
+		return tx.AppendRecipients(b, rows)
+	})
+	if err != nil {
+		return err
+	}
+	s.delivery.WakeBulkOf(b.Relay)
+	return nil
+}
+
+// cleanCanceled ends the units that canceled broadcasts still have.
+func (s *Service) cleanCanceled(ctx context.Context) error {
+	canceled, err := db.Get(ctx, s.DB, (*db.Reader).CanceledBroadcasts)
+	if err != nil {
+		return fmt.Errorf("read canceled broadcasts: %w", err)
+	}
+	for i := range canceled {
+		for more := true; more; {
+			err := s.DB.WriteVital(ctx, func(tx *db.Tx) (err error) {
+				more, err = s.cleanUnits(tx, &canceled[i])
+				return err
+			})
+			if err != nil {
+				return fmt.Errorf("end the units of canceled broadcast %s: %w", canceled[i].ID, err)
+			}
+		}
+	}
+	return nil
+}
+
+func (s *Service) cleanUnits(tx *db.Tx, b *app.Broadcast) (more bool, err error) {
+	units, err := tx.WaitingUnits(b.ID, cleanChunk)
+	if err != nil {
+		return false, err
+	}
+	for _, u := range units {
+		if err := s.mail.Withdraw(tx, u, "Its broadcast was canceled"); err != nil {
+			return false, err
+		}
+	}
+	return len(units) == cleanChunk, nil
+}
+
+// WakeBroadcaster has the worker look for what is due; it never blocks.
+func (s *Service) WakeBroadcaster() { s.broadcaster.woken.Ring() }
+
+// Expansions returns the broadcasts that are being written down.
+func (s *Service) Expansions() []string { return s.broadcaster.expansions() }
+
+// ExpandsAny reports whether any of these broadcasts is being written down.
+func (s *Service) ExpandsAny(ids []string) bool { return s.broadcaster.expandsAny(ids) }

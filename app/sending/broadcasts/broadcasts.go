@@ -1,0 +1,214 @@
+package broadcasts
+
+import (
+	"context"
+	"reflect"
+	"time"
+
+	"mailer/app"
+	"mailer/app/base"
+	"mailer/app/kit/clock"
+	"mailer/app/rules/pacing"
+	"mailer/app/sending/mail"
+	"mailer/db"
+)
+
+// BroadcastView is a broadcast and what the planner foretells of it.
+type BroadcastView struct {
+	app.Broadcast
+	FinishesAt time.Time           // when its last mail leaves; zero: none will, or nobody can say
+	Warning    *pacing.PlanWarning // of one that was sent just now; nil: all of it leaves at once
+}
+
+// CreateBroadcast adds a draft and, where the input says so, sends it in the same
+// Write. Errors: CodeValidation, those of idempotency, CodeNotFound for segment or
+// topic, and those of SendBroadcast.
+func (s *Service) CreateBroadcast(ctx context.Context, key *app.Key, in app.BroadcastInput, opts mail.SendOptions) (v BroadcastView, err error) {
+	b, err := in.Validate(clock.Now())
+	if err == nil {
+		err = base.CheckDesign(in.Design)
+	}
+	if err != nil {
+		return v, err
+	}
+	b.ID, b.TeamID = app.NewID(), key.TeamID
+	return mail.Once(ctx, s.mail, key, mail.RouteBroadcasts, opts, func(keep mail.Keeper[BroadcastView]) (BroadcastView, error) {
+		if in.Send {
+			return s.createAndSend(ctx, &b, keep)
+		}
+		return s.createDraft(ctx, &b, keep)
+	})
+}
+
+func (s *Service) createDraft(ctx context.Context, b *app.Broadcast, keep mail.Keeper[BroadcastView]) (v BroadcastView, err error) {
+	err = s.DB.Write(ctx, func(tx *db.Tx) error {
+		if err := audienceExists(&tx.Reader, b); err != nil {
+			return err
+		}
+		v.Broadcast = *b
+		v.CreatedAt = tx.Now
+		if err := tx.InsertBroadcast(&v.Broadcast); err != nil {
+			return err
+		}
+		return keepView(tx, keep, &v)
+	})
+	return v, base.Unavailable(err)
+}
+
+// audienceExists proves that segment and topic of a broadcast are the team's.
+// Errors: CodeNotFound.
+func audienceExists(r *db.Reader, b *app.Broadcast) error {
+	if b.SegmentID != "" {
+		if _, err := r.Segment(b.TeamID, b.SegmentID); err != nil {
+			return base.Lookup("segment", err)
+		}
+	}
+	if b.TopicID == "" {
+		return nil
+	}
+	return base.Lookup("topic", r.TopicExists(b.TeamID, b.TopicID))
+}
+
+// ListBroadcasts returns a page of the team's broadcasts, newest first and without
+// content, and whether there are more. Errors: CodeValidation for a cursor that
+// is not in the list.
+func (s *Service) ListBroadcasts(ctx context.Context, key *app.Key, page app.Page) (views []BroadcastView, more bool, err error) {
+	rows, more, err := db.GetPage(ctx, s.DB, func(r *db.Reader) ([]app.Broadcast, bool, error) { return r.ListBroadcasts(key.TeamID, page) })
+	if err != nil {
+		return nil, false, base.Cursor(page, err)
+	}
+	views, err = s.views(ctx, rows...)
+	return views, more, err
+}
+
+// GetBroadcast returns one broadcast with its content. Errors: CodeNotFound.
+func (s *Service) GetBroadcast(ctx context.Context, key *app.Key, id string) (BroadcastView, error) {
+	b, err := s.readBroadcast(ctx, key, id)
+	if err != nil {
+		return BroadcastView{}, err
+	}
+	views, err := s.views(ctx, *b)
+	if err != nil {
+		return BroadcastView{}, err
+	}
+	return views[0], nil
+}
+
+// views adds to broadcasts when they finish.
+func (s *Service) views(ctx context.Context, rows ...app.Broadcast) ([]BroadcastView, error) {
+	times, err := s.FinishTimes(ctx, rows)
+	if err != nil {
+		return nil, base.Unavailable(err)
+	}
+	out := make([]BroadcastView, len(rows))
+	for i, b := range rows {
+		out[i] = BroadcastView{Broadcast: b, FinishesAt: times[b.ID]}
+	}
+	return out, nil
+}
+
+func (s *Service) readBroadcast(ctx context.Context, key *app.Key, id string) (*app.Broadcast, error) {
+	b, err := base.Reserved(ctx, s.DB,
+		func(r *db.Reader) (int64, error) { return r.BroadcastSize(key.TeamID, id) },
+		func(r *db.Reader) (*app.Broadcast, error) { return r.Broadcast(key.TeamID, id) })
+	return b, base.Lookup("broadcast", err)
+}
+
+// onlyDraft refuses what can be done to drafts alone. done is a participle.
+func onlyDraft(b *app.Broadcast, done string) error {
+	if b.Status == app.DraftBroadcast {
+		return nil
+	}
+	return app.Errorf(app.CodeInvalidParameter, "Only a draft can be %s; this broadcast is %s", done, b.Status)
+}
+
+// UpdateBroadcast changes a draft and returns it as it stands then. Errors:
+// CodeValidation, CodeNotFound for segment and topic too, CodeInvalidParameter
+// for what is no draft, CodeConflict where it is at another revision than the patch's.
+func (s *Service) UpdateBroadcast(ctx context.Context, key *app.Key, id string, patch app.BroadcastPatch) (v BroadcastView, err error) {
+	return s.editDraft(ctx, key, id, patch, false)
+}
+
+// editDraft changes a draft and keeps what it said, always or now and then.
+func (s *Service) editDraft(ctx context.Context, key *app.Key, id string, patch app.BroadcastPatch, always bool) (v BroadcastView, err error) {
+	change, err := patch.Validate()
+	if err == nil {
+		err = base.CheckDesign(patch.Design.Value)
+	}
+	if err != nil {
+		return v, err
+	}
+	err = s.DB.Write(ctx, func(tx *db.Tx) error {
+		b, err := tx.Broadcast(key.TeamID, id)
+		if err != nil {
+			return err
+		}
+		if err := onlyDraft(b, "edited"); err != nil {
+			return err
+		}
+		if err := unmoved(b, patch.Revision); err != nil {
+			return err
+		}
+		was := draftOf(b)
+		if err := change.Apply(b); err != nil {
+			return err
+		}
+		if err := namedExists(&tx.Reader, change, b); err != nil {
+			return err
+		}
+		v.Broadcast = *b
+		if !reflect.DeepEqual(was, draftOf(b)) {
+			if err := base.KeepVersion(ctx, tx, key.TeamID, id, was, always); err != nil {
+				return err
+			}
+		}
+		return tx.UpdateBroadcast(b)
+	})
+	return v, base.Lookup("broadcast", err)
+}
+
+// namedExists is audienceExists for what a change names: the rest of a copy may
+// be gone, and can be changed one by one.
+func namedExists(r *db.Reader, c *app.BroadcastChange, b *app.Broadcast) error {
+	named := *b
+	if !c.NamesSegment() {
+		named.SegmentID = ""
+	}
+	if !c.NamesTopic() {
+		named.TopicID = ""
+	}
+	return audienceExists(r, &named)
+}
+
+// DeleteBroadcast removes a draft. Errors: CodeNotFound, CodeInvalidParameter for
+// what is no draft.
+func (s *Service) DeleteBroadcast(ctx context.Context, key *app.Key, id string) error {
+	err := s.DB.Write(ctx, func(tx *db.Tx) error {
+		b, err := tx.BroadcastHead(key.TeamID, id)
+		if err != nil {
+			return err
+		}
+		if err := onlyDraft(&b, "deleted"); err != nil {
+			return err
+		}
+		return tx.DeleteBroadcast(key.TeamID, id)
+	})
+	return base.Lookup("broadcast", err)
+}
+
+// DuplicateBroadcast makes a draft of the audience and the content of a broadcast
+// in any state and returns it. A segment or topic that is gone meanwhile stays
+// named, and keeps the copy from being sent to others. Errors: CodeNotFound.
+func (s *Service) DuplicateBroadcast(ctx context.Context, key *app.Key, id string) (v BroadcastView, err error) {
+	b, err := s.readBroadcast(ctx, key, id)
+	if err != nil {
+		return v, err
+	}
+	v.Broadcast = b.Copy()
+	v.ID = app.NewID()
+	err = s.DB.Write(ctx, func(tx *db.Tx) error {
+		v.CreatedAt = tx.Now
+		return tx.InsertBroadcast(&v.Broadcast)
+	})
+	return v, base.Unavailable(err)
+}

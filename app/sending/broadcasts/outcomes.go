@@ -1,0 +1,166 @@
+package broadcasts
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"mailer/app"
+	"mailer/app/base"
+	"mailer/app/tenants/audience"
+	"mailer/db"
+)
+
+// outcomeChunk is how many recipients one Write looks at.
+const outcomeChunk = 1000
+
+// outcomeOf reads what a caller calls an outcome. Errors: CodeValidation.
+func outcomeOf(name string) (db.Outcome, error) {
+	o := db.Outcome{Link: -1, Behind: -1}
+	switch name {
+	case "sent", "delivered", "opened", "not_opened", "clicked", "not_clicked", "bounced", "complained", "unsubscribed", "suppressed", "failed", "canceled":
+		o.With, o.Without = (&app.RecipientQuery{Type: name}).Bits()
+	default:
+		return o, app.Invalid("outcome", "must be sent, delivered, opened, not_opened, clicked, not_clicked, bounced, complained, unsubscribed, suppressed, failed or canceled")
+	}
+	return o, nil
+}
+
+// SegmentOfOutcome makes a segment of those recipients of a broadcast to whom something
+// happened, or who followed a link, as members by hand, in pieces that let others' writes
+// come in between. Where one fails the segment is deleted; a server that is killed
+// meanwhile leaves one with part of its members. Errors: CodeValidation, CodeNotFound,
+// CodeInvalidParameter for a broadcast that was not queued.
+func (s *Reviews) SegmentOfOutcome(ctx context.Context, key *app.Key, id, name, outcome, url string) (segment app.Segment, err error) {
+	o, err := outcomeOf(outcome)
+	if err != nil {
+		return segment, err
+	}
+	if url != "" && outcome != "clicked" {
+		return segment, app.Invalid("url", "goes with the outcome clicked")
+	}
+	var b app.Broadcast
+	err = s.service.DB.Read(ctx, func(r *db.Reader) error {
+		if b, err = r.BroadcastHead(key.TeamID, id); err != nil {
+			return err
+		}
+		if b.Mails == "" {
+			return app.Errorf(app.CodeInvalidParameter, "Only a broadcast that was sent has outcomes; this one is %s", b.Status)
+		}
+		if begun, canceled := b.Unbegun(); canceled && outcome == string(app.Canceled) {
+			o.Behind = begun
+		}
+		if url == "" {
+			return nil
+		}
+		if o.Link, err = r.LinkNumber(id, url); errors.Is(err, db.ErrNotFound) {
+			return app.Invalid("url", "must be a link of the broadcast, as its content has it")
+		}
+		return err
+	})
+	if err != nil {
+		return segment, base.Lookup("broadcast", err)
+	}
+	if o.Behind >= 0 && b.Open > 0 { // what waits of it is marked canceled first
+		if err := s.service.cleanCanceled(ctx); err != nil {
+			return segment, base.Unavailable(err)
+		}
+	}
+	if segment, err = s.service.audience.CreateSegment(ctx, key, app.SegmentInput{Name: name}); err != nil {
+		return segment, err
+	}
+	if err := s.fillSegment(ctx, &b, o, &segment); err != nil {
+		undone := s.service.audience.DeleteSegment(context.WithoutCancel(ctx), key, segment.ID)
+		return app.Segment{}, base.Unavailable(errors.Join(err, undone))
+	}
+	return segment, nil
+}
+
+// fillSegment adds the members, and counts them.
+func (s *Reviews) fillSegment(ctx context.Context, b *app.Broadcast, o db.Outcome, segment *app.Segment) error {
+	for from := int64(0); from < b.Written; from += outcomeChunk {
+		err := s.addMembers(ctx, segment, func(tx *db.Tx) ([]string, error) {
+			return tx.OutcomeContacts(b, o, from, min(from+outcomeChunk, b.Written))
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if o.Behind < 0 || b.Expanded {
+		return nil
+	}
+	return s.addUnwritten(ctx, b, segment)
+}
+
+// addUnwritten adds the audience of a broadcast that was canceled before all its
+// recipients were written down, as far as they were not.
+func (s *Reviews) addUnwritten(ctx context.Context, b *app.Broadcast, segment *app.Segment) error {
+	var whom app.Audience
+	var last string
+	err := s.service.DB.Read(ctx, func(r *db.Reader) error {
+		whole, err := r.Broadcast(b.TeamID, b.ID)
+		if err != nil {
+			return err
+		}
+		if last, err = r.WrittenUpTo(b.ID); err != nil {
+			return err
+		}
+		whom, err = audience.FrozenAudience(r, whole)
+		return base.Lookup("topic", err)
+	})
+	for more := true; more && err == nil; {
+		var contacts []app.Contact
+		contacts, err = db.Get(ctx, s.service.DB, func(r *db.Reader) ([]app.Contact, error) {
+			return r.AudienceContacts(ctx, &whom, last, outcomeChunk)
+		})
+		if err != nil || len(contacts) == 0 {
+			break
+		}
+		ids := make([]string, len(contacts))
+		for i := range contacts {
+			ids[i] = contacts[i].ID
+		}
+		last, more = ids[len(ids)-1], len(ids) == outcomeChunk
+		err = s.addMembers(ctx, segment, func(tx *db.Tx) (left []string, err error) {
+			for _, id := range ids {
+				if ok, err := tx.ContactExists(b.TeamID, id); err != nil {
+					return nil, err
+				} else if ok {
+					left = append(left, id)
+				}
+			}
+			return left, nil
+		})
+	}
+	return err
+}
+
+// addMembers adds the contacts that pick returns to a segment, in one Write, and counts
+// those that are new.
+func (s *Reviews) addMembers(ctx context.Context, segment *app.Segment, pick func(*db.Tx) ([]string, error)) error {
+	added := 0
+	err := s.service.DB.Write(ctx, func(tx *db.Tx) error {
+		added = 0
+		if _, err := tx.Segment(segment.TeamID, segment.ID); err != nil {
+			return fmt.Errorf("find the segment: %w", err)
+		}
+		ids, err := pick(tx)
+		if err != nil {
+			return fmt.Errorf("find recipients: %w", err)
+		}
+		for _, id := range ids {
+			fresh, err := tx.AddMember(segment.ID, id)
+			if err != nil {
+				return err
+			}
+			if fresh {
+				added++
+			}
+		}
+		return tx.CountMembers(segment.ID, added)
+	})
+	if err == nil {
+		segment.Members += added
+	}
+	return err
+}

@@ -1,0 +1,27 @@
+package broadcasts
+
+import (
+	"mailer/app"
+	"mailer/app/rules/mergetags"
+	"mailer/db"
+)
+
+// rawTags returns the tags of other services in what a broadcast says, which no value
+// would take the place of.
+func rawTags(b *app.Broadcast) []mergetags.RawTag {
+	fields := []mergetags.Field{{Name: "subject", Text: b.Subject}, {Name: "preview_text", Text: b.Preview}, {Name: "html", Text: b.HTML}}
+	if b.Text != nil {
+		fields = append(fields, mergetags.Field{Name: "text", Text: *b.Text})
+	}
+	return mergetags.FindRaw(fields...)
+}
+
+// returnToDraft makes a scheduled broadcast a draft again, since it holds raw tags: it was
+// scheduled by a server that did not look for them.
+func (s *Service) returnToDraft(tx *db.Tx, b *app.Broadcast, why error) error {
+	tx.AfterCommit(func() {
+		s.Log.Error("a scheduled broadcast is not sent and is a draft again", "broadcast", b.ID, "team", b.TeamID, "err", why,
+			"help", "change the draft, then send it")
+	})
+	return tx.ReturnToDraft(b.TeamID, b.ID)
+}

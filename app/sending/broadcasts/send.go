@@ -1,0 +1,273 @@
+package broadcasts
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"mailer/app"
+	"mailer/app/base"
+	"mailer/app/kit/clock"
+	"mailer/app/rules/mergetags"
+	"mailer/app/rules/pacing"
+	"mailer/app/rules/tracking"
+	"mailer/app/sending/mail"
+	"mailer/db"
+)
+
+// SendBroadcast sends a draft, at once or at the time that scheduledAt says, and
+// foretells when it is through. Errors, in the order of the checks:
+// CodeValidation for the time and for tags of other services in its content, those of idempotency, CodeNotFound,
+// CodeInvalidParameter for what is no draft, CodeNotFound for its segment or topic,
+// CodeValidation for the from-domain, CodeSendingPaused, CodeBroadcastsPaused,
+// CodeBroadcastTooLarge, CodeMonthlyQuotaExceeded, CodeServiceUnavailable.
+func (s *Service) SendBroadcast(ctx context.Context, key *app.Key, id, scheduledAt string, opts mail.SendOptions) (v BroadcastView, err error) {
+	at, err := app.BroadcastTime(scheduledAt, clock.Now())
+	if err != nil {
+		return v, err
+	}
+	if err := s.Ready(); err != nil {
+		return v, err
+	}
+	return mail.Once(ctx, s.mail, key, mail.RouteBroadcastSend, opts, func(keep mail.Keeper[BroadcastView]) (v BroadcastView, err error) {
+		for range mail.MaxEdits {
+			v, err = s.sendDraft(ctx, key, id, at, keep)
+			if !errors.Is(err, mail.ErrMoved) {
+				return v, err
+			}
+		}
+		return v, app.Errorf(app.CodeConflict, "The broadcast is being changed by other requests at the same time; try again")
+	})
+}
+
+// sendDraft counts and plans a draft and then sends it. Error: mail.ErrMoved where its
+// audience, sender or content was changed meanwhile.
+func (s *Service) sendDraft(ctx context.Context, key *app.Key, id string, at time.Time, keep mail.Keeper[BroadcastView]) (v BroadcastView, err error) {
+	b, err := s.readBroadcast(ctx, key, id)
+	if err != nil {
+		return v, err
+	}
+	if err := onlyDraft(b, "sent"); err != nil {
+		return v, err
+	}
+	if err := mergetags.RefuseRaw(rawTags(b)); err != nil {
+		return v, err
+	}
+	b.ScheduledAt = at
+	plan, err := s.foretell(ctx, b)
+	if err != nil {
+		return v, err
+	}
+	err = s.Freezing(ctx, id, func() (bool, error) {
+		err := s.DB.Write(ctx, func(tx *db.Tx) error {
+			now, err := tx.Broadcast(key.TeamID, id)
+			if err != nil {
+				return err
+			}
+			if err := onlyDraft(now, "sent"); err != nil {
+				return err
+			}
+			if now.SegmentID != b.SegmentID || now.TopicID != b.TopicID || now.From != b.From || !sameWords(now, b) {
+				return mail.ErrMoved
+			}
+			now.BroadcastContent = app.BroadcastContent{} // the answer does without
+			now.ScheduledAt, now.Audience = b.ScheduledAt, b.Audience
+			v = newView(now, plan)
+			if err := s.dispatch(ctx, tx, &v.Broadcast); err != nil {
+				return err
+			}
+			return keepView(tx, keep, &v)
+		})
+		return v.Status == app.QueuedBroadcast, err
+	})
+	return v, base.Lookup("broadcast", err)
+}
+
+// sameWords reports whether two states of a broadcast say the same to everybody.
+func sameWords(a, b *app.Broadcast) bool {
+	return a.Subject == b.Subject && a.Preview == b.Preview && a.HTML == b.HTML && (a.Text == nil) == (b.Text == nil) && (a.Text == nil || *a.Text == *b.Text)
+}
+
+// createAndSend adds a draft and sends it in one Write.
+func (s *Service) createAndSend(ctx context.Context, draft *app.Broadcast, keep mail.Keeper[BroadcastView]) (v BroadcastView, err error) {
+	if err := s.Ready(); err != nil {
+		return v, err
+	}
+	if err := mergetags.RefuseRaw(rawTags(draft)); err != nil {
+		return v, err
+	}
+	plan, err := s.foretell(ctx, draft)
+	if err != nil {
+		return v, err
+	}
+	err = s.Freezing(ctx, draft.ID, func() (bool, error) {
+		err := s.DB.Write(ctx, func(tx *db.Tx) error {
+			v = newView(draft, plan)
+			v.CreatedAt = tx.Now
+			if err := tx.InsertBroadcast(&v.Broadcast); err != nil {
+				return err
+			}
+			if err := s.dispatch(ctx, tx, &v.Broadcast); err != nil {
+				return err
+			}
+			return keepView(tx, keep, &v)
+		})
+		return v.Status == app.QueuedBroadcast, err
+	})
+	return v, base.Unavailable(err)
+}
+
+func newView(b *app.Broadcast, plan *pacing.Plan) BroadcastView {
+	return BroadcastView{Broadcast: *b, FinishesAt: plan.FinishesAt, Warning: plan.Warning}
+}
+
+// foretell proves that a draft can be sent, counts its audience, and plans it.
+func (s *Service) foretell(ctx context.Context, b *app.Broadcast) (*pacing.Plan, error) {
+	var audience *app.Audience
+	err := s.DB.Read(ctx, func(r *db.Reader) (err error) {
+		if err := s.mayLeave(r, b); err != nil {
+			return err
+		}
+		audience, err = audienceOf(r, b)
+		return err
+	})
+	if err != nil {
+		return nil, base.Unavailable(err)
+	}
+	n, err := s.audience.CountAudience(ctx, audience)
+	if err != nil {
+		return nil, base.Unavailable(fmt.Errorf("count the audience: %w", err))
+	}
+	b.Audience = int64(n)
+	var plan pacing.Plan
+	err = s.DB.Read(ctx, func(r *db.Reader) (err error) {
+		if plan, err = s.delivery.PlanBroadcast(r, b); err != nil {
+			return err
+		}
+		return s.stretch(r, b, &plan)
+	})
+	if err != nil {
+		return nil, base.Unavailable(fmt.Errorf("plan the broadcast: %w", err))
+	}
+	if plan.TooLarge {
+		return nil, app.Errorf(app.CodeBroadcastTooLarge, "The audience of %d contacts needs more than %d days of the capacity of its region; send to smaller segments, or raise the daily limit of the relay",
+			n, pacing.MaxPlan/(24*time.Hour))
+	}
+	return &plan, nil
+}
+
+// mayLeave proves that the parts of a broadcast are there and that its team may
+// send from its domain, and notes the region. Errors: CodeNotFound,
+// CodeValidation, CodeSendingPaused, CodeBroadcastsPaused.
+func (s *Service) mayLeave(r *db.Reader, b *app.Broadcast) error {
+	if err := audienceExists(r, b); err != nil {
+		return err
+	}
+	if err := hasSender(b); err != nil {
+		return err
+	}
+	region, _, err := s.mail.SendingRegion(r, b.TeamID, b.From.Domain)
+	if err == nil {
+		err = s.delivery.Guardrails.MayBroadcast(r, b.TeamID, region)
+	}
+	b.Relay = region
+	return err
+}
+
+// hasSender refuses a draft that came from another service without a sender. Errors:
+// CodeValidation.
+func hasSender(b *app.Broadcast) error {
+	if b.From == (app.Address{}) {
+		return app.Invalid("from", "is required: the draft has no sender yet")
+	}
+	return nil
+}
+
+// audienceOf is whom a broadcast would go to at this moment.
+func audienceOf(r *db.Reader, b *app.Broadcast) (*app.Audience, error) {
+	a := &app.Audience{TeamID: b.TeamID, SegmentID: b.SegmentID, TopicID: b.TopicID}
+	if b.SegmentID != "" {
+		s, err := r.Segment(b.TeamID, b.SegmentID)
+		if err != nil {
+			return nil, base.Lookup("segment", err)
+		}
+		a.Filter = s.Filter
+	}
+	if b.TopicID == "" {
+		return a, nil
+	}
+	t, err := r.Topic(b.TeamID, b.TopicID)
+	a.Default = t.Default
+	return a, base.Lookup("topic", err)
+}
+
+// dispatch makes a draft scheduled or queued, whose audience is counted. It runs
+// inside Write.
+func (s *Service) dispatch(ctx context.Context, tx *db.Tx, b *app.Broadcast) error {
+	if err := s.mayLeave(&tx.Reader, b); err != nil {
+		return err
+	}
+	if err := base.CapBroadcasts.Room(&tx.Reader, b.TeamID); err != nil {
+		return err
+	}
+	if err := s.broadcastFits(&tx.Reader, tx.Now, b); err != nil {
+		return err
+	}
+	tx.AfterCommit(s.broadcaster.woken.Ring)
+	if !b.ScheduledAt.After(tx.Now) {
+		if err := s.queueBroadcast(tx, b); err != nil {
+			return err
+		}
+		return auditSend(ctx, tx, b)
+	}
+	b.Status = app.ScheduledBroadcast
+	if err := tx.SendBroadcast(b); err != nil {
+		return err
+	}
+	return auditSend(ctx, tx, b)
+}
+
+// noContact is before all ids of contacts.
+const noContact = "00000000-0000-0000-0000-000000000000"
+
+// queueBroadcast makes a draft or a scheduled broadcast, whose region is known,
+// queued: from now on neither its content nor whom it goes to changes. Errors:
+// CodeNotFound for its segment, db.ErrNotFound for what can't be queued any more.
+func (s *Service) queueBroadcast(tx *db.Tx, b *app.Broadcast) error {
+	frozen, err := s.freeze(&tx.Reader, b)
+	if err != nil {
+		return err
+	}
+	b.Frozen, b.Status, b.QueuedAt, b.Mails = frozen, app.QueuedBroadcast, tx.Now, app.NewMails()
+	b.Bound, err = tx.NewestContact(b.TeamID)
+	if errors.Is(err, db.ErrNotFound) {
+		b.Bound, err = noContact, nil // and not who comes while it leaves
+	}
+	if err != nil {
+		return fmt.Errorf("find the newest contact: %w", err)
+	}
+	return tx.SendBroadcast(b)
+}
+
+// freeze takes down what could change while a broadcast leaves.
+func (s *Service) freeze(r *db.Reader, b *app.Broadcast) (*app.BroadcastFrozen, error) {
+	a, err := audienceOf(r, b)
+	if err != nil {
+		return nil, err
+	}
+	frozen := &app.BroadcastFrozen{Filter: a.Filter, Pages: s.Settings.BaseURL}
+	if frozen.Fallbacks, err = r.PropertyFallbacks(b.TeamID); err != nil {
+		return nil, fmt.Errorf("read properties: %w", err)
+	}
+	domain, err := r.DomainStatus(b.TeamID, b.From.Domain)
+	switch {
+	case errors.Is(err, db.ErrNotFound): // captured mail may come from any
+	case err != nil:
+		return nil, err
+	default:
+		frozen.Tracking = tracking.ForDomain(&domain, s.Settings.BaseURL)
+		frozen.NoDMARC = domain.NoDMARC
+	}
+	return frozen, nil
+}

@@ -1,0 +1,127 @@
+package broadcasts
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+
+	"github.com/go-json-experiment/json"
+
+	"mailer/app"
+	"mailer/app/base"
+	"mailer/db"
+)
+
+// Draft is what a version keeps of a broadcast.
+type Draft struct {
+	Name    string   `json:"name"`
+	From    string   `json:"from"`
+	ReplyTo []string `json:"reply_to,omitzero"`
+	Subject string   `json:"subject"`
+	Preview string   `json:"preview,omitzero"`
+	HTML    string   `json:"html,omitzero"`
+	Text    *string  `json:"text,omitzero"`
+	Design  string   `json:"design,omitzero"`
+}
+
+func draftOf(b *app.Broadcast) *Draft {
+	d := &Draft{Name: b.Name, From: b.From.String(), Subject: b.Subject, Preview: b.Preview, HTML: b.HTML, Text: b.Text, Design: b.Design}
+	for _, a := range b.ReplyTo {
+		d.ReplyTo = append(d.ReplyTo, a.String())
+	}
+	return d
+}
+
+// Revision names what somebody can edit of a broadcast, as it is now: two people who
+// write the same draft learn of each other by it.
+func Revision(b *app.Broadcast) (string, error) {
+	text, err := json.Marshal([]any{draftOf(b), b.SegmentID, b.TopicID})
+	if err != nil {
+		return "", fmt.Errorf("encode what broadcast %s says: %w", b.ID, err)
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:12]), nil
+}
+
+// unmoved refuses a change that began with another revision; empty: with any.
+func unmoved(b *app.Broadcast, began string) error {
+	if began == "" {
+		return nil
+	}
+	now, err := Revision(b)
+	if err == nil && now != began {
+		return app.Errorf(app.CodeConflict, "The draft was changed since it was read; read it again")
+	}
+	return err
+}
+
+// patch changes a broadcast to what a version says. An address that was erased since
+// does not come back.
+func (d *Draft) patch() app.BroadcastPatch {
+	text := func(s string) app.Change[string] { return app.Change[string]{Set: true, Null: s == "", Value: s} }
+	p := app.BroadcastPatch{Name: text(d.Name), Subject: d.Subject, Preview: text(d.Preview), HTML: text(d.HTML), Design: text(d.Design), Text: app.Change[string]{Set: true, Null: d.Text == nil}}
+	if d.Text != nil {
+		p.Text.Value = *d.Text
+	}
+	if _, err := app.ParseAddress(d.From); err == nil {
+		p.From = d.From
+	}
+	for _, s := range d.ReplyTo {
+		if _, err := app.ParseAddress(s); err == nil {
+			p.ReplyTo.Value = append(p.ReplyTo.Value, s)
+		}
+	}
+	p.ReplyTo.Set, p.ReplyTo.Null = true, len(p.ReplyTo.Value) == 0
+	return p
+}
+
+// ListVersions returns a page of what a broadcast said before, newest first, and whether
+// there are more. Errors: CodeNotFound, CodeValidation.
+func (s *Reviews) ListVersions(ctx context.Context, key *app.Key, id string, page app.Page) ([]base.Version, bool, error) {
+	rows, err := db.Get(ctx, s.service.DB, func(r *db.Reader) ([]base.Version, error) {
+		if _, err := r.BroadcastHead(key.TeamID, id); err != nil {
+			return nil, err
+		}
+		return r.Versions(key.TeamID, id)
+	})
+	if err != nil {
+		return nil, false, base.Lookup("broadcast", err)
+	}
+	return base.Cut(rows, page, func(v *base.Version) string { return v.ID })
+}
+
+// ReadVersion returns what a broadcast said before, by the number of the version or its
+// id. Errors: CodeNotFound.
+func (s *Reviews) ReadVersion(ctx context.Context, key *app.Key, id, version string) (v base.Version, was Draft, err error) {
+	err = s.service.DB.Read(ctx, func(r *db.Reader) error {
+		if _, err := r.BroadcastHead(key.TeamID, id); err != nil {
+			return err
+		}
+		v, err = base.FindVersion(r, key.TeamID, id, version, &was)
+		return err
+	})
+	return v, was, base.Lookup("broadcast", err)
+}
+
+// RestoreVersion has a draft say again what a version says, which is named by its number
+// or its id. What the draft says now becomes a version. Errors: CodeNotFound,
+// CodeInvalidParameter for what is no draft.
+func (s *Reviews) RestoreVersion(ctx context.Context, key *app.Key, id, version string) (BroadcastView, error) {
+	var was Draft
+	err := s.service.DB.Read(ctx, func(r *db.Reader) error {
+		b, err := r.BroadcastHead(key.TeamID, id)
+		if err != nil {
+			return err
+		}
+		if err := onlyDraft(&b, "edited"); err != nil {
+			return err
+		}
+		_, err = base.FindVersion(r, key.TeamID, id, version, &was)
+		return err
+	})
+	if err != nil {
+		return BroadcastView{}, base.Lookup("broadcast", err)
+	}
+	return s.service.editDraft(ctx, key, id, was.patch(), true)
+}

@@ -1,0 +1,40 @@
+package delivery
+
+import (
+	"testing"
+	"time"
+
+	"mailer/app/rules/relayurl"
+)
+
+func TestTheDayOfARelayGoesOnWhenTheClockIsPutBack(t *testing.T) {
+	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	ahead := now.Add(100 * 24 * time.Hour)
+	l := newLimits(relayurl.Relay{Region: "r", Daily: 3}, 0)
+	take := func(at time.Time, want bool) int64 {
+		t.Helper()
+		minute, _, ok := l.reserve(at, "team", false)
+		if ok != want {
+			t.Errorf("a place at %s: %v, want %v", at, ok, want)
+		}
+		return minute
+	}
+	take(now.Add(-time.Hour), true)
+	early := take(ahead.Add(-time.Hour), true) // which the first has left
+	take(ahead, true)
+	l.putBack(now, ahead.Sub(now))
+	take(now, true)
+	take(now, false)
+	take(now.Add(23*time.Hour-time.Minute), false)
+	take(now.Add(23*time.Hour+time.Minute), true)
+	take(now.Add(23*time.Hour+time.Minute), false)
+	take(now.Add(24*time.Hour+time.Minute), true)
+	l.unreserve(early, "team", false) // of a minute that has not come by now
+	sum := usage{}
+	for _, u := range l.minutes {
+		sum.sent += u.sent
+	}
+	if sum.sent != l.total.sent {
+		t.Errorf("minutes hold %d, the total is %d", sum.sent, l.total.sent)
+	}
+}

@@ -1,0 +1,116 @@
+package delivery
+
+import (
+	"context"
+	"fmt"
+
+	"mailer/app"
+	"mailer/app/rules/relayurl"
+	"mailer/app/rules/reputation"
+	"mailer/app/rules/tracking"
+	"mailer/app/sending/mail"
+	"mailer/db"
+)
+
+// composer makes the message of a unit as a relay gets it.
+type composer struct {
+	s     *Service
+	relay relayurl.Relay
+}
+
+// compose reads the message of a unit and the recipients that still wait.
+func (c *composer) compose(ctx context.Context, j *job) (*letter, error) {
+	read := c.email
+	if j.bulk() {
+		read = c.broadcast
+	}
+	m, err := read(ctx, j)
+	if err != nil {
+		return nil, err
+	}
+	m.TeamID = j.unit.TeamID
+	m.counts = reputation.OutcomeKey{TeamID: j.unit.TeamID, Region: c.relay.Region, Domain: j.unit.Domain}
+	return m, nil
+}
+
+// email makes the message of an email's unit.
+func (c *composer) email(ctx context.Context, j *job) (*letter, error) {
+	read, err := c.content(ctx, j)
+	if err != nil {
+		return nil, err
+	}
+	email, err := c.s.mail.Accounts.Leaving(ctx, read.email)
+	if err != nil {
+		return nil, err
+	}
+	key, err := c.s.domains.DKIMKey(ctx, j.unit.TeamID, email.From.Domain)
+	if err != nil {
+		return nil, err
+	}
+	sent := tracking.Track(c.s.Sealer, email.Sent(), email.TeamID, email.ID, email.Tracking)
+	return &letter{private: email.Source == mail.SourceAccount, insights: email.Insights, blocked: read.blocked, Outgoing: &app.Outgoing{
+		EmailID: email.ID, EnvelopeFrom: c.emailReturnPath(ctx, j.unit.TeamID, email, read.open), Recipients: read.open, MessageID: email.MessageID,
+		Date: email.CreatedAt, Mail: c.relay.Identify(sent, email.ID), DKIM: key, Signature: j.unit.Signature,
+	}}, nil
+}
+
+// content returns the email of a unit and the recipients that still wait: those it
+// was accepted for where no attempt began before, at any server, and it is fresh.
+func (c *composer) content(ctx context.Context, j *job) (*readEmail, error) {
+	email, with := c.s.mail.TakeFresh(j.unit.EmailID)
+	if email != nil && j.unit.Attempts == 1 && j.unit.Since.IsZero() {
+		j.standings = with.Standings
+		return &readEmail{email: email, open: with.Open}, nil
+	}
+	if j.ahead != nil {
+		return j.ahead, nil
+	}
+	read, err := db.Get(ctx, c.s.DB, func(r *db.Reader) (*readEmail, error) { return c.s.readUnit(r, j.unit) })
+	if err != nil {
+		return nil, fmt.Errorf("read email: %w", err)
+	}
+	return read, nil
+}
+
+// broadcast makes the message of a broadcast's unit, with its recipient where that
+// one still waits.
+func (c *composer) broadcast(ctx context.Context, j *job) (*letter, error) {
+	content, err := c.s.mail.BroadcastMail(ctx, j.unit.TeamID, j.unit.BroadcastID)
+	if err != nil {
+		return nil, err
+	}
+	m := &letter{insights: content.Insights}
+	to := j.to
+	if to == nil {
+		if to, m.blocked, err = c.recipient(ctx, j.unit); err != nil {
+			return nil, err
+		}
+	}
+	key, err := c.s.domains.DKIMKey(ctx, j.unit.TeamID, content.From.Domain)
+	if err != nil {
+		return nil, err
+	}
+	m.Outgoing = &app.Outgoing{
+		EmailID: to.ID, EnvelopeFrom: c.returnPath(ctx, j.unit.TeamID, to.ID, content.From, onlyRecipient), MessageID: app.EmailMessageID(to.ID, content.From.Domain),
+		Date: j.unit.Dated, DKIM: key, Bulk: true, Signature: j.unit.Signature,
+	}
+	if to.Seen&app.SeenEnded == 0 {
+		m.Recipients, m.Mail = []string{to.Email}, content.Mail(c.s.Sealer, to)
+	}
+	return m, nil
+}
+
+// recipient reads whom a broadcast's unit is for, and what keeps it from them.
+func (c *composer) recipient(ctx context.Context, u app.Unit) (*app.BroadcastRecipient, app.Blocked, error) {
+	var to app.BroadcastRecipient
+	blocked, err := db.Get(ctx, c.s.DB, func(r *db.Reader) (_ app.Blocked, err error) {
+		if to, err = r.BroadcastRecipient(u.EmailID); err != nil {
+			return nil, err
+		}
+		return c.s.blockedOf(r, u, []string{to.Email})
+	})
+	if err != nil {
+		return nil, nil, fmt.Errorf("read recipient: %w", err)
+	}
+	return &to, blocked, nil
+}

@@ -1,0 +1,291 @@
+package delivery_test
+
+import (
+	"context"
+	"os"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"mailer/app"
+	"mailer/app/sending/mail"
+	"mailer/app/testing/testserver"
+)
+
+func TestACrashBeforeTheClaimLosesNothing(t *testing.T) {
+	testserver.BothEngines(t)
+	testserver.Bubble(t, func(t *testing.T) {
+		w := testserver.Idle(t, testserver.NewRelay(nil))
+		id := w.Send("bob@example.net")
+		next := w.Crash(testserver.NewRelay(nil))
+		next.Start()
+		synctest.Wait()
+		next.WantLast(id, app.Sent)
+		if d := next.Doubts(); len(d) != 0 {
+			t.Errorf("doubts %+v", d)
+		}
+	})
+}
+
+func TestAnEmailThatAloneWasInWorkAtCrashesWaitsLongerEachTime(t *testing.T) {
+	testserver.Bubble(t, func(t *testing.T) {
+		w := testserver.Serving(t, testserver.NewRelay(testserver.Always(testserver.After(nil, testserver.Accept))))
+		id := w.Send("bob@example.net")
+		synctest.Wait()
+		for n := 1; n <= 4; n++ {
+			relay := testserver.NewRelay(testserver.Always(testserver.After(nil, testserver.Accept)))
+			w = w.Crash(relay)
+			w.Start()
+			synctest.Wait()
+			if got := len(relay.Seen(id)); got != 0 {
+				t.Errorf("crash %d: tried at once", n)
+			}
+			wait := time.Second << (2 * (n - 1))
+			if u := w.Unit(id); u.Attempts != 0 || u.Crashes != n || time.Until(u.NextAt) != wait {
+				t.Fatalf("crash %d: %d attempts, %d crashes, next in %v, want %v", n, u.Attempts, u.Crashes, time.Until(u.NextAt), wait)
+			}
+			if story := w.Story(id); strings.Count(story, "it alone was in work, so it waits a while; next try at") != n {
+				t.Errorf("crash %d: timeline:\n%s", n, story)
+			}
+			time.Sleep(wait + 10*time.Millisecond)
+			synctest.Wait()
+			if got := len(relay.Seen(id)); got != 1 {
+				t.Errorf("crash %d: tried %d times", n, got)
+			}
+		}
+		if d := w.Doubts(); len(d) != 0 {
+			t.Errorf("doubts %+v", d)
+		}
+	})
+}
+
+func TestWhatWasInWorkAtACrashLeavesAtOnce(t *testing.T) {
+	testserver.Bubble(t, func(t *testing.T) {
+		w := testserver.Serving(t, testserver.NewRelay(testserver.Always(testserver.After(nil, testserver.Accept))))
+		var ids []string
+		for range 12 {
+			ids = append(ids, w.Send("bob@example.net"))
+		}
+		synctest.Wait()
+		for range 5 {
+			w = w.Crash(testserver.NewRelay(testserver.Always(testserver.After(nil, testserver.Accept))))
+			w.Start()
+			synctest.Wait()
+		}
+		relay := testserver.NewRelay(nil)
+		w = w.Crash(relay)
+		w.Start()
+		time.Sleep(20 * time.Second)
+		synctest.Wait()
+		for _, id := range ids {
+			w.WantLast(id, app.Sent)
+			if n := len(relay.Seen(id)); n != 1 {
+				t.Errorf("sent %d times", n)
+			}
+		}
+	})
+}
+
+func TestSuspectsLeaveOneAtATimeUntilALifeEndsWell(t *testing.T) {
+	testserver.Bubble(t, func(t *testing.T) {
+		hang := testserver.Always(testserver.After(nil, testserver.Accept))
+		w := testserver.Serving(t, testserver.NewRelay(hang))
+		for range 4 {
+			w.Send("bob@example.net")
+		}
+		synctest.Wait()
+		second := testserver.NewRelay(hang)
+		w = w.Crash(second)
+		w.Start()
+		synctest.Wait()
+		if second.MaxOpen != 4 {
+			t.Errorf("after one crash %d are tried at once", second.MaxOpen)
+		}
+		third := testserver.NewRelay(hang)
+		w = w.Crash(third)
+		w.Start()
+		fresh := w.Send("eve@example.net")
+		synctest.Wait()
+		if n := len(third.Seen("")); third.MaxOpen != 2 || len(third.Seen(fresh)) != 1 {
+			t.Errorf("after two crashes %d are tried, %d at once, of them the new email %d times", n, third.MaxOpen, len(third.Seen(fresh)))
+		}
+		slow := testserver.NewRelay(testserver.Always(func(ctx context.Context, m *app.Outgoing, hold func() error) app.Result {
+			time.Sleep(time.Second)
+			return testserver.Accept(ctx, m, hold)
+		}))
+		w = w.Crash(slow)
+		w.Start()
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if n := len(slow.Seen("")); n != 5 {
+			t.Errorf("%d sent", n)
+		}
+		w.Stop()
+		if n := w.Sql("SELECT count(*) FROM units")[0]; n != "0" {
+			t.Errorf("%s units are left", n)
+		}
+	})
+}
+
+func TestACleanStopLeavesNoSuspicion(t *testing.T) {
+	testserver.Bubble(t, func(t *testing.T) {
+		relay := testserver.NewRelay(testserver.Always(testserver.After(nil, testserver.Accept)))
+		w := testserver.Serving(t, relay)
+		id := w.Send("bob@example.net")
+		synctest.Wait()
+		for range 3 {
+			w.Stop()
+			w.Open()
+			w.Start()
+			synctest.Wait()
+		}
+		if u := w.Unit(id); u.Attempts != 1 || u.Crashes != 0 {
+			t.Errorf("%+v", u)
+		}
+		if strings.Contains(w.Story(id), "interrupted") {
+			t.Errorf("timeline:\n%s", w.Story(id))
+		}
+		if n := len(relay.Seen(id)); n != 4 {
+			t.Errorf("tried %d times", n)
+		}
+	})
+}
+
+func TestACrashAfterTheDotIsADoubtThatIsSentAgainWithTheSameBytes(t *testing.T) {
+	testserver.BothEngines(t)
+	testserver.Bubble(t, func(t *testing.T) {
+		first := testserver.NewRelay(testserver.Always(testserver.DotThen(nil)))
+		w := testserver.Serving(t, first)
+		id := w.Send("bob@example.net")
+		synctest.Wait()
+		if n := len(w.Dotted()); n != 1 {
+			t.Fatalf("%d units dotted", n)
+		}
+		relay := testserver.NewRelay(nil)
+		next := w.Crash(relay)
+		down, err := next.Server.Delivery.ListDoubts(t.Context(), true)
+		testserver.Must(t, err)
+		if len(down) != 1 || down[0].EmailID != id || down[0].Recipients[0] != "bob@example.net" {
+			t.Errorf("while the server is down: %+v", down)
+		}
+		next.Start()
+		synctest.Wait()
+		if d := next.Doubts(); len(d) != 1 || d[0].EmailID != id || d[0].Settled != "" {
+			t.Errorf("doubts %+v", d)
+		}
+		if ev := next.EventOf(id, app.EventInDoubt); !strings.Contains(ev.Detail.Message, "The server stopped") {
+			t.Errorf("event %+v", ev)
+		}
+		if !next.Log.Has("units in doubt") {
+			t.Error("the log does not tell of the doubt")
+		}
+		time.Sleep(59 * time.Second)
+		synctest.Wait()
+		if n := len(relay.Seen(id)); n != 0 {
+			t.Errorf("sent %d times within the delay", n)
+		}
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		next.WantLast(id, app.Sent)
+		tries := relay.Seen(id)
+		before := first.Seen(id)[0].M
+		if len(tries) != 1 {
+			t.Fatalf("tries %+v", tries)
+		}
+		m := tries[0].M
+		if m.Signature != testserver.FirstSignature(id) || m.MessageID != before.MessageID || m.Date.Unix() != before.Date.Unix() || m.Mail.Text != before.Mail.Text {
+			t.Errorf("sent again %+v, before %+v", m, before)
+		}
+		if d := next.Doubts(); !strings.Contains(d[0].Settled, "sent again with the same Message-ID") {
+			t.Errorf("doubts %+v", d)
+		}
+	})
+}
+
+func TestACrashInEverySecondSendingIsANewDoubtWithALongerDelay(t *testing.T) {
+	testserver.Bubble(t, func(t *testing.T) {
+		w := testserver.Serving(t, testserver.NewRelay(testserver.Always(testserver.DotThen(nil))))
+		id := w.Send("bob@example.net")
+		synctest.Wait()
+		delay := time.Minute
+		for n := 1; n <= 4; n++ {
+			relay := testserver.NewRelay(testserver.Always(testserver.DotThen(nil)))
+			w = w.Crash(relay)
+			w.Start()
+			synctest.Wait()
+			if d := w.Doubts(); len(d) != n || d[n-1].Settled != "" || n > 1 && d[n-2].Settled == "" {
+				t.Fatalf("crash %d: doubts %+v", n, d)
+			}
+			if got := time.Until(w.Unit(id).NextAt); got != delay {
+				t.Errorf("crash %d: sent again in %v, want %v", n, got, delay)
+			}
+			time.Sleep(delay + time.Second)
+			synctest.Wait()
+			if got := len(relay.Seen(id)); got != 1 {
+				t.Fatalf("crash %d: sent %d times", n, got)
+			}
+			delay *= 2
+		}
+	})
+}
+
+func TestACrashAfterTheResultSendsNothingAgain(t *testing.T) {
+	testserver.BothEngines(t)
+	testserver.Bubble(t, func(t *testing.T) {
+		w := testserver.Serving(t, testserver.NewRelay(nil))
+		id := w.Send("bob@example.net")
+		synctest.Wait()
+		relay := testserver.NewRelay(nil)
+		next := w.Crash(relay)
+		next.Start()
+		time.Sleep(5 * time.Minute)
+		synctest.Wait()
+		next.WantLast(id, app.Sent)
+		if n := len(relay.Seen("")); n != 0 {
+			t.Errorf("%d transactions", n)
+		}
+	})
+}
+
+func TestADatabaseClosedUnderTheEngineLeavesADoubt(t *testing.T) {
+	testserver.BothEngines(t)
+	testserver.Bubble(t, func(t *testing.T) {
+		hang := make(chan struct{})
+		relay := testserver.NewRelay(testserver.Always(testserver.DotThen(hang)))
+		w := testserver.Serving(t, relay)
+		id := w.Send("bob@example.net")
+		synctest.Wait()
+		testserver.Must(t, w.DB.Close())
+		close(hang)
+		synctest.Wait()
+		_, err := w.Server.Mail.SendEmail(context.Background(), w.Key, testserver.Letter("x@example.net"), mail.SendOptions{})
+		testserver.WantCode(t, err, app.CodeServiceUnavailable)
+		testserver.StopNow(w.Server)
+		w.Over = true
+		relay.Follow(nil)
+		w.Open()
+		w.Start()
+		if d := w.Doubts(); len(d) != 1 || d[0].EmailID != id {
+			t.Errorf("doubts %+v", d)
+		}
+		time.Sleep(time.Minute + time.Second)
+		synctest.Wait()
+		w.WantLast(id, app.Sent)
+	})
+}
+
+func TestAnAcceptedEmailIsInTheFilesWhenItsIdIsAnswered(t *testing.T) {
+	testserver.OnAFile(t)
+	testserver.Bubble(t, func(t *testing.T) {
+		w := testserver.Idle(t, testserver.NewRelay(nil))
+		for range 20 {
+			id := w.Send("bob@example.net")
+			wal, err := os.ReadFile(w.Path + "-wal")
+			testserver.Must(t, err)
+			if !strings.Contains(string(wal), id) {
+				t.Fatalf("%s was answered and is not in the files", id)
+			}
+		}
+	})
+}

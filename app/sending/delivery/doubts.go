@@ -1,0 +1,137 @@
+package delivery
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"mailer/app"
+	"mailer/app/base"
+	"mailer/app/sending/mail"
+	"mailer/db"
+)
+
+// damagedDoubts returns the emails that an earlier process left past their dot and of
+// which something can't be read, whatever else can be done with them.
+func (s *Service) damagedDoubts(ctx context.Context) (map[string]bool, error) {
+	units, err := db.Get(ctx, s.DB, (*db.Reader).DottedUnits)
+	if err != nil {
+		return nil, err
+	}
+	damaged := map[string]bool{}
+	for _, u := range units {
+		err := s.DB.Read(ctx, func(r *db.Reader) error {
+			if _, err := r.OpenRecipients(u); err != nil {
+				return err
+			}
+			_, err := r.CountDoubts(u.EmailID)
+			return err
+		})
+		if errors.Is(err, db.ErrDamaged) {
+			damaged[u.EmailID] = true
+		} else if err != nil {
+			return nil, err
+		}
+	}
+	return damaged, nil
+}
+
+// recoverDoubts makes doubts of what an earlier process left past its dot, and returns
+// how many. Those that are damaged are held.
+func (s *Service) recoverDoubts(tx *db.Tx, gone db.Gone, damaged map[string]bool) (int, error) {
+	units, err := tx.DottedUnits()
+	if err != nil {
+		return 0, err
+	}
+	units = slices.DeleteFunc(units, func(u app.Unit) bool { return !gone.Left(u.Owner) })
+	for _, u := range units {
+		doubt := func() error {
+			return s.doubt(tx, u, "The server stopped between the end of the message and the relay's reply")
+		}
+		if damaged[u.EmailID] {
+			doubt = func() error { return s.hold(tx, u, app.HoldDamaged) }
+		}
+		if err := doubt(); err != nil {
+			return 0, err
+		}
+	}
+	return len(units), nil
+}
+
+// doubt records that the outcome of a unit's transaction is unknown and has it
+// sent again, unless an event of the provider settles it before, or has settled
+// it already.
+func (s *Service) doubt(tx *db.Tx, u app.Unit, why string) error {
+	open, err := tx.OpenRecipients(u)
+	if err != nil {
+		return err
+	}
+	if len(open) == 0 { // the provider's reports came before this
+		return tx.DeleteUnit(u)
+	}
+	earlier, err := tx.CountDoubts(u.EmailID)
+	if err != nil {
+		return err
+	}
+	// A relay that loses every reply must not get the same message each minute.
+	next := tx.Now.Add(s.tuning.Load().DoubtDelay << min(earlier, 10))
+	tx.AfterCommit(s.Metrics.Doubt)
+	if err := tx.InsertDoubt(app.Doubt{ID: app.NewID(), TeamID: u.TeamID, EmailID: u.EmailID, BroadcastID: u.BroadcastID, Recipients: open, Relay: u.Relay, CreatedAt: tx.Now}); err != nil {
+		return err
+	}
+	detail := app.EventDetail{Stage: app.StageDot, Relay: u.Relay, Attempt: u.Attempts, NextAttemptAt: app.FormatTime(next),
+		Message: why + ": the relay may have accepted it. Unless it reports so before, it is sent again with the same Message-ID at " + app.FormatTime(next)}
+	if err := tx.InsertEvent(mail.NewEvent(tx, u, app.EventInDoubt, "", detail)); err != nil {
+		return err
+	}
+	return tx.RequeueUnit(u, u.Attempts, next)
+}
+
+// maxDoubts is how many doubts one call lists at most.
+const maxDoubts = 100_000
+
+// ListDoubts returns the transactions whose outcome was or is unknown, of all
+// teams, oldest first. withDotted adds those that no process works on now: the
+// server that left them is down.
+func (s *Service) ListDoubts(ctx context.Context, withDotted bool) (doubts []app.Doubt, err error) {
+	err = s.DB.Read(ctx, func(r *db.Reader) error {
+		if doubts, err = r.ListDoubts("", maxDoubts); err != nil || !withDotted {
+			return err
+		}
+		units, err := r.DottedUnits()
+		if err != nil {
+			return err
+		}
+		for _, u := range units {
+			d, err := abandoned(r, u)
+			if err != nil {
+				return err
+			}
+			doubts = append(doubts, d)
+		}
+		return nil
+	})
+	return doubts, base.Unavailable(err)
+}
+
+// abandoned is the doubt that a unit becomes when a server starts. Its time is
+// that of the attempt.
+func abandoned(r *db.Reader, u app.Unit) (app.Doubt, error) {
+	d := app.Doubt{TeamID: u.TeamID, EmailID: u.EmailID, Relay: u.Relay, CreatedAt: u.NextAt}
+	if u.BroadcastID != "" {
+		b, err := r.BroadcastHead(u.TeamID, u.BroadcastID)
+		if err != nil {
+			return d, err
+		}
+		d.BroadcastID, d.MessageID = b.ID, app.EmailMessageID(u.EmailID, b.From.Domain)
+	} else {
+		email, err := r.EmailHead(u.TeamID, u.EmailID)
+		if err != nil {
+			return d, err
+		}
+		d.MessageID = email.MessageID
+	}
+	var err error
+	d.Recipients, err = r.OpenRecipients(u)
+	return d, err
+}

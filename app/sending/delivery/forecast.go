@@ -1,0 +1,203 @@
+package delivery
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"mailer/app"
+	"mailer/app/base"
+	"mailer/app/kit/cache"
+	"mailer/app/kit/clock"
+	"mailer/app/rules/pacing"
+	"mailer/db"
+)
+
+// PlanBroadcast foretells a broadcast that is about to be sent: b has its
+// Audience, Relay, TeamID and ScheduledAt, and is not queued yet. Of a relay that
+// this server does not have it says nothing.
+func (s *Service) PlanBroadcast(r *db.Reader, b *app.Broadcast) (pacing.Plan, error) {
+	l := s.laneOf(b.Relay)
+	if l == nil {
+		return pacing.Plan{Now: b.Audience}, nil
+	}
+	return l.forecaster.plan(r, b)
+}
+
+// ForetellEnd returns when the last email of a scheduled or queued broadcast leaves
+// as its lane goes; zero: nobody can say, or it is paused.
+func (s *Service) ForetellEnd(ctx context.Context, b *app.Broadcast, now time.Time) (time.Time, error) {
+	l := s.laneOf(b.Relay)
+	if l == nil || b.Status != app.QueuedBroadcast && b.Status != app.ScheduledBroadcast || !b.PausedAt.IsZero() || s.Guardrails.Rests(b.TeamID, b.Relay) {
+		return time.Time{}, nil
+	}
+	return l.forecaster.finish(ctx, b.ID, now)
+}
+
+// forecaster foretells the broadcasts of a lane.
+type forecaster struct {
+	db     *db.DB
+	region string
+	limits *limits
+	// kept is what was foretold of all of them, by region, so that lists cost one
+	// forecast a second. A zero time: nobody can say.
+	kept *cache.Cache[string, map[string]time.Time]
+}
+
+// planFresh is how long a forecast is good enough.
+const planFresh = time.Second
+
+func newForecaster(store *db.DB, region string, limits *limits) *forecaster {
+	return &forecaster{db: store, region: region, limits: limits, kept: cache.New[string, map[string]time.Time](1, planFresh)}
+}
+
+// finish returns when a broadcast is through; zero: nobody can say. One that is not
+// known yet is reason enough for a new forecast.
+func (c *forecaster) finish(ctx context.Context, id string, now time.Time) (time.Time, error) {
+	if known, ok := c.kept.Get(c.region); ok {
+		if at, ok := known[id]; ok {
+			return at, nil
+		}
+		c.kept.Forget(c.region)
+	}
+	finishes, err := c.kept.Load(ctx, c.region, func(ctx context.Context) (map[string]time.Time, error) { return c.finishes(ctx, now) })
+	return finishes[id], err
+}
+
+// plan foretells a broadcast that is about to be sent.
+func (c *forecaster) plan(r *db.Reader, b *app.Broadcast) (pacing.Plan, error) {
+	open, err := c.openBroadcasts(r, b.ID)
+	if err != nil {
+		return pacing.Plan{}, err
+	}
+	now := clock.Now()
+	next := *b
+	if next.Status, next.QueuedAt = app.QueuedBroadcast, now; b.ScheduledAt.After(now) {
+		next.Status = app.ScheduledBroadcast
+	}
+	open = append(open, openBroadcast{Broadcast: next, remaining: b.Audience})
+	slices.SortStableFunc(open, openBroadcast.compare)
+	f, err := c.forecast(r, now, open)
+	if err != nil {
+		return pacing.Plan{}, err
+	}
+	return f.Plan(slices.IndexFunc(open, func(o openBroadcast) bool { return o.ID == b.ID })), nil
+}
+
+// finishes foretells all broadcasts of the lane.
+func (c *forecaster) finishes(ctx context.Context, now time.Time) (map[string]time.Time, error) {
+	out := map[string]time.Time{}
+	err := c.db.Read(ctx, func(r *db.Reader) error {
+		open, err := c.openBroadcasts(r, "")
+		if err != nil {
+			return err
+		}
+		f, err := c.forecast(r, now, open)
+		if err != nil {
+			return err
+		}
+		for i, at := range f.Finishes() {
+			if !at.IsZero() {
+				at = base.Latest(at, open[i].retryAt)
+			}
+			out[open[i].ID] = at
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("foretell broadcasts: %w", err)
+	}
+	return out, nil
+}
+
+// openBroadcast is a scheduled or queued broadcast as the planner needs it.
+type openBroadcast struct {
+	app.Broadcast
+	remaining int64     // messages that have not left
+	retryAt   time.Time // the latest next try of those that were put off; zero: none
+}
+
+// from is when it is queued.
+func (b openBroadcast) from() time.Time {
+	if b.Status == app.ScheduledBroadcast {
+		return b.ScheduledAt
+	}
+	return b.QueuedAt
+}
+
+// compare orders broadcasts as they are, or will be, queued.
+func (b openBroadcast) compare(c openBroadcast) int {
+	return cmp.Or(b.from().Compare(c.from()), cmp.Compare(b.ID, c.ID))
+}
+
+// openBroadcasts reads the scheduled and queued broadcasts of the lane, but one and the
+// paused ones, in
+// the order in which they are queued.
+func (c *forecaster) openBroadcasts(r *db.Reader, but string) ([]openBroadcast, error) {
+	var open []openBroadcast
+	for _, status := range []app.BroadcastStatus{app.QueuedBroadcast, app.ScheduledBroadcast} {
+		rows, err := r.OpenBroadcasts(status)
+		if err != nil {
+			return nil, fmt.Errorf("read open broadcasts: %w", err)
+		}
+		for _, b := range rows {
+			if b.Relay != c.region || b.ID == but || !b.PausedAt.IsZero() {
+				continue
+			}
+			o := openBroadcast{Broadcast: b, remaining: b.Remaining()}
+			if err := o.readOpen(r); err != nil {
+				return nil, fmt.Errorf("read units of broadcasts: %w", err)
+			}
+			open = append(open, o)
+		}
+	}
+	slices.SortStableFunc(open, openBroadcast.compare)
+	return open, nil
+}
+
+// retriesSeen bounds how many waiting units are looked at for the latest next try.
+const retriesSeen = 500
+
+// readOpen counts the begun messages that have not left.
+func (b *openBroadcast) readOpen(r *db.Reader) error {
+	if b.Open == 0 {
+		return nil
+	}
+	dotted, err := r.CountDotted(b.ID)
+	if err != nil {
+		return err
+	}
+	b.remaining += max(0, b.Open-dotted)
+	waiting, err := r.WaitingUnits(b.ID, retriesSeen)
+	for _, u := range waiting {
+		if !u.Since.IsZero() {
+			b.retryAt = base.Latest(b.retryAt, u.NextAt)
+		}
+	}
+	return err
+}
+
+// forecast is what the planner goes by. With a daily limit it counts what the
+// database has as dotted, like remaining, and not places that are only reserved.
+func (c *forecaster) forecast(r *db.Reader, now time.Time, open []openBroadcast) (*pacing.Forecast, error) {
+	f := &pacing.Forecast{Now: now, Speed: c.limits.speed()}
+	f.Daily, f.Share = c.limits.caps()
+	for _, b := range open {
+		f.Queues = append(f.Queues, pacing.PlannedQueue{From: b.from(),
+			BulkQueue: pacing.BulkQueue{ID: b.ID, TeamID: b.TeamID, Remaining: b.remaining, Drip: c.limits.drips(b.TeamID)}})
+	}
+	if f.Daily == 0 {
+		f.Usage = c.limits.counted(now)
+		return f, nil
+	}
+	rows, err := r.Usage(c.region, now.Unix()/60-dayMinutes+1)
+	for _, row := range rows {
+		f.Usage = append(f.Usage, pacing.UsageMinute(row))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read use of relay %s: %w", c.region, err)
+	}
+	return f, nil
+}

@@ -1,0 +1,87 @@
+package delivery
+
+import (
+	"time"
+
+	"mailer/app"
+	"mailer/app/rules/reputation"
+)
+
+// job is a claimed unit on its way through one transaction.
+type job struct {
+	unit    app.Unit  // Attempts counts the one that begins now
+	line    *line     // that it was claimed by
+	paced   bool      // it waits for the relay's rate no more
+	began   time.Time // its transaction
+	tls     string    // of what the relay took, and how long that was: see app.Result
+	took    time.Duration
+	minute  int64 // whose place it has in the daily limit
+	placed  bool  // it has one
+	strikes int   // lines that its email lost in a row
+	state   state
+	dot     dot        // taken before its mark is written
+	letter  *letter    // its message; nil: not read yet
+	ahead   *readEmail // what was read of it with others; nil: nothing
+	// standings are those of which it is known that they keep the email from nobody it still
+	// has (see db.Tx); 0: none.
+	standings uint64
+	to        *app.BroadcastRecipient // of a broadcast, at the first attempt; nil: to be read
+}
+
+// bulk reports whether the unit is of a broadcast.
+func (j *job) bulk() bool { return j.unit.BroadcastID != "" }
+
+// mayHaveLeft reports whether the relay may have the message.
+func (j *job) mayHaveLeft() bool { return j.state == stateLeft }
+
+// dueAgain reports whether the unit may be due sooner than its line looks: at once
+// for the recipients that are left, or what it was moved to, or with the next turn of
+// its broadcast.
+func (j *job) dueAgain() bool { return j.state == stateSpared || j.state == stateGone || j.bulk() }
+
+// state is how far a job came. One whose dot was asked for ends in one of the last
+// six, and stays there.
+type state int
+
+const (
+	stateClaimed  state = iota // its dot was not asked for: nothing of it left
+	stateAsked                 // the Write that decides on its dot is under way
+	stateLeft                  // it is marked dotted: the dot may be sent
+	stateSpared                // recipients are blocked: they were left out, the others are due
+	stateGone                  // it was withdrawn or moved meanwhile, or has expired
+	stateRested                // its sender rests, or its team is suspended, since it began
+	stateFull                  // other servers have used the relay's daily limit up since it began
+	stateUnmarked              // storage could not mark it
+)
+
+// letter is the message of a unit as it was read for sending.
+type letter struct {
+	*app.Outgoing
+	private  bool                  // of Mailer's own to a person: no copy of it is kept
+	insights *app.Insights         // of what it says; nil: not known
+	blocked  app.Blocked           // what was found of its recipients when it was read
+	counts   reputation.OutcomeKey // where its outcomes count
+}
+
+// dots are tokens, one a connection. One is taken before a unit is marked dotted
+// and given back once the result is queued behind the mark: Writes are committed in
+// their order, so at any moment at most one unit a connection is marked dotted
+// without a result.
+type dots chan struct{}
+
+// dot is a token of dots; the zero one is none.
+type dot struct{ of dots }
+
+// take waits for a token.
+func (d dots) take() dot {
+	d <- struct{}{}
+	return dot{d}
+}
+
+// giveBack returns a token, once.
+func (d *dot) giveBack() {
+	if d.of != nil {
+		<-d.of
+		d.of = nil
+	}
+}

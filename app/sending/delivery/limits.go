@@ -1,0 +1,370 @@
+package delivery
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"mailer/app/kit/clock"
+	"mailer/app/rules/pacing"
+	"mailer/app/rules/relayurl"
+	"mailer/db"
+)
+
+// dayMinutes is the window of a relay's daily limit.
+const dayMinutes = pacing.DayMinutes
+
+// mailFirst is how long a place that comes free is kept for transactional mail that
+// was told to wait for it.
+const mailFirst = 5 * time.Second
+
+// limits are what a relay allows: messages a second (see rateLimit) and messages
+// in any 24 hours, counted by minutes. The Write that marks a unit dotted keeps the
+// count in the database; without a daily limit it is kept in memory alone, for the
+// planner.
+type limits struct {
+	*rateLimit
+	relay string
+	part  float64 // of daily, that broadcasts may use
+	// warned reports whether a team is in warning, so that its broadcasts drip; nil:
+	// none is. It must not block, and is set before the lane starts.
+	warned func(teamID string) bool
+
+	mu      sync.Mutex
+	rate    float64           // messages a second of all servers; 0: any
+	among   int               // servers that share it
+	stale   bool              // others were there that may have used something since it was counted anew
+	open    usage             // places that are reserved and not stored yet
+	daily   int64             // 0: no limit
+	share   int64             // of daily, what broadcasts may use
+	loaded  bool              // what was sent before this process is counted
+	minutes [dayMinutes]usage // messages dotted or reserved, by Unix minute % dayMinutes
+	latest  int64             // the last minute that is counted
+	total   usage             // of all minutes
+	mailDue time.Time         // until then, free places are those of mail that waits
+	teams   map[string]*teamUse
+	meter   meter
+	after   string               // broadcast that the last round of turns ended with
+	dripped map[string]time.Time // team -> when it may have its next message
+}
+
+// usage counts messages, bulk of them of broadcasts.
+type usage struct{ sent, bulk int64 }
+
+func (u *usage) add(n int64, bulk bool) {
+	u.sent += n
+	if bulk {
+		u.bulk += n
+	}
+}
+
+// newLimits makes the limits of a relay of whose daily limit broadcasts may use a
+// part (0: app.DefaultBulkShare).
+func newLimits(r relayurl.Relay, part float64) *limits {
+	if part == 0 {
+		part = pacing.DefaultBulkShare
+	}
+	return &limits{rateLimit: newRateLimit(r.Rate), relay: r.Region, part: part, rate: r.Rate, among: 1, daily: r.Daily, share: pacing.BulkShare(r.Daily, part),
+		meter: newMeter(r), dripped: map[string]time.Time{}, teams: map[string]*teamUse{}}
+}
+
+// shareAmong has each of n servers take an equal part of the rate.
+func (l *limits) shareAmong(n int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.stale = l.stale || n != l.among
+	l.among = n
+	l.apportion()
+}
+
+// apportion has this server's part of the rate be what it keeps to. l.mu is held.
+func (l *limits) apportion() {
+	part := l.rate / float64(l.among)
+	l.setRate(part)
+	l.meter.rate = part
+}
+
+// servers is how many share the rate.
+func (l *limits) servers() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.among
+}
+
+// become has them be those of a relay that changed; what it was used for stays.
+func (l *limits) become(r relayurl.Relay) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.rate = r.Rate
+	l.apportion()
+	l.daily, l.share = r.Daily, pacing.BulkShare(r.Daily, l.part)
+}
+
+// setPart changes the part of the daily limit that broadcasts may use.
+func (l *limits) setPart(part float64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.part, l.share = part, pacing.BulkShare(l.daily, part)
+}
+
+// caps are the messages that may leave in any 24 hours, and those of broadcasts among
+// them; 0: as many as there are.
+func (l *limits) caps() (daily, share int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.daily, l.share
+}
+
+// load reads what was sent in the last 24 hours, once.
+func (l *limits) load(ctx context.Context, store *db.DB) error {
+	l.mu.Lock()
+	known := l.daily == 0 || l.loaded
+	l.mu.Unlock()
+	if known {
+		return nil
+	}
+	now := clock.Now().Unix() / 60
+	err := store.Read(ctx, func(r *db.Reader) error {
+		rows, err := r.Usage(l.relay, now-dayMinutes+1)
+		if err != nil {
+			return err
+		}
+		use, err := r.RegionUse(l.relay, now/60-teamHours+1)
+		if err != nil {
+			return fmt.Errorf("read what teams used: %w", err)
+		}
+		l.fill(now, rows, use)
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("read use of relay %s: %w", l.relay, err)
+	}
+	return nil
+}
+
+// fill counts what the database knows of the time before, of which now is the Unix
+// minute. What a clock that was ahead wrote counts as of now.
+func (l *limits) fill(now int64, rows []db.UsageMinute, use []db.TeamUse) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.forget(now)
+	l.fillMinutes(rows)
+	for _, row := range use {
+		l.use(row.TeamID, time.Unix(min(row.Hour, now/60)*3600, 0), row.Sent)
+	}
+	l.loaded = true
+}
+
+// reserve takes a place in the daily limit for a team's message, for one of a broadcast
+// (bulk) in the share of broadcasts too; without one it answers when the next is free.
+// The place must be given back (unreserve) unless a dot follows.
+func (l *limits) reserve(now time.Time, team string, bulk bool) (minute int64, free time.Time, ok bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	minute = l.forget(now.Unix() / 60)
+	all, share := l.daily > 0 && l.total.sent >= l.daily, bulk && l.daily > 0 && l.total.bulk >= l.share
+	switch {
+	case all || share:
+		free = l.free(all, share)
+		if !bulk {
+			l.mailDue = free.Add(mailFirst)
+		}
+		return minute, free, false
+	case bulk && now.Before(l.mailDue):
+		return minute, l.mailDue, false
+	}
+	l.use(team, now, 1)
+	l.move(minute, 1, bulk)
+	l.open.add(1, bulk)
+	return minute, time.Time{}, true
+}
+
+// free is when the oldest message that is counted leaves the window: the oldest of
+// all, of broadcasts (share), or the later of both.
+func (l *limits) free(all, share bool) time.Time {
+	for minute := l.latest - dayMinutes + 1; minute <= l.latest; minute++ {
+		u := l.minutes[minute%dayMinutes]
+		all, share = all && u.sent == 0, share && u.bulk == 0
+		if !all && !share {
+			return time.Unix((minute+dayMinutes)*60, 0)
+		}
+	}
+	return time.Unix((l.latest+dayMinutes)*60, 0) // there is no share at all
+}
+
+// window is how many messages of broadcasts the daily limit allows now; negative:
+// there is none.
+func (l *limits) window(now time.Time) int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.daily == 0 {
+		return -1
+	}
+	l.forget(now.Unix() / 60)
+	if now.Before(l.mailDue) {
+		return 0
+	}
+	return max(0, min(l.share-l.total.bulk, l.daily-l.total.sent))
+}
+
+// forget drops minutes that are out of the window of one, and answers which minute
+// counts: that one, or the latest where the clock was put back.
+func (l *limits) forget(minute int64) int64 {
+	if minute-l.latest >= dayMinutes {
+		l.minutes, l.total, l.latest = [dayMinutes]usage{}, usage{}, minute
+	}
+	for l.latest < minute {
+		l.latest++
+		u := &l.minutes[l.latest%dayMinutes]
+		l.total.sent -= u.sent
+		l.total.bulk -= u.bulk
+		*u = usage{}
+	}
+	return l.latest
+}
+
+// putBack keeps the window with a clock that was put back: what was counted in
+// minutes that lie ahead by now leaves it as long from now as it would have. What
+// was counted before stays where it is: it may leave too late, never too early.
+func (l *limits) putBack(now time.Time, by time.Duration) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	current := now.Unix() / 60
+	if l.latest <= current {
+		return
+	}
+	old, latest := l.minutes, l.latest
+	l.minutes, l.total, l.latest, l.mailDue = [dayMinutes]usage{}, usage{}, current, time.Time{}
+	for minute := latest - dayMinutes + 1; minute <= latest; minute++ {
+		to := minute
+		if minute > current {
+			to = min(minute-int64(by/time.Minute), current)
+		}
+		u := old[minute%dayMinutes]
+		l.move(to, u.sent-u.bulk, false)
+		l.move(to, u.bulk, true)
+	}
+}
+
+// move counts n messages, which may be negative, in a minute. What was counted in
+// a minute that is out of the window was forgotten with it.
+func (l *limits) move(minute, n int64, bulk bool) {
+	if minute <= l.latest-dayMinutes {
+		return
+	}
+	minute = min(minute, l.latest) // the clock may have been put back since the place was taken
+	l.minutes[minute%dayMinutes].add(n, bulk)
+	l.total.add(n, bulk)
+}
+
+// renew moves a place to the minute of now: the message may have waited long
+// for its turn, and the 24 hours run from its dot.
+func (l *limits) renew(minute int64, now time.Time, bulk bool) int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.meter.left(now)
+	current := l.forget(now.Unix() / 60)
+	l.move(minute, -1, bulk)
+	l.move(current, 1, bulk)
+	return current
+}
+
+// unreserve returns a team's place.
+func (l *limits) unreserve(minute int64, team string, bulk bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.use(team, time.Unix(minute*60, 0), -1)
+	l.move(minute, -1, bulk)
+	l.open.add(-1, bulk)
+}
+
+// errUsedUp: other servers have used the daily limit up, of which this one had not heard.
+var errUsedUp = errors.New("the daily limit is used up")
+
+// count stores a dotted message in the transaction that marks it. Error: errUsedUp.
+func (l *limits) count(tx *db.Tx, minute int64, bulk bool) error {
+	l.mu.Lock()
+	daily, share, alone := l.daily, l.share, l.among == 1 && !l.stale
+	l.mu.Unlock()
+	if daily == 0 {
+		return nil
+	}
+	n := int64(0)
+	if bulk {
+		n = 1
+	}
+	if !alone {
+		if !bulk {
+			share = daily
+		}
+		used, err := tx.AddUsageWithin(l.relay, time.Unix(minute*60, 0), n, minute-dayMinutes+1, daily, share)
+		if err != nil {
+			return err
+		}
+		if !used {
+			return errUsedUp
+		}
+	} else if err := tx.AddUsage(l.relay, time.Unix(minute*60, 0), 1, n); err != nil {
+		return err
+	}
+	tx.AfterCommit(func() { l.stored(bulk) })
+	return nil
+}
+
+// stored notes that a place is in the database.
+func (l *limits) stored(bulk bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.open.add(-1, bulk)
+}
+
+// reload counts anew what all servers used, where this one is not alone and somebody wrote
+// (changed), or just was not alone.
+func (l *limits) reload(ctx context.Context, store *db.DB, changed bool) error {
+	l.mu.Lock()
+	known, among := l.daily == 0 || !l.stale && (l.among == 1 || !changed), l.among
+	l.mu.Unlock()
+	if known {
+		return nil
+	}
+	now := clock.Now().Unix() / 60
+	rows, err := db.Get(ctx, store, func(r *db.Reader) ([]db.UsageMinute, error) { return r.Usage(l.relay, now-dayMinutes+1) })
+	if err != nil {
+		return fmt.Errorf("read use of relay %s: %w", l.relay, err)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.stale = l.stale && among != l.among
+	l.minutes, l.total, l.latest = [dayMinutes]usage{}, usage{}, now
+	l.fillMinutes(rows)
+	l.minutes[now%dayMinutes].add(l.open.sent, false)
+	l.minutes[now%dayMinutes].bulk += l.open.bulk
+	l.total = usage{l.total.sent + l.open.sent, l.total.bulk + l.open.bulk}
+	return nil
+}
+
+// fillMinutes counts what the database knows. What a clock that was ahead wrote counts as of
+// now.
+func (l *limits) fillMinutes(rows []db.UsageMinute) {
+	for _, row := range rows {
+		l.move(row.Minute, row.Sent-row.Bulk, false)
+		l.move(row.Minute, row.Bulk, true)
+	}
+}
+
+// counted returns the minutes of the window that have messages, places that are only
+// reserved with them.
+func (l *limits) counted(now time.Time) []pacing.UsageMinute {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.forget(now.Unix() / 60)
+	var rows []pacing.UsageMinute
+	for minute := l.latest - dayMinutes + 1; minute <= l.latest; minute++ {
+		if u := l.minutes[minute%dayMinutes]; u.sent > 0 {
+			rows = append(rows, pacing.UsageMinute{Minute: minute, Sent: u.sent, Bulk: u.bulk})
+		}
+	}
+	return rows
+}

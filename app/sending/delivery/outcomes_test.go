@@ -1,0 +1,111 @@
+package delivery_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"mailer/app"
+	"mailer/app/rules/feedback"
+	"mailer/app/rules/reputation"
+	"mailer/app/testing/testserver"
+	"mailer/db"
+)
+
+// refusing is a relay that refuses what is addressed to a code, like "5.1.1@…",
+// with it, and takes the rest.
+func refusing() *testserver.FakeRelay {
+	return testserver.NewRelay(testserver.Always(func(ctx context.Context, m *app.Outgoing, hold func() error) app.Result {
+		res := app.Result{Kind: app.ResultDone, Stage: app.StageDot}
+		for _, to := range m.Recipients {
+			local, _, _ := strings.Cut(to, "@")
+			v := app.RecipientResult{Address: to, Verdict: app.Accepted, Stage: app.StageDot, Reply: app.Reply{Code: 250}}
+			switch {
+			case local == "test":
+				v = app.RecipientResult{Address: to, Verdict: app.SimulatedBounce, Reply: app.Reply{Code: 550, Enhanced: "5.1.1"}}
+			case app.IsEnhancedCode(local):
+				v = app.RecipientResult{Address: to, Verdict: app.Refused, Stage: app.StageRcpt, Reply: app.Reply{Code: 550, Enhanced: local}}
+			}
+			res.Recipients = append(res.Recipients, v)
+		}
+		if err := hold(); err != nil {
+			return app.Result{Kind: app.ResultWithdrawn}
+		}
+		return res
+	}))
+}
+
+func TestResultsOfTheRelayAreCounted(t *testing.T) {
+	testserver.Bubble(t, func(t *testing.T) {
+		w := testserver.Serving(t, refusing())
+		w.Send("bob@example.net", "5.1.1@example.net", "5.7.1@example.net", "test@example.net")
+		synctest.Wait()
+		wantCounts(w, 2, 1, 0) // what may be about more than a recipient is asked once more
+		time.Sleep(6 * time.Minute)
+		synctest.Wait()
+		wantCounts(w, 3, 1, 0)
+	})
+}
+
+func TestReportsAreCountedOnceForARecipient(t *testing.T) {
+	testserver.BothEngines(t)
+	testserver.Bubble(t, func(t *testing.T) {
+		w := testserver.Serving(t, refusing())
+		id := w.SentTo("bob@example.net", "eve@example.net")
+		w.Take(testserver.Bounce(id, "bob@example.net", "5.1.1"))
+		w.Take(testserver.Bounce(id, "BOB@example.net", "5.1.2"))  // another door, other words
+		w.Take(testserver.Bounce(id, "eve@example.net", "5.7.1"))  // policy
+		w.Take(testserver.Bounce(id, "carl@example.net", "5.1.1")) // a stranger
+		w.Take(feedback.Report{EmailID: id, Recipient: "eve@example.net", Kind: feedback.Complained})
+		wantCounts(w, 2, 1, 1)
+		refused := w.Send("5.1.1@example.net")
+		synctest.Wait()
+		w.Take(testserver.Bounce(refused, "5.1.1@example.net", "5.1.1")) // the relay said so before
+		wantCounts(w, 3, 2, 1)
+	})
+}
+
+func TestARecipientWithoutAResultCountsByItsReport(t *testing.T) {
+	testserver.Bubble(t, func(t *testing.T) {
+		w := testserver.Idle(t, testserver.NewRelay(nil))
+		id := w.Send("bob@example.net")
+		w.Take(testserver.Bounce(id, "bob@example.net", "5.1.1"))
+		wantCounts(w, 1, 1, 0)
+		w.Start()
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		wantCounts(w, 1, 1, 0)
+	})
+}
+
+func TestRecipientsOfBroadcastsAreCounted(t *testing.T) {
+	testserver.BothEngines(t)
+	testserver.Bubble(t, func(t *testing.T) {
+		w := testserver.Serving(t, testserver.NewRelay(nil))
+		w.People(150)
+		w.Queue(w.Draft())
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		wantCounts(w, 150, 0, 0)
+	})
+}
+
+func TestOldOutcomesGo(t *testing.T) {
+	testserver.Bubble(t, func(t *testing.T) {
+		w := testserver.Idle(t, testserver.NewRelay(nil))
+		key := reputation.OutcomeKey{TeamID: w.Key.TeamID, Region: app.DefaultRegion, Domain: testserver.TestDomain}
+		count := func() {
+			testserver.Must(t, w.DB.Write(t.Context(), func(tx *db.Tx) error { tx.CountOutcome(key, reputation.Outcome{Sent: 1}); return nil }))
+		}
+		count()
+		time.Sleep(reputation.OutcomesKept - time.Hour)
+		count()
+		testserver.Must(t, w.Server.Delivery.PurgeOutcomes(t.Context()))
+		wantCounts(w, 2, 0, 0)
+		time.Sleep(2 * time.Hour)
+		testserver.Must(t, w.Server.Delivery.PurgeOutcomes(t.Context()))
+		wantCounts(w, 1, 0, 0)
+	})
+}

@@ -1,0 +1,165 @@
+package delivery_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"path/filepath"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"mailer/app"
+	"mailer/app/rules/relayurl"
+	"mailer/app/sending/mail"
+	"mailer/app/testing/testserver"
+	"mailer/db"
+)
+
+// brokenStorage returns an error as SQLite does for a file that it can't open.
+func brokenStorage(t *testing.T) error {
+	t.Helper()
+	testserver.OnAFile(t)
+	pool, err := sql.Open("sqlite", "file:"+filepath.Join(t.TempDir(), "none", "x.db"))
+	testserver.Must(t, err)
+	defer pool.Close()
+	if err = pool.Ping(); !db.IsStorage(err) {
+		t.Fatalf("no storage error: %v", err)
+	}
+	return err
+}
+
+func TestAfterAStorageFailureNothingIsAcceptedOrSent(t *testing.T) {
+	testserver.Bubble(t, func(t *testing.T) {
+		hang := make(chan struct{})
+		relay := testserver.NewRelay(testserver.Always(testserver.After(hang, testserver.Accept)))
+		w := testserver.Serving(t, relay)
+		id := w.Send("bob@example.net")
+		synctest.Wait()
+		if err := w.Strike(brokenStorage(t)); !errors.Is(err, db.ErrFailed) {
+			t.Fatal(err)
+		}
+		<-w.DB.Failed()
+		testserver.WantCode(t, w.Server.Ready(), app.CodeServiceUnavailable)
+		_, err := w.Server.Mail.SendEmail(t.Context(), w.Key, testserver.Letter("eve@example.net"), mail.SendOptions{})
+		testserver.WantCode(t, err, app.CodeServiceUnavailable)
+		relay.Follow(nil)
+		close(hang)
+		time.Sleep(10 * time.Minute)
+		synctest.Wait()
+		w.WantLast(id, app.Queued)
+		if n := len(relay.Seen("")); n != 1 || len(w.Dotted()) != 0 {
+			t.Errorf("%d transactions, dotted %v", n, w.Dotted())
+		}
+	})
+}
+
+func TestAResultIsRecordedWhileTheDiskIsFull(t *testing.T) {
+	testserver.Bubble(t, func(t *testing.T) {
+		reply := make(chan struct{})
+		relay := testserver.NewRelay(testserver.Always(testserver.DotThen(reply)))
+		w := testserver.Serving(t, relay)
+		id := w.Send("bob@example.net")
+		synctest.Wait()
+		if err := w.Strike(testserver.FullStorage(t)); !errors.Is(err, db.ErrFull) {
+			t.Fatal(err)
+		}
+		_, err := w.Server.Mail.SendEmail(t.Context(), w.Key, testserver.Letter("eve@example.net"), mail.SendOptions{})
+		testserver.WantCode(t, err, app.CodeServiceUnavailable)
+		close(reply)
+		synctest.Wait()
+		w.WantLast(id, app.Sent)
+		if w.Unit(id) != nil {
+			t.Error("the unit is still there")
+		}
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		later := w.Send("eve@example.net")
+		synctest.Wait()
+		w.WantLast(later, app.Sent)
+	})
+}
+
+func TestAServerStartsOnAFullDisk(t *testing.T) {
+	testserver.Bubble(t, func(t *testing.T) {
+		w := testserver.Idle(t, testserver.NewRelay(nil))
+		id, other := w.Send("bob@example.net"), w.Send("eve@example.net")
+		w.Ahead(5*time.Hour, id)
+		if err := w.Strike(testserver.FullStorage(t)); !errors.Is(err, db.ErrFull) {
+			t.Fatal(err)
+		}
+		if err := w.Server.CheckMasterKey(t.Context()); err != nil { // as New does
+			t.Error(err)
+		}
+		w.Start()
+		testserver.WantCode(t, w.Server.Ready(), app.CodeServiceUnavailable)
+		testserver.Must(t, w.Cancel(other))
+		time.Sleep(15 * time.Second)
+		synctest.Wait()
+		w.WantLast(id, app.Sent)
+		w.WantLast(other, app.Canceled)
+	})
+}
+
+func TestNoDotIsSentThatCantBeMarked(t *testing.T) {
+	testserver.Bubble(t, func(t *testing.T) {
+		hang := make(chan struct{})
+		var kinds []app.ResultKind
+		relay := testserver.NewRelayOf(relayurl.Relay{Region: app.DefaultRegion, Connections: 1, Daily: 5}, testserver.Firstly(testserver.After(hang, func(ctx context.Context, m *app.Outgoing, hold func() error) app.Result {
+			res := testserver.Accept(ctx, m, hold)
+			kinds = append(kinds, res.Kind)
+			return res
+		})))
+		w := testserver.Serving(t, relay)
+		id := w.Send("bob@example.net")
+		synctest.Wait()
+		_ = w.Strike(testserver.FullStorage(t))
+		close(hang)
+		synctest.Wait()
+		w.WantLast(id, app.Queued)
+		if len(kinds) != 1 || kinds[0] != app.ResultWithdrawn || len(w.Dotted()) != 0 {
+			t.Errorf("results %v, dotted %v", kinds, w.Dotted())
+		}
+		time.Sleep(10 * time.Second)
+		synctest.Wait()
+		w.WantLast(id, app.Sent)
+		if ev := w.EventOf(id, app.EventType(app.Sent)); ev.Detail.Attempt != 1 {
+			t.Errorf("attempt %d was counted", ev.Detail.Attempt)
+		}
+		if n := w.Server.Delivery.Lanes()[0].Limits().Total().Sent(); n != 1 {
+			t.Errorf("%d places of the daily limit are taken", n)
+		}
+		if len(w.Doubts()) != 0 {
+			t.Errorf("doubts %+v", w.Doubts())
+		}
+	})
+}
+
+func TestAWriterThatIsBusyDelaysAResultAndLosesNone(t *testing.T) {
+	testserver.Bubble(t, func(t *testing.T) {
+		reply := make(chan struct{})
+		relay := testserver.NewRelay(testserver.Always(testserver.DotThen(reply)))
+		w := testserver.Serving(t, relay)
+		id := w.Send("bob@example.net")
+		synctest.Wait()
+		l := w.Server.Delivery.Lanes()[0]
+		tries := 0
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			l.RecordLeft(id, func(*db.Tx) error {
+				if tries++; tries < 3 {
+					return errors.New("database is locked")
+				}
+				return nil
+			})
+		}()
+		<-done
+		if tries != 3 {
+			t.Errorf("%d tries", tries)
+		}
+		close(reply)
+		synctest.Wait()
+		w.WantLast(id, app.Sent)
+	})
+}

@@ -1,0 +1,169 @@
+package mail
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/go-json-experiment/json"
+
+	"mailer/app"
+	"mailer/app/base"
+	"mailer/app/tenants/teams"
+	"mailer/db"
+)
+
+// BatchItem is one send of a batch: what it says, or what is wrong with its
+// shape.
+type BatchItem struct {
+	Input *app.EmailInput
+	Err   error
+}
+
+// BatchResult is the answer to a batch: the ids of what was accepted, in the
+// order of the request, and what was not.
+type BatchResult struct {
+	IDs    []string         `json:"ids"`
+	Errors []app.BatchError `json:"errors"`
+}
+
+// SendBatch accepts up to app.MaxBatch emails in one Write. A strict batch is
+// accepted whole, or refused with the error of its first bad item, whose message
+// then begins with "emails.{index}: "; a permissive one accepts the good items
+// and lists the others. Errors: those of SendEmail.
+func (s *Service) SendBatch(ctx context.Context, key *app.Key, items []BatchItem, permissive bool, opts SendOptions) (*BatchResult, error) {
+	defer s.Load.Enter()()
+	if err := s.Ready(); err != nil {
+		return nil, err
+	}
+	if len(items) < 1 || len(items) > app.MaxBatch {
+		return nil, app.Errorf(app.CodeValidation, "The body must be an array of 1 to %d emails", app.MaxBatch)
+	}
+	b := &batch{s: s, permissive: permissive, emails: make([]*app.Email, len(items)), refusals: make([]error, len(items))}
+	items = slices.Clone(items)
+	for i, item := range items {
+		if item.Err == nil {
+			item.Input = s.inMode(item.Input)
+			items[i] = item
+		}
+		if err := b.prepare(key, i, item); err != nil {
+			return nil, err
+		}
+	}
+	claim, answer, err := s.claimIdempotency(ctx, key, routeBatch, opts)
+	if err != nil {
+		return nil, err
+	}
+	if answer != "" {
+		return readKept[*BatchResult](answer)
+	}
+	defer claim.release()
+	r := s.NewRenderer(key)
+	defer r.Close()
+	for i, item := range items {
+		if err := b.render(ctx, r, i, item); err != nil {
+			return nil, err
+		}
+	}
+	var result *BatchResult
+	err = s.DB.Write(db.Apart(ctx), func(tx *db.Tx) (err error) {
+		if result, err = b.accept(tx); err != nil {
+			return err
+		}
+		kept, err := json.Marshal(result)
+		if err != nil {
+			return fmt.Errorf("encode answer: %w", err)
+		}
+		return claim.keep(tx, string(kept))
+	})
+	if err != nil {
+		if answer, err = claim.otherwise(ctx, s, s.Unsent.refused(ctx, b.unsent, base.Unavailable(err))); err != nil {
+			return nil, err
+		}
+		return readKept[*BatchResult](answer)
+	}
+	return result, nil
+}
+
+// batch is the work on one batch.
+type batch struct {
+	s          *Service
+	permissive bool
+	emails     []*app.Email // nil where refusals has an error
+	refusals   []error      // found before the database was asked
+	unsent     *app.Email   // refuses a strict batch, all of its recipients being suppressed; nil: none does
+}
+
+// prepare makes the email of an item. Its error refuses the batch.
+func (b *batch) prepare(key *app.Key, i int, item BatchItem) error {
+	err := item.Err
+	if err == nil {
+		b.emails[i], err = b.s.prepare(key, item.Input)
+	}
+	b.refusals[i] = err
+	_, whole := b.refuses(i, err)
+	return whole
+}
+
+// render makes the email of an item that names a template. Its error
+// refuses the batch.
+func (b *batch) render(ctx context.Context, r *renderer, i int, item BatchItem) error {
+	if b.refusals[i] != nil || item.Input.Template == nil {
+		return nil
+	}
+	b.emails[i], b.refusals[i] = r.email(ctx, item.Input)
+	_, whole := b.refuses(i, b.refusals[i])
+	return whole
+}
+
+// refuses returns what an item's error means, as app.RefuseItem says.
+func (b *batch) refuses(i int, err error) (item *app.BatchError, whole error) {
+	return app.RefuseItem("emails", i, b.permissive, err)
+}
+
+// accept writes the good items, or none where one exceeds the quota. It runs inside Write, perhaps twice.
+func (b *batch) accept(tx *db.Tx) (*BatchResult, error) {
+	result := &BatchResult{IDs: []string{}, Errors: []app.BatchError{}}
+	var quota error // refuses all, after what else is wrong with an item
+	errs := slices.Clone(b.refusals)
+	b.unsent = nil
+	broken := false // the store: nothing more is tried in this transaction
+	tx.Beside(len(errs), func(tx *db.Tx, i int) {
+		if errs[i] == nil && !broken {
+			errs[i] = b.s.Accept(tx, b.emails[i])
+			var refused *app.Error
+			broken = errs[i] != nil && !errors.As(errs[i], &refused)
+		}
+	})
+	for i, email := range b.emails {
+		err := errs[i]
+		if teams.ExceedsQuota(err) {
+			quota = err
+			continue
+		}
+		item, whole := b.refuses(i, err)
+		switch {
+		case whole != nil:
+			b.unsent = email
+			return nil, whole
+		case item != nil && app.CodeOf(err) == app.CodeAllRecipientsSuppressed:
+			kept, err := b.s.Unsent.keep(tx, email)
+			if err != nil {
+				return nil, err
+			}
+			if kept {
+				item.Message = unsentWords(item.Message, email.ID)
+			}
+			result.Errors = append(result.Errors, *item)
+		case item != nil:
+			result.Errors = append(result.Errors, *item)
+		default:
+			result.IDs = append(result.IDs, email.ID)
+		}
+	}
+	if quota != nil {
+		return nil, quota
+	}
+	return result, nil
+}

@@ -1,0 +1,128 @@
+package mail
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+
+	"mailer/app"
+	"mailer/app/rules/insights"
+	"mailer/app/rules/render"
+	"mailer/app/tenants/audience"
+	"mailer/db"
+)
+
+// broadcastMailBytes bounds the contents of broadcasts that are kept compiled; one
+// that is larger is kept alone.
+const broadcastMailBytes = 32 << 20
+
+// BroadcastMail is the content of one broadcast, parsed once.
+type BroadcastMail struct {
+	*render.Broadcast
+	id       string
+	From     app.Address
+	Insights *app.Insights
+	Audience app.Audience
+}
+
+// broadcastMails keeps contents of broadcasts. What one says never changes once it
+// is queued but by erasures. The zero value is ready.
+type broadcastMails struct {
+	mu    sync.Mutex
+	kept  []*BroadcastMail // the last one was used last
+	bytes int64
+	drops int // how often one was dropped
+}
+
+// get returns a content that is kept, else nil.
+func (m *broadcastMails) get(id string) *BroadcastMail {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	i := slices.IndexFunc(m.kept, func(c *BroadcastMail) bool { return c.id == id })
+	if i < 0 {
+		return nil
+	}
+	c := m.kept[i]
+	if i < len(m.kept)-1 {
+		m.kept = append(slices.Delete(m.kept, i, i+1), c)
+	}
+	return c
+}
+
+// state is what put asks for: to be read before the content is.
+func (m *broadcastMails) state() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.drops
+}
+
+// drop forgets a content that was changed.
+func (m *broadcastMails) drop(id string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.drops++
+	m.kept = slices.DeleteFunc(m.kept, func(c *BroadcastMail) bool {
+		if c.id == id {
+			m.bytes -= c.Size()
+		}
+		return c.id == id
+	})
+}
+
+// dropAll forgets all of them.
+func (m *broadcastMails) dropAll() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.drops++
+	m.kept, m.bytes = nil, 0
+}
+
+// put keeps a content in place of those that were used least lately, unless it
+// may have changed since it was read.
+func (m *broadcastMails) put(c *BroadcastMail, state int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if state != m.drops {
+		return
+	}
+	m.kept = append(m.kept, c)
+	m.bytes += c.Size()
+	for len(m.kept) > 1 && m.bytes > broadcastMailBytes {
+		m.bytes -= m.kept[0].Size()
+		m.kept = slices.Delete(m.kept, 0, 1)
+	}
+}
+
+// BroadcastMail returns the compiled content of a broadcast that was queued.
+func (s *Service) BroadcastMail(ctx context.Context, teamID, id string) (*BroadcastMail, error) {
+	if c := s.mails.get(id); c != nil {
+		return c, nil
+	}
+	var b *app.Broadcast
+	var whom app.Audience
+	state := s.mails.state()
+	err := s.DB.Read(ctx, func(r *db.Reader) (err error) {
+		if b, err = r.Broadcast(teamID, id); err == nil {
+			whom, err = audience.FrozenAudience(r, b)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read broadcast: %w", err)
+	}
+	mail, err := render.Compile(b)
+	if err != nil {
+		return nil, fmt.Errorf("compile broadcast: %w", err)
+	}
+	insights, err := insights.OfBroadcast(s.Sealer, b)
+	if err != nil {
+		return nil, fmt.Errorf("inspect broadcast: %w", err)
+	}
+	c := &BroadcastMail{Broadcast: mail, id: id, From: b.From, Audience: whom, Insights: insights}
+	s.mails.put(c, state)
+	return c, nil
+}
+
+// DropBroadcastMail forgets the compiled content of a broadcast that was changed.
+func (s *Service) DropBroadcastMail(id string) { s.mails.drop(id) }

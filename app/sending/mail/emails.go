@@ -1,0 +1,341 @@
+package mail
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"mailer/app"
+	"mailer/app/base"
+	"mailer/app/kit/clock"
+	"mailer/app/kit/schedule"
+	"mailer/app/rules/render"
+	"mailer/app/rules/webhook"
+	"mailer/db"
+)
+
+// SendOptions are what a send carries beside its body.
+type SendOptions struct {
+	IdempotencyKey string // empty: none
+	Payload        []byte // canonical form of the body, what idempotency compares
+}
+
+// Outlet is what accepting needs to know of delivery.
+type Outlet interface {
+	// Carries reports whether this process sends the mail of a region.
+	Carries(region string) bool
+	// Strand notes for timelines that what was just accepted waits for a region that
+	// has no relay. It runs inside Write.
+	Strand(tx *db.Tx, region string) error
+	// Wake has the lane of a region look for due mail of every kind; WakeMail for
+	// transactional mail alone. Neither blocks.
+	Wake(region string)
+	WakeMail(region string)
+}
+
+// The operations in the idempotency table.
+const (
+	routeEmails = "POST /emails"
+	routeBatch  = "POST /emails/batch"
+)
+
+// SendEmail accepts one email and returns its id once it is safe on disk. Errors, in
+// the order of the checks: CodeServiceUnavailable, CodeValidation,
+// CodeRestrictedAPIKey, those of idempotency, CodeNotFound for topic or template,
+// CodeValidation for the from-domain, CodeSendingPaused, CodePayloadTooLarge,
+// CodeAllRecipientsSuppressed, CodeDailyQuotaExceeded, CodeMonthlyQuotaExceeded.
+func (s *Service) SendEmail(ctx context.Context, key *app.Key, in *app.EmailInput, opts SendOptions) (string, error) {
+	defer s.Load.Enter()()
+	if err := s.Ready(); err != nil {
+		return "", err
+	}
+	in = s.inMode(in)
+	email, err := s.prepare(key, in)
+	if err != nil {
+		return "", err
+	}
+	begin := s.claimLate
+	if in.Template != nil {
+		begin = s.claimIdempotency
+	}
+	claim, answer, err := begin(ctx, key, routeEmails, opts)
+	if err != nil || answer != "" {
+		return answer, err
+	}
+	defer claim.release()
+	if in.Template != nil {
+		r := s.NewRenderer(key)
+		defer r.Close()
+		if email, err = r.email(ctx, in); err != nil {
+			return "", err
+		}
+	}
+	err = s.DB.Write(db.Apart(ctx), func(tx *db.Tx) (err error) {
+		if answer, err = claim.look(tx); err != nil || answer != "" {
+			return err
+		}
+		if err := s.Accept(tx, email); err != nil {
+			return err
+		}
+		return claim.keep(tx, email.ID)
+	})
+	if err != nil {
+		return claim.otherwise(ctx, s, s.Unsent.refused(ctx, email, base.Unavailable(err)))
+	}
+	return cmp.Or(answer, email.ID), nil
+}
+
+// inMode is a send as the mode of this server reads it.
+func (s *Service) inMode(in *app.EmailInput) *app.EmailInput {
+	read := *in
+	read.Compat = s.Compat()
+	return &read
+}
+
+// prepare makes the email of a send, after the checks that come before
+// idempotency. Of a send that names a template there is none yet: a renderer
+// makes it.
+func (s *Service) prepare(key *app.Key, in *app.EmailInput) (*app.Email, error) {
+	whole := in
+	if in.Template != nil {
+		var err error
+		if whole, err = render.StandIn(in, key.DomainName); err != nil {
+			return nil, err
+		}
+	}
+	email, err := NewEmail(key, whole)
+	if err != nil || in.Template != nil {
+		return nil, err
+	}
+	return email, s.linkToPage(email)
+}
+
+// NewEmail makes an email of a send, after the checks that need no database:
+// shape, then the key's domain.
+func NewEmail(key *app.Key, in *app.EmailInput) (*app.Email, error) {
+	mail, err := in.Validate()
+	if err != nil {
+		return nil, err
+	}
+	return newEmail(key, in, mail)
+}
+
+// newEmail makes an email of a mail that is checked. Of in it needs but when it leaves,
+// and until when.
+func newEmail(key *app.Key, in *app.EmailInput, mail *app.Mail) (email *app.Email, err error) {
+	now := clock.Now()
+	id := app.NewID()
+	email = &app.Email{
+		ID: id, TeamID: key.TeamID, KeyID: key.ID, Source: sourceOf(key), MessageID: app.EmailMessageID(id, mail.From.Domain),
+		CreatedAt: now, LastEvent: app.Queued, Mail: *mail,
+	}
+	if in.ScheduledAt != "" {
+		if email.ScheduledAt, err = schedule.Parse(in.ScheduledAt, now); err != nil {
+			return nil, app.Invalid("scheduled_at", "%s", err)
+		}
+		if email.ScheduledAt.After(now) {
+			email.LastEvent = app.Scheduled
+		}
+	}
+	if email.ExpiresIn, err = expiresIn(in.ExpiresIn); err != nil {
+		return nil, err
+	}
+	if key.DomainName != "" && mail.From.Domain != key.DomainName {
+		return nil, app.Errorf(app.CodeRestrictedAPIKey, "This API key may send only from addresses of %s", key.DomainName)
+	}
+	return email, nil
+}
+
+// expiresIn reads how long an email is worth something; empty: as the relay has it.
+func expiresIn(text string) (time.Duration, error) {
+	if text == "" {
+		return 0, nil
+	}
+	d, err := schedule.ParseSpan(text)
+	if err != nil {
+		return 0, app.Invalid("expires_in", "%s", err)
+	}
+	if d < app.MinExpiresIn || d > app.MaxExpiresIn {
+		return 0, app.Invalid("expires_in", "must be %dm to %dd", app.MinExpiresIn/time.Minute, app.MaxExpiresIn/(24*time.Hour))
+	}
+	return d, nil
+}
+
+// Accept proves that an email may be sent and writes it with all that belongs
+// to it. It runs inside Write; an *app.Error comes before anything is written.
+func (s *Service) Accept(tx *db.Tx, email *app.Email) error {
+	recipients := envelopeOf(email)
+	domain, blocked, err := s.admit(tx, email, recipients)
+	if err != nil {
+		return err
+	}
+	open, standings := blocked.Open(recipients), tx.Standings()
+	if blocked.Refuses(email.To) && email.Raw == nil || len(open) == 0 {
+		return app.Errorf(app.CodeAllRecipientsSuppressed, "All recipients are suppressed")
+	}
+	charged, err := s.teams.Charge(tx, email, int64(len(open)))
+	if err != nil {
+		return err
+	}
+	email.Tracking = s.trackingOf(email, &domain)
+	if email.Insights != nil {
+		email.Insights = email.Insights.SentBy(email.From.Domain, domain.NoDMARC, email.Tracking)
+	}
+	if err := tx.InsertEmail(email, recipients); err != nil {
+		return err
+	}
+	unit := app.Unit{EmailID: email.ID, TeamID: email.TeamID, TopicID: email.TopicID, Relay: email.Relay, Domain: email.From.Domain, NextAt: charged.At, Size: composedSize(email),
+		Owed: charged.Owed, Late: charged.Late, ExpiresIn: email.ExpiresIn}
+	if err := tx.InsertUnit(unit); err != nil {
+		return fmt.Errorf("insert unit: %w", err)
+	}
+	if err := s.LeaveOut(tx, unit, recipients, blocked); err != nil {
+		return err
+	}
+	if unit.Late && unit.NextAt.After(tx.Now) {
+		if err := tx.InsertEvent(QuotaWait(tx, unit)); err != nil {
+			return err
+		}
+	}
+	if email.LastEvent == app.Scheduled {
+		if err := s.AnnounceEmail(tx, email.TeamID, webhook.EmailScheduled, email.ID, webhook.EmailExtra{}); err != nil {
+			return err
+		}
+	}
+	tx.AfterCommit(func() { s.Metrics.Accepted(1) })
+	return s.handOver(tx, email, unit, Fresh{open, standings})
+}
+
+// composedSize is what an email weighs while it is sent: what was handed in whole is there
+// twice where tracking changes it.
+func composedSize(email *app.Email) int64 {
+	n := email.Size()
+	if email.Tracking != nil {
+		n += int64(len(email.Raw))
+	}
+	return n
+}
+
+// handOver has the lane of a new unit look for it. Where there is none, the timeline
+// says so.
+func (s *Service) handOver(tx *db.Tx, email *app.Email, unit app.Unit, with Fresh) error {
+	if !s.Outlet.Carries(unit.Relay) {
+		return s.Outlet.Strand(tx, unit.Relay)
+	}
+	tx.AfterCommit(func() {
+		if unit.Owed == 0 {
+			s.fresh.put(email, with)
+		}
+		s.Outlet.WakeMail(unit.Relay)
+	})
+	return nil
+}
+
+// admit proves that the team may send an email now, and sets its relay. It answers what
+// DomainStatus tells of its domain, and what keeps mail from recipients. What it asks leaves
+// together.
+func (s *Service) admit(tx *db.Tx, email *app.Email, recipients []string) (domain app.Domain, blocked app.Blocked, err error) {
+	asks := []func(r *db.Reader) error{
+		func(r *db.Reader) (err error) {
+			email.Relay, domain, err = s.SendingRegion(r, email.TeamID, email.From.Domain)
+			return err
+		},
+		func(r *db.Reader) error {
+			if err := s.MayAccept(r, email.TeamID); err != nil {
+				return err
+			}
+			return s.teams.AttachmentsFit(r, email)
+		},
+		func(r *db.Reader) (err error) {
+			if email.Source == SourceAccount {
+				return nil
+			}
+			blocked, err = s.audience.BlockedAmong(r, email.TeamID, email.TopicID, recipients)
+			return err
+		},
+	}
+	if email.TopicID != "" {
+		asks = append([]func(r *db.Reader) error{func(r *db.Reader) error { return base.Lookup("topic", r.TopicExists(email.TeamID, email.TopicID)) }}, asks...)
+	}
+	err = tx.Ask(asks...)
+	return domain, blocked, err
+}
+
+// SendingRegion proves that a team may send from a domain and returns the relay
+// that its mail leaves through, and what DomainStatus tells of the domain.
+func (s *Service) SendingRegion(r *db.Reader, teamID, domain string) (string, app.Domain, error) {
+	d, err := r.DomainStatus(teamID, domain)
+	switch {
+	case err != nil && !errors.Is(err, db.ErrNotFound):
+		return "", d, err
+	case s.Settings.Capture:
+		return app.CaptureRegion, d, nil
+	case err != nil:
+		return "", d, app.Invalid("from", "uses the domain %s, which this team has not added; add it with `mailer domains add %s`", domain, domain)
+	case d.Status != app.DomainVerified:
+		return "", d, s.unverified(r, teamID, domain)
+	}
+	return s.Settings.RegionOf(d.Region), d, nil
+}
+
+// unverified says why nothing may be sent from a domain yet.
+func (s *Service) unverified(r *db.Reader, teamID, name string) error {
+	d, err := r.DomainByName(teamID, name)
+	if err != nil {
+		return err
+	}
+	return d.Unverified(s.domains.DomainRecords(&d))
+}
+
+// ListEmails returns a page of the team's emails, newest first, without bodies
+// and attachments, and whether there are more.
+func (s *Service) ListEmails(ctx context.Context, key *app.Key, page app.Page) (emails []app.Email, more bool, err error) {
+	emails, more, err = db.GetPage(ctx, s.DB, func(r *db.Reader) ([]app.Email, bool, error) { return r.ListEmails(key.TeamID, page) })
+	return emails, more, base.Cursor(page, err)
+}
+
+// GetEmail returns one email with its bodies and the metadata of its attachments.
+// An email to a recipient of a broadcast is as it leaves to that recipient.
+func (s *Service) GetEmail(ctx context.Context, key *app.Key, id string) (email *app.Email, err error) {
+	email, err = base.Reserved(ctx, s.DB,
+		func(r *db.Reader) (int64, error) { return r.EmailSize(key.TeamID, id) },
+		func(r *db.Reader) (*app.Email, error) { return r.Email(key.TeamID, id) })
+	if errors.Is(err, db.ErrNotFound) {
+		email, err = s.broadcastEmail(ctx, key.TeamID, id)
+	}
+	return email, base.Lookup("email", err)
+}
+
+// GetCaptured returns the whole message as the capture transport kept it, else one that was
+// handed in whole, as it leaves but for its signature and for tracking. Errors: CodeNotFound where there is
+// neither.
+func (s *Service) GetCaptured(ctx context.Context, key *app.Key, emailID string) ([]byte, error) {
+	message, err := base.Reserved(ctx, s.DB,
+		func(r *db.Reader) (int64, error) { return r.CaptureSize(key.TeamID, emailID) },
+		func(r *db.Reader) ([]byte, error) {
+			message, err := r.Capture(key.TeamID, emailID)
+			if errors.Is(err, db.ErrNotFound) {
+				message, err = r.BroadcastCapture(key.TeamID, emailID)
+			}
+			return message, err
+		})
+	if errors.Is(err, db.ErrNotFound) {
+		message, err = s.Submissions.raw(ctx, key.TeamID, emailID)
+	}
+	return message, s.lookupContent(ctx, key.TeamID, emailID, "captured message", err)
+}
+
+// lookupContent is base.Lookup for what belongs to an email's content: where that was
+// deleted for its age, the words say so.
+func (s *Service) lookupContent(ctx context.Context, teamID, emailID, kind string, err error) error {
+	if !errors.Is(err, db.ErrNotFound) {
+		return base.Lookup(kind, err)
+	}
+	email, rowErr := db.Get(ctx, s.DB, func(r *db.Reader) (*app.Email, error) { return r.EmailRow(teamID, emailID) })
+	if rowErr != nil || email.ContentDeletedAt.IsZero() {
+		return base.Lookup(kind, err)
+	}
+	return contentDeleted(email)
+}

@@ -1,0 +1,154 @@
+package mail
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"sync"
+	"time"
+
+	"mailer/app"
+	"mailer/app/base"
+	"mailer/app/kit/clock"
+	"mailer/db"
+)
+
+// IdempotencyTTL is how long the answer of a send is kept for its key.
+const IdempotencyTTL = 24 * time.Hour
+
+// inflight are the keys of sends that are being answered. They live in memory,
+// so that a crash leaves none stuck.
+type inflight struct {
+	mu   sync.Mutex
+	keys map[db.IdempotencyKey]bool
+}
+
+// idempotencyClaim is the right to answer a key. The zero claim is that of a
+// send without one.
+type idempotencyClaim struct {
+	owner *inflight
+	key   db.IdempotencyKey
+	hash  [sha256.Size]byte
+	late  bool // whether it is a repeated send is still to be asked: look
+}
+
+// claimIdempotency returns the kept answer of a repeated send, or the claim to
+// make one. Errors: CodeInvalidIdempotencyKey, CodeConcurrentIdempotent,
+// CodeInvalidIdempotent.
+func (s *Service) claimIdempotency(ctx context.Context, key *app.Key, route string, opts SendOptions) (*idempotencyClaim, string, error) {
+	c, err := s.beginClaim(key, route, opts)
+	if err != nil || c.owner == nil {
+		return c, "", err
+	}
+	answer, err := s.keptAnswer(ctx, c)
+	if err != nil || answer != "" {
+		c.release()
+		return nil, answer, err
+	}
+	return c, "", nil
+}
+
+// claimLate is claimIdempotency for a send of which nothing is read before its Write: of a
+// database elsewhere that asks for the kept answer (look), so that it takes no way of its own.
+func (s *Service) claimLate(ctx context.Context, key *app.Key, route string, opts SendOptions) (*idempotencyClaim, string, error) {
+	if !db.Shared(s.DB) {
+		return s.claimIdempotency(ctx, key, route, opts)
+	}
+	c, err := s.beginClaim(key, route, opts)
+	if err == nil {
+		c.late = c.owner != nil
+	}
+	return c, "", err
+}
+
+// beginClaim takes the right to answer a key that nobody has at this moment.
+func (s *Service) beginClaim(key *app.Key, route string, opts SendOptions) (*idempotencyClaim, error) {
+	if opts.IdempotencyKey == "" {
+		return &idempotencyClaim{}, nil
+	}
+	if err := app.CheckIdempotencyKey(opts.IdempotencyKey); err != nil {
+		return nil, err
+	}
+	c := &idempotencyClaim{owner: &s.inflight, hash: sha256.Sum256(opts.Payload),
+		key: db.IdempotencyKey{TeamID: key.TeamID, Scope: key.IdempotencyScope(), Route: route, Key: opts.IdempotencyKey}}
+	if !c.owner.take(c.key) {
+		return nil, app.Errorf(app.CodeConcurrentIdempotent, "There is another request in progress with the same idempotency key")
+	}
+	return c, nil
+}
+
+func (s *Service) keptAnswer(ctx context.Context, c *idempotencyClaim) (answer string, err error) {
+	err = s.DB.Read(ctx, func(r *db.Reader) error {
+		answer, err = c.keptIn(r, clock.Now())
+		return err
+	})
+	return answer, base.Unavailable(err)
+}
+
+// look is the kept answer of a repeated send, where that was not asked before; empty: none.
+func (c *idempotencyClaim) look(tx *db.Tx) (answer string, err error) {
+	if !c.late {
+		return "", nil
+	}
+	return c.keptIn(&tx.Reader, tx.Now)
+}
+
+// keptIn is the kept answer; empty: none. Error: CodeInvalidIdempotent.
+func (c *idempotencyClaim) keptIn(r *db.Reader, now time.Time) (string, error) {
+	hash, answer, err := r.IdempotentAnswer(c.key, now.Add(-IdempotencyTTL))
+	switch {
+	case errors.Is(err, db.ErrNotFound):
+		return "", nil
+	case err != nil:
+		return "", err
+	case !bytes.Equal(hash, c.hash[:]):
+		return "", app.Errorf(app.CodeInvalidIdempotent, "This idempotency key was used within the last 24 hours with another request body")
+	}
+	return answer, nil
+}
+
+func (f *inflight) take(k db.IdempotencyKey) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.keys[k] {
+		return false
+	}
+	if f.keys == nil {
+		f.keys = map[db.IdempotencyKey]bool{}
+	}
+	f.keys[k] = true
+	return true
+}
+
+// release frees the key; a claim without a key has nothing to free.
+func (c *idempotencyClaim) release() {
+	if c.owner == nil {
+		return
+	}
+	c.owner.mu.Lock()
+	defer c.owner.mu.Unlock()
+	delete(c.owner.keys, c.key)
+}
+
+// keep stores the answer in the transaction that makes it true.
+func (c *idempotencyClaim) keep(tx *db.Tx, answer string) error {
+	if c.owner == nil {
+		return nil
+	}
+	return tx.KeepAnswer(c.key, c.hash[:], answer, tx.Now.Add(-IdempotencyTTL))
+}
+
+// otherwise is the end of a send that failed: with the answer of another server where that was
+// asked the same at this moment.
+func (c *idempotencyClaim) otherwise(ctx context.Context, s *Service, failed error) (answer string, err error) {
+	if c.owner == nil {
+		return "", failed
+	}
+	answer, err = s.keptAnswer(ctx, c)
+	var told *app.Error
+	if answer != "" || errors.As(err, &told) && told.Code == app.CodeInvalidIdempotent {
+		return answer, err
+	}
+	return "", failed
+}

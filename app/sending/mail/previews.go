@@ -1,0 +1,267 @@
+package mail
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/binary"
+	"html"
+	"net/url"
+	"strings"
+	"time"
+
+	"mailer/app"
+	"mailer/app/base"
+	"mailer/app/kit/clock"
+	"mailer/app/kit/htmltext"
+	"mailer/app/kit/membudget"
+	"mailer/db"
+)
+
+// Previews shows what mails say in frames, at signed addresses that live minutes: emails,
+// whose addresses name them, and drafts, of which what was rendered is kept that long.
+type Previews struct {
+	service *Service
+	kept    keptPreviews
+}
+
+const (
+	previewPurpose = "preview v1"
+	// previewLife is how long an address of a preview works.
+	previewLife = 10 * time.Minute
+	previewLen  = 8 + 1 + 2*36 // a time, flags and two ids
+	// The flags in an address.
+	withImages = 1
+	ofDraft    = 2
+	// maxInline bounds the pictures of an email that its preview shows, in bytes.
+	maxInline = 8 << 20
+)
+
+// Preview is an address at which a frame shows a mail.
+type Preview struct {
+	Token        string // the signed part of the address; empty: the draft is too large to be kept
+	Expires      time.Time
+	RemoteImages int // pictures that the mail fetches from elsewhere
+	Height       int // of the page, in CSS pixels, as far as it can be estimated
+}
+
+// Shown is what a frame shows.
+type Shown struct {
+	HTML   string // empty: the mail has text alone
+	Text   string
+	Images bool // pictures from elsewhere too
+}
+
+// PreviewEmail returns the address of a preview of an email; with images set its frame
+// shows pictures from elsewhere too. Errors: CodeNotFound.
+func (p *Previews) PreviewEmail(ctx context.Context, key *app.Key, id string, images bool) (out Preview, err error) {
+	email, err := p.service.GetEmail(ctx, key, id)
+	if err != nil {
+		return out, err
+	}
+	if !email.ContentDeletedAt.IsZero() {
+		return out, contentDeleted(email)
+	}
+	if err = p.look(ctx, key, email.HTML, &out); err != nil {
+		return out, err
+	}
+	out.Token, out.Expires = p.address(key.TeamID, id, images, 0)
+	return out, nil
+}
+
+// KeepDraft keeps what a draft says, and returns the address of its preview. Error: that of
+// ctx.
+func (p *Previews) KeepDraft(ctx context.Context, key *app.Key, content, text string, images bool) (out Preview, err error) {
+	id := app.NewID()
+	if err = p.look(ctx, key, content, &out); err != nil {
+		return out, err
+	}
+	out.Token, out.Expires = p.address(key.TeamID, id, images, ofDraft)
+	if !p.kept.keep(key.TeamID, id, &Shown{HTML: htmltext.Quiet(content), Text: text, Images: images}) {
+		out.Token = ""
+	}
+	return out, nil
+}
+
+// look counts the pictures that a mail fetches from elsewhere and estimates its height: of a
+// large mail with a permit, and not for a caller who is gone. Error: that of ctx.
+func (p *Previews) look(ctx context.Context, key *app.Key, content string, out *Preview) error {
+	if len(content) > SmallRender {
+		permits := p.service.NewRenderer(key)
+		defer permits.Close()
+		if err := permits.TakePermit(ctx); err != nil {
+			return err
+		}
+	}
+	out.RemoteImages, out.Height = htmltext.RemoteImages(content), htmltext.Height(content)
+	return ctx.Err()
+}
+
+// address signs the address of a preview.
+func (p *Previews) address(teamID, id string, images bool, flags byte) (token string, expires time.Time) {
+	if images {
+		flags |= withImages
+	}
+	expires = clock.Now().Add(previewLife).Truncate(time.Second)
+	message := binary.BigEndian.AppendUint64(make([]byte, 0, previewLen), uint64(expires.Unix()))
+	return p.service.Sealer.SealToken(previewPurpose, append(append(message, flags), teamID+id...)), expires
+}
+
+// ShowPreview returns what the frame of an address shows. Errors: CodeNotFound, one text
+// for whatever is wrong.
+func (p *Previews) ShowPreview(ctx context.Context, token string) (*Shown, error) {
+	message, ok := p.service.Sealer.OpenToken(previewPurpose, token, previewLen, previewLen)
+	if !ok || clock.Now().Unix() >= int64(binary.BigEndian.Uint64(message)) {
+		return nil, previewGone()
+	}
+	flags, ids := message[8], string(message[9:])
+	teamID, id := ids[:36], ids[36:]
+	if flags&ofDraft != 0 {
+		if shown := p.kept.get(teamID, id); shown != nil {
+			return shown, nil
+		}
+		return nil, previewGone()
+	}
+	email, err := p.service.GetEmail(ctx, &app.Key{TeamID: teamID}, id)
+	if err != nil {
+		return nil, err
+	}
+	if !email.ContentDeletedAt.IsZero() {
+		return nil, previewGone()
+	}
+	shown := &Shown{HTML: email.HTML, Text: email.Text, Images: flags&withImages != 0}
+	if err := membudget.Reserve(ctx, int64(len(shown.HTML))); err != nil { // the copy below
+		return nil, err
+	}
+	shown.HTML, err = p.withInline(ctx, teamID, id, htmltext.Quiet(shown.HTML))
+	return shown, err
+}
+
+func previewGone() error {
+	return app.Errorf(app.CodeNotFound, "This preview has ended; open it again")
+}
+
+// withInline puts the pictures of an email where its HTML shows them by their Content-ID.
+func (p *Previews) withInline(ctx context.Context, teamID, id, content string) (string, error) {
+	places := inlinePlaces(content)
+	if len(places) == 0 {
+		return content, nil
+	}
+	pictures, err := p.inlinePictures(ctx, teamID, id, places)
+	if err != nil || len(pictures) == 0 {
+		return content, err
+	}
+	var most int64
+	for _, place := range places {
+		most += int64(len(pictures[place.id]))
+	}
+	if err := membudget.Reserve(ctx, min(most, maxInline)+int64(len(content))); err != nil {
+		return "", err
+	}
+	var out strings.Builder
+	done, left := 0, maxInline
+	for _, place := range places {
+		picture := pictures[place.id]
+		if picture == "" || len(picture) > left { // one that stands there very often
+			continue
+		}
+		left -= len(picture)
+		out.WriteString(content[done:place.from])
+		out.WriteString(picture)
+		done = place.to
+	}
+	out.WriteString(content[done:])
+	return out.String(), nil
+}
+
+// inlinePlace is where HTML names an attachment that it shows.
+type inlinePlace struct {
+	id       string // of the content
+	from, to int
+}
+
+// inlinePlaces finds what stands as cid: behind a quote, a bracket or an equals sign.
+func inlinePlaces(content string) (out []inlinePlace) {
+	const scheme = "cid:"
+	for at := 1; ; {
+		n := strings.IndexByte(content[min(at, len(content)):], ':')
+		if n < 0 {
+			return out
+		}
+		from := at + n + 1 - len(scheme)
+		at += n + 1
+		if from < 1 || !htmltext.EqualASCII(content[from:at], scheme) || !strings.ContainsRune(`"'(=`, rune(content[from-1])) {
+			continue
+		}
+		rest := content[at:min(len(content), at+6*app.MaxContentID)]
+		end := strings.IndexAny(rest, "\"') >\t\r\n")
+		if end < 0 {
+			continue
+		}
+		out = append(out, inlinePlace{id: contentIDOf(rest[:end]), from: from, to: at + end})
+		at += end
+	}
+}
+
+// contentIDOf is the Content-ID that an address in HTML means.
+func contentIDOf(address string) string {
+	address = html.UnescapeString(address)
+	if plain, err := url.PathUnescape(address); err == nil {
+		return plain
+	}
+	return address
+}
+
+// inlinePictures reads the pictures that HTML shows, each as a data: address, up to
+// maxInline in all.
+func (p *Previews) inlinePictures(ctx context.Context, teamID, id string, places []inlinePlace) (map[string]string, error) {
+	shown := map[string]bool{}
+	for _, place := range places {
+		shown[place.id] = true
+	}
+	var files []db.AttachmentFile
+	var total int64
+	err := p.service.DB.Read(ctx, func(r *db.Reader) error {
+		all, err := r.InlineFiles(teamID, id)
+		for _, f := range all {
+			if shown[f.ContentID] && strings.HasPrefix(strings.ToLower(f.ContentType), "image/") && total+f.Size <= maxInline*3/4 {
+				files, total = append(files, f), total+f.Size
+			}
+		}
+		return err
+	})
+	if err != nil || total == 0 {
+		return nil, base.Unavailable(err)
+	}
+	if err := membudget.Reserve(ctx, total*3); err != nil { // as bytes, and as text
+		return nil, err
+	}
+	out := map[string]string{}
+	for _, f := range files {
+		if out[f.ContentID], err = p.dataAddress(ctx, f); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// dataAddress reads a picture as a data: address.
+func (p *Previews) dataAddress(ctx context.Context, f db.AttachmentFile) (string, error) {
+	var content []byte
+	next := p.service.pieces(f)
+	for {
+		piece, err := next(ctx)
+		if err != nil {
+			return "", err
+		}
+		if len(piece) == 0 {
+			break
+		}
+		content = append(content, piece...)
+	}
+	kind := strings.ToLower(f.ContentType)
+	kind, _, _ = strings.Cut(kind, ";")
+	if strings.ContainsFunc(kind, func(c rune) bool { return !strings.ContainsRune("abcdefghijklmnopqrstuvwxyz0123456789/+.-", c) }) {
+		kind = "image/png" // browsers look at the bytes
+	}
+	return "data:" + kind + ";base64," + base64.StdEncoding.EncodeToString(content), nil
+}

@@ -1,0 +1,341 @@
+package mail
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"mailer/app"
+	"mailer/app/base"
+	"mailer/app/tenants/audience"
+	"mailer/db"
+)
+
+// How emails came. Those of broadcasts have no source of their own.
+const (
+	SourceAPI       = "api"
+	SourceCLI       = "cli"
+	SourceDashboard = "dashboard"
+	SourceMCP       = "mcp"
+	SourceResend    = "resend" // sent once more: see Again
+	SourceSMTP      = "smtp"
+)
+
+// Sources are all of them.
+var Sources = []string{SourceAccount, SourceAPI, SourceCLI, SourceDashboard, SourceMCP, SourceResend, SourceSMTP}
+
+// sourceOf says how what a key sends came.
+func sourceOf(key *app.Key) string {
+	switch {
+	case key.Via != "":
+		return key.Via
+	case key.Session != nil:
+		return SourceDashboard
+	case key.ID == "":
+		return SourceCLI
+	}
+	return SourceAPI
+}
+
+// Search finds emails of a team.
+type Search struct {
+	service *Service
+	turns   *base.Turns
+	indexed string // how far IndexRecipients came since this process began
+}
+
+func newSearch(s *Service) *Search {
+	return &Search{service: s, turns: base.NewTurns(searches, searchesQueue)}
+}
+
+// searches at once, of all teams, leave the database to others; so many of a team wait.
+const (
+	searches      = 2
+	searchesQueue = 20
+)
+
+// searchBound bounds what one request looks at.
+var searchBound = db.SearchBound{Rows: 20_000, Time: 100 * time.Millisecond}
+
+// FoundEmails is what a search came to.
+type FoundEmails = db.FoundEmails
+
+// SearchQuery is what a caller looks for, as it was written; empty strings pick all.
+type SearchQuery struct {
+	To, From, Subject, Status, State, Domain, Tag, Source, KeyID, BroadcastID, CreatedAfter, CreatedBefore string
+}
+
+// maxSearchText bounds a filter that is held against texts, in bytes.
+const maxSearchText = 320
+
+// Emails returns a page of the team's emails that fit a query, without bodies and
+// attachments. It looks at a bounded number of them: SearchedTo of the answer says how
+// far it came. Errors: CodeValidation naming the filter, CodeNotFound for a broadcast.
+func (s *Search) Emails(ctx context.Context, key *app.Key, q SearchQuery, page app.Page) (*FoundEmails, error) {
+	if q.BroadcastID != "" {
+		return s.ofBroadcast(ctx, key, q, page)
+	}
+	f, err := q.filter()
+	if err != nil {
+		return nil, err
+	}
+	if err := s.turns.Acquire(ctx, key.TeamID, 1); err != nil {
+		return nil, err
+	}
+	defer s.turns.Release(1)
+	found, err := db.Get(ctx, s.service.DB, func(r *db.Reader) (FoundEmails, error) {
+		return r.SearchEmails(key.TeamID, f, page, searchBound)
+	})
+	return &found, base.Unavailable(err)
+}
+
+// Reasons returns, by id, the newest line of the timeline of each of a team's emails that
+// is of the type of its last event, or that says why it is put off or held; of an email
+// without one nothing.
+func (s *Search) Reasons(ctx context.Context, emails []app.Email) (map[string]app.Event, error) {
+	out := map[string]app.Event{}
+	err := s.service.DB.Read(ctx, func(r *db.Reader) error {
+		for i := range emails {
+			ev, err := r.NewestEventOf(emails[i].ID, reasonOf(&emails[i]))
+			switch {
+			case err == nil:
+				out[ev.EmailID] = ev
+			case !errors.Is(err, db.ErrNotFound):
+				return fmt.Errorf("read why: %w", err)
+			}
+		}
+		return nil
+	})
+	return out, base.Unavailable(err)
+}
+
+// reasonOf is the type of the line of a timeline that says why an email is as it is.
+func reasonOf(e *app.Email) app.EventType {
+	switch e.State() {
+	case app.Deferred:
+		return app.EventDeferred
+	case app.Held:
+		return app.EventHeld
+	}
+	return app.EventType(e.LastEvent)
+}
+
+// filter checks a query. Errors: CodeValidation.
+func (q *SearchQuery) filter() (*db.EmailFilter, error) {
+	f := &db.EmailFilter{Subject: q.Subject, Source: q.Source}
+	known := true
+	for status := range strings.SplitSeq(q.Status, ",") {
+		if q.Status != "" {
+			f.Status = append(f.Status, app.LastEvent(status))
+			known = known && slices.Contains(app.LastEvents(), app.LastEvent(status))
+		}
+	}
+	for state := range strings.SplitSeq(q.State, ",") {
+		if q.State != "" {
+			f.State = append(f.State, app.State(state))
+			if !slices.Contains(app.States(), app.State(state)) {
+				return nil, app.Invalid("state", "must be states of emails, with commas between them: %s", stateNames())
+			}
+		}
+	}
+	var errs [6]error
+	f.To, errs[0] = addressPattern("to", q.To)
+	f.From, errs[1] = addressPattern("from", q.From)
+	f.Since, errs[2] = searchTime("created_after", q.CreatedAfter)
+	f.Until, errs[3] = searchTime("created_before", q.CreatedBefore)
+	f.Domain, errs[4] = searchDomain("domain", q.Domain)
+	f.KeyID, errs[5] = searchID("key_id", q.KeyID)
+	for _, err := range errs {
+		if err != nil {
+			return nil, err
+		}
+	}
+	f.Tag.Name, f.TagName = q.Tag, true
+	if i := strings.IndexAny(q.Tag, ":="); i >= 0 { // tags contain neither sign
+		f.Tag, f.TagName = app.Tag{Name: q.Tag[:i], Value: q.Tag[i+1:]}, false
+	}
+	switch {
+	case len(q.Subject) > maxSearchText:
+		return nil, app.Invalid("subject", "can be at most %d bytes long", maxSearchText)
+	case !known:
+		return nil, app.Invalid("status", "must be values of last_event, with commas between them")
+	case q.Source != "" && !slices.Contains(Sources, q.Source):
+		return nil, app.Invalid("source", "must be one of %s", strings.Join(Sources, ", "))
+	case q.Tag != "" && f.Tag.Name == "", len(q.Tag) > 2*app.MaxTagLength+1:
+		return nil, app.Invalid("tag", "must be the name of a tag, or its name and value as name:value or name=value")
+	}
+	return f, nil
+}
+
+// stateNames are all states of emails, for people.
+func stateNames() string {
+	var names []string
+	for _, state := range app.States() {
+		names = append(names, string(state))
+	}
+	return strings.Join(names, ", ")
+}
+
+// addressPattern reads what addresses are held against: a whole address fits itself,
+// @example.com its domain, and what ends in * or has no @ those that begin so.
+func addressPattern(name, text string) (p db.AddressPattern, err error) {
+	begin, prefix := strings.CutSuffix(text, "*")
+	local, domain, whole := strings.Cut(text, "@")
+	switch {
+	case text == "":
+	case len(text) > maxSearchText || begin == "" || strings.Contains(begin, "*"):
+		return p, app.Invalid(name, "must be an address, the beginning of one like ann*, or @ and a domain")
+	case prefix || !whole || domain == "" && local != "":
+		p.Prefix = begin
+	case local == "":
+		p.Domain, err = searchDomain(name, domain)
+	default:
+		address, err := app.ParseAddress(text)
+		if err != nil {
+			return p, app.Invalid(name, "must be an address, the beginning of one like ann*, or @ and a domain")
+		}
+		p.Exact = address.Mailbox()
+	}
+	return p, err
+}
+
+// searchDomain reads the name of a domain as addresses hold it.
+func searchDomain(name, text string) (string, error) {
+	if text == "" && name == "domain" {
+		return "", nil
+	}
+	address, err := app.ParseAddress("x@" + text)
+	if err != nil {
+		return "", app.Invalid(name, "must be the name of a domain")
+	}
+	return address.Domain, nil
+}
+
+func searchTime(name, text string) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
+	}
+	at, err := time.Parse(time.RFC3339Nano, text)
+	if err != nil || at.Year() < 1970 {
+		return at, app.Invalid(name, "must be a time like 2026-01-31T12:00:00Z")
+	}
+	return at, nil
+}
+
+func searchID(name, text string) (string, error) {
+	if text == "" {
+		return "", nil
+	}
+	id, ok := app.ParseID(text)
+	if !ok {
+		return "", app.Invalid(name, "must be an id")
+	}
+	return id, nil
+}
+
+// ofBroadcast lists the emails of a broadcast to its recipients: there is nothing else to
+// pick them by, which is what the list of its recipients is for.
+func (s *Search) ofBroadcast(ctx context.Context, key *app.Key, q SearchQuery, page app.Page) (*FoundEmails, error) {
+	id, err := searchID("broadcast_id", q.BroadcastID)
+	if err != nil {
+		return nil, err
+	}
+	if q.BroadcastID = ""; q != (SearchQuery{}) {
+		return nil, app.Invalid("broadcast_id", "can't be combined with other filters: GET /broadcasts/{id}/recipients filters the recipients of a broadcast")
+	}
+	var b app.Broadcast
+	var rows []app.BroadcastRecipient
+	var now []app.Situation
+	var found FoundEmails
+	err = s.service.DB.Read(ctx, func(r *db.Reader) error {
+		if b, err = r.BroadcastHead(key.TeamID, id); err != nil {
+			return err
+		}
+		if rows, found.More, err = r.ListRecipients(ctx, db.Effort{}, &b, &app.RecipientQuery{}, page); err != nil {
+			return err
+		}
+		now, err = audience.Situations(r, &b, rows...)
+		return err
+	})
+	if b.ID == "" {
+		return nil, base.Lookup("broadcast", err)
+	}
+	if err != nil || len(rows) == 0 {
+		return &found, base.Cursor(page, err)
+	}
+	content, err := s.service.BroadcastMail(ctx, key.TeamID, id)
+	if err != nil {
+		return nil, base.Unavailable(err)
+	}
+	for i := range rows {
+		email := headOf(&b, &rows[i])
+		email.Situation = now[i]
+		email.Mail = *content.Mail(s.service.Sealer, &rows[i])
+		if rows[i].Email == app.Erased {
+			email.To = []app.Address{{Local: app.Erased}}
+		}
+		found.Emails = append(found.Emails, *email)
+	}
+	if found.More {
+		found.SearchedTo = cursorOf(found.Emails, page)
+	}
+	return &found, nil
+}
+
+// cursorOf is from where the page behind a full one goes on.
+func cursorOf(emails []app.Email, page app.Page) string {
+	if page.Before != "" {
+		return emails[0].ID
+	}
+	return emails[len(emails)-1].ID
+}
+
+// The index of recipients is filled behind acceptance, since a message would wait for it.
+const (
+	// indexDelay is how long after an email's id its Write is surely over.
+	indexDelay = time.Minute
+	// indexAgain is how much of what was indexed is looked at anew by a new process: the
+	// clock may have been put back meanwhile, so that ids came out of their order.
+	indexAgain = 24 * time.Hour
+	// indexRest is how much longer than it works the job rests: mail that is sent
+	// meanwhile is slowed down by less than 3 %.
+	indexRest = 40
+)
+
+// IndexRecipients is the job that has Emails find mail by its recipients. It runs by
+// itself alone, each minute.
+func (s *Search) IndexRecipients(ctx context.Context) error {
+	for {
+		began, last := time.Now(), ""
+		err := s.service.DB.Write(ctx, func(tx *db.Tx) (err error) {
+			if s.indexed == "" {
+				if last, err = tx.IndexedRecipients(); err != nil {
+					return err
+				}
+				s.indexed = idBefore(last, indexAgain)
+			}
+			last, err = tx.IndexRecipients(s.indexed, app.FirstID(tx.Now.Add(-indexDelay)))
+			return err
+		})
+		if err != nil || last == "" {
+			return err
+		}
+		s.indexed = last
+		if !base.Pause(ctx, indexRest*time.Since(began), nil) {
+			return ctx.Err()
+		}
+	}
+}
+
+// idBefore is the first id of a time before that of an id.
+func idBefore(id string, by time.Duration) string {
+	ms, err := strconv.ParseInt(strings.ReplaceAll(id[:min(len(id), 13)], "-", ""), 16, 64)
+	if err != nil {
+		return ""
+	}
+	return app.FirstID(time.UnixMilli(ms).Add(-by))
+}

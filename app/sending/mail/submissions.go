@@ -1,0 +1,245 @@
+package mail
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+
+	"mailer/app"
+	"mailer/app/base"
+	"mailer/app/rules/rawmail"
+	"mailer/db"
+)
+
+// Submission is a message that a program handed in by SMTP (RFC 6409).
+type Submission struct {
+	// Recipients are the addresses of RCPT, in their order: whom the message goes to,
+	// whatever its headers say.
+	Recipients []string
+	// Message is the message as it came, with CRLF line ends, without dot stuffing.
+	Message []byte
+}
+
+// Submissions is messages handed in by SMTP, accepted.
+type Submissions struct{ service *Service }
+
+const routeSubmissions = "SMTP"
+
+// Check refuses what a key may not hand in at all, before the message is sent: called
+// once somebody has signed in.
+func (s *Submissions) Check(_ context.Context, _ *app.Key) error { return s.service.Ready() }
+
+// Accept makes an email of a message and returns its id once it is safe on disk; of a
+// message that was accepted before under the same idempotency key the first id. The bytes
+// of in.Message are its own from then on. Errors: those of SendEmail.
+func (s *Submissions) Accept(ctx context.Context, key *app.Key, in *Submission) (id string, err error) {
+	defer s.service.Load.Enter()()
+	if err := s.service.Ready(); err != nil {
+		return "", err
+	}
+	sub, err := s.read(key, in)
+	if err != nil {
+		return "", err
+	}
+	claim, answer, err := s.service.claimIdempotency(ctx, key, routeSubmissions, sub.opts)
+	if err != nil || answer != "" {
+		return answer, err
+	}
+	defer claim.release()
+	email := sub.email
+	if err := cmp.Or(s.service.linkToPage(email), s.service.tryTracking(ctx, email)); err != nil {
+		return "", err
+	}
+	err = s.service.DB.Write(ctx, func(tx *db.Tx) error {
+		if err := s.service.Accept(tx, email); err != nil {
+			return err
+		}
+		if err := tellRemoved(tx, email, sub.removed); err != nil {
+			return err
+		}
+		return claim.keep(tx, email.ID)
+	})
+	if err != nil {
+		return claim.otherwise(ctx, s.service, s.service.Unsent.refused(ctx, email, base.Unavailable(err)))
+	}
+	return email.ID, nil
+}
+
+// readSubmission is a message that was read, and checked as far as that needs no database.
+type readSubmission struct {
+	email   *app.Email
+	opts    SendOptions
+	removed []string // names of headers that gave orders to somebody else
+}
+
+// read makes an email of a message.
+func (s *Submissions) read(key *app.Key, in *Submission) (*readSubmission, error) {
+	envelope, err := readEnvelope(in.Recipients)
+	if err != nil {
+		return nil, err
+	}
+	m, err := rawmail.Parse(in.Message)
+	if err != nil {
+		return nil, err
+	}
+	orders, err := m.Orders()
+	if err != nil {
+		return nil, err
+	}
+	removed := m.Strip(orders.TopicID != "")
+	mail := mailOf(m, orders, envelope)
+	via := *key
+	via.Via = SourceSMTP
+	email, err := newEmail(&via, &app.EmailInput{ScheduledAt: orders.ScheduledAt, ExpiresIn: orders.ExpiresIn}, mail)
+	if err != nil {
+		return nil, err
+	}
+	email.Envelope = mailboxes(envelope)
+	if m.ID != "" {
+		email.MessageID = m.ID
+	}
+	sub := &readSubmission{email: email, removed: removed, opts: SendOptions{IdempotencyKey: orders.IdempotencyKey}}
+	if orders.IdempotencyKey != "" {
+		sub.opts.Payload, err = compared(email, &orders)
+	}
+	return sub, err
+}
+
+// readEnvelope reads the recipients, each once. Errors: CodeValidation.
+func readEnvelope(list []string) (out []app.Address, err error) {
+	seen := map[app.AddressKey]bool{}
+	for _, text := range list {
+		address, err := app.ParseAddress(text)
+		if err != nil || address.Name != "" {
+			return nil, app.Invalid("to", "holds %q, which is no address", text)
+		}
+		if key := address.Key(); !seen[key] {
+			seen[key] = true
+			out = append(out, address)
+		}
+	}
+	switch {
+	case len(out) == 0:
+		return nil, app.Invalid("to", "is required: no recipient was named")
+	case len(out) > app.MaxRecipients:
+		return nil, app.Invalid("to", "must not hold more than %d addresses together with cc and bcc", app.MaxRecipients)
+	}
+	return out, nil
+}
+
+// mailOf is what a message says, and to whom: who is named in neither To nor Cc gets a
+// blind copy.
+func mailOf(m *rawmail.Message, orders rawmail.Orders, envelope []app.Address) *app.Mail {
+	out := &app.Mail{From: m.From, To: m.To, Cc: m.Cc, ReplyTo: m.ReplyTo, Subject: m.Subject, HTML: m.HTML, Text: m.Text,
+		Headers: m.Headers(), Tags: orders.Tags, TopicID: orders.TopicID, Attachments: m.Attachments, Raw: m.Raw}
+	for i := range out.Attachments {
+		out.Attachments[i].ID = app.NewID()
+	}
+	out.Bcc = unnamed(out, envelope)
+	return out
+}
+
+// unnamed are those of an envelope who stand in neither To nor Cc.
+func unnamed(m *app.Mail, envelope []app.Address) (out []app.Address) {
+	named := map[app.AddressKey]bool{}
+	for _, a := range slices.Concat(m.To, m.Cc) {
+		named[a.Key()] = true
+	}
+	for _, a := range envelope {
+		if !named[a.Key()] {
+			out = append(out, a)
+		}
+	}
+	return out
+}
+
+func mailboxes(list []app.Address) []string {
+	out := make([]string, len(list))
+	for i, a := range list {
+		out[i] = a.Mailbox()
+	}
+	return out
+}
+
+// envelopeOf is whom an email goes to.
+func envelopeOf(email *app.Email) []string {
+	if email.Envelope != nil {
+		return email.Envelope
+	}
+	return email.Recipients()
+}
+
+// compared is what idempotency compares of a message: what it says, and to whom. Its
+// Message-ID, Date and boundaries are new whenever a program makes it again.
+func compared(email *app.Email, orders *rawmail.Orders) ([]byte, error) {
+	said := email.Mail
+	said.Raw, said.Headers = nil, nil
+	files := make([]string, len(said.Attachments))
+	for i, a := range said.Attachments {
+		files[i] = fmt.Sprintf("%s\x00%s\x00%s\x00%x", a.Filename, a.ContentType, a.ContentID, sha256.Sum256(a.Content))
+	}
+	said.Attachments = nil
+	payload, err := json.Marshal(struct {
+		Said     *app.Mail
+		Files    []string
+		Envelope []string
+		Orders   *rawmail.Orders
+	}{&said, files, email.Envelope, orders}, json.Deterministic(true))
+	if err != nil {
+		return nil, fmt.Errorf("encode what idempotency compares: %w", err)
+	}
+	return payload, nil
+}
+
+// tellRemoved notes in the timeline which headers of a message do not leave, though
+// somebody gave orders by them.
+func tellRemoved(tx *db.Tx, email *app.Email, names []string) error {
+	if len(names) == 0 {
+		return nil
+	}
+	const most = 20
+	words := strings.Join(names[:min(len(names), most)], ", ")
+	if len(names) > most {
+		words += fmt.Sprintf(" and %d others", len(names)-most)
+	}
+	return tx.InsertEvent(NewEvent(tx, app.Unit{EmailID: email.ID, TeamID: email.TeamID}, app.EventHeadersRemoved, "",
+		app.EventDetail{Message: "Taken out of the message, since only this server may give orders to a mail provider: " + words}))
+}
+
+// copyRaw has an email that is sent again leave as the message that the old one left as,
+// but as a message of its own: with a Message-ID and Date of its own. Its headers name
+// whom they named.
+func copyRaw(email, old *app.Email, to []app.Address) {
+	email.Raw = rawmail.Without(old.Raw, "Message-ID", "Date")
+	email.Envelope = old.Envelope
+	if len(to) > 0 {
+		email.Envelope = mailboxes(to)
+		email.Bcc = unnamed(&email.Mail, to)
+	}
+}
+
+// raw returns the message that an email leaves as, but for its signature and for tracking:
+// who reads it here opens nothing. Error:
+// db.ErrNotFound where it is made of what the email says.
+func (s *Submissions) raw(ctx context.Context, teamID, id string) ([]byte, error) {
+	return base.Reserved(ctx, s.service.DB,
+		func(r *db.Reader) (int64, error) {
+			n, err := r.RawSize(teamID, id)
+			return 2 * n, err
+		},
+		func(r *db.Reader) ([]byte, error) {
+			if n, err := r.RawSize(teamID, id); err != nil || n == 0 {
+				return nil, cmp.Or(err, db.ErrNotFound)
+			}
+			email, _, err := r.Outgoing(teamID, id)
+			if err != nil || email.Raw == nil {
+				return nil, cmp.Or(err, db.ErrNotFound)
+			}
+			return rawmail.Whole(&app.Outgoing{EmailID: id, MessageID: email.MessageID, Date: email.CreatedAt, Mail: email.Sent()}), nil
+		})
+}

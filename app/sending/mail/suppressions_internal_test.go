@@ -1,0 +1,99 @@
+package mail_test
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"testing"
+
+	"mailer/app"
+	"mailer/app/kit/seal"
+	"mailer/app/rules/relayurl"
+	"mailer/app/sending/delivery"
+	"mailer/app/sending/mail"
+	"mailer/app/server"
+	"mailer/app/testing/testserver"
+	"mailer/db"
+	"mailer/db/dbtest"
+)
+
+func TestTheSuppressionListChangesWhileTheDiskIsFull(t *testing.T) {
+	testserver.Bubble(t, func(t *testing.T) {
+		w := testserver.Idle(t, testserver.NewRelay(nil))
+		ctx := t.Context()
+		old, err := w.Server.Suppressions.AddSuppression(ctx, w.Key, app.SuppressionInput{Email: "old@example.net"})
+		testserver.Must(t, err)
+		for _, change := range []func() error{
+			func() error {
+				_, err := w.Server.Suppressions.AddSuppression(ctx, w.Key, app.SuppressionInput{Email: "bob@example.net"})
+				return err
+			},
+			func() error {
+				_, err := w.Server.Suppressions.AddSuppressions(ctx, w.Key, app.SuppressionBatch{Emails: []string{"eve@example.net", "joe@example.net"}})
+				return err
+			},
+			func() error { _, err := w.Server.Suppressions.RemoveSuppression(ctx, w.Key, old.ID); return err },
+			func() error {
+				_, err := w.Server.Suppressions.RemoveSuppressions(ctx, w.Key, app.SuppressionRemoval{Emails: []string{"joe@example.net"}})
+				return err
+			},
+		} {
+			if err := w.Strike(testserver.FullStorage(t)); !errors.Is(err, db.ErrFull) {
+				t.Fatal(err)
+			}
+			testserver.Must(t, change())
+		}
+		list, _, err := w.Server.Suppressions.ListSuppressions(ctx, w.Key, "", app.Page{Limit: 10})
+		testserver.Must(t, err)
+		if len(list) != 2 || list[0].Email != "eve@example.net" || list[1].Email != "bob@example.net" {
+			t.Errorf("list %+v", list)
+		}
+	})
+}
+
+// BenchmarkAcceptClosure is what accepting an email costs inside its Write: all
+// but the commit, which others share.
+func BenchmarkAcceptClosure(b *testing.B) {
+	for _, n := range []int{1, 3, 50} {
+		b.Run(fmt.Sprint("recipients=", n), func(b *testing.B) {
+			store, err := db.Open(b.Context(), db.Options{Path: filepath.Join(b.TempDir(), "x.db"), Schema: dbtest.Schema(b), Create: true})
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer store.Close()
+			sealer, err := app.NewSealer(seal.MasterKey{Key: seal.NewMasterKey()})
+			if err != nil {
+				b.Fatal(err)
+			}
+			e, err := server.New(b.Context(), server.Config{DB: store, Capture: true, MaxAttachments: 1, Sealer: sealer, Routes: []delivery.Route{{Relay: relayurl.Relay{Region: app.CaptureRegion}}}})
+			if err != nil {
+				b.Fatal(err)
+			}
+			text := "t"
+			letter := &app.EmailInput{From: "a@example.com", Subject: "s", Text: &text}
+			for i := range n {
+				letter.To = append(letter.To, fmt.Sprintf("u%d@example.org", i))
+			}
+			err = store.Write(b.Context(), func(tx *db.Tx) error {
+				team, err := tx.FindTeam("")
+				if err != nil {
+					return err
+				}
+				key := &app.Key{TeamID: team.ID}
+				for b.Loop() {
+					email, err := mail.NewEmail(key, letter)
+					if err != nil {
+						return err
+					}
+					if err := e.Mail.Accept(tx, email); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+			if err != nil {
+				b.Fatal(err)
+			}
+		})
+	}
+}

@@ -1,0 +1,82 @@
+package mail
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"mailer/app"
+	"mailer/app/base"
+	"mailer/app/kit/htmltext"
+	"mailer/app/rules/render"
+	"mailer/db"
+)
+
+// PreviewPage stands in previews where the path of a hosted page would: nobody is
+// unsubscribed there.
+const PreviewPage = "/unsubscribe/preview"
+
+// RenderTemplate fills a template, named by id or alias, with values as a send would:
+// the version that is edited, or the published one. Errors: CodeNotFound, CodeValidation, also for a draft of
+// which the published version is asked.
+func (s *Templates) RenderTemplate(ctx context.Context, key *app.Key, name string, published bool, values map[string]app.PropertyValue) (*render.Rendered, error) {
+	content, err := s.versionOf(ctx, key, name, published)
+	if err != nil {
+		return nil, err
+	}
+	if err := (&app.TemplateUse{ID: name, Variables: values}).Validate(); err != nil {
+		return nil, ofVariables(err)
+	}
+	permits := s.service.NewRenderer(key)
+	defer permits.Close()
+	if err := permits.TakePermit(ctx); err != nil {
+		return nil, err
+	}
+	out, err := render.Template(content, values, true, app.MaxRendered)
+	if err != nil {
+		return nil, ofVariables(err)
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err // nobody waits for the text
+	}
+	page := s.service.Settings.BaseURL + PreviewPage
+	out.HTML = render.WithPage(out.HTML, page)
+	text := htmltext.PlainText(out.HTML)
+	if out.Text != nil {
+		text = render.WithPage(*out.Text, page)
+	}
+	out.Text = &text
+	return out, nil
+}
+
+// versionOf reads the content of a template.
+func (s *Templates) versionOf(ctx context.Context, key *app.Key, name string, published bool) (*app.TemplateContent, error) {
+	if !published {
+		t, err := s.GetTemplate(ctx, key, name)
+		return &t.TemplateContent, err
+	}
+	var content app.TemplateContent
+	err := s.service.DB.Read(ctx, func(r *db.Reader) error {
+		t, err := r.Template(key.TeamID, name)
+		if err != nil {
+			return err
+		}
+		if t.PublishedID == "" {
+			return app.Invalid("version", "is published, and this template is a draft")
+		}
+		content, err = r.TemplateContent(key.TeamID, t.PublishedID)
+		return err
+	})
+	return &content, base.Lookup("template", err)
+}
+
+// ofVariables words a refusal of values where they stand in no send.
+func ofVariables(err error) error {
+	var refusal *app.Error
+	if !errors.As(err, &refusal) {
+		return err
+	}
+	words := *refusal
+	words.Message = strings.Replace(words.Message, "`template.variables", "`variables", 1)
+	return &words
+}

@@ -1,0 +1,170 @@
+package mail
+
+import (
+	"context"
+	"errors"
+
+	"mailer/app"
+	"mailer/app/base"
+	"mailer/app/rules/render"
+	"mailer/db"
+)
+
+// What templates of a request may come to in memory: a request may make
+// smallRender bytes at once, and up to app.MaxRendered as one of largeRenders.
+const (
+	SmallRender  = 512 << 10
+	largeRenders = 4
+)
+
+// renders are the permits to make large mails of templates. The bodies that
+// callers send are bounded by the HTTP layer, what a few bytes of them turn into
+// is bounded here.
+type renders chan struct{}
+
+// renderer makes whole sends of those of one request that name a template. It
+// reads each template once, so that a batch is of one version.
+type renderer struct {
+	s      *Service
+	key    *app.Key
+	found  map[string]*app.TemplateContent
+	made   int  // bytes of all bodies so far, templates included
+	permit bool // to make app.MaxRendered
+}
+
+// NewRenderer makes the renderer of one request of a key; it must be closed.
+func (s *Service) NewRenderer(key *app.Key) *renderer {
+	return &renderer{s: s, key: key, found: map[string]*app.TemplateContent{}}
+}
+
+// Close returns the permit.
+func (r *renderer) Close() {
+	if r.permit {
+		<-r.s.renders
+	}
+}
+
+// email makes the email of a send that names a template, after the checks that
+// come before the one of the from-domain. Errors: CodeNotFound
+// for the topic or the template, CodeValidation, CodePayloadTooLarge,
+// CodeRestrictedAPIKey.
+func (r *renderer) email(ctx context.Context, in *app.EmailInput) (*app.Email, error) {
+	if err := r.topic(ctx, in.TopicID); err != nil {
+		return nil, err
+	}
+	content, err := r.content(ctx, in.Template.ID)
+	if err != nil {
+		return nil, err
+	}
+	whole, err := r.fill(ctx, in, content)
+	if err != nil {
+		return nil, err
+	}
+	email, err := NewEmail(r.key, whole)
+	if err != nil {
+		return nil, err
+	}
+	email.TemplateID = content.ID
+	return email, r.s.linkToPage(email)
+}
+
+func (r *renderer) topic(ctx context.Context, id string) error {
+	id, ok := app.ParseID(id)
+	if !ok {
+		return nil // none: its shape was checked
+	}
+	return base.Lookup("topic", r.s.DB.Read(ctx, func(rd *db.Reader) error { return rd.TopicExists(r.key.TeamID, id) }))
+}
+
+// content returns the published version of a template. It is read outside of
+// Write: a version never changes, so that nobody has to wait for it.
+func (r *renderer) content(ctx context.Context, name string) (*app.TemplateContent, error) {
+	if c := r.found[name]; c != nil {
+		return c, nil
+	}
+	c, err := r.read(ctx, name, false)
+	if errors.Is(err, errNeedsPermit) {
+		if err := r.TakePermit(ctx); err != nil {
+			return nil, err
+		}
+		c, err = r.read(ctx, name, true)
+	}
+	if err != nil {
+		return nil, base.Lookup("template", err)
+	}
+	r.made += c.Size()
+	r.found[name] = c
+	return c, nil
+}
+
+// errNeedsPermit: what is asked for is more than smallRender.
+var errNeedsPermit = errors.New("a large template needs a permit")
+
+func (r *renderer) read(ctx context.Context, name string, permit bool) (c *app.TemplateContent, err error) {
+	err = r.s.DB.Read(ctx, func(rd *db.Reader) error {
+		t, err := rd.Template(r.key.TeamID, name)
+		if err != nil {
+			return err
+		}
+		if t.PublishedID == "" {
+			return app.Invalid("template.id", "names a template that is not published; publish it first")
+		}
+		size, err := rd.TemplateSize(r.key.TeamID, t.PublishedID)
+		if err != nil {
+			return err
+		}
+		switch {
+		case !permit && !r.permit && r.made+size > SmallRender:
+			return errNeedsPermit
+		case r.made+size > 2*app.MaxRendered: // as much again as it may become
+			return app.Errorf(app.CodePayloadTooLarge, "The templates of a request may hold %d bytes together", app.MaxRendered)
+		}
+		content, err := rd.TemplateContent(r.key.TeamID, t.PublishedID)
+		c = &content
+		c.ID = t.ID
+		return err
+	})
+	return c, err
+}
+
+// fill renders the template; one that turns out large is rendered again with a
+// permit.
+func (r *renderer) fill(ctx context.Context, in *app.EmailInput, c *app.TemplateContent) (*app.EmailInput, error) {
+	if !r.permit {
+		whole, err := r.fillUpTo(in, c, SmallRender)
+		if app.CodeOf(err) != app.CodePayloadTooLarge {
+			return whole, err
+		}
+		if err := r.TakePermit(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return r.fillUpTo(in, c, 2*app.MaxRendered)
+}
+
+// fillUpTo renders while all of the request stays within most bytes.
+func (r *renderer) fillUpTo(in *app.EmailInput, c *app.TemplateContent, most int) (*app.EmailInput, error) {
+	whole, err := render.Fill(in, c, min(most-r.made, app.MaxRendered))
+	if err != nil {
+		return nil, err
+	}
+	r.made += len(whole.HTML)
+	if whole.Text != nil {
+		r.made += len(*whole.Text)
+	}
+	return whole, nil
+}
+
+// TakePermit waits for a permit, of which a renderer never holds two.
+func (r *renderer) TakePermit(ctx context.Context) error {
+	if r.permit || ctx.Err() != nil { // with a place free, select would take it for a caller who is gone
+		return ctx.Err()
+	}
+	select {
+	case r.s.renders <- struct{}{}:
+		r.permit = true
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

@@ -1,0 +1,218 @@
+package mail
+
+import (
+	"context"
+	"errors"
+
+	"mailer/app"
+	"mailer/app/base"
+	"mailer/app/kit/clock"
+	"mailer/app/rules/mergetags"
+	"mailer/db"
+)
+
+// CreateTemplate adds a template as a draft. Errors: CodeValidation, for a team with
+// base.CapTemplates too; CodeConflict for an alias that another template of the team has.
+func (s *Templates) CreateTemplate(ctx context.Context, key *app.Key, in app.TemplateInput) (app.Template, error) {
+	t, err := in.Validate(clock.Now())
+	if err == nil {
+		err = base.CheckDesign(in.Design)
+	}
+	if err != nil {
+		return app.Template{}, err
+	}
+	t.TeamID = key.TeamID
+	return s.insertTemplate(ctx, t)
+}
+
+func (s *Templates) insertTemplate(ctx context.Context, t app.Template) (app.Template, error) {
+	t.ID, t.CurrentID = app.NewID(), app.NewID()
+	err := s.service.DB.Write(ctx, func(tx *db.Tx) error {
+		if err := base.CapTemplates.Room(&tx.Reader, t.TeamID); err != nil {
+			return err
+		}
+		t.CreatedAt, t.UpdatedAt = tx.Now, tx.Now
+		return aliasTaken(tx.InsertTemplate(&t))
+	})
+	return t, base.Unavailable(err)
+}
+
+// aliasTaken words an alias that another template has.
+func aliasTaken(err error) error {
+	if errors.Is(err, db.ErrConflict) {
+		return app.Errorf(app.CodeConflict, "A template with this alias exists already")
+	}
+	return err
+}
+
+// ListTemplates returns a page of the team's templates, newest first and without
+// content, and whether there are more. Errors: CodeValidation for a cursor that
+// is not in the list.
+func (s *Templates) ListTemplates(ctx context.Context, key *app.Key, page app.Page) (rows []app.Template, more bool, err error) {
+	rows, more, err = db.GetPage(ctx, s.service.DB, func(r *db.Reader) ([]app.Template, bool, error) { return r.ListTemplates(key.TeamID, page) })
+	return rows, more, base.Cursor(page, err)
+}
+
+// GetTemplate returns one template, named by id or alias, with the version that is
+// edited. Errors: CodeNotFound.
+func (s *Templates) GetTemplate(ctx context.Context, key *app.Key, name string) (t app.Template, err error) {
+	size := func(r *db.Reader) (int64, error) {
+		t, err := r.Template(key.TeamID, name)
+		if err != nil {
+			return 0, err
+		}
+		bytes, err := r.TemplateSize(key.TeamID, t.CurrentID)
+		return int64(bytes), err
+	}
+	t, err = base.Reserved(ctx, s.service.DB, size, func(r *db.Reader) (app.Template, error) {
+		t, err := r.Template(key.TeamID, name)
+		if err == nil {
+			t.TemplateContent, err = r.TemplateContent(key.TeamID, t.CurrentID)
+		}
+		return t, err
+	})
+	return t, base.Lookup("template", err)
+}
+
+// ErrMoved: somebody else changed the resource since it was read.
+var ErrMoved = errors.New("it was changed meanwhile")
+
+// MaxEdits is how often an edit begins anew because of others.
+const MaxEdits = 10
+
+// UpdateTemplate changes a template, named by id or alias, and returns it as it
+// stands then. Content is checked outside of Write, since it may be megabytes;
+// whatever changes it makes another version, and sends keep the published one.
+// Errors: CodeNotFound, CodeValidation, CodeConflict for an alias that another
+// template has, and where another version is edited than the patch's.
+func (s *Templates) UpdateTemplate(ctx context.Context, key *app.Key, name string, patch app.TemplatePatch) (app.Template, error) {
+	return s.changeTemplate(ctx, key, name, &patch, false)
+}
+
+// changeTemplate changes a template and keeps what it said, always or now and then.
+func (s *Templates) changeTemplate(ctx context.Context, key *app.Key, name string, patch *app.TemplatePatch, always bool) (app.Template, error) {
+	for range MaxEdits {
+		t, err := s.editTemplate(ctx, key, name, patch, always)
+		if !errors.Is(err, ErrMoved) {
+			return t, err
+		}
+	}
+	return app.Template{}, app.Errorf(app.CodeConflict, "The template is being changed by other requests at the same time; try again")
+}
+
+func (s *Templates) editTemplate(ctx context.Context, key *app.Key, name string, patch *app.TemplatePatch, always bool) (t app.Template, err error) {
+	old, err := s.GetTemplate(ctx, key, name)
+	if err != nil {
+		return t, err
+	}
+	if patch.CurrentID != "" && patch.CurrentID != old.CurrentID {
+		return t, app.Errorf(app.CodeConflict, "The template was changed since it was read; read it again")
+	}
+	content, err := patch.ApplyContent(old.TemplateContent, clock.Now())
+	if err == nil {
+		err = base.CheckDesign(content.Design)
+	}
+	if err != nil {
+		return t, err
+	}
+	version, edited := app.NewID(), !content.Equal(&old.TemplateContent)
+	err = s.service.DB.Write(ctx, func(tx *db.Tx) error {
+		now, err := tx.Template(key.TeamID, old.ID)
+		if err != nil {
+			return err
+		}
+		if now.CurrentID != old.CurrentID {
+			return ErrMoved
+		}
+		if t, err = patch.ApplyHead(now); err != nil {
+			return err
+		}
+		changed := edited || t.Name != now.Name || t.Alias != now.Alias
+		t.TemplateContent = content
+		if !changed {
+			return nil
+		}
+		t.UpdatedAt = tx.Now
+		if edited {
+			t.CurrentID = version
+			if err := base.KeepVersion(ctx, tx, key.TeamID, old.ID, &old.TemplateContent, always); err != nil {
+				return err
+			}
+			if err := replaceVersion(tx, &now, &t); err != nil {
+				return err
+			}
+		}
+		return aliasTaken(tx.UpdateTemplate(&t))
+	})
+	return t, base.Lookup("template", err)
+}
+
+// replaceVersion writes the current version of t and drops the one before it,
+// unless that is what is sent.
+func replaceVersion(tx *db.Tx, old, t *app.Template) error {
+	if old.Edited() {
+		if err := tx.DeleteTemplateVersion(old.TeamID, old.CurrentID); err != nil {
+			return err
+		}
+	}
+	return tx.InsertTemplateVersion(t)
+}
+
+// DeleteTemplate removes a template, named by id or alias, and returns its id.
+// Mail that was sent by it stays as it is. Errors: CodeNotFound.
+func (s *Templates) DeleteTemplate(ctx context.Context, key *app.Key, name string) (id string, err error) {
+	err = s.service.DB.Write(ctx, func(tx *db.Tx) error {
+		t, err := tx.Template(key.TeamID, name)
+		if err != nil {
+			return err
+		}
+		id = t.ID
+		return tx.DeleteTemplate(key.TeamID, id)
+	})
+	return id, base.Lookup("template", err)
+}
+
+// PublishTemplate has sends use the current version of a template, named by id
+// or alias, from its answer on. Publishing what is published changes nothing.
+// Errors: CodeNotFound, CodeValidation for tags of other services in its content.
+func (s *Templates) PublishTemplate(ctx context.Context, key *app.Key, name string) (t app.Template, err error) {
+	err = s.service.DB.Write(ctx, func(tx *db.Tx) error {
+		if t, err = tx.Template(key.TeamID, name); err != nil || !t.Edited() {
+			return err
+		}
+		content, err := tx.TemplateContent(key.TeamID, t.CurrentID)
+		if err != nil {
+			return err
+		}
+		if err := refuseRawTags(&content); err != nil {
+			return err
+		}
+		before := t.PublishedID
+		t.PublishedID, t.PublishedAt, t.UpdatedAt = t.CurrentID, tx.Now, tx.Now
+		if err := tx.UpdateTemplate(&t); err != nil || before == "" {
+			return err
+		}
+		return tx.DeleteTemplateVersion(key.TeamID, before)
+	})
+	return t, base.Lookup("template", err)
+}
+
+// refuseRawTags refuses tags of other services in what a template says. Errors:
+// CodeValidation.
+func refuseRawTags(c *app.TemplateContent) error {
+	fields := []mergetags.Field{{Name: "subject", Text: c.Subject}, {Name: "html", Text: c.HTML}}
+	if c.Text != nil {
+		fields = append(fields, mergetags.Field{Name: "text", Text: *c.Text})
+	}
+	return mergetags.RefuseRaw(mergetags.FindRaw(fields...))
+}
+
+// DuplicateTemplate makes a draft of what is edited of a template, named by id
+// or alias, and returns it. Errors: CodeNotFound.
+func (s *Templates) DuplicateTemplate(ctx context.Context, key *app.Key, name string) (app.Template, error) {
+	t, err := s.GetTemplate(ctx, key, name)
+	if err != nil {
+		return app.Template{}, err
+	}
+	return s.insertTemplate(ctx, t.Copy(clock.Now()))
+}

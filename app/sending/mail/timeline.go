@@ -1,0 +1,153 @@
+package mail
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"mailer/app"
+	"mailer/app/base"
+	"mailer/app/kit/clock"
+	"mailer/app/rules/plan"
+	"mailer/db"
+)
+
+// NewEvent makes an event of a unit that happens in tx. recipient is empty where it is
+// about all of them.
+func NewEvent(tx *db.Tx, u app.Unit, kind app.EventType, recipient string, detail app.EventDetail) app.Event {
+	return app.Event{ID: app.NewID(), TeamID: u.TeamID, EmailID: u.EmailID, BroadcastID: u.BroadcastID, Domain: u.Domain, Type: kind, Recipient: recipient, Detail: detail, CreatedAt: tx.Now}
+}
+
+// ListEvents returns a page of an email's timeline, newest first. Three sources
+// make it: the email's own events, its acceptance (which is the email's row),
+// and the times when its relay could not be used while it waited.
+func (s *Service) ListEvents(ctx context.Context, key *app.Key, emailID string, page app.Page) ([]app.Event, bool, error) {
+	events, err := db.Get(ctx, s.DB, func(r *db.Reader) ([]app.Event, error) { return timeline(r, key.TeamID, emailID) })
+	if err != nil {
+		return nil, false, base.Lookup("email", err)
+	}
+	return window(events, page)
+}
+
+func timeline(r *db.Reader, teamID, emailID string) ([]app.Event, error) {
+	email, err := r.EmailRow(teamID, emailID)
+	if errors.Is(err, db.ErrNotFound) {
+		return broadcastTimeline(r, teamID, emailID)
+	}
+	if err != nil {
+		return nil, err
+	}
+	events, err := TimelineOf(r, email)
+	if err != nil {
+		return nil, err
+	}
+	if !email.Unsent {
+		events = append(events, acceptedEvent(email))
+	}
+	sortTimeline(events)
+	return events, nil
+}
+
+// TimelineOf returns the events of an email and the troubles of its relay while it
+// waited.
+func TimelineOf(r *db.Reader, email *app.Email) ([]app.Event, error) {
+	emailID := email.ID
+	events, err := r.Events(emailID)
+	if err != nil {
+		return nil, err
+	}
+	if history, err := r.IsHistory(emailID); err != nil || history { // the troubles of its relay came with it
+		return events, err
+	}
+	until := clock.Now()
+	open, err := r.HasUnit(emailID)
+	if err != nil {
+		return nil, err
+	}
+	if !open {
+		until = lastOfDelivery(events, until)
+	}
+	troubles, err := r.Troubles(email.Relay, email.TeamID, email.From.Domain, email.CreatedAt, until)
+	if err != nil {
+		return nil, err
+	}
+	for _, t := range troubles {
+		events = append(events, troubleEvent(email, t))
+	}
+	return events, nil
+}
+
+// sortTimeline puts the newest first.
+func sortTimeline(events []app.Event) {
+	slices.SortStableFunc(events, func(a, b app.Event) int { return strings.Compare(b.ID, a.ID) })
+}
+
+// lastOfDelivery is when the newest event happened that is none of a reader's;
+// until where there is none. events stand newest first.
+func lastOfDelivery(events []app.Event, until time.Time) time.Time {
+	for _, ev := range events {
+		switch ev.Type {
+		case app.EventPrefetched, app.EventUnsubscribed, app.EventType(app.Opened), app.EventType(app.Clicked):
+		default:
+			return ev.CreatedAt
+		}
+	}
+	return until
+}
+
+// acceptedEvent is the first line of a timeline; its id is the email's.
+func acceptedEvent(email *app.Email) app.Event {
+	ev := app.Event{ID: email.ID, TeamID: email.TeamID, EmailID: email.ID, Type: app.EventType(app.Queued), CreatedAt: email.CreatedAt,
+		Detail: app.EventDetail{Message: "Accepted and stored; it waits for its turn at the relay " + email.Relay, Relay: email.Relay}}
+	if email.ScheduledAt.After(email.CreatedAt) {
+		ev.Type = app.EventType(app.Scheduled)
+		ev.Detail.Message = "Accepted and stored; it leaves through the relay " + email.Relay + " at " + app.FormatTime(email.ScheduledAt)
+		ev.Detail.NextAttemptAt = app.FormatTime(email.ScheduledAt)
+	}
+	return ev
+}
+
+func troubleEvent(email *app.Email, t app.RelayTrouble) app.Event {
+	detail := t.Detail
+	switch {
+	case t.Failures == 0: // there is no relay, so nothing was tried
+		detail.Message += " (" + span(t) + ")"
+	case t.EndedAt.IsZero():
+		detail.Message += fmt.Sprintf(" (%d failed tries since %s)", t.Failures, app.FormatTime(t.StartedAt))
+	default:
+		detail.Message += fmt.Sprintf(" (%d failed tries, over at %s)", t.Failures, app.FormatTime(t.EndedAt))
+		detail.NextAttemptAt = ""
+	}
+	return app.Event{ID: t.ID, TeamID: email.TeamID, EmailID: email.ID, Type: app.EventRelayTrouble, CreatedAt: t.StartedAt, Detail: detail}
+}
+
+// span is when a trouble began or, once it is over, ended.
+func span(t app.RelayTrouble) string {
+	if t.EndedAt.IsZero() {
+		return "since " + app.FormatTime(t.StartedAt)
+	}
+	return "over at " + app.FormatTime(t.EndedAt)
+}
+
+// window cuts a page out of a timeline that stands newest first.
+func window(events []app.Event, page app.Page) ([]app.Event, bool, error) {
+	return base.Cut(events, page, func(ev *app.Event) string { return ev.ID })
+}
+
+// QuotaWait is the line in the timeline of an email that waits for another day.
+func QuotaWait(tx *db.Tx, u app.Unit) app.Event {
+	return NewEvent(tx, u, app.EventQuotaWait, "", app.EventDetail{Message: "The quota of this day is used; the email waits for the next UTC day",
+		Relay: u.Relay, NextAttemptAt: app.FormatTime(plan.DayEnd(tx.Now))})
+}
+
+// SetLastEvent moves the last_event of a unit's email. For a recipient of a
+// broadcast it follows from what settled it.
+func SetLastEvent(tx *db.Tx, u app.Unit, event app.LastEvent) error {
+	if u.BroadcastID != "" {
+		return nil
+	}
+	return tx.SetLastEvent(u.EmailID, event)
+}

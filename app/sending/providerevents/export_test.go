@@ -1,0 +1,5 @@
+package providerevents
+
+// What the tests of this package from outside reach into it for.
+
+const FeedbackAtOnce = feedbackAtOnce

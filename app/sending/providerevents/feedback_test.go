@@ -1,0 +1,539 @@
+package providerevents_test
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"mailer/app"
+	"mailer/app/rules/erase"
+	"mailer/app/rules/feedback"
+	"mailer/app/rules/relayurl"
+	"mailer/app/sending/mail"
+	"mailer/app/sending/providerevents"
+	"mailer/app/testing/testserver"
+	"mailer/db"
+)
+
+func TestABounceMovesItsRecipientAndSuppressesIt(t *testing.T) {
+	testserver.BothEngines(t)
+	testserver.Bubble(t, func(t *testing.T) {
+		w := testserver.Serving(t, testserver.NewRelay(nil))
+		id := w.SentTo("Bob@Example.net", "eve@example.net")
+		w.Take(testserver.Bounce(id, "bob@EXAMPLE.net", "5.1.1"))
+		w.WantStates(id, "Bob@example.net bounced, eve@example.net sent")
+		w.WantLast(id, app.Bounced)
+		ev := w.EventOf(id, "bounced")
+		if ev.Recipient != "Bob@example.net" || ev.Detail.EnhancedCode != "5.1.1" || ev.Detail.BounceType != "Permanent" || ev.Detail.BounceSubType != "General" ||
+			ev.Detail.Source != "ses" || !strings.Contains(ev.Detail.Message, "550 5.1.1 sorry") {
+			t.Errorf("event %+v", ev)
+		}
+		if s := w.Suppressed("bob@example.net"); s.Origin != app.OriginBounce || s.SourceID != id {
+			t.Errorf("suppression %+v", s)
+		}
+		if s := w.Suppressed("eve@example.net"); s.ID != "" {
+			t.Errorf("suppression %+v", s)
+		}
+	})
+}
+
+func TestTheSameReportCountsOnce(t *testing.T) {
+	testserver.BothEngines(t)
+	testserver.Bubble(t, func(t *testing.T) {
+		w := testserver.Serving(t, testserver.NewRelay(nil))
+		id := w.SentTo("bob@example.net")
+		report := feedback.Report{ID: "one", EmailID: id, Kind: feedback.Delivered, Recipient: "bob@example.net"}
+		w.Take(report, report)
+		for range 5 {
+			w.Take(report)
+		}
+		w.EventOf(id, "delivered")
+		other := report
+		other.Source = "mailgun"
+		w.Take(other)
+		unnamed := feedback.Report{EmailID: id, Kind: feedback.Complained, Diagnostic: "x", At: time.Now()}
+		w.Take(unnamed)
+		w.Take(unnamed)
+		w.EventOf(id, "complained")
+		if n := strings.Count(w.Story(id), " delivered "); n != 2 {
+			t.Errorf("%d deliveries by two providers:\n%s", n, w.Story(id))
+		}
+	})
+}
+
+func TestAReportIsRememberedFor30Days(t *testing.T) {
+	testserver.BothEngines(t)
+	testserver.Bubble(t, func(t *testing.T) {
+		w := testserver.Idle(t, testserver.NewRelay(nil))
+		id := w.Send("bob@example.net")
+		report := feedback.Report{ID: "one", EmailID: id, Kind: feedback.Delivered}
+		for _, want := range []int{1, 1, 2} {
+			w.Take(report)
+			if n := strings.Count(w.Story(id), " delivered "); n != want {
+				t.Errorf("%d deliveries, want %d:\n%s", n, want, w.Story(id))
+			}
+			time.Sleep(16 * 24 * time.Hour)
+			testserver.Must(t, w.Server.Reports.PurgeFeedback(t.Context()))
+		}
+	})
+}
+
+func TestReportsFindTheirEmail(t *testing.T) {
+	testserver.BothEngines(t)
+	testserver.Bubble(t, func(t *testing.T) {
+		const reply = "Ok 010001944a3b2c1d-4f5e6d7c-000000"
+		relay := testserver.NewRelayOf(relayurl.Relay{Region: app.DefaultRegion, Host: "relay.test", Port: 587, Connections: 4, Profile: relayurl.ProfileSES},
+			testserver.Always(func(ctx context.Context, m *app.Outgoing, hold func() error) app.Result {
+				res := testserver.Accept(ctx, m, hold)
+				res.Reply.Text = reply
+				return res
+			}))
+		w := testserver.Serving(t, relay)
+		id, other := w.SentTo("bob@example.net"), app.NewID()
+		for name, f := range map[string]feedback.Report{
+			"our id":                     {EmailID: id, ProviderID: "x", MessageID: "y"},
+			"our id in capitals":         {EmailID: strings.ToUpper(id)},
+			"provider":                   {ProviderID: "010001944a3b2c1d-4f5e6d7c-000000", EmailID: other},
+			"Message-ID":                 {MessageID: id + "@example.com"},
+			"Message-ID of the provider": {MessageID: "010001944a3b2c1d-4f5e6d7c-000000@email.amazonses.com"},
+			"our id, then anything":      {EmailID: id, Recipient: "BOB@example.net"},
+			"Message-ID with a name":     {MessageID: strings.ToUpper(id) + "@EXAMPLE.com"},
+		} {
+			before := len(w.Events(id))
+			f.ID, f.Kind = name, feedback.Delayed
+			w.Take(f)
+			if len(w.Events(id)) != before+1 {
+				t.Errorf("%s: not found", name)
+			}
+		}
+		before := len(w.Events(id))
+		for name, f := range map[string]feedback.Report{
+			"nothing": {}, "another id": {EmailID: other}, "no id": {EmailID: "x", ProviderID: "x", MessageID: "x"},
+			"the Message-ID of another host": {MessageID: id + "@evil.example"}, "half a Message-ID": {MessageID: id},
+		} {
+			f.ID, f.Kind, f.Recipient = name, feedback.Bounced, "bob@example.net"
+			f.Bounce, f.Enhanced = app.BouncePermanent, "5.1.1"
+			w.Take(f)
+			if len(w.Events(id)) != before || w.Suppressed("bob@example.net").ID != "" {
+				t.Errorf("%s is taken for the email", name)
+			}
+		}
+		if !w.Log.Has("not known here") {
+			t.Error("the log says nothing of unknown emails")
+		}
+	})
+}
+
+// permutations returns all orders of n things.
+func permutations(n int) [][]int {
+	if n == 0 {
+		return [][]int{nil}
+	}
+	var out [][]int
+	for _, p := range permutations(n - 1) {
+		for at := 0; at <= len(p); at++ {
+			out = append(out, append(append(append([]int{}, p[:at]...), n-1), p[at:]...))
+		}
+	}
+	return out
+}
+
+func TestAnyOrderOfReportsEndsEqual(t *testing.T) {
+	testserver.Bubble(t, func(t *testing.T) {
+		w := testserver.Serving(t, testserver.NewRelay(nil))
+		var want string
+		for _, order := range permutations(5) {
+			testserver.Must(t, forget(w, "bob@example.net", "eve@example.net"))
+			id := w.SentTo("bob@example.net", "eve@example.net")
+			at := time.Now().Add(time.Minute)
+			time.Sleep(2 * time.Minute)
+			reports := []feedback.Report{
+				{EmailID: id, Kind: feedback.Delayed, Recipient: "bob@example.net"},
+				{EmailID: id, Kind: feedback.Delivered, Recipient: "bob@example.net"},
+				{EmailID: id, Kind: feedback.Opened, At: at, UserAgent: "Mozilla/5.0"},
+				testserver.Bounce(id, "bob@example.net", "5.1.1"),
+				{EmailID: id, Kind: feedback.Complained, Recipient: "bob@example.net"},
+			}
+			for _, i := range order {
+				w.Take(reports[i])
+			}
+			got := fmt.Sprintf("%s; %s; %s; %s; %d events", w.States(id), w.Email(id).LastEvent, w.Suppressed("bob@example.net").Origin,
+				w.Suppressed("eve@example.net").Origin, len(w.Events(id)))
+			if want == "" {
+				want = got
+			}
+			if got != want {
+				t.Errorf("order %v: %s, want %s", order, got, want)
+			}
+		}
+		if !strings.HasPrefix(want, "bob@example.net complained, eve@example.net sent; complained; complaint; ;") {
+			t.Error(want)
+		}
+	})
+}
+
+// forget takes addresses off the list.
+func forget(w *testserver.World, addresses ...string) error {
+	_, err := w.Server.Suppressions.RemoveSuppressions(w.T.Context(), w.Key, app.SuppressionRemoval{Emails: addresses})
+	return err
+}
+
+func TestAReportBeforeOurOwnResultEndsEqual(t *testing.T) {
+	testserver.Bubble(t, func(t *testing.T) {
+		hang := make(chan struct{})
+		relay := testserver.NewRelay(testserver.Always(func(ctx context.Context, m *app.Outgoing, hold func() error) app.Result {
+			res := testserver.Accept(ctx, m, hold)
+			<-hang
+			return res
+		}))
+		w := testserver.Serving(t, relay)
+		id := w.Send("bob@example.net", "eve@example.net")
+		synctest.Wait() // between the dot and its reply
+		w.Take(feedback.Report{EmailID: id, Kind: feedback.Delivered, Recipient: "bob@example.net"})
+		w.WantStates(id, "bob@example.net delivered, eve@example.net queued")
+		close(hang)
+		synctest.Wait()
+		w.WantStates(id, "bob@example.net delivered, eve@example.net sent")
+		w.WantLast(id, app.Delivered)
+		if w.Unit(id) != nil || len(w.Doubts()) != 0 {
+			t.Errorf("unit %v, doubts %v", w.Unit(id), w.Doubts())
+		}
+	})
+}
+
+func TestAReportSettlesADoubtAndNothingIsSentAgain(t *testing.T) {
+	testserver.BothEngines(t)
+	for _, kind := range []feedback.Kind{feedback.Taken, feedback.Delivered, feedback.Delayed, feedback.Bounced, feedback.Complained, feedback.Opened, feedback.Failed} {
+		t.Run(string(kind), func(t *testing.T) {
+			testserver.Bubble(t, func(t *testing.T) {
+				relay := testserver.NewRelay(testserver.Firstly(testserver.Lost))
+				w := testserver.Serving(t, relay)
+				id := w.Send("bob@example.net")
+				synctest.Wait()
+				w.Take(feedback.Report{EmailID: id, Kind: kind})
+				if d := w.Doubts(); len(d) != 1 || d[0].Settled != "settled by the provider's report" || w.Unit(id) != nil {
+					t.Errorf("doubts %+v, unit %v", d, w.Unit(id))
+				}
+				time.Sleep(time.Hour)
+				synctest.Wait()
+				if n := relay.Dots(id); n != 1 || strings.Contains(w.States(id), "queued") || w.Email(id).LastEvent == app.Queued {
+					t.Errorf("sent %d times, %s, %s", n, w.States(id), w.Email(id).LastEvent)
+				}
+			})
+		})
+	}
+}
+
+func TestOnlyTheOthersAreSentAgainAfterADoubt(t *testing.T) {
+	testserver.Bubble(t, func(t *testing.T) {
+		relay := testserver.NewRelay(testserver.Firstly(testserver.Lost))
+		w := testserver.Serving(t, relay)
+		id := w.Send("bob@example.net", "eve@example.net", "ann@example.net")
+		synctest.Wait()
+		w.Take(feedback.Report{EmailID: id, Kind: feedback.Delivered, Recipient: "eve@example.net"})
+		if d := w.Doubts(); len(d) != 1 || d[0].Settled != "" {
+			t.Errorf("doubts %+v", d)
+		}
+		time.Sleep(2 * time.Minute)
+		synctest.Wait()
+		tries := relay.Seen(id)
+		if len(tries) != 2 || fmt.Sprint(tries[1].M.Recipients) != "[bob@example.net ann@example.net]" || tries[1].M.Signature != testserver.FirstSignature(id) {
+			t.Errorf("tries %+v", tries)
+		}
+		w.WantStates(id, "bob@example.net sent, eve@example.net delivered, ann@example.net sent")
+	})
+}
+
+func TestAReportDuringTheSecondTryWithdrawsIt(t *testing.T) {
+	testserver.Bubble(t, func(t *testing.T) {
+		hang := make(chan struct{})
+		relay := testserver.NewRelay(testserver.Firstly(testserver.Lost, testserver.After(hang, testserver.Accept)))
+		w := testserver.Serving(t, relay)
+		id := w.Send("bob@example.net", "eve@example.net")
+		time.Sleep(2 * time.Minute)
+		synctest.Wait() // before the second dot
+		w.Take(feedback.Report{EmailID: id, Kind: feedback.Delivered, Recipient: "bob@example.net"})
+		close(hang)
+		synctest.Wait()
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		tries := relay.Seen(id)
+		if len(tries) != 3 || fmt.Sprint(tries[2].M.Recipients) != "[eve@example.net]" {
+			t.Errorf("tries %+v", tries)
+		}
+		w.WantStates(id, "bob@example.net delivered, eve@example.net sent")
+	})
+}
+
+func TestAReportBeforeALostReplyLeavesNoDoubt(t *testing.T) {
+	testserver.Bubble(t, func(t *testing.T) {
+		hang := make(chan struct{})
+		relay := testserver.NewRelay(testserver.Firstly(func(ctx context.Context, m *app.Outgoing, hold func() error) app.Result {
+			res := testserver.Lost(ctx, m, hold)
+			<-hang
+			return res
+		}))
+		w := testserver.Serving(t, relay)
+		id := w.Send("bob@example.net")
+		synctest.Wait()
+		w.Take(feedback.Report{EmailID: id, Kind: feedback.Delivered})
+		next := w.Crash(testserver.NewRelay(nil)) // the same in a process that finds the unit dotted
+		next.Start()
+		close(hang)
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		for _, w := range []*testserver.World{w, next} {
+			if len(w.Doubts()) != 0 || w.Unit(id) != nil || strings.Contains(w.Story(id), "in_doubt") {
+				t.Errorf("doubts %v, unit %v:\n%s", w.Doubts(), w.Unit(id), w.Story(id))
+			}
+			w.WantLast(id, app.Delivered)
+		}
+		if n := relay.Dots(id); n != 1 {
+			t.Errorf("sent %d times", n)
+		}
+	})
+}
+
+func TestWhoIsToldNothingOfIsLeftAlone(t *testing.T) {
+	testserver.Bubble(t, func(t *testing.T) {
+		w := testserver.Serving(t, testserver.NewRelay(nil))
+		id := w.SentTo("bob@example.net", "eve@example.net")
+		w.Take(testserver.Bounce(id, "", "5.1.1"), testserver.Bounce(id, "stranger@example.net", "5.1.1"))
+		w.WantStates(id, "bob@example.net sent, eve@example.net sent")
+		w.WantLast(id, app.Bounced)
+		for _, address := range []string{"bob@example.net", "eve@example.net", "stranger@example.net"} {
+			if s := w.Suppressed(address); s.ID != "" {
+				t.Errorf("suppression %+v", s)
+			}
+		}
+		w.Take(feedback.Report{EmailID: id, Kind: feedback.Failed, Diagnostic: "virus"})
+		w.WantStates(id, "bob@example.net failed, eve@example.net failed")
+		alone := w.SentTo("bob@example.net")
+		w.Take(testserver.Bounce(alone, "", "5.1.1"))
+		if s := w.Suppressed("bob@example.net"); s.SourceID != alone {
+			t.Errorf("suppression %+v", s)
+		}
+	})
+}
+
+func TestAnUnsubscribedAddressThatBouncesIsBlockedWhole(t *testing.T) {
+	testserver.Bubble(t, func(t *testing.T) {
+		w := testserver.Serving(t, testserver.NewRelay(nil))
+		for _, tt := range []struct{ stands, report, want app.SuppressionOrigin }{
+			{app.OriginUnsubscribe, app.OriginBounce, app.OriginBounce},
+			{app.OriginUnsubscribe, app.OriginComplaint, app.OriginComplaint},
+			{app.OriginBounce, app.OriginComplaint, app.OriginComplaint},
+			{app.OriginComplaint, app.OriginBounce, app.OriginComplaint},
+			{app.OriginManual, app.OriginBounce, app.OriginManual},
+			{app.OriginManual, app.OriginComplaint, app.OriginManual},
+		} {
+			address := "u" + app.NewID() + "@example.net"
+			id := w.SentTo(address)
+			first, err := w.Server.Suppressions.AddSuppression(t.Context(), w.Key, app.SuppressionInput{Email: address, Origin: tt.stands})
+			testserver.Must(t, err)
+			f := testserver.Bounce(id, address, "5.1.1")
+			if tt.report == app.OriginComplaint {
+				f.Kind = feedback.Complained
+			}
+			w.Take(f)
+			if s := w.Suppressed(address); s.Origin != tt.want || s.ID != first.ID || (s.SourceID == id) != (tt.want != tt.stands) {
+				t.Errorf("%s then %s: %+v", tt.stands, tt.report, s)
+			}
+		}
+	})
+}
+
+func TestAHardRefusalAtTheRecipientSuppressesByTheSameRule(t *testing.T) {
+	testserver.Bubble(t, func(t *testing.T) {
+		codes := map[string]app.Reply{
+			"a@example.net": {Code: 550, Enhanced: "5.1.1"}, "b@example.net": {Code: 550, Enhanced: "5.7.1"}, "c@example.net": {Code: 550},
+			"d@example.net": {Code: 552, Enhanced: "5.2.2"}, "e@example.net": {Code: 550, Enhanced: "5.2.1"}, "f@example.net": {Enhanced: "5.1.3"},
+			"g@example.net": {Code: 550, Enhanced: "5.5.0", Text: "Requested action not taken: mailbox unavailable"},
+			"h@example.net": {Code: 550, Enhanced: "5.2.1", Text: "The user you write to is receiving mail too quickly"},
+			"i@example.net": {Code: 550, Text: "User unknown"}, "j@example.net": {Code: 550, Enhanced: "5.5.0", Text: "command not allowed here"},
+		}
+		hard := []string{"a@example.net", "e@example.net", "g@example.net", "i@example.net"}
+		relay := testserver.NewRelay(testserver.Always(func(_ context.Context, m *app.Outgoing, _ func() error) app.Result {
+			res := app.Result{Kind: app.ResultDone, Stage: app.StageRcpt}
+			for _, address := range m.Recipients {
+				res.Recipients = append(res.Recipients, app.RecipientResult{Address: address, Verdict: app.Refused, Stage: app.StageRcpt, Reply: codes[address]})
+			}
+			return res
+		}))
+		w := testserver.Serving(t, relay)
+		id := w.Send(slices.Sorted(maps.Keys(codes))...)
+		time.Sleep(time.Hour) // refusals that may be about more are asked for again
+		synctest.Wait()
+		w.WantLast(id, app.Bounced)
+		for address := range codes {
+			s := w.Suppressed(address)
+			if want := slices.Contains(hard, address); (s.ID != "") != want || want && (s.SourceID != id || s.Origin != app.OriginBounce) {
+				t.Errorf("%s: %+v", address, s)
+			}
+		}
+	})
+}
+
+func TestOpensAndClicksAreJudgedInAnyOrder(t *testing.T) {
+	testserver.Bubble(t, func(t *testing.T) {
+		w := testserver.Serving(t, testserver.NewRelay(nil))
+		begin := time.Now()
+		for name, tt := range map[string]struct {
+			after time.Duration
+			f     feedback.Report
+			want  app.EventType
+		}{
+			"reader":     {time.Minute, feedback.Report{Kind: feedback.Opened, UserAgent: "Mozilla/5.0 (X11)"}, "opened"},
+			"click":      {time.Minute, feedback.Report{Kind: feedback.Clicked, Link: "https://example.com/", IPAddress: "192.0.2.1"}, "clicked"},
+			"early":      {5 * time.Second, feedback.Report{Kind: feedback.Opened}, app.EventPrefetched},
+			"scanner":    {time.Minute, feedback.Report{Kind: feedback.Opened, UserAgent: "Mozilla/5.0 (via ggpht.com GoogleImageProxy)"}, app.EventPrefetched},
+			"machine":    {time.Minute, feedback.Report{Kind: feedback.Opened, Machine: true}, app.EventPrefetched},
+			"late relay": {time.Minute, feedback.Report{Kind: feedback.Opened, Taken: begin.Add(55 * time.Second)}, app.EventPrefetched},
+		} {
+			id := w.SentTo("bob@example.net")
+			accepted := w.Email(id).CreatedAt
+			tt.f.EmailID, tt.f.At = id, accepted.Add(tt.after)
+			if !tt.f.Taken.IsZero() {
+				tt.f.Taken = accepted.Add(55 * time.Second)
+			}
+			time.Sleep(2 * time.Minute)
+			w.Take(tt.f)
+			ev := w.EventOf(id, tt.want)
+			if !ev.CreatedAt.Equal(tt.f.At) || ev.Detail.Link != tt.f.Link || ev.Detail.IPAddress != tt.f.IPAddress {
+				t.Errorf("%s: %+v", name, ev)
+			}
+			if want := map[bool]app.LastEvent{true: app.Sent, false: app.LastEvent(tt.want)}[tt.want == app.EventPrefetched]; w.Email(id).LastEvent != want {
+				t.Errorf("%s: last_event %s", name, w.Email(id).LastEvent)
+			}
+		}
+	})
+}
+
+func TestManyReportsAreTakenInPieces(t *testing.T) {
+	testserver.Bubble(t, func(t *testing.T) {
+		w := testserver.Serving(t, testserver.NewRelay(nil))
+		id := w.SentTo("bob@example.net")
+		reports := make([]feedback.Report, 3*providerevents.FeedbackAtOnce+1)
+		for i := range reports {
+			reports[i] = feedback.Report{ID: fmt.Sprint(i), EmailID: app.NewID(), Kind: feedback.Delivered}
+		}
+		reports[len(reports)-1].EmailID = id
+		w.Take(reports...)
+		w.WantLast(id, app.Delivered)
+	})
+}
+
+func TestWhatWasTakenSurvivesACrash(t *testing.T) {
+	testserver.Bubble(t, func(t *testing.T) {
+		w := testserver.Serving(t, testserver.NewRelay(nil))
+		id := w.SentTo("bob@example.net")
+		w.Take(testserver.Bounce(id, "bob@example.net", "5.1.1"))
+		next := w.Crash(testserver.NewRelay(nil))
+		next.WantStates(id, "bob@example.net bounced")
+		if next.Suppressed("bob@example.net").ID == "" {
+			t.Error("the suppression is lost")
+		}
+		next.Take(testserver.Bounce(id, "bob@example.net", "5.1.1"))
+		next.EventOf(id, "bounced")
+	})
+}
+
+func TestAReportOfAnErasedRecipientNamesNobody(t *testing.T) {
+	testserver.Bubble(t, func(t *testing.T) {
+		w := testserver.Serving(t, testserver.NewRelay(nil))
+		id := w.SentTo("bob@example.net", "eve@example.net")
+		testserver.Must(t, w.DB.Write(t.Context(), func(tx *db.Tx) error { return tx.EraseTraces(id, erase.NewSet([]string{"bob@example.net"})) }))
+		w.Take(testserver.Bounce(id, "Bob@example.net", "5.1.1"), feedback.Report{EmailID: id, Kind: feedback.Delayed, Recipient: "eve@example.net", Diagnostic: "beside bob@example.net"})
+		w.WantStates(id, "[erased] bounced, eve@example.net delivery_delayed")
+		if ev := w.EventOf(id, "bounced"); ev.Recipient != app.Erased {
+			t.Errorf("event %+v", ev)
+		}
+		if s := w.Suppressed("bob@example.net"); s.ID != "" {
+			t.Errorf("listed: %+v", s)
+		}
+		_, err := w.Server.Mail.SendEmail(t.Context(), w.Key, testserver.Letter("bob@example.net"), mail.SendOptions{})
+		testserver.WantCode(t, err, app.CodeAllRecipientsSuppressed)
+		list, _, err := w.Server.Suppressions.ListSuppressions(t.Context(), w.Key, "", app.Page{Limit: 10})
+		if err != nil || len(list) > 0 || strings.Contains(w.Story(id), "bob@") {
+			t.Errorf("list %v, %v:\n%s", list, err, w.Story(id))
+		}
+	})
+}
+
+func TestAReportOfADeletedEmailLeavesNothing(t *testing.T) {
+	testserver.Bubble(t, func(t *testing.T) {
+		w := testserver.Serving(t, testserver.NewRelay(nil))
+		id := w.SentTo("bob@example.net")
+		testserver.Must(t, w.Server.Mail.DeleteEmail(t.Context(), w.Key, id))
+		w.Take(testserver.Bounce(id, "bob@example.net", "5.1.1"))
+		if w.Suppressed("bob@example.net").ID != "" || !w.Log.Has("not known here") {
+			t.Error("a deleted email suppresses")
+		}
+	})
+}
+
+func TestReportsOfABroadcastsRecipientsEndEqualInAnyOrder(t *testing.T) {
+	testserver.Bubble(t, func(t *testing.T) {
+		w := testserver.Serving(t, testserver.NewRelay(nil))
+		orders := permutations(4)
+		w.People(len(orders))
+		draft := w.Draft()
+		w.Queue(draft)
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		b := w.Broadcast(draft.ID)
+		recipients := w.BroadcastRecipients(b)
+		if len(recipients) != len(orders) || b.Counts.Sent != int64(len(orders)) {
+			t.Fatalf("%d recipients, %d sent", len(recipients), b.Counts.Sent)
+		}
+		for i, v := range recipients {
+			reports := []feedback.Report{
+				{EmailID: v.ID, Kind: feedback.Delayed}, {MessageID: v.ID + "@" + testserver.TestDomain, Kind: feedback.Delivered, Recipient: v.Email},
+				testserver.Bounce(v.ID, strings.ToUpper(v.Email), "5.1.1"), {EmailID: v.ID, Kind: feedback.Complained},
+			}
+			for _, n := range orders[i] {
+				reports[n].ID = fmt.Sprint(i, n)
+				w.Take(reports[n], reports[n])
+			}
+		}
+		want := app.SeenSent | app.SeenDelayed | app.SeenDelivered | app.SeenBounced | app.SeenComplained
+		for i, v := range w.BroadcastRecipients(b) {
+			if v.Seen != want || w.Suppressed(v.Email).Origin != app.OriginComplaint || w.Suppressed(v.Email).SourceID != v.ID {
+				t.Errorf("order %v: seen %b, %+v", orders[i], v.Seen, w.Suppressed(v.Email))
+			}
+		}
+		n := int64(len(orders))
+		if b := w.Broadcast(draft.ID); b.Counts.Sent != n || b.Counts.DeliveryDelayed != n || b.Counts.Delivered != n || b.Counts.Bounced != n || b.Counts.Complained != n || b.Status != app.SentBroadcast {
+			t.Errorf("counted %+v", b)
+		}
+	})
+}
+
+func TestAReportSettlesTheDoubtOfABroadcastsRecipient(t *testing.T) {
+	testserver.Bubble(t, func(t *testing.T) {
+		relay := testserver.NewRelay(testserver.Firstly(testserver.Lost))
+		w := testserver.Serving(t, relay)
+		w.People(1)
+		draft := w.Draft()
+		w.Queue(draft)
+		time.Sleep(10 * time.Second)
+		synctest.Wait()
+		b := w.Broadcast(draft.ID)
+		id := app.MailID(b.Mails, 1)
+		if d := w.Doubts(); len(d) != 1 || d[0].EmailID != id {
+			t.Fatalf("doubts %+v", d)
+		}
+		w.Take(feedback.Report{EmailID: id, Kind: feedback.Delivered})
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		b = w.Broadcast(draft.ID)
+		if d := w.Doubts(); d[0].Settled != "settled by the provider's report" || relay.Dots(id) != 1 || b.Status != app.SentBroadcast || b.Open != 0 || b.Counts.Sent != 1 || b.Counts.Delivered != 1 {
+			t.Errorf("doubts %+v, %d tries, broadcast %+v", d, len(relay.Seen(id)), b)
+		}
+	})
+}

@@ -1,0 +1,37 @@
+package providerevents
+
+import (
+	"mailer/app"
+	"mailer/app/rules/feedback"
+	"mailer/app/rules/reputation"
+	"mailer/db"
+)
+
+// countReport counts a report: the recipients that had no result until then, and a
+// bounce or complaint that is about the email's own recipients. waited is how many
+// of them waited for their result.
+func (s *Service) countReport(tx *db.Tx, r *report, waited int) (err error) {
+	o := reputation.Outcome{Sent: int64(waited)}
+	if feedback.Suppresses(r.Report) && !r.stranger() {
+		who := app.KeyOf(r.Recipient)
+		if r.of != nil && r.of.Address != app.Erased {
+			who = app.KeyOf(r.of.Address)
+		}
+		n, err := s.delivery.CountOnce(tx, r.Kind, r.subject.EmailID, who)
+		if err != nil {
+			return err
+		}
+		if r.Kind == feedback.Complained {
+			o.Complained = n
+		} else {
+			o.HardBounced = n
+		}
+	}
+	key := reputation.OutcomeKey{TeamID: r.subject.TeamID, Region: r.subject.Relay, Domain: r.subject.Domain}
+	s.delivery.CountOutcome(tx, key, o)
+	tx.CountSent(key.TeamID, key.Domain, r.subject.BroadcastID, int64(waited))
+	return nil
+}
+
+// stranger reports whether the report is about somebody who is no recipient of the email.
+func (r *report) stranger() bool { return r.of == nil && !r.gone && r.Recipient != "" }

@@ -1,0 +1,28 @@
+// Package reports is what others say of mail that left: providers' feedback and
+// bounces, matched with the emails that they are of and settled. upkeep may
+// import it.
+//
+// Failure policy: a report is taken once however often it comes; one that fits no
+// email changes nothing.
+package providerevents
+
+import (
+	"mailer/app/base"
+	"mailer/app/sending/delivery"
+	"mailer/app/sending/mail"
+	"mailer/app/tenants/audience"
+)
+
+// Service takes reports.
+type Service struct {
+	*base.Base
+	*Doors
+	audience *audience.Service
+	mail     *mail.Service
+	delivery *delivery.Service
+}
+
+// New makes the service.
+func New(base *base.Base, people *audience.Service, emails *mail.Service, lanes *delivery.Service) *Service {
+	return &Service{Base: base, Doors: &Doors{base: base}, audience: people, mail: emails, delivery: lanes}
+}

@@ -1,0 +1,407 @@
+package queue
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"mailer/app"
+	"mailer/app/base"
+	"mailer/app/sending/mail"
+	"mailer/db"
+)
+
+// Requeue sends again what failed, bounced by policy or was captured: to recipients that
+// no real relay accepted and that are not suppressed. An id stays, and so does what the
+// message says; its rank, attempts and expiry begin anew, and no quota counts it twice.
+// Who is no valid recipient (a hard bounce) is asked for again only where the id is named.
+func (s *Service) Requeue(ctx context.Context, f Filter) (Result, error) {
+	var res Result
+	if len(f.IDs) == 0 && f.FailedSince.IsZero() && !f.Captured && f.Broadcast == "" {
+		return res, app.Errorf(app.CodeValidation, "Choose what to send again: mail that failed since a time, captured mail, emails by id, or those of a broadcast")
+	}
+	if f.State != "" || f.Restored {
+		return res, app.Errorf(app.CodeValidation, "`state` and `restored` are about queued mail, and requeue is about mail that is no longer queued")
+	}
+	p, err := s.prepare(ctx, f)
+	if err != nil {
+		return res, err
+	}
+	if err := s.walks.Acquire(ctx, p.team, 1); err != nil {
+		return res, err
+	}
+	defer s.walks.Release(1)
+	defer s.told.forget()
+	q := &requeuing{s: s, p: p, words: "Requeued by " + app.ActorOf(ctx).Words() + ": sent again", skipped: map[string]int{}}
+	err = q.run(ctx)
+	res = q.res
+	for _, why := range slices.Sorted(maps.Keys(q.skipped)) {
+		res.Notes = append(res.Notes, fmt.Sprintf("%d not requeued: %s", q.skipped[why], why))
+	}
+	if res.Changed > 0 {
+		s.wake()
+		err = errors.Join(err, s.audit(ctx, "queue.requeue", p, f, res))
+	}
+	return res, base.Unavailable(err)
+}
+
+// requeuing is a Requeue on its way.
+type requeuing struct {
+	s       *Service
+	p       *prepared
+	words   string
+	res     Result
+	skipped map[string]int // how many of what matched were left alone, by the reason
+}
+
+// again is what of an email is to be sent again.
+type again struct {
+	unit       app.Unit
+	recipients []db.RecipientState
+}
+
+// Reasons why something is not sent again.
+const (
+	skipWaits      = "still waiting"
+	skipContent    = "the content was deleted, by retention or because it was asked for"
+	skipDamaged    = "the database is damaged there"
+	skipNobody     = "no recipient is left: accepted by a relay, a hard bounce (name its id to try it all the same) or canceled"
+	skipSuppressed = "the recipients are suppressed or opted out"
+	skipHistory    = "another server sent it, and it came here as history: send it anew"
+	skipDoubt      = "a relay may have taken it, since its reply was lost: name its id to send it all the same"
+	skipCapture    = "this server captures mail"
+	skipCaptured   = "the broadcast was captured, and that can't be undone: send it anew"
+	skipDomain     = "the team can't send from its domain any more: "
+)
+
+func (q *requeuing) run(ctx context.Context) error {
+	switch {
+	case q.p.Broadcast != "":
+		return q.ofBroadcast(ctx)
+	case len(q.p.IDs) > 0:
+		return q.named(ctx)
+	}
+	after := ""
+	for {
+		var found []db.RequeueCandidate
+		err := q.s.DB.Read(ctx, func(r *db.Reader) (err error) {
+			found = nil
+			var upto string
+			if upto, err = r.RequeueRange(after, readPiece); err != nil {
+				return err
+			}
+			scope := &db.RequeueScope{TeamID: q.p.team, Relay: q.p.Filter.Relay, Captured: q.p.Captured}
+			found, err = r.RequeueCandidates(scope, after, upto)
+			after = upto
+			return err
+		})
+		if errors.Is(err, db.ErrNotFound) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("read what failed: %w", err)
+		}
+		found = slices.DeleteFunc(found, func(c db.RequeueCandidate) bool {
+			return q.p.scope.To != "" && c.ID >= q.p.scope.To || c.ID < q.p.scope.From
+		})
+		if err := q.pieces(ctx, found); err != nil {
+			return err
+		}
+	}
+}
+
+// named requeues what a filter names by its id, also recipients of broadcasts.
+func (q *requeuing) named(ctx context.Context) error {
+	var mails []db.RequeueCandidate
+	bulk := map[string][]string{} // by broadcast
+	heads := map[string]app.Broadcast{}
+	err := q.s.DB.Read(ctx, func(r *db.Reader) error {
+		for _, id := range q.p.IDs {
+			team, err := r.TeamOfMail(id)
+			if errors.Is(err, db.ErrNotFound) || err == nil && q.p.team != "" && team != q.p.team {
+				continue
+			}
+			if err != nil {
+				return err
+			}
+			b, err := r.BroadcastOfMail(team, id)
+			switch {
+			case errors.Is(err, db.ErrNotFound):
+				mails = append(mails, db.RequeueCandidate{ID: id, TeamID: team})
+			case err != nil:
+				return err
+			default:
+				bulk[b.ID], heads[b.ID] = append(bulk[b.ID], id), b
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("read what is to be sent again: %w", err)
+	}
+	for id, recipients := range bulk {
+		b := heads[id]
+		if err := q.recipients(ctx, &b, recipients); err != nil {
+			return err
+		}
+	}
+	return q.pieces(ctx, mails)
+}
+
+// pieces requeues emails in small Writes.
+func (q *requeuing) pieces(ctx context.Context, found []db.RequeueCandidate) error {
+	for piece := range slices.Chunk(found, writePiece) {
+		began := time.Now()
+		plans, err := q.plans(ctx, piece)
+		if err != nil {
+			return err
+		}
+		var changed int64
+		err = q.s.DB.Write(ctx, func(tx *db.Tx) error {
+			changed = 0
+			for i := range plans {
+				done, err := q.apply(tx, &plans[i])
+				if err != nil {
+					return fmt.Errorf("requeue %s: %w", plans[i].unit.EmailID, err)
+				}
+				if done {
+					changed++
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		q.res.Changed += changed
+		base.Pause(ctx, time.Since(began), nil)
+	}
+	return ctx.Err()
+}
+
+// plans says what of some emails is to be sent again.
+func (q *requeuing) plans(ctx context.Context, piece []db.RequeueCandidate) (plans []again, err error) {
+	for _, c := range piece {
+		var a again
+		var why string
+		var matched bool
+		err := q.s.DB.Read(ctx, func(r *db.Reader) (err error) {
+			a, why, matched, err = q.plan(r, c)
+			return err
+		})
+		if errors.Is(err, db.ErrDamaged) {
+			why, matched, err = skipDamaged, true, nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read email %s: %w", c.ID, err)
+		}
+		if !matched {
+			continue
+		}
+		q.res.Matched++
+		if why != "" {
+			q.skipped[why]++
+			continue
+		}
+		plans = append(plans, a)
+	}
+	return plans, nil
+}
+
+// plan says what of an email is to be sent again, or why nothing is. matched: it fits the
+// filter.
+func (q *requeuing) plan(r *db.Reader, c db.RequeueCandidate) (a again, why string, matched bool, err error) {
+	email, err := r.EmailRow(c.TeamID, c.ID)
+	if err != nil {
+		return a, "", false, base.IgnoreGone(err)
+	}
+	if q.p.FromDomain != "" && email.From.Domain != q.p.FromDomain || q.p.Filter.Relay != "" && email.Relay != q.p.Filter.Relay {
+		return a, "", false, nil
+	}
+	events, err := r.Events(c.ID)
+	if err != nil {
+		return a, "", false, err
+	}
+	states, err := r.RecipientStates(c.ID)
+	if err != nil {
+		return a, "", false, err
+	}
+	chosen, fits := q.choose(email, states, events)
+	if !fits {
+		return a, "", false, nil
+	}
+	a = again{unit: app.Unit{EmailID: c.ID, TeamID: c.TeamID, TopicID: email.TopicID, Relay: email.Relay, Domain: email.From.Domain}, recipients: chosen}
+	why, err = q.hindrance(r, &a, events)
+	return a, why, true, err
+}
+
+// choose picks the recipients to whom an email is sent again. fits: some of it is what
+// the filter is about, whether or not it can be sent again.
+func (q *requeuing) choose(email *app.Email, states []db.RecipientState, events []app.Event) (chosen []db.RecipientState, fits bool) {
+	byID := len(q.p.IDs) > 0
+	for _, v := range states {
+		if q.p.ToDomain != "" && domainOfAddress(v.Address) != q.p.ToDomain {
+			continue
+		}
+		h := historyOf(events, v.Address)
+		switch {
+		case h.accepted:
+			fits = fits || byID
+			continue
+		case v.State == app.Sent && email.Relay == app.CaptureRegion:
+			if !byID && !q.p.Captured {
+				continue
+			}
+		case v.State == app.Failed, v.State == app.Bounced:
+			if !byID && (q.p.Captured || h.ended.Before(q.p.FailedSince)) {
+				continue
+			}
+			if v.State == app.Bounced && h.hard && !byID {
+				fits = true
+				continue
+			}
+		default:
+			fits = fits || byID
+			continue
+		}
+		fits = true
+		chosen = append(chosen, v)
+	}
+	return chosen, fits
+}
+
+// history is what a timeline says of a recipient.
+type history struct {
+	accepted bool      // a real relay took the message for it
+	hard     bool      // it was refused for what it is
+	ended    time.Time // when it failed or bounced last
+}
+
+func historyOf(events []app.Event, address string) (h history) {
+	for _, ev := range events { // the newest first
+		if ev.Recipient != address {
+			continue
+		}
+		switch ev.Type {
+		case app.EventType(app.Sent):
+			h.accepted = h.accepted || ev.Detail.Relay != app.CaptureRegion
+		case app.EventType(app.Failed), app.EventType(app.Bounced):
+			if h.ended.IsZero() {
+				h.ended, h.hard = ev.CreatedAt, ev.Type == app.EventType(app.Bounced) && isHard(ev.Detail.EnhancedCode)
+			}
+		}
+	}
+	return h
+}
+
+// isHard reports whether a code is about the address itself: 5.1.7 and 5.1.8 are about
+// the sender's.
+func isHard(enhanced string) bool {
+	return strings.HasPrefix(enhanced, "5.1.") && enhanced != "5.1.7" && enhanced != "5.1.8"
+}
+
+// hindrance says why an email can't be sent again, and completes its unit where it can.
+func (q *requeuing) hindrance(r *db.Reader, a *again, events []app.Event) (why string, err error) {
+	u := &a.unit
+	if open, err := r.HasUnit(u.EmailID); err != nil || open {
+		return skipWaits, err
+	}
+	if len(a.recipients) == 0 {
+		return skipNobody, nil
+	}
+	if len(q.p.IDs) == 0 && inDoubt(events) {
+		return skipDoubt, nil
+	}
+	if history, err := r.IsHistory(u.EmailID); err != nil || history {
+		return skipHistory, err
+	}
+	if err := r.HasContent(u.EmailID); err != nil {
+		return skipContent, base.IgnoreGone(err)
+	}
+	var addresses []string
+	for _, v := range a.recipients {
+		addresses = append(addresses, v.Address)
+	}
+	blocked, err := q.s.mail.Accounts.BlockedAmong(r, u.TeamID, u.TopicID, u.EmailID, addresses)
+	if err != nil {
+		return "", err
+	}
+	a.recipients = slices.DeleteFunc(a.recipients, func(v db.RecipientState) bool { return blocked.Of(v.Address) != "" })
+	if len(a.recipients) == 0 {
+		return skipSuppressed, nil
+	}
+	if why, err := q.route(r, u); why != "" || err != nil {
+		return why, err
+	}
+	email, err := r.Email(u.TeamID, u.EmailID)
+	if err == nil {
+		u.Size = email.Size()
+	}
+	return "", err
+}
+
+// route finds the relay of what was captured: that of its domain.
+func (q *requeuing) route(r *db.Reader, u *app.Unit) (why string, err error) {
+	if u.Relay != app.CaptureRegion {
+		return "", nil
+	}
+	if q.s.Settings.Capture {
+		return skipCapture, nil
+	}
+	region, _, err := q.s.mail.SendingRegion(r, u.TeamID, u.Domain)
+	var refusal *app.Error
+	if errors.As(err, &refusal) {
+		return skipDomain + u.Domain, nil
+	}
+	u.Relay = region
+	return "", err
+}
+
+// inDoubt reports whether the last attempt of an email ended in a doubt.
+func inDoubt(events []app.Event) bool {
+	for _, ev := range events { // the newest first
+		switch ev.Type {
+		case app.EventInDoubt:
+			return true
+		case app.EventRequeued, app.EventDeferred, app.EventType(app.Bounced), app.EventType(app.Sent):
+			return false
+		}
+	}
+	return false
+}
+
+// apply has an email be sent again, as it was planned, unless that changed meanwhile.
+func (q *requeuing) apply(tx *db.Tx, a *again) (done bool, err error) {
+	u := a.unit
+	if open, err := tx.HasUnit(u.EmailID); err != nil || open {
+		return false, err
+	}
+	for _, was := range a.recipients {
+		err := tx.RequeueRecipient(u.EmailID, was)
+		if base.IgnoreGone(err) != nil {
+			return false, err
+		}
+		done = done || err == nil
+	}
+	if !done {
+		return false, nil
+	}
+	if err := tx.RequeueEmail(u.EmailID, u.Relay); err != nil {
+		return false, err
+	}
+	if err := tx.InsertEvent(mail.NewEvent(tx, u, app.EventRequeued, "", app.EventDetail{Message: q.words, Relay: u.Relay})); err != nil {
+		return false, err
+	}
+	u.NextAt = tx.Now
+	if err := tx.InsertUnit(u); err != nil {
+		return false, fmt.Errorf("insert unit: %w", err)
+	}
+	if q.s.delivery.Carries(u.Relay) {
+		return true, nil
+	}
+	return true, q.s.delivery.Strand(tx, u.Relay)
+}

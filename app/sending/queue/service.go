@@ -1,0 +1,334 @@
+package queue
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"mailer/app"
+	"mailer/app/base"
+	"mailer/app/kit/clock"
+	"mailer/app/kit/nearest"
+	"mailer/app/sending/broadcasts"
+	"mailer/app/sending/delivery"
+	"mailer/app/sending/mail"
+	"mailer/app/tenants/audience"
+	"mailer/app/tenants/teams"
+	"mailer/db"
+)
+
+// Service looks at the queue and acts on it.
+type Service struct {
+	*base.Base
+	teams      *teams.Service
+	audience   *audience.Service
+	mail       *mail.Service
+	delivery   *delivery.Service
+	broadcasts *broadcasts.Service
+	walks      *base.Turns
+	told       told
+}
+
+// crowd is how many walks over the queue of one team wait for their turn.
+const crowd = 10
+
+// New makes a Service.
+func New(b *base.Base, t *teams.Service, a *audience.Service, m *mail.Service, d *delivery.Service, bulk *broadcasts.Service) *Service {
+	return &Service{Base: b, teams: t, audience: a, mail: m, delivery: d, broadcasts: bulk, walks: base.NewTurns(1, crowd)}
+}
+
+// prepared is a filter that was checked, and what it is held against.
+type prepared struct {
+	Filter
+	team  string // id; empty: all
+	scope db.QueueScope
+	*standing
+}
+
+// prepare checks a filter and finds what it names. Errors: CodeValidation, CodeNotFound.
+func (s *Service) prepare(ctx context.Context, f Filter) (*prepared, error) {
+	f.IDs = slices.Clone(f.IDs)
+	if err := f.Validate(); err != nil {
+		return nil, err
+	}
+	p := &prepared{Filter: f}
+	err := s.DB.Read(ctx, func(r *db.Reader) (err error) {
+		if p.team, err = findTeam(r, f.Team); err != nil {
+			return err
+		}
+		if p.standing, err = s.look(r, clock.Now()); err != nil {
+			return err
+		}
+		if err := s.knows(r, f.Relay); err != nil {
+			return err
+		}
+		if err := p.nameBroadcast(r); err != nil {
+			return err
+		}
+		p.scope, err = p.scopeOf(r)
+		return err
+	})
+	return p, base.Unavailable(err)
+}
+
+// nameBroadcast has the one id of a filter that is a broadcast's mean all of it.
+func (p *prepared) nameBroadcast(r *db.Reader) error {
+	if !p.One() || p.Broadcast != "" {
+		return nil
+	}
+	_, err := r.TeamOfBroadcast(p.IDs[0])
+	if err == nil {
+		p.Broadcast, p.IDs = p.IDs[0], nil
+	}
+	return base.IgnoreGone(err)
+}
+
+// findTeam returns the id of a team by its name or id; "" for "".
+func findTeam(r *db.Reader, nameOrID string) (string, error) {
+	if nameOrID == "" {
+		return "", nil
+	}
+	team, err := r.FindTeam(nameOrID)
+	if !errors.Is(err, db.ErrNotFound) {
+		return team.ID, err
+	}
+	all, err := r.ListTeams()
+	if err != nil {
+		return "", fmt.Errorf("list teams: %w", err)
+	}
+	var names []string
+	for _, t := range all {
+		names = append(names, t.Name)
+	}
+	return "", app.Errorf(app.CodeNotFound, "There is no team %q; the nearest is %s", nameOrID, nearest.Of(nameOrID, names))
+}
+
+// knows refuses a relay that is neither configured nor waited for.
+func (s *Service) knows(r *db.Reader, relay string) error {
+	if relay == "" {
+		return nil
+	}
+	names, err := s.relayNames(r)
+	if err != nil || slices.Contains(names, relay) {
+		return err
+	}
+	return app.Errorf(app.CodeNotFound, "There is no relay %q, and no mail is queued for it%s", relay, nearestWords(relay, names))
+}
+
+func nearestWords(word string, names []string) string {
+	if name := nearest.Of(word, names); name != "" {
+		return "; the nearest is " + name
+	}
+	return ""
+}
+
+// relayNames are the relays that are configured or that mail waits for.
+func (s *Service) relayNames(r *db.Reader) ([]string, error) {
+	names, err := r.UnitRelays()
+	if err != nil {
+		return nil, fmt.Errorf("read the relays of waiting mail: %w", err)
+	}
+	bulk, err := r.BroadcastRelays()
+	if err != nil {
+		return nil, fmt.Errorf("read the relays of broadcasts: %w", err)
+	}
+	names = append(names, bulk...)
+	for _, region := range s.Settings.Outlets().Regions {
+		names = append(names, region.Name)
+	}
+	return append(names, app.CaptureRegion), nil
+}
+
+// scopeOf is what of a filter the database looks at.
+func (p *prepared) scopeOf(r *db.Reader) (db.QueueScope, error) {
+	scope := db.QueueScope{TeamID: p.team, Relay: p.Filter.Relay, Domain: p.FromDomain, ToDomain: p.ToDomain, Broadcasts: true}
+	if p.Restored {
+		scope.Held = app.HoldRestored
+	}
+	if p.OlderThan > 0 {
+		scope.To = app.FirstID(p.now.Add(-time.Duration(p.OlderThan)))
+	}
+	if !p.After.IsZero() {
+		scope.From = app.FirstID(p.After)
+	}
+	if p.Broadcast == "" {
+		return scope, nil
+	}
+	team, err := r.TeamOfBroadcast(p.Broadcast)
+	if errors.Is(err, db.ErrNotFound) || err == nil && p.team != "" && p.team != team {
+		return scope, app.NotFound("broadcast")
+	}
+	if err != nil {
+		return scope, err
+	}
+	b, err := r.BroadcastHead(team, p.Broadcast)
+	if err != nil {
+		return scope, err
+	}
+	mails := b.Mails
+	if mails == "" { // nothing of it has begun
+		mails = "~"
+	}
+	scope.From = max(scope.From, mails)
+	if end := mails + "~"; scope.To == "" || scope.To > end {
+		scope.To = end
+	}
+	return scope, nil
+}
+
+// fits reports whether a unit fits the filter: what the database did not look at, and,
+// since it may have changed meanwhile, what an act depends on.
+func (p *prepared) fits(u *db.QueuedUnit) bool {
+	if p.State != "" {
+		if state, _ := p.unit(u); state != p.State {
+			return false
+		}
+	}
+	return (p.team == "" || u.TeamID == p.team) && (!p.Restored || u.Held == app.HoldRestored)
+}
+
+// inScope reports whether a unit that was named by its id fits what the database looks
+// at where none is named.
+func (p *prepared) inScope(u *db.QueuedUnit) bool {
+	c := &p.scope
+	return (c.Relay == "" || u.Relay == c.Relay) && (c.Domain == "" || u.Domain == c.Domain) && (c.To == "" || u.EmailID < c.To) && u.EmailID >= c.From
+}
+
+// readPiece is how many units a walk reads at once.
+const readPiece = 2000
+
+// walk hands the units that fit to take, in pieces, in the order of their ids behind one.
+// take reports whether it wants more.
+func (s *Service) walk(r *db.Reader, p *prepared, after string, take func([]db.QueuedUnit) (bool, error)) error {
+	if len(p.IDs) > 0 {
+		units, err := named(r, p, after)
+		if err != nil || len(units) == 0 {
+			return err
+		}
+		_, err = take(units)
+		return err
+	}
+	for {
+		units, err := r.QueuedUnits(&p.scope, after, readPiece)
+		if err != nil || len(units) == 0 {
+			return err
+		}
+		after = units[len(units)-1].EmailID
+		last := len(units) < readPiece
+		more, err := take(slices.DeleteFunc(units, func(u db.QueuedUnit) bool { return !p.fits(&u) }))
+		if err != nil || last || !more {
+			return err
+		}
+	}
+}
+
+// walkBack is walk towards the oldest, from the unit before one on.
+func walkBack(r *db.Reader, p *prepared, before string, take func([]db.QueuedUnit) (bool, error)) error {
+	if len(p.IDs) > 0 {
+		units, err := named(r, p, "")
+		if err != nil {
+			return err
+		}
+		units = slices.DeleteFunc(units, func(u db.QueuedUnit) bool { return u.EmailID >= before })
+		slices.Reverse(units)
+		_, err = take(units)
+		return err
+	}
+	for {
+		units, err := r.QueuedUnitsBefore(&p.scope, before, readPiece)
+		if err != nil || len(units) == 0 {
+			return err
+		}
+		before = units[len(units)-1].EmailID
+		last := len(units) < readPiece
+		more, err := take(slices.DeleteFunc(units, func(u db.QueuedUnit) bool { return !p.fits(&u) }))
+		if err != nil || last || !more {
+			return err
+		}
+	}
+}
+
+// named returns the units that a filter names by their ids.
+func named(r *db.Reader, p *prepared, after string) ([]db.QueuedUnit, error) {
+	ids := slices.Clone(p.IDs)
+	slices.Sort(ids)
+	var units []db.QueuedUnit
+	for _, id := range slices.Compact(ids) {
+		if id <= after {
+			continue
+		}
+		u, err := r.QueuedUnit(id)
+		if errors.Is(err, db.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		to := p.ToDomain == ""
+		if !to {
+			open, err := r.OpenRecipients(u.Unit)
+			if err != nil {
+				return nil, err
+			}
+			to = slices.ContainsFunc(open, func(address string) bool { return domainOfAddress(address) == p.ToDomain })
+		}
+		if to && p.inScope(&u) && p.fits(&u) {
+			units = append(units, u)
+		}
+	}
+	return units, nil
+}
+
+// domainOfAddress is the domain of a recipient, in lower-case A-labels.
+func domainOfAddress(address string) string {
+	_, domain, _ := strings.Cut(app.KeyOf(address).String(), "@")
+	return domain
+}
+
+// openBroadcasts returns the broadcasts, scheduled or queued, of which something waits
+// that has not begun, or that are held, and that fit the filter.
+func openBroadcasts(r *db.Reader, p *prepared) ([]app.Broadcast, error) {
+	if p.ToDomain != "" {
+		return nil, nil
+	}
+	queued, err := r.OpenBroadcasts(app.QueuedBroadcast)
+	if err != nil {
+		return nil, fmt.Errorf("read queued broadcasts: %w", err)
+	}
+	scheduled, err := r.OpenBroadcasts(app.ScheduledBroadcast)
+	if err != nil {
+		return nil, fmt.Errorf("read scheduled broadcasts: %w", err)
+	}
+	return slices.DeleteFunc(append(queued, scheduled...), func(b app.Broadcast) bool { return !p.fitsBroadcast(&b) }), nil
+}
+
+func (p *prepared) fitsBroadcast(b *app.Broadcast) bool {
+	if b.Remaining() == 0 && !stopped(b) {
+		return false
+	}
+	if len(p.IDs) > 0 && !slices.Contains(p.IDs, b.ID) || p.Broadcast != "" && p.Broadcast != b.ID {
+		return false
+	}
+	if p.team != "" && b.TeamID != p.team || p.Filter.Relay != "" && b.Relay != p.Filter.Relay || p.FromDomain != "" && b.From.Domain != p.FromDomain {
+		return false
+	}
+	if p.Restored && b.Held != app.HoldRestored {
+		return false
+	}
+	if state, _ := p.broadcast(b); p.State != "" && p.State != state {
+		return false
+	}
+	at := acceptedAt(b)
+	return (p.OlderThan == 0 || at.Before(p.now.Add(-time.Duration(p.OlderThan)))) && !at.Before(p.After)
+}
+
+// acceptedAt is since when a broadcast waits.
+func acceptedAt(b *app.Broadcast) time.Time {
+	if b.QueuedAt.IsZero() {
+		return b.CreatedAt
+	}
+	return b.QueuedAt
+}

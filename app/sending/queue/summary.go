@@ -1,0 +1,204 @@
+package queue
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"mailer/app"
+	"mailer/app/base"
+	"mailer/db"
+)
+
+// Summary is how much waits and why.
+type Summary struct {
+	Waiting   int64         `json:"waiting"`    // emails, and recipients of broadcasts
+	Oldest    *string       `json:"oldest"`     // when the oldest was accepted of what does not wait for a time of its own; null: none waits
+	By        []Count       `json:"by"`         // the most first
+	ToDomains []DomainCount `json:"to_domains"` // of what has begun or could: the twenty with most
+}
+
+// Count is how much of a team waits for a relay for one reason.
+type Count struct {
+	Relay  string `json:"relay"`
+	Team   string `json:"team"` // id
+	Reason string `json:"reason"`
+	Count  int64  `json:"count"`
+
+	State    State     `json:"-"`
+	TeamName string    `json:"-"`
+	Oldest   time.Time `json:"-"` // when the first of them was accepted
+}
+
+// DomainCount is how much waits for recipients of a domain.
+type DomainCount struct {
+	Domain string `json:"domain"`
+	Count  int64  `json:"count"`
+}
+
+// maxToDomains is how many domains of recipients a Summary has, and maxAddresses how many
+// recipients are looked at for them.
+const (
+	maxToDomains = 20
+	maxAddresses = 500_000
+)
+
+// Summary counts what waits, of one team or, with an empty name, of all. Where that takes
+// long, what was counted is told again for a while.
+func (s *Service) Summary(ctx context.Context, team string) (Summary, error) {
+	return s.told.of(team, func() (Summary, error) {
+		c := newCounting()
+		if err := s.count(ctx, team, c, true); err != nil {
+			return Summary{}, err
+		}
+		out := Summary{By: c.counts(), ToDomains: c.domains}
+		for _, row := range out.By {
+			out.Waiting += row.Count
+		}
+		out.Oldest = app.FormatTimePtr(c.oldest)
+		return out, nil
+	})
+}
+
+// Counts is Summary without what has to be read of each recipient: for who asks often.
+func (s *Service) Counts(ctx context.Context) ([]Count, error) {
+	c := newCounting()
+	err := s.count(ctx, "", c, false)
+	return c.counts(), err
+}
+
+// counting is a Summary on its way.
+type counting struct {
+	rows    map[countKey]*Count
+	domains []DomainCount
+	oldest  time.Time
+}
+
+type countKey struct {
+	relay, team, reason string
+	state               State
+}
+
+func newCounting() *counting {
+	return &counting{rows: map[countKey]*Count{}, domains: []DomainCount{}}
+}
+
+// count counts the open work of a team, or of all, as it stands at one time.
+func (s *Service) count(ctx context.Context, team string, c *counting, domains bool) error {
+	p, err := s.prepare(ctx, Filter{Team: team})
+	if err != nil {
+		return err
+	}
+	if err := s.walks.Acquire(ctx, p.team, 1); err != nil {
+		return err
+	}
+	defer s.walks.Release(1)
+	err = s.DB.Read(ctx, func(r *db.Reader) error {
+		*c = *newCounting()
+		groups, err := r.QueuedGroups(p.team, p.now)
+		if err != nil {
+			return fmt.Errorf("count what waits: %w", err)
+		}
+		c.groups(p.standing, groups)
+		if domains {
+			if c.domains, err = domainsOf(r, p.team); err != nil {
+				return err
+			}
+		}
+		open, err := openBroadcasts(r, p)
+		for i := range open {
+			c.broadcast(p.standing, &open[i])
+		}
+		return err
+	})
+	if err != nil {
+		return base.Unavailable(err)
+	}
+	return s.nameTeams(ctx, c)
+}
+
+// domainsOf are the domains that most waits for.
+func domainsOf(r *db.Reader, team string) ([]DomainCount, error) {
+	rows, err := r.QueuedDomains(team, maxToDomains, maxAddresses)
+	if err != nil {
+		return nil, fmt.Errorf("count the recipients that wait: %w", err)
+	}
+	out := make([]DomainCount, len(rows))
+	for i, row := range rows {
+		out[i] = DomainCount(row)
+	}
+	return out, nil
+}
+
+func (c *counting) add(k countKey, n int64, accepted time.Time) {
+	row := c.rows[k]
+	if row == nil {
+		row = &Count{Relay: k.relay, Team: k.team, Reason: k.reason, State: k.state, Oldest: accepted}
+		c.rows[k] = row
+	}
+	row.Count += n
+	if accepted.Before(row.Oldest) {
+		row.Oldest = accepted
+	}
+	if k.state != Scheduled && (c.oldest.IsZero() || accepted.Before(c.oldest)) {
+		c.oldest = accepted
+	}
+}
+
+func (c *counting) groups(st *standing, groups []db.QueuedGroup) {
+	for i := range groups {
+		g := &groups[i]
+		state, reason := st.unit(&g.QueuedUnit)
+		c.add(countKey{g.Relay, g.TeamID, reason, state}, g.Count, timeOf(g.EmailID))
+	}
+}
+
+func (c *counting) broadcast(st *standing, b *app.Broadcast) {
+	if n := b.Remaining(); n > 0 {
+		state, reason := st.broadcast(b)
+		c.add(countKey{b.Relay, b.TeamID, reason, state}, n, acceptedAt(b))
+	}
+}
+
+func (c *counting) counts() []Count {
+	out := make([]Count, 0, len(c.rows))
+	for _, row := range c.rows {
+		out = append(out, *row)
+	}
+	slices.SortStableFunc(out, func(a, b Count) int {
+		return cmp.Or(cmp.Compare(b.Count, a.Count), strings.Compare(a.Relay, b.Relay), strings.Compare(a.Team, b.Team), strings.Compare(a.Reason, b.Reason))
+	})
+	return out
+}
+
+// nameTeams puts the names of teams beside their ids.
+func (s *Service) nameTeams(ctx context.Context, c *counting) error {
+	names := map[string]string{}
+	err := s.DB.Read(ctx, func(r *db.Reader) error {
+		for k, row := range c.rows {
+			name, known := names[k.team]
+			if !known {
+				var err error
+				if name, err = r.TeamName(k.team); base.IgnoreGone(err) != nil {
+					return fmt.Errorf("read the name of a team: %w", err)
+				}
+				names[k.team] = name
+			}
+			row.TeamName = name
+		}
+		return nil
+	})
+	return base.Unavailable(err)
+}
+
+// timeOf is when an id was made: UUIDs of version 7 begin with it.
+func timeOf(id string) time.Time {
+	ms, err := millisOf(id)
+	if err != nil {
+		return time.Time{}
+	}
+	return time.UnixMilli(ms).UTC()
+}

@@ -1,0 +1,205 @@
+package queue
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"mailer/app"
+	"mailer/app/base"
+	"mailer/app/kit/clock"
+	"mailer/app/rules/verdict"
+	"mailer/app/tenants/audience"
+	"mailer/db"
+)
+
+// Verdict says what became of an email of a team, or of one of its broadcasts'
+// recipients, why, and what to do. Error: CodeNotFound.
+func (s *Service) Verdict(ctx context.Context, key *app.Key, id string) (verdict.Verdict, error) {
+	v, err := db.Get(ctx, s.DB, func(r *db.Reader) (verdict.Verdict, error) { return s.verdict(r, key.TeamID, id) })
+	return v, base.Lookup("email", err)
+}
+
+// verdict is Verdict in a read that is under way. Error: db.ErrNotFound.
+func (s *Service) verdict(r *db.Reader, team, id string) (v verdict.Verdict, err error) {
+	c := &evidence{s: s, r: r, team: team, id: id, now: clock.Now()}
+	email, err := r.EmailRow(team, id)
+	switch {
+	case errors.Is(err, db.ErrNotFound):
+		err = c.ofBroadcast()
+	case err == nil:
+		err = c.ofEmail(email)
+	}
+	if err != nil {
+		return v, err
+	}
+	if c.facts.Events, err = unlessDamaged(r.NewestEvents(id, maxEvidence)); err != nil {
+		return v, fmt.Errorf("read the timeline: %w", err)
+	}
+	if err := c.listed(); err != nil {
+		return v, fmt.Errorf("look up suppressions: %w", err)
+	}
+	return verdict.Of(&c.facts), nil
+}
+
+// maxEvidence is how many lines of a timeline a verdict looks at, the newest: those of each
+// recipient of an email, and those who read it.
+const maxEvidence = 400
+
+// evidence collects what a verdict needs.
+type evidence struct {
+	s        *Service
+	r        *db.Reader
+	team, id string
+	now      time.Time
+	facts    verdict.Facts
+}
+
+// unlessDamaged has what can't be read be absent: the email is held for that, or over.
+func unlessDamaged[T any](rows []T, err error) ([]T, error) {
+	if errors.Is(err, db.ErrDamaged) {
+		return nil, nil
+	}
+	return rows, err
+}
+
+func (c *evidence) ofEmail(email *app.Email) error {
+	c.facts.Relay, c.facts.FromDomain = email.Relay, email.From.Domain
+	recipients, err := unlessDamaged(c.r.Recipients(c.id))
+	if err != nil {
+		return fmt.Errorf("read the recipients: %w", err)
+	}
+	for _, v := range recipients {
+		c.facts.Recipients = append(c.facts.Recipients, verdict.Recipient{Address: v.Address, State: v.State})
+	}
+	_, err = c.unit()
+	return err
+}
+
+// ofBroadcast is ofEmail for an email to a recipient of a broadcast, which may not have
+// begun. Error: db.ErrNotFound.
+func (c *evidence) ofBroadcast() error {
+	b, rec, err := audience.RecipientOf(c.r, c.team, c.id)
+	if err != nil {
+		return err
+	}
+	c.facts.Relay, c.facts.FromDomain, c.facts.BroadcastID = b.Relay, b.From.Domain, b.ID
+	to := verdict.Recipient{Address: rec.Email, State: app.Queued}
+	if seen := b.SeenOf(&rec); seen&app.SeenEnded != 0 {
+		to.State = seen.LastEvent()
+	}
+	c.facts.Recipients = []verdict.Recipient{to}
+	begun, err := c.unit()
+	if err != nil || begun || to.State != app.Queued {
+		return err
+	}
+	return c.unbegun(&b)
+}
+
+// unit reads the open work on the email, and reports whether there is any.
+func (c *evidence) unit() (bool, error) {
+	u, err := c.r.QueuedUnit(c.id)
+	if errors.Is(err, db.ErrNotFound) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("read its unit: %w", err)
+	}
+	c.facts.Relay = u.Relay // an email of a broadcast may have been moved alone
+	k := gateKey{u.Relay, u.TeamID, u.Domain}
+	st, err := c.s.lookAt(c.r, c.now, k)
+	if err != nil {
+		return false, err
+	}
+	c.facts.Work = st.work(&u)
+	if c.facts.Work.Wait == verdict.WaitRetry {
+		c.facts.Work.GivesUpAt, err = c.s.delivery.GivesUpAt(c.r, u.Unit, c.now)
+	}
+	return true, err
+}
+
+// work is how a unit stands, in the words of verdicts.
+func (st *standing) work(u *db.QueuedUnit) *verdict.Work {
+	w := &verdict.Work{Wait: verdict.WaitTurn, NextAt: u.NextAt, Attempts: u.Attempts, Held: u.Held, HeldAt: u.HeldAt}
+	state, reason := st.unit(u)
+	switch {
+	case state == Held:
+		w.Wait = verdict.WaitRelease
+	case reason == reasonLeaving:
+		w.Wait = verdict.WaitReply
+	case state == Scheduled:
+		w.Wait = verdict.WaitTime
+	case state == Retry:
+		w.Wait = verdict.WaitRetry
+	case reason == reasonQuota:
+		w.Wait = verdict.WaitQuota
+	case state == Relay || state == Quota:
+		w.Wait, w.Door = verdict.WaitDoor, st.gate(gateKey{u.Relay, u.TeamID, u.Domain}).door
+	}
+	return w
+}
+
+// unbegun is how that stands what has not begun of a broadcast.
+func (c *evidence) unbegun(b *app.Broadcast) error {
+	if b.Status != app.QueuedBroadcast && b.Status != app.ScheduledBroadcast {
+		return nil
+	}
+	k := gateKey{b.Relay, b.TeamID, b.From.Domain}
+	st, err := c.s.lookAt(c.r, c.now, k)
+	if err != nil {
+		return err
+	}
+	w := &verdict.Work{Wait: verdict.WaitPace, NextAt: b.ScheduledAt, Held: b.Held}
+	if b.Held == "" && !b.PausedAt.IsZero() {
+		w.Held, w.HeldAt = app.HoldPaused, b.PausedAt
+	}
+	switch state, _ := st.broadcast(b); {
+	case state == Held:
+		w.Wait = verdict.WaitRelease
+	case state == Scheduled:
+		w.Wait = verdict.WaitTime
+	default:
+		w.Door = st.gate(k).door
+		if w.Door.Kind == "" {
+			w.Door.Kind, err = c.guardrail(b)
+		}
+		if w.Door.Kind != "" {
+			w.Wait = verdict.WaitDoor
+		}
+	}
+	c.facts.Work = w
+	return err
+}
+
+// guardrail says which guardrail has a broadcast rest; empty: none.
+func (c *evidence) guardrail(b *app.Broadcast) (verdict.DoorKind, error) {
+	err := c.s.delivery.Guardrails.MayBroadcast(c.r, b.TeamID, b.Relay)
+	switch app.CodeOf(err) {
+	case app.CodeSendingPaused:
+		return verdict.TeamGuardrail, nil
+	case app.CodeBroadcastsPaused:
+		return verdict.RelayGuardrail, nil
+	}
+	return "", err
+}
+
+// listed looks up which of the recipients are suppressed that nothing reached.
+func (c *evidence) listed() error {
+	var hashes []app.AddressHash
+	at := map[app.AddressHash]int{}
+	for i, v := range c.facts.Recipients {
+		switch v.State {
+		case app.Bounced, app.Complained, app.Suppressed:
+			hash := c.s.Sealer.AddressHash(c.team, app.KeyOf(v.Address))
+			hashes, at[hash] = append(hashes, hash), i
+		}
+	}
+	rows, err := c.r.Suppressions(c.team, hashes)
+	for _, row := range rows {
+		if i, ok := at[row.Hash]; ok {
+			c.facts.Recipients[i].Listed = verdict.Listing{Origin: row.Origin, Since: row.CreatedAt}
+		}
+	}
+	return err
+}

@@ -1,0 +1,234 @@
+package relays
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/gob"
+	"fmt"
+	"net"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"mailer/app"
+	"mailer/app/base"
+	"mailer/app/kit/clock"
+	"mailer/app/rules/pacing"
+	"mailer/app/rules/relayurl"
+	"mailer/app/sending/delivery"
+	"mailer/db"
+)
+
+// Where a relay is from.
+const (
+	FromFlag     = "flag"     // --relay or MAILER_RELAY: read-only
+	FromDatabase = "database" // `mailer relays add`
+)
+
+// maxWaiting is how far what waits for a relay is counted.
+const maxWaiting = 1_000_000
+
+// Status is how a relay is, as the server last said it.
+type Status struct {
+	Region      string  `json:"region"`
+	From        string  `json:"from"` // FromFlag or FromDatabase
+	Host        string  `json:"host"` // with the port
+	User        string  `json:"user,omitzero"`
+	State       string  `json:"state"`  // open, resting, paused or failing
+	Reason      *string `json:"reason"` // in the relay's words, or the operator's pause
+	Since       *string `json:"since"`
+	NextTry     *string `json:"next_try"`
+	Rate        float64 `json:"rate"`        // messages a second; 0: no limit
+	Daily       int64   `json:"daily"`       // messages in 24 hours; 0: no limit
+	DailyUsed   int64   `json:"daily_used"`  // counted where there is a limit
+	Connections int     `json:"connections"` // that it lets us have at once
+	Waiting     int64   `json:"waiting"`     // emails; a million means at least that
+	// Note says that another relay of this name is not used.
+	Note string `json:"note,omitzero"`
+	// LastTest is how it was tested last since the server started; nil: it was not.
+	LastTest *LastTest `json:"last_test,omitzero"`
+}
+
+// LastTest is how the last test of a relay ended.
+type LastTest struct {
+	OK       bool      `json:"ok"`
+	TestedAt time.Time `json:"tested_at"`
+	Step     string    `json:"step"` // the one that failed, or the last one
+	Said     string    `json:"said"` // there, in the server's words or ours
+}
+
+func hostOf(r relayurl.Relay) string { return net.JoinHostPort(r.Host, strconv.Itoa(r.Port)) }
+
+// statusOf is how a relay is, of what is known without the database.
+func statusOf(r relayurl.Relay, from string) Status {
+	return Status{Region: r.Region, From: from, Host: hostOf(r), User: r.User, State: delivery.RelayOpen,
+		Rate: r.Rate, Daily: r.Daily, Connections: r.Connections}
+}
+
+// List returns how all relays are: those of the server's flags as it last said them, and
+// those of the database.
+func (s *Service) List(ctx context.Context) ([]Status, error) {
+	var all []Status
+	err := s.DB.Read(ctx, func(r *db.Reader) (err error) {
+		if all, err = s.list(r); err != nil {
+			return err
+		}
+		now := clock.Now()
+		for i := range all {
+			if err := all[i].count(r, now); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list relays: %w", err)
+	}
+	return all, nil
+}
+
+// Get returns how one relay is. Error: app.CodeNotFound.
+func (s *Service) Get(ctx context.Context, region string) (Status, error) {
+	var found Status
+	err := s.DB.Read(ctx, func(r *db.Reader) error {
+		all, err := s.list(r)
+		if err != nil {
+			return err
+		}
+		i := slices.IndexFunc(all, func(st Status) bool { return st.Region == region })
+		if i < 0 {
+			return unknown(region)
+		}
+		found = all[i]
+		return found.count(r, clock.Now())
+	})
+	return found, wrap("look at", region, err)
+}
+
+func (s *Service) list(r *db.Reader) ([]Status, error) {
+	states, err := r.RelayStates()
+	if err != nil {
+		return nil, err
+	}
+	rows, err := r.Relays()
+	if err != nil {
+		return nil, err
+	}
+	all, unread := []Status{}, "the server has not told of it yet"
+	said := map[string]Status{}
+	for _, st := range states {
+		var status Status
+		if err := json.Unmarshal(st.State, &status); err != nil {
+			return nil, fmt.Errorf("read how the relay %s is: %w", st.Region, err)
+		}
+		if said[st.Region] = status; st.Sealed != nil {
+			all = append(all, status)
+		}
+	}
+	for _, row := range rows {
+		i := slices.IndexFunc(all, func(st Status) bool { return st.Region == row.Region })
+		if i >= 0 {
+			all[i].Note = "Relay " + row.Region + " in the database is ignored: --relay/MAILER_RELAY defines the same name"
+			continue
+		}
+		relay, err := s.unseal(row)
+		if err != nil {
+			return nil, err
+		}
+		next := statusOf(relay, FromDatabase)
+		if last, ok := said[row.Region]; ok {
+			next.State, next.Reason, next.Since, next.NextTry, next.Connections, next.LastTest = last.State, last.Reason, last.Since, last.NextTry, last.Connections, last.LastTest
+		} else {
+			next.Reason = &unread
+		}
+		all = append(all, next)
+	}
+	for i := range all { // what this process knows is newer than what it wrote down
+		if last := s.lastTest(all[i].Region, all[i].Host); last.Step != "" {
+			all[i].LastTest = &last
+		}
+	}
+	return all, s.notePauses(r, all)
+}
+
+// notePauses has relays be paused, or not, as the operator said last: the server follows
+// within a second.
+func (s *Service) notePauses(r *db.Reader, all []Status) error {
+	pauses, err := r.RelayPauses()
+	if err != nil {
+		return err
+	}
+	now := clock.Now()
+	for i := range all {
+		st := &all[i]
+		at := slices.IndexFunc(pauses, func(p db.RelayPause) bool { return p.Region == st.Region })
+		if at < 0 {
+			if st.State == delivery.RelayPaused {
+				st.State, st.Reason, st.Since, st.NextTry = delivery.RelayOpen, nil, nil, nil
+			}
+			continue
+		}
+		if p := (delivery.Pause{Since: pauses[at].PausedAt, Until: pauses[at].Until}); p.Holds(now) {
+			words := p.Words()
+			st.State, st.Reason, st.Since, st.NextTry = delivery.RelayPaused, &words, app.FormatTimePtr(p.Since), app.FormatTimePtr(p.Until)
+		}
+	}
+	return nil
+}
+
+// count reads what a relay was used for, and what waits for it.
+func (st *Status) count(r *db.Reader, now time.Time) (err error) {
+	if st.Waiting, err = r.CountWaiting(st.Region, "", "", maxWaiting); err != nil || st.Daily == 0 {
+		return err
+	}
+	rows, err := r.Usage(st.Region, now.Unix()/60-pacing.DayMinutes+1)
+	for _, row := range rows {
+		st.DailyUsed += row.Sent
+	}
+	return err
+}
+
+// stateOf is how a lane is, as it is written for the commands beside the server.
+func (s *Service) stateOf(st delivery.State) (db.RelayState, error) {
+	from, sealed := FromDatabase, []byte(nil)
+	if s.isFlag(st.Relay.Region) {
+		var plain bytes.Buffer
+		if err := gob.NewEncoder(&plain).Encode(st.Relay); err != nil {
+			return db.RelayState{}, fmt.Errorf("encode the relay %s: %w", st.Relay.Region, err)
+		}
+		from, sealed = FromFlag, s.Sealer.Seal(base.RelayPurpose, st.Relay.Region, plain.Bytes())
+	}
+	status := statusOf(st.Relay, from)
+	status.State, status.Connections = st.State, cmp.Or(st.Connections, status.Connections)
+	if st.Reason != "" {
+		status.Reason = &st.Reason
+	}
+	status.Since, status.NextTry = app.FormatTimePtr(st.Since), app.FormatTimePtr(st.NextTry)
+	if last := s.lastTest(st.Relay.Region, hostOf(st.Relay)); last.Step != "" {
+		status.LastTest = &last
+	}
+	text, err := json.Marshal(status)
+	if err != nil {
+		return db.RelayState{}, fmt.Errorf("encode how the relay %s is: %w", st.Relay.Region, err)
+	}
+	return db.RelayState{Region: st.Relay.Region, State: text, Sealed: sealed}, nil
+}
+
+// openFlag reads the relay that a server left of its flags.
+func (s *Service) openFlag(st db.RelayState) (relay relayurl.Relay, err error) {
+	plain, err := s.Sealer.Open(base.RelayPurpose, st.Region, st.Sealed)
+	if err == nil {
+		err = gob.NewDecoder(bytes.NewReader(plain)).Decode(&relay)
+	}
+	if err != nil {
+		return relay, fmt.Errorf("open the relay %s of the server's flags: %w", st.Region, err)
+	}
+	return relay, nil
+}
+
+func (s *Service) isFlag(region string) bool {
+	return slices.ContainsFunc(s.Flags, func(r relayurl.Relay) bool { return r.Region == region })
+}

@@ -1,0 +1,234 @@
+package accounts
+
+import (
+	"context"
+	"errors"
+
+	"mailer/app"
+	"mailer/app/base"
+	"mailer/db"
+)
+
+// Account is a person as the operator sees him.
+type Account struct {
+	Member
+	Teams []Membership
+}
+
+// accountsAtOnce is how many people one snapshot reads.
+const accountsAtOnce = 200
+
+// Accounts calls fn for each person of the server, oldest account first.
+func (s *Service) Accounts(ctx context.Context, fn func(Account)) error {
+	for after := ""; ; {
+		var rows []Account
+		err := s.DB.Read(ctx, func(r *db.Reader) error {
+			people, err := r.People(after, accountsAtOnce)
+			for _, m := range people {
+				teams, err := r.Memberships(m.ID)
+				if err != nil {
+					return err
+				}
+				rows = append(rows, Account{m, teams})
+			}
+			return err
+		})
+		if err != nil {
+			return base.Unavailable(err)
+		}
+		for _, a := range rows {
+			fn(a)
+		}
+		if len(rows) < accountsAtOnce {
+			return nil
+		}
+		after = rows[len(rows)-1].ID
+	}
+}
+
+// CreateAccount makes an account without a password, in a team, and a link that signs in.
+// Errors: CodeValidation, CodeConflict, CodeServiceUnavailable where no server ran yet.
+func (s *Service) CreateAccount(ctx context.Context, address, team string, role app.Role, operator bool) (u User, link string, err error) {
+	if u, err = NewUser(address, ""); err != nil {
+		return u, "", err
+	}
+	if err := checkRole(role); err != nil {
+		return u, "", err
+	}
+	u.Operator = operator
+	err = s.DB.Write(ctx, func(tx *db.Tx) error {
+		if err := insertUser(ctx, tx, &u, team, role); err != nil {
+			return err
+		}
+		link, err = s.AddLink(tx, u.ID)
+		return err
+	})
+	return u, link, base.Unavailable(err)
+}
+
+// account runs fn in a Write for the person of an address. Errors: CodeNotFound.
+func (s *Service) account(ctx context.Context, address string, fn func(tx *db.Tx, u *User) error) error {
+	return base.Unavailable(s.DB.WriteVital(ctx, func(tx *db.Tx) error {
+		u, err := tx.UserByAddress(app.KeyOf(address).String())
+		if errors.Is(err, db.ErrNotFound) {
+			return app.Errorf(app.CodeNotFound, "There is no account with the address %s; `mailer users list` shows all accounts", address)
+		}
+		if err != nil {
+			return err
+		}
+		return fn(tx, &u)
+	}))
+}
+
+// NewLink makes a link that signs a person in. Errors: CodeNotFound,
+// CodeServiceUnavailable where no server ran yet.
+func (s *Service) NewLink(ctx context.Context, address string) (link string, err error) {
+	err = s.account(ctx, address, func(tx *db.Tx, u *User) error {
+		link, err = s.signInLink(ctx, tx, u.ID)
+		return err
+	})
+	return link, err
+}
+
+func (s *Service) signInLink(ctx context.Context, tx *db.Tx, userID string) (link string, err error) {
+	if link, err = s.AddLink(tx, userID); err != nil {
+		return "", err
+	}
+	return link, base.Audit(ctx, tx, "", "user.link", userID, nil, nil)
+}
+
+// Reset is the way back for somebody who lost what he signs in with: password, second
+// factors, links, known browsers and sessions end, and a new link signs in. To whom the
+// operator hands it has the address. Errors: as NewLink.
+func (s *Service) Reset(ctx context.Context, address string) (link string, err error) {
+	var who User
+	factors := 0
+	err = s.account(ctx, address, func(tx *db.Tx, u *User) error {
+		who = *u
+		names, err := factorsOf(&tx.Reader, u.ID)
+		if err != nil {
+			return err
+		}
+		factors = len(names)
+		// Without its second factor the password alone would open the account.
+		ended, err := endAccess(tx, u.ID, "")
+		if err != nil {
+			return err
+		}
+		if link, err = s.AddLink(tx, u.ID); err != nil {
+			return err
+		}
+		return base.Audit(ctx, tx, "", "user.reset", u.ID, nil, map[string]any{"second_factor": false, "sessions_ended": ended})
+	})
+	if err == nil && factors > 0 {
+		s.tell(ctx, &who, "Your second factor is off", "The operator of Mailer turned the second factor of your account "+who.Address+" off, and ended all of its sessions.\n")
+	}
+	return link, err
+}
+
+// GiveRole makes a person something in a team, to which he then belongs; sessions from
+// before reach that team no more. Errors: CodeNotFound, CodeConflict for the last owner and
+// for an account that may not belong to the team (mayBelong), CodeValidation.
+func (s *Service) GiveRole(ctx context.Context, address, team string, role app.Role) error {
+	if err := checkRole(role); err != nil {
+		return err
+	}
+	return s.account(ctx, address, func(tx *db.Tx, u *User) error {
+		m, err := tx.Member(team, u.ID)
+		if errors.Is(err, db.ErrNotFound) {
+			if err := mayBelong(u, team); err != nil {
+				return err
+			}
+			return join(ctx, tx, u, team, role)
+		}
+		if err != nil {
+			return err
+		}
+		return setRole(ctx, tx, team, &m, role)
+	})
+}
+
+// LeaveTeam ends that a person belongs to a team. left are the API keys of the team that the
+// person made and that work on. Errors: CodeNotFound, CodeConflict for the last owner.
+func (s *Service) LeaveTeam(ctx context.Context, address, team string) (left []app.Key, err error) {
+	return left, s.account(ctx, address, func(tx *db.Tx, u *User) error {
+		m, err := tx.Member(team, u.ID)
+		if errors.Is(err, db.ErrNotFound) {
+			return app.Errorf(app.CodeNotFound, "%s does not belong to this team", u.Address)
+		}
+		if err != nil {
+			return err
+		}
+		if left, err = keysLeft(tx, u.ID, team); err != nil {
+			return err
+		}
+		return removeMember(ctx, tx, team, &m)
+	})
+}
+
+// RemoveAccount removes a person from all teams, and the account. left are the API keys that
+// the person made and that work on. Errors: CodeNotFound, CodeConflict for the last owner of
+// a team and the last operator.
+func (s *Service) RemoveAccount(ctx context.Context, address string) (left []app.Key, err error) {
+	return left, s.account(ctx, address, func(tx *db.Tx, u *User) (err error) {
+		left, err = removeAccount(ctx, tx, u)
+		return err
+	})
+}
+
+func removeAccount(ctx context.Context, tx *db.Tx, u *User) (left []app.Key, err error) {
+	if left, err = keysLeft(tx, u.ID, ""); err != nil {
+		return nil, err
+	}
+	return left, removeUser(ctx, tx, u)
+}
+
+func removeUser(ctx context.Context, tx *db.Tx, u *User) error {
+	if err := otherOperator(&tx.Reader, u); err != nil {
+		return err
+	}
+	teams, err := tx.Memberships(u.ID)
+	if err != nil {
+		return err
+	}
+	for _, t := range teams {
+		m, err := tx.Member(t.TeamID, u.ID)
+		if err == nil {
+			err = removeMember(ctx, tx, t.TeamID, &m)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if err := tx.DeleteUser(u.ID); err != nil {
+		return err
+	}
+	return base.Audit(ctx, tx, "", "user.delete", u.ID, map[string]any{"operator": u.Operator}, nil)
+}
+
+// otherOperator refuses what would leave the server without an operator.
+func otherOperator(r *db.Reader, u *User) error {
+	if !u.Operator {
+		return nil
+	}
+	has, err := r.OtherOperator(u.ID)
+	if err != nil || has {
+		return err
+	}
+	return app.Errorf(app.CodeConflict, "%s is the last operator: make another one first", u.Address)
+}
+
+// EndAllSessions ends the sessions of a person, and the links that would begin one, and
+// returns how many sessions they were. Errors: CodeNotFound.
+func (s *Service) EndAllSessions(ctx context.Context, address string) (n int64, err error) {
+	err = s.account(ctx, address, func(tx *db.Tx, u *User) error {
+		if n, err = tx.EndSessions(u.ID, ""); err != nil {
+			return err
+		}
+		if err := tx.DropSignInCodes(u.ID); err != nil {
+			return err
+		}
+		return base.Audit(ctx, tx, "", "session.end", u.ID, nil, map[string]any{"ended": n})
+	})
+	return n, err
+}

@@ -1,0 +1,103 @@
+package accounts
+
+import (
+	"context"
+
+	"mailer/app"
+	"mailer/app/base"
+	"mailer/db"
+)
+
+// Directory is all accounts of the server, as its operator sees them.
+type Directory struct{ service *Service }
+
+// NewDirectory makes the directory of a service.
+func NewDirectory(s *Service) *Directory { return &Directory{s} }
+
+// ListAccounts returns a page of all accounts, the newest first.
+func (d *Directory) ListAccounts(ctx context.Context, page app.Page) (rows []Account, more bool, err error) {
+	err = d.service.DB.Read(ctx, func(r *db.Reader) error {
+		found, further, err := r.PeoplePage(page)
+		if err != nil {
+			return err
+		}
+		rows, more = make([]Account, len(found)), further
+		for i, m := range found {
+			if rows[i], err = accountOf(r, m); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return rows, more, base.Cursor(page, err)
+}
+
+func accountOf(r *db.Reader, m Member) (Account, error) {
+	teams, err := r.Memberships(m.ID)
+	return Account{m, teams}, err
+}
+
+// byID runs fn in a Write for a person. Errors: CodeNotFound.
+func (d *Directory) byID(ctx context.Context, id string, fn func(tx *db.Tx, u *User) error) error {
+	return base.Lookup("user", d.service.DB.WriteVital(ctx, func(tx *db.Tx) error {
+		u, err := tx.User(id)
+		if err != nil {
+			return err
+		}
+		return fn(tx, &u)
+	}))
+}
+
+// SetOperator makes a person an operator, or ends that; sessions of the person end where
+// that changes. Errors: CodeNotFound, CodeConflict for the last operator, and to make one of
+// an account whose address nobody proved.
+func (d *Directory) SetOperator(ctx context.Context, id string, operator bool) (out Account, err error) {
+	err = d.byID(ctx, id, func(tx *db.Tx, u *User) error {
+		if u.Operator != operator {
+			if err := changeOperator(ctx, tx, u, operator); err != nil {
+				return err
+			}
+		}
+		m, err := tx.Person(id)
+		if err != nil {
+			return err
+		}
+		out, err = accountOf(&tx.Reader, m)
+		return err
+	})
+	return out, err
+}
+
+func changeOperator(ctx context.Context, tx *db.Tx, u *User, operator bool) error {
+	if operator && u.OnlyTeam != "" {
+		return unproven(u)
+	}
+	if err := otherOperator(&tx.Reader, u); err != nil {
+		return err
+	}
+	if err := tx.SetOperator(u.ID, operator); err != nil {
+		return err
+	}
+	if _, err := tx.EndSessions(u.ID, ""); err != nil {
+		return err
+	}
+	return base.Audit(ctx, tx, "", "user.update", u.ID, map[string]any{"operator": u.Operator}, map[string]any{"operator": operator})
+}
+
+// DeleteAccount is RemoveAccount by id.
+func (d *Directory) DeleteAccount(ctx context.Context, id string) (left []app.Key, err error) {
+	return left, d.byID(ctx, id, func(tx *db.Tx, u *User) (err error) {
+		left, err = removeAccount(ctx, tx, u)
+		return err
+	})
+}
+
+// LinkAccount is NewLink by id; it returns the person's address besides.
+func (d *Directory) LinkAccount(ctx context.Context, id string) (address, link string, err error) {
+	err = d.byID(ctx, id, func(tx *db.Tx, u *User) error {
+		address = u.Address
+		link, err = d.service.signInLink(ctx, tx, u.ID)
+		return err
+	})
+	return address, link, err
+}

@@ -1,0 +1,335 @@
+package accounts
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"time"
+
+	"mailer/app"
+	"mailer/app/base"
+	"mailer/app/kit/clock"
+	"mailer/db"
+)
+
+const (
+	// InvitationLife is how long an invitation counts.
+	InvitationLife = 7 * 24 * time.Hour
+	// MaxInvitations is how many of a team can be open.
+	MaxInvitations = 200
+	// invitationPath is where an invitation leads to, as linkPath has it.
+	invitationPath = "/dashboard/invitation#"
+)
+
+// Invitation is somebody who was asked to join a team.
+type Invitation = db.Invitation
+
+// Invite asks somebody to join a team, by a link that is shown once, and in place of an
+// earlier one. Another link is mailed, where Mailer can: it proves that who opens it reads
+// the mail of the address. Whether there is an account with the address makes no
+// difference. Errors: CodeValidation, CodeForbidden, CodeReauthentication, CodeConflict
+// where the person belongs to the team, CodeServiceUnavailable where no server ran yet.
+func (s *Service) Invite(ctx context.Context, key *app.Key, address string, role app.Role) (i Invitation, link string, err error) {
+	if err := mayInvite(key, role); err != nil {
+		return i, "", err
+	}
+	if s.Settings.BaseURL == "" {
+		return i, "", noServer()
+	}
+	u, err := NewUser(address, "")
+	if err != nil {
+		return i, "", err
+	}
+	code, hash := NewCode()
+	mailed, mailedHash := NewCode()
+	now := clock.Now()
+	i = Invitation{ID: app.NewID(), TeamID: key.TeamID, Address: u.Address, Role: role, Hash: hash, Vouched: isOperator(key), InvitedBy: app.ActorOf(ctx).Name,
+		CreatedAt: now, ExpiresAt: now.Add(InvitationLife)}
+	var from postedFrom
+	err = s.DB.Write(ctx, func(tx *db.Tx) error {
+		before, err := replaceInvitation(tx, key, u.Address)
+		if err != nil {
+			return err
+		}
+		if from, err = s.mailsFrom(tx, &i); err != nil {
+			return err
+		}
+		if i.Mailed = before.Mailed; from.domain != "" { // else the link that the person has goes on
+			i.Mailed = mailedHash
+		}
+		if err := tx.InsertInvitation(&i); err != nil {
+			return err
+		}
+		if i, err = tx.Invitation(key.TeamID, i.ID); err != nil {
+			return err
+		}
+		i.Posted = from.domain != ""
+		return base.Audit(ctx, tx, key.TeamID, "invitation.create", i.ID, nil, map[string]any{"email": i.Address, "role": role})
+	})
+	if err != nil {
+		return i, "", base.Unavailable(err)
+	}
+	s.mailInvitation(ctx, from, &i, s.Settings.BaseURL+invitationPath+mailed)
+	return i, s.Settings.BaseURL + invitationPath + code, nil
+}
+
+// mayInvite is mayRank for who invites. A key that has an end, or works from some addresses
+// alone, must not let anybody in who has neither. Errors: as mayRank.
+func mayInvite(key *app.Key, role app.Role) error {
+	if key.Session == nil && (!key.ExpiresAt.IsZero() || len(key.AllowedIPs) > 0) {
+		return app.Errorf(app.CodeForbidden, "An API key that has an end or works from some addresses only can't invite people: they would stay beyond it")
+	}
+	return mayRank(key, role)
+}
+
+func isOperator(key *app.Key) bool { return key.Session != nil && key.Session.Operator }
+
+// replaceInvitation takes back the invitation of an address, where there is one, and
+// returns it. Errors: CodeConflict where the person belongs to the team, CodeValidation
+// where the team has MaxInvitations, as mayRank for the role of the earlier one.
+func replaceInvitation(tx *db.Tx, key *app.Key, address string) (before Invitation, err error) {
+	u, err := tx.UserByAddress(address)
+	if err == nil {
+		if _, err = tx.Membership(u.ID, key.TeamID); err == nil {
+			return before, app.Errorf(app.CodeConflict, "This person belongs to the team already")
+		}
+	}
+	if !errors.Is(err, db.ErrNotFound) {
+		return before, err
+	}
+	before, err = tx.InvitationTo(key.TeamID, address)
+	if err == nil {
+		if err := mayRank(key, before.Role); err != nil {
+			return before, err
+		}
+		return before, tx.DeleteInvitation(key.TeamID, before.ID)
+	}
+	if !errors.Is(err, db.ErrNotFound) {
+		return before, err
+	}
+	many, err := tx.ManyInvitations(key.TeamID, MaxInvitations)
+	if err == nil && many {
+		err = app.Errorf(app.CodeValidation, "A team can have at most %d open invitations; take one back", MaxInvitations)
+	}
+	return before, err
+}
+
+// Invitations returns a page of the invitations of a team, newest first, and whether there
+// are more. Errors: CodeValidation for a cursor that is none of them.
+func (s *Service) Invitations(ctx context.Context, key *app.Key, page app.Page) (rows []Invitation, more bool, err error) {
+	rows, more, err = db.GetPage(ctx, s.DB, func(r *db.Reader) ([]Invitation, bool, error) { return r.Invitations(key.TeamID, page) })
+	return rows, more, base.Cursor(page, err)
+}
+
+// TakeBackInvitation ends an invitation. Errors: CodeNotFound, CodeForbidden for one above
+// the role of who asks, CodeReauthentication.
+func (s *Service) TakeBackInvitation(ctx context.Context, key *app.Key, id string) error {
+	return base.Lookup("invitation", s.DB.WriteVital(ctx, func(tx *db.Tx) error {
+		i, err := tx.Invitation(key.TeamID, id)
+		if err != nil {
+			return err
+		}
+		if err := mayRank(key, i.Role); err != nil {
+			return err
+		}
+		if err := tx.DeleteInvitation(key.TeamID, id); err != nil {
+			return err
+		}
+		return base.Audit(ctx, tx, key.TeamID, "invitation.delete", id, map[string]any{"email": i.Address, "role": i.Role}, nil)
+	}))
+}
+
+// AcceptInput is what somebody says who follows an invitation.
+type AcceptInput struct{ Code, Password, Name string }
+
+// Invited is what an invitation tells who opens its link.
+type Invited struct {
+	Team, Address string
+	Role          app.Role
+	By            string // name or address of the person who invites; empty: not a person
+}
+
+// ReadInvitation returns what the link with that code invites to. It changes nothing.
+// Errors: CodeForbidden for a code that does not count, CodeRateLimitExceeded.
+func (s *Service) ReadInvitation(ctx context.Context, v *Visitor, code string) (out Invited, err error) {
+	err = s.guesses.open(ctx, guesser{client: v.Client}, func() error {
+		return s.DB.Read(ctx, func(r *db.Reader) error {
+			i, err := invitationOf(r, code, clock.Now())
+			if err != nil {
+				return err
+			}
+			out = Invited{Team: i.TeamName, Address: i.Address, Role: i.Role}
+			by, err := r.User(i.InvitedBy)
+			out.By = cmp.Or(by.Name, by.Address)
+			return base.IgnoreGone(err)
+		})
+	})
+	return out, base.Unavailable(err)
+}
+
+// Accept has somebody join the team that invited him, and lets him in: with the password
+// of the account that he has, or with a new account. Errors: CodeForbidden for a code that
+// does not count, CodeInvalidCredentials for a wrong password, CodeValidation,
+// CodeConflict for an account that may not belong to the team (mayBelong),
+// CodeRateLimitExceeded.
+func (s *Service) Accept(ctx context.Context, v *Visitor, in *AcceptInput) (n NewSession, err error) {
+	var i Invitation
+	err = s.guesses.open(ctx, guesser{client: v.Client}, func() (err error) {
+		now := clock.Now()
+		i, err = db.Get(ctx, s.DB, func(r *db.Reader) (Invitation, error) { return invitationOf(r, in.Code, now) })
+		return err
+	})
+	if err != nil {
+		s.noteFailure(ctx, &attempt{v: v, account: byLink, by: byLink}, err)
+		return n, base.Unavailable(err)
+	}
+	// It is checked of accounts that there are too: who invites must not learn of them.
+	if err := CheckPassword("password", in.Password); err != nil {
+		return n, err
+	}
+	c, err := s.caller(ctx, v, func(r *db.Reader) (User, error) { return r.UserByAddress(i.Address) })
+	if err != nil {
+		return n, err
+	}
+	proves := provesAddress(&i, in.Code)
+	if c.user.ID == "" {
+		return s.acceptAnew(ctx, v, in, &i, proves)
+	}
+	matches := func() (bool, error) {
+		ok, _, err := s.hasher.matches(ctx, c.user.Password, in.Password, c.known)
+		return ok, err
+	}
+	if c.user.OnlyTeam != "" && proves {
+		if ok, err := matches(); err != nil || !ok {
+			return s.takeOver(ctx, v, in, &c, err)
+		}
+		return s.enter(asPerson(ctx, c.user.ID), v, &c, entry{invitation: in.Code})
+	}
+	err = s.guesses.guess(ctx, c.guesser(v, i.Address), func() error {
+		ok, err := matches()
+		if err == nil && !ok {
+			err = wrongCredentials()
+		}
+		return err
+	})
+	if err != nil {
+		s.noteFailure(ctx, &attempt{v, i.Address, c.user.ID, i.Address, byPassword}, err)
+		return n, err
+	}
+	return s.enter(asPerson(ctx, c.user.ID), v, &c, entry{invitation: in.Code})
+}
+
+// provesAddress reports whether who has a code of an invitation is believed to have its
+// address: the code was mailed there, or an operator made it.
+func provesAddress(i *Invitation, code string) bool {
+	return i.Vouched || bytes.Equal(i.Mailed, hashOf(code))
+}
+
+// acceptAnew makes the account of somebody who was invited and has none.
+func (s *Service) acceptAnew(ctx context.Context, v *Visitor, in *AcceptInput, i *Invitation, proves bool) (n NewSession, err error) {
+	u, err := NewUser(i.Address, in.Name)
+	if err != nil {
+		return n, err
+	}
+	if !proves {
+		u.OnlyTeam = i.TeamID
+	}
+	if u.Password, err = s.hasher.hash(ctx, in.Password, false); err != nil {
+		return n, err
+	}
+	err = s.DB.Write(ctx, func(tx *db.Tx) error {
+		i, err := useInvitation(tx, in.Code)
+		if err != nil {
+			return err
+		}
+		if err := insertUser(asPerson(ctx, u.ID), tx, &u, i.TeamID, i.Role); err != nil {
+			return err
+		}
+		n, err = s.begin(tx, v, &u, nil)
+		return err
+	})
+	return n, base.Unavailable(err)
+}
+
+// invitationOf returns the invitation of a code. Errors: CodeForbidden.
+func invitationOf(r *db.Reader, code string, now time.Time) (i Invitation, err error) {
+	if !isSecret(code, codeBytes) {
+		return i, refusedCode()
+	}
+	if i, err = r.InvitationByCode(hashOf(code), now); errors.Is(err, db.ErrNotFound) {
+		err = refusedCode()
+	}
+	return i, err
+}
+
+// useInvitation returns the invitation of a code, which counts no more. Errors:
+// CodeForbidden.
+func useInvitation(tx *db.Tx, code string) (i Invitation, err error) {
+	if i, err = invitationOf(&tx.Reader, code, tx.Now); err != nil {
+		return i, err
+	}
+	if err := stillInvited(&tx.Reader, &i); err != nil {
+		return i, err
+	}
+	return i, tx.DeleteInvitation(i.TeamID, i.ID)
+}
+
+// stillInvited is nil where who invited may still invite to that role: whoever was removed
+// or lowered must not come back by a link that he made before. Errors: CodeForbidden.
+func stillInvited(r *db.Reader, i *Invitation) error {
+	id, ok := app.ParseID(i.InvitedBy)
+	if !ok {
+		return nil // the command line
+	}
+	role := app.Role("")
+	m, err := r.Membership(id, i.TeamID)
+	if err == nil {
+		role = m.Role
+	} else if errors.Is(err, db.ErrNotFound) {
+		var k app.Key
+		k, err = r.Key(i.TeamID, id)
+		role = k.Role
+		if err == nil && !k.ExpiresAt.IsZero() && !k.ExpiresAt.After(clock.Now()) {
+			role = ""
+		}
+	}
+	switch {
+	case err != nil && !errors.Is(err, db.ErrNotFound):
+		return err
+	case !role.Manages() || i.Role.Above(role):
+		return refusedCode()
+	}
+	return nil
+}
+
+// joinInvited has somebody with an account join the team that invited him. Who belongs to
+// it meanwhile stays what he is there. A code that proves the address counts for the
+// account too.
+func joinInvited(ctx context.Context, tx *db.Tx, u *User, code string) error {
+	i, err := useInvitation(tx, code)
+	if err != nil {
+		return err
+	}
+	if i.Address != u.Address {
+		return refusedCode()
+	}
+	if u.OnlyTeam != "" && provesAddress(&i, code) {
+		if err := tx.SetProven(u.ID); err != nil {
+			return err
+		}
+		u.OnlyTeam = ""
+	}
+	return joinBy(ctx, tx, u, &i)
+}
+
+// joinBy has a person belong to the team of an invitation.
+func joinBy(ctx context.Context, tx *db.Tx, u *User, i *Invitation) error {
+	if err := mayBelong(u, i.TeamID); err != nil {
+		return err
+	}
+	if err := join(ctx, tx, u, i.TeamID, i.Role); app.CodeOf(err) != app.CodeConflict {
+		return err
+	}
+	return nil
+}

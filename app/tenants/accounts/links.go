@@ -1,0 +1,80 @@
+package accounts
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"mailer/app"
+	"mailer/app/base"
+	"mailer/app/kit/clock"
+	"mailer/db"
+)
+
+// AddLink makes a link that signs a person in, once, inside a Write. Errors:
+// CodeServiceUnavailable where no server ran yet.
+func (s *Service) AddLink(tx *db.Tx, userID string) (string, error) {
+	if s.Settings.BaseURL == "" {
+		return "", noServer()
+	}
+	code, hash := NewCode()
+	return s.Settings.BaseURL + linkPath + code, tx.InsertSignInCode(hash, userID, tx.Now.Add(CodeLife))
+}
+
+// OpenLink lets in whom a link was made for, or half in where a second factor is to come.
+// The link counts no more then. Errors: CodeForbidden, CodeRateLimitExceeded.
+func (s *Service) OpenLink(ctx context.Context, v *Visitor, code string) (n NewSession, err error) {
+	var c caller
+	err = s.guesses.open(ctx, guesser{client: v.Client}, func() error {
+		now := clock.Now()
+		c, err = s.caller(ctx, v, func(r *db.Reader) (u User, err error) {
+			id, err := codeOf(r, code, now)
+			if err == nil && id == "" {
+				err = refusedCode()
+			}
+			if err != nil {
+				return u, err
+			}
+			return r.User(id)
+		})
+		return err
+	})
+	if err != nil {
+		s.noteFailure(ctx, &attempt{v: v, account: byLink, by: byLink}, err)
+		return n, err
+	}
+	return s.enter(ctx, v, &c, entry{code: code})
+}
+
+// devAddress is who `serve --dev` signs in.
+const devAddress = "dev@example.com"
+
+// DevLink makes a link that signs in the person of `serve --dev`: operator, and owner of
+// the first team, made where he is missing.
+func (s *Service) DevLink(ctx context.Context) (link string, err error) {
+	u, err := NewUser(devAddress, "Dev")
+	if err != nil {
+		return "", err
+	}
+	u.Operator = true
+	err = s.DB.Write(ctx, func(tx *db.Tx) error {
+		there, err := tx.UserByAddress(devAddress)
+		if errors.Is(err, db.ErrNotFound) {
+			there = u
+			team, err := tx.FindTeam("")
+			if err != nil {
+				return err
+			}
+			if err := insertUser(ctx, tx, &there, team.ID, app.RoleOwner); err != nil {
+				return err
+			}
+		} else if err != nil {
+			return err
+		}
+		if link, err = s.AddLink(tx, there.ID); err == nil {
+			link = strings.Replace(link, "#", "?to=/emails#", 1) // to the inbox
+		}
+		return err
+	})
+	return link, base.Unavailable(err)
+}

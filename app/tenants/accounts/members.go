@@ -1,0 +1,143 @@
+package accounts
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"mailer/app"
+	"mailer/app/base"
+	"mailer/app/kit/clock"
+	"mailer/db"
+)
+
+// Member is a person as a team of his sees him.
+type Member = db.Member
+
+// Members returns a page of the people of a team, and whether there are more. Errors:
+// CodeValidation for a cursor that is none of them.
+func (s *Service) Members(ctx context.Context, key *app.Key, page app.Page) (rows []Member, more bool, err error) {
+	rows, more, err = db.GetPage(ctx, s.DB, func(r *db.Reader) ([]Member, bool, error) { return r.Members(key.TeamID, page) })
+	return rows, more, base.Cursor(page, err)
+}
+
+// join has a person belong to a team. Errors: CodeConflict where he does already.
+func join(ctx context.Context, tx *db.Tx, u *User, teamID string, role app.Role) error {
+	err := tx.InsertMembership(&Membership{UserID: u.ID, TeamID: teamID, Role: role, CreatedAt: tx.Now})
+	if errors.Is(err, db.ErrConflict) {
+		return app.Errorf(app.CodeConflict, "This person belongs to the team already")
+	}
+	if err != nil {
+		return err
+	}
+	return base.Audit(ctx, tx, teamID, "member.add", u.ID, nil, map[string]any{"email": u.Address, "role": role})
+}
+
+// ChangeRole changes what a person is in a team; where it is another role, the person's
+// sessions reach that team no more, and others all the same. Errors: CodeNotFound, CodeForbidden, CodeReauthentication, CodeConflict for the last
+// owner.
+func (s *Service) ChangeRole(ctx context.Context, key *app.Key, userID string, role app.Role) (m Member, err error) {
+	if err := mayRank(key, role); err != nil {
+		return m, err
+	}
+	err = s.DB.WriteVital(ctx, func(tx *db.Tx) error {
+		if m, err = tx.Member(key.TeamID, userID); err != nil {
+			return err
+		}
+		if err := mayRank(key, m.Role); err != nil {
+			return err
+		}
+		if err := setRole(ctx, tx, key.TeamID, &m, role); err != nil {
+			return err
+		}
+		m, err = tx.Member(key.TeamID, userID)
+		return err
+	})
+	return m, base.Lookup("member", err)
+}
+
+func setRole(ctx context.Context, tx *db.Tx, teamID string, m *Member, role app.Role) error {
+	if m.Role == role {
+		return nil
+	}
+	if err := otherOwner(&tx.Reader, teamID, m); err != nil {
+		return err
+	}
+	if err := tx.SetRole(teamID, m.ID, role); err != nil {
+		return err
+	}
+	return base.Audit(ctx, tx, teamID, "member.update", m.ID, map[string]any{"email": m.Address, "role": m.Role}, map[string]any{"email": m.Address, "role": role})
+}
+
+// RemoveMember ends that a person belongs to a team; the account stays, and its sessions
+// for other teams. left are the API keys of the team that the person made and that go on.
+// Errors: as ChangeRole.
+func (s *Service) RemoveMember(ctx context.Context, key *app.Key, userID string) (left []app.Key, err error) {
+	return left, base.Lookup("member", s.DB.WriteVital(ctx, func(tx *db.Tx) error {
+		m, err := tx.Member(key.TeamID, userID)
+		if err != nil {
+			return err
+		}
+		if err := mayRank(key, m.Role); err != nil {
+			return err
+		}
+		if left, err = keysLeft(tx, userID, key.TeamID); err != nil {
+			return err
+		}
+		return removeMember(ctx, tx, key.TeamID, &m)
+	}))
+}
+
+// keysLeft returns the API keys that a person made and that work on, in a team or in all
+// for "".
+func keysLeft(tx *db.Tx, userID, teamID string) ([]app.Key, error) {
+	keys, err := tx.KeysMadeBy(userID, teamID)
+	return slices.DeleteFunc(keys, func(k app.Key) bool { return !k.ExpiresAt.IsZero() && !k.ExpiresAt.After(tx.Now) }), err
+}
+
+func removeMember(ctx context.Context, tx *db.Tx, teamID string, m *Member) error {
+	if err := otherOwner(&tx.Reader, teamID, m); err != nil {
+		return err
+	}
+	if err := tx.DeleteMembership(teamID, m.ID); err != nil {
+		return err
+	}
+	return base.Audit(ctx, tx, teamID, "member.remove", m.ID, map[string]any{"email": m.Address, "role": m.Role}, nil)
+}
+
+// otherOwner is nil unless a person is the last owner of a team. Errors: CodeConflict.
+func otherOwner(r *db.Reader, teamID string, m *Member) error {
+	if m.Role != app.RoleOwner {
+		return nil
+	}
+	has, err := r.OtherOwner(teamID, m.ID)
+	if err == nil && !has {
+		err = app.Errorf(app.CodeConflict, "This person is the team's last owner: make another one first")
+	}
+	return err
+}
+
+// mayRank is nil where somebody may make, change or remove people of a role: nobody above
+// his own, and owners only with a fresh proof. Errors: CodeValidation for what is no role,
+// CodeForbidden, CodeReauthentication.
+func mayRank(key *app.Key, role app.Role) error {
+	if err := checkRole(role); err != nil {
+		return err
+	}
+	switch {
+	case !key.Role.Manages():
+		return app.RoleTooLow()
+	case role.Above(key.Role):
+		return app.Errorf(app.CodeForbidden, "Your role does not allow you to add, change or remove members with the role %s", role)
+	case role == app.RoleOwner && !key.Fresh(clock.Now()):
+		return app.NotFresh()
+	}
+	return nil
+}
+
+func checkRole(role app.Role) error {
+	if role != app.RoleOwner && role != app.RoleAdmin && role != app.RoleMember {
+		return app.Invalid("role", "must be owner, admin or member")
+	}
+	return nil
+}

@@ -1,0 +1,355 @@
+package accounts
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/go-webauthn/webauthn/protocol"
+	"github.com/go-webauthn/webauthn/webauthn"
+
+	"mailer/app"
+	"mailer/app/base"
+	"mailer/app/kit/clock"
+	"mailer/db"
+)
+
+// Passkey is a key of a person's device.
+type Passkey = db.Passkey
+
+// PasskeyService is how people sign in without a password.
+type PasskeyService struct {
+	*base.Base
+	people *Service
+}
+
+// NewPasskeys makes the service of passkeys for the accounts of another.
+func NewPasskeys(people *Service) *PasskeyService {
+	return &PasskeyService{Base: people.Base, people: people}
+}
+
+// What challenges are made for: each counts for its own purpose.
+const (
+	addPasskey    = "add passkey"
+	signInPasskey = "sign in by passkey"
+)
+
+// holder is a person as the library knows one.
+type holder struct {
+	user        User
+	credentials []webauthn.Credential
+}
+
+// WebAuthnID implements webauthn.User.
+func (h *holder) WebAuthnID() []byte { return []byte(h.user.ID) }
+
+// WebAuthnName implements webauthn.User.
+func (h *holder) WebAuthnName() string { return h.user.Address }
+
+// WebAuthnDisplayName implements webauthn.User.
+func (h *holder) WebAuthnDisplayName() string {
+	if h.user.Name == "" {
+		return h.user.Address
+	}
+	return h.user.Name
+}
+
+// WebAuthnCredentials implements webauthn.User.
+func (h *holder) WebAuthnCredentials() []webauthn.Credential { return h.credentials }
+
+func (s *PasskeyService) holder(ctx context.Context, userID string) (h *holder, err error) {
+	h = &holder{}
+	err = s.DB.Read(ctx, func(r *db.Reader) (err error) {
+		if h.user, err = r.User(userID); err != nil {
+			return err
+		}
+		keys, err := r.Passkeys(userID)
+		h.credentials = make([]webauthn.Credential, len(keys))
+		for i := range keys {
+			if err := json.Unmarshal([]byte(keys[i].Credential), &h.credentials[i]); err != nil {
+				return fmt.Errorf("read a passkey: %w", err)
+			}
+		}
+		return err
+	})
+	return h, err
+}
+
+// authority is this server as passkeys know it. Errors: CodeConflict where it has no name
+// that one can be bound to.
+func (s *PasskeyService) authority() (*webauthn.WebAuthn, error) {
+	u, err := url.Parse(s.Settings.BaseURL)
+	if err == nil && u.Hostname() == "" {
+		err = errors.New("the address of this server has no host")
+	}
+	if err == nil {
+		var w *webauthn.WebAuthn
+		w, err = webauthn.New(&webauthn.Config{RPID: strings.ToLower(u.Hostname()), RPDisplayName: "Mailer", RPOrigins: []string{u.Scheme + "://" + u.Host}})
+		if err == nil {
+			return w, nil
+		}
+	}
+	return nil, &app.Error{Code: app.CodeConflict, Message: "Passkeys are bound to a host's name: start mailer serve with the --base-url https://… under which it is reached", Err: err}
+}
+
+const (
+	challengeNonce = 16
+	challengeSize  = challengeNonce + 8
+)
+
+// challenge makes what a passkey has to sign: a random number and its end, authenticated,
+// so that nothing has to be kept for strangers who ask for one.
+func (s *PasskeyService) challenge(purpose, userID string, now time.Time) protocol.URLEncodedBase64 {
+	b := make([]byte, challengeSize)
+	_, _ = rand.Read(b[:challengeNonce]) // never fails
+	binary.BigEndian.PutUint64(b[challengeNonce:], uint64(now.Add(HalfLife).UnixMilli()))
+	return append(b, s.Sealer.MAC(purpose, append(b[:challengeSize:challengeSize], userID...))...)
+}
+
+// checkChallenge returns when a challenge of ours was made; ok is false for any other, and for
+// one that has expired.
+func (s *PasskeyService) checkChallenge(purpose, userID, text string, now time.Time) (made time.Time, ok bool) {
+	b, err := app.DecodeToken(text)
+	if err != nil || len(b) != challengeSize+app.MacSize {
+		return made, false
+	}
+	end := time.UnixMilli(int64(binary.BigEndian.Uint64(b[challengeNonce:])))
+	ours := s.Sealer.VerifyMAC(purpose, append(b[:challengeSize:challengeSize], userID...), b[challengeSize:])
+	return end.Add(-HalfLife), ours && now.Before(end)
+}
+
+// PasskeyOptions are what a browser has to know to make a passkey. Errors: CodeConflict.
+func (s *PasskeyService) PasskeyOptions(ctx context.Context, key *app.Key) (any, error) {
+	w, err := s.authority()
+	if err != nil {
+		return nil, err
+	}
+	h, err := s.holder(ctx, key.ID)
+	if err != nil {
+		return nil, signedOut(err)
+	}
+	creation, _, err := w.BeginRegistration(h,
+		webauthn.WithExclusions(webauthn.Credentials(h.credentials).CredentialDescriptors()),
+		webauthn.WithAuthenticatorSelection(protocol.AuthenticatorSelection{
+			ResidentKey: protocol.ResidentKeyRequirementRequired, UserVerification: protocol.VerificationRequired,
+		}))
+	if err != nil {
+		return nil, fmt.Errorf("offer to make a passkey: %w", err)
+	}
+	creation.Response.Challenge = s.challenge(addPasskey, key.ID, clock.Now())
+	return creation, nil
+}
+
+// AddPasskey keeps a passkey that a browser made. codes are recovery codes, which nothing
+// keeps, where it is the first second factor. Errors: CodeValidation, CodeConflict.
+func (s *PasskeyService) AddPasskey(ctx context.Context, key *app.Key, name string, answer []byte) (p Passkey, codes []string, err error) {
+	if err := CheckUserName(name); err != nil {
+		return p, nil, err
+	}
+	credential, err := s.checkNewPasskey(ctx, key, answer)
+	if err != nil {
+		return p, nil, err
+	}
+	text, err := json.Marshal(credential)
+	if err != nil {
+		return p, nil, fmt.Errorf("encode a passkey: %w", err)
+	}
+	p = Passkey{ID: app.NewID(), UserID: key.ID, CredentialID: credential.ID, Name: strings.TrimSpace(name), Credential: string(text), CreatedAt: clock.Now()}
+	err = s.DB.Write(ctx, func(tx *db.Tx) (err error) {
+		codes, err = s.insertPasskey(ctx, tx, &p)
+		return err
+	})
+	return p, codes, base.Unavailable(err)
+}
+
+func (s *PasskeyService) checkNewPasskey(ctx context.Context, key *app.Key, answer []byte) (*webauthn.Credential, error) {
+	w, err := s.authority()
+	if err != nil {
+		return nil, err
+	}
+	parsed, err := protocol.ParseCredentialCreationResponseBytes(answer)
+	if err != nil {
+		return nil, badPasskey(err)
+	}
+	challenge := parsed.Response.CollectedClientData.Challenge
+	if _, ok := s.checkChallenge(addPasskey, key.ID, challenge, clock.Now()); !ok {
+		return nil, badPasskey(errors.New("the challenge is not one of ours, or has expired"))
+	}
+	h, err := s.holder(ctx, key.ID)
+	if err != nil {
+		return nil, signedOut(err)
+	}
+	credential, err := w.CreateCredential(h, webauthn.SessionData{
+		Challenge: challenge, UserID: h.WebAuthnID(), UserVerification: protocol.VerificationRequired, CredParams: webauthn.CredentialParametersDefault(),
+	}, parsed)
+	if err != nil {
+		return nil, badPasskey(err)
+	}
+	return credential, nil
+}
+
+// badPasskey refuses what a browser says of a new passkey.
+func badPasskey(err error) error {
+	return &app.Error{Code: app.CodeValidation, Message: "The browser's answer is not that of a passkey for this server; begin again", Err: err}
+}
+
+func (s *PasskeyService) insertPasskey(ctx context.Context, tx *db.Tx, p *Passkey) (codes []string, err error) {
+	there, err := tx.Passkeys(p.UserID)
+	if err != nil {
+		return nil, err
+	}
+	if len(there) >= db.MaxPasskeys {
+		return nil, app.Errorf(app.CodeConflict, "You have %d passkeys; remove one that is not used any more", len(there))
+	}
+	left, err := tx.CountRecoveryCodes(p.UserID)
+	if err == nil && left == 0 {
+		var hashes [][]byte
+		codes, hashes = newRecoveryCodes()
+		err = tx.SetRecoveryCodes(p.UserID, hashes)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := tx.InsertPasskey(p); errors.Is(err, db.ErrConflict) {
+		return nil, app.Errorf(app.CodeConflict, "This passkey is there already")
+	} else if err != nil {
+		return nil, err
+	}
+	return codes, base.Audit(ctx, tx, "", "passkey.add", p.UserID, nil, map[string]any{"id": p.ID, "name": p.Name})
+}
+
+// Passkeys returns the passkeys of a person, newest first.
+func (s *PasskeyService) Passkeys(ctx context.Context, userID string) (keys []Passkey, err error) {
+	keys, err = db.Get(ctx, s.DB, func(r *db.Reader) ([]Passkey, error) { return r.Passkeys(userID) })
+	return keys, base.Unavailable(err)
+}
+
+// DeletePasskey removes a passkey of a person. Errors: CodeNotFound.
+func (s *PasskeyService) DeletePasskey(ctx context.Context, key *app.Key, id string) error {
+	var u User
+	left := 0
+	err := s.DB.Write(ctx, func(tx *db.Tx) (err error) {
+		if u, err = tx.User(key.ID); err != nil {
+			return err
+		}
+		if err := tx.DeletePasskey(key.ID, id); err != nil {
+			return err
+		}
+		factors, err := factorsOf(&tx.Reader, key.ID)
+		if left = len(factors); err != nil {
+			return err
+		}
+		if err := dropUselessCodes(tx, key.ID); err != nil {
+			return err
+		}
+		return base.Audit(ctx, tx, "", "passkey.remove", key.ID, map[string]any{"id": id}, nil)
+	})
+	if err == nil && left == 0 {
+		s.people.tellFactorOff(ctx, &u)
+	}
+	return base.Lookup("passkey", err)
+}
+
+// SignInOptions are what a browser has to know to sign in by passkey; any of its own.
+// Errors: CodeConflict.
+func (s *PasskeyService) SignInOptions() (any, error) {
+	w, err := s.authority()
+	if err != nil {
+		return nil, err
+	}
+	assertion, _, err := w.BeginDiscoverableLogin(webauthn.WithUserVerification(protocol.VerificationRequired))
+	if err != nil {
+		return nil, fmt.Errorf("offer to sign in by passkey: %w", err)
+	}
+	assertion.Response.Challenge = s.challenge(signInPasskey, "", clock.Now())
+	return assertion, nil
+}
+
+// SignInByPasskey lets somebody in by a passkey alone, which is two factors: the device,
+// and what unlocks it. Errors: CodeInvalidCredentials, CodeRateLimitExceeded.
+func (s *PasskeyService) SignInByPasskey(ctx context.Context, v *Visitor, answer []byte) (n NewSession, err error) {
+	who, err := s.passkeyGuesser(ctx, v)
+	if err != nil {
+		return n, err
+	}
+	err = s.people.guesses.guess(ctx, who, func() error {
+		h, credential, asked, err := s.checkPasskey(ctx, answer)
+		if err != nil {
+			return err
+		}
+		text, err := json.Marshal(credential)
+		if err != nil {
+			return fmt.Errorf("encode a passkey: %w", err)
+		}
+		return s.DB.Write(ctx, func(tx *db.Tx) error {
+			err := tx.UsePasskey(h.user.ID, credential.ID, string(text), asked)
+			if errors.Is(err, db.ErrNotFound) {
+				return wrongPasskey(err)
+			}
+			if err != nil {
+				return err
+			}
+			n, err = s.people.begin(tx, v, &h.user, nil)
+			return err
+		})
+	})
+	if err == nil {
+		s.people.tellNewDevice(ctx, v, &n)
+	}
+	s.people.noteFailure(ctx, &attempt{v: v, account: byPasskey, by: byPasskey}, err)
+	return n, base.Unavailable(err)
+}
+
+// passkeyGuesser is a browser as a source of passkeys, which say only later whose they are:
+// one in which anybody signed in before is not slowed by others.
+func (s *PasskeyService) passkeyGuesser(ctx context.Context, v *Visitor) (guesser, error) {
+	who := guesser{client: v.Client, account: "passkey"}
+	if !isSecret(v.Device, tokenBytes) {
+		return who, nil
+	}
+	known, err := db.Get(ctx, s.DB, func(r *db.Reader) (bool, error) { return r.KnowsDevice(hashOf(v.Device)) })
+	if known {
+		who.known = hex.EncodeToString(hashOf(v.Device))
+	}
+	return who, base.Unavailable(err)
+}
+
+// checkPasskey returns whose passkey signed in an answer, and when that was asked for.
+func (s *PasskeyService) checkPasskey(ctx context.Context, answer []byte) (found *holder, credential *webauthn.Credential, asked time.Time, err error) {
+	w, err := s.authority()
+	if err != nil {
+		return nil, nil, asked, err
+	}
+	parsed, err := protocol.ParseCredentialRequestResponseBytes(answer)
+	if err != nil {
+		return nil, nil, asked, wrongPasskey(err)
+	}
+	challenge := parsed.Response.CollectedClientData.Challenge
+	asked, ok := s.checkChallenge(signInPasskey, "", challenge, clock.Now())
+	if !ok {
+		return nil, nil, asked, wrongPasskey(errors.New("the challenge is not one of ours, or has expired"))
+	}
+	credential, err = w.ValidateDiscoverableLogin(func(_, userHandle []byte) (webauthn.User, error) {
+		found, err = s.holder(ctx, string(userHandle))
+		return found, err
+	}, webauthn.SessionData{Challenge: challenge, UserVerification: protocol.VerificationRequired}, parsed)
+	switch {
+	case err != nil:
+		return nil, nil, asked, wrongPasskey(err)
+	case credential.Authenticator.CloneWarning:
+		return nil, nil, asked, wrongPasskey(errors.New("its counter went back: it may be a copy"))
+	}
+	return found, credential, asked, nil
+}
+
+// wrongPasskey is the one answer to a passkey that does not count.
+func wrongPasskey(err error) error {
+	return &app.Error{Code: app.CodeInvalidCredentials, Message: "This passkey does not count here", Err: err}
+}

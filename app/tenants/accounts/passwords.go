@@ -1,0 +1,205 @@
+package accounts
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/subtle"
+	"encoding/base64"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"golang.org/x/crypto/argon2"
+	"golang.org/x/text/unicode/norm"
+
+	"mailer/app"
+)
+
+// How passwords are hashed: argon2id with what OWASP names as the least (RFC 9106).
+const (
+	hashMemory = 19 << 10 // KiB
+	hashTime   = 2
+	hashLanes  = 1
+	saltBytes  = 16
+	hashBytes  = 32
+)
+
+// What a password has to be, in characters.
+const (
+	MinPassword = 12
+	MaxPassword = 1000
+)
+
+// CheckPassword checks a new password. Errors: CodeValidation, which names the field.
+func CheckPassword(field, password string) error {
+	switch n := utf8.RuneCountInString(password); {
+	case n < MinPassword:
+		return app.Invalid(field, "must have at least %d characters", MinPassword)
+	case n > MaxPassword:
+		return app.Invalid(field, "must have at most %d characters", MaxPassword)
+	case isCommon(password):
+		return app.Invalid(field, "is one that many people use, or close to one; take another")
+	}
+	return nil
+}
+
+// params are what a hash was made with.
+type params struct {
+	memory, time uint32
+	lanes        uint8
+}
+
+var current = params{hashMemory, hashTime, hashLanes}
+
+// kept is the hash of a password as it is stored.
+type kept struct {
+	params
+	salt, sum []byte
+}
+
+// String writes the hash in the form of the reference implementation, the PHC string.
+func (k *kept) String() string {
+	b64 := base64.RawStdEncoding.EncodeToString
+	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version, k.memory, k.time, k.lanes, b64(k.salt), b64(k.sum))
+}
+
+// parseKept reads a stored hash.
+func parseKept(text string) (k kept, err error) {
+	parts := strings.Split(text, "$")
+	if len(parts) != 6 || parts[1] != "argon2id" || parts[2] != fmt.Sprintf("v=%d", argon2.Version) {
+		return k, fmt.Errorf("a stored password is in no form that is known")
+	}
+	if _, err := fmt.Sscanf(parts[3], "m=%d,t=%d,p=%d", &k.memory, &k.time, &k.lanes); err != nil {
+		return k, fmt.Errorf("read the parameters of a stored password: %w", err)
+	}
+	if k.salt, err = base64.RawStdEncoding.DecodeString(parts[4]); err == nil {
+		k.sum, err = base64.RawStdEncoding.DecodeString(parts[5])
+	}
+	if err != nil || len(k.sum) == 0 {
+		return k, fmt.Errorf("a stored password is damaged: %w", err)
+	}
+	return k, nil
+}
+
+// sum hashes a password. Two spellings of one text are one.
+func (p params) sum(password string, salt []byte, size int) []byte {
+	return argon2.IDKey([]byte(norm.NFC.String(password)), salt, p.time, p.memory, p.lanes, uint32(size))
+}
+
+// hasher hashes passwords, few at once: each takes much memory and a processor.
+type hasher struct {
+	turns turns
+	dummy kept // what passwords of nobody are compared with
+}
+
+// hashesAtOnce is how many passwords are hashed at once.
+const hashesAtOnce = 2
+
+func newHasher() *hasher {
+	h := &hasher{turns: turns{free: hashesAtOnce}}
+	h.dummy = kept{params: current, salt: make([]byte, saltBytes), sum: make([]byte, hashBytes)}
+	_, _ = rand.Read(h.dummy.sum) // never fails
+	return h
+}
+
+// hash returns what is kept of a new password. first: its turn comes before others'.
+// Errors: CodeRateLimitExceeded where too many wait, that of ctx.
+func (h *hasher) hash(ctx context.Context, password string, first bool) (string, error) {
+	if err := h.turns.take(ctx, first); err != nil {
+		return "", err
+	}
+	defer h.turns.give()
+	k := kept{params: current, salt: make([]byte, saltBytes)}
+	_, _ = rand.Read(k.salt) // never fails
+	k.sum = k.params.sum(password, k.salt, hashBytes)
+	return k.String(), nil
+}
+
+// matches reports whether a password is the one that was kept; nothing kept: it is not,
+// after the same work. stale: it was hashed with other parameters than now. Errors: as
+// hash.
+func (h *hasher) matches(ctx context.Context, stored, password string, first bool) (ok, stale bool, err error) {
+	k := h.dummy
+	if stored != "" {
+		if k, err = parseKept(stored); err != nil {
+			return false, false, err
+		}
+	}
+	if utf8.RuneCountInString(password) > MaxPassword {
+		password = ""
+	}
+	if err := h.turns.take(ctx, first); err != nil {
+		return false, false, err
+	}
+	defer h.turns.give()
+	same := subtle.ConstantTimeCompare(k.params.sum(password, k.salt, len(k.sum)), k.sum) == 1
+	return same && stored != "" && password != "", k.params != current, nil
+}
+
+// maxTurns is how many wait for their turn in one of its lines: so many that the last
+// has it within about a second.
+const maxTurns = 40
+
+// turns are handed out to a number of takers at once. Of those that wait, those who were
+// here before come first.
+type turns struct {
+	mu    sync.Mutex
+	free  int
+	lines [2][]chan struct{}
+}
+
+// take waits for a turn. Errors: CodeRateLimitExceeded where too many wait, that of ctx.
+func (t *turns) take(ctx context.Context, first bool) error {
+	line := 1
+	if first {
+		line = 0
+	}
+	t.mu.Lock()
+	if t.free > 0 {
+		t.free--
+		t.mu.Unlock()
+		return nil
+	}
+	if len(t.lines[line]) >= maxTurns {
+		t.mu.Unlock()
+		return tooManyTries(2 * time.Second)
+	}
+	mine := make(chan struct{})
+	t.lines[line] = append(t.lines[line], mine)
+	t.mu.Unlock()
+	select {
+	case <-mine:
+		return nil
+	case <-ctx.Done():
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for i, waiter := range t.lines[line] {
+		if waiter == mine {
+			t.lines[line] = append(t.lines[line][:i:i], t.lines[line][i+1:]...)
+			return ctx.Err()
+		}
+	}
+	t.next() // it came meanwhile
+	return ctx.Err()
+}
+
+// give hands a turn back.
+func (t *turns) give() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.next()
+}
+
+func (t *turns) next() {
+	for i, line := range t.lines {
+		if len(line) > 0 {
+			close(line[0])
+			t.lines[i] = line[1:]
+			return
+		}
+	}
+	t.free++
+}

@@ -1,0 +1,104 @@
+package accounts
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"mailer/app"
+	"mailer/app/base"
+	"mailer/app/kit/clock"
+	"mailer/db"
+)
+
+const (
+	// codeWindow is how long a wrong one-time password counts against its person.
+	codeWindow = 24 * time.Hour
+	// maxWrongCodes is how many wrong ones count in that time: more are refused, whatever
+	// they are. There are a million, of which three count at a time. Those tried in browsers
+	// that the person signed in with before are counted apart, so that a stranger does not
+	// lock the person out there.
+	maxWrongCodes = 50
+	// tellWrongCodes is after how many wrong codes the person gets a mail: whoever tries them knows
+	// the password.
+	tellWrongCodes = 5
+)
+
+// wrongNow are the wrong one-time passwords that count at a time.
+func wrongNow(w db.WrongCodes, now time.Time) db.WrongCodes {
+	if age := now.Sub(w.Since); age < 0 || age >= codeWindow {
+		return db.WrongCodes{Since: now}
+	}
+	return w
+}
+
+// mayTryCode is nil where a person may try a one-time password, in a browser that is known
+// or not. Errors: CodeRateLimitExceeded.
+func mayTryCode(w db.WrongCodes, known bool, now time.Time) error {
+	w = wrongNow(w, now)
+	n := w.Unknown
+	if known {
+		n = w.Known
+	}
+	if n < maxWrongCodes {
+		return nil
+	}
+	return &app.Error{Code: app.CodeRateLimitExceeded, RetryAfter: codeWindow - now.Sub(w.Since),
+		Message: "Too many wrong codes today. Sign in with a recovery code or a passkey, in a browser that you signed in with before, or ask an operator for `mailer users reset`"}
+}
+
+// codeIsFree is mayTryCode before a try waits for its turn.
+func codeIsFree(ctx context.Context, d *db.DB, userID string, known bool) error {
+	t, err := db.Get(ctx, d, func(r *db.Reader) (db.TOTP, error) { return r.TOTP(userID) })
+	if errors.Is(err, db.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return base.Unavailable(err)
+	}
+	return mayTryCode(t.Wrong, known, clock.Now())
+}
+
+// codeTry is a one-time password that is tried for a person.
+type codeTry struct {
+	userID, code string
+	known        bool // in a browser that the person signed in with before
+	tell         bool // set where the person is to be told of wrong ones
+}
+
+// proveTOTP proves a one-time password of a person inside a Write. What the password is
+// wrong for is refused, which is no error of the Write: it keeps how many were wrong.
+// refused: CodeInvalidCredentials, CodeRateLimitExceeded.
+func (s *Service) proveTOTP(tx *db.Tx, try *codeTry) (refused, err error) {
+	try.tell = false
+	t, err := tx.TOTP(try.userID)
+	if errors.Is(err, db.ErrNotFound) || err == nil && !t.Confirmed {
+		return wrongCode(), nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if refused := mayTryCode(t.Wrong, try.known, tx.Now); refused != nil {
+		return refused, nil
+	}
+	err = s.useTOTP(tx, try.userID, &t, try.code)
+	if app.CodeOf(err) != app.CodeInvalidCredentials {
+		return nil, err
+	}
+	w := wrongNow(t.Wrong, tx.Now)
+	if try.known {
+		w.Known++
+	} else {
+		w.Unknown++
+	}
+	try.tell = w.Known+w.Unknown == tellWrongCodes
+	return err, tx.SetWrongCodes(try.userID, w)
+}
+
+// tellWrong tells a person that somebody who has the password tries codes.
+func (s *Service) tellWrong(ctx context.Context, v *Visitor, u *User) {
+	s.tell(ctx, u, "Wrong codes for your account",
+		"The correct password was entered for your account "+u.Address+" and then five wrong codes of your second factor.\n\n"+
+			"Browser: "+agentOf(v)+"\nAddress: "+addressOf(v)+"\n\n"+
+			"If it was not you, change your password: another person knows it.\n")
+}

@@ -1,0 +1,386 @@
+package audience
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"mailer/app"
+	"mailer/app/base"
+	"mailer/db"
+)
+
+// ContactItem is one contact of a batch: what it says, or what is wrong with
+// its shape.
+type ContactItem struct {
+	Input *app.ContactInput
+	Err   error
+}
+
+// ContactBatchRow says what became of one item: created, updated or skipped.
+type ContactBatchRow struct {
+	Index  int
+	ID     string
+	Status string
+}
+
+// ContactBatchResult is the answer to a batch of contacts: a row or an error for
+// each item, both in the order of the request.
+type ContactBatchResult struct {
+	Rows                      []ContactBatchRow
+	Errors                    []app.BatchError
+	Created, Updated, Skipped int
+}
+
+// PutContacts creates 1 to app.MaxContactBatch contacts in one Write, and treats
+// those whose address has a contact already, or stood in the batch before, as
+// conflict says. A strict batch is written whole, or refused with the error of
+// its first bad item, whose message then begins with "contacts.{index}: "; a
+// permissive one writes the good items and lists the others. Errors: those of
+// CreateContact.
+func (s *Service) PutContacts(ctx context.Context, key *app.Key, items []ContactItem, conflict app.OnConflict, permissive bool) (result *ContactBatchResult, err error) {
+	if len(items) < 1 || len(items) > app.MaxContactBatch {
+		return nil, app.Errorf(app.CodeValidation, "The body must be an array of 1 to %d contacts", app.MaxContactBatch)
+	}
+	prepared := make([]preparedContact, len(items))
+	for i, item := range items {
+		prepared[i] = s.prepareContact(key.TeamID, item)
+	}
+	err = s.DB.Write(ctx, func(tx *db.Tx) (err error) {
+		b := &contactBatch{conflict: conflict, permissive: permissive, byAddress: map[app.AddressHash]*contactGroup{}}
+		if b.w, err = s.NewContactWriter(tx, key.TeamID); err != nil {
+			return err
+		}
+		result, err = b.write(prepared)
+		return err
+	})
+	if err != nil {
+		return nil, base.Unavailable(err)
+	}
+	return result, nil
+}
+
+// preparedContact is an item that was checked by itself, or why it is refused.
+type preparedContact struct {
+	contact *app.NewContact
+	hash    app.AddressHash
+	err     error
+}
+
+func (s *Service) prepareContact(teamID string, item ContactItem) preparedContact {
+	if item.Err != nil {
+		return preparedContact{err: item.Err}
+	}
+	n, err := item.Input.Validate()
+	if err != nil {
+		return preparedContact{err: err}
+	}
+	return preparedContact{contact: n, hash: s.Sealer.AddressHash(teamID, n.Key)}
+}
+
+// contactGroup is what is written for one address: an item, or several that
+// collapsed into one.
+type contactGroup struct {
+	contact app.NewContact
+	hash    app.AddressHash
+	old     *app.Contact // to be merged into; nil: to be created
+	id      string       // once it is written
+}
+
+// contactBatch is the work on one batch inside one Write. It decides about all
+// items in their order before it writes the first, so that a refusal has cost
+// the writer nothing but reads.
+type contactBatch struct {
+	w          *ContactWriter
+	conflict   app.OnConflict
+	permissive bool
+	byAddress  map[app.AddressHash]*contactGroup
+	groups     []*contactGroup
+	outcomes   []contactOutcome
+	errors     []app.BatchError
+}
+
+// contactOutcome is what will be answered about an accepted item.
+type contactOutcome struct {
+	index  int
+	group  *contactGroup // whose id it is; nil: id is known
+	id     string
+	status contactStatus
+}
+
+func (b *contactBatch) write(items []preparedContact) (*ContactBatchResult, error) {
+	for i := range items {
+		out, err := b.decide(&items[i])
+		if err != nil {
+			if err := b.refuse(i, err); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		out.index = i
+		b.outcomes = append(b.outcomes, out)
+	}
+	for _, g := range b.groups {
+		if err := b.writeGroup(g); err != nil {
+			return nil, err
+		}
+	}
+	return b.result(), b.w.Finish()
+}
+
+// decide says what is to become of an item. An *app.Error refuses it.
+func (b *contactBatch) decide(item *preparedContact) (contactOutcome, error) {
+	if item.err != nil {
+		return contactOutcome{}, item.err
+	}
+	if err := b.w.check(item.contact); err != nil {
+		return contactOutcome{}, err
+	}
+	if g := b.byAddress[item.hash]; g != nil {
+		return b.repeat(g, item)
+	}
+	old, err := b.w.tx.ContactByAddress(b.w.teamID, item.hash)
+	switch {
+	case errors.Is(err, db.ErrNotFound):
+		return b.begin(item, nil, contactCreated)
+	case err != nil:
+		return contactOutcome{}, fmt.Errorf("look up contact: %w", err)
+	case b.conflict == app.ConflictSkip:
+		return contactOutcome{id: old.ID, status: contactSkipped}, nil
+	case b.conflict == app.ConflictUpsert:
+		return b.begin(item, &old, contactUpdated)
+	}
+	return contactOutcome{}, errContactExists()
+}
+
+func errContactExists() error {
+	return app.Errorf(app.CodeConflict, "A contact with this email address exists already")
+}
+
+// begin opens the group of an address.
+func (b *contactBatch) begin(item *preparedContact, old *app.Contact, status contactStatus) (contactOutcome, error) {
+	g := &contactGroup{contact: *item.contact, hash: item.hash, old: old}
+	if err := g.fits(&g.contact); err != nil {
+		return contactOutcome{}, err
+	}
+	if old == nil {
+		if err := b.w.admit(); err != nil {
+			return contactOutcome{}, err
+		}
+	}
+	b.byAddress[item.hash] = g
+	b.groups = append(b.groups, g)
+	return contactOutcome{group: g, status: status}, nil
+}
+
+// repeat treats an item whose address stood in the batch before.
+func (b *contactBatch) repeat(g *contactGroup, item *preparedContact) (contactOutcome, error) {
+	switch b.conflict {
+	case app.ConflictSkip:
+		return contactOutcome{group: g, status: contactSkipped}, nil
+	case app.ConflictUpsert:
+		folded := g.contact
+		folded.Fold(item.contact)
+		if err := g.fits(&folded); err != nil {
+			return contactOutcome{}, err
+		}
+		g.contact = folded
+		return contactOutcome{group: g, status: contactUpdated}, nil
+	}
+	return contactOutcome{}, app.Errorf(app.CodeConflict, "An earlier item of this batch has the same email address")
+}
+
+// fits proves that the contact of the group can take all properties of n.
+func (g *contactGroup) fits(n *app.NewContact) error {
+	var old app.Properties
+	if g.old != nil {
+		old = g.old.Properties
+	}
+	_, err := n.Changes.Apply(old)
+	return err
+}
+
+// refuse lists an error of a permissive batch, or returns the one that ends the
+// batch, as app.RefuseItem says.
+func (b *contactBatch) refuse(i int, err error) error {
+	item, whole := app.RefuseItem("contacts", i, b.permissive, err)
+	if item != nil {
+		b.errors = append(b.errors, *item)
+	}
+	return whole
+}
+
+func (b *contactBatch) writeGroup(g *contactGroup) (err error) {
+	if g.old != nil {
+		g.id = g.old.ID
+		return b.w.merge(&g.contact, *g.old)
+	}
+	g.id, err = b.w.create(&g.contact, g.hash)
+	return err
+}
+
+func (b *contactBatch) result() *ContactBatchResult {
+	out := &ContactBatchResult{Rows: make([]ContactBatchRow, len(b.outcomes)), Errors: b.errors}
+	for i, o := range b.outcomes {
+		if o.group != nil {
+			o.id = o.group.id
+		}
+		out.Rows[i] = ContactBatchRow{Index: o.index, ID: o.id, Status: string(o.status)}
+		switch o.status {
+		case contactCreated:
+			out.Created++
+		case contactUpdated:
+			out.Updated++
+		case contactSkipped:
+			out.Skipped++
+		}
+	}
+	return out
+}
+
+// FoundContacts is the answer to a batch read.
+type FoundContacts struct {
+	Contacts []app.Contact
+	Include  app.Include
+	Missing  []int // places in the request of those that name no contact
+}
+
+// GetContacts reads many contacts, in the order of the request. Errors:
+// CodeValidation.
+func (s *Service) GetContacts(ctx context.Context, key *app.Key, in app.ContactRead) (*FoundContacts, error) {
+	keys, include, err := in.Validate()
+	if err != nil {
+		return nil, err
+	}
+	hashes := s.hashContacts(key.TeamID, keys)
+	out := &FoundContacts{Include: include}
+	err = s.DB.Read(ctx, func(r *db.Reader) error {
+		for i, k := range keys {
+			c, err := contactOf(r, key.TeamID, k, hashes[i])
+			switch {
+			case errors.Is(err, db.ErrNotFound):
+				out.Missing = append(out.Missing, i)
+			case err != nil:
+				return fmt.Errorf("look up contact: %w", err)
+			default:
+				out.Contacts = append(out.Contacts, c)
+			}
+		}
+		if !include.Topics {
+			return nil
+		}
+		return r.AddTopics(key.TeamID, out.Contacts)
+	})
+	if err != nil {
+		return nil, base.Unavailable(err)
+	}
+	return out, nil
+}
+
+// hashContacts returns the address hash of each key that has an address.
+func (s *Service) hashContacts(teamID string, keys []app.ContactKey) []app.AddressHash {
+	out := make([]app.AddressHash, len(keys))
+	for i, k := range keys {
+		if !k.Address.IsZero() {
+			out[i] = s.Sealer.AddressHash(teamID, k.Address)
+		}
+	}
+	return out
+}
+
+// contactOf reads the contact that a key names; hash stands for its address.
+// Error: db.ErrNotFound, also where id and address are not of one contact.
+func contactOf(r *db.Reader, teamID string, k app.ContactKey, hash app.AddressHash) (app.Contact, error) {
+	if k.ID == "" {
+		return r.ContactByAddress(teamID, hash)
+	}
+	c, err := r.Contact(teamID, k.ID)
+	if err == nil && !k.Address.IsZero() && c.Hash != hash {
+		return app.Contact{}, db.ErrNotFound
+	}
+	return c, err
+}
+
+// RemoveContacts deletes many contacts in one Write, skips those that are not
+// there, and returns the ids of those that were, each once. Errors:
+// CodeValidation.
+func (s *Service) RemoveContacts(ctx context.Context, key *app.Key, in app.ContactRemoval) (ids []string, err error) {
+	keys, err := in.Validate()
+	if err != nil {
+		return nil, err
+	}
+	hashes := s.hashContacts(key.TeamID, keys)
+	if in.Erase {
+		return s.eraseAll(ctx, key.TeamID, keys, hashes)
+	}
+	err = s.DB.WriteVital(ctx, func(tx *db.Tx) error {
+		found, err := contactsOf(&tx.Reader, key.TeamID, keys, hashes)
+		if err != nil {
+			return err
+		}
+		ids, err = s.deleteContacts(tx, found)
+		return err
+	})
+	if err != nil {
+		return nil, base.Unavailable(err)
+	}
+	return ids, nil
+}
+
+// eraseAll erases the contacts that keys name and returns their ids, and the addresses
+// among the keys that no contact has.
+func (s *Service) eraseAll(ctx context.Context, teamID string, keys []app.ContactKey, hashes []app.AddressHash) ([]string, error) {
+	found, err := db.Get(ctx, s.DB, func(r *db.Reader) ([]app.Contact, error) { return contactsOf(r, teamID, keys, hashes) })
+	if err != nil {
+		return nil, base.Unavailable(err)
+	}
+	who := slices.Clone(found)
+	for i, k := range keys {
+		if k.ID == "" && !slices.ContainsFunc(found, func(c app.Contact) bool { return c.Hash == hashes[i] }) {
+			who = append(who, stranger(teamID, k.Address))
+		}
+	}
+	if err := s.EraseContacts(ctx, teamID, who); err != nil {
+		return nil, base.Unavailable(err)
+	}
+	ids := make([]string, len(found))
+	for i := range found {
+		ids[i] = found[i].ID
+	}
+	return ids, nil
+}
+
+// contactsOf reads those contacts that keys name, each once.
+func contactsOf(r *db.Reader, teamID string, keys []app.ContactKey, hashes []app.AddressHash) ([]app.Contact, error) {
+	var out []app.Contact
+	seen := make(map[string]bool, len(keys))
+	for i, k := range keys {
+		c, err := contactOf(r, teamID, k, hashes[i])
+		if errors.Is(err, db.ErrNotFound) || err == nil && seen[c.ID] {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("look up contact: %w", err)
+		}
+		seen[c.ID] = true
+		out = append(out, c)
+	}
+	return out, nil
+}
+
+// deleteContacts deletes contacts, skips those that are gone, and returns the ids
+// of the others.
+func (s *Service) deleteContacts(tx *db.Tx, contacts []app.Contact) (ids []string, err error) {
+	for i := range contacts {
+		err := s.deleteContact(tx, &contacts[i])
+		if errors.Is(err, db.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		ids = append(ids, contacts[i].ID)
+	}
+	return ids, nil
+}

@@ -1,0 +1,88 @@
+package audience
+
+import (
+	"context"
+	"slices"
+
+	"mailer/app"
+	"mailer/app/base"
+	"mailer/db"
+)
+
+// ListContactTopics returns a page of the team's topics, newest first, as they
+// stand for a contact, which is named by id or address, and whether there are
+// more. Errors: CodeNotFound for an unknown contact, CodeValidation for a cursor
+// that is not in the list.
+func (s *Service) ListContactTopics(ctx context.Context, key *app.Key, idOrEmail string, page app.Page) (rows []app.ContactTopic, more bool, err error) {
+	rows, more, err = db.GetPage(ctx, s.DB, func(r *db.Reader) ([]app.ContactTopic, bool, error) {
+		c, err := s.findContact(r, key.TeamID, idOrEmail)
+		if err != nil {
+			return nil, false, base.Lookup("contact", err)
+		}
+		return r.ListTopicsFor(key.TeamID, c.Hash, page)
+	})
+	return rows, more, base.Cursor(page, err)
+}
+
+// SetContactTopics notes what a contact, which is named by id or address,
+// chooses about topics: all of it or, with an error, nothing. Of two choices
+// about one topic the last counts. It returns the contact's id and the topics that
+// were named, each once, as they stand then. Errors: CodeValidation,
+// CodeNotFound for an unknown contact or topic.
+func (s *Service) SetContactTopics(ctx context.Context, key *app.Key, idOrEmail string, choices []app.TopicChoice) (contactID string, rows []app.ContactTopic, err error) {
+	if len(choices) == 0 {
+		return "", nil, app.Invalid("topics", "is required")
+	}
+	if choices, err = app.ValidateChoices("topics", choices); err != nil {
+		return "", nil, err
+	}
+	choices = app.LastChoices(choices)
+	write := s.DB.Write
+	if slices.ContainsFunc(choices, func(c app.TopicChoice) bool { return c.Subscription == app.OptOut }) {
+		write = s.DB.WriteVital // an opt-out must not wait for room on the disk
+	}
+	err = write(ctx, func(tx *db.Tx) error {
+		c, err := s.findContact(&tx.Reader, key.TeamID, idOrEmail)
+		if err != nil {
+			return base.Lookup("contact", err)
+		}
+		contactID = c.ID
+		rows, err = s.choose(tx, &c, choices)
+		return err
+	})
+	return contactID, rows, base.Unavailable(err)
+}
+
+// choose writes choices of a contact, each topic once, and tells webhooks which
+// of them were new.
+func (s *Service) choose(tx *db.Tx, c *app.Contact, choices []app.TopicChoice) ([]app.ContactTopic, error) {
+	rows, changed := make([]app.ContactTopic, len(choices)), []app.TopicChoice(nil)
+	for i, choice := range choices {
+		row, err := tx.TopicFor(c.TeamID, choice.ID, c.Hash)
+		if err != nil {
+			return nil, base.Lookup("topic", err)
+		}
+		is, err := tx.SetChoice(choice.ID, c.Hash, choice.Subscription)
+		if err != nil {
+			return nil, err
+		}
+		if is {
+			changed = append(changed, choice)
+		}
+		row.Subscription, row.Explicit = choice.Subscription, true
+		rows[i] = row
+	}
+	return rows, s.announceChoices(tx, c.TeamID, c.Email, changed)
+}
+
+// PreferencesLink makes the link to the page where a contact, which is named by
+// id or address, chooses for itself, and returns it with the contact's id. It
+// stores nothing, and the link never ends. Errors: CodeNotFound.
+func (s *Service) PreferencesLink(ctx context.Context, key *app.Key, idOrEmail string) (contactID, url string, err error) {
+	c, err := db.Get(ctx, s.DB, func(r *db.Reader) (app.Contact, error) { return s.findContact(r, key.TeamID, idOrEmail) })
+	if err != nil {
+		return "", "", base.Lookup("contact", err)
+	}
+	token := s.Sealer.PageToken(app.PreferencesPage, app.PageLink{TeamID: key.TeamID, Address: c.Hash})
+	return c.ID, s.Settings.BaseURL + "/preferences/" + token, nil
+}

@@ -1,0 +1,271 @@
+package audience
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+
+	"mailer/app"
+	"mailer/app/base"
+	"mailer/app/rules/webhook"
+	"mailer/db"
+)
+
+// contactStatus says what became of one item of a batch or an import.
+type contactStatus string
+
+const (
+	contactCreated contactStatus = "created"
+	contactUpdated contactStatus = "updated"
+	contactSkipped contactStatus = "skipped"
+)
+
+// ContactWriter writes contacts of one team inside one Write. It looks up what
+// their items refer to once, and keeps counters for Finish.
+type ContactWriter struct {
+	// Exact: contacts of a set are created as they say, as another Mailer had them, also
+	// those whose address is on the list because it unsubscribed.
+	Exact bool
+
+	s        *Service
+	tx       *db.Tx
+	teamID   string
+	types    map[string]app.PropertyType
+	segments map[string]bool
+	topics   map[string]bool
+	members  map[string]int
+	created  int
+	room     int // new contacts that the plan has a place for; negative: any number
+}
+
+// NewContactWriter begins to write contacts of a team; Finish must follow in the
+// same Write.
+func (s *Service) NewContactWriter(tx *db.Tx, teamID string) (*ContactWriter, error) {
+	types, err := tx.PropertyTypes(teamID)
+	if err != nil {
+		return nil, fmt.Errorf("read properties: %w", err)
+	}
+	room, err := s.teams.ContactRoom(&tx.Reader, teamID)
+	if err != nil {
+		return nil, err
+	}
+	return &ContactWriter{
+		s: s, tx: tx, teamID: teamID, types: types, room: room,
+		segments: map[string]bool{}, topics: map[string]bool{}, members: map[string]int{},
+	}, nil
+}
+
+// Finish writes down how many contacts and memberships came.
+func (w *ContactWriter) Finish() error {
+	for id, n := range w.members {
+		if err := w.tx.CountMembers(id, n); err != nil {
+			return err
+		}
+	}
+	return w.tx.CountContacts(w.teamID, w.created)
+}
+
+// Put creates the contact of an item, or treats the one that has its address
+// already as conflict says, and returns its id. An *app.Error (CodeValidation,
+// CodeNotFound, CodeConflict, CodePlanLimitReached) comes before anything is
+// written.
+func (w *ContactWriter) Put(n *app.NewContact, conflict app.OnConflict) (id string, status contactStatus, err error) {
+	if err := w.check(n); err != nil {
+		return "", "", err
+	}
+	hash := w.s.Sealer.AddressHash(w.teamID, n.Key)
+	old, err := w.tx.ContactByAddress(w.teamID, hash)
+	switch {
+	case errors.Is(err, db.ErrNotFound):
+		if err := w.admit(); err != nil {
+			return "", "", err
+		}
+		if id, err = w.create(n, hash); err != nil && w.room >= 0 {
+			w.room++
+		}
+		return id, contactCreated, err
+	case err != nil:
+		return "", "", fmt.Errorf("look up contact: %w", err)
+	case conflict == app.ConflictSkip:
+		return old.ID, contactSkipped, nil
+	case conflict == app.ConflictUpsert:
+		return old.ID, contactUpdated, w.merge(n, old)
+	}
+	return "", "", errContactExists()
+}
+
+// PutAndJoin is Put for one contact by itself: one that exists joins the segments and
+// topics of the item even where it is skipped, and stays out of topics that it opted
+// out of.
+func (w *ContactWriter) PutAndJoin(n *app.NewContact, conflict app.OnConflict) (id string, status contactStatus, err error) {
+	hash := w.s.Sealer.AddressHash(w.teamID, n.Key)
+	old, err := w.tx.ContactByAddress(w.teamID, hash)
+	if errors.Is(err, db.ErrNotFound) || err == nil && conflict == app.ConflictError {
+		return w.Put(n, conflict)
+	}
+	if err != nil {
+		return "", "", fmt.Errorf("look up contact: %w", err)
+	}
+	if err := w.check(n); err != nil {
+		return "", "", err
+	}
+	joins, status := &app.NewContact{Segments: n.Segments}, contactSkipped
+	if conflict == app.ConflictUpsert {
+		merged := *n
+		joins, status = &merged, contactUpdated
+	}
+	if joins.Topics, err = w.withoutOptOuts(n.Topics, hash); err != nil {
+		return "", "", err
+	}
+	return old.ID, status, w.merge(joins, old)
+}
+
+// withoutOptOuts leaves choices out that would subscribe an address again to topics that
+// it opted out of.
+func (w *ContactWriter) withoutOptOuts(choices []app.TopicChoice, address app.AddressHash) (out []app.TopicChoice, err error) {
+	for _, choice := range choices {
+		t, err := w.tx.TopicFor(w.teamID, choice.ID, address)
+		if err != nil {
+			return nil, fmt.Errorf("look up a choice: %w", err)
+		}
+		if choice.Subscription == app.OptOut || !t.Explicit || t.Subscription == app.OptIn {
+			out = append(out, choice)
+		}
+	}
+	return out, nil
+}
+
+// admit takes the place of a contact that is about to be created. Error:
+// CodePlanLimitReached where the plan has none.
+func (w *ContactWriter) admit() error {
+	switch {
+	case w.room < 0:
+		return nil
+	case w.room == 0:
+		return errNoRoom()
+	}
+	w.room--
+	return nil
+}
+
+func errNoRoom() error {
+	return app.Errorf(app.CodePlanLimitReached, "The plan of this team holds no more contacts")
+}
+
+// check proves that declared properties have their type and that segments and
+// topics are the team's.
+func (w *ContactWriter) check(n *app.NewContact) error {
+	if err := n.Changes.Fits(w.types); err != nil {
+		return err
+	}
+	for _, id := range n.Segments {
+		if w.segments[id] {
+			continue
+		}
+		if _, err := w.tx.Segment(w.teamID, id); err != nil {
+			return base.Lookup("segment", err)
+		}
+		w.segments[id] = true
+	}
+	for _, choice := range n.Topics {
+		if w.topics[choice.ID] {
+			continue
+		}
+		if _, err := w.tx.Topic(w.teamID, choice.ID); err != nil {
+			return base.Lookup("topic", err)
+		}
+		w.topics[choice.ID] = true
+	}
+	return nil
+}
+
+// create adds a contact and returns its id. Who unsubscribed from everything and
+// was deleted since stays unsubscribed: only an explicit change of a contact
+// re-subscribes.
+func (w *ContactWriter) create(n *app.NewContact, hash app.AddressHash) (id string, err error) {
+	c := n.Contact
+	if c.Properties, err = n.Changes.Apply(nil); err != nil {
+		return "", err
+	}
+	s, err := w.tx.SuppressionByAddress(w.teamID, hash)
+	if err == nil && s.Origin == app.OriginUnsubscribe {
+		c.Unsubscribed = true
+	} else if err != nil && !errors.Is(err, db.ErrNotFound) {
+		return "", fmt.Errorf("look up suppression: %w", err)
+	}
+	c.ID, c.TeamID, c.Hash, c.CreatedAt, c.UpdatedAt = app.NewID(), w.teamID, hash, w.tx.Now, w.tx.Now
+	if err := w.tx.InsertContact(&c); err != nil {
+		return "", err
+	}
+	w.created++
+	joined, chosen, err := w.join(&c, n)
+	if err != nil {
+		return c.ID, err
+	}
+	if err := w.s.announceContact(w.tx, webhook.ContactCreated, &c, joined); err != nil {
+		return "", err
+	}
+	return c.ID, w.s.announceChoices(w.tx, w.teamID, c.Email, chosen)
+}
+
+// merge brings a contact up to an item (NewContact.Merge).
+func (w *ContactWriter) merge(n *app.NewContact, old app.Contact) error {
+	c, changed, err := w.merged(n, old)
+	if err != nil {
+		return err
+	}
+	if changed {
+		if err := w.tx.UpdateContact(&c); err != nil {
+			return err
+		}
+	}
+	if c.Unsubscribed && !old.Unsubscribed {
+		if err := w.s.optOutFormer(w.tx, &c); err != nil {
+			return err
+		}
+	}
+	joined, chosen, err := w.join(&c, n)
+	if err != nil {
+		return err
+	}
+	if changed || len(joined) > 0 {
+		if err := w.s.announceChange(w.tx, &c); err != nil {
+			return err
+		}
+	}
+	return w.s.announceChoices(w.tx, w.teamID, c.Email, chosen)
+}
+
+// merged is a contact as it is after an item, and whether that changes it.
+func (w *ContactWriter) merged(n *app.NewContact, old app.Contact) (c app.Contact, changed bool, err error) {
+	if c, err = n.Merge(old); err != nil || reflect.DeepEqual(c, old) {
+		return c, false, err
+	}
+	c.UpdatedAt = w.tx.Now
+	return c, true, nil
+}
+
+// join adds a contact to the segments of an item and notes its choices. It
+// returns what was new.
+func (w *ContactWriter) join(c *app.Contact, n *app.NewContact) (joined []string, chosen []app.TopicChoice, err error) {
+	for _, id := range n.Segments {
+		added, err := w.tx.AddMember(id, c.ID)
+		if err != nil {
+			return nil, nil, err
+		}
+		if added {
+			w.members[id]++
+			joined = append(joined, id)
+		}
+	}
+	for _, choice := range n.Topics {
+		changed, err := w.tx.SetChoice(choice.ID, c.Hash, choice.Subscription)
+		if err != nil {
+			return nil, nil, err
+		}
+		if changed {
+			chosen = append(chosen, choice)
+		}
+	}
+	return joined, chosen, nil
+}

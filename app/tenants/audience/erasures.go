@@ -1,0 +1,250 @@
+package audience
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/go-json-experiment/json"
+
+	"mailer/app"
+	"mailer/app/base"
+	"mailer/app/rules/erase"
+	"mailer/app/rules/webhook"
+	"mailer/db"
+)
+
+// Unerased leaves out of recipients that are to be written down who is being
+// erased: they were read before that began, and no erasure ends while somebody
+// writes down what was read before it (eraseWalker.finish).
+func (s *Service) Unerased(tx *db.Tx, teamID string, rows []app.BroadcastRecipient) ([]app.BroadcastRecipient, error) {
+	open, err := tx.ErasuresOf(teamID)
+	if err != nil || len(open) == 0 {
+		return rows, err
+	}
+	var addresses []string
+	for _, row := range open {
+		job, err := s.OpenErasure(row)
+		if err != nil {
+			continue // openErasures says so
+		}
+		addresses = append(addresses, job.Addresses...)
+	}
+	set := erase.NewSet(addresses)
+	var kept []app.BroadcastRecipient
+	for _, row := range rows {
+		if set.Has(row.Email) {
+			continue
+		}
+		set.ScrubRecipient(&row)
+		kept = append(kept, row)
+	}
+	return kept, nil
+}
+
+// MaxErasures is how many erasures are worked on together.
+const MaxErasures = 1000
+
+// TeamErasures are the erasures of a team that are not done, oldest first.
+type TeamErasures struct {
+	ID   string
+	Jobs []Erasure
+}
+
+// Set returns the addresses that go out of what has an id: those erased after it
+// came.
+func (t *TeamErasures) Set(id string) *erase.Set {
+	var addresses []string
+	for _, job := range t.Jobs {
+		if id <= job.Until {
+			addresses = append(addresses, job.Addresses...)
+		}
+	}
+	return erase.NewSet(addresses)
+}
+
+// First is the last id that all erasures of the team reach to.
+func (t *TeamErasures) First() string {
+	id := t.Jobs[0].Until
+	for _, job := range t.Jobs {
+		id = min(id, job.Until)
+	}
+	return id
+}
+
+// Until is the last id that any erasure of the team reaches to.
+func (t *TeamErasures) Until() (id string) {
+	for _, job := range t.Jobs {
+		id = max(id, job.Until)
+	}
+	return id
+}
+
+// OpenErasures reads what is to be done.
+func (s *Service) OpenErasures(ctx context.Context) ([]*TeamErasures, error) {
+	rows, err := db.Get(ctx, s.DB, func(r *db.Reader) ([]db.Erasure, error) { return r.Erasures(MaxErasures) })
+	if err != nil {
+		return nil, fmt.Errorf("read erasures: %w", err)
+	}
+	var out []*TeamErasures
+	for _, row := range rows {
+		job, err := s.OpenErasure(row)
+		if err != nil { // no reason to leave the others undone
+			s.Log.Error("an erasure can't be read, and is not done", "erasure", row.ID, "err", err)
+			continue
+		}
+		at := slices.IndexFunc(out, func(t *TeamErasures) bool { return t.ID == row.TeamID })
+		if at < 0 {
+			at, out = len(out), append(out, &TeamErasures{ID: row.TeamID})
+		}
+		out[at].Jobs = append(out[at].Jobs, job)
+	}
+	return out, nil
+}
+
+// OpenErasure unseals an erasure. Errors: seal.ErrSeal, or one that repeats nothing of
+// its content.
+func (s *Service) OpenErasure(row db.Erasure) (Erasure, error) {
+	job := Erasure{ID: row.ID}
+	plain, err := s.Sealer.Open(ErasePurpose, row.ID, row.Sealed)
+	if err != nil {
+		return job, err
+	}
+	if json.Unmarshal(plain, &job) != nil { // whose words might hold an address
+		return job, errors.New("decode erasure")
+	}
+	return job, nil
+}
+
+// Erasure is what a row of erasures holds, sealed.
+type Erasure struct {
+	ID        string   `json:"-"`
+	Addresses []string `json:"addresses"` // their keys
+	Until     string   `json:"until"`     // what has a higher id came after
+}
+
+// ErasePurpose is what erasures are sealed for.
+const ErasePurpose = "erasure"
+
+// EraseContacts deletes contacts of a team and every trace of their addresses
+// but the hashes that keep mail from them. When it answers, nothing goes out to
+// them any more but what was leaving at that moment. The traces are gone too
+// unless that takes longer than eraseWait; the rest then follows in the
+// background, also after a crash. Errors: those of the store.
+func (s *Service) EraseContacts(ctx context.Context, teamID string, contacts []app.Contact) error {
+	if len(contacts) == 0 {
+		return nil
+	}
+	var job Erasure
+	err := s.DB.WriteVital(ctx, func(tx *db.Tx) (err error) {
+		tx.AfterCommit(func() { s.erasuresBegun.add(teamID) })
+		job, err = s.BeginErasure(tx, teamID, contacts)
+		return err
+	})
+	if err != nil {
+		return base.Unavailable(fmt.Errorf("erase contacts: %w", err))
+	}
+	return s.CarryErasure(ctx, teamID, job)
+}
+
+// BeginErasure is the Write that an erasure is as good as done with: contacts
+// go, their suppressions forget them, and what remains to do is noted.
+func (s *Service) BeginErasure(tx *db.Tx, teamID string, contacts []app.Contact) (job Erasure, err error) {
+	for i := range contacts {
+		former, err := eraseFormer(tx, teamID, &contacts[i])
+		if err != nil {
+			return job, err
+		}
+		address, err := s.eraseContact(tx, teamID, &contacts[i])
+		if err != nil {
+			return job, err
+		}
+		job.Addresses = append(append(job.Addresses, address), former...)
+	}
+	job.ID = app.NewID()
+	newest, err := tx.NewestEmail(teamID)
+	if err != nil {
+		return job, fmt.Errorf("find the newest email: %w", err)
+	}
+	broadcast, err := tx.NewestBroadcast(teamID)
+	if err != nil {
+		return job, fmt.Errorf("find the newest broadcast: %w", err)
+	}
+	job.Until = max(job.ID, newest, broadcast) // a clock that was set back makes smaller ids
+	plain, err := json.Marshal(job)
+	if err != nil {
+		return job, fmt.Errorf("encode erasure: %w", err)
+	}
+	return job, tx.InsertErasure(db.Erasure{ID: job.ID, TeamID: teamID, Sealed: s.Sealer.Seal(ErasePurpose, job.ID, plain)})
+}
+
+// stranger stands for an address of which a team has no contact, but maybe mail.
+func stranger(teamID string, address app.AddressKey) app.Contact {
+	return app.Contact{ID: app.NewID(), TeamID: teamID, Email: address.String()}
+}
+
+// eraseContact deletes a contact and returns the key of its address. One that was
+// deleted meanwhile is erased all the same, and one that came meanwhile too. Who was unsubscribed stays so.
+func (s *Service) eraseContact(tx *db.Tx, teamID string, c *app.Contact) (address string, err error) {
+	_, key, err := app.ParseBareAddress(c.Email)
+	if err != nil {
+		return "", fmt.Errorf("read the address of contact %s", c.ID)
+	}
+	unsubscribed, hash := c.Unsubscribed, s.Sealer.AddressHash(teamID, key)
+	now, err := tx.Contact(teamID, c.ID)
+	if errors.Is(err, db.ErrNotFound) {
+		now, err = tx.ContactByAddress(teamID, hash)
+	}
+	if err == nil {
+		unsubscribed = now.Unsubscribed
+		err = s.deleteErased(tx, now)
+	}
+	if err != nil && !errors.Is(err, db.ErrNotFound) {
+		return "", err
+	}
+	if err := tx.DeleteFormerAddress(teamID, hash); err != nil {
+		return "", err
+	}
+	err = tx.EraseSuppression(teamID, hash)
+	if errors.Is(err, db.ErrNotFound) && unsubscribed {
+		_, err = tx.InsertOptOut(&app.Suppression{ID: app.NewID(), TeamID: teamID, Hash: hash, CreatedAt: tx.Now})
+	}
+	if err != nil && !errors.Is(err, db.ErrNotFound) {
+		return "", fmt.Errorf("erase suppression: %w", err)
+	}
+	return key.String(), nil
+}
+
+// eraseFormer has suppressions forget the addresses that a contact had, and returns
+// those that no other contact has now.
+func eraseFormer(tx *db.Tx, teamID string, c *app.Contact) (addresses []string, err error) {
+	former, err := tx.FormerAddresses(teamID, c.ID)
+	if err != nil {
+		return nil, fmt.Errorf("read former addresses: %w", err)
+	}
+	for _, f := range former {
+		_, key, err := app.ParseBareAddress(f.Email)
+		if err != nil {
+			return nil, fmt.Errorf("read a former address of contact %s", c.ID)
+		}
+		if err := tx.EraseSuppression(teamID, f.Hash); err != nil && !errors.Is(err, db.ErrNotFound) {
+			return nil, fmt.Errorf("erase suppression: %w", err)
+		}
+		addresses = append(addresses, key.String())
+	}
+	return addresses, nil
+}
+
+// deleteErased deletes a contact and tells webhooks so without saying who it was.
+func (s *Service) deleteErased(tx *db.Tx, c app.Contact) error {
+	segments, err := tx.SegmentsOf(c.TeamID, c.ID)
+	if err != nil {
+		return fmt.Errorf("read segments: %w", err)
+	}
+	if err := tx.DeleteContact(&c); err != nil {
+		return err
+	}
+	c.Email, c.FirstName, c.LastName = app.Erased, "", ""
+	return s.announceContact(tx, webhook.ContactDeleted, &c, segments)
+}

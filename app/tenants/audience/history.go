@@ -1,0 +1,167 @@
+package audience
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"mailer/app"
+	"mailer/app/base"
+	"mailer/db"
+)
+
+const (
+	// historyEvents is how many lines of a mail's timeline a history shows, the newest.
+	historyEvents = 20
+	// historyBroadcasts is how many broadcasts a page of a history looks through.
+	historyBroadcasts = 200
+	// historyRows is about how many emails a page of a history looks at where no index
+	// finds them.
+	historyRows = 20_000
+)
+
+// ContactMail is an email that a contact got, or mail of a broadcast to it.
+type ContactMail struct {
+	ID          string
+	BroadcastID string // empty: an email
+	Subject     string
+	LastEvent   app.LastEvent
+	State       app.State
+	CreatedAt   time.Time
+	Events      []app.Event // the newest first
+}
+
+// ContactHistory is a page of what a contact got, newest first.
+type ContactHistory struct {
+	Mail       []ContactMail
+	More       bool
+	SearchedTo string // the last mail that was looked at; empty: there is no other
+}
+
+// ContactHistory returns a page of all mail of a contact, named by id or address, with
+// what happened to each: emails to its address, and broadcasts to it. It looks at a
+// bounded number of either. Errors:
+// CodeNotFound, CodeValidation.
+func (s *Previews) ContactHistory(ctx context.Context, key *app.Key, contact string, page app.Page) (out ContactHistory, err error) {
+	var of app.Contact
+	err = s.service.DB.Read(ctx, func(r *db.Reader) (err error) {
+		of, err = s.service.findContact(r, key.TeamID, contact)
+		return err
+	})
+	if err != nil {
+		return out, base.Lookup("contact", err)
+	}
+	err = s.service.DB.Read(ctx, func(r *db.Reader) (err error) {
+		out, err = historyOf(r, &of, page)
+		return err
+	})
+	return out, base.Cursor(page, err)
+}
+
+// historyOf is ContactHistory for a contact that was found. Error: ErrNotFound for a
+// cursor that is no mail of the team.
+func historyOf(r *db.Reader, c *app.Contact, page app.Page) (out ContactHistory, err error) {
+	if cursor := cmp.Or(page.After, page.Before); cursor != "" {
+		if err := r.OwnsMail(c.TeamID, cursor); err != nil {
+			return out, err
+		}
+	}
+	emails, err := r.SearchEmails(c.TeamID, &db.EmailFilter{To: db.AddressPattern{Exact: app.KeyOf(c.Email).String()}}, page,
+		db.SearchBound{Rows: historyRows, Time: lookTime})
+	if err != nil {
+		return out, fmt.Errorf("search emails: %w", err)
+	}
+	news, newsTo, err := broadcastsTo(r, c, page)
+	if err != nil {
+		return out, err
+	}
+	out.merge(&emails, news, newsTo, page)
+	return out, timelines(r, c, out.Mail)
+}
+
+// broadcastsTo returns the mail of the next broadcasts to a contact from page's cursor on,
+// the nearest first, at most one more than a page, and the id up to which it looked; empty:
+// there are no others.
+func broadcastsTo(r *db.Reader, c *app.Contact, page app.Page) (out []ContactMail, searchedTo string, err error) {
+	read, from, edge := r.BroadcastsBefore, page.After, int64(0)
+	if page.Before != "" {
+		read, from, edge = r.BroadcastsFrom, page.Before, math.MaxUint32
+	}
+	heads, err := read(c.TeamID, app.MailsOf(from), historyBroadcasts)
+	if err != nil {
+		return nil, "", fmt.Errorf("read broadcasts: %w", err)
+	}
+	for i := range heads {
+		b := &heads[i]
+		searchedTo = app.MailID(b.Mails, edge)
+		rec, err := r.RecipientByContact(b, c.ID)
+		if errors.Is(err, db.ErrNotFound) || err == nil && (page.After != "" && rec.ID >= page.After || rec.ID <= page.Before) {
+			continue
+		}
+		if err != nil {
+			return nil, "", fmt.Errorf("look for a recipient: %w", err)
+		}
+		now, err := Situations(r, b, rec)
+		if err != nil {
+			return nil, "", err
+		}
+		last := b.SeenOf(&rec).LastEvent()
+		out = append(out, ContactMail{ID: rec.ID, BroadcastID: b.ID, Subject: b.Subject, LastEvent: last, State: app.StateOf(last, now[0]), CreatedAt: b.QueuedAt})
+		if len(out) > page.Limit {
+			return out, searchedTo, nil
+		}
+	}
+	if len(heads) < historyBroadcasts {
+		searchedTo = ""
+	}
+	return out, searchedTo, nil
+}
+
+// merge puts emails and mail of broadcasts in order. Beyond the place up to which both
+// were looked for, nothing is shown yet.
+func (h *ContactHistory) merge(emails *db.FoundEmails, news []ContactMail, newsTo string, page app.Page) {
+	for i := range emails.Emails {
+		e := &emails.Emails[i]
+		h.Mail = append(h.Mail, ContactMail{ID: e.ID, Subject: e.Subject, LastEvent: e.LastEvent, State: e.State(), CreatedAt: e.CreatedAt})
+	}
+	h.Mail = append(h.Mail, news...)
+	// further compares ids: what is further from where the page begins comes later.
+	newer, further := page.Before != "", func(a, b string) int { return cmp.Compare(b, a) }
+	if newer {
+		further = func(a, b string) int { return cmp.Compare(a, b) }
+	}
+	slices.SortStableFunc(h.Mail, func(a, b ContactMail) int { return further(a.ID, b.ID) })
+	edge := newsTo
+	if emails.More && (edge == "" || further(emails.SearchedTo, edge) < 0) {
+		edge = emails.SearchedTo
+	}
+	if h.More, h.SearchedTo = edge != "", edge; h.More {
+		h.Mail = slices.DeleteFunc(h.Mail, func(m ContactMail) bool { return further(m.ID, edge) > 0 })
+	}
+	if len(h.Mail) > page.Limit {
+		h.Mail, h.More = h.Mail[:page.Limit], true
+		h.SearchedTo = h.Mail[page.Limit-1].ID
+	}
+	if newer {
+		slices.Reverse(h.Mail)
+	}
+}
+
+// timelines reads the newest lines of what happened to each mail, but those about other
+// recipients of an email.
+func timelines(r *db.Reader, c *app.Contact, mail []ContactMail) (err error) {
+	for i := range mail {
+		m, address := &mail[i], ""
+		if m.BroadcastID == "" {
+			address = app.KeyOf(c.Email).String()
+		}
+		if m.Events, err = r.EventsAbout(m.ID, address, historyEvents); err != nil {
+			return fmt.Errorf("read a timeline: %w", err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,314 @@
+package audience
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"mailer/app"
+	"mailer/app/base"
+	"mailer/app/rules/contactfile"
+	"mailer/db"
+)
+
+const (
+	importPiece = 256 << 10 // bytes of a file that are stored at once
+)
+
+// CreateImport stores a file of contacts while receive writes it, and queues its
+// import with what receive says about it in the end. What was stored of a file
+// that does not arrive whole, or is refused, is deleted at once. Nothing is received
+// where contactfile.MaxWaiting of the team's wait already. Errors: those of receive,
+// CodeConflict for too many, CodeValidation, CodeNotFound for an unknown segment or
+// topic and for an import that was deleted while it arrived, and
+// CodeServiceUnavailable.
+func (s *Imports) CreateImport(ctx context.Context, key *app.Key, receive func(file io.Writer) (contactfile.Input, error)) (string, error) {
+	if err := s.Ready(); err != nil {
+		return "", err
+	}
+	if err := s.DB.Read(ctx, func(r *db.Reader) error { return roomForImport(r, key.TeamID) }); err != nil {
+		return "", base.Unavailable(err)
+	}
+	u := &importUpload{s: s, ctx: ctx, id: app.NewID(), teamID: key.TeamID}
+	in, err := receive(u)
+	if err == nil {
+		err = u.flush()
+	}
+	if err == nil {
+		u, err = u.readable()
+	}
+	if err == nil {
+		err = u.queue(in)
+	}
+	if err != nil {
+		u.discard()
+		return "", base.Lookup("import", err)
+	}
+	return u.id, nil
+}
+
+// roomForImport refuses a file of a team of which as many wait as may. Error:
+// CodeConflict.
+func roomForImport(r *db.Reader, teamID string) error {
+	n, err := r.WaitingImports(teamID)
+	if err != nil {
+		return fmt.Errorf("count imports: %w", err)
+	}
+	if n >= contactfile.MaxWaiting {
+		return app.Errorf(app.CodeConflict, "A team can have at most %d imports that are not over; wait until one of them is, or delete one", contactfile.MaxWaiting)
+	}
+	return nil
+}
+
+// importUpload cuts a file into pieces.
+type importUpload struct {
+	s          *Imports
+	ctx        context.Context
+	id, teamID string
+	buffer     []byte
+	pieces     int   // stored
+	size       int64 // of them, in bytes
+	replaces   bool  // another one, which has its place among those that wait
+	book       *contactfile.Book
+	parts      []contactfile.Part // of a file that was unpacked
+}
+
+// Write implements io.Writer.
+func (u *importUpload) Write(p []byte) (int, error) {
+	written := len(p)
+	for len(p) > 0 {
+		if u.buffer == nil {
+			u.buffer = make([]byte, 0, importPiece)
+		}
+		n := min(len(p), importPiece-len(u.buffer))
+		u.buffer, p = append(u.buffer, p[:n]...), p[n:]
+		if len(u.buffer) == importPiece {
+			if err := u.flush(); err != nil {
+				return 0, err
+			}
+		}
+	}
+	return written, nil
+}
+
+// flush stores what is there of a piece.
+func (u *importUpload) flush() error {
+	if len(u.buffer) == 0 {
+		return nil
+	}
+	err := u.s.DB.WritePatient(u.ctx, func(tx *db.Tx) error {
+		if u.pieces == 0 {
+			if err := roomForImport(&tx.Reader, u.teamID); err != nil && !u.replaces {
+				return err
+			}
+			if err := tx.InsertImport(&contactfile.Import{ID: u.id, TeamID: u.teamID, CreatedAt: tx.Now}); err != nil {
+				return err
+			}
+		}
+		return tx.AddPiece(u.id, u.pieces, u.buffer)
+	})
+	if err != nil {
+		return err
+	}
+	u.pieces, u.size, u.buffer = u.pieces+1, u.size+int64(len(u.buffer)), u.buffer[:0]
+	return nil
+}
+
+// readable returns the upload of a file in which addresses stand as they are, so that one
+// that is erased can be masked there: u, or another one in its place into which it was
+// unpacked. Errors: CodeValidation, and those of the store.
+func (u *importUpload) readable() (*importUpload, error) {
+	book, err := contactfile.Open(u.file(), u.size)
+	if err != nil {
+		return u, fileError(err)
+	}
+	u.book = book
+	if !book.Opaque {
+		return u, nil
+	}
+	v := &importUpload{s: u.s, ctx: u.ctx, id: app.NewID(), teamID: u.teamID, replaces: true}
+	v.parts, err = book.Unpack(v)
+	if err == nil {
+		err = v.flush()
+	}
+	if err != nil {
+		v.discard()
+		return u, fileError(err)
+	}
+	u.discard()
+	v.book = contactfile.Unpacked(v.file(), v.parts)
+	return v, nil
+}
+
+// fileError words what is wrong with a file; other errors pass.
+func fileError(err error) error {
+	var fault *contactfile.FileError
+	var whole *contactfile.BookError
+	switch {
+	case errors.Is(err, io.EOF):
+		return app.Invalid("file", "must not be empty")
+	case errors.As(err, &fault):
+		return app.Invalid("file", "has no first row that can be read: %s", fault)
+	case errors.As(err, &whole):
+		return app.Invalid("file", "can't be read: %s", whole)
+	case errors.Is(err, contactfile.ErrGzip):
+		return app.Invalid("file", "can't be read: %s", contactfile.ErrGzip)
+	}
+	return err
+}
+
+// queue checks what the caller said against the headings of the file, declares
+// the properties that are new, and has the import wait for its turn.
+func (u *importUpload) queue(in contactfile.Input) error {
+	return u.s.DB.Write(u.ctx, func(tx *db.Tx) error {
+		declared, err := tx.PropertyTypes(u.teamID)
+		if err != nil {
+			return fmt.Errorf("read properties: %w", err)
+		}
+		plan, declare, _, err := in.PlanBook(u.book, declared)
+		if err != nil {
+			return fileError(err)
+		}
+		plan.Parts, plan.First.Due = u.parts, plan.TellsOptOuts()
+		if err := checkLinks(tx, u.teamID, plan); err != nil {
+			return err
+		}
+		for _, p := range declare {
+			if err := tx.InsertProperty(&app.Property{ID: app.NewID(), TeamID: u.teamID, Key: p.Key, Type: p.Type, CreatedAt: tx.Now}); err != nil {
+				return fmt.Errorf("declare property: %w", err)
+			}
+		}
+		tx.AfterCommit(u.s.imports.bell.Ring)
+		if err := tx.QueueImport(u.teamID, u.id, plan); err != nil {
+			return err
+		}
+		return base.Audit(u.ctx, tx, u.teamID, "import.create", u.id, nil, map[string]any{"bytes": u.size})
+	})
+}
+
+// checkLinks proves that the segments and topics of a plan are the team's.
+func checkLinks(tx *db.Tx, teamID string, plan *contactfile.Plan) error {
+	for _, id := range plan.Segments {
+		if _, err := tx.Segment(teamID, id); err != nil {
+			return base.Lookup("segment", err)
+		}
+	}
+	for _, choice := range plan.Topics {
+		if _, err := tx.Topic(teamID, choice.ID); err != nil {
+			return base.Lookup("topic", err)
+		}
+	}
+	return nil
+}
+
+// discard deletes what is stored of a file, also after the caller went away and
+// on a full disk. What it can't delete goes when the server starts again.
+func (u *importUpload) discard() {
+	if u.pieces == 0 {
+		return
+	}
+	if err := u.s.purgeImport(context.WithoutCancel(u.ctx), u.id); err != nil {
+		u.s.Log.Warn("file of a refused import not deleted", "import", u.id, "err", err)
+	}
+}
+
+// file reads what is stored of an upload.
+func (u *importUpload) file() io.ReaderAt { return &importFile{s: u.s, ctx: u.ctx, id: u.id} }
+
+// importFile reads the file of an import, of which it holds one piece. Its errors are
+// those of the store, and io.EOF at its end. It is for one goroutine.
+type importFile struct {
+	s    *Imports
+	ctx  context.Context
+	id   string
+	n    int // of the piece that is held
+	held []byte
+}
+
+// wholeFile is more than any file has.
+const wholeFile = 1 << 62
+
+// ReadAt implements io.ReaderAt.
+func (f *importFile) ReadAt(p []byte, at int64) (n int, err error) {
+	for n < len(p) {
+		rest, err := f.from(at + int64(n))
+		if err != nil {
+			return n, err
+		}
+		n += copy(p[n:], rest)
+	}
+	return n, nil
+}
+
+// from returns what the piece of a place holds from there on. Error: io.EOF.
+func (f *importFile) from(at int64) ([]byte, error) {
+	if want := int(at / importPiece); f.held == nil || want != f.n {
+		held, err := db.Get(f.ctx, f.s.DB, func(r *db.Reader) ([]byte, error) { return r.Piece(f.id, want) })
+		if errors.Is(err, db.ErrNotFound) {
+			return nil, io.EOF
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read piece: %w", err)
+		}
+		f.n, f.held = want, held
+	}
+	if at %= importPiece; at < int64(len(f.held)) {
+		return f.held[at:], nil
+	}
+	return nil, io.EOF
+}
+
+// importBook is the file of an import that was planned. Error: io.EOF for one that is not
+// stored any more.
+func (s *Imports) importBook(ctx context.Context, i *contactfile.Import) (*contactfile.Book, error) {
+	file := &importFile{s: s, ctx: ctx, id: i.ID}
+	if _, err := file.from(0); err != nil {
+		return nil, err
+	}
+	if len(i.Plan.Parts) > 0 {
+		return contactfile.Unpacked(file, i.Plan.Parts), nil
+	}
+	return contactfile.Open(file, wholeFile)
+}
+
+// ListImports returns a page of the team's imports, newest first, and whether
+// there are more. An empty status stands for all.
+func (s *Imports) ListImports(ctx context.Context, key *app.Key, status contactfile.Status, page app.Page) (rows []contactfile.Import, more bool, err error) {
+	rows, more, err = db.GetPage(ctx, s.DB, func(r *db.Reader) ([]contactfile.Import, bool, error) { return r.ListImports(key.TeamID, status, page) })
+	return rows, more, base.Cursor(page, err)
+}
+
+// GetImport returns one import and its first row errors, at most 100.
+func (s *Imports) GetImport(ctx context.Context, key *app.Key, id string) (i contactfile.Import, flaws []contactfile.RowError, err error) {
+	err = s.DB.Read(ctx, func(r *db.Reader) error {
+		if i, err = r.Import(key.TeamID, id); err != nil {
+			return err
+		}
+		flaws, _, err = r.ListImportErrors(id, app.Page{Limit: contactfile.MaxErrorsShown})
+		return err
+	})
+	return i, flaws, base.Lookup("import", err)
+}
+
+// DeleteImport removes an import with its row errors. One that is not over stops after
+// the batch that is being stored; the contacts that it made stay. Error: CodeNotFound.
+func (s *Imports) DeleteImport(ctx context.Context, key *app.Key, id string) error {
+	err := s.DB.WriteVital(ctx, func(tx *db.Tx) error {
+		tx.AfterCommit(s.imports.bell.Ring)
+		return tx.DeleteImport(key.TeamID, id)
+	})
+	return base.Lookup("import", err)
+}
+
+// ListImportErrors returns a page of an import's row errors, in the order of the
+// file, and whether there are more: the first contactfile.MaxErrors of them are
+// kept. Errors: CodeNotFound, CodeValidation for a cursor that is not in the
+// list.
+func (s *Imports) ListImportErrors(ctx context.Context, key *app.Key, id string, page app.Page) (rows []contactfile.RowError, more bool, err error) {
+	if _, _, err := s.GetImport(ctx, key, id); err != nil {
+		return nil, false, err
+	}
+	rows, more, err = db.GetPage(ctx, s.DB, func(r *db.Reader) ([]contactfile.RowError, bool, error) { return r.ListImportErrors(id, page) })
+	return rows, more, base.Cursor(page, err)
+}

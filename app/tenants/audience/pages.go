@@ -1,0 +1,378 @@
+package audience
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"mailer/app"
+	"mailer/app/base"
+	"mailer/app/rules/brand"
+	"mailer/app/rules/webhook"
+	"mailer/db"
+)
+
+// PageView is what a hosted page tells whoever holds its link.
+type PageView struct {
+	Team         string
+	Brand        brand.Brand        // of the team
+	Topic        *app.ContactTopic  // that the link stood for; nil: all mailings
+	Unsubscribed bool               // from all mailings
+	Topics       []app.ContactTopic // to choose from, by name: the public ones, and a private one that the link stood for
+	// Preferences is the token of the preferences page of the same link, and
+	// UnsubscribeAll that of the way out of all mailings. Both are empty where the
+	// link stands for several addresses at once.
+	Preferences, UnsubscribeAll string
+}
+
+// UnsubscribePage reads what the page of an unsubscribe link shows. It changes
+// nothing. Errors: CodeNotFound for whatever is wrong with the token.
+func (s *Pages) UnsubscribePage(ctx context.Context, token string) (*PageView, error) {
+	return s.readPage(ctx, app.UnsubscribePage, token)
+}
+
+// PreferencesPage reads what the page of a preferences link shows. It changes
+// nothing. Errors: CodeNotFound.
+func (s *Pages) PreferencesPage(ctx context.Context, token string) (*PageView, error) {
+	return s.readPage(ctx, app.PreferencesPage, token)
+}
+
+func (s *Pages) readPage(ctx context.Context, name, token string) (view *PageView, err error) {
+	view, err = db.Get(ctx, s.service.DB, func(r *db.Reader) (*PageView, error) {
+		p, err := s.openPage(r, name, token)
+		if err != nil {
+			return nil, err
+		}
+		return p.view(r)
+	})
+	if err != nil {
+		return nil, base.Lookup("page", err)
+	}
+	return view, nil
+}
+
+// OpensPage reports whether a token is one of ours for a page. It asks no database:
+// whether what the token stands for is still there only the page itself tells.
+func (s *Pages) OpensPage(name, token string) bool {
+	_, ok := s.service.Sealer.ReadPageToken(name, token)
+	return ok
+}
+
+// Unsubscribe opts out of the link's topic, or of all mailings, and returns what
+// the page shows afterwards. Once it answered, nothing that the link was for
+// leaves to the address; a second call changes nothing. Errors: CodeNotFound.
+func (s *Pages) Unsubscribe(ctx context.Context, token string) (*PageView, error) {
+	if view, err := s.leftBefore(ctx, token); view != nil || err != nil {
+		return view, err
+	}
+	return s.changePage(ctx, s.service.DB.WriteVital, app.UnsubscribePage, token, func(tx *db.Tx, p *page) (*PageView, error) {
+		leave := s.unsubscribe
+		if p.link.TopicID != "" {
+			leave = optOut
+		}
+		for i := range p.people {
+			if err := leave(tx, p, &p.people[i]); err != nil {
+				return nil, err
+			}
+		}
+		if err := countUnsubscribed(tx, p); err != nil {
+			return nil, err
+		}
+		return p.unsubscribedView(&tx.Reader)
+	})
+}
+
+// unsubscribedView is what the page of an unsubscribe link shows afterwards.
+func (p *page) unsubscribedView(r *db.Reader) (*PageView, error) {
+	view, err := p.view(r)
+	if err == nil && p.link.TopicID == "" {
+		// Also for one without contact who is on the suppression list for another
+		// reason, which stays as it is and blocks no less.
+		view.Unsubscribed = true
+	}
+	return view, err
+}
+
+// writer is Write or WriteVital: an opt-out must not wait for room on the disk.
+type writer func(ctx context.Context, fn func(*db.Tx) error) error
+
+// changePage runs fn on the page of a token in a Write.
+func (s *Pages) changePage(ctx context.Context, write writer, name, token string, fn func(*db.Tx, *page) (*PageView, error)) (view *PageView, err error) {
+	err = write(ctx, func(tx *db.Tx) error {
+		p, err := s.openPage(&tx.Reader, name, token)
+		if err != nil {
+			return err
+		}
+		view, err = fn(tx, p)
+		return err
+	})
+	if err != nil {
+		return nil, base.Lookup("page", err)
+	}
+	return view, nil
+}
+
+// page is what a token stands for.
+type page struct {
+	s      *Pages
+	link   app.PageLink
+	brand  brand.Brand // of the team
+	people []addressee
+}
+
+// addressee is an address that a link stands for. Without an email to show, only
+// its hash is known.
+type addressee struct {
+	hash  app.AddressHash
+	email string
+}
+
+// openPage looks up what a token stands for. Error: db.ErrNotFound for whatever
+// is wrong with it: who has no link learns nothing.
+func (s *Pages) openPage(r *db.Reader, name, token string) (*page, error) {
+	link, ok := s.service.Sealer.ReadPageToken(name, token)
+	if !ok {
+		return nil, db.ErrNotFound
+	}
+	p := &page{s: s, link: link}
+	var err error
+	if p.brand, err = r.Brand(link.TeamID); err != nil {
+		return nil, err
+	}
+	if link.TopicID != "" {
+		if err := r.TopicExists(link.TeamID, link.TopicID); err != nil {
+			return nil, err
+		}
+	}
+	if p.people, err = s.addressees(r, link); err != nil {
+		return nil, err
+	}
+	if p.people, err = withMoved(r, link.TeamID, p.people); err != nil {
+		return nil, err
+	}
+	if len(p.people) == 0 || name == app.PreferencesPage && p.shared() {
+		return nil, db.ErrNotFound
+	}
+	return p, nil
+}
+
+// shared reports whether the link stands for every recipient of an email.
+func (p *page) shared() bool { return p.link.Address == app.AddressHash{} }
+
+// addressees returns those that a link stands for: its address, which its email
+// may still tell, or all recipients of the email.
+func (s *Pages) addressees(r *db.Reader, link app.PageLink) ([]addressee, error) {
+	var people []addressee
+	if link.Source != "" {
+		envelope, err := envelopeOf(r, link)
+		if err != nil {
+			return nil, fmt.Errorf("read envelope: %w", err)
+		}
+		for _, mailbox := range envelope {
+			email, key, err := app.ParseBareAddress(mailbox)
+			if err != nil {
+				continue // it was erased
+			}
+			people = append(people, addressee{s.service.Sealer.AddressHash(link.TeamID, key), strings.ToLower(email)})
+		}
+	}
+	if link.Address == (app.AddressHash{}) {
+		return orFormer(r, link, people)
+	}
+	for _, who := range people {
+		if who.hash == link.Address {
+			return []addressee{who}, nil
+		}
+	}
+	return []addressee{{hash: link.Address}}, nil
+}
+
+// orFormer returns the recipients of an email that are known, and of one that was deleted
+// for its age their hashes.
+func orFormer(r *db.Reader, link app.PageLink, people []addressee) ([]addressee, error) {
+	if len(people) > 0 {
+		return people, nil
+	}
+	hashes, err := r.FormerEnvelope(link.TeamID, link.Source)
+	if err != nil {
+		return nil, fmt.Errorf("read former envelope: %w", err)
+	}
+	for _, hash := range hashes {
+		people = append(people, addressee{hash: hash})
+	}
+	return people, nil
+}
+
+// withMoved adds the contacts that got another address since: what a link in their old
+// mail says is said of them.
+func withMoved(r *db.Reader, teamID string, people []addressee) ([]addressee, error) {
+	for _, who := range people {
+		contacts, err := r.ContactsMovedFrom(teamID, who.hash)
+		if err != nil {
+			return nil, fmt.Errorf("look up contacts that moved: %w", err)
+		}
+		for _, c := range contacts {
+			people = append(people, addressee{c.Hash, strings.ToLower(c.Email)})
+		}
+	}
+	return people, nil
+}
+
+// envelopeOf returns the recipients of the email that a link stood in: none where
+// it is gone. Of a broadcast's there is one.
+func envelopeOf(r *db.Reader, link app.PageLink) ([]string, error) {
+	envelope, err := r.Envelope(link.TeamID, link.Source)
+	if err != nil || len(envelope) > 0 {
+		return envelope, err
+	}
+	_, rec, err := RecipientOf(r, link.TeamID, link.Source)
+	if errors.Is(err, db.ErrNotFound) {
+		return nil, nil
+	}
+	return []string{rec.Email}, err
+}
+
+// countUnsubscribed notes that somebody opted out through the link in the mail of
+// a broadcast: once for each recipient.
+func countUnsubscribed(tx *db.Tx, p *page) error {
+	if p.link.Source == "" {
+		return nil
+	}
+	b, rec, err := RecipientOf(&tx.Reader, p.link.TeamID, p.link.Source)
+	if err != nil {
+		return base.IgnoreGone(err)
+	}
+	first, err := tx.MarkRecipient(b.ID, rec.ID, app.SeenUnsubscribed)
+	if err != nil || !first {
+		return err
+	}
+	words := "The recipient unsubscribed from all mailings through this email"
+	if p.link.TopicID != "" {
+		words = "The recipient opted out of the topic through this email"
+	}
+	return tx.InsertEvent(app.Event{ID: app.NewID(), TeamID: b.TeamID, EmailID: rec.ID, BroadcastID: b.ID, Domain: b.From.Domain, Type: app.EventUnsubscribed,
+		CreatedAt: tx.Now, Detail: app.EventDetail{Message: words}})
+}
+
+// contact returns the contact of an addressee; nil: there is none.
+func (p *page) contact(r *db.Reader, who *addressee) (*app.Contact, error) {
+	c, err := r.ContactByAddress(p.link.TeamID, who.hash)
+	switch {
+	case errors.Is(err, db.ErrNotFound):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	}
+	return &c, nil
+}
+
+// optOut notes that an address wants no more of the link's topic.
+func optOut(tx *db.Tx, p *page, who *addressee) error {
+	changed, err := tx.SetChoice(p.link.TopicID, who.hash, app.OptOut)
+	if err != nil || !changed {
+		return err
+	}
+	return announceChoicesOf(tx, p, who, []app.TopicChoice{{ID: p.link.TopicID, Subscription: app.OptOut}})
+}
+
+// unsubscribe notes that an address wants no more mailings at all: in its
+// contact, and on the suppression list, where it outlives the contact. Whoever
+// stands there already stays with its origin.
+func (s *Pages) unsubscribe(tx *db.Tx, p *page, who *addressee) error {
+	suppression := app.Suppression{
+		ID: app.NewID(), TeamID: p.link.TeamID, Email: who.email, Hash: who.hash,
+		Origin: app.OriginUnsubscribe, SourceID: p.link.Source, CreatedAt: tx.Now,
+	}
+	c, err := p.contact(&tx.Reader, who)
+	if err != nil {
+		return err
+	}
+	if c != nil {
+		suppression.Email, suppression.SourceID = strings.ToLower(c.Email), cmp.Or(suppression.SourceID, c.ID)
+		if err := s.unsubscribeContact(tx, c); err != nil {
+			return err
+		}
+	}
+	added, err := tx.InsertOptOut(&suppression)
+	if err != nil || !added || suppression.Email == "" { // one that is not listed is nothing to tell of
+		return err
+	}
+	return s.service.announceSuppression(tx, webhook.SuppressionAdded, &suppression)
+}
+
+func (s *Pages) unsubscribeContact(tx *db.Tx, c *app.Contact) error {
+	if c.Unsubscribed {
+		return nil
+	}
+	c.Unsubscribed, c.UpdatedAt = true, tx.Now
+	if err := tx.UpdateContact(c); err != nil {
+		return err
+	}
+	if err := s.service.optOutFormer(tx, c); err != nil {
+		return err
+	}
+	return s.service.announceChange(tx, c)
+}
+
+// view reads what the page shows. Of several people it shows the one who still
+// gets most: a button that would do something is there until all of them left.
+func (p *page) view(r *db.Reader) (*PageView, error) {
+	v := &PageView{Team: p.brand.Team, Brand: p.brand, Unsubscribed: true}
+	for i := range p.people {
+		if err := p.add(r, v, &p.people[i]); err != nil {
+			return nil, err
+		}
+	}
+	if p.shared() {
+		return v, nil
+	}
+	v.Preferences = p.s.service.Sealer.PageToken(app.PreferencesPage, p.link)
+	all := p.link
+	all.TopicID, all.Address = "", p.people[0].hash
+	v.UnsubscribeAll = p.s.service.Sealer.PageToken(app.UnsubscribePage, all)
+	var err error
+	v.Topics, err = p.topics(r)
+	return v, err
+}
+
+// add takes what holds for one of the people into the view.
+func (p *page) add(r *db.Reader, v *PageView, who *addressee) error {
+	if v.Unsubscribed {
+		out, err := p.unsubscribed(r, who)
+		if err != nil {
+			return err
+		}
+		v.Unsubscribed = out
+	}
+	if p.link.TopicID == "" || v.Topic != nil && v.Topic.Subscription == app.OptIn {
+		return nil
+	}
+	t, err := r.TopicFor(p.link.TeamID, p.link.TopicID, who.hash)
+	v.Topic = &t
+	return err
+}
+
+// unsubscribed reports whether somebody left all mailings.
+func (p *page) unsubscribed(r *db.Reader, who *addressee) (bool, error) {
+	c, err := p.contact(r, who)
+	if err != nil || c != nil && c.Unsubscribed {
+		return c != nil, err
+	}
+	s, err := r.SuppressionByAddress(p.link.TeamID, who.hash)
+	if errors.Is(err, db.ErrNotFound) {
+		return false, nil
+	}
+	return s.Origin == app.OriginUnsubscribe, err
+}
+
+// topics returns those that a page with one address shows, by name.
+func (p *page) topics(r *db.Reader) ([]app.ContactTopic, error) {
+	list, err := r.ShownTopics(p.link.TeamID, p.link.TopicID, p.people[0].hash)
+	slices.SortStableFunc(list, func(a, b app.ContactTopic) int {
+		return cmp.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name))
+	})
+	return list, err
+}

@@ -1,0 +1,291 @@
+package audience
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"mailer/app"
+	"mailer/app/base"
+	"mailer/app/kit/clock"
+	"mailer/db"
+)
+
+// The pages need no key: whoever holds a link, or a program that does, can choose as
+// often as he likes. What changes nothing writes nothing, opt-outs always go through,
+// and each opt-out but the first needs an opt-in before it; so it is these that are
+// bounded, by whom they are for and by where they come from.
+const (
+	// optInsEach is how many times a minute one address can choose to receive
+	// something.
+	optInsEach = 5
+	// optInsFrom is the same for one client, behind which many people may be.
+	optInsFrom = 120
+	// ChoicesTold is how often webhooks are told of the choices of one address, at
+	// most: of the last state.
+	ChoicesTold = time.Minute
+	// newsAtOnce is how many addresses one Write tells of.
+	newsAtOnce = 100
+)
+
+// SavePreferences notes a choice for each topic id of choices that the page
+// shows; others are ignored. It does not re-subscribe who is unsubscribed from
+// everything. client is where the request came from; empty: not known. Errors:
+// CodeNotFound; CodeRateLimitExceeded for many choices to receive something, of which
+// the opt-outs that came with them were noted all the same.
+func (s *Pages) SavePreferences(ctx context.Context, token string, choices map[string]app.Subscription, client string) (*PageView, error) {
+	var wanted []app.TopicChoice
+	var who app.AddressHash
+	var teamID string
+	view, err := db.Get(ctx, s.service.DB, func(r *db.Reader) (*PageView, error) {
+		p, err := s.openPage(r, app.PreferencesPage, token)
+		if err != nil {
+			return nil, err
+		}
+		teamID, who = p.link.TeamID, p.people[0].hash
+		if wanted, err = p.changes(r, choices); err != nil {
+			return nil, err
+		}
+		return p.view(r)
+	})
+	if err != nil || len(wanted) == 0 {
+		return view, base.Lookup("page", err)
+	}
+	var refused error
+	optsIn := func(c app.TopicChoice) bool { return c.Subscription == app.OptIn }
+	if slices.ContainsFunc(wanted, optsIn) && s.tooOften(teamID, who, client) {
+		refused = &app.Error{Code: app.CodeRateLimitExceeded, Message: "Too many choices in a short while; try again in a minute", RetryAfter: time.Minute}
+		if wanted = slices.DeleteFunc(wanted, optsIn); len(wanted) == 0 {
+			return nil, refused
+		}
+	}
+	write := writer(s.service.DB.Write)
+	if slices.ContainsFunc(wanted, func(c app.TopicChoice) bool { return !optsIn(c) }) {
+		write = s.service.DB.WriteVital // an opt-out must not wait for room on the disk, whatever comes with it
+	}
+	view, err = s.changePage(ctx, write, app.PreferencesPage, token, func(tx *db.Tx, p *page) (*PageView, error) {
+		if err := p.save(tx, wanted); err != nil {
+			return nil, err
+		}
+		return p.view(&tx.Reader)
+	})
+	if err == nil && refused != nil {
+		return nil, refused
+	}
+	return view, err
+}
+
+// tooOften counts a choice to receive something, and reports whether it is one too
+// many.
+func (s *Pages) tooOften(teamID string, who app.AddressHash, client string) bool {
+	now := clock.Now()
+	if s.optIns.Add(teamID+string(who[:]), now) > optInsEach {
+		return true // and takes nothing from others behind the same client
+	}
+	return client != "" && s.optIns.Add(client, now) > optInsFrom
+}
+
+// changes are those choices about topics that a page shows which are not so yet.
+func (p *page) changes(r *db.Reader, choices map[string]app.Subscription) ([]app.TopicChoice, error) {
+	shown, err := p.topics(r)
+	if err != nil {
+		return nil, err
+	}
+	var wanted []app.TopicChoice
+	for _, t := range shown {
+		c := app.TopicChoice{ID: t.ID, Subscription: choices[t.ID]}
+		if c.Subscription != app.OptIn && c.Subscription != app.OptOut {
+			continue
+		}
+		if is, err := p.chosen(r, c); err != nil {
+			return nil, err
+		} else if !is {
+			wanted = append(wanted, c)
+		}
+	}
+	return wanted, nil
+}
+
+// chosen reports whether a choice stands already, for everybody whom it is for.
+func (p *page) chosen(r *db.Reader, c app.TopicChoice) (bool, error) {
+	for i := range p.people {
+		if !p.mayChoose(i, c) {
+			continue
+		}
+		t, err := r.TopicFor(p.link.TeamID, c.ID, p.people[i].hash)
+		if err != nil || !t.Explicit || t.Subscription != c.Subscription {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// mayChoose reports whether a choice is for one of the people too. Whoever got another
+// address since is not shown, and left alone with what it subscribed to.
+func (p *page) mayChoose(i int, c app.TopicChoice) bool {
+	return i == 0 || c.Subscription == app.OptOut
+}
+
+// save writes choices of a page.
+func (p *page) save(tx *db.Tx, wanted []app.TopicChoice) error {
+	shown, err := p.topics(&tx.Reader)
+	if err != nil {
+		return err
+	}
+	wanted = slices.DeleteFunc(slices.Clone(wanted), func(c app.TopicChoice) bool { // hidden or deleted meanwhile
+		return !slices.ContainsFunc(shown, func(t app.ContactTopic) bool { return t.ID == c.ID })
+	})
+	left := false // the topic of the link
+	for i := range p.people {
+		changed, err := p.choose(tx, i, wanted)
+		if err != nil {
+			return err
+		}
+		left = left || slices.Contains(changed, app.TopicChoice{ID: p.link.TopicID, Subscription: app.OptOut})
+	}
+	if left {
+		return countUnsubscribed(tx, p)
+	}
+	return nil
+}
+
+// choose notes what one of the people chooses, tells of it, and returns what is new.
+func (p *page) choose(tx *db.Tx, i int, wanted []app.TopicChoice) (changed []app.TopicChoice, err error) {
+	who := &p.people[i]
+	for _, c := range wanted {
+		if !p.mayChoose(i, c) {
+			continue
+		}
+		isNew, err := tx.SetChoice(c.ID, who.hash, c.Subscription)
+		if err != nil {
+			return nil, err
+		}
+		if isNew {
+			changed = append(changed, c)
+		}
+	}
+	return changed, announceChoicesOf(tx, p, who, changed)
+}
+
+// leftBefore returns what the page of an unsubscribe link shows where it has nothing
+// left to do: a provider that posts its one click again costs no write. Errors:
+// CodeNotFound.
+func (s *Pages) leftBefore(ctx context.Context, token string) (view *PageView, err error) {
+	view, err = db.Get(ctx, s.service.DB, func(r *db.Reader) (*PageView, error) {
+		p, err := s.openPage(r, app.UnsubscribePage, token)
+		if err != nil {
+			return nil, err
+		}
+		if done, err := p.done(r); err != nil || !done {
+			return nil, err
+		}
+		return p.unsubscribedView(r)
+	})
+	return view, base.Lookup("page", err)
+}
+
+// done reports whether all that an unsubscribe link is for was done.
+func (p *page) done(r *db.Reader) (bool, error) {
+	for i := range p.people {
+		if left, err := p.left(r, &p.people[i]); err != nil || !left {
+			return false, err
+		}
+	}
+	if p.link.Source == "" {
+		return true, nil
+	}
+	_, rec, err := RecipientOf(r, p.link.TeamID, p.link.Source)
+	if errors.Is(err, db.ErrNotFound) {
+		return true, nil
+	}
+	return rec.Seen&app.SeenUnsubscribed != 0, err
+}
+
+// left reports whether somebody left the topic of a link, or all mailings.
+func (p *page) left(r *db.Reader, who *addressee) (bool, error) {
+	if p.link.TopicID != "" {
+		t, err := r.TopicFor(p.link.TeamID, p.link.TopicID, who.hash)
+		return t.Explicit && t.Subscription == app.OptOut, err
+	}
+	c, err := p.contact(r, who)
+	if err != nil || c != nil && !c.Unsubscribed {
+		return false, err
+	}
+	_, err = r.SuppressionByAddress(p.link.TeamID, who.hash)
+	if errors.Is(err, db.ErrNotFound) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// announceChoicesOf notes choices that changed, where they are a contact's: at once,
+// or together with others that follow within ChoicesTold.
+func announceChoicesOf(tx *db.Tx, p *page, who *addressee, changed []app.TopicChoice) error {
+	if len(changed) == 0 {
+		return nil
+	}
+	c, err := p.contact(&tx.Reader, who)
+	if err != nil || c == nil {
+		return err
+	}
+	news := db.ChoiceNews{TeamID: c.TeamID, Address: who.hash}
+	for _, choice := range changed {
+		news.Topics = append(news.Topics, choice.ID)
+	}
+	if held, err := tx.HoldChoiceNews(&news, ChoicesTold); err != nil || held {
+		return err
+	}
+	return p.s.service.announceChoices(tx, c.TeamID, c.Email, changed)
+}
+
+// TellChoices tells webhooks of the choices that were held back, as they are now.
+func (s *Pages) TellChoices(ctx context.Context) error {
+	for more := true; more; {
+		due, err := db.Get(ctx, s.service.DB, func(r *db.Reader) ([]db.ChoiceNews, error) { return r.DueChoiceNews(clock.Now(), newsAtOnce) })
+		if err != nil || len(due) == 0 {
+			return err
+		}
+		more = len(due) == newsAtOnce
+		if err := s.service.DB.Write(ctx, func(tx *db.Tx) error { return s.tellChoices(tx) }); err != nil {
+			return fmt.Errorf("tell of choices: %w", err)
+		}
+	}
+	return nil
+}
+
+func (s *Pages) tellChoices(tx *db.Tx) error {
+	due, err := tx.DueChoiceNews(tx.Now, newsAtOnce)
+	if err != nil {
+		return err
+	}
+	for i := range due {
+		if err := tx.EndChoiceNews(&due[i], ChoicesTold); err != nil {
+			return err
+		}
+		if err := s.tellChoicesOf(tx, &due[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Pages) tellChoicesOf(tx *db.Tx, n *db.ChoiceNews) error {
+	c, err := tx.ContactByAddress(n.TeamID, n.Address)
+	if err != nil {
+		return base.IgnoreGone(err)
+	}
+	var choices []app.TopicChoice
+	for _, id := range n.Topics {
+		t, err := tx.TopicFor(n.TeamID, id, n.Address)
+		if errors.Is(err, db.ErrNotFound) {
+			continue // deleted meanwhile
+		}
+		if err != nil {
+			return err
+		}
+		choices = append(choices, app.TopicChoice{ID: id, Subscription: t.Subscription})
+	}
+	return s.service.announceChoices(tx, n.TeamID, c.Email, choices)
+}

@@ -1,0 +1,103 @@
+package audience
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"unicode/utf8"
+
+	"mailer/app"
+	"mailer/app/base"
+	"mailer/db"
+)
+
+// maxSearch is how many characters a search may have.
+const maxSearch = 255
+
+// ContactQuery says which contacts are looked for; what is empty bounds nothing.
+type ContactQuery struct {
+	Search    string // a whole address that a contact has, else a part of address or name
+	SegmentID string
+	TopicID   string // subscribed to it, by choice or by default
+	State     string // subscribed, unsubscribed or suppressed
+}
+
+// FoundContactPage is a page of a search.
+type FoundContactPage struct {
+	Contacts   []app.Contact
+	More       bool   // there is more to look at
+	SearchedTo string // the last contact that was looked at; empty: the end was reached
+}
+
+// SearchContacts returns the contacts of a team that fit a query, newest first: a page
+// of them, or what could be looked at in the time of one request. Errors:
+// CodeValidation, CodeNotFound for an unknown segment or topic.
+func (s *Previews) SearchContacts(ctx context.Context, key *app.Key, q ContactQuery, include app.Include, page app.Page) (out FoundContactPage, err error) {
+	if page.Before != "" {
+		return out, app.Invalid("before", "can't be used with `search`, `state` or `topic_id`; use `after`")
+	}
+	if utf8.RuneCountInString(q.Search) > maxSearch || app.HasControl(q.Search) {
+		return out, app.Invalid("search", "must be at most %d characters without line breaks", maxSearch)
+	}
+	if q.State != "" && !slices.Contains([]string{"subscribed", "unsubscribed", "suppressed"}, q.State) {
+		return out, app.Invalid("state", "must be subscribed, unsubscribed or suppressed")
+	}
+	search := &db.ContactSearch{TeamID: key.TeamID, Words: q.Search, TopicID: q.TopicID, State: q.State}
+	var known string // contact of that address
+	err = s.service.DB.Read(ctx, func(r *db.Reader) (err error) {
+		if err := s.searched(r, &q, search); err != nil {
+			return err
+		}
+		known, err = s.contactNamed(r, key.TeamID, q.Search)
+		return err
+	})
+	if err != nil {
+		return out, base.Unavailable(err)
+	}
+	if known != "" && page.After == "" {
+		err = s.service.DB.Read(ctx, func(r *db.Reader) (err error) {
+			out.Contacts, err = r.SearchContact(ctx, search, known)
+			return err
+		})
+	} else {
+		err = s.look(ctx, key.TeamID, func(r *db.Reader, e db.Effort) (err error) {
+			out.Contacts, out.SearchedTo, err = r.SearchContacts(ctx, e, search, page)
+			if err == nil && out.SearchedTo != "" && len(out.Contacts) < page.Limit {
+				return db.ErrLong
+			}
+			return err
+		})
+	}
+	if err != nil {
+		return FoundContactPage{}, base.Cursor(page, err)
+	}
+	out.More = out.SearchedTo != ""
+	return out, s.service.includeTopics(ctx, key.TeamID, include, out.Contacts)
+}
+
+// searched proves that the segment and the topic of a query are the team's. Errors:
+// CodeNotFound.
+func (s *Previews) searched(r *db.Reader, q *ContactQuery, search *db.ContactSearch) error {
+	if q.SegmentID != "" {
+		segment, err := r.Segment(search.TeamID, q.SegmentID)
+		if err != nil {
+			return base.Lookup("segment", err)
+		}
+		search.Segment = &segment
+	}
+	return withTopic(r, search.TeamID, q.TopicID, &search.Default)
+}
+
+// contactNamed returns the id of the contact that has an address; empty: none has, or
+// it is no address.
+func (s *Previews) contactNamed(r *db.Reader, teamID, address string) (string, error) {
+	_, key, err := app.ParseBareAddress(address)
+	if err != nil {
+		return "", nil
+	}
+	c, err := r.ContactByAddress(teamID, s.service.Sealer.AddressHash(teamID, key))
+	if errors.Is(err, db.ErrNotFound) {
+		return "", nil
+	}
+	return c.ID, err
+}

@@ -1,0 +1,224 @@
+package audience
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"mailer/app"
+	"mailer/app/base"
+	"mailer/db"
+)
+
+// CreateSegment adds a segment. Errors: CodeValidation, for a team with
+// base.CapSegments too.
+func (s *Service) CreateSegment(ctx context.Context, key *app.Key, in app.SegmentInput) (segment app.Segment, err error) {
+	if err := in.Validate(); err != nil {
+		return app.Segment{}, err
+	}
+	err = s.DB.Write(ctx, func(tx *db.Tx) error {
+		if err := base.CapSegments.Room(&tx.Reader, key.TeamID); err != nil {
+			return err
+		}
+		if err := filterFits(&tx.Reader, key.TeamID, in.Filter); err != nil {
+			return err
+		}
+		segment = app.Segment{ID: app.NewID(), TeamID: key.TeamID, Name: in.Name, Filter: in.Filter, CreatedAt: tx.Now}
+		return tx.InsertSegment(&segment)
+	})
+	return segment, base.Unavailable(err)
+}
+
+// filterFits checks a filter against the properties that the team declared, and that the
+// broadcasts and topics that it names are the team's. Errors: CodeValidation.
+func filterFits(r *db.Reader, teamID string, f *app.Filter) error {
+	if f == nil {
+		return nil
+	}
+	types, err := r.PropertyTypes(teamID)
+	if err != nil {
+		return fmt.Errorf("read properties: %w", err)
+	}
+	if err := f.Fits(types); err != nil {
+		return err
+	}
+	for i := range f.Conditions {
+		c := &f.Conditions[i]
+		switch c.Names() {
+		case "broadcast":
+			_, err = r.BroadcastName(teamID, c.Value)
+		case "topic":
+			_, err = r.Topic(teamID, c.Value)
+		}
+		if errors.Is(err, db.ErrNotFound) {
+			return app.Invalid(fmt.Sprintf("filter.conditions[%d].value", i), "is the id of no %s of the team", c.Names())
+		}
+		if err != nil {
+			return fmt.Errorf("look up what a condition names: %w", err)
+		}
+	}
+	return nil
+}
+
+// ListSegments returns a page of the team's segments, newest first, and whether
+// there are more. Errors: CodeValidation.
+func (s *Service) ListSegments(ctx context.Context, key *app.Key, page app.Page) (rows []app.Segment, more bool, err error) {
+	rows, more, err = db.GetPage(ctx, s.DB, func(r *db.Reader) ([]app.Segment, bool, error) { return r.ListSegments(key.TeamID, page) })
+	return rows, more, base.Cursor(page, err)
+}
+
+// GetSegment returns one segment and how many contacts are in it. Errors:
+// CodeNotFound.
+func (s *Service) GetSegment(ctx context.Context, key *app.Key, id string) (segment app.Segment, contacts int, err error) {
+	generation := s.DB.Generation(key.TeamID, id) // before the snapshots: what is newer in them is counted anew
+	err = s.DB.Read(ctx, func(r *db.Reader) error {
+		if segment, err = r.Segment(key.TeamID, id); err != nil {
+			return err
+		}
+		quick := db.Effort{Most: QuickScan}
+		contacts, err = s.countedOnce(&segment, generation, func() (int, error) { return r.CountSegment(ctx, quick, &segment) })
+		return err
+	})
+	if errors.Is(err, db.ErrLong) {
+		contacts, err = s.countedOnce(&segment, generation, func() (int, error) {
+			return s.countLong(ctx, key.TeamID, func(ctx context.Context, r *db.Reader, half db.Effort) (int, error) {
+				return r.CountSegment(ctx, half, &segment)
+			})
+		})
+	}
+	return segment, contacts, base.Lookup("segment", err)
+}
+
+// UpdateSegment changes name and filter and returns the segment as it is then.
+// Errors: CodeValidation, CodeNotFound.
+func (s *Service) UpdateSegment(ctx context.Context, key *app.Key, id string, p app.SegmentPatch) (segment app.Segment, err error) {
+	if err := p.Validate(); err != nil {
+		return app.Segment{}, err
+	}
+	err = s.DB.Write(ctx, func(tx *db.Tx) error {
+		old, err := tx.Segment(key.TeamID, id)
+		if err != nil {
+			return err
+		}
+		if err := filterFits(&tx.Reader, key.TeamID, p.Filter.Value); err != nil {
+			return err
+		}
+		segment = p.Apply(old)
+		return tx.UpdateSegment(&segment)
+	})
+	return segment, base.Lookup("segment", err)
+}
+
+// DeleteSegment removes a segment; its contacts stay. Errors: CodeNotFound,
+// CodeConflict while a broadcast that has not left uses it.
+func (s *Service) DeleteSegment(ctx context.Context, key *app.Key, id string) error {
+	err := s.DB.Write(ctx, func(tx *db.Tx) error {
+		if _, err := tx.Segment(key.TeamID, id); err != nil {
+			return err
+		}
+		if err := unusedByBroadcasts(tx, "segment", id); err != nil {
+			return err
+		}
+		return tx.DeleteSegment(key.TeamID, id)
+	})
+	return base.Lookup("segment", err)
+}
+
+// ListSegmentContacts returns a page of a segment's contacts, those that its
+// filter picks and those added by hand, newest first, and whether there are
+// more. Errors: CodeNotFound for an unknown segment, CodeValidation for a cursor
+// that is not in the list.
+func (s *Service) ListSegmentContacts(ctx context.Context, key *app.Key, segmentID string, page app.Page) (rows []app.Contact, more bool, err error) {
+	var unknown error // of the segment, which is not the cursor
+	err = s.Scan(ctx, key.TeamID, func(r *db.Reader, effort db.Effort) error {
+		segment, err := r.Segment(key.TeamID, segmentID)
+		if unknown = base.Lookup("segment", err); unknown != nil {
+			return nil
+		}
+		rows, more, err = r.ListSegmentContacts(ctx, effort, &segment, page)
+		return err
+	})
+	if unknown != nil {
+		return nil, false, unknown
+	}
+	return rows, more, base.Cursor(page, err)
+}
+
+// ListContactSegments returns a page of the segments that a contact, named by id
+// or address, is in by their filter or by hand, newest first, and whether there
+// are more. Errors: CodeNotFound, CodeValidation.
+func (s *Service) ListContactSegments(ctx context.Context, key *app.Key, contact string, page app.Page) (rows []app.Segment, more bool, err error) {
+	var unknown error // of the contact, which is not the cursor
+	err = s.Scan(ctx, key.TeamID, func(r *db.Reader, effort db.Effort) error {
+		c, err := s.findContact(r, key.TeamID, contact)
+		if unknown = base.Lookup("contact", err); unknown != nil {
+			return nil
+		}
+		rows, more, err = r.ListSegmentsOf(ctx, effort, &c, page)
+		return err
+	})
+	if unknown != nil {
+		return nil, false, unknown
+	}
+	return rows, more, base.Cursor(page, err)
+}
+
+// AddToSegment puts a contact, named by id or address, into a segment by hand
+// and returns the contact's id. One that was put there before stays. Errors:
+// CodeNotFound.
+func (s *Service) AddToSegment(ctx context.Context, key *app.Key, contact, segmentID string) (contactID string, err error) {
+	err = s.DB.Write(ctx, func(tx *db.Tx) error {
+		c, err := s.findMembership(tx, key.TeamID, contact, segmentID)
+		if err != nil {
+			return err
+		}
+		contactID = c.ID
+		added, err := tx.AddMember(segmentID, c.ID)
+		if err != nil || !added {
+			return err
+		}
+		return s.noteMembership(tx, &c, segmentID, 1)
+	})
+	return contactID, base.Unavailable(err)
+}
+
+// RemoveFromSegment takes a contact, named by id or address, out of a segment
+// and returns the contact's id. What a filter picks can't be taken out. Errors:
+// CodeNotFound, also for a contact that was not put there by hand.
+func (s *Service) RemoveFromSegment(ctx context.Context, key *app.Key, contact, segmentID string) (contactID string, err error) {
+	err = s.DB.Write(ctx, func(tx *db.Tx) error {
+		c, err := s.findMembership(tx, key.TeamID, contact, segmentID)
+		if err != nil {
+			return err
+		}
+		contactID = c.ID
+		removed, err := tx.RemoveMember(segmentID, c.ID)
+		if err != nil {
+			return err
+		}
+		if !removed {
+			return app.NotFound("membership")
+		}
+		return s.noteMembership(tx, &c, segmentID, -1)
+	})
+	return contactID, base.Unavailable(err)
+}
+
+// findMembership reads a contact that is to come or to go, and proves that the
+// segment is the team's.
+func (s *Service) findMembership(tx *db.Tx, teamID, contact, segmentID string) (app.Contact, error) {
+	c, err := s.findContact(&tx.Reader, teamID, contact)
+	if err != nil {
+		return c, base.Lookup("contact", err)
+	}
+	_, err = tx.Segment(teamID, segmentID)
+	return c, base.Lookup("segment", err)
+}
+
+// noteMembership counts a contact that came (1) or went (-1), and tells webhooks.
+func (s *Service) noteMembership(tx *db.Tx, c *app.Contact, segmentID string, n int) error {
+	if err := tx.CountMembers(segmentID, n); err != nil {
+		return fmt.Errorf("count members: %w", err)
+	}
+	return s.announceChange(tx, c)
+}

@@ -1,0 +1,270 @@
+package audience
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"mailer/app"
+	"mailer/app/base"
+	"mailer/app/rules/bounce"
+	"mailer/app/rules/webhook"
+	"mailer/db"
+)
+
+// AddSuppression puts an address on the team's list. One that stands there
+// already keeps its id and time and is the answer; it gets the new origin where that is
+// the stronger one. Errors: CodeValidation.
+func (s *Suppressions) AddSuppression(ctx context.Context, key *app.Key, in app.SuppressionInput) (app.Suppression, error) {
+	suppression, err := in.Validate()
+	if err != nil {
+		return app.Suppression{}, err
+	}
+	added, err := s.suppress(ctx, key.TeamID, []app.Suppression{suppression})
+	if err != nil {
+		return app.Suppression{}, err
+	}
+	return added[0], nil
+}
+
+// AddSuppressions is AddSuppression for a batch: all of it or, with an error,
+// nothing. It answers a suppression for each address, in their order. Errors:
+// CodeValidation.
+func (s *Suppressions) AddSuppressions(ctx context.Context, key *app.Key, in app.SuppressionBatch) ([]app.Suppression, error) {
+	list, err := in.Validate()
+	if err != nil {
+		return nil, err
+	}
+	return s.suppress(ctx, key.TeamID, list)
+}
+
+// suppress writes down a list in one vital Write: an opt-out must not wait for
+// room on the disk.
+func (s *Suppressions) suppress(ctx context.Context, teamID string, list []app.Suppression) ([]app.Suppression, error) {
+	out := make([]app.Suppression, len(list))
+	err := s.service.DB.WriteVital(ctx, func(tx *db.Tx) (err error) {
+		for i, suppression := range list {
+			suppression.ID, suppression.TeamID, suppression.CreatedAt, suppression.Hash = app.NewID(), teamID, tx.Now, s.service.Sealer.AddressHash(teamID, suppression.Key)
+			if out[i], err = tx.AddSuppression(suppression); err != nil {
+				return err
+			}
+			if out[i].ID != suppression.ID { // it stood there already
+				if !out[i].Origin.YieldsTo(suppression.Origin) {
+					continue
+				}
+				if err := tx.ReplaceOrigin(teamID, out[i].ID, suppression.Origin, ""); err != nil {
+					return fmt.Errorf("replace origin: %w", err)
+				}
+				out[i].Origin, out[i].SourceID = suppression.Origin, ""
+				suppression = out[i]
+			}
+			if err := s.service.announceSuppression(tx, webhook.SuppressionAdded, &suppression); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return out, base.Unavailable(err)
+}
+
+// CountSuppressions returns how many suppressions the team's list shows.
+func (s *Suppressions) CountSuppressions(ctx context.Context, key *app.Key) (int, error) {
+	n, err := db.Get(ctx, s.service.DB, func(r *db.Reader) (int, error) { return r.SuppressionCount(key.TeamID) })
+	return n, base.Unavailable(err)
+}
+
+// ListSuppressions returns a page of the team's list, newest first, and whether
+// there are more. An empty origin stands for all. Errors: CodeValidation.
+func (s *Suppressions) ListSuppressions(ctx context.Context, key *app.Key, origin app.SuppressionOrigin, page app.Page) (rows []app.Suppression, more bool, err error) {
+	if origin != "" {
+		if err := origin.Validate(); err != nil {
+			return nil, false, err
+		}
+	}
+	rows, more, err = db.GetPage(ctx, s.service.DB, func(r *db.Reader) ([]app.Suppression, bool, error) {
+		return r.ListSuppressions(key.TeamID, origin, page)
+	})
+	return rows, more, base.Cursor(page, err)
+}
+
+// GetSuppression returns the suppression with that id, or of that address. Errors:
+// CodeNotFound.
+func (s *Suppressions) GetSuppression(ctx context.Context, key *app.Key, idOrEmail string) (suppression app.Suppression, err error) {
+	suppression, err = db.Get(ctx, s.service.DB, func(r *db.Reader) (app.Suppression, error) { return s.findSuppression(r, key.TeamID, idOrEmail) })
+	if err == nil && suppression.Email == "" {
+		err = db.ErrNotFound // erased
+	}
+	return suppression, base.Lookup("suppression", err)
+}
+
+// findSuppression reads what a path can name a suppression by. What is neither
+// an id nor an address names nothing.
+func (s *Suppressions) findSuppression(r *db.Reader, teamID, idOrEmail string) (app.Suppression, error) {
+	if id, ok := app.ParseID(idOrEmail); ok {
+		return r.Suppression(teamID, id)
+	}
+	_, address, err := app.ParseBareAddress(idOrEmail)
+	if err != nil {
+		return app.Suppression{}, db.ErrNotFound
+	}
+	return r.SuppressionByAddress(teamID, s.service.Sealer.AddressHash(teamID, address))
+}
+
+// RemoveSuppression takes the suppression with that id, or of that address, off
+// the list and returns its id. Errors: CodeNotFound.
+func (s *Suppressions) RemoveSuppression(ctx context.Context, key *app.Key, idOrEmail string) (id string, err error) {
+	err = s.service.DB.WriteVital(ctx, func(tx *db.Tx) error {
+		suppression, err := s.findSuppression(&tx.Reader, key.TeamID, idOrEmail)
+		if err != nil {
+			return err
+		}
+		id = suppression.ID
+		if err := s.service.liftSuppression(tx, suppression); err != nil {
+			return err
+		}
+		return base.Audit(ctx, tx, key.TeamID, "suppression.remove", id, auditedSuppression(&suppression), nil)
+	})
+	return id, base.Lookup("suppression", err)
+}
+
+// RemoveSuppressions takes many off the list, skips those that are not on it,
+// and returns the ids of those that were. Errors: CodeValidation.
+func (s *Suppressions) RemoveSuppressions(ctx context.Context, key *app.Key, in app.SuppressionRemoval) (removed []string, err error) {
+	addresses, ids, err := in.Validate()
+	if err != nil {
+		return nil, err
+	}
+	err = s.service.DB.WriteVital(ctx, func(tx *db.Tx) error {
+		var lifted []app.Suppression
+		for _, id := range ids {
+			suppression, err := tx.Suppression(key.TeamID, id)
+			if lifted, err = s.liftFound(tx, suppression, err, lifted); err != nil {
+				return err
+			}
+		}
+		for _, address := range addresses {
+			suppression, err := tx.SuppressionByAddress(key.TeamID, s.service.Sealer.AddressHash(key.TeamID, address))
+			if lifted, err = s.liftFound(tx, suppression, err, lifted); err != nil {
+				return err
+			}
+		}
+		removed = nil
+		for i := range lifted {
+			removed = append(removed, lifted[i].ID)
+		}
+		return auditLifted(ctx, tx, key.TeamID, lifted)
+	})
+	return removed, base.Unavailable(err)
+}
+
+// auditLifted notes in the audit log what was taken off a list at once; nothing: that is
+// no change.
+func auditLifted(ctx context.Context, tx *db.Tx, teamID string, lifted []app.Suppression) error {
+	if len(lifted) == 0 {
+		return nil
+	}
+	before := make([]any, len(lifted))
+	for i := range lifted {
+		before[i] = auditedSuppression(&lifted[i])
+	}
+	return base.Audit(ctx, tx, teamID, "suppression.remove", "", before, nil)
+}
+
+// auditedSuppression is what the audit log says of a suppression; of one that was erased
+// not the address, though the caller knew it.
+func auditedSuppression(suppression *app.Suppression) map[string]any {
+	return map[string]any{"id": suppression.ID, "email": cmp.Or(suppression.Email, app.Erased), "origin": suppression.Origin}
+}
+
+// liftFound takes what a look-up found off the list and appends it to lifted. A look-up
+// that found nothing is no error.
+func (s *Suppressions) liftFound(tx *db.Tx, suppression app.Suppression, err error, lifted []app.Suppression) ([]app.Suppression, error) {
+	if errors.Is(err, db.ErrNotFound) {
+		return lifted, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return append(lifted, suppression), s.service.liftSuppression(tx, suppression)
+}
+
+// liftSuppression takes a suppression off its team's list and tells webhooks. Of
+// one that was erased they don't hear the address again, though the caller knew
+// it.
+func (s *Service) liftSuppression(tx *db.Tx, suppression app.Suppression) error {
+	if err := tx.DeleteSuppression(suppression.TeamID, suppression.ID); err != nil {
+		return err
+	}
+	if suppression.Email == "" {
+		suppression.Email = app.Erased
+	}
+	return s.announceSuppression(tx, webhook.SuppressionRemoved, &suppression)
+}
+
+// BlockedAmong returns what keeps mail of a team from recipients. Opt-outs are
+// looked up only for mail of a topic.
+func (s *Service) BlockedAmong(r *db.Reader, teamID, topicID string, recipients []string) (app.Blocked, error) {
+	keys, hashes := make(map[app.AddressHash]app.AddressKey, len(recipients)), make([]app.AddressHash, len(recipients))
+	for i, mailbox := range recipients {
+		key := app.KeyOf(mailbox)
+		hashes[i] = s.Sealer.AddressHash(teamID, key)
+		keys[hashes[i]] = key
+	}
+	list, err := r.Suppressions(teamID, hashes)
+	if err != nil {
+		return nil, fmt.Errorf("look up suppressions: %w", err)
+	}
+	if len(list) == 0 && topicID == "" {
+		return nil, nil
+	}
+	for i := range list {
+		list[i].Key = keys[list[i].Hash]
+	}
+	blocked := app.NewBlocked(list, topicID != "")
+	if topicID == "" {
+		return blocked, nil
+	}
+	return blocked, optedOutAmong(r, teamID, topicID, keys, blocked)
+}
+
+// SuppressFor puts an address on the list because of what came of an email, or
+// changes the reason of the suppression that stands there to the graver one. listed is the
+// address as lists show it; empty: it was erased, and is not shown.
+func (s *Service) SuppressFor(tx *db.Tx, teamID, emailID string, address app.AddressKey, listed string, origin app.SuppressionOrigin) error {
+	fresh := app.Suppression{ID: app.NewID(), TeamID: teamID, Email: listed, Hash: s.Sealer.AddressHash(teamID, address),
+		Origin: origin, SourceID: emailID, CreatedAt: tx.Now}
+	suppression, err := tx.AddSuppression(fresh)
+	if err != nil {
+		return err
+	}
+	if suppression.ID != fresh.ID {
+		if !suppression.Origin.GivesWayTo(origin) {
+			return nil
+		}
+		if err := tx.ReplaceOrigin(teamID, suppression.ID, origin, emailID); err != nil {
+			return fmt.Errorf("replace origin: %w", err)
+		}
+		suppression.Origin, suppression.SourceID = origin, emailID
+	}
+	if suppression.Email == "" {
+		suppression.Email = app.Erased
+	}
+	return s.announceSuppression(tx, webhook.SuppressionAdded, &suppression)
+}
+
+// SuppressRefused does the same for a recipient that the relay refused by name,
+// by the same rule.
+func (s *Service) SuppressRefused(tx *db.Tx, u app.Unit, v app.RecipientResult) error {
+	if !HardRefusal(v) {
+		return nil
+	}
+	return s.SuppressFor(tx, u.TeamID, u.EmailID, app.KeyOf(v.Address), strings.ToLower(v.Address), app.OriginBounce)
+}
+
+// HardRefusal reports whether a refusal by name proves that mail to the recipient is
+// pointless. Our own refusal proves nothing.
+func HardRefusal(v app.RecipientResult) bool {
+	return v.Reply.Code/100 == 5 && bounce.Judge(bounce.Evidence{Reply: v.Reply.Text, ReplyCode: v.Reply.Code, Status: v.Reply.Enhanced}).Verdict == bounce.Hard
+}

@@ -1,0 +1,101 @@
+package audience
+
+import (
+	"context"
+	"errors"
+
+	"mailer/app"
+	"mailer/app/base"
+	"mailer/app/rules/webhook"
+	"mailer/db"
+)
+
+// CreateTopic adds a topic. Errors: CodeValidation, for a team with base.CapTopics
+// too; CodeConflict for a name that another topic of the team has, letter for letter.
+func (s *Topics) CreateTopic(ctx context.Context, key *app.Key, in app.TopicInput) (app.Topic, error) {
+	t, err := in.Validate()
+	if err != nil {
+		return app.Topic{}, err
+	}
+	t.ID, t.TeamID = app.NewID(), key.TeamID
+	err = s.service.DB.Write(ctx, func(tx *db.Tx) error {
+		if err := base.CapTopics.Room(&tx.Reader, key.TeamID); err != nil {
+			return err
+		}
+		t.CreatedAt, t.UpdatedAt = tx.Now, tx.Now
+		if err := tx.InsertTopic(&t); err != nil {
+			return topicTaken(err)
+		}
+		return s.service.AnnounceTopic(tx, webhook.TopicCreated, &t)
+	})
+	return t, base.Unavailable(err)
+}
+
+// topicTaken words a name that another topic has.
+func topicTaken(err error) error {
+	if errors.Is(err, db.ErrConflict) {
+		return app.Errorf(app.CodeConflict, "A topic with this name exists already")
+	}
+	return err
+}
+
+// ListTopics returns a page of the team's topics, newest first, and whether there
+// are more. Errors: CodeValidation for a cursor that is not in the list.
+func (s *Topics) ListTopics(ctx context.Context, key *app.Key, page app.Page) (rows []app.Topic, more bool, err error) {
+	rows, more, err = db.GetPage(ctx, s.service.DB, func(r *db.Reader) ([]app.Topic, bool, error) { return r.ListTopics(key.TeamID, page) })
+	return rows, more, base.Cursor(page, err)
+}
+
+// GetTopic returns one topic. Errors: CodeNotFound.
+func (s *Topics) GetTopic(ctx context.Context, key *app.Key, id string) (t app.Topic, err error) {
+	t, err = db.Get(ctx, s.service.DB, func(r *db.Reader) (app.Topic, error) { return r.Topic(key.TeamID, id) })
+	return t, base.Lookup("topic", err)
+}
+
+// UpdateTopic changes a topic and returns it as it stands then. What changes
+// nothing is told to nobody. Errors: CodeNotFound, CodeValidation (for another
+// default too), CodeConflict for a name that another topic has.
+func (s *Topics) UpdateTopic(ctx context.Context, key *app.Key, id string, patch app.TopicPatch) (t app.Topic, err error) {
+	err = s.service.DB.Write(ctx, func(tx *db.Tx) error {
+		old, err := tx.Topic(key.TeamID, id)
+		if err != nil {
+			return err
+		}
+		if t, err = patch.Apply(old); err != nil || t == old {
+			return err
+		}
+		t.UpdatedAt = tx.Now
+		if err := tx.UpdateTopic(&t); err != nil {
+			return topicTaken(err)
+		}
+		return s.service.AnnounceTopic(tx, webhook.TopicUpdated, &t)
+	})
+	return t, base.Lookup("topic", err)
+}
+
+// DeleteTopic removes a topic and, in time, what addresses chose about it.
+// Errors: CodeNotFound, CodeConflict while mail of the topic waits (it could not
+// be told any more who opted out of it) or a broadcast that has not left uses it.
+func (s *Topics) DeleteTopic(ctx context.Context, key *app.Key, id string) error {
+	err := s.service.DB.Write(ctx, func(tx *db.Tx) error {
+		t, err := tx.Topic(key.TeamID, id)
+		if err != nil {
+			return err
+		}
+		waits, err := tx.HasTopicUnits(id)
+		if err != nil {
+			return err
+		}
+		if waits {
+			return app.Errorf(app.CodeConflict, "Emails of this topic still wait to be sent; cancel them, or delete the topic once they have left")
+		}
+		if err := unusedByBroadcasts(tx, "topic", id); err != nil {
+			return err
+		}
+		if err := tx.DeleteTopic(key.TeamID, id); err != nil {
+			return err
+		}
+		return s.service.AnnounceTopic(tx, webhook.TopicDeleted, &t)
+	})
+	return base.Lookup("topic", err)
+}

@@ -1,0 +1,118 @@
+package audience_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+
+	"mailer/app"
+	"mailer/app/rules/contactfile"
+	"mailer/app/tenants/audience"
+	"mailer/app/testing/testserver"
+	"mailer/db"
+)
+
+// randomChange does something to one of few people that may change a counter. What is
+// refused changes nothing.
+func randomChange(w *testserver.World, r *rand.Rand, segmentID string) {
+	ctx, s := w.T.Context(), w.Server
+	who := func() string { return fmt.Sprintf("p%d@example.net", r.IntN(30)) }
+	switch r.IntN(10) {
+	case 0:
+		_, _, _ = s.Audience.PutContact(ctx, w.Key, app.ContactInput{Email: who(), Segments: []app.SegmentRef{{ID: segmentID}}}, app.ConflictUpsert)
+	case 1:
+		items := []audience.ContactItem{{Input: &app.ContactInput{Email: who()}}, {Input: &app.ContactInput{Email: who(), Unsubscribed: true}}}
+		_, _ = s.Audience.PutContacts(ctx, w.Key, items, app.ConflictUpsert, true)
+	case 2:
+		_, _ = s.Audience.DeleteContact(ctx, w.Key, who(), r.IntN(2) == 0)
+	case 3:
+		_, _ = s.Suppressions.AddSuppression(ctx, w.Key, app.SuppressionInput{Email: who(), Origin: app.OriginManual})
+	case 4:
+		_, _ = s.Suppressions.AddSuppressions(ctx, w.Key, app.SuppressionBatch{Emails: []string{who(), who(), who()}, Origin: app.OriginBounce})
+	case 5:
+		_, _ = s.Suppressions.RemoveSuppression(ctx, w.Key, who())
+	case 6:
+		_, _ = s.Audience.AddToSegment(ctx, w.Key, who(), segmentID)
+	case 7:
+		_, _ = s.Audience.RemoveFromSegment(ctx, w.Key, who(), segmentID)
+	case 8:
+		_ = s.DB.Write(ctx, func(tx *db.Tx) error {
+			email := who()
+			_, err := tx.InsertOptOut(&app.Suppression{ID: app.NewID(), TeamID: w.Key.TeamID, Email: email, Hash: w.Hash(email), CreatedAt: tx.Now})
+			if err == nil && r.IntN(2) == 0 {
+				err = fmt.Errorf("rolled back")
+			}
+			return err
+		})
+	case 9:
+		unsubscribed := r.IntN(2) == 0
+		_, _ = s.Audience.UpdateContact(ctx, w.Key, who(), app.ContactPatch{Email: who(), Unsubscribed: &unsubscribed})
+	}
+}
+
+// TestTotalsAreWhatCountingFinds: counters are right after many changes at the same time.
+func TestTotalsAreWhatCountingFinds(t *testing.T) {
+	testserver.BothEngines(t)
+	w := testserver.Idle(t)
+	segment := w.Segment(nil)
+	var all sync.WaitGroup
+	for i := range 4 {
+		all.Go(func() {
+			r := rand.New(rand.NewPCG(uint64(i), 38))
+			for range 150 {
+				randomChange(w, r, segment.ID)
+			}
+		})
+	}
+	all.Wait()
+	_, _, err := w.Server.Audience.PutContact(t.Context(), w.Key, app.ContactInput{Email: "gone@example.net", Segments: []app.SegmentRef{{ID: segment.ID}}}, app.ConflictError)
+	testserver.Must(t, err)
+	_, err = w.Server.Suppressions.AddSuppression(t.Context(), w.Key, app.SuppressionInput{Email: "gone@example.net", Origin: app.OriginManual})
+	testserver.Must(t, err)
+	_, err = w.Server.Audience.DeleteContact(t.Context(), w.Key, "gone@example.net", true)
+	testserver.Must(t, err)
+	wantTotals(w, segment.ID)
+	if n := w.Sql(`SELECT count(*) FROM suppressions WHERE email IS NULL`)[0]; n == "0" {
+		t.Error("no suppression was erased")
+	}
+}
+
+// wantTotals compares the totals of lists with what is there.
+func wantTotals(w *testserver.World, segmentID string) {
+	w.T.Helper()
+	contacts, err := w.Server.Audience.CountContacts(w.T.Context(), w.Key, "")
+	testserver.Must(w.T, err)
+	members, err := w.Server.Audience.CountContacts(w.T.Context(), w.Key, segmentID)
+	testserver.Must(w.T, err)
+	suppressions, err := w.Server.Suppressions.CountSuppressions(w.T.Context(), w.Key)
+	testserver.Must(w.T, err)
+	for what, pair := range map[string][2]string{
+		"contacts":     {fmt.Sprint(*contacts), w.Count("contacts")},
+		"members":      {fmt.Sprint(*members), w.Count("members")},
+		"suppressions": {fmt.Sprint(suppressions), w.Sql(`SELECT count(*) FROM suppressions WHERE email IS NOT NULL`)[0]},
+	} {
+		if pair[0] != pair[1] || pair[1] == "0" {
+			w.T.Errorf("%s %s by the counter, and %s are there", pair[0], what, pair[1])
+		}
+	}
+}
+
+func TestTotalsCountImports(t *testing.T) {
+	testserver.Bubble(t, func(t *testing.T) {
+		w := testserver.Idle(t)
+		w.Start()
+		segment := w.Segment(nil)
+		for range 2 {
+			id := upload(w, contactfile.Input{OnConflict: "upsert", Segments: []app.SegmentRef{{ID: segment.ID}}},
+				"email,unsubscribed,state\na@example.net,false,\nb@example.net,true,\nc@example.net,false,bounced\na@example.net,false,\n")
+			testserver.Later(0)
+			if i, _ := w.Imported(id); i.Status != contactfile.Completed {
+				t.Fatalf("%+v", i)
+			}
+		}
+		_, err := w.Server.Suppressions.AddSuppression(t.Context(), w.Key, app.SuppressionInput{Email: "d@example.net", Origin: app.OriginManual})
+		testserver.Must(t, err)
+		wantTotals(w, segment.ID)
+	})
+}

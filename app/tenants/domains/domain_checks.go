@@ -1,0 +1,225 @@
+package domains
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"mailer/app"
+	"mailer/app/base"
+	"mailer/app/kit/clock"
+	"mailer/app/rules/dnscheck"
+	"mailer/app/rules/webhook"
+	"mailer/db"
+)
+
+const (
+	// checkTimeout bounds all questions about one domain.
+	checkTimeout = 30 * time.Second
+	// checksAtOnce is how many domains are checked at the same time.
+	checksAtOnce = 16
+	// dueAtOnce is how many due domains one round takes.
+	dueAtOnce = 100
+)
+
+// checker keeps the checks of domains apart: one of each domain at a time.
+type checker struct {
+	mu      sync.Mutex
+	running map[string]bool // by domain id: a check is wanted that has not begun
+	places  chan struct{}
+}
+
+func newChecker() *checker {
+	return &checker{running: map[string]bool{}, places: make(chan struct{}, checksAtOnce)}
+}
+
+// want notes that a domain is to be checked; true: nobody does that yet, and the
+// caller must. Who checks it already will do so once more, for what was published
+// meanwhile may not be in the answers that it has.
+func (c *checker) want(id string) (yours bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	_, busy := c.running[id]
+	c.running[id] = true
+	return !busy
+}
+
+// next reports whether a check is wanted; otherwise the domain is free again.
+func (c *checker) next(id string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.running[id] {
+		c.running[id] = false
+		return true
+	}
+	delete(c.running, id)
+	return false
+}
+
+// leave frees a domain, whatever is wanted.
+func (c *checker) leave(id string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.running, id)
+}
+
+// VerifyDomain has a domain checked now and does not wait for the outcome: one
+// that was never checked, or has failed, is pending from here. Errors:
+// CodeNotFound.
+func (s *Service) VerifyDomain(ctx context.Context, key *app.Key, id string) error {
+	d, err := s.beginVerifying(ctx, key.TeamID, id)
+	if err != nil {
+		return err
+	}
+	s.checkSoon(d)
+	return nil
+}
+
+// CheckDomain is VerifyDomain for a domain by its name, and waits for the
+// outcome. Errors: CodeNotFound.
+func (s *Service) CheckDomain(ctx context.Context, teamID, name string) (d app.Domain, err error) {
+	if d, err = s.DomainByName(ctx, teamID, name); err != nil {
+		return d, err
+	}
+	if d, err = s.beginVerifying(ctx, teamID, d.ID); err != nil {
+		return d, err
+	}
+	if err := s.check(ctx, &d); err != nil {
+		return d, base.Lookup("domain", err)
+	}
+	return s.DomainByName(ctx, teamID, d.Name)
+}
+
+// beginVerifying makes a domain due, and pending where it was not verified.
+func (s *Service) beginVerifying(ctx context.Context, teamID, id string) (d app.Domain, err error) {
+	err = s.DB.Write(ctx, func(tx *db.Tx) (err error) {
+		if d, err = tx.Domain(teamID, id); err != nil {
+			return err
+		}
+		before := d.Status
+		d.Status, d.PendingSince, d.CheckAt = app.StartVerifying(&d, tx.Now)
+		if err := tx.SetDomainChecks(&d); err != nil {
+			return err
+		}
+		if err := base.Audit(ctx, tx, teamID, "domain.verify", id, map[string]any{"status": before}, map[string]any{"name": d.Name, "status": d.Status}); err != nil || d.Status == before {
+			return err
+		}
+		return s.announceDomain(tx, webhook.DomainUpdated, &d)
+	})
+	return d, base.Lookup("domain", err)
+}
+
+// checkSoon checks a domain in the background. What it misses because the server
+// stops the next start finds, for the domain stays due.
+func (s *Service) checkSoon(d app.Domain) {
+	if s.Resolver == nil || s.Taking.Err() != nil || !s.checks.want(d.ID) {
+		return
+	}
+	s.Workers.Go(func() {
+		defer func() {
+			if r := recover(); r != nil {
+				s.checks.leave(d.ID)
+				s.Log.Error("panic in a check of a domain", "domain", d.Name, "panic", r, "stack", string(debug.Stack()))
+			}
+		}()
+		select {
+		case s.checks.places <- struct{}{}:
+			defer func() { <-s.checks.places }()
+		case <-s.Taking.Done():
+			return
+		}
+		for s.checks.next(d.ID) {
+			if err := s.check(s.Taking, &d); err != nil && s.Taking.Err() == nil && app.CodeOf(err) != app.CodeNotFound && !errors.Is(err, db.ErrNotFound) {
+				s.Log.Error("check a domain", "domain", d.Name, "err", err)
+			}
+		}
+	})
+}
+
+// CheckDue is the cron job: it checks the domains whose time has come.
+func (s *Service) CheckDue(ctx context.Context) error {
+	if s.Resolver == nil {
+		return nil
+	}
+	due, err := db.Get(ctx, s.DB, func(r *db.Reader) ([]app.Domain, error) { return r.DueDomains(clock.Now(), dueAtOnce) })
+	if err != nil {
+		return fmt.Errorf("find due domains: %w", err)
+	}
+	for _, d := range due {
+		s.checkSoon(d)
+	}
+	return nil
+}
+
+// check asks the DNS about a domain and writes down what follows.
+func (s *Service) check(ctx context.Context, d *app.Domain) error {
+	checks, err := s.LookUp(ctx, d.TeamID, d.ID)
+	if err != nil {
+		return err
+	}
+	return s.DB.Write(ctx, func(tx *db.Tx) error { return s.settleCheck(tx, d, checks) })
+}
+
+// LookUp asks the DNS about the records of a domain, and changes nothing. Errors:
+// CodeNotFound; that of ctx.
+func (s *Service) LookUp(ctx context.Context, teamID, id string) ([]app.RecordCheck, error) {
+	if s.Resolver == nil {
+		return nil, errors.New("no resolver is configured")
+	}
+	full, err := s.GetDomain(ctx, &app.Key{TeamID: teamID}, id) // with its keys
+	if err != nil {
+		return nil, err
+	}
+	asking, cancel := context.WithTimeout(ctx, checkTimeout)
+	defer cancel()
+	needs, target := s.wants(&full)
+	checks := dnscheck.Check(asking, full.WithoutExpired(clock.Now()), needs, target, s.Resolver)
+	return checks, ctx.Err() // the end of ctx is not the DNS's silence
+}
+
+// settleCheck writes what a check found, and what follows: another status, and a
+// next DKIM key that signs now that its record is live. Only these are announced.
+func (s *Service) settleCheck(tx *db.Tx, checked *app.Domain, checks []app.RecordCheck) error {
+	d, err := tx.Domain(checked.TeamID, checked.ID)
+	if err != nil {
+		return err
+	}
+	promoted, err := promoteKey(tx, &d, checks)
+	if err != nil {
+		return err
+	}
+	if err := tx.PurgeDKIMKeys(d.ID, tx.Now.Add(-app.DKIMRetention)); err != nil {
+		return err
+	}
+	before := d.Status
+	d.Status, d.PendingSince, d.CheckAt = app.NextDomainStatus(&d, checks, tx.Now)
+	d.Checks, d.CheckedAt = checks, tx.Now
+	if err := tx.SetDomainChecks(&d); err != nil {
+		return err
+	}
+	if d.Status == before && !promoted {
+		return nil
+	}
+	tx.AfterCommit(func() {
+		s.dkim.Forget(dkimName(d.TeamID, d.Name))
+		s.Log.Info("domain checked", "domain", d.Name, "status", d.Status, "was", before, "new_dkim_key", promoted)
+	})
+	return s.announceDomain(tx, webhook.DomainUpdated, &d)
+}
+
+// promoteKey has the next key of a domain sign, where there is one and its record
+// was found.
+func promoteKey(tx *db.Tx, d *app.Domain, checks []app.RecordCheck) (promoted bool, err error) {
+	next := d.Key(app.DKIMNext)
+	if next == nil || !d.KeyIsLive(next, checks) {
+		return false, nil
+	}
+	if err := tx.PromoteDKIMKey(d.ID); err != nil {
+		return false, err
+	}
+	*d, err = tx.Domain(d.TeamID, d.ID)
+	return err == nil, err
+}

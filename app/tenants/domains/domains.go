@@ -1,0 +1,334 @@
+package domains
+
+import (
+	"context"
+	"crypto"
+	"crypto/x509"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"mailer/app"
+	"mailer/app/base"
+	"mailer/app/kit/clock"
+	"mailer/app/kit/mailbox"
+	"mailer/app/rules/webhook"
+	"mailer/db"
+)
+
+// dkimBits is the length of a DKIM key (RFC 8301 3.2).
+const dkimBits = 2048
+
+// DKIMPurpose is what private DKIM keys are sealed for.
+const DKIMPurpose = "dkim"
+
+// AddDomain registers a domain of a team with a DKIM key pair of its own. A
+// trusted one counts as verified at once: the operator vouches for it. Errors:
+// CodeConflict, CodeValidation, CodePlanLimitReached; CodeRateLimitExceeded and
+// CodeServiceUnavailable where many are added at once.
+func (s *Service) AddDomain(ctx context.Context, teamID string, in app.DomainInput) (app.Domain, error) {
+	d, err := in.Validate(s.Regions())
+	if err != nil {
+		return app.Domain{}, err
+	}
+	d.ID, d.TeamID, d.CreatedAt, d.Status = app.NewID(), teamID, clock.Now().UTC(), app.DomainNotStarted
+	if d.Trusted {
+		d.Status = app.DomainVerified
+	}
+	conflict := app.Errorf(app.CodeConflict, "The domain %s is registered already", d.Name)
+	if _, err := s.DomainByName(ctx, teamID, d.Name); err == nil {
+		return app.Domain{}, conflict // before a key is made, which takes a tenth of a second
+	}
+	if err := s.DB.Read(ctx, func(r *db.Reader) error { return s.teams.DomainRoom(r, teamID) }); err != nil {
+		return app.Domain{}, base.Unavailable(err) // before the key too
+	}
+	pair, err := s.newDKIMPair(ctx, &d, app.DKIMSelector, app.DKIMSigning)
+	if err != nil {
+		return app.Domain{}, err
+	}
+	d.Keys = []app.DKIMPair{pair}
+	err = s.DB.Write(ctx, func(tx *db.Tx) error {
+		full := s.teams.DomainRoom(&tx.Reader, teamID)
+		if err := tx.InsertDomain(&d); err != nil {
+			return err
+		}
+		if full != nil {
+			return full
+		}
+		tx.AfterCommit(func() { s.dkim.Forget(dkimName(d.TeamID, d.Name)) })
+		if err := s.announceDomain(tx, webhook.DomainCreated, &d); err != nil {
+			return err
+		}
+		return base.Audit(ctx, tx, teamID, "domain.create", d.ID, nil, map[string]any{"name": d.Name, "region": d.Region, "trusted": d.Trusted})
+	})
+	if errors.Is(err, db.ErrConflict) {
+		return app.Domain{}, conflict
+	}
+	return d, base.Unavailable(err)
+}
+
+// newDKIMPair makes a key pair, its private half sealed for the domain. Errors: those
+// of keyTurn.
+func (s *Service) newDKIMPair(ctx context.Context, d *app.Domain, selector string, state app.DKIMState) (app.DKIMPair, error) {
+	done, err := s.keyTurn(ctx, d.TeamID)
+	if err != nil {
+		return app.DKIMPair{}, err
+	}
+	defer done()
+	key, err := s.NewKey()
+	if err != nil {
+		return app.DKIMPair{}, fmt.Errorf("make DKIM key: %w", err)
+	}
+	public, err := x509.MarshalPKIXPublicKey(&key.PublicKey)
+	if err != nil {
+		return app.DKIMPair{}, fmt.Errorf("encode DKIM key: %w", err)
+	}
+	private, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		return app.DKIMPair{}, fmt.Errorf("encode DKIM key: %w", err)
+	}
+	return app.DKIMPair{
+		Selector: selector, State: state, Public: base64.StdEncoding.EncodeToString(public),
+		Sealed: s.Sealer.Seal(DKIMPurpose, d.ID, private), CreatedAt: clock.Now().UTC(),
+	}, nil
+}
+
+// ListDomains returns a page of a team's domains, newest first, without their
+// keys, and whether there are more.
+func (s *Service) ListDomains(ctx context.Context, teamID string, page app.Page) (rows []app.Domain, more bool, err error) {
+	rows, more, err = db.GetPage(ctx, s.DB, func(r *db.Reader) ([]app.Domain, bool, error) { return r.ListDomains(teamID, page) })
+	return rows, more, base.Cursor(page, err)
+}
+
+// GetDomain returns one domain of the key's team with its keys and what the last
+// check found. Errors: CodeNotFound.
+func (s *Service) GetDomain(ctx context.Context, key *app.Key, id string) (d app.Domain, err error) {
+	err = s.DB.Read(ctx, func(r *db.Reader) error {
+		if d, err = r.Domain(key.TeamID, id); err != nil {
+			return err
+		}
+		d.Pauses, err = r.DomainTroubles(d.TeamID, d.Name)
+		return err
+	})
+	return d, base.Lookup("domain", err)
+}
+
+// DomainByName returns a team's domain. Errors: CodeNotFound.
+func (s *Service) DomainByName(ctx context.Context, teamID, name string) (d app.Domain, err error) {
+	if ascii, perr := mailbox.ParseDomain(name); perr == nil {
+		name = ascii
+	}
+	d, err = db.Get(ctx, s.DB, func(r *db.Reader) (app.Domain, error) { return r.DomainByName(teamID, name) })
+	return d, base.Lookup("domain", err)
+}
+
+// UpdateDomain changes the tracking of a domain; mail accepted before keeps the
+// old settings. A new tracking host is used once a check found it in the DNS,
+// which is looked at now. Errors: CodeNotFound, CodeValidation.
+func (s *Service) UpdateDomain(ctx context.Context, key *app.Key, id string, patch app.DomainPatch) (d app.Domain, err error) {
+	err = s.DB.Write(ctx, func(tx *db.Tx) error {
+		old, err := tx.Domain(key.TeamID, id)
+		if err != nil {
+			return err
+		}
+		if d, err = patch.Apply(old); err != nil {
+			return err
+		}
+		if d.OpenTracking == old.OpenTracking && d.ClickTracking == old.ClickTracking && d.TrackingSubdomain == old.TrackingSubdomain {
+			return nil
+		}
+		if err := tx.SetDomainTracking(&d); err != nil {
+			return err
+		}
+		if d.TrackingSubdomain != old.TrackingSubdomain && (d.Status == app.DomainVerified || d.Status == app.DomainPending) {
+			tx.AfterCommit(func() { s.checkSoon(d) })
+		}
+		if err := s.announceDomain(tx, webhook.DomainUpdated, &d); err != nil {
+			return err
+		}
+		return base.Audit(ctx, tx, key.TeamID, "domain.update", id, auditedTracking(&old), auditedTracking(&d))
+	})
+	return d, base.Lookup("domain", err)
+}
+
+// auditedTracking is what the audit log says of how a domain tracks.
+func auditedTracking(d *app.Domain) map[string]any {
+	return map[string]any{"name": d.Name, "open_tracking": d.OpenTracking, "click_tracking": d.ClickTracking, "tracking_subdomain": d.TrackingSubdomain}
+}
+
+// DeleteDomain removes a domain with its keys, and the API keys that are bound
+// to it. Mail of it that still waits is not sent any more: it fails at its next
+// attempt. Errors: CodeNotFound; CodeConflict while an API key is bound to it that
+// the one that asks could not delete by itself.
+func (s *Service) DeleteDomain(ctx context.Context, key *app.Key, id string) error {
+	err := s.DB.WriteVital(ctx, func(tx *db.Tx) error {
+		d, err := tx.Domain(key.TeamID, id)
+		if err != nil {
+			return err
+		}
+		bound, err := tx.KeysOfDomain(d.TeamID, d.ID)
+		if err != nil {
+			return fmt.Errorf("read the keys of a domain: %w", err)
+		}
+		if err := boundAbove(bound, key); err != nil {
+			return err
+		}
+		if err := tx.DeleteDomain(key.TeamID, id); err != nil {
+			return err
+		}
+		tx.AfterCommit(func() {
+			s.dkim.Forget(dkimName(d.TeamID, d.Name))
+			s.teams.ForgetKeys()
+		})
+		if err := s.announceDomain(tx, webhook.DomainDeleted, &d); err != nil {
+			return err
+		}
+		keys := make([]string, len(bound))
+		for i := range bound {
+			keys[i] = bound[i].ID
+		}
+		return base.Audit(ctx, tx, key.TeamID, "domain.delete", id, map[string]any{"name": d.Name, "region": d.Region, "trusted": d.Trusted, "keys": keys}, nil)
+	})
+	return base.Lookup("domain", err)
+}
+
+// boundAbove refuses to end a key by way of its domain. Errors: CodeConflict.
+func boundAbove(bound []app.Key, key *app.Key) error {
+	for _, k := range bound {
+		if k.Role.Above(key.Role) {
+			return app.Errorf(app.CodeConflict, "The API key %q of the role %s is bound to this domain and would end with it; a key of that role has to delete one of them first",
+				k.Name, k.Role)
+		}
+	}
+	return nil
+}
+
+// RotateDKIM publishes the next key of a domain: its record is listed, and once
+// a check finds it in the DNS it signs. A next key that waits already is the
+// answer. Errors: CodeNotFound.
+func (s *Service) RotateDKIM(ctx context.Context, teamID, name string) (d app.Domain, err error) {
+	if d, err = s.DomainByName(ctx, teamID, name); err != nil {
+		return d, err
+	}
+	return s.rotate(ctx, d)
+}
+
+// RotateKeyOf is RotateDKIM for a domain by its id. Errors: those, too.
+func (s *Service) RotateKeyOf(ctx context.Context, key *app.Key, id string) (d app.Domain, err error) {
+	if d, err = s.GetDomain(ctx, key, id); err != nil {
+		return d, err
+	}
+	return s.rotate(ctx, d)
+}
+
+func (s *Service) rotate(ctx context.Context, d app.Domain) (app.Domain, error) {
+	if d.Key(app.DKIMNext) != nil {
+		return d, nil
+	}
+	id, teamID := d.ID, d.TeamID
+	pair, err := s.newDKIMPair(ctx, &d, d.NextSelector(), app.DKIMNext)
+	if err != nil {
+		return d, err
+	}
+	err = s.DB.Write(ctx, func(tx *db.Tx) (err error) {
+		if d, err = tx.Domain(teamID, id); err != nil || d.Key(app.DKIMNext) != nil { // another rotation was faster
+			return err
+		}
+		if err := tx.InsertDKIMKey(id, &pair); err != nil {
+			return err
+		}
+		d.Keys, d.CheckAt = append(d.Keys, pair), tx.Now
+		if err := tx.SetDomainChecks(&d); err != nil {
+			return err
+		}
+		if err := s.announceDomain(tx, webhook.DomainUpdated, &d); err != nil {
+			return err
+		}
+		return base.Audit(ctx, tx, teamID, "domain.rotate_dkim", id, nil, map[string]any{"name": d.Name, "selector": pair.Selector})
+	})
+	return d, base.Lookup("domain", err)
+}
+
+// announceDomain notes an event about a domain.
+func (s *Service) announceDomain(tx *db.Tx, name webhook.EventName, d *app.Domain) error {
+	return s.events.Announce(tx, d.TeamID, name, func() (any, error) {
+		return d.Data(s.DomainRecords(d)), nil
+	})
+}
+
+// DomainRecords are the rows that a domain's owner publishes, with what the last
+// check found.
+func (s *Service) DomainRecords(d *app.Domain) []app.DNSRecord {
+	needs, target := s.wants(d)
+	records := d.WithoutExpired(clock.Now()).Records(needs, target)
+	if lack := s.Settings.Lack(s.Settings.RegionOf(d.Region)); lack != "" {
+		for i := range records {
+			if r := &records[i]; r.Record == app.RecordSPF && r.Type == string(app.DNSText) {
+				r.Detail = strings.TrimSpace(r.Detail + " What lets a relay send is missing in the value shown: " + lack + ".")
+			}
+		}
+	}
+	return records
+}
+
+const (
+	// dkimTTL is how long an opened key is used before the database is asked again.
+	dkimTTL = 10 * time.Second
+	// maxCachedDKIM is of how many domains keys are remembered.
+	maxCachedDKIM = 10_000
+)
+
+// dkimName is what the key of a team's domain is remembered under.
+func dkimName(teamID, domain string) string { return teamID + " " + domain }
+
+// DKIMKey returns the key that signs for a team's domain, as it was within the last 10
+// seconds or since it changed in this process; nil for a domain that the team does not
+// have. In capture mode that has a key too, so that its messages look like real ones.
+// Errors: seal.ErrSeal, those of the store.
+func (s *Service) DKIMKey(ctx context.Context, teamID, name string) (*app.DKIMKey, error) {
+	return s.dkim.Load(ctx, dkimName(teamID, name), func(ctx context.Context) (*app.DKIMKey, error) {
+		return s.openDKIM(ctx, teamID, name)
+	})
+}
+
+func (s *Service) openDKIM(ctx context.Context, teamID, name string) (*app.DKIMKey, error) {
+	d, err := s.DomainByName(ctx, teamID, name)
+	if app.CodeOf(err) == app.CodeNotFound {
+		return s.throwawayKey(name)
+	}
+	if err != nil {
+		return nil, err
+	}
+	pair := d.Key(app.DKIMSigning)
+	if pair == nil {
+		return nil, fmt.Errorf("%s has no DKIM key that signs", name)
+	}
+	der, err := s.Sealer.Open(DKIMPurpose, d.ID, pair.Sealed)
+	if err != nil {
+		return nil, fmt.Errorf("open DKIM key of %s: %w", name, err)
+	}
+	key, err := x509.ParsePKCS8PrivateKey(der)
+	if err != nil {
+		return nil, fmt.Errorf("parse DKIM key of %s: %w", name, err)
+	}
+	signer, ok := key.(crypto.Signer)
+	if !ok {
+		return nil, fmt.Errorf("DKIM key of %s can't sign", name)
+	}
+	return &app.DKIMKey{Domain: d.Name, Selector: pair.Selector, Signer: signer}, nil
+}
+
+// throwawayKey signs for a domain that nobody registered, which only the
+// capture transport lets through: its messages should look like real ones.
+func (s *Service) throwawayKey(name string) (*app.DKIMKey, error) {
+	if !s.Settings.Capture {
+		return nil, nil
+	}
+	key, err := s.throwaway()
+	if err != nil {
+		return nil, fmt.Errorf("make throwaway DKIM key: %w", err)
+	}
+	return &app.DKIMKey{Domain: name, Selector: app.DKIMSelector, Signer: key}, nil
+}

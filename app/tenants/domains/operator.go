@@ -1,0 +1,73 @@
+package domains
+
+import (
+	"context"
+	"fmt"
+
+	"mailer/app"
+	"mailer/app/base"
+	"mailer/app/rules/webhook"
+	"mailer/db"
+)
+
+// Deletion is what deleting a domain came to.
+type Deletion struct {
+	Domain  app.Domain
+	Waiting int64 // emails of it that wait and will fail, recipients of broadcasts too
+	Keys    int   // API keys that were bound to it and ended with it
+}
+
+// DeleteByName is DeleteDomain for the operator, by the domain's name. Errors:
+// CodeNotFound.
+func (s *Service) DeleteByName(ctx context.Context, teamID, name string) (gone Deletion, err error) {
+	if gone.Domain, err = s.DomainByName(ctx, teamID, name); err != nil {
+		return gone, err
+	}
+	d := &gone.Domain
+	err = s.DB.Read(ctx, func(r *db.Reader) error {
+		keys, err := r.KeysOfDomain(teamID, d.ID)
+		if err != nil {
+			return fmt.Errorf("read the keys of a domain: %w", err)
+		}
+		gone.Keys = len(keys)
+		open, err := r.OpenOf(teamID, d.Name)
+		gone.Waiting = open.Waiting
+		return err
+	})
+	if err != nil {
+		return gone, base.Unavailable(err)
+	}
+	return gone, s.DeleteDomain(ctx, &app.Key{TeamID: teamID, Role: app.RoleOwner}, d.ID)
+}
+
+// Trust has the operator vouch for a domain, or no longer: it is verified then whatever
+// the DNS says; without that word it is what its last check found, and checked again.
+// Errors: CodeNotFound.
+func (s *Service) Trust(ctx context.Context, teamID, name string, trusted bool) (d app.Domain, err error) {
+	if d, err = s.DomainByName(ctx, teamID, name); err != nil {
+		return d, err
+	}
+	id := d.ID
+	err = s.DB.Write(ctx, func(tx *db.Tx) (err error) {
+		if d, err = tx.Domain(teamID, id); err != nil || d.Trusted == trusted {
+			return err
+		}
+		before := map[string]any{"name": d.Name, "trusted": d.Trusted, "status": d.Status}
+		d.Trusted = trusted
+		d.Status, d.PendingSince, d.CheckAt = app.NextDomainStatus(&d, d.Checks, tx.Now)
+		if !trusted {
+			if d.CheckedAt.IsZero() {
+				d.Status = app.DomainNotStarted
+			}
+			d.Status, d.PendingSince, d.CheckAt = app.StartVerifying(&d, tx.Now)
+		}
+		if err := tx.SetDomainTrust(&d); err != nil {
+			return err
+		}
+		if err := s.announceDomain(tx, webhook.DomainUpdated, &d); err != nil {
+			return err
+		}
+		return base.Audit(ctx, tx, teamID, "domain.trust", id, before, map[string]any{"trusted": trusted, "status": d.Status})
+	})
+	return d, base.Lookup("domain", err)
+}

@@ -1,0 +1,48 @@
+// Package domains is the domains that teams send from: their records in the DNS,
+// the checks of them, and the keys that sign their mail. mail and all above it
+// may import it.
+//
+// Failure policy: a check that could not ask the DNS changes nothing; a private
+// key exists in the clear only in memory.
+package domains
+
+import (
+	"crypto/rand"
+	"crypto/rsa"
+	"sync"
+
+	"mailer/app"
+	"mailer/app/base"
+	"mailer/app/kit/cache"
+	"mailer/app/tenants/teams"
+	"mailer/app/tenants/webhooks"
+)
+
+// Service is domains, their checks and signing keys.
+type Service struct {
+	*base.Base
+	// Resolver asks the DNS about domains; nil: domains are not checked.
+	Resolver app.DNSLookup
+	// NewKey makes the key pair of a domain.
+	NewKey func() (*rsa.PrivateKey, error)
+	events *webhooks.Service
+	teams  *teams.Service
+	// dkim holds opened private keys, so that a message costs no unsealing; nil: the
+	// domain is unknown. throwaway is made by the first who needs it.
+	dkim      *cache.Cache[string, *app.DKIMKey]
+	throwaway func() (*rsa.PrivateKey, error)
+	checks    *checker
+	keyTurns  *base.Turns
+}
+
+// New makes the service.
+func New(b *base.Base, told *webhooks.Service, owners *teams.Service, resolver app.DNSLookup) *Service {
+	s := &Service{
+		Base: b, Resolver: resolver, NewKey: newRSAKey, events: told, teams: owners, checks: newChecker(), keyTurns: base.NewTurns(1, keysWaiting),
+		dkim: cache.New[string, *app.DKIMKey](maxCachedDKIM, dkimTTL),
+	}
+	s.throwaway = sync.OnceValues(func() (*rsa.PrivateKey, error) { return s.NewKey() })
+	return s
+}
+
+func newRSAKey() (*rsa.PrivateKey, error) { return rsa.GenerateKey(rand.Reader, dkimBits) }

@@ -1,0 +1,166 @@
+package teams
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"net/url"
+
+	"mailer/app"
+	"mailer/app/base"
+	"mailer/app/rules/brand"
+	"mailer/app/rules/picture"
+	"mailer/db"
+)
+
+// MaxLogoURL is how long the address of a logo on another server may be, in bytes.
+const MaxLogoURL = 2048
+
+// BrandChange is what is to be changed of a team's brand; what is not set stays. null, or
+// empty, stands for the default.
+type BrandChange struct{ Color, Font, Footer app.Change[string] }
+
+// Brands is the brands of teams.
+type Brands struct{ *base.Base }
+
+// NewBrands makes the service.
+func NewBrands(base *base.Base) *Brands { return &Brands{base} }
+
+// Brand returns the brand of a team. Error: CodeNotFound.
+func (s *Brands) Brand(ctx context.Context, teamID string) (brand.Brand, error) {
+	b, err := db.Get(ctx, s.DB, func(r *db.Reader) (brand.Brand, error) { return r.Brand(teamID) })
+	return b, base.Lookup("team", err)
+}
+
+// UpdateBrand changes colour, font and footer of a team. Errors: CodeValidation,
+// CodeNotFound.
+func (s *Brands) UpdateBrand(ctx context.Context, teamID string, change BrandChange) (brand.Brand, error) {
+	apply, err := change.checked()
+	if err != nil {
+		return brand.Brand{}, err
+	}
+	return s.changeBrand(ctx, teamID, func(_ *db.Tx, b *brand.Brand) error {
+		apply(b)
+		return nil
+	})
+}
+
+// checked returns what applies a change that can be applied. Error: CodeValidation.
+func (c *BrandChange) checked() (apply func(b *brand.Brand), err error) {
+	var checked brand.Brand
+	if c.Color.Value != "" {
+		if checked.Color, err = brand.CheckColor(c.Color.Value); err != nil {
+			return nil, err
+		}
+	}
+	checked.Font = brand.SystemFont
+	if c.Font.Value != "" {
+		if checked.Font, err = brand.CheckFont(c.Font.Value); err != nil {
+			return nil, err
+		}
+	}
+	if checked.Footer, err = brand.CheckFooter(c.Footer.Value); err != nil {
+		return nil, err
+	}
+	return func(b *brand.Brand) {
+		if c.Color.Set {
+			b.Color = checked.Color
+		}
+		if c.Font.Set {
+			b.Font = checked.Font
+		}
+		if c.Footer.Set {
+			b.Footer = checked.Footer
+		}
+	}, nil
+}
+
+// SetLogo stores an uploaded logo and makes it the team's. The logo before it stays at its
+// address, since email that was sent shows it. Errors: CodeValidation, CodeNotFound.
+func (s *Brands) SetLogo(ctx context.Context, teamID string, file []byte) (brand.Brand, error) {
+	p, err := picture.Read("content", file, picture.Bounds{Bytes: brand.MaxLogoBytes, Side: brand.MaxLogoSide})
+	if err != nil {
+		return brand.Brand{}, err
+	}
+	logo := brand.Logo{ID: logoID(teamID, p.Bytes), Type: p.Type, Width: p.Width, Height: p.Height}
+	return s.changeBrand(ctx, teamID, func(tx *db.Tx, b *brand.Brand) error {
+		b.Logo, b.LogoURL = logo, ""
+		return tx.InsertLogo(teamID, &logo, p.Bytes)
+	})
+}
+
+// logoID is the id of a logo. It is made of the content, so that its address can be cached
+// forever, and of the id of the team, so that nobody can ask whether a team has a picture.
+func logoID(teamID string, content []byte) string {
+	sum := sha256.New()
+	sum.Write([]byte(teamID))
+	sum.Write(content)
+	return hex.EncodeToString(sum.Sum(nil)[:16])
+}
+
+// RemoveLogo takes the logo from a team. The file of an uploaded logo is deleted: email that
+// was sent with it shows none. Error: CodeNotFound.
+func (s *Brands) RemoveLogo(ctx context.Context, teamID string) (brand.Brand, error) {
+	return s.changeBrand(ctx, teamID, func(tx *db.Tx, b *brand.Brand) error {
+		id := b.Logo.ID
+		b.Logo, b.LogoURL = brand.Logo{}, ""
+		if id == "" {
+			return nil
+		}
+		return tx.DeleteLogo(teamID, id)
+	})
+}
+
+// changeBrand changes the brand of a team and notes the change in the audit log.
+func (s *Brands) changeBrand(ctx context.Context, teamID string, change func(tx *db.Tx, b *brand.Brand) error) (b brand.Brand, err error) {
+	err = s.DB.Write(ctx, func(tx *db.Tx) (err error) {
+		if b, err = tx.Brand(teamID); err != nil {
+			return err
+		}
+		before := b
+		if err := change(tx, &b); err != nil || b == before {
+			return err
+		}
+		if err := tx.SetBrand(teamID, &b); err != nil {
+			return err
+		}
+		return base.Audit(ctx, tx, teamID, "team.update", teamID, s.auditedBrand(&before), s.auditedBrand(&b))
+	})
+	return b, base.Lookup("team", err)
+}
+
+func (s *Brands) auditedBrand(b *brand.Brand) map[string]any {
+	return map[string]any{"logo_url": b.Address(s.Settings.BaseURL), "color": b.Color, "font": b.Font, "footer": b.Footer}
+}
+
+// useLogoElsewhere has a team show a logo of another server; the empty address stands for
+// no logo. Error: CodeValidation.
+func useLogoElsewhere(tx *db.Tx, teamID, address string) error {
+	if address != "" {
+		u, err := url.Parse(address)
+		if err != nil || u.Scheme != "https" || u.Host == "" || u.User != nil || len(address) > MaxLogoURL || app.HasControl(address) {
+			return app.Invalid("logo_url", "must be an https address of at most %d bytes", MaxLogoURL)
+		}
+	}
+	b, err := tx.Brand(teamID)
+	if err != nil {
+		return err
+	}
+	b.Logo, b.LogoURL = brand.Logo{}, address
+	return tx.SetBrand(teamID, &b)
+}
+
+// LogoFile is what is known of the file of an uploaded logo.
+type LogoFile = db.LogoFile
+
+// Logo returns an uploaded logo of any team by its id. Error: CodeNotFound.
+func (s *Brands) Logo(ctx context.Context, id string) (LogoFile, error) {
+	l, err := db.Get(ctx, s.DB, func(r *db.Reader) (LogoFile, error) { return r.Logo(id) })
+	return l, base.Lookup("logo", err)
+}
+
+// LogoContent returns the bytes of an uploaded logo. Error: CodeNotFound.
+func (s *Brands) LogoContent(ctx context.Context, id string) ([]byte, error) {
+	content, err := db.Get(ctx, s.DB, func(r *db.Reader) ([]byte, error) { return r.LogoContent(id) })
+	return content, base.Lookup("logo", err)
+}

@@ -1,0 +1,20 @@
+package teams
+
+import (
+	"context"
+
+	"mailer/app/base"
+	"mailer/db"
+)
+
+// NoteExport appends to the audit log of a team (empty: of the server) that the list at a
+// path is exported; query is what narrows it.
+func (s *Service) NoteExport(ctx context.Context, team, path string, query map[string]string) error {
+	var after any
+	if len(query) > 0 {
+		after = query
+	}
+	return base.Unavailable(s.DB.Write(ctx, func(tx *db.Tx) error {
+		return base.Audit(ctx, tx, team, "export", path, nil, after)
+	}))
+}

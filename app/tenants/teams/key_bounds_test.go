@@ -1,0 +1,58 @@
+package teams_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"mailer/app"
+	"mailer/app/base"
+	"mailer/app/tenants/teams"
+	"mailer/app/testing/testserver"
+	"mailer/db"
+)
+
+func TestAKeyThatExpiredIsRefusedAtOnce(t *testing.T) {
+	testserver.Bubble(t, func(t *testing.T) {
+		w := testserver.Idle(t, testserver.NewRelay(nil))
+		in := app.KeyInput{Name: "k", Permission: app.FullAccess, Role: app.RoleOwner, ExpiresAt: time.Now().Add(time.Minute)}
+		token, k, err := w.Server.Teams.CreateKey(t.Context(), w.Key.TeamID, in)
+		testserver.Must(t, err)
+		opens := func() error {
+			_, err := w.Server.Teams.Authenticate(t.Context(), token)
+			return err
+		}
+		testserver.Sleep(time.Minute - time.Millisecond)
+		testserver.Must(t, opens()) // it is kept in memory from now on
+		testserver.Sleep(time.Millisecond)
+		testserver.WantCode(t, opens(), app.CodeInvalidAPIKey)
+		later := teams.KeyChange{ExpiresAt: app.Change[time.Time]{Set: true, Value: time.Now().Add(time.Hour)}}
+		_, err = w.Server.Teams.UpdateTeamKey(t.Context(), w.Key, k.ID, later)
+		testserver.Must(t, err)
+		testserver.Must(t, opens())
+		_, err = w.Server.Teams.UpdateTeamKey(t.Context(), w.Key, k.ID, teams.KeyChange{ExpiresAt: app.Change[time.Time]{Set: true}})
+		testserver.Must(t, err)
+		testserver.Sleep(48 * time.Hour)
+		testserver.Must(t, opens())
+		_, err = w.Server.Teams.UpdateTeamKey(t.Context(), w.Key, k.ID, teams.KeyChange{ExpiresAt: app.Change[time.Time]{Set: true, Value: time.Now()}})
+		testserver.WantCode(t, err, app.CodeValidation)
+	})
+}
+
+func TestATeamHasSoManyKeysAndAnotherNoFewer(t *testing.T) {
+	w := testserver.Idle(t, testserver.NewRelay(nil))
+	w.Change(func(tx *db.Tx) error {
+		for i := range base.CapKeys.Most {
+			k := app.Key{ID: app.NewID(), TeamID: w.Key.TeamID, Name: "k", Permission: app.FullAccess, Role: app.RoleMember, Public: fmt.Sprint(i), Hash: []byte{1}}
+			if err := tx.InsertKey(k); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	in := app.KeyInput{Name: "k", Permission: app.FullAccess, Role: app.RoleMember}
+	_, _, err := w.Server.Teams.CreateTeamKey(t.Context(), w.Key, in)
+	testserver.WantCode(t, err, app.CodeValidation)
+	_, _, err = w.Server.Teams.CreateTeamKey(t.Context(), w.AddTeam("Other", "other.example"), in)
+	testserver.Must(t, err)
+}

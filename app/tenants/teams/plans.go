@@ -1,0 +1,157 @@
+package teams
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"mailer/app"
+	"mailer/app/base"
+	"mailer/app/rules/plan"
+	"mailer/db"
+)
+
+// planTTL is how long a plan that was looked up is believed: less than whoever set
+// it in another process needs for the next call.
+const planTTL = 20 * time.Millisecond
+
+// maxCachedPlans is of how many teams plans and sums are remembered.
+const maxCachedPlans = 10_000
+
+// sumBefore is what counted in a period, which starts on a day, before another of
+// its days: that day's own sum alone still grows. Days are plan.UnixDay's.
+type sumBefore struct{ start, day, sum int64 }
+
+// sumBeforeOf returns what counted in a team's period from the day start on before a
+// day, and has it read once.
+func (s *Service) sumBeforeOf(r *db.Reader, teamID string, start, day int64) (int64, error) {
+	if known, ok := s.before.Get(teamID); ok && known.start == start && known.day == day {
+		return known.sum, nil
+	}
+	mark := s.before.Mark()
+	sum, err := r.RecipientsBetween(teamID, start, day)
+	if err != nil {
+		return 0, err
+	}
+	s.before.Put(teamID, sumBefore{start, day, sum}, mark)
+	return sum, nil
+}
+
+// PlanOf returns the plan of a team in cloud mode.
+func (s *Service) PlanOf(r *db.Reader, teamID string) (plan.Plan, error) {
+	if p, ok := s.plans.Get(teamID); ok {
+		return p, nil
+	}
+	mark := s.plans.Mark()
+	p, err := readPlan(r, teamID)
+	if err == nil {
+		s.plans.Put(teamID, p, mark)
+	}
+	return p, err
+}
+
+func readPlan(r *db.Reader, teamID string) (plan.Plan, error) {
+	p, err := r.TeamPlan(teamID)
+	if errors.Is(err, db.ErrNotFound) {
+		return plan.Plan{Name: plan.Free}, nil
+	}
+	if err != nil {
+		return p, fmt.Errorf("read the team's plan: %w", err)
+	}
+	return p, nil
+}
+
+// SetPlan sets the plan of a team and returns it as it holds from now on; a running
+// server goes by it at once, and within a second or two looks at the mail that waits
+// for a daily quota anew. The period of a monthly plan goes on where another monthly
+// plan follows. Errors: CodeValidation, CodeNotFound.
+func (s *Service) SetPlan(ctx context.Context, teamID string, in plan.Input) (next plan.Plan, err error) {
+	if err := in.Validate(); err != nil {
+		return next, err
+	}
+	err = s.DB.Write(ctx, func(tx *db.Tx) error {
+		old, err := readPlan(&tx.Reader, teamID)
+		if err != nil {
+			return err
+		}
+		next = old.Next(in, tx.Now)
+		if err := tx.SetTeamPlan(teamID, &next); err != nil {
+			return err
+		}
+		tx.AfterCommit(func() {
+			s.plans.Forget(teamID)
+			s.OnPlan()
+		})
+		if err := tx.ReleaseBacklog(teamID); err != nil {
+			return err
+		}
+		return base.Audit(ctx, tx, teamID, "plan.set", teamID, auditedPlan(&old), auditedPlan(&next))
+	})
+	return next, base.Lookup("team", err)
+}
+
+// auditedPlan is what the audit log says of a plan.
+func auditedPlan(p *plan.Plan) map[string]any {
+	if p.Daily() {
+		return map[string]any{"name": p.Name}
+	}
+	return map[string]any{"name": p.Name, "included": p.Included(), "overage": p.Overage}
+}
+
+// AttachmentsFit checks the size of an email's attachments. Errors:
+// CodePayloadTooLarge.
+func (s *Service) AttachmentsFit(r *db.Reader, email *app.Email) error {
+	n := email.AttachmentBytes()
+	if n == 0 {
+		return nil
+	}
+	most, of := s.MaxAttachments, ""
+	if s.Settings.Cloud {
+		plan, err := s.PlanOf(r, email.TeamID)
+		if err != nil {
+			return err
+		}
+		most, of = plan.Terms().Attachments, " by the plan "+string(plan.Name)
+	}
+	if n > most {
+		return app.Errorf(app.CodePayloadTooLarge, "`attachments` hold %d bytes together, at most %d are taken%s", n, most, of)
+	}
+	return nil
+}
+
+// ContactRoom is how many more contacts a team may have; negative: any number.
+func (s *Service) ContactRoom(r *db.Reader, teamID string) (int, error) {
+	if !s.Settings.Cloud {
+		return -1, nil
+	}
+	plan, err := s.PlanOf(r, teamID)
+	if err != nil || plan.Terms().Contacts == 0 {
+		return -1, err
+	}
+	n, err := r.ContactCount(teamID)
+	if err != nil {
+		return 0, fmt.Errorf("read how many contacts there are: %w", err)
+	}
+	return max(0, plan.Terms().Contacts-n), nil
+}
+
+// DomainRoom proves that a team may have another domain. Errors:
+// CodePlanLimitReached.
+func (s *Service) DomainRoom(r *db.Reader, teamID string) error {
+	if !s.Settings.Cloud {
+		return nil
+	}
+	plan, err := s.PlanOf(r, teamID)
+	if err != nil || plan.Terms().Domains == 0 {
+		return err
+	}
+	n, err := r.CountDomains(teamID, plan.Terms().Domains)
+	if err != nil {
+		return fmt.Errorf("count domains: %w", err)
+	}
+	if n >= plan.Terms().Domains {
+		return app.Errorf(app.CodePlanLimitReached, "The plan %s has %d domains, and this team has as many", plan.Name, n)
+	}
+	return nil
+}

@@ -1,0 +1,42 @@
+package teams
+
+import (
+	"context"
+
+	"mailer/app"
+	"mailer/app/base"
+	"mailer/db"
+)
+
+// RenameTeam changes the name of a team, by the rules of CreateTeam. Errors:
+// CodeValidation, CodeNotFound, CodeConflict for a name that another team has.
+func (s *Service) RenameTeam(ctx context.Context, team *app.Team, name string) (app.Team, error) {
+	name, err := teamName(name)
+	if err != nil {
+		return app.Team{}, err
+	}
+	err = s.DB.Write(ctx, func(tx *db.Tx) error { return s.RenameWithin(ctx, tx, team.ID, name, true) })
+	renamed := *team
+	renamed.Name = name
+	return renamed, base.Lookup("team", err)
+}
+
+// RenameWithin is RenameTeam inside a Write, for a name that CheckName returned. A name that
+// another team has is refused where unique is set, which is for operators: a team that
+// names itself must not learn how others are called.
+func (s *Service) RenameWithin(ctx context.Context, tx *db.Tx, teamID, name string, unique bool) error {
+	before, err := tx.TeamName(teamID)
+	if err != nil || before == name {
+		return err
+	}
+	if unique {
+		if err := nameIsFree(&tx.Reader, name); err != nil {
+			return err
+		}
+	}
+	if err := tx.RenameTeam(teamID, name); err != nil {
+		return err
+	}
+	tx.AfterCommit(s.keys.Clear) // they know its name
+	return base.Audit(ctx, tx, teamID, "team.rename", teamID, map[string]any{"name": before}, map[string]any{"name": name})
+}

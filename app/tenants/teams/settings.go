@@ -1,0 +1,104 @@
+package teams
+
+import (
+	"context"
+
+	"mailer/app"
+	"mailer/app/base"
+	"mailer/db"
+)
+
+// Settings is what a team says of itself.
+type Settings = db.TeamSettings
+
+// SettingsChange is what is to be changed of a team's settings; what is not set stays.
+type SettingsChange struct {
+	Name         *string
+	LogoURL      app.Change[string] // null, or empty: none
+	SecondFactor *bool
+}
+
+// TeamSettings returns what a team says of itself. Error: CodeNotFound.
+func (s *Service) TeamSettings(ctx context.Context, teamID string) (t Settings, err error) {
+	t, err = db.Get(ctx, s.DB, func(r *db.Reader) (Settings, error) { return s.settings(r, teamID) })
+	return t, base.Lookup("team", err)
+}
+
+// settings reads what a team says of itself, with the address of its logo also where the
+// logo was uploaded.
+func (s *Service) settings(r *db.Reader, teamID string) (t Settings, err error) {
+	if t, err = r.TeamSettings(teamID); err != nil {
+		return t, err
+	}
+	b, err := r.Brand(teamID)
+	t.LogoURL = b.Address(s.Settings.BaseURL)
+	return t, err
+}
+
+// UpdateTeamSettings changes what a team says of itself. Errors: CodeValidation, CodeNotFound,
+// CodeConflict where a person who has no second factor demands one.
+func (s *Service) UpdateTeamSettings(ctx context.Context, key *app.Key, change SettingsChange) (t Settings, err error) {
+	if err := change.check(); err != nil {
+		return t, err
+	}
+	err = s.DB.Write(ctx, func(tx *db.Tx) (err error) {
+		if t, err = s.settings(&tx.Reader, key.TeamID); err != nil {
+			return err
+		}
+		before := t
+		if change.Name != nil {
+			if err := s.RenameWithin(ctx, tx, t.ID, *change.Name, false); err != nil {
+				return err
+			}
+			t.Name, before.Name = *change.Name, *change.Name // which has an entry of its own
+		}
+		if change.LogoURL.Set && change.LogoURL.Value != t.LogoURL {
+			t.LogoURL = change.LogoURL.Value
+			if err := useLogoElsewhere(tx, t.ID, t.LogoURL); err != nil {
+				return err
+			}
+		}
+		if change.SecondFactor != nil {
+			t.SecondFactor = *change.SecondFactor
+		}
+		if t == before {
+			return nil
+		}
+		if err := mayDemand(&tx.Reader, key, &before, &t); err != nil {
+			return err
+		}
+		if err := tx.SetTeamSettings(&t); err != nil {
+			return err
+		}
+		return base.Audit(ctx, tx, t.ID, "team.update", t.ID, auditedSettings(&before), auditedSettings(&t))
+	})
+	return t, base.Lookup("team", err)
+}
+
+// mayDemand refuses a person who demands of others what he has not: he would shut himself
+// out. Errors: CodeConflict.
+func mayDemand(r *db.Reader, key *app.Key, before, after *Settings) error {
+	if before.SecondFactor || !after.SecondFactor || key.Session == nil {
+		return nil
+	}
+	totp, passkey, err := r.Factors(key.ID)
+	if err == nil && !totp && !passkey {
+		err = app.Errorf(app.CodeConflict, "Turn a second factor on for your own account first: without one you could not reach the team any more")
+	}
+	return err
+}
+
+func (c *SettingsChange) check() error {
+	if c.Name != nil {
+		name, err := CheckName("name", *c.Name)
+		if err != nil {
+			return err
+		}
+		c.Name = &name
+	}
+	return nil
+}
+
+func auditedSettings(t *Settings) map[string]any {
+	return map[string]any{"logo_url": t.LogoURL, "second_factor_required": t.SecondFactor}
+}

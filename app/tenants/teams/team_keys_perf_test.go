@@ -1,0 +1,53 @@
+//go:build perf
+
+package teams_test
+
+import (
+	"testing"
+	"time"
+
+	"mailer/app"
+	"mailer/app/testing/apptest"
+	"mailer/app/testing/testserver"
+	"mailer/db"
+)
+
+// TestPerfAKeyIsFoundByItsIndex looks keys up in the database, without the cache. Among
+// eight times as many keys a look-up takes less than twice as long, and it costs no more
+// than ten reads of a setting. A team can have 200 keys.
+func TestPerfAKeyIsFoundByItsIndex(t *testing.T) {
+	testserver.OnAFile(t) // elsewhere the network's time is most of it
+	w := testserver.Idle(t, testserver.NewRelay(nil))
+	var tokens []string
+	each := func() time.Duration {
+		return apptest.Fastest(func() {
+			w.Server.Teams.Keys().Clear()
+			for _, token := range tokens[:25] {
+				_, err := w.Server.Teams.Authenticate(t.Context(), token)
+				testserver.Must(t, err)
+			}
+		})
+	}
+	add := func(n int) {
+		for range n {
+			token, _, err := w.Server.Teams.CreateKey(t.Context(), w.Key.TeamID, app.KeyInput{Name: "k", Permission: app.FullAccess, Role: app.RoleOwner})
+			testserver.Must(t, err)
+			tokens = append(tokens, token)
+		}
+	}
+	add(25)
+	few := each()
+	add(170)
+	many := each()
+	setting := w.Sql("SELECT name FROM settings LIMIT 1")[0]
+	reads := apptest.Fastest(func() {
+		for range 25 {
+			_, err := db.Get(t.Context(), w.DB, func(r *db.Reader) ([]byte, error) { return r.Setting(setting) })
+			testserver.Must(t, err)
+		}
+	})
+	t.Logf("25 look-ups among 25 keys take %v, among 195 %v; 25 reads %v", few, many, reads)
+	if many > 2*few || few > 10*reads {
+		t.Errorf("25 look-ups among 25 keys take %v, among 195 %v; 25 reads %v", few, many, reads)
+	}
+}

@@ -1,0 +1,122 @@
+package teams
+
+import (
+	"context"
+	"errors"
+	"net/netip"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+
+	"mailer/app"
+	"mailer/app/base"
+	"mailer/app/kit/clock"
+	"mailer/db"
+)
+
+// CreateTeam adds a team; a name has 1 to 100 characters. Errors: CodeConflict
+// for a name that exists.
+func (s *Service) CreateTeam(ctx context.Context, name string) (app.Team, error) {
+	name, err := teamName(name)
+	if err != nil {
+		return app.Team{}, err
+	}
+	t := app.Team{ID: app.NewID(), Name: name, CreatedAt: clock.Now()}
+	err = s.DB.Write(ctx, func(tx *db.Tx) error {
+		if err := nameIsFree(&tx.Reader, name); err != nil {
+			return err
+		}
+		if err := tx.InsertTeam(t); err != nil {
+			return err
+		}
+		return base.Audit(ctx, tx, t.ID, "team.create", t.ID, nil, map[string]any{"name": name})
+	})
+	if err != nil {
+		return app.Team{}, base.Unavailable(err)
+	}
+	return t, nil
+}
+
+func teamName(name string) (string, error) { return CheckName("name", name) }
+
+// MaxName is how long the name of a team may be, in characters.
+const MaxName = 100
+
+// CheckName returns the name of a team as it is kept. It stands in mail and on pages of
+// this server, so that it must hold nothing that a reader could follow, or that changes how
+// the text around it reads. Errors: CodeValidation, which names the field.
+func CheckName(field, name string) (string, error) {
+	name = strings.TrimSpace(name)
+	if n := len([]rune(name)); n < 1 || n > MaxName {
+		return "", app.Invalid(field, "must be 1 to %d characters long", MaxName)
+	}
+	if app.HasHidden(name) {
+		return "", app.Invalid(field, "must not contain control characters or invisible formatting")
+	}
+	if holdsAddress(name) {
+		return "", app.Invalid(field, "must not contain a web address, a host name or an email address")
+	}
+	return name, nil
+}
+
+// dots are characters that host names may have in place of a dot (UTS #46).
+var dots = strings.NewReplacer("\u3002", ".", "\uff0e", ".", "\uff61", ".")
+
+// holdsAddress reports whether programs that show a text could make a link of a part of it:
+// of a URL, a host name, an IP address or an email address.
+func holdsAddress(text string) bool {
+	text = norm.NFKC.String(dots.Replace(text))
+	if strings.Contains(text, "://") {
+		return true
+	}
+	parts := strings.FieldsFunc(text, func(r rune) bool {
+		return !(unicode.IsLetter(r) || unicode.IsMark(r) || unicode.IsDigit(r) || r == '.' || r == '-')
+	})
+	return slices.ContainsFunc(parts, isHost)
+}
+
+func isHost(text string) bool {
+	if addr, err := netip.ParseAddr(text); err == nil {
+		return addr.Is4()
+	}
+	labels := strings.FieldsFunc(text, func(r rune) bool { return r == '.' })
+	if len(labels) < 2 {
+		return false
+	}
+	top := labels[len(labels)-1]
+	notLetter := func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsMark(r) }
+	return strings.HasPrefix(strings.ToLower(top), "xn--") || utf8.RuneCountInString(top) > 1 && !strings.ContainsFunc(top, notLetter)
+}
+
+// nameIsFree is nil where no team has a name. Errors: CodeConflict.
+func nameIsFree(r *db.Reader, name string) error {
+	taken, err := r.HasTeamNamed(name)
+	if err == nil && taken {
+		err = app.Errorf(app.CodeConflict, "A team named %q exists already", name)
+	}
+	return err
+}
+
+// ListTeams returns all teams, oldest first.
+func (s *Service) ListTeams(ctx context.Context) (teams []app.Team, err error) {
+	teams, err = db.Get(ctx, s.DB, (*db.Reader).ListTeams)
+	return teams, base.Unavailable(err)
+}
+
+// FindTeam returns the team of that id or name; "" is the first team. Errors: CodeNotFound;
+// CodeConflict for a name that several teams have.
+func (s *Service) FindTeam(ctx context.Context, nameOrID string) (team app.Team, err error) {
+	team, err = db.Get(ctx, s.DB, func(r *db.Reader) (app.Team, error) { return r.FindTeam(nameOrID) })
+	return team, base.Unavailable(noTeam(nameOrID, err))
+}
+
+// noTeam names the team that was not found.
+func noTeam(nameOrID string, err error) error {
+	if errors.Is(err, db.ErrNotFound) {
+		return app.Errorf(app.CodeNotFound, "There is no team %q; `mailer teams list` shows all teams", nameOrID)
+	}
+	return err
+}

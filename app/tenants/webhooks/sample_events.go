@@ -1,0 +1,96 @@
+package webhooks
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mailer/app"
+	"mailer/app/rules/plan"
+	"mailer/app/rules/reputation"
+	"mailer/app/rules/webhook"
+)
+
+// sampleEvent makes up an event for the test of a webhook; an empty name means the first
+// that it wants and that is sent. Its data is that of made-up resources, in the form that real events have,
+// with the member test. Errors: CodeValidation for a name that no event has, or that is not sent yet.
+func sampleEvent(w *webhook.Webhook, name webhook.EventName, now time.Time) (*webhook.Event, error) {
+	name, err := w.CheckTest(name)
+	if err != nil {
+		return nil, err
+	}
+	data, err := json.Marshal(sampleData(name, w.TeamID, now))
+	if err != nil {
+		return nil, fmt.Errorf("encode a sample of %s: %w", name, err)
+	}
+	payload, err := webhook.Payload(name, now, struct {
+		Data jsontext.Value `json:",embed"`
+		Test bool           `json:"test"`
+	}{data, true})
+	return &webhook.Event{ID: app.NewID(), TeamID: w.TeamID, Type: name, Payload: payload, CreatedAt: now}, err
+}
+
+// sampleData returns the data of a made-up event.
+func sampleData(name webhook.EventName, teamID string, now time.Time) any {
+	subject, _, _ := strings.Cut(string(name), ".")
+	switch subject {
+	case "email":
+		return sampleEmail(name, teamID, now)
+	case "contact":
+		if name == webhook.ContactTopicsUpdated {
+			return webhook.ContactTopicsData{Email: sampleRecipient, Topics: []app.TopicChoice{{ID: app.NewID(), Subscription: app.OptOut}}}
+		}
+		c := app.Contact{ID: app.NewID(), TeamID: teamID, Email: sampleRecipient, FirstName: "Ann", LastName: "Example", CreatedAt: now, UpdatedAt: now}
+		return webhook.ContactDataOf(&c, []string{app.NewID()})
+	case "domain":
+		d := app.Domain{ID: app.NewID(), TeamID: teamID, Name: "example.com", Status: app.DomainVerified, Region: app.DefaultRegion, ReturnPath: "send", CreatedAt: now,
+			Keys: []app.DKIMPair{{Selector: app.DKIMSelector, State: app.DKIMSigning, Public: "MIIBIjANBgkqhkiG9w0BAQ", CreatedAt: now}}}
+		return d.Data(d.Records(app.RelayNeeds{}, ""))
+	case "suppression":
+		return webhook.SuppressionDataOf(&app.Suppression{ID: app.NewID(), TeamID: teamID, Email: sampleRecipient, Origin: app.OriginBounce, SourceID: app.NewID(), CreatedAt: now})
+	case "topic":
+		t := app.Topic{ID: app.NewID(), TeamID: teamID, Name: "News", Description: "A test of this webhook", Default: app.OptIn, CreatedAt: now, UpdatedAt: now}
+		return webhook.TopicDataOf(name, &t)
+	case "quota":
+		p := plan.Plan{Name: plan.Pro, Since: plan.DayStart(now)}
+		return p.PeriodQuota(p.Included(), now)
+	}
+	judged := reputation.Judgement{State: reputation.GuardrailWarning, Window: reputation.WindowWeek, Rates: reputation.Outcome{Sent: 1000, HardBounced: 45}}
+	if name == webhook.DeliverabilityPaused {
+		judged = reputation.Judgement{State: reputation.GuardrailPaused, Window: reputation.WindowLately, Rates: reputation.Outcome{Sent: 1000, HardBounced: 60}}
+	}
+	return judged.Data(teamID, false)
+}
+
+const sampleRecipient = "recipient@example.com"
+
+// sampleEmail returns the data of a made-up event of an email.
+func sampleEmail(name webhook.EventName, teamID string, now time.Time) webhook.EmailData {
+	id := app.NewID()
+	data := webhook.EmailDataOf(&app.Email{ID: id, TeamID: teamID, MessageID: app.EmailMessageID(id, "example.com"), CreatedAt: now,
+		Mail: app.Mail{From: app.Address{Local: "sender", Domain: "example.com"}, To: []app.Address{{Local: "recipient", Domain: "example.com"}},
+			Subject: "A test of this webhook", Tags: []app.Tag{{Name: "category", Value: "test"}}}})
+	switch name {
+	case webhook.EmailSent, webhook.EmailScheduled: // about all recipients
+	case webhook.EmailClicked:
+		data.EmailExtra = webhook.Clicked(sampleRecipient, "https://example.com/", "192.0.2.1", "Mozilla/5.0", now)
+	default:
+		data.EmailExtra = webhook.EmailExtra{Recipient: sampleRecipient}
+		for state, detail := range sampleStates {
+			if event, extra := webhook.StateEvent(sampleRecipient, state, &detail); event == name {
+				data.EmailExtra = extra
+			}
+		}
+	}
+	return data
+}
+
+// sampleStates are states that the recipient of a made-up email came to.
+var sampleStates = map[app.LastEvent]app.EventDetail{
+	app.Bounced:    {Message: "The recipient's server refused the address", ReplyCode: 550, EnhancedCode: "5.1.1", Reply: "no such user"},
+	app.Suppressed: {Message: "Not sent to this recipient: the address bounced before", ReplyCode: 550, EnhancedCode: "5.1.1", Reply: "no such user"},
+	app.Failed:     {Message: "Expired after 10m without an attempt", Reason: app.ReasonExpired},
+}

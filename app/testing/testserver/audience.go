@@ -1,0 +1,158 @@
+package testserver
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"mailer/app"
+	"mailer/app/rules/contactfile"
+	"mailer/app/rules/webhook"
+	"mailer/db"
+)
+
+// Topic adds a topic to the team of w.key.
+func (w *World) Topic(name string, def app.Subscription, visibility app.Visibility) *app.Topic {
+	w.T.Helper()
+	t := &app.Topic{ID: app.NewID(), TeamID: w.Key.TeamID, Name: name, Default: def, Visibility: visibility}
+	Must(w.T, w.DB.Write(w.T.Context(), func(tx *db.Tx) error { return tx.InsertTopic(t) }))
+	return t
+}
+
+// Hash is what the database knows an address of the team by.
+func (w *World) Hash(address string) app.AddressHash {
+	return w.Config.Sealer.AddressHash(w.Key.TeamID, app.KeyOf(address))
+}
+
+// Contact adds a contact without telling webhooks.
+func (w *World) Contact(email string, unsubscribed bool) *app.Contact {
+	w.T.Helper()
+	c := &app.Contact{ID: app.NewID(), TeamID: w.Key.TeamID, Hash: w.Hash(email), Email: email, Unsubscribed: unsubscribed}
+	Must(w.T, w.DB.Write(w.T.Context(), func(tx *db.Tx) error { return tx.InsertContact(c) }))
+	return c
+}
+
+// About is a send that belongs to a topic.
+func About(t *app.Topic, to ...string) *app.EmailInput {
+	in := Letter(to...)
+	in.TopicID = t.ID
+	return in
+}
+
+// Link is a link to a page of l, of the world's team unless l says more.
+func (w *World) Link(page string, l app.PageLink) string {
+	if l.TeamID == "" {
+		l.TeamID = w.Key.TeamID
+	}
+	return w.Config.Sealer.PageToken(page, l)
+}
+
+// Rows reads the database itself: each row of a query on a line, its columns with
+// spaces between them.
+func (w *World) Rows(query string) string {
+	w.T.Helper()
+	pool, done := w.beside()
+	defer done()
+	rows, err := pool.QueryContext(w.T.Context(), query)
+	Must(w.T, err)
+	var b strings.Builder
+	Must(w.T, eachRow(rows, func(values []any) { fmt.Fprintln(&b, values...) }))
+	return b.String()
+}
+
+// Told is what webhooks will carry, oldest first.
+func (w *World) Told() string { return w.Rows(`SELECT type, payload FROM happenings ORDER BY id`) }
+
+// Audience is everything that a hosted page could change.
+func (w *World) Audience() string {
+	return w.Rows(`SELECT * FROM choices`) + w.Rows(`SELECT * FROM contacts`) + w.Rows(`SELECT * FROM suppressions`) + w.Told()
+}
+
+// AddContacts puts contacts into the team's audience, and counts them, as
+// c0@example.net and so on. Every other one is unsubscribed.
+func (w *World) AddContacts(n int) (ids []string) {
+	w.T.Helper()
+	Must(w.T, w.DB.Write(w.T.Context(), func(tx *db.Tx) error {
+		ids = nil
+		for i := range n {
+			email := fmt.Sprintf("c%d@example.net", i)
+			c := app.Contact{ID: app.NewID(), TeamID: w.Key.TeamID, Email: email, Unsubscribed: i%2 == 0, CreatedAt: tx.Now, UpdatedAt: tx.Now,
+				Hash: w.Config.Sealer.AddressHash(w.Key.TeamID, app.KeyOf(email))}
+			if err := tx.InsertContact(&c); err != nil {
+				return err
+			}
+			ids = append(ids, c.ID)
+		}
+		return tx.CountContacts(w.Key.TeamID, n)
+	}))
+	return ids
+}
+
+// Only is a filter with one condition.
+func Only(field, op, value string) *app.Filter {
+	return &app.Filter{Match: app.MatchAll, Conditions: []app.Condition{{Field: field, Op: op, Value: value}}}
+}
+
+// Segment adds a segment.
+func (w *World) Segment(f *app.Filter) app.Segment {
+	w.T.Helper()
+	s, err := w.Server.Audience.CreateSegment(w.T.Context(), w.Key, app.SegmentInput{Name: "S", Filter: f})
+	Must(w.T, err)
+	return s
+}
+
+// Change changes the database beside the server.
+func (w *World) Change(fn func(tx *db.Tx) error) {
+	w.T.Helper()
+	Must(w.T, w.DB.Write(w.T.Context(), fn))
+}
+
+// heard is what webhooks will carry of a team, oldest first.
+type heard struct {
+	Type      webhook.EventName
+	CreatedAt string `json:"created_at"`
+	Data      map[string]any
+}
+
+// Heard returns the webhook events of a team in their order.
+func (w *World) Heard(teamID string) (all []heard) {
+	w.T.Helper()
+	for _, payload := range w.Sql("SELECT payload FROM happenings WHERE team_id = ? ORDER BY id", teamID) {
+		var one heard
+		Must(w.T, json.Unmarshal([]byte(payload), &one))
+		all = append(all, one)
+	}
+	return all
+}
+
+// Imported reads an import and its row errors.
+func (w *World) Imported(id string) (contactfile.Import, []contactfile.RowError) {
+	w.T.Helper()
+	i, flaws, err := w.Server.Imports.GetImport(w.T.Context(), w.Key, id)
+	Must(w.T, err)
+	return i, flaws
+}
+
+// Contacts counts the team's contacts one by one and by the counter.
+func (w *World) Contacts() (n int) {
+	w.T.Helper()
+	w.Read(func(r *db.Reader) error {
+		page := app.Page{Limit: 100}
+		for more := true; more; {
+			var rows []app.Contact
+			var err error
+			if rows, more, err = r.ListContacts(w.Key.TeamID, page); err != nil {
+				return err
+			}
+			if n += len(rows); more {
+				page.After = rows[len(rows)-1].ID
+			}
+		}
+		counter, err := r.ContactCount(w.Key.TeamID)
+		if counter != n {
+			w.T.Errorf("the counter says %d of %d contacts", counter, n)
+		}
+		return err
+	})
+	return n
+}

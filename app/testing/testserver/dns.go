@@ -1,0 +1,120 @@
+package testserver
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"testing"
+
+	"mailer/app"
+	"mailer/app/sending/mail"
+)
+
+// fakeDNS is a Resolver that knows what tests publish.
+type fakeDNS struct {
+	mu      sync.Mutex
+	records map[string][]string // by "TYPE name"
+	down    bool
+	asked   []string
+	Gate    chan struct{} // every question waits for it, where set
+}
+
+// NewDNS makes a DNS that knows nothing.
+func NewDNS() *fakeDNS { return &fakeDNS{records: map[string][]string{}} }
+
+// Lookup answers with the records that were set, or as a server that is silent.
+func (f *fakeDNS) Lookup(ctx context.Context, name string, t app.DNSType) (app.DNSAnswer, error) {
+	if f.Gate != nil {
+		select {
+		case <-f.Gate:
+		case <-ctx.Done():
+			return app.DNSAnswer{}, ctx.Err()
+		}
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.asked = append(f.asked, string(t)+" "+name)
+	if f.down {
+		return app.DNSAnswer{}, errors.New("no answer in time")
+	}
+	answer := app.DNSAnswer{NameExists: true, Server: "dns.test:53"}
+	for _, text := range f.records[string(t)+" "+name] {
+		answer.Records = append(answer.Records, app.DNSValue{Text: text, Strings: []string{text}, Priority: 10})
+	}
+	if t == app.DNSCNAME && len(answer.Records) > 0 {
+		answer.CNAME = answer.Records[0].Text
+	}
+	return answer, nil
+}
+
+// Publish puts the records that are shown into the DNS, those of a kind only
+// where kinds are given.
+func (f *fakeDNS) Publish(records []app.DNSRecord, kinds ...string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, r := range records {
+		if len(kinds) == 0 || slices.Contains(kinds, r.Record) {
+			f.records[r.Type+" "+r.Name] = []string{r.Value}
+		}
+	}
+}
+
+// Remove takes away what stands under a key.
+func (f *fakeDNS) Remove(key string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.records, key)
+}
+
+// Silent has the DNS answer nothing (down), or again.
+func (f *fakeDNS) Silent(down bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.down = down
+}
+
+// Questions is how often the DNS was asked so far; where q is given, that.
+func (f *fakeDNS) Questions(q string) (n int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, asked := range f.asked {
+		if q == "" || asked == q {
+			n++
+		}
+	}
+	return n
+}
+
+// Resolving is a serving world whose domains are checked against the DNS given.
+func Resolving(t *testing.T, dns *fakeDNS, relays ...*FakeRelay) *World {
+	t.Helper()
+	w := Idle(t, relays...)
+	w.Server.Domains.Resolver = dns.Lookup
+	w.Config.Resolver = dns.Lookup
+	w.Start()
+	return w
+}
+
+// Add adds a domain, which must be possible.
+func (w *World) Add(in app.DomainInput) app.Domain {
+	w.T.Helper()
+	d, err := w.Server.Domains.AddDomain(w.T.Context(), w.Key.TeamID, in)
+	Must(w.T, err)
+	return d
+}
+
+// Domain reads a domain, which must be there.
+func (w *World) Domain(id string) app.Domain {
+	w.T.Helper()
+	d, err := w.Server.Domains.GetDomain(w.T.Context(), w.Key, id)
+	Must(w.T, err)
+	return d
+}
+
+// SendFrom sends one email from a domain.
+func (w *World) SendFrom(domain string) (string, error) {
+	in := Letter("bob@example.net")
+	in.From = "ann@" + domain
+	return w.Server.Mail.SendEmail(w.T.Context(), w.Key, in, mail.SendOptions{})
+}

@@ -1,0 +1,172 @@
+package testserver
+
+import (
+	"context"
+	"encoding/binary"
+	"os"
+	"strings"
+	"testing/synctest"
+	"time"
+
+	"mailer/app"
+	"mailer/app/sending/mail"
+)
+
+// SendAt has an email to bob accepted for a time.
+func (w *World) SendAt(at string) string {
+	w.T.Helper()
+	in := Letter("bob@example.net")
+	in.ScheduledAt = at
+	id, err := w.Server.Mail.SendEmail(w.T.Context(), w.Key, in, mail.SendOptions{})
+	Must(w.T, err)
+	return id
+}
+
+// Move moves a scheduled email.
+func (w *World) Move(id, at string) error {
+	return w.Server.Mail.RescheduleEmail(w.T.Context(), w.Key, id, at)
+}
+
+// Cancel cancels an email.
+func (w *World) Cancel(id string) error {
+	return w.Server.Mail.CancelEmail(context.Background(), w.Key, id)
+}
+
+// Remove takes away what stands under a key.
+func (w *World) Remove(id string) error {
+	return w.Server.Mail.DeleteEmail(w.T.Context(), w.Key, id)
+}
+
+// Sleep lets time pass and everything that it brings about happen.
+func Sleep(d time.Duration) {
+	time.Sleep(d)
+	synctest.Wait()
+}
+
+// BeforeTheDot are the ways in which an attempt may end without a dot. Each
+// waits for the channel first.
+func BeforeTheDot(hang chan struct{}) map[string]Answer {
+	return map[string]Answer{
+		"the dot": After(hang, Accept), "trouble": After(hang, Trouble(app.StageRcpt, "connection reset")),
+		"deferred": After(hang, Says(app.StageData, 451, "later")), "refused": After(hang, Says(app.StageData, 554, "no")),
+		"recipient refused":  After(hang, ByName(map[string]int{"bob@example.net": 550})),
+		"recipient deferred": After(hang, ByName(map[string]int{"bob@example.net": 450})),
+		"refused locally":    After(hang, RefuseLocally),
+		"panic": After(hang, func(context.Context, *app.Outgoing, func() error) app.Result {
+			panic("boom")
+		}),
+	}
+}
+
+// Template makes one of a team and publishes it.
+func (w *World) Template(key *app.Key, alias string, c app.TemplateContent) app.Template {
+	w.T.Helper()
+	t, err := w.Server.Templates.CreateTemplate(w.T.Context(), key, app.TemplateInput{Name: "x", Alias: alias, TemplateContent: c})
+	Must(w.T, err)
+	t, err = w.Server.Templates.PublishTemplate(w.T.Context(), key, t.ID)
+	Must(w.T, err)
+	return t
+}
+
+// Good are batch items that nothing is wrong with, one a recipient.
+func Good(to ...string) []mail.BatchItem {
+	var items []mail.BatchItem
+	for _, address := range to {
+		items = append(items, mail.BatchItem{Input: Letter(address)})
+	}
+	return items
+}
+
+// Sql runs a statement beside the server; where it is a query, the first column
+// of its rows comes back.
+func (w *World) Sql(query string, args ...any) (out []string) {
+	w.T.Helper()
+	pool, done := w.beside()
+	defer done()
+	rows, err := pool.Query(words(query), args...)
+	Must(w.T, err)
+	defer rows.Close()
+	for rows.Next() {
+		var s string
+		Must(w.T, rows.Scan(&s))
+		out = append(out, s)
+	}
+	Must(w.T, rows.Err())
+	if IsElsewhere() && !strings.HasPrefix(query, "SELECT") {
+		_, err := pool.Exec(`DO $$ BEGIN -- as every process does that writes
+			PERFORM 1 FROM changes WHERE id = 1 FOR UPDATE;
+			INSERT INTO writes (n, writer, own, at, rules, erasures) SELECT n + 1, 'test', 0, at, rules + 1, erasures FROM writes ORDER BY n DESC LIMIT 1;
+		END $$`)
+		Must(w.T, err)
+	}
+	return out
+}
+
+// Count is the number of rows of a table.
+func (w *World) Count(table string) string {
+	w.T.Helper()
+	return w.Sql("SELECT count(*) FROM " + table)[0]
+}
+
+// Commits counts the transactions in the write-ahead log: a frame that ends one
+// says how large the database is then (sqlite.org/fileformat.html, 4.1).
+func (w *World) Commits() int {
+	OnAFile(w.T)
+	wal, err := os.ReadFile(w.Path + "-wal")
+	Must(w.T, err)
+	page, salt := int(binary.BigEndian.Uint32(wal[8:])), string(wal[16:24])
+	n := 0
+	for at := 32; at+24+page <= len(wal) && string(wal[at+8:at+16]) == salt; at += 24 + page {
+		if binary.BigEndian.Uint32(wal[at+4:]) != 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// BadItems are what may be wrong with one item, and the code of each. Their key
+// may send from testDomain only where scoped says so.
+func (w *World) BadItems() map[string]badItem {
+	w.AddDomain(w.Key.TeamID, "pending.example", app.DefaultRegion, app.DomainPending)
+	w.AddDomain(w.Key.TeamID, "second.example", app.DefaultRegion, app.DomainVerified)
+	from := func(address string) mail.BatchItem {
+		in := Letter("bob@example.net")
+		in.From = address
+		return mail.BatchItem{Input: in}
+	}
+	big := Letter("bob@example.net")
+	big.Attachments = []app.Attachment{{Filename: "a", Content: make([]byte, 26<<20)}}
+	late := Letter("bob@example.net")
+	late.ScheduledAt = "in 31 days"
+	return map[string]badItem{
+		"shape":             {mail.BatchItem{Err: app.Invalid("colour", "is unknown")}, false, app.CodeValidation, "`colour`"},
+		"recipient":         {mail.BatchItem{Input: Letter("bob")}, false, app.CodeValidation, "`to[0]`"},
+		"key's domain":      {from("x@second.example"), true, app.CodeRestrictedAPIKey, TestDomain},
+		"unverified domain": {from("x@pending.example"), false, app.CodeValidation, "pending"},
+		"unknown domain":    {from("x@nowhere.example"), false, app.CodeValidation, "nowhere.example"},
+		"attachments":       {mail.BatchItem{Input: big}, false, app.CodePayloadTooLarge, "`attachments`"},
+		"too far ahead":     {mail.BatchItem{Input: late}, false, app.CodeValidation, "`scheduled_at`"},
+	}
+}
+
+type badItem struct {
+	Item   mail.BatchItem
+	scoped bool
+	Code   app.Code
+	Words  string
+}
+
+// Key is key, or one that the item makes of it.
+func (b badItem) Key(key *app.Key) *app.Key {
+	k := *key
+	if b.scoped {
+		k.Permission, k.DomainName = app.SendingAccess, TestDomain
+	}
+	return &k
+}
+
+// Batch sends two good items and a bad one, permissively.
+func (w *World) Batch(k, payload string) (*mail.BatchResult, error) {
+	items := append(Good("a@example.net"), mail.BatchItem{Input: Letter("bad")}, Good("c@example.net")[0])
+	return w.Server.Mail.SendBatch(w.T.Context(), w.Key, items, true, mail.SendOptions{IdempotencyKey: k, Payload: []byte(payload)})
+}

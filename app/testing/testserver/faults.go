@@ -1,0 +1,88 @@
+package testserver
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"os"
+	"path/filepath"
+	"strconv"
+	"testing"
+	"time"
+
+	"mailer/app/base"
+	"mailer/db"
+)
+
+// FullStorage returns an error as SQLite does on a full disk.
+func FullStorage(t *testing.T) error {
+	t.Helper()
+	OnAFile(t)
+	pool, err := sql.Open("sqlite", "file:"+filepath.Join(t.TempDir(), "x.db"))
+	Must(t, err)
+	defer pool.Close()
+	pool.SetMaxOpenConns(1)
+	_, err = pool.Exec("PRAGMA max_page_count = 2; CREATE TABLE x (y BLOB)")
+	Must(t, err)
+	if _, err = pool.Exec("INSERT INTO x VALUES (zeroblob(100000))"); !db.IsStorage(err) {
+		t.Fatalf("no storage error: %v", err)
+	}
+	return err
+}
+
+// Strike has a write meet that error of the disk.
+func (w *World) Strike(fault error) error {
+	return w.DB.Write(context.Background(), func(*db.Tx) error { return fault })
+}
+
+// Ahead writes into the database what a server with a clock that was ahead leaves
+// there: units to be tried at a time of that clock, and the clock itself.
+func (w *World) Ahead(by time.Duration, ids ...string) {
+	w.T.Helper()
+	for _, id := range ids {
+		u := *w.Unit(id)
+		Must(w.T, w.DB.Write(w.T.Context(), func(tx *db.Tx) error { return tx.RequeueUnit(u, u.Attempts, tx.Now.Add(by)) }))
+	}
+	Must(w.T, w.DB.Write(w.T.Context(), func(tx *db.Tx) error {
+		return tx.SetSetting(base.ClockSetting, strconv.AppendInt(nil, tx.Now.Add(by).UnixMilli(), 10))
+	}))
+}
+
+// LockedStorage returns an error as SQLite does where another program holds a lock.
+func LockedStorage(t testing.TB) error {
+	t.Helper()
+	OnAFile(t)
+	path := "file:" + filepath.Join(t.TempDir(), "x.db") + "?_busy_timeout=0&_txlock=immediate"
+	var pools [2]*sql.DB
+	for i := range pools {
+		pool, err := sql.Open("sqlite", path)
+		Must(t, err)
+		defer pool.Close()
+		pools[i] = pool
+	}
+	tx, err := pools[0].Begin()
+	Must(t, err)
+	defer tx.Rollback()
+	if _, err = pools[1].Begin(); err == nil {
+		t.Fatal("nothing is locked")
+	}
+	return err
+}
+
+// Harm stops the server and has those bytes of its database file be others; the world
+// is open again then, its server not yet started.
+func (w *World) Harm(what string) {
+	OnAFile(w.T)
+	w.Stop()
+	file, err := os.ReadFile(w.Path)
+	Must(w.T, err)
+	at := bytes.Index(file, []byte(what))
+	if at < 0 {
+		w.T.Fatalf("%.30q does not stand in the file", what)
+	}
+	for i := range what {
+		file[at+i] ^= 0xff
+	}
+	Must(w.T, os.WriteFile(w.Path, file, 0o600))
+	w.Open()
+}

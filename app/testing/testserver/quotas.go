@@ -1,0 +1,67 @@
+package testserver
+
+import (
+	"testing/synctest"
+	"time"
+
+	"mailer/app/rules/plan"
+	"mailer/db"
+)
+
+// SetPlan sets the plan of the world's team.
+func (w *World) SetPlan(in plan.Input) {
+	w.T.Helper()
+	_, err := w.Server.Teams.SetPlan(w.T.Context(), w.Key.TeamID, in)
+	Must(w.T, err)
+}
+
+// Elapse lets time pass, and what is due then be done. Of hours the server sleeps
+// through all but the last minute, which costs a test less than its running.
+func (w *World) Elapse(d time.Duration) {
+	w.T.Helper()
+	if d > 2*time.Minute && w.started {
+		w.Stop()
+		time.Sleep(d - time.Minute)
+		d = time.Minute
+		for _, r := range w.Relays {
+			r.Reopen()
+		}
+		w.Open()
+		w.Start()
+	}
+	time.Sleep(d)
+	synctest.Wait()
+}
+
+// Reopen has a relay that was closed take mail again.
+func (r *FakeRelay) Reopen() {
+	r.Mu.Lock()
+	defer r.Mu.Unlock()
+	r.Closed, r.Gone = false, make(chan struct{})
+}
+
+// backlog is what waits.
+func (w *World) backlog() (b plan.Backlog) {
+	w.T.Helper()
+	w.Read(func(r *db.Reader) (err error) {
+		b, err = r.Backlog(w.Key.TeamID)
+		return err
+	})
+	return b
+}
+
+// WantBacklog checks how many recipients wait for another day, and for their time.
+func (w *World) WantBacklog(late, scheduled int64) {
+	w.T.Helper()
+	if got := w.backlog(); got != (plan.Backlog{Late: late, Scheduled: scheduled}) {
+		w.T.Errorf("backlog %+v, want %d late and %d scheduled", got, late, scheduled)
+	}
+}
+
+// Usage reads what the team used of its plan.
+func (w *World) Usage() plan.Usage {
+	w.T.Helper()
+	u, err := w.Server.Teams.Usage(w.T.Context(), w.Key)
+	Must(w.T, err)
+	return u
+}

@@ -1,0 +1,295 @@
+package testserver
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"mailer/app"
+	"mailer/app/rules/relayurl"
+)
+
+// FakeRelay is a Sender that follows a script.
+type FakeRelay struct {
+	relayurl.Relay
+	conns chan struct{}
+
+	Mu      sync.Mutex
+	script  Script
+	tries   []Try
+	Took    []string       // recipients of messages that were taken
+	times   map[string]int // transactions of each email
+	dots    map[string]int // those of them that were let past their final dot
+	open    int
+	MaxOpen int
+	Closed  bool
+	Gone    chan struct{} // closed by Close
+}
+
+// Try is one transaction that the server asked for.
+type Try struct {
+	At time.Time
+	M  app.Outgoing
+}
+
+// Script returns the answer to an email's n-th transaction (1 is the first); nil
+// takes it.
+type Script func(m *app.Outgoing, n int) Answer
+
+// Answer plays the relay's part in one transaction.
+type Answer func(ctx context.Context, m *app.Outgoing, hold func() error) app.Result
+
+// NewRelay makes a relay of the default region without limits.
+func NewRelay(script Script) *FakeRelay {
+	return NewRelayOf(relayurl.Relay{Region: app.DefaultRegion, Host: "relay.test", Port: 587, Connections: 4}, script)
+}
+
+// NewRelayOf makes a relay.
+func NewRelayOf(relay relayurl.Relay, script Script) *FakeRelay {
+	return &FakeRelay{Relay: relay, conns: make(chan struct{}, max(relay.Connections, 1)), script: script, times: map[string]int{}, dots: map[string]int{}, Gone: make(chan struct{})}
+}
+
+// Always answers with the same to everything.
+func Always(a Answer) Script {
+	return func(*app.Outgoing, int) Answer { return a }
+}
+
+// Firstly answers an email's n-th transaction with the n-th answer, and takes it
+// afterwards.
+func Firstly(answers ...Answer) Script {
+	return func(_ *app.Outgoing, n int) Answer {
+		if n <= len(answers) {
+			return answers[n-1]
+		}
+		return Accept
+	}
+}
+
+// Send implements delivery.Sender by the script.
+func (r *FakeRelay) Send(ctx context.Context, m *app.Outgoing, hold func(context.Context, string) error) app.Result {
+	select {
+	case r.conns <- struct{}{}:
+		defer func() { <-r.conns }()
+	case <-ctx.Done():
+		return app.Result{Kind: app.ResultTrouble, Stage: app.StageConnect, Reply: app.Reply{Text: "stopped"}}
+	}
+	a := r.begin(m)
+	defer r.end()
+	signature := m.Signature
+	if signature == "" {
+		signature = fakeSignature(m.EmailID, time.Now())
+	}
+	res := a(ctx, m, func() error {
+		err := hold(ctx, signature)
+		if err == nil {
+			r.Mu.Lock()
+			defer r.Mu.Unlock()
+			r.dots[m.EmailID]++
+		}
+		return err
+	})
+	r.Mu.Lock()
+	defer r.Mu.Unlock()
+	for _, v := range res.Recipients {
+		if v.Verdict == app.Accepted {
+			r.Took = append(r.Took, v.Address)
+		}
+	}
+	return res
+}
+
+// fakeSignature differs from one signing to the next, as a real one may.
+func fakeSignature(id string, at time.Time) string {
+	return "DKIM-Signature: of " + id + " at " + app.FormatTime(at) + "\r\n"
+}
+
+// FirstSignature is that of an email which was signed when its bubble began.
+func FirstSignature(id string) string {
+	return fakeSignature(id, time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC))
+}
+
+// Dots are the email's transactions that were let past their final dot.
+func (r *FakeRelay) Dots(id string) int {
+	r.Mu.Lock()
+	defer r.Mu.Unlock()
+	return r.dots[id]
+}
+
+func (r *FakeRelay) begin(m *app.Outgoing) Answer {
+	r.Mu.Lock()
+	defer r.Mu.Unlock()
+	r.open++
+	r.MaxOpen = max(r.MaxOpen, r.open)
+	r.times[m.EmailID]++
+	kept := *m
+	kept.Recipients = slices.Clone(m.Recipients)
+	r.tries = append(r.tries, Try{At: time.Now(), M: kept})
+	if r.script != nil {
+		if a := r.script(m, r.times[m.EmailID]); a != nil {
+			return a
+		}
+	}
+	return Accept
+}
+
+func (r *FakeRelay) end() {
+	r.Mu.Lock()
+	defer r.Mu.Unlock()
+	r.open--
+}
+
+// Drain implements delivery.Sender: what has begun goes on.
+func (r *FakeRelay) Drain() {}
+
+// Bound implements delivery.Sender.
+func (r *FakeRelay) Bound() int { return 0 }
+
+// Close implements delivery.Sender.
+func (r *FakeRelay) Close() {
+	r.Mu.Lock()
+	defer r.Mu.Unlock()
+	if !r.Closed {
+		r.Closed = true
+		close(r.Gone)
+	}
+}
+
+// Follow changes the script.
+func (r *FakeRelay) Follow(s Script) {
+	r.Mu.Lock()
+	defer r.Mu.Unlock()
+	r.script = s
+}
+
+// Seen are the transactions so far; of one email where id is given.
+func (r *FakeRelay) Seen(id string) []Try {
+	r.Mu.Lock()
+	defer r.Mu.Unlock()
+	var out []Try
+	for _, s := range r.tries {
+		if id == "" || s.M.EmailID == id {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// Accept takes the message for everybody.
+func Accept(ctx context.Context, m *app.Outgoing, hold func() error) app.Result {
+	return ByName(nil)(ctx, m, hold)
+}
+
+// ByName answers RCPT of the named recipients with those codes and takes the
+// message for all others.
+func ByName(codes map[string]int) Answer {
+	return func(_ context.Context, m *app.Outgoing, hold func() error) app.Result {
+		res := app.Result{Kind: app.ResultDone, Stage: app.StageDot, Reply: app.Reply{Code: 250, Enhanced: "2.0.0", Text: "Ok: taken"}}
+		taken := false
+		for _, address := range m.Recipients {
+			v := app.RecipientResult{Address: address, Verdict: app.Accepted, Stage: app.StageDot, Reply: res.Reply}
+			switch code := codes[address]; code / 100 {
+			case 4:
+				v.Verdict, v.Stage, v.Reply = app.Postponed, app.StageRcpt, app.Reply{Code: code, Enhanced: "4.2.0", Text: "greylisted"}
+			case 5:
+				v.Verdict, v.Stage, v.Reply = app.Refused, app.StageRcpt, app.Reply{Code: code, Enhanced: "5.1.1", Text: "no such user"}
+			default:
+				taken = true
+			}
+			res.Recipients = append(res.Recipients, v)
+		}
+		if taken && hold() != nil {
+			return app.Result{Kind: app.ResultWithdrawn, Stage: app.StageDot}
+		}
+		return res
+	}
+}
+
+// Trouble ends at stage because of the relay, not of the message.
+func Trouble(stage app.Stage, text string) Answer {
+	return func(context.Context, *app.Outgoing, func() error) app.Result {
+		return app.Result{Kind: app.ResultTrouble, Stage: stage, Reply: app.Reply{Text: text}}
+	}
+}
+
+// Says answers the whole message with a code: 4xx defers it, 5xx refuses it.
+func Says(stage app.Stage, code int, text string) Answer {
+	return func(_ context.Context, _ *app.Outgoing, hold func() error) app.Result {
+		if stage == app.StageDot && hold() != nil {
+			return app.Result{Kind: app.ResultWithdrawn, Stage: app.StageDot}
+		}
+		kind := app.ResultDeferred
+		if code >= 500 {
+			kind = app.ResultRefused
+		}
+		return app.Result{Kind: kind, Stage: stage, Reply: app.Reply{Code: code, Text: text}}
+	}
+}
+
+// Lost takes the dot and loses the connection before the reply.
+func Lost(_ context.Context, _ *app.Outgoing, hold func() error) app.Result {
+	if hold() != nil {
+		return app.Result{Kind: app.ResultWithdrawn, Stage: app.StageDot}
+	}
+	return app.Result{Kind: app.ResultDoubt, Stage: app.StageDot, Reply: app.Reply{Text: "connection reset"}}
+}
+
+// After waits for the channel, or for the end of the context, then goes on.
+func After(ch <-chan struct{}, a Answer) Answer {
+	return func(ctx context.Context, m *app.Outgoing, hold func() error) app.Result {
+		select {
+		case <-ch:
+			return a(ctx, m, hold)
+		case <-ctx.Done():
+			return app.Result{Kind: app.ResultTrouble, Stage: app.StageData, Reply: app.Reply{Text: "stopped"}}
+		}
+	}
+}
+
+// DotThen sends the dot and returns the reply once the channel is closed; when
+// the context ends before, the reply is lost.
+func DotThen(ch <-chan struct{}) Answer {
+	return func(ctx context.Context, m *app.Outgoing, hold func() error) app.Result {
+		if hold() != nil {
+			return app.Result{Kind: app.ResultWithdrawn, Stage: app.StageDot}
+		}
+		select {
+		case <-ch:
+			return Accept(ctx, m, func() error { return nil })
+		case <-ctx.Done():
+			return app.Result{Kind: app.ResultDoubt, Stage: app.StageDot, Reply: app.Reply{Text: "stopped"}}
+		}
+	}
+}
+
+// RefuseLocally is what a relay's client says of a message that the relay can't
+// carry.
+func RefuseLocally(context.Context, *app.Outgoing, func() error) app.Result {
+	return app.Result{Kind: app.ResultRefused, Stage: app.StageMail, Reply: app.Reply{Enhanced: "5.3.4", Text: "too large"}}
+}
+
+// ForgetLast takes the message and says nothing of its last recipient.
+func ForgetLast(ctx context.Context, m *app.Outgoing, hold func() error) app.Result {
+	res := Accept(ctx, m, hold)
+	if len(res.Recipients) > 0 {
+		res.Recipients = res.Recipients[:len(res.Recipients)-1]
+	}
+	return res
+}
+
+// SimulatedAs answers for a test recipient.
+func SimulatedAs(v app.Verdict) Answer {
+	return func(_ context.Context, m *app.Outgoing, hold func() error) app.Result {
+		if hold() != nil {
+			return app.Result{Kind: app.ResultWithdrawn}
+		}
+		return app.Result{Kind: app.ResultDone, Stage: app.StageDot, Recipients: []app.RecipientResult{{Address: m.Recipients[0], Verdict: v}}}
+	}
+}
+
+// Captured is what the capture transport answers.
+func Captured(ctx context.Context, m *app.Outgoing, hold func() error) app.Result {
+	res := Accept(ctx, m, hold)
+	res.Captured = []byte("the message")
+	return res
+}

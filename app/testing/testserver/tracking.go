@@ -1,0 +1,105 @@
+package testserver
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"mailer/app"
+	"mailer/app/rules/tracking"
+	"mailer/db"
+)
+
+const (
+	TrackBase  = "https://" + linkHost
+	linkHost   = "mail.test"
+	Chrome     = "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/149.0.0.0 Safari/537.36"
+	ImageProxy = "Mozilla/5.0 (via ggpht.com GoogleImageProxy)"
+)
+
+// Tracked makes a world whose domain tracks opens and clicks.
+func Tracked(t testing.TB, relays ...*FakeRelay) *World {
+	t.Helper()
+	if len(relays) == 0 {
+		relays = []*FakeRelay{NewRelay(nil)}
+	}
+	w := Idle(t, relays...)
+	w.Server.Settings.BaseURL = TrackBase
+	w.SetTracking(app.Domain{OpenTracking: true, ClickTracking: true})
+	w.Start()
+	return w
+}
+
+// SetTracking sets the tracking of the test domain to that of d.
+func (w *World) SetTracking(d app.Domain) {
+	w.T.Helper()
+	Must(w.T, w.DB.Write(w.T.Context(), func(tx *db.Tx) error {
+		old, err := tx.DomainByName(w.Key.TeamID, TestDomain)
+		if err != nil {
+			return err
+		}
+		d.ID, d.TeamID, d.Name, d.Status, d.CheckAt = old.ID, old.TeamID, old.Name, old.Status, old.CheckAt
+		if err := tx.SetDomainTracking(&d); err != nil {
+			return err
+		}
+		return tx.SetDomainChecks(&d)
+	}))
+}
+
+// Links is an html with so many links.
+func Links(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, `<a href="https://a.test/%d">x</a>`, i)
+	}
+	return b.String()
+}
+
+// Look loads the pixel of an email, click follows one of its links.
+func (w *World) Look(id, agent string) {
+	w.T.Helper()
+	if !w.Server.Mail.NoteOpen(tracking.OpenToken(w.Server.Sealer, id), &tracking.Visitor{UserAgent: agent, IPAddress: "192.0.2.1"}) {
+		w.T.Error("the pixel is unknown")
+	}
+}
+
+// Click follows one of an email's tracked links, of which it has of.
+func (w *World) Click(id string, link, of int, agent string) {
+	w.T.Helper()
+	target := fmt.Sprintf("https://a.test/%d", link)
+	token := tracking.ClickToken(w.Server.Sealer, tracking.ClickLink{TeamID: w.Key.TeamID, EmailID: id, Host: linkHost, Link: link, Links: of, Target: target})
+	if got, ok := w.Server.Mail.FollowLink(w.T.Context(), linkHost, token, &tracking.Visitor{UserAgent: agent, IPAddress: "192.0.2.1"}); !ok || got.Target != target {
+		w.T.Errorf("the link leads to %+v, %v", got, ok)
+	}
+}
+
+// Hits are the types of the events that opens and clicks left, oldest first, with the
+// numbers of their links.
+func (w *World) Hits(id string) string {
+	w.T.Helper()
+	var out []string
+	for _, ev := range w.Events(id) {
+		switch ev.Type {
+		case app.EventType(app.Opened), app.EventType(app.Clicked), app.EventPrefetched:
+			out = append(out, string(ev.Type)+strings.TrimPrefix(ev.Detail.Link, "https://a.test/"))
+		}
+	}
+	return strings.Join(out, " ")
+}
+
+// WantHits checks the opens and clicks of an email, and its last event.
+func (w *World) WantHits(id, want string, last app.LastEvent) {
+	w.T.Helper()
+	if got := w.Hits(id); got != want {
+		w.T.Errorf("recorded %q, want %q; timeline:\n%s", got, want, w.Story(id))
+	}
+	w.WantLast(id, last)
+}
+
+// Later lets time pass and everything settle.
+func Later(d time.Duration) {
+	time.Sleep(d)
+	synctest.Wait()
+}

@@ -1,0 +1,6 @@
+//go:build !race
+
+package testserver
+
+// raced says whether the race detector watches, which slows everything down.
+const raced = false

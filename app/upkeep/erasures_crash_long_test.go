@@ -1,7 +1,0 @@
-//go:build long
-
-package upkeep_test
-
-import "testing"
-
-func TestLongAnErasureGoesOnAfterACrashAtAnyStep(t *testing.T) { erasureCrashes(t, 1) }

@@ -1,0 +1,29 @@
+package dbtest
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// Schema returns the text of the schema.sql of this repository, which it looks for in the
+// working directory of the test and in the directories above.
+func Schema(t testing.TB) string {
+	t.Helper()
+	dir, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for {
+		text, err := os.ReadFile(filepath.Join(dir, "schema.sql"))
+		if err == nil {
+			return string(text)
+		}
+		if !errors.Is(err, fs.ErrNotExist) || dir == filepath.Dir(dir) {
+			t.Fatal(err)
+		}
+		dir = filepath.Dir(dir)
+	}
+}

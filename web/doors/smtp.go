@@ -1,4 +1,0 @@
-package doors
-
-// Submission is where mail is taken by SMTP: addresses, each with how TLS is spoken there.
-func (d *Doors) Submission() [][2]string { return d.smtp.Ports() }

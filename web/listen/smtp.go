@@ -1,0 +1,4 @@
+package listen
+
+// Submission is where mail is taken by SMTP: addresses, each with how TLS is spoken there.
+func (d *Doors) Submission() [][2]string { return d.smtp.Ports() }

@@ -1,0 +1,331 @@
+package bounces
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/emersion/go-smtp"
+	"go.uber.org/goleak"
+
+	"mailer/app"
+	"mailer/app/kit/seal"
+	"mailer/app/rules/feedback"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const emailID = "0199c2f0-7a3e-7d11-9a2b-0c1d2e3f4a5b"
+
+// took is one call of TakeBounce.
+type took struct {
+	path    app.ReturnPath
+	reports []feedback.Claim
+}
+
+// fakeReports signs and reads return paths and keeps what it takes.
+type fakeReports struct {
+	sealer *app.Sealer
+	mu     sync.Mutex
+	taken  []took
+	fail   error
+	hold   chan struct{} // when set, TakeBounce waits for it or its context
+	inside chan struct{} // told when it waits
+	notes  []string      // of each door: what was noted
+}
+
+func (f *fakeReports) ReadReturnPath(mailbox string) (app.ReturnPath, bool) {
+	return f.sealer.ReadReturnPath(mailbox)
+}
+
+func (f *fakeReports) TakeBounce(ctx context.Context, path app.ReturnPath, reports []feedback.Claim) error {
+	if f.hold != nil {
+		f.inside <- struct{}{}
+		select {
+		case <-f.hold:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.fail == nil {
+		f.taken = append(f.taken, took{path, reports})
+	}
+	return f.fail
+}
+
+func (f *fakeReports) NoteSeen(source string) { f.note(source, "seen") }
+
+func (f *fakeReports) NoteRefused(source, reason string) { f.note(source, reason) }
+
+func (f *fakeReports) note(source, what string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.notes = append(f.notes, source+": "+what)
+}
+
+func (f *fakeReports) calls() []took {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return append([]took(nil), f.taken...)
+}
+
+// path is a good return path of a recipient.
+func (f *fakeReports) path(n int) string {
+	return f.sealer.ReturnPath("send.acme.test", app.ReturnPath{EmailID: emailID, Recipient: n})
+}
+
+type world struct {
+	*fakeReports
+	server *Server
+	addr   string
+}
+
+// newWorld runs a listener until the test ends.
+func newWorld(t *testing.T, change func(*limits)) *world {
+	t.Helper()
+	sealer, err := app.NewSealer(seal.MasterKey{Key: bytes.Repeat([]byte{7}, seal.MasterKeySize)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	limits := usualLimits()
+	if change != nil {
+		change(&limits)
+	}
+	w := &world{fakeReports: &fakeReports{sealer: sealer}, addr: l.Addr().String()}
+	w.server = newServer(Config{Reports: w.fakeReports, Host: "mail.acme.test", Log: slog.New(slog.DiscardHandler)}, limits)
+	served := make(chan error, 1)
+	go func() { served <- w.server.Serve(l) }()
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		defer cancel()
+		if err := w.server.Shutdown(ctx); err != nil && !errors.Is(err, smtp.ErrServerClosed) {
+			t.Errorf("shut down: %v", err)
+		}
+		if err := <-served; err != nil {
+			t.Errorf("serve: %v", err)
+		}
+	})
+	return w
+}
+
+// talk is a conversation by hand.
+type talk struct {
+	t    *testing.T
+	conn net.Conn
+	r    *bufio.Reader
+}
+
+func (w *world) dial(t *testing.T) *talk {
+	t.Helper()
+	conn, err := net.Dial("tcp", w.addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	_ = conn.SetDeadline(time.Now().Add(time.Minute))
+	return &talk{t, conn, bufio.NewReader(conn)}
+}
+
+// answer reads one reply, all of its lines.
+func (c *talk) answer() (string, error) {
+	var all strings.Builder
+	for {
+		line, err := c.r.ReadString('\n')
+		all.WriteString(line)
+		if err != nil || len(line) < 4 || line[3] != '-' {
+			return strings.TrimSpace(all.String()), err
+		}
+	}
+}
+
+// say sends a line, empty: none, and wants a reply that begins so.
+func (c *talk) say(line, want string) string {
+	c.t.Helper()
+	if line != "" {
+		if _, err := io.WriteString(c.conn, line+"\r\n"); err != nil {
+			c.t.Fatalf("%s: %v", line, err)
+		}
+	}
+	got, err := c.answer()
+	if err != nil && got == "" || !strings.HasPrefix(got, want) {
+		c.t.Fatalf("%.80s: %q, %v; want %s", line, got, err, want)
+	}
+	return got
+}
+
+// closed wants the connection to be closed by the server.
+func (c *talk) closed() {
+	c.t.Helper()
+	if _, err := io.Copy(io.Discard, c.r); errors.Is(err, context.DeadlineExceeded) {
+		c.t.Fatal("the connection stays open")
+	} else if ne, ok := err.(net.Error); ok && ne.Timeout() {
+		c.t.Fatal("the connection stays open")
+	}
+}
+
+// greet comes as far as MAIL.
+func (c *talk) greet(from string) {
+	c.t.Helper()
+	c.say("", "220 mail.acme.test ")
+	c.say("EHLO peer.test", "250-Hello peer.test")
+	c.say("MAIL FROM:<"+from+">", "250 ")
+}
+
+const dsn = "From: MAILER-DAEMON@mx.test\r\nSubject: Undelivered\r\nContent-Type: multipart/report; report-type=delivery-status; boundary=b\r\n\r\n" +
+	"--b\r\nContent-Type: message/delivery-status\r\n\r\nReporting-MTA: dns; mx.test\r\n\r\n" +
+	"Final-Recipient: rfc822; bob@example.com\r\nAction: failed\r\nStatus: 5.1.1\r\nDiagnostic-Code: smtp; 550 5.1.1 no such user\r\n\r\n--b--\r\n"
+
+func TestReportIsTakenBeforeTheAnswer(t *testing.T) {
+	w := newWorld(t, nil)
+	for _, from := range []string{"", "anybody@else.test"} {
+		c := w.dial(t)
+		c.greet(from)
+		c.say("RCPT TO:<"+strings.ToUpper(w.path(3))+">", "250 ")
+		c.say("DATA", "354 ")
+		before := len(w.calls())
+		c.say(dsn+".", "250 ")
+		got := w.calls()
+		if len(got) != before+1 {
+			t.Fatalf("%d calls", len(got))
+		}
+		if last := got[before]; last.path != (app.ReturnPath{EmailID: emailID, Recipient: 3}) || len(last.reports) != 1 || last.reports[0].Enhanced != "5.1.1" {
+			t.Errorf("%+v", last)
+		}
+		c.say("QUIT", "221 ")
+	}
+}
+
+func TestReportComesInChunksToo(t *testing.T) {
+	w := newWorld(t, nil)
+	c := w.dial(t)
+	c.greet("")
+	c.say("RCPT TO:<"+w.path(0)+">", "250 ")
+	c.say(fmt.Sprintf("BDAT %d\r\n%s", 100, dsn[:98]), "250 ") // say adds CRLF, which belongs to the chunk
+	c.say(fmt.Sprintf("BDAT %d LAST\r\n%s", len(dsn)-98, strings.TrimSuffix(dsn[98:], "\r\n")), "250 ")
+	if got := w.calls(); len(got) != 1 {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestStorageFailureIsTemporary(t *testing.T) {
+	w := newWorld(t, nil)
+	w.fail = errors.New("disk full")
+	c := w.dial(t)
+	c.greet("")
+	c.say("RCPT TO:<"+w.path(0)+">", "250 ")
+	c.say("DATA", "354 ")
+	if got := c.say(dsn+".", "451 4.3.0"); strings.Contains(got, "disk") {
+		t.Errorf("tells strangers: %s", got)
+	}
+}
+
+func TestMailThatReportsNothingIsTakenAndDropped(t *testing.T) {
+	w := newWorld(t, nil)
+	c := w.dial(t)
+	c.greet("bob@example.com")
+	c.say("RCPT TO:<"+w.path(0)+">", "250 ")
+	c.say("DATA", "354 ")
+	c.say("Subject: Out of office\r\nAuto-Submitted: auto-replied\r\n\r\n5.1.1\r\n.", "250 ")
+	if got := w.calls(); len(got) != 0 {
+		t.Errorf("%+v", got)
+	}
+	w.wantNotes(t, "bounces: mail to a return path that reports nothing")
+}
+
+func (f *fakeReports) wantNotes(t *testing.T, want ...string) {
+	t.Helper()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !slices.Equal(f.notes, want) {
+		t.Errorf("noted %q, want %q", f.notes, want)
+	}
+}
+
+func TestOnlyOurReturnPathsAreTaken(t *testing.T) {
+	w := newWorld(t, func(l *limits) { l.refusals = 1000 })
+	c := w.dial(t)
+	c.greet("a@acme.test")
+	good := w.path(0)
+	local, _, _ := strings.Cut(good, "@")
+	for _, to := range []string{
+		local + "@other.test", "bounce+aaaa@send.acme.test", "bounce+@send.acme.test", "Bounce+" + strings.Repeat("a", 55) + "@send.acme.test",
+		good[:len("bounce+")+3] + "7" + good[len("bounce+")+4:],
+	} {
+		if to != good {
+			c.say("RCPT TO:<"+to+">", "550 5.1.1 ")
+		}
+	}
+	for _, to := range []string{
+		"bob@example.com", "a@acme.test", "postmaster@send.acme.test", "bob%example.com@send.acme.test", "example.com!bob@send.acme.test",
+		"bob@[127.0.0.1]", `"bob@example.com"@send.acme.test`, "@send.acme.test:bob@example.com", "bounce@send.acme.test", good + "@example.com",
+	} {
+		if got := c.say("RCPT TO:<"+to+">", "5"); !strings.HasPrefix(got, "550 5.7.1 ") && !strings.HasPrefix(got, "501 ") && !strings.HasPrefix(got, "550 5.1.1") {
+			t.Errorf("%s: %s", to, got)
+		}
+	}
+	c.say("RCPT TO:<postmaster>", "5")
+	c.say("RCPT TO:<>", "5")
+	c.say("DATA", "502 ")
+	if len(w.calls()) != 0 {
+		t.Error("something was taken")
+	}
+}
+
+func TestPeersCantSignInOrAskForAddresses(t *testing.T) {
+	w := newWorld(t, nil)
+	c := w.dial(t)
+	c.say("", "220 ")
+	if got := c.say("EHLO peer.test", "250-"); strings.Contains(got, "AUTH") || strings.Contains(got, "STARTTLS") {
+		t.Errorf("offered: %s", got)
+	}
+	c.say("AUTH PLAIN AGEAYg==", "5")
+	c.say("VRFY bob", "252 ")
+	c.say("EXPN all", "502 ")
+}
+
+func TestRecipientsOfOneMessageAreBounded(t *testing.T) {
+	w := newWorld(t, nil)
+	c := w.dial(t)
+	c.greet("")
+	for n := range 10 {
+		c.say("RCPT TO:<"+w.path(n)+">", "250 ")
+	}
+	c.say("RCPT TO:<"+w.path(10)+">", "452 ")
+}
+
+func TestGuessingEndsTheSession(t *testing.T) {
+	w := newWorld(t, nil)
+	c := w.dial(t)
+	c.greet("")
+	for range 10 {
+		c.say("RCPT TO:<bounce+guess@send.acme.test>", "550 5.1.1")
+	}
+	c.say("RCPT TO:<bounce+guess@send.acme.test>", "421 ")
+	c.closed()
+}
+
+func TestMessagesOfOneSessionAreBounded(t *testing.T) {
+	w := newWorld(t, func(l *limits) { l.messages = 3 })
+	c := w.dial(t)
+	c.greet("")
+	c.say("MAIL FROM:<>", "250 ")
+	c.say("MAIL FROM:<>", "250 ")
+	c.say("MAIL FROM:<>", "421 ")
+	c.closed()
+}

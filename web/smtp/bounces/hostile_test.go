@@ -1,0 +1,302 @@
+package bounces
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/emersion/go-smtp"
+
+	"mailer/app/rules/feedback"
+)
+
+// stands proves that the server still takes a report.
+func (w *world) stands(t *testing.T) {
+	t.Helper()
+	before := len(w.calls())
+	c := w.dial(t)
+	c.greet("")
+	c.say("RCPT TO:<"+w.path(0)+">", "250 ")
+	c.say("DATA", "354 ")
+	c.say(dsn+".", "250 ")
+	if len(w.calls()) != before+1 {
+		t.Fatal("the report was not taken")
+	}
+	c.conn.Close()
+}
+
+// open comes as far as the text of a message.
+func (w *world) open(t *testing.T) *talk {
+	t.Helper()
+	c := w.dial(t)
+	c.greet("")
+	c.say("RCPT TO:<"+w.path(0)+">", "250 ")
+	c.say("DATA", "354 ")
+	return c
+}
+
+func TestLargeReportIsTakenByItsBeginning(t *testing.T) {
+	w := newWorld(t, nil)
+	c := w.open(t)
+	line := strings.Repeat("x", 998) + "\r\n"
+	body := dsn + strings.Repeat(line, 9<<10)
+	c.say(body+".", "250 ")
+	if len(w.calls()) != 1 {
+		t.Error("not taken")
+	}
+}
+
+func TestMessageOverTheLimitIsRefused(t *testing.T) {
+	w := newWorld(t, nil)
+	c := w.open(t)
+	c.say(dsn+strings.Repeat(strings.Repeat("x", 998)+"\r\n", 11<<10)+".", "552 ")
+	c.say("NOOP", "250 ")
+	if len(w.calls()) != 0 {
+		t.Error("taken")
+	}
+	d := w.dial(t)
+	d.say("", "220 ")
+	d.say("EHLO p.test", "250-")
+	d.say("MAIL FROM:<> SIZE=11000000", "552 ")
+	w.stands(t)
+}
+
+func TestEndlessBodyIsCutOff(t *testing.T) {
+	w := newWorld(t, nil)
+	c := w.open(t)
+	line := []byte(strings.Repeat("x", 998) + "\r\n")
+	sent, err := 0, error(nil)
+	for sent = 0; err == nil && sent < 200<<20; sent += len(line) {
+		_, err = c.conn.Write(line)
+	}
+	if err == nil {
+		t.Fatalf("%d bytes were read", sent)
+	}
+	if len(w.calls()) != 0 {
+		t.Error("taken")
+	}
+	w.stands(t)
+}
+
+func TestHostileBytesLeaveTheServerStanding(t *testing.T) {
+	w := newWorld(t, func(l *limits) { l.door.Idle, l.door.Session = time.Second, 2<<20 })
+	for name, text := range map[string]string{
+		"endless header": strings.Repeat("X-A: "+strings.Repeat("a", 900)+"\r\n", 1500),
+		"folds":          "Subject: a\r\n" + strings.Repeat(" b\r\n", 200000),
+		"deep":           strings.Repeat("Content-Type: multipart/mixed; boundary=x\r\n\r\n--x\r\n", 5000),
+		"NULs":           strings.Repeat(strings.Repeat("\x00", 900)+"\r\n", 500),
+		"one line":       strings.Repeat("x", 1<<20),
+		"bare LFs":       strings.Repeat("a\n.\n", 10000),
+		"smuggled":       "a\n.\nMAIL FROM:<x@y.test>\r\nRCPT TO:<bob@example.com>\r\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := w.open(t)
+			go func() { _, _ = io.WriteString(c.conn, text+"\r\n.\r\n") }()
+			got, _ := c.answer()
+			if got != "" && !strings.HasPrefix(got, "250 ") && !strings.HasPrefix(got, "5") && !strings.HasPrefix(got, "4") {
+				t.Errorf("%q", got)
+			}
+			c.conn.Close()
+		})
+	}
+	for name, command := range map[string]string{
+		"long command": "MAIL FROM:<" + strings.Repeat("a", 1<<20), "binary": strings.Repeat("\x00\xff\r\n", 5000), "TLS": "\x16\x03\x01\x02\x00\x01\r\n",
+		"BDAT for nobody": "EHLO a.test\r\nBDAT 4000000000\r\n" + strings.Repeat("x", 1<<20), "HTTP": "GET / HTTP/1.1\r\nHost: x\r\n\r\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := w.dial(t)
+			go func() { _, _ = io.WriteString(c.conn, command+"\r\n") }()
+			c.closed()
+		})
+	}
+	w.stands(t)
+}
+
+func TestSlowPeersAreCutOff(t *testing.T) {
+	w := newWorld(t, func(l *limits) {
+		l.door.Idle, l.session, l.door.PerAddress = time.Second, 3*time.Second, 50
+	})
+	silent := w.dial(t)
+	silent.say("", "220 ")
+	silent.say("", "421 ")
+	silent.closed()
+	c := w.open(t) // sends a byte now and then, for ever
+	stop, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		tick := time.NewTicker(50 * time.Millisecond)
+		defer tick.Stop()
+		for {
+			select {
+			case <-tick.C:
+				if _, err := io.WriteString(c.conn, "x"); err != nil {
+					return
+				}
+			case <-stop:
+				return
+			}
+		}
+	}()
+	c.closed()
+	close(stop)
+	<-done
+}
+
+func TestConnectionsAreBoundedInAllAndByAddress(t *testing.T) {
+	w := newWorld(t, nil)
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	greeted, refused := 0, 0
+	held := make(chan struct{})
+	const addresses, each = 50, 20 // 1,000 connections
+	var answered sync.WaitGroup
+	answered.Add(addresses * each)
+	for i := range addresses {
+		d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 1, byte(i+1))}, Timeout: time.Minute}
+		for range each {
+			wg.Go(func() {
+				conn, err := d.Dial("tcp", w.addr)
+				if err != nil {
+					answered.Done()
+					t.Errorf("dial: %v", err)
+					return
+				}
+				defer conn.Close()
+				_ = conn.SetReadDeadline(time.Now().Add(time.Minute))
+				buf := make([]byte, 100)
+				n, _ := io.ReadAtLeast(conn, buf, 4)
+				mu.Lock()
+				switch {
+				case bytes.HasPrefix(buf[:n], []byte("220 ")):
+					greeted++
+				case bytes.HasPrefix(buf[:n], []byte("421 ")):
+					refused++
+				}
+				mu.Unlock()
+				answered.Done()
+				<-held
+			})
+		}
+	}
+	answered.Wait()
+	// Each address gets a place, and some of those with many give theirs to them.
+	if conns, from := w.server.door.Counted(); conns > 100 || from != addresses || greeted+refused > addresses*each || refused < 500 {
+		t.Errorf("%d greeted, %d refused, %d of %d addresses stay", greeted, refused, conns, from)
+	}
+	close(held)
+	wg.Wait()
+	w.emptied(t)
+	w.stands(t)
+}
+
+// emptied waits until all places are free again.
+func (w *world) emptied(t *testing.T) {
+	t.Helper()
+	deadline := time.After(time.Minute)
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		conns, from := w.server.door.Counted()
+		if conns == 0 && from == 0 {
+			return
+		}
+		select {
+		case <-tick.C:
+		case <-deadline:
+			t.Fatalf("%d connections of %d addresses stay counted", conns, from)
+		}
+	}
+}
+
+func TestOneAddressHasTenConnections(t *testing.T) {
+	w := newWorld(t, nil)
+	for range 10 {
+		w.dial(t).say("", "220 ")
+	}
+	c := w.dial(t)
+	c.say("", "421 ")
+	c.closed()
+}
+
+func TestShutdownWaitsForAMessageAndClosesTheRest(t *testing.T) {
+	w := newWorld(t, nil)
+	w.hold, w.inside = make(chan struct{}), make(chan struct{}, 1)
+	idle := w.dial(t)
+	idle.say("", "220 ")
+	c := w.open(t)
+	if _, err := io.WriteString(c.conn, dsn+".\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	<-w.inside
+	over := make(chan error, 1)
+	go func() { over <- w.server.Shutdown(context.Background()) }()
+	idle.say("", "421 ")
+	idle.closed()
+	select {
+	case err := <-over:
+		t.Fatalf("over before the message was: %v", err)
+	default:
+	}
+	close(w.hold)
+	c.say("", "250 ")
+	c.closed()
+	if err := <-over; err != nil {
+		t.Error(err)
+	}
+	if _, err := net.Dial("tcp", w.addr); err == nil {
+		t.Error("still listens")
+	}
+}
+
+func TestShutdownGivesUpInTime(t *testing.T) {
+	w := newWorld(t, nil)
+	w.hold, w.inside = make(chan struct{}), make(chan struct{}, 1)
+	half := w.open(t)
+	stored := w.open(t)
+	if _, err := io.WriteString(stored.conn, dsn+".\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	<-w.inside
+	ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
+	defer cancel()
+	if err := w.server.Shutdown(ctx); err != nil && !errors.Is(err, smtp.ErrServerClosed) {
+		t.Error(err)
+	}
+	half.closed()
+	if got, _ := stored.answer(); strings.HasPrefix(got, "250") {
+		t.Errorf("said %q of what is not stored", got)
+	}
+}
+
+func TestAPanicOverAMessageIsNotTheSendersTrouble(t *testing.T) {
+	w := newWorld(t, nil)
+	w.server.parse = func([]byte, bool) []feedback.Claim { panic("a fault") }
+	c := w.open(t)
+	c.say(dsn+".", "250 ")
+	if len(w.calls()) != 0 {
+		t.Error("something was taken")
+	}
+}
+
+func TestServeAfterShutdownEndsAtOnce(t *testing.T) {
+	w := newWorld(t, nil)
+	if err := w.server.Shutdown(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.server.Serve(l); err != nil {
+		t.Error(err)
+	}
+	if _, err := l.Accept(); !errors.Is(err, net.ErrClosed) {
+		t.Errorf("still listens: %v", err)
+	}
+}

@@ -1,0 +1,137 @@
+package bounces
+
+import (
+	"context"
+	"errors"
+	"io"
+	"runtime/debug"
+
+	"github.com/emersion/go-smtp"
+
+	"mailer/app"
+	"mailer/app/rules/feedback"
+	"mailer/app/sending/providerevents"
+	"mailer/web/smtp/conn"
+)
+
+// The answers. No text of a peer is in them.
+var (
+	errNoSuchPath = &smtp.SMTPError{Code: 550, EnhancedCode: smtp.EnhancedCode{5, 1, 1}, Message: "No such return path here"}
+	errNoRelay    = &smtp.SMTPError{Code: 550, EnhancedCode: smtp.EnhancedCode{5, 7, 1}, Message: "This server takes bounces only and relays nothing"}
+	errEnough     = &smtp.SMTPError{Code: 421, EnhancedCode: smtp.EnhancedCode{4, 7, 0}, Message: "Enough for one session"}
+	errNotStored  = &smtp.SMTPError{Code: 451, EnhancedCode: smtp.EnhancedCode{4, 3, 0}, Message: "Not stored, try again later"}
+	errLine       = &smtp.SMTPError{Code: 554, EnhancedCode: smtp.EnhancedCode{5, 6, 0}, Message: "A line is too long"}
+	errBroken     = &smtp.SMTPError{Code: 451, EnhancedCode: smtp.EnhancedCode{4, 4, 2}, Message: "The message broke off"}
+)
+
+// session is one connection's conversation. Its methods are called one after
+// another.
+type session struct {
+	server   *Server
+	conn     *conn.Conn
+	null     bool // MAIL FROM:<>
+	proven   bool // the peer knows a return path of ours
+	paths    []app.ReturnPath
+	messages int
+	refusals int
+}
+
+func (s *session) Reset() { s.null, s.paths = false, nil }
+
+func (s *session) Logout() error { return nil }
+
+// Mail takes any sender.
+func (s *session) Mail(from string, _ *smtp.MailOptions) error {
+	if s.messages++; s.messages > s.server.limits.messages {
+		s.conn.End()
+		return errEnough
+	}
+	s.conn.Refill()
+	s.null, s.paths = from == "", nil
+	return nil
+}
+
+// Rcpt takes return paths of ours.
+func (s *session) Rcpt(to string, _ *smtp.RcptOptions) error {
+	path, ok := s.server.cfg.Reports.ReadReturnPath(to)
+	if ok {
+		if !s.proven {
+			s.proven = true
+			s.conn.Expire(s.server.limits.session)
+		}
+		s.paths = append(s.paths, path)
+		return nil
+	}
+	if s.refusals++; s.refusals > s.server.limits.refusals {
+		s.conn.End()
+		return errEnough
+	}
+	if app.IsReturnPath(to) {
+		s.server.cfg.Reports.NoteRefused(providerevents.SourceBounces, "a return path that is none of this server's")
+		return errNoSuchPath
+	}
+	return errNoRelay
+}
+
+// Data keeps the beginning of a message, reads all of it, and answers once what
+// it reports is stored.
+func (s *session) Data(r io.Reader) error {
+	if !s.conn.Begin() {
+		return errBroken
+	}
+	defer s.conn.Done()
+	raw, err := io.ReadAll(io.LimitReader(r, feedback.MaxBounceRead))
+	if err == nil {
+		_, err = io.Copy(io.Discard, r)
+	}
+	if err != nil {
+		return answerTo(err)
+	}
+	return s.take(s.read(raw))
+}
+
+// answerTo is the answer where a message could not be read to its end.
+func answerTo(err error) error {
+	var answer *smtp.SMTPError
+	switch {
+	case errors.As(err, &answer):
+		return answer
+	case errors.Is(err, smtp.ErrTooLongLine):
+		return errLine
+	}
+	return errBroken
+}
+
+// read finds what a message reports. A fault of ours over a stranger's message
+// must not have its sender try for days.
+func (s *session) read(raw []byte) (found []feedback.Claim) {
+	defer func() {
+		if p := recover(); p != nil {
+			s.server.cfg.Log.Error("panic over a message that came to a return path", "panic", p, "stack", string(debug.Stack()))
+			found = nil
+		}
+	}()
+	return s.server.parse(raw, s.null)
+}
+
+func (s *session) take(claims []feedback.Claim) error {
+	log := s.server.cfg.Log
+	ctx, cancel := context.WithTimeout(s.server.ctx, s.server.limits.store)
+	defer cancel()
+	for _, path := range s.paths {
+		if len(claims) == 0 {
+			log.Info("mail to a return path reports nothing", "email", path.EmailID)
+			s.server.cfg.Reports.NoteRefused(providerevents.SourceBounces, "mail to a return path that reports nothing")
+			continue
+		}
+		if err := s.server.cfg.Reports.TakeBounce(ctx, path, claims); err != nil {
+			s.server.cfg.Reports.NoteRefused(providerevents.SourceBounces, "it could not be stored")
+			log.Error("store what came to a return path", "email", path.EmailID, "err", err)
+			return errNotStored
+		}
+		s.server.cfg.Reports.NoteSeen(providerevents.SourceBounces)
+		s.conn.Remember()
+		log.Info("report taken", "email", path.EmailID, "kind", claims[0].Kind, "recipients", len(claims))
+	}
+	return nil
+}
