@@ -1,6 +1,6 @@
 //go:build race
 
-package world
+package testserver
 
 // raced says whether the race detector watches, which slows everything down.
 const raced = true
