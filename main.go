@@ -336,7 +336,7 @@ func (o *options) serve(cmd *cobra.Command) error {
 		Hooks: outbound.Client(outbound.Options{Allow: allow}).Transport, WebhookAllow: allow, WebhooksPerTeam: set.WebhooksPerTeam, Backup: set.Backup, Keep: set.Keep.Kept(), NoRequestLog: set.Silent(),
 		Given: settings.Given(cmd.Flags()), LogLevel: &o.logLevel, Alerts: set.Alerts,
 	})
-	return server.SayDamage(o.DB, errors.Join(db.Reason(store, err), store.Close()))
+	return server.SayDamage(o.DB, errors.Join(store.Reason(err), store.Close()))
 }
 
 // serveStore runs everything on an open database until ctx ends, the storage fails

@@ -8,57 +8,14 @@ import (
 	"time"
 )
 
-// Several servers may share a database elsewhere: mail leaves through all of them, and one of
-// them leads, where all else happens that happens by itself. The first that finds nobody in
-// the lead takes it.
+func (e *postgresEngine) endCleanly() { e.me.endCleanly.Store(true) }
 
-// Leading is closed once this process is the one that leads on d, which it mostly is from the
-// start: only beside another server (Options.Several) it may come later, or never.
-func Leading(d *DB) <-chan struct{} { return d.lead }
-
-// Leads reports whether Leading is closed.
-func Leads(d *DB) bool {
-	select {
-	case <-d.lead:
-		return true
-	default:
-		return false
-	}
-}
-
-// Shared reports whether other servers may write to d while this one works.
-func Shared(d *DB) bool { return d.path == "" }
-
-// Share is the part that a server has in what all servers on a database may do together.
-type Share struct {
-	Of    int  // how many there are; 1 on a file
-	Place int  // which one this is of them, from 0 on
-	Early bool // the others may not have heard of it yet: it may do nothing of that
-}
-
-// ShareOf returns the part of this process.
-func ShareOf(d *DB) Share { return d.engine.share() }
-
-// OnPeers has fn called whenever ShareOf may have changed. It must not wait, and is to be set
-// before anything relies on it.
-func OnPeers(d *DB, fn func()) { d.onPeers = append(d.onPeers, fn) }
-
-// Orphaned has a value once a server on d is gone whose work nobody has taken over yet, for the
-// one that leads.
-func Orphaned(d *DB) <-chan struct{} { return d.orphaned }
-
-// EndsWell notes that nothing of this server is in work any more, for the one that takes over
-// from it.
-func EndsWell(d *DB) { d.engine.endsWell() }
-
-func (e *postgresEngine) endsWell() { e.me.endsWell.Store(true) }
-
-func (e *postgresEngine) share() Share {
+func (e *postgresEngine) partition() Partition {
 	p := e.me.peers.Load()
 	if p == nil {
-		return Share{Of: 1}
+		return Partition{Count: 1}
 	}
-	return Share{Of: max(1, len(p.ids)), Place: max(0, p.place), Early: len(p.ids) > 1 && time.Since(p.since) < unsureAfter*e.me.beat}
+	return Partition{Count: max(1, len(p.ids)), Index: max(0, p.place), Warming: len(p.ids) > 1 && time.Since(p.since) < unsureAfter*e.me.beat}
 }
 
 // answer notes that this process is there, and has it take the lead once nobody has it.
@@ -92,24 +49,6 @@ func (n *node) stand(d *DB) error {
 		n.leads.Store(true)
 	}
 	return err
-}
-
-// Node is a server on a database elsewhere.
-type Node struct {
-	Address string
-	Leads   bool
-	Started time.Time
-	Silent  time.Duration // since it was heard of last
-}
-
-// Nodes returns the servers on a database elsewhere that were heard of lately, the one that
-// leads first. Of a file there are none.
-func Nodes(ctx context.Context, d *DB) ([]Node, error) {
-	rows, err := d.engine.nodes(ctx, d)
-	if err != nil {
-		return nil, fmt.Errorf("look which servers there are: %w", err)
-	}
-	return rows, nil
 }
 
 func (*postgresEngine) nodes(ctx context.Context, d *DB) (found []Node, err error) {

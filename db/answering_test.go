@@ -49,7 +49,7 @@ func (g *several) open() *DB {
 func (g *several) works(d *DB) {
 	g.t.Helper()
 	select {
-	case <-Leading(d):
+	case <-d.Cluster().Leading():
 	case <-time.After(patience):
 		g.t.Fatal("it does not take over")
 	}
@@ -80,15 +80,15 @@ func TestOfServersThatShareADatabaseOneLeads(t *testing.T) {
 	g := newSeveral(t)
 	first := g.open()
 	others := []*DB{g.open(), g.open()}
-	if !Leads(first) || Leads(others[0]) || Leads(others[1]) {
-		t.Fatalf("%v %v %v work", Leads(first), Leads(others[0]), Leads(others[1]))
+	if !first.Cluster().Leads() || others[0].Cluster().Leads() || others[1].Cluster().Leads() {
+		t.Fatalf("%v %v %v work", first.Cluster().Leads(), others[0].Cluster().Leads(), others[1].Cluster().Leads())
 	}
 	for i, d := range append(others, first) {
 		if err := note(d, string(rune('a'+i))); err != nil {
 			t.Fatal(err)
 		}
 	}
-	there, err := Nodes(t.Context(), others[0])
+	there, err := others[0].Cluster().Nodes(t.Context())
 	if err != nil || len(there) != 3 || !there[0].Leads || there[1].Leads || there[2].Leads {
 		t.Fatalf("servers: %+v, %v", there, err)
 	}
@@ -96,14 +96,14 @@ func TestOfServersThatShareADatabaseOneLeads(t *testing.T) {
 		t.Fatal(err)
 	}
 	select {
-	case <-Leading(others[0]):
-	case <-Leading(others[1]):
+	case <-others[0].Cluster().Leading():
+	case <-others[1].Cluster().Leading():
 	case <-time.After(patience):
 		t.Fatal("nobody takes over")
 	}
 	time.Sleep(300 * time.Millisecond)
-	if Leads(others[0]) == Leads(others[1]) {
-		t.Fatalf("%v and %v work", Leads(others[0]), Leads(others[1]))
+	if others[0].Cluster().Leads() == others[1].Cluster().Leads() {
+		t.Fatalf("%v and %v work", others[0].Cluster().Leads(), others[1].Cluster().Leads())
 	}
 	for _, d := range others {
 		if err := note(d, "z"); err != nil {
@@ -200,7 +200,7 @@ func TestAServerHearsOfWhatOthersWrite(t *testing.T) {
 			t.Fatal(err)
 		}
 		select {
-		case <-Heard(d):
+		case <-d.Cluster().Changed():
 		case <-time.After(patience):
 			t.Fatal("it hears nothing")
 		}

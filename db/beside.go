@@ -126,7 +126,7 @@ func (p *part) split(tx *Tx, from, to int, fn func(tx *Tx, i int)) {
 		}
 		child.err = p.err
 		c.parts = append(c.parts, child)
-		txs = append(txs, &Tx{Reader: Reader{session: child.session}, Now: tx.Now, db: tx.db, stood: tx.stood})
+		txs = append(txs, &Tx{Reader: Reader{session: child.session}, Now: tx.Now, db: tx.db, stood: tx.stood, increments: tx.increments})
 	}
 	for i, child := range c.parts {
 		child.begin(func() { fn(txs[i], from+i) })
@@ -139,17 +139,11 @@ func (p *part) split(tx *Tx, from, to int, fn func(tx *Tx, i int)) {
 	}
 }
 
-// add has what another Tx of the same closure counted, and does later, be of tx.
+// add has what another Tx of the same closure changed, and does later, be of tx.
 func (tx *Tx) add(other *Tx) {
 	tx.after = append(tx.after, other.after...)
-	tx.days = append(tx.days, other.days...)
-	tx.counts = append(tx.counts, other.counts...)
-	tx.broadcasts = append(tx.broadcasts, other.broadcasts...)
 	for id := range other.touched {
 		tx.changed(id)
-	}
-	for key, o := range other.outcomes {
-		tx.CountOutcome(key, o)
 	}
 }
 
@@ -298,7 +292,7 @@ func runBeside(d *DB, s *session, run []*request, now time.Time) error {
 		if err != nil {
 			return fmt.Errorf("run closures beside each other: %w", err)
 		}
-		r.tx = &Tx{Reader: Reader{session: p.session}, Now: now, db: d, stood: &stood}
+		r.tx = &Tx{Reader: Reader{session: p.session}, Now: now, db: d, stood: &stood, increments: &increments{}}
 		c.parts, requests = append(c.parts, p), append(requests, r)
 	}
 	for i, p := range c.parts {

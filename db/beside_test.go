@@ -125,9 +125,13 @@ func TestPartsOfAClosureAskTogether(t *testing.T) {
 				}
 				tx.AfterCommit(func() { after.Add(1) })
 				tx.AddRecipients("nobody", int64(i), 1)
+				tx.countListed(&app.Suppression{TeamID: "nobody", Email: "x"}, 1)
 				errs[n] = tx.SetSetting(fmt.Sprintf("s%d-%d", i, n), []byte("x"))
 			})
-			tx.days = nil // of no team
+			if added := tx.increments; len(added.days) != parts || added.listed["nobody"] != parts {
+				errs = append(errs, fmt.Errorf("the parts added %+v", added))
+			}
+			*tx.increments = increments{} // of no team
 			return errors.Join(errs...)
 		}
 	}

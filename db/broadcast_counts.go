@@ -2,7 +2,6 @@ package db
 
 import (
 	"fmt"
-	"time"
 
 	"mailer/app"
 )
@@ -15,33 +14,29 @@ type broadcastCount struct {
 }
 
 // ofBroadcast is what a transaction adds to a broadcast.
-func (tx *Tx) ofBroadcast(id string) *broadcastCount {
-	for i := range tx.broadcasts {
-		if tx.broadcasts[i].id == id {
-			return &tx.broadcasts[i]
+func (a *increments) ofBroadcast(id string) *broadcastCount {
+	for i := range a.broadcasts {
+		if a.broadcasts[i].id == id {
+			return &a.broadcasts[i]
 		}
 	}
-	tx.broadcasts = append(tx.broadcasts, broadcastCount{id: id, first: map[app.Seen]int64{}})
-	return &tx.broadcasts[len(tx.broadcasts)-1]
+	a.broadcasts = append(a.broadcasts, broadcastCount{id: id, first: map[app.Seen]int64{}})
+	return &a.broadcasts[len(a.broadcasts)-1]
 }
 
 // countBroadcast adds one to the counter of a bit. The closures of one commit share a
 // statement for each broadcast, so that a recipient costs a look-up in memory: inside a
 // transaction the counters are those from before it.
-func (tx *Tx) countBroadcast(id string, bit app.Seen) { tx.ofBroadcast(id).first[bit]++ }
+func (tx *Tx) countBroadcast(id string, bit app.Seen) { tx.increments.ofBroadcast(id).first[bit]++ }
 
 // endBroadcastUnit counts a unit that is over, as countBroadcast does.
-func (tx *Tx) endBroadcastUnit(id string) { tx.ofBroadcast(id).ended++ }
+func (tx *Tx) endBroadcastUnit(id string) { tx.increments.ofBroadcast(id).ended++ }
 
-// storeBroadcasts writes what the closures of a commit counted, and ends the broadcasts of
-// which nothing is left.
-func storeBroadcasts(s *session, group []*request, now time.Time) error {
-	sums := Tx{Reader: Reader{session: *s}, Now: now}
-	for _, r := range group {
-		if r.err != nil {
-			continue
-		}
-		for _, c := range r.tx.broadcasts {
+// storeBroadcasts also ends the broadcasts of which nothing is left.
+func (tx *Tx) storeBroadcasts(group []*increments) error {
+	var sums increments
+	for _, added := range group {
+		for _, c := range added.broadcasts {
 			sum := sums.ofBroadcast(c.id)
 			sum.ended += c.ended
 			for bit, n := range c.first {
@@ -50,7 +45,7 @@ func storeBroadcasts(s *session, group []*request, now time.Time) error {
 		}
 	}
 	for _, c := range sums.broadcasts {
-		if err := sums.addToBroadcast(&c); err != nil {
+		if err := tx.addToBroadcast(&c); err != nil {
 			return fmt.Errorf("count what became of a broadcast: %w", err)
 		}
 	}

@@ -57,21 +57,18 @@ func (tx *Tx) noteActivity(a activity, at time.Time) {
 	if at.IsZero() {
 		return
 	}
-	if tx.activity == nil {
-		tx.activity = map[activity]int64{}
+	if tx.increments.activity == nil {
+		tx.increments.activity = map[activity]int64{}
 	}
-	tx.activity[a] = max(tx.activity[a], min(milli(at), milli(tx.Now))) // what others say of the future is now
+	tx.increments.activity[a] = max(tx.increments.activity[a], min(milli(at), milli(tx.Now))) // what others say of the future is now
 }
 
 // storeActivity writes what the closures of a commit noted, in one order for all commits,
 // so that two of them don't wait for each other.
-func storeActivity(s *session, group []*request) error {
+func (tx *Tx) storeActivity(group []*increments) error {
 	all := map[activity]int64{}
-	for _, r := range group {
-		if r.err != nil {
-			continue
-		}
-		for a, at := range r.tx.activity {
+	for _, added := range group {
+		for a, at := range added.activity {
 			all[a] = max(all[a], at)
 		}
 	}
@@ -86,7 +83,7 @@ func storeActivity(s *session, group []*request) error {
 		return cmp.Or(cmp.Compare(a.teamID, b.teamID), cmp.Compare(a.emailID, b.emailID), cmp.Compare(string(a.address[:]), string(b.address[:])), cmp.Compare(a.kind, b.kind))
 	})
 	for _, a := range keys {
-		if err := a.grow(s, all[a]); err != nil {
+		if err := tx.grow(&a, all[a]); err != nil {
 			return fmt.Errorf("note the activity of a contact: %w", err)
 		}
 	}
@@ -95,15 +92,15 @@ func storeActivity(s *session, group []*request) error {
 
 // grow writes the later of two times. What segments count by it is not remembered by generation
 // (app.Filter.IsLive).
-func (a *activity) grow(s *session, at int64) error {
+func (tx *Tx) grow(a *activity, at int64) error {
 	if a.emailID == "" {
-		return s.write([]string{
+		return tx.write([]string{
 			`UPDATE contacts SET last_sent_at = ?1 WHERE team_id = ?2 AND address = ?3 AND coalesce(last_sent_at, 0) < ?1`,
 			`UPDATE contacts SET last_opened_at = ?1 WHERE team_id = ?2 AND address = ?3 AND coalesce(last_opened_at, 0) < ?1`,
 			`UPDATE contacts SET last_clicked_at = ?1 WHERE team_id = ?2 AND address = ?3 AND coalesce(last_clicked_at, 0) < ?1`,
 		}[a.kind], at, a.teamID, a.address[:])
 	}
-	return s.write([]string{
+	return tx.write([]string{
 		`UPDATE contacts SET last_opened_at = ?1 WHERE team_id = ?2 AND id = (SELECT r.contact_id FROM broadcast_recipients AS r WHERE r.id = ?3) AND coalesce(last_opened_at, 0) < ?1`,
 		`UPDATE contacts SET last_clicked_at = ?1 WHERE team_id = ?2 AND id = (SELECT r.contact_id FROM broadcast_recipients AS r WHERE r.id = ?3) AND coalesce(last_clicked_at, 0) < ?1`,
 	}[a.kind-activityOpened], at, a.teamID, a.emailID)

@@ -3,13 +3,10 @@ package db
 import (
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"regexp"
 	"slices"
 	"strings"
 	"sync"
-
-	"mailer/app"
 )
 
 // ErrDamaged: what was asked for can't be read, since the file is damaged there. It
@@ -102,34 +99,6 @@ func damageOf(err error, teamID, id string, isEmail bool) error {
 		d.TeamID, d.ID, d.isEmail = teamID, id, isEmail
 	}
 	return err
-}
-
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
-
-func bytesSum(b []byte) int64 { return int64(crc32.Checksum(b, castagnoli)) }
-
-// contentSum is the checksum of what an email says.
-func contentSum(texts ...string) int64 {
-	var sum uint32
-	for _, text := range texts {
-		sum = crc32.Update(sum, castagnoli, []byte(text))
-		sum = crc32.Update(sum, castagnoli, []byte{0})
-	}
-	return int64(sum)
-}
-
-// broadcastSum is the checksum of what a broadcast says.
-func broadcastSum(c *app.BroadcastContent) int64 {
-	if c.Text == nil {
-		return contentSum(c.Preview, c.HTML)
-	}
-	return contentSum(c.Preview, c.HTML, *c.Text)
-}
-
-// columnText is the text of a column that may be NULL.
-func columnText(column any) string {
-	text, _ := column.(string)
-	return text
 }
 
 // maxToldDamages bounds the memory of what was logged.

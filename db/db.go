@@ -285,7 +285,7 @@ func (d *DB) Close() error {
 	var err error
 	d.once.Do(func() {
 		close(d.closing)
-		late := time.AfterFunc(closePatience, func() { GiveUp(d) })
+		late := time.AfterFunc(closePatience, func() { d.GiveUp() })
 		defer late.Stop()
 		<-d.done
 		d.tasks.Wait()
@@ -304,7 +304,7 @@ const closePatience = 5 * time.Second
 // GiveUp has nobody wait any longer for a database elsewhere, whatever it does: what is under
 // way there and what waits for it fails, with ErrClosed or ErrUnreachable. It is for the end of
 // a process that must end; a database in a file is not concerned.
-func GiveUp(d *DB) {
+func (d *DB) GiveUp() {
 	d.giving.Do(func() {
 		close(d.given)
 		go func() {

@@ -14,7 +14,7 @@ func (d *DB) OnElsewhere(fn func(r *Reader) error) { d.onElsewhere = append(d.on
 
 // OnErasedElsewhere has fn called as OnElsewhere does, where what another process wrote was an
 // erasure, or a step of one: texts of mail are other ones by now.
-func OnErasedElsewhere(d *DB, fn func()) { d.onErased = append(d.onErased, fn) }
+func (d *DB) OnErasedElsewhere(fn func()) { d.onErased = append(d.onErased, fn) }
 
 func erasedElsewhere(d *DB, erased bool) {
 	if !erased {

@@ -102,7 +102,7 @@ func (tx *Tx) InsertHistoryEvents(teamID, emailID string, events []app.Event) er
 	oldest := counters.Hour(tx.Now.Add(-counters.Kept))
 	for hour, n := range counters.OfTimeline(events) {
 		if hour >= oldest {
-			tx.addCount(counters.Key{TeamID: teamID, Hour: hour, Domain: e.From.Domain}, n)
+			tx.increments.addCount(counters.Key{TeamID: teamID, Hour: hour, Domain: e.From.Domain}, n)
 		}
 	}
 	return nil

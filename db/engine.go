@@ -7,7 +7,7 @@ import "context"
 type dialect interface {
 	words(text string) string
 	bind(args []any) []any
-	filters() filterWords
+	postgres() bool
 }
 
 // engine is what differs between the databases that a store may stand on. Only engineOf
@@ -32,10 +32,10 @@ type engine interface {
 	// committed asks whether the transaction of the last group became one, where no answer to
 	// its commit came.
 	committed(ctx context.Context, s *session) (bool, error)
-	// sure is Sure, share ShareOf and endsWell EndsWell.
+	// sure is Sure, share ShareOf and endCleanly EndsWell.
 	sure() bool
-	share() Share
-	endsWell()
+	partition() Partition
+	endCleanly()
 	// owner is what units that this server has in work name it; empty: there is no other one.
 	owner() string
 	// version and foreign are Version and Foreign.

@@ -192,12 +192,12 @@ type filtered struct {
 }
 
 // filtered prepares a statement that has a filterPlace. The caller closes it.
-func (s *session) filtered(query string, filter condition) (*filtered, error) {
-	stmt, err := s.prepare(strings.Replace(query, filterPlace, filter.text, 1))
+func (r *Reader) filtered(query string, filter condition) (*filtered, error) {
+	stmt, err := r.prepare(strings.Replace(query, filterPlace, filter.text, 1))
 	if err != nil {
 		return nil, fmt.Errorf("prepare filter: %w", err)
 	}
-	return &filtered{query, stmt, filter.args, s.room}, nil
+	return &filtered{query, stmt, filter.args, r.room}, nil
 }
 
 func (q *filtered) close() { q.stmt.Close() }

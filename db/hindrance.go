@@ -169,7 +169,7 @@ func unsure(d *DB) error {
 		return nil
 	default:
 	}
-	if !Leads(d) || d.engine.sure() { // who does not lead loses nothing by being told later
+	if !d.Cluster().Leads() || d.engine.sure() { // who does not lead loses nothing by being told later
 		return nil
 	}
 	return fmt.Errorf("%w: it does not answer, and another server may have taken over", ErrUnreachable)

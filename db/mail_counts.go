@@ -20,18 +20,18 @@ type mailCount struct {
 // hour, so that a message costs a look-up in memory. broadcastID is empty for emails.
 func (tx *Tx) CountSent(teamID, domain, broadcastID string, n int64) {
 	if n > 0 {
-		tx.addCount(counters.Key{TeamID: teamID, Hour: counters.Hour(tx.Now), Domain: domain, BroadcastID: broadcastID}, &counters.Tally{Sent: n})
+		tx.increments.addCount(counters.Key{TeamID: teamID, Hour: counters.Hour(tx.Now), Domain: domain, BroadcastID: broadcastID}, &counters.Tally{Sent: n})
 	}
 }
 
-func (tx *Tx) addCount(key counters.Key, n *counters.Tally) {
-	for i := range tx.counts {
-		if tx.counts[i].key == key {
-			tx.counts[i].n.Add(n)
+func (a *increments) addCount(key counters.Key, n *counters.Tally) {
+	for i := range a.counts {
+		if a.counts[i].key == key {
+			a.counts[i].n.Add(n)
 			return
 		}
 	}
-	tx.counts = append(tx.counts, mailCount{key, *n})
+	a.counts = append(a.counts, mailCount{key, *n})
 }
 
 // countEvent counts what an event says, before it is inserted.
@@ -44,7 +44,7 @@ func (tx *Tx) countEvent(ev *app.Event) error {
 		return fmt.Errorf("look for an event like this: %w", err)
 	}
 	if n := counters.Of(ev, first); n != (counters.Tally{}) {
-		tx.addCount(counters.Key{TeamID: ev.TeamID, Hour: counters.Hour(ev.CreatedAt), Domain: ev.Domain, BroadcastID: ev.BroadcastID}, &n)
+		tx.increments.addCount(counters.Key{TeamID: ev.TeamID, Hour: counters.Hour(ev.CreatedAt), Domain: ev.Domain, BroadcastID: ev.BroadcastID}, &n)
 	}
 	return nil
 }
@@ -68,33 +68,29 @@ func (tx *Tx) isFirst(ev *app.Event) (bool, error) {
 	return false, err
 }
 
-// storeCounts writes what the closures of a commit counted.
-func storeCounts(s *session, group []*request) error {
-	var sums Tx
-	for _, r := range group {
-		if r.err != nil {
-			continue
-		}
-		for i := range r.tx.counts {
-			sums.addCount(r.tx.counts[i].key, &r.tx.counts[i].n)
+func (tx *Tx) storeCounts(group []*increments) error {
+	var sums increments
+	for _, added := range group {
+		for i := range added.counts {
+			sums.addCount(added.counts[i].key, &added.counts[i].n)
 		}
 	}
 	for i := range sums.counts {
-		if err := storeCount(s, &sums.counts[i].key, &sums.counts[i].n); err != nil {
+		if err := tx.storeCount(&sums.counts[i].key, &sums.counts[i].n); err != nil {
 			return fmt.Errorf("count mail: %w", err)
 		}
 	}
 	return nil
 }
 
-func storeCount(s *session, key *counters.Key, n *counters.Tally) error {
+func (tx *Tx) storeCount(key *counters.Key, n *counters.Tally) error {
 	if *n == (counters.Tally{Sent: n.Sent}) { // nearly always
-		err := s.write(`INSERT INTO mail_counts (team_id, hour, domain, broadcast_id, sent) VALUES (?, ?, ?, ?, ?)
+		err := tx.write(`INSERT INTO mail_counts (team_id, hour, domain, broadcast_id, sent) VALUES (?, ?, ?, ?, ?)
 			ON CONFLICT (team_id, hour, domain, broadcast_id) DO UPDATE SET sent = mail_counts.sent + excluded.sent`,
 			key.TeamID, key.Hour, key.Domain, key.BroadcastID, n.Sent)
 		return err
 	}
-	err := s.write(`INSERT INTO mail_counts (team_id, hour, domain, broadcast_id, sent, delivered, opened, unique_opened, clicked, unique_clicked,
+	err := tx.write(`INSERT INTO mail_counts (team_id, hour, domain, broadcast_id, sent, delivered, opened, unique_opened, clicked, unique_clicked,
 			bounced_transient, bounced_permanent, bounced_undetermined, complained, suppressed, delivery_delayed, failed, unsubscribed)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (team_id, hour, domain, broadcast_id) DO UPDATE SET sent = mail_counts.sent + excluded.sent, delivered = mail_counts.delivered + excluded.delivered,

@@ -54,7 +54,7 @@ type node struct {
 	left     time.Duration // until the one that leads has been silent for long; not above 0: it is
 	cut      func()        // breaks all connections
 	ended    chan struct{}
-	endsWell atomic.Bool // nothing of it is in work any more
+	endCleanly atomic.Bool // nothing of it is in work any more
 	peers    atomic.Pointer[peers]
 }
 
@@ -439,7 +439,7 @@ func (n *node) leave(d *DB) error {
 	ctx, cancel := context.WithTimeout(context.Background(), unsureAfter*n.beat)
 	defer cancel()
 	well := int64(0)
-	if n.endsWell.Load() {
+	if n.endCleanly.Load() {
 		well = 1
 	}
 	_, err := d.ro.ExecContext(ctx, `UPDATE nodes SET dead = `+postgresNow+`, well = $2 WHERE id = $1 AND dead IS NULL`, n.id, well)

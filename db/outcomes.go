@@ -2,7 +2,6 @@ package db
 
 import (
 	"fmt"
-	"time"
 
 	"mailer/app/rules/reputation"
 )
@@ -11,31 +10,27 @@ import (
 // this transaction. The closures of one commit share a statement for each counter,
 // so that a message costs a look-up in memory.
 func (tx *Tx) CountOutcome(key reputation.OutcomeKey, o reputation.Outcome) {
-	if tx.outcomes == nil {
-		tx.outcomes = map[reputation.OutcomeKey]reputation.Outcome{}
+	if tx.increments.outcomes == nil {
+		tx.increments.outcomes = map[reputation.OutcomeKey]reputation.Outcome{}
 	}
-	sum := tx.outcomes[key]
+	sum := tx.increments.outcomes[key]
 	sum.Add(o)
-	tx.outcomes[key] = sum
+	tx.increments.outcomes[key] = sum
 }
 
-// storeOutcomes writes what the closures of a commit counted.
-func storeOutcomes(s *session, group []*request, now time.Time) error {
+func (tx *Tx) storeOutcomes(group []*increments) error {
 	teams, regions := map[reputation.OutcomeKey]reputation.Outcome{}, map[string]reputation.Outcome{}
-	for _, r := range group {
-		if r.err != nil {
-			continue
-		}
-		for key, o := range r.tx.outcomes {
+	for _, added := range group {
+		for key, o := range added.outcomes {
 			team, region := teams[key], regions[key.Region]
 			team.Add(o)
 			region.Add(o)
 			teams[key], regions[key.Region] = team, region
 		}
 	}
-	hour := reputation.OutcomeHour(now)
+	hour := reputation.OutcomeHour(tx.Now)
 	for key, o := range teams {
-		err := s.write(`INSERT INTO outcomes (team_id, hour, region, domain, sent, hard_bounced, complained, scored, points)
+		err := tx.write(`INSERT INTO outcomes (team_id, hour, region, domain, sent, hard_bounced, complained, scored, points)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (team_id, hour, region, domain) DO UPDATE SET sent = outcomes.sent + excluded.sent,
 			hard_bounced = outcomes.hard_bounced + excluded.hard_bounced, complained = outcomes.complained + excluded.complained,
 			scored = outcomes.scored + excluded.scored, points = outcomes.points + excluded.points`,
@@ -45,7 +40,7 @@ func storeOutcomes(s *session, group []*request, now time.Time) error {
 		}
 	}
 	for region, o := range regions {
-		err := s.write(`INSERT INTO region_outcomes (region, hour, sent, hard_bounced, complained) VALUES (?, ?, ?, ?, ?)
+		err := tx.write(`INSERT INTO region_outcomes (region, hour, sent, hard_bounced, complained) VALUES (?, ?, ?, ?, ?)
 			ON CONFLICT (region, hour) DO UPDATE SET sent = region_outcomes.sent + excluded.sent, hard_bounced = region_outcomes.hard_bounced + excluded.hard_bounced,
 			complained = region_outcomes.complained + excluded.complained`, region, hour, o.Sent, o.HardBounced, o.Complained)
 		if err != nil {

@@ -119,7 +119,7 @@ func (e *postgresEngine) pool(idle time.Duration) *sql.DB {
 // words returns a statement as PostgreSQL takes it.
 func (*postgresEngine) words(text string) string { return postgresWords(text) }
 
-func (*postgresEngine) filters() filterWords { return postgresFilters{} }
+func (*postgresEngine) postgres() bool { return true }
 
 // bind has truth be 1 and 0, as columns hold it, and texts be such as PostgreSQL takes. What
 // callers of the API send is refused where it can't be kept; words of others, like those of a

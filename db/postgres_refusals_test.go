@@ -83,7 +83,7 @@ func TestACommandForWhichThereIsNoConnectionSaysSo(t *testing.T) {
 	}
 	defer d.Close()
 	_, sizes := d.FileSizes()
-	_, nodes := Nodes(t.Context(), d)
+	_, nodes := d.Cluster().Nodes(t.Context())
 	for name, err := range map[string]error{"a read": d.Read(t.Context(), func(*Reader) error { return nil }), "sizes": sizes, "servers": nodes} {
 		if !errors.Is(err, ErrUnreachable) || !strings.Contains(err.Error(), "raise max_connections") || strings.Contains(err.Error(), "tls error") {
 			t.Errorf("%s: %v", name, err)

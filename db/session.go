@@ -77,6 +77,9 @@ func (p *prepared) QueryRowContext(ctx context.Context, args ...any) *sql.Row {
 	return p.Stmt.QueryRowContext(ctx, p.words.bind(args)...)
 }
 
+// isPostgres reports whether the engine of the session is PostgreSQL.
+func (s *session) isPostgres() bool { return s.words.postgres() }
+
 // stmt prepares a statement once.
 func (s *session) stmt(query string) (*prepared, error) {
 	p, ok := s.stmts[query]

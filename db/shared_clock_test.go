@@ -98,8 +98,8 @@ func TestServersFollowTheClockOfTheDatabaseAndTakeNothingOver(t *testing.T) {
 			}
 			g.wantTime(leads, by)
 			g.wantTime(beside, by)
-			if !Leads(leads) || Leads(beside) {
-				t.Errorf("%v %v lead", Leads(leads), Leads(beside))
+			if !leads.Cluster().Leads() || beside.Cluster().Leads() {
+				t.Errorf("%v %v lead", leads.Cluster().Leads(), beside.Cluster().Leads())
 			}
 		})
 	}

@@ -23,7 +23,7 @@ func (sqliteEngine) bind(args []any) []any { return args }
 
 func (sqliteEngine) cut() {}
 
-func (sqliteEngine) filters() filterWords { return sqliteFilters{} }
+func (sqliteEngine) postgres() bool { return false }
 
 func (sqliteEngine) beginRead(ctx context.Context, d *DB, s *session) error {
 	if s.conn == nil { // Options.Lazy
@@ -70,8 +70,8 @@ func (sqliteEngine) lost(*session) bool                                { return 
 func (sqliteEngine) renew(context.Context, *DB, *session) error        { return nil }
 func (sqliteEngine) committed(context.Context, *session) (bool, error) { return true, nil }
 func (sqliteEngine) sure() bool                                        { return true }
-func (sqliteEngine) share() Share                                      { return Share{Of: 1} }
-func (sqliteEngine) endsWell()                                         {}
+func (sqliteEngine) partition() Partition                                      { return Partition{Count: 1} }
+func (sqliteEngine) endCleanly()                                         {}
 func (sqliteEngine) owner() string                                     { return "" }
 func (sqliteEngine) leave(*DB) error                                   { return nil }
 func (sqliteEngine) nodes(context.Context, *DB) ([]Node, error)        { return nil, nil }

@@ -23,7 +23,12 @@ type filterWords interface {
 }
 
 // filterWords are those of the engine.
-func (s *session) filterWords() filterWords { return s.words.filters() }
+func (r *Reader) filterWords() filterWords {
+	if r.isPostgres() {
+		return postgresFilters{}
+	}
+	return sqliteFilters{}
+}
 
 // sqliteFilters are SQLite's words. Of one JSON value, ->> returns a text or a number to
 // compute with, and -> what was written down.

@@ -117,7 +117,7 @@ func (d *DB) fail(err error) {
 
 // Reason is why a process on d ends that met err: where storage failed for good, or another
 // server took this one for dead, that is it, whatever was met first. nil stays nil.
-func Reason(d *DB, err error) error {
+func (d *DB) Reason(err error) error {
 	if err == nil {
 		return nil
 	}

@@ -49,25 +49,21 @@ func (tx *Tx) countListed(s *app.Suppression, n int) {
 	if s.Email == "" || n == 0 {
 		return
 	}
-	if tx.listed == nil {
-		tx.listed = map[string]int{}
+	if tx.increments.listed == nil {
+		tx.increments.listed = map[string]int{}
 	}
-	tx.listed[s.TeamID] += n
+	tx.increments.listed[s.TeamID] += n
 }
 
-// storeListed writes what the closures of a commit counted.
-func storeListed(s *session, group []*request) error {
+func (tx *Tx) storeListed(group []*increments) error {
 	all := map[string]int{}
-	for _, r := range group {
-		if r.err != nil {
-			continue
-		}
-		for team, n := range r.tx.listed {
+	for _, added := range group {
+		for team, n := range added.listed {
 			all[team] += n
 		}
 	}
 	for _, team := range slices.Sorted(maps.Keys(all)) {
-		if err := s.write(`UPDATE teams SET suppressions = suppressions + ? WHERE id = ?`, all[team], team); err != nil {
+		if err := tx.write(`UPDATE teams SET suppressions = suppressions + ? WHERE id = ?`, all[team], team); err != nil {
 			return fmt.Errorf("count suppressions: %w", err)
 		}
 	}

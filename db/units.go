@@ -154,9 +154,6 @@ func scanUnit(s scanner) (app.Unit, error) {
 	return u, err
 }
 
-// Owner is what units that this server has in work name it (app.Unit.Owner).
-func Owner(d *DB) string { return d.engine.owner() }
-
 // BeginAttempt stores that a unit's next attempt begins, and that this server has it in
 // work. Error: ErrNotFound when the unit is gone or no longer as it was read, or its
 // broadcast is canceled or paused: another server may have been first.

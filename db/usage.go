@@ -24,22 +24,18 @@ type dayCount struct {
 // AddRecipients is CountRecipients for who need not know the sum: the closures of
 // one commit share a statement, so a closure does not see it before its commit.
 func (tx *Tx) AddRecipients(teamID string, day, n int64) {
-	tx.days = append(tx.days, dayCount{teamID, day, n})
+	tx.increments.days = append(tx.increments.days, dayCount{teamID, day, n})
 }
 
-// storeDays writes what the closures of a commit added.
-func storeDays(s *session, group []*request) error {
+func (tx *Tx) storeDays(group []*increments) error {
 	sums := map[dayCount]int64{}
-	for _, r := range group {
-		if r.err != nil {
-			continue
-		}
-		for _, c := range r.tx.days {
+	for _, added := range group {
+		for _, c := range added.days {
 			sums[dayCount{teamID: c.teamID, day: c.day}] += c.n
 		}
 	}
 	for c, n := range sums {
-		err := s.write(`INSERT INTO team_days (team_id, day, recipients) VALUES (?, ?, ?)
+		err := tx.write(`INSERT INTO team_days (team_id, day, recipients) VALUES (?, ?, ?)
 			ON CONFLICT (team_id, day) DO UPDATE SET recipients = team_days.recipients + excluded.recipients`, c.teamID, c.day, n)
 		if err != nil {
 			return fmt.Errorf("count recipients: %w", err)

@@ -21,15 +21,6 @@ type Version struct {
 // milliseconds: who waits for it looks twice, and now and then without any sign.
 func (d *DB) Version() Version { return d.engine.version(d) }
 
-// Heard has a value once the server has heard that another process wrote to its database
-// elsewhere, which Version then shows; that a file changed only Version tells.
-func Heard(d *DB) <-chan struct{} { return d.heard }
-
-// Sure reports whether no other server can have taken over the work on d since this one last
-// told its database that it works. Where it is not sure, nothing may leave: the other one
-// sends it. Of a file it always is.
-func Sure(d *DB) bool { return d.engine.sure() }
-
 // Foreign is another number after every commit of another process, as soon as that
 // can be read, and stands still while only this one commits. It waits for the writer
 // until ctx ends. Errors: those of the store.

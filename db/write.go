@@ -14,7 +14,6 @@ import (
 
 	"mailer/app"
 	"mailer/app/kit/clock"
-	"mailer/app/rules/reputation"
 )
 
 // maxGroup is how many closures share one commit at most.
@@ -27,14 +26,7 @@ type Tx struct {
 	Now     time.Time
 	after   []func()
 	touched map[string]bool // changed
-	// outcomes are what CountOutcome adds; nil: nothing.
-	outcomes map[reputation.OutcomeKey]reputation.Outcome
-	days     []dayCount         // what AddRecipients adds
-	counts   []mailCount        // what CountSent and InsertEvent add
-	listed   map[string]int     // what countListed counts, by team; nil: nothing
-	activity map[activity]int64 // what NoteActivity and InsertEvent note, in milliseconds; nil: nothing
-	// broadcasts are what countBroadcast and endBroadcastUnit add.
-	broadcasts []broadcastCount
+	increments *increments
 	db         *DB // nil: of no database in use
 	// stood is the mark of Standings where the closure stands apart: from before all that run
 	// beside it.
@@ -100,7 +92,7 @@ func (d *DB) WriteVitalAsync(ctx context.Context, fn func(*Tx) error) (wait func
 }
 
 func (d *DB) submit(r *request) error {
-	if Shared(d) && (!r.vital || app.IsAwaited(r.ctx)) {
+	if d.Cluster().Shared() && (!r.vital || app.IsAwaited(r.ctx)) {
 		return submitAwaited(d, r)
 	}
 	if err := d.enqueue(r); err != nil {
@@ -378,7 +370,7 @@ func tryTogether(d *DB, s *session, group []*request) error {
 			return errors.Join(err, rollback(s))
 		}
 	}
-	if err := errors.Join(storeOutcomes(s, group, now), storeDays(s, group), storeCounts(s, group), storeBroadcasts(s, group, now), storeActivity(s, group), storeListed(s, group), s.queue.failure()); err != nil {
+	if err := errors.Join(storeGroup(s, group, now), s.queue.failure()); err != nil {
 		return errors.Join(err, rollback(s))
 	}
 	if err := d.engine.commit(s); err != nil {
@@ -388,6 +380,17 @@ func tryTogether(d *DB, s *session, group []*request) error {
 		return errors.Join(fmt.Errorf("commit: %w", err), rollback(s))
 	}
 	return nil
+}
+
+// storeGroup writes the increments of the closures of a group that did not fail.
+func storeGroup(s *session, group []*request, now time.Time) error {
+	var added []*increments
+	for _, r := range group {
+		if r.err == nil {
+			added = append(added, r.tx.increments)
+		}
+	}
+	return (&Tx{Reader: Reader{session: *s}, Now: now}).storeIncrements(added)
 }
 
 func runSome(d *DB, s *session, run []*request, now time.Time) error {
@@ -409,7 +412,7 @@ func (d *DB) runOne(s *session, r *request, now time.Time) error {
 	if _, err := s.exec("SAVEPOINT one"); err != nil {
 		return fmt.Errorf("savepoint: %w", err)
 	}
-	r.tx = &Tx{Reader: Reader{session: *s}, Now: now, db: d}
+	r.tx = &Tx{Reader: Reader{session: *s}, Now: now, db: d, increments: &increments{}}
 	if r.err = d.call(r); r.err == nil {
 		_, err := s.exec("RELEASE one")
 		return err
@@ -433,7 +436,7 @@ func (d *DB) runOne(s *session, r *request, now time.Time) error {
 // after it changed something has the group be run again, one by one.
 func runQueued(d *DB, s *session, r *request, now time.Time) error {
 	before := s.queue.changes
-	r.tx = &Tx{Reader: Reader{session: *s}, Now: now, db: d}
+	r.tx = &Tx{Reader: Reader{session: *s}, Now: now, db: d, increments: &increments{}}
 	if r.err = d.call(r); r.err == nil || s.queue.failed == nil && s.queue.changes == before && !d.engine.lost(s) && !failedInside(r.err) {
 		return s.queue.failure()
 	}

@@ -7,7 +7,6 @@ import (
 
 	"mailer/app/sending/guardrails"
 	"mailer/app/tenants/teams"
-	"mailer/db"
 )
 
 // Servers that share a database elsewhere all answer, by the same rules, and mail leaves
@@ -23,7 +22,7 @@ const (
 
 // Begin has s work, beside the server that leads if it is not the one.
 func (s *Server) Begin(ctx context.Context) error {
-	if db.Leads(s.DB) {
+	if s.DB.Cluster().Leads() {
 		return s.Start(ctx)
 	}
 	s.Upkeep.StandAside()
@@ -51,7 +50,7 @@ func (s *Server) answer() {
 		select {
 		case <-s.Taking.Done():
 			return
-		case <-db.Leading(s.DB):
+		case <-s.DB.Cluster().Leading():
 			if err := s.takeOver(); err != nil && s.Taking.Err() == nil {
 				s.failed <- err
 			}

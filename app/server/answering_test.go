@@ -12,7 +12,6 @@ import (
 	"mailer/app/rules/webhook"
 	"mailer/app/sending/mail"
 	"mailer/app/testing/testserver"
-	"mailer/db"
 )
 
 // share are two servers on one database, of which the first works.
@@ -67,7 +66,7 @@ func TestAServerThatAnswersTakesOver(t *testing.T) {
 		pass(soon)
 		two.WantLast(first, app.Sent)
 		two.WantLast(id, app.Sent)
-		if len(two.Relays[0].Seen(id)) != 1 || !db.Leads(two.DB) {
+		if len(two.Relays[0].Seen(id)) != 1 || !two.DB.Cluster().Leads() {
 			t.Errorf("it left %d times", len(two.Relays[0].Seen(id)))
 		}
 		pass(2 * time.Hour)

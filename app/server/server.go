@@ -303,7 +303,7 @@ func (s *Server) Start(ctx context.Context) error {
 func (s *Server) Stop(ctx context.Context) {
 	defer giveUpAfter(ctx, s.DB)()
 	s.Drain()
-	if s.answers != nil && !db.Leads(s.DB) { // else it takes over right now, perhaps
+	if s.answers != nil && !s.DB.Cluster().Leads() { // else it takes over right now, perhaps
 		s.StopTaking()
 	}
 	if s.answers != nil {

@@ -7,7 +7,6 @@ import (
 	"mailer/app/base"
 	"mailer/app/operate/settings"
 	"mailer/app/sending/delivery"
-	"mailer/db"
 )
 
 // use puts settings in force that changed while the server runs, or were stored before.
@@ -21,7 +20,7 @@ func (s *Server) use(f *settings.Flags, level *slog.LevelVar) {
 		level.Set(f.Level())
 	}
 	s.Delivery.Tune(delivery.Tuning{DoubtDelay: f.DoubtDelay, MaxWait: f.Waits.MaxWait(), BulkShare: 1 - f.Reserve})
-	if db.Leads(s.DB) { // commands beside it go by them
+	if s.DB.Cluster().Leads() { // commands beside it go by them
 		s.tell("note the settings of this server", s.RememberServer(s.Taking))
 	}
 }

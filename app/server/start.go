@@ -26,7 +26,7 @@ func giveUpAfter(ctx context.Context, d *db.DB) (end func()) {
 		select {
 		case <-ended:
 		case <-time.After(patience):
-			db.GiveUp(d)
+			d.GiveUp()
 		}
 	})
 	return func() { close(ended); stop() }

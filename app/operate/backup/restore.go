@@ -95,7 +95,7 @@ func Mark(ctx context.Context, in Restoring) (done Restored, err error) {
 		return done, err
 	}
 	defer func() {
-		db.EndsWell(store)
+		store.Cluster().EndCleanly()
 		err = errors.Join(err, store.Close())
 	}()
 	if err := in.Fits(ctx, store); err != nil {

@@ -165,7 +165,9 @@ func passing(name string) bool {
 
 // inMemory reports whether what stands under a name is in the library's memory alone:
 // challenges, where no other server answers that an authority may ask instead.
-func (a *authority) inMemory(name string) bool { return passing(name) && !db.Shared(a.service.DB) }
+func (a *authority) inMemory(name string) bool {
+	return passing(name) && !a.service.DB.Cluster().Shared()
+}
 
 // Get implements autocert.Cache.
 func (a *authority) Get(ctx context.Context, name string) ([]byte, error) {

@@ -135,7 +135,7 @@ func (s *Service) work() {
 		switch {
 		case !s.cfg.Auto():
 			pause = s.follow()
-		case db.Leads(s.DB):
+		case s.DB.Cluster().Leads():
 			pause = s.round()
 		default:
 			if err := s.read(s.Taking); err != nil {

@@ -334,7 +334,7 @@ func (s *Service) watch(post http.RoundTripper, mail func(ctx context.Context, t
 		}
 		var next time.Time
 		for base.Pause(s.Taking, watchEvery, nil) {
-			if !db.Leads(s.DB) {
+			if !s.DB.Cluster().Leads() {
 				continue
 			}
 			if now := clock.Now(); !now.Before(next) {

@@ -106,7 +106,7 @@ func (s *Service) Status(ctx context.Context, version string) (out Status, err e
 }
 
 func (s *Service) servers(ctx context.Context) (all []Sharer, err error) {
-	nodes, err := db.Nodes(ctx, s.DB)
+	nodes, err := s.DB.Cluster().Nodes(ctx)
 	for _, n := range nodes {
 		all = append(all, Sharer{n.Address, n.Leads, app.FormatTime(n.Started), n.Silent.Milliseconds()})
 	}

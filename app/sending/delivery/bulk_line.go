@@ -204,7 +204,7 @@ func (q *bulkLine) beginRecipients(tx *db.Tx, b app.Broadcast, content *mail.Bro
 	for i := range next {
 		to := &next[i]
 		u := app.Unit{EmailID: to.ID, TeamID: b.TeamID, BroadcastID: b.ID, TopicID: b.TopicID, Relay: q.name, Domain: b.From.Domain, Attempts: 1,
-			NextAt: tx.Now, Size: content.Size(), Dated: tx.Now, Owner: db.Owner(q.s.DB)}
+			NextAt: tx.Now, Size: content.Size(), Dated: tx.Now, Owner: q.s.DB.Cluster().Owner()}
 		waits, err := q.s.beginRecipient(tx, u, to, standOut[i])
 		if err != nil {
 			return nil, err

@@ -165,7 +165,7 @@ func (l *lane) hold(v leave, j *job, signature string) error {
 	})
 	switch {
 	case err == nil:
-		if j.state = end; end == stateLeft && db.Sure(l.s.DB) {
+		if j.state = end; end == stateLeft && l.s.DB.Cluster().Sure() {
 			return nil
 		}
 	case errors.Is(err, db.ErrNotFound):

@@ -61,7 +61,7 @@ type standing struct {
 
 func newStanding(s *Service, relay relayurl.Relay) *standing {
 	limits := newLimits(relay, s.tuning.Load().BulkShare)
-	limits.shareAmong(db.ShareOf(s.DB).Of)
+	limits.shareAmong(s.DB.Cluster().Partition().Count)
 	limits.warned = s.Guardrails.Drips
 	return &standing{name: relay.Region, gate: &rest{}, limits: limits, forecaster: newForecaster(s.DB, relay.Region, limits),
 		claims: &claims{alone: &s.suspect, emails: map[string]sender{}}, strikes: map[string]int{}}
@@ -177,7 +177,7 @@ func (l *lane) dispatch(n *line, claim func(ctx context.Context, room int) (next
 	ctx := l.s.Taking
 	for {
 		next := base.SweepEvery
-		if room := n.room(); room > 0 && !db.ShareOf(l.s.DB).Early {
+		if room := n.room(); room > 0 && !l.s.DB.Cluster().Partition().Warming {
 			due, err := claim(ctx, room)
 			if err != nil && ctx.Err() == nil {
 				l.s.LogUnlessHindered("claim units", err, "relay", l.name)

@@ -17,7 +17,7 @@ func (s *Service) watchStore() {
 		heard := false
 		select {
 		case <-tick.C:
-		case <-db.Heard(s.DB):
+		case <-s.DB.Cluster().Changed():
 			heard = true
 		case <-s.Taking.Done():
 			return
@@ -51,7 +51,7 @@ func (s *Service) countAnew(changed bool) {
 
 // reshare has the relays' rates be shared among as many servers as there are now.
 func (o *Outlets) reshare() {
-	n := db.ShareOf(o.s.DB).Of
+	n := o.s.DB.Cluster().Partition().Count
 	for _, l := range o.all() {
 		l.limits.shareAmong(n)
 	}

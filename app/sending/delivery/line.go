@@ -99,7 +99,7 @@ func (n *line) begin(ctx context.Context, units []app.Unit) ([]app.Unit, error) 
 	n.claims.release(stale...)
 	for i := range begun {
 		begun[i].Attempts++
-		begun[i].Owner = db.Owner(n.s.DB)
+		begun[i].Owner = n.s.DB.Cluster().Owner()
 	}
 	return begun, nil
 }

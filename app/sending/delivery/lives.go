@@ -91,7 +91,7 @@ func (s *Service) tellResumed(r resumed) {
 func (s *Service) watchOthers() {
 	for {
 		select {
-		case <-db.Orphaned(s.DB):
+		case <-s.DB.Cluster().Orphaned():
 		case <-s.Taking.Done():
 			return
 		}
@@ -132,7 +132,7 @@ func (s *Service) takeOver(ctx context.Context) error {
 
 // EndWell notes that this life ended well: nothing is in work any more.
 func (s *Service) EndWell(ctx context.Context) error {
-	db.EndsWell(s.DB)
+	s.DB.Cluster().EndCleanly()
 	if !s.leads.Load() {
 		return nil
 	}

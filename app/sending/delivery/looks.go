@@ -41,7 +41,7 @@ func (l *look) see(r *db.Reader) error {
 		},
 	}
 	l.seen = seen{map[string][]string{}, map[string][]string{}, map[sender][]app.Unit{}}
-	if db.Shared(n.s.DB) {
+	if n.s.DB.Cluster().Shared() {
 		asks = append(asks, l.guesses()...)
 	}
 	if err := r.Ask(asks...); err != nil {
@@ -99,7 +99,7 @@ func (l *look) unitsOf(r *db.Reader, s sender, want int) ([]app.Unit, error) {
 }
 
 // reach is how many units are read where want are to be claimed.
-func (l *look) reach(want int) int { return want*db.ShareOf(l.line.s.DB).Of + pastClaimed }
+func (l *look) reach(want int) int { return want*l.line.s.DB.Cluster().Partition().Count + pastClaimed }
 
 // dueUnits reads what is due of a sender, for want units to be claimed of it.
 func (l *look) dueUnits(r *db.Reader, s sender, want int) ([]app.Unit, error) {

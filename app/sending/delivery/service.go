@@ -23,7 +23,6 @@ import (
 	"mailer/app/tenants/domains"
 	"mailer/app/tenants/teams"
 	"mailer/app/tenants/webhooks"
-	"mailer/db"
 )
 
 // Config is what the service needs beside the Base.
@@ -82,7 +81,7 @@ func New(base *base.Base, told *webhooks.Service, owners *teams.Service, senders
 	s.tuning.Store(&Tuning{DoubtDelay: cfg.DoubtDelay, MaxWait: cfg.MaxWait, BulkShare: cfg.BulkShare})
 	s.Outlets = &Outlets{s: s}
 	s.Guardrails = guardrails.New(base, told, owners, guardrails.Config{Regions: s.Outlets.regions, Changed: s.Outlets.wakeBulk})
-	db.OnPeers(base.DB, s.Outlets.reshare)
+	base.DB.Cluster().OnChange(s.Outlets.reshare)
 	for _, route := range cfg.Routes {
 		s.Outlets.add(newLane(s, route, nil))
 	}
@@ -115,7 +114,7 @@ func (s *Service) Start(ctx context.Context) error {
 	if err := s.Outlets.lead(ctx); err != nil {
 		return err
 	}
-	if db.Shared(s.DB) {
+	if s.DB.Cluster().Shared() {
 		s.Workers.Go(s.watchOthers)
 	}
 	return s.send(ctx)

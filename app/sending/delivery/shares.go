@@ -130,7 +130,7 @@ func (sh *shares) takeOf(r *db.Reader, l *look, team string, want int) error {
 		if err != nil {
 			return err
 		}
-		if share := db.ShareOf(n.s.DB); share.Of > 1 {
+		if share := n.s.DB.Cluster().Partition(); share.Count > 1 {
 			units = l.own(units, share, clock.Now())
 		}
 		units = n.claims.take(units, part)
@@ -152,12 +152,12 @@ const (
 )
 
 // own are those of some units that this server is to send. For others it looks again.
-func (l *look) own(units []app.Unit, share db.Share, now time.Time) []app.Unit {
+func (l *look) own(units []app.Unit, share db.Partition, now time.Time) []app.Unit {
 	return slices.DeleteFunc(units, func(u app.Unit) bool {
 		until := time.Time{}
 		switch {
 		case l.line.s.mail.IsFresh(u.EmailID):
-		case partOf(u.EmailID, share.Of) != share.Place:
+		case partOf(u.EmailID, share.Count) != share.Index:
 			until = u.NextAt.Add(leftTo)
 		case u.Attempts == 0 && u.EmailID >= app.FirstID(now.Add(-atHand)):
 			until = now.Add(atHand)

@@ -52,7 +52,7 @@ func (s *Service) claimIdempotency(ctx context.Context, key *app.Key, route stri
 // claimLate is claimIdempotency for a send of which nothing is read before its Write: of a
 // database elsewhere that asks for the kept answer (look), so that it takes no way of its own.
 func (s *Service) claimLate(ctx context.Context, key *app.Key, route string, opts SendOptions) (*idempotencyClaim, string, error) {
-	if !db.Shared(s.DB) {
+	if !s.DB.Cluster().Shared() {
 		return s.claimIdempotency(ctx, key, route, opts)
 	}
 	c, err := s.beginClaim(key, route, opts)

@@ -55,8 +55,8 @@ func New(base *base.Base, told *webhooks.Service, owners *teams.Service, senders
 	s.Accounts, s.Unsent = &Accounts{s}, &Unsent{s}
 	s.Again, s.Shares, s.Previews = &Again{s}, &Shares{s}, &Previews{service: s}
 	s.Submissions = &Submissions{s}
-	s.fresh.shared = db.Shared(base.DB)
-	db.OnErasedElsewhere(base.DB, func() {
+	s.fresh.shared = base.DB.Cluster().Shared()
+	base.DB.OnErasedElsewhere(func() {
 		s.fresh.clear()
 		s.mails.dropAll()
 	})

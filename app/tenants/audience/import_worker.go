@@ -102,7 +102,7 @@ func (s *Imports) startImports(ctx context.Context) error {
 // partial returns the ids of imports whose files nobody brings any more.
 func (s *Imports) partial(ctx context.Context) ([]string, error) {
 	before := clock.Now()
-	if db.Shared(s.DB) {
+	if s.DB.Cluster().Shared() {
 		before = before.Add(-othersUpload)
 	}
 	ids, err := db.Get(ctx, s.DB, func(r *db.Reader) ([]string, error) { return r.StoredImports(contactfile.Uploading, before) })
@@ -124,7 +124,7 @@ func (s *Imports) purgePartial(ids []string) {
 // were arriving. Where no other server can be, the start has done so.
 func (s *Imports) purgeOthersPartial(ctx context.Context) error {
 	now := time.Now()
-	if !db.Shared(s.DB) || now.Before(s.imports.partial) {
+	if !s.DB.Cluster().Shared() || now.Before(s.imports.partial) {
 		return nil
 	}
 	s.imports.partial = now.Add(importSweep)

@@ -1,0 +1,35 @@
+package db
+
+import (
+	"hash/crc32"
+
+	"mailer/app"
+)
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+func bytesSum(b []byte) int64 { return int64(crc32.Checksum(b, castagnoli)) }
+
+// contentSum is the checksum of what an email says.
+func contentSum(texts ...string) int64 {
+	var sum uint32
+	for _, text := range texts {
+		sum = crc32.Update(sum, castagnoli, []byte(text))
+		sum = crc32.Update(sum, castagnoli, []byte{0})
+	}
+	return int64(sum)
+}
+
+// broadcastSum is the checksum of what a broadcast says.
+func broadcastSum(c *app.BroadcastContent) int64 {
+	if c.Text == nil {
+		return contentSum(c.Preview, c.HTML)
+	}
+	return contentSum(c.Preview, c.HTML, *c.Text)
+}
+
+// columnText is the text of a column that may be NULL.
+func columnText(column any) string {
+	text, _ := column.(string)
+	return text
+}
