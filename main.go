@@ -32,6 +32,7 @@ import (
 	"mailer/app/sending/delivery"
 	"mailer/app/server"
 	"mailer/db"
+	"mailer/db/engine"
 	"mailer/smtpout"
 	"mailer/web"
 	"mailer/web/listen"
@@ -71,7 +72,7 @@ func run(args []string) int {
 		return exitInUse
 	case errors.Is(err, cli.ErrCutOff):
 		return exitCutOff
-	case db.IsStorage(err), errors.Is(err, cli.ErrDamage):
+	case engine.IsStorage(err), errors.Is(err, cli.ErrDamage):
 		return exitStorage
 	}
 	return exitError
@@ -105,7 +106,7 @@ func newRoot(args ...string) *cobra.Command {
 	root.Version = cli.BuildWords()
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return cli.ReadEnvironment(cmd.Flags()) }
 	root.AddCommand(serveCommand(o), migrateCommand(o), versionCommand(o), cli.MCP())
-	root.AddCommand((&cli.Store{Open: open, InUse: db.InUse, Schema: schema}).Commands()...)
+	root.AddCommand((&cli.Store{Open: open, InUse: engine.InUse, Schema: schema}).Commands()...)
 	root.AddCommand(cli.Completion(root))
 	cli.NameNearest(root, args)
 	return root
@@ -140,7 +141,7 @@ func open(ctx context.Context, f cli.StoreFlags, create bool) (*server.Server, f
 
 // keyFile is the master key's file of a database.
 func keyFile(f cli.StoreFlags) *server.KeyFile {
-	return &server.KeyFile{Path: cmp.Or(f.MasterKey, db.KeyPath(f.DB)), Database: db.Name(f.DB)}
+	return &server.KeyFile{Path: cmp.Or(f.MasterKey, engine.KeyPath(f.DB)), Database: engine.Name(f.DB)}
 }
 
 func serveCommand(o *options) *cobra.Command {
@@ -211,7 +212,7 @@ func (o *options) openStore(ctx context.Context, log *slog.Logger) (*db.DB, erro
 // listenFirst opens the listeners of a server whose database is not there yet: where a port
 // is taken, no database and no master key are made.
 func (o *options) listenFirst() (err error) {
-	if db.IsRemote(o.DB) {
+	if engine.IsRemote(o.DB) {
 		return nil
 	}
 	if _, err := os.Lstat(o.DB); !errors.Is(err, os.ErrNotExist) {
@@ -328,7 +329,7 @@ func (o *options) serve(cmd *cobra.Command) error {
 	}
 	set := &o.settings
 	err = o.serveStore(ctx, log, events, server.Config{
-		DB: store, DatabaseTLS: db.TLSOf(o.DB), PasswordShown: cli.ShowsPassword(cmd), Log: log, Metrics: o.doors.Metrics(), Certificates: o.doors.Certificates(), MaxWait: set.Waits.MaxWait(),
+		DB: store, DatabaseTLS: engine.TLSOf(o.DB), PasswordShown: cli.ShowsPassword(cmd), Log: log, Metrics: o.doors.Metrics(), Certificates: o.doors.Certificates(), MaxWait: set.Waits.MaxWait(),
 		Routes: routes, NoRelay: len(routes) == 0, Shrink: footprint.Shrink, Capture: o.capture, Load: load, Memory: o.bounds.Memory, Builders: builders, DoubtDelay: set.DoubtDelay, BulkShare: 1 - set.Reserve,
 		Cloud: o.mode == "cloud", Compat: app.Compat(set.Compat), Enforce: set.Guardrails == "enforce" || o.mode == "cloud", MaxAttachments: o.maxAttachments,
 		Connect:  func(r relayurl.Relay) (delivery.Sender, error) { return smtpout.Connect(r, opts) },
@@ -395,7 +396,7 @@ func (o *options) serveStore(ctx context.Context, log *slog.Logger, events web.S
 
 // smtp is what stands behind mail that comes by SMTP; with --dev anybody may hand it in.
 func (o *options) smtp(ctx context.Context, s *server.Server, h *rest.Handler) (c submission.Config, err error) {
-	c = submission.Config{Messages: s.Mail.Submissions, API: h.Beside(), Host: submission.HostOf(o.baseURL), Dir: db.Folder(o.DB), Silent: s.RequestLog.Off}
+	c = submission.Config{Messages: s.Mail.Submissions, API: h.Beside(), Host: submission.HostOf(o.baseURL), Dir: engine.Folder(o.DB), Silent: s.RequestLog.Off}
 	if o.dev {
 		c.Anybody, err = s.Teams.DevKey(ctx)
 	}
@@ -425,7 +426,7 @@ func untilEnd(ctx context.Context, log *slog.Logger, s *server.Server, ended <-c
 // announce says where the server is and where its mail goes.
 func (o *options) announce(ctx context.Context, log *slog.Logger, s *server.Server) error {
 	build := cli.BuildVersion("")
-	log.Info("listening", "address", o.doors.Address(), "base_url", o.baseURL, "db", db.Name(o.DB), "compat", s.Compat(), "version", build["version"], "commit", build["commit"], "date", build["date"])
+	log.Info("listening", "address", o.doors.Address(), "base_url", o.baseURL, "db", engine.Name(o.DB), "compat", s.Compat(), "version", build["version"], "commit", build["commit"], "date", build["date"])
 	for _, relay := range s.Delivery.Relays() {
 		log.Info("mail leaves through", "relay", relay)
 	}
@@ -447,7 +448,7 @@ func (o *options) announce(ctx context.Context, log *slog.Logger, s *server.Serv
 func migrateCommand(o *options) *cobra.Command {
 	cmd := command("migrate", "Upgrade the database to the schema of this version", cli.NoArguments, func(cmd *cobra.Command, _ []string) error {
 		bar := cli.Progress(cmd.Context(), "migrate", 0)
-		m, err := db.Migrate(cmd.Context(), db.Options{Path: o.DB, Schema: schema, Create: true}, o.dryRun)
+		m, err := engine.Migrate(cmd.Context(), db.Options{Path: o.DB, Schema: schema, Create: true}, o.dryRun)
 		bar.Done()
 		if err != nil {
 			return server.SayDamage(o.DB, err)
@@ -461,7 +462,7 @@ func migrateCommand(o *options) *cobra.Command {
 
 func versionCommand(o *options) *cobra.Command {
 	cmd := command("version", "Print version, commit, commit date and SQLite version", cli.NoArguments, func(cmd *cobra.Command, _ []string) error {
-		sqlite, err := db.SQLiteVersion(cmd.Context())
+		sqlite, err := engine.SQLiteVersion(cmd.Context())
 		if err != nil {
 			return err
 		}

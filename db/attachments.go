@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"mailer/app"
+	"mailer/db/engine"
 )
 
 // AttachmentPiece is how many bytes of an attachment are read at once, at most: a row
@@ -12,7 +13,7 @@ import (
 const AttachmentPiece = 256 << 10
 
 func (tx *Tx) insertAttachment(emailID string, a *app.Attachment) error {
-	err := tx.write(`INSERT INTO attachments (id, email_id, filename, content_type, content_id, size) VALUES (?, ?, ?, ?, ?, ?)`,
+	err := tx.Write(`INSERT INTO attachments (id, email_id, filename, content_type, content_id, size) VALUES (?, ?, ?, ?, ?, ?)`,
 		a.ID, emailID, a.Filename, a.ContentType, nullText(a.ContentID), a.Size)
 	if err != nil {
 		return fmt.Errorf("insert attachment: %w", err)
@@ -23,7 +24,7 @@ func (tx *Tx) insertAttachment(emailID string, a *app.Attachment) error {
 func (tx *Tx) insertPieces(a *app.Attachment) error {
 	for n, left := 0, a.Content; len(left) > 0; n++ {
 		piece := left[:min(len(left), AttachmentPiece)]
-		if err := tx.write(`INSERT INTO attachment_pieces (attachment_id, n, sum, content) VALUES (?, ?, ?, ?)`, a.ID, n, bytesSum(piece), piece); err != nil {
+		if err := tx.Write(`INSERT INTO attachment_pieces (attachment_id, n, sum, content) VALUES (?, ?, ?, ?)`, a.ID, n, bytesSum(piece), piece); err != nil {
 			return fmt.Errorf("insert piece of an attachment: %w", err)
 		}
 		left = left[len(piece):]
@@ -34,19 +35,19 @@ func (tx *Tx) insertPieces(a *app.Attachment) error {
 // rewriteAttachment puts another file into the place of an attachment. Who reads it
 // in pieces meanwhile gets no more. What is gone stays so.
 func (tx *Tx) rewriteAttachment(emailID string, a *app.Attachment) error {
-	n, err := tx.exec(`UPDATE attachments SET filename = ?, content_type = ?, content_id = ?, size = ?, edition = edition + 1 WHERE email_id = ? AND id = ?`,
+	n, err := tx.Exec(`UPDATE attachments SET filename = ?, content_type = ?, content_id = ?, size = ?, edition = edition + 1 WHERE email_id = ? AND id = ?`,
 		a.Filename, a.ContentType, nullText(a.ContentID), a.Size, emailID, a.ID)
 	if err != nil || n == 0 {
 		return err
 	}
-	if err := tx.write(`DELETE FROM attachment_pieces WHERE attachment_id = ?`, a.ID); err != nil {
+	if err := tx.Write(`DELETE FROM attachment_pieces WHERE attachment_id = ?`, a.ID); err != nil {
 		return err
 	}
 	return tx.insertPieces(a)
 }
 
 func (r *Reader) attachments(emailID string) ([]app.Attachment, error) {
-	return list(&r.session, scanAttachment, `SELECT id, filename, content_type, content_id, size FROM attachments
+	return list(r, scanAttachment, `SELECT id, filename, content_type, content_id, size FROM attachments
 		WHERE email_id = ? ORDER BY id`, emailID)
 }
 
@@ -65,7 +66,7 @@ func (r *Reader) ListAttachments(teamID, emailID string, page app.Page) ([]app.A
 		return nil, false, err
 	}
 	return listPage(r, page, func(cursor string) error {
-		return r.exists(`SELECT 1 FROM attachments WHERE email_id = ? AND id = ?`, emailID, cursor)
+		return r.Exists(`SELECT 1 FROM attachments WHERE email_id = ? AND id = ?`, emailID, cursor)
 	}, scanAttachment,
 		`SELECT id, filename, content_type, content_id, size FROM attachments WHERE email_id = ? AND id < ? ORDER BY id DESC LIMIT ?`,
 		`SELECT id, filename, content_type, content_id, size FROM attachments WHERE email_id = ? AND id > ? ORDER BY id LIMIT ?`, emailID)
@@ -79,24 +80,24 @@ type AttachmentFile struct {
 	owner   owner
 }
 
-// owner is the email that an attachment is of.
+// Owner is the email that an attachment is of.
 type owner struct{ teamID, emailID string }
 
 // Attachment returns one attachment of a team's email without its content.
 func (r *Reader) Attachment(teamID, emailID, id string) (AttachmentFile, error) {
 	var f AttachmentFile
 	var contentID sql.NullString
-	err := r.row(`SELECT a.id, a.filename, a.content_type, a.content_id, a.size, a.edition
+	err := r.Row(`SELECT a.id, a.filename, a.content_type, a.content_id, a.size, a.edition
 		FROM attachments AS a JOIN emails AS e ON e.id = a.email_id WHERE e.team_id = ? AND e.id = ? AND a.id = ?`,
 		[]any{teamID, emailID, id}, &f.ID, &f.Filename, &f.ContentType, &contentID, &f.Size, &f.Edition)
 	f.ContentID, f.owner = contentID.String, owner{teamID, emailID}
-	return f, ofEmail(err, teamID, emailID)
+	return f, engine.DamagedEmail(err, teamID, emailID)
 }
 
 // InlineFiles returns the attachments that the HTML of a team's email may show, without
 // their content.
 func (r *Reader) InlineFiles(teamID, emailID string) ([]AttachmentFile, error) {
-	return list(&r.session, func(s scanner) (AttachmentFile, error) {
+	return list(r, func(s scanner) (AttachmentFile, error) {
 		f := AttachmentFile{owner: owner{teamID, emailID}}
 		err := s.Scan(&f.ID, &f.ContentType, &f.ContentID, &f.Size, &f.Edition)
 		return f, err
@@ -109,24 +110,24 @@ func (r *Reader) InlineFiles(teamID, emailID string) ([]AttachmentFile, error) {
 // was accepted.
 func (r *Reader) AttachmentPiece(f *AttachmentFile, n int) (piece []byte, err error) {
 	var sum int64
-	err = r.row(`SELECT p.content, p.sum FROM attachments AS a JOIN attachment_pieces AS p ON p.attachment_id = a.id
+	err = r.Row(`SELECT p.content, p.sum FROM attachments AS a JOIN attachment_pieces AS p ON p.attachment_id = a.id
 		WHERE a.id = ? AND a.edition = ? AND p.n = ?`, []any{f.ID, f.Edition, n}, &piece, &sum)
 	if err == nil && sum != bytesSum(piece) {
-		err = damaged("attachment_pieces", errSum)
+		err = engine.DamagedRow("attachment_pieces", engine.ErrChecksum)
 	}
-	return piece, ofEmail(err, f.owner.teamID, f.owner.emailID)
+	return piece, engine.DamagedEmail(err, f.owner.teamID, f.owner.emailID)
 }
 
 // attachmentContent returns all bytes of an attachment. Error: also one for bytes that
 // are not those that were written.
 func (r *Reader) attachmentContent(a *app.Attachment) ([]byte, error) {
 	content := make([]byte, 0, a.Size)
-	_, err := list(&r.session, func(s scanner) (none struct{}, err error) {
+	_, err := list(r, func(s scanner) (none struct{}, err error) {
 		var piece sql.RawBytes // as long as the row stands
 		var sum int64
 		err = s.Scan(&piece, &sum)
 		if err == nil && sum != bytesSum(piece) {
-			err = errSum
+			err = engine.ErrChecksum
 		}
 		content = append(content, piece...)
 		return none, err

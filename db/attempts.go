@@ -27,18 +27,18 @@ func (tx *Tx) InsertAttempt(emailID string, a Attempt) error {
 	if err != nil {
 		return err
 	}
-	err = tx.write(`INSERT INTO attempts (email_id, id, outcome, detail, conversation, created_at) VALUES (?, ?, ?, ?, ?, ?)`,
+	err = tx.Write(`INSERT INTO attempts (email_id, id, outcome, detail, conversation, created_at) VALUES (?, ?, ?, ?, ?, ?)`,
 		emailID, a.ID, a.Outcome, detail, nullText(a.Conversation), milli(a.CreatedAt))
 	if err != nil {
 		return fmt.Errorf("insert attempt: %w", err)
 	}
-	err = tx.write(`DELETE FROM attempts WHERE email_id = ?1 AND id <= (SELECT id FROM attempts WHERE email_id = ?1 ORDER BY id DESC LIMIT 1 OFFSET ?2)`, emailID, maxAttempts)
+	err = tx.Write(`DELETE FROM attempts WHERE email_id = ?1 AND id <= (SELECT id FROM attempts WHERE email_id = ?1 ORDER BY id DESC LIMIT 1 OFFSET ?2)`, emailID, maxAttempts)
 	return err
 }
 
 // Attempts returns the attempts of an email that are kept, newest first.
 func (r *Reader) Attempts(emailID string) ([]Attempt, error) {
-	return list(&r.session, func(s scanner) (Attempt, error) {
+	return list(r, func(s scanner) (Attempt, error) {
 		var a Attempt
 		var detail, conversation sql.NullString
 		var created int64
@@ -52,7 +52,7 @@ func (r *Reader) Attempts(emailID string) ([]Attempt, error) {
 
 // deleteAttempts forgets the attempts of an email.
 func (tx *Tx) deleteAttempts(emailID string) error {
-	if err := tx.write(`DELETE FROM attempts WHERE email_id = ?`, emailID); err != nil {
+	if err := tx.Write(`DELETE FROM attempts WHERE email_id = ?`, emailID); err != nil {
 		return fmt.Errorf("delete attempts: %w", err)
 	}
 	return nil
@@ -61,7 +61,7 @@ func (tx *Tx) deleteAttempts(emailID string) error {
 // eraseAttempts scrubs the attempts of an email.
 func (tx *Tx) eraseAttempts(emailID string, e *erase.Set) error {
 	type attempt struct{ id, detail, conversation string }
-	rows, err := list(&tx.session, func(s scanner) (a attempt, err error) {
+	rows, err := list(&tx.Reader, func(s scanner) (a attempt, err error) {
 		err = s.Scan(&a.id, &a.detail, &a.conversation)
 		return a, err
 	}, `SELECT id, detail, coalesce(conversation, '') FROM attempts WHERE email_id = ?`, emailID)
@@ -77,7 +77,7 @@ func (tx *Tx) eraseAttempts(emailID string, e *erase.Set) error {
 		if detail == row.detail && conversation == row.conversation {
 			continue
 		}
-		if err := tx.write(`UPDATE attempts SET detail = ?, conversation = ? WHERE email_id = ? AND id = ?`, detail, nullText(conversation), emailID, row.id); err != nil {
+		if err := tx.Write(`UPDATE attempts SET detail = ?, conversation = ? WHERE email_id = ? AND id = ?`, detail, nullText(conversation), emailID, row.id); err != nil {
 			return fmt.Errorf("scrub attempt: %w", err)
 		}
 	}

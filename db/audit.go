@@ -11,7 +11,7 @@ import (
 // InsertAudit appends what was changed. before and after are JSON without secrets, or
 // empty.
 func (tx *Tx) InsertAudit(e *app.AuditEntry) error {
-	err := tx.write(`INSERT INTO audit_logs (id, team_id, actor_type, actor, address, action, target, before, after, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+	err := tx.Write(`INSERT INTO audit_logs (id, team_id, actor_type, actor, address, action, target, before, after, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		e.ID, nullText(e.TeamID), string(e.Actor.Type), e.Actor.Name, nullText(e.Actor.Address), e.Action, nullText(e.Target), nullText(e.Before), nullText(e.After), milli(tx.Now))
 	return err
 }
@@ -36,14 +36,14 @@ func (r *Reader) AuditPages(f *AuditFilter, page app.Page) ([]app.AuditEntry, bo
 	}
 	fits := []any{f.Team, f.Action, f.Actor, f.Target}
 	exists := func(cursor string) error {
-		return r.exists(`SELECT 1 FROM audit_logs AS a WHERE a.id = ?5 AND (?1 = '' OR a.team_id = ?1)`+auditFits, append(fits, cursor)...)
+		return r.Exists(`SELECT 1 FROM audit_logs AS a WHERE a.id = ?5 AND (?1 = '' OR a.team_id = ?1)`+auditFits, append(fits, cursor)...)
 	}
 	walks := f.walks()
 	return keyset(r, page, exists, func(limit int) ([]app.AuditEntry, error) {
 		if page.Before != "" {
-			return list(&r.session, scanAudit, walks.newer, append(fits, max(page.Before, since[:max(0, len(since)-1)]), until, limit)...)
+			return list(r, scanAudit, walks.newer, append(fits, max(page.Before, since[:max(0, len(since)-1)]), until, limit)...)
 		}
-		return list(&r.session, scanAudit, walks.older, append(fits, since, min(cmp.Or(page.After, lastID), until), limit)...)
+		return list(r, scanAudit, walks.older, append(fits, since, min(cmp.Or(page.After, lastID), until), limit)...)
 	})
 }
 
@@ -109,6 +109,6 @@ func (r *Reader) AuditLog(teamID string, since time.Time, limit int) ([]app.Audi
 // PurgeAudit forgets at most limit entries of the audit log that were written before a
 // time, and reports whether there may be more.
 func (tx *Tx) PurgeAudit(before time.Time, limit int) (more bool, err error) {
-	n, err := tx.exec(`DELETE FROM audit_logs WHERE id IN (SELECT id FROM audit_logs WHERE id < ? ORDER BY id LIMIT ?)`, app.FirstID(before), limit)
+	n, err := tx.Exec(`DELETE FROM audit_logs WHERE id IN (SELECT id FROM audit_logs WHERE id < ? ORDER BY id LIMIT ?)`, app.FirstID(before), limit)
 	return n == int64(limit), err
 }

@@ -9,7 +9,7 @@ import (
 
 // Backlog returns how many recipients of a team were accepted and have not counted.
 func (r *Reader) Backlog(teamID string) (b plan.Backlog, err error) {
-	err = r.row(`SELECT late, scheduled FROM team_backlogs WHERE team_id = ?`, []any{teamID}, &b.Late, &b.Scheduled)
+	err = r.Row(`SELECT late, scheduled FROM team_backlogs WHERE team_id = ?`, []any{teamID}, &b.Late, &b.Scheduled)
 	return b, ignoreNotFound(err)
 }
 
@@ -18,7 +18,7 @@ func (tx *Tx) AddBacklog(teamID string, b plan.Backlog) error {
 	if b == (plan.Backlog{}) {
 		return nil
 	}
-	err := tx.write(`INSERT INTO team_backlogs (team_id, late, scheduled) VALUES (?1, CASE WHEN CAST(?2 AS bigint) > 0 THEN ?2 ELSE 0 END, CASE WHEN CAST(?3 AS bigint) > 0 THEN ?3 ELSE 0 END)
+	err := tx.Write(`INSERT INTO team_backlogs (team_id, late, scheduled) VALUES (?1, CASE WHEN CAST(?2 AS bigint) > 0 THEN ?2 ELSE 0 END, CASE WHEN CAST(?3 AS bigint) > 0 THEN ?3 ELSE 0 END)
 		ON CONFLICT (team_id) DO UPDATE SET late = CASE WHEN team_backlogs.late + ?2 > 0 THEN team_backlogs.late + ?2 ELSE 0 END,
 			scheduled = CASE WHEN team_backlogs.scheduled + ?3 > 0 THEN team_backlogs.scheduled + ?3 ELSE 0 END`,
 		teamID, b.Late, b.Scheduled)
@@ -28,13 +28,13 @@ func (tx *Tx) AddBacklog(teamID string, b plan.Backlog) error {
 // BacklogIsDue reports whether mail of a team's backlog waits for its turn since this
 // day began.
 func (tx *Tx) BacklogIsDue(teamID string) (due bool, err error) {
-	err = tx.row(`SELECT EXISTS (SELECT 1 FROM units WHERE team_id = ? AND owed > 0 AND late = 1 AND next_at <= ?)`, []any{teamID, milli(tx.Now)}, &due)
+	err = tx.Row(`SELECT EXISTS (SELECT 1 FROM units WHERE team_id = ? AND owed > 0 AND late = 1 AND next_at <= ?)`, []any{teamID, milli(tx.Now)}, &due)
 	return due, err
 }
 
 // ReleaseBacklog has the backlog of a team be looked at now.
 func (tx *Tx) ReleaseBacklog(teamID string) error {
-	err := tx.write(`UPDATE units SET next_at = ? WHERE team_id = ? AND owed > 0 AND late = 1 AND next_at > ? AND state = 'later'`,
+	err := tx.Write(`UPDATE units SET next_at = ? WHERE team_id = ? AND owed > 0 AND late = 1 AND next_at > ? AND state = 'later'`,
 		milli(tx.Now), teamID, milli(tx.Now))
 	return err
 }
@@ -42,14 +42,14 @@ func (tx *Tx) ReleaseBacklog(teamID string) error {
 // DeferUnit has a unit that has not counted yet wait in the backlog until next.
 // Error: ErrNotFound when it is gone or no longer as it was read.
 func (tx *Tx) DeferUnit(u app.Unit, next time.Time) error {
-	return tx.one(`UPDATE units SET late = 1, state = 'later', next_at = ? WHERE email_id = ? AND state = 'due' AND attempts = ? AND next_at = ?`,
+	return tx.WriteOne(`UPDATE units SET late = 1, state = 'later', next_at = ? WHERE email_id = ? AND state = 'due' AND attempts = ? AND next_at = ?`,
 		milli(next), u.EmailID, u.Attempts, milli(u.NextAt))
 }
 
 // EmailBacklog returns how many recipients of a waiting email have not counted, as what
 // it is in the backlog. An email without a unit owes nothing.
 func (r *Reader) EmailBacklog(emailID string) (b plan.Backlog, err error) {
-	err = r.row(`SELECT CASE late WHEN 1 THEN owed ELSE 0 END, CASE late WHEN 0 THEN owed ELSE 0 END FROM units WHERE email_id = ?`,
+	err = r.Row(`SELECT CASE late WHEN 1 THEN owed ELSE 0 END, CASE late WHEN 0 THEN owed ELSE 0 END FROM units WHERE email_id = ?`,
 		[]any{emailID}, &b.Late, &b.Scheduled)
 	return b, ignoreNotFound(err)
 }
@@ -57,7 +57,7 @@ func (r *Reader) EmailBacklog(emailID string) (b plan.Backlog, err error) {
 // BroadcastBacklog is how many recipients of a team's scheduled and queued
 // broadcasts have not counted, but those of one of them.
 func (r *Reader) BroadcastBacklog(teamID, but string) (n int64, err error) {
-	err = r.row(`SELECT coalesce(sum(CASE WHEN expanded = 1 OR written > audience THEN written ELSE audience END - begun), 0)
+	err = r.Row(`SELECT coalesce(sum(CASE WHEN expanded = 1 OR written > audience THEN written ELSE audience END - begun), 0)
 		FROM broadcasts WHERE team_id = ? AND status IN ('scheduled', 'queued') AND id <> ?`, []any{teamID, but}, &n)
 	return n, err
 }

@@ -8,7 +8,7 @@ import (
 
 // Brand returns the brand of a team, also of one that is being deleted. Error: ErrNotFound.
 func (r *Reader) Brand(teamID string) (brand.Brand, error) {
-	return one(&r.session, func(s scanner) (b brand.Brand, err error) {
+	return one(r, func(s scanner) (b brand.Brand, err error) {
 		err = s.Scan(&b.Team, &b.LogoURL, &b.Color, &b.Font, &b.Footer, &b.Logo.ID, &b.Logo.Type, &b.Logo.Width, &b.Logo.Height)
 		return b, err
 	}, `SELECT t.name, coalesce(t.logo_url, ''), coalesce(t.color, ''), coalesce(t.font, 'system'), coalesce(t.footer, ''),
@@ -18,19 +18,19 @@ func (r *Reader) Brand(teamID string) (brand.Brand, error) {
 
 // SetBrand writes the brand of a team, but for its name. Error: ErrNotFound.
 func (tx *Tx) SetBrand(teamID string, b *brand.Brand) error {
-	return tx.one(`UPDATE teams SET logo_url = ?, logo_id = ?, color = ?, font = ?, footer = ? WHERE id = ? AND deleted_at IS NULL`,
+	return tx.WriteOne(`UPDATE teams SET logo_url = ?, logo_id = ?, color = ?, font = ?, footer = ? WHERE id = ? AND deleted_at IS NULL`,
 		nullText(b.LogoURL), nullText(b.Logo.ID), nullText(b.Color), nullText(string(b.Font)), nullText(b.Footer), teamID)
 }
 
 // InsertLogo stores a logo of a team and deletes the oldest ones over brand.KeptLogos. One
 // with the same content counts as uploaded now.
 func (tx *Tx) InsertLogo(teamID string, l *brand.Logo, content []byte) error {
-	err := tx.write(`INSERT INTO logos (id, team_id, type, width, height, content, created_at) VALUES (?, ?, ?, ?, ?, ?, ?)
+	err := tx.Write(`INSERT INTO logos (id, team_id, type, width, height, content, created_at) VALUES (?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (id) DO UPDATE SET created_at = excluded.created_at`, l.ID, teamID, l.Type, l.Width, l.Height, content, milli(tx.Now))
 	if err != nil {
 		return fmt.Errorf("insert logo: %w", err)
 	}
-	err = tx.write(`DELETE FROM logos WHERE team_id = ?1 AND id <> ?2 AND id NOT IN
+	err = tx.Write(`DELETE FROM logos WHERE team_id = ?1 AND id <> ?2 AND id NOT IN
 		(SELECT id FROM logos WHERE team_id = ?1 AND id <> ?2 ORDER BY created_at DESC, id DESC LIMIT ?3)`, teamID, l.ID, brand.KeptLogos-1)
 	if err != nil {
 		return fmt.Errorf("delete old logos: %w", err)
@@ -40,7 +40,7 @@ func (tx *Tx) InsertLogo(teamID string, l *brand.Logo, content []byte) error {
 
 // DeleteLogo deletes a logo of a team.
 func (tx *Tx) DeleteLogo(teamID, id string) error {
-	return tx.write(`DELETE FROM logos WHERE team_id = ? AND id = ?`, teamID, id)
+	return tx.Write(`DELETE FROM logos WHERE team_id = ? AND id = ?`, teamID, id)
 }
 
 // LogoFile is what is known of the file of an uploaded logo.
@@ -51,7 +51,7 @@ type LogoFile struct {
 
 // Logo returns an uploaded logo of any team. Error: ErrNotFound.
 func (r *Reader) Logo(id string) (LogoFile, error) {
-	return one(&r.session, func(s scanner) (l LogoFile, err error) {
+	return one(r, func(s scanner) (l LogoFile, err error) {
 		err = s.Scan(&l.ID, &l.Type, &l.Width, &l.Height, &l.Size)
 		return l, err
 	}, `SELECT id, type, width, height, length(content) FROM logos WHERE id = ?`, id)
@@ -59,6 +59,6 @@ func (r *Reader) Logo(id string) (LogoFile, error) {
 
 // LogoContent returns the bytes of an uploaded logo. Error: ErrNotFound.
 func (r *Reader) LogoContent(id string) (content []byte, err error) {
-	err = r.row(`SELECT content FROM logos WHERE id = ?`, []any{id}, &content)
+	err = r.Row(`SELECT content FROM logos WHERE id = ?`, []any{id}, &content)
 	return content, err
 }

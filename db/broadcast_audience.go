@@ -5,6 +5,7 @@ import (
 	"context"
 
 	"mailer/app"
+	"mailer/db/engine"
 )
 
 // audienceRest is what all contacts of an audience have in common: nothing keeps
@@ -55,7 +56,7 @@ func (r *Reader) CountAudience(ctx context.Context, e Effort, a *app.Audience) (
 		n := 0
 		err := q.stmt.QueryRowContext(ctx, q.with([]any{a.TeamID, from, to}, append([]any{a.SegmentID}, p.rest...)...)...).Scan(&n)
 		total += n
-		return true, readFault(query, err)
+		return true, engine.ReadFault(query, err)
 	})
 	return total, err
 }
@@ -79,6 +80,6 @@ func (r *Reader) AudienceContacts(ctx context.Context, a *app.Audience, from str
 	}
 	defer q.close()
 	rest := append(append([]any{a.SegmentID}, p.rest...), limit)
-	contacts, err := collect(ctx, q.room, q.stmt, scanContact, q.with([]any{a.TeamID, from, cmp.Or(a.Bound, lastID)}, rest...)...)
-	return contacts, readFault(query, err)
+	contacts, err := engine.Collect(ctx, q.room, q.stmt, scanContact, q.with([]any{a.TeamID, from, cmp.Or(a.Bound, lastID)}, rest...)...)
+	return contacts, engine.ReadFault(query, err)
 }

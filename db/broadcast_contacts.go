@@ -11,14 +11,14 @@ import (
 // begin lower or equal first, newest first, at most limit and without contents. mails is
 // what the ids of a broadcast's emails begin with, or of any email; empty: from the newest.
 func (r *Reader) BroadcastsBefore(teamID, mails string, limit int) ([]app.Broadcast, error) {
-	return list(&r.session, scanBroadcast, `SELECT `+broadcastColumns+` FROM broadcasts AS b
+	return list(r, scanBroadcast, `SELECT `+broadcastColumns+` FROM broadcasts AS b
 		WHERE b.team_id = ? AND b.mails IS NOT NULL AND b.mails <= ? ORDER BY b.mails DESC LIMIT ?`, teamID, cmp.Or(mails, lastID), limit)
 }
 
 // BroadcastsFrom returns a team's broadcasts that were begun, without contents, the oldest
 // first: from the one on whose mails have ids that begin with mails.
 func (r *Reader) BroadcastsFrom(teamID, mails string, limit int) ([]app.Broadcast, error) {
-	return list(&r.session, scanBroadcast, `SELECT `+broadcastColumns+` FROM broadcasts AS b
+	return list(r, scanBroadcast, `SELECT `+broadcastColumns+` FROM broadcasts AS b
 		WHERE b.team_id = ? AND b.mails IS NOT NULL AND b.mails >= ? ORDER BY b.mails LIMIT ?`, teamID, mails, limit)
 }
 
@@ -28,7 +28,7 @@ func (r *Reader) BroadcastsFrom(teamID, mails string, limit int) ([]app.Broadcas
 func (r *Reader) RecipientByContact(b *app.Broadcast, contactID string) (app.BroadcastRecipient, error) {
 	low, high := int64(1), b.Written
 	for low <= high {
-		rec, err := one(&r.session, scanRecipient, `SELECT id, contact_id, email, fields, seen FROM broadcast_recipients
+		rec, err := one(r, scanRecipient, `SELECT id, contact_id, email, fields, seen FROM broadcast_recipients
 			WHERE id >= ? AND id <= ? ORDER BY id LIMIT 1`, app.MailID(b.Mails, (low+high)/2), app.MailID(b.Mails, high))
 		if err != nil {
 			if high = (low+high)/2 - 1; ignoreNotFound(err) != nil { // those above were deleted for their age
@@ -65,7 +65,7 @@ const examinedEvents = 200
 // EventsAbout returns of the newest lines of a timeline those that are about the whole
 // email or one recipient, newest first, at most limit; an empty address: about any.
 func (r *Reader) EventsAbout(emailID, address string, limit int) ([]app.Event, error) {
-	return list(&r.session, scanEvent, `SELECT email_id, id, type, recipient, detail, created_at FROM
+	return list(r, scanEvent, `SELECT email_id, id, type, recipient, detail, created_at FROM
 		(SELECT * FROM events WHERE email_id = ?1 ORDER BY id DESC LIMIT ?2) AS newest_open
 		WHERE ?3 = '' OR coalesce(recipient, '') = '' OR lower(recipient) = ?3 ORDER BY id DESC LIMIT ?4`,
 		emailID, examinedEvents, lowerASCII(address), limit)

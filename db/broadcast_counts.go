@@ -13,7 +13,7 @@ type broadcastCount struct {
 	first map[app.Seen]int64
 }
 
-// ofBroadcast is what a transaction adds to a broadcast.
+// DamagedBroadcast is what a transaction adds to a broadcast.
 func (a *increments) ofBroadcast(id string) *broadcastCount {
 	for i := range a.broadcasts {
 		if a.broadcasts[i].id == id {
@@ -53,7 +53,7 @@ func (tx *Tx) storeBroadcasts(group []*increments) error {
 }
 
 func (tx *Tx) addToBroadcast(c *broadcastCount) error {
-	err := tx.write(`UPDATE broadcasts SET open = open - ?, sent = sent + ?, delivery_delayed = delivery_delayed + ?, delivered = delivered + ?, opened = opened + ?,
+	err := tx.Write(`UPDATE broadcasts SET open = open - ?, sent = sent + ?, delivery_delayed = delivery_delayed + ?, delivered = delivered + ?, opened = opened + ?,
 		clicked = clicked + ?, bounced = bounced + ?, complained = complained + ?, suppressed = suppressed + ?, failed = failed + ?, canceled = canceled + ?,
 		unsubscribed = unsubscribed + ? WHERE id = ?`,
 		c.ended, c.first[app.SeenSent], c.first[app.SeenDelayed], c.first[app.SeenDelivered], c.first[app.SeenOpened], c.first[app.SeenClicked], c.first[app.SeenBounced],

@@ -13,7 +13,7 @@ import (
 // of one; empty: it has none.
 func (r *Reader) NewestBroadcast(teamID string) (string, error) {
 	var id, mails sql.NullString
-	err := r.row(`SELECT max(id), max(mails) FROM broadcasts WHERE team_id = ?`, []any{teamID}, &id, &mails)
+	err := r.Row(`SELECT max(id), max(mails) FROM broadcasts WHERE team_id = ?`, []any{teamID}, &id, &mails)
 	if mails.Valid {
 		mails.String = app.MailID(mails.String, pacing.MaxBroadcastRecipients)
 	}
@@ -23,7 +23,7 @@ func (r *Reader) NewestBroadcast(teamID string) (string, error) {
 // BroadcastsOf returns the next broadcasts of a team in a span, oldest first, at
 // most limit, without contents.
 func (r *Reader) BroadcastsOf(teamID string, span Span, limit int) ([]app.Broadcast, error) {
-	return list(&r.session, scanBroadcast, `SELECT `+broadcastColumns+` FROM broadcasts AS b
+	return list(r, scanBroadcast, `SELECT `+broadcastColumns+` FROM broadcasts AS b
 		WHERE b.team_id = ? AND b.id > ? AND b.id <= ? ORDER BY b.id LIMIT ?`, teamID, span.After, span.Until, limit)
 }
 
@@ -41,17 +41,17 @@ func (tx *Tx) RewriteBroadcast(b *app.Broadcast) error {
 			return err
 		}
 	}
-	err = tx.write(`UPDATE broadcasts SET name = ?, sender = ?, reply_to = ?, subject = ? WHERE team_id = ? AND id = ?`,
+	err = tx.Write(`UPDATE broadcasts SET name = ?, sender = ?, reply_to = ?, subject = ? WHERE team_id = ? AND id = ?`,
 		b.Name, sender, replyTo, b.Subject, b.TeamID, b.ID)
 	if err != nil {
 		return fmt.Errorf("rewrite broadcast: %w", err)
 	}
-	err = tx.write(`UPDATE broadcast_contents SET preview = ?, html = ?, plain = ?, design = ?, frozen = ?, sum = ? WHERE broadcast_id = ?`,
+	err = tx.Write(`UPDATE broadcast_contents SET preview = ?, html = ?, plain = ?, design = ?, frozen = ?, sum = ? WHERE broadcast_id = ?`,
 		nullText(b.Preview), nullText(b.HTML), b.Text, nullText(b.Design), frozen, broadcastSum(&b.BroadcastContent), b.ID)
 	if err != nil {
 		return fmt.Errorf("rewrite content of broadcast: %w", err)
 	}
-	err = tx.write(`UPDATE units SET attempts = CASE WHEN state <> 'dotted' AND attempts > 0 THEN attempts + 1 ELSE attempts END,
+	err = tx.Write(`UPDATE units SET attempts = CASE WHEN state <> 'dotted' AND attempts > 0 THEN attempts + 1 ELSE attempts END,
 		next_at = next_at + CASE state WHEN 'dotted' THEN 0 ELSE 1 END, state = CASE state WHEN 'begun' THEN 'later' ELSE state END, signature = NULL WHERE broadcast_id = ?`, b.ID)
 	if err != nil {
 		return fmt.Errorf("outdate units: %w", err)
@@ -65,7 +65,7 @@ func (tx *Tx) ScrubLinks(broadcastID string, e *erase.Set) error {
 		n   int
 		url string
 	}
-	rows, err := list(&tx.session, func(s scanner) (link, error) {
+	rows, err := list(&tx.Reader, func(s scanner) (link, error) {
 		var l link
 		err := s.Scan(&l.n, &l.url)
 		return l, err
@@ -78,7 +78,7 @@ func (tx *Tx) ScrubLinks(broadcastID string, e *erase.Set) error {
 		if clean == l.url {
 			continue
 		}
-		if err := tx.write(`UPDATE broadcast_links SET url = ? WHERE broadcast_id = ? AND n = ?`, clean, broadcastID, l.n); err != nil {
+		if err := tx.Write(`UPDATE broadcast_links SET url = ? WHERE broadcast_id = ? AND n = ?`, clean, broadcastID, l.n); err != nil {
 			return fmt.Errorf("scrub link: %w", err)
 		}
 	}
@@ -87,7 +87,7 @@ func (tx *Tx) ScrubLinks(broadcastID string, e *erase.Set) error {
 
 // HasLinkTraces reports whether links of a broadcast hold an address of e.
 func (r *Reader) HasLinkTraces(broadcastID string, e *erase.Set) (holds bool, err error) {
-	_, err = list(&r.session, func(s scanner) (struct{}, error) {
+	_, err = list(r, func(s scanner) (struct{}, error) {
 		var url string
 		err := s.Scan(&url)
 		holds = holds || e.In(url)
@@ -101,7 +101,7 @@ func (r *Reader) HasLinkTraces(broadcastID string, e *erase.Set) (holds bool, er
 // doubt holds one.
 func (r *Reader) MailsWithTraces(from, to string, e *erase.Set) (map[string]bool, error) {
 	hit := map[string]bool{}
-	_, err := list(&r.session, func(s scanner) (struct{}, error) {
+	_, err := list(r, func(s scanner) (struct{}, error) {
 		var id, email string
 		var fields sql.NullString
 		err := s.Scan(&id, &email, &fields)
@@ -122,16 +122,16 @@ func (r *Reader) MailsWithTraces(from, to string, e *erase.Set) (map[string]bool
 		}
 		return struct{}{}, err
 	}
-	_, err = list(&r.session, detail, `SELECT email_id, detail FROM events WHERE email_id > ? AND email_id <= ?
+	_, err = list(r, detail, `SELECT email_id, detail FROM events WHERE email_id > ? AND email_id <= ?
 		AND (instr(detail, '@') > 0 OR instr(detail, '%') > 0 OR instr(detail, '&') > 0 OR instr(detail, '\') > 0)`, from, to)
 	if err != nil {
 		return nil, err
 	}
-	_, err = list(&r.session, detail, `SELECT email_id, recipients FROM doubts WHERE email_id > ? AND email_id <= ?`, from, to)
+	_, err = list(r, detail, `SELECT email_id, recipients FROM doubts WHERE email_id > ? AND email_id <= ?`, from, to)
 	if err != nil {
 		return nil, err
 	}
-	_, err = list(&r.session, tracedAttempts(e, hit), `SELECT email_id, detail, conversation FROM attempts WHERE email_id > ? AND email_id <= ?`, from, to)
+	_, err = list(r, tracedAttempts(e, hit), `SELECT email_id, detail, conversation FROM attempts WHERE email_id > ? AND email_id <= ?`, from, to)
 	return hit, err
 }
 
@@ -146,13 +146,13 @@ func (r *Reader) WaitingRecipients(b *app.Broadcast, e *erase.Set) (ids []string
 		}
 		return struct{}{}, err
 	}
-	_, err = list(&r.session, look, `SELECT id, email FROM broadcast_recipients WHERE id > ? AND id <= ? AND seen & ? = 0
+	_, err = list(r, look, `SELECT id, email FROM broadcast_recipients WHERE id > ? AND id <= ? AND seen & ? = 0
 		AND (instr(lower(email), ?) > 0 OR length(email) <> octet_length(email))`,
 		app.MailID(b.Mails, b.Begun), app.MailID(b.Mails, b.Written), int64(app.SeenEnded), e.OnlyDomain())
 	if err != nil {
 		return nil, err
 	}
-	_, err = list(&r.session, look, `SELECT r.id, r.email FROM units AS u CROSS JOIN broadcast_recipients AS r ON r.id = u.email_id
+	_, err = list(r, look, `SELECT r.id, r.email FROM units AS u CROSS JOIN broadcast_recipients AS r ON r.id = u.email_id
 		WHERE u.broadcast_id = ?`, b.ID)
 	return ids, err
 }
@@ -163,13 +163,13 @@ func (tx *Tx) RewriteRecipient(r *app.BroadcastRecipient) error {
 	if err != nil {
 		return err
 	}
-	err = tx.write(`UPDATE broadcast_recipients SET email = ?, fields = ? WHERE id = ?`, r.Email, fields, r.ID)
+	err = tx.Write(`UPDATE broadcast_recipients SET email = ?, fields = ? WHERE id = ?`, r.Email, fields, r.ID)
 	return err
 }
 
 // DeleteCaptures deletes up to limit captured messages to recipients with ids
 // behind from, up to to, and returns how many it were.
 func (tx *Tx) DeleteCaptures(from, to string, limit int) (int64, error) {
-	return tx.exec(`DELETE FROM captures WHERE email_id IN (SELECT email_id FROM captures WHERE email_id > ? AND email_id <= ? ORDER BY email_id LIMIT ?)`,
+	return tx.Exec(`DELETE FROM captures WHERE email_id IN (SELECT email_id FROM captures WHERE email_id > ? AND email_id <= ? ORDER BY email_id LIMIT ?)`,
 		from, to, limit)
 }

@@ -11,7 +11,7 @@ import (
 // nothing of it is ever sent. Error: ErrNotFound for one that is no draft.
 func (tx *Tx) EndBroadcast(b *app.Broadcast) error {
 	c := &b.Counts
-	n, err := tx.exec(`UPDATE broadcasts SET status = ?, relay = '', audience = ?, written = ?, expanded = 1, aged = 1, scheduled_at = ?, queued_at = ?, sent_at = ?, canceled_at = ?,
+	n, err := tx.Exec(`UPDATE broadcasts SET status = ?, relay = '', audience = ?, written = ?, expanded = 1, aged = 1, scheduled_at = ?, queued_at = ?, sent_at = ?, canceled_at = ?,
 		sent = ?, delivery_delayed = ?, delivered = ?, opened = ?, clicked = ?, bounced = ?, complained = ?, suppressed = ?, failed = ?, canceled = ?, unsubscribed = ?
 		WHERE team_id = ? AND id = ? AND status = 'draft'`,
 		string(b.Status), b.Audience, b.Written, nullTime(b.ScheduledAt), nullTime(b.QueuedAt), nullTime(b.SentAt), nullTime(b.CanceledAt),

@@ -5,6 +5,7 @@ import (
 	"context"
 
 	"mailer/app"
+	"mailer/db/engine"
 )
 
 // LeftOut counts the contacts of a segment, or of a team, that a broadcast does not go
@@ -58,7 +59,7 @@ func (r *Reader) CountLeftOut(ctx context.Context, e Effort, a *app.Audience) (o
 			out.Suppressed += n[1+i]
 			out.By[origin] += n[1+i]
 		}
-		return true, readFault(query, err)
+		return true, engine.ReadFault(query, err)
 	})
 	return out, err
 }

@@ -21,7 +21,7 @@ func (r *Reader) OutcomeContacts(b *app.Broadcast, o Outcome, from, to int64) ([
 	if o.Behind >= 0 {
 		behind = app.MailID(b.Mails, o.Behind)
 	}
-	return list(&r.session, scanText, `SELECT r.contact_id FROM broadcast_recipients AS r
+	return list(r, scanText, `SELECT r.contact_id FROM broadcast_recipients AS r
 		WHERE r.id > ?1 AND r.id <= ?2 AND (CAST(?3 AS bigint) = 0 OR r.seen & ?3 <> 0 OR r.id > ?7) AND r.seen & ?4 = 0
 		AND (CAST(?5 AS bigint) < 0 OR EXISTS (SELECT 1 FROM broadcast_clicks AS k WHERE k.recipient_id = r.id AND k.n = ?5))
 		AND EXISTS (SELECT 1 FROM contacts AS c WHERE c.team_id = ?6 AND c.id = r.contact_id) ORDER BY r.id`,
@@ -32,12 +32,12 @@ func (r *Reader) OutcomeContacts(b *app.Broadcast, o Outcome, from, to int64) ([
 // broadcast; empty: none.
 func (r *Reader) WrittenUpTo(broadcastID string) (contactID string, err error) {
 	var cursor sql.NullString
-	err = r.row(`SELECT contact_id FROM broadcasts WHERE id = ?`, []any{broadcastID}, &cursor)
+	err = r.Row(`SELECT contact_id FROM broadcasts WHERE id = ?`, []any{broadcastID}, &cursor)
 	return cursor.String, err
 }
 
 // LinkNumber returns the number of a link of a broadcast. Error: ErrNotFound.
 func (r *Reader) LinkNumber(broadcastID, url string) (n int, err error) {
-	err = r.row(`SELECT n FROM broadcast_links WHERE broadcast_id = ? AND url = ? ORDER BY n LIMIT 1`, []any{broadcastID, url}, &n)
+	err = r.Row(`SELECT n FROM broadcast_links WHERE broadcast_id = ? AND url = ? ORDER BY n LIMIT 1`, []any{broadcastID, url}, &n)
 	return n, err
 }

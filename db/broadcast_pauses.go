@@ -7,21 +7,21 @@ import "mailer/app"
 // paused already.
 func (tx *Tx) PauseBroadcast(teamID, id string) error {
 	tx.tellBroadcast(teamID, id)
-	return tx.one(`UPDATE broadcasts SET paused_at = ? WHERE team_id = ? AND id = ? AND status = 'queued' AND paused_at IS NULL`, milli(tx.Now), teamID, id)
+	return tx.WriteOne(`UPDATE broadcasts SET paused_at = ? WHERE team_id = ? AND id = ? AND status = 'queued' AND paused_at IS NULL`, milli(tx.Now), teamID, id)
 }
 
 // ResumeBroadcast ends the pause of a broadcast. Its paused units are released by
 // ReleasePaused. Error: ErrNotFound for one that is not paused.
 func (tx *Tx) ResumeBroadcast(teamID, id string) error {
 	tx.tellBroadcast(teamID, id)
-	return tx.one(`UPDATE broadcasts SET paused_at = NULL WHERE team_id = ? AND id = ? AND status = 'queued' AND paused_at IS NOT NULL`, teamID, id)
+	return tx.WriteOne(`UPDATE broadcasts SET paused_at = NULL WHERE team_id = ? AND id = ? AND status = 'queued' AND paused_at IS NOT NULL`, teamID, id)
 }
 
 // PauseUnit holds a unit whose broadcast is paused until the broadcast is resumed; an
 // attempt that began is not counted. It reports false, and changes nothing, where the
 // broadcast is not paused, or the unit was changed since it was read.
 func (tx *Tx) PauseUnit(u app.Unit) (paused bool, err error) {
-	n, err := tx.exec(`UPDATE units SET held = 'paused', held_at = ?, attempts = CASE WHEN state = 'begun' AND attempts > 0 THEN attempts - 1 ELSE attempts END, state = 'held', owner = NULL
+	n, err := tx.Exec(`UPDATE units SET held = 'paused', held_at = ?, attempts = CASE WHEN state = 'begun' AND attempts > 0 THEN attempts - 1 ELSE attempts END, state = 'held', owner = NULL
 		WHERE email_id = ? AND attempts = ? AND (state = 'due' OR state = 'begun' AND owner IS NOT DISTINCT FROM ?)
 		AND EXISTS (SELECT 1 FROM broadcasts AS b WHERE b.id = units.broadcast_id AND b.status = 'queued' AND b.paused_at IS NOT NULL)`,
 		milli(tx.Now), u.EmailID, u.Attempts, nullText(u.Owner))
@@ -30,14 +30,14 @@ func (tx *Tx) PauseUnit(u app.Unit) (paused bool, err error) {
 
 // HasPausedUnits reports whether units of a broadcast are held because it is, or was, paused.
 func (r *Reader) HasPausedUnits(broadcastID string) (has bool, err error) {
-	err = r.row(`SELECT EXISTS (SELECT 1 FROM units WHERE broadcast_id = ? AND held = 'paused')`, []any{broadcastID}, &has)
+	err = r.Row(`SELECT EXISTS (SELECT 1 FROM units WHERE broadcast_id = ? AND held = 'paused')`, []any{broadcastID}, &has)
 	return has, err
 }
 
 // ReleasePaused releases up to limit paused units of a broadcast that is not paused any
 // more, and returns how many. The clock of their expiry stood meanwhile.
 func (tx *Tx) ReleasePaused(broadcastID string, limit int) (int64, error) {
-	return tx.exec(`UPDATE units SET state = CASE WHEN next_at > ?1 THEN 'later' ELSE 'due' END,
+	return tx.Exec(`UPDATE units SET state = CASE WHEN next_at > ?1 THEN 'later' ELSE 'due' END,
 		stood = CASE WHEN held_at IS NULL OR held_at >= ?1 THEN stood ELSE coalesce(stood || ',', '') || CAST(held_at AS TEXT) || '-' || CAST(?1 AS TEXT) END,
 		held = NULL, held_at = NULL
 		WHERE email_id IN (SELECT email_id FROM units WHERE broadcast_id = ?2 AND held = 'paused' LIMIT ?3)

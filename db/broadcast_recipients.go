@@ -14,7 +14,7 @@ import (
 func (tx *Tx) AppendRecipients(b *app.Broadcast, contacts []app.BroadcastRecipient) error {
 	tx.tellBroadcast(b.TeamID, b.ID)
 	var written int64
-	if err := tx.row(`SELECT written FROM broadcasts WHERE id = ?`, []any{b.ID}, &written); err != nil {
+	if err := tx.Row(`SELECT written FROM broadcasts WHERE id = ?`, []any{b.ID}, &written); err != nil {
 		return err
 	}
 	for _, c := range contacts {
@@ -23,13 +23,13 @@ func (tx *Tx) AppendRecipients(b *app.Broadcast, contacts []app.BroadcastRecipie
 			return err
 		}
 		written++
-		err = tx.write(`INSERT INTO broadcast_recipients (id, contact_id, email, fields, seen) VALUES (?, ?, ?, ?, 0)`,
+		err = tx.Write(`INSERT INTO broadcast_recipients (id, contact_id, email, fields, seen) VALUES (?, ?, ?, ?, 0)`,
 			app.MailID(b.Mails, written), c.ContactID, c.Email, fields)
 		if err != nil {
 			return fmt.Errorf("insert recipient: %w", err)
 		}
 	}
-	return tx.one(`UPDATE broadcasts SET written = ?, contact_id = ? WHERE id = ? AND status = 'queued' AND expanded = 0`,
+	return tx.WriteOne(`UPDATE broadcasts SET written = ?, contact_id = ? WHERE id = ? AND status = 'queued' AND expanded = 0`,
 		written, contacts[len(contacts)-1].ContactID, b.ID)
 }
 
@@ -45,14 +45,14 @@ func fieldsColumn(fields map[string]string) (any, error) {
 // to write down.
 func (r *Reader) ExpandCursor(broadcastID string) (contactID string, err error) {
 	var cursor sql.NullString
-	err = r.row(`SELECT contact_id FROM broadcasts WHERE id = ? AND status = 'queued' AND expanded = 0`, []any{broadcastID}, &cursor)
+	err = r.Row(`SELECT contact_id FROM broadcasts WHERE id = ? AND status = 'queued' AND expanded = 0`, []any{broadcastID}, &cursor)
 	return cursor.String, err
 }
 
 // EndExpansion notes that all recipients are written down: their number is the
 // audience.
 func (tx *Tx) EndExpansion(broadcastID string) error {
-	if err := tx.write(`UPDATE broadcasts SET expanded = 1, audience = written WHERE id = ? AND status = 'queued'`, broadcastID); err != nil {
+	if err := tx.Write(`UPDATE broadcasts SET expanded = 1, audience = written WHERE id = ? AND status = 'queued'`, broadcastID); err != nil {
 		return err
 	}
 	return tx.finishBroadcast(broadcastID)
@@ -70,30 +70,30 @@ func scanRecipient(s scanner) (app.BroadcastRecipient, error) {
 // BroadcastRecipient returns the recipient whose email has that id. The caller
 // proves that the broadcast is the team's.
 func (r *Reader) BroadcastRecipient(emailID string) (app.BroadcastRecipient, error) {
-	return one(&r.session, scanRecipient, `SELECT id, contact_id, email, fields, seen FROM broadcast_recipients WHERE id = ?`, emailID)
+	return one(r, scanRecipient, `SELECT id, contact_id, email, fields, seen FROM broadcast_recipients WHERE id = ?`, emailID)
 }
 
 // Turn returns how far a broadcast is that is queued and neither held nor paused: how many of its recipients
 // have begun, and how many are written down. Error: ErrNotFound for another one.
 func (r *Reader) Turn(broadcastID string) (begun, written int64, err error) {
-	err = r.row(`SELECT begun, written FROM broadcasts WHERE id = ? AND status = 'queued' AND held IS NULL AND paused_at IS NULL`, []any{broadcastID}, &begun, &written)
+	err = r.Row(`SELECT begun, written FROM broadcasts WHERE id = ? AND status = 'queued' AND held IS NULL AND paused_at IS NULL`, []any{broadcastID}, &begun, &written)
 	return begun, written, err
 }
 
 // NextRecipients returns up to limit recipients of a broadcast that were written
 // down and not begun, in their order.
 func (r *Reader) NextRecipients(b *app.Broadcast, limit int) ([]app.BroadcastRecipient, error) {
-	return list(&r.session, scanRecipient, `SELECT id, contact_id, email, fields, seen FROM broadcast_recipients
+	return list(r, scanRecipient, `SELECT id, contact_id, email, fields, seen FROM broadcast_recipients
 		WHERE id > ? AND id <= ? ORDER BY id LIMIT ?`, app.MailID(b.Mails, b.Begun), app.MailID(b.Mails, b.Written), limit)
 }
 
 // BeginRecipients moves a broadcast on by n recipients, of which open got a unit. Its
 // contacts count as sent to from now on: one statement here costs a fraction of one for
-// each result.
+// Each result.
 // Error: ErrNotFound, and nothing changed, where it is held or paused, or not as b says any more.
 func (tx *Tx) BeginRecipients(b *app.Broadcast, n, open int) error {
 	tx.tellBroadcast(b.TeamID, b.ID)
-	err := tx.one(`UPDATE broadcasts SET begun = begun + ?, open = open + ? WHERE id = ? AND status = 'queued' AND held IS NULL AND paused_at IS NULL AND begun = ?`,
+	err := tx.WriteOne(`UPDATE broadcasts SET begun = begun + ?, open = open + ? WHERE id = ? AND status = 'queued' AND held IS NULL AND paused_at IS NULL AND begun = ?`,
 		n, open, b.ID, b.Begun)
 	if err != nil {
 		return err
@@ -107,7 +107,7 @@ func (tx *Tx) BeginRecipients(b *app.Broadcast, n, open int) error {
 // MarkRecipient notes that something happened to a recipient of a broadcast, and
 // counts it the first time. It reports whether it was the first.
 func (tx *Tx) MarkRecipient(broadcastID, emailID string, bit app.Seen) (first bool, err error) {
-	n, err := tx.exec(`UPDATE broadcast_recipients SET seen = seen | ?1 WHERE id = ?2 AND seen & ?1 = 0`, int64(bit), emailID)
+	n, err := tx.Exec(`UPDATE broadcast_recipients SET seen = seen | ?1 WHERE id = ?2 AND seen & ?1 = 0`, int64(bit), emailID)
 	if err != nil || n == 0 {
 		return false, err
 	}
@@ -117,7 +117,7 @@ func (tx *Tx) MarkRecipient(broadcastID, emailID string, bit app.Seen) (first bo
 
 // settleBroadcastRecipient ends the waiting of a unit's recipient.
 func (tx *Tx) settleBroadcastRecipient(u app.Unit, bit app.Seen) error {
-	if err := tx.one(`UPDATE broadcast_recipients SET seen = seen | ? WHERE id = ? AND seen & ? = 0`, int64(bit), u.EmailID, int64(app.SeenEnded)); err != nil {
+	if err := tx.WriteOne(`UPDATE broadcast_recipients SET seen = seen | ? WHERE id = ? AND seen & ? = 0`, int64(bit), u.EmailID, int64(app.SeenEnded)); err != nil {
 		return err
 	}
 	tx.countBroadcast(u.BroadcastID, bit)
@@ -126,12 +126,12 @@ func (tx *Tx) settleBroadcastRecipient(u app.Unit, bit app.Seen) error {
 
 // WaitingUnits returns up to limit open units of a broadcast that are not dotted.
 func (r *Reader) WaitingUnits(broadcastID string, limit int) ([]app.Unit, error) {
-	return list(&r.session, scanUnit, `SELECT `+unitColumns+` FROM units WHERE broadcast_id = ? AND state <> 'dotted' LIMIT ?`, broadcastID, limit)
+	return list(r, scanUnit, `SELECT `+unitColumns+` FROM units WHERE broadcast_id = ? AND state <> 'dotted' LIMIT ?`, broadcastID, limit)
 }
 
 // CountDotted says how many units of a broadcast are past their final dot without
 // a result.
 func (r *Reader) CountDotted(broadcastID string) (n int64, err error) {
-	err = r.row(`SELECT count(*) FROM units WHERE broadcast_id = ? AND state = 'dotted'`, []any{broadcastID}, &n)
+	err = r.Row(`SELECT count(*) FROM units WHERE broadcast_id = ? AND state = 'dotted'`, []any{broadcastID}, &n)
 	return n, err
 }

@@ -9,6 +9,7 @@ import (
 
 	"mailer/app"
 	"mailer/app/rules/tracking"
+	"mailer/db/engine"
 )
 
 // ListRecipients returns a page of a broadcast's recipients that a query picks,
@@ -85,15 +86,15 @@ func (r *Reader) pickedRecipients(ctx context.Context, e Effort, p *picker, page
 		from, last, step = page.Before, app.MailID(p.mails, p.last), scanRange
 		query = `SELECT r.id, r.contact_id, r.email, NULL, r.seen FROM broadcast_recipients AS r WHERE r.id > ?1 AND r.id <= ?2 AND ` + picksRecipient + ` ORDER BY r.id LIMIT ?8`
 	}
-	stmt, err := r.stmt(query)
+	stmt, err := r.Statement(query)
 	if err != nil {
 		return nil, err
 	}
 	end := func(from string) (string, error) { return p.move(from, step) }
 	err = e.ranges(ctx, from, last, end, func(from, to string) (bool, error) {
-		rows, err := collect(ctx, r.room, stmt, scanRecipient, p.args(from, to, limit-len(out))...)
+		rows, err := engine.Collect(ctx, r.Budget, stmt, scanRecipient, p.args(from, to, limit-len(out))...)
 		out = append(out, rows...)
-		return len(out) < limit, readFault(query, err)
+		return len(out) < limit, engine.ReadFault(query, err)
 	})
 	return out, err
 }
@@ -110,14 +111,14 @@ func (p *picker) move(id string, by int64) (string, error) {
 
 // CountOpens says how many opens the timeline of a recipient's email holds.
 func (r *Reader) CountOpens(emailID string) (n int, err error) {
-	err = r.row(`SELECT count(*) FROM events WHERE email_id = ? AND type = 'opened'`, []any{emailID}, &n)
+	err = r.Row(`SELECT count(*) FROM events WHERE email_id = ? AND type = 'opened'`, []any{emailID}, &n)
 	return n, err
 }
 
 // BounceOf returns the type of a recipient's last bounce. A refusal of the relay has
 // none of its own: it is permanent. Error: ErrNotFound where there is none.
 func (r *Reader) BounceOf(emailID string) (t app.BounceType, err error) {
-	err = r.row(`SELECT coalesce(detail ->> 'bounce_type', 'Permanent') FROM events WHERE email_id = ? AND type = 'bounced' ORDER BY id DESC LIMIT 1`,
+	err = r.Row(`SELECT coalesce(detail ->> 'bounce_type', 'Permanent') FROM events WHERE email_id = ? AND type = 'bounced' ORDER BY id DESC LIMIT 1`,
 		[]any{emailID}, &t)
 	return t, err
 }
@@ -125,7 +126,7 @@ func (r *Reader) BounceOf(emailID string) (t app.BounceType, err error) {
 // ClicksOf returns the links of a broadcast that one of its recipients followed, in
 // the order of the content.
 func (r *Reader) ClicksOf(broadcastID, emailID string) ([]app.LinkClicks, error) {
-	return list(&r.session, func(s scanner) (app.LinkClicks, error) {
+	return list(r, func(s scanner) (app.LinkClicks, error) {
 		var c app.LinkClicks
 		err := s.Scan(&c.URL, &c.Clicks)
 		return c, err
@@ -138,7 +139,7 @@ func (r *Reader) ClicksOf(broadcastID, emailID string) ([]app.LinkClicks, error)
 // down stay as they are.
 func (tx *Tx) InsertBroadcastLinks(broadcastID string, urls []string) error {
 	for n, url := range urls {
-		err := tx.write(`INSERT INTO broadcast_links (broadcast_id, n, id, url, clicks, people) VALUES (?, ?, ?, ?, 0, 0)
+		err := tx.Write(`INSERT INTO broadcast_links (broadcast_id, n, id, url, clicks, people) VALUES (?, ?, ?, ?, 0, 0)
 			ON CONFLICT (broadcast_id, n) DO NOTHING`,
 			broadcastID, n, app.NewID(), url)
 		if err != nil {
@@ -151,7 +152,7 @@ func (tx *Tx) InsertBroadcastLinks(broadcastID string, urls []string) error {
 // ClickedLinks returns the links of a broadcast that somebody followed, those that
 // were followed most often first. The caller proves that it is the team's.
 func (r *Reader) ClickedLinks(broadcastID string) ([]app.BroadcastLink, error) {
-	rows, err := list(&r.session, func(s scanner) (app.BroadcastLink, error) {
+	rows, err := list(r, func(s scanner) (app.BroadcastLink, error) {
 		var l app.BroadcastLink
 		err := s.Scan(&l.ID, &l.URL, &l.Clicks, &l.People)
 		return l, err
@@ -164,7 +165,7 @@ func (r *Reader) ClickedLinks(broadcastID string) ([]app.BroadcastLink, error) {
 // link that was not written down counts nothing.
 func (tx *Tx) CountClick(broadcastID, emailID string, n int) error {
 	var first bool // a comparison is 1 or 0 in SQLite and true or false in PostgreSQL
-	err := tx.row(`INSERT INTO broadcast_clicks (recipient_id, n, clicks) SELECT ?1, ?2, 1
+	err := tx.Row(`INSERT INTO broadcast_clicks (recipient_id, n, clicks) SELECT ?1, ?2, 1
 		WHERE EXISTS (SELECT 1 FROM broadcast_links WHERE broadcast_id = ?3 AND n = ?2)
 		ON CONFLICT (recipient_id, n) DO UPDATE SET clicks = broadcast_clicks.clicks + 1 RETURNING clicks = 1`,
 		[]any{emailID, n, broadcastID}, &first)
@@ -174,6 +175,6 @@ func (tx *Tx) CountClick(broadcastID, emailID string, n int) error {
 	if err != nil {
 		return err
 	}
-	err = tx.write(`UPDATE broadcast_links SET clicks = clicks + 1, people = people + ? WHERE broadcast_id = ? AND n = ?`, first, broadcastID, n)
+	err = tx.Write(`UPDATE broadcast_links SET clicks = clicks + 1, people = people + ? WHERE broadcast_id = ? AND n = ?`, first, broadcastID, n)
 	return err
 }

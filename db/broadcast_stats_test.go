@@ -57,7 +57,7 @@ func change(t *testing.T, d *DB, b *app.Broadcast, fn func(tx *Tx) error) *app.B
 }
 
 // picks are the numbers of all recipients that a query picks, in the order of the
-// list, read in pages of limit both ways.
+// List, read in pages of limit both ways.
 func picks(t *testing.T, d *DB, b *app.Broadcast, q app.RecipientQuery, limit, most int) (down []int64) {
 	t.Helper()
 	if err := q.Validate(); err != nil {
@@ -119,7 +119,7 @@ func TestRecipientsArePickedByWhatHappened(t *testing.T) {
 			}
 		}
 		for i, kind := range map[int64]string{9: "Transient", 8: "Undetermined"} {
-			if _, err := tx.exec(`INSERT INTO events (email_id, id, type, detail, created_at) VALUES (?, ?, 'bounced', ?, 1)`,
+			if _, err := tx.Exec(`INSERT INTO events (email_id, id, type, detail, created_at) VALUES (?, ?, 'bounced', ?, 1)`,
 				app.MailID(b.Mails, i), app.NewID(), `{"message":"x","bounce_type":"`+kind+`"}`); err != nil {
 				return err
 			}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"mailer/app"
+	"mailer/db/engine"
 )
 
 const broadcastColumns = `b.id, b.team_id, b.name, b.segment_id, b.topic_id, b.sender, b.reply_to, b.subject, b.status, b.relay, b.mails,
@@ -60,13 +61,13 @@ func (tx *Tx) InsertBroadcast(b *app.Broadcast) error {
 	if err != nil {
 		return err
 	}
-	err = tx.write(`INSERT INTO broadcasts (id, team_id, name, segment_id, topic_id, sender, reply_to, subject, status, audience, written, expanded, begun, open, created_at)
+	err = tx.Write(`INSERT INTO broadcasts (id, team_id, name, segment_id, topic_id, sender, reply_to, subject, status, audience, written, expanded, begun, open, created_at)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, 'draft', 0, 0, 0, 0, 0, ?)`,
 		b.ID, b.TeamID, b.Name, nullText(b.SegmentID), nullText(b.TopicID), sender, replyTo, b.Subject, milli(b.CreatedAt))
 	if err != nil {
 		return fmt.Errorf("insert broadcast: %w", err)
 	}
-	err = tx.write(`INSERT INTO broadcast_contents (broadcast_id, preview, html, plain, design, sum) VALUES (?, ?, ?, ?, ?, ?)`,
+	err = tx.Write(`INSERT INTO broadcast_contents (broadcast_id, preview, html, plain, design, sum) VALUES (?, ?, ?, ?, ?, ?)`,
 		b.ID, nullText(b.Preview), nullText(b.HTML), b.Text, nullText(b.Design), broadcastSum(&b.BroadcastContent))
 	return err
 }
@@ -79,13 +80,13 @@ func (tx *Tx) UpdateBroadcast(b *app.Broadcast) error {
 	if err != nil {
 		return err
 	}
-	n, err := tx.exec(`UPDATE broadcasts SET name = ?, segment_id = ?, topic_id = ?, sender = ?, reply_to = ?, subject = ?
+	n, err := tx.Exec(`UPDATE broadcasts SET name = ?, segment_id = ?, topic_id = ?, sender = ?, reply_to = ?, subject = ?
 		WHERE team_id = ? AND id = ? AND status = 'draft'`,
 		b.Name, nullText(b.SegmentID), nullText(b.TopicID), sender, replyTo, b.Subject, b.TeamID, b.ID)
 	if err := oneRow(n, err, ErrNotFound); err != nil {
 		return err
 	}
-	err = tx.write(`UPDATE broadcast_contents SET preview = ?, html = ?, plain = ?, design = ?, sum = ? WHERE broadcast_id = ?`,
+	err = tx.Write(`UPDATE broadcast_contents SET preview = ?, html = ?, plain = ?, design = ?, sum = ? WHERE broadcast_id = ?`,
 		nullText(b.Preview), nullText(b.HTML), b.Text, nullText(b.Design), broadcastSum(&b.BroadcastContent), b.ID)
 	return err
 }
@@ -102,7 +103,7 @@ func broadcastAddresses(b *app.Broadcast) (sender, replyTo any, err error) {
 // team.
 func (tx *Tx) DeleteBroadcast(teamID, id string) error {
 	tx.tellBroadcast(teamID, id)
-	n, err := tx.exec(`DELETE FROM broadcasts WHERE team_id = ? AND id = ? AND status = 'draft'`, teamID, id)
+	n, err := tx.Exec(`DELETE FROM broadcasts WHERE team_id = ? AND id = ? AND status = 'draft'`, teamID, id)
 	if err := oneRow(n, err, ErrNotFound); err != nil {
 		return err
 	}
@@ -116,31 +117,31 @@ func (r *Reader) Broadcast(teamID, id string) (*app.Broadcast, error) {
 		return nil, err
 	}
 	if b.BroadcastContent, err = r.broadcastContent(id); err != nil {
-		return nil, ofBroadcast(damaged("broadcast_contents", err), teamID, id)
+		return nil, engine.DamagedBroadcast(engine.DamagedRow("broadcast_contents", err), teamID, id)
 	}
 	return &b, nil
 }
 
 // BroadcastHead returns one broadcast of a team without its content.
 func (r *Reader) BroadcastHead(teamID, id string) (app.Broadcast, error) {
-	return one(&r.session, scanBroadcast, `SELECT `+broadcastColumns+` FROM broadcasts AS b WHERE b.team_id = ? AND b.id = ?`, teamID, id)
+	return one(r, scanBroadcast, `SELECT `+broadcastColumns+` FROM broadcasts AS b WHERE b.team_id = ? AND b.id = ?`, teamID, id)
 }
 
 // BroadcastOfMail returns the broadcast that a recipient's email id is of, without
 // content. Error: ErrNotFound.
 func (r *Reader) BroadcastOfMail(teamID, emailID string) (app.Broadcast, error) {
-	return one(&r.session, scanBroadcast, `SELECT `+broadcastColumns+` FROM broadcasts AS b WHERE b.mails = ? AND b.team_id = ?`, app.MailsOf(emailID), teamID)
+	return one(r, scanBroadcast, `SELECT `+broadcastColumns+` FROM broadcasts AS b WHERE b.mails = ? AND b.team_id = ?`, app.MailsOf(emailID), teamID)
 }
 
 func (r *Reader) broadcastContent(id string) (c app.BroadcastContent, err error) {
 	var preview, html, design, frozen sql.NullString
 	var sum int64
-	err = r.row(`SELECT preview, html, plain, design, frozen, sum FROM broadcast_contents WHERE broadcast_id = ?`, []any{id}, &preview, &html, &c.Text, &design, &frozen, &sum)
+	err = r.Row(`SELECT preview, html, plain, design, frozen, sum FROM broadcast_contents WHERE broadcast_id = ?`, []any{id}, &preview, &html, &c.Text, &design, &frozen, &sum)
 	if err != nil {
 		return c, err
 	}
 	if c.Preview, c.HTML, c.Design = preview.String, html.String, design.String; sum != broadcastSum(&c) {
-		return c, errSum
+		return c, engine.ErrChecksum
 	}
 	return c, fromJSON(frozen, &c.Frozen)
 }
@@ -148,7 +149,7 @@ func (r *Reader) broadcastContent(id string) (c app.BroadcastContent, err error)
 // BroadcastSize returns about how many bytes the content of a team's broadcast has,
 // without reading it.
 func (r *Reader) BroadcastSize(teamID, id string) (bytes int64, err error) {
-	err = r.row(`SELECT coalesce(octet_length(c.html), 0) + coalesce(octet_length(c.plain), 0) + coalesce(octet_length(c.frozen), 0)
+	err = r.Row(`SELECT coalesce(octet_length(c.html), 0) + coalesce(octet_length(c.plain), 0) + coalesce(octet_length(c.frozen), 0)
 		FROM broadcasts AS b JOIN broadcast_contents AS c ON c.broadcast_id = b.id WHERE b.team_id = ? AND b.id = ?`, []any{teamID, id}, &bytes)
 	return bytes, err
 }
@@ -170,13 +171,13 @@ func (tx *Tx) SendBroadcast(b *app.Broadcast) error {
 	if err != nil {
 		return err
 	}
-	n, err := tx.exec(`UPDATE broadcasts SET status = ?1, relay = ?2, audience = ?3, scheduled_at = ?4, queued_at = ?5, bound = ?6, mails = ?7
+	n, err := tx.Exec(`UPDATE broadcasts SET status = ?1, relay = ?2, audience = ?3, scheduled_at = ?4, queued_at = ?5, bound = ?6, mails = ?7
 		WHERE team_id = ?8 AND id = ?9 AND (status = 'draft' OR status = 'scheduled' AND ?1 = 'queued')`,
 		string(b.Status), b.Relay, b.Audience, nullTime(b.ScheduledAt), nullTime(b.QueuedAt), nullText(b.Bound), nullText(b.Mails), b.TeamID, b.ID)
 	if err := oneRow(n, err, ErrNotFound); err != nil {
 		return err
 	}
-	err = tx.write(`UPDATE broadcast_contents SET frozen = ? WHERE broadcast_id = ?`, frozen, b.ID)
+	err = tx.Write(`UPDATE broadcast_contents SET frozen = ? WHERE broadcast_id = ?`, frozen, b.ID)
 	return err
 }
 
@@ -184,40 +185,40 @@ func (tx *Tx) SendBroadcast(b *app.Broadcast) error {
 // scheduled.
 func (tx *Tx) ReturnToDraft(teamID, id string) error {
 	tx.tellBroadcast(teamID, id)
-	return tx.one(`UPDATE broadcasts SET status = 'draft', relay = NULL, audience = 0, scheduled_at = NULL WHERE team_id = ? AND id = ? AND status = 'scheduled'`, teamID, id)
+	return tx.WriteOne(`UPDATE broadcasts SET status = 'draft', relay = NULL, audience = 0, scheduled_at = NULL WHERE team_id = ? AND id = ? AND status = 'scheduled'`, teamID, id)
 }
 
 // OpenBroadcasts returns all broadcasts that are scheduled or queued, of all teams,
 // without contents: in the order of their ids within each.
 func (r *Reader) OpenBroadcasts(status app.BroadcastStatus) ([]app.Broadcast, error) {
 	if status == app.ScheduledBroadcast {
-		return list(&r.session, scanBroadcast, `SELECT `+broadcastColumns+` FROM broadcasts AS b WHERE b.status = 'scheduled' ORDER BY b.id`)
+		return list(r, scanBroadcast, `SELECT `+broadcastColumns+` FROM broadcasts AS b WHERE b.status = 'scheduled' ORDER BY b.id`)
 	}
-	return list(&r.session, scanBroadcast, `SELECT `+broadcastColumns+` FROM broadcasts AS b WHERE b.status = 'queued' ORDER BY b.id`)
+	return list(r, scanBroadcast, `SELECT `+broadcastColumns+` FROM broadcasts AS b WHERE b.status = 'queued' ORDER BY b.id`)
 }
 
 // BroadcastRelays returns the relay of each scheduled or queued broadcast.
 func (r *Reader) BroadcastRelays() ([]string, error) {
-	return list(&r.session, scanText, `SELECT relay FROM broadcasts WHERE status IN ('scheduled', 'queued') AND relay IS NOT NULL`)
+	return list(r, scanText, `SELECT relay FROM broadcasts WHERE status IN ('scheduled', 'queued') AND relay IS NOT NULL`)
 }
 
 // CanceledBroadcasts returns the canceled broadcasts that still have units.
 func (r *Reader) CanceledBroadcasts() ([]app.Broadcast, error) {
-	return list(&r.session, scanBroadcast, `SELECT `+broadcastColumns+` FROM broadcasts AS b WHERE b.status = 'canceled' AND b.open > 0 ORDER BY b.id`)
+	return list(r, scanBroadcast, `SELECT `+broadcastColumns+` FROM broadcasts AS b WHERE b.status = 'canceled' AND b.open > 0 ORDER BY b.id`)
 }
 
 // CancelBroadcast ends a scheduled or queued broadcast: none of its waiting units
 // can be marked dotted any more. Error: ErrNotFound for any other.
 func (tx *Tx) CancelBroadcast(teamID, id string) error {
 	tx.tellBroadcast(teamID, id)
-	return tx.one(`UPDATE broadcasts SET status = 'canceled', canceled_at = ?, paused_at = NULL WHERE team_id = ? AND id = ? AND status IN ('scheduled', 'queued')`,
+	return tx.WriteOne(`UPDATE broadcasts SET status = 'canceled', canceled_at = ?, paused_at = NULL WHERE team_id = ? AND id = ? AND status IN ('scheduled', 'queued')`,
 		milli(tx.Now), teamID, id)
 }
 
 // InOpenBroadcasts reports whether a draft, scheduled or queued broadcast uses a
 // segment or a topic.
 func (r *Reader) InOpenBroadcasts(segmentOrTopic string) (used bool, err error) {
-	err = r.row(`SELECT EXISTS (SELECT 1 FROM broadcasts WHERE segment_id = ?1 AND status IN ('draft', 'scheduled', 'queued'))
+	err = r.Row(`SELECT EXISTS (SELECT 1 FROM broadcasts WHERE segment_id = ?1 AND status IN ('draft', 'scheduled', 'queued'))
 		OR EXISTS (SELECT 1 FROM broadcasts WHERE topic_id = ?1 AND status IN ('draft', 'scheduled', 'queued'))`, []any{segmentOrTopic}, &used)
 	return used, err
 }
@@ -226,13 +227,13 @@ func (r *Reader) InOpenBroadcasts(segmentOrTopic string) (used bool, err error) 
 // released. Error: ErrNotFound for any other, and one that is held.
 func (tx *Tx) HoldBroadcast(teamID, id string, why app.HoldReason) error {
 	tx.tellBroadcast(teamID, id)
-	return tx.one(`UPDATE broadcasts SET held = ?, held_at = ? WHERE team_id = ? AND id = ? AND status IN ('scheduled', 'queued') AND held IS NULL`, string(why), milli(tx.Now), teamID, id)
+	return tx.WriteOne(`UPDATE broadcasts SET held = ?, held_at = ? WHERE team_id = ? AND id = ? AND status IN ('scheduled', 'queued') AND held IS NULL`, string(why), milli(tx.Now), teamID, id)
 }
 
 // finishBroadcast makes a queued broadcast sent once all its recipients are
 // written down and begun and no unit is open.
 func (tx *Tx) finishBroadcast(id string) error {
-	err := tx.write(`UPDATE broadcasts SET status = 'sent', sent_at = ?, paused_at = NULL
+	err := tx.Write(`UPDATE broadcasts SET status = 'sent', sent_at = ?, paused_at = NULL
 		WHERE id = ? AND status = 'queued' AND expanded = 1 AND begun = written AND open = 0`, milli(tx.Now), id)
 	return err
 }

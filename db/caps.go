@@ -28,7 +28,7 @@ var cappedCounts = [...]string{
 // CountCapped says how many objects of a kind a team has, at most limit, which bounds
 // the rows that are read.
 func (r *Reader) CountCapped(kind Capped, teamID string, limit int) (n int, err error) {
-	if err := r.row(cappedCounts[kind], []any{teamID, limit}, &n); err != nil {
+	if err := r.Row(cappedCounts[kind], []any{teamID, limit}, &n); err != nil {
 		return 0, fmt.Errorf("count what is capped: %w", err)
 	}
 	return n, nil

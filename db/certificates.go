@@ -21,7 +21,7 @@ type Certificate struct {
 func (r *Reader) Certificate(name string) (Certificate, error) {
 	c := Certificate{Name: name}
 	var expires sql.NullInt64
-	err := r.row(`SELECT sealed, expires_at FROM certificates WHERE name = ?`, []any{name}, &c.Sealed, &expires)
+	err := r.Row(`SELECT sealed, expires_at FROM certificates WHERE name = ?`, []any{name}, &c.Sealed, &expires)
 	c.ExpiresAt = fromMilli(expires.Int64)
 	return c, err
 }
@@ -29,7 +29,7 @@ func (r *Reader) Certificate(name string) (Certificate, error) {
 // CertificateEnds returns until when each certificate is good that is kept, by its name.
 func (r *Reader) CertificateEnds() (map[string]time.Time, error) {
 	ends := map[string]time.Time{}
-	_, err := list(&r.session, func(s scanner) (none struct{}, err error) {
+	_, err := list(r, func(s scanner) (none struct{}, err error) {
 		var name string
 		var expires int64
 		err = s.Scan(&name, &expires)
@@ -44,7 +44,7 @@ func (r *Reader) CertificateEnds() (map[string]time.Time, error) {
 
 // SetCertificate keeps something under a name.
 func (tx *Tx) SetCertificate(c *Certificate) error {
-	err := tx.write(`INSERT INTO certificates (name, sealed, expires_at, updated_at) VALUES (?, ?, ?, ?)
+	err := tx.Write(`INSERT INTO certificates (name, sealed, expires_at, updated_at) VALUES (?, ?, ?, ?)
 		ON CONFLICT (name) DO UPDATE SET sealed = excluded.sealed, expires_at = excluded.expires_at, updated_at = excluded.updated_at`,
 		c.Name, c.Sealed, nullTime(c.ExpiresAt), milli(tx.Now))
 	if err != nil {
@@ -55,19 +55,19 @@ func (tx *Tx) SetCertificate(c *Certificate) error {
 
 // DeleteCertificate forgets what is kept under a name, if anything is.
 func (tx *Tx) DeleteCertificate(name string) error {
-	err := tx.write(`DELETE FROM certificates WHERE name = ?`, name)
+	err := tx.Write(`DELETE FROM certificates WHERE name = ?`, name)
 	return err
 }
 
 // PurgeCertificates forgets certificates that ended before a time.
 func (tx *Tx) PurgeCertificates(before time.Time) error {
-	err := tx.write(`DELETE FROM certificates WHERE expires_at < ?`, milli(before))
+	err := tx.Write(`DELETE FROM certificates WHERE expires_at < ?`, milli(before))
 	return err
 }
 
 // PurgeChallenges forgets those of before a time that an authority may have asked for.
 func (tx *Tx) PurgeChallenges(before time.Time) error {
-	err := tx.write(`DELETE FROM certificates WHERE expires_at IS NULL AND updated_at < ? AND (name LIKE '%+token' OR name LIKE '%+http-01')`, milli(before))
+	err := tx.Write(`DELETE FROM certificates WHERE expires_at IS NULL AND updated_at < ? AND (name LIKE '%+token' OR name LIKE '%+http-01')`, milli(before))
 	return err
 }
 
@@ -83,7 +83,7 @@ type CertificateState struct {
 
 // CertificateStates returns those of all hosts, what ends first before others.
 func (r *Reader) CertificateStates() ([]CertificateState, error) {
-	all, err := list(&r.session, func(s scanner) (c CertificateState, err error) {
+	all, err := list(r, func(s scanner) (c CertificateState, err error) {
 		var expires, look, failed sql.NullInt64
 		var failure sql.NullString
 		err = s.Scan(&c.Host, &expires, &look, &c.Failures, &failed, &failure)
@@ -96,7 +96,7 @@ func (r *Reader) CertificateStates() ([]CertificateState, error) {
 
 // SetCertificateState says how the certificate of a host is.
 func (tx *Tx) SetCertificateState(c *CertificateState) error {
-	err := tx.write(`INSERT INTO certificate_states (host, expires_at, look_at, failures, failed_at, failure) VALUES (?, ?, ?, ?, ?, ?)
+	err := tx.Write(`INSERT INTO certificate_states (host, expires_at, look_at, failures, failed_at, failure) VALUES (?, ?, ?, ?, ?, ?)
 		ON CONFLICT (host) DO UPDATE SET expires_at = excluded.expires_at, look_at = excluded.look_at, failures = excluded.failures,
 			failed_at = excluded.failed_at, failure = excluded.failure`,
 		c.Host, nullTime(c.ExpiresAt), nullTime(c.LookAt), c.Failures, nullTime(c.FailedAt), nullText(c.Failure))
@@ -108,7 +108,7 @@ func (tx *Tx) SetCertificateState(c *CertificateState) error {
 
 // DeleteCertificateState forgets a host that needs no certificate any more.
 func (tx *Tx) DeleteCertificateState(host string) error {
-	err := tx.write(`DELETE FROM certificate_states WHERE host = ?`, host)
+	err := tx.Write(`DELETE FROM certificate_states WHERE host = ?`, host)
 	return err
 }
 
@@ -116,7 +116,7 @@ func (tx *Tx) DeleteCertificateState(host string) error {
 // that are verified, since others send nothing, and those that had a certificate before,
 // since links in old mail lead there.
 func (r *Reader) TrackingHosts() (hosts []string, err error) {
-	_, err = list(&r.session, func(s scanner) (none struct{}, err error) {
+	_, err = list(r, func(s scanner) (none struct{}, err error) {
 		var d app.Domain
 		var checks sql.NullString
 		if err = s.Scan(&d.Name, &d.TrackingSubdomain, &checks); err != nil {

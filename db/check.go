@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"mailer/app"
+	"mailer/db/engine"
 )
 
 // Finding is what one check of a database file came to.
@@ -32,7 +33,7 @@ const (
 
 // checker is a check of one database file under way.
 type checker struct {
-	pool  *sql.DB
+	file  *engine.File
 	found []Finding
 }
 
@@ -41,20 +42,12 @@ type checker struct {
 // broadcast says what was written. Errors: those of Open for a file that is not there or
 // no database.
 func Check(ctx context.Context, path string) ([]Finding, error) {
-	real, fresh, err := place(path, false)
+	file, err := engine.OpenFile(path)
 	if err != nil {
 		return nil, err
 	}
-	if fresh {
-		return nil, refuse(ErrNotDatabase, "%s is empty; name another file with --db", path)
-	}
-	pool, err := sql.Open("sqlite", dsn(real, "mode=ro&_query_only=1&_busy_timeout=5000&_pragma=cache_size(-8000)"))
-	if err != nil {
-		return nil, fmt.Errorf("check %s: %w", path, err)
-	}
-	defer pool.Close()
-	pool.SetMaxOpenConns(1)
-	c := &checker{pool: pool}
+	defer file.Close()
+	c := &checker{file: file}
 	for _, check := range []func(context.Context) error{c.pages, c.foreignKeys, c.emails, c.broadcasts} {
 		if err := check(ctx); err != nil {
 			return nil, fmt.Errorf("check %s: %w", path, err)
@@ -72,23 +65,9 @@ func (c *checker) add(name, well, fix string, found []string) {
 	c.found = append(c.found, f)
 }
 
-// read runs fn in one snapshot. Faults of the file pass to fn's caller by their kind.
+// read runs fn in one snapshot.
 func (c *checker) read(ctx context.Context, fn func(*Reader) error) error {
-	conn, err := c.pool.Conn(ctx)
-	for p := retries(0); p.again(err); {
-		conn, err = c.pool.Conn(ctx)
-	}
-	if err != nil {
-		return err
-	}
-	r := &Reader{newSession(conn, sqliteEngine{})}
-	defer r.close()
-	if _, err := r.exec("BEGIN"); err != nil {
-		return err
-	}
-	err = fn(r)
-	_, _ = r.exec("ROLLBACK")
-	return errors.Join(err, ctx.Err())
+	return c.file.Read(ctx, reading(fn))
 }
 
 // treeNumber is how SQLite names a table or index in what it finds: by its root page.
@@ -99,7 +78,7 @@ func (c *checker) pages(ctx context.Context) error {
 	var found []string
 	err := c.read(ctx, func(r *Reader) error {
 		roots := rootPages(r)
-		lines, err := list(&r.session, scanText, fmt.Sprintf(`PRAGMA integrity_check(%d)`, maxFindings))
+		lines, err := list(r, scanText, fmt.Sprintf(`PRAGMA integrity_check(%d)`, maxFindings))
 		for _, line := range lines {
 			if line == "ok" {
 				continue
@@ -111,7 +90,7 @@ func (c *checker) pages(ctx context.Context) error {
 		}
 		return err
 	})
-	if isStorage(err) {
+	if engine.IsStorage(err) {
 		found, err = append(found, err.Error()), nil
 	}
 	c.add("pages and indexes", "sound", fixFile, found)
@@ -122,7 +101,7 @@ func (c *checker) pages(ctx context.Context) error {
 // read.
 func rootPages(r *Reader) map[string]string {
 	roots := map[string]string{}
-	_, _ = list(&r.session, func(s scanner) (struct{}, error) {
+	_, _ = list(r, func(s scanner) (struct{}, error) {
 		var name, table string
 		var root int64
 		err := s.Scan(&name, &table, &root)
@@ -139,7 +118,7 @@ func (c *checker) foreignKeys(ctx context.Context) error {
 	var found []string
 	err := c.read(ctx, func(r *Reader) (err error) {
 		rows := map[string]int{}
-		_, err = list(&r.session, func(s scanner) (struct{}, error) {
+		_, err = list(r, func(s scanner) (struct{}, error) {
 			var table, parent string
 			var row, key sql.NullInt64
 			err := s.Scan(&table, &row, &parent, &key)
@@ -151,7 +130,7 @@ func (c *checker) foreignKeys(ctx context.Context) error {
 		}
 		return err
 	})
-	if isStorage(err) {
+	if engine.IsStorage(err) {
 		found, err = append(found, err.Error()), nil
 	}
 	c.add("foreign keys", "each row has its parent", fixFile, found)
@@ -164,7 +143,7 @@ type emailKey struct{ id, team string }
 func scanEmailKey(s scanner) (k emailKey, err error) { return k, s.Scan(&k.id, &k.team) }
 
 // emails reads each email as if it left, oldest first and, where the list itself is
-// damaged, newest first, and then those in between that other tables know of.
+// DamagedRow, newest first, and then those in between that other tables know of.
 func (c *checker) emails(ctx context.Context) error {
 	var n, bad int
 	look := func(r *Reader, k emailKey) error {
@@ -200,7 +179,7 @@ func (c *checker) walk(ctx context.Context, from, query string, look func(*Reade
 	for limit := checkedAtOnce; ; {
 		n := 0
 		err := c.read(ctx, func(r *Reader) error {
-			keys, err := list(&r.session, scanEmailKey, query, from, limit)
+			keys, err := list(r, scanEmailKey, query, from, limit)
 			if err != nil {
 				return err
 			}
@@ -213,9 +192,9 @@ func (c *checker) walk(ctx context.Context, from, query string, look func(*Reade
 			return nil
 		})
 		switch {
-		case isStorage(err) && limit > 1: // as near to the damage as can be
+		case engine.IsStorage(err) && limit > 1: // as near to the damage as can be
 			limit = 1
-		case isStorage(err):
+		case engine.IsStorage(err):
 			return from, false, nil
 		case err != nil || n < limit:
 			return from, err == nil, err
@@ -226,20 +205,20 @@ func (c *checker) walk(ctx context.Context, from, query string, look func(*Reade
 // between looks at the emails between two ids, in whose rows the damage is.
 func (c *checker) between(ctx context.Context, after, before string, look func(*Reader, emailKey) error) error {
 	err := c.read(ctx, func(r *Reader) error {
-		ids, err := list(&r.session, scanText, `SELECT DISTINCT email_id FROM recipients WHERE email_id > ? AND email_id < ? ORDER BY email_id LIMIT ?`, after, before, 10_000)
+		ids, err := list(r, scanText, `SELECT DISTINCT email_id FROM recipients WHERE email_id > ? AND email_id < ? ORDER BY email_id LIMIT ?`, after, before, 10_000)
 		if err != nil {
 			return err
 		}
 		for _, id := range ids {
 			k := emailKey{id: id}
-			_ = r.row(`SELECT team_id FROM units WHERE email_id = ?`, []any{id}, &k.team) // of those that wait
+			_ = r.Row(`SELECT team_id FROM units WHERE email_id = ?`, []any{id}, &k.team) // of those that wait
 			if err := look(r, k); err != nil {
 				return err
 			}
 		}
 		return nil
 	})
-	if isStorage(err) {
+	if engine.IsStorage(err) {
 		return nil // the pages say what
 	}
 	return err
@@ -277,16 +256,16 @@ func (c *checker) broken(r *Reader, what string, k emailKey, err error) error {
 		fix = fixEmail
 	}
 	team := k.team
-	if known, terr := one(&r.session, func(s scanner) (t app.Team, err error) { return t, s.Scan(&t.Name) }, `SELECT name FROM teams WHERE id = ?`, k.team); terr == nil {
+	if known, terr := one(r, func(s scanner) (t app.Team, err error) { return t, s.Scan(&t.Name) }, `SELECT name FROM teams WHERE id = ?`, k.team); terr == nil {
 		team = fmt.Sprintf("%s (%s)", known.Name, k.team)
 	}
 	if team == "" {
 		team = "not known"
 	}
 	table, why := "", err
-	var d *Damage
+	var d *engine.Damage
 	if errors.As(err, &d) {
-		table, why = d.Table, d.err
+		table, why = d.Table, d.Cause
 	}
 	c.found = append(c.found, Finding{Name: what + " " + k.id, Found: fmt.Sprintf("team: %s; table: %s; %v", team, table, why), Fix: fix})
 	return nil

@@ -22,7 +22,7 @@ type ChoiceNews struct {
 // now, and returns false.
 func (tx *Tx) HoldChoiceNews(n *ChoiceNews, every time.Duration) (held bool, err error) {
 	var kept sql.NullString
-	err = tx.row(`SELECT topics FROM choice_news WHERE team_id = ? AND address = ?`, []any{n.TeamID, n.Address[:]}, &kept)
+	err = tx.Row(`SELECT topics FROM choice_news WHERE team_id = ? AND address = ?`, []any{n.TeamID, n.Address[:]}, &kept)
 	if errors.Is(err, ErrNotFound) {
 		return false, tx.setChoiceNews(n, nil, every)
 	}
@@ -42,12 +42,12 @@ func (tx *Tx) HoldChoiceNews(n *ChoiceNews, every time.Duration) (held bool, err
 	if err != nil {
 		return false, err
 	}
-	err = tx.write(`UPDATE choice_news SET topics = ? WHERE team_id = ? AND address = ?`, text, n.TeamID, n.Address[:])
+	err = tx.Write(`UPDATE choice_news SET topics = ? WHERE team_id = ? AND address = ?`, text, n.TeamID, n.Address[:])
 	return true, err
 }
 
 func (tx *Tx) setChoiceNews(n *ChoiceNews, topics any, every time.Duration) error {
-	err := tx.write(`INSERT INTO choice_news (team_id, address, topics, next_at) VALUES (?, ?, ?, ?)
+	err := tx.Write(`INSERT INTO choice_news (team_id, address, topics, next_at) VALUES (?, ?, ?, ?)
 		ON CONFLICT (team_id, address) DO UPDATE SET topics = excluded.topics, next_at = excluded.next_at`,
 		n.TeamID, n.Address[:], topics, milli(tx.Now.Add(every)))
 	return err
@@ -56,7 +56,7 @@ func (tx *Tx) setChoiceNews(n *ChoiceNews, topics any, every time.Duration) erro
 // DueChoiceNews returns at most limit addresses whose webhooks may be told again, the
 // longest due first; many have nothing to be told of.
 func (r *Reader) DueChoiceNews(now time.Time, limit int) ([]ChoiceNews, error) {
-	return list(&r.session, func(s scanner) (ChoiceNews, error) {
+	return list(r, func(s scanner) (ChoiceNews, error) {
 		var n ChoiceNews
 		var topics sql.NullString
 		if err := s.Scan(&n.TeamID, (*hashColumn)(&n.Address), &topics); err != nil {
@@ -72,13 +72,13 @@ func (tx *Tx) EndChoiceNews(n *ChoiceNews, every time.Duration) error {
 	if len(n.Topics) > 0 {
 		return tx.setChoiceNews(n, nil, every)
 	}
-	err := tx.write(`DELETE FROM choice_news WHERE team_id = ? AND address = ?`, n.TeamID, n.Address[:])
+	err := tx.Write(`DELETE FROM choice_news WHERE team_id = ? AND address = ?`, n.TeamID, n.Address[:])
 	return err
 }
 
 // AdvanceChoiceNews has choices told earlier, at the earliest now.
 func (tx *Tx) AdvanceChoiceNews(by time.Duration) error {
-	err := tx.write(`UPDATE choice_news SET next_at = CASE WHEN next_at - ?1 > ?2 THEN next_at - ?1 ELSE ?2 END WHERE next_at > ?2`,
+	err := tx.Write(`UPDATE choice_news SET next_at = CASE WHEN next_at - ?1 > ?2 THEN next_at - ?1 ELSE ?2 END WHERE next_at > ?2`,
 		by.Milliseconds(), milli(tx.Now))
 	return err
 }

@@ -6,7 +6,7 @@ import "time"
 // (empty: from the first) whose next try lies ahead of now for no reason of its own:
 // neither the time that their email is scheduled for nor the next day of a quota.
 func (r *Reader) LateUnits(after string, now time.Time, limit int) ([]string, error) {
-	return list(&r.session, scanText, `SELECT u.email_id FROM units AS u WHERE u.email_id > ? AND u.next_at > ? AND u.late = 0
+	return list(r, scanText, `SELECT u.email_id FROM units AS u WHERE u.email_id > ? AND u.next_at > ? AND u.late = 0
 		AND u.next_at IS DISTINCT FROM (SELECT e.scheduled_at FROM emails AS e WHERE e.id = u.email_id) ORDER BY u.email_id LIMIT ?`,
 		after, milli(now), limit)
 }
@@ -14,7 +14,7 @@ func (r *Reader) LateUnits(after string, now time.Time, limit int) ([]string, er
 // AdvanceUnit has a unit that is still late (LateUnits) tried earlier, at the earliest
 // now; when its clock began follows.
 func (tx *Tx) AdvanceUnit(emailID string, by time.Duration) error {
-	err := tx.write(`UPDATE units SET next_at = CASE WHEN next_at - ?2 > ?3 THEN next_at - ?2 ELSE ?3 END,
+	err := tx.Write(`UPDATE units SET next_at = CASE WHEN next_at - ?2 > ?3 THEN next_at - ?2 ELSE ?3 END,
 		since = CASE WHEN since > ?3 THEN since - ?2 WHEN since IS NULL AND state = 'due' THEN next_at - ?2 ELSE since END
 		WHERE email_id = ?1 AND next_at > ?3 AND late = 0
 		AND next_at IS DISTINCT FROM (SELECT e.scheduled_at FROM emails AS e WHERE e.id = units.email_id)`,
@@ -24,7 +24,7 @@ func (tx *Tx) AdvanceUnit(emailID string, by time.Duration) error {
 
 // AdvanceTroubles moves the beginnings and ends of relays' troubles that lie ahead.
 func (tx *Tx) AdvanceTroubles(by time.Duration) error {
-	err := tx.write(`UPDATE relay_troubles SET started_at = CASE WHEN started_at > ?2 THEN started_at - ?1 ELSE started_at END,
+	err := tx.Write(`UPDATE relay_troubles SET started_at = CASE WHEN started_at > ?2 THEN started_at - ?1 ELSE started_at END,
 		ended_at = CASE WHEN ended_at > ?2 THEN ended_at - ?1 ELSE ended_at END WHERE started_at > ?2 OR ended_at > ?2`, by.Milliseconds(), milli(tx.Now))
 	return err
 }
@@ -32,14 +32,14 @@ func (tx *Tx) AdvanceTroubles(by time.Duration) error {
 // AdvanceDeliveries has what a webhook is to be sent later sent earlier, at the
 // earliest now.
 func (tx *Tx) AdvanceDeliveries(webhookID string, by time.Duration) error {
-	err := tx.write(`UPDATE deliveries SET next_at = CASE WHEN next_at - ?2 > ?3 THEN next_at - ?2 ELSE ?3 END
+	err := tx.Write(`UPDATE deliveries SET next_at = CASE WHEN next_at - ?2 > ?3 THEN next_at - ?2 ELSE ?3 END
 		WHERE webhook_id = ?1 AND next_at > ?3`, webhookID, by.Milliseconds(), milli(tx.Now))
 	return err
 }
 
 // AdvanceDomainChecks has domains checked earlier, at the earliest now.
 func (tx *Tx) AdvanceDomainChecks(by time.Duration) error {
-	err := tx.write(`UPDATE domains SET check_at = CASE WHEN check_at - ?1 > ?2 THEN check_at - ?1 ELSE ?2 END WHERE check_at > ?2`,
+	err := tx.Write(`UPDATE domains SET check_at = CASE WHEN check_at - ?1 > ?2 THEN check_at - ?1 ELSE ?2 END WHERE check_at > ?2`,
 		by.Milliseconds(), milli(tx.Now))
 	return err
 }
@@ -52,7 +52,7 @@ func (tx *Tx) AdvanceUsage(relay string, by time.Duration) error {
 	if err != nil {
 		return err
 	}
-	if err := tx.write(`DELETE FROM relay_usage WHERE relay = ? AND minute > ?`, relay, now); err != nil {
+	if err := tx.Write(`DELETE FROM relay_usage WHERE relay = ? AND minute > ?`, relay, now); err != nil {
 		return err
 	}
 	for _, u := range ahead {

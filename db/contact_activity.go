@@ -94,13 +94,13 @@ func (tx *Tx) storeActivity(group []*increments) error {
 // (app.Filter.IsLive).
 func (tx *Tx) grow(a *activity, at int64) error {
 	if a.emailID == "" {
-		return tx.write([]string{
+		return tx.Write([]string{
 			`UPDATE contacts SET last_sent_at = ?1 WHERE team_id = ?2 AND address = ?3 AND coalesce(last_sent_at, 0) < ?1`,
 			`UPDATE contacts SET last_opened_at = ?1 WHERE team_id = ?2 AND address = ?3 AND coalesce(last_opened_at, 0) < ?1`,
 			`UPDATE contacts SET last_clicked_at = ?1 WHERE team_id = ?2 AND address = ?3 AND coalesce(last_clicked_at, 0) < ?1`,
 		}[a.kind], at, a.teamID, a.address[:])
 	}
-	return tx.write([]string{
+	return tx.Write([]string{
 		`UPDATE contacts SET last_opened_at = ?1 WHERE team_id = ?2 AND id = (SELECT r.contact_id FROM broadcast_recipients AS r WHERE r.id = ?3) AND coalesce(last_opened_at, 0) < ?1`,
 		`UPDATE contacts SET last_clicked_at = ?1 WHERE team_id = ?2 AND id = (SELECT r.contact_id FROM broadcast_recipients AS r WHERE r.id = ?3) AND coalesce(last_clicked_at, 0) < ?1`,
 	}[a.kind-activityOpened], at, a.teamID, a.emailID)
@@ -109,7 +109,7 @@ func (tx *Tx) grow(a *activity, at int64) error {
 // growSent notes that the recipients of a broadcast behind one id, up to another, are sent
 // to, but those that are left out.
 func (tx *Tx) growSent(b *app.Broadcast, from, to string) error {
-	err := tx.write(`UPDATE contacts SET last_sent_at = ?1 WHERE team_id = ?2 AND id IN
+	err := tx.Write(`UPDATE contacts SET last_sent_at = ?1 WHERE team_id = ?2 AND id IN
 		(SELECT r.contact_id FROM broadcast_recipients AS r WHERE r.id > ?3 AND r.id <= ?4 AND r.seen & ?5 = 0)`,
 		milli(tx.Now), b.TeamID, from, to, int64(app.SeenSuppressed|app.SeenFailed|app.SeenCanceled))
 	if err != nil {
@@ -130,11 +130,11 @@ func (r *Reader) Picks(f *app.Filter, c *app.Contact) (bool, error) {
 	picks := filter.Matches(f, c, filter.Facts{
 		Now: clock.Now(),
 		Topic: func(id string) (s app.Subscription) {
-			note(r.row(subscriptionOf, []any{c.Hash[:], id, c.TeamID}, &s))
+			note(r.Row(subscriptionOf, []any{c.Hash[:], id, c.TeamID}, &s))
 			return s
 		},
 		Broadcast: func(id string) (seen app.Seen, ok, whole bool) {
-			ok = note(r.row(`SELECT coalesce((SELECT r.seen FROM broadcast_recipients AS r WHERE substr(r.id, 1, 28) = b.mails || '' AND r.contact_id = ?), 0),
+			ok = note(r.Row(`SELECT coalesce((SELECT r.seen FROM broadcast_recipients AS r WHERE substr(r.id, 1, 28) = b.mails || '' AND r.contact_id = ?), 0),
 				`+broadcastWhole+` FROM broadcasts AS b WHERE b.id = ? AND b.team_id = ?`, []any{c.ID, id, c.TeamID}, &seen, &whole))
 			return seen, ok, whole
 		},

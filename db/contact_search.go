@@ -95,7 +95,7 @@ func spellings(words string) []string {
 func (r *Reader) SearchContacts(ctx context.Context, e Effort, s *ContactSearch, page app.Page) (rows []app.Contact, searchedTo string, err error) {
 	from := cmp.Or(page.After, lastID)
 	if page.After != "" {
-		if err := r.exists(`SELECT 1 FROM contacts WHERE team_id = ? AND id = ?`, s.TeamID, page.After); err != nil {
+		if err := r.Exists(`SELECT 1 FROM contacts WHERE team_id = ? AND id = ?`, s.TeamID, page.After); err != nil {
 			return nil, "", err
 		}
 	}

@@ -54,7 +54,7 @@ func inSets(n int, query func(from, to int) error) error {
 func (r *Reader) ContactsByAddresses(teamID string, addresses []app.AddressHash) (all []app.Contact, err error) {
 	err = inSets(len(addresses), func(from, to int) error {
 		// With IN the planner walks all contacts of the team.
-		rows, err := list(&r.session, scanContact, `WITH a (address) AS (VALUES `+keyRows+`)
+		rows, err := list(r, scanContact, `WITH a (address) AS (VALUES `+keyRows+`)
 			SELECT `+contactColumns+` FROM a CROSS JOIN contacts AS c WHERE c.team_id = ? AND c.address = a.address`,
 			keysFirst(teamID, addresses[from:to])...)
 		all = append(all, rows...)
@@ -66,7 +66,7 @@ func (r *Reader) ContactsByAddresses(teamID string, addresses []app.AddressHash)
 // SuppressionsAmong returns hash, origin and time of a team's suppressions of addresses.
 func (r *Reader) SuppressionsAmong(teamID string, addresses []app.AddressHash) (all []app.Suppression, err error) {
 	err = inSets(len(addresses), func(from, to int) error {
-		rows, err := list(&r.session, scanBlock, `SELECT address, origin, created_at FROM suppressions WHERE team_id = ? AND address IN (`+keyPlace+`)`,
+		rows, err := list(r, scanBlock, `SELECT address, origin, created_at FROM suppressions WHERE team_id = ? AND address IN (`+keyPlace+`)`,
 			padded(teamID, addresses[from:to], setKeys)...)
 		all = append(all, rows...)
 		return err
@@ -101,7 +101,7 @@ func paddedIDs(teamID string, ids []string) []any {
 // ContactIDsTaken returns which of ids contacts of a team have.
 func (r *Reader) ContactIDsTaken(teamID string, ids []string) (taken []string, err error) {
 	err = inSets(len(ids), func(from, to int) error {
-		rows, err := list(&r.session, scanText, `SELECT id FROM contacts WHERE team_id = ? AND id IN (`+keyPlace+`)`, paddedIDs(teamID, ids[from:to])...)
+		rows, err := list(r, scanText, `SELECT id FROM contacts WHERE team_id = ? AND id IN (`+keyPlace+`)`, paddedIDs(teamID, ids[from:to])...)
 		taken = append(taken, rows...)
 		return err
 	})
@@ -111,7 +111,7 @@ func (r *Reader) ContactIDsTaken(teamID string, ids []string) (taken []string, e
 // SuppressionIDsTaken returns which of ids suppressions of any team have.
 func (r *Reader) SuppressionIDsTaken(ids []string) (taken []string, err error) {
 	err = inSets(len(ids), func(from, to int) error {
-		rows, err := list(&r.session, scanText, `SELECT id FROM suppressions WHERE id IN (`+keyPlace+`)`, paddedIDs("", ids[from:to])[1:]...)
+		rows, err := list(r, scanText, `SELECT id FROM suppressions WHERE id IN (`+keyPlace+`)`, paddedIDs("", ids[from:to])[1:]...)
 		taken = append(taken, rows...)
 		return err
 	})
@@ -122,21 +122,21 @@ func (r *Reader) SuppressionIDsTaken(ids []string) (taken []string, err error) {
 func (tx *Tx) InsertContacts(contacts []*app.Contact) error {
 	args := make([]any, 0, contactArgs*setRows)
 	for i, c := range contacts {
-		tx.changed(c.TeamID)
+		tx.Changed(c.TeamID)
 		properties, err := writeProperties(c.Properties)
 		if err != nil {
 			return err
 		}
 		args = append(args, insertedContact(c, properties)...)
 		if (i+1)%setRows == 0 {
-			if err := tx.write(`INSERT INTO contacts (`+contactInserted+`) VALUES `+contactRows, args...); err != nil {
+			if err := tx.Write(`INSERT INTO contacts (`+contactInserted+`) VALUES `+contactRows, args...); err != nil {
 				return fmt.Errorf("insert contacts: %w", err)
 			}
 			args = args[:0]
 		}
 	}
 	for ; len(args) > 0; args = args[contactArgs:] {
-		if err := tx.write(`INSERT INTO contacts (`+contactInserted+`) VALUES `+contactRow, args[:contactArgs]...); err != nil {
+		if err := tx.Write(`INSERT INTO contacts (`+contactInserted+`) VALUES `+contactRow, args[:contactArgs]...); err != nil {
 			return fmt.Errorf("insert contact: %w", err)
 		}
 	}
@@ -163,17 +163,17 @@ func (tx *Tx) AddMembers(members []SegmentMember) (added []SegmentMember, err er
 		return nil
 	}
 	for i, m := range members {
-		tx.changed(m.SegmentID)
+		tx.Changed(m.SegmentID)
 		args = append(args, m.SegmentID, m.ContactID)
 		if (i+1)%setRows == 0 {
-			if err := note(list(&tx.session, scanSegmentMember, `INSERT INTO members (segment_id, contact_id) VALUES `+memberRows+` ON CONFLICT DO NOTHING RETURNING segment_id, contact_id`, args...)); err != nil {
+			if err := note(list(&tx.Reader, scanSegmentMember, `INSERT INTO members (segment_id, contact_id) VALUES `+memberRows+` ON CONFLICT DO NOTHING RETURNING segment_id, contact_id`, args...)); err != nil {
 				return nil, err
 			}
 			args = args[:0]
 		}
 	}
 	for ; len(args) > 0; args = args[2:] {
-		if err := note(list(&tx.session, scanSegmentMember, `INSERT INTO members (segment_id, contact_id) VALUES `+memberRow+` ON CONFLICT DO NOTHING RETURNING segment_id, contact_id`, args[:2]...)); err != nil {
+		if err := note(list(&tx.Reader, scanSegmentMember, `INSERT INTO members (segment_id, contact_id) VALUES `+memberRow+` ON CONFLICT DO NOTHING RETURNING segment_id, contact_id`, args[:2]...)); err != nil {
 			return nil, err
 		}
 	}
@@ -196,7 +196,7 @@ type Choice struct {
 // ChoicesAmong returns what addresses chose about a topic.
 func (r *Reader) ChoicesAmong(topicID string, addresses []app.AddressHash) (all []Choice, err error) {
 	err = inSets(len(addresses), func(from, to int) error {
-		rows, err := list(&r.session, func(s scanner) (Choice, error) {
+		rows, err := list(r, func(s scanner) (Choice, error) {
 			c := Choice{TopicID: topicID}
 			var at int64
 			err := s.Scan((*hashColumn)(&c.Address), &c.Subscription, &at)
@@ -216,7 +216,7 @@ func (tx *Tx) SetChoices(choices []Choice) error {
 		c := &choices[i]
 		args = append(args, c.TopicID, c.Address[:], string(c.Subscription), milli(c.At))
 		if (i+1)%setRows == 0 {
-			if err := tx.write(`INSERT INTO choices (topic_id, address, subscription, chosen_at) VALUES `+choiceRows+` ON CONFLICT (topic_id, address)
+			if err := tx.Write(`INSERT INTO choices (topic_id, address, subscription, chosen_at) VALUES `+choiceRows+` ON CONFLICT (topic_id, address)
 				DO UPDATE SET subscription = excluded.subscription, chosen_at = excluded.chosen_at WHERE choices.subscription <> excluded.subscription`, args...); err != nil {
 				return fmt.Errorf("set choices: %w", err)
 			}
@@ -224,7 +224,7 @@ func (tx *Tx) SetChoices(choices []Choice) error {
 		}
 	}
 	for ; len(args) > 0; args = args[4:] {
-		if err := tx.write(`INSERT INTO choices (topic_id, address, subscription, chosen_at) VALUES `+choiceRow+` ON CONFLICT (topic_id, address)
+		if err := tx.Write(`INSERT INTO choices (topic_id, address, subscription, chosen_at) VALUES `+choiceRow+` ON CONFLICT (topic_id, address)
 			DO UPDATE SET subscription = excluded.subscription, chosen_at = excluded.chosen_at WHERE choices.subscription <> excluded.subscription`, args[:4]...); err != nil {
 			return fmt.Errorf("set choice: %w", err)
 		}
@@ -261,7 +261,7 @@ func (tx *Tx) AddSuppressions(all []app.Suppression) (ids []string, err error) {
 		s := &all[i]
 		args = append(args, s.ID, s.TeamID, nullText(s.Email), s.Hash[:], string(s.Origin), nullText(s.SourceID), milli(s.CreatedAt))
 		if (i+1)%setRows == 0 {
-			if err := note(list(&tx.session, scan, `INSERT INTO suppressions (id, team_id, email, address, origin, source_id, created_at) VALUES `+suppressionRows+`
+			if err := note(list(&tx.Reader, scan, `INSERT INTO suppressions (id, team_id, email, address, origin, source_id, created_at) VALUES `+suppressionRows+`
 				ON CONFLICT (team_id, address) DO UPDATE SET email = excluded.email WHERE suppressions.email IS NULL RETURNING id, team_id, coalesce(email, '')`, args...)); err != nil {
 				return nil, err
 			}
@@ -269,7 +269,7 @@ func (tx *Tx) AddSuppressions(all []app.Suppression) (ids []string, err error) {
 		}
 	}
 	for ; len(args) > 0; args = args[7:] {
-		if err := note(list(&tx.session, scan, `INSERT INTO suppressions (id, team_id, email, address, origin, source_id, created_at) VALUES `+suppressionRow+`
+		if err := note(list(&tx.Reader, scan, `INSERT INTO suppressions (id, team_id, email, address, origin, source_id, created_at) VALUES `+suppressionRow+`
 			ON CONFLICT (team_id, address) DO UPDATE SET email = excluded.email WHERE suppressions.email IS NULL RETURNING id, team_id, coalesce(email, '')`, args[:7]...)); err != nil {
 			return nil, err
 		}
@@ -281,14 +281,14 @@ func (tx *Tx) AddSuppressions(all []app.Suppression) (ids []string, err error) {
 // how many did not before.
 func (tx *Tx) UnsubscribeAmong(teamID string, addresses []app.AddressHash) (n int64, err error) {
 	for _, address := range addresses {
-		changed, err := tx.exec(`UPDATE contacts SET unsubscribed = 1, updated_at = ? WHERE team_id = ? AND address = ? AND unsubscribed = 0`, milli(tx.Now), teamID, address[:])
+		changed, err := tx.Exec(`UPDATE contacts SET unsubscribed = 1, updated_at = ? WHERE team_id = ? AND address = ? AND unsubscribed = 0`, milli(tx.Now), teamID, address[:])
 		if err != nil {
 			return n, fmt.Errorf("unsubscribe a contact: %w", err)
 		}
 		n += changed
 	}
 	if n > 0 {
-		tx.changed(teamID)
+		tx.Changed(teamID)
 	}
 	return n, nil
 }

@@ -74,12 +74,12 @@ func readProperties(column sql.NullString) (app.Properties, error) {
 // InsertContact adds a contact and counts it. Its address must be new to the
 // team.
 func (tx *Tx) InsertContact(c *app.Contact) error {
-	tx.changed(c.TeamID)
+	tx.Changed(c.TeamID)
 	properties, err := writeProperties(c.Properties)
 	if err != nil {
 		return err
 	}
-	err = tx.write(`INSERT INTO contacts (`+contactInserted+`) VALUES `+contactRow, insertedContact(c, properties)...)
+	err = tx.Write(`INSERT INTO contacts (`+contactInserted+`) VALUES `+contactRow, insertedContact(c, properties)...)
 	if err != nil {
 		return fmt.Errorf("insert contact: %w", err)
 	}
@@ -91,24 +91,24 @@ func (tx *Tx) CountContacts(teamID string, n int) error {
 	if n == 0 {
 		return nil
 	}
-	err := tx.write(`UPDATE teams SET contacts = contacts + ? WHERE id = ?`, n, teamID)
+	err := tx.Write(`UPDATE teams SET contacts = contacts + ? WHERE id = ?`, n, teamID)
 	return err
 }
 
 // ContactCount is how many contacts a team has, by its counter.
 func (r *Reader) ContactCount(teamID string) (n int, err error) {
-	err = r.row(`SELECT contacts FROM teams WHERE id = ?`, []any{teamID}, &n)
+	err = r.Row(`SELECT contacts FROM teams WHERE id = ?`, []any{teamID}, &n)
 	return n, err
 }
 
 // UpdateContact writes what can change of a contact.
 func (tx *Tx) UpdateContact(c *app.Contact) error {
-	tx.changed(c.TeamID)
+	tx.Changed(c.TeamID)
 	properties, err := writeProperties(c.Properties)
 	if err != nil {
 		return err
 	}
-	return tx.one(`UPDATE contacts SET first_name = ?, last_name = ?, unsubscribed = ?, properties = jsonb(?), updated_at = ?
+	return tx.WriteOne(`UPDATE contacts SET first_name = ?, last_name = ?, unsubscribed = ?, properties = jsonb(?), updated_at = ?
 		WHERE team_id = ? AND id = ?`,
 		nullText(c.FirstName), nullText(c.LastName), c.Unsubscribed, properties, milli(c.UpdatedAt), c.TeamID, c.ID)
 }
@@ -124,19 +124,19 @@ type FormerAddress struct {
 // new one's as well, unless that one opted out; what the old one opted out of stays.
 // No other contact may have the new one.
 func (tx *Tx) MoveContact(was, c *app.Contact) error {
-	tx.changed(c.TeamID)
-	n, err := tx.exec(`UPDATE contacts SET email = ?, address = ? WHERE team_id = ? AND id = ?`, c.Email, c.Hash[:], c.TeamID, c.ID)
+	tx.Changed(c.TeamID)
+	n, err := tx.Exec(`UPDATE contacts SET email = ?, address = ? WHERE team_id = ? AND id = ?`, c.Email, c.Hash[:], c.TeamID, c.ID)
 	if err := oneRow(n, err, ErrNotFound); err != nil || was.Hash == c.Hash {
 		return err
 	}
-	if err := tx.write(`DELETE FROM former_addresses WHERE team_id = ? AND contact_id = ? AND address = ?`, c.TeamID, c.ID, c.Hash[:]); err != nil {
+	if err := tx.Write(`DELETE FROM former_addresses WHERE team_id = ? AND contact_id = ? AND address = ?`, c.TeamID, c.ID, c.Hash[:]); err != nil {
 		return fmt.Errorf("forget a former address: %w", err)
 	}
-	if err := tx.write(`INSERT INTO former_addresses (team_id, contact_id, address, email) VALUES (?, ?, ?, ?)`,
+	if err := tx.Write(`INSERT INTO former_addresses (team_id, contact_id, address, email) VALUES (?, ?, ?, ?)`,
 		c.TeamID, c.ID, was.Hash[:], was.Email); err != nil {
 		return fmt.Errorf("keep a former address: %w", err)
 	}
-	if err := tx.write(`INSERT INTO choices (topic_id, address, subscription, chosen_at)
+	if err := tx.Write(`INSERT INTO choices (topic_id, address, subscription, chosen_at)
 		SELECT ch.topic_id, ?, ch.subscription, ch.chosen_at FROM topics AS t JOIN choices AS ch ON ch.topic_id = t.id AND ch.address = ? WHERE t.team_id = ?
 		ON CONFLICT (topic_id, address) DO UPDATE SET subscription = 'opt_out', chosen_at = excluded.chosen_at
 		WHERE excluded.subscription = 'opt_out' AND choices.subscription = 'opt_in'`, c.Hash[:], was.Hash[:], c.TeamID); err != nil {
@@ -147,7 +147,7 @@ func (tx *Tx) MoveContact(was, c *app.Contact) error {
 
 // KeepFormerAddress notes that a contact of a team had an address.
 func (tx *Tx) KeepFormerAddress(teamID, contactID string, f FormerAddress) error {
-	err := tx.write(`INSERT INTO former_addresses (team_id, contact_id, address, email) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING`, teamID, contactID, f.Hash[:], f.Email)
+	err := tx.Write(`INSERT INTO former_addresses (team_id, contact_id, address, email) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING`, teamID, contactID, f.Hash[:], f.Email)
 	if err != nil {
 		return fmt.Errorf("keep a former address: %w", err)
 	}
@@ -156,7 +156,7 @@ func (tx *Tx) KeepFormerAddress(teamID, contactID string, f FormerAddress) error
 
 // leaveOptOuts deletes the choices of a contact's address but what was opted out of.
 func (tx *Tx) leaveOptOuts(c *app.Contact) error {
-	err := tx.write(`DELETE FROM choices WHERE address = ? AND subscription = 'opt_in'
+	err := tx.Write(`DELETE FROM choices WHERE address = ? AND subscription = 'opt_in'
 		AND topic_id IN (SELECT id FROM topics WHERE team_id = ?)`, c.Hash[:], c.TeamID)
 	if err != nil {
 		return fmt.Errorf("delete choices: %w", err)
@@ -167,7 +167,7 @@ func (tx *Tx) leaveOptOuts(c *app.Contact) error {
 // FormerAddresses returns the addresses that a contact had and that no contact of the
 // team has now.
 func (r *Reader) FormerAddresses(teamID, contactID string) ([]FormerAddress, error) {
-	return list(&r.session, func(s scanner) (f FormerAddress, err error) {
+	return list(r, func(s scanner) (f FormerAddress, err error) {
 		err = s.Scan((*hashColumn)(&f.Hash), &f.Email)
 		return f, err
 	}, `SELECT f.address, f.email FROM former_addresses AS f WHERE f.team_id = ?1 AND f.contact_id = ?2
@@ -177,7 +177,7 @@ func (r *Reader) FormerAddresses(teamID, contactID string) ([]FormerAddress, err
 // ContactsMovedFrom returns the contacts of a team that had an address which no contact
 // has now.
 func (r *Reader) ContactsMovedFrom(teamID string, address app.AddressHash) ([]app.Contact, error) {
-	return list(&r.session, scanContact, `SELECT `+contactColumns+` FROM former_addresses AS f CROSS JOIN contacts AS c
+	return list(r, scanContact, `SELECT `+contactColumns+` FROM former_addresses AS f CROSS JOIN contacts AS c
 		WHERE f.team_id = ?1 AND f.address = ?2 AND c.team_id = ?1 AND c.id = f.contact_id
 		AND NOT EXISTS (SELECT 1 FROM contacts AS o WHERE o.team_id = ?1 AND o.address = ?2) ORDER BY f.contact_id`, teamID, address[:])
 }
@@ -185,10 +185,10 @@ func (r *Reader) ContactsMovedFrom(teamID string, address app.AddressHash) ([]ap
 // DeleteFormerAddress forgets that contacts of a team had an address, and that it was
 // among the recipients of deleted emails.
 func (tx *Tx) DeleteFormerAddress(teamID string, address app.AddressHash) error {
-	if err := tx.write(`DELETE FROM former_addresses WHERE team_id = ? AND address = ?`, teamID, address[:]); err != nil {
+	if err := tx.Write(`DELETE FROM former_addresses WHERE team_id = ? AND address = ?`, teamID, address[:]); err != nil {
 		return fmt.Errorf("delete a former address: %w", err)
 	}
-	if err := tx.write(`DELETE FROM former_envelopes WHERE team_id = ? AND address = ?`, teamID, address[:]); err != nil {
+	if err := tx.Write(`DELETE FROM former_envelopes WHERE team_id = ? AND address = ?`, teamID, address[:]); err != nil {
 		return fmt.Errorf("delete an address of former envelopes: %w", err)
 	}
 	return nil
@@ -198,22 +198,22 @@ func (tx *Tx) DeleteFormerAddress(teamID string, address app.AddressHash) error 
 // choices it leaves what was opted out of: that is the address's own word, which
 // holds when the address comes again.
 func (tx *Tx) DeleteContact(c *app.Contact) error {
-	tx.changed(c.TeamID)
+	tx.Changed(c.TeamID)
 	if err := tx.leaveOptOuts(c); err != nil {
 		return err
 	}
-	if err := tx.write(`DELETE FROM former_addresses WHERE team_id = ? AND contact_id = ?`, c.TeamID, c.ID); err != nil {
+	if err := tx.Write(`DELETE FROM former_addresses WHERE team_id = ? AND contact_id = ?`, c.TeamID, c.ID); err != nil {
 		return fmt.Errorf("delete former addresses: %w", err)
 	}
-	err := tx.write(`UPDATE segments SET members = members - 1 WHERE team_id = ? AND id IN (SELECT segment_id FROM members WHERE contact_id = ?)`, c.TeamID, c.ID)
+	err := tx.Write(`UPDATE segments SET members = members - 1 WHERE team_id = ? AND id IN (SELECT segment_id FROM members WHERE contact_id = ?)`, c.TeamID, c.ID)
 	if err != nil {
 		return fmt.Errorf("count members: %w", err)
 	}
 	// An id is a team's own: one that came from another Mailer may be another's too.
-	if err := tx.write(`DELETE FROM members WHERE contact_id = ? AND segment_id NOT IN (SELECT s.id FROM segments AS s WHERE s.team_id <> ? AND s.id = members.segment_id)`, c.ID, c.TeamID); err != nil {
+	if err := tx.Write(`DELETE FROM members WHERE contact_id = ? AND segment_id NOT IN (SELECT s.id FROM segments AS s WHERE s.team_id <> ? AND s.id = members.segment_id)`, c.ID, c.TeamID); err != nil {
 		return fmt.Errorf("delete memberships: %w", err)
 	}
-	n, err := tx.exec(`DELETE FROM contacts WHERE team_id = ? AND id = ?`, c.TeamID, c.ID)
+	n, err := tx.Exec(`DELETE FROM contacts WHERE team_id = ? AND id = ?`, c.TeamID, c.ID)
 	if err := oneRow(n, err, ErrNotFound); err != nil {
 		return err
 	}
@@ -222,24 +222,24 @@ func (tx *Tx) DeleteContact(c *app.Contact) error {
 
 // Contact returns one contact of a team with its properties.
 func (r *Reader) Contact(teamID, id string) (app.Contact, error) {
-	return one(&r.session, scanContact, `SELECT `+contactColumns+` FROM contacts AS c WHERE c.team_id = ? AND c.id = ?`, teamID, id)
+	return one(r, scanContact, `SELECT `+contactColumns+` FROM contacts AS c WHERE c.team_id = ? AND c.id = ?`, teamID, id)
 }
 
 // ContactByAddress returns a team's contact of an address.
 func (r *Reader) ContactByAddress(teamID string, address app.AddressHash) (app.Contact, error) {
-	return one(&r.session, scanContact, `SELECT `+contactColumns+` FROM contacts AS c WHERE c.team_id = ? AND c.address = ?`, teamID, address[:])
+	return one(r, scanContact, `SELECT `+contactColumns+` FROM contacts AS c WHERE c.team_id = ? AND c.address = ?`, teamID, address[:])
 }
 
 // ContactExists reports whether a team has a contact.
 func (r *Reader) ContactExists(teamID, id string) (exists bool, err error) {
-	err = r.row(`SELECT EXISTS (SELECT 1 FROM contacts WHERE team_id = ? AND id = ?)`, []any{teamID, id}, &exists)
+	err = r.Row(`SELECT EXISTS (SELECT 1 FROM contacts WHERE team_id = ? AND id = ?)`, []any{teamID, id}, &exists)
 	return exists, err
 }
 
 // NewestContact returns the highest id of a team's contacts. Error: ErrNotFound for
 // a team without contacts.
 func (r *Reader) NewestContact(teamID string) (id string, err error) {
-	err = r.row(`SELECT id FROM contacts WHERE team_id = ? ORDER BY id DESC LIMIT 1`, []any{teamID}, &id)
+	err = r.Row(`SELECT id FROM contacts WHERE team_id = ? ORDER BY id DESC LIMIT 1`, []any{teamID}, &id)
 	return id, err
 }
 
@@ -250,7 +250,7 @@ func (r *Reader) MiddleContact(teamID string) (id string, err error) {
 	if err != nil {
 		return "", err
 	}
-	err = r.row(`SELECT id FROM contacts WHERE team_id = ? ORDER BY id LIMIT 1 OFFSET ?`, []any{teamID, n / 2}, &id)
+	err = r.Row(`SELECT id FROM contacts WHERE team_id = ? ORDER BY id LIMIT 1 OFFSET ?`, []any{teamID, n / 2}, &id)
 	return id, err
 }
 
@@ -259,7 +259,7 @@ func (r *Reader) MiddleContact(teamID string) (id string, err error) {
 // cursor that is no contact of the team.
 func (r *Reader) ListContacts(teamID string, page app.Page) ([]app.Contact, bool, error) {
 	return listPage(r, page, func(cursor string) error {
-		return r.exists(`SELECT 1 FROM contacts WHERE team_id = ? AND id = ?`, teamID, cursor)
+		return r.Exists(`SELECT 1 FROM contacts WHERE team_id = ? AND id = ?`, teamID, cursor)
 	}, scanContact,
 		`SELECT `+contactColumns+` FROM contacts AS c WHERE c.team_id = ? AND c.id < ? ORDER BY c.id DESC LIMIT ?`,
 		`SELECT `+contactColumns+` FROM contacts AS c WHERE c.team_id = ? AND c.id > ? ORDER BY c.id LIMIT ?`, teamID)
@@ -268,12 +268,12 @@ func (r *Reader) ListContacts(teamID string, page app.Page) ([]app.Contact, bool
 // AddTopics notes in each of a team's contacts how all topics of the team stand
 // for its address, newest first.
 func (r *Reader) AddTopics(teamID string, contacts []app.Contact) error {
-	topics, err := list(&r.session, scanTopic, `SELECT `+topicColumns+` FROM topics AS t WHERE t.team_id = ? ORDER BY t.id DESC`, teamID)
+	topics, err := list(r, scanTopic, `SELECT `+topicColumns+` FROM topics AS t WHERE t.team_id = ? ORDER BY t.id DESC`, teamID)
 	if err != nil {
 		return fmt.Errorf("read topics: %w", err)
 	}
 	for i := range contacts {
-		chosen, err := list(&r.session, scanChoice, `SELECT ch.topic_id, ch.subscription FROM topics AS t
+		chosen, err := list(r, scanChoice, `SELECT ch.topic_id, ch.subscription FROM topics AS t
 			JOIN choices AS ch ON ch.topic_id = t.id AND ch.address = ? WHERE t.team_id = ?`, contacts[i].Hash[:], teamID)
 		if err != nil {
 			return fmt.Errorf("read choices: %w", err)

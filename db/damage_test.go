@@ -15,13 +15,14 @@ import (
 	"time"
 
 	"mailer/app"
+	"mailer/db/engine"
 )
 
 // stored opens a store whose emails stand in its file, each of some pages, and closes
 // it. It returns its path.
 func stored(t *testing.T, emails ...*app.Email) string {
 	t.Helper()
-	path := NewFile(t)
+	path := engine.NewFile(t)
 	d, err := Open(t.Context(), Options{Path: path, Schema: schemaText(t), Create: true})
 	if err != nil {
 		t.Fatal(err)
@@ -84,7 +85,7 @@ var harms = map[string]func(page []byte){
 // pageOf is where a table's first leaf with rows begins in the file.
 func pageOf(t *testing.T, path, table string) int64 {
 	t.Helper()
-	pool, err := sql.Open("sqlite", dsn(path, "mode=ro"))
+	pool, err := sql.Open("sqlite", engine.dsn(path, "mode=ro"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -155,7 +156,7 @@ func TestADamagedPageOfOneEmailIsAFaultOfThatEmail(t *testing.T) {
 				d, log := withLog(t, path)
 				for range 3 {
 					err := outgoing(t, d, first)
-					var damage *Damage
+					var damage *engine.Damage
 					if !errors.As(err, &damage) || !errors.Is(err, ErrDamaged) || damage.ID != first.ID || damage.TeamID != "a" || damage.Table != table {
 						t.Fatalf("the damaged one: %v", err)
 					}
@@ -170,7 +171,7 @@ func TestADamagedPageOfOneEmailIsAFaultOfThatEmail(t *testing.T) {
 					t.Errorf("%d errors are logged:\n%s", n, log.String())
 				}
 				err := d.Write(t.Context(), func(tx *Tx) error {
-					if _, err := tx.exec(`UPDATE units SET state = 'begun', attempts = 1 WHERE email_id = ?`, first.ID); err != nil {
+					if _, err := tx.Exec(`UPDATE units SET state = 'begun', attempts = 1 WHERE email_id = ?`, first.ID); err != nil {
 						return err
 					}
 					return tx.HoldUnit(app.Unit{EmailID: first.ID, Attempts: 1}, app.HoldDamaged)
@@ -178,7 +179,7 @@ func TestADamagedPageOfOneEmailIsAFaultOfThatEmail(t *testing.T) {
 				if err != nil {
 					t.Errorf("hold it: %v", err)
 				}
-				if got := ask(t, path, fmt.Sprintf("SELECT state || held || attempts FROM units WHERE email_id = '%s'", first.ID)); got != "helddamaged0" {
+				if got := engine.ask(t, path, fmt.Sprintf("SELECT state || held || attempts FROM units WHERE email_id = '%s'", first.ID)); got != "helddamaged0" {
 					t.Errorf("its unit is %s", got)
 				}
 			})
@@ -236,7 +237,7 @@ func TestADamagedPageOfTheSystemEndsTheProcess(t *testing.T) {
 	if !errors.Is(err, ErrFailed) {
 		t.Errorf("reading the queue: %v", err)
 	}
-	wantLatched(t, d)
+	engine.wantLatched(t, d)
 }
 
 func TestEachContentTableStandsInTheSchema(t *testing.T) {
@@ -245,13 +246,13 @@ func TestEachContentTableStandsInTheSchema(t *testing.T) {
 	for _, m := range regexp.MustCompile(`(?m)^CREATE TABLE (\w+)`).FindAllStringSubmatch(schemaText(t), -1) {
 		tables = append(tables, m[1])
 	}
-	for _, table := range contentTables {
+	for _, table := range engine.contentTables {
 		if !slices.Contains(tables, table) {
 			t.Errorf("there is no table %s", table)
 		}
 	}
 	for _, table := range []string{"settings", "teams", "keys", "domains", "dkim_keys", "units", "broadcasts", "webhooks"} {
-		if slices.Contains(contentTables, table) {
+		if slices.Contains(engine.contentTables, table) {
 			t.Errorf("%s belongs to the system", table)
 		}
 	}

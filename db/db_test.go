@@ -15,6 +15,7 @@ import (
 	"mailer/app"
 	"mailer/db"
 	"mailer/db/dbtest"
+	"mailer/db/engine"
 )
 
 // TestMain has garbage collected less often than a server does: most of it is that of
@@ -61,7 +62,7 @@ func setting(t testing.TB, d *db.DB, name string) string {
 }
 
 func TestAFailingClosureRollsBackAlone(t *testing.T) {
-	d := open(t, db.NewFile(t))
+	d := open(t, engine.NewFile(t))
 	// The first closure holds the writer until the others are queued, so that
 	// they share its successor's commit.
 	queued := make(chan struct{})
@@ -105,7 +106,7 @@ func TestAFailingClosureRollsBackAlone(t *testing.T) {
 }
 
 func TestAWriteInsideAWritePanics(t *testing.T) {
-	d := open(t, db.NewFile(t))
+	d := open(t, engine.NewFile(t))
 	err := d.Write(t.Context(), func(*db.Tx) error {
 		return d.Write(context.Background(), func(*db.Tx) error { return nil })
 	})
@@ -121,7 +122,7 @@ func TestAWriteInsideAWritePanics(t *testing.T) {
 }
 
 func TestGetReturnsWhatItsClosureReturns(t *testing.T) {
-	d := open(t, db.NewFile(t))
+	d := open(t, engine.NewFile(t))
 	if err := d.Write(t.Context(), func(tx *db.Tx) error { return tx.SetSetting("a", []byte("one")) }); err != nil {
 		t.Fatal(err)
 	}
@@ -151,7 +152,7 @@ func TestGetReturnsWhatItsClosureReturns(t *testing.T) {
 }
 
 func TestAfterCommitRunsOnlyForWhatIsOnDisk(t *testing.T) {
-	d := open(t, db.NewFile(t))
+	d := open(t, engine.NewFile(t))
 	var ran []string
 	for _, name := range []string{"good", "bad"} {
 		_ = d.Write(t.Context(), func(tx *db.Tx) error {
@@ -168,7 +169,7 @@ func TestAfterCommitRunsOnlyForWhatIsOnDisk(t *testing.T) {
 }
 
 func TestACancelledWriteDoesNothing(t *testing.T) {
-	d := open(t, db.NewFile(t))
+	d := open(t, engine.NewFile(t))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	err := d.Write(ctx, func(tx *db.Tx) error { return tx.SetSetting("a", []byte("x")) })
@@ -179,11 +180,11 @@ func TestACancelledWriteDoesNothing(t *testing.T) {
 
 func TestASecondServerIsRefused(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.db")
-	if db.InUse(path) {
+	if engine.InUse(path) {
 		t.Fatal("in use before it is opened")
 	}
 	open(t, path)
-	if !db.InUse(path) {
+	if !engine.InUse(path) {
 		t.Fatal("not in use while it is open")
 	}
 	if _, err := db.Open(t.Context(), db.Options{Path: path, Schema: schema(t), Lock: true}); !errors.Is(err, db.ErrInUse) {
@@ -214,7 +215,7 @@ func TestDatabaseFilesArePrivate(t *testing.T) {
 	if err := d.Write(t.Context(), func(tx *db.Tx) error { return tx.SetSetting("a", []byte("b")) }); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := db.MasterKeys(filepath.Join(dir, "x.db.key"), true); err != nil {
+	if _, err := engine.MasterKeys(filepath.Join(dir, "x.db.key"), true); err != nil {
 		t.Fatal(err)
 	}
 	entries, err := os.ReadDir(dir)

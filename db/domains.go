@@ -28,7 +28,7 @@ func scanDomain(s scanner) (app.Domain, error) {
 // InsertDomain adds a domain with its keys. Error: ErrConflict when the team has
 // it already.
 func (tx *Tx) InsertDomain(d *app.Domain) error {
-	n, err := tx.exec(`INSERT INTO domains (id, team_id, name, status, trusted, region, return_path, open_tracking, click_tracking,
+	n, err := tx.Exec(`INSERT INTO domains (id, team_id, name, status, trusted, region, return_path, open_tracking, click_tracking,
 		tracking_subdomain, pending_since, check_at, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (team_id, name) DO NOTHING`,
 		d.ID, d.TeamID, d.Name, string(d.Status), d.Trusted, d.Region, d.ReturnPath, d.OpenTracking, d.ClickTracking,
 		nullText(d.TrackingSubdomain), nullTime(d.PendingSince), nullTime(d.CheckAt), milli(d.CreatedAt))
@@ -46,25 +46,25 @@ func (tx *Tx) InsertDomain(d *app.Domain) error {
 // InsertDKIMKey adds a key pair to a domain. Error: ErrConflict for a selector
 // that the domain has.
 func (tx *Tx) InsertDKIMKey(domainID string, k *app.DKIMPair) error {
-	n, err := tx.exec(`INSERT INTO dkim_keys (domain_id, selector, state, public, sealed, created_at, retired_at) VALUES (?, ?, ?, ?, ?, ?, ?)
+	n, err := tx.Exec(`INSERT INTO dkim_keys (domain_id, selector, state, public, sealed, created_at, retired_at) VALUES (?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT DO NOTHING`, domainID, k.Selector, string(k.State), k.Public, k.Sealed, milli(k.CreatedAt), nullTime(k.RetiredAt))
 	return oneRow(n, err, ErrConflict)
 }
 
 // PromoteDKIMKey has the next key of a domain sign from now on and retires the
-// one that signed. Error: ErrNotFound without a next key.
+// WriteOne that signed. Error: ErrNotFound without a next key.
 func (tx *Tx) PromoteDKIMKey(domainID string) error {
-	err := tx.write(`UPDATE dkim_keys SET state = 'retired', retired_at = ?1 WHERE domain_id = ?2 AND state = 'signing'
+	err := tx.Write(`UPDATE dkim_keys SET state = 'retired', retired_at = ?1 WHERE domain_id = ?2 AND state = 'signing'
 		AND EXISTS (SELECT 1 FROM dkim_keys AS k WHERE k.domain_id = ?2 AND k.state = 'next')`, milli(tx.Now), domainID)
 	if err != nil {
 		return fmt.Errorf("retire DKIM key: %w", err)
 	}
-	return tx.one(`UPDATE dkim_keys SET state = 'signing' WHERE domain_id = ? AND state = 'next'`, domainID)
+	return tx.WriteOne(`UPDATE dkim_keys SET state = 'signing' WHERE domain_id = ? AND state = 'next'`, domainID)
 }
 
 // PurgeDKIMKeys deletes the keys of a domain that were retired up to a time.
 func (tx *Tx) PurgeDKIMKeys(domainID string, until time.Time) error {
-	err := tx.write(`DELETE FROM dkim_keys WHERE domain_id = ? AND state = 'retired' AND retired_at <= ?`, domainID, milli(until))
+	err := tx.Write(`DELETE FROM dkim_keys WHERE domain_id = ? AND state = 'retired' AND retired_at <= ?`, domainID, milli(until))
 	return err
 }
 
@@ -74,43 +74,43 @@ func (tx *Tx) SetDomainChecks(d *app.Domain) error {
 	if err != nil {
 		return err
 	}
-	return tx.one(`UPDATE domains SET status = ?, checks = ?, no_dmarc = ?, checked_at = ?, check_at = ?, pending_since = ? WHERE team_id = ? AND id = ?`,
+	return tx.WriteOne(`UPDATE domains SET status = ?, checks = ?, no_dmarc = ?, checked_at = ?, check_at = ?, pending_since = ? WHERE team_id = ? AND id = ?`,
 		string(d.Status), checks, d.LacksDMARC(), nullTime(d.CheckedAt), nullTime(d.CheckAt), nullTime(d.PendingSince), d.TeamID, d.ID)
 }
 
 // SetDomainTracking writes what a PATCH can change.
 func (tx *Tx) SetDomainTracking(d *app.Domain) error {
-	return tx.one(`UPDATE domains SET open_tracking = ?, click_tracking = ?, tracking_subdomain = ? WHERE team_id = ? AND id = ?`,
+	return tx.WriteOne(`UPDATE domains SET open_tracking = ?, click_tracking = ?, tracking_subdomain = ? WHERE team_id = ? AND id = ?`,
 		d.OpenTracking, d.ClickTracking, nullText(d.TrackingSubdomain), d.TeamID, d.ID)
 }
 
 // SetDomainTrust writes whether the operator vouches for a domain, and what follows.
 func (tx *Tx) SetDomainTrust(d *app.Domain) error {
-	return tx.one(`UPDATE domains SET trusted = ?, status = ?, pending_since = ?, check_at = ? WHERE team_id = ? AND id = ?`,
+	return tx.WriteOne(`UPDATE domains SET trusted = ?, status = ?, pending_since = ?, check_at = ? WHERE team_id = ? AND id = ?`,
 		d.Trusted, string(d.Status), nullTime(d.PendingSince), nullTime(d.CheckAt), d.TeamID, d.ID)
 }
 
 // DeleteDomain removes a domain with its keys, also the API keys that were bound
 // to it.
 func (tx *Tx) DeleteDomain(teamID, id string) error {
-	return tx.one(`DELETE FROM domains WHERE team_id = ? AND id = ?`, teamID, id)
+	return tx.WriteOne(`DELETE FROM domains WHERE team_id = ? AND id = ?`, teamID, id)
 }
 
 // Domain returns one domain of a team with its key pairs.
 func (r *Reader) Domain(teamID, id string) (app.Domain, error) {
-	return r.withKeys(one(&r.session, scanDomain, `SELECT `+domainColumns+` FROM domains AS d WHERE d.team_id = ? AND d.id = ?`, teamID, id))
+	return r.withKeys(one(r, scanDomain, `SELECT `+domainColumns+` FROM domains AS d WHERE d.team_id = ? AND d.id = ?`, teamID, id))
 }
 
 // DomainByName returns the team's domain of that name with its key pairs.
 func (r *Reader) DomainByName(teamID, name string) (app.Domain, error) {
-	return r.withKeys(one(&r.session, scanDomain, `SELECT `+domainColumns+` FROM domains AS d WHERE d.team_id = ? AND d.name = ?`, teamID, name))
+	return r.withKeys(one(r, scanDomain, `SELECT `+domainColumns+` FROM domains AS d WHERE d.team_id = ? AND d.name = ?`, teamID, name))
 }
 
 func (r *Reader) withKeys(d app.Domain, err error) (app.Domain, error) {
 	if err != nil {
 		return d, err
 	}
-	d.Keys, err = list(&r.session, scanDKIMPair, `SELECT selector, state, public, sealed, created_at, retired_at FROM dkim_keys WHERE domain_id = ? ORDER BY selector`, d.ID)
+	d.Keys, err = list(r, scanDKIMPair, `SELECT selector, state, public, sealed, created_at, retired_at FROM dkim_keys WHERE domain_id = ? ORDER BY selector`, d.ID)
 	if err != nil {
 		return d, fmt.Errorf("read DKIM keys: %w", err)
 	}
@@ -131,7 +131,7 @@ func scanDKIMPair(s scanner) (app.DKIMPair, error) {
 func (r *Reader) DomainStatus(teamID, name string) (app.Domain, error) {
 	d := app.Domain{TeamID: teamID, Name: name}
 	var checks sql.NullString
-	err := r.row(`SELECT region, status, open_tracking, click_tracking, coalesce(tracking_subdomain, ''), no_dmarc,
+	err := r.Row(`SELECT region, status, open_tracking, click_tracking, coalesce(tracking_subdomain, ''), no_dmarc,
 			CASE WHEN open_tracking = 1 OR click_tracking = 1 THEN checks END FROM domains WHERE team_id = ? AND name = ?`, []any{teamID, name},
 		&d.Region, &d.Status, &d.OpenTracking, &d.ClickTracking, &d.TrackingSubdomain, &d.NoDMARC, &checks)
 	if err != nil {
@@ -144,7 +144,7 @@ func (r *Reader) DomainStatus(teamID, name string) (app.Domain, error) {
 // pairs. Error: ErrNotFound for a cursor that is none of them.
 func (r *Reader) ListDomains(teamID string, page app.Page) ([]app.Domain, bool, error) {
 	return listPage(r, page, func(cursor string) error {
-		return r.exists(`SELECT 1 FROM domains WHERE team_id = ? AND id = ?`, teamID, cursor)
+		return r.Exists(`SELECT 1 FROM domains WHERE team_id = ? AND id = ?`, teamID, cursor)
 	}, scanDomain,
 		`SELECT `+domainColumns+` FROM domains AS d WHERE d.team_id = ? AND d.id < ? ORDER BY d.id DESC LIMIT ?`,
 		`SELECT `+domainColumns+` FROM domains AS d WHERE d.team_id = ? AND d.id > ? ORDER BY d.id LIMIT ?`, teamID)
@@ -153,18 +153,18 @@ func (r *Reader) ListDomains(teamID string, page app.Page) ([]app.Domain, bool, 
 // DueDomains returns at most limit domains whose check is due, of all teams, the
 // longest due first, without their key pairs.
 func (r *Reader) DueDomains(now time.Time, limit int) ([]app.Domain, error) {
-	return list(&r.session, scanDomain, `SELECT `+domainColumns+` FROM domains AS d
+	return list(r, scanDomain, `SELECT `+domainColumns+` FROM domains AS d
 		WHERE d.check_at <= ? ORDER BY d.check_at, d.id LIMIT ?`, milli(now), limit)
 }
 
 // CountDomains says how many domains a team has, at most limit.
 func (r *Reader) CountDomains(teamID string, limit int) (n int, err error) {
-	ids, err := list(&r.session, scanText, `SELECT id FROM domains WHERE team_id = ? ORDER BY id LIMIT ?`, teamID, limit)
+	ids, err := list(r, scanText, `SELECT id FROM domains WHERE team_id = ? ORDER BY id LIMIT ?`, teamID, limit)
 	return len(ids), err
 }
 
 // VerifiedDomain returns the name of a team's oldest domain that is verified.
 func (r *Reader) VerifiedDomain(teamID string) (name string, err error) {
-	err = r.row(`SELECT name FROM domains WHERE team_id = ? AND status = 'verified' ORDER BY id LIMIT 1`, []any{teamID}, &name)
+	err = r.Row(`SELECT name FROM domains WHERE team_id = ? AND status = 'verified' ORDER BY id LIMIT 1`, []any{teamID}, &name)
 	return name, err
 }

@@ -12,14 +12,14 @@ func (tx *Tx) InsertDoubt(d app.Doubt) error {
 	if err != nil {
 		return err
 	}
-	err = tx.write(`INSERT INTO doubts (id, team_id, email_id, broadcast_id, recipients, relay, created_at) VALUES (?, ?, ?, ?, ?, ?, ?)`,
+	err = tx.Write(`INSERT INTO doubts (id, team_id, email_id, broadcast_id, recipients, relay, created_at) VALUES (?, ?, ?, ?, ?, ?, ?)`,
 		d.ID, d.TeamID, d.EmailID, nullText(d.BroadcastID), recipients, d.Relay, milli(d.CreatedAt))
 	return err
 }
 
 // SettleDoubts says in words what became of the open doubts of an email.
 func (tx *Tx) SettleDoubts(emailID, how string) error {
-	err := tx.write(`UPDATE doubts SET settled_at = ?, settled = ? WHERE email_id = ? AND settled_at IS NULL`, milli(tx.Now), how, emailID)
+	err := tx.Write(`UPDATE doubts SET settled_at = ?, settled = ? WHERE email_id = ? AND settled_at IS NULL`, milli(tx.Now), how, emailID)
 	return err
 }
 
@@ -48,7 +48,7 @@ func scanDoubt(s scanner) (app.Doubt, error) {
 // ListDoubts returns all doubts of all teams, oldest first, those after the id
 // cursor, at most limit: for the operator.
 func (r *Reader) ListDoubts(after string, limit int) ([]app.Doubt, error) {
-	return list(&r.session, scanDoubt, `SELECT `+doubtColumns+` WHERE d.id > ? ORDER BY d.id LIMIT ?`, after, limit)
+	return list(r, scanDoubt, `SELECT `+doubtColumns+` WHERE d.id > ? ORDER BY d.id LIMIT ?`, after, limit)
 }
 
 // DoubtsOf returns a page of the doubts of a team, of all where none is named, newest
@@ -57,7 +57,7 @@ func (r *Reader) ListDoubts(after string, limit int) ([]app.Doubt, error) {
 func (r *Reader) DoubtsOf(teamID string, page app.Page) ([]app.Doubt, bool, error) {
 	exists := func(cursor string) error {
 		var n int
-		return r.row(`SELECT 1 FROM doubts WHERE id = ? AND ? IN ('', team_id)`, []any{cursor, teamID}, &n)
+		return r.Row(`SELECT 1 FROM doubts WHERE id = ? AND ? IN ('', team_id)`, []any{cursor, teamID}, &n)
 	}
 	if teamID == "" {
 		return listPage(r, page, exists, scanDoubt, `SELECT `+doubtColumns+` WHERE d.id < ? ORDER BY d.id DESC LIMIT ?`, `SELECT `+doubtColumns+` WHERE d.id > ? ORDER BY d.id LIMIT ?`)
@@ -69,6 +69,6 @@ func (r *Reader) DoubtsOf(teamID string, page app.Page) ([]app.Doubt, bool, erro
 // CountDoubts says how often an email was in doubt.
 func (r *Reader) CountDoubts(emailID string) (int, error) {
 	var n int
-	err := r.row(`SELECT count(*) FROM doubts WHERE email_id = ?`, []any{emailID}, &n)
+	err := r.Row(`SELECT count(*) FROM doubts WHERE email_id = ?`, []any{emailID}, &n)
 	return n, err
 }

@@ -18,8 +18,8 @@ type EmailFilter struct {
 	Subject string // a part of it; the case of ASCII letters does not matter
 	Tag     app.Tag
 	TagName bool            // Tag has a name alone
-	Status  []app.LastEvent // one of them
-	State   []app.State     // one of them
+	Status  []app.LastEvent // WriteOne of them
+	State   []app.State     // WriteOne of them
 	Source  string
 	KeyID   string
 	Since   time.Time // created then or later
@@ -184,7 +184,7 @@ func (s *emailSearch) plan(f *EmailFilter, page app.Page, begin string) error {
 // prefixed returns the emails of a part to addresses that begin so, in the order of the
 // search; few is false where there are too many.
 func (s *emailSearch) prefixed(begin string, p searchPart) (ids []string, few bool, err error) {
-	ids, err = list(&s.r.session, scanText, `SELECT email_id FROM recipients WHERE team_id = ? AND lower(address) >= ? AND lower(address) < ? LIMIT ?`,
+	ids, err = list(s.r, scanText, `SELECT email_id FROM recipients WHERE team_id = ? AND lower(address) >= ? AND lower(address) < ? LIMIT ?`,
 		s.team, begin, begin+"\U0010ffff", maxPrefixed)
 	if err != nil || len(ids) == maxPrefixed {
 		return nil, false, err
@@ -271,7 +271,7 @@ func (s *emailSearch) args(p searchPart, more ...any) []any {
 }
 
 // piece looks at the next emails and returns those that fit, at most limit, and the last
-// one that was looked at; empty: its part is over.
+// WriteOne that was looked at; empty: its part is over.
 func (s *emailSearch) piece(limit int) (rows []app.Email, edge string, err error) {
 	p := &s.parts[0]
 	if p.ids != nil {
@@ -302,42 +302,42 @@ func (s *emailSearch) searchEdge(p searchPart) (id string, err error) {
 	args := []any{s.team, p.lo, p.hi, searchPiece - 1}
 	switch {
 	case p.stopped && s.newer:
-		err = s.r.row(`SELECT w.email_id FROM units AS w WHERE w.team_id = ?1 AND w.email_id >= ?2 AND w.email_id < ?3 AND `+waitStopped+` ORDER BY w.email_id LIMIT 1 OFFSET ?4`, args, &id)
+		err = s.r.Row(`SELECT w.email_id FROM units AS w WHERE w.team_id = ?1 AND w.email_id >= ?2 AND w.email_id < ?3 AND `+waitStopped+` ORDER BY w.email_id LIMIT 1 OFFSET ?4`, args, &id)
 	case p.stopped:
-		err = s.r.row(`SELECT w.email_id FROM units AS w WHERE w.team_id = ?1 AND w.email_id >= ?2 AND w.email_id < ?3 AND `+waitStopped+` ORDER BY w.email_id DESC LIMIT 1 OFFSET ?4`, args, &id)
+		err = s.r.Row(`SELECT w.email_id FROM units AS w WHERE w.team_id = ?1 AND w.email_id >= ?2 AND w.email_id < ?3 AND `+waitStopped+` ORDER BY w.email_id DESC LIMIT 1 OFFSET ?4`, args, &id)
 	case p.indexed && s.newer:
-		err = s.r.row(`SELECT email_id FROM recipients WHERE team_id = ?1 AND lower(address) = ?5 AND email_id >= ?2 AND email_id < ?3 ORDER BY email_id LIMIT 1 OFFSET ?4`, append(args, s.to), &id)
+		err = s.r.Row(`SELECT email_id FROM recipients WHERE team_id = ?1 AND lower(address) = ?5 AND email_id >= ?2 AND email_id < ?3 ORDER BY email_id LIMIT 1 OFFSET ?4`, append(args, s.to), &id)
 	case p.indexed:
-		err = s.r.row(`SELECT email_id FROM recipients WHERE team_id = ?1 AND lower(address) = ?5 AND email_id >= ?2 AND email_id < ?3 ORDER BY email_id DESC LIMIT 1 OFFSET ?4`, append(args, s.to), &id)
+		err = s.r.Row(`SELECT email_id FROM recipients WHERE team_id = ?1 AND lower(address) = ?5 AND email_id >= ?2 AND email_id < ?3 ORDER BY email_id DESC LIMIT 1 OFFSET ?4`, append(args, s.to), &id)
 	case s.newer:
-		err = s.r.row(`SELECT id FROM emails WHERE team_id = ?1 AND id >= ?2 AND id < ?3 ORDER BY id LIMIT 1 OFFSET ?4`, args, &id)
+		err = s.r.Row(`SELECT id FROM emails WHERE team_id = ?1 AND id >= ?2 AND id < ?3 ORDER BY id LIMIT 1 OFFSET ?4`, args, &id)
 	default:
-		err = s.r.row(`SELECT id FROM emails WHERE team_id = ?1 AND id >= ?2 AND id < ?3 ORDER BY id DESC LIMIT 1 OFFSET ?4`, args, &id)
+		err = s.r.Row(`SELECT id FROM emails WHERE team_id = ?1 AND id >= ?2 AND id < ?3 ORDER BY id DESC LIMIT 1 OFFSET ?4`, args, &id)
 	}
 	return id, err
 }
 
 // searched returns the emails of a piece that fit, in the order of the search.
 func (s *emailSearch) searched(p searchPart, limit int) ([]app.Email, error) {
-	session, args := &s.r.session, s.args(p, limit)
+	args := s.args(p, limit)
 	switch {
 	case p.stopped && s.newer:
-		return list(session, scanEmail, `SELECT `+emailColumns+` FROM units AS w CROSS JOIN emails AS e ON e.id = w.email_id
+		return list(s.r, scanEmail, `SELECT `+emailColumns+` FROM units AS w CROSS JOIN emails AS e ON e.id = w.email_id
 			WHERE w.team_id = ?1 AND w.email_id >= ?2 AND w.email_id < ?3 AND `+waitStopped+` AND `+emailFits+` AND `+emailGoesTo+` ORDER BY w.email_id LIMIT ?16`, args...)
 	case p.stopped:
-		return list(session, scanEmail, `SELECT `+emailColumns+` FROM units AS w CROSS JOIN emails AS e ON e.id = w.email_id
+		return list(s.r, scanEmail, `SELECT `+emailColumns+` FROM units AS w CROSS JOIN emails AS e ON e.id = w.email_id
 			WHERE w.team_id = ?1 AND w.email_id >= ?2 AND w.email_id < ?3 AND `+waitStopped+` AND `+emailFits+` AND `+emailGoesTo+` ORDER BY w.email_id DESC LIMIT ?16`, args...)
 	case p.indexed && s.newer:
-		return list(session, scanEmail, `SELECT `+emailColumns+` FROM recipients AS r CROSS JOIN emails AS e ON e.id = r.email_id
+		return list(s.r, scanEmail, `SELECT `+emailColumns+` FROM recipients AS r CROSS JOIN emails AS e ON e.id = r.email_id
 			WHERE r.team_id = ?1 AND lower(r.address) = ?11 AND r.email_id >= ?2 AND r.email_id < ?3 AND ?12 = '' AND ?13 = '' AND `+emailFits+` ORDER BY r.email_id LIMIT ?16`, args...)
 	case p.indexed:
-		return list(session, scanEmail, `SELECT `+emailColumns+` FROM recipients AS r CROSS JOIN emails AS e ON e.id = r.email_id
+		return list(s.r, scanEmail, `SELECT `+emailColumns+` FROM recipients AS r CROSS JOIN emails AS e ON e.id = r.email_id
 			WHERE r.team_id = ?1 AND lower(r.address) = ?11 AND r.email_id >= ?2 AND r.email_id < ?3 AND ?12 = '' AND ?13 = '' AND `+emailFits+` ORDER BY r.email_id DESC LIMIT ?16`, args...)
 	case s.newer:
-		return list(session, scanEmail, `SELECT `+emailColumns+` FROM emails AS e
+		return list(s.r, scanEmail, `SELECT `+emailColumns+` FROM emails AS e
 			WHERE e.team_id = ?1 AND e.id >= ?2 AND e.id < ?3 AND `+emailFits+` AND `+emailGoesTo+` ORDER BY e.id LIMIT ?16`, args...)
 	}
-	return list(session, scanEmail, `SELECT `+emailColumns+` FROM emails AS e
+	return list(s.r, scanEmail, `SELECT `+emailColumns+` FROM emails AS e
 		WHERE e.team_id = ?1 AND e.id >= ?2 AND e.id < ?3 AND `+emailFits+` AND `+emailGoesTo+` ORDER BY e.id DESC LIMIT ?16`, args...)
 }
 
@@ -390,14 +390,14 @@ func (r *Reader) IndexedRecipients() (emailID string, err error) {
 // IndexRecipients puts the recipients of the next emails into their index, of those with
 // ids behind after and below before, and returns the last one; empty: there are none.
 func (tx *Tx) IndexRecipients(after, before string) (last string, err error) {
-	err = tx.row(`SELECT email_id FROM recipients WHERE email_id > ? AND email_id < ? ORDER BY email_id LIMIT 1 OFFSET ?`, []any{after, before, indexPiece - 1}, &last)
+	err = tx.Row(`SELECT email_id FROM recipients WHERE email_id > ? AND email_id < ? ORDER BY email_id LIMIT 1 OFFSET ?`, []any{after, before, indexPiece - 1}, &last)
 	if errors.Is(err, ErrNotFound) {
-		err = tx.row(`SELECT email_id FROM recipients WHERE email_id > ? AND email_id < ? ORDER BY email_id DESC LIMIT 1`, []any{after, before}, &last)
+		err = tx.Row(`SELECT email_id FROM recipients WHERE email_id > ? AND email_id < ? ORDER BY email_id DESC LIMIT 1`, []any{after, before}, &last)
 	}
 	if err != nil {
 		return "", ignoreNotFound(err)
 	}
-	if err := tx.write(`UPDATE recipients SET team_id = (SELECT e.team_id FROM emails AS e WHERE e.id = recipients.email_id)
+	if err := tx.Write(`UPDATE recipients SET team_id = (SELECT e.team_id FROM emails AS e WHERE e.id = recipients.email_id)
 		WHERE email_id > ? AND email_id <= ? AND team_id IS NULL`, after, last); err != nil {
 		return "", err
 	}

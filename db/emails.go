@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"mailer/app"
+	"mailer/db/engine"
 )
 
 // InsertEmail writes an accepted email whole: its row, content, attachments and
@@ -20,7 +21,7 @@ func (tx *Tx) InsertEmail(e *app.Email, recipients []string) error {
 	}
 	tx.tellEvent(e.TeamID, e.ID, "", string(e.LastEvent))
 	for n, address := range recipients {
-		if err := tx.write(`INSERT INTO recipients (email_id, n, address, state) VALUES (?, ?, ?, 'queued')`, e.ID, n, address); err != nil {
+		if err := tx.Write(`INSERT INTO recipients (email_id, n, address, state) VALUES (?, ?, ?, 'queued')`, e.ID, n, address); err != nil {
 			return fmt.Errorf("insert recipient: %w", err)
 		}
 	}
@@ -42,7 +43,7 @@ func (tx *Tx) insertEmailRow(e *app.Email) error {
 	if err != nil {
 		return err
 	}
-	err = tx.write(`INSERT INTO emails (id, team_id, key_id, relay, message_id, sender, to_list, cc_list, bcc_list, reply_to,
+	err = tx.Write(`INSERT INTO emails (id, team_id, key_id, relay, message_id, sender, to_list, cc_list, bcc_list, reply_to,
 		subject, tags, attachments, topic_id, template_id, source, created_at, scheduled_at, last_event) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		e.ID, e.TeamID, nullText(e.KeyID), e.Relay, e.MessageID, columns[0], columns[1], columns[2], columns[3], columns[4],
 		e.Subject, tags, len(e.Attachments), nullText(e.TopicID), nullText(e.TemplateID), cmp.Or(e.Source, "api"), milli(e.CreatedAt), nullTime(e.ScheduledAt), string(e.LastEvent))
@@ -65,7 +66,7 @@ func (tx *Tx) insertContent(e *app.Email) error {
 	if err != nil {
 		return err
 	}
-	err = tx.write(`INSERT INTO contents (email_id, html, plain, headers, unsubscribe, tracking, insights, raw, sum) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+	err = tx.Write(`INSERT INTO contents (email_id, html, plain, headers, unsubscribe, tracking, insights, raw, sum) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		e.ID, nullText(e.HTML), nullText(e.Text), headers, nullText(e.Unsubscribe), tracking, insights, rawSize(e), contentSum(e.HTML, e.Text, columnText(headers), e.Unsubscribe))
 	if err != nil {
 		return fmt.Errorf("insert content: %w", err)
@@ -81,7 +82,7 @@ func (tx *Tx) insertContent(e *app.Email) error {
 // SetLastEvent moves the last_event of an email up by rank; a lower event changes
 // nothing, nor does that of an email that is gone.
 func (tx *Tx) SetLastEvent(emailID string, event app.LastEvent) error {
-	return tx.write(`UPDATE emails SET last_event = ? WHERE id = ? AND instr(?, ' ' || last_event || ' ') > 0`, string(event), emailID, givesWayTo[event])
+	return tx.Write(`UPDATE emails SET last_event = ? WHERE id = ? AND instr(?, ' ' || last_event || ' ') > 0`, string(event), emailID, givesWayTo[event])
 }
 
 // givesWayTo are the values of last_event that give way to each, with a space around each.
@@ -152,7 +153,7 @@ func scanEmail(s scanner) (app.Email, error) {
 // that is no email of the team.
 func (r *Reader) ListEmails(teamID string, page app.Page) ([]app.Email, bool, error) {
 	return listPage(r, page, func(cursor string) error {
-		return r.exists(`SELECT 1 FROM emails WHERE team_id = ? AND id = ?`, teamID, cursor)
+		return r.Exists(`SELECT 1 FROM emails WHERE team_id = ? AND id = ?`, teamID, cursor)
 	}, scanEmail,
 		`SELECT `+emailColumns+` FROM emails AS e WHERE e.team_id = ? AND e.id < ? AND e.unsent = 0 ORDER BY e.id DESC LIMIT ?`,
 		`SELECT `+emailColumns+` FROM emails AS e WHERE e.team_id = ? AND e.id > ? AND e.unsent = 0 ORDER BY e.id LIMIT ?`, teamID)
@@ -161,8 +162,8 @@ func (r *Reader) ListEmails(teamID string, page app.Page) ([]app.Email, bool, er
 // EmailRow returns one email of a team as lists show it, without bodies and
 // attachments.
 func (r *Reader) EmailRow(teamID, id string) (*app.Email, error) {
-	e, err := one(&r.session, scanEmail, `SELECT `+emailColumns+` FROM emails AS e WHERE e.team_id = ? AND e.id = ?`, teamID, id)
-	return &e, ofEmail(err, teamID, id)
+	e, err := one(r, scanEmail, `SELECT `+emailColumns+` FROM emails AS e WHERE e.team_id = ? AND e.id = ?`, teamID, id)
+	return &e, engine.DamagedEmail(err, teamID, id)
 }
 
 // Email returns one email of a team with its bodies and the metadata of its
@@ -182,14 +183,14 @@ func (r *Reader) emailAndRaw(teamID, id string) (*app.Email, int64, error) {
 	if _, rowErr := r.EmailRow(teamID, id); rowErr != nil { // not there, or the row itself is damaged
 		return nil, 0, rowErr
 	}
-	return nil, 0, ofEmail(damaged("contents", err), teamID, id)
+	return nil, 0, engine.DamagedEmail(engine.DamagedRow("contents", err), teamID, id)
 }
 
 func (r *Reader) email(teamID, id string) (_ *app.Email, rawSize int64, err error) {
 	var row emailRow
 	var html, plain, headers, unsubscribe, tracking, insights sql.NullString
 	var sum, raw sql.NullInt64 // NULL: there is no content; there is no message beside it
-	err = r.row(`SELECT `+emailColumns+`, c.html, c.plain, c.headers, c.unsubscribe, c.tracking, c.insights, c.raw, c.sum
+	err = r.Row(`SELECT `+emailColumns+`, c.html, c.plain, c.headers, c.unsubscribe, c.tracking, c.insights, c.raw, c.sum
 		FROM emails AS e LEFT JOIN contents AS c ON c.email_id = e.id WHERE e.team_id = ? AND e.id = ?`, []any{teamID, id},
 		append(row.dest(), &html, &plain, &headers, &unsubscribe, &tracking, &insights, &raw, &sum)...)
 	if err != nil {
@@ -204,7 +205,7 @@ func (r *Reader) email(teamID, id string) (_ *app.Email, rawSize int64, err erro
 	case !sum.Valid:
 		return nil, 0, ErrNotFound
 	case sum.Int64 != contentSum(html.String, plain.String, headers.String, unsubscribe.String):
-		return nil, 0, errSum
+		return nil, 0, engine.ErrChecksum
 	}
 	e.HTML, e.Text, e.Unsubscribe = html.String, plain.String, unsubscribe.String
 	if err := errors.Join(fromJSON(headers, &e.Headers), fromJSON(tracking, &e.Tracking), fromJSON(insights, &e.Insights)); err != nil {
@@ -218,7 +219,7 @@ func (r *Reader) email(teamID, id string) (_ *app.Email, rawSize int64, err erro
 
 // EmailSize returns about how many bytes Email reads, without reading them.
 func (r *Reader) EmailSize(teamID, id string) (bytes int64, err error) {
-	err = r.row(`SELECT coalesce(octet_length(c.html), 0) + coalesce(octet_length(c.plain), 0) + coalesce(octet_length(c.headers), 0)
+	err = r.Row(`SELECT coalesce(octet_length(c.html), 0) + coalesce(octet_length(c.plain), 0) + coalesce(octet_length(c.headers), 0)
 		FROM emails AS e LEFT JOIN contents AS c ON c.email_id = e.id WHERE e.team_id = ? AND e.id = ?`, []any{teamID, id}, &bytes)
 	return bytes, err
 }
@@ -226,7 +227,7 @@ func (r *Reader) EmailSize(teamID, id string) (bytes int64, err error) {
 // OutgoingSize returns about how many bytes Outgoing reads, without reading them.
 func (r *Reader) OutgoingSize(teamID, id string) (bytes int64, err error) {
 	var files int64
-	err = r.row(`SELECT coalesce(sum(a.size), 0) FROM emails AS e JOIN attachments AS a ON a.email_id = e.id WHERE e.team_id = ? AND e.id = ?`, []any{teamID, id}, &files)
+	err = r.Row(`SELECT coalesce(sum(a.size), 0) FROM emails AS e JOIN attachments AS a ON a.email_id = e.id WHERE e.team_id = ? AND e.id = ?`, []any{teamID, id}, &files)
 	if err != nil {
 		return 0, err
 	}
@@ -244,7 +245,7 @@ func (r *Reader) EmailHead(teamID, id string) (app.Email, error) {
 	e := app.Email{ID: id, TeamID: teamID}
 	var key *string
 	var scheduled *int64
-	err := r.row(`SELECT key_id, relay, message_id, scheduled_at, last_event FROM emails WHERE team_id = ? AND id = ?`,
+	err := r.Row(`SELECT key_id, relay, message_id, scheduled_at, last_event FROM emails WHERE team_id = ? AND id = ?`,
 		[]any{teamID, id}, &key, &e.Relay, &e.MessageID, &scheduled, &e.LastEvent)
 	if key != nil {
 		e.KeyID = *key
@@ -258,55 +259,55 @@ func (r *Reader) EmailHead(teamID, id string) (app.Email, error) {
 // DeleteEmail removes an email with all that belongs to it. Errors: ErrNotFound; a
 // Damage where its content can't be read, since a write would fail there too.
 func (tx *Tx) DeleteEmail(teamID, id string) error {
-	if _, _, err := tx.Whole(teamID, id); isUnreadable(err) {
+	if _, _, err := tx.Whole(teamID, id); engine.IsUnreadable(err) {
 		return err
 	}
-	n, err := tx.exec(`DELETE FROM emails WHERE team_id = ? AND id = ?`, teamID, id)
+	n, err := tx.Exec(`DELETE FROM emails WHERE team_id = ? AND id = ?`, teamID, id)
 	if err := oneRow(n, err, ErrNotFound); err != nil {
 		return err
 	}
-	if err := tx.write(`DELETE FROM units WHERE email_id = ?`, id); err != nil {
+	if err := tx.Write(`DELETE FROM units WHERE email_id = ?`, id); err != nil {
 		return err
 	}
-	if err := tx.write(`DELETE FROM events WHERE email_id = ?`, id); err != nil {
+	if err := tx.Write(`DELETE FROM events WHERE email_id = ?`, id); err != nil {
 		return err
 	}
 	if err := tx.deleteAttempts(id); err != nil {
 		return err
 	}
-	if err := tx.write(`DELETE FROM captures WHERE email_id = ?`, id); err != nil {
+	if err := tx.Write(`DELETE FROM captures WHERE email_id = ?`, id); err != nil {
 		return err
 	}
-	if err := tx.write(`DELETE FROM provider_ids WHERE email_id = ?`, id); err != nil {
+	if err := tx.Write(`DELETE FROM provider_ids WHERE email_id = ?`, id); err != nil {
 		return err
 	}
-	err = tx.write(`DELETE FROM doubts WHERE email_id = ?`, id)
+	err = tx.Write(`DELETE FROM doubts WHERE email_id = ?`, id)
 	return err
 }
 
 // OwnsEmail is nil when the email is the team's, else ErrNotFound.
 func (r *Reader) OwnsEmail(teamID, id string) error {
-	return r.exists(`SELECT 1 FROM emails WHERE team_id = ? AND id = ?`, teamID, id)
+	return r.Exists(`SELECT 1 FROM emails WHERE team_id = ? AND id = ?`, teamID, id)
 }
 
 // RecipientNumber returns the number of an address in the envelope of an email.
 // Error: ErrNotFound.
 func (r *Reader) RecipientNumber(emailID, address string) (n int, err error) {
-	err = r.row(`SELECT n FROM recipients WHERE email_id = ? AND address = ?`, []any{emailID, address}, &n)
+	err = r.Row(`SELECT n FROM recipients WHERE email_id = ? AND address = ?`, []any{emailID, address}, &n)
 	return n, err
 }
 
 // Envelope returns all recipients of a team's email, in the order of the envelope,
 // whatever became of them: none where the email is gone.
 func (r *Reader) Envelope(teamID, emailID string) ([]string, error) {
-	return list(&r.session, scanText, `SELECT r.address FROM emails AS e JOIN recipients AS r ON r.email_id = e.id WHERE e.team_id = ? AND e.id = ? ORDER BY r.n`, teamID, emailID)
+	return list(r, scanText, `SELECT r.address FROM emails AS e JOIN recipients AS r ON r.email_id = e.id WHERE e.team_id = ? AND e.id = ? ORDER BY r.n`, teamID, emailID)
 }
 
 // InsertCapture keeps a message of the capture transport, of an email or of a
 // recipient of a broadcast; a repeated one replaces it. Error: ErrNotFound for an
 // email that is gone.
 func (tx *Tx) InsertCapture(emailID string, message []byte) error {
-	return tx.one(`INSERT INTO captures (email_id, message, created_at) SELECT ?1, ?2, ?3
+	return tx.WriteOne(`INSERT INTO captures (email_id, message, created_at) SELECT ?1, ?2, ?3
 		WHERE EXISTS (SELECT 1 FROM emails WHERE id = ?1) OR EXISTS (SELECT 1 FROM broadcast_recipients WHERE id = ?1)
 		ON CONFLICT (email_id) DO UPDATE SET message = excluded.message, created_at = excluded.created_at`,
 		emailID, message, milli(tx.Now))
@@ -314,15 +315,15 @@ func (tx *Tx) InsertCapture(emailID string, message []byte) error {
 
 // Capture returns the captured message of a team's email.
 func (r *Reader) Capture(teamID, emailID string) (message []byte, err error) {
-	err = r.row(`SELECT c.message FROM captures AS c JOIN emails AS e ON e.id = c.email_id WHERE e.team_id = ? AND e.id = ?`,
+	err = r.Row(`SELECT c.message FROM captures AS c JOIN emails AS e ON e.id = c.email_id WHERE e.team_id = ? AND e.id = ?`,
 		[]any{teamID, emailID}, &message)
-	return message, ofEmail(err, teamID, emailID)
+	return message, engine.DamagedEmail(err, teamID, emailID)
 }
 
 // BroadcastCapture returns the captured message to a recipient of a team's
 // broadcast.
 func (r *Reader) BroadcastCapture(teamID, emailID string) (message []byte, err error) {
-	err = r.row(`SELECT c.message FROM captures AS c JOIN broadcasts AS b ON b.mails = ? WHERE b.team_id = ? AND c.email_id = ?`,
+	err = r.Row(`SELECT c.message FROM captures AS c JOIN broadcasts AS b ON b.mails = ? WHERE b.team_id = ? AND c.email_id = ?`,
 		[]any{app.MailsOf(emailID), teamID, emailID}, &message)
 	return message, err
 }
@@ -330,7 +331,7 @@ func (r *Reader) BroadcastCapture(teamID, emailID string) (message []byte, err e
 // CaptureSize returns how many bytes Capture or BroadcastCapture reads, without reading
 // them.
 func (r *Reader) CaptureSize(teamID, emailID string) (bytes int64, err error) {
-	err = r.row(`SELECT octet_length(c.message) FROM captures AS c WHERE c.email_id = ?2 AND (
+	err = r.Row(`SELECT octet_length(c.message) FROM captures AS c WHERE c.email_id = ?2 AND (
 		EXISTS (SELECT 1 FROM emails AS e WHERE e.team_id = ?1 AND e.id = ?2) OR EXISTS (SELECT 1 FROM broadcasts AS b WHERE b.team_id = ?1 AND b.mails = ?3))`,
 		[]any{teamID, emailID, app.MailsOf(emailID)}, &bytes)
 	return bytes, err

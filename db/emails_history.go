@@ -13,7 +13,7 @@ import (
 
 // IsHistory reports whether an email came here as history.
 func (r *Reader) IsHistory(emailID string) (bool, error) {
-	err := r.exists(`SELECT 1 FROM emails WHERE id = ? AND imported_at IS NOT NULL`, emailID)
+	err := r.Exists(`SELECT 1 FROM emails WHERE id = ? AND imported_at IS NOT NULL`, emailID)
 	if errors.Is(err, ErrNotFound) {
 		return false, nil
 	}
@@ -24,7 +24,7 @@ func (r *Reader) IsHistory(emailID string) (bool, error) {
 // ErrConflict.
 func (r *Reader) MailIsFree(id string) error {
 	var taken bool
-	err := r.row(`SELECT EXISTS (SELECT 1 FROM emails WHERE id = ?1) OR EXISTS (SELECT 1 FROM events WHERE email_id = ?1)
+	err := r.Row(`SELECT EXISTS (SELECT 1 FROM emails WHERE id = ?1) OR EXISTS (SELECT 1 FROM events WHERE email_id = ?1)
 		OR EXISTS (SELECT 1 FROM units WHERE email_id = ?1) OR EXISTS (SELECT 1 FROM broadcasts WHERE mails = ?2)`, []any{id, app.MailsOf(id)}, &taken)
 	if err == nil && taken {
 		return ErrConflict
@@ -34,7 +34,7 @@ func (r *Reader) MailIsFree(id string) error {
 
 // AttachmentIsFree is MailIsFree for the id of an attachment.
 func (r *Reader) AttachmentIsFree(id string) error {
-	err := r.exists(`SELECT 1 FROM attachments WHERE id = ?`, id)
+	err := r.Exists(`SELECT 1 FROM attachments WHERE id = ?`, id)
 	if err == nil {
 		return ErrConflict
 	}
@@ -54,12 +54,12 @@ func (tx *Tx) InsertHistory(e *app.Email, recipients []RecipientState) error {
 			return err
 		}
 	}
-	err := tx.write(`UPDATE emails SET content_deleted_at = ?, imported_at = ? WHERE id = ?`, nullTime(e.ContentDeletedAt), milli(tx.Now), e.ID)
+	err := tx.Write(`UPDATE emails SET content_deleted_at = ?, imported_at = ? WHERE id = ?`, nullTime(e.ContentDeletedAt), milli(tx.Now), e.ID)
 	if err != nil {
 		return fmt.Errorf("insert email: %w", err)
 	}
 	for n, r := range recipients {
-		if err := tx.write(`INSERT INTO recipients (email_id, n, address, state, team_id) VALUES (?, ?, ?, ?, ?)`, e.ID, n, r.Address, string(r.State), e.TeamID); err != nil {
+		if err := tx.Write(`INSERT INTO recipients (email_id, n, address, state, team_id) VALUES (?, ?, ?, ?, ?)`, e.ID, n, r.Address, string(r.State), e.TeamID); err != nil {
 			return fmt.Errorf("insert recipient: %w", err)
 		}
 	}
@@ -79,7 +79,7 @@ func (tx *Tx) InsertHistory(e *app.Email, recipients []RecipientState) error {
 // yet, and adds what it says to the figures of charts; to those of quotas and guardrails
 // it adds nothing. Events stand oldest first. Error: ErrNotFound for any other email.
 func (tx *Tx) InsertHistoryEvents(teamID, emailID string, events []app.Event) error {
-	e, err := one(&tx.session, scanEmail, `SELECT `+emailColumns+` FROM emails AS e WHERE e.team_id = ? AND e.id = ? AND e.imported_at IS NOT NULL
+	e, err := one(&tx.Reader, scanEmail, `SELECT `+emailColumns+` FROM emails AS e WHERE e.team_id = ? AND e.id = ? AND e.imported_at IS NOT NULL
 		AND NOT EXISTS (SELECT 1 FROM events AS v WHERE v.email_id = e.id)`, teamID, emailID)
 	if err != nil {
 		return err
@@ -90,7 +90,7 @@ func (tx *Tx) InsertHistoryEvents(teamID, emailID string, events []app.Event) er
 		if err != nil {
 			return err
 		}
-		err = tx.write(`INSERT INTO events (email_id, id, type, recipient, detail, created_at) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (email_id, id) DO NOTHING`,
+		err = tx.Write(`INSERT INTO events (email_id, id, type, recipient, detail, created_at) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (email_id, id) DO NOTHING`,
 			emailID, ev.ID, string(ev.Type), nullText(ev.Recipient), detail, milli(ev.CreatedAt))
 		if err != nil {
 			return fmt.Errorf("insert event: %w", err)

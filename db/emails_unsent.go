@@ -18,11 +18,11 @@ func (tx *Tx) InsertUnsent(e *app.Email, recipients []string) error {
 	if err := tx.insertEmailRow(&row); err != nil {
 		return err
 	}
-	if err := tx.write(`UPDATE emails SET unsent = 1, content_deleted_at = ? WHERE id = ?`, milli(tx.Now), e.ID); err != nil {
+	if err := tx.Write(`UPDATE emails SET unsent = 1, content_deleted_at = ? WHERE id = ?`, milli(tx.Now), e.ID); err != nil {
 		return err
 	}
 	for n, address := range recipients {
-		if err := tx.write(`INSERT INTO recipients (email_id, n, address, state) VALUES (?, ?, ?, 'suppressed')`, e.ID, n, address); err != nil {
+		if err := tx.Write(`INSERT INTO recipients (email_id, n, address, state) VALUES (?, ?, ?, 'suppressed')`, e.ID, n, address); err != nil {
 			return fmt.Errorf("insert recipient: %w", err)
 		}
 	}
@@ -31,14 +31,14 @@ func (tx *Tx) InsertUnsent(e *app.Email, recipients []string) error {
 
 // CountUnsent returns how many refused sends of a team since a time are kept.
 func (r *Reader) CountUnsent(teamID string, since time.Time) (n int, err error) {
-	err = r.row(`SELECT count(*) FROM emails WHERE team_id = ? AND unsent = 1 AND created_at >= ?`, []any{teamID, milli(since)}, &n)
+	err = r.Row(`SELECT count(*) FROM emails WHERE team_id = ? AND unsent = 1 AND created_at >= ?`, []any{teamID, milli(since)}, &n)
 	return n, err
 }
 
 // PurgeUnsent deletes at most limit refused sends of a team from before a time, and
 // reports whether there may be more.
 func (tx *Tx) PurgeUnsent(teamID string, before time.Time, limit int) (more bool, err error) {
-	ids, err := list(&tx.session, scanText, `SELECT id FROM emails WHERE team_id = ? AND unsent = 1 AND created_at <= ? ORDER BY created_at LIMIT ?`, teamID, milli(before), limit)
+	ids, err := list(&tx.Reader, scanText, `SELECT id FROM emails WHERE team_id = ? AND unsent = 1 AND created_at <= ? ORDER BY created_at LIMIT ?`, teamID, milli(before), limit)
 	if err != nil {
 		return false, fmt.Errorf("read refused sends: %w", err)
 	}

@@ -17,25 +17,25 @@ type Erasure struct {
 
 // InsertErasure notes addresses, sealed, whose traces have to go.
 func (tx *Tx) InsertErasure(e Erasure) error {
-	err := tx.write(`INSERT INTO erasures (id, team_id, addresses, created_at) VALUES (?, ?, ?, ?)`, e.ID, e.TeamID, e.Sealed, milli(tx.Now))
+	err := tx.Write(`INSERT INTO erasures (id, team_id, addresses, created_at) VALUES (?, ?, ?, ?)`, e.ID, e.TeamID, e.Sealed, milli(tx.Now))
 	return err
 }
 
 // DeleteErasure notes that an erasure is done.
 func (tx *Tx) DeleteErasure(teamID, id string) error {
-	err := tx.write(`DELETE FROM erasures WHERE team_id = ? AND id = ?`, teamID, id)
+	err := tx.Write(`DELETE FROM erasures WHERE team_id = ? AND id = ?`, teamID, id)
 	return err
 }
 
 // Erasures returns the erasures of all teams that are not done, oldest first, at
 // most limit.
 func (r *Reader) Erasures(limit int) ([]Erasure, error) {
-	return list(&r.session, scanErasure, `SELECT id, team_id, addresses FROM erasures ORDER BY id LIMIT ?`, limit)
+	return list(r, scanErasure, `SELECT id, team_id, addresses FROM erasures ORDER BY id LIMIT ?`, limit)
 }
 
 // ErasuresOf returns the erasures of a team that are not done.
 func (r *Reader) ErasuresOf(teamID string) ([]Erasure, error) {
-	return list(&r.session, scanErasure, `SELECT id, team_id, addresses FROM erasures WHERE team_id = ?`, teamID)
+	return list(r, scanErasure, `SELECT id, team_id, addresses FROM erasures WHERE team_id = ?`, teamID)
 }
 
 func scanErasure(s scanner) (Erasure, error) {
@@ -46,25 +46,25 @@ func scanErasure(s scanner) (Erasure, error) {
 
 // HasErasure reports whether an erasure of a team is not done yet.
 func (r *Reader) HasErasure(teamID, id string) (open bool, err error) {
-	err = r.row(`SELECT EXISTS (SELECT 1 FROM erasures WHERE team_id = ? AND id = ?)`, []any{teamID, id}, &open)
+	err = r.Row(`SELECT EXISTS (SELECT 1 FROM erasures WHERE team_id = ? AND id = ?)`, []any{teamID, id}, &open)
 	return open, err
 }
 
 // HasErasures reports whether a team's addresses are being erased.
 func (r *Reader) HasErasures(teamID string) (open bool, err error) {
-	err = r.row(`SELECT EXISTS (SELECT 1 FROM erasures WHERE team_id = ?)`, []any{teamID}, &open)
+	err = r.Row(`SELECT EXISTS (SELECT 1 FROM erasures WHERE team_id = ?)`, []any{teamID}, &open)
 	return open, err
 }
 
 // EraseSuppression has a suppression of an address forget it; it goes on to
 // block. Error: ErrNotFound.
 func (tx *Tx) EraseSuppression(teamID string, address app.AddressHash) error {
-	n, err := tx.exec(`UPDATE suppressions SET email = NULL WHERE team_id = ? AND address = ? AND email IS NOT NULL`, teamID, address[:])
+	n, err := tx.Exec(`UPDATE suppressions SET email = NULL WHERE team_id = ? AND address = ? AND email IS NOT NULL`, teamID, address[:])
 	if err != nil {
 		return fmt.Errorf("erase suppression: %w", err)
 	}
 	if n == 0 {
-		return tx.exists(`SELECT 1 FROM suppressions WHERE team_id = ? AND address = ?`, teamID, address[:])
+		return tx.Exists(`SELECT 1 FROM suppressions WHERE team_id = ? AND address = ?`, teamID, address[:])
 	}
 	tx.countListed(&app.Suppression{TeamID: teamID, Email: app.Erased}, -1)
 	return nil
@@ -72,7 +72,7 @@ func (tx *Tx) EraseSuppression(teamID string, address app.AddressHash) error {
 
 // NewestEmail returns the highest id of a team's emails; empty: it has none.
 func (r *Reader) NewestEmail(teamID string) (id string, err error) {
-	err = r.row(`SELECT id FROM emails WHERE team_id = ? ORDER BY id DESC LIMIT 1`, []any{teamID}, &id)
+	err = r.Row(`SELECT id FROM emails WHERE team_id = ? ORDER BY id DESC LIMIT 1`, []any{teamID}, &id)
 	return id, ignoreNotFound(err)
 }
 
@@ -86,7 +86,7 @@ type Span struct{ After, Until string }
 func (r *Reader) EmailsWithTraces(teamID string, span Span, limit int, e *erase.Set) (hit map[string]bool, files []string, next string, err error) {
 	hit = map[string]bool{}
 	n := 0
-	_, err = list(&r.session, func(s scanner) (struct{}, error) {
+	_, err = list(r, func(s scanner) (struct{}, error) {
 		var id, sender, to, subject string
 		var cc, bcc, reply, tags, html, plain, headers sql.NullString
 		var attachments int
@@ -119,7 +119,7 @@ func (r *Reader) EmailsWithTraces(teamID string, span Span, limit int, e *erase.
 // traces adds the emails of a span whose envelope, timeline or doubts hold an
 // address of e.
 func (r *Reader) traces(teamID string, span Span, e *erase.Set, hit map[string]bool) error {
-	_, err := list(&r.session, func(s scanner) (struct{}, error) {
+	_, err := list(r, func(s scanner) (struct{}, error) {
 		var id, address string
 		err := s.Scan(&id, &address)
 		if e.Has(address) {
@@ -140,17 +140,17 @@ func (r *Reader) traces(teamID string, span Span, e *erase.Set, hit map[string]b
 		}
 		return struct{}{}, err
 	}
-	_, err = list(&r.session, detail, `SELECT v.email_id, v.recipient, v.detail FROM emails AS e CROSS JOIN events AS v ON v.email_id = e.id
+	_, err = list(r, detail, `SELECT v.email_id, v.recipient, v.detail FROM emails AS e CROSS JOIN events AS v ON v.email_id = e.id
 		WHERE e.team_id = ? AND e.id > ? AND e.id <= ?`, teamID, span.After, span.Until)
 	if err != nil {
 		return err
 	}
-	_, err = list(&r.session, detail, `SELECT d.email_id, NULL, d.recipients FROM emails AS e CROSS JOIN doubts AS d ON d.email_id = e.id
+	_, err = list(r, detail, `SELECT d.email_id, NULL, d.recipients FROM emails AS e CROSS JOIN doubts AS d ON d.email_id = e.id
 		WHERE e.team_id = ? AND e.id > ? AND e.id <= ?`, teamID, span.After, span.Until)
 	if err != nil {
 		return err
 	}
-	_, err = list(&r.session, tracedAttempts(e, hit), `SELECT a.email_id, a.detail, a.conversation FROM emails AS e CROSS JOIN attempts AS a ON a.email_id = e.id
+	_, err = list(r, tracedAttempts(e, hit), `SELECT a.email_id, a.detail, a.conversation FROM emails AS e CROSS JOIN attempts AS a ON a.email_id = e.id
 		WHERE e.team_id = ? AND e.id > ? AND e.id <= ?`, teamID, span.After, span.Until)
 	return err
 }
@@ -159,7 +159,7 @@ func (r *Reader) traces(teamID string, span Span, e *erase.Set, hit map[string]b
 // recipient of e, at most limit of those after an email.
 func (r *Reader) WaitingFor(relay, teamID, until string, e *erase.Set) ([]string, error) {
 	var ids []string
-	_, err := list(&r.session, func(s scanner) (struct{}, error) {
+	_, err := list(r, func(s scanner) (struct{}, error) {
 		var id, address string
 		err := s.Scan(&id, &address)
 		if e.Has(address) && (len(ids) == 0 || ids[len(ids)-1] != id) {
@@ -175,7 +175,7 @@ func (r *Reader) WaitingFor(relay, teamID, until string, e *erase.Set) ([]string
 // be on its way. Error: ErrNotFound.
 func (r *Reader) OpenUnit(teamID, emailID string) (u app.Unit, dotted bool, err error) {
 	u = app.Unit{EmailID: emailID, TeamID: teamID}
-	err = r.row(`SELECT relay, domain, attempts, state = 'dotted' FROM units WHERE email_id = ? AND team_id = ?`,
+	err = r.Row(`SELECT relay, domain, attempts, state = 'dotted' FROM units WHERE email_id = ? AND team_id = ?`,
 		[]any{emailID, teamID}, &u.Relay, &u.Domain, &u.Attempts, &dotted)
 	return u, dotted, err
 }
@@ -185,7 +185,7 @@ func (r *Reader) OpenUnit(teamID, emailID string) (u app.Unit, dotted bool, err 
 // changes when the unit is due by more than a millisecond. Error: ErrNotFound
 // when it is dotted or gone.
 func (tx *Tx) OutdateUnit(emailID string) error {
-	return tx.one(`UPDATE units SET attempts = CASE WHEN attempts > 0 THEN attempts + 1 ELSE 0 END, next_at = next_at + 1,
+	return tx.WriteOne(`UPDATE units SET attempts = CASE WHEN attempts > 0 THEN attempts + 1 ELSE 0 END, next_at = next_at + 1,
 		state = CASE state WHEN 'begun' THEN 'later' ELSE state END, signature = NULL WHERE email_id = ? AND state <> 'dotted'`, emailID)
 }
 
@@ -211,17 +211,17 @@ func (tx *Tx) RewriteEmail(m *app.Email, attachments []*app.Attachment) error {
 	if err != nil {
 		return err
 	}
-	err = tx.write(`UPDATE emails SET sender = ?, to_list = ?, cc_list = ?, bcc_list = ?, reply_to = ?, subject = ?, tags = ?
+	err = tx.Write(`UPDATE emails SET sender = ?, to_list = ?, cc_list = ?, bcc_list = ?, reply_to = ?, subject = ?, tags = ?
 		WHERE team_id = ? AND id = ?`, columns[0], columns[1], columns[2], columns[3], columns[4], m.Subject, tags, m.TeamID, m.ID)
 	if err != nil {
 		return fmt.Errorf("rewrite email: %w", err)
 	}
-	err = tx.write(`UPDATE contents SET html = ?, plain = ?, headers = ?, sum = ? WHERE email_id = ?`, nullText(m.HTML), nullText(m.Text), headers,
+	err = tx.Write(`UPDATE contents SET html = ?, plain = ?, headers = ?, sum = ? WHERE email_id = ?`, nullText(m.HTML), nullText(m.Text), headers,
 		contentSum(m.HTML, m.Text, columnText(headers), m.Unsubscribe), m.ID)
 	if err != nil {
 		return fmt.Errorf("rewrite content: %w", err)
 	}
-	if err := tx.write(`DELETE FROM account_texts WHERE email_id = ?`, m.ID); err != nil {
+	if err := tx.Write(`DELETE FROM account_texts WHERE email_id = ?`, m.ID); err != nil {
 		return fmt.Errorf("erase the text of a mail to a person: %w", err)
 	}
 	for _, a := range attachments {
@@ -238,7 +238,7 @@ func (tx *Tx) RewriteEmail(m *app.Email, attachments []*app.Attachment) error {
 // HoldsTraces reports whether envelope, timeline or doubts of an email hold an
 // address of e.
 func (r *Reader) HoldsTraces(emailID string, e *erase.Set) (holds bool, err error) {
-	_, err = list(&r.session, func(s scanner) (struct{}, error) {
+	_, err = list(r, func(s scanner) (struct{}, error) {
 		var recipient sql.NullString
 		var detail string
 		err := s.Scan(&recipient, &detail)
@@ -249,7 +249,7 @@ func (r *Reader) HoldsTraces(emailID string, e *erase.Set) (holds bool, err erro
 	if err != nil || holds {
 		return holds, err
 	}
-	_, err = list(&r.session, func(s scanner) (struct{}, error) {
+	_, err = list(r, func(s scanner) (struct{}, error) {
 		_, held, err := scanTraced(s, e)
 		holds = holds || held
 		return struct{}{}, err
@@ -260,7 +260,7 @@ func (r *Reader) HoldsTraces(emailID string, e *erase.Set) (holds bool, err erro
 // EraseTraces scrubs envelope, timeline and doubts of an email, and drops its
 // captured message.
 func (tx *Tx) EraseTraces(emailID string, e *erase.Set) error {
-	if err := tx.write(`DELETE FROM captures WHERE email_id = ?`, emailID); err != nil {
+	if err := tx.Write(`DELETE FROM captures WHERE email_id = ?`, emailID); err != nil {
 		return fmt.Errorf("delete capture: %w", err)
 	}
 	if err := tx.eraseEnvelope(emailID, e); err != nil {
@@ -272,7 +272,7 @@ func (tx *Tx) EraseTraces(emailID string, e *erase.Set) error {
 	if err := tx.eraseAttempts(emailID, e); err != nil {
 		return err
 	}
-	rows, err := list(&tx.session, scanTextRow, `SELECT id, recipients FROM doubts WHERE email_id = ?`, emailID)
+	rows, err := list(&tx.Reader, scanTextRow, `SELECT id, recipients FROM doubts WHERE email_id = ?`, emailID)
 	if err != nil {
 		return err
 	}
@@ -284,7 +284,7 @@ func (tx *Tx) EraseTraces(emailID string, e *erase.Set) error {
 			}
 			continue
 		}
-		if err := tx.write(`UPDATE doubts SET recipients = ? WHERE id = ?`, clean, row.ID); err != nil {
+		if err := tx.Write(`UPDATE doubts SET recipients = ? WHERE id = ?`, clean, row.ID); err != nil {
 			return fmt.Errorf("scrub doubt: %w", err)
 		}
 	}
@@ -296,7 +296,7 @@ func (tx *Tx) eraseEnvelope(emailID string, e *erase.Set) error {
 		n       int
 		address string
 	}
-	rows, err := list(&tx.session, func(s scanner) (recipient, error) {
+	rows, err := list(&tx.Reader, func(s scanner) (recipient, error) {
 		var v recipient
 		err := s.Scan(&v.n, &v.address)
 		return v, err
@@ -308,7 +308,7 @@ func (tx *Tx) eraseEnvelope(emailID string, e *erase.Set) error {
 		if !e.Has(row.address) {
 			continue
 		}
-		if err := tx.write(`UPDATE recipients SET address = ? WHERE email_id = ? AND n = ?`, app.Erased, emailID, row.n); err != nil {
+		if err := tx.Write(`UPDATE recipients SET address = ? WHERE email_id = ? AND n = ?`, app.Erased, emailID, row.n); err != nil {
 			return fmt.Errorf("scrub recipient: %w", err)
 		}
 	}
@@ -320,7 +320,7 @@ func (tx *Tx) eraseTimeline(emailID string, e *erase.Set) error {
 		id, detail string
 		recipient  sql.NullString
 	}
-	rows, err := list(&tx.session, func(s scanner) (event, error) {
+	rows, err := list(&tx.Reader, func(s scanner) (event, error) {
 		var v event
 		err := s.Scan(&v.id, &v.recipient, &v.detail)
 		return v, err
@@ -340,7 +340,7 @@ func (tx *Tx) eraseTimeline(emailID string, e *erase.Set) error {
 		if detail == row.detail && recipient == row.recipient.String {
 			continue
 		}
-		err = tx.write(`UPDATE events SET recipient = ?, detail = ? WHERE email_id = ? AND id = ?`, nullText(recipient), detail, emailID, row.id)
+		err = tx.Write(`UPDATE events SET recipient = ?, detail = ? WHERE email_id = ? AND id = ?`, nullText(recipient), detail, emailID, row.id)
 		if err != nil {
 			return fmt.Errorf("scrub event: %w", err)
 		}

@@ -14,11 +14,12 @@ import (
 
 	"mailer/app"
 	"mailer/app/rules/erase"
+	"mailer/db/engine"
 )
 
 func openHere(t testing.TB) *DB {
 	t.Helper()
-	d, err := Open(t.Context(), Options{Path: NewFile(t), Schema: schemaText(t), Create: true, Lock: true})
+	d, err := Open(t.Context(), Options{Path: engine.NewFile(t), Schema: schemaText(t), Create: true, Lock: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,7 +115,7 @@ func TestOldBytesGoFromPagesAndLog(t *testing.T) {
 	}
 	err := d.Read(t.Context(), func(r *Reader) error {
 		var verdict string
-		if err := r.row(`PRAGMA integrity_check`, nil, &verdict); err != nil || verdict != "ok" {
+		if err := r.Row(`PRAGMA integrity_check`, nil, &verdict); err != nil || verdict != "ok" {
 			t.Errorf("integrity: %s, %v", verdict, err)
 		}
 		rows, _, err := r.ListContacts(teams[0], app.Page{Limit: 1000})
@@ -154,7 +155,7 @@ func TestTheLogIsNotEmptiedUnderAReaderAndWritesGoOn(t *testing.T) {
 	}
 	set("4")
 	var timeout string
-	err = d.run(t.Context(), func(s *session) error {
+	err = d.run(t.Context(), func(s *engine.Conn) error {
 		return s.conn.QueryRowContext(t.Context(), `PRAGMA busy_timeout`).Scan(&timeout)
 	})
 	if err != nil || timeout != "5000" {
@@ -169,9 +170,9 @@ func TestPiecesOfAnImportAreMaskedAlsoAcrossTheirSeams(t *testing.T) {
 	file := "email,name\neve@erase.example,Eve\nvic@erase.example,Vic\n" + strings.Repeat("x@y.example,X\n", 100) + "VIC@erase.example,V\n"
 	pieces := []string{file[:40], file[40:100], file[100:]}
 	write(t, d, func(tx *Tx) error {
-		_, err := tx.exec(`INSERT INTO imports (id, team_id, status, options, stored, created, updated, skipped, failed, created_at) VALUES (?, ?, 'queued', '{}', 1, 0, 0, 0, 0, 1)`, id, team)
+		_, err := tx.Exec(`INSERT INTO imports (id, team_id, status, options, stored, created, updated, skipped, failed, created_at) VALUES (?, ?, 'queued', '{}', 1, 0, 0, 0, 0, 1)`, id, team)
 		for n, piece := range pieces {
-			_, perr := tx.exec(`INSERT INTO import_pieces (import_id, n, content) VALUES (?, ?, ?)`, id, n, []byte(piece))
+			_, perr := tx.Exec(`INSERT INTO import_pieces (import_id, n, content) VALUES (?, ?, ?)`, id, n, []byte(piece))
 			err = errors.Join(err, perr)
 		}
 		return err
@@ -203,7 +204,7 @@ func TestPiecesOfAnImportAreMaskedAlsoAcrossTheirSeams(t *testing.T) {
 		if len(ids) != 1 {
 			t.Errorf("imports %v", ids)
 		}
-		parts, lerr := list(&r.session, func(s scanner) (b []byte, err error) {
+		parts, lerr := list(r, func(s scanner) (b []byte, err error) {
 			err = s.Scan(&b)
 			return b, err
 		}, `SELECT content FROM import_pieces WHERE import_id = ? ORDER BY n`, id)

@@ -151,7 +151,7 @@ func (r *Reader) Texts(kind TextKind, teamID string, span Span, limit int, e *er
 		args = args[1:]
 	}
 	n := 0
-	_, err = list(&r.session, func(s scanner) (struct{}, error) { // texts are long: only those that are hit are kept
+	_, err = list(r, func(s scanner) (struct{}, error) { // texts are long: only those that are hit are kept
 		row, err := scanTextRow(s)
 		if err != nil {
 			return struct{}{}, err
@@ -184,13 +184,13 @@ func (tx *Tx) ScrubText(kind TextKind, teamID, id string, e *erase.Set) error {
 		return err
 	}
 	if column.counted {
-		tx.changed(teamID)
+		tx.Changed(teamID)
 	}
 	args := []any{rows[0].Text, teamID, id}
 	if column.ofServer {
 		args = []any{rows[0].Text, id}
 	}
-	if err := tx.write(column.write, args...); err != nil {
+	if err := tx.Write(column.write, args...); err != nil {
 		return fmt.Errorf("scrub text: %w", err)
 	}
 	return nil
@@ -208,7 +208,7 @@ func previousID(id string) (string, error) {
 // an @ in their names or properties, and the last id that was looked at; empty:
 // there are no more.
 func (r *Reader) ContactsWithTraces(teamID string, span Span, limit int) (rows []app.Contact, next string, err error) {
-	rows, err = list(&r.session, scanContact, `SELECT `+contactColumns+` FROM contacts AS c WHERE c.team_id = ? AND c.id > ? AND c.id <= ?
+	rows, err = list(r, scanContact, `SELECT `+contactColumns+` FROM contacts AS c WHERE c.team_id = ? AND c.id > ? AND c.id <= ?
 		AND (instr(CAST(c.properties AS TEXT), '@') > 0 OR instr(c.first_name, '@') > 0 OR instr(c.last_name, '@') > 0) ORDER BY c.id LIMIT ?`,
 		teamID, span.After, span.Until, limit)
 	if err == nil && len(rows) == limit {
@@ -220,7 +220,7 @@ func (r *Reader) ContactsWithTraces(teamID string, span Span, limit int) (rows [
 // PurgeAnswersWithTraces deletes those of a team's kept answers whose keys hold
 // an address of e: a caller's own words.
 func (tx *Tx) PurgeAnswersWithTraces(teamID string, e *erase.Set) error {
-	rows, err := list(&tx.session, func(s scanner) (IdempotencyKey, error) {
+	rows, err := list(&tx.Reader, func(s scanner) (IdempotencyKey, error) {
 		a := IdempotencyKey{TeamID: teamID}
 		err := s.Scan(&a.Scope, &a.Route, &a.Key)
 		return a, err
@@ -232,7 +232,7 @@ func (tx *Tx) PurgeAnswersWithTraces(teamID string, e *erase.Set) error {
 		if !e.In(a.Key) {
 			continue
 		}
-		if err := tx.write(`DELETE FROM idempotency WHERE team_id = ? AND scope = ? AND route = ? AND key = ?`, a.TeamID, a.Scope, a.Route, a.Key); err != nil {
+		if err := tx.Write(`DELETE FROM idempotency WHERE team_id = ? AND scope = ? AND route = ? AND key = ?`, a.TeamID, a.Scope, a.Route, a.Key); err != nil {
 			return fmt.Errorf("delete answer: %w", err)
 		}
 	}
@@ -242,7 +242,7 @@ func (tx *Tx) PurgeAnswersWithTraces(teamID string, e *erase.Set) error {
 // ImportsWithPieces returns the imports of a team, up to an id, whose files are
 // still kept.
 func (r *Reader) ImportsWithPieces(teamID, until string) ([]string, error) {
-	return list(&r.session, scanText, `SELECT id FROM imports AS i WHERE i.team_id = ? AND i.id <= ?
+	return list(r, scanText, `SELECT id FROM imports AS i WHERE i.team_id = ? AND i.id <= ?
 		AND EXISTS (SELECT 1 FROM import_pieces AS p WHERE p.import_id = i.id) ORDER BY i.id`, teamID, until)
 }
 
@@ -256,11 +256,11 @@ const maxStraddle = 1100
 // next piece.
 func (tx *Tx) MaskPiece(importID string, n int, e *erase.Set) (next int, err error) {
 	var piece, before []byte
-	err = tx.row(`SELECT n, content FROM import_pieces WHERE import_id = ? AND n > ? ORDER BY n LIMIT 1`, []any{importID, n}, &next, &piece)
+	err = tx.Row(`SELECT n, content FROM import_pieces WHERE import_id = ? AND n > ? ORDER BY n LIMIT 1`, []any{importID, n}, &next, &piece)
 	if err != nil {
 		return 0, err
 	}
-	err = tx.row(`SELECT content FROM import_pieces WHERE import_id = ? AND n = ?`, []any{importID, n}, &before)
+	err = tx.Row(`SELECT content FROM import_pieces WHERE import_id = ? AND n = ?`, []any{importID, n}, &before)
 	if err := ignoreNotFound(err); err != nil {
 		return 0, err
 	}
@@ -279,7 +279,7 @@ func (tx *Tx) MaskPiece(importID string, n int, e *erase.Set) (next int, err err
 }
 
 func (tx *Tx) setPiece(importID string, n int, content []byte) error {
-	err := tx.write(`UPDATE import_pieces SET content = ? WHERE import_id = ? AND n = ?`, content, importID, n)
+	err := tx.Write(`UPDATE import_pieces SET content = ? WHERE import_id = ? AND n = ?`, content, importID, n)
 	if err != nil {
 		return fmt.Errorf("mask piece: %w", err)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"mailer/app"
+	"mailer/db/engine"
 )
 
 // InsertEvent adds a line to a timeline, and counts what it says. Error: ErrNotFound for an email that is
@@ -26,11 +27,11 @@ func (tx *Tx) InsertEvent(ev app.Event) error {
 		if ev.Type == app.EventType(app.Opened) || ev.Type == app.EventType(app.Clicked) {
 			tx.noteEvent(activity{teamID: ev.TeamID, emailID: ev.EmailID}, ev.Type, ev.CreatedAt)
 		}
-		err = tx.write(`INSERT INTO events (email_id, id, type, detail, created_at) VALUES (?, ?, ?, ?, ?)`,
+		err = tx.Write(`INSERT INTO events (email_id, id, type, detail, created_at) VALUES (?, ?, ?, ?, ?)`,
 			ev.EmailID, ev.ID, string(ev.Type), string(detail), milli(ev.CreatedAt))
 		return err
 	}
-	return tx.one(`INSERT INTO events (email_id, id, type, recipient, detail, created_at) SELECT id, ?, ?, ?, ?, ? FROM emails WHERE id = ?`,
+	return tx.WriteOne(`INSERT INTO events (email_id, id, type, recipient, detail, created_at) SELECT id, ?, ?, ?, ?, ? FROM emails WHERE id = ?`,
 		ev.ID, string(ev.Type), nullText(ev.Recipient), string(detail), milli(ev.CreatedAt), ev.EmailID)
 }
 
@@ -44,14 +45,14 @@ func (r *Reader) Events(emailID string) ([]app.Event, error) {
 
 // NewestEvents returns the newest lines of an email's timeline, at most limit, newest first.
 func (r *Reader) NewestEvents(emailID string, limit int) ([]app.Event, error) {
-	return list(&r.session, scanEvent, `SELECT email_id, id, type, recipient, detail, created_at FROM events
+	return list(r, scanEvent, `SELECT email_id, id, type, recipient, detail, created_at FROM events
 		WHERE email_id = ? ORDER BY id DESC LIMIT ?`, emailID, limit)
 }
 
 // NewestEventOf returns the newest line of a type in an email's timeline. Error:
 // ErrNotFound.
 func (r *Reader) NewestEventOf(emailID string, of app.EventType) (app.Event, error) {
-	return one(&r.session, scanEvent, `SELECT email_id, id, type, recipient, detail, created_at FROM events
+	return one(r, scanEvent, `SELECT email_id, id, type, recipient, detail, created_at FROM events
 		WHERE email_id = ? AND type = ? ORDER BY id DESC LIMIT 1`, emailID, string(of))
 }
 
@@ -77,23 +78,23 @@ func (tx *Tx) OpenTrouble(t app.RelayTrouble) error {
 	if err != nil {
 		return fmt.Errorf("encode trouble: %w", err)
 	}
-	err = tx.write(`INSERT INTO relay_troubles (id, relay, team_id, domain, started_at, failures, stops_clock, detail, owner) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+	err = tx.Write(`INSERT INTO relay_troubles (id, relay, team_id, domain, started_at, failures, stops_clock, detail, owner) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (id) DO UPDATE SET failures = excluded.failures, detail = excluded.detail`,
-		t.ID, t.Relay, nullText(t.TeamID), nullText(t.Domain), milli(t.StartedAt), t.Failures, t.StopsClock, string(detail), tx.owner())
+		t.ID, t.Relay, nullText(t.TeamID), nullText(t.Domain), milli(t.StartedAt), t.Failures, t.StopsClock, string(detail), tx.Owner())
 	return err
 }
 
 // CloseTrouble notes that a trouble is over.
 func (tx *Tx) CloseTrouble(id string) error {
 	tx.tellRelay("")
-	err := tx.write(`UPDATE relay_troubles SET ended_at = ? WHERE id = ? AND ended_at IS NULL`, milli(tx.Now), id)
+	err := tx.Write(`UPDATE relay_troubles SET ended_at = ? WHERE id = ? AND ended_at IS NULL`, milli(tx.Now), id)
 	return err
 }
 
 // CloseTroublesOf notes that troubles of a relay are over that a server met which is gone, or,
 // of a file, an earlier one.
-func (tx *Tx) CloseTroublesOf(g Gone, relay string) error {
-	met, err := list(&tx.session, func(s scanner) (t struct {
+func (tx *Tx) CloseTroublesOf(g engine.Gone, relay string) error {
+	met, err := list(&tx.Reader, func(s scanner) (t struct {
 		id    string
 		owner sql.NullString
 	}, err error) {
@@ -114,7 +115,7 @@ func (tx *Tx) CloseTroublesOf(g Gone, relay string) error {
 // CloseTroubles notes that all troubles of a relay are over.
 func (tx *Tx) CloseTroubles(relay string) error {
 	tx.tellRelay(relay)
-	err := tx.write(`UPDATE relay_troubles SET ended_at = ? WHERE relay = ? AND ended_at IS NULL`, milli(tx.Now), relay)
+	err := tx.Write(`UPDATE relay_troubles SET ended_at = ? WHERE relay = ? AND ended_at IS NULL`, milli(tx.Now), relay)
 	return err
 }
 
@@ -140,7 +141,7 @@ func (r *Reader) Troubles(relay, teamID, domain string, from, to time.Time) ([]a
 const maxTroubles = 200
 
 func (r *Reader) troubles(relay, teamID, domain string, from, to time.Time) ([]app.RelayTrouble, error) {
-	return list(&r.session, scanTrouble, `SELECT `+troubleColumns+` FROM relay_troubles
+	return list(r, scanTrouble, `SELECT `+troubleColumns+` FROM relay_troubles
 		WHERE relay = ? AND started_at <= ? AND (ended_at IS NULL OR ended_at >= ?)
 		AND (team_id IS NULL OR team_id = ? AND (domain IS NULL OR domain = ?)) ORDER BY started_at DESC LIMIT ?`,
 		relay, milli(to), milli(from), teamID, domain, maxTroubles)
@@ -149,13 +150,13 @@ func (r *Reader) troubles(relay, teamID, domain string, from, to time.Time) ([]a
 // DomainTroubles returns the troubles of a team's domain that are not over, at all
 // relays.
 func (r *Reader) DomainTroubles(teamID, domain string) ([]app.RelayTrouble, error) {
-	return list(&r.session, scanTrouble, `SELECT `+troubleColumns+` FROM relay_troubles
+	return list(r, scanTrouble, `SELECT `+troubleColumns+` FROM relay_troubles
 		WHERE team_id = ? AND domain = ? AND ended_at IS NULL ORDER BY id`, teamID, domain)
 }
 
 // OpenTroubles returns the names of the relays that have an open trouble.
 func (r *Reader) OpenTroubles() ([]string, error) {
-	return list(&r.session, scanText, `SELECT DISTINCT relay FROM relay_troubles WHERE ended_at IS NULL AND relay <> ''`)
+	return list(r, scanText, `SELECT DISTINCT relay FROM relay_troubles WHERE ended_at IS NULL AND relay <> ''`)
 }
 
 func scanTrouble(s scanner) (app.RelayTrouble, error) {
@@ -174,7 +175,7 @@ func scanTrouble(s scanner) (app.RelayTrouble, error) {
 // AddUsage counts n messages of a relay in the minute of at, bulk of them of
 // broadcasts.
 func (tx *Tx) AddUsage(relay string, at time.Time, n, bulk int64) error {
-	err := tx.write(`INSERT INTO relay_usage (relay, minute, sent, bulk) VALUES (?, ?, ?, ?)
+	err := tx.Write(`INSERT INTO relay_usage (relay, minute, sent, bulk) VALUES (?, ?, ?, ?)
 		ON CONFLICT (relay, minute) DO UPDATE SET sent = relay_usage.sent + excluded.sent, bulk = relay_usage.bulk + excluded.bulk`,
 		relay, at.Unix()/60, n, bulk)
 	return err
@@ -184,7 +185,7 @@ func (tx *Tx) AddUsage(relay string, at time.Time, n, bulk int64) error {
 // as most already, or those of broadcasts as many as mostBulk; bulk is 1 for one of them. It
 // reports whether it was added.
 func (tx *Tx) AddUsageWithin(relay string, at time.Time, bulk, from, most, mostBulk int64) (bool, error) {
-	n, err := tx.exec(`INSERT INTO relay_usage (relay, minute, sent, bulk) SELECT ?1, ?2, 1, CAST(?3 AS bigint)
+	n, err := tx.Exec(`INSERT INTO relay_usage (relay, minute, sent, bulk) SELECT ?1, ?2, 1, CAST(?3 AS bigint)
 		WHERE (SELECT CAST(coalesce(sum(u.sent), 0) AS bigint) FROM relay_usage AS u WHERE u.relay = ?1 AND u.minute >= ?4) < ?5
 			AND (CAST(?3 AS bigint) = 0 OR (SELECT CAST(coalesce(sum(u.bulk), 0) AS bigint) FROM relay_usage AS u WHERE u.relay = ?1 AND u.minute >= ?4) < ?6)
 		ON CONFLICT (relay, minute) DO UPDATE SET sent = relay_usage.sent + excluded.sent, bulk = relay_usage.bulk + excluded.bulk`,
@@ -201,7 +202,7 @@ type UsageMinute struct {
 
 // Usage returns the counts of a relay from a minute on, oldest first.
 func (r *Reader) Usage(relay string, minute int64) ([]UsageMinute, error) {
-	return list(&r.session, func(s scanner) (UsageMinute, error) {
+	return list(r, func(s scanner) (UsageMinute, error) {
 		var u UsageMinute
 		err := s.Scan(&u.Minute, &u.Sent, &u.Bulk)
 		return u, err
@@ -210,6 +211,6 @@ func (r *Reader) Usage(relay string, minute int64) ([]UsageMinute, error) {
 
 // PurgeUsage deletes counts from before a minute.
 func (tx *Tx) PurgeUsage(minute int64) error {
-	err := tx.write(`DELETE FROM relay_usage WHERE minute < ?`, minute)
+	err := tx.Write(`DELETE FROM relay_usage WHERE minute < ?`, minute)
 	return err
 }

@@ -49,7 +49,7 @@ func (s Stands) Of(teamID string) (out []app.Span) {
 
 // Stands returns when the clocks of mail at a relay stood.
 func (r *Reader) Stands(relay string) (Stands, error) {
-	return list(&r.session, func(s scanner) (one Stand, err error) {
+	return list(r, func(s scanner) (one Stand, err error) {
 		var team sql.NullString
 		var started int64
 		var ended sql.NullInt64
@@ -78,14 +78,14 @@ func (tx *Tx) StoodAt(relay string) (string, error) {
 // a relay and whose clock began at a time or before, at most limit, the oldest first.
 // Those with an expiry of their own are left out.
 func (r *Reader) BegunBefore(relay, teamID string, began time.Time, limit int) ([]app.Unit, error) {
-	return list(&r.session, scanUnit, `SELECT `+unitColumns+` FROM units
+	return list(r, scanUnit, `SELECT `+unitColumns+` FROM units
 		WHERE relay = ? AND team_id = ? AND state = 'due' AND since IS NOT NULL AND since <= ? AND expires_in IS NULL ORDER BY since, email_id LIMIT ?`,
 		relay, teamID, milli(began), limit)
 }
 
 // DueBefore is BegunBefore for units of a domain of which nothing was begun.
 func (r *Reader) DueBefore(relay string, bulk bool, teamID, domain string, began time.Time, limit int) ([]app.Unit, error) {
-	return list(&r.session, scanUnit, `SELECT `+unitColumns+` FROM units
+	return list(r, scanUnit, `SELECT `+unitColumns+` FROM units
 		WHERE relay = ? AND bulk = ? AND state = 'due' AND team_id = ? AND domain = ? AND next_at <= ? AND since IS NULL AND expires_in IS NULL ORDER BY next_at, email_id LIMIT ?`,
 		relay, bulk, teamID, domain, milli(began), limit)
 }
@@ -93,7 +93,7 @@ func (r *Reader) DueBefore(relay string, bulk bool, teamID, domain string, began
 // ExpiredBy returns units of a team that are due at a relay and whose own expiry had
 // come at a time, had their clock never stood: at most limit, the first to expire first.
 func (r *Reader) ExpiredBy(relay, teamID string, at time.Time, limit int) ([]app.Unit, error) {
-	return list(&r.session, scanUnit, `SELECT `+unitColumns+` FROM units
+	return list(r, scanUnit, `SELECT `+unitColumns+` FROM units
 		WHERE relay = ? AND team_id = ? AND state = 'due' AND expires_in IS NOT NULL AND coalesce(since, next_at) + expires_in <= ?
 		ORDER BY coalesce(since, next_at) + expires_in LIMIT ?`, relay, teamID, milli(at), limit)
 }
@@ -101,6 +101,6 @@ func (r *Reader) ExpiredBy(relay, teamID string, at time.Time, limit int) ([]app
 // IsDue reports whether a unit is as it was read, and due.
 func (r *Reader) IsDue(u app.Unit) (bool, error) {
 	var n int
-	err := r.row(`SELECT count(*) FROM units WHERE email_id = ? AND state = 'due' AND attempts = ? AND next_at = ?`, []any{u.EmailID, u.Attempts, milli(u.NextAt)}, &n)
+	err := r.Row(`SELECT count(*) FROM units WHERE email_id = ? AND state = 'due' AND attempts = ? AND next_at = ?`, []any{u.EmailID, u.Attempts, milli(u.NextAt)}, &n)
 	return n > 0, err
 }

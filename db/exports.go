@@ -12,64 +12,64 @@ import (
 
 // PropertiesAfter returns declared properties of a team.
 func (r *Reader) PropertiesAfter(teamID, after string, limit int) ([]app.Property, error) {
-	return list(&r.session, scanProperty, `SELECT `+propertyColumns+` FROM properties WHERE team_id = ? AND id > ? ORDER BY id LIMIT ?`, teamID, after, limit)
+	return list(r, scanProperty, `SELECT `+propertyColumns+` FROM properties WHERE team_id = ? AND id > ? ORDER BY id LIMIT ?`, teamID, after, limit)
 }
 
 // SegmentsAfter returns segments of a team.
 func (r *Reader) SegmentsAfter(teamID, after string, limit int) ([]app.Segment, error) {
-	return list(&r.session, scanSegment, `SELECT `+segmentColumns+` FROM segments AS s WHERE s.team_id = ? AND s.id > ? ORDER BY s.id LIMIT ?`, teamID, after, limit)
+	return list(r, scanSegment, `SELECT `+segmentColumns+` FROM segments AS s WHERE s.team_id = ? AND s.id > ? ORDER BY s.id LIMIT ?`, teamID, after, limit)
 }
 
 // TopicsAfter returns topics of a team.
 func (r *Reader) TopicsAfter(teamID, after string, limit int) ([]app.Topic, error) {
-	return list(&r.session, scanTopic, `SELECT `+topicColumns+` FROM topics AS t WHERE t.team_id = ? AND t.id > ? ORDER BY t.id LIMIT ?`, teamID, after, limit)
+	return list(r, scanTopic, `SELECT `+topicColumns+` FROM topics AS t WHERE t.team_id = ? AND t.id > ? ORDER BY t.id LIMIT ?`, teamID, after, limit)
 }
 
 // TemplatesAfter returns templates of a team without their content.
 func (r *Reader) TemplatesAfter(teamID, after string, limit int) ([]app.Template, error) {
-	return list(&r.session, scanTemplate, `SELECT `+templateColumns+` FROM templates AS t WHERE t.team_id = ? AND t.id > ? ORDER BY t.id LIMIT ?`, teamID, after, limit)
+	return list(r, scanTemplate, `SELECT `+templateColumns+` FROM templates AS t WHERE t.team_id = ? AND t.id > ? ORDER BY t.id LIMIT ?`, teamID, after, limit)
 }
 
 // BroadcastsAfter returns broadcasts of a team without their content.
 func (r *Reader) BroadcastsAfter(teamID, after string, limit int) ([]app.Broadcast, error) {
-	return list(&r.session, scanBroadcast, `SELECT `+broadcastColumns+` FROM broadcasts AS b WHERE b.team_id = ? AND b.id > ? ORDER BY b.id LIMIT ?`, teamID, after, limit)
+	return list(r, scanBroadcast, `SELECT `+broadcastColumns+` FROM broadcasts AS b WHERE b.team_id = ? AND b.id > ? ORDER BY b.id LIMIT ?`, teamID, after, limit)
 }
 
 // DomainsAfter returns domains of a team without their key pairs.
 func (r *Reader) DomainsAfter(teamID, after string, limit int) ([]app.Domain, error) {
-	return list(&r.session, scanDomain, `SELECT `+domainColumns+` FROM domains AS d WHERE d.team_id = ? AND d.id > ? ORDER BY d.id LIMIT ?`, teamID, after, limit)
+	return list(r, scanDomain, `SELECT `+domainColumns+` FROM domains AS d WHERE d.team_id = ? AND d.id > ? ORDER BY d.id LIMIT ?`, teamID, after, limit)
 }
 
 // WebhooksAfter returns webhooks of a team, their secrets sealed.
 func (r *Reader) WebhooksAfter(teamID, after string, limit int) ([]webhook.Webhook, error) {
-	return list(&r.session, scanWebhook, `SELECT `+webhookColumns+` FROM webhooks AS w WHERE w.team_id = ? AND w.id > ? ORDER BY w.id LIMIT ?`, teamID, after, limit)
+	return list(r, scanWebhook, `SELECT `+webhookColumns+` FROM webhooks AS w WHERE w.team_id = ? AND w.id > ? ORDER BY w.id LIMIT ?`, teamID, after, limit)
 }
 
 // KeysAfter returns API keys of a team.
 func (r *Reader) KeysAfter(teamID, after string, limit int) ([]app.Key, error) {
-	return list(&r.session, scanKey, `SELECT `+keyColumns+` FROM `+keyTables+` WHERE k.team_id = ? AND k.id > ? ORDER BY k.id LIMIT ?`, teamID, after, limit)
+	return list(r, scanKey, `SELECT `+keyColumns+` FROM `+keyTables+` WHERE k.team_id = ? AND k.id > ? ORDER BY k.id LIMIT ?`, teamID, after, limit)
 }
 
 // ContactsAfter returns contacts of a team.
 func (r *Reader) ContactsAfter(teamID, after string, limit int) ([]app.Contact, error) {
-	return list(&r.session, scanContact, `SELECT `+contactColumns+` FROM contacts AS c WHERE c.team_id = ? AND c.id > ? ORDER BY c.id LIMIT ?`, teamID, after, limit)
+	return list(r, scanContact, `SELECT `+contactColumns+` FROM contacts AS c WHERE c.team_id = ? AND c.id > ? ORDER BY c.id LIMIT ?`, teamID, after, limit)
 }
 
 // OptedOutSince returns the contacts of a team that are unsubscribed and were changed at a
 // time or later. It looks at all of the team's.
 func (r *Reader) OptedOutSince(teamID, after string, since time.Time, limit int) ([]app.Contact, error) {
-	return list(&r.session, scanContact, `SELECT `+contactColumns+` FROM contacts AS c
+	return list(r, scanContact, `SELECT `+contactColumns+` FROM contacts AS c
 		WHERE c.team_id = ? AND c.id > ? AND c.unsubscribed = 1 AND c.updated_at >= ? ORDER BY c.id LIMIT ?`, teamID, after, milli(since), limit)
 }
 
 // SuppressionsAfter returns suppressions of a team that were not erased.
 func (r *Reader) SuppressionsAfter(teamID, after string, limit int) ([]app.Suppression, error) {
-	return list(&r.session, scanSuppression, `SELECT `+suppressionColumns+` FROM suppressions WHERE team_id = ? AND email IS NOT NULL AND id > ? ORDER BY id LIMIT ?`, teamID, after, limit)
+	return list(r, scanSuppression, `SELECT `+suppressionColumns+` FROM suppressions WHERE team_id = ? AND email IS NOT NULL AND id > ? ORDER BY id LIMIT ?`, teamID, after, limit)
 }
 
 // ErasedSuppressions counts the suppressions of a team whose address was erased.
 func (r *Reader) ErasedSuppressions(teamID string) (n int, err error) {
-	err = r.row(`SELECT count(*) FROM suppressions WHERE team_id = ? AND email IS NULL`, []any{teamID}, &n)
+	err = r.Row(`SELECT count(*) FROM suppressions WHERE team_id = ? AND email IS NULL`, []any{teamID}, &n)
 	return n, err
 }
 
@@ -81,14 +81,14 @@ func scanOwned(s scanner) (o Owned, err error) { return o, s.Scan(&o.ContactID, 
 // MembersBetween returns the segments that a team's contacts of a span were added to by
 // hand, in the order of the contacts.
 func (r *Reader) MembersBetween(teamID string, span Span) ([]Owned, error) {
-	return list(&r.session, scanOwned, `SELECT c.id, s.id FROM contacts AS c CROSS JOIN members AS m ON m.contact_id = c.id CROSS JOIN segments AS s ON s.id = m.segment_id
+	return list(r, scanOwned, `SELECT c.id, s.id FROM contacts AS c CROSS JOIN members AS m ON m.contact_id = c.id CROSS JOIN segments AS s ON s.id = m.segment_id
 		WHERE c.team_id = ?1 AND c.id > ?2 AND c.id <= ?3 AND s.team_id = ?1 ORDER BY c.id, m.segment_id`, teamID, span.After, span.Until)
 }
 
 // FormerBetween returns the addresses that a team's contacts of a span had, in the order
 // of the contacts.
 func (r *Reader) FormerBetween(teamID string, span Span) ([]Owned, error) {
-	return list(&r.session, scanOwned, `SELECT contact_id, email FROM former_addresses
+	return list(r, scanOwned, `SELECT contact_id, email FROM former_addresses
 		WHERE team_id = ? AND contact_id > ? AND contact_id <= ? ORDER BY contact_id, address`, teamID, span.After, span.Until)
 }
 
@@ -109,7 +109,7 @@ func scanKnownChoice(s scanner) (c KnownChoice, err error) {
 // ContactChoices returns what the addresses of a team's contacts of a span chose, in the
 // order of the contacts.
 func (r *Reader) ContactChoices(teamID string, span Span) ([]KnownChoice, error) {
-	return list(&r.session, scanKnownChoice, `SELECT c.email, t.id, ch.subscription, ch.chosen_at FROM contacts AS c
+	return list(r, scanKnownChoice, `SELECT c.email, t.id, ch.subscription, ch.chosen_at FROM contacts AS c
 		CROSS JOIN topics AS t ON t.team_id = c.team_id CROSS JOIN choices AS ch ON ch.topic_id = t.id AND ch.address = c.address
 		WHERE c.team_id = ? AND c.id > ? AND c.id <= ? ORDER BY c.id, t.id`, teamID, span.After, span.Until)
 }
@@ -117,7 +117,7 @@ func (r *Reader) ContactChoices(teamID string, span Span) ([]KnownChoice, error)
 // FormerChoices returns what addresses chose that contacts of a span had and that no
 // contact of the team has, each once: with the first contact that had it.
 func (r *Reader) FormerChoices(teamID string, span Span) ([]KnownChoice, error) {
-	return list(&r.session, scanKnownChoice, `SELECT f.email, t.id, ch.subscription, ch.chosen_at FROM former_addresses AS f
+	return list(r, scanKnownChoice, `SELECT f.email, t.id, ch.subscription, ch.chosen_at FROM former_addresses AS f
 		CROSS JOIN topics AS t ON t.team_id = f.team_id CROSS JOIN choices AS ch ON ch.topic_id = t.id AND ch.address = f.address
 		WHERE f.team_id = ?1 AND f.contact_id > ?2 AND f.contact_id <= ?3
 		AND NOT EXISTS (SELECT 1 FROM contacts AS c WHERE c.team_id = ?1 AND c.address = f.address)
@@ -128,7 +128,7 @@ func (r *Reader) FormerChoices(teamID string, span Span) ([]KnownChoice, error) 
 // SuppressedChoices returns what addresses chose that the suppressions of a span name and
 // that no contact of the team has or had.
 func (r *Reader) SuppressedChoices(teamID string, span Span) ([]KnownChoice, error) {
-	return list(&r.session, scanKnownChoice, `SELECT s.email, t.id, ch.subscription, ch.chosen_at FROM suppressions AS s
+	return list(r, scanKnownChoice, `SELECT s.email, t.id, ch.subscription, ch.chosen_at FROM suppressions AS s
 		CROSS JOIN topics AS t ON t.team_id = s.team_id CROSS JOIN choices AS ch ON ch.topic_id = t.id AND ch.address = s.address
 		WHERE s.team_id = ?1 AND s.email IS NOT NULL AND s.id > ?2 AND s.id <= ?3
 		AND NOT EXISTS (SELECT 1 FROM contacts AS c WHERE c.team_id = ?1 AND c.address = s.address)
@@ -139,7 +139,7 @@ func (r *Reader) SuppressedChoices(teamID string, span Span) ([]KnownChoice, err
 // UnknownChoices returns addresses that chose about a topic of a team and that none of its
 // contacts and suppressions names, in the order of their hashes.
 func (r *Reader) UnknownChoices(teamID, topicID string, after []byte, limit int) ([]app.AddressHash, error) {
-	return list(&r.session, func(s scanner) (h app.AddressHash, err error) {
+	return list(r, func(s scanner) (h app.AddressHash, err error) {
 		return h, s.Scan((*hashColumn)(&h))
 	}, `SELECT ch.address FROM choices AS ch WHERE ch.topic_id = ?2 AND ch.address > ?3
 		AND NOT EXISTS (SELECT 1 FROM contacts AS c WHERE c.team_id = ?1 AND c.address = ch.address)
@@ -150,7 +150,7 @@ func (r *Reader) UnknownChoices(teamID, topicID string, after []byte, limit int)
 
 // ChoicesOf returns what an address chose about a team's topics.
 func (r *Reader) ChoicesOf(teamID string, address app.AddressHash) ([]KnownChoice, error) {
-	return list(&r.session, scanKnownChoice, `SELECT '', t.id, ch.subscription, ch.chosen_at FROM topics AS t
+	return list(r, scanKnownChoice, `SELECT '', t.id, ch.subscription, ch.chosen_at FROM topics AS t
 		CROSS JOIN choices AS ch ON ch.topic_id = t.id AND ch.address = ? WHERE t.team_id = ? ORDER BY t.id`, address[:], teamID)
 }
 
@@ -161,44 +161,44 @@ func scanMailed(s scanner) (m MailedAddress, err error) { return m, s.Scan(&m.ID
 
 // MailedBetween returns to whom a team's emails of a span went.
 func (r *Reader) MailedBetween(teamID string, span Span) ([]MailedAddress, error) {
-	return list(&r.session, scanMailed, `SELECT r.email_id, r.address FROM emails AS e CROSS JOIN recipients AS r ON r.email_id = e.id
+	return list(r, scanMailed, `SELECT r.email_id, r.address FROM emails AS e CROSS JOIN recipients AS r ON r.email_id = e.id
 		WHERE e.team_id = ? AND e.id > ? AND e.id <= ? AND e.unsent = 0 ORDER BY e.id, r.n`, teamID, span.After, span.Until)
 }
 
 // MailedByBroadcast returns to whom a broadcast went, whose emails' ids begin with mails.
 func (r *Reader) MailedByBroadcast(mails, after string, limit int) ([]MailedAddress, error) {
-	return list(&r.session, scanMailed, `SELECT id, email FROM broadcast_recipients WHERE id > ?1 AND id > ?2 AND id < ?3 ORDER BY id LIMIT ?4`,
+	return list(r, scanMailed, `SELECT id, email FROM broadcast_recipients WHERE id > ?1 AND id > ?2 AND id < ?3 ORDER BY id LIMIT ?4`,
 		after, mails, mails+lastID, limit)
 }
 
 // EmailIDsAfter returns the ids of emails of a team.
 func (r *Reader) EmailIDsAfter(teamID, after string, limit int) ([]string, error) {
-	return list(&r.session, scanText, `SELECT id FROM emails WHERE team_id = ? AND id > ? AND unsent = 0 ORDER BY id LIMIT ?`, teamID, after, limit)
+	return list(r, scanText, `SELECT id FROM emails WHERE team_id = ? AND id > ? AND unsent = 0 ORDER BY id LIMIT ?`, teamID, after, limit)
 }
 
 // ContactEdge returns the last id of the next contacts of a team; empty: there are no
 // more.
 func (r *Reader) ContactEdge(teamID, after string, limit int) (last string, err error) {
-	err = r.row(`SELECT coalesce(max(n.id), '') FROM (SELECT c.id FROM contacts AS c WHERE c.team_id = ? AND c.id > ? ORDER BY c.id LIMIT ?) AS n`, []any{teamID, after, limit}, &last)
+	err = r.Row(`SELECT coalesce(max(n.id), '') FROM (SELECT c.id FROM contacts AS c WHERE c.team_id = ? AND c.id > ? ORDER BY c.id LIMIT ?) AS n`, []any{teamID, after, limit}, &last)
 	return last, err
 }
 
 // SuppressionEdge is ContactEdge for suppressions that were not erased.
 func (r *Reader) SuppressionEdge(teamID, after string, limit int) (last string, err error) {
-	err = r.row(`SELECT coalesce(max(n.id), '') FROM (SELECT s.id FROM suppressions AS s WHERE s.team_id = ? AND s.email IS NOT NULL AND s.id > ? ORDER BY s.id LIMIT ?) AS n`,
+	err = r.Row(`SELECT coalesce(max(n.id), '') FROM (SELECT s.id FROM suppressions AS s WHERE s.team_id = ? AND s.email IS NOT NULL AND s.id > ? ORDER BY s.id LIMIT ?) AS n`,
 		[]any{teamID, after, limit}, &last)
 	return last, err
 }
 
 // IsOver reports whether nothing of an email is left to do and nothing of it in doubt.
 func (r *Reader) IsOver(emailID string) (over bool, err error) {
-	err = r.row(`SELECT NOT EXISTS (SELECT 1 FROM units WHERE email_id = ?1)
+	err = r.Row(`SELECT NOT EXISTS (SELECT 1 FROM units WHERE email_id = ?1)
 		AND NOT EXISTS (SELECT 1 FROM doubts WHERE email_id = ?1 AND settled_at IS NULL)`, []any{emailID}, &over)
 	return over, err
 }
 
 // HasCapture reports whether a message of the capture transport is kept of an email.
 func (r *Reader) HasCapture(emailID string) (has bool, err error) {
-	err = r.row(`SELECT EXISTS (SELECT 1 FROM captures WHERE email_id = ?)`, []any{emailID}, &has)
+	err = r.Row(`SELECT EXISTS (SELECT 1 FROM captures WHERE email_id = ?)`, []any{emailID}, &has)
 	return has, err
 }

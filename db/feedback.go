@@ -12,13 +12,13 @@ import (
 // InsertFeedback notes a report by a hash of its id. Error: ErrNotFound when it
 // was noted before.
 func (tx *Tx) InsertFeedback(source string, id []byte) error {
-	return tx.one(`INSERT INTO feedback (source, id, created_at) VALUES (?, ?, ?) ON CONFLICT (source, id) DO NOTHING`, source, id, milli(tx.Now))
+	return tx.WriteOne(`INSERT INTO feedback (source, id, created_at) VALUES (?, ?, ?) ON CONFLICT (source, id) DO NOTHING`, source, id, milli(tx.Now))
 }
 
 // PurgeFeedback forgets at most limit reports from before a time and tells
 // whether there may be more.
 func (tx *Tx) PurgeFeedback(before time.Time, limit int) (more bool, err error) {
-	n, err := tx.exec(`DELETE FROM feedback WHERE (source, id) IN
+	n, err := tx.Exec(`DELETE FROM feedback WHERE (source, id) IN
 		(SELECT source, id FROM feedback WHERE created_at <= ? LIMIT ?)`, milli(before), limit)
 	if err != nil {
 		return false, fmt.Errorf("purge feedback: %w", err)
@@ -29,7 +29,7 @@ func (tx *Tx) PurgeFeedback(before time.Time, limit int) (more bool, err error) 
 // PurgeProviderIDs forgets what providers called at most limit emails that came
 // before a time, and reports whether there may be more.
 func (tx *Tx) PurgeProviderIDs(before time.Time, limit int) (more bool, err error) {
-	n, err := tx.exec(`DELETE FROM provider_ids WHERE id IN (SELECT id FROM provider_ids WHERE email_id < ? LIMIT ?)`, app.FirstID(before), limit)
+	n, err := tx.Exec(`DELETE FROM provider_ids WHERE id IN (SELECT id FROM provider_ids WHERE email_id < ? LIMIT ?)`, app.FirstID(before), limit)
 	if err != nil {
 		return false, fmt.Errorf("purge provider ids: %w", err)
 	}
@@ -39,13 +39,13 @@ func (tx *Tx) PurgeProviderIDs(before time.Time, limit int) (more bool, err erro
 // InsertProviderID notes what a provider calls an email, or the email of a
 // broadcast's recipient.
 func (tx *Tx) InsertProviderID(id, emailID string) error {
-	err := tx.write(`INSERT INTO provider_ids (id, email_id) VALUES (?, ?) ON CONFLICT (id) DO NOTHING`, id, emailID)
+	err := tx.Write(`INSERT INTO provider_ids (id, email_id) VALUES (?, ?) ON CONFLICT (id) DO NOTHING`, id, emailID)
 	return err
 }
 
 // EmailOfProvider returns the email that a provider calls so. Error: ErrNotFound.
 func (r *Reader) EmailOfProvider(id string) (emailID string, err error) {
-	err = r.row(`SELECT email_id FROM provider_ids WHERE id = ?`, []any{id}, &emailID)
+	err = r.Row(`SELECT email_id FROM provider_ids WHERE id = ?`, []any{id}, &emailID)
 	return emailID, err
 }
 
@@ -75,7 +75,7 @@ func (r *Reader) Subject(emailID string) (*Subject, error) {
 	s := Subject{EmailID: emailID}
 	var accepted int64
 	var sender sql.NullString
-	err := r.row(`SELECT team_id, message_id, relay, created_at, sender FROM emails WHERE id = ?`, []any{emailID}, &s.TeamID, &s.MessageID, &s.Relay, &accepted, &sender)
+	err := r.Row(`SELECT team_id, message_id, relay, created_at, sender FROM emails WHERE id = ?`, []any{emailID}, &s.TeamID, &s.MessageID, &s.Relay, &accepted, &sender)
 	if errors.Is(err, ErrNotFound) {
 		return r.broadcastSubject(emailID)
 	}
@@ -105,7 +105,7 @@ func senderDomain(emailID, messageID string, sender sql.NullString) (string, err
 
 // Recipients returns the envelope of an email, with what became of each.
 func (r *Reader) Recipients(emailID string) ([]Recipient, error) {
-	return list(&r.session, func(row scanner) (Recipient, error) {
+	return list(r, func(row scanner) (Recipient, error) {
 		var v Recipient
 		err := row.Scan(&v.N, &v.Address, &v.State)
 		return v, err
@@ -118,7 +118,7 @@ func (r *Reader) broadcastSubject(emailID string) (*Subject, error) {
 	var sender sql.NullString
 	var created int64
 	var queued sql.NullInt64
-	err := r.row(`SELECT id, team_id, coalesce(relay, ''), sender, created_at, queued_at FROM broadcasts WHERE mails = ?`, []any{app.MailsOf(emailID)},
+	err := r.Row(`SELECT id, team_id, coalesce(relay, ''), sender, created_at, queued_at FROM broadcasts WHERE mails = ?`, []any{app.MailsOf(emailID)},
 		&s.BroadcastID, &s.TeamID, &s.Relay, &sender, &created, &queued)
 	if err != nil {
 		return nil, err
@@ -156,7 +156,7 @@ func (tx *Tx) MoveRecipient(s *Subject, v *Recipient, happened, state app.LastEv
 		if state == v.State {
 			return nil
 		}
-		err := tx.write(`UPDATE recipients SET state = ? WHERE email_id = ? AND n = ?`, string(state), s.EmailID, v.N)
+		err := tx.Write(`UPDATE recipients SET state = ? WHERE email_id = ? AND n = ?`, string(state), s.EmailID, v.N)
 		return err
 	}
 	for _, event := range []app.LastEvent{app.Sent, happened} {
@@ -172,7 +172,7 @@ func (tx *Tx) MoveRecipient(s *Subject, v *Recipient, happened, state app.LastEv
 // the unit is due by more than a millisecond, nor what is sent to the others. A
 // unit that is dotted or gone stays as it is.
 func (tx *Tx) OutdateAttempt(emailID string) error {
-	err := tx.write(`UPDATE units SET attempts = CASE WHEN attempts > 0 THEN attempts + 1 ELSE 0 END, next_at = next_at + 1,
+	err := tx.Write(`UPDATE units SET attempts = CASE WHEN attempts > 0 THEN attempts + 1 ELSE 0 END, next_at = next_at + 1,
 		state = CASE state WHEN 'begun' THEN 'later' ELSE state END WHERE email_id = ? AND state <> 'dotted'`, emailID)
 	return err
 }
@@ -180,7 +180,7 @@ func (tx *Tx) OutdateAttempt(emailID string) error {
 // CountTrackingEvents counts the opens, clicks and prefetches in an email's timeline, and
 // how many of them are prefetches.
 func (r *Reader) CountTrackingEvents(emailID string) (all, prefetched int, err error) {
-	err = r.row(`SELECT count(*), count(*) FILTER (WHERE type = 'prefetched') FROM events WHERE email_id = ? AND type IN ('opened', 'clicked', 'prefetched')`,
+	err = r.Row(`SELECT count(*), count(*) FILTER (WHERE type = 'prefetched') FROM events WHERE email_id = ? AND type IN ('opened', 'clicked', 'prefetched')`,
 		[]any{emailID}, &all, &prefetched)
 	return all, prefetched, err
 }

@@ -14,6 +14,7 @@ import (
 	"mailer/app"
 	"mailer/app/kit/clock"
 	"mailer/app/kit/membudget"
+	"mailer/db/engine"
 )
 
 // condition is a condition on contacts AS c: a text that is made of constants of
@@ -30,7 +31,7 @@ const filterPlace = `(TRUE /* filter */)`
 // where writes a filter as SQL. The result may be NULL for a contact that is not
 // picked. The filter was validated; what it has beside that is an error.
 func where(f *app.Filter, words filterWords) (condition, error) {
-	now := clock.Now() // one for all conditions
+	now := clock.Now() // WriteOne for all conditions
 	if len(f.Conditions) == 0 {
 		return condition{text: filterPlace}, nil
 	}
@@ -186,18 +187,18 @@ func equalsNumber(key string, c *app.Condition, written string, words filterWord
 // as callers have ideas, so they are not kept.
 type filtered struct {
 	query string
-	stmt  *prepared
+	stmt  *engine.Statement
 	args  []any          // of the filter
 	room  membudget.Room // of the answer that it is read for
 }
 
 // filtered prepares a statement that has a filterPlace. The caller closes it.
 func (r *Reader) filtered(query string, filter condition) (*filtered, error) {
-	stmt, err := r.prepare(strings.Replace(query, filterPlace, filter.text, 1))
+	stmt, err := r.Prepare(strings.Replace(query, filterPlace, filter.text, 1))
 	if err != nil {
 		return nil, fmt.Errorf("prepare filter: %w", err)
 	}
-	return &filtered{query, stmt, filter.args, r.room}, nil
+	return &filtered{query, stmt, filter.args, r.Budget}, nil
 }
 
 func (q *filtered) close() { q.stmt.Close() }
@@ -209,7 +210,7 @@ func (q *filtered) with(before []any, after ...any) []any {
 
 func (q *filtered) count(ctx context.Context, args ...any) (n int, err error) {
 	err = q.stmt.QueryRowContext(ctx, q.with(args)...).Scan(&n)
-	return n, readFault(q.query, err)
+	return n, engine.ReadFault(q.query, err)
 }
 
 // ErrLong: more rows would have to be looked at than the caller allowed.
@@ -274,21 +275,21 @@ func (e Effort) spent(looked int) bool {
 
 func (r *Reader) rangeUp(teamID string) func(from string) (string, error) {
 	return func(from string) (to string, err error) {
-		err = r.row(`SELECT id FROM contacts WHERE team_id = ? AND id > ? ORDER BY id LIMIT 1 OFFSET ?`, []any{teamID, from, scanRange - 1}, &to)
+		err = r.Row(`SELECT id FROM contacts WHERE team_id = ? AND id > ? ORDER BY id LIMIT 1 OFFSET ?`, []any{teamID, from, scanRange - 1}, &to)
 		return to, err
 	}
 }
 
 func (r *Reader) rangeDown(teamID string) func(from string) (string, error) {
 	return func(from string) (to string, err error) {
-		err = r.row(`SELECT id FROM contacts WHERE team_id = ? AND id < ? ORDER BY id DESC LIMIT 1 OFFSET ?`, []any{teamID, from, scanRange - 1}, &to)
+		err = r.Row(`SELECT id FROM contacts WHERE team_id = ? AND id < ? ORDER BY id DESC LIMIT 1 OFFSET ?`, []any{teamID, from, scanRange - 1}, &to)
 		return to, err
 	}
 }
 
 func (r *Reader) membersUp(segmentID string) func(from string) (string, error) {
 	return func(from string) (to string, err error) {
-		err = r.row(`SELECT contact_id FROM members WHERE segment_id = ? AND contact_id > ? ORDER BY contact_id LIMIT 1 OFFSET ?`,
+		err = r.Row(`SELECT contact_id FROM members WHERE segment_id = ? AND contact_id > ? ORDER BY contact_id LIMIT 1 OFFSET ?`,
 			[]any{segmentID, from, scanRange - 1}, &to)
 		return to, err
 	}
@@ -362,9 +363,9 @@ func (r *Reader) pickedUp(ctx context.Context, e Effort, teamID string, filter c
 // contacts returns the first ones of a walk, at most limit, and how far it went.
 func (q *filtered) contacts(ctx context.Context, e Effort, teamID, from, last string, end func(string) (string, error), limit int) (out []app.Contact, looked string, err error) {
 	err = e.ranges(ctx, from, last, end, func(from, to string) (bool, error) {
-		rows, err := collect(ctx, q.room, q.stmt, scanContact, q.with([]any{teamID, from, to}, limit-len(out))...)
+		rows, err := engine.Collect(ctx, q.room, q.stmt, scanContact, q.with([]any{teamID, from, to}, limit-len(out))...)
 		out, looked = append(out, rows...), to
-		return len(out) < limit, readFault(q.query, err)
+		return len(out) < limit, engine.ReadFault(q.query, err)
 	})
 	return out, looked, err
 }

@@ -144,14 +144,14 @@ func newAudience(t *testing.T, n int, make func(teamID string, i int) app.Contac
 		return tx.CountContacts(team.ID, n)
 	})
 	a.read(func(r *Reader) (err error) {
-		a.contacts, err = list(&r.session, scanContact, `SELECT `+contactColumns+` FROM contacts AS c WHERE c.team_id = ? ORDER BY c.id`, team.ID)
+		a.contacts, err = list(r, scanContact, `SELECT `+contactColumns+` FROM contacts AS c WHERE c.team_id = ? ORDER BY c.id`, team.ID)
 		return err
 	})
 	if len(a.contacts) != n {
 		t.Fatalf("%d contacts, want %d", len(a.contacts), n)
 	}
 	a.write(func(tx *Tx) error {
-		return a.behave(func(text string, args ...any) error { return tx.write(text, args...) })
+		return a.behave(func(text string, args ...any) error { return tx.Write(text, args...) })
 	})
 	return a
 }

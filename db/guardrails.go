@@ -4,12 +4,12 @@ import "mailer/app/rules/reputation"
 
 // SetGuardrail notes the state of a team. Error: ErrNotFound.
 func (tx *Tx) SetGuardrail(teamID string, state reputation.Guardrail) error {
-	return tx.one(`UPDATE teams SET guardrail = ? WHERE id = ?`, string(state), teamID)
+	return tx.WriteOne(`UPDATE teams SET guardrail = ? WHERE id = ?`, string(state), teamID)
 }
 
 // Guardrail returns the state of a team. Error: ErrNotFound.
 func (r *Reader) Guardrail(teamID string) (state reputation.Guardrail, err error) {
-	err = r.row(`SELECT guardrail FROM teams WHERE id = ?`, []any{teamID}, &state)
+	err = r.Row(`SELECT guardrail FROM teams WHERE id = ?`, []any{teamID}, &state)
 	return state, err
 }
 
@@ -19,7 +19,7 @@ func (r *Reader) Guardrails() (map[string]reputation.Guardrail, error) {
 		team  string
 		state reputation.Guardrail
 	}
-	rows, err := list(&r.session, func(s scanner) (v row, err error) {
+	rows, err := list(r, func(s scanner) (v row, err error) {
 		err = s.Scan(&v.team, &v.state)
 		return v, err
 	}, `SELECT id, guardrail FROM teams WHERE guardrail <> 'ok'`)

@@ -4,7 +4,7 @@ package db
 // its table, whatever the team.
 
 func (r *Reader) taken(query, id string) (taken bool, err error) {
-	err = r.row(query, []any{id}, &taken)
+	err = r.Row(query, []any{id}, &taken)
 	return taken, err
 }
 

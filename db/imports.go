@@ -26,7 +26,7 @@ func scanImport(s scanner) (contactfile.Import, error) {
 
 // InsertImport adds an import whose file begins to arrive.
 func (tx *Tx) InsertImport(i *contactfile.Import) error {
-	err := tx.write(`INSERT INTO imports (id, team_id, status, options, stored, created, updated, skipped, failed, created_at)
+	err := tx.Write(`INSERT INTO imports (id, team_id, status, options, stored, created, updated, skipped, failed, created_at)
 		VALUES (?, ?, 'uploading', '{}', 1, 0, 0, 0, 0, ?)`, i.ID, i.TeamID, milli(i.CreatedAt))
 	if err != nil {
 		return fmt.Errorf("insert import: %w", err)
@@ -35,9 +35,9 @@ func (tx *Tx) InsertImport(i *contactfile.Import) error {
 }
 
 // AddPiece stores the n-th piece, from 0, of an import's file. Error: ErrNotFound for
-// one that is not arriving.
+// WriteOne that is not arriving.
 func (tx *Tx) AddPiece(importID string, n int, content []byte) error {
-	stored, err := tx.exec(`INSERT INTO import_pieces (import_id, n, content) SELECT ?1, ?2, ?3
+	stored, err := tx.Exec(`INSERT INTO import_pieces (import_id, n, content) SELECT ?1, ?2, ?3
 		WHERE EXISTS (SELECT 1 FROM imports AS i WHERE i.id = ?1 AND i.status = 'uploading')`, importID, n, content)
 	if err := oneRow(stored, err, ErrNotFound); err != nil {
 		return fmt.Errorf("insert piece: %w", err)
@@ -48,7 +48,7 @@ func (tx *Tx) AddPiece(importID string, n int, content []byte) error {
 // Piece returns the n-th piece of an import's file. Error: ErrNotFound after the
 // last one.
 func (r *Reader) Piece(importID string, n int) (content []byte, err error) {
-	err = r.row(`SELECT content FROM import_pieces WHERE import_id = ? AND n = ?`, []any{importID, n}, &content)
+	err = r.Row(`SELECT content FROM import_pieces WHERE import_id = ? AND n = ?`, []any{importID, n}, &content)
 	return content, err
 }
 
@@ -60,7 +60,7 @@ func (tx *Tx) QueueImport(teamID, id string, plan *contactfile.Plan) error {
 	if err != nil {
 		return err
 	}
-	return tx.one(`UPDATE imports SET status = 'queued', options = ? WHERE team_id = ? AND id = ? AND status = 'uploading'`,
+	return tx.WriteOne(`UPDATE imports SET status = 'queued', options = ? WHERE team_id = ? AND id = ? AND status = 'uploading'`,
 		options, teamID, id)
 }
 
@@ -69,7 +69,7 @@ func (tx *Tx) QueueImport(teamID, id string, plan *contactfile.Plan) error {
 // ErrNotFound where another number of rows is counted or the import is over.
 func (tx *Tx) AdvanceImport(i *contactfile.Import, done int) error {
 	tx.tellImport(i)
-	return tx.one(`UPDATE imports SET status = ?, created = ?, updated = ?, skipped = ?, failed = ?, error = ?, completed_at = ?
+	return tx.WriteOne(`UPDATE imports SET status = ?, created = ?, updated = ?, skipped = ?, failed = ?, error = ?, completed_at = ?
 		WHERE team_id = ? AND id = ? AND created + updated + skipped + failed = ? AND status IN ('queued', 'in_progress')`,
 		string(i.Status), i.Created, i.Updated, i.Skipped, i.Failed, nullText(i.Error), nullTime(i.CompletedAt), i.TeamID, i.ID, done)
 }
@@ -81,18 +81,18 @@ func (tx *Tx) SetImportPlan(i *contactfile.Import) error {
 	if err != nil {
 		return err
 	}
-	return tx.one(`UPDATE imports SET options = ? WHERE team_id = ? AND id = ? AND status IN ('queued', 'in_progress')`, options, i.TeamID, i.ID)
+	return tx.WriteOne(`UPDATE imports SET options = ? WHERE team_id = ? AND id = ? AND status IN ('queued', 'in_progress')`, options, i.TeamID, i.ID)
 }
 
 // SegmentNamed returns the oldest segment of a team with a name. Error: ErrNotFound.
 func (r *Reader) SegmentNamed(teamID, name string) (id string, err error) {
-	err = r.row(`SELECT s.id FROM segments AS s WHERE s.team_id = ? AND s.name = ? ORDER BY s.id LIMIT 1`, []any{teamID, name}, &id)
+	err = r.Row(`SELECT s.id FROM segments AS s WHERE s.team_id = ? AND s.name = ? ORDER BY s.id LIMIT 1`, []any{teamID, name}, &id)
 	return id, err
 }
 
 // InsertImportError keeps what is wrong with a row.
 func (tx *Tx) InsertImportError(importID string, e contactfile.RowError) error {
-	err := tx.write(`INSERT INTO import_errors (import_id, id, line, message, value) VALUES (?, ?, ?, ?, ?)`, importID, e.ID, e.Line, e.Message, nullText(e.Value))
+	err := tx.Write(`INSERT INTO import_errors (import_id, id, line, message, value) VALUES (?, ?, ?, ?, ?)`, importID, e.ID, e.Line, e.Message, nullText(e.Value))
 	if err != nil {
 		return fmt.Errorf("insert import error: %w", err)
 	}
@@ -102,13 +102,13 @@ func (tx *Tx) InsertImportError(importID string, e contactfile.RowError) error {
 // DeleteImport marks an import as deleted: it is seen no more, and what is left of it can
 // go bit by bit. Error: ErrNotFound.
 func (tx *Tx) DeleteImport(teamID, id string) error {
-	return tx.one(`UPDATE imports SET status = 'deleted', stored = 1 WHERE team_id = ? AND id = ? AND status <> 'deleted'`, teamID, id)
+	return tx.WriteOne(`UPDATE imports SET status = 'deleted', stored = 1 WHERE team_id = ? AND id = ? AND status <> 'deleted'`, teamID, id)
 }
 
 // DeleteOldImports does so with at most limit imports of all teams that were over before
 // a time, and returns how many they were.
 func (tx *Tx) DeleteOldImports(before time.Time, limit int) (int64, error) {
-	return tx.exec(`UPDATE imports SET status = 'deleted', stored = 1 WHERE id IN
+	return tx.Exec(`UPDATE imports SET status = 'deleted', stored = 1 WHERE id IN
 		(SELECT i.id FROM imports AS i WHERE i.status IN ('completed', 'failed') AND i.completed_at < ? LIMIT ?)`, milli(before), limit)
 }
 
@@ -116,28 +116,28 @@ func (tx *Tx) DeleteOldImports(before time.Time, limit int) (int64, error) {
 // was deleted row errors, and tells whether there may be more. An import that is over
 // counts as without a file afterwards; one that never arrived or was deleted goes last.
 func (tx *Tx) PurgeImport(importID string, pieces, flaws int) (more bool, err error) {
-	n, err := tx.exec(`DELETE FROM import_pieces WHERE import_id = ?1 AND n IN
+	n, err := tx.Exec(`DELETE FROM import_pieces WHERE import_id = ?1 AND n IN
 		(SELECT n FROM import_pieces WHERE import_id = ?1 ORDER BY n LIMIT ?2)`, importID, pieces)
 	if err != nil || n > 0 {
 		return n > 0, err
 	}
-	n, err = tx.exec(`DELETE FROM import_errors WHERE import_id = ?1 AND id IN
+	n, err = tx.Exec(`DELETE FROM import_errors WHERE import_id = ?1 AND id IN
 		(SELECT e.id FROM import_errors AS e WHERE e.import_id = ?1 ORDER BY e.id LIMIT ?2)
 		AND EXISTS (SELECT 1 FROM imports AS i WHERE i.id = ?1 AND i.status = 'deleted')`, importID, flaws)
 	if err != nil || n > 0 {
 		return n > 0, err
 	}
-	if err := tx.write(`DELETE FROM imports WHERE id = ? AND status IN ('uploading', 'deleted')`, importID); err != nil {
+	if err := tx.Write(`DELETE FROM imports WHERE id = ? AND status IN ('uploading', 'deleted')`, importID); err != nil {
 		return false, err
 	}
-	err = tx.write(`UPDATE imports SET stored = 0 WHERE id = ? AND status IN ('completed', 'failed')`, importID)
+	err = tx.Write(`UPDATE imports SET stored = 0 WHERE id = ? AND status IN ('completed', 'failed')`, importID)
 	return false, err
 }
 
 // NextImport returns, of the first team after one, by id, that has imports to be worked
 // off, the one that was begun, else the oldest. Error: ErrNotFound for none.
 func (r *Reader) NextImport(afterTeam string) (contactfile.Import, error) {
-	return one(&r.session, scanImport, `SELECT `+importColumns+` FROM imports AS i
+	return one(r, scanImport, `SELECT `+importColumns+` FROM imports AS i
 		WHERE i.status IN ('in_progress', 'queued', 'uploading') AND i.status <> 'uploading' AND i.team_id > ?
 		ORDER BY i.team_id, i.status, i.id LIMIT 1`, afterTeam)
 }
@@ -145,7 +145,7 @@ func (r *Reader) NextImport(afterTeam string) (contactfile.Import, error) {
 // WaitingImports returns how many imports of a team are not over, those that are
 // arriving among them.
 func (r *Reader) WaitingImports(teamID string) (n int, err error) {
-	err = r.row(`SELECT count(*) FROM imports AS i WHERE i.team_id = ? AND i.status IN ('in_progress', 'queued', 'uploading')`,
+	err = r.Row(`SELECT count(*) FROM imports AS i WHERE i.team_id = ? AND i.status IN ('in_progress', 'queued', 'uploading')`,
 		[]any{teamID}, &n)
 	return n, err
 }
@@ -153,23 +153,23 @@ func (r *Reader) WaitingImports(teamID string) (n int, err error) {
 // NextImportOver returns the id of an import of any team that was deleted, or is over
 // with its file still stored. Error: ErrNotFound for none.
 func (r *Reader) NextImportOver() (id string, err error) {
-	err = r.row(`SELECT i.id FROM imports AS i WHERE i.stored = 1 AND i.status IN ('completed', 'failed', 'deleted') LIMIT 1`, nil, &id)
+	err = r.Row(`SELECT i.id FROM imports AS i WHERE i.stored = 1 AND i.status IN ('completed', 'failed', 'deleted') LIMIT 1`, nil, &id)
 	return id, err
 }
 
 // StoredImports returns the ids of imports of all teams in a status whose files
 // are stored and that were made before a time, oldest first.
 func (r *Reader) StoredImports(status contactfile.Status, before time.Time) ([]string, error) {
-	return list(&r.session, scanText, `SELECT i.id FROM imports AS i WHERE i.status = ? AND i.stored = 1 AND i.created_at <= ? ORDER BY i.id`, string(status), milli(before))
+	return list(r, scanText, `SELECT i.id FROM imports AS i WHERE i.status = ? AND i.stored = 1 AND i.created_at <= ? ORDER BY i.id`, string(status), milli(before))
 }
 
 // Import returns one import of a team whose file has arrived. Error: ErrNotFound.
 func (r *Reader) Import(teamID, id string) (contactfile.Import, error) {
-	return one(&r.session, scanImport, `SELECT `+importColumns+` FROM imports AS i WHERE i.team_id = ? AND i.id = ? AND i.status NOT IN ('uploading', 'deleted')`, teamID, id)
+	return one(r, scanImport, `SELECT `+importColumns+` FROM imports AS i WHERE i.team_id = ? AND i.id = ? AND i.status NOT IN ('uploading', 'deleted')`, teamID, id)
 }
 
 // ListImports returns a page of a team's imports, newest first, all or those of
-// one status. Error: ErrNotFound for a cursor that is not in that list.
+// WriteOne status. Error: ErrNotFound for a cursor that is not in that list.
 func (r *Reader) ListImports(teamID string, status contactfile.Status, page app.Page) ([]contactfile.Import, bool, error) {
 	return listPage(r, page, func(cursor string) error {
 		i, err := r.Import(teamID, cursor)
@@ -195,7 +195,7 @@ func scanImportError(s scanner) (contactfile.RowError, error) {
 // ErrNotFound for a cursor that is not in that list.
 func (r *Reader) ListImportErrors(importID string, page app.Page) ([]contactfile.RowError, bool, error) {
 	return keyset(r, page, func(cursor string) error {
-		return r.exists(`SELECT 1 FROM import_errors WHERE import_id = ? AND id = ?`, importID, cursor)
+		return r.Exists(`SELECT 1 FROM import_errors WHERE import_id = ? AND id = ?`, importID, cursor)
 	}, func(limit int) ([]contactfile.RowError, error) {
 		return walk(r, scanImportError, page, firstID, limit,
 			`SELECT id, line, message, coalesce(value, '') FROM import_errors WHERE import_id = ? AND id > ? ORDER BY id LIMIT ?`,

@@ -36,31 +36,31 @@ func scanInvitation(s scanner) (i Invitation, err error) {
 
 // Invitation returns one invitation of a team.
 func (r *Reader) Invitation(teamID, id string) (Invitation, error) {
-	return one(&r.session, scanInvitation, `SELECT `+invitationColumns+` FROM `+invitationTables+` WHERE i.team_id = ? AND i.id = ?`, teamID, id)
+	return one(r, scanInvitation, `SELECT `+invitationColumns+` FROM `+invitationTables+` WHERE i.team_id = ? AND i.id = ?`, teamID, id)
 }
 
 // InvitationTo returns the invitation of a team to an address.
 func (r *Reader) InvitationTo(teamID, address string) (Invitation, error) {
-	return one(&r.session, scanInvitation, `SELECT `+invitationColumns+` FROM `+invitationTables+` WHERE i.team_id = ? AND i.address = ?`, teamID, address)
+	return one(r, scanInvitation, `SELECT `+invitationColumns+` FROM `+invitationTables+` WHERE i.team_id = ? AND i.address = ?`, teamID, address)
 }
 
 // InvitationByCode returns the invitation of which a code has that hash, unless it has
 // expired or its team is being deleted.
 func (r *Reader) InvitationByCode(hash []byte, now time.Time) (Invitation, error) {
-	return one(&r.session, scanInvitation, `SELECT `+invitationColumns+` FROM `+invitationTables+` WHERE (i.hash = ?1 OR i.mailed = ?1) AND i.expires_at > ?2 AND t.deleted_at IS NULL`, hash, milli(now))
+	return one(r, scanInvitation, `SELECT `+invitationColumns+` FROM `+invitationTables+` WHERE (i.hash = ?1 OR i.mailed = ?1) AND i.expires_at > ?2 AND t.deleted_at IS NULL`, hash, milli(now))
 }
 
 // InvitationsTo returns the latest invitations to an address that have not expired, of all
 // teams that are not being deleted, newest first.
 func (r *Reader) InvitationsTo(address string, now time.Time, limit int) ([]Invitation, error) {
-	return list(&r.session, scanInvitation, `SELECT `+invitationColumns+` FROM `+invitationTables+`
+	return list(r, scanInvitation, `SELECT `+invitationColumns+` FROM `+invitationTables+`
 		WHERE i.address = ? AND i.expires_at > ? AND t.deleted_at IS NULL ORDER BY i.id DESC LIMIT ?`, address, milli(now), limit)
 }
 
 // InvitationMails tells how many invitations were mailed since a time: by a team to the
 // address of that hash, by the team at all, and to the address by all teams.
 func (r *Reader) InvitationMails(teamID string, hash []byte, since time.Time) (both, team, address int, err error) {
-	err = r.row(`SELECT (SELECT count(*) FROM invitation_mails WHERE team_id = ?1 AND hash = ?2 AND sent_at > ?3),
+	err = r.Row(`SELECT (SELECT count(*) FROM invitation_mails WHERE team_id = ?1 AND hash = ?2 AND sent_at > ?3),
 		(SELECT count(*) FROM invitation_mails WHERE team_id = ?1 AND sent_at > ?3), (SELECT count(*) FROM invitation_mails WHERE hash = ?2 AND sent_at > ?3)`,
 		[]any{teamID, hash, milli(since)}, &both, &team, &address)
 	return both, team, address, err
@@ -68,7 +68,7 @@ func (r *Reader) InvitationMails(teamID string, hash []byte, since time.Time) (b
 
 // PutInvitationMail notes that an invitation is mailed.
 func (tx *Tx) PutInvitationMail(teamID string, hash []byte) error {
-	return tx.write(`INSERT INTO invitation_mails (team_id, hash, sent_at) VALUES (?, ?, ?) ON CONFLICT (team_id, hash) DO UPDATE SET sent_at = excluded.sent_at`,
+	return tx.Write(`INSERT INTO invitation_mails (team_id, hash, sent_at) VALUES (?, ?, ?) ON CONFLICT (team_id, hash) DO UPDATE SET sent_at = excluded.sent_at`,
 		teamID, hash, milli(tx.Now))
 }
 
@@ -82,14 +82,14 @@ func (r *Reader) Invitations(teamID string, page app.Page) ([]Invitation, bool, 
 
 // ManyInvitations reports whether a team has as many invitations as a number, or more.
 func (r *Reader) ManyInvitations(teamID string, most int) (many bool, err error) {
-	err = r.row(`SELECT EXISTS (SELECT 1 FROM invitations WHERE team_id = ? ORDER BY id LIMIT 1 OFFSET ?)`, []any{teamID, most - 1}, &many)
+	err = r.Row(`SELECT EXISTS (SELECT 1 FROM invitations WHERE team_id = ? ORDER BY id LIMIT 1 OFFSET ?)`, []any{teamID, most - 1}, &many)
 	return many, err
 }
 
 // InsertInvitation adds an invitation. Error: ErrConflict where the team has asked that
 // address already.
 func (tx *Tx) InsertInvitation(i *Invitation) error {
-	n, err := tx.exec(`INSERT INTO invitations (id, team_id, address, role, hash, mailed, vouched, invited_by, created_at, expires_at)
+	n, err := tx.Exec(`INSERT INTO invitations (id, team_id, address, role, hash, mailed, vouched, invited_by, created_at, expires_at)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (team_id, address) DO NOTHING`,
 		i.ID, i.TeamID, i.Address, string(i.Role), i.Hash, nullBytes(i.Mailed), i.Vouched, i.InvitedBy, milli(i.CreatedAt), milli(i.ExpiresAt))
 	return oneRow(n, err, ErrConflict)
@@ -97,16 +97,16 @@ func (tx *Tx) InsertInvitation(i *Invitation) error {
 
 // DeleteInvitation takes an invitation back.
 func (tx *Tx) DeleteInvitation(teamID, id string) error {
-	return tx.one(`DELETE FROM invitations WHERE team_id = ? AND id = ?`, teamID, id)
+	return tx.WriteOne(`DELETE FROM invitations WHERE team_id = ? AND id = ?`, teamID, id)
 }
 
 // PurgeInvitations forgets at most limit invitations that have expired, and as many notes
 // of those that were mailed before a time. It reports whether there may be more.
 func (tx *Tx) PurgeInvitations(mailed time.Time, limit int) (more bool, err error) {
-	n, err := tx.exec(`DELETE FROM invitations WHERE id IN (SELECT id FROM invitations WHERE expires_at <= ? LIMIT ?)`, milli(tx.Now), limit)
+	n, err := tx.Exec(`DELETE FROM invitations WHERE id IN (SELECT id FROM invitations WHERE expires_at <= ? LIMIT ?)`, milli(tx.Now), limit)
 	if err != nil {
 		return false, err
 	}
-	notes, err := tx.exec(`DELETE FROM invitation_mails WHERE (team_id, hash) IN (SELECT team_id, hash FROM invitation_mails WHERE sent_at <= ? LIMIT ?)`, milli(mailed), limit)
+	notes, err := tx.Exec(`DELETE FROM invitation_mails WHERE (team_id, hash) IN (SELECT team_id, hash FROM invitation_mails WHERE sent_at <= ? LIMIT ?)`, milli(mailed), limit)
 	return n == int64(limit) || notes == int64(limit), err
 }

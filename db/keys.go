@@ -12,7 +12,7 @@ func (tx *Tx) InsertKey(k app.Key) error {
 	if err != nil {
 		return err
 	}
-	err = tx.write(`INSERT INTO keys (id, team_id, name, permission, role, domain_id, public, hash, expires_at, allowed_ips, made_by, created_at)
+	err = tx.Write(`INSERT INTO keys (id, team_id, name, permission, role, domain_id, public, hash, expires_at, allowed_ips, made_by, created_at)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		k.ID, k.TeamID, k.Name, string(k.Permission), string(k.Role), nullText(k.DomainID), k.Public, k.Hash, nullTime(k.ExpiresAt), allowed, nullText(k.MadeBy), milli(k.CreatedAt))
 	return err
@@ -25,33 +25,33 @@ const (
 
 // FindKey returns the key with that public part.
 func (r *Reader) FindKey(public string) (app.Key, error) {
-	return one(&r.session, scanKey, `SELECT `+keyColumns+` FROM `+keyTables+` WHERE k.public = ?`, public)
+	return one(r, scanKey, `SELECT `+keyColumns+` FROM `+keyTables+` WHERE k.public = ?`, public)
 }
 
 // Key returns one key of a team.
 func (r *Reader) Key(teamID, id string) (app.Key, error) {
-	return one(&r.session, scanKey, `SELECT `+keyColumns+` FROM `+keyTables+` WHERE k.team_id = ? AND k.id = ?`, teamID, id)
+	return one(r, scanKey, `SELECT `+keyColumns+` FROM `+keyTables+` WHERE k.team_id = ? AND k.id = ?`, teamID, id)
 }
 
 // AnyKey returns the key of any team with that id: for the operator's command line.
 func (r *Reader) AnyKey(id string) (app.Key, error) {
-	return one(&r.session, scanKey, `SELECT `+keyColumns+` FROM `+keyTables+` WHERE k.id = ?`, id)
+	return one(r, scanKey, `SELECT `+keyColumns+` FROM `+keyTables+` WHERE k.id = ?`, id)
 }
 
 // AllKeys returns the keys of a team, newest first: for the operator's command
 // line.
 func (r *Reader) AllKeys(teamID string) ([]app.Key, error) {
-	return list(&r.session, scanKey, `SELECT `+keyColumns+` FROM `+keyTables+` WHERE k.team_id = ? ORDER BY k.id DESC`, teamID)
+	return list(r, scanKey, `SELECT `+keyColumns+` FROM `+keyTables+` WHERE k.team_id = ? ORDER BY k.id DESC`, teamID)
 }
 
 // KeysMadeBy returns the keys that a person made, in a team or in all for "", oldest first.
 func (r *Reader) KeysMadeBy(userID, teamID string) ([]app.Key, error) {
-	return list(&r.session, scanKey, `SELECT `+keyColumns+` FROM `+keyTables+` WHERE k.made_by = ?1 AND (?2 = '' OR k.team_id = ?2) ORDER BY k.id`, userID, teamID)
+	return list(r, scanKey, `SELECT `+keyColumns+` FROM `+keyTables+` WHERE k.made_by = ?1 AND (?2 = '' OR k.team_id = ?2) ORDER BY k.id`, userID, teamID)
 }
 
 // KeysOfDomain returns the keys of a team that are bound to a domain.
 func (r *Reader) KeysOfDomain(teamID, domainID string) ([]app.Key, error) {
-	return list(&r.session, scanKey, `SELECT `+keyColumns+` FROM `+keyTables+` WHERE k.team_id = ? AND k.domain_id = ? ORDER BY k.id`, teamID, domainID)
+	return list(r, scanKey, `SELECT `+keyColumns+` FROM `+keyTables+` WHERE k.team_id = ? AND k.domain_id = ? ORDER BY k.id`, teamID, domainID)
 }
 
 // ListKeys returns a page of a team's keys, newest first, and whether there are
@@ -69,18 +69,18 @@ func (tx *Tx) UpdateKey(k *app.Key) error {
 	if err != nil {
 		return err
 	}
-	return tx.one(`UPDATE keys SET name = ?, expires_at = ?, allowed_ips = ? WHERE team_id = ? AND id = ?`, k.Name, nullTime(k.ExpiresAt), allowed, k.TeamID, k.ID)
+	return tx.WriteOne(`UPDATE keys SET name = ?, expires_at = ?, allowed_ips = ? WHERE team_id = ? AND id = ?`, k.Name, nullTime(k.ExpiresAt), allowed, k.TeamID, k.ID)
 }
 
 // DeleteTeamKey revokes a key of a team.
 func (tx *Tx) DeleteTeamKey(teamID, id string) error {
-	return tx.one(`DELETE FROM keys WHERE team_id = ? AND id = ?`, teamID, id)
+	return tx.WriteOne(`DELETE FROM keys WHERE team_id = ? AND id = ?`, teamID, id)
 }
 
 // TouchKey notes when a key was last used, unless it was noted within the last
 // minute: what the caller knows of that may be a second old.
 func (tx *Tx) TouchKey(id string, ms int64) error {
-	err := tx.write(`UPDATE keys SET last_used_at = ? WHERE id = ? AND (last_used_at IS NULL OR last_used_at <= ?)`, ms, id, ms-60_000)
+	err := tx.Write(`UPDATE keys SET last_used_at = ? WHERE id = ? AND (last_used_at IS NULL OR last_used_at <= ?)`, ms, id, ms-60_000)
 	return err
 }
 

@@ -54,7 +54,7 @@ func walk[T any](r *Reader, scan func(scanner) (T, error), page app.Page, start 
 	if page.Before != "" {
 		after = before
 	}
-	return list(&r.session, scan, after, append(slices.Clip(args), cmp.Or(page.Before, page.After, start), limit)...)
+	return list(r, scan, after, append(slices.Clip(args), cmp.Or(page.Before, page.After, start), limit)...)
 }
 
 // behind moves a page's cursor on in its direction.

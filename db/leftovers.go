@@ -9,14 +9,14 @@ import (
 // addLeftover notes that rows of a deleted topic or segment, or values of a deleted
 // property, still have to go.
 func (tx *Tx) addLeftover(teamID, id, property string) error {
-	err := tx.write(`INSERT INTO leftovers (id, team_id, property, contact_id) VALUES (?, ?, ?, '')`, id, teamID, nullText(property))
+	err := tx.Write(`INSERT INTO leftovers (id, team_id, property, contact_id) VALUES (?, ?, ?, '')`, id, teamID, nullText(property))
 	return err
 }
 
 // HasLeftovers reports whether values of a deleted property of that key still have
 // to go from a team's contacts.
 func (r *Reader) HasLeftovers(teamID, property string) (left bool, err error) {
-	err = r.row(`SELECT EXISTS (SELECT 1 FROM leftovers WHERE team_id = ? AND property = ?)`, []any{teamID, property}, &left)
+	err = r.Row(`SELECT EXISTS (SELECT 1 FROM leftovers WHERE team_id = ? AND property = ?)`, []any{teamID, property}, &left)
 	return left, err
 }
 
@@ -31,7 +31,7 @@ type leftover struct {
 // a deleted property, and reports whether there may be more to do.
 func (tx *Tx) PurgeLeftovers(limit int) (more bool, err error) {
 	var l leftover
-	err = tx.row(`SELECT id, team_id, property, contact_id FROM leftovers ORDER BY id LIMIT 1`, nil, &l.id, &l.team, &l.property, &l.after)
+	err = tx.Row(`SELECT id, team_id, property, contact_id FROM leftovers ORDER BY id LIMIT 1`, nil, &l.id, &l.team, &l.property, &l.after)
 	if err != nil {
 		return false, ignoreNotFound(err)
 	}
@@ -42,17 +42,17 @@ func (tx *Tx) PurgeLeftovers(limit int) (more bool, err error) {
 	if more, err = purge(&l, limit); err != nil || more {
 		return more, err
 	}
-	err = tx.write(`DELETE FROM leftovers WHERE id = ?`, l.id)
+	err = tx.Write(`DELETE FROM leftovers WHERE id = ?`, l.id)
 	return true, err
 }
 
 func (tx *Tx) purgeRows(l *leftover, limit int) (more bool, err error) {
-	choices, err := tx.exec(`DELETE FROM choices WHERE topic_id = ?1 AND address IN
+	choices, err := tx.Exec(`DELETE FROM choices WHERE topic_id = ?1 AND address IN
 		(SELECT address FROM choices WHERE topic_id = ?1 LIMIT ?2)`, l.id, limit)
 	if err != nil {
 		return false, fmt.Errorf("purge choices: %w", err)
 	}
-	members, err := tx.exec(`DELETE FROM members WHERE segment_id = ?1 AND contact_id IN
+	members, err := tx.Exec(`DELETE FROM members WHERE segment_id = ?1 AND contact_id IN
 		(SELECT contact_id FROM members WHERE segment_id = ?1 LIMIT ?2)`, l.id, limit)
 	if err != nil {
 		return false, fmt.Errorf("purge members: %w", err)
@@ -63,17 +63,17 @@ func (tx *Tx) purgeRows(l *leftover, limit int) (more bool, err error) {
 
 // purgeWebhook deletes deliveries, attempts and terms of a deleted webhook.
 func (tx *Tx) purgeWebhook(webhookID string, limit int) (n int64, err error) {
-	deliveries, err := tx.exec(`DELETE FROM deliveries WHERE webhook_id = ?1 AND happening_id IN
+	deliveries, err := tx.Exec(`DELETE FROM deliveries WHERE webhook_id = ?1 AND happening_id IN
 		(SELECT happening_id FROM deliveries WHERE webhook_id = ?1 LIMIT ?2)`, webhookID, limit)
 	if err != nil {
 		return 0, fmt.Errorf("purge deliveries: %w", err)
 	}
-	attempts, err := tx.exec(`DELETE FROM webhook_attempts WHERE webhook_id = ?1 AND (happening_id, id) IN
+	attempts, err := tx.Exec(`DELETE FROM webhook_attempts WHERE webhook_id = ?1 AND (happening_id, id) IN
 		(SELECT happening_id, id FROM webhook_attempts WHERE webhook_id = ?1 LIMIT ?2)`, webhookID, limit)
 	if err != nil {
 		return 0, fmt.Errorf("purge attempts: %w", err)
 	}
-	terms, err := tx.exec(`DELETE FROM webhook_terms WHERE webhook_id = ?1 AND until IN
+	terms, err := tx.Exec(`DELETE FROM webhook_terms WHERE webhook_id = ?1 AND until IN
 		(SELECT until FROM webhook_terms WHERE webhook_id = ?1 LIMIT ?2)`, webhookID, limit)
 	if err != nil {
 		return 0, fmt.Errorf("purge what a webhook wanted: %w", err)
@@ -85,18 +85,18 @@ func (tx *Tx) purgeWebhook(webhookID string, limit int) (n int64, err error) {
 // after the property was deleted are not looked at.
 func (tx *Tx) purgeValues(l *leftover, limit int) (more bool, err error) {
 	last := l.id // ids are in the order of time
-	err = tx.row(`SELECT id FROM contacts WHERE team_id = ? AND id > ? AND id < ? ORDER BY id LIMIT 1 OFFSET ?`,
+	err = tx.Row(`SELECT id FROM contacts WHERE team_id = ? AND id > ? AND id < ? ORDER BY id LIMIT 1 OFFSET ?`,
 		[]any{l.team, l.after, last, limit - 1}, &last)
 	rest := errors.Is(err, ErrNotFound)
 	if err != nil && !rest {
 		return false, err
 	}
-	tx.changed(l.team)
-	err = tx.write(`UPDATE contacts SET properties = nullif(jsonb_remove(properties, '$.' || ?1), jsonb('{}'))
+	tx.Changed(l.team)
+	err = tx.Write(`UPDATE contacts SET properties = nullif(jsonb_remove(properties, '$.' || ?1), jsonb('{}'))
 		WHERE team_id = ?2 AND id > ?3 AND id <= ?4 AND properties ->> ?1 IS NOT NULL`, l.property.String, l.team, l.after, last)
 	if err != nil {
 		return false, fmt.Errorf("purge values: %w", err)
 	}
-	err = tx.write(`UPDATE leftovers SET contact_id = ? WHERE id = ?`, last, l.id)
+	err = tx.Write(`UPDATE leftovers SET contact_id = ? WHERE id = ?`, last, l.id)
 	return !rest, err
 }

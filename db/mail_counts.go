@@ -56,9 +56,9 @@ func (tx *Tx) isFirst(ev *app.Event) (bool, error) {
 	var err error
 	switch {
 	case counters.IsHit(ev.Type):
-		err = tx.exists(`SELECT 1 FROM events WHERE email_id = ? AND type = ? LIMIT 1`, ev.EmailID, string(ev.Type))
+		err = tx.Exists(`SELECT 1 FROM events WHERE email_id = ? AND type = ? LIMIT 1`, ev.EmailID, string(ev.Type))
 	case ev.Detail.Source != "":
-		err = tx.exists(`SELECT 1 FROM events WHERE email_id = ?1 AND type = ?2 AND (recipient IS NULL OR recipient = ?3) LIMIT 1`, ev.EmailID, string(ev.Type), ev.Recipient)
+		err = tx.Exists(`SELECT 1 FROM events WHERE email_id = ?1 AND type = ?2 AND (recipient IS NULL OR recipient = ?3) LIMIT 1`, ev.EmailID, string(ev.Type), ev.Recipient)
 	default:
 		return true, nil
 	}
@@ -85,12 +85,12 @@ func (tx *Tx) storeCounts(group []*increments) error {
 
 func (tx *Tx) storeCount(key *counters.Key, n *counters.Tally) error {
 	if *n == (counters.Tally{Sent: n.Sent}) { // nearly always
-		err := tx.write(`INSERT INTO mail_counts (team_id, hour, domain, broadcast_id, sent) VALUES (?, ?, ?, ?, ?)
+		err := tx.Write(`INSERT INTO mail_counts (team_id, hour, domain, broadcast_id, sent) VALUES (?, ?, ?, ?, ?)
 			ON CONFLICT (team_id, hour, domain, broadcast_id) DO UPDATE SET sent = mail_counts.sent + excluded.sent`,
 			key.TeamID, key.Hour, key.Domain, key.BroadcastID, n.Sent)
 		return err
 	}
-	err := tx.write(`INSERT INTO mail_counts (team_id, hour, domain, broadcast_id, sent, delivered, opened, unique_opened, clicked, unique_clicked,
+	err := tx.Write(`INSERT INTO mail_counts (team_id, hour, domain, broadcast_id, sent, delivered, opened, unique_opened, clicked, unique_clicked,
 			bounced_transient, bounced_permanent, bounced_undetermined, complained, suppressed, delivery_delayed, failed, unsubscribed)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (team_id, hour, domain, broadcast_id) DO UPDATE SET sent = mail_counts.sent + excluded.sent, delivered = mail_counts.delivered + excluded.delivered,
@@ -121,10 +121,10 @@ const mailCounts = `sum(sent), sum(delivered), sum(opened), sum(unique_opened), 
 // where there are more than limit rows.
 func (r *Reader) MailCounts(teamID string, from, to int64, apart bool, limit int) (rows []MailCount, err error) {
 	if apart {
-		rows, err = list(&r.session, scanMailCount, `SELECT hour, domain, broadcast_id, `+mailCounts+` FROM mail_counts
+		rows, err = list(r, scanMailCount, `SELECT hour, domain, broadcast_id, `+mailCounts+` FROM mail_counts
 			WHERE team_id = ? AND hour >= ? AND hour < ? GROUP BY hour, domain, broadcast_id ORDER BY hour, domain, broadcast_id LIMIT ?`, teamID, from, to, limit+1)
 	} else {
-		rows, err = list(&r.session, scanMailCount, `SELECT hour, domain, '', `+mailCounts+` FROM mail_counts
+		rows, err = list(r, scanMailCount, `SELECT hour, domain, '', `+mailCounts+` FROM mail_counts
 			WHERE team_id = ? AND hour >= ? AND hour < ? GROUP BY hour, domain ORDER BY hour, domain LIMIT ?`, teamID, from, to, limit+1)
 	}
 	if err == nil && len(rows) > limit {
@@ -142,18 +142,18 @@ func scanMailCount(s scanner) (MailCount, error) {
 
 // PurgeMailCounts forgets a team's counts from before a time.
 func (tx *Tx) PurgeMailCounts(teamID string, before time.Time) error {
-	err := tx.write(`DELETE FROM mail_counts WHERE team_id = ? AND hour < ?`, teamID, counters.Hour(before))
+	err := tx.Write(`DELETE FROM mail_counts WHERE team_id = ? AND hour < ?`, teamID, counters.Hour(before))
 	return err
 }
 
 // DomainID returns the id of a team's domain. Error: ErrNotFound.
 func (r *Reader) DomainID(teamID, name string) (id string, err error) {
-	err = r.row(`SELECT id FROM domains WHERE team_id = ? AND name = ?`, []any{teamID, name}, &id)
+	err = r.Row(`SELECT id FROM domains WHERE team_id = ? AND name = ?`, []any{teamID, name}, &id)
 	return id, err
 }
 
 // BroadcastName returns the name of a team's broadcast. Error: ErrNotFound.
 func (r *Reader) BroadcastName(teamID, id string) (name string, err error) {
-	err = r.row(`SELECT name FROM broadcasts WHERE id = ? AND team_id = ?`, []any{id, teamID}, &name)
+	err = r.Row(`SELECT name FROM broadcasts WHERE id = ? AND team_id = ?`, []any{id, teamID}, &name)
 	return name, err
 }

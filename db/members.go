@@ -36,7 +36,7 @@ func scanMember(s scanner) (m Member, err error) {
 
 // Member returns one person of a team.
 func (r *Reader) Member(teamID, userID string) (Member, error) {
-	return one(&r.session, scanMember, `SELECT `+memberColumns+`, m.role, m.created_at FROM `+memberTables+` WHERE m.team_id = ? AND m.user_id = ?`, teamID, userID)
+	return one(r, scanMember, `SELECT `+memberColumns+`, m.role, m.created_at FROM `+memberTables+` WHERE m.team_id = ? AND m.user_id = ?`, teamID, userID)
 }
 
 // Members returns a page of the people of a team, whose accounts are the newest first,
@@ -49,7 +49,7 @@ func (r *Reader) Members(teamID string, page app.Page) ([]Member, bool, error) {
 
 // People returns the next limit people of the server after an id, oldest account first.
 func (r *Reader) People(after string, limit int) ([]Member, error) {
-	return list(&r.session, scanMember, `SELECT `+memberColumns+`, '', u.created_at FROM users AS u WHERE u.id > ? ORDER BY u.id LIMIT ?`, after, limit)
+	return list(r, scanMember, `SELECT `+memberColumns+`, '', u.created_at FROM users AS u WHERE u.id > ? ORDER BY u.id LIMIT ?`, after, limit)
 }
 
 // PeoplePage returns a page of the people of the server, newest account first. Error:
@@ -62,38 +62,38 @@ func (r *Reader) PeoplePage(page app.Page) ([]Member, bool, error) {
 
 // Person returns one of them. Error: ErrNotFound.
 func (r *Reader) Person(id string) (Member, error) {
-	return one(&r.session, scanMember, `SELECT `+memberColumns+`, '', u.created_at FROM users AS u WHERE u.id = ?`, id)
+	return one(r, scanMember, `SELECT `+memberColumns+`, '', u.created_at FROM users AS u WHERE u.id = ?`, id)
 }
 
 // SetOperator makes a person an operator, or ends that.
 func (tx *Tx) SetOperator(id string, operator bool) error {
-	return tx.one(`UPDATE users SET operator = ? WHERE id = ?`, operator, id)
+	return tx.WriteOne(`UPDATE users SET operator = ? WHERE id = ?`, operator, id)
 }
 
 // SetRole changes what a person is in a team, and ends the person's sessions there.
 func (tx *Tx) SetRole(teamID, userID string, role app.Role) error {
-	return tx.one(`UPDATE memberships SET role = ?, role_since = ? WHERE user_id = ? AND team_id = ?`, string(role), milli(tx.Now), userID, teamID)
+	return tx.WriteOne(`UPDATE memberships SET role = ?, role_since = ? WHERE user_id = ? AND team_id = ?`, string(role), milli(tx.Now), userID, teamID)
 }
 
 // DeleteMembership ends that a person belongs to a team.
 func (tx *Tx) DeleteMembership(teamID, userID string) error {
-	return tx.one(`DELETE FROM memberships WHERE user_id = ? AND team_id = ?`, userID, teamID)
+	return tx.WriteOne(`DELETE FROM memberships WHERE user_id = ? AND team_id = ?`, userID, teamID)
 }
 
 // DeleteUser removes a person with all that is his; memberships are ended before.
 func (tx *Tx) DeleteUser(id string) error {
-	return tx.one(`DELETE FROM users WHERE id = ?`, id)
+	return tx.WriteOne(`DELETE FROM users WHERE id = ?`, id)
 }
 
 // OtherOwner reports whether a team has an owner beside a person.
 func (r *Reader) OtherOwner(teamID, userID string) (has bool, err error) {
-	err = r.row(`SELECT EXISTS (SELECT 1 FROM memberships WHERE team_id = ? AND role = 'owner' AND user_id <> ?)`, []any{teamID, userID}, &has)
+	err = r.Row(`SELECT EXISTS (SELECT 1 FROM memberships WHERE team_id = ? AND role = 'owner' AND user_id <> ?)`, []any{teamID, userID}, &has)
 	return has, err
 }
 
 // OtherOperator reports whether there is an operator beside a person.
 func (r *Reader) OtherOperator(userID string) (has bool, err error) {
-	err = r.row(`SELECT EXISTS (SELECT 1 FROM users WHERE operator = 1 AND id > '' AND id <> ?)`, []any{userID}, &has)
+	err = r.Row(`SELECT EXISTS (SELECT 1 FROM users WHERE operator = 1 AND id > '' AND id <> ?)`, []any{userID}, &has)
 	return has, err
 }
 
@@ -102,7 +102,7 @@ func (tx *Tx) DropFactors(userID string) (n int64, err error) {
 	for _, statement := range []string{
 		`DELETE FROM totp WHERE user_id = ?`, `DELETE FROM passkeys WHERE user_id = ?`, `DELETE FROM recovery_codes WHERE user_id = ?`,
 	} {
-		gone, err := tx.exec(statement, userID)
+		gone, err := tx.Exec(statement, userID)
 		if err != nil {
 			return n, err
 		}

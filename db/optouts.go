@@ -11,7 +11,7 @@ import (
 // ErrNotFound for no topic of the team.
 func (r *Reader) Standing(teamID, topicID string, address app.AddressHash) (app.Standing, error) {
 	var s app.Standing
-	err := r.row(`SELECT t.name, coalesce(ch.subscription, t.subscription), ch.subscription IS NOT NULL, EXISTS (
+	err := r.Row(`SELECT t.name, coalesce(ch.subscription, t.subscription), ch.subscription IS NOT NULL, EXISTS (
 			SELECT 1 FROM contacts AS c WHERE c.team_id = ?1 AND c.address = ?3 AND c.unsubscribed = 1)
 		FROM topics AS t LEFT JOIN choices AS ch ON ch.topic_id = t.id AND ch.address = ?3 WHERE t.team_id = ?1 AND t.id = ?2`,
 		[]any{teamID, topicID, address[:]}, &s.Topic, &s.Subscription, &s.Explicit, &s.Unsubscribed)
@@ -25,7 +25,7 @@ const maxShownTopics = 1000
 // they stand for it: the public ones of the team and the one that the link was
 // for (empty: none). At most 1,000, in the order of their names.
 func (r *Reader) ShownTopics(teamID, own string, address app.AddressHash) ([]app.ContactTopic, error) {
-	return list(&r.session, scanContactTopic, `SELECT `+contactTopicColumns+` FROM topics AS t
+	return list(r, scanContactTopic, `SELECT `+contactTopicColumns+` FROM topics AS t
 		LEFT JOIN choices AS ch ON ch.topic_id = t.id AND ch.address = ?
 		WHERE t.team_id = ? AND (t.visibility = 'public' OR t.id = ?) ORDER BY t.name LIMIT ?`, address[:], teamID, own, maxShownTopics)
 }
@@ -33,7 +33,7 @@ func (r *Reader) ShownTopics(teamID, own string, address app.AddressHash) ([]app
 // InsertOptOut puts an address on its team's list unless it stands there, and
 // reports whether it was new. One without Email is not listed, and blocks.
 func (tx *Tx) InsertOptOut(s *app.Suppression) (added bool, err error) {
-	n, err := tx.exec(`INSERT INTO suppressions (id, team_id, email, address, origin, source_id, created_at) VALUES (?, ?, ?, ?, 'unsubscribe', ?, ?)
+	n, err := tx.Exec(`INSERT INTO suppressions (id, team_id, email, address, origin, source_id, created_at) VALUES (?, ?, ?, ?, 'unsubscribe', ?, ?)
 		ON CONFLICT (team_id, address) DO NOTHING`, s.ID, s.TeamID, nullText(s.Email), s.Hash[:], nullText(s.SourceID), milli(s.CreatedAt))
 	if err != nil {
 		return false, fmt.Errorf("insert opt-out: %w", err)
@@ -56,7 +56,7 @@ func (r *Reader) BlockedInBulk(teamID, topicID string, addresses []app.AddressHa
 	blocked := map[app.AddressHash]bool{}
 	return blocked, inSets(len(addresses), func(from, to int) error {
 		args := append(padded(teamID, addresses[from:to], setKeys)[1:], teamID, nullText(topicID))
-		return r.each(`WITH a (address) AS (VALUES `+keyRows+`)
+		return r.Each(`WITH a (address) AS (VALUES `+keyRows+`)
 			SELECT a.address FROM a LEFT JOIN topics AS t ON t.team_id = ?51 AND t.id = ?52 LEFT JOIN choices AS ch ON ch.topic_id = t.id AND ch.address = a.address
 			WHERE coalesce(ch.subscription, t.subscription, 'opt_in') <> 'opt_in'
 			OR EXISTS (SELECT 1 FROM suppressions AS s WHERE s.team_id = ?51 AND s.address = a.address)
@@ -75,7 +75,7 @@ func (r *Reader) BulkStanding(teamID, topicID string, address app.AddressHash) (
 	var origin, topic, subscription sql.NullString
 	var suppressed sql.NullInt64
 	s := &b.Standing
-	err = r.row(`SELECT s.origin, s.created_at, t.name, coalesce(ch.subscription, t.subscription), ch.subscription IS NOT NULL, EXISTS (
+	err = r.Row(`SELECT s.origin, s.created_at, t.name, coalesce(ch.subscription, t.subscription), ch.subscription IS NOT NULL, EXISTS (
 			SELECT 1 FROM contacts AS c WHERE c.team_id = ?1 AND c.address = ?2 AND c.unsubscribed = 1)
 		FROM (SELECT 1) AS one_open LEFT JOIN suppressions AS s ON s.team_id = ?1 AND s.address = ?2
 		LEFT JOIN topics AS t ON t.team_id = ?1 AND t.id = ?3 LEFT JOIN choices AS ch ON ch.topic_id = t.id AND ch.address = ?2`,

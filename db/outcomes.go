@@ -30,7 +30,7 @@ func (tx *Tx) storeOutcomes(group []*increments) error {
 	}
 	hour := reputation.OutcomeHour(tx.Now)
 	for key, o := range teams {
-		err := tx.write(`INSERT INTO outcomes (team_id, hour, region, domain, sent, hard_bounced, complained, scored, points)
+		err := tx.Write(`INSERT INTO outcomes (team_id, hour, region, domain, sent, hard_bounced, complained, scored, points)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (team_id, hour, region, domain) DO UPDATE SET sent = outcomes.sent + excluded.sent,
 			hard_bounced = outcomes.hard_bounced + excluded.hard_bounced, complained = outcomes.complained + excluded.complained,
 			scored = outcomes.scored + excluded.scored, points = outcomes.points + excluded.points`,
@@ -40,7 +40,7 @@ func (tx *Tx) storeOutcomes(group []*increments) error {
 		}
 	}
 	for region, o := range regions {
-		err := tx.write(`INSERT INTO region_outcomes (region, hour, sent, hard_bounced, complained) VALUES (?, ?, ?, ?, ?)
+		err := tx.Write(`INSERT INTO region_outcomes (region, hour, sent, hard_bounced, complained) VALUES (?, ?, ?, ?, ?)
 			ON CONFLICT (region, hour) DO UPDATE SET sent = region_outcomes.sent + excluded.sent, hard_bounced = region_outcomes.hard_bounced + excluded.hard_bounced,
 			complained = region_outcomes.complained + excluded.complained`, region, hour, o.Sent, o.HardBounced, o.Complained)
 		if err != nil {
@@ -52,7 +52,7 @@ func (tx *Tx) storeOutcomes(group []*increments) error {
 
 // TeamOutcome sums up what became of a team's recipients from an hour on.
 func (r *Reader) TeamOutcome(teamID string, from int64) (o reputation.Outcome, err error) {
-	err = r.row(`SELECT coalesce(sum(sent), 0), coalesce(sum(hard_bounced), 0), coalesce(sum(complained), 0), coalesce(sum(scored), 0),
+	err = r.Row(`SELECT coalesce(sum(sent), 0), coalesce(sum(hard_bounced), 0), coalesce(sum(complained), 0), coalesce(sum(scored), 0),
 		coalesce(sum(points), 0) FROM outcomes WHERE team_id = ? AND hour >= ?`, []any{teamID, from},
 		&o.Sent, &o.HardBounced, &o.Complained, &o.Scored, &o.Points)
 	return o, err
@@ -61,7 +61,7 @@ func (r *Reader) TeamOutcome(teamID string, from int64) (o reputation.Outcome, e
 // RegionOutcome sums up what became of all recipients of a region from an hour on,
 // scores left out.
 func (r *Reader) RegionOutcome(region string, from int64) (o reputation.Outcome, err error) {
-	err = r.row(`SELECT coalesce(sum(sent), 0), coalesce(sum(hard_bounced), 0), coalesce(sum(complained), 0)
+	err = r.Row(`SELECT coalesce(sum(sent), 0), coalesce(sum(hard_bounced), 0), coalesce(sum(complained), 0)
 		FROM region_outcomes WHERE region = ? AND hour >= ?`, []any{region, from}, &o.Sent, &o.HardBounced, &o.Complained)
 	return o, err
 }
@@ -69,7 +69,7 @@ func (r *Reader) RegionOutcome(region string, from int64) (o reputation.Outcome,
 // WorstOfRegion returns the most hard bounces, and the most complaints, that one team
 // has in a region from an hour on.
 func (r *Reader) WorstOfRegion(region string, from int64) (hardBounced, complained int64, err error) {
-	err = r.row(`SELECT coalesce(max(hard_bounced), 0), coalesce(max(complained), 0) FROM
+	err = r.Row(`SELECT coalesce(max(hard_bounced), 0), coalesce(max(complained), 0) FROM
 		(SELECT sum(hard_bounced) AS hard_bounced, sum(complained) AS complained FROM outcomes
 			WHERE region = ? AND hour >= ? AND hard_bounced + complained > 0 GROUP BY team_id) AS t`, []any{region, from}, &hardBounced, &complained)
 	return hardBounced, complained, err
@@ -77,13 +77,13 @@ func (r *Reader) WorstOfRegion(region string, from int64) (hardBounced, complain
 
 // PurgeOutcomes forgets a team's counters from before an hour.
 func (tx *Tx) PurgeOutcomes(teamID string, before int64) error {
-	err := tx.write(`DELETE FROM outcomes WHERE team_id = ? AND hour < ?`, teamID, before)
+	err := tx.Write(`DELETE FROM outcomes WHERE team_id = ? AND hour < ?`, teamID, before)
 	return err
 }
 
 // PurgeRegionOutcomes forgets the counters of all regions from before an hour.
 func (tx *Tx) PurgeRegionOutcomes(before int64) error {
-	err := tx.write(`DELETE FROM region_outcomes WHERE hour < ?`, before)
+	err := tx.Write(`DELETE FROM region_outcomes WHERE hour < ?`, before)
 	return err
 }
 
@@ -97,7 +97,7 @@ type TeamUse struct {
 // RegionUse returns what each team sent through a region from an hour on. It reads the
 // counters of a month: it is asked at start.
 func (r *Reader) RegionUse(region string, hour int64) ([]TeamUse, error) {
-	return list(&r.session, func(s scanner) (TeamUse, error) {
+	return list(r, func(s scanner) (TeamUse, error) {
 		var u TeamUse
 		err := s.Scan(&u.TeamID, &u.Hour, &u.Sent)
 		return u, err

@@ -31,12 +31,12 @@ const MaxPasskeys = 20
 
 // Passkeys returns the passkeys of a person, newest first.
 func (r *Reader) Passkeys(userID string) ([]Passkey, error) {
-	return list(&r.session, scanPasskey, `SELECT `+passkeyColumns+` FROM passkeys WHERE user_id = ? ORDER BY id DESC LIMIT ?`, userID, MaxPasskeys)
+	return list(r, scanPasskey, `SELECT `+passkeyColumns+` FROM passkeys WHERE user_id = ? ORDER BY id DESC LIMIT ?`, userID, MaxPasskeys)
 }
 
 // InsertPasskey adds a passkey. Errors: ErrConflict for one that somebody has.
 func (tx *Tx) InsertPasskey(p *Passkey) error {
-	n, err := tx.exec(`INSERT INTO passkeys (id, user_id, credential_id, name, credential, created_at) VALUES (?, ?, ?, ?, ?, ?)
+	n, err := tx.Exec(`INSERT INTO passkeys (id, user_id, credential_id, name, credential, created_at) VALUES (?, ?, ?, ?, ?, ?)
 		ON CONFLICT (credential_id) DO NOTHING`, p.ID, p.UserID, p.CredentialID, p.Name, p.Credential, milli(p.CreatedAt))
 	return oneRow(n, err, ErrConflict)
 }
@@ -46,11 +46,11 @@ func (tx *Tx) InsertPasskey(p *Passkey) error {
 // once, at whichever server. Error: ErrNotFound, then too.
 func (tx *Tx) UsePasskey(userID string, credentialID []byte, credential string, asked time.Time) error {
 	used := max(milli(tx.Now), milli(asked)+1)
-	return tx.one(`UPDATE passkeys SET credential = ?, last_used_at = ? WHERE user_id = ? AND credential_id = ? AND (last_used_at IS NULL OR last_used_at <= ?)`,
+	return tx.WriteOne(`UPDATE passkeys SET credential = ?, last_used_at = ? WHERE user_id = ? AND credential_id = ? AND (last_used_at IS NULL OR last_used_at <= ?)`,
 		credential, used, userID, credentialID, milli(asked))
 }
 
 // DeletePasskey removes a passkey of a person. Error: ErrNotFound.
 func (tx *Tx) DeletePasskey(userID, id string) error {
-	return tx.one(`DELETE FROM passkeys WHERE user_id = ? AND id = ?`, userID, id)
+	return tx.WriteOne(`DELETE FROM passkeys WHERE user_id = ? AND id = ?`, userID, id)
 }

@@ -12,7 +12,7 @@ func (r *Reader) TeamPlan(teamID string) (plan.Plan, error) {
 	var p plan.Plan
 	var volume sql.NullInt64
 	var since int64
-	err := r.row(`SELECT name, included, overage, since FROM team_plans WHERE team_id = ?`, []any{teamID}, &p.Name, &volume, &p.Overage, &since)
+	err := r.Row(`SELECT name, included, overage, since FROM team_plans WHERE team_id = ?`, []any{teamID}, &p.Name, &volume, &p.Overage, &since)
 	p.Volume, p.Since = volume.Int64, fromMilli(since)
 	return p, err
 }
@@ -20,7 +20,7 @@ func (r *Reader) TeamPlan(teamID string) (plan.Plan, error) {
 // SetTeamPlan returns a team a plan.
 func (tx *Tx) SetTeamPlan(teamID string, p *plan.Plan) error {
 	volume := sql.NullInt64{Int64: p.Volume, Valid: p.Volume > 0}
-	err := tx.write(`INSERT INTO team_plans (team_id, name, included, overage, since) VALUES (?, ?, ?, ?, ?)
+	err := tx.Write(`INSERT INTO team_plans (team_id, name, included, overage, since) VALUES (?, ?, ?, ?, ?)
 		ON CONFLICT (team_id) DO UPDATE SET name = excluded.name, included = excluded.included, overage = excluded.overage, since = excluded.since`,
 		teamID, string(p.Name), volume, p.Overage, milli(p.Since))
 	return err
@@ -29,13 +29,13 @@ func (tx *Tx) SetTeamPlan(teamID string, p *plan.Plan) error {
 // RecipientsBetween returns what a team's mail counted from one day to another,
 // which is left out (app.UnixDay).
 func (r *Reader) RecipientsBetween(teamID string, first, end int64) (sum int64, err error) {
-	err = r.row(`SELECT coalesce(sum(recipients), 0) FROM team_days WHERE team_id = ? AND day >= ? AND day < ?`, []any{teamID, first, end}, &sum)
+	err = r.Row(`SELECT coalesce(sum(recipients), 0) FROM team_days WHERE team_id = ? AND day >= ? AND day < ?`, []any{teamID, first, end}, &sum)
 	return sum, err
 }
 
 // SetDayNotified notes which event webhooks got about a day's quota.
 func (tx *Tx) SetDayNotified(teamID string, day int64, level plan.QuotaLevel) error {
-	err := tx.write(`INSERT INTO team_days (team_id, day, recipients, told) VALUES (?, ?, 0, ?)
+	err := tx.Write(`INSERT INTO team_days (team_id, day, recipients, told) VALUES (?, ?, 0, ?)
 		ON CONFLICT (team_id, day) DO UPDATE SET told = excluded.told`, teamID, day, int(level))
 	return err
 }
@@ -43,13 +43,13 @@ func (tx *Tx) SetDayNotified(teamID string, day int64, level plan.QuotaLevel) er
 // PeriodNotified returns which event webhooks got about the quota of the period
 // that began at start.
 func (r *Reader) PeriodNotified(teamID string, start time.Time) (told plan.QuotaLevel, err error) {
-	err = r.row(`SELECT told FROM team_plans WHERE team_id = ? AND told_at = ?`, []any{teamID, milli(start)}, &told)
+	err = r.Row(`SELECT told FROM team_plans WHERE team_id = ? AND told_at = ?`, []any{teamID, milli(start)}, &told)
 	return told, ignoreNotFound(err)
 }
 
 // SetPeriodNotified notes which event webhooks got about the quota of the period
 // that began at start.
 func (tx *Tx) SetPeriodNotified(teamID string, start time.Time, level plan.QuotaLevel) error {
-	err := tx.write(`UPDATE team_plans SET told_at = ?, told = ? WHERE team_id = ?`, milli(start), int(level), teamID)
+	err := tx.Write(`UPDATE team_plans SET told_at = ?, told = ? WHERE team_id = ?`, milli(start), int(level), teamID)
 	return err
 }

@@ -25,14 +25,14 @@ type twin struct {
 func newTwin(t *testing.T, n int, contact func(teamID string, i int) app.Contact) *twin {
 	t.Helper()
 	server := pgtest.Server(t)
-	pool, err := sql.Open("pgx", pgtest.Database(t, server, pgtest.Template(t, server, postgresSchema(schemaText(t)))))
+	pool, err := sql.Open("pgx", pgtest.Database(t, server, pgtest.Template(t, server, engine.postgresSchema(schemaText(t)))))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { pool.Close() })
 	tw := &twin{newAudience(t, n, contact), pool}
 	exec := func(text string, args ...any) {
-		if _, err := pool.ExecContext(t.Context(), postgresWords(text), args...); err != nil {
+		if _, err := pool.ExecContext(t.Context(), engine.postgresWords(text), args...); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -100,7 +100,7 @@ func (tw *twin) check(f *app.Filter) bool {
 		return nil
 	})
 	onPostgres := tw.ids(f, postgresFilters{}, func(text string, args ...any) (*sql.Rows, error) {
-		return tw.postgres.QueryContext(context.Background(), postgresWords(text), args...)
+		return tw.postgres.QueryContext(context.Background(), engine.postgresWords(text), args...)
 	})
 	if !slices.Equal(onPostgres, onSQLite) || !slices.Equal(onPostgres, want) {
 		tw.Errorf("PostgreSQL picks %d, SQLite %d, the rules %d: %+v", len(onPostgres), len(onSQLite), len(want), f)
@@ -208,7 +208,7 @@ func TestPropertiesStandInPostgreSQLAsTheyWereWritten(t *testing.T) {
 			purge = s.text
 		}
 	}
-	result, err := tw.postgres.ExecContext(t.Context(), postgresWords(purge), "gone", tw.team.ID, "", lastID)
+	result, err := tw.postgres.ExecContext(t.Context(), engine.postgresWords(purge), "gone", tw.team.ID, "", lastID)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -216,7 +216,7 @@ func TestPropertiesStandInPostgreSQLAsTheyWereWritten(t *testing.T) {
 		t.Errorf("%d contacts changed, %v", n, err)
 	}
 	var got []string
-	rows, err := tw.postgres.QueryContext(t.Context(), postgresWords(`SELECT `+contactColumns+` FROM contacts AS c ORDER BY c.id`))
+	rows, err := tw.postgres.QueryContext(t.Context(), engine.postgresWords(`SELECT `+contactColumns+` FROM contacts AS c ORDER BY c.id`))
 	if err != nil {
 		t.Fatal(err)
 	}

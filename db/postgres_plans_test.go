@@ -51,7 +51,7 @@ func manyRows(t *testing.T, c *pgx.Conn) {
 // postgresPlanOf is how PostgreSQL does a statement whatever its parameters are.
 func postgresPlanOf(t *testing.T, c *pgx.Conn, text string) *postgresPlan {
 	t.Helper()
-	d, err := c.Prepare(t.Context(), "planned", postgresWords(text))
+	d, err := c.Prepare(t.Context(), "planned", engine.postgresWords(text))
 	if err != nil {
 		t.Fatalf("%v\n%s", err, text)
 	}
@@ -132,8 +132,8 @@ func TestEveryStatementFindsItsRowsByIndexOnPostgreSQL(t *testing.T) {
 // after a quiet hour: they stay when a burst comes.
 func TestWritesGoByIndexWhateverTheQueueHeldBefore(t *testing.T) {
 	t.Parallel()
-	dsn := newRemote(t)
-	onServer(t, dsn, `VACUUM ANALYZE units`)
+	dsn := engine.newRemote(t)
+	engine.onServer(t, dsn, `VACUUM ANALYZE units`)
 	d, err := Open(t.Context(), Options{Path: dsn, Schema: schemaText(t)})
 	if err != nil {
 		t.Fatal(err)
@@ -141,7 +141,7 @@ func TestWritesGoByIndexWhateverTheQueueHeldBefore(t *testing.T) {
 	defer d.Close()
 	var plan []string
 	err = d.Write(t.Context(), func(tx *Tx) (err error) {
-		plan, err = list(&tx.session, scanText, `EXPLAIN UPDATE units SET state = 'due' WHERE email_id = 'x' AND state = 'begun'`)
+		plan, err = list(&tx.Reader, scanText, `EXPLAIN UPDATE units SET state = 'due' WHERE email_id = 'x' AND state = 'begun'`)
 		return err
 	})
 	if text := strings.Join(plan, "\n"); err != nil || strings.Contains(text, "Seq Scan") || !strings.Contains(text, "Index Scan") {

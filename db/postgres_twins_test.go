@@ -33,7 +33,7 @@ type twins struct {
 func (tw *twins) postgresWords(text string) string {
 	words, ok := tw.words[text]
 	if !ok {
-		words = postgresWords(text)
+		words = engine.postgresWords(text)
 		tw.words[text] = words
 	}
 	return words
@@ -90,8 +90,8 @@ func newTwins(t *testing.T) *twins {
 }
 
 func (tw *twins) readTables() {
-	for _, s := range strings.Split(sqlComment.ReplaceAllString(schemaText(tw), ""), ";") {
-		m := tableName.FindStringSubmatch(strings.TrimSpace(s))
+	for _, s := range strings.Split(engine.sqlComment.ReplaceAllString(schemaText(tw), ""), ";") {
+		m := engine.tableName.FindStringSubmatch(strings.TrimSpace(s))
 		if m == nil {
 			continue
 		}
@@ -195,7 +195,7 @@ func (tw *twins) mendUnit(names, places []string, args []any) {
 // most that are compared with a column.
 func (tw *twins) arguments(text string, types []uint32) []any {
 	row := map[string]any{}
-	named := append(changes.FindAllStringSubmatch(text, -1), tablesRead.FindAllStringSubmatch(text, -1)...)
+	named := append(changes.FindAllStringSubmatch(text, -1), engine.tablesRead.FindAllStringSubmatch(text, -1)...)
 	for _, m := range slices.Backward(named) { // the first one's columns count
 		for _, table := range tw.tables {
 			if table.name == m[1] && len(table.rows) > 0 {
@@ -409,7 +409,7 @@ func TestEveryStatementMeansTheSameOnBothEngines(t *testing.T) {
 // compare asks both the same again and again, and reports whether any row was met.
 func (tw *twins) compare(s statement) (met bool) {
 	tw.Helper()
-	d, err := tw.postgres.Prepare(tw.Context(), "", postgresWords(s.text))
+	d, err := tw.postgres.Prepare(tw.Context(), "", engine.postgresWords(s.text))
 	if err != nil {
 		tw.Fatal(err)
 	}

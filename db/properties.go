@@ -45,7 +45,7 @@ func (tx *Tx) InsertProperty(p *app.Property) error {
 	if err != nil {
 		return err
 	}
-	n, err := tx.exec(`INSERT INTO properties (id, team_id, key, type, fallback, created_at) VALUES (?, ?, ?, ?, ?, ?)
+	n, err := tx.Exec(`INSERT INTO properties (id, team_id, key, type, fallback, created_at) VALUES (?, ?, ?, ?, ?, ?)
 		ON CONFLICT (team_id, key) DO NOTHING`, p.ID, p.TeamID, p.Key, string(p.Type), fallback, milli(p.CreatedAt))
 	return oneRow(n, err, ErrConflict)
 }
@@ -56,7 +56,7 @@ func (tx *Tx) SetFallback(teamID, id string, v *app.PropertyValue) error {
 	if err != nil {
 		return err
 	}
-	return tx.one(`UPDATE properties SET fallback = ? WHERE team_id = ? AND id = ?`, fallback, teamID, id)
+	return tx.WriteOne(`UPDATE properties SET fallback = ? WHERE team_id = ? AND id = ?`, fallback, teamID, id)
 }
 
 // DeleteProperty removes the declaration; the values that contacts have are left
@@ -67,7 +67,7 @@ func (tx *Tx) DeleteProperty(teamID, id, jobID string) error {
 	if err != nil {
 		return err
 	}
-	if err := tx.write(`DELETE FROM properties WHERE team_id = ? AND id = ?`, teamID, id); err != nil {
+	if err := tx.Write(`DELETE FROM properties WHERE team_id = ? AND id = ?`, teamID, id); err != nil {
 		return err
 	}
 	return tx.addLeftover(teamID, jobID, p.Key)
@@ -75,12 +75,12 @@ func (tx *Tx) DeleteProperty(teamID, id, jobID string) error {
 
 // Property returns one declared property of a team.
 func (r *Reader) Property(teamID, id string) (app.Property, error) {
-	return one(&r.session, scanProperty, `SELECT `+propertyColumns+` FROM properties WHERE team_id = ? AND id = ?`, teamID, id)
+	return one(r, scanProperty, `SELECT `+propertyColumns+` FROM properties WHERE team_id = ? AND id = ?`, teamID, id)
 }
 
 // PropertyTypes returns the types of all properties that a team declared, by key.
 func (r *Reader) PropertyTypes(teamID string) (map[string]app.PropertyType, error) {
-	all, err := list(&r.session, scanProperty, `SELECT `+propertyColumns+` FROM properties WHERE team_id = ?`, teamID)
+	all, err := list(r, scanProperty, `SELECT `+propertyColumns+` FROM properties WHERE team_id = ?`, teamID)
 	if err != nil {
 		return nil, err
 	}
@@ -94,7 +94,7 @@ func (r *Reader) PropertyTypes(teamID string) (map[string]app.PropertyType, erro
 // PropertyFallbacks returns the fallbacks of all properties that a team declared
 // with one, by key, as they stand in a mail.
 func (r *Reader) PropertyFallbacks(teamID string) (map[string]string, error) {
-	all, err := list(&r.session, scanProperty, `SELECT `+propertyColumns+` FROM properties WHERE team_id = ?`, teamID)
+	all, err := list(r, scanProperty, `SELECT `+propertyColumns+` FROM properties WHERE team_id = ?`, teamID)
 	out := make(map[string]string, len(all))
 	for _, p := range all {
 		if p.Fallback != nil {

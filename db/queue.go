@@ -55,18 +55,18 @@ const (
 func (r *Reader) QueuedUnits(in *QueueScope, after string, limit int) ([]QueuedUnit, error) {
 	args := in.args(after, limit)
 	if in.ToDomain == "" {
-		return list(&r.session, scanQueued, `SELECT `+queuedColumns+` FROM units AS u WHERE u.email_id > ?1`+queuedScope+` ORDER BY u.email_id LIMIT ?9`, args...)
+		return list(r, scanQueued, `SELECT `+queuedColumns+` FROM units AS u WHERE u.email_id > ?1`+queuedScope+` ORDER BY u.email_id LIMIT ?9`, args...)
 	}
-	return list(&r.session, scanQueued, `SELECT `+queuedColumns+` FROM units AS u WHERE u.email_id > ?1`+queuedScope+queuedTo+` ORDER BY u.email_id LIMIT ?9`, args...)
+	return list(r, scanQueued, `SELECT `+queuedColumns+` FROM units AS u WHERE u.email_id > ?1`+queuedScope+queuedTo+` ORDER BY u.email_id LIMIT ?9`, args...)
 }
 
 // QueuedUnitsBefore returns open units before one, the nearest first, at most limit.
 func (r *Reader) QueuedUnitsBefore(in *QueueScope, before string, limit int) ([]QueuedUnit, error) {
 	args := in.args(before, limit)
 	if in.ToDomain == "" {
-		return list(&r.session, scanQueued, `SELECT `+queuedColumns+` FROM units AS u WHERE u.email_id < ?1`+queuedScope+` ORDER BY u.email_id DESC LIMIT ?9`, args...)
+		return list(r, scanQueued, `SELECT `+queuedColumns+` FROM units AS u WHERE u.email_id < ?1`+queuedScope+` ORDER BY u.email_id DESC LIMIT ?9`, args...)
 	}
-	return list(&r.session, scanQueued, `SELECT `+queuedColumns+` FROM units AS u WHERE u.email_id < ?1`+queuedScope+queuedTo+` ORDER BY u.email_id DESC LIMIT ?9`, args...)
+	return list(r, scanQueued, `SELECT `+queuedColumns+` FROM units AS u WHERE u.email_id < ?1`+queuedScope+queuedTo+` ORDER BY u.email_id DESC LIMIT ?9`, args...)
 }
 
 // args are the arguments of the statements that read a scope from an id on.
@@ -80,7 +80,7 @@ func (in *QueueScope) args(from string, limit int) []any {
 
 // QueuedUnit returns one open unit. Error: ErrNotFound.
 func (r *Reader) QueuedUnit(emailID string) (QueuedUnit, error) {
-	return one(&r.session, scanQueued, `SELECT `+queuedColumns+` FROM units AS u WHERE u.email_id = ?`, emailID)
+	return one(r, scanQueued, `SELECT `+queuedColumns+` FROM units AS u WHERE u.email_id = ?`, emailID)
 }
 
 // QueuedGroup is how many open units stand alike: Unit stands for them with its relay,
@@ -93,12 +93,12 @@ type QueuedGroup struct {
 // QueuedGroups counts the open units of a team, or with an empty id of all, at a time. What
 // is due is counted in its index, the others in their rows.
 func (r *Reader) QueuedGroups(teamID string, now time.Time) ([]QueuedGroup, error) {
-	due, err := list(&r.session, scanGroup, `SELECT min(email_id), team_id, relay, domain, 'due', NULL, 0, 0, 0, count(*) FROM units
+	due, err := list(r, scanGroup, `SELECT min(email_id), team_id, relay, domain, 'due', NULL, 0, 0, 0, count(*) FROM units
 		WHERE state = 'due' AND (?1 IS NULL OR team_id = ?1) GROUP BY relay, bulk, team_id, domain`, nullText(teamID))
 	if err != nil {
 		return nil, err
 	}
-	rest, err := list(&r.session, scanGroup, `SELECT min(email_id), team_id, relay, domain, state, held, next_at > ?2,
+	rest, err := list(r, scanGroup, `SELECT min(email_id), team_id, relay, domain, state, held, next_at > ?2,
 		attempts > 0 OR crashes > 0 OR since IS NOT NULL, late = 1 AND owed > 0, count(*) FROM units
 		WHERE state <> 'due' AND (?1 IS NULL OR team_id = ?1) GROUP BY team_id, relay, domain, state, held, 7, 8, 9`, nullText(teamID), milli(now))
 	for i := range rest {
@@ -137,7 +137,7 @@ type QueuedDomain struct {
 // their domains in lower case: the most first, at most limit, of so many recipients.
 func (r *Reader) QueuedDomains(teamID string, limit, of int) ([]QueuedDomain, error) {
 	scan := func(s scanner) (d QueuedDomain, err error) { return d, s.Scan(&d.Domain, &d.Count) }
-	return list(&r.session, scan, `SELECT lower(substr(address, length(rtrim(address, replace(address, '@', ''))) + 1)) AS domain, count(*) AS n FROM (
+	return list(r, scan, `SELECT lower(substr(address, length(rtrim(address, replace(address, '@', ''))) + 1)) AS domain, count(*) AS n FROM (
 			SELECT p.address AS address FROM units AS u CROSS JOIN recipients AS p
 				WHERE (?1 IS NULL OR u.team_id = ?1) AND p.email_id = u.email_id AND p.state = 'queued'
 			UNION ALL SELECT b.email FROM units AS u CROSS JOIN broadcast_recipients AS b
@@ -149,14 +149,14 @@ func (r *Reader) QueuedDomains(teamID string, limit, of int) ([]QueuedDomain, er
 // began is not counted, and finds itself out of date. Error: ErrNotFound when it is
 // gone, dotted, or held already.
 func (tx *Tx) HoldWaiting(emailID string, why app.HoldReason) error {
-	return tx.one(`UPDATE units SET held = ?, held_at = ?, attempts = CASE WHEN state = 'begun' AND attempts > 0 THEN attempts - 1 ELSE attempts END, state = 'held'
+	return tx.WriteOne(`UPDATE units SET held = ?, held_at = ?, attempts = CASE WHEN state = 'begun' AND attempts > 0 THEN attempts - 1 ELSE attempts END, state = 'held'
 		WHERE email_id = ? AND state NOT IN ('dotted', 'held')`, string(why), milli(tx.Now), emailID)
 }
 
 // ReleaseUnit has a held unit be as it was: its clock stood meanwhile. Error: ErrNotFound
 // when it is not held.
 func (tx *Tx) ReleaseUnit(emailID string) error {
-	return tx.one(`UPDATE units SET state = CASE WHEN next_at > ?1 THEN 'later' ELSE 'due' END,
+	return tx.WriteOne(`UPDATE units SET state = CASE WHEN next_at > ?1 THEN 'later' ELSE 'due' END,
 		stood = CASE WHEN held_at IS NULL OR held_at >= ?1 THEN stood ELSE coalesce(stood || ',', '') || CAST(held_at AS TEXT) || '-' || CAST(?1 AS TEXT) END,
 		held = NULL, held_at = NULL WHERE email_id = ?2 AND state = 'held'`, milli(tx.Now), emailID)
 }
@@ -164,7 +164,7 @@ func (tx *Tx) ReleaseUnit(emailID string) error {
 // RetryUnit has a unit that was put off be due now. Error: ErrNotFound when it is in any
 // other state, or waits for a time of its own or for a quota.
 func (tx *Tx) RetryUnit(emailID string) error {
-	return tx.one(`UPDATE units SET state = 'due', next_at = ?1 WHERE email_id = ?2 AND state = 'later' AND next_at > ?1
+	return tx.WriteOne(`UPDATE units SET state = 'due', next_at = ?1 WHERE email_id = ?2 AND state = 'later' AND next_at > ?1
 		AND late = 0 AND (attempts > 0 OR since IS NOT NULL OR crashes > 0)`, milli(tx.Now), emailID)
 }
 
@@ -172,56 +172,56 @@ func (tx *Tx) RetryUnit(emailID string) error {
 // the clocks of all mail stood that waited where it was (StoodAt). Error: ErrNotFound when
 // it is gone or an attempt has begun, or it waits for that relay already.
 func (tx *Tx) Reroute(u *app.Unit, relay, stood string) error {
-	n, err := tx.exec(`UPDATE units SET relay = ?1, stood = CASE WHEN ?2 IS NULL THEN stood ELSE coalesce(stood || ',', '') || ?2 END
+	n, err := tx.Exec(`UPDATE units SET relay = ?1, stood = CASE WHEN ?2 IS NULL THEN stood ELSE coalesce(stood || ',', '') || ?2 END
 		WHERE email_id = ?3 AND state NOT IN ('begun', 'dotted') AND relay <> ?1`, relay, nullText(stood), u.EmailID)
 	if err := oneRow(n, err, ErrNotFound); err != nil || u.BroadcastID != "" {
 		return err
 	}
-	err = tx.write(`UPDATE emails SET relay = ? WHERE id = ?`, relay, u.EmailID)
+	err = tx.Write(`UPDATE emails SET relay = ? WHERE id = ?`, relay, u.EmailID)
 	return err
 }
 
 // ReleaseBroadcast has a held broadcast go on. Error: ErrNotFound when it is not held.
 func (tx *Tx) ReleaseBroadcast(teamID, id string) error {
 	tx.tellBroadcast(teamID, id)
-	return tx.one(`UPDATE broadcasts SET held = NULL, held_at = NULL WHERE team_id = ? AND id = ? AND held IS NOT NULL`, teamID, id)
+	return tx.WriteOne(`UPDATE broadcasts SET held = NULL, held_at = NULL WHERE team_id = ? AND id = ? AND held IS NOT NULL`, teamID, id)
 }
 
 // RerouteBroadcast has what has not begun of a scheduled or queued broadcast leave
 // through another relay. Error: ErrNotFound for any other, and one that does already.
 func (tx *Tx) RerouteBroadcast(teamID, id, relay string) error {
 	tx.tellBroadcast(teamID, id)
-	return tx.one(`UPDATE broadcasts SET relay = ?1 WHERE team_id = ?2 AND id = ?3 AND status IN ('scheduled', 'queued') AND relay <> ?1`, relay, teamID, id)
+	return tx.WriteOne(`UPDATE broadcasts SET relay = ?1 WHERE team_id = ?2 AND id = ?3 AND status IN ('scheduled', 'queued') AND relay <> ?1`, relay, teamID, id)
 }
 
 // OpenTroubleRows returns the troubles of all relays that are not over.
 func (r *Reader) OpenTroubleRows() ([]app.RelayTrouble, error) {
-	return list(&r.session, scanTrouble, `SELECT `+troubleColumns+` FROM relay_troubles WHERE ended_at IS NULL ORDER BY relay, id`)
+	return list(r, scanTrouble, `SELECT `+troubleColumns+` FROM relay_troubles WHERE ended_at IS NULL ORDER BY relay, id`)
 }
 
 // OpenTroublesOf returns the troubles of a relay that are not over and that concern a
 // team's domain.
 func (r *Reader) OpenTroublesOf(relay, teamID, domain string) ([]app.RelayTrouble, error) {
-	return list(&r.session, scanTrouble, `SELECT `+troubleColumns+` FROM relay_troubles
+	return list(r, scanTrouble, `SELECT `+troubleColumns+` FROM relay_troubles
 		WHERE relay = ? AND ended_at IS NULL AND (team_id IS NULL OR team_id = ? AND (domain IS NULL OR domain = ?)) ORDER BY id`, relay, teamID, domain)
 }
 
 // TeamOfMail returns the team of an email, or of a recipient of a broadcast. Error:
 // ErrNotFound.
 func (r *Reader) TeamOfMail(emailID string) (teamID string, err error) {
-	err = r.row(`SELECT team_id FROM emails WHERE id = ?1 UNION ALL SELECT team_id FROM broadcasts WHERE mails = ?2 LIMIT 1`,
+	err = r.Row(`SELECT team_id FROM emails WHERE id = ?1 UNION ALL SELECT team_id FROM broadcasts WHERE mails = ?2 LIMIT 1`,
 		[]any{emailID, app.MailsOf(emailID)}, &teamID)
 	return teamID, err
 }
 
 // TeamOfBroadcast returns the team of a broadcast. Error: ErrNotFound.
 func (r *Reader) TeamOfBroadcast(id string) (teamID string, err error) {
-	err = r.row(`SELECT team_id FROM broadcasts WHERE id = ?`, []any{id}, &teamID)
+	err = r.Row(`SELECT team_id FROM broadcasts WHERE id = ?`, []any{id}, &teamID)
 	return teamID, err
 }
 
 // CountHeldUnits returns how many units of a broadcast are held.
 func (r *Reader) CountHeldUnits(broadcastID string) (n int64, err error) {
-	err = r.row(`SELECT count(*) FROM units WHERE broadcast_id = ? AND state = 'held'`, []any{broadcastID}, &n)
+	err = r.Row(`SELECT count(*) FROM units WHERE broadcast_id = ? AND state = 'held'`, []any{broadcastID}, &n)
 	return n, err
 }

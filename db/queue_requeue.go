@@ -17,7 +17,7 @@ type RequeueScope struct {
 // all emails. Error: ErrNotFound at the end.
 func (r *Reader) RequeueRange(after string, rows int) (upto string, err error) {
 	var last sql.NullString
-	err = r.row(`SELECT max(e_open.id) FROM (SELECT id FROM emails WHERE id > ? ORDER BY id LIMIT ?) AS e_open`, []any{after, rows}, &last)
+	err = r.Row(`SELECT max(e_open.id) FROM (SELECT id FROM emails WHERE id > ? ORDER BY id LIMIT ?) AS e_open`, []any{after, rows}, &last)
 	if err == nil && !last.Valid {
 		err = ErrNotFound
 	}
@@ -32,11 +32,11 @@ type RequeueCandidate struct{ ID, TeamID string }
 func (r *Reader) RequeueCandidates(in *RequeueScope, after, upto string) ([]RequeueCandidate, error) {
 	scan := func(s scanner) (c RequeueCandidate, err error) { return c, s.Scan(&c.ID, &c.TeamID) }
 	if in.Captured {
-		return list(&r.session, scan, `SELECT e.id, e.team_id FROM emails AS e WHERE e.id > ? AND e.id <= ? AND e.relay = ?
+		return list(r, scan, `SELECT e.id, e.team_id FROM emails AS e WHERE e.id > ? AND e.id <= ? AND e.relay = ?
 			AND (?4 IS NULL OR e.team_id = ?4) AND EXISTS (SELECT 1 FROM captures AS c WHERE c.email_id = e.id) ORDER BY e.id`,
 			after, upto, app.CaptureRegion, nullText(in.TeamID))
 	}
-	return list(&r.session, scan, `SELECT e.id, e.team_id FROM emails AS e WHERE e.id > ?1 AND e.id <= ?2
+	return list(r, scan, `SELECT e.id, e.team_id FROM emails AS e WHERE e.id > ?1 AND e.id <= ?2
 		AND e.last_event IN ('failed', 'bounced', 'suppressed', 'complained') AND (?3 IS NULL OR e.team_id = ?3) AND (?4 IS NULL OR e.relay = ?4)
 		AND EXISTS (SELECT 1 FROM recipients AS p WHERE p.email_id = e.id AND p.state IN ('failed', 'bounced')) ORDER BY e.id`,
 		after, upto, nullText(in.TeamID), nullText(in.Relay))
@@ -49,26 +49,26 @@ type RecipientState struct {
 }
 
 // RecipientStates returns the envelope of an email, in its order, with what became of
-// each.
+// Each.
 func (r *Reader) RecipientStates(emailID string) ([]RecipientState, error) {
-	return list(&r.session, func(s scanner) (v RecipientState, err error) { return v, s.Scan(&v.Address, &v.State) },
+	return list(r, func(s scanner) (v RecipientState, err error) { return v, s.Scan(&v.Address, &v.State) },
 		`SELECT address, state FROM recipients WHERE email_id = ? ORDER BY n`, emailID)
 }
 
 // HasContent is nil where what an email says is stored, else ErrNotFound.
 func (r *Reader) HasContent(emailID string) error {
-	return r.exists(`SELECT 1 FROM emails AS e JOIN contents AS c ON c.email_id = e.id WHERE e.id = ? AND e.content_deleted_at IS NULL`, emailID)
+	return r.Exists(`SELECT 1 FROM emails AS e JOIN contents AS c ON c.email_id = e.id WHERE e.id = ? AND e.content_deleted_at IS NULL`, emailID)
 }
 
 // RequeueRecipient has a recipient wait again that is in a state. Error: ErrNotFound when
 // it is in another.
 func (tx *Tx) RequeueRecipient(emailID string, was RecipientState) error {
-	return tx.one(`UPDATE recipients SET state = 'queued' WHERE email_id = ? AND address = ? AND state = ?`, emailID, was.Address, string(was.State))
+	return tx.WriteOne(`UPDATE recipients SET state = 'queued' WHERE email_id = ? AND address = ? AND state = ?`, emailID, was.Address, string(was.State))
 }
 
 // RequeueEmail has the rank of an email's events begin anew, and a relay carry it.
 func (tx *Tx) RequeueEmail(emailID, relay string) error {
-	err := tx.write(`UPDATE emails SET last_event = 'queued', relay = ? WHERE id = ?`, relay, emailID)
+	err := tx.Write(`UPDATE emails SET last_event = 'queued', relay = ? WHERE id = ?`, relay, emailID)
 	return err
 }
 
@@ -77,14 +77,14 @@ func (tx *Tx) RequeueEmail(emailID, relay string) error {
 func (tx *Tx) RequeuedRecipient(broadcastID, emailID string) error {
 	ended := int64(app.SeenEnded &^ (app.SeenFailed | app.SeenBounced))
 	var seen int64
-	err := tx.row(`SELECT seen FROM broadcast_recipients WHERE id = ? AND seen & ? = 0 AND seen & ? <> 0`, []any{emailID, ended, int64(app.SeenFailed | app.SeenBounced)}, &seen)
+	err := tx.Row(`SELECT seen FROM broadcast_recipients WHERE id = ? AND seen & ? = 0 AND seen & ? <> 0`, []any{emailID, ended, int64(app.SeenFailed | app.SeenBounced)}, &seen)
 	if err != nil {
 		return err
 	}
-	if err := tx.write(`UPDATE broadcast_recipients SET seen = seen & ? WHERE id = ?`, ^int64(app.SeenFailed|app.SeenBounced), emailID); err != nil {
+	if err := tx.Write(`UPDATE broadcast_recipients SET seen = seen & ? WHERE id = ?`, ^int64(app.SeenFailed|app.SeenBounced), emailID); err != nil {
 		return err
 	}
-	return tx.one(`UPDATE broadcasts SET status = 'queued', sent_at = NULL, open = open + 1,
+	return tx.WriteOne(`UPDATE broadcasts SET status = 'queued', sent_at = NULL, open = open + 1,
 		failed = failed - CASE WHEN CAST(?1 AS bigint) & 256 <> 0 THEN 1 ELSE 0 END, bounced = bounced - CASE WHEN ?1 & 32 <> 0 THEN 1 ELSE 0 END
 		WHERE id = ?2 AND status IN ('queued', 'sent')`, seen, broadcastID)
 }
@@ -92,6 +92,6 @@ func (tx *Tx) RequeuedRecipient(broadcastID, emailID string) error {
 // FailedRecipients returns the emails to recipients of a broadcast behind one id which
 // failed or were refused, at most limit, in the order of their ids.
 func (r *Reader) FailedRecipients(mails, after string, limit int) ([]string, error) {
-	return list(&r.session, scanText, `SELECT id FROM broadcast_recipients WHERE id > ? AND id > ? AND id < ? AND seen & ? <> 0 ORDER BY id LIMIT ?`,
+	return list(r, scanText, `SELECT id FROM broadcast_recipients WHERE id > ? AND id > ? AND id < ? AND seen & ? <> 0 ORDER BY id LIMIT ?`,
 		after, mails, mails+lastID, int64(app.SeenFailed|app.SeenBounced), limit)
 }

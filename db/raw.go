@@ -5,13 +5,14 @@ import (
 	"fmt"
 
 	"mailer/app"
+	"mailer/db/engine"
 )
 
 // insertRaw writes a message that was handed in whole, in pieces as attachments have.
 func (tx *Tx) insertRaw(e *app.Email) error {
 	for n, left := 0, e.Raw; len(left) > 0; n++ {
 		piece := left[:min(len(left), AttachmentPiece)]
-		if err := tx.write(`INSERT INTO raw_pieces (email_id, n, sum, content) VALUES (?, ?, ?, ?)`, e.ID, n, bytesSum(piece), piece); err != nil {
+		if err := tx.Write(`INSERT INTO raw_pieces (email_id, n, sum, content) VALUES (?, ?, ?, ?)`, e.ID, n, bytesSum(piece), piece); err != nil {
 			return fmt.Errorf("insert piece of a message: %w", err)
 		}
 		left = left[len(piece):]
@@ -30,7 +31,7 @@ func rawSize(e *app.Email) any {
 // RawSize returns how large the message is that a team's email leaves as; 0: it is made
 // of what the email says. Error: ErrNotFound.
 func (r *Reader) RawSize(teamID, emailID string) (bytes int64, err error) {
-	err = r.row(`SELECT coalesce(c.raw, 0) FROM emails AS e LEFT JOIN contents AS c ON c.email_id = e.id WHERE e.team_id = ? AND e.id = ?`, []any{teamID, emailID}, &bytes)
+	err = r.Row(`SELECT coalesce(c.raw, 0) FROM emails AS e LEFT JOIN contents AS c ON c.email_id = e.id WHERE e.team_id = ? AND e.id = ?`, []any{teamID, emailID}, &bytes)
 	return bytes, err
 }
 
@@ -38,12 +39,12 @@ func (r *Reader) RawSize(teamID, emailID string) (bytes int64, err error) {
 // are not those that were written.
 func (r *Reader) raw(emailID string, size int64) ([]byte, error) {
 	content := make([]byte, 0, size)
-	_, err := list(&r.session, func(s scanner) (none struct{}, err error) {
+	_, err := list(r, func(s scanner) (none struct{}, err error) {
 		var piece sql.RawBytes // as long as the row stands
 		var sum int64
 		err = s.Scan(&piece, &sum)
 		if err == nil && sum != bytesSum(piece) {
-			err = errSum
+			err = engine.ErrChecksum
 		}
 		content = append(content, piece...)
 		return none, err
@@ -56,16 +57,16 @@ func (r *Reader) raw(emailID string, size int64) ([]byte, error) {
 
 // dropRaw has an email leave, if it still does, as what it says.
 func (tx *Tx) dropRaw(emailID string) error {
-	n, err := tx.exec(`UPDATE contents SET raw = NULL WHERE email_id = ? AND raw IS NOT NULL`, emailID)
+	n, err := tx.Exec(`UPDATE contents SET raw = NULL WHERE email_id = ? AND raw IS NOT NULL`, emailID)
 	if err != nil || n == 0 {
 		return err
 	}
-	err = tx.write(`DELETE FROM raw_pieces WHERE email_id = ?`, emailID)
+	err = tx.Write(`DELETE FROM raw_pieces WHERE email_id = ?`, emailID)
 	return err
 }
 
 // deleteRawPieces deletes at most so many pieces of an email's message, and returns how
 // many there were.
 func (tx *Tx) deleteRawPieces(emailID string, most int) (int64, error) {
-	return tx.exec(`DELETE FROM raw_pieces WHERE email_id = ?1 AND n IN (SELECT n FROM raw_pieces WHERE email_id = ?1 LIMIT ?2)`, emailID, most)
+	return tx.Exec(`DELETE FROM raw_pieces WHERE email_id = ?1 AND n IN (SELECT n FROM raw_pieces WHERE email_id = ?1 LIMIT ?2)`, emailID, most)
 }

@@ -16,14 +16,14 @@ type Relay struct {
 
 // Relays returns the relays of the database, in the order in which they were added.
 func (r *Reader) Relays() ([]Relay, error) {
-	rows, err := list(&r.session, scanRelay, `SELECT region, sealed, created_at, updated_at FROM relays ORDER BY region`)
+	rows, err := list(r, scanRelay, `SELECT region, sealed, created_at, updated_at FROM relays ORDER BY region`)
 	slices.SortStableFunc(rows, func(a, b Relay) int { return a.CreatedAt.Compare(b.CreatedAt) })
 	return rows, err
 }
 
 // Relay returns one of them.
 func (r *Reader) Relay(region string) (Relay, error) {
-	return one(&r.session, scanRelay, `SELECT region, sealed, created_at, updated_at FROM relays WHERE region = ?`, region)
+	return one(r, scanRelay, `SELECT region, sealed, created_at, updated_at FROM relays WHERE region = ?`, region)
 }
 
 func scanRelay(s scanner) (Relay, error) {
@@ -36,14 +36,14 @@ func scanRelay(s scanner) (Relay, error) {
 
 // SetRelay adds a relay, or gives one another URL.
 func (tx *Tx) SetRelay(region string, sealed []byte) error {
-	err := tx.write(`INSERT INTO relays (region, sealed, created_at, updated_at) VALUES (?1, ?2, ?3, ?3)
+	err := tx.Write(`INSERT INTO relays (region, sealed, created_at, updated_at) VALUES (?1, ?2, ?3, ?3)
 		ON CONFLICT (region) DO UPDATE SET sealed = excluded.sealed, updated_at = excluded.updated_at`, region, sealed, milli(tx.Now))
 	return err
 }
 
 // DeleteRelay removes a relay. Error: ErrNotFound.
 func (tx *Tx) DeleteRelay(region string) error {
-	return tx.one(`DELETE FROM relays WHERE region = ?`, region)
+	return tx.WriteOne(`DELETE FROM relays WHERE region = ?`, region)
 }
 
 // RelayPause is the operator's word that nothing leaves through a relay.
@@ -55,7 +55,7 @@ type RelayPause struct {
 
 // RelayPauses returns those of all relays.
 func (r *Reader) RelayPauses() ([]RelayPause, error) {
-	return list(&r.session, func(s scanner) (RelayPause, error) {
+	return list(r, func(s scanner) (RelayPause, error) {
 		var p RelayPause
 		var at int64
 		var until sql.NullInt64
@@ -72,19 +72,19 @@ func (tx *Tx) PauseRelay(region string, until time.Time) error {
 	if !until.IsZero() {
 		end = milli(until)
 	}
-	err := tx.write(`INSERT INTO relay_pauses (region, paused_at, until) VALUES (?, ?, ?)
+	err := tx.Write(`INSERT INTO relay_pauses (region, paused_at, until) VALUES (?, ?, ?)
 		ON CONFLICT (region) DO UPDATE SET until = excluded.until`, region, milli(tx.Now), end)
 	return err
 }
 
 // ResumeRelay ends the pause of a relay. Error: ErrNotFound.
 func (tx *Tx) ResumeRelay(region string) error {
-	return tx.one(`DELETE FROM relay_pauses WHERE region = ?`, region)
+	return tx.WriteOne(`DELETE FROM relay_pauses WHERE region = ?`, region)
 }
 
 // EndPauses ends those whose time is over.
 func (tx *Tx) EndPauses() error {
-	err := tx.write(`DELETE FROM relay_pauses WHERE until <= ?`, milli(tx.Now))
+	err := tx.Write(`DELETE FROM relay_pauses WHERE until <= ?`, milli(tx.Now))
 	return err
 }
 
@@ -97,7 +97,7 @@ type RelayState struct {
 
 // RelayStates returns those of all relays.
 func (r *Reader) RelayStates() ([]RelayState, error) {
-	return list(&r.session, func(s scanner) (RelayState, error) {
+	return list(r, func(s scanner) (RelayState, error) {
 		var st RelayState
 		var state string
 		err := s.Scan(&st.Region, &state, &st.Sealed)
@@ -108,7 +108,7 @@ func (r *Reader) RelayStates() ([]RelayState, error) {
 
 // SetRelayState says how a relay is.
 func (tx *Tx) SetRelayState(s RelayState) error {
-	err := tx.write(`INSERT INTO relay_states (region, state, sealed, updated_at) VALUES (?, ?, ?, ?)
+	err := tx.Write(`INSERT INTO relay_states (region, state, sealed, updated_at) VALUES (?, ?, ?, ?)
 		ON CONFLICT (region) DO UPDATE SET state = excluded.state, sealed = excluded.sealed, updated_at = excluded.updated_at`,
 		s.Region, string(s.State), s.Sealed, milli(tx.Now))
 	return err
@@ -116,6 +116,6 @@ func (tx *Tx) SetRelayState(s RelayState) error {
 
 // DeleteRelayState forgets how a relay was.
 func (tx *Tx) DeleteRelayState(region string) error {
-	err := tx.write(`DELETE FROM relay_states WHERE region = ?`, region)
+	err := tx.Write(`DELETE FROM relay_states WHERE region = ?`, region)
 	return err
 }

@@ -14,6 +14,7 @@ import (
 
 	"mailer/app"
 	"mailer/app/rules/erase"
+	"mailer/db/engine"
 )
 
 // RequestLog is a request that was made. Its id begins with the time at which it came.
@@ -68,14 +69,14 @@ func (tx *Tx) InsertRequestLogs(rows []RequestLog) error {
 	const many = 10
 	for chunk := range slices.Chunk(rows, many) {
 		if len(chunk) == many {
-			err := tx.write(`INSERT INTO request_logs (team_id, id, key_id, user_id, method, endpoint, status, micros, user_agent, error, email_id, addresses) VALUES `+tenLogs, logArgs(chunk)...)
+			err := tx.Write(`INSERT INTO request_logs (team_id, id, key_id, user_id, method, endpoint, status, micros, user_agent, error, email_id, addresses) VALUES `+tenLogs, logArgs(chunk)...)
 			if err != nil {
 				return fmt.Errorf("insert request logs: %w", err)
 			}
 			continue
 		}
 		for i := range chunk {
-			err := tx.write(`INSERT INTO request_logs (team_id, id, key_id, user_id, method, endpoint, status, micros, user_agent, error, email_id, addresses) VALUES `+logRow, logArgs(chunk[i:i+1])...)
+			err := tx.Write(`INSERT INTO request_logs (team_id, id, key_id, user_id, method, endpoint, status, micros, user_agent, error, email_id, addresses) VALUES `+logRow, logArgs(chunk[i:i+1])...)
 			if err != nil {
 				return fmt.Errorf("insert request log: %w", err)
 			}
@@ -108,12 +109,12 @@ func scanRequestLog(s scanner) (RequestLog, error) {
 
 // RequestLog returns a request of a team. Error: ErrNotFound.
 func (r *Reader) RequestLog(teamID, id string) (RequestLog, error) {
-	return one(&r.session, scanRequestLog, `SELECT `+logColumns+` FROM request_logs WHERE team_id = ? AND id = ?`, teamID, id)
+	return one(r, scanRequestLog, `SELECT `+logColumns+` FROM request_logs WHERE team_id = ? AND id = ?`, teamID, id)
 }
 
 func (r *Reader) hasRequestLog(teamID string) func(id string) error {
 	return func(id string) error {
-		return r.exists(`SELECT 1 FROM request_logs WHERE team_id = ? AND id = ?`, teamID, id)
+		return r.Exists(`SELECT 1 FROM request_logs WHERE team_id = ? AND id = ?`, teamID, id)
 	}
 }
 
@@ -148,21 +149,21 @@ func (r *Reader) SearchRequestLogs(ctx context.Context, e Effort, teamID string,
 	from := min(cmp.Or(page.After, lastID), cmp.Or(f.To, lastID))
 	query := `SELECT ` + logColumns + ` FROM request_logs WHERE team_id = ?1 AND id < ?2 AND id >= ?3 AND (?4 = '' OR method = ?4) AND status BETWEEN ?5 AND ?6
 		AND (?7 = '' OR substr(endpoint, 1, length(?7)) = ?7) AND (?8 = '' OR coalesce(key_id, user_id) = ?8) AND (?9 = '' OR email_id = ?9) ORDER BY id DESC LIMIT ?10`
-	stmt, err := r.stmt(query)
+	stmt, err := r.Statement(query)
 	if err != nil {
 		return nil, "", err
 	}
 	end := func(from string) (to string, err error) {
-		err = r.row(`SELECT id FROM request_logs WHERE team_id = ? AND id < ? ORDER BY id DESC LIMIT 1 OFFSET ?`, []any{teamID, from, scanRange - 1}, &to)
+		err = r.Row(`SELECT id FROM request_logs WHERE team_id = ? AND id < ? ORDER BY id DESC LIMIT 1 OFFSET ?`, []any{teamID, from, scanRange - 1}, &to)
 		if err == nil && to < f.From {
 			return "", ErrNotFound
 		}
 		return to, err
 	}
 	err = e.ranges(ctx, from, f.From, end, func(from, to string) (bool, error) {
-		found, err := collect(ctx, r.room, stmt, scanRequestLog, teamID, from, to, f.Method, f.LeastStatus, f.Status, f.Prefix, f.By, f.EmailID, page.Limit+1-len(rows))
+		found, err := engine.Collect(ctx, r.Budget, stmt, scanRequestLog, teamID, from, to, f.Method, f.LeastStatus, f.Status, f.Prefix, f.By, f.EmailID, page.Limit+1-len(rows))
 		rows, searchedTo = append(rows, found...), to
-		return len(rows) <= page.Limit, readFault(query, err)
+		return len(rows) <= page.Limit, engine.ReadFault(query, err)
 	})
 	switch {
 	case err != nil && !errors.Is(err, ErrLong):
@@ -179,7 +180,7 @@ func (r *Reader) SearchRequestLogs(ctx context.Context, e Effort, teamID string,
 // addresses hold one of e. next is the last one that was looked at, empty when the span
 // is done.
 func (r *Reader) RequestLogsWithTraces(teamID string, span Span, limit int, e *erase.Set) (hit []string, next string, err error) {
-	rows, err := list(&r.session, scanRequestLog, `SELECT `+logColumns+` FROM request_logs
+	rows, err := list(r, scanRequestLog, `SELECT `+logColumns+` FROM request_logs
 		WHERE team_id = ? AND addresses = 1 AND id > ? AND id <= ? ORDER BY id LIMIT ?`, teamID, span.After, span.Until, limit)
 	for i := range rows {
 		if rows[i].Mentions(e) {
@@ -194,14 +195,14 @@ func (r *Reader) RequestLogsWithTraces(teamID string, span Span, limit int, e *e
 
 // DeleteRequestLog forgets a request.
 func (tx *Tx) DeleteRequestLog(teamID, id string) error {
-	err := tx.write(`DELETE FROM request_logs WHERE team_id = ? AND id = ?`, teamID, id)
+	err := tx.Write(`DELETE FROM request_logs WHERE team_id = ? AND id = ?`, teamID, id)
 	return err
 }
 
 // PurgeRequestLogs forgets at most limit requests of a team from before a time, and
 // reports whether there may be more.
 func (tx *Tx) PurgeRequestLogs(teamID string, before time.Time, limit int) (more bool, err error) {
-	n, err := tx.exec(`DELETE FROM request_logs WHERE team_id = ?1 AND id IN (SELECT id FROM request_logs WHERE team_id = ?1 AND id < ?2 ORDER BY id LIMIT ?3)`,
+	n, err := tx.Exec(`DELETE FROM request_logs WHERE team_id = ?1 AND id IN (SELECT id FROM request_logs WHERE team_id = ?1 AND id < ?2 ORDER BY id LIMIT ?3)`,
 		teamID, app.FirstID(before), limit)
 	if err != nil {
 		return false, fmt.Errorf("purge request logs: %w", err)

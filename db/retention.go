@@ -51,16 +51,16 @@ func scanAged(s scanner) (Aged, error) {
 // AgedEmails returns a team's emails with ids behind after and below before, oldest
 // first, at most limit.
 func (r *Reader) AgedEmails(teamID, after, before string, limit int) ([]Aged, error) {
-	return list(&r.session, scanAged, `SELECT `+agedEmail+` WHERE e.team_id = ? AND e.id > ? AND e.id < ? ORDER BY e.id LIMIT ?`, teamID, after, before, limit)
+	return list(r, scanAged, `SELECT `+agedEmail+` WHERE e.team_id = ? AND e.id > ? AND e.id < ? ORDER BY e.id LIMIT ?`, teamID, after, before, limit)
 }
 
 // Aged returns one email of a team, or of one of its broadcast's recipients, as it is
 // now. Error: ErrNotFound.
 func (r *Reader) Aged(teamID string, kind AgedKind, id string) (Aged, error) {
 	if kind == AgedRecipient {
-		return one(&r.session, scanAged, `SELECT `+agedRecipient+` WHERE b.mails = ? AND b.team_id = ? AND r.id = ?`, app.MailsOf(id), teamID, id)
+		return one(r, scanAged, `SELECT `+agedRecipient+` WHERE b.mails = ? AND b.team_id = ? AND r.id = ?`, app.MailsOf(id), teamID, id)
 	}
-	return one(&r.session, scanAged, `SELECT `+agedEmail+` WHERE e.id = ? AND e.team_id = ?`, id, teamID)
+	return one(r, scanAged, `SELECT `+agedEmail+` WHERE e.id = ? AND e.team_id = ?`, id, teamID)
 }
 
 // AgingBroadcast is a broadcast that is over and some of whose recipients were not
@@ -73,7 +73,7 @@ type AgingBroadcast struct {
 // AgingBroadcasts returns the broadcasts of a team, at most limit, that were over at a
 // time and some of whose recipients were not looked at.
 func (r *Reader) AgingBroadcasts(teamID string, before time.Time, limit int) ([]AgingBroadcast, error) {
-	return list(&r.session, func(s scanner) (AgingBroadcast, error) {
+	return list(r, func(s scanner) (AgingBroadcast, error) {
 		var b AgingBroadcast
 		err := s.Scan(&b.ID, &b.Mails, &b.After)
 		return b, err
@@ -87,26 +87,26 @@ func (r *Reader) AgedRecipients(b AgingBroadcast, limit int) ([]Aged, error) {
 	if b.Mails == "" {
 		return nil, nil
 	}
-	return list(&r.session, scanAged, `SELECT `+agedRecipient+` WHERE b.id = ? AND r.id > ? AND r.id < ? ORDER BY r.id LIMIT ?`,
+	return list(r, scanAged, `SELECT `+agedRecipient+` WHERE b.id = ? AND r.id > ? AND r.id < ? ORDER BY r.id LIMIT ?`,
 		b.ID, b.After, b.Mails+"g", limit)
 }
 
 // AdvanceAging notes up to which recipient a broadcast was looked at, and whether that
 // was the last one.
 func (tx *Tx) AdvanceAging(broadcastID, recipientID string, all bool) error {
-	err := tx.write(`UPDATE broadcasts SET aged_id = ?, aged = ? WHERE id = ?`, nullText(recipientID), all, broadcastID)
+	err := tx.Write(`UPDATE broadcasts SET aged_id = ?, aged = ? WHERE id = ?`, nullText(recipientID), all, broadcastID)
 	return err
 }
 
 // AgedUntil returns the last email of a team that was looked at; empty: none.
 func (r *Reader) AgedUntil(teamID string, kind AgedKind) (id string, err error) {
-	err = r.row(`SELECT email_id FROM aged WHERE team_id = ? AND kind = ?`, []any{teamID, string(kind)}, &id)
+	err = r.Row(`SELECT email_id FROM aged WHERE team_id = ? AND kind = ?`, []any{teamID, string(kind)}, &id)
 	return id, ignoreNotFound(err)
 }
 
 // SetAgedUntil notes up to which email a team's were looked at.
 func (tx *Tx) SetAgedUntil(teamID string, kind AgedKind, id string) error {
-	err := tx.write(`INSERT INTO aged (team_id, kind, email_id) VALUES (?, ?, ?) ON CONFLICT (team_id, kind) DO UPDATE SET email_id = excluded.email_id`,
+	err := tx.Write(`INSERT INTO aged (team_id, kind, email_id) VALUES (?, ?, ?) ON CONFLICT (team_id, kind) DO UPDATE SET email_id = excluded.email_id`,
 		teamID, string(kind), id)
 	return err
 }
@@ -114,7 +114,7 @@ func (tx *Tx) SetAgedUntil(teamID string, kind AgedKind, id string) error {
 // TooYoung returns what was too young or not over when it was looked at, and may be old
 // enough now: found at a time or before, at most limit.
 func (r *Reader) TooYoung(teamID string, kind AgedKind, until time.Time, limit int) ([]Aged, error) {
-	return list(&r.session, func(s scanner) (a Aged, err error) {
+	return list(r, func(s scanner) (a Aged, err error) {
 		var at int64
 		err = s.Scan(&a.ID, &at)
 		a.Found = fromMilli(at)
@@ -124,21 +124,21 @@ func (r *Reader) TooYoung(teamID string, kind AgedKind, until time.Time, limit i
 
 // PutTooYoung has something be looked at again, from its last result on.
 func (tx *Tx) PutTooYoung(teamID string, kind AgedKind, id string, at time.Time) error {
-	err := tx.write(`INSERT INTO too_young (team_id, kind, at, email_id) VALUES (?, ?, ?, ?) ON CONFLICT (team_id, kind, at, email_id) DO NOTHING`,
+	err := tx.Write(`INSERT INTO too_young (team_id, kind, at, email_id) VALUES (?, ?, ?, ?) ON CONFLICT (team_id, kind, at, email_id) DO NOTHING`,
 		teamID, string(kind), milli(at), id)
 	return err
 }
 
 // DropTooYoung forgets what was found too young at a time.
 func (tx *Tx) DropTooYoung(teamID string, kind AgedKind, id string, at time.Time) error {
-	err := tx.write(`DELETE FROM too_young WHERE team_id = ? AND kind = ? AND at = ? AND email_id = ?`, teamID, string(kind), milli(at), id)
+	err := tx.Write(`DELETE FROM too_young WHERE team_id = ? AND kind = ? AND at = ? AND email_id = ?`, teamID, string(kind), milli(at), id)
 	return err
 }
 
 // SharedPage returns the recipients of an email whose unsubscribe link stands for all
 // of them, as it names nobody; none for any other email.
 func (r *Reader) SharedPage(emailID string) ([]string, error) {
-	return list(&r.session, scanText, `SELECT r.address FROM recipients AS r WHERE r.email_id = ?1
+	return list(r, scanText, `SELECT r.address FROM recipients AS r WHERE r.email_id = ?1
 		AND EXISTS (SELECT 1 FROM contents AS c WHERE c.email_id = ?1 AND c.unsubscribe IS NOT NULL)
 		AND (SELECT count(*) FROM recipients AS o WHERE o.email_id = ?1) > 1 ORDER BY r.n`, emailID)
 }
@@ -146,7 +146,7 @@ func (r *Reader) SharedPage(emailID string) ([]string, error) {
 // KeepEnvelope notes for whom the unsubscribe link of an email stands.
 func (tx *Tx) KeepEnvelope(teamID, emailID string, addresses []app.AddressHash) error {
 	for _, a := range addresses {
-		if err := tx.write(`INSERT INTO former_envelopes (email_id, team_id, address) VALUES (?, ?, ?) ON CONFLICT (email_id, address) DO NOTHING`, emailID, teamID, a[:]); err != nil {
+		if err := tx.Write(`INSERT INTO former_envelopes (email_id, team_id, address) VALUES (?, ?, ?) ON CONFLICT (email_id, address) DO NOTHING`, emailID, teamID, a[:]); err != nil {
 			return fmt.Errorf("keep envelope: %w", err)
 		}
 	}
@@ -155,7 +155,7 @@ func (tx *Tx) KeepEnvelope(teamID, emailID string, addresses []app.AddressHash) 
 
 // FormerEnvelope returns for whom the unsubscribe link of a team's deleted email stands.
 func (r *Reader) FormerEnvelope(teamID, emailID string) ([]app.AddressHash, error) {
-	return list(&r.session, func(s scanner) (a app.AddressHash, err error) {
+	return list(r, func(s scanner) (a app.AddressHash, err error) {
 		var raw []byte
 		err = s.Scan(&raw)
 		copy(a[:], raw)
@@ -166,7 +166,7 @@ func (r *Reader) FormerEnvelope(teamID, emailID string) ([]app.AddressHash, erro
 // MarkContentDeleted says of an email that its content is gone: from now on nobody
 // reads what is left of it.
 func (tx *Tx) MarkContentDeleted(emailID string) error {
-	err := tx.write(`UPDATE emails SET content_deleted_at = ? WHERE id = ? AND content_deleted_at IS NULL`, milli(tx.Now), emailID)
+	err := tx.Write(`UPDATE emails SET content_deleted_at = ? WHERE id = ? AND content_deleted_at IS NULL`, milli(tx.Now), emailID)
 	return err
 }
 
@@ -174,7 +174,7 @@ func (tx *Tx) MarkContentDeleted(emailID string) error {
 // AttachmentPiece bytes or one body, and reports whether there is more. MarkContentDeleted
 // came before.
 func (tx *Tx) DeleteContentPiece(emailID string) (more bool, err error) {
-	n, err := tx.exec(`DELETE FROM attachment_pieces WHERE (attachment_id, n) IN (SELECT p.attachment_id, p.n
+	n, err := tx.Exec(`DELETE FROM attachment_pieces WHERE (attachment_id, n) IN (SELECT p.attachment_id, p.n
 		FROM attachments AS a CROSS JOIN attachment_pieces AS p ON p.attachment_id = a.id WHERE a.email_id = ? LIMIT 1)`, emailID)
 	if err != nil || n > 0 {
 		return n > 0, err
@@ -182,20 +182,20 @@ func (tx *Tx) DeleteContentPiece(emailID string) (more bool, err error) {
 	if n, err = tx.deleteRawPieces(emailID, 1); err != nil || n > 0 {
 		return n > 0, err
 	}
-	if err := tx.write(`DELETE FROM attachments WHERE email_id = ?`, emailID); err != nil {
+	if err := tx.Write(`DELETE FROM attachments WHERE email_id = ?`, emailID); err != nil {
 		return false, err
 	}
-	if n, err = tx.exec(`DELETE FROM captures WHERE email_id = ?`, emailID); err != nil || n > 0 {
+	if n, err = tx.Exec(`DELETE FROM captures WHERE email_id = ?`, emailID); err != nil || n > 0 {
 		return n > 0, err
 	}
-	err = tx.write(`DELETE FROM contents WHERE email_id = ?`, emailID)
+	err = tx.Write(`DELETE FROM contents WHERE email_id = ?`, emailID)
 	return false, err
 }
 
 // DeleteAgedEmail deletes the row of an email whose content is gone, with envelope and
 // timeline. Its doubts were settled: they stay for a while, without their recipients.
 func (tx *Tx) DeleteAgedEmail(teamID, id string) error {
-	n, err := tx.exec(`DELETE FROM emails WHERE team_id = ? AND id = ?`, teamID, id)
+	n, err := tx.Exec(`DELETE FROM emails WHERE team_id = ? AND id = ?`, teamID, id)
 	if err != nil || n == 0 {
 		return err
 	}
@@ -205,37 +205,37 @@ func (tx *Tx) DeleteAgedEmail(teamID, id string) error {
 // DeleteAgedRecipient deletes a recipient of a broadcast, with clicks, timeline and
 // captured message. The broadcast's counts stay.
 func (tx *Tx) DeleteAgedRecipient(id string) error {
-	if err := tx.write(`DELETE FROM broadcast_recipients WHERE id = ?`, id); err != nil {
+	if err := tx.Write(`DELETE FROM broadcast_recipients WHERE id = ?`, id); err != nil {
 		return err
 	}
-	if err := tx.write(`DELETE FROM captures WHERE email_id = ?`, id); err != nil {
+	if err := tx.Write(`DELETE FROM captures WHERE email_id = ?`, id); err != nil {
 		return err
 	}
 	return tx.deleteTimeline(id)
 }
 
 func (tx *Tx) deleteTimeline(id string) error {
-	if err := tx.write(`DELETE FROM events WHERE email_id = ?`, id); err != nil {
+	if err := tx.Write(`DELETE FROM events WHERE email_id = ?`, id); err != nil {
 		return err
 	}
 	if err := tx.deleteAttempts(id); err != nil {
 		return err
 	}
-	if err := tx.write(`DELETE FROM provider_ids WHERE email_id = ?`, id); err != nil {
+	if err := tx.Write(`DELETE FROM provider_ids WHERE email_id = ?`, id); err != nil {
 		return err
 	}
-	err := tx.write(`UPDATE doubts SET recipients = '[]' WHERE email_id = ?`, id)
+	err := tx.Write(`UPDATE doubts SET recipients = '[]' WHERE email_id = ?`, id)
 	return err
 }
 
 // Retentions returns what each team keeps, oldest team first.
 func (r *Reader) Retentions() ([]app.TeamRetention, error) {
-	return list(&r.session, scanRetention, `SELECT id, name, keep_content, keep_emails, keep_broadcasts FROM teams ORDER BY id`)
+	return list(r, scanRetention, `SELECT id, name, keep_content, keep_emails, keep_broadcasts FROM teams ORDER BY id`)
 }
 
 // Retention returns what a team keeps. Error: ErrNotFound.
 func (r *Reader) Retention(teamID string) (app.TeamRetention, error) {
-	return one(&r.session, scanRetention, `SELECT id, name, keep_content, keep_emails, keep_broadcasts FROM teams WHERE id = ?`, teamID)
+	return one(r, scanRetention, `SELECT id, name, keep_content, keep_emails, keep_broadcasts FROM teams WHERE id = ?`, teamID)
 }
 
 func scanRetention(s scanner) (app.TeamRetention, error) {
@@ -262,13 +262,13 @@ func (tx *Tx) SetRetention(t app.TeamRetention) error {
 			columns[i] = d.Milliseconds()
 		}
 	}
-	return tx.one(`UPDATE teams SET keep_content = ?, keep_emails = ?, keep_broadcasts = ? WHERE id = ?`, columns[0], columns[1], columns[2], t.TeamID)
+	return tx.WriteOne(`UPDATE teams SET keep_content = ?, keep_emails = ?, keep_broadcasts = ? WHERE id = ?`, columns[0], columns[1], columns[2], t.TeamID)
 }
 
 // AgedOut reports whether an email of a team that is not there may have been deleted for
 // its age: the team's emails were looked at up to it, and it still has a domain.
 func (r *Reader) AgedOut(teamID, emailID string) (bool, error) {
-	err := r.exists(`SELECT 1 FROM aged WHERE team_id = ? AND kind = 'email' AND email_id >= ?
+	err := r.Exists(`SELECT 1 FROM aged WHERE team_id = ? AND kind = 'email' AND email_id >= ?
 		AND EXISTS (SELECT 1 FROM domains AS d WHERE d.team_id = aged.team_id)`, teamID, emailID)
 	if errors.Is(err, ErrNotFound) {
 		return false, nil

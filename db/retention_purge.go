@@ -10,7 +10,7 @@ import (
 // PurgeDoubts forgets at most limit doubts that were settled before a time, and reports
 // whether there may be more.
 func (tx *Tx) PurgeDoubts(before time.Time, limit int) (more bool, err error) {
-	n, err := tx.exec(`DELETE FROM doubts WHERE id IN (SELECT id FROM doubts WHERE id < ? AND settled_at <= ? ORDER BY id LIMIT ?)`,
+	n, err := tx.Exec(`DELETE FROM doubts WHERE id IN (SELECT id FROM doubts WHERE id < ? AND settled_at <= ? ORDER BY id LIMIT ?)`,
 		app.FirstID(before), milli(before), limit)
 	if err != nil {
 		return false, fmt.Errorf("purge doubts: %w", err)
@@ -21,7 +21,7 @@ func (tx *Tx) PurgeDoubts(before time.Time, limit int) (more bool, err error) {
 // PurgeTroubles forgets at most limit troubles of relays that were over before a time,
 // and reports whether there may be more.
 func (tx *Tx) PurgeTroubles(before time.Time, limit int) (more bool, err error) {
-	n, err := tx.exec(`DELETE FROM relay_troubles WHERE id IN (SELECT id FROM relay_troubles WHERE id < ? AND ended_at <= ? ORDER BY id LIMIT ?)`,
+	n, err := tx.Exec(`DELETE FROM relay_troubles WHERE id IN (SELECT id FROM relay_troubles WHERE id < ? AND ended_at <= ? ORDER BY id LIMIT ?)`,
 		app.FirstID(before), milli(before), limit)
 	if err != nil {
 		return false, fmt.Errorf("purge troubles: %w", err)
@@ -31,7 +31,7 @@ func (tx *Tx) PurgeTroubles(before time.Time, limit int) (more bool, err error) 
 
 // PurgeDays forgets a team's days before one.
 func (tx *Tx) PurgeDays(teamID string, before int64) error {
-	if err := tx.write(`DELETE FROM team_days WHERE team_id = ? AND day < ?`, teamID, before); err != nil {
+	if err := tx.Write(`DELETE FROM team_days WHERE team_id = ? AND day < ?`, teamID, before); err != nil {
 		return fmt.Errorf("purge days: %w", err)
 	}
 	return nil

@@ -1,125 +1,22 @@
 package db
 
 import (
-	"context"
-	"database/sql"
 	"errors"
 
-	"mailer/app/kit/membudget"
+	"mailer/db/engine"
 )
 
-// scanner is the part of sql.Row and sql.Rows that a scan function needs.
-type scanner interface{ Scan(dest ...any) error }
+// scanner is a row.
+type scanner = engine.Scanner
 
-// exec runs a statement and returns the number of rows that it touched. Error:
-// ErrNotFound for a row whose parent is gone.
-func (s *session) exec(query string, args ...any) (int64, error) {
-	stmt, err := s.stmt(query)
-	if err != nil {
-		return 0, err
-	}
-	if s.queue != nil {
-		s.queue.changes++
-	}
-	res, err := stmt.ExecContext(context.Background(), args...)
-	if err != nil {
-		return 0, orphan(err)
-	}
-	return res.RowsAffected()
+// list returns what scan returns for each row of a query.
+func list[T any](r *Reader, scan func(scanner) (T, error), query string, args ...any) ([]T, error) {
+	return engine.List(&r.Conn, scan, query, args...)
 }
 
-// row scans the first row of a query. Error: ErrNotFound where there is none.
-func (s *session) row(query string, args []any, dest ...any) error {
-	stmt, err := s.stmt(query)
-	if err != nil {
-		return err
-	}
-	return notFound(readFault(query, s.firstRow(stmt, args).Scan(dest...)))
-}
-
-// firstRow is the first row of a query.
-func (s *session) firstRow(stmt *prepared, args []any) weighed {
-	row := stmt.QueryRowContext(context.Background(), args...)
-	for p := retries(0); p.again(row.Err()); {
-		row = stmt.QueryRowContext(context.Background(), args...)
-	}
-	return weighed{row, s.room}
-}
-
-// exists is nil where a query for a number has a row, else ErrNotFound.
-func (s *session) exists(query string, args ...any) error {
-	var n int
-	return s.row(query, args, &n)
-}
-
-// What follows up to each is compiled anew for each type of row, so that it holds what the
-// type is needed for, and no more.
-
-// one returns what scan makes of the first row of a query. Error: ErrNotFound
-// where there is none.
-func one[T any](s *session, scan func(scanner) (T, error), query string, args ...any) (v T, err error) {
-	stmt, err := s.stmt(query)
-	if err == nil {
-		v, err = scan(s.firstRow(stmt, args))
-		err = notFound(readFault(query, err))
-	}
-	return v, err
-}
-
-// list returns what scan makes of each row of a query.
-func list[T any](s *session, scan func(scanner) (T, error), query string, args ...any) (out []T, err error) {
-	if err = s.each(query, args, into(&out, scan)); err != nil {
-		return nil, err
-	}
-	return out, nil
-}
-
-// collect is list for a statement at hand that may end with ctx, and counts its rows
-// in an answer's room.
-func collect[T any](ctx context.Context, in membudget.Room, stmt *prepared, scan func(scanner) (T, error), args ...any) (out []T, err error) {
-	if err = each(ctx, in, stmt, args, into(&out, scan)); err != nil {
-		return nil, err
-	}
-	return out, nil
-}
-
-// into appends what scan makes of a row.
-func into[T any](out *[]T, scan func(scanner) (T, error)) func(scanner) error {
-	return func(row scanner) error {
-		v, err := scan(row)
-		if err == nil {
-			*out = append(*out, v)
-		}
-		return err
-	}
-}
-
-// each hands every row of a query to take, until it fails.
-func (s *session) each(query string, args []any, take func(scanner) error) error {
-	stmt, err := s.stmt(query)
-	if err != nil {
-		return err
-	}
-	return readFault(query, each(context.Background(), s.room, stmt, args, take))
-}
-
-// each hands every row of a statement to take, until it fails.
-func each(ctx context.Context, in membudget.Room, stmt *prepared, args []any, take func(scanner) error) error {
-	rows, err := stmt.QueryContext(ctx, args...)
-	for p := retries(0); p.again(err); {
-		rows, err = stmt.QueryContext(ctx, args...)
-	}
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	row := weighed{rows, in}
-	for rows.Next() {
-		if err := take(row); err != nil {
-			return err
-		}
-	}
-	return rows.Err()
+// one returns what scan returns for the first row of a query. Error: ErrNotFound.
+func one[T any](r *Reader, scan func(scanner) (T, error), query string, args ...any) (T, error) {
+	return engine.One(&r.Conn, scan, query, args...)
 }
 
 // scanText scans a row of one text.
@@ -127,14 +24,6 @@ func scanText(s scanner) (string, error) {
 	var v string
 	err := s.Scan(&v)
 	return v, err
-}
-
-// notFound turns "no row" of the driver into ErrNotFound.
-func notFound(err error) error {
-	if errors.Is(err, sql.ErrNoRows) {
-		return ErrNotFound
-	}
-	return err
 }
 
 // ignoreNotFound turns ErrNotFound into nil.
@@ -151,39 +40,4 @@ func oneRow(n int64, err, none error) error {
 		return none
 	}
 	return err
-}
-
-// weighed is a row that counts in the room of the answer that it is read for.
-type weighed struct {
-	scanner
-	room membudget.Room // nil: no bound
-}
-
-// Scan implements scanner. Errors: also the refusal of the room.
-func (w weighed) Scan(dest ...any) error {
-	if err := w.scanner.Scan(dest...); err != nil || w.room == nil {
-		return err
-	}
-	return w.room.Count(rowWeight(dest))
-}
-
-// rowWeight returns about how many bytes a row takes that was scanned.
-func rowWeight(dest []any) int64 {
-	const column = 16 // the least that each takes
-	n := column * len(dest)
-	for _, d := range dest {
-		switch v := d.(type) {
-		case *string:
-			n += len(*v)
-		case *sql.NullString:
-			n += len(v.String)
-		case *[]byte:
-			n += len(*v)
-		case **string:
-			if *v != nil {
-				n += len(**v)
-			}
-		}
-	}
-	return int64(n)
 }

@@ -72,7 +72,7 @@ func (r *Reader) Sealed(table SealedTable, after SealedRow, limit int) ([]Sealed
 	if of.paired {
 		args = []any{after.ID, after.Part, limit}
 	}
-	rows, err := list(&r.session, func(s scanner) (row SealedRow, err error) {
+	rows, err := list(r, func(s scanner) (row SealedRow, err error) {
 		err = s.Scan(&row.ID, &row.Part, &row.Sealed)
 		return row, err
 	}, of.list, args...)
@@ -90,7 +90,7 @@ func (tx *Tx) SealAnew(table SealedTable, row SealedRow, sealed []byte) error {
 	if of.paired {
 		args = []any{sealed, row.ID, row.Part, row.Sealed}
 	}
-	if err := tx.write(of.update, args...); err != nil {
+	if err := tx.Write(of.update, args...); err != nil {
 		return fmt.Errorf("seal anew in %s: %w", table, err)
 	}
 	return nil

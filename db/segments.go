@@ -28,7 +28,7 @@ func (tx *Tx) InsertSegment(s *app.Segment) error {
 	if err != nil {
 		return err
 	}
-	err = tx.write(`INSERT INTO segments (id, team_id, name, filter, members, created_at) VALUES (?, ?, ?, ?, 0, ?)`,
+	err = tx.Write(`INSERT INTO segments (id, team_id, name, filter, members, created_at) VALUES (?, ?, ?, ?, 0, ?)`,
 		s.ID, s.TeamID, s.Name, filter, milli(s.CreatedAt))
 	return err
 }
@@ -39,14 +39,14 @@ func (tx *Tx) UpdateSegment(s *app.Segment) error {
 	if err != nil {
 		return err
 	}
-	tx.changed(s.ID)
-	return tx.one(`UPDATE segments SET name = ?, filter = ? WHERE team_id = ? AND id = ?`, s.Name, filter, s.TeamID, s.ID)
+	tx.Changed(s.ID)
+	return tx.WriteOne(`UPDATE segments SET name = ?, filter = ? WHERE team_id = ? AND id = ?`, s.Name, filter, s.TeamID, s.ID)
 }
 
 // DeleteSegment removes a segment; its memberships are left over for
 // PurgeLeftovers.
 func (tx *Tx) DeleteSegment(teamID, id string) error {
-	n, err := tx.exec(`DELETE FROM segments WHERE team_id = ? AND id = ?`, teamID, id)
+	n, err := tx.Exec(`DELETE FROM segments WHERE team_id = ? AND id = ?`, teamID, id)
 	if err := oneRow(n, err, ErrNotFound); err != nil {
 		return err
 	}
@@ -55,7 +55,7 @@ func (tx *Tx) DeleteSegment(teamID, id string) error {
 
 // Segment returns one segment of a team.
 func (r *Reader) Segment(teamID, id string) (app.Segment, error) {
-	return one(&r.session, scanSegment, `SELECT `+segmentColumns+` FROM segments AS s WHERE s.team_id = ? AND s.id = ?`, teamID, id)
+	return one(r, scanSegment, `SELECT `+segmentColumns+` FROM segments AS s WHERE s.team_id = ? AND s.id = ?`, teamID, id)
 }
 
 // ListSegments returns a page of a team's segments, newest first. Error:
@@ -76,8 +76,8 @@ func (r *Reader) segmentRows(teamID string, page app.Page, limit int) ([]app.Seg
 // AddMember puts a contact into a segment by hand and reports whether it was not
 // there. The caller counts it with CountMembers; both must be the team's.
 func (tx *Tx) AddMember(segmentID, contactID string) (added bool, err error) {
-	tx.changed(segmentID)
-	n, err := tx.exec(`INSERT INTO members (segment_id, contact_id) VALUES (?, ?) ON CONFLICT DO NOTHING`, segmentID, contactID)
+	tx.Changed(segmentID)
+	n, err := tx.Exec(`INSERT INTO members (segment_id, contact_id) VALUES (?, ?) ON CONFLICT DO NOTHING`, segmentID, contactID)
 	if err != nil {
 		return false, fmt.Errorf("insert member: %w", err)
 	}
@@ -87,8 +87,8 @@ func (tx *Tx) AddMember(segmentID, contactID string) (added bool, err error) {
 // RemoveMember takes a contact out of a segment and reports whether it was there
 // by hand. The caller counts it with CountMembers.
 func (tx *Tx) RemoveMember(segmentID, contactID string) (removed bool, err error) {
-	tx.changed(segmentID)
-	n, err := tx.exec(`DELETE FROM members WHERE segment_id = ? AND contact_id = ?`, segmentID, contactID)
+	tx.Changed(segmentID)
+	n, err := tx.Exec(`DELETE FROM members WHERE segment_id = ? AND contact_id = ?`, segmentID, contactID)
 	return n > 0, err
 }
 
@@ -97,14 +97,14 @@ func (tx *Tx) CountMembers(segmentID string, n int) error {
 	if n == 0 {
 		return nil
 	}
-	err := tx.write(`UPDATE segments SET members = members + ? WHERE id = ?`, n, segmentID)
+	err := tx.Write(`UPDATE segments SET members = members + ? WHERE id = ?`, n, segmentID)
 	return err
 }
 
 // SegmentsOf returns the ids of a team's segments that a contact was added to by hand,
 // oldest first.
 func (r *Reader) SegmentsOf(teamID, contactID string) ([]string, error) {
-	return list(&r.session, scanText, `SELECT s.id FROM members AS m CROSS JOIN segments AS s
+	return list(r, scanText, `SELECT s.id FROM members AS m CROSS JOIN segments AS s
 		WHERE s.id = m.segment_id AND s.team_id = ? AND m.contact_id = ? ORDER BY m.segment_id`, teamID, contactID)
 }
 
@@ -225,7 +225,7 @@ func (r *Reader) inSegment(s *app.Segment, contactID string) error {
 	if in, err := r.Picks(s.Filter, &c); err != nil || in {
 		return err
 	}
-	return r.exists(`SELECT 1 FROM members WHERE segment_id = ? AND contact_id = ?`, s.ID, contactID)
+	return r.Exists(`SELECT 1 FROM members WHERE segment_id = ? AND contact_id = ?`, s.ID, contactID)
 }
 
 // memberContacts returns the first limit contacts that were added to a segment by

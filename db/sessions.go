@@ -30,12 +30,12 @@ func scanSession(s scanner) (v Session, err error) {
 
 // FindSession returns the session whose token has that hash.
 func (r *Reader) FindSession(hash []byte) (Session, error) {
-	return one(&r.session, scanSession, `SELECT `+sessionColumns+` FROM sessions AS s WHERE s.hash = ?`, hash)
+	return one(r, scanSession, `SELECT `+sessionColumns+` FROM sessions AS s WHERE s.hash = ?`, hash)
 }
 
 // Session returns one session of a person.
 func (r *Reader) Session(userID, id string) (Session, error) {
-	return one(&r.session, scanSession, `SELECT `+sessionColumns+` FROM sessions AS s WHERE s.user_id = ? AND s.id = ?`, userID, id)
+	return one(r, scanSession, `SELECT `+sessionColumns+` FROM sessions AS s WHERE s.user_id = ? AND s.id = ?`, userID, id)
 }
 
 // Sessions returns a page of a person's sessions, newest first, and whether there are
@@ -57,7 +57,7 @@ const (
 // for a second factor, the oldest end. Half sessions never end whole ones, because they
 // take nothing but the password.
 func (tx *Tx) InsertSession(s *Session) error {
-	err := tx.write(`INSERT INTO sessions (id, user_id, hash, half, device, address, created_at, seen_at, proved_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+	err := tx.Write(`INSERT INTO sessions (id, user_id, hash, half, device, address, created_at, seen_at, proved_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		s.ID, s.UserID, s.Hash, s.Half, s.Device, s.Address, milli(s.CreatedAt), milli(s.SeenAt), milli(s.ProvedAt))
 	if err != nil {
 		return err
@@ -66,30 +66,30 @@ func (tx *Tx) InsertSession(s *Session) error {
 	if s.Half {
 		most = maxHalf
 	}
-	return tx.write(`DELETE FROM sessions WHERE user_id = ?1 AND id IN
+	return tx.Write(`DELETE FROM sessions WHERE user_id = ?1 AND id IN
 		(SELECT id FROM sessions WHERE user_id = ?1 AND half = ?2 ORDER BY id DESC LIMIT 1000 OFFSET ?3)`, s.UserID, s.Half, most)
 }
 
 // TouchSession notes when a session was seen, unless it was noted later than before.
 func (tx *Tx) TouchSession(id string, before time.Time) error {
-	err := tx.write(`UPDATE sessions SET seen_at = ? WHERE id = ? AND seen_at <= ?`, milli(tx.Now), id, milli(before))
+	err := tx.Write(`UPDATE sessions SET seen_at = ? WHERE id = ? AND seen_at <= ?`, milli(tx.Now), id, milli(before))
 	return err
 }
 
 // EndSession ends a session of a person. Error: ErrNotFound.
 func (tx *Tx) EndSession(userID, id string) error {
-	return tx.one(`DELETE FROM sessions WHERE user_id = ? AND id = ?`, userID, id)
+	return tx.WriteOne(`DELETE FROM sessions WHERE user_id = ? AND id = ?`, userID, id)
 }
 
 // EndSessionOf ends the session whose token has that hash, where there is one.
 func (tx *Tx) EndSessionOf(hash []byte) error {
-	err := tx.write(`DELETE FROM sessions WHERE hash = ?`, hash)
+	err := tx.Write(`DELETE FROM sessions WHERE hash = ?`, hash)
 	return err
 }
 
 // EndSessions ends the sessions of a person but one, and returns how many they were.
 func (tx *Tx) EndSessions(userID, but string) (int64, error) {
-	return tx.exec(`DELETE FROM sessions WHERE user_id = ? AND id <> ?`, userID, but)
+	return tx.Exec(`DELETE FROM sessions WHERE user_id = ? AND id <> ?`, userID, but)
 }
 
 // PurgeSignIns removes at most limit rows each of what has expired of sessions, codes and
@@ -106,7 +106,7 @@ func (tx *Tx) PurgeSignIns(idle, begun, half, devices time.Time, limit int) (mor
 		{`DELETE FROM sign_in_codes WHERE hash IN (SELECT hash FROM sign_in_codes WHERE expires_at <= ? LIMIT ?)`, tx.Now},
 		{`DELETE FROM devices WHERE (user_id, hash) IN (SELECT user_id, hash FROM devices WHERE seen_at <= ? LIMIT ?)`, devices},
 	} {
-		n, err := tx.exec(p.statement, milli(p.before), limit)
+		n, err := tx.Exec(p.statement, milli(p.before), limit)
 		if err != nil {
 			return false, err
 		}

@@ -30,7 +30,7 @@ func TestHalfSessionsPushOutNoWholeOne(t *testing.T) {
 			t.Errorf("the whole session: %v", err)
 		}
 		n := 0
-		err = r.row(`SELECT count(*) FROM sessions WHERE half = 1`, nil, &n)
+		err = r.Row(`SELECT count(*) FROM sessions WHERE half = 1`, nil, &n)
 		if n != maxHalf {
 			t.Errorf("%d half sessions, want %d", n, maxHalf)
 		}

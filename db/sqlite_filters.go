@@ -24,7 +24,7 @@ type filterWords interface {
 
 // filterWords are those of the engine.
 func (r *Reader) filterWords() filterWords {
-	if r.isPostgres() {
+	if r.IsPostgres() {
 		return postgresFilters{}
 	}
 	return sqliteFilters{}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"mailer/app"
+	"mailer/db/engine"
 )
 
 // tablesWritten are the tables to which a statement writes, what follows from foreign keys
@@ -14,7 +15,7 @@ func tablesWritten(t *testing.T, d *DB, text string) map[string]bool {
 	out := map[string]bool{}
 	err := d.Read(t.Context(), func(r *Reader) error {
 		tables := map[int]string{}
-		err := r.each("SELECT rootpage, tbl_name FROM sqlite_schema WHERE rootpage > 0", nil, func(s scanner) error {
+		err := r.Each("SELECT rootpage, tbl_name FROM sqlite_schema WHERE rootpage > 0", nil, func(s scanner) error {
 			var page int
 			var name string
 			err := s.Scan(&page, &name)
@@ -24,7 +25,7 @@ func tablesWritten(t *testing.T, d *DB, text string) map[string]bool {
 		if err != nil {
 			return err
 		}
-		return r.each("EXPLAIN "+text, nulls(text), func(s scanner) error {
+		return r.Each("EXPLAIN "+text, nulls(text), func(s scanner) error {
 			var address, p1, p2, p3, p5 int
 			var opcode string
 			var p4, comment any
@@ -43,7 +44,7 @@ func tablesWritten(t *testing.T, d *DB, text string) map[string]bool {
 
 func storeForStandings(t *testing.T) *DB {
 	t.Helper()
-	d, err := Open(t.Context(), Options{Path: NewFile(t), Schema: schemaText(t), Create: true, Gather: -1})
+	d, err := Open(t.Context(), Options{Path: engine.NewFile(t), Schema: schemaText(t), Create: true, Gather: -1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +69,7 @@ func TestEachStatementThatMayChangeStandingsCounts(t *testing.T) {
 		}
 		written := tablesWritten(t, d, s.text)
 		for _, table := range []string{"suppressions", "contacts", "choices", "topics"} {
-			if written[table] && !changesStandings.MatchString(s.text) {
+			if written[table] && !engine.changesStandings.MatchString(s.text) {
 				t.Errorf("%s writes to %s unseen: %s", s.function, table, s.text)
 			}
 			if written[table] {
@@ -125,14 +126,14 @@ func TestStandingsMoveWithWhatMayBlock(t *testing.T) {
 
 func TestNotesOfActivityChangeNothingThatIsRemembered(t *testing.T) {
 	t.Parallel()
-	for query, want := range map[string]kind{
+	for query, want := range map[string]engine.kind{
 		`UPDATE contacts SET last_sent_at = ?1 WHERE team_id = ?2 AND address = ?3`:                 {},
 		`UPDATE contacts SET last_opened_at = ?1 WHERE team_id = ?2`:                                {},
 		`UPDATE contacts SET unsubscribed = 1, last_sent_at = ?1 WHERE team_id = ?2`:                {standings: true, rules: true},
 		`UPDATE contacts SET last_sent_at = ?1 WHERE id = ?2; UPDATE contacts SET unsubscribed = 1`: {standings: true, rules: true},
 		`INSERT INTO contacts (team_id, last_sent_at) VALUES (?, ?)`:                                {standings: true, rules: true},
 	} {
-		if got := kindOf(query); got != want {
+		if got := engine.kindOf(query); got != want {
 			t.Errorf("%s: %+v, want %+v", query, got, want)
 		}
 	}

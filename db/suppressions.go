@@ -25,14 +25,14 @@ func scanSuppression(s scanner) (app.Suppression, error) {
 // erased is listed again, now that its address is known again. One with an empty
 // Email blocks and is not listed.
 func (tx *Tx) AddSuppression(s app.Suppression) (app.Suppression, error) {
-	n, err := tx.exec(`INSERT INTO suppressions (id, team_id, email, address, origin, source_id, created_at) VALUES (?, ?, ?, ?, ?, ?, ?)
+	n, err := tx.Exec(`INSERT INTO suppressions (id, team_id, email, address, origin, source_id, created_at) VALUES (?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (team_id, address) DO NOTHING`,
 		s.ID, s.TeamID, nullText(s.Email), s.Hash[:], string(s.Origin), nullText(s.SourceID), milli(s.CreatedAt))
 	if err != nil {
 		return s, fmt.Errorf("insert suppression: %w", err)
 	}
 	if n == 0 {
-		n, err := tx.exec(`UPDATE suppressions SET email = ? WHERE team_id = ? AND address = ? AND email IS NULL`, nullText(s.Email), s.TeamID, s.Hash[:])
+		n, err := tx.Exec(`UPDATE suppressions SET email = ? WHERE team_id = ? AND address = ? AND email IS NULL`, nullText(s.Email), s.TeamID, s.Hash[:])
 		if err != nil {
 			return s, fmt.Errorf("show suppression again: %w", err)
 		}
@@ -63,7 +63,7 @@ func (tx *Tx) storeListed(group []*increments) error {
 		}
 	}
 	for _, team := range slices.Sorted(maps.Keys(all)) {
-		if err := tx.write(`UPDATE teams SET suppressions = suppressions + ? WHERE id = ?`, all[team], team); err != nil {
+		if err := tx.Write(`UPDATE teams SET suppressions = suppressions + ? WHERE id = ?`, all[team], team); err != nil {
 			return fmt.Errorf("count suppressions: %w", err)
 		}
 	}
@@ -72,49 +72,49 @@ func (tx *Tx) storeListed(group []*increments) error {
 
 // SuppressionCount is how many suppressions a team's list shows, by its counter.
 func (r *Reader) SuppressionCount(teamID string) (n int, err error) {
-	err = r.row(`SELECT suppressions FROM teams WHERE id = ?`, []any{teamID}, &n)
+	err = r.Row(`SELECT suppressions FROM teams WHERE id = ?`, []any{teamID}, &n)
 	return n, err
 }
 
 // ReplaceOrigin changes for what reason a suppression stands there.
 func (tx *Tx) ReplaceOrigin(teamID, id string, origin app.SuppressionOrigin, sourceID string) error {
-	err := tx.write(`UPDATE suppressions SET origin = ?, source_id = ? WHERE team_id = ? AND id = ?`, string(origin), nullText(sourceID), teamID, id)
+	err := tx.Write(`UPDATE suppressions SET origin = ?, source_id = ? WHERE team_id = ? AND id = ?`, string(origin), nullText(sourceID), teamID, id)
 	return err
 }
 
 // RehashSuppression changes the hash by which a suppression is found.
 func (tx *Tx) RehashSuppression(teamID, id string, address app.AddressHash) error {
-	return tx.write(`UPDATE suppressions SET address = ? WHERE team_id = ? AND id = ?`, address[:], teamID, id)
+	return tx.Write(`UPDATE suppressions SET address = ? WHERE team_id = ? AND id = ?`, address[:], teamID, id)
 }
 
 // Suppression returns one suppression of a team that was not erased.
 func (r *Reader) Suppression(teamID, id string) (app.Suppression, error) {
-	return one(&r.session, scanSuppression, `SELECT `+suppressionColumns+` FROM suppressions WHERE team_id = ? AND id = ? AND email IS NOT NULL`, teamID, id)
+	return one(r, scanSuppression, `SELECT `+suppressionColumns+` FROM suppressions WHERE team_id = ? AND id = ? AND email IS NOT NULL`, teamID, id)
 }
 
 // SuppressionByAddress returns a team's suppression of an address, also of one
 // that was erased.
 func (r *Reader) SuppressionByAddress(teamID string, address app.AddressHash) (app.Suppression, error) {
-	return one(&r.session, scanSuppression, `SELECT `+suppressionColumns+` FROM suppressions WHERE team_id = ? AND address = ?`, teamID, address[:])
+	return one(r, scanSuppression, `SELECT `+suppressionColumns+` FROM suppressions WHERE team_id = ? AND address = ?`, teamID, address[:])
 }
 
 // Suppressions returns hash, origin and time of those of a team's suppressions
 // that stand for one of the addresses, at most app.MaxRecipients of them:
-// one query, whose cost is a probe of the index for each address.
+// WriteOne query, whose cost is a probe of the index for each address.
 func (r *Reader) Suppressions(teamID string, addresses []app.AddressHash) ([]app.Suppression, error) {
 	switch n := len(addresses); {
 	case n == 0:
 		return nil, nil
 	case n == 1: // most emails
-		return list(&r.session, scanBlock, `SELECT address, origin, created_at FROM suppressions
+		return list(r, scanBlock, `SELECT address, origin, created_at FROM suppressions
 			WHERE team_id = ? AND address = ?`, teamID, addresses[0][:])
 	case n <= fewAddresses: // most others: 50 parameters cost more than a few probes
-		return list(&r.session, scanBlock, `SELECT address, origin, created_at FROM suppressions
+		return list(r, scanBlock, `SELECT address, origin, created_at FROM suppressions
 			WHERE team_id = ? AND address IN (?, ?, ?, ?, ?)`, padded(teamID, addresses, fewAddresses)...)
 	case n > app.MaxRecipients:
 		return nil, fmt.Errorf("suppressions of %d addresses at once", n)
 	}
-	return list(&r.session, scanBlock, `SELECT address, origin, created_at FROM suppressions WHERE team_id = ? AND address IN (
+	return list(r, scanBlock, `SELECT address, origin, created_at FROM suppressions WHERE team_id = ? AND address IN (
 		?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,
 		?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, padded(teamID, addresses, app.MaxRecipients)...)
 }
@@ -142,7 +142,7 @@ func padded(teamID string, addresses []app.AddressHash, n int) []any {
 
 // DeleteSuppression takes a suppression off a team's list.
 func (tx *Tx) DeleteSuppression(teamID, id string) error {
-	gone, err := list(&tx.session, scanText, `DELETE FROM suppressions WHERE team_id = ? AND id = ? RETURNING coalesce(email, '')`, teamID, id)
+	gone, err := list(&tx.Reader, scanText, `DELETE FROM suppressions WHERE team_id = ? AND id = ? RETURNING coalesce(email, '')`, teamID, id)
 	if err != nil {
 		return fmt.Errorf("delete suppression: %w", err)
 	}
@@ -154,7 +154,7 @@ func (tx *Tx) DeleteSuppression(teamID, id string) error {
 }
 
 // ListSuppressions returns a page of a team's list, newest first, all or those of
-// one origin, and whether there are more in the direction that was walked.
+// WriteOne origin, and whether there are more in the direction that was walked.
 // Error: ErrNotFound for a cursor that is not in that list.
 func (r *Reader) ListSuppressions(teamID string, origin app.SuppressionOrigin, page app.Page) ([]app.Suppression, bool, error) {
 	exists := func(cursor string) error {

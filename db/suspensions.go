@@ -17,7 +17,7 @@ type Suspension struct {
 func (r *Reader) Suspension(teamID string) (s Suspension, err error) {
 	var since sql.NullInt64
 	var reason sql.NullString
-	err = r.row(`SELECT suspended_at, suspended FROM teams WHERE id = ?`, []any{teamID}, &since, &reason)
+	err = r.Row(`SELECT suspended_at, suspended FROM teams WHERE id = ?`, []any{teamID}, &since, &reason)
 	s.Since, s.Reason = fromMilli(since.Int64), reason.String
 	return s, err
 }
@@ -25,19 +25,19 @@ func (r *Reader) Suspension(teamID string) (s Suspension, err error) {
 // IsSuspended reports whether nothing of a team leaves.
 func (r *Reader) IsSuspended(teamID string) (bool, error) {
 	var n int
-	err := r.row(`SELECT count(*) FROM teams WHERE id = ? AND suspended_at IS NOT NULL`, []any{teamID}, &n)
+	err := r.Row(`SELECT count(*) FROM teams WHERE id = ? AND suspended_at IS NOT NULL`, []any{teamID}, &n)
 	return n > 0, err
 }
 
 // SuspendedTeams returns the ids of the teams of which nothing leaves.
 func (r *Reader) SuspendedTeams() ([]string, error) {
-	return list(&r.session, scanText, `SELECT id FROM teams WHERE suspended_at IS NOT NULL`)
+	return list(r, scanText, `SELECT id FROM teams WHERE suspended_at IS NOT NULL`)
 }
 
 // SuspendTeam has nothing of a team leave, from now on or as it is already; trouble is
 // what timelines show of it. Error: ErrNotFound.
 func (tx *Tx) SuspendTeam(teamID, reason string, trouble app.RelayTrouble) error {
-	n, err := tx.exec(`UPDATE teams SET suspended_at = coalesce(suspended_at, ?), suspended = ? WHERE id = ?`, milli(tx.Now), reason, teamID)
+	n, err := tx.Exec(`UPDATE teams SET suspended_at = coalesce(suspended_at, ?), suspended = ? WHERE id = ?`, milli(tx.Now), reason, teamID)
 	if err := oneRow(n, err, ErrNotFound); err != nil {
 		return err
 	}
@@ -49,13 +49,13 @@ func (tx *Tx) SuspendTeam(teamID, reason string, trouble app.RelayTrouble) error
 
 // ResumeTeam has mail of a team leave again.
 func (tx *Tx) ResumeTeam(teamID string) error {
-	if err := tx.write(`UPDATE teams SET suspended_at = NULL, suspended = NULL WHERE id = ?`, teamID); err != nil {
+	if err := tx.Write(`UPDATE teams SET suspended_at = NULL, suspended = NULL WHERE id = ?`, teamID); err != nil {
 		return err
 	}
 	return tx.endSuspension(teamID)
 }
 
 func (tx *Tx) endSuspension(teamID string) error {
-	err := tx.write(`UPDATE relay_troubles SET ended_at = ? WHERE relay = '' AND team_id = ? AND ended_at IS NULL`, milli(tx.Now), teamID)
+	err := tx.Write(`UPDATE relay_troubles SET ended_at = ? WHERE relay = '' AND team_id = ? AND ended_at IS NULL`, milli(tx.Now), teamID)
 	return err
 }

@@ -16,7 +16,7 @@ type OpenWork struct {
 // OpenOf counts the open units of a team: those of one of its domains where one is
 // named. It reads all open units, as DottedUnits does.
 func (r *Reader) OpenOf(teamID, domain string) (o OpenWork, err error) {
-	err = r.row(`SELECT count(*) FILTER (WHERE state <> 'dotted'), count(*) FILTER (WHERE state = 'dotted') FROM units
+	err = r.Row(`SELECT count(*) FILTER (WHERE state <> 'dotted'), count(*) FILTER (WHERE state = 'dotted') FROM units
 		WHERE team_id = ?1 AND (?2 IS NULL OR domain = ?2)`, []any{teamID, nullText(domain)}, &o.Waiting, &o.Dotted)
 	return o, err
 }
@@ -29,7 +29,7 @@ type TeamSize struct {
 
 // TeamSize counts what a team has.
 func (r *Reader) TeamSize(teamID string) (n TeamSize, err error) {
-	err = r.row(`SELECT (SELECT count(*) FROM emails WHERE team_id = ?1), (SELECT count(*) FROM contacts WHERE team_id = ?1),
+	err = r.Row(`SELECT (SELECT count(*) FROM emails WHERE team_id = ?1), (SELECT count(*) FROM contacts WHERE team_id = ?1),
 		coalesce((SELECT sum(written) FROM broadcasts WHERE team_id = ?1), 0),
 		coalesce((SELECT sum(CASE WHEN expanded = 1 THEN written ELSE audience END - begun) FROM broadcasts WHERE team_id = ?1 AND status IN ('scheduled', 'queued')), 0)`,
 		[]any{teamID}, &n.Emails, &n.Contacts, &n.Recipients, &n.Unbegun)
@@ -40,28 +40,28 @@ func (r *Reader) TeamSize(teamID string) (n TeamSize, err error) {
 // webhooks are gone, nothing more of its broadcasts and imports begins. What it has goes
 // by PurgeTeam. Error: ErrNotFound.
 func (tx *Tx) BeginTeamDeletion(teamID string) error {
-	n, err := tx.exec(`UPDATE teams SET deleted_at = ?1, name = id, suspended_at = coalesce(suspended_at, ?1), suspended = 'The team is being deleted'
+	n, err := tx.Exec(`UPDATE teams SET deleted_at = ?1, name = id, suspended_at = coalesce(suspended_at, ?1), suspended = 'The team is being deleted'
 		WHERE id = ?2 AND deleted_at IS NULL`, milli(tx.Now), teamID)
 	if err := oneRow(n, err, ErrNotFound); err != nil {
 		return err
 	}
-	if err := tx.write(`DELETE FROM keys WHERE team_id = ?`, teamID); err != nil {
+	if err := tx.Write(`DELETE FROM keys WHERE team_id = ?`, teamID); err != nil {
 		return fmt.Errorf("delete keys: %w", err)
 	}
 	for _, who := range []string{`DELETE FROM memberships WHERE team_id = ?`, `DELETE FROM invitations WHERE team_id = ?`,
 		`DELETE FROM invitation_mails WHERE team_id = ?`} {
-		if err := tx.write(who, teamID); err != nil {
+		if err := tx.Write(who, teamID); err != nil {
 			return fmt.Errorf("end memberships: %w", err)
 		}
 	}
 	if _, err := tx.leaveBehind(teamID, purgedWebhooks, maxAtOnce); err != nil {
 		return err
 	}
-	err = tx.write(`UPDATE broadcasts SET status = 'canceled', canceled_at = ?, paused_at = NULL WHERE team_id = ? AND status IN ('scheduled', 'queued')`, milli(tx.Now), teamID)
+	err = tx.Write(`UPDATE broadcasts SET status = 'canceled', canceled_at = ?, paused_at = NULL WHERE team_id = ? AND status IN ('scheduled', 'queued')`, milli(tx.Now), teamID)
 	if err != nil {
 		return fmt.Errorf("cancel broadcasts: %w", err)
 	}
-	err = tx.write(`UPDATE imports SET status = 'deleted', stored = 1 WHERE team_id = ? AND status <> 'deleted'`, teamID)
+	err = tx.Write(`UPDATE imports SET status = 'deleted', stored = 1 WHERE team_id = ? AND status <> 'deleted'`, teamID)
 	if err != nil {
 		return fmt.Errorf("end imports: %w", err)
 	}
@@ -73,25 +73,25 @@ const maxAtOnce = 10_000
 
 // DeletedTeams returns the ids of teams that were deleted and of which something is left.
 func (r *Reader) DeletedTeams() ([]string, error) {
-	return list(&r.session, scanText, `SELECT id FROM teams WHERE deleted_at IS NOT NULL ORDER BY id`)
+	return list(r, scanText, `SELECT id FROM teams WHERE deleted_at IS NOT NULL ORDER BY id`)
 }
 
 // TeamIsLeft reports whether something is left of a team.
 func (r *Reader) TeamIsLeft(id string) (left bool, err error) {
-	err = r.row(`SELECT EXISTS (SELECT 1 FROM teams WHERE id = ?)`, []any{id}, &left)
+	err = r.Row(`SELECT EXISTS (SELECT 1 FROM teams WHERE id = ?)`, []any{id}, &left)
 	return left, err
 }
 
 // OpenUnitsOf returns up to limit emails of a team, and recipients of its broadcasts, that
 // wait, behind an id. It walks the units of other teams too.
 func (r *Reader) OpenUnitsOf(teamID, after string, limit int) ([]string, error) {
-	return list(&r.session, scanText, `SELECT email_id FROM units WHERE team_id = ? AND email_id > ? AND state <> 'dotted' ORDER BY email_id LIMIT ?`, teamID, after, limit)
+	return list(r, scanText, `SELECT email_id FROM units WHERE team_id = ? AND email_id > ? AND state <> 'dotted' ORDER BY email_id LIMIT ?`, teamID, after, limit)
 }
 
 // DropUnit takes back what waits, unless it is past its dot. An attempt that is under way
 // ends before its dot.
 func (tx *Tx) DropUnit(emailID string) error {
-	err := tx.write(`DELETE FROM units WHERE email_id = ? AND state <> 'dotted'`, emailID)
+	err := tx.Write(`DELETE FROM units WHERE email_id = ? AND state <> 'dotted'`, emailID)
 	return err
 }
 
@@ -154,7 +154,7 @@ var teamPurges = []teamPurge{
 // rows deletes by a statement with team and limit.
 func rows(statement string) func(tx *Tx, teamID string, limit int) (bool, error) {
 	return func(tx *Tx, teamID string, limit int) (bool, error) {
-		n, err := tx.exec(statement, teamID, limit)
+		n, err := tx.Exec(statement, teamID, limit)
 		return n > 0, err
 	}
 }
@@ -176,7 +176,7 @@ func (tx *Tx) PurgeTeam(teamID string, step, limit int) (more bool, err error) {
 // EndTeamDeletion deletes the row of a team that has nothing any more and was deleted
 // before a time, and reports whether it could.
 func (tx *Tx) EndTeamDeletion(teamID string, before time.Time) (gone bool, err error) {
-	err = tx.row(`SELECT NOT EXISTS (SELECT 1 FROM emails WHERE team_id = ?1) AND NOT EXISTS (SELECT 1 FROM broadcasts WHERE team_id = ?1)
+	err = tx.Row(`SELECT NOT EXISTS (SELECT 1 FROM emails WHERE team_id = ?1) AND NOT EXISTS (SELECT 1 FROM broadcasts WHERE team_id = ?1)
 		AND NOT EXISTS (SELECT 1 FROM imports WHERE team_id = ?1) AND NOT EXISTS (SELECT 1 FROM leftovers WHERE team_id = ?1)`, []any{teamID}, &gone)
 	if err != nil || !gone {
 		return false, err
@@ -186,7 +186,7 @@ func (tx *Tx) EndTeamDeletion(teamID string, before time.Time) (gone bool, err e
 			return false, err
 		}
 	}
-	n, err := tx.exec(`DELETE FROM teams WHERE id = ? AND deleted_at <= ?`, teamID, milli(before))
+	n, err := tx.Exec(`DELETE FROM teams WHERE id = ? AND deleted_at <= ?`, teamID, milli(before))
 	return n > 0, err
 }
 
@@ -203,7 +203,7 @@ var mailTraces = []string{
 
 func (tx *Tx) deleteMail(id string, row string) error {
 	for _, statement := range append(mailTraces[:len(mailTraces):len(mailTraces)], row) {
-		if err := tx.write(statement, id); err != nil {
+		if err := tx.Write(statement, id); err != nil {
 			return err
 		}
 	}
@@ -214,13 +214,13 @@ func (tx *Tx) deleteMail(id string, row string) error {
 const maxPieces = 4
 
 func (tx *Tx) purgeEmailsOf(teamID string, limit int) (more bool, err error) {
-	ids, err := list(&tx.session, scanText, `SELECT e.id FROM emails AS e WHERE e.team_id = ?
+	ids, err := list(&tx.Reader, scanText, `SELECT e.id FROM emails AS e WHERE e.team_id = ?
 		AND NOT EXISTS (SELECT 1 FROM units AS u WHERE u.email_id = e.id AND u.state = 'dotted') ORDER BY e.id LIMIT ?`, teamID, limit)
 	if err != nil {
 		return false, err
 	}
 	for _, id := range ids {
-		n, err := tx.exec(`DELETE FROM attachment_pieces WHERE (attachment_id, n) IN (SELECT p.attachment_id, p.n
+		n, err := tx.Exec(`DELETE FROM attachment_pieces WHERE (attachment_id, n) IN (SELECT p.attachment_id, p.n
 			FROM attachments AS a CROSS JOIN attachment_pieces AS p ON p.attachment_id = a.id WHERE a.email_id = ? LIMIT ?)`, id, maxPieces)
 		if err == nil && n < maxPieces {
 			n, err = tx.deleteRawPieces(id, maxPieces)
@@ -237,14 +237,14 @@ func (tx *Tx) purgeEmailsOf(teamID string, limit int) (more bool, err error) {
 
 // purgeBroadcastsOf deletes recipients of a team's first broadcast, and then itself.
 func (tx *Tx) purgeBroadcastsOf(teamID string, limit int) (more bool, err error) {
-	heads, err := list(&tx.session, scanTextRow, `SELECT id, coalesce(mails, '') FROM broadcasts AS b WHERE team_id = ?
+	heads, err := list(&tx.Reader, scanTextRow, `SELECT id, coalesce(mails, '') FROM broadcasts AS b WHERE team_id = ?
 		AND NOT EXISTS (SELECT 1 FROM units AS u WHERE u.broadcast_id = b.id AND u.state = 'dotted') ORDER BY id LIMIT 1`, teamID)
 	if err != nil || len(heads) == 0 {
 		return false, err
 	}
 	b := heads[0]
 	if b.Text != "" {
-		ids, err := list(&tx.session, scanText, `SELECT id FROM broadcast_recipients WHERE id >= ? AND id <= ? ORDER BY id LIMIT ?`,
+		ids, err := list(&tx.Reader, scanText, `SELECT id FROM broadcast_recipients WHERE id >= ? AND id <= ? ORDER BY id LIMIT ?`,
 			app.MailID(b.Text, 0), b.Text+lastMail, limit)
 		if err != nil {
 			return false, err
@@ -258,7 +258,7 @@ func (tx *Tx) purgeBroadcastsOf(teamID string, limit int) (more bool, err error)
 			return true, nil
 		}
 	}
-	err = tx.write(`DELETE FROM broadcasts WHERE id = ?`, b.ID)
+	err = tx.Write(`DELETE FROM broadcasts WHERE id = ?`, b.ID)
 	return true, err
 }
 
@@ -266,10 +266,10 @@ func (tx *Tx) purgeBroadcastsOf(teamID string, limit int) (more bool, err error)
 const lastMail = "ffffffff"
 
 func (tx *Tx) purgeImportsOf(teamID string, limit int) (more bool, err error) {
-	if err := tx.write(`UPDATE imports SET status = 'deleted', stored = 1 WHERE team_id = ? AND status <> 'deleted'`, teamID); err != nil {
+	if err := tx.Write(`UPDATE imports SET status = 'deleted', stored = 1 WHERE team_id = ? AND status <> 'deleted'`, teamID); err != nil {
 		return false, err
 	}
-	ids, err := list(&tx.session, scanText, `SELECT id FROM imports WHERE team_id = ? ORDER BY id LIMIT 1`, teamID)
+	ids, err := list(&tx.Reader, scanText, `SELECT id FROM imports WHERE team_id = ? ORDER BY id LIMIT 1`, teamID)
 	if err != nil || len(ids) == 0 {
 		return false, err
 	}
@@ -292,12 +292,12 @@ func leaving(what purged) func(tx *Tx, teamID string, limit int) (bool, error) {
 
 // leaveBehind deletes things of a team and notes what is left over of them.
 func (tx *Tx) leaveBehind(teamID string, what purged, limit int) (more bool, err error) {
-	ids, err := list(&tx.session, scanText, what.list, teamID, limit)
+	ids, err := list(&tx.Reader, scanText, what.list, teamID, limit)
 	if err != nil {
 		return false, err
 	}
 	for _, id := range ids {
-		if err := tx.write(what.remove, id); err != nil {
+		if err := tx.Write(what.remove, id); err != nil {
 			return false, err
 		}
 		if err := tx.addLeftover(teamID, id, ""); err != nil {
@@ -310,29 +310,29 @@ func (tx *Tx) leaveBehind(teamID string, what purged, limit int) (more bool, err
 // purgeLeftoversOf works off what is left of a team's topics, segments and webhooks. The
 // values of its properties go with the contacts.
 func (tx *Tx) purgeLeftoversOf(teamID string, limit int) (more bool, err error) {
-	if err := tx.write(`DELETE FROM leftovers WHERE team_id = ? AND property IS NOT NULL`, teamID); err != nil {
+	if err := tx.Write(`DELETE FROM leftovers WHERE team_id = ? AND property IS NOT NULL`, teamID); err != nil {
 		return false, err
 	}
-	ids, err := list(&tx.session, scanText, `SELECT id FROM leftovers WHERE team_id = ? LIMIT 1`, teamID)
+	ids, err := list(&tx.Reader, scanText, `SELECT id FROM leftovers WHERE team_id = ? LIMIT 1`, teamID)
 	if err != nil || len(ids) == 0 {
 		return false, err
 	}
 	if more, err = tx.purgeRows(&leftover{id: ids[0], team: teamID}, limit); err != nil || more {
 		return more, err
 	}
-	err = tx.write(`DELETE FROM leftovers WHERE id = ?`, ids[0])
+	err = tx.Write(`DELETE FROM leftovers WHERE id = ?`, ids[0])
 	return true, err
 }
 
 func (tx *Tx) purgeContactsOf(teamID string, limit int) (more bool, err error) {
-	tx.changed(teamID)
-	n, err := tx.exec(`DELETE FROM contacts WHERE team_id = ?1 AND id IN (SELECT id FROM contacts WHERE team_id = ?1 ORDER BY id LIMIT ?2)`, teamID, limit)
+	tx.Changed(teamID)
+	n, err := tx.Exec(`DELETE FROM contacts WHERE team_id = ?1 AND id IN (SELECT id FROM contacts WHERE team_id = ?1 ORDER BY id LIMIT ?2)`, teamID, limit)
 	return n > 0, err
 }
 
 // purgeTemplatesOf deletes a template with its versions, whose rows are large.
 func (tx *Tx) purgeTemplatesOf(teamID string, limit int) (more bool, err error) {
-	n, err := tx.exec(`DELETE FROM templates WHERE team_id = ?1 AND id IN (SELECT id FROM templates WHERE team_id = ?1 ORDER BY id LIMIT ?2)`,
+	n, err := tx.Exec(`DELETE FROM templates WHERE team_id = ?1 AND id IN (SELECT id FROM templates WHERE team_id = ?1 ORDER BY id LIMIT ?2)`,
 		teamID, max(1, limit/50))
 	return n > 0, err
 }

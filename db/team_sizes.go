@@ -2,13 +2,13 @@ package db
 
 // EmailIDs returns the ids of a team's emails behind one, at most limit.
 func (r *Reader) EmailIDs(teamID, after string, limit int) ([]string, error) {
-	return list(&r.session, scanText, `SELECT id FROM emails WHERE team_id = ? AND id > ? ORDER BY id LIMIT ?`, teamID, after, limit)
+	return list(r, scanText, `SELECT id FROM emails WHERE team_id = ? AND id > ? ORDER BY id LIMIT ?`, teamID, after, limit)
 }
 
 // ContentSize returns about how many bytes the content of an email takes, without
 // reading it.
 func (r *Reader) ContentSize(emailID string) (bytes int64, err error) {
-	err = r.row(`SELECT coalesce((SELECT coalesce(octet_length(c.html), 0) + coalesce(octet_length(c.plain), 0) + coalesce(octet_length(c.headers), 0) + coalesce(c.raw, 0) FROM contents AS c WHERE c.email_id = ?1), 0)
+	err = r.Row(`SELECT coalesce((SELECT coalesce(octet_length(c.html), 0) + coalesce(octet_length(c.plain), 0) + coalesce(octet_length(c.headers), 0) + coalesce(c.raw, 0) FROM contents AS c WHERE c.email_id = ?1), 0)
 		+ coalesce((SELECT sum(a.size) FROM attachments AS a WHERE a.email_id = ?1), 0)
 		+ coalesce((SELECT octet_length(m.message) FROM captures AS m WHERE m.email_id = ?1), 0)`, []any{emailID}, &bytes)
 	return bytes, err
@@ -17,7 +17,7 @@ func (r *Reader) ContentSize(emailID string) (bytes int64, err error) {
 // TeamRows returns how many recipients of broadcasts a team has, about, and how many
 // contacts.
 func (r *Reader) TeamRows(teamID string) (recipients, contacts int64, err error) {
-	err = r.row(`SELECT (SELECT coalesce(sum(b.written), 0) FROM broadcasts AS b WHERE b.team_id = t.id AND b.aged = 0), t.contacts FROM teams AS t WHERE t.id = ?`,
+	err = r.Row(`SELECT (SELECT coalesce(sum(b.written), 0) FROM broadcasts AS b WHERE b.team_id = t.id AND b.aged = 0), t.contacts FROM teams AS t WHERE t.id = ?`,
 		[]any{teamID}, &recipients, &contacts)
 	return recipients, contacts, err
 }

@@ -10,13 +10,13 @@ import (
 
 // InsertTeam adds a team. Error: ErrConflict for an id that exists.
 func (tx *Tx) InsertTeam(t app.Team) error {
-	n, err := tx.exec(`INSERT INTO teams (id, name, created_at) VALUES (?, ?, ?) ON CONFLICT (id) DO NOTHING`, t.ID, t.Name, milli(t.CreatedAt))
+	n, err := tx.Exec(`INSERT INTO teams (id, name, created_at) VALUES (?, ?, ?) ON CONFLICT (id) DO NOTHING`, t.ID, t.Name, milli(t.CreatedAt))
 	return oneRow(n, err, ErrConflict)
 }
 
 // HasTeamNamed reports whether a team has that name.
 func (r *Reader) HasTeamNamed(name string) (has bool, err error) {
-	err = r.row(`SELECT EXISTS (SELECT 1 FROM teams WHERE name = ? AND deleted_at IS NULL)`, []any{name}, &has)
+	err = r.Row(`SELECT EXISTS (SELECT 1 FROM teams WHERE name = ? AND deleted_at IS NULL)`, []any{name}, &has)
 	return has, err
 }
 
@@ -25,13 +25,13 @@ func (r *Reader) HasTeamNamed(name string) (has bool, err error) {
 // Errors: ErrNotFound; an *app.Error for a name that several teams have.
 func (r *Reader) FindTeam(nameOrID string) (app.Team, error) {
 	if nameOrID == "" {
-		return one(&r.session, scanTeam, `SELECT id, name, created_at FROM teams WHERE deleted_at IS NULL ORDER BY id LIMIT 1`)
+		return one(r, scanTeam, `SELECT id, name, created_at FROM teams WHERE deleted_at IS NULL ORDER BY id LIMIT 1`)
 	}
-	t, err := one(&r.session, scanTeam, `SELECT id, name, created_at FROM teams WHERE id = ? AND deleted_at IS NULL`, nameOrID)
+	t, err := one(r, scanTeam, `SELECT id, name, created_at FROM teams WHERE id = ? AND deleted_at IS NULL`, nameOrID)
 	if !errors.Is(err, ErrNotFound) {
 		return t, err
 	}
-	found, err := list(&r.session, scanTeam, `SELECT id, name, created_at FROM teams WHERE name = ? AND deleted_at IS NULL LIMIT 2`, nameOrID)
+	found, err := list(r, scanTeam, `SELECT id, name, created_at FROM teams WHERE name = ? AND deleted_at IS NULL LIMIT 2`, nameOrID)
 	switch {
 	case err != nil:
 		return app.Team{}, err
@@ -45,13 +45,13 @@ func (r *Reader) FindTeam(nameOrID string) (app.Team, error) {
 
 // TeamName returns the name of a team by its id.
 func (r *Reader) TeamName(id string) (name string, err error) {
-	err = r.row(`SELECT name FROM teams WHERE id = ?`, []any{id}, &name)
+	err = r.Row(`SELECT name FROM teams WHERE id = ?`, []any{id}, &name)
 	return name, err
 }
 
 // RenameTeam changes the name of a team. Error: ErrNotFound.
 func (tx *Tx) RenameTeam(id, name string) error {
-	return tx.one(`UPDATE teams SET name = ? WHERE id = ? AND deleted_at IS NULL`, name, id)
+	return tx.WriteOne(`UPDATE teams SET name = ? WHERE id = ? AND deleted_at IS NULL`, name, id)
 }
 
 func scanTeam(s scanner) (app.Team, error) {
@@ -64,18 +64,18 @@ func scanTeam(s scanner) (app.Team, error) {
 
 // ListTeams returns all teams but those that are being deleted, oldest first.
 func (r *Reader) ListTeams() ([]app.Team, error) {
-	return list(&r.session, scanTeam, `SELECT id, name, created_at FROM teams WHERE deleted_at IS NULL ORDER BY id`)
+	return list(r, scanTeam, `SELECT id, name, created_at FROM teams WHERE deleted_at IS NULL ORDER BY id`)
 }
 
 // SeveralTeams reports whether there is more than one team.
 func (r *Reader) SeveralTeams() (several bool, err error) {
-	err = r.row(`SELECT EXISTS (SELECT 1 FROM teams ORDER BY id LIMIT 1 OFFSET 1)`, nil, &several)
+	err = r.Row(`SELECT EXISTS (SELECT 1 FROM teams ORDER BY id LIMIT 1 OFFSET 1)`, nil, &several)
 	return several, err
 }
 
 // CountTeams returns how many teams there are.
 func (r *Reader) CountTeams() (n int64, err error) {
-	err = r.row(`SELECT count(*) FROM teams`, nil, &n)
+	err = r.Row(`SELECT count(*) FROM teams`, nil, &n)
 	return n, err
 }
 
@@ -93,7 +93,7 @@ const (
 
 // TeamState returns one team that is not being deleted, by its id. Errors: ErrNotFound.
 func (r *Reader) TeamState(id string) (TeamState, error) {
-	return one(&r.session, scanTeamState, `SELECT `+stateColumns+` FROM `+stateTables+` WHERE t.id = ? AND t.deleted_at IS NULL`, id)
+	return one(r, scanTeamState, `SELECT `+stateColumns+` FROM `+stateTables+` WHERE t.id = ? AND t.deleted_at IS NULL`, id)
 }
 
 // TeamStates returns a page of the teams that are not being deleted, newest first, and
@@ -121,7 +121,7 @@ type TeamSettings struct {
 
 // TeamSettings returns what a team says of itself.
 func (r *Reader) TeamSettings(id string) (TeamSettings, error) {
-	return one(&r.session, func(s scanner) (t TeamSettings, err error) {
+	return one(r, func(s scanner) (t TeamSettings, err error) {
 		var logo sql.NullString
 		var created int64
 		err = s.Scan(&t.ID, &t.Name, &logo, &t.SecondFactor, &created)
@@ -133,5 +133,5 @@ func (r *Reader) TeamSettings(id string) (TeamSettings, error) {
 // SetTeamSettings writes whether people reach a team only with a second factor. Its name and
 // its logo have methods of their own.
 func (tx *Tx) SetTeamSettings(t *TeamSettings) error {
-	return tx.one(`UPDATE teams SET second_factor = ? WHERE id = ? AND deleted_at IS NULL`, t.SecondFactor, t.ID)
+	return tx.WriteOne(`UPDATE teams SET second_factor = ? WHERE id = ? AND deleted_at IS NULL`, t.SecondFactor, t.ID)
 }

@@ -25,7 +25,7 @@ func scanTemplate(s scanner) (app.Template, error) {
 // InsertTemplate adds a template with its current version. Error: ErrConflict
 // for an alias that another template of the team has.
 func (tx *Tx) InsertTemplate(t *app.Template) error {
-	n, err := tx.exec(`INSERT INTO templates (id, team_id, name, alias, current_id, published_id, published_at, created_at, updated_at)
+	n, err := tx.Exec(`INSERT INTO templates (id, team_id, name, alias, current_id, published_id, published_at, created_at, updated_at)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (team_id, alias) DO NOTHING`,
 		t.ID, t.TeamID, t.Name, nullText(t.Alias), t.CurrentID, nullText(t.PublishedID), nullTime(t.PublishedAt), milli(t.CreatedAt), milli(t.UpdatedAt))
 	if err := oneRow(n, err, ErrConflict); err != nil {
@@ -39,21 +39,21 @@ func (tx *Tx) InsertTemplate(t *app.Template) error {
 // has.
 func (tx *Tx) UpdateTemplate(t *app.Template) error {
 	var taken bool
-	err := tx.row(`SELECT EXISTS (SELECT 1 FROM templates WHERE team_id = ? AND alias = ? AND id <> ?)`, []any{t.TeamID, t.Alias, t.ID}, &taken)
+	err := tx.Row(`SELECT EXISTS (SELECT 1 FROM templates WHERE team_id = ? AND alias = ? AND id <> ?)`, []any{t.TeamID, t.Alias, t.ID}, &taken)
 	if err != nil {
 		return err
 	}
 	if taken {
 		return ErrConflict
 	}
-	return tx.one(`UPDATE templates SET name = ?, alias = ?, current_id = ?, published_id = ?, published_at = ?, updated_at = ?
+	return tx.WriteOne(`UPDATE templates SET name = ?, alias = ?, current_id = ?, published_id = ?, published_at = ?, updated_at = ?
 		WHERE team_id = ? AND id = ?`, t.Name, nullText(t.Alias), t.CurrentID, nullText(t.PublishedID), nullTime(t.PublishedAt),
 		milli(t.UpdatedAt), t.TeamID, t.ID)
 }
 
 // DeleteTemplate removes a template with its versions.
 func (tx *Tx) DeleteTemplate(teamID, id string) error {
-	n, err := tx.exec(`DELETE FROM templates WHERE team_id = ? AND id = ?`, teamID, id)
+	n, err := tx.Exec(`DELETE FROM templates WHERE team_id = ? AND id = ?`, teamID, id)
 	if err := oneRow(n, err, ErrNotFound); err != nil {
 		return err
 	}
@@ -74,7 +74,7 @@ func (tx *Tx) InsertTemplateVersion(t *app.Template) error {
 	if t.Text != nil {
 		plain = *t.Text
 	}
-	err = tx.write(`INSERT INTO template_versions (id, team_id, template_id, size, sender, reply_to, subject, html, plain, design, variables)
+	err = tx.Write(`INSERT INTO template_versions (id, team_id, template_id, size, sender, reply_to, subject, html, plain, design, variables)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, t.CurrentID, t.TeamID, t.ID, t.Size(), nullText(t.From), replyTo, nullText(t.Subject), t.HTML, plain, nullText(t.Design), variables)
 	if err != nil {
 		return fmt.Errorf("insert template version: %w", err)
@@ -84,21 +84,21 @@ func (tx *Tx) InsertTemplateVersion(t *app.Template) error {
 
 // DeleteTemplateVersion removes a version that nothing leads to any more.
 func (tx *Tx) DeleteTemplateVersion(teamID, id string) error {
-	return tx.one(`DELETE FROM template_versions WHERE team_id = ? AND id = ?`, teamID, id)
+	return tx.WriteOne(`DELETE FROM template_versions WHERE team_id = ? AND id = ?`, teamID, id)
 }
 
 // Template returns one template of a team, without content, by its id or, where
 // name is none, its alias.
 func (r *Reader) Template(teamID, name string) (app.Template, error) {
 	if id, ok := app.ParseID(name); ok {
-		return one(&r.session, scanTemplate, `SELECT `+templateColumns+` FROM templates AS t WHERE t.team_id = ? AND t.id = ?`, teamID, id)
+		return one(r, scanTemplate, `SELECT `+templateColumns+` FROM templates AS t WHERE t.team_id = ? AND t.id = ?`, teamID, id)
 	}
-	return one(&r.session, scanTemplate, `SELECT `+templateColumns+` FROM templates AS t WHERE t.team_id = ? AND t.alias = ?`, teamID, name)
+	return one(r, scanTemplate, `SELECT `+templateColumns+` FROM templates AS t WHERE t.team_id = ? AND t.alias = ?`, teamID, name)
 }
 
 // TemplateSize returns the bytes of both bodies of a version without reading them.
 func (r *Reader) TemplateSize(teamID, versionID string) (size int, err error) {
-	err = r.row(`SELECT size FROM template_versions WHERE team_id = ? AND id = ?`, []any{teamID, versionID}, &size)
+	err = r.Row(`SELECT size FROM template_versions WHERE team_id = ? AND id = ?`, []any{teamID, versionID}, &size)
 	return size, err
 }
 
@@ -106,7 +106,7 @@ func (r *Reader) TemplateSize(teamID, versionID string) (size int, err error) {
 func (r *Reader) TemplateContent(teamID, versionID string) (app.TemplateContent, error) {
 	var c app.TemplateContent
 	var sender, replyTo, subject, plain, design, variables sql.NullString
-	err := r.row(`SELECT sender, reply_to, subject, html, plain, design, variables FROM template_versions WHERE team_id = ? AND id = ?`,
+	err := r.Row(`SELECT sender, reply_to, subject, html, plain, design, variables FROM template_versions WHERE team_id = ? AND id = ?`,
 		[]any{teamID, versionID}, &sender, &replyTo, &subject, &c.HTML, &plain, &design, &variables)
 	if err != nil {
 		return c, err

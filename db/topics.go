@@ -23,7 +23,7 @@ func scanTopic(s scanner) (app.Topic, error) {
 // InsertTopic adds a topic. Error: ErrConflict for a name that the team has
 // already.
 func (tx *Tx) InsertTopic(t *app.Topic) error {
-	n, err := tx.exec(`INSERT INTO topics (id, team_id, name, description, subscription, visibility, created_at, updated_at)
+	n, err := tx.Exec(`INSERT INTO topics (id, team_id, name, description, subscription, visibility, created_at, updated_at)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (team_id, name) DO NOTHING`,
 		t.ID, t.TeamID, t.Name, nullText(t.Description), string(t.Default), string(t.Visibility), milli(t.CreatedAt), milli(t.UpdatedAt))
 	return oneRow(n, err, ErrConflict)
@@ -33,20 +33,20 @@ func (tx *Tx) InsertTopic(t *app.Topic) error {
 // ErrConflict for a name that another topic has.
 func (tx *Tx) UpdateTopic(t *app.Topic) error {
 	var taken bool
-	err := tx.row(`SELECT EXISTS (SELECT 1 FROM topics WHERE team_id = ? AND name = ? AND id <> ?)`, []any{t.TeamID, t.Name, t.ID}, &taken)
+	err := tx.Row(`SELECT EXISTS (SELECT 1 FROM topics WHERE team_id = ? AND name = ? AND id <> ?)`, []any{t.TeamID, t.Name, t.ID}, &taken)
 	if err != nil {
 		return err
 	}
 	if taken {
 		return ErrConflict
 	}
-	return tx.one(`UPDATE topics SET name = ?, description = ?, visibility = ?, updated_at = ? WHERE team_id = ? AND id = ?`,
+	return tx.WriteOne(`UPDATE topics SET name = ?, description = ?, visibility = ?, updated_at = ? WHERE team_id = ? AND id = ?`,
 		t.Name, nullText(t.Description), string(t.Visibility), milli(t.UpdatedAt), t.TeamID, t.ID)
 }
 
 // DeleteTopic removes a topic; its choices are left over for PurgeLeftovers.
 func (tx *Tx) DeleteTopic(teamID, id string) error {
-	n, err := tx.exec(`DELETE FROM topics WHERE team_id = ? AND id = ?`, teamID, id)
+	n, err := tx.Exec(`DELETE FROM topics WHERE team_id = ? AND id = ?`, teamID, id)
 	if err := oneRow(n, err, ErrNotFound); err != nil {
 		return err
 	}
@@ -55,18 +55,18 @@ func (tx *Tx) DeleteTopic(teamID, id string) error {
 
 // HasTopicUnits reports whether mail of a topic still waits to be sent.
 func (r *Reader) HasTopicUnits(id string) (waits bool, err error) {
-	err = r.row(`SELECT EXISTS (SELECT 1 FROM units WHERE topic_id = ?)`, []any{id}, &waits)
+	err = r.Row(`SELECT EXISTS (SELECT 1 FROM units WHERE topic_id = ?)`, []any{id}, &waits)
 	return waits, err
 }
 
 // Topic returns one topic of a team.
 func (r *Reader) Topic(teamID, id string) (app.Topic, error) {
-	return one(&r.session, scanTopic, `SELECT `+topicColumns+` FROM topics AS t WHERE t.team_id = ? AND t.id = ?`, teamID, id)
+	return one(r, scanTopic, `SELECT `+topicColumns+` FROM topics AS t WHERE t.team_id = ? AND t.id = ?`, teamID, id)
 }
 
 // TopicExists is nil for a topic of the team, else ErrNotFound.
 func (r *Reader) TopicExists(teamID, id string) error {
-	return r.exists(`SELECT 1 FROM topics WHERE team_id = ? AND id = ?`, teamID, id)
+	return r.Exists(`SELECT 1 FROM topics WHERE team_id = ? AND id = ?`, teamID, id)
 }
 
 // ListTopics returns a page of a team's topics, newest first. Error: ErrNotFound
@@ -90,7 +90,7 @@ func scanContactTopic(s scanner) (app.ContactTopic, error) {
 
 // TopicFor returns one topic of a team as it stands for an address.
 func (r *Reader) TopicFor(teamID, id string, address app.AddressHash) (app.ContactTopic, error) {
-	return one(&r.session, scanContactTopic, `SELECT `+contactTopicColumns+` FROM topics AS t
+	return one(r, scanContactTopic, `SELECT `+contactTopicColumns+` FROM topics AS t
 		LEFT JOIN choices AS ch ON ch.topic_id = t.id AND ch.address = ? WHERE t.team_id = ? AND t.id = ?`, address[:], teamID, id)
 }
 
@@ -107,10 +107,10 @@ func (r *Reader) ListTopicsFor(teamID string, address app.AddressHash, page app.
 }
 
 // SetChoice notes what an address chose about a topic and reports whether that
-// changed anything. The topic must be the team's. Opting out holds for the addresses too
+// Changed anything. The topic must be the team's. Opting out holds for the addresses too
 // that the contact of the address had before and that no other contact has now.
 func (tx *Tx) SetChoice(topicID string, address app.AddressHash, s app.Subscription) (changed bool, err error) {
-	n, err := tx.exec(`INSERT INTO choices (topic_id, address, subscription, chosen_at) VALUES (?, ?, ?, ?)
+	n, err := tx.Exec(`INSERT INTO choices (topic_id, address, subscription, chosen_at) VALUES (?, ?, ?, ?)
 		ON CONFLICT (topic_id, address) DO UPDATE SET subscription = excluded.subscription, chosen_at = excluded.chosen_at
 		WHERE choices.subscription <> excluded.subscription`, topicID, address[:], string(s), milli(tx.Now))
 	if err != nil {
@@ -123,7 +123,7 @@ func (tx *Tx) SetChoice(topicID string, address app.AddressHash, s app.Subscript
 }
 
 func (tx *Tx) optOutFormer(topicID string, address app.AddressHash) error {
-	err := tx.write(`INSERT INTO choices (topic_id, address, subscription, chosen_at)
+	err := tx.Write(`INSERT INTO choices (topic_id, address, subscription, chosen_at)
 		SELECT t.id, f.address, 'opt_out', ? FROM topics AS t
 		CROSS JOIN contacts AS c ON c.team_id = t.team_id AND c.address = ?
 		CROSS JOIN former_addresses AS f ON f.team_id = t.team_id AND f.contact_id = c.id

@@ -138,7 +138,7 @@ func TestChoicesOfADeletedTopicGoPieceByPiece(t *testing.T) {
 		return tx.DeleteTopic(team.ID, topics[0].ID)
 	})
 	count := func(tx *Tx, id string) (n int) {
-		if err := tx.row("SELECT count(*) FROM choices WHERE topic_id = ?", []any{id}, &n); err != nil {
+		if err := tx.Row("SELECT count(*) FROM choices WHERE topic_id = ?", []any{id}, &n); err != nil {
 			t.Error(err)
 		}
 		return n

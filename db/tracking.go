@@ -33,7 +33,7 @@ func (r *Reader) TrackedEmail(emailID string, at time.Time) (TrackedEmail, error
 	var recipient, sender sql.NullString
 	var taken sql.NullInt64
 	var message string
-	err := r.row(`SELECT e.team_id, e.message_id, e.sender,
+	err := r.Row(`SELECT e.team_id, e.message_id, e.sender,
 			(SELECT CASE WHEN count(*) = 1 THEN max(p.address) END FROM recipients AS p WHERE p.email_id = e.id),
 			(SELECT max(v.created_at) FROM events AS v WHERE v.email_id = e.id AND v.type IN ('sent', 'in_doubt') AND v.created_at <= ?),
 			(SELECT count(*) FROM events AS v WHERE v.email_id = e.id AND v.type IN ('opened', 'clicked', 'prefetched')),
@@ -56,7 +56,7 @@ func (r *Reader) trackedRecipient(emailID string, at time.Time) (TrackedEmail, e
 	var seen app.Seen
 	var taken, queued sql.NullInt64
 	var sender sql.NullString
-	err := r.row(`SELECT b.team_id, b.id, b.sender, p.email, p.seen, b.queued_at,
+	err := r.Row(`SELECT b.team_id, b.id, b.sender, p.email, p.seen, b.queued_at,
 			(SELECT max(v.created_at) FROM events AS v WHERE v.email_id = p.id AND v.type IN ('sent', 'in_doubt') AND v.created_at <= ?),
 			(SELECT count(*) FROM events AS v WHERE v.email_id = p.id AND v.type IN ('opened', 'clicked', 'prefetched')),
 			(SELECT count(*) FROM events AS v WHERE v.email_id = p.id AND v.type = 'prefetched')
@@ -87,9 +87,9 @@ func domainOfSender(sender sql.NullString) (string, error) {
 // counts as there.
 func (r *Reader) HasSender(teamID, emailID string) (bool, error) {
 	var sender sql.NullString
-	err := r.row(`SELECT sender FROM emails WHERE id = ? AND team_id = ?`, []any{emailID, teamID}, &sender)
+	err := r.Row(`SELECT sender FROM emails WHERE id = ? AND team_id = ?`, []any{emailID, teamID}, &sender)
 	if errors.Is(err, ErrNotFound) {
-		err = r.row(`SELECT sender FROM broadcasts WHERE mails = ? AND team_id = ?`, []any{app.MailsOf(emailID), teamID}, &sender)
+		err = r.Row(`SELECT sender FROM broadcasts WHERE mails = ? AND team_id = ?`, []any{app.MailsOf(emailID), teamID}, &sender)
 	}
 	if errors.Is(err, ErrNotFound) {
 		return r.AgedOut(teamID, emailID)
@@ -101,7 +101,7 @@ func (r *Reader) HasSender(teamID, emailID string) (bool, error) {
 	if err != nil || domain == "" {
 		return false, err
 	}
-	err = r.exists(`SELECT 1 FROM domains WHERE team_id = ? AND name = ?`, teamID, domain)
+	err = r.Exists(`SELECT 1 FROM domains WHERE team_id = ? AND name = ?`, teamID, domain)
 	if errors.Is(err, ErrNotFound) {
 		return false, nil
 	}

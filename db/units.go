@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"mailer/app"
+	"mailer/db/engine"
 )
 
 // InsertUnit adds the open work of an email that was just accepted: due now, or
@@ -16,11 +17,11 @@ func (tx *Tx) InsertUnit(u app.Unit) error {
 	state, owner := "due", any(nil)
 	switch {
 	case u.Attempts > 0:
-		state, u.Since, owner = "begun", u.Began(), tx.owner()
+		state, u.Since, owner = "begun", u.Began(), tx.Owner()
 	case u.NextAt.After(tx.Now):
 		state = "later"
 	}
-	err := tx.write(`INSERT INTO units (email_id, team_id, broadcast_id, topic_id, relay, domain, bulk, state, attempts, next_at, since, size, dated, owed, late, expires_in, owner)
+	err := tx.Write(`INSERT INTO units (email_id, team_id, broadcast_id, topic_id, relay, domain, bulk, state, attempts, next_at, since, size, dated, owed, late, expires_in, owner)
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, CASE WHEN ?3 IS NULL THEN 0 ELSE 1 END, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)`,
 		u.EmailID, u.TeamID, nullText(u.BroadcastID), nullText(u.TopicID), u.Relay, u.Domain, state, u.Attempts, milli(u.NextAt), nullTime(u.Since), u.Size, nullTime(u.Dated), u.Owed, u.Late,
 		sql.NullInt64{Int64: u.ExpiresIn.Milliseconds(), Valid: u.ExpiresIn > 0}, owner)
@@ -31,7 +32,7 @@ func (tx *Tx) InsertUnit(u app.Unit) error {
 // a relay, of broadcasts (bulk) or of emails, at most limit: one probe of the index a
 // team, however long the queues are. Those that are suspended are left out.
 func (r *Reader) DueTeams(relay string, bulk bool, after string, limit int) ([]string, error) {
-	return list(&r.session, scanText, `WITH RECURSIVE teams_open (team_id) AS (
+	return list(r, scanText, `WITH RECURSIVE teams_open (team_id) AS (
 			SELECT (SELECT team_id FROM units WHERE relay = ?1 AND bulk = ?2 AND state = 'due' AND team_id > ?3 ORDER BY team_id LIMIT 1)
 			UNION ALL
 			SELECT (SELECT u.team_id FROM units AS u WHERE u.relay = ?1 AND u.bulk = ?2 AND u.state = 'due' AND u.team_id > o.team_id ORDER BY u.team_id LIMIT 1)
@@ -45,7 +46,7 @@ const maxDueSenders = 1000
 
 // DueSenders returns the senders' domains of a team's due units at a relay.
 func (r *Reader) DueSenders(relay string, bulk bool, teamID string) ([]string, error) {
-	return list(&r.session, scanText, `WITH RECURSIVE domains_open (domain) AS (
+	return list(r, scanText, `WITH RECURSIVE domains_open (domain) AS (
 			SELECT (SELECT domain FROM units WHERE relay = ?1 AND bulk = ?2 AND state = 'due' AND team_id = ?3 ORDER BY domain LIMIT 1)
 			UNION ALL
 			SELECT (SELECT u.domain FROM units AS u WHERE u.relay = ?1 AND u.bulk = ?2 AND u.state = 'due' AND u.team_id = ?3 AND u.domain > o.domain ORDER BY u.domain LIMIT 1)
@@ -59,7 +60,7 @@ const unitColumns = `email_id, team_id, broadcast_id, topic_id, relay, domain, a
 // are due at a relay, earliest first: those that were in work at no more than so many
 // crashes in a row.
 func (r *Reader) DueUnits(relay string, bulk bool, teamID, domain string, crashes, limit int) ([]app.Unit, error) {
-	return list(&r.session, scanUnit, `SELECT `+unitColumns+` FROM units
+	return list(r, scanUnit, `SELECT `+unitColumns+` FROM units
 		WHERE relay = ? AND bulk = ? AND state = 'due' AND team_id = ? AND domain = ? AND crashes <= ? ORDER BY next_at, email_id LIMIT ?`,
 		relay, bulk, teamID, domain, crashes, limit)
 }
@@ -68,21 +69,21 @@ func (r *Reader) DueUnits(relay string, bulk bool, teamID, domain string, crashe
 // broadcasts (bulk) or of emails. Error: ErrNotFound where none does.
 func (r *Reader) NextLater(relay string, bulk bool) (time.Time, error) {
 	var next int64
-	err := r.row(`SELECT next_at FROM units WHERE relay = ? AND bulk = ? AND state = 'later' ORDER BY next_at LIMIT 1`, []any{relay, bulk}, &next)
+	err := r.Row(`SELECT next_at FROM units WHERE relay = ? AND bulk = ? AND state = 'later' ORDER BY next_at LIMIT 1`, []any{relay, bulk}, &next)
 	return fromMilli(next), err
 }
 
 // SetDue has units be due whose time has come, earliest first, and returns how many:
 // limit at most.
 func (tx *Tx) SetDue(relay string, bulk bool, limit int) (int64, error) {
-	return tx.exec(`UPDATE units SET state = 'due' WHERE email_id IN (SELECT email_id FROM units
+	return tx.Exec(`UPDATE units SET state = 'due' WHERE email_id IN (SELECT email_id FROM units
 		WHERE relay = ? AND bulk = ? AND state = 'later' AND next_at <= ? ORDER BY next_at LIMIT ?)`, relay, bulk, milli(tx.Now), limit)
 }
 
 // CountWaiting returns how many units wait for a relay, limit at most: those of all, of
 // a team, or of its domain. What is in work, or waits for a time of its own, is left out.
 func (r *Reader) CountWaiting(relay, teamID, domain string, limit int) (n int64, err error) {
-	err = r.row(`SELECT count(*) FROM (
+	err = r.Row(`SELECT count(*) FROM (
 			SELECT 1 FROM units WHERE relay = ?1 AND bulk IN (0, 1) AND state = 'due' AND (?2 IS NULL OR team_id = ?2) AND (?3 IS NULL OR domain = ?3)
 			UNION ALL
 			SELECT 1 FROM units WHERE relay = ?1 AND bulk IN (0, 1) AND state = 'later' AND since IS NOT NULL AND (?2 IS NULL OR team_id = ?2) AND (?3 IS NULL OR domain = ?3)
@@ -92,7 +93,7 @@ func (r *Reader) CountWaiting(relay, teamID, domain string, limit int) (n int64,
 
 // CountOpen is CountWaiting of all, with what waits for a time of its own.
 func (r *Reader) CountOpen(relay string, limit int) (n int64, err error) {
-	err = r.row(`SELECT count(*) FROM (
+	err = r.Row(`SELECT count(*) FROM (
 			SELECT 1 FROM units WHERE relay = ?1 AND bulk IN (0, 1) AND state = 'due'
 			UNION ALL
 			SELECT 1 FROM units WHERE relay = ?1 AND bulk IN (0, 1) AND state = 'later'
@@ -104,7 +105,7 @@ func (r *Reader) CountOpen(relay string, limit int) (n int64, err error) {
 func (r *Reader) CountInWork(emailIDs []string) (n int64, err error) {
 	for _, id := range emailIDs {
 		var one int64
-		if err := r.row(`SELECT count(*) FROM units WHERE email_id = ? AND state IN ('begun', 'dotted')`, []any{id}, &one); err != nil {
+		if err := r.Row(`SELECT count(*) FROM units WHERE email_id = ? AND state IN ('begun', 'dotted')`, []any{id}, &one); err != nil {
 			return 0, err
 		}
 		n += one
@@ -116,21 +117,21 @@ func (r *Reader) CountInWork(emailIDs []string) (n int64, err error) {
 // final dot. Of servers that run these are transactions in progress. It reads all open
 // units, as DottedUnits does.
 func (r *Reader) BegunUnits() ([]app.Unit, error) {
-	return list(&r.session, scanUnit, `SELECT `+unitColumns+` FROM units WHERE state = 'begun' ORDER BY email_id`)
+	return list(r, scanUnit, `SELECT `+unitColumns+` FROM units WHERE state = 'begun' ORDER BY email_id`)
 }
 
 // ResumeUnit has a unit that was in work when the process died tried again at next,
 // its attempt not counted, and notes at how many crashes in a row it was in work.
 // Error: ErrNotFound when it is gone, or dotted.
 func (tx *Tx) ResumeUnit(u app.Unit, crashes int, next time.Time) error {
-	return tx.one(`UPDATE units SET state = CASE WHEN CAST(?1 AS bigint) > ?2 THEN 'later' ELSE 'due' END, attempts = CASE WHEN attempts > 0 THEN attempts - 1 ELSE 0 END,
+	return tx.WriteOne(`UPDATE units SET state = CASE WHEN CAST(?1 AS bigint) > ?2 THEN 'later' ELSE 'due' END, attempts = CASE WHEN attempts > 0 THEN attempts - 1 ELSE 0 END,
 		next_at = ?1, crashes = ?3, owner = NULL WHERE email_id = ?4 AND state = 'begun'`, milli(next), milli(tx.Now), crashes, u.EmailID)
 }
 
 // ClearCrashes has no unit under suspicion that is not in work. It reads all open
 // units.
 func (tx *Tx) ClearCrashes() error {
-	err := tx.write(`UPDATE units SET crashes = 0 WHERE crashes > 0 AND state <> 'begun'`)
+	err := tx.Write(`UPDATE units SET crashes = 0 WHERE crashes > 0 AND state <> 'begun'`)
 	return err
 }
 
@@ -139,7 +140,7 @@ func (tx *Tx) ClearCrashes() error {
 // reads all open units: it is asked at start and by the operator, and an index
 // would cost every message.
 func (r *Reader) DottedUnits() ([]app.Unit, error) {
-	return list(&r.session, scanUnit, `SELECT `+unitColumns+` FROM units WHERE state = 'dotted' ORDER BY email_id`)
+	return list(r, scanUnit, `SELECT `+unitColumns+` FROM units WHERE state = 'dotted' ORDER BY email_id`)
 }
 
 func scanUnit(s scanner) (app.Unit, error) {
@@ -163,7 +164,7 @@ func (tx *Tx) BeginAttempt(u app.Unit) error {
 		text = `UPDATE units SET state = 'begun', attempts = ?, next_at = ?, since = coalesce(since, next_at), owner = ? WHERE email_id = ? AND state = 'due' AND attempts = ? AND next_at = ?
 			AND EXISTS (SELECT 1 FROM broadcasts AS b WHERE b.id = units.broadcast_id AND b.status = 'queued' AND b.paused_at IS NULL)`
 	}
-	n, err := tx.exec(text, u.Attempts+1, milli(tx.Now), tx.owner(), u.EmailID, u.Attempts, milli(u.NextAt))
+	n, err := tx.Exec(text, u.Attempts+1, milli(tx.Now), tx.Owner(), u.EmailID, u.Attempts, milli(u.NextAt))
 	return oneRow(n, err, ErrNotFound)
 }
 
@@ -173,14 +174,14 @@ func (tx *Tx) BeginAttempt(u app.Unit) error {
 // broadcast canceled or paused, or its team is suspended.
 func (tx *Tx) MarkDotted(u app.Unit, signature string) error {
 	if u.BroadcastID != "" {
-		return tx.one(`UPDATE units SET state = 'dotted', signature = ? WHERE email_id = ? AND state = 'begun' AND attempts = ? AND owner IS NOT DISTINCT FROM ?
+		return tx.WriteOne(`UPDATE units SET state = 'dotted', signature = ? WHERE email_id = ? AND state = 'begun' AND attempts = ? AND owner IS NOT DISTINCT FROM ?
 			AND NOT EXISTS (SELECT 1 FROM teams AS t WHERE t.id = units.team_id AND t.suspended_at IS NOT NULL)
 			AND EXISTS (SELECT 1 FROM broadcasts AS b WHERE b.id = units.broadcast_id AND b.status = 'queued' AND b.paused_at IS NULL)`,
-			nullText(signature), u.EmailID, u.Attempts, tx.owner())
+			nullText(signature), u.EmailID, u.Attempts, tx.Owner())
 	}
-	return tx.one(`UPDATE units SET state = 'dotted', signature = ? WHERE email_id = ? AND state = 'begun' AND attempts = ? AND owner IS NOT DISTINCT FROM ?
+	return tx.WriteOne(`UPDATE units SET state = 'dotted', signature = ? WHERE email_id = ? AND state = 'begun' AND attempts = ? AND owner IS NOT DISTINCT FROM ?
 		AND NOT EXISTS (SELECT 1 FROM teams AS t WHERE t.id = units.team_id AND t.suspended_at IS NOT NULL)`,
-		nullText(signature), u.EmailID, u.Attempts, tx.owner())
+		nullText(signature), u.EmailID, u.Attempts, tx.Owner())
 }
 
 // notElsewhere: a unit is in work at no server but the one of the argument, if at all. It may
@@ -191,7 +192,7 @@ const notElsewhere = `(state NOT IN ('begun', 'dotted') OR owner IS NOT DISTINCT
 // attempt that began is not counted. Error: ErrNotFound when it is gone, or was moved
 // to another time since the attempt began.
 func (tx *Tx) HoldUnit(u app.Unit, why app.HoldReason) error {
-	return tx.one(`UPDATE units SET held = ?, held_at = ?, attempts = CASE WHEN state = 'begun' AND attempts > 0 THEN attempts - 1 ELSE attempts END, state = 'held', owner = NULL
+	return tx.WriteOne(`UPDATE units SET held = ?, held_at = ?, attempts = CASE WHEN state = 'begun' AND attempts > 0 THEN attempts - 1 ELSE attempts END, state = 'held', owner = NULL
 		WHERE email_id = ? AND attempts = ? AND `+notElsewhere, string(why), milli(tx.Now), u.EmailID, u.Attempts, nullText(u.Owner))
 }
 
@@ -202,7 +203,7 @@ func (r *Reader) UnitSituations(first, last string) (map[string]app.Situation, e
 		id  string
 		now app.Situation
 	}
-	rows, err := list(&r.session, func(s scanner) (v row, err error) {
+	rows, err := list(r, func(s scanner) (v row, err error) {
 		err = s.Scan(&v.id, &v.now)
 		return v, err
 	}, `SELECT u.email_id, `+unitSituation+` FROM units AS u WHERE u.email_id >= ? AND u.email_id <= ?`, first, last)
@@ -216,20 +217,20 @@ func (r *Reader) UnitSituations(first, last string) (map[string]app.Situation, e
 // MarkDeferred notes that the relay put a unit off. Only the first time is kept. An error
 // is none of a unit that is gone.
 func (tx *Tx) MarkDeferred(emailID string) error {
-	return tx.write(`UPDATE units SET deferred_at = ? WHERE email_id = ? AND deferred_at IS NULL`, milli(tx.Now), emailID)
+	return tx.Write(`UPDATE units SET deferred_at = ? WHERE email_id = ? AND deferred_at IS NULL`, milli(tx.Now), emailID)
 }
 
 // RequeueUnit ends an attempt and has the unit tried again at next, with
 // attempts counted. Error: ErrNotFound when the unit is gone, is held, or was moved
 // to another time since the attempt began.
 func (tx *Tx) RequeueUnit(u app.Unit, attempts int, next time.Time) error {
-	return tx.one(`UPDATE units SET state = CASE WHEN CAST(?1 AS bigint) > ?2 THEN 'later' ELSE 'due' END, attempts = ?3, next_at = ?1, owner = NULL
+	return tx.WriteOne(`UPDATE units SET state = CASE WHEN CAST(?1 AS bigint) > ?2 THEN 'later' ELSE 'due' END, attempts = ?3, next_at = ?1, owner = NULL
 		WHERE email_id = ?4 AND attempts = ?5 AND state <> 'held' AND (state NOT IN ('begun', 'dotted') OR owner IS NOT DISTINCT FROM ?6)`, milli(next), milli(tx.Now), attempts, u.EmailID, u.Attempts, nullText(u.Owner))
 }
 
 // DeleteUnit ends the work on a unit. Error: ErrNotFound when it was over.
 func (tx *Tx) DeleteUnit(u app.Unit) error {
-	if err := tx.one(`DELETE FROM units WHERE email_id = ?`, u.EmailID); err != nil || u.BroadcastID == "" {
+	if err := tx.WriteOne(`DELETE FROM units WHERE email_id = ?`, u.EmailID); err != nil || u.BroadcastID == "" {
 		return err
 	}
 	tx.endBroadcastUnit(u.BroadcastID)
@@ -239,7 +240,7 @@ func (tx *Tx) DeleteUnit(u app.Unit) error {
 // HasUnit reports whether an email has open work.
 func (r *Reader) HasUnit(emailID string) (bool, error) {
 	var n int
-	err := r.row(`SELECT count(*) FROM units WHERE email_id = ?`, []any{emailID}, &n)
+	err := r.Row(`SELECT count(*) FROM units WHERE email_id = ?`, []any{emailID}, &n)
 	return n > 0, err
 }
 
@@ -247,9 +248,9 @@ func (r *Reader) HasUnit(emailID string) (bool, error) {
 // the envelope.
 func (r *Reader) OpenRecipients(u app.Unit) ([]string, error) {
 	if u.BroadcastID != "" {
-		return list(&r.session, scanText, `SELECT email FROM broadcast_recipients WHERE id = ? AND seen & ? = 0`, u.EmailID, int64(app.SeenEnded))
+		return list(r, scanText, `SELECT email FROM broadcast_recipients WHERE id = ? AND seen & ? = 0`, u.EmailID, int64(app.SeenEnded))
 	}
-	return list(&r.session, scanText, `SELECT address FROM recipients WHERE email_id = ? AND state = 'queued' ORDER BY n`, u.EmailID)
+	return list(r, scanText, `SELECT address FROM recipients WHERE email_id = ? AND state = 'queued' ORDER BY n`, u.EmailID)
 }
 
 // SettleRecipient notes what became of a waiting recipient. Error: ErrNotFound
@@ -258,7 +259,7 @@ func (tx *Tx) SettleRecipient(u app.Unit, address string, state app.LastEvent) e
 	if u.BroadcastID != "" {
 		return tx.settleBroadcastRecipient(u, app.SeenOf(state))
 	}
-	return tx.one(`UPDATE recipients SET state = ? WHERE email_id = ? AND address = ? AND state = 'queued'`, string(state), u.EmailID, address)
+	return tx.WriteOne(`UPDATE recipients SET state = ? WHERE email_id = ? AND address = ? AND state = 'queued'`, string(state), u.EmailID, address)
 }
 
 // Outgoing returns an email as a relay needs it: bodies, attachments with their
@@ -281,7 +282,7 @@ func (r *Reader) outgoing(teamID, emailID string, whole bool) (*app.Email, []str
 	}
 	if raw > 0 {
 		if e.Raw, err = r.raw(emailID, raw); err != nil {
-			return nil, nil, ofEmail(damaged("raw_pieces", err), teamID, emailID)
+			return nil, nil, engine.DamagedEmail(engine.DamagedRow("raw_pieces", err), teamID, emailID)
 		}
 	}
 	if raw > 0 && !whole {
@@ -290,16 +291,16 @@ func (r *Reader) outgoing(teamID, emailID string, whole bool) (*app.Email, []str
 	for i := range e.Attachments {
 		a := &e.Attachments[i]
 		if a.Content, err = r.attachmentContent(a); err != nil {
-			return nil, nil, ofEmail(fmt.Errorf("attachment %s: %w", a.ID, damaged("attachment_pieces", err)), teamID, emailID)
+			return nil, nil, engine.DamagedEmail(fmt.Errorf("attachment %s: %w", a.ID, engine.DamagedRow("attachment_pieces", err)), teamID, emailID)
 		}
 	}
 	open, err := r.OpenRecipients(app.Unit{EmailID: emailID})
-	return e, open, ofEmail(err, teamID, emailID)
+	return e, open, engine.DamagedEmail(err, teamID, emailID)
 }
 
 // UnitRelays returns the names of relays that units wait for.
 func (r *Reader) UnitRelays() ([]string, error) {
-	due, err := list(&r.session, scanText, `WITH RECURSIVE relays_open (relay) AS (
+	due, err := list(r, scanText, `WITH RECURSIVE relays_open (relay) AS (
 			SELECT (SELECT relay FROM units WHERE state = 'due' ORDER BY relay LIMIT 1)
 			UNION ALL
 			SELECT (SELECT u.relay FROM units AS u WHERE u.state = 'due' AND u.relay > o.relay ORDER BY u.relay LIMIT 1)
@@ -308,7 +309,7 @@ func (r *Reader) UnitRelays() ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	later, err := list(&r.session, scanText, `WITH RECURSIVE relays_open (relay) AS (
+	later, err := list(r, scanText, `WITH RECURSIVE relays_open (relay) AS (
 			SELECT (SELECT relay FROM units WHERE state = 'later' ORDER BY relay LIMIT 1)
 			UNION ALL
 			SELECT (SELECT u.relay FROM units AS u WHERE u.state = 'later' AND u.relay > o.relay ORDER BY u.relay LIMIT 1)

@@ -9,7 +9,7 @@ import (
 // CountRecipients adds n to what a team's mail counted on a day (app.UnixDay) and
 // returns the new sum, and which of the day's quota events was sent.
 func (tx *Tx) CountRecipients(teamID string, day, n int64) (sum int64, told plan.QuotaLevel, err error) {
-	err = tx.row(`INSERT INTO team_days (team_id, day, recipients) VALUES (?, ?, ?)
+	err = tx.Row(`INSERT INTO team_days (team_id, day, recipients) VALUES (?, ?, ?)
 		ON CONFLICT (team_id, day) DO UPDATE SET recipients = team_days.recipients + excluded.recipients RETURNING recipients, told`,
 		[]any{teamID, day, n}, &sum, &told)
 	return sum, told, err
@@ -22,7 +22,7 @@ type dayCount struct {
 }
 
 // AddRecipients is CountRecipients for who need not know the sum: the closures of
-// one commit share a statement, so a closure does not see it before its commit.
+// WriteOne commit share a statement, so a closure does not see it before its commit.
 func (tx *Tx) AddRecipients(teamID string, day, n int64) {
 	tx.increments.days = append(tx.increments.days, dayCount{teamID, day, n})
 }
@@ -35,7 +35,7 @@ func (tx *Tx) storeDays(group []*increments) error {
 		}
 	}
 	for c, n := range sums {
-		err := tx.write(`INSERT INTO team_days (team_id, day, recipients) VALUES (?, ?, ?)
+		err := tx.Write(`INSERT INTO team_days (team_id, day, recipients) VALUES (?, ?, ?)
 			ON CONFLICT (team_id, day) DO UPDATE SET recipients = team_days.recipients + excluded.recipients`, c.teamID, c.day, n)
 		if err != nil {
 			return fmt.Errorf("count recipients: %w", err)
@@ -47,12 +47,12 @@ func (tx *Tx) storeDays(group []*increments) error {
 // DayRecipients returns what a team's mail counted on a day (app.UnixDay), and which
 // of the day's quota events was sent.
 func (r *Reader) DayRecipients(teamID string, day int64) (sum int64, told plan.QuotaLevel, err error) {
-	err = r.row(`SELECT recipients, told FROM team_days WHERE team_id = ? AND day = ?`, []any{teamID, day}, &sum, &told)
+	err = r.Row(`SELECT recipients, told FROM team_days WHERE team_id = ? AND day = ?`, []any{teamID, day}, &sum, &told)
 	return sum, told, ignoreNotFound(err)
 }
 
 // ClearOwed notes that the recipients of a unit have counted.
 func (tx *Tx) ClearOwed(emailID string) error {
-	err := tx.write(`UPDATE units SET owed = 0, late = 0 WHERE email_id = ?`, emailID)
+	err := tx.Write(`UPDATE units SET owed = 0, late = 0 WHERE email_id = ?`, emailID)
 	return err
 }

@@ -46,23 +46,23 @@ func scanUser(s scanner) (u User, err error) {
 
 // HasUsers reports whether anybody has an account.
 func (r *Reader) HasUsers() (has bool, err error) {
-	err = r.row(`SELECT EXISTS (SELECT 1 FROM users)`, nil, &has)
+	err = r.Row(`SELECT EXISTS (SELECT 1 FROM users)`, nil, &has)
 	return has, err
 }
 
 // User returns the person with that id.
 func (r *Reader) User(id string) (User, error) {
-	return one(&r.session, scanUser, `SELECT `+userColumns+` FROM users AS u WHERE u.id = ?`, id)
+	return one(r, scanUser, `SELECT `+userColumns+` FROM users AS u WHERE u.id = ?`, id)
 }
 
 // UserByAddress returns the person with that address, which is in lower case.
 func (r *Reader) UserByAddress(address string) (User, error) {
-	return one(&r.session, scanUser, `SELECT `+userColumns+` FROM users AS u WHERE u.address = ?`, address)
+	return one(r, scanUser, `SELECT `+userColumns+` FROM users AS u WHERE u.address = ?`, address)
 }
 
 // InsertUser adds a person. Error: ErrConflict for an address that somebody has.
 func (tx *Tx) InsertUser(u *User) error {
-	n, err := tx.exec(`INSERT INTO users (id, address, name, password, language, theme, operator, only_team, created_at)
+	n, err := tx.Exec(`INSERT INTO users (id, address, name, password, language, theme, operator, only_team, created_at)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (address) DO NOTHING`,
 		u.ID, u.Address, u.Name, nullText(u.Password), nullText(u.Language), nullText(u.Theme), u.Operator, nullText(u.OnlyTeam), milli(u.CreatedAt))
 	return oneRow(n, err, ErrConflict)
@@ -70,17 +70,17 @@ func (tx *Tx) InsertUser(u *User) error {
 
 // UpdateUser changes name, language and theme of a person.
 func (tx *Tx) UpdateUser(u *User) error {
-	return tx.one(`UPDATE users SET name = ?, language = ?, theme = ? WHERE id = ?`, u.Name, nullText(u.Language), nullText(u.Theme), u.ID)
+	return tx.WriteOne(`UPDATE users SET name = ?, language = ?, theme = ? WHERE id = ?`, u.Name, nullText(u.Language), nullText(u.Theme), u.ID)
 }
 
 // SetPassword replaces the hash of a person's password; empty: there is none any more.
 func (tx *Tx) SetPassword(id, hash string) error {
-	return tx.one(`UPDATE users SET password = ? WHERE id = ?`, nullText(hash), id)
+	return tx.WriteOne(`UPDATE users SET password = ? WHERE id = ?`, nullText(hash), id)
 }
 
 // SetProven notes that a person proved to have the address of the account.
 func (tx *Tx) SetProven(id string) error {
-	return tx.one(`UPDATE users SET only_team = NULL WHERE id = ?`, id)
+	return tx.WriteOne(`UPDATE users SET only_team = NULL WHERE id = ?`, id)
 }
 
 const (
@@ -101,19 +101,19 @@ const maxMemberships = 1000
 
 // Memberships returns the teams of a person, oldest first.
 func (r *Reader) Memberships(userID string) ([]Membership, error) {
-	return list(&r.session, scanMembership, `SELECT `+membershipColumns+` FROM `+membershipTables+`
+	return list(r, scanMembership, `SELECT `+membershipColumns+` FROM `+membershipTables+`
 		WHERE m.user_id = ? ORDER BY m.team_id LIMIT ?`, userID, maxMemberships)
 }
 
 // Membership returns what a person is in a team.
 func (r *Reader) Membership(userID, teamID string) (Membership, error) {
-	return one(&r.session, scanMembership, `SELECT `+membershipColumns+` FROM `+membershipTables+` WHERE m.user_id = ? AND m.team_id = ?`, userID, teamID)
+	return one(r, scanMembership, `SELECT `+membershipColumns+` FROM `+membershipTables+` WHERE m.user_id = ? AND m.team_id = ?`, userID, teamID)
 }
 
 // OnlyMembership returns the membership of a person who has one alone. Error: ErrNotFound
 // for none or several.
 func (r *Reader) OnlyMembership(userID string) (Membership, error) {
-	rows, err := list(&r.session, scanMembership, `SELECT `+membershipColumns+` FROM `+membershipTables+` WHERE m.user_id = ? LIMIT 2`, userID)
+	rows, err := list(r, scanMembership, `SELECT `+membershipColumns+` FROM `+membershipTables+` WHERE m.user_id = ? LIMIT 2`, userID)
 	if err == nil && len(rows) != 1 {
 		err = ErrNotFound
 	}
@@ -126,7 +126,7 @@ func (r *Reader) OnlyMembership(userID string) (Membership, error) {
 // InsertMembership has a person belong to a team. Error: ErrConflict where he does
 // already.
 func (tx *Tx) InsertMembership(m *Membership) error {
-	n, err := tx.exec(`INSERT INTO memberships (user_id, team_id, role, created_at) VALUES (?, ?, ?, ?) ON CONFLICT (user_id, team_id) DO NOTHING`,
+	n, err := tx.Exec(`INSERT INTO memberships (user_id, team_id, role, created_at) VALUES (?, ?, ?, ?) ON CONFLICT (user_id, team_id) DO NOTHING`,
 		m.UserID, m.TeamID, string(m.Role), milli(m.CreatedAt))
 	return oneRow(n, err, ErrConflict)
 }
@@ -134,7 +134,7 @@ func (tx *Tx) InsertMembership(m *Membership) error {
 // Devices reports whether a person signed in with the browser whose cookie has that hash,
 // and with any.
 func (r *Reader) Devices(userID string, hash []byte) (known, others bool, err error) {
-	err = r.row(`SELECT EXISTS (SELECT 1 FROM devices WHERE user_id = ?1 AND hash = ?2), EXISTS (SELECT 1 FROM devices WHERE user_id = ?1)`,
+	err = r.Row(`SELECT EXISTS (SELECT 1 FROM devices WHERE user_id = ?1 AND hash = ?2), EXISTS (SELECT 1 FROM devices WHERE user_id = ?1)`,
 		[]any{userID, hash}, &known, &others)
 	return known, others, err
 }
@@ -142,7 +142,7 @@ func (r *Reader) Devices(userID string, hash []byte) (known, others bool, err er
 // KnowsDevice reports whether anybody signed in with the browser whose cookie has that
 // hash.
 func (r *Reader) KnowsDevice(hash []byte) (known bool, err error) {
-	err = r.row(`SELECT EXISTS (SELECT 1 FROM devices WHERE hash = ?)`, []any{hash}, &known)
+	err = r.Row(`SELECT EXISTS (SELECT 1 FROM devices WHERE hash = ?)`, []any{hash}, &known)
 	return known, err
 }
 
@@ -152,12 +152,12 @@ const maxDevices = 50
 // PutDevice notes that a person signed in with a browser. Of more than maxDevices of a
 // person the one that was seen longest ago goes.
 func (tx *Tx) PutDevice(userID string, hash []byte) error {
-	err := tx.write(`INSERT INTO devices (user_id, hash, seen_at) VALUES (?, ?, ?) ON CONFLICT (user_id, hash) DO UPDATE SET seen_at = excluded.seen_at`,
+	err := tx.Write(`INSERT INTO devices (user_id, hash, seen_at) VALUES (?, ?, ?) ON CONFLICT (user_id, hash) DO UPDATE SET seen_at = excluded.seen_at`,
 		userID, hash, milli(tx.Now))
 	if err != nil {
 		return err
 	}
-	err = tx.write(`DELETE FROM devices WHERE user_id = ?1 AND hash IN
+	err = tx.Write(`DELETE FROM devices WHERE user_id = ?1 AND hash IN
 		(SELECT hash FROM devices WHERE user_id = ?1 ORDER BY seen_at DESC, hash DESC LIMIT 1000 OFFSET ?2)`, userID, maxDevices)
 	return err
 }
@@ -167,13 +167,13 @@ func (tx *Tx) ForgetDevices(userID string, but []byte) error {
 	if but == nil {
 		but = []byte{}
 	}
-	err := tx.write(`DELETE FROM devices WHERE user_id = ? AND hash <> ?`, userID, but)
+	err := tx.Write(`DELETE FROM devices WHERE user_id = ? AND hash <> ?`, userID, but)
 	return err
 }
 
 // InsertSignInCode keeps the hash of a code that opens once; of nobody: the first run's.
 func (tx *Tx) InsertSignInCode(hash []byte, userID string, expires time.Time) error {
-	err := tx.write(`INSERT INTO sign_in_codes (hash, user_id, expires_at) VALUES (?, ?, ?)`, hash, nullText(userID), milli(expires))
+	err := tx.Write(`INSERT INTO sign_in_codes (hash, user_id, expires_at) VALUES (?, ?, ?)`, hash, nullText(userID), milli(expires))
 	return err
 }
 
@@ -181,24 +181,24 @@ func (tx *Tx) InsertSignInCode(hash []byte, userID string, expires time.Time) er
 // expired. Error: ErrNotFound.
 func (r *Reader) SignInCode(hash []byte, now time.Time) (userID string, err error) {
 	var id sql.NullString
-	err = r.row(`SELECT user_id FROM sign_in_codes WHERE hash = ? AND expires_at > ?`, []any{hash, milli(now)}, &id)
+	err = r.Row(`SELECT user_id FROM sign_in_codes WHERE hash = ? AND expires_at > ?`, []any{hash, milli(now)}, &id)
 	return id.String, err
 }
 
 // UseSignInCode ends a code.
 func (tx *Tx) UseSignInCode(hash []byte) error {
-	err := tx.write(`DELETE FROM sign_in_codes WHERE hash = ?`, hash)
+	err := tx.Write(`DELETE FROM sign_in_codes WHERE hash = ?`, hash)
 	return err
 }
 
 // DropSetupCodes ends the codes of the first run.
 func (tx *Tx) DropSetupCodes() error {
-	err := tx.write(`DELETE FROM sign_in_codes WHERE user_id IS NULL`)
+	err := tx.Write(`DELETE FROM sign_in_codes WHERE user_id IS NULL`)
 	return err
 }
 
 // DropSignInCodes ends the links of a person.
 func (tx *Tx) DropSignInCodes(userID string) error {
-	err := tx.write(`DELETE FROM sign_in_codes WHERE user_id = ?`, userID)
+	err := tx.Write(`DELETE FROM sign_in_codes WHERE user_id = ?`, userID)
 	return err
 }

@@ -37,12 +37,12 @@ func scanVersion(s scanner) (KeptVersion, error) { return scanVersionAnd(s) }
 
 // Versions returns what is kept of an owner of a team, without contents, newest first.
 func (r *Reader) Versions(teamID, ownerID string) ([]KeptVersion, error) {
-	return list(&r.session, scanVersion, `SELECT `+versionColumns+` FROM versions AS v WHERE v.team_id = ? AND v.owner_id = ? ORDER BY v.n DESC`, teamID, ownerID)
+	return list(r, scanVersion, `SELECT `+versionColumns+` FROM versions AS v WHERE v.team_id = ? AND v.owner_id = ? ORDER BY v.n DESC`, teamID, ownerID)
 }
 
 // Version returns a version of an owner with its content, by its number or its id.
 func (r *Reader) Version(teamID, ownerID string, n int64, id string) (KeptVersion, error) {
-	return one(&r.session, func(s scanner) (KeptVersion, error) {
+	return one(r, func(s scanner) (KeptVersion, error) {
 		var content string
 		v, err := scanVersionAnd(s, &content)
 		v.Content = content
@@ -53,7 +53,7 @@ func (r *Reader) Version(teamID, ownerID string, n int64, id string) (KeptVersio
 // InsertVersion keeps what an owner said until now, and lets go of the oldest that are
 // too many.
 func (tx *Tx) InsertVersion(teamID, ownerID string, v *KeptVersion) error {
-	err := tx.write(`INSERT INTO versions (id, team_id, owner_id, n, actor_type, actor, content, created_at)
+	err := tx.Write(`INSERT INTO versions (id, team_id, owner_id, n, actor_type, actor, content, created_at)
 		SELECT ?1, ?2, ?3, coalesce((SELECT max(n) FROM versions WHERE owner_id = ?3), 0) + 1, ?4, ?5, ?6, ?7`,
 		v.ID, teamID, ownerID, string(v.Actor.Type), v.Actor.Name, v.Content, milli(tx.Now))
 	if err != nil {
@@ -69,7 +69,7 @@ func (tx *Tx) InsertVersion(teamID, ownerID string, v *KeptVersion) error {
 		if i == 0 || i < maxVersions && bytes <= maxVersionBytes {
 			continue
 		}
-		if err := tx.write(`DELETE FROM versions WHERE owner_id = ? AND n <= ?`, ownerID, old.N); err != nil {
+		if err := tx.Write(`DELETE FROM versions WHERE owner_id = ? AND n <= ?`, ownerID, old.N); err != nil {
 			return fmt.Errorf("delete old versions: %w", err)
 		}
 		return nil
@@ -79,7 +79,7 @@ func (tx *Tx) InsertVersion(teamID, ownerID string, v *KeptVersion) error {
 
 // deleteVersions removes what is kept of an owner that goes.
 func (tx *Tx) deleteVersions(ownerID string) error {
-	if err := tx.write(`DELETE FROM versions WHERE owner_id = ?`, ownerID); err != nil {
+	if err := tx.Write(`DELETE FROM versions WHERE owner_id = ?`, ownerID); err != nil {
 		return fmt.Errorf("delete versions: %w", err)
 	}
 	return nil
@@ -88,7 +88,7 @@ func (tx *Tx) deleteVersions(ownerID string) error {
 // PurgeVersions deletes at most limit versions that were kept before a time, and reports
 // whether there may be more.
 func (tx *Tx) PurgeVersions(before time.Time, limit int) (more bool, err error) {
-	n, err := tx.exec(`DELETE FROM versions WHERE id IN (SELECT id FROM versions WHERE created_at < ? ORDER BY created_at LIMIT ?)`, milli(before), limit)
+	n, err := tx.Exec(`DELETE FROM versions WHERE id IN (SELECT id FROM versions WHERE created_at < ? ORDER BY created_at LIMIT ?)`, milli(before), limit)
 	if err != nil {
 		return false, fmt.Errorf("purge versions: %w", err)
 	}

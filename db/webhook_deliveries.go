@@ -32,7 +32,7 @@ func (r *Reader) Delivery(teamID, webhookID, eventID string) (webhook.Delivery, 
 	var created int64
 	var next sql.NullInt64
 	var payload string
-	err := r.row(`SELECT `+deliveryColumns+`, h.payload FROM deliveries AS d JOIN happenings AS h ON h.id = d.happening_id
+	err := r.Row(`SELECT `+deliveryColumns+`, h.payload FROM deliveries AS d JOIN happenings AS h ON h.id = d.happening_id
 		WHERE d.webhook_id = ? AND d.happening_id = ? AND h.team_id = ?`, []any{webhookID, eventID, teamID},
 		append(deliveryDest(&d, &created, &next), &payload)...)
 	if errors.Is(err, ErrNotFound) {
@@ -73,14 +73,14 @@ func (r *Reader) olderDeliveries(w *webhook.Webhook, cursor string, place int64,
 		}
 		cursor = lastID
 	}
-	more, err := list(&r.session, scanDelivery, `SELECT `+deliveryColumns+` FROM deliveries AS d CROSS JOIN happenings AS h ON h.id = d.happening_id
+	more, err := list(r, scanDelivery, `SELECT `+deliveryColumns+` FROM deliveries AS d CROSS JOIN happenings AS h ON h.id = d.happening_id
 		WHERE d.webhook_id = ? AND h.team_id = ? AND d.happening_id < ? ORDER BY d.happening_id DESC LIMIT ?`, w.ID, w.TeamID, cursor, limit-len(rows))
 	return append(rows, more...), err
 }
 
 func (r *Reader) newerDeliveries(w *webhook.Webhook, cursor string, place int64, limit int) (rows []webhook.Delivery, err error) {
 	if place == 0 {
-		rows, err = list(&r.session, scanDelivery, `SELECT `+deliveryColumns+` FROM deliveries AS d CROSS JOIN happenings AS h ON h.id = d.happening_id
+		rows, err = list(r, scanDelivery, `SELECT `+deliveryColumns+` FROM deliveries AS d CROSS JOIN happenings AS h ON h.id = d.happening_id
 			WHERE d.webhook_id = ? AND h.team_id = ? AND d.happening_id > ? ORDER BY d.happening_id LIMIT ?`, w.ID, w.TeamID, cursor, limit)
 		if err != nil {
 			return nil, err
@@ -101,7 +101,7 @@ type DueDelivery struct {
 // DueDeliveries returns the deliveries of a webhook that come next, at most limit;
 // what WaitingEvents returns is due besides.
 func (r *Reader) DueDeliveries(webhookID string, limit int) ([]DueDelivery, error) {
-	return list(&r.session, func(s scanner) (DueDelivery, error) {
+	return list(r, func(s scanner) (DueDelivery, error) {
 		d := DueDelivery{WebhookID: webhookID}
 		var next int64
 		err := s.Scan(&d.EventID, &d.Attempts, &next)
@@ -114,34 +114,34 @@ func (r *Reader) DueDeliveries(webhookID string, limit int) ([]DueDelivery, erro
 // if nothing is heard of it. Error: ErrNotFound for a delivery that changed since
 // it was read.
 func (tx *Tx) BeginDelivery(d DueDelivery, next time.Time) error {
-	return tx.one(`UPDATE deliveries SET attempts = attempts + 1, next_at = ? WHERE webhook_id = ? AND happening_id = ? AND attempts = ? AND next_at = ?`,
+	return tx.WriteOne(`UPDATE deliveries SET attempts = attempts + 1, next_at = ? WHERE webhook_id = ? AND happening_id = ? AND attempts = ? AND next_at = ?`,
 		milli(next), d.WebhookID, d.EventID, d.Attempts, milli(d.NextAt))
 }
 
 // DeferDelivery has a delivery whose attempt was begun and did not take place
 // tried again at next; nothing is counted. One that changed meanwhile stays.
 func (tx *Tx) DeferDelivery(webhookID, eventID string, attempts int, next time.Time) error {
-	err := tx.write(`UPDATE deliveries SET attempts = attempts - 1, next_at = ? WHERE webhook_id = ? AND happening_id = ? AND attempts = ?`,
+	err := tx.Write(`UPDATE deliveries SET attempts = attempts - 1, next_at = ? WHERE webhook_id = ? AND happening_id = ? AND attempts = ?`,
 		milli(next), webhookID, eventID, attempts)
 	return err
 }
 
 // EndDelivery notes how the attempt with that number ended: next is when another
-// one follows, zero: none. One that was replayed meanwhile stays as it is, and
+// WriteOne follows, zero: none. One that was replayed meanwhile stays as it is, and
 // current is false. Error: ErrNotFound: the delivery is gone.
 func (tx *Tx) EndDelivery(webhookID, eventID string, attempts int, status webhook.DeliveryStatus, next time.Time) (current bool, err error) {
-	n, err := tx.exec(`UPDATE deliveries SET status = ?, next_at = ? WHERE webhook_id = ? AND happening_id = ? AND attempts = ?`,
+	n, err := tx.Exec(`UPDATE deliveries SET status = ?, next_at = ? WHERE webhook_id = ? AND happening_id = ? AND attempts = ?`,
 		string(status), nullTime(next), webhookID, eventID, attempts)
 	if err != nil || n > 0 {
 		return n > 0, err
 	}
-	return false, tx.exists(`SELECT 1 FROM deliveries WHERE webhook_id = ? AND happening_id = ?`, webhookID, eventID)
+	return false, tx.Exists(`SELECT 1 FROM deliveries WHERE webhook_id = ? AND happening_id = ?`, webhookID, eventID)
 }
 
 // HastenDelivery has an event that waits for its next attempt sent now, and reports whether
 // it waited.
 func (tx *Tx) HastenDelivery(webhookID, eventID string) (bool, error) {
-	n, err := tx.exec(`UPDATE deliveries SET next_at = ?1 WHERE webhook_id = ?2 AND happening_id = ?3 AND status = 'pending' AND next_at > ?1`,
+	n, err := tx.Exec(`UPDATE deliveries SET next_at = ?1 WHERE webhook_id = ?2 AND happening_id = ?3 AND status = 'pending' AND next_at > ?1`,
 		milli(tx.Now), webhookID, eventID)
 	return n > 0, err
 }
@@ -149,6 +149,6 @@ func (tx *Tx) HastenDelivery(webhookID, eventID string) (bool, error) {
 // ReplayDelivery has an event sent to a webhook once more, from the beginning of the
 // retry table. Error: ErrNotFound.
 func (tx *Tx) ReplayDelivery(webhookID, eventID string) error {
-	return tx.one(`UPDATE deliveries SET status = 'pending', attempts = 0, next_at = ? WHERE webhook_id = ? AND happening_id = ?`,
+	return tx.WriteOne(`UPDATE deliveries SET status = 'pending', attempts = 0, next_at = ? WHERE webhook_id = ? AND happening_id = ?`,
 		milli(tx.Now), webhookID, eventID)
 }

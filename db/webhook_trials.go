@@ -10,12 +10,12 @@ import (
 // it that begins now. No other webhook hears of it: it has no place among the team's
 // events.
 func (tx *Tx) InsertTrial(webhookID string, h *webhook.Event) error {
-	err := tx.write(`INSERT INTO happenings (id, team_id, seq, type, payload, created_at) VALUES (?, ?, 0, ?, ?, ?)`,
+	err := tx.Write(`INSERT INTO happenings (id, team_id, seq, type, payload, created_at) VALUES (?, ?, 0, ?, ?, ?)`,
 		h.ID, h.TeamID, string(h.Type), string(h.Payload), milli(h.CreatedAt))
 	if err != nil {
 		return fmt.Errorf("insert webhook event: %w", err)
 	}
-	err = tx.write(`INSERT INTO deliveries (webhook_id, happening_id, status, attempts, next_at) VALUES (?, ?, 'failed', 1, NULL)`, webhookID, h.ID)
+	err = tx.Write(`INSERT INTO deliveries (webhook_id, happening_id, status, attempts, next_at) VALUES (?, ?, 'failed', 1, NULL)`, webhookID, h.ID)
 	if err != nil {
 		return fmt.Errorf("insert delivery: %w", err)
 	}
@@ -31,7 +31,7 @@ type ToldEvent struct {
 // ToldEvents returns the next events behind one, up to another, that a webhook was told
 // of or is being told, oldest first, without those that were made up.
 func (r *Reader) ToldEvents(webhookID, after, until string, limit int) ([]ToldEvent, error) {
-	return list(&r.session, func(s scanner) (e ToldEvent, err error) {
+	return list(r, func(s scanner) (e ToldEvent, err error) {
 		err = s.Scan(&e.ID, &e.Status)
 		return e, err
 	}, `SELECT happening_id, status FROM deliveries WHERE webhook_id = ? AND happening_id > ? AND happening_id < ?
@@ -43,7 +43,7 @@ func (r *Reader) ToldEvents(webhookID, after, until string, limit int) ([]ToldEv
 // for one that waits for its first attempt.
 func (r *Reader) ToldEvent(webhookID, eventID string) (e ToldEvent, err error) {
 	e.ID = eventID
-	err = r.row(`SELECT status FROM deliveries WHERE webhook_id = ? AND happening_id = ?`, []any{webhookID, eventID}, &e.Status)
+	err = r.Row(`SELECT status FROM deliveries WHERE webhook_id = ? AND happening_id = ?`, []any{webhookID, eventID}, &e.Status)
 	return e, err
 }
 

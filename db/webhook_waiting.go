@@ -24,7 +24,7 @@ type term struct {
 
 // terms returns what a webhook wants of its team's events after one, oldest first.
 func (r *Reader) terms(w *webhook.Webhook, after int64) ([]term, error) {
-	all, err := list(&r.session, func(s scanner) (term, error) {
+	all, err := list(r, func(s scanner) (term, error) {
 		var t term
 		var names sql.NullString
 		if err := s.Scan(&t.until, &names); err != nil {
@@ -73,7 +73,7 @@ func (r *Reader) eventsOf(w *webhook.Webhook, t term, newest bool, limit int) (r
 		query, sign = `SELECT id, seq, created_at FROM happenings WHERE team_id = ? AND type = ? AND seq > ? AND seq <= ? ORDER BY seq DESC LIMIT ?`, -1
 	}
 	for _, name := range t.names {
-		more, err := list(&r.session, func(s scanner) (webhook.Delivery, error) {
+		more, err := list(r, func(s scanner) (webhook.Delivery, error) {
 			d := webhook.Delivery{WebhookID: w.ID, Event: webhook.Event{TeamID: w.TeamID, Type: name}, Status: webhook.DeliveryPending}
 			var created int64
 			err := s.Scan(&d.ID, &d.Seq, &created)
@@ -98,7 +98,7 @@ func (r *Reader) waitingDelivery(teamID, webhookID, eventID string) (webhook.Del
 	d := webhook.Delivery{WebhookID: w.ID, Status: webhook.DeliveryPending}
 	var created int64
 	var payload string
-	err = r.row(`SELECT id, team_id, seq, type, payload, created_at FROM happenings WHERE id = ? AND team_id = ? AND seq > ?`,
+	err = r.Row(`SELECT id, team_id, seq, type, payload, created_at FROM happenings WHERE id = ? AND team_id = ? AND seq > ?`,
 		[]any{eventID, teamID, w.Reached}, &d.ID, &d.TeamID, &d.Seq, &d.Type, &payload, &created)
 	if err != nil {
 		return webhook.Delivery{}, err
@@ -131,12 +131,12 @@ func (r *Reader) WaitingEvents(w *webhook.Webhook, after int64, limit int) (due 
 // or stands elsewhere.
 func (tx *Tx) BeginWaiting(webhookID string, reached int64, events []DueDelivery, next time.Time) error {
 	last := events[len(events)-1].Seq
-	n, err := tx.exec(`UPDATE webhooks SET reached = ? WHERE id = ? AND reached = ?`, last, webhookID, reached)
+	n, err := tx.Exec(`UPDATE webhooks SET reached = ? WHERE id = ? AND reached = ?`, last, webhookID, reached)
 	if err := oneRow(n, err, ErrNotFound); err != nil {
 		return err
 	}
 	for _, d := range events {
-		err := tx.write(`INSERT INTO deliveries (webhook_id, happening_id, status, attempts, next_at) VALUES (?, ?, 'pending', 1, ?)`,
+		err := tx.Write(`INSERT INTO deliveries (webhook_id, happening_id, status, attempts, next_at) VALUES (?, ?, 'pending', 1, ?)`,
 			webhookID, d.EventID, milli(next))
 		if err != nil {
 			return fmt.Errorf("insert delivery: %w", err)
@@ -147,7 +147,7 @@ func (tx *Tx) BeginWaiting(webhookID string, reached int64, events []DueDelivery
 
 // purgeTerms deletes the terms that a webhook has passed.
 func (tx *Tx) purgeTerms(webhookID string, reached int64) error {
-	if err := tx.write(`DELETE FROM webhook_terms WHERE webhook_id = ? AND until <= ?`, webhookID, reached); err != nil {
+	if err := tx.Write(`DELETE FROM webhook_terms WHERE webhook_id = ? AND until <= ?`, webhookID, reached); err != nil {
 		return fmt.Errorf("delete what a webhook wanted: %w", err)
 	}
 	return nil
@@ -171,7 +171,7 @@ func (tx *Tx) endTerm(teamID, webhookID string, wants []webhook.EventName) error
 		return err
 	}
 	// After an event there is one change that counts: the first.
-	err = tx.write(`INSERT INTO webhook_terms (webhook_id, until, events) SELECT ?1, last, ?2 FROM happening_counts WHERE team_id = ?3
+	err = tx.Write(`INSERT INTO webhook_terms (webhook_id, until, events) SELECT ?1, last, ?2 FROM happening_counts WHERE team_id = ?3
 		ON CONFLICT (webhook_id, until) DO NOTHING`, w.ID, names, w.TeamID)
 	if err != nil {
 		return fmt.Errorf("note what a webhook wanted: %w", err)
@@ -182,11 +182,11 @@ func (tx *Tx) endTerm(teamID, webhookID string, wants []webhook.EventName) error
 // skip moves the place of a webhook for which nothing waits to the last event.
 func (tx *Tx) skip(w *webhook.Webhook) error {
 	var last int64
-	err := tx.row(`SELECT last FROM happening_counts WHERE team_id = ?`, []any{w.TeamID}, &last)
+	err := tx.Row(`SELECT last FROM happening_counts WHERE team_id = ?`, []any{w.TeamID}, &last)
 	if err := ignoreNotFound(err); err != nil {
 		return fmt.Errorf("read the last event: %w", err)
 	}
-	if err := tx.write(`UPDATE webhooks SET reached = ? WHERE team_id = ? AND id = ?`, last, w.TeamID, w.ID); err != nil {
+	if err := tx.Write(`UPDATE webhooks SET reached = ? WHERE team_id = ? AND id = ?`, last, w.TeamID, w.ID); err != nil {
 		return fmt.Errorf("move a webhook: %w", err)
 	}
 	return tx.purgeTerms(w.ID, last)
@@ -195,7 +195,7 @@ func (tx *Tx) skip(w *webhook.Webhook) error {
 // forgetTerms deletes the terms of a webhook for whose events nobody waits any more.
 func (tx *Tx) forgetTerms(webhookID string) error {
 	var teamID string
-	err := tx.row(`SELECT w.team_id FROM webhook_terms AS t JOIN webhooks AS w ON w.id = t.webhook_id WHERE t.webhook_id = ? LIMIT 1`,
+	err := tx.Row(`SELECT w.team_id FROM webhook_terms AS t JOIN webhooks AS w ON w.id = t.webhook_id WHERE t.webhook_id = ? LIMIT 1`,
 		[]any{webhookID}, &teamID)
 	if err != nil {
 		return ignoreNotFound(err)

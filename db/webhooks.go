@@ -33,7 +33,7 @@ func (tx *Tx) InsertWebhook(w *webhook.Webhook, limit int) error {
 	if err != nil {
 		return err
 	}
-	n, err := tx.exec(`INSERT INTO webhooks (id, team_id, endpoint, events, status, secrets, reached, created_at)
+	n, err := tx.Exec(`INSERT INTO webhooks (id, team_id, endpoint, events, status, secrets, reached, created_at)
 		SELECT ?1, ?2, ?3, ?4, ?5, ?6, coalesce((SELECT last FROM happening_counts WHERE team_id = ?2), 0), ?7
 		WHERE NOT EXISTS (SELECT 1 FROM webhooks WHERE team_id = ?2 ORDER BY id LIMIT 1 OFFSET ?8)`,
 		w.ID, w.TeamID, w.Endpoint, events, string(w.Status), w.Sealed, milli(w.CreatedAt), limit-1)
@@ -50,14 +50,14 @@ func (tx *Tx) UpdateWebhook(w *webhook.Webhook) error {
 	if err != nil {
 		return err
 	}
-	return tx.one(`UPDATE webhooks SET endpoint = ?, events = ?, status = ?, secrets = ?, failing_since = ? WHERE team_id = ? AND id = ?`,
+	return tx.WriteOne(`UPDATE webhooks SET endpoint = ?, events = ?, status = ?, secrets = ?, failing_since = ? WHERE team_id = ? AND id = ?`,
 		w.Endpoint, events, string(w.Status), w.Sealed, nullTime(w.FailingSince), w.TeamID, w.ID)
 }
 
 // DeleteWebhook removes a webhook; its deliveries are left over for
 // PurgeLeftovers. Error: ErrNotFound.
 func (tx *Tx) DeleteWebhook(teamID, id string) error {
-	n, err := tx.exec(`DELETE FROM webhooks WHERE team_id = ? AND id = ?`, teamID, id)
+	n, err := tx.Exec(`DELETE FROM webhooks WHERE team_id = ? AND id = ?`, teamID, id)
 	if err := oneRow(n, err, ErrNotFound); err != nil {
 		return err
 	}
@@ -66,7 +66,7 @@ func (tx *Tx) DeleteWebhook(teamID, id string) error {
 
 // Webhook returns one webhook of a team.
 func (r *Reader) Webhook(teamID, id string) (webhook.Webhook, error) {
-	return one(&r.session, scanWebhook, `SELECT `+webhookColumns+` FROM webhooks AS w WHERE w.team_id = ? AND w.id = ?`, teamID, id)
+	return one(r, scanWebhook, `SELECT `+webhookColumns+` FROM webhooks AS w WHERE w.team_id = ? AND w.id = ?`, teamID, id)
 }
 
 // ListWebhooks returns a page of a team's webhooks, newest first. Error: ErrNotFound
@@ -79,17 +79,17 @@ func (r *Reader) ListWebhooks(teamID string, page app.Page) ([]webhook.Webhook, 
 
 // EnabledWebhooks returns the enabled webhooks of a team, oldest first.
 func (r *Reader) EnabledWebhooks(teamID string) ([]webhook.Webhook, error) {
-	return list(&r.session, scanWebhook, `SELECT `+webhookColumns+` FROM webhooks AS w WHERE w.team_id = ? AND w.status = 'enabled' ORDER BY w.id`, teamID)
+	return list(r, scanWebhook, `SELECT `+webhookColumns+` FROM webhooks AS w WHERE w.team_id = ? AND w.status = 'enabled' ORDER BY w.id`, teamID)
 }
 
 // AllEnabledWebhooks returns the enabled webhooks of all teams.
 func (r *Reader) AllEnabledWebhooks() ([]webhook.Webhook, error) {
-	return list(&r.session, scanWebhook, `SELECT `+webhookColumns+` FROM webhooks AS w WHERE w.status = 'enabled'`)
+	return list(r, scanWebhook, `SELECT `+webhookColumns+` FROM webhooks AS w WHERE w.status = 'enabled'`)
 }
 
 // SetFailing notes since when a webhook fails. Error: ErrNotFound.
 func (tx *Tx) SetFailing(teamID, id string, since time.Time) error {
-	return tx.one(`UPDATE webhooks SET failing_since = ? WHERE team_id = ? AND id = ?`, nullTime(since), teamID, id)
+	return tx.WriteOne(`UPDATE webhooks SET failing_since = ? WHERE team_id = ? AND id = ?`, nullTime(since), teamID, id)
 }
 
 // InsertWebhookAttempt notes an attempt to send an event to a team's webhook.
@@ -98,7 +98,7 @@ func (tx *Tx) InsertWebhookAttempt(teamID, webhookID, eventID string, a *webhook
 	if a.HTTPStatus != 0 {
 		status = a.HTTPStatus
 	}
-	err := tx.write(`INSERT INTO webhook_attempts (webhook_id, happening_id, id, team_id, http_status, response, sent_at) VALUES (?, ?, ?, ?, ?, ?, ?)`,
+	err := tx.Write(`INSERT INTO webhook_attempts (webhook_id, happening_id, id, team_id, http_status, response, sent_at) VALUES (?, ?, ?, ?, ?, ?, ?)`,
 		webhookID, eventID, a.ID, teamID, status, a.Response, milli(a.SentAt))
 	if err != nil {
 		return fmt.Errorf("insert attempt: %w", err)
@@ -119,7 +119,7 @@ func scanWebhookAttempt(s scanner) (webhook.Attempt, error) {
 // webhook, newest first. Error: ErrNotFound for a cursor that is none of them.
 func (r *Reader) ListWebhookAttempts(teamID, webhookID, eventID string, page app.Page) ([]webhook.Attempt, bool, error) {
 	return listPage(r, page, func(cursor string) error {
-		return r.exists(`SELECT 1 FROM webhook_attempts WHERE webhook_id = ? AND happening_id = ? AND id = ? AND team_id = ?`, webhookID, eventID, cursor, teamID)
+		return r.Exists(`SELECT 1 FROM webhook_attempts WHERE webhook_id = ? AND happening_id = ? AND id = ? AND team_id = ?`, webhookID, eventID, cursor, teamID)
 	}, scanWebhookAttempt,
 		`SELECT id, http_status, response, sent_at FROM webhook_attempts
 			WHERE webhook_id = ? AND happening_id = ? AND team_id = ? AND id < ? ORDER BY id DESC LIMIT ?`,
@@ -130,7 +130,7 @@ func (r *Reader) ListWebhookAttempts(teamID, webhookID, eventID string, page app
 // EnabledWebhook returns a webhook of any team, and the Seq of the team's last event.
 // Error: ErrNotFound for one that is disabled or gone.
 func (r *Reader) EnabledWebhook(id string) (w webhook.Webhook, last int64, err error) {
-	w, err = one(&r.session, func(s scanner) (webhook.Webhook, error) { return scanWebhookAnd(s, &last) },
+	w, err = one(r, func(s scanner) (webhook.Webhook, error) { return scanWebhookAnd(s, &last) },
 		`SELECT `+webhookColumns+`, coalesce((SELECT c.last FROM happening_counts AS c WHERE c.team_id = w.team_id), 0)
 		FROM webhooks AS w WHERE w.id = ? AND w.status = 'enabled'`, id)
 	return w, last, err
@@ -138,13 +138,13 @@ func (r *Reader) EnabledWebhook(id string) (w webhook.Webhook, last int64, err e
 
 // TeamOfWebhook returns the team that a webhook belongs to.
 func (r *Reader) TeamOfWebhook(id string) (teamID string, err error) {
-	err = r.row(`SELECT team_id FROM webhooks WHERE id = ?`, []any{id}, &teamID)
+	err = r.Row(`SELECT team_id FROM webhooks WHERE id = ?`, []any{id}, &teamID)
 	return teamID, err
 }
 
 // ClearFailing notes that a webhook took an event: it fails no more.
 func (tx *Tx) ClearFailing(teamID, id string) error {
-	err := tx.write(`UPDATE webhooks SET failing_since = NULL WHERE team_id = ? AND id = ? AND failing_since IS NOT NULL`, teamID, id)
+	err := tx.Write(`UPDATE webhooks SET failing_since = NULL WHERE team_id = ? AND id = ? AND failing_since IS NOT NULL`, teamID, id)
 	return err
 }
 
@@ -160,7 +160,7 @@ const maxFailing = 100
 // FailingWebhooks returns webhooks of all teams whose latest attempts failed, the
 // disabled ones too: at most 100. It reads all webhooks.
 func (r *Reader) FailingWebhooks() ([]FailingWebhook, error) {
-	return list(&r.session, func(s scanner) (f FailingWebhook, err error) {
+	return list(r, func(s scanner) (f FailingWebhook, err error) {
 		f.Webhook, err = scanWebhookAnd(s, &f.Team)
 		return f, err
 	}, `SELECT `+webhookColumns+`, t.name FROM webhooks AS w JOIN teams AS t ON t.id = w.team_id WHERE w.failing_since IS NOT NULL ORDER BY w.id LIMIT ?`, maxFailing)

@@ -7,6 +7,7 @@ import (
 	"mailer/app"
 	"mailer/app/operate/health"
 	"mailer/db"
+	"mailer/db/engine"
 )
 
 // CheckDatabase looks for damage in a database, beside a server or alone, and changes
@@ -22,19 +23,19 @@ func CheckDatabase(ctx context.Context, path string) (checks []health.Check, err
 // SayDamage returns an error of a command in words that name the database, and what helps,
 // where it comes of damage to its file. Other errors pass.
 func SayDamage(database string, err error) error {
-	if err == nil || db.IsRemote(database) || !health.Damaged(err) {
+	if err == nil || engine.IsRemote(database) || !health.Damaged(err) {
 		return err
 	}
 	return &app.Error{Code: app.CodeInternal, Message: health.DamageOf(database, err), Err: err}
 }
 
 // IsReadOnly reports whether an error says that a database can't be written by this user.
-func IsReadOnly(err error) bool { return db.IsReadOnly(err) }
+func IsReadOnly(err error) bool { return engine.IsReadOnly(err) }
 
 // Doctor has the running server look at itself; where none runs or answers it looks from here
 // and, where open fails, at what is there of the database. keyFile is empty for the file beside the database.
 func Doctor(ctx context.Context, database, keyFile string, passwordShown bool, open func() (*Server, func(), error)) ([]health.Check, error) {
-	p := health.Place{Database: database, KeyFile: cmp.Or(keyFile, db.KeyPath(database)), Running: db.InUse(database), TLS: db.TLSOf(database), PasswordShown: passwordShown}
+	p := health.Place{Database: database, KeyFile: cmp.Or(keyFile, engine.KeyPath(database)), Running: engine.InUse(database), TLS: engine.TLSOf(database), PasswordShown: passwordShown}
 	s, done, err := open()
 	if err != nil {
 		return health.Machine(p, err), nil
@@ -60,7 +61,7 @@ func placeOf(cfg *Config) health.Place {
 
 // Status looks how the server of a database is.
 func Status(ctx context.Context, s *Server, database, version string) (health.Status, error) {
-	beside := s.Health.At(health.Place{Database: database, Running: db.InUse(database)}, health.Network{})
+	beside := s.Health.At(health.Place{Database: database, Running: engine.InUse(database)}, health.Network{})
 	status, err := beside.Status(ctx, version)
 	if err != nil {
 		return status, err
@@ -71,17 +72,17 @@ func Status(ctx context.Context, s *Server, database, version string) (health.St
 // Names returns names or ids of a kind (team, domain, relay, key, email) out of a database
 // file, for a shell that completes them.
 func Names(ctx context.Context, path, kind string) ([]string, error) {
-	return db.Names(ctx, path, kind)
+	return engine.Names(ctx, path, kind)
 }
 
 // OnlyFiles refuses, in words, what is done to a database in a file alone.
-func OnlyFiles(name string) error { return db.OnlyFiles(name) }
+func OnlyFiles(name string) error { return engine.OnlyFiles(name) }
 
 // HasPassword reports whether the name of a database holds a password.
-func HasPassword(name string) bool { return db.HasPassword(name) }
+func HasPassword(name string) bool { return engine.HasPassword(name) }
 
 // DatabaseName is the name of a database as people may see it: without a password.
-func DatabaseName(name string) string { return db.Name(name) }
+func DatabaseName(name string) string { return engine.Name(name) }
 
 // BesideDatabase is what the names of files begin with that lie beside a database.
-func BesideDatabase(name string) string { return db.Beside(name) }
+func BesideDatabase(name string) string { return engine.Beside(name) }

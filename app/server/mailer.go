@@ -7,6 +7,7 @@ import (
 
 	"mailer/app/moving/transfer"
 	"mailer/db"
+	"mailer/db/engine"
 )
 
 // OtherMailer is the database file of another Mailer.
@@ -26,7 +27,7 @@ func OpenMailer(ctx context.Context, from OtherMailer, team, dir string, opts tr
 		return made, err
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
-	key := &KeyFile{Path: cmp.Or(from.KeyFile, db.KeyPath(from.Path)), Database: from.Path, Flag: "--from-key-file"}
+	key := &KeyFile{Path: cmp.Or(from.KeyFile, engine.KeyPath(from.Path)), Database: from.Path, Flag: "--from-key-file"}
 	s, err := key.NewServer(ctx, Config{DB: store})
 	if err != nil {
 		return made, err

@@ -10,7 +10,7 @@ import (
 
 	"mailer/app/kit/seal"
 	"mailer/app/operate/rekey"
-	"mailer/db"
+	"mailer/db/engine"
 )
 
 // KeyFile is the file of the master key of a database.
@@ -52,7 +52,7 @@ func (k *KeyFile) flag() string { return cmp.Or(k.Flag, "--master-key-file") }
 // Check warns where others than the owner can read the file, and has a server read it
 // again.
 func (k *KeyFile) Check(log *slog.Logger) {
-	switch mode, err := db.OpenToOthers(k.Path); {
+	switch mode, err := engine.OpenToOthers(k.Path); {
 	case err != nil:
 		log.Warn("the master key file can't be checked; the server keeps using its current key", "file", k.Path, "err", err)
 	case mode != 0:

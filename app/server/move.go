@@ -3,25 +3,25 @@ package server
 import (
 	"context"
 
-	"mailer/db"
+	"mailer/db/engine"
 )
 
 // Move copies all that a database holds to an empty one of the other engine: db.Move.
 // progress hears how many rows were read, of how many.
-func Move(ctx context.Context, from, to, schema string, progress func(done, all int64)) (db.Moved, error) {
-	return db.Move(ctx, db.Moving{From: from, To: to, Schema: schema, Progress: progress})
+func Move(ctx context.Context, from, to, schema string, progress func(done, all int64)) (engine.Moved, error) {
+	return engine.Move(ctx, engine.Moving{From: from, To: to, Schema: schema, Progress: progress})
 }
 
 // Unmove has a database work again that was moved, and returns where it was moved to.
 func Unmove(ctx context.Context, name, schema string) (string, error) {
-	return db.Unmove(ctx, name, schema)
+	return engine.Unmove(ctx, name, schema)
 }
 
 // MovedKey is the file of the master key that a moved database needs, and whether it is found
 // there by itself.
 func MovedKey(from, keyFile, to string) (file string, found bool) {
-	if keyFile == "" && db.OnlyFiles(from) == nil {
-		keyFile = db.KeyPath(from)
+	if keyFile == "" && engine.OnlyFiles(from) == nil {
+		keyFile = engine.KeyPath(from)
 	}
-	return keyFile, db.OnlyFiles(to) == nil && keyFile == db.KeyPath(to)
+	return keyFile, engine.OnlyFiles(to) == nil && keyFile == engine.KeyPath(to)
 }

@@ -44,6 +44,7 @@ import (
 	"mailer/app/tenants/teams"
 	"mailer/app/tenants/webhooks"
 	"mailer/db"
+	"mailer/db/engine"
 )
 
 // Config is what a Server is made of.
@@ -54,7 +55,7 @@ type Config struct {
 	// stay.
 	KeyFile *rekey.File
 	// DatabaseTLS is how the way to a database elsewhere is protected.
-	DatabaseTLS db.RemoteTLS
+	DatabaseTLS engine.RemoteTLS
 	// PasswordShown: the password of the database stands on the command line.
 	PasswordShown bool
 	Log           *slog.Logger

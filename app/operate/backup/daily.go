@@ -19,6 +19,7 @@ import (
 	"mailer/app/base"
 	"mailer/app/kit/clock"
 	"mailer/db"
+	"mailer/db/engine"
 )
 
 // Daily are the flags of the backup that a server makes by itself, once a day.
@@ -66,7 +67,7 @@ const defaultDir = "backups"
 // dir is the folder of the backups that the server makes; empty: it can make none, of a
 // database elsewhere.
 func (s *Service) dir() string {
-	if s.daily.Load().Dir != "" || db.IsRemote(s.DB.Path()) {
+	if s.daily.Load().Dir != "" || engine.IsRemote(s.DB.Path()) {
 		return s.daily.Load().Dir
 	}
 	path, err := filepath.Abs(s.DB.Path())

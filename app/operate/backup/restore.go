@@ -16,13 +16,14 @@ import (
 	"mailer/app/sending/delivery"
 	"mailer/app/sending/mail"
 	"mailer/db"
+	"mailer/db/engine"
 )
 
 // restoredSetting is the name under which a restore is noted.
 const restoredSetting = "restored"
 
 // KeyFile is where the master key of a database stands: named, or beside the database.
-func KeyFile(database, named string) string { return cmp.Or(named, db.KeyPath(database)) }
+func KeyFile(database, named string) string { return cmp.Or(named, engine.KeyPath(database)) }
 
 // Restoring says what is put in whose place.
 type Restoring struct {
@@ -44,7 +45,7 @@ type Restored struct {
 // Restore puts a backup in the place of a database that no server runs on. What waited
 // in it is held, before it is put there. Errors: those of db.BeginRestore, and of Fits.
 func Restore(ctx context.Context, in Restoring) (done Restored, err error) {
-	r, err := db.BeginRestore(ctx, in.Database, in.File, in.Schema)
+	r, err := engine.BeginRestore(ctx, in.Database, in.File, in.Schema)
 	if err != nil {
 		return Restored{}, err
 	}
@@ -102,13 +103,13 @@ func Mark(ctx context.Context, in Restoring) (done Restored, err error) {
 		return done, err
 	}
 	err = store.WriteVital(ctx, func(tx *db.Tx) error {
-		done, err = markRestored(ctx, tx, db.Name(in.Database))
+		done, err = markRestored(ctx, tx, engine.Name(in.Database))
 		return err
 	})
 	if err != nil {
-		return done, fmt.Errorf("hold what waited in %s: %w", db.Name(in.Database), err)
+		return done, fmt.Errorf("hold what waited in %s: %w", engine.Name(in.Database), err)
 	}
-	done.Database = db.Name(in.Database)
+	done.Database = engine.Name(in.Database)
 	return done, nil
 }
 
@@ -116,14 +117,14 @@ func Mark(ctx context.Context, in Restoring) (done Restored, err error) {
 // a server worked on it, as Restore does. It is called before anything leaves.
 func (s *Service) HoldRestored(ctx context.Context) error {
 	origin, err := db.Get(ctx, s.DB, (*db.Reader).Origin)
-	if err != nil || origin == db.OriginKnown {
+	if err != nil || origin == engine.OriginKnown {
 		return err
 	}
 	var held bool
 	var done Restored
 	err = s.DB.WriteVital(ctx, func(tx *db.Tx) error {
 		origin, err := tx.Origin() // another server may have been first
-		if held = origin == db.OriginRestored; err != nil || origin == db.OriginKnown {
+		if held = origin == engine.OriginRestored; err != nil || origin == engine.OriginKnown {
 			return err
 		}
 		if !held {

@@ -16,6 +16,7 @@ import (
 	"mailer/app"
 	"mailer/app/base"
 	"mailer/db"
+	"mailer/db/engine"
 )
 
 // lastSetting is the name under which the last backup is noted; failedSetting that of
@@ -74,7 +75,7 @@ type failure struct {
 // checked and on the disk. Its name is absolute in the answer. progress may be nil.
 // Where it fails nothing of it stays behind.
 func (s *Service) Write(ctx context.Context, file string, progress func(done, all int64)) (Made, error) {
-	if err := db.OnlyFiles(s.DB.Path()); err != nil {
+	if err := engine.OnlyFiles(s.DB.Path()); err != nil {
 		return Made{}, err
 	}
 	file, err := filepath.Abs(file)
@@ -99,7 +100,7 @@ func (s *Service) Write(ctx context.Context, file string, progress func(done, al
 
 // Stream makes a backup beside the database, checks it, and only then writes it to w.
 func (s *Service) Stream(ctx context.Context, w io.Writer, progress func(done, all int64)) (Made, error) {
-	if err := db.OnlyFiles(s.DB.Path()); err != nil {
+	if err := engine.OnlyFiles(s.DB.Path()); err != nil {
 		return Made{}, err
 	}
 	d, err := newDraft(s.DB.Path() + ".backup")

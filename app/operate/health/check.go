@@ -14,6 +14,7 @@ import (
 	"mailer/app/base"
 	"mailer/app/kit/clock"
 	"mailer/db"
+	"mailer/db/engine"
 )
 
 // Check is what one check came to.
@@ -47,7 +48,7 @@ type Place struct {
 	Database, KeyFile string
 	Running           bool // a server holds the database
 	Here              bool // this process is that server
-	TLS               db.RemoteTLS
+	TLS               engine.RemoteTLS
 	// PasswordShown: the password of the database stands on the command line of this
 	// process, where whoever lists processes reads it.
 	PasswordShown bool
@@ -81,16 +82,16 @@ func checkDatabase(p Place, opening error) Check {
 	switch {
 	case errors.Is(opening, db.ErrNotFound):
 		return bad(name, "database_missing", "", "error", opening.Error())
-	case Damaged(opening) && !db.IsRemote(p.Database):
+	case Damaged(opening) && !engine.IsRemote(p.Database):
 		return bad(name, "database_damaged", "", "database", p.Database, "what", damageOf(opening))
-	case db.IsReadOnly(opening), errors.Is(opening, fs.ErrPermission):
+	case engine.IsReadOnly(opening), errors.Is(opening, fs.ErrPermission):
 		return bad(name, "database_unwritable", "", "database", p.Database, "error", opening.Error())
 	case opening != nil:
 		return bad(name, "database_unopened", "", "error", opening.Error())
 	case p.Running:
-		return good(name, "%s; a server is running", db.Name(p.Database))
+		return good(name, "%s; a server is running", engine.Name(p.Database))
 	}
-	return good(name, "%s; no server is running", db.Name(p.Database))
+	return good(name, "%s; no server is running", engine.Name(p.Database))
 }
 
 // checkWay looks how a database elsewhere is reached: whether others on the network could
@@ -111,7 +112,7 @@ func checkWay(p Place) (checks []Check) {
 
 // checkMode looks whether others than the owner reach a file that holds mail or keys.
 func checkMode(name, path string) Check {
-	mode, err := db.OpenToOthers(path)
+	mode, err := engine.OpenToOthers(path)
 	switch {
 	case err != nil:
 		return bad(name, "check_failed", path, "check", path, "error", err.Error())
@@ -133,7 +134,7 @@ func checkFolder(database string) Check {
 
 // folderOf is the folder that the files of a database are in.
 func folderOf(database string) string {
-	database = db.Beside(database)
+	database = engine.Beside(database)
 	if real, err := filepath.EvalSymlinks(database); err == nil {
 		database = real
 	}
@@ -141,7 +142,7 @@ func folderOf(database string) string {
 }
 
 func checkDisk(database string) Check {
-	free, err := db.DiskFree(folderOf(database))
+	free, err := engine.DiskFree(folderOf(database))
 	if err != nil {
 		return bad("disk", "check_failed", "disk", "check", "disk", "error", err.Error())
 	}
@@ -151,14 +152,14 @@ func checkDisk(database string) Check {
 func judgeDisk(database string, free int64) Check {
 	const name = "disk"
 	if free < minDiskFree {
-		return bad(name, "disk_low", "", "free", base.Size(free), "database", db.Beside(database), "least", base.Size(minDiskFree))
+		return bad(name, "disk_low", "", "free", base.Size(free), "database", engine.Beside(database), "least", base.Size(minDiskFree))
 	}
 	return good(name, "%s free", base.Size(free))
 }
 
 func checkDescriptors(database string, running bool) Check {
 	if running {
-		if pid := db.Holder(database); pid != 0 && limitOf(pid) != 0 {
+		if pid := engine.Holder(database); pid != 0 && limitOf(pid) != 0 {
 			return judgeDescriptors(fmt.Sprintf("the server (process %d)", pid), limitOf(pid))
 		}
 	}

@@ -5,10 +5,11 @@ import (
 	"fmt"
 
 	"mailer/db"
+	"mailer/db/engine"
 )
 
 // Damaged reports whether an error comes of damage to the database's file.
-func Damaged(err error) bool { return errors.Is(err, db.ErrDamaged) || db.IsCorrupt(err) }
+func Damaged(err error) bool { return errors.Is(err, db.ErrDamaged) || engine.IsCorrupt(err) }
 
 // DamageOf says in words what is damaged, and what helps.
 func DamageOf(database string, err error) string {
@@ -21,7 +22,7 @@ func damageIn(database string, err error) string {
 
 // damageOf says which part of a database is damaged.
 func damageOf(err error) string {
-	if found, ok := errors.AsType[*db.Damage](err); ok {
+	if found, ok := errors.AsType[*engine.Damage](err); ok {
 		return "rows of " + found.Table + " can't be read"
 	}
 	return "a page of it can't be read"
@@ -33,7 +34,7 @@ func damageFix(database string) string {
 
 // unseen is a check that could not be made.
 func (s *Service) unseen(name string, err error) Check {
-	if Damaged(err) && !db.IsRemote(s.place.Database) {
+	if Damaged(err) && !engine.IsRemote(s.place.Database) {
 		return bad(name, "database_damaged", "", "database", s.place.Database, "what", damageOf(err))
 	}
 	return bad(name, "check_failed", name, "check", name, "error", wordsOf(err))

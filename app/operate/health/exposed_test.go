@@ -7,6 +7,7 @@ import (
 
 	"mailer/app/operate/certificates"
 	"mailer/db"
+	"mailer/db/engine"
 )
 
 // TestAKeyThatOthersReadIsNotWell: the certificate may be good for a year.
@@ -30,8 +31,8 @@ func TestTheWayToADatabaseElsewhereIsLookedAt(t *testing.T) {
 		ok    bool
 		words string
 	}{
-		"weak":    {Place{TLS: db.RemoteTLS{Host: "db.example.com", Mode: "prefer", Weak: true}}, false, "db.example.com is reached with sslmode=prefer"},
-		"strong":  {Place{TLS: db.RemoteTLS{Host: "db.example.com", Mode: "verify-full"}}, true, "verified TLS"},
+		"weak":    {Place{TLS: engine.RemoteTLS{Host: "db.example.com", Mode: "prefer", Weak: true}}, false, "db.example.com is reached with sslmode=prefer"},
+		"strong":  {Place{TLS: engine.RemoteTLS{Host: "db.example.com", Mode: "verify-full"}}, true, "verified TLS"},
 		"in view": {Place{PasswordShown: true}, false, "MAILER_DB_FILE"},
 	} {
 		checks := checkWay(want.place)

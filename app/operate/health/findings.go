@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"mailer/db"
+	"mailer/db/engine"
 )
 
 // Severity says how bad a finding is.
@@ -122,7 +122,7 @@ func filled(text string, params map[string]string, as func(string) string) strin
 // the folder in which this process runs.
 func named(p Place, checks []Check) []Check {
 	flag := ""
-	if !db.IsRemote(p.Database) && (p.Here || p.Database != defaultDatabase) {
+	if !engine.IsRemote(p.Database) && (p.Here || p.Database != defaultDatabase) {
 		path := p.Database
 		if abs, err := filepath.Abs(path); err == nil && p.Here {
 			path = abs

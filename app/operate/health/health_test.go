@@ -22,6 +22,7 @@ import (
 	"mailer/app/server"
 	"mailer/app/testing/testserver"
 	"mailer/db"
+	"mailer/db/engine"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -260,7 +261,7 @@ func TestBackupsAreCheckedOfAFileAlone(t *testing.T) {
 	for _, c := range look(w) {
 		said = said || c.Name == "backups"
 	}
-	if said == db.IsRemote(w.DB.Path()) {
+	if said == engine.IsRemote(w.DB.Path()) {
 		t.Errorf("on %s: backups are checked: %t", w.DB.Path(), said)
 	}
 }

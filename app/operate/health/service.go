@@ -11,7 +11,7 @@ import (
 	"mailer/app/sending/queue"
 	"mailer/app/sending/relays"
 	"mailer/app/tenants/domains"
-	"mailer/db"
+	"mailer/db/engine"
 )
 
 // Service looks at a server from beside it.
@@ -103,7 +103,7 @@ func (s *Service) Findings(ctx context.Context) ([]Finding, error) {
 		return nil, err
 	}
 	if !s.place.Running {
-		all = append(all, bad("server", "server_stopped", "", "database", db.Name(s.place.Database)))
+		all = append(all, bad("server", "server_stopped", "", "database", engine.Name(s.place.Database)))
 	}
 	return findings(all), nil
 }

@@ -16,7 +16,7 @@ import (
 	"mailer/app/sending/delivery"
 	"mailer/app/sending/queue"
 	"mailer/app/sending/relays"
-	"mailer/db"
+	"mailer/db/engine"
 )
 
 // Status is how a server is, at a glance.
@@ -77,7 +77,7 @@ const (
 // Status looks at a server. version is that of the program. What takes the room in the
 // database is left out: FillTables reads all of it.
 func (s *Service) Status(ctx context.Context, version string) (out Status, err error) {
-	out.Version, out.Captures, out.Elsewhere = version, s.Settings.Capture, db.IsRemote(s.DB.Path())
+	out.Version, out.Captures, out.Elsewhere = version, s.Settings.Capture, engine.IsRemote(s.DB.Path())
 	if out.Relays, err = s.routing.List(ctx); err != nil {
 		return out, err
 	}
@@ -242,7 +242,7 @@ const backupDays = 7
 // checkBackups says nothing of a database elsewhere, of which backups are made there.
 func (s *Service) checkBackups(ctx context.Context) ([]Check, error) {
 	const name = "backups"
-	if db.IsRemote(s.DB.Path()) {
+	if engine.IsRemote(s.DB.Path()) {
 		return nil, nil
 	}
 	const file = "mailer-backup.db"

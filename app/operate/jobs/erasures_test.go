@@ -15,6 +15,7 @@ import (
 	"mailer/app/sending/mail"
 	"mailer/app/testing/testserver"
 	"mailer/db"
+	"mailer/db/engine"
 )
 
 // quoting refuses or takes mail with words that repeat the recipient.
@@ -200,7 +201,7 @@ func TestMailThatIsLeavingIsErasedWhenItsOutcomeIsKnown(t *testing.T) {
 func TestSomebodyHearsOfAReaderThatKeepsOldBytesOfTheErased(t *testing.T) {
 	testserver.Bubble(t, func(t *testing.T) {
 		w := testserver.Serving(t, testserver.NewRelay(testserver.Always(testserver.Accept)))
-		if db.IsRemote(w.Path) {
+		if engine.IsRemote(w.Path) {
 			t.Skip("the log of a database elsewhere is its own matter")
 		}
 		c := w.Person(w.Key.TeamID, testserver.Victim)

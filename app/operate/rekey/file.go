@@ -11,7 +11,7 @@ import (
 	"mailer/app"
 	"mailer/app/base"
 	"mailer/app/kit/seal"
-	"mailer/db"
+	"mailer/db/engine"
 )
 
 // errOther says that a master key file lacks a key that was read from it before.
@@ -34,7 +34,7 @@ type File struct {
 func OpenFile(path string, create bool) (*File, error) {
 	f := &File{Path: path, changed: base.NewBell()}
 	f.seen, _ = os.Stat(path) // not there, or changed meanwhile: it is read again
-	keys, err := db.MasterKeys(path, create)
+	keys, err := engine.MasterKeys(path, create)
 	if err != nil {
 		return nil, err
 	}
@@ -76,7 +76,7 @@ func (f *File) follow(mayRetire func(retired []seal.MasterKey) error) (changed b
 	if err != nil {
 		return false, err
 	}
-	keys, err := db.MasterKeys(f.Path, false)
+	keys, err := engine.MasterKeys(f.Path, false)
 	if err != nil {
 		return false, err
 	}
@@ -113,7 +113,7 @@ func (f *File) adopt(keys []seal.MasterKey, mayRetire func([]seal.MasterKey) err
 	if slices.EqualFunc(had, keys, func(a, b seal.MasterKey) bool { return a.Retired == b.Retired && bytes.Equal(a.Key, b.Key) }) {
 		return false, nil
 	}
-	if err := db.SyncMasterKeys(f.Path); err != nil {
+	if err := engine.SyncMasterKeys(f.Path); err != nil {
 		f.seen = nil
 		return false, err
 	}

@@ -11,6 +11,7 @@ import (
 	"mailer/app/base"
 	"mailer/app/kit/seal"
 	"mailer/db"
+	"mailer/db/engine"
 )
 
 const (
@@ -135,7 +136,7 @@ const (
 // the file, say, values are left, and nothing is lost. serving tells whether a server
 // runs, and progress is told now and then.
 func (s *Service) Rotate(ctx context.Context, serving func() bool, progress func(resealed, left int)) (Rotation, error) {
-	keys, err := db.ChangeMasterKeys(s.file.Path, addKey)
+	keys, err := engine.ChangeMasterKeys(s.file.Path, addKey)
 	if err != nil {
 		return Rotation{}, err
 	}
@@ -225,7 +226,7 @@ func (s *Service) Retire(ctx context.Context) (Retirement, error) {
 	if left := c.left(newest); left > 0 {
 		return Retirement{}, app.Errorf(app.CodeConflict, "%d values are still sealed with older master keys, so none is retired; a running server seals them anew within seconds, a stopped one at its next start; mailer master-key list tells how many are left", left)
 	}
-	keys, err := db.ChangeMasterKeys(s.file.Path, func(keys []seal.MasterKey) ([]seal.MasterKey, error) { return retire(keys, newest) })
+	keys, err := engine.ChangeMasterKeys(s.file.Path, func(keys []seal.MasterKey) ([]seal.MasterKey, error) { return retire(keys, newest) })
 	if err != nil {
 		return Retirement{}, err
 	}

@@ -22,6 +22,7 @@ import (
 	"mailer/app/tenants/domains"
 	"mailer/app/testing/testserver"
 	"mailer/db"
+	"mailer/db/engine"
 )
 
 // keyed makes a world whose keys come from a file.
@@ -235,7 +236,7 @@ func TestARetirementIsRefusedWhileValuesAreLeft(t *testing.T) {
 	add := func(keys []seal.MasterKey) ([]seal.MasterKey, error) {
 		return append([]seal.MasterKey{{Key: seal.NewMasterKey()}}, keys...), nil
 	}
-	keys, err := db.ChangeMasterKeys(path, add) // and the command was killed
+	keys, err := engine.ChangeMasterKeys(path, add) // and the command was killed
 	testserver.Must(t, err)
 	testserver.Must(t, w.Server.Sealer.SetKeys(keys))
 	err = retire(w)
@@ -245,7 +246,7 @@ func TestARetirementIsRefusedWhileValuesAreLeft(t *testing.T) {
 	}
 	rotate(t, w.Server, false)
 	testserver.Must(t, retire(w))
-	keys, err = db.MasterKeys(path, false)
+	keys, err = engine.MasterKeys(path, false)
 	testserver.Must(t, err)
 	testserver.Must(t, w.Server.Sealer.SetKeys(keys))
 	if _, err := w.Server.Sealer.Open(domains.DKIMPurpose, "x", sealed); !errors.Is(err, seal.ErrRetired) {
@@ -266,7 +267,7 @@ func TestAProcessThatReadTheFileBeforeARotationOpensWhatIsSealedAfterIt(t *testi
 	path := filepath.Join(t.TempDir(), "mailer.db.key")
 	early, err := rekey.OpenFile(path, true)
 	testserver.Must(t, err)
-	keys, err := db.ChangeMasterKeys(path, func(keys []seal.MasterKey) ([]seal.MasterKey, error) {
+	keys, err := engine.ChangeMasterKeys(path, func(keys []seal.MasterKey) ([]seal.MasterKey, error) {
 		return append([]seal.MasterKey{{Key: seal.NewMasterKey()}}, keys...), nil
 	})
 	testserver.Must(t, err)
@@ -281,7 +282,7 @@ func TestAProcessThatReadTheFileBeforeARotationOpensWhatIsSealedAfterIt(t *testi
 // A server goes on with its keys where the file is damaged or retires what is needed.
 func TestAServerGoesOnWhereTheKeyFileIsChangedBadly(t *testing.T) {
 	w, path := keyed(t, testserver.NewRelay(testserver.Always(testserver.Accept)))
-	old, err := db.MasterKeys(path, false)
+	old, err := engine.MasterKeys(path, false)
 	testserver.Must(t, err)
 	w.Start()
 	line := func(retired string, key []byte) string {

@@ -12,11 +12,12 @@ import (
 	"mailer/app/base"
 	"mailer/app/kit/clock"
 	"mailer/db"
+	"mailer/db/engine"
 )
 
 // Disk says what takes how much room, in bytes.
 type Disk struct {
-	db.FileSizes
+	engine.FileSizes
 	Free   int64       // in the file, for what comes next
 	Tables []DiskTable // the largest first, with their indexes
 	Teams  []DiskTeam  // the largest first

@@ -18,6 +18,7 @@ import (
 	"mailer/app/base"
 	"mailer/app/operate/health"
 	"mailer/db"
+	"mailer/db/engine"
 )
 
 // storedSetting is the sealed setting with the stored values: the URL of a webhook may hold a
@@ -103,7 +104,7 @@ func (s *Service) fixed(name string) error {
 		return app.Errorf(app.CodeConflict, "%s is set by --%s or its environment variable, which win: change it there and restart the server", name, name)
 	case name == "guardrails" && s.Settings.Cloud:
 		return app.Errorf(app.CodeConflict, "guardrails are always enforced with --mode cloud")
-	case strings.HasPrefix(name, "backup-") && db.IsRemote(s.DB.Path()):
+	case strings.HasPrefix(name, "backup-") && engine.IsRemote(s.DB.Path()):
 		return app.Errorf(app.CodeConflict, "This server makes no backups of a PostgreSQL database: use pg_dump, or the backups of its provider")
 	}
 	return nil

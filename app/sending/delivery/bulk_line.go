@@ -14,6 +14,7 @@ import (
 	"mailer/app/rules/plan"
 	"mailer/app/sending/mail"
 	"mailer/db"
+	"mailer/db/engine"
 )
 
 // idleBulk is how long a relay is left alone where nothing of a broadcast can leave;
@@ -158,7 +159,7 @@ func (q *bulkLine) beginBroadcast(ctx context.Context, b *app.Broadcast, n int) 
 		places = append(places, j)
 	}
 	if len(places) > 0 {
-		err = q.s.DB.WritePatient(db.Apart(ctx), func(tx *db.Tx) (err error) {
+		err = q.s.DB.WritePatient(engine.Apart(ctx), func(tx *db.Tx) (err error) {
 			jobs, err = q.beginRecipients(tx, *b, content, len(places))
 			return err
 		})

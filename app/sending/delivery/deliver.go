@@ -12,6 +12,7 @@ import (
 	"mailer/app/kit/clock"
 	"mailer/app/sending/mail"
 	"mailer/db"
+	"mailer/db/engine"
 )
 
 // run carries one claimed unit through one transaction and records what came of
@@ -158,7 +159,7 @@ func (l *lane) hold(v leave, j *job, signature string) error {
 	j.minute = l.limits.renew(j.minute, clock.Now(), j.bulk())
 	end := stateAsked
 	err := l.patiently(func() error {
-		return l.s.DB.WritePatient(db.Apart(context.WithoutCancel(l.s.Sending)), func(tx *db.Tx) (err error) {
+		return l.s.DB.WritePatient(engine.Apart(context.WithoutCancel(l.s.Sending)), func(tx *db.Tx) (err error) {
 			end, err = l.lastWord(tx, j, signature)
 			return err
 		})
@@ -234,7 +235,7 @@ func (l *lane) record(j *job, fn func(*db.Tx) error) {
 	if !j.mayHaveLeft() {
 		fn = mail.UnlessOver(j.unit, fn)
 	}
-	wait := l.s.DB.WriteVitalAsync(db.Apart(context.Background()), fn)
+	wait := l.s.DB.WriteVitalAsync(engine.Apart(context.Background()), fn)
 	j.dot.giveBack()
 	for {
 		err := wait()
@@ -250,6 +251,6 @@ func (l *lane) record(j *job, fn func(*db.Tx) error) {
 		if !base.Pause(l.s.Sending, base.SweepEvery, nil) {
 			return
 		}
-		wait = l.s.DB.WriteVitalAsync(db.Apart(context.Background()), fn)
+		wait = l.s.DB.WriteVitalAsync(engine.Apart(context.Background()), fn)
 	}
 }

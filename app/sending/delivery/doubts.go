@@ -9,6 +9,7 @@ import (
 	"mailer/app/base"
 	"mailer/app/sending/mail"
 	"mailer/db"
+	"mailer/db/engine"
 )
 
 // damagedDoubts returns the emails that an earlier process left past their dot and of
@@ -38,7 +39,7 @@ func (s *Service) damagedDoubts(ctx context.Context) (map[string]bool, error) {
 
 // recoverDoubts makes doubts of what an earlier process left past its dot, and returns
 // how many. Those that are damaged are held.
-func (s *Service) recoverDoubts(tx *db.Tx, gone db.Gone, damaged map[string]bool) (int, error) {
+func (s *Service) recoverDoubts(tx *db.Tx, gone engine.Gone, damaged map[string]bool) (int, error) {
 	units, err := tx.DottedUnits()
 	if err != nil {
 		return 0, err

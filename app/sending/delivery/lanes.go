@@ -5,12 +5,13 @@ import (
 	"time"
 
 	"mailer/db"
+	"mailer/db/engine"
 )
 
 // watchStore wakes the dispatchers when the database changed, until the service stops:
 // until then, what they read of it holds, so that they sleep until something is due.
 func (s *Service) watchStore() {
-	last, changed := db.Version{}, true
+	last, changed := engine.Version{}, true
 	tick := time.NewTicker(s.PollEvery)
 	defer tick.Stop()
 	for {

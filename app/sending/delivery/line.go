@@ -12,6 +12,7 @@ import (
 	"mailer/app/kit/clock"
 	"mailer/app/kit/fair"
 	"mailer/db"
+	"mailer/db/engine"
 )
 
 // line leads the units of emails, or those of broadcasts, of one relay to workers of
@@ -76,7 +77,7 @@ func (n *line) ended(j *job) {
 // others are released.
 func (n *line) begin(ctx context.Context, units []app.Unit) ([]app.Unit, error) {
 	var begun, stale []app.Unit
-	err := n.s.DB.WritePatient(db.Apart(ctx), func(tx *db.Tx) error {
+	err := n.s.DB.WritePatient(engine.Apart(ctx), func(tx *db.Tx) error {
 		begun, stale = nil, nil
 		ok, failed := make([]bool, len(units)), make([]error, len(units))
 		tx.Beside(len(units), func(tx *db.Tx, i int) { ok[i], failed[i] = n.lane.begin(tx, units[i]) })

@@ -13,6 +13,7 @@ import (
 	"mailer/app/base"
 	"mailer/app/sending/mail"
 	"mailer/db"
+	"mailer/db/engine"
 )
 
 // lifeSetting is the name of what a server notes of its life.
@@ -170,7 +171,7 @@ func setLife(tx *db.Tx, l life) error {
 
 // resumeBegun has units tried again that were in work when their process ended; dotted is how
 // many others were past their dot.
-func resumeBegun(tx *db.Tx, gone db.Gone, crashed bool, dotted int) (int, error) {
+func resumeBegun(tx *db.Tx, gone engine.Gone, crashed bool, dotted int) (int, error) {
 	units, err := tx.BegunUnits()
 	if err != nil {
 		return 0, err

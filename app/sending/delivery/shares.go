@@ -8,6 +8,7 @@ import (
 	"mailer/app"
 	"mailer/app/kit/clock"
 	"mailer/db"
+	"mailer/db/engine"
 )
 
 // look is one look of a dispatcher at what is due.
@@ -152,7 +153,7 @@ const (
 )
 
 // own are those of some units that this server is to send. For others it looks again.
-func (l *look) own(units []app.Unit, share db.Partition, now time.Time) []app.Unit {
+func (l *look) own(units []app.Unit, share engine.Partition, now time.Time) []app.Unit {
 	return slices.DeleteFunc(units, func(u app.Unit) bool {
 		until := time.Time{}
 		switch {

@@ -14,6 +14,7 @@ import (
 	"mailer/app/sending/mail"
 	"mailer/app/testing/testserver"
 	"mailer/db"
+	"mailer/db/engine"
 )
 
 // brokenStorage returns an error as SQLite does for a file that it can't open.
@@ -23,7 +24,7 @@ func brokenStorage(t *testing.T) error {
 	pool, err := sql.Open("sqlite", "file:"+filepath.Join(t.TempDir(), "none", "x.db"))
 	testserver.Must(t, err)
 	defer pool.Close()
-	if err = pool.Ping(); !db.IsStorage(err) {
+	if err = pool.Ping(); !engine.IsStorage(err) {
 		t.Fatalf("no storage error: %v", err)
 	}
 	return err

@@ -12,6 +12,7 @@ import (
 	"mailer/app/base"
 	"mailer/app/tenants/teams"
 	"mailer/db"
+	"mailer/db/engine"
 )
 
 // BatchItem is one send of a batch: what it says, or what is wrong with its
@@ -67,7 +68,7 @@ func (s *Service) SendBatch(ctx context.Context, key *app.Key, items []BatchItem
 		}
 	}
 	var result *BatchResult
-	err = s.DB.Write(db.Apart(ctx), func(tx *db.Tx) (err error) {
+	err = s.DB.Write(engine.Apart(ctx), func(tx *db.Tx) (err error) {
 		if result, err = b.accept(tx); err != nil {
 			return err
 		}

@@ -14,6 +14,7 @@ import (
 	"mailer/app/rules/render"
 	"mailer/app/rules/webhook"
 	"mailer/db"
+	"mailer/db/engine"
 )
 
 // SendOptions are what a send carries beside its body.
@@ -72,7 +73,7 @@ func (s *Service) SendEmail(ctx context.Context, key *app.Key, in *app.EmailInpu
 			return "", err
 		}
 	}
-	err = s.DB.Write(db.Apart(ctx), func(tx *db.Tx) (err error) {
+	err = s.DB.Write(engine.Apart(ctx), func(tx *db.Tx) (err error) {
 		if answer, err = claim.look(tx); err != nil || answer != "" {
 			return err
 		}

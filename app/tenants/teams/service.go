@@ -13,7 +13,7 @@ import (
 	"mailer/app/kit/cache"
 	"mailer/app/rules/plan"
 	"mailer/app/tenants/webhooks"
-	"mailer/db"
+	"mailer/db/engine"
 )
 
 // Config is what the service needs beside the Base.
@@ -31,7 +31,7 @@ type Service struct {
 	uses   keyUses
 	// deleting is the state of the database in which no deleted team was left; nil: not
 	// looked at yet.
-	deleting atomic.Pointer[db.Version]
+	deleting atomic.Pointer[engine.Version]
 	// By team ids; plans spare database reads for each email.
 	plans  *cache.Cache[string, plan.Plan]
 	before *cache.Cache[string, sumBefore]

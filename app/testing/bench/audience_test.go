@@ -19,6 +19,7 @@ import (
 	"mailer/app/base"
 	"mailer/db"
 	"mailer/db/dbtest"
+	"mailer/db/engine"
 )
 
 // sizeVariable names the environment variable that says with how many contacts
@@ -92,7 +93,7 @@ func fillAudience(b *testing.B, dir string, n int) *audience {
 	store, err := db.Open(b.Context(), db.Options{Path: path, Schema: dbtest.Schema(b), Lock: true, Gather: -1})
 	must(b, err)
 	defer func() { must(b, store.Close()) }()
-	keys, err := db.MasterKeys(path+".key", false)
+	keys, err := engine.MasterKeys(path+".key", false)
 	must(b, err)
 	sealer, err := app.NewSealer(keys...)
 	must(b, err)

@@ -12,6 +12,7 @@ import (
 
 	"mailer/app/base"
 	"mailer/db"
+	"mailer/db/engine"
 )
 
 // FullStorage returns an error as SQLite does on a full disk.
@@ -24,7 +25,7 @@ func FullStorage(t *testing.T) error {
 	pool.SetMaxOpenConns(1)
 	_, err = pool.Exec("PRAGMA max_page_count = 2; CREATE TABLE x (y BLOB)")
 	Must(t, err)
-	if _, err = pool.Exec("INSERT INTO x VALUES (zeroblob(100000))"); !db.IsStorage(err) {
+	if _, err = pool.Exec("INSERT INTO x VALUES (zeroblob(100000))"); !engine.IsStorage(err) {
 		t.Fatalf("no storage error: %v", err)
 	}
 	return err

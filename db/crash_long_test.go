@@ -1,7 +1,0 @@
-//go:build long
-
-package db
-
-import "testing"
-
-func TestLongWhatWasAnsweredSurvivesManyKills(t *testing.T) { survivesKills(t, 100) }

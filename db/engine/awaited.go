@@ -1,0 +1,73 @@
+package engine
+
+import (
+	"errors"
+	"slices"
+	"time"
+)
+
+// answerWithin is after what time somebody who waits for a write hears that the database is
+// away, full or locked.
+const answerWithin = 3 * time.Second
+
+// submitAwaited is submit for somebody who waits. Once they were refused nothing more is begun
+// for them; of a vital write that was under way by then they don't hear, as where an answer
+// gets lost. Other ones wait for what becomes of it: whoever asks again must not get it twice.
+func submitAwaited(d *DB, r *request) error {
+	select {
+	case <-d.failed:
+		return d.Err()
+	case <-d.closing:
+		return ErrClosed
+	default:
+	}
+	late := time.NewTimer(nestedAfter)
+	defer late.Stop()
+	looked := false
+	queue, left := d.queue, r.ctx.Done()
+	for {
+		select {
+		case queue <- r:
+			queue, left = nil, nil // from here on the outcome is awaited
+		case err := <-r.done:
+			return err
+		case <-left:
+			return r.ctx.Err()
+		case <-d.done: // the writer may have answered before it ended
+			select {
+			case err := <-r.done:
+				return err
+			default:
+				return ErrClosed
+			}
+		case <-late.C:
+			if !looked {
+				looked = true
+				if onWriter() {
+					panic(nestedWrite)
+				}
+				late.Reset(answerWithin - nestedAfter)
+				continue
+			}
+			w := d.waits.Load()
+			if w != nil && (r.begun.CompareAndSwap(false, true) || r.vital) {
+				return w.err
+			}
+			late.Reset(reachEvery) // it is slow, or back
+		}
+	}
+}
+
+// errGivenUp: nobody waits for it any more.
+var errGivenUp = errors.New("db: given up before it began")
+
+// begin returns those of a group that nobody gave up; from now on it is too late for that.
+func begin(group []*request) []*request {
+	return slices.DeleteFunc(group, func(r *request) bool {
+		given := !r.begun.CompareAndSwap(false, true)
+		if given {
+			r.done <- errGivenUp
+		}
+		return given
+	})
+}

@@ -1,0 +1,158 @@
+package engine
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"syscall"
+)
+
+// FileSizes are the bytes of the database's file and of its log, and those that are free
+// beside it for who is not root. Of a database elsewhere File is what it takes there, and
+// DiskFree what is free where this process runs.
+type FileSizes struct{ File, WAL, DiskFree int64 }
+
+// FileSizes returns how large the database's files are.
+func (d *DB) FileSizes() (FileSizes, error) { return d.engine.sizes(d) }
+
+func (sqliteEngine) sizes(d *DB) (s FileSizes, err error) {
+	file, err := os.Stat(d.path)
+	if err != nil {
+		return s, fmt.Errorf("look at the size of the database: %w", err)
+	}
+	s.File = file.Size()
+	log, err := os.Stat(d.path + "-wal")
+	switch {
+	case err == nil:
+		s.WAL = log.Size()
+	case !errors.Is(err, os.ErrNotExist): // without one nothing is open
+		return s, fmt.Errorf("look at the size of the database's log: %w", err)
+	}
+	s.DiskFree, err = DiskFree(filepath.Dir(d.path))
+	return s, err
+}
+
+// DiskFree returns how many bytes are free where a folder is, for who is not root.
+func DiskFree(dir string) (int64, error) {
+	var fs syscall.Statfs_t
+	if err := syscall.Statfs(dir, &fs); err != nil {
+		return 0, fmt.Errorf("ask for free space in %s: %w", dir, err)
+	}
+	return int64(fs.Bavail) * int64(fs.Bsize), nil
+}
+
+// Space is what the pages of the database are used for, in bytes.
+type Space struct {
+	Tables map[string]int64 // with their indexes
+	Free   int64            // unused pages
+	Total  int64
+}
+
+// The kinds of pages as pointer maps have them (the database file format, 1.8).
+const (
+	pageRoot = 1
+	pageFree = 2
+)
+
+// Space returns what the room of the database is used for. It takes no longer for a large one
+// than for a small one, by much, and keeps nobody waiting.
+func (d *DB) Space(ctx context.Context) (Space, error) { return d.engine.space(ctx, d) }
+
+// space reads the pointer maps alone, one page of 820, so that neither the size of the file
+// nor who writes meanwhile matters much.
+func (sqliteEngine) space(ctx context.Context, d *DB) (s Space, err error) {
+	err = d.Read(ctx, func(r *Reader) (err error) {
+		s, err = r.space()
+		return err
+	})
+	return s, err
+}
+
+func (r *Reader) space() (s Space, err error) {
+	var count, size int64
+	if err := r.Row(`PRAGMA page_count`, nil, &count); err != nil {
+		return s, err
+	}
+	if err := r.Row(`PRAGMA page_size`, nil, &size); err != nil {
+		return s, err
+	}
+	s = Space{Tables: map[string]int64{}, Total: count * size}
+	names, err := r.rootTables()
+	if err != nil {
+		return s, err
+	}
+	pages, err := r.pointers(count, size)
+	if err != nil {
+		return s, err
+	}
+	for n := int64(1); n <= count; n++ {
+		switch root := pages.root(n); {
+		case pages.kind[n] == pageFree:
+			s.Free += size
+		case names[root] != "":
+			s.Tables[names[root]] += size
+		default: // the schema, and the pointer maps
+			s.Tables["sqlite"] += size
+		}
+	}
+	return s, nil
+}
+
+// rootTables are the tables by their root pages, and those of their indexes.
+func (r *Reader) rootTables() (map[int64]string, error) {
+	names := map[int64]string{}
+	_, err := List(&r.Conn, func(s Scanner) (none struct{}, err error) {
+		var name string
+		var root int64
+		err = s.Scan(&name, &root)
+		names[root] = name
+		return none, err
+	}, `SELECT tbl_name, rootpage FROM sqlite_schema WHERE rootpage > 0`)
+	return names, err
+}
+
+// pointers are all pages' kinds and what each hangs on.
+type pointers struct {
+	kind   []byte
+	parent []uint32
+}
+
+// pointers reads the pointer maps.
+func (r *Reader) pointers(count, size int64) (*pointers, error) {
+	p := &pointers{kind: make([]byte, count+1), parent: make([]uint32, count+1)}
+	for n := int64(2); n <= count; n++ {
+		if !isPointerMap(n, size) {
+			continue
+		}
+		var page []byte
+		if err := r.Row(`SELECT data FROM sqlite_dbpage WHERE pgno = ?`, []any{n}, &page); err != nil {
+			return nil, fmt.Errorf("read pointer map %d: %w", n, err)
+		}
+		for i := int64(0); 5*i+5 <= size && n+1+i <= count; i++ {
+			p.kind[n+1+i], p.parent[n+1+i] = page[5*i], binary.BigEndian.Uint32(page[5*i+1:])
+		}
+		n += size/5 - 1 // nearly to the next one
+	}
+	return p, nil
+}
+
+// root returns the root page of the tree that a page belongs to; 0: none. On its way it
+// has pages hang on the root itself.
+func (p *pointers) root(n int64) int64 {
+	root := n
+	for steps := 0; p.kind[root] > pageFree && steps < len(p.kind); steps++ {
+		if root = int64(p.parent[root]); root >= int64(len(p.kind)) {
+			return 0
+		}
+	}
+	if p.kind[root] != pageRoot {
+		return 0
+	}
+	for p.kind[n] > pageFree && n != root {
+		n, p.parent[n] = int64(p.parent[n]), uint32(root)
+	}
+	return root
+}

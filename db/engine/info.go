@@ -1,0 +1,44 @@
+package engine
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+)
+
+// SQLiteVersion says which SQLite is built in.
+func SQLiteVersion(ctx context.Context) (string, error) {
+	pool, err := sql.Open("sqlite", "file::memory:")
+	if err != nil {
+		return "", fmt.Errorf("ask SQLite: %w", err)
+	}
+	defer pool.Close()
+	var version string
+	if err := pool.QueryRowContext(ctx, "SELECT sqlite_version()").Scan(&version); err != nil {
+		return "", fmt.Errorf("ask SQLite: %w", err)
+	}
+	return version, nil
+}
+
+// IsStorage reports whether err is a fault of the disk or of the database file.
+func IsStorage(err error) bool { return isStorage(err) || errors.Is(err, ErrFailed) }
+
+// IsCorrupt reports whether err says that the database file is not what was written.
+func IsCorrupt(err error) bool {
+	code := primaryCode(err)
+	return code == sqliteCorrupt || code == sqliteNotADB
+}
+
+// IsReadOnly reports whether err says that the file of a database can't be written.
+func IsReadOnly(err error) bool { return primaryCode(err) == sqliteReadOnly }
+
+// Fresh reports whether nothing in the database was sealed yet, so that a missing
+// master key may be made.
+func (d *DB) Fresh(ctx context.Context) (bool, error) {
+	return Get(ctx, d, func(r *Reader) (bool, error) {
+		var n int
+		err := r.Row("SELECT count(*) FROM settings", nil, &n)
+		return n == 0, err
+	})
+}

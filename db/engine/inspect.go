@@ -1,0 +1,51 @@
+package engine
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+)
+
+// File is a database file that is only read, beside a server or without one.
+type File struct{ pool *sql.DB }
+
+// OpenFile opens the database file at path for reading. Errors: those of Open for a file that
+// is missing or is no database.
+func OpenFile(path string) (*File, error) {
+	real, fresh, err := place(path, false)
+	if err != nil {
+		return nil, err
+	}
+	if fresh {
+		return nil, refuse(ErrNotDatabase, "%s is empty; name another file with --db", path)
+	}
+	pool, err := sql.Open("sqlite", dsn(real, "mode=ro&_query_only=1&_busy_timeout=5000&_pragma=cache_size(-8000)"))
+	if err != nil {
+		return nil, fmt.Errorf("check %s: %w", path, err)
+	}
+	pool.SetMaxOpenConns(1)
+	return &File{pool}, nil
+}
+
+// Close closes the file.
+func (f *File) Close() error { return f.pool.Close() }
+
+// Read runs fn in one snapshot. Errors: those of fn and of the file, as they are.
+func (f *File) Read(ctx context.Context, fn func(*Reader) error) error {
+	conn, err := f.pool.Conn(ctx)
+	for p := retries(0); p.again(err); {
+		conn, err = f.pool.Conn(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	r := &Reader{newSession(conn, sqliteEngine{})}
+	defer r.close()
+	if _, err := r.Exec("BEGIN"); err != nil {
+		return err
+	}
+	err = fn(r)
+	_, _ = r.Exec("ROLLBACK") // nothing was written
+	return errors.Join(err, ctx.Err())
+}

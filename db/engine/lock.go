@@ -1,0 +1,97 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// lockPatience is how long a starting server waits for the lock: a command that
+// only looks (InUse) holds it for a moment.
+const lockPatience = 500 * time.Millisecond
+
+// lockDatabase takes the lock of the database at path, which was given as name, and
+// leaves the number of this process in it for those who are refused. Error: ErrInUse.
+func lockDatabase(name, path string) (*os.File, error) {
+	f, err := lockFile(path+".lock", lockPatience)
+	if errors.Is(err, ErrInUse) {
+		return nil, refuse(ErrInUse, "%s is in use by another mailer serve or migrate%s; stop that first, or name another file with --db", name, holder(path+".lock"))
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := f.Truncate(0); err == nil {
+		_, _ = fmt.Fprintln(f, os.Getpid()) // only a hint: a server starts on a full disk too
+	}
+	return f, nil
+}
+
+// holder names the process that holds a lock, as far as is known.
+func holder(lock string) string {
+	text, _ := os.ReadFile(lock)
+	if pid, err := strconv.Atoi(strings.TrimSpace(string(text))); err == nil {
+		return fmt.Sprintf(" (process %d)", pid)
+	}
+	return ""
+}
+
+// lockFile takes the exclusive lock that one server holds for life. The file
+// stays behind: removing it would let two servers lock two files of one name.
+func lockFile(path string, patience time.Duration) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("open lock file: %w", err)
+	}
+	if err = waitLock(f, patience); err != nil {
+		f.Close()
+		if errors.Is(err, syscall.EWOULDBLOCK) {
+			return nil, ErrInUse
+		}
+		return nil, fmt.Errorf("lock %s: %w", path, err)
+	}
+	return f, nil
+}
+
+// waitLock takes the exclusive lock of an open file. Error: that of the system, like
+// syscall.EWOULDBLOCK where another holds it all the time.
+func waitLock(f *os.File, patience time.Duration) error {
+	err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	for deadline := time.Now().Add(patience); err != nil && time.Now().Before(deadline); {
+		time.Sleep(20 * time.Millisecond)
+		err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	}
+	return err
+}
+
+// InUse reports whether a server holds the lock of the database at path.
+func InUse(path string) bool {
+	if IsRemote(path) {
+		return remoteInUse(path)
+	}
+	path, _, err := place(path, false)
+	if err != nil {
+		return false
+	}
+	f, err := lockFile(path+".lock", 0)
+	if err != nil {
+		return errors.Is(err, ErrInUse)
+	}
+	f.Close()
+	return false
+}
+
+// Holder returns the number of the process that holds the database at path, as it noted
+// it; 0: it is not known.
+func Holder(path string) int {
+	real, _, err := place(path, false)
+	if err != nil {
+		return 0
+	}
+	text, _ := os.ReadFile(real + ".lock") // none: not known
+	pid, _ := strconv.Atoi(strings.TrimSpace(string(text)))
+	return pid
+}

@@ -1,0 +1,57 @@
+package engine
+
+import (
+	"bytes"
+	"database/sql"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// beside are the names of files next to a database that begin with its name and version.
+func beside(t *testing.T, path string) []string {
+	t.Helper()
+	names, err := filepath.Glob(path + ".v*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return names
+}
+
+func TestACopyOfAMigrationThatFailsLeavesNothing(t *testing.T) {
+	path := stored(t, long("t", 'a'), long("t", 'b'))
+	harm(t, path, bytes.Repeat([]byte("b"), 1000), func(page []byte) { copy(page, bytes.Repeat([]byte{0xff}, 16)) })
+	opts := leadingTo(Options{Path: path, Schema: schemaText(t)}, step2)
+	for _, torn := range []string{".v1-20260101T000000Z.partial", ".v1-20260101T000000Z.partial-journal"} { // of one that was killed
+		if err := os.WriteFile(path+torn, []byte("torn"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := migrate(t.Context(), opts, false, stepFiles(map[string]string{"002_plan.sql": step2})); err == nil {
+		t.Fatal("a damaged database was copied")
+	}
+	if left := beside(t, path); len(left) > 0 {
+		t.Errorf("left behind: %q", left)
+	}
+	wantValue(t, path, "PRAGMA user_version", "1")
+}
+
+func TestACopyThatWouldFillTheDiskIsRefused(t *testing.T) {
+	pool, err := sql.Open("sqlite", dsn(stored(t, long("t", 'a')), "mode=ro"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pool.Close()
+	conn, err := pool.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	r := migration{conn: conn, opts: Options{Path: "x.db"}}
+	for free, want := range map[int64]error{spareRoom: ErrFull, 2 * spareRoom: nil} {
+		if err := r.checkRoom(t.Context(), func(string) (int64, error) { return free, nil }); !errors.Is(err, want) {
+			t.Errorf("%d bytes free: %v", free, err)
+		}
+	}
+}

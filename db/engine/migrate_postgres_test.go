@@ -1,0 +1,160 @@
+package engine
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"mailer/db/pgtest"
+)
+
+// askPostgres returns the one value of a query.
+func askPostgres(t *testing.T, dsn, query string) (value string) {
+	t.Helper()
+	c, err := pgx.Connect(t.Context(), dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close(t.Context())
+	if err := c.QueryRow(t.Context(), query).Scan(&value); err != nil {
+		t.Fatalf("%s: %v", query, err)
+	}
+	return value
+}
+
+// TestStepsLeadToTheSchemaOnPostgreSQL has steps do what those of files do: a table on one line,
+// an index of a table that is there, and a CHECK that takes one more word, for which a file must
+// have the table made anew.
+func TestStepsLeadToTheSchemaOnPostgreSQL(t *testing.T) {
+	t.Parallel()
+	const (
+		table = `CREATE TABLE extra (id TEXT NOT NULL PRIMARY KEY, team_id TEXT NOT NULL REFERENCES teams (id), kind TEXT CHECK (kind IN ('a, b', 'c'))) STRICT, WITHOUT ROWID`
+		index = `CREATE INDEX emails_extra ON emails (team_id, last_event)`
+		more  = `CHECK (told IN (0, 1, 2, 3))`
+	)
+	schema := strings.Replace(schemaText(t), `told       INTEGER NOT NULL DEFAULT 0 CHECK (told IN (0, 1, 2))`, `told       INTEGER NOT NULL DEFAULT 0 `+more, 1) + table + ";\n" + index + ";\n"
+	steps := map[string]string{"002_extra.sql": table + "; " + index + ";", "003_told.sql": "SELECT 'of a file alone, which has its table made anew'",
+		"003_told.postgres.sql": `ALTER TABLE team_days DROP CONSTRAINT team_days_told_check, ADD ` + more}
+	opts := Options{Path: newRemote(t), Schema: schema}
+	m, err := migrate(t.Context(), opts, true, stepFiles(steps))
+	if err != nil || m.From != 1 || m.To != 3 || len(m.Steps) != 2 {
+		t.Fatalf("a dry run: %+v, %v", m, err)
+	}
+	const version = `SELECT max(version)::text FROM schema_versions`
+	if got := askPostgres(t, opts.Path, version); got != "1" {
+		t.Errorf("a dry run leaves version %s", got)
+	}
+	for range 2 { // the second one finds nothing to do
+		if _, err = migrate(t.Context(), opts, false, stepFiles(steps)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := askPostgres(t, opts.Path, version); got != "3" {
+		t.Errorf("version %s", got)
+	}
+	if got := askPostgres(t, opts.Path, `SELECT pg_get_indexdef('emails_extra'::regclass)`); !strings.Contains(got, "(team_id, last_event, id)") {
+		t.Errorf("an index of a step is not the one of the schema: %s", got)
+	}
+}
+
+// TestAStepThatLeadsElsewhereIsRefused: of what is not as the schema makes it nothing stays, in
+// a dry run neither.
+func TestAStepThatLeadsElsewhereIsRefused(t *testing.T) {
+	t.Parallel()
+	schema := schemaText(t) + "CREATE TABLE extra (id TEXT NOT NULL PRIMARY KEY, at INTEGER NOT NULL) STRICT;\n"
+	opts := Options{Path: newRemote(t), Schema: schema}
+	for name, tc := range map[string]struct{ step, want string }{
+		"it forgets a NOT NULL":  {`CREATE TABLE extra (id TEXT NOT NULL PRIMARY KEY, at INTEGER) STRICT;`, "it has extra.at bigint"},
+		"it makes one more":      {`CREATE TABLE extra (id TEXT NOT NULL PRIMARY KEY, at INTEGER NOT NULL) STRICT; CREATE INDEX extra_at ON extra (at);`, "extra_at"},
+		"PostgreSQL refuses it":  {`DROP TABLE teams;`, "depend on it"},
+		"it is of another table": {`CREATE TABLE other (id TEXT NOT NULL PRIMARY KEY) STRICT;`, "it lacks extra"},
+	} {
+		for _, dry := range []bool{true, false} {
+			_, err := migrate(t.Context(), opts, dry, stepFiles(map[string]string{"002_x.sql": tc.step}))
+			if err == nil || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	}
+	if got := askPostgres(t, opts.Path, `SELECT count(*)::text FROM schema_versions`); got != "1" {
+		t.Errorf("%s versions", got)
+	}
+}
+
+// TestMigrateSeesWhatARestoreLeftOut looks at a database that has the version and not the tables.
+func TestMigrateSeesWhatARestoreLeftOut(t *testing.T) {
+	t.Parallel()
+	opts := Options{Path: newRemote(t), Schema: schemaText(t)}
+	if _, err := Migrate(t.Context(), opts, true); err != nil {
+		t.Fatal(err)
+	}
+	onServer(t, opts.Path, `DROP INDEX units_due`)
+	if _, err := Migrate(t.Context(), opts, true); !errors.Is(err, ErrSchema) || !strings.Contains(err.Error(), "units_due") {
+		t.Errorf("an index is gone: %v", err)
+	}
+}
+
+// TestOtherBlanksAreTheSameSchema opens a database with a schema.sql that is only laid out
+// otherwise.
+func TestOtherBlanksAreTheSameSchema(t *testing.T) {
+	t.Parallel()
+	dsn, schema := newRemote(t), schemaText(t)
+	for _, text := range []string{strings.ReplaceAll(schema, "  ", " "), strings.ReplaceAll(schema, ",\n", ",\n\n\t")} {
+		d, err := Open(t.Context(), Options{Path: dsn, Schema: text})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := d.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestTablesOfAnotherUserAreRefusedInWords restores a dump as another user than the one of --db,
+// as pg_restore --no-owner does.
+func TestTablesOfAnotherUserAreRefusedInWords(t *testing.T) {
+	t.Parallel()
+	dsn := newRemote(t)
+	const user = "mailer_test_stranger"
+	onServer(t, dsn, `DO $$ BEGIN CREATE ROLE `+user+` LOGIN; EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL; END $$`, `GRANT CREATE, USAGE ON SCHEMA public TO `+user)
+	name := strings.Replace(dsn, "postgres:", "postgresql:", 1)
+	name = "postgres://" + user + "@" + name[strings.LastIndex(name, "@")+1:]
+	opts := Options{Path: name, Schema: schemaText(t), Create: true}
+	d, err := Open(t.Context(), opts)
+	if err == nil {
+		d.Close()
+	}
+	_, dry := Migrate(t.Context(), opts, true)
+	for _, err := range []error{err, dry} {
+		if !errors.Is(err, ErrSchema) || !strings.Contains(err.Error(), "--role="+user) {
+			t.Errorf("it is said: %v", err)
+		}
+	}
+}
+
+// TestTheNextCommandNamesTheDatabaseWithoutItsPassword has an older database say what to run.
+func TestTheNextCommandNamesTheDatabaseWithoutItsPassword(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]string{
+		"postgres://u:p@h:5433/d":                                 "postgres://u@h:5433/d",
+		"postgresql://u:p:q@a:1,b:2/d?sslmode=require&password=x": "postgresql://u@a:1,b:2/d?sslmode=require",
+		"postgres://h/d?password=x&sslpassword=y":                 "postgres://h/d",
+		"postgres:///d?host=/run/postgresql&user=u":               "postgres:///d?host=/run/postgresql&user=u",
+		"mailer.db": "mailer.db",
+		"postgres://u@h/d?target_session_attrs=read-write&options=": "postgres://u@h/d?target_session_attrs=read-write&options=",
+	} {
+		if got := address(name); got != want {
+			t.Errorf("%s: %s, want %s", name, got, want)
+		}
+	}
+	dsn := pgtest.Copy(t, newRemote(t), `UPDATE schema_versions SET version = 0`)
+	d, err := Open(t.Context(), Options{Path: dsn, Schema: schemaText(t)})
+	if err == nil {
+		d.Close()
+	}
+	if !errors.Is(err, ErrOld) || !strings.Contains(err.Error(), "mailer migrate --db "+dsn) {
+		t.Errorf("%v", err)
+	}
+}

@@ -1,0 +1,247 @@
+package engine
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// movingSuffix is what the name of a file gets while a database is moved into it.
+const movingSuffix = ".moving"
+
+func jsonOfSQLite(column string) string { return "json(" + column + ")" }
+
+// fileSource begins to read a file, to which nobody writes from then on.
+func fileSource(ctx context.Context, path string) (*moveSide, error) {
+	s, err := fileSide(ctx, path, "mode=rw&_busy_timeout=5000&_synchronous=FULL&_dqs=0&_pragma=trusted_schema(0)&_pragma=temp_store(memory)&_pragma=cache_size(-8000)")
+	if err != nil {
+		return nil, err
+	}
+	if _, err := s.Exec("BEGIN IMMEDIATE"); err != nil {
+		return nil, errors.Join(fmt.Errorf("begin to move: %w", err), s.close())
+	}
+	return s, nil
+}
+
+// fileSide opens a file that others may have open too.
+func fileSide(ctx context.Context, path, how string) (*moveSide, error) {
+	pool, err := sql.Open("sqlite", dsn(path, how))
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", path, err)
+	}
+	pool.SetMaxOpenConns(1)
+	conn, err := pool.Conn(ctx)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("open %s: %w", path, err), pool.Close())
+	}
+	return &moveSide{Conn: newSession(conn, sqliteEngine{}), pool: pool, jsonText: jsonOfSQLite}, nil
+}
+
+// fileTarget is a file that is not there yet. It is written under another name.
+type fileTarget struct {
+	path   string // without links
+	schema string
+	lock   *os.File
+	writer *moveSide
+	reader *moveSide
+	later  []string // statements that make its indexes
+	done   bool
+}
+
+// newFileTarget finds where the file goes. Errors, in words: ErrNotFound.
+func newFileTarget(name, schema string) (*fileTarget, error) {
+	path, _, err := place(name, true)
+	if errors.Is(err, ErrNotDatabase) { // something is there, which free says
+		path, err = name, nil
+	}
+	if err == nil {
+		path, err = filepath.Abs(path)
+	}
+	return &fileTarget{path: path, schema: schema}, err
+}
+
+func (f *fileTarget) name() string { return f.path }
+
+func (f *fileTarget) staged() string { return f.path + movingSuffix }
+
+func (f *fileTarget) side() *moveSide { return f.reader }
+
+// free refuses a name that is taken: also the log of a database that is gone would become
+// part of this one.
+func (f *fileTarget) free() error {
+	for _, side := range []string{"", "-wal", "-journal"} {
+		if isThere(f.path + side) {
+			return refuse(ErrConflict, "%s is there already, and was left as it is; name a file that is not there with --to", f.path+side)
+		}
+	}
+	return nil
+}
+
+func (f *fileTarget) begin(ctx context.Context) (err error) {
+	if err := f.free(); err != nil {
+		return err
+	}
+	if f.lock, err = lockDatabase(f.path, f.path); err != nil {
+		return err
+	}
+	if err := f.clear(); err != nil {
+		return err
+	}
+	if err := createPrivate(f.staged()); err != nil {
+		return fmt.Errorf("create %s: %w", f.staged(), err)
+	}
+	if info, err := os.Stat(filepath.Dir(f.path)); err == nil {
+		if err := ownedLike(f.staged(), info); err != nil {
+			return fmt.Errorf("create %s: %w", f.staged(), err)
+		}
+	}
+	// Nobody needs what a process leaves that dies meanwhile: no journal, no sync.
+	f.writer, err = fileSide(ctx, f.staged(), "mode=rw&_auto_vacuum=2&_foreign_keys=0&_dqs=0&_pragma=trusted_schema(0)&_pragma=journal_mode(off)&_pragma=synchronous(off)&_pragma=temp_store(file)&_pragma=cache_size(-32000)")
+	if err != nil {
+		return err
+	}
+	return f.makeTables(ctx)
+}
+
+// makeTables makes the schema, but for its indexes: they are made faster of rows that are
+// there.
+func (f *fileTarget) makeTables(ctx context.Context) error {
+	if _, err := f.writer.conn.ExecContext(ctx, "BEGIN IMMEDIATE; "+f.schema); err != nil {
+		return fmt.Errorf("make schema: %w", err)
+	}
+	rows, err := f.writer.conn.QueryContext(ctx, `SELECT name, sql FROM sqlite_schema WHERE type = 'index' AND sql IS NOT NULL`)
+	if err != nil {
+		return fmt.Errorf("make schema: %w", err)
+	}
+	drop := ""
+	for rows.Next() {
+		var name, text string
+		if err := rows.Scan(&name, &text); err != nil {
+			return errors.Join(err, rows.Close())
+		}
+		drop += "DROP INDEX " + name + ";"
+		f.later = append(f.later, text)
+	}
+	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+		return fmt.Errorf("make schema: %w", err)
+	}
+	_, err = f.writer.conn.ExecContext(ctx, drop)
+	return err
+}
+
+func (f *fileTarget) fill(ctx context.Context, t *movedTable, rows *tableRows) error {
+	places := make([]string, len(t.columns))
+	for i, c := range t.columns {
+		places[i] = map[bool]string{true: "jsonb(?)", false: "?"}[c.json]
+	}
+	insert, err := f.writer.conn.PrepareContext(ctx, "/* into any table */ INSERT INTO "+t.name+" ("+strings.Join(t.columnNames(), ", ")+") VALUES ("+strings.Join(places, ", ")+")")
+	if err != nil {
+		return err
+	}
+	defer insert.Close()
+	for rows.Next() {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		// A context that can be canceled costs a goroutine a row.
+		if _, err := insert.ExecContext(context.WithoutCancel(ctx), rows.values...); err != nil {
+			return f.inWords(fmt.Errorf("%s: %w", t.keyOf(rows.values), err))
+		}
+	}
+	return rows.Err()
+}
+
+func (f *fileTarget) inWords(err error) error {
+	if isDiskFull(err) || isFull(err) {
+		return refuse(ErrFull, "the disk of %s has no room for the database, and nothing was moved; make room, or name a file on another disk", f.path)
+	}
+	return err
+}
+
+// finish makes the indexes, and has the file outlive a power cut before it is read again.
+func (f *fileTarget) finish(ctx context.Context) error {
+	names, err := stepNames(steps)
+	if err != nil {
+		return err
+	}
+	version := fmt.Sprintf("PRAGMA user_version = %d", baseVersion+len(names))
+	for _, text := range append(f.later, version, "COMMIT") {
+		if _, err := f.writer.conn.ExecContext(ctx, text); err != nil {
+			return f.inWords(fmt.Errorf("finish %s: %w", f.staged(), err))
+		}
+	}
+	err = f.writer.close()
+	if f.writer = nil; err != nil {
+		return fmt.Errorf("finish %s: %w", f.staged(), err)
+	}
+	if _, err := syncFile(f.staged()); err != nil {
+		return err
+	}
+	if f.reader, err = fileSide(ctx, f.staged(), "mode=ro&_query_only=1&_dqs=0&_pragma=trusted_schema(0)&_pragma=temp_store(memory)&_pragma=cache_size(-8000)"); err != nil {
+		return err
+	}
+	return f.sound(ctx)
+}
+
+// sound refuses what was written where it is not whole.
+func (f *fileTarget) sound(ctx context.Context) error {
+	rows, err := f.reader.conn.QueryContext(ctx, "PRAGMA foreign_key_check")
+	if err != nil {
+		return fmt.Errorf("check foreign keys: %w", err)
+	}
+	broken := rows.Next()
+	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+		return fmt.Errorf("check foreign keys: %w", err)
+	}
+	if broken {
+		return fmt.Errorf("%w: rows of the source lack what they belong to; mailer check names them, and nothing was moved", ErrDamaged)
+	}
+	return checkWhole(ctx, &f.reader.Conn)
+}
+
+// commit has the file take its name.
+func (f *fileTarget) commit(context.Context) error {
+	err := f.reader.close()
+	if f.reader = nil; err != nil {
+		return err
+	}
+	if err := f.free(); err != nil {
+		return err
+	}
+	if err := os.Rename(f.staged(), f.path); err != nil {
+		return err
+	}
+	f.done = true
+	return syncDir(filepath.Dir(f.path))
+}
+
+func (f *fileTarget) close() error {
+	var errs []error
+	for _, side := range []*moveSide{f.writer, f.reader} {
+		if side != nil {
+			errs = append(errs, side.close())
+		}
+	}
+	if f.lock == nil {
+		return errors.Join(errs...)
+	}
+	if !f.done {
+		errs = append(errs, f.clear())
+	}
+	return errors.Join(append(errs, f.lock.Close())...)
+}
+
+// clear removes what is not in place, also of an earlier process.
+func (f *fileTarget) clear() error {
+	for _, side := range []string{"-wal", "-shm", "-journal", ""} {
+		if err := os.Remove(f.staged() + side); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("remove what an earlier move left: %w", err)
+		}
+	}
+	return nil
+}

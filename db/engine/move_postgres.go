@@ -1,0 +1,264 @@
+package engine
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/stdlib"
+)
+
+func jsonOfPostgres(column string) string { return column + "::text" }
+
+// postgresSide connects to be long about a transaction: one side waits for the other as long
+// as that takes, which the server would end elsewhere.
+func postgresSide(ctx context.Context, url string) (*moveSide, error) {
+	e := &postgresEngine{}
+	if err := e.configure(url); err != nil {
+		return nil, err
+	}
+	e.config.DialFunc = (&net.Dialer{Timeout: dialPatience}).DialContext
+	e.config.RuntimeParams["tcp_user_timeout"] = "0"
+	for _, limit := range []string{"idle_in_transaction_session_timeout", "statement_timeout", "lock_timeout"} {
+		e.config.RuntimeParams[limit] = "0"
+	}
+	pool := stdlib.OpenDB(*e.config)
+	conn, err := pool.Conn(ctx)
+	if err != nil {
+		return nil, errors.Join(refusedOpen(Name(url), err), pool.Close())
+	}
+	return &moveSide{Conn: newSession(conn, e), pool: pool, jsonText: jsonOfPostgres}, nil
+}
+
+// postgresSource begins to read a database, to which nobody writes from then on: each group
+// of writes begins with the row of changes. node is this process, whose row is held too, so
+// that nobody takes the work over.
+func postgresSource(ctx context.Context, url, node string) (*moveSide, error) {
+	s, err := postgresSide(ctx, url)
+	if err != nil {
+		return nil, err
+	}
+	if err := holdAll(ctx, s.conn, node); err != nil {
+		return nil, errors.Join(fmt.Errorf("begin to move: %w", err), s.close())
+	}
+	return s, nil
+}
+
+func holdAll(ctx context.Context, conn *sql.Conn, node string) error {
+	if _, err := conn.ExecContext(ctx, "BEGIN ISOLATION LEVEL REPEATABLE READ"); err != nil {
+		return err
+	}
+	// A snapshot is taken by the first statement that reads: the lock comes before it.
+	if _, err := conn.ExecContext(ctx, "LOCK TABLE changes IN EXCLUSIVE MODE"); err != nil {
+		return err
+	}
+	var restored, timeline bool
+	err := conn.QueryRowContext(ctx, readOrigin).Scan(&restored, &timeline)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return err
+	}
+	if restored {
+		return refuse(ErrConflict, "the database was restored since a server worked on it, so what waits there may have left since: mailer restore --mark --db … holds that; then move it")
+	}
+	var id string
+	err = conn.QueryRowContext(ctx, `SELECT id FROM nodes WHERE id = $1 AND dead IS NULL FOR KEY SHARE`, node).Scan(&id)
+	if errors.Is(err, sql.ErrNoRows) {
+		return errFenced
+	}
+	return err
+}
+
+// postgresTarget is a database without rows, in which all is made in one transaction.
+type postgresTarget struct {
+	url, schema string
+	tables      []*movedTable
+	writer      *moveSide
+	later       []string // statements that make its indexes and foreign keys
+}
+
+func (p *postgresTarget) name() string { return Name(p.url) }
+
+func (p *postgresTarget) side() *moveSide { return p.writer }
+
+func (p *postgresTarget) begin(ctx context.Context) (err error) {
+	if p.writer, err = postgresSide(ctx, p.url); err != nil {
+		return err
+	}
+	conn := p.writer.conn
+	if err := checkPostgres(ctx, conn, p.name(), nil); err != nil {
+		return err
+	}
+	if _, err := conn.ExecContext(ctx, beginGroup); err != nil {
+		return fmt.Errorf("begin to move: %w", err)
+	}
+	if err := p.clear(ctx, conn); err != nil {
+		return err
+	}
+	return p.makeTables(ctx, conn)
+}
+
+// clear refuses a database in which something is, and has nothing be there. Errors, in
+// words: ErrConflict, ErrInUse, ErrNotDatabase, ErrOld, ErrNew, ErrSchema.
+func (p *postgresTarget) clear(ctx context.Context, conn *sql.Conn) error {
+	var alone bool
+	if err := conn.QueryRowContext(ctx, `SELECT pg_try_advisory_xact_lock(hashtext('mailer schema'))`).Scan(&alone); err != nil {
+		return fmt.Errorf("look at %s: %w", p.name(), err)
+	}
+	if !alone {
+		return refuse(ErrInUse, "another mailer is making the tables of %s; wait until it is through", p.name())
+	}
+	found, err := findTables(ctx, conn)
+	switch {
+	case err != nil:
+		return fmt.Errorf("look at %s: %w", p.name(), err)
+	case found.ours:
+		return p.drop(ctx, conn)
+	case found.tables > 0:
+		return refuse(ErrConflict, "%s holds the tables of another program, and was left as it is; name an empty database with --to", p.name())
+	}
+	return nil
+}
+
+// drop removes the tables of this program's schema where nothing is in them but the first
+// team. The locks keep others from filling them meanwhile.
+func (p *postgresTarget) drop(ctx context.Context, conn *sql.Conn) error {
+	names, err := stepNames(steps)
+	if err != nil {
+		return err
+	}
+	if err := fitsPostgres(ctx, conn, p.url, baseVersion+len(names), p.schema); err != nil {
+		return err
+	}
+	all := []string{"schema_versions", "changes", "writes", "nodes", "origin"}
+	for _, t := range p.tables {
+		all = append(all, t.name)
+	}
+	if _, err := conn.ExecContext(ctx, "LOCK TABLE "+strings.Join(all, ", ")+" IN ACCESS EXCLUSIVE MODE"); err != nil {
+		return fmt.Errorf("lock the tables of %s: %w", p.name(), err)
+	}
+	w, err := leading(ctx, conn, Options{}, DefaultBeat)
+	if err != nil {
+		return fmt.Errorf("look who works on %s: %w", p.name(), err)
+	}
+	if w != nil && w.silent < deadAfter*DefaultBeat {
+		return refuse(ErrInUse, "%s is worked on by a mailer serve (%s); stop all of them first", p.name(), w.address)
+	}
+	for _, t := range p.tables {
+		n, err := p.writer.count(ctx, t)
+		if err != nil {
+			return err
+		}
+		if n > 1 || n == 1 && t.name != "teams" {
+			return refuse(ErrConflict, "%s is not empty (%s: %d rows), and was left as it is; name an empty database with --to", p.name(), t.name, n)
+		}
+	}
+	_, err = conn.ExecContext(ctx, "DROP TABLE "+strings.Join(all, ", "))
+	return err
+}
+
+func (p *postgresTarget) makeTables(ctx context.Context, conn *sql.Conn) error {
+	names, err := stepNames(steps)
+	if err != nil {
+		return err
+	}
+	var made []string
+	own, keys := postgresStatements(p.schema, map[string][]string{})
+	for _, text := range own {
+		if tableName.MatchString(text) {
+			made = append(made, text)
+		} else {
+			p.later = append(p.later, text)
+		}
+	}
+	p.later = append(p.later, keys...)
+	if _, err := conn.ExecContext(ctx, strings.Join(made, ";\n")+";\n"+postgresOwn); err != nil {
+		return fmt.Errorf("make schema: %w", err)
+	}
+	if _, err := conn.ExecContext(ctx, `INSERT INTO schema_versions (version, sum, made_at) VALUES ($1, $2, `+postgresNow+`)`, baseVersion+len(names), schemaSum(p.schema)); err != nil {
+		return fmt.Errorf("make schema: %w", err)
+	}
+	return nil
+}
+
+// fill copies in PostgreSQL's binary form. What it would not take is named before it is sent.
+func (p *postgresTarget) fill(ctx context.Context, t *movedTable, rows *tableRows) error {
+	rows.check = t.fitsPostgres
+	return p.writer.conn.Raw(func(driver any) error {
+		_, err := driver.(*stdlib.Conn).Conn().CopyFrom(ctx, pgx.Identifier{t.name}, t.columnNames(), rows)
+		if rows.err != nil { // it comes back in the words of the server
+			return rows.err
+		}
+		return err
+	})
+}
+
+// finish makes indexes and foreign keys, and has the server know what is in the tables:
+// until it looks by itself, it would read them from end to end.
+func (p *postgresTarget) finish(ctx context.Context) error {
+	for _, text := range append(p.later, "ANALYZE") {
+		if _, err := p.writer.conn.ExecContext(ctx, text); err != nil {
+			return fmt.Errorf("finish the tables of %s: %s: %w", p.name(), text, err)
+		}
+	}
+	return nil
+}
+
+func (p *postgresTarget) commit(context.Context) error {
+	_, err := newQueued(p.writer.conn).finish()
+	return err
+}
+
+func (p *postgresTarget) close() error {
+	if p.writer == nil {
+		return nil
+	}
+	return p.writer.close()
+}
+
+// fitsPostgres refuses a row with a text that PostgreSQL does not take, or could not look
+// into. Error: errText, in words.
+func (t *movedTable) fitsPostgres(values []any) error {
+	for i, v := range values {
+		text, ok := v.(string)
+		if !ok {
+			continue
+		}
+		lack := ""
+		switch {
+		case strings.ContainsRune(text, 0) || t.columns[i].json && holdsNUL(text):
+			lack = "a character NUL"
+		case !utf8.ValidString(text):
+			lack = "bytes that are no UTF-8"
+		default:
+			continue
+		}
+		return refuse(errText, "PostgreSQL does not take the text in %s of %s (%s), in which there is %s: nothing was moved; change or delete it, and move again", t.columns[i].name, t.name, t.keyOf(values), lack)
+	}
+	return nil
+}
+
+var errText = errors.New("db: a text that PostgreSQL does not take")
+
+// holdsNUL looks for a NUL in names and texts of a JSON object, where it is escaped.
+func holdsNUL(text string) bool {
+	if !strings.Contains(text, `\u0000`) {
+		return false
+	}
+	var object map[string]any
+	if err := json.Unmarshal([]byte(text), &object); err != nil {
+		return true
+	}
+	var all []string
+	for name, v := range object {
+		s, _ := v.(string)
+		all = append(all, name, s)
+	}
+	return slices.ContainsFunc(all, func(s string) bool { return strings.ContainsRune(s, 0) })
+}

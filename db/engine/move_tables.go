@@ -1,0 +1,249 @@
+package engine
+
+import (
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// movedTable is a table of schema.sql.
+type movedTable struct {
+	name    string
+	columns []movedColumn
+	keys    []int // its primary key: places in columns
+}
+
+type movedColumn struct {
+	name string
+	json bool // SQLite's JSONB, PostgreSQL's json
+}
+
+// movedTables are all that schema.sql makes.
+func movedTables(ctx context.Context, schema string) (tables []*movedTable, err error) {
+	pool, err := sql.Open("sqlite", "file::memory:")
+	if err != nil {
+		return nil, fmt.Errorf("make the schema in memory: %w", err)
+	}
+	defer pool.Close()
+	pool.SetMaxOpenConns(1) // Each connection would have a memory of its own
+	if _, err := pool.ExecContext(ctx, schema); err != nil {
+		return nil, fmt.Errorf("make the schema in memory: %w", err)
+	}
+	rows, err := pool.QueryContext(ctx, `SELECT t.name, c.name, c.type, c.pk FROM sqlite_schema AS t JOIN pragma_table_info(t.name) AS c
+		WHERE t.type = 'table' AND substr(t.name, 1, 7) <> 'sqlite_' ORDER BY t.name, c.cid`)
+	if err != nil {
+		return nil, fmt.Errorf("read the schema: %w", err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var table, column, kind string
+		var key int
+		if err := rows.Scan(&table, &column, &kind, &key); err != nil {
+			return nil, fmt.Errorf("read the schema: %w", err)
+		}
+		if len(tables) == 0 || tables[len(tables)-1].name != table {
+			tables = append(tables, &movedTable{name: table})
+		}
+		tables[len(tables)-1].add(movedColumn{column, jsonb.MatchString(column + " " + kind)}, key)
+	}
+	return tables, rows.Err()
+}
+
+// add adds a column, which has a place in the primary key or, with 0, none.
+func (t *movedTable) add(c movedColumn, key int) {
+	t.columns = append(t.columns, c)
+	for len(t.keys) < key {
+		t.keys = append(t.keys, 0)
+	}
+	if key > 0 {
+		t.keys[key-1] = len(t.columns) - 1
+	}
+}
+
+func (t *movedTable) columnNames() (names []string) {
+	for _, c := range t.columns {
+		names = append(names, c.name)
+	}
+	return names
+}
+
+// those leaves out of a table what is about one database alone.
+func (t *movedTable) those() string {
+	if t.name == "settings" {
+		return ` WHERE name <> '` + movedSetting + `'`
+	}
+	return ""
+}
+
+// keyOf names a row for people.
+func (t *movedTable) keyOf(values []any) string {
+	var out []string
+	for _, at := range t.keys {
+		out = append(out, fmt.Sprintf("%s %q", t.columns[at].name, fmt.Sprint(values[at])))
+	}
+	return strings.Join(out, ", ")
+}
+
+// moveSide is a connection on which one of both databases is read, in a transaction that
+// sees one snapshot.
+type moveSide struct {
+	Conn
+	pool     *sql.DB
+	jsonText func(column string) string // reads a column of JSON as a text
+}
+
+func (s *moveSide) close() error {
+	_, _ = s.conn.ExecContext(context.Background(), "ROLLBACK") // after a commit it is nothing
+	return errors.Join(s.Conn.close(), s.pool.Close())
+}
+
+// mark has the source know where it was moved to, and ends its transaction.
+func (s *moveSide) mark(ctx context.Context, m movedMark) error {
+	value, err := json.Marshal(m)
+	if err != nil {
+		return err
+	}
+	_, err = s.Exec(`INSERT INTO settings (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value`, movedSetting, value)
+	if err == nil {
+		_, err = s.conn.ExecContext(ctx, "COMMIT")
+	}
+	if err != nil {
+		return fmt.Errorf("mark the source as moved: %w", err)
+	}
+	return nil
+}
+
+func (s *moveSide) count(ctx context.Context, t *movedTable) (n int64, err error) {
+	if err := s.conn.QueryRowContext(ctx, "/* of any table */ SELECT count(*) FROM "+t.name+t.those()).Scan(&n); err != nil {
+		return 0, fmt.Errorf("count the rows of %s: %w", t.name, err)
+	}
+	return n, nil
+}
+
+// rows reads a table; ordered: by its primary key, in which SQLite stores it best.
+func (s *moveSide) rows(ctx context.Context, t *movedTable, ordered bool) (*tableRows, error) {
+	names := t.columnNames()
+	order := ""
+	for i, at := range t.keys {
+		order += map[bool]string{true: " ORDER BY ", false: ", "}[i == 0] + names[at]
+	}
+	if !ordered {
+		order = ""
+	}
+	for i, c := range t.columns {
+		if c.json {
+			names[i] = s.jsonText(c.name)
+		}
+	}
+	rows, err := s.conn.QueryContext(ctx, "/* of any table */ SELECT "+strings.Join(names, ", ")+" FROM "+t.name+t.those()+order)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", t.name, err)
+	}
+	r := &tableRows{Rows: rows, values: make([]any, len(names)), places: make([]any, len(names)), told: func() {}}
+	for i := range r.values {
+		r.places[i] = &r.values[i]
+	}
+	return r, nil
+}
+
+// tableRows are the rows of a table, of which each value is nil, an int64, a string or bytes.
+type tableRows struct {
+	*sql.Rows
+	values, places []any
+	told           func() // hears of each
+	check          func(values []any) error
+	err            error
+}
+
+// Next reads the next row.
+func (r *tableRows) Next() bool {
+	if r.err != nil || !r.Rows.Next() {
+		return false
+	}
+	if r.err = r.Scan(r.places...); r.err != nil {
+		return false
+	}
+	for i, v := range r.values {
+		if b, ok := v.([]byte); ok && b == nil { // an empty one is none to drivers
+			r.values[i] = []byte{}
+		}
+	}
+	if r.check != nil {
+		if r.err = r.check(r.values); r.err != nil {
+			return false
+		}
+	}
+	r.told()
+	return true
+}
+
+// Values is the row that was read, until the next one.
+func (r *tableRows) Values() ([]any, error) { return r.values, nil }
+
+// Err is why there was no next row; nil: it was the last.
+func (r *tableRows) Err() error {
+	if r.err != nil {
+		return r.err
+	}
+	return r.Rows.Err()
+}
+
+// sum reads a table and adds up the SHA-256 of its rows, whatever their order.
+func (s *moveSide) sum(ctx context.Context, t *movedTable, told func()) (MovedTable, error) {
+	rows, err := s.rows(ctx, t, false)
+	if err != nil {
+		return MovedTable{}, err
+	}
+	defer rows.Close()
+	rows.told = told
+	var row []byte
+	var total [sha256.Size]byte
+	n := int64(0)
+	for ; rows.Next(); n++ {
+		row = row[:0]
+		for i, v := range rows.values {
+			row = appendValue(row, v, t.columns[i].json)
+		}
+		one := sha256.Sum256(row)
+		for at := 0; at < len(one); at += 8 {
+			lane := total[at : at+8]
+			binary.BigEndian.PutUint64(lane, binary.BigEndian.Uint64(lane)+binary.BigEndian.Uint64(one[at:]))
+		}
+	}
+	return MovedTable{Table: t.name, Rows: n, Sum: hex.EncodeToString(total[:])}, rows.Err()
+}
+
+// appendValue writes a value as both engines hold it: its kind, its length and its bytes.
+func appendValue(row []byte, v any, isJSON bool) []byte {
+	switch v := v.(type) {
+	case nil:
+		return append(row, 'n')
+	case int64:
+		return binary.BigEndian.AppendUint64(append(row, 'i'), uint64(v))
+	case string:
+		if isJSON {
+			v = compact(v)
+		}
+		return append(binary.BigEndian.AppendUint64(append(row, 't'), uint64(len(v))), v...)
+	case []byte:
+		return append(binary.BigEndian.AppendUint64(append(row, 'b'), uint64(len(v))), v...)
+	}
+	return fmt.Appendf(row, "%T %v", v, v) // not of schema.sql
+}
+
+// compact is JSON without blanks, which SQLite does not keep.
+func compact(text string) string {
+	v := jsontext.Value(text)
+	if err := v.Compact(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)); err != nil {
+		return text
+	}
+	return string(v)
+}

@@ -1,0 +1,88 @@
+package engine
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgproto3"
+)
+
+// cutOff leaves a transaction of a server of which nothing more is heard: it holds what all
+// wait for, and its last message has not come whole. works is 1 for the one that works.
+func (g *several) cutOff(works int) {
+	g.t.Helper()
+	config, err := pgconn.ParseConfig(g.dsn)
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	const id = "11111111-2222-7333-8444-555555555555"
+	config.RuntimeParams["application_name"] = calledBy(id)
+	conn, err := pgconn.ConnectConfig(g.t.Context(), config)
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	g.t.Cleanup(func() { _ = conn.Close(context.Background()) }) // the other side ended it
+	for _, result := range []error{
+		conn.Exec(g.t.Context(), `DELETE FROM nodes`).Close(),
+		conn.ExecParams(g.t.Context(), `INSERT INTO nodes (id, started_at, seen_at, leads, address) VALUES ('`+id+`', 0, 0, $1, 'gone')`,
+			[][]byte{{'0' + byte(works)}}, nil, nil, nil).Read().Err,
+	} {
+		if result != nil {
+			g.t.Fatal(result)
+		}
+	}
+	f := conn.Frontend()
+	for _, text := range []string{beginGroup, lockGroups} {
+		f.SendParse(&pgproto3.Parse{Query: text})
+		f.SendBind(&pgproto3.Bind{})
+		f.SendExecute(&pgproto3.Execute{})
+	}
+	f.Send(&pgproto3.Flush{}) // without the Sync after which a transaction stands idle
+	if err := f.Flush(); err != nil {
+		g.t.Fatal(err)
+	}
+	for done := 0; done < 2; {
+		m, err := f.Receive()
+		if err != nil {
+			g.t.Fatal(err)
+		}
+		if _, ok := m.(*pgproto3.CommandComplete); ok {
+			done++
+		}
+	}
+}
+
+// wrote waits until d has written, which waits for what a silent server holds.
+func (g *several) wrote(d *DB) {
+	g.t.Helper()
+	done := make(chan error, 1)
+	go func() { done <- noteSoon(d, "x") }()
+	select {
+	case err := <-done:
+		if err != nil {
+			g.t.Error(err)
+		}
+	case <-time.After(patience):
+		g.t.Fatal("a write waits for a server that is gone")
+	}
+}
+
+func TestAServerThatWasCutOffInAMessageIsTakenOverFrom(t *testing.T) {
+	t.Parallel()
+	g := newSeveral(t)
+	g.beat = quickBeat
+	g.cutOff(1)
+	d := g.open()
+	g.works(d)
+	g.wrote(d)
+}
+
+func TestAServerThatWasCutOffInAMessageHoldsUpNobody(t *testing.T) {
+	t.Parallel()
+	g := newSeveral(t)
+	g.beat = quickBeat
+	g.cutOff(0)
+	g.wrote(g.open())
+}

@@ -1,0 +1,357 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net"
+	"reflect"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/stdlib"
+)
+
+// postgresEngine is a PostgreSQL database elsewhere. All processes write to it, a group at a
+// time: each begins by locking the same row, which is what SQLite's lock is. So a closure sees
+// all that was answered before, whoever did that, and whatever it reads stands until its commit.
+type postgresEngine struct {
+	config *pgx.ConnConfig
+	me     node
+	known  marks   // as of the last group of this process, with what it changed itself
+	now    marks   // of the group under way, without what it changes itself
+	bump   marks   // what it adds
+	before counted // of the writer's session, before it
+	own    int64   // groups of this process
+	last   int64   // the number of its last one among all; 0: it has none
+	writer string  // what this process is called among those that write, and among nodes
+	group  int64   // of its own, under way
+	beside bool    // others wrote before the last group that looked first
+	conns  conns
+	origin
+	locks time.Duration // how long a statement that writes waits for one
+}
+
+// postgresScheme is what the name of a database of PostgreSQL begins with.
+var postgresScheme = []string{"postgres://", "postgresql://"}
+
+// postgresName is the name of a database without what is secret in it, for people; empty: it
+// is not one of PostgreSQL.
+func postgresName(name string) string {
+	for _, scheme := range postgresScheme {
+		if rest, ok := strings.CutPrefix(name, scheme); ok {
+			rest, _, _ = strings.Cut(rest, "?")
+			return scheme + rest[strings.LastIndex(rest, "@")+1:]
+		}
+	}
+	return ""
+}
+
+// dialPatience is how long a connection may take to come about; silence is how long what
+// was sent may stay without any sign of the other side.
+const (
+	dialPatience = 3 * time.Second
+	silence      = 3 * time.Second
+)
+
+// configure reads the name of the database. What the server ends by itself are transactions
+// of a writer that stopped in their midst: others wait for them.
+func (e *postgresEngine) configure(name string) error {
+	secured, err := withTLS(name)
+	var config *pgx.ConnConfig
+	if err == nil {
+		config, err = pgx.ParseConfig(secured)
+	}
+	if err != nil {
+		return refuse(ErrNotDatabase, "--db %s can't be read: %s", postgresName(name), withoutSecrets(err))
+	}
+	if config.Database == "" {
+		return refuse(ErrNotDatabase, "--db %s names no database: it ends with /NAME", postgresName(name))
+	}
+	config.ConnectTimeout = dialPatience
+	config.DialFunc = e.conns.dial(&net.Dialer{Timeout: dialPatience, KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: time.Second, Interval: time.Second, Count: 2}, Control: userTimeout})
+	config.BuildFrontend = e.conns.frontend
+	config.RuntimeParams["application_name"] = calledBy(e.writer)
+	config.RuntimeParams["jit"] = "off"                                      // compiling costs more than any statement here
+	config.RuntimeParams["default_transaction_isolation"] = "read committed" // whatever role and database say
+	config.RuntimeParams["tcp_user_timeout"] = fmt.Sprint(silence.Milliseconds())
+	for setting, seconds := range map[string]string{"tcp_keepalives_idle": "1", "tcp_keepalives_interval": "1", "tcp_keepalives_count": "3"} {
+		config.RuntimeParams[setting] = seconds // in hours it would miss a machine that is gone
+	}
+	e.config = config
+	return nil
+}
+
+// calledBy is what the connections of a process are called on the server.
+func calledBy(writer string) string { return strings.TrimSpace("mailer " + writer) }
+
+// withoutSecrets is an error of the driver without the name that it repeats, in which a
+// password may stand.
+func withoutSecrets(err error) string {
+	var parse *pgconn.ParseConfigError
+	if errors.As(err, &parse) && parse.Unwrap() != nil {
+		return parse.Unwrap().Error()
+	}
+	return "it is not the URL of a PostgreSQL database"
+}
+
+// pool makes connections whose transactions may stand idle for a while. The ones that write
+// find all rows by index: a plan that was made while a table was empty, like the queue after a
+// quiet hour, would walk through all of it until PostgreSQL looks at the table again.
+func (e *postgresEngine) pool(idle time.Duration) *sql.DB {
+	config := e.config.Copy()
+	locks := lockTimeout
+	if idle == writerIdle {
+		config.RuntimeParams["enable_seqscan"] = "off"
+		locks = e.locks
+	}
+	config.RuntimeParams["lock_timeout"] = fmt.Sprint(locks.Milliseconds())
+	config.RuntimeParams["idle_in_transaction_session_timeout"] = fmt.Sprint(idle.Milliseconds())
+	return stdlib.OpenDB(*config)
+}
+
+// words returns a statement as PostgreSQL takes it.
+func (*postgresEngine) words(text string) string { return postgresWords(text) }
+
+func (*postgresEngine) postgres() bool { return true }
+
+// bind has truth be 1 and 0, as columns hold it, and texts be such as PostgreSQL takes. What
+// callers of the API send is refused where it can't be kept; words of others, like those of a
+// relay, are only told: a result must not get lost for one of their bytes.
+func (*postgresEngine) bind(args []any) []any {
+	for i, arg := range args {
+		if null, ok := arg.(sql.NullString); ok && null.Valid {
+			arg = null.String
+			args[i] = arg
+		}
+		switch v := reflect.ValueOf(arg); v.Kind() {
+		case reflect.Bool:
+			n := int64(0)
+			if v.Bool() {
+				n = 1
+			}
+			args[i] = n
+		case reflect.String:
+			if text := v.String(); !storable(text) {
+				args[i] = storableText(text)
+			}
+		case reflect.Pointer:
+			if text := v.Elem(); text.Kind() == reflect.String && !storable(text.String()) {
+				args[i] = storableText(text.String())
+			}
+		}
+	}
+	return args
+}
+
+// storable reports whether PostgreSQL takes a text.
+func storable(text string) bool {
+	return strings.IndexByte(text, 0) < 0 && utf8.ValidString(text)
+}
+
+// storableText has the sign for what is no character in the place of what it does not take.
+func storableText(text string) string {
+	return strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "\uFFFD")
+}
+
+func (e *postgresEngine) beginRead(ctx context.Context, d *DB, s *Conn) error {
+	const text = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+	if s.conn != nil && beginAhead(s, text) {
+		return nil
+	}
+	err := e.connect(ctx, d.ro, s) // also where the database was away since it was used last
+	if err == nil && !beginAhead(s, text) {
+		err = errors.New("a new connection was lost")
+	}
+	var pg *pgconn.PgError
+	if errors.As(err, &pg) {
+		return refusedOpen(d.name, err)
+	}
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrUnreachable, err)
+	}
+	return nil
+}
+
+// endRead ends the transaction of a read, all of which is answered.
+func (e *postgresEngine) endRead(s *Conn) error {
+	if !endAhead(s) {
+		_ = s.close() // the next read connects anew
+		s.conn, s.stmts = nil, map[string]*Statement{}
+	}
+	return nil
+}
+
+// Transactions may stand still that long: a writer's hold up all others.
+const (
+	writerIdle = 3 * time.Second
+	readerIdle = 5 * time.Minute
+)
+
+// open connects d, makes the schema of an empty database, and takes up the work where opts ask
+// for the lock.
+func (e *postgresEngine) open(ctx context.Context, d *DB, opts Options) (Conn, error) {
+	name := postgresName(opts.Path)
+	e.locks = cmp.Or(opts.locks, groupPatience)
+	d.name, e.writer = name, uuid.NewString() // not app.NewID: those begin once it is clear what time it is
+	if err := e.configure(opts.Path); err != nil {
+		return Conn{}, err
+	}
+	if way := TLSOf(opts.Path); way.Weak && opts.Lock {
+		d.log.Warn("the way to the database can be read or taken over by others on the network", "db", name, "sslmode", way.Mode, "help", "remove sslmode from the URL, or use sslmode=verify-full, with sslrootcert=FILE for your own certificate authority")
+	}
+	d.pool, d.ro = e.pool(writerIdle), e.pool(readerIdle)
+	d.pool.SetMaxIdleConns(0)
+	d.ro.SetMaxIdleConns(0)
+	conn, err := d.pool.Conn(ctx)
+	if err != nil {
+		return Conn{}, refusedOpen(name, err)
+	}
+	writer := newSession(conn, e)
+	writer.queue = newQueued(conn)
+	writer.queue.slowAfter, writer.queue.slow = time.Duration(float64(e.locks)*lookForLock), func(pid uint32) { lookWhoLocks(d, pid) }
+	err = e.prepare(ctx, d, conn, opts)
+	if lockedElsewhere(err) {
+		err = lockedOn(name, err)
+	}
+	if err != nil {
+		return Conn{}, errors.Join(err, conn.Close())
+	}
+	for range readers {
+		r := &Reader{Conn: newSession(nil, e)}
+		r.beside = &besides{}
+		if !opts.Lazy {
+			r.conn, err = d.ro.Conn(ctx)
+		}
+		if ctx.Err() != nil { // it was stopped
+			return Conn{}, errors.Join(ctx.Err(), writer.close())
+		}
+		if err != nil {
+			return Conn{}, errors.Join(refusedOpen(name, err), writer.close())
+		}
+		d.readers.put(r)
+		d.opened++
+	}
+	d.sync = func() error { return nil } // a commit is on the database's disk
+	return writer, nil
+}
+
+func (e *postgresEngine) prepare(ctx context.Context, d *DB, conn *sql.Conn, opts Options) (err error) {
+	if err := checkPostgres(ctx, conn, d.name, d.log); err != nil {
+		return err
+	}
+	if err := askTime(ctx, d, conn, opts); err != nil {
+		return err
+	}
+	if d.made, err = preparePostgresSchema(ctx, conn, d.name, opts); err != nil {
+		return err
+	}
+	if err := refuseMoved(ctx, conn, opts); err != nil {
+		return err
+	}
+	if opts.Lock {
+		warnOfPooler(ctx, d, conn)
+	}
+	if d.made {
+		d.log.Info("made a new database", "db", d.name)
+	}
+	if err := conn.QueryRowContext(ctx, lastGroup).Scan(&e.known.n, &e.known.rules, &e.known.erasures); err != nil {
+		return fmt.Errorf("open database %s: %w", d.name, err)
+	}
+	if opts.Lock {
+		e.me.cut = e.conns.cut
+		return e.me.join(ctx, d, e.writer, opts)
+	}
+	return nil
+}
+
+// simpleWithin runs texts that are parted by semicolons in one round trip, and hands each row to
+// take. It ends with ctx, and the connection with it.
+func (s *Conn) simpleWithin(ctx context.Context, text string, take func([]string)) error {
+	return s.conn.Raw(func(driver any) error {
+		results, err := driver.(*stdlib.Conn).Conn().PgConn().Exec(ctx, text).ReadAll()
+		for _, r := range results {
+			for _, row := range r.Rows {
+				values := make([]string, len(row))
+				for i, v := range row {
+					values[i] = string(v)
+				}
+				take(values)
+			}
+		}
+		return err
+	})
+}
+
+// lost reports whether the connection of s is gone.
+func (*postgresEngine) lost(s *Conn) bool {
+	closed := true // also where the pool says so
+	_ = s.conn.Raw(func(driver any) error {
+		closed = driver.(*stdlib.Conn).Conn().IsClosed()
+		return nil
+	})
+	return closed
+}
+
+func (e *postgresEngine) renew(ctx context.Context, d *DB, s *Conn) error {
+	if err := e.connect(ctx, d.pool, s); err != nil {
+		return err
+	}
+	return e.check(ctx, s.conn)
+}
+
+// connect puts another connection in the place of one that is lost.
+func (*postgresEngine) connect(ctx context.Context, pool *sql.DB, s *Conn) error {
+	_ = s.close() // it is lost
+	conn, err := pool.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	s.conn, s.stmts = conn, map[string]*Statement{}
+	if s.queue != nil {
+		s.queue.conn = conn
+	}
+	return nil
+}
+
+func (e *postgresEngine) cut() { e.conns.cut() }
+
+func (e *postgresEngine) sure() bool { return e.me.sure() }
+
+// version is as old as the last beat where others write.
+func (e *postgresEngine) version(d *DB) Version {
+	return Version{commits: d.commits.Load(), others: e.me.others.Load()}
+}
+
+func (*postgresEngine) sizes(d *DB) (s FileSizes, err error) {
+	if err := d.ro.QueryRow(`SELECT pg_database_size(current_database())`).Scan(&s.File); err != nil {
+		return s, fmt.Errorf("look at the size of the database: %w", noRoomFor(d, err))
+	}
+	s.DiskFree, err = DiskFree(".")
+	return s, err
+}
+
+func (*postgresEngine) space(ctx context.Context, d *DB) (Space, error) {
+	s := Space{Tables: map[string]int64{}}
+	rows, err := d.ro.QueryContext(ctx, `SELECT relname, pg_total_relation_size(oid) FROM pg_class WHERE relkind = 'r' AND relnamespace = current_schema()::regnamespace`)
+	if err != nil {
+		return s, fmt.Errorf("look at the sizes of the tables: %w", noRoomFor(d, err))
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var name string
+		var bytes int64
+		if err := rows.Scan(&name, &bytes); err != nil {
+			return s, fmt.Errorf("look at the sizes of the tables: %w", err)
+		}
+		s.Tables[name] = bytes
+		s.Total += bytes
+	}
+	return s, rows.Err()
+}

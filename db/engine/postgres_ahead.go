@@ -1,0 +1,120 @@
+package engine
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"encoding/binary"
+	"io"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgproto3"
+	"github.com/jackc/pgx/v5/stdlib"
+)
+
+// A read costs as many round trips as it has statements: its BEGIN leaves with the first of
+// them, and its end is sent without waiting for the answer, which the next read takes in.
+
+// answers are what a server sends on a connection, without the answer to a BEGIN that left
+// with a statement: the driver knows of the statement alone.
+type answers struct {
+	r     *bufio.Reader
+	begun bool // the answer to a BEGIN comes before all others
+	left  int  // of a message that is passed on while it is awaited
+}
+
+// Read implements io.Reader.
+func (a *answers) Read(p []byte) (int, error) {
+	for a.begun {
+		if a.left > 0 {
+			n, err := a.r.Read(p[:min(len(p), a.left)])
+			a.left -= n
+			return n, err
+		}
+		head, err := a.r.Peek(5)
+		if err != nil {
+			return 0, err
+		}
+		size := 1 + int(binary.BigEndian.Uint32(head[1:]))
+		switch head[0] {
+		case '1', '2', 'C': // ParseComplete, BindComplete, and CommandComplete, which ends it
+			end := head[0] == 'C'
+			if _, err := a.r.Peek(size); err != nil {
+				return 0, err
+			}
+			if _, err := a.r.Discard(size); err != nil {
+				return 0, err
+			}
+			a.begun = !end
+		case 'E': // what follows is left out
+			a.begun = false
+		default: // a notice
+			a.left = size
+		}
+	}
+	return a.r.Read(p)
+}
+
+// frontend has what the server sends pass through answers.
+func (c *conns) frontend(r io.Reader, w io.Writer) *pgproto3.Frontend {
+	a := &answers{r: bufio.NewReader(r)}
+	if k := keptOf(w); k != nil {
+		k.answers = a
+	}
+	return pgproto3.NewFrontend(a, w)
+}
+
+// keptOf is the connection below a driver's; nil: none of conns.
+func keptOf(w any) *kept {
+	if secured, ok := w.(*tls.Conn); ok {
+		w = secured.NetConn()
+	}
+	k, _ := w.(*kept)
+	return k
+}
+
+// onDriver hands the driver's connection of s, and what is known of it, to fn, which reports
+// whether it is in order.
+func onDriver(s *Conn, fn func(pg *pgconn.PgConn, k *kept) bool) (ok bool) {
+	err := s.conn.Raw(func(driver any) error {
+		pg := driver.(*stdlib.Conn).Conn().PgConn()
+		k := keptOf(pg.Conn())
+		ok = k != nil && !pg.IsClosed() && !pg.IsBusy() && fn(pg, k)
+		return nil
+	})
+	return ok && err == nil
+}
+
+// beginAhead has a BEGIN leave with the next statement. It reports whether the connection is
+// there, as far as that can be told without asking.
+func beginAhead(s *Conn, text string) bool {
+	return onDriver(s, func(pg *pgconn.PgConn, k *kept) bool {
+		for k.ending {
+			m, err := pg.ReceiveMessage(context.Background())
+			if err != nil {
+				return false
+			}
+			_, ready := m.(*pgproto3.ReadyForQuery)
+			k.ending = !ready
+		}
+		if hungUp(k.Conn) {
+			return false
+		}
+		f := pg.Frontend()
+		f.SendParse(&pgproto3.Parse{Query: text})
+		f.SendBind(&pgproto3.Bind{})
+		f.SendExecute(&pgproto3.Execute{})
+		k.answers.begun = true
+		return true
+	})
+}
+
+// endAhead sends a ROLLBACK without waiting for the answer, and reports whether that went.
+func endAhead(s *Conn) bool {
+	return onDriver(s, func(pg *pgconn.PgConn, k *kept) bool {
+		f := pg.Frontend()
+		f.SendQuery(&pgproto3.Query{String: "ROLLBACK"})
+		k.ending = f.Flush() == nil
+		return k.ending
+	})
+}

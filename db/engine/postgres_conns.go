@@ -1,0 +1,59 @@
+package engine
+
+import (
+	"context"
+	"net"
+	"sync"
+)
+
+// conns are the open connections of a process to its database.
+type conns struct {
+	mu   sync.Mutex
+	open map[*kept]bool
+}
+
+// kept is one of them.
+type kept struct {
+	net.Conn
+	of      *conns
+	answers *answers
+	ending  bool // the answer to the end of a read is still to come
+}
+
+// Close implements net.Conn.
+func (k *kept) Close() error {
+	k.of.mu.Lock()
+	delete(k.of.open, k)
+	k.of.mu.Unlock()
+	return k.Conn.Close()
+}
+
+// dial returns how to make connections that cut knows.
+func (c *conns) dial(d *net.Dialer) func(ctx context.Context, network, addr string) (net.Conn, error) {
+	return func(ctx context.Context, network, addr string) (net.Conn, error) {
+		conn, err := d.DialContext(ctx, network, addr)
+		if err != nil {
+			return nil, err
+		}
+		k := &kept{Conn: conn, of: c}
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if c.open == nil {
+			c.open = map[*kept]bool{}
+		}
+		c.open[k] = true
+		return k, nil
+	}
+}
+
+// cut breaks all of them: who waits for an answer hears at once that none comes. A database
+// that hangs, or whatever stands before it, may acknowledge what it is sent for ever.
+func (c *conns) cut() {
+	c.mu.Lock()
+	open := c.open
+	c.open = nil
+	c.mu.Unlock()
+	for k := range open {
+		_ = k.Conn.Close() // nobody reads what it says
+	}
+}

@@ -1,0 +1,92 @@
+package engine
+
+import (
+	"encoding/json"
+	"math"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// TestGroupsCostTheSameBesideALongTransaction writes groups beside a transaction that keeps all
+// versions of rows, like that of a pg_dump, and looks how much of the database the statements
+// read that each group begins with.
+func TestGroupsCostTheSameBesideALongTransaction(t *testing.T) {
+	t.Parallel()
+	dsn := newRemote(t)
+	d, err := Open(t.Context(), Options{Path: dsn, Schema: schemaText(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	c, err := pgx.Connect(t.Context(), dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close(t.Context())
+	for _, text := range []string{`BEGIN ISOLATION LEVEL REPEATABLE READ`, `SELECT count(*) FROM writes`} {
+		if _, err := c.Exec(t.Context(), text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write := func(groups int) {
+		for range groups {
+			if err := d.Write(t.Context(), func(tx *Tx) error { return tx.SetSetting("rule", []byte("1")) }); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	write(50)
+	before := blocksOfAGroup(t, d, dsn)
+	write(750)
+	for text, hit := range blocksOfAGroup(t, d, dsn) {
+		if hit > before[text]+4 { // the index of a longer table has one level more
+			t.Errorf("it reads %d blocks after 50 groups and %d after 800:\n%s", before[text], hit, text)
+		}
+	}
+}
+
+// blocksOfAGroup returns how many blocks the statements read that each group begins with, and
+// Each beat.
+func blocksOfAGroup(t *testing.T, d *DB, dsn string) map[string]int {
+	t.Helper()
+	c, err := pgx.Connect(t.Context(), dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close(t.Context())
+	if _, err := c.Exec(t.Context(), `SET enable_seqscan = off`); err != nil { // as the writer's
+		t.Fatal(err)
+	}
+	tx, err := c.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = tx.Rollback(t.Context()) }() // it only looked
+	blocks := map[string]int{}
+	for text, args := range map[string][]any{lockGroups: nil, noteGroup: {"other", int64(1), d.engine.(*postgresEngine).last}, `SELECT ` + saidBack: nil} {
+		blocks[text] = math.MaxInt
+		for range 3 { // WriteOne may read the catalog too, of which others tell that it has changed
+			blocks[text] = min(blocks[text], blocksOf(t, tx, text, args))
+		}
+	}
+	return blocks
+}
+
+// blocksOf runs a statement and returns how many blocks it read.
+func blocksOf(t *testing.T, tx pgx.Tx, text string, args []any) int {
+	t.Helper()
+	var plan []byte
+	if err := tx.QueryRow(t.Context(), `EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) `+text, args...).Scan(&plan); err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+	var read []struct {
+		Plan struct {
+			Hit int `json:"Shared Hit Blocks"`
+		}
+	}
+	if err := json.Unmarshal(plan, &read); err != nil {
+		t.Fatal(err)
+	}
+	return read[0].Plan.Hit
+}

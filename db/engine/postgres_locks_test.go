@@ -1,0 +1,89 @@
+package engine
+
+import (
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"mailer/app"
+)
+
+// TestALockOfSomebodyElseIsSaidAndWaitedFor has a transaction of another program hold what
+// groups of writes need, as an operator's psql may. New work is refused and the log names who
+// holds it; a result waits; and work continues once the lock is released.
+func TestALockOfSomebodyElseIsSaidAndWaitedFor(t *testing.T) {
+	t.Parallel()
+	for name, lock := range map[string]string{
+		"the row of all groups": `SELECT * FROM changes FOR UPDATE`,
+		"a table":               `LOCK TABLE settings IN SHARE ROW EXCLUSIVE MODE`,
+		"a table, for all":      `LOCK TABLE settings`,
+		"a row":                 `UPDATE settings SET value = value WHERE name = 'there'`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			heldUp(t, lock)
+		})
+	}
+}
+
+func heldUp(t *testing.T, lock string) {
+	dsn, log := newRemote(t), &logBuffer{}
+	d, err := Open(t.Context(), Options{Path: dsn, Schema: schemaText(t), Lock: true, Log: slog.New(slog.NewTextHandler(log, nil)), locks: time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	set := func(name string) func(*Tx) error {
+		return func(tx *Tx) error { return tx.SetSetting(name, []byte("1")) }
+	}
+	if err := d.Write(t.Context(), set("there")); err != nil {
+		t.Fatal(err)
+	}
+	c, err := pgx.Connect(t.Context(), dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close(t.Context())
+	for _, text := range []string{`BEGIN`, lock} {
+		if _, err := c.Exec(t.Context(), text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := d.Write(t.Context(), set("there")); !errors.Is(err, ErrLocked) {
+		t.Errorf("a write that waited for the lock: %v", err)
+	}
+	if err := d.Err(); !errors.Is(err, ErrLocked) {
+		t.Errorf("the store says %v of itself", err)
+	}
+	if err := d.Write(t.Context(), set("there")); !errors.Is(err, ErrLocked) {
+		t.Errorf("a write that comes later: %v", err)
+	}
+	if err := d.WriteVital(app.Awaited(t.Context()), set("there")); !errors.Is(err, ErrLocked) {
+		t.Errorf("an opt-out: %v", err)
+	}
+	result := d.WriteVitalAsync(t.Context(), set("there"))
+	deadline := time.Now().Add(patience) // a slow machine may be told at a later wait only
+	for text := log.String(); !strings.Contains(text, lock) || !strings.Contains(text, "the process"); text = log.String() {
+		if time.Now().After(deadline) {
+			t.Fatalf("the log does not name who holds it:\n%s", text)
+		}
+		time.Sleep(hindranceTick)
+	}
+	if _, err := c.Exec(t.Context(), `ROLLBACK`); err != nil {
+		t.Fatal(err)
+	}
+	if err := result(); err != nil {
+		t.Errorf("a result that waited: %v", err)
+	}
+	deadline = time.Now().Add(patience)
+	for d.Write(t.Context(), set("again")) != nil {
+		if time.Now().After(deadline) {
+			t.Fatalf("new work is not taken though the lock is gone: %v", d.Err())
+		}
+		time.Sleep(hindranceTick)
+	}
+}

@@ -1,0 +1,155 @@
+package engine
+
+import (
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/hex"
+	"fmt"
+	"log/slog"
+	"strings"
+
+	"mailer/app"
+	"mailer/app/kit/clock"
+)
+
+// postgresOwn is what a database of PostgreSQL has beside schema.sql: its version, the row that
+// Each group of writes locks, the last group of each process that writes, and the servers on
+// it: those that are dead by now and whose mail is freed too; and of which database it is
+// (Origin).
+const postgresOwn = `
+CREATE TABLE schema_versions (version bigint NOT NULL, sum text NOT NULL, made_at bigint NOT NULL);
+CREATE TABLE changes (id bigint NOT NULL PRIMARY KEY);
+INSERT INTO changes (id) VALUES (1);
+CREATE TABLE writes (n bigint NOT NULL PRIMARY KEY, writer text NOT NULL, own bigint NOT NULL, at bigint NOT NULL, rules bigint NOT NULL, erasures bigint NOT NULL);
+CREATE TABLE origin (database bigint NOT NULL, relation bigint NOT NULL, transaction bigint NOT NULL, timeline bigint NOT NULL);
+INSERT INTO writes (n, writer, own, at, rules, erasures) VALUES (0, '', 0, 0, 0, 0);
+CREATE TABLE nodes (id text NOT NULL PRIMARY KEY, started_at bigint NOT NULL, seen_at bigint NOT NULL, dead bigint, well bigint NOT NULL DEFAULT 0, freed bigint NOT NULL DEFAULT 0, leads bigint NOT NULL, address text NOT NULL);
+CREATE UNIQUE INDEX nodes_lead ON nodes (leads) WHERE leads = 1 AND dead IS NULL;
+`
+
+// createDatabase is the statement that makes a database as it has to be. The provider is named,
+// since a cluster may have another one by default.
+const createDatabase = `CREATE DATABASE … TEMPLATE template0 ENCODING 'UTF8' LOCALE_PROVIDER libc LC_COLLATE 'C' LC_CTYPE 'C'`
+
+// oldestPostgres is the version from which on a database is taken.
+const oldestPostgres = 15
+
+// postgresFacts are what a server says of itself.
+type postgresFacts struct {
+	version    string
+	number     int
+	provider   string // of the collation: c is the C library
+	collation  string
+	characters string
+	encoding   string
+	commit     string
+	standbys   string
+	readOnly   string
+}
+
+// checkPostgres refuses a database on which what is promised would not hold. Error: ErrSchema,
+// in words.
+func checkPostgres(ctx context.Context, conn *sql.Conn, name string, log *slog.Logger) error {
+	var f postgresFacts
+	err := conn.QueryRowContext(ctx, `SELECT version(), current_setting('server_version_num')::int, datlocprovider, datcollate, datctype, pg_encoding_to_char(encoding), current_setting('synchronous_commit'),
+		current_setting('synchronous_standby_names'), current_setting('transaction_read_only') FROM pg_database WHERE datname = current_database()`).
+		Scan(&f.version, &f.number, &f.provider, &f.collation, &f.characters, &f.encoding, &f.commit, &f.standbys, &f.readOnly)
+	if err != nil {
+		return fmt.Errorf("look at the database %s: %s", name, reason(err))
+	}
+	if err := f.refusal(name); err != nil {
+		return err
+	}
+	if f.standbys == "" && log != nil {
+		log.Warn("the database has no synchronous standby: if its machine is lost, so is what it has not copied elsewhere", "db", name)
+	}
+	return nil
+}
+
+// refusal is why a database with these facts is not taken; nil: it is. Error: ErrSchema, or
+// ErrUnreachable for one that takes no writes, in words.
+func (f *postgresFacts) refusal(name string) error {
+	switch {
+	case strings.Contains(f.version, "CockroachDB"):
+		return refuse(ErrSchema, "%s is CockroachDB, whose locks do not hold what is promised here; use PostgreSQL", name)
+	case f.number/10_000 < oldestPostgres:
+		return refuse(ErrSchema, "%s is PostgreSQL %d; at least %d is needed", name, f.number/10_000, oldestPostgres)
+	case f.encoding != "UTF8":
+		return refuse(ErrSchema, "%s has the encoding %s, must be UTF8; make it with "+createDatabase, name, f.encoding)
+	case f.provider != "c":
+		return refuse(ErrSchema, "%s has its collation from another provider than libc (%s), whose order is not that of bytes, so that lists would miss rows; make it with "+createDatabase, name, f.provider)
+	case !isC(f.collation) || !isC(f.characters):
+		return refuse(ErrSchema, "%s has the collation %s and the character type %s, both must be C, since lists are in the order of bytes; make it with "+createDatabase, name, f.collation, f.characters)
+	case f.commit == "off":
+		return refuse(ErrSchema, "%s has synchronous_commit = off, with which mail that was answered could get lost; set it to on", name)
+	case f.commit == "local" && f.standbys != "":
+		return refuse(ErrSchema, "%s has synchronous_commit = local, with which a commit does not wait for the standbys of synchronous_standby_names: mail that was answered could get lost when one of them takes over; set it to on", name)
+	case f.readOnly == "on":
+		return refuse(ErrUnreachable, "%s takes no writes: it is a standby, or set to read only; name the primary too, and add target_session_attrs=read-write", name)
+	}
+	return nil
+}
+
+// isC reports whether a locale knows bytes alone.
+func isC(locale string) bool { return locale == "C" || locale == "POSIX" }
+
+// schemaSum tells one schema from another, whatever blanks there are.
+func schemaSum(schema string) string {
+	sum := sha256.Sum256([]byte(strings.Join(strings.Fields(postgresSchema(schema)+postgresOwn), " ")))
+	return hex.EncodeToString(sum[:])
+}
+
+// preparePostgresSchema makes the schema of an empty database, which it reports, and refuses
+// WriteOne of another version. Errors: ErrOld, ErrNew, ErrSchema, ErrNotDatabase, ErrNotFound.
+func preparePostgresSchema(ctx context.Context, conn *sql.Conn, name string, opts Options) (made bool, err error) {
+	names, err := stepNames(steps)
+	if err != nil {
+		return false, err
+	}
+	want := baseVersion + len(names)
+	tx, err := conn.BeginTx(ctx, nil)
+	if err != nil {
+		return false, fmt.Errorf("open database %s: %w", name, err)
+	}
+	defer func() { _ = tx.Rollback() }() // after a commit it is nothing
+	ours, err := lockSchema(ctx, tx, name)
+	switch {
+	case err != nil:
+		return false, err
+	case ours:
+		return false, fitsPostgres(ctx, tx, opts.Path, want, opts.Schema)
+	case !opts.Create:
+		return false, refuse(ErrNotFound, "the database %s is empty; mailer migrate --db … makes its tables", name)
+	}
+	if _, err := tx.ExecContext(ctx, postgresSchema(opts.Schema)+postgresOwn); err != nil {
+		return false, refusedOpen(name, err)
+	}
+	now := clock.Now().UnixMilli()
+	if _, err := tx.ExecContext(ctx, "INSERT INTO teams (id, name, created_at) VALUES ($1, $2, $3)", app.NewID(), app.DefaultTeam, now); err != nil {
+		return false, fmt.Errorf("make first team: %w", err)
+	}
+	if _, err := tx.ExecContext(ctx, "INSERT INTO schema_versions (version, sum, made_at) VALUES ($1, $2, $3)", want, schemaSum(opts.Schema), now); err != nil {
+		return false, fmt.Errorf("make schema: %w", err)
+	}
+	return true, tx.Commit()
+}
+
+// fitsPostgres refuses the database of a URL that has another version or schema.
+func fitsPostgres(ctx context.Context, tx asker, url string, want int, schema string) error {
+	var have int
+	var sum string
+	name := Name(url)
+	if err := tx.QueryRowContext(ctx, `SELECT version, sum FROM schema_versions ORDER BY version DESC LIMIT 1`).Scan(&have, &sum); err != nil {
+		return fmt.Errorf("read schema version of %s: %w", name, err)
+	}
+	switch {
+	case have > want:
+		return newer(name, have, want)
+	case have < want:
+		return older(address(url), have, want)
+	case sum != schemaSum(schema):
+		return strange(name, "it was made of another schema.sql")
+	}
+	return nil
+}

@@ -1,0 +1,96 @@
+package engine
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"net"
+	"regexp"
+	"strings"
+
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// refusedOpen is why a database of PostgreSQL could not be opened, and what to do, in words for
+// who starts the program.
+func refusedOpen(name string, err error) error {
+	var pg *pgconn.PgError
+	if !errors.As(err, &pg) {
+		return refuse(ErrUnreachable, "the database %s can't be reached: %s; look whether PostgreSQL runs there, and at host and port in --db", name, reason(err))
+	}
+	switch pg.Code {
+	case "28P01", "28000":
+		return refuse(ErrUnreachable, "the database %s rejects the connection of --db: %s; check its user and password, and the server's pg_hba.conf", name, pg.Message)
+	case "3D000":
+		return refuse(ErrUnreachable, "the database %s is not there: %s; make it with "+createDatabase, name, pg.Message)
+	case "42704":
+		return refuse(ErrNotDatabase, "--db %s has an option that PostgreSQL does not know: %s", name, pg.Message)
+	case "42501":
+		return refuse(ErrSchema, "the user of --db may not work in %s: %s; make it the owner of the database: ALTER DATABASE … OWNER TO …", name, pg.Message)
+	case postgresCrowded:
+		return refuse(ErrUnreachable, "the database %s takes no more connections: %s; raise max_connections: about 10 for each server, and 3 for a command beside them", name, pg.Message)
+	}
+	return refuse(ErrUnreachable, "the database %s can't be used: %s", name, reason(err))
+}
+
+// postgresPrepared is the SQLSTATE of a statement that was prepared before, by somebody else
+// whose connection a pooler hands on.
+const postgresPrepared = "42P05"
+
+// postgresCrowded is the SQLSTATE of a server that takes no more connections.
+const postgresCrowded = "53300"
+
+// noRoomFor is an error of a question in words where the server takes no more connections.
+func noRoomFor(d *DB, err error) error {
+	var pg *pgconn.PgError
+	if errors.As(err, &pg) && pg.Code == postgresCrowded {
+		return refusedOpen(d.name, err)
+	}
+	return err
+}
+
+// reason is the last of what an error says: of a connection that failed, all addresses that
+// were tried stand before it.
+func reason(err error) string {
+	var pg *pgconn.PgError
+	if errors.As(err, &pg) && (strings.HasPrefix(pg.Message, "unsupported startup parameter") || pg.Code == postgresPrepared) {
+		return "the connection goes through a pooler, which is not supported: connect to PostgreSQL directly (" + pg.Message + ")"
+	}
+	if errors.As(err, &pg) {
+		return pg.Message
+	}
+	var op *net.OpError
+	if errors.As(err, &op) {
+		return op.Error()
+	}
+	var dns *net.DNSError
+	if errors.As(err, &dns) {
+		return "there is no host " + dns.Name + " (" + dns.Err + ")"
+	}
+	return strings.Join(strings.Fields(err.Error()), " ")
+}
+
+// otherURL refuses the name of a file that was meant as a URL, of which nothing is repeated: a
+// password may stand in it. Error: ErrNotDatabase.
+func otherURL(name string) error {
+	if strings.Contains(name, "://") || strings.HasPrefix(name, "postgres:") || strings.HasPrefix(name, "postgresql:") {
+		return refuse(ErrNotDatabase, "--db looks like a URL, and must be the path of a file, or begin with postgres://")
+	}
+	if conninfo.MatchString(name) {
+		return refuse(ErrNotDatabase, "--db looks like settings of a connection (host=… dbname=…), and must be the path of a file, or a URL: postgres://USER@HOST/DATABASE")
+	}
+	return nil
+}
+
+// conninfo finds names that libpq takes for a connection, beside URLs.
+var conninfo = regexp.MustCompile(`^\s*(host|hostaddr|port|dbname|user|password|passfile|service|sslmode|sslrootcert|target_session_attrs|application_name|connect_timeout|options)\s*=`)
+
+// warnOfPooler says where something on the way drops settings that the connections of a writer
+// come with.
+func warnOfPooler(ctx context.Context, d *DB, conn *sql.Conn) {
+	var idle int64
+	err := conn.QueryRowContext(ctx, `SELECT CAST(setting AS bigint) FROM pg_settings WHERE name = 'idle_in_transaction_session_timeout'`).Scan(&idle)
+	if err == nil && idle != writerIdle.Milliseconds() {
+		d.log.Warn("a pooler stands before the database and drops settings of connections: a server that is lost may hold up the others, and locks are waited for without an end", "db", d.name, "help", "name PostgreSQL itself in --db")
+	}
+}

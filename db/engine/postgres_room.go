@@ -1,0 +1,71 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// SQLSTATEs of a database that takes no writes for now. One that became a standby, or whose
+// provider sees its disk get full, takes reads alone.
+const (
+	postgresDiskFull = "53100"
+	postgresReadOnly = "25006"
+)
+
+// takesNone is why a database elsewhere takes no writes for now, in the store's terms; nil: it
+// is something else. The connection may be well.
+func takesNone(err error) error {
+	var pg *pgconn.PgError
+	if !errors.As(err, &pg) {
+		return nil
+	}
+	switch pg.Code {
+	case postgresLocked:
+		return refuse(ErrLocked, "somebody holds a lock on the database: %s", pg.Message)
+	case postgresDiskFull:
+		return refuse(ErrFull, "the disk of the database is full: %s", pg.Message)
+	case postgresReadOnly:
+		return refuse(ErrUnreachable, "the database takes no writes: %s", pg.Message)
+	}
+	return nil
+}
+
+// setTakesNone refuses new work until the database has room.
+func setTakesNone(d *DB, why, cause error) {
+	if errors.Is(why, ErrLocked) {
+		setLockedElsewhere(d, nil, cause)
+		return
+	}
+	next := time.Now()
+	d.hinder(why, next, "the database takes no writes: make room on its disk, or let it be the one that is written to", cause, func() error {
+		if time.Now().Before(next) {
+			return why
+		}
+		err := askRoom(d)
+		next = time.Now().Add(recoverEvery)
+		return err
+	})
+}
+
+// roomQuestion writes about as much as the reserve of a file, and takes it back.
+const roomQuestion = `BEGIN; CREATE TEMPORARY TABLE room_for_mail (text text); INSERT INTO room_for_mail SELECT repeat('x', 1900) FROM generate_series(1, 2200); ROLLBACK`
+
+// askRoom is nil where the database takes writes.
+func askRoom(d *DB) error {
+	ctx, cancel := context.WithTimeout(context.Background(), dialPatience)
+	defer cancel()
+	conn, err := d.pool.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	err = (&Conn{conn: conn}).simpleWithin(ctx, roomQuestion, func([]string) {})
+	var pg *pgconn.PgError
+	if errors.As(err, &pg) && takesNone(err) == nil {
+		return nil // the question is not allowed: the next write finds out
+	}
+	return err
+}

@@ -1,0 +1,150 @@
+package engine
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"log/slog"
+	"testing"
+	"time"
+
+	"mailer/app"
+)
+
+// TestPostgresThatTakesNoWritesForNow has the database answer each write to settings as it does
+// whose disk is full, or that takes reads alone. New work is refused as such; a result waits, is
+// written once there is room, and the store goes on.
+func TestPostgresThatTakesNoWritesForNow(t *testing.T) {
+	t.Parallel()
+	for code, want := range map[string]error{postgresDiskFull: ErrFull, postgresReadOnly: ErrUnreachable} {
+		t.Run(code, func(t *testing.T) { takesNoWrites(t, code, want) })
+	}
+}
+
+func takesNoWrites(t *testing.T, code string, want error) {
+	dsn := newRemote(t)
+	d, err := Open(t.Context(), Options{Path: dsn, Schema: schemaText(t), Create: true, Lock: true, Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := d.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	admin, err := sql.Open("pgx", dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer admin.Close()
+	do := func(text string) {
+		t.Helper()
+		if _, err := admin.ExecContext(t.Context(), text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	do(`CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'no room' USING ERRCODE = '` + code + `'; END $$`)
+	do(`CREATE TRIGGER refuse BEFORE INSERT OR UPDATE ON settings FOR EACH ROW EXECUTE FUNCTION refuse()`)
+	set := func(name string) func(*Tx) error {
+		return func(tx *Tx) error { return tx.SetSetting(name, []byte("1")) }
+	}
+	if err := d.Write(t.Context(), set("new")); !errors.Is(err, want) {
+		t.Errorf("new work: %v, want %v", err, want)
+	}
+	wait := d.WriteVitalAsync(t.Context(), set("result"))
+	written := make(chan error, 1)
+	go func() { written <- wait() }()
+	select {
+	case err := <-written:
+		t.Fatalf("a result was answered while there is no room: %v", err)
+	case <-time.After(3 * reachEvery):
+	}
+	if err := d.Write(t.Context(), set("other")); !errors.Is(err, want) {
+		t.Errorf("new work while a result waits: %v, want %v", err, want)
+	}
+	do(`DROP TRIGGER refuse ON settings`)
+	select {
+	case err := <-written:
+		if err != nil {
+			t.Errorf("the result that waited: %v", err)
+		}
+	case <-time.After(patience):
+		t.Fatal("the result is not written though there is room")
+	}
+	deadline := time.Now().Add(patience)
+	for d.Write(t.Context(), set("again")) != nil {
+		if time.Now().After(deadline) {
+			t.Fatalf("new work is not taken though there is room: %v", d.Err())
+		}
+		time.Sleep(hindranceTick)
+	}
+	for name, kept := range map[string]bool{"new": false, "result": true, "other": false, "again": true} {
+		err := d.Read(context.Background(), func(r *Reader) error { _, err := r.Setting(name); return err })
+		if kept != (err == nil) {
+			t.Errorf("%s: %v, kept should be %v", name, err, kept)
+		}
+	}
+}
+
+// TestWhoWaitsForAVitalWriteHearsSoonThatThereIsNoRoom: they are refused, while a result of
+// mail waits on; what was not begun for them is not written later.
+func TestWhoWaitsForAVitalWriteHearsSoonThatThereIsNoRoom(t *testing.T) {
+	t.Parallel()
+	dsn := newRemote(t)
+	d, err := Open(t.Context(), Options{Path: dsn, Schema: schemaText(t), Create: true, Lock: true, Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	admin, err := sql.Open("pgx", dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer admin.Close()
+	do := func(text string) {
+		t.Helper()
+		if _, err := admin.ExecContext(t.Context(), text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	do(`CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'no room' USING ERRCODE = '` + postgresDiskFull + `'; END $$`)
+	do(`CREATE TRIGGER refuse BEFORE INSERT OR UPDATE ON settings FOR EACH ROW EXECUTE FUNCTION refuse()`)
+	write := func(name string) chan error {
+		done := make(chan error, 1)
+		go func() {
+			done <- d.WriteVital(app.Awaited(t.Context()), func(tx *Tx) error { return tx.SetSetting(name, []byte("1")) })
+		}()
+		return done
+	}
+	result := d.WriteVitalAsync(t.Context(), func(tx *Tx) error { return tx.SetSetting("result", []byte("1")) })
+	for d.refusal() == nil {
+		time.Sleep(hindranceTick)
+	}
+	began := time.Now()
+	for name, done := range map[string]chan error{"a": write("a"), "b": write("b")} {
+		select {
+		case err := <-done:
+			if !errors.Is(err, ErrFull) {
+				t.Errorf("%s: %v, want that there is no room", name, err)
+			}
+		case <-time.After(patience):
+			t.Fatalf("%s is not answered", name)
+		}
+	}
+	if took := time.Since(began); took < answerWithin {
+		t.Errorf("they were answered after %s", took)
+	}
+	do(`DROP TRIGGER refuse ON settings`)
+	if err := result(); err != nil {
+		t.Errorf("the result that waited: %v", err)
+	}
+	if err := d.WriteVital(app.Awaited(t.Context()), func(tx *Tx) error { return tx.SetSetting("c", []byte("1")) }); err != nil {
+		t.Errorf("once there is room: %v", err)
+	}
+	for name, kept := range map[string]bool{"a": false, "b": false, "result": true, "c": true} {
+		_, err := Get(t.Context(), d, func(r *Reader) ([]byte, error) { return r.Setting(name) })
+		if kept != (err == nil) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

@@ -1,0 +1,83 @@
+package engine
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+var (
+	sqlComment = regexp.MustCompile(`--[^\n]*`)
+	integer    = regexp.MustCompile(`\bINTEGER\b`)
+	jsonb      = regexp.MustCompile(`\b(properties) +BLOB\b`) // SQLite's; json keeps numbers as they are written, and the order of keys
+	blob       = regexp.MustCompile(`\bBLOB\b`)
+	options    = regexp.MustCompile(`\)\s*STRICT(, WITHOUT ROWID)?$`)
+	reference  = regexp.MustCompile(`^\s*([a-z_]+) .*?(\s+REFERENCES ([a-z_]+) \(([a-z_]+)\)( ON DELETE CASCADE)?)`)
+	tableName  = regexp.MustCompile(`^CREATE TABLE ([a-z_]+) \(`)
+	primaryKey = regexp.MustCompile(`\bPRIMARY KEY \(([a-z_, ]+)\)|(?m)^\s*([a-z_]+) .*PRIMARY KEY`)
+	indexOn    = regexp.MustCompile(`(?s)^CREATE INDEX [a-z_]+ ON ([a-z_]+) \((.*?)\)( WHERE .*)?$`)
+)
+
+// postgresSchema writes schema.sql as PostgreSQL wants it. Foreign keys come last: some point forward.
+func postgresSchema(text string) string {
+	out, keys := postgresStatements(text, map[string][]string{})
+	return strings.Join(append(out, keys...), ";\n") + ";\n"
+}
+
+// postgresStepWords writes a step of the schema so. schema is what all steps lead to: indexes of
+// the tables that it makes end with their keys.
+func postgresStepWords(text, schema string) string {
+	clustered := map[string][]string{}
+	postgresStatements(schema, clustered)
+	out, keys := postgresStatements(text, clustered)
+	return strings.Join(append(out, keys...), ";\n") + ";\n"
+}
+
+// postgresStatements are those of postgresSchema: tables with their indexes, and foreign keys.
+// clustered are the keys of tables whose rows SQLite has in their order, to which it adds.
+func postgresStatements(text string, clustered map[string][]string) (out, keys []string) {
+	for _, s := range strings.Split(sqlComment.ReplaceAllString(text, ""), ";") {
+		s = oneALine(strings.TrimSpace(s))
+		if s == "" {
+			continue
+		}
+		s = jsonb.ReplaceAllString(s, "$1 json")
+		s = blob.ReplaceAllString(integer.ReplaceAllString(s, "bigint"), "bytea")
+		if m := tableName.FindStringSubmatch(s); m != nil && strings.HasSuffix(s, "WITHOUT ROWID") {
+			if key := primaryKey.FindStringSubmatch(s); key != nil {
+				clustered[m[1]] = strings.Split(cmp.Or(key[1], key[2]), ", ")
+			}
+		}
+		s = options.ReplaceAllString(withKey(s, clustered), ")")
+		if m := tableName.FindStringSubmatch(s); m != nil {
+			lines := strings.Split(s, "\n")
+			for i, line := range lines {
+				if r := reference.FindStringSubmatch(line); r != nil {
+					lines[i] = strings.Replace(line, r[2], "", 1)
+					keys = append(keys, fmt.Sprintf("ALTER TABLE %s ADD FOREIGN KEY (%s)%s", m[1], r[1], r[2]))
+				}
+			}
+			s = strings.Join(lines, "\n")
+		}
+		out = append(out, s)
+	}
+	return out, keys
+}
+
+// withKey has an index end with the key of its table's rows, as in SQLite: lists are in the
+// order of an index and, where that is the same for many, of the key.
+func withKey(text string, clustered map[string][]string) string {
+	m := indexOn.FindStringSubmatch(text)
+	if m == nil {
+		return text
+	}
+	columns := strings.Split(m[2], ", ")
+	for _, c := range clustered[m[1]] {
+		if !slices.Contains(columns, c) {
+			columns = append(columns, c)
+		}
+	}
+	return strings.Replace(text, "("+m[2]+")", "("+strings.Join(columns, ", ")+")", 1)
+}

@@ -1,0 +1,45 @@
+package engine
+
+import (
+	"database/sql"
+	"strings"
+	"testing"
+)
+
+// TestTextsThatPostgresDoesNotTakeAreKeptAllTheSame binds words of others, which come in any
+// bytes.
+func TestTextsThatPostgresDoesNotTakeAreKeptAllTheSame(t *testing.T) {
+	t.Parallel()
+	type words string
+	latin := "caf\xe9"
+	conn := postgresConn(t)
+	for _, tc := range []struct {
+		arg  any
+		want string
+	}{
+		{"plain é", "plain é"},
+		{"a\x00b", "a\uFFFDb"},
+		{latin, "caf\uFFFD"},
+		{&latin, "caf\uFFFD"},
+		{sql.NullString{String: latin, Valid: true}, "caf\uFFFD"},
+		{words("\xff\x00"), "\uFFFD\uFFFD"},
+	} {
+		var got string
+		if err := conn.QueryRow(t.Context(), `SELECT CAST($1 AS text)`, (&postgresEngine{}).bind([]any{tc.arg})...).Scan(&got); err != nil || got != tc.want {
+			t.Errorf("%q is kept as %q, %v", tc.arg, got, err)
+		}
+	}
+	if latin != "caf\xe9" {
+		t.Errorf("the caller's own became %q", latin)
+	}
+	var nothing *string
+	if got := (&postgresEngine{}).bind([]any{nothing}); got[0] != any(nothing) {
+		t.Errorf("no text became %v", got[0])
+	}
+	// The control: without this they are refused.
+	for _, text := range []string{"a\x00b", latin} {
+		if err := conn.QueryRow(t.Context(), `SELECT CAST($1 AS text)`, text).Scan(new(string)); err == nil || !strings.Contains(err.Error(), "22021") {
+			t.Errorf("%q is taken: %v", text, err)
+		}
+	}
+}

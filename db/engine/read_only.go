@@ -1,0 +1,73 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+)
+
+// OpenReadOnly opens a database that is not this server's, to read it: nothing of it
+// changes, it is not migrated, and no file stays beside it that was not there. Whoever
+// writes to it is answered ErrClosed. Errors, in words: ErrOld, ErrNew, ErrSchema,
+// ErrNotDatabase, ErrNotFound.
+func OpenReadOnly(ctx context.Context, path, schema string) (*DB, error) {
+	d := &DB{engine: sqliteEngine{}, name: path, log: slog.New(slog.DiscardHandler), readers: newReaderPool(readers), queue: make(chan *request), closing: make(chan struct{}), done: make(chan struct{}), given: make(chan struct{}), gone: make(chan struct{}),
+		failed: make(chan struct{})}
+	close(d.done) // there is no writer
+	if err := d.openReadOnly(ctx, path, schema); err != nil {
+		return nil, errors.Join(err, d.release())
+	}
+	return d, nil
+}
+
+func (d *DB) openReadOnly(ctx context.Context, path, schema string) error {
+	real, fresh, err := placeFile(path, false)
+	if err != nil {
+		return err
+	}
+	if fresh {
+		return refuse(ErrNotDatabase, "%s is empty", path)
+	}
+	d.path = real
+	mode := "mode=ro"
+	if logLength(real) == 0 && !isThere(real+"-shm") {
+		// Nobody has it open, so that it stands still; else SQLite would put its files beside.
+		mode = "mode=ro&immutable=1"
+	} else if !isThere(real + "-shm") {
+		d.leave = real + "-shm" // a copy with its log: SQLite makes its index of that
+	}
+	if err := d.openReaders(ctx, mode, false); err != nil {
+		return d.inWords(path, fmt.Errorf("open database %s: %w", path, err))
+	}
+	return d.Read(ctx, func(r *Reader) error { return fitsToRead(ctx, r, path, schema) })
+}
+
+// fitsToRead refuses a database of another version or schema. Errors: ErrOld, ErrNew,
+// ErrSchema, ErrNotDatabase.
+func fitsToRead(ctx context.Context, r *Reader, path, schema string) error {
+	names, err := stepNames(steps)
+	if err != nil {
+		return err
+	}
+	want := baseVersion + len(names)
+	have, err := userVersion(ctx, r.conn)
+	switch {
+	case err != nil:
+		return err
+	case have > want:
+		return newer(path, have, want)
+	case have == 0:
+		return refuse(ErrNotDatabase, "%s is another program's database", path)
+	case have < want:
+		return older(path, have, want)
+	}
+	return checkSchema(ctx, r.conn, Options{Path: path, Schema: schema})
+}
+
+func isThere(path string) bool {
+	_, err := os.Lstat(path)
+	return !errors.Is(err, fs.ErrNotExist)
+}

@@ -1,0 +1,62 @@
+package engine
+
+import (
+	"slices"
+	"testing"
+)
+
+func openReadersTest(t *testing.T) *DB {
+	t.Helper()
+	d, err := Open(t.Context(), Options{Path: NewFile(t), Schema: schemaText(t), Create: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { d.Close() })
+	return d
+}
+
+// TestOneReaderAtATime reads again and again, one after the other: only one connection
+// learns statements, and the others stay empty.
+func TestOneReaderAtATime(t *testing.T) {
+	d := openReadersTest(t)
+	var n int
+	for range 3 * readers {
+		if err := d.Read(t.Context(), func(r *Reader) error { return r.Row(`SELECT count(*) FROM teams`, nil, &n) }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	used := 0
+	for range readers {
+		<-d.readers.free
+		r := d.readers.take()
+		defer d.readers.put(r)
+		if len(r.stmts) > 0 {
+			used++
+		}
+	}
+	if used != 1 {
+		t.Errorf("%d of %d connections were used", used, readers)
+	}
+}
+
+// TestFreePagesPassesBy frees pages while a read goes on: it waits for the others
+// alone, and each reader is there afterwards, in the same order.
+func TestFreePagesPassesBy(t *testing.T) {
+	d := openReadersTest(t)
+	order := slices.Clone(d.readers.unused)
+	err := d.Read(t.Context(), func(r *Reader) error {
+		if err := d.FreePages(t.Context()); err != nil {
+			return err
+		}
+		if n := len(d.readers.free); n != readers-1 {
+			t.Errorf("%d readers are unused, want %d", n, readers-1)
+		}
+		return r.Row(`SELECT count(*) FROM teams`, nil, new(int))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(d.readers.unused, order) {
+		t.Error("the order changed")
+	}
+}

@@ -1,0 +1,91 @@
+package engine
+
+import (
+	"context"
+	"database/sql"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5/stdlib"
+)
+
+// IsRemote reports whether a name is that of a database elsewhere, and not of a file.
+func IsRemote(name string) bool { return postgresName(name) != "" }
+
+// Name is a database's name as people may see it: without a password.
+func Name(name string) string {
+	if IsRemote(name) {
+		return postgresName(name)
+	}
+	return name
+}
+
+// address is a name that another command takes, but for a password in it.
+func address(name string) string {
+	if !IsRemote(name) {
+		return name
+	}
+	scheme, rest, _ := strings.Cut(name, "://")
+	rest, query, _ := strings.Cut(rest, "?")
+	if at := strings.LastIndex(rest, "@"); at >= 0 {
+		user, _, _ := strings.Cut(rest[:at], ":")
+		rest = user + rest[at:]
+	}
+	given := slices.DeleteFunc(strings.Split(query, "&"), func(p string) bool {
+		return p == "" || strings.HasPrefix(p, "password=") || strings.HasPrefix(p, "sslpassword=")
+	})
+	if len(given) > 0 {
+		rest += "?" + strings.Join(given, "&")
+	}
+	return scheme + "://" + rest
+}
+
+// Beside is what the names of files begin with that lie beside a database; of one elsewhere
+// they lie in the working directory.
+func Beside(name string) string {
+	if IsRemote(name) {
+		return "mailer"
+	}
+	return name
+}
+
+// Folder is where the files lie that belong to a database.
+func Folder(name string) string { return filepath.Dir(Beside(name)) }
+
+// OnlyFiles refuses, in words, what is done to a database in a file alone.
+func OnlyFiles(name string) error {
+	if !IsRemote(name) {
+		return nil
+	}
+	return refuse(ErrNotDatabase, "%s is not a file: copies, restores and checks of it are made with PostgreSQL's own tools, like pg_dump, pg_restore and pg_amcheck; after a restore mailer restore --mark holds what waited there", Name(name))
+}
+
+// briefly connects to a database elsewhere for one question.
+func briefly(name string, patience time.Duration) (*sql.DB, error) {
+	e := &postgresEngine{}
+	if err := e.configure(name); err != nil {
+		return nil, err
+	}
+	e.config.ConnectTimeout = patience
+	return stdlib.OpenDB(*e.config), nil
+}
+
+// remoteInUse reports whether a server works on a database elsewhere.
+func remoteInUse(name string) bool {
+	pool, err := briefly(name, dialPatience)
+	if err != nil {
+		return false
+	}
+	defer pool.Close()
+	ctx, cancel := context.WithTimeout(context.Background(), dialPatience)
+	defer cancel()
+	tx, err := pool.BeginTx(ctx, nil)
+	if err != nil {
+		return false
+	}
+	defer func() { _ = tx.Rollback() }() // it only read
+	w, err := leading(ctx, tx, Options{}, DefaultBeat)
+	return err == nil && w != nil && w.silent < deadAfter*DefaultBeat
+}

@@ -1,0 +1,273 @@
+package engine
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"mailer/app/kit/clock"
+)
+
+// restoringSuffix is what the name of a database gets while it is made ready beside
+// the one in whose place it is put.
+const restoringSuffix = ".restoring"
+
+// Restore puts a copy in the place of a database, whose lock it holds. The copy is made
+// ready under another name; until Commit the database is untouched, and a process that
+// dies in between leaves either the one or the other in its place.
+type Restore struct {
+	name string // of the database, as it was given
+	path string // without links
+	file string // the copy that is restored
+	lock *os.File
+}
+
+// BeginRestore checks that file is a sound database of this program's version, and
+// copies it beside the database at path, which need not be there. Errors: ErrInUse,
+// ErrOld, ErrNew, ErrSchema, ErrNotDatabase, ErrNotFound, ErrDamaged, ErrFull, in words.
+func BeginRestore(ctx context.Context, path, file, schema string) (*Restore, error) {
+	real, fresh, err := placeFile(path, true)
+	if err != nil {
+		return nil, err
+	}
+	r := &Restore{name: path, path: real, file: file}
+	if err := r.checkFile(fresh); err != nil {
+		return nil, err
+	}
+	if r.lock, err = lockDatabase(path, real); err != nil {
+		return nil, err
+	}
+	if err := r.stage(ctx, schema); err != nil {
+		return nil, errors.Join(err, r.Close())
+	}
+	return r, nil
+}
+
+// Staged is where the copy is made ready.
+func (r *Restore) Staged() string { return r.path + restoringSuffix }
+
+// Path is where the database stands, without links.
+func (r *Restore) Path() string { return r.path }
+
+// Close removes what is not in place, and hands the lock back.
+func (r *Restore) Close() error {
+	return errors.Join(r.clear(), r.lock.Close())
+}
+
+func (r *Restore) clear() error {
+	var errs []error
+	for _, side := range []string{"-wal", "-shm", "-journal", ""} {
+		if err := os.Remove(r.Staged() + side); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			errs = append(errs, fmt.Errorf("remove what an earlier restore left: %w", err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// checkFile refuses a file that can't be restored from.
+func (r *Restore) checkFile(fresh bool) error {
+	info, err := os.Stat(r.file)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return refuse(ErrNotFound, "there is no file %s", r.file)
+	case err != nil:
+		return fmt.Errorf("restore %s: %w", r.file, err)
+	case !info.Mode().IsRegular():
+		return refuse(ErrNotDatabase, "%s is not a file that can be restored; name a backup", r.file)
+	}
+	if there, err := os.Stat(r.path); err == nil && os.SameFile(info, there) {
+		return refuse(ErrConflict, "%s is the database itself; name a backup of it", r.file)
+	}
+	ok, err := beginsAsDatabase(r.file)
+	if err != nil {
+		return fmt.Errorf("restore %s: %w", r.file, err)
+	}
+	if !ok {
+		return refuse(ErrNotDatabase, "%s is not a database, so nothing was restored; one that was encrypted or packed must be opened first", r.file)
+	}
+	return nil
+}
+
+func (r *Restore) stage(ctx context.Context, schema string) error {
+	if err := r.clear(); err != nil {
+		return err
+	}
+	for _, side := range []string{"", "-wal"} { // a plain copy may have come with its log
+		err := r.stageFile(side)
+		if errors.Is(err, fs.ErrNotExist) && side != "" {
+			continue
+		}
+		if isDiskFull(err) {
+			return refuse(ErrFull, "the disk of %s has no room for %s beside what is there, and nothing was changed; make room, or name a database on another disk", r.name, r.file)
+		}
+		if err != nil {
+			return fmt.Errorf("copy %s to %s: %w", r.file, r.Staged(), err)
+		}
+	}
+	return r.checkStaged(ctx, schema)
+}
+
+func isDiskFull(err error) bool {
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
+}
+
+func (r *Restore) stageFile(side string) error {
+	from, err := os.Open(r.file + side)
+	if err != nil {
+		return err
+	}
+	defer from.Close()
+	to, err := os.OpenFile(r.Staged()+side, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(to, from)
+	return errors.Join(err, to.Close())
+}
+
+// checkStaged refuses a copy that is damaged, or that this program can't open.
+func (r *Restore) checkStaged(ctx context.Context, schema string) error {
+	pool, err := sql.Open("sqlite", dsn(r.Staged(), "mode=rw&_busy_timeout=5000&_synchronous=FULL&_dqs=0&_pragma=trusted_schema(0)&_pragma=cache_size(-8000)"))
+	if err != nil {
+		return fmt.Errorf("open %s: %w", r.file, err)
+	}
+	defer pool.Close()
+	pool.SetMaxOpenConns(1)
+	conn, err := pool.Conn(ctx)
+	if err != nil {
+		return r.unsound(err)
+	}
+	s := newSession(conn, sqliteEngine{})
+	defer s.close()
+	have, err := userVersion(ctx, conn)
+	if err == nil && have < baseVersion {
+		return refuse(ErrNotDatabase, "%s is another program's database, so nothing was restored", r.file)
+	}
+	if err == nil {
+		_, err = prepareSchema(ctx, conn, Options{Path: r.file, Schema: schema})
+	}
+	if err == nil {
+		err = checkWhole(ctx, &s)
+	}
+	return r.unsound(err)
+}
+
+// unsound says of what is damaged that nothing was changed.
+func (r *Restore) unsound(err error) error {
+	if err != nil && (isDamage(err) || errors.Is(err, ErrDamaged)) {
+		return fmt.Errorf("%w: %s is damaged, so nothing was restored; take another backup, or see what mailer check --db %s names: %w", ErrDamaged, r.file, r.file, err)
+	}
+	return err
+}
+
+// Commit puts the staged copy in the place of the database and returns where that
+// stands now; empty: there was none.
+func (r *Restore) Commit(ctx context.Context) (setAside string, err error) {
+	if size := logLength(r.Staged()); size > 0 {
+		return "", fmt.Errorf("restore %s: %d bytes are left in the log of the copy", r.file, size)
+	}
+	if err := r.likeBefore(); err != nil {
+		return "", fmt.Errorf("have %s belong to who owns the database: %w", r.Staged(), err)
+	}
+	if _, err := syncFile(r.Staged()); err != nil {
+		return "", err
+	}
+	r.emptyLog(ctx)
+	aside := r.path + ".before-restore-" + clock.Now().UTC().Format("20060102T150405Z")
+	there, err := r.setAside(aside)
+	if err == nil {
+		err = os.Rename(r.Staged(), r.path)
+	}
+	if err == nil {
+		err = removeIfThere(r.path + "-shm")
+	}
+	if err = errors.Join(err, syncDir(filepath.Dir(r.path))); err != nil {
+		return "", fmt.Errorf("put the copy in the place of %s: %w", r.name, err)
+	}
+	if !there {
+		return "", nil
+	}
+	return aside, nil
+}
+
+// likeBefore has the copy have owner and mode of the database, or where there is none,
+// the owner of its folder: who restores is often root, and the server is not.
+func (r *Restore) likeBefore() error {
+	mode := fs.FileMode(0o600)
+	info, err := os.Stat(r.path)
+	if err == nil {
+		mode = info.Mode().Perm()
+	} else if info, err = os.Stat(filepath.Dir(r.path)); err != nil {
+		return err
+	}
+	return errors.Join(ownedLike(r.Staged(), info), os.Chmod(r.Staged(), mode))
+}
+
+// ownedLike has a file belong to who owns another one, as far as this process may say so.
+func ownedLike(path string, other fs.FileInfo) error {
+	owner, ok := other.Sys().(*syscall.Stat_t)
+	if !ok || os.Geteuid() != 0 {
+		return nil
+	}
+	return os.Chown(path, int(owner.Uid), int(owner.Gid))
+}
+
+// emptyLog moves the log of the database into its file, so that it is one file that is
+// set aside. A damaged database keeps its log.
+func (r *Restore) emptyLog(ctx context.Context) {
+	if logLength(r.path) == 0 {
+		return
+	}
+	pool, err := sql.Open("sqlite", dsn(r.path, "mode=rw&_busy_timeout=1000&_synchronous=FULL"))
+	if err != nil {
+		return
+	}
+	defer pool.Close()
+	pool.SetMaxOpenConns(1)
+	_, _ = pool.ExecContext(ctx, `PRAGMA wal_checkpoint(TRUNCATE)`)
+}
+
+// setAside has what is there take another name, and reports whether a database was there.
+// Without a log it has both names until the copy takes the first one. With a log it must
+// go before that: the log would be taken for one of the copy. For that moment there is no
+// database, and place refuses to make one.
+func (r *Restore) setAside(aside string) (there bool, err error) {
+	if _, err := os.Stat(r.path); errors.Is(err, fs.ErrNotExist) {
+		return false, renameIfThere(r.path+"-wal", aside+"-wal")
+	} else if err != nil {
+		return false, err
+	}
+	if logLength(r.path) == 0 {
+		err := os.Link(r.path, aside)
+		if err == nil {
+			return true, errors.Join(removeIfThere(r.path+"-wal"), syncDir(filepath.Dir(r.path)))
+		}
+		if !errors.Is(err, syscall.EPERM) && !errors.Is(err, errors.ErrUnsupported) {
+			return true, err
+		}
+	}
+	if err := os.Rename(r.path, aside); err != nil {
+		return true, err
+	}
+	return true, errors.Join(renameIfThere(r.path+"-wal", aside+"-wal"), syncDir(filepath.Dir(r.path)))
+}
+
+func renameIfThere(from, to string) error {
+	if err := os.Rename(from, to); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+func removeIfThere(path string) error {
+	if err := os.Remove(path); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}

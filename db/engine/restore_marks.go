@@ -1,0 +1,26 @@
+package engine
+
+import (
+	"time"
+
+	"github.com/go-json-experiment/json"
+)
+
+// CopiedAt returns when Copy made this database; the zero time if it is no copy.
+func (r *Reader) CopiedAt() (time.Time, error) {
+	value, err := r.Setting(markSetting)
+	if err != nil {
+		return time.Time{}, ignoreNotFound(err)
+	}
+	var m mark
+	if err := json.Unmarshal(value, &m); err != nil || m.At == 0 {
+		return time.Time{}, err
+	}
+	return time.UnixMilli(m.At).UTC(), nil
+}
+
+// ForgetCopied removes the mark of a copy, so that the database can be used by a server.
+func (tx *Tx) ForgetCopied() error {
+	err := tx.Write(`DELETE FROM settings WHERE name = ?`, markSetting)
+	return err
+}

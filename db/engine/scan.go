@@ -1,0 +1,189 @@
+package engine
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+
+	"mailer/app/kit/membudget"
+)
+
+// Scanner is the part of sql.Row and sql.Rows that a scan function needs.
+type Scanner interface{ Scan(dest ...any) error }
+
+// Exec runs a statement and returns the number of rows that it touched. Error:
+// ErrNotFound for a row whose parent is gone.
+func (s *Conn) Exec(query string, args ...any) (int64, error) {
+	stmt, err := s.Statement(query)
+	if err != nil {
+		return 0, err
+	}
+	if s.queue != nil {
+		s.queue.changes++
+	}
+	res, err := stmt.ExecContext(context.Background(), args...)
+	if err != nil {
+		return 0, orphan(err)
+	}
+	return res.RowsAffected()
+}
+
+// Row scans the first row of a query. Error: ErrNotFound where there is none.
+func (s *Conn) Row(query string, args []any, dest ...any) error {
+	stmt, err := s.Statement(query)
+	if err != nil {
+		return err
+	}
+	return notFound(ReadFault(query, s.firstRow(stmt, args).Scan(dest...)))
+}
+
+// firstRow is the first row of a query.
+func (s *Conn) firstRow(stmt *Statement, args []any) weighed {
+	row := stmt.QueryRowContext(context.Background(), args...)
+	for p := retries(0); p.again(row.Err()); {
+		row = stmt.QueryRowContext(context.Background(), args...)
+	}
+	return weighed{row, s.Budget}
+}
+
+// Exists is nil where a query for a number has a row, else ErrNotFound.
+func (s *Conn) Exists(query string, args ...any) error {
+	var n int
+	return s.Row(query, args, &n)
+}
+
+// What follows up to each is compiled anew for each type of row, so that it holds what the
+// type is needed for, and no more.
+
+// WriteOne returns what scan makes of the first row of a query. Error: ErrNotFound
+// where there is none.
+func One[T any](s *Conn, scan func(Scanner) (T, error), query string, args ...any) (v T, err error) {
+	stmt, err := s.Statement(query)
+	if err == nil {
+		v, err = scan(s.firstRow(stmt, args))
+		err = notFound(ReadFault(query, err))
+	}
+	return v, err
+}
+
+// List returns what scan makes of each row of a query.
+func List[T any](s *Conn, scan func(Scanner) (T, error), query string, args ...any) (out []T, err error) {
+	if err = s.Each(query, args, into(&out, scan)); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// Collect is list for a statement at hand that may end with ctx, and counts its rows
+// in an answer's room.
+func Collect[T any](ctx context.Context, in membudget.Room, stmt *Statement, scan func(Scanner) (T, error), args ...any) (out []T, err error) {
+	if err = each(ctx, in, stmt, args, into(&out, scan)); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// into appends what scan makes of a row.
+func into[T any](out *[]T, scan func(Scanner) (T, error)) func(Scanner) error {
+	return func(row Scanner) error {
+		v, err := scan(row)
+		if err == nil {
+			*out = append(*out, v)
+		}
+		return err
+	}
+}
+
+// Each hands every row of a query to take, until it fails.
+func (s *Conn) Each(query string, args []any, take func(Scanner) error) error {
+	stmt, err := s.Statement(query)
+	if err != nil {
+		return err
+	}
+	return ReadFault(query, each(context.Background(), s.Budget, stmt, args, take))
+}
+
+// Each hands every row of a statement to take, until it fails.
+func each(ctx context.Context, in membudget.Room, stmt *Statement, args []any, take func(Scanner) error) error {
+	rows, err := stmt.QueryContext(ctx, args...)
+	for p := retries(0); p.again(err); {
+		rows, err = stmt.QueryContext(ctx, args...)
+	}
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	row := weighed{rows, in}
+	for rows.Next() {
+		if err := take(row); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+// scanText scans a row of one text.
+func scanText(s Scanner) (string, error) {
+	var v string
+	err := s.Scan(&v)
+	return v, err
+}
+
+// notFound turns "no row" of the driver into ErrNotFound.
+func notFound(err error) error {
+	if errors.Is(err, sql.ErrNoRows) {
+		return ErrNotFound
+	}
+	return err
+}
+
+// ignoreNotFound turns ErrNotFound into nil.
+func ignoreNotFound(err error) error {
+	if errors.Is(err, ErrNotFound) {
+		return nil
+	}
+	return err
+}
+
+// oneRow turns "no row touched" into the error none.
+func oneRow(n int64, err, none error) error {
+	if err == nil && n == 0 {
+		return none
+	}
+	return err
+}
+
+// weighed is a row that counts in the room of the answer that it is read for.
+type weighed struct {
+	Scanner
+	room membudget.Room // nil: no bound
+}
+
+// Scan implements scanner. Errors: also the refusal of the room.
+func (w weighed) Scan(dest ...any) error {
+	if err := w.Scanner.Scan(dest...); err != nil || w.room == nil {
+		return err
+	}
+	return w.room.Count(rowWeight(dest))
+}
+
+// rowWeight returns about how many bytes a row takes that was scanned.
+func rowWeight(dest []any) int64 {
+	const column = 16 // the least that each takes
+	n := column * len(dest)
+	for _, d := range dest {
+		switch v := d.(type) {
+		case *string:
+			n += len(*v)
+		case *sql.NullString:
+			n += len(v.String)
+		case *[]byte:
+			n += len(*v)
+		case **string:
+			if *v != nil {
+				n += len(**v)
+			}
+		}
+	}
+	return int64(n)
+}

@@ -1,0 +1,41 @@
+package engine
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"time"
+
+	"mailer/app/kit/clock"
+)
+
+// Servers on several machines have to agree when something is due, expires or was made, also
+// where the clock of one is an hour off: all keep to the clock of the database.
+
+// askTime has this process keep to the clock of the database, if opts ask for that.
+func askTime(ctx context.Context, d *DB, conn *sql.Conn, opts Options) error {
+	if d.keepsTime = opts.Clock; !opts.Clock {
+		return nil
+	}
+	var shown int64
+	began := time.Now()
+	if err := conn.QueryRowContext(ctx, `SELECT `+postgresNow).Scan(&shown); err != nil {
+		return fmt.Errorf("ask %s for the time: %w", d.name, err)
+	}
+	keepTime(d, shown, began)
+	return nil
+}
+
+// keepTime hears the time, in Unix milliseconds, that the database answered with to a question
+// of that moment, and reports whether it is another one than this process took it to be.
+func keepTime(d *DB, shown int64, asked time.Time) (moved bool) {
+	if !d.keepsTime {
+		return false
+	}
+	by := clock.Keep(time.UnixMilli(shown), asked, time.Now())
+	if by != 0 {
+		d.log.Warn("this machine's clock is not that of the database, which all servers go by: set both right", "db", d.name,
+			"moved_by", by.Round(time.Millisecond).String(), "machine_ahead_by", clock.Ahead().Round(time.Millisecond).String())
+	}
+	return by != 0
+}

@@ -1,0 +1,68 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// Pages that nothing stands in are used again before the file grows, so some are kept:
+// keptPages, and one of keptShare of the whole file.
+const (
+	keptPages = 256
+	keptShare = 100
+)
+
+// Shrink hands unused pages back to the disk for about as long as budget, and returns
+// how long that kept others waiting and whether there are more. While pages are cleaned
+// (CleanPages) it does nothing, since it moves them.
+func (d *DB) Shrink(ctx context.Context, budget time.Duration) (took time.Duration, more bool, err error) {
+	if err := d.refusal(); err != nil || d.path == "" || !d.pages.TryLock() {
+		return 0, false, err
+	}
+	defer d.pages.Unlock()
+	err = d.run(ctx, func(s *Conn) error {
+		start := time.Now()
+		var free, count int64
+		if err := s.Row(`PRAGMA freelist_count`, nil, &free); err != nil {
+			return err
+		}
+		if err := s.Row(`PRAGMA page_count`, nil, &count); err != nil {
+			return err
+		}
+		if free -= keptPages + count/keptShare; free <= 0 {
+			return nil
+		}
+		n, err := s.vacuum(start, budget, free)
+		took, more = time.Since(start), n < free
+		return err
+	})
+	if err != nil {
+		return 0, false, fmt.Errorf("shrink the database: %w", err)
+	}
+	return took, more, nil
+}
+
+// vacuumStep is how many pages are moved without a look at the time.
+const vacuumStep = 8
+
+// vacuum moves pages from the end of the file into free ones and cuts it off behind
+// them, in one transaction: at most most pages.
+func (s *Conn) vacuum(start time.Time, budget time.Duration, most int64) (n int64, err error) {
+	rows, err := s.conn.QueryContext(context.Background(), fmt.Sprintf(`PRAGMA incremental_vacuum(%d)`, min(most, vacuumMost)))
+	if err != nil {
+		return 0, err
+	}
+	for rows.Next() { // a row for each page
+		if n++; n%vacuumStep == 0 && time.Since(start) > budget {
+			break
+		}
+	}
+	if err := rows.Close(); err != nil {
+		return n, err
+	}
+	return n, rows.Err()
+}
+
+// vacuumMost bounds what one transaction moves.
+const vacuumMost = 512

@@ -1,0 +1,159 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// errUnknown: no answer to a commit came.
+var errUnknown = errors.New("db: no answer to a commit")
+
+// reachEvery is how often the writer tries to reach a database that is away.
+const reachEvery = 200 * time.Millisecond
+
+// maxAway bounds the vital writes that wait in memory for the database, beside those that
+// stand in the queue.
+const maxAway = 10_000
+
+// away is a database that does not answer, or that takes no writes.
+type away struct {
+	d       *DB
+	s       *Conn
+	refusal error      // of new work
+	unknown bool       // group may have been committed
+	group   []*request // that was under way
+	vital   []*request // that came since
+}
+
+// reach is called with a group whose connection is lost, or that is not taken for now. Where no answer to its commit came,
+// it finds out what became of it; else those who can wait no longer are refused. Vital writes
+// wait until the database is back, and are to be run then, in their order, as rest. For group it
+// returns as commitSound does.
+func reach(d *DB, s *Conn, group []*request, cause error) (sound, rest []*request, err error) {
+	a := &away{d: d, s: s, refusal: takesNone(cause), unknown: errors.Is(cause, errUnknown), group: group}
+	answers := a.refusal != nil
+	if !answers {
+		a.refusal = unreachable(cause)
+	}
+	if !a.unknown {
+		a.group = keepVital(group, a.refusal)
+	}
+	d.waits.Store(&hindrance{a.refusal})
+	defer d.waits.Store(nil)
+	if answers {
+		setTakesNone(d, a.refusal, cause)
+		err = a.wait()
+	} else {
+		err = a.waitReached(cause)
+	}
+	if err != nil {
+		for _, r := range append(a.group, a.vital...) {
+			r.done <- err
+		}
+		return nil, nil, nil
+	}
+	return a.group, a.vital, nil
+}
+
+// waitReached is wait for a database that does not answer, and tells of it.
+func (a *away) waitReached(cause error) error {
+	a.d.hindered.Store(&hindrance{a.refusal})
+	began := time.Now()
+	a.d.log.Error("the database can't be reached; new work is refused, and what must be written waits", "db", a.d.name, "err", cause)
+	err := a.wait()
+	a.d.hindered.Store(nil)
+	if err == nil {
+		a.d.log.Info("the database is back", "db", a.d.name, "after", time.Since(began).Round(time.Millisecond))
+	}
+	return err
+}
+
+func unreachable(cause error) error { return fmt.Errorf("%w: %w", ErrUnreachable, cause) }
+
+// wait tries until the group is written, or the store fails or closes.
+func (a *away) wait() error {
+	tick := time.NewTicker(reachEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-a.d.closing: // Each try takes seconds
+			return ErrClosed
+		case <-a.d.given:
+			return ErrClosed
+		default:
+		}
+		done, err := a.try()
+		if done || err != nil {
+			return err
+		}
+		a.vital = slices.DeleteFunc(a.vital, func(r *request) bool { return r.begun.Load() }) // given up
+		for waiting := true; waiting; {
+			select {
+			case r := <-a.room():
+				a.take(r)
+			case <-a.d.failed:
+				return a.d.Err()
+			case <-a.d.closing:
+				return ErrClosed
+			case <-a.d.given:
+				return ErrClosed
+			case <-tick.C:
+				waiting = false
+			}
+		}
+	}
+}
+
+// Budget is the queue while there is room for what comes.
+func (a *away) room() <-chan *request {
+	if len(a.vital) >= maxAway {
+		return nil
+	}
+	return a.d.queue
+}
+
+// take keeps what must be written and refuses the rest.
+func (a *away) take(r *request) {
+	if r.vital {
+		a.vital = append(a.vital, r)
+		return
+	}
+	r.done <- a.refusal
+}
+
+// try connects and writes the group. done: it is written, or refused for a reason of its own.
+func (a *away) try() (done bool, err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), dialPatience)
+	defer cancel()
+	if errors.Is(a.refusal, ErrLocked) && a.d.hindered.Load() != nil {
+		return false, nil // Each try would wait for the lock
+	}
+	if err := a.d.engine.renew(ctx, a.d, a.s); errors.Is(err, errFenced) {
+		return false, a.d.settleFault(err)
+	} else if err != nil {
+		return false, nil // tried again
+	}
+	if a.unknown {
+		committed, err := a.d.engine.committed(ctx, a.s)
+		if committed || err != nil {
+			return committed, nil
+		}
+		a.unknown = false
+	}
+	if len(a.group) == 0 {
+		return true, nil
+	}
+	group, err := a.d.commitSound(a.s, a.group)
+	a.group = group
+	if err != nil && a.d.engine.lost(a.s) {
+		a.unknown = errors.Is(err, errUnknown)
+		return false, nil
+	}
+	if takesNone(err) != nil {
+		return false, nil
+	}
+	return true, a.d.settleFault(err)
+}

@@ -1,0 +1,52 @@
+package engine_test
+
+import (
+	"testing"
+	"time"
+
+	"mailer/db"
+)
+
+func TestVersionsTellOfChanges(t *testing.T) {
+	path := engine.NewFile(t)
+	d := open(t, path)
+	other, err := engine.Open(t.Context(), engine.Options{Path: path, Schema: schema(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	write := func(d *engine.DB) {
+		t.Helper()
+		if err := d.Write(t.Context(), func(tx *engine.Tx) error { return tx.SetSetting("x", []byte(time.Now().String())) }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	foreign := func() int64 {
+		t.Helper()
+		n, err := d.Foreign(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	write(other)
+	version, before := d.Version(), foreign()
+	if d.Version() != version || foreign() != before {
+		t.Error("a change is told of that was not")
+	}
+	write(d)
+	if d.Version() == version {
+		t.Error("the version stands still after a commit of this process")
+	}
+	if foreign() != before {
+		t.Error("a commit of this process counts as another's")
+	}
+	version = d.Version()
+	write(other)
+	if d.Version() == version {
+		t.Error("the version stands still after a commit of another process")
+	}
+	if foreign() == before {
+		t.Error("a commit of another process does not count as one")
+	}
+}
