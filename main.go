@@ -66,7 +66,7 @@ func run(args []string) int {
 	if err == nil {
 		return exitOK
 	}
-	cli.SayFailure(os.Stderr, cmd.Flags(), err)
+	cli.PrintFailure(os.Stderr, cmd.Flags(), err)
 	switch {
 	case errors.Is(err, db.ErrInUse), errors.Is(err, db.ErrLocked):
 		return exitInUse
@@ -103,12 +103,12 @@ func newRoot(args ...string) *cobra.Command {
 	o := &options{}
 	root := &cobra.Command{Use: "mailer", Short: "A self-hosted email service in one binary", SilenceErrors: true, SilenceUsage: true}
 	root.CompletionOptions.DisableDefaultCmd = true
-	root.Version = cli.BuildWords()
+	root.Version = cli.BuildText()
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return cli.ReadEnvironment(cmd.Flags()) }
 	root.AddCommand(serveCommand(o), migrateCommand(o), versionCommand(o), cli.MCP())
 	root.AddCommand((&cli.Store{Open: open, InUse: engine.InUse, Schema: schema}).Commands()...)
 	root.AddCommand(cli.Completion(root))
-	cli.NameNearest(root, args)
+	cli.SuggestNearest(root, args)
 	return root
 }
 
@@ -185,7 +185,7 @@ func (o *options) check(cmd *cobra.Command) error {
 	if o.dev && !cmd.Flags().Changed("db") {
 		o.DB = "mailer-dev.db"
 	}
-	if err := o.CheckPlace(o.standby, o.settings.Backup.Dir); err != nil || o.baseURL == "" {
+	if err := o.CheckLocation(o.standby, o.settings.Backup.Dir); err != nil || o.baseURL == "" {
 		return err
 	}
 	u, err := url.Parse(o.baseURL)
@@ -209,9 +209,9 @@ func (o *options) openStore(ctx context.Context, log *slog.Logger) (*db.DB, erro
 	return store, err
 }
 
-// listenFirst opens the listeners of a server whose database is not there yet: where a port
+// listenEarly opens the listeners of a server whose database is not there yet: where a port
 // is taken, no database and no master key are made.
-func (o *options) listenFirst() (err error) {
+func (o *options) listenEarly() (err error) {
 	if engine.IsRemote(o.DB) {
 		return nil
 	}
@@ -279,7 +279,7 @@ func overlapSyncs() (builders int) {
 	if os.Getenv("GOMAXPROCS") == "" {
 		runtime.GOMAXPROCS(2 * runtime.GOMAXPROCS(0))
 	}
-	return app.Builders()
+	return app.ComposeWorkers()
 }
 
 // outlive has a server go on where a terminal closes or the reader of its log ends.
@@ -300,7 +300,7 @@ func (o *options) serve(cmd *cobra.Command) error {
 		return err
 	}
 	o.outlive(cmd)
-	o.bounds.Memory = footprint.Bound(log)
+	o.bounds.Memory = footprint.CgroupLimit(log)
 	cli.WarnUnknownVariables(log, cmd.Root(), os.Environ())
 	allow, err := app.ParseRanges(o.webhookAllow)
 	if err != nil {
@@ -317,7 +317,7 @@ func (o *options) serve(cmd *cobra.Command) error {
 		return err
 	}
 	ctx := cmd.Context()
-	if err := o.listenFirst(); err != nil {
+	if err := o.listenEarly(); err != nil {
 		return err
 	}
 	store, err := o.openStore(ctx, log)
@@ -325,19 +325,19 @@ func (o *options) serve(cmd *cobra.Command) error {
 		return nil
 	}
 	if err != nil {
-		return cli.NotMade(o.DB, server.SayDamage(o.DB, err))
+		return cli.NotCreated(o.DB, server.DamageError(o.DB, err))
 	}
 	set := &o.settings
 	err = o.serveStore(ctx, log, events, server.Config{
 		DB: store, DatabaseTLS: engine.TLSOf(o.DB), PasswordShown: cli.ShowsPassword(cmd), Log: log, Metrics: o.doors.Metrics(), Certificates: o.doors.Certificates(), MaxWait: set.Waits.MaxWait(),
-		Routes: routes, NoRelay: len(routes) == 0, Shrink: footprint.Shrink, Capture: o.capture, Load: load, Memory: o.bounds.Memory, Builders: builders, DoubtDelay: set.DoubtDelay, BulkShare: 1 - set.Reserve,
-		Cloud: o.mode == "cloud", Compat: app.Compat(set.Compat), Enforce: set.Guardrails == "enforce" || o.mode == "cloud", MaxAttachments: o.maxAttachments,
+		Routes: routes, NoRelay: len(routes) == 0, ReleaseMemory: footprint.ReleaseMemory, Capture: o.capture, Load: load, Memory: o.bounds.Memory, Builders: builders, DoubtDelay: set.DoubtDelay, BulkShare: 1 - set.Reserve,
+		Cloud: o.mode == "cloud", Compat: app.Compat(set.Compat), EnforceGuardrails: set.Guardrails == "enforce" || o.mode == "cloud", MaxAttachments: o.maxAttachments,
 		Connect:  func(r relayurl.Relay) (delivery.Sender, error) { return smtpout.Connect(r, opts) },
 		Resolver: resolver.New(o.Resolver).Lookup, DNS: o.Resolver, Probe: probe,
-		Hooks: outbound.Client(outbound.Options{Allow: allow}).Transport, WebhookAllow: allow, WebhooksPerTeam: set.WebhooksPerTeam, Backup: set.Backup, Keep: set.Keep.Kept(), NoRequestLog: set.Silent(),
-		Given: settings.Given(cmd.Flags()), LogLevel: &o.logLevel, Alerts: set.Alerts,
+		WebhookTransport: outbound.Client(outbound.Options{Allow: allow}).Transport, WebhookAllow: allow, WebhooksPerTeam: set.WebhooksPerTeam, Backup: set.Backup, Retention: set.Keep.Retention(), NoRequestLog: set.Silent(),
+		FlagValues: settings.Given(cmd.Flags()), LogLevel: &o.logLevel, Alerts: set.Alerts,
 	})
-	return server.SayDamage(o.DB, errors.Join(store.Reason(err), store.Close()))
+	return server.DamageError(o.DB, errors.Join(store.Reason(err), store.Close()))
 }
 
 // serveStore runs everything on an open database until ctx ends, the storage fails
@@ -361,22 +361,22 @@ func (o *options) serveStore(ctx context.Context, log *slog.Logger, events web.S
 	if err != nil {
 		return err
 	}
-	handler := web.New(web.Config{Server: s, Log: log, BaseURL: o.baseURL, OneName: named, Bounds: o.bounds, SNS: events, Submission: o.doors.Submission(),
+	handler := web.New(web.Config{Server: s, Log: log, BaseURL: o.baseURL, OneHost: named, Bounds: o.bounds, SNS: events, Submission: o.doors.Submission(),
 		Version: cli.BuildVersion("")["version"], Settings: cli.SettingsInForce(o.flags, map[string]string{
 			"team-rate-limit": strconv.Itoa(o.bounds.TeamRateLimit), "bounce-host": cfg.BounceHost, "master-key-file": key.Path})})
 	smtp, err := o.smtp(ctx, s, handler)
 	if err != nil {
 		return err
 	}
-	ended := o.doors.Serve(listen.Behind{API: rest.NewServer(handler), Reports: s.Reports, SMTP: smtp, Log: log})
+	ended := o.doors.Serve(listen.Behind{API: rest.NewServer(handler), Reports: s.ProviderEvents, SMTP: smtp, Log: log})
 	err = o.announce(ctx, log, s)
 	s.Health.Watch()
-	footprint.Shrink() // what starting took
+	footprint.ReleaseMemory() // what starting took
 	if err == nil {
-		err = untilEnd(ctx, log, s, ended, o.hangups, func() {
+		err = waitForEnd(ctx, log, s, ended, o.hangups, func() {
 			cli.WarnChangedFiles(log, o.flags)
 			key.Check(log)
-			if err := s.Routing.Reread(ctx); err != nil {
+			if err := s.Relays.ReloadFiles(ctx); err != nil {
 				log.Warn("a relay keeps its settings because its files can't be read", "err", err)
 			}
 			s.Certificates.Retry()
@@ -403,9 +403,9 @@ func (o *options) smtp(ctx context.Context, s *server.Server, h *rest.Handler) (
 	return c, err
 }
 
-// untilEnd waits for the reason to stop, and returns it; nil where somebody asked. At
+// waitForEnd waits for the reason to stop, and returns it; nil where somebody asked. At
 // each hangup it has the configuration read again.
-func untilEnd(ctx context.Context, log *slog.Logger, s *server.Server, ended <-chan error, hangups <-chan os.Signal, reread func()) error {
+func waitForEnd(ctx context.Context, log *slog.Logger, s *server.Server, ended <-chan error, hangups <-chan os.Signal, reread func()) error {
 	for {
 		select {
 		case <-hangups:
@@ -430,7 +430,7 @@ func (o *options) announce(ctx context.Context, log *slog.Logger, s *server.Serv
 	for _, relay := range s.Delivery.Relays() {
 		log.Info("mail leaves through", "relay", relay)
 	}
-	switch s.Settings.Relay() {
+	switch s.Settings.RelayMode() {
 	case base.RelayCapture:
 		log.Info("capture mode: mail is signed and stored, not sent; read it at GET /emails/{id}/raw")
 	case base.RelayNone:
@@ -451,7 +451,7 @@ func migrateCommand(o *options) *cobra.Command {
 		m, err := engine.Migrate(cmd.Context(), db.Options{Path: o.DB, Schema: schema, Create: true}, o.dryRun)
 		bar.Done()
 		if err != nil {
-			return server.SayDamage(o.DB, err)
+			return server.DamageError(o.DB, err)
 		}
 		verb := map[bool]string{true: "would run", false: "ran"}[o.dryRun]
 		return cli.Done(o.asJSON, m, fmt.Sprintf("version %d -> %d; %s %q; copy of the old database: %q", m.From, m.To, verb, m.Steps, m.Copy))
@@ -466,7 +466,7 @@ func versionCommand(o *options) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return cli.Done(o.asJSON, cli.BuildVersion(sqlite), fmt.Sprintf("mailer %s, SQLite %s", cli.BuildWords(), sqlite))
+		return cli.Done(o.asJSON, cli.BuildVersion(sqlite), fmt.Sprintf("mailer %s, SQLite %s", cli.BuildText(), sqlite))
 	})
 	return cli.JSONFlag(o.Bind(cmd), &o.asJSON)
 }

@@ -168,7 +168,7 @@ func TestImportsGoDown(t *testing.T) {
 	}
 }
 
-func TestImportsThatGoUpAreFound(t *testing.T) {
+func TestForbiddenImportsAreFound(t *testing.T) {
 	for from, to := range map[string]string{
 		"mailer/app": "mailer/db", "mailer/db": "mailer/smtpout", "mailer/web": "mailer/db", "mailer/smtpout": "mailer/web",
 		"mailer/app/sending/delivery": "mailer/smtpout", "mailer/app/cli": "mailer/db", "mailer/contacts": "mailer/app",
@@ -186,13 +186,13 @@ func TestImportsThatGoUpAreFound(t *testing.T) {
 	}
 }
 
-// atTop is what may stand beside dot-files at the top of the repository.
-var atTop = []string{"main.go", "main_test.go", "app", "db", "smtpout", "web", "schema.sql", "go.mod", "go.sum", "README.md", "LICENSE"}
+// topLevel is what may stand beside dot-files at the top of the repository.
+var topLevel = []string{"main.go", "main_test.go", "app", "db", "smtpout", "web", "schema.sql", "go.mod", "go.sum", "README.md", "LICENSE"}
 
 // strays names what has no place at the top; what git ignores may lie there.
 func strays(names, ignored []string) []string {
 	return slices.DeleteFunc(slices.Clone(names), func(name string) bool {
-		return strings.HasPrefix(name, ".") || slices.Contains(atTop, name) || slices.ContainsFunc(ignored, func(pattern string) bool {
+		return strings.HasPrefix(name, ".") || slices.Contains(topLevel, name) || slices.ContainsFunc(ignored, func(pattern string) bool {
 			match, err := filepath.Match(strings.Trim(pattern, "/"), name)
 			return err == nil && match
 		})
@@ -232,7 +232,7 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"serve": cmdServe, "end": cmdEnd, "http": cmdHTTP, "until": cmdUntil, "sees": cmdSees, "take": cmdTake, "sql": cmdSQL, "exits": cmdExits,
-			"signal": cmdSignal, "deaf": cmdDeaf, "dns": cmdDNS, "publish": cmdPublish, "replace": cmdReplace,
+			"signal": cmdSignal, "deaf": cmdBlackhole, "dns": cmdDNS, "publish": cmdPublish, "replace": cmdReplace,
 		},
 	})
 }
@@ -334,8 +334,8 @@ func cmdSignal(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(servers(ts)[args[0]].cmd.Process.Signal(signals[args[1]]))
 }
 
-// cmdDeaf: `deaf NAME` ends the reader of a server's log.
-func cmdDeaf(ts *testscript.TestScript, neg bool, args []string) {
+// cmdBlackhole: `deaf NAME` ends the reader of a server's log.
+func cmdBlackhole(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: deaf NAME")
 	}
@@ -529,7 +529,7 @@ func cmdPublish(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-func TestEveryFlagHasAnEnvironmentVariable(t *testing.T) {
+func TestFlagsHaveVariables(t *testing.T) {
 	root := newRoot()
 	serve, _, err := root.Find([]string{"serve"})
 	if err != nil {
@@ -554,7 +554,7 @@ func TestEveryFlagHasAnEnvironmentVariable(t *testing.T) {
 	}
 }
 
-func TestANumberOfWebhooksThatMakesNoSenseIsRefused(t *testing.T) {
+func TestInvalidWebhooksPerTeam(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, n := range []string{"0", "-1", "501", "many"} {
 		root := newRoot()
@@ -569,7 +569,7 @@ func TestANumberOfWebhooksThatMakesNoSenseIsRefused(t *testing.T) {
 	}
 }
 
-func TestDevShowedAnOwnersKeyOnAPublicAddress(t *testing.T) {
+func TestDevRefusesPublicAddress(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, args := range [][]string{
 		{"--dev", "--listen", "0.0.0.0:0"}, {"--dev", "--listen", ":0"}, {"--dev", "--listen", "[::]:0"},
@@ -617,8 +617,8 @@ func section(page, heading string) string {
 	return below
 }
 
-// toldBy is what the pages tell whose tables these are.
-func toldBy(commands, relays string) []string {
+// documentedByCommands is what the pages tell whose tables these are.
+func documentedByCommands(commands, relays string) []string {
 	return told(section(commands, "Commands"), section(commands, "Settings"), section(relays, "Options"))
 }
 
@@ -672,26 +672,26 @@ func differences(told, has []string) (out []string) {
 	return append(out, slices.DeleteFunc(slices.Clone(has), func(s string) bool { return slices.Contains(told, s) })...)
 }
 
-func TestTheManualIsTrue(t *testing.T) {
+func TestManualMatchesCommands(t *testing.T) {
 	commands, ofRelays, want := commandPages(t), readManual(t, "relays.md"), has(newRoot())
 	_, err := relayurl.ParseOne("smtp://host?none=1")
 	_, options, _ := strings.Cut(err.Error(), "there are ")
 	for _, option := range strings.Split(options, ", ") {
 		want = append(want, option+"=")
 	}
-	for _, fact := range differences(toldBy(commands, ofRelays), want) {
+	for _, fact := range differences(documentedByCommands(commands, ofRelays), want) {
 		t.Errorf("only the manual or only the program has: %s", fact)
 	}
 	for _, change := range [][2]string{{"| `--rate-limit` | `100`", "| `--rate-limit` | `99`"}, {"| `mailer doubts` |", "| doubts |"}, {"[--trust]", "[--trusted]"}, {"| `ca=FILE`", "| `cafile=FILE`"}} {
 		r := strings.NewReplacer(change[0], change[1])
-		if got := differences(toldBy(r.Replace(commands), r.Replace(ofRelays)), want); len(got) == 0 {
+		if got := differences(documentedByCommands(r.Replace(commands), r.Replace(ofRelays)), want); len(got) == 0 {
 			t.Errorf("with %q for %q the manual is still true", change[1], change[0])
 		}
 	}
 	lines := 0
 	for _, page := range manualPages(t) {
 		lines += len(typed(page))
-		for _, fault := range slices.Concat(strangeVariables(page.text, want), strangeFlags(page.text, want), strangeCommands(page)) {
+		for _, fault := range slices.Concat(unknownVariables(page.text, want), unknownFlags(page.text, want), unknownCommands(page)) {
 			t.Errorf("%s: %s", page.name, fault)
 		}
 	}
@@ -699,13 +699,13 @@ func TestTheManualIsTrue(t *testing.T) {
 		t.Errorf("%d command lines are found", lines)
 	}
 	bad := manualPage{name: "web/manual/bad.md", text: "`mailer keys make`, `mailer queue show ID --color`\n```sh\n./mailer serve --backup-keep x    # no number\nMAILER_DB=x mailer doubts all | cat\n```\n"}
-	if got := strangeCommands(bad); len(got) != 4 {
+	if got := unknownCommands(bad); len(got) != 4 {
 		t.Errorf("of 4 commands that are none it finds %q", got)
 	}
-	if got := strangeFlags("`--nothing x`, `serve --none`, `--tls-cert F --tls-keys F` of `other --none`", want); len(got) != 3 {
+	if got := unknownFlags("`--nothing x`, `serve --none`, `--tls-cert F --tls-keys F` of `other --none`", want); len(got) != 3 {
 		t.Errorf("of 3 flags that are none it finds %q", got)
 	}
-	if got := strangeVariables("MAILER_NOTHING", want); len(got) != 1 {
+	if got := unknownVariables("MAILER_NOTHING", want); len(got) != 1 {
 		t.Errorf("it finds %q", got)
 	}
 }
@@ -788,7 +788,7 @@ func unsaid(page string) []string {
 	return helpPage{cells(section(page, "Commands")), cells(section(page, "Flags of commands")), cells(section(page, "Settings"))}.unsaid(newRoot())
 }
 
-func TestTheManualSaysWhatHelpSays(t *testing.T) {
+func TestManualMatchesHelp(t *testing.T) {
 	page := commandPages(t)
 	for _, text := range unsaid(page) {
 		t.Errorf("no page of commands has the help text of %s", text)
@@ -841,9 +841,9 @@ func helpTexts(cmd *cobra.Command, texts map[string]string) {
 	}
 }
 
-// TestWhatPeopleReadIsPlainEnglish holds the help of all commands, the English of the
+// TestPlainEnglish holds the help of all commands, the English of the
 // dashboard with its verdicts, the manual and the README against the phrases of dialect.
-func TestWhatPeopleReadIsPlainEnglish(t *testing.T) {
+func TestPlainEnglish(t *testing.T) {
 	texts := map[string]string{}
 	helpTexts(newRoot(), texts)
 	english, err := os.ReadFile("web/dashboard/i18n/en.json")
@@ -877,8 +877,8 @@ func TestWhatPeopleReadIsPlainEnglish(t *testing.T) {
 	}
 }
 
-// strangeVariables are those in a text that no flag of facts has.
-func strangeVariables(text string, facts []string) (out []string) {
+// unknownVariables are those in a text that no flag of facts has.
+func unknownVariables(text string, facts []string) (out []string) {
 	for _, v := range regexp.MustCompile(`MAILER_[A-Z_]+`).FindAllString(text, -1) {
 		flag := strings.ToLower(strings.ReplaceAll(strings.TrimSuffix(strings.TrimPrefix(v, "MAILER_"), "_FILE"), "_", "-"))
 		known := slices.ContainsFunc(facts, func(fact string) bool { return slices.Contains(strings.Fields(fact), "--"+flag) })
@@ -889,8 +889,8 @@ func strangeVariables(text string, facts []string) (out []string) {
 	return out
 }
 
-// strangeFlags are those named by themselves, or behind serve, that no command of facts has.
-func strangeFlags(text string, facts []string) (out []string) {
+// unknownFlags are those named by themselves, or behind serve, that no command of facts has.
+func unknownFlags(text string, facts []string) (out []string) {
 	for _, code := range regexp.MustCompile("`(?:serve )?(--[^`]*)`").FindAllStringSubmatch(text, -1) {
 		for _, flag := range regexp.MustCompile(`--[a-z][a-z-]*`).FindAllString(code[1], -1) {
 			if !slices.Contains([]string{"--db", "--master-key-file", "--json", "--help"}, flag) &&
@@ -920,9 +920,9 @@ func typed(page manualPage) (lines []string) {
 	return lines
 }
 
-// strangeCommands are those that a page has its reader type and that the program refuses. A
+// unknownCommands are those that a page has its reader type and that the program refuses. A
 // text may name a command without what it is about.
-func strangeCommands(page manualPage) (out []string) {
+func unknownCommands(page manualPage) (out []string) {
 	for _, line := range typed(page) {
 		var args []string
 		for _, word := range regexp.MustCompile(`(?:\$\([^)]*\)|'[^']*'|[^ ])+`).FindAllString(line, -1) {
@@ -973,8 +973,8 @@ func limits() map[string][]string {
 		fmt.Sprintf("| a template | %d variables", app.MaxTemplateVariables),
 		fmt.Sprintf("| a contact | %d properties", app.MaxProperties),
 		fmt.Sprintf("| a segment | %d conditions |", app.MaxConditions),
-		fmt.Sprintf("is kept for %d days; %d a team (`--webhooks-per-team`) |", webhook.EventsKept/day, webhook.DefaultPerTeam),
-		fmt.Sprintf("counts once within %d days; found by the provider's own id for %d days |", feedback.ReportsKept/day, feedback.ProviderIDsKept/day),
+		fmt.Sprintf("is kept for %d days; %d a team (`--webhooks-per-team`) |", webhook.EventRetention/day, webhook.DefaultPerTeam),
+		fmt.Sprintf("counts once within %d days; found by the provider's own id for %d days |", feedback.ReportRetention/day, feedback.ProviderIDRetention/day),
 	}, "events.md": {
 		fmt.Sprintf("for 0 to %d hours, %d by default", webhook.MaxOverlapHours, webhook.DefaultOverlapHours),
 	}, "domains.md": {
@@ -992,7 +992,7 @@ func limits() map[string][]string {
 	}}
 }
 
-func TestTheManualHasTheProgramsLimits(t *testing.T) {
+func TestManualLimits(t *testing.T) {
 	for page, limits := range limits() {
 		text := readManual(t, page)
 		for _, limit := range limits {
@@ -1014,7 +1014,7 @@ func drawn(development string) (out []string) {
 	return out
 }
 
-func TestTheManualDrawsEveryPackage(t *testing.T) {
+func TestManualListsPackages(t *testing.T) {
 	names := drawn(readManual(t, "development.md"))
 	out, err := exec.CommandContext(t.Context(), "go", "list", "./...").Output()
 	if err != nil {

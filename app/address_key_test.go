@@ -2,9 +2,9 @@ package app
 
 import "testing"
 
-// TestSpellingsOfAMailboxHaveOneKey names the spellings that people, files and other
+// TestAddressKeyIgnoresSpelling names the spellings that people, files and other
 // servers use for one address.
-func TestSpellingsOfAMailboxHaveOneKey(t *testing.T) {
+func TestAddressKeyIgnoresSpelling(t *testing.T) {
 	for want, spellings := range map[string][]string{
 		"ann@shop.example": {"ann@shop.example", "Ann@Shop.EXAMPLE", " ann@shop.example\r\n", "<ann@shop.example>", "Ann <ANN@shop.example>", "ann@shop.example."},
 		"jörg@xn--bcher-kva.example": {"jörg@bücher.example", "jörg@xn--bcher-kva.example", "JÖRG@BÜCHER.example", "jörg@XN--BCHER-KVA.Example",

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestWhatAnItemIsRefusedForEndsStrictBatches(t *testing.T) {
+func TestRefuseItem(t *testing.T) {
 	cause := errors.New("cause")
 	refusal := &Error{Code: CodeNotFound, Message: "No such segment", Err: cause}
 	paused := &Error{Code: CodeSendingPaused, Message: "Paused"}

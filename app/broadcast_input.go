@@ -46,8 +46,8 @@ type BroadcastInput struct {
 // CodeValidation.
 func (in *BroadcastInput) Validate(now time.Time) (Broadcast, error) {
 	p := BroadcastPatch{
-		Name: given(in.Name), SegmentID: given(in.SegmentID), AudienceID: given(in.AudienceID), TopicID: given(in.TopicID), From: in.From,
-		ReplyTo: Change[[]string]{Set: true, Value: in.ReplyTo}, Subject: in.Subject, Preview: given(in.Preview), HTML: given(in.HTML), Design: given(in.Design),
+		Name: changeOf(in.Name), SegmentID: changeOf(in.SegmentID), AudienceID: changeOf(in.AudienceID), TopicID: changeOf(in.TopicID), From: in.From,
+		ReplyTo: Change[[]string]{Set: true, Value: in.ReplyTo}, Subject: in.Subject, Preview: changeOf(in.Preview), HTML: changeOf(in.HTML), Design: changeOf(in.Design),
 	}
 	if in.Text != nil {
 		p.Text = Change[string]{Set: true, Value: *in.Text}
@@ -69,15 +69,15 @@ func (in *BroadcastInput) Validate(now time.Time) (Broadcast, error) {
 	if in.ScheduledAt != "" && !in.Send {
 		return b, Invalid("scheduled_at", "needs `send`: true")
 	}
-	b.ScheduledAt, err = BroadcastTime(in.ScheduledAt, now)
+	b.ScheduledAt, err = ParseBroadcastTime(in.ScheduledAt, now)
 	return b, err
 }
 
-func given(s string) Change[string] { return Change[string]{Set: s != "", Value: s} }
+func changeOf(s string) Change[string] { return Change[string]{Set: s != "", Value: s} }
 
-// BroadcastTime reads when a broadcast is to be sent: the zero time where it
+// ParseBroadcastTime reads when a broadcast is to be sent: the zero time where it
 // needs no waiting. Errors: CodeValidation.
-func BroadcastTime(scheduledAt string, now time.Time) (time.Time, error) {
+func ParseBroadcastTime(scheduledAt string, now time.Time) (time.Time, error) {
 	if scheduledAt == "" {
 		return time.Time{}, nil
 	}
@@ -298,6 +298,6 @@ func (b *Broadcast) Copy() Broadcast {
 		TeamID: b.TeamID, Name: shorten(b.Name, MaxBroadcastName-len(suffix)) + suffix, SegmentID: b.SegmentID, TopicID: b.TopicID,
 		From: b.From, ReplyTo: b.ReplyTo, Subject: b.Subject, Status: DraftBroadcast, BroadcastContent: b.BroadcastContent,
 	}
-	out.Frozen = nil
+	out.Snapshot = nil
 	return out
 }

@@ -15,7 +15,7 @@ func goodBroadcast() app.BroadcastInput {
 	return app.BroadcastInput{From: "Acme <news@example.com>", Subject: "News", HTML: "<p>Hi</p>"}
 }
 
-func TestABroadcastWithoutANameIsCalledByItsSubject(t *testing.T) {
+func TestBroadcastNameDefaultsToSubject(t *testing.T) {
 	for subject, want := range map[string]string{
 		"News": "News", "a\tb": "a b", strings.Repeat("é", 300): strings.Repeat("é", 255), strings.Repeat("é", 255): strings.Repeat("é", 255),
 	} {
@@ -33,7 +33,7 @@ func TestABroadcastWithoutANameIsCalledByItsSubject(t *testing.T) {
 	}
 }
 
-func TestABroadcastWaitsForWhatIsAheadOnly(t *testing.T) {
+func TestBroadcastTimeMustBeInTheFuture(t *testing.T) {
 	now := time.Date(2026, 8, 5, 12, 0, 0, 0, time.UTC)
 	for s, want := range map[string]time.Time{
 		"": {}, "2026-08-05T12:00:00Z": {}, "2020-01-01T00:00:00Z": {}, "in 1 hour": now.Add(time.Hour), "2026-09-04T12:00:00Z": now.Add(30 * schedule.Day),
@@ -45,13 +45,13 @@ func TestABroadcastWaitsForWhatIsAheadOnly(t *testing.T) {
 		}
 	}
 	for _, s := range []string{"2026-09-04T12:00:01Z", "soon"} {
-		if _, err := app.BroadcastTime(s, now); app.CodeOf(err) != app.CodeValidation || !strings.Contains(err.Error(), "`scheduled_at`") {
+		if _, err := app.ParseBroadcastTime(s, now); app.CodeOf(err) != app.CodeValidation || !strings.Contains(err.Error(), "`scheduled_at`") {
 			t.Errorf("%q: %v", s, err)
 		}
 	}
 }
 
-func TestABroadcastHasRoomForSoMuchAndNoMore(t *testing.T) {
+func TestBroadcastContentSizeLimits(t *testing.T) {
 	in := goodBroadcast()
 	text := strings.Repeat("x", 1000)
 	in.HTML, in.Text = strings.Repeat("x", app.MaxBroadcastContent-len(text)), &text

@@ -11,8 +11,8 @@ import (
 // values of LastEvent and some more.
 const RecipientTypes = "sent, delivery_delayed, delivered, opened, not_opened, clicked, not_clicked, bounced, complained, unsubscribed, suppressed, failed, canceled or queued"
 
-// unreached are the bits of mail that reached nobody.
-const unreached = SeenBounced | SeenComplained | SeenSuppressed | SeenFailed | SeenCanceled
+// notReached are the bits of mail that reached nobody.
+const notReached = SeenBounced | SeenComplained | SeenSuppressed | SeenFailed | SeenCanceled
 
 // RecipientQuery picks recipients of a broadcast; what is empty picks all.
 type RecipientQuery struct {
@@ -61,9 +61,9 @@ func (q *RecipientQuery) Bits() (with, without Seen) {
 	case "unsubscribed":
 		return SeenUnsubscribed, 0
 	case "not_opened":
-		return SeenSent | SeenDelivered, unreached | SeenOpened | SeenClicked
+		return SeenSent | SeenDelivered, notReached | SeenOpened | SeenClicked
 	case "not_clicked":
-		return SeenSent | SeenDelivered, unreached | SeenClicked
+		return SeenSent | SeenDelivered, notReached | SeenClicked
 	}
 	return SeenOf(LastEvent(q.Type)), 0
 }
@@ -71,17 +71,17 @@ func (q *RecipientQuery) Bits() (with, without Seen) {
 // Waiting reports whether the query picks those that still wait.
 func (q *RecipientQuery) Waiting() bool { return q.Type == "queued" }
 
-// Unbegun returns the number behind which the recipients of a canceled broadcast
+// CanceledFrom returns the number behind which the recipients of a canceled broadcast
 // are canceled without any trace of their own; ok is false for any other one.
-func (b *Broadcast) Unbegun() (n int64, ok bool) {
-	return b.Begun, b.Status == CanceledBroadcast
+func (b *Broadcast) CanceledFrom() (n int64, ok bool) {
+	return b.Started, b.Status == CanceledBroadcast
 }
 
 // SeenOf is what happened to one of the broadcast's recipients: what was noted,
 // and the cancel that met those which were never begun.
 func (b *Broadcast) SeenOf(r *BroadcastRecipient) Seen {
-	last, canceled := b.Unbegun()
-	if n, ok := MailNumber(r.ID); canceled && ok && n > last {
+	last, canceled := b.CanceledFrom()
+	if n, ok := BroadcastEmailNumber(r.ID); canceled && ok && n > last {
 		return r.Seen | SeenCanceled
 	}
 	return r.Seen
@@ -113,12 +113,12 @@ type BroadcastLink struct {
 	People int64 // recipients who followed it
 }
 
-// MailNumber is the n that MailID made an id of; ok is false for no such id.
-func MailNumber(emailID string) (n int64, ok bool) {
-	if len(emailID) != mailsLength+8 {
+// BroadcastEmailNumber is the n that BroadcastEmailID made an id of; ok is false for no such id.
+func BroadcastEmailNumber(emailID string) (n int64, ok bool) {
+	if len(emailID) != emailIDPrefixLen+8 {
 		return 0, false
 	}
-	n, err := strconv.ParseInt(emailID[mailsLength:], 16, 64)
+	n, err := strconv.ParseInt(emailID[emailIDPrefixLen:], 16, 64)
 	return n, err == nil && n > 0
 }
 

@@ -9,7 +9,7 @@ import (
 	"mailer/app/rules/pacing"
 )
 
-func TestWhatAListOfRecipientsCanBeAskedFor(t *testing.T) {
+func TestRecipientQuery(t *testing.T) {
 	for _, c := range []struct {
 		q      app.RecipientQuery
 		want   app.RecipientQuery
@@ -51,21 +51,21 @@ func TestWhatAListOfRecipientsCanBeAskedFor(t *testing.T) {
 	}
 }
 
-func TestNumbersOfRecipientsAreReadBack(t *testing.T) {
-	mails := app.NewMails()
+func TestBroadcastEmailNumber(t *testing.T) {
+	mails := app.NewEmailIDPrefix()
 	for _, n := range []int64{1, 15, 4096, pacing.MaxBroadcastRecipients} {
-		if got, ok := app.MailNumber(app.MailID(mails, n)); !ok || got != n {
+		if got, ok := app.BroadcastEmailNumber(app.BroadcastEmailID(mails, n)); !ok || got != n {
 			t.Errorf("%d: %d, %v", n, got, ok)
 		}
 	}
 	for _, id := range []string{"", mails, mails + "0000000g", mails + "00000000", mails + "000000001"} {
-		if n, ok := app.MailNumber(id); ok {
+		if n, ok := app.BroadcastEmailNumber(id); ok {
 			t.Errorf("%q is number %d", id, n)
 		}
 	}
 }
 
-func TestAnIDAfterAnotherIsOneInItsOrder(t *testing.T) {
+func TestIDAfter(t *testing.T) {
 	id, now := app.NewID(), time.Now()
 	back, late := app.IDAfter(id, now.Add(-time.Hour)), app.IDAfter(id, now.Add(time.Hour))
 	if _, ok := app.ParseID(late); !ok || late != app.IDAfter(id, now.Add(time.Hour)) {
@@ -76,14 +76,14 @@ func TestAnIDAfterAnotherIsOneInItsOrder(t *testing.T) {
 	}
 }
 
-func TestOnlyABroadcastThatWasCanceledCancelsTheUnbegun(t *testing.T) {
-	mails := app.NewMails()
+func TestOnlyCanceledBroadcastsCancelUnstartedRecipients(t *testing.T) {
+	mails := app.NewEmailIDPrefix()
 	for status, want := range map[app.BroadcastStatus]app.LastEvent{app.QueuedBroadcast: app.Queued, app.SentBroadcast: app.Queued, app.CanceledBroadcast: app.Canceled} {
-		b := &app.Broadcast{Status: status, Begun: 2}
-		if got := b.SeenOf(&app.BroadcastRecipient{ID: app.MailID(mails, 3)}).LastEvent(); got != want {
+		b := &app.Broadcast{Status: status, Started: 2}
+		if got := b.SeenOf(&app.BroadcastRecipient{ID: app.BroadcastEmailID(mails, 3)}).LastEvent(); got != want {
 			t.Errorf("%s: %s, want %s", status, got, want)
 		}
-		if got := b.SeenOf(&app.BroadcastRecipient{ID: app.MailID(mails, 2), Seen: app.SeenSent}).LastEvent(); got != app.Sent {
+		if got := b.SeenOf(&app.BroadcastRecipient{ID: app.BroadcastEmailID(mails, 2), Seen: app.SeenSent}).LastEvent(); got != app.Sent {
 			t.Errorf("%s: one that left is %s", status, got)
 		}
 	}

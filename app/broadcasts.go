@@ -21,26 +21,26 @@ const (
 // Broadcast is one mail to many contacts, and how far it is. Lists leave its
 // content out.
 type Broadcast struct {
-	ID        string
-	TeamID    string
-	Name      string
-	SegmentID string // empty: all contacts
-	TopicID   string // empty: none
-	From      Address
-	ReplyTo   []Address
-	Subject   string // with placeholders
-	Status    BroadcastStatus
-	Relay     string     // region; empty: a draft
-	Mails     string     // what the ids of its emails begin with; empty: not begun
-	Audience  int64      // recipients, as counted when it was sent; 0: a draft
-	Bound     string     // id of the newest contact when it was queued
-	Written   int64      // recipients that are written down
-	Expanded  bool       // all of them are
-	Begun     int64      // of the written ones: they have, or had, a unit
-	Open      int64      // units
-	Held      HoldReason // empty: it is not
-	Counts    BroadcastCounts
-	CreatedAt time.Time
+	ID            string
+	TeamID        string
+	Name          string
+	SegmentID     string // empty: all contacts
+	TopicID       string // empty: none
+	From          Address
+	ReplyTo       []Address
+	Subject       string // with placeholders
+	Status        BroadcastStatus
+	Relay         string     // region; empty: a draft
+	EmailIDPrefix string     // what the ids of its emails begin with; empty: not begun
+	Audience      int64      // recipients, as counted when it was sent; 0: a draft
+	MaxContactID  string     // id of the newest contact when it was queued
+	Stored        int64      // recipients that are written down
+	Expanded      bool       // all of them are
+	Started       int64      // of the written ones: they have, or had, a unit
+	Open          int64      // units
+	Held          HoldReason // empty: it is not
+	Counts        BroadcastCounts
+	CreatedAt     time.Time
 	// ScheduledAt, QueuedAt, SentAt and CanceledAt are zero until then.
 	ScheduledAt, QueuedAt, SentAt, CanceledAt time.Time
 	PausedAt                                  time.Time // of a queued one; zero: it is not paused
@@ -56,15 +56,15 @@ type BroadcastCounts struct {
 
 // BroadcastContent is what a broadcast says to everybody.
 type BroadcastContent struct {
-	Preview string  // shown by mail readers beside the subject; empty: none
-	HTML    string  // empty: none
-	Text    *string // nil: made of HTML; empty: none
-	Design  string  // what the visual editor made HTML of, a JSON object; empty: nothing did
-	Frozen  *BroadcastFrozen
+	Preview  string  // shown by mail readers beside the subject; empty: none
+	HTML     string  // empty: none
+	Text     *string // nil: made of HTML; empty: none
+	Design   string  // what the visual editor made HTML of, a JSON object; empty: nothing did
+	Snapshot *BroadcastSnapshot
 }
 
-// BroadcastFrozen is what the send of a broadcast fixed beside its content.
-type BroadcastFrozen struct {
+// BroadcastSnapshot is what the send of a broadcast fixed beside its content.
+type BroadcastSnapshot struct {
 	// Filter is the segment's; nil: members by hand alone, or no segment.
 	Filter    *Filter           `json:"filter,omitzero"`
 	Fallbacks map[string]string `json:"fallbacks,omitzero"` // of the team's properties, by key
@@ -76,9 +76,9 @@ type BroadcastFrozen struct {
 // Remaining is how many recipients have not been begun.
 func (b *Broadcast) Remaining() int64 {
 	if b.Expanded {
-		return b.Written - b.Begun
+		return b.Stored - b.Started
 	}
-	return max(b.Audience, b.Written) - b.Begun
+	return max(b.Audience, b.Stored) - b.Started
 }
 
 // BroadcastRecipient is one contact of a broadcast, frozen when the broadcast was
@@ -94,27 +94,27 @@ type BroadcastRecipient struct {
 // Audience says which contacts a broadcast goes to: those of its segment, or all,
 // that are not unsubscribed, not suppressed, and opted in to its topic.
 type Audience struct {
-	TeamID    string
-	SegmentID string       // empty: all contacts
-	Filter    *Filter      // the segment's; nil with a SegmentID: members by hand alone
-	TopicID   string       // empty: none
-	Default   Subscription // of those who chose nothing about the topic
-	Bound     string       // id of the newest contact; empty: no bound
+	TeamID       string
+	SegmentID    string       // empty: all contacts
+	Filter       *Filter      // the segment's; nil with a SegmentID: members by hand alone
+	TopicID      string       // empty: none
+	Default      Subscription // of those who chose nothing about the topic
+	MaxContactID string       // id of the newest contact; empty: no bound
 }
 
-// mailsLength is how long the common beginning of a broadcast's email ids is:
+// emailIDPrefixLen is how long the common beginning of a broadcast's email ids is:
 // what follows is the recipient's number in 8 hexadecimal digits.
-const mailsLength = 28
+const emailIDPrefixLen = 28
 
-// NewMails returns what the email ids of one broadcast begin with: all but the last
+// NewEmailIDPrefix returns what the email ids of one broadcast begin with: all but the last
 // 32 bits of a new UUID v7.
-func NewMails() string { return NewID()[:mailsLength] }
+func NewEmailIDPrefix() string { return NewID()[:emailIDPrefixLen] }
 
-// MailsOf returns what the ids of a broadcast's emails begin with, from one of them.
-func MailsOf(emailID string) string { return emailID[:min(len(emailID), mailsLength)] }
+// EmailIDPrefixOf returns what the ids of a broadcast's emails begin with, from one of them.
+func EmailIDPrefixOf(emailID string) string { return emailID[:min(len(emailID), emailIDPrefixLen)] }
 
-// MailID is the id of the email to a broadcast's n-th recipient, from 1.
-func MailID(mails string, n int64) string { return fmt.Sprintf("%s%08x", mails, n) }
+// BroadcastEmailID is the id of the email to a broadcast's n-th recipient, from 1.
+func BroadcastEmailID(mails string, n int64) string { return fmt.Sprintf("%s%08x", mails, n) }
 
 // Seen are bits of what happened to the email of a broadcast's recipient. Their
 // values rank like last_event, so the highest bit is it, in whatever order things

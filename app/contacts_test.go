@@ -23,7 +23,7 @@ func wantInvalidField(t *testing.T, name string, err error, field string) {
 	}
 }
 
-func TestAContactInputNamesItsBadField(t *testing.T) {
+func TestContactInputNamesInvalidField(t *testing.T) {
 	id := NewID()
 	good := ContactInput{
 		Email: " Ann@Example.ORG ", FirstName: strings.Repeat("é", 255), Segments: []SegmentRef{{ID: strings.ToUpper(id)}},
@@ -57,7 +57,7 @@ func TestAContactInputNamesItsBadField(t *testing.T) {
 	}
 }
 
-func TestOfRepeatedChoicesTheLastCounts(t *testing.T) {
+func TestLastOfRepeatedTopicChoicesCounts(t *testing.T) {
 	a, b := NewID(), NewID()
 	in := ContactInput{Email: "a@b.example", Topics: []TopicChoice{
 		{ID: a, Subscription: OptIn}, {ID: b, Subscription: OptIn}, {ID: strings.ToUpper(a), Subscription: OptOut},
@@ -69,7 +69,7 @@ func TestOfRepeatedChoicesTheLastCounts(t *testing.T) {
 	}
 }
 
-func TestAPatchChangesWhatItNamesAndNothingElse(t *testing.T) {
+func TestContactPatchChangesNamedFieldsOnly(t *testing.T) {
 	yes, no := true, false
 	before := Contact{ID: "c", FirstName: "Ann", LastName: "Lee", Unsubscribed: true, Properties: Properties{"a": *propText("1")}}
 	for name, c := range map[string]struct {
@@ -93,7 +93,7 @@ func TestAPatchChangesWhatItNamesAndNothingElse(t *testing.T) {
 	}
 }
 
-func TestAnUpsertNeitherClearsNorSubscribesAgain(t *testing.T) {
+func TestUpsertNeitherClearsNorResubscribes(t *testing.T) {
 	old := Contact{FirstName: "Ann", LastName: "Lee", Unsubscribed: true, Properties: Properties{"a": *propText("1"), "b": *propText("2")}}
 	n := NewContact{Contact: Contact{LastName: "Low"}, Changes: PropertyChanges{"b": propNumber(3), "c": nil}}
 	got, err := n.Merge(old)
@@ -106,7 +106,7 @@ func TestAnUpsertNeitherClearsNorSubscribesAgain(t *testing.T) {
 	}
 }
 
-func TestFoldedItemsMergeAsOneAfterTheOther(t *testing.T) {
+func TestFoldEqualsSuccessiveMerges(t *testing.T) {
 	s, u := NewID(), NewID()
 	first := NewContact{Contact: Contact{FirstName: "A", LastName: "L"}, Changes: PropertyChanges{"x": propText("1"), "y": propText("1")},
 		Segments: []string{s}, Topics: []TopicChoice{{ID: u, Subscription: OptIn}}}
@@ -134,7 +134,7 @@ func TestFoldedItemsMergeAsOneAfterTheOther(t *testing.T) {
 	}
 }
 
-func TestABatchReadNamesItsBadEntry(t *testing.T) {
+func TestContactReadNamesInvalidEntry(t *testing.T) {
 	id := NewID()
 	keys, include, err := (&ContactRead{
 		Contacts: []ContactRef{{ID: strings.ToUpper(id)}, {Email: "A@b.example"}, {ID: id, Email: "a@b.example"}, {ID: id}},
@@ -157,7 +157,7 @@ func TestABatchReadNamesItsBadEntry(t *testing.T) {
 	}
 }
 
-func TestARemovalNamesEachContactOnce(t *testing.T) {
+func TestContactRemovalDeduplicates(t *testing.T) {
 	id := NewID()
 	keys, err := (&ContactRemoval{IDs: []string{id, strings.ToUpper(id)}, Emails: []string{"A@b.example", "a@B.example"}}).Validate()
 	if err != nil || !slices.Equal(keys, []ContactKey{{ID: id}, {Address: KeyOf("a@b.example")}}) {

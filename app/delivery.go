@@ -80,25 +80,25 @@ const (
 	ResultRefused ResultKind = "refused"
 )
 
-// Verdict is a recipient's part of a result.
-type Verdict string
+// Outcome is a recipient's part of a result.
+type Outcome string
 
 // The verdicts. The simulated ones come from test recipients only.
 const (
-	Accepted         Verdict = "accepted" // the relay took it for this recipient
-	Refused          Verdict = "refused"  // 5xx to RCPT
-	Postponed        Verdict = "postponed"
-	SimulatedSuccess Verdict = "simulated_delivered"
-	SimulatedBounce  Verdict = "simulated_bounced"
-	SimulatedSpam    Verdict = "simulated_complained"
-	SimulatedDelay   Verdict = "simulated_delayed"
-	SimulatedBlock   Verdict = "simulated_suppressed"
+	Accepted         Outcome = "accepted" // the relay took it for this recipient
+	Refused          Outcome = "refused"  // 5xx to RCPT
+	Postponed        Outcome = "postponed"
+	SimulatedSuccess Outcome = "simulated_delivered"
+	SimulatedBounce  Outcome = "simulated_bounced"
+	SimulatedSpam    Outcome = "simulated_complained"
+	SimulatedDelay   Outcome = "simulated_delayed"
+	SimulatedBlock   Outcome = "simulated_suppressed"
 )
 
 // RecipientResult is the verdict on one recipient and the reply it rests on.
 type RecipientResult struct {
 	Address string
-	Verdict Verdict
+	Outcome Outcome
 	Stage   Stage
 	Reply   Reply
 }
@@ -142,18 +142,18 @@ type Unit struct {
 	Attempts    int    // begun; relay-wide trouble is not counted
 	NextAt      time.Time
 	Since       time.Time     // when its clock began (Began); zero: nothing of it was begun, and it begins at NextAt
-	Stood       []Span        // when that clock stood for this unit alone
+	ClockStops  []Span        // when that clock stood for this unit alone
 	ExpiresIn   time.Duration // of that clock; 0: as the relay or the server has it
 	Size        int64         // bytes on the wire, roughly
 	Signature   string        // of an earlier final dot; empty: none yet
-	// Dated is the Date of a broadcast's message: when its turn came. An email's is
+	// MessageDate is the Date of a broadcast's message: when its turn came. An email's is
 	// its acceptance.
-	Dated time.Time
-	// Owed is how many recipients count against the quota when the unit leaves; 0:
+	MessageDate time.Time
+	// QuotaOwed is how many recipients count against the quota when the unit leaves; 0:
 	// they have counted.
-	Owed int64
-	// Late: it is in the backlog of its team's daily quota.
-	Late bool
+	QuotaOwed int64
+	// QuotaDelayed: it is in the backlog of its team's daily quota.
+	QuotaDelayed bool
 	// Crashes is at how many crashes, the latest ones in a row, it was in work.
 	Crashes int
 	// DeferredAt is when its relay first put it off; zero: it did not.

@@ -25,7 +25,7 @@ const feedbackPriority = 10
 // are required, unless the domain is trusted; no other ever is. trackingTarget
 // is the host of this server that the tracking host points to; empty: no such
 // record. Keys that are not to be listed any more are for the caller to leave out
-// (WithoutExpired).
+// (WithoutExpiredKeys).
 func (d *Domain) Records(needs RelayNeeds, trackingTarget string) []DNSRecord {
 	records := d.WantedRecords(needs, trackingTarget)
 	for i := range records {
@@ -39,9 +39,9 @@ func (p *DKIMPair) expired(now time.Time) bool {
 	return p.State == DKIMRetired && !now.Before(p.RetiredAt.Add(DKIMRetention))
 }
 
-// WithoutExpired returns the domain without the keys whose records are not needed
+// WithoutExpiredKeys returns the domain without the keys whose records are not needed
 // any longer.
-func (d *Domain) WithoutExpired(now time.Time) *Domain {
+func (d *Domain) WithoutExpiredKeys(now time.Time) *Domain {
 	out := *d
 	out.Keys = slices.DeleteFunc(slices.Clone(d.Keys), func(p DKIMPair) bool { return p.expired(now) })
 	return &out
@@ -88,11 +88,11 @@ func (d *Domain) sortedKeys() []DKIMPair {
 	return keys
 }
 
-// TakesBounces reports whether bounces of the domain's mail surely come to the host
+// ReceivesBounces reports whether bounces of the domain's mail surely come to the host
 // of its return path: the last check found its MX, or the operator vouches for the
 // domain. Receivers refuse mail whose return path has no MX. It also fits: an
 // address with it is not too long.
-func (d *Domain) TakesBounces() bool {
+func (d *Domain) ReceivesBounces() bool {
 	if len(d.ReturnPathName()) > mailbox.MaxLength-mailbox.MaxLocal-1 {
 		return false
 	}

@@ -51,7 +51,7 @@ func TestRecordsWithoutFeedbackAndTracking(t *testing.T) {
 	}
 }
 
-func TestRecordsShowWhatTheCheckFound(t *testing.T) {
+func TestRecordsShowCheckResults(t *testing.T) {
 	d := &Domain{Name: "a.example.com", ReturnPath: "send", Status: DomainPending, CheckedAt: time.Now(), Keys: []DKIMPair{{Selector: "mailer", State: DKIMSigning}},
 		Checks: []RecordCheck{
 			{Record: "DKIM", Name: "mailer._domainkey.a.example.com", Type: "TXT", Live: LiveFound},

@@ -59,7 +59,7 @@ func TestNextDomainStatus(t *testing.T) {
 	}
 }
 
-func TestNoChecksOrNoKeyGiveNothing(t *testing.T) {
+func TestNextDomainStatusWithoutChecksOrKey(t *testing.T) {
 	now := time.Now()
 	found := []RecordCheck{{Record: RecordSPF, Name: "send.example.com", Type: "TXT", Live: LiveFound}}
 	d := &Domain{Name: "example.com", ReturnPath: "send", Status: DomainPending, PendingSince: now}

@@ -234,7 +234,7 @@ type TeamRetention struct {
 	Content, Emails, Broadcasts *time.Duration
 }
 
-// Over returns what counts for the team on a server that keeps so much.
+// Finished returns what counts for the team on a server that keeps so much.
 func (t *TeamRetention) Over(server Retention) Retention {
 	for _, f := range []struct{ own, kept *time.Duration }{{t.Content, &server.Content}, {t.Emails, &server.Emails}, {t.Broadcasts, &server.Broadcasts}} {
 		if f.own != nil {

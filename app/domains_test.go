@@ -36,7 +36,7 @@ func TestDomainInput(t *testing.T) {
 	}
 }
 
-func TestRegionsBeforeAnyServer(t *testing.T) {
+func TestDomainRegions(t *testing.T) {
 	for in, want := range map[string]string{"": "us-east-1", "sa-east-1": "sa-east-1", "here": "here"} {
 		if d, err := (&DomainInput{Name: "acme.test", Region: in}).Validate(nil); err != nil || d.Region != want {
 			t.Errorf("%q: %q, %v", in, d.Region, err)
@@ -81,7 +81,7 @@ func TestDomainPatch(t *testing.T) {
 	}
 }
 
-func TestSelectorsCountOn(t *testing.T) {
+func TestNextSelector(t *testing.T) {
 	var d Domain
 	for _, tt := range []struct{ have, want string }{
 		{"mailer", "mailer2"}, {"mailer mailer2", "mailer3"}, {"mailer10 mailer9", "mailer11"}, {"mailer2", "mailer3"},
@@ -96,7 +96,7 @@ func TestSelectorsCountOn(t *testing.T) {
 	}
 }
 
-func TestUnverifiedNamesWhatIsMissing(t *testing.T) {
+func TestUnverifiedNamesMissingRecords(t *testing.T) {
 	d := &Domain{ID: "7", Name: "acme.test", ReturnPath: "send", Status: DomainPending, CheckedAt: time.Now(), Keys: []DKIMPair{{Selector: "mailer", State: DKIMSigning}}}
 	check := func(live Live) RecordCheck {
 		return RecordCheck{Record: RecordSPF, Name: "send.acme.test", Type: "TXT", Live: live}

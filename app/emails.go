@@ -183,7 +183,7 @@ type Email struct {
 	Tracking         *Tracking // nil: opens and clicks are not seen
 	Insights         *Insights // nil: not looked at
 	// Unsubscribe is the address of the page that this email leads to, fixed at
-	// acceptance; empty: none (Mail.LeadsToPage).
+	// acceptance; empty: none (Mail.NeedsUnsubscribePage).
 	Unsubscribe string
 	Envelope    []string // whom it goes to, whatever its headers say; nil: Mail.Recipients. Not read back
 	Mail

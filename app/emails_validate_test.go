@@ -57,9 +57,9 @@ func TestValidateText(t *testing.T) {
 	}
 }
 
-// TestAnAddressThatIsRefusedIsToldHowToWriteIt: several addresses in one string, and a
+// TestInvalidAddressErrorShowsTheForm: several addresses in one string, and a
 // name with an address inside.
-func TestAnAddressThatIsRefusedIsToldHowToWriteIt(t *testing.T) {
+func TestInvalidAddressErrorShowsTheForm(t *testing.T) {
 	const array, alone = "several addresses in an array of strings", "write the address alone"
 	for text, words := range map[string]string{
 		"a@b.co, Bob <c@d.co>": array, "a@b.co; c@d.co": array, "Ann <a@b.co>, Bob <c@d.co>": array,

@@ -82,8 +82,8 @@ type EventDetail struct {
 	IPAddress     string `json:"ip_address,omitempty"`
 }
 
-// Words say what a relay answered, from the codes of d; relay names it.
-func (d *EventDetail) Words(relay string) string {
+// Description say what a relay answered, from the codes of d; relay names it.
+func (d *EventDetail) Description(relay string) string {
 	return fmt.Sprintf("Relay %s %s: %s", relay, stageWords[d.Stage], d.Answer())
 }
 
@@ -195,17 +195,17 @@ type Situation string
 
 // The situations.
 const (
-	Over          Situation = "over"     // nothing
-	OverCaptured  Situation = "captured" // nothing, and its relay is the capture transport
-	WaitsTurn     Situation = "turn"     // it can leave, or waits for its relay or a quota
-	WaitsTime     Situation = "time"     // it waits for its own time
-	WaitsNextTry  Situation = "retry"    // its relay put it off
-	WaitsReleased Situation = "held"     // it is held
+	Finished         Situation = "over"     // nothing
+	FinishedCaptured Situation = "captured" // nothing, and its relay is the capture transport
+	WaitsInQueue     Situation = "turn"     // it can leave, or waits for its relay or a quota
+	WaitsScheduled   Situation = "time"     // it waits for its own time
+	WaitsRetry       Situation = "retry"    // its relay put it off
+	WaitsRelease     Situation = "held"     // it is held
 )
 
 // Situations are all situations.
 func Situations() []Situation {
-	return []Situation{Over, OverCaptured, WaitsTurn, WaitsTime, WaitsNextTry, WaitsReleased}
+	return []Situation{Finished, FinishedCaptured, WaitsInQueue, WaitsScheduled, WaitsRetry, WaitsRelease}
 }
 
 // StateOf is the state of an email: of its recipients the gravest end counts, then that
@@ -216,19 +216,19 @@ func StateOf(last LastEvent, now Situation) State {
 		return State(last)
 	}
 	switch {
-	case now == WaitsReleased:
+	case now == WaitsRelease:
 		return Held
-	case now == WaitsNextTry:
+	case now == WaitsRetry:
 		return Deferred
-	case now == OverCaptured && last == Sent:
+	case now == FinishedCaptured && last == Sent:
 		return Captured
 	}
 	switch last {
 	case Queued, Scheduled, Suppressed: // suppressed: some recipients were left out, the others wait
-		if now == WaitsTime {
+		if now == WaitsScheduled {
 			return State(Scheduled)
 		}
-		if now == WaitsTurn {
+		if now == WaitsInQueue {
 			return State(Queued)
 		}
 	}

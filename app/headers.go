@@ -33,11 +33,11 @@ const (
 type headerRule byte
 
 const (
-	headerRefused headerRule = iota
-	headerText               // free text, which is encoded where it is not ASCII
-	headerPlain              // of a grammar that knows no encoded words (RFC 2047 section 5)
-	headerEcho               // says again what a field of the send says
-	headerIgnored            // the message has one of its own
+	headerRefused   headerRule = iota
+	headerText                 // free text, which is encoded where it is not ASCII
+	headerPlain                // of a grammar that knows no encoded words (RFC 2047 section 5)
+	headerRedundant            // says again what a field of the send says
+	headerIgnored              // the message has one of its own
 )
 
 // headerRules are the headers with a rule in both modes, in lower case.
@@ -45,14 +45,14 @@ var headerRules = map[string]headerRule{
 	"comments": headerText, "keywords": headerText, "organization": headerText, "x-mailer": headerText,
 	"in-reply-to": headerPlain, "references": headerPlain, "importance": headerPlain, "priority": headerPlain,
 	ListUnsubscribe: headerPlain, listUnsubscribePost: headerPlain,
-	"reply-to": headerEcho,
+	"reply-to": headerRedundant,
 }
 
-// wideRules are those that CompatResend has besides; what is in neither table, and
-// not of widePrefixes, is text there. Refused is what only the message, those who
+// compatRules are those that CompatResend has besides; what is in neither table, and
+// not of compatPrefixes, is text there. Refused is what only the message, those who
 // carried it, or nobody may say.
-var wideRules = map[string]headerRule{
-	"from": headerEcho, "to": headerEcho, "cc": headerEcho, "subject": headerEcho,
+var compatRules = map[string]headerRule{
+	"from": headerRedundant, "to": headerRedundant, "cc": headerRedundant, "subject": headerRedundant,
 	"date": headerIgnored, "message-id": headerIgnored, "return-path": headerIgnored, "sender": headerIgnored,
 	"auto-submitted": headerPlain, "precedence": headerPlain, "feedback-id": headerPlain, "sensitivity": headerPlain,
 	"disposition-notification-to": headerPlain, "return-receipt-to": headerPlain,
@@ -60,14 +60,14 @@ var wideRules = map[string]headerRule{
 	"dkim-signature": headerRefused, "domainkey-signature": headerRefused, "authentication-results": headerRefused,
 }
 
-var widePrefixes = []struct {
+var compatPrefixes = []struct {
 	prefix string
 	rule   headerRule
 }{{"content-", headerRefused}, {"arc-", headerRefused}, {"resent-", headerRefused}, {"list-", headerPlain}}
 
 // ruleOf returns what becomes of a header, named in lower case.
 func ruleOf(lower string, compat Compat) headerRule {
-	if OrdersProvider(lower) {
+	if InstructsProvider(lower) {
 		return headerRefused
 	}
 	if rule, ok := headerRules[lower]; ok {
@@ -79,10 +79,10 @@ func ruleOf(lower string, compat Compat) headerRule {
 	if compat != CompatResend {
 		return headerRefused
 	}
-	if rule, ok := wideRules[lower]; ok {
+	if rule, ok := compatRules[lower]; ok {
 		return rule
 	}
-	for _, w := range widePrefixes {
+	for _, w := range compatPrefixes {
 		if strings.HasPrefix(lower, w.prefix) {
 			return w.rule
 		}
@@ -128,7 +128,7 @@ func (in *EmailInput) header(m *Mail, name string) (value string, keep bool, err
 	value = strings.Trim(in.Headers[name], " ")
 	rule := ruleOf(lower, in.Compat)
 	switch {
-	case rule == headerRefused && OrdersProvider(lower):
+	case rule == headerRefused && InstructsProvider(lower):
 		return "", false, Invalid(field, "is an order to a mail provider, which only this server may give")
 	case rule == headerRefused:
 		return "", false, Invalid(field, "is not a header that can be set")
@@ -136,8 +136,8 @@ func (in *EmailInput) header(m *Mail, name string) (value string, keep bool, err
 		return "", false, Invalid(field, "must be valid UTF-8")
 	case HasControl(value):
 		return "", false, Invalid(field, "must not contain line breaks or other control characters")
-	case rule == headerEcho:
-		return value, false, m.echo(lower, field, value)
+	case rule == headerRedundant:
+		return value, false, m.isRedundant(lower, field, value)
 	case len(value) > maxHeaderValue:
 		return "", false, Invalid(field, "must not be longer than %d bytes", maxHeaderValue)
 	case longestPiece(value) > maxHeaderPiece && (rule == headerPlain || IsASCII(value)):
@@ -160,9 +160,9 @@ func longestPiece(value string) (longest int) {
 	return max(longest, len(value)-begin)
 }
 
-// echo takes a header that says again what a field of the send says: a Reply-To
+// isRedundant takes a header that says again what a field of the send says: a Reply-To
 // stands for the field where there is none.
-func (m *Mail) echo(lower, field, value string) error {
+func (m *Mail) isRedundant(lower, field, value string) error {
 	if value == "" {
 		return nil
 	}
@@ -172,7 +172,7 @@ func (m *Mail) echo(lower, field, value string) error {
 		}
 		return nil
 	}
-	list, err := parseEcho(field, value)
+	list, err := parseRedundant(field, value)
 	if err != nil {
 		return err
 	}
@@ -187,8 +187,8 @@ func (m *Mail) echo(lower, field, value string) error {
 	return nil
 }
 
-// parseEcho reads the addresses of a header.
-func parseEcho(field, value string) (list []Address, err error) {
+// parseRedundant reads the addresses of a header.
+func parseRedundant(field, value string) (list []Address, err error) {
 	parts := mailbox.Split(value, ",")
 	if len(parts) > MaxRecipients {
 		return nil, Invalid(field, "must not hold more than %d addresses", MaxRecipients)

@@ -106,7 +106,7 @@ func TestHeadersRefused(t *testing.T) {
 	}
 }
 
-func TestHeadersTogether(t *testing.T) {
+func TestHeadersTotalLimit(t *testing.T) {
 	got, err := parseHeaders(map[string]string{"x-b": "2", "X-C": " 3 ", "X-A": "1", "Comments": "", "X-Blank": "  "})
 	if err != nil {
 		t.Fatal(err)
@@ -208,7 +208,7 @@ func FuzzHeaders(f *testing.F) {
 }
 
 // Orders to providers are refused in both modes, and what only looks alike is not.
-func TestNoCallerGivesOrdersToAProvider(t *testing.T) {
+func TestProviderInstructionHeadersAreRefused(t *testing.T) {
 	for _, compat := range []Compat{CompatStrict, CompatResend} {
 		for _, name := range []string{
 			"X-SES-CONFIGURATION-SET", "X-Mailer-Email-ID", "X-SMTPAPI", "x-smtpapi", "X-PM-Metadata-mailer-email-id", "X-PM-Message-Stream",
@@ -228,13 +228,13 @@ func TestNoCallerGivesOrdersToAProvider(t *testing.T) {
 	}
 }
 
-func TestProvidersOwnHeadersAreOrders(t *testing.T) {
+func TestOwnProviderHeadersAreInstructions(t *testing.T) {
 	for _, p := range providers {
-		if p.IdHeader != nil && !OrdersProvider(strings.ToLower(p.IdHeader("x").Name)) {
-			t.Errorf("a caller may set %s", p.IdHeader("x").Name)
+		if p.IDHeader != nil && !InstructsProvider(strings.ToLower(p.IDHeader("x").Name)) {
+			t.Errorf("a caller may set %s", p.IDHeader("x").Name)
 		}
 	}
-	if !OrdersProvider(strings.ToLower(EmailIDHeader)) {
+	if !InstructsProvider(strings.ToLower(EmailIDHeader)) {
 		t.Error("a caller may set", EmailIDHeader)
 	}
 }
@@ -304,7 +304,7 @@ func TestHeadersByMode(t *testing.T) {
 	}
 }
 
-func TestAMailtoTargetIsNotOneClick(t *testing.T) {
+func TestMailtoUnsubscribeIsNotOneClick(t *testing.T) {
 	_, err := headersIn(CompatResend, map[string]string{"List-Unsubscribe": "<mailto:u@a.co>", "List-Unsubscribe-Post": OneClick})
 	if err == nil || !strings.Contains(err.Error(), "at least one https") {
 		t.Error(err)
@@ -312,7 +312,7 @@ func TestAMailtoTargetIsNotOneClick(t *testing.T) {
 }
 
 // What Symfony sends, and what stands for reply_to.
-func TestReplyToAmongTheHeaders(t *testing.T) {
+func TestReplyToHeader(t *testing.T) {
 	for _, compat := range []Compat{CompatStrict, CompatResend} {
 		for _, c := range []struct {
 			field  []string
@@ -367,7 +367,7 @@ func FuzzHeadersByMode(f *testing.F) {
 			}
 			for _, h := range got {
 				lower := strings.ToLower(h.Name)
-				if HasControl(h.Value) || h.Value == "" || strings.ContainsAny(h.Name, " :;()\"\\\r\n") || OrdersProvider(lower) ||
+				if HasControl(h.Value) || h.Value == "" || strings.ContainsAny(h.Name, " :;()\"\\\r\n") || InstructsProvider(lower) ||
 					strings.HasPrefix(lower, "content-") || strings.Contains(" from to cc bcc subject date message-id mime-version sender received reply-to ", " "+lower+" ") {
 					t.Errorf("%q: %q is kept", h.Name, h.Value)
 				}

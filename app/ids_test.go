@@ -11,7 +11,7 @@ import (
 	"mailer/app/kit/clock"
 )
 
-func TestIDsAreInOrderAndOfTheirTime(t *testing.T) {
+func TestIDsAreOrderedByTime(t *testing.T) {
 	last := app.FirstID(time.Now())
 	for range 10_000 {
 		id := app.NewID()
@@ -26,18 +26,18 @@ func TestIDsAreInOrderAndOfTheirTime(t *testing.T) {
 }
 
 // Servers whose machines' clocks differ list what they made in one order.
-func TestIDsAreOfTheTimeThatTheProcessKeepsTo(t *testing.T) {
+func TestIDsUseTheSharedClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		defer clock.Release()
+		defer clock.Unfollow()
 		defer app.ForgetIDs()
 		app.ForgetIDs() // of another time than a bubble's
 		now := time.Now()
-		clock.Keep(now.Add(time.Hour), now, now)
+		clock.Follow(now.Add(time.Hour), now, now)
 		if id := app.NewID(); id < app.FirstID(now.Add(time.Hour)) || id > app.FirstID(now.Add(time.Hour+time.Minute)) {
 			t.Errorf("%s is not of the hour that comes", id)
 		}
 		before := app.NewID()
-		clock.Keep(now, now, now)
+		clock.Follow(now, now, now)
 		if id := app.NewID(); id <= before {
 			t.Errorf("once the clock is put back, %s comes after %s", id, before)
 		}

@@ -115,10 +115,10 @@ func BandOf(score float64) Band {
 	return AtRisk
 }
 
-// SentBy completes insights with what hangs on the domain: whether its last check
+// ForDomain completes insights with what hangs on the domain: whether its last check
 // found no DMARC policy, and where links and the pixel lead; nil: they are not
 // tracked.
-func (i *Insights) SentBy(domain string, noDMARC bool, t *Tracking) *Insights {
+func (i *Insights) ForDomain(domain string, noDMARC bool, t *Tracking) *Insights {
 	found := slices.DeleteFunc(slices.Clone(i.Found), func(id string) bool { return id == "no_dmarc" || id == "foreign_tracking" })
 	if noDMARC {
 		found = append(found, "no_dmarc")

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestRangesAreReadWithCommasAndSpaces(t *testing.T) {
+func TestParseRanges(t *testing.T) {
 	got, err := ParseRanges([]string{"10.1.2.3/8,127.0.0.1", " ::1  fd00::1/8 ", "::ffff:192.168.0.1"})
 	want := []string{"10.0.0.0/8", "127.0.0.1/32", "::1/128", "fd00::/8", "192.168.0.1/32"}
 	var texts []string

@@ -68,26 +68,26 @@ type Key struct {
 	LastUsedAt time.Time      // zero: never; written at most once a minute
 	ExpiresAt  time.Time      // from then on it is no key; zero: never
 	AllowedIPs []netip.Prefix // whose addresses may use it; none: any
-	MadeBy     string         // id of the person who made it, or the key that made it; empty: the command line
+	CreatedBy  string         // id of the person who made it, or the key that made it; empty: the command line
 	Session    *Session       // of a person; nil: an API key
 	Via        string         // the door that a request came through, where that is not the API itself: one of mail.Sources
 }
 
 // Session is what a person is beyond a key.
 type Session struct {
-	ID       string
-	Name     string    // of the person: the address
-	Operator bool      // stands above teams
-	ProvedAt time.Time // when the person last proved to be there
+	ID              string
+	Name            string    // of the person: the address
+	Operator        bool      // stands above teams
+	AuthenticatedAt time.Time // when the person last proved to be there
 }
 
-// FreshProof is how long a proof to be there counts for what needs one.
-const FreshProof = 10 * time.Minute
+// ReauthenticationAge is how long a proof to be there counts for what needs one.
+const ReauthenticationAge = 10 * time.Minute
 
-// Fresh says whether who asks has proved lately enough to be there; an API key is its own
+// RecentlyAuthenticated says whether who asks has proved lately enough to be there; an API key is its own
 // proof. A clock that was put back makes no proof last longer.
-func (k *Key) Fresh(now time.Time) bool {
-	return k.Session == nil || now.Sub(k.Session.ProvedAt).Abs() <= FreshProof
+func (k *Key) RecentlyAuthenticated(now time.Time) bool {
+	return k.Session == nil || now.Sub(k.Session.AuthenticatedAt).Abs() <= ReauthenticationAge
 }
 
 // KeyInput is what a caller says of a new key.
@@ -217,13 +217,13 @@ func RestrictedKey() *Error {
 	return Errorf(CodeRestrictedAPIKey, "This API key is restricted to only send emails.")
 }
 
-// PersonOnly refuses an API key where only a person who is signed in gets an answer.
-func PersonOnly() *Error {
+// SessionRequired refuses an API key where only a person who is signed in gets an answer.
+func SessionRequired() *Error {
 	return Errorf(CodeForbidden, "This answers to a person who is signed in, not to an API key")
 }
 
-// OperatorOnly refuses whoever is not signed in as an operator.
-func OperatorOnly() *Error {
+// OperatorRequired refuses whoever is not signed in as an operator.
+func OperatorRequired() *Error {
 	return Errorf(CodeForbidden, "This answers to an operator who is signed in")
 }
 
@@ -235,8 +235,8 @@ func NoTeam() *Error {
 	return Errorf(CodeNotFound, "You do not belong to this team, or there is none; the header x-team names one")
 }
 
-// NotFresh refuses a person who has not proved lately to be there.
-func NotFresh() *Error {
+// ReauthenticationRequired refuses a person who has not proved lately to be there.
+func ReauthenticationRequired() *Error {
 	return Errorf(CodeReauthentication, "Confirm first that it is you: POST /auth/confirm with your password, a code or a passkey")
 }
 
@@ -266,7 +266,7 @@ const (
 type Actor struct {
 	Type    ActorType
 	Name    string // id of a key or person, name of the system's user
-	Called  string // name of a key, address of a person; empty: not known
+	Label   string // name of a key, address of a person; empty: not known
 	Address string // IP address; empty: not over the network
 }
 
@@ -293,14 +293,16 @@ func WithActor(ctx context.Context, who func() Actor) context.Context {
 	return context.WithValue(ctx, actorKey{}, who)
 }
 
-type awaitedKey struct{}
+type clientWaitingKey struct{}
 
-// Awaited returns the context of a request: somebody waits for what is done in it, and rather
+// WithClientWaiting returns the context of a request: somebody waits for what is done in it, and rather
 // hears soon that it can't be done now.
-func Awaited(ctx context.Context) context.Context { return context.WithValue(ctx, awaitedKey{}, true) }
+func WithClientWaiting(ctx context.Context) context.Context {
+	return context.WithValue(ctx, clientWaitingKey{}, true)
+}
 
-// IsAwaited reports whether a context is one of Awaited.
-func IsAwaited(ctx context.Context) bool { return ctx.Value(awaitedKey{}) != nil }
+// IsClientWaiting reports whether a context is one of Awaited.
+func IsClientWaiting(ctx context.Context) bool { return ctx.Value(clientWaitingKey{}) != nil }
 
 // ActorOf returns who acts in a context: the server itself where nobody else does.
 func ActorOf(ctx context.Context) Actor {
@@ -310,15 +312,15 @@ func ActorOf(ctx context.Context) Actor {
 	return Actor{Type: ActorServer, Name: "server"}
 }
 
-// Words name an actor in a sentence that teams read.
-func (a Actor) Words() string {
+// Description name an actor in a sentence that teams read.
+func (a Actor) Description() string {
 	switch a.Type {
 	case ActorCLI:
 		return "the operator"
 	case ActorKey:
-		return "the API key " + cmp.Or(a.Called, a.Name)
+		return "the API key " + cmp.Or(a.Label, a.Name)
 	case ActorPerson:
-		return cmp.Or(a.Called, "the person "+a.Name)
+		return cmp.Or(a.Label, "the person "+a.Name)
 	}
 	return "the server"
 }

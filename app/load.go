@@ -22,6 +22,6 @@ func (l *Load) Enter() (leave func()) {
 // Busy reports whether any caller waits.
 func (l *Load) Busy() bool { return l != nil && l.waiting.Load() > 0 }
 
-// Builders returns how many messages are composed and signed at once where nobody
+// ComposeWorkers returns how many messages are composed and signed at once where nobody
 // says how many: one for each of Go's processors.
-func Builders() int { return runtime.GOMAXPROCS(0) }
+func ComposeWorkers() int { return runtime.GOMAXPROCS(0) }

@@ -51,7 +51,7 @@ func (s *Sealer) ReadPageToken(page, token string) (l PageLink, ok bool) {
 		return l, false
 	}
 	message, mac := b[:pageTokenSize], b[pageTokenSize:]
-	if !s.VerifyLastingMAC(page, message, mac) {
+	if !s.VerifyMACAnyKey(page, message, mac) {
 		return l, false
 	}
 	for i, id := range []*string{&l.TeamID, &l.TopicID, &l.Source} {
@@ -63,14 +63,14 @@ func (s *Sealer) ReadPageToken(page, token string) (l PageLink, ok bool) {
 	return l, true
 }
 
-// LeadsToPage reports whether a mail needs the address of its unsubscribe page:
+// NeedsUnsubscribePage reports whether a mail needs the address of its unsubscribe page:
 // for a placeholder in a body, or for the header pair of one with a topic whose
 // caller brought none.
-func (m *Mail) LeadsToPage() bool {
-	return m.needsPair() || m.Raw == nil && (Placeholders(m.HTML) > 0 || Placeholders(m.Text) > 0)
+func (m *Mail) NeedsUnsubscribePage() bool {
+	return m.needsUnsubscribeHeaders() || m.Raw == nil && (Placeholders(m.HTML) > 0 || Placeholders(m.Text) > 0)
 }
 
-func (m *Mail) needsPair() bool {
+func (m *Mail) needsUnsubscribeHeaders() bool {
 	return m.TopicID != "" && !(slices.ContainsFunc(m.Headers, named(ListUnsubscribe)) && slices.ContainsFunc(m.Headers, named(listUnsubscribePost)))
 }
 
@@ -84,10 +84,10 @@ func (s *Sealer) UnsubscribeURL(base string, l PageLink) string {
 	return base + "/unsubscribe/" + s.PageToken(UnsubscribePage, l)
 }
 
-// Sent is the mail as it leaves: its placeholders filled and the unsubscribe
+// FinalMail is the mail as it leaves: its placeholders filled and the unsubscribe
 // pair (RFC 8058) added where it needs one. The same email always becomes the
 // same; what is kept stays as it was given.
-func (e *Email) Sent() *Mail {
+func (e *Email) FinalMail() *Mail {
 	if e.Unsubscribe == "" {
 		return &e.Mail
 	}
@@ -96,7 +96,7 @@ func (e *Email) Sent() *Mail {
 		m.HTML = fillPlaceholders(m.HTML, html.EscapeString(e.Unsubscribe))
 		m.Text = fillPlaceholders(m.Text, e.Unsubscribe)
 	}
-	if m.needsPair() {
+	if m.needsUnsubscribeHeaders() {
 		// One without the other, which Resend takes, is no one-click pair.
 		m.Headers = append(slices.DeleteFunc(slices.Clone(m.Headers), named(ListUnsubscribe)),
 			Header{Name: "List-Unsubscribe", Value: "<" + e.Unsubscribe + ">"},
@@ -105,8 +105,8 @@ func (e *Email) Sent() *Mail {
 	return &m
 }
 
-// Standing is how an address stands to the mail of a topic.
-type Standing struct {
+// AddressSubscription is how an address stands to the mail of a topic.
+type AddressSubscription struct {
 	Topic        string       // its name
 	Subscription Subscription // the choice, or the topic's default
 	Explicit     bool         // it was chosen
@@ -115,7 +115,7 @@ type Standing struct {
 
 // Reason says in words why mail of the topic is not sent to the address; empty:
 // it is sent.
-func (s *Standing) Reason() string {
+func (s *AddressSubscription) Reason() string {
 	const notSent = "Not sent to this recipient: "
 	switch {
 	case s.Unsubscribed:

@@ -27,7 +27,7 @@ func newSealer(t testing.TB) *Sealer {
 	return s
 }
 
-func TestAPageTokenGivesItsLinkBackAndNothingElseDoes(t *testing.T) {
+func TestPageTokenRoundTrip(t *testing.T) {
 	s := newSealer(t)
 	for _, link := range []PageLink{
 		{TeamID: teamID, TopicID: topicID, Address: s.AddressHash(teamID, KeyOf("a@example.org")), Source: emailID},
@@ -58,7 +58,7 @@ func TestAPageTokenGivesItsLinkBackAndNothingElseDoes(t *testing.T) {
 	}
 }
 
-func TestPlaceholdersBecomeTheAddressOfThePage(t *testing.T) {
+func TestUnsubscribePlaceholdersBecomeURL(t *testing.T) {
 	for in, want := range map[string]string{
 		"":                        "",
 		"no link":                 "no link",
@@ -75,11 +75,11 @@ func TestPlaceholdersBecomeTheAddressOfThePage(t *testing.T) {
 		"{{{NAME}}} {{{":                          "{{{NAME}}} {{{",
 	} {
 		e := Email{Unsubscribe: "L", Mail: Mail{Text: in}}
-		if got := e.Sent().Text; got != want {
+		if got := e.FinalMail().Text; got != want {
 			t.Errorf("%q becomes %q, want %q", in, got, want)
 		}
-		if e.LeadsToPage() != (in != want) || e.Text != in {
-			t.Errorf("%q: leads to a page: %v; kept as %q", in, e.LeadsToPage(), e.Text)
+		if e.NeedsUnsubscribePage() != (in != want) || e.Text != in {
+			t.Errorf("%q: leads to a page: %v; kept as %q", in, e.NeedsUnsubscribePage(), e.Text)
 		}
 	}
 }
@@ -92,7 +92,7 @@ func headersOf(m *Mail) string {
 	return b.String()
 }
 
-func TestWhichMailCarriesWhichPair(t *testing.T) {
+func TestUnsubscribeHeaders(t *testing.T) {
 	const ours = "List-Unsubscribe: <" + pageURL + ">\nList-Unsubscribe-Post: List-Unsubscribe=One-Click\n"
 	theirs := []Header{{Name: "LIST-unsubscribe", Value: "<https://x.example/u>"}, {Name: "List-Unsubscribe-Post", Value: "List-Unsubscribe=One-Click"}, {Name: "X-A", Value: "1"}}
 	other := []Header{{Name: "X-A", Value: "1"}}
@@ -109,15 +109,15 @@ func TestWhichMailCarriesWhichPair(t *testing.T) {
 		"no topic, own pair, no mention": {Mail{Text: "t", Headers: theirs}, false, ""},
 	} {
 		e := Email{Mail: c.mail}
-		if e.LeadsToPage() != c.leads {
-			t.Errorf("%s: leads to a page: %v", name, e.LeadsToPage())
+		if e.NeedsUnsubscribePage() != c.leads {
+			t.Errorf("%s: leads to a page: %v", name, e.NeedsUnsubscribePage())
 		}
 		if c.leads {
 			e.Unsubscribe = pageURL
 		}
 		given := headersOf(&c.mail)
 		for range 2 {
-			if got := headersOf(e.Sent()); got != given+c.pair {
+			if got := headersOf(e.FinalMail()); got != given+c.pair {
 				t.Errorf("%s: headers\n%s", name, got)
 			}
 		}
@@ -127,32 +127,32 @@ func TestWhichMailCarriesWhichPair(t *testing.T) {
 	}
 }
 
-func TestSentMailDoesNotWriteIntoTheListThatIsKept(t *testing.T) {
+func TestFinalMailDoesNotModifyStoredHeaders(t *testing.T) {
 	spare := make([]Header, 1, 4)
 	spare[0] = Header{Name: "X-A", Value: "1"}
 	a := Email{Unsubscribe: "A", Mail: Mail{TopicID: topicID, Headers: spare}}
 	b := Email{Unsubscribe: "B", Mail: Mail{TopicID: topicID, Headers: spare}}
-	first := a.Sent()
-	b.Sent()
+	first := a.FinalMail()
+	b.FinalMail()
 	if first.Headers[1].Value != "<A>" {
 		t.Error("two mails share their headers")
 	}
 }
 
-func TestTextMadeOfHTMLLeadsToThePageToo(t *testing.T) {
+func TestDerivedTextLinksToUnsubscribePage(t *testing.T) {
 	in := EmailInput{From: "a@example.com", To: []string{"b@example.org"}, Subject: "s",
 		HTML: `<p>Hi</p><a href="{{{ RESEND_UNSUBSCRIBE_URL }}}">No more</a>`}
 	m, err := in.Validate()
 	if err != nil {
 		t.Fatal(err)
 	}
-	sent := (&Email{Mail: *m, Unsubscribe: pageURL}).Sent()
+	sent := (&Email{Mail: *m, Unsubscribe: pageURL}).FinalMail()
 	if sent.Text != "Hi\n\nNo more ("+pageURL+")" || sent.HTML != `<p>Hi</p><a href="`+strings.ReplaceAll(pageURL, "&", "&amp;")+`">No more</a>` {
 		t.Errorf("text %q, html %q", sent.Text, sent.HTML)
 	}
 }
 
-func TestTopicAndPlaceholdersOfASend(t *testing.T) {
+func TestTopicAndPlaceholderValidation(t *testing.T) {
 	many := strings.Repeat("{{{UNSUBSCRIBE_URL}}}", 101)
 	text := func(s string) *string { return &s }
 	for name, c := range map[string]struct {
@@ -182,17 +182,17 @@ func TestTopicAndPlaceholdersOfASend(t *testing.T) {
 	}
 }
 
-func TestWhoGetsNoMailOfATopicAndWhy(t *testing.T) {
+func TestAddressSubscriptionReason(t *testing.T) {
 	for _, c := range []struct {
-		standing Standing
+		standing AddressSubscription
 		words    string // empty: it is sent
 	}{
-		{Standing{Topic: "News", Subscription: OptIn}, ""},
-		{Standing{Topic: "News", Subscription: OptIn, Explicit: true}, ""},
-		{Standing{Topic: "News", Subscription: OptOut, Explicit: true}, "opted out of the topic News"},
-		{Standing{Topic: "News", Subscription: OptOut}, "never opted in to the topic News"},
-		{Standing{Topic: "News", Subscription: OptIn, Explicit: true, Unsubscribed: true}, "unsubscribed from everything"},
-		{Standing{Topic: "News", Subscription: OptOut, Unsubscribed: true}, "unsubscribed from everything"},
+		{AddressSubscription{Topic: "News", Subscription: OptIn}, ""},
+		{AddressSubscription{Topic: "News", Subscription: OptIn, Explicit: true}, ""},
+		{AddressSubscription{Topic: "News", Subscription: OptOut, Explicit: true}, "opted out of the topic News"},
+		{AddressSubscription{Topic: "News", Subscription: OptOut}, "never opted in to the topic News"},
+		{AddressSubscription{Topic: "News", Subscription: OptIn, Explicit: true, Unsubscribed: true}, "unsubscribed from everything"},
+		{AddressSubscription{Topic: "News", Subscription: OptOut, Unsubscribed: true}, "unsubscribed from everything"},
 	} {
 		if got := c.standing.Reason(); c.words == "" && got != "" || !strings.Contains(got, c.words) {
 			t.Errorf("%+v: %q", c.standing, got)
@@ -205,18 +205,18 @@ func FuzzPlaceholders(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		m := (&Email{Unsubscribe: "L", Mail: Mail{Text: s}}).Sent()
-		if asks := (&Mail{Text: s}).LeadsToPage(); asks == (m.Text == s) {
+		m := (&Email{Unsubscribe: "L", Mail: Mail{Text: s}}).FinalMail()
+		if asks := (&Mail{Text: s}).NeedsUnsubscribePage(); asks == (m.Text == s) {
 			t.Errorf("%q becomes %q though it asks: %v", s, m.Text, asks)
 		}
 	})
 }
 
-func TestALoneListUnsubscribeGivesWayToThePairOfATopic(t *testing.T) {
+func TestTopicHeadersReplaceLoneListUnsubscribe(t *testing.T) {
 	for _, target := range []string{"<mailto:u@x.example>", "<https://x.example/u>"} {
 		e := Email{Mail: Mail{Text: "t", TopicID: topicID, Headers: []Header{{Name: "list-unsubscribe", Value: target}, {Name: "X-A", Value: "1"}}}, Unsubscribe: pageURL}
 		want := "X-A: 1\nList-Unsubscribe: <" + pageURL + ">\nList-Unsubscribe-Post: List-Unsubscribe=One-Click\n"
-		if got := headersOf(e.Sent()); !e.LeadsToPage() || got != want {
+		if got := headersOf(e.FinalMail()); !e.NeedsUnsubscribePage() || got != want {
 			t.Errorf("%s: headers\n%s", target, got)
 		}
 	}

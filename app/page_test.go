@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestAPageNamesTheFieldThatIsWrong(t *testing.T) {
+func TestPageNamesInvalidField(t *testing.T) {
 	const id = "0198C0DE-0000-7000-8000-00000000000A"
 	for _, tt := range []struct {
 		page Page

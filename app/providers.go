@@ -28,41 +28,41 @@ type mailProvider struct {
 	// is told by its host.
 	relayDomain string
 	// spf is the mechanism that it documents for mail handed to those hosts.
-	Spf string
+	SPF string
 	// idHeader makes the header by which its reports name the email; nil: they have
 	// all headers, or the Message-ID.
-	IdHeader func(emailID string) Header
+	IDHeader func(emailID string) Header
 	// secret: what it posts is proven by a secret in the path. Reports of Amazon SES
 	// are signed instead.
 	secret bool
 }
 
-// providerOrders are the beginnings, in lower case, of the headers that providers
+// providerHeaderPrefixes are the beginnings, in lower case, of the headers that providers
 // take orders from: further recipients, streams, pools, schedules. No caller may set
 // one, whatever relay is behind, since it may be another tomorrow; ours, by which
 // reports are told apart, are among them.
-var providerOrders = [...]string{
+var providerHeaderPrefixes = [...]string{
 	"x-ses-", "x-amz-", "x-mailer-", "x-smtpapi", "x-sg-", "x-pm-", "x-postmark-", "x-mailgun-", "x-mc-", "x-msys-", "x-mj-",
 	"x-mailin-", "x-sib-", "x-smtp2go-", "x-elastic", "x-apiheader", "x-mt-", "x-mailersend-", "x-zepto", "x-postal-", "x-maileroo-",
 	"x-smtpcom-", "x-xsmailingid", "x-xsmessageid", "x-greenarrow-", "x-virtual-mta", "x-virtualmta", "x-kumo", "x-sparkpost-",
 }
 
-// providerOrderNames are such headers, in lower case, that begin with no name of their
+// providerHeaderNames are such headers, in lower case, that begin with no name of their
 // provider: those of Elastic Email.
-var providerOrderNames = [...]string{"poolname", "channelname", "channel", "istransactional", "trackopens", "trackclicks", "postback", "timeoffsetminutes", "encodingtype"}
+var providerHeaderNames = [...]string{"poolname", "channelname", "channel", "istransactional", "trackopens", "trackclicks", "postback", "timeoffsetminutes", "encodingtype"}
 
-// OrdersProvider reports whether a header, named in lower case, is one of
-// providerOrders or providerOrderNames.
-func OrdersProvider(lower string) bool {
-	return slices.Contains(providerOrderNames[:], lower) || slices.ContainsFunc(providerOrders[:], func(prefix string) bool { return strings.HasPrefix(lower, prefix) })
+// InstructsProvider reports whether a header, named in lower case, is one of
+// providerHeaderPrefixes or providerHeaderNames.
+func InstructsProvider(lower string) bool {
+	return slices.Contains(providerHeaderNames[:], lower) || slices.ContainsFunc(providerHeaderPrefixes[:], func(prefix string) bool { return strings.HasPrefix(lower, prefix) })
 }
 
 // providers are in the order in which they are listed to the operator.
 var providers = [...]mailProvider{
-	{source: SourceSES, Spf: "include:amazonses.com"}, // told by ProfileSES
-	{source: SourcePostmark, relayDomain: "postmarkapp.com", Spf: "include:spf.mtasv.net", IdHeader: postmarkID, secret: true},
-	{source: SourceMailgun, relayDomain: "mailgun.org", Spf: "include:mailgun.org", IdHeader: mailgunID, secret: true},
-	{source: SourceSendgrid, relayDomain: "sendgrid.net", Spf: "include:sendgrid.net", IdHeader: sendgridID, secret: true},
+	{source: SourceSES, SPF: "include:amazonses.com"}, // told by ProfileSES
+	{source: SourcePostmark, relayDomain: "postmarkapp.com", SPF: "include:spf.mtasv.net", IDHeader: postmarkID, secret: true},
+	{source: SourceMailgun, relayDomain: "mailgun.org", SPF: "include:mailgun.org", IDHeader: mailgunID, secret: true},
+	{source: SourceSendgrid, relayDomain: "sendgrid.net", SPF: "include:sendgrid.net", IDHeader: sendgridID, secret: true},
 	{source: SourceGeneric, secret: true},
 }
 
@@ -92,9 +92,9 @@ func FeedbackSources() (sources []string) {
 	return sources
 }
 
-// ProviderOf returns the provider with a submission host; the zero value: none
+// ProviderByHost returns the provider with a submission host; the zero value: none
 // is known.
-func ProviderOf(host string) mailProvider {
+func ProviderByHost(host string) mailProvider {
 	domain := OrganizationalDomain(host)
 	for _, p := range providers {
 		if p.relayDomain != "" && p.relayDomain == domain {
@@ -104,8 +104,8 @@ func ProviderOf(host string) mailProvider {
 	return mailProvider{}
 }
 
-// ProviderNamed returns the provider of a source; the zero value: there is none.
-func ProviderNamed(source string) mailProvider {
+// ProviderBySource returns the provider of a source; the zero value: there is none.
+func ProviderBySource(source string) mailProvider {
 	for _, p := range providers {
 		if p.source == source {
 			return p

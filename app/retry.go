@@ -22,8 +22,8 @@ const (
 // Span is a time during which the clock of waiting mail stood. To is zero while it does.
 type Span struct{ From, To time.Time }
 
-// Began is when the clock of a unit began that is or was due.
-func (u *Unit) Began() time.Time {
+// ClockStart is when the clock of a unit began that is or was due.
+func (u *Unit) ClockStart() time.Time {
 	if u.Since.IsZero() {
 		return u.NextAt
 	}
@@ -33,9 +33,9 @@ func (u *Unit) Began() time.Time {
 // Waited is how long the clock of a unit has run at a time: since it was first due, but
 // for when it stood: for all mail of its team at its relay, and for itself.
 func (u *Unit) Waited(at time.Time, stood []Span) time.Duration {
-	began := u.Began()
+	began := u.ClockStart()
 	waited := max(0, at.Sub(began))
-	for _, s := range union(append(slices.Clone(u.Stood), stood...), at) {
+	for _, s := range mergeSpans(append(slices.Clone(u.ClockStops), stood...), at) {
 		if began.After(s.From) {
 			s.From = began
 		}
@@ -46,7 +46,7 @@ func (u *Unit) Waited(at time.Time, stood []Span) time.Duration {
 
 // WaitedSince is the latest time from which on a clock has run for d at a time.
 func WaitedSince(at time.Time, d time.Duration, stood []Span) time.Time {
-	spans := union(stood, at)
+	spans := mergeSpans(stood, at)
 	for _, s := range slices.Backward(spans) {
 		ran := at.Sub(s.To)
 		if ran >= d {
@@ -57,8 +57,8 @@ func WaitedSince(at time.Time, d time.Duration, stood []Span) time.Time {
 	return at.Add(-d)
 }
 
-// union merges spans up to a time, in their order, so that none counts twice.
-func union(spans []Span, at time.Time) []Span {
+// mergeSpans merges spans up to a time, in their order, so that none counts twice.
+func mergeSpans(spans []Span, at time.Time) []Span {
 	spans = slices.Clone(spans)
 	slices.SortStableFunc(spans, func(a, b Span) int { return cmp.Compare(a.From.UnixNano(), b.From.UnixNano()) })
 	var out []Span
@@ -113,9 +113,9 @@ func CrashDelay(attempt int) time.Duration {
 	return min(time.Second<<(2*(attempt-1)), table)
 }
 
-// RelayPause is how long a relay rests after its n-th trouble in a row: 1 s,
+// BreakerDelay is how long a relay rests after its n-th trouble in a row: 1 s,
 // doubled each time, at most 1 minute, times 0.8 to 1.2 by jitter in [0,1).
-func RelayPause(n int, jitter float64) time.Duration {
+func BreakerDelay(n int, jitter float64) time.Duration {
 	d := min(time.Second<<min(max(n, 1)-1, 6), time.Minute)
 	return time.Duration(float64(d) * (0.8 + 0.4*jitter))
 }

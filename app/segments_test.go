@@ -66,7 +66,7 @@ func TestFilterIsChecked(t *testing.T) {
 	}
 }
 
-func TestOnlyNumbersAreGreaterOrLess(t *testing.T) {
+func TestGreaterAndLessNeedNumbers(t *testing.T) {
 	declared := map[string]app.PropertyType{"text": app.StringProperty, "number": app.NumberProperty}
 	for key, ok := range map[string]bool{"text": false, "number": true, "undeclared": true} {
 		for _, op := range []string{app.OpGreaterThan, app.OpLessThan} {

@@ -8,9 +8,9 @@ import "strings"
 func IsEnhancedCode(s string) bool {
 	class, rest, _ := strings.Cut(s, ".")
 	subject, detail, ok := strings.Cut(rest, ".")
-	return ok && (class == "2" || class == "4" || class == "5") && isShortNumber(subject) && isShortNumber(detail)
+	return ok && (class == "2" || class == "4" || class == "5") && isUpToThreeDigits(subject) && isUpToThreeDigits(detail)
 }
 
-func isShortNumber(s string) bool {
+func isUpToThreeDigits(s string) bool {
 	return len(s) >= 1 && len(s) <= 3 && strings.Trim(s, "0123456789") == "" && (len(s) == 1 || s[0] != '0')
 }

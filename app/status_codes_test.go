@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestEnhancedCodesAreReadStrictly(t *testing.T) {
+func TestIsEnhancedCode(t *testing.T) {
 	for code, want := range map[string]bool{
 		"2.0.0": true, "4.2.2": true, "5.1.1": true, "5.7.26": true, "5.999.999": true, "5.0.10": true,
 		"5.01.1": false, "5.1.01": false, "5.00.0": false, "05.1.1": false, "3.1.1": false, "1.0.0": false, "5.1": false, "5.1.1.1": false,

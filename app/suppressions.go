@@ -66,26 +66,26 @@ func NewBlocked(list []Suppression, hasTopic bool) Blocked {
 	return out
 }
 
-// Of says what keeps mail from a mailbox; empty: nothing.
-func (b Blocked) Of(mailbox string) string {
+// Reason says what keeps mail from a mailbox; empty: nothing.
+func (b Blocked) Reason(mailbox string) string {
 	if len(b) == 0 {
 		return ""
 	}
 	return b[KeyOf(mailbox)]
 }
 
-// Open returns the mailboxes that nothing keeps mail from, in their order.
-func (b Blocked) Open(mailboxes []string) []string {
+// Allowed returns the mailboxes that nothing keeps mail from, in their order.
+func (b Blocked) Allowed(mailboxes []string) []string {
 	if len(b) == 0 {
 		return mailboxes
 	}
-	return slices.DeleteFunc(slices.Clone(mailboxes), func(mailbox string) bool { return b.Of(mailbox) != "" })
+	return slices.DeleteFunc(slices.Clone(mailboxes), func(mailbox string) bool { return b.Reason(mailbox) != "" })
 }
 
-// Refuses reports whether a send is to be refused: every recipient in to is
+// BlocksAll reports whether a send is to be refused: every recipient in to is
 // left out, whoever else gets a copy.
-func (b Blocked) Refuses(to []Address) bool {
-	return len(b) > 0 && !slices.ContainsFunc(to, func(a Address) bool { return b.Of(a.Mailbox()) == "" })
+func (b Blocked) BlocksAll(to []Address) bool {
+	return len(b) > 0 && !slices.ContainsFunc(to, func(a Address) bool { return b.Reason(a.Mailbox()) == "" })
 }
 
 // MaxSuppressionBatch is how many addresses or ids one batch can hold.
@@ -228,18 +228,18 @@ func ParseBareAddress(s string) (email string, key AddressKey, err error) {
 	return s, a.Key(), nil
 }
 
-// GivesWayTo reports whether a suppression of this origin takes the origin of a
+// OverriddenBy reports whether a suppression of this origin takes the origin of a
 // report: one by unsubscribing must block transactional mail too once the
 // address bounces or complains, and a complaint says more than a bounce. What
 // somebody entered by hand stays.
-func (o SuppressionOrigin) GivesWayTo(report SuppressionOrigin) bool {
+func (o SuppressionOrigin) OverriddenBy(report SuppressionOrigin) bool {
 	order := []SuppressionOrigin{OriginUnsubscribe, OriginBounce, OriginComplaint, OriginManual}
 	return slices.Index(order, report) > slices.Index(order, o)
 }
 
-// YieldsTo reports whether the other origin stays where an import or a caller enters an
+// WeakerThan reports whether the other origin stays where an import or a caller enters an
 // address for both reasons: the stronger one, whichever came first.
-func (o SuppressionOrigin) YieldsTo(other SuppressionOrigin) bool {
+func (o SuppressionOrigin) WeakerThan(other SuppressionOrigin) bool {
 	order := []SuppressionOrigin{OriginUnsubscribe, OriginManual, OriginBounce, OriginComplaint}
 	return slices.Index(order, other) > slices.Index(order, o)
 }

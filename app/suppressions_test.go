@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-func TestWhichOriginsBlock(t *testing.T) {
+func TestSuppressionOriginBlocks(t *testing.T) {
 	for _, c := range []struct {
 		origin         SuppressionOrigin
 		plain, inTopic bool
@@ -33,7 +33,7 @@ func TestWhichOriginsBlock(t *testing.T) {
 	}
 }
 
-func TestWhoIsBlocked(t *testing.T) {
+func TestBlocked(t *testing.T) {
 	list := []Suppression{
 		{Key: KeyOf("bounced@example.org"), Origin: OriginBounce},
 		{Key: KeyOf("out@example.org"), Origin: OriginUnsubscribe},
@@ -64,20 +64,20 @@ func TestWhoIsBlocked(t *testing.T) {
 			to = append(to, a)
 		}
 		given := strings.Fields(c.to)
-		if open := strings.Join(b.Open(given), " "); open != c.open || b.Refuses(to) != c.refused {
-			t.Errorf("%s (topic %v): open %q, refused %v", c.to, c.hasTopic, open, b.Refuses(to))
+		if open := strings.Join(b.Allowed(given), " "); open != c.open || b.BlocksAll(to) != c.refused {
+			t.Errorf("%s (topic %v): open %q, refused %v", c.to, c.hasTopic, open, b.BlocksAll(to))
 		}
 		if strings.Join(given, " ") != c.to {
 			t.Errorf("the caller's list became %q", given)
 		}
 	}
 	var none Blocked
-	if none.Refuses([]Address{{Local: "a", Domain: "example.org"}}) || none.Of("a@example.org") != "" || len(none.Open([]string{"a@example.org"})) != 1 {
+	if none.BlocksAll([]Address{{Local: "a", Domain: "example.org"}}) || none.Reason("a@example.org") != "" || len(none.Allowed([]string{"a@example.org"})) != 1 {
 		t.Error("an empty list blocks")
 	}
 }
 
-func TestTheReasonSaysOriginAndTime(t *testing.T) {
+func TestSuppressionReason(t *testing.T) {
 	s := Suppression{Origin: OriginComplaint, CreatedAt: time.Date(2026, 8, 17, 12, 0, 0, 0, time.UTC)}
 	if got := s.reason(); !strings.Contains(got, "complaint") || !strings.Contains(got, "2026-08-17T12:00:00.000Z") {
 		t.Error(got)
@@ -102,7 +102,7 @@ func TestBareAddresses(t *testing.T) {
 	}
 }
 
-func TestASuppressionFindsTheRecipientsItIsFor(t *testing.T) {
+func TestSuppressionMatchesRecipients(t *testing.T) {
 	for _, mailbox := range []string{"a@example.org", "A.b+C@Example.ORG", "Ärger@BÜCHER.example", "İ@example.org", "ẞ@example.org"} {
 		a, err := ParseAddress(mailbox)
 		if err != nil {
@@ -112,7 +112,7 @@ func TestASuppressionFindsTheRecipientsItIsFor(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if NewBlocked([]Suppression{s}, false).Of(a.Mailbox()) == "" {
+		if NewBlocked([]Suppression{s}, false).Reason(a.Mailbox()) == "" {
 			t.Errorf("%s passes beside %+v", a.Mailbox(), s)
 		}
 	}

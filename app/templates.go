@@ -333,7 +333,7 @@ func (p *TemplatePatch) ApplyHead(t Template) (Template, error) {
 // ApplyContent returns the content as the patch leaves it. Errors: CodeValidation.
 func (p *TemplatePatch) ApplyContent(old TemplateContent, now time.Time) (TemplateContent, error) {
 	c := old
-	changeBodies(&c.HTML, &c.Design, &c.Text, given(p.HTML), p.Design, p.Text)
+	changeBodies(&c.HTML, &c.Design, &c.Text, changeOf(p.HTML), p.Design, p.Text)
 	changeText(&c.From, p.From)
 	changeText(&c.Subject, p.Subject)
 	if replyTo := Present(p.ReplyTo.Value); p.ReplyTo.Null || len(replyTo) > 0 {

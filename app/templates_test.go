@@ -23,7 +23,7 @@ func TestAliases(t *testing.T) {
 	}
 }
 
-func TestAVariableKeepsItsIDWhileItsKeyStays(t *testing.T) {
+func TestTemplateVariableKeepsID(t *testing.T) {
 	in := app.TemplateInput{Name: "x", TemplateContent: app.TemplateContent{HTML: "x", Variables: []app.TemplateVariable{{Key: "A", Type: app.StringProperty}, {Key: "B", Type: app.StringProperty}}}}
 	start := time.Now()
 	made, err := in.Validate(start)
@@ -45,7 +45,7 @@ func TestAVariableKeepsItsIDWhileItsKeyStays(t *testing.T) {
 	}
 }
 
-func TestAnEmptyFallbackIsATextAndNoNumber(t *testing.T) {
+func TestEmptyFallbackIsAString(t *testing.T) {
 	empty := func() *app.PropertyValue { v := apptest.String(""); return &v }
 	in := app.TemplateInput{Name: "x", TemplateContent: app.TemplateContent{HTML: "[{{{S}}}]", Variables: []app.TemplateVariable{
 		{Key: "S", Type: app.StringProperty, Fallback: empty()}, {Key: "N", Type: app.NumberProperty, Fallback: empty()}}}}

@@ -31,7 +31,7 @@ func (s *Sealer) OpenToken(purpose, token string, least, most int) (message []by
 		return nil, false
 	}
 	message = b[:len(b)-MacSize]
-	return message, s.VerifyLastingMAC(purpose, message, b[len(b)-MacSize:])
+	return message, s.VerifyMACAnyKey(purpose, message, b[len(b)-MacSize:])
 }
 
 // DecodeToken reads base64url without padding in the one way that it is written:

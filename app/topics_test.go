@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestATopicInputNamesWhatIsWrong(t *testing.T) {
+func TestTopicInputNamesInvalidField(t *testing.T) {
 	good := TopicInput{Name: strings.Repeat("日", 50), Description: strings.Repeat("é", 200), Default: OptOut}
 	topic, err := good.Validate()
 	if err != nil || topic.Visibility != PrivateTopic || topic.Default != OptOut || topic.Name != good.Name || topic.Description != good.Description {
@@ -34,7 +34,7 @@ func TestATopicInputNamesWhatIsWrong(t *testing.T) {
 	}
 }
 
-func TestATopicPatchLeavesWhatItDoesNotName(t *testing.T) {
+func TestTopicPatchChangesNamedFieldsOnly(t *testing.T) {
 	old := Topic{ID: "t", Name: "News", Description: "d", Default: OptIn, Visibility: PublicTopic}
 	for _, c := range []struct {
 		patch TopicPatch
@@ -61,7 +61,7 @@ func TestATopicPatchLeavesWhatItDoesNotName(t *testing.T) {
 	}
 }
 
-func TestOfTwoChoicesAboutATopicTheLastCounts(t *testing.T) {
+func TestLastChoices(t *testing.T) {
 	got := LastChoices([]TopicChoice{{"a", OptIn}, {"b", OptIn}, {"a", OptOut}, {"c", OptIn}, {"b", OptOut}, {"b", OptIn}})
 	if want := []TopicChoice{{"a", OptOut}, {"b", OptIn}, {"c", OptIn}}; !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
@@ -71,7 +71,7 @@ func TestOfTwoChoicesAboutATopicTheLastCounts(t *testing.T) {
 	}
 }
 
-func TestChoicesNameTheirPlace(t *testing.T) {
+func TestTopicChoiceErrorNamesIndex(t *testing.T) {
 	id := NewID()
 	got, err := ValidateChoices("topics", []TopicChoice{{strings.ToUpper(id), OptOut}})
 	if err != nil || !slices.Equal(got, []TopicChoice{{id, OptOut}}) {

@@ -8,7 +8,7 @@ import (
 	"mailer/app/testing/apptest"
 )
 
-func TestReturnPathComesBackInAnyCase(t *testing.T) {
+func TestReturnPathIgnoresCase(t *testing.T) {
 	s := apptest.Sealer(t, 1)
 	for _, n := range []int{0, 1, 49, app.MaxReturnPathRecipient, app.AllRecipients} {
 		want := app.ReturnPath{EmailID: apptest.PathEmail, Recipient: n}
@@ -28,7 +28,7 @@ func TestReturnPathComesBackInAnyCase(t *testing.T) {
 	}
 }
 
-func TestReturnPathOfHigherNumberStandsForAll(t *testing.T) {
+func TestReturnPathBeyondLimitMeansAllRecipients(t *testing.T) {
 	s := apptest.Sealer(t, 1)
 	got, ok := s.ReadReturnPath(s.ReturnPath("a.test", app.ReturnPath{EmailID: apptest.PathEmail, Recipient: 255}))
 	if !ok || got.Recipient != app.AllRecipients {
@@ -36,7 +36,7 @@ func TestReturnPathOfHigherNumberStandsForAll(t *testing.T) {
 	}
 }
 
-func TestReturnPathThatIsNotOursIsRefused(t *testing.T) {
+func TestForeignReturnPathIsRefused(t *testing.T) {
 	s := apptest.Sealer(t, 1)
 	good := s.ReturnPath("send.acme.test", app.ReturnPath{EmailID: apptest.PathEmail, Recipient: 0})
 	local, _, _ := strings.Cut(good, "@")
@@ -64,7 +64,7 @@ func TestReturnPathThatIsNotOursIsRefused(t *testing.T) {
 	}
 }
 
-func TestLastCharacterOfAReturnPathHasOneSpelling(t *testing.T) {
+func TestReturnPathHasOneSpelling(t *testing.T) {
 	s := apptest.Sealer(t, 1)
 	good := s.ReturnPath("a.test", app.ReturnPath{EmailID: apptest.PathEmail})
 	at := strings.IndexByte(good, '@') - 1

@@ -9,7 +9,7 @@ import (
 
 // Backlog returns how many recipients of a team were accepted and have not counted.
 func (r *Reader) Backlog(teamID string) (b plan.Backlog, err error) {
-	err = r.Row(`SELECT late, scheduled FROM team_backlogs WHERE team_id = ?`, []any{teamID}, &b.Late, &b.Scheduled)
+	err = r.Row(`SELECT late, scheduled FROM team_backlogs WHERE team_id = ?`, []any{teamID}, &b.Delayed, &b.Scheduled)
 	return b, ignoreNotFound(err)
 }
 
@@ -21,7 +21,7 @@ func (tx *Tx) AddBacklog(teamID string, b plan.Backlog) error {
 	err := tx.Write(`INSERT INTO team_backlogs (team_id, late, scheduled) VALUES (?1, CASE WHEN CAST(?2 AS bigint) > 0 THEN ?2 ELSE 0 END, CASE WHEN CAST(?3 AS bigint) > 0 THEN ?3 ELSE 0 END)
 		ON CONFLICT (team_id) DO UPDATE SET late = CASE WHEN team_backlogs.late + ?2 > 0 THEN team_backlogs.late + ?2 ELSE 0 END,
 			scheduled = CASE WHEN team_backlogs.scheduled + ?3 > 0 THEN team_backlogs.scheduled + ?3 ELSE 0 END`,
-		teamID, b.Late, b.Scheduled)
+		teamID, b.Delayed, b.Scheduled)
 	return err
 }
 
@@ -50,7 +50,7 @@ func (tx *Tx) DeferUnit(u app.Unit, next time.Time) error {
 // it is in the backlog. An email without a unit owes nothing.
 func (r *Reader) EmailBacklog(emailID string) (b plan.Backlog, err error) {
 	err = r.Row(`SELECT CASE late WHEN 1 THEN owed ELSE 0 END, CASE late WHEN 0 THEN owed ELSE 0 END FROM units WHERE email_id = ?`,
-		[]any{emailID}, &b.Late, &b.Scheduled)
+		[]any{emailID}, &b.Delayed, &b.Scheduled)
 	return b, ignoreNotFound(err)
 }
 

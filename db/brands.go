@@ -22,7 +22,7 @@ func (tx *Tx) SetBrand(teamID string, b *brand.Brand) error {
 		nullText(b.LogoURL), nullText(b.Logo.ID), nullText(b.Color), nullText(string(b.Font)), nullText(b.Footer), teamID)
 }
 
-// InsertLogo stores a logo of a team and deletes the oldest ones over brand.KeptLogos. One
+// InsertLogo stores a logo of a team and deletes the oldest ones over brand.MaxStoredLogos. One
 // with the same content counts as uploaded now.
 func (tx *Tx) InsertLogo(teamID string, l *brand.Logo, content []byte) error {
 	err := tx.Write(`INSERT INTO logos (id, team_id, type, width, height, content, created_at) VALUES (?, ?, ?, ?, ?, ?, ?)
@@ -31,7 +31,7 @@ func (tx *Tx) InsertLogo(teamID string, l *brand.Logo, content []byte) error {
 		return fmt.Errorf("insert logo: %w", err)
 	}
 	err = tx.Write(`DELETE FROM logos WHERE team_id = ?1 AND id <> ?2 AND id NOT IN
-		(SELECT id FROM logos WHERE team_id = ?1 AND id <> ?2 ORDER BY created_at DESC, id DESC LIMIT ?3)`, teamID, l.ID, brand.KeptLogos-1)
+		(SELECT id FROM logos WHERE team_id = ?1 AND id <> ?2 ORDER BY created_at DESC, id DESC LIMIT ?3)`, teamID, l.ID, brand.MaxStoredLogos-1)
 	if err != nil {
 		return fmt.Errorf("delete old logos: %w", err)
 	}

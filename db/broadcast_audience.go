@@ -52,7 +52,7 @@ func (r *Reader) CountAudience(ctx context.Context, e Effort, a *app.Audience) (
 		return 0, err
 	}
 	defer q.close()
-	err = e.ranges(ctx, e.From, cmp.Or(e.To, a.Bound, lastID), end, func(from, to string) (bool, error) {
+	err = e.ranges(ctx, e.From, cmp.Or(e.To, a.MaxContactID, lastID), end, func(from, to string) (bool, error) {
 		n := 0
 		err := q.stmt.QueryRowContext(ctx, q.with([]any{a.TeamID, from, to}, append([]any{a.SegmentID}, p.rest...)...)...).Scan(&n)
 		total += n
@@ -80,6 +80,6 @@ func (r *Reader) AudienceContacts(ctx context.Context, a *app.Audience, from str
 	}
 	defer q.close()
 	rest := append(append([]any{a.SegmentID}, p.rest...), limit)
-	contacts, err := engine.Collect(ctx, q.room, q.stmt, scanContact, q.with([]any{a.TeamID, from, cmp.Or(a.Bound, lastID)}, rest...)...)
+	contacts, err := engine.Collect(ctx, q.room, q.stmt, scanContact, q.with([]any{a.TeamID, from, cmp.Or(a.MaxContactID, lastID)}, rest...)...)
 	return contacts, engine.ReadFault(query, err)
 }

@@ -26,17 +26,17 @@ func (r *Reader) BroadcastsFrom(teamID, mails string, limit int) ([]app.Broadcas
 // stand in the order of their contacts' ids, so a few of them are looked at. Error:
 // ErrNotFound.
 func (r *Reader) RecipientByContact(b *app.Broadcast, contactID string) (app.BroadcastRecipient, error) {
-	low, high := int64(1), b.Written
+	low, high := int64(1), b.Stored
 	for low <= high {
 		rec, err := one(r, scanRecipient, `SELECT id, contact_id, email, fields, seen FROM broadcast_recipients
-			WHERE id >= ? AND id <= ? ORDER BY id LIMIT 1`, app.MailID(b.Mails, (low+high)/2), app.MailID(b.Mails, high))
+			WHERE id >= ? AND id <= ? ORDER BY id LIMIT 1`, app.BroadcastEmailID(b.EmailIDPrefix, (low+high)/2), app.BroadcastEmailID(b.EmailIDPrefix, high))
 		if err != nil {
 			if high = (low+high)/2 - 1; ignoreNotFound(err) != nil { // those above were deleted for their age
 				return rec, err
 			}
 			continue
 		}
-		n, _ := app.MailNumber(rec.ID)
+		n, _ := app.BroadcastEmailNumber(rec.ID)
 		switch cmp.Compare(rec.ContactID, contactID) {
 		case 0:
 			return rec, nil

@@ -15,7 +15,7 @@ func (r *Reader) NewestBroadcast(teamID string) (string, error) {
 	var id, mails sql.NullString
 	err := r.Row(`SELECT max(id), max(mails) FROM broadcasts WHERE team_id = ?`, []any{teamID}, &id, &mails)
 	if mails.Valid {
-		mails.String = app.MailID(mails.String, pacing.MaxBroadcastRecipients)
+		mails.String = app.BroadcastEmailID(mails.String, pacing.MaxBroadcastRecipients)
 	}
 	return max(id.String, mails.String), err
 }
@@ -36,8 +36,8 @@ func (tx *Tx) RewriteBroadcast(b *app.Broadcast) error {
 		return err
 	}
 	var frozen any
-	if b.Frozen != nil {
-		if frozen, err = jsonText(b.Frozen); err != nil {
+	if b.Snapshot != nil {
+		if frozen, err = jsonText(b.Snapshot); err != nil {
 			return err
 		}
 	}
@@ -148,7 +148,7 @@ func (r *Reader) WaitingRecipients(b *app.Broadcast, e *erase.Set) (ids []string
 	}
 	_, err = list(r, look, `SELECT id, email FROM broadcast_recipients WHERE id > ? AND id <= ? AND seen & ? = 0
 		AND (instr(lower(email), ?) > 0 OR length(email) <> octet_length(email))`,
-		app.MailID(b.Mails, b.Begun), app.MailID(b.Mails, b.Written), int64(app.SeenEnded), e.OnlyDomain())
+		app.BroadcastEmailID(b.EmailIDPrefix, b.Started), app.BroadcastEmailID(b.EmailIDPrefix, b.Stored), int64(app.SeenEnded), e.OnlyDomain())
 	if err != nil {
 		return nil, err
 	}

@@ -50,7 +50,7 @@ func (r *Reader) CountLeftOut(ctx context.Context, e Effort, a *app.Audience) (o
 	}
 	defer q.close()
 	out.By = map[app.SuppressionOrigin]int{}
-	err = e.ranges(ctx, e.From, cmp.Or(e.To, a.Bound, lastID), end, func(from, to string) (bool, error) {
+	err = e.ranges(ctx, e.From, cmp.Or(e.To, a.MaxContactID, lastID), end, func(from, to string) (bool, error) {
 		var n [6]int
 		args := q.with(append(p.rest[:len(p.rest):len(p.rest)], a.TeamID, from, to), a.SegmentID)
 		err := q.stmt.QueryRowContext(ctx, args...).Scan(&n[0], &n[1], &n[2], &n[3], &n[4], &n[5])

@@ -24,7 +24,7 @@ func (tx *Tx) AppendRecipients(b *app.Broadcast, contacts []app.BroadcastRecipie
 		}
 		written++
 		err = tx.Write(`INSERT INTO broadcast_recipients (id, contact_id, email, fields, seen) VALUES (?, ?, ?, ?, 0)`,
-			app.MailID(b.Mails, written), c.ContactID, c.Email, fields)
+			app.BroadcastEmailID(b.EmailIDPrefix, written), c.ContactID, c.Email, fields)
 		if err != nil {
 			return fmt.Errorf("insert recipient: %w", err)
 		}
@@ -84,7 +84,7 @@ func (r *Reader) Turn(broadcastID string) (begun, written int64, err error) {
 // down and not begun, in their order.
 func (r *Reader) NextRecipients(b *app.Broadcast, limit int) ([]app.BroadcastRecipient, error) {
 	return list(r, scanRecipient, `SELECT id, contact_id, email, fields, seen FROM broadcast_recipients
-		WHERE id > ? AND id <= ? ORDER BY id LIMIT ?`, app.MailID(b.Mails, b.Begun), app.MailID(b.Mails, b.Written), limit)
+		WHERE id > ? AND id <= ? ORDER BY id LIMIT ?`, app.BroadcastEmailID(b.EmailIDPrefix, b.Started), app.BroadcastEmailID(b.EmailIDPrefix, b.Stored), limit)
 }
 
 // BeginRecipients moves a broadcast on by n recipients, of which open got a unit. Its
@@ -94,12 +94,12 @@ func (r *Reader) NextRecipients(b *app.Broadcast, limit int) ([]app.BroadcastRec
 func (tx *Tx) BeginRecipients(b *app.Broadcast, n, open int) error {
 	tx.tellBroadcast(b.TeamID, b.ID)
 	err := tx.WriteOne(`UPDATE broadcasts SET begun = begun + ?, open = open + ? WHERE id = ? AND status = 'queued' AND held IS NULL AND paused_at IS NULL AND begun = ?`,
-		n, open, b.ID, b.Begun)
+		n, open, b.ID, b.Started)
 	if err != nil {
 		return err
 	}
 	if open > 0 {
-		return tx.growSent(b, app.MailID(b.Mails, b.Begun), app.MailID(b.Mails, b.Begun+int64(n)))
+		return tx.growSent(b, app.BroadcastEmailID(b.EmailIDPrefix, b.Started), app.BroadcastEmailID(b.EmailIDPrefix, b.Started+int64(n)))
 	}
 	return tx.finishBroadcast(b.ID)
 }

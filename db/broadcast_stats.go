@@ -19,13 +19,13 @@ import (
 // ctx.
 func (r *Reader) ListRecipients(ctx context.Context, e Effort, b *app.Broadcast, q *app.RecipientQuery, page app.Page) ([]app.BroadcastRecipient, bool, error) {
 	return keyset(r, page, func(cursor string) error {
-		n, ok := app.MailNumber(cursor)
-		if !ok || app.MailsOf(cursor) != b.Mails || n > b.Written {
+		n, ok := app.BroadcastEmailNumber(cursor)
+		if !ok || app.EmailIDPrefixOf(cursor) != b.EmailIDPrefix || n > b.Stored {
 			return ErrNotFound
 		}
 		return nil
 	}, func(limit int) ([]app.BroadcastRecipient, error) {
-		if b.Mails == "" {
+		if b.EmailIDPrefix == "" {
 			return nil, nil
 		}
 		p := pickerOf(b, q)
@@ -45,11 +45,11 @@ type picker struct {
 }
 
 func pickerOf(b *app.Broadcast, q *app.RecipientQuery) picker {
-	p := picker{mails: b.Mails, last: b.Written, canceled: lastID, email: lowerASCII(q.Email), bounce: string(q.Bounce)}
+	p := picker{mails: b.EmailIDPrefix, last: b.Stored, canceled: lastID, email: lowerASCII(q.Email), bounce: string(q.Bounce)}
 	p.with, p.without = q.Bits()
-	begun, canceled := b.Unbegun()
+	begun, canceled := b.CanceledFrom()
 	if canceled && p.with == app.SeenCanceled {
-		p.canceled = app.MailID(b.Mails, begun)
+		p.canceled = app.BroadcastEmailID(b.EmailIDPrefix, begun)
 	}
 	if q.Waiting() && canceled {
 		p.last = min(p.last, begun)
@@ -79,11 +79,11 @@ const picksRecipient = `(CAST(?3 AS bigint) = 0 OR r.seen & ?3 <> 0 OR r.id > ?4
 // pickedRecipients returns the first limit recipients that are picked behind a
 // page's cursor, in the order in which the page is walked.
 func (r *Reader) pickedRecipients(ctx context.Context, e Effort, p *picker, page app.Page, limit int) (out []app.BroadcastRecipient, err error) {
-	top := app.MailID(p.mails, p.last+1)
-	from, last, step := min(cmp.Or(page.After, top), top), app.MailID(p.mails, 1), int64(-scanRange)
+	top := app.BroadcastEmailID(p.mails, p.last+1)
+	from, last, step := min(cmp.Or(page.After, top), top), app.BroadcastEmailID(p.mails, 1), int64(-scanRange)
 	query := `SELECT r.id, r.contact_id, r.email, NULL, r.seen FROM broadcast_recipients AS r WHERE r.id < ?1 AND r.id >= ?2 AND ` + picksRecipient + ` ORDER BY r.id DESC LIMIT ?8`
 	if page.Before != "" {
-		from, last, step = page.Before, app.MailID(p.mails, p.last), scanRange
+		from, last, step = page.Before, app.BroadcastEmailID(p.mails, p.last), scanRange
 		query = `SELECT r.id, r.contact_id, r.email, NULL, r.seen FROM broadcast_recipients AS r WHERE r.id > ?1 AND r.id <= ?2 AND ` + picksRecipient + ` ORDER BY r.id LIMIT ?8`
 	}
 	stmt, err := r.Statement(query)
@@ -102,11 +102,11 @@ func (r *Reader) pickedRecipients(ctx context.Context, e Effort, p *picker, page
 // move returns the id by numbers away from another. Numbers have no gaps, so that
 // nothing need be looked up. Error: ErrNotFound where recipients end before.
 func (p *picker) move(id string, by int64) (string, error) {
-	n, ok := app.MailNumber(id)
+	n, ok := app.BroadcastEmailNumber(id)
 	if n += by; !ok || n < 1 || n > p.last {
 		return "", ErrNotFound
 	}
-	return app.MailID(p.mails, n), nil
+	return app.BroadcastEmailID(p.mails, n), nil
 }
 
 // CountOpens says how many opens the timeline of a recipient's email holds.

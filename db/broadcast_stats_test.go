@@ -23,7 +23,7 @@ func queuedStore(t *testing.T, n int, status app.BroadcastStatus) (*DB, *app.Bro
 		if err := tx.InsertBroadcast(b); err != nil {
 			return err
 		}
-		b.Status, b.Relay, b.Mails, b.QueuedAt = app.QueuedBroadcast, "r", app.NewMails(), tx.Now
+		b.Status, b.Relay, b.EmailIDPrefix, b.QueuedAt = app.QueuedBroadcast, "r", app.NewEmailIDPrefix(), tx.Now
 		if err := tx.SendBroadcast(b); err != nil {
 			return err
 		}
@@ -73,7 +73,7 @@ func picks(t *testing.T, d *DB, b *app.Broadcast, q app.RecipientQuery, limit, m
 				var ids []string
 				var numbers []int64
 				for _, row := range rows {
-					n, _ := app.MailNumber(row.ID)
+					n, _ := app.BroadcastEmailNumber(row.ID)
 					ids, numbers = append(ids, row.ID), append(numbers, n)
 				}
 				pages, more = append(pages, numbers), m
@@ -89,10 +89,10 @@ func picks(t *testing.T, d *DB, b *app.Broadcast, q app.RecipientQuery, limit, m
 		return pages
 	}
 	down = slices.Concat(walk(app.Page{Limit: limit}, func(ids []string) app.Page { return app.Page{Limit: limit, After: ids[len(ids)-1]} })...)
-	if b.Mails == "" || b.Written == 0 {
+	if b.EmailIDPrefix == "" || b.Stored == 0 {
 		return down
 	}
-	pages := walk(app.Page{Limit: limit, Before: app.MailID(b.Mails, 1)}, func(ids []string) app.Page { return app.Page{Limit: limit, Before: ids[0]} })
+	pages := walk(app.Page{Limit: limit, Before: app.BroadcastEmailID(b.EmailIDPrefix, 1)}, func(ids []string) app.Page { return app.Page{Limit: limit, Before: ids[0]} })
 	slices.Reverse(pages)
 	up := slices.Concat(pages...)
 	if want := slices.DeleteFunc(slices.Clone(down), func(n int64) bool { return n == 1 }); !slices.Equal(up, want) {
@@ -113,14 +113,14 @@ func TestRecipientsArePickedByWhatHappened(t *testing.T) {
 	b = change(t, d, b, func(tx *Tx) error {
 		for bit, numbers := range marks {
 			for _, i := range numbers {
-				if _, err := tx.MarkRecipient(b.ID, app.MailID(b.Mails, i), bit); err != nil {
+				if _, err := tx.MarkRecipient(b.ID, app.BroadcastEmailID(b.EmailIDPrefix, i), bit); err != nil {
 					return err
 				}
 			}
 		}
 		for i, kind := range map[int64]string{9: "Transient", 8: "Undetermined"} {
 			if _, err := tx.Exec(`INSERT INTO events (email_id, id, type, detail, created_at) VALUES (?, ?, 'bounced', ?, 1)`,
-				app.MailID(b.Mails, i), app.NewID(), `{"message":"x","bounce_type":"`+kind+`"}`); err != nil {
+				app.BroadcastEmailID(b.EmailIDPrefix, i), app.NewID(), `{"message":"x","bounce_type":"`+kind+`"}`); err != nil {
 				return err
 			}
 		}
@@ -171,7 +171,7 @@ func TestWhomACanceledBroadcastDidNotComeToIsCanceled(t *testing.T) {
 		if err := tx.BeginRecipients(b, begun, 2); err != nil {
 			return err
 		}
-		if _, err := tx.MarkRecipient(b.ID, app.MailID(b.Mails, 5), app.SeenCanceled); err != nil {
+		if _, err := tx.MarkRecipient(b.ID, app.BroadcastEmailID(b.EmailIDPrefix, 5), app.SeenCanceled); err != nil {
 			return err
 		}
 		return tx.CancelBroadcast(b.TeamID, b.ID)
@@ -194,7 +194,7 @@ func TestCursorsOfAnotherBroadcastAreNone(t *testing.T) {
 	draft := &app.Broadcast{ID: app.NewID(), TeamID: b.TeamID}
 	err := d.Read(t.Context(), func(r *Reader) error {
 		e := Effort{}
-		for _, cursor := range []string{app.NewID(), b.ID, app.MailID(app.NewMails(), 1), app.MailID(b.Mails, 4)} {
+		for _, cursor := range []string{app.NewID(), b.ID, app.BroadcastEmailID(app.NewEmailIDPrefix(), 1), app.BroadcastEmailID(b.EmailIDPrefix, 4)} {
 			if _, _, err := r.ListRecipients(t.Context(), e, b, &app.RecipientQuery{}, app.Page{Limit: 1, After: cursor}); !errors.Is(err, ErrNotFound) {
 				t.Errorf("%s: %v", cursor, err)
 			}
@@ -204,7 +204,7 @@ func TestCursorsOfAnotherBroadcastAreNone(t *testing.T) {
 			t.Errorf("a draft has %v, %v", rows, err)
 		}
 		// A row that is no longer picked still says where to go on.
-		rows, _, err = r.ListRecipients(t.Context(), e, b, &app.RecipientQuery{Type: "queued"}, app.Page{Limit: 5, After: app.MailID(b.Mails, 3)})
+		rows, _, err = r.ListRecipients(t.Context(), e, b, &app.RecipientQuery{Type: "queued"}, app.Page{Limit: 5, After: app.BroadcastEmailID(b.EmailIDPrefix, 3)})
 		if len(rows) != 2 || err != nil {
 			t.Errorf("after the last one: %v, %v", rows, err)
 		}
@@ -231,7 +231,7 @@ func TestALongListOfRecipientsSaysSo(t *testing.T) {
 		if _, _, err := r.ListRecipients(t.Context(), e, b, &app.RecipientQuery{Type: "clicked"}, app.Page{Limit: 5}); !errors.Is(err, ErrLong) {
 			t.Errorf("downwards: %v", err)
 		}
-		if _, _, err := r.ListRecipients(t.Context(), e, b, &app.RecipientQuery{Type: "clicked"}, app.Page{Limit: 5, Before: app.MailID(b.Mails, 1)}); !errors.Is(err, ErrLong) {
+		if _, _, err := r.ListRecipients(t.Context(), e, b, &app.RecipientQuery{Type: "clicked"}, app.Page{Limit: 5, Before: app.BroadcastEmailID(b.EmailIDPrefix, 1)}); !errors.Is(err, ErrLong) {
 			t.Errorf("upwards: %v", err)
 		}
 		rows, more, err := r.ListRecipients(t.Context(), e, b, &app.RecipientQuery{Type: "queued"}, app.Page{Limit: 5})
@@ -249,7 +249,7 @@ func TestClicksAreCountedByLinkAndByPerson(t *testing.T) {
 	t.Parallel()
 	d, b := queuedStore(t, 3, app.QueuedBroadcast)
 	urls := []string{"https://a.test/0", "https://a.test/1", "https://a.test/2"}
-	id := func(n int64) string { return app.MailID(b.Mails, n) }
+	id := func(n int64) string { return app.BroadcastEmailID(b.EmailIDPrefix, n) }
 	change(t, d, b, func(tx *Tx) error {
 		if err := tx.InsertBroadcastLinks(b.ID, urls); err != nil {
 			return err
@@ -283,7 +283,7 @@ func TestClicksAreCountedByLinkAndByPerson(t *testing.T) {
 func TestCapturesOfBroadcastsAreKeptAndThoseOfDeletedEmailsAreNot(t *testing.T) {
 	t.Parallel()
 	d, b := queuedStore(t, 2, app.QueuedBroadcast)
-	mine := app.MailID(b.Mails, 1)
+	mine := app.BroadcastEmailID(b.EmailIDPrefix, 1)
 	for _, text := range []string{"first", "second"} {
 		change(t, d, b, func(tx *Tx) error { return tx.InsertCapture(mine, []byte(text)) })
 	}

@@ -26,13 +26,13 @@ type broadcastRow struct {
 func (r *broadcastRow) dest() []any {
 	b, c := &r.b, &r.b.Counts
 	return []any{&b.ID, &b.TeamID, &b.Name, &r.segment, &r.topic, &r.sender, &r.replyTo, &b.Subject, &b.Status, &r.relay, &r.mails,
-		&b.Audience, &r.bound, &b.Written, &b.Expanded, &b.Begun, &b.Open, &r.held, &c.Sent, &c.DeliveryDelayed, &c.Delivered, &c.Opened, &c.Clicked, &c.Bounced,
+		&b.Audience, &r.bound, &b.Stored, &b.Expanded, &b.Started, &b.Open, &r.held, &c.Sent, &c.DeliveryDelayed, &c.Delivered, &c.Opened, &c.Clicked, &c.Bounced,
 		&c.Complained, &c.Suppressed, &c.Failed, &c.Canceled, &c.Unsubscribed, &r.created, &r.scheduledAt, &r.queuedAt, &r.sentAt, &r.canceledAt, &r.pausedAt}
 }
 
 func (r *broadcastRow) finish() (app.Broadcast, error) {
 	b := &r.b
-	b.SegmentID, b.TopicID, b.Relay, b.Mails, b.Bound = r.segment.String, r.topic.String, r.relay.String, r.mails.String, r.bound.String
+	b.SegmentID, b.TopicID, b.Relay, b.EmailIDPrefix, b.MaxContactID = r.segment.String, r.topic.String, r.relay.String, r.mails.String, r.bound.String
 	b.Held = app.HoldReason(r.held.String)
 	b.CreatedAt, b.ScheduledAt, b.QueuedAt = fromMilli(r.created), fromMilli(r.scheduledAt.Int64), fromMilli(r.queuedAt.Int64)
 	b.SentAt, b.CanceledAt, b.PausedAt = fromMilli(r.sentAt.Int64), fromMilli(r.canceledAt.Int64), fromMilli(r.pausedAt.Int64)
@@ -130,7 +130,7 @@ func (r *Reader) BroadcastHead(teamID, id string) (app.Broadcast, error) {
 // BroadcastOfMail returns the broadcast that a recipient's email id is of, without
 // content. Error: ErrNotFound.
 func (r *Reader) BroadcastOfMail(teamID, emailID string) (app.Broadcast, error) {
-	return one(r, scanBroadcast, `SELECT `+broadcastColumns+` FROM broadcasts AS b WHERE b.mails = ? AND b.team_id = ?`, app.MailsOf(emailID), teamID)
+	return one(r, scanBroadcast, `SELECT `+broadcastColumns+` FROM broadcasts AS b WHERE b.mails = ? AND b.team_id = ?`, app.EmailIDPrefixOf(emailID), teamID)
 }
 
 func (r *Reader) broadcastContent(id string) (c app.BroadcastContent, err error) {
@@ -143,7 +143,7 @@ func (r *Reader) broadcastContent(id string) (c app.BroadcastContent, err error)
 	if c.Preview, c.HTML, c.Design = preview.String, html.String, design.String; sum != broadcastSum(&c) {
 		return c, engine.ErrChecksum
 	}
-	return c, fromJSON(frozen, &c.Frozen)
+	return c, fromJSON(frozen, &c.Snapshot)
 }
 
 // BroadcastSize returns about how many bytes the content of a team's broadcast has,
@@ -167,13 +167,13 @@ func (r *Reader) ListBroadcasts(teamID string, page app.Page) ([]app.Broadcast, 
 // neither a draft nor, where b is queued, scheduled.
 func (tx *Tx) SendBroadcast(b *app.Broadcast) error {
 	tx.tellBroadcast(b.TeamID, b.ID)
-	frozen, err := jsonText(b.Frozen)
+	frozen, err := jsonText(b.Snapshot)
 	if err != nil {
 		return err
 	}
 	n, err := tx.Exec(`UPDATE broadcasts SET status = ?1, relay = ?2, audience = ?3, scheduled_at = ?4, queued_at = ?5, bound = ?6, mails = ?7
 		WHERE team_id = ?8 AND id = ?9 AND (status = 'draft' OR status = 'scheduled' AND ?1 = 'queued')`,
-		string(b.Status), b.Relay, b.Audience, nullTime(b.ScheduledAt), nullTime(b.QueuedAt), nullText(b.Bound), nullText(b.Mails), b.TeamID, b.ID)
+		string(b.Status), b.Relay, b.Audience, nullTime(b.ScheduledAt), nullTime(b.QueuedAt), nullText(b.MaxContactID), nullText(b.EmailIDPrefix), b.TeamID, b.ID)
 	if err := oneRow(n, err, ErrNotFound); err != nil {
 		return err
 	}

@@ -125,7 +125,7 @@ func (r *Reader) TrackingHosts() (hosts []string, err error) {
 		if err = fromJSON(checks, &d.Checks); err != nil {
 			return none, err
 		}
-		if tracking.Live(&d) {
+		if tracking.HostIsLive(&d) {
 			hosts = append(hosts, d.TrackingName())
 		}
 		return none, nil

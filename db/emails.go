@@ -324,7 +324,7 @@ func (r *Reader) Capture(teamID, emailID string) (message []byte, err error) {
 // broadcast.
 func (r *Reader) BroadcastCapture(teamID, emailID string) (message []byte, err error) {
 	err = r.Row(`SELECT c.message FROM captures AS c JOIN broadcasts AS b ON b.mails = ? WHERE b.team_id = ? AND c.email_id = ?`,
-		[]any{app.MailsOf(emailID), teamID, emailID}, &message)
+		[]any{app.EmailIDPrefixOf(emailID), teamID, emailID}, &message)
 	return message, err
 }
 
@@ -333,6 +333,6 @@ func (r *Reader) BroadcastCapture(teamID, emailID string) (message []byte, err e
 func (r *Reader) CaptureSize(teamID, emailID string) (bytes int64, err error) {
 	err = r.Row(`SELECT octet_length(c.message) FROM captures AS c WHERE c.email_id = ?2 AND (
 		EXISTS (SELECT 1 FROM emails AS e WHERE e.team_id = ?1 AND e.id = ?2) OR EXISTS (SELECT 1 FROM broadcasts AS b WHERE b.team_id = ?1 AND b.mails = ?3))`,
-		[]any{teamID, emailID, app.MailsOf(emailID)}, &bytes)
+		[]any{teamID, emailID, app.EmailIDPrefixOf(emailID)}, &bytes)
 	return bytes, err
 }

@@ -25,7 +25,7 @@ func (r *Reader) IsHistory(emailID string) (bool, error) {
 func (r *Reader) MailIsFree(id string) error {
 	var taken bool
 	err := r.Row(`SELECT EXISTS (SELECT 1 FROM emails WHERE id = ?1) OR EXISTS (SELECT 1 FROM events WHERE email_id = ?1)
-		OR EXISTS (SELECT 1 FROM units WHERE email_id = ?1) OR EXISTS (SELECT 1 FROM broadcasts WHERE mails = ?2)`, []any{id, app.MailsOf(id)}, &taken)
+		OR EXISTS (SELECT 1 FROM units WHERE email_id = ?1) OR EXISTS (SELECT 1 FROM broadcasts WHERE mails = ?2)`, []any{id, app.EmailIDPrefixOf(id)}, &taken)
 	if err == nil && taken {
 		return ErrConflict
 	}
@@ -99,7 +99,7 @@ func (tx *Tx) InsertHistoryEvents(teamID, emailID string, events []app.Event) er
 	if e.From.Domain == "" { // it was erased
 		return nil
 	}
-	oldest := counters.Hour(tx.Now.Add(-counters.Kept))
+	oldest := counters.Hour(tx.Now.Add(-counters.Retention))
 	for hour, n := range counters.OfTimeline(events) {
 		if hour >= oldest {
 			tx.increments.addCount(counters.Key{TeamID: teamID, Hour: hour, Domain: e.From.Domain}, n)

@@ -66,7 +66,7 @@ func scanEvent(s scanner) (app.Event, error) {
 	ev.Recipient, ev.CreatedAt = recipient.String, fromMilli(created)
 	err := fromJSON(detail, &ev.Detail)
 	if ev.Detail.Message == "" {
-		ev.Detail.Message = ev.Detail.Words(ev.Detail.Relay)
+		ev.Detail.Message = ev.Detail.Description(ev.Detail.Relay)
 	}
 	return ev, err
 }

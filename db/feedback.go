@@ -118,7 +118,7 @@ func (r *Reader) broadcastSubject(emailID string) (*Subject, error) {
 	var sender sql.NullString
 	var created int64
 	var queued sql.NullInt64
-	err := r.Row(`SELECT id, team_id, coalesce(relay, ''), sender, created_at, queued_at FROM broadcasts WHERE mails = ?`, []any{app.MailsOf(emailID)},
+	err := r.Row(`SELECT id, team_id, coalesce(relay, ''), sender, created_at, queued_at FROM broadcasts WHERE mails = ?`, []any{app.EmailIDPrefixOf(emailID)},
 		&s.BroadcastID, &s.TeamID, &s.Relay, &sender, &created, &queued)
 	if err != nil {
 		return nil, err

@@ -188,8 +188,8 @@ func equalsNumber(key string, c *app.Condition, written string, words filterWord
 type filtered struct {
 	query string
 	stmt  *engine.Statement
-	args  []any          // of the filter
-	room  membudget.Room // of the answer that it is read for
+	args  []any            // of the filter
+	room  membudget.Budget // of the answer that it is read for
 }
 
 // filtered prepares a statement that has a filterPlace. The caller closes it.

@@ -96,20 +96,20 @@ func (a *audience) behave(exec func(text string, args ...any) error) error {
 		}
 	}
 	for i := range draftBroadcast + 1 {
-		mails := app.NewMails()
+		mails := app.NewEmailIDPrefix()
 		column := nullText(mails)
 		written := len(a.contacts) + 1
 		if i == draftBroadcast {
 			column, written = nil, 0
 		}
 		if i == 0 {
-			do(`INSERT INTO broadcast_recipients (id, contact_id, email, seen) VALUES (?, '', '', 0)`, app.MailID(mails, 1))
+			do(`INSERT INTO broadcast_recipients (id, contact_id, email, seen) VALUES (?, '', '', 0)`, app.BroadcastEmailID(mails, 1))
 		}
 		do(`INSERT INTO broadcasts (id, team_id, name, sender, subject, status, mails, audience, written, expanded, begun, open, created_at)
 			VALUES (?, ?, '', '[]', '', 'draft', ?, 0, ?, 0, 0, 0, 0)`, testBroadcasts[i], a.team.ID, column, written)
 		for n, c := range a.contacts {
 			if seen, ok := seenOf(&c, i); ok {
-				do(`INSERT INTO broadcast_recipients (id, contact_id, email, seen) VALUES (?, ?, ?, ?)`, app.MailID(mails, int64(n+2)), c.ID, c.Email, int64(seen))
+				do(`INSERT INTO broadcast_recipients (id, contact_id, email, seen) VALUES (?, ?, ?, ?)`, app.BroadcastEmailID(mails, int64(n+2)), c.ID, c.Email, int64(seen))
 			}
 		}
 	}

@@ -14,7 +14,7 @@ func (tx *Tx) InsertKey(k app.Key) error {
 	}
 	err = tx.Write(`INSERT INTO keys (id, team_id, name, permission, role, domain_id, public, hash, expires_at, allowed_ips, made_by, created_at)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		k.ID, k.TeamID, k.Name, string(k.Permission), string(k.Role), nullText(k.DomainID), k.Public, k.Hash, nullTime(k.ExpiresAt), allowed, nullText(k.MadeBy), milli(k.CreatedAt))
+		k.ID, k.TeamID, k.Name, string(k.Permission), string(k.Role), nullText(k.DomainID), k.Public, k.Hash, nullTime(k.ExpiresAt), allowed, nullText(k.CreatedBy), milli(k.CreatedAt))
 	return err
 }
 
@@ -93,7 +93,7 @@ func scanKey(s scanner) (app.Key, error) {
 	if err != nil {
 		return k, err
 	}
-	k.DomainID, k.DomainName, k.MadeBy = domainID.String, domainName.String, maker.String
+	k.DomainID, k.DomainName, k.CreatedBy = domainID.String, domainName.String, maker.String
 	k.ExpiresAt, k.CreatedAt, k.LastUsedAt = fromMilli(expires.Int64), fromMilli(created), fromMilli(used.Int64)
 	return k, fromJSON(allowed, &k.AllowedIPs)
 }

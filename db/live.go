@@ -81,7 +81,7 @@ func (tx *Tx) broadcastNews(teamID, id string) pubsub.Event {
 		if err != nil {
 			return nil // it is gone, or the server stops: its id says to look
 		}
-		return broadcastNews{b.ID, b.Status, b.Begun - b.Open, b.Audience}
+		return broadcastNews{b.ID, b.Status, b.Started - b.Open, b.Audience}
 	}}
 }
 

@@ -9,8 +9,8 @@ import (
 
 // Standing returns how an address stands to the mail of a team's topic. Error:
 // ErrNotFound for no topic of the team.
-func (r *Reader) Standing(teamID, topicID string, address app.AddressHash) (app.Standing, error) {
-	var s app.Standing
+func (r *Reader) Standing(teamID, topicID string, address app.AddressHash) (app.AddressSubscription, error) {
+	var s app.AddressSubscription
 	err := r.Row(`SELECT t.name, coalesce(ch.subscription, t.subscription), ch.subscription IS NOT NULL, EXISTS (
 			SELECT 1 FROM contacts AS c WHERE c.team_id = ?1 AND c.address = ?3 AND c.unsubscribed = 1)
 		FROM topics AS t LEFT JOIN choices AS ch ON ch.topic_id = t.id AND ch.address = ?3 WHERE t.team_id = ?1 AND t.id = ?2`,
@@ -44,9 +44,9 @@ func (tx *Tx) InsertOptOut(s *app.Suppression) (added bool, err error) {
 
 // BulkStanding is what decides whether a broadcast may go to an address.
 type BulkStanding struct {
-	Suppression *app.Suppression // nil: none; origin and time alone
-	Standing    app.Standing     // about the topic; without one: whether it is unsubscribed
-	Known       bool             // the topic exists
+	Suppression *app.Suppression        // nil: none; origin and time alone
+	Standing    app.AddressSubscription // about the topic; without one: whether it is unsubscribed
+	Known       bool                    // the topic exists
 }
 
 // BlockedInBulk returns those of addresses to which a broadcast may not go, as far as

@@ -26,14 +26,14 @@ func TestStandingsAndOptOutsBelongToTheirTeam(t *testing.T) {
 	}
 	err = d.Write(t.Context(), func(tx *Tx) error {
 		s, err := tx.Standing(mine, topic, hash)
-		if err != nil || s != (app.Standing{Topic: "News", Subscription: app.OptIn}) {
+		if err != nil || s != (app.AddressSubscription{Topic: "News", Subscription: app.OptIn}) {
 			t.Errorf("%+v, %v", s, err)
 		}
 		if _, err := tx.SetChoice(topic, hash, app.OptOut); err != nil {
 			return err
 		}
 		s, err = tx.Standing(mine, topic, hash)
-		if err != nil || s != (app.Standing{Topic: "News", Subscription: app.OptOut, Explicit: true}) {
+		if err != nil || s != (app.AddressSubscription{Topic: "News", Subscription: app.OptOut, Explicit: true}) {
 			t.Errorf("%+v, %v", s, err)
 		}
 		if _, err := tx.Standing(theirs, topic, hash); !errors.Is(err, ErrNotFound) {

@@ -35,10 +35,10 @@ func scanQueued(s scanner) (QueuedUnit, error) {
 	var broadcast, topic, held, stood sql.NullString
 	var heldAt, since, expires sql.NullInt64
 	var next int64
-	err := s.Scan(&u.EmailID, &u.TeamID, &broadcast, &topic, &u.Relay, &u.Domain, &u.State, &held, &heldAt, &u.Attempts, &next, &since, &u.Owed, &u.Late, &u.Crashes, &expires, &stood)
+	err := s.Scan(&u.EmailID, &u.TeamID, &broadcast, &topic, &u.Relay, &u.Domain, &u.State, &held, &heldAt, &u.Attempts, &next, &since, &u.QuotaOwed, &u.QuotaDelayed, &u.Crashes, &expires, &stood)
 	u.BroadcastID, u.TopicID, u.Held = broadcast.String, topic.String, app.HoldReason(held.String)
 	u.HeldAt, u.NextAt, u.Since = fromMilli(heldAt.Int64), fromMilli(next), fromMilli(since.Int64)
-	u.ExpiresIn, u.Stood = time.Duration(expires.Int64)*time.Millisecond, spansOf(stood.String)
+	u.ExpiresIn, u.ClockStops = time.Duration(expires.Int64)*time.Millisecond, spansOf(stood.String)
 	return u, err
 }
 
@@ -122,7 +122,7 @@ func scanGroup(s scanner) (g QueuedGroup, err error) {
 		g.Attempts = 1
 	}
 	if owes {
-		g.Late, g.Owed = true, 1
+		g.QuotaDelayed, g.QuotaOwed = true, 1
 	}
 	return g, err
 }
@@ -210,7 +210,7 @@ func (r *Reader) OpenTroublesOf(relay, teamID, domain string) ([]app.RelayTroubl
 // ErrNotFound.
 func (r *Reader) TeamOfMail(emailID string) (teamID string, err error) {
 	err = r.Row(`SELECT team_id FROM emails WHERE id = ?1 UNION ALL SELECT team_id FROM broadcasts WHERE mails = ?2 LIMIT 1`,
-		[]any{emailID, app.MailsOf(emailID)}, &teamID)
+		[]any{emailID, app.EmailIDPrefixOf(emailID)}, &teamID)
 	return teamID, err
 }
 

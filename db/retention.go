@@ -58,7 +58,7 @@ func (r *Reader) AgedEmails(teamID, after, before string, limit int) ([]Aged, er
 // now. Error: ErrNotFound.
 func (r *Reader) Aged(teamID string, kind AgedKind, id string) (Aged, error) {
 	if kind == AgedRecipient {
-		return one(r, scanAged, `SELECT `+agedRecipient+` WHERE b.mails = ? AND b.team_id = ? AND r.id = ?`, app.MailsOf(id), teamID, id)
+		return one(r, scanAged, `SELECT `+agedRecipient+` WHERE b.mails = ? AND b.team_id = ? AND r.id = ?`, app.EmailIDPrefixOf(id), teamID, id)
 	}
 	return one(r, scanAged, `SELECT `+agedEmail+` WHERE e.id = ? AND e.team_id = ?`, id, teamID)
 }

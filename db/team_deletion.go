@@ -245,7 +245,7 @@ func (tx *Tx) purgeBroadcastsOf(teamID string, limit int) (more bool, err error)
 	b := heads[0]
 	if b.Text != "" {
 		ids, err := list(&tx.Reader, scanText, `SELECT id FROM broadcast_recipients WHERE id >= ? AND id <= ? ORDER BY id LIMIT ?`,
-			app.MailID(b.Text, 0), b.Text+lastMail, limit)
+			app.BroadcastEmailID(b.Text, 0), b.Text+lastMail, limit)
 		if err != nil {
 			return false, err
 		}

@@ -60,7 +60,7 @@ func (r *Reader) trackedRecipient(emailID string, at time.Time) (TrackedEmail, e
 			(SELECT max(v.created_at) FROM events AS v WHERE v.email_id = p.id AND v.type IN ('sent', 'in_doubt') AND v.created_at <= ?),
 			(SELECT count(*) FROM events AS v WHERE v.email_id = p.id AND v.type IN ('opened', 'clicked', 'prefetched')),
 			(SELECT count(*) FROM events AS v WHERE v.email_id = p.id AND v.type = 'prefetched')
-		FROM broadcasts AS b CROSS JOIN broadcast_recipients AS p WHERE b.mails = ? AND p.id = ?`, []any{milli(at), app.MailsOf(emailID), emailID},
+		FROM broadcasts AS b CROSS JOIN broadcast_recipients AS p WHERE b.mails = ? AND p.id = ?`, []any{milli(at), app.EmailIDPrefixOf(emailID), emailID},
 		&t.TeamID, &t.Broadcast, &sender, &t.Recipient, &seen, &queued, &taken, &t.Events, &t.Prefetched)
 	if err == nil && !taken.Valid && seen&(app.SeenSent|app.SeenDelivered) != 0 { // its timeline does not say when
 		taken = queued
@@ -89,7 +89,7 @@ func (r *Reader) HasSender(teamID, emailID string) (bool, error) {
 	var sender sql.NullString
 	err := r.Row(`SELECT sender FROM emails WHERE id = ? AND team_id = ?`, []any{emailID, teamID}, &sender)
 	if errors.Is(err, ErrNotFound) {
-		err = r.Row(`SELECT sender FROM broadcasts WHERE mails = ? AND team_id = ?`, []any{app.MailsOf(emailID), teamID}, &sender)
+		err = r.Row(`SELECT sender FROM broadcasts WHERE mails = ? AND team_id = ?`, []any{app.EmailIDPrefixOf(emailID), teamID}, &sender)
 	}
 	if errors.Is(err, ErrNotFound) {
 		return r.AgedOut(teamID, emailID)

@@ -120,7 +120,7 @@ func TestDomainStatusReadsChecksOnlyForTracking(t *testing.T) {
 func TestWhatAFetchAsksOfARecipientOfABroadcast(t *testing.T) {
 	d, b := queuedStore(t, 4, app.QueuedBroadcast)
 	at := time.UnixMilli(1_800_000_000_000).UTC()
-	id := func(n int64) string { return app.MailID(b.Mails, n) }
+	id := func(n int64) string { return app.BroadcastEmailID(b.EmailIDPrefix, n) }
 	change(t, d, b, func(tx *Tx) error {
 		for i, kind := range []app.EventType{app.EventInDoubt, "sent", "opened", "prefetched"} {
 			ev := app.Event{ID: app.NewID(), EmailID: id(1), BroadcastID: b.ID, Type: kind, CreatedAt: at.Add(time.Duration(i) * time.Minute)}
@@ -145,7 +145,7 @@ func TestWhatAFetchAsksOfARecipientOfABroadcast(t *testing.T) {
 				t.Errorf("%d: %+v, %v, want %+v", n, got, err, want)
 			}
 		}
-		for _, unknown := range []string{id(5), app.MailID(app.NewMails(), 1)} {
+		for _, unknown := range []string{id(5), app.BroadcastEmailID(app.NewEmailIDPrefix(), 1)} {
 			if _, err := r.TrackedEmail(unknown, at); !errors.Is(err, ErrNotFound) {
 				t.Errorf("nobody: %v", err)
 			}

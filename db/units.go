@@ -17,13 +17,13 @@ func (tx *Tx) InsertUnit(u app.Unit) error {
 	state, owner := "due", any(nil)
 	switch {
 	case u.Attempts > 0:
-		state, u.Since, owner = "begun", u.Began(), tx.Owner()
+		state, u.Since, owner = "begun", u.ClockStart(), tx.Owner()
 	case u.NextAt.After(tx.Now):
 		state = "later"
 	}
 	err := tx.Write(`INSERT INTO units (email_id, team_id, broadcast_id, topic_id, relay, domain, bulk, state, attempts, next_at, since, size, dated, owed, late, expires_in, owner)
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, CASE WHEN ?3 IS NULL THEN 0 ELSE 1 END, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)`,
-		u.EmailID, u.TeamID, nullText(u.BroadcastID), nullText(u.TopicID), u.Relay, u.Domain, state, u.Attempts, milli(u.NextAt), nullTime(u.Since), u.Size, nullTime(u.Dated), u.Owed, u.Late,
+		u.EmailID, u.TeamID, nullText(u.BroadcastID), nullText(u.TopicID), u.Relay, u.Domain, state, u.Attempts, milli(u.NextAt), nullTime(u.Since), u.Size, nullTime(u.MessageDate), u.QuotaOwed, u.QuotaDelayed,
 		sql.NullInt64{Int64: u.ExpiresIn.Milliseconds(), Valid: u.ExpiresIn > 0}, owner)
 	return err
 }
@@ -148,10 +148,10 @@ func scanUnit(s scanner) (app.Unit, error) {
 	var next int64
 	var since, dated, expires, deferred sql.NullInt64
 	var broadcast, topic, signature, stood, owner sql.NullString
-	err := s.Scan(&u.EmailID, &u.TeamID, &broadcast, &topic, &u.Relay, &u.Domain, &u.Attempts, &next, &since, &u.Size, &dated, &signature, &u.Owed, &u.Late, &u.Crashes, &expires, &stood, &owner, &deferred)
+	err := s.Scan(&u.EmailID, &u.TeamID, &broadcast, &topic, &u.Relay, &u.Domain, &u.Attempts, &next, &since, &u.Size, &dated, &signature, &u.QuotaOwed, &u.QuotaDelayed, &u.Crashes, &expires, &stood, &owner, &deferred)
 	u.BroadcastID, u.TopicID, u.NextAt, u.Since, u.Signature = broadcast.String, topic.String, fromMilli(next), fromMilli(since.Int64), signature.String
 	u.Owner, u.DeferredAt = owner.String, fromMilli(deferred.Int64)
-	u.Dated, u.ExpiresIn, u.Stood = fromMilli(dated.Int64), time.Duration(expires.Int64)*time.Millisecond, spansOf(stood.String)
+	u.MessageDate, u.ExpiresIn, u.ClockStops = fromMilli(dated.Int64), time.Duration(expires.Int64)*time.Millisecond, spansOf(stood.String)
 	return u, err
 }
 

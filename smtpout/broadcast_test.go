@@ -33,10 +33,10 @@ func testSealer(t testing.TB) *app.Sealer {
 func newsletter(tracked bool) *app.Broadcast {
 	b := &app.Broadcast{
 		TeamID: testTeam, From: app.Address{Name: "Acme News", Local: "news", Domain: "acme.test"}, Subject: "News for {{{FIRST_NAME|you}}}",
-		BroadcastContent: app.BroadcastContent{Preview: "What is new in spring", Frozen: &app.BroadcastFrozen{Pages: "https://mail.acme.test"}},
+		BroadcastContent: app.BroadcastContent{Preview: "What is new in spring", Snapshot: &app.BroadcastSnapshot{Pages: "https://mail.acme.test"}},
 	}
 	if tracked {
-		b.Frozen.Tracking = &app.Tracking{Base: "https://links.acme.test", Pages: "https://mail.acme.test", Open: true, Click: true}
+		b.Snapshot.Tracking = &app.Tracking{Base: "https://links.acme.test", Pages: "https://mail.acme.test", Open: true, Click: true}
 	}
 	var html strings.Builder
 	html.WriteString("<!DOCTYPE html><html><head><style>td{color:red}</style></head><body><h1>Hello {{{FIRST_NAME|there}}} of {{{contact.company|your company}}}</h1>\n")
@@ -59,7 +59,7 @@ func compiled(t testing.TB, b *app.Broadcast) *render.Broadcast {
 
 // toRecipient is the transaction of a broadcast's n-th recipient.
 func toRecipient(s *app.Sealer, m *render.Broadcast, n int64, email string, fields map[string]string) *app.Outgoing {
-	id := app.MailID(testMails, n)
+	id := app.BroadcastEmailID(testMails, n)
 	out := transaction(m.Mail(s, &app.BroadcastRecipient{ID: id, Email: email, Fields: fields}))
 	out.EmailID, out.MessageID, out.Bulk = id, id+"@acme.test", true
 	return out
@@ -74,7 +74,7 @@ func checkBroadcastMail(t testing.TB, m *app.Outgoing) []byte {
 	}
 	checkWire(t, b)
 	encoding := "quoted-printable"
-	if html := m.Mail.Bodies.HTML; html != nil && html.Wide {
+	if html := m.Mail.Bodies.HTML; html != nil && html.NonASCII {
 		encoding = "base64"
 	}
 	if !bytes.Contains(b, []byte("Content-Transfer-Encoding: "+encoding)) || bytes.Contains(b, []byte("7bit")) || bytes.Contains(b, []byte("\nFrom ")) {
@@ -86,12 +86,12 @@ func checkBroadcastMail(t testing.TB, m *app.Outgoing) []byte {
 		}
 	}
 	whole := *m
-	whole.Mail = m.Mail.Whole()
+	whole.Mail = m.Mail.Flatten()
 	checkReadsBack(t, &whole, b)
 	return b
 }
 
-func TestABroadcastsMailReadsBack(t *testing.T) {
+func TestBroadcastMailReadsBack(t *testing.T) {
 	wide := newsletter(true)
 	wide.HTML = "<p>" + strings.Repeat("春のお知らせ {{{FIRST_NAME}}}\r\n", 200) + "</p>"
 	textOnly, htmlOnly, none := newsletter(false), newsletter(false), ""
@@ -101,7 +101,7 @@ func TestABroadcastsMailReadsBack(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s, m := testSealer(t), compiled(t, b)
 			html := toRecipient(s, m, 1, "ann@example.org", nil).Mail.Bodies.HTML
-			if (html != nil && html.Wide) != (name == "wide") {
+			if (html != nil && html.NonASCII) != (name == "wide") {
 				t.Errorf("wide: %v", html)
 			}
 			for i, value := range []string{"", "Ann", "From me\nFrom you", " ", ".", "日本", "a=b", strings.Repeat("x", 500), "\r\n.\r\n", "\r", "\n", "\t", "{{{FIRST_NAME}}}", "--=_alternative_" + testID} {
@@ -117,7 +117,7 @@ func TestABroadcastsMailReadsBack(t *testing.T) {
 	}
 }
 
-func TestASubjectOfNothingIsSent(t *testing.T) {
+func TestEmptySubjectIsSent(t *testing.T) {
 	b := newsletter(false)
 	b.Subject = "{{{contact.company}}}"
 	s, m := testSealer(t), compiled(t, b)
@@ -126,7 +126,7 @@ func TestASubjectOfNothingIsSent(t *testing.T) {
 	}
 }
 
-func TestManyComposeFromTheSamePieces(t *testing.T) {
+func TestConcurrentComposeFromSharedPieces(t *testing.T) {
 	s, m := testSealer(t), compiled(t, newsletter(true))
 	alone, err := compose(toRecipient(s, compiled(t, newsletter(true)), 1, "ann@example.org", nil))
 	if err != nil {
@@ -145,7 +145,7 @@ func TestManyComposeFromTheSamePieces(t *testing.T) {
 	work.Wait()
 }
 
-func TestTheSignatureOfABroadcastsMailCoversItsListFields(t *testing.T) {
+func TestBroadcastSignatureCoversListFields(t *testing.T) {
 	key, record := testKey(t)
 	s, m := testSealer(t), compiled(t, newsletter(true))
 	for _, profile := range []relayurl.Profile{relayurl.ProfileGeneric, relayurl.ProfileSES} {
@@ -167,9 +167,9 @@ func TestTheSignatureOfABroadcastsMailCoversItsListFields(t *testing.T) {
 	}
 }
 
-func TestACustomHeaderOfABroadcastWithALineBreakIsRefused(t *testing.T) {
+func TestBroadcastHeaderWithLineBreakIsRefused(t *testing.T) {
 	b := newsletter(false)
-	b.Frozen.Pages = "https://mail.acme.test/\r\nBcc: x@y.test"
+	b.Snapshot.Pages = "https://mail.acme.test/\r\nBcc: x@y.test"
 	if _, err := compose(toRecipient(testSealer(t), compiled(t, b), 1, "ann@example.org", nil)); err == nil {
 		t.Error("composed")
 	}
@@ -181,7 +181,7 @@ func TestACustomHeaderOfABroadcastWithALineBreakIsRefused(t *testing.T) {
 }
 
 // The parser of Python's standard library is another one than ours.
-func TestPythonReadsABroadcastsMail(t *testing.T) {
+func TestPythonReadsBroadcastMail(t *testing.T) {
 	const python = "/usr/bin/python3"
 	if _, err := os.Stat(python); err != nil {
 		if os.Getenv("CI") == "true" {
@@ -228,7 +228,7 @@ func FuzzPieces(f *testing.F) {
 		f.Add(s+"\nFrom", " here", "Fr")
 	}
 	f.Fuzz(func(t *testing.T, a, b, c string) {
-		body := &app.Body{Pieces: []app.Piece{{Shared: &app.SharedText{Text: a}, Own: b}, {Shared: &app.SharedText{Text: c}, Own: a}, {Own: c}, {Shared: &app.SharedText{Text: b}}}}
+		body := &app.Body{Pieces: []app.Piece{{Shared: &app.SharedText{Text: a}, Personal: b}, {Shared: &app.SharedText{Text: c}, Personal: a}, {Personal: c}, {Shared: &app.SharedText{Text: b}}}}
 		for range 2 { // the second time from memory
 			var w messageWriter
 			w.pieces(body)

@@ -32,7 +32,7 @@ func (c *Capture) Send(ctx context.Context, m *app.Outgoing, hold func(ctx conte
 	reply := app.Reply{Code: 250, Enhanced: "2.0.0", Text: "Captured: nothing left this machine"}
 	res := app.Result{Kind: app.ResultDone, Stage: app.StageDot, Reply: reply}
 	for _, address := range m.Recipients {
-		res.Recipients = append(res.Recipients, app.RecipientResult{Address: address, Verdict: app.Accepted, Stage: app.StageDot, Reply: reply})
+		res.Recipients = append(res.Recipients, app.RecipientResult{Address: address, Outcome: app.Accepted, Stage: app.StageDot, Reply: reply})
 	}
 	res.Captured = slices.Concat(message.whole, message.tail)
 	return res

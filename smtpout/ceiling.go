@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// quietMinute is how long after a refusal, or after the connection before, one
+// raiseInterval is how long after a refusal, or after the connection before, one
 // more connection is tried.
-const quietMinute = time.Minute
+const raiseInterval = time.Minute
 
 // ceiling is how many connections a relay lets us have, as far as we know: what is
 // configured until it refuses one while others work.
@@ -37,7 +37,7 @@ func (c *ceiling) lower(works int) {
 func (c *ceiling) raise() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.now >= c.most || time.Since(c.since) < quietMinute {
+	if c.now >= c.most || time.Since(c.since) < raiseInterval {
 		return false
 	}
 	c.now++

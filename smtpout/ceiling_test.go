@@ -24,7 +24,7 @@ type pipes struct {
 	close    func()
 }
 
-func newPipes() *pipes {
+func newPipeListener() *pipes {
 	p := &pipes{incoming: make(chan net.Conn), closed: make(chan struct{})}
 	p.close = sync.OnceFunc(func() { close(p.closed) })
 	return p
@@ -92,11 +92,11 @@ func (l *lines) of(level string) (out []string) {
 	return out
 }
 
-func startNarrow(t *testing.T, n *narrow, allowed, connections int) *narrow {
+func startLimitedRelay(t *testing.T, n *narrow, allowed, connections int) *narrow {
 	t.Helper()
 	n.allowed.Store(int32(allowed))
 	var opened atomic.Int32 // that it lets us have, now
-	p := newPipes()
+	p := newPipeListener()
 	n.fake = &fake{listener: p, ehlo: []string{"PIPELINING", "AUTH PLAIN"}, script: func(c int, verb, _ string) string {
 		switch verb {
 		case "BANNER":
@@ -165,12 +165,12 @@ func (n *narrow) flood(t *testing.T, messages int) time.Duration {
 func (n *narrow) limit() int { return n.pool.ceiling.limit() }
 
 // 8 connections are configured, the relay takes 3: they carry what 3 can carry.
-func TestARelayThatTakesFewConnectionsIsUsedWithThose(t *testing.T) {
+func TestConnectionLimitIsLearned(t *testing.T) {
 	for _, refuse := range []string{"", "dial", "BANNER", "EHLO", "AUTH"} {
 		for _, slow := range []time.Duration{0, 2 * time.Second} {
 			t.Run(fmt.Sprintf("%s/%s", refuse, slow), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					n := startNarrow(t, &narrow{refuse: refuse, slow: slow, dot: 50 * time.Millisecond}, 3, 8)
+					n := startLimitedRelay(t, &narrow{refuse: refuse, slow: slow, dot: 50 * time.Millisecond}, 3, 8)
 					took := n.flood(t, 200)
 					// Each of the three connections ends after a hundred messages at most.
 					if best := 200 * 50 * time.Millisecond / 3; took > best*115/100+2*slow {
@@ -195,10 +195,10 @@ func TestARelayThatTakesFewConnectionsIsUsedWithThose(t *testing.T) {
 	}
 }
 
-func TestARelayOfWhichNoConnectionWorksIsInTrouble(t *testing.T) {
+func TestNoWorkingConnectionIsTrouble(t *testing.T) {
 	for _, refuse := range []string{"", "dial", "AUTH"} {
 		synctest.Test(t, func(t *testing.T) {
-			n := startNarrow(t, &narrow{refuse: refuse, dot: time.Second}, 0, 8)
+			n := startLimitedRelay(t, &narrow{refuse: refuse, dot: time.Second}, 0, 8)
 			var work sync.WaitGroup
 			for i := range 20 {
 				work.Go(func() {
@@ -223,9 +223,9 @@ func TestARelayOfWhichNoConnectionWorksIsInTrouble(t *testing.T) {
 }
 
 // What was learned of a relay ends with its trouble.
-func TestALimitThatWasLoweredEndsWithTrouble(t *testing.T) {
+func TestTroubleResetsConnectionLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		n := startNarrow(t, &narrow{dot: time.Second}, 2, 8)
+		n := startLimitedRelay(t, &narrow{dot: time.Second}, 2, 8)
 		if n.flood(t, 20); n.limit() != 2 {
 			t.Fatalf("the limit is %d", n.limit())
 		}
@@ -239,9 +239,9 @@ func TestALimitThatWasLoweredEndsWithTrouble(t *testing.T) {
 	})
 }
 
-func TestOneMoreConnectionIsTriedAfterAQuietMinute(t *testing.T) {
+func TestConnectionLimitIsRaised(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		n := startNarrow(t, &narrow{dot: time.Second}, 3, 8)
+		n := startLimitedRelay(t, &narrow{dot: time.Second}, 3, 8)
 		ctx, cancel := context.WithCancel(t.Context())
 		var work sync.WaitGroup
 		for i := range 20 {
@@ -286,9 +286,9 @@ func TestOneMoreConnectionIsTriedAfterAQuietMinute(t *testing.T) {
 
 // A broadcast's message that waited longer stays behind the transactional one whose
 // connection was refused.
-func TestWhoIsRefusedAConnectionWaitsInHisRank(t *testing.T) {
+func TestRefusedConnectionKeepsRank(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		n := startNarrow(t, &narrow{refuse: "AUTH", dot: 10 * time.Second}, 1, 2)
+		n := startLimitedRelay(t, &narrow{refuse: "AUTH", dot: 10 * time.Second}, 1, 2)
 		var order []string
 		var work sync.WaitGroup
 		send := func(name string, bulk bool) {
@@ -326,9 +326,9 @@ func (n *narrow) dialSlowly(d time.Duration) {
 }
 
 // A Send that is stopped while it opens a connection says nothing of the relay.
-func TestWhoIsStoppedLowersNoLimit(t *testing.T) {
+func TestCanceledOpeningLowersNoLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		n := startNarrow(t, &narrow{dot: 10 * time.Second}, 8, 8)
+		n := startLimitedRelay(t, &narrow{dot: 10 * time.Second}, 8, 8)
 		var work sync.WaitGroup
 		work.Go(func() { want(t, n.Send(t.Context(), letter("a@example.net"), agree), "done/dot/250 a=accepted/250") })
 		synctest.Wait()
@@ -343,9 +343,9 @@ func TestWhoIsStoppedLowersNoLimit(t *testing.T) {
 	})
 }
 
-func TestWhoWaitsAfterARefusalEndsWithHisContext(t *testing.T) {
+func TestWaitAfterRefusalEndsWithContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		n := startNarrow(t, &narrow{dot: 10 * time.Second}, 1, 8)
+		n := startLimitedRelay(t, &narrow{dot: 10 * time.Second}, 1, 8)
 		var work sync.WaitGroup
 		work.Go(func() { want(t, n.Send(t.Context(), letter("a@example.net"), agree), "done/dot/250 a=accepted/250") })
 		synctest.Wait()
@@ -361,9 +361,9 @@ func TestWhoWaitsAfterARefusalEndsWithHisContext(t *testing.T) {
 }
 
 // Idle connections that the relay has closed are no sign of a relay that works.
-func TestARelayThatIsGoneIsInTroubleDespiteIdleConnections(t *testing.T) {
+func TestUnreachableRelayWithIdleConnections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		n := startNarrow(t, &narrow{dot: time.Second}, 8, 8)
+		n := startLimitedRelay(t, &narrow{dot: time.Second}, 8, 8)
 		n.flood(t, 8)
 		n.allowed.Store(-8)
 		n.mu.Lock()

@@ -9,14 +9,14 @@ import (
 	"github.com/emersion/go-smtp"
 )
 
-// maxAnswer bounds a reply, and what a relay may send between two writes of
+// maxReply bounds a reply, and what a relay may send between two writes of
 // go-smtp's, in bytes: net/textproto joins lines without any limit of its own.
-const maxAnswer = 64 << 10
+const maxReply = 64 << 10
 
 // quitTimeout is how long the answer to QUIT is worth waiting for.
 const quitTimeout = 2 * time.Second
 
-var errTooMuch = errors.New("the relay's reply has no end")
+var errReplyTooLong = errors.New("the relay's reply has no end")
 
 // wire is the bare socket under TLS and SMTP. It gives each write a deadline of its
 // own, so that a relay that stops reading can't hold us for ever, and a slow one
@@ -29,11 +29,11 @@ type wire struct {
 }
 
 func newWire(c net.Conn, timeout time.Duration) *wire {
-	return &wire{Conn: c, timeout: timeout, left: maxAnswer}
+	return &wire{Conn: c, timeout: timeout, left: maxReply}
 }
 
 func (w *wire) Write(b []byte) (int, error) {
-	w.left = maxAnswer
+	w.left = maxReply
 	if err := w.SetWriteDeadline(time.Now().Add(w.timeout)); err != nil {
 		return 0, err
 	}
@@ -42,11 +42,11 @@ func (w *wire) Write(b []byte) (int, error) {
 
 // expect sets the next reply its time, counted from when it is first waited for,
 // and its bound on size.
-func (w *wire) expect(patience time.Duration) { w.patience, w.left = patience, maxAnswer+replyBuffer }
+func (w *wire) expect(patience time.Duration) { w.patience, w.left = patience, maxReply+replyBuffer }
 
 func (w *wire) Read(b []byte) (int, error) {
 	if w.left <= 0 {
-		return 0, errTooMuch
+		return 0, errReplyTooLong
 	}
 	if w.patience > 0 {
 		if err := w.SetReadDeadline(time.Now().Add(w.patience)); err != nil {

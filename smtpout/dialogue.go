@@ -17,7 +17,7 @@ const replyBuffer = 4 << 10
 // bodyChunk is how much of a body has to leave within one timeout, in bytes.
 const bodyChunk = 64 << 10
 
-var errUnasked = errors.New("the relay spoke out of turn")
+var errUnexpectedReply = errors.New("the relay spoke out of turn")
 
 // offer is what the relay's EHLO promises, as far as transactions make use of it.
 type offer struct {
@@ -83,8 +83,8 @@ func readReply(in *bufio.Reader) (code int, text string, err error) {
 	var joined []byte
 	for size := 0; ; {
 		line, err := in.ReadSlice('\n')
-		if size += len(line); errors.Is(err, bufio.ErrBufferFull) || size > maxAnswer {
-			return 0, "", errTooMuch
+		if size += len(line); errors.Is(err, bufio.ErrBufferFull) || size > maxReply {
+			return 0, "", errReplyTooLong
 		}
 		if err != nil {
 			return 0, "", err

@@ -25,7 +25,7 @@ func answers(replies map[string]string) func(int, string, string) string {
 // What becomes of a group of commands whose transaction comes to nothing: the
 // relay's replies to the rest of it are heard out, nobody gets an empty message,
 // and the connection is used again only where both sides are surely in step.
-func TestGroupThatComesToNothing(t *testing.T) {
+func TestFailedCommandGroup(t *testing.T) {
 	const no, unknown = "550 5.1.8 sender", "550 5.1.1 unknown"
 	tests := []struct {
 		name    string
@@ -93,7 +93,7 @@ func TestGroupThatComesToNothing(t *testing.T) {
 
 // A relay that took a recipient, though no MAIL, and now waits for the message
 // must not get the end of one.
-func TestNoLoneDotWhereARecipientWasTaken(t *testing.T) {
+func TestNoEmptyMessageWithAcceptedRecipient(t *testing.T) {
 	f := startFake(t, &fake{ehlo: []string{"PIPELINING"}, loose: true, script: answers(map[string]string{
 		"MAIL": "550 5.1.8 sender", "RCPT": "251 2.1.5 ok",
 	})})
@@ -105,7 +105,7 @@ func TestNoLoneDotWhereARecipientWasTaken(t *testing.T) {
 }
 
 // The relay answers nothing before it has read the whole group.
-func TestCommandsGoOutTogether(t *testing.T) {
+func TestCommandsArePipelined(t *testing.T) {
 	f := startFake(t, &fake{ehlo: []string{"PIPELINING"}, hoard: true, script: func(_ int, verb, line string) string {
 		switch {
 		case verb == "MAIL":
@@ -130,7 +130,7 @@ func TestCommandsGoOutTogether(t *testing.T) {
 
 // Fifty recipients with the longest addresses, and replies as long, are one
 // group: neither side may wait for the other.
-func TestTheLargestGroup(t *testing.T) {
+func TestLargestCommandGroup(t *testing.T) {
 	long := strings.Repeat("x", 240) + "@example.net"
 	to := make([]string, 50)
 	for i := range to {
@@ -146,7 +146,7 @@ func TestTheLargestGroup(t *testing.T) {
 }
 
 // The relay has a moment for each reply in which the next command must not come.
-func TestOneCommandAtATimeWithoutPipelining(t *testing.T) {
+func TestCommandsWithoutPipelining(t *testing.T) {
 	f := &fake{ehlo: []string{"8BITMIME"}}
 	f.script = func(_ int, verb, _ string) string {
 		<-time.After(5 * time.Millisecond)
@@ -187,7 +187,7 @@ func TestPipeliningOfferedInTheClearOnly(t *testing.T) {
 
 // Replies that somebody put into the stream before TLS are not taken for any
 // that come after it.
-func TestRepliesAheadOfTLSAreForgotten(t *testing.T) {
+func TestRepliesBeforeTLSAreDiscarded(t *testing.T) {
 	config, ca := certificate(t)
 	hellos := 0
 	f := startFake(t, &fake{ehlo: []string{"PIPELINING"}, tls: config, script: func(_ int, verb, line string) string {
@@ -268,7 +268,7 @@ func TestWritesOfAMessage(t *testing.T) {
 }
 
 // A slow relay has the timeout for each piece of a long message, not for all.
-func TestEachPieceOfALongMessageHasItsTime(t *testing.T) {
+func TestTimeoutPerBodyChunk(t *testing.T) {
 	for _, line := range []string{"a line of text\n", ".a line of text\n"} {
 		m := letter("a@example.net")
 		m.Mail.Text = strings.Repeat(line, 20_000)
@@ -310,7 +310,7 @@ func TestReadReply(t *testing.T) {
 		{"25 Ok\r\n", 0, "not an SMTP reply"},
 		{"-50 Ok\r\n", 0, "not an SMTP reply"},
 		{"250 " + strings.Repeat("x", replyBuffer) + "\r\n", 0, "no end"},
-		{strings.Repeat("250-x\r\n", maxAnswer/7+1) + "250 x\r\n", 0, "no end"},
+		{strings.Repeat("250-x\r\n", maxReply/7+1) + "250 x\r\n", 0, "no end"},
 	}
 	for _, tt := range tests {
 		code, text, err := readReply(bufio.NewReaderSize(strings.NewReader(tt.in), replyBuffer))
@@ -345,7 +345,7 @@ func FuzzReadReply(f *testing.F) {
 		}
 		rest, _ := io.ReadAll(in)
 		used := data[:len(data)-len(rest)]
-		if code < 200 || code > 599 || len(used) > maxAnswer || !bytes.HasSuffix(used, []byte("\n")) {
+		if code < 200 || code > 599 || len(used) > maxReply || !bytes.HasSuffix(used, []byte("\n")) {
 			t.Fatalf("%d from %q", code, used)
 		}
 		if strings.Contains(strings.ReplaceAll(string(used), "\r\n", "\n"), "\r") {
@@ -399,7 +399,7 @@ func (b *broken) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func TestStuffingEndsWithTheFirstFailedWrite(t *testing.T) {
+func TestStuffingStopsAtFirstError(t *testing.T) {
 	for after := range 3 {
 		if err := writeStuffed(&broken{after: after}, []byte("a\r\n.b\r\n.c")); !errors.Is(err, errPipe) {
 			t.Errorf("after %d writes: %v", after, err)

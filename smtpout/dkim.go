@@ -26,10 +26,10 @@ var signedNames = [...]string{
 	"In-Reply-To", "References", "List-Unsubscribe", "List-Unsubscribe-Post", "List-Id", app.EmailIDHeader,
 }
 
-// signedWhereThere are further fields that callers may set and that are signed where
+// signedIfPresent are further fields that callers may set and that are signed where
 // they stand, since readers act on them, Gmail on Feedback-ID only if it is signed.
 // They are listed as often as they occur: providers add a Feedback-ID of their own.
-var signedWhereThere = [...]string{
+var signedIfPresent = [...]string{
 	"Auto-Submitted", "Feedback-ID", "List-Help", "List-Subscribe", "List-Post", "List-Owner", "List-Archive",
 	"CFBL-Address", "CFBL-Feedback-ID",
 }
@@ -87,9 +87,9 @@ func headerKeys(header []byte, profile relayurl.Profile) []string {
 		}
 		absent = append(absent, name)
 	}
-	for i, n := range countFields(header, signedWhereThere[:]) {
+	for i, n := range countFields(header, signedIfPresent[:]) {
 		for range n {
-			present = append(present, signedWhereThere[i])
+			present = append(present, signedIfPresent[i])
 		}
 	}
 	return foldKeys(present, absent)

@@ -115,7 +115,7 @@ func checkCoverage(t *testing.T, profile relayurl.Profile, mail string, names []
 			t.Errorf("%s %s: %s is listed %d times, want %d", profile, mail, name, listed[lower], want)
 		}
 	}
-	for _, name := range signedWhereThere {
+	for _, name := range signedIfPresent {
 		if lower := strings.ToLower(name); listed[lower] != occurs[lower] {
 			t.Errorf("%s %s: %s is listed %d times and occurs %d times", profile, mail, name, listed[lower], occurs[lower])
 		}
@@ -174,7 +174,7 @@ func TestTamperingBreaksSignature(t *testing.T) {
 
 // Whoever passes a mail on may add fields to it: none of those that are signed,
 // whether the mail had it or not, may be added without the signature failing.
-func TestAForgedFieldOfTheSignedListBreaksTheSignature(t *testing.T) {
+func TestForgedFieldBreaksSignature(t *testing.T) {
 	key, record := testKey(t)
 	const pair = "List-Unsubscribe: <https://evil.test/u>\r\nList-Unsubscribe-Post: List-Unsubscribe=One-Click\r\n"
 	for _, profile := range []relayurl.Profile{relayurl.ProfileGeneric, relayurl.ProfileSES} {
@@ -201,7 +201,7 @@ func TestAForgedFieldOfTheSignedListBreaksTheSignature(t *testing.T) {
 }
 
 // A provider's own Feedback-ID stands before ours; another value of ours is a forgery.
-func TestAFeedbackIDOfAProviderLeavesTheSignatureValid(t *testing.T) {
+func TestProviderFeedbackIDKeepsSignature(t *testing.T) {
 	key, record := testKey(t)
 	signed := signedGolden(t, key, relayurl.ProfileGeneric)["headers_wide"]
 	if names, err := verifyDKIM(t, append([]byte("Feedback-ID: 1.eu-west-1.x:AmazonSES\r\n"), signed...), record); err != nil || !slices.Contains(names, "Feedback-ID") {
@@ -270,7 +270,7 @@ func TestSignEd25519(t *testing.T) {
 
 // The library hashes fields in the order of its keys and verifiers in the order of
 // the list: whatever stands in a header, and however often, both must agree.
-func TestTheSignedListFitsAnyHeader(t *testing.T) {
+func TestSignedListFitsAnyHeader(t *testing.T) {
 	public, private, err := ed25519.GenerateKey(rand.Reader)
 	if err != nil {
 		t.Fatal(err)
@@ -281,7 +281,7 @@ func TestTheSignedListFitsAnyHeader(t *testing.T) {
 	for i := range 500 {
 		profile := []relayurl.Profile{relayurl.ProfileGeneric, relayurl.ProfileSES}[i%2]
 		message := "From: a@acme.test\r\n"
-		for _, name := range slices.Concat(signedNames[:], signedWhereThere[:]) {
+		for _, name := range slices.Concat(signedNames[:], signedIfPresent[:]) {
 			for range random.IntN(3) {
 				message += name + ": " + strconv.Itoa(len(message)) + "\r\n"
 			}

@@ -57,7 +57,7 @@ var (
 type Options struct {
 	Hello    string       // our name in EHLO, where the relay has no other; empty: localhost
 	Log      *slog.Logger // nil: nothing is logged
-	Builders int          // messages composed and signed at once; 0: app.Builders
+	Builders int          // messages composed and signed at once; 0: app.ComposeWorkers
 	Load     *app.Load    // while callers wait, a quarter as many are; nil: nobody does
 }
 

@@ -350,7 +350,7 @@ func inBubble(t *testing.T, f *fake, timeout time.Duration) *Relay {
 // inBubbleAs is inBubble with a relay of which cfg says more.
 func inBubbleAs(t *testing.T, f *fake, cfg relayurl.Relay) *Relay {
 	t.Helper()
-	p := newPipes()
+	p := newPipeListener()
 	f.listener = p
 	startFake(t, f)
 	cfg.Region, cfg.Host, cfg.Timeout = "test", "127.0.0.1", cmp.Or(cfg.Timeout, time.Minute)
@@ -409,7 +409,7 @@ func summary(res app.Result) string {
 	fmt.Fprintf(&b, "%s/%s/%d", res.Kind, res.Stage, res.Reply.Code)
 	for _, r := range res.Recipients {
 		local, _, _ := strings.Cut(r.Address, "@")
-		fmt.Fprintf(&b, " %s=%s/%d", local, r.Verdict, r.Reply.Code)
+		fmt.Fprintf(&b, " %s=%s/%d", local, r.Outcome, r.Reply.Code)
 	}
 	return b.String()
 }

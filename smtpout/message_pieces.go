@@ -11,7 +11,7 @@ import (
 // once. Which encoding it is depends on that alone, and since no value may be
 // taken for harmless it is never 7bit.
 func (w *messageWriter) pieces(b *app.Body) {
-	if b.Wide {
+	if b.NonASCII {
 		w.base64([]byte(normalLines(b.String())))
 		return
 	}
@@ -21,13 +21,13 @@ func (w *messageWriter) pieces(b *app.Body) {
 		if p.Shared != nil {
 			q.shared(p.Shared)
 		}
-		q.text(p.Own)
+		q.text(p.Personal)
 	}
 	w.buf = q.buf
 }
 
 func pieceEncoding(b *app.Body) string {
-	if b.Wide {
+	if b.NonASCII {
 		return "base64"
 	}
 	return "quoted-printable"
@@ -60,7 +60,7 @@ func (q *quoter) shared(t *app.SharedText) {
 		q.text(t.Text)
 		return
 	}
-	wire := t.Wire(quote)
+	wire := t.Encoded(quote)
 	if q.column > 0 && !bytes.HasPrefix(wire, crlf) {
 		q.breakLine()
 	}

@@ -507,7 +507,7 @@ func TestFilenamePieces(t *testing.T) {
 	}
 }
 
-func TestErasedAddressesStandInNoHeader(t *testing.T) {
+func TestErasedAddressesAreOmitted(t *testing.T) {
 	m := transaction(&app.Mail{
 		From: app.Address{Local: "hi", Domain: "acme.test"}, To: []app.Address{{Local: app.Erased}, {Local: "eve", Domain: "example.org"}},
 		Cc: []app.Address{{Local: app.Erased}}, ReplyTo: []app.Address{{Local: app.Erased}}, Subject: "Hi", Text: "Hello",

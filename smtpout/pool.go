@@ -60,11 +60,11 @@ func newPool(n int, log *slog.Logger) *pool {
 	return &pool{
 		slots:   &slots{limit: c.limit, more: more, reserve: true},
 		ceiling: c, idleLimit: idleLimit, connLimit: connLimit, log: log, logged: n,
-		round: newRound(),
+		round: newOpeningRound(),
 	}
 }
 
-func newRound() *round { return &round{over: make(chan struct{})} }
+func newOpeningRound() *round { return &round{over: make(chan struct{})} }
 
 // take waits for a slot and returns the connection that was used last; nil: the
 // caller opens one at the place, and tells how that went by opened or refused.
@@ -144,7 +144,7 @@ func (p *pool) ended(well bool) {
 	if p.opening--; well || p.opening == 0 {
 		p.round.worked = p.works() > 0
 		close(p.round.over)
-		p.round = newRound()
+		p.round = newOpeningRound()
 	}
 }
 
@@ -182,7 +182,7 @@ func (p *pool) tell() {
 		return
 	}
 	level, limit := slog.LevelWarn, p.ceiling.limit()
-	if limit == p.logged || time.Since(p.told) < quietMinute {
+	if limit == p.logged || time.Since(p.told) < raiseInterval {
 		level = slog.LevelDebug
 	} else {
 		p.logged, p.told = limit, time.Now()
@@ -295,7 +295,7 @@ func (p *pool) reap() {
 func (p *pool) ripe() []*conn {
 	var old []*conn
 	for len(p.idle) > 0 && time.Since(p.idle[0].since) >= p.idleLimit {
-		at := p.slots.tryTake()
+		at := p.slots.tryAcquire()
 		if at == nil {
 			return old
 		}

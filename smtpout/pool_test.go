@@ -114,7 +114,7 @@ func TestDeadIdleConnectionIsReplaced(t *testing.T) {
 }
 
 // RSET ends a transaction and nothing else: EHLO is said once.
-func TestNothingIsSaidBetweenTransactions(t *testing.T) {
+func TestNoCommandBetweenTransactions(t *testing.T) {
 	eachMode(t, func(t *testing.T, ehlo []string) {
 		f := startFake(t, &fake{ehlo: ehlo, script: func(_ int, verb, line string) string {
 			if verb == "RCPT" && strings.Contains(line, "<refused@") {
@@ -139,7 +139,7 @@ func TestNothingIsSaidBetweenTransactions(t *testing.T) {
 
 // What a relay says unasked after its reply must not be taken for the reply to
 // the next command.
-func TestConnectionWithAnUnaskedReplyIsReplaced(t *testing.T) {
+func TestUnexpectedReplyReplacesConnection(t *testing.T) {
 	for _, unasked := range []string{"250 2.0.0 once more", "421 4.4.2 goodbye"} {
 		eachMode(t, func(t *testing.T, ehlo []string) {
 			f := startFake(t, &fake{ehlo: ehlo, script: func(n int, verb, _ string) string {
@@ -174,7 +174,7 @@ func TestConnectionOfEndedContextIsDropped(t *testing.T) {
 	res, end := r.transact(ctx, ctx, c, m, &built{}, agree)
 	r.pool.drop(c)
 	want(t, res, "refused/mail/0")
-	if end != connBad {
+	if end != connBroken {
 		t.Errorf("the connection ended as %d", end)
 	}
 }
@@ -210,7 +210,7 @@ func TestDeadConnectionIsReplacedOnce(t *testing.T) {
 	}
 }
 
-func TestIdleConnectionIsLeft(t *testing.T) {
+func TestIdleConnectionIsClosed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fake{}
 		r := inBubble(t, f, time.Minute)
@@ -230,7 +230,7 @@ func TestIdleConnectionIsLeft(t *testing.T) {
 }
 
 // A relay that never answers QUIT must not keep Close waiting for longer than the timeout.
-func TestCloseWithMuteRelay(t *testing.T) {
+func TestCloseWithSilentRelay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := inBubble(t, &fake{script: on("QUIT", stall)}, time.Minute)
 		want(t, r.Send(t.Context(), letter("a@example.net"), agree), "done/dot/250 a=accepted/250")

@@ -22,8 +22,8 @@ type probe struct {
 	early time.Duration // the greeting before TLS took; it is said again
 }
 
-// maxHeard bounds what is kept of a relay's words in one step.
-const maxHeard = 4 << 10
+// maxReceived bounds what is kept of a relay's words in one step.
+const maxReceived = 4 << 10
 
 // overheard keeps what a relay says.
 type overheard struct {
@@ -33,7 +33,7 @@ type overheard struct {
 
 func (o *overheard) Read(b []byte) (int, error) {
 	n, err := o.Conn.Read(b)
-	o.probe.heard.Write(b[:min(n, max(0, maxHeard-o.probe.heard.Len()))])
+	o.probe.heard.Write(b[:min(n, max(0, maxReceived-o.probe.heard.Len()))])
 	return n, err
 }
 
@@ -131,7 +131,7 @@ func (p *probe) failed(r *Relay, err error) {
 func Probe(ctx context.Context, cfg relayurl.Relay, opts Options, m *app.Outgoing, send bool) []relayurl.Step {
 	r, err := NewRelay(cfg, opts)
 	if err != nil {
-		return []relayurl.Step{{Step: relayurl.StepTLS, Said: newCleaner(cfg.User, cfg.Password).words(err.Error())}}
+		return []relayurl.Step{{Step: relayurl.StepTLS, Said: newReplySanitizer(cfg.User, cfg.Password).words(err.Error())}}
 	}
 	defer r.Close()
 	p := &probe{}
@@ -201,7 +201,7 @@ func (r *Relay) rehearse(c *conn, m *app.Outgoing) (said string, err error) {
 func (r *Relay) sendOnce(ctx context.Context, m *app.Outgoing) (said string, err error) {
 	res := r.Send(ctx, m, func(context.Context, string) error { return nil })
 	for _, to := range res.Recipients {
-		if res.Reply = to.Reply; to.Verdict != app.Accepted {
+		if res.Reply = to.Reply; to.Outcome != app.Accepted {
 			res.Kind = app.ResultRefused
 			break
 		}

@@ -9,7 +9,7 @@ import (
 
 // Quoted-printable is chosen for such a line because a mailbox file would put a >
 // before it; then it must not stand there as it is.
-func TestALineOfFromIsEncoded(t *testing.T) {
+func TestFromLineIsEncoded(t *testing.T) {
 	for _, text := range []string{"From here\nFrom there", "ok\r\nFrom here", strings.Repeat("x", quotedLine) + "From here", "From é"} {
 		m := outgoing(t, app.EmailInput{From: "a@b.test", To: []string{"c@d.test"}, Subject: "s", Text: &text})
 		b, err := compose(m)
@@ -24,7 +24,7 @@ func TestALineOfFromIsEncoded(t *testing.T) {
 	}
 }
 
-func TestNoLineBreakIsLost(t *testing.T) {
+func TestLineBreaksAreKept(t *testing.T) {
 	for _, text := range []string{"a\ré\nb", "a\r=\n", "a\r\x01\nb", "é\r\n\r\n\n\r\r\nb"} {
 		m := outgoing(t, app.EmailInput{From: "a@b.test", To: []string{"c@d.test"}, Subject: "s", Text: &text})
 		b, err := compose(m)

@@ -8,21 +8,21 @@ import (
 	"mailer/app/rules/rawmail"
 )
 
-// makeRaw makes what is sent of a message that was handed in whole: the fields that it
+// composeRaw makes what is sent of a message that was handed in whole: the fields that it
 // lacks on top, its own header as it is, and its body, which is not copied. The bytes are
 // the same on every call.
-func (b *builder) makeRaw(out *built, m *app.Outgoing) (err error) {
+func (b *builder) composeRaw(out *built, m *app.Outgoing) (err error) {
 	if err := checkRaw(m); err != nil {
 		return fmt.Errorf("compose message: %w", err)
 	}
 	raw := m.Mail.Raw
 	_, body := rawmail.Fields(raw)
-	w := headerWriter{buf: out.buffer[:signatureRoom]}
-	for _, h := range rawmail.Missing(m) {
+	w := headerWriter{buf: out.buffer[:signatureReserve]}
+	for _, h := range rawmail.MissingHeaders(m) {
 		w.custom(h.Name, h.Value)
 	}
 	w.buf = append(w.buf, raw[:body]...)
-	head, tail := w.buf[signatureRoom:], raw[body:]
+	head, tail := w.buf[signatureReserve:], raw[body:]
 	if out.signature = m.Signature; out.signature == "" && b.sign && m.DKIM != nil {
 		if out.signature, err = sign(head, m.DKIM, b.profile, tail...); err != nil {
 			return err

@@ -18,8 +18,8 @@ import (
 	"mailer/app/testing/apptest"
 )
 
-// handedIn is a letter of acme.test that was handed in whole.
-func handedIn(t testing.TB, message string) *app.Outgoing {
+// rawOutgoing is a letter of acme.test that was handed in whole.
+func rawOutgoing(t testing.TB, message string) *app.Outgoing {
 	t.Helper()
 	parsed, err := rawmail.Parse([]byte(message))
 	if err != nil {
@@ -32,8 +32,8 @@ func handedIn(t testing.TB, message string) *app.Outgoing {
 	return m
 }
 
-// sentBy has a relay take a message that was handed in, twice, and returns the bytes.
-func sentBy(t *testing.T, r *Relay, f *fake, m *app.Outgoing) string {
+// sendAndRead has a relay take a message that was handed in, twice, and returns the bytes.
+func sendAndRead(t *testing.T, r *Relay, f *fake, m *app.Outgoing) string {
 	t.Helper()
 	var kept holder
 	for range 2 {
@@ -57,7 +57,7 @@ func rawMessages(few int) int {
 	return few
 }
 
-func TestGeneratedMessagesArriveByteForByte(t *testing.T) {
+func TestRawMessagesArriveUnchanged(t *testing.T) {
 	f := startFake(t, &fake{ehlo: []string{"8BITMIME", "SMTPUTF8", "PIPELINING"}})
 	cfg := configFor(f.listener)
 	cfg.DKIM = true
@@ -66,9 +66,9 @@ func TestGeneratedMessagesArriveByteForByte(t *testing.T) {
 	random := rand.New(rand.NewPCG(22, 2026))
 	for i := range rawMessages(200) {
 		message := apptest.GeneratedMessage(random, "acme.test")
-		m := handedIn(t, message)
+		m := rawOutgoing(t, message)
 		m.DKIM = key
-		got := sentBy(t, r, f, m)
+		got := sendAndRead(t, r, f, m)
 		signature, rest, _ := strings.Cut(got, app.EmailIDHeader)
 		if !strings.HasPrefix(signature, "DKIM-Signature: ") || !strings.HasSuffix(rest, message) {
 			t.Fatalf("message %d arrived otherwise: %s", i, difference(rest, message))
@@ -80,14 +80,14 @@ func TestGeneratedMessagesArriveByteForByte(t *testing.T) {
 	}
 }
 
-func TestTrackedMessagesVerify(t *testing.T) {
+func TestTrackedRawMessagesVerify(t *testing.T) {
 	eight := startFake(t, &fake{ehlo: []string{"8BITMIME", "SMTPUTF8"}})
 	seven := startFake(t, &fake{ehlo: []string{"PIPELINING"}})
 	key, record := testKey(t)
 	random := rand.New(rand.NewPCG(5, 2026))
 	changed := 0
 	for range rawMessages(400) {
-		m := handedIn(t, apptest.GeneratedMessage(random, "acme.test"))
+		m := rawOutgoing(t, apptest.GeneratedMessage(random, "acme.test"))
 		before := m.Mail.Raw
 		m.Mail.HTML, m.DKIM = "x", key // only whether there is one counts
 		if m.Mail = tracked(t, m.Mail); bytes.Equal(m.Mail.Raw, before) {
@@ -98,7 +98,7 @@ func TestTrackedMessagesVerify(t *testing.T) {
 			cfg := configFor(f.listener)
 			cfg.DKIM = true
 			m.Signature = ""
-			got := sentBy(t, newRelay(t, cfg), f, m)
+			got := sendAndRead(t, newRelay(t, cfg), f, m)
 			checkSignature(t, got, record)
 			if parsed, err := rawmail.Parse([]byte(got)); err != nil || !strings.Contains(parsed.HTML, "https://links.example.com/t/o/") {
 				t.Fatalf("%v\n%q", err, got)
@@ -132,16 +132,16 @@ func checkSignature(t *testing.T, message, record string) {
 	}
 }
 
-func TestARelayWithout8BitMailGetsEncodedParts(t *testing.T) {
+func TestRelayWithout8BITMIME(t *testing.T) {
 	f := startFake(t, &fake{ehlo: []string{"PIPELINING"}})
 	cfg := configFor(f.listener)
 	cfg.DKIM = true
 	r := newRelay(t, cfg)
 	key, record := testKey(t)
-	m := handedIn(t, "From: Jörg <ann@acme.test>\r\nSubject: Grüße\r\nTo: a@example.net\r\nContent-Type: multipart/mixed; boundary=b\r\nContent-Transfer-Encoding: 8bit\r\n\r\npre\r\n"+
+	m := rawOutgoing(t, "From: Jörg <ann@acme.test>\r\nSubject: Grüße\r\nTo: a@example.net\r\nContent-Type: multipart/mixed; boundary=b\r\nContent-Transfer-Encoding: 8bit\r\n\r\npre\r\n"+
 		"--b\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Transfer-Encoding: 8bit\r\n\r\nGrüße \r\n.\r\n--b\r\n\r\n  plain\r\n--b\r\nContent-Type: message/rfc822\r\n\r\nSubject: x\r\n\r\n\xff\r\n--b--\r\npost\r\n")
 	m.DKIM = key
-	got := sentBy(t, r, f, m)
+	got := sendAndRead(t, r, f, m)
 	if !isASCII(got) || m.Signature != "" {
 		t.Errorf("%q, kept %q", got, m.Signature)
 	}
@@ -153,7 +153,7 @@ func TestARelayWithout8BitMailGetsEncodedParts(t *testing.T) {
 		}
 	}
 	// What its author signed can't be changed, and the relay is named.
-	m = handedIn(t, "From: ann@acme.test\r\nContent-Type: multipart/signed; boundary=b\r\n\r\n--b\r\n\r\nGrüße\r\n--b\r\nContent-Type: application/pgp-signature\r\n\r\nx\r\n--b--\r\n")
+	m = rawOutgoing(t, "From: ann@acme.test\r\nContent-Type: multipart/signed; boundary=b\r\n\r\n--b\r\n\r\nGrüße\r\n--b\r\nContent-Type: application/pgp-signature\r\n\r\nx\r\n--b--\r\n")
 	res := r.Send(t.Context(), m, agree)
 	if res.Kind != app.ResultRefused || !strings.Contains(res.Reply.Text, "8BITMIME") || !strings.Contains(res.Reply.Text, "signed") {
 		t.Errorf("%+v", res)
@@ -162,7 +162,7 @@ func TestARelayWithout8BitMailGetsEncodedParts(t *testing.T) {
 	want(t, r.Send(t.Context(), letter("a@example.net"), agree), "done/dot/250 a=accepted/250")
 }
 
-func TestGeneratedMessagesSurviveARelayWithout8BitMail(t *testing.T) {
+func TestGeneratedMessagesWithout8BITMIME(t *testing.T) {
 	f := startFake(t, &fake{ehlo: []string{"SIZE 100000000"}})
 	cfg := configFor(f.listener)
 	cfg.DKIM = true
@@ -171,7 +171,7 @@ func TestGeneratedMessagesSurviveARelayWithout8BitMail(t *testing.T) {
 	random := rand.New(rand.NewPCG(8, 2026))
 	sent := 0
 	for range rawMessages(60) {
-		m := handedIn(t, apptest.GeneratedMessage(random, "acme.test"))
+		m := rawOutgoing(t, apptest.GeneratedMessage(random, "acme.test"))
 		before, err := rawmail.Parse(bytes.Clone(m.Mail.Raw))
 		if err != nil {
 			t.Fatal(err)
@@ -200,9 +200,9 @@ func TestGeneratedMessagesSurviveARelayWithout8BitMail(t *testing.T) {
 
 func trimmed(s string) string { return strings.TrimRight(s, "\r\n") }
 
-// TestHandedInMessagesVerifyWithDkimpy asks a verifier that shares no code with the
+// TestRawMessagesVerifyWithDkimpy asks a verifier that shares no code with the
 // signer.
-func TestHandedInMessagesVerifyWithDkimpy(t *testing.T) {
+func TestRawMessagesVerifyWithDkimpy(t *testing.T) {
 	const python = "/usr/bin/python3"
 	if err := exec.Command(python, "-c", "import dkim").Run(); err != nil {
 		if os.Getenv("CI") == "true" {
@@ -215,7 +215,7 @@ func TestHandedInMessagesVerifyWithDkimpy(t *testing.T) {
 	args := []string{"-c", dkimpyScript, record}
 	b := newBuilder(Options{}, true, relayurl.ProfileGeneric)
 	for i := range rawMessages(40) {
-		m := handedIn(t, apptest.GeneratedMessage(random, "acme.test"))
+		m := rawOutgoing(t, apptest.GeneratedMessage(random, "acme.test"))
 		m.DKIM = key
 		out, bad := b.build(t.Context(), m)
 		if bad != nil {

@@ -29,20 +29,20 @@ const (
 // Relay hands messages to one SMTP server over a few pooled connections, as many as
 // it lets us have. It is safe for concurrent use.
 type Relay struct {
-	cfg      relayurl.Relay
-	addr     string
-	dial     func(context.Context) (net.Conn, error)
-	hello    string
-	tls      *tls.Config
-	log      *slog.Logger
-	builder  *builder
-	pool     *pool
-	clean    cleaner
-	rules    rules
-	taking   context.Context // ends with Drain, when no transaction begins any more
-	endTake  context.CancelFunc
-	closing  context.Context // ends with Close
-	endClose context.CancelFunc
+	cfg           relayurl.Relay
+	addr          string
+	dial          func(context.Context) (net.Conn, error)
+	hello         string
+	tls           *tls.Config
+	log           *slog.Logger
+	builder       *builder
+	pool          *pool
+	clean         cleaner
+	rules         rules
+	taking        context.Context // ends with Drain, when no transaction begins any more
+	stopAccepting context.CancelFunc
+	closing       context.Context // ends with Close
+	cancelClosing context.CancelFunc
 }
 
 // NewRelay makes the client of a relay; it opens no connection. Errors: a
@@ -67,13 +67,13 @@ func NewRelay(cfg relayurl.Relay, opts Options) (*Relay, error) {
 		tls:     config,
 		log:     opts.logger().With("relay", cfg.Region),
 		builder: newBuilder(opts, cfg.DKIM, cfg.Profile),
-		clean:   newCleaner(cfg.User, cfg.Password),
+		clean:   newReplySanitizer(cfg.User, cfg.Password),
 		rules:   rules{soft: cfg.SoftBounce},
 	}
 	r.dial = r.dialTCP
 	r.pool = newPool(cfg.Connections, r.log)
-	r.closing, r.endClose = context.WithCancel(context.Background())
-	r.taking, r.endTake = context.WithCancel(r.closing)
+	r.closing, r.cancelClosing = context.WithCancel(context.Background())
+	r.taking, r.stopAccepting = context.WithCancel(r.closing)
 	return r, nil
 }
 
@@ -182,7 +182,7 @@ func (r *Relay) Send(ctx context.Context, m *app.Outgoing, hold func(ctx context
 			c, err = r.connect(connecting, who) // as where the connection is refused
 			continue
 		}
-		if end == connGood {
+		if end == connReusable {
 			r.pool.give(c)
 		} else {
 			r.pool.drop(c)
@@ -218,7 +218,7 @@ func (r *Relay) openAt(ctx context.Context, who claimant, at *place) (*conn, err
 
 // Drain has no other transaction begin: a Send that has no connection yet ends with
 // ResultTrouble, the others go on.
-func (r *Relay) Drain() { r.endTake() }
+func (r *Relay) Drain() { r.stopAccepting() }
 
 // Bound is how many connections the relay lets us have at once, as far as is known.
 func (r *Relay) Bound() int { return r.pool.ceiling.limit() }
@@ -227,7 +227,7 @@ func (r *Relay) Bound() int { return r.pool.ceiling.limit() }
 // waits for the goodbyes, a few seconds at most. A Send that waits for the reply
 // to its final dot ends with ResultDoubt, any other with ResultTrouble.
 func (r *Relay) Close() {
-	r.endClose()
+	r.cancelClosing()
 	r.pool.close()
 }
 
@@ -242,7 +242,7 @@ func (r *Relay) trouble(ctx context.Context, stage app.Stage, err error) app.Res
 
 // replyTo is what the relay answered, or what came instead, in words.
 func (r *Relay) replyTo(ctx context.Context, err error, timeout time.Duration) app.Reply {
-	if answer := answerIn(err); answer != nil {
+	if answer := replyError(err); answer != nil {
 		return r.clean.replyOf(answer)
 	}
 	if r.closing.Err() != nil {
@@ -254,5 +254,5 @@ func (r *Relay) replyTo(ctx context.Context, err error, timeout time.Duration) a
 	if ctx.Err() != nil {
 		return app.Reply{Text: "stopped before the relay answered"}
 	}
-	return app.Reply{Text: r.clean.words(sayError(err, timeout))}
+	return app.Reply{Text: r.clean.words(errorText(err, timeout))}
 }

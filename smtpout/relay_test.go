@@ -124,7 +124,7 @@ func TestSendKeepsQueueID(t *testing.T) {
 }
 
 // A name server has a time of its own, which is not the relay's.
-func TestANameServerThatDoesNotAnswerIsNoRelayThatDoesNot(t *testing.T) {
+func TestNameServerTimeoutText(t *testing.T) {
 	r, err := NewRelay(relayurl.Relay{Region: "us-east-1", Host: "relay.test", TLS: relayurl.TLSOff}, Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -193,7 +193,7 @@ func TestSendRefusedConnection(t *testing.T) {
 	wantWords(t, res, "refused")
 }
 
-func TestHoldErrorNeverSendsTheDot(t *testing.T) {
+func TestAuthorizeErrorSendsNoDot(t *testing.T) {
 	eachMode(t, func(t *testing.T, ehlo []string) {
 		f := startFake(t, &fake{ehlo: ehlo})
 		r := relayTo(t, f)
@@ -212,7 +212,7 @@ func TestHoldErrorNeverSendsTheDot(t *testing.T) {
 	})
 }
 
-func TestHoldErrorLeavesOutRefusedRecipients(t *testing.T) {
+func TestAuthorizeErrorReportsNoRecipients(t *testing.T) {
 	f := startFake(t, &fake{script: func(_ int, verb, line string) string {
 		if verb == "RCPT" && strings.Contains(line, "<b@") {
 			return "550 5.1.1 unknown"
@@ -240,7 +240,7 @@ func TestDotsArriveUnchanged(t *testing.T) {
 		b := &built{whole: []byte("DKIM-Signature: b=x\r\n" + text)}
 		res, end := r.transact(t.Context(), t.Context(), c, letter("a@example.net"), b, agree)
 		want(t, res, "done/dot/250 a=accepted/250")
-		if end != connGood {
+		if end != connReusable {
 			t.Errorf("the connection ended as %d", end)
 		}
 		r.pool.give(c)
@@ -349,9 +349,9 @@ func TestHostileAddresses(t *testing.T) {
 	f := startFake(t, &fake{})
 	r := relayTo(t, f)
 	res := r.Send(t.Context(), letter("a@example.net", "b@example.net> NOTIFY=NEVER <x", "c\r\nRSET@example.net", `"d > e"@example.net`), agree)
-	got := make([]app.Verdict, len(res.Recipients))
+	got := make([]app.Outcome, len(res.Recipients))
 	for i, rr := range res.Recipients {
-		got[i] = rr.Verdict
+		got[i] = rr.Outcome
 	}
 	if len(got) != 4 || got[0] != app.Accepted || got[1] != app.Refused || got[2] != app.Refused || got[3] != app.Accepted {
 		t.Errorf("verdicts %v", got)
@@ -386,7 +386,7 @@ func TestContextEndsBeforeTheDot(t *testing.T) {
 	}
 }
 
-func TestContextEndsInHold(t *testing.T) {
+func TestContextEndsInAuthorize(t *testing.T) {
 	f := startFake(t, &fake{})
 	ctx, cancel := context.WithCancel(t.Context())
 	h := holder{do: cancel}
@@ -432,7 +432,7 @@ func TestCloseEndsTheWaitForTheReply(t *testing.T) {
 	want(t, r.Send(t.Context(), letter("a@example.net"), agree), "trouble/connect/0")
 }
 
-func TestNobodyToSendTo(t *testing.T) {
+func TestSendWithoutRecipients(t *testing.T) {
 	f := startFake(t, &fake{})
 	want(t, relayTo(t, f).Send(t.Context(), letter(), agree), "done/compose/0")
 	if opened, _ := f.counts(); opened != 0 {

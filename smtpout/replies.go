@@ -27,9 +27,9 @@ type cleaner struct {
 	secrets *strings.Replacer
 }
 
-// newCleaner hides the password in the forms in which a relay that repeats our
+// newReplySanitizer hides the password in the forms in which a relay that repeats our
 // commands could send it back.
-func newCleaner(user, password string) cleaner {
+func newReplySanitizer(user, password string) cleaner {
 	if password == "" {
 		return cleaner{}
 	}
@@ -119,8 +119,8 @@ func isTimeout(err error) bool {
 	return errors.As(err, &ne) && ne.Timeout()
 }
 
-// sayError puts an error of the network into words.
-func sayError(err error, timeout time.Duration) string {
+// errorText puts an error of the network into words.
+func errorText(err error, timeout time.Duration) string {
 	var lookup *net.DNSError
 	switch {
 	case errors.As(err, &lookup) && lookup.Timeout(): // which has a time of its own
@@ -165,15 +165,15 @@ func (r rules) kindAtDot(code int, other app.ResultKind) app.ResultKind {
 
 // verdictOf sorts a 4xx or 5xx to RCPT. "Too many recipients" is about the
 // others, whatever its class (RFC 5321 4.5.3.1.10, RFC 3463 3.6).
-func (r rules) verdictOf(reply app.Reply) app.Verdict {
+func (r rules) verdictOf(reply app.Reply) app.Outcome {
 	if r.kindOf(reply.Code) == app.ResultRefused && reply.Enhanced != "5.5.3" {
 		return app.Refused
 	}
 	return app.Postponed
 }
 
-// answerIn finds a reply of the relay in err; nil: there was none.
-func answerIn(err error) *smtp.SMTPError {
+// replyError finds a reply of the relay in err; nil: there was none.
+func replyError(err error) *smtp.SMTPError {
 	var answer *smtp.SMTPError
 	if errors.As(err, &answer) {
 		return answer

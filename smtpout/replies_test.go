@@ -78,7 +78,7 @@ func FuzzReply(f *testing.F) {
 		f.Add(550, seed)
 		f.Add(250, seed)
 	}
-	clean := newCleaner("user", password)
+	clean := newReplySanitizer("user", password)
 	f.Fuzz(func(t *testing.T, code int, text string) {
 		got := clean.reply(code, text)
 		if len(got.Text) > maxReplyText || !utf8.ValidString(got.Text) || got.Text != strings.TrimSpace(got.Text) {

@@ -15,9 +15,9 @@ import (
 type connEnd int
 
 const (
-	connGood  connEnd = iota // fit for the next transaction
-	connBad                  // to be dropped
-	connStale                // the relay had left before MAIL was answered
+	connReusable connEnd = iota // fit for the next transaction
+	connBroken                  // to be dropped
+	connStale                   // the relay had left before MAIL was answered
 )
 
 // exchange is one transaction on one connection.
@@ -43,48 +43,48 @@ func (r *Relay) transact(ctx, ending context.Context, c *conn, m *app.Outgoing, 
 	c.used++
 	began := time.Now()
 	x := &exchange{relay: r, ctx: ending, conn: c, m: m, message: b, talk: transcript{lines: c.talk[:0]}}
-	res, end := x.carryOut(ctx, hold)
+	res, end := x.run(ctx, hold)
 	res.TLS, res.Took = c.tls, max(time.Since(began), time.Millisecond)
-	if !tookAll(res) {
+	if !acceptedByAll(res) {
 		res.Conversation = x.conversation(res)
 	}
 	c.talk = x.talk.lines
 	return res, end
 }
 
-// carryOut goes up to the dot and, where hold agrees, over it.
-func (x *exchange) carryOut(ctx context.Context, hold func(ctx context.Context, signature string) error) (app.Result, connEnd) {
+// run goes up to the dot and, where hold agrees, over it.
+func (x *exchange) run(ctx context.Context, hold func(ctx context.Context, signature string) error) (app.Result, connEnd) {
 	release := context.AfterFunc(x.ctx, x.conn.cut)
-	ready, res, end := x.upToDot()
+	ready, res, end := x.sendBody()
 	if !ready {
 		if !release() {
-			end = connBad // its socket is closed, or about to be
+			end = connBroken // its socket is closed, or about to be
 		}
 		return res, end
 	}
 	if err := hold(ctx, x.message.lasting()); err != nil {
 		release()
 		x.conn.cut()
-		return withdrawn(), connBad
+		return withdrawn(), connBroken
 	}
 	if !release() {
-		return x.trouble(app.StageDot, x.ctx.Err()), connBad
+		return x.trouble(app.StageDot, x.ctx.Err()), connBroken
 	}
 	return x.dot()
 }
 
-// upToDot goes as far as the whole body; ready is false when the transaction
+// sendBody goes as far as the whole body; ready is false when the transaction
 // ended before.
-func (x *exchange) upToDot() (ready bool, res app.Result, end connEnd) {
+func (x *exchange) sendBody() (ready bool, res app.Result, end connEnd) {
 	if reason, ok := x.fits(); !ok {
-		return false, app.Result{Kind: app.ResultRefused, Stage: app.StageMail, Reply: reason}, connGood
+		return false, app.Result{Kind: app.ResultRefused, Stage: app.StageMail, Reply: reason}, connReusable
 	}
 	if !x.prepare() {
-		return false, app.Result{Kind: app.ResultDone, Stage: app.StageRcpt, Recipients: x.results}, connGood
+		return false, app.Result{Kind: app.ResultDone, Stage: app.StageRcpt, Recipients: x.results}, connReusable
 	}
 	if err := x.mail(); err != nil {
-		if res, end = x.failed(app.StageMail, err); end == connGood {
-			end = x.hearOut()
+		if res, end = x.failed(app.StageMail, err); end == connReusable {
+			end = x.drainReplies()
 		}
 		return false, res, x.staleness(err, end)
 	}
@@ -96,16 +96,16 @@ func (x *exchange) upToDot() (ready bool, res app.Result, end connEnd) {
 		return false, app.Result{Kind: app.ResultDone, Stage: app.StageRcpt, Recipients: x.results}, x.clear()
 	}
 	if _, err := x.ask(354); err != nil {
-		if res, end = x.failed(app.StageData, err); end == connGood {
+		if res, end = x.failed(app.StageData, err); end == connReusable {
 			end = x.clear()
 		}
 		return false, res, end
 	}
 	if err := x.body(); err != nil {
 		res, _ = x.failed(app.StageData, err)
-		return false, res, connBad
+		return false, res, connBroken
 	}
-	return true, app.Result{}, connGood
+	return true, app.Result{}, connReusable
 }
 
 // fits says why this relay can't carry the message at all (RFC 1870, RFC 6531),
@@ -143,9 +143,9 @@ func (x *exchange) prepare() bool {
 	x.results = make([]app.RecipientResult, len(x.m.Recipients))
 	lines, asked := x.appendMail(x.conn.lines[:0]), false
 	for i, address := range x.m.Recipients {
-		x.results[i] = app.RecipientResult{Address: address, Verdict: app.Accepted, Stage: app.StageRcpt}
+		x.results[i] = app.RecipientResult{Address: address, Outcome: app.Accepted, Stage: app.StageRcpt}
 		if err := checkPath(address); err != nil {
-			x.results[i].Verdict = app.Refused
+			x.results[i].Outcome = app.Refused
 			x.results[i].Reply = app.Reply{Enhanced: "5.1.3", Text: x.relay.clean.words(err.Error())}
 			continue
 		}
@@ -197,7 +197,7 @@ func (x *exchange) ask(want int) (string, error) {
 // for the reply.
 func (x *exchange) mail() error {
 	if x.conn.in.Buffered() > 0 {
-		return errUnasked
+		return errUnexpectedReply
 	}
 	_, err := x.ask(250)
 	return err
@@ -209,7 +209,7 @@ func (x *exchange) staleness(err error, end connEnd) connEnd {
 	if x.ctx.Err() != nil || isTimeout(err) {
 		return end
 	}
-	if answer := answerIn(err); answer != nil && answer.Code != 421 {
+	if answer := replyError(err); answer != nil && answer.Code != 421 {
 		return end
 	}
 	return connStale
@@ -220,16 +220,16 @@ func (x *exchange) staleness(err error, end connEnd) connEnd {
 func (x *exchange) recipients() error {
 	for i := range x.results {
 		res := &x.results[i]
-		if res.Verdict != app.Accepted {
+		if res.Outcome != app.Accepted {
 			continue
 		}
 		if _, err := x.ask(25); err != nil {
-			answer := answerIn(err)
+			answer := replyError(err)
 			if answer == nil || x.relay.rules.kindOf(answer.Code) == app.ResultTrouble {
 				return err
 			}
 			res.Reply = x.relay.clean.replyOf(answer)
-			res.Verdict = x.relay.rules.verdictOf(res.Reply)
+			res.Outcome = x.relay.rules.verdictOf(res.Reply)
 			continue
 		}
 		x.accepted++
@@ -239,51 +239,51 @@ func (x *exchange) recipients() error {
 
 // clear makes the connection fit for the next transaction.
 func (x *exchange) clear() connEnd {
-	if x.hearOut() != connGood {
-		return connBad
+	if x.drainReplies() != connReusable {
+		return connBroken
 	}
 	x.unsaid = []byte("RSET\r\n")
 	if _, err := x.ask(250); err != nil {
-		return connBad
+		return connBroken
 	}
-	return connGood
+	return connReusable
 }
 
-// hearOut takes the replies that are still owed to a group of commands whose
+// drainReplies takes the replies that are still owed to a group of commands whose
 // transaction came to nothing. A relay may wait for the message nevertheless: it
 // gets the dot alone (RFC 2920 3.1), unless it took a recipient, who would then
 // get an empty message.
-func (x *exchange) hearOut() connEnd {
+func (x *exchange) drainReplies() connEnd {
 	taken := false
 	for x.owed > 0 {
 		_, err := x.ask(25)
-		answer := answerIn(err)
+		answer := replyError(err)
 		switch {
 		case err == nil:
 			taken = true
 		case answer == nil || answer.Code == 421:
-			return connBad
+			return connBroken
 		case answer.Code/100 == 3:
 			if taken || x.owed > 0 {
-				return connBad
+				return connBroken
 			}
-			return x.loneDot()
+			return x.sendEmptyMessage()
 		}
 	}
 	if taken { // at DATA, or without a MAIL: the two sides lost step
-		return connBad
+		return connBroken
 	}
-	return connGood
+	return connReusable
 }
 
-// loneDot ends a message that has no recipient and no content.
-func (x *exchange) loneDot() connEnd {
+// sendEmptyMessage ends a message that has no recipient and no content.
+func (x *exchange) sendEmptyMessage() connEnd {
 	x.unsaid = []byte(".\r\n")
 	_, err := x.ask(250)
-	if answer := answerIn(err); err != nil && (answer == nil || answer.Code == 421) {
-		return connBad
+	if answer := replyError(err); err != nil && (answer == nil || answer.Code == 421) {
+		return connBroken
 	}
-	return connGood
+	return connReusable
 }
 
 // body writes all but the message's last CRLF, which goes with the final dot.
@@ -345,15 +345,15 @@ func dotLine(message []byte, from int) int {
 
 // failed is the result of an error that came before the final dot.
 func (x *exchange) failed(stage app.Stage, err error) (app.Result, connEnd) {
-	answer := answerIn(err)
+	answer := replyError(err)
 	if answer == nil {
-		return x.trouble(stage, err), connBad
+		return x.trouble(stage, err), connBroken
 	}
 	kind := x.relay.rules.kindOf(answer.Code)
 	if kind == app.ResultTrouble {
-		return x.trouble(stage, err), connBad
+		return x.trouble(stage, err), connBroken
 	}
-	return x.ended(kind, stage, x.relay.clean.replyOf(answer)), connGood
+	return x.ended(kind, stage, x.relay.clean.replyOf(answer)), connReusable
 }
 
 // trouble is the result of a connection that ended in the midst of a transaction:
@@ -373,7 +373,7 @@ func (x *exchange) dot() (app.Result, connEnd) {
 	closed := !release()
 	res, end := x.afterDot(text, err)
 	if closed {
-		end = connBad
+		end = connBroken
 	}
 	return res, end
 }
@@ -388,28 +388,28 @@ func (x *exchange) finish() (string, error) {
 func (x *exchange) afterDot(text string, err error) (app.Result, connEnd) {
 	clean := x.relay.clean
 	if err == nil {
-		return x.done(clean.reply(250, text)), connGood
+		return x.done(clean.reply(250, text)), connReusable
 	}
-	refusal := answerIn(err)
+	refusal := replyError(err)
 	if refusal == nil {
 		reply := x.relay.replyTo(context.Background(), err, dotFactor*x.relay.cfg.Timeout)
-		return x.ended(app.ResultDoubt, app.StageDot, reply), connBad
+		return x.ended(app.ResultDoubt, app.StageDot, reply), connBroken
 	}
 	reply := clean.replyOf(refusal)
 	if refusal.Code/100 == 2 {
-		return x.done(reply), connGood
+		return x.done(reply), connReusable
 	}
 	kind := x.relay.rules.kindAtDot(refusal.Code, app.ResultDoubt)
 	if kind == app.ResultDoubt || refusal.Code == 421 {
-		return x.ended(kind, app.StageDot, reply), connBad
+		return x.ended(kind, app.StageDot, reply), connBroken
 	}
-	return x.ended(kind, app.StageDot, reply), connGood
+	return x.ended(kind, app.StageDot, reply), connReusable
 }
 
 // done is the result of a message that was taken for those whose RCPT was.
 func (x *exchange) done(reply app.Reply) app.Result {
 	for i := range x.results {
-		if x.results[i].Verdict == app.Accepted {
+		if x.results[i].Outcome == app.Accepted {
 			x.results[i].Stage, x.results[i].Reply = app.StageDot, reply
 		}
 	}
@@ -421,7 +421,7 @@ func (x *exchange) done(reply app.Reply) app.Result {
 func (x *exchange) ended(kind app.ResultKind, stage app.Stage, reply app.Reply) app.Result {
 	var decided []app.RecipientResult
 	for _, res := range x.results {
-		if res.Verdict != app.Accepted {
+		if res.Outcome != app.Accepted {
 			decided = append(decided, res)
 		}
 	}

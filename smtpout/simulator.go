@@ -92,19 +92,19 @@ func simulated(address string) (app.RecipientResult, bool) {
 	res := app.RecipientResult{Address: address, Stage: app.StageRcpt}
 	switch name {
 	case "delivered":
-		res.Verdict, res.Stage = app.SimulatedSuccess, app.StageDot
+		res.Outcome, res.Stage = app.SimulatedSuccess, app.StageDot
 		res.Reply = app.Reply{Code: 250, Enhanced: "2.0.0", Text: "Simulated: delivered"}
 	case "bounced":
-		res.Verdict = app.SimulatedBounce
+		res.Outcome = app.SimulatedBounce
 		res.Reply = app.Reply{Code: 550, Enhanced: "5.1.1", Text: "Simulated: no such mailbox"}
 	case "complained":
-		res.Verdict, res.Stage = app.SimulatedSpam, app.StageDot
+		res.Outcome, res.Stage = app.SimulatedSpam, app.StageDot
 		res.Reply = app.Reply{Code: 250, Enhanced: "2.0.0", Text: "Simulated: delivered, then reported as spam"}
 	case "delayed":
-		res.Verdict = app.SimulatedDelay
+		res.Outcome = app.SimulatedDelay
 		res.Reply = app.Reply{Code: 450, Enhanced: "4.2.1", Text: "Simulated: the mailbox is busy"}
 	case "suppressed":
-		res.Verdict = app.SimulatedBlock
+		res.Outcome = app.SimulatedBlock
 		res.Reply = app.Reply{Text: "Simulated: the address is suppressed"}
 	default:
 		return app.RecipientResult{}, false

@@ -58,7 +58,7 @@ func TestSimulatorAlone(t *testing.T) {
 	}
 }
 
-func TestSimulatorLeavesOthersAlone(t *testing.T) {
+func TestSimulatorPassesOthersOn(t *testing.T) {
 	for _, address := range []string{
 		"delivered@example.com", "someone@resend.dev", "deliveredx@resend.dev", "delivered@mail.resend.dev",
 		"delivered@resend.dev.example.com", "+delivered@resend.dev", `"delivered@resend.dev"@example.com`,
@@ -75,7 +75,7 @@ func TestSimulatorLeavesOthersAlone(t *testing.T) {
 // the others fare.
 func TestSimulatorMixed(t *testing.T) {
 	const both = " delivered=simulated_delivered/250 bounced=simulated_bounced/550"
-	real := app.RecipientResult{Address: "a@example.net", Verdict: app.Refused, Reply: app.Reply{Code: 550}}
+	real := app.RecipientResult{Address: "a@example.net", Outcome: app.Refused, Reply: app.Reply{Code: 550}}
 	tests := []struct {
 		name   string
 		result app.Result

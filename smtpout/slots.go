@@ -13,15 +13,15 @@ const (
 	// average, and each of those in progress.
 	quickMean = 500 * time.Millisecond
 	quickHold = time.Second
-	// manyPlaces is how many there are from which on the last one is always kept for
+	// manySlots is how many there are from which on the last one is always kept for
 	// another team: a team that was quick so far may meet slow answers to all that it
 	// sends at once. Where there are fewer, one place is too much to keep from a quick
 	// team.
-	manyPlaces = 4
-	// meanOf is about how many of a team's latest holds its mean is of.
-	meanOf = 8
-	// tenantMemory is how long a team that holds nothing is remembered.
-	tenantMemory = 10 * time.Minute
+	manySlots = 4
+	// meanWeight is about how many of a team's latest holds its mean is of.
+	meanWeight = 8
+	// tenantTTL is how long a team that holds nothing is remembered.
+	tenantTTL = 10 * time.Minute
 )
 
 // slots are a bounded number of places at something. Those who wait get them by
@@ -121,8 +121,8 @@ func (s *slots) take(ctx context.Context, who claimant) (*place, error) {
 	}
 }
 
-// tryTake takes a place where one is free and nobody waits; nil: none.
-func (s *slots) tryTake() *place {
+// tryAcquire takes a place where one is free and nobody waits; nil: none.
+func (s *slots) tryAcquire() *place {
 	now := time.Now()
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -211,7 +211,7 @@ func (s *slots) may(t *tenant, who claimant, now time.Time) bool {
 		return false
 	}
 	last := s.used == limit-1
-	return !last || !s.reserve || !who.shared || t.held == 0 || limit < manyPlaces && t.quick(now)
+	return !last || !s.reserve || !who.shared || t.held == 0 || limit < manySlots && t.quick(now)
 }
 
 // quick reports whether a team holds places briefly.
@@ -225,7 +225,7 @@ func (t *tenant) learn(took time.Duration) {
 		t.mean = took
 		return
 	}
-	t.mean = max(t.mean+(took-t.mean)/meanOf, 1)
+	t.mean = max(t.mean+(took-t.mean)/meanWeight, 1)
 }
 
 // unwanted reports whether nobody waits.
@@ -295,10 +295,10 @@ func (s *slots) vacate(p *place, now time.Time) {
 
 // tenant finds a team, and forgets those that have not been here for long.
 func (s *slots) tenant(team string, now time.Time) *tenant {
-	if now.Sub(s.swept) >= tenantMemory/10 {
+	if now.Sub(s.swept) >= tenantTTL/10 {
 		s.swept = now
 		for name, t := range s.tenants {
-			if t.held == 0 && t.rows[0].Len()+t.rows[1].Len() == 0 && now.Sub(t.seen) > tenantMemory {
+			if t.held == 0 && t.rows[0].Len()+t.rows[1].Len() == 0 && now.Sub(t.seen) > tenantTTL {
 				delete(s.tenants, name)
 			}
 		}

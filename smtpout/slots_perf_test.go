@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestPerfAPlaceThatIsFreeCostsNoMemory(t *testing.T) {
+func TestPerfFreeSlotAllocatesNothing(t *testing.T) {
 	s := shared(2)
 	if n := testing.AllocsPerRun(100, func() {
 		p, err := s.take(t.Context(), teamA)

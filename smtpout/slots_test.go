@@ -60,7 +60,7 @@ func taken(t *testing.T, s *slots, who claimant) *place {
 
 var bulk = claimant{bulk: true}
 
-func TestAFreePlaceGoesToTransactionalMailFirst(t *testing.T) {
+func TestFreeSlotGoesToTransactionalMailFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSlots(2)
 		held := []*place{taken(t, s, bulk), taken(t, s, bulk)}
@@ -84,7 +84,7 @@ func TestAFreePlaceGoesToTransactionalMailFirst(t *testing.T) {
 	})
 }
 
-func TestWhoStopsWaitingTakesNoPlace(t *testing.T) {
+func TestCanceledWaiterTakesNoSlot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSlots(1)
 		held := taken(t, s, claimant{})
@@ -105,7 +105,7 @@ func TestWhoStopsWaitingTakesNoPlace(t *testing.T) {
 }
 
 // A place can be given at the moment when the one who waits for it leaves.
-func TestAPlaceGivenToWhoLeftGoesToTheNext(t *testing.T) {
+func TestSlotOfCanceledWaiterGoesToNext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSlots(1)
 		held := taken(t, s, bulk)
@@ -127,7 +127,7 @@ func TestAPlaceGivenToWhoLeftGoesToTheNext(t *testing.T) {
 	})
 }
 
-func TestNoPlaceIsLostWhenWaitersLeaveAsItIsGiven(t *testing.T) {
+func TestNoSlotIsLostToCancelRace(t *testing.T) {
 	const places = 3
 	s := newSlots(places)
 	s.reserve = true
@@ -160,16 +160,16 @@ func TestNoPlaceIsLostWhenWaitersLeaveAsItIsGiven(t *testing.T) {
 		}
 	}
 	for range places {
-		if s.tryTake() == nil {
+		if s.tryAcquire() == nil {
 			t.Fatal("a place is lost")
 		}
 	}
-	if s.tryTake() != nil {
+	if s.tryAcquire() != nil {
 		t.Error("more places than there were")
 	}
 }
 
-func TestThreeQuartersOfTheBuildersRestWhileCallersWait(t *testing.T) {
+func TestBuildersYieldWhileCallersWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var load app.Load
 		b := newBuilder(Options{Builders: 8, Load: &load}, false, relayurl.ProfileGeneric)
@@ -192,7 +192,7 @@ func TestThreeQuartersOfTheBuildersRestWhileCallersWait(t *testing.T) {
 	})
 }
 
-func TestAConnectionThatBecomesFreeGoesToTransactionalMail(t *testing.T) {
+func TestFreeConnectionGoesToTransactionalMail(t *testing.T) {
 	cfg := configFor(startFake(t, &fake{}).listener)
 	cfg.Connections = 1
 	r := newRelay(t, cfg)
@@ -261,7 +261,7 @@ func shared(n int) *slots {
 	return s
 }
 
-func TestASlowTeamLeavesTheLastPlaceToOthersAndThenSharesEqually(t *testing.T) {
+func TestSlowTeamLeavesLastSlot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := shared(8)
 		slow := map[string]int{}
@@ -310,7 +310,7 @@ func TestASlowTeamLeavesTheLastPlaceToOthersAndThenSharesEqually(t *testing.T) {
 	})
 }
 
-func TestAQuickTeamUsesEveryPlace(t *testing.T) {
+func TestQuickTeamUsesEverySlot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := shared(2)
 		first := taken(t, s, teamA)
@@ -341,13 +341,13 @@ func TestAQuickTeamUsesEveryPlace(t *testing.T) {
 	})
 }
 
-func TestOfManyPlacesTheLastIsKeptFromAQuickTeamToo(t *testing.T) {
+func TestLastOfManySlotsIsReserved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := shared(manyPlaces)
-		for range 2 * meanOf {
+		s := shared(manySlots)
+		for range 2 * meanWeight {
 			s.give(taken(t, s, teamA)) // quick, so far
 		}
-		for range manyPlaces - 1 {
+		for range manySlots - 1 {
 			taken(t, s, teamA)
 		}
 		ctx, stop := context.WithCancel(t.Context())
@@ -365,7 +365,7 @@ func TestOfManyPlacesTheLastIsKeptFromAQuickTeamToo(t *testing.T) {
 	})
 }
 
-func TestTheLastPlaceIsKeptOnlyWhereItIsShared(t *testing.T) {
+func TestLastSlotIsReservedOnlyIfShared(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		alone := claimant{team: "a"}
 		s := shared(3)
@@ -386,7 +386,7 @@ func TestTheLastPlaceIsKeptOnlyWhereItIsShared(t *testing.T) {
 
 // Bulk must not overtake transactional mail that is only kept from the last place,
 // nor stay behind when that leaves.
-func TestBulkWaitsBehindWhoIsKeptFromTheLastPlace(t *testing.T) {
+func TestBulkWaitsBehindReservedSlot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := shared(2)
 		taken(t, s, teamA)
@@ -403,7 +403,7 @@ func TestBulkWaitsBehindWhoIsKeptFromTheLastPlace(t *testing.T) {
 	})
 }
 
-func TestAFreePlaceGoesToTheTeamThatHoldsTheFewest(t *testing.T) {
+func TestFreeSlotGoesToTeamWithFewest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, isBulk := range []bool{false, true} {
 			s := newSlots(3)
@@ -431,7 +431,7 @@ func TestAFreePlaceGoesToTheTeamThatHoldsTheFewest(t *testing.T) {
 }
 
 // Where a relay lets us have one connection, everybody holds none when it becomes free.
-func TestTeamsTakeTurnsAtTheOnlyPlace(t *testing.T) {
+func TestTeamsAlternateAtSingleSlot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSlots(1)
 		held := taken(t, s, claimant{team: "busy"})
@@ -453,7 +453,7 @@ func TestTeamsTakeTurnsAtTheOnlyPlace(t *testing.T) {
 }
 
 // Who was sent back to wait has the turn again that he had.
-func TestWhoWaitsAgainKeepsHisTurn(t *testing.T) {
+func TestReturningWaiterKeepsTicket(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSlots(2)
 		first, second := taken(t, s, claimant{}), taken(t, s, claimant{})
@@ -470,14 +470,14 @@ func TestWhoWaitsAgainKeepsHisTurn(t *testing.T) {
 	})
 }
 
-func TestTeamsThatAreGoneAreForgotten(t *testing.T) {
+func TestIdleTeamsAreForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSlots(2)
 		taken(t, s, claimant{team: "stays"})
 		for i := range 100 {
 			s.give(taken(t, s, claimant{team: fmt.Sprint(i)}))
 		}
-		time.Sleep(tenantMemory + time.Second)
+		time.Sleep(tenantTTL + time.Second)
 		taken(t, s, claimant{team: "new"})
 		if len(s.tenants) != 2 || s.tenants["stays"] == nil {
 			t.Errorf("%d teams are remembered", len(s.tenants))

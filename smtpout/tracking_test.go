@@ -18,7 +18,7 @@ func tracked(t testing.TB, m *app.Mail) *app.Mail {
 	return tracking.Track(s, m, "01920000-0000-7000-8000-0000000000aa", "01920000-0000-7000-8000-000000000001", &app.Tracking{Base: "https://links.example.com", Open: true, Click: true})
 }
 
-func TestLongTrackedLinksMakeNoLongLines(t *testing.T) {
+func TestLongTrackedLinksAreFolded(t *testing.T) {
 	m := benchmarkMail(t)
 	mail := *m.Mail
 	mail.HTML = `<a href="https://a.test/` + strings.Repeat("x", tracking.MaxTarget-15) + `">x</a>`

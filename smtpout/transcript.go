@@ -15,7 +15,7 @@ import (
 const (
 	maxConversation  = 4 << 10
 	conversationHead = 1 << 10
-	leftOut          = "* (%d lines left out)"
+	omittedLines     = "* (%d lines left out)"
 )
 
 // spoken is a command and its reply.
@@ -41,10 +41,10 @@ func (t *transcript) heard(reply spoken) {
 // body notes that the message went out.
 func (t *transcript) body() { t.lines = append(t.lines, spoken{}) }
 
-// tookAll reports whether a relay took a message for all of its recipients.
-func tookAll(res app.Result) bool {
+// acceptedByAll reports whether a relay took a message for all of its recipients.
+func acceptedByAll(res app.Result) bool {
 	return res.Kind == app.ResultDone && !slices.ContainsFunc(res.Recipients, func(v app.RecipientResult) bool {
-		return v.Verdict == app.Refused || v.Verdict == app.Postponed
+		return v.Outcome == app.Refused || v.Outcome == app.Postponed
 	})
 }
 
@@ -77,7 +77,7 @@ func shortened(lines []string) string {
 	if whole := strings.Join(lines, "\n"); len(whole) <= maxConversation {
 		return whole
 	}
-	first, size := 0, len(leftOut)
+	first, size := 0, len(omittedLines)
 	for ; first < len(lines) && size+len(lines[first])+1 <= conversationHead; first++ {
 		size += len(lines[first]) + 1
 	}
@@ -85,6 +85,6 @@ func shortened(lines []string) string {
 	for ; last > first && size+len(lines[last-1])+1 <= maxConversation; last-- {
 		size += len(lines[last-1]) + 1
 	}
-	remark := fmt.Sprintf(leftOut, last-first)
+	remark := fmt.Sprintf(omittedLines, last-first)
 	return strings.Join(slices.Concat(lines[:first], []string{remark}, lines[last:]), "\n")
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // RFC 8058 section 4: a mail reader obeys the pair only where DKIM covers both.
-func TestTheSignatureCoversAGeneratedPairAndACallersPair(t *testing.T) {
+func TestSignatureCoversUnsubscribeHeaders(t *testing.T) {
 	key, record := testKey(t)
 	const oneClick = "List-Unsubscribe=One-Click"
 	for name, email := range map[string]app.Email{
@@ -21,7 +21,7 @@ func TestTheSignatureCoversAGeneratedPairAndACallersPair(t *testing.T) {
 		email.From, email.Subject, email.Text = app.Address{Local: "a", Domain: "acme.test"}, "s", "t"
 		email.To = []app.Address{{Local: "b", Domain: "example.org"}}
 		for _, profile := range []relayurl.Profile{relayurl.ProfileGeneric, relayurl.ProfileSES} {
-			message, err := compose(&app.Outgoing{EmailID: "0198", MessageID: "0198@acme.test", Date: time.Unix(0, 0), Mail: email.Sent()})
+			message, err := compose(&app.Outgoing{EmailID: "0198", MessageID: "0198@acme.test", Date: time.Unix(0, 0), Mail: email.FinalMail()})
 			if err != nil {
 				t.Fatal(err)
 			}

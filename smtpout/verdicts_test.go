@@ -20,7 +20,7 @@ func crowd(n int) []string {
 }
 
 // Postfix ends a session by 421 at its 20th error (smtpd_hard_error_limit).
-func TestVerdictsBeforeA421AreKept(t *testing.T) {
+func TestVerdictsBefore421AreKept(t *testing.T) {
 	for _, end := range []string{"421 4.7.0 too many errors", hangUp, stall} {
 		eachMode(t, func(t *testing.T, ehlo []string) {
 			t.Parallel()
@@ -53,7 +53,7 @@ func TestVerdictsBeforeA421AreKept(t *testing.T) {
 			}
 			var got, expected []string
 			for _, r := range res.Recipients {
-				got = append(got, fmt.Sprint(r.Address, r.Verdict, r.Stage, r.Reply.Code, r.Reply.Enhanced))
+				got = append(got, fmt.Sprint(r.Address, r.Outcome, r.Stage, r.Reply.Code, r.Reply.Enhanced))
 			}
 			for i, address := range crowd(20) {
 				switch i {
@@ -73,14 +73,14 @@ func TestVerdictsBeforeA421AreKept(t *testing.T) {
 
 // Whoever can't stand in a command is refused without the relay, whatever becomes
 // of the others.
-func TestTroubleAtMailKeepsWhatNeedsNoRelay(t *testing.T) {
+func TestTroubleAtMailKeepsLocalRefusals(t *testing.T) {
 	eachMode(t, func(t *testing.T, ehlo []string) {
 		f := startFake(t, &fake{ehlo: ehlo, script: on("MAIL", "421 4.3.2 busy")})
 		want(t, relayTo(t, f).Send(t.Context(), letter("a@example.net", "b\r\n@example.net"), agree), "trouble/mail/421 b\r\n=refused/0")
 	})
 }
 
-func TestARelaySoftOnBouncesRefusesNothing(t *testing.T) {
+func TestSoftBounceRelayRefusesNothing(t *testing.T) {
 	two := []string{"a@example.net", "b@example.net"}
 	refuse := func(verb, reply string) func(int, string, string) string {
 		return func(_ int, v, line string) string {
@@ -121,7 +121,7 @@ func TestARelaySoftOnBouncesRefusesNothing(t *testing.T) {
 	want(t, newRelay(t, cfg).Send(t.Context(), letter(two...), agree), "refused/mail/0") // not the relay's word
 }
 
-func TestARelaysOwnNameInEHLO(t *testing.T) {
+func TestRelaySpecificEHLOName(t *testing.T) {
 	f := startFake(t, &fake{})
 	cfg := configFor(f.listener)
 	cfg.Hello = "[192.0.2.1]"

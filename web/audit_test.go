@@ -22,16 +22,16 @@ func (r *real) logged(before int) []app.AuditEntry {
 	return all[:len(all)-before]
 }
 
-func TestEachChangeOfAKeyLeavesOneEntryInTheAuditLog(t *testing.T) {
+func TestKeyChangesAreAudited(t *testing.T) {
 	testserver.BothEngines(t)
 	t.Parallel()
 	const planted = "s3cr3t-in-the-address"
-	r := newReal(t, captured())
+	r := newTestAPI(t, captured())
 	other, _ := r.newTeam("Other")
-	if _, _, err := r.server.People.CreateAccount(t.Context(), "ann@example.net", other.ID, app.RoleMember, false); err != nil {
+	if _, _, err := r.server.Accounts.CreateAccount(t.Context(), "ann@example.net", other.ID, app.RoleMember, false); err != nil {
 		t.Fatal(err)
 	}
-	member, _, err := r.server.People.CreateAccount(t.Context(), "carol@example.net", r.team.ID, app.RoleMember, false)
+	member, _, err := r.server.Accounts.CreateAccount(t.Context(), "carol@example.net", r.team.ID, app.RoleMember, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,7 +63,7 @@ func TestEachChangeOfAKeyLeavesOneEntryInTheAuditLog(t *testing.T) {
 		{"PATCH", "/team", `{"name":"Renamed"}`, "team.rename", "", false},
 		{"PATCH", "/team", `{"logo_url":"https://example.com/logo.png"}`, "team.update", "", false},
 		{"PATCH", "/team/brand", `{"color":"#1f4fd8"}`, "team.update", "", false},
-		{"POST", "/team/logo", `{"content":"` + onePixel + `"}`, "team.update", "", false},
+		{"POST", "/team/logo", `{"content":"` + onePixelPNG + `"}`, "team.update", "", false},
 		{"DELETE", "/team/logo", ``, "team.update", "", false},
 		{"PATCH", "/team", `{"keep_emails":"30d"}`, "team.retention", "", false},
 	} {
@@ -118,9 +118,9 @@ func TestEachChangeOfAKeyLeavesOneEntryInTheAuditLog(t *testing.T) {
 	}
 }
 
-func TestAnErasureReachesIntoTheAuditLog(t *testing.T) {
+func TestErasureCoversAuditLog(t *testing.T) {
 	t.Parallel()
-	r := newReal(t, captured())
+	r := newTestAPI(t, captured())
 	wantStatus(t, r.as(r.full, "POST", "/suppressions", `{"email":"eve@example.org"}`), 201)
 	wantStatus(t, r.as(r.full, "DELETE", "/suppressions/eve@example.org", ``), 200)
 	wantStatus(t, r.as(r.full, "POST", "/contacts", `{"email":"eve@example.org"}`), 201)
@@ -141,9 +141,9 @@ type auditRow struct {
 	Before, After      map[string]any
 }
 
-func TestTheAuditLogIsListedToThoseWhoManageTheTeam(t *testing.T) {
+func TestListAuditLog(t *testing.T) {
 	t.Parallel()
-	r := newReal(t, captured())
+	r := newTestAPI(t, captured())
 	_, theirs := r.newTeam("Other")
 	r.create(theirs, `{"name":"their key"}`)
 	k := r.create(r.full, `{"name":"one"}`)
@@ -181,5 +181,5 @@ func TestTheAuditLogIsListedToThoseWhoManageTheTeam(t *testing.T) {
 	wantStatus(t, r.as(r.role(r.team.ID, app.RoleAdmin), "GET", "/audit-logs", ""), 200)
 }
 
-// onePixel is a PNG in base64.
-const onePixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+// onePixelPNG is a PNG in base64.
+const onePixelPNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="

@@ -35,15 +35,15 @@ func aLogo(t *testing.T) (file []byte, body string) {
 		noise.Pix[i] = seed + byte(i*i>>7) ^ byte(i*31)
 	}
 	var b bytes.Buffer
-	if err := jpeg.Encode(&b, noise, &jpeg.Options{Quality: 100}); err != nil || b.Len() <= membudget.Small {
+	if err := jpeg.Encode(&b, noise, &jpeg.Options{Quality: 100}); err != nil || b.Len() <= membudget.FreeBytes {
 		t.Fatal(b.Len(), err)
 	}
 	return b.Bytes(), `{"content":"` + base64.StdEncoding.EncodeToString(b.Bytes()) + `"}`
 }
 
-func TestABrandIsSetAndShownOnHostedPages(t *testing.T) {
+func TestBrandOnHostedPages(t *testing.T) {
 	t.Parallel()
-	p := newPages(t, func(cfg *Config, _ *rest.Limits) { cfg.OneName = true })
+	p := newPages(t, func(cfg *Config, _ *rest.Limits) { cfg.OneHost = true })
 	change := func(method, path, body string) (b brandShown) {
 		t.Helper()
 		w := p.as(p.key, method, path, body)
@@ -122,8 +122,8 @@ func TestABrandIsSetAndShownOnHostedPages(t *testing.T) {
 	}
 }
 
-// TestALogoElsewhereAddsNothingToThePolicy but its own origin.
-func TestALogoElsewhereAddsNothingToThePolicy(t *testing.T) {
+// TestRemoteLogoInPolicy but its own origin.
+func TestRemoteLogoInPolicy(t *testing.T) {
 	t.Parallel()
 	p := newPages(t)
 	for address, want := range map[string]string{
@@ -145,9 +145,9 @@ func TestALogoElsewhereAddsNothingToThePolicy(t *testing.T) {
 	}
 }
 
-func TestABrandIsRefusedByField(t *testing.T) {
+func TestBrandFieldErrors(t *testing.T) {
 	t.Parallel()
-	r := newReal(t, captured())
+	r := newTestAPI(t, captured())
 	svg := base64.StdEncoding.EncodeToString([]byte(`<svg xmlns="http://www.w3.org/2000/svg"/>`))
 	large := base64.StdEncoding.EncodeToString(make([]byte, brand.MaxLogoBytes+1))
 	for _, tt := range []struct{ method, path, body, part string }{

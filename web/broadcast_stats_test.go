@@ -60,10 +60,10 @@ func (a *people) sentTo(n int, html string) string {
 	return "/broadcasts/" + made.ID
 }
 
-func TestRealRecipientsOfABroadcast(t *testing.T) {
+func TestBroadcastRecipients(t *testing.T) {
 	testserver.BothEngines(t)
 	t.Parallel()
-	a := newPeople(t)
+	a := newAudienceAPI(t)
 	b := a.sentTo(4, `<p>Hi</p>`)
 	all := a.recipients(b + "/recipients")
 	if all.Object != "list" || all.HasMore || len(all.Data) != 5 || all.Data[0].Email != "bounced@simulator.mailer.test" || all.Data[1].Email != "C3@example.org" ||
@@ -116,9 +116,9 @@ func TestRealRecipientsOfABroadcast(t *testing.T) {
 	}
 }
 
-func TestRealSingleEmailOfABroadcast(t *testing.T) {
+func TestSingleEmailOfBroadcast(t *testing.T) {
 	t.Parallel()
-	a := newPeople(t)
+	a := newAudienceAPI(t)
 	b := a.sentTo(1, `<p>Hi {{{FIRST_NAME}}}, <a href="{{{UNSUBSCRIBE_URL}}}">off</a></p>`)
 	row := a.recipients(b + "/recipients?type=sent").Data[0]
 	path := "/emails/" + row.ID
@@ -192,9 +192,9 @@ func TestRealSingleEmailOfABroadcast(t *testing.T) {
 	}
 }
 
-func TestRealClickedLinks(t *testing.T) {
+func TestClickedLinks(t *testing.T) {
 	t.Parallel()
-	a := newPeople(t)
+	a := newAudienceAPI(t)
 	b := a.sentTo(3, `<p>Hi</p>`)
 	id, _ := strings.CutPrefix(b, "/broadcasts/")
 	all := a.recipients(b + "/recipients?type=sent").Data

@@ -57,9 +57,9 @@ func news(more string) string {
 	return `{"from":"Acme <news@example.com>","subject":"News","html":"<p>Hi {{{FIRST_NAME|there}}}</p>"` + more + `}`
 }
 
-func TestADraftIsReadAsItWasMade(t *testing.T) {
+func TestGetDraft(t *testing.T) {
 	t.Parallel()
-	a := newPeople(t)
+	a := newAudienceAPI(t)
 	segment, topic := a.segment(`{"name":"All","filter":null}`).ID, a.topic("News", "").ID
 	w := a.call("POST", "/broadcasts", news(`,"name":"June","segment_id":"`+segment+`","topic_id":"`+topic+`","reply_to":"help@example.com",
 		"preview_text":"What is new","text":"Hi {{{contact.first_name|there}}}","send":false,"scheduled_at":""`))
@@ -85,9 +85,9 @@ func TestADraftIsReadAsItWasMade(t *testing.T) {
 	}
 }
 
-func TestWhatADraftLeavesOutHasItsDefault(t *testing.T) {
+func TestDraftDefaults(t *testing.T) {
 	t.Parallel()
-	a := newPeople(t)
+	a := newAudienceAPI(t)
 	for _, more := range []string{"", `,"name":"","segment_id":"","audience_id":null,"topic_id":"","reply_to":[],"preview_text":"","text":null,"send":null,"scheduled_at":null`} {
 		got := a.broadcast(200, "GET", "/broadcasts/"+a.draft(more).ID, "")
 		if got.Name != "News" || got.SegmentID != nil || got.AudienceID != nil || got.TopicID != nil || len(got.ReplyTo) != 0 || got.PreviewText != nil || got.Text != nil || value(got.HTML) == "" {
@@ -109,9 +109,9 @@ func TestWhatADraftLeavesOutHasItsDefault(t *testing.T) {
 	}
 }
 
-func TestBadBroadcastsNameTheirField(t *testing.T) {
+func TestBroadcastFieldErrors(t *testing.T) {
 	t.Parallel()
-	a := newPeople(t)
+	a := newAudienceAPI(t)
 	type refusal struct{ body, words string }
 	cases := []refusal{
 		{`{"subject":"s","html":"x"}`, "`from` is required"},
@@ -162,9 +162,9 @@ func TestBadBroadcastsNameTheirField(t *testing.T) {
 	}
 }
 
-func TestSegmentAndTopicOfABroadcastMustBeTheTeams(t *testing.T) {
+func TestBroadcastNeedsOwnSegmentAndTopic(t *testing.T) {
 	t.Parallel()
-	a := newPeople(t)
+	a := newAudienceAPI(t)
 	id := a.draft("").ID
 	var theirs broadcastAnswer
 	for _, c := range []struct{ kind, field, body string }{
@@ -188,9 +188,9 @@ func TestSegmentAndTopicOfABroadcastMustBeTheTeams(t *testing.T) {
 	}
 }
 
-func TestAPatchChangesWhatItNamesOfADraft(t *testing.T) {
+func TestPatchDraft(t *testing.T) {
 	t.Parallel()
-	a := newPeople(t)
+	a := newAudienceAPI(t)
 	segment, topic := a.segment(`{"name":"All"}`).ID, a.topic("News", "").ID
 	made := a.draft(`,"name":"June","segment_id":"` + segment + `","topic_id":"` + topic + `","reply_to":"help@example.com","preview_text":"p","text":"t"`)
 	path := "/broadcasts/" + made.ID
@@ -228,8 +228,8 @@ func TestAPatchChangesWhatItNamesOfADraft(t *testing.T) {
 	}
 }
 
-// sentOff makes broadcasts in each state but draft, whose audience is empty.
-func (a *people) sentOff() map[string]string {
+// deliveredBodies makes broadcasts in each state but draft, whose audience is empty.
+func (a *people) deliveredBodies() map[string]string {
 	a.t.Helper()
 	out := map[string]string{
 		"queued":    a.draft(`,"name":"queued","send":true`).ID,
@@ -240,10 +240,10 @@ func (a *people) sentOff() map[string]string {
 	return out
 }
 
-func TestOnlyDraftsAreEditedDeletedAndSent(t *testing.T) {
+func TestOnlyDraftsChange(t *testing.T) {
 	t.Parallel()
-	a := newPeople(t)
-	for status, id := range a.sentOff() {
+	a := newAudienceAPI(t)
+	for status, id := range a.deliveredBodies() {
 		for _, op := range [][3]string{{"PATCH", "", `{"name":"x"}`}, {"DELETE", "", ""}, {"POST", "/send", ""}} {
 			w := a.call(op[0], "/broadcasts/"+id+op[1], op[2])
 			wantError(t, w, 400, app.CodeInvalidParameter, "Only a draft can be")
@@ -262,9 +262,9 @@ func TestOnlyDraftsAreEditedDeletedAndSent(t *testing.T) {
 	wantError(t, a.call("DELETE", "/broadcasts/"+draft, ""), 404, app.CodeNotFound)
 }
 
-func TestADraftIsSentNowOrLater(t *testing.T) {
+func TestSendDraftNowOrLater(t *testing.T) {
 	t.Parallel()
-	a := newPeople(t)
+	a := newAudienceAPI(t)
 	later := time.Now().Add(48 * time.Hour).UTC().Truncate(time.Millisecond)
 	for body, scheduled := range map[string]bool{
 		"": false, "{}": false, `{"scheduled_at":""}`: false, `{"scheduled_at":null}`: false, `{"scheduled_at":"2020-01-01T00:00:00Z"}`: false,
@@ -287,9 +287,9 @@ func TestADraftIsSentNowOrLater(t *testing.T) {
 	}
 }
 
-func TestABroadcastCanBeSentAsItIsMade(t *testing.T) {
+func TestCreateAndSendBroadcast(t *testing.T) {
 	t.Parallel()
-	a := newPeople(t)
+	a := newAudienceAPI(t)
 	now := a.draft(`,"send":true`)
 	if now.Status != "queued" || now.ScheduledAt != nil {
 		t.Errorf("at once: %+v", now)
@@ -308,9 +308,9 @@ func TestABroadcastCanBeSentAsItIsMade(t *testing.T) {
 	}
 }
 
-func TestASendCountsItsAudience(t *testing.T) {
+func TestBroadcastCountsAudience(t *testing.T) {
 	t.Parallel()
-	a := newPeople(t)
+	a := newAudienceAPI(t)
 	segment := a.segment(`{"name":"Pro","filter":` + proFilter + `}`).ID
 	topic := a.topic("News", "").ID
 	for i, more := range []string{
@@ -337,9 +337,9 @@ func TestASendCountsItsAudience(t *testing.T) {
 	}
 }
 
-func TestASenderMustBeVerifiedOnceTheDraftIsSent(t *testing.T) {
+func TestSendingDraftNeedsVerifiedDomain(t *testing.T) {
 	t.Parallel()
-	a := &people{real: newReal(t, relayed())}
+	a := &people{real: newTestAPI(t, relayed())}
 	a.domain(a.team.ID, "new.example.com", false)
 	a.domain(a.team.ID, "example.com", true)
 	for from, words := range map[string]string{"a@unknown.test": "uses the domain unknown.test", "a@new.example.com": "not verified"} {
@@ -356,9 +356,9 @@ func TestASenderMustBeVerifiedOnceTheDraftIsSent(t *testing.T) {
 	}
 }
 
-func TestWhatABroadcastUsesStaysUntilItIsGone(t *testing.T) {
+func TestSegmentInUseIsNotDeleted(t *testing.T) {
 	t.Parallel()
-	a := newPeople(t)
+	a := newAudienceAPI(t)
 	segment, topic := a.segment(`{"name":"All"}`).ID, a.topic("News", "").ID
 	uses := `,"segment_id":"` + segment + `","topic_id":"` + topic + `"`
 	held := func() {
@@ -380,9 +380,9 @@ func TestWhatABroadcastUsesStaysUntilItIsGone(t *testing.T) {
 	wantStatus(t, a.call("DELETE", "/topics/"+topic, ""), 200)
 }
 
-func TestACopyNeverGoesToMoreThanItsOriginal(t *testing.T) {
+func TestDuplicateKeepsAudience(t *testing.T) {
 	t.Parallel()
-	a := newPeople(t)
+	a := newAudienceAPI(t)
 	segment, topic := a.segment(`{"name":"Few"}`).ID, a.topic("News", "").ID
 	original := a.draft(`,"name":"June","segment_id":"` + segment + `","topic_id":"` + topic + `","reply_to":"help@example.com","preview_text":"p","text":"","send":true,"scheduled_at":"in 1 hour"`)
 	first := a.broadcast(201, "POST", "/broadcasts/"+original.ID+"/duplicate", "{}")
@@ -411,9 +411,9 @@ func TestACopyNeverGoesToMoreThanItsOriginal(t *testing.T) {
 	a.broadcast(200, "POST", "/broadcasts/"+late.ID+"/send", "")
 }
 
-func TestAForeignBroadcastAnswersAsAnUnknownOne(t *testing.T) {
+func TestForeignBroadcastIsNotFound(t *testing.T) {
 	t.Parallel()
-	a := newPeople(t)
+	a := newAudienceAPI(t)
 	id := a.draft("").ID
 	for _, op := range [][3]string{{"GET", "", ""}, {"PATCH", "", `{}`}, {"DELETE", "", ""}, {"POST", "/send", ""}, {"POST", "/cancel", ""}, {"POST", "/duplicate", ""}, {"POST", "/test", `{"to":"a@example.org"}`}} {
 		wantError(t, a.as(a.foreign, op[0], "/broadcasts/"+id+op[1], op[2]), 404, app.CodeNotFound, "broadcast")
@@ -427,9 +427,9 @@ func TestAForeignBroadcastAnswersAsAnUnknownOne(t *testing.T) {
 	}
 }
 
-func TestBroadcastsArePaged(t *testing.T) {
+func TestListBroadcasts(t *testing.T) {
 	t.Parallel()
-	a := newPeople(t)
+	a := newAudienceAPI(t)
 	var ids []string
 	for i := range 7 {
 		ids = append([]string{a.draft(fmt.Sprintf(`,"name":"B%d"`, i)).ID}, ids...)
@@ -456,9 +456,9 @@ func TestBroadcastsArePaged(t *testing.T) {
 	}
 }
 
-func TestBroadcastsNeedAFullKeyAndAnyRole(t *testing.T) {
+func TestBroadcastAccess(t *testing.T) {
 	t.Parallel()
-	a := newPeople(t)
+	a := newAudienceAPI(t)
 	sending := a.key(a.team.ID, app.KeyInput{Permission: app.SendingAccess})
 	wantError(t, a.as(sending, "POST", "/broadcasts", news("")), 403, app.CodeRestrictedAPIKey)
 	member, _, err := a.server.Teams.CreateKey(t.Context(), a.team.ID, app.KeyInput{Name: "m", Permission: app.FullAccess, Role: app.RoleMember})
@@ -468,9 +468,9 @@ func TestBroadcastsNeedAFullKeyAndAnyRole(t *testing.T) {
 	wantStatus(t, a.as(member, "POST", "/broadcasts", news(`,"send":true`)), 201)
 }
 
-func TestAStoppingServerSendsNoBroadcast(t *testing.T) {
+func TestStoppingServerRefusesBroadcast(t *testing.T) {
 	t.Parallel()
-	a := newPeople(t)
+	a := newAudienceAPI(t)
 	id := a.draft("").ID
 	a.server.Drain()
 	for _, w := range []*httptest.ResponseRecorder{a.call("POST", "/broadcasts/"+id+"/send", ""), a.call("POST", "/broadcasts", news(`,"send":true`))} {
@@ -497,9 +497,9 @@ func (a *people) testSend(id, body string) (got testAnswer) {
 	return got
 }
 
-func TestATestSendIsFilledForEachAddress(t *testing.T) {
+func TestTestSendMergesPerAddress(t *testing.T) {
 	t.Parallel()
-	a := newPeople(t)
+	a := newAudienceAPI(t)
 	topic := a.topic("News", "").ID
 	wantStatus(t, a.call("POST", "/contact-properties", `{"key":"plan","type":"string","fallback_value":"free"}`), 201)
 	wantStatus(t, a.call("POST", "/contacts", `{"email":"ann@example.org","first_name":"Ann & Bo","properties":{"plan":"pro"},"topics":[{"id":"`+topic+`","subscription":"opt_out"}]}`), 201)
@@ -530,9 +530,9 @@ func TestATestSendIsFilledForEachAddress(t *testing.T) {
 	a.testSend(b.ID, `{"to":"ann@example.org"}`)
 }
 
-func TestATestSendGoesToAllOrToNobody(t *testing.T) {
+func TestTestSendIsAllOrNothing(t *testing.T) {
 	t.Parallel()
-	a := newPeople(t)
+	a := newAudienceAPI(t)
 	id := a.draft("").ID
 	wantStatus(t, a.call("POST", "/suppressions", `{"email":"gone@example.org"}`), 201)
 	for body, words := range map[string]string{
@@ -552,15 +552,15 @@ func TestATestSendGoesToAllOrToNobody(t *testing.T) {
 	}
 }
 
-func TestATestSendNeedsAVerifiedSender(t *testing.T) {
+func TestTestSendNeedsVerifiedDomain(t *testing.T) {
 	t.Parallel()
-	a := &people{real: newReal(t, relayed())}
+	a := &people{real: newTestAPI(t, relayed())}
 	wantError(t, a.call("POST", "/broadcasts/"+a.draft("").ID+"/test", `{"to":"a@example.org"}`), 422, app.CodeValidation, "`from`", "example.com")
 }
 
-func TestAnIdempotencyKeySendsABroadcastOnce(t *testing.T) {
+func TestBroadcastIdempotency(t *testing.T) {
 	t.Parallel()
-	a := newPeople(t)
+	a := newAudienceAPI(t)
 	const key = "Idempotency-Key: june"
 	again := func(target string, same, other string, status int) {
 		t.Helper()

@@ -13,10 +13,10 @@ import (
 	"mailer/db"
 )
 
-// TestLongTheManualInABrowser reads each page without scripts; of most pages two of the four
+// TestLongManualInABrowser reads each page without scripts; of most pages two of the four
 // looks are enough, since one sheet of styles is of all.
-func TestLongTheManualInABrowser(t *testing.T) {
-	bench := newBench(t)
+func TestLongManualInABrowser(t *testing.T) {
+	bench := newFixture(t)
 	b, dir := newBrowser(t, bench.handler), shots(t)
 	for i, p := range append([]manualPage{{Title: "Manual"}}, manualIndex(t, bench)...) {
 		b.readsManual(p, i <= 3)
@@ -26,7 +26,7 @@ func TestLongTheManualInABrowser(t *testing.T) {
 	}
 }
 
-func TestLongBrowserShowsEveryLanguageAndHostileNamesWithinThePage(t *testing.T) {
+func TestLongBrowserLanguages(t *testing.T) {
 	p := newPages(t)
 	b, dir := newBrowser(t, p.handler), shots(t)
 	for _, lang := range []string{"en", "de", "fr", "es", "pt", "it", "nl", "pl", "ja", "zh"} {

@@ -289,7 +289,7 @@ func (b *browser) walkAll(at pageLinks, dir string) {
 	b.shoot(dir, "preferences-all-off")
 }
 
-func TestBrowserOptsOutAndInAgainWithoutScripts(t *testing.T) {
+func TestBrowserPreferencesWithoutScripts(t *testing.T) {
 	t.Parallel()
 	p := newPages(t)
 	b, dir := newBrowser(t, p.handler), shots(t)

@@ -8,10 +8,10 @@ import (
 	"mailer/app"
 )
 
-func TestAContactThatExistsIsTreatedAsAsked(t *testing.T) {
+func TestOnConflict(t *testing.T) {
 	t.Parallel()
 	for _, compat := range []app.Compat{app.CompatStrict, app.CompatResend} {
-		b := newContactBench(t)
+		b := newContactAPI(t)
 		b.server.Settings.Compat = compat
 		out := `"topics":[{"id":"` + b.in + `","subscription":"opt_out"}]`
 		id := b.create(`{"email":"ann@example.org","first_name":"Ann","unsubscribed":true,` + out + `}`)
@@ -47,9 +47,9 @@ func TestAContactThatExistsIsTreatedAsAsked(t *testing.T) {
 	}
 }
 
-func TestAContactJoinsTheSegmentsOfEveryField(t *testing.T) {
+func TestContactSegmentFields(t *testing.T) {
 	t.Parallel()
-	b := newContactBench(t)
+	b := newContactAPI(t)
 	var ids []string
 	for i := range 4 {
 		w := b.call("POST", "/segments", fmt.Sprintf(`{"name":"s%d"}`, i))
@@ -73,9 +73,9 @@ func TestAContactJoinsTheSegmentsOfEveryField(t *testing.T) {
 	b.id(200, "PATCH", "/contacts/"+id, `{"segment_id":"`+strings.Split(picked.Body.String(), `"`)[7]+`"}`)
 }
 
-func TestAContactMovesToAnotherAddress(t *testing.T) {
+func TestContactChangesAddress(t *testing.T) {
 	t.Parallel()
-	b := newContactBench(t)
+	b := newContactAPI(t)
 	id := b.create(`{"email":"ann@example.org","first_name":"Ann","segment_id":"` + b.segment + `"}`)
 	b.create(`{"email":"bob@example.org"}`)
 	wantStatus(t, b.as(b.foreign, "POST", "/contacts", `{"email":"ann@example.net"}`), 201)
@@ -108,9 +108,9 @@ func TestAContactMovesToAnotherAddress(t *testing.T) {
 
 // Each route whose path names something takes a body that says so again, whatever it
 // calls it, and no other.
-func TestABodyMayRepeatThePathOnEveryRoute(t *testing.T) {
+func TestRedundantIDsOnEveryRoute(t *testing.T) {
 	t.Parallel()
-	b := newContactBench(t)
+	b := newContactAPI(t)
 	tried := 0
 	for id, op := range b.handler.Operations() {
 		if op.RequestBody == nil || !strings.Contains(op.Path, "{") || op.Route.Public || op.Route.Person || op.Route.Operator {
@@ -149,9 +149,9 @@ func TestABodyMayRepeatThePathOnEveryRoute(t *testing.T) {
 	}
 }
 
-func TestAQueryThatLooksLikeAFilterIsRefused(t *testing.T) {
+func TestUnknownFilterIsRefused(t *testing.T) {
 	t.Parallel()
-	b := newContactBench(t)
+	b := newContactAPI(t)
 	for target, words := range map[string][]string{
 		"/contacts?segment=" + b.segment:                         {"`segment`", "use `segment_id`"},
 		"/contacts?segmentId=" + b.segment:                       {"`segmentId`", "use `segment_id`"},
@@ -173,9 +173,9 @@ func TestAQueryThatLooksLikeAFilterIsRefused(t *testing.T) {
 	}
 }
 
-func TestTheDefaultOfTLSIsNoError(t *testing.T) {
+func TestDefaultTLSIsAccepted(t *testing.T) {
 	t.Parallel()
-	b := newContactBench(t)
+	b := newContactAPI(t)
 	w := b.call("POST", "/domains", `{"name":"example.org","tls":"opportunistic"}`)
 	wantStatus(t, w, 201)
 	id := strings.Split(strings.Split(w.Body.String(), `"id":"`)[1], `"`)[0]

@@ -10,13 +10,13 @@ import (
 	"mailer/app"
 )
 
-func (b *contactBench) batch(query, body string, headers ...string) *httptest.ResponseRecorder {
+func (b *contactAPI) batch(query, body string, headers ...string) *httptest.ResponseRecorder {
 	b.t.Helper()
 	return b.as(b.full, "POST", "/contacts/batch"+query, body, headers...)
 }
 
 // idOf returns the id of the contact with an address.
-func (b *contactBench) idOf(email string) string {
+func (b *contactAPI) idOf(email string) string {
 	b.t.Helper()
 	w := b.call("GET", "/contacts/"+email, "")
 	wantStatus(b.t, w, 200)
@@ -27,9 +27,9 @@ func (b *contactBench) idOf(email string) string {
 	return c.ID
 }
 
-func TestAContactBatchAnswersARowOrAnErrorForEachItem(t *testing.T) {
+func TestContactBatchPermissive(t *testing.T) {
 	t.Parallel()
-	b := newContactBench(t)
+	b := newContactAPI(t)
 	known := b.create(`{"email":"known@example.org"}`)
 	body := `[{"email":"a@example.org"},{"email":"KNOWN@example.org"},{"email":7},{"email":"A@example.org","first_name":"A"},{"email":"b@example.org","colour":"red"},
 		{"email":"c@example.org","segments":[{"id":"` + unknownID + `"}]},null,{"email":"c@example.org","audience_id":"7"}]`
@@ -56,9 +56,9 @@ func TestAContactBatchAnswersARowOrAnErrorForEachItem(t *testing.T) {
 		`{"data":[`+row(0, b.idOf("z@example.org"), "created")+`],"counts":{"created":1,"updated":0,"skipped":0,"failed":0},"errors":[]}`)
 }
 
-func TestAStrictContactBatchAnswersItsFirstBadItem(t *testing.T) {
+func TestContactBatchStrict(t *testing.T) {
 	t.Parallel()
-	b := newContactBench(t)
+	b := newContactAPI(t)
 	b.create(`{"email":"known@example.org"}`)
 	for _, c := range []struct {
 		item   string
@@ -84,9 +84,9 @@ func TestAStrictContactBatchAnswersItsFirstBadItem(t *testing.T) {
 	}
 }
 
-func TestContactBatchesHaveTheirBounds(t *testing.T) {
+func TestContactBatchLimits(t *testing.T) {
 	t.Parallel()
-	b := newContactBench(t)
+	b := newContactAPI(t)
 	list := func(n int, format string) string {
 		items := make([]string, n)
 		for i := range items {
@@ -137,9 +137,9 @@ func TestContactBatchesHaveTheirBounds(t *testing.T) {
 	}
 }
 
-func TestManyContactsAreReadAndDeletedByIDAndAddress(t *testing.T) {
+func TestGetAndDeleteManyContacts(t *testing.T) {
 	t.Parallel()
-	b := newContactBench(t)
+	b := newContactAPI(t)
 	ann, bob := b.create(`{"email":"Ann@example.org","properties":{"age":7}}`), b.create(`{"email":"bob@example.org"}`)
 	item := func(id, email, more string) string {
 		return `{"object":"contact","id":"` + id + `","email":"` + email + `","first_name":null,"last_name":null,"created_at":"` + b.created(id) + `","unsubscribed":false` + more + `}`

@@ -44,9 +44,9 @@ func stands(rows []topicAnswer) string {
 	return strings.Join(out, ", ")
 }
 
-func TestAContactWithoutAChoiceHasTheTopicsDefault(t *testing.T) {
+func TestTopicDefault(t *testing.T) {
 	t.Parallel()
-	a := newPeople(t)
+	a := newAudienceAPI(t)
 	id := a.contact("Ann+News@example.org")
 	a.topic("In", `,"visibility":"public","description":"All of it"`)
 	out := a.want(201, "POST", "/topics", `{"name":"Out","default_subscription":"opt_out"}`)
@@ -73,9 +73,9 @@ func (a *people) topicMade(id string) string {
 	return topic.CreatedAt
 }
 
-func TestAContactChoosesWithAnArrayOrAnObject(t *testing.T) {
+func TestTopicChoiceShapes(t *testing.T) {
 	t.Parallel()
-	a := newPeople(t)
+	a := newAudienceAPI(t)
 	id := a.contact("ann@example.org")
 	in := a.topic("In", "")
 	out := a.want(201, "POST", "/topics", `{"name":"Out","default_subscription":"opt_out","description":"d","visibility":"public"}`)
@@ -97,9 +97,9 @@ func TestAContactChoosesWithAnArrayOrAnObject(t *testing.T) {
 	}
 }
 
-func TestChoicesAreWrittenAllOrNot(t *testing.T) {
+func TestTopicChoicesAreAtomic(t *testing.T) {
 	t.Parallel()
-	a := newPeople(t)
+	a := newAudienceAPI(t)
 	id := a.contact("ann@example.org")
 	news := a.topic("News", "")
 	var foreign topicAnswer
@@ -142,9 +142,9 @@ func TestChoicesAreWrittenAllOrNot(t *testing.T) {
 	a.want(200, "PATCH", path, `[`+strings.TrimSuffix(strings.Repeat(good+",", 1000), ",")+`]`)
 }
 
-func TestTopicsOfAnUnknownContactAreNotFound(t *testing.T) {
+func TestTopicsOfUnknownContact(t *testing.T) {
 	t.Parallel()
-	a := newPeople(t)
+	a := newAudienceAPI(t)
 	id := a.contact("ann@example.org")
 	news := a.topic("News", "")
 	for _, c := range []struct{ method, path, body string }{
@@ -163,9 +163,9 @@ func TestTopicsOfAnUnknownContactAreNotFound(t *testing.T) {
 }
 
 // A choice belongs to an address within a team.
-func TestTheSameAddressInAnotherTeamChoosesForItself(t *testing.T) {
+func TestTopicChoicesPerTeam(t *testing.T) {
 	t.Parallel()
-	a := newPeople(t)
+	a := newAudienceAPI(t)
 	a.contact("ann@example.org")
 	news := a.topic("News", "")
 	a.want(200, "PATCH", "/contacts/ann@example.org/topics", "["+choice(news.ID, "opt_out")+"]")
@@ -181,9 +181,9 @@ func TestTheSameAddressInAnotherTeamChoosesForItself(t *testing.T) {
 	}
 }
 
-func TestAPreferencesLinkStandsForTheContactsAddress(t *testing.T) {
+func TestPreferencesLink(t *testing.T) {
 	t.Parallel()
-	a := newPeople(t)
+	a := newAudienceAPI(t)
 	id := a.contact("Ann.of.Cleves@example.org")
 	for _, path := range []string{id, "ann.of.cleves@EXAMPLE.org"} {
 		for _, body := range []string{"", "{}"} {

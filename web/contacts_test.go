@@ -15,17 +15,17 @@ import (
 	"mailer/db"
 )
 
-// contactBench is a real server with a segment and two topics of the first team,
+// contactAPI is a real server with a segment and two topics of the first team,
 // and a key of another one.
-type contactBench struct {
+type contactAPI struct {
 	*real
 	foreign          string
 	segment, in, out string
 }
 
-func newContactBench(t *testing.T) *contactBench {
+func newContactAPI(t *testing.T) *contactAPI {
 	t.Helper()
-	b := &contactBench{real: newReal(t, captured()), segment: app.NewID(), in: app.NewID(), out: app.NewID()}
+	b := &contactAPI{real: newTestAPI(t, captured()), segment: app.NewID(), in: app.NewID(), out: app.NewID()}
 	_, b.foreign = b.newTeam("Other")
 	err := b.store.Write(t.Context(), func(tx *db.Tx) error {
 		return errors.Join(
@@ -40,14 +40,14 @@ func newContactBench(t *testing.T) *contactBench {
 	return b
 }
 
-func (b *contactBench) call(method, target, body string) *httptest.ResponseRecorder {
+func (b *contactAPI) call(method, target, body string) *httptest.ResponseRecorder {
 	b.t.Helper()
 	return b.as(b.full, method, target, body)
 }
 
 // id makes a call that must answer with that status and returns the id of its
 // answer.
-func (b *contactBench) id(status int, method, target, body string) string {
+func (b *contactAPI) id(status int, method, target, body string) string {
 	b.t.Helper()
 	w := b.call(method, target, body)
 	wantStatus(b.t, w, status)
@@ -59,13 +59,13 @@ func (b *contactBench) id(status int, method, target, body string) string {
 	return answer.ID
 }
 
-func (b *contactBench) create(body string) string {
+func (b *contactAPI) create(body string) string {
 	b.t.Helper()
 	return b.id(201, "POST", "/contacts", body)
 }
 
 // created returns created_at of a contact.
-func (b *contactBench) created(id string) string {
+func (b *contactAPI) created(id string) string {
 	b.t.Helper()
 	c, err := b.server.Audience.GetContact(b.t.Context(), &app.Key{TeamID: b.team.ID}, id)
 	if err != nil {
@@ -74,9 +74,9 @@ func (b *contactBench) created(id string) string {
 	return app.FormatTime(c.CreatedAt)
 }
 
-func TestAContactSaysWhyItsAddressIsSuppressed(t *testing.T) {
+func TestContactSuppression(t *testing.T) {
 	t.Parallel()
-	b := newContactBench(t)
+	b := newContactAPI(t)
 	b.create(`{"email":"ann@example.org"}`)
 	wantStatus(t, b.as(b.foreign, "POST", "/suppressions", `{"email":"ann@example.org"}`), 201) // another team's
 	if w := b.call("GET", "/contacts/ann@example.org", ""); strings.Contains(w.Body.String(), "suppression") {
@@ -96,9 +96,9 @@ func TestAContactSaysWhyItsAddressIsSuppressed(t *testing.T) {
 	}
 }
 
-func TestAContactIsCreatedReadChangedAndDeleted(t *testing.T) {
+func TestContact(t *testing.T) {
 	t.Parallel()
-	b := newContactBench(t)
+	b := newContactAPI(t)
 	id := b.create(`{"email":" Ann+News@Example.ORG ","first_name":"Ann","last_name":"","unsubscribed":null,"properties":{"plan":"gold","age":30.5,"none":null},` +
 		`"segments":[{"id":"` + b.segment + `"}],"topics":[{"id":"` + b.in + `","subscription":"opt_out"}]}`)
 	created := b.created(id)
@@ -123,9 +123,9 @@ func TestAContactIsCreatedReadChangedAndDeleted(t *testing.T) {
 	}
 }
 
-func TestBadContactsAreRefusedByField(t *testing.T) {
+func TestContactFieldErrors(t *testing.T) {
 	t.Parallel()
-	b := newContactBench(t)
+	b := newContactAPI(t)
 	keys := func(n int) string {
 		var out []string
 		for i := range n {
@@ -198,9 +198,9 @@ func TestBadContactsAreRefusedByField(t *testing.T) {
 	b.id(200, "PATCH", "/contacts/ann%40example.org", `{"id":"`+id+`","email":"ann@example.org"}`)
 }
 
-func TestContactsWithOddAddressesAreFoundByPath(t *testing.T) {
+func TestUnusualAddressesInPath(t *testing.T) {
 	t.Parallel()
-	b := newContactBench(t)
+	b := newContactAPI(t)
 	for _, local := range []string{"a+b", "a/b", "a%2Fb", "a%b", "a?b", "a#b", "o'brien", "a&b=c", "a{x}", "~!$^*_-`|", "ärger", "漢字"} {
 		address := local + "@example.org"
 		body, _ := json.Marshal(map[string]string{"email": address})
@@ -216,9 +216,9 @@ func TestContactsWithOddAddressesAreFoundByPath(t *testing.T) {
 	}
 }
 
-func TestContactListsCarryWhatIncludeNames(t *testing.T) {
+func TestContactListInclude(t *testing.T) {
 	t.Parallel()
-	b := newContactBench(t)
+	b := newContactAPI(t)
 	bare := b.create(`{"email":"ann@example.org"}`)
 	id := b.create(`{"email":"bob@example.org","properties":{"age":7},"topics":[{"id":"` + b.in + `","subscription":"opt_out"}]}`)
 	item := func(id, email, more string) string {
@@ -251,10 +251,10 @@ func TestContactListsCarryWhatIncludeNames(t *testing.T) {
 	}
 }
 
-func TestContactListsArePaged(t *testing.T) {
+func TestListContacts(t *testing.T) {
 	testserver.BothEngines(t)
 	t.Parallel()
-	b := newContactBench(t)
+	b := newContactAPI(t)
 	var ids []string
 	for i := range 7 {
 		ids = append([]string{b.create(fmt.Sprintf(`{"email":"u%d@example.org"}`, i))}, ids...)
@@ -273,9 +273,9 @@ func TestContactListsArePaged(t *testing.T) {
 	b.wantPageErrors("/contacts", ids[0])
 }
 
-func TestAForeignContactAnswersAsAnUnknownOne(t *testing.T) {
+func TestForeignContactIsNotFound(t *testing.T) {
 	t.Parallel()
-	b := newContactBench(t)
+	b := newContactAPI(t)
 	id := b.create(`{"email":"ann@example.org"}`)
 	for _, op := range []struct{ method, target, body string }{
 		{"GET", "/contacts/{c}", ""},
@@ -312,9 +312,9 @@ func TestAForeignContactAnswersAsAnUnknownOne(t *testing.T) {
 	wantStatus(t, b.as(b.foreign, "POST", "/contacts", `{"email":"ann@example.org"}`), 201)
 }
 
-func TestAContactIsErasedOnlyWhenAskedInSoManyWords(t *testing.T) {
+func TestContactErasureIsExplicit(t *testing.T) {
 	t.Parallel()
-	b := newContactBench(t)
+	b := newContactAPI(t)
 	for i, query := range []string{"", "?erase=", "?erase=false", "?erase=true"} {
 		email := fmt.Sprintf("u%d@example.org", i)
 		id := b.create(`{"email":"` + email + `"}`)
@@ -325,9 +325,9 @@ func TestAContactIsErasedOnlyWhenAskedInSoManyWords(t *testing.T) {
 	}
 }
 
-func TestContactsBelowAnAudienceAreThoseOfTheTeam(t *testing.T) {
+func TestAudienceContacts(t *testing.T) {
 	t.Parallel()
-	b := newContactBench(t)
+	b := newContactAPI(t)
 	base := "/audiences/" + strings.ToUpper(b.segment) + "/contacts"
 	id := b.id(201, "POST", base, `{"email":"ann@example.org","audience_id":"`+b.segment+`"}`)
 	apart := b.create(`{"email":"bob@example.org"}`)

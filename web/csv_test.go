@@ -26,9 +26,9 @@ func (r *real) readCSV(key, target string) [][]string {
 	return records
 }
 
-// TestEveryListAnswersWithCSV: its columns are the members that the document has for its
+// TestEveryListAsCSV: its columns are the members that the document has for its
 // rows, its rows are those of the pages, and none is another team's.
-func TestEveryListAnswersWithCSV(t *testing.T) {
+func TestEveryListAsCSV(t *testing.T) {
 	t.Parallel()
 	m := newIsolation(t, app.CompatStrict)
 	var doc map[string]any
@@ -74,11 +74,11 @@ func TestEveryListAnswersWithCSV(t *testing.T) {
 	if lists < 20 {
 		t.Errorf("%d lists were found", lists)
 	}
-	m.wantExportsNoted(lists)
+	m.wantExportsAudited(lists)
 }
 
-// wantExportsNoted checks what the audit log says of exports.
-func (m *isolation) wantExportsNoted(lists int) {
+// wantExportsAudited checks what the audit log says of exports.
+func (m *isolation) wantExportsAudited(lists int) {
 	m.t.Helper()
 	entries, err := m.server.Teams.AuditLog(m.t.Context(), m.ours.team.ID, time.Time{}, 1000)
 	if err != nil {
@@ -165,11 +165,11 @@ func (m *isolation) pagesOf(target string) (rows int) {
 	}
 }
 
-// TestCSVOfEmailsSaysWhy: the columns of the reason are filled in though nobody asked for
+// TestCSVOfEmailsHasReason: the columns of the reason are filled in though nobody asked for
 // them, and of mail without a reason empty.
-func TestCSVOfEmailsSaysWhy(t *testing.T) {
+func TestCSVOfEmailsHasReason(t *testing.T) {
 	t.Parallel()
-	r := newPeople(t)
+	r := newAudienceAPI(t)
 	id := r.mailTo(r.full, "one", `["ann@example.org","bounced@simulator.mailer.test"]`)
 	rows := r.readCSV(r.full, "/emails")
 	at := func(name string) string { return rows[1][slices.Index(rows[0], name)] }

@@ -94,10 +94,10 @@ func dashboardRoutes(t *testing.T) (all []string) {
 	return all
 }
 
-// TestLongOpeningAPageOfTheDashboardChangesNothing: by a real id, and by an address that would
+// TestLongDashboardPagesAreReadOnly: by a real id, and by an address that would
 // lead to another route of the API, also right after a sign-in.
-func TestLongOpeningAPageOfTheDashboardChangesNothing(t *testing.T) {
-	r := newReal(t, captured(), func(cfg *Config, _ *rest.Limits) { cfg.BaseURL = "http://localhost" })
+func TestLongDashboardPagesAreReadOnly(t *testing.T) {
+	r := newTestAPI(t, captured(), func(cfg *Config, _ *rest.Limits) { cfg.BaseURL = "http://localhost" })
 	r.clock = time.Now()
 	ids := map[string]string{
 		"broadcasts": r.made(r.full, "/broadcasts", `{"name":"b","from":"a@example.com","subject":"s","html":"<p>x {{{UNSUBSCRIBE_URL}}}</p>"}`),
@@ -106,7 +106,7 @@ func TestLongOpeningAPageOfTheDashboardChangesNothing(t *testing.T) {
 		"contacts":   r.made(r.full, "/contacts", `{"email":"bob@example.org"}`),
 		"emails":     r.send(r.full, `{"from":"a@example.com","to":"b@example.org","subject":"s","html":"<p>x</p>"}`),
 	}
-	link, err := r.server.People.SetupLink(t.Context())
+	link, err := r.server.Accounts.SetupLink(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -26,9 +26,9 @@ func (s *stuckReader) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// TestClientsThatReadNothingHoldOneCopyOfADashboardFile: also those that can't unpack it.
-func TestClientsThatReadNothingHoldOneCopyOfADashboardFile(t *testing.T) {
-	b := newBench(t)
+// TestStalledClientsShareDashboardFile: also those that can't unpack it.
+func TestStalledClientsShareDashboardFile(t *testing.T) {
+	b := newFixture(t)
 	shell := httptest.NewRecorder()
 	b.handler.ServeHTTP(shell, httptest.NewRequest("GET", "/dashboard/broadcasts/x", nil))
 	at := regexp.MustCompile(`/dashboard/_/\w+/app\.js`).FindString(shell.Body.String())

@@ -26,10 +26,10 @@ func (r *real) object(key, target string) map[string]any {
 	return out
 }
 
-func TestRealInsights(t *testing.T) {
+func TestInsights(t *testing.T) {
 	testserver.BothEngines(t)
 	t.Parallel()
-	r := newReal(t, captured())
+	r := newTestAPI(t, captured())
 	id := r.send(r.full, `{"from":"Acme <no-reply@mail.acme.example>","to":"you@example.org","subject":"Hello","html":"<p>Hi</p><a href=\"http://bit.ly/x\">there</a>"}`)
 	got := r.object(r.full, "/emails/"+id+"/insights")
 	if got["object"] != "insights" || got["email_id"] != id || got["score"] != 6.75 || got["band"] != "needs_attention" || got["score_version"] != 1.0 {
@@ -48,9 +48,9 @@ func TestRealInsights(t *testing.T) {
 	}
 }
 
-func TestRealDeliverabilityOfNothing(t *testing.T) {
+func TestDeliverabilityWithoutData(t *testing.T) {
 	t.Parallel()
-	r := newReal(t, captured())
+	r := newTestAPI(t, captured())
 	got := r.object(r.full, "/deliverability")
 	for _, name := range []string{"score", "content_score", "outcome_score", "band", "complaint_rate", "hard_bounce_rate"} {
 		if v, there := got[name]; !there || v != nil {
@@ -62,11 +62,11 @@ func TestRealDeliverabilityOfNothing(t *testing.T) {
 	}
 }
 
-func TestRealBouncesPauseATeam(t *testing.T) {
+func TestBouncesPauseTeam(t *testing.T) {
 	t.Parallel()
 	cfg := captured()
-	cfg.Enforce = true
-	r := newReal(t, cfg)
+	cfg.EnforceGuardrails = true
+	r := newTestAPI(t, cfg)
 	var sends, events []string
 	for i := range 100 {
 		sends = append(sends, fmt.Sprintf(`{"from":"a@mail.acme.example","to":"p%d@example.org","subject":"Hello","text":"Hi"}`, i))
@@ -111,10 +111,10 @@ func TestRealBouncesPauseATeam(t *testing.T) {
 func guardrailRefusals() []refusal {
 	return []refusal{
 		{"sending_paused", 403, "an email of a paused team", nil, func(t *testing.T, _ *real) *httptest.ResponseRecorder {
-			return pausedBy(t, reputation.Outcome{Sent: 100, HardBounced: 20}, reputation.Outcome{}, "/emails", goodSend)
+			return pausedBy(t, reputation.Outcome{Sent: 100, HardBounced: 20}, reputation.Outcome{}, "/emails", validSend)
 		}},
 		{"sending_paused", 403, "a permissive batch of a paused team", nil, func(t *testing.T, _ *real) *httptest.ResponseRecorder {
-			return pausedBy(t, reputation.Outcome{Sent: 3000, Complained: 5}, reputation.Outcome{}, "/emails/batch", array(goodSend), "x-batch-validation: permissive")
+			return pausedBy(t, reputation.Outcome{Sent: 3000, Complained: 5}, reputation.Outcome{}, "/emails/batch", array(validSend), "x-batch-validation: permissive")
 		}},
 		{"sending_paused", 403, "a broadcast of a paused team", nil, func(t *testing.T, _ *real) *httptest.ResponseRecorder {
 			return pausedBy(t, reputation.Outcome{Sent: 200, HardBounced: 12}, reputation.Outcome{}, "/broadcasts", news(`,"send":true`))
@@ -131,8 +131,8 @@ func pausedBy(t *testing.T, o, others reputation.Outcome, target, body string, h
 	t.Helper()
 	t.Parallel()
 	cfg := relayed()
-	cfg.Enforce = true
-	r := newReal(t, cfg)
+	cfg.EnforceGuardrails = true
+	r := newTestAPI(t, cfg)
 	r.domain(r.team.ID, "example.com", true)
 	other, _ := r.newTeam("Other")
 	err := r.store.Write(t.Context(), func(tx *db.Tx) error {
@@ -145,7 +145,7 @@ func pausedBy(t *testing.T, o, others reputation.Outcome, target, body string, h
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.send(r.full, goodSend) // a team that sends is judged
+	r.send(r.full, validSend) // a team that sends is judged
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
 	for end := time.After(time.Minute); ; {

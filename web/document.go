@@ -54,7 +54,7 @@ func documentTags(h *rest.Handler) {
 func eventData() map[webhook.EventName][]reflect.Type {
 	email, contact, domain := reflect.TypeFor[webhook.EmailData](), reflect.TypeFor[webhook.ContactData](), reflect.TypeFor[app.DomainData]()
 	topic, suppression := reflect.TypeFor[webhook.TopicData](), reflect.TypeFor[webhook.SuppressionData]()
-	line, rest, quota := reflect.TypeFor[reputation.GuardrailData](), reflect.TypeFor[reputation.RestData](), reflect.TypeFor[plan.QuotaData]()
+	line, rest, quota := reflect.TypeFor[reputation.GuardrailData](), reflect.TypeFor[reputation.BreakerData](), reflect.TypeFor[plan.QuotaData]()
 	return map[webhook.EventName][]reflect.Type{
 		webhook.EmailSent: {email}, webhook.EmailScheduled: {email}, webhook.EmailDelivered: {email}, webhook.EmailDeliveryDelayed: {email},
 		webhook.EmailBounced: {email}, webhook.EmailComplained: {email}, webhook.EmailOpened: {email}, webhook.EmailClicked: {email},

@@ -74,9 +74,9 @@ func (d *shownDocument) schemasIn(v any, found map[string]map[string]any, at str
 	}
 }
 
-func TestTheDocumentHasEveryRoute(t *testing.T) {
+func TestDocumentHasEveryRoute(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	d, served := shown(t), map[string]bool{}
 	for _, o := range b.handler.Operations() {
 		served[o.Method+" "+o.Path] = true
@@ -95,7 +95,7 @@ func TestTheDocumentHasEveryRoute(t *testing.T) {
 // open are bodies whose members are others' business.
 var open = []string{"MCPMessage", "SnsMessage", "ProviderEvents", "PreferencesForm", "UnsubscribeForm"}
 
-func TestBodiesHaveNamesAndAreClosed(t *testing.T) {
+func TestRequestSchemas(t *testing.T) {
 	t.Parallel()
 	d := shown(t)
 	d.eachOperation(func(name string, op map[string]any) {
@@ -124,7 +124,7 @@ func TestBodiesHaveNamesAndAreClosed(t *testing.T) {
 	}
 }
 
-func TestAnswersAndEventsAreOpen(t *testing.T) {
+func TestResponseSchemasAreOpen(t *testing.T) {
 	t.Parallel()
 	d := shown(t)
 	found := map[string]map[string]any{}
@@ -142,7 +142,7 @@ func TestAnswersAndEventsAreOpen(t *testing.T) {
 	}
 }
 
-func TestOperationsAreDescribedAndTagsDeclared(t *testing.T) {
+func TestOperationsAreDescribed(t *testing.T) {
 	t.Parallel()
 	d := shown(t)
 	unused := map[string]bool{}
@@ -165,20 +165,20 @@ func TestOperationsAreDescribedAndTagsDeclared(t *testing.T) {
 	}
 }
 
-// TestWebhooksAreSentAsTheDocumentSays has a server make every event there is, and
+// TestWebhookSchemas has a server make every event there is, and
 // holds what a webhook gets against the schema of its name, in which nothing but what
 // is named may stand.
-func TestWebhooksAreSentAsTheDocumentSays(t *testing.T) {
+func TestWebhookSchemas(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, everyEventFits)
 }
 
 func everyEventFits(t *testing.T) {
 	cfg := captured()
-	cfg.Enforce = true
-	r := newReal(t, cfg)
+	cfg.EnforceGuardrails = true
+	r := newTestAPI(t, cfg)
 	hook := r.hears(r.full)
-	r.liveThrough()
+	r.emitEveryEvent()
 	left := map[string]bool{}
 	for name := range shown(t).Webhooks {
 		left[name] = true
@@ -194,7 +194,7 @@ func everyEventFits(t *testing.T) {
 		t.Errorf("never sent: %v", slices.Sorted(maps.Keys(left)))
 	}
 	// The other reason for a pause takes a relay that refuses a domain for a while.
-	rest := reputation.RestData{TeamID: app.NewID(), Status: reputation.GuardrailPaused, Domain: "example.com", Region: "us-east-1", Reason: "not verified",
+	rest := reputation.BreakerData{TeamID: app.NewID(), Status: reputation.GuardrailPaused, Domain: "example.com", Region: "us-east-1", Reason: "not verified",
 		ReplyCode: 554, EnhancedCode: "5.7.1", NextAttemptAt: "2026-08-01T09:30:00.000Z"}
 	raw, err := json.Marshal(map[string]any{"type": webhook.DeliverabilityPaused, "created_at": "2026-08-01T09:30:00.000Z", "data": rest})
 	var event map[string]any
@@ -218,7 +218,7 @@ func spent(t *testing.T) []map[string]any {
 	t.Helper()
 	cfg := captured()
 	cfg.Cloud = true
-	r := newReal(t, cfg)
+	r := newTestAPI(t, cfg)
 	r.domain(r.team.ID, "example.com", true)
 	if _, err := r.server.Teams.SetPlan(t.Context(), r.team.ID, plan.Input{Name: plan.Scale, Included: 10, Overage: true}); err != nil {
 		t.Fatal(err)
@@ -273,8 +273,8 @@ func (r *real) made(key, target, body string) string {
 	return thing.ID
 }
 
-// liveThrough has happen to a team whatever events tell of.
-func (r *real) liveThrough() {
+// emitEveryEvent has happen to a team whatever events tell of.
+func (r *real) emitEveryEvent() {
 	do := func(method, target, body string) {
 		r.t.Helper()
 		if w := r.as(r.full, method, target, body); w.Code >= 300 {

@@ -246,7 +246,7 @@ func (r domainRoutes) verifyDomain(ctx context.Context, key *app.Key, in *Domain
 }
 
 func (r domainRoutes) rotateKey(ctx context.Context, key *app.Key, in *DomainPath) (*domainOutput, error) {
-	d, err := r.service.RotateKeyOf(ctx, key, in.ID)
+	d, err := r.service.RotateDKIMByID(ctx, key, in.ID)
 	if err != nil {
 		return nil, err
 	}

@@ -34,13 +34,13 @@ type domainAnswer struct {
 	Data              []domainAnswer
 }
 
-// dnsBook is a DNS that tests write.
-type dnsBook struct {
+// fakeDNS is a DNS that tests write.
+type fakeDNS struct {
 	mu      sync.Mutex
 	records map[string]string
 }
 
-func (b *dnsBook) lookup(_ context.Context, name string, t app.DNSType) (app.DNSAnswer, error) {
+func (b *fakeDNS) lookup(_ context.Context, name string, t app.DNSType) (app.DNSAnswer, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	answer := app.DNSAnswer{NameExists: true}
@@ -50,7 +50,7 @@ func (b *dnsBook) lookup(_ context.Context, name string, t app.DNSType) (app.DNS
 	return answer, nil
 }
 
-func (b *dnsBook) publish(records []app.DNSRecord) {
+func (b *fakeDNS) publish(records []app.DNSRecord) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, r := range records {
@@ -58,26 +58,26 @@ func (b *dnsBook) publish(records []app.DNSRecord) {
 	}
 }
 
-// domainBench is a real server with two regions and a DNS.
-type domainBench struct {
+// domainAPI is a real server with two regions and a DNS.
+type domainAPI struct {
 	*real
-	dns *dnsBook
+	dns *fakeDNS
 }
 
-func newDomains(t *testing.T) *domainBench {
+func newDomains(t *testing.T) *domainAPI {
 	t.Helper()
-	d := &domainBench{dns: &dnsBook{records: map[string]string{}}}
+	d := &domainAPI{dns: &fakeDNS{records: map[string]string{}}}
 	cfg := relayed()
 	second := cfg.Routes[0]
 	second.Relay.Region = "eu-west-1"
 	cfg.Routes = append(cfg.Routes, second)
 	cfg.Resolver = d.dns.lookup
-	d.real = newReal(t, cfg)
+	d.real = newTestAPI(t, cfg)
 	return d
 }
 
 // want makes a request that must succeed with that status.
-func (d *domainBench) want(status int, method, target, body string) (got domainAnswer) {
+func (d *domainAPI) want(status int, method, target, body string) (got domainAnswer) {
 	d.t.Helper()
 	w := d.as(d.full, method, target, body)
 	wantStatus(d.t, w, status)
@@ -87,7 +87,7 @@ func (d *domainBench) want(status int, method, target, body string) (got domainA
 	return got
 }
 
-func TestADomainThroughItsRoutes(t *testing.T) {
+func TestDomain(t *testing.T) {
 	t.Parallel()
 	d := newDomains(t)
 	made := d.want(201, "POST", "/domains", `{"name":"Bücher.Example","region":null,"custom_return_path":"","capabilities":{"sending":"enabled","receiving":"disabled"},"tls":""}`)
@@ -136,7 +136,7 @@ func TestADomainThroughItsRoutes(t *testing.T) {
 	wantError(t, d.as(d.full, "POST", "/emails", sendFrom("a@bücher.example")), 422, app.CodeValidation, "`mailer domains add xn--bcher-kva.example`")
 }
 
-func TestTheNextKeyOfADomainSignsOnceItsRecordIsFound(t *testing.T) {
+func TestRotateDKIMKey(t *testing.T) {
 	t.Parallel()
 	d := newDomains(t)
 	made := d.want(201, "POST", "/domains", `{"name":"acme.test"}`)
@@ -170,7 +170,7 @@ func TestTheNextKeyOfADomainSignsOnceItsRecordIsFound(t *testing.T) {
 	wantError(t, d.as(foreign, "POST", at+"/dkim/rotate", ""), 404, app.CodeNotFound, "domain")
 }
 
-func TestAChangeOfADomain(t *testing.T) {
+func TestUpdateDomain(t *testing.T) {
 	t.Parallel()
 	d := newDomains(t)
 	id := d.want(201, "POST", "/domains", `{"name":"acme.test"}`).ID
@@ -198,7 +198,7 @@ func TestAChangeOfADomain(t *testing.T) {
 	}
 }
 
-func TestWhatADomainMayNotBe(t *testing.T) {
+func TestDomainFieldErrors(t *testing.T) {
 	t.Parallel()
 	d := newDomains(t)
 	id := d.want(201, "POST", "/domains", `{"name":"acme.test"}`).ID
@@ -242,9 +242,9 @@ func TestWhatADomainMayNotBe(t *testing.T) {
 	}
 }
 
-// TestTheDocumentListsTheRegions: a caller chooses among those of this server, also after
+// TestDocumentListsRegions: a caller chooses among those of this server, also after
 // the operator added one.
-func TestTheDocumentListsTheRegions(t *testing.T) {
+func TestDocumentListsRegions(t *testing.T) {
 	t.Parallel()
 	d := newDomains(t)
 	handler := New(d.cfg) // makes the document when it is asked for
@@ -285,13 +285,13 @@ func TestTheDocumentListsTheRegions(t *testing.T) {
 		}
 	}
 	check("[us-east-1 eu-west-1]")
-	now := d.server.Settings.Outlets()
+	now := d.server.Settings.Relays()
 	now.Regions = append(slices.Clone(now.Regions), base.Region{Name: "sa-east-1"}) // as after mailer relays add
-	d.server.Settings.SetOutlets(now)
+	d.server.Settings.SetRelays(now)
 	check("[us-east-1 eu-west-1 sa-east-1]")
 }
 
-func TestMembersReadDomainsAndDontChangeThem(t *testing.T) {
+func TestMembersOnlyReadDomains(t *testing.T) {
 	t.Parallel()
 	d := newDomains(t)
 	id := d.want(201, "POST", "/domains", `{"name":"acme.test"}`).ID
@@ -323,7 +323,7 @@ func TestMembersReadDomainsAndDontChangeThem(t *testing.T) {
 	}
 }
 
-func TestDomainsOfOtherTeamsAreNotFound(t *testing.T) {
+func TestForeignDomainIsNotFound(t *testing.T) {
 	t.Parallel()
 	d := newDomains(t)
 	id := d.want(201, "POST", "/domains", `{"name":"acme.test"}`).ID

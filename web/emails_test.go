@@ -26,9 +26,9 @@ type emailTimes struct {
 	Data      []emailTimes
 }
 
-func TestAnEmailIsListedReadAndFollowed(t *testing.T) {
+func TestEmail(t *testing.T) {
 	t.Parallel()
-	r := newReal(t, captured())
+	r := newTestAPI(t, captured())
 	at := time.Now().Add(48 * time.Hour)
 	id := r.send(r.full, `{"from":"\"Doe, Jane\" <jane@example.com>","to":["a@example.org","Bo <b@example.org>"],"cc":"c@example.org","subject":"Hello","html":"<p>hi</p>","text":"",
 		"tags":[{"name":"a","value":"b"}],"headers":{"X-A":"1"},"attachments":[{"filename":"a.txt","content":"aGk="}],"scheduled_at":"`+at.In(time.FixedZone("", 3600)).Format(time.RFC3339Nano)+`"}`)
@@ -79,10 +79,10 @@ func TestAnEmailIsListedReadAndFollowed(t *testing.T) {
 	}
 }
 
-func TestTheRawMessageIsAnswered(t *testing.T) {
+func TestRawMessage(t *testing.T) {
 	t.Parallel()
-	r := newReal(t, captured())
-	id := r.send(r.full, goodSend)
+	r := newTestAPI(t, captured())
+	id := r.send(r.full, validSend)
 	w := r.eventually(r.full, "/emails/"+id+"/raw", "DKIM-Signature")
 	var raw map[string]string
 	if err := json.Unmarshal(w.Body.Bytes(), &raw); err != nil || len(raw) != 4 || raw["raw"] != raw["message"] || raw["object"] != "email_raw" || raw["id"] != id ||
@@ -92,9 +92,9 @@ func TestTheRawMessageIsAnswered(t *testing.T) {
 	wantError(t, r.as(r.full, "GET", "/emails/"+unknownID+"/raw", ""), 404, app.CodeNotFound)
 }
 
-func TestAnAttachmentIsDownloadedByItsLinkAlone(t *testing.T) {
+func TestAttachmentDownloadNeedsLink(t *testing.T) {
 	t.Parallel()
-	r := newReal(t, captured())
+	r := newTestAPI(t, captured())
 	id := r.send(r.full, member(`"attachments":[{"filename":"grüße.html","content":"PGI+aGk8L2I+","content_type":"text/html"}]`))
 	at := "/emails/" + id + "/attachments"
 	file := r.page(r.full, at).Data[0].ID
@@ -125,9 +125,9 @@ func TestAnAttachmentIsDownloadedByItsLinkAlone(t *testing.T) {
 	wantError(t, r.do("GET", "/attachments/forged", ""), 404, app.CodeNotFound)
 }
 
-func TestRealFromDomainMustBeVerified(t *testing.T) {
+func TestFromDomainMustBeVerified(t *testing.T) {
 	t.Parallel()
-	r := newReal(t, relayed())
+	r := newTestAPI(t, relayed())
 	other, otherKey := r.newTeam("Other")
 	r.domain(r.team.ID, "ok.example.com", true)
 	r.domain(r.team.ID, "new.example.com", false)
@@ -148,12 +148,12 @@ func TestRealFromDomainMustBeVerified(t *testing.T) {
 	wantError(t, r.as(r.full, "GET", "/emails/"+id+"/raw", ""), 404, app.CodeNotFound)
 }
 
-func TestRealBodies(t *testing.T) {
+func TestSendBodies(t *testing.T) {
 	t.Parallel()
 	const most = 1000
 	cfg := captured()
 	cfg.MaxAttachments = most
-	r := newReal(t, cfg, func(_ *Config, l *rest.Limits) { l.Body = 64 << 10 })
+	r := newTestAPI(t, cfg, func(_ *Config, l *rest.Limits) { l.Body = 64 << 10 })
 	files := func(sizes ...int) string {
 		var items []string
 		for _, n := range sizes {
@@ -170,7 +170,7 @@ func TestRealBodies(t *testing.T) {
 		{"empty", "", 400, app.CodeInvalidPayload, "body"},
 		{"cut off", `{"from":"a@example.com",`, 400, app.CodeInvalidPayload, "JSON"},
 		{"not JSON", `from=a@example.com`, 400, app.CodeInvalidPayload, "JSON"},
-		{"two objects", goodSend + goodSend, 400, app.CodeInvalidPayload, "JSON"},
+		{"two objects", validSend + validSend, 400, app.CodeInvalidPayload, "JSON"},
 		{"unknown field", member(`"colour":"red"`), 422, app.CodeValidation, "`colour`"},
 		{"unknown field inside", member(`"tags":[{"name":"a","value":"b","x":1}]`), 422, app.CodeValidation, "`tags[0].x`"},
 		{"no from", `{"to":"b@example.org","subject":"s","text":"x"}`, 422, app.CodeValidation, "`from`"},
@@ -192,9 +192,9 @@ func TestRealBodies(t *testing.T) {
 	}
 }
 
-func TestRealForeignAndUnknownIDsAreNotFound(t *testing.T) {
+func TestForeignEmailIsNotFound(t *testing.T) {
 	t.Parallel()
-	r := newReal(t, captured())
+	r := newTestAPI(t, captured())
 	_, otherKey := r.newTeam("Other")
 	id := r.send(r.full, member(`"attachments":[{"filename":"a.txt","content":"aGk="}]`))
 	r.eventually(r.full, "/emails/"+id+"/raw", "DKIM-Signature")
@@ -232,9 +232,9 @@ func TestRealForeignAndUnknownIDsAreNotFound(t *testing.T) {
 	wantError(t, r.as(otherKey, "GET", "/emails?after="+id, ""), 422, app.CodeValidation, "`after`")
 }
 
-func TestRealAttachmentsDownload(t *testing.T) {
+func TestAttachmentDownload(t *testing.T) {
 	t.Parallel()
-	r := newReal(t, captured())
+	r := newTestAPI(t, captured())
 	content := bytes.Repeat([]byte{0, 1, 255, '\n'}, 1000)
 	id := r.send(r.full, member(`"attachments":[{"filename":"a.bin","content":"`+base64.StdEncoding.EncodeToString(content)+`"}]`))
 	link := strings.TrimPrefix(r.page(r.full, "/emails/"+id+"/attachments").Data[0].DownloadURL, "https://mail.example.com")
@@ -255,24 +255,24 @@ func TestRealAttachmentsDownload(t *testing.T) {
 	}
 }
 
-func TestRealIdempotency(t *testing.T) {
+func TestIdempotency(t *testing.T) {
 	t.Parallel()
-	r := newReal(t, captured())
+	r := newTestAPI(t, captured())
 	_, otherKey := r.newTeam("Other")
 	const key = "Idempotency-Key: order-7"
 	wantError(t, r.as(r.full, "POST", "/emails", `{"from":"nobody"}`, key), 422, app.CodeValidation)
-	first := r.send(r.full, goodSend, key)
-	if again := r.send(r.full, goodSend, key); again != first {
+	first := r.send(r.full, validSend, key)
+	if again := r.send(r.full, validSend, key); again != first {
 		t.Errorf("the repeated send is %s, not %s", again, first)
 	}
 	wantError(t, r.as(r.full, "POST", "/emails", member(`"cc":"c@example.org"`), key), 409, app.CodeInvalidIdempotent)
-	if r.send(r.full, goodSend) == first || r.send(otherKey, goodSend, key) == first {
+	if r.send(r.full, validSend) == first || r.send(otherKey, validSend, key) == first {
 		t.Error("another send has the same answer")
 	}
 	for _, bad := range []string{"", strings.Repeat("k", 257)} {
-		wantError(t, r.as(r.full, "POST", "/emails", goodSend, "Idempotency-Key: "+bad), 400, app.CodeInvalidIdempotencyKey)
+		wantError(t, r.as(r.full, "POST", "/emails", validSend, "Idempotency-Key: "+bad), 400, app.CodeInvalidIdempotencyKey)
 	}
-	r.send(r.full, goodSend, "Idempotency-Key: "+strings.Repeat("k", 256))
+	r.send(r.full, validSend, "Idempotency-Key: "+strings.Repeat("k", 256))
 	if p := r.page(r.full, "/emails"); len(p.Data) != 3 {
 		t.Errorf("%d emails, want 3", len(p.Data))
 	}
@@ -287,9 +287,9 @@ type verdictAnswer struct {
 	}
 }
 
-func TestAnEmailIsAnsweredWithItsVerdict(t *testing.T) {
+func TestEmailVerdict(t *testing.T) {
 	t.Parallel()
-	a := newPeople(t)
+	a := newAudienceAPI(t)
 	other, strangers := a.newTeam("Strangers")
 	a.contactOf(other.ID, "c0@example.org")
 	get := func(id string) verdictAnswer {
@@ -329,11 +329,11 @@ func TestAnEmailIsAnsweredWithItsVerdict(t *testing.T) {
 	}
 }
 
-// TestRealSendsAtTheAddressOfResendsFirstClients: programs with the Node client before
+// TestSendAtLegacyPath: programs with the Node client before
 // 1.0 post what it makes of its arguments to /email.
-func TestRealSendsAtTheAddressOfResendsFirstClients(t *testing.T) {
+func TestSendAtLegacyPath(t *testing.T) {
 	t.Parallel()
-	r := newReal(t, captured())
+	r := newTestAPI(t, captured())
 	sending := r.key(r.team.ID, app.KeyInput{Permission: app.SendingAccess})
 	const mail = `{"from":"Shop <shop@example.com>","to":"b@example.org","subject":"old","html":"<p>Hi</p>"}`
 	id := decoded[struct{ ID string }](t, r.do("POST", "/email", mail, "Authorization: Bearer "+sending, "Idempotency-Key: one")).ID

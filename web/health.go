@@ -38,7 +38,7 @@ type healthRoutes struct {
 
 // Add adds the routes to a handler. Monitors ask by HEAD too.
 func (r healthRoutes) Add(h *rest.Handler) {
-	rt := rest.Route{Quiet: true, AnyName: true} // whoever balances load asks by a name of his own
+	rt := rest.Route{Quiet: true, AnyHost: true} // whoever balances load asks by a name of his own
 	for method, id := range map[string]string{http.MethodGet: "get-", http.MethodHead: "head-"} {
 		rest.RegisterPublic(h, rt, huma.Operation{
 			OperationID: id + "health", Method: method, Path: "/healthz",
@@ -67,5 +67,5 @@ func (r healthRoutes) readiness(context.Context, *struct{}) (*readinessOutput, e
 	if len(withKey) > 0 {
 		return nil, rest.NewError(app.CodeServiceUnavailable, "Requests are refused, since there is no room for more "+strings.Join(withKey, " and "))
 	}
-	return &readinessOutput{readiness{"ready", others, r.service.Relay(), r.service.Beside()}}, nil
+	return &readinessOutput{readiness{"ready", others, r.service.RelayMode(), r.service.Following()}}, nil
 }

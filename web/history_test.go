@@ -52,9 +52,9 @@ func (a *people) history(contact string, limit int) (subjects []string) {
 	return nil
 }
 
-func TestAllThatAContactGotIsListed(t *testing.T) {
+func TestContactHistory(t *testing.T) {
 	t.Parallel()
-	a := newPeople(t)
+	a := newAudienceAPI(t)
 	other, strangers := a.newTeam("Strangers")
 	a.contactOf(other.ID, "c1@example.org")
 	first := a.mailTo(a.full, "one", `"c1@example.org"`)

@@ -87,7 +87,7 @@ func file(name, contentType string) []map[string]string {
 // that name the field, or it goes out in one well-formed message.
 func TestHostileValues(t *testing.T) {
 	t.Parallel()
-	r := newReal(t, captured())
+	r := newTestAPI(t, captured())
 	d := r.domain(r.team.ID, "example.com", true)
 	type email struct{ place, body string }
 	sent := map[string]email{} // by id
@@ -255,8 +255,8 @@ func readParts(contentType string, body io.Reader) error {
 	}
 }
 
-// TestFaultsAreSeen: the check above can fail.
-func TestFaultsAreSeen(t *testing.T) {
+// TestFaultsAreFound: the check above can fail.
+func TestFaultsAreFound(t *testing.T) {
 	t.Parallel()
 	const good = "DKIM-Signature: x\r\nDate: Mon, 17 Aug 2026 12:00:00 +0000\r\nFrom: a@example.com\r\nTo: b@example.org\r\nSubject: s\r\n" +
 		"Message-ID: <x@example.com>\r\nMIME-Version: 1.0\r\nX-Mailer-Email-ID: x\r\nContent-Type: text/plain\r\n\r\nx\r\n"
@@ -276,9 +276,9 @@ func TestFaultsAreSeen(t *testing.T) {
 	}
 }
 
-func TestHostileTextComesBackAsItWas(t *testing.T) {
+func TestHostileTextRoundTrip(t *testing.T) {
 	t.Parallel()
-	r := newReal(t, captured())
+	r := newTestAPI(t, captured())
 	for _, text := range []string{"line\n.\n..\nFrom me\n", "a\r\nb\rc\n", strings.Repeat("long ", 1000), "Grüße 漢字 🙂\t=20", " lead and trail \n\n"} {
 		body, err := json.Marshal(map[string]string{"from": "a@example.com", "to": "b@example.org", "subject": "s", "text": text})
 		if err != nil {
@@ -294,7 +294,7 @@ func TestHostileTextComesBackAsItWas(t *testing.T) {
 	invalid := append([]byte(`{"from":"a@example.com","to":"b@example.org","subject":"`), 0xff, 0xfe)
 	wantError(t, r.as(r.full, "POST", "/emails", string(append(invalid, []byte(`","text":"x"}`)...))), 400, app.CodeInvalidPayload)
 	var half struct{ Subject string }
-	id := r.send(r.full, string(bytes.ReplaceAll([]byte(goodSend), []byte("Hi"), []byte(`Hi \ud83d`)))) // an emoji that was cut in two
+	id := r.send(r.full, string(bytes.ReplaceAll([]byte(validSend), []byte("Hi"), []byte(`Hi \ud83d`)))) // an emoji that was cut in two
 	if w := r.as(r.full, "GET", "/emails/"+id, ""); json.Unmarshal(w.Body.Bytes(), &half) != nil || half.Subject != "Hi \ufffd" {
 		t.Errorf("%s", w.Body)
 	}

@@ -37,7 +37,7 @@ func (r *real) standing(addresses ...string) (out string) {
 	return strings.TrimSpace(out)
 }
 
-func TestFilesOfEachServiceAreImported(t *testing.T) {
+func TestImportPresets(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ preset, file, counts, standing string }{
 		{"mailchimp", apptest.Zip(t, "subscribed_x.csv", "Email Address,First Name,CITY,LEID,EUID,TAGS\na@example.org,Ann,Riga,1,2,\"\"\"VIP\"\"\"\n",
@@ -51,7 +51,7 @@ func TestFilesOfEachServiceAreImported(t *testing.T) {
 		{"listmonk", "uuid,email,name,attributes,status,lists\n1,a@example.org,Ann,\"{\"\"city\"\":\"\"Riga\"\"}\",enabled,VIP\n2,b@example.org,,{},disabled,\n3,c@example.org,,{},blocklisted,\n", "3=3+0+0+0", "in out out/unsubscribe"},
 	} {
 		t.Run(tt.preset, func(t *testing.T) {
-			r := newReal(t, captured())
+			r := newTestAPI(t, captured())
 			body, header := form(t, field{"file", tt.file})
 			w := r.as(r.full, "POST", "/contacts/imports?preset="+tt.preset, body, header)
 			wantStatus(t, w, 201)
@@ -74,9 +74,9 @@ func TestFilesOfEachServiceAreImported(t *testing.T) {
 	}
 }
 
-func TestAPresetIsToldOnce(t *testing.T) {
+func TestPresetIsGivenOnce(t *testing.T) {
 	t.Parallel()
-	r := newReal(t, captured())
+	r := newTestAPI(t, captured())
 	file := csvFile("Subscriber", "a@example.org")
 	if a := r.imported(file, field{"preset", "mailerlite"}); a.counts() != "1=1+0+0+0" {
 		t.Error(a.counts())
@@ -90,10 +90,10 @@ func TestAPresetIsToldOnce(t *testing.T) {
 	wantError(t, r.as(r.full, "POST", "/contacts/imports?preset=odd", body, header), 422, app.CodeValidation, "preset")
 }
 
-// TestErrorsOfAnArchiveNameItsFiles: a line alone would not tell where.
-func TestErrorsOfAnArchiveNameItsFiles(t *testing.T) {
+// TestArchiveErrorsNameFile: a line alone would not tell where.
+func TestArchiveErrorsNameFile(t *testing.T) {
 	t.Parallel()
-	r := newReal(t, captured())
+	r := newTestAPI(t, captured())
 	file := apptest.Zip(t, "folder/b.csv", "email\nnobody\n", "a.csv", "email\na@example.org\n\"b@example.org\n")
 	a := r.imported(field{"file", file})
 	if a.Status != "completed" || a.counts() != "3=1+0+0+2" ||
@@ -102,9 +102,9 @@ func TestErrorsOfAnArchiveNameItsFiles(t *testing.T) {
 	}
 }
 
-func TestAFileMayBeLargerThanARequest(t *testing.T) {
+func TestImportLargerThanRequestLimit(t *testing.T) {
 	t.Parallel()
-	r := newReal(t, captured(), func(_ *Config, l *rest.Limits) { l.Body = 64 << 10 })
+	r := newTestAPI(t, captured(), func(_ *Config, l *rest.Limits) { l.Body = 64 << 10 })
 	row := "a@example.org," + strings.Repeat("x", 900) + "\n"
 	a := r.imported(field{"file", "email,note\n" + strings.Repeat(row, (1<<20)/len(row))})
 	if a.Status != "completed" || a.Counts.Created != 1 || a.Counts.Failed != 0 {

@@ -138,9 +138,9 @@ func (r *real) topic(teamID string) string {
 	return topic.ID
 }
 
-func TestAnImportMakesContactsOfRows(t *testing.T) {
+func TestImport(t *testing.T) {
 	t.Parallel()
-	r := newReal(t, captured())
+	r := newTestAPI(t, captured())
 	a := r.imported(csvFile("\ufeffE-Mail,First Name,surname,Unsubscribed,Plan,Größe,名前,",
 		"Ann@Example.org,Ann,Lee,yes,pro,1.5,x,", "", `"bob@example.org", "Bob ""B""",,0,,,,`, ",,,,,,,"))
 	if a.Status != "completed" || a.counts() != "2=2+0+0+0" || a.Error != nil || a.Errors == nil || a.CreatedAt == "" {
@@ -166,9 +166,9 @@ func TestAnImportMakesContactsOfRows(t *testing.T) {
 	}
 }
 
-func TestAnImportTakesOnlyWhatTheColumnMapNames(t *testing.T) {
+func TestImportColumnMap(t *testing.T) {
 	t.Parallel()
-	r := newReal(t, captured())
+	r := newTestAPI(t, captured())
 	r.write(func(tx *db.Tx) error {
 		return tx.InsertProperty(&app.Property{ID: app.NewID(), TeamID: r.team.ID, Key: "age", Type: app.NumberProperty, CreatedAt: time.Now()})
 	})
@@ -183,11 +183,11 @@ func TestAnImportTakesOnlyWhatTheColumnMapNames(t *testing.T) {
 	}
 }
 
-func TestAnImportSkipsOrMergesWhatIsThere(t *testing.T) {
+func TestImportOnConflict(t *testing.T) {
 	t.Parallel()
-	r := newReal(t, captured())
+	r := newTestAPI(t, captured())
 	hook := webhook.Input{Endpoint: "https://hooks.example.com", Events: webhook.EventNames()}
-	if _, err := r.server.Events.CreateWebhook(t.Context(), &app.Key{TeamID: r.team.ID}, hook); err != nil {
+	if _, err := r.server.Webhooks.CreateWebhook(t.Context(), &app.Key{TeamID: r.team.ID}, hook); err != nil {
 		t.Fatal(err)
 	}
 	segment, topic := r.segment(r.team.ID), r.topic(r.team.ID)
@@ -234,9 +234,9 @@ func TestAnImportSkipsOrMergesWhatIsThere(t *testing.T) {
 	})
 }
 
-func TestARowThatCantBeTakenIsAnErrorThatRepeatsNothingOfIt(t *testing.T) {
+func TestImportRowErrors(t *testing.T) {
 	t.Parallel()
-	r := newReal(t, captured())
+	r := newTestAPI(t, captured())
 	long := strings.Repeat("secret", 200)
 	a := r.imported(csvFile("email,first_name,unsubscribed,\"pl\"\"an\",x@y.z",
 		"secret,a,,,", ",secret,,,", "secret@example.org,\"sec\nret\",,,", "secret@example.org,,maybe-secret,,", "secret@example.org,,,"+long+",",
@@ -257,9 +257,9 @@ func TestARowThatCantBeTakenIsAnErrorThatRepeatsNothingOfIt(t *testing.T) {
 	}
 }
 
-func TestAFileThatCantBeReadFurtherFailsTheImportThere(t *testing.T) {
+func TestUnreadableImportFails(t *testing.T) {
 	t.Parallel()
-	r := newReal(t, captured())
+	r := newTestAPI(t, captured())
 	a := r.imported(csvFile("email", "a@example.org", "nobody", `"b@example.org`, "c@example.org"))
 	if a.Status != "failed" || a.counts() != "2=1+0+0+1" || a.Error == nil || *a.Error != "Line 4: a value in double quotes has no proper end" || a.CompletedAt == nil {
 		t.Errorf("%+v %s", a, *a.Error)
@@ -271,9 +271,9 @@ func TestAFileThatCantBeReadFurtherFailsTheImportThere(t *testing.T) {
 	r.contact("b@example.org")
 }
 
-func TestAnImportReSubscribesNobody(t *testing.T) {
+func TestImportResubscribesNobody(t *testing.T) {
 	t.Parallel()
-	r := newReal(t, captured())
+	r := newTestAPI(t, captured())
 	topic := r.topic(r.team.ID)
 	opt := func(choice string) field {
 		return field{"topics", `[{"id":"` + topic + `","subscription":"` + choice + `"}]`}
@@ -310,9 +310,9 @@ func TestAnImportReSubscribesNobody(t *testing.T) {
 	want("b@example.org", true, app.OptOut)
 }
 
-func TestAnImportIsDeletedByItsTeamAlone(t *testing.T) {
+func TestDeleteImport(t *testing.T) {
 	t.Parallel()
-	r := newReal(t, captured())
+	r := newTestAPI(t, captured())
 	_, stranger := r.newTeam("Other")
 	i := r.imported(csvFile("email", "a@example.org", "nobody"))
 	path := "/contacts/imports/" + i.ID
@@ -329,11 +329,11 @@ func TestAnImportIsDeletedByItsTeamAlone(t *testing.T) {
 	r.contact("a@example.org")
 }
 
-func TestTheEleventhFileIsRefusedUnread(t *testing.T) {
+func TestImportQueueLimit(t *testing.T) {
 	t.Parallel()
-	r := newReal(t, captured())
+	r := newTestAPI(t, captured())
 	r.write(func(tx *db.Tx) error {
-		for range contactfile.MaxWaiting { // that arrive, which no worker takes
+		for range contactfile.MaxUnfinished { // that arrive, which no worker takes
 			if err := tx.InsertImport(&contactfile.Import{ID: app.NewID(), TeamID: r.team.ID, CreatedAt: tx.Now}); err != nil {
 				return err
 			}

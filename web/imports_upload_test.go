@@ -35,9 +35,9 @@ func (r *real) stored(status contactfile.Status) (n int) {
 	return n
 }
 
-func TestAnImportThatIsRefusedLeavesNothing(t *testing.T) {
+func TestRefusedImportLeavesNothing(t *testing.T) {
 	t.Parallel()
-	r := newReal(t, captured())
+	r := newTestAPI(t, captured())
 	other, _ := r.newTeam("Other")
 	segment, foreignSegment, foreignTopic := r.segment(r.team.ID), r.segment(other.ID), r.topic(other.ID)
 	good := csvFile("email,name", "a@example.org,x")
@@ -125,9 +125,9 @@ func TestAnImportThatIsRefusedLeavesNothing(t *testing.T) {
 	}
 }
 
-func TestAnEmptyFieldOfAFormIsAbsent(t *testing.T) {
+func TestEmptyFormField(t *testing.T) {
 	t.Parallel()
-	r := newReal(t, captured())
+	r := newTestAPI(t, captured())
 	for _, empty := range []string{"", " ", "null", "[]"} {
 		fields := []field{{"segments", empty}, {"topics", empty}, csvFile("email", "a@example.org")}
 		if empty != "[]" {
@@ -139,9 +139,9 @@ func TestAnEmptyFieldOfAFormIsAbsent(t *testing.T) {
 	}
 }
 
-func TestImportsAreTheTeamsOwnAndListedByStatus(t *testing.T) {
+func TestListImports(t *testing.T) {
 	t.Parallel()
-	r := newReal(t, captured())
+	r := newTestAPI(t, captured())
 	_, foreign := r.newTeam("Other")
 	var all []string
 	for range 3 {
@@ -179,10 +179,10 @@ func TestImportsAreTheTeamsOwnAndListedByStatus(t *testing.T) {
 	}
 }
 
-func TestAnUploadIsBoundedAndNeedsAKeyFirst(t *testing.T) {
+func TestUploadLimits(t *testing.T) {
 	t.Parallel()
 	const most = 300 << 10
-	r := newReal(t, captured(), func(_ *Config, l *rest.Limits) { l.Upload = most })
+	r := newTestAPI(t, captured(), func(_ *Config, l *rest.Limits) { l.Upload = most })
 	large := csvFile("email", strings.Repeat("nobody\n", most/7))
 	wantError(t, r.upload(r.full, large), 413, app.CodePayloadTooLarge)
 	body, header := form(t, large)
@@ -212,9 +212,9 @@ func TestAnUploadIsBoundedAndNeedsAKeyFirst(t *testing.T) {
 	wantError(t, r.as(r.full, "POST", "/contacts/imports", huge, "Content-Type: multipart/form-data; boundary=x"), 400, app.CodeInvalidPayload)
 }
 
-func TestAnUploadThatStopsIsCut(t *testing.T) {
+func TestStalledUploadIsCut(t *testing.T) {
 	t.Parallel()
-	r := newReal(t, captured(), func(_ *Config, l *rest.Limits) { l.Stall = 50 * time.Millisecond })
+	r := newTestAPI(t, captured(), func(_ *Config, l *rest.Limits) { l.Stall = 50 * time.Millisecond })
 	server := rest.NewServer(r.handler)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

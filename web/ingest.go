@@ -112,7 +112,7 @@ func (in *ingest) listed(_ context.Context, x *rest.Exchange, _ func(string) str
 
 // opens refuses what comes without the secret, before its body is read.
 func (in *ingest) opens(ctx context.Context, x *rest.Exchange, param func(string) string) error {
-	ok, err := in.service.OpensIngest(ctx, param("provider"), param("secret"))
+	ok, err := in.service.CheckIngestSecret(ctx, param("provider"), param("secret"))
 	if ok || err != nil {
 		return err
 	}

@@ -35,7 +35,7 @@ type amazon struct {
 	asked atomic.Int64
 }
 
-func newAmazon(t *testing.T) *amazon {
+func newFakeAmazon(t *testing.T) *amazon {
 	t.Helper()
 	key, err := rsa.GenerateKey(crand.Reader, 2048)
 	if err != nil {
@@ -76,16 +76,16 @@ func (a *amazon) envelope(t *testing.T, id, message string) string {
 	return string(b)
 }
 
-// TestRealEventsOfSESCountOnceInAnyOrder sends genuine events several times and
+// TestSESEventsCountOnce sends genuine events several times and
 // in random orders between forged ones.
-func TestRealEventsOfSESCountOnceInAnyOrder(t *testing.T) {
+func TestSESEventsCountOnce(t *testing.T) {
 	t.Parallel()
-	amazon := newAmazon(t)
+	amazon := newFakeAmazon(t)
 	receiver, err := sns.New([]string{sesTopic}, &http.Client{Transport: amazon})
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := newReal(t, relayed(), withSNS(receiver))
+	r := newTestAPI(t, relayed(), withSNS(receiver))
 	r.domain(r.team.ID, "example.com", true)
 	for range 10 {
 		address := app.NewID() + "@example.org"

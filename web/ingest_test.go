@@ -34,7 +34,7 @@ func withSNS(sns SNS) func(*Config, *rest.Limits) {
 // secret is that of a source; it has as many characters for one that has none.
 func (r *real) secret(source string) string {
 	r.t.Helper()
-	doors, err := r.server.Reports.IngestDoors(r.t.Context())
+	doors, err := r.server.ProviderEvents.IngestEndpoints(r.t.Context())
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -46,10 +46,10 @@ func (r *real) secret(source string) string {
 	return strings.Repeat("0", 32)
 }
 
-func TestRealEventsOfEveryProviderAreStoredBeforeTheAnswer(t *testing.T) {
+func TestProviderEventsAreStored(t *testing.T) {
 	testserver.BothEngines(t)
 	t.Parallel()
-	r := newReal(t, relayed())
+	r := newTestAPI(t, relayed())
 	r.domain(r.team.ID, "example.com", true)
 	for provider, body := range map[string]string{
 		"postmark": `{"RecordType":"Bounce","ID":42,"Type":"HardBounce","Details":"smtp;550 5.1.1 gone","Email":"postmark@example.org","Metadata":{"mailer-email-id":"ID"}}`,
@@ -80,9 +80,9 @@ func TestRealEventsOfEveryProviderAreStoredBeforeTheAnswer(t *testing.T) {
 	}
 }
 
-func TestRealWrongSecretsAreLikeUnknownAddresses(t *testing.T) {
+func TestIngestWrongSecret(t *testing.T) {
 	t.Parallel()
-	r := newReal(t, captured())
+	r := newTestAPI(t, captured())
 	good := r.secret("generic")
 	unknown := r.do("POST", "/ingest/nothing/here", "{}")
 	wantError(t, unknown, 404, app.CodeNotFound)
@@ -105,9 +105,9 @@ func TestRealWrongSecretsAreLikeUnknownAddresses(t *testing.T) {
 	}
 }
 
-func TestRealBadBodiesAreRefusedAndBounded(t *testing.T) {
+func TestIngestBadBodies(t *testing.T) {
 	t.Parallel()
-	r := newReal(t, captured())
+	r := newTestAPI(t, captured())
 	for _, provider := range app.FeedbackSources() {
 		path := "/ingest/" + provider + "/" + r.secret(provider)
 		wantError(t, r.do("POST", path, "x"), 400, app.CodeInvalidPayload)
@@ -117,7 +117,7 @@ func TestRealBadBodiesAreRefusedAndBounded(t *testing.T) {
 	wantError(t, r.do("POST", "/ingest/generic/"+r.secret("generic"), `[{"type":"delivered"}]`), 422, app.CodeValidation, "`[0].email_id`")
 }
 
-func TestMessagesOfSNSAreAnsweredByWhatTheyAre(t *testing.T) {
+func TestSNSMessages(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		sns    *fakeSNS
@@ -132,7 +132,7 @@ func TestMessagesOfSNSAreAnsweredByWhatTheyAre(t *testing.T) {
 		"trouble":   {&fakeSNS{err: errors.New("no route to Amazon")}, 503, app.CodeServiceUnavailable, "no route to Amazon"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := newReal(t, captured(), withSNS(tt.sns))
+			r := newTestAPI(t, captured(), withSNS(tt.sns))
 			w := r.do("POST", "/ingest/ses", "body", "Content-Type: text/plain; charset=UTF-8")
 			if tt.sns.body != "body" {
 				t.Errorf("body %q", tt.sns.body)
@@ -152,15 +152,15 @@ func TestMessagesOfSNSAreAnsweredByWhatTheyAre(t *testing.T) {
 	}
 }
 
-func TestWithoutATopicNothingOfSESIsBelieved(t *testing.T) {
+func TestSESNeedsTopic(t *testing.T) {
 	t.Parallel()
-	r := newReal(t, captured())
+	r := newTestAPI(t, captured())
 	wantError(t, r.do("POST", "/ingest/ses", "{}"), 403, app.CodeForbidden)
 }
 
-func TestRefusalsFloodNoLog(t *testing.T) {
+func TestIngestRefusalLogIsBounded(t *testing.T) {
 	t.Parallel()
-	r := newReal(t, captured())
+	r := newTestAPI(t, captured())
 	knock := func(n int) {
 		for range n {
 			wantStatus(t, r.do("POST", "/ingest/ses", "{}"), http.StatusForbidden)

@@ -39,9 +39,9 @@ const madeUp = `{"paths": {
 		{"type": "string", "format": "uuid"}]}}
 }}}}}`
 
-// TestEveryPlaceOfANewRouteIsFound proves that the walk through the document
+// TestSitesOfNewRouteAreFound proves that the walk through the document
 // misses no id, and fails for those that it can't try.
-func TestEveryPlaceOfANewRouteIsFound(t *testing.T) {
+func TestSitesOfNewRouteAreFound(t *testing.T) {
 	t.Parallel()
 	doc := readDocument(t, []byte(madeUp))
 	heard := &complaints{TB: t}

@@ -260,18 +260,18 @@ func (m *isolation) ask(key, method string, r request) (seen string, w *httptest
 	return fmt.Sprintf("%d\n%s\n%s", w.Code, strings.Join(lines, "\n"), body), w
 }
 
-// TestAnotherTeamsThingsAreAnsweredLikeMissingOnes walks the document: every
+// TestForeignIDsAnswerLikeMissing walks the document: every
 // route and method, every place that takes an id, every kind of key. What it
 // asks and where ids come from is read out of openapi.json, so a new route is
 // covered once it is there.
-func TestAnotherTeamsThingsAreAnsweredLikeMissingOnes(t *testing.T) {
+func TestForeignIDsAnswerLikeMissing(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []app.Compat{app.CompatStrict, app.CompatResend} {
-		t.Run(string(mode), func(t *testing.T) { newIsolation(t, mode).checkEveryPlace() })
+		t.Run(string(mode), func(t *testing.T) { newIsolation(t, mode).checkEverySite() })
 	}
 }
 
-func (m *isolation) checkEveryPlace() {
+func (m *isolation) checkEverySite() {
 	t := m.t
 	before := m.everything(m.theirs)
 	asked, owned := 0, 0
@@ -384,8 +384,8 @@ func (m *isolation) allPaths(of twinTeam, path string) (out []map[string]string)
 	return out
 }
 
-// TestNoListShowsWhatIsAnotherTeams reads all that each kind of key can read.
-func TestNoListShowsWhatIsAnotherTeams(t *testing.T) {
+// TestListsHoldOwnRowsOnly reads all that each kind of key can read.
+func TestListsHoldOwnRowsOnly(t *testing.T) {
 	testserver.BothEngines(t)
 	t.Parallel()
 	m := newIsolation(t, app.CompatStrict)

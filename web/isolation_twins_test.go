@@ -69,12 +69,12 @@ func (m *isolation) furnish(of twinTeam) {
 		patch("/templates/"+id, `{"subject":"TEAM anew"}`)
 	}
 	for i, role := range []app.Role{app.RoleOwner, app.RoleOwner, app.RoleMember, app.RoleMember} {
-		if _, _, err := m.server.People.CreateAccount(m.t.Context(), fmt.Sprintf("m%d@%s.example", i, of.name), of.team.ID, role, false); err != nil {
+		if _, _, err := m.server.Accounts.CreateAccount(m.t.Context(), fmt.Sprintf("m%d@%s.example", i, of.name), of.team.ID, role, false); err != nil {
 			m.t.Fatal(err)
 		}
 		post("/invitations", fmt.Sprintf(`{"email":"i%d@TEAM.example","role":"member"}`, i))
 	}
-	m.furnishMail(of, segment, post)
+	m.fillMail(of, segment, post)
 	patch("/broadcasts/"+m.find(of, "/broadcasts")[0].row["id"].(string), `{"subject":"TEAM anew"}`)
 	body, header := form(m.t, csvFile("email,first_name", "no address,"+of.name, "i@"+of.name+".example,I"))
 	imported := post("/contacts/imports", body, header)
@@ -83,9 +83,9 @@ func (m *isolation) furnish(of twinTeam) {
 	m.eventually(of.full, "/webhooks/"+hook+"/events/"+event+"/attempts", `"thanks`)
 }
 
-// furnishMail makes a team emails and broadcasts: sent ones, and as the newest
+// fillMail makes a team emails and broadcasts: sent ones, and as the newest
 // ones that can still be changed.
-func (m *isolation) furnishMail(of twinTeam, segment string, post func(target, body string, header ...string) string) {
+func (m *isolation) fillMail(of twinTeam, segment string, post func(target, body string, header ...string) string) {
 	m.t.Helper()
 	const send = `{"from":"a@TEAM.example","to":"b@TEAM.example","subject":"TEAM","text":"TEAM"`
 	sent := post("/emails", send+`,"attachments":[{"filename":"TEAM.txt","content":"aGk="}]}`)

@@ -28,9 +28,9 @@ func (r *real) asks(peer, said, token string) *httptest.ResponseRecorder {
 	return w
 }
 
-func TestAKeyIsRefusedFromAddressesThatAreNotItsOwn(t *testing.T) {
+func TestKeyAddressRestriction(t *testing.T) {
 	t.Parallel()
-	r := newReal(t, captured())
+	r := newTestAPI(t, captured())
 	k := r.create(r.full, `{"name":"office","allowed_ips":["198.51.100.7","10.1.2.3/8","2001:db8::/32"]}`)
 	for _, tt := range []struct {
 		peer, said string
@@ -66,9 +66,9 @@ func TestAKeyIsRefusedFromAddressesThatAreNotItsOwn(t *testing.T) {
 	}
 }
 
-func TestTheBoundsOfAKeyAreCheckedShownAndChanged(t *testing.T) {
+func TestKeyRestrictions(t *testing.T) {
 	t.Parallel()
-	r := newReal(t, captured(), func(*Config, *rest.Limits) {})
+	r := newTestAPI(t, captured(), func(*Config, *rest.Limits) {})
 	type row struct {
 		ID, Name   string
 		ExpiresAt  *string  `json:"expires_at"`

@@ -75,9 +75,9 @@ func (r *real) keyID(name string) string {
 	return ""
 }
 
-func TestRealKeysAreCreatedListedRenamedAndDeleted(t *testing.T) {
+func TestKeyRoutes(t *testing.T) {
 	t.Parallel()
-	r := newReal(t, captured())
+	r := newTestAPI(t, captured())
 	d := r.domain(r.team.ID, "example.com", true)
 	full := r.create(r.full, `{"name":"full"}`)
 	scoped := r.create(r.full, `{"name":"scoped","permission":"sending_access","domain_id":"`+strings.ToUpper(d.ID)+`","role":null}`)
@@ -113,9 +113,9 @@ func TestRealKeysAreCreatedListedRenamedAndDeleted(t *testing.T) {
 	wantError(t, r.as(full.Token, "GET", "/api-keys", ""), 401, app.CodeInvalidAPIKey)
 }
 
-func TestRealKeyFieldsAreChecked(t *testing.T) {
+func TestKeyFieldErrors(t *testing.T) {
 	t.Parallel()
-	r := newReal(t, captured())
+	r := newTestAPI(t, captured())
 	other, _ := r.newTeam("Other")
 	own, foreign := r.domain(r.team.ID, "example.com", true), r.domain(other.ID, "theirs.example", true)
 	sending := func(domainID string) string {
@@ -172,9 +172,9 @@ func TestRealKeyFieldsAreChecked(t *testing.T) {
 	r.wantPageErrors("/api-keys", all.ids()[0])
 }
 
-func TestRealKeysAreNotMadeOrChangedByThoseBelow(t *testing.T) {
+func TestKeysOfHigherRoles(t *testing.T) {
 	t.Parallel()
-	r := newReal(t, captured())
+	r := newTestAPI(t, captured())
 	tokens := map[app.Role]string{}
 	for _, role := range []app.Role{app.RoleOwner, app.RoleAdmin, app.RoleMember} {
 		tokens[role] = r.role(r.team.ID, role)
@@ -219,11 +219,11 @@ func TestRealKeysAreNotMadeOrChangedByThoseBelow(t *testing.T) {
 	wantError(t, r.as(tokens[app.RoleAdmin], "GET", "/emails", ""), 401, app.CodeInvalidAPIKey)
 }
 
-// TestRealRolesOnEveryRoute asks each route that is served: members read domains,
+// TestRolesOnEveryRoute asks each route that is served: members read domains,
 // webhooks and keys, and change all else.
-func TestRealRolesOnEveryRoute(t *testing.T) {
+func TestRolesOnEveryRoute(t *testing.T) {
 	t.Parallel()
-	r := newReal(t, captured())
+	r := newTestAPI(t, captured())
 	admin, member := r.role(r.team.ID, app.RoleAdmin), r.role(r.team.ID, app.RoleMember)
 	refused := 0
 	for _, op := range r.operations(unknownID, unknownID) {
@@ -249,9 +249,9 @@ func TestRealRolesOnEveryRoute(t *testing.T) {
 	}
 }
 
-func TestRealARevokedKeyStopsAtOnceOnAnOpenConnection(t *testing.T) {
+func TestRevokedKeyOnOpenConnection(t *testing.T) {
 	t.Parallel()
-	r := newReal(t, captured())
+	r := newTestAPI(t, captured())
 	server := httptest.NewServer(r.handler)
 	t.Cleanup(server.Close)
 	k := r.create(r.full, `{"name":"short-lived"}`)
@@ -288,10 +288,10 @@ func TestRealARevokedKeyStopsAtOnceOnAnOpenConnection(t *testing.T) {
 // tokens finds tokens of keys; what a list shows of one ends before its second part.
 var tokens = regexp.MustCompile(`mlr_[A-Za-z0-9]{8,}_`)
 
-func TestRealKeysOnEveryRoute(t *testing.T) {
+func TestKeysOnEveryRoute(t *testing.T) {
 	t.Parallel()
-	r := newReal(t, captured())
-	id := r.send(r.full, goodSend)
+	r := newTestAPI(t, captured())
+	id := r.send(r.full, validSend)
 	sending := r.key(r.team.ID, app.KeyInput{Permission: app.SendingAccess})
 	_, other, _ := strings.Cut(r.full, "_")
 	operations := r.operations(id, unknownID)
@@ -301,16 +301,16 @@ func TestRealKeysOnEveryRoute(t *testing.T) {
 	for _, op := range operations {
 		method, target := op[0], op[1]
 		for _, header := range []string{"X-None: x", "Authorization: Basic " + r.full, "Authorization: " + r.full, "Authorization: Bearer "} {
-			w := r.do(method, target, goodSend, header)
+			w := r.do(method, target, validSend, header)
 			wantError(t, w, 401, app.CodeMissingAPIKey)
 			r.checkErrorBody(w)
 		}
 		for _, wrong := range []string{r.full[:len(r.full)-1] + "_", "re_123456789", other, strings.ToUpper(r.full)} {
 			r.clock = r.clock.Add(time.Hour) // too many in a minute are refused before they are looked at
-			wantError(t, r.as(wrong, method, target, goodSend), 401, app.CodeInvalidAPIKey)
+			wantError(t, r.as(wrong, method, target, validSend), 401, app.CodeInvalidAPIKey)
 		}
 		// What a sending key may do, it may do to its own emails; id is another's.
-		w := r.as(sending, method, target, goodSend)
+		w := r.as(sending, method, target, validSend)
 		switch method + " " + strings.Replace(target, id, "{id}", 1) {
 		case "POST /emails", "POST /email":
 			wantStatus(t, w, 200)
@@ -328,9 +328,9 @@ func TestRealKeysOnEveryRoute(t *testing.T) {
 	}
 }
 
-func TestRealKeyOfOneDomain(t *testing.T) {
+func TestKeyOfOneDomain(t *testing.T) {
 	t.Parallel()
-	r := newReal(t, relayed())
+	r := newTestAPI(t, relayed())
 	r.domain(r.team.ID, "example.com", true)
 	r.domain(r.team.ID, "other.example.com", true)
 	scoped := r.key(r.team.ID, app.KeyInput{Permission: app.SendingAccess, Domain: "example.com"})

@@ -83,8 +83,8 @@ var documentedLimits = map[string]int{
 
 const day = 24 * time.Hour
 
-// documentedWords are the words of the document that hold a limit.
-var documentedWords = []string{
+// documentedTexts are the words of the document that hold a limit.
+var documentedTexts = []string{
 	fmt.Sprintf("of at most %d KB and %d pixels a side", brand.MaxLogoBytes>>10, brand.MaxLogoSide),
 	fmt.Sprintf("at most %d characters and %d lines", brand.MaxFooter, brand.MaxFooterLines),
 	fmt.Sprintf("an object of at most %d bytes; another html", base.MaxDesign),
@@ -100,11 +100,11 @@ var documentedWords = []string{
 	fmt.Sprintf("an array of up to %d,000.", feedback.MaxGenericEvents/1000),
 	fmt.Sprintf("null under %d sends", reputation.MinTeamSends),
 	fmt.Sprintf("complaint figures of the last %d days", reputation.DeliverabilityWindow/day),
-	fmt.Sprintf("events of the last %d days for a webhook", webhook.EventsKept/day),
+	fmt.Sprintf("events of the last %d days for a webhook", webhook.EventRetention/day),
 	fmt.Sprintf("the Base64 of %d to %d bytes", webhook.MinSecretSize, webhook.MaxSecretSize),
 	fmt.Sprintf("beside the new one; %d where it is absent", webhook.DefaultOverlapHours),
-	fmt.Sprintf("A team can have %d that are not over", contactfile.MaxWaiting),
-	fmt.Sprintf("are kept for %d days", contactfile.Kept/day),
+	fmt.Sprintf("A team can have %d that are not over", contactfile.MaxUnfinished),
+	fmt.Sprintf("are kept for %d days", contactfile.Retention/day),
 	fmt.Sprintf("The first %d rows that could not be taken", contactfile.MaxErrorsShown),
 }
 
@@ -115,7 +115,7 @@ var noLimits = regexp.MustCompile(`from [01]$|A part of 1;|0 to 10, the best|^0:
 type limitWalk struct {
 	t       *testing.T
 	limits  map[string]bool // of documentedLimits that were met
-	words   map[string]bool // of documentedWords
+	words   map[string]bool // of documentedTexts
 	numbers int
 }
 
@@ -173,7 +173,7 @@ func (w *limitWalk) text(path []string, name, text string) {
 		return
 	}
 	known := noLimits.MatchString(text)
-	for _, words := range documentedWords {
+	for _, words := range documentedTexts {
 		if strings.Contains(text, words) {
 			w.words[words], known = true, true
 		}
@@ -201,8 +201,8 @@ func inPlace(doc map[string]any) {
 	}
 }
 
-// TestLimitsOfTheDocumentAreThoseOfTheRules reads every number of the document.
-func TestLimitsOfTheDocumentAreThoseOfTheRules(t *testing.T) {
+// TestDocumentedLimits reads every number of the document.
+func TestDocumentedLimits(t *testing.T) {
 	t.Parallel()
 	var doc map[string]any
 	if err := json.Unmarshal(document(), &doc); err != nil {
@@ -218,7 +218,7 @@ func TestLimitsOfTheDocumentAreThoseOfTheRules(t *testing.T) {
 			t.Errorf("the document has no %q", key)
 		}
 	}
-	for _, words := range documentedWords {
+	for _, words := range documentedTexts {
 		if !w.words[words] {
 			t.Errorf("the document does not say %q", words)
 		}

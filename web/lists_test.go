@@ -10,13 +10,13 @@ import (
 	"mailer/app/testing/testserver"
 )
 
-func TestRealPaging(t *testing.T) {
+func TestPaging(t *testing.T) {
 	testserver.BothEngines(t)
 	t.Parallel()
-	r := newReal(t, captured())
+	r := newTestAPI(t, captured())
 	var ids []string
 	for range 7 {
-		ids = append(ids, r.send(r.full, goodSend))
+		ids = append(ids, r.send(r.full, validSend))
 	}
 	files := strings.TrimSuffix(strings.Repeat(`{"filename":"a.txt","content":"aGk="},`, 7), ",")
 	withFiles := r.send(r.full, member(`"attachments":[`+files+`]`))

@@ -30,7 +30,7 @@ type served struct {
 }
 
 func newServed(t *testing.T) *served {
-	r := newReal(t, captured())
+	r := newTestAPI(t, captured())
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -83,16 +83,16 @@ func (e *ear) until(text string) string {
 	}
 }
 
-func TestATeamHearsWhatBecomesOfItsMail(t *testing.T) {
+func TestLiveEvents(t *testing.T) {
 	t.Parallel()
 	s := newServed(t)
 	_, theirs := s.newTeam("theirs")
 	ours, other := s.listen(t, s.full), s.listen(t, theirs)
 	ours.until("retry: 2000")
-	id := s.send(s.full, goodSend)
+	id := s.send(s.full, validSend)
 	heard := ours.until(fmt.Sprintf(`{"id":%q,"event":"sent"}`, id))
 	heard += ours.until("event: queue")
-	mine := s.send(theirs, goodSend)
+	mine := s.send(theirs, validSend)
 	foreign := other.until(mine)
 	if strings.Contains(foreign, id) {
 		t.Errorf("the other team hears %q", foreign)

@@ -74,7 +74,7 @@ type (
 // noter hands requests to the one who keeps them.
 type noter struct{ service *requestlog.Service }
 
-// Note implements rest.RequestNoter.
+// Note implements rest.RequestLog.
 func (n noter) Note(r *rest.RequestRow) {
 	if n.service != nil {
 		e := requestlog.Entry(*r)

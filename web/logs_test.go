@@ -22,10 +22,10 @@ func (r *real) requests(key, query string) (all []map[string]any) {
 	return all
 }
 
-func TestRealLogs(t *testing.T) {
+func TestLogs(t *testing.T) {
 	testserver.BothEngines(t)
 	t.Parallel()
-	r := newReal(t, captured())
+	r := newTestAPI(t, captured())
 	_, other := r.newTeam("others")
 	w := r.as(r.full, http.MethodPost, "/emails?x=secret", `{"from":"ann@mail.acme.example","to":"you@example.org","subject":"Hello","text":"Hi"}`, "User-Agent: agent/1")
 	wantStatus(t, w, http.StatusOK)
@@ -64,11 +64,11 @@ func TestRealLogs(t *testing.T) {
 	wantStatus(t, r.as(r.full, http.MethodGet, "/logs?status=many", ""), http.StatusUnprocessableEntity)
 }
 
-// TestWhatADashboardPageAsksForIsNoRequest: neither what it gets nor the previews that it has
+// TestDashboardReadsAreNotLogged: neither what it gets nor the previews that it has
 // made, which a page asks for all the time. What a person changes is one.
-func TestWhatADashboardPageAsksForIsNoRequest(t *testing.T) {
+func TestDashboardReadsAreNotLogged(t *testing.T) {
 	t.Parallel()
-	r := newReal(t, captured())
+	r := newTestAPI(t, captured())
 	cookie := "Cookie: __Host-mailer=" + r.signedIn("looker", app.RoleAdmin, false, 0)
 	w := r.as(r.full, "POST", "/emails", `{"from":"ann@mail.acme.example","to":"you@example.org","subject":"Hello","html":"<p>Hi"}`)
 	wantStatus(t, w, http.StatusOK)
@@ -89,18 +89,18 @@ func TestWhatADashboardPageAsksForIsNoRequest(t *testing.T) {
 	}
 }
 
-func TestRealLogsAreOff(t *testing.T) {
+func TestLogsDisabled(t *testing.T) {
 	t.Parallel()
-	r := newReal(t, server.Config{NoRequestLog: true})
+	r := newTestAPI(t, server.Config{NoRequestLog: true})
 	r.object(r.full, "/domains")
 	if rows := r.requests(r.full, ""); len(rows) != 0 {
 		t.Errorf("kept are %v", rows)
 	}
 }
 
-func TestRealMetrics(t *testing.T) {
+func TestMetrics(t *testing.T) {
 	t.Parallel()
-	r := newReal(t, captured())
+	r := newTestAPI(t, captured())
 	got := r.object(r.full, "/emails/metrics")
 	if _, there := got["data"]; there || got["object"] != "metrics" || got["granularity"] != "daily" || len(got["metrics"].([]any)) != 22 || len(got["totals"].(map[string]any)) != 22 {
 		t.Errorf("without a question: %v", got)
@@ -114,10 +114,10 @@ func TestRealMetrics(t *testing.T) {
 	wantStatus(t, r.as(r.full, http.MethodGet, "/emails/metrics?dimensions=broadcast&email_id="+app.NewID(), ""), http.StatusUnprocessableEntity)
 }
 
-// TestARefusedRequestLeadsToTheRecordOfItsSend: of a send to a suppressed address.
-func TestARefusedRequestLeadsToTheRecordOfItsSend(t *testing.T) {
+// TestRefusedRequestLinksEmail: of a send to a suppressed address.
+func TestRefusedRequestLinksEmail(t *testing.T) {
 	t.Parallel()
-	b := newSuppressionBench(t)
+	b := newSuppressionAPI(t)
 	b.want(201, "POST", "/suppressions", `{"email":"gone@example.org"}`)
 	w := b.call("POST", "/emails", `{"from":"a@example.com","to":"gone@example.org","subject":"s","text":"t"}`)
 	wantStatus(t, w, http.StatusUnprocessableEntity)

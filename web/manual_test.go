@@ -56,9 +56,9 @@ var (
 	anchorInPage  = regexp.MustCompile(`\bid="([^"]+)"`)
 )
 
-func TestEveryLinkOfTheManualIsAnswered(t *testing.T) {
+func TestManualLinksAreServed(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	paths := []string{"/manual"}
 	for _, p := range manualIndex(t, b) {
 		paths = append(paths, "/manual/"+p.Page)
@@ -94,9 +94,9 @@ func TestEveryLinkOfTheManualIsAnswered(t *testing.T) {
 	}
 }
 
-func TestTheManualIsReadByAnybody(t *testing.T) {
+func TestManualIsPublic(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	for _, path := range []string{"/manual", "/manual/", "/manual/domains", "/manual/index.json", "/manual/manual.css", "/manual/manual.js", "/manual/search?q=relay", "/manual/nothing"} {
 		w := visit(b, "GET", path)
 		want := 200
@@ -123,9 +123,9 @@ func TestTheManualIsReadByAnybody(t *testing.T) {
 	}
 }
 
-func TestTheManualIsSearched(t *testing.T) {
+func TestManualSearch(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	ask := func(query string) string {
 		return visit(b, "GET", "/manual/search?q="+url.QueryEscape(query)).Body.String()
 	}
@@ -148,9 +148,9 @@ func TestTheManualIsSearched(t *testing.T) {
 	}
 }
 
-func TestTheManualIsSentOnceAndSmall(t *testing.T) {
+func TestManualCaching(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	plain := visit(b, "GET", "/manual/domains")
 	if plain.Header().Get("Content-Encoding") != "" || plain.Header().Get("Vary") != "Accept-Encoding" {
 		t.Errorf("who reads no gzip gets %v", plain.Header())
@@ -265,9 +265,9 @@ func routeIn(operations map[string]*rest.Operation, text string) bool {
 	return false
 }
 
-func TestTheManualCallsWhatIsThere(t *testing.T) {
+func TestManualNamesExistingRoutes(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	total := 0
 	pages, err := filepath.Glob("manual/*.md")
 	if err != nil {
@@ -296,10 +296,10 @@ func TestTheManualCallsWhatIsThere(t *testing.T) {
 	}
 }
 
-// TestTheManualInABrowser reads a page without scripts, in both colours, wide and narrow.
-func TestTheManualInABrowser(t *testing.T) {
+// TestManualInABrowser reads a page without scripts, in both colours, wide and narrow.
+func TestManualInABrowser(t *testing.T) {
 	t.Parallel()
-	bench := newBench(t)
+	bench := newFixture(t)
 	b := newBrowser(t, bench.handler)
 	b.readsManual(manualIndex(t, bench)[1], true)
 }

@@ -14,9 +14,9 @@ import (
 	"mailer/web/rest"
 )
 
-func TestMCPNeedsAKeyAndAnswersOnlyPOST(t *testing.T) {
+func TestMCPNeedsKeyAndPOST(t *testing.T) {
 	t.Parallel()
-	r := newReal(t, captured())
+	r := newTestAPI(t, captured())
 	const list = `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`
 	wantError(t, r.do("POST", "/mcp", list), 401, app.CodeMissingAPIKey)
 	for range 20 {
@@ -40,9 +40,9 @@ func TestMCPNeedsAKeyAndAnswersOnlyPOST(t *testing.T) {
 	}
 }
 
-func TestMCPRevokedKeyStops(t *testing.T) {
+func TestMCPRevokedKey(t *testing.T) {
 	t.Parallel()
-	r := newReal(t, captured())
+	r := newTestAPI(t, captured())
 	token, key, err := r.server.Teams.CreateKey(t.Context(), r.team.ID, app.KeyInput{Name: "k", Permission: app.FullAccess, Role: app.RoleOwner})
 	if err != nil {
 		t.Fatal(err)
@@ -69,7 +69,7 @@ func TestMCPRevokedKeyStops(t *testing.T) {
 
 func TestMCPHostileMessages(t *testing.T) {
 	t.Parallel()
-	r := newReal(t, captured(), func(_ *Config, l *rest.Limits) { l.Body = 1 << 20 })
+	r := newTestAPI(t, captured(), func(_ *Config, l *rest.Limits) { l.Body = 1 << 20 })
 	call := func(arguments string) string {
 		return `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"send_email","arguments":` + arguments + `}}`
 	}
@@ -142,11 +142,11 @@ func TestMCPHostileMessages(t *testing.T) {
 	}
 }
 
-func TestMCPPanicInAToolStaysInside(t *testing.T) {
+func TestMCPPanicInTool(t *testing.T) {
 	t.Parallel()
-	r := newReal(t, captured())
+	r := newTestAPI(t, captured())
 	r.breakEmails()
-	w := r.rpc(r.full, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"send_email","arguments":`+goodSend+`}}`)
+	w := r.rpc(r.full, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"send_email","arguments":`+validSend+`}}`)
 	if w.Code != 200 || !strings.Contains(w.Body.String(), `internal_server_error`) || strings.Contains(w.Body.String(), "nil pointer") {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
@@ -164,10 +164,10 @@ func (k asKey) RoundTrip(r *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(r)
 }
 
-// TestMCPSpeaksWithTheSDKsClient is over HTTP and in all its versions.
-func TestMCPSpeaksWithTheSDKsClient(t *testing.T) {
+// TestMCPWithSDKClient is over HTTP and in all its versions.
+func TestMCPWithSDKClient(t *testing.T) {
 	t.Parallel()
-	r := newReal(t, captured())
+	r := newTestAPI(t, captured())
 	server := httptest.NewServer(r.handler)
 	t.Cleanup(server.Close)
 	for _, version := range mcp.SupportedProtocolVersions() {

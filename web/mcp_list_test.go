@@ -34,9 +34,9 @@ func (r *real) listing(key, address string) (names []string, size int) {
 	return names, size
 }
 
-func TestMCPListsWhatTheKeyMayUse(t *testing.T) {
+func TestMCPListPerKey(t *testing.T) {
 	t.Parallel()
-	r := newReal(t, captured())
+	r := newTestAPI(t, captured())
 	member := r.key(r.team.ID, app.KeyInput{Permission: app.FullAccess, Role: app.RoleMember})
 	admin := r.key(r.team.ID, app.KeyInput{Permission: app.FullAccess, Role: app.RoleAdmin})
 	sending := r.key(r.team.ID, app.KeyInput{Permission: app.SendingAccess})
@@ -85,11 +85,11 @@ func TestMCPListsWhatTheKeyMayUse(t *testing.T) {
 	}
 }
 
-// TestMCPListHoldsExactlyWhatIsAllowed calls every tool without arguments: one that is
+// TestMCPListMatchesAccess calls every tool without arguments: one that is
 // listed is not refused for the key's sake, and every other one is.
-func TestMCPListHoldsExactlyWhatIsAllowed(t *testing.T) {
+func TestMCPListMatchesAccess(t *testing.T) {
 	t.Parallel()
-	r := newReal(t, captured())
+	r := newTestAPI(t, captured())
 	all := r.tools()
 	for _, in := range []app.KeyInput{{Permission: app.FullAccess, Role: app.RoleMember}, {Permission: app.SendingAccess}} {
 		key := r.key(r.team.ID, in)
@@ -113,33 +113,33 @@ func TestMCPListHoldsExactlyWhatIsAllowed(t *testing.T) {
 	}
 }
 
-// TestMCPListIsCachedForNobodyElse: it depends on the key, and clients take the list to be
+// TestMCPListCacheScope: it depends on the key, and clients take the list to be
 // everybody's unless told otherwise.
-func TestMCPListIsCachedForNobodyElse(t *testing.T) {
+func TestMCPListCacheScope(t *testing.T) {
 	t.Parallel()
-	r := newReal(t, captured())
+	r := newTestAPI(t, captured())
 	w := r.rpc(r.full, `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"a","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}}}`, "Mcp-Protocol-Version: 2026-07-28", "Mcp-Method: tools/list")
 	if got := decoded[struct{ Result struct{ CacheScope string } }](t, w).Result.CacheScope; got != "private" {
 		t.Errorf("the scope is %q: %.300s", got, w.Body)
 	}
 }
 
-// TestMCPToolThatIsNotListedCanBeCalled: a list is short for the agent's sake; what the
+// TestMCPCallUnlistedTool: a list is short for the agent's sake; what the
 // key may use is not narrowed by it.
-func TestMCPToolThatIsNotListedCanBeCalled(t *testing.T) {
+func TestMCPCallUnlistedTool(t *testing.T) {
 	t.Parallel()
-	r := newReal(t, captured())
+	r := newTestAPI(t, captured())
 	if names, _ := r.listing(r.full, "/mcp"); slices.Contains(names, "list_audit_logs") {
 		t.Fatal("list_audit_logs is listed")
 	}
 	r.ok(r.full, "list_audit_logs", m{}, nil)
 }
 
-// TestMCPArgumentsThatAreNotInTheSchemaAreTaken: schemas name one form of a value where
+// TestMCPHiddenArguments: schemas name one form of a value where
 // the API takes several.
-func TestMCPArgumentsThatAreNotInTheSchemaAreTaken(t *testing.T) {
+func TestMCPHiddenArguments(t *testing.T) {
 	t.Parallel()
-	r := newReal(t, captured())
+	r := newTestAPI(t, captured())
 	var sent struct{ ID string }
 	r.ok(r.full, "send_email", m{
 		"from": "a@example.com", "to": "b@example.org", "reply_to": "c@example.com", "subject": "s", "text": "t",
@@ -148,11 +148,11 @@ func TestMCPArgumentsThatAreNotInTheSchemaAreTaken(t *testing.T) {
 	r.ok(r.full, "list_emails", m{"before": sent.ID}, nil)
 }
 
-// TestMCPSchemasAreThoseThatEveryClientReads: Gemini and clients built on it refuse a
+// TestMCPPortableSchemas: Gemini and clients built on it refuse a
 // list of types, oneOf, keywords beside anyOf, and most formats.
-func TestMCPSchemasAreThoseThatEveryClientReads(t *testing.T) {
+func TestMCPPortableSchemas(t *testing.T) {
 	t.Parallel()
-	r := newReal(t, captured())
+	r := newTestAPI(t, captured())
 	w := r.do("POST", "/mcp?tools=all", `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, "Authorization: Bearer "+r.full)
 	seen := 0
 	for _, tool := range decoded[struct {

@@ -74,9 +74,9 @@ func (r *real) refused(key, name string, arguments any, status int, code app.Cod
 
 type m map[string]any
 
-func TestMCPSendsAndReadsBackAsTheAPIDoes(t *testing.T) {
+func TestMCPSend(t *testing.T) {
 	t.Parallel()
-	r := newReal(t, captured())
+	r := newTestAPI(t, captured())
 	send := m{"from": "Shop <shop@example.com>", "to": "a@example.org", "subject": "Hi", "text": "t", "idempotency_key": "order-1"}
 	var sent, again, read struct{ ID, Subject string }
 	r.ok(r.full, "send_email", send, &sent)
@@ -112,9 +112,9 @@ func TestMCPSendsAndReadsBackAsTheAPIDoes(t *testing.T) {
 	}
 }
 
-func TestMCPWalksThroughContactsAndTheirGroups(t *testing.T) {
+func TestMCPContacts(t *testing.T) {
 	t.Parallel()
-	r := newReal(t, captured())
+	r := newTestAPI(t, captured())
 	type object struct {
 		ID    string
 		Email string
@@ -146,12 +146,12 @@ func TestMCPWalksThroughContactsAndTheirGroups(t *testing.T) {
 	r.refused(r.full, "get_contact", m{"id": "imports"}, 404, app.CodeNotFound, "")
 }
 
-func TestMCPRefusalsAreThoseOfTheAPI(t *testing.T) {
+func TestMCPErrors(t *testing.T) {
 	t.Parallel()
-	r := newReal(t, captured())
+	r := newTestAPI(t, captured())
 	sending := r.key(r.team.ID, app.KeyInput{Permission: app.SendingAccess})
 	_, otherKey := r.newTeam("Other")
-	id := r.send(r.full, goodSend)
+	id := r.send(r.full, validSend)
 	for _, tt := range []struct {
 		key, tool string
 		arguments any
@@ -204,10 +204,10 @@ func (r *real) tools() map[string]*rest.Operation {
 	return out
 }
 
-// TestMCPRolesBindTools calls what only owners and admins may do.
-func TestMCPRolesBindTools(t *testing.T) {
+// TestMCPRoles calls what only owners and admins may do.
+func TestMCPRoles(t *testing.T) {
 	t.Parallel()
-	r := newReal(t, captured())
+	r := newTestAPI(t, captured())
 	member, _, err := r.server.Teams.CreateKey(t.Context(), r.team.ID, app.KeyInput{Name: "m", Permission: app.FullAccess, Role: app.RoleMember})
 	if err != nil {
 		t.Fatal(err)
@@ -231,9 +231,9 @@ func TestMCPRolesBindTools(t *testing.T) {
 	}
 }
 
-func TestMCPCallBudgetAnswersInsideTheResult(t *testing.T) {
+func TestMCPCallBudget(t *testing.T) {
 	t.Parallel()
-	r := newReal(t, captured())
+	r := newTestAPI(t, captured())
 	second := r.key(r.team.ID, app.KeyInput{})
 	r.clock = r.clock.Truncate(time.Minute).Add(15 * time.Second)
 	for range 60 {
@@ -249,16 +249,16 @@ func TestMCPCallBudgetAnswersInsideTheResult(t *testing.T) {
 	r.ok(r.full, "list_topics", m{}, nil)
 }
 
-func TestMCPCallTakesOneRequestOfTheRate(t *testing.T) {
+func TestMCPRate(t *testing.T) {
 	t.Parallel()
-	r := newReal(t, captured(), func(c *Config, _ *rest.Limits) { c.RateLimit = 1 })
+	r := newTestAPI(t, captured(), func(c *Config, _ *rest.Limits) { c.RateLimit = 1 })
 	r.ok(r.full, "list_topics", m{}, nil)
 	wantError(t, r.rpc(r.full, `{}`), 429, app.CodeRateLimitExceeded)
 }
 
-func TestMCPWebhookToolsKeepTheSigningSecret(t *testing.T) {
+func TestMCPHidesSigningSecret(t *testing.T) {
 	t.Parallel()
-	r := newReal(t, captured())
+	r := newTestAPI(t, captured())
 	const secret = "whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE="
 	var hook struct{ ID string }
 	for _, arguments := range []m{
@@ -289,9 +289,9 @@ func TestMCPWebhookToolsKeepTheSigningSecret(t *testing.T) {
 	}
 }
 
-func TestMCPKeyCreationIsTheOneThatShowsASecret(t *testing.T) {
+func TestMCPKeyCreationShowsToken(t *testing.T) {
 	t.Parallel()
-	r := newReal(t, captured())
+	r := newTestAPI(t, captured())
 	var made struct{ ID, Token string }
 	r.ok(r.full, "create_api_key", m{"name": "by an agent", "permission": "sending_access"}, &made)
 	r.ok(made.Token, "send_email", m{"from": "a@example.com", "to": "b@example.org", "subject": "s", "text": "t"}, nil)

@@ -15,7 +15,7 @@ var update = flag.Bool("update", false, "write testdata/openapi.json anew")
 
 func TestOpenAPIGolden(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	w := b.do("GET", "/openapi.json", "")
 	wantStatus(t, w, 200)
 	var indented bytes.Buffer

@@ -28,14 +28,14 @@ type office struct {
 	probes atomic.Int64 // how often a relay was tried
 }
 
-func newOffice(t *testing.T, cfg server.Config) *office {
+func newOperatorAPI(t *testing.T, cfg server.Config) *office {
 	t.Helper()
 	o := &office{}
 	cfg.Probe = func(context.Context, relayurl.Relay, *app.Outgoing, bool) []relayurl.Step {
 		o.probes.Add(1)
 		return []relayurl.Step{{Step: "dns", OK: true, MS: 1, Said: "10.0.0.1"}, {Step: "connect", Said: "refused"}}
 	}
-	o.real = newReal(t, cfg)
+	o.real = newTestAPI(t, cfg)
 	o.token = o.signedIn("operator", "", true, 0)
 	return o
 }
@@ -65,10 +65,10 @@ func (o *office) audited() string {
 	return out.String()
 }
 
-func TestAnOperatorManagesRelaysAndTheirPasswordsAreNeverShown(t *testing.T) {
+func TestOperatorRelays(t *testing.T) {
 	testserver.BothEngines(t)
 	t.Parallel()
-	o := newOffice(t, relayed())
+	o := newOperatorAPI(t, relayed())
 	var seen strings.Builder
 	ask := func(method, target, body string, status int, parts ...string) {
 		t.Helper()
@@ -105,12 +105,12 @@ func TestAnOperatorManagesRelaysAndTheirPasswordsAreNeverShown(t *testing.T) {
 	}
 }
 
-func TestAnOperatorSeesAndMovesTheQueueOfAllTeams(t *testing.T) {
+func TestOperatorQueue(t *testing.T) {
 	testserver.BothEngines(t)
 	t.Parallel()
-	o := newOffice(t, captured())
+	o := newOperatorAPI(t, captured())
 	other, theirs := o.newTeam("theirs")
-	later := strings.Replace(goodSend, "{", `{"scheduled_at":"in 1 hour",`, 1)
+	later := strings.Replace(validSend, "{", `{"scheduled_at":"in 1 hour",`, 1)
 	ours, foreign := o.send(o.full, later), o.send(theirs, later)
 	o.ask("GET", "/queue", "", 200, `"waiting":2`, ours, foreign, `"team":"`+other.ID+`"`, `"team":"`+o.team.ID+`"`)
 	w := o.ask("GET", "/queue?team=theirs", "", 200, `"waiting":1`, foreign)
@@ -143,12 +143,12 @@ func TestAnOperatorSeesAndMovesTheQueueOfAllTeams(t *testing.T) {
 	}
 }
 
-func TestDoubtsAreListedToTheirTeamAndToOperators(t *testing.T) {
+func TestListDoubts(t *testing.T) {
 	testserver.BothEngines(t)
 	t.Parallel()
-	o := newOffice(t, captured())
+	o := newOperatorAPI(t, captured())
 	other, theirs := o.newTeam("theirs")
-	mine, foreign := o.send(o.full, goodSend), o.send(theirs, goodSend)
+	mine, foreign := o.send(o.full, validSend), o.send(theirs, validSend)
 	err := o.store.Write(t.Context(), func(tx *db.Tx) error {
 		for _, d := range []app.Doubt{{ID: app.NewID(), TeamID: o.team.ID, EmailID: mine}, {ID: app.NewID(), TeamID: other.ID, EmailID: foreign}} {
 			d.Relay, d.Recipients, d.CreatedAt = "us-east-1", []string{"a@example.org"}, tx.Now
@@ -175,9 +175,9 @@ func TestDoubtsAreListedToTheirTeamAndToOperators(t *testing.T) {
 	wantError(t, o.as(o.full, "GET", "/queue/doubts?after="+all.Data[0].ID, ""), 422, app.CodeValidation, "`after`")
 }
 
-func TestAnOperatorManagesTeams(t *testing.T) {
+func TestOperatorTeams(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t, captured())
+	o := newOperatorAPI(t, captured())
 	id := decoded[struct{ ID string }](t, o.ask("POST", "/teams", `{"name":"Second"}`, 201, `"object":"team"`, `"plan":"free"`)).ID
 	o.ask("POST", "/teams", `{"name":"Second"}`, 409, "conflict")
 	o.ask("POST", "/teams", `{"name":" "}`, 422, "`name`")
@@ -188,9 +188,9 @@ func TestAnOperatorManagesTeams(t *testing.T) {
 	o.ask("GET", "/teams/"+id, "", 200, `"name":"Second"`, `"suspended":false`)
 	o.ask("PATCH", "/teams/"+id, `{"name":"Third","plan":"pro","included":5000,"overage":true,"suspended":true,"reason":"unpaid"}`, 200,
 		`"name":"Third"`, `"plan":"pro"`, `"included":5000`, `"overage":true`, `"suspended":true`, `"reason":"unpaid"`)
-	wantError(t, o.as(full, "POST", "/emails", goodSend), 403, app.CodeSendingPaused, "unpaid")
+	wantError(t, o.as(full, "POST", "/emails", validSend), 403, app.CodeSendingPaused, "unpaid")
 	o.ask("PATCH", "/teams/"+id, `{"suspended":false}`, 200, `"suspended":false`, `"reason":null`, `"plan":"pro"`)
-	wantStatus(t, o.as(full, "POST", "/emails", goodSend), 200)
+	wantStatus(t, o.as(full, "POST", "/emails", validSend), 200)
 	if got := decoded[page](t, o.ask("GET", "/teams?limit=1", "", 200)); !got.HasMore || len(got.Data) != 1 || got.Data[0].ID != id {
 		t.Errorf("the first page of teams: %+v", got)
 	}
@@ -209,10 +209,10 @@ func TestAnOperatorManagesTeams(t *testing.T) {
 	}
 }
 
-func TestAnOperatorMakesBackups(t *testing.T) {
+func TestOperatorBackups(t *testing.T) {
 	t.Parallel()
-	testserver.OnAFile(t)             // copies of one elsewhere are made with its own tools
-	plain := newOffice(t, captured()) // without --backup-dir they are beside the database
+	testserver.SQLiteOnly(t)               // copies of one elsewhere are made with its own tools
+	plain := newOperatorAPI(t, captured()) // without --backup-dir they are beside the database
 	plain.ask("GET", "/backups", "", 200, `"data":[]`, `/backups"`, `"daily":false`)
 	plain.ask("POST", "/backups", "", 201, `"status":"done"`)
 	plain.ask("GET", "/backups", "", 200, `"file":"`)
@@ -226,7 +226,7 @@ func TestAnOperatorMakesBackups(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, daily), []byte("copy"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	o := newOffice(t, cfg)
+	o := newOperatorAPI(t, cfg)
 	o.ask("GET", "/backups", "", 200, `{"file":"`+daily+`","bytes":4,`)
 	w := o.ask("POST", "/backups", "", 201, `"object":"backup"`)
 	made := decoded[struct {
@@ -246,15 +246,15 @@ func TestAnOperatorMakesBackups(t *testing.T) {
 	}
 }
 
-func TestTwoBackupsAtOnceAreOne(t *testing.T) {
+func TestConcurrentBackupsAreOne(t *testing.T) {
 	t.Parallel()
-	testserver.OnAFile(t) // copies of one elsewhere are made with its own tools
+	testserver.SQLiteOnly(t) // copies of one elsewhere are made with its own tools
 	cfg := captured()
 	cfg.Backup = backup.Daily{Dir: t.TempDir(), At: "03:30", Keep: 9}
 	if err := cfg.Backup.Check(); err != nil {
 		t.Fatal(err)
 	}
-	o := newOffice(t, cfg) // whose daily one may be a third
+	o := newOperatorAPI(t, cfg) // whose daily one may be a third
 	statuses := make([]int, 4)
 	var wg sync.WaitGroup
 	for i := range statuses {
@@ -273,9 +273,9 @@ func TestTwoBackupsAtOnceAreOne(t *testing.T) {
 	}
 }
 
-func TestChecksAreMadeOnceForAPageThatReloads(t *testing.T) {
+func TestHealthChecksAreCached(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t, relayed())
+	o := newOperatorAPI(t, relayed())
 	for o.probes.Load() == 0 { // the server tests its relays when it starts
 		time.Sleep(time.Millisecond)
 	}

@@ -16,7 +16,7 @@ func newPaced(t *testing.T, daily int64, n int) *people {
 	t.Helper()
 	cfg := relayed()
 	cfg.Routes[0].Relay.Daily = daily
-	a := &people{real: newReal(t, cfg)}
+	a := &people{real: newTestAPI(t, cfg)}
 	a.domain(a.team.ID, "example.com", true)
 	for from := 0; from < n; from += 1000 {
 		var items []string
@@ -62,7 +62,7 @@ func (p plannedAnswer) finishesIn(t *testing.T) time.Duration {
 	return time.Until(at)
 }
 
-func TestASendForetellsWhenItIsThrough(t *testing.T) {
+func TestSendForecastsFinish(t *testing.T) {
 	t.Parallel()
 	a := newPaced(t, 100, 200)
 	first := a.planned(201, "/broadcasts", news(`,"send":true`))
@@ -85,7 +85,7 @@ func TestASendForetellsWhenItIsThrough(t *testing.T) {
 	}
 }
 
-func TestAnAudienceOfMoreThan24DaysIsRefused(t *testing.T) {
+func TestAudienceOver24DaysIsRefused(t *testing.T) {
 	t.Parallel()
 	a := newPaced(t, 10, 200) // 7 a day
 	draft := a.draft("").ID
@@ -102,7 +102,7 @@ func TestAnAudienceOfMoreThan24DaysIsRefused(t *testing.T) {
 	}
 }
 
-func TestWhatLeavesAtOnceHasNoWarning(t *testing.T) {
+func TestImmediateSendHasNoWarning(t *testing.T) {
 	t.Parallel()
 	a := newPaced(t, 1000, 50)
 	sent := a.planned(201, "/broadcasts", news(`,"send":true`))

@@ -101,7 +101,7 @@ type hosted struct {
 
 func newPages(t *testing.T, change ...func(*Config, *rest.Limits)) *hosted {
 	t.Helper()
-	p := &hosted{real: newReal(t, captured(), change...)}
+	p := &hosted{real: newTestAPI(t, captured(), change...)}
 	p.garden, p.key = p.newTeam("ACME Garden")
 	p.address = p.sealer.AddressHash(p.garden.ID, app.KeyOf("jane@example.org"))
 	p.write(func(tx *db.Tx) error {

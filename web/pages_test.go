@@ -20,7 +20,7 @@ import (
 	"mailer/web/rest"
 )
 
-func TestReadingAPageChangesNothing(t *testing.T) {
+func TestGETChangesNothing(t *testing.T) {
 	t.Parallel()
 	p := newPages(t)
 	many := p.unsubscribe(app.PageLink{TeamID: p.garden.ID, Source: p.mailToTwo()})
@@ -32,7 +32,7 @@ func TestReadingAPageChangesNothing(t *testing.T) {
 	p.wantState(p.address, false, map[string]bool{weekly: true, offers: false, nearby: true})
 }
 
-func TestAnyPostUnsubscribes(t *testing.T) {
+func TestPOSTUnsubscribes(t *testing.T) {
 	t.Parallel()
 	const multipart = "--x\r\nContent-Disposition: form-data; name=\"List-Unsubscribe\"\r\n\r\nOne-Click\r\n--x--\r\n"
 	p := newPages(t)
@@ -60,7 +60,7 @@ func TestAnyPostUnsubscribes(t *testing.T) {
 	}
 }
 
-func TestUnsubscribePageAsksOrSaysThatItIsDone(t *testing.T) {
+func TestUnsubscribePage(t *testing.T) {
 	t.Parallel()
 	p := newPages(t)
 	ask := func(path string, parts ...string) {
@@ -100,7 +100,7 @@ func TestUnsubscribePageAsksOrSaysThatItIsDone(t *testing.T) {
 	done(p.all.unsubscribe, "no longer receive mailings from ACME Garden")
 }
 
-func TestLinksBetweenPagesAreRelativeAndMeanTheSame(t *testing.T) {
+func TestPageLinks(t *testing.T) {
 	t.Parallel()
 	p := newPages(t)
 	many := p.unsubscribe(app.PageLink{TeamID: p.garden.ID, Source: p.mailToTwo()})
@@ -151,7 +151,7 @@ func boxes(t testing.TB, w *httptest.ResponseRecorder) (out map[string]bool, hid
 	return out, hidden
 }
 
-func TestPreferencesAreShownSavedAndShownAgain(t *testing.T) {
+func TestPreferencesPage(t *testing.T) {
 	t.Parallel()
 	p := newPages(t)
 	w := p.do("GET", p.all.preferences, "")
@@ -177,7 +177,7 @@ func TestPreferencesAreShownSavedAndShownAgain(t *testing.T) {
 	p.wantState(p.address, false, got)
 }
 
-func TestPreferencesOfWhoIsUnsubscribedFromEverything(t *testing.T) {
+func TestPreferencesWhenUnsubscribed(t *testing.T) {
 	t.Parallel()
 	p := newPages(t)
 	wantStatus(t, p.do("POST", p.all.unsubscribe, ""), 200)
@@ -195,7 +195,7 @@ func TestPreferencesOfWhoIsUnsubscribedFromEverything(t *testing.T) {
 	}
 }
 
-func TestLargeBodiesAreRefusedWithAPage(t *testing.T) {
+func TestLargeFormsAreRefused(t *testing.T) {
 	t.Parallel()
 	p := newPages(t, func(_ *Config, l *rest.Limits) { l.LargeBudget = 1000 })
 	// Large requests are all at work: a form never waits for one of them.
@@ -222,7 +222,7 @@ func TestLargeBodiesAreRefusedWithAPage(t *testing.T) {
 	wantPage(t, p.do("POST", p.all.unsubscribe, strings.Repeat("x", formLimit), pageFormType), 200, "You are unsubscribed")
 }
 
-func TestUnknownTokensGetOnePage(t *testing.T) {
+func TestUnknownTokens(t *testing.T) {
 	t.Parallel()
 	p := newPages(t)
 	var first *httptest.ResponseRecorder
@@ -267,7 +267,7 @@ func TestTokensStayOutOfTheLog(t *testing.T) {
 	try("T0kenOfSomebody")
 }
 
-func TestOtherMethodsStayRefusedInJSON(t *testing.T) {
+func TestOtherMethodsAnswerJSON(t *testing.T) {
 	t.Parallel()
 	p := newPages(t)
 	for _, path := range pagePaths {
@@ -281,7 +281,7 @@ func TestOtherMethodsStayRefusedInJSON(t *testing.T) {
 	wantError(t, p.do("HEAD", "/emails/"+emailID, ""), 405, app.CodeMethodNotAllowed)
 }
 
-func TestHeadIsGetWithoutItsBody(t *testing.T) {
+func TestHEAD(t *testing.T) {
 	t.Parallel()
 	p := newPages(t)
 	server := httptest.NewServer(p.handler)
@@ -308,7 +308,7 @@ func TestHeadIsGetWithoutItsBody(t *testing.T) {
 	}
 }
 
-func TestHeadersOfPages(t *testing.T) {
+func TestPageHeaders(t *testing.T) {
 	t.Parallel()
 	p := newPages(t)
 	for _, target := range []string{p.all.unsubscribe, p.all.preferences, "/unsubscribe/x"} {
@@ -338,7 +338,7 @@ func TestHeadersOfPages(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoFormChangesNothing(t *testing.T) {
+func TestInvalidFormChangesNothing(t *testing.T) {
 	t.Parallel()
 	p := newPages(t)
 	for _, bad := range []string{"a=%zz", "a;b=1", "--x\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\n1\r\n--x--"} {
@@ -352,7 +352,7 @@ func TestWhatIsNoFormChangesNothing(t *testing.T) {
 	p.wantState(p.address, false, map[string]bool{weekly: true, offers: false, nearby: true})
 }
 
-func TestPagesSpeakTheReadersLanguage(t *testing.T) {
+func TestPageLanguage(t *testing.T) {
 	t.Parallel()
 	p := newPages(t)
 	for header, want := range map[string]string{

@@ -68,10 +68,10 @@ func (d *device) sign(t testing.TB, options map[string]any) string {
 	return virtualwebauthn.CreateAssertionResponse(d.rp, d.auth, d.key, *o)
 }
 
-func TestAPasskeySignsInAloneAndOnce(t *testing.T) {
+func TestPasskeySignIn(t *testing.T) {
 	testserver.BothEngines(t)
 	t.Parallel()
-	r := newReal(t, relayed())
+	r := newTestAPI(t, relayed())
 	b := r.firstPerson()
 	d := newDevice("https://mail.example.com")
 	answer := d.make(t, b.want(200, "POST", "/users/me/passkeys/options", ""))
@@ -124,9 +124,9 @@ func (b *visitor) proves(status int, d *device) map[string]any {
 	return b.want(status, "POST", "/auth/passkey", d.sign(b.r.t, b.want(200, "POST", "/auth/passkey/options", "")))
 }
 
-func TestAPasskeyEndsAHalfSessionAndProvesAnew(t *testing.T) {
+func TestPasskeyAsSecondFactor(t *testing.T) {
 	t.Parallel()
-	r := newReal(t, relayed())
+	r := newTestAPI(t, relayed())
 	b := r.firstPerson()
 	b.withTOTP()
 	d, _ := b.withPasskey()
@@ -152,9 +152,9 @@ func TestAPasskeyEndsAHalfSessionAndProvesAnew(t *testing.T) {
 	old.want(401, "GET", "/users/me", "")
 }
 
-func TestAPasskeyThatDoesNotCountIsRefused(t *testing.T) {
+func TestInvalidPasskeys(t *testing.T) {
 	t.Parallel()
-	r := newReal(t, relayed())
+	r := newTestAPI(t, relayed())
 	b := r.firstPerson()
 	d, id := b.withPasskey()
 	good, counter := *d, uint32(0)
@@ -199,9 +199,9 @@ func TestAPasskeyThatDoesNotCountIsRefused(t *testing.T) {
 	}
 }
 
-func TestANewPasskeyIsOfItsPersonAndServer(t *testing.T) {
+func TestNewPasskeyIsBound(t *testing.T) {
 	t.Parallel()
-	r := newReal(t, relayed())
+	r := newTestAPI(t, relayed())
 	b := r.firstPerson()
 	options := func() map[string]any { return b.want(200, "POST", "/users/me/passkeys/options", "") }
 	d := newDevice("https://evil.example")

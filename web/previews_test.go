@@ -17,9 +17,9 @@ type previewAnswer struct {
 	Sample []struct{ Email string }
 }
 
-func TestASegmentIsPreviewedBeforeItIsMade(t *testing.T) {
+func TestPreviewSegment(t *testing.T) {
 	t.Parallel()
-	a := newPeople(t)
+	a := newAudienceAPI(t)
 	other, _ := a.newTeam("Strangers")
 	for i := range 12 {
 		wantStatus(t, a.call("POST", "/contacts", fmt.Sprintf(`{"email":"c%02d@example.org","unsubscribed":%v}`, i, i%4 == 0)), 201)
@@ -61,10 +61,10 @@ func TestASegmentIsPreviewedBeforeItIsMade(t *testing.T) {
 	wantError(t, a.call("POST", "/segments/preview", `{`+filter("")+`,"topic_id":"`+unknownID+`"}`), 404, app.CodeNotFound, "topic")
 }
 
-func TestContactsAreSearched(t *testing.T) {
+func TestSearchContacts(t *testing.T) {
 	testserver.BothEngines(t)
 	t.Parallel()
-	a := newPeople(t)
+	a := newAudienceAPI(t)
 	other, _ := a.newTeam("Strangers")
 	a.contactOf(other.ID, "ann@example.org")
 	segment := a.segment(`{"name":"Hand"}`)
@@ -118,10 +118,10 @@ func TestContactsAreSearched(t *testing.T) {
 	wantError(t, a.call("GET", "/contacts?search=a%00", ""), 422, app.CodeValidation, "`search`")
 }
 
-func TestASearchIsContinuedWhereItStopped(t *testing.T) {
+func TestSearchContinues(t *testing.T) {
 	testserver.BothEngines(t)
 	t.Parallel()
-	a := newPeople(t)
+	a := newAudienceAPI(t)
 	for i := range 5 {
 		wantStatus(t, a.call("POST", "/contacts", fmt.Sprintf(`{"email":"c%d@example.org"}`, i)), 201)
 	}

@@ -28,9 +28,9 @@ func (a *people) property(status int, method, target, body string) (got property
 	return got
 }
 
-func TestAPropertyIsDeclaredWithOrWithoutAFallback(t *testing.T) {
+func TestCreateProperty(t *testing.T) {
 	t.Parallel()
-	a := newPeople(t)
+	a := newAudienceAPI(t)
 	for i, c := range []struct {
 		kind, fallback string
 		want           any
@@ -56,9 +56,9 @@ func TestAPropertyIsDeclaredWithOrWithoutAFallback(t *testing.T) {
 	}
 }
 
-func TestBadPropertiesNameTheirField(t *testing.T) {
+func TestPropertyFieldErrors(t *testing.T) {
 	t.Parallel()
-	a := newPeople(t)
+	a := newAudienceAPI(t)
 	for _, c := range []struct{ body, field string }{
 		{`{}`, "`key` is required"},
 		{`{"key":"","type":"string"}`, "`key` is required"},
@@ -93,9 +93,9 @@ func TestBadPropertiesNameTheirField(t *testing.T) {
 	}
 }
 
-func TestOnlyTheFallbackOfAPropertyChanges(t *testing.T) {
+func TestUpdateProperty(t *testing.T) {
 	t.Parallel()
-	a := newPeople(t)
+	a := newAudienceAPI(t)
 	made := a.property(201, "POST", "/contact-properties", `{"key":"plan","type":"string","fallback_value":"free"}`)
 	path := "/contact-properties/" + made.ID
 	for _, c := range []struct {
@@ -135,9 +135,9 @@ func TestOnlyTheFallbackOfAPropertyChanges(t *testing.T) {
 	}
 }
 
-func TestAKeyIsDeclaredOnceATeam(t *testing.T) {
+func TestPropertyKeyIsUnique(t *testing.T) {
 	t.Parallel()
-	a := newPeople(t)
+	a := newAudienceAPI(t)
 	made := a.property(201, "POST", "/contact-properties", `{"key":"plan","type":"string"}`)
 	wantError(t, a.call("POST", "/contact-properties", `{"key":"plan","type":"number"}`), 409, app.CodeConflict, "key")
 	a.property(201, "POST", "/contact-properties", `{"key":"Plan","type":"number"}`) // case counts

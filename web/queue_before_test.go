@@ -6,9 +6,9 @@ import (
 	"mailer/app"
 )
 
-// TestTheQueueTakesBefore: as all lists do, and not together with after.
-func TestTheQueueTakesBefore(t *testing.T) {
-	r := newReal(t, captured())
+// TestQueueBefore: as all lists do, and not together with after.
+func TestQueueBefore(t *testing.T) {
+	r := newTestAPI(t, captured())
 	var ids []string
 	for range 4 {
 		ids = append(ids, r.send(r.full, `{"from":"a@example.com","to":"b@example.org","subject":"s","text":"t","scheduled_at":"in 1 hour"}`))

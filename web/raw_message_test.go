@@ -5,10 +5,10 @@ import (
 	"testing"
 )
 
-func TestARawMessageIsAnsweredAsTheBytesThatAreAskedFor(t *testing.T) {
+func TestRawMessageBytes(t *testing.T) {
 	t.Parallel()
-	r := newReal(t, captured())
-	path := "/emails/" + r.send(r.full, goodSend) + "/raw"
+	r := newTestAPI(t, captured())
+	path := "/emails/" + r.send(r.full, validSend) + "/raw"
 	whole := decoded[struct{ Raw string }](t, r.eventually(r.full, path, "DKIM-Signature")).Raw
 	ask := func(path, accept string) *httptest.ResponseRecorder { // past the check of answers, which are JSON
 		q := httptest.NewRequest("GET", path, nil)

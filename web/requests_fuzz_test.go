@@ -14,9 +14,9 @@ import (
 	"mailer/web/rest"
 )
 
-// refusedWell checks an answer to bytes of a stranger: a success, or a refusal of
+// wantWellFormedError checks an answer to bytes of a stranger: a success, or a refusal of
 // the caller's in JSON of our shape.
-func refusedWell(t *testing.T, what string, w *httptest.ResponseRecorder) {
+func wantWellFormedError(t *testing.T, what string, w *httptest.ResponseRecorder) {
 	t.Helper()
 	if w.Code < 400 {
 		return
@@ -32,7 +32,7 @@ func quietly(c *Config, _ *rest.Limits) { c.RateLimit, c.Log = 0, slog.New(slog.
 // FuzzRequests throws bytes at every operation that reads a JSON body, as
 // openapi.json lists them, with a real database behind.
 func FuzzRequests(f *testing.F) {
-	r := newReal(f, captured(), quietly)
+	r := newTestAPI(f, captured(), quietly)
 	doc := readDocument(f, document())
 	var targets []*apiOperation
 	for _, op := range doc.operations() {
@@ -61,13 +61,13 @@ func FuzzRequests(f *testing.F) {
 		req.Header.Set("Content-Type", "application/json")
 		w := httptest.NewRecorder()
 		r.handler.ServeHTTP(w, req)
-		refusedWell(t, op.String()+" "+string(body), w)
+		wantWellFormedError(t, op.String()+" "+string(body), w)
 	})
 }
 
 // FuzzAddresses asks for any path with any query.
 func FuzzAddresses(f *testing.F) {
-	r := newReal(f, captured(), quietly)
+	r := newTestAPI(f, captured(), quietly)
 	doc := readDocument(f, document())
 	for _, path := range slices.Sorted(maps.Keys(doc.Paths)) {
 		f.Add(path, "limit=1&after=x")

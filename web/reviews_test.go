@@ -36,7 +36,7 @@ type planAnswer struct {
 	}
 }
 
-func TestAPlanNamesTagsOfOtherServices(t *testing.T) {
+func TestPlanNamesForeignTags(t *testing.T) {
 	t.Parallel()
 	a := newPaced(t, 100, 2)
 	draft := decoded[broadcastAnswer](t, a.call("POST", "/broadcasts", `{"from":"Acme <news@example.com>","subject":"s","html":"<p>x\n{{ RootURL }} ${y}</p>"}`)).ID
@@ -47,7 +47,7 @@ func TestAPlanNamesTagsOfOtherServices(t *testing.T) {
 	wantError(t, a.call("POST", "/broadcasts/"+draft+"/send", ""), 422, app.CodeValidation, "{{ RootURL }} (html, line 2)")
 }
 
-func TestAPlanSaysWhatASendWouldDo(t *testing.T) {
+func TestPlan(t *testing.T) {
 	t.Parallel()
 	a := newPaced(t, 100, 200)
 	topic := a.topic("News", "")
@@ -85,7 +85,7 @@ func TestAPlanSaysWhatASendWouldDo(t *testing.T) {
 	wantError(t, a.call("POST", "/broadcasts/"+a.draft("").ID+"/plan", `{"scheduled_at":"soonish"}`), 422, app.CodeValidation, "`scheduled_at`")
 }
 
-func TestAPlanIsRefusedAsASendWouldBe(t *testing.T) {
+func TestPlanErrors(t *testing.T) {
 	t.Parallel()
 	a := newPaced(t, 10, 200)
 	draft := a.draft("").ID
@@ -99,9 +99,9 @@ type broadcastPreviewAnswer struct {
 	Missing                           []string
 }
 
-func TestAPreviewShowsWhatAContactWouldGet(t *testing.T) {
+func TestBroadcastPreview(t *testing.T) {
 	t.Parallel()
-	a := newPeople(t)
+	a := newAudienceAPI(t)
 	wantStatus(t, a.call("POST", "/contacts", `{"email":"bo@example.org","first_name":"<Bo>","properties":{"plan":"pro"}}`), 201)
 	wantStatus(t, a.call("POST", "/contacts", `{"email":"ann@example.org"}`), 201)
 	draft := a.broadcast(201, "POST", "/broadcasts", `{"from":"Acme <news@example.com>","subject":"Hi {{{FIRST_NAME}}}","preview_text":"On {{{plan}}}",`+
@@ -131,9 +131,9 @@ func TestAPreviewShowsWhatAContactWouldGet(t *testing.T) {
 	wantError(t, a.call("POST", "/broadcasts/"+unknownID+"/preview", ""), 404, app.CodeNotFound, "broadcast")
 }
 
-func TestAPreviewShowsTheShareOfClicksAtItsLinks(t *testing.T) {
+func TestPreviewClicks(t *testing.T) {
 	t.Parallel()
-	a := newPeople(t)
+	a := newAudienceAPI(t)
 	path := a.sentTo(3, `<p><a href="https://example.com/x?for={{{EMAIL}}}">x</a> <a href="https://example.com/y"><b>y</b></a> <a href="https://example.com/z">z</a></p>`)
 	id := strings.TrimPrefix(path, "/broadcasts/")
 	err := a.store.Write(t.Context(), func(tx *db.Tx) error {
@@ -162,9 +162,9 @@ func TestAPreviewShowsTheShareOfClicksAtItsLinks(t *testing.T) {
 	}
 }
 
-func TestATemplateIsRenderedWithoutSendingIt(t *testing.T) {
+func TestRenderTemplate(t *testing.T) {
 	t.Parallel()
-	a := newPeople(t)
+	a := newAudienceAPI(t)
 	id := a.published(`{"name":"T","alias":"t","subject":"Hi {{{name}}}","html":"<p>{{{name}}} {{{n}}}</p><a href=\"{{{UNSUBSCRIBE_URL}}}\">out</a>",` +
 		`"variables":[{"key":"name","type":"string"},{"key":"n","type":"number","fallback_value":7}]}`)
 	a.template(200, "PATCH", "/templates/t", `{"subject":"Dear {{{name}}}"}`)
@@ -190,10 +190,10 @@ func TestATemplateIsRenderedWithoutSendingIt(t *testing.T) {
 	wantError(t, a.call("POST", "/templates/nothing/render", ""), 404, app.CodeNotFound, "template")
 }
 
-func TestASegmentIsMadeOfThoseToWhomSomethingHappened(t *testing.T) {
+func TestSegmentOfOutcome(t *testing.T) {
 	testserver.BothEngines(t)
 	t.Parallel()
-	a := newPeople(t)
+	a := newAudienceAPI(t)
 	id := strings.TrimPrefix(a.sentTo(4, `<a href="https://example.com/x">x</a><a href="https://example.com/y">y</a>`), "/broadcasts/")
 	rows := a.page(a.full, "/broadcasts/"+id+"/recipients").ids()[1:] // the first one bounced
 	mark := func(n int, bit app.Seen, link int) {

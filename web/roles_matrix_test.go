@@ -17,7 +17,7 @@ import (
 )
 
 // What each kind of operation asks for, told apart from what the routes say of themselves:
-// a route that loses a flag, or gets one, fails TestWhoIsLetInWhere.
+// a route that loses a flag, or gets one, fails TestRouteAccess.
 
 // managed are those that change what members of a team only read.
 var managed = []string{
@@ -41,8 +41,8 @@ var operators = []string{"/relays", "/status", "/health/", "/backups", "/teams",
 // operatorLists are those of them that are the beginning of what others reach.
 var operatorLists = []string{"/users", "/ingest"}
 
-// ownPlaces are the beginnings of what is a person's own.
-var ownPlaces = []string{"/users/me", "/auth/confirm", "/auth/totp"}
+// ownRoutes are the beginnings of what is a person's own.
+var ownRoutes = []string{"/users/me", "/auth/confirm", "/auth/totp"}
 
 // proven are those for which a person must have proved just now to be there.
 var proven = []string{
@@ -64,7 +64,7 @@ type caller struct {
 	unless func(op *apiOperation) bool // refused all the same; nil: never
 }
 
-func ofTeam(op *apiOperation) bool { return !operates(op) && !begins(op.path, ownPlaces) }
+func isTeamRoute(op *apiOperation) bool { return !operates(op) && !begins(op.path, ownRoutes) }
 
 func operates(op *apiOperation) bool {
 	return begins(op.path, operators) || slices.Contains(operatorLists, op.path)
@@ -118,7 +118,7 @@ func (r *real) callers() []caller {
 		return append(more, "Cookie: __Host-mailer="+tokens[name])
 	}
 	ours, foreign, evil := "X-Team: "+r.team.ID, "X-Team: "+theirs.ID, "Origin: https://evil.example"
-	own := func(op *apiOperation) bool { return begins(op.path, ownPlaces) }
+	own := func(op *apiOperation) bool { return begins(op.path, ownRoutes) }
 	noOperator := func(op *apiOperation) bool { return !operates(op) }
 	allTeams := func(op *apiOperation) bool {
 		return operates(op) || own(op) || slices.Contains(above, op.String())
@@ -128,9 +128,9 @@ func (r *real) callers() []caller {
 		{"anonymous", nil, nobody, nil},
 		{"sending key", []string{"Authorization: Bearer " + r.key(r.team.ID, app.KeyInput{Permission: app.SendingAccess})},
 			func(op *apiOperation) bool { return slices.Contains(sendable, op.String()) }, nil},
-		{"member's key", key(app.RoleMember), ofTeam, isManaged},
-		{"admin's key", key(app.RoleAdmin), ofTeam, nil},
-		{"owner's key", key(app.RoleOwner), ofTeam, nil},
+		{"member's key", key(app.RoleMember), isTeamRoute, isManaged},
+		{"admin's key", key(app.RoleAdmin), isTeamRoute, nil},
+		{"owner's key", key(app.RoleOwner), isTeamRoute, nil},
 		{"member", cookie("member"), noOperator, isManaged},
 		{"admin", cookie("admin"), noOperator, nil},
 		{"owner", cookie("owner", ours), noOperator, nil},
@@ -184,11 +184,11 @@ func (r *real) lets(op *apiOperation, as *caller) (in bool, words string) {
 	return true, w.Body.String()
 }
 
-// TestWhoIsLetInWhere asks for every operation of openapi.json as everybody: keys and people
+// TestRouteAccess asks for every operation of openapi.json as everybody: keys and people
 // of each role, an operator, who was removed, and whom a page of another site speaks for.
-func TestWhoIsLetInWhere(t *testing.T) {
+func TestRouteAccess(t *testing.T) {
 	t.Parallel()
-	r := newReal(t, captured())
+	r := newTestAPI(t, captured())
 	callers := r.callers()
 	doc := readDocument(t, document())
 	var all []*apiOperation

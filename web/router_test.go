@@ -16,9 +16,9 @@ import (
 	"mailer/web/rest"
 )
 
-func TestUnknownPathsNeedNoKey(t *testing.T) {
+func TestUnknownPaths(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	for _, path := range []string{"/", "//", "/nothing", "/nothing/", "/emails%2F", "/emails/x/y/z", "/EMAILS", "/openapi.yaml",
 		"/docs", "/schemas/Error.json"} {
 		wantError(t, b.do("GET", path, ""), 404, app.CodeNotFound)
@@ -27,9 +27,9 @@ func TestUnknownPathsNeedNoKey(t *testing.T) {
 
 // Browsers, which ask for HTML, are led from / to the dashboard and get a page where there is
 // nothing, in their language.
-func TestBrowsersGetPagesAndTheDashboard(t *testing.T) {
+func TestHTMLForVisitors(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	browser := http.Header{"Accept": {"text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"}, "Accept-Language": {"de"}}
 	get := func(method, path string, header http.Header) *httptest.ResponseRecorder {
 		r := httptest.NewRequest(method, path, nil)
@@ -67,7 +67,7 @@ func TestBrowsersGetPagesAndTheDashboard(t *testing.T) {
 
 func TestMethodNotAllowed(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	b := newFixture(t)
 	for _, tt := range []struct{ method, path, allow string }{
 		{"DELETE", "/emails", "GET, POST"},
 		{"PUT", "//emails", "GET, POST"},
@@ -90,7 +90,7 @@ func TestMethodNotAllowed(t *testing.T) {
 
 func TestHealth(t *testing.T) {
 	t.Parallel()
-	r := newReal(t, relayed())
+	r := newTestAPI(t, relayed())
 	wantJSON(t, r.do("GET", "/healthz", ""), `{"compat":"strict","status":"ok"}`)
 	wantJSON(t, r.do("GET", "/readyz", ""), `{"status":"ready","relay":"configured"}`)
 	for _, path := range []string{"/healthz", "/readyz"} {
@@ -106,28 +106,28 @@ func TestHealth(t *testing.T) {
 	wantJSON(t, r.do("GET", "/healthz", ""), `{"compat":"strict","status":"ok"}`)
 }
 
-func TestAServerWhoseDiskFailedIsAliveAndNotReady(t *testing.T) {
+func TestFailedDiskIsNotReady(t *testing.T) {
 	t.Parallel()
-	testserver.OnAFile(t)
+	testserver.SQLiteOnly(t)
 	pool, err := sql.Open("sqlite", "file:"+filepath.Join(t.TempDir(), "none", "x.db"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer pool.Close()
-	r := newReal(t, relayed())
+	r := newTestAPI(t, relayed())
 	if err := r.store.Write(t.Context(), func(*db.Tx) error { return pool.Ping() }); err == nil {
 		t.Fatal("a write that failed succeeded")
 	}
 	wantError(t, r.do("GET", "/readyz", ""), 503, app.CodeServiceUnavailable)
-	wantError(t, r.as(r.full, "POST", "/emails", goodSend), 503, app.CodeServiceUnavailable)
+	wantError(t, r.as(r.full, "POST", "/emails", validSend), 503, app.CodeServiceUnavailable)
 	wantJSON(t, r.do("GET", "/healthz", ""), `{"compat":"strict","status":"ok"}`)
 }
 
-// TestReadinessTellsWhatIsShort: mail that can't be accepted is no readiness; pages
+// TestReadinessNamesShortage: mail that can't be accepted is no readiness; pages
 // that have no room are shown.
-func TestReadinessTellsWhatIsShort(t *testing.T) {
+func TestReadinessNamesShortage(t *testing.T) {
 	t.Parallel()
-	r := newReal(t, relayed())
+	r := newTestAPI(t, relayed())
 	for _, tt := range []struct {
 		withKey, others []string
 		status          int
@@ -147,7 +147,7 @@ func TestReadinessTellsWhatIsShort(t *testing.T) {
 	}
 }
 
-func TestNewNeedsNothingButAServer(t *testing.T) {
+func TestNewNeedsOnlyServer(t *testing.T) {
 	t.Parallel()
 	h := New(Config{Server: nothing(), Log: slog.New(slog.DiscardHandler), Bounds: Bounds{RateLimit: DefaultRateLimit}})
 	w := httptest.NewRecorder()
@@ -166,11 +166,11 @@ func (u untouchedBody) Read([]byte) (int, error) {
 	return 0, http.ErrBodyNotAllowed
 }
 
-// TestStrangersBodiesAreNotRead: a token, a secret or the list of topics is asked
+// TestBodyIsNotReadWithoutKey: a token, a secret or the list of topics is asked
 // before a body is.
-func TestStrangersBodiesAreNotRead(t *testing.T) {
+func TestBodyIsNotReadWithoutKey(t *testing.T) {
 	t.Parallel()
-	r := newReal(t, captured())
+	r := newTestAPI(t, captured())
 	for path, status := range map[string]int{
 		"/unsubscribe/stranger": 404, "/preferences/stranger": 404, "/ingest/generic/stranger": 404, "/ingest/nothing/x": 404, "/ingest/ses": 403,
 	} {
@@ -184,13 +184,13 @@ func TestStrangersBodiesAreNotRead(t *testing.T) {
 	}
 }
 
-func TestRealDraining(t *testing.T) {
+func TestDraining(t *testing.T) {
 	t.Parallel()
-	r := newReal(t, captured())
-	id := r.send(r.full, goodSend)
+	r := newTestAPI(t, captured())
+	id := r.send(r.full, validSend)
 	wantStatus(t, r.do("GET", "/readyz", ""), 200)
 	r.server.Drain()
-	wantError(t, r.as(r.full, "POST", "/emails", goodSend), 503, app.CodeServiceUnavailable, "shutting down")
+	wantError(t, r.as(r.full, "POST", "/emails", validSend), 503, app.CodeServiceUnavailable, "shutting down")
 	wantError(t, r.do("GET", "/readyz", ""), 503, app.CodeServiceUnavailable)
 	wantStatus(t, r.as(r.full, "GET", "/emails/"+id, ""), 200)
 	wantStatus(t, r.do("GET", "/healthz", ""), 200)

@@ -32,9 +32,9 @@ func oneTime(t testing.TB, secret string, steps int) string {
 	return code
 }
 
-func TestAHalfSessionReachesTheSecondFactorAlone(t *testing.T) {
+func TestPartialSession(t *testing.T) {
 	t.Parallel()
-	r := newReal(t, relayed())
+	r := newTestAPI(t, relayed())
 	b := r.firstPerson()
 	secret, codes := b.withTOTP()
 	if len(codes) != 10 {
@@ -99,9 +99,9 @@ func (r *real) sessionOperations() (out []*apiOperation) {
 	return out
 }
 
-func TestAPasswordChangeEndsAllOtherSessions(t *testing.T) {
+func TestPasswordChangeEndsSessions(t *testing.T) {
 	t.Parallel()
-	r := newReal(t, relayed())
+	r := newTestAPI(t, relayed())
 	here := r.firstPerson()
 	there := r.visitor("192.0.2.2")
 	there.want(200, "POST", "/auth/sign-in", annSignsIn)
@@ -117,9 +117,9 @@ func TestAPasswordChangeEndsAllOtherSessions(t *testing.T) {
 	there.want(200, "POST", "/auth/sign-in", strings.Replace(annSignsIn, goodPassword, "another long secret", 1))
 }
 
-func TestAFreshProofGivesTheSessionAnotherToken(t *testing.T) {
+func TestProofRotatesToken(t *testing.T) {
 	t.Parallel()
-	r := newReal(t, relayed())
+	r := newTestAPI(t, relayed())
 	b := r.firstPerson()
 	r.clock = time.Now().Add(11 * time.Minute)
 	w := b.ask("POST", "/users/me/totp", "")
@@ -134,11 +134,11 @@ func TestAFreshProofGivesTheSessionAnotherToken(t *testing.T) {
 	}
 }
 
-func TestASignInLinkOpensOnce(t *testing.T) {
+func TestSignInLinkWorksOnce(t *testing.T) {
 	t.Parallel()
-	r := newReal(t, relayed())
+	r := newTestAPI(t, relayed())
 	r.firstPerson()
-	link, err := r.server.People.DevLink(t.Context())
+	link, err := r.server.Accounts.DevLink(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -159,7 +159,7 @@ func TestASignInLinkOpensOnce(t *testing.T) {
 
 // withoutProof asks for a secret as somebody who signed in long ago.
 func withoutProof(t *testing.T, _ *real) *httptest.ResponseRecorder {
-	r := newReal(t, relayed())
+	r := newTestAPI(t, relayed())
 	b := r.firstPerson()
 	r.clock = time.Now().Add(11 * time.Minute)
 	return b.ask("POST", "/users/me/totp", "")

@@ -39,9 +39,9 @@ func (a *people) segmentAt(method, target, body string, status int) (got segment
 	return got
 }
 
-func TestRealSegmentIsMadeReadChangedAndDeleted(t *testing.T) {
+func TestSegment(t *testing.T) {
 	t.Parallel()
-	a := newPeople(t)
+	a := newAudienceAPI(t)
 	made := a.segment(`{"name":"Pro","filter":` + proFilter + `,"audience_id":"x"}`)
 	row := fmt.Sprintf(`"id":%q,"name":"Pro","filter":%s,"created_at":%q`, made.ID, proFilter, made.CreatedAt)
 	wantJSON(t, a.call("GET", "/segments/"+made.ID, ""), `{"object":"segment","contact_count":0,`+row+`}`)
@@ -82,9 +82,9 @@ func TestRealSegmentIsMadeReadChangedAndDeleted(t *testing.T) {
 	}
 }
 
-func TestRealSegmentRefusals(t *testing.T) {
+func TestSegmentErrors(t *testing.T) {
 	t.Parallel()
-	a := newPeople(t)
+	a := newAudienceAPI(t)
 	a.want(201, "POST", "/contact-properties", `{"key":"plan","type":"string"}`)
 	condition := func(c string) string { return `{"name":"S","filter":{"match":"all","conditions":[` + c + `]}}` }
 	made := a.segment(`{"name":"S"}`)
@@ -132,9 +132,9 @@ func TestRealSegmentRefusals(t *testing.T) {
 	}
 }
 
-func TestRealAudienceIsASegment(t *testing.T) {
+func TestAudienceIsSegment(t *testing.T) {
 	t.Parallel()
-	a := newPeople(t)
+	a := newAudienceAPI(t)
 	made := a.segmentAt("POST", "/audiences", `{"name":"Old"}`, http.StatusCreated)
 	if made.Object != "audience" || made.Name != "Old" {
 		t.Errorf("made %+v", made)
@@ -152,9 +152,9 @@ func TestRealAudienceIsASegment(t *testing.T) {
 	}
 }
 
-func TestRealContactComesAndGoesByHand(t *testing.T) {
+func TestSegmentMembership(t *testing.T) {
 	t.Parallel()
-	a := newPeople(t)
+	a := newAudienceAPI(t)
 	id := a.contact("Ann+News@example.org")
 	hand, live := a.segment(`{"name":"Hand"}`), a.segment(`{"name":"Live","filter":{"match":"all","conditions":[{"field":"email","op":"contains","value":"+News@"}]}}`)
 	a.segment(`{"name":"Not hers","filter":` + proFilter + `}`)
@@ -184,9 +184,9 @@ func TestRealContactComesAndGoesByHand(t *testing.T) {
 	}
 }
 
-func TestRealSegmentsOfOthersAreNotFound(t *testing.T) {
+func TestForeignSegmentIsNotFound(t *testing.T) {
 	t.Parallel()
-	a := newPeople(t)
+	a := newAudienceAPI(t)
 	contact, segment := a.contact("ann@example.org"), a.segment(`{"name":"S"}`).ID
 	wantStatus(t, a.call("POST", "/contacts/"+contact+"/segments/"+segment, ""), 200)
 	for _, op := range [][2]string{{"GET", "/segments/%s"}, {"PATCH", "/segments/%s"}, {"DELETE", "/segments/%s"}, {"GET", "/audiences/%s"}, {"DELETE", "/audiences/%s"}} {
@@ -210,9 +210,9 @@ func TestRealSegmentsOfOthersAreNotFound(t *testing.T) {
 	}
 }
 
-func TestRealSegmentLists(t *testing.T) {
+func TestListSegments(t *testing.T) {
 	t.Parallel()
-	a := newPeople(t)
+	a := newAudienceAPI(t)
 	contact := a.contact("ann@example.org")
 	for i := range 7 {
 		a.segment(fmt.Sprintf(`{"name":"S%d","filter":{"match":"any"}}`, i))

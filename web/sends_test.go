@@ -20,7 +20,7 @@ type turnstile struct {
 	came, dot, reply chan struct{}
 }
 
-func newTurnstile() *turnstile {
+func newSteppedSender() *turnstile {
 	return &turnstile{came: make(chan struct{}), dot: make(chan struct{}), reply: make(chan struct{})}
 }
 
@@ -52,11 +52,11 @@ func next(t *testing.T, step <-chan struct{}) {
 	}
 }
 
-func newTurnstiled(t *testing.T) (*real, *turnstile) {
-	s := newTurnstile()
+func newSteppedAPI(t *testing.T) (*real, *turnstile) {
+	s := newSteppedSender()
 	cfg := relayed()
 	cfg.Routes[0].Sender = s
-	r := newReal(t, cfg)
+	r := newTestAPI(t, cfg)
 	r.domain(r.team.ID, "example.com", true)
 	return r, s
 }
@@ -94,13 +94,13 @@ func (r *real) batchBody(w *httptest.ResponseRecorder) batchBody {
 }
 
 func to(address string) string {
-	return strings.Replace(goodSend, "b@example.org", address, 1)
+	return strings.Replace(validSend, "b@example.org", address, 1)
 }
 
-func TestRealBatchShapes(t *testing.T) {
+func TestBatchShapes(t *testing.T) {
 	t.Parallel()
-	r := newReal(t, captured())
-	bad := strings.Replace(goodSend, `"to"`, `"colour":1,"to"`, 1)
+	r := newTestAPI(t, captured())
+	bad := strings.Replace(validSend, `"to"`, `"colour":1,"to"`, 1)
 	for _, tt := range []struct {
 		name, body string
 		status     int
@@ -109,19 +109,19 @@ func TestRealBatchShapes(t *testing.T) {
 	}{
 		{"no body", "", 400, app.CodeInvalidPayload, "body"},
 		{"not JSON", "from=a", 400, app.CodeInvalidPayload, "JSON"},
-		{"an object", goodSend, 422, app.CodeValidation, "array"},
+		{"an object", validSend, 422, app.CodeValidation, "array"},
 		{"a string", `"x"`, 422, app.CodeValidation, "array"},
 		{"null", `null`, 422, app.CodeValidation, "array"},
 		{"an object that is cut off", `{"from":`, 400, app.CodeInvalidPayload, "JSON"},
 		{"empty", "[]", 422, app.CodeValidation, "1 to 100"},
-		{"101", array(slices.Repeat([]string{goodSend}, 101)...), 422, app.CodeValidation, "1 to 100"},
-		{"101 and then no JSON", array(slices.Repeat([]string{goodSend}, 101)...) + "x", 422, app.CodeValidation, "1 to 100"},
-		{"cut off", "[" + goodSend, 400, app.CodeInvalidPayload, "JSON"},
-		{"two arrays", array(goodSend) + array(goodSend), 400, app.CodeInvalidPayload, "JSON"},
-		{"no JSON in the second item", array(goodSend, `{"from":}`), 400, app.CodeInvalidPayload, "JSON"},
-		{"a name twice", array(goodSend, `{"from":"a@example.com","from":"b@example.com"}`), 400, app.CodeInvalidPayload, "from"},
-		{"a name twice further down", array(goodSend, `{"headers":{"X-A":"1","X-A":"2"}}`), 400, app.CodeInvalidPayload, "X-A"},
-		{"bytes that are no text", array(goodSend, "{\"subject\":\"\xff\"}"), 400, app.CodeInvalidPayload, "JSON"},
+		{"101", array(slices.Repeat([]string{validSend}, 101)...), 422, app.CodeValidation, "1 to 100"},
+		{"101 and then no JSON", array(slices.Repeat([]string{validSend}, 101)...) + "x", 422, app.CodeValidation, "1 to 100"},
+		{"cut off", "[" + validSend, 400, app.CodeInvalidPayload, "JSON"},
+		{"two arrays", array(validSend) + array(validSend), 400, app.CodeInvalidPayload, "JSON"},
+		{"no JSON in the second item", array(validSend, `{"from":}`), 400, app.CodeInvalidPayload, "JSON"},
+		{"a name twice", array(validSend, `{"from":"a@example.com","from":"b@example.com"}`), 400, app.CodeInvalidPayload, "from"},
+		{"a name twice further down", array(validSend, `{"headers":{"X-A":"1","X-A":"2"}}`), 400, app.CodeInvalidPayload, "X-A"},
+		{"bytes that are no text", array(validSend, "{\"subject\":\"\xff\"}"), 400, app.CodeInvalidPayload, "JSON"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			for _, mode := range []string{"strict", "permissive"} {
@@ -136,7 +136,7 @@ func TestRealBatchShapes(t *testing.T) {
 		member(`"attachments":[{"filename":"a","path":"https://example.com/a"}]`): "path",
 	}
 	for item, words := range items {
-		body := array(goodSend, " \n"+item+" ", to("c@example.org"))
+		body := array(validSend, " \n"+item+" ", to("c@example.org"))
 		wantError(t, r.as(r.full, "POST", "/emails/batch", body), 422, app.CodeValidation, "emails.1: ", words)
 		if p := r.page(r.full, "/emails"); len(p.Data) != 0 {
 			t.Fatalf("%s: a strict batch left %d emails", item, len(p.Data))
@@ -155,7 +155,7 @@ func TestRealBatchShapes(t *testing.T) {
 	if got := r.batch(array("{}", "1"), permissive); len(got.Data) != 0 || len(got.Errors) != 2 {
 		t.Errorf("nothing but bad items: %+v", got)
 	}
-	if got := r.batch(" [\n" + strings.Join(slices.Repeat([]string{goodSend}, 100), " ,\n") + " ] \n"); len(got.Data) != 100 || len(got.Errors) != 0 {
+	if got := r.batch(" [\n" + strings.Join(slices.Repeat([]string{validSend}, 100), " ,\n") + " ] \n"); len(got.Data) != 100 || len(got.Errors) != 0 {
 		t.Errorf("a hundred: %d and %+v", len(got.Data), got.Errors)
 	}
 }
@@ -167,16 +167,16 @@ func (r *real) settled(id string) string {
 	return id
 }
 
-func TestRealBatchHeaders(t *testing.T) {
+func TestBatchHeaders(t *testing.T) {
 	t.Parallel()
-	r := newReal(t, captured())
-	body := array(goodSend, `{}`)
+	r := newTestAPI(t, captured())
+	body := array(validSend, `{}`)
 	for _, mode := range []string{"loose", "STRICT", "strict, permissive"} {
 		wantError(t, r.as(r.full, "POST", "/emails/batch", body, "x-batch-validation: "+mode), 422, app.CodeValidation, "`x-batch-validation`")
 	}
 	wantError(t, r.as(r.full, "POST", "/emails/batch", body, "x-batch-validation: "), 422, app.CodeValidation, "emails.1: ")
 	for _, key := range []string{"", strings.Repeat("k", 257)} {
-		wantError(t, r.as(r.full, "POST", "/emails/batch", array(goodSend), "Idempotency-Key: "+key), 400, app.CodeInvalidIdempotencyKey)
+		wantError(t, r.as(r.full, "POST", "/emails/batch", array(validSend), "Idempotency-Key: "+key), 400, app.CodeInvalidIdempotencyKey)
 	}
 	if p := r.page(r.full, "/emails"); len(p.Data) != 0 {
 		t.Errorf("%d emails after refusals", len(p.Data))
@@ -186,24 +186,24 @@ func TestRealBatchHeaders(t *testing.T) {
 	if again := r.batch(" "+body+"\n", permissive, key); fmt.Sprint(again) != fmt.Sprint(first) || len(first.Errors) != 1 {
 		t.Errorf("first %+v, then %+v", first, again)
 	}
-	for _, other := range [][]string{{array(goodSend, `{"a":1}`), permissive}, {array(goodSend), "x-batch-validation: strict"}, {array(to("c@example.org"), "{}"), permissive}} {
+	for _, other := range [][]string{{array(validSend, `{"a":1}`), permissive}, {array(validSend), "x-batch-validation: strict"}, {array(to("c@example.org"), "{}"), permissive}} {
 		wantError(t, r.as(r.full, "POST", "/emails/batch", other[0], other[1], key), 409, app.CodeInvalidIdempotent)
 	}
-	plain := r.batch(array(goodSend), "Idempotency-Key: s")
-	if again := r.batch(array(goodSend), "Idempotency-Key: s", "x-batch-validation: strict"); fmt.Sprint(again) != fmt.Sprint(plain) {
+	plain := r.batch(array(validSend), "Idempotency-Key: s")
+	if again := r.batch(array(validSend), "Idempotency-Key: s", "x-batch-validation: strict"); fmt.Sprint(again) != fmt.Sprint(plain) {
 		t.Error("strict by name is another batch than strict by default")
 	}
-	wantError(t, r.as(r.full, "POST", "/emails/batch", array(goodSend), "Idempotency-Key: s", permissive), 409, app.CodeInvalidIdempotent)
-	if id := r.send(r.full, goodSend, "Idempotency-Key: s"); id == plain.Data[0].ID {
+	wantError(t, r.as(r.full, "POST", "/emails/batch", array(validSend), "Idempotency-Key: s", permissive), 409, app.CodeInvalidIdempotent)
+	if id := r.send(r.full, validSend, "Idempotency-Key: s"); id == plain.Data[0].ID {
 		t.Error("a send got a batch's answer")
 	}
 }
 
-func TestRealBatchStatuses(t *testing.T) {
+func TestBatchStatuses(t *testing.T) {
 	t.Parallel()
 	cfg := relayed()
 	cfg.MaxAttachments = 10
-	r := newReal(t, cfg)
+	r := newTestAPI(t, cfg)
 	r.domain(r.team.ID, "example.com", true)
 	r.domain(r.team.ID, "other.example.com", true)
 	r.domain(r.team.ID, "new.example.com", false)
@@ -217,19 +217,19 @@ func TestRealBatchStatuses(t *testing.T) {
 		{sendFrom("a@unknown.test"), 403, app.CodeRestrictedAPIKey},
 		{member(`"attachments":[{"filename":"a","content":"aGVsbG8gd29ybGQ="}]`), 413, app.CodePayloadTooLarge},
 	} {
-		wantError(t, r.as(scoped, "POST", "/emails/batch", array(goodSend, goodSend, tt.item)), tt.status, tt.code, "emails.2: ")
+		wantError(t, r.as(scoped, "POST", "/emails/batch", array(validSend, validSend, tt.item)), tt.status, tt.code, "emails.2: ")
 	}
 	wantError(t, r.as(r.full, "POST", "/emails/batch", array(sendFrom("a@new.example.com"))), 422, app.CodeValidation, "emails.0: ", "not verified")
 	if p := r.page(r.full, "/emails"); len(p.Data) != 0 {
 		t.Errorf("%d emails after refusals", len(p.Data))
 	}
-	w := r.as(scoped, "POST", "/emails/batch", array(sendFrom("a@other.example.com"), goodSend), permissive)
+	w := r.as(scoped, "POST", "/emails/batch", array(sendFrom("a@other.example.com"), validSend), permissive)
 	wantStatus(t, w, 200)
 	if got := r.batchBody(w); len(got.Data) != 1 || len(got.Errors) != 1 || got.Errors[0].Index != 0 {
 		t.Errorf("%+v", got)
 	}
 	r.server.Drain()
-	wantError(t, r.as(r.full, "POST", "/emails/batch", array(goodSend)), 503, app.CodeServiceUnavailable)
+	wantError(t, r.as(r.full, "POST", "/emails/batch", array(validSend)), 503, app.CodeServiceUnavailable)
 }
 
 // change answers a call that changes an email, whose body must be that one.
@@ -238,9 +238,9 @@ func (r *real) change(key, method, target, body, want string) {
 	wantJSON(r.t, r.as(key, method, target, body), want)
 }
 
-func TestRealReschedule(t *testing.T) {
+func TestReschedule(t *testing.T) {
 	t.Parallel()
-	r := newReal(t, captured())
+	r := newTestAPI(t, captured())
 	id := r.send(r.full, member(`"scheduled_at":"in 1 hour"`))
 	target := "/emails/" + id
 	want := fmt.Sprintf(`{"object":"email","id":%q}`, id)
@@ -282,9 +282,9 @@ func TestRealReschedule(t *testing.T) {
 	wantError(t, r.as(r.full, "PATCH", "/emails/"+unknownID, `{"scheduled_at":"in 1 hour"}`), 404, app.CodeNotFound)
 }
 
-func TestRealCancel(t *testing.T) {
+func TestCancel(t *testing.T) {
 	t.Parallel()
-	r, relay := newTurnstiled(t)
+	r, relay := newSteppedAPI(t)
 	for _, body := range []string{"", "{}", "null", `{"anything":1}`, "{"} {
 		id := r.send(r.full, member(`"scheduled_at":"in 1 hour"`))
 		target := "/emails/" + id
@@ -295,11 +295,11 @@ func TestRealCancel(t *testing.T) {
 		wantError(t, r.as(r.full, "POST", target+"/cancel", body), 422, app.CodeValidation, "canceled")
 		wantError(t, r.as(r.full, "PATCH", target, `{"scheduled_at":"in 1 hour"}`), 422, app.CodeValidation, "canceled")
 	}
-	before := r.send(r.full, goodSend)
+	before := r.send(r.full, validSend)
 	next(t, relay.came) // the relay has it and waits before the dot
 	wantStatus(t, r.as(r.full, "POST", "/emails/"+before+"/cancel", ""), 200)
 	next(t, relay.dot)
-	after := r.send(r.full, goodSend)
+	after := r.send(r.full, validSend)
 	next(t, relay.came)
 	next(t, relay.dot)
 	next(t, relay.came) // the dot is agreed: had the first one been so too, it would stand here
@@ -314,11 +314,11 @@ func TestRealCancel(t *testing.T) {
 	wantError(t, r.as(r.full, "POST", "/emails/"+unknownID+"/cancel", ""), 404, app.CodeNotFound)
 }
 
-func TestRealDelete(t *testing.T) {
+func TestDelete(t *testing.T) {
 	t.Parallel()
-	r, relay := newTurnstiled(t)
+	r, relay := newSteppedAPI(t)
 	scheduled := r.send(r.full, member(`"scheduled_at":"in 1 hour","attachments":[{"filename":"a","content":"aGk="}]`))
-	queued := r.send(r.full, goodSend)
+	queued := r.send(r.full, validSend)
 	next(t, relay.came)
 	for _, id := range []string{scheduled, queued} {
 		r.change(r.full, "DELETE", "/emails/"+id, "{}", fmt.Sprintf(`{"object":"email","id":%q,"deleted":true}`, id))
@@ -332,7 +332,7 @@ func TestRealDelete(t *testing.T) {
 	if p := r.page(r.full, "/emails"); len(p.Data) != 0 {
 		t.Errorf("the list still has %q", p.ids())
 	}
-	sent := r.send(r.full, goodSend)
+	sent := r.send(r.full, validSend)
 	next(t, relay.came)
 	next(t, relay.dot)
 	next(t, relay.came)
@@ -340,9 +340,9 @@ func TestRealDelete(t *testing.T) {
 	wantStatus(t, r.as(r.full, "DELETE", "/emails/"+r.settled(sent), ""), 200)
 }
 
-func TestRealSendingKeysChangeWhatTheySent(t *testing.T) {
+func TestSendingKeysChangeOwnEmails(t *testing.T) {
 	t.Parallel()
-	r := newReal(t, captured())
+	r := newTestAPI(t, captured())
 	sending, other := r.key(r.team.ID, app.KeyInput{Permission: app.SendingAccess}), r.key(r.team.ID, app.KeyInput{Permission: app.SendingAccess})
 	w := r.as(sending, "POST", "/emails/batch", array(member(`"scheduled_at":"in 1 hour"`)))
 	wantStatus(t, w, 200)

@@ -55,7 +55,7 @@ func (taker) Send(ctx context.Context, m *app.Outgoing, hold func(context.Contex
 	}
 	res := app.Result{Kind: app.ResultDone, Stage: app.StageDot, Reply: app.Reply{Code: 250}}
 	for _, address := range m.Recipients {
-		res.Recipients = append(res.Recipients, app.RecipientResult{Address: address, Verdict: app.Accepted, Stage: app.StageDot, Reply: res.Reply})
+		res.Recipients = append(res.Recipients, app.RecipientResult{Address: address, Outcome: app.Accepted, Stage: app.StageDot, Reply: res.Reply})
 	}
 	return res
 }
@@ -72,9 +72,9 @@ func relayed() server.Config {
 	return server.Config{Routes: []delivery.Route{{Relay: relay, Sender: taker{}}}}
 }
 
-func newReal(t testing.TB, cfg server.Config, change ...func(*Config, *rest.Limits)) *real {
+func newTestAPI(t testing.TB, cfg server.Config, change ...func(*Config, *rest.Limits)) *real {
 	t.Helper()
-	return newRealOn(t, newDatabase(t), cfg, change...)
+	return newTestAPIOn(t, newDatabase(t), cfg, change...)
 }
 
 func schemaText(t testing.TB) string {
@@ -112,7 +112,7 @@ var emptyDatabase = sync.OnceValues(func() ([]byte, error) {
 func newDatabase(t testing.TB) string {
 	t.Helper()
 	name := testserver.NewDatabase(t, schemaText(t))
-	if testserver.IsElsewhere() {
+	if testserver.IsPostgres() {
 		return name
 	}
 	file, err := emptyDatabase()
@@ -125,8 +125,8 @@ func newDatabase(t testing.TB) string {
 	return name
 }
 
-// newRealOn is newReal on a database of that name, which is empty.
-func newRealOn(t testing.TB, name string, cfg server.Config, change ...func(*Config, *rest.Limits)) *real {
+// newTestAPIOn is newTestAPI on a database of that name, which is empty.
+func newTestAPIOn(t testing.TB, name string, cfg server.Config, change ...func(*Config, *rest.Limits)) *real {
 	t.Helper()
 	store, err := db.Open(t.Context(), db.Options{Path: name, Schema: schemaText(t), Create: true, Lock: true, Lazy: true})
 	if err != nil {

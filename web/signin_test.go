@@ -73,7 +73,7 @@ const goodPassword = "correct horse battery"
 // firstPerson makes the first account in a browser.
 func (r *real) firstPerson() *visitor {
 	r.t.Helper()
-	link, err := r.server.People.SetupLink(r.t.Context())
+	link, err := r.server.Accounts.SetupLink(r.t.Context())
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -84,11 +84,11 @@ func (r *real) firstPerson() *visitor {
 	return b
 }
 
-func TestTheFirstPersonSetsUpSignsOutAndIn(t *testing.T) {
+func TestSetupAndSignIn(t *testing.T) {
 	testserver.BothEngines(t)
 	t.Parallel()
-	r := newReal(t, relayed())
-	link, err := r.server.People.SetupLink(t.Context())
+	r := newTestAPI(t, relayed())
+	link, err := r.server.Accounts.SetupLink(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,9 +127,9 @@ func TestTheFirstPersonSetsUpSignsOutAndIn(t *testing.T) {
 	b.want(200, "GET", "/users/me", "")
 }
 
-func TestASessionIsNewAtEachSignIn(t *testing.T) {
+func TestSignInRotatesSession(t *testing.T) {
 	t.Parallel()
-	r := newReal(t, relayed())
+	r := newTestAPI(t, relayed())
 	b := r.firstPerson()
 	planted := b.cookies[sessionCookie]
 	b.want(200, "POST", "/auth/sign-in", `{"email":"ann@example.com","password":"`+goodPassword+`"}`)
@@ -147,9 +147,9 @@ func TestASessionIsNewAtEachSignIn(t *testing.T) {
 	thief.want(401, "GET", "/users/me", "")
 }
 
-func TestAnotherSitesPageCanNotAskInSomebodysName(t *testing.T) {
+func TestCrossSiteRequests(t *testing.T) {
 	t.Parallel()
-	r := newReal(t, relayed())
+	r := newTestAPI(t, relayed())
 	b := r.firstPerson()
 	for _, headers := range [][]string{{"Sec-Fetch-Site: cross-site"}, {"Sec-Fetch-Site: same-site"}, {"Origin: https://evil.example"}} {
 		b.want(403, "PATCH", "/users/me", `{"name":"Eve"}`, headers...)
@@ -161,9 +161,9 @@ func TestAnotherSitesPageCanNotAskInSomebodysName(t *testing.T) {
 	}
 }
 
-func TestWhereOneIsSignedInIsListedAndEnds(t *testing.T) {
+func TestListAndEndSessions(t *testing.T) {
 	t.Parallel()
-	r := newReal(t, relayed())
+	r := newTestAPI(t, relayed())
 	here := r.firstPerson()
 	there, third := r.visitor("192.0.2.2"), r.visitor("192.0.2.3")
 	for _, b := range []*visitor{there, third} {
@@ -187,9 +187,9 @@ func TestWhereOneIsSignedInIsListedAndEnds(t *testing.T) {
 // cookieLines are the cookies that an answer sets, as they came.
 func cookieLines(w *httptest.ResponseRecorder) []string { return w.Header().Values("Set-Cookie") }
 
-func TestTheCookieIsForThisServerAlone(t *testing.T) {
+func TestSessionCookie(t *testing.T) {
 	t.Parallel()
-	r := newReal(t, relayed())
+	r := newTestAPI(t, relayed())
 	b := r.firstPerson()
 	lines := cookieLines(b.ask("POST", "/auth/sign-in", `{"email":"ann@example.com","password":"`+goodPassword+`"}`))
 	at := slices.IndexFunc(lines, func(line string) bool { return strings.HasPrefix(line, sessionCookie+"=") })

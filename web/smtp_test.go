@@ -8,13 +8,13 @@ import (
 	"mailer/web/rest"
 )
 
-func TestMembersAreToldWhereMailIsTakenBySMTP(t *testing.T) {
+func TestSMTPSettings(t *testing.T) {
 	t.Parallel()
-	off := newReal(t, captured())
+	off := newTestAPI(t, captured())
 	if w := off.as(off.full, "GET", "/smtp", ""); w.Code != 200 || !strings.Contains(w.Body.String(), `"ports":[]`) {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
-	on := newReal(t, captured(), func(c *Config, _ *rest.Limits) {
+	on := newTestAPI(t, captured(), func(c *Config, _ *rest.Limits) {
 		c.Submission = [][2]string{{"[::]:587", "starttls"}, {"127.0.0.1:2525", "none"}}
 	})
 	member := on.key(on.team.ID, app.KeyInput{Permission: app.FullAccess, Role: app.RoleMember})

@@ -15,25 +15,25 @@ import (
 
 const maxTestAttachments = 3000 // bytes
 
-// suppressionBench is a real server that captures, with a key of another team
+// suppressionAPI is a real server that captures, with a key of another team
 // and one that may only send.
-type suppressionBench struct {
+type suppressionAPI struct {
 	*real
 	foreign, sending string
 }
 
-func newSuppressionBench(t *testing.T) *suppressionBench {
+func newSuppressionAPI(t *testing.T) *suppressionAPI {
 	t.Helper()
 	cfg := captured()
 	cfg.MaxAttachments = maxTestAttachments
-	b := &suppressionBench{real: newReal(t, cfg)}
+	b := &suppressionAPI{real: newTestAPI(t, cfg)}
 	_, b.foreign = b.newTeam("Other")
 	b.sending = b.key(b.team.ID, app.KeyInput{Permission: app.SendingAccess})
 	return b
 }
 
 // call is a request of the first team.
-func (b *suppressionBench) call(method, target, body string) *httptest.ResponseRecorder {
+func (b *suppressionAPI) call(method, target, body string) *httptest.ResponseRecorder {
 	b.t.Helper()
 	return b.as(b.full, method, target, body)
 }
@@ -59,7 +59,7 @@ func (a suppressionAnswer) ids() []string {
 }
 
 // want makes a request that must succeed with that status.
-func (b *suppressionBench) want(status int, method, target, body string) suppressionAnswer {
+func (b *suppressionAPI) want(status int, method, target, body string) suppressionAnswer {
 	b.t.Helper()
 	w := b.call(method, target, body)
 	wantStatus(b.t, w, status)
@@ -70,9 +70,9 @@ func (b *suppressionBench) want(status int, method, target, body string) suppres
 	return a
 }
 
-func TestASuppressionIsAddedOnceAndFoundByIDAndAddress(t *testing.T) {
+func TestSuppression(t *testing.T) {
 	t.Parallel()
-	b := newSuppressionBench(t)
+	b := newSuppressionAPI(t)
 	added := b.want(201, "POST", "/suppressions", `{"email":" Bob+News@Example.ORG ","origin":"complaint"}`)
 	if _, ok := app.ParseID(added.ID); !ok || added.Object != "suppression" || added.Email != "bob+news@example.org" || added.Origin != "complaint" ||
 		added.SourceID != nil || added.CreatedAt == "" {
@@ -99,9 +99,9 @@ func TestASuppressionIsAddedOnceAndFoundByIDAndAddress(t *testing.T) {
 	}
 }
 
-func TestAnInternationalDomainIsTheSameInBothForms(t *testing.T) {
+func TestInternationalDomain(t *testing.T) {
 	t.Parallel()
-	b := newSuppressionBench(t)
+	b := newSuppressionAPI(t)
 	added := b.want(201, "POST", "/suppressions", `{"email":"Ann@BÜCHER.example"}`)
 	if added.Email != "ann@bücher.example" {
 		t.Errorf("email %q", added.Email)
@@ -114,9 +114,9 @@ func TestAnInternationalDomainIsTheSameInBothForms(t *testing.T) {
 	}
 }
 
-func TestSuppressionsAreTheTeamsOwn(t *testing.T) {
+func TestForeignSuppressionIsNotFound(t *testing.T) {
 	t.Parallel()
-	b := newSuppressionBench(t)
+	b := newSuppressionAPI(t)
 	added := b.want(201, "POST", "/suppressions", `{"email":"a@example.org"}`)
 	foreign := "Authorization: Bearer " + b.foreign
 	for _, path := range []string{added.ID, "a@example.org"} {
@@ -137,10 +137,10 @@ func TestSuppressionsAreTheTeamsOwn(t *testing.T) {
 	}
 }
 
-func TestSuppressionsAreListedNewestFirstAndByOrigin(t *testing.T) {
+func TestListSuppressions(t *testing.T) {
 	testserver.BothEngines(t)
 	t.Parallel()
-	b := newSuppressionBench(t)
+	b := newSuppressionAPI(t)
 	var all, manual []string // newest first
 	for i := range 7 {
 		origin := "manual"
@@ -186,9 +186,9 @@ func TestSuppressionsAreListedNewestFirstAndByOrigin(t *testing.T) {
 	}
 }
 
-func TestABatchOfSuppressions(t *testing.T) {
+func TestSuppressionBatch(t *testing.T) {
 	t.Parallel()
-	b := newSuppressionBench(t)
+	b := newSuppressionAPI(t)
 	old := b.want(201, "POST", "/suppressions", `{"email":"old@example.org","origin":"bounce"}`)
 	got := b.want(201, "POST", "/suppressions/batch/add", `{"emails":["a@example.org","OLD@example.org","b@example.org","A@Example.org"],"origin":"unsubscribe"}`)
 	if len(got.Data) != 4 || got.Data[1].ID != old.ID || got.Data[3].ID != got.Data[0].ID || got.Data[2].ID == got.Data[0].ID || got.Data[0].Object != "suppression" {
@@ -206,9 +206,9 @@ func TestABatchOfSuppressions(t *testing.T) {
 	}
 }
 
-func TestABatchHoldsAThousand(t *testing.T) {
+func TestSuppressionBatchLimit(t *testing.T) {
 	t.Parallel()
-	b := newSuppressionBench(t)
+	b := newSuppressionAPI(t)
 	emails := make([]string, 1000)
 	for i := range emails {
 		emails[i] = fmt.Sprintf(`"u%d@example.org"`, i)
@@ -230,9 +230,9 @@ func TestABatchHoldsAThousand(t *testing.T) {
 	}
 }
 
-func TestBadSuppressionsNameTheirField(t *testing.T) {
+func TestSuppressionFieldErrors(t *testing.T) {
 	t.Parallel()
-	b := newSuppressionBench(t)
+	b := newSuppressionAPI(t)
 	const add, batch, remove = "/suppressions", "/suppressions/batch/add", "/suppressions/batch/remove"
 	for _, c := range []struct{ path, body, field string }{
 		{add, `{}`, "`email`"},
@@ -274,9 +274,9 @@ func TestBadSuppressionsNameTheirField(t *testing.T) {
 	}
 }
 
-func TestASendingKeyCantTouchSuppressions(t *testing.T) {
+func TestSendingKeyAndSuppressions(t *testing.T) {
 	t.Parallel()
-	b := newSuppressionBench(t)
+	b := newSuppressionAPI(t)
 	for _, c := range []struct{ method, path string }{
 		{"GET", "/suppressions"}, {"POST", "/suppressions"}, {"GET", "/suppressions/a@example.org"}, {"DELETE", "/suppressions/a@example.org"},
 		{"POST", "/suppressions/batch/add"}, {"POST", "/suppressions/batch/remove"},
@@ -286,9 +286,9 @@ func TestASendingKeyCantTouchSuppressions(t *testing.T) {
 	}
 }
 
-func TestASendLeavesSuppressedRecipientsOut(t *testing.T) {
+func TestSendSkipsSuppressed(t *testing.T) {
 	t.Parallel()
-	b := newSuppressionBench(t)
+	b := newSuppressionAPI(t)
 	since := b.want(201, "POST", "/suppressions", `{"email":"gone@example.org","origin":"bounce"}`).CreatedAt
 	b.want(201, "POST", "/suppressions", `{"email":"out@example.org","origin":"unsubscribe"}`)
 	send := func(to, more string) *httptest.ResponseRecorder {
@@ -333,18 +333,18 @@ func TestASendLeavesSuppressedRecipientsOut(t *testing.T) {
 	}
 }
 
-func TestTheAttachmentLimitComesBeforeSuppressions(t *testing.T) {
+func TestAttachmentLimitBeforeSuppressions(t *testing.T) {
 	t.Parallel()
-	b := newSuppressionBench(t)
+	b := newSuppressionAPI(t)
 	b.want(201, "POST", "/suppressions", `{"email":"gone@example.org"}`)
 	big := strings.Repeat("aGkh", maxTestAttachments/3+1)
 	w := b.call("POST", "/emails", `{"from":"a@example.com","subject":"s","text":"t","to":"gone@example.org","attachments":[{"filename":"a","content":"`+big+`"}]}`)
 	wantError(t, w, 413, app.CodePayloadTooLarge)
 }
 
-func TestARefusedSendLeavesItsIdempotencyKeyFree(t *testing.T) {
+func TestRefusedSendFreesIdempotencyKey(t *testing.T) {
 	t.Parallel()
-	b := newSuppressionBench(t)
+	b := newSuppressionAPI(t)
 	added := b.want(201, "POST", "/suppressions", `{"email":"gone@example.org"}`)
 	const body = `{"from":"a@example.com","subject":"s","text":"t","to":"gone@example.org"}`
 	headers := []string{"Authorization: Bearer " + b.full, "Idempotency-Key: k"}
@@ -353,9 +353,9 @@ func TestARefusedSendLeavesItsIdempotencyKeyFree(t *testing.T) {
 	wantStatus(t, b.do("POST", "/emails", body, headers...), 200)
 }
 
-func TestASuppressedItemOfABatchIsAnInvalidItem(t *testing.T) {
+func TestSuppressedBatchItem(t *testing.T) {
 	t.Parallel()
-	b := newSuppressionBench(t)
+	b := newSuppressionAPI(t)
 	b.want(201, "POST", "/suppressions", `{"email":"gone@example.org"}`)
 	item := func(to string) string {
 		return `{"from":"a@example.com","subject":"s","text":"t","to":"` + to + `","cc":"fine@example.org"}`

@@ -90,9 +90,9 @@ func useTemplate(id, variables, extra string) string {
 	return fmt.Sprintf(`{"to":"ann@example.org","template":{"id":%q,"variables":%s}%s}`, id, variables, extra)
 }
 
-func TestATemplateIsReadAsItWasMadeByIDAndByAlias(t *testing.T) {
+func TestTemplate(t *testing.T) {
 	t.Parallel()
-	a := newPeople(t)
+	a := newAudienceAPI(t)
 	made := a.template(201, "POST", "/templates", welcome)
 	if _, ok := app.ParseID(made.ID); !ok || made.Object != "template" || made.Status != "draft" || !made.Unpublished {
 		t.Errorf("made %+v", made)
@@ -117,9 +117,9 @@ func TestATemplateIsReadAsItWasMadeByIDAndByAlias(t *testing.T) {
 	}
 }
 
-func TestBadTemplatesNameTheirField(t *testing.T) {
+func TestTemplateFieldErrors(t *testing.T) {
 	t.Parallel()
-	a := newPeople(t)
+	a := newAudienceAPI(t)
 	with := func(extra string) string { return `{"name":"x","html":"x",` + extra + `}` }
 	many := strings.Repeat(`{"key":"K","type":"string"},`, 51)
 	for _, c := range []struct{ body, words string }{
@@ -167,9 +167,9 @@ func TestBadTemplatesNameTheirField(t *testing.T) {
 	}
 }
 
-func TestAnAliasNamesOneTemplateOfATeam(t *testing.T) {
+func TestTemplateAliasIsUnique(t *testing.T) {
 	t.Parallel()
-	a := newPeople(t)
+	a := newAudienceAPI(t)
 	a.template(201, "POST", "/templates", welcome)
 	wantError(t, a.call("POST", "/templates", welcome), 409, app.CodeConflict, "alias")
 	second := a.template(201, "POST", "/templates", `{"name":"x","html":"x","alias":null}`)
@@ -184,9 +184,9 @@ func TestAnAliasNamesOneTemplateOfATeam(t *testing.T) {
 	}
 }
 
-func TestSendsKeepThePublishedVersionUntilTheNextIsPublished(t *testing.T) {
+func TestPublishTemplate(t *testing.T) {
 	t.Parallel()
-	a := newPeople(t)
+	a := newAudienceAPI(t)
 	made := a.template(201, "POST", "/templates", welcome)
 	use := useTemplate("welcome", `{"NAME":"Ann"}`, "")
 	wantError(t, a.call("POST", "/emails", use), 422, app.CodeValidation, "`template.id`", "not published")
@@ -219,9 +219,9 @@ func TestSendsKeepThePublishedVersionUntilTheNextIsPublished(t *testing.T) {
 	}
 }
 
-func TestPatchChangesWhatItNames(t *testing.T) {
+func TestPatchTemplate(t *testing.T) {
 	t.Parallel()
-	a := newPeople(t)
+	a := newAudienceAPI(t)
 	made := a.template(201, "POST", "/templates", welcome)
 	path := "/templates/" + made.ID
 	start := a.template(200, "GET", path, "")
@@ -253,9 +253,9 @@ func TestPatchChangesWhatItNames(t *testing.T) {
 	}
 }
 
-func TestADuplicateIsADraftOfWhatIsEdited(t *testing.T) {
+func TestDuplicateTemplate(t *testing.T) {
 	t.Parallel()
-	a := newPeople(t)
+	a := newAudienceAPI(t)
 	id := a.published(welcome)
 	a.template(200, "PATCH", "/templates/welcome", `{"html":"edited {{{NAME}}}"}`)
 	made := a.template(200, "POST", "/templates/welcome/duplicate", "")
@@ -270,9 +270,9 @@ func TestADuplicateIsADraftOfWhatIsEdited(t *testing.T) {
 	}
 }
 
-func TestATemplateFillsAMail(t *testing.T) {
+func TestSendTemplate(t *testing.T) {
 	t.Parallel()
-	a := newPeople(t)
+	a := newAudienceAPI(t)
 	id := a.published(welcome)
 	for _, c := range []struct {
 		body string
@@ -293,9 +293,9 @@ func TestATemplateFillsAMail(t *testing.T) {
 	}
 }
 
-func TestTheTextOfATemplateIsItsOwnOrMadeOfItsHTMLOrNone(t *testing.T) {
+func TestTemplateText(t *testing.T) {
 	t.Parallel()
-	a := newPeople(t)
+	a := newAudienceAPI(t)
 	for _, c := range []struct{ extra, want string }{
 		{``, "Hi <you>"},
 		{`,"text":null`, "Hi <you>"},
@@ -309,9 +309,9 @@ func TestTheTextOfATemplateIsItsOwnOrMadeOfItsHTMLOrNone(t *testing.T) {
 	}
 }
 
-func TestReservedNamesHaveTheirFallbackAndTheLinkIsFilledWhenTheMailLeaves(t *testing.T) {
+func TestReservedVariables(t *testing.T) {
 	t.Parallel()
-	a := newPeople(t)
+	a := newAudienceAPI(t)
 	id := a.published(`{"name":"x","subject":"Hi {{{FIRST_NAME|there}}}","from":"a@example.com",
 		"html":"{{{contact.first_name|dear}}} {{{LAST_NAME}}}{{{EMAIL}}}{{{contact.plan}}}{{{ this }}}<a href=\"{{{ RESEND_UNSUBSCRIBE_URL }}}\">out</a>","text":"{{{UNSUBSCRIBE_URL|x}}}"}`)
 	sent := a.send(a.full, `{"to":"ann@example.org","template":{"id":"`+id+`"}}`)
@@ -325,9 +325,9 @@ func TestReservedNamesHaveTheirFallbackAndTheLinkIsFilledWhenTheMailLeaves(t *te
 	}
 }
 
-func TestASendByTemplateIsRefusedInOrderAndInBatchesAlike(t *testing.T) {
+func TestSendTemplateErrors(t *testing.T) {
 	t.Parallel()
-	a := newPeople(t)
+	a := newAudienceAPI(t)
 	a.published(welcome)
 	bare := a.published(`{"name":"bare","html":"<p>x</p>"}`)
 	draft := a.template(201, "POST", "/templates", `{"name":"draft","html":"x"}`).ID
@@ -370,21 +370,21 @@ func TestASendByTemplateIsRefusedInOrderAndInBatchesAlike(t *testing.T) {
 		{`{"to":"ann@example.org","template":{"id":"welcome","vars":{}}}`, 422, app.CodeValidation, "`template.vars`"},
 	} {
 		wantError(t, a.call("POST", "/emails", c.body), c.status, c.code, c.words)
-		wantError(t, a.call("POST", "/emails/batch", array(goodSend, c.body)), c.status, c.code, "emails.1: ", c.words)
-		b := a.batch(array(c.body, goodSend), permissive)
+		wantError(t, a.call("POST", "/emails/batch", array(validSend, c.body)), c.status, c.code, "emails.1: ", c.words)
+		b := a.batch(array(c.body, validSend), permissive)
 		if len(b.Data) != 1 || len(b.Errors) != 1 || b.Errors[0].Index != 0 || !strings.Contains(b.Errors[0].Message, c.words) {
 			t.Errorf("%.200s: %+v", c.body, b)
 		}
 	}
-	b := a.batch(array(useTemplate("welcome", `{"NAME":"A"}`, ""), goodSend, useTemplate("welcome", `{"NAME":"B"}`, "")))
+	b := a.batch(array(useTemplate("welcome", `{"NAME":"A"}`, ""), validSend, useTemplate("welcome", `{"NAME":"B"}`, "")))
 	if len(b.Data) != 3 || value(a.mail(b.Data[2].ID).HTML) != "<p>Hi B, 3 new</p>" {
 		t.Errorf("%+v", b)
 	}
 }
 
-func TestIdempotencyComparesTemplateAndVariables(t *testing.T) {
+func TestTemplateIdempotency(t *testing.T) {
 	t.Parallel()
-	a := newPeople(t)
+	a := newAudienceAPI(t)
 	id := a.published(welcome)
 	const key = "Idempotency-Key: t-1"
 	first := a.send(a.full, useTemplate("welcome", `{"NAME":"A"}`, ""), key)
@@ -397,9 +397,9 @@ func TestIdempotencyComparesTemplateAndVariables(t *testing.T) {
 	}
 }
 
-func TestAKeyOfOneDomainSendsByTemplateOnlyFromIt(t *testing.T) {
+func TestTemplateWithDomainKey(t *testing.T) {
 	t.Parallel()
-	a := newPeople(t)
+	a := newAudienceAPI(t)
 	a.published(welcome)
 	d := a.domain(a.team.ID, "other.example", true)
 	limited := a.key(a.team.ID, app.KeyInput{Permission: app.SendingAccess, Domain: d.Name})
@@ -409,9 +409,9 @@ func TestAKeyOfOneDomainSendsByTemplateOnlyFromIt(t *testing.T) {
 	wantError(t, a.as(limited, "GET", "/templates", ""), 403, app.CodeRestrictedAPIKey)
 }
 
-func TestAForeignTemplateAnswersAsAnUnknownOne(t *testing.T) {
+func TestForeignTemplateIsNotFound(t *testing.T) {
 	t.Parallel()
-	a := newPeople(t)
+	a := newAudienceAPI(t)
 	id := a.published(welcome)
 	for _, op := range [][2]string{{"GET", ""}, {"PATCH", ""}, {"DELETE", ""}, {"POST", "/publish"}, {"POST", "/duplicate"}} {
 		for _, name := range []string{id, "welcome", unknownID, "nowhere", "%00", strings.Repeat("9", 4000), "..%2f" + id} {
@@ -424,10 +424,10 @@ func TestAForeignTemplateAnswersAsAnUnknownOne(t *testing.T) {
 	}
 }
 
-func TestTemplatesArePaged(t *testing.T) {
+func TestListTemplates(t *testing.T) {
 	testserver.BothEngines(t)
 	t.Parallel()
-	a := newPeople(t)
+	a := newAudienceAPI(t)
 	var ids []string
 	for i := range 7 {
 		ids = append([]string{a.template(201, "POST", "/templates", fmt.Sprintf(`{"name":"T%d","html":"x"}`, i)).ID}, ids...)
@@ -449,9 +449,9 @@ func TestTemplatesArePaged(t *testing.T) {
 	}
 }
 
-func TestAShortRequestCannotAskForMoreThanALongOneCouldCarry(t *testing.T) {
+func TestRenderedSizeLimit(t *testing.T) {
 	t.Parallel()
-	a := newPeople(t)
+	a := newAudienceAPI(t)
 	id := a.published(`{"name":"bomb","subject":"x","from":"a@example.com","html":"` + strings.Repeat("{{{X}}}", 10_000) + `","text":"x","variables":[{"key":"X","type":"string"}]}`)
 	value := strings.Repeat("&", 2000)
 	wantError(t, a.call("POST", "/emails", useTemplate(id, `{"X":"`+value+`"}`, "")), 413, app.CodePayloadTooLarge)
@@ -461,10 +461,10 @@ func TestAShortRequestCannotAskForMoreThanALongOneCouldCarry(t *testing.T) {
 	a.send(a.full, large) // the permits were given back
 }
 
-func TestOfManyEditsAtOnceAllAreMade(t *testing.T) {
+func TestConcurrentTemplateEdits(t *testing.T) {
 	testserver.BothEngines(t)
 	t.Parallel()
-	a := newPeople(t)
+	a := newAudienceAPI(t)
 	made := a.template(201, "POST", "/templates", `{"name":"x","html":"x"}`)
 	members := []string{`{"html":"y"}`, `{"subject":"s"}`, `{"from":"a@example.com"}`, `{"text":"t"}`, `{"name":"n"}`, `{"alias":"al"}`}
 	var wg sync.WaitGroup
@@ -486,9 +486,9 @@ func TestOfManyEditsAtOnceAllAreMade(t *testing.T) {
 	}
 }
 
-func TestAnEmptyTemplateIsNone(t *testing.T) {
+func TestEmptyTemplate(t *testing.T) {
 	t.Parallel()
-	a := newPeople(t)
+	a := newAudienceAPI(t)
 	for _, empty := range []string{`null`, `""`, `[]`, `{}`, `{"id":""}`, `{"id":null,"variables":null}`, `{"id":"","variables":{}}`} {
 		if got := a.mail(a.send(a.full, member(`"template":`+empty))); got.Subject == "" {
 			t.Errorf("%s: %+v", empty, got)

@@ -21,11 +21,11 @@ type people struct {
 	foreign string
 }
 
-func newPeople(t *testing.T) *people {
+func newAudienceAPI(t *testing.T) *people {
 	t.Helper()
 	cfg := captured()
 	cfg.BaseURL = "https://mail.example.com/"
-	a := &people{real: newReal(t, cfg)}
+	a := &people{real: newTestAPI(t, cfg)}
 	_, a.foreign = a.newTeam("Other")
 	return a
 }
@@ -71,9 +71,9 @@ func (a *people) topic(name, more string) topicAnswer {
 	return a.want(201, "POST", "/topics", fmt.Sprintf(`{"name":%q,"default_subscription":"opt_in"%s}`, name, more))
 }
 
-func TestATopicIsPrivateUnlessItSaysOtherwise(t *testing.T) {
+func TestCreateTopic(t *testing.T) {
 	t.Parallel()
-	a := newPeople(t)
+	a := newAudienceAPI(t)
 	made := a.want(201, "POST", "/topics", `{"name":"News","default_subscription":"opt_out","description":"","visibility":null}`)
 	if _, ok := app.ParseID(made.ID); !ok || made.Object != "topic" || made.Name != "News" || made.Description != nil ||
 		made.Default != "opt_out" || made.Visibility != "private" || len(made.CreatedAt) != len(app.TimeLayout) {
@@ -89,9 +89,9 @@ func TestATopicIsPrivateUnlessItSaysOtherwise(t *testing.T) {
 	}
 }
 
-func TestBadTopicsNameTheirField(t *testing.T) {
+func TestTopicFieldErrors(t *testing.T) {
 	t.Parallel()
-	a := newPeople(t)
+	a := newAudienceAPI(t)
 	with := func(members string) string { return `{"name":"n","default_subscription":"opt_in",` + members + `}` }
 	for _, c := range []struct{ body, field string }{
 		{`{}`, "`name`"},
@@ -124,9 +124,9 @@ func TestBadTopicsNameTheirField(t *testing.T) {
 	}
 }
 
-func TestATopicChangesInAllButItsDefault(t *testing.T) {
+func TestUpdateTopic(t *testing.T) {
 	t.Parallel()
-	a := newPeople(t)
+	a := newAudienceAPI(t)
 	made := a.topic("News", `,"description":"Weekly"`)
 	path := "/topics/" + made.ID
 	for _, c := range []struct{ body, name, description, visibility string }{
@@ -170,9 +170,9 @@ func TestATopicChangesInAllButItsDefault(t *testing.T) {
 	wantError(t, a.call("PATCH", path, ""), 400, app.CodeInvalidPayload)
 }
 
-func TestTwoTopicsOfATeamCantHaveOneName(t *testing.T) {
+func TestTopicNameIsUnique(t *testing.T) {
 	t.Parallel()
-	a := newPeople(t)
+	a := newAudienceAPI(t)
 	a.topic("News", "")
 	w := a.call("POST", "/topics", `{"name":"News","default_subscription":"opt_out"}`)
 	wantError(t, w, 409, app.CodeConflict, "name")
@@ -184,9 +184,9 @@ func TestTwoTopicsOfATeamCantHaveOneName(t *testing.T) {
 	}
 }
 
-func TestOfManyThingsWithOneNameAtOnceOneIsMade(t *testing.T) {
+func TestConcurrentSameName(t *testing.T) {
 	t.Parallel()
-	a := newPeople(t)
+	a := newAudienceAPI(t)
 	for path, body := range map[string]string{
 		"/topics":             `{"name":"News","default_subscription":"opt_in"}`,
 		"/contact-properties": `{"key":"plan","type":"string"}`,
@@ -214,9 +214,9 @@ func TestOfManyThingsWithOneNameAtOnceOneIsMade(t *testing.T) {
 	}
 }
 
-func TestADeletedTopicIsGoneAndItsNameFree(t *testing.T) {
+func TestDeleteTopic(t *testing.T) {
 	t.Parallel()
-	a := newPeople(t)
+	a := newAudienceAPI(t)
 	made := a.topic("News", "")
 	wantJSON(t, a.call("DELETE", "/topics/"+made.ID, "{}"), `{"object":"topic","id":"`+made.ID+`","deleted":true}`)
 	for _, method := range []string{"GET", "PATCH", "DELETE"} {
@@ -227,9 +227,9 @@ func TestADeletedTopicIsGoneAndItsNameFree(t *testing.T) {
 	}
 }
 
-func TestTopicsAndPropertiesAreTheTeamsOwn(t *testing.T) {
+func TestForeignTopicIsNotFound(t *testing.T) {
 	t.Parallel()
-	a := newPeople(t)
+	a := newAudienceAPI(t)
 	for _, kind := range []struct{ path, create string }{
 		{"/topics", `{"name":"News","default_subscription":"opt_in"}`},
 		{"/contact-properties", `{"key":"plan","type":"string"}`},
@@ -247,9 +247,9 @@ func TestTopicsAndPropertiesAreTheTeamsOwn(t *testing.T) {
 	}
 }
 
-func TestListsOfTheAudienceArePagedNewestFirst(t *testing.T) {
+func TestListTopics(t *testing.T) {
 	t.Parallel()
-	a := newPeople(t)
+	a := newAudienceAPI(t)
 	a.contact("ann@example.org")
 	var topics, properties []string
 	for i := range 7 {
@@ -287,9 +287,9 @@ func (r *real) newTopic(teamID, name string) string {
 	return topic.ID
 }
 
-func TestRealSendWithATopic(t *testing.T) {
+func TestSendWithTopic(t *testing.T) {
 	t.Parallel()
-	r := newReal(t, captured())
+	r := newTestAPI(t, captured())
 	news := r.newTopic(r.team.ID, "News")
 	other, _ := r.newTeam("Other")
 	theirs := r.newTopic(other.ID, "Theirs")
@@ -305,8 +305,8 @@ func TestRealSendWithATopic(t *testing.T) {
 		{with(theirs), 404, app.CodeNotFound, "topic"},
 	} {
 		wantError(t, r.as(r.full, "POST", "/emails", c.body), c.status, c.code, c.words)
-		wantError(t, r.as(r.full, "POST", "/emails/batch", array(goodSend, c.body)), c.status, c.code, "emails.1: ", c.words)
-		b := r.batch(array(c.body, goodSend), permissive)
+		wantError(t, r.as(r.full, "POST", "/emails/batch", array(validSend, c.body)), c.status, c.code, "emails.1: ", c.words)
+		b := r.batch(array(c.body, validSend), permissive)
 		if len(b.Data) != 1 || len(b.Errors) != 1 || b.Errors[0].Index != 0 || !strings.Contains(b.Errors[0].Message, c.words) || strings.Contains(b.Errors[0].Message, "s3cret") {
 			t.Errorf("%+v", b)
 		}
@@ -316,7 +316,7 @@ func TestRealSendWithATopic(t *testing.T) {
 	if again := r.send(r.full, with(news), key); again != id {
 		t.Errorf("another id: %s", again)
 	}
-	for _, different := range []string{goodSend, with(r.newTopic(r.team.ID, "Different"))} {
+	for _, different := range []string{validSend, with(r.newTopic(r.team.ID, "Different"))} {
 		wantError(t, r.as(r.full, "POST", "/emails", different, key), 409, app.CodeInvalidIdempotent)
 	}
 	for _, id := range []string{id, r.batch(array(with(news))).Data[0].ID, r.send(r.full, with(strings.ToUpper(news)))} {
@@ -337,7 +337,7 @@ func TestRealSendWithATopic(t *testing.T) {
 			t.Errorf("message\n%s", raw.Message)
 		}
 	}
-	for _, none := range []string{goodSend, member(`"topic_id":null`), member(`"topic_id":""`)} {
+	for _, none := range []string{validSend, member(`"topic_id":null`), member(`"topic_id":""`)} {
 		w := r.as(r.full, "GET", "/emails/"+r.send(r.full, none), "")
 		if !strings.Contains(w.Body.String(), `"topic_id":null`) {
 			t.Errorf("%s: %s", none, w.Body)

@@ -30,7 +30,7 @@ func newTracked(t *testing.T) *tracked {
 	t.Helper()
 	cfg := captured()
 	cfg.BaseURL = "https://mail.example.com"
-	r := &tracked{real: newReal(t, cfg)}
+	r := &tracked{real: newTestAPI(t, cfg)}
 	d := r.domain(r.team.ID, "example.com", true)
 	r.write(func(tx *db.Tx) error {
 		d.OpenTracking, d.ClickTracking = true, true
@@ -83,7 +83,7 @@ func wantPrivate(t *testing.T, w *httptest.ResponseRecorder) {
 	}
 }
 
-func TestATrackedMailCountsWhoOpensItAndFollowsItsLink(t *testing.T) {
+func TestTracking(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := newTracked(t)
@@ -123,7 +123,7 @@ func TestATrackedMailCountsWhoOpensItAndFollowsItsLink(t *testing.T) {
 	})
 }
 
-func TestUnknownLinksLeadNowhere(t *testing.T) {
+func TestUnknownTrackingLinks(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := newTracked(t)
@@ -155,8 +155,8 @@ func TestUnknownLinksLeadNowhere(t *testing.T) {
 	})
 }
 
-// TestALinkOfADeletedMailNamesItsTarget, which may be in any letters.
-func TestALinkOfADeletedMailNamesItsTarget(t *testing.T) {
+// TestLinkOfDeletedMail, which may be in any letters.
+func TestLinkOfDeletedMail(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := newTracked(t)

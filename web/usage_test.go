@@ -12,9 +12,9 @@ import (
 	"mailer/app/rules/plan"
 )
 
-func TestRealUsageOfASelfHostedServer(t *testing.T) {
+func TestUsageSelfHosted(t *testing.T) {
 	t.Parallel()
-	r := newReal(t, captured())
+	r := newTestAPI(t, captured())
 	r.send(r.full, `{"from":"a@example.com","to":["b@example.org","c@example.org"],"cc":"B@example.org","subject":"s","text":"x"}`)
 	_, other := r.newTeam("Other")
 	for key, want := range map[string]string{r.full: `2`, other: `0`} {
@@ -37,11 +37,11 @@ func TestRealUsageOfASelfHostedServer(t *testing.T) {
 	wantError(t, r.as(r.key(r.team.ID, app.KeyInput{Permission: app.SendingAccess}), "GET", "/usage", ""), 403, app.CodeRestrictedAPIKey)
 }
 
-func TestRealQuotasOfACloudServer(t *testing.T) {
+func TestUsageCloudQuotas(t *testing.T) {
 	t.Parallel()
 	cfg := relayed()
 	cfg.Cloud = true
-	r := newReal(t, cfg)
+	r := newTestAPI(t, cfg)
 	r.domain(r.team.ID, "example.com", true)
 	usage := func() (u usageRecord) {
 		t.Helper()
@@ -56,14 +56,14 @@ func TestRealQuotasOfACloudServer(t *testing.T) {
 	if !u.Cloud || *u.Plan != "free" || *u.Limits != (usageLimits{EmailsPerDay: 100, Domains: 3, Contacts: 1000}) || u.Period != nil {
 		t.Errorf("a fresh team has %+v", u)
 	}
-	batch := "[" + strings.Repeat(goodSend+",", 99) + goodSend + "]"
+	batch := "[" + strings.Repeat(validSend+",", 99) + validSend + "]"
 	for range 4 {
 		wantStatus(t, r.as(r.full, "POST", "/emails/batch", batch), 200)
 	}
 	if got := usage().Today.EmailsSent; got != 100 {
 		t.Errorf("%d counted today", got)
 	}
-	w := r.as(r.full, "POST", "/emails", goodSend)
+	w := r.as(r.full, "POST", "/emails", validSend)
 	wantError(t, w, 429, app.CodeDailyQuotaExceeded)
 	wait, err := strconv.Atoi(w.Header().Get("Retry-After"))
 	if left := time.Until(plan.DayEnd(time.Now())); err != nil || wait < int(left.Seconds()) || wait > int(left.Seconds())+5 {
@@ -86,15 +86,15 @@ func TestRealQuotasOfACloudServer(t *testing.T) {
 	if _, err := r.server.Teams.SetPlan(t.Context(), r.team.ID, plan.Input{Name: plan.Pro, Included: 400}); err != nil {
 		t.Fatal(err)
 	}
-	w = r.as(r.full, "POST", "/emails", goodSend)
+	w = r.as(r.full, "POST", "/emails", validSend)
 	wantError(t, w, 429, app.CodeMonthlyQuotaExceeded, p.EndsAt[:10])
 }
 
-func TestRealPlanCapsOfACloudServer(t *testing.T) {
+func TestUsagePlanLimits(t *testing.T) {
 	t.Parallel()
 	cfg := captured()
 	cfg.Cloud = true
-	r := newReal(t, cfg)
+	r := newTestAPI(t, cfg)
 	for i, name := range []string{"a.test", "b.test", "c.test", "d.test"} {
 		w := r.as(r.full, "POST", "/domains", `{"name":"`+name+`"}`)
 		if i < 3 {

@@ -21,9 +21,9 @@ func (a *people) versions(target string) []versionAnswer {
 	return decoded[struct{ Data []versionAnswer }](a.t, w).Data
 }
 
-func TestADraftGoesBackToWhatItSaidBefore(t *testing.T) {
+func TestRestoreBroadcastVersion(t *testing.T) {
 	t.Parallel()
-	a := newPeople(t)
+	a := newAudienceAPI(t)
 	id := a.broadcast(201, "POST", "/broadcasts", `{"from":"Acme <a@example.com>","subject":"One","html":"<p>1</p>","preview_text":"p","reply_to":"r@example.com"}`).ID
 	at := "/broadcasts/" + id
 	if got := a.versions(at + "/versions"); len(got) != 0 {
@@ -57,10 +57,10 @@ func TestADraftGoesBackToWhatItSaidBefore(t *testing.T) {
 	wantStatus(t, a.call("DELETE", at, ""), 200)
 }
 
-func TestATemplateGoesBackToWhatItSaidBefore(t *testing.T) {
+func TestRestoreTemplateVersion(t *testing.T) {
 	testserver.BothEngines(t)
 	t.Parallel()
-	a := newPeople(t)
+	a := newAudienceAPI(t)
 	id := a.published(`{"name":"T","alias":"t","from":"a@example.com","subject":"One {{{n}}}","html":"<p>1</p>","variables":[{"key":"n","type":"number","fallback_value":7}]}`)
 	a.template(200, "PATCH", "/templates/t", `{"subject":"Two","variables":null}`)
 	a.template(200, "PATCH", "/templates/t", `{"subject":"Three"}`)
@@ -84,9 +84,9 @@ func TestATemplateGoesBackToWhatItSaidBefore(t *testing.T) {
 }
 
 // Two people write one draft: the second is told, and what the first wrote stays.
-func TestAChangeThatBeganWithAnotherRevisionIsRefused(t *testing.T) {
+func TestRevisionConflict(t *testing.T) {
 	t.Parallel()
-	a := newPeople(t)
+	a := newAudienceAPI(t)
 	type revised struct {
 		Revision  string
 		VersionID string `json:"current_version_id"`
@@ -117,9 +117,9 @@ func TestAChangeThatBeganWithAnotherRevisionIsRefused(t *testing.T) {
 	ask("PATCH", at, `{"subject":"Three","revision":"`+first+`"}`)
 }
 
-func TestAVersionShowsWhatWasSaid(t *testing.T) {
+func TestGetVersion(t *testing.T) {
 	t.Parallel()
-	a := newPeople(t)
+	a := newAudienceAPI(t)
 	at := "/broadcasts/" + a.broadcast(201, "POST", "/broadcasts", `{"from":"Acme <a@example.com>","subject":"One","html":"<p>1</p>","preview_text":"p","reply_to":"r@example.com"}`).ID
 	a.broadcast(200, "PATCH", at, `{"subject":"Two","html":"<p>2</p>"}`)
 	w := a.call("GET", at+"/versions/1", "")

@@ -35,9 +35,9 @@ type Config struct {
 	// BaseURL is where callers reach this server, like "https://mail.example.com";
 	// download addresses and the OpenAPI document carry it.
 	BaseURL string
-	// OneName: under other host names than that of BaseURL there are only tracking and
+	// OneHost: under other host names than that of BaseURL there are only tracking and
 	// hosted pages.
-	OneName bool
+	OneHost bool
 	Bounds
 	// Version is that of the program, for its operator.
 	Version string
@@ -67,13 +67,13 @@ func New(cfg Config) *rest.Handler {
 func newHandler(cfg Config, l rest.Limits, now func() time.Time) *rest.Handler {
 	s := cfg.Server
 	h := rest.New(rest.Config{
-		Keys: s.Teams, Sessions: s.People, Exports: s.Teams, Log: cfg.Log, BaseURL: cfg.BaseURL, OneName: cfg.OneName, RateLimit: cfg.RateLimit, TeamRateLimit: cfg.TeamRateLimit,
+		Keys: s.Teams, Sessions: s.Accounts, Exports: s.Teams, Log: cfg.Log, BaseURL: cfg.BaseURL, OneHost: cfg.OneHost, RateLimit: cfg.RateLimit, TeamRateLimit: cfg.TeamRateLimit,
 		Metrics: cfg.metrics, Silent: s.RequestLog.Off, Limits: l, TrustedProxies: cfg.TrustedProxies, Now: now, Absent: absent,
 		Variable: func() string { return strings.Join(s.Domains.Regions(), " ") },
 		Requests: noter{s.RequestLog},
 	})
 	addRoutes(h, &cfg)
-	registerIngest(h, s.Reports, cfg.SNS)
+	registerIngest(h, s.ProviderEvents, cfg.SNS)
 	h.Browsers = rest.Browsers{Home: dashboard.Prefix + "/", ErrorPage: pages.Register(h, s.Pages, s.Mail, s.Shares, s.Brands)}
 	manual.Register(h, dashboard.Register(h))
 	mcp.Register(h)
@@ -90,10 +90,10 @@ func addRoutes(h *rest.Handler, cfg *Config) {
 	for _, routes := range []interface{ Add(h *rest.Handler) }{
 		healthRoutes{s, h.Draining, h.Starved},
 		emails.Routes{Service: s.Mail, Search: s.Search, Verdicts: s.Queue},
-		emails.ActRoutes{Attempts: s.Search, Retry: s.Queue, Again: s.Again, Share: s.Shares, BaseURL: h.BaseURL()},
-		emails.PreviewRoutes{Service: s.Frames, BaseURL: h.BaseURL()},
+		emails.ActionRoutes{Attempts: s.Search, Retry: s.Queue, Again: s.Resends, Share: s.Shares, BaseURL: h.BaseURL()},
+		emails.PreviewRoutes{Service: s.EmailPreviews, BaseURL: h.BaseURL()},
 		emails.AttachmentRoutes{Service: s.Mail, BaseURL: h.BaseURL()},
-		emails.MetricsRoutes{Service: s.Figures},
+		emails.MetricsRoutes{Service: s.Stats},
 		logRoutes{s.RequestLog},
 		audience.SuppressionRoutes{Service: s.Suppressions},
 		domainRoutes{s.Domains},
@@ -105,30 +105,30 @@ func addRoutes(h *rest.Handler, cfg *Config) {
 		audience.PreviewRoutes{Service: s.Previews},
 		audience.AudienceRoutes{SegmentRoutes: segments},
 		audience.ImportRoutes{Service: s.Imports},
-		broadcasts.TemplateRoutes{Service: s.Templates, Frames: s.Frames, BaseURL: h.BaseURL()},
+		broadcasts.TemplateRoutes{Service: s.Templates, Frames: s.EmailPreviews, BaseURL: h.BaseURL()},
 		broadcasts.Routes{Service: s.Broadcasts},
 		broadcasts.RecipientRoutes{Service: s.Broadcasts},
-		broadcasts.ReviewRoutes{Service: s.Reviews, Frames: s.Frames, BaseURL: h.BaseURL()},
-		webhookRoutes{s.Events},
+		broadcasts.ReviewRoutes{Service: s.Reviews, Frames: s.EmailPreviews, BaseURL: h.BaseURL()},
+		webhookRoutes{s.Webhooks},
 		usageRoutes{s.Teams},
 		deliverabilityRoutes{s.Mail, s.Guardrails},
 		keyRoutes{s.Teams},
 		smtpRoutes{base: cfg.BaseURL, ports: cfg.Submission},
 		operator.QueueRoutes{Service: s.Queue},
 		liveRoutes{s.DB.Live(), h},
-		account.SignInRoutes{Service: s.People},
-		account.MeRoutes{Service: s.People},
-		account.SecondFactorRoutes{Service: s.People},
+		account.SignInRoutes{Service: s.Accounts},
+		account.MeRoutes{Service: s.Accounts},
+		account.SecondFactorRoutes{Service: s.Accounts},
 		account.AuditRoutes{Service: s.Teams},
-		operator.RelayRoutes{Service: s.Routing},
+		operator.RelayRoutes{Service: s.Relays},
 		operator.HealthRoutes{Service: s.Health, Version: cfg.Version},
 		operator.BackupRoutes{Service: s.Backup},
-		operator.SettingsRoutes{Disk: s.DiskLooks, Settings: cfg.Settings, Changes: s.Changes},
+		operator.SettingsRoutes{Disk: s.DiskUsage, Settings: cfg.Settings, Changes: s.RuntimeSettings},
 		operator.AccountRoutes{Service: s.Directory},
-		operator.IngestRoutes{Service: s.Reports, SES: cfg.SNS != nil},
+		operator.IngestRoutes{Service: s.ProviderEvents, SES: cfg.SNS != nil},
 		operator.TeamRoutes{Service: s.Teams},
-		account.MemberRoutes{Service: s.People},
-		account.InvitationRoutes{Service: s.People},
+		account.MemberRoutes{Service: s.Accounts},
+		account.InvitationRoutes{Service: s.Accounts},
 		account.OwnInvitationRoutes{Service: s.OwnInvitations},
 		account.TeamRoutes{Service: s.Teams, Retention: s.Retention},
 		account.BrandRoutes{Service: s.Brands, BaseURL: h.BaseURL()},

@@ -28,15 +28,15 @@ import (
 const (
 	emailID   = "01920000-0000-7000-8000-000000000001"
 	unknownID = "01920000-0000-7000-8000-0000000000ff"
-	goodSend  = `{"from":"a@example.com","to":"b@example.org","subject":"Hi","html":"<p>x</p>"}`
+	validSend = `{"from":"a@example.com","to":"b@example.org","subject":"Hi","html":"<p>x</p>"}`
 )
 
-// member puts more members into goodSend.
+// member puts more members into validSend.
 func member(extra string) string {
 	if extra == "" {
-		return goodSend
+		return validSend
 	}
-	return strings.TrimSuffix(goodSend, "}") + "," + extra + "}"
+	return strings.TrimSuffix(validSend, "}") + "," + extra + "}"
 }
 
 var testTime = time.Date(2026, 8, 17, 12, 0, 0, 0, time.UTC)
@@ -52,8 +52,8 @@ type bench struct {
 	route   atomic.Value // of the last request, a string
 }
 
-// newBench is a handler that has no services: for what is answered without any.
-func newBench(t testing.TB) *bench {
+// newFixture is a handler that has no services: for what is answered without any.
+func newFixture(t testing.TB) *bench {
 	b := &bench{t: t, clock: testTime, limits: rest.DefaultLimits()}
 	b.cfg = Config{Server: nothing(), BaseURL: "https://mail.example.com/", Bounds: Bounds{RateLimit: 1000}, Log: b.logger()}
 	b.remake()
@@ -63,7 +63,7 @@ func newBench(t testing.TB) *bench {
 // nothing is a server that has two regions and no parts to answer with.
 func nothing() *server.Server {
 	b := &base.Base{}
-	b.Settings.SetOutlets(base.Outlets{Regions: []base.Region{{Name: "us-east-1"}, {Name: "eu-west-1"}}})
+	b.Settings.SetRelays(base.Relays{Regions: []base.Region{{Name: "us-east-1"}, {Name: "eu-west-1"}}})
 	return &server.Server{Base: b, Domains: &domains.Service{Base: b}}
 }
 
@@ -174,7 +174,7 @@ func itoa(n int) string { b, _ := json.Marshal(n); return string(b) }
 // document is openapi.json of a server with two regions.
 var document = sync.OnceValue(func() []byte {
 	w := httptest.NewRecorder()
-	newBench(nil).handler.ServeHTTP(w, httptest.NewRequest("GET", "/openapi.json", nil))
+	newFixture(nil).handler.ServeHTTP(w, httptest.NewRequest("GET", "/openapi.json", nil))
 	return w.Body.Bytes()
 })
 

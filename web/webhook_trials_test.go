@@ -19,7 +19,7 @@ type trialAnswer struct {
 	HasMore              bool `json:"has_more"`
 }
 
-func TestAWebhookIsTriedAtOnce(t *testing.T) {
+func TestTestWebhook(t *testing.T) {
 	t.Parallel()
 	s := newHooked(t)
 	hook := s.want(201, s.full, "POST", "/webhooks", `{"endpoint":"https://hooks.example.com/","events":["email.bounced"]}`).ID
@@ -60,8 +60,8 @@ func TestAWebhookIsTriedAtOnce(t *testing.T) {
 }
 
 // The made-up event of each kind is as the document says, in which nothing but what is
-// named may stand; the real ones are those of TestWebhooksAreSentAsTheDocumentSays.
-func TestTestEventsAreAsTheDocumentSays(t *testing.T) {
+// named may stand; the real ones are those of TestWebhookSchemas.
+func TestTestEventSchemas(t *testing.T) {
 	t.Parallel()
 	s := newHooked(t)
 	hook := s.made(s.full, "/webhooks", `{"endpoint":"https://hooks.example.com/","events":["email.sent"]}`)
@@ -83,7 +83,7 @@ func TestTestEventsAreAsTheDocumentSays(t *testing.T) {
 }
 
 // Resend's clients ask for all events that Resend has, some of which do not exist here yet.
-func TestAWebhookMayAskForEventsThatAreNotSentYet(t *testing.T) {
+func TestWebhookUnsentEvents(t *testing.T) {
 	t.Parallel()
 	s := newHooked(t)
 	type answer struct {
@@ -114,7 +114,7 @@ func TestAWebhookMayAskForEventsThatAreNotSentYet(t *testing.T) {
 	wantError(t, s.as(s.full, "POST", "/webhooks/"+made.ID+"/test", ""), 422, app.CodeValidation, "`event` is required")
 }
 
-func TestAWebhookIsToldOnceMoreOfASet(t *testing.T) {
+func TestReplayWebhook(t *testing.T) {
 	t.Parallel()
 	s := newHooked(t)
 	hook := s.want(201, s.full, "POST", "/webhooks", `{"endpoint":"https://hooks.example.com/","events":["topic.created"]}`).ID

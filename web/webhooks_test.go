@@ -42,8 +42,8 @@ type hookAnswer struct {
 	Data       []hookAnswer
 }
 
-// hookedServer is a real server whose webhooks it answers itself.
-type hookedServer struct {
+// webhookAPI is a real server whose webhooks it answers itself.
+type webhookAPI struct {
 	*real
 	member, foreign string
 	mu              sync.Mutex
@@ -51,7 +51,7 @@ type hookedServer struct {
 }
 
 // RoundTrip implements http.RoundTripper.
-func (s *hookedServer) RoundTrip(r *http.Request) (*http.Response, error) {
+func (s *webhookAPI) RoundTrip(r *http.Request) (*http.Response, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.status == 0 {
@@ -60,15 +60,15 @@ func (s *hookedServer) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: s.status, Body: io.NopCloser(strings.NewReader("thanks for " + r.Header.Get("Webhook-Id")))}, nil
 }
 
-func newHooked(t *testing.T, change ...func(*server.Config)) *hookedServer {
+func newHooked(t *testing.T, change ...func(*server.Config)) *webhookAPI {
 	t.Helper()
-	s := &hookedServer{}
+	s := &webhookAPI{}
 	cfg := captured()
-	cfg.Hooks = s
+	cfg.WebhookTransport = s
 	for _, f := range change {
 		f(&cfg)
 	}
-	s.real = newReal(t, cfg)
+	s.real = newTestAPI(t, cfg)
 	token, _, err := s.server.Teams.CreateKey(t.Context(), s.team.ID, app.KeyInput{Name: "m", Permission: app.FullAccess, Role: app.RoleMember})
 	if err != nil {
 		t.Fatal(err)
@@ -78,7 +78,7 @@ func newHooked(t *testing.T, change ...func(*server.Config)) *hookedServer {
 	return s
 }
 
-func (s *hookedServer) want(code int, key, method, target, body string) (got hookAnswer) {
+func (s *webhookAPI) want(code int, key, method, target, body string) (got hookAnswer) {
 	s.t.Helper()
 	w := s.as(key, method, target, body)
 	wantStatus(s.t, w, code)
@@ -88,12 +88,12 @@ func (s *hookedServer) want(code int, key, method, target, body string) (got hoo
 	return got
 }
 
-const goodHook = `{"endpoint":"https://hooks.example.com/in","events":["topic.created","email.sent"]}`
+const validWebhook = `{"endpoint":"https://hooks.example.com/in","events":["topic.created","email.sent"]}`
 
-func TestTheLifeOfAWebhook(t *testing.T) {
+func TestWebhook(t *testing.T) {
 	t.Parallel()
 	s := newHooked(t)
-	created := s.want(201, s.full, "POST", "/webhooks", goodHook)
+	created := s.want(201, s.full, "POST", "/webhooks", validWebhook)
 	if created.Object != "webhook" || created.SigningSecret == nil || !strings.HasPrefix(*created.SigningSecret, "whsec_") || created.Status != "enabled" {
 		t.Fatalf("created %+v", created)
 	}
@@ -135,10 +135,10 @@ func TestTheLifeOfAWebhook(t *testing.T) {
 	wantError(t, s.as(s.full, "GET", at, ""), 404, app.CodeNotFound)
 }
 
-func TestBadWebhooksAreRefused(t *testing.T) {
+func TestWebhookFieldErrors(t *testing.T) {
 	t.Parallel()
 	s := newHooked(t)
-	id := s.want(201, s.full, "POST", "/webhooks", goodHook).ID
+	id := s.want(201, s.full, "POST", "/webhooks", validWebhook).ID
 	for _, tt := range []struct {
 		body, words string
 	}{
@@ -170,15 +170,15 @@ func TestBadWebhooksAreRefused(t *testing.T) {
 		wantError(t, s.as(s.full, "POST", "/webhooks/"+id+"/signing-secret/rotate", body), 422, app.CodeValidation, words)
 	}
 	brought := "whsec_" + base64.StdEncoding.EncodeToString(make([]byte, 24))
-	if got := s.want(201, s.full, "POST", "/webhooks", strings.Replace(goodHook, "{", `{"status":"disabled","signing_secret":"`+brought+`",`, 1)); *got.SigningSecret != brought || got.Status != "disabled" {
+	if got := s.want(201, s.full, "POST", "/webhooks", strings.Replace(validWebhook, "{", `{"status":"disabled","signing_secret":"`+brought+`",`, 1)); *got.SigningSecret != brought || got.Status != "disabled" {
 		t.Errorf("brought along: %+v", got)
 	}
 }
 
-func TestWhoMayDoWhatWithWebhooks(t *testing.T) {
+func TestWebhookAccess(t *testing.T) {
 	t.Parallel()
 	s := newHooked(t)
-	id := s.want(201, s.full, "POST", "/webhooks", goodHook).ID
+	id := s.want(201, s.full, "POST", "/webhooks", validWebhook).ID
 	s.want(201, s.full, "POST", "/topics", `{"name":"a","default_subscription":"opt_in"}`)
 	s.eventually(s.full, "/webhooks/"+id+"/events", `"success"`)
 	event := s.want(200, s.member, "GET", "/webhooks/"+id+"/events", "").Data[0].ID
@@ -195,7 +195,7 @@ func TestWhoMayDoWhatWithWebhooks(t *testing.T) {
 		t.Errorf("another team lists %+v", got)
 	}
 	for _, change := range [][3]string{
-		{"POST", "/webhooks", goodHook}, {"PATCH", "/webhooks/" + id, `{"status":"disabled"}`}, {"DELETE", "/webhooks/" + id, ""},
+		{"POST", "/webhooks", validWebhook}, {"PATCH", "/webhooks/" + id, `{"status":"disabled"}`}, {"DELETE", "/webhooks/" + id, ""},
 		{"POST", "/webhooks/" + id + "/signing-secret/rotate", ""}, {"POST", "/webhooks/" + id + "/events/" + event + "/replay", ""},
 	} {
 		wantError(t, s.as(s.member, change[0], change[1], change[2]), 403, app.CodeForbidden)
@@ -217,11 +217,11 @@ func TestWhoMayDoWhatWithWebhooks(t *testing.T) {
 	}
 }
 
-func TestEventsOfAWebhookAndTheirAttempts(t *testing.T) {
+func TestWebhookEvents(t *testing.T) {
 	testserver.BothEngines(t)
 	t.Parallel()
 	s := newHooked(t)
-	id := s.want(201, s.full, "POST", "/webhooks", goodHook).ID
+	id := s.want(201, s.full, "POST", "/webhooks", validWebhook).ID
 	for i := range 3 {
 		s.want(201, s.full, "POST", "/topics", fmt.Sprintf(`{"name":"t%d","default_subscription":"opt_in"}`, i))
 	}
@@ -271,7 +271,7 @@ func TestEventsOfAWebhookAndTheirAttempts(t *testing.T) {
 }
 
 // settled waits until a webhook has n events, all of that status.
-func (s *hookedServer) settled(target string, n int, status string) {
+func (s *webhookAPI) settled(target string, n int, status string) {
 	s.t.Helper()
 	for i := range n {
 		row := s.want(200, s.full, "GET", target, "").Data[i]
@@ -279,10 +279,10 @@ func (s *hookedServer) settled(target string, n int, status string) {
 	}
 }
 
-func TestSecretsOfWebhooksAreSealed(t *testing.T) {
+func TestWebhookSecretsAreSealed(t *testing.T) {
 	t.Parallel()
 	s := newHooked(t)
-	created := s.want(201, s.full, "POST", "/webhooks", goodHook)
+	created := s.want(201, s.full, "POST", "/webhooks", validWebhook)
 	key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(*created.SigningSecret, "whsec_"))
 	if err != nil {
 		t.Fatal(err)
@@ -301,7 +301,7 @@ func TestSecretsOfWebhooksAreSealed(t *testing.T) {
 	}
 }
 
-func TestATeamHasNoMoreWebhooksThanItMay(t *testing.T) {
+func TestWebhookLimit(t *testing.T) {
 	t.Parallel()
 	s := newHooked(t)
 	err := s.store.Write(t.Context(), func(tx *db.Tx) error {
@@ -316,6 +316,6 @@ func TestATeamHasNoMoreWebhooksThanItMay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	wantError(t, s.as(s.full, "POST", "/webhooks", goodHook), 409, app.CodeConflict, "at most 20 webhooks")
-	s.want(201, s.foreign, "POST", "/webhooks", goodHook)
+	wantError(t, s.as(s.full, "POST", "/webhooks", validWebhook), 409, app.CodeConflict, "at most 20 webhooks")
+	s.want(201, s.foreign, "POST", "/webhooks", validWebhook)
 }

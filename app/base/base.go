@@ -53,8 +53,8 @@ func (s *Base) SetSealedSetting(tx *db.Tx, name string, value []byte) error {
 	return tx.SetSetting(db.SealedSetting+name, s.Sealer.Seal(name, "", value))
 }
 
-// Relay says in one word where mail goes: RelayNone, RelayCapture or RelayConfigured.
-func (s *Base) Relay() string { return s.Settings.Relay() }
+// RelayMode says in one word where mail goes: RelayNone, RelayCapture or RelayConfigured.
+func (s *Base) RelayMode() string { return s.Settings.RelayMode() }
 
 // Compat is what requests may say: app.CompatStrict or app.CompatResend.
 func (s *Base) Compat() app.Compat { return cmp.Or(s.Settings.Rules().Compat, app.CompatStrict) }

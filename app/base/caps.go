@@ -9,10 +9,10 @@ import (
 // end, everybody's lists and the disk pay for.
 type Cap struct {
 	kind db.Capped
-	// Most of them, which Name calls by its plural.
-	Most int
-	Name string
-	room string // what makes room for another
+	// Max of them, which Name calls by its plural.
+	Max    int
+	Name   string
+	advice string // what makes room for another
 }
 
 // The caps.
@@ -24,12 +24,12 @@ var (
 	CapBroadcasts = Cap{db.CappedBroadcasts, 100, "broadcasts that are scheduled or queued", "wait until one is sent, or cancel one"}
 )
 
-// Room proves inside a Write that a team can have another object. Errors:
+// Check proves inside a Write that a team can have another object. Errors:
 // CodeValidation.
-func (c Cap) Room(r *db.Reader, teamID string) error {
-	n, err := r.CountCapped(c.kind, teamID, c.Most)
-	if err != nil || n < c.Most {
+func (c Cap) Check(r *db.Reader, teamID string) error {
+	n, err := r.CountCapped(c.kind, teamID, c.Max)
+	if err != nil || n < c.Max {
 		return err
 	}
-	return app.Errorf(app.CodeValidation, "A team can have at most %d %s; %s", c.Most, c.Name, c.room)
+	return app.Errorf(app.CodeValidation, "A team can have at most %d %s; %s", c.Max, c.Name, c.advice)
 }

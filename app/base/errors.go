@@ -8,19 +8,19 @@ import (
 	"mailer/db"
 )
 
-// IgnoreGone returns nil for db.ErrNotFound: what was withdrawn or deleted meanwhile
+// IgnoreNotFound returns nil for db.ErrNotFound: what was withdrawn or deleted meanwhile
 // needs no more. Other errors pass.
-func IgnoreGone(err error) error {
+func IgnoreNotFound(err error) error {
 	if errors.Is(err, db.ErrNotFound) {
 		return nil
 	}
 	return err
 }
 
-// UnlessFull returns nil for db.ErrFull, which it logs: a server that does not start on
+// IgnoreFull returns nil for db.ErrFull, which it logs: a server that does not start on
 // a full disk takes no results, cancels and opt-outs either. What was to be written is
 // written later, or is of no great use. Other errors pass.
-func (s *Base) UnlessFull(err error) error {
+func (s *Base) IgnoreFull(err error) error {
 	if !errors.Is(err, db.ErrFull) {
 		return err
 	}
@@ -28,16 +28,16 @@ func (s *Base) UnlessFull(err error) error {
 	return nil
 }
 
-// Hindered reports whether the store could not write for a reason that passes by
+// IsUnavailable reports whether the store could not write for a reason that passes by
 // itself, and that it has logged.
-func Hindered(err error) bool {
+func IsUnavailable(err error) bool {
 	return errors.Is(err, db.ErrLocked) || errors.Is(err, db.ErrFiles) || errors.Is(err, db.ErrUnreachable)
 }
 
-// LogUnlessHindered logs what a worker could not do and will try again.
-func (s *Base) LogUnlessHindered(what string, err error, args ...any) {
-	if !Hindered(err) && !IsFull(err) {
-		s.Log.Error(what, append(args, "err", err)...)
+// LogUnlessUnavailable logs what a worker could not do and will try again.
+func (s *Base) LogUnlessUnavailable(msg string, err error, args ...any) {
+	if !IsUnavailable(err) && !IsFull(err) {
+		s.Log.Error(msg, append(args, "err", err)...)
 	}
 }
 
@@ -47,8 +47,8 @@ func IsFull(err error) bool { return errors.Is(err, db.ErrFull) }
 // IsClosed reports whether an error is that the server shuts down.
 func IsClosed(err error) bool { return errors.Is(err, db.ErrClosed) }
 
-// soon is when a call may succeed that something hindered which passes by itself.
-const soon = 5 * time.Second
+// retryAfter is when a call may succeed that something hindered which passes by itself.
+const retryAfter = 5 * time.Second
 
 // Unavailable returns an *app.Error of CodeServiceUnavailable for the refusals of the
 // store (db.ErrFull, db.ErrLocked, db.ErrUnreachable, db.ErrFiles, db.ErrFailed, db.ErrClosed), and one of
@@ -56,17 +56,17 @@ const soon = 5 * time.Second
 func Unavailable(err error) error {
 	switch {
 	case errors.Is(err, db.ErrLocked):
-		return &app.Error{Code: app.CodeServiceUnavailable, Message: "Another program on the server holds a lock on the database; try again in a few seconds", Err: err, RetryAfter: soon}
+		return &app.Error{Code: app.CodeServiceUnavailable, Message: "Another program on the server holds a lock on the database; try again in a few seconds", Err: err, RetryAfter: retryAfter}
 	case errors.Is(err, db.ErrUnreachable):
-		return &app.Error{Code: app.CodeServiceUnavailable, Message: "The database can't be reached; try again in a few seconds", Err: err, RetryAfter: soon}
+		return &app.Error{Code: app.CodeServiceUnavailable, Message: "The database can't be reached; try again in a few seconds", Err: err, RetryAfter: retryAfter}
 	case errors.Is(err, db.ErrFiles):
-		return &app.Error{Code: app.CodeServiceUnavailable, Message: "The server has too many open files; try again in a few seconds", Err: err, RetryAfter: soon}
+		return &app.Error{Code: app.CodeServiceUnavailable, Message: "The server has too many open files; try again in a few seconds", Err: err, RetryAfter: retryAfter}
 	case errors.Is(err, db.ErrDamaged):
 		return &app.Error{Code: app.CodeInternal, Message: "What was asked for is damaged in the database", Err: err}
 	case errors.Is(err, db.ErrFull):
-		return &app.Error{Code: app.CodeServiceUnavailable, Message: "The disk of the server, or of its database, is full; nothing new is accepted until there is room", Err: err, RetryAfter: soon}
+		return &app.Error{Code: app.CodeServiceUnavailable, Message: "The disk of the server, or of its database, is full; nothing new is accepted until there is room", Err: err, RetryAfter: retryAfter}
 	case errors.Is(err, db.ErrInUse):
-		return &app.Error{Code: app.CodeServiceUnavailable, Message: "Another server took the work over; try again in a few seconds", Err: err, RetryAfter: soon}
+		return &app.Error{Code: app.CodeServiceUnavailable, Message: "Another server took the work over; try again in a few seconds", Err: err, RetryAfter: retryAfter}
 	case errors.Is(err, db.ErrFailed):
 		return &app.Error{Code: app.CodeServiceUnavailable, Message: "The storage of the server failed", Err: err}
 	case errors.Is(err, db.ErrClosed):

@@ -21,9 +21,9 @@ func Cursor(page app.Page, err error) error {
 	return app.Invalid("after", "must be an id that this list returned")
 }
 
-// Cut returns a page of a whole list whose rows have ids, and whether there are more.
+// Paginate returns a page of a whole list whose rows have ids, and whether there are more.
 // Errors: those of Cursor.
-func Cut[T any](rows []T, page app.Page, id func(*T) string) ([]T, bool, error) {
+func Paginate[T any](rows []T, page app.Page, id func(*T) string) ([]T, bool, error) {
 	from, to := 0, len(rows)
 	if c := cmp.Or(page.After, page.Before); c != "" {
 		at := slices.IndexFunc(rows, func(row T) bool { return id(&row) == c })

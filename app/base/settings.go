@@ -38,8 +38,8 @@ type Settings struct {
 	// Keep is what teams keep that say nothing themselves.
 	Keep app.Retention `json:"keep,omitzero"`
 
-	outlets *atomic.Pointer[Outlets] // nil: none were set
-	rules   *atomic.Pointer[Rules]   // in force, where they differ from those of the start; nil: they don't
+	relays *atomic.Pointer[Relays] // nil: none were set
+	rules  *atomic.Pointer[Rules]  // in force, where they differ from those of the start; nil: they don't
 }
 
 // Rules are the settings by which mail is accepted and kept that can change while a server runs.
@@ -62,42 +62,42 @@ func (s *Settings) Rules() Rules {
 // SetRules puts other rules in force.
 func (s *Settings) SetRules(r Rules) { s.rules.Store(&r) }
 
-// Outlets are the relays of a server, as regions. They never change; others take their
+// Relays are the relays of a server, as regions. They never change; others take their
 // place.
-type Outlets struct {
+type Relays struct {
 	NoRelay bool     `json:"no_relay,omitzero"` // none is configured: mail is accepted and waits
 	Regions []Region `json:"regions,omitzero"`  // the first is the default; none: no server ran yet
 }
 
-// OutletsOf are those of a server with these relays: without any there is the default
+// NewRelays are those of a server with these relays: without any there is the default
 // region, in which mail waits.
-func OutletsOf(regions []Region) Outlets {
+func NewRelays(regions []Region) Relays {
 	if len(regions) == 0 {
-		return Outlets{NoRelay: true, Regions: []Region{{Name: app.DefaultRegion}}}
+		return Relays{NoRelay: true, Regions: []Region{{Name: app.DefaultRegion}}}
 	}
-	return Outlets{Regions: regions}
+	return Relays{Regions: regions}
 }
 
-// Outlets are the relays as they are now.
-func (s *Settings) Outlets() Outlets {
-	if s.outlets == nil {
-		return Outlets{}
+// Relays are the relays as they are now.
+func (s *Settings) Relays() Relays {
+	if s.relays == nil {
+		return Relays{}
 	}
-	return *s.outlets.Load()
+	return *s.relays.Load()
 }
 
-// SetOutlets puts others in the place of the relays; all readers see them from now on.
-func (s *Settings) SetOutlets(o Outlets) {
-	if s.outlets == nil {
-		s.outlets = &atomic.Pointer[Outlets]{}
+// SetRelays puts others in the place of the relays; all readers see them from now on.
+func (s *Settings) SetRelays(o Relays) {
+	if s.relays == nil {
+		s.relays = &atomic.Pointer[Relays]{}
 	}
-	s.outlets.Store(&o)
+	s.relays.Store(&o)
 }
 
-// note is how settings stand in the database.
-type note struct {
+// savedSettings is how settings stand in the database.
+type savedSettings struct {
 	*Settings `json:",inline"` // as the server was started
-	Outlets   `json:",inline"`
+	Relays    `json:",inline"`
 	Rules     *Rules `json:"rules,omitzero"` // in force
 }
 
@@ -108,12 +108,12 @@ const (
 	RelayConfigured = "configured"
 )
 
-// Relay says in one word where mail goes: RelayNone, RelayCapture or RelayConfigured.
-func (s *Settings) Relay() string {
+// RelayMode says in one word where mail goes: RelayNone, RelayCapture or RelayConfigured.
+func (s *Settings) RelayMode() string {
 	switch {
 	case s.Capture:
 		return RelayCapture
-	case s.Outlets().NoRelay:
+	case s.Relays().NoRelay:
 		return RelayNone
 	}
 	return RelayConfigured
@@ -129,16 +129,16 @@ func (s *Settings) RegionOf(region string) string {
 	case region != app.CaptureRegion:
 		return region
 	}
-	if regions := s.Outlets().Regions; len(regions) > 0 {
+	if regions := s.Relays().Regions; len(regions) > 0 {
 		return regions[0].Name
 	}
 	return app.DefaultRegion
 }
 
-// Lack says why no mail leaves through a region; empty: there is a relay for it, or
+// MissingRelay says why no mail leaves through a region; empty: there is a relay for it, or
 // no server ran on this database yet.
-func (s *Settings) Lack(region string) string {
-	now := s.Outlets()
+func (s *Settings) MissingRelay(region string) string {
+	now := s.Relays()
 	switch {
 	case now.NoRelay:
 		return "no relay is configured"
@@ -154,23 +154,23 @@ type Region struct {
 	Needs app.RelayNeeds `json:"needs,omitzero"`
 }
 
-// loadServer finds out about the server: this process, which is own, or else (with
+// loadSettings finds out about the server: this process, which is own, or else (with
 // no regions in own) the one that ran last on the database.
-func (s *Base) loadServer(ctx context.Context, own Settings) error {
-	if len(own.Outlets().Regions) > 0 {
+func (s *Base) loadSettings(ctx context.Context, own Settings) error {
+	if len(own.Relays().Regions) > 0 {
 		s.Settings = own
 		s.Settings.rules = &atomic.Pointer[Rules]{}
 		return nil
 	}
 	s.Settings.rules = &atomic.Pointer[Rules]{}
-	said := note{Settings: &s.Settings}
+	want := savedSettings{Settings: &s.Settings}
 	text, err := db.Get(ctx, s.DB, func(r *db.Reader) ([]byte, error) { return r.Setting(serverSetting) })
 	if err == nil {
-		err = json.Unmarshal(text, &said)
+		err = json.Unmarshal(text, &want)
 	}
-	s.Settings.SetOutlets(said.Outlets)
-	if said.Rules != nil {
-		s.Settings.SetRules(*said.Rules)
+	s.Settings.SetRelays(want.Relays)
+	if want.Rules != nil {
+		s.Settings.SetRules(*want.Rules)
 	}
 	if err != nil && !errors.Is(err, db.ErrNotFound) {
 		return fmt.Errorf("read what the server noted: %w", err)
@@ -181,13 +181,13 @@ func (s *Base) loadServer(ctx context.Context, own Settings) error {
 	return nil
 }
 
-// FollowServer has this process accept for the relays of the server that leads. A server that
+// FollowLeader has this process accept for the relays of the server that leads. A server that
 // was told otherwise says so, once.
-func (s *Base) FollowServer(ctx context.Context) error {
-	said := note{Settings: &Settings{}}
+func (s *Base) FollowLeader(ctx context.Context) error {
+	want := savedSettings{Settings: &Settings{}}
 	text, err := db.Get(ctx, s.DB, func(r *db.Reader) ([]byte, error) { return r.Setting(serverSetting) })
 	if err == nil {
-		err = json.Unmarshal(text, &said)
+		err = json.Unmarshal(text, &want)
 	}
 	if errors.Is(err, db.ErrNotFound) { // it is not there yet
 		return nil
@@ -195,29 +195,29 @@ func (s *Base) FollowServer(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("read what the server that leads noted: %w", err)
 	}
-	s.Settings.SetOutlets(said.Outlets)
-	s.tellUnlike(said.Settings)
+	s.Settings.SetRelays(want.Relays)
+	s.warnDifferentSettings(want.Settings)
 	return nil
 }
 
-// tellUnlike tells, once, what the server that leads was told otherwise than this one.
-func (s *Base) tellUnlike(its *Settings) {
-	here, there := unlike(s.Settings.flagRules(), its.flagRules())
-	elsewhere := s.Settings.BaseURL != its.BaseURL
-	if len(here) == 0 && !elsewhere || s.told.Swap(true) {
+// warnDifferentSettings tells, once, what the server that leads was told otherwise than this one.
+func (s *Base) warnDifferentSettings(leader *Settings) {
+	ours, theirs := differing(s.Settings.ruleAttrs(), leader.ruleAttrs())
+	otherURL := s.Settings.BaseURL != leader.BaseURL
+	if len(ours) == 0 && !otherURL || s.warned.Swap(true) {
 		return
 	}
-	if len(here) > 0 {
-		s.Log.Warn("the server that leads was started with other flags than this one, so that mail is accepted and kept by different rules: start all with the same", slog.Group("this", here...), slog.Group("it", there...))
+	if len(ours) > 0 {
+		s.Log.Warn("the server that leads was started with other flags than this one, so that mail is accepted and kept by different rules: start all with the same", slog.Group("this", ours...), slog.Group("it", theirs...))
 	}
-	if elsewhere {
+	if otherURL {
 		s.Log.Warn("the server that leads has another --base-url than this one: links in mails and invitations lead to the server that made them, and a passkey counts at the address where it was made. Start all with the address of what stands before them",
-			slog.Group("this", "base_url", s.Settings.BaseURL), slog.Group("it", "base_url", its.BaseURL))
+			slog.Group("this", "base_url", s.Settings.BaseURL), slog.Group("it", "base_url", leader.BaseURL))
 	}
 }
 
-// flagRules are those by which mail is accepted and kept as the server was started, for people, by their flags.
-func (s *Settings) flagRules() []slog.Attr {
+// ruleAttrs are those by which mail is accepted and kept as the server was started, for people, by their flags.
+func (s *Settings) ruleAttrs() []slog.Attr {
 	mode, guardrails := "self-hosted", "warn"
 	if s.Cloud {
 		mode = "cloud"
@@ -230,20 +230,20 @@ func (s *Settings) flagRules() []slog.Attr {
 		slog.Duration("keep_content", s.Keep.Content), slog.Duration("keep_emails", s.Keep.Emails), slog.Duration("keep_broadcasts", s.Keep.Broadcasts)}
 }
 
-// unlike returns those of two servers' rules that differ, of each.
-func unlike(own, its []slog.Attr) (here, there []any) {
+// differing returns those of two servers' rules that differ, of each.
+func differing(own, other []slog.Attr) (ours, theirs []any) {
 	for i := range own {
-		if !own[i].Equal(its[i]) {
-			here, there = append(here, own[i]), append(there, its[i])
+		if !own[i].Equal(other[i]) {
+			ours, theirs = append(ours, own[i]), append(theirs, other[i])
 		}
 	}
-	return here, there
+	return ours, theirs
 }
 
-// RememberServer leaves a note of this server for commands beside it.
-func (s *Base) RememberServer(ctx context.Context) error {
+// SaveSettings leaves a note of this server for commands beside it.
+func (s *Base) SaveSettings(ctx context.Context) error {
 	rules := s.Settings.Rules()
-	text, err := json.Marshal(note{&s.Settings, s.Settings.Outlets(), &rules})
+	text, err := json.Marshal(savedSettings{&s.Settings, s.Settings.Relays(), &rules})
 	if err != nil {
 		return fmt.Errorf("encode what this server is: %w", err)
 	}

@@ -10,7 +10,7 @@ import (
 	"mailer/app"
 )
 
-func TestAServerTellsWhatTheOneThatLeadsWasToldOtherwise(t *testing.T) {
+func TestDifferentSettingsAreLoggedOnce(t *testing.T) {
 	own := Settings{BaseURL: "https://a.example", Compat: app.CompatStrict}
 	for name, c := range map[string]struct {
 		its         Settings
@@ -25,20 +25,20 @@ func TestAServerTellsWhatTheOneThatLeadsWasToldOtherwise(t *testing.T) {
 	} {
 		var log bytes.Buffer
 		s := &Base{Log: slog.New(slog.NewTextHandler(&log, nil)), Settings: own}
-		s.tellUnlike(&c.its)
+		s.warnDifferentSettings(&c.its)
 		first := log.String()
-		s.tellUnlike(&c.its)
+		s.warnDifferentSettings(&c.its)
 		if log.String() != first {
 			t.Errorf("%s: it is told again: %s", name, log.String())
 		}
-		for _, words := range c.said {
-			if !strings.Contains(first, words) {
-				t.Errorf("%s: no %q in %s", name, words, first)
+		for _, text := range c.said {
+			if !strings.Contains(first, text) {
+				t.Errorf("%s: no %q in %s", name, text, first)
 			}
 		}
-		for _, words := range c.never {
-			if strings.Contains(first, words) {
-				t.Errorf("%s: %q in %s", name, words, first)
+		for _, text := range c.never {
+			if strings.Contains(first, text) {
+				t.Errorf("%s: %q in %s", name, text, first)
 			}
 		}
 	}

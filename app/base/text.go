@@ -9,8 +9,8 @@ import (
 // TextOrNull returns a text as JSON has it, with null for an empty one.
 func TextOrNull(s string) *string { return app.TextOrNull(s) }
 
-// Size words a number of bytes: "1.5 GB", in powers of 1,000, as disks are sold.
-func Size(bytes int64) string {
+// FormatBytes words a number of bytes: "1.5 GB", in powers of 1,000, as disks are sold.
+func FormatBytes(bytes int64) string {
 	if bytes < 1000 {
 		return strconv.FormatInt(bytes, 10) + " B"
 	}

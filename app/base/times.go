@@ -6,8 +6,8 @@ import "time"
 // milliseconds.
 const ClockSetting = "clock"
 
-// Latest returns the later of two times.
-func Latest(a, b time.Time) time.Time {
+// Later returns the later of two times.
+func Later(a, b time.Time) time.Time {
 	if a.After(b) {
 		return a
 	}

@@ -16,21 +16,21 @@ import (
 type Version = db.KeptVersion
 
 const (
-	// versionEvery is how often at most a version is kept while somebody edits.
-	versionEvery = time.Minute
-	// VersionsKept is how long a version is kept.
-	VersionsKept = 90 * 24 * time.Hour
+	// versionInterval is how often at most a version is kept while somebody edits.
+	versionInterval = time.Minute
+	// VersionRetention is how long a version is kept.
+	VersionRetention = 90 * 24 * time.Hour
 )
 
-// KeepVersion keeps, within the Write that changes it, what a broadcast or template said
+// SaveVersion keeps, within the Write that changes it, what a broadcast or template said
 // until now, unless that was kept a minute ago and is no more than a step on the way;
 // always does so anyway.
-func KeepVersion(ctx context.Context, tx *db.Tx, teamID, ownerID string, content any, always bool) error {
+func SaveVersion(ctx context.Context, tx *db.Tx, teamID, ownerID string, content any, always bool) error {
 	kept, err := tx.Versions(teamID, ownerID)
 	if err != nil {
 		return fmt.Errorf("read versions: %w", err)
 	}
-	if !always && len(kept) > 0 && tx.Now.Sub(kept[0].CreatedAt).Abs() < versionEvery {
+	if !always && len(kept) > 0 && tx.Now.Sub(kept[0].CreatedAt).Abs() < versionInterval {
 		return nil
 	}
 	text, err := json.Marshal(content)

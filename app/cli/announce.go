@@ -17,7 +17,7 @@ func AnnounceDev(ctx context.Context, log *slog.Logger, s *server.Server, baseUR
 	if err != nil {
 		return err
 	}
-	link, err := s.People.DevLink(context.WithoutCancel(ctx))
+	link, err := s.Accounts.DevLink(context.WithoutCancel(ctx))
 	if err != nil {
 		return err
 	}
@@ -49,14 +49,14 @@ func sendWelcome(ctx context.Context, s *server.Server, token string) error {
 // AnnounceSetup prints the link that makes the first account while there is none. The log,
 // which is kept and read by others, names the command that prints another.
 func AnnounceSetup(ctx context.Context, log *slog.Logger, s *server.Server) error {
-	needed, err := s.People.NeedsSetup(ctx)
+	needed, err := s.Accounts.NeedsSetup(ctx)
 	if err != nil || !needed {
 		return err
 	}
 	log.Info("no account yet: open the setup link on standard output, or print another with `mailer users setup`")
-	link, err := s.People.SetupLink(ctx)
+	link, err := s.Accounts.SetupLink(ctx)
 	if err != nil {
-		return s.UnlessFull(err)
+		return s.IgnoreFull(err)
 	}
 	fmt.Printf("\nNo account yet. Create the first one (single use, expires in 30 min): %s\n\n", link)
 	return nil

@@ -18,7 +18,7 @@ func (c *Store) backup() *cobra.Command {
 			if args[0] == "-" {
 				made, err := e.Backup.Stream(ctx, os.Stdout, bar.At)
 				bar.Done()
-				c.sayKey(made)
+				c.printKeyNote(made)
 				return err
 			}
 			made, err := e.Backup.Write(ctx, args[0], bar.At)
@@ -26,7 +26,7 @@ func (c *Store) backup() *cobra.Command {
 			if made.File == "" {
 				return err
 			}
-			c.sayKey(made)
+			c.printKeyNote(made)
 			if err != nil {
 				return err
 			}
@@ -36,8 +36,8 @@ func (c *Store) backup() *cobra.Command {
 	return c.jsonFlag(cmd)
 }
 
-// sayKey says on standard error what a backup leaves out on purpose.
-func (c *Store) sayKey(made backup.Made) {
+// printKeyNote says on standard error what a backup leaves out on purpose.
+func (c *Store) printKeyNote(made backup.Made) {
 	if made.File == "" {
 		return
 	}

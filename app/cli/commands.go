@@ -46,15 +46,15 @@ func (f *StoreFlags) Bind(cmd *cobra.Command) *cobra.Command {
 
 // CheckKeyFile refuses to look for the master key beside a database that is elsewhere.
 func (f *StoreFlags) CheckKeyFile() error {
-	if server.OnlyFiles(f.DB) == nil || f.MasterKey != "" {
+	if server.RequireFile(f.DB) == nil || f.MasterKey != "" {
 		return nil
 	}
 	return fmt.Errorf("--master-key-file must name the file of the master key: %s is on another machine, and every server that uses it needs the same key", server.DatabaseName(f.DB))
 }
 
-// CheckPlace refuses what a server can't have of a database where it is.
-func (f *StoreFlags) CheckPlace(standby bool, backupDir string) error {
-	elsewhere := server.OnlyFiles(f.DB)
+// CheckLocation refuses what a server can't have of a database where it is.
+func (f *StoreFlags) CheckLocation(standby bool, backupDir string) error {
+	elsewhere := server.RequireFile(f.DB)
 	switch {
 	case elsewhere == nil && standby:
 		return errors.New("--standby needs a PostgreSQL database: add --db postgres://…")
@@ -133,10 +133,10 @@ func group(use, short string, sub ...*cobra.Command) *cobra.Command {
 func (c *Store) with(cmd *cobra.Command, create bool, fn func(ctx context.Context, e *server.Server) error) error {
 	e, done, err := c.Open(cmd.Context(), c.flags, create)
 	if err != nil {
-		return notWritable(c.flags.DB, server.SayDamage(c.flags.DB, err))
+		return notWritable(c.flags.DB, server.DamageError(c.flags.DB, err))
 	}
 	defer done()
-	return notWritable(c.flags.DB, server.SayDamage(c.flags.DB, fn(app.WithActor(cmd.Context(), operator), e)))
+	return notWritable(c.flags.DB, server.DamageError(c.flags.DB, fn(app.WithActor(cmd.Context(), operator), e)))
 }
 
 // operator is who runs a command, as the audit log names him.
@@ -168,13 +168,13 @@ func warnUnserved(e *server.Server, lack string) {
 }
 
 // done prints what a command did.
-func (c *Store) done(object any, words string) error { return Done(c.asJSON, object, words) }
+func (c *Store) done(object any, msg string) error { return Done(c.asJSON, object, msg) }
 
 // Done prints what a command did: JSON, or words.
-func Done(asJSON bool, object any, words string) error {
+func Done(asJSON bool, object any, msg string) error {
 	if asJSON {
 		return PrintJSON(os.Stdout, object)
 	}
-	fmt.Println(printableLines(words))
+	fmt.Println(printableLines(msg))
 	return nil
 }

@@ -24,7 +24,7 @@ func (c *Store) disk() *cobra.Command {
 			if c.asJSON {
 				return PrintJSON(os.Stdout, diskObject(d))
 			}
-			fmt.Printf("file %s, free pages %s, write-ahead log %s\n\n", base.Size(d.File), base.Size(d.Free), base.Size(d.WAL))
+			fmt.Printf("file %s, free pages %s, write-ahead log %s\n\n", base.FormatBytes(d.File), base.FormatBytes(d.Free), base.FormatBytes(d.WAL))
 			if err := Print(os.Stdout, false, diskTables(d)); err != nil {
 				return err
 			}
@@ -42,7 +42,7 @@ func diskObject(d *retention.Disk) map[string]any {
 	}
 	for _, t := range d.Teams {
 		teams = append(teams, map[string]any{"id": t.ID, "team": t.Team, "emails": t.Emails, "bytes": t.Bytes,
-			"keep_content": retention.FormatKept(t.Kept.Content), "keep_emails": retention.FormatKept(t.Kept.Emails), "keep_broadcasts": retention.FormatKept(t.Kept.Broadcasts),
+			"keep_content": retention.FormatRetention(t.Kept.Content), "keep_emails": retention.FormatRetention(t.Kept.Emails), "keep_broadcasts": retention.FormatRetention(t.Kept.Broadcasts),
 			"old": map[string]any{"contents": t.OldContents, "emails": t.OldEmails, "bytes": t.OldBytes}})
 	}
 	return map[string]any{"bytes": d.File, "wal_bytes": d.WAL, "free_bytes": d.Free, "tables": tables, "teams": teams}
@@ -53,7 +53,7 @@ func diskTables(d *retention.Disk) Table {
 	const small = 1000 // of which one is not worth a line
 	for _, row := range d.Tables {
 		if row.Bytes*small >= d.File {
-			t.Rows = append(t.Rows, Row{Cells: []string{row.Name, base.Size(row.Bytes)}})
+			t.Rows = append(t.Rows, Row{Cells: []string{row.Name, base.FormatBytes(row.Bytes)}})
 		}
 	}
 	return t
@@ -62,9 +62,9 @@ func diskTables(d *retention.Disk) Table {
 func diskTeams(d *retention.Disk) Table {
 	t := Table{Head: []string{"TEAM", "EMAILS", "ABOUT", "KEEPS CONTENTS", "EMAILS", "BROADCASTS", "OLD CONTENTS", "OLD EMAILS", "ABOUT"}}
 	for _, row := range d.Teams {
-		t.Rows = append(t.Rows, Row{Cells: []string{row.Team, strconv.FormatInt(row.Emails, 10), base.Size(row.Bytes),
-			keptWords(row.Kept.Content), keptWords(row.Kept.Emails), keptWords(row.Kept.Broadcasts),
-			strconv.FormatInt(row.OldContents, 10), strconv.FormatInt(row.OldEmails, 10), base.Size(row.OldBytes)}})
+		t.Rows = append(t.Rows, Row{Cells: []string{row.Team, strconv.FormatInt(row.Emails, 10), base.FormatBytes(row.Bytes),
+			keptText(row.Kept.Content), keptText(row.Kept.Emails), keptText(row.Kept.Broadcasts),
+			strconv.FormatInt(row.OldContents, 10), strconv.FormatInt(row.OldEmails, 10), base.FormatBytes(row.OldBytes)}})
 	}
 	return t
 }

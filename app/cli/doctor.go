@@ -14,8 +14,8 @@ import (
 	"mailer/app/server"
 )
 
-// errUnwell: a check failed, and was printed with what mends it.
-var errUnwell = errors.New("checks failed: see the ✗ lines above and how to fix each")
+// errChecksFailed: a check failed, and was printed with what mends it.
+var errChecksFailed = errors.New("checks failed: see the ✗ lines above and how to fix each")
 
 func (c *Store) doctor() *cobra.Command {
 	cmd := newCommand("doctor", "Run diagnostics (works with or without a running server). Exits 0 only if all checks pass", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error {
@@ -32,7 +32,7 @@ func (c *Store) doctor() *cobra.Command {
 		if err != nil || ok {
 			return err
 		}
-		return errUnwell
+		return errChecksFailed
 	})
 	return ResolverFlag(c.jsonFlag(cmd), &c.flags.Resolver)
 }

@@ -39,13 +39,13 @@ func (c *Store) domainsTrust() *cobra.Command {
 			if err != nil {
 				return noDomain(ctx, e, &team, bareName(args[0]), err)
 			}
-			words := fmt.Sprintf("%s is trusted: it counts as verified without DNS checks", d.Name)
+			msg := fmt.Sprintf("%s is trusted: it counts as verified without DNS checks", d.Name)
 			if off {
-				words = fmt.Sprintf("%s is no longer trusted; its status is %s, and the server checks its records now", d.Name, d.Status)
+				msg = fmt.Sprintf("%s is no longer trusted; its status is %s, and the server checks its records now", d.Name, d.Status)
 			}
 			object := domainObject(&d)
 			object["object"], object["trusted"] = "domain", d.Trusted
-			return c.done(object, words)
+			return c.done(object, msg)
 		})
 	})
 	cmd.Flags().BoolVar(&off, "off", false, "check the domain's DNS records again")

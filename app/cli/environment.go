@@ -21,9 +21,9 @@ const Prefix = "MAILER_"
 // the value.
 const fromFile = "mailer_from_file"
 
-// typedAlone is the annotation of a flag that has no variable: what an act is about is
+// flagOnly is the annotation of a flag that has no variable: what an act is about is
 // said each time, and MAILER_RELAY is a URL with a password.
-const typedAlone = "mailer_typed_alone"
+const flagOnly = "mailer_typed_alone"
 
 // variable is the name of a flag's variable.
 func variable(flag string) string {
@@ -37,7 +37,7 @@ func variable(flag string) string {
 func ReadEnvironment(flags *pflag.FlagSet) error {
 	var errs []error
 	flags.VisitAll(func(f *pflag.Flag) {
-		if f.Name != "help" && f.Annotations[typedAlone] == nil {
+		if f.Name != "help" && f.Annotations[flagOnly] == nil {
 			errs = append(errs, readVariable(flags, f))
 		}
 	})
@@ -108,7 +108,7 @@ func WarnUnknownVariables(log *slog.Logger, root *cobra.Command, environ []strin
 // variables lists the variables of all flags of a command and of those below it.
 func variables(cmd *cobra.Command) (names []string) {
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
-		if f.Name != "help" && f.Annotations[typedAlone] == nil {
+		if f.Name != "help" && f.Annotations[flagOnly] == nil {
 			names = append(names, variable(f.Name), variable(f.Name)+"_FILE")
 		}
 	})

@@ -14,8 +14,8 @@ import (
 	"mailer/app/operate/settings"
 )
 
-// someFlags are a text and a list.
-func someFlags() (*pflag.FlagSet, *string, *[]string) {
+// newFlags are a text and a list.
+func newFlags() (*pflag.FlagSet, *string, *[]string) {
 	flags := pflag.NewFlagSet("x", pflag.ContinueOnError)
 	return flags, flags.String("base-url", "", ""), flags.StringArray("relay", nil, "")
 }
@@ -30,7 +30,7 @@ func file(t *testing.T, content string) string {
 	return path
 }
 
-func TestAValueComesFromTheFlagTheVariableOrItsFile(t *testing.T) {
+func TestFlagVariableOrFileSetsValue(t *testing.T) {
 	for _, c := range []struct {
 		flag, variable, file, want string
 	}{
@@ -39,7 +39,7 @@ func TestAValueComesFromTheFlagTheVariableOrItsFile(t *testing.T) {
 		{"", "", " file\n", "file"},
 		{"", "", "", ""},
 	} {
-		flags, url, relays := someFlags()
+		flags, url, relays := newFlags()
 		if c.flag != "" {
 			if err := flags.Parse([]string{"--base-url", c.flag, "--relay", c.flag}); err != nil {
 				t.Fatal(err)
@@ -58,26 +58,26 @@ func TestAValueComesFromTheFlagTheVariableOrItsFile(t *testing.T) {
 	}
 }
 
-func TestAFileThatHoldsNothingCountedAsNotSet(t *testing.T) {
-	for path, words := range map[string]string{"": "MAILER_RELAY_FILE is set and names no file", "/dev/null": "MAILER_RELAY_FILE names the file /dev/null, which is empty",
+func TestEmptyFileCountsAsSet(t *testing.T) {
+	for path, msg := range map[string]string{"": "MAILER_RELAY_FILE is set and names no file", "/dev/null": "MAILER_RELAY_FILE names the file /dev/null, which is empty",
 		file(t, " \n"): "which is empty", "/no/such": "MAILER_RELAY_FILE: open /no/such", t.TempDir(): "MAILER_RELAY_FILE"} {
 		for _, args := range [][]string{nil, {"--relay", "smtp://x"}} {
-			flags, _, _ := someFlags()
+			flags, _, _ := newFlags()
 			if err := flags.Parse(args); err != nil {
 				t.Fatal(err)
 			}
 			t.Setenv("MAILER_RELAY_FILE", path)
-			if err := ReadEnvironment(flags); err == nil || !strings.Contains(err.Error(), words) {
+			if err := ReadEnvironment(flags); err == nil || !strings.Contains(err.Error(), msg) {
 				t.Errorf("%q with %q: %v", path, args, err)
 			}
 		}
 	}
 }
 
-func TestUnknownVariablesAreNamedWithTheNearest(t *testing.T) {
+func TestUnknownVariablesSuggestNearest(t *testing.T) {
 	root := &cobra.Command{Use: "mailer"}
 	serve, send := &cobra.Command{Use: "serve"}, &cobra.Command{Use: "send"}
-	serve.Flags().AddFlagSet(func() *pflag.FlagSet { f, _, _ := someFlags(); return f }())
+	serve.Flags().AddFlagSet(func() *pflag.FlagSet { f, _, _ := newFlags(); return f }())
 	send.Flags().String("subject", "", "")
 	root.AddCommand(serve, send)
 	var log bytes.Buffer
@@ -94,10 +94,10 @@ func TestUnknownVariablesAreNamedWithTheNearest(t *testing.T) {
 	}
 }
 
-func TestAChangedFileIsToldOnceItIsReadAgain(t *testing.T) {
+func TestChangedFileIsLogged(t *testing.T) {
 	path := file(t, "smtp://user:secret@a smtp://b")
 	t.Setenv("MAILER_RELAY_FILE", path)
-	flags, _, _ := someFlags()
+	flags, _, _ := newFlags()
 	if err := ReadEnvironment(flags); err != nil {
 		t.Fatal(err)
 	}
@@ -113,7 +113,7 @@ func TestAChangedFileIsToldOnceItIsReadAgain(t *testing.T) {
 	}
 }
 
-func TestAMistypedCommandOrFlagNamesTheNearest(t *testing.T) {
+func TestMistypedCommandSuggestsNearest(t *testing.T) {
 	for line, want := range map[string]string{
 		"serv":           `unknown command "serv" of mailer; the nearest is serve`,
 		"keys creat":     `unknown command "creat" of mailer keys; the nearest is create`,
@@ -128,7 +128,7 @@ func TestAMistypedCommandOrFlagNamesTheNearest(t *testing.T) {
 		serve.Flags().String("listen", "", "")
 		keys.AddCommand(&cobra.Command{Use: "create", RunE: run}, &cobra.Command{Use: "list", RunE: run})
 		root.AddCommand(serve, keys)
-		NameNearest(root, strings.Fields(line))
+		SuggestNearest(root, strings.Fields(line))
 		root.SetArgs(strings.Fields(line))
 		root.SetOut(&bytes.Buffer{})
 		err := root.Execute()
@@ -138,7 +138,7 @@ func TestAMistypedCommandOrFlagNamesTheNearest(t *testing.T) {
 	}
 }
 
-func TestTheLogHasTheLevelThatIsAskedFor(t *testing.T) {
+func TestLogLevel(t *testing.T) {
 	levels := []string{"debug", "info", "warn", "error"}
 	for i, level := range levels {
 		for _, format := range []LogFormat{"text", "json"} {

@@ -22,13 +22,13 @@ func (c *Store) export() *cobra.Command {
 			bar := Progress(ctx, "export", 0)
 			defer bar.Done()
 			opts.Progress = bar.At
-			opts.Begin = func() error { return e.Teams.NoteExport(ctx, team.ID, "mailer export", exportNote(&opts)) }
+			opts.Begin = func() error { return e.Teams.AuditExport(ctx, team.ID, "mailer export", exportNote(&opts)) }
 			made, err := e.Exports.Export(ctx, team, args[0], opts)
 			bar.Done()
 			if err != nil {
 				return err
 			}
-			return c.done(exportObject(&made), exportWords(&team, &made, opts.NoSecrets))
+			return c.done(exportObject(&made), exportText(&team, &made, opts.NoSecrets))
 		})
 	})
 	cmd.Flags().BoolVar(&opts.Emails, "emails", false, "include past emails with their events and attachments")
@@ -45,8 +45,8 @@ func exportObject(made *transfer.Exported) map[string]any {
 	return map[string]any{"object": "export", "dir": made.Dir, "counts": made.Counts, "cannot": made.Cannot}
 }
 
-// exportWords say what was written, what was not, and what must not get about.
-func exportWords(team *app.Team, made *transfer.Exported, noSecrets bool) string {
+// exportText say what was written, what was not, and what must not get about.
+func exportText(team *app.Team, made *transfer.Exported, noSecrets bool) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s is in %s:", team.Name, made.Dir)
 	for _, kind := range archive.Kinds() {
@@ -55,7 +55,7 @@ func exportWords(team *app.Team, made *transfer.Exported, noSecrets bool) string
 		}
 	}
 	for _, lack := range made.Cannot {
-		fmt.Fprintf(&b, "\nnot in it: %s: %s", lack.What, lack.Why)
+		fmt.Fprintf(&b, "\nnot in it: %s: %s", lack.Item, lack.Reason)
 	}
 	if !noSecrets && made.Counts[string(archive.Secrets)] > 0 {
 		fmt.Fprintf(&b, "\n%s contains unencrypted DKIM keys and webhook secrets: anyone who has it can sign mail as your domains. Protect it like the master key, and delete it when it is no longer needed", filepath.Join(made.Dir, "secrets.json"))

@@ -74,7 +74,7 @@ func (i *importCommand) run(ctx context.Context, e *server.Server, team *app.Tea
 	}
 	whole := false
 	defer func() { done(whole) }()
-	o := transfer.Options{Apply: i.apply, Emails: i.emails, Trust: i.trust, Beside: i.c.InUse != nil && i.c.InUse(i.c.flags.DB)}
+	o := transfer.Options{Apply: i.apply, Emails: i.emails, Trust: i.trust, Onto: i.c.InUse != nil && i.c.InUse(i.c.flags.DB)}
 	mapping := &mappingFile{path: s.mapping}
 	if i.mapping != "" {
 		mapping.path = i.mapping
@@ -93,8 +93,8 @@ func (i *importCommand) run(ctx context.Context, e *server.Server, team *app.Tea
 	}
 	cut := err != nil && ctx.Err() != nil
 	if i.c.asJSON {
-		if perr := PrintJSON(os.Stdout, report); perr != nil {
-			return perr
+		if resolveErr := PrintJSON(os.Stdout, report); resolveErr != nil {
+			return resolveErr
 		}
 	} else {
 		printReport(os.Stdout, report, team, mapping, cut || err != nil)
@@ -180,7 +180,7 @@ func (i *importCommand) fromListmonk() *cobra.Command {
 		if err != nil {
 			return source{}, err
 		}
-		return i.remote(archive.OfListmonk, url+" "+user, func(ctx context.Context, w *archive.Writer, cursor string, bar *Bar) (int, error) {
+		return i.remote(archive.SourceListmonk, url+" "+user, func(ctx context.Context, w *archive.Writer, cursor string, bar *Bar) (int, error) {
 			result, err := listmonk.Read(ctx, listmonk.Options{URL: url, User: user, Token: token, Progress: pagesLeft(bar)}, w, cursor)
 			return result.Left, err
 		}), nil
@@ -195,7 +195,7 @@ func (i *importCommand) fromListmonk() *cobra.Command {
 func (i *importCommand) fromFiles() *cobra.Command {
 	var preset, email string
 	cmd := i.command("csv FILE…", "Import files that other services export: CSV, or ZIP files of CSV", cobra.MinimumNArgs(1), func(files []string) (source, error) {
-		return i.files(archive.OfCSV, files, func(w *archive.Writer) (int, error) { return sheets.Read(w, files, preset, email) }), nil
+		return i.files(archive.SourceCSV, files, func(w *archive.Writer) (int, error) { return sheets.Read(w, files, preset, email) }), nil
 	})
 	cmd.Flags().StringVar(&preset, "preset", "", "service that exported the files: mailchimp, brevo, sendgrid, postmark, hubspot, mailerlite, resend or listmonk (default: recognised by the column headings)")
 	cmd.Flags().StringVar(&email, "email-column", "", "heading of the column with the email address (default: recognised by its heading)")
@@ -208,7 +208,7 @@ func (i *importCommand) fromSuppressions() *cobra.Command {
 		if from == "" {
 			return source{}, errors.New("--from is required: sendgrid, postmark, mailgun or ses")
 		}
-		return i.files(archive.OfSuppressions, files, func(w *archive.Writer) (int, error) { return sheets.ReadSuppressions(w, files[0], from) }), nil
+		return i.files(archive.SourceSuppressions, files, func(w *archive.Writer) (int, error) { return sheets.ReadSuppressions(w, files[0], from) }), nil
 	})
 	cmd.Flags().StringVar(&from, "from", "", "service that exported the file: sendgrid, postmark, mailgun or ses")
 	typed(cmd.Flags().Lookup("from")) // MAILER_FROM is an address, for `mailer send`
@@ -225,7 +225,7 @@ func (i *importCommand) fromMailer() *cobra.Command {
 		if !info.IsDir() {
 			return i.database(args[0], &opts), nil
 		}
-		return source{name: archive.OfMailer, mapping: filepath.Join(args[0], "mapping.csv"), open: func(context.Context, *server.Server) (*archive.Reader, func(bool), error) {
+		return source{name: archive.SourceMailer, mapping: filepath.Join(args[0], "mapping.csv"), open: func(context.Context, *server.Server) (*archive.Reader, func(bool), error) {
 			r, err := archive.Open(args[0])
 			return r, func(bool) {}, err
 		}}, nil
@@ -265,7 +265,7 @@ func (i *importCommand) remote(name, identity string, read func(ctx context.Cont
 		}
 		if err != nil {
 			w.Close()
-			cut := ctx.Err() != nil || archive.Marked(s.dir)
+			cut := ctx.Err() != nil || archive.HasMark(s.dir)
 			s.close(!cut)
 			if ctx.Err() != nil { // somebody did that, and needs no other reason
 				return nil, nil, ErrCutOff
@@ -313,19 +313,19 @@ func (i *importCommand) files(name string, files []string, read func(w *archive.
 // database is a source that is another Mailer's database, one team of which is written to
 // a directory beside ours first.
 func (i *importCommand) database(path string, from *mailerFile) source {
-	return source{name: archive.OfMailer, mapping: path + ".mapping.csv", open: func(ctx context.Context, _ *server.Server) (*archive.Reader, func(bool), error) {
+	return source{name: archive.SourceMailer, mapping: path + ".mapping.csv", open: func(ctx context.Context, _ *server.Server) (*archive.Reader, func(bool), error) {
 		dir, err := tempSpool(i.c.flags.DB)
 		if err != nil {
 			return nil, nil, err
 		}
 		gone := func(bool) { removeSpool(dir) }
 		bar := Progress(ctx, "read", 0)
-		_, err = server.OpenMailer(ctx, server.OtherMailer{Path: path, KeyFile: from.key, Schema: i.c.Schema}, from.team, filepath.Join(dir, archive.OfMailer),
+		_, err = server.OpenMailer(ctx, server.OtherMailer{Path: path, KeyFile: from.key, Schema: i.c.Schema}, from.team, filepath.Join(dir, archive.SourceMailer),
 			transfer.ExportOptions{Emails: i.emails, NoSheets: true, Version: BuildVersion("")["version"], Progress: bar.At})
 		bar.Done()
 		var r *archive.Reader
 		if err == nil {
-			r, err = archive.Open(filepath.Join(dir, archive.OfMailer))
+			r, err = archive.Open(filepath.Join(dir, archive.SourceMailer))
 		}
 		if err != nil {
 			gone(false)

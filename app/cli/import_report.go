@@ -44,7 +44,7 @@ func printReport(w io.Writer, r *transfer.Report, team *app.Team, mapping *mappi
 	}{{"properties", r.Properties}, {"segments", r.Segments}, {"topics", r.Topics}, {"templates", r.Templates}, {"broadcasts", r.Broadcasts},
 		{"domains", r.Domains}, {"webhooks", r.Webhooks}, {"API keys", r.Keys}} {
 		if len(list.things) > 0 {
-			fmt.Fprintf(&b, "  %-13s %s\n", list.name, thingWords(list.things))
+			fmt.Fprintf(&b, "  %-13s %s\n", list.name, thingsText(list.things))
 		}
 	}
 	if r.Emails.New+r.Emails.Existing > 0 {
@@ -68,8 +68,8 @@ func printReport(w io.Writer, r *transfer.Report, team *app.Team, mapping *mappi
 	_, _ = io.WriteString(w, b.String()) // a terminal that is gone is no trouble of the import
 }
 
-// thingWords counts things, and names the first of those that are new.
-func thingWords(things []transfer.Thing) string {
+// thingsText counts things, and names the first of those that are new.
+func thingsText(things []transfer.Thing) string {
 	const named = 5
 	var names []string
 	fresh, drafts := 0, 0
@@ -84,18 +84,18 @@ func thingWords(things []transfer.Thing) string {
 			drafts++
 		}
 	}
-	words := fmt.Sprintf("%d new", fresh)
+	msg := fmt.Sprintf("%d new", fresh)
 	if drafts > 0 {
-		words += fmt.Sprintf(" (%d of them drafts)", drafts)
+		msg += fmt.Sprintf(" (%d of them drafts)", drafts)
 	}
-	words += fmt.Sprintf(", %d there already", len(things)-fresh)
+	msg += fmt.Sprintf(", %d there already", len(things)-fresh)
 	if len(names) == 0 {
-		return words
+		return msg
 	}
 	if fresh > named {
 		names = append(names, "…")
 	}
-	return words + ": " + strings.Join(names, ", ")
+	return msg + ": " + strings.Join(names, ", ")
 }
 
 // oneLine is a name that somebody chose, as a terminal may show it.
@@ -138,19 +138,19 @@ func printRecords(b *strings.Builder, domains []transfer.Thing) {
 	}
 }
 
-func printLacks(b *strings.Builder, lacks []archive.Lack) {
+func printLacks(b *strings.Builder, lacks []archive.Unmovable) {
 	if len(lacks) > 0 {
 		fmt.Fprintln(b, "Can't move, or only in part:")
 	}
 	for _, lack := range lacks {
-		fmt.Fprintf(b, "  %s: %s\n", oneLine(lack.What), oneLine(lack.Why))
+		fmt.Fprintf(b, "  %s: %s\n", oneLine(lack.Item), oneLine(lack.Reason))
 	}
 }
 
 // printRefused names rows by file and line, and what a service answered by its number.
 func printRefused(b *strings.Builder, report *transfer.Report) {
 	refused, place := report.Refused, "%s, line %d"
-	if report.Source == archive.OfListmonk || report.Source == archive.OfResend {
+	if report.Source == archive.SourceListmonk || report.Source == archive.SourceResend {
 		place = "%s %d"
 	}
 	if len(refused) > 0 {

@@ -16,7 +16,7 @@ func (i *importCommand) fromResend() *cobra.Command {
 		if err != nil {
 			return source{}, err
 		}
-		return i.remote(archive.OfResend, base+" "+key, func(ctx context.Context, w *archive.Writer, cursor string, bar *Bar) (int, error) {
+		return i.remote(archive.SourceResend, base+" "+key, func(ctx context.Context, w *archive.Writer, cursor string, bar *Bar) (int, error) {
 			return 0, resend.Read(ctx, resend.Options{APIKey: key, KeyFile: file, BaseURL: base}, w, cursor, steps(bar))
 		}), nil
 	})

@@ -2,7 +2,7 @@ package cli
 
 import "testing"
 
-func TestTheServersOwnAddressWasTakenForThatOfResend(t *testing.T) {
+func TestResendImportRefusesOwnAddress(t *testing.T) {
 	for name, flag := range map[string]string{"resend": "base-url", "listmonk": "url", "suppressions": "from", "csv": "apply"} {
 		t.Setenv(variable(flag), "true")
 		cmd, _, err := imports(&Store{}).Find([]string{name})

@@ -26,7 +26,7 @@ type spool struct {
 }
 
 // spools is where all of a database are.
-func spools(database string) string { return server.BesideDatabase(database) + ".import" }
+func spools(database string) string { return server.FilePrefix(database) + ".import" }
 
 // openSpool takes the spool of a source that identity tells from others.
 func openSpool(database, name, identity string) (*spool, error) {

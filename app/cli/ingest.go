@@ -15,12 +15,12 @@ import (
 func (c *Store) ingest() *cobra.Command {
 	cmd := newCommand("ingest", "Show the secret URLs to which providers report bounces and complaints", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error {
 		return c.with(cmd, false, func(ctx context.Context, e *server.Server) error {
-			doors, err := e.Reports.IngestDoors(ctx)
+			endpoints, err := e.ProviderEvents.IngestEndpoints(ctx)
 			if err != nil {
 				return err
 			}
 			warnUnserved(e, noBaseURL)
-			return Print(os.Stdout, c.asJSON, Doors(doors))
+			return Print(os.Stdout, c.asJSON, Doors(endpoints))
 		})
 	})
 	cmd.AddCommand(c.rotateIngest())
@@ -33,13 +33,13 @@ func (c *Store) rotateIngest() *cobra.Command {
 	in := providerevents.IngestRotation{}
 	cmd := newCommand("rotate", "Create new secrets for these URLs; the old ones work for a while", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error {
 		return c.with(cmd, false, func(ctx context.Context, e *server.Server) error {
-			doors, until, err := e.Reports.RotateIngest(ctx, in)
+			endpoints, until, err := e.ProviderEvents.RotateIngest(ctx, in)
 			if err != nil {
 				return err
 			}
 			warnUnserved(e, noBaseURL)
 			fmt.Fprintf(os.Stderr, "mailer: the addresses from before work until %s; give the providers the new ones\n", app.FormatTime(until))
-			return Print(os.Stdout, c.asJSON, Doors(doors))
+			return Print(os.Stdout, c.asJSON, Doors(endpoints))
 		})
 	})
 	cmd.Flags().StringVar(&in.Source, "source", "", "provider whose secret is replaced (default: all)")
@@ -48,9 +48,9 @@ func (c *Store) rotateIngest() *cobra.Command {
 }
 
 // Doors is a list of the addresses that providers report to.
-func Doors(doors []providerevents.IngestDoor) Table {
+func Doors(endpoints []providerevents.IngestEndpoint) Table {
 	t := Table{Head: []string{"PROVIDER", "URL"}}
-	for _, d := range doors {
+	for _, d := range endpoints {
 		t.Rows = append(t.Rows, Row{Object: map[string]any{"provider": d.Source, "url": d.URL}, Cells: []string{d.Source, d.URL}})
 	}
 	return t

@@ -30,9 +30,9 @@ func (f LogFormat) Logger(level slog.Leveler) (*slog.Logger, error) {
 	return nil, fmt.Errorf("--log-format must be text or json, is %q", string(f))
 }
 
-// SayFailure tells why a command failed: a server whose log is JSON in a line of that, all others
+// PrintFailure tells why a command failed: a server whose log is JSON in a line of that, all others
 // in words.
-func SayFailure(w io.Writer, flags *pflag.FlagSet, err error) {
+func PrintFailure(w io.Writer, flags *pflag.FlagSet, err error) {
 	if format := flags.Lookup("log-format"); format != nil && format.Value.String() == "json" {
 		slog.New(slog.NewJSONHandler(w, nil)).Error("mailer ends", "err", Words(err))
 		return

@@ -46,11 +46,11 @@ func (c *Store) masterKey() *cobra.Command {
 }
 
 func rotated(r rekey.Rotation) string {
-	words := fmt.Sprintf("%d master keys can decrypt, the new one encrypts; %d values encrypted again, %d left", r.Keys, r.Resealed, r.Left)
+	msg := fmt.Sprintf("%d master keys can decrypt, the new one encrypts; %d values encrypted again, %d left", r.Keys, r.Resealed, r.Left)
 	if r.Left > 0 {
-		words += ": the running server has not loaded the new key; send it SIGHUP or restart it with this file, then run mailer master-key list"
+		msg += ": the running server has not loaded the new key; send it SIGHUP or restart it with this file, then run mailer master-key list"
 	}
-	return words + ". Back up the master key file now"
+	return msg + ". Back up the master key file now"
 }
 
 // MasterKeys is a list of master keys.

@@ -20,10 +20,10 @@ func (t patient) Connect(ctx context.Context) (mcp.Connection, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &patientConn{Connection: c, open: map[jsonrpc.ID]bool{}, answered: make(chan struct{}, 1)}, nil
+	return &drainingConn{Connection: c, open: map[jsonrpc.ID]bool{}, answered: make(chan struct{}, 1)}, nil
 }
 
-type patientConn struct {
+type drainingConn struct {
 	mcp.Connection
 	mu       sync.Mutex
 	open     map[jsonrpc.ID]bool // calls without an answer
@@ -31,7 +31,7 @@ type patientConn struct {
 }
 
 // Read implements mcp.Connection.
-func (c *patientConn) Read(ctx context.Context) (jsonrpc.Message, error) {
+func (c *drainingConn) Read(ctx context.Context) (jsonrpc.Message, error) {
 	message, err := c.Connection.Read(ctx)
 	if err != nil {
 		c.wait(ctx)
@@ -46,7 +46,7 @@ func (c *patientConn) Read(ctx context.Context) (jsonrpc.Message, error) {
 }
 
 // Write implements mcp.Connection.
-func (c *patientConn) Write(ctx context.Context, message jsonrpc.Message) error {
+func (c *drainingConn) Write(ctx context.Context, message jsonrpc.Message) error {
 	err := c.Connection.Write(ctx, message)
 	if r, ok := message.(*jsonrpc.Response); ok {
 		c.mu.Lock()
@@ -60,7 +60,7 @@ func (c *patientConn) Write(ctx context.Context, message jsonrpc.Message) error 
 	return err
 }
 
-func (c *patientConn) wait(ctx context.Context) {
+func (c *drainingConn) wait(ctx context.Context) {
 	end := time.NewTimer(answerTimeout)
 	defer end.Stop()
 	for {

@@ -72,7 +72,7 @@ func agent(t *testing.T, url string) *mcp.ClientSession {
 	return session
 }
 
-func text(t *testing.T, session *mcp.ClientSession, tool string) (words string, isError bool) {
+func text(t *testing.T, session *mcp.ClientSession, tool string) (msg string, isError bool) {
 	t.Helper()
 	result, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: tool, Arguments: map[string]string{"html": "<b>&"}})
 	if err != nil {
@@ -81,7 +81,7 @@ func text(t *testing.T, session *mcp.ClientSession, tool string) (words string, 
 	return result.Content[0].(*mcp.TextContent).Text, result.IsError
 }
 
-func TestMCPForwardsToolsAndTheirAnswers(t *testing.T) {
+func TestMCPForwardsTools(t *testing.T) {
 	session := agent(t, fakeServer(t, map[string]string{
 		"tools/list": `{"result":{"tools":[{"name":"get_x","inputSchema":{"type":"object"}}]}}`,
 		"get_x":      `{"result":{"content":[{"type":"text","text":"it is x"}]}}`,
@@ -105,8 +105,8 @@ func TestMCPForwardsToolsAndTheirAnswers(t *testing.T) {
 		"conflict": {`"name":"conflict"`, true}, "revoked": {`"name":"invalid_api_key"`, true},
 		"moved": {"status 302", true}, "html": {"status 502", true}, "nothing": {"service_unavailable", true},
 	} {
-		if words, isError := text(t, session, tool); isError != want.isError || !strings.Contains(words, want.words) {
-			t.Errorf("%s: %v %s", tool, isError, words)
+		if msg, isError := text(t, session, tool); isError != want.isError || !strings.Contains(msg, want.words) {
+			t.Errorf("%s: %v %s", tool, isError, msg)
 		}
 	}
 	_, err = session.CallTool(t.Context(), &mcp.CallToolParams{Name: "unknown"})
@@ -116,7 +116,7 @@ func TestMCPForwardsToolsAndTheirAnswers(t *testing.T) {
 	}
 }
 
-func TestMCPAsksForTheToolsThatAreWanted(t *testing.T) {
+func TestMCPRequestsChosenTools(t *testing.T) {
 	var asked []string
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		asked = append(asked, r.URL.RequestURI())
@@ -134,17 +134,17 @@ func TestMCPAsksForTheToolsThatAreWanted(t *testing.T) {
 	}
 }
 
-func TestMCPTellsWhenTheServerIsGone(t *testing.T) {
+func TestMCPReportsUnreachableServer(t *testing.T) {
 	server := fakeServer(t, nil)
 	session := agent(t, server.URL)
 	server.Close()
-	words, isError := text(t, session, "get_x")
-	if !isError || !strings.Contains(words, "service_unavailable") || !strings.Contains(words, server.URL) || strings.Contains(words, "the-key") {
-		t.Errorf("%v %s", isError, words)
+	msg, isError := text(t, session, "get_x")
+	if !isError || !strings.Contains(msg, "service_unavailable") || !strings.Contains(msg, server.URL) || strings.Contains(msg, "the-key") {
+		t.Errorf("%v %s", isError, msg)
 	}
 }
 
-func TestMCPDoesNotStartWithoutAServerThatTakesTheKey(t *testing.T) {
+func TestMCPNeedsServerThatAcceptsKey(t *testing.T) {
 	refusing := fakeServer(t, map[string]string{"ping": `401 {"statusCode":401,"name":"invalid_api_key","message":"API key is invalid"}`})
 	gone := fakeServer(t, nil)
 	gone.Close()

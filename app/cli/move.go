@@ -36,7 +36,7 @@ func move(c *Store) *cobra.Command {
 			}
 			err = Print(os.Stdout, false, t)
 		}
-		sayMoved(c.flags, done.To, done.Rows, to)
+		printMoved(c.flags, done.To, done.Rows, to)
 		return err
 	})
 	cmd.Flags().StringVar(&to, "to", "", "target database: a new file, or the URL of an empty PostgreSQL database (postgres://…)")
@@ -45,7 +45,7 @@ func move(c *Store) *cobra.Command {
 }
 
 func unmove(c *Store, cmd *cobra.Command) error {
-	to, err := server.Unmove(cmd.Context(), c.flags.DB, c.Schema)
+	to, err := server.UndoMove(cmd.Context(), c.flags.DB, c.Schema)
 	if err != nil {
 		return err
 	}
@@ -53,15 +53,15 @@ func unmove(c *Store, cmd *cobra.Command) error {
 	return c.done(map[string]string{"database": name, "moved_to": to}, fmt.Sprintf("%s works again; never start %s", name, to))
 }
 
-// sayMoved says on standard error how work goes on.
-func sayMoved(f StoreFlags, to string, rows int64, flag string) {
+// printMoved says on standard error how work goes on.
+func printMoved(f StoreFlags, to string, rows int64, flag string) {
 	fmt.Fprintf(os.Stderr, "mailer: %d rows are in %s, read again and alike; %s is as it was and is not started any more\n", rows, to, server.DatabaseName(f.DB))
 	switch key, found := server.MovedKey(f.DB, f.MasterKey, flag); {
 	case found:
 		fmt.Fprintf(os.Stderr, "mailer: start mailer serve --db %s; its master key is in %s\n", to, key)
 	case key == "":
 		fmt.Fprintf(os.Stderr, "mailer: start mailer serve --db %s, with --master-key-file and the file of the master key that this database had, or put that file at %s.key\n", to, to)
-	case server.OnlyFiles(flag) == nil:
+	case server.RequireFile(flag) == nil:
 		fmt.Fprintf(os.Stderr, "mailer: start mailer serve --db %s --master-key-file %s, or move that file to %s.key; without the master key nothing is signed or sent\n", to, key, to)
 	default:
 		fmt.Fprintf(os.Stderr, "mailer: start mailer serve --db %s --master-key-file %s, with the password in its URL; every server needs that file, since without the master key nothing is signed or sent\n", to, key)

@@ -6,9 +6,9 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// TestAPasswordThatWasTypedIsSeen: not one from a variable or a file, which no process list
+// TestPasswordOnCommandLineIsDetected: not one from a variable or a file, which no process list
 // shows.
-func TestAPasswordThatWasTypedIsSeen(t *testing.T) {
+func TestPasswordOnCommandLineIsDetected(t *testing.T) {
 	const secret = "postgres://mailer:secret@127.0.0.1/mailer"
 	for name, c := range map[string]struct {
 		typed, variable, file string

@@ -59,9 +59,9 @@ func stderr() terminal {
 	return terminal{os.Stderr, columns}
 }
 
-// besideBar is the most that stands in the line of a bar beside what it is about and the
+// barMargin is the most that stands in the line of a bar beside what it is about and the
 // bar itself: how much is done, the rate and two times.
-const besideBar = 50
+const barMargin = 50
 
 func newBar(ctx context.Context, on terminal, what string, total int64, unit string) *Bar {
 	b := &Bar{on: on, what: what, unit: unit, began: time.Now()}
@@ -113,7 +113,7 @@ func (b *Bar) line(took time.Duration) string {
 	if done > 0 {
 		left = time.Duration(float64(took) * (1 - share) / share).Round(time.Second).String()
 	}
-	width := min(40, max(5, b.on.columns-len(b.what)-besideBar))
+	width := min(40, max(5, b.on.columns-len(b.what)-barMargin))
 	full := int(share * float64(width))
 	return fmt.Sprintf("%s %3.0f%% |%s%s| (%s/%s, %s/s) [%s:%s]", b.what, 100*share, strings.Repeat("█", full), strings.Repeat(" ", width-full),
 		b.count(float64(done)), b.count(float64(total)), b.count(rate), took.Round(time.Second), left)

@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 )
 
-func TestABarAppearsAfterTwoSecondsAndGoesWithItsWork(t *testing.T) {
+func TestBarAppearsAfterDelay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out screen
 		b := newBar(t.Context(), terminal{&out, 80}, "delete", 1000, "")
@@ -45,7 +45,7 @@ func TestABarAppearsAfterTwoSecondsAndGoesWithItsWork(t *testing.T) {
 	})
 }
 
-func TestABarWhoseWorkIsShortShowsNothing(t *testing.T) {
+func TestBarHidesShortWork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out screen
 		b := newBar(t.Context(), terminal{&out, 80}, "delete", 10, "")
@@ -58,13 +58,13 @@ func TestABarWhoseWorkIsShortShowsNothing(t *testing.T) {
 	})
 }
 
-func TestABarWithoutATerminalIsSilent(t *testing.T) {
+func TestBarNeedsTerminal(t *testing.T) {
 	b := newBar(t.Context(), terminal{}, "delete", 10, "")
 	b.At(1, 2)
 	b.Done()
 }
 
-func TestABarGoesWhenItsContextEnds(t *testing.T) {
+func TestBarEndsWithContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		var out screen
@@ -80,7 +80,7 @@ func TestABarGoesWhenItsContextEnds(t *testing.T) {
 	})
 }
 
-func TestTablesStayAlignedInColour(t *testing.T) {
+func TestColouredTablesAlign(t *testing.T) {
 	table := Table{Head: []string{"NAME", "STATUS", "REGION"}, Rows: []Row{
 		{Cells: []string{"käse.example", "verified", "eu"}}, {Cells: []string{"b.example", "not_started", "us-east-1"}}, {Cells: []string{"\x1b[2Jc", "odd", "x"}},
 	}}

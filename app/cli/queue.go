@@ -43,7 +43,7 @@ func (f *queueFlags) bind(cmd *cobra.Command) {
 }
 
 // typed has a flag have no variable.
-func typed(f *pflag.Flag) { f.Annotations = map[string][]string{typedAlone: {}} }
+func typed(f *pflag.Flag) { f.Annotations = map[string][]string{flagOnly: {}} }
 
 // everything adds the flag that says that no filter is meant.
 func (f *queueFlags) everything(cmd *cobra.Command) {
@@ -163,7 +163,7 @@ func (c *Store) act(name, short string, do func(*queue.Service, context.Context,
 			return err
 		}
 		if name != "requeue" { // which says itself what it wants
-			if err := filter.Narrow(); err != nil {
+			if err := filter.RequireCriteria(); err != nil {
 				return err
 			}
 		}
@@ -192,7 +192,7 @@ func (c *Store) act(name, short string, do func(*queue.Service, context.Context,
 func (f *queueFlags) explain(name string, filter *queue.Filter, res *queue.Result) {
 	switch {
 	case len(res.Notes) > 0:
-	case res.Matched == 0 && filter.One():
+	case res.Matched == 0 && filter.IsSingle():
 		fmt.Fprintf(os.Stderr, "mailer: %s is not queued; mailer queue show %s shows its status\n", filter.IDs[0], filter.IDs[0])
 	case name == "move" && res.Changed < res.Matched:
 		fmt.Fprintln(os.Stderr, "mailer: mail that is being delivered, or already uses that relay, was not changed; pause its relay with mailer relays pause, then move the rest")
@@ -203,7 +203,7 @@ func (f *queueFlags) explain(name string, filter *queue.Filter, res *queue.Resul
 
 // agreed asks a person who acts on more than one email.
 func (f *queueFlags) agreed(cmd *cobra.Command, name string, filter *queue.Filter) error {
-	if f.yes || filter.One() {
+	if f.yes || filter.IsSingle() {
 		return nil
 	}
 	if !term.IsTerminal(int(os.Stdin.Fd())) {

@@ -26,7 +26,7 @@ func (c *Store) relays() *cobra.Command {
 func (c *Store) relaysList() *cobra.Command {
 	return c.jsonFlag(newCommand("list", "List relays with state, usage and queued mail", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error {
 		return c.with(cmd, false, func(ctx context.Context, e *server.Server) error {
-			all, err := e.Routing.List(ctx)
+			all, err := e.Relays.List(ctx)
 			if err != nil {
 				return err
 			}
@@ -70,12 +70,12 @@ func (c *Store) relaysAdd() *cobra.Command {
 			return err
 		}
 		return c.with(cmd, true, func(ctx context.Context, e *server.Server) error {
-			added, err := e.Routing.Add(ctx, text)
+			added, err := e.Relays.Add(ctx, text)
 			if err != nil {
 				return err
 			}
-			words := map[bool]string{false: "added", true: "changed"}[added.Changed] + " the relay " + added.Region + " (" + added.Host + ")"
-			return c.done(added, words+"; test it with mailer relays test "+added.Region)
+			msg := map[bool]string{false: "added", true: "changed"}[added.Changed] + " the relay " + added.Region + " (" + added.Host + ")"
+			return c.done(added, msg+"; test it with mailer relays test "+added.Region)
 		})
 	})
 	cmd.Flags().StringVar(&file, "url-file", "", "file with the URL, which may contain a password; - for standard input")
@@ -106,7 +106,7 @@ func relayText(arg, file string, in io.Reader) (string, error) {
 	if text == "" {
 		return "", fmt.Errorf("%s is empty; it must contain the relay's URL", nameOf(file))
 	}
-	if text, err = relayurl.Named(arg, text); err != nil {
+	if text, err = relayurl.ByRegion(arg, text); err != nil {
 		return "", fmt.Errorf("%s %w", nameOf(file), err)
 	}
 	return text, nil
@@ -133,15 +133,15 @@ func nameOf(file string) string {
 func (c *Store) relaysRemove() *cobra.Command {
 	return c.jsonFlag(newCommand("remove REGION", "Remove a relay: in-flight deliveries finish, queued mail stays queued", cobra.ExactArgs(1), func(cmd *cobra.Command, args []string) error {
 		return c.with(cmd, false, func(ctx context.Context, e *server.Server) error {
-			removed, err := e.Routing.Remove(ctx, args[0])
+			removed, err := e.Relays.Remove(ctx, args[0])
 			if err != nil {
 				return err
 			}
-			words := "removed the relay " + removed.Region
+			msg := "removed the relay " + removed.Region
 			if removed.Waiting > 0 {
-				words += fmt.Sprintf("; %d emails stay queued for it until you add it again with mailer relays add", removed.Waiting)
+				msg += fmt.Sprintf("; %d emails stay queued for it until you add it again with mailer relays add", removed.Waiting)
 			}
-			return c.done(removed, words)
+			return c.done(removed, msg)
 		})
 	}))
 }
@@ -151,7 +151,7 @@ func (c *Store) relaysTest() *cobra.Command {
 	cmd := newCommand("test REGION", "Test a relay step by step without sending mail. Exits 0 only if all steps pass", cobra.ExactArgs(1), func(cmd *cobra.Command, args []string) error {
 		in.Region = args[0]
 		return c.with(cmd, false, func(ctx context.Context, e *server.Server) error {
-			tested, err := e.Routing.Test(ctx, in)
+			tested, err := e.Relays.Test(ctx, in)
 			if err != nil {
 				return err
 			}
@@ -187,7 +187,7 @@ func (c *Store) relaysPause() *cobra.Command {
 			return errors.New("--for must be greater than 0, like 30m or 2h")
 		}
 		return c.with(cmd, false, func(ctx context.Context, e *server.Server) error {
-			paused, err := e.Routing.Pause(ctx, args[0], d)
+			paused, err := e.Relays.Pause(ctx, args[0], d)
 			if err != nil {
 				return err
 			}
@@ -205,7 +205,7 @@ func (c *Store) relaysPause() *cobra.Command {
 func (c *Store) relaysResume() *cobra.Command {
 	return c.jsonFlag(newCommand("resume REGION", "Resume a paused relay", cobra.ExactArgs(1), func(cmd *cobra.Command, args []string) error {
 		return c.with(cmd, false, func(ctx context.Context, e *server.Server) error {
-			resumed, err := e.Routing.Resume(ctx, args[0])
+			resumed, err := e.Relays.Resume(ctx, args[0])
 			if err != nil {
 				return err
 			}

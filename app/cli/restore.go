@@ -24,11 +24,11 @@ func (c *Store) restore() *cobra.Command {
 			return c.markRestored(cmd)
 		}
 		key := &server.KeyFile{Path: backup.KeyFile(c.flags.DB, c.flags.MasterKey), Database: args[0]}
-		done, err := backup.Restore(app.WithActor(cmd.Context(), operator), backup.Restoring{File: args[0], Database: c.flags.DB, Schema: c.Schema, Fits: key.Fits})
+		done, err := backup.Restore(app.WithActor(cmd.Context(), operator), backup.Restoring{File: args[0], Database: c.flags.DB, Schema: c.Schema, Fits: key.VerifyDatabase})
 		if err != nil {
 			return err
 		}
-		sayRestored(&done)
+		printRestored(&done)
 		return c.done(done, fmt.Sprintf("restored %s as of %s; set aside: %s; held: %d",
 			done.Database, orDash(deref(done.BackupAt)), orDash(deref(done.SetAside)), done.Held))
 	})
@@ -39,16 +39,16 @@ func (c *Store) restore() *cobra.Command {
 // markRestored holds what waits in the database.
 func (c *Store) markRestored(cmd *cobra.Command) error {
 	key := &server.KeyFile{Path: backup.KeyFile(c.flags.DB, c.flags.MasterKey), Database: c.flags.DB}
-	done, err := backup.Mark(app.WithActor(cmd.Context(), operator), backup.Restoring{Database: c.flags.DB, Schema: c.Schema, Fits: key.Fits})
+	done, err := backup.MarkRestored(app.WithActor(cmd.Context(), operator), backup.Restoring{Database: c.flags.DB, Schema: c.Schema, Fits: key.VerifyDatabase})
 	if err != nil {
 		return err
 	}
-	sayRestored(&done)
+	printRestored(&done)
 	return c.done(done, fmt.Sprintf("%s is as of %s; held: %d", done.Database, orDash(deref(done.BackupAt)), done.Held))
 }
 
-// sayRestored says on standard error what is to be decided now.
-func sayRestored(done *backup.Restored) {
+// printRestored says on standard error what is to be decided now.
+func printRestored(done *backup.Restored) {
 	if done.Held > 0 {
 		fmt.Fprintf(os.Stderr, "mailer: %d messages waited in the backup and may have left since: they are held; mailer queue list --state held shows them, mailer queue release --restored or drop --restored decides\n", done.Held)
 	}

@@ -125,8 +125,8 @@ func BuildVersion(sqlite string) map[string]string {
 	return v
 }
 
-// BuildWords are those for a person.
-func BuildWords() string {
+// BuildText are those for a person.
+func BuildText() string {
 	v := BuildVersion("")
 	if v["commit"] == "unknown" {
 		return v["version"] + ", of an unknown commit"

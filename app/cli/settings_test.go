@@ -11,7 +11,7 @@ import (
 	"mailer/app/operate/health"
 )
 
-func TestSettingsSayWhereTheyCameFromAndHoldNoSecret(t *testing.T) {
+func TestSettingsShowSourceWithoutSecrets(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "relay")
 	if err := os.WriteFile(file, []byte("eu=smtp://someone:hunter2@relay.example:587"), 0o600); err != nil {
 		t.Fatal(err)

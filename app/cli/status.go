@@ -15,8 +15,8 @@ import (
 	"mailer/app/server"
 )
 
-// errNeeded: a status has something that a person has to do, and it was printed.
-var errNeeded = errors.New("attention needed: see the ✗ lines above")
+// errNeedsAttention: a status has something that a person has to do, and it was printed.
+var errNeedsAttention = errors.New("attention needed: see the ✗ lines above")
 
 func (c *Store) status() *cobra.Command {
 	cmd := newCommand("status", "Show server status: relays, queue, disk, last backup. Exits 1 if anything needs attention", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error {
@@ -33,7 +33,7 @@ func (c *Store) status() *cobra.Command {
 			if err != nil || st.OK {
 				return err
 			}
-			return errNeeded
+			return errNeedsAttention
 		})
 	})
 	return c.jsonFlag(cmd)
@@ -50,7 +50,7 @@ func printStatus(st *health.Status) error {
 	if st.OK {
 		fmt.Println(State(os.Stdout, "✓") + " All systems OK")
 	}
-	if st.Captures {
+	if st.Capturing {
 		fmt.Println("capture mode: mail is signed and stored, not sent")
 	}
 	fmt.Println()
@@ -79,14 +79,14 @@ func printStatus(st *health.Status) error {
 	}
 	var tables []string
 	for _, t := range st.Database.Tables {
-		tables = append(tables, t.Name+" "+base.Size(t.Bytes))
+		tables = append(tables, t.Name+" "+base.FormatBytes(t.Bytes))
 	}
 	fmt.Printf("database  %s, write-ahead log %s (%s)\ndisk      %s free\n",
-		base.Size(st.Database.Bytes), base.Size(st.Database.WALBytes), strings.Join(tables, ", "), base.Size(st.Database.DiskFree))
-	if !st.Elsewhere {
+		base.FormatBytes(st.Database.Bytes), base.FormatBytes(st.Database.WALBytes), strings.Join(tables, ", "), base.FormatBytes(st.Database.DiskFree))
+	if !st.Remote {
 		fmt.Printf("backup    %s\n", orNone(st.Backup.Last))
 	}
-	fmt.Printf("version   %s\n", BuildWords())
+	fmt.Printf("version   %s\n", BuildText())
 	return nil
 }
 

@@ -7,7 +7,7 @@ import (
 	"mailer/app/operate/health"
 )
 
-func TestNothingThatTurnsALineAroundReachesATerminal(t *testing.T) {
+func TestTerminalOutputDropsBidiControls(t *testing.T) {
 	var b strings.Builder
 	table := Table{Head: []string{"NAME", "STATE"}, Rows: []Row{{Cells: []string{"Team\u202eB\x1b[2J\u2028", "ok"}}, {Cells: []string{"\u2066x\u2069\u200f\u200b", "ok"}}}}
 	if err := table.write(&b, false); err != nil {
@@ -21,7 +21,7 @@ func TestNothingThatTurnsALineAroundReachesATerminal(t *testing.T) {
 	}
 }
 
-func TestAFindingOfACheckHasALineOfItsOwn(t *testing.T) {
+func TestCheckFindingsHaveOwnLine(t *testing.T) {
 	var out strings.Builder
 	damage := strings.Repeat("Page 7 is never used; ", 99) + "Page 7 is never used"
 	if err := printFindings(&out, []health.Check{{Name: "pages and indexes", Found: damage, Fix: "restore a backup"}, {Name: "emails", OK: true, Found: "sound"}}); err != nil {

@@ -48,7 +48,7 @@ func (c *Store) teams() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return c.done(planObject(&team, &p), planWords(&team, &p))
+			return c.done(planObject(&team, &p), planText(&team, &p))
 		})
 	})
 	plan.Flags().Int64Var(&in.Included, "included", 0, "recipients included per period of a monthly plan (default: the plan's number)")
@@ -80,11 +80,11 @@ func (c *Store) teamsDelete() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			d, err := e.Teams.DeletionOf(ctx, team)
+			d, err := e.Teams.PlanDeletion(ctx, team)
 			if err != nil {
 				return err
 			}
-			if err := confirmName(yes, team.Name, deletionWords(&d)); err != nil {
+			if err := confirmName(yes, team.Name, deletionText(&d)); err != nil {
 				return err
 			}
 			if d, err = e.Teams.BeginDeletion(ctx, team); err != nil {
@@ -105,20 +105,20 @@ func (c *Store) teamsDelete() *cobra.Command {
 	return c.jsonFlag(cmd)
 }
 
-func deletionWords(d *teams.Deletion) string {
+func deletionText(d *teams.Deletion) string {
 	return fmt.Sprintf("The team %s has %d emails and %d contacts. All of it is deleted permanently, its API keys are revoked immediately, and %d queued emails are not sent.",
 		d.Team.Name, d.Size.Emails, d.Size.Contacts, d.Dropped())
 }
 
 // confirmName has the operator type a name before what can't be undone.
-func confirmName(yes bool, name, words string) error {
+func confirmName(yes bool, name, msg string) error {
 	if yes {
 		return nil
 	}
 	if !term.IsTerminal(int(os.Stdin.Fd())) {
-		return errors.New(words + " There is no terminal for confirmation: add --yes to delete it")
+		return errors.New(msg + " There is no terminal for confirmation: add --yes to delete it")
 	}
-	fmt.Fprintf(os.Stderr, "%s\nType its name to confirm: ", printableLines(words))
+	fmt.Fprintf(os.Stderr, "%s\nType its name to confirm: ", printableLines(msg))
 	line, err := bufio.NewReader(os.Stdin).ReadString('\n')
 	if err != nil {
 		return fmt.Errorf("read the answer: %w", err)
@@ -137,13 +137,13 @@ func planObject(team *app.Team, p *plan.Plan) map[string]any {
 	return out
 }
 
-func planWords(team *app.Team, p *plan.Plan) string {
+func planText(team *app.Team, p *plan.Plan) string {
 	if p.Daily() {
 		return fmt.Sprintf("%s is on the plan %s: %d emails a day", team.Name, p.Name, p.Terms().PerDay)
 	}
-	words := fmt.Sprintf("%s is on the plan %s: %d emails per month included", team.Name, p.Name, p.Included())
+	msg := fmt.Sprintf("%s is on the plan %s: %d emails per month included", team.Name, p.Name, p.Included())
 	if p.Overage {
-		words += fmt.Sprintf(", at most %d with overage", p.Most())
+		msg += fmt.Sprintf(", at most %d with overage", p.PeriodMax())
 	}
-	return words
+	return msg
 }

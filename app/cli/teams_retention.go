@@ -30,7 +30,7 @@ func (c *Store) setRetention() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return c.done(retentionObject(&team, &own), retentionWords(&own, own.Over(e.Settings.Rules().Keep)))
+			return c.done(retentionObject(&team, &own), retentionText(&own, own.Over(e.Settings.Rules().Keep)))
 		})
 	})
 	const kept = "like 30d; 0: no limit; server: use the server's setting (mailer serve --%s)"
@@ -65,25 +65,25 @@ func keptOrNull(d *time.Duration) *string {
 	if d == nil {
 		return nil
 	}
-	text := retention.FormatKept(*d)
+	text := retention.FormatRetention(*d)
 	return &text
 }
 
-func keptWords(kept time.Duration) string {
+func keptText(kept time.Duration) string {
 	if kept == 0 {
 		return "with no limit"
 	}
-	return retention.FormatKept(kept)
+	return retention.FormatRetention(kept)
 }
 
-func retentionWords(own *app.TeamRetention, kept app.Retention) string {
-	words := func(own *time.Duration, kept time.Duration) string {
-		text := keptWords(kept)
+func retentionText(own *app.TeamRetention, kept app.Retention) string {
+	msg := func(own *time.Duration, kept time.Duration) string {
+		text := keptText(kept)
 		if own == nil {
 			text += " (server setting)"
 		}
 		return text
 	}
 	return fmt.Sprintf("%s keeps contents %s, emails %s, recipients of broadcasts %s",
-		own.Team, words(own.Content, kept.Content), words(own.Emails, kept.Emails), words(own.Broadcasts, kept.Broadcasts))
+		own.Team, msg(own.Content, kept.Content), msg(own.Emails, kept.Emails), msg(own.Broadcasts, kept.Broadcasts))
 }

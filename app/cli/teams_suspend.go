@@ -32,16 +32,16 @@ func (c *Store) resumeTeam() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			words := out.Team.Name + " was not suspended"
-			if out.Change {
-				words = out.Team.Name + " is resumed: its queued mail is sent now"
+			msg := out.Team.Name + " was not suspended"
+			if out.Changed {
+				msg = out.Team.Name + " is resumed: its queued mail is sent now"
 			}
-			return c.done(suspendedObject(&out), words)
+			return c.done(suspendedObject(&out), msg)
 		})
 	}))
 }
 
-func suspendedObject(s *teams.Suspended) map[string]any {
+func suspendedObject(s *teams.Suspension) map[string]any {
 	out := map[string]any{"object": "team", "id": s.Team.ID, "name": s.Team.Name, "suspended_at": nil, "reason": nil}
 	if !s.Since.IsZero() {
 		out["suspended_at"], out["reason"] = app.FormatTime(s.Since), s.Reason

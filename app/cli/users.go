@@ -21,7 +21,7 @@ func (c *Store) users() *cobra.Command {
 func (c *Store) usersSetup() *cobra.Command {
 	return c.jsonFlag(newCommand("setup", "Print a link to create the first account (single use, expires in 30 minutes)", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error {
 		return c.with(cmd, false, func(ctx context.Context, e *server.Server) error {
-			link, err := e.People.SetupLink(ctx)
+			link, err := e.Accounts.SetupLink(ctx)
 			if err != nil {
 				return err
 			}

@@ -20,7 +20,7 @@ func (c accountStore) list() *cobra.Command {
 	return c.jsonFlag(newCommand("list", "List user accounts", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error {
 		return c.with(cmd, false, func(ctx context.Context, e *server.Server) error {
 			t := Table{Head: []string{"EMAIL", "NAME", "OPERATOR", "TEAMS", "SECOND FACTOR", "LAST SEEN"}}
-			if err := e.People.Accounts(ctx, func(a accounts.Account) { t.Rows = append(t.Rows, accountRow(&a)) }); err != nil {
+			if err := e.Accounts.Accounts(ctx, func(a accounts.Account) { t.Rows = append(t.Rows, accountRow(&a)) }); err != nil {
 				return err
 			}
 			return Print(os.Stdout, c.asJSON, t)
@@ -29,17 +29,17 @@ func (c accountStore) list() *cobra.Command {
 }
 
 func accountRow(a *accounts.Account) Row {
-	teams, words := []map[string]any{}, []string{}
+	teams, msg := []map[string]any{}, []string{}
 	for _, m := range a.Teams {
 		teams = append(teams, map[string]any{"id": m.TeamID, "name": m.TeamName, "role": m.Role})
-		words = append(words, m.TeamName+" ("+string(m.Role)+")")
+		msg = append(msg, m.TeamName+" ("+string(m.Role)+")")
 	}
 	yes := map[bool]string{true: "yes", false: "no"}
 	seen := app.FormatTimePtr(a.SeenAt)
 	return Row{
 		Object: map[string]any{"id": a.ID, "email": a.Address, "name": a.Name, "operator": a.Operator, "teams": teams,
 			"second_factor": a.Factor, "last_seen_at": seen, "created_at": app.FormatTime(a.JoinedAt)},
-		Cells: []string{a.Address, orDash(a.Name), yes[a.Operator], orDash(strings.Join(words, ", ")), yes[a.Factor], orDash(deref(seen))},
+		Cells: []string{a.Address, orDash(a.Name), yes[a.Operator], orDash(strings.Join(msg, ", ")), yes[a.Factor], orDash(deref(seen))},
 	}
 }
 
@@ -48,7 +48,7 @@ func (c accountStore) create() *cobra.Command {
 	var operator bool
 	cmd := newCommand("create EMAIL", "Create an account and print a sign-in link (single use, expires in 30 minutes)", cobra.ExactArgs(1), func(cmd *cobra.Command, args []string) error {
 		return c.withTeam(cmd, false, func(ctx context.Context, e *server.Server, team app.Team) error {
-			u, link, err := e.People.CreateAccount(ctx, args[0], team.ID, role, operator)
+			u, link, err := e.Accounts.CreateAccount(ctx, args[0], team.ID, role, operator)
 			if err != nil {
 				return err
 			}
@@ -64,7 +64,7 @@ func (c accountStore) create() *cobra.Command {
 func (c accountStore) signInLink(use, short string, link func(s *accounts.Service, ctx context.Context, address string) (string, error)) *cobra.Command {
 	return c.jsonFlag(newCommand(use, short, cobra.ExactArgs(1), func(cmd *cobra.Command, args []string) error {
 		return c.with(cmd, false, func(ctx context.Context, e *server.Server) error {
-			url, err := link(e.People, ctx, args[0])
+			url, err := link(e.Accounts, ctx, args[0])
 			if err != nil {
 				return err
 			}
@@ -76,7 +76,7 @@ func (c accountStore) signInLink(use, short string, link func(s *accounts.Servic
 func (c accountStore) role() *cobra.Command {
 	return c.teamFlag(c.jsonFlag(newCommand("role EMAIL owner|admin|member", "Set a user's role in a team, and add the user to the team if needed", cobra.ExactArgs(2), func(cmd *cobra.Command, args []string) error {
 		return c.withTeam(cmd, false, func(ctx context.Context, e *server.Server, team app.Team) error {
-			if err := e.People.GiveRole(ctx, args[0], team.ID, app.Role(args[1])); err != nil {
+			if err := e.Accounts.AssignRole(ctx, args[0], team.ID, app.Role(args[1])); err != nil {
 				return err
 			}
 			return c.done(map[string]string{"object": "member", "email": args[0], "team": team.Name, "role": args[1]}, fmt.Sprintf("%s is %s of %s", args[0], args[1], team.Name))
@@ -88,21 +88,21 @@ func (c accountStore) remove() *cobra.Command {
 	cmd := newCommand("remove EMAIL", "Remove a user from a team, or delete the account", cobra.ExactArgs(1), func(cmd *cobra.Command, args []string) error {
 		return c.with(cmd, false, func(ctx context.Context, e *server.Server) error {
 			if c.team == "" {
-				left, err := e.People.RemoveAccount(ctx, args[0])
+				left, err := e.Accounts.RemoveAccount(ctx, args[0])
 				if err != nil {
 					return err
 				}
-				return c.done(map[string]any{"object": "user", "email": args[0], "deleted": true, "keys": keyObjects(left)}, "removed the account "+args[0]+keyWords(left))
+				return c.done(map[string]any{"object": "user", "email": args[0], "deleted": true, "keys": keyObjects(left)}, "removed the account "+args[0]+keysText(left))
 			}
 			team, err := e.Teams.FindTeam(ctx, c.team)
 			if err != nil {
 				return err
 			}
-			left, err := e.People.LeaveTeam(ctx, args[0], team.ID)
+			left, err := e.Accounts.LeaveTeam(ctx, args[0], team.ID)
 			if err != nil {
 				return err
 			}
-			return c.done(map[string]any{"object": "member", "email": args[0], "team": team.Name, "deleted": true, "keys": keyObjects(left)}, fmt.Sprintf("removed %s from %s", args[0], team.Name)+keyWords(left))
+			return c.done(map[string]any{"object": "member", "email": args[0], "team": team.Name, "deleted": true, "keys": keyObjects(left)}, fmt.Sprintf("removed %s from %s", args[0], team.Name)+keysText(left))
 		})
 	})
 	cmd.Flags().StringVar(&c.team, "team", "", "only remove from this team, by name or id (default: delete the account)")
@@ -118,7 +118,7 @@ func keyObjects(left []app.Key) []map[string]any {
 	return out
 }
 
-func keyWords(left []app.Key) string {
+func keysText(left []app.Key) string {
 	if len(left) == 0 {
 		return ""
 	}
@@ -133,7 +133,7 @@ func keyWords(left []app.Key) string {
 func (c accountStore) sessions() *cobra.Command {
 	return group("sessions", "Sessions of users", c.jsonFlag(newCommand("end EMAIL", "End all sessions of a user", cobra.ExactArgs(1), func(cmd *cobra.Command, args []string) error {
 		return c.with(cmd, false, func(ctx context.Context, e *server.Server) error {
-			n, err := e.People.EndAllSessions(ctx, args[0])
+			n, err := e.Accounts.EndAllSessions(ctx, args[0])
 			if err != nil {
 				return err
 			}

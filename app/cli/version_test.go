@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestABuildIsNamedByItsReleaseOrElseByGo(t *testing.T) {
+func TestBuildVersion(t *testing.T) {
 	noted := &debug.BuildInfo{Main: debug.Module{Version: "v0.0.0-2026"}, Settings: []debug.BuildSetting{
 		{Key: "vcs.revision", Value: "abc"}, {Key: "vcs.time", Value: "2026-11-22T10:00:00Z"}}}
 	for _, c := range []struct {

@@ -20,9 +20,9 @@ func CheckDatabase(ctx context.Context, path string) (checks []health.Check, err
 	return checks, err
 }
 
-// SayDamage returns an error of a command in words that name the database, and what helps,
+// DamageError returns an error of a command in words that name the database, and what helps,
 // where it comes of damage to its file. Other errors pass.
-func SayDamage(database string, err error) error {
+func DamageError(database string, err error) error {
 	if err == nil || engine.IsRemote(database) || !health.Damaged(err) {
 		return err
 	}
@@ -35,13 +35,13 @@ func IsReadOnly(err error) bool { return engine.IsReadOnly(err) }
 // Doctor has the running server look at itself; where none runs or answers it looks from here
 // and, where open fails, at what is there of the database. keyFile is empty for the file beside the database.
 func Doctor(ctx context.Context, database, keyFile string, passwordShown bool, open func() (*Server, func(), error)) ([]health.Check, error) {
-	p := health.Place{Database: database, KeyFile: cmp.Or(keyFile, engine.KeyPath(database)), Running: engine.InUse(database), TLS: engine.TLSOf(database), PasswordShown: passwordShown}
+	p := health.Target{Database: database, KeyFile: cmp.Or(keyFile, engine.KeyPath(database)), Running: engine.InUse(database), TLS: engine.TLSOf(database), PasswordVisible: passwordShown}
 	s, done, err := open()
 	if err != nil {
 		return health.Machine(p, err), nil
 	}
 	defer done()
-	beside := s.Health.At(p, health.Network{})
+	beside := s.Health.WithTarget(p, health.Network{})
 	if p.Running {
 		if checks, ok, err := beside.Ask(ctx); ok || err != nil {
 			return checks, err
@@ -50,9 +50,9 @@ func Doctor(ctx context.Context, database, keyFile string, passwordShown bool, o
 	return beside.Doctor(ctx)
 }
 
-// placeOf is where a running server has its database and master key.
-func placeOf(cfg *Config) health.Place {
-	p := health.Place{Database: cfg.DB.Path(), Running: true, Here: true, TLS: cfg.DatabaseTLS, PasswordShown: cfg.PasswordShown}
+// locationOf is where a running server has its database and master key.
+func locationOf(cfg *Config) health.Target {
+	p := health.Target{Database: cfg.DB.Path(), Running: true, ThisProcess: true, TLS: cfg.DatabaseTLS, PasswordVisible: cfg.PasswordShown}
 	if cfg.KeyFile != nil {
 		p.KeyFile = cfg.KeyFile.Path
 	}
@@ -61,7 +61,7 @@ func placeOf(cfg *Config) health.Place {
 
 // Status looks how the server of a database is.
 func Status(ctx context.Context, s *Server, database, version string) (health.Status, error) {
-	beside := s.Health.At(health.Place{Database: database, Running: engine.InUse(database)}, health.Network{})
+	beside := s.Health.WithTarget(health.Target{Database: database, Running: engine.InUse(database)}, health.Network{})
 	status, err := beside.Status(ctx, version)
 	if err != nil {
 		return status, err
@@ -75,8 +75,8 @@ func Names(ctx context.Context, path, kind string) ([]string, error) {
 	return engine.Names(ctx, path, kind)
 }
 
-// OnlyFiles refuses, in words, what is done to a database in a file alone.
-func OnlyFiles(name string) error { return engine.OnlyFiles(name) }
+// RequireFile refuses, in words, what is done to a database in a file alone.
+func RequireFile(name string) error { return engine.OnlyFiles(name) }
 
 // HasPassword reports whether the name of a database holds a password.
 func HasPassword(name string) bool { return engine.HasPassword(name) }
@@ -84,5 +84,5 @@ func HasPassword(name string) bool { return engine.HasPassword(name) }
 // DatabaseName is the name of a database as people may see it: without a password.
 func DatabaseName(name string) string { return engine.Name(name) }
 
-// BesideDatabase is what the names of files begin with that lie beside a database.
-func BesideDatabase(name string) string { return engine.Beside(name) }
+// FilePrefix is what the names of files begin with that lie beside a database.
+func FilePrefix(name string) string { return engine.Beside(name) }

@@ -12,8 +12,8 @@ func Move(ctx context.Context, from, to, schema string, progress func(done, all 
 	return engine.Move(ctx, engine.Moving{From: from, To: to, Schema: schema, Progress: progress})
 }
 
-// Unmove has a database work again that was moved, and returns where it was moved to.
-func Unmove(ctx context.Context, name, schema string) (string, error) {
+// UndoMove has a database work again that was moved, and returns where it was moved to.
+func UndoMove(ctx context.Context, name, schema string) (string, error) {
 	return engine.Unmove(ctx, name, schema)
 }
 

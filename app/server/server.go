@@ -65,9 +65,9 @@ type Config struct {
 	// Connect makes the sender of a relay that comes while the server runs, and Probe tries
 	// one for `mailer relays test`; nil: this process makes no connections.
 	Connect func(relayurl.Relay) (delivery.Sender, error)
-	// Shrink hands memory of this process back when work is over; nil: nothing does.
-	Shrink func()
-	Probe  func(ctx context.Context, relay relayurl.Relay, m *app.Outgoing, send bool) []relayurl.Step
+	// ReleaseMemory hands memory of this process back when work is over; nil: nothing does.
+	ReleaseMemory func()
+	Probe         func(ctx context.Context, relay relayurl.Relay, m *app.Outgoing, send bool) []relayurl.Step
 	// NoRelay: this is a server that has no relay; what it accepts waits for one.
 	NoRelay bool
 	// Capture: the one route is the capture transport, so a from-domain need not
@@ -78,15 +78,15 @@ type Config struct {
 	MaxAttachments int64         // bytes; 0: app.DefaultMaxAttachmentBytes; in cloud mode plans say it
 	DoubtDelay     time.Duration // 0: 60 s
 	MaxWait        time.Duration // as delivery.Config has it
-	// Enforce: a team or region over the line of a guardrail is held back; else that is
+	// EnforceGuardrails: a team or region over the line of a guardrail is held back; else that is
 	// only shown and told.
-	Enforce   bool
-	BulkShare float64 // part of a relay's daily limit that broadcasts may use; 0: app.DefaultBulkShare
-	Memory    int64   // bytes that the process may have; 0: as many as there are
-	Builders  int     // messages that the senders of Routes compose and sign at once; 0: app.Builders
-	Jitter    func() float64
-	Load      *app.Load        // told of each caller that waits; nil: nobody asks
-	Metrics   *metrics.Metrics // count what happens; nil: nobody watches
+	EnforceGuardrails bool
+	BulkShare         float64 // part of a relay's daily limit that broadcasts may use; 0: app.DefaultBulkShare
+	Memory            int64   // bytes that the process may have; 0: as many as there are
+	Builders          int     // messages that the senders of Routes compose and sign at once; 0: app.ComposeWorkers
+	Jitter            func() float64
+	Load              *app.Load        // told of each caller that waits; nil: nobody asks
+	Metrics           *metrics.Metrics // count what happens; nil: nobody watches
 	// Resolver asks the DNS about domains; nil: domains are not checked.
 	Resolver app.DNSLookup
 	// NewDKIMKey makes the key pair of a domain; nil: a new one each time.
@@ -100,10 +100,10 @@ type Config struct {
 	// BounceHost is the host name under which a listener for bounces is reached.
 	// Empty (also for the command line beside a server): there is none.
 	BounceHost string
-	// Hooks carries requests to webhooks: the policy on addresses is its own, it
+	// WebhookTransport carries requests to webhooks: the policy on addresses is its own, it
 	// follows no redirects, and its errors are shown to the webhook's owner. nil:
 	// events wait.
-	Hooks http.RoundTripper
+	WebhookTransport http.RoundTripper
 	// WebhookAllow are the ranges in which endpoints may be private and plain http.
 	WebhookAllow []netip.Prefix
 	// WebhooksPerTeam is how many of them a team can make; 0: webhook.DefaultPerTeam.
@@ -117,31 +117,31 @@ type Config struct {
 	// PollEvery is how often the server looks for changes by other processes, and the
 	// shortest interval between two runs of a cron job; 0: base.SweepEvery.
 	PollEvery time.Duration
-	// Given are the values of flags and variables of settings that can change while the server
+	// FlagValues are the values of flags and variables of settings that can change while the server
 	// runs, by the flag's name; nil: none changes.
-	Given map[string]string
+	FlagValues map[string]string
 	// LogLevel is that of Log, which changes with the settings; nil: it stays.
 	LogLevel *slog.LevelVar
 	// Alerts is where the operator is notified of errors.
 	Alerts health.Alerts
-	// Keep is for how long finished mail is kept, where its team does not say.
-	Keep app.Retention
+	// Retention is for how long finished mail is kept, where its team does not say.
+	Retention app.Retention
 }
 
 // Server is the whole service behind its doors.
 type Server struct {
 	*base.Base
-	started   bool          // Start came as far as its workers
-	answers   chan struct{} // closed once it answers no longer beside another one, which failed tells of; nil: it never did
-	failed    chan error
-	beside    atomic.Bool
-	reloaded  time.Time // when those who look were told to read all again
-	Events    *webhooks.Service
-	Teams     *teams.Service
-	Brands    *teams.Brands
-	People    *accounts.Service
-	Passkeys  *accounts.PasskeyService
-	Directory *accounts.Directory
+	started      bool          // Start came as far as its workers
+	followerDone chan struct{} // closed once it answers no longer beside another one, which failed tells of; nil: it never did
+	failed       chan error
+	following    atomic.Bool
+	reloadedAt   time.Time // when those who look were told to read all again
+	Webhooks     *webhooks.Service
+	Teams        *teams.Service
+	Brands       *teams.Brands
+	Accounts     *accounts.Service
+	Passkeys     *accounts.PasskeyService
+	Directory    *accounts.Directory
 	// OwnInvitations are what people who are signed in agree to.
 	OwnInvitations *accounts.OwnInvitations
 	Domains        *domains.Service
@@ -155,33 +155,33 @@ type Server struct {
 	Mail           *mail.Service
 	Templates      *mail.Templates
 	Search         *mail.Search
-	Again          *mail.Again
+	Resends        *mail.Resends
 	Shares         *mail.Shares
-	Frames         *mail.Previews
+	EmailPreviews  *mail.Previews
 	Delivery       *delivery.Service
 	Guardrails     *guardrails.Service
 	Broadcasts     *broadcasts.Service
 	Reviews        *broadcasts.Reviews
-	Reports        *providerevents.Service
-	Routing        *relays.Service
+	ProviderEvents *providerevents.Service
+	Relays         *relays.Service
 	Health         *health.Service
 	Backup         *backup.Service
 	Queue          *queue.Service
 	Rekey          *rekey.Service
 	Retention      *retention.Service
-	DiskLooks      *retention.DiskLooks
-	Figures        *stats.Service
+	DiskUsage      *retention.DiskReports
+	Stats          *stats.Service
 	Certificates   *certificates.Service
 	RequestLog     *requestlog.Service
 	Exports        *transfer.Exporter
 	Transfer       *transfer.Service
-	Upkeep         *jobs.Service
-	// Changes are the settings that change while the server runs.
-	Changes *settings.Service
+	Jobs           *jobs.Service
+	// RuntimeSettings are the settings that change while the server runs.
+	RuntimeSettings *settings.Service
 }
 
-func eventsOf(cfg *Config) webhooks.Config {
-	return webhooks.Config{Transport: cfg.Hooks, WebhookAllow: cfg.WebhookAllow, WebhooksPerTeam: cfg.WebhooksPerTeam}
+func webhooksConfig(cfg *Config) webhooks.Config {
+	return webhooks.Config{Transport: cfg.WebhookTransport, WebhookAllow: cfg.WebhookAllow, WebhooksPerTeam: cfg.WebhooksPerTeam}
 }
 
 // New makes a Server and proves that the sealer fits the database. Error:
@@ -198,59 +198,59 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	b.Metrics = cfg.Metrics
 	b.PollEvery = cmp.Or(cfg.PollEvery, base.SweepEvery)
 	s := &Server{Base: b, failed: make(chan error, 1)}
-	if s.Events, err = webhooks.New(ctx, b, eventsOf(&cfg)); err != nil {
+	if s.Webhooks, err = webhooks.New(ctx, b, webhooksConfig(&cfg)); err != nil {
 		return nil, err
 	}
-	s.Teams = teams.New(b, s.Events, teams.Config{MaxAttachments: cfg.MaxAttachments, OnPlan: func() { s.Delivery.WakeLanes() }})
+	s.Teams = teams.New(b, s.Webhooks, teams.Config{MaxAttachments: cfg.MaxAttachments, OnPlan: func() { s.Delivery.WakeQueues() }})
 	s.Brands = teams.NewBrands(b)
-	s.People = accounts.New(b, s.Teams)
-	s.Passkeys, s.Directory, s.OwnInvitations = accounts.NewPasskeys(s.People), accounts.NewDirectory(s.People), accounts.NewOwnInvitations(s.People)
-	s.Domains = domains.New(b, s.Events, s.Teams, cfg.Resolver)
+	s.Accounts = accounts.New(b, s.Teams)
+	s.Passkeys, s.Directory, s.OwnInvitations = accounts.NewPasskeys(s.Accounts), accounts.NewDirectory(s.Accounts), accounts.NewOwnInvitations(s.Accounts)
+	s.Domains = domains.New(b, s.Webhooks, s.Teams, cfg.Resolver)
 	if cfg.NewDKIMKey != nil {
 		s.Domains.NewKey = cfg.NewDKIMKey
 	}
-	s.Audience = audience.New(b, s.Events, s.Teams)
+	s.Audience = audience.New(b, s.Webhooks, s.Teams)
 	s.Previews = s.Audience.Previews
 	s.Imports, s.Pages, s.Topics, s.Properties, s.Suppressions = s.Audience.Imports, s.Audience.Pages, s.Audience.Topics, s.Audience.Properties, s.Audience.Suppressions
-	s.Mail = mail.New(b, s.Events, s.Teams, s.Domains, s.Audience)
-	s.Templates, s.Search, s.Again, s.Shares, s.Frames = s.Mail.Templates, s.Mail.Search, s.Mail.Again, s.Mail.Shares, s.Mail.Previews
-	s.People.Post = s.Mail.Accounts.Send
-	s.Delivery = delivery.New(b, s.Events, s.Teams, s.Domains, s.Audience, s.Mail,
-		delivery.Config{Routes: cfg.Routes, Connect: cfg.Connect, Tick: s.tick, Heard: s.heard, DoubtDelay: cfg.DoubtDelay, MaxWait: cfg.MaxWait, BulkShare: cfg.BulkShare, Memory: cfg.Memory, Builders: cfg.Builders, Jitter: cfg.Jitter})
+	s.Mail = mail.New(b, s.Webhooks, s.Teams, s.Domains, s.Audience)
+	s.Templates, s.Search, s.Resends, s.Shares, s.EmailPreviews = s.Mail.Templates, s.Mail.Search, s.Mail.Resends, s.Mail.Shares, s.Mail.Previews
+	s.Accounts.SendMail = s.Mail.Accounts.Send
+	s.Delivery = delivery.New(b, s.Webhooks, s.Teams, s.Domains, s.Audience, s.Mail,
+		delivery.Config{Routes: cfg.Routes, Connect: cfg.Connect, Tick: s.tick, PeerWrote: s.onRemoteWrite, DoubtDelay: cfg.DoubtDelay, MaxWait: cfg.MaxWait, BulkShare: cfg.BulkShare, Memory: cfg.Memory, Builders: cfg.Builders, Jitter: cfg.Jitter})
 	s.Guardrails = s.Delivery.Guardrails
 	s.Broadcasts = broadcasts.New(b, s.Teams, s.Audience, s.Mail, s.Delivery)
 	s.Reviews = s.Broadcasts.Reviews
-	s.Reports = providerevents.New(b, s.Audience, s.Mail, s.Delivery)
-	s.Routing = relays.New(b, s.Teams, s.Domains, s.Delivery, relays.Config{Flags: delivery.RelaysOf(cfg.Routes), Probe: cfg.Probe})
+	s.ProviderEvents = providerevents.New(b, s.Audience, s.Mail, s.Delivery)
+	s.Relays = relays.New(b, s.Teams, s.Domains, s.Delivery, relays.Config{Flags: delivery.RelaysOf(cfg.Routes), Probe: cfg.Probe})
 	s.Backup = backup.New(b, cfg.Backup)
 	s.Queue = queue.New(b, s.Teams, s.Audience, s.Mail, s.Delivery, s.Broadcasts)
 	s.Certificates = certificates.New(b, cfg.Certificates)
-	s.Health = health.New(b, s.Domains, s.Routing, s.Queue, s.Backup, s.Certificates).At(placeOf(&cfg), health.Network{})
+	s.Health = health.New(b, s.Domains, s.Relays, s.Queue, s.Backup, s.Certificates).WithTarget(locationOf(&cfg), health.Network{})
 	s.Health.SetAlerts(cfg.Alerts)
-	s.Changes = settings.New(b, settings.Config{Given: cfg.Given, Use: func(f *settings.Flags) { s.use(f, cfg.LogLevel) }})
+	s.RuntimeSettings = settings.New(b, settings.Config{Given: cfg.FlagValues, Use: func(f *settings.Flags) { s.applySettings(f, cfg.LogLevel) }})
 	s.Rekey = rekey.New(b, cfg.KeyFile)
 	s.Retention = retention.New(b)
-	s.DiskLooks = retention.NewDiskLooks(s.Retention)
-	s.Figures = stats.New(b)
+	s.DiskUsage = retention.NewDiskReports(s.Retention)
+	s.Stats = stats.New(b)
 	s.RequestLog = requestlog.New(b, cfg.NoRequestLog)
 	s.Exports = transfer.NewExporter(b, s.Domains)
-	s.Transfer = transfer.New(b, s.Events, s.Teams, s.Audience, s.Domains)
-	s.Upkeep = jobs.New(b, jobs.Others{Events: s.Events, Teams: s.Teams, People: s.People, Domains: s.Domains, Audience: s.Audience, Mail: s.Mail,
-		Delivery: s.Delivery, Broadcasts: s.Broadcasts, Reports: s.Reports, Retention: s.Retention, RequestLog: s.RequestLog, Shrink: cfg.Shrink})
-	s.Mail.Outlet, s.Mail.MayAccept, s.Audience.CarryErasure = s.Delivery, s.Guardrails.MayAccept, s.Upkeep.FinishErasure
-	cfg.Metrics.Watch(s.look)
+	s.Transfer = transfer.New(b, s.Webhooks, s.Teams, s.Audience, s.Domains)
+	s.Jobs = jobs.New(b, jobs.Dependencies{Events: s.Webhooks, Teams: s.Teams, Accounts: s.Accounts, Domains: s.Domains, Audience: s.Audience, Mail: s.Mail,
+		Delivery: s.Delivery, Broadcasts: s.Broadcasts, Reports: s.ProviderEvents, Retention: s.Retention, RequestLog: s.RequestLog, ReleaseMemory: cfg.ReleaseMemory})
+	s.Mail.Delivery, s.Mail.MayAccept, s.Audience.RunErasure = s.Delivery, s.Guardrails.MayAccept, s.Jobs.FinishErasure
+	cfg.Metrics.Watch(s.sampleMetrics)
 	return s, nil
 }
 
 // tick is called each second: changed tells whether anything was committed, perhaps by a
 // command beside this server, which obeys.
 func (s *Server) tick(changed bool) {
-	s.Changes.Tick(changed)
-	if s.beside.Load() {
-		s.Routing.TickBeside(changed)
+	s.RuntimeSettings.Tick(changed)
+	if s.following.Load() {
+		s.Relays.TickFollower(changed)
 		return
 	}
-	s.Routing.Tick(changed)
+	s.Relays.Tick(changed)
 	s.Health.Tick(changed)
 	if changed {
 		s.Broadcasts.WakeBroadcaster()
@@ -259,9 +259,9 @@ func (s *Server) tick(changed bool) {
 
 // settingsOf is what a configuration with routes says of this server.
 func settingsOf(cfg *Config) base.Settings {
-	own := base.Settings{Capture: cfg.Capture, BaseURL: cfg.BaseURL, BounceHost: cfg.BounceHost, DNS: cfg.DNS, Enforce: cfg.Enforce, Cloud: cfg.Cloud, Compat: cfg.Compat, Keep: cfg.Keep}
+	own := base.Settings{Capture: cfg.Capture, BaseURL: cfg.BaseURL, BounceHost: cfg.BounceHost, DNS: cfg.DNS, Enforce: cfg.EnforceGuardrails, Cloud: cfg.Cloud, Compat: cfg.Compat, Keep: cfg.Retention}
 	if cfg.NoRelay || len(cfg.Routes) > 0 {
-		own.SetOutlets(base.OutletsOf(delivery.RegionsOf(cfg.Routes, cfg.Capture)))
+		own.SetRelays(base.NewRelays(delivery.RegionsOf(cfg.Routes, cfg.Capture)))
 	}
 	return own
 }
@@ -273,13 +273,13 @@ func (s *Server) Start(ctx context.Context) error {
 	if err := s.Delivery.MayCapture(ctx); err != nil {
 		return err
 	}
-	for _, step := range []func(context.Context) error{s.Backup.HoldRestored, s.Changes.Load, s.Routing.Load, s.RememberServer, s.Suppressions.RehashSuppressions} {
-		if err := s.UnlessFull(step(ctx)); err != nil {
+	for _, step := range []func(context.Context) error{s.Backup.HoldRestored, s.RuntimeSettings.Load, s.Relays.Load, s.SaveSettings, s.Suppressions.RehashSuppressions} {
+		if err := s.IgnoreFull(step(ctx)); err != nil {
 			return err
 		}
 	}
 	for _, step := range []func(context.Context) error{
-		s.Upkeep.ResumeClock, s.Delivery.Resume, s.Upkeep.StartEraser, s.Delivery.Start, s.Audience.Start, s.Certificates.Start,
+		s.Jobs.ResumeClock, s.Delivery.Resume, s.Jobs.StartEraser, s.Delivery.Start, s.Audience.Start, s.Certificates.Start,
 	} {
 		if err := step(ctx); err != nil {
 			return err
@@ -287,36 +287,36 @@ func (s *Server) Start(ctx context.Context) error {
 	}
 	s.started = true
 	s.Broadcasts.Start()
-	s.Events.Start()
+	s.Webhooks.Start()
 	s.Backup.Start()
 	s.Rekey.Start()
-	if s.answers == nil {
+	if s.followerDone == nil {
 		s.Mail.Start()
 		s.RequestLog.Start()
 	}
-	s.Routing.TestAll()
-	return s.Upkeep.StartCron()
+	s.Relays.TestAll()
+	return s.Jobs.StartCron()
 }
 
 // Stop lets running transactions end until ctx does, then drops those that have
 // not sent their dot, and waits for all workers. A database elsewhere that does not answer
 // soon after is given up: what left and is not written down is in doubt at the next start.
 func (s *Server) Stop(ctx context.Context) {
-	defer giveUpAfter(ctx, s.DB)()
+	defer abandonDatabaseAfter(ctx, s.DB)()
 	s.Drain()
-	if s.answers != nil && !s.DB.Cluster().Leads() { // else it takes over right now, perhaps
-		s.StopTaking()
+	if s.followerDone != nil && !s.DB.Cluster().Leads() { // else it takes over right now, perhaps
+		s.StopClaiming()
 	}
-	if s.answers != nil {
+	if s.followerDone != nil {
 		select {
-		case <-s.answers:
+		case <-s.followerDone:
 		case <-ctx.Done():
-			s.StopTaking()
-			<-s.answers
+			s.StopClaiming()
+			<-s.followerDone
 		}
 	}
-	s.StopTaking() // before cron is waited for: its jobs end with Taking
-	s.Upkeep.StopCron(ctx)
+	s.StopClaiming() // before cron is waited for: its jobs end with Taking
+	s.Jobs.StopCron(ctx)
 	done := make(chan struct{})
 	go func() {
 		s.Workers.Wait()
@@ -331,8 +331,8 @@ func (s *Server) Stop(ctx context.Context) {
 	}
 	s.Abort()
 	s.Delivery.CloseSenders()
-	if s.started || s.answers != nil {
-		if err := s.Delivery.EndWell(context.WithoutCancel(ctx)); err != nil {
+	if s.started || s.followerDone != nil {
+		if err := s.Delivery.MarkCleanShutdown(context.WithoutCancel(ctx)); err != nil {
 			s.Log.Warn("that this server ended well is not stored", "err", err)
 		}
 	}

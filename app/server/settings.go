@@ -9,10 +9,10 @@ import (
 	"mailer/app/sending/delivery"
 )
 
-// use puts settings in force that changed while the server runs, or were stored before.
-func (s *Server) use(f *settings.Flags, level *slog.LevelVar) {
-	s.Settings.SetRules(base.Rules{Enforce: f.Guardrails == "enforce" || s.Settings.Cloud, Compat: app.Compat(f.Compat), Keep: f.Keep.Kept()})
-	s.Events.SetWebhooksPerTeam(f.WebhooksPerTeam)
+// applySettings puts settings in force that changed while the server runs, or were stored before.
+func (s *Server) applySettings(f *settings.Flags, level *slog.LevelVar) {
+	s.Settings.SetRules(base.Rules{Enforce: f.Guardrails == "enforce" || s.Settings.Cloud, Compat: app.Compat(f.Compat), Keep: f.Keep.Retention()})
+	s.Webhooks.SetWebhooksPerTeam(f.WebhooksPerTeam)
 	s.RequestLog.SetOff(f.Silent())
 	s.Backup.SetDaily(f.Backup)
 	s.Health.SetAlerts(f.Alerts)
@@ -21,6 +21,6 @@ func (s *Server) use(f *settings.Flags, level *slog.LevelVar) {
 	}
 	s.Delivery.Tune(delivery.Tuning{DoubtDelay: f.DoubtDelay, MaxWait: f.Waits.MaxWait(), BulkShare: 1 - f.Reserve})
 	if s.DB.Cluster().Leads() { // commands beside it go by them
-		s.tell("note the settings of this server", s.RememberServer(s.Taking))
+		s.logError("note the settings of this server", s.SaveSettings(s.Claiming))
 	}
 }

@@ -15,17 +15,17 @@ func Stopped(ctx context.Context, err error) bool {
 	return ctx.Err() != nil && (errors.Is(err, context.Canceled) || errors.Is(err, db.ErrClosed) || errors.Is(err, db.ErrUnreachable))
 }
 
-// patience is how long a server that must end waits for its database.
-const patience = 2 * time.Second
+// stopTimeout is how long a server that must end waits for its database.
+const stopTimeout = 2 * time.Second
 
-// giveUpAfter has a database given up that does not answer some time after ctx ended. end is
+// abandonDatabaseAfter has a database given up that does not answer some time after ctx ended. end is
 // to be called once it has done what it is needed for.
-func giveUpAfter(ctx context.Context, d *db.DB) (end func()) {
+func abandonDatabaseAfter(ctx context.Context, d *db.DB) (end func()) {
 	ended := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
 		select {
 		case <-ended:
-		case <-time.After(patience):
+		case <-time.After(stopTimeout):
 			d.GiveUp()
 		}
 	})
@@ -35,7 +35,7 @@ func giveUpAfter(ctx context.Context, d *db.DB) (end func()) {
 // StartServer makes a server and has it begin to work, or to answer beside another one. Where ctx ends while it does, it waits for its
 // database for 2 seconds at most.
 func (k *KeyFile) StartServer(ctx context.Context, log *slog.Logger, cfg Config) (*Server, error) {
-	defer giveUpAfter(ctx, cfg.DB)()
+	defer abandonDatabaseAfter(ctx, cfg.DB)()
 	s, err := k.NewServer(ctx, cfg)
 	if err != nil {
 		return nil, err

@@ -202,7 +202,7 @@ func (d *DB) Read(ctx context.Context, fn func(*Reader) error) error {
 		return ErrClosed
 	}
 	r := d.readers.take()
-	r.Budget = membudget.Of(ctx)
+	r.Budget = membudget.FromContext(ctx)
 	defer func() {
 		r.Budget = nil
 		d.readers.put(r)
@@ -294,7 +294,7 @@ func (d *DB) Close() error {
 		d.tasks.Wait()
 		err = d.release()
 		if d.keepsTime {
-			clock.Release()
+			clock.Unfollow()
 		}
 		close(d.gone)
 	})

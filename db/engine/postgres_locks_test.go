@@ -62,7 +62,7 @@ func heldUp(t *testing.T, lock string) {
 	if err := d.Write(t.Context(), set("there")); !errors.Is(err, ErrLocked) {
 		t.Errorf("a write that comes later: %v", err)
 	}
-	if err := d.WriteVital(app.Awaited(t.Context()), set("there")); !errors.Is(err, ErrLocked) {
+	if err := d.WriteVital(app.WithClientWaiting(t.Context()), set("there")); !errors.Is(err, ErrLocked) {
 		t.Errorf("an opt-out: %v", err)
 	}
 	result := d.WriteVitalAsync(t.Context(), set("there"))

@@ -112,7 +112,7 @@ func TestWhoWaitsForAVitalWriteHearsSoonThatThereIsNoRoom(t *testing.T) {
 	write := func(name string) chan error {
 		done := make(chan error, 1)
 		go func() {
-			done <- d.WriteVital(app.Awaited(t.Context()), func(tx *Tx) error { return tx.SetSetting(name, []byte("1")) })
+			done <- d.WriteVital(app.WithClientWaiting(t.Context()), func(tx *Tx) error { return tx.SetSetting(name, []byte("1")) })
 		}()
 		return done
 	}
@@ -138,7 +138,7 @@ func TestWhoWaitsForAVitalWriteHearsSoonThatThereIsNoRoom(t *testing.T) {
 	if err := result(); err != nil {
 		t.Errorf("the result that waited: %v", err)
 	}
-	if err := d.WriteVital(app.Awaited(t.Context()), func(tx *Tx) error { return tx.SetSetting("c", []byte("1")) }); err != nil {
+	if err := d.WriteVital(app.WithClientWaiting(t.Context()), func(tx *Tx) error { return tx.SetSetting("c", []byte("1")) }); err != nil {
 		t.Errorf("once there is room: %v", err)
 	}
 	for name, kept := range map[string]bool{"a": false, "b": false, "result": true, "c": true} {

@@ -76,7 +76,7 @@ func List[T any](s *Conn, scan func(Scanner) (T, error), query string, args ...a
 
 // Collect is list for a statement at hand that may end with ctx, and counts its rows
 // in an answer's room.
-func Collect[T any](ctx context.Context, in membudget.Room, stmt *Statement, scan func(Scanner) (T, error), args ...any) (out []T, err error) {
+func Collect[T any](ctx context.Context, in membudget.Budget, stmt *Statement, scan func(Scanner) (T, error), args ...any) (out []T, err error) {
 	if err = each(ctx, in, stmt, args, into(&out, scan)); err != nil {
 		return nil, err
 	}
@@ -104,7 +104,7 @@ func (s *Conn) Each(query string, args []any, take func(Scanner) error) error {
 }
 
 // Each hands every row of a statement to take, until it fails.
-func each(ctx context.Context, in membudget.Room, stmt *Statement, args []any, take func(Scanner) error) error {
+func each(ctx context.Context, in membudget.Budget, stmt *Statement, args []any, take func(Scanner) error) error {
 	rows, err := stmt.QueryContext(ctx, args...)
 	for p := retries(0); p.again(err); {
 		rows, err = stmt.QueryContext(ctx, args...)
@@ -156,7 +156,7 @@ func oneRow(n int64, err, none error) error {
 // weighed is a row that counts in the room of the answer that it is read for.
 type weighed struct {
 	Scanner
-	room membudget.Room // nil: no bound
+	room membudget.Budget // nil: no bound
 }
 
 // Scan implements scanner. Errors: also the refusal of the room.

@@ -17,9 +17,9 @@ type Conn struct {
 	words   dialect
 	queue   *queued // of a writer whose writes leave together; nil: each leaves at once
 	stmts   map[string]*Statement
-	Budget  membudget.Room // of the answer that is read for; nil: no bound
-	counted *counted       // what its statements, and those of others, may have changed
-	beside  *besides       // of a reader whose questions may leave together; nil: each leaves at once
+	Budget  membudget.Budget // of the answer that is read for; nil: no bound
+	counted *counted         // what its statements, and those of others, may have changed
+	beside  *besides         // of a reader whose questions may leave together; nil: each leaves at once
 }
 
 func newSession(conn *sql.Conn, words dialect) Conn {

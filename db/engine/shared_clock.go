@@ -32,7 +32,7 @@ func keepTime(d *DB, shown int64, asked time.Time) (moved bool) {
 	if !d.keepsTime {
 		return false
 	}
-	by := clock.Keep(time.UnixMilli(shown), asked, time.Now())
+	by := clock.Follow(time.UnixMilli(shown), asked, time.Now())
 	if by != 0 {
 		d.log.Warn("this machine's clock is not that of the database, which all servers go by: set both right", "db", d.name,
 			"moved_by", by.Round(time.Millisecond).String(), "machine_ahead_by", clock.Ahead().Round(time.Millisecond).String())

@@ -30,7 +30,7 @@ func newClockOf(t *testing.T) *clockOf {
 		sign = "&"
 	}
 	g.dsn += sign + "search_path=clocks,pg_catalog"
-	t.Cleanup(clock.Release)
+	t.Cleanup(clock.Unfollow)
 	return &clockOf{g, c}
 }
 

@@ -75,7 +75,7 @@ func (d *DB) WritePatient(ctx context.Context, fn func(*Tx) error) error {
 
 // WriteVital is Write for what must not wait for disk space: results of mail
 // that left, opt-outs, cancels. On a full disk it uses the reserve; a database elsewhere that
-// is away or full it waits for, but where somebody waits for an answer (app.Awaited): they
+// is away or full it waits for, but where somebody waits for an answer (app.WithClientWaiting): they
 // are refused after answerWithin, and what has not begun by then is not written.
 func (d *DB) WriteVital(ctx context.Context, fn func(*Tx) error) error {
 	return d.submit(&request{ctx: ctx, fn: fn, vital: true, done: make(chan error, 1)})
@@ -93,7 +93,7 @@ func (d *DB) WriteVitalAsync(ctx context.Context, fn func(*Tx) error) (wait func
 }
 
 func (d *DB) submit(r *request) error {
-	if d.Cluster().Shared() && (!r.vital || app.IsAwaited(r.ctx)) {
+	if d.Cluster().Shared() && (!r.vital || app.IsClientWaiting(r.ctx)) {
 		return submitAwaited(d, r)
 	}
 	if err := d.enqueue(r); err != nil {

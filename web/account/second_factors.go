@@ -89,7 +89,7 @@ func (r SecondFactorRoutes) Add(h *rest.Handler) {
 
 // addProofs adds the routes that end with another token of the session.
 func (r SecondFactorRoutes) addProofs(h *rest.Handler) {
-	registerPerson(h, rest.Route{Half: true}, huma.Operation{
+	registerSession(h, rest.Route{Half: true}, huma.Operation{
 		OperationID: "complete-sign-in", Method: http.MethodPost, Path: "/auth/totp",
 		Summary: "Complete a sign-in with a one-time password or a recovery code", Tags: signInTags,
 	}, func(ctx context.Context, x *rest.Exchange, b *secondFactorRequest) (*signedInOutput, error) {
@@ -102,17 +102,17 @@ func (r SecondFactorRoutes) addProofs(h *rest.Handler) {
 		}
 		return newSignedIn(h, x, &n), nil
 	})
-	registerPerson(h, rest.Route{}, huma.Operation{
+	registerSession(h, rest.Route{}, huma.Operation{
 		OperationID: "confirm-session", Method: http.MethodPost, Path: "/auth/confirm",
 		Summary: "Prove anew who one is, for what needs a fresh proof", Tags: signInTags,
 	}, func(ctx context.Context, x *rest.Exchange, b *confirmRequest) (*provedOutput, error) {
 		if (b.Password == "") == (b.Code == "") {
 			return nil, app.Invalid("password", "or `code` is needed, one of them")
 		}
-		n, err := r.Service.Confirm(ctx, visitor(h, x), x.Key, accounts.Proof{Password: b.Password, Code: b.Code})
+		n, err := r.Service.Reauthenticate(ctx, visitor(h, x), x.Key, accounts.Proof{Password: b.Password, Code: b.Code})
 		return newProved(h, x, &n, err)
 	})
-	registerPerson(h, rest.Route{}, huma.Operation{
+	registerSession(h, rest.Route{}, huma.Operation{
 		OperationID: "change-my-password", Method: http.MethodPost, Path: "/users/me/password",
 		Summary: "Change the password, which ends all other sessions", Tags: meTags,
 	}, func(ctx context.Context, x *rest.Exchange, b *changePasswordRequest) (*provedOutput, error) {
@@ -130,8 +130,8 @@ func newProved(h *rest.Handler, x *rest.Exchange, n *accounts.NewSession, err er
 	return &provedOutput{proved{Object: "session", Proved: true}}, nil
 }
 
-// registerPerson adds a route of a person's whose handler sets cookies.
-func registerPerson[B, O any](h *rest.Handler, rt rest.Route, op huma.Operation, handler func(ctx context.Context, x *rest.Exchange, body *B) (*O, error)) {
+// registerSession adds a route of a person's whose handler sets cookies.
+func registerSession[B, O any](h *rest.Handler, rt rest.Route, op huma.Operation, handler func(ctx context.Context, x *rest.Exchange, body *B) (*O, error)) {
 	rt.Person, rt.Body, rt.MaxBody = true, true, maxBody
 	added := rest.RegisterRaw(h, rt, op, func(ctx context.Context, x *rest.Exchange, _ *struct{}) (*O, error) {
 		var body B

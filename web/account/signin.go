@@ -121,7 +121,7 @@ func (r SignInRoutes) Add(h *rest.Handler) {
 
 // registerSignIn adds a route that begins a session for somebody who has none, or a
 // lesser one.
-func registerSignIn[B any](h *rest.Handler, rt rest.Route, op huma.Operation, enter func(ctx context.Context, v *accounts.Visitor, body *B) (accounts.NewSession, error)) {
+func registerSignIn[B any](h *rest.Handler, rt rest.Route, op huma.Operation, signIn func(ctx context.Context, v *accounts.Visitor, body *B) (accounts.NewSession, error)) {
 	rt.Public, rt.SameSite, rt.Body, rt.MaxBody = true, true, true, maxBody
 	added := rest.RegisterRaw(h, rt, op, func(ctx context.Context, x *rest.Exchange, _ *struct{}) (*signedInOutput, error) {
 		var body B
@@ -131,7 +131,7 @@ func registerSignIn[B any](h *rest.Handler, rt rest.Route, op huma.Operation, en
 		if err := h.MaySignIn(x); err != nil {
 			return nil, err
 		}
-		n, err := enter(ctx, visitor(h, x), &body)
+		n, err := signIn(ctx, visitor(h, x), &body)
 		if err != nil {
 			return nil, err
 		}

@@ -108,6 +108,6 @@ func keptOrNull(d *time.Duration) *string {
 	if d == nil {
 		return nil
 	}
-	text := retention.FormatKept(*d)
+	text := retention.FormatRetention(*d)
 	return &text
 }

@@ -26,7 +26,7 @@ func (in *createAudienceContactInput) Check() error {
 
 // Contacts belong to the whole team; below an audience, which is a segment under
 // its old name, stand the same contacts.
-func (r ContactRoutes) addBelowAudiences(h *rest.Handler) {
+func (r ContactRoutes) addAudienceRoutes(h *rest.Handler) {
 	documentExisting(rest.RegisterBody(h, rest.Route{}, huma.Operation{
 		OperationID: "create-audience-contact", Method: http.MethodPost, Path: "/audiences/{id}/contacts", DefaultStatus: http.StatusCreated,
 		Summary: "Add a contact to a segment; a new one, unless its address has one", Tags: contactTags,

@@ -199,7 +199,7 @@ func (r ContactRoutes) Add(h *rest.Handler) {
 		Summary: "Delete a contact by id or address", Tags: contactTags,
 		Errors: []int{http.StatusNotFound, http.StatusUnprocessableEntity, http.StatusServiceUnavailable},
 	}, r.deleteContact)
-	r.addBelowAudiences(h)
+	r.addAudienceRoutes(h)
 	r.addBatches(h)
 }
 

@@ -371,7 +371,7 @@ func (f *importForm) take(name string, part io.Reader, file io.Writer) error {
 
 // copyPart copies a part; an error of w comes back as it is.
 func copyPart(w io.Writer, part io.Reader) error {
-	kept := &keepError{w: w}
+	kept := &writeErrorKeeper{w: w}
 	_, err := io.Copy(kept, part)
 	if kept.err != nil {
 		return kept.err
@@ -382,14 +382,14 @@ func copyPart(w io.Writer, part io.Reader) error {
 	return nil
 }
 
-// keepError keeps errors of writing apart from those of reading.
-type keepError struct {
+// writeErrorKeeper keeps errors of writing apart from those of reading.
+type writeErrorKeeper struct {
 	w   io.Writer
 	err error
 }
 
 // Write implements io.Writer.
-func (k *keepError) Write(p []byte) (n int, err error) {
+func (k *writeErrorKeeper) Write(p []byte) (n int, err error) {
 	n, k.err = k.w.Write(p)
 	return n, k.err
 }
@@ -430,7 +430,7 @@ func (r ImportRoutes) getImport(ctx context.Context, key *app.Key, in *ImportPat
 	out := &importOutput{importRecord{ImportItem: newImportItem(&i), Consent: []importConsent{}, Errors: make([]ImportFlaw, len(flaws))}}
 	for _, s := range i.Plan.All() {
 		for _, c := range s.Consents() {
-			out.Body.Consent = append(out.Body.Consent, importConsent{File: s.File, Column: c.Column, Sense: string(c.Sense), ReadAs: c.ReadAs})
+			out.Body.Consent = append(out.Body.Consent, importConsent{File: s.File, Column: c.Column, Sense: string(c.Role), ReadAs: c.ReadAs})
 		}
 	}
 	for n, f := range flaws {

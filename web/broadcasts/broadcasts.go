@@ -106,7 +106,7 @@ func (p *BroadcastPath) Check() error { return rest.CheckID("broadcast", &p.ID) 
 type (
 	sendBroadcastInput struct {
 		BroadcastPath
-		shapes.OnceHeader
+		shapes.IdempotencyHeader
 	}
 	broadcastOutput         struct{ Body broadcastHead }
 	broadcastRecordOutput   struct{ Body broadcastRecord }
@@ -188,7 +188,7 @@ func (r Routes) addActions(h *rest.Handler) {
 	}, r.testBroadcast)
 }
 
-func (r Routes) createBroadcast(ctx context.Context, key *app.Key, in *shapes.OnceHeader, request *createBroadcastRequest) (*broadcastOutput, error) {
+func (r Routes) createBroadcast(ctx context.Context, key *app.Key, in *shapes.IdempotencyHeader, request *createBroadcastRequest) (*broadcastOutput, error) {
 	input := request.input()
 	opts, err := in.Options(&input)
 	if err != nil {

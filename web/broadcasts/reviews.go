@@ -139,7 +139,7 @@ func (r ReviewRoutes) planBroadcast(ctx context.Context, key *app.Key, in *Broad
 		out.Warning = &planDelay{Code: w.Code, Days: w.Days, Message: w.Message}
 	}
 	for i, tag := range p.RawTags {
-		out.Tags[i] = planTag{Field: tag.Field, Line: tag.Line, Tag: tag.Text, Refused: tag.Certain, Message: tag.Why}
+		out.Tags[i] = planTag{Field: tag.Field, Line: tag.Line, Tag: tag.Text, Refused: tag.Certain, Message: tag.Reason}
 	}
 	for i, w := range p.Waves {
 		out.Waves[i] = planWave{At: app.FormatTime(w.At), Count: int(w.Count)}

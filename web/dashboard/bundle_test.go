@@ -48,7 +48,7 @@ const sharedBundle = "shared.js"
 // firstPage is the page that a reader begins with.
 const firstPage = "overview.js"
 
-var lateImport = regexp.MustCompile(`\bimport\('(\.{1,2}/[^']+)'\)`)
+var dynamicImport = regexp.MustCompile(`\bimport\('(\.{1,2}/[^']+)'\)`)
 
 func newBundler(t *testing.T) *bundler {
 	t.Helper()
@@ -64,7 +64,7 @@ func newBundler(t *testing.T) *bundler {
 	}
 	for name, source := range b.sources {
 		graph.add(name, source)
-		for _, found := range lateImport.FindAllStringSubmatch(source, -1) {
+		for _, found := range dynamicImport.FindAllStringSubmatch(source, -1) {
 			b.late[path.Join(path.Dir(name), found[1])] = true
 		}
 	}
@@ -251,8 +251,8 @@ func sheet(t *testing.T, parts []string) []byte {
 // routeOf finds the pages in app.js: pattern and module.
 var routeOf = regexp.MustCompile(`(?m)^\t\['(/[^']*)', \(\) => import\('\./([^']+)'\)\],$`)
 
-// routesIn are the lines of routesFile, in the order of app.js.
-func routesIn(app string) []byte {
+// routeLines are the lines of routesFile, in the order of app.js.
+func routeLines(app string) []byte {
 	var out bytes.Buffer
 	inside := strings.Index(app, "\nconst inside = [")
 	for _, m := range routeOf.FindAllStringSubmatchIndex(app, -1) {
@@ -267,7 +267,7 @@ func bundled(t *testing.T) (files []apptest.File) {
 	t.Helper()
 	b := newBundler(t)
 	add := func(name string, content []byte) { files = append(files, apptest.File{Name: name, Content: content}) }
-	add(routesFile, routesIn(b.sources[entry]))
+	add(routesFile, routeLines(b.sources[entry]))
 	for _, name := range sourceFiles(t) {
 		switch path.Ext(name) {
 		case ".js", ".css":
@@ -289,8 +289,8 @@ func bundled(t *testing.T) (files []apptest.File) {
 	return files
 }
 
-// TestBundlesAreOfTheSources: what is embedded are the bundles of the modules and sheets.
-func TestBundlesAreOfTheSources(t *testing.T) {
+// TestBundlesAreCurrent: what is embedded are the bundles of the modules and sheets.
+func TestBundlesAreCurrent(t *testing.T) {
 	want := bundled(t)
 	if *update {
 		keep(t, "bundles.gz", apptest.Pack(t, want))

@@ -46,8 +46,8 @@ var (
 	placesOf   = regexp.MustCompile(`\{\w+\}`)
 )
 
-// TestEveryTextHasWords: what a module says by a literal key is in the words.
-func TestEveryTextHasWords(t *testing.T) {
+// TestTextsExist: what a module says by a literal key is in the words.
+func TestTextsExist(t *testing.T) {
 	have := words(t, "i18n/en.json")
 	known := func(key string) bool {
 		if have[key] != "" {
@@ -77,9 +77,9 @@ func TestEveryTextHasWords(t *testing.T) {
 	}
 }
 
-// TestLanguagesSayTheSame: each file has the keys of the English one, with the same places
+// TestLanguagesMatch: each file has the keys of the English one, with the same places
 // for values.
-func TestLanguagesSayTheSame(t *testing.T) {
+func TestLanguagesMatch(t *testing.T) {
 	english := words(t, "i18n/en.json")
 	all, err := filepath.Glob("i18n/*.json")
 	if err != nil || !slices.Contains(all, "i18n/en.json") {
@@ -105,8 +105,8 @@ func TestLanguagesSayTheSame(t *testing.T) {
 
 var forbidden = regexp.MustCompile(`innerHTML|outerHTML|insertAdjacentHTML|document\.write|dangerouslySetInnerHTML|\beval\(|new Function|\sstyle="|\sstyle=\$\{`)
 
-// TestModulesKeepThePolicy: none makes markup of a text, and none has a style in an attribute.
-func TestModulesKeepThePolicy(t *testing.T) {
+// TestModulesFollowCSP: none makes markup of a text, and none has a style in an attribute.
+func TestModulesFollowCSP(t *testing.T) {
 	for _, name := range sourceFiles(t) {
 		if path.Ext(name) != ".js" {
 			continue

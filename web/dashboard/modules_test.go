@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestImportsOfAModule: what a module needs before it runs, and nothing that it may load.
-func TestImportsOfAModule(t *testing.T) {
+// TestModuleImports: what a module needs before it runs, and nothing that it may load.
+func TestModuleImports(t *testing.T) {
 	m := modules{}
 	m.add("ui/x.js", `// import './comment.js';
 import { a, b as c } from './a.js';
@@ -34,9 +34,9 @@ export default function h() { return import('./later.js'); }
 	}
 }
 
-// TestModulesKnowEachOther: each import of a module is a file, no import hides where it is not
+// TestModuleGraph: each import of a module is a file, no import hides where it is not
 // looked for, and no module in a folder asks for its own address, which in a bundle is another.
-func TestModulesKnowEachOther(t *testing.T) {
+func TestModuleGraph(t *testing.T) {
 	b := newBundler(t)
 	graph := modules{}
 	for name, source := range b.sources {
@@ -61,8 +61,8 @@ func TestModulesKnowEachOther(t *testing.T) {
 	}
 }
 
-// TestEveryModuleIsInOneBundle: a module that were in two would have its state twice.
-func TestEveryModuleIsInOneBundle(t *testing.T) {
+// TestModulesAreBundledOnce: a module that were in two would have its state twice.
+func TestModulesAreBundledOnce(t *testing.T) {
 	in := map[string][]string{}
 	marker := regexp.MustCompile(`(?m)^// module:(\S+)$`)
 	for _, f := range bundled(t) {
@@ -79,8 +79,8 @@ func TestEveryModuleIsInOneBundle(t *testing.T) {
 	}
 }
 
-// TestTheShellNamesWhatItsPageNeeds: all files of it, few of them, and nothing of the others.
-func TestTheShellNamesWhatItsPageNeeds(t *testing.T) {
+// TestShellPreloads: all files of it, few of them, and nothing of the others.
+func TestShellPreloads(t *testing.T) {
 	s := &site{}
 	s.made.Do(s.prepare)
 	if app := string(read(t, entry)); len(s.routes) != strings.Count(app, "', () => import('./") {

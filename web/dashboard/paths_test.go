@@ -12,16 +12,16 @@ import (
 	"testing"
 )
 
-// leadsAway are parameters of addresses that would have a page ask for another route than
+// escapingPaths are parameters of addresses that would have a page ask for another route than
 // its own, as they stand in the address bar.
-var leadsAway = []string{
+var escapingPaths = []string{
 	"..%2Fauth%2Fsign-out%23", "..%2Fauth%2Fsign-out", "..%252Fauth%252Fsign-out%2523", "%2e%2e%2Fauth%2Fsign-out%3F", "..%5Cauth%5Csign-out",
 	"x%2F..%2F..%2Fauth%2Fsign-out%3f", "..", ".", "%2e%2e", "%2E.", "x%23", "x%3Fy", "x%2Fcancel", "%2F", "x%00", "x%0Ay", "%25", "%E0%A4%A", "%", "x%20y", "%C2%85",
 }
 
-// TestNoAddressLeadsAPageAstray: no route of the dashboard takes such a parameter, no path
+// TestIDsCannotEscapePaths: no route of the dashboard takes such a parameter, no path
 // made of one is asked for, and ids that exist pass.
-func TestNoAddressLeadsAPageAstray(t *testing.T) {
+func TestIDsCannotEscapePaths(t *testing.T) {
 	node, err := exec.LookPath("node")
 	if err != nil {
 		if os.Getenv("CI") == "true" {
@@ -55,7 +55,7 @@ func TestNoAddressLeadsAPageAstray(t *testing.T) {
 	if len(patterns) < 10 {
 		t.Fatalf("%d routes have parameters", len(patterns))
 	}
-	in, err := json.Marshal(map[string]any{"patterns": patterns, "away": leadsAway,
+	in, err := json.Marshal(map[string]any{"patterns": patterns, "away": escapingPaths,
 		"ids": []string{"01920000-0000-7000-8000-0000000000a1", "order-paid_2.v1", "a%2Bb%40x.test", "a+b@x.test", "b%C3%BCcher@x.test", "eu-west-1", "...", "x..y"}})
 	if err != nil {
 		t.Fatal(err)
@@ -111,9 +111,9 @@ for (const [address, domain] of [['ann@gmail.com', ''], ['ann@yahoo.co.uk', ''],
 console.log(wrong.length ? wrong.join('\n') : 'fine');
 `
 
-// TestTheShellIsNoPageOfAStrangeAddress: the server does not even answer with the shell.
-func TestTheShellIsNoPageOfAStrangeAddress(t *testing.T) {
-	for _, part := range leadsAway {
+// TestShellServesKnownPathsOnly: the server does not even answer with the shell.
+func TestShellServesKnownPathsOnly(t *testing.T) {
+	for _, part := range escapingPaths {
 		u := &url.URL{Path: "/dashboard/emails/" + part}
 		if decoded, err := url.PathUnescape(part); err == nil {
 			u.Path, u.RawPath = "/dashboard/emails/"+decoded, "/dashboard/emails/"+part

@@ -7,8 +7,8 @@ import (
 	"mailer/web/rest"
 )
 
-// TestClientsWithoutGzipShareACopy: however many read a file, and none is kept afterwards.
-func TestClientsWithoutGzipShareACopy(t *testing.T) {
+// TestUncompressedCopyIsShared: however many read a file, and none is kept afterwards.
+func TestUncompressedCopyIsShared(t *testing.T) {
 	var p plainFiles
 	want := bytes.Repeat([]byte("a module "), 50_000)
 	packed := rest.Gzip(want)

@@ -6,10 +6,10 @@ import (
 	"testing"
 )
 
-// TestNoClassHasTwoLooks: outside of media and container queries no rule says another value of
+// TestClassesAreStyledOnce: outside of media and container queries no rule says another value of
 // a property than a rule before it, on another page's behalf; it would win everywhere. What
 // several selectors share may be refined in the same sheet.
-func TestNoClassHasTwoLooks(t *testing.T) {
+func TestClassesAreStyledOnce(t *testing.T) {
 	rules := regexp.MustCompile(`([^{}]+)\{([^{}]*)\}`)
 	type saying struct {
 		value, sheet string

@@ -48,8 +48,8 @@ var statusValues = map[string][]string{
 	"s.ok ? 'good' : 'failed'": {"", "good", "failed"},
 }
 
-// spokenWords are the words of each language, by file.
-func spokenWords(t *testing.T) map[string]map[string]any {
+// languageTexts are the words of each language, by file.
+func languageTexts(t *testing.T) map[string]map[string]any {
 	t.Helper()
 	files, err := filepath.Glob("i18n/*.json")
 	if err != nil || len(files) < 10 {
@@ -107,8 +107,8 @@ func listed(t *testing.T, schema, property string) (values []string) {
 	return values
 }
 
-// TestEveryEventHasWords: in each language, on each page that shows a timeline.
-func TestEveryEventHasWords(t *testing.T) {
+// TestEventTextsExist: in each language, on each page that shows a timeline.
+func TestEventTextsExist(t *testing.T) {
 	var events []string
 	for _, m := range regexp.MustCompile(`EventType = "([a-z_]+)"`).FindAllStringSubmatch(string(read(t, "../../app/events.go")), -1) {
 		events = append(events, m[1])
@@ -119,7 +119,7 @@ func TestEveryEventHasWords(t *testing.T) {
 	for _, e := range app.LastEvents() {
 		events = append(events, string(e))
 	}
-	for name, words := range spokenWords(t) {
+	for name, words := range languageTexts(t) {
 		for _, event := range events {
 			if !said(words, "email.events."+event) {
 				t.Errorf("%s has no words for the event %s", name, event)
@@ -128,8 +128,8 @@ func TestEveryEventHasWords(t *testing.T) {
 	}
 }
 
-// TestValuesOfTheServerHaveWords: what a page makes a key of has a text in each language.
-func TestValuesOfTheServerHaveWords(t *testing.T) {
+// TestValueTextsExist: what a page makes a key of has a text in each language.
+func TestValueTextsExist(t *testing.T) {
 	keys := map[string]bool{}
 	for room, from := range valueWords {
 		for _, value := range listed(t, from[0], from[1]) {
@@ -159,7 +159,7 @@ func TestValuesOfTheServerHaveWords(t *testing.T) {
 			}
 		}
 	}
-	for name, words := range spokenWords(t) {
+	for name, words := range languageTexts(t) {
 		for key := range keys {
 			if !said(words, key) {
 				t.Errorf("%s has no words for %s", name, key)
@@ -168,9 +168,9 @@ func TestValuesOfTheServerHaveWords(t *testing.T) {
 	}
 }
 
-// TestFontStacksAreTheServers: the previews of a brand show the fonts that emails and hosted
+// TestFontStacksMatchServer: the previews of a brand show the fonts that emails and hosted
 // pages get.
-func TestFontStacksAreTheServers(t *testing.T) {
+func TestFontStacksMatchServer(t *testing.T) {
 	source := string(read(t, "brand-colors.js"))
 	for _, font := range brand.Fonts {
 		if quoted := regexp.MustCompile(`\b` + string(font) + `: (['"])` + regexp.QuoteMeta(font.Stack()) + `(['"]),`); !quoted.MatchString(source) {

@@ -20,9 +20,9 @@ var update = flag.Bool("update", false, "write what is embedded of the files her
 
 const englishFile = "i18n/en.json"
 
-// TestEnglishVerdictsAreTheServers: the room of verdicts in English is what the server says,
+// TestVerdictTextsMatchServer: the room of verdicts in English is what the server says,
 // so that translators have all of it before them.
-func TestEnglishVerdictsAreTheServers(t *testing.T) {
+func TestVerdictTextsMatchServer(t *testing.T) {
 	want := map[string]any{}
 	for _, v := range verdict.Templates() {
 		said := map[string]any{"text": v.Text}
@@ -81,8 +81,8 @@ func same(t *testing.T, a, b any) bool {
 	return bytes.Equal(x, y)
 }
 
-// TestPackedWordsAreTheWords: what is embedded of each language is its file in gzip.
-func TestPackedWordsAreTheWords(t *testing.T) {
+// TestCompressedTexts: what is embedded of each language is its file in gzip.
+func TestCompressedTexts(t *testing.T) {
 	languages, err := filepath.Glob("i18n/*.json")
 	if err != nil {
 		t.Fatal(err)
@@ -134,8 +134,8 @@ func keep(t *testing.T, name string, b []byte) {
 	}
 }
 
-// TestEachScreenHasItsPageOfTheManual: which is there, with the heading that it leads to.
-func TestEachScreenHasItsPageOfTheManual(t *testing.T) {
+// TestScreensLinkManual: which is there, with the heading that it leads to.
+func TestScreensLinkManual(t *testing.T) {
 	pages := regexp.MustCompile(`\['/[a-z/]*', '([a-z-]+)(?:#([a-z-]+))?'\]`).FindAllStringSubmatch(string(read(t, "help.js")), -1)
 	if len(pages) < 25 {
 		t.Fatalf("%d screens have a page", len(pages))
@@ -155,9 +155,9 @@ func TestEachScreenHasItsPageOfTheManual(t *testing.T) {
 	}
 }
 
-// TestEnglishFindingsAreTheServers: what the page of health says in English is what the
+// TestFindingTextsMatchServer: what the page of health says in English is what the
 // commands say, and all languages have every sentence with its parameters.
-func TestEnglishFindingsAreTheServers(t *testing.T) {
+func TestFindingTextsMatchServer(t *testing.T) {
 	type sentences struct{ What, Fix string }
 	rooms := map[string]map[string]json.RawMessage{}
 	languages, err := filepath.Glob("i18n/*.json")

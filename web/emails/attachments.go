@@ -146,7 +146,7 @@ func (r AttachmentRoutes) getAttachment(ctx context.Context, key *app.Key, in *a
 // the one before. One that is deleted meanwhile ends the connection: its length was
 // announced.
 func (r AttachmentRoutes) download(ctx context.Context, h *rest.Handler, x *rest.Exchange, d *mail.Download) (*downloadOutput, error) {
-	if d.Size > membudget.Small {
+	if d.Size > membudget.FreeBytes {
 		const copies = 2 // one from the database, one on its way
 		if err := x.ReserveFor(ctx, d.ID, copies*min(d.Size, mail.AttachmentPiece)); err != nil {
 			return nil, err

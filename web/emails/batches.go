@@ -16,7 +16,7 @@ import (
 
 type (
 	batchInput struct {
-		shapes.OnceHeader
+		shapes.IdempotencyHeader
 		Validation string `header:"x-batch-validation" doc:"strict (default): one invalid item refuses the batch; permissive: it is listed in errors and the others are sent"`
 
 		permissive bool
@@ -72,7 +72,7 @@ func (r Routes) sendBatch(ctx context.Context, key *app.Key, in *batchInput, req
 	}
 	result, err := r.Service.SendBatch(ctx, key, items, in.permissive, opts)
 	if err != nil {
-		rest.RefusedEmail(ctx, err)
+		rest.RecordRefusedEmail(ctx, err)
 		return nil, err
 	}
 	out := batchAnswer{Data: make([]shapes.CreatedEmail, len(result.IDs)), Errors: result.Errors}

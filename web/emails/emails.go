@@ -114,7 +114,7 @@ func (r Routes) Add(h *rest.Handler) {
 	r.addSchedules(h)
 }
 
-func (r Routes) sendEmail(ctx context.Context, key *app.Key, in *shapes.OnceHeader, request *SendEmailRequest) (*sendOutput, error) {
+func (r Routes) sendEmail(ctx context.Context, key *app.Key, in *shapes.IdempotencyHeader, request *SendEmailRequest) (*sendOutput, error) {
 	email := request.Input()
 	opts, err := in.Options(email)
 	if err != nil {
@@ -122,10 +122,10 @@ func (r Routes) sendEmail(ctx context.Context, key *app.Key, in *shapes.OnceHead
 	}
 	id, err := r.Service.SendEmail(ctx, key, email, opts)
 	if err != nil {
-		rest.RefusedEmail(ctx, err)
+		rest.RecordRefusedEmail(ctx, err)
 		return nil, err
 	}
-	rest.MadeEmail(ctx, id)
+	rest.RecordEmail(ctx, id)
 	return &sendOutput{shapes.CreatedEmail{ID: id}}, nil
 }
 
@@ -179,7 +179,7 @@ func (r Routes) getRaw(ctx context.Context, x *rest.Exchange, in *shapes.EmailPa
 		x.Answer(messageType, message)
 		return nil, nil
 	}
-	if len(message) > membudget.Small { // it stands in the answer twice
+	if len(message) > membudget.FreeBytes { // it stands in the answer twice
 		if err := x.ReserveFor(ctx, in.ID, 2*int64(len(message))); err != nil {
 			return nil, err
 		}

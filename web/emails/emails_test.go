@@ -10,7 +10,7 @@ import (
 	"mailer/web/shapes"
 )
 
-func TestAnErasedAddressShowsAsErased(t *testing.T) {
+func TestErasedAddress(t *testing.T) {
 	gone := app.Address{Local: app.Erased}
 	item := newEmailItem(&app.Email{Mail: app.Mail{From: gone, To: []app.Address{{Local: "eve", Domain: "example.org"}, gone}, Cc: []app.Address{gone}}})
 	if item.From != "[erased]" || len(item.To) != 2 || item.To[0] != "eve@example.org" || item.To[1] != "[erased]" || item.Cc[0] != "[erased]" {
@@ -33,7 +33,7 @@ func TestAbsentListsAreEmpty(t *testing.T) {
 	}
 }
 
-func TestAMediaTypeThatSmugglesAHeaderIsNone(t *testing.T) {
+func TestMediaTypeWithHeaderIsDropped(t *testing.T) {
 	for given, want := range map[string]string{"text/html": "text/html", "text/html\r\nX-Evil: 1": "application/octet-stream"} {
 		if got := mediaType(given); got != want {
 			t.Errorf("%q is sent as %q", given, got)
@@ -41,7 +41,7 @@ func TestAMediaTypeThatSmugglesAHeaderIsNone(t *testing.T) {
 	}
 }
 
-func TestARawMessageIsExactWhateverItsBytes(t *testing.T) {
+func TestRawMessageIsExact(t *testing.T) {
 	for message, want := range map[string]string{
 		"Subject: hi\r\n\r\nbad \xff byte\r\n": `{"object":"email_raw","id":"x","message":"Subject: hi\r\n\r\nbad \ufffd byte\r\n","raw_base64":"U3ViamVjdDogaGkNCg0KYmFkIP8gYnl0ZQ0K"}`,
 		"Subject: grüße\r\n":                   `{"object":"email_raw","id":"x","message":"Subject: grüße\r\n","raw":"Subject: grüße\r\n"}`,
@@ -56,7 +56,7 @@ func TestARawMessageIsExactWhateverItsBytes(t *testing.T) {
 	}
 }
 
-func TestAnEventSaysWhatItKnows(t *testing.T) {
+func TestEventDetail(t *testing.T) {
 	at := time.Date(2026, 8, 17, 12, 0, 0, 0, time.UTC)
 	for want, event := range map[string]app.Event{
 		`{"id":"x","type":"sent","created_at":"2026-08-17T12:00:00.000Z","recipient":"a@example.org","detail":{"message":"taken","reply_code":250,"stage":"dot"}}`: {

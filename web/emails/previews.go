@@ -55,7 +55,7 @@ func (r PreviewRoutes) Add(h *rest.Handler) {
 		OperationID: "show-preview", Method: http.MethodGet, Path: "/previews/{token}",
 		Summary: "Show what a mail says, by the signed address of a preview", Tags: shapes.EmailTags, Responses: responses,
 	}, func(ctx context.Context, x *rest.Exchange, in *showPreviewInput) (*rest.Written, error) {
-		var shown *mail.Shown
+		var shown *mail.PreviewContent
 		var err error
 		if rest.Framed(x.RequestHeader) {
 			shown, err = r.Service.ShowPreview(ctx, in.Token)
@@ -77,7 +77,7 @@ func (r PreviewRoutes) previewEmail(ctx context.Context, key *app.Key, in *shape
 	return &emailPreviewOutput{emailPreview{Object: "email_preview", ID: in.ID, MailFrame: shapes.NewMailFrame(r.BaseURL, p)}}, nil
 }
 
-func showPreview(x *rest.Exchange, shown *mail.Shown) {
+func showPreview(x *rest.Exchange, shown *mail.PreviewContent) {
 	if shown.HTML == "" {
 		writePreview(x, http.StatusOK, "text/plain; charset=utf-8", shown.Text, false)
 		return

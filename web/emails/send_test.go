@@ -43,7 +43,7 @@ func newSends() *sends {
 	s.handler = rest.New(rest.Config{Keys: anyKey{}, Log: log, Limits: rest.DefaultLimits(), Now: time.Now})
 	op := huma.Operation{OperationID: "send", Method: "POST", Path: "/emails"}
 	rest.RegisterBody(s.handler, rest.Route{Sending: true}, op,
-		func(_ context.Context, _ *app.Key, in *shapes.OnceHeader, request *SendEmailRequest) (_ *sendOutput, err error) {
+		func(_ context.Context, _ *app.Key, in *shapes.IdempotencyHeader, request *SendEmailRequest) (_ *sendOutput, err error) {
 			s.email = request.Input()
 			s.options, err = in.Options(s.email)
 			return &sendOutput{shapes.CreatedEmail{ID: anID}}, err

@@ -93,7 +93,7 @@ func (s *secure) serve(api *rest.Server, log *slog.Logger, ended chan<- error) {
 	s.stopRedirecting = func(context.Context) error { return nil }
 	if s.redirect != nil {
 		log.Info("listening for plain HTTP, which is redirected", "address", s.redirect.Addr().String())
-		small := rest.NewSmall(&s.certificates, log)
+		small := rest.NewSmallServer(&s.certificates, log)
 		go func() { ended <- small.Serve(s.redirect) }()
 		s.stopRedirecting = small.Shutdown
 	}

@@ -1,4 +1,4 @@
 package listen
 
 // Submission is where mail is taken by SMTP: addresses, each with how TLS is spoken there.
-func (d *Doors) Submission() [][2]string { return d.smtp.Ports() }
+func (l *Doors) Submission() [][2]string { return l.smtp.Ports() }

@@ -66,17 +66,17 @@ func (s sockets) listen(flag, address string) (net.Listener, error) {
 		return nil, fmt.Errorf("--%s: %w", flag, err)
 	}
 	var best *socket
-	most := 0
+	bestScore := 0
 	for i := range s {
-		fits := 0
+		score := 0
 		if s[i].name == flag {
-			fits += 2
+			score += 2
 		}
 		if same(s[i].listener.Addr(), at) {
-			fits += 2 - fits/2
+			score += 2 - score/2
 		}
-		if !s[i].taken && fits > most {
-			best, most = &s[i], fits
+		if !s[i].taken && score > bestScore {
+			best, bestScore = &s[i], score
 		}
 	}
 	if best == nil {

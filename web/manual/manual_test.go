@@ -66,14 +66,14 @@ func read(t *testing.T, name string) []byte {
 	return b
 }
 
-func TestAnUnknownMetricIsFound(t *testing.T) {
+func TestUnknownMetric(t *testing.T) {
 	known := series(answer(t))
 	if got := unknown(known, `rate(mailer_nothing_total{relay="x"}[5m]) > mailer_relay_up`); !slices.Equal(got, []string{"mailer_nothing_total"}) {
 		t.Errorf("%q", got)
 	}
 }
 
-func TestRulesOfAlertsNameWhatIsThere(t *testing.T) {
+func TestAlertRulesNameKnownMetrics(t *testing.T) {
 	var file struct {
 		Groups []struct {
 			Name  string
@@ -112,7 +112,7 @@ func TestRulesOfAlertsNameWhatIsThere(t *testing.T) {
 	}
 }
 
-func TestTheDashboardNamesWhatIsThere(t *testing.T) {
+func TestGrafanaDashboardNamesKnownMetrics(t *testing.T) {
 	var board struct {
 		UID, Title string
 		Panels     []struct {
@@ -153,7 +153,7 @@ func TestTheDashboardNamesWhatIsThere(t *testing.T) {
 	}
 }
 
-func TestTheManualTellsOfEveryMetric(t *testing.T) {
+func TestManualListsMetrics(t *testing.T) {
 	manual := string(read(t, "metrics.md"))
 	_, section, _ := strings.Cut(manual, "\n## All metrics\n")
 	section, _, _ = strings.Cut(section, "\n## ")
@@ -189,17 +189,17 @@ func promtool(t *testing.T, in string, args ...string) {
 	}
 }
 
-func TestPrometheusTakesTheRules(t *testing.T) { promtool(t, "", "check", "rules", "alerts.yml") }
+func TestPromtoolAcceptsRules(t *testing.T) { promtool(t, "", "check", "rules", "alerts.yml") }
 
 // What the library says of the process and of Go's runtime has no help, which promtool
 // does not like.
-func TestPrometheusTakesTheMetrics(t *testing.T) {
+func TestPromtoolAcceptsMetrics(t *testing.T) {
 	own, _, _ := strings.Cut(answer(t), "\ngo_")
 	promtool(t, own+"\n", "check", "metrics")
 }
 
-// TestServersThatShareADatabaseCountItsQueueOnce: each of them shows all of it.
-func TestServersThatShareADatabaseCountItsQueueOnce(t *testing.T) {
+// TestSharedQueueIsCountedOnce: each of them shows all of it.
+func TestSharedQueueIsCountedOnce(t *testing.T) {
 	once := regexp.MustCompile(`max by \([a-z, ]+\) \((deriv\()?mailer_queue_waiting`)
 	for _, name := range []string{"alerts.yml", "grafana.json"} {
 		text := string(read(t, name))

@@ -23,8 +23,8 @@ import (
 //go:embed pages.gz
 var packed []byte
 
-// handedOut are the media types of the files of this folder that are served.
-var handedOut = map[string]string{"manual.css": "text/css; charset=utf-8", "manual.js": "text/javascript; charset=utf-8", "alerts.yml": "application/yaml", "grafana.json": "application/json"}
+// sourceFiles are the media types of the files of this folder that are served.
+var sourceFiles = map[string]string{"manual.css": "text/css; charset=utf-8", "manual.js": "text/javascript; charset=utf-8", "alerts.yml": "application/yaml", "grafana.json": "application/json"}
 
 // prefix is where the manual stands.
 const prefix = "/manual"
@@ -93,7 +93,7 @@ func (s *site) prepare() {
 		s.sections = append(s.sections, sectionsOf(p, string(files[p.Page+".html"]))...)
 		s.replies["/"+p.Page] = newReply(htmlType, s.document(p.Page, p.Title, article(files[p.Page+".html"])+s.turns(i)))
 	}
-	for name, kind := range handedOut {
+	for name, kind := range sourceFiles {
 		s.replies["/"+name] = newReply(kind, files[name])
 	}
 }
@@ -116,7 +116,7 @@ func (s *site) serve(x *rest.Exchange, r *http.Request, below string) {
 	}
 	a, ok := s.replies[strings.TrimSuffix(below, "/")]
 	if !ok {
-		s.serveNothing(x, r)
+		s.serveNotFound(x, r)
 		return
 	}
 	head.Set("Content-Type", a.kind)
@@ -131,8 +131,8 @@ func (s *site) serve(x *rest.Exchange, r *http.Request, below string) {
 	http.ServeContent(x, r, "", time.Time{}, bytes.NewReader(b))
 }
 
-// serveNothing answers where the manual has no page.
-func (s *site) serveNothing(x *rest.Exchange, r *http.Request) {
+// serveNotFound answers where the manual has no page.
+func (s *site) serveNotFound(x *rest.Exchange, r *http.Request) {
 	x.Header().Set("Content-Type", htmlType)
 	x.WriteHeader(http.StatusNotFound)
 	if r.Method != http.MethodHead {

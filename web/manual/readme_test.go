@@ -34,7 +34,7 @@ func unproven(readme, page string) (out []string, rows int) {
 	return out, rows
 }
 
-func TestFiguresOfTheREADMEStandInTheManual(t *testing.T) {
+func TestREADMEFiguresAreInManual(t *testing.T) {
 	readme, page := string(read(t, "../../README.md")), string(read(t, "figures.md"))+string(read(t, "figures-faults.md"))
 	got, rows := unproven(readme, page)
 	for _, row := range got {
@@ -48,7 +48,7 @@ func TestFiguresOfTheREADMEStandInTheManual(t *testing.T) {
 	}
 }
 
-func TestTheREADMEIsShort(t *testing.T) {
+func TestREADMEIsShort(t *testing.T) {
 	if n := strings.Count(string(read(t, "../../README.md")), "\n"); n > maxREADME {
 		t.Errorf("%d lines", n)
 	}
@@ -57,7 +57,7 @@ func TestTheREADMEIsShort(t *testing.T) {
 // maxPicture is how many bytes a picture may have.
 const maxPicture = 60_000
 
-func TestPicturesOfTheREADMEAreSmall(t *testing.T) {
+func TestREADMEPicturesAreSmall(t *testing.T) {
 	readme := string(read(t, "../../README.md"))
 	pictures, err := filepath.Glob("pictures/*")
 	if err != nil || len(pictures) == 0 {

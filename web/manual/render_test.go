@@ -139,9 +139,9 @@ func (m markdown) render(t *testing.T) []byte {
 	return b.Bytes()
 }
 
-// TestThePagesAreWhatTheMarkdownSays holds what is embedded against the Markdown, and
+// TestPagesAreCurrent holds what is embedded against the Markdown, and
 // against the files that are handed out.
-func TestThePagesAreWhatTheMarkdownSays(t *testing.T) {
+func TestPagesAreCurrent(t *testing.T) {
 	all := readPages(t)
 	about, groups, group := map[string]string{}, map[string]string{}, ""
 	for _, n := range nodes[ast.Node](all[0]) {
@@ -168,7 +168,7 @@ func TestThePagesAreWhatTheMarkdownSays(t *testing.T) {
 	for _, m := range all {
 		want = append(want, apptest.File{Name: m.name + ".html", Content: m.render(t)})
 	}
-	for _, name := range slices.Sorted(maps.Keys(handedOut)) {
+	for _, name := range slices.Sorted(maps.Keys(sourceFiles)) {
 		want = append(want, apptest.File{Name: name, Content: read(t, name)})
 	}
 	if *update {
@@ -224,7 +224,7 @@ func faults(m markdown, ids map[string][]string) (out []string) {
 	return out
 }
 
-func TestLinksOfTheManualLeadSomewhere(t *testing.T) {
+func TestManualLinks(t *testing.T) {
 	all := readPages(t)
 	ids := map[string][]string{}
 	for _, m := range all {
@@ -259,7 +259,7 @@ func countWords(text string) (n int) {
 	return n
 }
 
-func TestNoPageOfTheManualIsLong(t *testing.T) {
+func TestManualPagesAreShort(t *testing.T) {
 	for _, m := range readPages(t) {
 		if n := countWords(string(m.source)); n > maxWords {
 			t.Errorf("%s.md has %d words, more than %d: split it by subject", m.name, n, maxWords)
@@ -293,7 +293,7 @@ func strays(readme markdown, ids map[string][]string) (out []string) {
 	return out
 }
 
-func TestLinksOfTheREADMELeadSomewhere(t *testing.T) {
+func TestREADMELinks(t *testing.T) {
 	ids := map[string][]string{}
 	for _, m := range readPages(t) {
 		ids[m.name] = m.ids()
@@ -326,9 +326,9 @@ func clashes(blocks []block) (out []string) {
 	return out
 }
 
-// TestAFileInTheManualHasOneWording: what is to be copied into a file is the same wherever
+// TestManualFilesAreConsistent: what is to be copied into a file is the same wherever
 // it stands.
-func TestAFileInTheManualHasOneWording(t *testing.T) {
+func TestManualFilesAreConsistent(t *testing.T) {
 	var files []block
 	for _, m := range append(readPages(t), parse("../../README", read(t, "../../README.md"))) {
 		for _, b := range nodes[*ast.FencedCodeBlock](m) {

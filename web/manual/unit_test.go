@@ -8,13 +8,13 @@ import (
 	"testing"
 )
 
-// ownLines begin what a unit made by hand may say in another way than the package's:
+// packageLines begin what a unit made by hand may say in another way than the package's:
 // where its settings and its relay stand, and whose it is.
-var ownLines = []string{"ExecStart=", "LoadCredential=", "Environment=", "DynamicUser=", "  --"}
+var packageLines = []string{"ExecStart=", "LoadCredential=", "Environment=", "DynamicUser=", "  --"}
 
-// strangeLines are those of the units of services which a page shows whole that the package's
+// unexpectedLines are those of the units of services which a page shows whole that the package's
 // unit lacks. shown is how many units there are.
-func strangeLines(page, unit string) (strange []string, shown int) {
+func unexpectedLines(page, unit string) (strange []string, shown int) {
 	known := strings.Split(unit, "\n")
 	for _, block := range regexp.MustCompile("(?ms)^```ini\n(.*?)^```$").FindAllStringSubmatch(page, -1) {
 		if !strings.Contains(block[1], "\nExecStart=") {
@@ -22,7 +22,7 @@ func strangeLines(page, unit string) (strange []string, shown int) {
 		}
 		shown++
 		for _, line := range strings.Split(block[1], "\n") {
-			own := slices.ContainsFunc(ownLines, func(begin string) bool { return strings.HasPrefix(line, begin) })
+			own := slices.ContainsFunc(packageLines, func(begin string) bool { return strings.HasPrefix(line, begin) })
 			if !own && !slices.Contains(known, line) {
 				strange = append(strange, line)
 			}
@@ -32,7 +32,7 @@ func strangeLines(page, unit string) (strange []string, shown int) {
 }
 
 // The Debian package has its unit from here (.ci/release), but for where the program lies.
-func TestAServiceByHandIsThatOfThePackage(t *testing.T) {
+func TestManualUnitMatchesPackage(t *testing.T) {
 	unit := string(read(t, "mailer.service"))
 	if !strings.Contains(unit, "\nExecStart=/usr/local/bin/mailer serve --db /var/lib/mailer/mailer.db\n") {
 		t.Error(".ci/release puts /usr/bin/ in the place of /usr/local/bin/, and the package's scripts know the database")
@@ -43,7 +43,7 @@ func TestAServiceByHandIsThatOfThePackage(t *testing.T) {
 	}
 	all := 0
 	for _, name := range append(names, "../../README.md") {
-		strange, shown := strangeLines(string(read(t, name)), unit)
+		strange, shown := unexpectedLines(string(read(t, name)), unit)
 		if all += shown; len(strange) > 0 {
 			t.Errorf("%s has %q, which mailer.service has not", name, strange)
 		}
@@ -51,7 +51,7 @@ func TestAServiceByHandIsThatOfThePackage(t *testing.T) {
 	if all == 0 {
 		t.Error("no page shows the service")
 	}
-	if strange, _ := strangeLines("```ini\n[Service]\nExecStart=/x\nRestart=never\n```\n", unit); !slices.Equal(strange, []string{"Restart=never"}) {
+	if strange, _ := unexpectedLines("```ini\n[Service]\nExecStart=/x\nRestart=never\n```\n", unit); !slices.Equal(strange, []string{"Restart=never"}) {
 		t.Errorf("of a unit that restarts never it finds %q", strange)
 	}
 }

@@ -9,11 +9,11 @@ import (
 // What the tests of all routes look at: they import web, which imports this
 // package.
 var (
-	Tools       = tools
-	NotTools    = notTools
-	Object      = object
-	Inlined     = inlined
-	KeyCreation = keyCreation
+	Tools              = tools
+	ExcludedOperations = excludedOperations
+	Object             = object
+	Inlined            = inlined
+	KeyCreation        = keyCreation
 
 	DefaultTools    = defaultTools
 	HiddenArguments = hiddenArguments

@@ -7,7 +7,7 @@ import (
 	"mailer/web/mcp"
 )
 
-func TestMCPNoToolAnswersWithALinkThatLetsSomebodyIn(t *testing.T) {
+func TestNoToolAnswersSignInLink(t *testing.T) {
 	found := 0
 	for _, tool := range mcp.Tools(handler()) {
 		if name := tool.Name(); name == "create_invitation" || name == "add_member" {

@@ -117,7 +117,7 @@ func (m *server) serve(ctx context.Context, x *rest.Exchange, in *input) (*outpu
 	if err := checkChosen(in.Tools, protocol.groups); err != nil {
 		return nil, err
 	}
-	rest.MendSurrogates(x.Body)
+	rest.ReplaceLoneSurrogates(x.Body)
 	left, arguments, err := takeArguments(x.Body)
 	if err != nil {
 		return nil, err

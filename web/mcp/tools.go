@@ -13,10 +13,10 @@ import (
 	"mailer/web/rest"
 )
 
-// notTools are the operations that need a key and are no tools all the same, and
+// excludedOperations are the operations that need a key and are no tools all the same, and
 // why. Those that need none are for probes, browsers and providers, those that need a
 // session for people.
-var notTools = map[string]string{
+var excludedOperations = map[string]string{
 	"call-mcp":                "is what tools are called through",
 	"listen":                  "answers without end",
 	"create-contact-import":   "takes a file in a form; put_contacts takes the same rows",
@@ -79,7 +79,7 @@ func tools(h *rest.Handler) []*tool {
 	operations := described.Operations()
 	for _, id := range slices.Sorted(maps.Keys(operations)) {
 		o := operations[id]
-		if o.Route.Public || o.Route.Person || o.Route.Operator || notTools[id] != "" {
+		if o.Route.Public || o.Route.Person || o.Route.Operator || excludedOperations[id] != "" {
 			continue
 		}
 		t := newTool(described, &rest.Operation{Operation: o.Operation, Route: o.Route})

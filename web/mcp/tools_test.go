@@ -31,8 +31,8 @@ func document(h http.Handler) []byte {
 	return w.Body.Bytes()
 }
 
-// TestMCPEveryOperationIsAToolOrLeftOutWithAReason reads the document.
-func TestMCPEveryOperationIsAToolOrLeftOutWithAReason(t *testing.T) {
+// TestEveryOperationIsToolOrExcluded reads the document.
+func TestEveryOperationIsToolOrExcluded(t *testing.T) {
 	h := handler()
 	var doc struct {
 		Paths map[string]map[string]struct {
@@ -55,13 +55,13 @@ func TestMCPEveryOperationIsAToolOrLeftOutWithAReason(t *testing.T) {
 	for path, item := range doc.Paths {
 		for method, op := range item {
 			seen[op.OperationID] = true
-			_, left := mcp.NotTools[op.OperationID]
+			_, left := mcp.ExcludedOperations[op.OperationID]
 			if left = left || len(op.Security) == 0 || op.Security[0]["bearer"] == nil; tools[strings.ReplaceAll(op.OperationID, "-", "_")] == left {
 				t.Errorf("%s %s (%s): a tool %v, left out %v", method, path, op.OperationID, !left, left)
 			}
 		}
 	}
-	for id, reason := range mcp.NotTools {
+	for id, reason := range mcp.ExcludedOperations {
 		if !seen[id] || reason == "" {
 			t.Errorf("%s is left out (%q), and no operation", id, reason)
 		}
@@ -78,9 +78,9 @@ func TestMCPEveryOperationIsAToolOrLeftOutWithAReason(t *testing.T) {
 var verbs = []string{"hold", "release", "retry", "drop", "requeue", "add", "cancel", "pause", "resume", "unschedule", "create", "delete", "duplicate", "get", "list", "publish", "put", "remove", "replay", "plan", "preview", "render", "restore", "rename", "reschedule",
 	"resend", "rotate", "send", "set", "share", "test", "update", "verify"}
 
-// TestMCPArgumentsDoNotCollide: a parameter that hid a member of the body would
+// TestArgumentsDoNotCollide: a parameter that hid a member of the body would
 // make that member unreachable.
-func TestMCPArgumentsDoNotCollide(t *testing.T) {
+func TestArgumentsDoNotCollide(t *testing.T) {
 	h := handler()
 	hidden := map[string]bool{}
 	for _, tool := range mcp.Tools(h) {
@@ -123,8 +123,8 @@ func argumentNames(h *rest.Handler, o *rest.Operation, list string) (names []str
 	return names
 }
 
-// TestMCPDefaultListNamesTools: a tool that was renamed would be missing in the list.
-func TestMCPDefaultListNamesTools(t *testing.T) {
+// TestDefaultListNamesTools: a tool that was renamed would be missing in the list.
+func TestDefaultListNamesTools(t *testing.T) {
 	names := map[string]bool{}
 	for _, tool := range mcp.Tools(handler()) {
 		names[tool.Name()] = true
@@ -136,9 +136,9 @@ func TestMCPDefaultListNamesTools(t *testing.T) {
 	}
 }
 
-// TestMCPNoSchemaOfAToolHoldsASecret finds members that sound like secrets
+// TestSchemasHoldNoSecret finds members that sound like secrets
 // anywhere in what tools may answer.
-func TestMCPNoSchemaOfAToolHoldsASecret(t *testing.T) {
+func TestSchemasHoldNoSecret(t *testing.T) {
 	h := handler()
 	suspicious := regexp.MustCompile(`(?i)secret|token|password|private|credential`)
 	for _, tool := range mcp.Tools(h) {

@@ -56,7 +56,7 @@ func (r BackupRoutes) Add(h *rest.Handler) {
 }
 
 func (r BackupRoutes) list(_ context.Context, _ *app.Key, _ *struct{}) (*backupListOutput, error) {
-	folder, err := r.Service.Folder()
+	folder, err := r.Service.Directory()
 	if err != nil {
 		return nil, err
 	}

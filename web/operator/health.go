@@ -157,6 +157,6 @@ func newServerStatus(st *health.Status) serverStatus {
 		Database: statusDatabase{Bytes: st.Database.Bytes, WALBytes: st.Database.WALBytes, DiskFree: st.Database.DiskFree},
 		Backup:   statusBackup(st.Backup), Version: st.Version,
 		Certificates: converted(st.Certificates, func(c health.Certificate) statusCertificate { return statusCertificate(c) }),
-		Servers:      converted(st.Servers, func(n health.Sharer) statusServer { return statusServer(n) }),
+		Servers:      converted(st.Servers, func(n health.Node) statusServer { return statusServer(n) }),
 	}
 }

@@ -189,7 +189,7 @@ func (b *QueueFilter) filter(key *app.Key) (queue.Filter, error) {
 		return f, err
 	}
 	f.All = b.All && f.Team == "" // else the team is what is meant
-	return f, f.Within(b.All)
+	return f, f.RequireTeamCriteria(b.All)
 }
 
 // read is what the body says, of the key's team alone, if it has one.

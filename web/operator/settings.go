@@ -84,7 +84,7 @@ type (
 
 // SettingsRoutes are the routes of settings and of the room that the data takes.
 type SettingsRoutes struct {
-	Disk     *retention.DiskLooks
+	Disk     *retention.DiskReports
 	Settings []health.Setting // as the server was started
 	Changes  *settings.Service
 }
@@ -117,7 +117,7 @@ func (r SettingsRoutes) change(ctx context.Context, key *app.Key, _ *struct{}, b
 }
 
 func (r SettingsRoutes) disk(ctx context.Context, _ *app.Key, _ *struct{}) (*diskOutput, error) {
-	d, err := r.Disk.Look(ctx)
+	d, err := r.Disk.Report(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -129,7 +129,7 @@ func (r SettingsRoutes) disk(ctx context.Context, _ *app.Key, _ *struct{}) (*dis
 }
 
 func newDiskTeam(t retention.DiskTeam) diskTeam {
-	return diskTeam{ID: t.ID, Team: t.Team, Emails: t.Emails, Bytes: t.Bytes, KeepContent: retention.FormatKept(t.Kept.Content),
-		KeepEmails: retention.FormatKept(t.Kept.Emails), KeepBroadcasts: retention.FormatKept(t.Kept.Broadcasts),
+	return diskTeam{ID: t.ID, Team: t.Team, Emails: t.Emails, Bytes: t.Bytes, KeepContent: retention.FormatRetention(t.Kept.Content),
+		KeepEmails: retention.FormatRetention(t.Kept.Emails), KeepBroadcasts: retention.FormatRetention(t.Kept.Broadcasts),
 		Old: diskOld{Contents: t.OldContents, Emails: t.OldEmails, Bytes: t.OldBytes}}
 }

@@ -109,14 +109,14 @@ func (r TeamRoutes) list(ctx context.Context, _ *app.Key, in *rest.PageParams) (
 	if err != nil {
 		return nil, err
 	}
-	rows, more, err := r.Service.Standings(ctx, page)
+	rows, more, err := r.Service.ListTeamDetails(ctx, page)
 	if err != nil {
 		return nil, err
 	}
 	return rest.NewList(rows, more, newTeamStanding), nil
 }
 
-func newTeamStanding(t *teams.Standing) TeamStanding {
+func newTeamStanding(t *teams.Details) TeamStanding {
 	out := TeamStanding{ID: t.ID, Name: t.Name, CreatedAt: app.FormatTime(t.CreatedAt), Plan: t.Plan.Name, Overage: t.Plan.Overage}
 	if !t.Plan.Daily() {
 		n := t.Plan.Included()
@@ -128,7 +128,7 @@ func newTeamStanding(t *teams.Standing) TeamStanding {
 	return out
 }
 
-func teamOf(t teams.Standing, err error) (*teamOutput, error) {
+func teamOf(t teams.Details, err error) (*teamOutput, error) {
 	if err != nil {
 		return nil, err
 	}
@@ -140,11 +140,11 @@ func (r TeamRoutes) create(ctx context.Context, _ *app.Key, _ *struct{}, b *crea
 	if err != nil {
 		return nil, err
 	}
-	return teamOf(r.Service.Standing(ctx, team.ID))
+	return teamOf(r.Service.TeamDetails(ctx, team.ID))
 }
 
 func (r TeamRoutes) get(ctx context.Context, _ *app.Key, in *TeamPath) (*teamOutput, error) {
-	return teamOf(r.Service.Standing(ctx, in.ID))
+	return teamOf(r.Service.TeamDetails(ctx, in.ID))
 }
 
 func (r TeamRoutes) update(ctx context.Context, _ *app.Key, in *TeamPath, b *changeTeamRequest) (*teamOutput, error) {

@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// TestDatesAreWrittenAsReadersDo: in each language a day, its month and the hour, and no
+// TestDates: in each language a day, its month and the hour, and no
 // parts of a layout that are left over.
-func TestDatesAreWrittenAsReadersDo(t *testing.T) {
+func TestDates(t *testing.T) {
 	at := time.Date(2026, time.November, 9, 21, 38, 5, 0, time.UTC)
 	seen := map[string]bool{}
 	for _, text := range pageTexts() {

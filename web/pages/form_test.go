@@ -33,7 +33,7 @@ func TestFormChoices(t *testing.T) {
 	}
 }
 
-func TestTeamsHaveAMark(t *testing.T) {
+func TestTeamMark(t *testing.T) {
 	for team, want := range map[string]string{"acme": "A", "«élan»": "É", "木村": "木", "7up": "7", "": "", "★": ""} {
 		if got := mark(team); got != want {
 			t.Errorf("%q: %q, want %q", team, got, want)

@@ -31,7 +31,7 @@ func registerLogos(h *rest.Handler, service *teams.Brands) {
 		{OperationID: "head-logo-file", Method: http.MethodHead, Summary: "Check the file of an uploaded logo"},
 	} {
 		op.Path, op.Tags = brand.LogoPath+"{name}", []string{"Hosted pages"}
-		added := rest.RegisterRaw(h, rest.Route{Public: true, Quiet: true, AnyName: true}, op, func(ctx context.Context, x *rest.Exchange, in *logoInput) (*rest.Written, error) {
+		added := rest.RegisterRaw(h, rest.Route{Public: true, Quiet: true, AnyHost: true}, op, func(ctx context.Context, x *rest.Exchange, in *logoInput) (*rest.Written, error) {
 			return &rest.Written{Body: func() { writeLogo(ctx, h, service, x, in.Name) }}, nil
 		})
 		file := &huma.Schema{Type: huma.TypeString, Format: "binary"}
@@ -82,7 +82,7 @@ func readLogo(ctx context.Context, service *teams.Brands, x *rest.Exchange, name
 	if !strings.HasSuffix(file.Path(), "/"+name) {
 		return file, nil, app.NotFound("logo")
 	}
-	if file.Size > membudget.Small {
+	if file.Size > membudget.FreeBytes {
 		const copies = 2 // one from the database, one on its way
 		if err := x.ReserveFor(ctx, file.ID, copies*file.Size); err != nil {
 			return file, nil, err

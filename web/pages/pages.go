@@ -120,7 +120,7 @@ func Register(h *rest.Handler, service *audience.Pages, opens *mail.Service, sha
 // before the handler go the same way. One with a form says what its token must be for:
 // the form of a foreign one is not read.
 func (p *pages) add(method, path, id, summary string, build pageBuilder, form string) {
-	rt := rest.Route{Public: true, AnyName: !strings.HasPrefix(path, "/shared/"), Refuse: p.refuse}
+	rt := rest.Route{Public: true, AnyHost: !strings.HasPrefix(path, "/shared/"), Refuse: p.refuse}
 	if form != "" {
 		rt.Body, rt.MaxBody = true, maxForm
 		rt.Precheck = func(_ context.Context, _ *rest.Exchange, param func(string) string) error {
@@ -136,7 +136,7 @@ func (p *pages) add(method, path, id, summary string, build pageBuilder, form st
 		page, err := build(ctx, x, in, t)
 		if err != nil {
 			page = errorPage(p.h.ErrorFor(x, err), t)
-			if !rt.AnyName && page.status == http.StatusNotFound {
+			if !rt.AnyHost && page.status == http.StatusNotFound {
 				page = sharedGone(t)
 			}
 		}
@@ -262,7 +262,7 @@ func formChoices(body []byte) (map[string]app.Subscription, error) {
 
 func newPage(v *audience.PageView, title string) *hostedPage {
 	team := legible(v.Team)
-	return &hostedPage{status: http.StatusOK, Title: title, Team: team, Mark: mark(team), Look: lookOf(&v.Brand)}
+	return &hostedPage{status: http.StatusOK, Title: title, Team: team, Mark: mark(team), Look: themeOf(&v.Brand)}
 }
 
 func askPage(v *audience.PageView, t *pageText) *hostedPage {

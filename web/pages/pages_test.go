@@ -18,8 +18,8 @@ import (
 	"mailer/web/rest"
 )
 
-// TestTroubleIsAPageThatSaysNothingOfIt adds pages that fail.
-func TestTroubleIsAPageThatSaysNothingOfIt(t *testing.T) {
+// TestErrorPageHidesCause adds pages that fail.
+func TestErrorPageHidesCause(t *testing.T) {
 	var log bytes.Buffer
 	var fail func() error
 	h := rest.New(rest.Config{Log: slog.New(slog.NewTextHandler(&log, nil)), Limits: rest.DefaultLimits(), Now: time.Now})
@@ -90,7 +90,7 @@ func shown(t *testing.T, page *hostedPage) map[string][]*html.Node {
 	return elements
 }
 
-func TestHostileNamesAreOnlyText(t *testing.T) {
+func TestHostileNamesAreEscaped(t *testing.T) {
 	const script = `"><script>alert(1)</script><b onclick=x>{team}{topic}{{.}}'`
 	topics := []app.ContactTopic{
 		{Topic: app.Topic{ID: "a", Name: "Topic " + script, Description: "About " + script}, Subscription: app.OptIn},

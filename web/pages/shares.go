@@ -89,7 +89,7 @@ func writeShared(x *rest.Exchange, email *app.Email, images bool) {
 	if images {
 		policy = strings.Replace(policy, "img-src data:", "img-src data: https: http:", 1)
 	}
-	head, body := x.Header(), htmltext.Quiet(email.HTML)
+	head, body := x.Header(), htmltext.DisableLinkElements(email.HTML)
 	head.Set("Content-Type", "text/html; charset=utf-8")
 	if body == "" {
 		body = email.Text

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-func TestTextsAreCompleteInEveryLanguage(t *testing.T) {
+func TestTextsAreComplete(t *testing.T) {
 	names := regexp.MustCompile(`\{[a-z]*\}`)
 	texts := pageTexts()
 	first := reflect.ValueOf(texts[0]).Elem()

@@ -55,7 +55,7 @@ func registerTracking(h *rest.Handler, service *mail.Service, p *pages) {
 func (t *trackedMail) add(path, id, what string, answer func(context.Context, *rest.Exchange, string, *tracking.Visitor), responses map[string]*huma.Response) {
 	item := func(method, id, summary string) {
 		op := huma.Operation{OperationID: id, Method: method, Path: path, Summary: summary, Tags: []string{"Tracking"}}
-		added := rest.RegisterRaw(t.h, rest.Route{Public: true, Quiet: true, AnyName: true}, op, func(ctx context.Context, x *rest.Exchange, in *trackingInput) (*rest.Written, error) {
+		added := rest.RegisterRaw(t.h, rest.Route{Public: true, Quiet: true, AnyHost: true}, op, func(ctx context.Context, x *rest.Exchange, in *trackingInput) (*rest.Written, error) {
 			return &rest.Written{Body: func() {
 				var by *tracking.Visitor
 				if method == http.MethodGet {

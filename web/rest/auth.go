@@ -36,7 +36,7 @@ func (h *Handler) authorize(x *Exchange, r *http.Request, rt *Route) error {
 
 // entitled is nil where a key may use a route.
 func (h *Handler) entitled(key *app.Key, rt *Route) error {
-	if err := h.mayPerson(key, rt); err != nil {
+	if err := h.checkSession(key, rt); err != nil {
 		return err
 	}
 	if key.Permission != app.FullAccess && !rt.Sending {
@@ -59,7 +59,7 @@ func (h *Handler) identify(x *Exchange, r *http.Request, rt *Route) error {
 	if err := h.rate.take(x.Header(), key); err != nil {
 		return err
 	}
-	return h.mayFrom(key, x, r)
+	return h.checkAddress(key, x, r)
 }
 
 // caller returns the key of a request, or who is signed in where it has no Authorization.
@@ -101,11 +101,11 @@ func (h *Handler) standing(ctx context.Context, x *Exchange, rt *Route) error {
 	return h.entitled(key, &begun)
 }
 
-// mayFrom refuses a key that is used from an address that is none of its own. What
+// checkAddress refuses a key that is used from an address that is none of its own. What
 // X-Forwarded-For says counts behind a proxy that the operator named, and nowhere else:
 // whoever reaches this port from the machine itself could write anything there. It does
 // not say what would be allowed. Errors: CodeForbidden.
-func (h *Handler) mayFrom(key *app.Key, x *Exchange, r *http.Request) error {
+func (h *Handler) checkAddress(key *app.Key, x *Exchange, r *http.Request) error {
 	if len(key.AllowedIPs) == 0 {
 		return nil
 	}
@@ -116,11 +116,11 @@ func (h *Handler) mayFrom(key *app.Key, x *Exchange, r *http.Request) error {
 	if proxies(key.AllowedIPs).has(from) {
 		return nil
 	}
-	return notFromHere()
+	return addressNotAllowed()
 }
 
-// notFromHere refuses a key that is used from an address which is none of its own.
-func notFromHere() *app.Error {
+// addressNotAllowed refuses a key that is used from an address which is none of its own.
+func addressNotAllowed() *app.Error {
 	return app.Errorf(app.CodeForbidden, "This API key may not be used from the address that the request came from")
 }
 
@@ -129,9 +129,9 @@ func (x *Exchange) actor() app.Actor {
 	a := app.Actor{Type: app.ActorServer, Name: "anybody"}
 	switch {
 	case x.Key != nil && x.Key.Session != nil:
-		a = app.Actor{Type: app.ActorPerson, Name: x.Key.ID, Called: x.Key.Session.Name}
+		a = app.Actor{Type: app.ActorPerson, Name: x.Key.ID, Label: x.Key.Session.Name}
 	case x.Key != nil:
-		a = app.Actor{Type: app.ActorKey, Name: x.Key.ID, Called: x.Key.Name}
+		a = app.Actor{Type: app.ActorKey, Name: x.Key.ID, Label: x.Key.Name}
 	}
 	if x.from.IsValid() {
 		a.Address = x.from.String()

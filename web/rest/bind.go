@@ -121,10 +121,10 @@ func (p *inputPlan) document(registry huma.Registry, op *huma.Operation) {
 	for i := range p.params {
 		one := &p.params[i]
 		schema := huma.SchemaFromField(registry, p.of.FieldByIndex(one.field), "")
-		said := &huma.Param{Name: one.name, In: one.in, Description: schema.Description, Required: one.in == inPath, Schema: schema}
+		response := &huma.Param{Name: one.name, In: one.in, Description: schema.Description, Required: one.in == inPath, Schema: schema}
 		if one.in == inQuery {
-			said.Explode = new(bool) // lists have commas
+			response.Explode = new(bool) // lists have commas
 		}
-		op.Parameters = append(op.Parameters, said)
+		op.Parameters = append(op.Parameters, response)
 	}
 }

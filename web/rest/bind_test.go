@@ -26,7 +26,7 @@ type (
 	}
 )
 
-func TestParametersAreBoundByPlaceAndKind(t *testing.T) {
+func TestBindParameters(t *testing.T) {
 	part, standard := boundPart{ID: "a/b"}, "UTC"
 	for name, tt := range map[string]struct {
 		query string
@@ -57,8 +57,8 @@ func TestParametersAreBoundByPlaceAndKind(t *testing.T) {
 	}
 }
 
-// TestWhatCannotBeBoundIsNotTaken: it would stay empty without a word.
-func TestWhatCannotBeBoundIsNotTaken(t *testing.T) {
+// TestUnsupportedInputsPanic: it would stay empty without a word.
+func TestUnsupportedInputsPanic(t *testing.T) {
 	wantPanic := func(name string, f func()) {
 		defer func() {
 			if recover() == nil {
@@ -105,7 +105,7 @@ type (
 	}
 )
 
-func TestOutputsBecomeAnswers(t *testing.T) {
+func TestOutputs(t *testing.T) {
 	made := &writtenJSON{Status: 201, Mark: "m"}
 	made.Body.A = "<é>"
 	for name, tt := range map[string]struct {
@@ -122,7 +122,7 @@ func TestOutputsBecomeAnswers(t *testing.T) {
 		"none at all":          {nil, 204, "", ""},
 	} {
 		w := httptest.NewRecorder()
-		x := &Exchange{ResponseWriter: w, answer: &answer{all: newAnswers(defaultAnswerLimits())}}
+		x := &Exchange{ResponseWriter: w, answer: &answer{all: newAnswerBudget(defaultAnswerLimits())}}
 		of := reflect.TypeFor[writtenJSON]()
 		if tt.output != nil {
 			of = reflect.TypeOf(tt.output).Elem()
@@ -139,9 +139,9 @@ func TestOutputsBecomeAnswers(t *testing.T) {
 	}
 }
 
-// TestAnAnswerThatCannotBeWrittenIsBrokenOff: what is out of it looks whole otherwise.
-func TestAnAnswerThatCannotBeWrittenIsBrokenOff(t *testing.T) {
-	b := newCoreBench(t)
+// TestUnencodableAnswerIsAborted: what is out of it looks whole otherwise.
+func TestUnencodableAnswerIsAborted(t *testing.T) {
+	b := newFixture(t)
 	RegisterPublic(b.handler, Route{}, huma.Operation{OperationID: "unwritable", Method: "GET", Path: "/unwritable"},
 		func(context.Context, *struct{}) (*struct{ Body unwritable }, error) {
 			return &struct{ Body unwritable }{}, nil

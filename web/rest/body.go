@@ -19,8 +19,8 @@ const (
 	// firstStep is how much room a body gets before any of it is here, in bytes; most
 	// need no more.
 	firstStep = 16 << 10
-	// turnFrom is from which size on the bodies of a team take turns, in bytes.
-	turnFrom = 256 << 10
+	// slotFrom is from which size on the bodies of a team take turns, in bytes.
+	slotFrom = 256 << 10
 )
 
 // budget bounds the memory of all bodies together. Small bodies have a lane of their
@@ -36,17 +36,17 @@ type budget struct {
 	used  sync.Pool // of *[]byte: small bodies that were let go
 }
 
-func newBudget(l Limits, log *slog.Logger) *budget {
+func newBodyBudget(l Limits, log *slog.Logger) *budget {
 	largest := 2 * l.Body // as a body counts
 	// Beside the largest body there is room for those that take no turns.
 	share := min(largest+largest/5, l.LargeBudget/2)
 	return &budget{
 		Limits:   l,
-		small:    newLane("small bodies", l.SmallBudget, l.SmallBudget/2, l.SmallWait, log),
-		large:    newLane("large bodies", l.LargeBudget, share, l.LargeWait, log),
-		public:   newLane("public bodies", l.PublicBudget, l.PublicBudget/2, l.SmallWait, log),
-		unproven: newLane("unproven bodies", l.PublicBudget, l.PublicBudget/2, l.SmallWait, log),
-		turns:    newLane("large bodies", math.MaxInt64, min(largest, share), l.LargeWait, log),
+		small:    newFairSemaphore("small bodies", l.SmallBudget, l.SmallBudget/2, l.SmallWait, log),
+		large:    newFairSemaphore("large bodies", l.LargeBudget, share, l.LargeWait, log),
+		public:   newFairSemaphore("public bodies", l.PublicBudget, l.PublicBudget/2, l.SmallWait, log),
+		unproven: newFairSemaphore("unproven bodies", l.PublicBudget, l.PublicBudget/2, l.SmallWait, log),
+		turns:    newFairSemaphore("large bodies", math.MaxInt64, min(largest, share), l.LargeWait, log),
 	}
 }
 
@@ -91,7 +91,7 @@ func (b *budget) charge(ctx context.Context, h *held, l *lane, n int64) (waited 
 		if waited, err = l.take(ctx, h.who, weight); err != nil {
 			return waited, err
 		}
-		h.giveRoom()
+		h.releaseMemory()
 		h.lane, h.weight = l, weight
 		return waited, nil
 	}
@@ -104,29 +104,29 @@ func (b *budget) charge(ctx context.Context, h *held, l *lane, n int64) (waited 
 	return waited, nil
 }
 
-func (h *held) giveRoom() {
+func (h *held) releaseMemory() {
 	if h.lane != nil {
 		h.lane.give(h.who, h.weight)
 		h.lane, h.weight = nil, 0
 	}
 }
 
-func (b *budget) endTurn(h *held) {
+func (b *budget) releaseSlot(h *held) {
 	b.turns.give(h.who, h.turn)
 	h.turn = 0
 }
 
 func (b *budget) release(h *held) {
-	h.giveRoom()
-	b.endTurn(h)
+	h.releaseMemory()
+	b.releaseSlot(h)
 	if h.body != nil {
 		b.used.Put(h.body)
 	}
 	*h = held{}
 }
 
-// holderOf is whose share of the budget a request counts in.
-func holderOf(x *Exchange) holder {
+// ownerOf is whose share of the budget a request counts in.
+func ownerOf(x *Exchange) holder {
 	if x.Key != nil {
 		return holder{team: x.Key.TeamID}
 	}
@@ -140,15 +140,15 @@ func (h *Handler) readBody(x *Exchange, r *http.Request, rt *Route, most int64) 
 	if r.ContentLength == 0 {
 		return nil
 	}
-	x.held.who = holderOf(x)
+	x.held.who = ownerOf(x)
 	in := intake{h: h, x: x, r: r, rt: rt, most: most, start: time.Now()}
 	err := in.read()
-	h.budget.endTurn(&x.held)
+	h.budget.releaseSlot(&x.held)
 	if err != nil {
 		return unread(x, err)
 	}
 	setReadDeadline(x, time.Time{})
-	x.at(phaseWork)
+	x.at(phaseWorking)
 	return nil
 }
 
@@ -234,7 +234,7 @@ func (in *intake) lane(size int64) *lane {
 // grow makes room for size bytes, of which those that are here stay.
 func (in *intake) grow(size int64) error {
 	b, held := in.h.budget, &in.x.held
-	turned, err := in.takeTurn(size)
+	turned, err := in.acquireSlot(size)
 	if err != nil {
 		return err
 	}
@@ -260,15 +260,15 @@ func (in *intake) grow(size int64) error {
 	return nil
 }
 
-// takeTurn waits for the turn of a body that is large, once as much of it is here as
+// acquireSlot waits for the turn of a body that is large, once as much of it is here as
 // a small one has.
-func (in *intake) takeTurn(size int64) (waited bool, err error) {
+func (in *intake) acquireSlot(size int64) (waited bool, err error) {
 	b, held := in.h.budget, &in.x.held
 	n := in.r.ContentLength
 	if n < 0 {
 		n = in.most
 	}
-	if in.rt.Public || n <= turnFrom || size <= b.SmallBody || held.turn > 0 {
+	if in.rt.Public || n <= slotFrom || size <= b.SmallBody || held.turn > 0 {
 		return false, nil
 	}
 	turn := min(2*n, b.turns.share)

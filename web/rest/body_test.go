@@ -56,7 +56,7 @@ func (l *line) Read(p []byte) (int, error) {
 func (l *line) Close() error { return nil }
 
 // bodyOf is the exchange of a request whose body comes by a line.
-func (b *coreBench) bodyOf(l *line, team string, n int64) (*Exchange, *http.Request) {
+func (b *fixture) bodyOf(l *line, team string, n int64) (*Exchange, *http.Request) {
 	l.ResponseRecorder = httptest.NewRecorder()
 	r := httptest.NewRequest("POST", "/", l)
 	r.ContentLength, r.Body = n, l
@@ -75,7 +75,7 @@ func statusOfErr(err error) int {
 	return 0
 }
 
-func TestHowLongABodyMayTake(t *testing.T) {
+func TestBodyTimeLimits(t *testing.T) {
 	const kib, mib = 1 << 10, 1 << 20
 	for name, tt := range map[string]struct {
 		rt     Route
@@ -98,7 +98,7 @@ func TestHowLongABodyMayTake(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				b, l := newCoreBench(t), tt.line
+				b, l := newFixture(t), tt.line
 				x, r := b.bodyOf(&l, "a", tt.n)
 				start := time.Now()
 				left := l.left
@@ -115,8 +115,8 @@ func TestHowLongABodyMayTake(t *testing.T) {
 	}
 }
 
-// TestAStreamThatTricklesIsCut: one byte a minute, or a few a second.
-func TestAStreamThatTricklesIsCut(t *testing.T) {
+// TestTricklingStreamIsCut: one byte a minute, or a few a second.
+func TestTricklingStreamIsCut(t *testing.T) {
 	for name, tt := range map[string]struct {
 		l      line
 		within time.Duration
@@ -127,7 +127,7 @@ func TestAStreamThatTricklesIsCut(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				b, l := newCoreBench(t), tt.l
+				b, l := newFixture(t), tt.l
 				x, r := b.bodyOf(&l, "a", -1)
 				if err := b.handler.openStream(x, r); err != nil {
 					t.Fatal(err)
@@ -146,12 +146,12 @@ func TestAStreamThatTricklesIsCut(t *testing.T) {
 	}
 }
 
-// TestWhoSendsNothingHoldsNothing: 48 bodies are announced with their full length and
+// TestUnsentBodyReservesNothing: 48 bodies are announced with their full length and
 // do not come; another team's large one, and a third one's small one, are read at once.
-func TestWhoSendsNothingHoldsNothing(t *testing.T) {
+func TestUnsentBodyReservesNothing(t *testing.T) {
 	const mib = 1 << 20
 	synctest.Test(t, func(t *testing.T) {
-		b := newCoreBench(t)
+		b := newFixture(t)
 		done := make(chan int, 48)
 		for range 48 {
 			go func() {
@@ -185,12 +185,12 @@ func TestWhoSendsNothingHoldsNothing(t *testing.T) {
 	})
 }
 
-// TestLargeBodiesOfATeamTakeTurns: side by side all would get stuck half-way. Another
+// TestLargeBodiesOfTeamAreSerial: side by side all would get stuck half-way. Another
 // team's does not wait for them.
-func TestLargeBodiesOfATeamTakeTurns(t *testing.T) {
+func TestLargeBodiesOfTeamAreSerial(t *testing.T) {
 	const mib, n, size = 1 << 20, 8, 40 << 20
 	synctest.Test(t, func(t *testing.T) {
-		b := newCoreBench(t)
+		b := newFixture(t)
 		failed := make(chan error, n+1)
 		send := func(team string) {
 			l := &line{part: 8 * mib, left: size, pause: 100 * time.Millisecond}
@@ -215,12 +215,12 @@ func TestLargeBodiesOfATeamTakeTurns(t *testing.T) {
 	})
 }
 
-// TestEveryLengthArrivesWhole reads bodies around the steps in which room is made.
-func TestEveryLengthArrivesWhole(t *testing.T) {
+// TestBodyLengths reads bodies around the steps in which room is made.
+func TestBodyLengths(t *testing.T) {
 	for _, n := range []int{1, firstStep - 1, firstStep, firstStep + 1, 64<<10 - 1, 64 << 10, 64<<10 + 1, 128 << 10, 300 << 10, 1<<20 + 1} {
 		for _, length := range []int64{int64(n), -1} {
 			for _, passing := range []bool{true, false} {
-				b := newCoreBench(t)
+				b := newFixture(t)
 				want := bytes.Repeat([]byte("abcdefg"), n/7+1)[:n]
 				r := httptest.NewRequest("POST", "/", bytes.NewReader(want))
 				r.ContentLength = length
@@ -242,9 +242,9 @@ func TestEveryLengthArrivesWhole(t *testing.T) {
 	}
 }
 
-// TestATeamsRateIsSharedByItsKeys, and is another team's not.
-func TestATeamsRateIsSharedByItsKeys(t *testing.T) {
-	now := coreTime
+// TestTeamRateIsShared, and is another team's not.
+func TestTeamRateIsShared(t *testing.T) {
+	now := testTime
 	l := newRateLimiter(3, 5, func() time.Time { return now })
 	ask := func(key, team string) (http.Header, error) {
 		head := http.Header{}

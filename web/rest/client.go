@@ -28,9 +28,9 @@ func (p proxies) clientAddress(remoteAddr string, header http.Header) netip.Addr
 	if !addr.IsValid() || !p.has(addr) {
 		return addr
 	}
-	said := header["X-Forwarded-For"]
-	for i := len(said) - 1; i >= 0; i-- {
-		for rest, more := said[i], true; more; {
+	response := header["X-Forwarded-For"]
+	for i := len(response) - 1; i >= 0; i-- {
+		for rest, more := response[i], true; more; {
 			var hop string
 			if at := strings.LastIndexByte(rest, ','); at < 0 {
 				hop, more = rest, false

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestTheAddressOfAClient(t *testing.T) {
+func TestClientAddress(t *testing.T) {
 	own := proxies{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("2001:db8:1::/48")}
 	for _, c := range []struct {
 		trusted proxies

@@ -18,11 +18,11 @@ const (
 	phaseReading phase = iota // a header, or what is left of a body after its answer
 	phaseBody                 // a request whose body is not all here: cut only while more of it is waited for
 	phaseIdle                 // between two requests
-	phaseWork                 // an answer is being made: never cut
+	phaseWorking              // an answer is being made: never cut
 )
 
-// tellEvery is how often the log says at most that connections are cut or refused.
-const tellEvery = 10 * time.Second
+// logEvery is how often the log says at most that connections are cut or refused.
+const logEvery = 10 * time.Second
 
 // conn is a connection that knows what it is at, and since when nothing came of it.
 type conn struct {
@@ -76,9 +76,9 @@ func (c *conn) reset() {
 // connections are all that are open. At a bound the one that has been stalled longest
 // makes room for the next: so who holds many that say nothing keeps nobody out.
 type connections struct {
-	most, mostOfOne int
-	free            proxies // addresses without a bound of their own
-	log             *slog.Logger
+	most, maxPerAddress int
+	free                proxies // addresses without a bound of their own
+	log                 *slog.Logger
 
 	mu     sync.Mutex
 	open   int
@@ -95,7 +95,7 @@ type connections struct {
 }
 
 func newConnections(most, mostOfOne int, free proxies, log *slog.Logger) *connections {
-	return &connections{most: most, mostOfOne: mostOfOne, free: free, log: log, byPeer: map[netip.Prefix]map[*conn]struct{}{}, streamsByPeer: map[netip.Prefix]int{}}
+	return &connections{most: most, maxPerAddress: mostOfOne, free: free, log: log, byPeer: map[netip.Prefix]map[*conn]struct{}{}, streamsByPeer: map[netip.Prefix]int{}}
 }
 
 // boundListener accepts no more connections than there may be.
@@ -158,20 +158,20 @@ func (s *connections) add(raw net.Conn) *conn {
 // room reports whether a connection may be taken in, and which one has to go for it.
 func (s *connections) room(c *conn, addr netip.Addr) (ok bool, victim *conn) {
 	own := s.byPeer[c.peer]
-	if len(own) >= s.mostOfOne && !s.free.has(addr) {
+	if len(own) >= s.maxPerAddress && !s.free.has(addr) {
 		victim = stalled(own)
 		return victim != nil, victim
 	}
 	if s.open < s.most {
 		return true, nil
 	}
-	victim = s.stalledOfMost()
+	victim = s.stalledOfBusiest()
 	return victim != nil, victim
 }
 
-// stalledOfMost returns the connection that stalled longest of the address that has
+// stalledOfBusiest returns the connection that stalled longest of the address that has
 // most connections, among those that have one which stalled.
-func (s *connections) stalledOfMost() (victim *conn) {
+func (s *connections) stalledOfBusiest() (victim *conn) {
 	most := 0
 	for _, own := range s.byPeer {
 		if len(own) <= most {
@@ -193,7 +193,7 @@ func stalled(conns map[*conn]struct{}) (victim *conn) {
 	now := time.Now().UnixNano()
 	for c := range conns {
 		p := c.phase.Load()
-		if p == phaseWork || c.works.Load() > 0 || p == phaseBody && !c.waits.Load() {
+		if p == phaseWorking || c.works.Load() > 0 || p == phaseBody && !c.waits.Load() {
 			continue
 		}
 		last := c.last.Load()
@@ -237,7 +237,7 @@ func (s *connections) forget(c *conn) {
 
 // news returns what the log should tell now; nil: nothing.
 func (s *connections) news(now time.Time) []any {
-	if s.cut+s.turned == 0 || now.Sub(s.told) < tellEvery {
+	if s.cut+s.turned == 0 || now.Sub(s.told) < logEvery {
 		return nil
 	}
 	var by netip.Prefix
@@ -246,7 +246,7 @@ func (s *connections) news(now time.Time) []any {
 			by = peer
 		}
 	}
-	out := []any{"open", s.open, "bound", s.most, "bound_of_one_address", s.mostOfOne, "cut", s.cut, "refused", s.turned,
+	out := []any{"open", s.open, "bound", s.most, "bound_of_one_address", s.maxPerAddress, "cut", s.cut, "refused", s.turned,
 		"most_by", by.String(), "most", len(s.byPeer[by])}
 	s.told, s.cut, s.turned = now, 0, 0
 	return out
@@ -283,7 +283,7 @@ func own(nc net.Conn) *conn {
 func (s *connections) enter(c *conn) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.streams >= s.most || s.streamsByPeer[c.peer] >= s.mostOfOne && !s.free.has(c.peer.Addr()) {
+	if s.streams >= s.most || s.streamsByPeer[c.peer] >= s.maxPerAddress && !s.free.has(c.peer.Addr()) {
 		return false
 	}
 	s.streams++
@@ -307,7 +307,7 @@ type connKey struct{}
 func connContext(ctx context.Context, nc net.Conn) context.Context {
 	c := own(nc)
 	if c != nil {
-		boundSending(c.Conn)
+		boundSendBuffer(c.Conn)
 	}
 	return context.WithValue(ctx, connKey{}, c)
 }

@@ -56,7 +56,7 @@ func (e *end) wantClosed(t *testing.T, want bool, what string) {
 	}
 }
 
-func TestTheLongestStalledOfAnAddressMakesRoom(t *testing.T) {
+func TestLongestStalledConnectionIsEvicted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, log := testConnections()
 		idle, idleEnd := dialled(s, "10.0.0.1")
@@ -73,16 +73,16 @@ func TestTheLongestStalledOfAnAddressMakesRoom(t *testing.T) {
 		}
 		stuckEnd.wantClosed(t, true, "one in the midst of a body")
 		idleEnd.wantClosed(t, false, "one that waits for a request, though it is older")
-		fourth.set(phaseWork)
+		fourth.set(phaseWorking)
 		fifth, _ := dialled(s, "10.0.0.1")
 		idleEnd.wantClosed(t, true, "an idle one where no other can")
-		fifth.set(phaseWork)
+		fifth.set(phaseWorking)
 		if c, _ := dialled(s, "10.0.0.1"); c != nil {
 			t.Error("more than an address may have")
 		}
 		workEnd.wantClosed(t, false, "one at work")
 		otherEnd.wantClosed(t, false, "another address's")
-		time.Sleep(tellEvery)
+		time.Sleep(logEvery)
 		_, _ = dialled(s, "10.0.0.1")
 		if n := strings.Count(log.String(), "level=WARN"); n != 2 || !strings.Contains(log.String(), "refused=2") || !strings.Contains(log.String(), "cut=1") {
 			t.Errorf("%d lines: %s", n, log)
@@ -99,7 +99,7 @@ func TestTheLongestStalledOfAnAddressMakesRoom(t *testing.T) {
 	})
 }
 
-func TestTheAddressWithMostMakesRoomForOthers(t *testing.T) {
+func TestBusiestAddressIsEvictedFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, _ := testConnections()
 		_, single := dialled(s, "10.0.0.1")
@@ -122,7 +122,7 @@ func TestTheAddressWithMostMakesRoomForOthers(t *testing.T) {
 	})
 }
 
-func TestAProxyThatIsNamedHasNoBoundOfItsOwn(t *testing.T) {
+func TestTrustedProxyIsUnbounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, _ := testConnections(netip.MustParsePrefix("10.0.0.9/32"))
 		for range 4 {
@@ -130,7 +130,7 @@ func TestAProxyThatIsNamedHasNoBoundOfItsOwn(t *testing.T) {
 			if c == nil {
 				t.Fatal("it is bound like a client")
 			}
-			c.set(phaseWork)
+			c.set(phaseWorking)
 		}
 		if c, _ := dialled(s, "10.0.0.9"); c != nil {
 			t.Error("the bound of all does not hold for it")
@@ -138,7 +138,7 @@ func TestAProxyThatIsNamedHasNoBoundOfItsOwn(t *testing.T) {
 	})
 }
 
-func TestNoDescriptorsAreSaid(t *testing.T) {
+func TestDescriptorExhaustionIsLogged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, log := testConnections()
 		_, stuck := dialled(s, "10.0.0.1")
@@ -151,7 +151,7 @@ func TestNoDescriptorsAreSaid(t *testing.T) {
 		if n := strings.Count(log.String(), "level=ERROR"); n != 1 || !strings.Contains(log.String(), "LimitNOFILE") {
 			t.Errorf("%d lines: %s", n, log)
 		}
-		time.Sleep(tellEvery)
+		time.Sleep(logEvery)
 		s.failure(none)
 		s.failure(net.ErrClosed)
 		if n := strings.Count(log.String(), "level=ERROR"); n != 2 {
@@ -166,7 +166,7 @@ func TestNoDescriptorsAreSaid(t *testing.T) {
 	})
 }
 
-func TestOnlyFaultsOfOursLeaveNetHTTPsLog(t *testing.T) {
+func TestNetHTTPLogLevels(t *testing.T) {
 	var log bytes.Buffer
 	n := noise{slog.New(slog.NewTextHandler(&log, nil))}
 	for _, line := range []string{"http: TLS handshake error from 10.0.0.1: EOF\n", "http: panic serving 10.0.0.1: out of cheese\n"} {
@@ -191,7 +191,7 @@ func (c *bufferedConn) SetWriteBuffer(n int) error {
 	return nil
 }
 
-func TestWhatTheSystemHoldsOfAnAnswerIsBoundedBehindTheListener(t *testing.T) {
+func TestSendBufferIsBounded(t *testing.T) {
 	raw := &bufferedConn{}
 	c := &conn{Conn: raw}
 	if ctx := connContext(t.Context(), c); connOf(ctx) != c || raw.buffer != sendBuffer {

@@ -18,10 +18,10 @@ import (
 	"mailer/app"
 )
 
-var coreTime = time.Date(2026, 8, 17, 12, 0, 0, 0, time.UTC)
+var testTime = time.Date(2026, 8, 17, 12, 0, 0, 0, time.UTC)
 
-// coreBench is a handler whose routes are those of the test.
-type coreBench struct {
+// fixture is a handler whose routes are those of the test.
+type fixture struct {
 	handler *Handler
 	log     bytes.Buffer
 }
@@ -33,10 +33,10 @@ func (anyKey) Authenticate(_ context.Context, token string) (*app.Key, error) {
 	return &app.Key{ID: token, Permission: app.FullAccess, Role: app.RoleOwner}, nil
 }
 
-func newCoreBench(t testing.TB, change ...func(*Config)) *coreBench {
+func newFixture(t testing.TB, change ...func(*Config)) *fixture {
 	t.Helper()
-	b := &coreBench{}
-	cfg := Config{Keys: anyKey{}, Log: slog.New(slog.NewTextHandler(&b.log, nil)), Limits: DefaultLimits(), Now: func() time.Time { return coreTime }}
+	b := &fixture{}
+	cfg := Config{Keys: anyKey{}, Log: slog.New(slog.NewTextHandler(&b.log, nil)), Limits: DefaultLimits(), Now: func() time.Time { return testTime }}
 	for _, f := range change {
 		f(&cfg)
 	}
@@ -45,7 +45,7 @@ func newCoreBench(t testing.TB, change ...func(*Config)) *coreBench {
 }
 
 // get asks without the checks that only routes of the document can pass.
-func getCore(h http.Handler, target string) *httptest.ResponseRecorder {
+func get(h http.Handler, target string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest("GET", "/", nil)
 	path, query, _ := strings.Cut(target, "?")
 	decoded, err := url.PathUnescape(path)
@@ -59,7 +59,7 @@ func getCore(h http.Handler, target string) *httptest.ResponseRecorder {
 }
 
 // wantError checks status, name and that the message holds each of the texts.
-func wantRefusal(t testing.TB, w *httptest.ResponseRecorder, status int, name app.Code, texts ...string) {
+func wantError(t testing.TB, w *httptest.ResponseRecorder, status int, name app.Code, texts ...string) {
 	t.Helper()
 	var e Error
 	if err := json.Unmarshal(w.Body.Bytes(), &e); err != nil {
@@ -75,7 +75,7 @@ func wantRefusal(t testing.TB, w *httptest.ResponseRecorder, status int, name ap
 	}
 }
 
-func wantCoreStatus(t testing.TB, w *httptest.ResponseRecorder, status int) {
+func wantStatus(t testing.TB, w *httptest.ResponseRecorder, status int) {
 	t.Helper()
 	if w.Code != status {
 		t.Fatalf("got %d %s, want %d", w.Code, w.Body, status)
@@ -101,7 +101,7 @@ type typedBody struct {
 // TestRoutingPath runs paths through both trees: literals win over parameters,
 // segments are decoded once, a plus stays a plus.
 func TestRoutingPath(t *testing.T) {
-	b := newCoreBench(t)
+	b := newFixture(t)
 	echo := func(_ context.Context, in *echoInput) (*echoOutput, error) {
 		var out echoOutput
 		out.Body.A = in.A
@@ -134,12 +134,12 @@ func TestRoutingPath(t *testing.T) {
 		"/echo/literal%2Fx/tail":  "literal/x",
 		"/echo/x/tail?a=overlaid": "x",
 	} {
-		w := getCore(b.handler, path)
+		w := get(b.handler, path)
 		if want := fmt.Sprintf(`{"a":%q}`, want); want != `{"a":"a\x00b"}` && strings.TrimSpace(w.Body.String()) != want {
 			t.Errorf("%s gives %d %s, want %s", path, w.Code, w.Body, want)
 		}
 	}
-	if w := getCore(b.handler, "/echo/../healthz"); w.Code != 404 {
+	if w := get(b.handler, "/echo/../healthz"); w.Code != 404 {
 		t.Errorf("dots are resolved: %d %s", w.Code, w.Body)
 	}
 	for method, allow := range map[string]string{"DELETE": "GET, PUT", "PATCH": "GET, PUT"} {
@@ -170,7 +170,7 @@ func TestEveryCodeHasItsStatus(t *testing.T) {
 // TestBodyRefusals proves that the body of a route is refused in our words, with
 // the field and without the value.
 func TestBodyRefusals(t *testing.T) {
-	b := newCoreBench(t)
+	b := newFixture(t)
 	RegisterBody(b.handler, Route{Public: true}, huma.Operation{Method: "PUT", Path: "/typed"},
 		func(_ context.Context, _ *app.Key, _ *struct{}, body *typedBody) (*echoOutput, error) {
 			var out echoOutput
@@ -204,10 +204,10 @@ func TestBodyRefusals(t *testing.T) {
 		w := httptest.NewRecorder()
 		b.handler.ServeHTTP(w, r)
 		if tt.status == 200 {
-			wantCoreStatus(t, w, 200)
+			wantStatus(t, w, 200)
 			continue
 		}
-		wantRefusal(t, w, tt.status, tt.code, tt.text)
+		wantError(t, w, tt.status, tt.code, tt.text)
 		if strings.Contains(w.Body.String(), "s3cret") {
 			t.Errorf("a value comes back: %s", w.Body)
 		}
@@ -226,10 +226,10 @@ type (
 func (*checkedA) Check() error { return nil }
 func (*checkedB) Check() error { return nil }
 
-// TestUnsoundInputsAreNotTaken: nothing would read a body, and
+// TestInvalidInputTypesPanic: nothing would read a body, and
 // nobody would check the ids of two parts that both check themselves.
-func TestUnsoundInputsAreNotTaken(t *testing.T) {
-	b := newCoreBench(t)
+func TestInvalidInputTypesPanic(t *testing.T) {
+	b := newFixture(t)
 	op := huma.Operation{Method: "POST", Path: "/typed/{a}/{b}"}
 	for name, add := range map[string]func(){
 		"a Body": func() {
@@ -259,7 +259,7 @@ func TestUnsoundInputsAreNotTaken(t *testing.T) {
 }
 
 func TestFailureLimiterIsBounded(t *testing.T) {
-	clock := coreTime
+	clock := testTime
 	l := newFailureLimiter(func() time.Time { return clock })
 	addr := func(i int) string { return fmt.Sprintf("10.%d.%d.%d:1", i>>16, i>>8&255, i&255) }
 	shared := 0
@@ -277,10 +277,10 @@ func TestFailureLimiterIsBounded(t *testing.T) {
 	}
 }
 
-// TestBoundsHoldInside: the body of a request inside of another one is bounded
+// TestInternalCallsKeepLimits: the body of a request inside of another one is bounded
 // like any other of its operation.
-func TestBoundsHoldInside(t *testing.T) {
-	b := newCoreBench(t)
+func TestInternalCallsKeepLimits(t *testing.T) {
+	b := newFixture(t)
 	RegisterBody(b.handler, Route{MaxBody: 10}, huma.Operation{OperationID: "typed", Method: "POST", Path: "/typed"},
 		func(context.Context, *app.Key, *struct{}, *typedBody) (*echoOutput, error) { return &echoOutput{}, nil })
 	outer := &Exchange{ResponseWriter: NewRecorder(), Key: &app.Key{Permission: app.FullAccess}, answer: &answer{all: b.handler.answers}}
@@ -292,9 +292,9 @@ func TestBoundsHoldInside(t *testing.T) {
 	}
 }
 
-// TestRoomOfABodyServesAgain: on routes that keep nothing of it.
-func TestRoomOfABodyServesAgain(t *testing.T) {
-	b := newCoreBench(t)
+// TestBodyBufferIsReused: on routes that keep nothing of it.
+func TestBodyBufferIsReused(t *testing.T) {
+	b := newFixture(t)
 	RegisterBody(b.handler, Route{Passing: true}, huma.Operation{OperationID: "typed", Method: "POST", Path: "/typed"},
 		func(context.Context, *app.Key, *struct{}, *typedBody) (*echoOutput, error) { return &echoOutput{}, nil })
 	seen := 0

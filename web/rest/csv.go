@@ -29,19 +29,19 @@ const (
 	csvContentType = "text/csv; charset=utf-8; header=present"
 )
 
-// exportsOfTeam is how many lists of one team may be on their way as CSV at once.
-const exportsOfTeam = 2
+// exportsPerTeam is how many lists of one team may be on their way as CSV at once.
+const exportsPerTeam = 2
 
 const (
 	recheckEvery = 2 * time.Second // how long an export goes on for a key that was revoked
-	crowdedTries = 10              // for a page in mid-export that has no room, a second apart
+	busyRetries  = 10              // for a page in mid-export that has no room, a second apart
 )
 
 // Exports notes that somebody takes a list along.
 type Exports interface {
-	// NoteExport appends to the audit log of a team (empty: of the server) that the list at
+	// AuditExport appends to the audit log of a team (empty: of the server) that the list at
 	// a path is exported; query is what narrows it.
-	NoteExport(ctx context.Context, team, path string, query map[string]string) error
+	AuditExport(ctx context.Context, team, path string, query map[string]string) error
 }
 
 // table is how the pages of a list become CSV.
@@ -151,7 +151,7 @@ type exports struct {
 	turns  chan struct{} // to read a page: half of the processors do nothing else
 }
 
-func newExports() *exports {
+func newExportLimiter() *exports {
 	return &exports{byTeam: map[string]int{}, turns: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2))}
 }
 
@@ -159,9 +159,9 @@ func newExports() *exports {
 func (e *exports) begin(team string) (done func(), err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.byTeam[team] >= exportsOfTeam {
+	if e.byTeam[team] >= exportsPerTeam {
 		return nil, &app.Error{Code: app.CodeRateLimitExceeded, RetryAfter: 5 * time.Second,
-			Message: fmt.Sprintf("Your team is downloading %d lists as CSV, which is the maximum; wait until one has finished", exportsOfTeam)}
+			Message: fmt.Sprintf("Your team is downloading %d lists as CSV, which is the maximum; wait until one has finished", exportsPerTeam)}
 	}
 	e.byTeam[team]++
 	return func() {
@@ -194,8 +194,8 @@ func (h *Handler) export(ctx context.Context, x *Exchange, in any, list func() (
 	if err := e.bound(); err != nil {
 		return err
 	}
-	if rt.FreshExport && !x.Key.Fresh(h.now()) {
-		return app.NotFresh()
+	if rt.FreshExport && !x.Key.RecentlyAuthenticated(h.now()) {
+		return app.ReauthenticationRequired()
 	}
 	done, err := h.exports.begin(x.Key.TeamID)
 	if err != nil {
@@ -229,7 +229,7 @@ func (e *export) note(ctx context.Context) error {
 			query[name] = values.Get(name)
 		}
 	}
-	return e.h.exported.NoteExport(app.WithActor(ctx, e.x.actor), e.x.Key.TeamID, e.x.path, query)
+	return e.h.exported.AuditExport(app.WithActor(ctx, e.x.actor), e.x.Key.TeamID, e.x.path, query)
 }
 
 // follow sends the page that was read, and all that follow.
@@ -237,7 +237,7 @@ func (e *export) follow(ctx context.Context, more bool) {
 	e.sent = true
 	for {
 		if err := e.send(); err != nil {
-			e.breakOff(slog.LevelDebug, err) // the client's doing
+			e.abort(slog.LevelDebug, err) // the client's doing
 		}
 		if !more {
 			return
@@ -248,9 +248,9 @@ func (e *export) follow(ctx context.Context, more bool) {
 		}
 		switch {
 		case errors.Is(err, context.Canceled):
-			e.breakOff(slog.LevelDebug, err)
+			e.abort(slog.LevelDebug, err)
 		case err != nil:
-			e.breakOff(slog.LevelWarn, err)
+			e.abort(slog.LevelWarn, err)
 		}
 	}
 }
@@ -318,7 +318,7 @@ func (e *export) page(ctx context.Context) (more bool, err error) {
 
 // read asks for a page. In mid-export it asks again where there is no room for a moment.
 func (e *export) read(ctx context.Context) (out any, err error) {
-	for range crowdedTries {
+	for range busyRetries {
 		if out, err = e.list(); !e.sent || app.CodeOf(err) != app.CodeServiceUnavailable {
 			return out, err
 		}
@@ -423,9 +423,9 @@ func (e *export) standing(ctx context.Context) error {
 	return e.h.standing(ctx, e.x, e.x.route)
 }
 
-// breakOff closes the connection in the midst of the answer, which is the only way left
+// abort closes the connection in the midst of the answer, which is the only way left
 // to say that the rest won't come. It does not return.
-func (e *export) breakOff(level slog.Level, err error) {
+func (e *export) abort(level slog.Level, err error) {
 	e.h.log.Log(context.Background(), level, "a list was broken off on its way as CSV", "request_id", e.x.ID, "route", e.x.Pattern, "error", err)
 	e.x.reset()
 	panic(http.ErrAbortHandler)

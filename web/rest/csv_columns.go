@@ -44,7 +44,7 @@ func appendColumns(columns []column, t reflect.Type, prefix string, at []int) []
 		if inner.Kind() == reflect.Pointer {
 			inner = inner.Elem()
 		}
-		switch flat := inner.Kind() == reflect.Struct && !ownForm(inner); {
+		switch flat := inner.Kind() == reflect.Struct && !hasCustomJSON(inner); {
 		case flat && f.Anonymous && name == "":
 			columns = appendColumns(columns, inner, prefix, here)
 		case flat:
@@ -56,8 +56,8 @@ func appendColumns(columns []column, t reflect.Type, prefix string, at []int) []
 	return columns
 }
 
-// ownForm reports whether values of a type say themselves what they are in JSON.
-func ownForm(t reflect.Type) bool {
+// hasCustomJSON reports whether values of a type say themselves what they are in JSON.
+func hasCustomJSON(t reflect.Type) bool {
 	return t.Implements(reflect.TypeFor[json.Marshaler]()) || t.Implements(reflect.TypeFor[encoding.TextMarshaler]())
 }
 
@@ -88,10 +88,10 @@ func cell(v reflect.Value) (string, error) {
 		}
 		v = v.Elem()
 	}
-	if !ownForm(v.Type()) {
+	if !hasCustomJSON(v.Type()) {
 		switch v.Kind() {
 		case reflect.String:
-			return archive.Disarmed(v.String()), nil
+			return archive.EscapeFormula(v.String()), nil
 		case reflect.Bool:
 			return strconv.FormatBool(v.Bool()), nil
 		case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
@@ -115,7 +115,7 @@ func simple(t reflect.Type) bool {
 	case reflect.String, reflect.Bool, reflect.Int, reflect.Int32, reflect.Int64, reflect.Float64:
 		return true
 	}
-	return ownForm(t)
+	return hasCustomJSON(t)
 }
 
 func joined(list reflect.Value) (string, error) {
@@ -147,7 +147,7 @@ func cellOfJSON(v any) (string, error) {
 		if err := json.Unmarshal(text, &s); err != nil {
 			return "", fmt.Errorf("decode a cell: %w", err)
 		}
-		return archive.Disarmed(s), nil
+		return archive.EscapeFormula(s), nil
 	}
 	return string(text), nil
 }

@@ -26,7 +26,7 @@ import (
 	"mailer/app/rules/archive"
 )
 
-func TestCSVIsForThoseWhoLikeItBetter(t *testing.T) {
+func TestPrefersCSV(t *testing.T) {
 	for accept, want := range map[string]bool{
 		"": false, "*/*": false, "text/*": false, "application/json": false, "text/csv": true, "TEXT/CSV; header=present": true,
 		"text/csv;q=0": false, "text/csv;q=0.5, application/json": false, "application/json;q=0.5, text/csv": true, "text/csv, application/json": true,
@@ -68,7 +68,7 @@ type csvRow struct {
 	Hidden  string            `json:"-"`
 }
 
-func TestARowBecomesCells(t *testing.T) {
+func TestRowCells(t *testing.T) {
 	row := csvRow{EmbeddedRow: EmbeddedRow{"x"}, Text: "a \"b\",\r\nc", Kind: "=1", Number: -5, Share: -0.25, Yes: true,
 		Inner: innerRow{A: "+1", List: []string{"=x", "y"}}, Objects: []innerRow{{A: "<q>"}}, Map: map[string]string{"k": "v"}, Any: "@cmd",
 		At: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
@@ -88,12 +88,12 @@ func TestARowBecomesCells(t *testing.T) {
 	}
 }
 
-func TestNoCellIsAFormula(t *testing.T) {
+func TestFormulasAreDisarmed(t *testing.T) {
 	for text, want := range map[string]string{
 		"": "", "a": "a", "a=1": "a=1", "-5": "'-5", "=1+1": "'=1+1", "+49": "'+49", "@SUM(A1)": "'@SUM(A1)", "\t=1": "'\t'=1", "\r=1": "'\r'=1", "\n=1": "'\n'=1",
 		"＝1": "'＝1", "'=1": "'=1", "\xff=": "\uFFFD=",
 	} {
-		if got := archive.Disarmed(text); got != want {
+		if got := archive.EscapeFormula(text); got != want {
 			t.Errorf("%q became %q, want %q", text, got, want)
 		}
 	}
@@ -142,8 +142,8 @@ func (n *numbers) list(_ context.Context, key *app.Key, in *PageParams) (*ListOu
 	}), nil
 }
 
-func (n *numbers) serve(t *testing.T, change ...func(*Config)) *coreBench {
-	b := newCoreBench(t, change...)
+func (n *numbers) serve(t *testing.T, change ...func(*Config)) *fixture {
+	b := newFixture(t, change...)
 	Register(b.handler, Route{FreshExport: true}, huma.Operation{OperationID: "list-numbers", Method: "GET", Path: "/numbers/{x}/of"}, n.list2)
 	return b
 }
@@ -167,7 +167,7 @@ func askCSV(t testing.TB, h http.Handler, target string, header ...string) *http
 	return w
 }
 
-func TestAListIsStreamedToItsEnd(t *testing.T) {
+func TestExportStreamsAllPages(t *testing.T) {
 	n := &numbers{rows: 1234}
 	b := n.serve(t)
 	for query, rows := range map[string]int{
@@ -175,7 +175,7 @@ func TestAListIsStreamedToItsEnd(t *testing.T) {
 		"?after=01920000-0000-7000-8000-000000000301&limit=7": 7, "?after=01920000-0000-7000-8000-000000000001": 0,
 	} {
 		w := askCSV(t, b.handler, "/numbers/7/of"+query)
-		wantCoreStatus(t, w, 200)
+		wantStatus(t, w, 200)
 		records, err := csv.NewReader(w.Body).ReadAll()
 		if err != nil {
 			t.Fatal(err)
@@ -197,7 +197,7 @@ func TestAListIsStreamedToItsEnd(t *testing.T) {
 		t.Errorf("%q", w.Body)
 	}
 	for query, text := range map[string]string{"?limit=0": "limit", "?limit=x": "limit", "?before=" + app.NewID(): "before", "?after=x": "after"} {
-		wantRefusal(t, askCSV(t, b.handler, "/numbers/7/of"+query), 422, app.CodeValidation, text)
+		wantError(t, askCSV(t, b.handler, "/numbers/7/of"+query), 422, app.CodeValidation, text)
 	}
 	w := askCSV(t, b.handler, "/numbers/7/of", "Accept", "*/*")
 	var page list[numberRow]
@@ -206,9 +206,9 @@ func TestAListIsStreamedToItsEnd(t *testing.T) {
 	}
 }
 
-// TestABrokenListIsNoWholeFile: whatever ends an export early, the client sees that the
+// TestFailedExportIsAborted: whatever ends an export early, the client sees that the
 // transfer broke, with HTTP/1.0 too, which has no end of an answer but that of the connection.
-func TestABrokenListIsNoWholeFile(t *testing.T) {
+func TestFailedExportIsAborted(t *testing.T) {
 	n := &numbers{rows: 1000, page: func(next int) error {
 		if next < 500 {
 			return errors.New("the disk is gone")
@@ -249,11 +249,11 @@ func TestABrokenListIsNoWholeFile(t *testing.T) {
 		t.Errorf("the log does not say why: %s", b.log.String())
 	}
 	n.page = func(int) error { return app.NotFound("number") }
-	wantRefusal(t, askCSV(t, b.handler, "/numbers/1/of"), 404, app.CodeNotFound)
+	wantError(t, askCSV(t, b.handler, "/numbers/1/of"), 404, app.CodeNotFound)
 }
 
-// TestAReaderThatTakesNothingIsCutFromAnExport: its team can begin another then.
-func TestAReaderThatTakesNothingIsCutFromAnExport(t *testing.T) {
+// TestStalledExportIsCut: its team can begin another then.
+func TestStalledExportIsCut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := &numbers{rows: 1_000_000_000}
 		b := n.serve(t)
@@ -295,12 +295,12 @@ func (s *someKeys) Authenticate(_ context.Context, token string) (*app.Key, erro
 	team, _, _ := strings.Cut(token, "/")
 	key := &app.Key{ID: token, TeamID: team, Permission: app.FullAccess, Role: app.RoleOwner}
 	if !s.proved.IsZero() {
-		key.Session = &app.Session{ID: "s", ProvedAt: s.proved}
+		key.Session = &app.Session{ID: "s", AuthenticatedAt: s.proved}
 	}
 	return key, nil
 }
 
-func TestATeamHasTwoExportsAtOnce(t *testing.T) {
+func TestExportsPerTeam(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		free := make(chan struct{})
 		n := &numbers{rows: 500, page: func(next int) error {
@@ -317,7 +317,7 @@ func TestATeamHasTwoExportsAtOnce(t *testing.T) {
 		go ask("a/2")
 		synctest.Wait()
 		w := askCSV(t, b.handler, "/numbers/1/of", "Authorization", "Bearer a/3")
-		wantRefusal(t, w, 429, app.CodeRateLimitExceeded, "2 lists")
+		wantError(t, w, 429, app.CodeRateLimitExceeded, "2 lists")
 		if w.Header().Get("Retry-After") == "" {
 			t.Error("it does not say when to come back")
 		}
@@ -335,7 +335,7 @@ func TestATeamHasTwoExportsAtOnce(t *testing.T) {
 	})
 }
 
-func TestARevokedKeyEndsItsExport(t *testing.T) {
+func TestRevokedKeyEndsExport(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		keys := &someKeys{}
 		n := &numbers{rows: 1_000_000, page: func(int) error { time.Sleep(100 * time.Millisecond); return nil }}
@@ -354,14 +354,14 @@ func TestARevokedKeyEndsItsExport(t *testing.T) {
 	})
 }
 
-func TestWhoExportsContactsProvesToBeThere(t *testing.T) {
+func TestFreshExportNeedsProof(t *testing.T) {
 	n := &numbers{rows: 10}
-	keys := &someKeys{proved: coreTime.Add(-app.FreshProof - time.Second)}
+	keys := &someKeys{proved: testTime.Add(-app.ReauthenticationAge - time.Second)}
 	b := n.serve(t, func(c *Config) { c.Keys = keys })
-	wantRefusal(t, askCSV(t, b.handler, "/numbers/1/of"), 403, app.CodeReauthentication)
-	wantCoreStatus(t, askCSV(t, b.handler, "/numbers/1/of", "Accept", "application/json"), 200)
-	keys.proved = coreTime.Add(-app.FreshProof)
-	wantCoreStatus(t, askCSV(t, b.handler, "/numbers/1/of"), 200)
+	wantError(t, askCSV(t, b.handler, "/numbers/1/of"), 403, app.CodeReauthentication)
+	wantStatus(t, askCSV(t, b.handler, "/numbers/1/of", "Accept", "application/json"), 200)
+	keys.proved = testTime.Add(-app.ReauthenticationAge)
+	wantStatus(t, askCSV(t, b.handler, "/numbers/1/of"), 200)
 }
 
 // notes are what was noted of exports.
@@ -370,12 +370,12 @@ type notes struct {
 	err error
 }
 
-func (n *notes) NoteExport(ctx context.Context, team, path string, query map[string]string) error {
+func (n *notes) AuditExport(ctx context.Context, team, path string, query map[string]string) error {
 	n.got = append(n.got, fmt.Sprintf("%s %s %v by %s", team, path, query, app.ActorOf(ctx).Name))
 	return n.err
 }
 
-func TestAnExportIsNotedOnce(t *testing.T) {
+func TestExportIsAuditedOnce(t *testing.T) {
 	noted := &notes{}
 	n := &numbers{rows: 1000}
 	b := n.serve(t, func(c *Config) { c.Keys, c.Exports = &someKeys{}, noted })
@@ -386,5 +386,5 @@ func TestAnExportIsNotedOnce(t *testing.T) {
 		t.Errorf("%q", noted.got)
 	}
 	noted.err = errors.New("full")
-	wantRefusal(t, askCSV(t, b.handler, "/numbers/1/of"), 500, app.CodeInternal)
+	wantError(t, askCSV(t, b.handler, "/numbers/1/of"), 500, app.CodeInternal)
 }

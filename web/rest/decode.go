@@ -41,14 +41,14 @@ func DecodeBody(body []byte, v any) error {
 	}
 	err := json.Unmarshal(body, v, json.RejectUnknownMembers(true))
 	if err == nil {
-		return withoutNUL(body)
+		return rejectNUL(body)
 	}
 	return BodyError(err)
 }
 
-// withoutNUL refuses texts and names with a NUL, which not every database keeps. In JSON it
+// rejectNUL refuses texts and names with a NUL, which not every database keeps. In JSON it
 // only comes escaped.
-func withoutNUL(body []byte) error {
+func rejectNUL(body []byte) error {
 	if !bytes.Contains(body, []byte(`\u0000`)) {
 		return nil
 	}
@@ -89,17 +89,17 @@ func BodyError(err error) error {
 	if errors.Is(semantic, json.ErrUnknownName) {
 		return app.Errorf(app.CodeValidation, "%s", UnknownField(field))
 	}
-	return app.Invalid(field, "must be %s", kindWords(semantic.GoType))
+	return app.Invalid(field, "must be %s", kindName(semantic.GoType))
 }
 
-// kindWords says what JSON value fits a Go type.
-func kindWords(t reflect.Type) string {
+// kindName says what JSON value fits a Go type.
+func kindName(t reflect.Type) string {
 	if t == nil {
 		return "of another type"
 	}
 	switch t.Kind() {
 	case reflect.Pointer:
-		return kindWords(t.Elem())
+		return kindName(t.Elem())
 	case reflect.String:
 		return "a string"
 	case reflect.Bool:

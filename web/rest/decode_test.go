@@ -32,7 +32,7 @@ func TestFieldName(t *testing.T) {
 	}
 }
 
-func TestTextsWithANULAreRefused(t *testing.T) {
+func TestNULIsRefused(t *testing.T) {
 	for body, want := range map[string]string{
 		`{"a":"x","b":"\\u0000"}`:      "",
 		`{"a":"\u0000"}`:               "a",
@@ -79,7 +79,7 @@ func (o *emptyable) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	return err
 }
 
-func TestAnEmptyArrayIsAnEmptyObject(t *testing.T) {
+func TestEmptyArrayAsObject(t *testing.T) {
 	for body, want := range map[string]string{
 		`{"a":[],"b":"x"}`:                "",
 		`{"a": [ ` + "\n" + ` ],"b":"x"}`: "",
@@ -104,7 +104,7 @@ func TestAnEmptyArrayIsAnEmptyObject(t *testing.T) {
 	}
 }
 
-func TestAnOptionalBodyMayBeAnEmptyArray(t *testing.T) {
+func TestOptionalBodyAsEmptyArray(t *testing.T) {
 	var v struct{}
 	if err := decodeInto(t.Context(), &Exchange{Body: []byte(" [] ")}, &Route{Optional: true}, &v); err != nil {
 		t.Error(err)

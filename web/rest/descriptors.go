@@ -10,9 +10,9 @@ import (
 	"time"
 )
 
-// descriptorsBeside is how many open files and connections there may be beside those
+// reservedDescriptors is how many open files and connections there may be beside those
 // of clients: the database, relays, webhooks, name servers.
-const descriptorsBeside = 200
+const reservedDescriptors = 200
 
 // failure tells of a connection that could not be taken, once in a while: net/http
 // tries again by itself. Where descriptors are what is missing, a connection that
@@ -27,13 +27,13 @@ func (s *connections) failure(err error) {
 	if s.failed.IsZero() {
 		s.failed = now
 	}
-	tell := now.Sub(s.said) >= tellEvery
+	tell := now.Sub(s.said) >= logEvery
 	if tell {
 		s.said = now
 	}
 	var victim *conn
 	if exhausted {
-		if victim = s.stalledOfMost(); victim != nil {
+		if victim = s.stalledOfBusiest(); victim != nil {
 			s.remove(victim)
 			s.cut++
 		}
@@ -67,7 +67,7 @@ func descriptorLimit() uint64 {
 // warnDescriptors warns where so many connections would need more files than the
 // process may have open.
 func warnDescriptors(log *slog.Logger, connections int) {
-	need := uint64(connections + descriptorsBeside)
+	need := uint64(connections + reservedDescriptors)
 	if limit := descriptorLimit(); limit > 0 && limit < need {
 		log.Warn("the limit of open files is too low for --max-connections: raise it (systemd: LimitNOFILE=, a shell: ulimit -n), or lower --max-connections",
 			"limit", limit, "needed", need, "connections", connections)

@@ -23,11 +23,11 @@ type documentOutput struct {
 // for the document has every route in it; each form is written down when it is first
 // asked for, and again where it has changed.
 func (h *Handler) ServeDocument() {
-	h.serveForm("get-openapi", "/openapi.json", "Get this document", func(document) {})
-	h.serveForm("get-openapi-30", "/openapi-3.0.json", "Get this document in the form of OpenAPI 3.0, without the webhooks", document.downgrade)
+	h.serveVariant("get-openapi", "/openapi.json", "Get this document", func(document) {})
+	h.serveVariant("get-openapi-30", "/openapi-3.0.json", "Get this document in the form of OpenAPI 3.0, without the webhooks", document.downgrade)
 }
 
-func (h *Handler) serveForm(id, path, summary string, shape func(document)) {
+func (h *Handler) serveVariant(id, path, summary string, shape func(document)) {
 	written := Remade(h, func() []byte { return h.write(shape) })
 	RegisterPublic(h, Route{}, huma.Operation{
 		OperationID: id, Method: http.MethodGet, Path: path, Summary: summary, Tags: []string{"Health"},
@@ -94,7 +94,7 @@ func (h *Handler) document() document {
 		panic(fmt.Sprintf("making the API's document: %v", err))
 	}
 	d.divide()
-	walk(object(d), admitNull)
+	walk(object(d), allowNull)
 	for _, o := range h.operations {
 		d.describe(o)
 	}
@@ -211,9 +211,9 @@ func walk(v any, visit func(object)) {
 	}
 }
 
-// admitNull puts null among the values of a schema that may be null: the type alone
+// allowNull puts null among the values of a schema that may be null: the type alone
 // does not say it.
-func admitNull(m object) {
+func allowNull(m object) {
 	types, _ := m["type"].([]any)
 	values, _ := m["enum"].([]any)
 	if slices.Contains(types, any("null")) && values != nil && !slices.Contains(values, nil) {

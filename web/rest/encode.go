@@ -10,8 +10,8 @@ import (
 	"unicode/utf8"
 )
 
-// longTextOut is from how many bytes on a text of an answer is encoded in pieces.
-const longTextOut = 64 << 10
+// longTextMin is from how many bytes on a text of an answer is encoded in pieces.
+const longTextMin = 64 << 10
 
 // Marshal writes answers with encoding/json, which takes half the time of
 // version 2 for them, and turns invalid UTF-8 (of a captured message) into
@@ -71,7 +71,7 @@ func withoutLongTexts(v any) (short any, texts []longText) {
 	var to reflect.Value
 	for i := range from.NumField() {
 		text, ok := fieldText(from.Field(i))
-		if !ok || len(text) < longTextOut || !from.Type().Field(i).IsExported() {
+		if !ok || len(text) < longTextMin || !from.Type().Field(i).IsExported() {
 			continue
 		}
 		if !to.IsValid() {
@@ -111,7 +111,7 @@ func writeLongText(w io.Writer, text string) error {
 	var piece bytes.Buffer
 	enc := newJSONEncoder(&piece)
 	for len(text) > 0 {
-		n := textCut(text, answerPiece)
+		n := cutIndex(text, writeChunk)
 		piece.Reset()
 		if err := enc.Encode(text[:n]); err != nil {
 			return err
@@ -125,9 +125,9 @@ func writeLongText(w io.Writer, text string) error {
 	return nil
 }
 
-// textCut returns where to cut a text, at most bytes from its beginning, so that no
+// cutIndex returns where to cut a text, at most bytes from its beginning, so that no
 // character is divided.
-func textCut(text string, most int) int {
+func cutIndex(text string, most int) int {
 	if len(text) <= most {
 		return len(text)
 	}

@@ -52,9 +52,9 @@ func InternalError() *Error {
 	return NewError(app.CodeInternal, "Something went wrong on the server; its log has the details under the x-request-id of this answer")
 }
 
-// statusClientGone is the status of a request whose client went away before its answer,
+// statusClientClosed is the status of a request whose client went away before its answer,
 // as proxies write it into their logs; nobody sees it elsewhere.
-const statusClientGone = 499
+const statusClientClosed = 499
 
 // statusOf is the one map from code to HTTP status.
 func statusOf(code app.Code) int {
@@ -113,7 +113,7 @@ func (h *Handler) errorFor(x *Exchange, err error) *Error {
 			// The client went away: no fault of ours, and nobody reads the answer.
 			h.log.Debug("request canceled", "request_id", x.ID, "route", x.Pattern)
 			gone := InternalError()
-			gone.StatusCode = statusClientGone
+			gone.StatusCode = statusClientClosed
 			return gone
 		}
 		h.log.Error("request failed", "request_id", x.ID, "route", x.Pattern, "error", err)

@@ -40,7 +40,7 @@ type Exchange struct {
 	quiet         bool                    // a probe: never worth a log line at info
 	status        int                     // 0: nothing answered yet
 	failure       app.Code                // name of the latest error
-	emailID       string                  // see MadeEmail
+	emailID       string                  // see RecordEmail
 	refuse        func(*Exchange, *Error) // of the route; nil: in JSON
 	params        httprouter.Params       // of the path
 }
@@ -80,7 +80,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	start := h.now()
 	x := &Exchange{ResponseWriter: w, ID: app.NewID(), RequestHeader: r.Header, Host: r.Host, path: r.URL.Path, query: r.URL.RawQuery, from: h.proxies.clientAddress(r.RemoteAddr, r.Header)}
 	room := x.enter(r)
-	x.at(phaseWork)
+	x.at(phaseWorking)
 	head := w.Header()
 	head["X-Request-Id"] = []string{x.ID}
 	head["X-Content-Type-Options"] = []string{"nosniff"}
@@ -92,7 +92,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	ctx := h.answering(r, x)
 	if !room {
 		head.Set("Retry-After", "5")
-		h.writeError(x, errCrowded)
+		h.writeError(x, errAddressBusy)
 		return
 	}
 	if r.ContentLength != 0 {

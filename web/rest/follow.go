@@ -15,8 +15,8 @@ const (
 	// heartbeat is how often a follower hears that the connection is alive: more often than
 	// proxies cut one that says nothing, which is after 30 seconds and more.
 	heartbeat = 20 * time.Second
-	// recheckFollower is how often a follower's key is looked at again.
-	recheckFollower = 10 * time.Second
+	// recheckFollowerEvery is how often a follower's key is looked at again.
+	recheckFollowerEvery = 10 * time.Second
 )
 
 // beat is a comment of server-sent events.
@@ -63,7 +63,7 @@ func (h *Handler) Follow(x *Exchange, first []byte, frames <-chan []byte, end fu
 	x.at(phaseIdle)
 	x.conn = nil // what it is at is no request's any more
 	f := &follower{h: h, asked: x.asker(), conn: taken, frames: frames}
-	f.write = f.writeOwn
+	f.write = f.writeHijacked
 	h.followers.Go(func() {
 		defer end()
 		f.run(answer.Bytes())
@@ -99,9 +99,9 @@ func (f *follower) run(first []byte) {
 
 // listen sends what comes until the client is gone, or another end.
 func (f *follower) listen(gone <-chan struct{}) {
-	ticks := time.NewTicker(recheckFollower)
+	ticks := time.NewTicker(recheckFollowerEvery)
 	defer ticks.Stop()
-	told := time.Now()
+	lastSent := time.Now()
 	for {
 		frame := beat
 		select {
@@ -116,14 +116,14 @@ func (f *follower) listen(gone <-chan struct{}) {
 			if !f.standing() {
 				return
 			}
-			if now.Sub(told) < heartbeat {
+			if now.Sub(lastSent) < heartbeat {
 				continue
 			}
 		}
 		if !f.send(frame) {
 			return
 		}
-		told = time.Now()
+		lastSent = time.Now()
 	}
 }
 
@@ -132,8 +132,8 @@ func (f *follower) send(text []byte) bool {
 	return f.write(text) == nil
 }
 
-// writeOwn writes to a connection that is the follower's own.
-func (f *follower) writeOwn(text []byte) error {
+// writeHijacked writes to a connection that is the follower's own.
+func (f *follower) writeHijacked(text []byte) error {
 	_ = f.conn.SetWriteDeadline(time.Now().Add(f.h.limits.Answers.Stall))
 	if err := f.h.stopping.Err(); err != nil { // the deadline that ended it was moved
 		return err

@@ -19,7 +19,7 @@ import (
 
 // followed is a server whose one route is followed.
 type followed struct {
-	*coreBench
+	*fixture
 	frames chan []byte
 	ended  atomic.Int32
 	server *http.Server
@@ -27,7 +27,7 @@ type followed struct {
 }
 
 func newFollowed(t *testing.T, change ...func(*Config)) *followed {
-	f := &followed{coreBench: newCoreBench(t, change...), frames: make(chan []byte), conns: make(pipes, 1)}
+	f := &followed{fixture: newFixture(t, change...), frames: make(chan []byte), conns: make(pipes, 1)}
 	RegisterRaw(f.handler, Route{}, huma.Operation{OperationID: "follow", Method: "GET", Path: "/follow"},
 		func(_ context.Context, x *Exchange, _ *struct{}) (*Written, error) {
 			return &Written{Body: func() {
@@ -75,7 +75,7 @@ func (f *followed) stop(t *testing.T) {
 	f.server.Close()
 }
 
-func TestAFollowerHearsAndIsKeptAlive(t *testing.T) {
+func TestFollowerHeartbeat(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFollowed(t)
 		client, in := f.follow(t)
@@ -95,7 +95,7 @@ func TestAFollowerHearsAndIsKeptAlive(t *testing.T) {
 	})
 }
 
-func TestAFollowerThatTakesNothingIsCutWhileOthersGoOn(t *testing.T) {
+func TestStalledFollowerIsCut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFollowed(t)
 		slow, _ := f.follow(t)
@@ -116,14 +116,14 @@ func TestAFollowerThatTakesNothingIsCutWhileOthersGoOn(t *testing.T) {
 	})
 }
 
-func TestARevokedKeyHearsNothingAfter10Seconds(t *testing.T) {
+func TestRevokedKeyEndsFollower(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		keys := &someKeys{}
 		f := newFollowed(t, func(c *Config) { c.Keys = keys })
 		client, in := f.follow(t)
 		keys.gone.Store(true)
 		start := time.Now()
-		if _, err := in.ReadByte(); !errors.Is(err, io.EOF) || time.Since(start) > recheckFollower {
+		if _, err := in.ReadByte(); !errors.Is(err, io.EOF) || time.Since(start) > recheckFollowerEvery {
 			t.Errorf("%v after %v", err, time.Since(start))
 		}
 		client.Close()
@@ -131,9 +131,9 @@ func TestARevokedKeyHearsNothingAfter10Seconds(t *testing.T) {
 	})
 }
 
-// TestAStopDoesNotWaitForFollowers: neither for one that listens nor for one that takes
+// TestShutdownEndsFollowers: neither for one that listens nor for one that takes
 // nothing.
-func TestAStopDoesNotWaitForFollowers(t *testing.T) {
+func TestShutdownEndsFollowers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFollowed(t)
 		quiet, _ := f.follow(t)
@@ -158,7 +158,9 @@ var manyFollowers = flag.Int("followers", 100, "how many TestFollowersCountAsCon
 // TestFollowersCountAsConnections: at the bound those that only listen make room for
 // requests, and what ended counts no more.
 func TestFollowersCountAsConnections(t *testing.T) {
-	f := newFollowed(t, func(c *Config) { c.Limits.Connections, c.Limits.ConnectionsOfOne = *manyFollowers, 2**manyFollowers })
+	f := newFollowed(t, func(c *Config) {
+		c.Limits.Connections, c.Limits.ConnectionsPerAddress = *manyFollowers, 2**manyFollowers
+	})
 	server := NewServer(f.handler)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -54,8 +54,8 @@ type Config struct {
 	Log      *slog.Logger
 	// BaseURL is where callers reach this server, without a slash at its end.
 	BaseURL string
-	// OneName: under another host name than that of BaseURL only routes with AnyName answer.
-	OneName bool
+	// OneHost: under another host name than that of BaseURL only routes with AnyHost answer.
+	OneHost bool
 	// RateLimit is how many requests a second each key may make; 0: no limit,
 	// and no ratelimit headers.
 	RateLimit int
@@ -69,7 +69,7 @@ type Config struct {
 	// Metrics count requests; nil: nobody watches.
 	Metrics *metrics.Metrics
 	// Requests are told of each request of a team; nil: nobody is.
-	Requests RequestNoter
+	Requests RequestLog
 	// Silent: of requests only those have a line in the log that fail by the server's
 	// fault.
 	Silent func() bool // nil: all have lines
@@ -91,11 +91,11 @@ type Handler struct {
 	sites      *http.CrossOriginProtection
 	log        *slog.Logger
 	metrics    *metrics.Metrics
-	requests   RequestNoter
+	requests   RequestLog
 	silent     func() bool
 	baseURL    string
 	host       string // of baseURL
-	oneName    bool
+	oneHost    bool
 	now        func() time.Time
 	limits     Limits
 	doc        *huma.OpenAPI
@@ -127,12 +127,12 @@ func New(cfg Config) *Handler {
 	h := &Handler{
 		keys:       cfg.Keys,
 		sessions:   cfg.Sessions,
-		sites:      sitesOf(cfg.BaseURL),
+		sites:      crossOriginOf(cfg.BaseURL),
 		log:        cfg.Log,
 		metrics:    cfg.Metrics,
 		requests:   cfg.Requests,
 		silent:     cfg.Silent,
-		oneName:    cfg.OneName,
+		oneHost:    cfg.OneHost,
 		baseURL:    strings.TrimRight(cfg.BaseURL, "/"),
 		now:        cfg.Now,
 		limits:     cfg.Limits,
@@ -140,9 +140,9 @@ func New(cfg Config) *Handler {
 		variable:   cfg.Variable,
 		rate:       newRateLimiter(cfg.RateLimit, cfg.TeamRateLimit, cfg.Now),
 		failures:   newFailureLimiter(cfg.Now),
-		budget:     newBudget(cfg.Limits, cfg.Log),
-		answers:    newAnswers(cfg.Limits.Answers),
-		exports:    newExports(),
+		budget:     newBodyBudget(cfg.Limits, cfg.Log),
+		answers:    newAnswerBudget(cfg.Limits.Answers),
+		exports:    newExportLimiter(),
 		exported:   cfg.Exports,
 		proxies:    cfg.TrustedProxies,
 		named:      cfg.TrustedProxies,

@@ -12,7 +12,7 @@ import (
 
 // Bounds of HTTP/2, where many requests share a connection. Each of them counts as a
 // connection does (connections.enter); these bound what net/http itself holds for them.
-var http2Bounds = http.HTTP2Config{
+var http2Limits = http.HTTP2Config{
 	MaxConcurrentStreams:          100,
 	MaxReceiveBufferPerConnection: 256 << 10, // what a body sends before anybody reads it
 	MaxReceiveBufferPerStream:     256 << 10,
@@ -22,9 +22,9 @@ var http2Bounds = http.HTTP2Config{
 // hstsYear is what browsers hear that reach the base URL's host by TLS (RFC 6797).
 const hstsYear = "max-age=31536000"
 
-// errCrowded answers a request that finds as many of its address at work as there may be
+// errAddressBusy answers a request that finds as many of its address at work as there may be
 // connections.
-var errCrowded = NewError(app.CodeServiceUnavailable, "Your address has too many running requests; send fewer at the same time, or try again later")
+var errAddressBusy = NewError(app.CodeServiceUnavailable, "Your address has too many running requests; send fewer at the same time, or try again later")
 
 // at notes what an exchange is at. On a connection that is its own that is what the
 // connection is at; where many share one, it is at work as long as one of them is.
@@ -33,10 +33,10 @@ func (x *Exchange) at(p phase) {
 	case x.conn == nil:
 	case !x.shared:
 		x.conn.set(p)
-	case p == phaseWork && !x.works:
+	case p == phaseWorking && !x.works:
 		x.works = true
 		x.conn.works.Add(1)
-	case p != phaseWork && x.works:
+	case p != phaseWorking && x.works:
 		x.works = false
 		x.conn.works.Add(-1)
 	}

@@ -21,7 +21,7 @@ import (
 
 // secured is a server by TLS with a client that speaks HTTP/2 on one connection.
 type secured struct {
-	*coreBench
+	*fixture
 	server *Server
 	client *http.Client
 	url    string
@@ -44,7 +44,7 @@ func testCertificate(t *testing.T) tls.Certificate {
 
 func newSecured(t *testing.T, change ...func(*Config)) *secured {
 	t.Helper()
-	s := &secured{coreBench: newCoreBench(t, append(change, func(c *Config) { c.BaseURL = "https://mail.test" })...)}
+	s := &secured{fixture: newFixture(t, append(change, func(c *Config) { c.BaseURL = "https://mail.test" })...)}
 	s.server = NewServer(s.handler)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -86,9 +86,9 @@ func (s *secured) get(t *testing.T, url string) (*http.Response, error) {
 }
 
 // A thousand streams of one connection are no more than there may be connections.
-func TestStreamsOfOneConnectionCountAsConnections(t *testing.T) {
+func TestStreamsCountAsConnections(t *testing.T) {
 	const most, streams = 5, 1000
-	s := newSecured(t, func(c *Config) { c.Limits.ConnectionsOfOne = most })
+	s := newSecured(t, func(c *Config) { c.Limits.ConnectionsPerAddress = most })
 	var at, peak atomic.Int32
 	free := make(chan struct{})
 	RegisterRaw(s.handler, Route{}, huma.Operation{OperationID: "wait", Method: "GET", Path: "/wait"},
@@ -140,13 +140,13 @@ func TestStreamsOfOneConnectionCountAsConnections(t *testing.T) {
 }
 
 // A connection is not cut for another as long as one of its streams is being worked on.
-func TestAConnectionWithAStreamAtWorkIsNotCut(t *testing.T) {
+func TestBusyHTTP2ConnectionIsKept(t *testing.T) {
 	c := &conn{}
 	a, b := &Exchange{conn: c, shared: true}, &Exchange{conn: c, shared: true}
 	conns := map[*conn]struct{}{c: {}}
-	a.at(phaseWork)
-	b.at(phaseWork)
-	b.at(phaseWork)
+	a.at(phaseWorking)
+	b.at(phaseWorking)
+	b.at(phaseWorking)
 	b.at(phaseBody)
 	if stalled(conns) != nil {
 		t.Error("it would be cut")
@@ -157,7 +157,7 @@ func TestAConnectionWithAStreamAtWorkIsNotCut(t *testing.T) {
 	}
 }
 
-func TestAFollowerListensOverHTTP2(t *testing.T) {
+func TestFollowerOverHTTP2(t *testing.T) {
 	s := newSecured(t)
 	frames := make(chan []byte)
 	ended := make(chan struct{})
@@ -192,7 +192,7 @@ func TestAFollowerListensOverHTTP2(t *testing.T) {
 	}
 }
 
-func TestBrowsersHearToComeByTLSAtTheBaseURLsHostAlone(t *testing.T) {
+func TestHSTS(t *testing.T) {
 	s := newSecured(t)
 	for url, want := range map[string]string{"https://mail.test/": "max-age=31536000", "https://MAIL.test:8443/": "max-age=31536000", "https://links.test/": ""} {
 		res, err := s.get(t, url)
@@ -204,7 +204,7 @@ func TestBrowsersHearToComeByTLSAtTheBaseURLsHostAlone(t *testing.T) {
 			t.Errorf("%s: %q, want %q", url, got, want)
 		}
 	}
-	if w := getCore(s.handler, "/"); w.Header().Get("Strict-Transport-Security") != "" {
+	if w := get(s.handler, "/"); w.Header().Get("Strict-Transport-Security") != "" {
 		t.Error("it is said in the clear")
 	}
 }

@@ -29,8 +29,8 @@ type Limits struct {
 
 	Answers AnswerLimits
 
-	Connections      int // at once
-	ConnectionsOfOne int // of one address
+	Connections           int // at once
+	ConnectionsPerAddress int // of one address
 }
 
 // DefaultConnections is how many connections there may be where nothing else is
@@ -41,26 +41,26 @@ const DefaultConnections = 2048
 // that is stored as it arrives.
 func DefaultLimits() Limits {
 	return Limits{
-		Answers:          defaultAnswerLimits(),
-		Body:             40 << 20,
-		Upload:           200 << 20,
-		SmallBody:        64 << 10,
-		SmallBudget:      64 << 20,
-		LargeBudget:      272 << 20, // while one team has its share, another has room for the largest body
-		PublicBudget:     32 << 20,
-		SmallWait:        10 * time.Second,
-		LargeWait:        30 * time.Second,
-		SmallTime:        10 * time.Second,
-		PublicTime:       5 * time.Second,
-		LargeTime:        time.Minute,
-		Stall:            10 * time.Second,
-		Grace:            20 * time.Second,
-		Rate:             8 << 10,
-		Header:           10 * time.Second,
-		idle:             2 * time.Minute,
-		write:            5 * time.Minute,
-		Connections:      DefaultConnections,
-		ConnectionsOfOne: 256,
+		Answers:               defaultAnswerLimits(),
+		Body:                  40 << 20,
+		Upload:                200 << 20,
+		SmallBody:             64 << 10,
+		SmallBudget:           64 << 20,
+		LargeBudget:           272 << 20, // while one team has its share, another has room for the largest body
+		PublicBudget:          32 << 20,
+		SmallWait:             10 * time.Second,
+		LargeWait:             30 * time.Second,
+		SmallTime:             10 * time.Second,
+		PublicTime:            5 * time.Second,
+		LargeTime:             time.Minute,
+		Stall:                 10 * time.Second,
+		Grace:                 20 * time.Second,
+		Rate:                  8 << 10,
+		Header:                10 * time.Second,
+		idle:                  2 * time.Minute,
+		write:                 5 * time.Minute,
+		Connections:           DefaultConnections,
+		ConnectionsPerAddress: 256,
 	}
 }
 
@@ -76,7 +76,7 @@ const (
 // many as there are.
 func (l Limits) Within(memory int64) Limits {
 	for _, budget := range []*int64{&l.SmallBudget, &l.LargeBudget, &l.PublicBudget, &l.Answers.Keyed, &l.Answers.Public} {
-		*budget = footprint.Within(memory, *budget)
+		*budget = footprint.Scale(memory, *budget)
 	}
 	if memory > 0 {
 		l.Body = min(l.Body, max(leastBody, (memory-leastMemory)/largestPart))

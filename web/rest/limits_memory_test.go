@@ -2,7 +2,7 @@ package rest
 
 import "testing"
 
-func TestBudgetsKeepToTheMemoryOfTheProcess(t *testing.T) {
+func TestLimitsWithinMemory(t *testing.T) {
 	all := func(l Limits) int64 {
 		return l.SmallBudget + l.LargeBudget + 2*l.PublicBudget + l.Answers.Keyed + l.Answers.Public
 	}

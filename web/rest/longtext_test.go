@@ -41,7 +41,7 @@ var stringValues = []string{
 	`"\ud83d"`, `"\ude00\ud83d"`, `"\ud83dx"`, `"\ud83d\n"`, `"\ud83d\ud83d\ude00"`, `"\u12"`, `"\x"`, `"\`, "\"\n\"", "\"\xff\"", `"a`, `null`, `true`, `1`, `[]`, `["a"]`, `{}`, `{"a":"b"}`, ``, `nul`, `"a" "b"`,
 }
 
-func TestLongTextsAreReadAsStringsAre(t *testing.T) {
+func TestLongTextDecodesAsString(t *testing.T) {
 	for _, v := range stringValues {
 		sameString(t, v)
 	}

@@ -71,23 +71,23 @@ func (q queryRule) check(raw string, beside echoes) error {
 // meant returns the parameter that somebody who wrote key probably meant; empty: none.
 func (q queryRule) meant(key string) string {
 	const least = 3 // letters of a beginning that says enough
-	word := plainWord(key)
+	word := normalizedKey(key)
 	for _, name := range q.known {
-		other := plainWord(name)
+		other := normalizedKey(name)
 		if len(word) >= least && (strings.HasPrefix(other, word) || strings.HasPrefix(word, other)) {
 			return name
 		}
 	}
 	name := nearest.Of(word, q.known)
 	slack := 1 + len(word)/6
-	if name != "" && len(word) >= least && nearest.Distance(word, plainWord(name)) <= slack {
+	if name != "" && len(word) >= least && nearest.Distance(word, normalizedKey(name)) <= slack {
 		return name
 	}
 	return ""
 }
 
-// plainWord is a key without what spellings differ in.
-func plainWord(key string) string {
+// normalizedKey is a key without what spellings differ in.
+func normalizedKey(key string) string {
 	word := strings.ToLower(strings.NewReplacer("_", "", "-", "", "[", "", "]", "").Replace(key))
 	return strings.Replace(word, "audience", "segment", 1) // its old name
 }

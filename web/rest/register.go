@@ -140,8 +140,8 @@ type HeaderReader interface{ ReadHeader(http.Header) }
 
 // prepare completes an operation with what is so for every route of its kind.
 func prepare(rt *Route, op *huma.Operation, input, output reflect.Type) {
-	soundInput(op.Path, input)
-	rt.echoes, rt.query = echoesOf(op.Path), newQueryRule(op.Method, input, output)
+	checkInputType(op.Path, input)
+	rt.echoes, rt.query = redundantIDsOf(op.Path), newQueryRule(op.Method, input, output)
 	op.Errors = slices.Concat(commonErrors(*rt), op.Errors)
 	if op.Responses == nil {
 		op.Responses = map[string]*huma.Response{}
@@ -155,9 +155,9 @@ func prepare(rt *Route, op *huma.Operation, input, output reflect.Type) {
 	}
 }
 
-// soundInput panics for an input with a body, which nothing would read; and for one of two parts that check themselves without a Check
+// checkInputType panics for an input with a body, which nothing would read; and for one of two parts that check themselves without a Check
 // for both, since Go promotes neither of two.
-func soundInput(path string, input reflect.Type) {
+func checkInputType(path string, input reflect.Type) {
 	checker := reflect.TypeFor[Checker]()
 	for _, f := range reflect.VisibleFields(input) {
 		if f.Name == "Body" || f.Name == "RawBody" {
@@ -204,12 +204,12 @@ func decodeInto(ctx context.Context, x *Exchange, rt *Route, v any) error {
 	if rt.Optional && (len(bytes.TrimSpace(x.Body)) == 0 || IsEmptyArray(x.Body)) {
 		return nil
 	}
-	MendSurrogates(x.Body)
+	ReplaceLoneSurrogates(x.Body)
 	if d, ok := v.(BodyDecoder); ok {
 		return d.DecodeBody(x.Body)
 	}
 	if len(x.params) > 0 && len(x.Body) > 0 {
-		return rt.echoes.decodeBeside(x.params, sameThingOf(ctx, x, rt), x.Body, v)
+		return rt.echoes.decode(x.params, sameResourceOf(ctx, x, rt), x.Body, v)
 	}
 	return DecodeBody(x.Body, v)
 }

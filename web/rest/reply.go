@@ -113,31 +113,31 @@ func (p *outputPlan) document(registry huma.Registry, op *huma.Operation) {
 		}
 	}
 	status := strconv.Itoa(op.DefaultStatus)
-	said := op.Responses[status]
-	if said == nil {
-		said = &huma.Response{}
-		op.Responses[status] = said
+	response := op.Responses[status]
+	if response == nil {
+		response = &huma.Response{}
+		op.Responses[status] = response
 	}
-	if said.Description == "" {
-		said.Description = http.StatusText(op.DefaultStatus)
+	if response.Description == "" {
+		response.Description = http.StatusText(op.DefaultStatus)
 	}
 	if p.body != nil {
-		p.documentBody(registry, op, said)
+		p.documentBody(registry, op, response)
 	}
 	for _, h := range p.headers {
 		f := p.of.FieldByIndex(h.field)
 		if f.Tag.Get("hidden") == "true" {
 			continue
 		}
-		if said.Headers == nil {
-			said.Headers = map[string]*huma.Param{}
+		if response.Headers == nil {
+			response.Headers = map[string]*huma.Param{}
 		}
-		said.Headers[h.name] = &huma.Header{Schema: huma.SchemaFromField(registry, f, "")}
+		response.Headers[h.name] = &huma.Header{Schema: huma.SchemaFromField(registry, f, "")}
 	}
 }
 
 // documentBody says what the body of an answer is, unless the operation says it.
-func (p *outputPlan) documentBody(registry huma.Registry, op *huma.Operation, said *huma.Response) {
+func (p *outputPlan) documentBody(registry huma.Registry, op *huma.Operation, response *huma.Response) {
 	f := p.of.FieldByIndex(p.body)
 	if f.Type == writtenBody {
 		return
@@ -147,8 +147,8 @@ func (p *outputPlan) documentBody(registry huma.Registry, op *huma.Operation, sa
 		name = p.of.Name() + f.Name
 	}
 	schema := huma.SchemaFromField(registry, f, name)
-	if len(said.Content) == 0 {
-		said.Content = map[string]*huma.MediaType{"application/json": {Schema: schema}}
+	if len(response.Content) == 0 {
+		response.Content = map[string]*huma.MediaType{"application/json": {Schema: schema}}
 	}
 }
 

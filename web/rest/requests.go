@@ -23,17 +23,17 @@ type RequestRow struct {
 	EmailID    string // the one email that it made; empty: none
 }
 
-// RequestNoter is told of requests. Note must not wait; it may keep what it is handed.
-type RequestNoter interface{ Note(r *RequestRow) }
+// RequestLog is told of requests. Note must not wait; it may keep what it is handed.
+type RequestLog interface{ Note(r *RequestRow) }
 
-// MadeEmail notes the one email that a request made.
-func MadeEmail(ctx context.Context, id string) { exchangeOf(ctx).emailID = id }
+// RecordEmail notes the one email that a request made.
+func RecordEmail(ctx context.Context, id string) { exchangeOf(ctx).emailID = id }
 
-// RefusedEmail notes the record that a refused send left, if any.
-func RefusedEmail(ctx context.Context, err error) {
+// RecordRefusedEmail notes the record that a refused send left, if any.
+func RecordRefusedEmail(ctx context.Context, err error) {
 	var refusal *app.Error
 	if errors.As(err, &refusal) && refusal.Record != "" {
-		MadeEmail(ctx, refusal.Record)
+		RecordEmail(ctx, refusal.Record)
 	}
 }
 

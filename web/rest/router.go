@@ -29,7 +29,7 @@ type Route struct {
 	Half     bool // with Person: also where the second factor is still to come
 	Operator bool // answers to an operator who is signed in alone, and asks for no team
 	AllTeams bool // an operator who names no team asks about all of them: key.TeamID is empty then
-	Fresh    bool // a person must have proved to be there within app.FreshProof
+	Fresh    bool // a person must have proved to be there within app.ReauthenticationAge
 	SameSite bool // public, and refused where another site asks: it sets or ends a session
 	Body     bool // takes a body, which is read before the handler runs
 	Optional bool // the body may be left out
@@ -37,7 +37,7 @@ type Route struct {
 	Stream   bool // takes a body that the handler reads from x.stream
 	Early    bool // with parameters, and asked before others that have more of them
 	Quiet    bool // logged at debug
-	AnyName  bool // answers under every host name, as tracking hosts of tenants have to
+	AnyHost  bool // answers under every host name, as tracking hosts of tenants have to
 	Reads    bool // answers POST and changes nothing
 	Unproven bool // public, and only the body tells who sent it
 	// Precheck refuses a request before its body is read; nil: none. param returns what
@@ -72,8 +72,8 @@ func (h *Handler) route(e *endpoint) {
 		x := w.(*Exchange)
 		x.Pattern, x.quiet, x.refuse, x.params = op.Path, rt.Quiet, rt.Refuse, ps
 		x.route = rt
-		if !x.inside && !rt.AnyName && h.strangeName(x.Host) {
-			h.refuseVisitor(x, r, errStrangeName)
+		if !x.inside && !rt.AnyHost && h.unknownHost(x.Host) {
+			h.refuseNotFound(x, r, errUnknownHost)
 			return
 		}
 		x.csv = rt.table != nil && !x.inside && prefersCSV(r.Header)
@@ -99,8 +99,8 @@ func (h *Handler) Mount(prefix string, serve func(x *Exchange, r *http.Request, 
 	run := func(w http.ResponseWriter, r *http.Request, ps httprouter.Params) {
 		x := w.(*Exchange)
 		x.Pattern, x.quiet, x.params, x.route = prefix, true, ps, rt
-		if h.strangeName(x.Host) {
-			h.refuseVisitor(x, r, errStrangeName)
+		if h.unknownHost(x.Host) {
+			h.refuseNotFound(x, r, errUnknownHost)
 			return
 		}
 		serve(x, r, ps.ByName("path"))
@@ -165,7 +165,7 @@ func (h *Handler) dispatch(x *Exchange, r *http.Request) {
 	}
 	allow := h.allowed(path)
 	if len(allow) == 0 {
-		h.refuseVisitor(x, r, NewError(app.CodeNotFound, "There is nothing at this address"))
+		h.refuseNotFound(x, r, NewError(app.CodeNotFound, "There is nothing at this address"))
 		return
 	}
 	x.Header().Set("Allow", strings.Join(allow, ", "))
@@ -178,13 +178,13 @@ type Browsers struct {
 	ErrorPage func(*Exchange, *Error) // answers where there is nothing; nil: with JSON
 }
 
-// refuseVisitor answers a request for what is not there: a browser with a page, anybody else
+// refuseNotFound answers a request for what is not there: a browser with a page, anybody else
 // with JSON.
-func (h *Handler) refuseVisitor(x *Exchange, r *http.Request, e *Error) {
+func (h *Handler) refuseNotFound(x *Exchange, r *http.Request, e *Error) {
 	browser := h.Browsers.ErrorPage != nil && !x.inside && (r.Method == http.MethodGet || r.Method == http.MethodHead) && Prefers(r.Header, "text/html")
 	x.Header().Add("Vary", "Accept")
 	switch {
-	case browser && r.URL.Path == "/" && !h.strangeName(x.Host):
+	case browser && r.URL.Path == "/" && !h.unknownHost(x.Host):
 		http.Redirect(x, r, h.Browsers.Home, http.StatusFound)
 	case browser:
 		x.refuse = h.Browsers.ErrorPage

@@ -39,7 +39,7 @@ func (threeKeys) Authenticate(_ context.Context, token string) (*app.Key, error)
 
 // sender is a handler with a few routes that fail, panic or block on demand.
 type sender struct {
-	*coreBench
+	*fixture
 	clock    time.Time
 	err      error         // of every route, when set
 	panicky  bool          // POST /emails panics
@@ -57,8 +57,8 @@ type sentBody struct {
 
 func newSender(t testing.TB, change ...func(*Config)) *sender {
 	t.Helper()
-	s := &sender{clock: coreTime}
-	s.coreBench = newCoreBench(t, append([]func(*Config){func(c *Config) {
+	s := &sender{clock: testTime}
+	s.fixture = newFixture(t, append([]func(*Config){func(c *Config) {
 		c.Keys, c.RateLimit, c.Now = threeKeys{}, 1000, func() time.Time { return s.clock }
 	}}, change...)...)
 	RegisterBody(s.handler, Route{Sending: true}, huma.Operation{OperationID: "send", Method: "POST", Path: "/emails"}, s.send)

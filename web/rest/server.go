@@ -25,7 +25,7 @@ type Server struct {
 
 // NewServer makes a server that does not listen yet.
 func NewServer(h *Handler) *Server {
-	conns := newConnections(h.limits.Connections, h.limits.ConnectionsOfOne, h.named, h.log)
+	conns := newConnections(h.limits.Connections, h.limits.ConnectionsPerAddress, h.named, h.log)
 	return &Server{handler: h, conns: conns, http: &http.Server{
 		Handler:           h,
 		ReadHeaderTimeout: h.limits.Header,
@@ -36,7 +36,7 @@ func NewServer(h *Handler) *Server {
 		ConnContext:       connContext,
 		// OPTIONS * gets the 404 of any unknown path, in JSON.
 		DisableGeneralOptionsHandler: true,
-		HTTP2:                        &http2Bounds,
+		HTTP2:                        &http2Limits,
 		ErrorLog:                     log.New(noise{h.log}, "", 0),
 	}}
 }
@@ -92,9 +92,9 @@ func (s *Server) Shutdown(ctx context.Context) error {
 
 // Bounds of a Small.
 const (
-	smallConnections      = 512
-	smallConnectionsOfOne = 64
-	smallTime             = 5 * time.Second
+	smallConnections           = 512
+	smallConnectionsPerAddress = 64
+	smallTime                  = 5 * time.Second
 )
 
 // Small serves a handler whose answers are short and take no body, with bounds against
@@ -104,9 +104,9 @@ type Small struct {
 	conns *connections
 }
 
-// NewSmall makes one that does not listen yet.
-func NewSmall(h http.Handler, logger *slog.Logger) *Small {
-	conns := newConnections(smallConnections, smallConnectionsOfOne, nil, logger)
+// NewSmallServer makes one that does not listen yet.
+func NewSmallServer(h http.Handler, logger *slog.Logger) *Small {
+	conns := newConnections(smallConnections, smallConnectionsPerAddress, nil, logger)
 	return &Small{conns: conns, http: &http.Server{
 		Handler: h, ReadTimeout: smallTime, WriteTimeout: smallTime, IdleTimeout: smallTime, MaxHeaderBytes: maxHeaderBytes,
 		ConnState: conns.changed, ErrorLog: log.New(noise{logger}, "", 0),

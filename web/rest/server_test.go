@@ -91,7 +91,7 @@ func TestSlowBodyTimesOut(t *testing.T) {
 		c := dial(t, addr)
 		fmt.Fprint(c, sendHead+framing)
 		w := readAnswer(t, c)
-		wantRefusal(t, w, 408, app.CodeInvalidPayload, "in time")
+		wantError(t, w, 408, app.CodeInvalidPayload, "in time")
 		if _, err := io.ReadAll(c); err != nil {
 			t.Errorf("the connection stays open: %v", err)
 		}
@@ -117,15 +117,15 @@ func TestDeadlineEndsWithTheBody(t *testing.T) {
 	r := httptest.NewRequest("POST", "/emails", strings.NewReader(goodSend))
 	r.Header.Set("Authorization", "Bearer full")
 	b.handler.ServeHTTP(w, r)
-	wantCoreStatus(t, w.ResponseRecorder, 200)
+	wantStatus(t, w.ResponseRecorder, 200)
 	if n := len(w.set); n < 2 || w.set[0].IsZero() || !w.set[n-1].IsZero() {
 		t.Errorf("deadlines: %v", w.set)
 	}
 }
 
-// TestUnwantedBodyIsNotWaitedFor: nobody without a key may hold a connection by
+// TestUnwantedBody: nobody without a key may hold a connection by
 // promising a body.
-func TestUnwantedBodyIsNotWaitedFor(t *testing.T) {
+func TestUnwantedBody(t *testing.T) {
 	for _, head := range []string{
 		"POST /emails HTTP/1.1\r\nHost: x\r\n", "GET /healthz HTTP/1.1\r\nHost: x\r\n", "POST /nothing HTTP/1.1\r\nHost: x\r\n",
 	} {
@@ -147,7 +147,7 @@ func TestTruncatedBody(t *testing.T) {
 	if err := c.(*net.TCPConn).CloseWrite(); err != nil {
 		t.Fatal(err)
 	}
-	wantRefusal(t, readAnswer(t, c), 400, app.CodeInvalidPayload, "end")
+	wantError(t, readAnswer(t, c), 400, app.CodeInvalidPayload, "end")
 }
 
 func TestBodyLimit(t *testing.T) {
@@ -174,9 +174,9 @@ func TestBodyLimit(t *testing.T) {
 			c := dial(t, addr)
 			fmt.Fprint(c, sendHead+tt.framing)
 			w := readAnswer(t, c)
-			wantCoreStatus(t, w, tt.status)
+			wantStatus(t, w, tt.status)
 			if tt.status == 413 {
-				wantRefusal(t, w, 413, app.CodePayloadTooLarge, "1000 bytes")
+				wantError(t, w, 413, app.CodePayloadTooLarge, "1000 bytes")
 			}
 			if w.Header().Get("X-Request-Id") == "" || w.Header().Get("Ratelimit-Limit") == "" {
 				t.Errorf("headers: %v", w.Header())
@@ -229,19 +229,19 @@ func TestBudget(t *testing.T) {
 	first := post(large)
 	<-b.entered
 	w := readAnswer(t, post(large))
-	wantRefusal(t, w, 503, app.CodeServiceUnavailable, "large bodies")
+	wantError(t, w, 503, app.CodeServiceUnavailable, "large bodies")
 	if w.Header().Get("Retry-After") == "" {
 		t.Error("no retry-after")
 	}
 	second := post(goodSend)
 	<-b.entered
 	close(b.blocking)
-	wantCoreStatus(t, readAnswer(t, first), 200)
-	wantCoreStatus(t, readAnswer(t, second), 200)
-	wantCoreStatus(t, readAnswer(t, post(large)), 200)
+	wantStatus(t, readAnswer(t, first), 200)
+	wantStatus(t, readAnswer(t, second), 200)
+	wantStatus(t, readAnswer(t, post(large)), 200)
 }
 
-func TestBudgetIsGivenBack(t *testing.T) {
+func TestBudgetIsReleased(t *testing.T) {
 	b := newSender(t, func(c *Config) {
 		l := &c.Limits
 		l.SmallBody, l.Body, l.SmallBudget, l.LargeBudget, l.SmallWait, l.LargeWait = 10, 1000, 8, 1000, time.Millisecond, time.Millisecond
@@ -292,7 +292,7 @@ func TestShutdownWaitsForOpenRequests(t *testing.T) {
 		}
 	}
 	close(b.blocking)
-	wantCoreStatus(t, readAnswer(t, c), 200)
+	wantStatus(t, readAnswer(t, c), 200)
 	if err := <-stopped; err != nil {
 		t.Error(err)
 	}

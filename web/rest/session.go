@@ -24,8 +24,8 @@ const TeamHeader = "X-Team"
 // dashboard sends when it is opened. A route that could change something refuses them.
 const ReadOnlyHeader = "X-Read-Only"
 
-// sitesOf are those whose pages may use a session: the server's own.
-func sitesOf(baseURL string) *http.CrossOriginProtection {
+// crossOriginOf are those whose pages may use a session: the server's own.
+func crossOriginOf(baseURL string) *http.CrossOriginProtection {
 	sites := http.NewCrossOriginProtection()
 	if origin := originOf(baseURL); origin != "" {
 		// What can't be an origin is none: a request's own host counts all the same.
@@ -83,23 +83,23 @@ func (h *Handler) signedIn(r *http.Request, token string, rt *Route) (*app.Key, 
 	return key, nil
 }
 
-// mayPerson is nil where a person, or no person, may use a route.
+// checkSession is nil where a person, or no person, may use a route.
 // Errors: CodeForbidden, CodeNotFound without a team, CodeReauthentication.
-func (h *Handler) mayPerson(key *app.Key, rt *Route) error {
+func (h *Handler) checkSession(key *app.Key, rt *Route) error {
 	s := key.Session
 	switch {
 	case s == nil && rt.Operator:
-		return app.OperatorOnly()
+		return app.OperatorRequired()
 	case s == nil && rt.Person:
-		return app.PersonOnly()
+		return app.SessionRequired()
 	case s == nil:
 		return nil
 	case rt.Operator && !s.Operator:
-		return app.OperatorOnly()
+		return app.OperatorRequired()
 	case key.TeamID == "" && !rt.Operator && !rt.Person && !(rt.AllTeams && s.Operator):
 		return app.NoTeam()
-	case rt.Fresh && !key.Fresh(h.now()):
-		return app.NotFresh()
+	case rt.Fresh && !key.RecentlyAuthenticated(h.now()):
+		return app.ReauthenticationRequired()
 	}
 	return nil
 }

@@ -27,10 +27,10 @@ func (p people) SignedIn(_ context.Context, token, team string, _ bool) (*app.Ke
 	return &key, nil
 }
 
-// person is one who proved to be there at a time before coreTime.
+// person is one who proved to be there at a time before testTime.
 func person(team string, operator bool, ago time.Duration) app.Key {
 	return app.Key{ID: "person", TeamID: team, Permission: app.FullAccess, Role: app.RoleOwner,
-		Session: &app.Session{ID: "session-" + team, Operator: operator, ProvedAt: coreTime.Add(-ago)}}
+		Session: &app.Session{ID: "session-" + team, Operator: operator, AuthenticatedAt: testTime.Add(-ago)}}
 }
 
 type whoOutput struct {
@@ -40,10 +40,10 @@ type whoOutput struct {
 	}
 }
 
-// doorBench is a handler with a route of each kind, all of which say who asks.
-func doorBench(t *testing.T, base string, change ...func(*Config)) *coreBench {
+// newSessionFixture is a handler with a route of each kind, all of which say who asks.
+func newSessionFixture(t *testing.T, base string, change ...func(*Config)) *fixture {
 	t.Helper()
-	b := newCoreBench(t, append(change, func(cfg *Config) {
+	b := newFixture(t, append(change, func(cfg *Config) {
 		cfg.BaseURL = base
 		cfg.Sessions = people{"ann": person("ours", false, 0), "late": person("ours", false, time.Hour), "ahead": person("ours", false, -time.Hour),
 			"operator": person("ours", true, 0), "teamless": person("", false, 0), "above": {ID: "above", Permission: app.FullAccess, Session: &app.Session{Operator: true}}}
@@ -62,7 +62,7 @@ func doorBench(t *testing.T, base string, change ...func(*Config)) *coreBench {
 }
 
 // ask sends a request; headers are "Name: value" lines.
-func (b *coreBench) ask(method, target string, headers ...string) *httptest.ResponseRecorder {
+func (b *fixture) ask(method, target string, headers ...string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(method, target, nil)
 	for _, line := range headers {
 		name, value, _ := strings.Cut(line, ": ")
@@ -73,7 +73,7 @@ func (b *coreBench) ask(method, target string, headers ...string) *httptest.Resp
 	return w
 }
 
-const doorBase = "https://mail.example.com"
+const sessionBase = "https://mail.example.com"
 
 // trial is a request at the door, and how it ends.
 type trial struct {
@@ -85,108 +85,108 @@ type trial struct {
 	code    app.Code
 }
 
-func (b *coreBench) try(t *testing.T, trials []trial) {
+func (b *fixture) try(t *testing.T, trials []trial) {
 	t.Helper()
 	for _, try := range trials {
 		t.Run(try.name, func(t *testing.T) {
 			w := b.ask(try.method, try.target, strings.Split(try.headers, "\n")...)
 			if try.code == "" {
-				wantCoreStatus(t, w, try.status)
+				wantStatus(t, w, try.status)
 				return
 			}
-			wantRefusal(t, w, try.status, try.code)
+			wantError(t, w, try.status, try.code)
 		})
 	}
 }
 
-func TestTheCookieOpensWhereThereIsNoAuthorization(t *testing.T) {
-	doorBench(t, doorBase).try(t, []trial{
-		{"cookie", "GET", doorBase + "/any", "Cookie: __Host-mailer=ann", 200, ""},
-		{"no cookie", "GET", doorBase + "/any", "X-None: x", 401, app.CodeMissingAPIKey},
-		{"no session", "GET", doorBase + "/any", "Cookie: __Host-mailer=bob", 401, app.CodeInvalidCredentials},
-		{"beside a key", "GET", doorBase + "/person", "Cookie: __Host-mailer=ann\nAuthorization: Bearer key", 403, app.CodeForbidden},
-		{"beside a wrong header", "GET", doorBase + "/any", "Cookie: __Host-mailer=ann\nAuthorization: Basic x", 401, app.CodeMissingAPIKey},
-		{"beside an empty header", "GET", doorBase + "/any", "Cookie: __Host-mailer=ann\nAuthorization: ", 401, app.CodeMissingAPIKey},
-		{"the name without TLS", "GET", doorBase + "/any", "Cookie: mailer=ann", 401, app.CodeMissingAPIKey},
-		{"twice the same", "GET", doorBase + "/any", "Cookie: __Host-mailer=ann; __Host-mailer=ann", 200, ""},
-		{"another one was put beside it", "GET", doorBase + "/any", "Cookie: __Host-mailer=operator; __Host-mailer=ann", 401, app.CodeMissingAPIKey},
-		{"no cookie for a person", "GET", doorBase + "/person", "X-None: x", 401, app.CodeInvalidCredentials},
-		{"a key for a person", "GET", doorBase + "/person", "Authorization: Bearer key", 403, app.CodeForbidden},
+func TestCookieWithoutAuthorization(t *testing.T) {
+	newSessionFixture(t, sessionBase).try(t, []trial{
+		{"cookie", "GET", sessionBase + "/any", "Cookie: __Host-mailer=ann", 200, ""},
+		{"no cookie", "GET", sessionBase + "/any", "X-None: x", 401, app.CodeMissingAPIKey},
+		{"no session", "GET", sessionBase + "/any", "Cookie: __Host-mailer=bob", 401, app.CodeInvalidCredentials},
+		{"beside a key", "GET", sessionBase + "/person", "Cookie: __Host-mailer=ann\nAuthorization: Bearer key", 403, app.CodeForbidden},
+		{"beside a wrong header", "GET", sessionBase + "/any", "Cookie: __Host-mailer=ann\nAuthorization: Basic x", 401, app.CodeMissingAPIKey},
+		{"beside an empty header", "GET", sessionBase + "/any", "Cookie: __Host-mailer=ann\nAuthorization: ", 401, app.CodeMissingAPIKey},
+		{"the name without TLS", "GET", sessionBase + "/any", "Cookie: mailer=ann", 401, app.CodeMissingAPIKey},
+		{"twice the same", "GET", sessionBase + "/any", "Cookie: __Host-mailer=ann; __Host-mailer=ann", 200, ""},
+		{"another one was put beside it", "GET", sessionBase + "/any", "Cookie: __Host-mailer=operator; __Host-mailer=ann", 401, app.CodeMissingAPIKey},
+		{"no cookie for a person", "GET", sessionBase + "/person", "X-None: x", 401, app.CodeInvalidCredentials},
+		{"a key for a person", "GET", sessionBase + "/person", "Authorization: Bearer key", 403, app.CodeForbidden},
 	})
 }
 
-func TestAPageOfAnotherSiteChangesNothing(t *testing.T) {
+func TestCrossSiteRequests(t *testing.T) {
 	const as = "Cookie: __Host-mailer=ann\n"
-	b := doorBench(t, doorBase)
+	b := newSessionFixture(t, sessionBase)
 	b.try(t, []trial{
-		{"its own page", "POST", doorBase + "/any", as + "Origin: https://mail.example.com\nSec-Fetch-Site: same-origin", 200, ""},
-		{"its own page, by an old browser", "POST", doorBase + "/any", as + "Origin: https://mail.example.com", 200, ""},
-		{"a program", "POST", doorBase + "/any", as + "X-None: x", 200, ""},
+		{"its own page", "POST", sessionBase + "/any", as + "Origin: https://mail.example.com\nSec-Fetch-Site: same-origin", 200, ""},
+		{"its own page, by an old browser", "POST", sessionBase + "/any", as + "Origin: https://mail.example.com", 200, ""},
+		{"a program", "POST", sessionBase + "/any", as + "X-None: x", 200, ""},
 		{"behind a proxy with a host of its own", "POST", "http://10.0.0.7:3000/any", as + "Origin: https://mail.example.com", 200, ""},
 		{"behind it, a foreign page", "POST", "http://10.0.0.7:3000/any", as + "Origin: https://evil.example", 403, app.CodeForbidden},
-		{"a foreign page", "POST", doorBase + "/any", as + "Origin: https://evil.example\nSec-Fetch-Site: cross-site", 403, app.CodeForbidden},
-		{"a foreign page, by an old browser", "POST", doorBase + "/any", as + "Origin: https://evil.example", 403, app.CodeForbidden},
-		{"a page of a sister host", "POST", doorBase + "/any", as + "Origin: https://www.example.com\nSec-Fetch-Site: same-site", 403, app.CodeForbidden},
-		{"a sandboxed frame", "POST", doorBase + "/any", as + "Origin: null", 403, app.CodeForbidden},
-		{"another port", "POST", doorBase + "/any", as + "Origin: https://mail.example.com:8443", 403, app.CodeForbidden},
-		{"a page of the same host that came in clear", "POST", doorBase + "/any", as + "Origin: http://mail.example.com", 403, app.CodeForbidden},
-		{"a key of a foreign page", "POST", doorBase + "/any", "Authorization: Bearer key\nOrigin: https://app.example\nSec-Fetch-Site: cross-site", 200, ""},
+		{"a foreign page", "POST", sessionBase + "/any", as + "Origin: https://evil.example\nSec-Fetch-Site: cross-site", 403, app.CodeForbidden},
+		{"a foreign page, by an old browser", "POST", sessionBase + "/any", as + "Origin: https://evil.example", 403, app.CodeForbidden},
+		{"a page of a sister host", "POST", sessionBase + "/any", as + "Origin: https://www.example.com\nSec-Fetch-Site: same-site", 403, app.CodeForbidden},
+		{"a sandboxed frame", "POST", sessionBase + "/any", as + "Origin: null", 403, app.CodeForbidden},
+		{"another port", "POST", sessionBase + "/any", as + "Origin: https://mail.example.com:8443", 403, app.CodeForbidden},
+		{"a page of the same host that came in clear", "POST", sessionBase + "/any", as + "Origin: http://mail.example.com", 403, app.CodeForbidden},
+		{"a key of a foreign page", "POST", sessionBase + "/any", "Authorization: Bearer key\nOrigin: https://app.example\nSec-Fetch-Site: cross-site", 200, ""},
 	})
-	if w := b.ask("GET", doorBase+"/any", "Cookie: __Host-mailer=ann"); w.Header().Get("Cache-Control") != "no-store" {
+	if w := b.ask("GET", sessionBase+"/any", "Cookie: __Host-mailer=ann"); w.Header().Get("Cache-Control") != "no-store" {
 		t.Errorf("a cache may keep what a person was answered: %v", w.Header())
 	}
-	ported := doorBench(t, doorBase+":443")
+	ported := newSessionFixture(t, sessionBase+":443")
 	ported.try(t, []trial{{"a base URL with the port that browsers leave out", "POST", "http://10.0.0.7:3000/any", as + "Origin: https://mail.example.com", 200, ""}})
 }
 
-func TestWhoMayUseWhichRoute(t *testing.T) {
+func TestRouteAccess(t *testing.T) {
 	const ann, operator, teamless = "Cookie: __Host-mailer=ann\n", "Cookie: __Host-mailer=operator\n", "Cookie: __Host-mailer=teamless\n"
-	b := doorBench(t, doorBase)
+	b := newSessionFixture(t, sessionBase)
 	b.try(t, []trial{
-		{"a foreign team", "GET", doorBase + "/any", ann + "X-Team: theirs", 404, app.CodeNotFound},
-		{"two teams", "GET", doorBase + "/any", ann + "X-Team: ours\nX-Team: theirs", 404, app.CodeNotFound},
-		{"no team", "GET", doorBase + "/any", teamless, 404, app.CodeNotFound},
-		{"no team is asked for", "GET", doorBase + "/person", teamless, 200, ""},
-		{"all teams without a team", "GET", doorBase + "/all", teamless, 404, app.CodeNotFound},
-		{"an operator manages all teams", "GET", doorBase + "/audit", "Cookie: __Host-mailer=above", 200, ""},
-		{"no operator", "GET", doorBase + "/operator", ann, 403, app.CodeForbidden},
-		{"an operator", "GET", doorBase + "/operator", operator, 200, ""},
-		{"a key is no operator", "GET", doorBase + "/operator", "Authorization: Bearer key", 403, app.CodeForbidden},
-		{"proved just now", "GET", doorBase + "/fresh", ann, 200, ""},
-		{"proved an hour ago", "GET", doorBase + "/fresh", "Cookie: __Host-mailer=late", 403, app.CodeReauthentication},
-		{"proved by a clock that was put back", "GET", doorBase + "/fresh", "Cookie: __Host-mailer=ahead", 403, app.CodeReauthentication},
-		{"a key proves nothing", "GET", doorBase + "/fresh", "Authorization: Bearer key", 200, ""},
+		{"a foreign team", "GET", sessionBase + "/any", ann + "X-Team: theirs", 404, app.CodeNotFound},
+		{"two teams", "GET", sessionBase + "/any", ann + "X-Team: ours\nX-Team: theirs", 404, app.CodeNotFound},
+		{"no team", "GET", sessionBase + "/any", teamless, 404, app.CodeNotFound},
+		{"no team is asked for", "GET", sessionBase + "/person", teamless, 200, ""},
+		{"all teams without a team", "GET", sessionBase + "/all", teamless, 404, app.CodeNotFound},
+		{"an operator manages all teams", "GET", sessionBase + "/audit", "Cookie: __Host-mailer=above", 200, ""},
+		{"no operator", "GET", sessionBase + "/operator", ann, 403, app.CodeForbidden},
+		{"an operator", "GET", sessionBase + "/operator", operator, 200, ""},
+		{"a key is no operator", "GET", sessionBase + "/operator", "Authorization: Bearer key", 403, app.CodeForbidden},
+		{"proved just now", "GET", sessionBase + "/fresh", ann, 200, ""},
+		{"proved an hour ago", "GET", sessionBase + "/fresh", "Cookie: __Host-mailer=late", 403, app.CodeReauthentication},
+		{"proved by a clock that was put back", "GET", sessionBase + "/fresh", "Cookie: __Host-mailer=ahead", 403, app.CodeReauthentication},
+		{"a key proves nothing", "GET", sessionBase + "/fresh", "Authorization: Bearer key", 200, ""},
 	})
 	for _, c := range []struct{ target, headers, team string }{
 		{"/any", operator, "ours"}, {"/all", operator, ""}, {"/all", operator + "X-Team: ours", "ours"}, {"/operator", operator, ""}, {"/all", ann, "ours"},
 	} {
-		w := b.ask("GET", doorBase+c.target, strings.Split(c.headers, "\n")...)
+		w := b.ask("GET", sessionBase+c.target, strings.Split(c.headers, "\n")...)
 		if want := `"team":"` + c.team + `"`; !strings.Contains(w.Body.String(), want) {
 			t.Errorf("%s with %q: %s, want %s", c.target, c.headers, w.Body, want)
 		}
 	}
 }
 
-func TestTheRateIsASessionsOwn(t *testing.T) {
-	b := doorBench(t, doorBase, func(cfg *Config) { cfg.RateLimit = 2 })
+func TestRatePerSession(t *testing.T) {
+	b := newSessionFixture(t, sessionBase, func(cfg *Config) { cfg.RateLimit = 2 })
 	for i, want := range []int{200, 200, 429} {
-		if w := b.ask("GET", doorBase+"/person", "Cookie: __Host-mailer=ann"); w.Code != want {
+		if w := b.ask("GET", sessionBase+"/person", "Cookie: __Host-mailer=ann"); w.Code != want {
 			t.Errorf("request %d: %d", i, w.Code)
 		}
 	}
 	// Another session of the same person is not held back.
-	if w := b.ask("GET", doorBase+"/person", "Cookie: __Host-mailer=teamless"); w.Code != 200 {
+	if w := b.ask("GET", sessionBase+"/person", "Cookie: __Host-mailer=teamless"); w.Code != 200 {
 		t.Errorf("another session: %d", w.Code)
 	}
 }
 
-func TestTheCookieOfASession(t *testing.T) {
+func TestSessionCookie(t *testing.T) {
 	for base, want := range map[string]string{
-		doorBase:                "__Host-mailer=token; Path=/; Max-Age=60; HttpOnly; Secure; SameSite=Lax",
+		sessionBase:             "__Host-mailer=token; Path=/; Max-Age=60; HttpOnly; Secure; SameSite=Lax",
 		"HTTPS://Mail.example":  "__Host-mailer=token; Path=/; Max-Age=60; HttpOnly; Secure; SameSite=Lax",
 		"http://127.0.0.1:3000": "mailer=token; Path=/; Max-Age=60; HttpOnly; SameSite=Lax",
 	} {
-		b := doorBench(t, base)
+		b := newSessionFixture(t, base)
 		w := httptest.NewRecorder()
 		b.handler.SetSession(&Exchange{ResponseWriter: w}, "token", time.Minute)
 		if got := w.Header().Get("Set-Cookie"); got != want {
@@ -203,13 +203,13 @@ func TestTheCookieOfASession(t *testing.T) {
 	}
 }
 
-func TestASessionBeginsWhereItsCookieIsNotSeen(t *testing.T) {
+func TestMaySignIn(t *testing.T) {
 	for _, c := range []struct {
 		base, host, origin string
 		may                bool
 	}{
-		{doorBase, "mail.example.com", "https://mail.example.com", true},
-		{doorBase, "10.0.0.7:3000", "", true}, // a proxy's name for it
+		{sessionBase, "mail.example.com", "https://mail.example.com", true},
+		{sessionBase, "10.0.0.7:3000", "", true}, // a proxy's name for it
 		{"http://127.0.0.1:3000", "127.0.0.1:3000", "", true},
 		{"http://127.0.0.1:3000", "127.0.0.1:3000", "http://127.0.0.1:3000", true},
 		{"http://127.0.0.1:3000", "localhost:3000", "http://localhost:3000", true},
@@ -226,26 +226,26 @@ func TestASessionBeginsWhereItsCookieIsNotSeen(t *testing.T) {
 		if c.origin != "" {
 			x.RequestHeader.Set("Origin", c.origin)
 		}
-		if err := doorBench(t, c.base).handler.MaySignIn(x); (err == nil) != c.may {
+		if err := newSessionFixture(t, c.base).handler.MaySignIn(x); (err == nil) != c.may {
 			t.Errorf("base URL %s, host %s, origin %s: %v", c.base, c.host, c.origin, err)
 		}
 	}
 }
 
-// TestWhatSaysThatItReadsChangesNothing: a page of the dashboard that is opened asks so,
+// TestReadOnlyHeader: a page of the dashboard that is opened asks so,
 // whatever its address made it ask for.
-func TestWhatSaysThatItReadsChangesNothing(t *testing.T) {
+func TestReadOnlyHeader(t *testing.T) {
 	const as = "Cookie: __Host-mailer=ann\nOrigin: https://mail.example.com\n" + ReadOnlyHeader + ": 1"
-	b := doorBench(t, doorBase)
+	b := newSessionFixture(t, sessionBase)
 	for path, rt := range map[string]Route{"/preview": {Reads: true}, "/sign-out": {Public: true, SameSite: true}} {
 		Register(b.handler, rt, huma.Operation{OperationID: path[1:], Method: http.MethodPost, Path: path},
 			func(context.Context, *app.Key, *struct{}) (*whoOutput, error) { return &whoOutput{}, nil })
 	}
 	b.try(t, []trial{
-		{"a preview", "POST", doorBase + "/preview", as, 200, ""},
-		{"what changes something", "POST", doorBase + "/any", as, 403, app.CodeForbidden},
-		{"by a key", "POST", doorBase + "/any", "Authorization: Bearer key\n" + ReadOnlyHeader + ": 1", 403, app.CodeForbidden},
-		{"what ends a session", "POST", doorBase + "/sign-out", as, 403, app.CodeForbidden},
-		{"reading", "GET", doorBase + "/any", as, 200, ""},
+		{"a preview", "POST", sessionBase + "/preview", as, 200, ""},
+		{"what changes something", "POST", sessionBase + "/any", as, 403, app.CodeForbidden},
+		{"by a key", "POST", sessionBase + "/any", "Authorization: Bearer key\n" + ReadOnlyHeader + ": 1", 403, app.CodeForbidden},
+		{"what ends a session", "POST", sessionBase + "/sign-out", as, 403, app.CodeForbidden},
+		{"reading", "GET", sessionBase + "/any", as, 200, ""},
 	})
 }

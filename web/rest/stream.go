@@ -35,7 +35,7 @@ func (h *Handler) openStream(x *Exchange, r *http.Request) error {
 	if r.ContentLength > h.limits.Upload {
 		return bodyTooLarge(h.limits.Upload)
 	}
-	x.held.who = holderOf(x)
+	x.held.who = ownerOf(x)
 	if _, err := h.budget.charge(r.Context(), &x.held, h.budget.large, streamMemory/2); err != nil {
 		return unread(x, err)
 	}
@@ -71,7 +71,7 @@ func (s *Stream) Read(p []byte) (int, error) {
 	switch {
 	case err == io.EOF:
 		s.ended = true
-		s.x.at(phaseWork)
+		s.x.at(phaseWorking)
 		setReadDeadline(s.x, time.Time{})
 	case err != nil:
 		s.err = readError(err)

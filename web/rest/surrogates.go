@@ -5,10 +5,10 @@ import (
 	"strconv"
 )
 
-// MendSurrogates replaces escaped halves of surrogate pairs in a JSON text by \ufffd, in
+// ReplaceLoneSurrogates replaces escaped halves of surrogate pairs in a JSON text by \ufffd, in
 // place. RFC 8259 8.2 allows such halves and calls what programs do with them unpredictable.
 // Programs that cut texts by UTF-16 units write them: half of an emoji at the end of a subject.
-func MendSurrogates(text []byte) {
+func ReplaceLoneSurrogates(text []byte) {
 	for i := bytes.IndexByte(text, '\\'); i >= 0 && i+1 < len(text); {
 		next := i + 2
 		if unit, ok := escapedUnit(text, i); ok {

@@ -8,7 +8,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-func TestHalvesOfSurrogatePairsAreReplaced(t *testing.T) {
+func TestReplaceLoneSurrogates(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"a":"Happy \ud83d"}`:                `{"a":"Happy \ufffd"}`,
 		`{"a":"\udf89 off"}`:                  `{"a":"\ufffd off"}`,
@@ -26,13 +26,13 @@ func TestHalvesOfSurrogatePairsAreReplaced(t *testing.T) {
 		`{"subject":"\ud83c\udf89 \u00e9\t"}`: `{"subject":"\ud83c\udf89 \u00e9\t"}`,
 	} {
 		got := []byte(text)
-		if MendSurrogates(got); string(got) != want {
+		if ReplaceLoneSurrogates(got); string(got) != want {
 			t.Errorf("%s becomes %s, want %s", text, got, want)
 		}
 	}
 }
 
-func FuzzMendSurrogates(f *testing.F) {
+func FuzzReplaceLoneSurrogates(f *testing.F) {
 	f.Add(`"\ud83d\udf89\ud83d"`)
 	f.Fuzz(func(t *testing.T, s string) {
 		text, err := json.Marshal(s)
@@ -40,12 +40,12 @@ func FuzzMendSurrogates(f *testing.F) {
 			return
 		}
 		mended := append([]byte(nil), text...)
-		if MendSurrogates(mended); string(mended) != string(text) {
+		if ReplaceLoneSurrogates(mended); string(mended) != string(text) {
 			t.Errorf("%s becomes %s", text, mended)
 		}
 		raw := []byte(`"` + s + `"`)
 		sound := jsontext.Value(raw).IsValid()
-		MendSurrogates(raw)
+		ReplaceLoneSurrogates(raw)
 		if sound && !jsontext.Value(raw).IsValid() {
 			t.Errorf("%q is no JSON any more", raw)
 		}

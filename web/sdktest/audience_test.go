@@ -81,7 +81,7 @@ func TestNodeClientAudience(t *testing.T) {
 
 func nodeClientAudience(t *testing.T, mode compat) {
 	needNode(t)
-	w := newWorld(t, &worldOptions{compat: mode, direct: true})
+	w := newFixture(t, &fixtureOptions{compat: mode, direct: true})
 	var got audienceResult
 	runNode(t, w.in.url, w.key, "audience.mjs", map[string]string{"FROM": "a@example.test"}).into(t, &got)
 	got.checkVocabulary(t)
@@ -190,7 +190,7 @@ func TestGoV3ClientAudience(t *testing.T) {
 }
 
 func goV3ClientAudience(t *testing.T, mode compat) {
-	w := newWorld(t, &worldOptions{compat: mode, direct: true})
+	w := newFixture(t, &fixtureOptions{compat: mode, direct: true})
 	c, seen := v3Client(t, w.in.url, w.key)
 	segment, err := c.Segments.Create(&resendv3.CreateSegmentRequest{Name: "Customers"})
 	must(t, err)
@@ -290,7 +290,7 @@ func TestGoV2ClientAudiences(t *testing.T) {
 }
 
 func goV2ClientAudiences(t *testing.T, mode compat) {
-	w := newWorld(t, &worldOptions{compat: mode, direct: true})
+	w := newFixture(t, &fixtureOptions{compat: mode, direct: true})
 	c, _ := v2Client(t, w.in.url+"/", w.key)
 	audience, err := c.Audiences.Create(&resendv2.CreateAudienceRequest{Name: "Everybody"})
 	must(t, err)
@@ -341,7 +341,7 @@ func TestResendCommandLineAudience(t *testing.T) {
 
 func resendCommandLineAudience(t *testing.T, mode compat) {
 	needNode(t)
-	w := newWorld(t, &worldOptions{compat: mode, direct: true})
+	w := newFixture(t, &fixtureOptions{compat: mode, direct: true})
 	call := func(args ...string) thing {
 		t.Helper()
 		out, err := runCLI(t, w, w.key, args...)

@@ -12,29 +12,29 @@ import (
 	"github.com/emersion/go-smtp"
 )
 
-// bounceWorld is a service that takes bounces at an address of its own.
-type bounceWorld struct {
+// bounceFixture is a service that takes bounces at an address of its own.
+type bounceFixture struct {
 	*instance
 	client
 	bounces string
 }
 
-// newBounceWorld starts a service whose relay is at relay.
-func newBounceWorld(t *testing.T, relay, bounces string, args ...string) *bounceWorld {
+// newBounceFixture starts a service whose relay is at relay.
+func newBounceFixture(t *testing.T, relay, bounces string, args ...string) *bounceFixture {
 	t.Helper()
-	w := &bounceWorld{instance: start(t, append(args, "--relay", "smtp://"+relay+"?tls=off", "--bounce-listen", bounces)...), bounces: bounces}
+	w := &bounceFixture{instance: start(t, append(args, "--relay", "smtp://"+relay+"?tls=off", "--bounce-listen", bounces)...), bounces: bounces}
 	w.addDomain(t, "example.test")
 	w.client = client{url: w.instance.url, key: w.newKey(t)}
 	return w
 }
 
-func (w *bounceWorld) mail(t *testing.T, to ...string) (id string) {
+func (w *bounceFixture) mail(t *testing.T, to ...string) (id string) {
 	t.Helper()
 	return w.send(t, map[string]any{"from": "a@example.test", "to": to, "subject": "bounces", "text": "x"})
 }
 
 // wantSuppressed looks an address up; origin empty: it must not be there.
-func (w *bounceWorld) wantSuppressed(t *testing.T, address, origin string) {
+func (w *bounceFixture) wantSuppressed(t *testing.T, address, origin string) {
 	t.Helper()
 	status, b := w.do(t, "GET", "/suppressions/"+address, nil)
 	if origin == "" && status != http.StatusNotFound || origin != "" && !strings.Contains(string(b), `"origin":"`+origin+`"`) {
@@ -72,12 +72,12 @@ x
 `, "\n", "\r\n")
 }
 
-func TestPostfixReturnsWhatItCannotDeliver(t *testing.T) {
+func TestPostfixBounces(t *testing.T) {
 	part(t, "relays")
 	t.Parallel()
 	bounces := freeAddr(t)
 	p := startPostfixBefore(t, bounces, nil, map[string]string{"mydestination": "dest.test", "mailbox_size_limit": "0"})
-	w := newBounceWorld(t, p.addr, bounces)
+	w := newBounceFixture(t, p.addr, bounces)
 	alone := w.mail(t, "nobody-here@dest.test")
 	// The second recipient is passed on to the listener, which relays nothing.
 	both := w.mail(t, "nobody-there@dest.test", "somebody@elsewhere.test")
@@ -98,7 +98,7 @@ func TestPostfixReturnsWhatItCannotDeliver(t *testing.T) {
 }
 
 // returnPath has an email reach a sink and returns the address that it came from.
-func (w *bounceWorld) returnPath(t *testing.T, s *sink, to string) (id, path string) {
+func (w *bounceFixture) returnPath(t *testing.T, s *sink, to string) (id, path string) {
 	t.Helper()
 	id = w.mail(t, to)
 	m := s.wait(t, 1, time.Minute, func(m *message) bool { return m.header("X-Mailer-Email-ID") == id })[0]
@@ -114,7 +114,7 @@ func TestFeedbackReportThroughPostfixAndByHand(t *testing.T) {
 	bounces := freeAddr(t)
 	p := startPostfixBefore(t, bounces, nil, nil)
 	s := newSink(t, sinkOptions{})
-	w := newBounceWorld(t, s.addr, bounces)
+	w := newBounceFixture(t, s.addr, bounces)
 	for i, door := range []string{p.addr, bounces} {
 		to := fmt.Sprintf("reader%d@example.com", i)
 		id, path := w.returnPath(t, s, to)
@@ -137,8 +137,8 @@ func handOver(addr, from, to, text string) error {
 	return c.Quit()
 }
 
-// otherLetter is a local part with another letter in its middle.
-func otherLetter(local string) string {
+// otherMessage is a local part with another letter in its middle.
+func otherMessage(local string) string {
 	b := []byte(local)
 	if at := len(b) / 2; b[at] == 'a' {
 		b[at] = 'b'
@@ -152,12 +152,12 @@ func TestForgedReturnPathChangesNothing(t *testing.T) {
 	part(t, "relays")
 	t.Parallel()
 	s := newSink(t, sinkOptions{})
-	w := newBounceWorld(t, s.addr, freeAddr(t))
+	w := newBounceFixture(t, s.addr, freeAddr(t))
 	id, path := w.returnPath(t, s, "reader@example.com")
 	local, host, _ := strings.Cut(path, "@")
 	_, other := w.returnPath(t, s, "other@example.com")
 	for _, forged := range []string{
-		otherLetter(local) + "@" + host, local + "@example.test", "bounce@" + host, "bounce+" + strings.ReplaceAll(id, "-", "") + "@" + host,
+		otherMessage(local) + "@" + host, local + "@example.test", "bounce@" + host, "bounce+" + strings.ReplaceAll(id, "-", "") + "@" + host,
 		local[:len(local)-30] + other[len(local)-30:len(local)] + "@" + host,
 	} {
 		if err := handOver(w.bounces, "", forged, abuse(id)); err == nil || !strings.Contains(err.Error(), "550") {
@@ -178,7 +178,7 @@ func TestSwaksFindsNoOpenRelay(t *testing.T) {
 	swaks, err := exec.LookPath("swaks")
 	need(t, err == nil, "Debian package swaks")
 	s := newSink(t, sinkOptions{})
-	w := newBounceWorld(t, s.addr, freeAddr(t))
+	w := newBounceFixture(t, s.addr, freeAddr(t))
 	id, path := w.returnPath(t, s, "reader@example.com")
 	try := func(args ...string) (string, int) {
 		cmd := exec.CommandContext(t.Context(), swaks, append([]string{"--server", w.bounces, "--timeout", "10"}, args...)...)
@@ -205,11 +205,11 @@ func TestSwaksFindsNoOpenRelay(t *testing.T) {
 	}
 }
 
-func TestServerStopsWithABounceHalfSent(t *testing.T) {
+func TestStopDuringBounce(t *testing.T) {
 	part(t, "relays")
 	t.Parallel()
 	s := newSink(t, sinkOptions{})
-	w := newBounceWorld(t, s.addr, freeAddr(t), "--drain-timeout", "3s")
+	w := newBounceFixture(t, s.addr, freeAddr(t), "--drain-timeout", "3s")
 	_, path := w.returnPath(t, s, "reader@example.com")
 	c, err := smtp.Dial(w.bounces)
 	must(t, err)

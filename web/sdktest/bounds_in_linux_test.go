@@ -20,9 +20,9 @@ import (
 // and judge what others notice: p99 of their sends, memory, and how soon all is over.
 
 const (
-	calmP99    = time.Second
-	calmGrowth = 150 // MiB
-	calmAfter  = 5 * time.Second
+	maxP99    = time.Second
+	maxGrowth = 150 // MiB
+	maxAfter  = 5 * time.Second
 )
 
 // from is a client of one address, with new connections of its own.
@@ -126,7 +126,7 @@ func (b *bystander) calm(t *testing.T, what, page string, span, alone time.Durat
 	}
 	slices.Sort(took)
 	t.Logf("%s: %d requests, p50 %s, p99 %s", what, len(took), took[len(took)/2].Round(time.Millisecond), p99(took).Round(time.Millisecond))
-	if tooSlow(p99(took), alone, calmP99) {
+	if tooSlow(p99(took), alone, maxP99) {
 		t.Errorf("%s: p99 is %s, alone it was %s", what, p99(took), alone)
 	}
 	return p99(took)
@@ -146,9 +146,9 @@ func page(t *testing.T, api client) string {
 	return path
 }
 
-// TestAttacksOnWhatComesIn: each of them stopped all other requests for 30 seconds and
+// TestInboundAttacks: each of them stopped all other requests for 30 seconds and
 // more while room for a body was taken as it was announced.
-func TestAttacksOnWhatComesIn(t *testing.T) {
+func TestInboundAttacks(t *testing.T) {
 	part(t, "operations", judged)
 	t.Parallel()
 	in := startBare(t, "--sns-topic", "arn:aws:sns:us-east-1:123456789012:mail", "--rate-limit", "0")
@@ -179,21 +179,21 @@ func TestAttacksOnWhatComesIn(t *testing.T) {
 			release := in.hold(t, "127.0.0.1", attack.n, attack.text)
 			other.calm(t, "another address", link, 2*time.Second, alone)
 			same.calm(t, "the same address", link, 2*time.Second, alone)
-			if grown := in.memory(t) - before; *perf && grown > calmGrowth {
+			if grown := in.memory(t) - before; *perf && grown > maxGrowth {
 				t.Errorf("memory grew by %d MiB", grown)
 			} else {
 				t.Logf("memory grew by %d MiB", grown)
 			}
 			release()
-			if took := other.send(t, 1<<20); tooSlow(took, alone, calmAfter) {
+			if took := other.send(t, 1<<20); tooSlow(took, alone, maxAfter) {
 				t.Errorf("an email of 1 MiB afterwards took %s", took)
 			}
 		})
 	}
 }
 
-// TestABodyThatStallsIsCut by the binary's own times.
-func TestABodyThatStallsIsCut(t *testing.T) {
+// TestStalledBodyIsCut by the binary's own times.
+func TestStalledBodyIsCut(t *testing.T) {
 	part(t, "operations")
 	t.Parallel()
 	in := startBare(t)

@@ -13,10 +13,10 @@ import (
 	"time"
 )
 
-// TestClientsThatDoNotReadTakeNoMemory: 100 sockets that ask for a file of 10 MB, and as
+// TestStalledClientsMemory: 100 sockets that ask for a file of 10 MB, and as
 // many for an email of 10 MB, and read nothing of either. Meanwhile another team sends
 // as if nothing were, and it is over once they go.
-func TestClientsThatDoNotReadTakeNoMemory(t *testing.T) {
+func TestStalledClientsMemory(t *testing.T) {
 	part(t, judged)
 	in := startBare(t, "--rate-limit", "0")
 	in.run(t, "teams", "create", "Other")

@@ -74,7 +74,7 @@ func TestNodeClientBroadcasts(t *testing.T) {
 
 func nodeClientBroadcasts(t *testing.T, mode compat) {
 	needNode(t)
-	w := newWorld(t, &worldOptions{compat: mode, direct: true})
+	w := newFixture(t, &fixtureOptions{compat: mode, direct: true})
 	var got struct {
 		Segment, Created, Draft, Updated, Edited, Copy, Copied, Later, Scheduled broadcastThing
 		Sent, Done, Canceled, AfterCancel, Removed                               broadcastThing
@@ -139,7 +139,7 @@ func TestGoV3ClientBroadcasts(t *testing.T) {
 }
 
 func goV3ClientBroadcasts(t *testing.T, mode compat) {
-	w := newWorld(t, &worldOptions{compat: mode, direct: true})
+	w := newFixture(t, &fixtureOptions{compat: mode, direct: true})
 	c, seen := v3Client(t, w.in.url, w.key)
 	segment, err := c.Segments.Create(&resendv3.CreateSegmentRequest{Name: "Readers"})
 	must(t, err)
@@ -201,7 +201,7 @@ func TestGoV2ClientBroadcasts(t *testing.T) {
 }
 
 func goV2ClientBroadcasts(t *testing.T, mode compat) {
-	w := newWorld(t, &worldOptions{compat: mode, direct: true})
+	w := newFixture(t, &fixtureOptions{compat: mode, direct: true})
 	c, _ := v2Client(t, w.in.url, w.key)
 	audience, err := c.Audiences.Create(&resendv2.CreateAudienceRequest{Name: "Readers"})
 	must(t, err)
@@ -237,7 +237,7 @@ func TestResendCommandLineBroadcasts(t *testing.T) {
 
 func resendCommandLineBroadcasts(t *testing.T, mode compat) {
 	needNode(t)
-	w := newWorld(t, &worldOptions{compat: mode, direct: true})
+	w := newFixture(t, &fixtureOptions{compat: mode, direct: true})
 	call := func(into any, args ...string) {
 		t.Helper()
 		out, err := runCLI(t, w, w.key, args...)

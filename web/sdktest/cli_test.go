@@ -25,7 +25,7 @@ func TestResendCommandLineFlow(t *testing.T) {
 func resendCommandLineFlow(t *testing.T, mode compat) {
 	needNode(t)
 	needPythonDKIM(t)
-	w := newWorld(t, &worldOptions{compat: mode})
+	w := newFixture(t, &fixtureOptions{compat: mode})
 	attached := filepath.Join(t.TempDir(), "data.bin")
 	must(t, os.WriteFile(attached, everyByte(), 0o600))
 	var sent struct{ ID string }

@@ -82,15 +82,15 @@ func clickedBroadcast(t *testing.T, w *world) (id string) {
 	return made.ID
 }
 
-// TestClientsSeeWhoClicked reads the same broadcast with all clients.
-func TestClientsSeeWhoClicked(t *testing.T) {
+// TestClickedLinksOfClients reads the same broadcast with all clients.
+func TestClickedLinksOfClients(t *testing.T) {
 	part(t, "clients")
-	inBothModes(t, clientsSeeWhoClicked)
+	inBothModes(t, clickedLinksOfClients)
 }
 
-func clientsSeeWhoClicked(t *testing.T, mode compat) {
+func clickedLinksOfClients(t *testing.T, mode compat) {
 	needNode(t)
-	w := newWorld(t, &worldOptions{compat: mode, direct: true})
+	w := newFixture(t, &fixtureOptions{compat: mode, direct: true})
 	id := clickedBroadcast(t, w)
 	var got struct {
 		Sent, Rest, Named, Clicked, Links clickRows

@@ -40,7 +40,7 @@ func TestResendCommandLineVocabulary(t *testing.T) {
 
 func resendCommandLineVocabulary(t *testing.T, mode compat) {
 	needNode(t)
-	w := newWorld(t, &worldOptions{compat: mode, direct: true})
+	w := newFixture(t, &fixtureOptions{compat: mode, direct: true})
 	call := w.caller(t)
 	var made, changed, got thing
 	var list things
@@ -80,7 +80,7 @@ func TestResendCommandLineWebhooks(t *testing.T) {
 
 func resendCommandLineWebhooks(t *testing.T, mode compat) {
 	needNode(t)
-	w := newWorld(t, &worldOptions{compat: mode, direct: true, args: []string{"--webhook-allow", "127.0.0.0/8"}})
+	w := newFixture(t, &fixtureOptions{compat: mode, direct: true, args: []string{"--webhook-allow", "127.0.0.0/8"}})
 	call := w.caller(t)
 	hooks := newReceiver(t)
 	var made, got, list, rotated, events, event, attempts, replayed, removed hookThing
@@ -117,16 +117,16 @@ func resendCommandLineWebhooks(t *testing.T, mode compat) {
 	}
 }
 
-// TestResendCommandLineListensToWebhooks runs the command that registers a
+// TestResendCommandLineListen runs the command that registers a
 // webhook, shows what comes, and removes it again.
-func TestResendCommandLineListensToWebhooks(t *testing.T) {
+func TestResendCommandLineListen(t *testing.T) {
 	part(t, "clients")
-	inBothModes(t, resendCommandLineListensToWebhooks)
+	inBothModes(t, resendCommandLineListen)
 }
 
-func resendCommandLineListensToWebhooks(t *testing.T, mode compat) {
+func resendCommandLineListen(t *testing.T, mode compat) {
 	needNode(t)
-	w := newWorld(t, &worldOptions{compat: mode, direct: true, args: []string{"--webhook-allow", "127.0.0.0/8"}})
+	w := newFixture(t, &fixtureOptions{compat: mode, direct: true, args: []string{"--webhook-allow", "127.0.0.0/8"}})
 	addr := freeAddr(t)
 	_, port, _ := net.SplitHostPort(addr)
 	args := []string{"webhooks", "listen", "--url", "http://" + addr, "--port", port, "--events", "email.sent", "--json"}
@@ -172,14 +172,14 @@ func readUntil(r io.Reader, end string) string {
 	return all.String()
 }
 
-// TestResendCommandLineKnowsItsKey: the key comes from the environment; `login`
+// TestResendCommandLineKey: the key comes from the environment; `login`
 // would only take one of Resend's own form, and says so itself.
-func TestResendCommandLineKnowsItsKey(t *testing.T) {
+func TestResendCommandLineKey(t *testing.T) {
 	part(t, "clients")
-	inBothModes(t, resendCommandLineKnowsItsKey)
+	inBothModes(t, resendCommandLineKey)
 }
 
-func resendCommandLineKnowsItsKey(t *testing.T, mode compat) {
+func resendCommandLineKey(t *testing.T, mode compat) {
 	needNode(t)
 	w := &world{in: start(t, mode.flags()...)}
 	w.key = w.in.newKey(t)
@@ -197,14 +197,14 @@ func resendCommandLineKnowsItsKey(t *testing.T, mode compat) {
 	}
 }
 
-// TestResendCommandLineIsToldWhatThereIsNot runs each command that this service
+// TestResendCommandLineUnsupported runs each command that this service
 // has nothing for.
-func TestResendCommandLineIsToldWhatThereIsNot(t *testing.T) {
+func TestResendCommandLineUnsupported(t *testing.T) {
 	part(t, "clients")
-	inBothModes(t, resendCommandLineIsToldWhatThereIsNot)
+	inBothModes(t, resendCommandLineUnsupported)
 }
 
-func resendCommandLineIsToldWhatThereIsNot(t *testing.T, mode compat) {
+func resendCommandLineUnsupported(t *testing.T, mode compat) {
 	needNode(t)
 	w := &world{in: start(t, mode.flags()...)}
 	w.key = w.in.newKey(t)

@@ -25,7 +25,7 @@ func clockStorm(t *testing.T, relay *sink, options string, off time.Duration, ar
 	c := movableClock(in)
 	c.step(t, off)
 	in.serve(t)
-	return newStorm(t, in, relay), c
+	return newLoadTest(t, in, relay), c
 }
 
 // evidence gathers without the day's numbers: the server's day is another.
@@ -36,10 +36,10 @@ func (s *storm) evidence(t *testing.T, within time.Duration) evidence {
 	return e
 }
 
-// TestClockThatWasAheadIsPutBack: a machine came up with its clock five hours ahead
+// TestClockIsSetBack: a machine came up with its clock five hours ahead
 // while the relay and an endpoint were dead; mail was accepted, deferred and tried in
 // that time. Once the clock is right everything goes on as if it had always been.
-func TestClockThatWasAheadIsPutBack(t *testing.T) {
+func TestClockIsSetBack(t *testing.T) {
 	part(t, "clocks")
 	t.Parallel()
 	const ahead = 5 * time.Hour
@@ -127,8 +127,8 @@ func deadHook(t *testing.T, api client, healed *atomic.Bool) *atomic.Int64 {
 	return &tries
 }
 
-// TestServerAfterOneWithAClockAhead: the clock is put right while the server is down.
-func TestServerAfterOneWithAClockAhead(t *testing.T) {
+// TestStartAfterClockAhead: the clock is put right while the server is down.
+func TestStartAfterClockAhead(t *testing.T) {
 	part(t, "clocks")
 	t.Parallel()
 	relay := newSink(t, sinkOptions{})
@@ -194,8 +194,8 @@ func TestClockJumpsUnderLoad(t *testing.T) {
 	}
 }
 
-// TestDayOfARelayFollowsTheClock: a relay takes ten messages in 24 hours.
-func TestDayOfARelayFollowsTheClock(t *testing.T) {
+// TestRelayDayFollowsClock: a relay takes ten messages in 24 hours.
+func TestRelayDayFollowsClock(t *testing.T) {
 	part(t, "clocks")
 	t.Parallel()
 	relay := newSink(t, sinkOptions{})

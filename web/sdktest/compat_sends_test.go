@@ -71,8 +71,8 @@ func (s *compatSend) body() map[string]any {
 	return body
 }
 
-// TestEachModeTakesItsSends: one by one and in a batch, in both modes, on the binary.
-func TestEachModeTakesItsSends(t *testing.T) {
+// TestCompatModeSends: one by one and in a batch, in both modes, on the binary.
+func TestCompatModeSends(t *testing.T) {
 	part(t, "clients")
 	for _, mode := range []string{"strict", "resend"} {
 		t.Run(mode, func(t *testing.T) {
@@ -128,9 +128,9 @@ func checkMode(t *testing.T, name, field string, status int, b []byte) {
 	}
 }
 
-// TestAMailOfManyPartsOnTheWire: what a relay is handed of a send that uses all of
+// TestMultipartOnTheWire: what a relay is handed of a send that uses all of
 // --compat resend, and what the API says of it afterwards.
-func TestAMailOfManyPartsOnTheWire(t *testing.T) {
+func TestMultipartOnTheWire(t *testing.T) {
 	part(t, "clients")
 	s := newSink(t, sinkOptions{})
 	in := startBare(t, "--relay", "smtp://"+s.addr+"?tls=off", "--compat", "resend")

@@ -32,12 +32,12 @@ func inBothModes(t *testing.T, suite func(t *testing.T, mode compat)) {
 	}
 }
 
-// TestHarnessServersRunInTheirMode proves that the two runs of a suite are not
+// TestHarnessCompatMode proves that the two runs of a suite are not
 // one run twice.
-func TestHarnessServersRunInTheirMode(t *testing.T) {
+func TestHarnessCompatMode(t *testing.T) {
 	part(t, "harness")
 	inBothModes(t, func(t *testing.T, mode compat) {
-		w := newWorld(t, &worldOptions{direct: true, compat: mode})
+		w := newFixture(t, &fixtureOptions{direct: true, compat: mode})
 		var health struct{ Compat compat }
 		(client{w.in.url, w.key}).get(t, "/healthz", &health)
 		if health.Compat != mode {

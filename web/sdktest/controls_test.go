@@ -78,9 +78,9 @@ func (l *load) sendSome(t *testing.T, n int) {
 	}
 }
 
-// TestControlOfKillNineOnFilesThatGoBackInTime starts the killed server on a copy
+// TestControlOfKillWithOldFiles starts the killed server on a copy
 // of its files from before: what it had accepted since is gone.
-func TestControlOfKillNineOnFilesThatGoBackInTime(t *testing.T) {
+func TestControlOfKillWithOldFiles(t *testing.T) {
 	part(t, "kills", shortForm)
 	t.Parallel()
 	relay := newSink(t, sinkOptions{})

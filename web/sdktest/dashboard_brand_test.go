@@ -35,9 +35,9 @@ func (s *screen) picture(name string, widths ...int64) {
 	s.look(1280, "light")
 }
 
-// TestATeamsBrandIsSetAndUsed, by who never saw its settings: in a new email, and on the
+// TestBrandInTheBrowser, by who never saw its settings: in a new email, and on the
 // page of an opt-out.
-func TestATeamsBrandIsSetAndUsed(t *testing.T) {
+func TestBrandInTheBrowser(t *testing.T) {
 	part(t, "browser")
 	t.Parallel()
 	in := startBare(t)
@@ -120,8 +120,8 @@ func TestATeamsBrandIsSetAndUsed(t *testing.T) {
 	s.fine("the last one again")
 }
 
-// TestEachStartIsADesignThatOpens in the editor, of broadcasts and of templates.
-func TestEachStartIsADesignThatOpens(t *testing.T) {
+// TestStarterDesignsOpen in the editor, of broadcasts and of templates.
+func TestStarterDesignsOpen(t *testing.T) {
 	part(t, "browser")
 	t.Parallel()
 	in := startBare(t)

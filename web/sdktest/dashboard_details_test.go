@@ -24,12 +24,12 @@ const module = `const module = async (name) => {
 	return import(entry.replace(/app\.js$/, name));
 };`
 
-// TestTheSidebarAtEachWidth: each door is called as its page, the one that the reader came
+// TestSidebarWidths: each door is called as its page, the one that the reader came
 // through is lit, and the icons of half a screen keep their words and menus.
-func TestTheSidebarAtEachWidth(t *testing.T) {
+func TestSidebarWidths(t *testing.T) {
 	part(t, "browser")
 	t.Parallel()
-	w := newDashboardWorld(t)
+	w := newDashboardFixture(t)
 	s := newScreen(t, w.url, w.operator.session(t))
 	s.load("/audience")
 	s.is("/audience leads to the contacts", `location.pathname === '/dashboard/contacts' && document.querySelector('h1').innerText === 'Contacts'`)
@@ -71,12 +71,12 @@ func TestTheSidebarAtEachWidth(t *testing.T) {
 	s.fine("the sidebar")
 }
 
-// TestListsOfTheDashboardInDetail: rows open where they are clicked, acts are offered that
+// TestDashboardLists: rows open where they are clicked, acts are offered that
 // apply, and nothing in a head is written like code.
-func TestListsOfTheDashboardInDetail(t *testing.T) {
+func TestDashboardLists(t *testing.T) {
 	part(t, "browser")
 	t.Parallel()
-	w := newDashboardWorld(t)
+	w := newDashboardFixture(t)
 	s := newScreen(t, w.url, w.operator.session(t))
 	hook := ""
 	for _, path := range w.pages {
@@ -114,11 +114,11 @@ func TestListsOfTheDashboardInDetail(t *testing.T) {
 	s.fine("lists")
 }
 
-// TestTheComposerInDetail: dialogs, panes, times and names beside what is written.
-func TestTheComposerInDetail(t *testing.T) {
+// TestComposer: dialogs, panes, times and names beside what is written.
+func TestComposer(t *testing.T) {
 	part(t, "browser")
 	t.Parallel()
-	w := newDashboardWorld(t)
+	w := newDashboardFixture(t)
 	s := newScreen(t, w.url, w.operator.session(t))
 	draft := ""
 	for _, path := range w.pages {

@@ -37,9 +37,9 @@ func (s *screen) makeAccount(in *instance, email string) {
 	s.sees("Scan this code with an authenticator app")
 }
 
-// TestTheFirstEmailFromTheBrowser goes the way of who has just installed Mailer, from the
+// TestFirstEmailInTheBrowser goes the way of who has just installed Mailer, from the
 // link that the server prints to an email and what became of it.
-func TestTheFirstEmailFromTheBrowser(t *testing.T) {
+func TestFirstEmailInTheBrowser(t *testing.T) {
 	part(t, "browser", shortForm)
 	t.Parallel()
 	relay := newSink(t, sinkOptions{})
@@ -75,11 +75,11 @@ func TestTheFirstEmailFromTheBrowser(t *testing.T) {
 	s.fine("signed in again")
 }
 
-// TestWhyNotInTheBrowser: the page of an email says in a sentence why it did not arrive.
-func TestWhyNotInTheBrowser(t *testing.T) {
+// TestFailureReasonInTheBrowser: the page of an email says in a sentence why it did not arrive.
+func TestFailureReasonInTheBrowser(t *testing.T) {
 	part(t, "browser")
 	t.Parallel()
-	w := newDashboardWorld(t)
+	w := newDashboardFixture(t)
 	s := newScreen(t, w.url, w.operator.session(t))
 	for _, path := range w.pages {
 		if !strings.HasPrefix(path, "/emails/") {
@@ -147,9 +147,9 @@ func (s *screen) types(text string) {
 	command(s, input.InsertText, input.InsertTextParams{Text: text})
 }
 
-// TestADraftIsSavedWithinTwoSeconds, whatever becomes of the tab, and the second of two who
+// TestDraftAutosave, whatever becomes of the tab, and the second of two who
 // write one is told.
-func TestADraftIsSavedWithinTwoSeconds(t *testing.T) {
+func TestDraftAutosave(t *testing.T) {
 	part(t, "browser")
 	t.Parallel()
 	in := startBare(t)
@@ -181,10 +181,10 @@ func TestADraftIsSavedWithinTwoSeconds(t *testing.T) {
 	two.fine("the second")
 }
 
-// TestABroadcastIsStoppedFromTheBrowser: reviewed, sent, taken back, sent again, paused,
+// TestStopBroadcastInTheBrowser: reviewed, sent, taken back, sent again, paused,
 // resumed, canceled while it leaves; those who got it become a segment, and the others get a
 // draft.
-func TestABroadcastIsStoppedFromTheBrowser(t *testing.T) {
+func TestStopBroadcastInTheBrowser(t *testing.T) {
 	part(t, "browser", shortForm)
 	t.Parallel()
 	relay := newSink(t, sinkOptions{})
@@ -231,9 +231,9 @@ func TestABroadcastIsStoppedFromTheBrowser(t *testing.T) {
 	s.fine("a broadcast")
 }
 
-// TestSomebodyJoinsAndIsChanged: an invitation, the page that joins, a role that changes, and
+// TestMembersInTheBrowser: an invitation, the page that joins, a role that changes, and
 // the session that ends with it.
-func TestSomebodyJoinsAndIsChanged(t *testing.T) {
+func TestMembersInTheBrowser(t *testing.T) {
 	part(t, "browser", shortForm)
 	t.Parallel()
 	in := startBare(t)
@@ -267,9 +267,9 @@ func TestSomebodyJoinsAndIsChanged(t *testing.T) {
 	guest.fine("signed out")
 }
 
-// TestAnOperatorHoldsAndReleasesInTheBrowser: mail that waits is selected, held and released,
+// TestOperatorQueueInTheBrowser: mail that waits is selected, held and released,
 // and leaves.
-func TestAnOperatorHoldsAndReleasesInTheBrowser(t *testing.T) {
+func TestOperatorQueueInTheBrowser(t *testing.T) {
 	part(t, "browser")
 	t.Parallel()
 	relay := newSink(t, sinkOptions{})
@@ -311,9 +311,9 @@ func TestAnOperatorHoldsAndReleasesInTheBrowser(t *testing.T) {
 	s.fine("the queue")
 }
 
-// TestAnImportWithErrorsInTheBrowser: a file is mapped and imported, and says which rows
+// TestImportErrorsInTheBrowser: a file is mapped and imported, and says which rows
 // could not be taken.
-func TestAnImportWithErrorsInTheBrowser(t *testing.T) {
+func TestImportErrorsInTheBrowser(t *testing.T) {
 	part(t, "browser", shortForm)
 	t.Parallel()
 	in := startBare(t)
@@ -335,9 +335,9 @@ func TestAnImportWithErrorsInTheBrowser(t *testing.T) {
 	s.fine("an import")
 }
 
-// TestAnExportOfMailchimpInTheBrowser: a ZIP archive is imported without a mapping, and who
+// TestMailchimpImportInTheBrowser: a ZIP archive is imported without a mapping, and who
 // left stays away; a file in UTF-16 is read as what it says.
-func TestAnExportOfMailchimpInTheBrowser(t *testing.T) {
+func TestMailchimpImportInTheBrowser(t *testing.T) {
 	part(t, "browser")
 	t.Parallel()
 	in := startBare(t)
@@ -398,9 +398,9 @@ func zipped(t *testing.T, files map[string]string) []byte {
 	return out.Bytes()
 }
 
-// TestWhatFailedIsReplayedInTheBrowser: an endpoint that was down hears of everything once it
+// TestReplayInTheBrowser: an endpoint that was down hears of everything once it
 // is back.
-func TestWhatFailedIsReplayedInTheBrowser(t *testing.T) {
+func TestReplayInTheBrowser(t *testing.T) {
 	part(t, "browser")
 	t.Parallel()
 	in := startBare(t, "--webhook-allow", "127.0.0.0/8")

@@ -2,9 +2,9 @@ package sdktest
 
 import "testing"
 
-// TestSomebodyWhoIsSignedInAgreesToJoin: a person with an account is asked by another team,
+// TestAcceptInvitationWhenSignedIn: a person with an account is asked by another team,
 // declines, is asked again and joins; the removal names the key that goes on.
-func TestSomebodyWhoIsSignedInAgreesToJoin(t *testing.T) {
+func TestAcceptInvitationWhenSignedIn(t *testing.T) {
 	part(t, "operations")
 	t.Parallel()
 	in := startBare(t)

@@ -22,11 +22,11 @@ func spoken(t *testing.T, file string) (doors []string) {
 	return doors
 }
 
-// TestEveryLanguageIsSpoken: who chooses a language has it on every page, and it fits a phone.
-func TestEveryLanguageIsSpoken(t *testing.T) {
+// TestEveryLanguage: who chooses a language has it on every page, and it fits a phone.
+func TestEveryLanguage(t *testing.T) {
 	part(t, "languages")
 	t.Parallel()
-	w := newDashboardWorld(t)
+	w := newDashboardFixture(t)
 	s := newScreen(t, w.url, w.operator.session(t))
 	files, err := filepath.Glob(filepath.Join("..", "dashboard", "i18n", "*.json"))
 	must(t, err)

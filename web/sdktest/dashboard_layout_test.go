@@ -58,11 +58,11 @@ func (s *screen) fits(where string) {
 	}
 }
 
-// TestListsNameTheirRowsInNarrowWindows: half a screen, a tablet, a laptop that zooms.
-func TestListsNameTheirRowsInNarrowWindows(t *testing.T) {
+// TestNarrowLists: half a screen, a tablet, a laptop that zooms.
+func TestNarrowLists(t *testing.T) {
 	part(t, shortForm)
 	t.Parallel()
-	w := newDashboardWorld(t)
+	w := newDashboardFixture(t)
 	s := newScreen(t, w.url, w.operator.session(t))
 	s.load("/emails")
 	for _, width := range []int64{820, 1024} {
@@ -78,7 +78,7 @@ func TestListsNameTheirRowsInNarrowWindows(t *testing.T) {
 var everyWidth = []int64{360, 390, 768, 820, 1024, 1280, 1440, 1920}
 
 // withTabs are the pages, and what tabs and addresses of theirs show besides.
-func (w *dashboardWorld) withTabs(t *testing.T) (out []string) {
+func (w *dashboardFixture) withTabs(t *testing.T) (out []string) {
 	t.Helper()
 	more := map[string]string{
 		"/emails/": "conversation text html headers raw attachments checks", "/report": "links people time", "/domains/": "tracking", "/segments/": "conditions",
@@ -105,12 +105,12 @@ func (w *dashboardWorld) withTabs(t *testing.T) (out []string) {
 	return append(out, "/queue?tab=emails", "/queue?tab=doubts", "/team?part=settings", "/account?part=sign-in", "/operator/relays?relay=us-east-1", "/emails?status=bounced&tag=kind%3Dinvoice&subject=Faktura")
 }
 
-// TestEveryScreenFitsEveryWidth: no screen loses or overlaps anything between a phone and
+// TestScreenWidths: no screen loses or overlaps anything between a phone and
 // a wide desktop.
-func TestEveryScreenFitsEveryWidth(t *testing.T) {
+func TestScreenWidths(t *testing.T) {
 	part(t, "browser")
 	t.Parallel()
-	w := newDashboardWorld(t)
+	w := newDashboardFixture(t)
 	s := newScreen(t, w.url, w.operator.session(t))
 	pictures := os.Getenv(picturesEnv)
 	s.allow("/raw") // which mail that did not come by SMTP has not
@@ -138,7 +138,7 @@ func TestEveryScreenFitsEveryWidth(t *testing.T) {
 }
 
 // visually opens the visual editor, in which the bar of its frame has the least room.
-func (w *dashboardWorld) visually(t *testing.T, s *screen) {
+func (w *dashboardFixture) visually(t *testing.T, s *screen) {
 	t.Helper()
 	s.look(1280, "light")
 	s.visit("/broadcasts")

@@ -12,10 +12,10 @@ import (
 	"github.com/chromedp/cdproto/webauthn"
 )
 
-// TestFromTheLinkToTheFirstEmail goes the way of somebody who has a relay and a domain and
+// TestSetupToFirstEmail goes the way of somebody who has a relay and a domain and
 // never read the manual: every step from the link that serve prints, in the browser alone.
 // The relay is typed in, or given to the server as the README does.
-func TestFromTheLinkToTheFirstEmail(t *testing.T) {
+func TestSetupToFirstEmail(t *testing.T) {
 	part(t, "browser", shortForm)
 	t.Parallel()
 	for _, given := range []bool{false, true} {
@@ -98,9 +98,9 @@ func setUpRelay(t *testing.T, s *screen, relay *sink, given bool) {
 	s.sees("The relay works")
 }
 
-// TestWhyItWaitsInTheBrowser: of mail that was not tried, or not sent at all, the page says
+// TestHoldReasonInTheBrowser: of mail that was not tried, or not sent at all, the page says
 // why and what to do.
-func TestWhyItWaitsInTheBrowser(t *testing.T) {
+func TestHoldReasonInTheBrowser(t *testing.T) {
 	part(t, "browser")
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -139,9 +139,9 @@ func TestWhyItWaitsInTheBrowser(t *testing.T) {
 	}
 }
 
-// TestAPasskeyInTheBrowser: one is made, signs in without a password, and is the second
+// TestPasskeyInTheBrowser: one is made, signs in without a password, and is the second
 // factor of who has one.
-func TestAPasskeyInTheBrowser(t *testing.T) {
+func TestPasskeyInTheBrowser(t *testing.T) {
 	part(t, "browser")
 	t.Parallel()
 	in := newInstance(t)
@@ -207,9 +207,9 @@ func (s *screen) strike(key string, ctrl bool) {
 	command(s, input.DispatchKeyEvent, p)
 }
 
-// TestByKeysAlone: the palette opens, finds a page and goes there; the keys are listed; and
+// TestKeyboardOnly: the palette opens, finds a page and goes there; the keys are listed; and
 // the first Tab leads past the navigation.
-func TestByKeysAlone(t *testing.T) {
+func TestKeyboardOnly(t *testing.T) {
 	part(t, "browser")
 	t.Parallel()
 	in := startBare(t)
@@ -238,12 +238,12 @@ func TestByKeysAlone(t *testing.T) {
 	s.fine("by keys alone")
 }
 
-// TestWhatARoleMayNotDoIsNotDrawn: a member sees no act of an admin, an admin none of an
+// TestForbiddenActionsAreHidden: a member sees no act of an admin, an admin none of an
 // operator, and who asks for such a page hears why.
-func TestWhatARoleMayNotDoIsNotDrawn(t *testing.T) {
+func TestForbiddenActionsAreHidden(t *testing.T) {
 	part(t, "browser")
 	t.Parallel()
-	w := newDashboardWorld(t)
+	w := newDashboardFixture(t)
 	for role, c := range map[string]struct {
 		who  *browser
 		acts map[string][]string // by page: words of buttons that must not be there

@@ -6,7 +6,7 @@ import (
 )
 
 // pathOf is the page of the email with a subject.
-func (w *dashboardWorld) pathOf(t *testing.T, subject string) string {
+func (w *dashboardFixture) pathOf(t *testing.T, subject string) string {
 	t.Helper()
 	var page struct {
 		Data []struct{ ID, Subject string }
@@ -21,12 +21,12 @@ func (w *dashboardWorld) pathOf(t *testing.T, subject string) string {
 	return ""
 }
 
-// TestTheEmailPageInDetail: the subject is the heading, below it are recipient, time and key;
+// TestEmailPage: the subject is the heading, below it are recipient, time and key;
 // times have seconds, and the preview is as high as its content.
-func TestTheEmailPageInDetail(t *testing.T) {
+func TestEmailPage(t *testing.T) {
 	part(t, "browser")
 	t.Parallel()
-	w := newDashboardWorld(t)
+	w := newDashboardFixture(t)
 	s := newScreen(t, w.url, w.operator.session(t))
 	s.load(w.pathOf(t, "Faktura 2026-11-0482"))
 	s.is("the subject is the heading", `document.querySelector('h1').innerText === 'Faktura 2026-11-0482' && parseFloat(getComputedStyle(document.querySelector('h1')).fontSize) === 20`)
@@ -42,12 +42,12 @@ func TestTheEmailPageInDetail(t *testing.T) {
 	s.fine("an email")
 }
 
-// TestTheEmailListInDetail: the reason is in the list, filters are choices, and the heads stay
+// TestEmailList: the reason is in the list, filters are choices, and the heads stay
 // in sight.
-func TestTheEmailListInDetail(t *testing.T) {
+func TestEmailList(t *testing.T) {
 	part(t, "browser")
 	t.Parallel()
-	w := newDashboardWorld(t)
+	w := newDashboardFixture(t)
 	s := newScreen(t, w.url, w.operator.session(t))
 	s.load("/emails")
 	s.is("a bounced email has its reason", `document.querySelector('.cell-why')?.innerText.length > 0 && [...document.querySelectorAll('tbody tr')].some((row) => row.innerText.includes('550 5.1.1 User unknown'))`)
@@ -67,8 +67,8 @@ func TestTheEmailListInDetail(t *testing.T) {
 	s.fine("the list of emails")
 }
 
-// TestWhatAnEmptyTeamSees: rows as they will be, and charts that are words.
-func TestWhatAnEmptyTeamSees(t *testing.T) {
+// TestEmptyTeam: rows as they will be, and charts that are words.
+func TestEmptyTeam(t *testing.T) {
 	part(t, "browser")
 	t.Parallel()
 	in := startBare(t)

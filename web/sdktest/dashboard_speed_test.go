@@ -35,10 +35,10 @@ func (s *screen) paint(path string) painted {
 	})`)
 }
 
-// TestTheFirstPaintIsSoon: what the first paint waits for is what it shows. The time is held
+// TestFirstPaint: what the first paint waits for is what it shows. The time is held
 // against that of a page of the manual, which is text and styles alone, looked at right
 // beside: this machine may have other work.
-func TestTheFirstPaintIsSoon(t *testing.T) {
+func TestFirstPaint(t *testing.T) {
 	part(t, judged)
 	t.Parallel()
 	in := startBare(t)
@@ -67,7 +67,7 @@ func TestTheFirstPaintIsSoon(t *testing.T) {
 }
 
 // manyRows gives the team of a stopped server's database so many emails and contacts.
-func (w *dashboardWorld) manyRows(t *testing.T, rows int) {
+func (w *dashboardFixture) manyRows(t *testing.T, rows int) {
 	t.Helper()
 	w.stop(t)
 	began := time.Now()
@@ -136,18 +136,18 @@ func (s *screen) timed(path string, modules string) shown {
 	})()`, path))
 }
 
-// TestManyRowsAreQuick: with as many emails and contacts as -rows says, each page shows
+// TestManyRowsSpeed: with as many emails and contacts as -rows says, each page shows
 // within half a second. Without the flag there are 20,000, of which a page that walks them
 // all makes itself felt, and the bound is for a machine that has other work: the quickest of
 // three times counts.
-func TestManyRowsAreQuick(t *testing.T) {
+func TestManyRowsSpeed(t *testing.T) {
 	part(t, judged)
 	t.Parallel()
 	rows, limit := 20_000, 4000.0
 	if *manyRows > 0 {
 		rows, limit = *manyRows, 500
 	}
-	w := newDashboardWorld(t)
+	w := newDashboardFixture(t)
 	w.manyRows(t, rows)
 	s := newScreen(t, w.url, w.operator.session(t))
 	s.load("/emails")

@@ -38,9 +38,9 @@ func (s *screen) frame(ends string) *screen {
 	return f
 }
 
-// TestAMailIsWrittenVisually, by who writes no HTML: it is saved with what it was made of,
+// TestVisualEditorEmail, by who writes no HTML: it is saved with what it was made of,
 // opens again, and is HTML alone once somebody changes that.
-func TestAMailIsWrittenVisually(t *testing.T) {
+func TestVisualEditorEmail(t *testing.T) {
 	part(t, "browser")
 	t.Parallel()
 	in := startBare(t)
@@ -118,9 +118,9 @@ func TestAMailIsWrittenVisually(t *testing.T) {
 	s.fine("reviewed")
 }
 
-// TestWhatIsInsertedVisuallyReplacesNothing: a button is chosen once it is inserted, so that its
+// TestVisualEditorInsert: a button is chosen once it is inserted, so that its
 // words are typed over, and an image so that it is given an address.
-func TestWhatIsInsertedVisuallyReplacesNothing(t *testing.T) {
+func TestVisualEditorInsert(t *testing.T) {
 	part(t, "browser")
 	t.Parallel()
 	in := startBare(t)
@@ -150,8 +150,8 @@ func TestWhatIsInsertedVisuallyReplacesNothing(t *testing.T) {
 	})
 }
 
-// TestATemplateIsWrittenVisually, published, and sent by its alias.
-func TestATemplateIsWrittenVisually(t *testing.T) {
+// TestVisualEditorTemplate, published, and sent by its alias.
+func TestVisualEditorTemplate(t *testing.T) {
 	part(t, "browser")
 	t.Parallel()
 	in := startBare(t)

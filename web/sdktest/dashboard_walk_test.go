@@ -23,8 +23,8 @@ import (
 //	SDKTEST_PICTURES=/tmp/pictures go test -run TestEveryScreen .
 const picturesEnv = "SDKTEST_PICTURES"
 
-// dashboardWorld is a server with something on every screen, and who looks at it.
-type dashboardWorld struct {
+// dashboardFixture is a server with something on every screen, and who looks at it.
+type dashboardFixture struct {
 	*instance
 	relay    *sink
 	key      client
@@ -33,8 +33,8 @@ type dashboardWorld struct {
 	pages    []string // a path for each of the dashboard's patterns
 }
 
-// newDashboardWorld starts a server whose relay answers by the address of the recipient.
-func newDashboardWorld(t *testing.T) *dashboardWorld {
+// newDashboardFixture starts a server whose relay answers by the address of the recipient.
+func newDashboardFixture(t *testing.T) *dashboardFixture {
 	t.Helper()
 	relay := newSink(t, sinkOptions{})
 	relay.set(behaviour{rcpt: func(to string) error {
@@ -48,7 +48,7 @@ func newDashboardWorld(t *testing.T) *dashboardWorld {
 	}})
 	in := startBare(t, append(killArgs(relay), "--backup-dir", t.TempDir(), "--webhook-allow", "127.0.0.0/8")...)
 	in.addDomain(t, "example.test")
-	w := &dashboardWorld{instance: in, relay: relay, key: client{in.url, in.newKey(t)}, operator: in.setUp(t)}
+	w := &dashboardFixture{instance: in, relay: relay, key: client{in.url, in.newKey(t)}, operator: in.setUp(t)}
 	me := w.operator.want(t, http.StatusOK, "GET", "/users/me", nil)
 	w.team = me["teams"].([]any)[0].(map[string]any)["id"].(string)
 	w.operator.team = w.team
@@ -57,7 +57,7 @@ func newDashboardWorld(t *testing.T) *dashboardWorld {
 }
 
 // made is the id that an answer to a POST has.
-func (w *dashboardWorld) made(t *testing.T, path string, body map[string]any) string {
+func (w *dashboardFixture) made(t *testing.T, path string, body map[string]any) string {
 	t.Helper()
 	status, answer := w.key.do(t, "POST", path, body)
 	var made struct{ ID string }
@@ -68,7 +68,7 @@ func (w *dashboardWorld) made(t *testing.T, path string, body map[string]any) st
 }
 
 // fill makes something of each resource.
-func (w *dashboardWorld) fill(t *testing.T) {
+func (w *dashboardFixture) fill(t *testing.T) {
 	t.Helper()
 	mail := func(to, subject string) map[string]any {
 		return map[string]any{"from": "Harbour & Pine <invoices@example.test>", "to": []string{to}, "subject": subject, "text": "thank you",
@@ -143,7 +143,7 @@ func dashboardPages(t *testing.T, ids map[string][]string) (out []string) {
 }
 
 // joined is the browser of somebody who was invited with a role.
-func (w *dashboardWorld) joined(t *testing.T, role string) *browser {
+func (w *dashboardFixture) joined(t *testing.T, role string) *browser {
 	t.Helper()
 	made := w.operator.want(t, http.StatusCreated, "POST", "/invitations", map[string]any{"email": role + "@example.test", "role": role})
 	b := newBrowser(t, w.url)
@@ -157,7 +157,7 @@ func (w *dashboardWorld) joined(t *testing.T, role string) *browser {
 func TestEveryScreen(t *testing.T) {
 	part(t, "browser")
 	t.Parallel()
-	w := newDashboardWorld(t)
+	w := newDashboardFixture(t)
 	people := map[string]*browser{"operator": w.operator, "owner": w.joined(t, "owner"), "admin": w.joined(t, "admin"), "member": w.joined(t, "member")}
 	pictures := os.Getenv(picturesEnv)
 	for who, b := range people {
@@ -211,9 +211,9 @@ var ofEditors = []string{"lib/editor.js", "ui/editor-setup.js"}
 
 var importedFile = regexp.MustCompile(`(?:from |import\()"\.{1,2}/([^"]+)"`)
 
-// TestTheDashboardIsSmall: all that a visit can load before an editor, as it comes over the
+// TestDashboardSize: all that a visit can load before an editor, as it comes over the
 // wire, and what it must before it shows a page.
-func TestTheDashboardIsSmall(t *testing.T) {
+func TestDashboardSize(t *testing.T) {
 	part(t, "browser")
 	t.Parallel()
 	in := startBare(t)

@@ -42,9 +42,9 @@ func (in *instance) doctor(t *testing.T) (c checked) {
 	return c
 }
 
-// TestWhatTheDoctorPrintsCuresWhatItFound breaks a server in several ways beside it: the
+// TestDoctorFixes breaks a server in several ways beside it: the
 // doctor finds each, and what it says mends it. mailer status agrees.
-func TestWhatTheDoctorPrintsCuresWhatItFound(t *testing.T) {
+func TestDoctorFixes(t *testing.T) {
 	part(t, "operations")
 	t.Parallel()
 	relay := newSink(t, sinkOptions{})

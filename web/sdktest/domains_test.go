@@ -40,9 +40,9 @@ type domainsResult struct {
 	Errors map[string]apiError
 }
 
-// newDomainWorld is a service that asks the DNS server given about domains, with
+// newDomainFixture is a service that asks the DNS server given about domains, with
 // the sink as its relay.
-func newDomainWorld(t *testing.T, ns *nameServer, args ...string) *world {
+func newDomainFixture(t *testing.T, ns *nameServer, args ...string) *world {
 	t.Helper()
 	w := &world{sink: newSink(t, sinkOptions{})}
 	w.in = start(t, append([]string{"--relay", "smtp://" + w.sink.addr + "?tls=off", "--resolver", ns.addr}, args...)...)
@@ -80,7 +80,7 @@ func nodeClientDomains(t *testing.T, mode compat) {
 	needNode(t)
 	needPythonDKIM(t)
 	ns := newNameServer(t)
-	w := newDomainWorld(t, ns, mode.flags()...)
+	w := newDomainFixture(t, ns, mode.flags()...)
 	var got domainsResult
 	runNode(t, w.in.url, w.key, "domains.mjs", map[string]string{"DNS": ns.url}).into(t, &got)
 	const name = "shop.xn--bcher-kva.test"
@@ -133,7 +133,7 @@ func TestGoV3ClientDomains(t *testing.T) {
 
 func goV3ClientDomains(t *testing.T, mode compat) {
 	ns := newNameServer(t)
-	w := newDomainWorld(t, ns, mode.flags()...)
+	w := newDomainFixture(t, ns, mode.flags()...)
 	c, seen := v3Client(t, w.in.url, w.key)
 	yes := true
 	made, err := c.Domains.Create(&resendv3.CreateDomainRequest{
@@ -187,7 +187,7 @@ func TestResendCommandLineDomains(t *testing.T) {
 func resendCommandLineDomains(t *testing.T, mode compat) {
 	needNode(t)
 	ns := newNameServer(t)
-	w := newDomainWorld(t, ns, mode.flags()...)
+	w := newDomainFixture(t, ns, mode.flags()...)
 	call := func(args ...string) (got domainThing) {
 		t.Helper()
 		out, err := runCLI(t, w, w.key, append([]string{"domains"}, args...)...)
@@ -234,7 +234,7 @@ func TestMailPassesDKIMBeforeAndAfterARotation(t *testing.T) {
 	t.Parallel()
 	needPythonDKIM(t)
 	ns := newNameServer(t)
-	w := newDomainWorld(t, ns, "--doubt-delay", "4s")
+	w := newDomainFixture(t, ns, "--doubt-delay", "4s")
 	api := client{w.in.url, w.key}
 	records := map[string][]dnsRecord{}
 	for _, name := range []string{"a.test", "b.test"} {
@@ -300,7 +300,7 @@ func TestTrackedMail(t *testing.T) {
 	part(t, "relays")
 	t.Parallel()
 	ns := newNameServer(t)
-	w := newDomainWorld(t, ns)
+	w := newDomainFixture(t, ns)
 	api := client{w.in.url, w.key}
 	var d domainThing
 	status, b := api.do(t, "POST", "/domains", map[string]any{"name": "acme.test", "open_tracking": true, "click_tracking": true, "tracking_subdomain": "links"})

@@ -13,10 +13,10 @@ import (
 	"github.com/emersion/go-smtp"
 )
 
-// TestWhatAPersonAsksOfAnEmail looks for mail, reads why some of it did not leave, tries
+// TestEmailActions looks for mail, reads why some of it did not leave, tries
 // it again, sends what it says once more and shows it to somebody, beside a team that
 // has the same mail.
-func TestWhatAPersonAsksOfAnEmail(t *testing.T) {
+func TestEmailActions(t *testing.T) {
 	part(t, "operations")
 	t.Parallel()
 	relay := newSink(t, sinkOptions{password: "hush-hush"})
@@ -174,7 +174,7 @@ func checkShare(t *testing.T, api client, taken string) {
 	if checked.StatusCode != 200 {
 		t.Errorf("HEAD of a link: %s", checked.Status)
 	}
-	wrong := otherLetter(link.Path)
+	wrong := otherMessage(link.Path)
 	_, _, missing := show(wrong)
 	for _, path := range []string{wrong, wrong + "/body", "/shared/x"} {
 		if status, _, page := show(path); status != 404 || page != missing || strings.Contains(page, "hello") {

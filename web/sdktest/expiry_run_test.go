@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// TestMailExpiresAndASuspendedTeamWaits sees mail fail whose relay is down, and a team
+// TestExpiryAndSuspension sees mail fail whose relay is down, and a team
 // suspended and resumed by commands beside the server.
-func TestMailExpiresAndASuspendedTeamWaits(t *testing.T) {
+func TestExpiryAndSuspension(t *testing.T) {
 	part(t, "operations")
 	t.Parallel()
 	in := startBare(t, "--relay", "smtp://"+freeAddr(t)+"?tls=off", "--max-wait", "3s")

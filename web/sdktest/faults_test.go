@@ -266,9 +266,9 @@ func TestOneRefusedRecipientAmongThree(t *testing.T) {
 	}
 }
 
-// TestCertificateOfNobodyNeverSeesCredentials: a relay with a wrong certificate
+// TestUntrustedCertificateGetsNoCredentials: a relay with a wrong certificate
 // learns neither password nor message.
-func TestCertificateOfNobodyNeverSeesCredentials(t *testing.T) {
+func TestUntrustedCertificateGetsNoCredentials(t *testing.T) {
 	part(t, "relays")
 	t.Parallel()
 	ca := newAuthority(t)

@@ -58,7 +58,7 @@ func (s *storm) offer(t *testing.T, o order) (status int) {
 
 // heavy is an email that takes room.
 func heavy(mark string) order {
-	o := letterTo(mark)
+	o := orderTo(mark)
 	o.key, o.text = "", strings.Repeat(mark+" fills the disk. ", 6000)
 	return o
 }
@@ -92,7 +92,7 @@ func (s *storm) wantReady(t *testing.T, want int) {
 // scheduled has an email accepted that is to be canceled.
 func (s *storm) scheduled(t *testing.T, mark string) (id string) {
 	t.Helper()
-	o := letterTo(mark)
+	o := orderTo(mark)
 	o.end = "canceled"
 	s.single(t, o, map[string]any{"scheduled_at": time.Now().Add(time.Hour).UTC().Format(time.RFC3339)})
 	return s.ledger.idOf(mark)
@@ -135,18 +135,18 @@ func (s *storm) optOut(t *testing.T, link, address string) {
 	}
 }
 
-// TestFullDiskRefusesNewMailAndLosesNone fills the disk under a server that has
+// TestFullDisk fills the disk under a server that has
 // messages at the relay whose replies are still to come. New mail is refused; the
 // results, cancels and opt-outs go through, also after a kill and a start on the full
 // disk. Once there is room again all goes on, by itself.
-func TestFullDiskRefusesNewMailAndLosesNone(t *testing.T) {
+func TestFullDisk(t *testing.T) {
 	part(t, "disk", shortForm)
 	t.Parallel()
 	d := newDisk(t, "ext4")
 	relay := newSink(t, sinkOptions{})
 	in := newInstanceOn(t, d, killArgs(relay)...)
 	in.serve(t)
-	s := newStorm(t, in, relay)
+	s := newLoadTest(t, in, relay)
 	link, first, second := s.subscriber(t, "carl@example.com"), s.scheduled(t, "first"), s.scheduled(t, "second")
 	replies := make(chan struct{})
 	relay.set(behaviour{afterDot: func(*smtp.Conn) error {
@@ -190,15 +190,15 @@ func TestFullDiskRefusesNewMailAndLosesNone(t *testing.T) {
 	in.stop(t)
 }
 
-// TestControlOfFullDiskWhoseFilesAreReplaced: somebody makes room on the full disk by
+// TestControlOfFullDisk: somebody makes room on the full disk by
 // putting an old and smaller copy of the database there.
-func TestControlOfFullDiskWhoseFilesAreReplaced(t *testing.T) {
+func TestControlOfFullDisk(t *testing.T) {
 	part(t, "disk", shortForm)
 	t.Parallel()
 	d := newDisk(t, "ext4")
 	relay := newSink(t, sinkOptions{})
 	in := newInstanceOn(t, d, killArgs(relay)...)
-	s := newStorm(t, in, relay)
+	s := newLoadTest(t, in, relay)
 	old := filepath.Join(t.TempDir(), "mailer.db")
 	copyFiles(t, in.db, old)
 	relay.set(scripted("", "421 4.3.2 closed for now"))
@@ -216,10 +216,10 @@ func TestControlOfFullDiskWhoseFilesAreReplaced(t *testing.T) {
 	in.stop(t)
 }
 
-// TestDiskThatCanNotSyncStopsTheServer answers every sync with EIO from one on that is
+// TestFailedSyncStopsServer answers every sync with EIO from one on that is
 // made under load: the server refuses, ends with exit code 2, and the next one, on a
 // disk that works, has lost nothing.
-func TestDiskThatCanNotSyncStopsTheServer(t *testing.T) {
+func TestFailedSyncStopsServer(t *testing.T) {
 	part(t, "disk")
 	t.Parallel()
 	needStrace(t)

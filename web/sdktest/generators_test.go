@@ -89,9 +89,9 @@ func (w workshop) node(t *testing.T, name string, args ...string) nodeOutput {
 	return w.run(t, filepath.Join("node_modules", ".bin", name), args...)
 }
 
-// TestLintersFindNothingInTheDocument runs redocly and spectral with their recommended
+// TestDocumentPassesLinters runs redocly and spectral with their recommended
 // rules on both forms. What of the rules is off stands in generators/lint, with why.
-func TestLintersFindNothingInTheDocument(t *testing.T) {
+func TestDocumentPassesLinters(t *testing.T) {
 	part(t, "generators")
 	t.Parallel()
 	needGenerators(t)
@@ -109,8 +109,8 @@ func TestLintersFindNothingInTheDocument(t *testing.T) {
 	}
 }
 
-// TestLintersFindWhatIsWrong: they would pass anything else.
-func TestLintersFindWhatIsWrong(t *testing.T) {
+// TestLintersFindFaults: they would pass anything else.
+func TestLintersFindFaults(t *testing.T) {
 	part(t, "generators")
 	t.Parallel()
 	needGenerators(t)
@@ -130,8 +130,8 @@ func TestLintersFindWhatIsWrong(t *testing.T) {
 	}
 }
 
-// TestTheFormFor30IsRead has kin-openapi judge it, which takes no word of 3.1 there.
-func TestTheFormFor30IsRead(t *testing.T) {
+// TestOpenAPI30Generators has kin-openapi judge it, which takes no word of 3.1 there.
+func TestOpenAPI30Generators(t *testing.T) {
 	part(t, "generators")
 	t.Parallel()
 	in := startBare(t)

@@ -16,7 +16,7 @@ func TestGoV2ClientDomains(t *testing.T) {
 
 func goV2ClientDomains(t *testing.T, mode compat) {
 	ns := newNameServer(t)
-	w := newDomainWorld(t, ns, mode.flags()...)
+	w := newDomainFixture(t, ns, mode.flags()...)
 	c, seen := v2Client(t, w.in.url, w.key)
 	made, err := c.Domains.Create(&resendv2.CreateDomainRequest{Name: "acme.test", Region: "us-east-1", CustomReturnPath: "bounce"})
 	must(t, err)
@@ -64,7 +64,7 @@ func TestGoV2ClientAPIKeys(t *testing.T) {
 }
 
 func goV2ClientAPIKeys(t *testing.T, mode compat) {
-	w := newWorld(t, &worldOptions{compat: mode, direct: true})
+	w := newFixture(t, &fixtureOptions{compat: mode, direct: true})
 	c, _ := v2Client(t, w.in.url, w.key)
 	made, err := c.ApiKeys.Create(&resendv2.CreateApiKeyRequest{Name: "v2", Permission: "sending_access"})
 	must(t, err)
@@ -107,7 +107,7 @@ func TestGoV2ClientWebhooks(t *testing.T) {
 }
 
 func goV2ClientWebhooks(t *testing.T, mode compat) {
-	w := newWorld(t, &worldOptions{compat: mode, direct: true, args: []string{"--webhook-allow", "127.0.0.0/8"}})
+	w := newFixture(t, &fixtureOptions{compat: mode, direct: true, args: []string{"--webhook-allow", "127.0.0.0/8"}})
 	c, seen := v2Client(t, w.in.url, w.key)
 	hooks := newReceiver(t)
 	made, err := c.Webhooks.Create(&resendv2.CreateWebhookRequest{Endpoint: hooks.URL, Events: []string{"email.sent"}})
@@ -160,7 +160,7 @@ func TestGoV3ClientVocabulary(t *testing.T) {
 }
 
 func goV3ClientVocabulary(t *testing.T, mode compat) {
-	w := newWorld(t, &worldOptions{compat: mode, direct: true})
+	w := newFixture(t, &fixtureOptions{compat: mode, direct: true})
 	c, seen := v3Client(t, w.in.url, w.key)
 	limit := 1
 	page := &resendv3.ListOptions{Limit: &limit}

@@ -68,7 +68,7 @@ func TestGoV3ClientFlow(t *testing.T) {
 
 func goV3ClientFlow(t *testing.T, mode compat) {
 	needPythonDKIM(t)
-	w := newWorld(t, &worldOptions{compat: mode})
+	w := newFixture(t, &fixtureOptions{compat: mode})
 	c, _ := v3Client(t, w.in.url, w.key)
 	sent, err := c.Emails.SendWithOptions(t.Context(), &resendv3.SendEmailRequest{
 		From: "Shop <shop@example.test>", To: []string{"Ann Example <ann@example.com>", "bob@example.com"},
@@ -132,7 +132,7 @@ func TestGoV3ClientErrors(t *testing.T) {
 }
 
 func goV3ClientErrors(t *testing.T, mode compat) {
-	w := newWorld(t, &worldOptions{compat: mode, direct: true})
+	w := newFixture(t, &fixtureOptions{compat: mode, direct: true})
 	const nobody = "019e0000-0000-7000-8000-000000000000"
 	email := resendv3.SendEmailRequest{From: "a@example.test", To: []string{"b@example.com"}, Subject: "refused", Text: "refused"}
 	unverified, path := email, email
@@ -181,7 +181,7 @@ func TestGoV2ClientFlow(t *testing.T) {
 
 func goV2ClientFlow(t *testing.T, mode compat) {
 	needPythonDKIM(t)
-	w := newWorld(t, &worldOptions{compat: mode})
+	w := newFixture(t, &fixtureOptions{compat: mode})
 	c, _ := v2Client(t, w.in.url, w.key)
 	sent, err := c.Emails.Send(&resendv2.SendEmailRequest{
 		From: "shop@example.test", To: []string{"ann@example.com"}, Bcc: []string{"dora@example.com"},

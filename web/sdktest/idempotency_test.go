@@ -111,10 +111,10 @@ func (a *answers) ledger(t *testing.T) *ledger {
 	return l
 }
 
-// TestManyClientsUnderTheSameKeysMakeOneEmailEach sends the same 200 sends and
+// TestIdempotencyUnderLoad sends the same 200 sends and
 // batches from 20 clients at once and kills the server in between. Each key
 // gets one answer, the same for all, and makes its emails once; none is stuck.
-func TestManyClientsUnderTheSameKeysMakeOneEmailEach(t *testing.T) {
+func TestIdempotencyUnderLoad(t *testing.T) {
 	part(t, "kills")
 	t.Parallel()
 	relay := newSink(t, sinkOptions{})

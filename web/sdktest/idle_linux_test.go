@@ -10,8 +10,8 @@ import (
 // do: what it takes, and 2 MiB more.
 const idleMost = 26
 
-// TestIdleIsSmall starts a server and leaves it alone.
-func TestIdleIsSmall(t *testing.T) {
+// TestIdleMemory starts a server and leaves it alone.
+func TestIdleMemory(t *testing.T) {
 	part(t, judged)
 	t.Parallel()
 	in := startBare(t)

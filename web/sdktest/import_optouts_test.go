@@ -241,7 +241,7 @@ func (e *elsewhere) end(t *testing.T, in *instance, api client, team string) {
 	e.reached(t, api, "taken in whole", true)
 }
 
-func TestNobodyWhoOptedOutInAFileGetsMailHoweverTheImportIsKilled(t *testing.T) {
+func TestKilledFileImportKeepsOptOuts(t *testing.T) {
 	part(t, "imports")
 	t.Parallel()
 	for name, e := range sheetSources(t, t.TempDir()) {
@@ -252,7 +252,7 @@ func TestNobodyWhoOptedOutInAFileGetsMailHoweverTheImportIsKilled(t *testing.T) 
 	}
 }
 
-func TestNobodyWhoOptedOutInAServiceGetsMailHoweverTheImportIsKilled(t *testing.T) {
+func TestKilledServiceImportKeepsOptOuts(t *testing.T) {
 	part(t, "imports")
 	t.Parallel()
 	for name, source := range map[string]func(t *testing.T, dir string) elsewhere{"listmonk": listmonkSource, "resend": resendSource} {
@@ -264,7 +264,7 @@ func TestNobodyWhoOptedOutInAServiceGetsMailHoweverTheImportIsKilled(t *testing.
 	}
 }
 
-func TestNobodyWhoOptedOutInAMailerGetsMailHoweverTheImportIsKilled(t *testing.T) {
+func TestKilledMailerImportKeepsOptOuts(t *testing.T) {
 	part(t, "imports")
 	t.Parallel()
 	dir, database := mailerSources(t)

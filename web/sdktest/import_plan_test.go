@@ -178,7 +178,7 @@ func planThenApply(t *testing.T, in *instance, e *elsewhere) {
 	samePlan(t, in.importAll(t, append(args, "--plan")...), in.importAll(t, append(args, "--apply")...))
 }
 
-func TestAPlanOfAnImportSaysWhatIsDoneAndASecondRunDoesNothing(t *testing.T) {
+func TestImportPlanAndRepeat(t *testing.T) {
 	part(t, "imports")
 	t.Parallel()
 	dir := t.TempDir()

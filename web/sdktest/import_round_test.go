@@ -11,9 +11,9 @@ import (
 	"testing"
 )
 
-// TestATeamGoesOutAndComesBackWithoutLoss exports a team that has everything, and takes
+// TestExportImportRoundTrip exports a team that has everything, and takes
 // it into empty servers: as a directory and as the database itself.
-func TestATeamGoesOutAndComesBackWithoutLoss(t *testing.T) {
+func TestExportImportRoundTrip(t *testing.T) {
 	part(t, "imports")
 	t.Parallel()
 	from, s := relayed(t)

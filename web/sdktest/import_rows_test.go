@@ -140,10 +140,10 @@ func idle(t *testing.T, api client) waits {
 	return stop()
 }
 
-// TestClientsSendWhileManyPeopleAreTakenIn takes a large file in beside clients that send,
+// TestSendDuringLargeImport takes a large file in beside clients that send,
 // by the command and by the API. The memory of the command is that of a few rows, whatever
 // the file's length.
-func TestClientsSendWhileManyPeopleAreTakenIn(t *testing.T) {
+func TestSendDuringLargeImport(t *testing.T) {
 	part(t, "imports", judged)
 	in := startBare(t, "--rate-limit", "0")
 	in.addDomain(t, "example.test")

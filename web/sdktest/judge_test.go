@@ -14,9 +14,9 @@ func written(id, mark, body string, to ...string) message {
 		"\r\nContent-Type: text/plain\r\n\r\n" + body + "\r\n")}
 }
 
-// TestHarnessJudgeFindsEachKind has the judge look at books that agree, then at
+// TestHarnessJudge has the judge look at books that agree, then at
 // the same with one thing changed.
-func TestHarnessJudgeFindsEachKind(t *testing.T) {
+func TestHarnessJudge(t *testing.T) {
 	part(t, "harness", shortForm)
 	a, b := written("1", "one", "x", "a@x.test"), written("2", "two", "y", "b@x.test", "c@x.test")
 	broadcast := written("9", "part", "z", "p@x.test")

@@ -45,7 +45,7 @@ func TestNodeClientAPIKeys(t *testing.T) {
 
 func nodeClientAPIKeys(t *testing.T, mode compat) {
 	needNode(t)
-	w := newWorld(t, &worldOptions{compat: mode, direct: true})
+	w := newFixture(t, &fixtureOptions{compat: mode, direct: true})
 	var got struct {
 		Domain, Full, Scoped, Renamed, Removed apiKey
 		First, Rest, After                     apiKeyList
@@ -94,7 +94,7 @@ func TestGoV3ClientAPIKeys(t *testing.T) {
 }
 
 func goV3ClientAPIKeys(t *testing.T, mode compat) {
-	w := newWorld(t, &worldOptions{compat: mode, direct: true})
+	w := newFixture(t, &fixtureOptions{compat: mode, direct: true})
 	c, seen := v3Client(t, w.in.url, w.key)
 	domains, err := c.Domains.List()
 	must(t, err)
@@ -136,7 +136,7 @@ func TestResendCommandLineAPIKeys(t *testing.T) {
 
 func resendCommandLineAPIKeys(t *testing.T, mode compat) {
 	needNode(t)
-	w := newWorld(t, &worldOptions{compat: mode, direct: true})
+	w := newFixture(t, &fixtureOptions{compat: mode, direct: true})
 	cli := func(into any, args ...string) {
 		t.Helper()
 		out, err := runCLI(t, w, w.key, append([]string{"api-keys"}, args...)...)
@@ -158,12 +158,12 @@ func resendCommandLineAPIKeys(t *testing.T, mode compat) {
 	}
 }
 
-// TestAKeyRevokedByTheOperatorIsRefused asks over one connection while
+// TestKeyRevokedByOperator asks over one connection while
 // another process revokes the key.
-func TestAKeyRevokedByTheOperatorIsRefused(t *testing.T) {
+func TestKeyRevokedByOperator(t *testing.T) {
 	part(t, "operations")
 	t.Parallel()
-	w := newWorld(t, &worldOptions{direct: true})
+	w := newFixture(t, &fixtureOptions{direct: true})
 	var made apiKey
 	status, body := client{w.in.url, w.key}.do(t, http.MethodPost, "/api-keys", map[string]any{"name": "short-lived"})
 	if status != http.StatusCreated {

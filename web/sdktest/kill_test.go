@@ -22,11 +22,11 @@ func killArgs(relay *sink) []string {
 		"--doubt-delay", "2s", "--rate-limit", "0", "--log-format", "json"}
 }
 
-// TestKillNineLosesNothing kills the server at random moments under a mix of
+// TestKillUnderLoad kills the server at random moments under a mix of
 // mail. At the end the ledger agrees with what the relay got: those that arrived
 // twice are the doubtful ones, byte for byte the same, and no more of them than
 // the relay has connections.
-func TestKillNineLosesNothing(t *testing.T) {
+func TestKillUnderLoad(t *testing.T) {
 	part(t, "kills", shortForm)
 	t.Parallel()
 	relay := newSink(t, sinkOptions{})
@@ -126,7 +126,7 @@ func (in *instance) checkFiles(t *testing.T) {
 	}
 }
 
-func TestHarnessFilesThatAreNotSoundAreFound(t *testing.T) {
+func TestHarnessFindsDamagedFiles(t *testing.T) {
 	part(t, "harness")
 	in := newInstance(t)
 	in.addDomain(t, "example.test")

@@ -81,7 +81,7 @@ func TestMCPOfficialClients(t *testing.T) {
 	part(t, "clients", shortForm)
 	t.Parallel()
 	needMCP(t)
-	w := newWorld(t, &worldOptions{direct: true})
+	w := newFixture(t, &fixtureOptions{direct: true})
 	for _, line := range []string{"v1", "v2"} {
 		for name, route := range map[string]mcpRoute{
 			"http":  {url: w.in.url + "/mcp", key: w.in.newKey(t)},
@@ -136,7 +136,7 @@ func TestResendMCP(t *testing.T) {
 
 func resendMCPServer(t *testing.T, mode compat) {
 	needMCP(t)
-	w := newWorld(t, &worldOptions{compat: mode, direct: true})
+	w := newFixture(t, &fixtureOptions{compat: mode, direct: true})
 	env := map[string]string{"RESEND_BASE_URL": w.in.url, "HOME": t.TempDir()}
 	check := func(t *testing.T, route mcpRoute) {
 		mail := map[string]any{"from": "shop@example.test", "to": []string{"ann@example.com"}, "subject": "by resend-mcp", "text": "Hello, Ann"}
@@ -280,7 +280,7 @@ func mustNotHoldSecrets(t *testing.T, tool, text string) {
 func TestMCPNoToolShowsASecret(t *testing.T) {
 	part(t, "clients")
 	t.Parallel()
-	w := newWorld(t, &worldOptions{direct: true})
+	w := newFixture(t, &fixtureOptions{direct: true})
 	ids := mcpObjects(t, client{w.in.url, w.key})
 	// A signing secret exists, and the API shows it.
 	if _, body := (client{w.in.url, w.key}).do(t, "GET", "/webhooks/"+ids["webhook"], nil); !secretInAnswer.Match(body) {

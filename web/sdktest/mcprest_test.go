@@ -70,7 +70,7 @@ func TestResendMCPEveryTool(t *testing.T) {
 
 func resendMCPEveryTool(t *testing.T, mode compat) {
 	needMCP(t)
-	w := newWorld(t, &worldOptions{compat: mode, direct: true, args: []string{"--webhook-allow", "127.0.0.0/8"}})
+	w := newFixture(t, &fixtureOptions{compat: mode, direct: true, args: []string{"--webhook-allow", "127.0.0.0/8"}})
 	hooks := newReceiver(t)
 	// One session: a new one costs a second.
 	resendMCPAt(t, w).checkCalls(t, slices.Concat(mcpAudience(), mcpSending(), mcpBroadcasts(), mcpSettings(hooks.URL)))
@@ -197,14 +197,14 @@ func mcpSettings(endpoint string) []toolCall {
 	}
 }
 
-// TestResendMCPIsToldWhatThereIsNot calls the tools that this service has
+// TestResendMCPUnsupported calls the tools that this service has
 // nothing for.
-func TestResendMCPIsToldWhatThereIsNot(t *testing.T) {
+func TestResendMCPUnsupported(t *testing.T) {
 	part(t, "clients")
-	inBothModes(t, resendMCPIsToldWhatThereIsNot)
+	inBothModes(t, resendMCPUnsupported)
 }
 
-func resendMCPIsToldWhatThereIsNot(t *testing.T, mode compat) {
+func resendMCPUnsupported(t *testing.T, mode compat) {
 	needMCP(t)
 	w := &world{in: start(t, mode.flags()...)}
 	w.key = w.in.newKey(t)

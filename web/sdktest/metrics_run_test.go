@@ -109,9 +109,9 @@ func shower(api client, from string, n int) (accepted int) {
 	return accepted
 }
 
-// TestMetricsAgreeWithTheSinkToTheMail: also after a kill, from which on the counters
+// TestMetricsMatchSink: also after a kill, from which on the counters
 // begin anew.
-func TestMetricsAgreeWithTheSinkToTheMail(t *testing.T) {
+func TestMetricsMatchSink(t *testing.T) {
 	part(t, "operations")
 	t.Parallel()
 	const here, there = "us-east-1", "eu-west-1"

@@ -52,7 +52,7 @@ func (b *neighbour) send(t *testing.T, name string, n int) {
 		var bodies []any
 		var marks []string
 		for i := first; i < min(n, first+100); i++ {
-			o := letterTo(fmt.Sprintf("%s-%d", name, i))
+			o := orderTo(fmt.Sprintf("%s-%d", name, i))
 			o.key = fmt.Sprint(name, " from ", first)
 			b.ledger.ask(o)
 			bodies, marks = append(bodies, o.body(map[string]any{"from": b.from})), append(marks, o.mark)
@@ -90,7 +90,7 @@ func (n *neighbours) flow(t *testing.T, span time.Duration) []time.Duration {
 			mu.Lock()
 			asked[mark] = time.Now()
 			mu.Unlock()
-			n.well.single(t, letterTo(mark), map[string]any{"from": n.well.from})
+			n.well.single(t, orderTo(mark), map[string]any{"from": n.well.from})
 		})
 		<-tick.C
 	}
@@ -238,8 +238,8 @@ func TestNeighboursDomainThatIsNotVerified(t *testing.T) {
 	}
 }
 
-// TestNeighboursLineThatEndsAfterTwentyRefusals: Postfix's smtpd_hard_error_limit.
-func TestNeighboursLineThatEndsAfterTwentyRefusals(t *testing.T) {
+// TestNeighboursRelayClosesAfterRefusals: Postfix's smtpd_hard_error_limit.
+func TestNeighboursRelayClosesAfterRefusals(t *testing.T) {
 	part(t, "neighbours", judged)
 	t.Parallel()
 	n := newNeighbours(t, newSink(t, sinkOptions{}), "")
@@ -295,7 +295,7 @@ func TestNeighboursShareTheRate(t *testing.T) {
 func (n *neighbours) one(t *testing.T, mark string) time.Duration {
 	t.Helper()
 	began := time.Now()
-	n.well.single(t, letterTo(mark), map[string]any{"from": n.well.from})
+	n.well.single(t, orderTo(mark), map[string]any{"from": n.well.from})
 	took := n.relay.wait(t, 1, time.Minute, subjectIs(mark))[0].At.Sub(began)
 	return took
 }

@@ -148,7 +148,7 @@ func TestNodeClientFlow(t *testing.T) {
 func nodeClientFlow(t *testing.T, mode compat) {
 	needNode(t)
 	needPythonDKIM(t)
-	world := newWorld(t, &worldOptions{compat: mode})
+	world := newFixture(t, &fixtureOptions{compat: mode})
 	var got flowResult
 	runNode(t, world.in.url, world.key, "flow.mjs", map[string]string{
 		"FROM": "Shop <shop@example.test>", "BINARY": asNumbers(everyByte()),
@@ -239,7 +239,7 @@ func TestNodeClientErrors(t *testing.T) {
 
 func nodeClientErrors(t *testing.T, mode compat) {
 	needNode(t)
-	world := newWorld(t, &worldOptions{compat: mode, direct: true})
+	world := newFixture(t, &fixtureOptions{compat: mode, direct: true})
 	world.in.addDomain(t, "other.test")
 	got := runNode(t, world.in.url, world.key, "errors.mjs", map[string]string{
 		"FROM": "a@example.test", "UNVERIFIED": "a@unverified.test", "WRONG_KEY": forgedKey(world.key),

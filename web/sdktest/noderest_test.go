@@ -11,7 +11,7 @@ func TestNodeClientRest(t *testing.T) {
 
 func nodeClientRest(t *testing.T, mode compat) {
 	needNode(t)
-	w := newWorld(t, &worldOptions{compat: mode, direct: true})
+	w := newFixture(t, &fixtureOptions{compat: mode, direct: true})
 	var got struct {
 		Sent, Topic, Changed, Read, Removed thing
 		Batch                               batchAnswer

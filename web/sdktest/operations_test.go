@@ -69,9 +69,9 @@ func readRoutes() ([]listed, error) {
 // someID is an id that belongs to nothing.
 const someID = "019e0000-0000-7000-8000-000000000000"
 
-// TestEveryListedOperationIsServedOrRefusedInWords holds the lists against the
+// TestEveryResendOperationIsAnswered holds the lists against the
 // document of the running server, and asks for all that it does not serve.
-func TestEveryListedOperationIsServedOrRefusedInWords(t *testing.T) {
+func TestEveryResendOperationIsAnswered(t *testing.T) {
 	part(t, "clients")
 	t.Parallel()
 	operations, err := readOperations()

@@ -26,9 +26,9 @@ func (in *instance) setUp(t *testing.T) *browser {
 	return b
 }
 
-// TestAnOperatorRunsAServerFromABrowser: the queue of another team, relays and their
+// TestOperatorInABrowser: the queue of another team, relays and their
 // passwords, status, checks and a backup, all of it on the binary.
-func TestAnOperatorRunsAServerFromABrowser(t *testing.T) {
+func TestOperatorInABrowser(t *testing.T) {
 	part(t, "operations")
 	t.Parallel()
 	relay, backups := newSink(t, sinkOptions{}), t.TempDir()

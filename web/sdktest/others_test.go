@@ -60,7 +60,7 @@ func olderClientsOfResend(t *testing.T, mode compat) {
 	for _, line := range []string{"resend-1", "resend-2", "resend-3", "resend-4", "resend-6"} {
 		t.Run(line, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, &worldOptions{direct: true, compat: mode})
+			w := newFixture(t, &fixtureOptions{direct: true, compat: mode})
 			got := w.runOther(t, "resend.mjs", "PACKAGE="+line)
 			sent := got["send"].thing(t)
 			w.checkArrived(t, arrival{
@@ -116,14 +116,14 @@ func (w *world) checkOlderLists(t *testing.T, got map[string]otherAnswer) {
 	w.sink.wait(t, 2, time.Minute, subjectIs("one of two"))
 }
 
-// TestTransportsOfOthers sends through what other projects have for Resend.
-func TestTransportsOfOthers(t *testing.T) {
+// TestOtherTransports sends through what other projects have for Resend.
+func TestOtherTransports(t *testing.T) {
 	part(t, "clients")
-	inBothModes(t, transportsOfOthers)
+	inBothModes(t, otherTransports)
 }
 
-func transportsOfOthers(t *testing.T, mode compat) {
-	w := newWorld(t, &worldOptions{direct: true, compat: mode})
+func otherTransports(t *testing.T, mode compat) {
+	w := newFixture(t, &fixtureOptions{direct: true, compat: mode})
 	got := w.runOther(t, "transports.mjs")
 	refused := map[string]string{"payload: no subject": "`subject`", "payload: attachment by address": "path"}
 	for name, a := range got {

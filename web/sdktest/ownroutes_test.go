@@ -26,9 +26,9 @@ func (c client) ask(t *testing.T, method, path string, body any, status int, par
 	return answer
 }
 
-// TestRoutesThatNoClientOfResendHas asks for what this service has beyond
+// TestOwnRoutes asks for what this service has beyond
 // Resend's API, so that these answers are held against the document as well.
-func TestRoutesThatNoClientOfResendHas(t *testing.T) {
+func TestOwnRoutes(t *testing.T) {
 	part(t, "operations")
 	t.Parallel()
 	in := start(t)

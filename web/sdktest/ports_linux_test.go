@@ -38,7 +38,7 @@ func TestLowPortsWithoutRoot(t *testing.T) {
 	for name, capability := range map[string]string{"with the capability": "-all,+net_bind_service", "without it": "-all"} {
 		t.Run(name, func(t *testing.T) {
 			in := newInstance(t)
-			in.dir, in.addr = strangersDir(t), lowPort(t)
+			in.dir, in.addr = foreignDir(t), lowPort(t)
 			in.db = filepath.Join(in.dir, "mailer.db")
 			in.url = "http://" + in.addr
 			program := filepath.Join(in.dir, "mailer")
@@ -77,8 +77,8 @@ func TestLowPortsWithoutRoot(t *testing.T) {
 	}
 }
 
-// strangersDir is a directory of nobody's, which t.TempDir would hide.
-func strangersDir(t *testing.T) string {
+// foreignDir is a directory of nobody's, which t.TempDir would hide.
+func foreignDir(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "sdktest-ports-")
 	must(t, err)

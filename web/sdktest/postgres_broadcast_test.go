@@ -47,11 +47,11 @@ func sentEvents(t *testing.T, api client) (heard func() map[string]bool) {
 	}
 }
 
-// TestPostgresBroadcastGoesOnAtAnotherServer kills either of two servers while they send a
+// TestPostgresBroadcastResumesOnFollower kills either of two servers while they send a
 // broadcast, again and again, and people opt out meanwhile at whichever server answers. Each
 // contact gets it once, or as often as the doubts say; nobody gets it who was told that they
 // opted out; the endpoint of a webhook hears of all that left.
-func TestPostgresBroadcastGoesOnAtAnotherServer(t *testing.T) {
+func TestPostgresBroadcastResumesOnFollower(t *testing.T) {
 	part(t, "postgres")
 	t.Parallel()
 	const contacts, leaving = 600, 75

@@ -49,9 +49,9 @@ func (p *pair) wantOnTime(t *testing.T, subject string, at time.Time) {
 	}
 }
 
-// TestPostgresServersWhoseClocksAreHoursApart: what one of them accepts, signs or schedules
+// TestPostgresClockSkew: what one of them accepts, signs or schedules
 // the other one takes for what it is, and a take-over changes nothing.
-func TestPostgresServersWhoseClocksAreHoursApart(t *testing.T) {
+func TestPostgresClockSkew(t *testing.T) {
 	part(t, "postgres")
 	t.Parallel()
 	p, clocks := clocksApart(t)

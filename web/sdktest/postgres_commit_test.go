@@ -37,10 +37,10 @@ func (p *pair) loseAnswers(t *testing.T, ways []*pgProxy, n int, enough func() b
 	}
 }
 
-// TestPostgresAnswerToCommitThatIsLost cuts the connection of either server at a COMMIT: before PostgreSQL has
+// TestPostgresLostCommitAnswer cuts the connection of either server at a COMMIT: before PostgreSQL has
 // it, while it is on its way, and before its answer comes. Every email is accepted once, and
 // what clients are told is so.
-func TestPostgresAnswerToCommitThatIsLost(t *testing.T) {
+func TestPostgresLostCommitAnswer(t *testing.T) {
 	part(t, "postgres")
 	t.Parallel()
 	p := &pair{shares: true, underWay: lateDot}

@@ -16,9 +16,9 @@ func replacing(old, with string) func([]byte) []byte {
 	return func(text []byte) []byte { return bytes.ReplaceAll(text, []byte(old), []byte(with)) }
 }
 
-// TestPostgresControlOfACommitThatIsTakenForNone has the server hear that what was
+// TestPostgresControlOfCommitTakenAsFailed has the server hear that what was
 // committed was not. Of some groups that is no matter: it goes on until somebody sees it.
-func TestPostgresControlOfACommitThatIsTakenForNone(t *testing.T) {
+func TestPostgresControlOfCommitTakenAsFailed(t *testing.T) {
 	part(t, "postgres")
 	t.Parallel()
 	p, way := throughProxy(t)
@@ -33,8 +33,8 @@ func TestPostgresControlOfACommitThatIsTakenForNone(t *testing.T) {
 	}
 }
 
-// TestPostgresControlOfACommitThatIsTakenForOne has it hear that what was not committed was.
-func TestPostgresControlOfACommitThatIsTakenForOne(t *testing.T) {
+// TestPostgresControlOfCommitTakenAsDone has it hear that what was not committed was.
+func TestPostgresControlOfCommitTakenAsDone(t *testing.T) {
 	part(t, "postgres")
 	t.Parallel()
 	p, way := throughProxy(t)
@@ -77,9 +77,9 @@ func (p *pair) raceOptOuts(t *testing.T, ways [2]*pgProxy, n int) (answered int)
 	return answered
 }
 
-// TestPostgresOptOutWaitsForADotThatIsBeingMarked: one that is answered comes after all dots that
+// TestPostgresOptOutWaitsForDot: one that is answered comes after all dots that
 // were marked without it.
-func TestPostgresOptOutWaitsForADotThatIsBeingMarked(t *testing.T) {
+func TestPostgresOptOutWaitsForDot(t *testing.T) {
 	part(t, "postgres")
 	t.Parallel()
 	p := &pair{shares: true}
@@ -90,9 +90,9 @@ func TestPostgresOptOutWaitsForADotThatIsBeingMarked(t *testing.T) {
 	p.acquit(t)
 }
 
-// TestPostgresControlOfALockThatIsOff has groups of writes of two servers not wait for each
+// TestPostgresControlWithoutLock has groups of writes of two servers not wait for each
 // other.
-func TestPostgresControlOfALockThatIsOff(t *testing.T) {
+func TestPostgresControlWithoutLock(t *testing.T) {
 	part(t, "postgres")
 	t.Parallel()
 	p := &pair{shares: true}
@@ -112,10 +112,10 @@ func TestPostgresControlOfALockThatIsOff(t *testing.T) {
 	p.ledger.convict(t, p.gather(t, 20*time.Second), unheeded)
 }
 
-// TestPostgresControlOfAFenceThatIsOff has the server whose work was taken over not hear of
+// TestPostgresControlWithoutFence has the server whose work was taken over not hear of
 // that: it goes on sending, and both use up a day of their own. What marks an email before its
 // dot has none leave twice all the same.
-func TestPostgresControlOfAFenceThatIsOff(t *testing.T) {
+func TestPostgresControlWithoutFence(t *testing.T) {
 	part(t, "postgres")
 	t.Parallel()
 	const limit = 60

@@ -58,9 +58,9 @@ func (p *pair) sentNone(t *testing.T, n int, from time.Time) {
 	}
 }
 
-// TestPostgresStandbyTakesOverFromOneThatIsKilled kills the server that works, again and
+// TestPostgresTakeOverAfterKill kills the server that works, again and
 // again, under a mix of mail; the other one takes over, and the killed one stands by.
-func TestPostgresStandbyTakesOverFromOneThatIsKilled(t *testing.T) {
+func TestPostgresTakeOverAfterKill(t *testing.T) {
 	part(t, "postgres")
 	t.Parallel()
 	p := &pair{}
@@ -79,10 +79,10 @@ func TestPostgresStandbyTakesOverFromOneThatIsKilled(t *testing.T) {
 	p.acquit(t)
 }
 
-// TestPostgresServersThatAreKilledLoseNothing has two servers send, and kills either of them,
+// TestPostgresKills has two servers send, and kills either of them,
 // again and again, under a mix of mail. What the killed one had in work leaves through the
 // other.
-func TestPostgresServersThatAreKilledLoseNothing(t *testing.T) {
+func TestPostgresKills(t *testing.T) {
 	part(t, "postgres", shortForm, judged)
 	t.Parallel()
 	p := &pair{shares: true}
@@ -119,9 +119,9 @@ func TestPostgresServersThatAreKilledLoseNothing(t *testing.T) {
 	p.acquit(t)
 }
 
-// TestPostgresServerThatStoodStillIsDone stops either server for so long that the other one
+// TestPostgresStoppedServerIsFenced stops either server for so long that the other one
 // takes over. Once it goes on it sends nothing more, and ends.
-func TestPostgresServerThatStoodStillIsDone(t *testing.T) {
+func TestPostgresStoppedServerIsFenced(t *testing.T) {
 	part(t, "postgres")
 	t.Parallel()
 	p := &pair{shares: true}
@@ -155,9 +155,9 @@ var pgCuts = []struct {
 	reset  bool
 }{{nil, true}, {[]pgWay{fromPostgres}, false}, {nil, false}, {[]pgWay{fromPostgres}, true}, {[]pgWay{toPostgres}, false}, {[]pgWay{toPostgres}, true}}
 
-// TestPostgresShortCutIsWaitedOut cuts the way between either server and their database for two
+// TestPostgresShortCut cuts the way between either server and their database for two
 // seconds. Nobody takes over; who asks meanwhile waits, or hears when to ask again.
-func TestPostgresShortCutIsWaitedOut(t *testing.T) {
+func TestPostgresShortCut(t *testing.T) {
 	part(t, "postgres")
 	t.Parallel()
 	p := &pair{shares: true, underWay: lateDot}
@@ -184,8 +184,8 @@ func TestPostgresShortCutIsWaitedOut(t *testing.T) {
 	p.acquit(t)
 }
 
-// TestPostgresLongCutHasTheOtherOneTakeOver cuts it for ten seconds.
-func TestPostgresLongCutHasTheOtherOneTakeOver(t *testing.T) {
+// TestPostgresLongCut cuts it for ten seconds.
+func TestPostgresLongCut(t *testing.T) {
 	part(t, "postgres")
 	t.Parallel()
 	p := &pair{shares: true, underWay: lateDot}
@@ -217,8 +217,8 @@ func TestPostgresLongCutHasTheOtherOneTakeOver(t *testing.T) {
 	p.acquit(t)
 }
 
-// TestPostgresThatIsKilledComesBack kills the database itself and starts it again.
-func TestPostgresThatIsKilledComesBack(t *testing.T) {
+// TestPostgresKilledDatabase kills the database itself and starts it again.
+func TestPostgresKilledDatabase(t *testing.T) {
 	part(t, "postgres")
 	t.Parallel()
 	pg := newPostgres(t)
@@ -247,8 +247,8 @@ func (p *pair) back(t *testing.T) {
 	p.led = append(p.led, time.Since(began))
 }
 
-// TestPostgresFailOverLosesNothing kills the database and promotes its synchronous standby.
-func TestPostgresFailOverLosesNothing(t *testing.T) {
+// TestPostgresFailOver kills the database and promotes its synchronous standby.
+func TestPostgresFailOver(t *testing.T) {
 	part(t, "postgres")
 	t.Parallel()
 	pg := newPostgres(t)
@@ -275,9 +275,9 @@ func TestPostgresFailOverLosesNothing(t *testing.T) {
 	}
 }
 
-// TestPostgresServerStopsWhateverItsDatabaseDoes has a database be silent, and its servers told
+// TestPostgresStopWithoutDatabase has a database be silent, and its servers told
 // to stop: the one that works, and one that starts. Both end in order within their time.
-func TestPostgresServerStopsWhateverItsDatabaseDoes(t *testing.T) {
+func TestPostgresStopWithoutDatabase(t *testing.T) {
 	part(t, "postgres")
 	t.Parallel()
 	p, way := throughProxy(t)
@@ -308,10 +308,10 @@ func TestPostgresServerStopsWhateverItsDatabaseDoes(t *testing.T) {
 	p.acquit(t)
 }
 
-// TestPostgresThatIsAwayIsToldToWhoWaits: calls that must not get lost are refused within
+// TestPostgresUnavailableIsReported: calls that must not get lost are refused within
 // seconds, whoever asks, and nothing of them is done once the database is back, but what was
 // under way when it went.
-func TestPostgresThatIsAwayIsToldToWhoWaits(t *testing.T) {
+func TestPostgresUnavailableIsReported(t *testing.T) {
 	part(t, "postgres")
 	t.Parallel()
 	pg := newPostgres(t)

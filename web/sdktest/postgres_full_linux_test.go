@@ -31,9 +31,9 @@ func (pg *postgres) onSmallDisk(t *testing.T, name string) *disk {
 	return d
 }
 
-// TestPostgresOnAFullDiskRefusesNewMailAndLosesNone fills the disk of a database while mail is
+// TestPostgresFullDisk fills the disk of a database while mail is
 // at the relay whose replies are still to come. Once there is room all goes on, by itself.
-func TestPostgresOnAFullDiskRefusesNewMailAndLosesNone(t *testing.T) {
+func TestPostgresFullDisk(t *testing.T) {
 	part(t, "disk")
 	t.Parallel()
 	pg := newPostgres(t)

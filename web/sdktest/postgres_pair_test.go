@@ -83,7 +83,7 @@ func startPair(t *testing.T, p *pair, query string, urls []string) *pair {
 		in.launch(t)
 		p.waitBeside(t, in)
 	}
-	p.front = newFront(t, p.nodes[:len(urls)], p.shares)
+	p.front = newBalancer(t, p.nodes[:len(urls)], p.shares)
 	p.nodes[0].addDomain(t, "example.test")
 	p.load = newLoad(client{p.front.url(), p.nodes[0].newKey(t)})
 	p.behind = func() bool { return p.ledger.owed() > p.arrived()+mostOwed }

@@ -12,10 +12,10 @@ import (
 	"time"
 )
 
-// TestPostgresPeopleSignInAtServersWhoseClocksAreHoursApart: what people begin at one of two
+// TestPostgresSignInWithClockSkew: what people begin at one of two
 // servers they go on with at the other one: sessions, links, invitations, one-time passwords
 // and passkeys count there for as long as they do here, and each once.
-func TestPostgresPeopleSignInAtServersWhoseClocksAreHoursApart(t *testing.T) {
+func TestPostgresSignInWithClockSkew(t *testing.T) {
 	part(t, "postgres")
 	t.Parallel()
 	const base, password = "http://localhost:3000", "a long enough secret"

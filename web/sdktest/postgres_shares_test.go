@@ -44,10 +44,10 @@ func (p *pair) waitArrived(t *testing.T, n int, within time.Duration) {
 	eventually(t, within, fmt.Sprintf("%d arrive", n), func() (bool, string) { return p.arrived() >= n, fmt.Sprint(p.arrived()) })
 }
 
-// TestPostgresServersThatShareADatabaseKeepToOneDailyLimit hands mail to two servers, for a
+// TestPostgresSharedDailyLimit hands mail to two servers, for a
 // relay that takes so much a day, and ends one of them in the midst of it. All that may leave
 // does, and no more.
-func TestPostgresServersThatShareADatabaseKeepToOneDailyLimit(t *testing.T) {
+func TestPostgresSharedDailyLimit(t *testing.T) {
 	part(t, "postgres")
 	t.Parallel()
 	const limit, emails = 90, 100
@@ -88,9 +88,9 @@ func TestPostgresServersThatShareADatabaseKeepToOneDailyLimit(t *testing.T) {
 	}
 }
 
-// TestPostgresServersThatShareADatabaseKeepToOneRate has two servers send through a relay with a
+// TestPostgresSharedRate has two servers send through a relay with a
 // rate, kills either and starts it again.
-func TestPostgresServersThatShareADatabaseKeepToOneRate(t *testing.T) {
+func TestPostgresSharedRate(t *testing.T) {
 	part(t, "postgres", judged)
 	t.Parallel()
 	const rate, emails, late = 10, 120, 50 * time.Millisecond

@@ -154,10 +154,10 @@ func running(t *testing.T, pid int) bool {
 	return false
 }
 
-// TestPowerCutLosesNothing takes the power from the database's file system and
+// TestPowerCut takes the power from the database's file system and
 // the server at random moments under a mix of mail, and starts the server on
 // what the file system's journal brings back.
-func TestPowerCutLosesNothing(t *testing.T) {
+func TestPowerCut(t *testing.T) {
 	part(t, "power", shortForm)
 	t.Parallel()
 	for kind := range fileSystems {
@@ -198,10 +198,10 @@ func cutPower(t *testing.T, kind string, rounds int) {
 	in.checkFiles(t)
 }
 
-// TestControlOfPowerCutLosesMailThatIsNeverSynced has strace answer every sync
+// TestControlOfPowerCut has strace answer every sync
 // without making it: what was accepted is gone after the cut, and the judge says
 // so.
-func TestControlOfPowerCutLosesMailThatIsNeverSynced(t *testing.T) {
+func TestControlOfPowerCut(t *testing.T) {
 	part(t, "power", shortForm)
 	t.Parallel()
 	needStrace(t)

@@ -98,7 +98,7 @@ func (l *load) probes(t *testing.T, done <-chan struct{}) (out []probe) {
 	for n := 0; ; n++ {
 		mark := fmt.Sprintf("probe-%d", n)
 		began := time.Now()
-		l.single(t, order{mark: mark, key: mark, to: letterTo(mark).to}, map[string]any{"from": "b@other.test", "text": "a probe"})
+		l.single(t, order{mark: mark, key: mark, to: orderTo(mark).to}, map[string]any{"from": "b@other.test", "text": "a probe"})
 		out = append(out, probe{mark: mark, answered: time.Now(), accepting: time.Since(began)})
 		select {
 		case <-tick.C:
@@ -140,17 +140,17 @@ func queueStorm(t *testing.T, relay *sink) (s *storm, other *load) {
 	t.Helper()
 	in := startBare(t, "--relay", fmt.Sprintf("smtp://%s?tls=off&dkim=off&connections=%d&timeout=30s", relay.addr, 8),
 		"--doubt-delay", "2s", "--rate-limit", "0", "--log-format", "json")
-	s = newStorm(t, in, relay)
+	s = newLoadTest(t, in, relay)
 	in.run(t, "teams", "create", "Other")
 	in.run(t, "domains", "add", "other.test", "--trust", "--team", "Other")
 	return s, newLoad(client{in.url, in.newKey(t, "--team", "Other")})
 }
 
-// TestALongQueueDrains has the first team's emails queued while the relay is down
+// TestLongQueueDrains has the first team's emails queued while the relay is down
 // (-queued: how many), kills the server and starts it: it is ready soon, mail begins to
 // leave at once, answers stay quick, the other team's mail does not wait behind the
 // first's, and memory does not grow with the queue.
-func TestALongQueueDrains(t *testing.T) {
+func TestLongQueueDrains(t *testing.T) {
 	part(t, "kills", judged)
 	t.Parallel()
 	n := queueLength()
@@ -192,11 +192,11 @@ func TestALongQueueDrains(t *testing.T) {
 	if *perf && peak > 100 && n <= 100_000 {
 		t.Errorf("memory: %.0f MB, at most 100", peak)
 	}
-	acquitTeams(t, s, other)
+	wantNoTeamProblems(t, s, other)
 }
 
-// acquitTeams judges two teams by what came for each.
-func acquitTeams(t *testing.T, s *storm, other *load) {
+// wantNoTeamProblems judges two teams by what came for each.
+func wantNoTeamProblems(t *testing.T, s *storm, other *load) {
 	t.Helper()
 	all := map[*load]evidence{s.load: s.ledger.gather(t, s.in, s.api, s.relay, time.Minute, 0), other: other.ledger.gather(t, s.in, other.api, s.relay, time.Minute, 0)}
 	for l, e := range all {

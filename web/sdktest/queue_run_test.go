@@ -55,9 +55,9 @@ func (in *instance) refused(t *testing.T, args ...string) string {
 	return string(out)
 }
 
-// TestTheQueueOnTheTerminal acts on two teams' mail beside a server: each act reaches
+// TestQueueCommands acts on two teams' mail beside a server: each act reaches
 // what its filter names and nothing else, and the server obeys within seconds.
-func TestTheQueueOnTheTerminal(t *testing.T) {
+func TestQueueCommands(t *testing.T) {
 	part(t, "operations")
 	t.Parallel()
 	relay := newSink(t, sinkOptions{})

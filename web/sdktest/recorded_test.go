@@ -86,9 +86,9 @@ func readRecordings(t *testing.T) map[string]recording {
 	return out
 }
 
-// TestRecordedRequestsOfOtherClients plays each recording against a server in
+// TestRecordedRequests plays each recording against a server in
 // each mode.
-func TestRecordedRequestsOfOtherClients(t *testing.T) {
+func TestRecordedRequests(t *testing.T) {
 	part(t, "clients")
 	recordings := readRecordings(t)
 	if len(recordings) < 10 {
@@ -99,7 +99,7 @@ func TestRecordedRequestsOfOtherClients(t *testing.T) {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
 				// What is taken beyond the document is the point.
-				p := player{world: newWorld(t, &worldOptions{direct: true, bare: true, compat: mode}), recording: r, ids: map[string]string{}}
+				p := player{world: newFixture(t, &fixtureOptions{direct: true, bare: true, compat: mode}), recording: r, ids: map[string]string{}}
 				for _, call := range r.Calls {
 					t.Run(call.Call, func(t *testing.T) { p.play(t, &call, call.in(mode)) })
 				}

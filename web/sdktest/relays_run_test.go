@@ -146,9 +146,9 @@ func (r *relayRun) tested(t *testing.T, args ...string) (steps []string) {
 	return steps
 }
 
-// TestARelayComesChangesAndGoesWhileMailPasses: what two teams send while a relay is
+// TestRelayChangesUnderLoad: what two teams send while a relay is
 // added, tested, paused, resumed, given another password and removed arrives once.
-func TestARelayComesChangesAndGoesWhileMailPasses(t *testing.T) {
+func TestRelayChangesUnderLoad(t *testing.T) {
 	part(t, "operations")
 	t.Parallel()
 	r := newRelayRun(t)

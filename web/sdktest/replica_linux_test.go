@@ -59,10 +59,10 @@ func (in *instance) moveTo(t *testing.T, from, to *disk) {
 	in.serve(t)
 }
 
-// TestReplicatedDeviceLosesNothing has a machine die at random moments under a mix of mail,
+// TestReplicatedDevice has a machine die at random moments under a mix of mail,
 // and another one mount the copy of its disk, elsewhere, and start the server there. Nobody
 // unmounted it or wrote down what the first one had in memory.
-func TestReplicatedDeviceLosesNothing(t *testing.T) {
+func TestReplicatedDevice(t *testing.T) {
 	part(t, "power")
 	t.Parallel()
 	rounds := cutCount()
@@ -90,9 +90,9 @@ func TestReplicatedDeviceLosesNothing(t *testing.T) {
 	in.checkFiles(t)
 }
 
-// TestControlOfReplicaThatLagsLosesMail copies the disk before the last mail is accepted, as
+// TestControlOfReplicatedDevice copies the disk before the last mail is accepted, as
 // a replication does that nobody waits for.
-func TestControlOfReplicaThatLagsLosesMail(t *testing.T) {
+func TestControlOfReplicatedDevice(t *testing.T) {
 	part(t, "power")
 	t.Parallel()
 	disks := newReplicas(t, 2)

@@ -108,17 +108,17 @@ func (l *load) broadcastTo(t *testing.T, n int) string {
 	return broadcast.ID
 }
 
-// TestRestartStormLosesNothing ends the server again and again, in every way, as fast
+// TestRestarts ends the server again and again, in every way, as fast
 // as it starts, with a broadcast and scheduled mail under way and an endpoint that is
 // dead; for a third of its lives the relay is dead too.
-func TestRestartStormLosesNothing(t *testing.T) {
+func TestRestarts(t *testing.T) {
 	part(t, "kills")
 	t.Parallel()
 	relay := newSink(t, sinkOptions{})
 	well := behaviour{dotDelay: 15 * time.Millisecond}
 	relay.set(well)
 	in := startBare(t, append(killArgs(relay), "--webhook-allow", "127.0.0.0/8")...)
-	s := newStorm(t, in, relay)
+	s := newLoadTest(t, in, relay)
 	heard := deadEndpoint(t, s.api)
 	const contacts = 600
 	broadcast := s.broadcastTo(t, contacts)
@@ -169,7 +169,7 @@ func TestControlOfRestarts(t *testing.T) {
 	relay := newSink(t, sinkOptions{})
 	relay.set(scripted("", "421 4.3.2 closed for now"))
 	in := startBare(t, killArgs(relay)...)
-	s := newStorm(t, in, relay)
+	s := newLoadTest(t, in, relay)
 	for i := range 20 {
 		s.post(t, fmt.Sprintf("twice-%d", i), nil)
 	}

@@ -33,10 +33,10 @@ func (in *instance) restore(t *testing.T, file string) (r restored) {
 	return r
 }
 
-// TestARestoreDrillSendsNothingOfThePast makes a backup under a mix of mail of two
+// TestRestoreSendsNothingOld makes a backup under a mix of mail of two
 // teams and half a broadcast, sends on, restores, and starts again: of what waited in
 // the backup nothing leaves, and each email's timeline says so; new mail goes out.
-func TestARestoreDrillSendsNothingOfThePast(t *testing.T) {
+func TestRestoreSendsNothingOld(t *testing.T) {
 	part(t, "restore")
 	t.Parallel()
 	relay := newSink(t, sinkOptions{})
@@ -182,8 +182,8 @@ func (c client) isFarOff(t *testing.T, id string) bool {
 	return time.Until(e.ScheduledAt) > 10*time.Minute
 }
 
-// TestAKilledBackupOrRestoreLeavesNothingHalf kills both at random moments.
-func TestAKilledBackupOrRestoreLeavesNothingHalf(t *testing.T) {
+// TestKilledBackupAndRestore kills both at random moments.
+func TestKilledBackupAndRestore(t *testing.T) {
 	part(t, "restore")
 	t.Parallel()
 	relay := newSink(t, sinkOptions{})

@@ -17,11 +17,11 @@ var rotations = flag.Int("rotations", 0, "how many rotations of the master key a
 
 func rotationCount() int { return cmp.Or(*rotations, 6) }
 
-// TestMasterKeyRotatesUnderLoadAndKills rotates the master key again and again while two
+// TestMasterKeyRotation rotates the master key again and again while two
 // teams send, and kills the server, the command or both at random moments. Every
 // value can be opened afterwards, nothing is lost or unsigned, and links from before the
 // first rotation still lead somewhere, also once their key is retired.
-func TestMasterKeyRotatesUnderLoadAndKills(t *testing.T) {
+func TestMasterKeyRotation(t *testing.T) {
 	part(t, "restore")
 	t.Parallel()
 	relay := newSink(t, sinkOptions{})

@@ -36,9 +36,9 @@ func ask(t *testing.T, method, address, body string, headers ...string) (*http.R
 	return res, string(b)
 }
 
-// TestAnonymousChoicesAreAFewChanges: 400 posts to one preferences link, of which each
+// TestAnonymousPreferencesAreBounded: 400 posts to one preferences link, of which each
 // changes what the one before chose.
-func TestAnonymousChoicesAreAFewChanges(t *testing.T) {
+func TestAnonymousPreferencesAreBounded(t *testing.T) {
 	part(t, "operations")
 	t.Parallel()
 	in := startBare(t, "--rate-limit", "0")

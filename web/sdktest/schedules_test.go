@@ -46,7 +46,7 @@ func TestNodeClientBatchesAndSchedules(t *testing.T) {
 
 func nodeClientBatchesAndSchedules(t *testing.T, mode compat) {
 	needNode(t)
-	w := newWorld(t, &worldOptions{compat: mode, direct: true})
+	w := newFixture(t, &fixtureOptions{compat: mode, direct: true})
 	var got schedulesResult
 	runNode(t, w.in.url, w.key, "schedules.mjs", map[string]string{"FROM": "shop@example.test"}).into(t, &got)
 	checkNodeBatches(t, &got)
@@ -119,7 +119,7 @@ func TestGoV3ClientBatchesAndSchedules(t *testing.T) {
 }
 
 func goV3ClientBatchesAndSchedules(t *testing.T, mode compat) {
-	w := newWorld(t, &worldOptions{compat: mode, direct: true})
+	w := newFixture(t, &fixtureOptions{compat: mode, direct: true})
 	c, seen := v3Client(t, w.in.url, w.key)
 	email := func(to, at string) *resendv3.SendEmailRequest {
 		return &resendv3.SendEmailRequest{From: "shop@example.test", To: []string{to}, Subject: "batch", Text: "hello", ScheduledAt: at}
@@ -165,7 +165,7 @@ func TestGoV2ClientBatchesAndSchedules(t *testing.T) {
 }
 
 func goV2ClientBatchesAndSchedules(t *testing.T, mode compat) {
-	w := newWorld(t, &worldOptions{compat: mode, direct: true})
+	w := newFixture(t, &fixtureOptions{compat: mode, direct: true})
 	c, _ := v2Client(t, w.in.url, w.key)
 	batch := []*resendv2.SendEmailRequest{
 		{From: "shop@example.test", To: []string{"one@example.com"}, Subject: "batch", Text: "hello"},
@@ -197,7 +197,7 @@ func TestResendCommandLineBatchesAndSchedules(t *testing.T) {
 
 func resendCommandLineBatchesAndSchedules(t *testing.T, mode compat) {
 	needNode(t)
-	w := newWorld(t, &worldOptions{compat: mode, direct: true})
+	w := newFixture(t, &fixtureOptions{compat: mode, direct: true})
 	items := func(second string) string {
 		text, err := json.Marshal([]map[string]any{
 			{"from": "shop@example.test", "to": []string{"one@example.com"}, "subject": "batch", "text": "hello"},

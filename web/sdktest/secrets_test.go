@@ -45,9 +45,9 @@ func findSecrets(data []byte, patterns map[string][]byte) []string {
 	return found
 }
 
-// TestNothingSecretInLogOrDatabase sends through a relay with a password, which
+// TestNoSecretsInLogOrDatabase sends through a relay with a password, which
 // first refuses it, and then looks at everything that was written.
-func TestNothingSecretInLogOrDatabase(t *testing.T) {
+func TestNoSecretsInLogOrDatabase(t *testing.T) {
 	part(t, "operations")
 	t.Parallel()
 	const user, password = "relay-user", "relay-p4ssw0rd-that-must-not-leak"

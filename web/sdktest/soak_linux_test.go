@@ -98,7 +98,7 @@ func TestSoak(t *testing.T) {
 	t.Parallel()
 	relay := newSink(t, sinkOptions{})
 	in := startBare(t, "--relay", fmt.Sprintf("smtp://%s?tls=off&dkim=off&connections=8&timeout=30s", relay.addr), "--rate-limit", "0", "--log-format", "json")
-	s := newStorm(t, in, relay)
+	s := newLoadTest(t, in, relay)
 	in.run(t, "teams", "create", "Other")
 	in.run(t, "domains", "add", "other.test", "--trust", "--team", "Other")
 	in.run(t, "teams", "set-retention", "Other", "--keep-content", "1h")

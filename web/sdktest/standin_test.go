@@ -42,9 +42,9 @@ func startStandIn(t *testing.T) string {
 	return strings.TrimSpace(url)
 }
 
-// TestNodeClientReadsTheStandIn: what the importer is tested with is, for Resend's own
+// TestNodeClientReadsStandIn: what the importer is tested with is, for Resend's own
 // client, Resend. None of it counts as a call of this service.
-func TestNodeClientReadsTheStandIn(t *testing.T) {
+func TestNodeClientReadsStandIn(t *testing.T) {
 	part(t, "harness")
 	needNode(t)
 	url := startStandIn(t)

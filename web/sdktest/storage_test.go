@@ -37,9 +37,9 @@ func call(t *testing.T, in *instance, key, method, path, body string) (int, http
 	return res.StatusCode, res.Header, string(text)
 }
 
-// TestADamagedPageHoldsOneEmailOnly harms the file of a stopped server in the content of
+// TestDamagedPage harms the file of a stopped server in the content of
 // one of two teams' scheduled emails: by changed bytes, and by a page of zeros.
-func TestADamagedPageHoldsOneEmailOnly(t *testing.T) {
+func TestDamagedPage(t *testing.T) {
 	part(t, "restore")
 	t.Parallel()
 	for name, harm := range map[string]func(file []byte, at int){
@@ -101,8 +101,8 @@ func TestADamagedPageHoldsOneEmailOnly(t *testing.T) {
 	}
 }
 
-// TestALockOfAnotherProgram holds the write lock as an sqlite3 shell does.
-func TestALockOfAnotherProgram(t *testing.T) {
+// TestForeignLock holds the write lock as an sqlite3 shell does.
+func TestForeignLock(t *testing.T) {
 	part(t, "restore")
 	t.Parallel()
 	in := startBare(t)

@@ -94,11 +94,11 @@ func (lf *life) last() string {
 	return strings.ReplaceAll(strings.TrimSuffix(call, " (DELAYED)"), lf.in.dir+"/", "")
 }
 
-// TestKilledAtACallOnItsFilesLosesNothing kills the server after its n-th call
+// TestKillAtFileCalls kills the server after its n-th call
 // that writes, syncs, makes or removes something, for n spread over the life of
 // a server that starts, sends one email and stops (-every-call: for each n).
 // Then it is started again, and the client repeats what was not answered.
-func TestKilledAtACallOnItsFilesLosesNothing(t *testing.T) {
+func TestKillAtFileCalls(t *testing.T) {
 	part(t, "kills")
 	t.Parallel()
 	needStrace(t)
@@ -211,10 +211,10 @@ func copyFiles(t *testing.T, from, to string) {
 	}
 }
 
-// TestKilledAtACallWhenTheDatabaseIsMade kills the first start of a server,
+// TestKillWhileCreatingDatabase kills the first start of a server,
 // which makes its database and its master key. The next start has to make do
 // with what it finds.
-func TestKilledAtACallWhenTheDatabaseIsMade(t *testing.T) {
+func TestKillWhileCreatingDatabase(t *testing.T) {
 	part(t, "kills")
 	t.Parallel()
 	needStrace(t)

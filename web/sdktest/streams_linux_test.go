@@ -79,8 +79,8 @@ func TestListsAsCSVAndLiveEvents(t *testing.T) {
 
 var listeners = flag.Int("listeners", 200, "how many listen in TestListenersCostLittle; 1000 is the long form")
 
-// TestListenersCostLittle: 20 KB each at most, as 1,000 may cost 20 MB.
-func TestListenersCostLittle(t *testing.T) {
+// TestListenersMemory: 20 KB each at most, as 1,000 may cost 20 MB.
+func TestListenersMemory(t *testing.T) {
 	part(t, judged)
 	t.Parallel()
 	in := startBare(t, "--trusted-proxy", "127.0.0.0/8", "--rate-limit", "0")

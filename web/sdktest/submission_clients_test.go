@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// handIn is a server that takes mail by SMTP and passes it to a sink.
-type handIn struct {
+// submissionFixture is a server that takes mail by SMTP and passes it to a sink.
+type submissionFixture struct {
 	*instance
 	relay *sink
 	api   client
@@ -21,17 +21,17 @@ type handIn struct {
 	ca    string // file of the authority that its certificate is of; empty: it has none
 }
 
-// newHandIn starts one. tlsMode is off, starttls or tls.
-func newHandIn(t *testing.T, tlsMode string, args ...string) *handIn {
+// newSubmissionFixture starts one. tlsMode is off, starttls or tls.
+func newSubmissionFixture(t *testing.T, tlsMode string, args ...string) *submissionFixture {
 	t.Helper()
-	return newHandInBefore(t, newSink(t, sinkOptions{}), "", tlsMode, args...)
+	return newSubmissionFixtureBefore(t, newSink(t, sinkOptions{}), "", tlsMode, args...)
 }
 
-// newHandInBefore is newHandIn before a sink of the caller's; relay is the address
+// newSubmissionFixtureBefore is newSubmissionFixture before a sink of the caller's; relay is the address
 // and options of what stands between the two; empty: nothing does.
-func newHandInBefore(t *testing.T, s *sink, relay, tlsMode string, args ...string) *handIn {
+func newSubmissionFixtureBefore(t *testing.T, s *sink, relay, tlsMode string, args ...string) *submissionFixture {
 	t.Helper()
-	h := &handIn{relay: s, smtp: freeAddr(t)}
+	h := &submissionFixture{relay: s, smtp: freeAddr(t)}
 	first := killArgs(s)
 	if relay != "" {
 		first[1] = "smtp://" + relay
@@ -51,7 +51,7 @@ func newHandInBefore(t *testing.T, s *sink, relay, tlsMode string, args ...strin
 }
 
 // env are what the scripts of mailers read.
-func (h *handIn) env(tlsMode string) []string {
+func (h *submissionFixture) env(tlsMode string) []string {
 	host, port, _ := net.SplitHostPort(h.smtp)
 	env := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + h.dir, "LANG=C.UTF-8", "SMTP_HOST=" + host, "SMTP_PORT=" + port, "SMTP_KEY=" + h.api.key, "SMTP_TLS=" + tlsMode}
 	if h.ca != "" {
@@ -100,7 +100,7 @@ func mailers() []mailer {
 }
 
 // run hands in what the program sends.
-func (m mailer) run(t *testing.T, h *handIn, tlsMode string) {
+func (m mailer) run(t *testing.T, h *submissionFixture, tlsMode string) {
 	t.Helper()
 	need(t, m.there(), m.name+": Debian package "+m.deb)
 	host, port, _ := net.SplitHostPort(h.smtp)
@@ -117,12 +117,12 @@ func (m mailer) run(t *testing.T, h *handIn, tlsMode string) {
 	}
 }
 
-// TestMailersHandInMail: each program's message arrives as it was written, signed, and the
+// TestSMTPClients: each program's message arrives as it was written, signed, and the
 // API shows it.
-func TestMailersHandInMail(t *testing.T) {
+func TestSMTPClients(t *testing.T) {
 	part(t, "submission", shortForm)
 	t.Parallel()
-	h := newHandIn(t, "off")
+	h := newSubmissionFixture(t, "off")
 	programs := mailers()
 	if !long() {
 		programs = programs[:1]
@@ -143,7 +143,7 @@ func TestMailersHandInMail(t *testing.T) {
 }
 
 // arrived waits for the message of a program at the sink and looks at it there and by the API.
-func (h *handIn) arrived(t *testing.T, name string, html, hidden bool) {
+func (h *submissionFixture) arrived(t *testing.T, name string, html, hidden bool) {
 	t.Helper()
 	wanted := []string{"zofia@example.org"}
 	if hidden {
@@ -182,7 +182,7 @@ func (h *handIn) arrived(t *testing.T, name string, html, hidden bool) {
 }
 
 // verifies checks a message's signature with the independent verifier.
-func (h *handIn) verifies(t *testing.T, m *message) {
+func (h *submissionFixture) verifies(t *testing.T, m *message) {
 	t.Helper()
 	record, value := h.dkimRecord(t, "example.test")
 	if sig, err := verifyDKIM(m.Raw, record, value); err != nil || sig.Domain != "example.test" {
@@ -190,15 +190,15 @@ func (h *handIn) verifies(t *testing.T, m *message) {
 	}
 }
 
-// TestMailersHandInMailUnderTLS: by STARTTLS and from the start, to a certificate that
+// TestSMTPClientsWithTLS: by STARTTLS and from the start, to a certificate that
 // they check.
-func TestMailersHandInMailUnderTLS(t *testing.T) {
+func TestSMTPClientsWithTLS(t *testing.T) {
 	part(t, "submission")
 	t.Parallel()
 	for _, mode := range []string{"starttls", "tls"} {
 		t.Run(mode, func(t *testing.T) {
 			t.Parallel()
-			h := newHandIn(t, mode)
+			h := newSubmissionFixture(t, mode)
 			for _, m := range mailers() {
 				if m.name != "smtplib" && m.name != "Nodemailer" {
 					continue
@@ -212,11 +212,11 @@ func TestMailersHandInMailUnderTLS(t *testing.T) {
 	}
 }
 
-// TestPostfixIsASmarthostBefore: Postfix hands on what it has, signed in with a key.
-func TestPostfixIsASmarthostBefore(t *testing.T) {
+// TestPostfixSmarthost: Postfix hands on what it has, signed in with a key.
+func TestPostfixSmarthost(t *testing.T) {
 	part(t, "submission")
 	t.Parallel()
-	h := newHandIn(t, "starttls")
+	h := newSubmissionFixture(t, "starttls")
 	_, port, _ := net.SplitHostPort(h.smtp)
 	p := startPostfixBefore(t, h.smtp, nil, map[string]string{
 		"smtp_sasl_auth_enable": "yes", "smtp_sasl_security_options": "noanonymous",

@@ -11,14 +11,14 @@ import (
 
 // crowdBySMTP hands in mail until six in a row hear that there is no room, over
 // connections that stay.
-func (s *storm) crowdBySMTP(t *testing.T, h *handIn, name string) {
+func (s *storm) crowdBySMTP(t *testing.T, h *submissionFixture, name string) {
 	t.Helper()
 	c := h.signedIn(t, h.api.key)
 	for n, refused := 0, 0; refused < 6; n++ {
 		if n == 2000 {
 			t.Fatal("the disk does not get full")
 		}
-		o := letterTo(fmt.Sprintf("%s-%d", name, n))
+		o := orderTo(fmt.Sprintf("%s-%d", name, n))
 		o.key, o.text = "", "small"
 		if n%2 == 0 {
 			o.text = strings.TrimSpace(strings.Repeat(o.mark+" fills the disk.\n", 6000))
@@ -45,17 +45,17 @@ func (s *storm) crowdBySMTP(t *testing.T, h *handIn, name string) {
 	c.Close()
 }
 
-// TestAFullDiskRefusesMailBySMTPAndLosesNone: 452 4.3.1, also after a kill; all that heard
+// TestFullDiskBySMTP: 452 4.3.1, also after a kill; all that heard
 // 250 arrives, nothing else does, and once there is room mail is taken again.
-func TestAFullDiskRefusesMailBySMTPAndLosesNone(t *testing.T) {
+func TestFullDiskBySMTP(t *testing.T) {
 	part(t, "disk")
 	t.Parallel()
 	d := newDisk(t, "ext4")
 	relay, addr := newSink(t, sinkOptions{}), freeAddr(t)
 	in := newInstanceOn(t, d, append(killArgs(relay), "--smtp-listen", addr)...)
 	in.serve(t)
-	s := newStorm(t, in, relay)
-	h := &handIn{instance: in, relay: relay, api: s.api, smtp: addr}
+	s := newLoadTest(t, in, relay)
+	h := &submissionFixture{instance: in, relay: relay, api: s.api, smtp: addr}
 	ballast := d.fill(t, 12<<20)
 	s.crowdBySMTP(t, h, "crowd")
 	in.kill(t)

@@ -1,6 +1,7 @@
 package sdktest
 
 import (
+	"context"
 	"encoding/base64"
 	"flag"
 	"fmt"
@@ -14,28 +15,26 @@ import (
 	"testing"
 	"time"
 
-	"context"
-
 	"github.com/emersion/go-smtp"
 )
 
 var hugeMail = flag.Int("huge", 1, "MiB of a hostile message by SMTP")
 
-// dialFrom is dialTalk from a loopback address of its own.
+// dialFrom is dialSMTP from a loopback address of its own.
 func dialFrom(local, addr string) (*talk, answer, error) {
 	d := net.Dialer{Timeout: time.Minute, LocalAddr: &net.TCPAddr{IP: net.ParseIP(local)}}
 	c, err := d.Dial("tcp", addr)
 	if err != nil {
 		return nil, answer{}, err
 	}
-	s := newTalk(c)
+	s := newSMTPConn(c)
 	a, err := s.answer()
 	return s, a, err
 }
 
 // latencies are how long n messages took, one after another every so often, sorted: as
 // many of them as went within ten seconds.
-func (h *handIn) latencies(t *testing.T, n int, every time.Duration) (took []time.Duration) {
+func (h *submissionFixture) latencies(t *testing.T, n int, every time.Duration) (took []time.Duration) {
 	t.Helper()
 	c := h.signedIn(t, h.api.key)
 	tick := time.NewTicker(every)
@@ -59,12 +58,12 @@ func quantiles(took []time.Duration) string {
 	return fmt.Sprintf("p50 %s, p99 %s, worst %s", took[len(took)/2].Round(time.Millisecond), p99(took).Round(time.Millisecond), took[len(took)-1].Round(time.Millisecond))
 }
 
-// TestSlowAndHugeMailOfOneTeamDoesNotDelayAnothers: twenty connections of one team, ten of
+// TestSlowAndHugeMail: twenty connections of one team, ten of
 // which trickle and ten hand in huge messages without a pause.
-func TestSlowAndHugeMailOfOneTeamDoesNotDelayAnothers(t *testing.T) {
+func TestSlowAndHugeMail(t *testing.T) {
 	part(t, "submission", judged)
 	t.Parallel()
-	h := newHandIn(t, "off")
+	h := newSubmissionFixture(t, "off")
 	h.run(t, "teams", "create", "Bad")
 	h.run(t, "domains", "add", otherTeamsDomain, "--trust", "--team", "Bad")
 	key := h.newKey(t, "--team", "Bad")
@@ -126,12 +125,12 @@ func TestSlowAndHugeMailOfOneTeamDoesNotDelayAnothers(t *testing.T) {
 	}
 }
 
-// TestFiveHundredSocketsOfOneAddress: twenty are let in, the others hear 421 at the
+// TestSocketsPerAddress: twenty are let in, the others hear 421 at the
 // greeting; another address does not notice.
-func TestFiveHundredSocketsOfOneAddress(t *testing.T) {
+func TestSocketsPerAddress(t *testing.T) {
 	part(t, "submission")
 	t.Parallel()
-	h := newHandIn(t, "off")
+	h := newSubmissionFixture(t, "off")
 	in, out := 0, 0
 	var open []*talk
 	for range 500 {
@@ -164,12 +163,12 @@ func TestFiveHundredSocketsOfOneAddress(t *testing.T) {
 	})
 }
 
-// TestGuessesAtKeysAreBoundedByAddress: after twenty wrong ones in a minute the address
+// TestKeyGuessesPerAddress: after twenty wrong ones in a minute the address
 // hears 421; a right one still signs in, and another address is not concerned.
-func TestGuessesAtKeysAreBoundedByAddress(t *testing.T) {
+func TestKeyGuessesPerAddress(t *testing.T) {
 	part(t, "submission")
 	t.Parallel()
-	h := newHandIn(t, "off")
+	h := newSubmissionFixture(t, "off")
 	wrong, dials := 0, 0
 	var last answer
 	for last.code != 421 && wrong < 60 {
@@ -202,12 +201,12 @@ func TestGuessesAtKeysAreBoundedByAddress(t *testing.T) {
 	}
 }
 
-// TestADeletedKeyEndsSessionsWithinASecond: at the next message, and at the end of one that
+// TestDeletedKeyEndsSessions: at the next message, and at the end of one that
 // was begun before.
-func TestADeletedKeyEndsSessionsWithinASecond(t *testing.T) {
+func TestDeletedKeyEndsSessions(t *testing.T) {
 	part(t, "submission")
 	t.Parallel()
-	h := newHandIn(t, "off")
+	h := newSubmissionFixture(t, "off")
 	key := h.run(t, "keys", "create", "--name", "leaves")
 	idle, busy := h.signedIn(t, key), h.signedIn(t, key)
 	idle.want(t, "250 2.0.0", note("ann@example.test", "before"), "a@example.org")
@@ -241,16 +240,16 @@ func TestADeletedKeyEndsSessionsWithinASecond(t *testing.T) {
 	}
 }
 
-// TestBouncesAndMailComeToOneAddress: who signs in hands in mail, what comes to a signed
+// TestBouncesAndMailOnOnePort: who signs in hands in mail, what comes to a signed
 // return path is a bounce, all else is refused.
-func TestBouncesAndMailComeToOneAddress(t *testing.T) {
+func TestBouncesAndMailOnOnePort(t *testing.T) {
 	part(t, "submission")
 	t.Parallel()
 	s := newSink(t, sinkOptions{})
 	addr := freeAddr(t)
 	in := startBare(t, append(killArgs(s), "--smtp-listen", addr, "--bounce-listen", addr)...)
 	in.addDomain(t, "example.test")
-	h := &handIn{instance: in, relay: s, smtp: addr}
+	h := &submissionFixture{instance: in, relay: s, smtp: addr}
 	h.api = client{h.url, h.newKey(t)}
 	c := h.signedIn(t, h.api.key)
 	a := c.want(t, "250 2.0.0", note("ann@example.test", "to bounce"), "reader@example.com")
@@ -270,7 +269,7 @@ func TestBouncesAndMailComeToOneAddress(t *testing.T) {
 		}
 	}
 	// A bounce is no way in for mail.
-	guest, _, err := dialTalk(addr)
+	guest, _, err := dialSMTP(addr)
 	must(t, err)
 	defer guest.Close()
 	for _, step := range []struct{ say, want string }{{"EHLO x.test", "250"}, {"MAIL FROM:<>", "250"}, {"RCPT TO:<" + m.From + ">", "250"}, {"RCPT TO:<victim@example.org>", "550 5.7.1"}} {
@@ -280,12 +279,12 @@ func TestBouncesAndMailComeToOneAddress(t *testing.T) {
 	}
 }
 
-// TestStopWithAMessageOnItsWay: what is being handed in when the server is told to stop is
+// TestStopDuringMessage: what is being handed in when the server is told to stop is
 // answered with 250, and arrives, or with 421; who waits hears 421.
-func TestStopWithAMessageOnItsWay(t *testing.T) {
+func TestStopDuringMessage(t *testing.T) {
 	part(t, "submission")
 	t.Parallel()
-	h := newHandIn(t, "off")
+	h := newSubmissionFixture(t, "off")
 	idle, busy := h.signedIn(t, h.api.key), h.signedIn(t, h.api.key)
 	if a, err := busy.begin("", "a@example.org"); err != nil || a.code != 354 {
 		t.Fatalf("%s, %v", a, err)
@@ -313,12 +312,12 @@ func TestStopWithAMessageOnItsWay(t *testing.T) {
 	t.Logf("answered %s", a)
 }
 
-// TestDevTakesMailBySMTPWithoutAKey: with --dev a program's mail is caught without any
+// TestDevSMTPWithoutKey: with --dev a program's mail is caught without any
 // configuration, is seen in the list, and told live.
-func TestDevTakesMailBySMTPWithoutAKey(t *testing.T) {
+func TestDevSMTPWithoutKey(t *testing.T) {
 	part(t, "submission")
 	t.Parallel()
-	h := &handIn{relay: newSink(t, sinkOptions{}), smtp: "127.0.0.1:2525"}
+	h := &submissionFixture{relay: newSink(t, sinkOptions{}), smtp: "127.0.0.1:2525"}
 	if c, err := net.Dial("tcp", h.smtp); err == nil {
 		c.Close()
 		h.smtp = freeAddr(t) // another program has it
@@ -332,7 +331,7 @@ func TestDevTakesMailBySMTPWithoutAKey(t *testing.T) {
 	h.serve(t)
 	h.api = client{h.url, h.newKey(t)}
 	live := h.listen(t)
-	c, a, err := dialTalk(h.smtp)
+	c, a, err := dialSMTP(h.smtp)
 	must(t, err)
 	defer c.Close()
 	if a, err = c.say("EHLO app.test"); err != nil || a.code != 250 {
@@ -360,7 +359,7 @@ func TestDevTakesMailBySMTPWithoutAKey(t *testing.T) {
 
 // listen reads what is told live; what it returns has a channel closed once an email is
 // told.
-func (h *handIn) listen(t *testing.T) func(id string) <-chan struct{} {
+func (h *submissionFixture) listen(t *testing.T) func(id string) <-chan struct{} {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), "GET", h.url+"/live", nil)
 	must(t, err)

@@ -104,7 +104,7 @@ func (c *smtpClient) try(t *testing.T, o *order, message string) (done bool) {
 }
 
 func (c *smtpClient) connect() bool {
-	conn, a, err := dialTalk(c.load.addr)
+	conn, a, err := dialSMTP(c.load.addr)
 	if err == nil && a.code == 220 {
 		a, err = conn.signIn(c.load.api.key)
 	}
@@ -118,13 +118,13 @@ func (c *smtpClient) connect() bool {
 	return true
 }
 
-// TestKillNineUnderLoadBySMTPLosesNothing is TestKillNineLosesNothing for mail that is
+// TestKillUnderLoadBySMTP is TestKillUnderLoad for mail that is
 // handed in by SMTP: each 250 arrives, and twice only what is listed as in doubt; what
 // was never answered arrives at most as often as it was sent.
-func TestKillNineUnderLoadBySMTPLosesNothing(t *testing.T) {
+func TestKillUnderLoadBySMTP(t *testing.T) {
 	part(t, "submission")
 	t.Parallel()
-	h := newHandIn(t, "off")
+	h := newSubmissionFixture(t, "off")
 	h.relay.set(behaviour{dotDelay: 15 * time.Millisecond})
 	l := &smtpLoad{newLoad(h.api), h.smtp}
 	stop := l.start(t)
@@ -147,11 +147,11 @@ func TestKillNineUnderLoadBySMTPLosesNothing(t *testing.T) {
 	h.checkFiles(t)
 }
 
-// TestControlOfMailBySMTPThatTheRelayDrops: the books show what is lost.
-func TestControlOfMailBySMTPThatTheRelayDrops(t *testing.T) {
+// TestControlOfSMTPLoad: the books show what is lost.
+func TestControlOfSMTPLoad(t *testing.T) {
 	part(t, "submission")
 	t.Parallel()
-	h := newHandIn(t, "off")
+	h := newSubmissionFixture(t, "off")
 	h.relay.set(behaviour{pass: func(m message) []message {
 		if strings.HasSuffix(m.header("Subject"), "5") {
 			return nil

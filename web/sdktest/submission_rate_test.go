@@ -19,10 +19,10 @@ const rateConnections = 16
 
 // bySMTP and byAPI hand in mail over 16 connections, one after another on each, until ctx
 // ends, and count what was accepted.
-func (h *handIn) bySMTP(ctx context.Context, t *testing.T) int64 {
+func (h *submissionFixture) bySMTP(ctx context.Context, t *testing.T) int64 {
 	return rated(func(i int, n *atomic.Int64) {
 		for ctx.Err() == nil {
-			c, _, err := dialTalk(h.smtp)
+			c, _, err := dialSMTP(h.smtp)
 			if err == nil {
 				_, err = c.signIn(h.api.key)
 			}
@@ -44,7 +44,7 @@ func (h *handIn) bySMTP(ctx context.Context, t *testing.T) int64 {
 	})
 }
 
-func (h *handIn) byAPI(ctx context.Context, t *testing.T) int64 {
+func (h *submissionFixture) byAPI(ctx context.Context, t *testing.T) int64 {
 	transport := &http.Transport{MaxIdleConnsPerHost: rateConnections}
 	defer transport.CloseIdleConnections()
 	return rated(func(i int, n *atomic.Int64) {
@@ -78,11 +78,11 @@ func rated(hand func(i int, n *atomic.Int64)) int64 {
 	return n.Load()
 }
 
-// TestRateBySMTPBesideTheAPIs: one after the other, and both at once.
-func TestRateBySMTPBesideTheAPIs(t *testing.T) {
+// TestSMTPRate: one after the other, and both at once.
+func TestSMTPRate(t *testing.T) {
 	part(t, judged)
 	t.Parallel()
-	h := newHandIn(t, "off")
+	h := newSubmissionFixture(t, "off")
 	span := *rateSpan
 	if span == 0 {
 		span = 1500 * time.Millisecond

@@ -8,12 +8,12 @@ import (
 	"time"
 )
 
-// TestMailBySMTPObeysWhatTheAPIObeys: suppressions, topics, idempotency, schedules, tags and
+// TestSMTPFollowsAPIRules: suppressions, topics, idempotency, schedules, tags and
 // control headers, each with the reply that the table of the manual has.
-func TestMailBySMTPObeysWhatTheAPIObeys(t *testing.T) {
+func TestSMTPFollowsAPIRules(t *testing.T) {
 	part(t, "submission")
 	t.Parallel()
-	h := newHandIn(t, "off")
+	h := newSubmissionFixture(t, "off")
 	const from = "ann@example.test"
 	c := h.signedIn(t, h.api.key)
 	must(t, h.post("/suppressions", map[string]any{"email": "gone@example.org"}))
@@ -37,7 +37,7 @@ func TestMailBySMTPObeysWhatTheAPIObeys(t *testing.T) {
 	}
 }
 
-func (h *handIn) post(path string, body any) error {
+func (h *submissionFixture) post(path string, body any) error {
 	status, b, err := h.api.try("POST", path, body)
 	if err != nil || status > 299 {
 		return fmt.Errorf("POST %s: %d %s, %w", path, status, b, err)
@@ -45,7 +45,7 @@ func (h *handIn) post(path string, body any) error {
 	return nil
 }
 
-func (h *handIn) checkIdempotency(t *testing.T, c *talk, from string) {
+func (h *submissionFixture) checkIdempotency(t *testing.T, c *talk, from string) {
 	t.Helper()
 	const key = "Resend-Idempotency-Key: once"
 	first := c.want(t, "250 2.0.0", note(from, "once", key, "Message-ID: <1@tool.example>"), "a@example.org")
@@ -61,7 +61,7 @@ func (h *handIn) checkIdempotency(t *testing.T, c *talk, from string) {
 	}
 }
 
-func (h *handIn) checkControls(t *testing.T, c *talk, from string) {
+func (h *submissionFixture) checkControls(t *testing.T, c *talk, from string) {
 	t.Helper()
 	a := c.want(t, "250 2.0.0", note(from, "controls", "X-Mailer-Tag: kind=letter", "X-PM-Tag: welcome", "X-Mailer-Expires-In: 1h", "X-Mailer-Foo: bar", "x-mailer-email-id: forged",
 		"X-SES-CONFIGURATION-SET: mine", "X-Mailgun-Variables: {}", "Bcc: secret@example.org", "Return-Path: <r@example.org>", "X-Mailer: tool 1", "List-Id: <l.example.test>"), "a@example.org", "secret@example.org")
@@ -92,7 +92,7 @@ func (h *handIn) checkControls(t *testing.T, c *talk, from string) {
 	}
 }
 
-func (h *handIn) checkTopic(t *testing.T, c *talk, from string) {
+func (h *submissionFixture) checkTopic(t *testing.T, c *talk, from string) {
 	t.Helper()
 	status, b := h.api.do(t, "POST", "/topics", map[string]any{"name": "News", "default_subscription": "opt_in", "visibility": "public"})
 	_, rest, _ := strings.Cut(string(b), `"id":"`)
@@ -115,11 +115,11 @@ func (h *handIn) checkTopic(t *testing.T, c *talk, from string) {
 	c.want(t, "250 2.0.0", note(from, "no topic"), "reader@example.org")
 }
 
-// TestKeysAndTeamsRefusedBySMTP: a key's domain, a suspended team, and rates.
-func TestKeysAndTeamsRefusedBySMTP(t *testing.T) {
+// TestSMTPRefusedKeys: a key's domain, a suspended team, and rates.
+func TestSMTPRefusedKeys(t *testing.T) {
 	part(t, "submission")
 	t.Parallel()
-	h := newHandIn(t, "off", "--rate-limit", "3")
+	h := newSubmissionFixture(t, "off", "--rate-limit", "3")
 	h.addDomain(t, "second.test")
 	bound := h.signedIn(t, h.newKey(t, "--permission", "sending_access", "--domain", "second.test"))
 	bound.want(t, "550 5.7.1", note("ann@example.test", "other domain"), "a@example.org")

@@ -65,7 +65,7 @@ func (tr *tree) leaves() []byte {
 }
 
 // handInTrees hands them in, over connections of 50 each.
-func (h *handIn) handInTrees(t *testing.T, trees []*tree) {
+func (h *submissionFixture) handInTrees(t *testing.T, trees []*tree) {
 	t.Helper()
 	for part := range slices.Chunk(trees, 50) {
 		conn := h.signedIn(t, h.api.key)
@@ -81,7 +81,7 @@ func (h *handIn) handInTrees(t *testing.T, trees []*tree) {
 
 // judged has Python judge what arrived: pairs of handed in and arrived, of which those that
 // changed on the way must say the same.
-func (h *handIn) judged(t *testing.T, trees []*tree, at map[string]*message) {
+func (h *submissionFixture) judged(t *testing.T, trees []*tree, at map[string]*message) {
 	t.Helper()
 	name, value := h.dkimRecord(t, "example.test")
 	var in bytes.Buffer
@@ -104,7 +104,7 @@ func (h *handIn) judged(t *testing.T, trees []*tree, at map[string]*message) {
 }
 
 // arrivedTrees are the messages at the sink by their ids, once all emails have ended.
-func (h *handIn) arrivedTrees(t *testing.T, trees []*tree) map[string]*message {
+func (h *submissionFixture) arrivedTrees(t *testing.T, trees []*tree) map[string]*message {
 	t.Helper()
 	eventually(t, time.Minute+time.Duration(len(trees))*100*time.Millisecond, "all are sent or refused", func() (bool, string) {
 		left := slices.DeleteFunc(slices.Collect(maps.Values(h.api.states(t))), func(s string) bool { return endStates[s] })
@@ -128,13 +128,13 @@ func treeCount() int {
 	return 60
 }
 
-// TestTreesOfPartsArriveByteForByte: with a relay that takes 8-bit mail and UTF-8 addresses
+// TestMIMETreesArriveUnchanged: with a relay that takes 8-bit mail and UTF-8 addresses
 // a message arrives as it came, but for the headers that stay here.
-func TestTreesOfPartsArriveByteForByte(t *testing.T) {
+func TestMIMETreesArriveUnchanged(t *testing.T) {
 	part(t, "submission")
 	t.Parallel()
 	needPythonDKIM(t)
-	h := newHandInBefore(t, newSink(t, sinkOptions{utf8: true}), "", "off")
+	h := newSubmissionFixtureBefore(t, newSink(t, sinkOptions{utf8: true}), "", "off")
 	trees := makeTrees(t, treeCount(), "1")
 	h.handInTrees(t, trees)
 	at := h.arrivedTrees(t, trees)
@@ -160,23 +160,23 @@ func TestTreesOfPartsArriveByteForByte(t *testing.T) {
 	h.judged(t, trees, at)
 }
 
-func (h *handIn) rawOf(t *testing.T, id string) []byte {
+func (h *submissionFixture) rawOf(t *testing.T, id string) []byte {
 	t.Helper()
 	var shown struct{ Message string }
 	h.api.get(t, "/emails/"+id+"/raw", &shown)
 	return []byte(shown.Message)
 }
 
-// TestTreesOfPartsBeforePostfixThatTakesNo8BitMail: what is 8-bit arrives encoded and says
+// TestMIMETreesWithout8BITMIME: what is 8-bit arrives encoded and says
 // the same, or is refused by words that name what the relay lacks: what was signed or
 // encrypted, and addresses that are not ASCII. All else arrives byte for byte.
-func TestTreesOfPartsBeforePostfixThatTakesNo8BitMail(t *testing.T) {
+func TestMIMETreesWithout8BITMIME(t *testing.T) {
 	part(t, "submission")
 	t.Parallel()
 	needPythonDKIM(t)
 	relay := newSink(t, sinkOptions{})
 	p := startPostfixBefore(t, relay.addr, nil, map[string]string{"smtpd_discard_ehlo_keywords": "8bitmime, smtputf8", "smtpd_client_connection_count_limit": "0"})
-	h := newHandInBefore(t, relay, p.addr+"?tls=off", "off")
+	h := newSubmissionFixtureBefore(t, relay, p.addr+"?tls=off", "off")
 	trees := makeTrees(t, treeCount(), "2")
 	h.handInTrees(t, trees)
 	h.arrivedTrees(t, trees) // all have ended
@@ -208,7 +208,7 @@ func TestTreesOfPartsBeforePostfixThatTakesNo8BitMail(t *testing.T) {
 
 // wantRefusedFor8Bit: a message that did not arrive is one that can't be encoded, and its
 // timeline says so.
-func (h *handIn) wantRefusedFor8Bit(t *testing.T, i int, tr *tree) {
+func (h *submissionFixture) wantRefusedFor8Bit(t *testing.T, i int, tr *tree) {
 	t.Helper()
 	told := describe(h.api.events(t, tr.id))
 	if ascii(string(tr.Raw)) && ascii(strings.Join(tr.To, "")) || !strings.Contains(told, "8BITMIME") && !strings.Contains(told, "SMTPUTF8") {
@@ -216,14 +216,14 @@ func (h *handIn) wantRefusedFor8Bit(t *testing.T, i int, tr *tree) {
 	}
 }
 
-// TestMailSignedByOpenSSLVerifiesAtTheRecipient: an S/MIME signature is good where the
+// TestSMIMESignatureSurvives: an S/MIME signature is good where the
 // message arrives.
-func TestMailSignedByOpenSSLVerifiesAtTheRecipient(t *testing.T) {
+func TestSMIMESignatureSurvives(t *testing.T) {
 	part(t, "submission")
 	t.Parallel()
 	_, err := exec.LookPath("openssl")
 	need(t, err == nil, "openssl")
-	h := newHandInBefore(t, newSink(t, sinkOptions{utf8: true}), "", "off")
+	h := newSubmissionFixtureBefore(t, newSink(t, sinkOptions{utf8: true}), "", "off")
 	dir := t.TempDir()
 	part := filepath.Join(dir, "part")
 	must(t, os.WriteFile(part, []byte("Content-Type: text/plain; charset=utf-8\r\nContent-Transfer-Encoding: 8bit\r\n\r\nDzień dobry  \r\n.\r\nFrom me\r\n"), 0o600))

@@ -52,7 +52,7 @@ func TestNodeClientSuppressions(t *testing.T) {
 
 func nodeClientSuppressions(t *testing.T, mode compat) {
 	needNode(t)
-	w := newWorld(t, &worldOptions{compat: mode, direct: true})
+	w := newFixture(t, &fixtureOptions{compat: mode, direct: true})
 	var got suppressionsResult
 	runNode(t, w.in.url, w.key, "suppressions.mjs", map[string]string{"FROM": "a@example.test"}).into(t, &got)
 
@@ -110,7 +110,7 @@ func TestGoV3ClientSuppressions(t *testing.T) {
 }
 
 func goV3ClientSuppressions(t *testing.T, mode compat) {
-	w := newWorld(t, &worldOptions{compat: mode, direct: true})
+	w := newFixture(t, &fixtureOptions{compat: mode, direct: true})
 	c, seen := v3Client(t, w.in.url, w.key)
 	added, err := c.Suppressions.Add(&resendv3.AddSuppressionRequest{Email: "Gone+1@Example.com"})
 	must(t, err)
@@ -155,7 +155,7 @@ func TestResendCommandLineSuppressions(t *testing.T) {
 
 func resendCommandLineSuppressions(t *testing.T, mode compat) {
 	needNode(t)
-	w := newWorld(t, &worldOptions{compat: mode, direct: true})
+	w := newFixture(t, &fixtureOptions{compat: mode, direct: true})
 	cli := func(into any, args ...string) {
 		t.Helper()
 		out, err := runCLI(t, w, w.key, append([]string{"suppressions"}, args...)...)

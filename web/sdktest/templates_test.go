@@ -48,7 +48,7 @@ func TestNodeClientTemplates(t *testing.T) {
 
 func nodeClientTemplates(t *testing.T, mode compat) {
 	needNode(t)
-	w := newWorld(t, &worldOptions{compat: mode, direct: true})
+	w := newFixture(t, &fixtureOptions{compat: mode, direct: true})
 	var got struct {
 		Created, Draft, Published, Updated, Edited, Copy, Chained, Copied, Removed templateThing
 		First, Rest                                                                templateThings
@@ -98,7 +98,7 @@ func TestGoV3ClientTemplates(t *testing.T) {
 }
 
 func goV3ClientTemplates(t *testing.T, mode compat) {
-	w := newWorld(t, &worldOptions{compat: mode, direct: true})
+	w := newFixture(t, &fixtureOptions{compat: mode, direct: true})
 	c, seen := v3Client(t, w.in.url, w.key)
 	made, err := c.Templates.Create(&resendv3.CreateTemplateRequest{
 		Name: "Order", Alias: "order", From: "a@example.test", Subject: "Order {{{NUMBER}}}", ReplyTo: "help@example.test",
@@ -152,7 +152,7 @@ func TestResendCommandLineTemplates(t *testing.T) {
 
 func resendCommandLineTemplates(t *testing.T, mode compat) {
 	needNode(t)
-	w := newWorld(t, &worldOptions{compat: mode, direct: true})
+	w := newFixture(t, &fixtureOptions{compat: mode, direct: true})
 	call := func(into any, args ...string) {
 		t.Helper()
 		out, err := runCLI(t, w, w.key, args...)

@@ -44,9 +44,9 @@ func carry(in net.Conn, to string) {
 	}
 }
 
-// TestCertificatesOfServersThatShareADatabase: the one that works orders them, and whichever
+// TestSharedCertificates: the one that works orders them, and whichever
 // the authority comes to can prove the name and shows what was ordered.
-func TestCertificatesOfServersThatShareADatabase(t *testing.T) {
+func TestSharedCertificates(t *testing.T) {
 	part(t, "tls")
 	t.Parallel()
 	p, pg := newPebble(t), newPostgres(t)

@@ -27,8 +27,8 @@ type filed struct {
 	certFile, keyFile string
 }
 
-// newFiled starts one that is reached at https://127.0.0.1; wrap is what runs it.
-func newFiled(t *testing.T, ca *authority, wrap ...string) *filed {
+// newCertFiles starts one that is reached at https://127.0.0.1; wrap is what runs it.
+func newCertFiles(t *testing.T, ca *authority, wrap ...string) *filed {
 	t.Helper()
 	f := &filed{ca: ca, roots: x509.NewCertPool(), tls: freeAddr(t), smtp: freeAddr(t), dir: t.TempDir()}
 	f.roots.AddCert(ca.cert)
@@ -56,7 +56,7 @@ func needTool(t *testing.T, name string) {
 
 func TestTLSFromFiles(t *testing.T) {
 	part(t, "tls", shortForm)
-	f := newFiled(t, newAuthority(t))
+	f := newCertFiles(t, newAuthority(t))
 	f.serve(t)
 	t.Run("files that change", func(t *testing.T) { f.change(t) })
 	t.Run("curl", func(t *testing.T) {
@@ -153,7 +153,7 @@ func TestSocketsOfAServiceManager(t *testing.T) {
 	part(t, "tls")
 	handed := func(t *testing.T, names string, addrs ...string) *filed {
 		t.Helper()
-		f := newFiled(t, newAuthority(t), "sh", "-c", `LISTEN_PID=$$ LISTEN_FDS=`+fmt.Sprint(len(addrs))+` LISTEN_FDNAMES=`+names+` exec "$@"`, "sh")
+		f := newCertFiles(t, newAuthority(t), "sh", "-c", `LISTEN_PID=$$ LISTEN_FDS=`+fmt.Sprint(len(addrs))+` LISTEN_FDNAMES=`+names+` exec "$@"`, "sh")
 		for _, addr := range addrs {
 			l, err := net.Listen("tcp", addr)
 			must(t, err)
@@ -198,7 +198,7 @@ func TestSocketsOfAServiceManager(t *testing.T) {
 func TestSystemdSocketActivate(t *testing.T) {
 	part(t, "tls")
 	needTool(t, "systemd-socket-activate")
-	f := newFiled(t, newAuthority(t))
+	f := newCertFiles(t, newAuthority(t))
 	f.wrap = []string{"systemd-socket-activate", "-l", f.tls, "--fdname=listen-tls"}
 	f.launch(t)
 	eventually(t, startTimeout, "a handshake that started the server", func() (bool, string) {
@@ -211,7 +211,7 @@ func TestSystemdSocketActivate(t *testing.T) {
 func TestChromiumByTLS(t *testing.T) {
 	part(t, "tls")
 	needTool(t, "chromium")
-	f := newFiled(t, newAuthority(t))
+	f := newCertFiles(t, newAuthority(t))
 	f.serve(t)
 	b, err := os.ReadFile(f.certFile)
 	must(t, err)

@@ -9,8 +9,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// TestAnOptOutOnThePageOfAMail opens the link of a broadcast in a browser and opts out there.
-func TestAnOptOutOnThePageOfAMail(t *testing.T) {
+// TestUnsubscribePage opens the link of a broadcast in a browser and opts out there.
+func TestUnsubscribePage(t *testing.T) {
 	part(t, "browser", shortForm)
 	t.Parallel()
 	relay := newSink(t, sinkOptions{})

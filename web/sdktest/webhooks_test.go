@@ -45,7 +45,7 @@ func TestNodeClientWebhooks(t *testing.T) {
 
 func nodeClientWebhooks(t *testing.T, mode compat) {
 	needNode(t)
-	w := newWorld(t, &worldOptions{compat: mode, direct: true, args: []string{"--webhook-allow", "127.0.0.0/8"}})
+	w := newFixture(t, &fixtureOptions{compat: mode, direct: true, args: []string{"--webhook-allow", "127.0.0.0/8"}})
 	var got struct {
 		Created, One, Listed, Rotated, Events, Event, Attempts, Replayed, Updated, Disabled, Removed hookThing
 		Sent                                                                                         struct{ ID string }
@@ -164,7 +164,7 @@ func TestGoV3ClientWebhooks(t *testing.T) {
 }
 
 func goV3ClientWebhooks(t *testing.T, mode compat) {
-	w := newWorld(t, &worldOptions{compat: mode, direct: true, args: []string{"--webhook-allow", "127.0.0.0/8"}})
+	w := newFixture(t, &fixtureOptions{compat: mode, direct: true, args: []string{"--webhook-allow", "127.0.0.0/8"}})
 	c, seen := v3Client(t, w.in.url, w.key)
 	hooks, other := newReceiver(t), newReceiver(t)
 	made, err := c.Webhooks.Create(&resendv3.CreateWebhookRequest{Endpoint: hooks.URL, Events: []string{"email.sent", "suppression.added"}})
@@ -240,12 +240,12 @@ func wantVerified(t *testing.T, c *resendv3.Client, r received, secret string, w
 	}
 }
 
-// TestWebhooksWithoutAllowanceReachNothingHere: what is on loopback is told
+// TestWebhooksCannotReachPrivateHosts: what is on loopback is told
 // nothing where --webhook-allow does not name it.
-func TestWebhooksWithoutAllowanceReachNothingHere(t *testing.T) {
+func TestWebhooksCannotReachPrivateHosts(t *testing.T) {
 	part(t, "clients")
 	t.Parallel()
-	w := newWorld(t, &worldOptions{direct: true})
+	w := newFixture(t, &fixtureOptions{direct: true})
 	api := client{w.in.url, w.key}
 	canary := newReceiver(t)
 	_, port, _ := strings.Cut(strings.TrimPrefix(canary.URL, "http://"), ":")

@@ -11,26 +11,26 @@ import (
 	"mailer/app/sending/mail"
 )
 
-// OnceHeader is the header of a request that is to be carried out once, however
+// IdempotencyHeader is the header of a request that is to be carried out once, however
 // often it comes.
-type OnceHeader struct {
+type IdempotencyHeader struct {
 	IdempotencyKey string `header:"Idempotency-Key" doc:"1 to 256 characters. A repeated request with the same key and body gets the first answer again and sends nothing"`
 
 	given bool // also where it is empty
 }
 
 // ReadHeader implements HeaderReader.
-func (o *OnceHeader) ReadHeader(header http.Header) { _, o.given = header["Idempotency-Key"] }
+func (o *IdempotencyHeader) ReadHeader(header http.Header) { _, o.given = header["Idempotency-Key"] }
 
 // Options is what idempotency compares: a digest of the canonical form of what
 // is asked for, so that a large body is not kept twice. Nothing where the request
 // has no key. Errors: CodeInvalidIdempotencyKey.
-func (o *OnceHeader) Options(asked any) (mail.SendOptions, error) {
+func (o *IdempotencyHeader) Options(asked any) (mail.SendOptions, error) {
 	return o.Digested(func(w io.Writer) error { return Canonical(w, asked) })
 }
 
 // Digested is Options for what write writes.
-func (o *OnceHeader) Digested(write func(io.Writer) error) (mail.SendOptions, error) {
+func (o *IdempotencyHeader) Digested(write func(io.Writer) error) (mail.SendOptions, error) {
 	if !o.given {
 		return mail.SendOptions{}, nil
 	}

@@ -18,8 +18,8 @@ type Cache[K ~string, V any] struct {
 	// Now tells the time; New sets time.Now. A test may set another before use.
 	Now func() time.Time
 
-	most int
-	life time.Duration
+	maxEntries int
+	ttl        time.Duration
 
 	mu      sync.Mutex
 	entries map[K]entry[V]
@@ -41,7 +41,7 @@ type Mark struct {
 // New makes a Cache of at most that many entries (above 0), each good for life
 // from the moment on at which its value began to be read; 0: until it is forgotten.
 func New[K ~string, V any](most int, life time.Duration) *Cache[K, V] {
-	return &Cache[K, V]{Now: time.Now, most: most, life: life, entries: map[K]entry[V]{}, flight: new(singleflight.Group)}
+	return &Cache[K, V]{Now: time.Now, maxEntries: most, ttl: life, entries: map[K]entry[V]{}, flight: new(singleflight.Group)}
 }
 
 // Get returns the value of a key, and reports whether there is one that is still
@@ -56,7 +56,7 @@ func (c *Cache[K, V]) Get(key K) (v V, ok bool) {
 }
 
 func (c *Cache[K, V]) fresh(e entry[V]) bool {
-	return c.life == 0 || c.Now().Sub(e.since) < c.life
+	return c.ttl == 0 || c.Now().Sub(e.since) < c.ttl
 }
 
 // Last returns the value that a key had last, whether it is still good or not, and
@@ -116,7 +116,7 @@ func (c *Cache[K, V]) Put(key K, v V, since Mark) {
 	if since.era != c.era {
 		return
 	}
-	if _, known := c.entries[key]; !known && len(c.entries) >= c.most {
+	if _, known := c.entries[key]; !known && len(c.entries) >= c.maxEntries {
 		clear(c.entries)
 	}
 	c.entries[key] = entry[V]{value: v, since: since.at}

@@ -27,7 +27,7 @@ func load(t *testing.T, c *Cache[string, int], key string, fn func(context.Conte
 	return v
 }
 
-func TestAnEntryLivesFromTheBeginOfItsRead(t *testing.T) {
+func TestTTLStartsWhenTheLoadBegins(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := New[string, int](10, time.Minute)
 		slow := func(context.Context) (int, error) {
@@ -54,7 +54,7 @@ func TestAnEntryLivesFromTheBeginOfItsRead(t *testing.T) {
 	})
 }
 
-func TestWithoutALifeAnEntryStaysUntilItIsForgotten(t *testing.T) {
+func TestZeroTTLNeverExpires(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := New[string, int](10, 0)
 		c.Put("a", 1, c.Mark())
@@ -69,7 +69,7 @@ func TestWithoutALifeAnEntryStaysUntilItIsForgotten(t *testing.T) {
 	})
 }
 
-func TestOverItsBoundItIsEmptied(t *testing.T) {
+func TestFullCacheIsEmptied(t *testing.T) {
 	c := New[string, int](3, time.Minute)
 	for i := range 3 {
 		c.Put(fmt.Sprint(i), i, c.Mark())
@@ -84,7 +84,7 @@ func TestOverItsBoundItIsEmptied(t *testing.T) {
 	}
 }
 
-func TestWhatWasReadBeforeAForgetIsNotKept(t *testing.T) {
+func TestLoadBeforeForgetIsNotStored(t *testing.T) {
 	for name, forget := range map[string]func(*Cache[string, int]){
 		"forget": func(c *Cache[string, int]) { c.Forget("a") },
 		"clear":  (*Cache[string, int]).Clear,
@@ -108,7 +108,7 @@ func TestWhatWasReadBeforeAForgetIsNotKept(t *testing.T) {
 	}
 }
 
-func TestForgettingOneKeyLeavesTheOthers(t *testing.T) {
+func TestForgetRemovesOneKey(t *testing.T) {
 	c := New[string, int](10, time.Minute)
 	c.Put("a", 1, c.Mark())
 	c.Put("b", 2, c.Mark())
@@ -122,7 +122,7 @@ func TestForgettingOneKeyLeavesTheOthers(t *testing.T) {
 	}
 }
 
-func TestManyWhoWantAKeyAtOnceLoadItOnce(t *testing.T) {
+func TestConcurrentCallersShareOneLoad(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := New[string, int](10, time.Minute)
 		begun, held := 0, make(chan struct{})
@@ -151,7 +151,7 @@ func TestManyWhoWantAKeyAtOnceLoadItOnce(t *testing.T) {
 	})
 }
 
-func TestWhoComesAfterAForgetGetsNothingOlder(t *testing.T) {
+func TestNoStaleValueAfterForget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := New[string, int](10, time.Minute)
 		held := make(chan struct{})
@@ -175,7 +175,7 @@ func TestWhoComesAfterAForgetGetsNothingOlder(t *testing.T) {
 	})
 }
 
-func TestAFailureIsNotKept(t *testing.T) {
+func TestFailedLoadIsNotStored(t *testing.T) {
 	c := New[string, int](10, time.Minute)
 	broken := errors.New("broken")
 	if v, err := c.Load(t.Context(), "a", func(context.Context) (int, error) { return 7, broken }); !errors.Is(err, broken) || v != 0 {
@@ -188,7 +188,7 @@ func TestAFailureIsNotKept(t *testing.T) {
 	}
 }
 
-func TestAPanicWhileLoadingReachesTheCallerAndLeavesNothingLocked(t *testing.T) {
+func TestPanicInLoadUnlocks(t *testing.T) {
 	c := New[string, int](10, time.Minute)
 	func() {
 		defer func() {
@@ -204,7 +204,7 @@ func TestAPanicWhileLoadingReachesTheCallerAndLeavesNothingLocked(t *testing.T) 
 	}
 }
 
-func TestACallerWhoIsGoneLoadsNothingAndOneWhoLeavesStopsNobody(t *testing.T) {
+func TestCanceledCallersDoNotStopTheLoad(t *testing.T) {
 	c := New[string, int](10, time.Minute)
 	gone, cancel := context.WithCancel(t.Context())
 	v, err := c.Load(gone, "a", func(ctx context.Context) (int, error) {
@@ -222,7 +222,7 @@ func TestACallerWhoIsGoneLoadsNothingAndOneWhoLeavesStopsNobody(t *testing.T) {
 	}
 }
 
-func TestANilInterfaceIsAValue(t *testing.T) {
+func TestNilInterfaceIsStored(t *testing.T) {
 	c := New[string, error](10, time.Minute)
 	for range 2 {
 		if v, err := c.Load(t.Context(), "a", func(context.Context) (error, error) { return nil, nil }); v != nil || err != nil {

@@ -13,20 +13,20 @@ import (
 // the trouble of a step.
 const Tolerance = time.Second
 
-// kept is how Now follows another clock. It counts by the monotonic clock, so that steps of
+// sharedClock is how Now follows another clock. It counts by the monotonic clock, so that steps of
 // this machine's wall clock are none of it.
-type kept struct {
+type sharedClock struct {
 	since time.Time // by this machine, with its monotonic clock
 	ahead time.Duration
 }
 
-func (k *kept) at(machine time.Time) time.Time {
+func (k *sharedClock) at(machine time.Time) time.Time {
 	return k.since.Add(k.ahead + machine.Sub(k.since))
 }
 
 var (
-	house   atomic.Pointer[kept] // nil: this machine's clock is right
-	keeping sync.Mutex
+	shared   atomic.Pointer[sharedClock] // nil: this machine's clock is right
+	followMu sync.Mutex
 )
 
 // Now is the time.
@@ -38,22 +38,22 @@ func Since(t time.Time) time.Duration { return Now().Sub(t) }
 // Until is how long it is until t.
 func Until(t time.Time) time.Duration { return t.Sub(Now()) }
 
-// Keep has Now keep to another clock, which showed that time at a moment between two that
+// Follow has Now keep to another clock, which showed that time at a moment between two that
 // time.Now told. It returns by how much Now moves, 0 for what is within Tolerance: as far as
 // that clock is surely off, so that an answer that took long moves nothing.
-func Keep(shown, began, ended time.Time) (moved time.Duration) {
-	keeping.Lock()
-	defer keeping.Unlock()
-	k := house.Load()
+func Follow(shown, began, ended time.Time) (moved time.Duration) {
+	followMu.Lock()
+	defer followMu.Unlock()
+	k := shared.Load()
 	if k == nil {
-		k = &kept{since: began}
+		k = &sharedClock{since: began}
 	}
 	if early := shown.Sub(k.at(began).Round(0)); early < -Tolerance {
 		moved = early
 	} else if late := shown.Sub(k.at(ended).Round(0)); late > Tolerance {
 		moved = late
 	}
-	house.Store(&kept{since: k.since, ahead: k.ahead + moved})
+	shared.Store(&sharedClock{since: k.since, ahead: k.ahead + moved})
 	return moved
 }
 
@@ -64,7 +64,7 @@ func Ahead() time.Duration {
 }
 
 // Mark is a moment, from which on Now is compared with time that passes.
-type Mark struct{ now, machine time.Time }
+type Mark struct{ now, local time.Time }
 
 // Begin is the mark of this moment.
 func Begin() Mark {
@@ -72,26 +72,26 @@ func Begin() Mark {
 	return Mark{at(machine), machine}
 }
 
-// Passed is how far Now has moved since the mark, and for how long that is in truth: more, or
+// Elapsed is how far Now has moved since the mark, and for how long that is in truth: more, or
 // less, once a clock was put forward or back.
-func (m Mark) Passed() (moved, passed time.Duration) {
+func (m Mark) Elapsed() (moved, passed time.Duration) {
 	machine := time.Now()
-	return at(machine).Round(0).Sub(m.now.Round(0)), machine.Sub(m.machine)
+	return at(machine).Round(0).Sub(m.now.Round(0)), machine.Sub(m.local)
 }
 
-// Steady is a time by the clock by which something began: what Now was put forward since the
+// Adjust is a time by the clock by which something began: what Now was put forward since the
 // mark is no waiting of what was there before.
-func (m Mark) Steady(began, at time.Time) time.Time {
-	moved, passed := m.Passed()
-	return steady(began, at, moved-passed)
+func (m Mark) Adjust(began, at time.Time) time.Time {
+	moved, passed := m.Elapsed()
+	return adjust(began, at, moved-passed)
 }
 
-// drift is how far the wall clock and the monotonic one may drift apart by themselves.
-const drift = time.Minute
+// maxDrift is how far the wall clock and the monotonic one may drift apart by themselves.
+const maxDrift = time.Minute
 
-func steady(began, at time.Time, ahead time.Duration) time.Time {
+func adjust(began, at time.Time, ahead time.Duration) time.Time {
 	before := at.Add(-ahead)
-	if ahead > 0 && !began.After(before.Add(min(ahead/2, drift))) {
+	if ahead > 0 && !began.After(before.Add(min(ahead/2, maxDrift))) {
 		return before
 	}
 	return at
@@ -99,11 +99,11 @@ func steady(began, at time.Time, ahead time.Duration) time.Time {
 
 // at is what Now is at a moment of this machine.
 func at(machine time.Time) time.Time {
-	if k := house.Load(); k != nil {
+	if k := shared.Load(); k != nil {
 		return k.at(machine)
 	}
 	return machine
 }
 
-// Release has Now tell this machine's time again.
-func Release() { house.Store(nil) }
+// Unfollow has Now tell this machine's time again.
+func Unfollow() { shared.Store(nil) }

@@ -8,54 +8,54 @@ import (
 	"mailer/app/kit/clock"
 )
 
-func TestNowKeepsToAnotherClock(t *testing.T) {
+func TestFollow(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		if got := clock.Until(time.Now()); got != 0 {
 			t.Fatalf("before it keeps to one, it is off by %s", got)
 		}
-		wantKept(t, time.Hour, time.Hour)
+		wantMoved(t, time.Hour, time.Hour)
 		wantNow(t, time.Hour)
 		time.Sleep(10 * time.Minute)
 		wantNow(t, time.Hour)
 		if got := clock.Ahead(); got != -time.Hour {
 			t.Errorf("this machine is ahead by %s", got)
 		}
-		wantKept(t, time.Hour, 0) // as far as it is already
-		wantKept(t, -time.Hour, -2*time.Hour)
+		wantMoved(t, time.Hour, 0) // as far as it is already
+		wantMoved(t, -time.Hour, -2*time.Hour)
 		wantNow(t, -time.Hour)
 	})
 }
 
-func TestNowDoesNotFollowSmallDifferences(t *testing.T) {
+func TestFollowIgnoresSmallDifferences(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		for _, off := range []time.Duration{0, clock.Tolerance, -clock.Tolerance} {
-			wantKept(t, off, 0)
+			wantMoved(t, off, 0)
 			wantNow(t, 0)
 		}
 	})
 }
 
 // An answer that was under way for long tells less: the clock was read at some moment of that.
-func TestNowDoesNotFollowAnAnswerThatTookLong(t *testing.T) {
+func TestFollowIgnoresSlowAnswers(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		asked := time.Now()
 		time.Sleep(5 * time.Second)
 		for after, want := range map[time.Duration]time.Duration{0: 0, 5 * time.Second: 0, 9 * time.Second: 4 * time.Second, -2 * time.Second: -2 * time.Second} {
-			clock.Release()
-			if got := clock.Keep(asked.Add(after), asked, time.Now()); got != want {
+			clock.Unfollow()
+			if got := clock.Follow(asked.Add(after), asked, time.Now()); got != want {
 				t.Errorf("one that shows %s after the question moves it by %s, want %s", after, got, want)
 			}
 		}
 	})
 }
 
-func TestAMarkTellsWhatPassedFromHowFarNowMoved(t *testing.T) {
+func TestMarkElapsed(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		m := clock.Begin()
 		time.Sleep(time.Minute)
-		wantKept(t, time.Hour, time.Hour)
+		wantMoved(t, time.Hour, time.Hour)
 		time.Sleep(time.Minute)
-		if moved, passed := m.Passed(); moved != time.Hour+2*time.Minute || passed != 2*time.Minute {
+		if moved, passed := m.Elapsed(); moved != time.Hour+2*time.Minute || passed != 2*time.Minute {
 			t.Errorf("it moved by %s in %s", moved, passed)
 		}
 	})
@@ -63,15 +63,15 @@ func TestAMarkTellsWhatPassedFromHowFarNowMoved(t *testing.T) {
 
 func bubble(t *testing.T, fn func(*testing.T)) {
 	synctest.Test(t, func(t *testing.T) {
-		defer clock.Release()
+		defer clock.Unfollow()
 		fn(t)
 	})
 }
 
-// wantKept shows another clock that is that far ahead of this machine's.
-func wantKept(t *testing.T, ahead, want time.Duration) {
+// wantMoved shows another clock that is that far ahead of this machine's.
+func wantMoved(t *testing.T, ahead, want time.Duration) {
 	t.Helper()
-	if got := clock.Keep(time.Now().Add(ahead).Round(0), time.Now(), time.Now()); got != want {
+	if got := clock.Follow(time.Now().Add(ahead).Round(0), time.Now(), time.Now()); got != want {
 		t.Errorf("a clock that is ahead by %s moves it by %s, want %s", ahead, got, want)
 	}
 }
@@ -86,7 +86,7 @@ func wantNow(t *testing.T, ahead time.Duration) {
 	}
 }
 
-func TestWhatBeganBeforeNowWasPutForwardHasNotWaited(t *testing.T) {
+func TestAdjustIgnoresClockStep(t *testing.T) {
 	at := time.Date(2026, 11, 25, 5, 36, 16, 0, time.UTC)
 	const ahead = 50 * time.Hour
 	for _, c := range []struct {

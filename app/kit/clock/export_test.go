@@ -1,3 +1,3 @@
 package clock
 
-var Steady = steady
+var Steady = adjust

@@ -12,33 +12,33 @@ import (
 // more than its share of the workers at work, and where others may come, some are always left
 // for them. Its methods are safe for concurrent use.
 type Queue[J any] struct {
-	Places  int // jobs that wait, more or less: see RoomOf
-	Workers int
-	shared  func() bool // whether there are other teams
+	Capacity int // jobs that wait, more or less: see FreeFor
+	Workers  int
+	shared   func() bool // whether there are other teams
 
 	mu      sync.Mutex
 	changed *sync.Cond
-	crews   map[string]*crew[J] // teams that have a job waiting or at work
-	turns   []*crew[J]          // those that have one waiting, in their order
+	teams   map[string]*teamJobs[J] // teams that have a job waiting or at work
+	order   []*teamJobs[J]          // those that have one waiting, in their order
 	waiting int
 	running int
-	ended   bool
+	closed  bool
 }
 
-// crew is a team's jobs.
-type crew[J any] struct {
+// teamJobs is a team's jobs.
+type teamJobs[J any] struct {
 	team    string
 	jobs    []*J // that wait, oldest first
 	running int
 }
 
-// fewJobs is how many jobs a team may have waiting though others fill all places.
-const fewJobs = 2
+// minJobsPerTeam is how many jobs a team may have waiting though others fill all places.
+const minJobsPerTeam = 2
 
 // NewQueue makes a queue with so many places, for so many workers. shared reports whether there
 // are other teams than those that have jobs.
 func NewQueue[J any](places, workers int, shared func() bool) *Queue[J] {
-	q := &Queue[J]{Places: places, Workers: workers, shared: shared, crews: map[string]*crew[J]{}}
+	q := &Queue[J]{Capacity: places, Workers: workers, shared: shared, teams: map[string]*teamJobs[J]{}}
 	q.changed = sync.NewCond(&q.mu)
 	return q
 }
@@ -47,13 +47,13 @@ func NewQueue[J any](places, workers int, shared func() bool) *Queue[J] {
 func (q *Queue[J]) Put(team string, j *J) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	c := q.crews[team]
+	c := q.teams[team]
 	if c == nil {
-		c = &crew[J]{team: team}
-		q.crews[c.team] = c
+		c = &teamJobs[J]{team: team}
+		q.teams[c.team] = c
 	}
 	if len(c.jobs) == 0 {
-		q.turns = append(q.turns, c)
+		q.order = append(q.order, c)
 	}
 	c.jobs = append(c.jobs, j)
 	q.waiting++
@@ -68,7 +68,7 @@ func (q *Queue[J]) Take() *J {
 		if j := q.next(); j != nil {
 			return j
 		}
-		if q.ended && q.waiting == 0 {
+		if q.closed && q.waiting == 0 {
 			return nil
 		}
 		q.changed.Wait()
@@ -76,8 +76,8 @@ func (q *Queue[J]) Take() *J {
 }
 
 func (q *Queue[J]) next() *J {
-	for i, c := range q.turns {
-		if c.running >= q.share() || c.running > 0 && q.kept() {
+	for i, c := range q.order {
+		if c.running >= q.share() || c.running > 0 && q.reserved() {
 			continue
 		}
 		j := c.jobs[0]
@@ -86,9 +86,9 @@ func (q *Queue[J]) next() *J {
 		c.running++
 		q.running++
 		q.waiting--
-		q.turns = slices.Delete(q.turns, i, i+1)
+		q.order = slices.Delete(q.order, i, i+1)
 		if len(c.jobs) > 0 {
-			q.turns = append(q.turns, c)
+			q.order = append(q.order, c)
 		}
 		return j
 	}
@@ -97,82 +97,82 @@ func (q *Queue[J]) next() *J {
 
 // share is how many workers one team may keep at work.
 func (q *Queue[J]) share() int {
-	if n := len(q.crews); n > 1 && !q.ended {
+	if n := len(q.teams); n > 1 && !q.closed {
 		return max(1, (q.Workers+n-1)/n)
 	}
 	return q.Workers
 }
 
-// kept reports whether the workers that are free are kept for teams that have none at
+// reserved reports whether the workers that are free are kept for teams that have none at
 // work: they may come any time, and those that are here may be slow.
-func (q *Queue[J]) kept() bool {
-	return !q.ended && q.shared() && q.running >= q.Workers-max(1, q.Workers/4)
+func (q *Queue[J]) reserved() bool {
+	return !q.closed && q.shared() && q.running >= q.Workers-max(1, q.Workers/4)
 }
 
 // Done notes that a job of a team is no longer at work.
 func (q *Queue[J]) Done(team string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	c := q.crews[team]
+	c := q.teams[team]
 	c.running--
 	q.running--
 	switch {
 	case c.running == 0 && len(c.jobs) == 0:
-		delete(q.crews, c.team)
+		delete(q.teams, c.team)
 		q.changed.Broadcast() // the shares of the others grow
-	case q.waiting > 0 || q.ended:
+	case q.waiting > 0 || q.closed:
 		q.changed.Signal()
 	}
 }
 
-// End has Take return nil once all jobs are taken.
-func (q *Queue[J]) End() {
+// Close has Take return nil once all jobs are taken.
+func (q *Queue[J]) Close() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.ended = true
+	q.closed = true
 	q.changed.Broadcast()
 }
 
-// Low reports whether it is time to claim more: half of the places are free, or a team
+// NeedsRefill reports whether it is time to claim more: half of the places are free, or a team
 // has no job left that waits.
-func (q *Queue[J]) Low(team string) bool {
+func (q *Queue[J]) NeedsRefill(team string) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	c := q.crews[team]
-	return 2*q.waiting < q.Places || c != nil && len(c.jobs) == 0
+	c := q.teams[team]
+	return 2*q.waiting < q.Capacity || c != nil && len(c.jobs) == 0
 }
 
-// Room is how many jobs may be added: half of the places at least, since a claim costs
+// Free is how many jobs may be added: half of the places at least, since a claim costs
 // a commit, however many it takes. Where there are other teams, some beyond that:
 // those of a team that has none.
-func (q *Queue[J]) Room() int {
+func (q *Queue[J]) Free() int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	free := q.Places - q.waiting
-	if 2*free >= q.Places {
+	free := q.Capacity - q.waiting
+	if 2*free >= q.Capacity {
 		return free
 	}
 	if !q.shared() {
 		return 0
 	}
-	return max(0, min(q.Places/2, 4*q.Places-q.waiting))
+	return max(0, min(q.Capacity/2, 4*q.Capacity-q.waiting))
 }
 
-// RoomOf is how many jobs of a team may be added, want at most, where so many were
+// FreeFor is how many jobs of a team may be added, want at most, where so many were
 // claimed and not added yet: half of the places, and a few when all are taken.
-func (q *Queue[J]) RoomOf(team string, want, claimed int) int {
+func (q *Queue[J]) FreeFor(team string, want, claimed int) int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	own := 0
-	if c := q.crews[team]; c != nil {
+	if c := q.teams[team]; c != nil {
 		own = len(c.jobs)
 	}
-	most := q.Places
+	most := q.Capacity
 	if q.shared() {
-		most = q.Places / 2
+		most = q.Capacity / 2
 	}
-	if q.waiting+claimed >= q.Places/2 {
-		most = min(most, max(fewJobs, own+q.Places-q.waiting-claimed))
+	if q.waiting+claimed >= q.Capacity/2 {
+		most = min(most, max(minJobsPerTeam, own+q.Capacity-q.waiting-claimed))
 	}
 	return max(0, min(want, most-own))
 }

@@ -5,7 +5,7 @@ import "testing"
 // job is of a team.
 type job struct{ team string }
 
-func TestTeamsAtWorkLeaveWorkersForOneThatComes(t *testing.T) {
+func TestWorkersAreReservedForOtherTeams(t *testing.T) {
 	const workers = 10
 	q := NewQueue[job](100, workers, func() bool { return true })
 	put := func(team string) { q.Put(team, &job{team}) }
@@ -28,7 +28,7 @@ func TestTeamsAtWorkLeaveWorkersForOneThatComes(t *testing.T) {
 	}
 }
 
-func TestATeamsLongQueueLeavesPlacesToOthers(t *testing.T) {
+func TestLongQueueLeavesCapacityToOtherTeams(t *testing.T) {
 	const places = 40
 	q := NewQueue[job](places, 10, func() bool { return true })
 	put := func(team string, n int) {
@@ -36,18 +36,18 @@ func TestATeamsLongQueueLeavesPlacesToOthers(t *testing.T) {
 			q.Put(team, &job{team})
 		}
 	}
-	put("a", q.RoomOf("a", 1000, 0))
-	if n := q.RoomOf("a", 1000, 0); n != 0 {
+	put("a", q.FreeFor("a", 1000, 0))
+	if n := q.FreeFor("a", 1000, 0); n != 0 {
 		t.Errorf("a team that has half of the places may claim %d more", n)
 	}
-	if n := q.RoomOf("b", 1000, 0); n != places/2 {
+	if n := q.FreeFor("b", 1000, 0); n != places/2 {
 		t.Errorf("another may claim %d", n)
 	}
 	put("b", places/2)
-	if n, room := q.RoomOf("c", 1000, 0), q.Room(); n != fewJobs || room < n {
+	if n, room := q.FreeFor("c", 1000, 0), q.Free(); n != minJobsPerTeam || room < n {
 		t.Errorf("a third may claim %d, room for %d, when all places are taken", n, room)
 	}
-	if q.Low("a") {
+	if q.NeedsRefill("a") {
 		t.Error("more is claimed though a queue is full")
 	}
 	if j := q.Take(); j.team != "a" {
@@ -55,7 +55,7 @@ func TestATeamsLongQueueLeavesPlacesToOthers(t *testing.T) {
 	}
 	put("c", 1)
 	for range 3 {
-		if j := q.Take(); j.team == "c" && !q.Low("c") {
+		if j := q.Take(); j.team == "c" && !q.NeedsRefill("c") {
 			t.Error("nothing is claimed for a team whose jobs are all at work")
 		}
 	}

@@ -7,15 +7,15 @@ import (
 	"syscall"
 )
 
-// forgetProgram takes the pages of the program out of this process. A start runs much
+// releaseProgramPages takes the pages of the program out of this process. A start runs much
 // that never runs again, and for each page that is touched the system maps those around
 // it too, so that nearly all of the program counts as memory of ours.
-func forgetProgram() {
+func releaseProgramPages() {
 	maps, err := os.ReadFile("/proc/self/smaps")
 	if err != nil {
 		return
 	}
-	for _, m := range unchanged(maps) {
+	for _, m := range cleanMappings(maps) {
 		_, _, _ = syscall.Syscall(syscall.SYS_MADVISE, m.from, m.to-m.from, syscall.MADV_DONTNEED)
 	}
 }
@@ -23,10 +23,10 @@ func forgetProgram() {
 // mapping is a range of addresses.
 type mapping struct{ from, to uintptr }
 
-// unchanged are the mappings in a /proc/PID/smaps that are parts of files, can't be
+// cleanMappings are the mappings in a /proc/PID/smaps that are parts of files, can't be
 // written to, and have no page that differs from the file: none is lost by taking them
 // out.
-func unchanged(smaps []byte) (found []mapping) {
+func cleanMappings(smaps []byte) (found []mapping) {
 	var at mapping
 	ofFile := false
 	for line := range bytes.Lines(smaps) {

@@ -27,17 +27,17 @@ Anonymous:             0 kB
 Anonymous:             0 kB
 `
 
-// TestUnchanged finds what can be read from files again, and nothing else.
-func TestUnchanged(t *testing.T) {
-	if got, want := unchanged([]byte(someMaps)), []mapping{{0x400000, 0x10f1000}, {0x10f1000, 0x1f33000}}; !slices.Equal(got, want) {
+// TestCleanMappings finds what can be read from files again, and nothing else.
+func TestCleanMappings(t *testing.T) {
+	if got, want := cleanMappings([]byte(someMaps)), []mapping{{0x400000, 0x10f1000}, {0x10f1000, 0x1f33000}}; !slices.Equal(got, want) {
 		t.Errorf("found %x, want %x", got, want)
 	}
 }
 
-// TestForgetProgram runs on without the pages of its program, of which fewer are in memory.
-func TestForgetProgram(t *testing.T) {
+// TestReleaseProgramPages runs on without the pages of its program, of which fewer are in memory.
+func TestReleaseProgramPages(t *testing.T) {
 	before := resident(t)
-	forgetProgram()
+	releaseProgramPages()
 	if after := resident(t); before == 0 || after >= before {
 		t.Errorf("in memory were %d kB of the program, and are %d", before, after)
 	}

@@ -6,11 +6,11 @@ import (
 	"golang.org/x/net/html"
 )
 
-// Quiet returns HTML in which no element asks a browser to connect somewhere before
+// DisableLinkElements returns HTML in which no element asks a browser to connect somewhere before
 // anything is shown: no policy of a page forbids a link that says preconnect. Elements of
 // that name begin with these letters and nothing else, so that no other reading of the
 // markup finds one; it has as many bytes as before.
-func Quiet(source string) string {
+func DisableLinkElements(source string) string {
 	const link = "<link"
 	var out []byte
 	for at := 0; ; {

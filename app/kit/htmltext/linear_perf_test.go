@@ -31,7 +31,7 @@ func TestPerfReadingHTMLTakesLinearTime(t *testing.T) {
 }
 
 // One tag with very many attributes must not make all later tags slow.
-func TestPerfALargeTagDoesNotSlowLaterTags(t *testing.T) {
+func TestPerfLargeTagDoesNotSlowLaterTags(t *testing.T) {
 	apptest.Linear(t, "attributes, then tags", 2000, func(n int) func() {
 		source := largeTag(n)
 		return func() { htmltext.PlainText(source) }

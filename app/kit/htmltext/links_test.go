@@ -7,7 +7,7 @@ import (
 )
 
 // The right column leads where the URL class of JavaScript leads with the left one.
-func TestLinksAreNormalizedAsBrowsersReadThem(t *testing.T) {
+func TestNormalizeLink(t *testing.T) {
 	for link, want := range map[string]string{
 		"https://a.test/x":            "https://a.test/x",
 		"https://a.test/x y":          "https://a.test/x%20y",

@@ -91,7 +91,7 @@ var tokenEdges = []string{
 	"&", "&amp", "&amp;amp;", "&notit;", "&notin;", "&#", "&#x", "&#x;", "&#65", "&#65a", "&#x41;b", "&#0;", "&#128;", "&#xD800;", "&#x110000;", "&#99999999999;", "&fjlig;", "&semi;", "&;", "&bogus;", "&lt=", "&ltx", "&NotEqualTilde;", "a\rb\r\nc\n\r", "\x00", "\xff<\xff>",
 }
 
-func TestHTMLTokensAreThoseOfTheTokenizer(t *testing.T) {
+func TestTokensEqualReferenceTokenizer(t *testing.T) {
 	for _, s := range tokenEdges {
 		sameTokens(t, s)
 		sameTokens(t, s+`<p a="&amp;x">y`)

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestUnsubscribeLinksThatEditorsBrokeAreRepaired(t *testing.T) {
+func TestRepairUnsubscribeLinks(t *testing.T) {
 	const mark = "{{{UNSUBSCRIBE_URL}}}"
 	for _, spelled := range []string{
 		mark, "{{{ UNSUBSCRIBE_URL }}}", "{{{unsubscribe_url}}}", "{{{Unsubscribe_Url}}}", "{{{UNSUBSCRIBE_LINK}}}", "{{{UNSUBSCRIBE}}}",

@@ -24,7 +24,7 @@ func ask(t *testing.T, m *Metrics) string {
 	return w.Body.String()
 }
 
-func TestNobodyWatching(t *testing.T) {
+func TestMetricsWithoutWatcher(t *testing.T) {
 	var m *Metrics
 	m.Accepted(1)
 	m.Result("a", Sent, 1)
@@ -96,7 +96,7 @@ func TestText(t *testing.T) {
 	}
 }
 
-func TestALookHoldsForAWhileAndOneThatFailsIsMissing(t *testing.T) {
+func TestStateIsCachedAndFailureIsOmitted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := New()
 		looks, took, fails := 0, time.Duration(0), errors.New("no disk")
@@ -122,7 +122,7 @@ func TestALookHoldsForAWhileAndOneThatFailsIsMissing(t *testing.T) {
 	})
 }
 
-func TestOnlyGetOfMetricsIsAnswered(t *testing.T) {
+func TestOnlyGetIsServed(t *testing.T) {
 	h := New().Handler(slog.New(slog.DiscardHandler))
 	for _, c := range []struct {
 		method, path string
@@ -144,7 +144,7 @@ func listenFor(flag, address string) (net.Listener, error) {
 	return l, nil
 }
 
-func TestABadAddressNamesItsFlag(t *testing.T) {
+func TestInvalidAddressNamesFlag(t *testing.T) {
 	for _, listen := range []string{"nowhere", "127.0.0.1:99999", "192.0.2.1:0"} {
 		f := Flags{listen: listen}
 		err := f.Check()

@@ -22,7 +22,7 @@ const (
 	readTimeout    = 10 * time.Second
 	writeTimeout   = 30 * time.Second
 	idleTimeout    = 2 * time.Minute
-	lookTimeout    = 10 * time.Second
+	stateTimeout   = 10 * time.Second
 )
 
 // Flags say whether and where the metrics are shown.
@@ -107,7 +107,7 @@ func (m *Metrics) Handler(log *slog.Logger) http.Handler {
 			http.Error(w, "only GET is answered here", http.StatusMethodNotAllowed)
 			return
 		}
-		ctx, cancel := context.WithTimeout(r.Context(), lookTimeout)
+		ctx, cancel := context.WithTimeout(r.Context(), stateTimeout)
 		defer cancel()
 		state, err := m.watch.state(ctx)
 		seen := &state

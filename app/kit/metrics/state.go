@@ -28,46 +28,46 @@ type Waiting struct {
 	Count         int64
 }
 
-// How long a look holds: at least minHold, and holdFactor times what it took, so that
+// How long a look holds: at least minCache, and cacheFactor times what it took, so that
 // nobody who asks often has the server do nothing but count.
 const (
-	minHold    = 5 * time.Second
-	holdFactor = 20
+	minCache    = 5 * time.Second
+	cacheFactor = 20
 )
 
 // watch is how the state is looked at, and what was seen last.
 type watch struct {
-	look func(ctx context.Context) (State, error)
+	read func(ctx context.Context) (State, error)
 
-	mu    sync.Mutex
-	seen  State
-	until time.Time // how long seen holds
+	mu      sync.Mutex
+	cached  State
+	expires time.Time // how long seen holds
 }
 
 // Watch has whoever asks see what look finds; what fails is missing. It is called
 // before anybody asks.
 func (m *Metrics) Watch(look func(ctx context.Context) (State, error)) {
 	if m != nil {
-		m.watch.look = look
+		m.watch.read = look
 	}
 }
 
 // state returns what was seen a moment ago, or is seen now. Those who ask at once wait
 // for one look.
 func (w *watch) state(ctx context.Context) (State, error) {
-	if w.look == nil {
+	if w.read == nil {
 		return State{}, nil
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	began := time.Now()
-	if began.Before(w.until) {
-		return w.seen, nil
+	if began.Before(w.expires) {
+		return w.cached, nil
 	}
-	seen, err := w.look(ctx)
+	seen, err := w.read(ctx)
 	if err != nil {
 		return State{}, err
 	}
-	w.seen, w.until = seen, time.Now().Add(max(minHold, holdFactor*time.Since(began)))
+	w.cached, w.expires = seen, time.Now().Add(max(minCache, cacheFactor*time.Since(began)))
 	return seen, nil
 }

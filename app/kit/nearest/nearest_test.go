@@ -2,7 +2,7 @@ package nearest
 
 import "testing"
 
-func TestTheNearestNameIsFound(t *testing.T) {
+func TestNearestName(t *testing.T) {
 	names := []string{"listen", "bounce-listen", "base-url", "db"}
 	for word, want := range map[string]string{"lisen": "listen", "listen": "listen", "bounce-lissten": "bounce-listen", "baseurl": "base-url", "bd": "db", "": "db"} {
 		if got := Of(word, names); got != want {

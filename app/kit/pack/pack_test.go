@@ -8,8 +8,8 @@ import (
 	"mailer/app/testing/apptest"
 )
 
-// TestAPackHoldsItsFiles: names and contents come back in their order, until nobody wants more.
-func TestAPackHoldsItsFiles(t *testing.T) {
+// TestEach: names and contents come back in their order, until nobody wants more.
+func TestEach(t *testing.T) {
 	files := []apptest.File{{Name: "a.js", Content: []byte("let a;")}, {Name: "empty", Content: nil}, {Name: "ui/b.css", Content: make([]byte, 100_000)}}
 	packed := apptest.Pack(t, files)
 	var got []string
@@ -32,9 +32,9 @@ func TestAPackHoldsItsFiles(t *testing.T) {
 	}
 }
 
-// TestADamagedPackIsSaid: what is cut off, or was none, is an error, and a length that lies
+// TestDamagedPackIsAnError: what is cut off, or was none, is an error, and a length that lies
 // takes no memory.
-func TestADamagedPackIsSaid(t *testing.T) {
+func TestDamagedPackIsAnError(t *testing.T) {
 	whole := apptest.Pack(t, []apptest.File{{Name: "a", Content: []byte("text")}})
 	for name, packed := range map[string][]byte{"nothing": nil, "no gzip": []byte("text"), "cut off": whole[:len(whole)-10]} {
 		if err := pack.Each(packed, func(string, []byte) bool { return true }); err == nil {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestWhichAddressesArePublic(t *testing.T) {
+func TestPublicAddresses(t *testing.T) {
 	for in, want := range map[string]bool{
 		"1.1.1.1": true, "172.15.0.1": true, "172.32.0.1": true, "223.255.255.254": true, "100.128.0.1": true,
 		"2606:4700::1111": true, "::ffff:1.1.1.1": true,

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestOneLineIsDropped(t *testing.T) {
+func TestLineIsDropped(t *testing.T) {
 	var out bytes.Buffer
 	l := log.New(filter{&out}, "", 0)
 	l.Print("INFO: metrics: disable exposing PSI metrics because of failed init: open cpu.pressure")

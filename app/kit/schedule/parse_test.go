@@ -515,7 +515,7 @@ func checkZone(t *testing.T, word string, loc *time.Location, at time.Time) {
 }
 
 // Every way of writing an instant is read as that instant.
-func TestParseScheduleReadsWhatIsWritten(t *testing.T) {
+func TestParseScheduleRoundTrip(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(3, 4))
 	layouts := []struct {
 		layout string

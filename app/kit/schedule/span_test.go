@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-func TestSpansAreReadAsWritten(t *testing.T) {
+func TestParseSpan(t *testing.T) {
 	for text, want := range map[string]time.Duration{
 		"0": 0, "10m": 10 * time.Minute, "2h": 2 * time.Hour, "3d": 72 * time.Hour, "1h30m": 90 * time.Minute, "90s": 90 * time.Second,
 		"1y": 365 * 24 * time.Hour, "2d12h": 60 * time.Hour, "48h0m0s": 48 * time.Hour,

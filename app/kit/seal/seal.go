@@ -84,8 +84,8 @@ type Sealer struct {
 // sealingKey is a master key with what was derived from it.
 type sealingKey struct {
 	MasterKey
-	print Fingerprint
-	macs  *keyedHashes
+	fingerprint Fingerprint
+	macs        *keyedHashes
 }
 
 // keyedHashes are the hashes under one key, by purpose, of which there are few.
@@ -136,9 +136,9 @@ func (s *Sealer) SetKeys(keys []MasterKey) error {
 		if len(k.Key) != MasterKeySize {
 			return fmt.Errorf("master key must have %d bytes, has %d", MasterKeySize, len(k.Key))
 		}
-		added := &sealingKey{MasterKey: k, print: k.Fingerprint(), macs: &keyedHashes{key: k.Key}}
-		if keyOf(ready, added.print) != nil {
-			return fmt.Errorf("master key %s is there twice", added.print)
+		added := &sealingKey{MasterKey: k, fingerprint: k.Fingerprint(), macs: &keyedHashes{key: k.Key}}
+		if keyOf(ready, added.fingerprint) != nil {
+			return fmt.Errorf("master key %s is there twice", added.fingerprint)
 		}
 		ready = append(ready, added)
 	}
@@ -158,7 +158,7 @@ func (s *Sealer) Keys() (keys []MasterKey) {
 }
 
 // Newest names the key that seals.
-func (s *Sealer) Newest() Fingerprint { return s.newest().print }
+func (s *Sealer) Newest() Fingerprint { return s.newest().fingerprint }
 
 func (s *Sealer) newest() *sealingKey {
 	keys := *s.keys.Load()
@@ -166,7 +166,7 @@ func (s *Sealer) newest() *sealingKey {
 }
 
 func keyOf(keys []*sealingKey, f Fingerprint) *sealingKey {
-	if at := slices.IndexFunc(keys, func(k *sealingKey) bool { return k.print == f }); at >= 0 {
+	if at := slices.IndexFunc(keys, func(k *sealingKey) bool { return k.fingerprint == f }); at >= 0 {
 		return keys[at]
 	}
 	return nil
@@ -216,11 +216,11 @@ func (k *sealingKey) aead(purpose string) cipher.AEAD {
 }
 
 func (k *sealingKey) seal(purpose, context string, plain []byte) []byte {
-	return k.aead(purpose).Seal(k.print[:len(k.print):len(k.print)], nil, plain, []byte(context))
+	return k.aead(purpose).Seal(k.fingerprint[:len(k.fingerprint):len(k.fingerprint)], nil, plain, []byte(context))
 }
 
 func (k *sealingKey) open(purpose, context string, sealed []byte) ([]byte, error) {
-	plain, err := k.aead(purpose).Open(nil, nil, sealed[len(k.print):], []byte(context))
+	plain, err := k.aead(purpose).Open(nil, nil, sealed[len(k.fingerprint):], []byte(context))
 	if err != nil {
 		return nil, ErrSeal
 	}
@@ -257,10 +257,10 @@ func (s *Sealer) opener(sealed []byte) *sealingKey {
 	return keyOf(*s.keys.Load(), SealedWith(sealed))
 }
 
-// SealAnew seals with the newest key what any of the keys sealed, retired ones too: a
+// Reseal seals with the newest key what any of the keys sealed, retired ones too: a
 // process that read its keys before one was retired may have sealed with that. Error:
 // ErrSeal.
-func (s *Sealer) SealAnew(purpose, context string, sealed []byte) ([]byte, error) {
+func (s *Sealer) Reseal(purpose, context string, sealed []byte) ([]byte, error) {
 	k := s.opener(sealed)
 	if k == nil {
 		return nil, ErrSeal
@@ -288,9 +288,9 @@ func (s *Sealer) VerifyMAC(purpose string, message, mac []byte) bool {
 	return s.verifyMAC(purpose, message, mac, false)
 }
 
-// VerifyLastingMAC is VerifyMAC for what must be verified for ever: by retired keys
+// VerifyMACAnyKey is VerifyMAC for what must be verified for ever: by retired keys
 // too.
-func (s *Sealer) VerifyLastingMAC(purpose string, message, mac []byte) bool {
+func (s *Sealer) VerifyMACAnyKey(purpose string, message, mac []byte) bool {
 	return s.verifyMAC(purpose, message, mac, true)
 }
 

@@ -7,7 +7,7 @@ import (
 
 var noon = time.Date(2026, 8, 17, 12, 0, 0, 0, time.UTC)
 
-func TestACounterBeginsWithItsFirstEvent(t *testing.T) {
+func TestCounterStartsAtFirstEvent(t *testing.T) {
 	var c Counter
 	if left := c.Left(noon, time.Minute); left != 0 {
 		t.Errorf("a window of %v is open before anything happened", left)
@@ -30,7 +30,7 @@ func TestACounterBeginsWithItsFirstEvent(t *testing.T) {
 	}
 }
 
-func TestKeysShareAnAlignedWindow(t *testing.T) {
+func TestKeyedWindowsAreAligned(t *testing.T) {
 	k := NewKeyed(time.Minute)
 	now := noon.Add(59500 * time.Millisecond)
 	if a, b, again := k.Add("a", now), k.Add("b", now), k.Add("a", now); a != 1 || b != 1 || again != 2 {

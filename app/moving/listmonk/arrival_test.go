@@ -23,8 +23,8 @@ import (
 	"mailer/db"
 )
 
-// people is an instance with each status on each list, and its archive.
-func people(t *testing.T) (*apptest.Listmonk, *archive.Reader) {
+// subscribers is an instance with each status on each list, and its archive.
+func subscribers(t *testing.T) (*apptest.Listmonk, *archive.Reader) {
 	t.Helper()
 	l := instance(5, 72)
 	l.Campaigns = nil
@@ -35,15 +35,15 @@ func people(t *testing.T) (*apptest.Listmonk, *archive.Reader) {
 	return l, r
 }
 
-func firstTeam(t *testing.T, w *testserver.World) *app.Team {
+func firstTeam(t *testing.T, w *testserver.Server) *app.Team {
 	t.Helper()
-	team, err := w.Server.Teams.FindTeam(t.Context(), w.Key.TeamID)
+	team, err := w.Services.Teams.FindTeam(t.Context(), w.Key.TeamID)
 	testserver.Must(t, err)
 	return &team
 }
 
-// mailed sends one broadcast to each list that is here by now, and returns who got which.
-func mailed(t *testing.T, w *testserver.World, relay *testserver.FakeRelay) map[string][]string {
+// mailedTo sends one broadcast to each list that is here by now, and returns who got which.
+func mailedTo(t *testing.T, w *testserver.Server, relay *testserver.FakeRelay) map[string][]string {
 	t.Helper()
 	var topics []app.Topic
 	var segments []app.Segment
@@ -56,7 +56,7 @@ func mailed(t *testing.T, w *testserver.World, relay *testserver.FakeRelay) map[
 	out := map[string][]string{}
 	one := func(name string, aim func(b *app.Broadcast)) {
 		before := testserver.Received(relay)
-		w.Newsletter("<p>Hello</p>", aim)
+		w.SendNewsletter("<p>Hello</p>", aim)
 		time.Sleep(2 * time.Minute)
 		synctest.Wait()
 		for address, n := range testserver.Received(relay) {
@@ -84,15 +84,15 @@ func listNamed(l *apptest.Listmonk, name string) apptest.LMList {
 	return apptest.LMList{}
 }
 
-func TestWhoeverGetsMailOfAListThereGetsItHere(t *testing.T) {
-	testserver.Bubble(t, func(t *testing.T) {
-		l, r := people(t)
+func TestListRecipientsAreKept(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
+		l, r := subscribers(t)
 		relay := testserver.NewRelay(nil)
-		w := testserver.Serving(t, relay)
+		w := testserver.Start(t, relay)
 		other := w.AddTeam("Other", "other.example")
-		plan, err := w.Server.Transfer.Import(t.Context(), firstTeam(t, w), r, transfer.Options{})
+		plan, err := w.Services.Transfer.Import(t.Context(), firstTeam(t, w), r, transfer.Options{})
 		testserver.Must(t, err)
-		report, err := w.Server.Transfer.Import(t.Context(), firstTeam(t, w), r, transfer.Options{Apply: true})
+		report, err := w.Services.Transfer.Import(t.Context(), firstTeam(t, w), r, transfer.Options{Apply: true})
 		testserver.Must(t, err)
 		report.Applied = false
 		if a, b := text(t, plan), text(t, report); a != b {
@@ -101,14 +101,14 @@ func TestWhoeverGetsMailOfAListThereGetsItHere(t *testing.T) {
 		if report.Contacts.New != 72 || report.OptedOut < 36 || report.Suppressions.Unsubscribe != 18 || report.Suppressions.Left != 2 || len(report.Refused) > 0 {
 			t.Errorf("%+v", report)
 		}
-		got := mailed(t, w, relay)
+		got := mailedTo(t, w, relay)
 		for _, list := range got {
 			slices.Sort(list)
 		}
 		for _, list := range l.Lists {
 			var want []string
 			for _, s := range l.Subscribers {
-				if getsThere(l, s, list) {
+				if receivesThere(l, s, list) {
 					want = append(want, s.Email)
 				}
 			}
@@ -126,7 +126,7 @@ func TestWhoeverGetsMailOfAListThereGetsItHere(t *testing.T) {
 				t.Errorf("nothing went to %s; there are %v", list.Name, slices.Collect(maps.Keys(got)))
 			}
 		}
-		again, err := w.Server.Transfer.Import(t.Context(), firstTeam(t, w), r, transfer.Options{Apply: true})
+		again, err := w.Services.Transfer.Import(t.Context(), firstTeam(t, w), r, transfer.Options{Apply: true})
 		testserver.Must(t, err)
 		if again.Contacts.New+again.OptedOut+again.TopicChoices+again.Suppressions.Bounce+again.Suppressions.Complaint+again.Suppressions.Unsubscribe > 0 {
 			t.Errorf("again: %+v", again)
@@ -155,25 +155,25 @@ func text(t *testing.T, v any) string {
 
 // Wherever an import is cut off, whoever gets nothing there gets nothing here, also where
 // he was a contact before.
-func TestNobodyWhoOptedOutThereGetsMailWhereverTheImportIsCutOff(t *testing.T) {
+func TestInterruptedImportKeepsOptOuts(t *testing.T) {
 	testserver.BothEngines(t)
 	for _, at := range []int{2, 4, 5, 7, 9} { // times that it tells how far it is
 		t.Run(fmt.Sprint(at), func(t *testing.T) {
-			testserver.Bubble(t, func(t *testing.T) {
-				l, r := people(t)
+			testserver.Synctest(t, func(t *testing.T) {
+				l, r := subscribers(t)
 				relay := testserver.NewRelay(nil)
-				w := testserver.Serving(t, relay)
+				w := testserver.Start(t, relay)
 				// These were here before: everybody there is a contact already, and wants all.
 				var items []audience.ContactItem
 				for _, s := range l.Subscribers {
 					items = append(items, audience.ContactItem{Input: &app.ContactInput{Email: s.Email}})
 				}
-				_, err := w.Server.Audience.PutContacts(t.Context(), w.Key, items, app.ConflictError, false)
+				_, err := w.Services.Audience.PutContacts(t.Context(), w.Key, items, app.ConflictError, false)
 				testserver.Must(t, err)
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()
 				n := 0
-				_, err = w.Server.Transfer.Import(ctx, firstTeam(t, w), r, transfer.Options{Apply: true, Progress: func(archive.Kind, int) {
+				_, err = w.Services.Transfer.Import(ctx, firstTeam(t, w), r, transfer.Options{Apply: true, Progress: func(archive.Kind, int) {
 					if n++; n == at {
 						cancel()
 					}
@@ -181,10 +181,10 @@ func TestNobodyWhoOptedOutThereGetsMailWhereverTheImportIsCutOff(t *testing.T) {
 				if err != nil && !errors.Is(err, context.Canceled) {
 					t.Fatal(err)
 				}
-				for name, addresses := range mailed(t, w, relay) {
+				for name, addresses := range mailedTo(t, w, relay) {
 					list := listNamed(l, name)
 					for _, s := range l.Subscribers {
-						if slices.Contains(addresses, s.Email) && !getsThere(l, s, list) {
+						if slices.Contains(addresses, s.Email) && !receivesThere(l, s, list) {
 							t.Errorf("cut off at %d: %s went to %+v", at, name, s)
 						}
 					}

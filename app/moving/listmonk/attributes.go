@@ -19,12 +19,12 @@ const maxKeys = 1000
 
 // Why attributes can't move.
 const (
-	whyNested  = "objects and arrays are no property: strings and numbers are"
-	whyKey     = "its name makes no key of letters, digits and _"
-	whyTwice   = "another attribute of the same subscriber has this name here"
-	whyValue   = "it is longer than a property can be, or holds the character NUL"
-	whyMany    = "a contact has at most 100 properties"
-	whyMaxKeys = "no more than 1000 properties are made"
+	reasonNested  = "objects and arrays are no property: strings and numbers are"
+	reasonKey     = "its name makes no key of letters, digits and _"
+	reasonTwice   = "another attribute of the same subscriber has this name here"
+	reasonValue   = "it is longer than a property can be, or holds the character NUL"
+	reasonMany    = "a contact has at most 100 properties"
+	reasonMaxKeys = "no more than 1000 properties are made"
 )
 
 // properties makes properties of a subscriber's attributes, and counts those that can't be.
@@ -67,15 +67,15 @@ func (r *reader) fits(has map[string]any, key string, v app.PropertyValue) strin
 	_, known := r.s.Keys[key]
 	switch {
 	case key == "":
-		return whyKey
+		return reasonKey
 	case there:
-		return whyTwice
+		return reasonTwice
 	case (app.PropertyChanges{key: &v}).Validate() != nil:
-		return whyValue
+		return reasonValue
 	case len(has) == app.MaxProperties:
-		return whyMany
+		return reasonMany
 	case !known && len(r.s.Keys) == maxKeys:
-		return whyMaxKeys
+		return reasonMaxKeys
 	}
 	return ""
 }
@@ -102,10 +102,10 @@ func valueOf(raw jsontext.Value) (v app.PropertyValue, ok bool, why string) {
 	case 'n':
 		return v, false, ""
 	case '{', '[':
-		return v, false, whyNested
+		return v, false, reasonNested
 	case '"':
 		if decode(raw, &v.Text) != nil {
-			return v, false, whyValue
+			return v, false, reasonValue
 		}
 		return v, v.Text != "", ""
 	case '0':
@@ -148,7 +148,7 @@ func (r *reader) conclude(ctx context.Context) error {
 	}
 	for _, odd := range slices.Sorted(maps.Keys(r.s.Odd)) {
 		what, why, _ := strings.Cut(odd, "\x00")
-		if err := r.lack(fmt.Sprintf("%s (%d)", what, r.s.Odd[odd]), why); err != nil {
+		if err := r.unmovable(fmt.Sprintf("%s (%d)", what, r.s.Odd[odd]), why); err != nil {
 			return err
 		}
 	}

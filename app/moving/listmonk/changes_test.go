@@ -12,8 +12,8 @@ import (
 	"mailer/app/testing/apptest"
 )
 
-// getsThere is what listmonk documents, but that disabled ones get nothing.
-func getsThere(l *apptest.Listmonk, s apptest.LMSubscriber, list apptest.LMList) bool {
+// receivesThere is what listmonk documents, but that disabled ones get nothing.
+func receivesThere(l *apptest.Listmonk, s apptest.LMSubscriber, list apptest.LMList) bool {
 	for _, m := range s.Lists {
 		if m.List == list.ID {
 			return s.Status == "enabled" && (m.Status == "confirmed" || m.Status == "unconfirmed" && list.Optin == "single")
@@ -22,8 +22,8 @@ func getsThere(l *apptest.Listmonk, s apptest.LMSubscriber, list apptest.LMList)
 	return false
 }
 
-// meanwhile changes an instance as its people and its owner do, all at once.
-func meanwhile(l *apptest.Listmonk) (touched map[string]bool) {
+// duringRead changes an instance as its people and its owner do, all at once.
+func duringRead(l *apptest.Listmonk) (touched map[string]bool) {
 	touched = map[string]bool{}
 	now := time.Now().Add(l.Clock)
 	leave := func(s *apptest.LMSubscriber, lists ...int) {
@@ -63,7 +63,7 @@ func meanwhile(l *apptest.Listmonk) (touched map[string]bool) {
 	return touched
 }
 
-func TestNobodyIsLostAndNoOptOutWhileOthersComeAndGo(t *testing.T) {
+func TestConcurrentChangesLoseNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const first, last = 4, 11 // from before the first page of subscribers to before the first of opt-outs
 		for _, clock := range []time.Duration{-200 * time.Hour} {
@@ -77,7 +77,7 @@ func TestNobodyIsLostAndNoOptOutWhileOthersComeAndGo(t *testing.T) {
 					paths = fmt.Sprint(r.URL.Path, "?", r.URL.RawQuery)
 					if n == at {
 						time.Sleep(3 * 24 * time.Hour) // as long as it was cut off; in fake time
-						l.Change(func() { touched = meanwhile(l) })
+						l.Change(func() { touched = duringRead(l) })
 					}
 					return ""
 				}
@@ -95,7 +95,7 @@ func TestNobodyIsLostAndNoOptOutWhileOthersComeAndGo(t *testing.T) {
 						t.Errorf("changed before request %d: %s was passed over", at, s.Email)
 					}
 					for _, list := range l.Lists {
-						there, here := getsThere(l, s, list), h.gets(s.Email, fmt.Sprint(list.ID), list.Type == "public")
+						there, here := receivesThere(l, s, list), h.receives(s.Email, fmt.Sprint(list.ID), list.Type == "public")
 						if here && !there || here != there && !touched[s.Email] {
 							t.Errorf("changed before request %d: %+v: list %d goes to him there: %v, here: %v", at, s, list.ID, there, here)
 						}
@@ -112,7 +112,7 @@ func TestNobodyIsLostAndNoOptOutWhileOthersComeAndGo(t *testing.T) {
 	})
 }
 
-func TestATotalThatIsHoursOldHidesNobody(t *testing.T) {
+func TestStaleTotalHidesNobody(t *testing.T) {
 	for _, total := range []int{1, 49, 50, 51, 100, 160, 1000, 1_000_000_000} {
 		l := instance(3, 160)
 		l.Campaigns = nil
@@ -128,7 +128,7 @@ func TestATotalThatIsHoursOldHidesNobody(t *testing.T) {
 }
 
 // An answer's size changes where the server is updated between two pages.
-func TestAnUpdateBetweenTwoPagesHidesNobody(t *testing.T) {
+func TestUpdateBetweenPagesHidesNobody(t *testing.T) {
 	for at := 4; at < 12; at++ {
 		for _, sizes := range [][2]int{{25, 250}, {35, 15}, {15, 35}} {
 			l := instance(5, 115)

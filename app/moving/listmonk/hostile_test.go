@@ -37,7 +37,7 @@ func (w *twisted) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // readTwisted reads an instance whose answers at a path are others.
-func readTwisted(t *testing.T, path string, with func(page string, body []byte) string) (h *held, err error) {
+func readTwisted(t *testing.T, path string, with func(page string, body []byte) string) (h *contents, err error) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		dir := filepath.Join(memory(t), "a")
@@ -53,7 +53,7 @@ func readTwisted(t *testing.T, path string, with func(page string, body []byte) 
 		if err = err2; err != nil {
 			return
 		}
-		if err := w.Finish(&archive.Team{Source: archive.OfListmonk, Left: got.Left}); err != nil {
+		if err := w.Finish(&archive.Team{Source: archive.SourceListmonk, Left: got.Left}); err != nil {
 			t.Fatal(err)
 		}
 		h = open(t, dir)
@@ -61,7 +61,7 @@ func readTwisted(t *testing.T, path string, with func(page string, body []byte) 
 	return h, err
 }
 
-func TestAnswersThatAreNoneEndTheReading(t *testing.T) {
+func TestInvalidAnswersEndTheRead(t *testing.T) {
 	paths := []string{"/api/lists", "/api/subscribers", "/api/bounces", "/api/templates", "/api/campaigns"}
 	for _, body := range []string{``, `{}`, `{"data":null}`, `{"data":true}`, `[]`, `null`, `<html><body>Sign in</body></html>`, `{"data":{"results":{"a":1}}}`, `{"data":{"results":[{"id":1}],"total":1e400}}`,
 		`{"data":{"results":[{"id":1},{"id":2}],"total":2,"per_page":1}}`, `{"data":{"results":[{"id":1}],"total":1}}`, `{"data":{"results":[`} {
@@ -74,7 +74,7 @@ func TestAnswersThatAreNoneEndTheReading(t *testing.T) {
 	}
 }
 
-func TestPagesThatNeverEndEndTheReading(t *testing.T) {
+func TestEndlessPagesEndTheRead(t *testing.T) {
 	for _, path := range []string{"/api/lists", "/api/subscribers", "/api/bounces", "/api/campaigns"} {
 		for _, body := range []string{`{"data":{"results":[{"id":1,"name":"x","email":"a@example.org"}],"total":1,"per_page":1,"page":1}}`, // always the same
 			`{"data":{"results":[{"id":1,"name":"x","email":"a@example.org"}],"total":9,"per_page":5,"page":1}}`} { // fewer than it says
@@ -93,7 +93,7 @@ func TestPagesThatNeverEndEndTheReading(t *testing.T) {
 	}
 }
 
-func TestBrokenItemsAreNamedAndTheOthersTaken(t *testing.T) {
+func TestBrokenItemsAreReported(t *testing.T) {
 	broken := func(at string) func(string, []byte) string {
 		return func(_ string, body []byte) string {
 			if bytes.Contains(body, []byte(at+"]")) {
@@ -112,34 +112,34 @@ func TestBrokenItemsAreNamedAndTheOthersTaken(t *testing.T) {
 	}
 	for path, at := range map[string]string{"/api/lists": `"results":[`, "/api/templates": `"data":[`} {
 		h, err = readTwisted(t, path, broken(at))
-		if err != nil || len(h.topics)+len(h.segments) != 5 || len(h.broadcasts) != 25 || len(h.templates) != 3 || !h.lack(errShape.Error()) {
+		if err != nil || len(h.topics)+len(h.segments) != 5 || len(h.broadcasts) != 25 || len(h.templates) != 3 || !h.unmovable(errShape.Error()) {
 			t.Errorf("%s: %v: %v", path, err, h)
 		}
 	}
 }
 
-func TestABrokenCampaignIsNamed(t *testing.T) {
+func TestBrokenCampaignIsReported(t *testing.T) {
 	h, err := readTwisted(t, "/api/campaigns", func(page string, body []byte) string {
 		if page != "2" {
 			return string(body)
 		}
 		return string(bytes.Replace(body, []byte(`"results":[`), []byte(`"results":[7,{"id":0},{"id":"x"},`), 1))
 	})
-	if err != nil || len(h.broadcasts) != 25 || !h.lack("campaign 21 of the answers", errShape.Error()) || !h.lack("campaign 23") {
+	if err != nil || len(h.broadcasts) != 25 || !h.unmovable("campaign 21 of the answers", errShape.Error()) || !h.unmovable("campaign 23") {
 		t.Errorf("%v: %v", err, h)
 	}
 }
 
 // A subscriber says of each list all that has to be known: also of one that came after
 // the lists were read.
-func TestAListThatNobodyNamedIsLearnedFromItsMembers(t *testing.T) {
+func TestUnlistedListIsLearnedFromMembers(t *testing.T) {
 	h, err := readTwisted(t, "/api/lists", func(string, []byte) string { return `{"data":{"results":[],"total":0,"per_page":20,"page":1}}` })
 	if err != nil || len(h.topics) != 3 || len(h.segments) != 2 {
 		t.Errorf("%v: %v", err, h)
 	}
 }
 
-func TestTimesThatAreNoneAreNoError(t *testing.T) {
+func TestInvalidTimesAreIgnored(t *testing.T) {
 	h, err := readTwisted(t, "/api/subscribers", func(_ string, body []byte) string {
 		return strings.NewReplacer(`"created_at":"1999`, `"created_at":"99`, `"subscription_updated_at":"1999-02-10T23:07:16.199433+01:00"`, `"subscription_updated_at":null`).Replace(string(body))
 	})
@@ -191,21 +191,21 @@ func TestAttributesBecomeProperties(t *testing.T) {
 		t.Error(types)
 	}
 	for _, lack := range [][]string{{`"stack" (1)`, "objects"}, {`"tags" (1)`, "arrays"}, {`"first-name" (1)`, "another attribute"}, {`"日本" (1)`, "makes no key"}, {`"long" (1)`, "longer"}, {`"nul" (1)`, "NUL"}, {`"m119" (1)`, "100"}} {
-		if !h.lack(lack...) {
+		if !h.unmovable(lack...) {
 			t.Errorf("not named: %v", lack)
 		}
 	}
 }
 
 // What each subscriber calls his own attributes must not fill the memory.
-func TestOneMoreAttributeForEachSubscriberIsBounded(t *testing.T) {
+func TestAttributeLimit(t *testing.T) {
 	l := instance(5, 0)
 	l.Campaigns = nil
 	for i := range 1500 {
 		l.Subscribers = append(l.Subscribers, apptest.LMSubscriber{ID: i + 1, Email: fmt.Sprintf("a%d@example.org", i), Status: "enabled", Attribs: fmt.Sprintf(`{"k%d":1,"o%d":{}}`, i, i)})
 	}
 	h := read(t, l)
-	if len(h.properties) != maxKeys || len(h.lacks) > maxOdd+20 || !h.lack("further things") {
+	if len(h.properties) != maxKeys || len(h.lacks) > maxOdd+20 || !h.unmovable("further things") {
 		t.Errorf("%d properties, %d lacks", len(h.properties), len(h.lacks))
 	}
 }

@@ -48,15 +48,15 @@ type state struct {
 	Size  int       `json:"size,omitzero"` // items of a page
 	List  int64     `json:"list,omitzero"` // the last whose opt-outs were read
 
-	Lists map[int64]known  `json:"lists"`
-	Names map[string]int64 `json:"names"`         // who has a name that must be unique, by kind and name
-	Keys  map[string]bool  `json:"keys"`          // attributes; true: one of them is a text
-	Odd   map[string]int   `json:"odd"`           // counted for what can't move: see reader.odd
-	Left  int              `json:"left,omitzero"` // soft bounces
+	Lists map[int64]knownList `json:"lists"`
+	Names map[string]int64    `json:"names"`         // who has a name that must be unique, by kind and name
+	Keys  map[string]bool     `json:"keys"`          // attributes; true: one of them is a text
+	Odd   map[string]int      `json:"odd"`           // counted for what can't move: see reader.odd
+	Left  int                 `json:"left,omitzero"` // soft bounces
 }
 
-// known is what the members of a list have to know of it.
-type known struct {
+// knownList is what the members of a list have to know of it.
+type knownList struct {
 	Topic  bool `json:"topic,omitzero"` // else a segment
 	Double bool `json:"double,omitzero"`
 }
@@ -77,7 +77,7 @@ type reader struct {
 // remote.Client.Get.
 func Read(ctx context.Context, o Options, w *archive.Writer, cursor string) (Result, error) {
 	r := &reader{Options: o, w: w}
-	r.s = state{Lists: map[int64]known{}, Names: map[string]int64{}, Keys: map[string]bool{}, Odd: map[string]int{}}
+	r.s = state{Lists: map[int64]knownList{}, Names: map[string]int64{}, Keys: map[string]bool{}, Odd: map[string]int{}}
 	if cursor != "" {
 		if err := json.Unmarshal([]byte(cursor), &r.s); err != nil {
 			return Result{}, fmt.Errorf("read how far listmonk was read: %w", err)
@@ -138,7 +138,7 @@ func (r *reader) signIn(ctx context.Context) (err error) {
 		return err
 	}
 	if r.Transport != nil {
-		r.api.Through(r.Transport)
+		r.api.WithTransport(r.Transport)
 	}
 	var first error
 	for _, r.basic = range []bool{false, true} {
@@ -220,7 +220,7 @@ func (r *reader) narrowed(ctx context.Context) error {
 	}
 	for _, all := range []struct{ permission, hides string }{{"lists:get_all", "other lists"}, {"subscribers:get_all", "subscribers who are on none of its lists"}} {
 		if !slices.Contains(role.Permissions, all.permission) {
-			err := r.lack(fmt.Sprintf("what the role %q of the API user hides", app.Excerpt(role.Name)),
+			err := r.unmovable(fmt.Sprintf("what the role %q of the API user hides", app.Excerpt(role.Name)),
 				fmt.Sprintf("it lacks the permission %s, so that %s stay behind: give it that, and import once more", all.permission, all.hides))
 			if err != nil {
 				return err

@@ -83,14 +83,14 @@ func readAll(t *testing.T, l *apptest.Listmonk, dir string) error {
 	if err != nil {
 		return err
 	}
-	if err := w.Finish(&archive.Team{Source: archive.OfListmonk, Left: got.Left}); err != nil {
+	if err := w.Finish(&archive.Team{Source: archive.SourceListmonk, Left: got.Left}); err != nil {
 		t.Fatal(err)
 	}
 	return nil
 }
 
-// held is an archive in memory.
-type held struct {
+// contents is an archive in memory.
+type contents struct {
 	team         archive.Team
 	properties   []archive.Property
 	segments     []archive.Segment
@@ -101,7 +101,7 @@ type held struct {
 	templates    []archive.Template
 	broadcasts   []archive.Broadcast
 	refused      []archive.Refusal
-	lacks        []archive.Lack
+	lacks        []archive.Unmovable
 }
 
 func each[T any](t *testing.T, r *archive.Reader, kind archive.Kind) (all []T) {
@@ -113,19 +113,19 @@ func each[T any](t *testing.T, r *archive.Reader, kind archive.Kind) (all []T) {
 	return all
 }
 
-func open(t *testing.T, dir string) *held {
+func open(t *testing.T, dir string) *contents {
 	t.Helper()
 	r, err := archive.Open(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &held{r.Team, each[archive.Property](t, r, archive.Properties), each[archive.Segment](t, r, archive.Segments), each[archive.Topic](t, r, archive.Topics),
+	return &contents{r.Team, each[archive.Property](t, r, archive.Properties), each[archive.Segment](t, r, archive.Segments), each[archive.Topic](t, r, archive.Topics),
 		each[archive.Suppression](t, r, archive.Suppressions), each[archive.Choice](t, r, archive.Choices), each[archive.Contact](t, r, archive.Contacts),
-		each[archive.Template](t, r, archive.Templates), each[archive.Broadcast](t, r, archive.Broadcasts), each[archive.Refusal](t, r, archive.Refusals), each[archive.Lack](t, r, archive.Lacks)}
+		each[archive.Template](t, r, archive.Templates), each[archive.Broadcast](t, r, archive.Broadcasts), each[archive.Refusal](t, r, archive.Refusals), each[archive.Unmovable](t, r, archive.Unmovables)}
 }
 
 // read reads an instance in fake time.
-func read(t *testing.T, l *apptest.Listmonk) (h *held) {
+func read(t *testing.T, l *apptest.Listmonk) (h *contents) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		dir := filepath.Join(memory(t), "a")
@@ -137,10 +137,10 @@ func read(t *testing.T, l *apptest.Listmonk) (h *held) {
 	return h
 }
 
-func (h *held) lack(words ...string) bool {
-	return slices.ContainsFunc(h.lacks, func(l archive.Lack) bool {
+func (h *contents) unmovable(words ...string) bool {
+	return slices.ContainsFunc(h.lacks, func(l archive.Unmovable) bool {
 		for _, w := range words {
-			if !strings.Contains(l.What+": "+l.Why, w) {
+			if !strings.Contains(l.Item+": "+l.Reason, w) {
 				return false
 			}
 		}
@@ -148,8 +148,8 @@ func (h *held) lack(words ...string) bool {
 	})
 }
 
-// gets reports whether a broadcast to a list's topic or segment would go to an address.
-func (h *held) gets(email string, list string, topic bool) bool {
+// receives reports whether a broadcast to a list's topic or segment would go to an address.
+func (h *contents) receives(email string, list string, topic bool) bool {
 	in, barred, member := false, false, false
 	for _, s := range h.suppressions {
 		barred = barred || s.Email == email && (topic || s.Origin != app.OriginUnsubscribe)
@@ -179,7 +179,7 @@ func (h *held) gets(email string, list string, topic bool) bool {
 	return known && !barred && member
 }
 
-func TestAWholeListmonkIsRead(t *testing.T) {
+func TestRead(t *testing.T) {
 	for _, version := range []int{2, 3, 4, 5} {
 		t.Run(fmt.Sprint("version ", version), func(t *testing.T) {
 			l := instance(version, 120)
@@ -193,7 +193,7 @@ func TestAWholeListmonkIsRead(t *testing.T) {
 			if got := fmt.Sprint(h.properties); got != "[{ city string <nil> 0001-01-01 00:00:00 +0000 UTC} { good string <nil> 0001-01-01 00:00:00 +0000 UTC} { n number <nil> 0001-01-01 00:00:00 +0000 UTC}]" {
 				t.Error(got)
 			}
-			if !h.lack(`attribute "stack" (120)`) || !h.lack("tags of campaigns (25)") {
+			if !h.unmovable(`attribute "stack" (120)`) || !h.unmovable("tags of campaigns (25)") {
 				t.Error(h.lacks)
 			}
 			names := map[string]bool{}
@@ -203,7 +203,7 @@ func TestAWholeListmonkIsRead(t *testing.T) {
 					t.Errorf("who chose nothing about %s gets it", p.Name)
 				}
 			}
-			if !names["Weekly news"] || len(names) != 3 || !h.lack("the name of list", "is") {
+			if !names["Weekly news"] || len(names) != 3 || !h.unmovable("the name of list", "is") {
 				t.Error(names)
 			}
 			at := slices.IndexFunc(h.contacts, func(c archive.Contact) bool { return c.Email == "p4@example.org" })
@@ -234,7 +234,7 @@ func TestAWholeListmonkIsRead(t *testing.T) {
 // The documents say who gets a campaign: "confirmed" on a list with double opt-in, all but
 // "unsubscribed" on one with single; nobody who is blocklisted. Disabled ones get nothing
 // here, although some versions mail them.
-func TestWhoGetsMailThereGetsItHereAndNobodyElse(t *testing.T) {
+func TestRecipientsAreTheSame(t *testing.T) {
 	l := instance(5, 0)
 	l.Lists = nil
 	type row struct {
@@ -265,7 +265,7 @@ func TestWhoGetsMailThereGetsItHereAndNobodyElse(t *testing.T) {
 	h := read(t, l)
 	yes := 0
 	for i, r := range table {
-		if got := h.gets(r.email, fmt.Sprint(r.list), r.topic); got != r.gets {
+		if got := h.receives(r.email, fmt.Sprint(r.list), r.topic); got != r.gets {
 			t.Errorf("%+v on list %+v: gets mail: %v", l.Subscribers[i], l.Lists[r.list-1], got)
 		}
 		if r.gets {
@@ -303,7 +303,7 @@ func same(t *testing.T, a, b string) {
 	}
 }
 
-func TestCutAnywhereAndGoneOnWithIsTheSameArchive(t *testing.T) {
+func TestResumedReadIsTheSame(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		top := memory(t)
 		whole := filepath.Join(top, "whole")
@@ -345,7 +345,7 @@ func TestCutAnywhereAndGoneOnWithIsTheSameArchive(t *testing.T) {
 	})
 }
 
-func TestWhatFailsForAWhileIsAskedAgain(t *testing.T) {
+func TestTemporaryFailuresAreRetried(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		whole := filepath.Join(memory(t), "whole")
 		if err := readAll(t, instance(4, 80), whole); err != nil {
@@ -367,7 +367,7 @@ func TestWhatFailsForAWhileIsAskedAgain(t *testing.T) {
 	})
 }
 
-func TestBothSignInsAreFound(t *testing.T) {
+func TestBothSignIns(t *testing.T) {
 	for _, version := range []int{2, 3, 4, 5} {
 		synctest.Test(t, func(t *testing.T) {
 			l := instance(version, 3)
@@ -399,7 +399,7 @@ func TestBothSignInsAreFound(t *testing.T) {
 	}
 }
 
-func TestProgressIsTold(t *testing.T) {
+func TestProgress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := instance(3, 160)
 		o := options(l)
@@ -419,7 +419,7 @@ func TestProgressIsTold(t *testing.T) {
 	})
 }
 
-func TestARoleThatMayNotReadSomethingIsToldSo(t *testing.T) {
+func TestMissingPermissionIsAnError(t *testing.T) {
 	for _, path := range []string{"/api/lists", "/api/subscribers", "/api/bounces", "/api/templates", "/api/campaigns"} {
 		synctest.Test(t, func(t *testing.T) {
 			l := instance(5, 3)
@@ -440,7 +440,7 @@ func TestARoleThatMayNotReadSomethingIsToldSo(t *testing.T) {
 	}
 }
 
-func TestARoleThatHidesSomethingIsNamed(t *testing.T) {
+func TestRestrictedRoleIsReported(t *testing.T) {
 	all := []string{"lists:get_all", "subscribers:get_all", "bounces:get"}
 	for _, c := range []struct {
 		role           []string
@@ -449,13 +449,13 @@ func TestARoleThatHidesSomethingIsNamed(t *testing.T) {
 		l := instance(5, 3)
 		l.Role = c.role
 		h := read(t, l)
-		if h.lack("Importers", "lists:get_all") != c.lists || h.lack("Importers", "subscribers:get_all") != c.members {
+		if h.unmovable("Importers", "lists:get_all") != c.lists || h.unmovable("Importers", "subscribers:get_all") != c.members {
 			t.Errorf("%v: %+v", c.role, h.lacks)
 		}
 	}
 }
 
-func TestAnArchivedListIsAPrivateTopic(t *testing.T) {
+func TestArchivedListBecomesPrivateTopic(t *testing.T) {
 	l := instance(5, 3)
 	l.Lists[1].Archived, l.Lists[2].Archived = true, true
 	h := read(t, l)
@@ -464,17 +464,17 @@ func TestAnArchivedListIsAPrivateTopic(t *testing.T) {
 			t.Errorf("%q is %s", topic.Name, topic.Visibility)
 		}
 	}
-	if !h.lack(`list "Offers"`, "archived") || h.lack("Customers", "archived") {
+	if !h.unmovable(`list "Offers"`, "archived") || h.unmovable("Customers", "archived") {
 		t.Errorf("%+v", h.lacks)
 	}
 }
 
-func TestAttributesThatGetAnotherNameAreNamed(t *testing.T) {
+func TestRenamedAttributesAreReported(t *testing.T) {
 	l := instance(5, 3)
 	l.Subscribers[0].Attribs = `{"phone-number":"1","Ümlaut":"x","plan":"p"}`
 	l.Subscribers[1].Attribs = `{"phone-number":"2"}`
 	h := read(t, l)
-	if !h.lack(`attribute "phone-number" (2)`, `"phone_number"`) || !h.lack(`attribute "Ümlaut" (1)`, `"_mlaut"`) || h.lack(`attribute "plan"`) {
+	if !h.unmovable(`attribute "phone-number" (2)`, `"phone_number"`) || !h.unmovable(`attribute "Ümlaut" (1)`, `"_mlaut"`) || h.unmovable(`attribute "plan"`) {
 		t.Errorf("%+v", h.lacks)
 	}
 }

@@ -50,7 +50,7 @@ func (r *reader) templates(ctx context.Context, take func(*template) error) erro
 func (r *reader) readTemplates(ctx context.Context) error {
 	return r.templates(ctx, func(t *template) error {
 		if t.ID < 1 {
-			return r.lack("template at "+t.Name, errShape.Error())
+			return r.unmovable("template at "+t.Name, errShape.Error())
 		}
 		name, err := r.name(archive.Templates, "template", t.Name, t.ID, app.MaxTemplateName)
 		if err != nil {
@@ -58,17 +58,17 @@ func (r *reader) readTemplates(ctx context.Context) error {
 		}
 		what := fmt.Sprintf("template %q", name)
 		if t.Type == visualType || present(t.Source) {
-			if err := r.lack(what, whyBlocks); err != nil {
+			if err := r.unmovable(what, reasonBlocks); err != nil {
 				return err
 			}
 		}
 		out := archive.Template{ID: strconv.FormatInt(t.ID, 10), Name: name, CreatedAt: t.CreatedAt.Time, UpdatedAt: t.UpdatedAt.Time}
 		var keys []string
 		turn := func(use mergetags.Use, part, text string) string {
-			done := mergetags.Turn(mergetags.Of(text, mergetags.Listmonk), use, text)
+			done := mergetags.Convert(mergetags.Of(text, mergetags.Listmonk), use, text)
 			keys = append(keys, done.Variables...)
 			if err == nil {
-				err = r.named(what+part, done.Cannot)
+				err = r.named(what+part, done.Unconverted)
 			}
 			return done.Text
 		}
@@ -88,12 +88,12 @@ func (r *reader) readTemplates(ctx context.Context) error {
 	})
 }
 
-const whyBlocks = "the blocks of the visual editor stay behind: its HTML is here"
+const reasonBlocks = "the blocks of the visual editor stay behind: its HTML is here"
 
 // named puts the tags that could not be turned on the list of what can't move.
 func (r *reader) named(what string, tags []mergetags.Tag) error {
 	for _, t := range tags {
-		if err := r.lack(fmt.Sprintf("%s, line %d: %s", what, t.Line, line(t.Text)), t.Why); err != nil {
+		if err := r.unmovable(fmt.Sprintf("%s, line %d: %s", what, t.Line, line(t.Text)), t.Reason); err != nil {
 			return err
 		}
 	}
@@ -109,10 +109,10 @@ func (r *reader) readCampaigns(ctx context.Context) error {
 	if err := r.readFrames(ctx); err != nil {
 		return err
 	}
-	return r.upwards(ctx, &paged{kind: archive.Broadcasts, path: "/api/campaigns", query: inOrder("created_at"), size: fewPerPage, take: func(raw jsontext.Value, at int) error {
+	return r.readByID(ctx, &paged{kind: archive.Broadcasts, path: "/api/campaigns", query: inOrder("created_at"), size: fewPerPage, take: func(raw jsontext.Value, at int) error {
 		var c campaign
 		if err := decode(raw, &c); err != nil || c.ID < 1 {
-			return r.lack(fmt.Sprintf("campaign %d of the answers", at), errShape.Error())
+			return r.unmovable(fmt.Sprintf("campaign %d of the answers", at), errShape.Error())
 		}
 		return r.campaign(&c)
 	}})
@@ -145,18 +145,18 @@ func (r *reader) campaign(c *campaign) error {
 		return err
 	}
 	what := fmt.Sprintf("campaign %q", name)
-	if why := elsewhere(c); why != "" {
-		return r.lack(what, why)
+	if why := otherMessenger(c); why != "" {
+		return r.unmovable(what, why)
 	}
 	b := archive.Broadcast{ID: strconv.FormatInt(c.ID, 10), Name: name, Status: app.DraftBroadcast, CreatedAt: c.CreatedAt.Time}
 	if b.From = strings.TrimSpace(c.From); strings.Contains(b.From, "{{") {
 		b.From = ""
-		err = r.lack(fmt.Sprintf("%s, from: %s", what, line(c.From)), "a sender can't hold tags")
+		err = r.unmovable(fmt.Sprintf("%s, from: %s", what, line(c.From)), "a sender can't hold tags")
 	}
 	turn := func(use mergetags.Use, part, text string) string {
-		done := mergetags.Turn(mergetags.Of(text, mergetags.Listmonk), use, text)
+		done := mergetags.Convert(mergetags.Of(text, mergetags.Listmonk), use, text)
 		if err == nil {
-			err = r.named(what+part, done.Cannot)
+			err = r.named(what+part, done.Unconverted)
 		}
 		return done.Text
 	}
@@ -169,7 +169,7 @@ func (r *reader) campaign(c *campaign) error {
 	}
 	for _, why := range r.differs(c, &b) {
 		if err == nil {
-			err = r.lack(what, why)
+			err = r.unmovable(what, why)
 		}
 	}
 	if err != nil {
@@ -178,8 +178,8 @@ func (r *reader) campaign(c *campaign) error {
 	return r.w.Put(archive.Broadcasts, &b)
 }
 
-// elsewhere says why a campaign is no broadcast; empty: it is one.
-func elsewhere(c *campaign) string {
+// otherMessenger says why a campaign is no broadcast; empty: it is one.
+func otherMessenger(c *campaign) string {
 	switch {
 	case c.Type == optinCampaign:
 		return "it asks to confirm a subscription, which is no broadcast"
@@ -240,7 +240,7 @@ func (r *reader) differs(c *campaign, b *archive.Broadcast) (why []string) {
 		why = append(why, "it is written in Markdown, which is kept as it is in the text part: HTML has to be made of it")
 	}
 	if present(c.Source) {
-		why = append(why, whyBlocks)
+		why = append(why, reasonBlocks)
 	}
 	if len(c.Media) > 0 {
 		why = append(why, fmt.Sprintf("broadcasts have no attachments: it has %d", len(c.Media)))
@@ -255,7 +255,7 @@ func (r *reader) differs(c *campaign, b *archive.Broadcast) (why []string) {
 	if len(c.Tags) > 0 {
 		r.odd("tags of campaigns", "broadcasts have none")
 	}
-	k, known := known{}, false
+	k, known := knownList{}, false
 	if len(c.Lists) == 1 {
 		k, known = r.s.Lists[c.Lists[0].ID]
 	}

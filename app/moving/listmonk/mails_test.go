@@ -11,7 +11,7 @@ import (
 	"mailer/app/testing/apptest"
 )
 
-func TestTemplatesBecomeDraftsOfOurs(t *testing.T) {
+func TestTemplatesBecomeDrafts(t *testing.T) {
 	h := read(t, instance(5, 0))
 	byName := map[string]archive.Template{}
 	for _, x := range h.templates {
@@ -34,15 +34,15 @@ func TestTemplatesBecomeDraftsOfOurs(t *testing.T) {
 	if slices.Sort(keys); fmt.Sprint(keys) != "[first_name order total]" {
 		t.Error(keys)
 	}
-	if b := byName["Blocks"]; b.HTML != "<p>b</p>" || !h.lack(`template "Blocks"`, "visual editor") {
+	if b := byName["Blocks"]; b.HTML != "<p>b</p>" || !h.unmovable(`template "Blocks"`, "visual editor") {
 		t.Errorf("%+v", b)
 	}
-	if !h.lack(`template "Frame", line 2: {{ template "content" . }}`) || !strings.Contains(byName["Frame"].HTML, "{{{UNSUBSCRIBE_URL}}}") {
+	if !h.unmovable(`template "Frame", line 2: {{ template "content" . }}`) || !strings.Contains(byName["Frame"].HTML, "{{{UNSUBSCRIBE_URL}}}") {
 		t.Error(byName["Frame"], h.lacks)
 	}
 }
 
-func TestCampaignsBecomeDraftsInTheirFrame(t *testing.T) {
+func TestCampaignsBecomeDrafts(t *testing.T) {
 	text, source := "Hello {{ .Subscriber.Name }}", "{}blocks"
 	l := instance(5, 0)
 	l.Templates = append(l.Templates, apptest.LMTemplate{ID: 9, Name: "Other", Type: "campaign", Body: `<b>{{-template "content" .-}}</b>`},
@@ -81,10 +81,10 @@ func TestCampaignsBecomeDraftsInTheirFrame(t *testing.T) {
 	if b := byName["other"]; b.HTML != "<b><i>x</i></b>" || b.SegmentID != "3" || b.TopicID != "" || b.Text == nil || *b.Text != "Hello {{{contact.first_name}}} {{{contact.last_name}}}" || b.Status != app.DraftBroadcast {
 		t.Errorf("%+v", b)
 	}
-	if b := byName["gone"]; !strings.Contains(b.HTML, "<h1>") || b.TopicID+b.SegmentID != "" || !h.lack(`campaign "gone"`, "choose whom") {
+	if b := byName["gone"]; !strings.Contains(b.HTML, "<h1>") || b.TopicID+b.SegmentID != "" || !h.unmovable(`campaign "gone"`, "choose whom") {
 		t.Errorf("%+v", b)
 	}
-	if b := byName["visual"]; b.HTML != "<i>x</i>" || !h.lack(`campaign "visual"`, "visual editor") {
+	if b := byName["visual"]; b.HTML != "<i>x</i>" || !h.unmovable(`campaign "visual"`, "visual editor") {
 		t.Errorf("%+v", b)
 	}
 	if b := byName["plain"]; b.HTML != "" || *b.Text != "only text\n-- \nAcme" {
@@ -93,19 +93,19 @@ func TestCampaignsBecomeDraftsInTheirFrame(t *testing.T) {
 	if b := byName["source"]; b.HTML != "" || *b.Text != "only text" {
 		t.Errorf("%+v", b)
 	}
-	if b := byName["markdown"]; b.HTML != "" || *b.Text != "# {{{contact.first_name}}}" || !h.lack(`campaign "markdown"`, "Markdown") {
+	if b := byName["markdown"]; b.HTML != "" || *b.Text != "# {{{contact.first_name}}}" || !h.unmovable(`campaign "markdown"`, "Markdown") {
 		t.Errorf("%+v", b)
 	}
-	if b := byName["several"]; b.From != "" || b.TopicID+b.SegmentID != "" || !h.lack(`campaign "several", line 1: {{ if .Subscriber.Name }}`) || !h.lack(`"several"`, `"Weekly news" or "Customers"`) ||
-		!h.lack(`"several"`, "attachments") || !h.lack(`"several"`, "headers") || !h.lack(`"several", from`) {
+	if b := byName["several"]; b.From != "" || b.TopicID+b.SegmentID != "" || !h.unmovable(`campaign "several", line 1: {{ if .Subscriber.Name }}`) || !h.unmovable(`"several"`, `"Weekly news" or "Customers"`) ||
+		!h.unmovable(`"several"`, "attachments") || !h.unmovable(`"several"`, "headers") || !h.unmovable(`"several", from`) {
 		t.Errorf("%+v: %v", b, h.lacks)
 	}
-	if _, there := byName["asks"]; there || !h.lack(`"asks"`, "confirm") || len(byName) != 8 || !h.lack(`"other"`, "scheduled") {
+	if _, there := byName["asks"]; there || !h.unmovable(`"asks"`, "confirm") || len(byName) != 8 || !h.unmovable(`"other"`, "scheduled") {
 		t.Errorf("%d drafts: %v", len(byName), h.lacks)
 	}
 }
 
-func TestNamesAreMadeOnesThatCanStandHere(t *testing.T) {
+func TestNamesAreMadeValid(t *testing.T) {
 	l := instance(5, 0)
 	l.Lists = []apptest.LMList{
 		{ID: 1, Name: "News", Type: "public", Optin: "single"}, {ID: 2, Name: "NEWS", Type: "public", Optin: "single"}, {ID: 3, Name: "News", Type: "private", Optin: "single"},
@@ -127,7 +127,7 @@ func TestNamesAreMadeOnesThatCanStandHere(t *testing.T) {
 			t.Errorf("%q: %v", s.Name, err)
 		}
 	}
-	if len(h.topics) != 5 || len(h.segments) != 2 || !seen["news"] || !h.lack("list 2", `"NEWS (2)"`) && !h.lack("list 1", `"News (1)"`) {
+	if len(h.topics) != 5 || len(h.segments) != 2 || !seen["news"] || !h.unmovable("list 2", `"NEWS (2)"`) && !h.unmovable("list 1", `"News (1)"`) {
 		t.Errorf("%v %v", seen, h.lacks)
 	}
 }

@@ -73,10 +73,10 @@ func (r *reader) get(ctx context.Context, what *paged, number int) (*page, error
 	return p, nil
 }
 
-// upwards reads all pages from the last to the first, and marks each. In an order in
+// readByID reads all pages from the last to the first, and marks each. In an order in
 // which what is new comes last, nothing that is deleted meanwhile makes it pass over
 // another: what moves, moves to pages that are not read yet. An item may come twice.
-func (r *reader) upwards(ctx context.Context, what *paged) error {
+func (r *reader) readByID(ctx context.Context, what *paged) error {
 	for sure, tried := r.s.Page > 0, 0; !sure; tried++ {
 		if tried > maxChanges {
 			return fmt.Errorf("GET %s: %w", what.path, errPageSize)
@@ -87,7 +87,7 @@ func (r *reader) upwards(ctx context.Context, what *paged) error {
 		}
 	}
 	for changes := 0; r.s.Page > 0; {
-		p, size, err := r.sized(ctx, what, r.s.Page)
+		p, size, err := r.pageSized(ctx, what, r.s.Page)
 		if err != nil {
 			return err
 		}
@@ -109,14 +109,14 @@ func (r *reader) upwards(ctx context.Context, what *paged) error {
 		if err := r.mark(); err != nil {
 			return err
 		}
-		r.tell(what.kind, r.s.Page)
+		r.progress(what.kind, r.s.Page)
 	}
 	return nil
 }
 
-// sized asks for a page, and says how many items one has now: a server that is updated
+// pageSized asks for a page, and says how many items one has now: a server that is updated
 // meanwhile may have another size than before. A page without items does not say it.
-func (r *reader) sized(ctx context.Context, what *paged, number int) (p *page, size int, err error) {
+func (r *reader) pageSized(ctx context.Context, what *paged, number int) (p *page, size int, err error) {
 	if p, err = r.get(ctx, what, number); err != nil {
 		return nil, 0, err
 	}
@@ -135,7 +135,7 @@ func (r *reader) sized(ctx context.Context, what *paged, number int) (p *page, s
 // findLast looks for the last page, and reports whether it is sure: things may have changed
 // between two answers. The total is a hint: some versions answer one that is hours old.
 func (r *reader) findLast(ctx context.Context, what *paged) (sure bool, err error) {
-	p, size, err := r.sized(ctx, what, 1)
+	p, size, err := r.pageSized(ctx, what, 1)
 	if err != nil || len(p.items()) == 0 {
 		return true, err
 	}
@@ -155,7 +155,7 @@ func (r *reader) findLast(ctx context.Context, what *paged) (sure bool, err erro
 		number = max(1, number-step)
 	}
 	for ; ; number++ { // up to the last
-		next, now, err := r.sized(ctx, what, number+1)
+		next, now, err := r.pageSized(ctx, what, number+1)
 		switch {
 		case err != nil:
 			return false, err
@@ -173,7 +173,7 @@ func (r *reader) findLast(ctx context.Context, what *paged) (sure bool, err erro
 	}
 }
 
-func (r *reader) tell(kind archive.Kind, left int) {
+func (r *reader) progress(kind archive.Kind, left int) {
 	if r.Progress != nil {
 		r.Progress(kind, left)
 	}

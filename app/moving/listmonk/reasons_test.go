@@ -13,8 +13,8 @@ import (
 	"mailer/db"
 )
 
-// arrive reads a listmonk and imports it; plan and what is done must be the same.
-func arrive(t *testing.T, w *testserver.World, l *apptest.Listmonk) *transfer.Report {
+// importAll reads a listmonk and imports it; plan and what is done must be the same.
+func importAll(t *testing.T, w *testserver.Server, l *apptest.Listmonk) *transfer.Report {
 	t.Helper()
 	dir := filepath.Join(memory(t), "a")
 	testserver.Must(t, readAll(t, l, dir))
@@ -22,7 +22,7 @@ func arrive(t *testing.T, w *testserver.World, l *apptest.Listmonk) *transfer.Re
 	for i := range reports {
 		r, err := archive.Open(dir)
 		testserver.Must(t, err)
-		reports[i], err = w.Server.Transfer.Import(t.Context(), firstTeam(t, w), r, transfer.Options{Apply: i == 1})
+		reports[i], err = w.Services.Transfer.Import(t.Context(), firstTeam(t, w), r, transfer.Options{Apply: i == 1})
 		testserver.Must(t, err)
 	}
 	plan, done := reports[0], reports[1]
@@ -32,33 +32,33 @@ func arrive(t *testing.T, w *testserver.World, l *apptest.Listmonk) *transfer.Re
 	return done
 }
 
-// TestBouncesAndComplaintsOfBlocklistedPeopleKeepTheirReason: a listmonk blocklists who
+// TestBlocklistedSubscribersKeepReason: a listmonk blocklists who
 // bounces or complains, so that each such address is named twice.
-func TestBouncesAndComplaintsOfBlocklistedPeopleKeepTheirReason(t *testing.T) {
-	testserver.Bubble(t, func(t *testing.T) {
+func TestBlocklistedSubscribersKeepReason(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
 		l := instance(5, 0)
 		l.Campaigns, l.Bounces = nil, nil
 		for i, email := range []string{"gone@bücher.example", "angry@example.org", "left@example.org"} {
 			l.Subscribers = append(l.Subscribers, apptest.LMSubscriber{ID: i + 1, Email: email, Status: "blocklisted", Created: time.Now(), Updated: time.Now()})
 		}
-		w := testserver.Idle(t, testserver.NewRelay(nil))
-		first := arrive(t, w, l) // before anything came back
+		w := testserver.New(t, testserver.NewRelay(nil))
+		first := importAll(t, w, l) // before anything came back
 		if first.Suppressions.Unsubscribe != 3 {
 			t.Errorf("%+v", first.Suppressions)
 		}
 		l.Bounces = []apptest.LMBounce{{ID: 1, Type: "hard", Email: "gone@xn--bcher-kva.example", Created: time.Now()}, {ID: 2, Type: "hard", Email: "angry@example.org", Created: time.Now()},
 			{ID: 3, Type: "complaint", Email: "angry@example.org", Created: time.Now()}}
-		second := arrive(t, w, l)
+		second := importAll(t, w, l)
 		if s := second.Suppressions; s.Bounce != 1 || s.Complaint != 1 || s.Unsubscribe != 0 {
 			t.Errorf("%+v", s)
 		}
-		fresh := testserver.Idle(t, testserver.NewRelay(nil))
-		if s := arrive(t, fresh, l).Suppressions; s.Bounce != 1 || s.Complaint != 1 || s.Unsubscribe != 1 {
+		fresh := testserver.New(t, testserver.NewRelay(nil))
+		if s := importAll(t, fresh, l).Suppressions; s.Bounce != 1 || s.Complaint != 1 || s.Unsubscribe != 1 {
 			t.Errorf("at once: %+v", s)
 		}
-		for _, w := range []*testserver.World{w, fresh} {
+		for _, w := range []*testserver.Server{w, fresh} {
 			for email, want := range map[string]app.SuppressionOrigin{"gone@bücher.example": app.OriginBounce, "angry@example.org": app.OriginComplaint, "left@example.org": app.OriginUnsubscribe} {
-				if s := w.Suppressed(email); s.Origin != want {
+				if s := w.Suppression(email); s.Origin != want {
 					t.Errorf("%s: %+v, want %s", email, s, want)
 				}
 			}
@@ -66,18 +66,18 @@ func TestBouncesAndComplaintsOfBlocklistedPeopleKeepTheirReason(t *testing.T) {
 	})
 }
 
-// TestWhoLeftAPrivateListLeavesItsSegmentAtTheNextImport: the others of the segment, and
+// TestLeavingPrivateListLeavesSegment: the others of the segment, and
 // the person's other segments, stay.
-func TestWhoLeftAPrivateListLeavesItsSegmentAtTheNextImport(t *testing.T) {
-	testserver.Bubble(t, func(t *testing.T) {
+func TestLeavingPrivateListLeavesSegment(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
 		l := instance(5, 0)
 		l.Campaigns, l.Bounces = nil, nil
 		for i, email := range []string{"ann@bücher.example", "bob@example.org"} {
 			l.Subscribers = append(l.Subscribers, apptest.LMSubscriber{ID: i + 1, Email: email, Status: "enabled", Created: time.Now(), Updated: time.Now(),
 				Lists: []apptest.LMMember{{List: 3, Status: "unconfirmed", Changed: time.Now()}, {List: 7, Status: "confirmed", Changed: time.Now()}}})
 		}
-		w := testserver.Idle(t, testserver.NewRelay(nil))
-		if r := arrive(t, w, l); r.Contacts.New != 2 || r.MembershipsEnded != 0 {
+		w := testserver.New(t, testserver.NewRelay(nil))
+		if r := importAll(t, w, l); r.Contacts.New != 2 || r.MembershipsEnded != 0 {
 			t.Errorf("%+v", r)
 		}
 		time.Sleep(time.Hour)
@@ -85,10 +85,10 @@ func TestWhoLeftAPrivateListLeavesItsSegmentAtTheNextImport(t *testing.T) {
 			l.Subscribers[0].Lists[0].Status, l.Subscribers[0].Lists[0].Changed = "unsubscribed", time.Now()
 		})
 		time.Sleep(time.Hour)
-		if r := arrive(t, w, l); r.MembershipsEnded != 1 || r.OptedOut != 0 {
+		if r := importAll(t, w, l); r.MembershipsEnded != 1 || r.OptedOut != 0 {
 			t.Errorf("%+v", r)
 		}
-		if r := arrive(t, w, l); r.MembershipsEnded != 0 {
+		if r := importAll(t, w, l); r.MembershipsEnded != 0 {
 			t.Errorf("once more: %+v", r)
 		}
 		members := map[string]int64{}
@@ -106,7 +106,7 @@ func TestWhoLeftAPrivateListLeavesItsSegmentAtTheNextImport(t *testing.T) {
 		if len(members) != 3 || members["Cust ann@bücher.example"] != 0 || members["Long ann@bücher.example"] != 1 || members["Cust bob@example.org"] != 1 {
 			t.Errorf("members %v", members)
 		}
-		c, err := w.Server.Audience.GetContact(t.Context(), w.Key, "ann@bücher.example")
+		c, err := w.Services.Audience.GetContact(t.Context(), w.Key, "ann@bücher.example")
 		if testserver.Must(t, err); c.Unsubscribed {
 			t.Errorf("%+v", c)
 		}

@@ -63,13 +63,13 @@ type subscriber struct {
 	UpdatedAt moment         `json:"updated_at"`
 }
 
-// gets reports whether mail to a list goes to a subscriber. What is not known is no.
-func (s *subscriber) gets(m *membership, doubleOptin bool) bool {
+// receives reports whether mail to a list goes to a subscriber. What is not known is no.
+func (s *subscriber) receives(m *membership, doubleOptin bool) bool {
 	return s.Status == enabled && (m.Status == confirmed || m.Status == unconfirmed && !doubleOptin)
 }
 
-// barred reports whether a subscriber shall never get anything again.
-func (s *subscriber) barred() bool { return s.Status == blocklisted || s.Status == blacklisted }
+// isBlocked reports whether a subscriber shall never get anything again.
+func (s *subscriber) isBlocked() bool { return s.Status == blocklisted || s.Status == blacklisted }
 
 // bounce is one mail that came back, or that somebody complained of.
 type bounce struct {

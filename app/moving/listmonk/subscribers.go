@@ -24,10 +24,10 @@ const (
 )
 
 func (r *reader) readLists(ctx context.Context) error {
-	return r.upwards(ctx, &paged{kind: archive.Topics, path: "/api/lists", query: inOrder("created_at"), size: perPage, take: func(raw jsontext.Value, at int) error {
+	return r.readByID(ctx, &paged{kind: archive.Topics, path: "/api/lists", query: inOrder("created_at"), size: perPage, take: func(raw jsontext.Value, at int) error {
 		var l list
 		if err := decode(raw, &l); err != nil || l.ID < 1 {
-			return r.w.Put(archive.Lacks, &archive.Lack{What: fmt.Sprintf("list %d of the answer", at), Why: errShape.Error()})
+			return r.w.Put(archive.Unmovables, &archive.Unmovable{Item: fmt.Sprintf("list %d of the answer", at), Reason: errShape.Error()})
 		}
 		_, err := r.list(&l)
 		return err
@@ -36,15 +36,15 @@ func (r *reader) readLists(ctx context.Context) error {
 
 func inOrder(by string) url.Values { return url.Values{"order_by": {by}, "order": {"asc"}} }
 
-const whyArchived = "it is archived there: its topic is private here, so that preferences pages do not offer it"
+const reasonArchived = "it is archived there: its topic is private here, so that preferences pages do not offer it"
 
 // list makes a topic or a segment of a list that was not seen before.
-func (r *reader) list(l *list) (known, error) {
+func (r *reader) list(l *list) (knownList, error) {
 	k, seen := r.s.Lists[l.ID]
 	if seen {
 		return k, nil
 	}
-	k = known{Topic: l.Type == public, Double: l.Optin != single}
+	k = knownList{Topic: l.Type == public, Double: l.Optin != single}
 	r.s.Lists[l.ID] = k
 	id := strconv.FormatInt(l.ID, 10)
 	kind, most := archive.Segments, app.MaxSegmentName
@@ -61,7 +61,7 @@ func (r *reader) list(l *list) (known, error) {
 	visibility := app.PublicTopic
 	if l.Status == archived { // nobody can join it there either
 		visibility = app.PrivateTopic
-		if err := r.lack(fmt.Sprintf("list %q", name), whyArchived); err != nil {
+		if err := r.unmovable(fmt.Sprintf("list %q", name), reasonArchived); err != nil {
 			return k, err
 		}
 	}
@@ -85,11 +85,11 @@ func (r *reader) name(kind archive.Kind, what, given string, id int64, most int)
 	if name == strings.TrimSpace(given) {
 		return name, nil
 	}
-	return name, r.lack(fmt.Sprintf("the name of %s %d, %q", what, id, app.Excerpt(given)), fmt.Sprintf("it can't stand here as it is, or another has it: it is %q here", name))
+	return name, r.unmovable(fmt.Sprintf("the name of %s %d, %q", what, id, app.Excerpt(given)), fmt.Sprintf("it can't stand here as it is, or another has it: it is %q here", name))
 }
 
-func (r *reader) lack(what, why string) error {
-	return r.w.Put(archive.Lacks, &archive.Lack{What: what, Why: why})
+func (r *reader) unmovable(what, why string) error {
+	return r.w.Put(archive.Unmovables, &archive.Unmovable{Item: what, Reason: why})
 }
 
 // odd counts something that can't move, to be named once for all whom it concerns.
@@ -118,7 +118,7 @@ func cut(s string, most int) string {
 }
 
 func (r *reader) readSubscribers(ctx context.Context) error {
-	return r.upwards(ctx, &paged{kind: archive.Contacts, path: "/api/subscribers", query: inOrder("id"), size: perPage, take: func(raw jsontext.Value, at int) error {
+	return r.readByID(ctx, &paged{kind: archive.Contacts, path: "/api/subscribers", query: inOrder("id"), size: perPage, take: func(raw jsontext.Value, at int) error {
 		var s subscriber
 		if err := decode(raw, &s); err != nil || s.Email == "" {
 			return r.refuse(inSubscribers, at)
@@ -129,19 +129,19 @@ func (r *reader) readSubscribers(ctx context.Context) error {
 
 // refuse names an item without an id by its place.
 func (r *reader) refuse(file string, at int) error {
-	refusal := &archive.Refusal{Place: archive.Place{File: file, Line: at}, Reason: errShape.Error()}
+	refusal := &archive.Refusal{Position: archive.Position{File: file, Line: at}, Reason: errShape.Error()}
 	if file == inBounces {
-		refusal.Of = archive.Suppressions
+		refusal.Kind = archive.Suppressions
 	}
 	return r.w.Put(archive.Refusals, refusal)
 }
 
 // subscriber writes all that is known of a person.
 func (r *reader) subscriber(s *subscriber) error {
-	if err := r.standing(s); err != nil {
+	if err := r.statusOf(s); err != nil {
 		return err
 	}
-	c := archive.Contact{Email: s.Email, Unsubscribed: s.Status != enabled, CreatedAt: s.CreatedAt.Time, UpdatedAt: s.UpdatedAt.Time, From: s.place()}
+	c := archive.Contact{Email: s.Email, Unsubscribed: s.Status != enabled, CreatedAt: s.CreatedAt.Time, UpdatedAt: s.UpdatedAt.Time, From: s.position()}
 	first, last, _ := strings.Cut(line(s.Name), " ")
 	c.FirstName, c.LastName = cut(first, app.MaxContactName), cut(last, app.MaxContactName)
 	c.Properties = r.properties(s.Attribs)
@@ -151,7 +151,7 @@ func (r *reader) subscriber(s *subscriber) error {
 		if err != nil {
 			return err
 		}
-		if gets := s.gets(m, k.Double); gets && k.Topic {
+		if gets := s.receives(m, k.Double); gets && k.Topic {
 			err = r.choice(s, m, app.OptIn)
 		} else if gets {
 			c.Segments = append(c.Segments, strconv.FormatInt(m.ID, 10))
@@ -165,15 +165,15 @@ func (r *reader) subscriber(s *subscriber) error {
 	return r.w.Put(archive.Contacts, &c)
 }
 
-func (s *subscriber) place() archive.Place {
-	return archive.Place{File: inSubscribers, Line: int(s.ID)}
+func (s *subscriber) position() archive.Position {
+	return archive.Position{File: inSubscribers, Line: int(s.ID)}
 }
 
-// standing writes what a person does not want: each public list whose mail he does not
+// statusOf writes what a person does not want: each public list whose mail he does not
 // get, also where he only never confirmed, and all mail.
-func (r *reader) standing(s *subscriber) error {
-	if s.barred() {
-		err := r.w.Put(archive.Suppressions, &archive.Suppression{Email: s.Email, Origin: app.OriginUnsubscribe, CreatedAt: s.UpdatedAt.Time, From: s.place()})
+func (r *reader) statusOf(s *subscriber) error {
+	if s.isBlocked() {
+		err := r.w.Put(archive.Suppressions, &archive.Suppression{Email: s.Email, Origin: app.OriginUnsubscribe, CreatedAt: s.UpdatedAt.Time, From: s.position()})
 		if err != nil {
 			return err
 		}
@@ -181,7 +181,7 @@ func (r *reader) standing(s *subscriber) error {
 	for i := range s.Lists {
 		m := &s.Lists[i]
 		k, err := r.list(&m.list)
-		if err == nil && k.Topic && !s.gets(m, k.Double) {
+		if err == nil && k.Topic && !s.receives(m, k.Double) {
 			err = r.choice(s, m, app.OptOut)
 		}
 		if err != nil {
@@ -192,7 +192,7 @@ func (r *reader) standing(s *subscriber) error {
 }
 
 func (r *reader) choice(s *subscriber, m *membership, says app.Subscription) error {
-	return r.w.Put(archive.Choices, &archive.Choice{Email: s.Email, TopicID: strconv.FormatInt(m.ID, 10), Subscription: says, ChosenAt: m.Changed.Time, From: s.place()})
+	return r.w.Put(archive.Choices, &archive.Choice{Email: s.Email, TopicID: strconv.FormatInt(m.ID, 10), Subscription: says, ChosenAt: m.Changed.Time, From: s.position()})
 }
 
 // readChanged looks again at who was changed since the reading began, which may be days
@@ -234,10 +234,10 @@ func (r *reader) changed(s *subscriber) error {
 	if !s.CreatedAt.Before(r.s.Since) {
 		return r.subscriber(s)
 	}
-	if err := r.standing(s); err != nil || s.Status == enabled {
+	if err := r.statusOf(s); err != nil || s.Status == enabled {
 		return err
 	}
-	return r.w.Put(archive.Contacts, &archive.Contact{Email: s.Email, Unsubscribed: true, From: s.place()})
+	return r.w.Put(archive.Contacts, &archive.Contact{Email: s.Email, Unsubscribed: true, From: s.position()})
 }
 
 // readOptOuts looks again at who left a list since the reading began: that changes the
@@ -249,7 +249,7 @@ func (r *reader) readOptOuts(ctx context.Context) error {
 		}
 		query := inOrder("id")
 		query["list_id"], query["subscription_status"] = []string{strconv.FormatInt(id, 10)}, []string{unsubscribed}
-		err := r.upwards(ctx, &paged{kind: archive.Choices, path: "/api/subscribers", query: query, size: perPage, take: func(raw jsontext.Value, _ int) error {
+		err := r.readByID(ctx, &paged{kind: archive.Choices, path: "/api/subscribers", query: query, size: perPage, take: func(raw jsontext.Value, _ int) error {
 			var s subscriber
 			if decode(raw, &s) != nil || s.Email == "" {
 				return nil // it was named
@@ -286,18 +286,18 @@ func (r *reader) left(s *subscriber, id int64) error {
 		}
 		// A segment can't say that somebody left it, and he may stand in it by now.
 		r.odd("subscribers who left a private list while it was read", "they are unsubscribed from all, since a segment can't say who left it")
-		return r.w.Put(archive.Contacts, &archive.Contact{Email: s.Email, Unsubscribed: true, From: s.place()})
+		return r.w.Put(archive.Contacts, &archive.Contact{Email: s.Email, Unsubscribed: true, From: s.position()})
 	}
 	return nil
 }
 
 func (r *reader) readBounces(ctx context.Context) error {
-	return r.upwards(ctx, &paged{kind: archive.Suppressions, path: "/api/bounces", query: inOrder("created_at"), size: perPage, take: func(raw jsontext.Value, at int) error {
+	return r.readByID(ctx, &paged{kind: archive.Suppressions, path: "/api/bounces", query: inOrder("created_at"), size: perPage, take: func(raw jsontext.Value, at int) error {
 		var b bounce
 		if err := decode(raw, &b); err != nil || b.Email == "" {
 			return r.refuse(inBounces, at)
 		}
-		s := archive.Suppression{Email: b.Email, CreatedAt: b.CreatedAt.Time, From: archive.Place{File: inBounces, Line: int(b.ID)}}
+		s := archive.Suppression{Email: b.Email, CreatedAt: b.CreatedAt.Time, From: archive.Position{File: inBounces, Line: int(b.ID)}}
 		switch b.Type {
 		case "hard":
 			s.Origin = app.OriginBounce

@@ -46,7 +46,7 @@ func (r *reader) domains(ctx context.Context) error {
 			return err
 		}
 		if d.Capabilities.Receiving == "enabled" {
-			if err := r.lack(fmt.Sprintf("domain %q: mail that it receives", d.Name), "a Mailer receives no mail: leave its MX where it is"); err != nil {
+			if err := r.unmovable(fmt.Sprintf("domain %q: mail that it receives", d.Name), "a Mailer receives no mail: leave its MX where it is"); err != nil {
 				return err
 			}
 		}
@@ -81,7 +81,7 @@ func (r *reader) webhooks(ctx context.Context) error {
 			return err
 		}
 		if len(h.Events) == 0 {
-			return r.lack(fmt.Sprintf("webhook %s", h.Endpoint), "Resend names no events that it is told of: make it here with those that it needs")
+			return r.unmovable(fmt.Sprintf("webhook %s", h.Endpoint), "Resend names no events that it is told of: make it here with those that it needs")
 		}
 		if err := r.w.Put(archive.Webhooks, &archive.Webhook{ID: id, Endpoint: h.Endpoint, Events: h.Events, Status: h.Status, CreatedAt: h.CreatedAt.Time}); err != nil {
 			return err
@@ -89,13 +89,13 @@ func (r *reader) webhooks(ctx context.Context) error {
 		if h.Secret == "" { // who applies the archive says so
 			return nil
 		}
-		return r.w.Put(archive.Secrets, &archive.Secret{Of: archive.Webhooks, Owner: id, Signing: h.Secret})
+		return r.w.Put(archive.Secrets, &archive.Secret{Kind: archive.Webhooks, Owner: id, Signing: h.Secret})
 	})
 }
 
 // keys names the API keys: their secrets are known to those alone who have them.
 func (r *reader) keys(ctx context.Context) error {
-	return r.walk(ctx, archive.Lacks, "/api-keys", nil, func(_ context.Context, id string, item jsontext.Value) error {
+	return r.walk(ctx, archive.Unmovables, "/api-keys", nil, func(_ context.Context, id string, item jsontext.Value) error {
 		var k struct {
 			Name       string `json:"name"`
 			LastUsedAt stamp  `json:"last_used_at"`
@@ -107,7 +107,7 @@ func (r *reader) keys(ctx context.Context) error {
 		if !k.LastUsedAt.IsZero() {
 			used = "it was last used on " + k.LastUsedAt.Format("2006-01-02")
 		}
-		return r.lack(fmt.Sprintf("API key %q (%s)", k.Name, id), "keys can't move; "+used+": make one here with `mailer keys create` and put it where this re_… stands")
+		return r.unmovable(fmt.Sprintf("API key %q (%s)", k.Name, id), "keys can't move; "+used+": make one here with `mailer keys create` and put it where this re_… stands")
 	})
 }
 
@@ -118,10 +118,10 @@ func (r *reader) others(ctx context.Context) error {
 		err = r.named(ctx, "event", "/events", "there are no events of your own here, since there are no automations")
 	}
 	if err == nil {
-		err = r.some(ctx, "/emails", "emails that were sent", "they and what became of them stay at Resend: its dashboard shows them")
+		err = r.countOthers(ctx, "/emails", "emails that were sent", "they and what became of them stay at Resend: its dashboard shows them")
 	}
 	if err == nil {
-		err = r.some(ctx, "/emails/receiving", "emails that were received", "a Mailer receives no mail: they stay at Resend")
+		err = r.countOthers(ctx, "/emails/receiving", "emails that were received", "a Mailer receives no mail: they stay at Resend")
 	}
 	return err
 }
@@ -140,9 +140,9 @@ func (r *reader) named(ctx context.Context, what, path, why string) error {
 			if err := decode(item, &n); err != nil {
 				return err
 			}
-			return r.lack(fmt.Sprintf("%s %q (%s)", what, n.Name, id), why)
+			return r.unmovable(fmt.Sprintf("%s %q (%s)", what, n.Name, id), why)
 		})
-		if withheld(err) {
+		if isWithheld(err) {
 			return nil
 		}
 		if err != nil {
@@ -152,20 +152,20 @@ func (r *reader) named(ctx context.Context, what, path, why string) error {
 	return nil
 }
 
-// some names a list as a whole where it has any item.
-func (r *reader) some(ctx context.Context, path, what, why string) error {
+// countOthers names a list as a whole where it has any item.
+func (r *reader) countOthers(ctx context.Context, path, what, why string) error {
 	var page list
 	err := r.c.Get(ctx, path, url.Values{"limit": {"1"}}, &page)
-	if withheld(err) || err == nil && len(page.Data) == 0 {
+	if isWithheld(err) || err == nil && len(page.Data) == 0 {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	return r.lack(what, why)
+	return r.unmovable(what, why)
 }
 
-// withheld reports whether a list that need not be there is not there for this account.
-func withheld(err error) bool {
-	return absent(err) || remote.StatusOf(err) == http.StatusForbidden
+// isWithheld reports whether a list that need not be there is not there for this account.
+func isWithheld(err error) bool {
+	return isAbsent(err) || remote.StatusOf(err) == http.StatusForbidden
 }

@@ -51,7 +51,7 @@ func (r *reader) audiences(ctx context.Context) error {
 		}
 		return r.group(id, item, true)
 	})
-	if absent(err) {
+	if isAbsent(err) {
 		return nil
 	}
 	return err
@@ -155,7 +155,7 @@ func (r *reader) details(ctx context.Context, out *archive.Contact) (there bool,
 	for _, key := range slices.Sorted(maps.Keys(full.Properties)) {
 		value, ok := propertyValue(full.Properties[key])
 		if !ok {
-			if err := r.lack(fmt.Sprintf("contact %s, property %q", out.ID, key), "its value is neither a text nor a number"); err != nil {
+			if err := r.unmovable(fmt.Sprintf("contact %s, property %q", out.ID, key), "its value is neither a text nor a number"); err != nil {
 				return true, err
 			}
 			continue
@@ -211,7 +211,7 @@ func (r *reader) choices(ctx context.Context, c *contact) error {
 		more, err = r.step(ctx, "/contacts/"+url.PathEscape(c.ID)+"/topics", nil, func(ctx context.Context, topicID string, item jsontext.Value) error {
 			return r.choice(ctx, c.Email, topicID, item)
 		})
-		if absent(err) { // deleted meanwhile
+		if isAbsent(err) { // deleted meanwhile
 			return nil
 		}
 		if err != nil {
@@ -281,7 +281,7 @@ func (r *reader) filter(ctx context.Context, g *group) error {
 	if !there || full.Filter == nil || string(full.Filter) == "null" || string(full.Filter) == "{}" {
 		return err
 	}
-	return r.lack(fmt.Sprintf("segment %q: its filter", g.Name), "Resend's documents don't say what a filter means: the contacts of now come as members by hand; give the segment a filter here")
+	return r.unmovable(fmt.Sprintf("segment %q: its filter", g.Name), "Resend's documents don't say what a filter means: the contacts of now come as members by hand; give the segment a filter here")
 }
 
 // membersOf reads the members of a segment. Its own route is younger than the published
@@ -301,11 +301,11 @@ func (r *reader) membersOf(ctx context.Context, g *group) error {
 	}
 	if !g.ByQuery {
 		err := r.walk(ctx, archive.Contacts, path, nil, each)
-		if !absent(err) || len(r.at.Tail) > 0 {
+		if !isAbsent(err) || len(r.at.Tail) > 0 {
 			return err
 		}
 		if g.Old {
-			return r.lack(fmt.Sprintf("audience %q: who is in it", g.Name), "the API does not say")
+			return r.unmovable(fmt.Sprintf("audience %q: who is in it", g.Name), "the API does not say")
 		}
 		if there, err := r.one(ctx, "/segments", g.ID, &struct{}{}); !there {
 			return err // deleted meanwhile

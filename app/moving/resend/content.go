@@ -60,18 +60,18 @@ func (r *reader) template(id string, t *template) error {
 			continue
 		}
 		published = false
-		if err := r.lack(fmt.Sprintf("template %q, variable %q", t.Name, v.Key), why); err != nil {
+		if err := r.unmovable(fmt.Sprintf("template %q, variable %q", t.Name, v.Key), why); err != nil {
 			return err
 		}
 	}
-	sound, err := r.turned(fmt.Sprintf("template %q", t.Name), &out.Content, nil, mergetags.TemplateSubject, mergetags.Template)
+	sound, err := r.converted(fmt.Sprintf("template %q", t.Name), &out.Content, nil, mergetags.TemplateSubject, mergetags.Template)
 	if err != nil {
 		return err
 	}
 	published = published && sound
 	if published && t.Unpublished {
 		published = false
-		if err := r.lack(fmt.Sprintf("template %q: what is published", t.Name), "it has changes that are not published, and the API tells one version: it is a draft here, look at it and publish it"); err != nil {
+		if err := r.unmovable(fmt.Sprintf("template %q: what is published", t.Name), "it has changes that are not published, and the API tells one version: it is a draft here, look at it and publish it"); err != nil {
 			return err
 		}
 	}
@@ -82,9 +82,9 @@ func (r *reader) template(id string, t *template) error {
 	return r.w.Put(archive.Templates, &out)
 }
 
-// turned names the tags of a mail that are no placeholders here, and declares variables
+// converted names the tags of a mail that are no placeholders here, and declares variables
 // that it forgot. Sound reports whether there was nothing to name.
-func (r *reader) turned(what string, c *archive.Content, preview *string, subject, body mergetags.Use) (sound bool, err error) {
+func (r *reader) converted(what string, c *archive.Content, preview *string, subject, body mergetags.Use) (sound bool, err error) {
 	declared := map[string]bool{}
 	for i := range c.Variables {
 		declared[c.Variables[i].Key] = true
@@ -94,12 +94,12 @@ func (r *reader) turned(what string, c *archive.Content, preview *string, subjec
 		if text == nil || err != nil {
 			return
 		}
-		done := mergetags.Turn(mergetags.Of(*text, mergetags.Resend), use, *text)
+		done := mergetags.Convert(mergetags.Of(*text, mergetags.Resend), use, *text)
 		*text = done.Text
-		for _, tag := range done.Cannot {
+		for _, tag := range done.Unconverted {
 			sound = false
 			if err == nil {
-				err = r.lack(fmt.Sprintf("%s%s, line %d: %s", what, part, tag.Line, tag.Text), tag.Why)
+				err = r.unmovable(fmt.Sprintf("%s%s, line %d: %s", what, part, tag.Line, tag.Text), tag.Reason)
 			}
 		}
 		for _, key := range done.Variables {
@@ -174,40 +174,40 @@ func (r *reader) broadcast(id string, b *broadcast) error {
 		}
 	}
 	what := fmt.Sprintf("broadcast %q (%s)", b.Name, id)
-	if why := b.left(); why != "" {
-		if err := r.lack(what, why); err != nil {
+	if why := b.droppedFields(); why != "" {
+		if err := r.unmovable(what, why); err != nil {
 			return err
 		}
 	}
 	if b.Segment == "" {
-		if err := r.lack(what+": its segment", "it names none: the draft here is to all contacts until one is chosen"); err != nil {
+		if err := r.unmovable(what+": its segment", "it names none: the draft here is to all contacts until one is chosen"); err != nil {
 			return err
 		}
 	}
 	content := archive.Content{Subject: b.Subject, HTML: b.HTML, Text: b.Text}
-	if _, err := r.turned(what, &content, &b.Preview, mergetags.BroadcastSubject, mergetags.Broadcast); err != nil {
+	if _, err := r.converted(what, &content, &b.Preview, mergetags.BroadcastSubject, mergetags.Broadcast); err != nil {
 		return err
 	}
 	return r.w.Put(archive.Broadcasts, &archive.Broadcast{ID: id, Name: b.Name, SegmentID: b.Segment, TopicID: b.Topic, From: b.From, ReplyTo: someOf(b.ReplyTo), Subject: content.Subject,
 		Preview: b.Preview, HTML: content.HTML, Text: content.Text, Status: app.DraftBroadcast, CreatedAt: b.CreatedAt.Time})
 }
 
-// left says what of a broadcast that is more than a draft stays there.
-func (b *broadcast) left() string {
+// droppedFields says what of a broadcast that is more than a draft stays there.
+func (b *broadcast) droppedFields() string {
 	switch b.Status {
 	case app.DraftBroadcast, "":
 		return ""
 	case app.SentBroadcast:
-		return "it was sent" + on(b.SentAt) + ": it comes as a draft, its figures stay at Resend"
+		return "it was sent" + onOff(b.SentAt) + ": it comes as a draft, its figures stay at Resend"
 	case app.ScheduledBroadcast:
-		return "it is scheduled at Resend" + on(b.ScheduledAt) + " and will leave there unless it is canceled there: it comes as a draft"
+		return "it is scheduled at Resend" + onOff(b.ScheduledAt) + " and will leave there unless it is canceled there: it comes as a draft"
 	case app.QueuedBroadcast:
 		return "it is leaving at Resend: it comes as a draft"
 	}
 	return "its status at Resend is " + string(b.Status) + ": it comes as a draft"
 }
 
-func on(at stamp) string {
+func onOff(at stamp) string {
 	if at.IsZero() {
 		return ""
 	}

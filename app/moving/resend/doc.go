@@ -8,5 +8,5 @@
 //
 // Failure policy: what fails for a while is tried again; any other error ends the
 // reading, which goes on from the last page. Nothing of an account is left out without
-// an archive.Lack that names it.
+// an archive.Unmovable that names it.
 package resend

@@ -22,10 +22,10 @@ import (
 func readSample(t *testing.T, s *resendtest.Server) *archive.Reader {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "archive")
-	bubble(t, func(t *testing.T) {
+	synctestRun(t, func(t *testing.T) {
 		w, err := archive.Create(dir)
 		testserver.Must(t, err)
-		testserver.Must(t, resend.Read(t.Context(), resend.Options{APIKey: resendtest.FullKey, Way: s}.WithPages(7, 100), w, "", nil))
+		testserver.Must(t, resend.Read(t.Context(), resend.Options{APIKey: resendtest.FullKey, Transport: s}.WithPages(7, 100), w, "", nil))
 		finish(t, w)
 	})
 	r, err := archive.Open(dir)
@@ -34,38 +34,38 @@ func readSample(t *testing.T, s *resendtest.Server) *archive.Reader {
 }
 
 // team is that of the world.
-func team(t *testing.T, w *testserver.World) *app.Team {
+func team(t *testing.T, w *testserver.Server) *app.Team {
 	t.Helper()
-	found, err := w.Server.Teams.FindTeam(t.Context(), "")
+	found, err := w.Services.Teams.FindTeam(t.Context(), "")
 	testserver.Must(t, err)
 	return &found
 }
 
 // checkTeam holds a team against the account that was imported whole.
-func checkTeam(t *testing.T, w *testserver.World, a *resendtest.Account) {
+func checkTeam(t *testing.T, w *testserver.Server, a *resendtest.Account) {
 	t.Helper()
 	checkOptOuts(t, w, a)
 	for _, c := range a.Contacts {
-		got, err := w.Server.Audience.GetContact(t.Context(), w.Key, c.Email)
+		got, err := w.Services.Audience.GetContact(t.Context(), w.Key, c.Email)
 		if err != nil || got.Unsubscribed != c.Unsubscribed || got.FirstName != *c.FirstName {
 			t.Fatalf("%s: %+v %v", c.Email, got, err)
 		}
-		segments, _, err := w.Server.Audience.ListContactSegments(t.Context(), w.Key, c.Email, app.Page{Limit: 100})
+		segments, _, err := w.Services.Audience.ListContactSegments(t.Context(), w.Key, c.Email, app.Page{Limit: 100})
 		if err != nil || len(segments) != len(c.Segments) {
 			t.Errorf("%s is in %+v, not %q: %v", c.Email, segments, c.Segments, err)
 		}
 	}
-	drafts, _, err := w.Server.Broadcasts.ListBroadcasts(t.Context(), w.Key, app.Page{Limit: 100})
+	drafts, _, err := w.Services.Broadcasts.ListBroadcasts(t.Context(), w.Key, app.Page{Limit: 100})
 	if err != nil || len(drafts) != len(a.Broadcasts) || slices.ContainsFunc(drafts, func(b broadcasts.BroadcastView) bool { return b.Status != app.DraftBroadcast }) {
 		t.Errorf("%+v %v", drafts, err)
 	}
 }
 
 // checkOptOuts: whoever is a contact already gets nothing that it said no to.
-func checkOptOuts(t *testing.T, w *testserver.World, a *resendtest.Account) {
+func checkOptOuts(t *testing.T, w *testserver.Server, a *resendtest.Account) {
 	t.Helper()
 	for _, c := range a.Contacts {
-		got, err := w.Server.Audience.GetContact(t.Context(), w.Key, c.Email)
+		got, err := w.Services.Audience.GetContact(t.Context(), w.Key, c.Email)
 		if err != nil { // not there yet
 			continue
 		}
@@ -75,7 +75,7 @@ func checkOptOuts(t *testing.T, w *testserver.World, a *resendtest.Account) {
 		if c.Unsubscribed {
 			continue // gets no broadcast in any case, and so comes before the choices
 		}
-		topics, _, err := w.Server.Audience.ListContactTopics(t.Context(), w.Key, c.Email, app.Page{Limit: 100})
+		topics, _, err := w.Services.Audience.ListContactTopics(t.Context(), w.Key, c.Email, app.Page{Limit: 100})
 		testserver.Must(t, err)
 		for _, topic := range a.Topics {
 			said := c.Choices[topic.ID]
@@ -88,23 +88,23 @@ func checkOptOuts(t *testing.T, w *testserver.World, a *resendtest.Account) {
 			}
 		}
 		for _, s := range a.Suppressions {
-			if _, err := w.Server.Suppressions.GetSuppression(t.Context(), w.Key, s.Email); err != nil {
+			if _, err := w.Services.Suppressions.GetSuppression(t.Context(), w.Key, s.Email); err != nil {
 				t.Fatalf("%s is a contact, and %s not suppressed: %v", c.Email, s.Email, err)
 			}
 		}
 	}
 }
 
-// TestAnAccountMovesIn: the plan tells what is done, a second run does nothing, and
+// TestImportAccount: the plan tells what is done, a second run does nothing, and
 // nobody who opted out is lost.
-func TestAnAccountMovesIn(t *testing.T) {
+func TestImportAccount(t *testing.T) {
 	testserver.BothEngines(t)
 	s := &resendtest.Server{Account: resendtest.Sample(45)}
 	r := readSample(t, s)
-	w := testserver.Idle(t)
+	w := testserver.New(t)
 	run := func(o transfer.Options) (*transfer.Report, string) {
 		t.Helper()
-		report, err := w.Server.Transfer.Import(t.Context(), team(t, w), r, o)
+		report, err := w.Services.Transfer.Import(t.Context(), team(t, w), r, o)
 		testserver.Must(t, err)
 		report.Applied = false
 		for i := range report.Domains { // whose keys are made by --apply
@@ -124,25 +124,25 @@ func TestAnAccountMovesIn(t *testing.T) {
 		t.Errorf("%s", applied)
 	}
 	checkTeam(t, w, &s.Account)
-	before := w.Audience()
-	if again, text := run(transfer.Options{Apply: true}); again.Contacts.New != 0 || again.OptedOut != 0 || again.TopicChoices != 0 || w.Audience() != before {
+	before := w.AudienceRows()
+	if again, text := run(transfer.Options{Apply: true}); again.Contacts.New != 0 || again.OptedOut != 0 || again.TopicChoices != 0 || w.AudienceRows() != before {
 		t.Errorf("a second run: %s", text)
 	}
 }
 
-// TestAnImportThatIsCutOffLeavesNobodyWithMailHeRefused cuts it off wherever it tells how
+// TestInterruptedImportKeepsOptOuts cuts it off wherever it tells how
 // far it is, and goes on.
-func TestAnImportThatIsCutOffLeavesNobodyWithMailHeRefused(t *testing.T) {
+func TestInterruptedImportKeepsOptOuts(t *testing.T) {
 	s := &resendtest.Server{Account: resendtest.Sample(45)}
 	r := readSample(t, s)
 	for _, at := range []struct {
 		kind archive.Kind
 		n    int
 	}{{archive.Segments, 1}, {archive.Contacts, 1}, {archive.Choices, 1}, {archive.Suppressions, 1}, {archive.Contacts, 2}} {
-		w := testserver.Idle(t)
+		w := testserver.New(t)
 		ctx, cancel := context.WithCancel(t.Context())
 		told := 0
-		_, err := w.Server.Transfer.Import(ctx, team(t, w), r, transfer.Options{Apply: true, Progress: func(kind archive.Kind, _ int) {
+		_, err := w.Services.Transfer.Import(ctx, team(t, w), r, transfer.Options{Apply: true, Progress: func(kind archive.Kind, _ int) {
 			if kind != at.kind {
 				return
 			}
@@ -155,7 +155,7 @@ func TestAnImportThatIsCutOffLeavesNobodyWithMailHeRefused(t *testing.T) {
 			t.Fatalf("%v: %v", at, err)
 		}
 		checkOptOuts(t, w, &s.Account)
-		_, err = w.Server.Transfer.Import(t.Context(), team(t, w), r, transfer.Options{Apply: true})
+		_, err = w.Services.Transfer.Import(t.Context(), team(t, w), r, transfer.Options{Apply: true})
 		testserver.Must(t, err)
 		checkTeam(t, w, &s.Account)
 	}

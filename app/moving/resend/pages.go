@@ -37,7 +37,7 @@ func (r *reader) walk(ctx context.Context, kind archive.Kind, path string, query
 		if err != nil {
 			return err
 		}
-		r.tell(kind)
+		r.progressAt(kind)
 		if !more {
 			return nil
 		}
@@ -122,20 +122,20 @@ func (r *reader) ask(ctx context.Context, path string, query url.Values) (*list,
 		}
 		page := &list{}
 		err := r.c.Get(ctx, path, q, page)
-		if n <= 1 || err == nil && len(page.Data) > 0 || err != nil && !gone(err) {
+		if n <= 1 || err == nil && len(page.Data) > 0 || err != nil && !isGone(err) {
 			return page, err
 		}
 	}
 }
 
-// gone reports whether an error may be that something is not there any more.
-func gone(err error) bool {
+// isGone reports whether an error may be that something is not there any more.
+func isGone(err error) bool {
 	status := remote.StatusOf(err)
 	return status == http.StatusNotFound || status == http.StatusBadRequest || status == http.StatusUnprocessableEntity || status == http.StatusGone
 }
 
-// absent reports whether an error is that the API has no such route or item.
-func absent(err error) bool {
+// isAbsent reports whether an error is that the API has no such route or item.
+func isAbsent(err error) bool {
 	status := remote.StatusOf(err)
 	return status == http.StatusNotFound || status == http.StatusMethodNotAllowed || status == http.StatusGone
 }

@@ -26,10 +26,10 @@ const (
 
 // Options say which account is read.
 type Options struct {
-	APIKey  string            // with full access
-	KeyFile string            // where the key is from, for errors; may be empty
-	BaseURL string            // empty: BaseURL
-	Way     http.RoundTripper // nil: over the network
+	APIKey    string            // with full access
+	KeyFile   string            // where the key is from, for errors; may be empty
+	BaseURL   string            // empty: BaseURL
+	Transport http.RoundTripper // nil: over the network
 
 	page, pages int // 0: pageSize, maxPages
 }
@@ -39,13 +39,13 @@ type Progress func(kind archive.Kind, items int)
 
 // Errors of an API key.
 var (
-	ErrKey     = errors.New("the API key was refused by Resend")
-	ErrSending = errors.New("the API key may only send: make one with full access in Resend's dashboard, and remove it afterwards")
+	ErrKey        = errors.New("the API key was refused by Resend")
+	ErrSendingKey = errors.New("the API key may only send: make one with full access in Resend's dashboard, and remove it afterwards")
 )
 
 // Read reads an account into an archive, from the start or, where cursor is what
 // archive.Resume returned, from there on. It does not finish the archive. Errors:
-// ErrKey; ErrSending; those of remote.Client and archive.Writer.
+// ErrKey; ErrSendingKey; those of remote.Client and archive.Writer.
 func Read(ctx context.Context, o Options, w *archive.Writer, cursor string, progress Progress) error {
 	if o.BaseURL == "" {
 		o.BaseURL = BaseURL
@@ -55,8 +55,8 @@ func Read(ctx context.Context, o Options, w *archive.Writer, cursor string, prog
 		return err
 	}
 	defer c.Close()
-	if o.Way != nil {
-		c.Through(o.Way)
+	if o.Transport != nil {
+		c.WithTransport(o.Transport)
 	}
 	r := &reader{c: c, w: w, progress: progress, page: pageSize, pages: maxPages}
 	if o.page > 0 {
@@ -78,7 +78,7 @@ func (o *Options) named(err error) error {
 	}
 	switch {
 	case no.Name == "restricted_api_key" || no.Name == "invalid_permission":
-		err = ErrSending
+		err = ErrSendingKey
 	case no.Status == http.StatusUnauthorized || no.Status == http.StatusForbidden:
 		err = fmt.Errorf("%w (%s)", ErrKey, no)
 	default:
@@ -163,14 +163,14 @@ func (r *reader) mark() error {
 	return r.w.Mark(string(text))
 }
 
-// tell says how far it is.
-func (r *reader) tell(kind archive.Kind) {
+// progressAt says how far it is.
+func (r *reader) progressAt(kind archive.Kind) {
 	if r.progress != nil {
 		r.progress(kind, r.w.Count(kind))
 	}
 }
 
-// lack notes what can't move.
-func (r *reader) lack(what, why string) error {
-	return r.w.Put(archive.Lacks, &archive.Lack{What: what, Why: why})
+// unmovable notes what can't move.
+func (r *reader) unmovable(what, why string) error {
+	return r.w.Put(archive.Unmovables, &archive.Unmovable{Item: what, Reason: why})
 }

@@ -21,8 +21,8 @@ import (
 	"mailer/app/rules/archive"
 )
 
-// bubble is one in which the sample is of the past.
-func bubble(t *testing.T, test func(t *testing.T)) {
+// synctestRun is one in which the sample is of the past.
+func synctestRun(t *testing.T, test func(t *testing.T)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(time.Until(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)))
@@ -32,7 +32,7 @@ func bubble(t *testing.T, test func(t *testing.T)) {
 
 // options read from a stand-in in pages of 3.
 func options(s *resendtest.Server) resend.Options {
-	return resend.Options{APIKey: resendtest.FullKey, KeyFile: "key.txt", Way: s}.WithPages(3, 50)
+	return resend.Options{APIKey: resendtest.FullKey, KeyFile: "key.txt", Transport: s}.WithPages(3, 50)
 }
 
 // read reads an account into a new directory.
@@ -53,7 +53,7 @@ func read(t *testing.T, o resend.Options) (dir string) {
 
 func finish(t *testing.T, w *archive.Writer) {
 	t.Helper()
-	if err := w.Finish(&archive.Team{Source: archive.OfResend}); err != nil {
+	if err := w.Finish(&archive.Team{Source: archive.SourceResend}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -105,9 +105,9 @@ func text(t *testing.T, dir string) string {
 	return b.String()
 }
 
-// TestAWholeAccount compares with what was looked at by a person.
-func TestAWholeAccount(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+// TestRead compares with what was looked at by a person.
+func TestRead(t *testing.T) {
+	synctestRun(t, func(t *testing.T) {
 		s := &resendtest.Server{Account: resendtest.Sample(8), Rate: 10}
 		got := text(t, read(t, options(s)))
 		if again := text(t, read(t, options(s))); again != got {
@@ -129,13 +129,13 @@ func TestAWholeAccount(t *testing.T) {
 	})
 }
 
-// TestEveryoneWhoOptedOutIsThere looks at each contact of the stand-in, whatever the
+// TestOptOutsAreRead looks at each contact of the stand-in, whatever the
 // size of the pages.
-func TestEveryoneWhoOptedOutIsThere(t *testing.T) {
+func TestOptOutsAreRead(t *testing.T) {
 	for _, size := range []int{1, 2, 7, 60, 100} {
-		bubble(t, func(t *testing.T) {
+		synctestRun(t, func(t *testing.T) {
 			s := &resendtest.Server{Account: resendtest.Sample(60)}
-			dir := read(t, resend.Options{APIKey: resendtest.FullKey, Way: s}.WithPages(size, 100))
+			dir := read(t, resend.Options{APIKey: resendtest.FullKey, Transport: s}.WithPages(size, 100))
 			checkContacts(t, s.Account, dir)
 		})
 	}
@@ -184,18 +184,18 @@ func checkContacts(t *testing.T, a resendtest.Account, dir string) {
 	}
 }
 
-// TestContactsBySegmentAlone: a service that does as the published document says.
-func TestContactsBySegmentAlone(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+// TestContactsBySegment: a service that does as the published document says.
+func TestContactsBySegment(t *testing.T) {
+	synctestRun(t, func(t *testing.T) {
 		s := &resendtest.Server{Account: resendtest.Sample(20), ByQueryAlone: true}
 		checkContacts(t, s.Account, read(t, options(s)))
 	})
 }
 
-// TestAReadingThatIsCutOffGoesOn ends it at every single request, and the reading that
+// TestInterruptedReadResumes ends it at every single request, and the reading that
 // goes on makes the archive that one without a cut makes.
-func TestAReadingThatIsCutOffGoesOn(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+func TestInterruptedReadResumes(t *testing.T) {
+	synctestRun(t, func(t *testing.T) {
 		s := &resendtest.Server{Account: resendtest.Sample(8)}
 		whole := text(t, read(t, options(s)))
 		n := len(s.Requests())
@@ -207,7 +207,7 @@ func TestAReadingThatIsCutOffGoesOn(t *testing.T) {
 		for range 8 { // most of the time is the disk's
 			all.Go(func() {
 				for cut := range cuts {
-					if got := cutAt(t, cut); got != whole {
+					if got := interruptAt(t, cut); got != whole {
 						t.Errorf("cut at request %d: %s\nnot\n%s", cut, got, whole)
 					}
 				}
@@ -221,8 +221,8 @@ func TestAReadingThatIsCutOffGoesOn(t *testing.T) {
 	})
 }
 
-// cutAt reads an account, ends that at a request, goes on, and returns the archive.
-func cutAt(t *testing.T, cut int) string {
+// interruptAt reads an account, ends that at a request, goes on, and returns the archive.
+func interruptAt(t *testing.T, cut int) string {
 	s := &resendtest.Server{Account: resendtest.Sample(8)}
 	s.Before = func(n int, w http.ResponseWriter, _ *http.Request) bool {
 		if n >= cut {
@@ -252,9 +252,9 @@ func cutAt(t *testing.T, cut int) string {
 	return text(t, dir)
 }
 
-// TestWhatFailsForAWhileIsNotSeen: each third request gets a 429, a 500 or no answer.
-func TestWhatFailsForAWhileIsNotSeen(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+// TestTemporaryFailuresAreRetried: each third request gets a 429, a 500 or no answer.
+func TestTemporaryFailuresAreRetried(t *testing.T) {
+	synctestRun(t, func(t *testing.T) {
 		s := &resendtest.Server{Account: resendtest.Sample(8)}
 		whole := text(t, read(t, options(s)))
 		s.Reset()
@@ -278,10 +278,10 @@ func TestWhatFailsForAWhileIsNotSeen(t *testing.T) {
 	})
 }
 
-// TestTheRateOfResendIsKept: 10 requests in any second, and after a 429 none before the
+// TestRateLimit: 10 requests in any second, and after a 429 none before the
 // time that it names.
-func TestTheRateOfResendIsKept(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+func TestRateLimit(t *testing.T) {
+	synctestRun(t, func(t *testing.T) {
 		s := &resendtest.Server{Account: resendtest.Sample(30), Rate: 10}
 		s.Before = func(n int, w http.ResponseWriter, _ *http.Request) bool {
 			if n == 20 {
@@ -308,10 +308,10 @@ func TestTheRateOfResendIsKept(t *testing.T) {
 
 // TestAnAccountWithoutTopicsAndProperties needs no request for each contact.
 func TestAnAccountWithoutTopicsAndProperties(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+	synctestRun(t, func(t *testing.T) {
 		s := &resendtest.Server{Account: resendtest.Sample(1000)}
 		s.Account.Topics, s.Account.Properties = nil, nil
-		dir := read(t, resend.Options{APIKey: resendtest.FullKey, Way: s})
+		dir := read(t, resend.Options{APIKey: resendtest.FullKey, Transport: s})
 		if n := len(s.Requests()); n > 80 {
 			t.Errorf("%d requests", n)
 		}
@@ -321,11 +321,11 @@ func TestAnAccountWithoutTopicsAndProperties(t *testing.T) {
 	})
 }
 
-// TestWhoOptsOutDuringAReadingIsTaken: someone unsubscribes after the page was read,
+// TestOptOutDuringRead: someone unsubscribes after the page was read,
 // another is suppressed, another one is new and says no to news, and the contact after
 // which the next page begins is deleted.
-func TestWhoOptsOutDuringAReadingIsTaken(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+func TestOptOutDuringRead(t *testing.T) {
+	synctestRun(t, func(t *testing.T) {
 		s := &resendtest.Server{Account: resendtest.Sample(30)}
 		a := &s.Account
 		done := false
@@ -355,10 +355,10 @@ func TestWhoOptsOutDuringAReadingIsTaken(t *testing.T) {
 	})
 }
 
-// TestItemsThatAreDeletedMeanwhile: a contact that is gone is left out, unless it had
+// TestItemsDeletedDuringRead: a contact that is gone is left out, unless it had
 // unsubscribed; a template, a segment and others are left out.
-func TestItemsThatAreDeletedMeanwhile(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+func TestItemsDeletedDuringRead(t *testing.T) {
+	synctestRun(t, func(t *testing.T) {
 		s := &resendtest.Server{Account: resendtest.Sample(8)}
 		gone := map[string]bool{}
 		for _, path := range []string{"/templates/" + s.Account.Templates[0].ID, "/segments/" + s.Account.Segments[0].ID, "/segments/" + s.Account.Segments[0].ID + "/contacts",
@@ -389,9 +389,9 @@ func TestItemsThatAreDeletedMeanwhile(t *testing.T) {
 	})
 }
 
-// TestKeysThatCannotRead are told apart in words, and no error tells the key.
-func TestKeysThatCannotRead(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+// TestKeysWithoutReadAccess are told apart in words, and no error tells the key.
+func TestKeysWithoutReadAccess(t *testing.T) {
+	synctestRun(t, func(t *testing.T) {
 		s := &resendtest.Server{Account: resendtest.Sample(1)}
 		for key, want := range map[string]string{
 			resendtest.SendingKey: "key.txt: the API key may only send: make one with full access",
@@ -444,7 +444,7 @@ func TestHostileServices(t *testing.T) {
 		"an id that is a path":    {func() string { return `{"data":[{"id":"../../x","key":"k"}]}` }, "%2F..%2Fx"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			bubble(t, func(t *testing.T) {
+			synctestRun(t, func(t *testing.T) {
 				n = 0
 				s := &resendtest.Server{Account: resendtest.Sample(1)}
 				s.Before = func(_ int, w http.ResponseWriter, r *http.Request) bool {
@@ -464,8 +464,8 @@ func TestHostileServices(t *testing.T) {
 	}
 }
 
-// TestAnotherHostGetsNoKey: a redirect elsewhere is an error.
-func TestAnotherHostGetsNoKey(t *testing.T) {
+// TestKeyIsNotSentToOtherHosts: a redirect elsewhere is an error.
+func TestKeyIsNotSentToOtherHosts(t *testing.T) {
 	s := &resendtest.Server{Account: resendtest.Sample(1)}
 	s.Before = func(_ int, w http.ResponseWriter, r *http.Request) bool {
 		http.Redirect(w, r, "https://evil.example.com/", http.StatusFound)
@@ -476,8 +476,8 @@ func TestAnotherHostGetsNoKey(t *testing.T) {
 	}
 }
 
-// TestACursorOfAnotherProgram is refused.
-func TestACursorOfAnotherProgram(t *testing.T) {
+// TestForeignCursorIsRefused is refused.
+func TestForeignCursorIsRefused(t *testing.T) {
 	for _, cursor := range []string{"x", `{"stage":-1}`, `{"stage":99}`, `{"stage":1,"group":7}`} {
 		w, err := archive.Create(filepath.Join(t.TempDir(), "archive"))
 		if err != nil {

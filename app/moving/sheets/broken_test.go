@@ -11,8 +11,8 @@ import (
 	"mailer/app/rules/archive"
 )
 
-// TestEveryRowIsTakenOrNamed reads files in which something is wrong.
-func TestEveryRowIsTakenOrNamed(t *testing.T) {
+// TestEveryRowIsAccepted reads files in which something is wrong.
+func TestEveryRowIsAccepted(t *testing.T) {
 	for _, tt := range []struct{ name, text, want string }{
 		{"half a line", "email,name,x\na@example.org,A,1\nb@exam", `
 			contact a@example.org   name=A x=1 [] f.csv:2
@@ -63,13 +63,13 @@ func TestDuplicateHeadingsGetNumbers(t *testing.T) {
 		property city_2 string
 		property city_3 string
 		contact a@example.org   city=1 city_2=2 city_3=3 [] f.csv:2
-		lack columns "Email" of f.csv: `+leftWhy)
+		lack columns "Email" of f.csv: `+ignoredReason)
 	if _, err := read(t, "", file(t, "f.csv", "email,a b,a-b\na@example.org,1,2\n")); err == nil || !strings.Contains(err.Error(), "f.csv: has more than one column that can be a_b") {
 		t.Error(err)
 	}
 }
 
-func TestAFileOfWhichNothingCanBeReadIsAnError(t *testing.T) {
+func TestUnreadableFileIsAnError(t *testing.T) {
 	for text, want := range map[string]string{
 		"": "it is empty", "\n ,\n": "it is empty", "name\nx\n": "has no column for the email address", "\"email": "Line 1", "PK\x03\x04": "damaged", "\x1f\x8b\x08": "gzip",
 	} {
@@ -88,7 +88,7 @@ func TestAFileOfWhichNothingCanBeReadIsAnError(t *testing.T) {
 	}
 }
 
-func TestSegmentsOfFilesAreBounded(t *testing.T) {
+func TestSegmentLimit(t *testing.T) {
 	text := strings.Builder{}
 	text.WriteString("Email Address,TAGS,LEID,EUID\n")
 	for i := range maxSegments + 1 {
@@ -136,6 +136,6 @@ func readRows(t *testing.T, rows int, before func()) {
 	}
 }
 
-func TestManyRowsAreRead(t *testing.T) {
+func TestManyRows(t *testing.T) {
 	readRows(t, 3000, func() {})
 }

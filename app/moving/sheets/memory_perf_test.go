@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// TestPerfManyRowsAreReadInLittleMemory reads ten times as many rows: the heap may grow by
+// TestPerfManyRowsUseLittleMemory reads ten times as many rows: the heap may grow by
 // half as much again as for the smaller file, and a megabyte.
-func TestPerfManyRowsAreReadInLittleMemory(t *testing.T) {
+func TestPerfManyRowsUseLittleMemory(t *testing.T) {
 	grown := func(rows int) int64 {
 		var before, after runtime.MemStats
 		readRows(t, rows, func() {

@@ -55,7 +55,7 @@ func ReadSuppressions(w *archive.Writer, file, from string) (left int, err error
 	}
 	r := &reader{w: w, of: archive.Suppressions}
 	err = r.each(file, func(f *os.File, _ int64) error {
-		return contactfile.ReadDump(f, service, r.file, func(line int, p contactfile.Person) error { return r.put(r.place("", line), &p) })
+		return contactfile.ReadSuppressionList(f, service, r.file, func(line int, p contactfile.Contact) error { return r.put(r.position("", line), &p) })
 	})
 	return r.left, err
 }
@@ -84,7 +84,7 @@ func (r *reader) each(file string, read func(f *os.File, size int64) error) erro
 	case errors.Is(err, io.EOF):
 		return fmt.Errorf("read %s: it is empty", file)
 	case errors.As(err, &fault) && r.taken > 0:
-		return r.refuse(r.place("", fault.Line), fault.Words)
+		return r.refuse(r.position("", fault.Line), fault.Message)
 	case errors.As(err, &refusal):
 		words := strings.ReplaceAll(strings.TrimPrefix(refusal.Message, "`file` "), ": say which with `column_map`", "")
 		return fmt.Errorf("read %s: %s", file, strings.ReplaceAll(words, "`column_map`", "--email-column HEADING"))
@@ -99,7 +99,7 @@ func (r *reader) contacts(f *os.File, size int64, preset string) error {
 		return err
 	}
 	in := contactfile.Input{Preset: preset, EmailColumn: r.email, FileName: filepath.Base(f.Name())}
-	plan, declare, lacks, err := in.PlanBook(book, nil)
+	plan, declare, lacks, err := in.PlanArchive(book, nil)
 	if err != nil {
 		return err
 	}
@@ -116,22 +116,22 @@ func (r *reader) contacts(f *os.File, size int64, preset string) error {
 		case errors.As(err, &fault) && sheet.File == "":
 			return err
 		case errors.As(err, &fault):
-			if err := r.refuse(r.place(sheet.File, fault.Line), fault.Words); err != nil {
+			if err := r.refuse(r.position(sheet.File, fault.Line), fault.Message); err != nil {
 				return err
 			}
 			continue
 		case err != nil:
 			return err
 		}
-		p := sheet.Person(row)
-		if err := r.put(r.place(sheet.File, row.Line), &p); err != nil {
+		p := sheet.Contact(row)
+		if err := r.put(r.position(sheet.File, row.Line), &p); err != nil {
 			return err
 		}
 	}
 }
 
 // begin puts what is known before the rows.
-func (r *reader) begin(book *contactfile.Book, plan *contactfile.Plan, declare []app.PropertyInput, lacks []contactfile.Lack) error {
+func (r *reader) begin(book *contactfile.Archive, plan *contactfile.Plan, declare []app.PropertyInput, lacks []contactfile.Skipped) error {
 	for _, p := range declare {
 		if r.declared[p.Key] {
 			continue
@@ -142,34 +142,34 @@ func (r *reader) begin(book *contactfile.Book, plan *contactfile.Plan, declare [
 		}
 	}
 	for _, file := range book.Ignored {
-		lacks = append(lacks, contactfile.Lack{File: file, Reason: "it is no table of contacts: a .csv, .tsv or .txt file"})
+		lacks = append(lacks, contactfile.Skipped{File: file, Reason: "it is no table of contacts: a .csv, .tsv or .txt file"})
 	}
 	for _, lack := range lacks {
-		if err := r.w.Put(archive.Lacks, &archive.Lack{What: "file " + r.place(lack.File, 0).File, Why: lack.Reason}); err != nil {
+		if err := r.w.Put(archive.Unmovables, &archive.Unmovable{Item: "file " + r.position(lack.File, 0).File, Reason: lack.Reason}); err != nil {
 			return err
 		}
 	}
 	for i := range plan.All() {
 		s := &plan.All()[i]
 		for _, c := range s.Consents() {
-			if err := r.w.Put(archive.Consents, &archive.Consent{File: r.place(s.File, 0).File, Column: c.Column, ReadAs: c.ReadAs}); err != nil {
+			if err := r.w.Put(archive.Consents, &archive.Consent{File: r.position(s.File, 0).File, Column: c.Column, ReadAs: c.ReadAs}); err != nil {
 				return err
 			}
 		}
 		if len(s.Left) == 0 {
 			continue
 		}
-		if err := r.w.Put(archive.Lacks, &archive.Lack{What: "columns " + some(s.Left) + " of " + r.place(s.File, 0).File, Why: leftWhy}); err != nil {
+		if err := r.w.Put(archive.Unmovables, &archive.Unmovable{Item: "columns " + countOf(s.Left) + " of " + r.position(s.File, 0).File, Reason: ignoredReason}); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-const leftWhy = "they are the service's own, have no key, or are more than the properties that a contact can have"
+const ignoredReason = "they are the service's own, have no key, or are more than the properties that a contact can have"
 
-// some joins names, the first of them where they are many.
-func some(names []string) string {
+// countOf joins names, the first of them where they are many.
+func countOf(names []string) string {
 	const most = 20
 	if len(names) <= most {
 		return strings.Join(names, ", ")
@@ -177,13 +177,13 @@ func some(names []string) string {
 	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
 }
 
-// place is a line of a file, or of a member of one.
-func (r *reader) place(member string, line int) archive.Place {
+// position is a line of a file, or of a member of one.
+func (r *reader) position(member string, line int) archive.Position {
 	file := r.file
 	if member != "" {
 		file += "/" + name(member)
 	}
-	return archive.Place{File: file, Line: line}
+	return archive.Position{File: file, Line: line}
 }
 
 // name is a file's name without what can't be printed.
@@ -196,15 +196,15 @@ func name(file string) string {
 	}, file)
 }
 
-func (r *reader) refuse(at archive.Place, reason string) error {
+func (r *reader) refuse(at archive.Position, reason string) error {
 	r.taken++
-	return r.w.Put(archive.Refusals, &archive.Refusal{Place: at, Reason: reason, Of: r.of})
+	return r.w.Put(archive.Refusals, &archive.Refusal{Position: at, Reason: reason, Kind: r.of})
 }
 
 // put puts what a row says.
-func (r *reader) put(at archive.Place, p *contactfile.Person) error {
+func (r *reader) put(at archive.Position, p *contactfile.Contact) error {
 	r.taken++
-	if p.Left {
+	if p.Ignored {
 		r.left++
 	}
 	if p.Origin != "" {
@@ -217,19 +217,19 @@ func (r *reader) put(at archive.Place, p *contactfile.Person) error {
 			return err
 		}
 	}
-	if p.Flaw != "" {
-		return r.refuse(at, p.Flaw)
+	if p.Problem != "" {
+		return r.refuse(at, p.Problem)
 	}
 	return nil
 }
 
 // join puts the segments that are new, and leaves out those that are too many.
-func (r *reader) join(p *contactfile.Person) error {
+func (r *reader) join(p *contactfile.Contact) error {
 	kept := p.Segments[:0]
 	for _, name := range p.Segments {
 		if !r.segments[name] {
 			if len(r.segments) == maxSegments {
-				p.Flaw = fmt.Sprintf("The files name more than %d segments: the contact is taken without those that came last", maxSegments)
+				p.Problem = fmt.Sprintf("The files name more than %d segments: the contact is taken without those that came last", maxSegments)
 				continue
 			}
 			r.segments[name] = true
@@ -244,7 +244,7 @@ func (r *reader) join(p *contactfile.Person) error {
 }
 
 // contact puts a contact, and before it segments that are new.
-func (r *reader) contact(at archive.Place, p *contactfile.Person) error {
+func (r *reader) contact(at archive.Position, p *contactfile.Contact) error {
 	if err := r.join(p); err != nil {
 		return err
 	}

@@ -40,7 +40,7 @@ func described(t testing.TB, read func(w *archive.Writer) (int, error)) (string,
 	if err != nil {
 		return "", err
 	}
-	if err := w.Finish(&archive.Team{Source: archive.OfCSV, Left: left}); err != nil {
+	if err := w.Finish(&archive.Team{Source: archive.SourceCSV, Left: left}); err != nil {
 		t.Fatal(err)
 	}
 	r, err := archive.Open(dir)
@@ -73,7 +73,7 @@ func described(t testing.TB, read func(w *archive.Writer) (int, error)) (string,
 		line("contact %s %s [%s] %s:%d", text, strings.Join(keys, " "), strings.Join(c.Segments, "|"), c.From.File, c.From.Line)
 	})
 	each(t, r, archive.Refusals, func(f *archive.Refusal) { line("refused %s:%d %s", f.File, f.Line, f.Reason) })
-	each(t, r, archive.Lacks, func(l *archive.Lack) { line("lack %s: %s", l.What, l.Why) })
+	each(t, r, archive.Unmovables, func(l *archive.Unmovable) { line("lack %s: %s", l.Item, l.Reason) })
 	if r.Team.Left > 0 {
 		line("left %d", r.Team.Left)
 	}
@@ -119,7 +119,7 @@ func mailchimpZip(t testing.TB) string {
 		"__MACOSX/._x.csv", "x", "folder/", "", "picture.png", "x")
 }
 
-func TestAnAudienceOfMailchimp(t *testing.T) {
+func TestMailchimpAudience(t *testing.T) {
 	path := file(t, "audience_export_15d17415eb.zip", mailchimpZip(t))
 	const z = "audience_export_15d17415eb.zip/"
 	const own = `"MEMBER_RATING", "OPTIN_IP", "CONFIRM_IP", "LATITUDE", "LONGITUDE", "GMTOFF", "DSTOFF", "TIMEZONE", "CC", "REGION", `
@@ -138,15 +138,15 @@ func TestAnAudienceOfMailchimp(t *testing.T) {
 			contact bob@example.org Bob  OUT 2019-05-06T07:08:09 [] `+z+`unsubscribed_email_audience_export_15d17415eb.csv:2
 			lack file `+z+`subscribed_sms_audience_export_15d17415eb.csv: it is no table of contacts: a .csv, .tsv or .txt file
 			lack file `+z+`picture.png: it is no table of contacts: a .csv, .tsv or .txt file
-			lack columns `+own+`"CLEAN_CAMPAIGN_TITLE", "CLEAN_CAMPAIGN_ID", "LEID", "EUID" of `+z+`cleaned_email_audience_export_15d17415eb.csv: `+leftWhy+`
-			lack columns `+own+`"LAST_CHANGED", "LEID", "EUID" of `+z+`nonsubscribed_email_audience_export_15d17415eb.csv: `+leftWhy+`
-			lack columns `+own+`"LAST_CHANGED", "LEID", "EUID" of `+z+`subscribed_email_audience_export_15d17415eb.csv: `+leftWhy+`
-			lack columns `+own+`"UNSUB_CAMPAIGN_TITLE", "UNSUB_CAMPAIGN_ID", "UNSUB_REASON", "UNSUB_REASON_OTHER", "LAST_CHANGED", "LEID", "EUID" of `+z+`unsubscribed_email_audience_export_15d17415eb.csv: `+leftWhy)
+			lack columns `+own+`"CLEAN_CAMPAIGN_TITLE", "CLEAN_CAMPAIGN_ID", "LEID", "EUID" of `+z+`cleaned_email_audience_export_15d17415eb.csv: `+ignoredReason+`
+			lack columns `+own+`"LAST_CHANGED", "LEID", "EUID" of `+z+`nonsubscribed_email_audience_export_15d17415eb.csv: `+ignoredReason+`
+			lack columns `+own+`"LAST_CHANGED", "LEID", "EUID" of `+z+`subscribed_email_audience_export_15d17415eb.csv: `+ignoredReason+`
+			lack columns `+own+`"UNSUB_CAMPAIGN_TITLE", "UNSUB_CAMPAIGN_ID", "UNSUB_REASON", "UNSUB_REASON_OTHER", "LAST_CHANGED", "LEID", "EUID" of `+z+`unsubscribed_email_audience_export_15d17415eb.csv: `+ignoredReason)
 	}
 }
 
-// TestFilesOfEachService reads a file of each in its shape, and finds out whose it is.
-func TestFilesOfEachService(t *testing.T) {
+// TestFilesOfEachPreset reads a file of each in its shape, and finds out whose it is.
+func TestFilesOfEachPreset(t *testing.T) {
 	for _, tt := range []struct{ preset, name, text, want string }{
 		{"mailchimp", "cleaned_members_export_0e633f6c70.csv", "Email Address,First Name,MEMBER_RATING,LEID\na@example.org,Ann,1,7\n", `
 			suppression a@example.org bounce cleaned_members_export_0e633f6c70.csv:2
@@ -191,7 +191,7 @@ func TestFilesOfEachService(t *testing.T) {
 			contact a@example.org Ann Lee lead_status=NEW phone_number=1 2024-01-15T10:00:00 [A|B] hubspot.csv:2
 			contact b@example.org   OUT  [] hubspot.csv:3
 			contact c@example.org    [] hubspot.csv:4
-			lack columns "Record ID" of hubspot.csv: ` + leftWhy},
+			lack columns "Record ID" of hubspot.csv: ` + ignoredReason},
 		{"hubspot", "bounces.csv", "Email,Portal Bounce,Portal Unsubscribe,Portal Spam Report,Global Bounce,Opted out of email: Tips\na@example.org,,TRUE,,,\nb@example.org,UNKNOWN_USER,,,,\nc@example.org,,,TRUE,,\nd@example.org,,,,,TRUE\n", `
 			suppression b@example.org bounce bounces.csv:3
 			suppression c@example.org complaint bounces.csv:4
@@ -213,12 +213,12 @@ func TestFilesOfEachService(t *testing.T) {
 			contact e@example.org   OUT  [] subscribers.csv:6
 			refused subscribers.csv:7 Column "Status" has no known value for active or opted out
 			refused subscribers.csv:8 Column "Status" is empty
-			lack columns "Sent", "Opens", "Clicks" of subscribers.csv: ` + leftWhy},
+			lack columns "Sent", "Opens", "Clicks" of subscribers.csv: ` + ignoredReason},
 		{"resend", "contacts.csv", "id,email,first_name,last_name,unsubscribed,created_at,segments\n1,a@example.org,Ann,Lee,false,2025-11-30 20:39:59.540771+00,News\n2,b@example.org,,,true,,\n", `
 			segment News
 			contact a@example.org Ann Lee 2025-11-30T20:39:59 [News] contacts.csv:2
 			contact b@example.org   OUT  [] contacts.csv:3
-			lack columns "id" of contacts.csv: ` + leftWhy},
+			lack columns "id" of contacts.csv: ` + ignoredReason},
 		{"listmonk", "subscribers.csv", `uuid,email,name,attributes,status,created_at,updated_at` + "\n" + `1,a@example.org,Ann van Lee,"{""city"":""Riga"",""n"":3,""vip"":true,""x"":[1],""no"":null}",enabled,2024-01-02T03:04:05Z,` + "\n" +
 			"2,b@example.org,Bob,{},blocklisted,,\n3,c@example.org,,{},disabled,,\n4,d@example.org,,{nope,enabled,,\n", `
 			suppression b@example.org unsubscribe subscribers.csv:3
@@ -226,7 +226,7 @@ func TestFilesOfEachService(t *testing.T) {
 			contact b@example.org Bob  OUT  [] subscribers.csv:3
 			contact c@example.org   OUT  [] subscribers.csv:4
 			refused subscribers.csv:5 Column "attributes" is not an object of JSON
-			lack columns "uuid", "updated_at" of subscribers.csv: ` + leftWhy},
+			lack columns "uuid", "updated_at" of subscribers.csv: ` + ignoredReason},
 		{"", "people.csv", "E-Mail,first name,Plan,unsubscribed,status\na@example.org,Ann,pro,no,paid\nb@example.org,,,yes,\nc@example.org,,,,Unsubscribed\n", `
 			property Plan string
 			property status string

@@ -89,7 +89,7 @@ func TestSuppressionsOfEachService(t *testing.T) {
 	}
 }
 
-func TestAListThatCantBeReadIsNamed(t *testing.T) {
+func TestUnreadableListIsNamed(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                                 "it is empty",
 		"  \n":                             "it is empty",

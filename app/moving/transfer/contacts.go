@@ -16,23 +16,23 @@ import (
 
 // contactSet is contacts that are worked off at once.
 type contactSet struct {
-	items  []*app.NewContact
-	places []archive.Place
-	ids    []string // of the archive
-	former [][]string
-	again  []bool     // it was read before
-	left   [][]string // segments that they left at the source
+	items     []*app.NewContact
+	positions []archive.Position
+	ids       []string // of the archive
+	former    [][]string
+	again     []bool     // it was read before
+	left      [][]string // segments that they left at the source
 }
 
 // optedOut takes in the contacts that unsubscribed, before any other. Of the others it
 // notes where they stand.
-func (m *move) optedOut(ctx context.Context) error {
+func (m *importer) optedOut(ctx context.Context) error {
 	var c archive.Contact
 	return m.sets(ctx, func(set *contactSet, flush func() error) error {
 		return m.r.Each(archive.Contacts, &c, func(line int) error {
 			if c.Unsubscribed {
 				m.collect(set, &c, line)
-			} else if err := m.spot(&c); err != nil {
+			} else if err := m.position(&c); err != nil {
 				return err
 			}
 			return flush()
@@ -51,9 +51,9 @@ const (
 	maxOffset  = 1<<offsetBits - 1
 )
 
-// spot notes where a contact stands, unless ids and times say in what order contacts come.
-func (m *move) spot(c *archive.Contact) error {
-	if !m.Apply || m.r.Team.Own() {
+// position notes where a contact stands, unless ids and times say in what order contacts come.
+func (m *importer) position(c *archive.Contact) error {
+	if !m.Apply || m.r.Team.FromMailer() {
 		return nil
 	}
 	hash := uint64(0)
@@ -64,13 +64,13 @@ func (m *move) spot(c *archive.Contact) error {
 	if m.r.Offset() > maxOffset {
 		return fmt.Errorf("%s.json has more than %d bytes", archive.Contacts, maxOffset)
 	}
-	m.spots = append(m.spots, hash&^maxOffset|uint64(m.r.Offset()))
+	m.positions = append(m.positions, hash&^maxOffset|uint64(m.r.Offset()))
 	return nil
 }
 
 // contacts takes in all others.
-func (m *move) contacts(ctx context.Context) error {
-	if len(m.spots) > manyContacts {
+func (m *importer) contacts(ctx context.Context) error {
+	if len(m.positions) > manyContacts {
 		return m.contactsByHash(ctx)
 	}
 	var c archive.Contact
@@ -86,16 +86,16 @@ func (m *move) contacts(ctx context.Context) error {
 
 // contactsByHash takes them in in the order of their hashes. Those of one address stay in
 // the order of the file.
-func (m *move) contactsByHash(ctx context.Context) error {
+func (m *importer) contactsByHash(ctx context.Context) error {
 	p, err := m.r.Pick(archive.Contacts)
 	if err != nil {
 		return err
 	}
 	defer p.Close()
-	slices.Sort(m.spots)
+	slices.Sort(m.positions)
 	var c archive.Contact
 	return m.sets(ctx, func(set *contactSet, flush func() error) error {
-		for _, spot := range m.spots {
+		for _, spot := range m.positions {
 			if err := p.Read(int64(spot&maxOffset), &c); err != nil {
 				return err
 			}
@@ -109,31 +109,31 @@ func (m *move) contactsByHash(ctx context.Context) error {
 }
 
 // sets has collect called with a set, and written whenever flush finds it full.
-func (m *move) sets(ctx context.Context, collect func(set *contactSet, flush func() error) error) error {
+func (m *importer) sets(ctx context.Context, collect func(set *contactSet, flush func() error) error) error {
 	var set contactSet
 	done := 0
 	err := collect(&set, func() error {
 		done++
-		if len(set.items) < setSize {
+		if len(set.items) < batchSize {
 			return ctx.Err()
 		}
 		if err := m.putContacts(ctx, &set); err != nil {
 			return err
 		}
-		return m.tell(archive.Contacts, done)
+		return m.progress(archive.Contacts, done)
 	})
 	if err == nil {
 		err = m.putContacts(ctx, &set)
 	}
 	if err == nil {
-		err = m.tell(archive.Contacts, done)
+		err = m.progress(archive.Contacts, done)
 	}
 	return err
 }
 
 // collect checks a contact and puts it into the set, or refuses it.
-func (m *move) collect(set *contactSet, c *archive.Contact, line int) {
-	at := place(c.From, archive.Contacts, line)
+func (m *importer) collect(set *contactSet, c *archive.Contact, line int) {
+	at := positionOf(c.From, archive.Contacts, line)
 	changes, words := m.changes(c.Properties)
 	in := app.ContactInput{Email: c.Email, FirstName: c.FirstName, LastName: c.LastName, Unsubscribed: c.Unsubscribed, Properties: changes}
 	n, err := in.Validate()
@@ -145,7 +145,7 @@ func (m *move) collect(set *contactSet, c *archive.Contact, line int) {
 		m.refuse(at, words)
 		return
 	}
-	if id, ok := app.ParseID(c.ID); ok && m.r.Team.Own() {
+	if id, ok := app.ParseID(c.ID); ok && m.r.Team.FromMailer() {
 		n.Contact.ID = id
 	}
 	n.Contact.CreatedAt, n.Contact.UpdatedAt = c.CreatedAt, c.UpdatedAt
@@ -155,7 +155,7 @@ func (m *move) collect(set *contactSet, c *archive.Contact, line int) {
 			n.Segments = append(n.Segments, ours)
 		}
 	}
-	set.items, set.places, set.ids, set.former = append(set.items, n), append(set.places, at), append(set.ids, c.ID), append(set.former, c.Former)
+	set.items, set.positions, set.ids, set.former = append(set.items, n), append(set.positions, at), append(set.ids, c.ID), append(set.former, c.Former)
 	var left []string
 	for _, id := range c.Left {
 		if ours := m.segments[id]; ours != "" {
@@ -168,7 +168,7 @@ func (m *move) collect(set *contactSet, c *archive.Contact, line int) {
 
 // changes are the values of a contact, as the types of the team's properties want them:
 // a text that is a number counts as one where a number is wanted, and the other way round.
-func (m *move) changes(values map[string]any) (out app.PropertyChanges, flaw string) {
+func (m *importer) changes(values map[string]any) (out app.PropertyChanges, flaw string) {
 	for key, value := range values {
 		v := valueOf(value)
 		if v == nil {
@@ -205,7 +205,7 @@ func valueOf(v any) *app.PropertyValue {
 
 // keepFormer notes which addresses contacts had: what an old link of theirs says holds
 // for them.
-func (m *move) keepFormer(tx *db.Tx, set *contactSet, written []audience.Written) error {
+func (m *importer) keepFormer(tx *db.Tx, set *contactSet, written []audience.SetResult) error {
 	for i, w := range written {
 		for _, email := range set.former[i] {
 			_, key, err := app.ParseBareAddress(email)
@@ -222,7 +222,7 @@ func (m *move) keepFormer(tx *db.Tx, set *contactSet, written []audience.Written
 }
 
 // endMemberships takes contacts out of the segments that they left at the source.
-func (m *move) endMemberships(tx *db.Tx, set *contactSet, written []audience.Written) (ended int, err error) {
+func (m *importer) endMemberships(tx *db.Tx, set *contactSet, written []audience.SetResult) (ended int, err error) {
 	for i, w := range written {
 		for _, segment := range set.left[i] {
 			if w.ID == "" {
@@ -242,7 +242,7 @@ func (m *move) endMemberships(tx *db.Tx, set *contactSet, written []audience.Wri
 }
 
 // endingMemberships counts what endMemberships would do.
-func (m *move) endingMemberships(r *db.Reader, set *contactSet) (ending int, err error) {
+func (m *importer) endingMemberships(r *db.Reader, set *contactSet) (ending int, err error) {
 	for i, segments := range set.left {
 		if len(segments) == 0 {
 			continue
@@ -268,11 +268,11 @@ func (m *move) endingMemberships(r *db.Reader, set *contactSet) (ending int, err
 }
 
 // putContacts writes a set, or only foresees what that would do, and empties it.
-func (m *move) putContacts(ctx context.Context, set *contactSet) (err error) {
+func (m *importer) putContacts(ctx context.Context, set *contactSet) (err error) {
 	if len(set.items) == 0 {
 		return nil
 	}
-	var written []audience.Written
+	var written []audience.SetResult
 	ended := 0
 	if m.Apply {
 		err = m.write(ctx, func(tx *db.Tx) error {
@@ -280,7 +280,7 @@ func (m *move) putContacts(ctx context.Context, set *contactSet) (err error) {
 			if err != nil {
 				return err
 			}
-			w.Exact = m.r.Team.Own()
+			w.Exact = m.r.Team.FromMailer()
 			if written, err = w.PutSet(set.items, audience.ConflictFill); err != nil {
 				return err
 			}
@@ -295,7 +295,7 @@ func (m *move) putContacts(ctx context.Context, set *contactSet) (err error) {
 		})
 	} else {
 		err = m.s.DB.Read(ctx, func(r *db.Reader) (err error) {
-			if written, err = m.foresight.Set(r, set.items); err == nil {
+			if written, err = m.dryRun.Set(r, set.items); err == nil {
 				ended, err = m.endingMemberships(r, set)
 			}
 			return err
@@ -306,16 +306,16 @@ func (m *move) putContacts(ctx context.Context, set *contactSet) (err error) {
 	}
 	m.report.MembershipsEnded += ended
 	for i, w := range written {
-		if err := m.count(&w, set.places[i], set.ids[i], set.again[i]); err != nil {
+		if err := m.count(&w, set.positions[i], set.ids[i], set.again[i]); err != nil {
 			return err
 		}
 	}
-	*set = contactSet{items: set.items[:0], places: set.places[:0], ids: set.ids[:0], former: set.former[:0], again: set.again[:0], left: set.left[:0]}
+	*set = contactSet{items: set.items[:0], positions: set.positions[:0], ids: set.ids[:0], former: set.former[:0], again: set.again[:0], left: set.left[:0]}
 	return nil
 }
 
 // count notes in the report what became of a contact.
-func (m *move) count(w *audience.Written, at archive.Place, id string, again bool) error {
+func (m *importer) count(w *audience.SetResult, at archive.Position, id string, again bool) error {
 	switch {
 	case w.Refusal != nil:
 		words, _ := refusalWords(w.Refusal)

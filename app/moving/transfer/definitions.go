@@ -11,8 +11,8 @@ import (
 	"mailer/db"
 )
 
-// every reads all pages of a list, oldest page last.
-func every[T any](read func(app.Page) ([]T, bool, error), id func(*T) string) (all []T, err error) {
+// eachItem reads all pages of a list, oldest page last.
+func eachItem[T any](read func(app.Page) ([]T, bool, error), id func(*T) string) (all []T, err error) {
 	page := app.Page{Limit: app.MaxLimit}
 	for more := true; more; {
 		var rows []T
@@ -35,11 +35,11 @@ func refusalWords(err error) (words string, ok bool) {
 
 // add inserts one thing, where the import applies, and notes it in a list of the report.
 // What the service refuses is named instead.
-func (m *move) add(ctx context.Context, list *[]Thing, what string, thing Thing, insert func(tx *db.Tx) error) (added bool, err error) {
+func (m *importer) add(ctx context.Context, list *[]Thing, what string, thing Thing, insert func(tx *db.Tx) error) (added bool, err error) {
 	if m.Apply {
 		err := m.write(ctx, insert)
 		if words, ok := refusalWords(err); ok {
-			m.cannot(what, words)
+			m.unmovable(what, words)
 			return false, nil
 		}
 		if err != nil {
@@ -52,18 +52,18 @@ func (m *move) add(ctx context.Context, list *[]Thing, what string, thing Thing,
 }
 
 // properties declares those that the team lacks.
-func (m *move) properties(ctx context.Context) error {
+func (m *importer) properties(ctx context.Context) error {
 	var p archive.Property
 	return m.r.Each(archive.Properties, &p, func(int) error {
 		what := fmt.Sprintf("property %q", p.Key)
 		in := app.PropertyInput{Key: p.Key, Type: p.Type, Fallback: valueOf(p.Fallback)}
 		if err := in.Validate(); err != nil {
-			m.cannot(what, err.Error())
+			m.unmovable(what, err.Error())
 			return nil
 		}
 		if t, there := m.types[p.Key]; there {
 			if t != p.Type {
-				m.cannot(what, fmt.Sprintf("it is a %s here: values that are none are refused", t))
+				m.unmovable(what, fmt.Sprintf("it is a %s here: values that are none are refused", t))
 			}
 			m.report.Properties = append(m.report.Properties, Thing{Name: p.Key})
 			return nil
@@ -73,7 +73,7 @@ func (m *move) properties(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
-			return tx.InsertProperty(&app.Property{ID: id, TeamID: m.team.ID, Key: in.Key, Type: in.Type, Fallback: in.Fallback, CreatedAt: or(p.CreatedAt, tx.Now)})
+			return tx.InsertProperty(&app.Property{ID: id, TeamID: m.team.ID, Key: in.Key, Type: in.Type, Fallback: in.Fallback, CreatedAt: orDefault(p.CreatedAt, tx.Now)})
 		})
 		if added {
 			m.types[p.Key] = p.Type
@@ -92,9 +92,9 @@ func freeID(taken func(id string) (bool, error), id string) (string, error) {
 }
 
 // segmentsIn makes the segments that the team lacks; one of the same name is the same.
-func (m *move) segmentsIn(ctx context.Context) error {
+func (m *importer) segmentsIn(ctx context.Context) error {
 	all, err := db.Get(ctx, m.s.DB, func(r *db.Reader) ([]app.Segment, error) {
-		return every(func(p app.Page) ([]app.Segment, bool, error) { return r.ListSegments(m.team.ID, p) }, func(s *app.Segment) string { return s.ID })
+		return eachItem(func(p app.Page) ([]app.Segment, bool, error) { return r.ListSegments(m.team.ID, p) }, func(s *app.Segment) string { return s.ID })
 	})
 	if err != nil {
 		return fmt.Errorf("read segments: %w", err)
@@ -106,7 +106,7 @@ func (m *move) segmentsIn(ctx context.Context) error {
 	var in archive.Segment
 	err = m.r.Each(archive.Segments, &in, func(int) error {
 		id, there := names[in.Name]
-		if m.r.Team.Own() && ids[in.ID] {
+		if m.r.Team.FromMailer() && ids[in.ID] {
 			id, there = in.ID, true
 		}
 		if !there {
@@ -121,28 +121,28 @@ func (m *move) segmentsIn(ctx context.Context) error {
 		m.segments[in.ID] = id
 		return m.moved(archive.Segments, in.ID, id)
 	})
-	return errors.Join(err, m.tell(archive.Segments, len(m.segments)))
+	return errors.Join(err, m.progress(archive.Segments, len(m.segments)))
 }
 
 // segment makes one; an empty id: it can't be made.
-func (m *move) segment(ctx context.Context, in *archive.Segment) (id string, err error) {
+func (m *importer) segment(ctx context.Context, in *archive.Segment) (id string, err error) {
 	what := fmt.Sprintf("segment %q", in.Name)
 	input := app.SegmentInput{Name: in.Name, Filter: in.Filter}
 	if err := input.Validate(); err != nil {
-		m.cannot(what, err.Error())
+		m.unmovable(what, err.Error())
 		return "", nil
 	}
 	input.Filter.RenameTopics(m.topics)
 	id = m.id(in.ID)
 	s := app.Segment{TeamID: m.team.ID, Name: input.Name, Filter: input.Filter}
 	added, err := m.add(ctx, &m.report.Segments, what, Thing{Name: in.Name}, func(tx *db.Tx) (err error) {
-		if err := base.CapSegments.Room(&tx.Reader, m.team.ID); err != nil {
+		if err := base.CapSegments.Check(&tx.Reader, m.team.ID); err != nil {
 			return err
 		}
 		if id, err = freeID(tx.SegmentIDTaken, id); err != nil {
 			return err
 		}
-		s.ID, s.CreatedAt = id, or(in.CreatedAt, tx.Now)
+		s.ID, s.CreatedAt = id, orDefault(in.CreatedAt, tx.Now)
 		return tx.InsertSegment(&s)
 	})
 	if !added {
@@ -152,9 +152,9 @@ func (m *move) segment(ctx context.Context, in *archive.Segment) (id string, err
 }
 
 // topicsIn makes the topics that the team lacks; names are a team's own.
-func (m *move) topicsIn(ctx context.Context) error {
+func (m *importer) topicsIn(ctx context.Context) error {
 	all, err := db.Get(ctx, m.s.DB, func(r *db.Reader) ([]app.Topic, error) {
-		return every(func(p app.Page) ([]app.Topic, bool, error) { return r.ListTopics(m.team.ID, p) }, func(t *app.Topic) string { return t.ID })
+		return eachItem(func(p app.Page) ([]app.Topic, bool, error) { return r.ListTopics(m.team.ID, p) }, func(t *app.Topic) string { return t.ID })
 	})
 	if err != nil {
 		return fmt.Errorf("read topics: %w", err)
@@ -166,13 +166,13 @@ func (m *move) topicsIn(ctx context.Context) error {
 	var in archive.Topic
 	err = m.r.Each(archive.Topics, &in, func(int) error {
 		was, there := names[in.Name]
-		if there && was.Default != in.Default && !(m.r.Team.Own() && ids[in.ID]) {
-			m.cannot(fmt.Sprintf("topic %q", in.Name), "a topic of this name means another thing for those who chose nothing; it comes under a name of its own")
+		if there && was.Default != in.Default && !(m.r.Team.FromMailer() && ids[in.ID]) {
+			m.unmovable(fmt.Sprintf("topic %q", in.Name), "a topic of this name means another thing for those who chose nothing; it comes under a name of its own")
 			in.Name = ownName(in.Name, m.r.Team.Source)
 			was, there = names[in.Name]
 		}
 		id := was.ID
-		if m.r.Team.Own() && ids[in.ID] {
+		if m.r.Team.FromMailer() && ids[in.ID] {
 			id, there = in.ID, true
 		}
 		if !there {
@@ -187,7 +187,7 @@ func (m *move) topicsIn(ctx context.Context) error {
 		m.topics[in.ID] = id
 		return m.moved(archive.Topics, in.ID, id)
 	})
-	return errors.Join(err, m.tell(archive.Topics, len(m.topics)))
+	return errors.Join(err, m.progress(archive.Topics, len(m.topics)))
 }
 
 // ownName is a name of a topic with its source behind it, cut to what a topic can have.
@@ -198,24 +198,24 @@ func ownName(name, source string) string {
 }
 
 // topic makes one; an empty id: it can't be made.
-func (m *move) topic(ctx context.Context, in *archive.Topic) (id string, err error) {
+func (m *importer) topic(ctx context.Context, in *archive.Topic) (id string, err error) {
 	what := fmt.Sprintf("topic %q", in.Name)
 	input := app.TopicInput{Name: in.Name, Description: in.Description, Default: in.Default, Visibility: in.Visibility}
 	t, err := input.Validate()
 	if err != nil {
-		m.cannot(what, err.Error())
+		m.unmovable(what, err.Error())
 		return "", nil
 	}
 	id, t.TeamID = m.id(in.ID), m.team.ID
 	added, err := m.add(ctx, &m.report.Topics, what, Thing{Name: in.Name}, func(tx *db.Tx) (err error) {
-		if err := base.CapTopics.Room(&tx.Reader, m.team.ID); err != nil {
+		if err := base.CapTopics.Check(&tx.Reader, m.team.ID); err != nil {
 			return err
 		}
 		if id, err = freeID(tx.TopicIDTaken, id); err != nil {
 			return err
 		}
-		t.ID, t.CreatedAt = id, or(in.CreatedAt, tx.Now)
-		t.UpdatedAt = or(in.UpdatedAt, t.CreatedAt)
+		t.ID, t.CreatedAt = id, orDefault(in.CreatedAt, tx.Now)
+		t.UpdatedAt = orDefault(in.UpdatedAt, t.CreatedAt)
 		return tx.InsertTopic(&t)
 	})
 	if !added {

@@ -19,20 +19,20 @@ import (
 	"mailer/db"
 )
 
-// historian takes the emails and events of an archive into a team.
-type historian struct {
-	*move
+// emailHistory takes the emails and events of an archive into a team.
+type emailHistory struct {
+	*importer
 	ctx   context.Context
-	batch []past
+	batch []pastEmail
 	size  int64 // about how many bytes the batch has
 
 	timelines [][]app.Event // that are not written yet, one an email
 	lines     int           // that they have
 }
 
-// past is an email with what became of its recipients.
-type past struct {
-	was        string // its id in the archive
+// pastEmail is an email with what became of its recipients.
+type pastEmail struct {
+	archived   string // its id in the archive
 	email      app.Email
 	recipients []db.RecipientState
 }
@@ -47,45 +47,45 @@ const (
 // in a quota, and no webhook hears of it. Ids are kept where they are free; where an
 // email's is taken by another team it gets one that is made of it, the same each time, so
 // that a second run finds what the first one did. What is here of an email stays as it is.
-func (m *move) emails(ctx context.Context) error {
-	if !m.Emails || !m.r.Team.Own() {
+func (m *importer) emails(ctx context.Context) error {
+	if !m.Emails || !m.r.Team.FromMailer() {
 		return nil
 	}
-	h := &historian{move: m, ctx: ctx}
-	if err := h.letters(); err != nil {
+	h := &emailHistory{importer: m, ctx: ctx}
+	if err := h.readEmails(); err != nil {
 		return err
 	}
 	return h.events()
 }
 
-func (h *historian) told(kind archive.Kind, done *int) error {
+func (h *emailHistory) readEvents(kind archive.Kind, done *int) error {
 	if *done++; *done%historyBatch != 0 {
 		return nil
 	}
 	if err := h.ctx.Err(); err != nil {
 		return err
 	}
-	return h.tell(kind, *done)
+	return h.progress(kind, *done)
 }
 
-func (h *historian) letters() error {
+func (h *emailHistory) readEmails() error {
 	var in archive.Email
 	done := 0
 	err := h.r.Each(archive.Emails, &in, func(line int) error {
-		if err := h.told(archive.Emails, &done); err != nil {
+		if err := h.readEvents(archive.Emails, &done); err != nil {
 			return err
 		}
-		at := archive.Place{File: string(archive.Emails) + ".json", Line: line}
-		p, reason := h.past(&in)
+		at := archive.Position{File: string(archive.Emails) + ".json", Line: line}
+		p, reason := h.pastEmail(&in)
 		if reason != "" {
 			h.refuse(at, reason)
 			return nil
 		}
-		there, err := h.place(&p)
+		there, err := h.position(&p)
 		if err != nil {
 			return err
 		}
-		if err := h.moved(archive.Emails, p.was, p.email.ID); err != nil {
+		if err := h.moved(archive.Emails, p.archived, p.email.ID); err != nil {
 			return err
 		}
 		if there {
@@ -112,11 +112,11 @@ func (h *historian) letters() error {
 	if err := h.writeBatch(); err != nil {
 		return err
 	}
-	return h.tell(archive.Emails, done)
+	return h.progress(archive.Emails, done)
 }
 
 // writeBatch writes the batch, of which another process may have written a part.
-func (h *historian) writeBatch() error {
+func (h *emailHistory) writeBatch() error {
 	batch := h.batch
 	h.batch, h.size = nil, 0
 	if len(batch) == 0 || !h.Apply {
@@ -143,7 +143,7 @@ func (h *historian) writeBatch() error {
 	return nil
 }
 
-func (h *historian) insert(tx *db.Tx, p *past) error {
+func (h *emailHistory) insert(tx *db.Tx, p *pastEmail) error {
 	e := p.email
 	e.Attachments = slices.Clone(e.Attachments) // the closure may run again
 	for i := range e.Attachments {
@@ -160,10 +160,10 @@ func (h *historian) insert(tx *db.Tx, p *past) error {
 	return tx.InsertHistory(&e, p.recipients)
 }
 
-// place finds the id under which an email is here, or will be, and reports whether it is.
-func (h *historian) place(p *past) (there bool, err error) {
+// positionOf finds the id under which an email is here, or will be, and reports whether it is.
+func (h *emailHistory) position(p *pastEmail) (there bool, err error) {
 	err = h.s.DB.Read(h.ctx, func(r *db.Reader) error {
-		for _, id := range h.ids(p.was) {
+		for _, id := range h.ids(p.archived) {
 			p.email.ID = id
 			if there = r.OwnsEmail(h.team.ID, id) == nil; there {
 				return nil
@@ -172,13 +172,13 @@ func (h *historian) place(p *past) (there bool, err error) {
 				return err
 			}
 		}
-		return fmt.Errorf("no id is free for the email %s", p.was)
+		return fmt.Errorf("no id is free for the email %s", p.archived)
 	})
 	return there, err
 }
 
 // ids are those under which an email of the archive may be here.
-func (h *historian) ids(id string) []string { return []string{id, movedID(h.team.ID, id)} }
+func (h *emailHistory) ids(id string) []string { return []string{id, movedID(h.team.ID, id)} }
 
 // movedID is the id that stands for another one in a team: of the same time, and always
 // the same.
@@ -188,8 +188,8 @@ func movedID(teamID, id string) string {
 	return id[:14] + "7" + text[:3] + "-8" + text[3:6] + "-" + text[6:18]
 }
 
-// past is an email of the archive as it is stored, or the reason why it can't be.
-func (h *historian) past(in *archive.Email) (p past, reason string) {
+// pastEmail is an email of the archive as it is stored, or the reason why it can't be.
+func (h *emailHistory) pastEmail(in *archive.Email) (p pastEmail, reason string) {
 	id, ok := app.ParseID(in.ID)
 	switch {
 	case !ok:
@@ -205,7 +205,7 @@ func (h *historian) past(in *archive.Email) (p past, reason string) {
 	case in.MessageID == "" || app.HasControl(in.MessageID):
 		return p, "message_id is missing or has a control character"
 	}
-	p.was = id
+	p.archived = id
 	e := &p.email
 	*e = app.Email{ID: id, TeamID: h.team.ID, KeyID: in.KeyID, TemplateID: in.TemplateID, Source: in.Source,
 		Relay: in.Relay, MessageID: in.MessageID, CreatedAt: in.CreatedAt, ScheduledAt: in.ScheduledAt, LastEvent: in.LastEvent, ContentDeletedAt: in.ContentDeletedAt, Insights: in.Insights,
@@ -264,7 +264,7 @@ func readAddresses(texts []string) (all []app.Address, ok bool) {
 }
 
 // files reads the attachments of an email.
-func (h *historian) files(p *past) (reason string, err error) {
+func (h *emailHistory) files(p *pastEmail) (reason string, err error) {
 	for i := range p.email.Attachments {
 		a := &p.email.Attachments[i]
 		file := filepath.Join(h.r.Dir(), archive.FilesDir, a.ID)

@@ -16,7 +16,7 @@ const (
 )
 
 // events adds the timelines to the emails that came as history and have none.
-func (h *historian) events() error {
+func (h *emailHistory) events() error {
 	var group []app.Event
 	settle := func() error {
 		if len(group) == 0 {
@@ -31,7 +31,7 @@ func (h *historian) events() error {
 	var in archive.Event
 	done := 0
 	err := h.r.Each(archive.Events, &in, func(line int) error {
-		if err := h.told(archive.Events, &done); err != nil {
+		if err := h.readEvents(archive.Events, &done); err != nil {
 			return err
 		}
 		ev, reason := eventOf(&in)
@@ -44,7 +44,7 @@ func (h *historian) events() error {
 			reason = fmt.Sprintf("its email has more than %d events", maxTimeline)
 		}
 		if reason != "" {
-			h.refuse(archive.Place{File: string(archive.Events) + ".json", Line: line}, reason)
+			h.refuse(archive.Position{File: string(archive.Events) + ".json", Line: line}, reason)
 			return nil
 		}
 		group = append(group, ev)
@@ -59,11 +59,11 @@ func (h *historian) events() error {
 	if err := h.writeTimelines(); err != nil {
 		return err
 	}
-	return h.tell(archive.Events, done)
+	return h.progress(archive.Events, done)
 }
 
 // writeTimelines writes those that wait, each to the email that came of the same archive.
-func (h *historian) writeTimelines() error {
+func (h *emailHistory) writeTimelines() error {
 	all := h.timelines
 	h.timelines, h.lines = nil, 0
 	if len(all) == 0 || !h.Apply {

@@ -23,21 +23,21 @@ import (
 )
 
 // bounced is the id of the email that bounced.
-func bounced(w *testserver.World) string {
-	return w.Sql(`SELECT id FROM emails WHERE team_id = ? AND last_event = 'bounced'`, w.Key.TeamID)[0]
+func bounced(w *testserver.Server) string {
+	return w.SQL(`SELECT id FROM emails WHERE team_id = ? AND last_event = 'bounced'`, w.Key.TeamID)[0]
 }
 
-func TestHistoryIsNeverSentToldOrCountedInAQuota(t *testing.T) {
-	testserver.Bubble(t, func(t *testing.T) {
+func TestHistoryIsNeitherSentNorCounted(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
 		w := full(t)
-		dir, _ := exported(t, w.Server, w.Key, transfer.ExportOptions{Emails: true})
+		dir, _ := exported(t, w.Services, w.Key, transfer.ExportOptions{Emails: true})
 		to, _ := moved(t, dir)
 		id := bounced(to)
 		to.Start()
 		testserver.Sleep(10 * time.Minute)
 		for _, f := range []queue.Filter{{FailedSince: time.Now().AddDate(-1, 0, 0)}, {IDs: []string{id}}} {
 			f.Team = to.Key.TeamID
-			res, err := to.Server.Queue.Requeue(t.Context(), f)
+			res, err := to.Services.Queue.Requeue(t.Context(), f)
 			testserver.Must(t, err)
 			if res.Changed != 0 || f.IDs != nil && (len(res.Notes) != 1 || !strings.Contains(res.Notes[0], "another server sent it")) {
 				t.Errorf("requeued: %+v", res)
@@ -49,8 +49,8 @@ func TestHistoryIsNeverSentToldOrCountedInAQuota(t *testing.T) {
 				t.Errorf("%s rows of %s", n, table)
 			}
 		}
-		for _, id := range to.Sql(`SELECT id FROM emails`) {
-			if tries := to.Relays[0].Seen(id); len(tries) > 0 {
+		for _, id := range to.SQL(`SELECT id FROM emails`) {
+			if tries := to.Relays[0].Transactions(id); len(tries) > 0 {
 				t.Errorf("%s was sent", id)
 			}
 		}
@@ -61,12 +61,12 @@ func TestHistoryIsNeverSentToldOrCountedInAQuota(t *testing.T) {
 	})
 }
 
-func TestHistoryTwiceIsHistoryOnce(t *testing.T) {
+func TestHistoryImportIsIdempotent(t *testing.T) {
 	testserver.BothEngines(t)
-	testserver.Bubble(t, func(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
 		w := full(t)
-		dir, _ := exported(t, w.Server, w.Key, transfer.ExportOptions{Emails: true})
-		to := testserver.Idle(t, testserver.NewRelay(testserver.Always(testserver.Accept)))
+		dir, _ := exported(t, w.Services, w.Key, transfer.ExportOptions{Emails: true})
+		to := testserver.New(t, testserver.NewRelay(testserver.Always(testserver.Accept)))
 		if report := imported(t, to, dir, false); report.Emails != (transfer.EmailCounts{New: 3}) || to.Count("emails") != "0" {
 			t.Errorf("planned: %+v", report.Emails)
 		}
@@ -91,19 +91,19 @@ func TestHistoryTwiceIsHistoryOnce(t *testing.T) {
 }
 
 // An import that was cut off between emails and events finds which ones lack theirs.
-func TestHistoryGoesOnWhereItWasCutOff(t *testing.T) {
-	testserver.Bubble(t, func(t *testing.T) {
+func TestInterruptedHistoryImportResumes(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
 		w := full(t)
-		dir, _ := exported(t, w.Server, w.Key, transfer.ExportOptions{Emails: true})
+		dir, _ := exported(t, w.Services, w.Key, transfer.ExportOptions{Emails: true})
 		to, _ := moved(t, dir)
-		want := shown(t, to.Server, to.Key)
+		want := shown(t, to.Services, to.Key)
 		counts := to.Rows(`SELECT * FROM mail_counts`)
 		gone := bounced(to)
-		to.Sql(`DELETE FROM events WHERE email_id IN (SELECT id FROM emails WHERE last_event = 'sent')`)
-		to.Change(func(tx *db.Tx) error { return tx.DeleteAgedEmail(to.Key.TeamID, gone) })
-		to.Sql(`DELETE FROM mail_counts`)
+		to.SQL(`DELETE FROM events WHERE email_id IN (SELECT id FROM emails WHERE last_event = 'sent')`)
+		to.WriteDB(func(tx *db.Tx) error { return tx.DeleteAgedEmail(to.Key.TeamID, gone) })
+		to.SQL(`DELETE FROM mail_counts`)
 		imported(t, to, dir, true)
-		if got := shown(t, to.Server, to.Key); got != want {
+		if got := shown(t, to.Services, to.Key); got != want {
 			t.Errorf("emails: %s", difference(want, got))
 		}
 		if got := to.Rows(`SELECT * FROM mail_counts`); got != counts {
@@ -113,19 +113,19 @@ func TestHistoryGoesOnWhereItWasCutOff(t *testing.T) {
 }
 
 // Two teams of one database: ids that the one has the other can't have.
-func TestATeamGoesIntoAnotherOfTheSameMailer(t *testing.T) {
-	testserver.Bubble(t, func(t *testing.T) {
+func TestImportIntoAnotherTeam(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
 		w := full(t)
-		dir, _ := exported(t, w.Server, w.Key, transfer.ExportOptions{Emails: true})
-		mine := shown(t, w.Server, w.Key)
+		dir, _ := exported(t, w.Services, w.Key, transfer.ExportOptions{Emails: true})
+		mine := shown(t, w.Services, w.Key)
 		key := w.AddTeam("copy", "copy.example")
-		team, err := w.Server.Teams.FindTeam(t.Context(), key.TeamID)
+		team, err := w.Services.Teams.FindTeam(t.Context(), key.TeamID)
 		testserver.Must(t, err)
 		take := func() (*transfer.Report, string) {
 			r, err := archive.Open(dir)
 			testserver.Must(t, err)
 			var mapping strings.Builder
-			report, err := w.Server.Transfer.Import(t.Context(), &team, r, transfer.Options{Apply: true, Emails: true, Mapping: &mapping})
+			report, err := w.Services.Transfer.Import(t.Context(), &team, r, transfer.Options{Apply: true, Emails: true, Mapping: &mapping})
 			testserver.Must(t, err)
 			return report, mapping.String()
 		}
@@ -136,16 +136,16 @@ func TestATeamGoesIntoAnotherOfTheSameMailer(t *testing.T) {
 		if again, _ := take(); again.Emails.Existing != 3 {
 			t.Errorf("again: %+v", again.Emails)
 		}
-		if got := shown(t, w.Server, w.Key); got != mine {
+		if got := shown(t, w.Services, w.Key); got != mine {
 			t.Errorf("the first team's: %s", difference(mine, got))
 		}
-		rows, _, err := w.Server.Mail.ListEmails(t.Context(), key, app.Page{Limit: 10})
+		rows, _, err := w.Services.Mail.ListEmails(t.Context(), key, app.Page{Limit: 10})
 		testserver.Must(t, err)
 		if len(rows) != 3 {
 			t.Fatalf("%d emails", len(rows))
 		}
 		for _, e := range rows {
-			events, _, err := w.Server.Mail.ListEvents(t.Context(), key, e.ID, app.Page{Limit: 10})
+			events, _, err := w.Services.Mail.ListEvents(t.Context(), key, e.ID, app.Page{Limit: 10})
 			testserver.Must(t, err)
 			if len(events) != 2 {
 				t.Errorf("%d events of %s", len(events), e.ID)
@@ -154,33 +154,33 @@ func TestATeamGoesIntoAnotherOfTheSameMailer(t *testing.T) {
 	})
 }
 
-func TestSearchCheckRetentionAndErasureKnowHistory(t *testing.T) {
-	testserver.Bubble(t, func(t *testing.T) {
+func TestImportedHistoryIsSearchedAndErased(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
 		w := full(t)
-		dir, _ := exported(t, w.Server, w.Key, transfer.ExportOptions{Emails: true})
-		to := testserver.Idle(t, testserver.NewRelay(testserver.Always(testserver.Accept)))
+		dir, _ := exported(t, w.Services, w.Key, transfer.ExportOptions{Emails: true})
+		to := testserver.New(t, testserver.NewRelay(testserver.Always(testserver.Accept)))
 		to.Start()
 		to.Send("new@example.net") // index and retention are past what comes
 		testserver.Sleep(10 * time.Minute)
 		imported(t, to, dir, true)
-		found, err := to.Server.Search.Emails(t.Context(), to.Key, mail.SearchQuery{To: "bob@example.net"}, app.Page{Limit: 10})
+		found, err := to.Services.Search.Emails(t.Context(), to.Key, mail.SearchQuery{To: "bob@example.net"}, app.Page{Limit: 10})
 		testserver.Must(t, err)
 		if len(found.Emails) != 1 {
 			t.Errorf("found %d emails", len(found.Emails))
 		}
-		to.WantSound()
-		_, err = to.Server.Audience.DeleteContact(t.Context(), to.Key, "ann@mine.example", true)
+		to.WantUndamaged()
+		_, err = to.Services.Audience.DeleteContact(t.Context(), to.Key, "ann@mine.example", true)
 		testserver.Must(t, err)
-		_, _, err = to.Server.Audience.PutContact(t.Context(), to.Key, app.ContactInput{Email: "gone@example.net"}, app.ConflictUpsert)
+		_, _, err = to.Services.Audience.PutContact(t.Context(), to.Key, app.ContactInput{Email: "gone@example.net"}, app.ConflictUpsert)
 		testserver.Must(t, err)
-		_, err = to.Server.Audience.DeleteContact(t.Context(), to.Key, "gone@example.net", true)
+		_, err = to.Services.Audience.DeleteContact(t.Context(), to.Key, "gone@example.net", true)
 		testserver.Must(t, err)
 		testserver.Sleep(10 * time.Minute)
-		if got := shown(t, to.Server, to.Key); strings.Contains(got, `"gone"`) || strings.Contains(got, "gone@example.net") || !strings.Contains(got, "bob@example.net") {
+		if got := shown(t, to.Services, to.Key); strings.Contains(got, `"gone"`) || strings.Contains(got, "gone@example.net") || !strings.Contains(got, "bob@example.net") {
 			t.Error(got)
 		}
 		kept := 10 * time.Minute
-		to.Change(func(tx *db.Tx) error { return tx.SetRetention(app.TeamRetention{TeamID: to.Key.TeamID, Emails: &kept}) })
+		to.WriteDB(func(tx *db.Tx) error { return tx.SetRetention(app.TeamRetention{TeamID: to.Key.TeamID, Emails: &kept}) })
 		testserver.Sleep(10 * time.Minute)
 		if n := to.Count("emails") + to.Count("events") + to.Count("attachment_pieces") + to.Count("too_young"); n != "0000" {
 			t.Errorf("retention left %s", n)
@@ -193,9 +193,9 @@ func TestSearchCheckRetentionAndErasureKnowHistory(t *testing.T) {
 	})
 }
 
-func TestWhatIsNoHistoryIsRefusedByItsLine(t *testing.T) {
-	testserver.Bubble(t, func(t *testing.T) {
-		to := testserver.Idle(t, testserver.NewRelay(testserver.Always(testserver.Accept)))
+func TestInvalidHistoryNamesLine(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
+		to := testserver.New(t, testserver.NewRelay(testserver.Always(testserver.Accept)))
 		dir := filepath.Join(t.TempDir(), "export")
 		w, err := archive.Create(dir)
 		testserver.Must(t, err)
@@ -219,7 +219,7 @@ func TestWhatIsNoHistoryIsRefusedByItsLine(t *testing.T) {
 			testserver.Must(t, w.Put(archive.Emails, e))
 		}
 		testserver.Must(t, w.Put(archive.Events, &archive.Event{EmailID: "x", ID: "y"}))
-		testserver.Must(t, w.Finish(&archive.Team{Source: archive.OfMailer}))
+		testserver.Must(t, w.Finish(&archive.Team{Source: archive.SourceMailer}))
 		plan, report := imported(t, to, dir, false), imported(t, to, dir, true)
 		if report.Emails.New != 2 || len(report.Refused) != 12 || len(plan.Refused) != 12 || plan.Emails != report.Emails {
 			t.Errorf("%+v", report)
@@ -235,12 +235,12 @@ func TestWhatIsNoHistoryIsRefusedByItsLine(t *testing.T) {
 	})
 }
 
-func TestAnotherMailersDatabaseIsReadAndStaysAsItIs(t *testing.T) {
-	testserver.OnAFile(t)
-	testserver.Bubble(t, func(t *testing.T) {
+func TestSourceDatabaseIsNotChanged(t *testing.T) {
+	testserver.SQLiteOnly(t)
+	testserver.Synctest(t, func(t *testing.T) {
 		w := full(t)
 		from := filepath.Join(t.TempDir(), "old.db")
-		_, err := w.DB.Copy(t.Context(), touched(t, from), nil)
+		_, err := w.DB.Copy(t.Context(), modifiedAt(t, from), nil)
 		testserver.Must(t, err)
 		key := from + ".key"
 		testserver.Must(t, os.WriteFile(key, []byte(base64.StdEncoding.EncodeToString(make([]byte, seal.MasterKeySize))), 0o600))
@@ -251,8 +251,8 @@ func TestAnotherMailersDatabaseIsReadAndStaysAsItIs(t *testing.T) {
 		_, err = server.OpenMailer(t.Context(), other, "stranger", dir, transfer.ExportOptions{Emails: true, NoSheets: true})
 		testserver.Must(t, err)
 		own := *w.Key
-		own.TeamID = w.Sql(`SELECT id FROM teams WHERE name = 'stranger'`)[0]
-		same, _ := exported(t, w.Server, &own, transfer.ExportOptions{Emails: true, NoSheets: true})
+		own.TeamID = w.SQL(`SELECT id FROM teams WHERE name = 'stranger'`)[0]
+		same, _ := exported(t, w.Services, &own, transfer.ExportOptions{Emails: true, NoSheets: true})
 		want, got := filesOf(t, same), filesOf(t, dir)
 		for name := range want {
 			if name != "team.json" && name != "domains.json" && got[name] != want[name] { // records: no server ever ran on the copy's relays
@@ -284,17 +284,17 @@ func TestAnotherMailersDatabaseIsReadAndStaysAsItIs(t *testing.T) {
 	})
 }
 
-// touched makes an empty file.
-func touched(t *testing.T, path string) string {
+// modifiedAt makes an empty file.
+func modifiedAt(t *testing.T, path string) string {
 	t.Helper()
 	testserver.Must(t, os.WriteFile(path, nil, 0o600))
 	return path
 }
 
 // The file of a running server, and a copy of it with its log, are read as they are.
-func TestADatabaseInUseIsReadToo(t *testing.T) {
-	testserver.OnAFile(t)
-	testserver.Bubble(t, func(t *testing.T) {
+func TestDatabaseInUseIsRead(t *testing.T) {
+	testserver.SQLiteOnly(t)
+	testserver.Synctest(t, func(t *testing.T) {
 		w := full(t)
 		key := filepath.Join(t.TempDir(), "key")
 		testserver.Must(t, os.WriteFile(key, []byte(base64.StdEncoding.EncodeToString(make([]byte, seal.MasterKeySize))), 0o600))
@@ -319,27 +319,27 @@ func TestADatabaseInUseIsReadToo(t *testing.T) {
 				t.Errorf("beside it were %v and are %v", was, now)
 			}
 		}
-		w.Contact("new@example.net", false) // the server goes on
+		w.AddContact("new@example.net", false) // the server goes on
 	})
 }
 
 // The troubles of the old server's relays stand in the timelines of its mail, and those of
 // relays here that are called the same do not.
-func TestTroublesComeWithTheMailThatMetThem(t *testing.T) {
-	testserver.Bubble(t, func(t *testing.T) {
-		w := testserver.Serving(t, testserver.NewRelay(testserver.Firstly(testserver.Trouble(app.StageConnect, "connection refused"))))
+func TestRelayTroublesAreImported(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
+		w := testserver.Start(t, testserver.NewRelay(testserver.InOrder(testserver.RelayTrouble(app.StageConnect, "connection refused"))))
 		id := w.Send("bob@example.net")
 		testserver.Sleep(10 * time.Minute)
-		w.WantLast(id, app.Sent)
-		w.EventOf(id, app.EventRelayTrouble)
-		w.Sql(`DELETE FROM domains`)
-		want := shown(t, w.Server, w.Key)
-		dir, _ := exported(t, w.Server, w.Key, transfer.ExportOptions{Emails: true})
+		w.WantLastEvent(id, app.Sent)
+		w.OnlyEvent(id, app.EventRelayTrouble)
+		w.SQL(`DELETE FROM domains`)
+		want := shown(t, w.Services, w.Key)
+		dir, _ := exported(t, w.Services, w.Key, transfer.ExportOptions{Emails: true})
 		to, _ := moved(t, dir)
-		to.Change(func(tx *db.Tx) error {
+		to.WriteDB(func(tx *db.Tx) error {
 			return tx.OpenTrouble(app.RelayTrouble{ID: app.NewID(), Relay: app.DefaultRegion, StartedAt: w.Email(id).CreatedAt, Failures: 7})
 		})
-		if got := shown(t, to.Server, to.Key); got != want {
+		if got := shown(t, to.Services, to.Key); got != want {
 			t.Error(difference(want, got))
 		}
 	})

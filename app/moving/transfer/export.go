@@ -14,8 +14,8 @@ import (
 	"mailer/db"
 )
 
-// pieceRows is how many rows of an export one snapshot reads.
-const pieceRows = 1000
+// batchRows is how many rows of an export one snapshot reads.
+const batchRows = 1000
 
 // Exporter writes teams to directories. It changes nothing in the database.
 type Exporter struct {
@@ -40,9 +40,9 @@ type ExportOptions struct {
 
 // Exported is what an export wrote.
 type Exported struct {
-	Dir    string         `json:"dir"`
-	Counts map[string]int `json:"counts"`
-	Cannot []archive.Lack `json:"cannot"` // what of the team is not in it
+	Dir    string              `json:"dir"`
+	Counts map[string]int      `json:"counts"`
+	Cannot []archive.Unmovable `json:"cannot"` // what of the team is not in it
 }
 
 // export is one on its way.
@@ -73,7 +73,7 @@ func (e *Exporter) Export(ctx context.Context, team app.Team, dir string, opts E
 	if err != nil {
 		return Exported{}, err
 	}
-	x := &export{Exporter: e, ctx: ctx, team: team, opts: opts, w: w, out: Exported{Dir: dir, Counts: map[string]int{}, Cannot: []archive.Lack{}},
+	x := &export{Exporter: e, ctx: ctx, team: team, opts: opts, w: w, out: Exported{Dir: dir, Counts: map[string]int{}, Cannot: []archive.Unmovable{}},
 		segments: map[string]bool{}, topics: map[string]bool{}, optedOut: map[string]bool{}, began: clock.Now().Add(-time.Second)}
 	if !opts.NoSheets {
 		x.sheets = archive.NewSheets(dir)
@@ -83,7 +83,7 @@ func (e *Exporter) Export(ctx context.Context, team app.Team, dir string, opts E
 		err = errors.Join(err, x.sheets.Close())
 	}
 	if err == nil {
-		err = w.Finish(&archive.Team{Source: archive.OfMailer, Name: team.Name, Version: opts.Version, ExportedAt: clock.Now().UTC().Truncate(time.Millisecond), Emails: opts.Emails})
+		err = w.Finish(&archive.Team{Source: archive.SourceMailer, Name: team.Name, Version: opts.Version, ExportedAt: clock.Now().UTC().Truncate(time.Millisecond), Emails: opts.Emails})
 	}
 	if err != nil {
 		w.Close()
@@ -114,7 +114,7 @@ func (x *export) run() error {
 	}{
 		{"properties", x.properties}, {"segments", x.allSegments}, {"topics", x.allTopics}, {"templates", x.templates}, {"broadcasts", x.broadcasts},
 		{"domains", x.allDomains}, {"webhooks", x.webhooks}, {"keys", x.keys}, {"contacts", x.contacts}, {"emails", x.emails},
-		{"suppressions", x.suppressions}, {"opt-outs", x.optOuts}, {"choices", x.choices}, {"what is left out", x.lacks},
+		{"suppressions", x.suppressions}, {"opt-outs", x.optOuts}, {"choices", x.choices}, {"what is left out", x.listUnmovables},
 	} {
 		if err := part.run(); err != nil {
 			return fmt.Errorf("export %s: %w", part.what, err)
@@ -135,14 +135,14 @@ func (x *export) put(kind archive.Kind, item any) error {
 	return x.sheets.Put(kind, item)
 }
 
-// lack notes what can't be exported.
-func (x *export) lack(what, why string) {
-	x.out.Cannot = append(x.out.Cannot, archive.Lack{What: what, Why: why})
+// unmovable notes what can't be exported.
+func (x *export) unmovable(what, why string) {
+	x.out.Cannot = append(x.out.Cannot, archive.Unmovable{Item: what, Reason: why})
 }
 
-func (x *export) lacks() error {
+func (x *export) listUnmovables() error {
 	for i := range x.out.Cannot {
-		if err := x.w.Put(archive.Lacks, &x.out.Cannot[i]); err != nil {
+		if err := x.w.Put(archive.Unmovables, &x.out.Cannot[i]); err != nil {
 			return err
 		}
 	}
@@ -183,7 +183,7 @@ func (x *export) rows(read func(r *db.Reader) (n int, err error), id func(i int)
 			return "", err
 		}
 	}
-	if n < pieceRows {
+	if n < batchRows {
 		return "", nil
 	}
 	return id(n - 1), nil

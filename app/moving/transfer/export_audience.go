@@ -16,7 +16,7 @@ func (x *export) contacts() error {
 		var all []app.Contact
 		var members, former []db.Owned
 		return x.rows(func(r *db.Reader) (n int, err error) {
-			if all, err = r.ContactsAfter(x.team.ID, after, pieceRows); err != nil || len(all) == 0 {
+			if all, err = r.ContactsAfter(x.team.ID, after, batchRows); err != nil || len(all) == 0 {
 				return 0, err
 			}
 			span := db.Span{After: after, Until: all[len(all)-1].ID}
@@ -62,7 +62,7 @@ func (x *export) optOuts() error {
 	return x.walk(func(after string) (string, error) {
 		var all []app.Contact
 		return x.rows(func(r *db.Reader) (n int, err error) {
-			all, err = r.OptedOutSince(x.team.ID, after, x.began, pieceRows)
+			all, err = r.OptedOutSince(x.team.ID, after, x.began, batchRows)
 			return len(all), err
 		}, func(i int) string { return all[i].ID }, func(i int) error {
 			if x.optedOut[all[i].ID] {
@@ -83,12 +83,12 @@ func (x *export) suppressions() error {
 		return err
 	}
 	if erased > 0 {
-		x.lack(fmt.Sprintf("%d suppressions of addresses that were erased", erased), "the addresses are not known any more, and their hashes hold for this team alone")
+		x.unmovable(fmt.Sprintf("%d suppressions of addresses that were erased", erased), "the addresses are not known any more, and their hashes hold for this team alone")
 	}
 	return x.walk(func(after string) (string, error) {
 		var all []app.Suppression
 		return x.rows(func(r *db.Reader) (n int, err error) {
-			all, err = r.SuppressionsAfter(x.team.ID, after, pieceRows)
+			all, err = r.SuppressionsAfter(x.team.ID, after, batchRows)
 			return len(all), err
 		}, func(i int) string { return all[i].ID }, func(i int) error {
 			s := &all[i]
@@ -115,7 +115,7 @@ func (x *export) choices() error {
 		err := x.walk(func(after string) (last string, err error) {
 			var found []db.KnownChoice
 			err = x.DB.Read(x.ctx, func(r *db.Reader) (err error) {
-				if last, err = known.edge(r, x.team.ID, after, pieceRows); err != nil || last == "" {
+				if last, err = known.edge(r, x.team.ID, after, batchRows); err != nil || last == "" {
 					return err
 				}
 				found, err = known.choices(r, x.team.ID, db.Span{After: after, Until: last})

@@ -14,23 +14,23 @@ import (
 	"mailer/db"
 )
 
-// mailed counts what of emails stays behind.
-type mailed struct {
-	waiting, whole, captured, damaged int
+// emailCounts counts what of emails stays behind.
+type emailCounts struct {
+	waiting, complete, captured, damaged int
 }
 
-// pieceEmails is how many emails are named at once; each is read in a snapshot of its own.
-const pieceEmails = 200
+// batchEmails is how many emails are named at once; each is read in a snapshot of its own.
+const batchEmails = 200
 
 func (x *export) emails() error {
 	if !x.opts.Emails {
 		return nil
 	}
-	var m mailed
+	var m emailCounts
 	err := x.walk(func(after string) (last string, err error) {
 		var ids []string
 		err = x.DB.Read(x.ctx, func(r *db.Reader) (err error) {
-			ids, err = r.EmailIDsAfter(x.team.ID, after, pieceEmails)
+			ids, err = r.EmailIDsAfter(x.team.ID, after, batchEmails)
 			return err
 		})
 		for i := 0; i < len(ids) && err == nil; i++ {
@@ -48,16 +48,16 @@ func (x *export) emails() error {
 		what, why string
 	}{
 		{m.waiting, "%d emails were still on their way", "they stay with the old server, which sends them"},
-		{m.whole, "%d messages that came by SMTP, as they were handed in", "what they say is exported, not their bytes"},
+		{m.complete, "%d messages that came by SMTP, as they were handed in", "what they say is exported, not their bytes"},
 		{m.captured, "%d captured messages", "what the emails say is exported, not the messages that were made of them"},
 		{m.damaged, "%d emails that can't be read", "the database is damaged there: mailer check names them"},
 	} {
 		if left.n > 0 {
-			x.lack(fmt.Sprintf(left.what, left.n), left.why)
+			x.unmovable(fmt.Sprintf(left.what, left.n), left.why)
 		}
 	}
 	if x.w.Count(archive.Emails) > 0 {
-		x.lack("links in mail that was sent", "those to unsubscribe and those that are tracked lead to the address of the old server and hold with its master key alone: keep it running for a while")
+		x.unmovable("links in mail that was sent", "those to unsubscribe and those that are tracked lead to the address of the old server and hold with its master key alone: keep it running for a while")
 	}
 	return nil
 }
@@ -96,7 +96,7 @@ func (x *export) history(id string) (h history, err error) {
 }
 
 // email writes an email that is over, with its events and files.
-func (x *export) email(id string, m *mailed) error {
+func (x *export) email(id string, m *emailCounts) error {
 	var h history
 	err := db.ErrNotFound
 	for try := 0; try < 3 && errors.Is(err, db.ErrNotFound); try++ { // its content may be deleted or erased meanwhile
@@ -118,7 +118,7 @@ func (x *export) email(id string, m *mailed) error {
 		return nil
 	}
 	if h.raw > 0 {
-		m.whole++
+		m.complete++
 	}
 	if h.captured {
 		m.captured++
@@ -166,10 +166,10 @@ func (x *export) file(emailID string, a *app.Attachment) error {
 	if err != nil {
 		return fmt.Errorf("make the file of an attachment: %w", err)
 	}
-	return errors.Join(x.pieces(emailID, a, f), f.Close())
+	return errors.Join(x.bodiesOf(emailID, a, f), f.Close())
 }
 
-func (x *export) pieces(emailID string, a *app.Attachment, f *os.File) error {
+func (x *export) bodiesOf(emailID string, a *app.Attachment, f *os.File) error {
 	var file db.AttachmentFile
 	err := x.DB.Read(x.ctx, func(r *db.Reader) (err error) {
 		file, err = r.Attachment(x.team.ID, emailID, a.ID)

@@ -25,29 +25,29 @@ import (
 
 // full makes a world whose team has one of everything and whose other team has the same,
 // under words that must stand in no export.
-func full(t *testing.T) *testserver.World {
+func full(t *testing.T) *testserver.Server {
 	t.Helper()
-	w := testserver.Serving(t, testserver.NewRelay(testserver.Always(testserver.ByName(map[string]int{"gone@example.net": 550}))))
+	w := testserver.Start(t, testserver.NewRelay(testserver.Always(testserver.ReplyPerRecipient(map[string]int{"gone@example.net": 550}))))
 	mine := w.Key
 	w.Key = w.AddTeam("stranger", "stranger.example")
-	furnish(w, "stranger")
+	fillTeam(w, "stranger")
 	w.Key = mine
-	furnish(w, "mine")
-	w.Sql(`DELETE FROM domains WHERE name = ?`, testserver.TestDomain) // its key is none that moves
+	fillTeam(w, "mine")
+	w.SQL(`DELETE FROM domains WHERE name = ?`, testserver.TestDomain) // its key is none that moves
 	return w
 }
 
-// furnish adds one of everything to the team of w.Key. word stands in all of it.
-func furnish(w *testserver.World, word string) {
+// fillTeam adds one of everything to the team of w.Key. word stands in all of it.
+func fillTeam(w *testserver.Server, word string) {
 	t, ctx, key := w.T, w.T.Context(), w.Key
 	t.Helper()
-	s := w.Server
+	s := w.Services
 	pass := func(_ any, err error) { t.Helper(); testserver.Must(t, err) }
 	pass(s.Properties.CreateProperty(ctx, key, app.PropertyInput{Key: "city", Type: app.StringProperty, Fallback: &app.PropertyValue{Type: app.StringProperty, Text: word}}))
 	pass(s.Properties.CreateProperty(ctx, key, app.PropertyInput{Key: "email", Type: app.NumberProperty}))
 	byHand, err := s.Audience.CreateSegment(ctx, key, app.SegmentInput{Name: word + " by hand"})
 	testserver.Must(t, err)
-	pass(s.Audience.CreateSegment(ctx, key, app.SegmentInput{Name: word + " in town", Filter: testserver.Only("property:city", "equals", word)}))
+	pass(s.Audience.CreateSegment(ctx, key, app.SegmentInput{Name: word + " in town", Filter: testserver.FilterOn("property:city", "equals", word)}))
 	news, err := s.Topics.CreateTopic(ctx, key, app.TopicInput{Name: word + " news", Default: app.OptIn, Visibility: app.PublicTopic, Description: "What is new"})
 	testserver.Must(t, err)
 	for _, name := range []string{"ann", "bob", "carl", "dora", "erik"} {
@@ -64,25 +64,25 @@ func furnish(w *testserver.World, word string) {
 		pass(s.Suppressions.AddSuppression(ctx, key, app.SuppressionInput{Email: name + "@" + word + ".example", Origin: app.OriginComplaint}))
 	}
 	pass(s.Suppressions.AddSuppression(ctx, key, app.SuppressionInput{Email: "erased@" + word + ".example"}))
-	w.Sql(`UPDATE suppressions SET email = NULL WHERE email = ?`, "erased@"+word+".example")
-	letters(w, word, &news)
+	w.SQL(`UPDATE suppressions SET email = NULL WHERE email = ?`, "erased@"+word+".example")
+	messages(w, word, &news)
 	others(w, word, &byHand)
 	testserver.Sleep(time.Minute)
 }
 
-// letters sends what a team sends.
-func letters(w *testserver.World, word string, news *app.Topic) {
+// messages sends what a team sends.
+func messages(w *testserver.Server, word string, news *app.Topic) {
 	t, ctx, key := w.T, w.T.Context(), w.Key
 	t.Helper()
 	domain := map[string]string{"mine": testserver.TestDomain, "stranger": "stranger.example"}[word]
 	send := func(to string, change func(in *app.EmailInput)) string {
 		t.Helper()
-		in := testserver.Letter(to)
+		in := testserver.Message(to)
 		in.From, in.Subject, in.Tags = "Ann <ann@"+domain+">", word+" says hi", []app.Tag{{Name: "kind", Value: word}}
 		if change != nil {
 			change(in)
 		}
-		id, err := w.Server.Mail.SendEmail(ctx, key, in, mail.SendOptions{})
+		id, err := w.Services.Mail.SendEmail(ctx, key, in, mail.SendOptions{})
 		testserver.Must(t, err)
 		return id
 	}
@@ -96,12 +96,12 @@ func letters(w *testserver.World, word string, news *app.Topic) {
 }
 
 // others makes what is neither audience nor mail.
-func others(w *testserver.World, word string, segment *app.Segment) {
+func others(w *testserver.Server, word string, segment *app.Segment) {
 	t, ctx, key := w.T, w.T.Context(), w.Key
 	t.Helper()
-	s := w.Server
+	s := w.Services
 	text := ""
-	template := w.Template(key, word, app.TemplateContent{From: "ann@" + testserver.TestDomain, Subject: word, HTML: "<p>{{{name}}}</p>", Text: &text, ReplyTo: []string{"b@example.net"},
+	template := w.PublishTemplate(key, word, app.TemplateContent{From: "ann@" + testserver.TestDomain, Subject: word, HTML: "<p>{{{name}}}</p>", Text: &text, ReplyTo: []string{"b@example.net"},
 		Variables: []app.TemplateVariable{{Key: "name", Type: app.StringProperty, Fallback: &app.PropertyValue{Type: app.StringProperty, Text: word}}}})
 	_, err := s.Templates.UpdateTemplate(ctx, key, template.ID, app.TemplatePatch{HTML: "<p>New {{{name}}}</p>"})
 	testserver.Must(t, err)
@@ -120,9 +120,9 @@ func others(w *testserver.World, word string, segment *app.Segment) {
 	}
 	d, err := s.Domains.AddDomain(ctx, key.TeamID, app.DomainInput{Name: word + ".test", ReturnPath: "bounce", ClickTracking: true, TrackingSubdomain: "links"})
 	testserver.Must(t, err)
-	hook, err := s.Events.CreateWebhook(ctx, key, webhook.Input{Endpoint: "https://" + word + ".example/hook", Events: []webhook.EventName{webhook.EmailSent}})
+	hook, err := s.Webhooks.CreateWebhook(ctx, key, webhook.Input{Endpoint: "https://" + word + ".example/hook", Events: []webhook.EventName{webhook.EmailSent}})
 	testserver.Must(t, err)
-	_, err = s.Events.RotateSigningSecret(ctx, key, hook.ID, webhook.Rotation{})
+	_, err = s.Webhooks.RotateSigningSecret(ctx, key, hook.ID, webhook.Rotation{})
 	testserver.Must(t, err)
 	_, _, err = s.Teams.CreateKey(ctx, key.TeamID, app.KeyInput{Name: word, Permission: app.SendingAccess, Role: app.RoleMember, DomainID: d.ID, AllowedIPs: []string{"192.0.2.0/24"}, ExpiresAt: time.Now().Add(time.Hour).Truncate(time.Millisecond)})
 	testserver.Must(t, err)
@@ -158,11 +158,11 @@ func filesOf(t *testing.T, dir string) map[string]string {
 	return out
 }
 
-func TestAnExportHasAllOfATeamAndNothingOfAnother(t *testing.T) {
+func TestExportIsOfOneTeam(t *testing.T) {
 	testserver.BothEngines(t)
-	testserver.Bubble(t, func(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
 		w := full(t)
-		dir, made := exported(t, w.Server, w.Key, transfer.ExportOptions{Emails: true, Version: "1"})
+		dir, made := exported(t, w.Services, w.Key, transfer.ExportOptions{Emails: true, Version: "1"})
 		files := filesOf(t, dir)
 		for name, text := range files {
 			if strings.Contains(text, "stranger") {
@@ -176,7 +176,7 @@ func TestAnExportHasAllOfATeamAndNothingOfAnother(t *testing.T) {
 		}
 		var lacks []string
 		for _, lack := range made.Cannot {
-			lacks = append(lacks, lack.What)
+			lacks = append(lacks, lack.Item)
 		}
 		if got := strings.Join(lacks, "; "); got != "1 emails were still on their way; links in mail that was sent; 1 suppressions of addresses that were erased" {
 			t.Error(got)
@@ -195,12 +195,12 @@ func TestAnExportHasAllOfATeamAndNothingOfAnother(t *testing.T) {
 	})
 }
 
-func TestAnExportWithoutSecretsHasNone(t *testing.T) {
-	testserver.Bubble(t, func(t *testing.T) {
+func TestExportWithoutSecrets(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
 		w := full(t)
-		dir, made := exported(t, w.Server, w.Key, transfer.ExportOptions{NoSecrets: true})
+		dir, made := exported(t, w.Services, w.Key, transfer.ExportOptions{NoSecrets: true})
 		files := filesOf(t, dir)
-		if files["secrets.json"] != "" || made.Counts["secrets"] != 0 || !slices.ContainsFunc(made.Cannot, func(l archive.Lack) bool { return strings.Contains(l.Why, "--no-secrets") }) {
+		if files["secrets.json"] != "" || made.Counts["secrets"] != 0 || !slices.ContainsFunc(made.Cannot, func(l archive.Unmovable) bool { return strings.Contains(l.Reason, "--no-secrets") }) {
 			t.Errorf("secrets: %q, %v", files["secrets.json"], made.Cannot)
 		}
 		if files["emails.json"] != "" || files["events.json"] != "" {
@@ -209,22 +209,22 @@ func TestAnExportWithoutSecretsHasNone(t *testing.T) {
 	})
 }
 
-func TestAnExportThatIsCutOffIsNone(t *testing.T) {
-	testserver.Bubble(t, func(t *testing.T) {
+func TestInterruptedExportIsUnfinished(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
 		w := full(t)
-		team, err := w.Server.Teams.FindTeam(t.Context(), w.Key.TeamID)
+		team, err := w.Services.Teams.FindTeam(t.Context(), w.Key.TeamID)
 		testserver.Must(t, err)
 		dir := filepath.Join(t.TempDir(), "export")
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
-		_, err = w.Server.Exports.Export(ctx, team, dir, transfer.ExportOptions{Progress: func(int64, int64) { cancel() }})
+		_, err = w.Services.Exports.Export(ctx, team, dir, transfer.ExportOptions{Progress: func(int64, int64) { cancel() }})
 		if !errors.Is(err, context.Canceled) {
 			t.Fatalf("cut off: %v", err)
 		}
 		if _, err := archive.Open(dir); !errors.Is(err, archive.ErrUnfinished) {
 			t.Errorf("it is read: %v", err)
 		}
-		if _, err := w.Server.Exports.Export(t.Context(), team, dir, transfer.ExportOptions{}); !errors.Is(err, archive.ErrNotEmpty) {
+		if _, err := w.Services.Exports.Export(t.Context(), team, dir, transfer.ExportOptions{}); !errors.Is(err, archive.ErrNotEmpty) {
 			t.Errorf("on top of it: %v", err)
 		}
 	})
@@ -232,22 +232,22 @@ func TestAnExportThatIsCutOffIsNone(t *testing.T) {
 
 // Who unsubscribes while the export runs, after the page of contacts was read, is in it as
 // unsubscribed.
-func TestAnOptOutInTheMidstOfAnExportIsInIt(t *testing.T) {
-	testserver.Bubble(t, func(t *testing.T) {
+func TestOptOutDuringExport(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
 		w := full(t)
-		team, err := w.Server.Teams.FindTeam(t.Context(), w.Key.TeamID)
+		team, err := w.Services.Teams.FindTeam(t.Context(), w.Key.TeamID)
 		testserver.Must(t, err)
-		topic := w.Sql(`SELECT id FROM topics WHERE team_id = ?`, team.ID)[0]
-		w.Sql(`DELETE FROM choices`)
+		topic := w.SQL(`SELECT id FROM topics WHERE team_id = ?`, team.ID)[0]
+		w.SQL(`DELETE FROM choices`)
 		dir := filepath.Join(t.TempDir(), "export")
 		n, yes := 0, true
-		_, err = w.Server.Exports.Export(t.Context(), team, dir, transfer.ExportOptions{Progress: func(int64, int64) {
+		_, err = w.Services.Exports.Export(t.Context(), team, dir, transfer.ExportOptions{Progress: func(int64, int64) {
 			if n++; n == 2 {
-				_, err := w.Server.Audience.UpdateContact(t.Context(), w.Key, "ann@mine.example", app.ContactPatch{Unsubscribed: &yes})
+				_, err := w.Services.Audience.UpdateContact(t.Context(), w.Key, "ann@mine.example", app.ContactPatch{Unsubscribed: &yes})
 				testserver.Must(t, err)
-				_, _, err = w.Server.Audience.SetContactTopics(t.Context(), w.Key, "charles@mine.example", []app.TopicChoice{{ID: topic, Subscription: app.OptOut}})
+				_, _, err = w.Services.Audience.SetContactTopics(t.Context(), w.Key, "charles@mine.example", []app.TopicChoice{{ID: topic, Subscription: app.OptOut}})
 				testserver.Must(t, err)
-				_, err = w.Server.Suppressions.AddSuppression(t.Context(), w.Key, app.SuppressionInput{Email: "late@mine.example"})
+				_, err = w.Services.Suppressions.AddSuppression(t.Context(), w.Key, app.SuppressionInput{Email: "late@mine.example"})
 				testserver.Must(t, err)
 			}
 		}})
@@ -302,36 +302,36 @@ func shown(t *testing.T, s *server.Server, key *app.Key) string {
 }
 
 // moved takes an exported directory into the only team of a new Mailer.
-func moved(t *testing.T, dir string) (*testserver.World, *transfer.Report) {
+func moved(t *testing.T, dir string) (*testserver.Server, *transfer.Report) {
 	t.Helper()
-	to := testserver.Idle(t, testserver.NewRelay(testserver.Always(testserver.Accept)))
+	to := testserver.New(t, testserver.NewRelay(testserver.Always(testserver.Accept)))
 	for _, table := range []string{"webhooks", "domains"} {
-		to.Sql(`DELETE FROM ` + table)
+		to.SQL(`DELETE FROM ` + table)
 	}
 	return to, imported(t, to, dir, true)
 }
 
-func imported(t *testing.T, to *testserver.World, dir string, apply bool) *transfer.Report {
+func imported(t *testing.T, to *testserver.Server, dir string, apply bool) *transfer.Report {
 	t.Helper()
 	r, err := archive.Open(dir)
 	testserver.Must(t, err)
-	team, err := to.Server.Teams.FindTeam(t.Context(), to.Key.TeamID)
+	team, err := to.Services.Teams.FindTeam(t.Context(), to.Key.TeamID)
 	testserver.Must(t, err)
-	report, err := to.Server.Transfer.Import(t.Context(), &team, r, transfer.Options{Apply: apply, Emails: true, Trust: true})
+	report, err := to.Services.Transfer.Import(t.Context(), &team, r, transfer.Options{Apply: apply, Emails: true, Trust: true})
 	testserver.Must(t, err)
 	return report
 }
 
-func TestWhatIsExportedAndTakenInIsExportedTheSame(t *testing.T) {
+func TestExportRoundTrip(t *testing.T) {
 	testserver.BothEngines(t)
-	testserver.Bubble(t, func(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
 		w := full(t)
-		dir, _ := exported(t, w.Server, w.Key, transfer.ExportOptions{Emails: true})
+		dir, _ := exported(t, w.Services, w.Key, transfer.ExportOptions{Emails: true})
 		to, report := moved(t, dir)
 		if len(report.Refused) > 0 {
 			t.Errorf("refused: %v", report.Refused)
 		}
-		back, _ := exported(t, to.Server, to.Key, transfer.ExportOptions{Emails: true})
+		back, _ := exported(t, to.Services, to.Key, transfer.ExportOptions{Emails: true})
 		want, got := filesOf(t, dir), filesOf(t, back)
 		for _, name := range slices.Sorted(maps.Keys(want)) {
 			if got[name] != want[name] && name != "team.json" && name != "cannot.json" {
@@ -343,7 +343,7 @@ func TestWhatIsExportedAndTakenInIsExportedTheSame(t *testing.T) {
 				t.Errorf("%s is more", name)
 			}
 		}
-		if want, got := shown(t, w.Server, w.Key), shown(t, to.Server, to.Key); got != want {
+		if want, got := shown(t, w.Services, w.Key), shown(t, to.Services, to.Key); got != want {
 			t.Errorf("the API's emails: %s", difference(want, got))
 		}
 	})

@@ -14,8 +14,8 @@ import (
 // some 100 bytes.
 const maxUnknown = 100_000
 
-// unknown are choices whose address is not known, by its hash.
-type unknown struct {
+// unknownTopics are choices whose address is not known, by its hash.
+type unknownTopics struct {
 	topics map[app.AddressHash][]string
 	n      int
 }
@@ -24,23 +24,23 @@ type unknown struct {
 // who gets mail can opt out of it. What is left is counted.
 func (x *export) choicesOfMailed() error {
 	left := 0
-	u := unknown{topics: map[app.AddressHash][]string{}}
+	u := unknownTopics{topics: map[app.AddressHash][]string{}}
 	settle := func() error {
 		if u.n == 0 {
 			return nil
 		}
-		if err := x.lookThroughMail(&u); err != nil {
+		if err := x.findInMail(&u); err != nil {
 			return err
 		}
 		left += u.n
-		u = unknown{topics: map[app.AddressHash][]string{}}
+		u = unknownTopics{topics: map[app.AddressHash][]string{}}
 		return nil
 	}
 	for _, topic := range slices.Sorted(maps.Keys(x.topics)) {
 		for after, more := []byte{}, true; more; {
 			var all []app.AddressHash
 			err := x.DB.Read(x.ctx, func(r *db.Reader) (err error) {
-				all, err = r.UnknownChoices(x.team.ID, topic, after, pieceRows)
+				all, err = r.UnknownChoices(x.team.ID, topic, after, batchRows)
 				return err
 			})
 			if err != nil {
@@ -49,7 +49,7 @@ func (x *export) choicesOfMailed() error {
 			for _, h := range all {
 				u.topics[h], u.n = append(u.topics[h], topic), u.n+1
 			}
-			if more = len(all) == pieceRows; more {
+			if more = len(all) == batchRows; more {
 				after = slices.Clone(all[len(all)-1][:])
 			}
 			if u.n < maxUnknown {
@@ -64,17 +64,17 @@ func (x *export) choicesOfMailed() error {
 		return err
 	}
 	if left > 0 {
-		x.lack(fmt.Sprintf("%d choices about topics", left), "nobody has their addresses any more, neither a contact nor a suppression nor an email, and their hashes hold for this team alone")
+		x.unmovable(fmt.Sprintf("%d choices about topics", left), "nobody has their addresses any more, neither a contact nor a suppression nor an email, and their hashes hold for this team alone")
 	}
 	return nil
 }
 
-// lookThroughMail finds addresses among those that emails and broadcasts went to.
-func (x *export) lookThroughMail(u *unknown) error {
+// findInMail finds addresses among those that emails and broadcasts went to.
+func (x *export) findInMail(u *unknownTopics) error {
 	err := x.walk(func(after string) (last string, err error) {
 		var found []db.MailedAddress
 		err = x.DB.Read(x.ctx, func(r *db.Reader) error {
-			ids, err := r.EmailIDsAfter(x.team.ID, after, pieceRows)
+			ids, err := r.EmailIDsAfter(x.team.ID, after, batchRows)
 			if err != nil || len(ids) == 0 {
 				return err
 			}
@@ -93,22 +93,22 @@ func (x *export) lookThroughMail(u *unknown) error {
 	return x.walk(func(after string) (last string, err error) {
 		var all []app.Broadcast
 		return x.rows(func(r *db.Reader) (n int, err error) {
-			all, err = r.BroadcastsAfter(x.team.ID, after, pieceRows)
+			all, err = r.BroadcastsAfter(x.team.ID, after, batchRows)
 			return len(all), err
 		}, func(i int) string { return all[i].ID }, func(i int) error {
-			if all[i].Mails == "" {
+			if all[i].EmailIDPrefix == "" {
 				return nil
 			}
-			return x.lookThroughBroadcast(u, all[i].Mails)
+			return x.findInBroadcasts(u, all[i].EmailIDPrefix)
 		})
 	})
 }
 
-func (x *export) lookThroughBroadcast(u *unknown, mails string) error {
+func (x *export) findInBroadcasts(u *unknownTopics, mails string) error {
 	return x.walk(func(after string) (last string, err error) {
 		var found []db.MailedAddress
 		last, err = x.rows(func(r *db.Reader) (n int, err error) {
-			found, err = r.MailedByBroadcast(mails, after, pieceRows)
+			found, err = r.MailedByBroadcast(mails, after, batchRows)
 			return len(found), err
 		}, func(i int) string { return found[i].ID }, func(int) error { return nil })
 		if err != nil {
@@ -119,7 +119,7 @@ func (x *export) lookThroughBroadcast(u *unknown, mails string) error {
 }
 
 // resolve writes the choices of addresses that were found.
-func (x *export) resolve(u *unknown, found []db.MailedAddress) error {
+func (x *export) resolve(u *unknownTopics, found []db.MailedAddress) error {
 	for _, f := range found {
 		if len(u.topics) == 0 {
 			return nil

@@ -18,8 +18,8 @@ import (
 )
 
 const (
-	setSize  = 1000                  // items of one Write
-	maxYield = 50 * time.Millisecond // between two Writes, while a server works beside
+	batchSize        = 1000                  // items of one Write
+	maxAddedPerWrite = 50 * time.Millisecond // between two Writes, while a server works beside
 )
 
 // Options say how an archive is taken in.
@@ -28,16 +28,16 @@ type Options struct {
 	Emails bool // emails of the past too
 	// Trust: it is believed which domains are verified, and which an operator vouched for.
 	Trust bool
-	// Beside a running server a long import leaves the database to it between two Writes.
-	Beside bool
+	// Onto a running server a long import leaves the database to it between two Writes.
+	Onto bool
 	// Mapping is told of ids that could not be kept, as CSV; nil: nobody is.
 	Mapping io.Writer
 	// Progress is told how many items of a kind were worked off; nil: nobody is.
 	Progress func(kind archive.Kind, n int)
 }
 
-// move is an archive on its way into a team.
-type move struct {
+// importer is an archive on its way into a team.
+type importer struct {
 	Options
 	s       *Service
 	team    *app.Team
@@ -51,9 +51,9 @@ type move struct {
 	domains  map[string]string
 	newTopic map[string]bool // by our id
 
-	spots      []uint64                         // of contacts that did not opt out
+	positions  []uint64                         // of contacts that did not opt out
 	until      time.Time                        // others have the database, beside a server
-	foresight  *audience.Foresight              // of a plan
+	dryRun     *audience.DryRun                 // of a plan
 	suppressed map[uint64]app.SuppressionOrigin // by the addresses of the suppressions that were counted
 	chosen     map[uint64]app.Subscription      // what a plan counted, by choiceMark
 }
@@ -62,7 +62,7 @@ type move struct {
 // by ctx and run again. The report is that of what was done so far, also with an error.
 // Errors: those of the archive, of the store, and of ctx.
 func (s *Service) Import(ctx context.Context, team *app.Team, r *archive.Reader, o Options) (*Report, error) {
-	m := &move{Options: o, s: s, team: team, r: r, report: newReport(r.Team.Source, o.Apply),
+	m := &importer{Options: o, s: s, team: team, r: r, report: newReport(r.Team.Source, o.Apply),
 		segments: map[string]string{}, topics: map[string]string{}, domains: map[string]string{}, newTopic: map[string]bool{},
 		chosen: map[uint64]app.Subscription{}, suppressed: map[uint64]app.SuppressionOrigin{}}
 	m.report.Suppressions.Left = r.Team.Left
@@ -70,11 +70,11 @@ func (s *Service) Import(ctx context.Context, team *app.Team, r *archive.Reader,
 		m.mapping = csv.NewWriter(o.Mapping)
 	}
 	for _, step := range []func(context.Context) error{
-		m.known, m.lacks, m.properties, m.topicsIn, m.segmentsIn, // what the rest refers to
+		m.known, m.readUnmovables, m.properties, m.topicsIn, m.segmentsIn, // what the rest refers to
 		m.optedOut, m.optOuts, m.suppressions, // who gets no mail
 		m.contacts, m.optIns,
 		m.templates, m.domainsIn, m.broadcasts, m.webhooks, m.keys, m.emails,
-		m.note,
+		m.audit,
 	} {
 		if err := step(ctx); err != nil {
 			return m.report, err
@@ -85,20 +85,20 @@ func (s *Service) Import(ctx context.Context, team *app.Team, r *archive.Reader,
 }
 
 // known reads what the team has that the import asks for again and again.
-func (m *move) known(ctx context.Context) error {
+func (m *importer) known(ctx context.Context) error {
 	return m.s.DB.Read(ctx, func(r *db.Reader) (err error) {
 		if m.types, err = r.PropertyTypes(m.team.ID); err != nil {
 			return fmt.Errorf("read properties: %w", err)
 		}
-		m.foresight, err = audience.NewForesight(m.s.audience, r, m.team.ID, m.types)
+		m.dryRun, err = audience.NewDryRun(m.s.audience, r, m.team.ID, m.types)
 		return err
 	})
 }
 
-// lacks takes over what the reader of the source could not take.
-func (m *move) lacks(context.Context) error {
-	var lack archive.Lack
-	if err := m.r.Each(archive.Lacks, &lack, func(int) error {
+// readUnmovables takes over what the reader of the source could not take.
+func (m *importer) readUnmovables(context.Context) error {
+	var lack archive.Unmovable
+	if err := m.r.Each(archive.Unmovables, &lack, func(int) error {
 		m.report.Cannot = append(m.report.Cannot, lack)
 		return nil
 	}); err != nil {
@@ -113,34 +113,34 @@ func (m *move) lacks(context.Context) error {
 	}
 	var refusal archive.Refusal
 	return m.r.Each(archive.Refusals, &refusal, func(int) error {
-		if refusal.Of == "" {
+		if refusal.Kind == "" {
 			m.report.Contacts.Refused++
 		}
-		m.refuse(refusal.Place, refusal.Reason)
+		m.refuse(refusal.Position, refusal.Reason)
 		return nil
 	})
 }
 
 // refuse names a row that is not taken.
-func (m *move) refuse(at archive.Place, reason string) {
-	m.report.Refused = append(m.report.Refused, archive.Refusal{Place: at, Reason: reason})
+func (m *importer) refuse(at archive.Position, reason string) {
+	m.report.Refused = append(m.report.Refused, archive.Refusal{Position: at, Reason: reason})
 }
 
-// cannot names a thing that is not taken, or not whole.
-func (m *move) cannot(what, why string) {
-	m.report.Cannot = append(m.report.Cannot, archive.Lack{What: what, Why: why})
+// unmovable names a thing that is not taken, or not whole.
+func (m *importer) unmovable(what, why string) {
+	m.report.Cannot = append(m.report.Cannot, archive.Unmovable{Item: what, Reason: why})
 }
 
-// place is where an item stood: in the source's own file, or in the archive's.
-func place(from archive.Place, kind archive.Kind, line int) archive.Place {
+// positionOf is where an item stood: in the source's own file, or in the archive's.
+func positionOf(from archive.Position, kind archive.Kind, line int) archive.Position {
 	if from.File != "" {
 		return from
 	}
-	return archive.Place{File: string(kind) + ".json", Line: line}
+	return archive.Position{File: string(kind) + ".json", Line: line}
 }
 
 // moved notes an id that could not be kept.
-func (m *move) moved(kind archive.Kind, from, to string) error {
+func (m *importer) moved(kind archive.Kind, from, to string) error {
 	if m.mapping == nil || from == "" || from == to || !m.Apply {
 		return nil
 	}
@@ -150,8 +150,8 @@ func (m *move) moved(kind archive.Kind, from, to string) error {
 	return nil
 }
 
-// tell says how far a kind is, and has the mapping written.
-func (m *move) tell(kind archive.Kind, n int) error {
+// progress says how far a kind is, and has the mapping written.
+func (m *importer) progress(kind archive.Kind, n int) error {
 	if m.Progress != nil {
 		m.Progress(kind, n)
 	}
@@ -167,39 +167,39 @@ func (m *move) tell(kind archive.Kind, n int) error {
 
 // write carries out a Write of an import that applies; beside a server it leaves the
 // database to others then for half as long as it took.
-func (m *move) write(ctx context.Context, fn func(tx *db.Tx) error) error {
+func (m *importer) write(ctx context.Context, fn func(tx *db.Tx) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if m.Beside {
-		base.Pause(ctx, time.Until(m.until), nil)
+	if m.Onto {
+		base.Sleep(ctx, time.Until(m.until), nil)
 	}
 	began := time.Now()
 	if err := m.s.DB.WritePatient(ctx, fn); err != nil {
 		return err
 	}
-	m.until = time.Now().Add(min(time.Since(began)/2, maxYield)) // what comes next is read meanwhile
+	m.until = time.Now().Add(min(time.Since(began)/2, maxAddedPerWrite)) // what comes next is read meanwhile
 	return nil
 }
 
 // id is that of an item of the archive where it may be kept, else a new one.
-func (m *move) id(archived string) string {
-	if id, ok := app.ParseID(archived); ok && m.r.Team.Own() {
+func (m *importer) id(archived string) string {
+	if id, ok := app.ParseID(archived); ok && m.r.Team.FromMailer() {
 		return id
 	}
 	return app.NewID()
 }
 
-// or is t, or now for a zero time.
-func or(t, now time.Time) time.Time {
+// orDefault is t, or now for a zero time.
+func orDefault(t, now time.Time) time.Time {
 	if t.IsZero() {
 		return now
 	}
 	return t
 }
 
-// note appends to the audit log what came in.
-func (m *move) note(ctx context.Context) error {
+// audit appends to the audit log what came in.
+func (m *importer) audit(ctx context.Context) error {
 	if !m.Apply {
 		return nil
 	}

@@ -15,9 +15,9 @@ import (
 
 // templates makes those that the team lacks. One of the same id, alias or name is the
 // same, and stays as it is.
-func (m *move) templates(ctx context.Context) error {
+func (m *importer) templates(ctx context.Context) error {
 	all, err := db.Get(ctx, m.s.DB, func(r *db.Reader) ([]app.Template, error) {
-		return every(func(p app.Page) ([]app.Template, bool, error) { return r.ListTemplates(m.team.ID, p) }, func(t *app.Template) string { return t.ID })
+		return eachItem(func(p app.Page) ([]app.Template, bool, error) { return r.ListTemplates(m.team.ID, p) }, func(t *app.Template) string { return t.ID })
 	})
 	if err != nil {
 		return fmt.Errorf("read templates: %w", err)
@@ -38,7 +38,7 @@ func (m *move) templates(ctx context.Context) error {
 			id, there = names[in.Name]
 		}
 		for i := range all { // two of a Mailer's may have one name
-			if m.r.Team.Own() && in.Alias == "" {
+			if m.r.Team.FromMailer() && in.Alias == "" {
 				if there = all[i].ID == in.ID; there {
 					id = in.ID
 					break
@@ -53,28 +53,28 @@ func (m *move) templates(ctx context.Context) error {
 		if err := m.moved(archive.Templates, in.ID, id); err != nil {
 			return err
 		}
-		return m.tell(archive.Templates, done)
+		return m.progress(archive.Templates, done)
 	})
 }
 
 // template makes one; an empty id: it can't be made.
-func (m *move) template(ctx context.Context, in *archive.Template) (id string, err error) {
+func (m *importer) template(ctx context.Context, in *archive.Template) (id string, err error) {
 	what := fmt.Sprintf("template %q", in.Name)
 	edited, err := m.version(in, &in.Content)
 	if err != nil {
-		m.cannot(what, err.Error())
+		m.unmovable(what, err.Error())
 		return "", nil
 	}
 	published := edited
 	if in.Published != nil && !reflect.DeepEqual(*in.Published, in.Content) {
 		if published, err = m.version(in, in.Published); err != nil {
-			m.cannot(what, "what was published of it can't be taken, so that it is a draft: "+err.Error())
+			m.unmovable(what, "what was published of it can't be taken, so that it is a draft: "+err.Error())
 			in.Published = nil
 		}
 	}
 	id = m.id(in.ID)
 	_, err = m.add(ctx, &m.report.Templates, what, Thing{Name: in.Name, Draft: in.Published == nil}, func(tx *db.Tx) (err error) {
-		if err := base.CapTemplates.Room(&tx.Reader, m.team.ID); err != nil {
+		if err := base.CapTemplates.Check(&tx.Reader, m.team.ID); err != nil {
 			return err
 		}
 		if id, err = freeID(tx.TemplateIDTaken, id); err != nil {
@@ -86,12 +86,12 @@ func (m *move) template(ctx context.Context, in *archive.Template) (id string, e
 }
 
 // version checks one content of a template.
-func (m *move) version(in *archive.Template, c *archive.Content) (app.Template, error) {
+func (m *importer) version(in *archive.Template, c *archive.Content) (app.Template, error) {
 	content := app.TemplateContent{From: c.From, ReplyTo: c.ReplyTo, Subject: c.Subject, HTML: c.HTML, Text: c.Text, Design: string(c.Design)}
 	for i := range c.Variables {
 		v := &c.Variables[i]
 		out := app.TemplateVariable{Key: v.Key, Type: v.Type, Fallback: valueOf(v.Fallback), CreatedAt: v.CreatedAt, UpdatedAt: v.UpdatedAt}
-		if id, ok := app.ParseID(v.ID); ok && m.r.Team.Own() {
+		if id, ok := app.ParseID(v.ID); ok && m.r.Team.FromMailer() {
 			out.ID = id
 		}
 		content.Variables = append(content.Variables, out)
@@ -114,12 +114,12 @@ func (m *move) version(in *archive.Template, c *archive.Content) (app.Template, 
 func insertTemplate(tx *db.Tx, id, teamID string, in *archive.Template, edited, published app.Template) error {
 	t := edited
 	t.ID, t.TeamID, t.CurrentID = id, teamID, app.NewID()
-	t.CreatedAt = or(in.CreatedAt, tx.Now)
-	t.UpdatedAt = or(in.UpdatedAt, t.CreatedAt)
+	t.CreatedAt = orDefault(in.CreatedAt, tx.Now)
+	t.UpdatedAt = orDefault(in.UpdatedAt, t.CreatedAt)
 	if in.Published == nil {
 		return tx.InsertTemplate(&t)
 	}
-	t.PublishedID, t.PublishedAt = t.CurrentID, or(in.PublishedAt, tx.Now)
+	t.PublishedID, t.PublishedAt = t.CurrentID, orDefault(in.PublishedAt, tx.Now)
 	if reflect.DeepEqual(edited, published) {
 		return tx.InsertTemplate(&t)
 	}
@@ -138,9 +138,9 @@ func insertTemplate(tx *db.Tx, id, teamID string, in *archive.Template, edited, 
 // broadcasts makes those that the team lacks, as drafts: nothing is sent by coming in. Of
 // another Mailer what was sent or canceled stays so, with its figures. One of the same id,
 // or of the same name and time, is the same.
-func (m *move) broadcasts(ctx context.Context) error {
+func (m *importer) broadcasts(ctx context.Context) error {
 	all, err := db.Get(ctx, m.s.DB, func(r *db.Reader) ([]app.Broadcast, error) {
-		return every(func(p app.Page) ([]app.Broadcast, bool, error) { return r.ListBroadcasts(m.team.ID, p) }, func(b *app.Broadcast) string { return b.ID })
+		return eachItem(func(p app.Page) ([]app.Broadcast, bool, error) { return r.ListBroadcasts(m.team.ID, p) }, func(b *app.Broadcast) string { return b.ID })
 	})
 	if err != nil {
 		return fmt.Errorf("read broadcasts: %w", err)
@@ -154,7 +154,7 @@ func (m *move) broadcasts(ctx context.Context) error {
 	return m.r.Each(archive.Broadcasts, &in, func(int) error {
 		done++
 		id := there[broadcastMark(in.Name, in.CreatedAt)]
-		if m.r.Team.Own() {
+		if m.r.Team.FromMailer() {
 			id = there[in.ID]
 		}
 		if id != "" {
@@ -165,7 +165,7 @@ func (m *move) broadcasts(ctx context.Context) error {
 		if err := m.moved(archive.Broadcasts, in.ID, id); err != nil {
 			return err
 		}
-		return m.tell(archive.Broadcasts, done)
+		return m.progress(archive.Broadcasts, done)
 	})
 }
 
@@ -175,33 +175,33 @@ func broadcastMark(name string, at time.Time) string {
 }
 
 // broadcast makes one; an empty id: it can't be made.
-func (m *move) broadcast(ctx context.Context, in *archive.Broadcast) (id string, err error) {
+func (m *importer) broadcast(ctx context.Context, in *archive.Broadcast) (id string, err error) {
 	what := fmt.Sprintf("broadcast %q", in.Name)
 	input := app.BroadcastInput{Name: in.Name, SegmentID: m.segments[in.SegmentID], TopicID: m.topics[in.TopicID], From: in.From, ReplyTo: in.ReplyTo,
 		Subject: in.Subject, Preview: in.Preview, HTML: in.HTML, Text: in.Text, Design: string(in.Design)}
 	b, err := draftOf(input)
 	if err != nil {
-		m.cannot(what, err.Error())
+		m.unmovable(what, err.Error())
 		return "", nil
 	}
-	over := m.r.Team.Own() && (in.Status == app.SentBroadcast || in.Status == app.CanceledBroadcast)
+	over := m.r.Team.FromMailer() && (in.Status == app.SentBroadcast || in.Status == app.CanceledBroadcast)
 	if !over && in.SegmentID != "" && input.SegmentID == "" {
-		m.cannot(what, "its segment can't be taken, and without one it would go to all contacts")
+		m.unmovable(what, "its segment can't be taken, and without one it would go to all contacts")
 		return "", nil
 	}
 	if !over && in.TopicID != "" && input.TopicID == "" {
-		m.cannot(what, "its topic can't be taken, and without one it would go to people who opted out of it")
+		m.unmovable(what, "its topic can't be taken, and without one it would go to people who opted out of it")
 		return "", nil
 	}
 	if !over && (in.Status == app.ScheduledBroadcast || in.Status == app.QueuedBroadcast) {
-		m.cannot(what, "it was "+string(in.Status)+" there; here it is a draft, and is not sent automatically")
+		m.unmovable(what, "it was "+string(in.Status)+" there; here it is a draft, and is not sent automatically")
 	}
 	id = m.id(in.ID)
 	_, err = m.add(ctx, &m.report.Broadcasts, what, Thing{Name: b.Name, Draft: !over}, func(tx *db.Tx) (err error) {
 		if id, err = freeID(tx.BroadcastIDTaken, id); err != nil {
 			return err
 		}
-		b.ID, b.TeamID, b.CreatedAt = id, m.team.ID, or(in.CreatedAt, tx.Now)
+		b.ID, b.TeamID, b.CreatedAt = id, m.team.ID, orDefault(in.CreatedAt, tx.Now)
 		if err := tx.InsertBroadcast(&b); err != nil || !over {
 			return err
 		}
@@ -232,7 +232,7 @@ func draftOf(in app.BroadcastInput) (app.Broadcast, error) {
 // setCounts is countsOf the other way round.
 func setCounts(b *app.Broadcast, counts map[string]int) {
 	n := func(name string) int64 { return int64(max(0, counts[name])) }
-	b.Audience, b.Written = n("recipients"), n("remaining") // of what was canceled: whose turn never came
+	b.Audience, b.Stored = n("recipients"), n("remaining") // of what was canceled: whose turn never came
 	b.Counts = app.BroadcastCounts{Sent: n("sent"), DeliveryDelayed: n("delivery_delayed"), Delivered: n("delivered"), Opened: n("opened"), Clicked: n("clicked"),
 		Bounced: n("bounced"), Complained: n("complained"), Suppressed: n("suppressed"), Failed: n("failed"), Canceled: n("canceled"), Unsubscribed: n("unsubscribed")}
 }

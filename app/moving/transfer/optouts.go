@@ -13,13 +13,13 @@ import (
 )
 
 // optOuts writes down who wants no mail about a topic.
-func (m *move) optOuts(ctx context.Context) error { return m.choicesThat(ctx, app.OptOut) }
+func (m *importer) optOuts(ctx context.Context) error { return m.choicesWhere(ctx, app.OptOut) }
 
 // optIns writes down who subscribed, where nothing was said here yet: nobody is
 // subscribed again.
-func (m *move) optIns(ctx context.Context) error { return m.choicesThat(ctx, app.OptIn) }
+func (m *importer) optIns(ctx context.Context) error { return m.choicesWhere(ctx, app.OptIn) }
 
-func (m *move) choicesThat(ctx context.Context, subscription app.Subscription) error {
+func (m *importer) choicesWhere(ctx context.Context, subscription app.Subscription) error {
 	var c archive.Choice
 	var set []db.Choice
 	done := 0
@@ -28,11 +28,11 @@ func (m *move) choicesThat(ctx context.Context, subscription app.Subscription) e
 			return fmt.Errorf("store choices: %w", err)
 		}
 		set = set[:0]
-		return m.tell(archive.Choices, done)
+		return m.progress(archive.Choices, done)
 	}
 	err := m.r.Each(archive.Choices, &c, func(line int) error {
 		done++
-		at := place(c.From, archive.Choices, line)
+		at := positionOf(c.From, archive.Choices, line)
 		switch {
 		case c.Subscription != app.OptOut && c.Subscription != app.OptIn:
 			if subscription == app.OptOut { // said once
@@ -48,7 +48,7 @@ func (m *move) choicesThat(ctx context.Context, subscription app.Subscription) e
 			return nil
 		}
 		set = append(set, db.Choice{TopicID: m.topics[c.TopicID], Address: m.s.Sealer.AddressHash(m.team.ID, key), Subscription: subscription, At: c.ChosenAt})
-		if len(set) < setSize {
+		if len(set) < batchSize {
 			return ctx.Err()
 		}
 		return flush()
@@ -60,13 +60,13 @@ func (m *move) choicesThat(ctx context.Context, subscription app.Subscription) e
 }
 
 // putChoices writes those choices of a set that change something.
-func (m *move) putChoices(ctx context.Context, set []db.Choice) error {
+func (m *importer) putChoices(ctx context.Context, set []db.Choice) error {
 	if len(set) == 0 {
 		return nil
 	}
 	var fresh []db.Choice
 	pick := func(r *db.Reader) (err error) {
-		fresh, err = m.freshChoices(r, set)
+		fresh, err = m.newChoices(r, set)
 		return err
 	}
 	var err error
@@ -76,7 +76,7 @@ func (m *move) putChoices(ctx context.Context, set []db.Choice) error {
 				return err
 			}
 			for i := range fresh {
-				fresh[i].At = or(fresh[i].At, tx.Now)
+				fresh[i].At = orDefault(fresh[i].At, tx.Now)
 			}
 			return tx.SetChoices(fresh)
 		})
@@ -87,9 +87,9 @@ func (m *move) putChoices(ctx context.Context, set []db.Choice) error {
 	return err
 }
 
-// freshChoices are those of a set that say something else than what stands there: an
+// newChoices are those of a set that say something else than what stands there: an
 // opt-out always counts, an opt-in where nothing was said.
-func (m *move) freshChoices(r *db.Reader, set []db.Choice) (fresh []db.Choice, err error) {
+func (m *importer) newChoices(r *db.Reader, set []db.Choice) (fresh []db.Choice, err error) {
 	byTopic := map[string][]int{}
 	for i := range set {
 		byTopic[set[i].TopicID] = append(byTopic[set[i].TopicID], i)
@@ -137,7 +137,7 @@ func choiceMark(c *db.Choice) uint64 {
 
 // suppressions puts addresses on the list; one that stands there gets the origin of the
 // source where that is the stronger one. Who unsubscribed counts as unsubscribed where he is a contact.
-func (m *move) suppressions(ctx context.Context) error {
+func (m *importer) suppressions(ctx context.Context) error {
 	var in archive.Suppression
 	var set []app.Suppression
 	done := 0
@@ -146,7 +146,7 @@ func (m *move) suppressions(ctx context.Context) error {
 			return fmt.Errorf("store suppressions: %w", err)
 		}
 		set = set[:0]
-		return m.tell(archive.Suppressions, done)
+		return m.progress(archive.Suppressions, done)
 	}
 	err := m.r.Each(archive.Suppressions, &in, func(line int) error {
 		done++
@@ -154,12 +154,12 @@ func (m *move) suppressions(ctx context.Context) error {
 		s, err := input.Validate()
 		if err != nil {
 			words, _ := refusalWords(err)
-			m.refuse(place(in.From, archive.Suppressions, line), words)
+			m.refuse(positionOf(in.From, archive.Suppressions, line), words)
 			return nil
 		}
 		s.ID, s.TeamID, s.SourceID, s.CreatedAt = m.id(in.ID), m.team.ID, in.SourceID, in.CreatedAt
 		s.Hash = m.s.Sealer.AddressHash(m.team.ID, s.Key)
-		if set = append(set, s); len(set) < setSize {
+		if set = append(set, s); len(set) < batchSize {
 			return ctx.Err()
 		}
 		return flush()
@@ -170,13 +170,13 @@ func (m *move) suppressions(ctx context.Context) error {
 	return flush()
 }
 
-func (m *move) putSuppressions(ctx context.Context, set []app.Suppression) (err error) {
+func (m *importer) putSuppressions(ctx context.Context, set []app.Suppression) (err error) {
 	if len(set) == 0 {
 		return nil
 	}
-	var news suppressionNews
+	var news suppressionChanges
 	pick := func(r *db.Reader) (err error) {
-		news, err = m.suppressionNews(r, set)
+		news, err = m.findSuppressionChanges(r, set)
 		return err
 	}
 	if m.Apply {
@@ -195,7 +195,7 @@ func (m *move) putSuppressions(ctx context.Context, set []app.Suppression) (err 
 	for hash, origin := range news.origins {
 		mark := binary.LittleEndian.Uint64(hash[:])
 		was, counted := m.suppressed[mark]
-		if counted && !was.YieldsTo(origin) {
+		if counted && !was.WeakerThan(origin) {
 			continue
 		}
 		if counted {
@@ -207,26 +207,26 @@ func (m *move) putSuppressions(ctx context.Context, set []app.Suppression) (err 
 	return nil
 }
 
-// suppressionNews are the origins that addresses of a set get, each the strongest that the
+// suppressionChanges are the origins that addresses of a set get, each the strongest that the
 // set has for it, and what stands for them already.
-type suppressionNews struct {
-	origins map[app.AddressHash]app.SuppressionOrigin // that are new, or stronger than what stands
-	stands  map[app.AddressHash]app.SuppressionOrigin
+type suppressionChanges struct {
+	origins  map[app.AddressHash]app.SuppressionOrigin // that are new, or stronger than what stands
+	existing map[app.AddressHash]app.SuppressionOrigin
 }
 
-func (m *move) suppressionNews(r *db.Reader, set []app.Suppression) (n suppressionNews, err error) {
+func (m *importer) findSuppressionChanges(r *db.Reader, set []app.Suppression) (n suppressionChanges, err error) {
 	hashes := make([]app.AddressHash, len(set))
-	n.origins, n.stands = map[app.AddressHash]app.SuppressionOrigin{}, map[app.AddressHash]app.SuppressionOrigin{}
+	n.origins, n.existing = map[app.AddressHash]app.SuppressionOrigin{}, map[app.AddressHash]app.SuppressionOrigin{}
 	for i := range set {
 		hashes[i] = set[i].Hash
-		if n.origins[set[i].Hash].YieldsTo(set[i].Origin) {
+		if n.origins[set[i].Hash].WeakerThan(set[i].Origin) {
 			n.origins[set[i].Hash] = set[i].Origin
 		}
 	}
 	stands, err := r.SuppressionsAmong(m.team.ID, hashes)
 	for i := range stands {
-		n.stands[stands[i].Hash] = stands[i].Origin
-		if !stands[i].Origin.YieldsTo(n.origins[stands[i].Hash]) {
+		n.existing[stands[i].Hash] = stands[i].Origin
+		if !stands[i].Origin.WeakerThan(n.origins[stands[i].Hash]) {
 			delete(n.origins, stands[i].Hash)
 		}
 	}
@@ -236,7 +236,7 @@ func (m *move) suppressionNews(r *db.Reader, set []app.Suppression) (n suppressi
 // insertSuppressions writes a set, each address of it once and with its strongest origin.
 // Whoever unsubscribed at the source counts as unsubscribed where he is a contact, also
 // where the address is listed for a stronger reason.
-func (m *move) insertSuppressions(tx *db.Tx, set []app.Suppression, news *suppressionNews) error {
+func (m *importer) insertSuppressions(tx *db.Tx, set []app.Suppression, news *suppressionChanges) error {
 	ids := make([]string, len(set))
 	for i := range set {
 		ids[i] = set[i].ID
@@ -253,7 +253,7 @@ func (m *move) insertSuppressions(tx *db.Tx, set []app.Suppression, news *suppre
 	var rows []app.Suppression
 	var unsubscribed []app.AddressHash
 	for _, s := range set {
-		if s.Origin == app.OriginUnsubscribe && news.stands[s.Hash] != app.OriginUnsubscribe {
+		if s.Origin == app.OriginUnsubscribe && news.existing[s.Hash] != app.OriginUnsubscribe {
 			unsubscribed = append(unsubscribed, s.Hash)
 		}
 		if once[s.Hash] || news.origins[s.Hash] != "" && news.origins[s.Hash] != s.Origin {
@@ -265,24 +265,24 @@ func (m *move) insertSuppressions(tx *db.Tx, set []app.Suppression, news *suppre
 		}
 		isTaken[s.ID] = true
 		s.Email = strings.ToLower(s.Email)
-		s.CreatedAt = or(s.CreatedAt, tx.Now)
+		s.CreatedAt = orDefault(s.CreatedAt, tx.Now)
 		rows = append(rows, s)
 	}
 	if _, err := tx.AddSuppressions(rows); err != nil {
 		return err
 	}
-	if err := m.strengthen(tx, rows, news); err != nil {
+	if err := m.raiseOrigin(tx, rows, news); err != nil {
 		return err
 	}
 	_, err = tx.UnsubscribeAmong(m.team.ID, unsubscribed)
 	return err
 }
 
-// strengthen changes suppressions that stood there to the stronger origins of a set.
-func (m *move) strengthen(tx *db.Tx, rows []app.Suppression, news *suppressionNews) error {
+// raiseOrigin changes suppressions that stood there to the stronger origins of a set.
+func (m *importer) raiseOrigin(tx *db.Tx, rows []app.Suppression, news *suppressionChanges) error {
 	for i := range rows {
 		s := &rows[i]
-		if news.stands[s.Hash] == "" || news.origins[s.Hash] == "" {
+		if news.existing[s.Hash] == "" || news.origins[s.Hash] == "" {
 			continue
 		}
 		stands, err := tx.SuppressionByAddress(m.team.ID, s.Hash)

@@ -14,20 +14,20 @@ type Report struct {
 	OptedOut     int           `json:"opted_out"`     // contacts that count as unsubscribed now and did not before
 	TopicChoices int           `json:"topic_choices"` // choices that were written down
 	// MembershipsEnded counts segments that contacts left at the source and leave here.
-	MembershipsEnded int               `json:"memberships_ended"`
-	Suppressions     SuppressionCounts `json:"suppressions"`
-	Properties       []Thing           `json:"properties"`
-	Segments         []Thing           `json:"segments"`
-	Topics           []Thing           `json:"topics"`
-	Templates        []Thing           `json:"templates"`
-	Broadcasts       []Thing           `json:"broadcasts"`
-	Domains          []Thing           `json:"domains"`
-	Webhooks         []Thing           `json:"webhooks"`
-	Keys             []Thing           `json:"keys"`
-	Emails           EmailCounts       `json:"emails"`
-	Consent          []archive.Consent `json:"consent"` // columns of files that decide who gets mail
-	Cannot           []archive.Lack    `json:"cannot"`
-	Refused          []archive.Refusal `json:"refused"`
+	MembershipsEnded int                 `json:"memberships_ended"`
+	Suppressions     SuppressionCounts   `json:"suppressions"`
+	Properties       []Thing             `json:"properties"`
+	Segments         []Thing             `json:"segments"`
+	Topics           []Thing             `json:"topics"`
+	Templates        []Thing             `json:"templates"`
+	Broadcasts       []Thing             `json:"broadcasts"`
+	Domains          []Thing             `json:"domains"`
+	Webhooks         []Thing             `json:"webhooks"`
+	Keys             []Thing             `json:"keys"`
+	Emails           EmailCounts         `json:"emails"`
+	Consent          []archive.Consent   `json:"consent"` // columns of files that decide who gets mail
+	Cannot           []archive.Unmovable `json:"cannot"`
+	Refused          []archive.Refusal   `json:"refused"`
 }
 
 // ContactCounts are contacts by what becomes of them. One that stands in the source more
@@ -84,6 +84,6 @@ type Thing struct {
 func newReport(source string, applied bool) *Report {
 	return &Report{
 		Source: source, Applied: applied, Properties: []Thing{}, Segments: []Thing{}, Topics: []Thing{}, Templates: []Thing{}, Broadcasts: []Thing{},
-		Domains: []Thing{}, Webhooks: []Thing{}, Keys: []Thing{}, Consent: []archive.Consent{}, Cannot: []archive.Lack{}, Refused: []archive.Refusal{},
+		Domains: []Thing{}, Webhooks: []Thing{}, Keys: []Thing{}, Consent: []archive.Consent{}, Cannot: []archive.Unmovable{}, Refused: []archive.Refusal{},
 	}
 }

@@ -19,11 +19,11 @@ import (
 )
 
 // secretsOf reads the secrets of a kind, by the id of their owner.
-func (m *move) secretsOf(kind archive.Kind) (map[string][]archive.Secret, error) {
+func (m *importer) secretsOf(kind archive.Kind) (map[string][]archive.Secret, error) {
 	out := map[string][]archive.Secret{}
 	var s archive.Secret
 	err := m.r.Each(archive.Secrets, &s, func(int) error {
-		if s.Of == kind {
+		if s.Kind == kind {
 			out[s.Owner] = append(out[s.Owner], s)
 		}
 		return nil
@@ -33,7 +33,7 @@ func (m *move) secretsOf(kind archive.Kind) (map[string][]archive.Secret, error)
 
 // domainsIn makes the domains that the team lacks. With their keys they go on as they were;
 // without, each gets a new key and new records to publish.
-func (m *move) domainsIn(ctx context.Context) error {
+func (m *importer) domainsIn(ctx context.Context) error {
 	secrets, err := m.secretsOf(archive.Domains)
 	if err != nil {
 		return err
@@ -56,12 +56,12 @@ func (m *move) domainsIn(ctx context.Context) error {
 		if err := m.moved(archive.Domains, in.ID, id); err != nil {
 			return err
 		}
-		return m.tell(archive.Domains, done)
+		return m.progress(archive.Domains, done)
 	})
 }
 
 // domain makes one; an empty id: it can't be made.
-func (m *move) domain(ctx context.Context, in *archive.Domain, secrets []archive.Secret) (id string, err error) {
+func (m *importer) domain(ctx context.Context, in *archive.Domain, secrets []archive.Secret) (id string, err error) {
 	what := "domain " + in.Name
 	input := app.DomainInput{Name: in.Name, ReturnPath: in.ReturnPath, OpenTracking: in.OpenTracking, ClickTracking: in.ClickTracking, TrackingSubdomain: in.TrackingSubdomain}
 	regions := m.s.domains.Regions()
@@ -72,30 +72,30 @@ func (m *move) domain(ctx context.Context, in *archive.Domain, secrets []archive
 	}
 	d, err := input.Validate(regions)
 	if err != nil {
-		m.cannot(what, err.Error())
+		m.unmovable(what, err.Error())
 		return "", nil
 	}
-	if m.r.Team.Own() && in.Region != "" && d.Region != in.Region {
-		m.cannot(what, fmt.Sprintf("no relay here is called %s: its mail goes through %s", in.Region, d.Region))
+	if m.r.Team.FromMailer() && in.Region != "" && d.Region != in.Region {
+		m.unmovable(what, fmt.Sprintf("no relay here is called %s: its mail goes through %s", in.Region, d.Region))
 	}
-	d.ID, d.TeamID, d.CreatedAt, d.Status, d.Trusted = m.id(in.ID), m.team.ID, or(in.CreatedAt, clock.Now().UTC()), app.DomainNotStarted, m.Trust && m.r.Team.Own() && in.Trusted
+	d.ID, d.TeamID, d.CreatedAt, d.Status, d.Trusted = m.id(in.ID), m.team.ID, orDefault(in.CreatedAt, clock.Now().UTC()), app.DomainNotStarted, m.Trust && m.r.Team.FromMailer() && in.Trusted
 	if d.Keys, err = m.pairs(&d, secrets); err != nil {
-		m.cannot(what, err.Error())
+		m.unmovable(what, err.Error())
 		return "", nil
 	}
 	if len(d.Keys) == 0 {
-		return m.domainAnew(ctx, what, input)
+		return m.addDomain(ctx, what, input)
 	}
-	if in.Trusted && !d.Trusted && m.r.Team.Own() {
-		m.cannot(what, fmt.Sprintf("an operator vouched for it there: here it is verified once its records are found in the DNS, or with `mailer domains trust %s`", d.Name))
+	if in.Trusted && !d.Trusted && m.r.Team.FromMailer() {
+		m.unmovable(what, fmt.Sprintf("an operator vouched for it there: here it is verified once its records are found in the DNS, or with `mailer domains trust %s`", d.Name))
 	}
-	d.Status, d.CheckAt = m.believed(in.Status), clock.Now() // its records are those that it had; they are looked at now
+	d.Status, d.CheckAt = m.isTrusted(in.Status), clock.Now() // its records are those that it had; they are looked at now
 	if d.Status == app.DomainPending {
 		d.PendingSince = clock.Now()
 	}
 	thing := Thing{Name: d.Name, Status: string(d.Status), Records: m.s.domains.DomainRecords(&d)}
 	_, err = m.add(ctx, &m.report.Domains, what, thing, func(tx *db.Tx) (err error) {
-		if err := m.s.teams.DomainRoom(&tx.Reader, m.team.ID); err != nil {
+		if err := m.s.teams.CheckDomainLimit(&tx.Reader, m.team.ID); err != nil {
 			return err
 		}
 		if taken, err := tx.DomainIDTaken(d.ID); err != nil || taken {
@@ -115,9 +115,9 @@ func (m *move) domain(ctx context.Context, in *archive.Domain, secrets []archive
 	return d.ID, nil
 }
 
-// believed is the status that a domain comes in with. Whoever makes an archive up could
+// isTrusted is the status that a domain comes in with. Whoever makes an archive up could
 // claim a domain: that one is verified the DNS says, or who trusts the archive.
-func (m *move) believed(status app.DomainStatus) app.DomainStatus {
+func (m *importer) isTrusted(status app.DomainStatus) app.DomainStatus {
 	switch {
 	case status == app.DomainNotStarted, status == app.DomainFailed, status == app.DomainVerified && m.Trust:
 		return status
@@ -125,14 +125,14 @@ func (m *move) believed(status app.DomainStatus) app.DomainStatus {
 	return app.DomainPending
 }
 
-// domainAnew registers a domain as somebody would who had it nowhere yet.
-func (m *move) domainAnew(ctx context.Context, what string, in app.DomainInput) (id string, err error) {
-	m.cannot(what, "its DKIM key can't move: publish the records that `mailer domains records` and the dashboard list, then verify it")
+// addDomain registers a domain as somebody would who had it nowhere yet.
+func (m *importer) addDomain(ctx context.Context, what string, in app.DomainInput) (id string, err error) {
+	m.unmovable(what, "its DKIM key can't move: publish the records that `mailer domains records` and the dashboard list, then verify it")
 	thing := Thing{Name: in.Name, New: true, Status: string(app.DomainNotStarted)}
 	if m.Apply {
 		d, err := m.s.domains.AddDomain(ctx, m.team.ID, in)
 		if words, ok := refusalWords(err); ok {
-			m.cannot(what, words)
+			m.unmovable(what, words)
 			return "", nil
 		}
 		if err != nil {
@@ -148,7 +148,7 @@ func (m *move) domainAnew(ctx context.Context, what string, in app.DomainInput) 
 const minRSA = 1024
 
 // pairs are the DKIM keys of a domain, sealed for it.
-func (m *move) pairs(d *app.Domain, secrets []archive.Secret) (out []app.DKIMPair, err error) {
+func (m *importer) pairs(d *app.Domain, secrets []archive.Secret) (out []app.DKIMPair, err error) {
 	signing := 0
 	for i := range secrets {
 		s := &secrets[i]
@@ -169,7 +169,7 @@ func (m *move) pairs(d *app.Domain, secrets []archive.Secret) (out []app.DKIMPai
 			return nil, fmt.Errorf("the DKIM key of selector %q is %q: it must be signing, next or retired", s.Selector, s.State)
 		}
 		out = append(out, app.DKIMPair{Selector: s.Selector, State: s.State, Public: base64.StdEncoding.EncodeToString(public),
-			Sealed: m.s.Sealer.Seal(domains.DKIMPurpose, d.ID, s.Private), CreatedAt: or(s.CreatedAt, clock.Now().UTC()), RetiredAt: s.RetiredAt})
+			Sealed: m.s.Sealer.Seal(domains.DKIMPurpose, d.ID, s.Private), CreatedAt: orDefault(s.CreatedAt, clock.Now().UTC()), RetiredAt: s.RetiredAt})
 	}
 	if len(out) > 0 && signing != 1 {
 		return nil, errors.New("one of its DKIM keys must be the one that signs")
@@ -178,13 +178,13 @@ func (m *move) pairs(d *app.Domain, secrets []archive.Secret) (out []app.DKIMPai
 }
 
 // webhooks makes those that the team lacks; one of the same endpoint is the same.
-func (m *move) webhooks(ctx context.Context) error {
+func (m *importer) webhooks(ctx context.Context) error {
 	secrets, err := m.secretsOf(archive.Webhooks)
 	if err != nil {
 		return err
 	}
 	all, err := db.Get(ctx, m.s.DB, func(r *db.Reader) ([]webhook.Webhook, error) {
-		return every(func(p app.Page) ([]webhook.Webhook, bool, error) { return r.ListWebhooks(m.team.ID, p) }, func(w *webhook.Webhook) string { return w.ID })
+		return eachItem(func(p app.Page) ([]webhook.Webhook, bool, error) { return r.ListWebhooks(m.team.ID, p) }, func(w *webhook.Webhook) string { return w.ID })
 	})
 	if err != nil {
 		return fmt.Errorf("read webhooks: %w", err)
@@ -198,7 +198,7 @@ func (m *move) webhooks(ctx context.Context) error {
 	return m.r.Each(archive.Webhooks, &in, func(int) error {
 		done++
 		id := there[in.Endpoint]
-		if m.r.Team.Own() {
+		if m.r.Team.FromMailer() {
 			id = there[in.ID]
 		}
 		if id != "" {
@@ -209,12 +209,12 @@ func (m *move) webhooks(ctx context.Context) error {
 		if err := m.moved(archive.Webhooks, in.ID, id); err != nil {
 			return err
 		}
-		return m.tell(archive.Webhooks, done)
+		return m.progress(archive.Webhooks, done)
 	})
 }
 
 // webhook makes one; an empty id: it can't be made.
-func (m *move) webhook(ctx context.Context, in *archive.Webhook, secrets []archive.Secret) (id string, err error) {
+func (m *importer) webhook(ctx context.Context, in *archive.Webhook, secrets []archive.Secret) (id string, err error) {
 	what := "webhook " + in.Endpoint
 	input := webhook.Input{Endpoint: in.Endpoint, Status: webhook.Status(in.Status)}
 	for _, name := range in.Events {
@@ -224,7 +224,7 @@ func (m *move) webhook(ctx context.Context, in *archive.Webhook, secrets []archi
 	for i := range secrets {
 		s, err := webhook.ParseSecret(secrets[i].Signing)
 		if err != nil {
-			m.cannot(what, "its signing secret is none: "+err.Error())
+			m.unmovable(what, "its signing secret is none: "+err.Error())
 			return "", nil
 		}
 		if !secrets[i].ExpiresAt.IsZero() {
@@ -234,17 +234,17 @@ func (m *move) webhook(ctx context.Context, in *archive.Webhook, secrets []archi
 	}
 	w, err := input.Validate(m.s.events.WebhookAllow)
 	if err != nil {
-		m.cannot(what, err.Error())
+		m.unmovable(what, err.Error())
 		return "", nil
 	}
 	if len(kept) > 0 {
 		w.Secrets = kept
 	} else {
-		m.cannot(what, "its signing secret can't move: give its receiver the new one")
+		m.unmovable(what, "its signing secret can't move: give its receiver the new one")
 	}
 	for _, name := range w.Events {
 		if name.NotSent() {
-			m.cannot(what, fmt.Sprintf("it asks for %s, which is not sent here yet", name))
+			m.unmovable(what, fmt.Sprintf("it asks for %s, which is not sent here yet", name))
 		}
 	}
 	w.ID, w.TeamID = m.id(in.ID), m.team.ID
@@ -252,7 +252,7 @@ func (m *move) webhook(ctx context.Context, in *archive.Webhook, secrets []archi
 		if w.ID, err = freeID(tx.WebhookIDTaken, w.ID); err != nil {
 			return err
 		}
-		w.CreatedAt = or(in.CreatedAt, tx.Now)
+		w.CreatedAt = orDefault(in.CreatedAt, tx.Now)
 		return m.s.events.AddWebhook(tx, &w)
 	})
 	return w.ID, err
@@ -260,7 +260,7 @@ func (m *move) webhook(ctx context.Context, in *archive.Webhook, secrets []archi
 
 // keys makes the API keys that the team lacks, where their hashes came along: programs go
 // on with the keys that they have.
-func (m *move) keys(ctx context.Context) error {
+func (m *importer) keys(ctx context.Context) error {
 	secrets, err := m.secretsOf(archive.Keys)
 	if err != nil {
 		return err
@@ -272,25 +272,25 @@ func (m *move) keys(ctx context.Context) error {
 		what := fmt.Sprintf("API key %q", in.Name)
 		held := secrets[in.ID]
 		if len(held) != 1 || len(held[0].Hash) == 0 {
-			m.cannot(what, "it can't move without its hash: make a new one with `mailer keys create`")
+			m.unmovable(what, "it can't move without its hash: make a new one with `mailer keys create`")
 			return nil
 		}
 		if err := m.key(ctx, &in, &held[0], what); err != nil {
 			return err
 		}
-		return m.tell(archive.Keys, done)
+		return m.progress(archive.Keys, done)
 	})
 }
 
-func (m *move) key(ctx context.Context, in *archive.Key, held *archive.Secret, what string) error {
+func (m *importer) key(ctx context.Context, in *archive.Key, held *archive.Secret, what string) error {
 	id, ok := app.ParseID(in.ID)
-	if !ok || !m.r.Team.Own() {
-		m.cannot(what, "only keys of another Mailer can move")
+	if !ok || !m.r.Team.FromMailer() {
+		m.unmovable(what, "only keys of another Mailer can move")
 		return nil
 	}
 	k, words := m.checkedKey(in, held)
 	if words != "" {
-		m.cannot(what, words)
+		m.unmovable(what, words)
 		return nil
 	}
 	k.ID = id
@@ -313,21 +313,21 @@ func (m *move) key(ctx context.Context, in *archive.Key, held *archive.Secret, w
 		m.report.Keys = append(m.report.Keys, Thing{Name: in.Name})
 		return nil
 	case owner != "":
-		m.cannot(what, "another team of this Mailer has it, and a key is one team's: make a new one with `mailer keys create`")
+		m.unmovable(what, "another team of this Mailer has it, and a key is one team's: make a new one with `mailer keys create`")
 		return nil
 	}
 	_, err = m.add(ctx, &m.report.Keys, what, Thing{Name: in.Name}, func(tx *db.Tx) error {
-		if err := base.CapKeys.Room(&tx.Reader, m.team.ID); err != nil {
+		if err := base.CapKeys.Check(&tx.Reader, m.team.ID); err != nil {
 			return err
 		}
-		k.CreatedAt = or(in.CreatedAt, tx.Now)
+		k.CreatedAt = orDefault(in.CreatedAt, tx.Now)
 		return tx.InsertKey(k)
 	})
 	return err
 }
 
 // checkedKey checks what is said of a key.
-func (m *move) checkedKey(in *archive.Key, held *archive.Secret) (k app.Key, words string) {
+func (m *importer) checkedKey(in *archive.Key, held *archive.Secret) (k app.Key, words string) {
 	k = app.Key{TeamID: m.team.ID, Name: in.Name, Permission: in.Permission, Role: in.Role, Public: held.Public, Hash: held.Hash, ExpiresAt: in.ExpiresAt, LastUsedAt: in.LastUsedAt}
 	if err := app.CheckKeyName(in.Name); err != nil {
 		return k, err.Error()

@@ -15,18 +15,18 @@ import (
 	"mailer/app/testing/testserver"
 )
 
-// claims makes a directory of a team whose domains say that they are verified: one that
+// claimedRecords makes a directory of a team whose domains say that they are verified: one that
 // was, one that an operator vouched for, and one whose standing is made up.
-func claims(t *testing.T) string {
+func claimedRecords(t *testing.T) string {
 	t.Helper()
-	w := testserver.Idle(t, testserver.NewRelay(nil))
-	w.Sql(`DELETE FROM domains`)
+	w := testserver.New(t, testserver.NewRelay(nil))
+	w.SQL(`DELETE FROM domains`)
 	for _, name := range []string{"checked.test", "madeup.test"} {
-		w.Add(app.DomainInput{Name: name})
+		w.CreateDomain(app.DomainInput{Name: name})
 	}
-	w.Add(app.DomainInput{Name: "vouched.test", Trusted: true})
-	w.Sql(`UPDATE domains SET status = 'verified'`)
-	dir, _ := exported(t, w.Server, w.Key, transfer.ExportOptions{})
+	w.CreateDomain(app.DomainInput{Name: "vouched.test", Trusted: true})
+	w.SQL(`UPDATE domains SET status = 'verified'`)
+	dir, _ := exported(t, w.Services, w.Key, transfer.ExportOptions{})
 	file := filepath.Join(dir, "domains.json")
 	text, err := os.ReadFile(file)
 	testserver.Must(t, err)
@@ -40,44 +40,44 @@ func claims(t *testing.T) string {
 	return dir
 }
 
-// standings are the domains of a world's team with what counts of them.
-func standings(w *testserver.World) string {
-	return strings.Join(w.Sql(`SELECT name || ' ' || status || ' ' || trusted FROM domains ORDER BY name`), ", ")
+// domainStatuses are the domains of a world's team with what counts of them.
+func domainStatuses(w *testserver.Server) string {
+	return strings.Join(w.SQL(`SELECT name || ' ' || status || ' ' || trusted FROM domains ORDER BY name`), ", ")
 }
 
-// takenIn imports a directory of domains. It returns what was said of them and can't move.
-func takenIn(t *testing.T, w *testserver.World, dir string, o transfer.Options) string {
+// importedDomains imports a directory of domains. It returns what was said of them and can't move.
+func importedDomains(t *testing.T, w *testserver.Server, dir string, o transfer.Options) string {
 	t.Helper()
 	r, err := archive.Open(dir)
 	testserver.Must(t, err)
-	team, err := w.Server.Teams.FindTeam(t.Context(), w.Key.TeamID)
+	team, err := w.Services.Teams.FindTeam(t.Context(), w.Key.TeamID)
 	testserver.Must(t, err)
-	report, err := w.Server.Transfer.Import(t.Context(), &team, r, o)
+	report, err := w.Services.Transfer.Import(t.Context(), &team, r, o)
 	testserver.Must(t, err)
 	var said strings.Builder
 	for _, d := range report.Domains {
 		fmt.Fprintf(&said, "%s %s %t %d\n", d.Name, d.Status, d.New, len(d.Records))
 	}
 	for _, lack := range report.Cannot {
-		fmt.Fprintln(&said, lack.What, lack.Why)
+		fmt.Fprintln(&said, lack.Item, lack.Reason)
 	}
 	return said.String()
 }
 
-func TestADomainOfAnArchiveIsVerifiedByTheDNSAlone(t *testing.T) {
-	testserver.Bubble(t, func(t *testing.T) {
-		dir, dns := claims(t), testserver.NewDNS()
-		w := testserver.Resolving(t, dns, testserver.NewRelay(testserver.Always(testserver.Accept)))
-		w.Sql(`DELETE FROM domains`)
-		plan := takenIn(t, w, dir, transfer.Options{})
-		said := takenIn(t, w, dir, transfer.Options{Apply: true})
+func TestImportedDomainNeedsDNS(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
+		dir, dns := claimedRecords(t), testserver.NewDNS()
+		w := testserver.StartWithDNS(t, dns, testserver.NewRelay(testserver.Always(testserver.Accept)))
+		w.SQL(`DELETE FROM domains`)
+		plan := importedDomains(t, w, dir, transfer.Options{})
+		said := importedDomains(t, w, dir, transfer.Options{Apply: true})
 		if said != plan {
 			t.Errorf("%s\nplanned %s", said, plan)
 		}
 		if strings.Count(said, " pending true ") != 3 || strings.Count(said, "vouched for it") != 1 || !strings.Contains(said, "`mailer domains trust vouched.test`") {
 			t.Error(said)
 		}
-		if got := standings(w); got != "checked.test pending 0, madeup.test pending 0, vouched.test pending 0" {
+		if got := domainStatuses(w); got != "checked.test pending 0, madeup.test pending 0, vouched.test pending 0" {
 			t.Error(got)
 		}
 		for _, name := range []string{"checked.test", "vouched.test"} {
@@ -85,34 +85,34 @@ func TestADomainOfAnArchiveIsVerifiedByTheDNSAlone(t *testing.T) {
 				t.Errorf("mail of %s: %v", name, err)
 			}
 		}
-		d, err := w.Server.Domains.DomainByName(t.Context(), w.Key.TeamID, "checked.test")
+		d, err := w.Services.Domains.DomainByName(t.Context(), w.Key.TeamID, "checked.test")
 		testserver.Must(t, err)
-		dns.Publish(w.Server.Domains.DomainRecords(&d))
+		dns.Publish(w.Services.Domains.DomainRecords(&d))
 		time.Sleep(time.Minute + time.Second)
 		synctest.Wait()
-		if got := standings(w); got != "checked.test verified 0, madeup.test pending 0, vouched.test pending 0" {
+		if got := domainStatuses(w); got != "checked.test verified 0, madeup.test pending 0, vouched.test pending 0" {
 			t.Error(got)
 		}
 		_, err = w.SendFrom("checked.test")
 		testserver.Must(t, err)
-		again := takenIn(t, w, dir, transfer.Options{Apply: true, Trust: true}) // what is there stays as it is
-		if strings.Contains(again, " true ") || standings(w) != "checked.test verified 0, madeup.test pending 0, vouched.test pending 0" {
-			t.Error(again, standings(w))
+		again := importedDomains(t, w, dir, transfer.Options{Apply: true, Trust: true}) // what is there stays as it is
+		if strings.Contains(again, " true ") || domainStatuses(w) != "checked.test verified 0, madeup.test pending 0, vouched.test pending 0" {
+			t.Error(again, domainStatuses(w))
 		}
 	})
 }
 
-func TestWhoTrustsAnArchiveTakesItsDomainsAsTheyAre(t *testing.T) {
-	testserver.Bubble(t, func(t *testing.T) {
-		dir := claims(t)
-		w := testserver.Resolving(t, testserver.NewDNS(), testserver.NewRelay(testserver.Always(testserver.Accept)))
-		w.Sql(`DELETE FROM domains`)
-		plan := takenIn(t, w, dir, transfer.Options{Trust: true})
-		said := takenIn(t, w, dir, transfer.Options{Apply: true, Trust: true})
+func TestTrustedArchiveKeepsDomainStatus(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
+		dir := claimedRecords(t)
+		w := testserver.StartWithDNS(t, testserver.NewDNS(), testserver.NewRelay(testserver.Always(testserver.Accept)))
+		w.SQL(`DELETE FROM domains`)
+		plan := importedDomains(t, w, dir, transfer.Options{Trust: true})
+		said := importedDomains(t, w, dir, transfer.Options{Apply: true, Trust: true})
 		if said != plan || strings.Contains(said, "vouched for it") || strings.Count(said, " verified true ") != 2 {
 			t.Errorf("%s\nplanned %s", said, plan)
 		}
-		if got := standings(w); got != "checked.test verified 0, madeup.test pending 0, vouched.test verified 1" {
+		if got := domainStatuses(w); got != "checked.test verified 0, madeup.test pending 0, vouched.test verified 1" {
 			t.Error(got)
 		}
 	})

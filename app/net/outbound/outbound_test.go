@@ -88,7 +88,7 @@ func (l *counting) Accept() (net.Conn, error) {
 	return conn, err
 }
 
-func fine(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "fine") }
+func ok200(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "fine") }
 
 // get asks for an address and returns status, body and error.
 func get(t *testing.T, c *http.Client, target string) (int, string, error) {
@@ -106,8 +106,8 @@ func get(t *testing.T, c *http.Client, target string) (int, string, error) {
 	return answer.StatusCode, string(b), err
 }
 
-// names is a resolver whose answers are given by a function.
-func names(t *testing.T, answer func(name string) []string) *net.Resolver {
+// dnsServer is a resolver whose answers are given by a function.
+func dnsServer(t *testing.T, answer func(name string) []string) *net.Resolver {
 	t.Helper()
 	conn, err := net.ListenPacket("udp", "127.0.0.1:0")
 	if err != nil {
@@ -141,12 +141,12 @@ func prefixes(list ...string) (out []netip.Prefix) {
 	return out
 }
 
-func TestAddressesThatAreNotPublicAreRefusedBeforeTheyAreDialled(t *testing.T) {
+func TestPrivateAddressesAreNotDialled(t *testing.T) {
 	literals := strings.Fields(notPublic)
 	if len(literals) < 150 {
 		t.Fatalf("only %d literals", len(literals))
 	}
-	home := newCanary(t, "127.0.0.1", fine)
+	home := newCanary(t, "127.0.0.1", ok200)
 	client := Client(Options{})
 	for _, literal := range literals {
 		for _, g := range []guard{{}, {plain: true}, {allow: prefixes("1.2.3.0/24", "2606:4700::/32")}} {
@@ -168,7 +168,7 @@ func TestAddressesThatAreNotPublicAreRefusedBeforeTheyAreDialled(t *testing.T) {
 	}
 }
 
-func TestPublicAddressesMayBeDialledByHTTPSOnly(t *testing.T) {
+func TestPublicAddressesNeedHTTPS(t *testing.T) {
 	for _, literal := range []string{"1.1.1.1", "8.8.8.8", "172.32.0.1", "223.255.255.255", "2606:4700::1111", "2a00:1450::1", "::ffff:1.1.1.1"} {
 		a := netip.MustParseAddr(literal)
 		if err := (guard{}).check(a); err != nil {
@@ -193,9 +193,9 @@ func TestPublicAddressesMayBeDialledByHTTPSOnly(t *testing.T) {
 	}
 }
 
-func TestSpellingsOfLoopbackReachNothing(t *testing.T) {
-	home := newCanary(t, "127.0.0.1", fine)
-	r := names(t, func(string) []string { return []string{"127.0.0.1", "::1", "::ffff:127.0.0.1"} })
+func TestLoopbackSpellingsAreRefused(t *testing.T) {
+	home := newCanary(t, "127.0.0.1", ok200)
+	r := dnsServer(t, func(string) []string { return []string{"127.0.0.1", "::1", "::ffff:127.0.0.1"} })
 	client := Client(Options{Resolver: r})
 	for _, host := range []string{
 		"2130706433", "0x7f000001", "0x7F.0.0.1", "0177.0.0.1", "017700000001", "127.1", "127.0.1", "0x7f.1", "00127.0.0.1", "127.0.0.1.",
@@ -213,27 +213,27 @@ func TestSpellingsOfLoopbackReachNothing(t *testing.T) {
 	}
 }
 
-func TestAllowedRangesAreReachedByHTTPAndNothingBesideThem(t *testing.T) {
-	home := newCanary(t, "127.0.0.1", fine)
+func TestAllowedRangesAreReachableByHTTP(t *testing.T) {
+	home := newCanary(t, "127.0.0.1", ok200)
 	client := Client(Options{Allow: prefixes("127.0.0.1/32")})
 	for _, host := range []string{"127.0.0.1", "[::ffff:127.0.0.1]"} {
 		if status, body, err := get(t, client, "http://"+host+":"+home.port); status != 200 || body != "fine" {
 			t.Errorf("%s: %d %q %v", host, status, body, err)
 		}
 	}
-	near := newCanary(t, "127.0.0.2", fine)
+	near := newCanary(t, "127.0.0.2", ok200)
 	if _, _, err := get(t, client, "http://127.0.0.2:"+near.port); !errors.Is(err, errNotPublic) || near.hits.Load() > 0 {
 		t.Errorf("beside the range: %v, %d connections", err, near.hits.Load())
 	}
 }
 
-// TestANameIsJudgedByWhatItLeadsToWhenItIsDialled: first it leads to where it may
+// TestNameIsCheckedWhenDialled: first it leads to where it may
 // be, then elsewhere (rebinding).
-func TestANameIsJudgedByWhatItLeadsToWhenItIsDialled(t *testing.T) {
+func TestNameIsCheckedWhenDialled(t *testing.T) {
 	good := newCanary(t, "127.0.0.2", func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("Connection", "close") })
 	var mu sync.Mutex
 	leads := []string{"127.0.0.2"}
-	r := names(t, func(string) []string { mu.Lock(); defer mu.Unlock(); return leads })
+	r := dnsServer(t, func(string) []string { mu.Lock(); defer mu.Unlock(); return leads })
 	client := Client(Options{Resolver: r, Allow: prefixes("127.0.0.2/32")})
 	if status, _, err := get(t, client, "http://rebound.example:"+good.port); status != 200 {
 		t.Fatalf("before: %d %v", status, err)
@@ -242,7 +242,7 @@ func TestANameIsJudgedByWhatItLeadsToWhenItIsDialled(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	bad := &canary{Server: httptest.NewUnstartedServer(http.HandlerFunc(fine))}
+	bad := &canary{Server: httptest.NewUnstartedServer(http.HandlerFunc(ok200))}
 	bad.Listener.Close()
 	bad.Listener = &counting{listener, &bad.hits}
 	bad.Start()
@@ -265,7 +265,7 @@ func TestANameIsJudgedByWhatItLeadsToWhenItIsDialled(t *testing.T) {
 }
 
 func TestRedirectsAndProxiesAreNotFollowed(t *testing.T) {
-	bad := newCanary(t, "127.0.0.1", fine)
+	bad := newCanary(t, "127.0.0.1", ok200)
 	for _, variable := range []string{"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy"} {
 		t.Setenv(variable, bad.URL)
 	}
@@ -281,7 +281,7 @@ func TestRedirectsAndProxiesAreNotFollowed(t *testing.T) {
 	}
 }
 
-func TestABodyIsReadNoFurtherThanItsLimit(t *testing.T) {
+func TestBodyLimit(t *testing.T) {
 	home := newCanary(t, "127.0.0.1", func(w http.ResponseWriter, r *http.Request) {
 		for r.Context().Err() == nil {
 			if _, err := w.Write(make([]byte, 64<<10)); err != nil {
@@ -295,17 +295,17 @@ func TestABodyIsReadNoFurtherThanItsLimit(t *testing.T) {
 	}
 }
 
-func TestErrorsSayWhyAndNothingOfThisNetwork(t *testing.T) {
-	secure := httptest.NewTLSServer(http.HandlerFunc(fine))
+func TestErrorsRevealNothingOfTheNetwork(t *testing.T) {
+	secure := httptest.NewTLSServer(http.HandlerFunc(ok200))
 	defer secure.Close()
-	plain := newCanary(t, "127.0.0.1", fine)
+	plain := newCanary(t, "127.0.0.1", ok200)
 	hangs, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	closed := hangs.Addr().String()
 	hangs.Close()
-	allowed := Options{Allow: prefixes("127.0.0.0/8"), Resolver: names(t, func(string) []string { return nil })}
+	allowed := Options{Allow: prefixes("127.0.0.0/8"), Resolver: dnsServer(t, func(string) []string { return nil })}
 	for _, tt := range []struct {
 		options       Options
 		target, words string
@@ -325,8 +325,8 @@ func TestErrorsSayWhyAndNothingOfThisNetwork(t *testing.T) {
 	}
 }
 
-func TestAKnownCertificateIsAccepted(t *testing.T) {
-	secure := httptest.NewTLSServer(http.HandlerFunc(fine))
+func TestTrustedCertificateIsAccepted(t *testing.T) {
+	secure := httptest.NewTLSServer(http.HandlerFunc(ok200))
 	defer secure.Close()
 	client := Client(Options{Allow: prefixes("127.0.0.0/8")})
 	roots := x509.NewCertPool()

@@ -39,8 +39,8 @@ func (e *Error) Error() string {
 	return s
 }
 
-// passing reports whether the same request may succeed later.
-func (e *Error) passing() bool {
+// temporary reports whether the same request may succeed later.
+func (e *Error) temporary() bool {
 	return e.Status == http.StatusTooManyRequests || e.Status == http.StatusRequestTimeout || e.Status >= 500 && e.Status != http.StatusNotImplemented
 }
 
@@ -57,7 +57,7 @@ var ErrUnreachable = errors.New("no answer")
 
 // unreachable words an error of net/http without its URL.
 func unreachable(r *http.Request, err error) error {
-	if m, ok := errors.AsType[*moved](err); ok {
+	if m, ok := errors.AsType[*redirected](err); ok {
 		return m
 	}
 	if errors.Is(err, context.DeadlineExceeded) {

@@ -18,14 +18,14 @@ import (
 
 // Limits of what is asked and heard.
 const (
-	MaxAnswer    = 32 << 20         // bytes of one answer
-	timeout      = time.Minute      // of one attempt with its body
-	tries        = 8                // attempts of one request
-	firstTries   = 3                // likewise, before anything was ever answered: the address may be wrong
-	maxWait      = 30 * time.Second // before an attempt, where the service asks for none
-	maxAsked     = 10 * time.Minute // that a service may ask for
-	maxRedirects = 5
-	maxMessage   = 300 // bytes of a service's own words
+	MaxAnswer         = 32 << 20         // bytes of one answer
+	timeout           = time.Minute      // of one attempt with its body
+	tries             = 8                // attempts of one request
+	firstRequestTries = 3                // likewise, before anything was ever answered: the address may be wrong
+	maxWait           = 30 * time.Second // before an attempt, where the service asks for none
+	maxAsked          = 10 * time.Minute // that a service may ask for
+	maxRedirects      = 5
+	maxMessage        = 300 // bytes of a service's own words
 )
 
 // Client asks one service. It is safe for concurrent use.
@@ -69,8 +69,8 @@ func New(base string, auth func(*http.Request), perSecond float64) (*Client, err
 	return c, nil
 }
 
-// Through has the client send its requests another way than over the network.
-func (c *Client) Through(way http.RoundTripper) { c.http.Transport = way }
+// WithTransport has the client send its requests another way than over the network.
+func (c *Client) WithTransport(way http.RoundTripper) { c.http.Transport = way }
 
 // Close closes the connections that are kept.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
@@ -85,18 +85,18 @@ func (c *Client) Date() time.Time {
 // redirect follows only to where the credentials belong.
 func (c *Client) redirect(r *http.Request, via []*http.Request) error {
 	if r.URL.Scheme != c.base.Scheme || r.URL.Host != c.base.Host {
-		return &moved{r.URL.Scheme + "://" + r.URL.Host}
+		return &redirected{r.URL.Scheme + "://" + r.URL.Host}
 	}
 	if len(via) > maxRedirects {
-		return &moved{"itself, again and again"}
+		return &redirected{"itself, again and again"}
 	}
 	return nil
 }
 
-// moved: an answer leads to another host.
-type moved struct{ to string }
+// redirected: an answer leads to another host.
+type redirected struct{ to string }
 
-func (m *moved) Error() string {
+func (m *redirected) Error() string {
 	return "it leads on to " + words(m.to) + ", where the credentials are not sent: give the URL at which the API answers"
 }
 
@@ -112,11 +112,11 @@ func (c *Client) Get(ctx context.Context, path string, query url.Values, into an
 		if ctx.Err() != nil {
 			return c.named(path, context.Cause(ctx))
 		}
-		wait, again := c.again(err, attempt)
+		wait, again := c.retry(err, attempt)
 		if !again {
 			return c.named(path, err)
 		}
-		c.hold(wait)
+		c.pauseUntil(wait)
 	}
 }
 
@@ -141,7 +141,7 @@ func decode(answer []byte, into any) error {
 
 // try asks once.
 func (c *Client) try(ctx context.Context, path string, query url.Values) ([]byte, error) {
-	if err := c.turn(ctx); err != nil {
+	if err := c.waitTurn(ctx); err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
@@ -181,8 +181,8 @@ func (c *Client) try(ctx context.Context, path string, query url.Values) ([]byte
 	return text, nil
 }
 
-// turn waits until a request may leave.
-func (c *Client) turn(ctx context.Context) error {
+// waitTurn waits until a request may leave.
+func (c *Client) waitTurn(ctx context.Context) error {
 	for {
 		c.mu.Lock()
 		now := time.Now()
@@ -203,8 +203,8 @@ func (c *Client) turn(ctx context.Context) error {
 	}
 }
 
-// hold lets no request leave for a while.
-func (c *Client) hold(wait time.Duration) {
+// pauseUntil lets no request leave for a while.
+func (c *Client) pauseUntil(wait time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if until := time.Now().Add(wait); until.After(c.next) {
@@ -212,12 +212,12 @@ func (c *Client) hold(wait time.Duration) {
 	}
 }
 
-// again says whether a request is tried once more after an error, and after what time.
-func (c *Client) again(err error, attempt int) (wait time.Duration, again bool) {
+// retry says whether a request is tried once more after an error, and after what time.
+func (c *Client) retry(err error, attempt int) (wait time.Duration, retry bool) {
 	c.mu.Lock()
 	most := tries
 	if !c.answered {
-		most = firstTries
+		most = firstRequestTries
 	}
 	c.mu.Unlock()
 	if attempt >= most {
@@ -228,7 +228,7 @@ func (c *Client) again(err error, attempt int) (wait time.Duration, again bool) 
 		if no.Wait > 0 {
 			wait = no.Wait
 		}
-		return wait, no.passing() && no.Wait <= maxAsked
+		return wait, no.temporary() && no.Wait <= maxAsked
 	}
 	return wait, errors.Is(err, ErrUnreachable)
 }

@@ -16,11 +16,11 @@ import (
 	"mailer/app/net/remote"
 )
 
-// way answers requests by a handler, without a network: inside a bubble time passes only
+// roundTripFunc answers requests by a handler, without a network: inside a bubble time passes only
 // when all wait.
-type way struct{ http.Handler }
+type roundTripFunc struct{ http.Handler }
 
-func (w way) RoundTrip(r *http.Request) (*http.Response, error) {
+func (w roundTripFunc) RoundTrip(r *http.Request) (*http.Response, error) {
 	rec := httptest.NewRecorder()
 	w.ServeHTTP(rec, r)
 	answer := rec.Result()
@@ -39,7 +39,7 @@ func client(t *testing.T, perSecond float64, h http.HandlerFunc) *remote.Client 
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.Through(way{h})
+	c.WithTransport(roundTripFunc{h})
 	return c
 }
 
@@ -60,7 +60,7 @@ func TestGetAsksBelowTheBaseWithTheCredentials(t *testing.T) {
 	}
 }
 
-func TestNewRefusesWhatIsNoBaseURL(t *testing.T) {
+func TestNewRefusesInvalidBaseURL(t *testing.T) {
 	for _, base := range []string{"", "api.test", "ftp://api.test", "https://", "https://ann:" + key + "@api.test", "https://api.test/?k=" + key, "https://api.test/%zz" + key, "https://api.test#" + key} {
 		if _, err := remote.New(base, nil, 0); err == nil || strings.Contains(err.Error(), key) {
 			t.Errorf("%s: %v", base, err)
@@ -68,9 +68,9 @@ func TestNewRefusesWhatIsNoBaseURL(t *testing.T) {
 	}
 }
 
-// TestRequestsKeepTheirPace: none leaves before its turn, and there is no burst after
+// TestRateLimit: none leaves before its turn, and there is no burst after
 // idle time.
-func TestRequestsKeepTheirPace(t *testing.T) {
+func TestRateLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var at []time.Time
 		c := client(t, 10, func(w http.ResponseWriter, _ *http.Request) {
@@ -113,7 +113,7 @@ func answers(n int, status int, header ...string) (http.HandlerFunc, *[]time.Tim
 	}, &at
 }
 
-func TestWhatFailsForAWhileIsTriedAgain(t *testing.T) {
+func TestTemporaryFailuresAreRetried(t *testing.T) {
 	until := time.Date(2000, 1, 1, 0, 0, 7, 0, time.UTC) // bubbles begin at midnight
 	for name, test := range map[string]struct {
 		n, status int
@@ -147,7 +147,7 @@ func TestWhatFailsForAWhileIsTriedAgain(t *testing.T) {
 	}
 }
 
-func TestWhatKeepsFailingEnds(t *testing.T) {
+func TestRetriesEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h, at := answers(1<<30, 502)
 		began := time.Now()
@@ -161,7 +161,7 @@ func TestWhatKeepsFailingEnds(t *testing.T) {
 	})
 }
 
-func TestAWaitOfHoursIsNotWaitedFor(t *testing.T) {
+func TestLongRetryAfterIsAnError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h, at := answers(1<<30, 429, "Retry-After", "86400")
 		began := time.Now()
@@ -172,7 +172,7 @@ func TestAWaitOfHoursIsNotWaitedFor(t *testing.T) {
 	})
 }
 
-func TestARefusalIsNotTriedAgain(t *testing.T) {
+func TestRefusalIsNotRetried(t *testing.T) {
 	for _, status := range []int{400, 401, 403, 404, 405, 422, 501, 204, 304} {
 		h, at := answers(1<<30, status)
 		err := client(t, 0, h).Get(t.Context(), "/", nil, &thing{})
@@ -199,14 +199,14 @@ func (f *failing) RoundTrip(r *http.Request) (*http.Response, error) {
 	return f.after.RoundTrip(r)
 }
 
-// TestANetworkThatIsDown is tried a few times before the first answer, when the address
+// TestUnreachable is tried a few times before the first answer, when the address
 // may be wrong, and for minutes after it.
-func TestANetworkThatIsDown(t *testing.T) {
+func TestUnreachable(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h, _ := answers(0, 200)
 		c := client(t, 10, h)
-		f := &failing{n: 1 << 30, after: way{h}}
-		c.Through(f)
+		f := &failing{n: 1 << 30, after: roundTripFunc{h}}
+		c.WithTransport(f)
 		err := c.Get(t.Context(), "/x", nil, &thing{})
 		if !errors.Is(err, remote.ErrUnreachable) || f.tried != 3 || err.Error() != "GET https://api.test/v1/x: no answer: connection refused for Bearer …" {
 			t.Fatal(err, f.tried)
@@ -215,21 +215,21 @@ func TestANetworkThatIsDown(t *testing.T) {
 		if err := c.Get(t.Context(), "/x", nil, &thing{}); err != nil {
 			t.Fatal(err)
 		}
-		*f = failing{n: 7, after: way{h}}
+		*f = failing{n: 7, after: roundTripFunc{h}}
 		if err := c.Get(t.Context(), "/x", nil, &thing{}); err != nil || f.tried != 8 {
 			t.Fatal(err, f.tried)
 		}
 	})
 }
 
-// endless is a body of any size; slow lets a second pass for each byte.
-type endless struct {
+// endlessBody is a body of any size; slow lets a second pass for each byte.
+type endlessBody struct {
 	ctx  context.Context
 	slow bool
 	read int
 }
 
-func (e *endless) Read(p []byte) (int, error) {
+func (e *endlessBody) Read(p []byte) (int, error) {
 	if e.slow {
 		p = p[:1]
 		select {
@@ -245,27 +245,27 @@ func (e *endless) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func (e *endless) Close() error { return nil }
+func (e *endlessBody) Close() error { return nil }
 
-func (e *endless) RoundTrip(r *http.Request) (*http.Response, error) {
+func (e *endlessBody) RoundTrip(r *http.Request) (*http.Response, error) {
 	e.ctx = r.Context()
 	return &http.Response{StatusCode: 200, Body: e, Request: r}, nil
 }
 
-func TestAnAnswerWithoutEndIsNotReadWhole(t *testing.T) {
+func TestEndlessAnswerIsCut(t *testing.T) {
 	c := client(t, 0, nil)
-	body := &endless{}
-	c.Through(body)
+	body := &endlessBody{}
+	c.WithTransport(body)
 	err := c.Get(t.Context(), "/", nil, &thing{})
 	if err == nil || !strings.Contains(err.Error(), "larger than 32 MiB") || body.read > remote.MaxAnswer+1<<20 {
 		t.Fatal(err, body.read)
 	}
 }
 
-func TestAnAnswerThatDripsEnds(t *testing.T) {
+func TestSlowAnswerTimesOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := client(t, 0, nil)
-		c.Through(&endless{slow: true})
+		c.WithTransport(&endlessBody{slow: true})
 		began := time.Now()
 		err := c.Get(t.Context(), "/", nil, &thing{})
 		if !errors.Is(err, remote.ErrUnreachable) || !strings.Contains(err.Error(), "within 1m0s") || time.Since(began) > 12*time.Minute {
@@ -274,7 +274,7 @@ func TestAnAnswerThatDripsEnds(t *testing.T) {
 	})
 }
 
-func TestAnAnswerThatIsNotWhatItShouldBe(t *testing.T) {
+func TestUnexpectedAnswer(t *testing.T) {
 	for answer, want := range map[string]string{
 		"":                            "is this the URL of the API?",
 		"<html>":                      "is this the URL of the API?",
@@ -288,9 +288,9 @@ func TestAnAnswerThatIsNotWhatItShouldBe(t *testing.T) {
 	}
 }
 
-// TestCredentialsStayWhereTheyBelong: they go to no other host, and no error tells them,
+// TestCredentialsAreNotSentToOtherHosts: they go to no other host, and no error tells them,
 // also where the service says them again.
-func TestCredentialsStayWhereTheyBelong(t *testing.T) {
+func TestCredentialsAreNotSentToOtherHosts(t *testing.T) {
 	for _, to := range []string{"https://elsewhere.test/" + key, "http://api.test/v1/", "https://api.test:8443/", "https://sub.api.test/", "//ann:" + key + "@elsewhere.test/"} {
 		n := 0
 		c := client(t, 0, func(w http.ResponseWriter, r *http.Request) {
@@ -307,7 +307,7 @@ func TestCredentialsStayWhereTheyBelong(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c.Through(way{http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		c.WithTransport(roundTripFunc{http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			w.WriteHeader(401)
 			_, password, _ := r.BasicAuth()
 			fmt.Fprintf(w, `{"message":"no such key: \u001b[31m%s %s"}`, r.Header.Get("Authorization"), password)
@@ -319,7 +319,7 @@ func TestCredentialsStayWhereTheyBelong(t *testing.T) {
 	}
 }
 
-func TestARedirectOnTheSameHostIsFollowed(t *testing.T) {
+func TestSameHostRedirectIsFollowed(t *testing.T) {
 	h := func(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case r.URL.Path == "/v1/loop":
@@ -340,7 +340,7 @@ func TestARedirectOnTheSameHostIsFollowed(t *testing.T) {
 	}
 }
 
-func TestWhoStopsWaitingIsHeard(t *testing.T) {
+func TestCancelEndsTheWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h, at := answers(1<<30, 429, "Retry-After", "500")
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)

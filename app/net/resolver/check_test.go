@@ -13,7 +13,7 @@ import (
 
 // The records that a domain shows are found once they are published, over the
 // wire, split into strings as DNS servers do.
-func TestShownRecordsAreFoundOnceTheyArePublished(t *testing.T) {
+func TestCheckFindsPublishedRecords(t *testing.T) {
 	d := &app.Domain{Name: "example.com", ReturnPath: "send", TrackingSubdomain: "links",
 		Keys: []app.DKIMPair{{Selector: "mailer", State: app.DKIMSigning, Public: strings.Repeat("MIIBIjAN", 49)}}}
 	needs := app.RelayNeeds{SPF: "include:amazonses.com", Feedback: "feedback-smtp.eu-west-1.amazonses.com"}
@@ -21,7 +21,7 @@ func TestShownRecordsAreFoundOnceTheyArePublished(t *testing.T) {
 	for _, r := range d.Records(needs, "mail.acme.test") {
 		lines = append(lines, line(r))
 	}
-	handlers := world(t)
+	handlers := dnsWorld(t)
 	handlers["127.0.0.2"] = parseZone(t, "example.com.", lines...)
 	r := authoritative(t, handlers)
 	for _, c := range dnscheck.Check(t.Context(), d, needs, "mail.acme.test", r.Lookup) {

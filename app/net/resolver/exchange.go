@@ -17,8 +17,8 @@ const (
 	ednsSize = 1232 // fits every path unfragmented (DNS flag day 2020)
 	// readSize is more than was asked for, for servers that don't care.
 	readSize = 4096
-	// maxStrays is how many datagrams that answer something else are passed over.
-	maxStrays = 32
+	// maxStrayAnswers is how many datagrams that answer something else are passed over.
+	maxStrayAnswers = 32
 )
 
 // exchange asks one server once: by UDP, and by TCP when the reply did not fit.
@@ -56,7 +56,7 @@ func (r *Resolver) once(ctx context.Context, network, server string, q question)
 	defer cancel()
 	c, err := new(net.Dialer).DialContext(ctx, network, server)
 	if err != nil {
-		return nil, inWords(err)
+		return nil, describe(err)
 	}
 	defer c.Close()
 	stop := context.AfterFunc(ctx, func() { c.SetDeadline(time.Unix(1, 0)) })
@@ -70,14 +70,14 @@ func (r *Resolver) once(ctx context.Context, network, server string, q question)
 		return nil, fmt.Errorf("write the question: %w", err)
 	}
 	if err := send(c, network, packed); err != nil {
-		return nil, inWords(err)
+		return nil, describe(err)
 	}
-	for range maxStrays {
+	for range maxStrayAnswers {
 		m, err := receive(c, network)
 		var netErr net.Error
 		switch {
 		case errors.As(err, &netErr):
-			return nil, inWords(err)
+			return nil, describe(err)
 		case m != nil && m.ID == id && m.Response && m.Truncated:
 			return m, err
 		case err == nil && m.ID == id && m.answersTo(q):
@@ -128,8 +128,8 @@ func (m *message) answersTo(q question) bool {
 	return len(m.questions) == 1 && canonical(a.Name.String()) == q.name && a.Type == q.kind && a.Class == dnsmessage.ClassINET
 }
 
-// inWords shortens what the net package says, which names addresses twice.
-func inWords(err error) error {
+// describe shortens what the net package says, which names addresses twice.
+func describe(err error) error {
 	var netErr net.Error
 	if errors.Is(err, context.DeadlineExceeded) || errors.As(err, &netErr) && netErr.Timeout() {
 		return errors.New("no answer in time")

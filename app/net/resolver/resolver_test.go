@@ -58,7 +58,7 @@ func namesZone(t *testing.T) *zoneData {
 	)
 }
 
-func world(t *testing.T) map[string]dns.Handler {
+func dnsWorld(t *testing.T) map[string]dns.Handler {
 	// The system's resolver still believes that the sub zone is not delegated,
 	// and that nothing has been published.
 	stale := parseZone(t, "example.com.", "example.com. 60 IN NS ns1.example.net.", "example.com. 60 IN NS ns2.example.net.")
@@ -86,7 +86,7 @@ func TestLookup(t *testing.T) {
 	}
 	resolvers := map[string]*Resolver{
 		"one server":  direct(t, recursive{exampleZone(t), otherZone(t)}),
-		"authorities": authoritative(t, world(t)),
+		"authorities": authoritative(t, dnsWorld(t)),
 	}
 	for name, test := range map[string]struct {
 		name string
@@ -122,24 +122,24 @@ func TestLookup(t *testing.T) {
 	}
 }
 
-func TestReferralsLeadToTheZoneBelow(t *testing.T) {
-	r := authoritative(t, world(t))
+func TestReferralsAreFollowed(t *testing.T) {
+	r := authoritative(t, dnsWorld(t))
 	got := lookup(t, r, "deep.sub.example.com", app.DNSText)
 	if len(got.Records) != 1 || got.Records[0].Text != "deep" || got.Server != "127.0.0.4:"+r.port {
 		t.Errorf("%+v", got)
 	}
 }
 
-func TestNamesOfNoZoneAreAskedAtTheRoot(t *testing.T) {
-	handlers := world(t)
+func TestUnknownZonesAreAskedAtTheRoot(t *testing.T) {
+	handlers := dnsWorld(t)
 	handlers["127.0.0.2"] = parseZone(t, ".", ". 60 IN NS root.invalid.")
 	if got := lookup(t, authoritative(t, handlers), "nosuch", app.DNSText); got.NameExists {
 		t.Errorf("%+v", got)
 	}
 }
 
-func TestCNAMEsInACircleAreAnError(t *testing.T) {
-	for kind, r := range map[string]*Resolver{"one server": direct(t, recursive{exampleZone(t)}), "authorities": authoritative(t, world(t))} {
+func TestCNAMELoopIsAnError(t *testing.T) {
+	for kind, r := range map[string]*Resolver{"one server": direct(t, recursive{exampleZone(t)}), "authorities": authoritative(t, dnsWorld(t))} {
 		for _, name := range []string{"loop.example.com", "self.example.com"} {
 			if got, err := r.Lookup(context.Background(), name, app.DNSText); err == nil || !strings.Contains(err.Error(), "circle") {
 				t.Errorf("%s, %s: %+v, %v", kind, name, got, err)
@@ -148,7 +148,7 @@ func TestCNAMEsInACircleAreAnError(t *testing.T) {
 	}
 }
 
-func TestLongChainsOfCNAMEsAreAnError(t *testing.T) {
+func TestLongCNAMEChainIsAnError(t *testing.T) {
 	var lines []string
 	for i := range 9 {
 		lines = append(lines, fmt.Sprintf("c%d.example.com. 60 IN CNAME c%d.example.com.", i, i+1))
@@ -163,20 +163,20 @@ func TestLongChainsOfCNAMEsAreAnError(t *testing.T) {
 	}
 }
 
-func TestLongAnswersComeOverTCP(t *testing.T) {
+func TestTruncatedAnswersUseTCP(t *testing.T) {
 	var lines []string
 	for i := range 500 {
 		lines = append(lines, fmt.Sprintf(`many.example.com. 60 IN TXT "%d %s"`, i, strings.Repeat("x", 80)))
 	}
 	lines = append(lines, "example.com. 60 IN NS ns1.example.net.")
-	handlers := world(t)
+	handlers := dnsWorld(t)
 	handlers["127.0.0.2"] = parseZone(t, "example.com.", lines...)
 	if got := lookup(t, authoritative(t, handlers), "many.example.com", app.DNSText); len(got.Records) != 500 {
 		t.Errorf("%d records", len(got.Records))
 	}
 }
 
-func TestAnotherServerIsAskedWhenOneFails(t *testing.T) {
+func TestFailover(t *testing.T) {
 	for name, bad := range map[string]dns.HandlerFunc{
 		"refuses":  func(w dns.ResponseWriter, q *dns.Msg) { w.WriteMsg(new(dns.Msg).SetRcode(q, dns.RcodeRefused)) },
 		"fails":    func(w dns.ResponseWriter, q *dns.Msg) { w.WriteMsg(new(dns.Msg).SetRcode(q, dns.RcodeServerFailure)) },
@@ -190,7 +190,7 @@ func TestAnotherServerIsAskedWhenOneFails(t *testing.T) {
 		"is silent": func(dns.ResponseWriter, *dns.Msg) {},
 	} {
 		t.Run(name, func(t *testing.T) {
-			handlers := world(t)
+			handlers := dnsWorld(t)
 			handlers["127.0.0.3"] = handlers["127.0.0.2"]
 			handlers["127.0.0.2"] = bad
 			r := authoritative(t, handlers)
@@ -203,7 +203,7 @@ func TestAnotherServerIsAskedWhenOneFails(t *testing.T) {
 	}
 }
 
-func TestFailuresAreErrorsAndNoAbsence(t *testing.T) {
+func TestFailureIsNotNXDOMAIN(t *testing.T) {
 	for name, h := range map[string]dns.HandlerFunc{
 		"REFUSED":  func(w dns.ResponseWriter, q *dns.Msg) { w.WriteMsg(new(dns.Msg).SetRcode(q, dns.RcodeRefused)) },
 		"SERVFAIL": func(w dns.ResponseWriter, q *dns.Msg) { w.WriteMsg(new(dns.Msg).SetRcode(q, dns.RcodeServerFailure)) },
@@ -221,7 +221,7 @@ func TestFailuresAreErrorsAndNoAbsence(t *testing.T) {
 		"nobody asked": func(w dns.ResponseWriter, q *dns.Msg) {
 			other := q.Copy()
 			other.Question[0].Name = "evil.test."
-			for range 2 * maxStrays {
+			for range 2 * maxStrayAnswers {
 				w.WriteMsg(new(dns.Msg).SetRcode(other, dns.RcodeNameError))
 			}
 		},
@@ -240,7 +240,7 @@ func TestFailuresAreErrorsAndNoAbsence(t *testing.T) {
 	}
 }
 
-func TestForgedIDsArePassedOver(t *testing.T) {
+func TestForgedIDsAreIgnored(t *testing.T) {
 	r := direct(t, dns.HandlerFunc(func(w dns.ResponseWriter, q *dns.Msg) {
 		m := new(dns.Msg).SetRcode(q, dns.RcodeNameError)
 		m.Id ^= 1
@@ -255,7 +255,7 @@ func TestForgedIDsArePassedOver(t *testing.T) {
 	}
 }
 
-func TestServersWithoutEDNSAreAskedWithout(t *testing.T) {
+func TestServersWithoutEDNS(t *testing.T) {
 	r := direct(t, dns.HandlerFunc(func(w dns.ResponseWriter, q *dns.Msg) {
 		if q.IsEdns0() != nil {
 			w.WriteMsg(new(dns.Msg).SetRcode(q, dns.RcodeFormatError))
@@ -268,7 +268,7 @@ func TestServersWithoutEDNSAreAskedWithout(t *testing.T) {
 	}
 }
 
-func TestRecordsOfForeignZonesAreNotBelieved(t *testing.T) {
+func TestOutOfZoneRecordsAreIgnored(t *testing.T) {
 	liar := func(w dns.ResponseWriter, q *dns.Msg) {
 		m := new(dns.Msg).SetReply(q)
 		m.Authoritative = true
@@ -277,7 +277,7 @@ func TestRecordsOfForeignZonesAreNotBelieved(t *testing.T) {
 		m.Answer = []dns.RR{c, lie}
 		w.WriteMsg(m)
 	}
-	handlers := world(t)
+	handlers := dnsWorld(t)
 	handlers["127.0.0.2"] = dns.HandlerFunc(liar)
 	got := lookup(t, authoritative(t, handlers), "far.example.com", app.DNSText)
 	if len(got.Records) != 1 || got.Records[0].Text != "there" {
@@ -285,9 +285,9 @@ func TestRecordsOfForeignZonesAreNotBelieved(t *testing.T) {
 	}
 }
 
-func TestPrivateNameServersAreNotAsked(t *testing.T) {
+func TestPrivateNameServersAreSkipped(t *testing.T) {
 	var asked atomic.Int32
-	handlers := world(t)
+	handlers := dnsWorld(t)
 	handlers["127.0.0.2"] = dns.HandlerFunc(func(dns.ResponseWriter, *dns.Msg) { asked.Add(1) })
 	r := authoritative(t, handlers)
 	r.allowed = publicip.Is
@@ -330,7 +330,7 @@ func TestGarbageNeverPanics(t *testing.T) {
 	}
 }
 
-func TestLookupEndsWithItsContext(t *testing.T) {
+func TestLookupEndsWithContext(t *testing.T) {
 	asked := make(chan struct{}, 1)
 	r := direct(t, dns.HandlerFunc(func(dns.ResponseWriter, *dns.Msg) { asked <- struct{}{} }))
 	r.timeout = time.Hour // longer than a test may take
@@ -341,7 +341,7 @@ func TestLookupEndsWithItsContext(t *testing.T) {
 	}
 }
 
-func TestBadQuestionsAreRefused(t *testing.T) {
+func TestInvalidQuestionsAreRefused(t *testing.T) {
 	r := New("127.0.0.1:1")
 	for name, kind := range map[string]app.DNSType{"": "A", "a..b": "A", strings.Repeat("a", 64) + ".com": "A", "a.com": "WHAT"} {
 		if _, err := r.Lookup(context.Background(), name, kind); err == nil || !strings.Contains(err.Error(), "can't ask") {
@@ -382,7 +382,7 @@ func TestLookupFailsWithoutSystemServers(t *testing.T) {
 	}
 }
 
-func TestZonesAreRememberedForAMinute(t *testing.T) {
+func TestZonesAreCachedForAMinute(t *testing.T) {
 	c := newZoneCache()
 	now := time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)
 	c.now = func() time.Time { return now }
@@ -403,9 +403,9 @@ func TestZonesAreRememberedForAMinute(t *testing.T) {
 	}
 }
 
-func TestTheZoneIsFoundOnce(t *testing.T) {
+func TestZoneIsLookedUpOnce(t *testing.T) {
 	var asked atomic.Int32
-	handlers := world(t)
+	handlers := dnsWorld(t)
 	system := handlers["127.0.0.1"]
 	handlers["127.0.0.1"] = dns.HandlerFunc(func(w dns.ResponseWriter, q *dns.Msg) { asked.Add(1); system.ServeDNS(w, q) })
 	r := authoritative(t, handlers)
@@ -441,9 +441,9 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// TestADotInAPersonsNameIsNoFault: zones name whom to write to in their SOA, as in
+// TestEscapedDotInMailboxName: zones name whom to write to in their SOA, as in
 // jane\.doe.example.com, and it comes with each absence.
-func TestADotInAPersonsNameIsNoFault(t *testing.T) {
+func TestEscapedDotInMailboxName(t *testing.T) {
 	r := direct(t, dns.HandlerFunc(func(w dns.ResponseWriter, q *dns.Msg) {
 		m := new(dns.Msg).SetRcode(q, dns.RcodeNameError)
 		m.RecursionAvailable = true
@@ -456,9 +456,9 @@ func TestADotInAPersonsNameIsNoFault(t *testing.T) {
 	}
 }
 
-// TestTheUpperBitsOfACodeCount: a server that does not know our version of EDNS has said
+// TestExtendedResponseCodes: a server that does not know our version of EDNS has said
 // nothing about the name.
-func TestTheUpperBitsOfACodeCount(t *testing.T) {
+func TestExtendedResponseCodes(t *testing.T) {
 	r := direct(t, dns.HandlerFunc(func(w dns.ResponseWriter, q *dns.Msg) {
 		m := new(dns.Msg).SetRcode(q, dns.RcodeBadVers)
 		w.WriteMsg(m.SetEdns0(ednsSize, false))

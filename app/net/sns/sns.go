@@ -63,7 +63,7 @@ func New(arns []string, client *http.Client) (*Receiver, error) {
 	own := *client
 	own.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	own.Jar = nil
-	r := &Receiver{client: &own, now: clock.Now, certs: cache.New[string, *x509.Certificate](maxCertificates, certificateLife)}
+	r := &Receiver{client: &own, now: clock.Now, certs: cache.New[string, *x509.Certificate](maxCertificates, certificateTTL)}
 	r.certs.Now = func() time.Time { return r.now() }
 	for _, arn := range arns {
 		topic, err := parseTopic(arn)

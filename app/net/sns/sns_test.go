@@ -111,8 +111,8 @@ func (s signer) sign(t *testing.T, m map[string]string) {
 	m["Signature"] = base64.StdEncoding.EncodeToString(signature)
 }
 
-// desk is a receiver with its Amazon and its clock.
-type desk struct {
+// harness is a receiver with its Amazon and its clock.
+type harness struct {
 	*Receiver
 	t      *testing.T
 	amazon *amazon
@@ -120,9 +120,9 @@ type desk struct {
 	clock  time.Time
 }
 
-func newDesk(t *testing.T, topics ...string) *desk {
+func newHarness(t *testing.T, topics ...string) *harness {
 	t.Helper()
-	d := &desk{t: t, clock: time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)}
+	d := &harness{t: t, clock: time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)}
 	d.signer = newSigner(t, 2048, d.clock.AddDate(0, -1, 0), d.clock.AddDate(0, 1, 0))
 	d.amazon = &amazon{status: http.StatusOK, answers: map[string]string{certURL: d.signer.pem, "https://sns.eu-west-1.amazonaws.com/": "<ConfirmSubscriptionResponse/>"}}
 	if len(topics) == 0 {
@@ -137,7 +137,7 @@ func newDesk(t *testing.T, topics ...string) *desk {
 }
 
 // notification is a good message, not yet signed.
-func (d *desk) notification() map[string]string {
+func (d *harness) notification() map[string]string {
 	return map[string]string{
 		"Type": "Notification", "MessageId": "22b80b92-fdea-4c2c-8f9d-bdfb0c7bf324", "TopicArn": topicARN, "Subject": "Amazon SES Email Event Notification",
 		"Message":   `{"eventType":"Delivery","mail":{"messageId":"0100"},"delivery":{"recipients":["bob@example.net"]}}` + "\n",
@@ -146,14 +146,14 @@ func (d *desk) notification() map[string]string {
 	}
 }
 
-func (d *desk) subscription() map[string]string {
+func (d *harness) subscription() map[string]string {
 	m := d.notification()
 	delete(m, "Subject")
 	maps.Copy(m, map[string]string{"Type": "SubscriptionConfirmation", "Token": "2336412f37f&b=c", "SubscribeURL": "https://evil.example/confirm"})
 	return m
 }
 
-func (d *desk) receive(m map[string]string) ([]feedback.Report, string, error) {
+func (d *harness) receive(m map[string]string) ([]feedback.Report, string, error) {
 	d.t.Helper()
 	body, err := json.Marshal(m)
 	if err != nil {
@@ -162,7 +162,7 @@ func (d *desk) receive(m map[string]string) ([]feedback.Report, string, error) {
 	return d.Receive(d.t.Context(), body)
 }
 
-func (d *desk) wantRefused(name string, m map[string]string, want app.Code) {
+func (d *harness) wantRefused(name string, m map[string]string, want app.Code) {
 	d.t.Helper()
 	body, err := json.Marshal(m)
 	if err != nil {
@@ -171,7 +171,7 @@ func (d *desk) wantRefused(name string, m map[string]string, want app.Code) {
 	d.wantRefusedBody(name, body, want)
 }
 
-func (d *desk) wantRefusedBody(name string, body []byte, want app.Code) {
+func (d *harness) wantRefusedBody(name string, body []byte, want app.Code) {
 	d.t.Helper()
 	reports, note, err := d.Receive(d.t.Context(), body)
 	var refusal *app.Error
@@ -180,8 +180,8 @@ func (d *desk) wantRefusedBody(name string, body []byte, want app.Code) {
 	}
 }
 
-func TestGenuineMessagesOfBothVersionsAreBelieved(t *testing.T) {
-	d := newDesk(t)
+func TestValidSignaturesOfBothVersions(t *testing.T) {
+	d := newHarness(t)
 	for _, version := range []string{"1", "2"} {
 		for _, subject := range []string{"absent", "present", "empty"} {
 			m := d.notification()
@@ -204,8 +204,8 @@ func TestGenuineMessagesOfBothVersionsAreBelieved(t *testing.T) {
 	}
 }
 
-func TestAMessageThatIsNoEventIsTakenWithANote(t *testing.T) {
-	d := newDesk(t)
+func TestMessageWithoutEventIsAcceptedWithNote(t *testing.T) {
+	d := newHarness(t)
 	m := d.notification()
 	m["Message"] = "Successfully validated SNS topic for Amazon SES event publishing.\r\nlevel=ERROR"
 	d.signer.sign(t, m)
@@ -215,8 +215,8 @@ func TestAMessageThatIsNoEventIsTakenWithANote(t *testing.T) {
 	}
 }
 
-func TestASubscriptionIsConfirmedAtTheHostOfTheTopic(t *testing.T) {
-	d := newDesk(t)
+func TestSubscriptionIsConfirmedAtTopicHost(t *testing.T) {
+	d := newHarness(t)
 	m := d.subscription()
 	d.signer.sign(t, m)
 	if _, note, err := d.receive(m); err != nil || !strings.Contains(note, topicARN) {
@@ -241,7 +241,7 @@ func TestASubscriptionIsConfirmedAtTheHostOfTheTopic(t *testing.T) {
 // TestForgedEnvelopesAreRefused changes genuine envelopes in a hundred ways. None
 // of them is believed, and none reaches a host but that of the certificate.
 func TestForgedEnvelopesAreRefused(t *testing.T) {
-	d := newDesk(t)
+	d := newHarness(t)
 	good := d.notification()
 	d.signer.sign(t, good)
 	n := 0
@@ -317,8 +317,8 @@ func TestForgedEnvelopesAreRefused(t *testing.T) {
 
 // The signed text is lines of names and values: where a value had several, another
 // cut of the same text would be another message under the same signature.
-func TestAMessageCutAnotherWayUnderTheSameSignatureIsRefused(t *testing.T) {
-	d := newDesk(t)
+func TestFieldBoundariesAreSigned(t *testing.T) {
+	d := newHarness(t)
 	good := d.notification()
 	good["Message"] += "MessageId\nforged\nSubject\nforged" // Amazon signs what is published, whatever it is
 	d.signer.sign(t, good)
@@ -335,8 +335,8 @@ func TestAMessageCutAnotherWayUnderTheSameSignatureIsRefused(t *testing.T) {
 	d.wantRefused("the Subject within the MessageId", cut, app.CodeForbidden)
 }
 
-func TestSignedFieldsWithLineBreaksAreRefused(t *testing.T) {
-	d := newDesk(t)
+func TestLineBreaksInSignedFieldsAreRefused(t *testing.T) {
+	d := newHarness(t)
 	for _, field := range []string{"MessageId", "Subject", "Timestamp", "TopicArn", "Type", "SubscribeURL", "Token"} {
 		for _, lines := range []string{"\n", "\r", "\r\n", "\nTopicArn\n" + topicARN} {
 			m := d.subscription()
@@ -358,7 +358,7 @@ func TestSignedFieldsWithLineBreaksAreRefused(t *testing.T) {
 }
 
 func TestDuplicateAndOversizedEnvelopesAreRefused(t *testing.T) {
-	d := newDesk(t)
+	d := newHarness(t)
 	m := d.notification()
 	d.signer.sign(t, m)
 	body, _ := json.Marshal(m)
@@ -380,7 +380,7 @@ func TestDuplicateAndOversizedEnvelopesAreRefused(t *testing.T) {
 	}
 }
 
-func TestHostileCertificateAddressesReachNoHost(t *testing.T) {
+func TestForeignCertificateURLsAreNotFetched(t *testing.T) {
 	const path = "/SimpleNotificationService-0123456789abcdef0123456789abcdef.pem"
 	hostile := []string{
 		"http://sns.eu-west-1.amazonaws.com" + path, "HTTPS://sns.eu-west-1.amazonaws.com" + path, "https:sns.eu-west-1.amazonaws.com" + path,
@@ -403,7 +403,7 @@ func TestHostileCertificateAddressesReachNoHost(t *testing.T) {
 	if len(hostile) < 40 {
 		t.Fatalf("only %d addresses", len(hostile))
 	}
-	d := newDesk(t)
+	d := newHarness(t)
 	for _, address := range hostile {
 		m := d.notification()
 		m["SigningCertURL"] = address
@@ -419,14 +419,14 @@ func TestHostileCertificateAddressesReachNoHost(t *testing.T) {
 	}
 }
 
-func TestBadCertificatesProveNothing(t *testing.T) {
+func TestInvalidCertificatesAreRefused(t *testing.T) {
 	now := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 	for name, s := range map[string]signer{
 		"over":    newSigner(t, 2048, now.AddDate(-1, 0, 0), now.Add(-time.Minute)),
 		"not yet": newSigner(t, 2048, now.Add(time.Minute), now.AddDate(1, 0, 0)),
 		"short":   newSigner(t, 1024, now.AddDate(-1, 0, 0), now.AddDate(1, 0, 0)),
 	} {
-		d := newDesk(t)
+		d := newHarness(t)
 		d.amazon.answers[certURL] = s.pem
 		m := d.notification()
 		s.sign(t, m)
@@ -434,7 +434,7 @@ func TestBadCertificatesProveNothing(t *testing.T) {
 	}
 	for name, text := range map[string]string{"empty": "", "no certificate": "-----BEGIN X-----\n-----END X-----\n", "garbage": "x", "large": strings.Repeat("x", maxAnswer+1),
 		"damaged": "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"} {
-		d := newDesk(t)
+		d := newHarness(t)
 		d.amazon.answers[certURL] = text
 		m := d.notification()
 		d.signer.sign(t, m)
@@ -445,8 +445,8 @@ func TestBadCertificatesProveNothing(t *testing.T) {
 	}
 }
 
-func TestAmazonIsNotFloodedForCertificates(t *testing.T) {
-	d := newDesk(t)
+func TestCertificateFetchesAreLimited(t *testing.T) {
+	d := newHarness(t)
 	m := d.notification()
 	for i := range 50 {
 		m["SigningCertURL"] = strings.Replace(certURL, "0123456789abcdef", strings.Repeat(string(rune('a'+i%26)), 1+i), 1)
@@ -455,7 +455,7 @@ func TestAmazonIsNotFloodedForCertificates(t *testing.T) {
 			t.Fatal("believed without a certificate")
 		}
 	}
-	if n := len(d.amazon.requests()); n != fetchesAMinute {
+	if n := len(d.amazon.requests()); n != maxFetchesPerMinute {
 		t.Errorf("%d fetches in a minute", n)
 	}
 	d.clock = d.clock.Add(time.Minute)
@@ -473,7 +473,7 @@ func TestAmazonIsNotFloodedForCertificates(t *testing.T) {
 	}
 }
 
-func TestTopicsAreCheckedAtStart(t *testing.T) {
+func TestInvalidTopicsAreRefused(t *testing.T) {
 	for arn, host := range map[string]string{
 		topicARN: "sns.eu-west-1.amazonaws.com",
 		"arn:aws-cn:sns:cn-north-1:123456789012:x":          "sns.cn-north-1.amazonaws.com.cn",

@@ -15,10 +15,10 @@ import (
 
 // Bounds on certificates: Amazon has one a region, and a new one now and then.
 const (
-	maxCertificates = 32
-	certificateLife = 24 * time.Hour // then it is fetched anew
-	fetchesAMinute  = 10             // of addresses that are not in memory
-	minKeyBits      = 2048
+	maxCertificates     = 32
+	certificateTTL      = 24 * time.Hour // then it is fetched anew
+	maxFetchesPerMinute = 10             // of addresses that are not in memory
+	minKeyBits          = 2048
 )
 
 // verify proves the signature of an envelope by the certificate that it names,
@@ -90,5 +90,5 @@ func (r *Receiver) fetch(ctx context.Context, address string) (*x509.Certificate
 func (r *Receiver) mayDownload() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.downloads.Add(r.now(), time.Minute) <= fetchesAMinute
+	return r.downloads.Add(r.now(), time.Minute) <= maxFetchesPerMinute
 }

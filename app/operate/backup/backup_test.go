@@ -14,15 +14,15 @@ import (
 	"mailer/app/testing/testserver"
 )
 
-func TestABackupOverwroteOrLeftAFile(t *testing.T) {
-	testserver.OnAFile(t) // copies of one elsewhere are made with its own tools
-	w := testserver.Idle(t)
+func TestBackupNeitherOverwritesNorLeavesFiles(t *testing.T) {
+	testserver.SQLiteOnly(t) // copies of one elsewhere are made with its own tools
+	w := testserver.New(t)
 	w.Send("a@example.net")
 	made := write(w, "copy.db")
 	if info, err := os.Stat(made.File); err != nil || info.Mode().Perm() != 0o600 || info.Size() != made.Bytes || made.Emails != 1 {
 		t.Errorf("%+v: %v, %v", made, info, err)
 	}
-	last, err := w.Server.Backup.Last(t.Context())
+	last, err := w.Services.Backup.Last(t.Context())
 	if err != nil || last.File != made.File || last.Bytes != made.Bytes || last.At.IsZero() {
 		t.Errorf("%+v, %v", last, err)
 	}
@@ -30,12 +30,12 @@ func TestABackupOverwroteOrLeftAFile(t *testing.T) {
 		made.File: "is there already",
 		filepath.Join(filepath.Dir(w.Path), "none", "copy.db"): "mkdir -p",
 	} {
-		if _, err := w.Server.Backup.Write(t.Context(), file, nil); err == nil || !strings.Contains(err.Error(), words) {
+		if _, err := w.Services.Backup.Write(t.Context(), file, nil); err == nil || !strings.Contains(err.Error(), words) {
 			t.Errorf("%s: %v", file, err)
 		}
 	}
 	var out bytes.Buffer
-	streamed, err := w.Server.Backup.Stream(t.Context(), &out, nil)
+	streamed, err := w.Services.Backup.Stream(t.Context(), &out, nil)
 	testserver.Must(t, err)
 	if int64(out.Len()) != streamed.Bytes || !strings.HasPrefix(out.String(), "SQLite format 3") || streamed.File != "-" {
 		t.Errorf("%d bytes, %+v", out.Len(), streamed)
@@ -45,16 +45,16 @@ func TestABackupOverwroteOrLeftAFile(t *testing.T) {
 	}
 }
 
-func TestTheServerMakesABackupEachDayAndKeepsTheNewest(t *testing.T) {
-	testserver.Days(t, func(t *testing.T) {
+func TestDailyBackups(t *testing.T) {
+	testserver.SynctestDays(t, func(t *testing.T) {
 		dir := filepath.Join(t.TempDir(), "backups")
 		daily := backup.Daily{Dir: dir, At: "03:30", Keep: 2}
 		testserver.Must(t, daily.Check())
-		w := testserver.IdleWith(t, server.Config{Backup: daily}, testserver.NewRelay(testserver.Always(testserver.Accept)))
+		w := testserver.NewWithConfig(t, server.Config{Backup: daily}, testserver.NewRelay(testserver.Always(testserver.Accept)))
 		w.Start()
 		testserver.Sleep(time.Minute)
-		last, err := w.Server.Backup.Last(t.Context())
-		if err != nil || !w.Log.Has("the daily backup failed") || !strings.Contains(last.Failure, "mkdir -p") || last.FailedAt.IsZero() {
+		last, err := w.Services.Backup.Last(t.Context())
+		if err != nil || !w.Log.Contains("the daily backup failed") || !strings.Contains(last.Failure, "mkdir -p") || last.FailedAt.IsZero() {
 			t.Errorf("without the folder: %+v, %v", last, err)
 		}
 		testserver.Must(t, os.Mkdir(dir, 0o700))
@@ -66,7 +66,7 @@ func TestTheServerMakesABackupEachDayAndKeepsTheNewest(t *testing.T) {
 		if len(files) != 3 || !slices.Contains(files, foreign) {
 			t.Errorf("%q", files)
 		}
-		if last, err = w.Server.Backup.Last(t.Context()); err != nil || last.Failure != "" || !last.FailedAt.IsZero() {
+		if last, err = w.Services.Backup.Last(t.Context()); err != nil || last.Failure != "" || !last.FailedAt.IsZero() {
 			t.Errorf("%+v, %v", last, err)
 		}
 		if at := last.At.In(time.Local); time.Since(last.At) > 24*time.Hour || at.Hour() != 3 || at.Minute() > 31 {

@@ -102,23 +102,23 @@ func (s *Service) Start() {
 		for daily := false; ; {
 			switch on := s.daily.Load().Dir != ""; {
 			case on:
-				s.makeDue(s.Taking)
+				s.makeDue(s.Claiming)
 				daily = on
 			case daily: // one that failed is not wanted any more
-				s.makeNone(s.Taking)
+				s.skipToday(s.Claiming)
 				daily = on
 			}
-			if !base.Pause(s.Taking, lookEvery, nil) {
+			if !base.Sleep(s.Claiming, lookEvery, nil) {
 				return
 			}
 		}
 	})
 }
 
-// makeNone forgets that the daily backup failed.
-func (s *Service) makeNone(ctx context.Context) {
+// skipToday forgets that the daily backup failed.
+func (s *Service) skipToday(ctx context.Context) {
 	if err := s.noteFailure(ctx, nil); err != nil && ctx.Err() == nil {
-		s.LogUnlessHindered("that there are no daily backups any more is not stored", err)
+		s.LogUnlessUnavailable("that there are no daily backups any more is not stored", err)
 	}
 }
 
@@ -142,7 +142,7 @@ func (s *Service) makeDue(ctx context.Context) {
 		s.Log.Error("the daily backup failed", "dir", s.daily.Load().Dir, "err", err, "next_try", retryAfter, "help", "fix this problem, then test it with mailer backup "+filepath.Join(s.daily.Load().Dir, "now.db")+" proves it")
 	}
 	if err := s.noteFailure(ctx, err); err != nil {
-		s.LogUnlessHindered("how the daily backup went is not stored", err)
+		s.LogUnlessUnavailable("how the daily backup went is not stored", err)
 	}
 }
 
@@ -154,11 +154,11 @@ func (s *Service) due(now time.Time) (bool, error) {
 	if now.Before(retryAt) {
 		return false, nil
 	}
-	names, err := s.own()
+	names, err := s.listScheduled()
 	if err != nil || len(names) == 0 {
 		return err == nil, err
 	}
-	last, err := time.Parse(nameTime, s.timeIn(names[len(names)-1]))
+	last, err := time.Parse(nameTime, s.parseTime(names[len(names)-1]))
 	if err != nil {
 		return false, fmt.Errorf("read the time of the last backup: %w", err)
 	}
@@ -181,14 +181,14 @@ func (s *Service) makeDaily(ctx context.Context) error {
 		return nil
 	}
 	defer s.end()
-	_, err := s.makeOwn(ctx)
+	_, err := s.makeScheduled(ctx)
 	return err
 }
 
-// makeOwn makes a backup in the folder of the daily ones, and removes those that are not
+// makeScheduled makes a backup in the folder of the daily ones, and removes those that are not
 // to be kept. Error: app.CodeConflict for a second one of this second, whose name it would
 // have.
-func (s *Service) makeOwn(ctx context.Context) (Made, error) {
+func (s *Service) makeScheduled(ctx context.Context) (Made, error) {
 	if err := s.makeDir(); err != nil {
 		return Made{}, err
 	}
@@ -207,19 +207,19 @@ func (s *Service) makeOwn(ctx context.Context) (Made, error) {
 // nameTime is the time in the name of a daily backup, in UTC.
 const nameTime = "2006-01-02T150405Z"
 
-var ownName = regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d{6}Z\.db$`)
+var scheduledName = regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d{6}Z\.db$`)
 
 // prefix is what the names of a database's backups begin with.
 func (s *Service) prefix() string {
 	return strings.TrimSuffix(filepath.Base(s.DB.Path()), ".db") + "-"
 }
 
-func (s *Service) timeIn(name string) string {
+func (s *Service) parseTime(name string) string {
 	return strings.TrimSuffix(strings.TrimPrefix(name, s.prefix()), ".db")
 }
 
-// own returns the names of the backups that the server made in its folder, oldest first.
-func (s *Service) own() ([]string, error) {
+// listScheduled returns the names of the backups that the server made in its folder, oldest first.
+func (s *Service) listScheduled() ([]string, error) {
 	entries, err := os.ReadDir(s.dir())
 	if errors.Is(err, os.ErrNotExist) && s.daily.Load().Dir == "" {
 		return nil, nil
@@ -232,7 +232,7 @@ func (s *Service) own() ([]string, error) {
 	}
 	var names []string
 	for _, e := range entries {
-		if rest, ok := strings.CutPrefix(e.Name(), s.prefix()); ok && ownName.MatchString(rest) {
+		if rest, ok := strings.CutPrefix(e.Name(), s.prefix()); ok && scheduledName.MatchString(rest) {
 			names = append(names, e.Name())
 		}
 	}
@@ -242,7 +242,7 @@ func (s *Service) own() ([]string, error) {
 
 // removeOld removes those of its own backups that are not to be kept.
 func (s *Service) removeOld() error {
-	names, err := s.own()
+	names, err := s.listScheduled()
 	if err != nil {
 		return err
 	}

@@ -26,7 +26,7 @@ func newDraft(final string) (*draft, error) {
 	d := &draft{final: final, name: final + ".partial"}
 	f, err := os.OpenFile(d.name, os.O_CREATE|os.O_RDWR|syscall.O_NOFOLLOW, 0o600)
 	if err != nil {
-		return nil, d.inWords(err)
+		return nil, d.describe(err)
 	}
 	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
 		f.Close()
@@ -38,13 +38,13 @@ func newDraft(final string) (*draft, error) {
 	d.file = f
 	if err := errors.Join(f.Chmod(0o600), f.Truncate(0)); err != nil {
 		d.discard()
-		return nil, d.inWords(err)
+		return nil, d.describe(err)
 	}
 	return d, nil
 }
 
-// inWords says of what the file system refuses what helps.
-func (d *draft) inWords(err error) error {
+// describe says of what the file system refuses what helps.
+func (d *draft) describe(err error) error {
 	dir := filepath.Dir(d.final)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -57,11 +57,11 @@ func (d *draft) inWords(err error) error {
 	return fmt.Errorf("back up to %s: %w", d.final, err)
 }
 
-// spare is what a backup leaves of a disk, on which mail may have to be stored.
-const spare = 64 << 20
+// spareBytes is what a backup leaves of a disk, on which mail may have to be stored.
+const spareBytes = 64 << 20
 
-// hasRoom refuses a copy of a database that would fill the disk.
-func (d *draft) hasRoom(database string) error {
+// hasSpace refuses a copy of a database that would fill the disk.
+func (d *draft) hasSpace(database string) error {
 	bytes := int64(0)
 	for _, name := range []string{database, database + "-wal"} {
 		if info, err := os.Stat(name); err == nil {
@@ -70,9 +70,9 @@ func (d *draft) hasRoom(database string) error {
 	}
 	var disk syscall.Statfs_t
 	if err := syscall.Statfs(filepath.Dir(d.final), &disk); err != nil {
-		return d.inWords(err)
+		return d.describe(err)
 	}
-	if free := int64(disk.Bavail) * int64(disk.Bsize); free < bytes+spare {
+	if free := int64(disk.Bavail) * int64(disk.Bsize); free < bytes+spareBytes {
 		return fmt.Errorf("the backup takes %d MB, and the disk of %s has %d MB left; make room, or name a file on another disk", bytes>>20, d.final, free>>20)
 	}
 	return nil
@@ -88,7 +88,7 @@ func (d *draft) publish() error {
 		err = os.Rename(d.name, d.final)
 	}
 	if err = errors.Join(err, syncDir(filepath.Dir(d.final))); err != nil {
-		return d.inWords(err)
+		return d.describe(err)
 	}
 	return nil
 }

@@ -12,11 +12,11 @@ import (
 	"mailer/app"
 )
 
-// nowPatience is how long who asks for a backup waits for it; a larger one goes on.
-const nowPatience = 20 * time.Second
+// onDemandWait is how long who asks for a backup waits for it; a larger one goes on.
+const onDemandWait = 20 * time.Second
 
-// errUnderWay says that the server makes a backup already.
-var errUnderWay = app.Errorf(app.CodeConflict, "A backup is already running; try again when it is done")
+// errRunning says that the server makes a backup already.
+var errRunning = app.Errorf(app.CodeConflict, "A backup is already running; try again when it is done")
 
 // File is a backup in the folder of the daily ones.
 type File struct {
@@ -25,24 +25,24 @@ type File struct {
 	At    time.Time // when it was begun, to the second
 }
 
-// Folder is what is known of the folder of the daily backups.
-type Folder struct {
+// Directory is what is known of the folder of the daily backups.
+type Directory struct {
 	Dir     string // empty: the server can make none
 	Daily   bool   // it makes one each day
 	Files   []File // newest first
 	Running bool   // one is being made
 }
 
-// Folder lists the backups that the server made in its folder, which may be none.
-func (s *Service) Folder() (Folder, error) {
-	out := Folder{Dir: s.dir(), Daily: s.daily.Load().Dir != ""}
+// Directory lists the backups that the server made in its folder, which may be none.
+func (s *Service) Directory() (Directory, error) {
+	out := Directory{Dir: s.dir(), Daily: s.daily.Load().Dir != ""}
 	if out.Dir == "" {
 		return out, nil
 	}
 	s.mu.Lock()
-	out.Running = s.underWay
+	out.Running = s.running
 	s.mu.Unlock()
-	names, err := s.own()
+	names, err := s.listScheduled()
 	if err != nil {
 		return out, app.Errorf(app.CodeServiceUnavailable, "The backups can't be listed: %v", err)
 	}
@@ -54,7 +54,7 @@ func (s *Service) Folder() (Folder, error) {
 		if err != nil {
 			return out, fmt.Errorf("look at a backup: %w", err)
 		}
-		at, err := time.Parse(nameTime, s.timeIn(name))
+		at, err := time.Parse(nameTime, s.parseTime(name))
 		if err != nil {
 			return out, fmt.Errorf("read the time of a backup: %w", err)
 		}
@@ -72,22 +72,22 @@ func (s *Service) MakeNow(ctx context.Context) (made Made, done bool, err error)
 		return Made{}, false, app.Errorf(app.CodeConflict, "This server makes no backups of a PostgreSQL database: use pg_dump, or the backups of its provider")
 	}
 	if !s.begin() {
-		return Made{}, false, errUnderWay
+		return Made{}, false, errRunning
 	}
 	actor := app.ActorOf(ctx)
 	ended, left := make(chan outcome), make(chan struct{})
 	defer close(left)
 	s.Workers.Go(func() {
-		o := s.makeAsked(app.WithActor(s.Taking, func() app.Actor { return actor }))
+		o := s.makeOnDemand(app.WithActor(s.Claiming, func() app.Actor { return actor }))
 		select {
 		case ended <- o:
 		case <-left:
 			if o.err != nil {
-				s.LogUnlessHindered("a backup that was asked for failed", o.err)
+				s.LogUnlessUnavailable("a backup that was asked for failed", o.err)
 			}
 		}
 	})
-	patience := time.NewTimer(nowPatience)
+	patience := time.NewTimer(onDemandWait)
 	defer patience.Stop()
 	select {
 	case o := <-ended:
@@ -110,11 +110,11 @@ type outcome struct {
 	err  error
 }
 
-// makeAsked makes a backup that begin was said for. One that goes well ends what status
+// makeOnDemand makes a backup that begin was said for. One that goes well ends what status
 // says of a daily one that failed.
-func (s *Service) makeAsked(ctx context.Context) outcome {
+func (s *Service) makeOnDemand(ctx context.Context) outcome {
 	defer s.end()
-	made, err := s.makeOwn(ctx)
+	made, err := s.makeScheduled(ctx)
 	if err == nil {
 		err = s.noteFailure(ctx, nil)
 	}
@@ -125,15 +125,15 @@ func (s *Service) makeAsked(ctx context.Context) outcome {
 func (s *Service) begin() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.underWay {
+	if s.running {
 		return false
 	}
-	s.underWay = true
+	s.running = true
 	return true
 }
 
 func (s *Service) end() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.underWay = false
+	s.running = false
 }

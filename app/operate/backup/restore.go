@@ -87,10 +87,10 @@ func markStaged(ctx context.Context, staged string, in *Restoring) (done Restore
 	return done, nil
 }
 
-// Mark holds what waits in a database that was not restored by Restore, and on which no server
+// MarkRestored holds what waits in a database that was not restored by Restore, and on which no server
 // runs: one of PostgreSQL, or a file that was copied to its place. Errors: those of db.Open, and
 // of Fits.
-func Mark(ctx context.Context, in Restoring) (done Restored, err error) {
+func MarkRestored(ctx context.Context, in Restoring) (done Restored, err error) {
 	store, err := db.Open(ctx, db.Options{Path: in.Database, Schema: in.Schema, Lock: true})
 	if err != nil {
 		return done, err
@@ -161,7 +161,7 @@ func markRestored(ctx context.Context, tx *db.Tx, file string) (done Restored, e
 	if !at.IsZero() && at.Before(since) {
 		since = at
 	}
-	emails, err := holdAll(tx, since)
+	emails, err := holdEmails(tx, since)
 	if err != nil {
 		return done, err
 	}
@@ -174,7 +174,7 @@ func markRestored(ctx context.Context, tx *db.Tx, file string) (done Restored, e
 	if err != nil {
 		return done, err
 	}
-	return done, errors.Join(tx.ForgetCopied(), tx.NoteOrigin(), delivery.NoteEnd(tx), tx.SetSetting(restoredSetting, note),
+	return done, errors.Join(tx.ForgetCopied(), tx.NoteOrigin(), delivery.WriteCleanShutdown(tx), tx.SetSetting(restoredSetting, note),
 		base.Audit(ctx, tx, "", "backup.restore", file, nil, map[string]any{"held": done.Held, "backup_at": done.BackupAt}))
 }
 
@@ -202,9 +202,9 @@ func backupAt(r *db.Reader) (time.Time, error) {
 // holdChunk is how many units are read at once.
 const holdChunk = 1000
 
-// holdAll holds all units since a time, and returns how many are emails. The timeline of
+// holdEmails holds all units since a time, and returns how many are emails. The timeline of
 // each says why.
-func holdAll(tx *db.Tx, since time.Time) (emails int64, err error) {
+func holdEmails(tx *db.Tx, since time.Time) (emails int64, err error) {
 	doubts, err := tx.DottedUnits()
 	if err != nil {
 		return 0, err
@@ -223,7 +223,7 @@ func holdAll(tx *db.Tx, since time.Time) (emails int64, err error) {
 			if u.BroadcastID == "" {
 				emails++
 			}
-			if err := base.IgnoreGone(delivery.TellHeld(tx, u, app.HoldRestored)); err != nil {
+			if err := base.IgnoreNotFound(delivery.InsertHeldEvent(tx, u, app.HoldRestored)); err != nil {
 				return 0, err
 			}
 			after = u.EmailID

@@ -20,36 +20,36 @@ import (
 	"mailer/db/dbtest"
 )
 
-// restoring is a restore of file in the place of w's database, by its own key.
-func restoring(w *testserver.World, file string) backup.Restoring {
+// restoreOptions is a restore of file in the place of w's database, by its own key.
+func restoreOptions(w *testserver.Server, file string) backup.Restoring {
 	w.T.Helper()
 	return backup.Restoring{File: file, Database: w.Path, Schema: dbtest.Schema(w.T), Fits: func(context.Context, *db.DB) error { return nil }}
 }
 
 // write makes a backup of w's database beside it.
-func write(w *testserver.World, name string) backup.Made {
+func write(w *testserver.Server, name string) backup.Made {
 	w.T.Helper()
-	made, err := w.Server.Backup.Write(w.T.Context(), filepath.Join(filepath.Dir(w.Path), name), nil)
+	made, err := w.Services.Backup.Write(w.T.Context(), filepath.Join(filepath.Dir(w.Path), name), nil)
 	testserver.Must(w.T, err)
 	return made
 }
 
 // classes leaves mail of each kind that can wait, and returns the ids of the emails.
-func classes(w *testserver.World, key *app.Key, from string) map[string]string {
+func classes(w *testserver.Server, key *app.Key, from string) map[string]string {
 	w.T.Helper()
 	ids := map[string]string{}
 	for _, class := range []string{"due", "scheduled", "retry", "begun", "dotted", "manual"} {
-		in := testserver.Letter(class + "@example.net")
+		in := testserver.Message(class + "@example.net")
 		in.From = strings.ReplaceAll(in.From, testserver.TestDomain, from)
 		if class == "scheduled" {
 			in.ScheduledAt = "in 1 hour"
 		}
-		id, err := w.Server.Mail.SendEmail(w.T.Context(), key, in, mail.SendOptions{})
+		id, err := w.Services.Mail.SendEmail(w.T.Context(), key, in, mail.SendOptions{})
 		testserver.Must(w.T, err)
 		ids[class] = id
 	}
 	retry, dotted, begun, manual := w.Unit(ids["retry"]), w.Unit(ids["dotted"]), w.Unit(ids["begun"]), w.Unit(ids["manual"])
-	w.Change(func(tx *db.Tx) error {
+	w.WriteDB(func(tx *db.Tx) error {
 		err := errors.Join(tx.BeginAttempt(*retry), tx.BeginAttempt(*dotted), tx.BeginAttempt(*begun))
 		retry.Attempts, dotted.Attempts = 1, 1
 		return errors.Join(err, tx.RequeueUnit(*retry, 1, tx.Now.Add(time.Minute)), tx.MarkDotted(*dotted, ""), tx.HoldUnit(*manual, app.HoldManual))
@@ -57,20 +57,20 @@ func classes(w *testserver.World, key *app.Key, from string) map[string]string {
 	return ids
 }
 
-func TestARestoredServerSentAgainWhatHadLeft(t *testing.T) {
-	testserver.Days(t, func(t *testing.T) {
+func TestRestoreDoesNotResend(t *testing.T) {
+	testserver.SynctestDays(t, func(t *testing.T) {
 		relay := testserver.NewRelay(testserver.Always(testserver.Accept))
-		w := testserver.Idle(t, relay)
+		w := testserver.New(t, relay)
 		other := w.AddTeam("other", "other.example")
 		mails := []map[string]string{classes(w, w.Key, testserver.TestDomain), classes(w, other, "other.example")}
-		half := w.SentBroadcast(app.DefaultRegion, 10, time.Now())
-		w.Begin(half, 4, 2, 0, 0) // 2 were sent
-		w.SentBroadcast(app.DefaultRegion, 5, time.Now().Add(time.Hour))
+		half := w.StoreBroadcast(app.DefaultRegion, 10, time.Now())
+		w.AdvanceBroadcast(half, 4, 2, 0, 0) // 2 were sent
+		w.StoreBroadcast(app.DefaultRegion, 5, time.Now().Add(time.Hour))
 		made := write(w, "copy.db")
 		testserver.Must(t, w.DB.Close())
 		testserver.Sleep(4 * 24 * time.Hour) // longer than mail may wait
 
-		done, err := backup.Restore(t.Context(), restoring(w, made.File))
+		done, err := backup.Restore(t.Context(), restoreOptions(w, made.File))
 		testserver.Must(t, err)
 		if done.Held != 2*5+8+5 || done.BackupAt == nil || *done.BackupAt != made.At || done.SetAside == nil {
 			t.Errorf("%+v", done)
@@ -82,7 +82,7 @@ func TestARestoredServerSentAgainWhatHadLeft(t *testing.T) {
 		w.Start()
 		fresh := w.Send("fresh@example.net")
 		testserver.Sleep(50 * time.Hour)
-		w.WantLast(fresh, app.Sent)
+		w.WantLastEvent(fresh, app.Sent)
 		for address, n := range testserver.Received(relay) {
 			if address != "fresh@example.net" || n != 1 {
 				t.Errorf("%d mails for %s", n, address)
@@ -90,30 +90,30 @@ func TestARestoredServerSentAgainWhatHadLeft(t *testing.T) {
 		}
 		for i, ids := range mails {
 			for class, id := range ids {
-				if got := strings.Join(w.Sql("SELECT state || ' ' || held FROM units WHERE email_id = ?", id), ","); got != "held restored" && (class != "manual" || got != "held manual") {
+				if got := strings.Join(w.SQL("SELECT state || ' ' || held FROM units WHERE email_id = ?", id), ","); got != "held restored" && (class != "manual" || got != "held manual") {
 					t.Errorf("%d %s: %q", i, class, got)
 				}
-				types := w.Sql("SELECT type FROM events WHERE email_id = ? ORDER BY id", id)
+				types := w.SQL("SELECT type FROM events WHERE email_id = ? ORDER BY id", id)
 				if class != "manual" && !slices.Contains(types, string(app.EventHeld)) || slices.Contains(types, string(app.EventInDoubt)) != (class == "dotted") {
 					t.Errorf("%d %s: %q", i, class, types)
 				}
 			}
 		}
-		if got := w.Sql("SELECT held FROM broadcasts"); !slices.Equal(got, []string{"restored", "restored"}) {
+		if got := w.SQL("SELECT held FROM broadcasts"); !slices.Equal(got, []string{"restored", "restored"}) {
 			t.Errorf("the broadcasts are %q", got)
 		}
-		if got := w.Sql("SELECT email_id FROM doubts ORDER BY id"); len(got) != 2 {
+		if got := w.SQL("SELECT email_id FROM doubts ORDER BY id"); len(got) != 2 {
 			t.Errorf("doubts: %q", got)
 		}
-		if w.Log.Has("did not end well") {
+		if w.Log.Contains("did not end well") {
 			t.Error("the restored server takes the backup for a crash")
 		}
-		_, err = w.Server.Queue.Release(t.Context(), queue.Filter{Restored: true})
+		_, err = w.Services.Queue.Release(t.Context(), queue.Filter{Restored: true})
 		testserver.Must(t, err)
 		testserver.Sleep(5 * time.Minute)
 		for i, ids := range mails {
 			for _, class := range []string{"due", "retry", "begun", "scheduled"} { // its time is long past
-				if got := w.Sql("SELECT last_event FROM emails WHERE id = ?", ids[class]); !slices.Equal(got, []string{"sent"}) {
+				if got := w.SQL("SELECT last_event FROM emails WHERE id = ?", ids[class]); !slices.Equal(got, []string{"sent"}) {
 					t.Errorf("%d %s is %q once it was released", i, class, got)
 				}
 			}
@@ -121,9 +121,9 @@ func TestARestoredServerSentAgainWhatHadLeft(t *testing.T) {
 	})
 }
 
-func TestARestoreRefusesWhatItCannotRestore(t *testing.T) {
-	testserver.OnAFile(t) // copies of one elsewhere are made with its own tools
-	w := testserver.Idle(t)
+func TestRestoreRefusesUnusableFiles(t *testing.T) {
+	testserver.SQLiteOnly(t) // copies of one elsewhere are made with its own tools
+	w := testserver.New(t)
 	w.Send("a@example.net")
 	made := write(w, "copy.db")
 	dir := filepath.Dir(w.Path)
@@ -139,20 +139,20 @@ func TestARestoreRefusesWhatItCannotRestore(t *testing.T) {
 	copy(older[60:64], []byte{0, 0, 0, 99}) // user_version
 	testserver.Must(t, os.WriteFile(foreign, older, 0o600))
 
-	if _, err := backup.Restore(t.Context(), restoring(w, made.File)); !errors.Is(err, db.ErrInUse) {
+	if _, err := backup.Restore(t.Context(), restoreOptions(w, made.File)); !errors.Is(err, db.ErrInUse) {
 		t.Errorf("beside a server: %v", err)
 	}
 	testserver.Must(t, w.DB.Close())
 	before, err := os.ReadFile(w.Path)
 	testserver.Must(t, err)
-	wrongKey := restoring(w, made.File)
+	wrongKey := restoreOptions(w, made.File)
 	wrongKey.Fits = func(context.Context, *db.DB) error { return seal.ErrSeal }
 	for what, c := range map[string]struct {
 		in   backup.Restoring
 		want error
 	}{
-		"damaged": {restoring(w, damaged), db.ErrDamaged}, "text": {restoring(w, text), db.ErrNotDatabase}, "missing": {restoring(w, "none.db"), db.ErrNotFound},
-		"another version": {restoring(w, foreign), db.ErrNew}, "itself": {restoring(w, w.Path), db.ErrConflict}, "another key": {wrongKey, seal.ErrSeal},
+		"damaged": {restoreOptions(w, damaged), db.ErrDamaged}, "text": {restoreOptions(w, text), db.ErrNotDatabase}, "missing": {restoreOptions(w, "none.db"), db.ErrNotFound},
+		"another version": {restoreOptions(w, foreign), db.ErrNew}, "itself": {restoreOptions(w, w.Path), db.ErrConflict}, "another key": {wrongKey, seal.ErrSeal},
 	} {
 		if _, err := backup.Restore(t.Context(), c.in); !errors.Is(err, c.want) {
 			t.Errorf("%s: %v", what, err)
@@ -168,9 +168,9 @@ func TestARestoreRefusesWhatItCannotRestore(t *testing.T) {
 	}
 }
 
-func TestAPlainCopyIsRestoredWhereThereIsNoDatabase(t *testing.T) {
-	testserver.OnAFile(t) // copies of one elsewhere are made with its own tools
-	w := testserver.Idle(t)
+func TestPlainCopyIsRestored(t *testing.T) {
+	testserver.SQLiteOnly(t) // copies of one elsewhere are made with its own tools
+	w := testserver.New(t)
 	id := w.Send("a@example.net")
 	dir := t.TempDir()
 	for _, side := range []string{"", "-wal"} { // as cp makes it; most stands in the log
@@ -178,7 +178,7 @@ func TestAPlainCopyIsRestoredWhereThereIsNoDatabase(t *testing.T) {
 		testserver.Must(t, err)
 		testserver.Must(t, os.WriteFile(filepath.Join(dir, "plain.db"+side), b, 0o644))
 	}
-	in := restoring(w, filepath.Join(dir, "plain.db"))
+	in := restoreOptions(w, filepath.Join(dir, "plain.db"))
 	in.Database = filepath.Join(dir, "mailer.db")
 	done, err := backup.Restore(t.Context(), in)
 	testserver.Must(t, err)
@@ -191,18 +191,18 @@ func TestAPlainCopyIsRestoredWhereThereIsNoDatabase(t *testing.T) {
 	testserver.Must(t, w.DB.Close())
 	w.Path = in.Database
 	w.Open()
-	w.WantLast(id, app.Queued)
+	w.WantLastEvent(id, app.Queued)
 }
 
-func TestADatabaseThatARestoreWasAboutToReplaceIsNotMadeAnew(t *testing.T) {
-	testserver.OnAFile(t) // copies of one elsewhere are made with its own tools
-	w := testserver.Idle(t)
+func TestInterruptedRestoreCreatesNoDatabase(t *testing.T) {
+	testserver.SQLiteOnly(t) // copies of one elsewhere are made with its own tools
+	w := testserver.New(t)
 	made := write(w, "copy.db")
 	testserver.Must(t, w.DB.Close())
 	// A kill between the two renames of a damaged database.
 	testserver.Must(t, os.Rename(w.Path, w.Path+".before"))
 	testserver.Must(t, os.WriteFile(w.Path+".restoring", []byte("half"), 0o600))
-	in := restoring(w, made.File)
+	in := restoreOptions(w, made.File)
 	if _, err := db.Open(t.Context(), db.Options{Path: w.Path, Schema: in.Schema, Create: true}); err == nil || !strings.Contains(err.Error(), "run mailer restore again") {
 		t.Errorf("open: %v", err)
 	}

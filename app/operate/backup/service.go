@@ -33,8 +33,8 @@ type Service struct {
 
 	mu      sync.Mutex
 	retryAt time.Time // of the daily backup, after it failed
-	// underWay: one is being made in the folder of the daily ones.
-	underWay bool
+	// running: one is being made in the folder of the daily ones.
+	running bool
 }
 
 // New makes a Service. Without a folder in daily no backup is made unasked.
@@ -125,7 +125,7 @@ func (s *Service) Stream(ctx context.Context, w io.Writer, progress func(done, a
 }
 
 func (s *Service) copy(ctx context.Context, d *draft, progress func(done, all int64)) (Made, error) {
-	if err := d.hasRoom(s.DB.Path()); err != nil {
+	if err := d.hasSpace(s.DB.Path()); err != nil {
 		return Made{}, err
 	}
 	c, err := s.DB.Copy(ctx, d.name, progress)
@@ -133,7 +133,7 @@ func (s *Service) copy(ctx context.Context, d *draft, progress func(done, all in
 		return Made{}, fmt.Errorf("the copy of %s is not sound, and was removed; mailer check says whether the database is damaged or the disk of the backup: %w", s.DB.Path(), err)
 	}
 	if err != nil {
-		return Made{}, d.inWords(err)
+		return Made{}, d.describe(err)
 	}
 	return Made{Bytes: c.Bytes, Emails: c.Emails, At: app.FormatTime(c.At)}, nil
 }

@@ -29,8 +29,8 @@ const Purpose = "certificate"
 // userAgent names the program to an authority.
 const userAgent = "mailer"
 
-// authority is the way to a certificate authority.
-type authority struct {
+// acmeTransport is the way to a certificate authority.
+type acmeTransport struct {
 	*autocert.Manager
 	service *Service
 	closed  atomic.Bool
@@ -39,12 +39,12 @@ type authority struct {
 	last string // what went wrong since said was asked
 }
 
-func newAuthority(s *Service) *authority {
-	a := &authority{service: s}
+func newACMETransport(s *Service) *acmeTransport {
+	a := &acmeTransport{service: s}
 	a.Manager = &autocert.Manager{
 		Prompt: autocert.AcceptTOS, Email: s.cfg.email, Cache: a,
 		HostPolicy: func(_ context.Context, host string) error {
-			if !s.Knows(host) {
+			if !s.HasHost(host) {
 				return errUnknown
 			}
 			return nil
@@ -62,19 +62,19 @@ func asking(host string) *tls.ClientHelloInfo {
 }
 
 // close ends the way: what the library still has in mind is not asked any more.
-func (a *authority) close() { a.closed.Store(true) }
+func (a *acmeTransport) close() { a.closed.Store(true) }
 
 var errClosed = errors.New("the certificate is not needed any more, or the server stops")
 
 // RoundTrip implements http.RoundTripper, and remembers what goes wrong: of the library's
 // own errors some do not tell.
-func (a *authority) RoundTrip(r *http.Request) (*http.Response, error) {
-	if a.closed.Load() || a.service.Taking.Err() != nil {
+func (a *acmeTransport) RoundTrip(r *http.Request) (*http.Response, error) {
+	if a.closed.Load() || a.service.Claiming.Err() != nil {
 		return nil, errClosed
 	}
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel() // all of the answer is here by then
-	defer context.AfterFunc(a.service.Taking, cancel)()
+	defer context.AfterFunc(a.service.Claiming, cancel)()
 	res, err := http.DefaultTransport.RoundTrip(r.WithContext(ctx))
 	if err != nil {
 		a.note(err.Error())
@@ -87,7 +87,7 @@ func (a *authority) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	res.Body = io.NopCloser(bytes.NewReader(body))
 	if strings.Contains(res.Header.Get("Content-Type"), "json") {
-		a.note(troubleIn(body))
+		a.note(problemIn(body))
 	}
 	return res, nil
 }
@@ -101,9 +101,9 @@ type problem struct {
 	Type   string `json:"type"`
 }
 
-// troubleIn finds the problem in an authority's answer, or in a challenge that failed;
+// problemIn finds the problem in an authority's answer, or in a challenge that failed;
 // empty: there is none. A nonce that is too old is asked for anew, and is none.
-func troubleIn(body []byte) string {
+func problemIn(body []byte) string {
 	var said struct {
 		problem    `json:",inline"`
 		Challenges []struct {
@@ -125,7 +125,7 @@ func troubleIn(body []byte) string {
 	return said.Detail
 }
 
-func (a *authority) note(trouble string) {
+func (a *acmeTransport) note(trouble string) {
 	if trouble == "" {
 		return
 	}
@@ -142,9 +142,9 @@ func (a *authority) note(trouble string) {
 // maxTrouble is from when on nothing is added to what went wrong, in bytes.
 const maxTrouble = 400
 
-// said is what went wrong, in the authority's words where it had any, since it was asked
+// lastProblem is what went wrong, in the authority's words where it had any, since it was asked
 // last.
-func (a *authority) said(err error) string {
+func (a *acmeTransport) lastProblem(err error) string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	last := a.last
@@ -158,19 +158,19 @@ func (a *authority) said(err error) string {
 // token is what the names of challenges on their way end with, beside "+http-01".
 const token = "+token"
 
-// passing reports whether a name is one of a challenge on its way.
-func passing(name string) bool {
+// isTemporary reports whether a name is one of a challenge on its way.
+func isTemporary(name string) bool {
 	return strings.HasSuffix(name, token) || strings.HasSuffix(name, "+http-01")
 }
 
 // inMemory reports whether what stands under a name is in the library's memory alone:
 // challenges, where no other server answers that an authority may ask instead.
-func (a *authority) inMemory(name string) bool {
-	return passing(name) && !a.service.DB.Cluster().Shared()
+func (a *acmeTransport) inMemory(name string) bool {
+	return isTemporary(name) && !a.service.DB.Cluster().Shared()
 }
 
 // Get implements autocert.Cache.
-func (a *authority) Get(ctx context.Context, name string) ([]byte, error) {
+func (a *acmeTransport) Get(ctx context.Context, name string) ([]byte, error) {
 	if a.inMemory(name) {
 		return nil, autocert.ErrCacheMiss
 	}
@@ -191,21 +191,21 @@ func (a *authority) Get(ctx context.Context, name string) ([]byte, error) {
 }
 
 // Put implements autocert.Cache.
-func (a *authority) Put(ctx context.Context, name string, data []byte) error {
+func (a *acmeTransport) Put(ctx context.Context, name string, data []byte) error {
 	if a.inMemory(name) || a.closed.Load() {
 		return nil
 	}
 	s := a.service
 	c := db.Certificate{Name: name, Sealed: s.Sealer.Seal(Purpose, name, data)}
 	var leaf *x509.Certificate
-	if !passing(name) {
+	if !isTemporary(name) {
 		leaf = leafOf(data)
 	}
 	if leaf != nil {
 		c.ExpiresAt = leaf.NotAfter
 	}
 	if err := s.DB.WriteVital(ctx, func(tx *db.Tx) error { return tx.SetCertificate(&c) }); err != nil {
-		s.LogUnlessHindered("keep a certificate", err)
+		s.LogUnlessUnavailable("keep a certificate", err)
 		return err
 	}
 	if leaf != nil {
@@ -216,7 +216,7 @@ func (a *authority) Put(ctx context.Context, name string, data []byte) error {
 }
 
 // Delete implements autocert.Cache.
-func (a *authority) Delete(ctx context.Context, name string) error {
+func (a *acmeTransport) Delete(ctx context.Context, name string) error {
 	if a.inMemory(name) {
 		return nil
 	}

@@ -55,8 +55,8 @@ func writePair(t *testing.T, dir string, serial int64) (cert, key string) {
 	return cert, key
 }
 
-// TestSettingsThatContradictEachOtherAreRefused: and each refusal names its flag.
-func TestSettingsThatContradictEachOtherAreRefused(t *testing.T) {
+// TestContradictorySettingsAreRefused: and each refusal names its flag.
+func TestContradictorySettingsAreRefused(t *testing.T) {
 	cert, key := writePair(t, t.TempDir(), 1)
 	for _, c := range []struct {
 		base, want string // want: part of the error; empty: none
@@ -84,8 +84,8 @@ func TestSettingsThatContradictEachOtherAreRefused(t *testing.T) {
 	}
 }
 
-// TestOnlyHostNamesHaveCertificates: what an authority can't reach by name is not asked for.
-func TestOnlyHostNamesHaveCertificates(t *testing.T) {
+// TestCertificatesNeedHostNames: what an authority can't reach by name is not asked for.
+func TestCertificatesNeedHostNames(t *testing.T) {
 	for in, want := range map[string]string{"Mail.Example.com.": "mail.example.com", "bücher.example": "xn--bcher-kva.example", "localhost": "", "192.0.2.1": "", "": "", "a b.example": ""} {
 		if got, ok := hostName(in); got != want || ok != (want != "") {
 			t.Errorf("hostName(%q) = %q, %v, want %q", in, got, ok, want)
@@ -102,9 +102,9 @@ func TestOnlyHostNamesHaveCertificates(t *testing.T) {
 	}
 }
 
-// TestWhatAnAuthorityRefusesIsFound: in its answer, or in a challenge of it; a nonce that is
+// TestACMEProblemIsFound: in its answer, or in a challenge of it; a nonce that is
 // too old is asked for anew by itself.
-func TestWhatAnAuthorityRefusesIsFound(t *testing.T) {
+func TestACMEProblemIsFound(t *testing.T) {
 	for body, want := range map[string]string{
 		`{"type":"urn:ietf:params:acme:error:rateLimited","detail":"too many certificates"}`:                                    "too many certificates",
 		`{"status":"invalid","challenges":[{"type":"http-01"},{"type":"tls-alpn-01","error":{"detail":"connection refused"}}]}`: "tls-alpn-01: connection refused",
@@ -112,14 +112,14 @@ func TestWhatAnAuthorityRefusesIsFound(t *testing.T) {
 		`{"status":"valid"}`: "",
 		`not JSON`:           "",
 	} {
-		if got := troubleIn([]byte(body)); got != want {
+		if got := problemIn([]byte(body)); got != want {
 			t.Errorf("of %s it says %q, want %q", body, got, want)
 		}
 	}
 }
 
-// TestACertificateThatEndsSoonIsToldOnceADay: and not before somebody is to look.
-func TestACertificateThatEndsSoonIsToldOnceADay(t *testing.T) {
+// TestExpiryIsLoggedOncePerDay: and not before somebody is to look.
+func TestExpiryIsLoggedOncePerDay(t *testing.T) {
 	now := time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
 	until := now.Add(14 * 24 * time.Hour)
 	s := &Service{states: map[string]*state{
@@ -137,8 +137,8 @@ func TestACertificateThatEndsSoonIsToldOnceADay(t *testing.T) {
 	}
 }
 
-// TestAHostThatFailedWaitsLonger: an authority that is asked in vain is not asked at once again.
-func TestAHostThatFailedWaitsLonger(t *testing.T) {
+// TestFailedHostBacksOff: an authority that is asked in vain is not asked at once again.
+func TestFailedHostBacksOff(t *testing.T) {
 	for failures, want := range []time.Duration{0, 5 * time.Minute, 15 * time.Minute, 45 * time.Minute, time.Hour, time.Hour} {
 		if got := delay(failures); got != want {
 			t.Errorf("after %d failures %v, want %v", failures, got, want)
@@ -146,8 +146,8 @@ func TestAHostThatFailedWaitsLonger(t *testing.T) {
 	}
 }
 
-// TestFilesThatChangedAreSeen: another file in the place of one, and one that is gone.
-func TestFilesThatChangedAreSeen(t *testing.T) {
+// TestChangedFilesAreReloaded: another file in the place of one, and one that is gone.
+func TestChangedFilesAreReloaded(t *testing.T) {
 	dir := t.TempDir()
 	cert, key := writePair(t, dir, 1)
 	c := configOf(t, "--tls-cert="+cert, "--tls-key="+key)

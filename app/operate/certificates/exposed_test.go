@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestAKeyThatEverybodyCanReadIsSaid: a group may have it, as packages of certificates do.
-func TestAKeyThatEverybodyCanReadIsSaid(t *testing.T) {
+// TestWorldReadableKeyIsReported: a group may have it, as packages of certificates do.
+func TestWorldReadableKeyIsReported(t *testing.T) {
 	cert, key := writePair(t, t.TempDir(), 1)
 	c := configOf(t, "--tls-cert", cert, "--tls-key", key)
 	for mode, exposed := range map[os.FileMode]bool{0o600: false, 0o400: false, 0o640: false, 0o644: true, 0o604: true, 0o602: true} {

@@ -58,8 +58,8 @@ func (c *Config) read() error {
 	return nil
 }
 
-// followMode says that others can read the private key, until its mode is mended.
-func (s *Service) followMode() {
+// checkFileMode says that others can read the private key, until its mode is mended.
+func (s *Service) checkFileMode() {
 	now, before := s.cfg.exposed(), ""
 	if st := s.at(s.cfg.certFile); st != nil && strings.HasPrefix(st.Failure, KeyExposed) {
 		before = st.Failure
@@ -88,7 +88,7 @@ func (s *Service) follow() time.Duration {
 	} else if s.at(c.certFile) == nil {
 		s.renewed(c.certFile, c.pair.Load().Leaf)
 	}
-	s.followMode()
+	s.checkFileMode()
 	s.warn()
-	return lookAtFiles
+	return fileCheckInterval
 }

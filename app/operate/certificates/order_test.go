@@ -7,8 +7,8 @@ import (
 	"mailer/db"
 )
 
-// TestHostsThatFailWaitForNewOnes: in whatever order their names come.
-func TestHostsThatFailWaitForNewOnes(t *testing.T) {
+// TestNewHostsPrecedeFailedOnes: in whatever order their names come.
+func TestNewHostsPrecedeFailedOnes(t *testing.T) {
 	s := &Service{cfg: &Config{hosts: []string{"mail.example.com", "smtp.example.com"}}, states: map[string]*state{}}
 	for host, failures := range map[string]int{"a.bad.test": 5, "b.bad.test": 1, "mail.example.com": 9} {
 		s.states[host] = &state{CertificateState: db.CertificateState{Host: host, Failures: failures}}

@@ -17,7 +17,7 @@ const challenges = "/.well-known/acme-challenge/"
 func (c *Config) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s := c.service.Load()
 	if strings.HasPrefix(r.URL.Path, challenges) {
-		if s == nil || !c.Auto() || !s.Knows(r.Host) {
+		if s == nil || !c.Auto() || !s.HasHost(r.Host) {
 			http.NotFound(w, r)
 			return
 		}
@@ -25,7 +25,7 @@ func (c *Config) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	host := c.base.Hostname()
-	if s != nil && s.Knows(r.Host) {
+	if s != nil && s.HasHost(r.Host) {
 		host = tracking.HostOf(r.Host)
 	}
 	if port := c.base.Port(); port != "" {

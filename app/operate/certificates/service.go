@@ -23,24 +23,24 @@ import (
 )
 
 const (
-	// lookAtFiles is how often it is looked whether the files changed, and lookAtHosts how
+	// fileCheckInterval is how often it is looked whether the files changed, and hostCheckInterval how
 	// often which hosts there are and what they lack.
-	lookAtFiles = 2 * time.Second
-	lookAtHosts = 10 * time.Second
-	// warnEvery is how often the log says of a certificate that it ends soon.
-	warnEvery = 24 * time.Hour
-	// early is how long before its end somebody is to look at a certificate; of short ones
+	fileCheckInterval = 2 * time.Second
+	hostCheckInterval = 10 * time.Second
+	// warnInterval is how often the log says of a certificate that it ends soon.
+	warnInterval = 24 * time.Hour
+	// renewBefore is how long before its end somebody is to look at a certificate; of short ones
 	// it is a part of their life, half of what is left when they should be renewed.
-	early     = 14 * 24 * time.Hour
-	earlyPart = 6
-	// ordersAtOnce may be made one after the other, and then one each orderEvery: an
+	renewBefore     = 14 * 24 * time.Hour
+	renewBeforePart = 6
+	// maxOrders may be made one after the other, and then one each orderInterval: an
 	// authority takes some hundred in three hours.
-	ordersAtOnce = 20
-	orderEvery   = 40 * time.Second
-	// keepEnded is for how long a certificate that ended is kept.
-	keepEnded = 30 * 24 * time.Hour
-	// keepChallenges is for how long one is kept that a server made which then died.
-	keepChallenges = 24 * time.Hour
+	maxOrders     = 20
+	orderInterval = 40 * time.Second
+	// expiredRetention is for how long a certificate that ended is kept.
+	expiredRetention = 30 * 24 * time.Hour
+	// challengeRetention is for how long one is kept that a server made which then died.
+	challengeRetention = 24 * time.Hour
 )
 
 // delays are the times between failures of one host: an authority that refused five
@@ -52,10 +52,10 @@ var delays = []time.Duration{5 * time.Minute, 15 * time.Minute, 45 * time.Minute
 type Service struct {
 	*base.Base
 	cfg    *Config // nil: it stands beside a server
-	change base.Bell
+	change base.Signal
 	orders *rate.Limiter
 	hosts  atomic.Pointer[map[string]bool] // that may have one
-	acme   atomic.Pointer[authority]       // nil: not by ACME
+	acme   atomic.Pointer[acmeTransport]   // nil: not by ACME
 
 	mu     sync.Mutex
 	states map[string]*state // by host, or by file
@@ -69,14 +69,14 @@ type state struct {
 
 // New makes the service. cfg is nil beside a server, and where there is no TLS.
 func New(b *base.Base, cfg *Config) *Service {
-	s := &Service{Base: b, change: base.NewBell(), orders: rate.NewLimiter(rate.Every(orderEvery), ordersAtOnce), states: map[string]*state{}}
+	s := &Service{Base: b, change: base.NewSignal(), orders: rate.NewLimiter(rate.Every(orderInterval), maxOrders), states: map[string]*state{}}
 	if cfg == nil || !cfg.Asked() {
 		return s
 	}
 	s.cfg = cfg
 	if cfg.Auto() {
 		s.setHosts(nil)
-		s.acme.Store(newAuthority(s))
+		s.acme.Store(newACMETransport(s))
 	}
 	return s
 }
@@ -98,8 +98,8 @@ func (s *Service) Start(ctx context.Context) error {
 	return nil
 }
 
-// Answer has certificates served that another server makes, until Start.
-func (s *Service) Answer(ctx context.Context) error {
+// RespondToChallenge has certificates served that another server makes, until Start.
+func (s *Service) RespondToChallenge(ctx context.Context) error {
 	if s.cfg == nil {
 		return nil
 	}
@@ -126,7 +126,7 @@ func (s *Service) Retry() {
 		st.FailedAt = time.Time{}
 	}
 	s.mu.Unlock()
-	s.change.Ring()
+	s.change.Notify()
 }
 
 func (s *Service) work() {
@@ -138,12 +138,12 @@ func (s *Service) work() {
 		case s.DB.Cluster().Leads():
 			pause = s.round()
 		default:
-			if err := s.read(s.Taking); err != nil {
-				s.LogUnlessHindered("read which certificates there are", err)
+			if err := s.read(s.Claiming); err != nil {
+				s.LogUnlessUnavailable("read which certificates there are", err)
 			}
-			pause = lookAtHosts
+			pause = hostCheckInterval
 		}
-		if !base.Pause(s.Taking, pause, s.change) {
+		if !base.Sleep(s.Claiming, pause, s.change) {
 			return
 		}
 	}
@@ -155,11 +155,11 @@ func (s *Service) load(ctx context.Context) error {
 	if err := s.read(ctx); err != nil {
 		return err
 	}
-	if err := s.forget(ctx, s.Knows); err != nil {
+	if err := s.forget(ctx, s.HasHost); err != nil {
 		return err
 	}
-	return s.UnlessFull(s.DB.WriteVital(ctx, func(tx *db.Tx) error {
-		return errors.Join(tx.PurgeCertificates(tx.Now.Add(-keepEnded)), tx.PurgeChallenges(tx.Now.Add(-keepChallenges)))
+	return s.IgnoreFull(s.DB.WriteVital(ctx, func(tx *db.Tx) error {
+		return errors.Join(tx.PurgeCertificates(tx.Now.Add(-expiredRetention)), tx.PurgeChallenges(tx.Now.Add(-challengeRetention)))
 	}))
 }
 
@@ -194,7 +194,7 @@ func (s *Service) take(ends map[string]time.Time, states []db.CertificateState) 
 	}
 	for host, end := range ends {
 		if s.states[host] == nil {
-			s.states[host] = &state{CertificateState: db.CertificateState{Host: host, ExpiresAt: end, LookAt: end.Add(-early)}}
+			s.states[host] = &state{CertificateState: db.CertificateState{Host: host, ExpiresAt: end, LookAt: end.Add(-renewBefore)}}
 		}
 	}
 }
@@ -238,8 +238,8 @@ func (s *Service) setHosts(tracking []string) (gone bool) {
 	return gone
 }
 
-// Knows reports whether a host is one of this server's, with or without a port.
-func (s *Service) Knows(host string) bool {
+// HasHost reports whether a host is one of this server's, with or without a port.
+func (s *Service) HasHost(host string) bool {
 	host = tracking.HostOf(host)
 	if pair := s.cfg.pair.Load(); pair != nil {
 		return pair.Leaf.VerifyHostname(host) == nil
@@ -259,7 +259,7 @@ func (s *Service) certificate(hello *tls.ClientHelloInfo) (*tls.Certificate, err
 	if name == "" {
 		name = s.cfg.hosts[0]
 	}
-	if !s.Knows(name) {
+	if !s.HasHost(name) {
 		return nil, errUnknown
 	}
 	from := s.acme.Load()
@@ -289,13 +289,13 @@ func (s *Service) round() time.Duration {
 	hosts := slices.Sorted(maps.Keys(*s.hosts.Load()))
 	s.sort(hosts)
 	for _, host := range hosts {
-		if s.Taking.Err() != nil {
+		if s.Claiming.Err() != nil {
 			break
 		}
 		s.look(host)
 	}
 	s.warn()
-	return lookAtHosts
+	return hostCheckInterval
 }
 
 // sort has hosts of the configuration come first, and of the others those that failed
@@ -322,22 +322,22 @@ func rank(first []string, host string) int {
 
 // refresh learns which tracking hosts there are.
 func (s *Service) refresh() {
-	found, err := db.Get(s.Taking, s.DB, (*db.Reader).TrackingHosts)
+	found, err := db.Get(s.Claiming, s.DB, (*db.Reader).TrackingHosts)
 	if err != nil {
-		s.LogUnlessHindered("read which hosts need certificates", err)
+		s.LogUnlessUnavailable("read which hosts need certificates", err)
 		return
 	}
 	if !s.setHosts(found) {
 		return
 	}
 	// A library that once knew a host renews its certificate for ever: another takes its place.
-	s.acme.Swap(newAuthority(s)).close()
-	if err := s.forget(s.Taking, s.Knows); err != nil {
-		s.LogUnlessHindered("forget hosts that need no certificate any more", err)
+	s.acme.Swap(newACMETransport(s)).close()
+	if err := s.forget(s.Claiming, s.HasHost); err != nil {
+		s.LogUnlessUnavailable("forget hosts that need no certificate any more", err)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	maps.DeleteFunc(s.states, func(host string, _ *state) bool { return !s.Knows(host) })
+	maps.DeleteFunc(s.states, func(host string, _ *state) bool { return !s.HasHost(host) })
 }
 
 // look has one host have its certificate, if it lacks one; one that is there is taken up
@@ -355,10 +355,10 @@ func (s *Service) look(host string) {
 	if err == nil && !has.Leaf.NotAfter.After(clock.Now()) {
 		err = errEnded
 	}
-	if err == nil || s.Taking.Err() != nil {
+	if err == nil || s.Claiming.Err() != nil {
 		return
 	}
-	said := from.said(err)
+	said := from.lastProblem(err)
 	s.failed(host, said)
 	s.Log.Error("a certificate could not be had", "host", host, "err", said, "again_after", delay(s.at(host).Failures).String())
 }
@@ -382,7 +382,7 @@ func (s *Service) failed(host, failure string) {
 
 // renewed notes the new certificate of a host.
 func (s *Service) renewed(host string, leaf *x509.Certificate) {
-	lead := min(early, leaf.NotAfter.Sub(leaf.NotBefore)/earlyPart)
+	lead := min(renewBefore, leaf.NotAfter.Sub(leaf.NotBefore)/renewBeforePart)
 	s.set(host, func(st *db.CertificateState) {
 		*st = db.CertificateState{Host: host, ExpiresAt: leaf.NotAfter, LookAt: leaf.NotAfter.Add(-lead)}
 	})
@@ -402,7 +402,7 @@ func (s *Service) set(host string, change func(*db.CertificateState)) {
 	ctx, cancel := context.WithTimeout(context.Background(), writeTime)
 	defer cancel()
 	if err := s.DB.WriteVital(ctx, func(tx *db.Tx) error { return tx.SetCertificateState(&now) }); err != nil {
-		s.LogUnlessHindered("say how a certificate is", err)
+		s.LogUnlessUnavailable("say how a certificate is", err)
 	}
 }
 
@@ -414,7 +414,7 @@ func (s *Service) warn() {
 	for _, st := range s.ending(clock.Now()) {
 		why := st.Failure
 		if from := s.acme.Load(); why == "" && from != nil {
-			if why = from.said(nil); why != "" {
+			if why = from.lastProblem(nil); why != "" {
 				s.failed(st.Host, why)
 			}
 		}
@@ -427,7 +427,7 @@ func (s *Service) ending(now time.Time) (all []db.CertificateState) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, st := range s.states {
-		if st.ExpiresAt.IsZero() || now.Before(st.LookAt) || now.Sub(st.warned) < warnEvery {
+		if st.ExpiresAt.IsZero() || now.Before(st.LookAt) || now.Sub(st.warned) < warnInterval {
 			continue
 		}
 		st.warned = now

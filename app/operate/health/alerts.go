@@ -60,16 +60,16 @@ func (a *Alerts) Check() error {
 }
 
 const (
-	// alertQuiet is how long nothing more is said of a finding that was told, and the time in
-	// which alertMails mails at most are sent; what is more is in a digest after it.
-	alertQuiet = 24 * time.Hour
-	alertMails = 10
+	// alertInterval is how long nothing more is said of a finding that was told, and the time in
+	// which maxAlertMails mails at most are sent; what is more is in a digest after it.
+	alertInterval = 24 * time.Hour
+	maxAlertMails = 10
 	// alertWebhookTime is how long a webhook is tried, alertMailTime how long a mail waits for
 	// a relay that works.
 	alertWebhookTime = 24 * time.Hour
 	alertMailTime    = 7 * 24 * time.Hour
-	// mostAlerts bounds those that wait, and the lines of a digest.
-	mostAlerts = 200
+	// maxAlerts bounds those that wait, and the lines of a digest.
+	maxAlerts = 200
 	// postTime bounds a request to the webhook.
 	postTime = 10 * time.Second
 
@@ -79,18 +79,18 @@ const (
 // alertState is what is remembered of alerts. It is stored before anything is sent, so that
 // after a crash only notifications that were in flight are sent again.
 type alertState struct {
-	Told    map[string]*told `json:"told"` // by Finding.key
-	Waiting []alert          `json:"waiting"`
-	Window  time.Time        `json:"window"` // when the 24 hours began in which Mails were sent
-	Mails   int              `json:"mails"`
-	Digest  []string         `json:"digest"`
+	Reported map[string]*findingState `json:"told"` // by Finding.key
+	Pending  []alert                  `json:"waiting"`
+	Window   time.Time                `json:"window"` // when the 24 hours began in which Mails were sent
+	Mails    int                      `json:"mails"`
+	Digest   []string                 `json:"digest"`
 }
 
-// told is what is remembered of a finding.
-type told struct {
+// findingState is what is remembered of a finding.
+type findingState struct {
 	At  time.Time `json:"at"`  // it was told; zero: never
 	Red bool      `json:"red"` // it is there
-	Due bool      `json:"due"` // it came back within alertQuiet, and is reported after it if it stays
+	Due bool      `json:"due"` // it came back within alertInterval, and is reported after it if it stays
 }
 
 // alert is one that has not gone everywhere yet. It holds fixed words and ids alone.
@@ -106,8 +106,8 @@ type alert struct {
 
 // note brings the state up to date with what is found. It reports whether it changed.
 func (s *alertState) note(found []Finding, now time.Time, to *Alerts) (changed bool) {
-	if s.Told == nil {
-		s.Told = map[string]*told{}
+	if s.Reported == nil {
+		s.Reported = map[string]*findingState{}
 	}
 	red := map[string]bool{}
 	for i := range found {
@@ -117,30 +117,30 @@ func (s *alertState) note(found []Finding, now time.Time, to *Alerts) (changed b
 		}
 		key := f.key()
 		red[key] = true
-		t := s.Told[key]
+		t := s.Reported[key]
 		if t == nil {
-			t = &told{}
-			s.Told[key] = t
+			t = &findingState{}
+			s.Reported[key] = t
 		}
 		if t.Red && !t.Due {
 			continue
 		}
-		quiet := !t.At.IsZero() && now.Sub(t.At) < alertQuiet
+		quiet := !t.At.IsZero() && now.Sub(t.At) < alertInterval
 		changed = changed || !t.Red || !quiet
 		t.Red, t.Due = true, quiet
-		if !quiet && len(s.Waiting) < mostAlerts {
+		if !quiet && len(s.Pending) < maxAlerts {
 			t.At = now
-			s.Waiting = append(s.Waiting, alert{ID: app.NewID(), Finding: f.ID, Subject: f.Subject, Text: f.Notice(), At: now, Webhook: to.Webhook != "", Mail: to.Email != ""})
+			s.Pending = append(s.Pending, alert{ID: app.NewID(), Finding: f.ID, Subject: f.Subject, Text: f.Notice(), At: now, Webhook: to.Webhook != "", Mail: to.Email != ""})
 		}
 	}
-	for key, t := range s.Told {
+	for key, t := range s.Reported {
 		if red[key] {
 			continue
 		}
 		changed = changed || t.Red
 		t.Red, t.Due = false, false
-		if now.Sub(t.At) >= alertQuiet {
-			delete(s.Told, key)
+		if now.Sub(t.At) >= alertInterval {
+			delete(s.Reported, key)
 			changed = true
 		}
 	}
@@ -150,12 +150,12 @@ func (s *alertState) note(found []Finding, now time.Time, to *Alerts) (changed b
 // window begins the next 24 hours where the last ones are over, with a digest of what was too
 // much for them.
 func (s *alertState) window(now time.Time) (changed bool) {
-	if now.Sub(s.Window) < alertQuiet {
+	if now.Sub(s.Window) < alertInterval {
 		return false
 	}
 	s.Window, s.Mails = now, 0
 	if len(s.Digest) > 0 {
-		s.Waiting = append(s.Waiting, alert{ID: app.NewID(), Finding: "digest", Text: fmt.Sprintf("%d more findings\n\n%s", len(s.Digest), strings.Join(s.Digest, "\n")), At: now, Mail: true})
+		s.Pending = append(s.Pending, alert{ID: app.NewID(), Finding: "digest", Text: fmt.Sprintf("%d more findings\n\n%s", len(s.Digest), strings.Join(s.Digest, "\n")), At: now, Mail: true})
 		s.Digest = nil
 	}
 	return true
@@ -163,7 +163,7 @@ func (s *alertState) window(now time.Time) (changed bool) {
 
 // done takes out what went everywhere, or waited too long.
 func (s *alertState) done(now time.Time) {
-	s.Waiting = slices.DeleteFunc(s.Waiting, func(a alert) bool {
+	s.Pending = slices.DeleteFunc(s.Pending, func(a alert) bool {
 		age := now.Sub(a.At)
 		return (!a.Webhook || age > alertWebhookTime) && (!a.Mail || age > alertMailTime)
 	})
@@ -192,7 +192,7 @@ func (a *alerter) store(ctx context.Context) {
 		err = a.s.DB.WriteVital(ctx, func(tx *db.Tx) error { return tx.SetSetting(alertsSetting, value) })
 	}
 	if err != nil && ctx.Err() == nil { // it is reported nevertheless: a full disk is what an operator should hear of
-		a.s.LogUnlessHindered("what was told of findings is not stored", err)
+		a.s.LogUnlessUnavailable("what was told of findings is not stored", err)
 	}
 }
 
@@ -204,8 +204,8 @@ func (a *alerter) step(ctx context.Context, found []Finding) {
 		a.store(ctx)
 	}
 	mails := true // a relay may work
-	for i := range a.state.Waiting {
-		w := &a.state.Waiting[i]
+	for i := range a.state.Pending {
+		w := &a.state.Pending[i]
 		w.Webhook, w.Mail = w.Webhook && a.to.Webhook != "", w.Mail && a.to.Email != "" // it may be off by now
 		if w.Webhook && a.posted(ctx, w) {
 			w.Webhook = false
@@ -214,9 +214,9 @@ func (a *alerter) step(ctx context.Context, found []Finding) {
 		if !w.Mail || !mails {
 			continue
 		}
-		if a.state.Mails >= alertMails {
+		if a.state.Mails >= maxAlertMails {
 			w.Mail = false
-			if len(a.state.Digest) < mostAlerts {
+			if len(a.state.Digest) < maxAlerts {
 				a.state.Digest = append(a.state.Digest, app.FormatTime(w.At)+" "+w.Text)
 			}
 			a.store(ctx)
@@ -228,8 +228,8 @@ func (a *alerter) step(ctx context.Context, found []Finding) {
 			a.store(ctx)
 		}
 	}
-	if before := len(a.state.Waiting); before > 0 {
-		if a.state.done(now); len(a.state.Waiting) != before {
+	if before := len(a.state.Pending); before > 0 {
+		if a.state.done(now); len(a.state.Pending) != before {
 			a.store(ctx)
 		}
 	}
@@ -238,7 +238,7 @@ func (a *alerter) step(ctx context.Context, found []Finding) {
 func (a *alerter) mailed(ctx context.Context, w *alert) bool {
 	title, _, _ := strings.Cut(w.Text, "\n")
 	text := fmt.Sprintf("%s\n\nFound at %s by the Mailer server %s.\n\nDetails and what helps: %s/dashboard/operator/health, or the commands mailer status and mailer doctor.\nYou get at most one mail about a finding in 24 hours, and at most %d mails a day.\n",
-		w.Text, app.FormatTime(w.At), a.s.Settings.BaseURL, a.s.Settings.BaseURL, alertMails)
+		w.Text, app.FormatTime(w.At), a.s.Settings.BaseURL, a.s.Settings.BaseURL, maxAlertMails)
 	if err := a.mail(ctx, a.to.Email, "Mailer: "+title, text); err != nil {
 		if ctx.Err() == nil {
 			a.s.Log.Warn("an alert could not be mailed, and is tried again", "finding", w.Finding, "subject", w.Subject, "err", err)
@@ -324,16 +324,16 @@ func (s *Service) SetAlerts(to Alerts) {
 }
 
 // Watch has the server look at itself from now on, and notify the operator of errors.
-func (s *Service) Watch() { s.watch(nil, s.routing.Notify) }
+func (s *Service) Watch() { s.watch(nil, s.routing.SendNotice) }
 
 func (s *Service) watch(post http.RoundTripper, mail func(ctx context.Context, to, subject, text string) error) {
 	a := &alerter{s: s, post: post, mail: mail}
 	s.Workers.Go(func() {
-		if err := a.load(s.Taking); err != nil && s.Taking.Err() == nil {
+		if err := a.load(s.Claiming); err != nil && s.Claiming.Err() == nil {
 			s.Log.Warn("what was told of findings can't be read", "err", err)
 		}
 		var next time.Time
-		for base.Pause(s.Taking, watchEvery, nil) {
+		for base.Sleep(s.Claiming, watchEvery, nil) {
 			if !s.DB.Cluster().Leads() {
 				continue
 			}
@@ -341,13 +341,13 @@ func (s *Service) watch(post http.RoundTripper, mail func(ctx context.Context, t
 				next = now.Add(roundEvery)
 				<-s.begin(false).done
 			}
-			found, err := s.Findings(s.Taking)
+			found, err := s.Findings(s.Claiming)
 			if err != nil {
 				continue // the log says what keeps the database from answering
 			}
 			if to := s.alerts.Load(); to != nil && (to.Webhook != "" || to.Email != "") {
 				a.to = *to
-				a.step(s.Taking, found)
+				a.step(s.Claiming, found)
 			}
 		}
 	})

@@ -15,28 +15,28 @@ import (
 	"mailer/app/testing/testserver"
 )
 
-// outbox is what an operator got.
-type outbox struct {
+// notifications is what an operator got.
+type notifications struct {
 	t       *testing.T
 	mails   []string // subject, a line end, text
 	posts   []map[string]any
 	signed  string
-	down    bool // no relay works
+	fails   bool // no relay works
 	refused int  // status of the webhook, where it is not 200
 }
 
-func (o *outbox) mail(_ context.Context, to, subject, text string) error {
+func (o *notifications) mail(_ context.Context, to, subject, text string) error {
 	if to != "ops@example.com" {
 		o.t.Errorf("a mail to %s", to)
 	}
-	if o.down {
+	if o.fails {
 		return errors.New("no relay works")
 	}
 	o.mails = append(o.mails, subject+"\n"+text)
 	return nil
 }
 
-func (o *outbox) RoundTrip(r *http.Request) (*http.Response, error) {
+func (o *notifications) RoundTrip(r *http.Request) (*http.Response, error) {
 	if o.refused != 0 {
 		return &http.Response{StatusCode: o.refused, Body: io.NopCloser(strings.NewReader("")), Header: http.Header{"Location": {"https://elsewhere.example/"}}}, nil
 	}
@@ -50,26 +50,26 @@ func (o *outbox) RoundTrip(r *http.Request) (*http.Response, error) {
 const alertSecret = "whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE="
 
 // alerting makes what tells an operator, as a start of the server does.
-func alerting(w *testserver.World, o *outbox) *health.Alerter {
+func alerting(w *testserver.Server, o *notifications) *health.Alerter {
 	w.T.Helper()
 	to := health.Alerts{Webhook: "https://hooks.example.com/x", Secret: alertSecret, Email: "ops@example.com"}
 	testserver.Must(w.T, to.Check())
-	a, err := w.Server.Health.NewAlerter(w.T.Context(), to, o, o.mail)
+	a, err := w.Services.Health.NewAlerter(w.T.Context(), to, o, o.mail)
 	testserver.Must(w.T, err)
 	return a
 }
 
-func (o *outbox) want(when string, mails, posts int) {
+func (o *notifications) want(when string, mails, posts int) {
 	o.t.Helper()
 	if len(o.mails) != mails || len(o.posts) != posts {
 		o.t.Fatalf("%s: %d mails and %d posts, want %d and %d: %q", when, len(o.mails), len(o.posts), mails, posts, o.mails)
 	}
 }
 
-// TestAnOperatorIsToldOnceADayWhenAFindingTurnsRed: also over a restart, and not of warnings.
-func TestAnOperatorIsToldOnceADayWhenAFindingTurnsRed(t *testing.T) {
-	testserver.Bubble(t, func(t *testing.T) {
-		w, o := testserver.Idle(t), &outbox{t: t}
+// TestAlertOncePerDay: also over a restart, and not of warnings.
+func TestAlertOncePerDay(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
+		w, o := testserver.New(t), &notifications{t: t}
 		a := alerting(w, o)
 		relay := health.FindingOf("relay_failing", "us-east-1", "relay", "us-east-1", "host", "smtp.example.com:587", "reason", "said of shop.example: no")
 		domain := health.FindingOf("domain_record", "0198", "id", "0198", "domain", "secret-name.example", "team", "Acme", "record", "SPF", "name", "send", "live", "missing", "detail", "")
@@ -103,17 +103,17 @@ func TestAnOperatorIsToldOnceADayWhenAFindingTurnsRed(t *testing.T) {
 	})
 }
 
-// TestAnAlertWaitsForARelayThatWorksAndSaysWhenItWas.
-func TestAnAlertWaitsForARelayThatWorksAndSaysWhenItWas(t *testing.T) {
-	testserver.Bubble(t, func(t *testing.T) {
-		w, o := testserver.Idle(t), &outbox{t: t, down: true, refused: 302}
+// TestAlertMailIsRetried.
+func TestAlertMailIsRetried(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
+		w, o := testserver.New(t), &notifications{t: t, fails: true, refused: 302}
 		a := alerting(w, o)
 		relay := []health.Finding{health.FindingOf("relay_connect", "us-east-1", "relay", "us-east-1", "host", "h", "said", "s")}
 		at := time.Now().UTC().Format("2006-01-02T15:04")
 		a.Step(t.Context(), relay)
 		o.want("nothing works", 0, 0)
 		time.Sleep(3 * time.Hour)
-		o.down, o.refused = false, 0
+		o.fails, o.refused = false, 0
 		a = alerting(w, o) // after a crash
 		a.Step(t.Context(), nil)
 		o.want("both work again", 1, 1)
@@ -125,10 +125,10 @@ func TestAnAlertWaitsForARelayThatWorksAndSaysWhenItWas(t *testing.T) {
 	})
 }
 
-// TestMoreThanTenMailsADayAreADigest.
-func TestMoreThanTenMailsADayAreADigest(t *testing.T) {
-	testserver.Bubble(t, func(t *testing.T) {
-		w, o := testserver.Idle(t), &outbox{t: t}
+// TestManyAlertsBecomeDigest.
+func TestManyAlertsBecomeDigest(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
+		w, o := testserver.New(t), &notifications{t: t}
 		a := alerting(w, o)
 		var many []health.Finding
 		for i := range 25 {
@@ -149,7 +149,7 @@ func TestMoreThanTenMailsADayAreADigest(t *testing.T) {
 	})
 }
 
-func TestAlertsThatCanNotBeMeantAreRefused(t *testing.T) {
+func TestInvalidAlertSettingsAreRefused(t *testing.T) {
 	for _, c := range []struct {
 		to    health.Alerts
 		words string

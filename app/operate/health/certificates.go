@@ -19,8 +19,8 @@ type Certificate struct {
 	Failure *string `json:"failure" doc:"Why there is no newer one; null: nothing went wrong"`
 }
 
-// mostCertificates is how many of them are named.
-const mostCertificates = 100
+// maxCertificates is how many of them are named.
+const maxCertificates = 100
 
 // fillCertificates names them.
 func (s *Service) fillCertificates(ctx context.Context, out *Status) error {
@@ -31,7 +31,7 @@ func (s *Service) fillCertificates(ctx context.Context, out *Status) error {
 	out.Certificates = []Certificate{}
 	for i := range states {
 		st := &states[i]
-		if len(out.Certificates) < mostCertificates {
+		if len(out.Certificates) < maxCertificates {
 			c := Certificate{Host: st.Host, Until: app.FormatTimePtr(st.ExpiresAt)}
 			if st.Failure != "" {
 				c.Failure = &st.Failure

@@ -8,8 +8,8 @@ import (
 	"mailer/db"
 )
 
-// TestACertificateIsJudgedBeforeItEnds: from when somebody is to look, with the authority's words.
-func TestACertificateIsJudgedBeforeItEnds(t *testing.T) {
+// TestCertificateExpiryFinding: from when somebody is to look, with the authority's words.
+func TestCertificateExpiryFinding(t *testing.T) {
 	now := time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
 	for _, c := range []struct {
 		state db.CertificateState

@@ -43,15 +43,15 @@ func AllOK(checks []Check) bool {
 	return true
 }
 
-// Place is where a database is, and how it was named on the command line.
-type Place struct {
+// Target is where a database is, and how it was named on the command line.
+type Target struct {
 	Database, KeyFile string
 	Running           bool // a server holds the database
-	Here              bool // this process is that server
+	ThisProcess       bool // this process is that server
 	TLS               engine.RemoteTLS
-	// PasswordShown: the password of the database stands on the command line of this
+	// PasswordVisible: the password of the database stands on the command line of this
 	// process, where whoever lists processes reads it.
-	PasswordShown bool
+	PasswordVisible bool
 }
 
 // The least that a machine should have.
@@ -63,7 +63,7 @@ const (
 
 // Machine looks at what a server needs of its machine: files and their modes, disk, open
 // files, clock. opening is why the database could not be opened; nil: it could.
-func Machine(p Place, opening error) []Check {
+func Machine(p Target, opening error) []Check {
 	checks := []Check{checkDatabase(p, opening)}
 	if _, err := os.Stat(p.KeyFile); err == nil {
 		checks = append(checks, checkMode("master key", p.KeyFile))
@@ -73,11 +73,11 @@ func Machine(p Place, opening error) []Check {
 	if _, err := os.Stat(p.Database); err == nil {
 		checks = append(checks, checkMode("database file", p.Database))
 	}
-	checks = append(checks, checkWay(p)...)
+	checks = append(checks, checkRemote(p)...)
 	return named(p, append(checks, checkFolder(p.Database), checkDisk(p.Database), checkDescriptors(p.Database, p.Running), judgeClock(clock.Ahead(), synchronised())))
 }
 
-func checkDatabase(p Place, opening error) Check {
+func checkDatabase(p Target, opening error) Check {
 	const name = "database"
 	switch {
 	case errors.Is(opening, db.ErrNotFound):
@@ -94,9 +94,9 @@ func checkDatabase(p Place, opening error) Check {
 	return good(name, "%s; no server is running", engine.Name(p.Database))
 }
 
-// checkWay looks how a database elsewhere is reached: whether others on the network could
+// checkRemote looks how a database elsewhere is reached: whether others on the network could
 // read along or be the server, and whether its password can be read on this machine.
-func checkWay(p Place) (checks []Check) {
+func checkRemote(p Target) (checks []Check) {
 	const way, password = "database TLS", "database password"
 	switch {
 	case p.TLS.Weak:
@@ -104,7 +104,7 @@ func checkWay(p Place) (checks []Check) {
 	case p.TLS.Host != "":
 		checks = append(checks, good(way, "%s is reached with verified TLS (sslmode=%s)", p.TLS.Host, p.TLS.Mode))
 	}
-	if p.PasswordShown {
+	if p.PasswordVisible {
 		checks = append(checks, bad(password, "database_password", ""))
 	}
 	return checks
@@ -152,9 +152,9 @@ func checkDisk(database string) Check {
 func judgeDisk(database string, free int64) Check {
 	const name = "disk"
 	if free < minDiskFree {
-		return bad(name, "disk_low", "", "free", base.Size(free), "database", engine.Beside(database), "least", base.Size(minDiskFree))
+		return bad(name, "disk_low", "", "free", base.FormatBytes(free), "database", engine.Beside(database), "least", base.FormatBytes(minDiskFree))
 	}
-	return good(name, "%s free", base.Size(free))
+	return good(name, "%s free", base.FormatBytes(free))
 }
 
 func checkDescriptors(database string, running bool) Check {

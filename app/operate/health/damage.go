@@ -32,10 +32,10 @@ func damageFix(database string) string {
 	return "mailer check --db " + database + " lists all damage; mailer restore replaces the database with a backup"
 }
 
-// unseen is a check that could not be made.
-func (s *Service) unseen(name string, err error) Check {
-	if Damaged(err) && !engine.IsRemote(s.place.Database) {
-		return bad(name, "database_damaged", "", "database", s.place.Database, "what", damageOf(err))
+// checkFailed is a check that could not be made.
+func (s *Service) checkFailed(name string, err error) Check {
+	if Damaged(err) && !engine.IsRemote(s.target.Database) {
+		return bad(name, "database_damaged", "", "database", s.target.Database, "what", damageOf(err))
 	}
 	return bad(name, "check_failed", name, "check", name, "error", wordsOf(err))
 }

@@ -10,8 +10,8 @@ import (
 	"mailer/db/engine"
 )
 
-// TestAKeyThatOthersReadIsNotWell: the certificate may be good for a year.
-func TestAKeyThatOthersReadIsNotWell(t *testing.T) {
+// TestReadableKeyFileIsAFinding: the certificate may be good for a year.
+func TestReadableKeyFileIsAFinding(t *testing.T) {
 	now := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
 	st := db.CertificateState{Host: "cert.pem", ExpiresAt: now.AddDate(1, 0, 0), LookAt: now.AddDate(0, 11, 0)}
 	if c := judgeCertificate(&st, now); !c.OK {
@@ -23,24 +23,24 @@ func TestAKeyThatOthersReadIsNotWell(t *testing.T) {
 	}
 }
 
-// TestTheWayToADatabaseElsewhereIsLookedAt: TLS that proves nothing, and a password that
+// TestRemoteDatabaseConnectionIsChecked: TLS that proves nothing, and a password that
 // stands in the process list.
-func TestTheWayToADatabaseElsewhereIsLookedAt(t *testing.T) {
+func TestRemoteDatabaseConnectionIsChecked(t *testing.T) {
 	for name, want := range map[string]struct {
-		place Place
+		place Target
 		ok    bool
 		words string
 	}{
-		"weak":    {Place{TLS: engine.RemoteTLS{Host: "db.example.com", Mode: "prefer", Weak: true}}, false, "db.example.com is reached with sslmode=prefer"},
-		"strong":  {Place{TLS: engine.RemoteTLS{Host: "db.example.com", Mode: "verify-full"}}, true, "verified TLS"},
-		"in view": {Place{PasswordShown: true}, false, "MAILER_DB_FILE"},
+		"weak":    {Target{TLS: engine.RemoteTLS{Host: "db.example.com", Mode: "prefer", Weak: true}}, false, "db.example.com is reached with sslmode=prefer"},
+		"strong":  {Target{TLS: engine.RemoteTLS{Host: "db.example.com", Mode: "verify-full"}}, true, "verified TLS"},
+		"in view": {Target{PasswordVisible: true}, false, "MAILER_DB_FILE"},
 	} {
-		checks := checkWay(want.place)
+		checks := checkRemote(want.place)
 		if len(checks) != 1 || checks[0].OK != want.ok || !strings.Contains(checks[0].Found+checks[0].Fix, want.words) {
 			t.Errorf("%s: %+v", name, checks)
 		}
 	}
-	if checks := checkWay(Place{}); len(checks) != 0 {
+	if checks := checkRemote(Target{}); len(checks) != 0 {
 		t.Errorf("a file: %+v", checks)
 	}
 }

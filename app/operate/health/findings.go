@@ -120,11 +120,11 @@ func filled(text string, params map[string]string, as func(string) string) strin
 
 // named has the commands of checks name the database, where that is not the default one of
 // the folder in which this process runs.
-func named(p Place, checks []Check) []Check {
+func named(p Target, checks []Check) []Check {
 	flag := ""
-	if !engine.IsRemote(p.Database) && (p.Here || p.Database != defaultDatabase) {
+	if !engine.IsRemote(p.Database) && (p.ThisProcess || p.Database != defaultDatabase) {
 		path := p.Database
-		if abs, err := filepath.Abs(path); err == nil && p.Here {
+		if abs, err := filepath.Abs(path); err == nil && p.ThisProcess {
 			path = abs
 		}
 		flag = " --db " + quoted(path)

@@ -2,8 +2,8 @@ package health
 
 import "testing"
 
-// TestAFindingKeepsTheDotOfAPath: the dot of a sentence is cut, since another one follows.
-func TestAFindingKeepsTheDotOfAPath(t *testing.T) {
+// TestFindingKeepsDotOfPath: the dot of a sentence is cut, since another one follows.
+func TestFindingKeepsDotOfPath(t *testing.T) {
 	c := bad("folder", "folder_closed", "", "folder", ".", "error", "this user may not write there.")
 	if c.Found != "No files can be created in .: this user may not write there." || c.Finding.Command != "ls -ld ." {
 		t.Errorf("%q, %q", c.Found, c.Finding.Command)

@@ -53,17 +53,17 @@ func find(t *testing.T, checks []health.Check, name string, ok bool, words ...st
 	return health.Check{}
 }
 
-func place(t *testing.T) health.Place {
+func target(t *testing.T) health.Target {
 	dir := t.TempDir()
-	p := health.Place{Database: filepath.Join(dir, "mailer.db"), KeyFile: filepath.Join(dir, "mailer.db.key")}
+	p := health.Target{Database: filepath.Join(dir, "mailer.db"), KeyFile: filepath.Join(dir, "mailer.db.key")}
 	for _, file := range []string{p.Database, p.KeyFile} {
 		testserver.Must(t, os.WriteFile(file, []byte("x"), 0o600))
 	}
 	return p
 }
 
-func TestFilesThatOthersReadAreNamedUntilTheirModeIsMended(t *testing.T) {
-	p := place(t)
+func TestReadableFilesAreFindings(t *testing.T) {
+	p := target(t)
 	for name, file := range map[string]string{"master key": p.KeyFile, "database file": p.Database} {
 		testserver.Must(t, os.Chmod(file, 0o644))
 		find(t, health.Machine(p, nil), name, false, "0644", "chmod 600 "+file)
@@ -74,22 +74,22 @@ func TestFilesThatOthersReadAreNamedUntilTheirModeIsMended(t *testing.T) {
 	find(t, health.Machine(p, nil), "master key", false, p.KeyFile, "--master-key-file")
 }
 
-func TestADatabaseThatCanNotBeOpenedIsSaid(t *testing.T) {
-	p := place(t)
+func TestUnreadableDatabaseIsAFinding(t *testing.T) {
+	p := target(t)
 	find(t, health.Machine(p, errors.New("the key is another")), "database", false, "the key is another")
 	find(t, health.Machine(p, db.ErrNotFound), "database", false, "mailer serve")
 	find(t, health.Machine(p, nil), "database", true, p.Database)
 }
 
-func TestAFolderThatIsNotThereIsSaid(t *testing.T) {
-	p := place(t)
+func TestMissingDirectoryIsAFinding(t *testing.T) {
+	p := target(t)
 	find(t, health.Machine(p, nil), "folder", true)
 	p.Database = filepath.Join(t.TempDir(), "no", "mailer.db")
 	find(t, health.Machine(p, nil), "folder", false, "no")
 	find(t, health.Machine(p, nil), "disk", false)
 }
 
-func TestLittleRoomAndFewDescriptorsAreSaid(t *testing.T) {
+func TestLowDiskAndDescriptorsAreFindings(t *testing.T) {
 	if c := health.JudgeDisk("mailer.db", 999_000_000); c.OK || !strings.Contains(c.Found, "999.0 MB") || c.Fix == "" {
 		t.Errorf("%+v", c)
 	}
@@ -105,23 +105,23 @@ func TestLittleRoomAndFewDescriptorsAreSaid(t *testing.T) {
 }
 
 // quiet makes a world whose DNS knows nothing.
-func quiet(t *testing.T, cfg server.Config) *testserver.World {
+func quiet(t *testing.T, cfg server.Config) *testserver.Server {
 	cfg.Resolver, cfg.NoRelay = testserver.NewDNS().Lookup, !cfg.Capture
-	return testserver.IdleWith(t, cfg)
+	return testserver.NewWithConfig(t, cfg)
 }
 
 // look runs the doctor on a world.
-func look(w *testserver.World) []health.Check {
+func look(w *testserver.Server) []health.Check {
 	w.T.Helper()
-	checks, err := w.Server.Health.At(health.Place{Database: w.Path, KeyFile: w.Path}, health.Network{}).Doctor(w.T.Context())
+	checks, err := w.Services.Health.WithTarget(health.Target{Database: w.Path, KeyFile: w.Path}, health.Network{}).Doctor(w.T.Context())
 	testserver.Must(w.T, err)
 	return checks
 }
 
-func TestAMachinesClockThatIsNotThatOfTheDatabaseIsSaid(t *testing.T) {
+func TestClockDifferenceToDatabaseIsAFinding(t *testing.T) {
 	testserver.BothEngines(t)
-	p := place(t)
-	defer clock.Release() // no other test runs meanwhile
+	p := target(t)
+	defer clock.Unfollow() // no other test runs meanwhile
 	for _, c := range []struct {
 		off  time.Duration // of the database's clock
 		ok   bool
@@ -130,12 +130,12 @@ func TestAMachinesClockThatIsNotThatOfTheDatabaseIsSaid(t *testing.T) {
 		{time.Hour, false, "differs from the database's by -1h0m0s"}, {-time.Hour, false, "differs from the database's by +1h0m0s"},
 		{3 * time.Second, true, "3s behind it"}, {-3 * time.Second, true, "3s ahead of it"},
 	} {
-		clock.Release()
+		clock.Unfollow()
 		began := time.Now()
-		clock.Keep(began.Add(c.off).Round(0), began, began)
+		clock.Follow(began.Add(c.off).Round(0), began, began)
 		find(t, health.Machine(p, nil), "clock", c.ok, c.said)
 	}
-	clock.Release()
+	clock.Unfollow()
 	for _, c := range health.Machine(p, nil) {
 		if c.Name == "clock" && (!c.OK || strings.Contains(c.Found, "database")) {
 			t.Errorf("%+v", c)
@@ -143,11 +143,11 @@ func TestAMachinesClockThatIsNotThatOfTheDatabaseIsSaid(t *testing.T) {
 	}
 }
 
-func TestAClockThatIsBehindWhatAServerSawIsSaid(t *testing.T) {
+func TestClockSetBackIsAFinding(t *testing.T) {
 	w := quiet(t, server.Config{})
-	w.Ahead(time.Hour)
+	w.LeaveClockAhead(time.Hour)
 	find(t, look(w), "clock of the database", false, "timedatectl")
-	w.Ahead(0)
+	w.LeaveClockAhead(0)
 	for _, c := range look(w) {
 		if c.Name == "clock of the database" {
 			t.Errorf("%+v", c)
@@ -155,31 +155,31 @@ func TestAClockThatIsBehindWhatAServerSawIsSaid(t *testing.T) {
 	}
 }
 
-func TestADomainsMissingRecordsAreSaidUntilTheyArePublished(t *testing.T) {
+func TestMissingRecordsAreFindings(t *testing.T) {
 	dns := testserver.NewDNS()
-	w := testserver.Resolving(t, dns)
-	d := w.Add(app.DomainInput{Name: "news.test"})
+	w := testserver.StartWithDNS(t, dns)
+	d := w.CreateDomain(app.DomainInput{Name: "news.test"})
 	find(t, look(w), "domain news.test", false, "missing", "mailer domains records news.test")
-	dns.Publish(w.Server.Domains.DomainRecords(&d))
+	dns.Publish(w.Services.Domains.DomainRecords(&d))
 	find(t, look(w), "domain news.test", false, "mailer domains verify news.test")
-	if _, err := w.Server.Domains.CheckDomain(t.Context(), d.TeamID, d.Name); err != nil {
+	if _, err := w.Services.Domains.CheckDomain(t.Context(), d.TeamID, d.Name); err != nil {
 		t.Fatal(err)
 	}
 	find(t, look(w), "domain news.test", true)
-	dns.Silent(true)
+	dns.SetDown(true)
 	find(t, look(w), "domain news.test", false, "unknown")
 }
 
-func TestCapturingIsSaid(t *testing.T) {
-	w := testserver.IdleWith(t, server.Config{Capture: true, Resolver: testserver.NewDNS().Lookup}, testserver.NewRelay(nil))
+func TestCaptureIsAFinding(t *testing.T) {
+	w := testserver.NewWithConfig(t, server.Config{Capture: true, Resolver: testserver.NewDNS().Lookup}, testserver.NewRelay(nil))
 	find(t, look(w), "capture", false, "Nothing is sent", "--captured")
 	find(t, look(quiet(t, server.Config{})), "capture", true)
 }
 
-func TestWebhooksThatFailAreNamedUntilOneSucceeds(t *testing.T) {
+func TestFailingWebhooksAreFindings(t *testing.T) {
 	testserver.BothEngines(t)
 	w := quiet(t, server.Config{})
-	hook := w.Webhook("hooks.test", "email.sent")
+	hook := w.AddWebhook("hooks.test", "email.sent")
 	find(t, look(w), "webhooks", true)
 	testserver.Must(t, w.DB.Write(t.Context(), func(tx *db.Tx) error { return tx.SetFailing(w.Key.TeamID, hook.ID, tx.Now) }))
 	find(t, look(w), "webhooks", false, hook.Endpoint, "failed since")
@@ -192,8 +192,8 @@ type transport func(*http.Request) (*http.Response, error)
 
 func (f transport) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-func TestABaseURLThatLeadsElsewhereIsSaid(t *testing.T) {
-	w := testserver.Idle(t) // its base URL is https
+func TestWrongBaseURLIsAFinding(t *testing.T) {
+	w := testserver.New(t) // its base URL is https
 	reach := func(status int, body string, err error) []health.Check {
 		answer := transport(func(*http.Request) (*http.Response, error) {
 			if err != nil {
@@ -201,18 +201,18 @@ func TestABaseURLThatLeadsElsewhereIsSaid(t *testing.T) {
 			}
 			return &http.Response{StatusCode: status, Body: io.NopCloser(strings.NewReader(body)), Header: http.Header{}}, nil
 		})
-		return w.Server.Health.At(health.Place{Database: w.Path, Running: true}, health.Network{Transport: answer}).Reach(t.Context())
+		return w.Services.Health.WithTarget(health.Target{Database: w.Path, Running: true}, health.Network{Transport: answer}).Reach(t.Context())
 	}
 	find(t, reach(200, "welcome to nginx", nil), "base URL", false, "Another server", "--base-url")
 	find(t, reach(404, "", nil), "base URL", false, "404", "Host")
 	find(t, reach(301, "", nil), "base URL", false, "redirect")
 	find(t, reach(0, "", errors.New("no route")), "base URL", false, "no route", "DNS")
-	idle := w.Server.Health.At(health.Place{Database: w.Path}, health.Network{}).Reach(t.Context())
+	idle := w.Services.Health.WithTarget(health.Target{Database: w.Path}, health.Network{}).Reach(t.Context())
 	find(t, idle, "base URL", true, "not checked")
 }
 
 // What keeps a server from taking mail is known to that server alone.
-func TestStatusAndDoctorSayWhatTheServersReadinessSays(t *testing.T) {
+func TestReadinessIsAFinding(t *testing.T) {
 	w := quiet(t, server.Config{})
 	const words = "The disk of the server, or of its database, is full"
 	at := func(status int, body string, err error) *health.Service {
@@ -225,10 +225,10 @@ func TestStatusAndDoctorSayWhatTheServersReadinessSays(t *testing.T) {
 			}
 			return &http.Response{StatusCode: status, Body: io.NopCloser(strings.NewReader(body)), Header: http.Header{}}, nil
 		})
-		return w.Server.Health.At(health.Place{Database: w.Path, KeyFile: w.Path, Running: true}, health.Network{Transport: answer})
+		return w.Services.Health.WithTarget(health.Target{Database: w.Path, KeyFile: w.Path, Running: true}, health.Network{Transport: answer})
 	}
 	here := func() *health.Service {
-		return w.Server.Health.At(health.Place{Database: w.Path, KeyFile: w.Path, Running: true, Here: true}, at(200, "", nil).Network())
+		return w.Services.Health.WithTarget(health.Target{Database: w.Path, KeyFile: w.Path, Running: true, ThisProcess: true}, at(200, "", nil).Network())
 	}
 	want := func(name string, s *health.Service, said string) {
 		t.Helper()
@@ -250,11 +250,11 @@ func TestStatusAndDoctorSayWhatTheServersReadinessSays(t *testing.T) {
 	want("a server that is well", at(200, "{}", nil), "")
 	want("a base URL that is not reached from here", at(0, "", errors.New("no route")), "")
 	want("the server itself, well", here(), "")
-	w.Server.Drain()
+	w.Services.Drain()
 	want("the server itself", here(), "shutting down")
 }
 
-func TestBackupsAreCheckedOfAFileAlone(t *testing.T) {
+func TestBackupsAreCheckedForSQLiteOnly(t *testing.T) {
 	testserver.BothEngines(t)
 	w := quiet(t, server.Config{})
 	said := false
@@ -266,9 +266,9 @@ func TestBackupsAreCheckedOfAFileAlone(t *testing.T) {
 	}
 }
 
-func TestABounceListenerThatIsNotReachedIsSaid(t *testing.T) {
+func TestUnreachableBounceListenerIsAFinding(t *testing.T) {
 	dns := testserver.NewDNS()
-	w := testserver.IdleWith(t, server.Config{NoRelay: true, BounceHost: "mx.test.example", Resolver: dns.Lookup})
+	w := testserver.NewWithConfig(t, server.Config{NoRelay: true, BounceHost: "mx.test.example", Resolver: dns.Lookup})
 	reach := func(greeting string, err error) []health.Check {
 		dial := func(_ context.Context, _, address string) (net.Conn, error) {
 			if address != "192.0.2.9:25" {
@@ -288,7 +288,7 @@ func TestABounceListenerThatIsNotReachedIsSaid(t *testing.T) {
 			return ours, nil
 		}
 		gone := transport(func(*http.Request) (*http.Response, error) { return nil, errors.New("not asked here") })
-		return w.Server.Health.At(health.Place{Database: w.Path, Running: true}, health.Network{Transport: gone, Dial: dial}).Reach(t.Context())
+		return w.Services.Health.WithTarget(health.Target{Database: w.Path, Running: true}, health.Network{Transport: gone, Dial: dial}).Reach(t.Context())
 	}
 	find(t, reach("", nil), "bounces", false, "no DNS address", "A or AAAA")
 	dns.Publish([]app.DNSRecord{{Type: "A", Name: "mx.test.example", Value: "192.0.2.9"}})
@@ -303,8 +303,8 @@ func TestABounceListenerThatIsNotReachedIsSaid(t *testing.T) {
 func TestStatusDoctorAndHealthAgree(t *testing.T) {
 	testserver.BothEngines(t)
 	w := quiet(t, server.Config{})
-	own := w.Server.Health.At(health.Place{Database: w.Path, KeyFile: w.Path, Running: true, Here: true}, health.Network{Transport: transport(func(*http.Request) (*http.Response, error) { return nil, errors.New("no route") })})
-	beside := w.Server.Health.At(health.Place{Database: w.Path, KeyFile: w.Path, Running: true}, health.Network{})
+	own := w.Services.Health.WithTarget(health.Target{Database: w.Path, KeyFile: w.Path, Running: true, ThisProcess: true}, health.Network{Transport: transport(func(*http.Request) (*http.Response, error) { return nil, errors.New("no route") })})
+	beside := w.Services.Health.WithTarget(health.Target{Database: w.Path, KeyFile: w.Path, Running: true}, health.Network{})
 	asked := make(chan []health.Check)
 	go func() {
 		checks, ok, err := beside.Ask(t.Context())
@@ -351,8 +351,8 @@ func TestStatusDoctorAndHealthAgree(t *testing.T) {
 	}
 }
 
-// TestSentencesOfFindingsAreWhole: each has what a reader needs, and a command that is one.
-func TestSentencesOfFindingsAreWhole(t *testing.T) {
+// TestSentences: each has what a reader needs, and a command that is one.
+func TestSentences(t *testing.T) {
 	for _, s := range health.Sentences {
 		if s.Title == "" || s.What == "" || s.Fix == "" || strings.Contains(s.Title, "{") || strings.Contains(s.What+s.Fix, "PATCH") {
 			t.Errorf("%+v", s)

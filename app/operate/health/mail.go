@@ -17,16 +17,16 @@ import (
 	"mailer/db"
 )
 
-// domainsAtOnce is how many domains are looked up at the same time.
-const domainsAtOnce = 8
+// maxDomainChecks is how many domains are looked up at the same time.
+const maxDomainChecks = 8
 
-// owned is a domain with the name of its team.
-type owned struct {
+// ownedDomain is a domain with the name of its team.
+type ownedDomain struct {
 	app.Domain
 	team string
 }
 
-func (s *Service) allDomains(ctx context.Context) (all []owned, err error) {
+func (s *Service) allDomains(ctx context.Context) (all []ownedDomain, err error) {
 	err = s.DB.Read(ctx, func(r *db.Reader) error {
 		all = nil
 		teams, err := r.ListTeams()
@@ -41,7 +41,7 @@ func (s *Service) allDomains(ctx context.Context) (all []owned, err error) {
 					return err
 				}
 				for _, d := range rows {
-					all = append(all, owned{d, team.Name})
+					all = append(all, ownedDomain{d, team.Name})
 					page.After = d.ID
 				}
 			}
@@ -81,7 +81,7 @@ func (s *Service) askDomains(ctx context.Context) ([]Check, error) {
 	}
 	checks := make([]Check, len(all))
 	var g errgroup.Group
-	g.SetLimit(domainsAtOnce)
+	g.SetLimit(maxDomainChecks)
 	for i, d := range all {
 		g.Go(func() (err error) {
 			checks[i], err = s.askDomain(ctx, &d.Domain, d.team)
@@ -95,7 +95,7 @@ func (s *Service) askDomains(ctx context.Context) ([]Check, error) {
 // nothing is said.
 func (s *Service) askDomain(ctx context.Context, d *app.Domain, team string) (Check, error) {
 	if !d.Trusted {
-		found, err := s.domains.LookUp(ctx, d.TeamID, d.ID)
+		found, err := s.domains.CheckDNS(ctx, d.TeamID, d.ID)
 		if app.CodeOf(err) == app.CodeNotFound {
 			return good("domain "+d.Name, "deleted meanwhile"), nil
 		}

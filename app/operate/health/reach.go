@@ -46,7 +46,7 @@ func (s *Service) checkBaseURL(ctx context.Context) []Check {
 	if base == "" || err != nil {
 		return []Check{bad(name, "base_url_unknown", "")}
 	}
-	if !s.place.Running {
+	if !s.target.Running {
 		return []Check{good(name, "%s; not checked, because no server is running", base)}
 	}
 	target := probeTarget + app.NewID()
@@ -132,7 +132,7 @@ func (s *Service) checkBounces(ctx context.Context) []Check {
 	switch {
 	case host == "":
 		return []Check{good(name, "not configured (--bounce-listen)")}
-	case !s.place.Running:
+	case !s.target.Running:
 		return []Check{good(name, "%s; not checked, because no server is running", host)}
 	case app.BounceMX(host) == "":
 		return []Check{bad(name, "bounce_host", host, "host", host)}

@@ -21,10 +21,10 @@ const (
 // or none runs or can be asked. A command can't see that on the database alone: what keeps
 // the server from writing may be the server's own.
 func (s *Service) refuses(ctx context.Context) string {
-	if s.place.Here {
+	if s.target.ThisProcess {
 		return wordsOf(s.Ready())
 	}
-	if !s.place.Running || s.Settings.BaseURL == "" {
+	if !s.target.Running || s.Settings.BaseURL == "" {
 		return ""
 	}
 	ctx, cancel := context.WithTimeout(ctx, readyTime)
@@ -52,7 +52,7 @@ func wordsOf(err error) string {
 
 func (s *Service) checkReadiness(ctx context.Context) ([]Check, error) {
 	const name = "readiness"
-	if !s.place.Running {
+	if !s.target.Running {
 		return nil, nil
 	}
 	if why := s.refuses(ctx); why != "" {

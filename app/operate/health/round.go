@@ -17,9 +17,9 @@ import (
 )
 
 const (
-	// roundKept is how long a round of checks is shown again: each dials relays and asks
+	// roundTTL is how long a round of checks is shown again: each dials relays and asks
 	// the DNS.
-	roundKept = 15 * time.Second
+	roundTTL = 15 * time.Second
 	// stepTime bounds one kind of checks in a round.
 	stepTime = 40 * time.Second
 )
@@ -57,9 +57,9 @@ type Stored struct {
 const (
 	storedSetting = "health_round"
 	askedSetting  = "health_asked"
-	// mostStored bounds the checks of a round that are stored, those that found something
+	// maxStored bounds the checks of a round that are stored, those that found something
 	// before the others.
-	mostStored = 500
+	maxStored = 500
 )
 
 // LastRound returns the last round of checks, made anew where it is older than a few
@@ -68,7 +68,7 @@ func (s *Service) LastRound(ctx context.Context) (Round, error) {
 	s.rounds.mu.Lock()
 	last := s.rounds.last
 	s.rounds.mu.Unlock()
-	if last != nil && clock.Since(last.At) < roundKept {
+	if last != nil && clock.Since(last.At) < roundTTL {
 		return s.complete(ctx, last)
 	}
 	return s.NewRound(ctx)
@@ -86,14 +86,14 @@ func (s *Service) NewRound(ctx context.Context) (Round, error) {
 		return s.complete(ctx, &r.stored)
 	case <-ctx.Done():
 		return Round{}, ctx.Err()
-	case <-s.Taking.Done():
+	case <-s.Claiming.Done():
 		return Round{}, app.Errorf(app.CodeServiceUnavailable, "The server is shutting down")
 	}
 }
 
 // complete adds what is known now to a round of deep checks.
 func (s *Service) complete(ctx context.Context, r *Stored) (Round, error) {
-	checks, err := s.over(ctx, r.Checks)
+	checks, err := s.merge(ctx, r.Checks)
 	return Round{OK: AllOK(checks), Checks: checks, At: r.At}, err
 }
 
@@ -112,21 +112,21 @@ func (s *Service) begin(dns bool) *round {
 
 func (s *Service) make(r *round, dns bool) {
 	bounded := *s
-	bounded.patience = stepTime
+	bounded.stepTimeout = stepTime
 	asked, err := "", error(nil)
 	if dns { // else it does not answer a command
-		asked, err = s.asked(s.Taking)
+		asked, err = s.asked(s.Claiming)
 	} else if s.rounds.last != nil { // this goroutine alone writes it
 		asked = s.rounds.last.Asked
 	}
 	if err == nil {
-		r.stored.Checks, r.err = bounded.deep(s.Taking, dns)
+		r.stored.Checks, r.err = bounded.deepChecks(s.Claiming, dns)
 	}
 	r.err = errors.Join(err, r.err)
 	r.stored.At, r.stored.Asked = clock.Now(), asked
 	if r.err == nil {
-		if err := s.store(&r.stored); err != nil && s.Taking.Err() == nil { // a full disk is a finding, and the round says it
-			s.LogUnlessHindered("the findings of a round of checks are not stored", err)
+		if err := s.store(&r.stored); err != nil && s.Claiming.Err() == nil { // a full disk is a finding, and the round says it
+			s.LogUnlessUnavailable("the findings of a round of checks are not stored", err)
 		}
 	}
 	s.rounds.mu.Lock()
@@ -149,8 +149,8 @@ func (s *Service) store(r *Stored) error {
 		}
 		return 1
 	})
-	if len(out.Checks) > mostStored {
-		out.Checks = out.Checks[:mostStored]
+	if len(out.Checks) > maxStored {
+		out.Checks = out.Checks[:maxStored]
 	} else {
 		out.Checks = r.Checks
 	}
@@ -158,7 +158,7 @@ func (s *Service) store(r *Stored) error {
 	if err != nil {
 		return fmt.Errorf("encode findings: %w", err)
 	}
-	return s.DB.Write(s.Taking, func(tx *db.Tx) error { return tx.SetSetting(storedSetting, value) })
+	return s.DB.Write(s.Claiming, func(tx *db.Tx) error { return tx.SetSetting(storedSetting, value) })
 }
 
 // lastStored returns the last round of the server; zero: none was stored.
@@ -198,12 +198,12 @@ func (s *Service) Tick(changed bool) {
 	if busy { // it is looked at again once that is stored
 		return
 	}
-	asked, err := s.asked(s.Taking)
+	asked, err := s.asked(s.Claiming)
 	if err != nil || asked == "" || last != nil && last.Asked == asked {
 		return
 	}
 	if last == nil {
-		if stored, err := s.lastStored(s.Taking); err != nil || stored.Asked == asked { // of the server before
+		if stored, err := s.lastStored(s.Claiming); err != nil || stored.Asked == asked { // of the server before
 			return
 		}
 	}
@@ -223,10 +223,10 @@ func (s *Service) Ask(ctx context.Context) (checks []Check, ok bool, err error) 
 	for end := clock.Now().Add(AskTime); clock.Now().Before(end); {
 		stored, err := s.lastStored(ctx)
 		if err == nil && stored.Asked == id {
-			checks, err = s.over(ctx, stored.Checks)
+			checks, err = s.merge(ctx, stored.Checks)
 			return checks, err == nil, err
 		}
-		if !base.Pause(ctx, 100*time.Millisecond, nil) {
+		if !base.Sleep(ctx, 100*time.Millisecond, nil) {
 			return nil, false, ctx.Err()
 		}
 	}

@@ -23,11 +23,11 @@ type Service struct {
 	backup  *backup.Service
 	certs   *certificates.Service
 	network Network
-	place   Place
+	target  Target
 	rounds  *rounds
 	alerts  *atomic.Pointer[Alerts]
-	// patience bounds each kind of checks; 0: it takes what it takes.
-	patience time.Duration
+	// stepTimeout bounds each kind of checks; 0: it takes what it takes.
+	stepTimeout time.Duration
 }
 
 // New makes the service.
@@ -35,21 +35,21 @@ func New(base *base.Base, senders *domains.Service, relays *relays.Service, wait
 	return &Service{Base: base, domains: senders, routing: relays, queue: waits, backup: copies, certs: certs, rounds: &rounds{}, alerts: &atomic.Pointer[Alerts]{}}
 }
 
-// At says where the database is that the service looks at, and how it reaches the world.
-func (s *Service) At(p Place, n Network) *Service {
+// WithTarget says where the database is that the service looks at, and how it reaches the world.
+func (s *Service) WithTarget(p Target, n Network) *Service {
 	out := *s
-	out.place, out.network = p, n
+	out.target, out.network = p, n
 	return &out
 }
 
 // Doctor looks at everything that can keep mail from leaving, beside a server or alone.
 // Nothing is sent and nothing is changed.
 func (s *Service) Doctor(ctx context.Context) ([]Check, error) {
-	deep, err := s.deep(ctx, true)
+	deep, err := s.deepChecks(ctx, true)
 	if err != nil {
 		return nil, err
 	}
-	return s.over(ctx, deep)
+	return s.merge(ctx, deep)
 }
 
 // step is one kind of checks.
@@ -58,9 +58,9 @@ type step struct {
 	check func(context.Context) ([]Check, error)
 }
 
-// deep makes the checks that ask others: relays, the DNS, the public address. dns: the records
+// deepChecks makes the checks that ask others: relays, the DNS, the public address. dns: the records
 // of domains too, which the server checks by itself four times an hour.
-func (s *Service) deep(ctx context.Context, dns bool) ([]Check, error) {
+func (s *Service) deepChecks(ctx context.Context, dns bool) ([]Check, error) {
 	steps := []step{{"clock", s.checkClock}, {"relays", s.askRelays}}
 	if dns {
 		steps = append(steps, step{"domains", s.askDomains})
@@ -69,41 +69,41 @@ func (s *Service) deep(ctx context.Context, dns bool) ([]Check, error) {
 	if err != nil {
 		return nil, err
 	}
-	return append(append(append(Machine(s.place, nil), found...), s.checkBaseURL(ctx)...), s.checkBounces(ctx)...), nil
+	return append(append(append(Machine(s.target, nil), found...), s.checkBaseURL(ctx)...), s.checkBounces(ctx)...), nil
 }
 
-// known makes the checks of what the database and the server know.
-func (s *Service) known(ctx context.Context) ([]Check, error) {
+// knownChecks makes the checks of what the database and the server know.
+func (s *Service) knownChecks(ctx context.Context) ([]Check, error) {
 	return s.each(ctx, []step{{"readiness", s.checkReadiness}, {"disk", s.knownDisk}, {"capture", s.checkCapture}, {"relays", s.knownRelays},
 		{"domains", s.knownDomains}, {"queue", s.knownQueue}, {"webhooks", s.checkWebhooks}, {"backups", s.checkBackups}, {"certificates", s.checkCertificates}})
 }
 
-// over puts what is known now over what a round of deep checks came to.
-func (s *Service) over(ctx context.Context, deep []Check) ([]Check, error) {
-	now, err := s.known(ctx)
+// merge puts what is known now over what a round of deep checks came to.
+func (s *Service) merge(ctx context.Context, deep []Check) ([]Check, error) {
+	now, err := s.knownChecks(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return named(s.place, merged(deep, now)), nil
+	return named(s.target, merged(deep, now)), nil
 }
 
 // Findings are what is not well: of what is known now and, where a server runs, of its last
 // round of checks.
 func (s *Service) Findings(ctx context.Context) ([]Finding, error) {
 	var deep []Check
-	if s.place.Running {
+	if s.target.Running {
 		last, err := s.lastStored(ctx)
 		if err != nil {
 			return nil, err
 		}
 		deep = last.Checks
 	}
-	all, err := s.over(ctx, deep)
+	all, err := s.merge(ctx, deep)
 	if err != nil {
 		return nil, err
 	}
-	if !s.place.Running {
-		all = append(all, bad("server", "server_stopped", "", "database", engine.Name(s.place.Database)))
+	if !s.target.Running {
+		all = append(all, bad("server", "server_stopped", "", "database", engine.Name(s.target.Database)))
 	}
 	return findings(all), nil
 }
@@ -116,7 +116,7 @@ func (s *Service) each(ctx context.Context, steps []step) (checks []Check, err e
 		case err != nil && ctx.Err() != nil:
 			return nil, err
 		case err != nil: // the others are looked at all the same
-			found = []Check{s.unseen(step.name, err)}
+			found = []Check{s.checkFailed(step.name, err)}
 		}
 		checks = append(checks, found...)
 	}
@@ -125,14 +125,14 @@ func (s *Service) each(ctx context.Context, steps []step) (checks []Check, err e
 
 // bounded makes checks within the time that they have. What takes longer is not well.
 func (s *Service) bounded(ctx context.Context, name string, check func(context.Context) ([]Check, error)) ([]Check, error) {
-	if s.patience == 0 {
+	if s.stepTimeout == 0 {
 		return check(ctx)
 	}
-	limited, cancel := context.WithTimeout(ctx, s.patience)
+	limited, cancel := context.WithTimeout(ctx, s.stepTimeout)
 	defer cancel()
 	found, err := check(limited)
 	if err != nil && limited.Err() != nil && ctx.Err() == nil {
-		return []Check{bad(name, "check_slow", name, "check", name, "span", s.patience.String())}, nil
+		return []Check{bad(name, "check_slow", name, "check", name, "span", s.stepTimeout.String())}, nil
 	}
 	return found, err
 }

@@ -31,14 +31,14 @@ type Status struct {
 	Certificates []Certificate `json:"certificates" doc:"Of the server's own listeners, what ends first before others; 100 at most"`
 	Version      string        `json:"version"`
 	// Servers are those that share a database elsewhere, the one that works first.
-	Servers []Sharer `json:"servers,omitempty"`
+	Servers []Node `json:"servers,omitempty"`
 
-	Captures  bool `json:"-"` // nothing leaves
-	Elsewhere bool `json:"-"` // the database is not in a file: no backup of it is made here
+	Capturing bool `json:"-"` // nothing leaves
+	Remote    bool `json:"-"` // the database is not in a file: no backup of it is made here
 }
 
-// Sharer is a server that shares a database elsewhere.
-type Sharer struct {
+// Node is a server that shares a database elsewhere.
+type Node struct {
 	Address string `json:"address"` // machine and process
 	Leads   bool   `json:"leads"`   // else it works beside the one that does
 	Since   string `json:"since"`
@@ -70,14 +70,14 @@ const (
 	maxWAL = 1 << 30
 	// maxOldest is how long mail waits that could leave before somebody is to look.
 	maxOldest = time.Hour
-	// mostTables is how many tables are named.
-	mostTables = 5
+	// maxTables is how many tables are named.
+	maxTables = 5
 )
 
 // Status looks at a server. version is that of the program. What takes the room in the
 // database is left out: FillTables reads all of it.
 func (s *Service) Status(ctx context.Context, version string) (out Status, err error) {
-	out.Version, out.Captures, out.Elsewhere = version, s.Settings.Capture, engine.IsRemote(s.DB.Path())
+	out.Version, out.Capturing, out.Remote = version, s.Settings.Capture, engine.IsRemote(s.DB.Path())
 	if out.Relays, err = s.routing.List(ctx); err != nil {
 		return out, err
 	}
@@ -105,10 +105,10 @@ func (s *Service) Status(ctx context.Context, version string) (out Status, err e
 	return out, nil
 }
 
-func (s *Service) servers(ctx context.Context) (all []Sharer, err error) {
+func (s *Service) servers(ctx context.Context) (all []Node, err error) {
 	nodes, err := s.DB.Cluster().Nodes(ctx)
 	for _, n := range nodes {
-		all = append(all, Sharer{n.Address, n.Leads, app.FormatTime(n.Started), n.Silent.Milliseconds()})
+		all = append(all, Node{n.Address, n.Leads, app.FormatTime(n.Started), n.Silent.Milliseconds()})
 	}
 	return all, err
 }
@@ -130,7 +130,7 @@ func (s *Service) FillTables(ctx context.Context, d *Database) error {
 		d.Tables = append(d.Tables, Table{name, bytes})
 	}
 	slices.SortStableFunc(d.Tables, func(a, b Table) int { return cmp.Compare(b.Bytes, a.Bytes) })
-	d.Tables = d.Tables[:min(len(d.Tables), mostTables)]
+	d.Tables = d.Tables[:min(len(d.Tables), maxTables)]
 	return nil
 }
 
@@ -152,7 +152,7 @@ func (s *Service) knownRelays(ctx context.Context) ([]Check, error) {
 		switch {
 		case r.State == delivery.RelayPaused:
 			c = ofRelay(&r, "relay_paused", "reason", textOf(r.Reason))
-		case r.State == delivery.RelayFailing && s.place.Running: // others pass by themselves
+		case r.State == delivery.RelayFailing && s.target.Running: // others pass by themselves
 			c = ofRelay(&r, "relay_failing", "reason", textOf(r.Reason))
 		}
 		checks = append(checks, c)
@@ -191,11 +191,11 @@ func (s *Service) knownQueue(ctx context.Context) ([]Check, error) {
 			late += row.Count
 			first = base.Earlier(first, row.Oldest)
 		}
-		if row.State == queue.Relay && s.Settings.Lack(row.Relay) != "" && s.Settings.Relay() == base.RelayConfigured {
+		if row.State == queue.Relay && s.Settings.MissingRelay(row.Relay) != "" && s.Settings.RelayMode() == base.RelayConfigured {
 			checks = append(checks, bad(name, "queue_no_relay", row.Relay, "relay", row.Relay, "count", strconv.FormatInt(row.Count, 10)))
 		}
 	}
-	if late > 0 && s.place.Running {
+	if late > 0 && s.target.Running {
 		checks = append(checks, bad(name, "queue_late", "", "count", strconv.FormatInt(late, 10), "since", app.FormatTime(first)))
 	}
 	if len(checks) == 0 {
@@ -231,7 +231,7 @@ func (s *Service) knownDisk(context.Context) ([]Check, error) {
 	}
 	checks := []Check{judgeDisk(s.DB.Path(), sizes.DiskFree)}
 	if sizes.WALBytes > maxWAL {
-		checks = append(checks, bad("log of the database", "wal_large", "", "size", base.Size(sizes.WALBytes), "database", s.DB.Path()))
+		checks = append(checks, bad("log of the database", "wal_large", "", "size", base.FormatBytes(sizes.WALBytes), "database", s.DB.Path()))
 	}
 	return checks, nil
 }
@@ -271,7 +271,7 @@ func (s *Service) askRelays(ctx context.Context) ([]Check, error) {
 	}
 	checks := make([]Check, len(all))
 	var g errgroup.Group
-	g.SetLimit(relaysAtOnce)
+	g.SetLimit(maxRelayChecks)
 	for i, r := range all {
 		g.Go(func() (err error) {
 			checks[i], err = s.askRelay(ctx, &r)
@@ -281,8 +281,8 @@ func (s *Service) askRelays(ctx context.Context) ([]Check, error) {
 	return checks, g.Wait()
 }
 
-// relaysAtOnce is how many relays are tried at a time: one that is down takes long.
-const relaysAtOnce = 8
+// maxRelayChecks is how many relays are tried at a time: one that is down takes long.
+const maxRelayChecks = 8
 
 func (s *Service) askRelay(ctx context.Context, r *relays.Status) (Check, error) {
 	if r.State == delivery.RelayPaused {

@@ -29,7 +29,7 @@ func (s *Service) withdrawBroadcasts(ctx context.Context, teamID string, job aud
 		ids = nil
 		for i := range open {
 			b := &open[i]
-			if err != nil || b.TeamID != teamID || b.Mails > job.Until {
+			if err != nil || b.TeamID != teamID || b.EmailIDPrefix > job.Until {
 				continue
 			}
 			var waiting []string
@@ -90,7 +90,7 @@ func (s *Service) withdrawRecipient(tx *db.Tx, b *app.Broadcast, rec *app.Broadc
 }
 
 // broadcasts walks the team's broadcasts: what they say, then their recipients.
-func (w *eraseWalker) broadcasts(ctx context.Context) error {
+func (w *erasure) broadcasts(ctx context.Context) error {
 	const few = 20
 	span := db.Span{Until: w.team.Until()}
 	for {
@@ -110,21 +110,21 @@ func (w *eraseWalker) broadcasts(ctx context.Context) error {
 	}
 }
 
-func (w *eraseWalker) broadcast(ctx context.Context, b *app.Broadcast) error {
+func (w *erasure) broadcast(ctx context.Context, b *app.Broadcast) error {
 	if err := w.broadcastContent(ctx, b); err != nil {
 		return err
 	}
-	if b.Mails == "" || b.Mails > w.team.Until() {
+	if b.EmailIDPrefix == "" || b.EmailIDPrefix > w.team.Until() {
 		return nil
 	}
 	for n := int64(0); ; n += eraseRecipients {
-		from, to := app.MailID(b.Mails, n), app.MailID(b.Mails, min(n+eraseRecipients, pacing.MaxBroadcastRecipients))
+		from, to := app.BroadcastEmailID(b.EmailIDPrefix, n), app.BroadcastEmailID(b.EmailIDPrefix, min(n+eraseRecipients, pacing.MaxBroadcastRecipients))
 		var hit map[string]bool
 		var written int64
 		err := w.s.DB.Read(ctx, func(r *db.Reader) error {
 			head, err := r.BroadcastHead(w.team.ID, b.ID) // more may have been written down
 			if err == nil {
-				written = head.Written
+				written = head.Stored
 				hit, err = r.MailsWithTraces(from, to, w.all)
 			}
 			return err
@@ -143,12 +143,12 @@ func (w *eraseWalker) broadcast(ctx context.Context, b *app.Broadcast) error {
 
 // broadcastContent scrubs what a broadcast says to everybody. Captured messages go
 // before it changes: after a crash nothing would tell that they have to.
-func (w *eraseWalker) broadcastContent(ctx context.Context, b *app.Broadcast) error {
+func (w *erasure) broadcastContent(ctx context.Context, b *app.Broadcast) error {
 	set, changed := w.set(b.ID), false
 	err := w.s.DB.Read(ctx, func(r *db.Reader) error {
 		whole, err := r.Broadcast(w.team.ID, b.ID)
 		if err != nil {
-			return base.IgnoreGone(err)
+			return base.IgnoreNotFound(err)
 		}
 		if changed, err = set.ScrubBroadcast(whole); err != nil || changed {
 			return err
@@ -159,8 +159,8 @@ func (w *eraseWalker) broadcastContent(ctx context.Context, b *app.Broadcast) er
 	if err != nil || !changed {
 		return err
 	}
-	from, to := app.MailID(b.Mails, 0), app.MailID(b.Mails, pacing.MaxBroadcastRecipients)
-	for n := int64(1); n > 0 && b.Mails != ""; {
+	from, to := app.BroadcastEmailID(b.EmailIDPrefix, 0), app.BroadcastEmailID(b.EmailIDPrefix, pacing.MaxBroadcastRecipients)
+	for n := int64(1); n > 0 && b.EmailIDPrefix != ""; {
 		err := w.s.DB.Write(ctx, func(tx *db.Tx) (err error) {
 			n, err = tx.DeleteCaptures(from, to, eraseChunk)
 			return err
@@ -174,17 +174,17 @@ func (w *eraseWalker) broadcastContent(ctx context.Context, b *app.Broadcast) er
 
 // rewriteBroadcast reads a broadcast again and writes it scrubbed. Nothing leaves
 // in the name of a sender who was erased.
-func (w *eraseWalker) rewriteBroadcast(tx *db.Tx, id string, set *erase.Set) error {
+func (w *erasure) rewriteBroadcast(tx *db.Tx, id string, set *erase.Set) error {
 	b, err := tx.Broadcast(w.team.ID, id)
 	if err != nil {
-		return base.IgnoreGone(err)
+		return base.IgnoreNotFound(err)
 	}
 	from := b.From
 	if _, err := set.ScrubBroadcast(b); err != nil {
 		return err
 	}
 	if b.From != from && b.From.IsErased() {
-		if err := base.IgnoreGone(tx.CancelBroadcast(w.team.ID, id)); err != nil {
+		if err := base.IgnoreNotFound(tx.CancelBroadcast(w.team.ID, id)); err != nil {
 			return err
 		}
 	}
@@ -200,7 +200,7 @@ func (w *eraseWalker) rewriteBroadcast(tx *db.Tx, id string, set *erase.Set) err
 
 // recipients erases from recipients of broadcasts, a few in one Write, but those
 // that are leaving.
-func (w *eraseWalker) recipients(ctx context.Context, ids []string) error {
+func (w *erasure) recipients(ctx context.Context, ids []string) error {
 	for part := range slices.Chunk(ids, eraseChunk) {
 		var busy map[string]bool
 		err := w.s.DB.Write(ctx, func(tx *db.Tx) error {
@@ -227,7 +227,7 @@ func (w *eraseWalker) recipients(ctx context.Context, ids []string) error {
 	return nil
 }
 
-func (w *eraseWalker) recipient(tx *db.Tx, id string) (leaving bool, err error) {
+func (w *erasure) recipient(tx *db.Tx, id string) (leaving bool, err error) {
 	b, rec, err := audience.RecipientOf(&tx.Reader, w.team.ID, id)
 	if err != nil {
 		return false, err
@@ -242,7 +242,7 @@ func (w *eraseWalker) recipient(tx *db.Tx, id string) (leaving bool, err error) 
 		return leaving, err
 	}
 	if set.ScrubRecipient(&rec) {
-		if err := base.IgnoreGone(tx.OutdateUnit(id)); err != nil {
+		if err := base.IgnoreNotFound(tx.OutdateUnit(id)); err != nil {
 			return false, err
 		}
 		if err := tx.RewriteRecipient(&rec); err != nil {

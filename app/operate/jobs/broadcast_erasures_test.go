@@ -13,11 +13,11 @@ import (
 	"mailer/app/testing/testserver"
 )
 
-func TestWhoIsErasedGetsNothingThatWaitsInABroadcast(t *testing.T) {
+func TestErasedRecipientLeavesBroadcast(t *testing.T) {
 	testserver.BothEngines(t)
 	hang := func(ch chan struct{}) testserver.Script {
 		return func(m *app.Outgoing, n int) testserver.Answer {
-			if m.Recipients[0] == testserver.Person(5) && n == 1 {
+			if m.Recipients[0] == testserver.SubscriberAddress(5) && n == 1 {
 				return testserver.After(ch, testserver.Accept)
 			}
 			return testserver.Accept
@@ -26,7 +26,7 @@ func TestWhoIsErasedGetsNothingThatWaitsInABroadcast(t *testing.T) {
 	late := func(a testserver.Answer) func(chan struct{}) testserver.Script {
 		return func(chan struct{}) testserver.Script {
 			return func(m *app.Outgoing, n int) testserver.Answer {
-				if m.Recipients[0] == testserver.Person(5) && n == 1 {
+				if m.Recipients[0] == testserver.SubscriberAddress(5) && n == 1 {
 					return a
 				}
 				return testserver.Accept
@@ -41,29 +41,29 @@ func TestWhoIsErasedGetsNothingThatWaitsInABroadcast(t *testing.T) {
 		tries  int
 	}{
 		"before its turn": {slow, func(chan struct{}) testserver.Script { return nil }, 0}, "before the dot": {fast, hang, 1},
-		"put off": {fast, late(testserver.Says(app.StageData, 451, "later, "+testserver.Person(5))), 1}, "in doubt": {fast, late(testserver.Lost), 1},
+		"put off": {fast, late(testserver.ReplyWith(app.StageData, 451, "later, "+testserver.SubscriberAddress(5))), 1}, "in doubt": {fast, late(testserver.LoseReply), 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			testserver.Bubble(t, func(t *testing.T) {
+			testserver.Synctest(t, func(t *testing.T) {
 				held := make(chan struct{})
 				relay := testserver.NewRelayOf(c.relay, c.script(held))
-				w := testserver.Serving(t, relay)
-				w.People(10)
-				b := w.Newsletter("<p>Hi {{{EMAIL}}}</p>", nil)
-				testserver.Later(10 * time.Second)
-				id := w.MailTo(b, testserver.Person(5))
-				w.Erase(testserver.Person(5))
-				w.WantLast(id, app.Suppressed)
+				w := testserver.Start(t, relay)
+				w.AddSubscribers(10)
+				b := w.SendNewsletter("<p>Hi {{{EMAIL}}}</p>", nil)
+				testserver.SleepAndSettle(10 * time.Second)
+				id := w.EmailIDTo(b, testserver.SubscriberAddress(5))
+				w.Erase(testserver.SubscriberAddress(5))
+				w.WantLastEvent(id, app.Suppressed)
 				close(held)
-				testserver.Later(time.Hour)
-				if n := len(relay.Seen(id)); n != c.tries {
+				testserver.SleepAndSettle(time.Hour)
+				if n := len(relay.Transactions(id)); n != c.tries {
 					t.Errorf("%d attempts, want %d", n, c.tries)
 				}
-				if testserver.Received(relay)[testserver.Person(5)] != 0 {
+				if testserver.Received(relay)[testserver.SubscriberAddress(5)] != 0 {
 					t.Error("it was sent")
 				}
-				w.WantLast(id, app.Suppressed)
-				if ev := w.EventOf(id, app.EventType(app.Suppressed)); ev.Recipient != app.Erased || ev.Detail.Message != "Not sent: the recipient was erased" {
+				w.WantLastEvent(id, app.Suppressed)
+				if ev := w.OnlyEvent(id, app.EventType(app.Suppressed)); ev.Recipient != app.Erased || ev.Detail.Message != "Not sent: the recipient was erased" {
 					t.Errorf("event %+v", ev)
 				}
 				if email := w.Email(id); !email.To[0].IsErased() || strings.Contains(email.HTML, "p5@") {
@@ -77,65 +77,65 @@ func TestWhoIsErasedGetsNothingThatWaitsInABroadcast(t *testing.T) {
 						t.Errorf("doubt %+v", d)
 					}
 				}
-				w.WantNoTrace(testserver.Person(5))
+				w.WantNoTrace(testserver.SubscriberAddress(5))
 			})
 		})
 	}
 }
 
-// TestErasedRecipientsAreWithdrawnFirst: that much an answer promises even where
+// TestErasureWithdrawsRecipientsFirst: that much an answer promises even where
 // the rest takes long.
-func TestErasedRecipientsAreWithdrawnFirst(t *testing.T) {
-	testserver.Bubble(t, func(t *testing.T) {
-		relay := testserver.NewRelayOf(relayurl.Relay{Region: app.DefaultRegion, Connections: 2, Rate: 0.2}, testserver.Always(testserver.Says(app.StageData, 451, "later")))
-		w := testserver.Serving(t, relay)
-		w.People(40)
-		b := w.Newsletter("<p>x</p>", nil)
-		testserver.Later(12 * time.Second)
-		if *b = w.Broadcast(b.ID); b.Begun < 2 || b.Begun > 10 || b.Open != b.Begun {
+func TestErasureWithdrawsRecipientsFirst(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
+		relay := testserver.NewRelayOf(relayurl.Relay{Region: app.DefaultRegion, Connections: 2, Rate: 0.2}, testserver.Always(testserver.ReplyWith(app.StageData, 451, "later")))
+		w := testserver.Start(t, relay)
+		w.AddSubscribers(40)
+		b := w.SendNewsletter("<p>x</p>", nil)
+		testserver.SleepAndSettle(12 * time.Second)
+		if *b = w.Broadcast(b.ID); b.Started < 2 || b.Started > 10 || b.Open != b.Started {
 			t.Fatalf("it stands at %+v", b)
 		}
-		job := audience.Erasure{ID: app.NewID(), Until: app.NewID(), Addresses: []string{testserver.Person(0), testserver.Person(39)}}
-		testserver.Must(t, w.Server.Upkeep.WithdrawErased(t.Context(), w.Key.TeamID, job))
+		job := audience.Erasure{ID: app.NewID(), Until: app.NewID(), Addresses: []string{testserver.SubscriberAddress(0), testserver.SubscriberAddress(39)}}
+		testserver.Must(t, w.Services.Jobs.WithdrawErased(t.Context(), w.Key.TeamID, job))
 		now := w.Broadcast(b.ID)
-		if got := w.Recipients(b, "suppressed"); got != testserver.Person(39)+" "+testserver.Person(0) || now.Counts.Suppressed != 2 || now.Open != b.Open-1 {
+		if got := w.Recipients(b, "suppressed"); got != testserver.SubscriberAddress(39)+" "+testserver.SubscriberAddress(0) || now.Counts.Suppressed != 2 || now.Open != b.Open-1 {
 			t.Errorf("withdrawn are %q; it stands at %+v", got, now)
 		}
 		other := job
-		other.Until, other.Addresses = b.Mails[:8], []string{testserver.Person(1), testserver.Person(38)} // an erasure of old
-		testserver.Must(t, w.Server.Upkeep.WithdrawErased(t.Context(), w.Key.TeamID, other))
+		other.Until, other.Addresses = b.EmailIDPrefix[:8], []string{testserver.SubscriberAddress(1), testserver.SubscriberAddress(38)} // an erasure of old
+		testserver.Must(t, w.Services.Jobs.WithdrawErased(t.Context(), w.Key.TeamID, other))
 		if now := w.Broadcast(b.ID); now.Counts.Suppressed != 2 {
 			t.Error("who was erased before the broadcast was made is withdrawn from it")
 		}
 	})
 }
 
-func TestWhoIsErasedUnderAnotherContactGetsNothingEither(t *testing.T) {
-	testserver.Bubble(t, func(t *testing.T) {
+func TestErasureCoversAddressOfAnotherContact(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
 		relay := testserver.NewRelayOf(relayurl.Relay{Region: app.DefaultRegion, Connections: 2, Rate: 0.2}, nil)
-		w := testserver.Serving(t, relay)
-		w.People(10)
-		w.Newsletter("<p>Hi</p>", nil)
-		testserver.Later(time.Second)
-		_, err := w.Server.Audience.DeleteContact(t.Context(), w.Key, testserver.Person(5), false)
+		w := testserver.Start(t, relay)
+		w.AddSubscribers(10)
+		w.SendNewsletter("<p>Hi</p>", nil)
+		testserver.SleepAndSettle(time.Second)
+		_, err := w.Services.Audience.DeleteContact(t.Context(), w.Key, testserver.SubscriberAddress(5), false)
 		testserver.Must(t, err)
-		w.Person(w.Key.TeamID, "P5@Example.net")
-		w.Erase(testserver.Person(5))
-		testserver.Later(time.Hour)
-		if n := len(relay.Seen("")); n != 9 || testserver.Received(relay)[testserver.Person(5)] != 0 {
+		w.CreateContact(w.Key.TeamID, "P5@Example.net")
+		w.Erase(testserver.SubscriberAddress(5))
+		testserver.SleepAndSettle(time.Hour)
+		if n := len(relay.Transactions("")); n != 9 || testserver.Received(relay)[testserver.SubscriberAddress(5)] != 0 {
 			t.Errorf("%d messages", n)
 		}
-		w.WantNoTrace(testserver.Person(5))
+		w.WantNoTrace(testserver.SubscriberAddress(5))
 	})
 }
 
-func TestMailOfABroadcastThatIsLeavingIsErasedWhenItsOutcomeIsKnown(t *testing.T) {
-	for name, end := range map[string]testserver.Answer{"taken": testserver.Accept, "put off": testserver.Says(app.StageDot, 450, "later, "+testserver.Person(1)), "lost": testserver.Lost} {
+func TestBroadcastMailInFlightIsErasedAfterOutcome(t *testing.T) {
+	for name, end := range map[string]testserver.Answer{"taken": testserver.Accept, "put off": testserver.ReplyWith(app.StageDot, 450, "later, "+testserver.SubscriberAddress(1)), "lost": testserver.LoseReply} {
 		t.Run(name, func(t *testing.T) {
-			testserver.Bubble(t, func(t *testing.T) {
+			testserver.Synctest(t, func(t *testing.T) {
 				hang := make(chan struct{})
 				relay := testserver.NewRelay(func(m *app.Outgoing, n int) testserver.Answer {
-					if m.Recipients[0] != testserver.Person(1) || n > 1 {
+					if m.Recipients[0] != testserver.SubscriberAddress(1) || n > 1 {
 						return testserver.Accept
 					}
 					return func(ctx context.Context, m *app.Outgoing, hold func() error) app.Result {
@@ -146,20 +146,20 @@ func TestMailOfABroadcastThatIsLeavingIsErasedWhenItsOutcomeIsKnown(t *testing.T
 						return end(ctx, m, func() error { return nil })
 					}
 				})
-				w := testserver.Serving(t, relay)
-				w.People(3)
-				b := w.Newsletter("<p>x</p>", nil)
-				testserver.Later(time.Second)
-				id := w.MailTo(b, testserver.Person(1))
-				w.Erase(testserver.Person(1))
+				w := testserver.Start(t, relay)
+				w.AddSubscribers(3)
+				b := w.SendNewsletter("<p>x</p>", nil)
+				testserver.SleepAndSettle(time.Second)
+				id := w.EmailIDTo(b, testserver.SubscriberAddress(1))
+				w.Erase(testserver.SubscriberAddress(1))
 				if n := w.OpenErasures(); n != 1 {
 					t.Errorf("%d erasures are open", n)
 				}
 				close(hang)
-				testserver.Later(2 * time.Second)
-				w.WantNoTrace(testserver.Person(1))
-				testserver.Later(time.Hour)
-				if n := len(relay.Seen(id)); n != 1 {
+				testserver.SleepAndSettle(2 * time.Second)
+				w.WantNoTrace(testserver.SubscriberAddress(1))
+				testserver.SleepAndSettle(time.Hour)
+				if n := len(relay.Transactions(id)); n != 1 {
 					t.Errorf("%d attempts", n)
 				}
 				sent := int64(2)
@@ -174,35 +174,35 @@ func TestMailOfABroadcastThatIsLeavingIsErasedWhenItsOutcomeIsKnown(t *testing.T
 	}
 }
 
-func TestABroadcastGoesOnWithoutTheErasedAddress(t *testing.T) {
-	testserver.Bubble(t, func(t *testing.T) {
+func TestBroadcastContinuesAfterErasure(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
 		relay := testserver.NewRelayOf(relayurl.Relay{Region: app.DefaultRegion, Connections: 2, Rate: 0.2}, func(m *app.Outgoing, n int) testserver.Answer {
-			if n == 1 && m.Recipients[0] == testserver.Person(0) {
-				return testserver.Lost // its signature is kept
+			if n == 1 && m.Recipients[0] == testserver.SubscriberAddress(0) {
+				return testserver.LoseReply // its signature is kept
 			}
 			return testserver.Accept
 		})
-		w := testserver.Serving(t, relay)
-		w.People(10)
-		w.Person(w.Key.TeamID, testserver.Victim)
-		b := w.Newsletter("<p>Write to "+testserver.Victim+"</p>", func(b *app.Broadcast) {
+		w := testserver.Start(t, relay)
+		w.AddSubscribers(10)
+		w.CreateContact(w.Key.TeamID, testserver.ErasedAddress)
+		b := w.SendNewsletter("<p>Write to "+testserver.ErasedAddress+"</p>", func(b *app.Broadcast) {
 			b.ReplyTo = []app.Address{{Name: "Vic", Local: "vic.tim", Domain: "erase.example"}}
 		})
-		testserver.Later(11 * time.Second)
-		before := len(relay.Seen(""))
-		w.Erase(testserver.Victim)
-		testserver.Later(time.Hour)
-		w.WantNoTrace(testserver.Victim)
-		tries := relay.Seen("")
+		testserver.SleepAndSettle(11 * time.Second)
+		before := len(relay.Transactions(""))
+		w.Erase(testserver.ErasedAddress)
+		testserver.SleepAndSettle(time.Hour)
+		w.WantNoTrace(testserver.ErasedAddress)
+		tries := relay.Transactions("")
 		if before < 1 || len(tries) < before+8 {
 			t.Fatalf("%d attempts before, %d in all", before, len(tries))
 		}
 		for i, try := range tries {
-			old := strings.Contains(try.M.Mail.Whole().HTML, testserver.Victim) || slices.ContainsFunc(try.M.Mail.ReplyTo, func(a app.Address) bool { return !a.IsErased() })
+			old := strings.Contains(try.Message.Mail.Flatten().HTML, testserver.ErasedAddress) || slices.ContainsFunc(try.Message.Mail.ReplyTo, func(a app.Address) bool { return !a.IsErased() })
 			if old != (i < before) {
-				t.Errorf("attempt %d of %d, to %s: the old content %v", i, before, try.M.Recipients[0], old)
+				t.Errorf("attempt %d of %d, to %s: the old content %v", i, before, try.Message.Recipients[0], old)
 			}
-			if i >= before && try.M.Signature != "" {
+			if i >= before && try.Message.Signature != "" {
 				t.Error("an old signature for new bytes")
 			}
 		}
@@ -212,42 +212,42 @@ func TestABroadcastGoesOnWithoutTheErasedAddress(t *testing.T) {
 	})
 }
 
-func TestNoBroadcastLeavesInTheNameOfAnErasedSender(t *testing.T) {
-	testserver.Bubble(t, func(t *testing.T) {
+func TestErasureStopsBroadcastOfErasedSender(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
 		relay := testserver.NewRelayOf(relayurl.Relay{Region: app.DefaultRegion, Connections: 2, Rate: 0.2}, nil)
-		w := testserver.Serving(t, relay)
-		w.People(10)
-		w.Person(w.Key.TeamID, "ann@"+testserver.TestDomain)
-		b := w.Newsletter("<p>x</p>", nil)
-		testserver.Later(6 * time.Second)
+		w := testserver.Start(t, relay)
+		w.AddSubscribers(10)
+		w.CreateContact(w.Key.TeamID, "ann@"+testserver.TestDomain)
+		b := w.SendNewsletter("<p>x</p>", nil)
+		testserver.SleepAndSettle(6 * time.Second)
 		before := len(testserver.Received(relay))
 		w.Erase("ann@" + testserver.TestDomain)
-		testserver.Later(time.Hour)
+		testserver.SleepAndSettle(time.Hour)
 		if n := len(testserver.Received(relay)); n != before {
 			t.Errorf("%d messages afterwards", n-before)
 		}
 		if end := w.Broadcast(b.ID); end.Status != app.CanceledBroadcast || end.Open != 0 || !end.From.IsErased() {
 			t.Errorf("the broadcast ended as %+v", end)
 		}
-		if email := w.Email(app.MailID(b.Mails, 9)); !email.From.IsErased() || email.LastEvent != app.Canceled {
+		if email := w.Email(app.BroadcastEmailID(b.EmailIDPrefix, 9)); !email.From.IsErased() || email.LastEvent != app.Canceled {
 			t.Errorf("it reads %+v", email)
 		}
 		w.WantNoTrace("ann@" + testserver.TestDomain)
 	})
 }
 
-func TestBroadcastsOfAnotherTeamKeepAnErasedAddress(t *testing.T) {
-	w := testserver.Idle(t, testserver.NewRelay(nil))
+func TestErasureLeavesOtherTeamsBroadcasts(t *testing.T) {
+	w := testserver.New(t, testserver.NewRelay(nil))
 	other := w.AddTeam("Other", "other.example")
-	w.ScatterBroadcast(other, "x@other.example")
+	w.PlantInBroadcasts(other, "x@other.example")
 	before := w.Rows(`SELECT id, name, subject, reply_to FROM broadcasts ORDER BY id`) + w.Rows(`SELECT id, email, coalesce(fields, ''), '' FROM broadcast_recipients ORDER BY id`)
-	c := w.Person(w.Key.TeamID, testserver.Victim)
-	testserver.Must(t, w.Server.Audience.EraseContacts(t.Context(), w.Key.TeamID, []app.Contact{c}))
+	c := w.CreateContact(w.Key.TeamID, testserver.ErasedAddress)
+	testserver.Must(t, w.Services.Audience.EraseContacts(t.Context(), w.Key.TeamID, []app.Contact{c}))
 	wantErased(w)
 	if after := w.Rows(`SELECT id, name, subject, reply_to FROM broadcasts ORDER BY id`) + w.Rows(`SELECT id, email, coalesce(fields, ''), '' FROM broadcast_recipients ORDER BY id`); after != before {
 		t.Errorf("what the other team has is now\n%s\nwas\n%s", after, before)
 	}
-	if !strings.Contains(before, testserver.Victim) {
+	if !strings.Contains(before, testserver.ErasedAddress) {
 		t.Error("it had nothing")
 	}
 }

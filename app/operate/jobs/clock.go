@@ -34,7 +34,7 @@ type watch struct {
 func newWatch() *watch { return &watch{began: clock.Begin()} }
 
 // step says how far the wall clock was moved since the last call; negative: back.
-func (w *watch) step() time.Duration { return w.moved(w.began.Passed()) }
+func (w *watch) step() time.Duration { return w.moved(w.began.Elapsed()) }
 
 // moved is step by what passed since began on either clock.
 func (w *watch) moved(wall, monotonic time.Duration) time.Duration {
@@ -54,10 +54,10 @@ func (s *Service) watchClock() {
 	for {
 		select {
 		case <-tick.C:
-		case <-s.Taking.Done():
+		case <-s.Claiming.Done():
 			return
 		}
-		if err := s.checkClock(s.Taking); err != nil && s.Taking.Err() == nil {
+		if err := s.checkClock(s.Claiming); err != nil && s.Claiming.Err() == nil {
 			s.Log.Error("make a step of the clock good", "err", err)
 		}
 	}
@@ -70,24 +70,24 @@ func (s *Service) checkClock(ctx context.Context) (err error) {
 			err = fmt.Errorf("panic: %v\n%s", r, debug.Stack())
 		}
 	}()
-	step := s.clock.step()
+	step := s.clockWatch.step()
 	if step != 0 {
 		s.Log.Warn("the wall clock was moved", "by", step)
-		s.clock.back = max(0, s.clock.back-step)
+		s.clockWatch.back = max(0, s.clockWatch.back-step)
 		s.rewindCron()
 	}
 	if step < 0 {
-		s.delivery.PutBackLanes(clock.Now(), -step)
+		s.delivery.ClockMovedBack(clock.Now(), -step)
 	}
-	if s.clock.back > 0 { // also what could not be written the last time
-		if err := s.advance(ctx, s.clock.back); err != nil {
+	if s.clockWatch.back > 0 { // also what could not be written the last time
+		if err := s.advance(ctx, s.clockWatch.back); err != nil {
 			return err
 		}
-		s.clock.back = 0
+		s.clockWatch.back = 0
 	} else if step == 0 {
 		return nil
 	}
-	s.delivery.ReopenLanes() // their pauses may have been for the old clock
+	s.delivery.RetryRelays() // their pauses may have been for the old clock
 	return errors.Join(s.noteClock(ctx), s.sweep(ctx))
 }
 
@@ -139,7 +139,7 @@ func (s *Service) advanceUnits(ctx context.Context, by time.Duration) error {
 func (s *Service) ResumeClock(ctx context.Context) error {
 	noted, err := db.Get(ctx, s.DB, func(r *db.Reader) ([]byte, error) { return r.Setting(base.ClockSetting) })
 	if errors.Is(err, db.ErrNotFound) {
-		return s.UnlessFull(s.noteClock(ctx))
+		return s.IgnoreFull(s.noteClock(ctx))
 	}
 	if err != nil {
 		return fmt.Errorf("read the last time: %w", err)
@@ -151,12 +151,12 @@ func (s *Service) ResumeClock(ctx context.Context) error {
 	if back := clock.Until(time.UnixMilli(ms)); back >= clockStep {
 		s.Log.Warn("the wall clock was put back since the last server", "by", back)
 		if err := s.advance(ctx, back); errors.Is(err, db.ErrFull) {
-			s.clock.back = back // for the watch
+			s.clockWatch.back = back // for the watch
 		} else if err != nil {
 			return err
 		}
 	}
-	return s.UnlessFull(s.noteClock(ctx))
+	return s.IgnoreFull(s.noteClock(ctx))
 }
 
 // noteClock leaves the time for the next server.

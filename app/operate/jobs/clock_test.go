@@ -14,7 +14,7 @@ import (
 	"mailer/db"
 )
 
-func TestAStepOfTheClockIsToldFromTheTimeThatPasses(t *testing.T) {
+func TestClockStepIsDetected(t *testing.T) {
 	cases := []struct{ wall, monotonic, want time.Duration }{
 		{10 * time.Second, 10 * time.Second, 0},
 		{29 * time.Second, 20 * time.Second, 0},                              // nine seconds: not worth it
@@ -32,57 +32,57 @@ func TestAStepOfTheClockIsToldFromTheTimeThatPasses(t *testing.T) {
 	}
 }
 
-func TestMailOfAServerWhoseClockWasAheadDoesNotWaitForThatTime(t *testing.T) {
-	testserver.Bubble(t, func(t *testing.T) {
-		w := testserver.Idle(t, testserver.NewRelay(nil))
+func TestQueueRecoversFromClockAhead(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
+		w := testserver.New(t, testserver.NewRelay(nil))
 		id, later := w.Send("bob@example.net"), w.SendAt("in 2 hours")
-		w.Ahead(5*time.Hour, id)
+		w.LeaveClockAhead(5*time.Hour, id)
 		w.Start()
 		testserver.Sleep(2 * time.Second)
-		w.WantLast(id, app.Sent)
-		w.WantLast(later, app.Scheduled) // at its own time, by whatever clock
+		w.WantLastEvent(id, app.Sent)
+		w.WantLastEvent(later, app.Scheduled) // at its own time, by whatever clock
 		testserver.Sleep(2*time.Hour - 4*time.Second)
-		w.WantLast(later, app.Scheduled)
+		w.WantLastEvent(later, app.Scheduled)
 		testserver.Sleep(4 * time.Second)
-		w.WantLast(later, app.Sent)
+		w.WantLastEvent(later, app.Sent)
 	})
 }
 
-func TestARetryKeepsItsDelayWhenTheClockIsPutBack(t *testing.T) {
+func TestRetryDelaySurvivesClockStep(t *testing.T) {
 	testserver.BothEngines(t)
-	testserver.Bubble(t, func(t *testing.T) {
-		w := testserver.Serving(t, testserver.NewRelay(testserver.Always(testserver.ByName(map[string]int{"bob@example.net": 451}))))
+	testserver.Synctest(t, func(t *testing.T) {
+		w := testserver.Start(t, testserver.NewRelay(testserver.Always(testserver.ReplyPerRecipient(map[string]int{"bob@example.net": 451}))))
 		id := w.Send("bob@example.net")
 		testserver.Sleep(2 * time.Second)
 		delay := time.Until(w.Unit(id).NextAt)
-		w.Ahead(delay+5*time.Hour, id)
-		testserver.Must(t, w.Server.Upkeep.Advance(t.Context(), 5*time.Hour))
+		w.LeaveClockAhead(delay+5*time.Hour, id)
+		testserver.Must(t, w.Services.Jobs.Advance(t.Context(), 5*time.Hour))
 		if got := time.Until(w.Unit(id).NextAt); got != delay {
 			t.Errorf("the next try is in %s, want %s", got, delay)
 		}
 	})
 }
 
-func TestAdvanceGoesThroughAllUnits(t *testing.T) {
-	testserver.Bubble(t, func(t *testing.T) {
-		w := testserver.Idle(t, testserver.NewRelay(nil))
+func TestAdvanceCoversAllUnits(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
+		w := testserver.New(t, testserver.NewRelay(nil))
 		for range base.PurgeChunk + 10 {
 			w.Send("bob@example.net")
 		}
-		w.Sql("UPDATE units SET next_at = next_at + 3600000 RETURNING email_id")
-		testserver.Must(t, w.Server.Upkeep.Advance(t.Context(), time.Hour))
-		if late := w.Sql("SELECT count(*) FROM units WHERE next_at > ?", strconv.FormatInt(time.Now().UnixMilli(), 10))[0]; late != "0" {
+		w.SQL("UPDATE units SET next_at = next_at + 3600000 RETURNING email_id")
+		testserver.Must(t, w.Services.Jobs.Advance(t.Context(), time.Hour))
+		if late := w.SQL("SELECT count(*) FROM units WHERE next_at > ?", strconv.FormatInt(time.Now().UnixMilli(), 10))[0]; late != "0" {
 			t.Errorf("%s units still wait", late)
 		}
 	})
 }
 
-func TestADeliveryOfAServerWhoseClockWasAheadDoesNotWaitForThatTime(t *testing.T) {
-	testserver.Bubble(t, func(t *testing.T) {
-		w := testserver.Idle(t, testserver.NewRelay(nil))
+func TestWebhooksRecoverFromClockAhead(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
+		w := testserver.New(t, testserver.NewRelay(nil))
 		w.Send("bob@example.net")
 		contact := app.ContactInput{Email: "carl@example.net"}
-		_, _, err := w.Server.Audience.PutContact(t.Context(), w.Key, contact, app.ConflictError)
+		_, _, err := w.Services.Audience.PutContact(t.Context(), w.Key, contact, app.ConflictError)
 		testserver.Must(t, err)
 		testserver.Must(t, w.DB.Write(t.Context(), func(tx *db.Tx) error {
 			hooks, err := tx.EnabledWebhooks(w.Key.TeamID)
@@ -95,17 +95,17 @@ func TestADeliveryOfAServerWhoseClockWasAheadDoesNotWaitForThatTime(t *testing.T
 			}
 			return tx.BeginWaiting(hooks[0].ID, hooks[0].Reached, due, tx.Now.Add(5*time.Hour))
 		}))
-		testserver.Must(t, w.Server.Upkeep.Advance(t.Context(), 5*time.Hour))
+		testserver.Must(t, w.Services.Jobs.Advance(t.Context(), 5*time.Hour))
 		now := strconv.FormatInt(time.Now().UnixMilli(), 10)
-		if n := w.Sql("SELECT count(*) FROM deliveries WHERE next_at <= ?", now)[0]; n != "1" {
+		if n := w.SQL("SELECT count(*) FROM deliveries WHERE next_at <= ?", now)[0]; n != "1" {
 			t.Errorf("%s deliveries are due, want 1", n)
 		}
 	})
 }
 
-func TestUseCountedAheadIsMovedWithTheClock(t *testing.T) {
-	testserver.Bubble(t, func(t *testing.T) {
-		w := testserver.Idle(t, testserver.NewRelayOf(relayurl.Relay{Region: app.DefaultRegion, Connections: 1, Daily: 5}, nil))
+func TestRelayUsageMovesWithClock(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
+		w := testserver.New(t, testserver.NewRelayOf(relayurl.Relay{Region: app.DefaultRegion, Connections: 1, Daily: 5}, nil))
 		name, now := app.DefaultRegion, time.Now()
 		testserver.Must(t, w.DB.Write(t.Context(), func(tx *db.Tx) error {
 			for _, at := range []time.Duration{-time.Hour, 0, 4 * time.Hour, 5 * time.Hour} {
@@ -115,7 +115,7 @@ func TestUseCountedAheadIsMovedWithTheClock(t *testing.T) {
 			}
 			return nil
 		}))
-		w.Ahead(5 * time.Hour)
+		w.LeaveClockAhead(5 * time.Hour)
 		w.Start()
 		want := map[int64]int64{now.Unix()/60 - 60: 2, now.Unix() / 60: 2}
 		w.Read(func(r *db.Reader) error {
@@ -132,12 +132,12 @@ func TestUseCountedAheadIsMovedWithTheClock(t *testing.T) {
 	})
 }
 
-func TestPausesEndWhenTheClockWasMoved(t *testing.T) {
-	testserver.Bubble(t, func(t *testing.T) {
+func TestPausesMoveWithClock(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
 		down := true
-		w := testserver.Serving(t, testserver.NewRelay(func(*app.Outgoing, int) testserver.Answer {
+		w := testserver.Start(t, testserver.NewRelay(func(*app.Outgoing, int) testserver.Answer {
 			if down {
-				return testserver.Trouble(app.StageConnect, "no route to host")
+				return testserver.RelayTrouble(app.StageConnect, "no route to host")
 			}
 			return testserver.Accept
 		}))
@@ -145,19 +145,19 @@ func TestPausesEndWhenTheClockWasMoved(t *testing.T) {
 		testserver.Sleep(30 * time.Minute) // by now it pauses for longer than a test waits
 		down = false
 		testserver.Sleep(time.Second)
-		w.WantLast(id, app.Queued)
-		w.Server.Upkeep.Clock().SetAhead(-48 * time.Hour)
-		testserver.Must(t, w.Server.Upkeep.CheckClock(context.Background()))
+		w.WantLastEvent(id, app.Queued)
+		w.Services.Jobs.Clock().SetAhead(-48 * time.Hour)
+		testserver.Must(t, w.Services.Jobs.CheckClock(context.Background()))
 		testserver.Sleep(2 * time.Second)
-		w.WantLast(id, app.Sent)
+		w.WantLastEvent(id, app.Sent)
 	})
 }
 
-func TestAPacemakerThatWasRewoundBeatsOnAndStops(t *testing.T) {
-	testserver.Bubble(t, func(t *testing.T) {
-		w := testserver.Serving(t, testserver.NewRelay(nil))
-		w.Ahead(time.Hour) // the clock that the next beat corrects
-		w.Server.Upkeep.RewindCron()
+func TestRewoundCronContinues(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
+		w := testserver.Start(t, testserver.NewRelay(nil))
+		w.LeaveClockAhead(time.Hour) // the clock that the next beat corrects
+		w.Services.Jobs.RewindCron()
 		testserver.Sleep(2 * time.Minute)
 		w.Read(func(r *db.Reader) error {
 			noted, err := r.Setting(base.ClockSetting)
@@ -168,6 +168,6 @@ func TestAPacemakerThatWasRewoundBeatsOnAndStops(t *testing.T) {
 			return err
 		})
 		w.Stop()
-		w.Server.Upkeep.RewindCron() // a step that was noticed too late: the bubble would not end
+		w.Services.Jobs.RewindCron() // a step that was noticed too late: the bubble would not end
 	})
 }

@@ -30,21 +30,21 @@ type cronJob struct {
 func (s *Service) allJobs() []cronJob {
 	return []cronJob{
 		{guardrails.Every, "judge the rates of teams and regions", s.delivery.Guardrails.Judge},
-		{time.Second, "delete what deleted teams have", s.teams.RemoveDeleted},
+		{time.Second, "delete what deleted teams have", s.teams.PurgeDeleted},
 		{teams.KeysFlushEvery, "store when keys were used last", s.teams.FlushKeys},
-		{10 * time.Second, "tell webhooks of choices that were held back", s.audience.Pages.TellChoices},
+		{10 * time.Second, "tell webhooks of choices that were held back", s.audience.Pages.AnnounceHeldChoices},
 		{time.Minute, "note the time for the next server", s.noteClock},
-		{time.Minute, "sweep up what a wake-up missed", s.sweepSeldom},
+		{time.Minute, "sweep up what a wake-up missed", s.sweepIfChanged},
 		{time.Minute, "check domains in the DNS", s.domains.CheckDue},
-		{time.Minute, "look for mail that no relay is there for", s.delivery.TellStranded},
+		{time.Minute, "look for mail that no relay is there for", s.delivery.ReportUnroutable},
 		{time.Minute, "put recipients of new mail into their index", s.mail.Search.IndexRecipients},
-		{time.Minute, "store when reports came in", s.reports.KeepDoors},
+		{time.Minute, "store when reports came in", s.reports.StoreUses},
 		{delivery.ExpireEvery, "end mail that has expired", s.delivery.ExpireMail},
-		{5 * time.Minute, "remove what belonged to deleted topics, segments and webhooks", s.audience.Clean},
+		{5 * time.Minute, "remove what belonged to deleted topics, segments and webhooks", s.audience.PurgeLeftovers},
 		{time.Minute, "delete mail that is older than what is kept", s.retention.Run},
 		{time.Hour, "remove what is out of date", s.Purge},
-		{10 * time.Minute, "end sessions and links that have expired", s.people.Purge},
-		{time.Minute, "hand back the memory that work took", s.shrink},
+		{10 * time.Minute, "end sessions and links that have expired", s.accounts.Purge},
+		{time.Minute, "hand back the memory that work took", s.releaseWhenIdle},
 	}
 }
 
@@ -55,8 +55,8 @@ func (s *Service) StartCron() error {
 	for _, job := range s.jobs {
 		spec := "@every " + max(job.every, s.PollEvery).String()
 		if _, err := s.cron.AddFunc(spec, func() {
-			if err := job.run(s.Taking); err != nil && s.Taking.Err() == nil {
-				s.LogUnlessHindered("cron job", err, "job", job.what, "every", spec)
+			if err := job.run(s.Claiming); err != nil && s.Claiming.Err() == nil {
+				s.LogUnlessUnavailable("cron job", err, "job", job.what, "every", spec)
 			}
 		}); err != nil {
 			return fmt.Errorf("set cron job %s: %w", job.what, err)
@@ -64,7 +64,7 @@ func (s *Service) StartCron() error {
 	}
 	s.cron.Start()
 	s.Workers.Go(s.watchClock)
-	return errors.Join(s.UnlessFull(s.sweep(s.Taking)), s.UnlessFull(s.delivery.TellStranded(s.Taking)), s.UnlessFull(s.domains.CheckDue(s.Taking)))
+	return errors.Join(s.IgnoreFull(s.sweep(s.Claiming)), s.IgnoreFull(s.delivery.ReportUnroutable(s.Claiming)), s.IgnoreFull(s.domains.CheckDue(s.Claiming)))
 }
 
 // rewindCron has cron reckon by the wall clock as it is now: it holds the next time
@@ -96,42 +96,42 @@ func (s *Service) StopCron(ctx context.Context) {
 	}
 }
 
-// swept is what sweepSeldom did last; cron runs it once at a time.
-type swept struct {
-	foreign int64 // changes of other processes that were swept up
+// lastSweep is what sweepIfChanged did last; cron runs it once at a time.
+type lastSweep struct {
+	changes int64 // changes of other processes that were swept up
 	minutes int   // since then
 }
 
-// sweepSeldom is the job of each minute: a sweep where another process changed the
+// sweepIfChanged is the job of each minute: a sweep where another process changed the
 // database or the last sweep failed, and now and then in any case. Erasures that
 // failed are tried again each time.
-func (s *Service) sweepSeldom(ctx context.Context) error {
+func (s *Service) sweepIfChanged(ctx context.Context) error {
 	foreign, err := s.DB.Foreign(ctx)
 	if err != nil {
 		return err
 	}
-	s.swept.minutes++
-	if foreign == s.swept.foreign && s.swept.minutes < base.SweepAnyway {
+	s.lastSweep.minutes++
+	if foreign == s.lastSweep.changes && s.lastSweep.minutes < base.IdleSweepMinutes {
 		return s.sweepErasures(ctx)
 	}
 	if err := s.sweep(ctx); err != nil {
 		return err
 	}
-	s.swept = swept{foreign: foreign}
+	s.lastSweep = lastSweep{changes: foreign}
 	return nil
 }
 
-// StandAside has the background's work be that of another server, until it is started here.
-func (s *Service) StandAside() { s.eraser.aside.Store(true) }
+// FollowLeader has the background's work be that of another server, until it is started here.
+func (s *Service) FollowLeader() { s.eraser.follower.Store(true) }
 
-// DoAside is what a server does every minute that stands aside.
-func (s *Service) DoAside(ctx context.Context) error {
-	return errors.Join(s.reports.KeepDoors(ctx), s.shrink(ctx))
+// FollowerTasks is what a server does every minute that stands aside.
+func (s *Service) FollowerTasks(ctx context.Context) error {
+	return errors.Join(s.reports.StoreUses(ctx), s.releaseWhenIdle(ctx))
 }
 
-// Hear has what another server wrote be worked on: who hears of events there is in memory, and
+// ReloadChanges has what another server wrote be worked on: who hears of events there is in memory, and
 // read again by the first Write.
-func (s *Service) Hear(ctx context.Context) error {
+func (s *Service) ReloadChanges(ctx context.Context) error {
 	s.broadcasts.WakeBroadcaster()
 	s.audience.Imports.Wake()
 	err := s.DB.Write(ctx, func(tx *db.Tx) error { return tx.LookElsewhere() })
@@ -139,19 +139,19 @@ func (s *Service) Hear(ctx context.Context) error {
 	return errors.Join(err, s.sweepErasures(ctx))
 }
 
-// shrink is the job that has memory handed back where work is over.
-func (s *Service) shrink(ctx context.Context) error {
-	if s.handBack == nil || !s.work.Over() {
+// releaseWhenIdle is the job that has memory handed back where work is over.
+func (s *Service) releaseWhenIdle(ctx context.Context) error {
+	if s.releaseMemory == nil || !s.idle.WentIdle() {
 		return nil
 	}
 	err := s.DB.FreePages(ctx)
-	s.handBack()
+	s.releaseMemory()
 	return err
 }
 
 // sweep finds what a wake-up could miss.
 func (s *Service) sweep(ctx context.Context) error {
-	s.delivery.WakeLanes()
+	s.delivery.WakeQueues()
 	s.broadcasts.WakeBroadcaster()
 	s.events.WakeWebhooks()
 	return s.sweepErasures(ctx)
@@ -159,7 +159,7 @@ func (s *Service) sweep(ctx context.Context) error {
 
 // Purge removes what is out of date, in small transactions.
 func (s *Service) Purge(ctx context.Context) error {
-	err := s.InPieces(ctx, "old answers", func(tx *db.Tx) (bool, error) {
+	err := s.InChunks(ctx, "old answers", func(tx *db.Tx) (bool, error) {
 		if err := tx.PurgeUsage(tx.Now.Unix()/60 - pacing.DayMinutes); err != nil {
 			return false, err
 		}
@@ -169,14 +169,14 @@ func (s *Service) Purge(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	err = s.InPieces(ctx, "old webhook events", func(tx *db.Tx) (bool, error) {
-		return tx.PurgeWebhookEvents(tx.Now.Add(-webhook.EventsKept), base.PurgeChunk)
+	err = s.InChunks(ctx, "old webhook events", func(tx *db.Tx) (bool, error) {
+		return tx.PurgeWebhookEvents(tx.Now.Add(-webhook.EventRetention), base.PurgeChunk)
 	})
 	if err != nil {
 		return err
 	}
-	err = s.InPieces(ctx, "old versions", func(tx *db.Tx) (bool, error) {
-		return tx.PurgeVersions(tx.Now.Add(-base.VersionsKept), base.PurgeChunk)
+	err = s.InChunks(ctx, "old versions", func(tx *db.Tx) (bool, error) {
+		return tx.PurgeVersions(tx.Now.Add(-base.VersionRetention), base.PurgeChunk)
 	})
 	if err != nil {
 		return err

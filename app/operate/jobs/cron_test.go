@@ -8,12 +8,12 @@ import (
 	"mailer/app/testing/testserver"
 )
 
-func TestStopDoesNotWaitForAJobThatRests(t *testing.T) {
-	testserver.Bubble(t, func(t *testing.T) {
-		w := testserver.Idle(t, testserver.NewRelay(nil))
+func TestStopDoesNotWaitForIdleJob(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
+		w := testserver.New(t, testserver.NewRelay(nil))
 		var mu sync.Mutex
 		began := map[string]bool{}
-		all := w.Server.Upkeep.HoldJobs(func(what string) {
+		all := w.Services.Jobs.HoldJobs(func(what string) {
 			mu.Lock()
 			defer mu.Unlock()
 			began[what] = true

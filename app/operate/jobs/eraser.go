@@ -16,8 +16,8 @@ import (
 	"mailer/db"
 )
 
-// eraseWalk is how many emails one snapshot looks at.
-const eraseWalk = 500
+// eraseScanRows is how many emails one snapshot looks at.
+const eraseScanRows = 500
 
 // eraseRows is the same for rows of other tables.
 const eraseRows = 2000
@@ -32,12 +32,12 @@ const eraseBytes = 1 << 20
 // of them wait for mail that is leaving, or for readers.
 func (s *Service) erase(ctx context.Context) (later bool, err error) {
 	select {
-	case s.eraser.turn <- struct{}{}:
+	case s.eraser.mu <- struct{}{}:
 	case <-ctx.Done():
 		return false, ctx.Err()
 	}
 	defer func() {
-		<-s.eraser.turn
+		<-s.eraser.mu
 		if r := recover(); r != nil { // its value might hold an address
 			s.Log.Error("panic in the eraser", "stack", string(debug.Stack()))
 			err = errors.New("panic in the eraser")
@@ -51,7 +51,7 @@ func (s *Service) erase(ctx context.Context) (later bool, err error) {
 	s.eraser.waiting = nil // who fails begins again
 	for _, t := range teams {
 		if t.Jobs = withoutJobs(t.Jobs, work); len(t.Jobs) > 0 {
-			work = append(work, &eraseWalker{s: s, team: t, all: t.Set(""), first: t.First(), leaving: map[string]bool{}, mails: map[string]bool{},
+			work = append(work, &erasure{s: s, team: t, all: t.Set(""), first: t.First(), inFlight: map[string]bool{}, mails: map[string]bool{},
 				expansions: s.broadcasts.Expansions()})
 		}
 	}
@@ -67,44 +67,44 @@ func (s *Service) erase(ctx context.Context) (later bool, err error) {
 }
 
 // withoutJobs leaves out what walkers have in hand.
-func withoutJobs(jobs []audience.Erasure, work []*eraseWalker) []audience.Erasure {
+func withoutJobs(jobs []audience.Erasure, work []*erasure) []audience.Erasure {
 	return slices.DeleteFunc(jobs, func(job audience.Erasure) bool {
-		return slices.ContainsFunc(work, func(w *eraseWalker) bool {
+		return slices.ContainsFunc(work, func(w *erasure) bool {
 			return slices.ContainsFunc(w.team.Jobs, func(other audience.Erasure) bool { return other.ID == job.ID })
 		})
 	})
 }
 
-// eraseWalker works off the erasures of one team in one pass.
-type eraseWalker struct {
-	s       *Service
-	team    *audience.TeamErasures
-	all     *erase.Set
-	first   string // up to this id, all is what goes
-	walked  bool
-	cleaned bool // the pages are
-	done    bool
-	leaving map[string]bool // mail that could not be touched yet
-	mails   map[string]bool // the same, of broadcasts
+// erasure works off the erasures of one team in one pass.
+type erasure struct {
+	s        *Service
+	team     *audience.TeamErasures
+	all      *erase.Set
+	first    string // up to this id, all is what goes
+	walked   bool
+	cleaned  bool // the pages are
+	done     bool
+	inFlight map[string]bool // mail that could not be touched yet
+	mails    map[string]bool // the same, of broadcasts
 	// expansions are broadcasts whose recipients are written down as they were
 	// before the erasure.
 	expansions []string
-	looked     time.Time // when leaving was last tried
+	examined   time.Time // when leaving was last tried
 	kept       time.Time // since when readers have kept the log from being emptied
 	emptied    time.Time // when that was last tried
-	told       bool      // of it
+	logged     bool      // of it
 }
 
-// Readers may keep the log from being emptied for a while. One that goes on for logPatience is
+// Readers may keep the log from being emptied for a while. One that goes on for walWait is
 // another program's: somebody is told, and since each try has writers wait, there are fewer.
 const (
-	logPatience = time.Minute
-	logPause    = 10 * time.Second
+	walWait  = time.Minute
+	walPause = 10 * time.Second
 )
 
 // run walks everything once, then comes back to what was leaving until nothing
 // is.
-func (w *eraseWalker) run(ctx context.Context) error {
+func (w *erasure) run(ctx context.Context) error {
 	if !w.walked {
 		if err := w.emails(ctx); err != nil {
 			return fmt.Errorf("erase from emails: %w", err)
@@ -117,11 +117,11 @@ func (w *eraseWalker) run(ctx context.Context) error {
 		}
 		w.walked = true
 	}
-	if err := w.retry(ctx); err != nil || len(w.leaving)+len(w.mails) > 0 {
+	if err := w.retry(ctx); err != nil || len(w.inFlight)+len(w.mails) > 0 {
 		return err
 	}
 	if w.s.broadcasts.ExpandsAny(w.expansions) {
-		return nil // audience.Unerased needs to know of this erasure
+		return nil // audience.WithoutErasing needs to know of this erasure
 	}
 	return w.finish(ctx)
 }
@@ -129,14 +129,14 @@ func (w *eraseWalker) run(ctx context.Context) error {
 // finish takes the old bytes out of the files, then strikes the erasures off:
 // after a crash in between it begins again. Readers may keep it from that for
 // now.
-func (w *eraseWalker) finish(ctx context.Context) error {
+func (w *erasure) finish(ctx context.Context) error {
 	if !w.cleaned {
 		if err := w.s.DB.CleanPages(ctx, w.all.InBytes); err != nil {
 			return fmt.Errorf("clean pages: %w", err)
 		}
 		w.cleaned = true
 	}
-	if w.told && time.Since(w.emptied) < logPause {
+	if w.logged && time.Since(w.emptied) < walPause {
 		return nil
 	}
 	w.emptied = time.Now()
@@ -164,19 +164,19 @@ func (w *eraseWalker) finish(ctx context.Context) error {
 }
 
 // wait tells of readers that keep the log from being emptied for long.
-func (w *eraseWalker) wait() {
+func (w *erasure) wait() {
 	if w.kept.IsZero() {
 		w.kept = w.emptied
 	}
-	if !w.told && time.Since(w.kept) >= logPatience {
-		w.told = true
+	if !w.logged && time.Since(w.kept) >= walWait {
+		w.logged = true
 		w.s.Log.Warn("old bytes of erased addresses stay in the database's log: another program reads it all the time, so that it can't be emptied",
 			"help", "end what copies or reads the database file, like Litestream or an sqlite3 shell, for a moment")
 	}
 }
 
 // set is what goes out of what has an id.
-func (w *eraseWalker) set(id string) *erase.Set {
+func (w *erasure) set(id string) *erase.Set {
 	if id <= w.first {
 		return w.all
 	}
@@ -184,14 +184,14 @@ func (w *eraseWalker) set(id string) *erase.Set {
 }
 
 // emails walks the team's emails.
-func (w *eraseWalker) emails(ctx context.Context) error {
+func (w *erasure) emails(ctx context.Context) error {
 	span := db.Span{Until: w.team.Until()}
 	for {
 		var hit map[string]bool
 		var files []string
 		var next string
 		err := w.s.DB.Read(ctx, func(r *db.Reader) (err error) {
-			hit, files, next, err = r.EmailsWithTraces(w.team.ID, span, eraseWalk, w.all)
+			hit, files, next, err = r.EmailsWithTraces(w.team.ID, span, eraseScanRows, w.all)
 			return err
 		})
 		if err != nil {
@@ -203,7 +203,7 @@ func (w *eraseWalker) emails(ctx context.Context) error {
 		if err := w.rewrite(ctx, slices.Sorted(maps.Keys(hit))); err != nil {
 			return err
 		}
-		if time.Since(w.looked) > leavingPause {
+		if time.Since(w.examined) > leavingPause {
 			if err := w.retry(ctx); err != nil {
 				return err
 			}
@@ -216,15 +216,15 @@ func (w *eraseWalker) emails(ctx context.Context) error {
 }
 
 // retry looks again at the mail that was leaving.
-func (w *eraseWalker) retry(ctx context.Context) error {
-	w.looked = time.Now()
+func (w *erasure) retry(ctx context.Context) error {
+	w.examined = time.Now()
 	if err := w.recipients(ctx, slices.Sorted(maps.Keys(w.mails))); err != nil {
 		return err
 	}
-	if len(w.leaving) == 0 {
+	if len(w.inFlight) == 0 {
 		return nil
 	}
-	return w.rewrite(ctx, slices.Sorted(maps.Keys(w.leaving)))
+	return w.rewrite(ctx, slices.Sorted(maps.Keys(w.inFlight)))
 }
 
 // scrubbed is an email that was read and scrubbed, ready to be written.
@@ -233,11 +233,11 @@ type scrubbed struct {
 	set         *erase.Set
 	email       *app.Email // nil: what it says holds no address
 	attachments []*app.Attachment
-	nameless    bool // its sender was erased
+	unaddressed bool // its sender was erased
 }
 
 // rewrite scrubs emails, a few in one Write.
-func (w *eraseWalker) rewrite(ctx context.Context, ids []string) error {
+func (w *erasure) rewrite(ctx context.Context, ids []string) error {
 	var batch []scrubbed
 	var size int64
 	for i, id := range ids {
@@ -259,7 +259,7 @@ func (w *eraseWalker) rewrite(ctx context.Context, ids []string) error {
 
 // scrub reads an email and scrubs what it says. That never changes but by
 // erasures, one at a time, so it need not happen inside the Write.
-func (w *eraseWalker) scrub(ctx context.Context, id string) (s scrubbed, size int64, err error) {
+func (w *erasure) scrub(ctx context.Context, id string) (s scrubbed, size int64, err error) {
 	s = scrubbed{id: id, set: w.set(id)}
 	var email *app.Email
 	err = w.s.DB.Read(ctx, func(r *db.Reader) (err error) {
@@ -278,7 +278,7 @@ func (w *eraseWalker) scrub(ctx context.Context, id string) (s scrubbed, size in
 		return s, 0, nil
 	}
 	s.email, s.attachments = email, attachments
-	s.nameless = email.From != from && email.From.IsErased()
+	s.unaddressed = email.From != from && email.From.IsErased()
 	for _, a := range attachments {
 		size += a.Size
 	}
@@ -286,7 +286,7 @@ func (w *eraseWalker) scrub(ctx context.Context, id string) (s scrubbed, size in
 }
 
 // write brings scrubbed emails to the database but those that are leaving.
-func (w *eraseWalker) write(ctx context.Context, batch []scrubbed) error {
+func (w *erasure) write(ctx context.Context, batch []scrubbed) error {
 	var busy map[string]bool
 	err := w.s.DB.Write(ctx, func(tx *db.Tx) error {
 		busy = map[string]bool{}
@@ -303,15 +303,15 @@ func (w *eraseWalker) write(ctx context.Context, batch []scrubbed) error {
 		return err
 	}
 	for id, leaving := range busy {
-		delete(w.leaving, id)
+		delete(w.inFlight, id)
 		if leaving {
-			w.leaving[id] = true
+			w.inFlight[id] = true
 		}
 	}
 	return nil
 }
 
-func (w *eraseWalker) writeOne(tx *db.Tx, s scrubbed) (leaving bool, err error) {
+func (w *erasure) writeOne(tx *db.Tx, s scrubbed) (leaving bool, err error) {
 	holds, err := tx.HoldsTraces(s.id, s.set)
 	if err != nil || !holds && s.email == nil {
 		return false, err
@@ -319,8 +319,8 @@ func (w *eraseWalker) writeOne(tx *db.Tx, s scrubbed) (leaving bool, err error) 
 	if leaving, err = w.s.withdrawFrom(tx, w.team.ID, s.id, s.set); err != nil || leaving {
 		return leaving, err
 	}
-	if s.nameless {
-		if err := w.s.cancelNameless(tx, w.team.ID, s.id); err != nil {
+	if s.unaddressed {
+		if err := w.s.cancelUnaddressed(tx, w.team.ID, s.id); err != nil {
 			return false, err
 		}
 	}
@@ -333,7 +333,7 @@ func (w *eraseWalker) writeOne(tx *db.Tx, s scrubbed) (leaving bool, err error) 
 }
 
 // others walks what is not about emails.
-func (w *eraseWalker) others(ctx context.Context) error {
+func (w *erasure) others(ctx context.Context) error {
 	for kind := range db.TextKinds {
 		if err := w.texts(ctx, kind); err != nil {
 			return err
@@ -351,7 +351,7 @@ func (w *eraseWalker) others(ctx context.Context) error {
 	return w.s.DB.Write(ctx, func(tx *db.Tx) error { return tx.PurgeAnswersWithTraces(w.team.ID, w.all) })
 }
 
-func (w *eraseWalker) texts(ctx context.Context, kind db.TextKind) error {
+func (w *erasure) texts(ctx context.Context, kind db.TextKind) error {
 	span := db.Span{Until: w.team.Until()}
 	for {
 		var rows []db.TextRow
@@ -384,7 +384,7 @@ func (w *eraseWalker) texts(ctx context.Context, kind db.TextKind) error {
 }
 
 // contacts scrubs names and properties of other contacts.
-func (w *eraseWalker) contacts(ctx context.Context) error {
+func (w *erasure) contacts(ctx context.Context) error {
 	span := db.Span{Until: w.team.Until()}
 	for {
 		var rows []app.Contact
@@ -411,11 +411,11 @@ func (w *eraseWalker) contacts(ctx context.Context) error {
 	}
 }
 
-func (w *eraseWalker) contact(ctx context.Context, id string) error {
+func (w *erasure) contact(ctx context.Context, id string) error {
 	return w.s.DB.Write(ctx, func(tx *db.Tx) error {
 		c, err := tx.Contact(w.team.ID, id)
 		if err != nil {
-			return base.IgnoreGone(err)
+			return base.IgnoreNotFound(err)
 		}
 		if !w.set(id).ScrubContact(&c) {
 			return nil
@@ -427,7 +427,7 @@ func (w *eraseWalker) contact(ctx context.Context, id string) error {
 // imports masks the addresses in files that are still kept: such a row then
 // fails as one without an address, and an import that was under way brings
 // nobody back.
-func (w *eraseWalker) imports(ctx context.Context) error {
+func (w *erasure) imports(ctx context.Context) error {
 	ids, err := db.Get(ctx, w.s.DB, func(r *db.Reader) ([]string, error) { return r.ImportsWithPieces(w.team.ID, w.team.Until()) })
 	if err != nil {
 		return err
@@ -440,7 +440,7 @@ func (w *eraseWalker) imports(ctx context.Context) error {
 				return err
 			})
 		}
-		if err = base.IgnoreGone(err); err != nil {
+		if err = base.IgnoreNotFound(err); err != nil {
 			return err
 		}
 	}

@@ -21,22 +21,22 @@ const (
 	// leavingPause is between two looks at mail that was leaving when its
 	// addresses were erased.
 	leavingPause = 200 * time.Millisecond
-	// doneLook is between two looks whether an erasure is done.
-	doneLook = 10 * time.Millisecond
+	// doneCheckInterval is between two looks whether an erasure is done.
+	doneCheckInterval = 10 * time.Millisecond
 )
 
 // eraser has one worker at a time: two could write one email from two readings.
 // It is the background's, and a caller's where there is none.
 type eraser struct {
-	turn    chan struct{} // holds a token while somebody erases
-	woken   base.Bell
-	started atomic.Bool
-	aside   atomic.Bool    // another server erases
-	waiting []*eraseWalker // for mail that is leaving, or for readers; whoever has the turn owns it
+	mu       chan struct{} // holds a token while somebody erases
+	wake     base.Signal
+	started  atomic.Bool
+	follower atomic.Bool // another server erases
+	waiting  []*erasure  // for mail that is leaving, or for readers; whoever has the turn owns it
 }
 
 func newEraser() *eraser {
-	return &eraser{turn: make(chan struct{}, 1), woken: base.NewBell()}
+	return &eraser{mu: make(chan struct{}, 1), wake: base.NewSignal()}
 }
 
 // FinishErasure carries out an erasure that was begun, as audience.Service.EraseContacts promises.
@@ -46,23 +46,23 @@ func (s *Service) FinishErasure(ctx context.Context, teamID string, job audience
 	// The answer promises that nothing leaves: that much a caller who went away
 	// gets as well.
 	if err := s.withdrawErased(context.WithoutCancel(ctx), teamID, job); err != nil {
-		s.eraser.woken.Ring()
+		s.eraser.wake.Notify()
 		return base.Unavailable(err)
 	}
-	if !s.eraser.started.Load() && !s.eraser.aside.Load() { // a command beside a server
-		if err := s.eraseOpen(ctx); err != nil && ctx.Err() == nil {
+	if !s.eraser.started.Load() && !s.eraser.follower.Load() { // a command beside a server
+		if err := s.runErasures(ctx); err != nil && ctx.Err() == nil {
 			s.Log.Error("erase; a server tries again", "err", err)
 		}
 		return nil
 	}
-	s.eraser.woken.Ring() // or the server that works hears of it
+	s.eraser.wake.Notify() // or the server that works hears of it
 	s.awaitErasure(ctx, teamID, job.ID)
 	return nil
 }
 
 // awaitErasure waits until the background is done with an erasure, or ctx ends.
 func (s *Service) awaitErasure(ctx context.Context, teamID, id string) {
-	for open := true; open && base.Pause(ctx, doneLook, nil) && s.Taking.Err() == nil; {
+	for open := true; open && base.Sleep(ctx, doneCheckInterval, nil) && s.Claiming.Err() == nil; {
 		var err error
 		open, err = db.Get(ctx, s.DB, func(r *db.Reader) (bool, error) { return r.HasErasure(teamID, id) })
 		if err != nil {
@@ -117,7 +117,7 @@ func (s *Service) withdrawFrom(tx *db.Tx, teamID, emailID string, set *erase.Set
 	if err != nil || leaving {
 		return leaving, err
 	}
-	tx.AfterCommit(func() { s.mail.TakeFresh(emailID) })
+	tx.AfterCommit(func() { s.mail.TakeRecent(emailID) })
 	if err := tx.OutdateUnit(emailID); err != nil {
 		return false, err
 	}
@@ -151,9 +151,9 @@ func (s *Service) withdrawFrom(tx *db.Tx, teamID, emailID string, set *erase.Set
 	return false, tx.SettleDoubts(emailID, "not sent again: its recipients were erased")
 }
 
-// cancelNameless withdraws an email whose sender was erased: nothing leaves in
+// cancelUnaddressed withdraws an email whose sender was erased: nothing leaves in
 // that name.
-func (s *Service) cancelNameless(tx *db.Tx, teamID, emailID string) error {
+func (s *Service) cancelUnaddressed(tx *db.Tx, teamID, emailID string) error {
 	unit, leaving, err := tx.OpenUnit(teamID, emailID)
 	if errors.Is(err, db.ErrNotFound) || leaving {
 		return nil
@@ -179,17 +179,17 @@ func (s *Service) StartEraser(ctx context.Context) error {
 		}
 	}
 	if len(teams) > 0 {
-		s.eraser.woken.Ring()
+		s.eraser.wake.Notify()
 	}
 	s.eraser.started.Store(true)
 	s.Workers.Go(func() {
 		for {
 			select {
-			case <-s.Taking.Done():
+			case <-s.Claiming.Done():
 				return
-			case <-s.eraser.woken:
+			case <-s.eraser.wake:
 			}
-			if err := s.eraseOpen(s.Taking); err != nil && s.Taking.Err() == nil {
+			if err := s.runErasures(s.Claiming); err != nil && s.Claiming.Err() == nil {
 				s.Log.Error("erase; the next sweep tries again", "err", err)
 			}
 		}
@@ -197,14 +197,14 @@ func (s *Service) StartEraser(ctx context.Context) error {
 	return nil
 }
 
-// eraseOpen repeats erase until nothing is left or ctx ends.
-func (s *Service) eraseOpen(ctx context.Context) error {
+// runErasures repeats erase until nothing is left or ctx ends.
+func (s *Service) runErasures(ctx context.Context) error {
 	for {
 		later, err := s.erase(ctx)
 		if err != nil || !later {
 			return err
 		}
-		if !base.Pause(ctx, leavingPause, s.eraser.woken) {
+		if !base.Sleep(ctx, leavingPause, s.eraser.wake) {
 			return ctx.Err()
 		}
 	}
@@ -215,7 +215,7 @@ func (s *Service) sweepErasures(ctx context.Context) error {
 	return s.DB.Read(ctx, func(r *db.Reader) error {
 		open, err := r.Erasures(1)
 		if len(open) > 0 {
-			s.eraser.woken.Ring()
+			s.eraser.wake.Notify()
 		}
 		return err
 	})

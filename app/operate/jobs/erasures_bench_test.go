@@ -14,18 +14,18 @@ import (
 // BenchmarkErase erases one address from 100,000 emails of 5 kB, 100 of which
 // went to it, and tells how long another's send waits meanwhile at most.
 func BenchmarkErase(b *testing.B) {
-	w := testserver.Serving(b)
+	w := testserver.Start(b)
 	html := strings.Repeat("<p style='width:100%'>Hello there &amp; welcome to the shop</p>\n", 80)
-	w.Crowd(w.Key, 100_000, func(i int, in *app.EmailInput) {
+	w.AddEmails(w.Key, 100_000, func(i int, in *app.EmailInput) {
 		in.To, in.HTML = []string{fmt.Sprintf("u%d@example.net", i)}, html
 		if i%1000 == 0 {
-			in.To = []string{testserver.Victim}
+			in.To = []string{testserver.ErasedAddress}
 		}
 	})
 	b.ResetTimer()
 	for range b.N {
 		b.StopTimer()
-		c := w.Person(w.Key.TeamID, testserver.Victim)
+		c := w.CreateContact(w.Key.TeamID, testserver.ErasedAddress)
 		b.StartTimer()
 		done := make(chan struct{})
 		worst := make(chan time.Duration)
@@ -39,11 +39,11 @@ func BenchmarkErase(b *testing.B) {
 				default:
 				}
 				start := time.Now()
-				_, _ = w.Server.Mail.SendEmail(b.Context(), w.Key, testserver.Letter("x@example.net"), mail.SendOptions{})
+				_, _ = w.Services.Mail.SendEmail(b.Context(), w.Key, testserver.Message("x@example.net"), mail.SendOptions{})
 				slowest = max(slowest, time.Since(start))
 			}
 		}()
-		testserver.Must(b, w.Server.Audience.EraseContacts(b.Context(), w.Key.TeamID, []app.Contact{c}))
+		testserver.Must(b, w.Services.Audience.EraseContacts(b.Context(), w.Key.TeamID, []app.Contact{c}))
 		close(done)
 		b.ReportMetric(float64((<-worst).Milliseconds()), "ms/slowest-send")
 		if n := w.OpenErasures(); n != 0 {

@@ -4,4 +4,4 @@ package jobs_test
 
 import "testing"
 
-func TestLongAnErasureGoesOnAfterACrashAtAnyStep(t *testing.T) { erasureCrashes(t, 1) }
+func TestLongErasureSurvivesCrashAtAnyStep(t *testing.T) { erasureCrashes(t, 1) }

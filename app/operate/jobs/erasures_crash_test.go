@@ -15,22 +15,22 @@ import (
 	"mailer/db"
 )
 
-// steps is a context that ends once it was asked for a number of times: whoever
+// stepContext is a context that ends once it was asked for a number of times: whoever
 // works with it stops between two uses of the database.
-type steps struct {
+type stepContext struct {
 	context.Context
 	mu   sync.Mutex
 	left int
 	done chan struct{}
 }
 
-func newSteps(ctx context.Context, n int) *steps {
-	return &steps{Context: ctx, left: n, done: make(chan struct{})}
+func newStepContext(ctx context.Context, n int) *stepContext {
+	return &stepContext{Context: ctx, left: n, done: make(chan struct{})}
 }
 
-func (s *steps) Deadline() (time.Time, bool) { return time.Time{}, false }
+func (s *stepContext) Deadline() (time.Time, bool) { return time.Time{}, false }
 
-func (s *steps) Done() <-chan struct{} {
+func (s *stepContext) Done() <-chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.left == 0 {
@@ -40,7 +40,7 @@ func (s *steps) Done() <-chan struct{} {
 	return s.done
 }
 
-func (s *steps) Err() error {
+func (s *stepContext) Err() error {
 	select {
 	case <-s.done:
 		return context.Canceled
@@ -49,15 +49,15 @@ func (s *steps) Err() error {
 	}
 }
 
-func (s *steps) ended() bool { return s.Err() != nil }
+func (s *stepContext) ended() bool { return s.Err() != nil }
 
-func TestAnErasureGoesOnAfterACrash(t *testing.T) { erasureCrashes(t, 7) }
+func TestErasureSurvivesCrash(t *testing.T) { erasureCrashes(t, 7) }
 
 // erasureCrashes has an erasure crash after every step-th use of the database, each time on
 // two copies.
 func erasureCrashes(t *testing.T, step int) {
-	copied := testserver.Idle(t)
-	c := scatter(copied, copied.Key, "ann@"+testserver.TestDomain, 60)
+	copied := testserver.New(t)
+	c := plantAddress(copied, copied.Key, "ann@"+testserver.TestDomain, 60)
 	stopped := 0
 	for n := 0; ; n += step {
 		if n > 500 {
@@ -66,18 +66,18 @@ func erasureCrashes(t *testing.T, step int) {
 		w := copied.Crash()
 		job := audience.Erasure{}
 		err := w.DB.WriteVital(t.Context(), func(tx *db.Tx) (err error) {
-			job, err = w.Server.Audience.BeginErasure(tx, w.Key.TeamID, []app.Contact{c})
+			job, err = w.Services.Audience.BeginErasure(tx, w.Key.TeamID, []app.Contact{c})
 			return err
 		})
 		testserver.Must(t, err)
-		ctx := newSteps(t.Context(), n)
-		if err := w.Server.Upkeep.WithdrawErased(ctx, w.Key.TeamID, job); err == nil {
-			_ = w.Server.Upkeep.EraseOpen(ctx)
+		ctx := newStepContext(t.Context(), n)
+		if err := w.Services.Jobs.WithdrawErased(ctx, w.Key.TeamID, job); err == nil {
+			_ = w.Services.Jobs.EraseOpen(ctx)
 		}
 		if ctx.ended() {
 			stopped++
-		} else if w.Traces(testserver.Victim) != 0 || w.OpenErasures() != 0 {
-			t.Fatalf("%d traces and %d open erasures without any crash", w.Traces(testserver.Victim), w.OpenErasures())
+		} else if w.CountTraces(testserver.ErasedAddress) != 0 || w.OpenErasures() != 0 {
+			t.Fatalf("%d traces and %d open erasures without any crash", w.CountTraces(testserver.ErasedAddress), w.OpenErasures())
 		}
 		next := w.Crash()
 		testserver.Must(t, w.DB.Close())
@@ -86,9 +86,9 @@ func erasureCrashes(t *testing.T, step int) {
 			if time.Now().After(deadline) {
 				t.Fatalf("step %d: the erasure does not end:\n%s", n, next.Log.Text.String())
 			}
-			base.Pause(t.Context(), 5*time.Millisecond, nil)
+			base.Sleep(t.Context(), 5*time.Millisecond, nil)
 		}
-		if left := next.Traces(testserver.Victim); left != 0 {
+		if left := next.CountTraces(testserver.ErasedAddress); left != 0 {
 			t.Errorf("step %d: %d traces", n, left)
 		}
 		next.Stop()
@@ -101,12 +101,12 @@ func erasureCrashes(t *testing.T, step int) {
 	}
 }
 
-func TestWhoEndedSubscriptionsStaysUnsubscribedWhenErased(t *testing.T) {
+func TestErasureKeepsOptOut(t *testing.T) {
 	testserver.BothEngines(t)
-	w := testserver.Idle(t)
+	w := testserver.New(t)
 	team := w.Key.TeamID
-	plain, gone, listed := w.Person(team, "plain@erase.example"), w.Person(team, "gone@erase.example"), w.Person(team, "listed@erase.example")
-	old, err := w.Server.Suppressions.AddSuppression(t.Context(), w.Key, app.SuppressionInput{Email: "Listed@erase.example", Origin: app.OriginBounce})
+	plain, gone, listed := w.CreateContact(team, "plain@erase.example"), w.CreateContact(team, "gone@erase.example"), w.CreateContact(team, "listed@erase.example")
+	old, err := w.Services.Suppressions.AddSuppression(t.Context(), w.Key, app.SuppressionInput{Email: "Listed@erase.example", Origin: app.OriginBounce})
 	testserver.Must(t, err)
 	topics := [2]app.Topic{}
 	testserver.Must(t, w.DB.Write(t.Context(), func(tx *db.Tx) error {
@@ -126,7 +126,7 @@ func TestWhoEndedSubscriptionsStaysUnsubscribedWhenErased(t *testing.T) {
 		return nil
 	}))
 	gone.Unsubscribed = false // as a caller read it before
-	testserver.Must(t, w.Server.Audience.EraseContacts(t.Context(), team, []app.Contact{plain, gone, listed, listed}))
+	testserver.Must(t, w.Services.Audience.EraseContacts(t.Context(), team, []app.Contact{plain, gone, listed, listed}))
 	w.Read(func(r *db.Reader) error {
 		if _, err := r.SuppressionByAddress(team, plain.Hash); !errors.Is(err, db.ErrNotFound) {
 			t.Errorf("who was not suppressed is now: %v", err)
@@ -149,12 +149,12 @@ func TestWhoEndedSubscriptionsStaysUnsubscribedWhenErased(t *testing.T) {
 		}
 		return nil
 	})
-	_, err = w.Server.Mail.SendEmail(t.Context(), w.Key, testserver.Letter("listed@erase.example"), mail.SendOptions{})
+	_, err = w.Services.Mail.SendEmail(t.Context(), w.Key, testserver.Message("listed@erase.example"), mail.SendOptions{})
 	testserver.WantCode(t, err, app.CodeAllRecipientsSuppressed)
-	rows, _, err := w.Server.Suppressions.ListSuppressions(t.Context(), w.Key, "", app.Page{Limit: 10})
+	rows, _, err := w.Services.Suppressions.ListSuppressions(t.Context(), w.Key, "", app.Page{Limit: 10})
 	if err != nil || len(rows) != 0 {
 		t.Errorf("listed: %+v, %v", rows, err)
 	}
-	_, err = w.Server.Suppressions.GetSuppression(t.Context(), w.Key, "listed@erase.example")
+	_, err = w.Services.Suppressions.GetSuppression(t.Context(), w.Key, "listed@erase.example")
 	testserver.WantCode(t, err, app.CodeNotFound)
 }

@@ -8,18 +8,18 @@ import (
 	"mailer/app/testing/testserver"
 )
 
-func TestErasingAContactErasesTheAddressesThatItHad(t *testing.T) {
-	w := testserver.Idle(t)
-	w.Person(w.Key.TeamID, "former@example.net")
-	w.Person(w.Key.TeamID, "taken@example.net")
+func TestErasureCoversFormerAddresses(t *testing.T) {
+	w := testserver.New(t)
+	w.CreateContact(w.Key.TeamID, "former@example.net")
+	w.CreateContact(w.Key.TeamID, "taken@example.net")
 	w.Send("former@example.net")
 	kept := w.Send("taken@example.net")
 	for _, move := range [][2]string{{"former@example.net", "between@example.net"}, {"taken@example.net", "elsewhere@example.net"}, {"between@example.net", "taken@example.net"},
 		{"taken@example.net", "now@example.net"}} {
-		_, err := w.Server.Audience.UpdateContact(t.Context(), w.Key, move[0], app.ContactPatch{Email: move[1]})
+		_, err := w.Services.Audience.UpdateContact(t.Context(), w.Key, move[0], app.ContactPatch{Email: move[1]})
 		testserver.Must(t, err)
 	}
-	w.Person(w.Key.TeamID, "taken@example.net") // somebody else's by now
+	w.CreateContact(w.Key.TeamID, "taken@example.net") // somebody else's by now
 	w.Erase("now@example.net")
 	for _, address := range []string{"former@example.net", "between@example.net", "now@example.net"} {
 		w.WantNoTrace(address)

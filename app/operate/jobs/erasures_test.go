@@ -23,9 +23,9 @@ func quoting(m *app.Outgoing, n int) testserver.Answer {
 	return func(_ context.Context, m *app.Outgoing, hold func() error) app.Result {
 		res := app.Result{Kind: app.ResultDone, Stage: app.StageDot}
 		for i, address := range m.Recipients {
-			v := app.RecipientResult{Address: address, Verdict: app.Accepted, Stage: app.StageDot, Reply: app.Reply{Code: 250, Text: "taken for <" + address + ">"}}
+			v := app.RecipientResult{Address: address, Outcome: app.Accepted, Stage: app.StageDot, Reply: app.Reply{Code: 250, Text: "taken for <" + address + ">"}}
 			if i == 0 && len(address)%2 == 0 {
-				v.Verdict, v.Stage, v.Reply = app.Refused, app.StageRcpt, app.Reply{Code: 550, Enhanced: "5.1.1", Text: "no such user: " + address}
+				v.Outcome, v.Stage, v.Reply = app.Refused, app.StageRcpt, app.Reply{Code: 550, Enhanced: "5.1.1", Text: "no such user: " + address}
 			}
 			res.Recipients = append(res.Recipients, v)
 		}
@@ -37,139 +37,139 @@ func quoting(m *app.Outgoing, n int) testserver.Answer {
 	}
 }
 
-func TestAnErasedAddressLeavesNoTraceInTheFiles(t *testing.T) {
-	w := testserver.Idle(t, testserver.NewRelay(quoting))
-	c := scatter(w, w.Key, "ann@"+testserver.TestDomain, 1500)
+func TestErasureLeavesNoTraceInFiles(t *testing.T) {
+	w := testserver.New(t, testserver.NewRelay(quoting))
+	c := plantAddress(w, w.Key, "ann@"+testserver.TestDomain, 1500)
 	w.Start()
 	wantSettled(w)
-	if n := w.Traces(testserver.Victim); n < 1000 {
+	if n := w.CountTraces(testserver.ErasedAddress); n < 1000 {
 		t.Fatalf("only %d traces before", n)
 	}
-	crowd := crowdOf(w, w.Key, 2000)
-	testserver.Must(t, w.Server.Audience.EraseContacts(t.Context(), w.Key.TeamID, append([]app.Contact{c}, crowd...)))
+	crowd := addEmails(w, w.Key, 2000)
+	testserver.Must(t, w.Services.Audience.EraseContacts(t.Context(), w.Key.TeamID, append([]app.Contact{c}, crowd...)))
 	wantErased(w)
-	if n := w.Traces(testserver.Victim); n != 0 {
+	if n := w.CountTraces(testserver.ErasedAddress); n != 0 {
 		t.Errorf("%d traces while the server runs", n)
 	}
-	all := w.Files()
+	all := w.FileBytes()
 	for _, c := range crowd {
 		if n := bytes.Count(all, []byte(c.Email)); n != 0 {
 			t.Errorf("%d traces of %s", n, c.Email)
 		}
 	}
-	if w.Log.Has("level=ERROR") || w.Log.Has("Vic.Tim") || w.Log.Has("erase.example") {
+	if w.Log.Contains("level=ERROR") || w.Log.Contains("Vic.Tim") || w.Log.Contains("erase.example") {
 		t.Errorf("log:\n%s", w.Log.Text.String())
 	}
 	w.Stop()
-	if n := w.Traces(testserver.Victim); n != 0 {
+	if n := w.CountTraces(testserver.ErasedAddress); n != 0 {
 		t.Errorf("%d traces after the end", n)
 	}
 }
 
-func TestAnotherTeamKeepsWhatItHasOfAnErasedAddress(t *testing.T) {
+func TestErasureLeavesOtherTeams(t *testing.T) {
 	testserver.BothEngines(t)
-	w := testserver.Idle(t, testserver.NewRelay(nil))
+	w := testserver.New(t, testserver.NewRelay(nil))
 	other := w.AddTeam("Other", "other.example")
-	mine := scatter(w, w.Key, "ann@"+testserver.TestDomain, 300)
-	theirs := scatter(w, other, "x@other.example", 300)
-	before := everything(w, other)
-	testserver.Must(t, w.Server.Audience.EraseContacts(t.Context(), w.Key.TeamID, []app.Contact{mine}))
+	mine := plantAddress(w, w.Key, "ann@"+testserver.TestDomain, 300)
+	theirs := plantAddress(w, other, "x@other.example", 300)
+	before := plantEverywhere(w, other)
+	testserver.Must(t, w.Services.Audience.EraseContacts(t.Context(), w.Key.TeamID, []app.Contact{mine}))
 	wantErased(w)
-	if after := everything(w, other); after != before {
+	if after := plantEverywhere(w, other); after != before {
 		t.Error("what the other team has changed")
 	}
 	w.Read(func(r *db.Reader) error {
 		c, err := r.Contact(other.TeamID, theirs.ID)
-		if c.Email != testserver.Victim {
+		if c.Email != testserver.ErasedAddress {
 			t.Errorf("their contact is %q", c.Email)
 		}
 		return err
 	})
-	if got := everything(w, w.Key); strings.Contains(strings.ToLower(got), "vic.tim@") {
+	if got := plantEverywhere(w, w.Key); strings.Contains(strings.ToLower(got), "vic.tim@") {
 		t.Error("the team still sees the address")
 	}
-	testserver.Must(t, w.Server.Audience.EraseContacts(t.Context(), other.TeamID, []app.Contact{theirs}))
+	testserver.Must(t, w.Services.Audience.EraseContacts(t.Context(), other.TeamID, []app.Contact{theirs}))
 	wantErased(w)
-	if n := w.Traces(testserver.Victim); n != 0 {
+	if n := w.CountTraces(testserver.ErasedAddress); n != 0 {
 		t.Errorf("%d traces after both erased it", n)
 	}
 }
 
-func TestMailToAnErasedAddressDoesNotLeave(t *testing.T) {
-	testserver.Bubble(t, func(t *testing.T) {
+func TestErasureCancelsWaitingMail(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
 		hang := make(chan struct{})
-		relay := testserver.NewRelay(testserver.Firstly(testserver.After(hang, testserver.Accept)))
-		w := testserver.Serving(t, relay)
-		c := w.Person(w.Key.TeamID, testserver.Victim)
-		alone := w.Send(testserver.Victim)
-		both := w.Send(testserver.Victim, "eve@example.net")
-		hidden := w.Send("eve@example.net", "Vic <"+testserver.Victim+">")
+		relay := testserver.NewRelay(testserver.InOrder(testserver.After(hang, testserver.Accept)))
+		w := testserver.Start(t, relay)
+		c := w.CreateContact(w.Key.TeamID, testserver.ErasedAddress)
+		alone := w.Send(testserver.ErasedAddress)
+		both := w.Send(testserver.ErasedAddress, "eve@example.net")
+		hidden := w.Send("eve@example.net", "Vic <"+testserver.ErasedAddress+">")
 		synctest.Wait() // both wait before their dots
-		testserver.Must(t, w.Server.Audience.EraseContacts(t.Context(), w.Key.TeamID, []app.Contact{c}))
+		testserver.Must(t, w.Services.Audience.EraseContacts(t.Context(), w.Key.TeamID, []app.Contact{c}))
 		if n := w.OpenErasures(); n != 0 {
 			t.Fatalf("%d erasures are open", n)
 		}
 		close(hang)
-		relay.Follow(nil)
+		relay.SetScript(nil)
 		time.Sleep(5 * time.Minute)
 		synctest.Wait()
-		w.WantLast(alone, app.Suppressed)
-		if ev := w.EventOf(alone, app.EventType(app.Suppressed)); ev.Recipient != app.Erased || ev.Detail.Message != "Not sent: the recipient was erased" {
+		w.WantLastEvent(alone, app.Suppressed)
+		if ev := w.OnlyEvent(alone, app.EventType(app.Suppressed)); ev.Recipient != app.Erased || ev.Detail.Message != "Not sent: the recipient was erased" {
 			t.Errorf("event %+v", ev)
 		}
 		for _, id := range []string{both, hidden} {
-			tries := relay.Seen(id)
-			last := tries[len(tries)-1].M
+			tries := relay.Transactions(id)
+			last := tries[len(tries)-1].Message
 			if len(tries) != 2 || len(last.Recipients) != 1 || last.Recipients[0] != "eve@example.net" || strings.Contains(fmt.Sprintf("%+v", *last.Mail), "Vic") {
 				t.Errorf("%d tries, the last to %v: %+v", len(tries), last.Recipients, last.Mail)
 			}
 			if last.Signature != "" {
 				t.Error("an old signature for new bytes")
 			}
-			if ev := w.EventOf(id, app.EventType(app.Sent)); ev.Recipient != "eve@example.net" {
+			if ev := w.OnlyEvent(id, app.EventType(app.Sent)); ev.Recipient != "eve@example.net" {
 				t.Errorf("event %+v", ev)
 			}
 			if w.Unit(id) != nil {
 				t.Error("its work is not over")
 			}
 		}
-		if n := w.Traces(testserver.Victim); n != 0 {
+		if n := w.CountTraces(testserver.ErasedAddress); n != 0 {
 			t.Errorf("%d traces", n)
 		}
-		if w.Log.Has("level=ERROR") {
+		if w.Log.Contains("level=ERROR") {
 			t.Errorf("log:\n%s", w.Log.Text.String())
 		}
 	})
 }
 
-func TestMailThatIsLeavingIsErasedWhenItsOutcomeIsKnown(t *testing.T) {
+func TestMailInFlightIsErasedAfterOutcome(t *testing.T) {
 	testserver.BothEngines(t)
 	for name, end := range map[string]testserver.Answer{
-		"taken": testserver.Accept, "postponed": testserver.Says(app.StageDot, 450, "later, "+testserver.Victim), "lost": testserver.Lost,
+		"taken": testserver.Accept, "postponed": testserver.ReplyWith(app.StageDot, 450, "later, "+testserver.ErasedAddress), "lost": testserver.LoseReply,
 	} {
 		t.Run(name, func(t *testing.T) {
-			testserver.Bubble(t, func(t *testing.T) {
+			testserver.Synctest(t, func(t *testing.T) {
 				hang := make(chan struct{})
-				relay := testserver.NewRelay(testserver.Firstly(func(ctx context.Context, m *app.Outgoing, hold func() error) app.Result {
+				relay := testserver.NewRelay(testserver.InOrder(func(ctx context.Context, m *app.Outgoing, hold func() error) app.Result {
 					if hold() != nil {
 						return app.Result{Kind: app.ResultWithdrawn}
 					}
 					<-hang
 					return end(ctx, m, func() error { return nil })
 				}))
-				w := testserver.Serving(t, relay)
-				c := w.Person(w.Key.TeamID, testserver.Victim)
-				id := w.Send(testserver.Victim)
+				w := testserver.Start(t, relay)
+				c := w.CreateContact(w.Key.TeamID, testserver.ErasedAddress)
+				id := w.Send(testserver.ErasedAddress)
 				synctest.Wait()
 				start := time.Now()
-				testserver.Must(t, w.Server.Audience.EraseContacts(t.Context(), w.Key.TeamID, []app.Contact{c}))
+				testserver.Must(t, w.Services.Audience.EraseContacts(t.Context(), w.Key.TeamID, []app.Contact{c}))
 				if took := time.Since(start); took < 9*time.Second || took > 11*time.Second || w.OpenErasures() != 1 {
 					t.Errorf("answered after %v with %d erasures open", took, w.OpenErasures())
 				}
 				// Another's erasure does not wait for that.
-				d := w.Person(w.Key.TeamID, "dan@erase.example")
+				d := w.CreateContact(w.Key.TeamID, "dan@erase.example")
 				start = time.Now()
-				testserver.Must(t, w.Server.Audience.EraseContacts(t.Context(), w.Key.TeamID, []app.Contact{d}))
+				testserver.Must(t, w.Services.Audience.EraseContacts(t.Context(), w.Key.TeamID, []app.Contact{d}))
 				if took := time.Since(start); took > 2*time.Second || w.OpenErasures() != 1 {
 					t.Errorf("the other's erasure took %v, %d are open", took, w.OpenErasures())
 				}
@@ -179,18 +179,18 @@ func TestMailThatIsLeavingIsErasedWhenItsOutcomeIsKnown(t *testing.T) {
 				if n := w.OpenErasures(); n != 0 {
 					t.Fatalf("%d erasures are open", n)
 				}
-				if n := w.Traces(testserver.Victim); n != 0 {
+				if n := w.CountTraces(testserver.ErasedAddress); n != 0 {
 					t.Errorf("%d traces", n)
 				}
 				time.Sleep(10 * time.Minute)
 				synctest.Wait()
-				if n := len(relay.Seen(id)); n != 1 {
-					t.Errorf("sent %d times:\n%s", n, w.Story(id))
+				if n := len(relay.Transactions(id)); n != 1 {
+					t.Errorf("sent %d times:\n%s", n, w.Timeline(id))
 				}
-				if w.Unit(id) != nil || len(w.Dotted()) > 0 {
+				if w.Unit(id) != nil || len(w.CommittedUnits()) > 0 {
 					t.Error("its work is not over")
 				}
-				if w.Log.Has("level=ERROR") {
+				if w.Log.Contains("level=ERROR") {
 					t.Errorf("log:\n%s", w.Log.Text.String())
 				}
 			})
@@ -198,13 +198,13 @@ func TestMailThatIsLeavingIsErasedWhenItsOutcomeIsKnown(t *testing.T) {
 	}
 }
 
-func TestSomebodyHearsOfAReaderThatKeepsOldBytesOfTheErased(t *testing.T) {
-	testserver.Bubble(t, func(t *testing.T) {
-		w := testserver.Serving(t, testserver.NewRelay(testserver.Always(testserver.Accept)))
+func TestLongReaderDelayingErasureIsLogged(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
+		w := testserver.Start(t, testserver.NewRelay(testserver.Always(testserver.Accept)))
 		if engine.IsRemote(w.Path) {
 			t.Skip("the log of a database elsewhere is its own matter")
 		}
-		c := w.Person(w.Key.TeamID, testserver.Victim)
+		c := w.CreateContact(w.Key.TeamID, testserver.ErasedAddress)
 		reads, release := make(chan struct{}), make(chan struct{})
 		var others sync.WaitGroup
 		others.Go(func() {
@@ -216,9 +216,9 @@ func TestSomebodyHearsOfAReaderThatKeepsOldBytesOfTheErased(t *testing.T) {
 			})
 		})
 		<-reads
-		testserver.Must(t, w.Server.Audience.EraseContacts(t.Context(), w.Key.TeamID, []app.Contact{c}))
+		testserver.Must(t, w.Services.Audience.EraseContacts(t.Context(), w.Key.TeamID, []app.Contact{c}))
 		const words = "old bytes of erased addresses stay"
-		if w.OpenErasures() != 1 || w.Log.Has(words) {
+		if w.OpenErasures() != 1 || w.Log.Contains(words) {
 			t.Errorf("%d erasures are open, log:\n%s", w.OpenErasures(), w.Log.Text.String())
 		}
 		time.Sleep(5 * time.Minute)
@@ -236,18 +236,18 @@ func TestSomebodyHearsOfAReaderThatKeepsOldBytesOfTheErased(t *testing.T) {
 	})
 }
 
-func TestNothingLeavesInTheNameOfAnErasedSender(t *testing.T) {
-	testserver.Bubble(t, func(t *testing.T) {
-		relay := testserver.NewRelay(testserver.Firstly(testserver.Trouble(app.StageConnect, "down")))
-		w := testserver.Serving(t, relay)
-		c := w.Person(w.Key.TeamID, "ann@"+testserver.TestDomain)
+func TestErasureCancelsMailOfErasedSender(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
+		relay := testserver.NewRelay(testserver.InOrder(testserver.RelayTrouble(app.StageConnect, "down")))
+		w := testserver.Start(t, relay)
+		c := w.CreateContact(w.Key.TeamID, "ann@"+testserver.TestDomain)
 		id := w.Send("eve@example.net")
 		synctest.Wait()
-		testserver.Must(t, w.Server.Audience.EraseContacts(t.Context(), w.Key.TeamID, []app.Contact{c}))
+		testserver.Must(t, w.Services.Audience.EraseContacts(t.Context(), w.Key.TeamID, []app.Contact{c}))
 		time.Sleep(time.Hour)
 		synctest.Wait()
-		w.WantLast(id, app.Canceled)
-		if n := len(relay.Seen(id)); n != 1 {
+		w.WantLastEvent(id, app.Canceled)
+		if n := len(relay.Transactions(id)); n != 1 {
 			t.Errorf("tried %d times", n)
 		}
 		if got := w.Email(id).From.String(); got != app.Erased {
@@ -256,26 +256,26 @@ func TestNothingLeavesInTheNameOfAnErasedSender(t *testing.T) {
 	})
 }
 
-func TestMailAcceptedAfterAnErasureIsNotErased(t *testing.T) {
-	testserver.Bubble(t, func(t *testing.T) {
+func TestErasureLeavesLaterMail(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
 		hang := make(chan struct{})
-		relay := testserver.NewRelay(testserver.Firstly(testserver.DotThen(hang))) // keeps the erasure open
-		w := testserver.Serving(t, relay)
-		c := w.Person(w.Key.TeamID, testserver.Victim)
-		old := w.Send(testserver.Victim)
+		relay := testserver.NewRelay(testserver.InOrder(testserver.ReplyAfter(hang))) // keeps the erasure open
+		w := testserver.Start(t, relay)
+		c := w.CreateContact(w.Key.TeamID, testserver.ErasedAddress)
+		old := w.Send(testserver.ErasedAddress)
 		synctest.Wait()
-		testserver.Must(t, w.Server.Audience.EraseContacts(t.Context(), w.Key.TeamID, []app.Contact{c}))
-		relay.Follow(nil)
-		again := w.Person(w.Key.TeamID, testserver.Victim)
-		id := w.Send(testserver.Victim)
+		testserver.Must(t, w.Services.Audience.EraseContacts(t.Context(), w.Key.TeamID, []app.Contact{c}))
+		relay.SetScript(nil)
+		again := w.CreateContact(w.Key.TeamID, testserver.ErasedAddress)
+		id := w.Send(testserver.ErasedAddress)
 		close(hang)
 		time.Sleep(time.Minute)
 		synctest.Wait()
 		if n := w.OpenErasures(); n != 0 {
 			t.Fatalf("%d erasures are open", n)
 		}
-		w.WantLast(id, app.Sent)
-		if got := w.Email(id).To[0].Mailbox(); got != testserver.Victim {
+		w.WantLastEvent(id, app.Sent)
+		if got := w.Email(id).To[0].Mailbox(); got != testserver.ErasedAddress {
 			t.Errorf("new mail goes to %s", got)
 		}
 		if got := w.Email(old).To[0].Mailbox(); got != app.Erased {
@@ -283,7 +283,7 @@ func TestMailAcceptedAfterAnErasureIsNotErased(t *testing.T) {
 		}
 		w.Read(func(r *db.Reader) error {
 			now, err := r.Contact(w.Key.TeamID, again.ID)
-			if now.Email != testserver.Victim {
+			if now.Email != testserver.ErasedAddress {
 				t.Errorf("the new contact is %q", now.Email)
 			}
 			return err
@@ -291,46 +291,46 @@ func TestMailAcceptedAfterAnErasureIsNotErased(t *testing.T) {
 	})
 }
 
-func TestAnAddressWithoutAContactCouldNotBeErased(t *testing.T) {
-	w := testserver.Idle(t, testserver.NewRelay(nil))
+func TestErasureWithoutContact(t *testing.T) {
+	w := testserver.New(t, testserver.NewRelay(nil))
 	other := w.AddTeam("Other", "other.example")
-	hook := "https://hooks.example.com/?notify=" + testserver.Victim
+	hook := "https://hooks.example.com/?notify=" + testserver.ErasedAddress
 	for _, key := range []*app.Key{w.Key, other} {
-		_, err := w.Server.Events.CreateWebhook(t.Context(), key, webhook.Input{Endpoint: hook, Events: []webhook.EventName{webhook.ContactDeleted}})
+		_, err := w.Services.Webhooks.CreateWebhook(t.Context(), key, webhook.Input{Endpoint: hook, Events: []webhook.EventName{webhook.ContactDeleted}})
 		testserver.Must(t, err)
 	}
-	in := testserver.Letter(testserver.Victim)
-	in.Attachments = []app.Attachment{{Filename: testserver.Victim + ".txt", Content: []byte("x")}}
-	id, err := w.Server.Mail.SendEmail(t.Context(), w.Key, in, mail.SendOptions{})
+	in := testserver.Message(testserver.ErasedAddress)
+	in.Attachments = []app.Attachment{{Filename: testserver.ErasedAddress + ".txt", Content: []byte("x")}}
+	id, err := w.Services.Mail.SendEmail(t.Context(), w.Key, in, mail.SendOptions{})
 	testserver.Must(t, err)
-	theirs := testserver.Letter(testserver.Victim)
+	theirs := testserver.Message(testserver.ErasedAddress)
 	theirs.From = "x@other.example"
-	_, err = w.Server.Mail.SendEmail(t.Context(), other, theirs, mail.SendOptions{})
+	_, err = w.Services.Mail.SendEmail(t.Context(), other, theirs, mail.SendOptions{})
 	testserver.Must(t, err)
-	_, err = w.Server.Audience.DeleteContact(t.Context(), w.Key, app.NewID(), true)
+	_, err = w.Services.Audience.DeleteContact(t.Context(), w.Key, app.NewID(), true)
 	testserver.WantCode(t, err, app.CodeNotFound)
-	_, err = w.Server.Audience.DeleteContact(t.Context(), w.Key, testserver.Victim, false)
+	_, err = w.Services.Audience.DeleteContact(t.Context(), w.Key, testserver.ErasedAddress, false)
 	testserver.WantCode(t, err, app.CodeNotFound)
-	answer, err := w.Server.Audience.DeleteContact(t.Context(), w.Key, testserver.Victim, true)
+	answer, err := w.Services.Audience.DeleteContact(t.Context(), w.Key, testserver.ErasedAddress, true)
 	if _, ok := app.ParseID(answer); err != nil || !ok {
 		t.Errorf("%q, %v", answer, err)
 	}
 	wantErased(w)
-	if e := w.Email(id); e.To[0].Mailbox() == testserver.Victim || strings.Contains(e.Attachments[0].Filename, "@") {
+	if e := w.Email(id); e.To[0].Mailbox() == testserver.ErasedAddress || strings.Contains(e.Attachments[0].Filename, "@") {
 		t.Errorf("it is still there: %v %q", e.To, e.Attachments[0].Filename)
 	}
-	if got := w.Sql(`SELECT count(*) FROM webhooks WHERE team_id = ? AND endpoint LIKE '%@%'`, w.Key.TeamID); got[0] != "0" {
+	if got := w.SQL(`SELECT count(*) FROM webhooks WHERE team_id = ? AND endpoint LIKE '%@%'`, w.Key.TeamID); got[0] != "0" {
 		t.Error("a webhook's endpoint holds it")
 	}
-	if w.Traces(testserver.Victim) == 0 || w.Sql(`SELECT count(*) FROM webhooks WHERE team_id = ? AND endpoint LIKE '%@%'`, other.TeamID)[0] != "1" {
+	if w.CountTraces(testserver.ErasedAddress) == 0 || w.SQL(`SELECT count(*) FROM webhooks WHERE team_id = ? AND endpoint LIKE '%@%'`, other.TeamID)[0] != "1" {
 		t.Error("what another team has is gone too")
 	}
-	ids, err := w.Server.Audience.RemoveContacts(t.Context(), other, app.ContactRemoval{Emails: []string{testserver.Victim, "nobody@example.net"}, Erase: true})
+	ids, err := w.Services.Audience.RemoveContacts(t.Context(), other, app.ContactRemoval{Emails: []string{testserver.ErasedAddress, "nobody@example.net"}, Erase: true})
 	if err != nil || len(ids) != 0 {
 		t.Errorf("batch/remove: %v, %v", ids, err)
 	}
 	wantErased(w)
-	if n := w.Traces(testserver.Victim); n != 0 {
+	if n := w.CountTraces(testserver.ErasedAddress); n != 0 {
 		t.Errorf("%d traces are left", n)
 	}
 }

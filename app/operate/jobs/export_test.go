@@ -19,9 +19,9 @@ func (s *Service) Advance(ctx context.Context, by time.Duration) error { return 
 
 func (s *Service) CheckClock(ctx context.Context) error { return s.checkClock(ctx) }
 
-func (s *Service) Clock() *watch { return s.clock }
+func (s *Service) Clock() *watch { return s.clockWatch }
 
-func (s *Service) EraseOpen(ctx context.Context) error { return s.eraseOpen(ctx) }
+func (s *Service) EraseOpen(ctx context.Context) error { return s.runErasures(ctx) }
 
 func (s *Service) RewindCron() { s.rewindCron() }
 

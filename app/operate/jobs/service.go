@@ -26,50 +26,50 @@ import (
 	"mailer/app/tenants/webhooks"
 )
 
-// Others are the services that upkeep looks after.
-type Others struct {
-	Events     *webhooks.Service
-	Teams      *teams.Service
-	People     *accounts.Service
-	Domains    *domains.Service
-	Audience   *audience.Service
-	Mail       *mail.Service
-	Delivery   *delivery.Service
-	Broadcasts *broadcasts.Service
-	Reports    *providerevents.Service
-	Retention  *retention.Service
-	RequestLog *requestlog.Service
-	Shrink     func() // hands memory of the process back; nil: nothing does
+// Dependencies are the services that upkeep looks after.
+type Dependencies struct {
+	Events        *webhooks.Service
+	Teams         *teams.Service
+	Accounts      *accounts.Service
+	Domains       *domains.Service
+	Audience      *audience.Service
+	Mail          *mail.Service
+	Delivery      *delivery.Service
+	Broadcasts    *broadcasts.Service
+	Reports       *providerevents.Service
+	Retention     *retention.Service
+	RequestLog    *requestlog.Service
+	ReleaseMemory func() // hands memory of the process back; nil: nothing does
 }
 
 // Service is the background's work.
 type Service struct {
 	*base.Base
-	events     *webhooks.Service
-	teams      *teams.Service
-	people     *accounts.Service
-	domains    *domains.Service
-	audience   *audience.Service
-	mail       *mail.Service
-	delivery   *delivery.Service
-	broadcasts *broadcasts.Service
-	reports    *providerevents.Service
-	retention  *retention.Service
-	requestLog *requestlog.Service
-	eraser     *eraser
-	clock      *watch
-	swept      swept
-	work       footprint.Watch
-	handBack   func()
-	jobs       []cronJob // all that cron does
-	cron       *cron.Cron
-	pacing     sync.Mutex // held while cron is stopped or started again
+	events        *webhooks.Service
+	teams         *teams.Service
+	accounts      *accounts.Service
+	domains       *domains.Service
+	audience      *audience.Service
+	mail          *mail.Service
+	delivery      *delivery.Service
+	broadcasts    *broadcasts.Service
+	reports       *providerevents.Service
+	retention     *retention.Service
+	requestLog    *requestlog.Service
+	eraser        *eraser
+	clockWatch    *watch
+	lastSweep     lastSweep
+	idle          footprint.IdleDetector
+	releaseMemory func()
+	jobs          []cronJob // all that cron does
+	cron          *cron.Cron
+	pacing        sync.Mutex // held while cron is stopped or started again
 }
 
 // New makes the service.
-func New(copied *base.Base, o Others) *Service {
-	s := &Service{Base: copied, events: o.Events, teams: o.Teams, people: o.People, domains: o.Domains, audience: o.Audience, mail: o.Mail,
-		delivery: o.Delivery, broadcasts: o.Broadcasts, reports: o.Reports, retention: o.Retention, requestLog: o.RequestLog, eraser: newEraser(), clock: newWatch(), handBack: o.Shrink}
+func New(copied *base.Base, o Dependencies) *Service {
+	s := &Service{Base: copied, events: o.Events, teams: o.Teams, accounts: o.Accounts, domains: o.Domains, audience: o.Audience, mail: o.Mail,
+		delivery: o.Delivery, broadcasts: o.Broadcasts, reports: o.Reports, retention: o.Retention, requestLog: o.RequestLog, eraser: newEraser(), clockWatch: newWatch(), releaseMemory: o.ReleaseMemory}
 	s.jobs = s.allJobs()
 	return s
 }

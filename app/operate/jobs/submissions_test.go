@@ -12,8 +12,8 @@ import (
 )
 
 // A message by SMTP may name an address where nothing of what is shown of it does.
-func TestAnErasedAddressLeavesNoMessageBySMTPThatNamesIt(t *testing.T) {
-	w := testserver.Idle(t, testserver.NewRelay(nil))
+func TestErasureOfSMTPSubmissions(t *testing.T) {
+	w := testserver.New(t, testserver.NewRelay(nil))
 	hidden := base64.StdEncoding.EncodeToString([]byte("ask bob@example.net\r\n"))
 	ids := map[string]string{}
 	for name, lines := range map[string][]string{
@@ -25,11 +25,11 @@ func TestAnErasedAddressLeavesNoMessageBySMTPThatNamesIt(t *testing.T) {
 		"other":    {"To: carol@example.net", "", "Hi"},
 	} {
 		message := "From: Ann <ann@example.com>\r\n" + strings.Join(lines, "\r\n") + "\r\n"
-		id, err := w.Server.Mail.Submissions.Accept(t.Context(), w.Key, &mail.Submission{Recipients: []string{"bob@example.net", "carol@example.net"}, Message: []byte(message)})
+		id, err := w.Services.Mail.Submissions.Accept(t.Context(), w.Key, &mail.Submission{Recipients: []string{"bob@example.net", "carol@example.net"}, Message: []byte(message)})
 		testserver.Must(t, err)
 		ids[name] = id
 	}
-	w.Person(w.Key.TeamID, "bob@example.net")
+	w.CreateContact(w.Key.TeamID, "bob@example.net")
 	w.Erase("bob@example.net")
 	w.WantNoTrace("bob@example.net")
 	for name, id := range ids {
@@ -40,7 +40,7 @@ func TestAnErasedAddressLeavesNoMessageBySMTPThatNamesIt(t *testing.T) {
 			}
 			return err
 		})
-		if n := w.Sql(`SELECT count(*) FROM raw_pieces WHERE email_id = ?`, id)[0]; (n == "0") == (name == "other") {
+		if n := w.SQL(`SELECT count(*) FROM raw_pieces WHERE email_id = ?`, id)[0]; (n == "0") == (name == "other") {
 			t.Errorf("%s: %s pieces", name, n)
 		}
 	}

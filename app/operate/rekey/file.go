@@ -14,8 +14,8 @@ import (
 	"mailer/db/engine"
 )
 
-// errOther says that a master key file lacks a key that was read from it before.
-var errOther = errors.New("it lacks a key that was in it before")
+// errForeignKey says that a master key file lacks a key that was read from it before.
+var errForeignKey = errors.New("it lacks a key that was in it before")
 
 // File is the file of the master key as a process follows it: the keys of its sealer
 // are those that stand there, as far as that is safe.
@@ -24,7 +24,7 @@ type File struct {
 	Sealer *app.Sealer
 
 	met     atomic.Bool // the sealer met a value whose key does not open, or not any more
-	changed base.Bell   // look now
+	changed base.Signal // look now
 	mu      sync.Mutex  // of what follows
 	seen    os.FileInfo // of the file as it was read last; nil: it is to be read again
 }
@@ -32,7 +32,7 @@ type File struct {
 // OpenFile reads the file of the master key, which it makes where create is set and
 // there is none, and makes the sealer of its keys.
 func OpenFile(path string, create bool) (*File, error) {
-	f := &File{Path: path, changed: base.NewBell()}
+	f := &File{Path: path, changed: base.NewSignal()}
 	f.seen, _ = os.Stat(path) // not there, or changed meanwhile: it is read again
 	keys, err := engine.MasterKeys(path, create)
 	if err != nil {
@@ -58,7 +58,7 @@ func (f *File) Look() {
 	f.mu.Lock()
 	f.seen = nil
 	f.mu.Unlock()
-	f.changed.Ring()
+	f.changed.Notify()
 }
 
 // follow sets the sealer's keys to those that the file holds, if that changed, and reports
@@ -96,7 +96,7 @@ func (f *File) adopt(keys []seal.MasterKey, mayRetire func([]seal.MasterKey) err
 		at := indexOf(keys, k)
 		switch {
 		case at < 0 && !k.Retired:
-			return false, errOther
+			return false, errForeignKey
 		case at >= 0 && keys[at].Retired && !k.Retired:
 			retired = append(retired, keys[at])
 		}

@@ -15,13 +15,13 @@ import (
 )
 
 const (
-	// again is how soon values are sealed anew that came while others were.
-	again = 2 * time.Second
-	// rotating is how often it is looked for values of older keys while there are such
+	// retryInterval is how soon values are sealed anew that came while others were.
+	retryInterval = 2 * time.Second
+	// rotationInterval is how often it is looked for values of older keys while there are such
 	// keys, and seldom how often else: a process that read its keys long before may
 	// seal with one.
-	rotating = 10 * time.Second
-	seldom   = time.Hour
+	rotationInterval = 10 * time.Second
+	idleInterval     = time.Hour
 )
 
 // Service follows the master key file and seals anew.
@@ -50,13 +50,13 @@ func (s *Service) work() {
 		if newest != s.Sealer.Newest() {
 			newest, next = s.Sealer.Newest(), time.Time{}
 		}
-		if s.file.met.Swap(false) && next.After(last.Add(again)) {
-			next = last.Add(again)
+		if s.file.met.Swap(false) && next.After(last.Add(retryInterval)) {
+			next = last.Add(retryInterval)
 		}
 		if last = time.Now(); !last.Before(next) {
 			next = last.Add(s.round())
 		}
-		if !base.Pause(s.Taking, base.SweepEvery, s.file.changed) {
+		if !base.Sleep(s.Claiming, base.SweepEvery, s.file.changed) {
 			return
 		}
 	}
@@ -66,11 +66,11 @@ func (s *Service) work() {
 func (s *Service) follow() {
 	changed, err := s.file.follow(s.mayRetire)
 	switch {
-	case errors.Is(err, errOther):
+	case errors.Is(err, errForeignKey):
 		s.Log.Warn("the master key file contains another key; the server keeps using its current key, and the next start fails unless you restore the file", "file", s.file.Path)
 	case errors.Is(err, errNeeded):
 		s.Log.Warn("the master key file retires a key that is still in use; the server keeps using it until all values are encrypted with the new key", "file", s.file.Path, "err", err)
-	case err != nil && s.Taking.Err() == nil:
+	case err != nil && s.Claiming.Err() == nil:
 		s.Log.Warn("the master key file can't be read; the server keeps using its current key", "file", s.file.Path, "err", err)
 	case changed:
 		s.Log.Info("took up the keys of the master key file", "file", s.file.Path, "newest", s.Sealer.Newest().String(), "keys", len(s.Sealer.Keys()))
@@ -82,7 +82,7 @@ var errNeeded = errors.New("it is needed")
 
 // mayRetire refuses the end of keys that values are sealed with.
 func (s *Service) mayRetire(retired []seal.MasterKey) error {
-	c, err := s.count(s.Taking)
+	c, err := s.count(s.Claiming)
 	if err != nil {
 		return err
 	}
@@ -97,23 +97,23 @@ func (s *Service) mayRetire(retired []seal.MasterKey) error {
 // round seals anew once, and returns when to look again.
 func (s *Service) round() time.Duration {
 	began := time.Now()
-	n, err := s.sealAnew(s.Taking, func(int) {})
+	n, err := s.reseal(s.Claiming, func(int) {})
 	switch {
-	case s.Taking.Err() != nil:
+	case s.Claiming.Err() != nil:
 		return 0
 	case err != nil:
-		s.LogUnlessHindered("seal anew", err)
-		return rotating
+		s.LogUnlessUnavailable("seal anew", err)
+		return rotationInterval
 	case n > 0:
 		s.Log.Info("sealed anew with the newest master key", "values", n, "took", time.Since(began).Round(time.Millisecond).String())
-		return again
+		return retryInterval
 	}
 	for _, k := range s.Sealer.Keys() {
 		if !k.Retired && k.Fingerprint() != s.Sealer.Newest() {
-			return rotating
+			return rotationInterval
 		}
 	}
-	return seldom
+	return idleInterval
 }
 
 // Rotation is what became of a rotation.
@@ -123,11 +123,11 @@ type Rotation struct {
 	Left     int `json:"left"`     // values that older keys sealed, still
 }
 
-// pollEvery is how often it is looked how far a server has come, and serverPatience how
+// pollEvery is how often it is looked how far a server has come, and serverWait how
 // long it may come no further.
 const (
-	pollEvery      = 300 * time.Millisecond
-	serverPatience = 15 * time.Second
+	pollEvery  = 300 * time.Millisecond
+	serverWait = 15 * time.Second
 )
 
 // Rotate adds a key to the master key file and waits until everything is sealed with
@@ -182,12 +182,12 @@ func (s *Service) finish(ctx context.Context, r Rotation, serving func() bool, p
 		return r, err
 	}
 	all, moved := c.left(s.Sealer.Newest()), time.Now()
-	for r.Left = all; r.Left > 0 && time.Since(moved) < serverPatience; {
+	for r.Left = all; r.Left > 0 && time.Since(moved) < serverWait; {
 		alone := !serving()
 		if alone {
-			_, err = s.sealAnew(ctx, func(n int) { progress(n, all-n) })
+			_, err = s.reseal(ctx, func(n int) { progress(n, all-n) })
 		} else {
-			base.Pause(ctx, pollEvery, nil)
+			base.Sleep(ctx, pollEvery, nil)
 		}
 		if err == nil {
 			c, err = s.count(ctx)

@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// TestPerfAcceptsGoOnWhileTenThousandValuesAreSealedAnew compares the 99th percentile of
+// TestPerfAcceptDuringReseal compares the 99th percentile of
 // accepts meanwhile with that before.
-func TestPerfAcceptsGoOnWhileTenThousandValuesAreSealedAnew(t *testing.T) {
+func TestPerfAcceptDuringReseal(t *testing.T) {
 	p99 := func(took []time.Duration) time.Duration {
 		slices.Sort(took)
 		return took[len(took)*99/100]

@@ -26,21 +26,21 @@ import (
 )
 
 // keyed makes a world whose keys come from a file.
-func keyed(t *testing.T, relays ...*testserver.FakeRelay) (w *testserver.World, path string) {
+func keyed(t *testing.T, relays ...*testserver.FakeRelay) (w *testserver.Server, path string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "mailer.db.key")
 	f, err := rekey.OpenFile(path, true)
 	testserver.Must(t, err)
-	return testserver.IdleWith(t, server.Config{KeyFile: f}, relays...), path
+	return testserver.NewWithConfig(t, server.Config{KeyFile: f}, relays...), path
 }
 
 // fill adds n sealed values to a domain of a team.
-func fill(w *testserver.World, key *app.Key, domain string, n int) (domainID string) {
+func fill(w *testserver.Server, key *app.Key, domain string, n int) (domainID string) {
 	w.T.Helper()
-	d, err := w.Server.Domains.DomainByName(w.T.Context(), key.TeamID, domain)
+	d, err := w.Services.Domains.DomainByName(w.T.Context(), key.TeamID, domain)
 	testserver.Must(w.T, err)
 	for part := range slices.Chunk(slices.Collect(numbers(n)), 500) {
-		w.Change(func(tx *db.Tx) error {
+		w.WriteDB(func(tx *db.Tx) error {
 			for _, i := range part {
 				pair := app.DKIMPair{Selector: fmt.Sprintf("s%d", i), State: app.DKIMRetired, Public: "p", CreatedAt: tx.Now,
 					Sealed: w.Config.Sealer.Seal(domains.DKIMPurpose, d.ID, fmt.Appendf(nil, "secret %d", i))}
@@ -65,7 +65,7 @@ func numbers(n int) func(yield func(int) bool) {
 }
 
 // opened is how many values of a domain can be opened and say what was sealed.
-func opened(w *testserver.World, domainID string) (n int) {
+func opened(w *testserver.Server, domainID string) (n int) {
 	w.T.Helper()
 	var after db.SealedRow
 	for {
@@ -78,7 +78,7 @@ func opened(w *testserver.World, domainID string) (n int) {
 			return n
 		}
 		for _, row := range rows {
-			plain, err := w.Server.Sealer.Open(domains.DKIMPurpose, row.ID, row.Sealed)
+			plain, err := w.Services.Sealer.Open(domains.DKIMPurpose, row.ID, row.Sealed)
 			if err == nil && row.ID == domainID && string(plain) == "secret "+row.Part[1:] {
 				n++
 			}
@@ -87,8 +87,8 @@ func opened(w *testserver.World, domainID string) (n int) {
 	}
 }
 
-// beside is a command beside the server, with what it read of the file.
-func beside(t *testing.T, w *testserver.World, path string) *server.Server {
+// withRunningServer is a command beside the server, with what it read of the file.
+func withRunningServer(t *testing.T, w *testserver.Server, path string) *server.Server {
 	t.Helper()
 	f, err := rekey.OpenFile(path, false)
 	testserver.Must(t, err)
@@ -108,15 +108,15 @@ func rotate(t *testing.T, e *server.Server, serving bool) rekey.Rotation {
 }
 
 // accept has emails accepted until ctx ends, at least one, and returns how long each took.
-func accept(ctx context.Context, t *testing.T, w *testserver.World, keys ...*app.Key) (took []time.Duration) {
+func accept(ctx context.Context, t *testing.T, w *testserver.Server, keys ...*app.Key) (took []time.Duration) {
 	for n := 0; n == 0 || ctx.Err() == nil; n++ {
 		key := keys[n%len(keys)]
-		in := testserver.Letter(fmt.Sprintf("p%d@example.net", n))
+		in := testserver.Message(fmt.Sprintf("p%d@example.net", n))
 		if n%len(keys) == 1 {
 			in.From = "Bob <bob@third.example>"
 		}
 		began := time.Now()
-		if _, err := w.Server.Mail.SendEmail(t.Context(), key, in, mail.SendOptions{}); err != nil {
+		if _, err := w.Services.Mail.SendEmail(t.Context(), key, in, mail.SendOptions{}); err != nil {
 			t.Errorf("email %d: %v", n, err)
 			return took
 		}
@@ -140,7 +140,7 @@ func resealing(t *testing.T, values int, quiet time.Duration) (before, during []
 	ctx, end = context.WithCancel(t.Context())
 	var wg sync.WaitGroup
 	wg.Go(func() { during = accept(ctx, t, w, w.Key, third) })
-	r := rotate(t, beside(t, w, path), true)
+	r := rotate(t, withRunningServer(t, w, path), true)
 	end()
 	wg.Wait()
 	if r.Keys != 2 || r.Left != 0 { // the server may have begun before the command counted
@@ -152,7 +152,7 @@ func resealing(t *testing.T, values int, quiet time.Duration) (before, during []
 	return before, during
 }
 
-func TestManyValuesAreSealedAnewWhileMailIsSent(t *testing.T) {
+func TestResealDuringSending(t *testing.T) {
 	resealing(t, 300, 0)
 }
 
@@ -183,17 +183,17 @@ func (k tokens) work(s *app.Sealer) (out string) {
 	return out
 }
 
-func TestOldLinksWorkAfterTwoRotationsAndARetirement(t *testing.T) {
+func TestOldLinksSurviveRotations(t *testing.T) {
 	testserver.BothEngines(t)
 	w, path := keyed(t)
 	other := w.AddTeam("other", "other.example")
 	id := fill(w, other, "other.example", 120)
-	s := w.Server.Sealer
+	s := w.Services.Sealer
 	hash := s.AddressHash(w.Key.TeamID, app.KeyOf("a@example.org"))
 	var all []tokens
 	for round := range 3 {
 		if round > 0 {
-			rotate(t, w.Server, false)
+			rotate(t, w.Services, false)
 		}
 		for _, key := range []*app.Key{w.Key, other} {
 			all = append(all, newTokens(s, key.TeamID, app.NewID()))
@@ -204,13 +204,13 @@ func TestOldLinksWorkAfterTwoRotationsAndARetirement(t *testing.T) {
 			t.Errorf("after two rotations the links of %d work as %q", i, got)
 		}
 	}
-	r, err := w.Server.Rekey.Retire(t.Context())
+	r, err := w.Services.Rekey.Retire(t.Context())
 	testserver.Must(t, err)
 	if r != (rekey.Retirement{Keys: 1, Retired: 2}) {
 		t.Errorf("%+v", r)
 	}
-	w.Server = beside(t, w, path)
-	s = w.Server.Sealer
+	w.Services = withRunningServer(t, w, path)
+	s = w.Services.Sealer
 	for i, k := range all {
 		want := "upoc"
 		if i >= 4 {
@@ -228,42 +228,42 @@ func TestOldLinksWorkAfterTwoRotationsAndARetirement(t *testing.T) {
 	}
 }
 
-func TestARetirementIsRefusedWhileValuesAreLeft(t *testing.T) {
+func TestRetireIsRefusedWhileValuesRemain(t *testing.T) {
 	testserver.BothEngines(t)
 	w, path := keyed(t)
 	testserver.WantCode(t, retire(w), app.CodeConflict) // there is one key alone
-	sealed := w.Server.Sealer.Seal(domains.DKIMPurpose, "x", []byte("x"))
+	sealed := w.Services.Sealer.Seal(domains.DKIMPurpose, "x", []byte("x"))
 	add := func(keys []seal.MasterKey) ([]seal.MasterKey, error) {
 		return append([]seal.MasterKey{{Key: seal.NewMasterKey()}}, keys...), nil
 	}
 	keys, err := engine.ChangeMasterKeys(path, add) // and the command was killed
 	testserver.Must(t, err)
-	testserver.Must(t, w.Server.Sealer.SetKeys(keys))
+	testserver.Must(t, w.Services.Sealer.SetKeys(keys))
 	err = retire(w)
 	testserver.WantCode(t, err, app.CodeConflict)
 	if !strings.Contains(err.Error(), "still sealed with older master keys") {
 		t.Error(err)
 	}
-	rotate(t, w.Server, false)
+	rotate(t, w.Services, false)
 	testserver.Must(t, retire(w))
 	keys, err = engine.MasterKeys(path, false)
 	testserver.Must(t, err)
-	testserver.Must(t, w.Server.Sealer.SetKeys(keys))
-	if _, err := w.Server.Sealer.Open(domains.DKIMPurpose, "x", sealed); !errors.Is(err, seal.ErrRetired) {
+	testserver.Must(t, w.Services.Sealer.SetKeys(keys))
+	if _, err := w.Services.Sealer.Open(domains.DKIMPurpose, "x", sealed); !errors.Is(err, seal.ErrRetired) {
 		t.Errorf("what a retired key sealed: %v", err)
 	}
-	if again, err := w.Server.Sealer.SealAnew(domains.DKIMPurpose, "x", sealed); err != nil || seal.SealedWith(again) != w.Server.Sealer.Newest() {
+	if again, err := w.Services.Sealer.Reseal(domains.DKIMPurpose, "x", sealed); err != nil || seal.SealedWith(again) != w.Services.Sealer.Newest() {
 		t.Errorf("it can't be sealed anew: %v", err)
 	}
 }
 
-func retire(w *testserver.World) error {
-	_, err := w.Server.Rekey.Retire(w.T.Context())
+func retire(w *testserver.Server) error {
+	_, err := w.Services.Rekey.Retire(w.T.Context())
 	return err
 }
 
 // A process that read the file before a rotation meets values of the new key.
-func TestAProcessThatReadTheFileBeforeARotationOpensWhatIsSealedAfterIt(t *testing.T) {
+func TestProcessSeesNewKeyAfterRotation(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "mailer.db.key")
 	early, err := rekey.OpenFile(path, true)
 	testserver.Must(t, err)
@@ -280,7 +280,7 @@ func TestAProcessThatReadTheFileBeforeARotationOpensWhatIsSealedAfterIt(t *testi
 }
 
 // A server goes on with its keys where the file is damaged or retires what is needed.
-func TestAServerGoesOnWhereTheKeyFileIsChangedBadly(t *testing.T) {
+func TestInvalidKeyFileIsIgnored(t *testing.T) {
 	w, path := keyed(t, testserver.NewRelay(testserver.Always(testserver.Accept)))
 	old, err := engine.MasterKeys(path, false)
 	testserver.Must(t, err)
@@ -298,15 +298,15 @@ func TestAServerGoesOnWhereTheKeyFileIsChangedBadly(t *testing.T) {
 	}
 	testserver.Must(t, os.WriteFile(path, []byte(line("", old[0].Key)), 0o600))
 	w.Config.KeyFile.Look()
-	if err := w.Server.CheckMasterKey(t.Context()); err != nil {
+	if err := w.Services.CheckMasterKey(t.Context()); err != nil {
 		t.Error(err)
 	}
 }
 
 // await waits until the log says something.
-func await(t *testing.T, w *testserver.World, said string) {
+func await(t *testing.T, w *testserver.Server, said string) {
 	t.Helper()
-	for deadline := time.Now().Add(time.Minute); !w.Log.Has(said); {
+	for deadline := time.Now().Add(time.Minute); !w.Log.Contains(said); {
 		if time.Now().After(deadline) {
 			t.Fatalf("the log does not say %q", said)
 		}

@@ -47,15 +47,15 @@ func (k kind) binding(row db.SealedRow) (purpose, context string) {
 	return k.purpose, row.ID
 }
 
-// piece is how many sealed values are read at once, and written in one Write at most.
-const piece = 50
+// batchSize is how many sealed values are read at once, and written in one Write at most.
+const batchSize = 50
 
 // walk calls fn with all sealed values, a piece of one kind at a time.
 func (s *Service) walk(ctx context.Context, fn func(k kind, rows []db.SealedRow) error) error {
 	for _, k := range kinds() {
 		var after db.SealedRow
 		for {
-			rows, err := db.Get(ctx, s.DB, func(r *db.Reader) ([]db.SealedRow, error) { return r.Sealed(k.table, after, piece) })
+			rows, err := db.Get(ctx, s.DB, func(r *db.Reader) ([]db.SealedRow, error) { return r.Sealed(k.table, after, batchSize) })
 			if err != nil {
 				return err
 			}
@@ -98,12 +98,12 @@ func (s *Service) count(ctx context.Context) (counts, error) {
 	return c, nil
 }
 
-// sealAnew seals with the newest key what others sealed, and returns how many values it
+// reseal seals with the newest key what others sealed, and returns how many values it
 // did. One that can't be opened is told in the log, and left.
-func (s *Service) sealAnew(ctx context.Context, did func(n int)) (n int, err error) {
+func (s *Service) reseal(ctx context.Context, did func(n int)) (n int, err error) {
 	newest := s.Sealer.Newest()
 	err = s.walk(ctx, func(k kind, rows []db.SealedRow) error {
-		done, err := s.sealPiece(ctx, newest, k, rows)
+		done, err := s.resealBatch(ctx, newest, k, rows)
 		if n += done; done > 0 {
 			did(n)
 		}
@@ -115,9 +115,9 @@ func (s *Service) sealAnew(ctx context.Context, did func(n int)) (n int, err err
 	return n, nil
 }
 
-// sealPiece opens and seals outside of the Write, which waits for nothing, and then
+// resealBatch opens and seals outside of the Write, which waits for nothing, and then
 // leaves processor and writer to others for as long as it took.
-func (s *Service) sealPiece(ctx context.Context, newest seal.Fingerprint, k kind, rows []db.SealedRow) (int, error) {
+func (s *Service) resealBatch(ctx context.Context, newest seal.Fingerprint, k kind, rows []db.SealedRow) (int, error) {
 	began := time.Now()
 	var old []db.SealedRow
 	var anew [][]byte
@@ -126,7 +126,7 @@ func (s *Service) sealPiece(ctx context.Context, newest seal.Fingerprint, k kind
 			continue
 		}
 		purpose, context := k.binding(row)
-		sealed, err := s.Sealer.SealAnew(purpose, context, row.Sealed)
+		sealed, err := s.Sealer.Reseal(purpose, context, row.Sealed)
 		if err != nil {
 			s.Log.Error("a sealed value can't be opened, and is left as it is", "table", string(k.table), "id", row.ID, "key", seal.SealedWith(row.Sealed).String(), "err", err)
 			continue
@@ -144,6 +144,6 @@ func (s *Service) sealPiece(ctx context.Context, newest seal.Fingerprint, k kind
 		}
 		return nil
 	})
-	base.Pause(ctx, time.Since(began), nil)
+	base.Sleep(ctx, time.Since(began), nil)
 	return len(old), err
 }

@@ -21,22 +21,22 @@ var made atomic.Int64
 func newID() string { return app.FirstID(time.Now())[:24] + fmt.Sprintf("%012x", made.Add(1)) }
 
 // note keeps a request of a key and returns its id.
-func note(w *testserver.World, key *app.Key, method, endpoint string, status int) string {
+func note(w *testserver.Server, key *app.Key, method, endpoint string, status int) string {
 	e := &requestlog.Entry{ID: newID(), TeamID: key.TeamID, KeyID: key.ID, Method: method, Endpoint: endpoint, Status: status, Took: time.Millisecond, UserAgent: "test/1"}
 	if status >= 400 {
 		e.Error = "not_found"
 	}
-	w.Server.RequestLog.Note(e)
+	w.Services.RequestLog.Note(e)
 	return e.ID
 }
 
 // listed are the requests that a query picks, on one line each.
-func listed(t *testing.T, w *testserver.World, key *app.Key, q requestlog.Query, page app.Page) string {
+func listed(t *testing.T, w *testserver.Server, key *app.Key, q requestlog.Query, page app.Page) string {
 	t.Helper()
 	if page.Limit == 0 {
 		page.Limit = 100
 	}
-	found, err := w.Server.RequestLog.ListLogs(t.Context(), key, q, page)
+	found, err := w.Services.RequestLog.ListLogs(t.Context(), key, q, page)
 	testserver.Must(t, err)
 	var out []string
 	for _, e := range found.Entries {
@@ -55,18 +55,18 @@ func want(t *testing.T, what, got, want string) {
 	}
 }
 
-func TestRequestsAreWrittenDownSoonAndFound(t *testing.T) {
+func TestRequestsAreStored(t *testing.T) {
 	testserver.BothEngines(t)
-	testserver.Bubble(t, func(t *testing.T) {
-		w := testserver.Serving(t, testserver.NewRelay(nil))
+	testserver.Synctest(t, func(t *testing.T) {
+		w := testserver.Start(t, testserver.NewRelay(nil))
 		other := w.AddTeam("others", "others.test")
 		start := time.Now()
 		first := note(w, w.Key, "POST", "/emails", 200)
 		note(w, other, "GET", "/domains", 200)
-		testserver.Later(time.Minute)
+		testserver.SleepAndSettle(time.Minute)
 		note(w, w.Key, "GET", "/emails/x", 404)
 		note(w, w.Key, "POST", "/emails", 422)
-		testserver.Later(2 * requestlog.FlushEvery)
+		testserver.SleepAndSettle(2 * requestlog.FlushEvery)
 
 		all := "POST /emails 422\nGET /emails/x 404\nPOST /emails 200"
 		want(t, "all", listed(t, w, w.Key, requestlog.Query{}, app.Page{}), all)
@@ -88,78 +88,78 @@ func TestRequestsAreWrittenDownSoonAndFound(t *testing.T) {
 			want(t, what, listed(t, w, w.Key, c.q, app.Page{}), c.want)
 		}
 		want(t, "a page", listed(t, w, w.Key, requestlog.Query{Endpoint: "/emails"}, app.Page{Limit: 2}), "POST /emails 422\nGET /emails/x 404\nmore")
-		e, err := w.Server.RequestLog.GetLog(t.Context(), w.Key, first)
+		e, err := w.Services.RequestLog.GetLog(t.Context(), w.Key, first)
 		if err != nil || !e.CreatedAt().Equal(start.Truncate(time.Millisecond)) || e.Took != time.Millisecond {
 			t.Errorf("the first is %+v of %s, %v", e, e.CreatedAt(), err)
 		}
-		_, err = w.Server.RequestLog.GetLog(t.Context(), other, first)
+		_, err = w.Services.RequestLog.GetLog(t.Context(), other, first)
 		testserver.WantCode(t, err, app.CodeNotFound)
 	})
 }
 
-func TestQueriesThatMeanNothingAreRefused(t *testing.T) {
-	testserver.Bubble(t, func(t *testing.T) {
-		w := testserver.Idle(t, testserver.NewRelay(nil))
+func TestInvalidQueriesAreRefused(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
+		w := testserver.New(t, testserver.NewRelay(nil))
 		for _, q := range []requestlog.Query{{Method: "SING"}, {Status: "abc"}, {Status: "4xxx"}, {Endpoint: "emails"}, {KeyID: "x"}, {EmailID: "x"}, {CreatedAfter: "now"}, {CreatedBefore: "now"}} {
-			_, err := w.Server.RequestLog.ListLogs(t.Context(), w.Key, q, app.Page{Limit: 1})
+			_, err := w.Services.RequestLog.ListLogs(t.Context(), w.Key, q, app.Page{Limit: 1})
 			testserver.WantCode(t, err, app.CodeValidation)
 		}
 	})
 }
 
-func TestRequestsGoAfter30Days(t *testing.T) {
+func TestRequestsExpireAfter30Days(t *testing.T) {
 	testserver.BothEngines(t)
-	testserver.Bubble(t, func(t *testing.T) {
-		w := testserver.Idle(t, testserver.NewRelay(nil))
+	testserver.Synctest(t, func(t *testing.T) {
+		w := testserver.New(t, testserver.NewRelay(nil))
 		note(w, w.Key, "GET", "/old", 200)
-		testserver.Later(requestlog.Kept - time.Minute)
+		testserver.SleepAndSettle(requestlog.Retention - time.Minute)
 		note(w, w.Key, "GET", "/new", 200)
-		w.Server.RequestLog.Flush(t.Context())
-		testserver.Must(t, w.Server.RequestLog.Purge(t.Context(), []string{w.Key.TeamID}))
+		w.Services.RequestLog.Flush(t.Context())
+		testserver.Must(t, w.Services.RequestLog.Purge(t.Context(), []string{w.Key.TeamID}))
 		want(t, "a minute before", listed(t, w, w.Key, requestlog.Query{}, app.Page{}), "GET /new 200\nGET /old 200")
-		testserver.Later(2 * time.Minute)
-		testserver.Must(t, w.Server.Upkeep.Purge(t.Context()))
+		testserver.SleepAndSettle(2 * time.Minute)
+		testserver.Must(t, w.Services.Jobs.Purge(t.Context()))
 		want(t, "a minute after", listed(t, w, w.Key, requestlog.Query{}, app.Page{}), "GET /new 200")
 	})
 }
 
-func TestRequestsThatMentionAnErasedAddressGo(t *testing.T) {
+func TestRequestsOfErasedAddressAreRemoved(t *testing.T) {
 	testserver.BothEngines(t)
-	testserver.Bubble(t, func(t *testing.T) {
-		w := testserver.Serving(t, testserver.NewRelay(nil))
+	testserver.Synctest(t, func(t *testing.T) {
+		w := testserver.Start(t, testserver.NewRelay(nil))
 		other := w.AddTeam("others", "others.test")
-		plain, encoded := "/contacts/"+testserver.Victim, "/contacts/"+strings.NewReplacer("@", "%40", ".", "%2E").Replace(testserver.Victim)
-		for _, path := range []string{plain, encoded, "/contacts/x" + testserver.Victim, "/emails"} {
+		plain, encoded := "/contacts/"+testserver.ErasedAddress, "/contacts/"+strings.NewReplacer("@", "%40", ".", "%2E").Replace(testserver.ErasedAddress)
+		for _, path := range []string{plain, encoded, "/contacts/x" + testserver.ErasedAddress, "/emails"} {
 			note(w, w.Key, "GET", path, 200)
 		}
 		note(w, other, "GET", plain, 200)
-		testserver.Later(2 * requestlog.FlushEvery)
-		w.Person(w.Key.TeamID, testserver.Victim)
+		testserver.SleepAndSettle(2 * requestlog.FlushEvery)
+		w.CreateContact(w.Key.TeamID, testserver.ErasedAddress)
 		late := &requestlog.Entry{ID: newID(), TeamID: w.Key.TeamID, Method: "DELETE", Endpoint: plain, Status: 200} // it ends behind what it erases
-		waiting := note(w, w.Key, "GET", "/waits/"+testserver.Victim, 200)
-		w.Erase(testserver.Victim)
-		w.Server.RequestLog.Note(late)
-		testserver.Later(2 * requestlog.FlushEvery)
-		want(t, "what is left", listed(t, w, w.Key, requestlog.Query{}, app.Page{}), "GET /emails 200\nGET /contacts/x"+testserver.Victim+" 200")
+		waiting := note(w, w.Key, "GET", "/waits/"+testserver.ErasedAddress, 200)
+		w.Erase(testserver.ErasedAddress)
+		w.Services.RequestLog.Note(late)
+		testserver.SleepAndSettle(2 * requestlog.FlushEvery)
+		want(t, "what is left", listed(t, w, w.Key, requestlog.Query{}, app.Page{}), "GET /emails 200\nGET /contacts/x"+testserver.ErasedAddress+" 200")
 		want(t, "what another team has", listed(t, w, other, requestlog.Query{}, app.Page{}), "GET "+plain+" 200")
-		_, err := w.Server.RequestLog.GetLog(t.Context(), w.Key, waiting)
+		_, err := w.Services.RequestLog.GetLog(t.Context(), w.Key, waiting)
 		testserver.WantCode(t, err, app.CodeNotFound)
 	})
 }
 
-func TestNothingIsKeptWhereRequestsAreNot(t *testing.T) {
-	testserver.Bubble(t, func(t *testing.T) {
-		w := testserver.IdleWith(t, server.Config{NoRequestLog: true}, testserver.NewRelay(nil))
+func TestRequestLogOff(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
+		w := testserver.NewWithConfig(t, server.Config{NoRequestLog: true}, testserver.NewRelay(nil))
 		w.Start()
 		note(w, w.Key, "GET", "/emails", 200)
-		testserver.Later(2 * requestlog.FlushEvery)
+		testserver.SleepAndSettle(2 * requestlog.FlushEvery)
 		want(t, "all", listed(t, w, w.Key, requestlog.Query{}, app.Page{}), "")
 	})
 }
 
-func TestAStopWritesDownWhatWaits(t *testing.T) {
-	testserver.Bubble(t, func(t *testing.T) {
-		w := testserver.Serving(t, testserver.NewRelay(nil))
+func TestStopFlushes(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
+		w := testserver.Start(t, testserver.NewRelay(nil))
 		note(w, w.Key, "GET", "/emails", 200)
 		w.Stop()
 		w.Open()
@@ -167,35 +167,35 @@ func TestAStopWritesDownWhatWaits(t *testing.T) {
 	})
 }
 
-func TestWhatCanNotBeWrittenIsDroppedAndTold(t *testing.T) {
-	testserver.Bubble(t, func(t *testing.T) {
-		w := testserver.Idle(t, testserver.NewRelay(nil))
+func TestDroppedRequestsAreLogged(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
+		w := testserver.New(t, testserver.NewRelay(nil))
 		const flood = 5000 + 7
 		for range flood {
-			w.Server.RequestLog.Note(&requestlog.Entry{ID: newID(), TeamID: w.Key.TeamID, Method: "GET", Endpoint: "/emails"})
+			w.Services.RequestLog.Note(&requestlog.Entry{ID: newID(), TeamID: w.Key.TeamID, Method: "GET", Endpoint: "/emails"})
 		}
-		_ = w.Strike(testserver.FullStorage(t)) // from now on the disk is full
-		w.Server.RequestLog.Flush(t.Context())
-		if !w.Log.Has("the log of requests lacks some\" requests=107") {
+		_ = w.FailWrite(testserver.DiskFullError(t)) // from now on the disk is full
+		w.Services.RequestLog.Flush(t.Context())
+		if !w.Log.Contains("the log of requests lacks some\" requests=107") {
 			t.Error("nobody was told")
 		}
-		testserver.Later(time.Second)
+		testserver.SleepAndSettle(time.Second)
 		note(w, w.Key, "GET", "/emails", 200)
-		w.Server.RequestLog.Flush(t.Context())
-		if w.Log.Has("requests=1 ") || w.Log.Has("requests=4900") {
+		w.Services.RequestLog.Flush(t.Context())
+		if w.Log.Contains("requests=1 ") || w.Log.Contains("requests=4900") {
 			t.Error("it was told twice within a minute")
 		}
 	})
 }
 
-func TestLongPathsAndAgentsAreCutBetweenWords(t *testing.T) {
-	testserver.Bubble(t, func(t *testing.T) {
-		w := testserver.Idle(t, testserver.NewRelay(nil))
+func TestLongPathsAndAgentsAreCut(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
+		w := testserver.New(t, testserver.NewRelay(nil))
 		long := strings.Repeat("a", requestlog.MaxEndpoint) + "@example.net"
 		e := &requestlog.Entry{ID: newID(), TeamID: w.Key.TeamID, Method: "GET", Endpoint: "/contacts/" + long, UserAgent: "Agent " + long}
-		w.Server.RequestLog.Note(e)
-		w.Server.RequestLog.Flush(t.Context())
-		got, err := w.Server.RequestLog.GetLog(t.Context(), w.Key, e.ID)
+		w.Services.RequestLog.Note(e)
+		w.Services.RequestLog.Flush(t.Context())
+		got, err := w.Services.RequestLog.GetLog(t.Context(), w.Key, e.ID)
 		if err != nil || got.Endpoint != "/contacts" || got.UserAgent != "Agent" {
 			t.Errorf("kept is %+v, %v", got, err)
 		}

@@ -28,8 +28,8 @@ type Page struct {
 const (
 	// searchBound is how many requests one search looks at, about.
 	searchBound = 100_000
-	// before is how long before its email a request may have come.
-	before = time.Minute
+	// beforeSlack is how long before its email a request may have come.
+	beforeSlack = time.Minute
 )
 
 // GetLog returns a request of the team. Error: CodeNotFound.
@@ -86,7 +86,7 @@ func (q *Query) filter() (*db.RequestFilter, error) {
 	f.To, errs[3] = idAt("created_before", q.CreatedBefore)
 	if f.EmailID != "" { // it was made while its request lasted
 		at := (&Entry{ID: f.EmailID}).CreatedAt()
-		f.From = max(f.From, app.FirstID(at.Add(-before)))
+		f.From = max(f.From, app.FirstID(at.Add(-beforeSlack)))
 		if to := app.FirstID(at.Add(time.Second)); f.To == "" || to < f.To {
 			f.To = to
 		}

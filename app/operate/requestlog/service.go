@@ -19,18 +19,18 @@ import (
 type Entry = db.RequestLog
 
 const (
-	// Kept is how long requests are kept.
-	Kept = 30 * 24 * time.Hour
+	// Retention is how long requests are kept.
+	Retention = 30 * 24 * time.Hour
 	// FlushEvery is how long a request waits for others to be written with it.
 	FlushEvery = time.Second
-	// flushAt is how many do not wait any longer, and maxWaiting how many wait at most.
-	flushAt, maxWaiting = 500, 5000
-	// atOnce is how many one transaction writes: others wait behind it.
-	atOnce = 100
-	// tellEvery is how often it is told at most that some were dropped.
-	tellEvery = time.Minute
-	// forgetFor is how long requests that come late are held against an erasure.
-	forgetFor = 5 * time.Minute
+	// flushSize is how many do not wait any longer, and maxWaiting how many wait at most.
+	flushSize, maxWaiting = 500, 5000
+	// batchSize is how many one transaction writes: others wait behind it.
+	batchSize = 100
+	// logInterval is how often it is told at most that some were dropped.
+	logInterval = time.Minute
+	// forgetTTL is how long requests that come late are held against an erasure.
+	forgetTTL = 5 * time.Minute
 	// MaxEndpoint and MaxAgent are how many bytes of a path and of a user agent are kept.
 	MaxEndpoint, MaxAgent = 512, 256
 )
@@ -38,14 +38,14 @@ const (
 // Service keeps requests, and finds them.
 type Service struct {
 	*base.Base
-	off        atomic.Bool
-	some, many base.Bell  // there is something to write; there is much
-	writing    sync.Mutex // held while some are written down
-	mu         sync.Mutex // held while what follows is read or changed
-	waiting    []Entry
-	dropped    int
-	told       time.Time
-	forgotten  []forgotten
+	off            atomic.Bool
+	wake, flushNow base.Signal // there is something to write; there is much
+	writing        sync.Mutex  // held while some are written down
+	mu             sync.Mutex  // held while what follows is read or changed
+	waiting        []Entry
+	dropped        int
+	lastLogged     time.Time
+	forgotten      []forgotten
 }
 
 // forgotten are addresses of a team that requests no longer mention; set says which, by
@@ -58,7 +58,7 @@ type forgotten struct {
 
 // New makes a Service; off: it keeps nothing new.
 func New(b *base.Base, off bool) *Service {
-	s := &Service{Base: b, some: base.NewBell(), many: base.NewBell()}
+	s := &Service{Base: b, wake: base.NewSignal(), flushNow: base.NewSignal()}
 	s.SetOff(off)
 	return s
 }
@@ -84,9 +84,9 @@ func (s *Service) Note(e *Entry) {
 	s.waiting = append(s.waiting, *e)
 	switch len(s.waiting) {
 	case 1:
-		s.some.Ring()
-	case flushAt:
-		s.many.Ring()
+		s.wake.Notify()
+	case flushSize:
+		s.flushNow.Notify()
 	}
 }
 
@@ -104,14 +104,14 @@ func (s *Service) Start() {
 	s.Workers.Go(func() {
 		for {
 			select {
-			case <-s.Taking.Done():
+			case <-s.Claiming.Done():
 				return
-			case <-s.some:
+			case <-s.wake:
 			}
-			if !base.Pause(s.Taking, FlushEvery, s.many) {
+			if !base.Sleep(s.Claiming, FlushEvery, s.flushNow) {
 				return
 			}
-			s.Flush(context.WithoutCancel(s.Taking))
+			s.Flush(context.WithoutCancel(s.Claiming))
 		}
 	})
 }
@@ -121,13 +121,13 @@ func (s *Service) Flush(ctx context.Context) {
 	s.writing.Lock()
 	defer s.writing.Unlock()
 	entries := s.take()
-	for chunk := range slices.Chunk(entries, atOnce) {
+	for chunk := range slices.Chunk(entries, batchSize) {
 		err := s.DB.WritePatient(ctx, func(tx *db.Tx) error { return tx.InsertRequestLogs(chunk) })
 		if err != nil {
 			s.drop(len(chunk), err)
 		}
 	}
-	s.tell(nil)
+	s.logDropped(nil)
 }
 
 // take returns what waits, without what mentions forgotten addresses.
@@ -147,15 +147,15 @@ func (s *Service) drop(n int, err error) {
 	s.mu.Lock()
 	s.dropped += n
 	s.mu.Unlock()
-	s.tell(err)
+	s.logDropped(err)
 }
 
-// tell warns, once in a while, that requests were dropped.
-func (s *Service) tell(err error) {
+// logDropped warns, once in a while, that requests were dropped.
+func (s *Service) logDropped(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := clock.Now()
-	if s.dropped == 0 || now.Sub(s.told) < tellEvery {
+	if s.dropped == 0 || now.Sub(s.lastLogged) < logInterval {
 		return
 	}
 	args := []any{"requests", s.dropped}
@@ -163,7 +163,7 @@ func (s *Service) tell(err error) {
 		args = append(args, "err", err)
 	}
 	s.Log.Warn("the log of requests lacks some", args...)
-	s.told, s.dropped = now, 0
+	s.lastLogged, s.dropped = now, 0
 }
 
 // Forget removes the requests of a team, up to an id, that mention addresses; set says
@@ -171,7 +171,7 @@ func (s *Service) tell(err error) {
 // before, are not kept.
 func (s *Service) Forget(ctx context.Context, teamID, until string, all *erase.Set, set func(id string) *erase.Set) error {
 	s.mu.Lock()
-	s.forgotten = append(s.forgotten, forgotten{teamID, set, clock.Now().Add(forgetFor)})
+	s.forgotten = append(s.forgotten, forgotten{teamID, set, clock.Now().Add(forgetTTL)})
 	s.mu.Unlock()
 	s.Flush(ctx) // it waits for what is being written, which was taken before
 	const rows = 500
@@ -197,7 +197,7 @@ func (s *Service) Forget(ctx context.Context, teamID, until string, all *erase.S
 }
 
 func (s *Service) remove(ctx context.Context, teamID string, ids []string) error {
-	for chunk := range slices.Chunk(ids, atOnce) {
+	for chunk := range slices.Chunk(ids, batchSize) {
 		err := s.DB.Write(ctx, func(tx *db.Tx) error {
 			for _, id := range chunk {
 				if err := tx.DeleteRequestLog(teamID, id); err != nil {
@@ -216,8 +216,8 @@ func (s *Service) remove(ctx context.Context, teamID string, ids []string) error
 // Purge removes what is older than is kept, of the teams that are named.
 func (s *Service) Purge(ctx context.Context, teams []string) error {
 	for _, id := range teams {
-		err := s.InPieces(ctx, "old requests", func(tx *db.Tx) (bool, error) {
-			return tx.PurgeRequestLogs(id, tx.Now.Add(-Kept), base.PurgeChunk)
+		err := s.InChunks(ctx, "old requests", func(tx *db.Tx) (bool, error) {
+			return tx.PurgeRequestLogs(id, tx.Now.Add(-Retention), base.PurgeChunk)
 		})
 		if err != nil {
 			return err

@@ -17,14 +17,14 @@ import (
 
 // paced sends an email each 5 milliseconds for a time, and returns how long the calls
 // took, sorted.
-func paced(b *testing.B, w *testserver.World, d time.Duration) (took []time.Duration) {
+func paced(b *testing.B, w *testserver.Server, d time.Duration) (took []time.Duration) {
 	b.Helper()
 	html := strings.Repeat("<p style='width:100%'>Hello there &amp; welcome to the shop</p>\n", 80)
-	for end := time.Now().Add(d); time.Now().Before(end); base.Pause(b.Context(), 5*time.Millisecond, nil) {
-		in := testserver.Letter("x@example.net")
+	for end := time.Now().Add(d); time.Now().Before(end); base.Sleep(b.Context(), 5*time.Millisecond, nil) {
+		in := testserver.Message("x@example.net")
 		in.HTML = html
 		start := time.Now()
-		_, err := w.Server.Mail.SendEmail(b.Context(), w.Key, in, mail.SendOptions{})
+		_, err := w.Services.Mail.SendEmail(b.Context(), w.Key, in, mail.SendOptions{})
 		testserver.Must(b, err)
 		took = append(took, time.Since(start))
 	}
@@ -32,29 +32,29 @@ func paced(b *testing.B, w *testserver.World, d time.Duration) (took []time.Dura
 	return took
 }
 
-// BenchmarkAcceptsBesideDeleting tells how long accepts take while 40,000 old emails of 5
+// BenchmarkAcceptDuringDeletion tells how long accepts take while 40,000 old emails of 5
 // KB are deleted and their pages given back, and while they are not.
-func BenchmarkAcceptsBesideDeleting(b *testing.B) {
+func BenchmarkAcceptDuringDeletion(b *testing.B) {
 	for range b.N {
-		w := testserver.IdleWith(b, server.Config{Load: &app.Load{}}, testserver.NewRelay(nil))
-		w.Crowd(w.Key, 40_000, func(i int, in *app.EmailInput) {
+		w := testserver.NewWithConfig(b, server.Config{Load: &app.Load{}}, testserver.NewRelay(nil))
+		w.AddEmails(w.Key, 40_000, func(i int, in *app.EmailInput) {
 			in.To, in.HTML = []string{fmt.Sprintf("u%d@example.net", i)}, strings.Repeat("<p style='width:100%'>Hello there &amp; welcome to the shop</p>\n", 80)
 		})
-		w.Sql(`DELETE FROM units`)
+		w.SQL(`DELETE FROM units`)
 		alone := paced(b, w, 10*time.Second)
-		base.Pause(b.Context(), 2*time.Second, nil)
+		base.Sleep(b.Context(), 2*time.Second, nil)
 		before := size(w)
-		w.Server.Settings.Keep = app.Retention{Emails: time.Second}
+		w.Services.Settings.Keep = app.Retention{Emails: time.Second}
 		ctx, cancel := context.WithCancel(b.Context())
 		done := make(chan error, 1)
 		start := time.Now()
 		go func() {
-			err := w.Server.Retention.Run(ctx)
+			err := w.Services.Retention.Run(ctx)
 			b.ReportMetric(time.Since(start).Seconds(), "s/delete-40000")
 			done <- err
 		}()
 		beside := paced(b, w, 15*time.Second)
-		left := w.Sql(`SELECT count(*) FROM emails`)[0]
+		left := w.SQL(`SELECT count(*) FROM emails`)[0]
 		cancel()
 		if err := <-done; err != nil && ctx.Err() == nil {
 			b.Fatal(err)

@@ -4,4 +4,4 @@ package retention_test
 
 import "testing"
 
-func TestLongACrashAtAnyStepLeavesNothingHalf(t *testing.T) { crashes(t, 1) }
+func TestLongDeletionSurvivesCrashAtAnyStep(t *testing.T) { crashes(t, 1) }

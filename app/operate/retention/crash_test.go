@@ -12,18 +12,18 @@ import (
 	"mailer/app/testing/testserver"
 )
 
-// steps is a context that ends once it was asked for a number of times: whoever works
+// stepContext is a context that ends once it was asked for a number of times: whoever works
 // with it stops between two uses of the database.
-type steps struct {
+type stepContext struct {
 	context.Context
 	mu   sync.Mutex
 	left int
 	done chan struct{}
 }
 
-func (s *steps) Deadline() (time.Time, bool) { return time.Time{}, false }
+func (s *stepContext) Deadline() (time.Time, bool) { return time.Time{}, false }
 
-func (s *steps) Done() <-chan struct{} {
+func (s *stepContext) Done() <-chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.left == 0 {
@@ -33,7 +33,7 @@ func (s *steps) Done() <-chan struct{} {
 	return s.done
 }
 
-func (s *steps) Err() error {
+func (s *stepContext) Err() error {
 	select {
 	case <-s.done:
 		return context.Canceled
@@ -44,7 +44,7 @@ func (s *steps) Err() error {
 
 // wantWhole checks that nothing of an email is there without the rest, but for content
 // that reads as deleted.
-func wantWhole(t *testing.T, w *testserver.World, step int) {
+func wantWhole(t *testing.T, w *testserver.Server, step int) {
 	t.Helper()
 	for what, query := range map[string]string{
 		"emails without recipients":            `SELECT count(*) FROM emails WHERE NOT EXISTS (SELECT 1 FROM recipients WHERE email_id = emails.id)`,
@@ -54,42 +54,42 @@ func wantWhole(t *testing.T, w *testserver.World, step int) {
 		"captures of nothing":                  `SELECT count(*) FROM captures WHERE email_id NOT IN (SELECT id FROM emails) AND email_id NOT IN (SELECT id FROM broadcast_recipients)`,
 		"broadcasts done with some recipients": `SELECT count(*) FROM broadcast_recipients WHERE EXISTS (SELECT 1 FROM broadcasts WHERE aged = 1 AND mails = substr(broadcast_recipients.id, 1, length(mails))) AND id NOT IN (SELECT email_id FROM too_young)`,
 	} {
-		if got := w.Sql(query)[0]; got != "0" {
+		if got := w.SQL(query)[0]; got != "0" {
 			t.Errorf("step %d: %s %s", step, got, what)
 		}
 	}
-	w.WantSound()
+	w.WantUndamaged()
 }
 
-func TestACrashBetweenTwoStepsLeavesNothingHalf(t *testing.T) { crashes(t, 11) }
+func TestDeletionSurvivesCrash(t *testing.T) { crashes(t, 11) }
 
 // crashes has the deletion of old mail crash after every step-th use of the database.
 func crashes(t *testing.T, step int) {
-	bubble(t, func(t *testing.T) {
-		copied := testserver.Serving(t, testserver.NewRelay(nil))
+	synctestDays(t, func(t *testing.T) {
+		copied := testserver.Start(t, testserver.NewRelay(nil))
 		for range 4 {
-			sendAs(copied, copied.Key, rich("bob@example.net"))
+			sendAs(copied, copied.Key, fullEmail("bob@example.net"))
 		}
 		for range 8 {
 			copied.Send("eve@example.net")
 		}
-		copied.People(10)
-		copied.Newsletter(testserver.Links(1), nil)
+		copied.AddSubscribers(10)
+		copied.SendNewsletter(testserver.Links(1), nil)
 		testserver.Sleep(time.Minute)
-		testserver.StopNow(copied.Server)
-		copied.Over = true
+		testserver.StopNow(copied.Services)
+		copied.Stopped = true
 		testserver.Sleep(3 * day)
 		stopped := 0
 		for n := 0; ; n += step {
 			w := copied.Crash()
-			w.Server.Settings.SetRules(base.Rules{Keep: app.Retention{Content: day, Emails: 2 * day, Broadcasts: day}})
-			ctx := &steps{Context: t.Context(), left: n, done: make(chan struct{})}
-			_ = w.Server.Retention.Run(ctx)
+			w.Services.Settings.SetRules(base.Rules{Keep: app.Retention{Content: day, Emails: 2 * day, Broadcasts: day}})
+			ctx := &stepContext{Context: t.Context(), left: n, done: make(chan struct{})}
+			_ = w.Services.Retention.Run(ctx)
 			over := ctx.Err() == nil
 			next := w.Crash()
 			testserver.Must(t, w.DB.Close())
 			wantWhole(t, next, n)
-			next.Server.Settings.SetRules(w.Server.Settings.Rules())
+			next.Services.Settings.SetRules(w.Services.Settings.Rules())
 			run(next)
 			if got := next.Count("emails") + next.Count("contents") + next.Count("attachment_pieces") + next.Count("broadcast_recipients") + next.Count("events"); got != "00000" {
 				t.Errorf("step %d: rows %s are left in the end", n, got)

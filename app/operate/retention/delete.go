@@ -15,13 +15,13 @@ import (
 )
 
 const (
-	// lookAhead is how many emails one snapshot looks at.
-	lookAhead = 200
-	// slackShare and mostSlack: an email is looked at first when it is older than what
+	// horizon is how many emails one snapshot looks at.
+	horizon = 200
+	// slackDivisor and maxSlack: an email is looked at first when it is older than what
 	// is kept by that part of it, since its last result came some time after it. What is
 	// still too young then is noted, and looked at again at its time.
-	slackShare = 20
-	mostSlack  = 24 * time.Hour
+	slackDivisor = 20
+	maxSlack     = 24 * time.Hour
 )
 
 // Run deletes all that is too old, in turns between teams, and gives pages back to the
@@ -40,7 +40,7 @@ func (s *Service) Run(ctx context.Context) error {
 			if failed[id] != nil {
 				continue
 			}
-			done, err := s.turn(ctx, &teams[i])
+			done, err := s.step(ctx, &teams[i])
 			if err != nil {
 				failed[id] = fmt.Errorf("delete old mail of team %s: %w", id, err)
 			}
@@ -58,29 +58,29 @@ func (s *Service) shrink(ctx context.Context) error {
 	for more := true; more && s.quiet(ctx); {
 		var took time.Duration
 		var err error
-		if took, more, err = s.DB.Shrink(ctx, target/2); err != nil {
+		if took, more, err = s.DB.Shrink(ctx, targetTime/2); err != nil {
 			return err
 		}
-		if !s.leave(ctx, took) {
+		if !s.pause(ctx, took) {
 			return nil
 		}
 	}
 	return nil
 }
 
-// turn works off one look at each kind of a team's mail, and reports whether there may
+// step works off one look at each kind of a team's mail, and reports whether there may
 // be more.
-func (s *Service) turn(ctx context.Context, team *app.TeamRetention) (more bool, err error) {
+func (s *Service) step(ctx context.Context, team *app.TeamRetention) (more bool, err error) {
 	kept := team.Over(s.Settings.Rules().Keep)
 	for _, w := range []walk{
-		{s: s, team: team.TeamID, kind: db.AgedContent, kept: contentKept(kept)},
-		{s: s, team: team.TeamID, kind: db.AgedEmail, kept: kept.Emails},
-		{s: s, team: team.TeamID, kind: db.AgedRecipient, kept: kept.Broadcasts},
+		{s: s, team: team.TeamID, kind: db.AgedContent, retention: contentKept(kept)},
+		{s: s, team: team.TeamID, kind: db.AgedEmail, retention: kept.Emails},
+		{s: s, team: team.TeamID, kind: db.AgedRecipient, retention: kept.Broadcasts},
 	} {
-		if w.kept == 0 {
+		if w.retention == 0 {
 			continue
 		}
-		did, err := w.turn(ctx)
+		did, err := w.step(ctx)
 		if err != nil {
 			return false, err
 		}
@@ -99,10 +99,10 @@ func contentKept(kept app.Retention) time.Duration {
 
 // walk is what is too old of one kind of a team's mail.
 type walk struct {
-	s    *Service
-	team string
-	kind db.AgedKind
-	kept time.Duration
+	s         *Service
+	team      string
+	kind      db.AgedKind
+	retention time.Duration
 	// broadcast is the one whose recipients are looked at; last says that those are its
 	// last.
 	broadcast db.AgingBroadcast
@@ -110,11 +110,11 @@ type walk struct {
 }
 
 // old is the time at which what had its last result is too old now.
-func (w *walk) old(now time.Time) time.Time { return now.Add(-w.kept) }
+func (w *walk) old(now time.Time) time.Time { return now.Add(-w.retention) }
 
-// turn looks once at what was too young before, and once at what comes next.
-func (w *walk) turn(ctx context.Context) (more bool, err error) {
-	for _, look := range []func(*db.Reader) ([]db.Aged, error){w.again, w.next} {
+// step looks once at what was too young before, and once at what comes next.
+func (w *walk) step(ctx context.Context) (more bool, err error) {
+	for _, look := range []func(*db.Reader) ([]db.Aged, error){w.restart, w.next} {
 		rows, err := db.Get(ctx, w.s.DB, look)
 		if err != nil {
 			return false, err
@@ -130,9 +130,9 @@ func (w *walk) turn(ctx context.Context) (more bool, err error) {
 	return more, nil
 }
 
-// again are those that were too young, and may be old enough now.
-func (w *walk) again(r *db.Reader) ([]db.Aged, error) {
-	return r.TooYoung(w.team, w.kind, w.old(clock.Now()), lookAhead)
+// restart are those that were too young, and may be old enough now.
+func (w *walk) restart(r *db.Reader) ([]db.Aged, error) {
+	return r.TooYoung(w.team, w.kind, w.old(clock.Now()), horizon)
 }
 
 // next are those that come next in the order of ids.
@@ -148,8 +148,8 @@ func (w *walk) next(r *db.Reader) (rows []db.Aged, err error) {
 	if after > app.FirstID(now) {
 		after = "" // a clock that was wrong: the emails since have smaller ids
 	}
-	before := app.FirstID(w.old(now).Add(-min(w.kept/slackShare, mostSlack)))
-	return r.AgedEmails(w.team, after, before, lookAhead)
+	before := app.FirstID(w.old(now).Add(-min(w.retention/slackDivisor, maxSlack)))
+	return r.AgedEmails(w.team, after, before, horizon)
 }
 
 func (w *walk) nextRecipients(r *db.Reader) ([]db.Aged, error) {
@@ -158,8 +158,8 @@ func (w *walk) nextRecipients(r *db.Reader) ([]db.Aged, error) {
 		return nil, err
 	}
 	w.broadcast = broadcasts[0]
-	rows, err := r.AgedRecipients(w.broadcast, lookAhead)
-	w.last = len(rows) < lookAhead
+	rows, err := r.AgedRecipients(w.broadcast, horizon)
+	w.last = len(rows) < horizon
 	return rows, err
 }
 
@@ -173,7 +173,7 @@ func (w *walk) work(ctx context.Context, rows []db.Aged) error {
 	for len(rows) > 0 || w.last {
 		var done int
 		goOn, err := w.s.write(ctx, func(tx *db.Tx) (err error) {
-			done, err = w.piece(tx, rows, damaged)
+			done, err = w.batch(tx, rows, damaged)
 			return err
 		})
 		if err != nil || !goOn {
@@ -202,25 +202,25 @@ func (w *walk) damaged(ctx context.Context, rows []db.Aged) (map[string]bool, er
 			bad[row.ID] = true
 			continue
 		}
-		if base.IgnoreGone(err) != nil {
+		if base.IgnoreNotFound(err) != nil {
 			return nil, err
 		}
 	}
 	return bad, nil
 }
 
-// piece is one transaction: it works off the first rows, and returns how many.
-func (w *walk) piece(tx *db.Tx, rows []db.Aged, damaged map[string]bool) (done int, err error) {
+// batch is one transaction: it works off the first rows, and returns how many.
+func (w *walk) batch(tx *db.Tx, rows []db.Aged, damaged map[string]bool) (done int, err error) {
 	start := time.Now()
 	for _, row := range rows[:min(len(rows), w.s.pace.batch)] {
-		more, err := w.one(tx, row, damaged[row.ID], start)
+		more, err := w.deleteOne(tx, row, damaged[row.ID], start)
 		if err != nil {
 			return 0, fmt.Errorf("%s %s: %w", w.kind, row.ID, err)
 		}
 		if more { // its content is large
 			break
 		}
-		if done++; time.Since(start) > target/2 {
+		if done++; time.Since(start) > targetTime/2 {
 			break
 		}
 	}
@@ -241,9 +241,9 @@ func (w *walk) advance(tx *db.Tx, rows []db.Aged, done int) error {
 	return tx.SetAgedUntil(w.team, w.kind, rows[done-1].ID)
 }
 
-// one deletes what a row is about if it is old enough, else has it looked at again.
+// deleteOne deletes what a row is about if it is old enough, else has it looked at again.
 // more: there is some left.
-func (w *walk) one(tx *db.Tx, row db.Aged, damaged bool, start time.Time) (more bool, err error) {
+func (w *walk) deleteOne(tx *db.Tx, row db.Aged, damaged bool, start time.Time) (more bool, err error) {
 	now, err := tx.Aged(w.team, w.kind, row.ID)
 	switch {
 	case errors.Is(err, db.ErrNotFound): // deleted meanwhile
@@ -291,7 +291,7 @@ func (w *walk) deleteContent(tx *db.Tx, email *db.Aged, start time.Time) (more b
 	}
 	for {
 		more, err = tx.DeleteContentPiece(email.ID)
-		if err != nil || !more || time.Since(start) > target/2 {
+		if err != nil || !more || time.Since(start) > targetTime/2 {
 			return more, err
 		}
 	}

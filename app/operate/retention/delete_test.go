@@ -20,9 +20,9 @@ import (
 
 const day = 24 * time.Hour
 
-// bubble runs fn with a fake clock. Ids never go back within a process, so that the clock
+// synctestDays runs fn with a fake clock. Ids never go back within a process, so that the clock
 // begins where those of the last test ended, and no two tests run at once.
-func bubble(t *testing.T, fn func(t *testing.T)) {
+func synctestDays(t *testing.T, fn func(t *testing.T)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		id := app.NewID()
@@ -33,67 +33,67 @@ func bubble(t *testing.T, fn func(t *testing.T)) {
 	})
 }
 
-// keeping makes a world whose server keeps so much. Its cron runs.
-func keeping(t *testing.T, kept app.Retention) *testserver.World {
+// withRetention makes a world whose server keeps so much. Its cron runs.
+func withRetention(t *testing.T, kept app.Retention) *testserver.Server {
 	t.Helper()
-	w := testserver.Idle(t, testserver.NewRelay(nil))
-	w.Server.Settings.Keep = kept
+	w := testserver.New(t, testserver.NewRelay(nil))
+	w.Services.Settings.Keep = kept
 	w.Start()
 	return w
 }
 
-// lie has a world stand still for a time, its server stopped, and deletes what is too old
+// wantLine has a world stand still for a time, its server stopped, and deletes what is too old
 // then: a day of a running one costs thousands of looks at its clock.
-func lie(w *testserver.World, d time.Duration) {
+func wantLine(w *testserver.Server, d time.Duration) {
 	w.T.Helper()
-	kept := w.Server.Settings.Keep
-	if !w.Over {
+	kept := w.Services.Settings.Keep
+	if !w.Stopped {
 		w.Stop()
 		w.Open()
-		w.Server.Settings.Keep, w.Over = kept, true
+		w.Services.Settings.Keep, w.Stopped = kept, true
 	}
 	testserver.Sleep(d)
 	run(w)
 }
 
-// rise has it work again.
-func rise(w *testserver.World) {
+// wantRise has it work again.
+func wantRise(w *testserver.Server) {
 	w.T.Helper()
-	w.Over = false
+	w.Stopped = false
 	w.Start()
 }
 
-// rich is a send with everything that content can be.
-func rich(to ...string) *app.EmailInput {
-	in := testserver.Letter(to...)
+// fullEmail is a send with everything that content can be.
+func fullEmail(to ...string) *app.EmailInput {
+	in := testserver.Message(to...)
 	in.HTML = "<p>" + strings.Repeat("long ", 2000) + `</p><a href="https://a.test/x">x</a>`
 	in.Headers = map[string]string{"X-One": "1"}
 	in.Attachments = []app.Attachment{{ID: app.NewID(), Filename: "a.bin", ContentType: "application/octet-stream", Content: []byte(strings.Repeat("z", 700<<10)), Size: 700 << 10}}
 	return in
 }
 
-func sendAs(w *testserver.World, key *app.Key, in *app.EmailInput) string {
+func sendAs(w *testserver.Server, key *app.Key, in *app.EmailInput) string {
 	w.T.Helper()
-	id, err := w.Server.Mail.SendEmail(w.T.Context(), key, in, mail.SendOptions{})
+	id, err := w.Services.Mail.SendEmail(w.T.Context(), key, in, mail.SendOptions{})
 	testserver.Must(w.T, err)
 	return id
 }
 
 // run deletes what is too old, once.
-func run(w *testserver.World) {
+func run(w *testserver.Server) {
 	w.T.Helper()
-	testserver.Must(w.T, w.Server.Retention.Run(w.T.Context()))
+	testserver.Must(w.T, w.Services.Retention.Run(w.T.Context()))
 }
 
 // left says what is left of an email: "all", "row" or "nothing".
-func left(w *testserver.World, key *app.Key, id string) string {
+func left(w *testserver.Server, key *app.Key, id string) string {
 	w.T.Helper()
-	email, err := w.Server.Mail.GetEmail(w.T.Context(), key, id)
+	email, err := w.Services.Mail.GetEmail(w.T.Context(), key, id)
 	var refusal *app.Error
 	switch {
 	case errors.As(err, &refusal) && refusal.Code == app.CodeNotFound:
 		for _, table := range []string{"recipients", "events", "contents", "attachments", "captures", "provider_ids"} {
-			if n := w.Sql(`SELECT count(*) FROM `+table+` WHERE email_id = ?`, id)[0]; n != "0" {
+			if n := w.SQL(`SELECT count(*) FROM `+table+` WHERE email_id = ?`, id)[0]; n != "0" {
 				w.T.Errorf("%s rows of %s are left of email %s", n, table, id)
 			}
 		}
@@ -106,26 +106,26 @@ func left(w *testserver.World, key *app.Key, id string) string {
 	return "all"
 }
 
-func TestEachTeamsMailIsKeptForAsLongAsItSays(t *testing.T) {
+func TestRetentionPerTeam(t *testing.T) {
 	testserver.BothEngines(t)
-	bubble(t, func(t *testing.T) {
-		w := testserver.Idle(t, testserver.NewRelay(nil))
-		w.Server.Settings.Keep = app.Retention{Content: 30 * day, Emails: 90 * day}
+	synctestDays(t, func(t *testing.T) {
+		w := testserver.New(t, testserver.NewRelay(nil))
+		w.Services.Settings.Keep = app.Retention{Content: 30 * day, Emails: 90 * day}
 		other := w.AddTeam("other", "other.example")
 		ever, err := retention.ParseChoice("0")
 		testserver.Must(t, err)
 		week, err := retention.ParseChoice("1w")
 		testserver.Must(t, err)
-		if _, err := w.Server.Retention.SetTeam(t.Context(), other.TeamID, retention.Change{Content: week, Emails: ever}); err != nil {
+		if _, err := w.Services.Retention.SetTeam(t.Context(), other.TeamID, retention.Change{Content: week, Emails: ever}); err != nil {
 			t.Fatal(err)
 		}
 		w.Start()
-		in := rich("bob@example.net")
+		in := fullEmail("bob@example.net")
 		in.From = "ann@other.example"
 		sent := time.Now()
-		mine, theirs := sendAs(w, w.Key, rich("bob@example.net")), sendAs(w, other, in)
+		mine, theirs := sendAs(w, w.Key, fullEmail("bob@example.net")), sendAs(w, other, in)
 		testserver.Sleep(time.Minute)
-		w.WantLast(mine, app.Sent)
+		w.WantLastEvent(mine, app.Sent)
 		for _, tc := range []struct {
 			after        time.Duration
 			mine, theirs string
@@ -133,9 +133,9 @@ func TestEachTeamsMailIsKeptForAsLongAsItSays(t *testing.T) {
 			{7*day - time.Hour, "all", "all"}, {8 * day, "all", "row"}, {30*day - time.Hour, "all", "row"}, {32 * day, "row", "row"},
 			{90*day - time.Hour, "row", "row"}, {95 * day, "nothing", "row"}, {800 * day, "nothing", "row"},
 		} {
-			lie(w, time.Until(sent.Add(tc.after)))
+			wantLine(w, time.Until(sent.Add(tc.after)))
 			if mine, theirs := left(w, w.Key, mine), left(w, other, theirs); mine != tc.mine || theirs != tc.theirs {
-				t.Errorf("after %s there is %s of one team's mail, and %s of the other's; want %s, %s", retention.FormatKept(tc.after), mine, theirs, tc.mine, tc.theirs)
+				t.Errorf("after %s there is %s of one team's mail, and %s of the other's; want %s, %s", retention.FormatRetention(tc.after), mine, theirs, tc.mine, tc.theirs)
 			}
 		}
 		if got := w.Count("audit_logs WHERE action = 'team.retention'"); got != "1" {
@@ -144,119 +144,119 @@ func TestEachTeamsMailIsKeptForAsLongAsItSays(t *testing.T) {
 	})
 }
 
-func TestMailIsNotDeletedBeforeItsLastResultIsOld(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		w := keeping(t, app.Retention{Content: 2 * day, Emails: 4 * day})
-		late, scheduled := w.SentTo("eve@example.net"), w.SendAt("in 9 days")
-		lie(w, 47*time.Hour)
-		w.Take(feedback.Report{Source: app.SourceGeneric, ID: "1", Kind: feedback.Delivered, EmailID: late, Recipient: "eve@example.net"})
-		lie(w, 47*time.Hour)
+func TestRetentionCountsFromLastResult(t *testing.T) {
+	synctestDays(t, func(t *testing.T) {
+		w := withRetention(t, app.Retention{Content: 2 * day, Emails: 4 * day})
+		late, scheduled := w.SendTaken("eve@example.net"), w.SendAt("in 9 days")
+		wantLine(w, 47*time.Hour)
+		w.Report(feedback.Report{Source: app.SourceGeneric, ID: "1", Kind: feedback.Delivered, EmailID: late, Recipient: "eve@example.net"})
+		wantLine(w, 47*time.Hour)
 		if got := left(w, w.Key, late); got != "all" {
 			t.Errorf("there is %s of what was delivered 47 hours ago", got)
 		}
-		lie(w, 2*time.Hour)
+		wantLine(w, 2*time.Hour)
 		if got := left(w, w.Key, late); got != "row" {
 			t.Errorf("there is %s of what was delivered two days ago", got)
 		}
-		w.Take(feedback.Report{Source: app.SourceGeneric, ID: "2", Kind: feedback.Complained, EmailID: late, Recipient: "eve@example.net"})
-		w.Suppressed("eve@example.net")
-		lie(w, 3*day+22*time.Hour)
+		w.Report(feedback.Report{Source: app.SourceGeneric, ID: "2", Kind: feedback.Complained, EmailID: late, Recipient: "eve@example.net"})
+		w.Suppression("eve@example.net")
+		wantLine(w, 3*day+22*time.Hour)
 		if got := left(w, w.Key, late); got != "row" {
 			t.Errorf("there is %s of what was complained about less than four days ago", got)
 		}
-		lie(w, 3*time.Hour)
+		wantLine(w, 3*time.Hour)
 		if got := left(w, w.Key, late); got != "nothing" {
 			t.Errorf("there is %s of what was complained about four days ago", got)
 		}
-		w.Take(feedback.Report{Source: app.SourceGeneric, ID: "3", Kind: feedback.Bounced, EmailID: late, Recipient: "eve@example.net"})
-		lie(w, time.Hour)
+		w.Report(feedback.Report{Source: app.SourceGeneric, ID: "3", Kind: feedback.Bounced, EmailID: late, Recipient: "eve@example.net"})
+		wantLine(w, time.Hour)
 		if got := left(w, w.Key, scheduled); got != "all" {
 			t.Errorf("there is %s of what was not over", got)
 		}
-		lie(w, day)
-		rise(w) // later than it should
+		wantLine(w, day)
+		wantRise(w) // later than it should
 		testserver.Sleep(time.Minute)
-		lie(w, 49*time.Hour)
-		w.WantLast(scheduled, app.Sent)
+		wantLine(w, 49*time.Hour)
+		w.WantLastEvent(scheduled, app.Sent)
 		if got := left(w, w.Key, scheduled); got != "row" {
 			t.Errorf("there is %s of what left two days ago", got)
 		}
-		lie(w, 2*day)
+		wantLine(w, 2*day)
 		if got := left(w, w.Key, scheduled); got != "nothing" {
 			t.Errorf("there is %s of what left four days ago", got)
 		}
 	})
 }
 
-func TestMailInDoubtIsKept(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		w := keeping(t, app.Retention{Emails: day})
-		id := w.SentTo("bob@example.net")
+func TestMailInDoubtIsNotDeleted(t *testing.T) {
+	synctestDays(t, func(t *testing.T) {
+		w := withRetention(t, app.Retention{Emails: day})
+		id := w.SendTaken("bob@example.net")
 		doubt := app.Doubt{ID: app.NewID(), TeamID: w.Key.TeamID, EmailID: id, Recipients: []string{"bob@example.net"}, Relay: app.DefaultRegion, CreatedAt: time.Now()}
 		testserver.Must(t, w.DB.Write(t.Context(), func(tx *db.Tx) error { return tx.InsertDoubt(doubt) }))
-		lie(w, 3*day)
+		wantLine(w, 3*day)
 		if got := left(w, w.Key, id); got != "all" {
 			t.Errorf("there is %s of mail in doubt", got)
 		}
 		testserver.Must(t, w.DB.Write(t.Context(), func(tx *db.Tx) error { return tx.SettleDoubts(id, "by hand") }))
-		lie(w, 2*day)
+		wantLine(w, 2*day)
 		if got := left(w, w.Key, id); got != "nothing" {
 			t.Errorf("there is %s once the doubt is settled", got)
 		}
-		if got := w.Sql(`SELECT recipients FROM doubts`); len(got) != 1 || got[0] != "[]" {
+		if got := w.SQL(`SELECT recipients FROM doubts`); len(got) != 1 || got[0] != "[]" {
 			t.Error("the settled doubt is gone, or still tells the address")
 		}
-		lie(w, 91*day)
-		testserver.Must(t, w.Server.Upkeep.Purge(t.Context()))
+		wantLine(w, 91*day)
+		testserver.Must(t, w.Services.Jobs.Purge(t.Context()))
 		if w.Count("doubts") != "0" {
 			t.Error("a doubt that was settled 91 days ago is still there")
 		}
 	})
 }
 
-func TestWhatBelongsToDeletedContentSaysSo(t *testing.T) {
+func TestDeletedContentIsReported(t *testing.T) {
 	testserver.BothEngines(t)
-	bubble(t, func(t *testing.T) {
-		w := keeping(t, app.Retention{Content: day})
-		in := rich("bob@example.net")
+	synctestDays(t, func(t *testing.T) {
+		w := withRetention(t, app.Retention{Content: day})
+		in := fullEmail("bob@example.net")
 		id := sendAs(w, w.Key, in)
-		w.Sql(`INSERT INTO captures (email_id, message, created_at) VALUES (?, CAST('0' AS BLOB), 1)`, id)
+		w.SQL(`INSERT INTO captures (email_id, message, created_at) VALUES (?, CAST('0' AS BLOB), 1)`, id)
 		testserver.Sleep(time.Minute)
-		lie(w, 3*day)
+		wantLine(w, 3*day)
 		if got := left(w, w.Key, id); got != "row" {
 			t.Fatalf("there is %s", got)
 		}
-		_, insights := w.Server.Mail.GetInsights(t.Context(), w.Key, id)
-		_, raw := w.Server.Mail.GetCaptured(t.Context(), w.Key, id)
-		_, file := w.Server.Mail.GetAttachment(t.Context(), w.Key, id, in.Attachments[0].ID)
+		_, insights := w.Services.Mail.GetInsights(t.Context(), w.Key, id)
+		_, raw := w.Services.Mail.GetCaptured(t.Context(), w.Key, id)
+		_, file := w.Services.Mail.GetAttachment(t.Context(), w.Key, id, in.Attachments[0].ID)
 		for what, err := range map[string]error{"insights": insights, "raw": raw, "attachment": file} {
 			testserver.WantCode(t, err, app.CodeNotFound)
 			if err == nil || !strings.Contains(err.Error(), "was deleted on") {
 				t.Errorf("%s: %v", what, err)
 			}
 		}
-		rows, more, err := w.Server.Mail.ListAttachments(t.Context(), w.Key, id, app.Page{Limit: 10})
+		rows, more, err := w.Services.Mail.ListAttachments(t.Context(), w.Key, id, app.Page{Limit: 10})
 		if len(rows) != 0 || more || err != nil {
 			t.Errorf("attachments %v, %v, %v", rows, more, err)
 		}
-		w.WantSound()
+		w.WantUndamaged()
 		w.Erase("bob@example.net")
-		if n := w.Traces("bob@example.net"); n != 0 {
+		if n := w.CountTraces("bob@example.net"); n != 0 {
 			t.Errorf("%d traces of an erased address", n)
 		}
-		testserver.Must(t, w.Remove(id))
+		testserver.Must(t, w.DeleteEmail(id))
 		if got := left(w, w.Key, id); got != "nothing" {
 			t.Errorf("there is %s of what was deleted by hand", got)
 		}
 	})
 }
 
-func TestLinksInDeletedMailStillWork(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		w := keeping(t, app.Retention{Emails: day, Broadcasts: day})
-		news := w.Topic("news", app.OptIn, app.PublicTopic)
+func TestLinksSurviveDeletion(t *testing.T) {
+	synctestDays(t, func(t *testing.T) {
+		w := withRetention(t, app.Retention{Emails: day, Broadcasts: day})
+		news := w.AddTopic("news", app.OptIn, app.PublicTopic)
 		send := func(to ...string) (id, link string) {
-			in := rich(to...)
+			in := fullEmail(to...)
 			in.TopicID = news.ID
 			id = sendAs(w, w.Key, in)
 			page := w.Email(id).Unsubscribe
@@ -264,33 +264,33 @@ func TestLinksInDeletedMailStillWork(t *testing.T) {
 		}
 		single, alone := send("bob@example.net")
 		shared, both := send("ann@example.net", "eve@example.net")
-		w.People(2)
-		b := w.Newsletter(testserver.Links(1), nil)
+		w.AddSubscribers(2)
+		b := w.SendNewsletter(testserver.Links(1), nil)
 		testserver.Sleep(time.Minute)
-		person := w.MailTo(b, testserver.Person(1))
-		click := tracking.ClickToken(w.Server.Sealer, tracking.ClickLink{TeamID: w.Key.TeamID, EmailID: single, Host: "mail.test", Links: 1, Target: "https://a.test/x"})
-		lie(w, 3*day)
+		person := w.EmailIDTo(b, testserver.SubscriberAddress(1))
+		click := tracking.ClickToken(w.Services.Sealer, tracking.ClickLink{TeamID: w.Key.TeamID, EmailID: single, Host: "mail.test", Links: 1, Target: "https://a.test/x"})
+		wantLine(w, 3*day)
 		if got := left(w, w.Key, single) + " " + left(w, w.Key, shared) + " " + w.Count("broadcast_recipients"); got != "nothing nothing 0" {
 			t.Fatalf("there is %s", got)
 		}
-		for _, link := range []string{alone, both, w.Link(app.UnsubscribePage, app.PageLink{TeamID: w.Key.TeamID, Source: person, Address: w.Hash(testserver.Person(1))})} {
-			if _, err := w.Server.Pages.Unsubscribe(t.Context(), link); err != nil {
+		for _, link := range []string{alone, both, w.PageToken(app.UnsubscribePage, app.PageLink{TeamID: w.Key.TeamID, Source: person, Address: w.AddressHash(testserver.SubscriberAddress(1))})} {
+			if _, err := w.Services.Pages.Unsubscribe(t.Context(), link); err != nil {
 				t.Error(err)
 			}
 		}
 		for _, who := range []string{"bob@example.net", "ann@example.net", "eve@example.net"} {
-			in := testserver.Letter(who)
+			in := testserver.Message(who)
 			in.TopicID = news.ID
-			_, err := w.Server.Mail.SendEmail(t.Context(), w.Key, in, mail.SendOptions{})
+			_, err := w.Services.Mail.SendEmail(t.Context(), w.Key, in, mail.SendOptions{})
 			testserver.WantCode(t, err, app.CodeAllRecipientsSuppressed)
 		}
-		if to, ok := w.Server.Mail.FollowLink(t.Context(), "mail.test", click, nil); !ok || to.Orphaned || to.Location != "https://a.test/x" {
+		if to, ok := w.Services.Mail.FollowLink(t.Context(), "mail.test", click, nil); !ok || to.Orphaned || to.Location != "https://a.test/x" {
 			t.Errorf("a link leads to %+v, %v", to, ok)
 		}
-		rise(w)
+		wantRise(w)
 		w.Click(single, 0, 1, testserver.Chrome)
 		w.Click(person, 0, 1, testserver.Chrome)
-		w.Look(person, testserver.Chrome)
+		w.LoadPixel(person, testserver.Chrome)
 		testserver.Sleep(time.Minute)
 		if n := w.Rows(`SELECT count(*) FROM events AS v WHERE NOT EXISTS (SELECT 1 FROM emails AS e WHERE e.id = v.email_id)`); n != "0\n" { // the refused sends have records
 			t.Errorf("%s events of mail that is gone", n)
@@ -299,31 +299,31 @@ func TestLinksInDeletedMailStillWork(t *testing.T) {
 		if n := w.Count("former_envelopes"); n != "1" {
 			t.Errorf("%s hashes of recipients after one was erased", n)
 		}
-		w.Sql(`DELETE FROM domains WHERE team_id = ?`, w.Key.TeamID)
-		if to, _ := w.Server.Mail.FollowLink(t.Context(), "mail.test", click, nil); !to.Orphaned {
+		w.SQL(`DELETE FROM domains WHERE team_id = ?`, w.Key.TeamID)
+		if to, _ := w.Services.Mail.FollowLink(t.Context(), "mail.test", click, nil); !to.Orphaned {
 			t.Error("a link leads on for a team that has no domain")
 		}
 	})
 }
 
-func TestCountsOfABroadcastOutliveItsRecipients(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		w := keeping(t, app.Retention{Broadcasts: 10 * day})
-		w.People(450)
-		b := w.Newsletter(testserver.Links(2), nil)
+func TestBroadcastCountsSurviveDeletion(t *testing.T) {
+	synctestDays(t, func(t *testing.T) {
+		w := withRetention(t, app.Retention{Broadcasts: 10 * day})
+		w.AddSubscribers(450)
+		b := w.SendNewsletter(testserver.Links(2), nil)
 		testserver.Sleep(time.Minute)
-		late := w.MailTo(b, testserver.Person(3))
+		late := w.EmailIDTo(b, testserver.SubscriberAddress(3))
 		w.Click(late, 1, 2, testserver.Chrome)
-		lie(w, 8*day)
-		rise(w)
+		wantLine(w, 8*day)
+		wantRise(w)
 		w.Click(late, 0, 2, testserver.Chrome)
 		testserver.Sleep(time.Minute)
 		before := w.Broadcast(b.ID)
-		lie(w, 3*day)
+		wantLine(w, 3*day)
 		if got := w.Count("broadcast_recipients"); got != "1" {
 			t.Errorf("%s recipients are there, want the one who clicked", got)
 		}
-		lie(w, 8*day)
+		wantLine(w, 8*day)
 		for _, table := range []string{"broadcast_recipients", "broadcast_clicks", "events", "too_young"} {
 			if got := w.Count(table); got != "0" {
 				t.Errorf("%s rows of %s are left", got, table)
@@ -335,37 +335,37 @@ func TestCountsOfABroadcastOutliveItsRecipients(t *testing.T) {
 		if got := w.Recipients(b, ""); got != "" {
 			t.Errorf("recipients %s", got)
 		}
-		w.Take(feedback.Report{Source: app.SourceGeneric, ID: "9", Kind: feedback.Bounced, EmailID: late, Recipient: testserver.Person(3)})
+		w.Report(feedback.Report{Source: app.SourceGeneric, ID: "9", Kind: feedback.Bounced, EmailID: late, Recipient: testserver.SubscriberAddress(3)})
 		if got := w.Count("events"); got != "0" {
 			t.Errorf("%s events", got)
 		}
 	})
 }
 
-func TestDamagedMailIsLeftAlone(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		w := testserver.Serving(t, testserver.NewRelay(nil))
-		in := testserver.Letter("bob@example.net")
+func TestDamagedMailIsNotDeleted(t *testing.T) {
+	synctestDays(t, func(t *testing.T) {
+		w := testserver.Start(t, testserver.NewRelay(nil))
+		in := testserver.Message("bob@example.net")
 		in.HTML = strings.Repeat("harmed ", 100)
 		harmed, sound := sendAs(w, w.Key, in), w.Send("bob@example.net")
 		testserver.Sleep(time.Minute)
-		w.Harm("harmed harmed harmed")
-		lie(w, 3*day)
-		w.Server.Settings.Keep = app.Retention{Content: day, Emails: day}
+		w.Corrupt("harmed harmed harmed")
+		wantLine(w, 3*day)
+		w.Services.Settings.Keep = app.Retention{Content: day, Emails: day}
 		run(w)
 		if got := left(w, w.Key, sound) + w.Count("contents"); got != "nothing1" {
 			t.Errorf("there is %s", got)
 		}
-		_, err := w.Server.Mail.GetEmail(t.Context(), w.Key, harmed)
+		_, err := w.Services.Mail.GetEmail(t.Context(), w.Key, harmed)
 		testserver.WantCode(t, err, app.CodeInternal)
 		testserver.Must(t, w.DB.Err())
 	})
 }
 
-func TestMailWhoseContentIsOnItsWayOutIsNotSentAgain(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		w := keeping(t, app.Retention{Content: day})
-		id := sendAs(w, w.Key, rich("bob@example.net"))
+func TestMailBeingDeletedIsNotResent(t *testing.T) {
+	synctestDays(t, func(t *testing.T) {
+		w := withRetention(t, app.Retention{Content: day})
+		id := sendAs(w, w.Key, fullEmail("bob@example.net"))
 		testserver.Sleep(time.Minute)
 		there := func() error {
 			return w.DB.Read(t.Context(), func(r *db.Reader) error { return r.HasContent(id) })
@@ -381,7 +381,7 @@ func TestMailWhoseContentIsOnItsWayOutIsNotSentAgain(t *testing.T) {
 		if err := there(); !errors.Is(err, db.ErrNotFound) {
 			t.Errorf("half of its files are gone, and it may be sent again: %v", err)
 		}
-		lie(w, 3*day)
+		wantLine(w, 3*day)
 		if got := left(w, w.Key, id) + w.Count("attachment_pieces"); got != "row0" {
 			t.Errorf("there is %s of it in the end", got)
 		}

@@ -92,12 +92,12 @@ func (s *Service) Disk(ctx context.Context) (out *Disk, err error) {
 		}
 		out.Teams = append(out.Teams, team)
 	}
-	out.share()
+	out.distribute()
 	return out, nil
 }
 
-// share divides the tables between the teams.
-func (d *Disk) share() {
+// distribute divides the tables between the teams.
+func (d *Disk) distribute() {
 	var sums [parts]float64
 	for _, t := range d.Teams {
 		for part, weight := range t.weights {

@@ -20,12 +20,12 @@ var units = []struct {
 	length time.Duration
 }{{"y", 365 * day}, {"w", 7 * day}, {"d", day}}
 
-// maxKept is 200 years: more overflows in milliseconds of dates.
-const maxKept = 200 * 365 * day
+// maxRetention is 200 years: more overflows in milliseconds of dates.
+const maxRetention = 200 * 365 * day
 
-// ParseKept reads how long something is kept: 0, for ever, or a number with a unit, like
+// ParseRetention reads how long something is kept: 0, for ever, or a number with a unit, like
 // 1y, 2w, 30d, 12h. The errors name no flag.
-func ParseKept(text string) (time.Duration, error) {
+func ParseRetention(text string) (time.Duration, error) {
 	if text == "0" {
 		return 0, nil
 	}
@@ -38,28 +38,28 @@ func ParseKept(text string) (time.Duration, error) {
 			continue
 		}
 		n, err := strconv.ParseUint(number, 10, 32)
-		if err != nil || time.Duration(n) > maxKept/u.length {
+		if err != nil || time.Duration(n) > maxRetention/u.length {
 			return 0, bad
 		}
-		return keptOrBad(time.Duration(n)*u.length, bad)
+		return retentionOrError(time.Duration(n)*u.length, bad)
 	}
 	if kept, err = time.ParseDuration(text); err != nil {
 		return 0, bad
 	}
-	return keptOrBad(kept, bad)
+	return retentionOrError(kept, bad)
 }
 
-// keptOrBad refuses what can't be meant: a negative time, and one so short that it is
+// retentionOrError refuses what can't be meant: a negative time, and one so short that it is
 // none.
-func keptOrBad(kept time.Duration, bad error) (time.Duration, error) {
-	if kept < time.Second || kept > maxKept {
+func retentionOrError(kept time.Duration, bad error) (time.Duration, error) {
+	if kept < time.Second || kept > maxRetention {
 		return 0, bad
 	}
 	return kept, nil
 }
 
-// FormatKept writes what ParseKept reads.
-func FormatKept(kept time.Duration) string {
+// FormatRetention writes what ParseRetention reads.
+func FormatRetention(kept time.Duration) string {
 	if kept == 0 {
 		return "0"
 	}
@@ -81,7 +81,7 @@ func FormatKept(kept time.Duration) string {
 // Flags say how long finished mail is kept.
 type Flags struct {
 	content, emails, broadcasts string
-	kept                        app.Retention
+	retention                   app.Retention
 }
 
 // Bind adds the flags to those of a command.
@@ -97,8 +97,8 @@ func (f *Flags) Check() error {
 	for _, flag := range []struct {
 		name, text string
 		to         *time.Duration
-	}{{"keep-content", f.content, &f.kept.Content}, {"keep-emails", f.emails, &f.kept.Emails}, {"keep-broadcasts", f.broadcasts, &f.kept.Broadcasts}} {
-		kept, err := ParseKept(flag.text)
+	}{{"keep-content", f.content, &f.retention.Content}, {"keep-emails", f.emails, &f.retention.Emails}, {"keep-broadcasts", f.broadcasts, &f.retention.Broadcasts}} {
+		kept, err := ParseRetention(flag.text)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("--%s: %w", flag.name, err))
 		}
@@ -107,5 +107,5 @@ func (f *Flags) Check() error {
 	return errors.Join(errs...)
 }
 
-// Kept returns what Check read.
-func (f *Flags) Kept() app.Retention { return f.kept }
+// Retention returns what Check read.
+func (f *Flags) Retention() app.Retention { return f.retention }

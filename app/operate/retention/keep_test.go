@@ -11,24 +11,24 @@ import (
 	"mailer/app/operate/retention"
 )
 
-func TestKeptTimesAreReadAndWritten(t *testing.T) {
+func TestParseRetention(t *testing.T) {
 	for text, want := range map[string]time.Duration{"0": 0, "30d": 30 * day, "2w": 14 * day, "1y": 365 * day, "12h": 12 * time.Hour, "1h30m": 90 * time.Minute, "200y": 200 * 365 * day} {
-		got, err := retention.ParseKept(text)
+		got, err := retention.ParseRetention(text)
 		if err != nil || got != want {
 			t.Errorf("%s is read as %s, %v", text, got, err)
 		}
-		if again, err := retention.ParseKept(retention.FormatKept(got)); err != nil || again != got {
-			t.Errorf("%s is written as %s", text, retention.FormatKept(got))
+		if again, err := retention.ParseRetention(retention.FormatRetention(got)); err != nil || again != got {
+			t.Errorf("%s is written as %s", text, retention.FormatRetention(got))
 		}
 	}
 	for _, text := range []string{"", "30", "-1d", "d", "1.5y", "201y", "99999999999999y", "1ms", "0d", "x", "1d12h"} {
-		if got, err := retention.ParseKept(text); err == nil {
+		if got, err := retention.ParseRetention(text); err == nil {
 			t.Errorf("%q is read as %s", text, got)
 		}
 	}
 }
 
-func TestBadFlagsAreNamed(t *testing.T) {
+func TestInvalidFlagsAreNamed(t *testing.T) {
 	var f retention.Flags
 	set := pflag.NewFlagSet("serve", pflag.ContinueOnError)
 	f.Bind(set)
@@ -41,12 +41,12 @@ func TestBadFlagsAreNamed(t *testing.T) {
 	if err := set.Set("keep-emails", "1y"); err != nil {
 		t.Fatal(err)
 	}
-	if err := f.Check(); err != nil || f.Kept() != (app.Retention{Content: 30 * day, Emails: 365 * day}) {
-		t.Errorf("%+v, %v", f.Kept(), err)
+	if err := f.Check(); err != nil || f.Retention() != (app.Retention{Content: 30 * day, Emails: 365 * day}) {
+		t.Errorf("%+v, %v", f.Retention(), err)
 	}
-	text, err := f.Kept().MarshalText()
+	text, err := f.Retention().MarshalText()
 	var back app.Retention
-	if err != nil || back.UnmarshalText(text) != nil || back != f.Kept() {
+	if err != nil || back.UnmarshalText(text) != nil || back != f.Retention() {
 		t.Errorf("%s is read as %+v", text, back)
 	}
 }

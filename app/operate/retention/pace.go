@@ -9,15 +9,15 @@ import (
 )
 
 const (
-	// target is how long one transaction may keep others waiting: an accept that came
+	// targetTime is how long one transaction may keep others waiting: an accept that came
 	// a moment later than it waits for no more than its commit and its sync beside.
-	target = 2 * time.Millisecond
-	// mostAtOnce is how many emails one transaction deletes at most.
-	mostAtOnce = 100
-	// quietLook is between two looks whether anybody waits.
-	quietLook = 5 * time.Millisecond
-	// rest is how many times as long as it worked it leaves the store to others.
-	rest = 3
+	targetTime = 2 * time.Millisecond
+	// maxBatch is how many emails one transaction deletes at most.
+	maxBatch = 100
+	// quietInterval is between two looks whether anybody waits.
+	quietInterval = 5 * time.Millisecond
+	// pauseTime is how many times as long as it worked it leaves the store to others.
+	pauseTime = 3
 )
 
 // pace has each transaction take about target: it learns how many emails that are on
@@ -29,10 +29,10 @@ func newPace() pace { return pace{batch: 4} }
 // learn adapts to how long the last transaction took.
 func (p *pace) learn(took time.Duration) {
 	switch {
-	case took > target:
+	case took > targetTime:
 		p.batch = max(1, p.batch/2)
-	case took < target/2:
-		p.batch = min(mostAtOnce, p.batch+p.batch/4+1)
+	case took < targetTime/2:
+		p.batch = min(maxBatch, p.batch+p.batch/4+1)
 	}
 }
 
@@ -40,7 +40,7 @@ func (p *pace) learn(took time.Duration) {
 // end.
 func (s *Service) quiet(ctx context.Context) bool {
 	for s.Load.Busy() || s.DB.Queued() {
-		if !base.Pause(ctx, quietLook, nil) || s.Draining() {
+		if !base.Sleep(ctx, quietInterval, nil) || s.Draining() {
 			return false
 		}
 	}
@@ -63,10 +63,10 @@ func (s *Service) write(ctx context.Context, fn func(*db.Tx) error) (goOn bool, 
 		return false, err
 	}
 	s.pace.learn(took)
-	return s.leave(ctx, took), nil
+	return s.pause(ctx, took), nil
 }
 
-// leave lets others have the store after something that took so long.
-func (s *Service) leave(ctx context.Context, took time.Duration) bool {
-	return base.Pause(ctx, rest*took, nil) && !s.Draining()
+// pause lets others have the store after something that took so long.
+func (s *Service) pause(ctx context.Context, took time.Duration) bool {
+	return base.Sleep(ctx, pauseTime*took, nil) && !s.Draining()
 }

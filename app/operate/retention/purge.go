@@ -12,20 +12,20 @@ import (
 
 // What is kept of records, however long mail is kept.
 const (
-	DoubtsKept  = 90 * day  // that were settled
-	RecordsKept = 400 * day // troubles of relays, the audit log, recipients a day
+	DoubtRetention  = 90 * day  // that were settled
+	RecordRetention = 400 * day // troubles of relays, the audit log, recipients a day
 )
 
 // PurgeRecords forgets old records that belong to no single email, or outlive it, in
 // small transactions.
 func (s *Service) PurgeRecords(ctx context.Context) error {
 	pieces := func(what string, kept time.Duration, purge func(*db.Tx, time.Time, int) (bool, error)) error {
-		return s.InPieces(ctx, what, func(tx *db.Tx) (bool, error) { return purge(tx, tx.Now.Add(-kept), base.PurgeChunk) })
+		return s.InChunks(ctx, what, func(tx *db.Tx) (bool, error) { return purge(tx, tx.Now.Add(-kept), base.PurgeChunk) })
 	}
 	return errors.Join(
-		pieces("settled doubts", DoubtsKept, (*db.Tx).PurgeDoubts),
-		pieces("old troubles of relays", RecordsKept, (*db.Tx).PurgeTroubles),
-		pieces("old entries of the audit log", RecordsKept, (*db.Tx).PurgeAudit),
+		pieces("settled doubts", DoubtRetention, (*db.Tx).PurgeDoubts),
+		pieces("old troubles of relays", RecordRetention, (*db.Tx).PurgeTroubles),
+		pieces("old entries of the audit log", RecordRetention, (*db.Tx).PurgeAudit),
 		s.purgeDays(ctx))
 }
 
@@ -36,7 +36,7 @@ func (s *Service) purgeDays(ctx context.Context) error {
 	}
 	for _, t := range teams {
 		err := s.DB.Write(ctx, func(tx *db.Tx) error {
-			return tx.PurgeDays(t.TeamID, tx.Now.Add(-RecordsKept).Unix()/int64(day/time.Second))
+			return tx.PurgeDays(t.TeamID, tx.Now.Add(-RecordRetention).Unix()/int64(day/time.Second))
 		})
 		if err != nil {
 			return err

@@ -31,18 +31,18 @@ type Change struct{ Content, Emails, Broadcasts *Choice }
 
 // Choice is how long a team keeps something, or as long as the server does.
 type Choice struct {
-	Kept   time.Duration // 0: no limit
+	Value  time.Duration // 0: no limit
 	Server bool
 }
 
-// ParseChoice reads what ParseKept does, and "server", or nothing, for what the server
+// ParseChoice reads what ParseRetention does, and "server", or nothing, for what the server
 // keeps.
 func ParseChoice(text string) (*Choice, error) {
 	if text == "" || text == "server" {
 		return &Choice{Server: true}, nil
 	}
-	kept, err := ParseKept(text)
-	return &Choice{Kept: kept}, err
+	kept, err := ParseRetention(text)
+	return &Choice{Value: kept}, err
 }
 
 func (c *Choice) apply(to **time.Duration) {
@@ -51,7 +51,7 @@ func (c *Choice) apply(to **time.Duration) {
 	case c.Server:
 		*to = nil
 	default:
-		*to = &c.Kept
+		*to = &c.Value
 	}
 }
 
@@ -62,25 +62,25 @@ func (s *Service) SetTeam(ctx context.Context, teamID string, change Change) (ow
 		if own, err = tx.Retention(teamID); err != nil {
 			return err
 		}
-		before := wordsOf(&own)
+		before := describe(&own)
 		change.Content.apply(&own.Content)
 		change.Emails.apply(&own.Emails)
 		change.Broadcasts.apply(&own.Broadcasts)
 		if err := tx.SetRetention(own); err != nil {
 			return fmt.Errorf("set retention: %w", err)
 		}
-		return base.Audit(ctx, tx, teamID, "team.retention", own.Team, before, wordsOf(&own))
+		return base.Audit(ctx, tx, teamID, "team.retention", own.Team, before, describe(&own))
 	})
 	return own, base.Lookup("team", err)
 }
 
-// wordsOf is what a team keeps as the audit log has it.
-func wordsOf(t *app.TeamRetention) map[string]string {
+// describe is what a team keeps as the audit log has it.
+func describe(t *app.TeamRetention) map[string]string {
 	out := map[string]string{}
 	for name, d := range map[string]*time.Duration{"keep_content": t.Content, "keep_emails": t.Emails, "keep_broadcasts": t.Broadcasts} {
 		out[name] = "server"
 		if d != nil {
-			out[name] = FormatKept(*d)
+			out[name] = FormatRetention(*d)
 		}
 	}
 	return out

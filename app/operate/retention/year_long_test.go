@@ -9,4 +9,4 @@ import (
 
 var perDay = flag.Int("per-day", 50, "emails a day of the year that is simulated")
 
-func TestLongTheFileLevelsOffInAYear(t *testing.T) { levelsOff(t, 12, *perDay) }
+func TestLongFileSizeLevelsOff(t *testing.T) { levelsOff(t, 12, *perDay) }

@@ -14,13 +14,13 @@ import (
 )
 
 // passDay has so many emails come and be over within a day.
-func passDay(w *testserver.World, n int) {
+func passDay(w *testserver.Server, n int) {
 	w.T.Helper()
 	html := strings.Repeat("<p style='width:100%'>Hello there &amp; welcome to the shop</p>\n", 80)
 	for from := 0; from < n; from += 100 {
 		testserver.Must(w.T, w.DB.Write(w.T.Context(), func(tx *db.Tx) error {
 			for i := from; i < min(n, from+100); i++ {
-				in := testserver.Letter(fmt.Sprintf("u%d@example.net", i))
+				in := testserver.Message(fmt.Sprintf("u%d@example.net", i))
 				in.HTML = html
 				email, err := mail.NewEmail(w.Key, in)
 				if err != nil {
@@ -29,7 +29,7 @@ func passDay(w *testserver.World, n int) {
 				event := func(kind app.LastEvent) app.Event {
 					return app.Event{ID: app.NewID(), TeamID: w.Key.TeamID, EmailID: email.ID, Type: app.EventType(kind), Recipient: in.To[0], CreatedAt: tx.Now}
 				}
-				err = errors.Join(w.Server.Mail.Accept(tx, email), tx.InsertEvent(event(app.Sent)), tx.InsertEvent(event(app.Delivered)),
+				err = errors.Join(w.Services.Mail.Accept(tx, email), tx.InsertEvent(event(app.Sent)), tx.InsertEvent(event(app.Delivered)),
 					tx.SettleRecipient(app.Unit{EmailID: email.ID}, in.To[0], app.Sent), tx.SetLastEvent(email.ID, app.Delivered), tx.DeleteUnit(app.Unit{EmailID: email.ID}))
 				if err != nil {
 					return err
@@ -42,7 +42,7 @@ func passDay(w *testserver.World, n int) {
 }
 
 // size is how large the database file is once the log is in it.
-func size(w *testserver.World) int64 {
+func size(w *testserver.Server) int64 {
 	w.T.Helper()
 	testserver.Must(w.T, w.DB.TruncateLog(w.T.Context()))
 	s, err := w.DB.FileSizes()
@@ -53,10 +53,10 @@ func size(w *testserver.World) int64 {
 // levelsOff has a number of months of 30 days pass: from the fourth on the file must not
 // grow. With -per-day 10000 a year takes hours and 5 GB.
 func levelsOff(t *testing.T, months, perDay int) {
-	testserver.OnAFile(t) // PostgreSQL clears up behind itself by the clock on the wall
-	bubble(t, func(t *testing.T) {
-		w := testserver.Idle(t, testserver.NewRelay(nil))
-		w.Server.Settings.Keep = app.Retention{Content: 30 * day, Emails: 90 * day}
+	testserver.SQLiteOnly(t) // PostgreSQL clears up behind itself by the clock on the wall
+	synctestDays(t, func(t *testing.T) {
+		w := testserver.New(t, testserver.NewRelay(nil))
+		w.Services.Settings.Keep = app.Retention{Content: 30 * day, Emails: 90 * day}
 		var sizes []int64
 		for range months {
 			for range 30 {
@@ -74,7 +74,7 @@ func levelsOff(t *testing.T, months, perDay int) {
 				t.Errorf("month %d takes %d bytes, the fourth took %d", i+5, bytes, sizes[3])
 			}
 		}
-		w.Server.Settings.Keep = app.Retention{Content: time.Hour, Emails: time.Hour}
+		w.Services.Settings.Keep = app.Retention{Content: time.Hour, Emails: time.Hour}
 		run(w)
 		if empty := size(w); empty > sizes[0]/4+2<<20 {
 			t.Errorf("with nothing left the file takes %d bytes", empty)
@@ -85,20 +85,20 @@ func levelsOff(t *testing.T, months, perDay int) {
 	})
 }
 
-func TestTheFileLevelsOffInSixMonths(t *testing.T) { levelsOff(t, 6, 10) }
+func TestFileSizeLevelsOff(t *testing.T) { levelsOff(t, 6, 10) }
 
 // packed is how many bytes an email of passDay takes at least: PostgreSQL packs its text.
 const packed = 3000
 
-func TestDiskTellsTheLargerTeam(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		w := testserver.Idle(t, testserver.NewRelay(nil))
+func TestDiskUsagePerTeam(t *testing.T) {
+	synctestDays(t, func(t *testing.T) {
+		w := testserver.New(t, testserver.NewRelay(nil))
 		other := w.AddTeam("other", "other.example")
 		passDay(w, 200)
-		w.Crowd(other, 20, func(_ int, in *app.EmailInput) { in.From, in.To = "ann@other.example", []string{"bob@example.net"} })
+		w.AddEmails(other, 20, func(_ int, in *app.EmailInput) { in.From, in.To = "ann@other.example", []string{"bob@example.net"} })
 		testserver.Sleep(10 * day)
-		w.Server.Settings.Keep = app.Retention{Content: 5 * day}
-		d, err := w.Server.Retention.Disk(t.Context())
+		w.Services.Settings.Keep = app.Retention{Content: 5 * day}
+		d, err := w.Services.Retention.Disk(t.Context())
 		testserver.Must(t, err)
 		large, small := d.Teams[0], d.Teams[1]
 		if large.ID != w.Key.TeamID || large.Emails != 200 || small.Emails != 20 || large.OldContents != 200 || large.OldEmails != 0 || large.Bytes < 200*packed || small.Bytes > large.Bytes/10 {

@@ -88,7 +88,7 @@ func (f *Flags) Level() (level slog.Level) {
 // Given returns the values of those flags that were set by a flag or a variable.
 func Given(flags *pflag.FlagSet) map[string]string {
 	given := map[string]string{}
-	own().VisitAll(func(f *pflag.Flag) {
+	normalize().VisitAll(func(f *pflag.Flag) {
 		if set := flags.Lookup(f.Name); set != nil && set.Changed {
 			given[f.Name] = set.Value.String()
 		}
@@ -96,7 +96,7 @@ func Given(flags *pflag.FlagSet) map[string]string {
 	return given
 }
 
-func own() *pflag.FlagSet {
+func normalize() *pflag.FlagSet {
 	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
 	(&Flags{}).Bind(flags)
 	return flags

@@ -58,11 +58,11 @@ type Setting struct {
 func (s *Service) List(started []health.Setting) []Setting {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	flags := own()
+	flags := normalize()
 	out := make([]Setting, 0, len(started))
 	for _, one := range started {
 		set := Setting{Setting: one}
-		if flags.Lookup(one.Name) != nil && s.fixed(one.Name) == nil {
+		if flags.Lookup(one.Name) != nil && s.isFixed(one.Name) == nil {
 			set.Changeable, set.Choices = true, choices[one.Name]
 			if value, ok := s.stored[one.Name]; ok {
 				set.Value, set.From = value, health.FromDatabase
@@ -94,8 +94,8 @@ func Shown(name, value string) string {
 	return value
 }
 
-// fixed says why a setting can't be changed while the server runs; nil: it can.
-func (s *Service) fixed(name string) error {
+// isFixed says why a setting can't be changed while the server runs; nil: it can.
+func (s *Service) isFixed(name string) error {
 	_, given := s.Given[name]
 	switch {
 	case s.Given == nil:
@@ -147,10 +147,10 @@ func (s *Service) Change(ctx context.Context, changes map[string]*string) error 
 
 // check refuses a change that no other setting can make good.
 func (s *Service) check(name string, value *string) error {
-	if own().Lookup(name) == nil {
+	if normalize().Lookup(name) == nil {
 		return app.Invalid("values", "has the setting %q, which can't be changed while the server runs", name)
 	}
-	if err := s.fixed(name); err != nil {
+	if err := s.isFixed(name); err != nil {
 		return err
 	}
 	if name != "backup-dir" || value == nil || *value == "" {
@@ -243,8 +243,8 @@ func (s *Service) Tick(changed bool) {
 	if !changed {
 		return
 	}
-	if err := s.follow(s.Taking); err != nil && s.Taking.Err() == nil {
-		s.LogUnlessHindered("follow the stored settings", err)
+	if err := s.follow(s.Claiming); err != nil && s.Claiming.Err() == nil {
+		s.LogUnlessUnavailable("follow the stored settings", err)
 	}
 }
 
@@ -272,15 +272,15 @@ func (s *Service) follow(ctx context.Context) error {
 		return err
 	}
 	s.seen, s.stored = sealed, values
-	s.Use(s.usable())
+	s.Use(s.validStored())
 	return nil
 }
 
-// usable returns the flags with all stored values that can be used. s.mu is held.
-func (s *Service) usable() *Flags {
+// validStored returns the flags with all stored values that can be used. s.mu is held.
+func (s *Service) validStored() *Flags {
 	good := map[string]string{}
 	for _, name := range slices.Sorted(maps.Keys(s.stored)) {
-		if s.fixed(name) != nil {
+		if s.isFixed(name) != nil {
 			continue
 		}
 		good[name] = s.stored[name]

@@ -25,8 +25,8 @@ var started = []health.Setting{
 	{Name: "backup-dir", From: health.FromDefault},
 }
 
-func idle(t *testing.T, relays ...*testserver.FakeRelay) *testserver.World {
-	return testserver.IdleWith(t, server.Config{Given: map[string]string{"keep-emails": "1y"}, Keep: app.Retention{Emails: 365 * 24 * time.Hour}}, relays...)
+func idle(t *testing.T, relays ...*testserver.FakeRelay) *testserver.Server {
+	return testserver.NewWithConfig(t, server.Config{FlagValues: map[string]string{"keep-emails": "1y"}, Retention: app.Retention{Emails: 365 * 24 * time.Hour}}, relays...)
 }
 
 func values(pairs ...string) map[string]*string {
@@ -37,9 +37,9 @@ func values(pairs ...string) map[string]*string {
 	return out
 }
 
-// said is a setting as an operator sees it.
-func said(s *server.Server, name string) string {
-	for _, one := range s.Changes.List(started) {
+// message is a setting as an operator sees it.
+func message(s *server.Server, name string) string {
+	for _, one := range s.RuntimeSettings.List(started) {
 		if one.Name == name {
 			word := " fixed"
 			if one.Changeable {
@@ -54,58 +54,58 @@ func said(s *server.Server, name string) string {
 func want(t *testing.T, s *server.Server, pairs ...string) {
 	t.Helper()
 	for i := 0; i < len(pairs); i += 2 {
-		if got := said(s, pairs[i]); got != pairs[i+1] {
+		if got := message(s, pairs[i]); got != pairs[i+1] {
 			t.Errorf("%s: %q, want %q", pairs[i], got, pairs[i+1])
 		}
 	}
 }
 
-func TestAStoredSettingIsInForceImmediatelyAndAfterARestart(t *testing.T) {
+func TestStoredSettingTakesEffect(t *testing.T) {
 	testserver.BothEngines(t)
-	testserver.Bubble(t, func(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
 		w := idle(t, testserver.NewRelay(nil))
 		w.Start()
-		want(t, w.Server, "keep-content", "0 default changeable", "keep-emails", "1y flag fixed", "listen", ":3000 flag fixed")
-		testserver.Must(t, w.Server.Changes.Change(t.Context(), values("keep-content", "30d", "guardrails", "enforce", "webhooks-per-team", "1")))
+		want(t, w.Services, "keep-content", "0 default changeable", "keep-emails", "1y flag fixed", "listen", ":3000 flag fixed")
+		testserver.Must(t, w.Services.RuntimeSettings.Change(t.Context(), values("keep-content", "30d", "guardrails", "enforce", "webhooks-per-team", "1")))
 		for range 2 {
-			want(t, w.Server, "keep-content", "30d database changeable", "guardrails", "enforce database changeable")
+			want(t, w.Services, "keep-content", "30d database changeable", "guardrails", "enforce database changeable")
 			kept := app.Retention{Content: 30 * 24 * time.Hour, Emails: 365 * 24 * time.Hour}
-			if r := w.Server.Settings.Rules(); !r.Enforce || r.Keep != kept {
+			if r := w.Services.Settings.Rules(); !r.Enforce || r.Keep != kept {
 				t.Errorf("in force are %+v", r)
 			}
-			if r := w.Beside().Settings.Rules(); !r.Enforce || r.Keep != kept {
+			if r := w.CommandServices().Settings.Rules(); !r.Enforce || r.Keep != kept {
 				t.Errorf("a command beside the server goes by %+v", r)
 			}
-			_, err := w.Server.Events.CreateWebhook(t.Context(), w.Key, webhook.Input{Endpoint: "https://two.example.com", Events: []webhook.EventName{"email.sent"}})
+			_, err := w.Services.Webhooks.CreateWebhook(t.Context(), w.Key, webhook.Input{Endpoint: "https://two.example.com", Events: []webhook.EventName{"email.sent"}})
 			testserver.WantCode(t, err, app.CodeConflict)
-			w.Rest(time.Second)
+			w.StopFor(time.Second)
 		}
-		testserver.Must(t, w.Server.Changes.Change(t.Context(), map[string]*string{"keep-content": nil, "guardrails": nil}))
-		want(t, w.Server, "keep-content", "0 default changeable", "guardrails", "warn default changeable")
-		if r := w.Server.Settings.Rules(); r.Enforce || r.Keep.Content != 0 {
+		testserver.Must(t, w.Services.RuntimeSettings.Change(t.Context(), map[string]*string{"keep-content": nil, "guardrails": nil}))
+		want(t, w.Services, "keep-content", "0 default changeable", "guardrails", "warn default changeable")
+		if r := w.Services.Settings.Rules(); r.Enforce || r.Keep.Content != 0 {
 			t.Errorf("the defaults are not in force: %+v", r)
 		}
 	})
 }
 
-func TestMailThatWaitsExpiresByANewMaxWaitAtItsNextAttempt(t *testing.T) {
+func TestNewMaxWaitAppliesAtNextAttempt(t *testing.T) {
 	testserver.BothEngines(t)
-	testserver.Bubble(t, func(t *testing.T) {
-		w := idle(t, testserver.NewRelay(testserver.Always(testserver.Says(app.StageRcpt, 451, "come again"))))
+	testserver.Synctest(t, func(t *testing.T) {
+		w := idle(t, testserver.NewRelay(testserver.Always(testserver.ReplyWith(app.StageRcpt, 451, "come again"))))
 		w.Start()
-		id, err := w.Server.Mail.SendEmail(t.Context(), w.Key, testserver.Letter("anna@example.net"), mail.SendOptions{})
+		id, err := w.Services.Mail.SendEmail(t.Context(), w.Key, testserver.Message("anna@example.net"), mail.SendOptions{})
 		testserver.Must(t, err)
 		time.Sleep(time.Hour)
-		w.WantLast(id, app.Queued)
-		testserver.Must(t, w.Server.Changes.Change(t.Context(), values("max-wait", "30m")))
+		w.WantLastEvent(id, app.Queued)
+		testserver.Must(t, w.Services.RuntimeSettings.Change(t.Context(), values("max-wait", "30m")))
 		time.Sleep(time.Hour) // its next attempt is within it
-		w.WantLast(id, app.Failed)
+		w.WantLastEvent(id, app.Failed)
 	})
 }
 
-func TestASettingThatCantBeChangedOrMeantIsRefused(t *testing.T) {
+func TestInvalidSettingIsRefused(t *testing.T) {
 	testserver.BothEngines(t)
-	testserver.Bubble(t, func(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
 		w := idle(t, testserver.NewRelay(nil))
 		w.Start()
 		for name, c := range map[string]struct {
@@ -128,7 +128,7 @@ func TestASettingThatCantBeChangedOrMeantIsRefused(t *testing.T) {
 			"no such folder":   {values("backup-dir", "/nowhere/at/all"), "", "backup-dir"},
 			"one of two is no": {values("keep-content", "7d", "compat", "x"), app.CodeValidation, "strict or resend"},
 		} {
-			err := w.Server.Changes.Change(t.Context(), c.values)
+			err := w.Services.RuntimeSettings.Change(t.Context(), c.values)
 			if c.code != "" {
 				testserver.WantCode(t, err, c.code)
 			}
@@ -136,18 +136,18 @@ func TestASettingThatCantBeChangedOrMeantIsRefused(t *testing.T) {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
-		want(t, w.Server, "keep-content", "0 default changeable")
+		want(t, w.Services, "keep-content", "0 default changeable")
 	})
 }
 
-func TestASecretInASettingIsNeitherShownNorLoggedNorStoredInPlainText(t *testing.T) {
+func TestSecretSettingIsSealed(t *testing.T) {
 	testserver.BothEngines(t)
-	testserver.Bubble(t, func(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
 		w := idle(t, testserver.NewRelay(nil))
 		w.Start()
 		secret := "whsec_" + strings.Repeat("Qk", 20)
-		testserver.Must(t, w.Server.Changes.Change(t.Context(), values("alert-webhook", "https://hooks.example.com/services/T0KEN", "alert-webhook-secret", secret)))
-		want(t, w.Server, "alert-webhook", "https://hooks.example.com/… database changeable", "alert-webhook-secret", "… database changeable")
+		testserver.Must(t, w.Services.RuntimeSettings.Change(t.Context(), values("alert-webhook", "https://hooks.example.com/services/T0KEN", "alert-webhook-secret", secret)))
+		want(t, w.Services, "alert-webhook", "https://hooks.example.com/… database changeable", "alert-webhook-secret", "… database changeable")
 		var seen strings.Builder
 		w.Read(func(r *db.Reader) error {
 			entries, _, err := r.AuditPages(&db.AuditFilter{}, app.Page{Limit: 50})
@@ -161,49 +161,49 @@ func TestASecretInASettingIsNeitherShownNorLoggedNorStoredInPlainText(t *testing
 		if !strings.Contains(seen.String(), "settings.updatealert-webhook-secret") {
 			t.Error("the audit log does not have the change")
 		}
-		if strings.Contains(seen.String(), "T0KEN") || strings.Contains(seen.String(), secret) || w.Log.Has("T0KEN") || w.Log.Has(secret) {
+		if strings.Contains(seen.String(), "T0KEN") || strings.Contains(seen.String(), secret) || w.Log.Contains("T0KEN") || w.Log.Contains(secret) {
 			t.Errorf("a secret is shown: %s", seen.String())
 		}
-		testserver.Must(t, w.Server.Changes.Change(t.Context(), map[string]*string{"alert-webhook": nil}))
-		want(t, w.Server, "alert-webhook", " default changeable", "alert-webhook-secret", " default changeable")
+		testserver.Must(t, w.Services.RuntimeSettings.Change(t.Context(), map[string]*string{"alert-webhook": nil}))
+		want(t, w.Services, "alert-webhook", " default changeable", "alert-webhook-secret", " default changeable")
 	})
 }
 
-func TestAStoredSettingThatCantBeUsedIsLeftOut(t *testing.T) {
+func TestUnusableStoredSettingIsIgnored(t *testing.T) {
 	testserver.BothEngines(t)
-	testserver.Bubble(t, func(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
 		w := idle(t, testserver.NewRelay(nil))
 		testserver.Must(t, w.DB.Write(t.Context(), func(tx *db.Tx) error {
-			return w.Server.SetSealedSetting(tx, "flags", []byte(`{"keep-content":"7d","guardrails":"perhaps","gone":"1"}`))
+			return w.Services.SetSealedSetting(tx, "flags", []byte(`{"keep-content":"7d","guardrails":"perhaps","gone":"1"}`))
 		}))
 		w.Start()
-		if r := w.Server.Settings.Rules(); r.Keep.Content != 7*24*time.Hour || r.Enforce {
+		if r := w.Services.Settings.Rules(); r.Keep.Content != 7*24*time.Hour || r.Enforce {
 			t.Errorf("in force are %+v", r)
 		}
-		if !w.Log.Has("a stored setting can't be used") {
+		if !w.Log.Contains("a stored setting can't be used") {
 			t.Error("it is not logged")
 		}
 	})
 }
 
-func TestServersThatShareADatabaseUseAStoredSetting(t *testing.T) {
-	testserver.Elsewhere(t)
-	testserver.Bubble(t, func(t *testing.T) {
-		testserver.Several(t)
+func TestStoredSettingReachesAllServers(t *testing.T) {
+	testserver.PostgresOnly(t)
+	testserver.Synctest(t, func(t *testing.T) {
+		testserver.FastHeartbeat(t)
 		one := idle(t, testserver.NewRelay(nil))
 		one.Start()
-		two := one.Neighbour(testserver.NewRelay(nil))
-		for _, change := range []struct{ at, other *testserver.World }{{one, two}, {two, one}} {
-			testserver.Must(t, change.at.Server.Changes.Change(t.Context(), values("guardrails", "enforce")))
+		two := one.AddNode(testserver.NewRelay(nil))
+		for _, change := range []struct{ at, other *testserver.Server }{{one, two}, {two, one}} {
+			testserver.Must(t, change.at.Services.RuntimeSettings.Change(t.Context(), values("guardrails", "enforce")))
 			time.Sleep(3 * time.Second)
-			want(t, change.other.Server, "guardrails", "enforce database changeable")
-			if !change.other.Server.Settings.Rules().Enforce {
+			want(t, change.other.Services, "guardrails", "enforce database changeable")
+			if !change.other.Services.Settings.Rules().Enforce {
 				t.Error("the other server does not use it")
 			}
-			testserver.Must(t, change.at.Server.Changes.Change(t.Context(), map[string]*string{"guardrails": nil}))
+			testserver.Must(t, change.at.Services.RuntimeSettings.Change(t.Context(), map[string]*string{"guardrails": nil}))
 			time.Sleep(3 * time.Second)
 		}
-		if one.Log.Has("other flags") || two.Log.Has("other flags") {
+		if one.Log.Contains("other flags") || two.Log.Contains("other flags") {
 			t.Error("a stored setting is taken for a flag that differs")
 		}
 	})

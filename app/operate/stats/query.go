@@ -173,7 +173,7 @@ func (q *Query) readRange(out *Question, now time.Time) (err error) {
 	if out.By(ByPeriod) && out.manyPeriods() {
 		return app.Invalid("granularity", "must be longer: the range has more than %d periods", MaxPeriods)
 	}
-	if oldest := now.Add(-counters.Kept); out.Start.Before(oldest) {
+	if oldest := now.Add(-counters.Retention); out.Start.Before(oldest) {
 		out.Start = oldest
 		out.End = latest(out.End, oldest)
 	}

@@ -49,7 +49,7 @@ func (s *Service) Metrics(ctx context.Context, key *app.Key, query *Query) (*Ans
 	}
 	var out *Answer
 	err = s.DB.Read(ctx, func(r *db.Reader) error {
-		a := &adder{r: r, team: key.TeamID, q: q, rows: map[place]*counters.Tally{}}
+		a := &aggregator{r: r, team: key.TeamID, q: q, rows: map[groupKey]*counters.Tally{}}
 		if err := a.read(); err != nil {
 			return err
 		}
@@ -65,23 +65,23 @@ func (s *Service) Metrics(ctx context.Context, key *app.Key, query *Query) (*Ans
 	return out, nil
 }
 
-// place is what a row of the answer is about.
-type place struct {
+// groupKey is what a row of the answer is about.
+type groupKey struct {
 	period                   int64 // Unix seconds
 	domain, email, broadcast string
 }
 
-// adder adds up counters to an answer.
-type adder struct {
+// aggregator adds up counters to an answer.
+type aggregator struct {
 	r       *db.Reader
 	team    string
 	q       *Question
 	domains []string // names, that are asked for; nil: all
 	total   counters.Tally
-	rows    map[place]*counters.Tally
+	rows    map[groupKey]*counters.Tally
 }
 
-func (a *adder) read() error {
+func (a *aggregator) read() error {
 	if len(a.q.domains) > 0 {
 		a.domains = []string{}
 	}
@@ -109,7 +109,7 @@ func (a *adder) read() error {
 
 // readEmails counts the events of the emails that are asked for, also of those to
 // recipients of broadcasts.
-func (a *adder) readEmails() error {
+func (a *aggregator) readEmails() error {
 	from, to := a.q.hours()
 	for _, id := range a.q.emails {
 		subject, err := a.r.Subject(id)
@@ -125,7 +125,7 @@ func (a *adder) readEmails() error {
 		}
 		slices.Reverse(events)
 		if subject.BroadcastID == "" {
-			events = slices.DeleteFunc(events, ofStranger)
+			events = slices.DeleteFunc(events, ofOtherTeam)
 		}
 		a.add(&db.MailCount{Hour: from, Domain: subject.Domain}, id)
 		for hour, t := range counters.OfTimeline(events) {
@@ -137,14 +137,14 @@ func (a *adder) readEmails() error {
 	return nil
 }
 
-// ofStranger reports whether an event of an email is a report about nobody of its
+// ofOtherTeam reports whether an event of an email is a report about nobody of its
 // recipients.
-func ofStranger(ev app.Event) bool {
+func ofOtherTeam(ev app.Event) bool {
 	return ev.Detail.Source != "" && ev.Recipient == "" && !counters.IsHit(ev.Type)
 }
 
 // add adds a count to the total and to its row.
-func (a *adder) add(c *db.MailCount, emailID string) {
+func (a *aggregator) add(c *db.MailCount, emailID string) {
 	if a.domains != nil && !slices.Contains(a.domains, c.Domain) {
 		return
 	}
@@ -152,7 +152,7 @@ func (a *adder) add(c *db.MailCount, emailID string) {
 	if len(a.q.Dimensions) == 0 || a.q.By(ByBroadcast) && c.BroadcastID == "" {
 		return
 	}
-	var p place
+	var p groupKey
 	if a.q.By(ByPeriod) {
 		p.period = a.q.periodOf(latest(time.Unix(c.Hour*3600, 0), a.q.Start)).Unix()
 	}
@@ -172,7 +172,7 @@ func (a *adder) add(c *db.MailCount, emailID string) {
 }
 
 // answer puts the rows in order and names what they are about.
-func (a *adder) answer() (*Answer, error) {
+func (a *aggregator) answer() (*Answer, error) {
 	out := &Answer{Question: a.q, Totals: valuesOf(&a.total, a.q.Metrics)}
 	if len(a.q.Dimensions) == 0 {
 		return out, nil
@@ -184,8 +184,8 @@ func (a *adder) answer() (*Answer, error) {
 		return nil, app.Invalid("dimensions", "make more than %d rows here: ask for a shorter range or longer periods, or name domains or broadcasts", MaxPeriods)
 	}
 	out.Rows = make([]Row, 0, len(a.rows))
-	names := namer{r: a.r, team: a.team, domains: map[string]string{}, broadcasts: map[string]string{}}
-	for _, p := range a.places() {
+	names := nameLookup{r: a.r, team: a.team, domains: map[string]string{}, broadcasts: map[string]string{}}
+	for _, p := range a.groups() {
 		row := Row{EmailID: p.email, DomainName: p.domain, BroadcastID: p.broadcast, Values: valuesOf(a.rows[p], a.q.Metrics)}
 		if a.q.By(ByPeriod) {
 			row.Period = a.q.name(time.Unix(p.period, 0).In(a.q.zone))
@@ -200,21 +200,21 @@ func (a *adder) answer() (*Answer, error) {
 }
 
 // fillPeriods adds the periods in which nothing happened, so that charts have no gaps.
-func (a *adder) fillPeriods() {
+func (a *aggregator) fillPeriods() {
 	for t := a.q.periodOf(a.q.Start); t.Before(a.q.End); t = a.q.after(t) {
-		if p := (place{period: t.Unix()}); a.rows[p] == nil {
+		if p := (groupKey{period: t.Unix()}); a.rows[p] == nil {
 			a.rows[p] = &counters.Tally{}
 		}
 	}
 }
 
-// places are the keys of the rows in their order.
-func (a *adder) places() []place {
-	all := make([]place, 0, len(a.rows))
+// groups are the keys of the rows in their order.
+func (a *aggregator) groups() []groupKey {
+	all := make([]groupKey, 0, len(a.rows))
 	for p := range a.rows {
 		all = append(all, p)
 	}
-	slices.SortStableFunc(all, func(x, y place) int {
+	slices.SortStableFunc(all, func(x, y groupKey) int {
 		if x.period != y.period {
 			return int(x.period - y.period)
 		}
@@ -223,8 +223,8 @@ func (a *adder) places() []place {
 	return all
 }
 
-// namer looks names up once.
-type namer struct {
+// nameLookup looks names up once.
+type nameLookup struct {
 	r                   *db.Reader
 	team                string
 	domains, broadcasts map[string]string // ids by name, and names by id
@@ -232,7 +232,7 @@ type namer struct {
 
 // of returns the id of a row's domain and the name of its broadcast; empty where it was
 // deleted.
-func (n *namer) of(p place) (domainID, broadcast string, err error) {
+func (n *nameLookup) of(p groupKey) (domainID, broadcast string, err error) {
 	domainID, known := n.domains[p.domain]
 	if p.domain != "" && !known {
 		if domainID, err = n.r.DomainID(n.team, p.domain); err != nil && !errors.Is(err, db.ErrNotFound) {

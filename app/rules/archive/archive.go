@@ -40,12 +40,12 @@ const (
 	Emails       Kind = "emails"
 	Events       Kind = "events"
 	Refusals     Kind = "refused" // rows of a source that can't be taken
-	Lacks        Kind = "cannot"  // what of a source can't move at all
+	Unmovables   Kind = "cannot"  // what of a source can't move at all
 	Consents     Kind = "consent" // columns of files that decide who gets mail
 )
 
 // kinds are all of them.
-var kinds = []Kind{Properties, Segments, Topics, Suppressions, Choices, Contacts, Templates, Broadcasts, Domains, Webhooks, Keys, Secrets, Emails, Events, Refusals, Lacks, Consents}
+var kinds = []Kind{Properties, Segments, Topics, Suppressions, Choices, Contacts, Templates, Broadcasts, Domains, Webhooks, Keys, Secrets, Emails, Events, Refusals, Unmovables, Consents}
 
 // Team is team.json: what the directory holds. It is written last.
 type Team struct {
@@ -60,39 +60,39 @@ type Team struct {
 	Emails bool `json:"emails,omitzero"`
 }
 
-// Own reports whether a Mailer wrote the directory: its ids are kept where they are
+// FromMailer reports whether a Mailer wrote the directory: its ids are kept where they are
 // free, and what was sent stays sent.
-func (t *Team) Own() bool { return t.Source == OfMailer }
+func (t *Team) FromMailer() bool { return t.Source == SourceMailer }
 
 // The sources.
 const (
-	OfMailer       = "mailer"
-	OfResend       = "resend"
-	OfListmonk     = "listmonk"
-	OfCSV          = "csv"
-	OfSuppressions = "suppressions"
+	SourceMailer       = "mailer"
+	SourceResend       = "resend"
+	SourceListmonk     = "listmonk"
+	SourceCSV          = "csv"
+	SourceSuppressions = "suppressions"
 )
 
 // sources are all of them.
-var sources = []string{OfMailer, OfResend, OfListmonk, OfCSV, OfSuppressions}
+var sources = []string{SourceMailer, SourceResend, SourceListmonk, SourceCSV, SourceSuppressions}
 
-// Place is where something stood in a file of the source.
-type Place struct {
+// Position is where something stood in a file of the source.
+type Position struct {
 	File string `json:"file"`
 	Line int    `json:"line"` // from 1
 }
 
 // Refusal is a row that can't be taken. The reason holds nothing of the row.
 type Refusal struct {
-	Place
+	Position
 	Reason string `json:"reason"`
-	Of     Kind   `json:"of,omitzero"` // what the row would have been; empty: a contact
+	Kind   Kind   `json:"of,omitzero"` // what the row would have been; empty: a contact
 }
 
-// Lack is a thing that can't move, or not whole.
-type Lack struct {
-	What string `json:"what"` // like `template "Welcome", line 12: {{ if .x }}`
-	Why  string `json:"why"`
+// Unmovable is a thing that can't move, or not whole.
+type Unmovable struct {
+	Item   string `json:"what"` // like `template "Welcome", line 12: {{ if .x }}`
+	Reason string `json:"why"`
 }
 
 // Consent is a column of a file that decides who gets mail.
@@ -137,7 +137,7 @@ type Suppression struct {
 	Origin    app.SuppressionOrigin `json:"origin"`
 	SourceID  string                `json:"source_id,omitzero"`
 	CreatedAt time.Time             `json:"created_at,omitzero"`
-	From      Place                 `json:"from,omitzero"`
+	From      Position              `json:"from,omitzero"`
 }
 
 // Choice is what an address said about a topic.
@@ -146,7 +146,7 @@ type Choice struct {
 	TopicID      string           `json:"topic_id"`
 	Subscription app.Subscription `json:"subscription"`
 	ChosenAt     time.Time        `json:"chosen_at,omitzero"`
-	From         Place            `json:"from,omitzero"`
+	From         Position         `json:"from,omitzero"`
 }
 
 // Contact is a person. One whose address stands there more than once is one contact:
@@ -169,7 +169,7 @@ type Contact struct {
 	LastSentAt    time.Time `json:"last_sent_at,omitzero"`
 	LastOpenedAt  time.Time `json:"last_opened_at,omitzero"`
 	LastClickedAt time.Time `json:"last_clicked_at,omitzero"`
-	From          Place     `json:"from,omitzero"`
+	From          Position  `json:"from,omitzero"`
 }
 
 // Content is what a template says.
@@ -267,7 +267,7 @@ type Key struct {
 
 // Secret is what a domain, webhook or key needs to go on as it was.
 type Secret struct {
-	Of    Kind   `json:"of"` // Domains, Webhooks or Keys
+	Kind  Kind   `json:"of"` // Domains, Webhooks or Keys
 	Owner string `json:"id"` // its id in the archive
 
 	// A DKIM key pair of a domain: its private half in PKCS #8 (RFC 5208).

@@ -39,7 +39,7 @@ func emails(t *testing.T, dir string) string {
 	return strings.Join(out, " ")
 }
 
-func TestWhatIsPutIsRead(t *testing.T) {
+func TestRoundTrip(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "a")
 	w, err := Create(dir)
 	if err != nil {
@@ -49,7 +49,7 @@ func TestWhatIsPutIsRead(t *testing.T) {
 	if _, err := Open(dir); !errors.Is(err, ErrUnfinished) {
 		t.Errorf("a directory that is not whole: %v", err)
 	}
-	if err := w.Finish(&Team{Source: OfMailer, ExportedAt: time.Unix(0, 0).UTC()}); err != nil {
+	if err := w.Finish(&Team{Source: SourceMailer, ExportedAt: time.Unix(0, 0).UTC()}); err != nil {
 		t.Fatal(err)
 	}
 	if got := emails(t, dir); got != "a@example.org b@example.org" {
@@ -76,7 +76,7 @@ func TestWhatIsPutIsRead(t *testing.T) {
 	}
 }
 
-func TestReadingGoesOnAtTheLastMark(t *testing.T) {
+func TestResumeAtLastMark(t *testing.T) {
 	dir := t.TempDir()
 	w, cursor, err := Resume(dir)
 	if err != nil || cursor != "" {
@@ -95,7 +95,7 @@ func TestReadingGoesOnAtTheLastMark(t *testing.T) {
 	}
 	put(t, w, Contacts, &Contact{Email: "c@example.org"})
 	put(t, w, Segments, &Segment{ID: "1", Name: "found"})
-	if err := w.Finish(&Team{Source: OfResend}); err != nil {
+	if err := w.Finish(&Team{Source: SourceResend}); err != nil {
 		t.Fatal(err)
 	}
 	if got := emails(t, dir); got != "a@example.org b@example.org c@example.org" {
@@ -106,7 +106,7 @@ func TestReadingGoesOnAtTheLastMark(t *testing.T) {
 	}
 }
 
-func TestABrokenFileIsNamed(t *testing.T) {
+func TestBrokenFileIsNamed(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, teamFile), []byte(`{"format":1,"source":"mailer"}`), 0o600); err != nil {
 		t.Fatal(err)
@@ -144,7 +144,7 @@ func TestABrokenFileIsNamed(t *testing.T) {
 	}
 }
 
-func TestItemsAreReadAgainInAnyOrder(t *testing.T) {
+func TestPicker(t *testing.T) {
 	dir := t.TempDir()
 	w, err := Create(filepath.Join(dir, "a"))
 	if err != nil {
@@ -154,7 +154,7 @@ func TestItemsAreReadAgainInAnyOrder(t *testing.T) {
 	for _, name := range []string{"a", long, "c"} {
 		put(t, w, Contacts, &Contact{Email: name, FirstName: name})
 	}
-	if err := w.Finish(&Team{Source: OfCSV}); err != nil {
+	if err := w.Finish(&Team{Source: SourceCSV}); err != nil {
 		t.Fatal(err)
 	}
 	r, err := Open(w.Dir())

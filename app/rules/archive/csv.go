@@ -112,27 +112,27 @@ func (s *Sheets) Close() error {
 	return all
 }
 
-// formulas begin what spreadsheets compute instead of showing it: also in their full
+// formulaStarts begin what spreadsheets compute instead of showing it: also in their full
 // width, and after white space that they take away.
-const formulas = "=+-@\t\r\n＝＋－＠"
+const formulaStarts = "=+-@\t\r\n＝＋－＠"
 
-// Disarmed returns a text as a spreadsheet shows it.
-func Disarmed(text string) string {
+// EscapeFormula returns a text as a spreadsheet shows it.
+func EscapeFormula(text string) string {
 	if !utf8.ValidString(text) {
 		text = strings.ToValidUTF8(text, "\uFFFD") // as in JSON
 	}
-	if first, _ := utf8.DecodeRuneInString(text); text != "" && strings.ContainsRune(formulas, first) {
+	if first, _ := utf8.DecodeRuneInString(text); text != "" && strings.ContainsRune(formulaStarts, first) {
 		text = "'" + text
 	}
-	return disarmedInside(text)
+	return escapeInner(text)
 }
 
 // separators are what a spreadsheet may part cells at in place of commas: many languages
 // have the semicolon. It does not see the quotes of a cell then, nor the end of its lines.
 const separators = ";\t\r\n"
 
-// disarmedInside is a text without formulas behind what could separate cells.
-func disarmedInside(text string) string {
+// escapeInner is a text without formulas behind what could separate cells.
+func escapeInner(text string) string {
 	if !strings.ContainsAny(text, separators) {
 		return text
 	}
@@ -176,19 +176,19 @@ func cell(v any) string {
 	case nil:
 		return ""
 	case string:
-		return Disarmed(v)
+		return EscapeFormula(v)
 	case *string:
 		if v == nil {
 			return ""
 		}
-		return Disarmed(*v)
+		return EscapeFormula(*v)
 	case []string:
 		var list strings.Builder
 		for i, text := range v {
 			if i > 0 {
 				list.WriteString("; ")
 			}
-			list.WriteString(Disarmed(text))
+			list.WriteString(EscapeFormula(text))
 		}
 		return list.String()
 	case float64:

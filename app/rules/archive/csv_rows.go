@@ -43,12 +43,12 @@ func (s *Sheets) headings(item any) []string {
 // contactHeadings stand before those of the properties.
 const contactHeadings = "id,email,first_name,last_name,unsubscribed,segments,former_addresses,created_at,updated_at"
 
-// besideOurs begins the heading of a property whose key is a heading of ours.
-const besideOurs = "properties."
+// otherHeadings begins the heading of a property whose key is a heading of ours.
+const otherHeadings = "properties."
 
 func headingOf(key string) string {
 	if slices.Contains(strings.Split(contactHeadings, ","), key) {
-		return besideOurs + key
+		return otherHeadings + key
 	}
 	return key
 }
@@ -100,7 +100,7 @@ func (s *Sheets) contact(c *Contact) []any {
 	row := []any{c.ID, c.Email, c.FirstName, c.LastName, c.Unsubscribed, segments, c.Former, c.CreatedAt, c.UpdatedAt}
 	shown := 0
 	for _, heading := range s.properties {
-		v, has := c.Properties[strings.TrimPrefix(heading, besideOurs)]
+		v, has := c.Properties[strings.TrimPrefix(heading, otherHeadings)]
 		if has {
 			shown++
 		}
@@ -109,7 +109,7 @@ func (s *Sheets) contact(c *Contact) []any {
 	others := map[string]any{}
 	if shown < len(c.Properties) {
 		for key, v := range c.Properties {
-			if !slices.Contains(s.properties, key) && !slices.Contains(s.properties, besideOurs+key) {
+			if !slices.Contains(s.properties, key) && !slices.Contains(s.properties, otherHeadings+key) {
 				others[key] = v
 			}
 		}

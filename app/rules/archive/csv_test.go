@@ -9,7 +9,7 @@ import (
 	"mailer/app"
 )
 
-func TestSheetsAreForSpreadsheets(t *testing.T) {
+func TestCSVFiles(t *testing.T) {
 	dir := t.TempDir()
 	s := NewSheets(dir)
 	at := time.UnixMilli(1_790_000_000_123)

@@ -5,9 +5,9 @@ import (
 	"testing"
 )
 
-// TestNoFormulaHidesBehindAnotherSeparator: spreadsheets of many languages part cells at
+// TestFormulasBehindSeparatorsAreEscaped: spreadsheets of many languages part cells at
 // semicolons, wherever quotes stand.
-func TestNoFormulaHidesBehindAnotherSeparator(t *testing.T) {
+func TestFormulasBehindSeparatorsAreEscaped(t *testing.T) {
 	for text, want := range map[string]string{
 		";=1+1":                        ";'=1+1",
 		"x;  =HYPERLINK(\"a\")":        "x;  '=HYPERLINK(\"a\")",
@@ -21,11 +21,11 @@ func TestNoFormulaHidesBehindAnotherSeparator(t *testing.T) {
 		"call; +49 170 1":              "call; +49 170 1",
 		"a=b; c":                       "a=b; c",
 	} {
-		if got := Disarmed(text); got != want {
+		if got := EscapeFormula(text); got != want {
 			t.Errorf("%q becomes %q, want %q", text, got, want)
 		}
 	}
-	if long := strings.Repeat(";-", 1<<19); Disarmed(long) != long {
+	if long := strings.Repeat(";-", 1<<19); EscapeFormula(long) != long {
 		t.Error("a long text changed")
 	}
 }

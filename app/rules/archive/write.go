@@ -95,8 +95,8 @@ func Resume(dir string) (w *Writer, cursor string, err error) {
 	return w, state.Cursor, nil
 }
 
-// Marked reports whether a directory is not whole and can be gone on with.
-func Marked(dir string) bool {
+// HasMark reports whether a directory is not whole and can be gone on with.
+func HasMark(dir string) bool {
 	_, err := os.Stat(filepath.Join(dir, readingFile))
 	return err == nil
 }

@@ -9,15 +9,15 @@ package bounce
 
 import "mailer/app"
 
-// Verdict says what a bounce means for further mail to the recipient.
-type Verdict string
+// Class says what a bounce means for further mail to the recipient.
+type Class string
 
 // The verdicts.
 const (
-	Hard    Verdict = "hard"    // mail to the address is pointless: it is suppressed
-	Soft    Verdict = "soft"    // of the moment: a full mailbox, a rate, a server that is down
-	Blocked Verdict = "blocked" // of the message or its sender: policy, reputation, content
-	Unknown Verdict = "unknown" // nothing says why
+	Hard    Class = "hard"    // mail to the address is pointless: it is suppressed
+	Soft    Class = "soft"    // of the moment: a full mailbox, a rate, a server that is down
+	Blocked Class = "blocked" // of the message or its sender: policy, reputation, content
+	Unknown Class = "unknown" // nothing says why
 )
 
 // Reason says why a message was not delivered.
@@ -52,10 +52,10 @@ const (
 // meaning is what follows from a reason. Bounce and subType are the words of Amazon SES,
 // which events and webhooks use.
 type meaning struct {
-	verdict Verdict
-	bounce  app.BounceType
-	subType string
-	words   string
+	class       Class
+	bounce      app.BounceType
+	subType     string
+	description string
 }
 
 // The subtypes of a bounce.
@@ -92,8 +92,8 @@ var meanings = map[Reason]meaning{
 	NoReason:       {Unknown, app.BounceUndetermined, General, "no known reason"},
 }
 
-// Verdict returns what a reason means for further mail.
-func (r Reason) Verdict() Verdict { return meanings[r].verdict }
+// Class returns what a reason means for further mail.
+func (r Reason) Class() Class { return meanings[r].class }
 
-// Words puts a reason into English.
-func (r Reason) Words() string { return meanings[r].words }
+// Description puts a reason into English.
+func (r Reason) Description() string { return meanings[r].description }

@@ -117,7 +117,7 @@ func numbers(text string) func(func(string) bool) {
 			for end < len(text) && (text[end] >= '0' && text[end] <= '9' || text[end] == '.') {
 				end++
 			}
-			if end > at && (at == 0 || standsFree(text[at-1])) && (end == len(text) || standsFree(text[end])) && !yield(text[at:end]) {
+			if end > at && (at == 0 || isDelimited(text[at-1])) && (end == len(text) || isDelimited(text[end])) && !yield(text[at:end]) {
 				return
 			}
 			at = end + 1
@@ -125,6 +125,6 @@ func numbers(text string) func(func(string) bool) {
 	}
 }
 
-func standsFree(c byte) bool {
+func isDelimited(c byte) bool {
 	return c <= ' ' || strings.IndexByte("-#()[]{},;:\"'<>=/|*_!", c) >= 0
 }

@@ -135,7 +135,7 @@ func read(text string) phrases {
 			if x.row < first && x.matches(p.tokens, at) {
 				first = x.row
 			}
-			if x.row < hard && phraseRows[x.row].reason.Verdict() == Hard && x.matches(p.tokens, at) {
+			if x.row < hard && phraseRows[x.row].reason.Class() == Hard && x.matches(p.tokens, at) {
 				hard = x.row
 			}
 		}
@@ -149,7 +149,7 @@ func read(text string) phrases {
 	for _, row := range spelledTogether {
 		for _, phrase := range row.phrases {
 			if p.first == "" && strings.Contains(text, phrase) {
-				if p.first = row.reason; row.reason.Verdict() == Hard {
+				if p.first = row.reason; row.reason.Class() == Hard {
 					p.hard, p.weak = row.reason, false
 				}
 			}

@@ -31,9 +31,9 @@ const (
 	MaxLogoBytes = 512 << 10
 	// MaxLogoSide bounds each side of an uploaded logo, in pixels.
 	MaxLogoSide = 2048
-	// KeptLogos is how many uploaded logos of a team are kept, the newest: email that was
+	// MaxStoredLogos is how many uploaded logos of a team are kept, the newest: email that was
 	// sent earlier shows them.
-	KeptLogos = 10
+	MaxStoredLogos = 10
 )
 
 // Brand is the brand of a team.

@@ -20,8 +20,8 @@ func TestColorsAreChecked(t *testing.T) {
 	}
 }
 
-// TestContrastIsThatOfWCAG uses ratios that are published for these pairs.
-func TestContrastIsThatOfWCAG(t *testing.T) {
+// TestContrast uses ratios that are published for these pairs.
+func TestContrast(t *testing.T) {
 	for _, tt := range []struct {
 		a, b string
 		want float64
@@ -32,7 +32,7 @@ func TestContrastIsThatOfWCAG(t *testing.T) {
 	}
 }
 
-func TestTextOnEveryColorCanBeRead(t *testing.T) {
+func TestOnColorIsReadable(t *testing.T) {
 	for r := 0; r < 256; r += 5 {
 		for g := 0; g < 256; g += 5 {
 			for b := 0; b < 256; b += 15 {
@@ -48,7 +48,7 @@ func TestTextOnEveryColorCanBeRead(t *testing.T) {
 	}
 }
 
-func TestAColorThatIsTooLightIsSaidInWords(t *testing.T) {
+func TestWarningOfLightColor(t *testing.T) {
 	for _, color := range []string{"", "#000000", "#767676"} {
 		if got := Warning(color); got != "" {
 			t.Errorf("%q: %s", color, got)
@@ -61,7 +61,7 @@ func TestAColorThatIsTooLightIsSaidInWords(t *testing.T) {
 	}
 }
 
-func TestFontsFitIntoAnAttribute(t *testing.T) {
+func TestFontStacksFitAnAttribute(t *testing.T) {
 	for _, f := range Fonts {
 		if got, err := CheckFont(string(f)); err != nil || got != f {
 			t.Errorf("%s: %s, %v", f, got, err)
@@ -75,7 +75,7 @@ func TestFontsFitIntoAnAttribute(t *testing.T) {
 	}
 }
 
-func TestFootersArePlainText(t *testing.T) {
+func TestCheckFooter(t *testing.T) {
 	for in, want := range map[string]string{
 		"": "", " \r\n": "", "Acme Inc.\r\n1 Main St \rSpringfield\n": "Acme Inc.\n1 Main St\nSpringfield", "a\n\nb": "a\n\nb", "<b>&": "<b>&",
 		strings.Repeat("é", MaxFooter): strings.Repeat("é", MaxFooter),
@@ -91,7 +91,7 @@ func TestFootersArePlainText(t *testing.T) {
 	}
 }
 
-func TestAnUploadedLogoGoesBeforeAnAddress(t *testing.T) {
+func TestUploadedLogoPrecedesURL(t *testing.T) {
 	for _, tt := range []struct {
 		b    Brand
 		want string

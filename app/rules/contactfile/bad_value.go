@@ -31,7 +31,7 @@ func badValue(text string) string {
 
 // cellOf returns the value of the column that an error of ContactInput.Validate is about.
 func (s *Sheet) cellOf(err error, row Row) string {
-	words := s.Words(err)
+	words := s.Describe(err)
 	for i := range s.Columns {
 		if c := &s.Columns[i]; c.Index < len(row.Cells) && strings.HasPrefix(words, "Column "+c.Name+" ") {
 			return row.Cells[c.Index]

@@ -16,15 +16,15 @@ import (
 const (
 	MaxErrors         = 10_000  // row errors that are kept of one import
 	MaxErrorsShown    = 100     // of them, with the import itself
-	MaxWaiting        = 10      // imports of a team that are not over
+	MaxUnfinished     = 10      // imports of a team that are not over
 	MaxRecord         = 1 << 20 // bytes of one row, its line breaks included
 	MaxNewSegments    = 1000    // that the names in one file make
 	MaxStored         = 1 << 30 // bytes of a file that is kept unpacked
 	maxImportHeadings = 1000    // columns of a file
 )
 
-// Kept is for how long an import that is over is kept with its row errors.
-const Kept = 30 * 24 * time.Hour
+// Retention is for how long an import that is over is kept with its row errors.
+const Retention = 30 * 24 * time.Hour
 
 // Status says how far an import of contacts is.
 type Status string
@@ -75,7 +75,7 @@ type RowError struct {
 	ID      string
 	Line    int // of the file, from 1, where the row begins
 	Message string
-	Value   string // that could not be taken (Person.Value)
+	Value   string // that could not be taken (Contact.Value)
 }
 
 // ColumnMap says which columns of a file hold what, by their headings.
@@ -119,22 +119,22 @@ type Plan struct {
 	Segments []string          `json:"segments,omitempty"`
 	Topics   []app.TopicChoice `json:"topics,omitempty"`
 
-	Parts []Part    `json:"parts,omitempty"` // of a file that was unpacked
-	First FirstPass `json:"first,omitzero"`
-	Made  int       `json:"made,omitempty"` // segments that are new with it
+	Parts       []Part     `json:"parts,omitempty"` // of a file that was unpacked
+	OptOutPass  OptOutPass `json:"first,omitzero"`
+	NewSegments int        `json:"made,omitempty"` // segments that are new with it
 }
 
-// FirstPass is how far an import is with the rows of those who opted out, which all come
+// OptOutPass is how far an import is with the rows of those who opted out, which all come
 // before the first of the others, and again at their places.
-type FirstPass struct {
-	Due     bool `json:"due"`     // not over
+type OptOutPass struct {
+	Pending bool `json:"due"`     // not over
 	Rows    int  `json:"rows"`    // that were looked at
 	Created int  `json:"created"` // that were not counted yet
 	Updated int  `json:"updated"`
 }
 
-// TellsOptOuts reports whether there may be rows of somebody who opted out.
-func (p *Plan) TellsOptOuts() bool {
+// MayOptOut reports whether there may be rows of somebody who opted out.
+func (p *Plan) MayOptOut() bool {
 	for _, s := range p.All() {
 		if s.Preset != "" {
 			return true
@@ -150,24 +150,24 @@ func (p *Plan) TellsOptOuts() bool {
 
 // Sheet is one table of a file, and what its columns hold.
 type Sheet struct {
-	File     string   `json:"file,omitempty"` // in a ZIP archive; empty: a file alone
-	Preset   Preset   `json:"preset,omitempty"`
-	Standing Standing `json:"standing,omitempty"` // of all its rows
-	Dump     bool     `json:"dump,omitempty"`     // of suppressions alone
-	List     string   `json:"list,omitempty"`     // name of a file of suppressions, which may tell their kind
-	Width    int      `json:"width"`              // columns of each row
-	Columns  []Column `json:"columns"`
-	Left     []string `json:"-"` // names of columns that are not taken
+	File         string     `json:"file,omitempty"` // in a ZIP archive; empty: a file alone
+	Preset       Preset     `json:"preset,omitempty"`
+	Status       ListStatus `json:"standing,omitempty"` // of all its rows
+	Suppressions bool       `json:"dump,omitempty"`     // of suppressions alone
+	List         string     `json:"list,omitempty"`     // name of a file of suppressions, which may tell their kind
+	Width        int        `json:"width"`              // columns of each row
+	Columns      []Column   `json:"columns"`
+	Left         []string   `json:"-"` // names of columns that are not taken
 }
 
 // Column is a column that an import takes.
 type Column struct {
-	Index int    `json:"index"`
-	Name  string `json:"name"`          // in row errors
-	Field string `json:"field"`         // of a contact, "properties", or what a preset knows
-	Key   string `json:"key,omitempty"` // of the property
-	Type  string `json:"type,omitempty"`
-	Sense Sense  `json:"sense,omitempty"` // of a column that speaks of consent
+	Index int         `json:"index"`
+	Name  string      `json:"name"`          // in row errors
+	Field string      `json:"field"`         // of a contact, "properties", or what a preset knows
+	Key   string      `json:"key,omitempty"` // of the property
+	Type  string      `json:"type,omitempty"`
+	Role  ConsentRole `json:"sense,omitempty"` // of a column that speaks of consent
 }
 
 // maxFileName bounds what is kept of the name of a file, in characters.
@@ -253,11 +253,11 @@ func (in *Input) sheet(file string, headings []string, declared map[string]app.P
 		if s.Columns, err = h.guessed(declared); err == nil {
 			s.Columns = append(s.Columns, h.consentColumns(s.Columns, nil)...)
 		}
-	case s.Preset.isDump(headings):
-		s.Dump, s.List = true, file
+	case s.Preset.isSuppressionList(headings):
+		s.Suppressions, s.List = true, file
 		s.Columns, err = h.entries()
 	default:
-		s.Standing = s.Preset.standingOf(file)
+		s.Status = s.Preset.statusOfFile(file)
 		if s.Columns, s.Left, err = h.ofPreset(s.Preset, declared); err == nil {
 			s.Columns = append(s.Columns, h.consentColumns(s.Columns, func(i int) bool { return s.Preset.role(strings.TrimSpace(h[i])) != "" })...)
 		}

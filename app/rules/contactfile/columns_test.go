@@ -26,7 +26,7 @@ func readAll(r io.Reader) (headings []string, rows []Row, err error) {
 	return headings, rows, err
 }
 
-func TestRowsAreReadAsTheyAreWritten(t *testing.T) {
+func TestRows(t *testing.T) {
 	for _, tt := range []struct{ name, file, want string }{
 		{"plain", "a,b\n1,2\n", "a|b 2:1|2 EOF"},
 		{"no last line break", "a,b\n1,2", "a|b 2:1|2 EOF"},
@@ -59,7 +59,7 @@ func TestRowsAreReadAsTheyAreWritten(t *testing.T) {
 				got = append(got, strings.Join(headings, "|"))
 			}
 			for _, row := range rows {
-				got = append(got, fmt.Sprintf("%d:%s%s", row.Line, strings.Join(row.Cells, "|"), row.Flaw))
+				got = append(got, fmt.Sprintf("%d:%s%s", row.Line, strings.Join(row.Cells, "|"), row.Problem))
 			}
 			if s := strings.Join(append(got, err.Error()), " "); s != tt.want {
 				t.Errorf("got  %q\nwant %q", s, tt.want)
@@ -68,7 +68,7 @@ func TestRowsAreReadAsTheyAreWritten(t *testing.T) {
 	}
 }
 
-func TestAnErrorOfTheFileIsNoEnd(t *testing.T) {
+func TestReadErrorIsNotEOF(t *testing.T) {
 	broken := errors.New("broken")
 	for _, before := range []string{"", "a,b", "a,b\n1,2\n", "a,b\n\"1", "a,b\n1,2\n" + strings.Repeat("x,y\n", importBuffer)} {
 		_, _, err := readAll(io.MultiReader(strings.NewReader(before), iotest.ErrReader(broken)))
@@ -91,7 +91,7 @@ func describe(p *Plan) string {
 	return strings.Join(out, " ")
 }
 
-func TestHeadingsSayWhatColumnsHold(t *testing.T) {
+func TestHeadingsDetermineColumns(t *testing.T) {
 	declared := map[string]app.PropertyType{"age": app.NumberProperty, "plan": app.StringProperty}
 	for headings, want := range map[string]string{
 		"email,first_name,last_name,unsubscribed":  "0:email 1:first_name 2:last_name 3:unsubscribed",
@@ -127,7 +127,7 @@ func TestHeadingsSayWhatColumnsHold(t *testing.T) {
 	}
 }
 
-func TestAColumnMapIsFollowed(t *testing.T) {
+func TestColumnMap(t *testing.T) {
 	declared := map[string]app.PropertyType{"age": app.NumberProperty, "vip": app.StringProperty}
 	headings := []string{"Mail", " Name ", "name", "Age", "Age", "VIP"}
 	for _, tt := range []struct {
@@ -158,7 +158,7 @@ func TestAColumnMapIsFollowed(t *testing.T) {
 	}
 }
 
-func TestCellsBecomeValues(t *testing.T) {
+func TestCellValues(t *testing.T) {
 	in := Input{Columns: &ColumnMap{Email: "e", FirstName: "f", Unsubscribed: "u",
 		Properties: map[string]PropertyColumn{"s": {"s", ""}, "n": {"n", "number"}, "b": {"b", "boolean"}}}}
 	plan, _, err := in.Plan([]string{"e", "f", "u", "s", "n", "b"}, nil)
@@ -166,9 +166,9 @@ func TestCellsBecomeValues(t *testing.T) {
 		t.Fatal(err)
 	}
 	contact := func(u, s, n, b string) string {
-		p := plan.Person(Row{Line: 2, Cells: []string{" a@example.org ", " F ", u, s, n, b}})
-		if p.Flaw != "" {
-			return p.Flaw
+		p := plan.Contact(Row{Line: 2, Cells: []string{" a@example.org ", " F ", u, s, n, b}})
+		if p.Problem != "" {
+			return p.Problem
 		}
 		c := p.Contact
 		out := fmt.Sprintf("%s %s %v", c.Contact.Email, c.Contact.FirstName, c.Contact.Unsubscribed)
@@ -202,7 +202,7 @@ func TestCellsBecomeValues(t *testing.T) {
 	}
 }
 
-func TestErrorsNameColumnsInPrintableWords(t *testing.T) {
+func TestErrorsNameColumns(t *testing.T) {
 	for heading, want := range map[string]string{
 		"Plan": `"Plan"`, " Plan\n": `"Plan"`, "": "4", "\x00": "4", "bob@example.org": "4", "a`b\"c\u2028": `"abc"`,
 		strings.Repeat("ä", 61): `"` + strings.Repeat("ä", 60) + `…"`,
@@ -233,22 +233,22 @@ func FuzzImport(f *testing.F) {
 		}
 		line := 0
 		for i, row := range rows {
-			if row.Line <= line || again[i].Line != row.Line || again[i].Flaw != row.Flaw || !slices.Equal(again[i].Cells, row.Cells) {
+			if row.Line <= line || again[i].Line != row.Line || again[i].Problem != row.Problem || !slices.Equal(again[i].Cells, row.Cells) {
 				t.Fatalf("row %d: %+v after line %d, then %+v", i, row, line, again[i])
 			}
 			line = row.Line
-			checkPerson(t, row, plan.Person(row))
+			checkContact(t, row, plan.Contact(row))
 		}
 	})
 }
 
-// checkPerson wants a person or a flaw, and nothing of the row in the flaw.
-func checkPerson(t *testing.T, row Row, p Person) {
+// checkContact wants a person or a flaw, and nothing of the row in the flaw.
+func checkContact(t *testing.T, row Row, p Contact) {
 	t.Helper()
-	if p.Flaw == "" && p.Email == "" || p.Flaw != "" && p.Contact != nil && !p.OptsOut() || strings.ContainsAny(p.Flaw, "\n\x00") || repeats(p.Flaw, row.Cells) {
+	if p.Problem == "" && p.Email == "" || p.Problem != "" && p.Contact != nil && !p.OptsOut() || strings.ContainsAny(p.Problem, "\n\x00") || repeats(p.Problem, row.Cells) {
 		t.Fatalf("row %+v: %+v", row, p)
 	}
-	if p.Contact != nil && (p.Contact.Key.IsZero() || p.Contact.Changes.Validate() != nil) || p.Flaw == "" && p.Contact == nil && p.Origin == "" && !p.Left {
+	if p.Contact != nil && (p.Contact.Key.IsZero() || p.Contact.Changes.Validate() != nil) || p.Problem == "" && p.Contact == nil && p.Origin == "" && !p.Ignored {
 		t.Fatalf("%+v", p)
 	}
 }
@@ -261,15 +261,15 @@ func repeats(words string, cells []string) bool {
 	})
 }
 
-func TestAStatusThatNobodyMappedStillOptsOut(t *testing.T) {
+func TestUnmappedStatusOptsOut(t *testing.T) {
 	headings := []string{"mail", "status"}
 	plan, _, err := (&Input{Columns: &ColumnMap{Email: "mail"}}).Plan(headings, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for status, want := range map[string]bool{"unsubscribed": true, "active": false, "": false} {
-		p := plan.Person(Row{Line: 2, Cells: []string{"a@example.org", status}})
-		if p.Flaw != "" || p.Contact.Contact.Unsubscribed != want || len(p.Contact.Changes) > 0 {
+		p := plan.Contact(Row{Line: 2, Cells: []string{"a@example.org", status}})
+		if p.Problem != "" || p.Contact.Contact.Unsubscribed != want || len(p.Contact.Changes) > 0 {
 			t.Errorf("%q: %+v", status, p)
 		}
 	}

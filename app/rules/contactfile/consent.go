@@ -10,21 +10,21 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Sense says how a column answers the question whether somebody gets mail.
-type Sense string
+// ConsentRole says how a column answers the question whether somebody gets mail.
+type ConsentRole string
 
-// The senses. A column of SenseHint may be about something else: a word of it counts
+// The senses. A column of ConsentHint may be about something else: a word of it counts
 // where it is known.
 const (
-	SenseAgreed   Sense = "agreed"    // yes: they agreed to mail
-	SenseRefused  Sense = "refused"   // yes, or a time: they opted out
-	SenseBounced  Sense = "bounced"   // yes, or a time or reason: mail came back
-	SenseComplain Sense = "complaint" // likewise: they reported mail as spam
-	SenseReason   Sense = "reason"    // any text: why or when they opted out
-	SenseSince    Sense = "since"     // a time at which they agreed
-	SenseStatus   Sense = "status"    // a word: subscribed, unsubscribed, pending …
-	SenseHint     Sense = "hint"
-	SenseLoose    Sense = "loose" // as SenseAgreed where it says yes or no, else as SenseHint
+	ConsentAgreed    ConsentRole = "agreed"    // yes: they agreed to mail
+	ConsentRefused   ConsentRole = "refused"   // yes, or a time: they opted out
+	ConsentBounced   ConsentRole = "bounced"   // yes, or a time or reason: mail came back
+	ConsentComplaint ConsentRole = "complaint" // likewise: they reported mail as spam
+	ConsentReason    ConsentRole = "reason"    // any text: why or when they opted out
+	ConsentSince     ConsentRole = "since"     // a time at which they agreed
+	ConsentStatus    ConsentRole = "status"    // a word: subscribed, unsubscribed, pending …
+	ConsentHint      ConsentRole = "hint"
+	ConsentLoose     ConsentRole = "loose" // as ConsentAgreed where it says yes or no, else as ConsentHint
 )
 
 // consentField is a column that is read for its Sense, beside what else it may be.
@@ -49,8 +49,8 @@ var (
 	causeWords = wordSet(`reason grund raison motif motivo razón reden powód 理由 原因 причина feedback`)
 )
 
-// senseOf tells by its heading how a column speaks of getting mail; empty: it does not.
-func senseOf(heading string) Sense {
+// consentRoleOf tells by its heading how a column speaks of getting mail; empty: it does not.
+func consentRoleOf(heading string) ConsentRole {
 	words := wordsOf(heading)
 	folded := strings.Join(words, "")
 	if folded == "" || utf8.RuneCountInString(folded) > 80 || strings.Contains(heading, "@") {
@@ -59,11 +59,11 @@ func senseOf(heading string) Sense {
 	bare := strings.TrimPrefix(folded, "is")
 	switch {
 	case genericStatus[folded]:
-		return SenseHint
+		return ConsentHint
 	case looseHeadings[folded], looseHeadings[bare]:
-		return SenseLoose
+		return ConsentLoose
 	case endedHeadings[folded], endedHeadings[bare]:
-		return endedSense(folded)
+		return endedRole(folded)
 	case slices.ContainsFunc(words, func(w string) bool { return otherWords[w] }) && !hasStem(folded, blackLists):
 		return ""
 	}
@@ -72,59 +72,59 @@ func senseOf(heading string) Sense {
 		isTime = isTime || timeWords[w] && (i > 0 || w != "on")
 		isReason = isReason || causeWords[w]
 	}
-	stem := stemSense(words, folded)
+	stem := stemRole(words, folded)
 	switch {
 	case stem == "":
 		if hasStem(folded, statusStems) && slices.ContainsFunc(words, func(w string) bool { return mailWords[w] }) {
-			return SenseStatus
+			return ConsentStatus
 		}
 		return ""
-	case hasStem(folded, statusStems) && stem != SenseBounced && stem != SenseComplain:
-		return SenseStatus
-	case stem == SenseRefused && (isReason || isTime || strings.Contains(folded, "suppress")):
-		return SenseReason
-	case stem == SenseAgreed && (isTime || isReason):
-		return SenseSince
+	case hasStem(folded, statusStems) && stem != ConsentBounced && stem != ConsentComplaint:
+		return ConsentStatus
+	case stem == ConsentRefused && (isReason || isTime || strings.Contains(folded, "suppress")):
+		return ConsentReason
+	case stem == ConsentAgreed && (isTime || isReason):
+		return ConsentSince
 	}
 	return stem
 }
 
-func endedSense(folded string) Sense {
+func endedRole(folded string) ConsentRole {
 	switch {
 	case hasStem(folded, complaintStems):
-		return SenseComplain
+		return ConsentComplaint
 	case strings.Contains(folded, "invalid"):
-		return SenseBounced
+		return ConsentBounced
 	}
-	return SenseRefused
+	return ConsentRefused
 }
 
-// stemSense tells by stems and negations what a yes in a column means; empty: nothing.
-func stemSense(words []string, folded string) Sense {
+// stemRole tells by stems and negations what a yes in a column means; empty: nothing.
+func stemRole(words []string, folded string) ConsentRole {
 	switch {
 	case hasStem(folded, refusalStems):
 		if negated(words, folded, refusalStems) && !hasStem(folded, plainNegations) {
-			return SenseAgreed // "not unsubscribed"
+			return ConsentAgreed // "not unsubscribed"
 		}
-		return SenseRefused
+		return ConsentRefused
 	case hasStem(folded, bounceStems):
-		return SenseBounced
+		return ConsentBounced
 	case hasStem(folded, complaintStems):
-		return SenseComplain
+		return ConsentComplaint
 	case hasStem(folded, pendingStems):
-		return SenseRefused
+		return ConsentRefused
 	case hasStem(folded, agreementStems):
 		if negated(words, folded, agreementStems) {
-			return SenseRefused
+			return ConsentRefused
 		}
-		return SenseAgreed
+		return ConsentAgreed
 	case slices.ContainsFunc(words, func(w string) bool { return negations[w] }) && slices.ContainsFunc(words, func(w string) bool { return mailWords[w] }):
-		return SenseRefused // "do not send news"
+		return ConsentRefused // "do not send news"
 	case slices.Contains(noMailHeadings, folded):
-		return SenseRefused
+		return ConsentRefused
 	case slices.Contains(words, "accepts") || slices.Contains(words, "allow") || slices.Contains(words, "allows") || slices.Contains(words, "wants"):
 		if slices.ContainsFunc(words, func(w string) bool { return mailWords[w] }) {
-			return SenseAgreed
+			return ConsentAgreed
 		}
 	}
 	return ""
@@ -137,110 +137,110 @@ var noMailHeadings = stemList(`noemail nomail nonewsletter nomarketing nocontact
 var plainNegations = stemList(`donot dont nepas nocontactar noenviar noncontattare noninviare nãocontat nãocontact nãoenviar nietmailen nietcontact nietbenader niewysyla niekontakt keinewerbung`)
 
 // read says what the text of a column means. Errors: the text can't be read.
-func (s Sense) read(text string) (Standing, error) {
-	text = answerIn(text)
+func (s ConsentRole) read(text string) (ListStatus, error) {
+	text = findAnswer(text)
 	folded := fold(text)
 	if folded == "" {
-		return s.ofMark(text)
+		return s.parseMark(text)
 	}
 	switch s {
-	case SenseReason:
-		if noWords[folded] || isStays(folded) {
-			return stays, nil
+	case ConsentReason:
+		if noWords[folded] || isSubscribed(folded) {
+			return subscribed, nil
 		}
-		return optedOut.and(outOf(text, folded)), nil
-	case SenseBounced, SenseComplain:
-		if noWords[folded] || isStays(folded) {
-			return stays, nil
+		return optedOut.strongest(outOf(text, folded)), nil
+	case ConsentBounced, ConsentComplaint:
+		if noWords[folded] || isSubscribed(folded) {
+			return subscribed, nil
 		}
 		return s.yes(), nil
 	}
 	if yesWords[folded] || noWords[folded] {
 		return s.flag(yesWords[folded], folded)
 	}
-	if folded == "x" && s == SenseRefused {
+	if folded == "x" && s == ConsentRefused {
 		return optedOut, nil
 	}
 	if standing, known := consentValues[folded]; known {
 		return standing, nil
 	}
-	if !parseTime(text).IsZero() || looksTimed(text) {
+	if !parseTime(text).IsZero() || looksLikeTime(text) {
 		return s.time()
 	}
-	if s == SenseHint {
+	if s == ConsentHint {
 		return s.hint(folded)
 	}
-	if out := outOf(text, folded); out != stays {
+	if out := outOf(text, folded); out != subscribed {
 		return out, nil
 	}
 	switch {
-	case s == SenseSince, s == SenseLoose:
-		return stays, nil
+	case s == ConsentSince, s == ConsentLoose:
+		return subscribed, nil
 	case hasStem(folded, agreementStems) && !hasStem(folded, []string{"soft"}):
-		return stays, nil
+		return subscribed, nil
 	}
-	return stays, errUnreadConsent
+	return subscribed, errUnreadConsent
 }
 
 var errUnreadConsent = errors.New("speaks of consent to mail in a word that is not known: the row is held back")
 
-// isStays reports whether a text says that somebody gets mail.
-func isStays(folded string) bool {
+// isSubscribed reports whether a text says that somebody gets mail.
+func isSubscribed(folded string) bool {
 	standing, known := consentValues[folded]
-	return known && standing == stays
+	return known && standing == subscribed
 }
 
 // yes is what a yes in a column means.
-func (s Sense) yes() Standing {
+func (s ConsentRole) yes() ListStatus {
 	switch s {
-	case SenseRefused, SenseReason:
+	case ConsentRefused, ConsentReason:
 		return optedOut
-	case SenseBounced:
+	case ConsentBounced:
 		return bounced
-	case SenseComplain:
+	case ConsentComplaint:
 		return complained
 	}
-	return stays
+	return subscribed
 }
 
 // flag reads a yes or a no.
-func (s Sense) flag(yes bool, folded string) (Standing, error) {
+func (s ConsentRole) flag(yes bool, folded string) (ListStatus, error) {
 	switch s {
-	case SenseRefused, SenseReason, SenseBounced, SenseComplain:
+	case ConsentRefused, ConsentReason, ConsentBounced, ConsentComplaint:
 		if yes {
 			return s.yes(), nil
 		}
-		return stays, nil
-	case SenseHint:
+		return subscribed, nil
+	case ConsentHint:
 		if folded == "0" || folded == "1" {
-			return stays, errUnreadConsent
+			return subscribed, errUnreadConsent
 		}
 		if folded == "false" || folded == "none" || folded == "never" {
 			return optedOut, nil
 		}
-		return stays, nil
+		return subscribed, nil
 	}
 	if yes {
-		return stays, nil
+		return subscribed, nil
 	}
 	return optedOut, nil
 }
 
 // time reads a time: that of a refusal, or of an agreement.
-func (s Sense) time() (Standing, error) {
+func (s ConsentRole) time() (ListStatus, error) {
 	switch s {
-	case SenseRefused:
+	case ConsentRefused:
 		return optedOut, nil
-	case SenseStatus:
-		return stays, errUnreadConsent
+	case ConsentStatus:
+		return subscribed, errUnreadConsent
 	}
-	return stays, nil
+	return subscribed, nil
 }
 
 // hint reads a word of a column that may be about something else.
-func (s Sense) hint(folded string) (Standing, error) {
+func (s ConsentRole) hint(folded string) (ListStatus, error) {
 	if strings.Trim(folded, "0123456789") == "" && len(folded) <= 2 {
-		return stays, errUnreadConsent // the number that a service has for it
+		return subscribed, errUnreadConsent // the number that a service has for it
 	}
 	switch {
 	case hasStem(folded, bounceStems) && !strings.Contains(folded, "soft"):
@@ -250,30 +250,30 @@ func (s Sense) hint(folded string) (Standing, error) {
 	case hasStem(folded, refusalStems), hasStem(folded, pendingStems), hasStem(folded, hintStems):
 		return optedOut, nil
 	}
-	return stays, nil
+	return subscribed, nil
 }
 
 // hintStems are those of endedStems that no state, plan or kind of customer holds.
 var hintStems = stemList(`inactiv notsub nonsub neversub noconsent nopermission optedout inaktiv inattiv inativ inactief nieaktywn désactiv desactiv disattiv desativ 無効 停止 停用 无效 無效 неактив`)
 
-// ofMark reads a cell of signs, or an empty one.
-func (s Sense) ofMark(text string) (Standing, error) {
+// parseMark reads a cell of signs, or an empty one.
+func (s ConsentRole) parseMark(text string) (ListStatus, error) {
 	switch {
 	case strings.ContainsAny(text, "✓✔☑✅"):
 		return s.flag(true, "")
 	case strings.ContainsAny(text, "✗✘❌✕☐⬜"):
 		return s.flag(false, "")
-	case s == SenseAgreed, s == SenseStatus:
-		return stays, errors.New("is empty, but must show consent to mail: the row was not imported")
+	case s == ConsentAgreed, s == ConsentStatus:
+		return subscribed, errors.New("is empty, but must show consent to mail: the row was not imported")
 	}
-	return stays, nil
+	return subscribed, nil
 }
 
 // outOf reads a text of several words, or of a word that only its stem tells; stays: it
 // says nothing against mail.
-func outOf(text, folded string) Standing {
+func outOf(text, folded string) ListStatus {
 	if strings.Contains(folded, "soft") {
-		return stays
+		return subscribed
 	}
 	words := wordsOf(text)
 	switch {
@@ -283,20 +283,20 @@ func outOf(text, folded string) Standing {
 		return complained
 	case hasStem(folded, refusalStems):
 		if negated(words, folded, refusalStems) && !hasStem(folded, plainNegations) {
-			return stays
+			return subscribed
 		}
 		return optedOut
 	case hasStem(folded, pendingStems), hasStem(folded, endedStems):
 		return optedOut
-	case slices.ContainsFunc(words, func(w string) bool { return negations[w] }), negated(nil, folded, agreementStems), hasStem(folded, hans) && hasStem(folded, agreementStems):
+	case slices.ContainsFunc(words, func(w string) bool { return negations[w] }), negated(nil, folded, agreementStems), hasStem(folded, isHan) && hasStem(folded, agreementStems):
 		return optedOut
 	}
-	return stays
+	return subscribed
 }
 
-// answerIn takes the answer out of an object of JSON, as Shopify writes it, or of the
+// findAnswer takes the answer out of an object of JSON, as Shopify writes it, or of the
 // quotes and a mark of byte order that a program left around it.
-func answerIn(text string) string {
+func findAnswer(text string) string {
 	text = strings.Trim(text, "\ufeff\"'“”„ \t")
 	if !strings.HasPrefix(text, "{") {
 		return text
@@ -313,9 +313,9 @@ func answerIn(text string) string {
 	return text
 }
 
-// looksTimed reports whether a text is a date of any order: digits and what separates
+// looksLikeTime reports whether a text is a date of any order: digits and what separates
 // them, eight at least.
-func looksTimed(text string) bool {
+func looksLikeTime(text string) bool {
 	digits, others := 0, 0
 	for _, r := range text {
 		switch {
@@ -332,7 +332,7 @@ func looksTimed(text string) bool {
 // that already.
 func (h headingSet) consentColumns(taken []Column, left func(i int) bool) (out []Column) {
 	for i := range h {
-		sense := senseOf(h[i])
+		sense := consentRoleOf(h[i])
 		known := slices.ContainsFunc(taken, func(c Column) bool {
 			return c.Index == i && c.Field != propertyField && c.Field != hintField
 		})
@@ -340,7 +340,7 @@ func (h headingSet) consentColumns(taken []Column, left func(i int) bool) (out [
 			continue
 		}
 		c := h.column(i, consentField, "", "")
-		c.Sense = sense
+		c.Role = sense
 		out = append(out, c)
 	}
 	if slices.ContainsFunc(h, func(s string) bool { return fold(s) == "emaildisabled" }) { // Substack: the other one is about money
@@ -352,7 +352,7 @@ func (h headingSet) consentColumns(taken []Column, left func(i int) bool) (out [
 // Consent is a column that decides who gets mail, and how it is read.
 type Consent struct {
 	Column string
-	Sense  Sense
+	Role   ConsentRole
 	ReadAs string
 }
 
@@ -360,37 +360,37 @@ type Consent struct {
 func (s *Sheet) Consents() (out []Consent) {
 	for i := range s.Columns {
 		c := &s.Columns[i]
-		sense := c.Sense
+		sense := c.Role
 		switch c.Field {
 		case unsubscribedField:
-			sense = SenseRefused
+			sense = ConsentRefused
 		case optOutField:
-			sense = SenseReason
+			sense = ConsentReason
 		case statusField:
-			sense = SenseStatus
+			sense = ConsentStatus
 		case hintField:
-			sense = SenseHint
+			sense = ConsentHint
 		case bounceField:
-			sense = SenseBounced
+			sense = ConsentBounced
 		case complaintField:
-			sense = SenseComplain
+			sense = ConsentComplaint
 		case consentField:
 		default:
 			continue
 		}
-		out = append(out, Consent{Column: strings.Trim(c.Name, `"`), Sense: sense, ReadAs: senseWords[sense]})
+		out = append(out, Consent{Column: strings.Trim(c.Name, `"`), Role: sense, ReadAs: roleDescriptions[sense]})
 	}
 	return out
 }
 
-var senseWords = map[Sense]string{
-	SenseAgreed:   "yes: agreed to mail; no: opted out; anything else: the row is held back",
-	SenseRefused:  "yes or a date: opted out; no or empty: gets mail; anything else: the row is held back",
-	SenseReason:   "any text or date: opted out; no or empty: gets mail",
-	SenseBounced:  "anything but no: bounced, suppressed; empty: gets mail",
-	SenseComplain: "anything but no: complained, suppressed; empty: gets mail",
-	SenseSince:    "a date: agreed to mail; no: opted out",
-	SenseStatus:   "a status such as subscribed, unsubscribed, pending or bounced; one that is not known: the row is held back",
-	SenseHint:     "a status, where the word is known",
-	SenseLoose:    "no: opted out; a status, where the word is known",
+var roleDescriptions = map[ConsentRole]string{
+	ConsentAgreed:    "yes: agreed to mail; no: opted out; anything else: the row is held back",
+	ConsentRefused:   "yes or a date: opted out; no or empty: gets mail; anything else: the row is held back",
+	ConsentReason:    "any text or date: opted out; no or empty: gets mail",
+	ConsentBounced:   "anything but no: bounced, suppressed; empty: gets mail",
+	ConsentComplaint: "anything but no: complained, suppressed; empty: gets mail",
+	ConsentSince:     "a date: agreed to mail; no: opted out",
+	ConsentStatus:    "a status such as subscribed, unsubscribed, pending or bounced; one that is not known: the row is held back",
+	ConsentHint:      "a status, where the word is known",
+	ConsentLoose:     "no: opted out; a status, where the word is known",
 }

@@ -14,11 +14,11 @@ func readColumn(t *testing.T, heading, cell string) string {
 	if err != nil {
 		t.Fatalf("%q: %v", heading, err)
 	}
-	p := plan.Person(Row{Line: 2, Cells: []string{"a@example.org", cell}})
+	p := plan.Contact(Row{Line: 2, Cells: []string{"a@example.org", cell}})
 	switch {
-	case p.Flaw != "" && !p.OptsOut():
-		if !strings.Contains(p.Flaw, columnName(heading, 1)) {
-			t.Errorf("%q: %q does not name the column", heading, p.Flaw)
+	case p.Problem != "" && !p.OptsOut():
+		if !strings.Contains(p.Problem, columnName(heading, 1)) {
+			t.Errorf("%q: %q does not name the column", heading, p.Problem)
 		}
 		return "held"
 	case p.Origin == "bounce":
@@ -33,9 +33,9 @@ func readColumn(t *testing.T, heading, cell string) string {
 	return "mail"
 }
 
-// TestConsentColumnsAreRead has headings and cells of services and of sheets that people
+// TestConsentColumns has headings and cells of services and of sheets that people
 // made. A cell is separated from what it means by =, two cells by |.
-func TestConsentColumnsAreRead(t *testing.T) {
+func TestConsentColumns(t *testing.T) {
 	for headings, cells := range map[string]string{
 		// What is true of who gets mail.
 		"subscribed|Subscribed|SUBSCRIBED|is_subscribed|is-subscribed|isSubscribed|Subscribed?|\ufeffsubscribed|subscribed_to_emails|Subscribed to newsletter":                                                                                                                                              "true=mail|TRUE=mail|yes=mail|Y=mail|1=mail|t=mail|on=mail|✓=mail|ja=mail|oui=mail|sí=mail|はい=mail|是=mail|false=out|No=out|0=out|f=out|off=out|nein=out|non=out|não=out|nee=out|nie=out|いいえ=out|否=out|✗=out|none=out|never=out|2025-05-01=mail|=held|maybe=held|unsubscribed=out|subscribed=mail",
@@ -60,15 +60,15 @@ func TestConsentColumnsAreRead(t *testing.T) {
 			for cell := range strings.SplitSeq(cells, "|") {
 				at := strings.LastIndexByte(cell, '=')
 				if got := readColumn(t, heading, cell[:at]); got != cell[at+1:] {
-					t.Errorf("%q of %q (%s) is %s, want %s", cell[:at], heading, senseOf(heading), got, cell[at+1:])
+					t.Errorf("%q of %q (%s) is %s, want %s", cell[:at], heading, consentRoleOf(heading), got, cell[at+1:])
 				}
 			}
 		}
 	}
 }
 
-// TestARefusalWinsOverWhatOtherColumnsSay has rows whose columns contradict each other.
-func TestARefusalWinsOverWhatOtherColumnsSay(t *testing.T) {
+// TestRefusalWinsOverOtherColumns has rows whose columns contradict each other.
+func TestRefusalWinsOverOtherColumns(t *testing.T) {
 	for _, c := range []struct{ headings, cells, want string }{
 		{"subscribed,unsubscribed", "true,true", "out"},
 		{"unsubscribed,subscribed", "false,false", "out"},
@@ -87,7 +87,7 @@ func TestARefusalWinsOverWhatOtherColumnsSay(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p := plan.Person(Row{Line: 2, Cells: strings.Split("a@example.org,"+c.cells, ",")})
+		p := plan.Contact(Row{Line: 2, Cells: strings.Split("a@example.org,"+c.cells, ",")})
 		got := "mail"
 		switch {
 		case p.Origin == "complaint":
@@ -96,7 +96,7 @@ func TestARefusalWinsOverWhatOtherColumnsSay(t *testing.T) {
 			got = "out"
 		}
 		if got != c.want {
-			t.Errorf("%s %s: %s, want %s (%q)", c.headings, c.cells, got, c.want, p.Flaw)
+			t.Errorf("%s %s: %s, want %s (%q)", c.headings, c.cells, got, c.want, p.Problem)
 		}
 		if len(plan.Consents()) < 1 {
 			t.Errorf("%s: no column is named that decides who gets mail", c.headings)
@@ -104,19 +104,19 @@ func TestARefusalWinsOverWhatOtherColumnsSay(t *testing.T) {
 	}
 }
 
-// TestConsentCountsThoughAMapLeavesItOut: who maps columns by hand may not know that
+// TestUnmappedConsentCounts: who maps columns by hand may not know that
 // people opted out.
-func TestConsentCountsThoughAMapLeavesItOut(t *testing.T) {
+func TestUnmappedConsentCounts(t *testing.T) {
 	for _, m := range []*ColumnMap{{Email: "email"}, {Email: "email", Properties: map[string]PropertyColumn{"s": {Column: "subscribed"}}}, {Email: "email", Unsubscribed: "left"}} {
 		in := Input{Columns: m}
 		plan, _, err := in.Plan([]string{"email", "subscribed", "left"}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if p := plan.Person(Row{Line: 2, Cells: []string{"a@example.org", "false", "no"}}); !p.OptsOut() {
+		if p := plan.Contact(Row{Line: 2, Cells: []string{"a@example.org", "false", "no"}}); !p.OptsOut() {
 			t.Errorf("%+v: %+v", m, p)
 		}
-		if !plan.TellsOptOuts() {
+		if !plan.MayOptOut() {
 			t.Errorf("%+v: opt-outs do not come first", m)
 		}
 	}

@@ -119,16 +119,16 @@ var (
 		無効 非アクティブ 停止 削除 拒否 解約 停用 无效 無效 删除 刪除 拒绝 拒絕 撤回 неактив удал отказ отозва 비활성 거부`)
 	negations = wordSet(`not no non never dont doesnt didnt isnt wont without nicht kein keine keinen keiner nie niemals ohne ne pas jamais sans aucun sin nunca
 		ningún senza mai não nao sem niet geen nooit zonder nie bez brak не нет hayır`)
-	glued = stemList(`not non never no nicht kein keine nie pas nao niet geen nieza bez без`) // before a stem, without a blank
-	hans  = stemList(`未 不 非 無 没 沒 无`)
+	joinedWords = stemList(`not non never no nicht kein keine nie pas nao niet geen nieza bez без`) // before a stem, without a blank
+	isHan       = stemList(`未 不 非 無 没 沒 无`)
 )
 
 // consentValues are words that say whether somebody gets mail, whatever the heading. Those
 // that only a stem tells are not here.
-var consentValues = func() map[string]Standing {
-	out := map[string]Standing{}
-	for standing, text := range map[Standing]string{
-		stays: `active subscribed enabled confirmed optedin optin regular valid mailable accepted granted agreed verified allowed permitted express implied explicit
+var consentValues = func() map[string]ListStatus {
+	out := map[string]ListStatus{}
+	for standing, text := range map[ListStatus]string{
+		subscribed: `active subscribed enabled confirmed optedin optin regular valid mailable accepted granted agreed verified allowed permitted express implied explicit
 			aktiv abonniert angemeldet bestätigt eingewilligt erteilt actif active abonné abonnée inscrit inscrite confirmé confirmée accordé accepté
 			activo activa suscrito suscrita confirmado confirmada aceptado attivo attiva iscritto iscritta confermato confermata accettato
 			ativo ativa inscrito inscrita assinante aceito aceite actief geabonneerd ingeschreven aangemeld bevestigd akkoord
@@ -136,9 +136,9 @@ var consentValues = func() map[string]Standing {
 			活跃 有效 已订阅 已訂閱 订阅 訂閱 已确认 已確認 已激活 активен подписан подтверждён`,
 		optedOut: `unsubscribed optedout optout nonsubscribed nonsubscriber unconfirmed inactive pending cancelled canceled removed deleted disabled archived stopped
 			transactional invalid excluded expired lapsed baja abgemeldet desabonné`,
-		bounced:    `cleaned bounced hardbounced hardbounce bounce undeliverable`,
-		complained: `junk spam complained complaint complainer spamcomplaint abuse markedasspam`,
-		blocked:    `blocklisted blacklisted blocked suppressed`,
+		bounced:      `cleaned bounced hardbounced hardbounce bounce undeliverable`,
+		complained:   `junk spam complained complaint complainer spamcomplaint abuse markedasspam`,
+		unsubscribed: `blocklisted blacklisted blocked suppressed`,
 	} {
 		for word := range strings.FieldsSeq(text) {
 			out[fold(word)] = standing
@@ -159,12 +159,12 @@ func negated(words []string, folded string, stems []string) bool {
 	}
 	for _, stem := range stems {
 		if before, _, found := strings.Cut(folded, stem); found {
-			for _, no := range glued {
+			for _, no := range joinedWords {
 				if strings.HasSuffix(before, no) {
 					return true
 				}
 			}
-			if hasStem(before, hans) {
+			if hasStem(before, isHan) {
 				return true
 			}
 		}

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestDatesAreReadInTheOrderThatWasChosen(t *testing.T) {
+func TestDateOrders(t *testing.T) {
 	for _, tt := range []struct{ text, order, want, fault string }{
 		{"24.12.2026", dayFirst, "2026-12-24", ""},
 		{"4. 1. 2026", dayFirst, "2026-01-04", ""},
@@ -34,7 +34,7 @@ func TestDatesAreReadInTheOrderThatWasChosen(t *testing.T) {
 	}
 }
 
-func TestBadValuesAreCutBetweenWords(t *testing.T) {
+func TestBadValue(t *testing.T) {
 	long := strings.Repeat("x", maxBadValue)
 	for text, want := range map[string]string{
 		"12,5 €": "12,5 €", "a\x00b\nc": "abc", "": "",

@@ -21,7 +21,7 @@ var ErrGzip = errors.New("the file is compressed with gzip: unpack it first")
 // order, or Windows-1252. Error: ErrGzip, and those of r.
 func decoded(r io.Reader) (io.Reader, error) {
 	b := bufio.NewReaderSize(r, importBuffer)
-	start, err := b.Peek(peeked)
+	start, err := b.Peek(peekBytes)
 	if err != nil && err != io.EOF {
 		return nil, err
 	}
@@ -29,19 +29,19 @@ func decoded(r io.Reader) (io.Reader, error) {
 	switch {
 	case bytes.HasPrefix(start, []byte("\x1f\x8b")):
 		return nil, ErrGzip
-	case bytes.HasPrefix(start, []byte(mark)):
-		_, err = b.Discard(len(mark))
+	case bytes.HasPrefix(start, []byte(byteOrderMark)):
+		_, err = b.Discard(len(byteOrderMark))
 		return b, err
 	case order != nil:
 		_, err = b.Discard(lead)
 		return &transcoder{b: b, fill: fromUTF16(order)}, err
 	}
-	return &undecided{b: b}, nil
+	return &lazyDecoder{b: b}, nil
 }
 
 const (
-	peeked = 256 // bytes of a file by which its encoding is told
-	mark   = "\ufeff"
+	peekBytes     = 256 // bytes of a file by which its encoding is told
+	byteOrderMark = "\ufeff"
 )
 
 // order16 returns the order of a file in UTF-16, nil for any other, and how long its
@@ -76,15 +76,15 @@ func zeroOrder(start []byte) binary.ByteOrder {
 	return nil
 }
 
-// undecided reads a file of which it is not known yet whether it is UTF-8 or
+// lazyDecoder reads a file of which it is not known yet whether it is UTF-8 or
 // Windows-1252: the first bytes that are no ASCII tell.
-type undecided struct {
+type lazyDecoder struct {
 	b    *bufio.Reader
 	then io.Reader // nil: not known yet
 }
 
 // Read implements io.Reader.
-func (u *undecided) Read(p []byte) (int, error) {
+func (u *lazyDecoder) Read(p []byte) (int, error) {
 	if u.then != nil {
 		return u.then.Read(p)
 	}

@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// TestTheDashboardReadsHeadingsAsTheServerDoes: a file whose columns the dashboard finds is
+// TestDashboardHeadings: a file whose columns the dashboard finds is
 // read on the command line too.
-func TestTheDashboardReadsHeadingsAsTheServerDoes(t *testing.T) {
+func TestDashboardHeadings(t *testing.T) {
 	source, err := os.ReadFile("../../../web/dashboard/csv-head.js")
 	if err != nil {
 		t.Fatal(err)

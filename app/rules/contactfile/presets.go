@@ -158,9 +158,9 @@ func (p Preset) role(heading string) string {
 	return presetHeadings[name]
 }
 
-// isDump tells a list of suppressions by its headings: it has no names and properties
+// isSuppressionList tells a list of suppressions by its headings: it has no names and properties
 // that would make contacts.
-func (p Preset) isDump(headings []string) bool {
+func (p Preset) isSuppressionList(headings []string) bool {
 	switch p {
 	case Postmark:
 		return true
@@ -180,23 +180,23 @@ func (p Preset) isDump(headings []string) bool {
 	return false
 }
 
-// Standing is what a file says about whether somebody gets mail; empty: they do.
-type Standing string
+// ListStatus is what a file says about whether somebody gets mail; empty: they do.
+type ListStatus string
 
 // The standings beside the origins of suppressions, from the weakest to the strongest.
 const (
-	stays      Standing = ""
-	optedOut   Standing = "opted_out" // of mail to many; no suppression
-	blocked             = Standing(app.OriginUnsubscribe)
-	bounced             = Standing(app.OriginBounce)
-	complained          = Standing(app.OriginComplaint)
+	subscribed   ListStatus = ""
+	optedOut     ListStatus = "opted_out" // of mail to many; no suppression
+	unsubscribed            = ListStatus(app.OriginUnsubscribe)
+	bounced                 = ListStatus(app.OriginBounce)
+	complained              = ListStatus(app.OriginComplaint)
 )
 
-var standingRank = map[Standing]int{stays: 0, optedOut: 1, blocked: 2, bounced: 3, complained: 4}
+var listStatusRank = map[ListStatus]int{subscribed: 0, optedOut: 1, unsubscribed: 2, bounced: 3, complained: 4}
 
-// and returns the stronger of two.
-func (s Standing) and(other Standing) Standing {
-	if standingRank[other] > standingRank[s] {
+// strongest returns the stronger of two.
+func (s ListStatus) strongest(other ListStatus) ListStatus {
+	if listStatusRank[other] > listStatusRank[s] {
 		return other
 	}
 	return s
@@ -204,24 +204,24 @@ func (s Standing) and(other Standing) Standing {
 
 // statusWords are the words of services, plain. Who never agreed, or did not confirm it,
 // counts as opted out.
-var statusWords = map[string]Standing{
-	"active": stays, "subscribed": stays, "enabled": stays, "confirmed": stays, "optedin": stays,
+var statusWords = map[string]ListStatus{
+	"active": subscribed, "subscribed": subscribed, "enabled": subscribed, "confirmed": subscribed, "optedin": subscribed,
 	"unsubscribed": optedOut, "optedout": optedOut, "optout": optedOut, "nonsubscribed": optedOut, "unconfirmed": optedOut,
 	"cleaned": bounced, "bounced": bounced, "hardbounced": bounced, "hardbounce": bounced,
 	"junk": complained, "spam": complained, "complained": complained, "complaint": complained, "spamcomplaint": complained,
-	"blocklisted": blocked, "blacklisted": blocked,
+	"blocklisted": unsubscribed, "blacklisted": unsubscribed,
 }
 
 // looseWords count in a column of which the preset knows that it holds statuses.
-var looseWords = map[string]Standing{
+var looseWords = map[string]ListStatus{
 	"inactive": optedOut, "pending": optedOut, "transactional": optedOut, "archived": optedOut, "deleted": optedOut, "removed": optedOut, "disabled": optedOut,
 	"bounce": bounced, "undeliverable": bounced,
 }
 
-// standingOf reads the name of a file: Mailchimp's exports say so there.
-func (p Preset) standingOf(file string) Standing {
+// statusOfFile reads the name of a file: Mailchimp's exports say so there.
+func (p Preset) statusOfFile(file string) ListStatus {
 	if p != Mailchimp {
-		return stays
+		return subscribed
 	}
 	name := strings.ToLower(path.Base(file))
 	for _, word := range []string{"unsubscribed", "nonsubscribed", "non-subscribed", "pending", "archived", "transactional"} {
@@ -232,11 +232,11 @@ func (p Preset) standingOf(file string) Standing {
 	if strings.HasPrefix(name, "cleaned") {
 		return bounced
 	}
-	return stays
+	return subscribed
 }
 
-// ofText tells a member that says who gets text messages, and nothing of mail.
-func ofText(file string) bool {
+// isSMSExport tells a member that says who gets text messages, and nothing of mail.
+func isSMSExport(file string) bool {
 	return strings.Contains(strings.ToLower(path.Base(file)), "_sms_audience_export")
 }
 

@@ -33,19 +33,19 @@ type Rows struct {
 
 // Row is one row of a file. Cells stand until the next row is read.
 type Row struct {
-	Line  int // of the file, from 1
-	Cells []string
-	Flaw  string // why the row can't be taken; empty: nothing yet
+	Line    int // of the file, from 1
+	Cells   []string
+	Problem string // why the row can't be taken; empty: nothing yet
 }
 
 // FileError is what is wrong with a file from some line on.
 type FileError struct {
-	Line  int
-	Words string
+	Line    int
+	Message string
 }
 
 // Error implements error.
-func (f *FileError) Error() string { return fmt.Sprintf("Line %d: %s", f.Line, f.Words) }
+func (f *FileError) Error() string { return fmt.Sprintf("Line %d: %s", f.Line, f.Message) }
 
 const importBuffer = 64 << 10 // bytes
 
@@ -87,14 +87,14 @@ func Read(r io.Reader) (rows *Rows, headings []string, err error) {
 	rows.csv.ReuseRecord = true
 	rows.csv.TrimLeadingSpace = rows.csv.Comma != '\t' // a quote may follow a blank
 	row, err := rows.Next()
-	if err == nil && row.Flaw == "" && strings.EqualFold(row.Cells[0], separatorLine) {
+	if err == nil && row.Problem == "" && strings.EqualFold(row.Cells[0], separatorLine) {
 		row, err = rows.Next()
 	}
 	if err != nil {
 		return nil, nil, err
 	}
-	if row.Flaw != "" {
-		return nil, nil, &FileError{row.Line, row.Flaw}
+	if row.Problem != "" {
+		return nil, nil, &FileError{row.Line, row.Problem}
 	}
 	return rows, slices.Clone(row.Cells), nil
 }
@@ -143,7 +143,7 @@ func (r *Rows) Next() (Row, error) {
 			return Row{}, &FileError{r.next, fmt.Sprintf("a row is longer than %d bytes, or a quote is never closed", MaxRecord)}
 		case errors.As(err, &parse) && errors.Is(err, csv.ErrBareQuote):
 			r.next = parse.Line + 1
-			return Row{Line: parse.StartLine, Flaw: "The row has a double quote inside a value that is not in double quotes"}, nil
+			return Row{Line: parse.StartLine, Problem: "The row has a double quote inside a value that is not in double quotes"}, nil
 		case errors.As(err, &parse):
 			return Row{}, &FileError{parse.StartLine, "a value in double quotes has no proper end"}
 		case errors.Is(err, errDamaged):
@@ -194,9 +194,9 @@ func (c *Column) value(text string) (*app.PropertyValue, error) {
 	return &app.PropertyValue{Type: app.StringProperty, Text: text}, nil
 }
 
-// Words says why a row was refused, by an error of ContactInput.Validate or of
+// Describe says why a row was refused, by an error of ContactInput.Validate or of
 // the store, with the name of the column and nothing of the row.
-func (s *Sheet) Words(err error) string {
+func (s *Sheet) Describe(err error) string {
 	var refusal *app.Error
 	if !errors.As(err, &refusal) {
 		return "The row could not be stored"

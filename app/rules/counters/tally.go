@@ -53,8 +53,8 @@ func (t *Tally) Bounced() int64 {
 	return t.BouncedTransient + t.BouncedPermanent + t.BouncedUndetermined
 }
 
-// Kept is for how long hours are counted.
-const Kept = 400 * 24 * time.Hour
+// Retention is for how long hours are counted.
+const Retention = 400 * 24 * time.Hour
 
 // Hour is the hour, in UTC and counted from 1970, in which what happens at t counts.
 func Hour(t time.Time) int64 { return t.Unix() / 3600 }
@@ -140,8 +140,8 @@ func OfTimeline(events []app.Event) map[int64]*Tally {
 			recipient = ""
 		}
 		sum := Of(ev, first(ev.Type, recipient))
-		if leaves(ev.Type) {
-			sum.Sent = one(first(taken, ev.Recipient))
+		if hasLeft(ev.Type) {
+			sum.Sent = one(first(acceptedEvents, ev.Recipient))
 		}
 		if sum == (Tally{}) {
 			continue
@@ -155,11 +155,11 @@ func OfTimeline(events []app.Event) map[int64]*Tally {
 	return hours
 }
 
-// taken stands for whatever proves that the relay had a recipient.
-const taken app.EventType = "taken"
+// acceptedEvents stands for whatever proves that the relay had a recipient.
+const acceptedEvents app.EventType = "taken"
 
-// leaves reports whether an event proves that the relay had its recipient.
-func leaves(kind app.EventType) bool {
+// hasLeft reports whether an event proves that the relay had its recipient.
+func hasLeft(kind app.EventType) bool {
 	switch app.LastEvent(kind) {
 	case app.Sent, app.Delivered, app.Bounced, app.Complained, app.DeliveryDelayed:
 		return true

@@ -24,7 +24,7 @@ import (
 // Limits of one check of a domain. Its records are written by strangers.
 const (
 	maxCheckLookups    = 40
-	maxCheckAtOnce     = 4
+	maxConcurrent      = 4
 	maxDKIMKeysChecked = 8
 	maxQuoted          = 100 // characters of a foreign value in a detail
 )
@@ -41,7 +41,7 @@ func Check(ctx context.Context, d *app.Domain, needs app.RelayNeeds, trackingTar
 	checks := make([]app.RecordCheck, len(records))
 	for _, required := range []bool{true, false} {
 		var g errgroup.Group
-		g.SetLimit(maxCheckAtOnce)
+		g.SetLimit(maxConcurrent)
 		for i, r := range records {
 			if r.Required == required {
 				g.Go(func() error { checks[i] = c.check(ctx, r, i); return nil })
@@ -146,7 +146,7 @@ func (c *checker) absent(ctx context.Context, r app.DNSRecord, answer app.DNSAns
 	if !answer.NameExists && c.unregistered(ctx) {
 		return verdict(r, app.LiveMissing, "The domain %s itself does not exist in the DNS: check its spelling, and that it is registered and has name servers.", c.org)
 	}
-	if hint := c.elsewhere(ctx, r, fits); hint != "" {
+	if hint := c.wrongName(ctx, r, fits); hint != "" {
 		return verdict(r, app.LiveMissing, "There is no %s record at %s. %s", r.Type, r.Name, hint)
 	}
 	return verdict(r, app.LiveMissing, "There is no %s record at %s. Add one with the value shown.", r.Type, r.Name)
@@ -157,17 +157,17 @@ func (c *checker) unregistered(ctx context.Context) bool {
 	return err == nil && !answer.NameExists
 }
 
-// elsewhere looks for the record where a DNS panel puts it that adds the name of
+// wrongName looks for the record where a DNS panel puts it that adds the name of
 // the zone to a name which had it already, or where a name lands that was cut
 // too short for the zone.
-func (c *checker) elsewhere(ctx context.Context, r app.DNSRecord, fits func(app.DNSValue) bool) string {
+func (c *checker) wrongName(ctx context.Context, r app.DNSRecord, fits func(app.DNSValue) bool) string {
 	domain := c.domain.Name
 	zones := []string{domain}
 	if c.org != domain {
 		zones = append(zones, c.org)
 	}
 	for _, zone := range zones {
-		if doubled := r.Name + "." + zone; c.stands(ctx, doubled, app.DNSType(r.Type), fits) {
+		if doubled := r.Name + "." + zone; c.found(ctx, doubled, app.DNSType(r.Type), fits) {
 			return fmt.Sprintf("The record is at %s: the DNS panel adds %s to each name automatically, so enter only %s as the name.", doubled, zone, strings.TrimSuffix(r.Name, "."+zone))
 		}
 	}
@@ -175,13 +175,13 @@ func (c *checker) elsewhere(ctx context.Context, r app.DNSRecord, fits func(app.
 		return ""
 	}
 	relative := strings.TrimSuffix(r.Name, "."+domain)
-	if short := relative + "." + c.org; c.stands(ctx, short, app.DNSType(r.Type), fits) {
+	if short := relative + "." + c.org; c.found(ctx, short, app.DNSType(r.Type), fits) {
 		return fmt.Sprintf("The record is at %s, which is a name of %s: enter %s as the name.", short, c.org, strings.TrimSuffix(r.Name, "."+c.org))
 	}
 	return ""
 }
 
-func (c *checker) stands(ctx context.Context, name string, t app.DNSType, fits func(app.DNSValue) bool) bool {
+func (c *checker) found(ctx context.Context, name string, t app.DNSType, fits func(app.DNSValue) bool) bool {
 	answer, err := c.lookup(ctx, name, t)
 	if err != nil {
 		return false

@@ -10,7 +10,7 @@ import (
 	"mailer/app/testing/apptest"
 )
 
-func TestPerfHugeAnswersAreJudgedInLinearTime(t *testing.T) {
+func TestPerfHugeAnswersTakeLinearTime(t *testing.T) {
 	d := testDomain("example.com")
 	d.TrackingSubdomain = "links"
 	apptest.Linear(t, "records", 10, func(n int) func() {

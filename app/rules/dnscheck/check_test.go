@@ -104,14 +104,14 @@ func checkOf(t *testing.T, d *app.Domain, needs app.RelayNeeds, record, kind str
 	return app.RecordCheck{}
 }
 
-// fault is a row of a table of faults: what the DNS has, and what is found.
-type fault struct {
+// problem is a row of a table of faults: what the DNS has, and what is found.
+type problem struct {
 	lines []string
 	live  app.Live
 	words []string // that the detail has; none: there is no detail
 }
 
-func (f fault) judge(t *testing.T, got app.RecordCheck) {
+func (f problem) check(t *testing.T, got app.RecordCheck) {
 	t.Helper()
 	if got.Live != f.live {
 		t.Errorf("%s: %s", got.Live, got.Detail)
@@ -129,7 +129,7 @@ func (f fault) judge(t *testing.T, got app.RecordCheck) {
 	}
 }
 
-func TestCheckDomainFindsAll(t *testing.T) {
+func TestCheckFindsAllRecords(t *testing.T) {
 	d := testDomain("example.com")
 	d.TrackingSubdomain = "links"
 	lines := fakeDNS{
@@ -153,7 +153,7 @@ func TestCheckDomainFindsAll(t *testing.T) {
 }
 
 // The records that are shown must be found once they are published as shown.
-func TestPublishedAsShownIsFound(t *testing.T) {
+func TestPublishedRecordsAreFound(t *testing.T) {
 	for name, needs := range map[string]app.RelayNeeds{"ses": sesNeeds, "host": {SPF: "a:mail.acme.test"}, "address": {SPF: "ip4:8.8.4.4"}, "none": {}} {
 		d := testDomain("mail.example.co.uk")
 		d.TrackingSubdomain = "links"
@@ -172,7 +172,7 @@ func TestPublishedAsShownIsFound(t *testing.T) {
 	}
 }
 
-func TestNobodyAnswers(t *testing.T) {
+func TestNoAnswers(t *testing.T) {
 	d := testDomain("a.example.com")
 	d.TrackingSubdomain = "links"
 	ask := func(context.Context, string, app.DNSType) (app.DNSAnswer, error) {
@@ -185,7 +185,7 @@ func TestNobodyAnswers(t *testing.T) {
 	}
 }
 
-func TestChecksEndWithTheContext(t *testing.T) {
+func TestCheckEndsWithContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
@@ -205,7 +205,7 @@ func TestChecksEndWithTheContext(t *testing.T) {
 	})
 }
 
-func TestQuestionsAreBounded(t *testing.T) {
+func TestLookupLimit(t *testing.T) {
 	d := testDomain("a.b.example.com")
 	d.TrackingSubdomain = "links"
 	for i := range 20 {
@@ -230,12 +230,12 @@ func TestQuestionsAreBounded(t *testing.T) {
 	if asked.Load() > maxCheckLookups || asked.Load() < 20 {
 		t.Errorf("asked %d times", asked.Load())
 	}
-	if most.Load() > maxCheckAtOnce {
+	if most.Load() > maxConcurrent {
 		t.Errorf("%d at once", most.Load())
 	}
 }
 
-func TestAPanicOverForeignDataIsUnknown(t *testing.T) {
+func TestPanicMeansUnknown(t *testing.T) {
 	ask := func(_ context.Context, name string, _ app.DNSType) (app.DNSAnswer, error) { panic("of " + name) }
 	for _, c := range Check(t.Context(), testDomain("example.com"), sesNeeds, "", ask) {
 		if c.Live != app.LiveUnknown || c.Detail == "" {
@@ -269,7 +269,7 @@ func TestDetailsOfHugeAnswersAreShort(t *testing.T) {
 	}
 }
 
-func TestTheWholeDomainIsMissing(t *testing.T) {
+func TestUnregisteredDomain(t *testing.T) {
 	for _, c := range Check(t.Context(), testDomain("mail.nowhere.test"), sesNeeds, "mail.acme.test", provider.lookup) {
 		if c.Live != app.LiveMissing || !strings.Contains(c.Detail, "nowhere.test itself does not exist in the DNS") {
 			t.Errorf("%+v", c)
@@ -277,7 +277,7 @@ func TestTheWholeDomainIsMissing(t *testing.T) {
 	}
 }
 
-func TestUncheckedAnswersKeepTheirStatus(t *testing.T) {
+func TestUnknownAnswersKeepStatus(t *testing.T) {
 	d := testDomain("example.com")
 	d.Status = app.DomainVerified
 	checks := Check(t.Context(), d, sesNeeds, "", fakeDNS{"mailer._domainkey.example.com fail", "send.example.com fail", "_dmarc.example.com fail"}.lookup)

@@ -26,13 +26,13 @@ func (c *checker) checkDKIM(ctx context.Context, r app.DNSRecord) app.RecordChec
 		}
 		return c.absent(ctx, r, answer, func(v app.DNSValue) bool { return looksLikeDKIM(v.Text) })
 	case 1:
-		live, detail := judgeDKIM(answer.Records[0].Text, key, c.domain.Keys)
+		live, detail := compareDKIM(answer.Records[0].Text, key, c.domain.Keys)
 		if detail != "" {
 			detail = "At " + at(r.Name, answer) + ": " + detail
 		}
 		return verdict(r, live, "%s", detail)
 	}
-	return verdict(r, app.LiveMismatch, "At %s: %s", at(r.Name, answer), judgeDKIMs(answer.Records, key, c.domain.Keys))
+	return verdict(r, app.LiveMismatch, "At %s: %s", at(r.Name, answer), compareDKIMRecords(answer.Records, key, c.domain.Keys))
 }
 
 func (c *checker) isNext(name string) bool {
@@ -49,14 +49,14 @@ func looksLikeDKIM(text string) bool {
 	return len(text) >= 6 && strings.EqualFold(text[:6], "v=DKIM") || strings.Contains(text, "p=MI")
 }
 
-// judgeDKIMs says what is wrong with several records at the name, of which
+// compareDKIMRecords says what is wrong with several records at the name, of which
 // verifiers may take any (RFC 6376 3.6.2.2).
-func judgeDKIMs(values []app.DNSValue, key string, keys []app.DKIMPair) string {
+func compareDKIMRecords(values []app.DNSValue, key string, keys []app.DKIMPair) string {
 	if isSplitKey(values, key) {
 		return fmt.Sprintf("the value is split into %d TXT records, which come in any order. Make it one TXT record; if the DNS panel wants parts of at most 255 characters, they are several strings of that one record.", len(values))
 	}
 	for i, v := range values {
-		if live, _ := judgeDKIM(v.Text, key, keys); live == app.LiveFound {
+		if live, _ := compareDKIM(v.Text, key, keys); live == app.LiveFound {
 			other := values[(i+1)%len(values)]
 			return fmt.Sprintf("there are %d TXT records, the right one among them, and receivers may take any. Delete the others, like %s.", len(values), quoted(other.Text))
 		}
@@ -93,12 +93,12 @@ func isSplitKey(values []app.DNSValue, key string) bool {
 	return rest == ""
 }
 
-// judgeDKIM compares one record with the key that it should hold, in base64. The
+// compareDKIM compares one record with the key that it should hold, in base64. The
 // detail goes on after "At NAME: "; keys are all those of the domain.
-func judgeDKIM(text, key string, keys []app.DKIMPair) (app.Live, string) {
+func compareDKIM(text, key string, keys []app.DKIMPair) (app.Live, string) {
 	if strings.ContainsAny(text, `"\`) {
 		bare := strings.NewReplacer(`"`, "", `\`, "").Replace(text)
-		if live, _ := judgeDKIM(bare, key, keys); live == app.LiveFound {
+		if live, _ := compareDKIM(bare, key, keys); live == app.LiveFound {
 			return app.LiveMismatch, fmt.Sprintf("quotation marks or backslashes are part of the value (%s). The DNS panel adds its own where they are needed: enter the value shown without any.", quoted(text))
 		}
 	}

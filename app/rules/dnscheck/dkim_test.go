@@ -12,7 +12,7 @@ func TestDKIMFaults(t *testing.T) {
 	key, other := testKey(), makeKey()
 	const at = "mailer._domainkey.example.com "
 	whole := "v=DKIM1; k=rsa; p=" + key
-	for name, f := range map[string]fault{
+	for name, f := range map[string]problem{
 		"found":                       {[]string{at + "TXT " + whole}, app.LiveFound, nil},
 		"found, split at 255":         {[]string{at + "TXT " + whole[:255] + "|" + whole[255:]}, app.LiveFound, nil},
 		"found, blanks in the key":    {[]string{at + "TXT v=DKIM1; k=rsa; p=" + key[:70] + " " + key[70:140] + "\r\n\t" + key[140:]}, app.LiveFound, nil},
@@ -55,12 +55,12 @@ func TestDKIMFaults(t *testing.T) {
 		"control characters in value": {[]string{at + "TXT \x1b[2J\xff"}, app.LiveMismatch, []string{`"?[2J?"`}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f.judge(t, checkOf(t, testDomain("example.com"), sesNeeds, app.RecordDKIM, "TXT", f.lines...))
+			f.check(t, checkOf(t, testDomain("example.com"), sesNeeds, app.RecordDKIM, "TXT", f.lines...))
 		})
 	}
 }
 
-func TestDKIMRecordsOfSubdomainsInTheWrongPlace(t *testing.T) {
+func TestDKIMRecordAtWrongName(t *testing.T) {
 	whole := " TXT v=DKIM1; k=rsa; p=" + testKey()
 	for at, words := range map[string]string{
 		"mailer._domainkey.news.example.com.news.example.com": "enter only mailer._domainkey as the name",
@@ -68,7 +68,7 @@ func TestDKIMRecordsOfSubdomainsInTheWrongPlace(t *testing.T) {
 		"mailer._domainkey.example.com":                       "enter mailer._domainkey.news as the name",
 	} {
 		got := checkOf(t, testDomain("news.example.com"), sesNeeds, app.RecordDKIM, "TXT", at+whole)
-		fault{nil, app.LiveMissing, []string{"The record is at " + at, words}}.judge(t, got)
+		problem{nil, app.LiveMissing, []string{"The record is at " + at, words}}.check(t, got)
 	}
 }
 
@@ -76,17 +76,17 @@ func TestDKIMKeysOfSwappedSelectors(t *testing.T) {
 	d := testDomain("example.com")
 	d.Keys = append(d.Keys, app.DKIMPair{Selector: "mailer2", State: app.DKIMNext, Public: makeKey()})
 	got := checkOf(t, d, sesNeeds, app.RecordDKIM, "TXT", "mailer._domainkey.example.com TXT v=DKIM1; p="+d.Keys[1].Public)
-	fault{nil, app.LiveMismatch, []string{"key of the selector mailer2"}}.judge(t, got)
+	problem{nil, app.LiveMismatch, []string{"key of the selector mailer2"}}.check(t, got)
 }
 
-func TestDKIMPlusSignsLost(t *testing.T) {
-	live, detail := judgeDKIM("p=ABCD", "AB+CD", nil)
+func TestDKIMLostPlusSigns(t *testing.T) {
+	live, detail := compareDKIM("p=ABCD", "AB+CD", nil)
 	if live != app.LiveMismatch || !strings.Contains(detail, "plus signs") {
 		t.Errorf("%s: %s", live, detail)
 	}
 }
 
-func TestMissingRetiredKeysAskNothingMore(t *testing.T) {
+func TestRetiredKeysNeedNoLookup(t *testing.T) {
 	d := testDomain("example.com")
 	d.Keys[0].State = app.DKIMRetired
 	asked := 0
@@ -105,19 +105,19 @@ func TestMissingRetiredKeysAskNothingMore(t *testing.T) {
 	}
 }
 
-func FuzzJudgeDKIM(f *testing.F) {
+func FuzzCompareDKIM(f *testing.F) {
 	key := testKey()
 	for _, s := range []string{"", "v=DKIM1; k=rsa; p=" + key, "p=", `"v=DKIM1\; p="`, "v=DKIM1; p=" + key[:100], ";;=;", "p=\xff"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		live, detail := judgeDKIM(s, key, nil)
+		live, detail := compareDKIM(s, key, nil)
 		if live == app.LiveFound && !strings.Contains(withoutFWS(s), strings.TrimRight(key, "=")) {
 			t.Errorf("found in %q", s)
 		}
 		if live != app.LiveFound && detail == "" || len(detail) > 1500 {
 			t.Errorf("%q: %s, %q", s, live, detail)
 		}
-		judgeDKIMs([]app.DNSValue{{Text: s}, {Text: s}}, key, nil)
+		compareDKIMRecords([]app.DNSValue{{Text: s}, {Text: s}}, key, nil)
 	})
 }

@@ -17,7 +17,7 @@ func (c *checker) checkDMARC(ctx context.Context, r app.DNSRecord) app.RecordChe
 		return unanswered(r, err)
 	}
 	if texts := dmarcTexts(answer); len(texts) > 0 {
-		return c.judgeDMARC(r, answer, texts)
+		return c.dmarcVerdict(r, answer, texts)
 	}
 	if wrong := nearDMARC(answer); wrong != "" {
 		return verdict(r, app.LiveMismatch, "At %s: %s", at(r.Name, answer), wrong)
@@ -37,7 +37,7 @@ func (c *checker) checkDMARC(ctx context.Context, r app.DNSRecord) app.RecordChe
 	return c.absent(ctx, r, answer, func(v app.DNSValue) bool { return isDMARC(v.Text) })
 }
 
-func (c *checker) judgeDMARC(r app.DNSRecord, answer app.DNSAnswer, texts []string) app.RecordCheck {
+func (c *checker) dmarcVerdict(r app.DNSRecord, answer app.DNSAnswer, texts []string) app.RecordCheck {
 	if len(texts) > 1 {
 		return verdict(r, app.LiveMismatch, "There are %d DMARC records at %s, so receivers ignore all of them (RFC 7489 6.6.3). Delete all but one; the first is %s.", len(texts), at(r.Name, answer), quoted(texts[0]))
 	}

@@ -9,35 +9,35 @@ import (
 func TestDMARCFaults(t *testing.T) {
 	const at, up = "_dmarc.news.example.com TXT ", "_dmarc.example.com TXT "
 	for name, f := range map[string]struct {
-		fault
+		problem
 		inherited, policy string
 	}{
-		"own":                       {fault{[]string{at + "v=DMARC1; p=quarantine; sp=reject"}, app.LiveFound, nil}, "", "quarantine"},
-		"own, blanks, case, rua":    {fault{[]string{at + "v = DMARC1 ;p = REJECT ; rua=mailto:a@b.test"}, app.LiveFound, nil}, "", "reject"},
-		"own before inherited":      {fault{[]string{at + "v=DMARC1; p=none;", up + "v=DMARC1; p=reject"}, app.LiveFound, nil}, "", "none"},
-		"own among other records":   {fault{[]string{at + "hello", at + "v=DMARC1; p=none"}, app.LiveFound, nil}, "", "none"},
-		"no policy, but reports":    {fault{[]string{at + "v=DMARC1; p=monitor; rua=mailto:a@b.test"}, app.LiveFound, nil}, "", "none"},
-		"inherited":                 {fault{[]string{up + "v=DMARC1; p=reject"}, app.LiveFound, nil}, "example.com", "reject"},
-		"inherited, sp":             {fault{[]string{up + "v=DMARC1; p=reject; sp=none"}, app.LiveFound, nil}, "example.com", "none"},
-		"inherited beside a TXT":    {fault{[]string{at + "hello", up + "v=DMARC1; p=reject"}, app.LiveFound, nil}, "example.com", "reject"},
-		"none":                      {fault{nil, app.LiveMissing, []string{"no TXT record at _dmarc.news.example.com", "Add one"}}, "", ""},
-		"none inherited of two":     {fault{[]string{up + "v=DMARC1; p=none", up + "v=DMARC1; p=reject"}, app.LiveMissing, []string{"no TXT record"}}, "", ""},
-		"none but another":          {fault{[]string{at + "hello"}, app.LiveMissing, []string{`only "hello"`}}, "", ""},
-		"name typed twice":          {fault{[]string{"_dmarc.news.example.com.example.com TXT v=DMARC1; p=none"}, app.LiveMissing, []string{"enter only _dmarc.news as the name"}}, "", ""},
-		"two records":               {fault{[]string{at + "v=DMARC1; p=none", at + "v=DMARC1; p=reject"}, app.LiveMismatch, []string{"2 DMARC records", "Delete all but one"}}, "", ""},
-		"no policy":                 {fault{[]string{at + "v=DMARC1; adkim=s"}, app.LiveMismatch, []string{"p=none, p=quarantine or p=reject"}}, "", ""},
-		"no semicolon":              {fault{[]string{at + "v=DMARC1 p=none"}, app.LiveMismatch, []string{"semicolon"}}, "", ""},
-		"commas":                    {fault{[]string{at + "v=DMARC1, p=none"}, app.LiveMismatch, []string{"semicolon"}}, "", ""},
-		"version not first":         {fault{[]string{at + "p=none; v=DMARC1"}, app.LiveMismatch, []string{"must begin with v=DMARC1;"}}, "", ""},
-		"lower case":                {fault{[]string{at + "v=dmarc1; p=none"}, app.LiveMismatch, []string{"in just that case"}}, "", ""},
-		"no version":                {fault{[]string{at + "p=none"}, app.LiveMismatch, []string{"must begin with v=DMARC1;"}}, "", ""},
-		"quotes typed":              {fault{[]string{at + `"v=DMARC1; p=none"`}, app.LiveMismatch, []string{"quotation marks"}}, "", ""},
-		"no answer":                 {fault{[]string{"_dmarc.news.example.com fail"}, app.LiveUnknown, []string{"SERVFAIL"}}, "", ""},
-		"no answer of organisation": {fault{[]string{"_dmarc.example.com fail"}, app.LiveUnknown, []string{"SERVFAIL"}}, "", ""},
+		"own":                       {problem{[]string{at + "v=DMARC1; p=quarantine; sp=reject"}, app.LiveFound, nil}, "", "quarantine"},
+		"own, blanks, case, rua":    {problem{[]string{at + "v = DMARC1 ;p = REJECT ; rua=mailto:a@b.test"}, app.LiveFound, nil}, "", "reject"},
+		"own before inherited":      {problem{[]string{at + "v=DMARC1; p=none;", up + "v=DMARC1; p=reject"}, app.LiveFound, nil}, "", "none"},
+		"own among other records":   {problem{[]string{at + "hello", at + "v=DMARC1; p=none"}, app.LiveFound, nil}, "", "none"},
+		"no policy, but reports":    {problem{[]string{at + "v=DMARC1; p=monitor; rua=mailto:a@b.test"}, app.LiveFound, nil}, "", "none"},
+		"inherited":                 {problem{[]string{up + "v=DMARC1; p=reject"}, app.LiveFound, nil}, "example.com", "reject"},
+		"inherited, sp":             {problem{[]string{up + "v=DMARC1; p=reject; sp=none"}, app.LiveFound, nil}, "example.com", "none"},
+		"inherited beside a TXT":    {problem{[]string{at + "hello", up + "v=DMARC1; p=reject"}, app.LiveFound, nil}, "example.com", "reject"},
+		"none":                      {problem{nil, app.LiveMissing, []string{"no TXT record at _dmarc.news.example.com", "Add one"}}, "", ""},
+		"none inherited of two":     {problem{[]string{up + "v=DMARC1; p=none", up + "v=DMARC1; p=reject"}, app.LiveMissing, []string{"no TXT record"}}, "", ""},
+		"none but another":          {problem{[]string{at + "hello"}, app.LiveMissing, []string{`only "hello"`}}, "", ""},
+		"name typed twice":          {problem{[]string{"_dmarc.news.example.com.example.com TXT v=DMARC1; p=none"}, app.LiveMissing, []string{"enter only _dmarc.news as the name"}}, "", ""},
+		"two records":               {problem{[]string{at + "v=DMARC1; p=none", at + "v=DMARC1; p=reject"}, app.LiveMismatch, []string{"2 DMARC records", "Delete all but one"}}, "", ""},
+		"no policy":                 {problem{[]string{at + "v=DMARC1; adkim=s"}, app.LiveMismatch, []string{"p=none, p=quarantine or p=reject"}}, "", ""},
+		"no semicolon":              {problem{[]string{at + "v=DMARC1 p=none"}, app.LiveMismatch, []string{"semicolon"}}, "", ""},
+		"commas":                    {problem{[]string{at + "v=DMARC1, p=none"}, app.LiveMismatch, []string{"semicolon"}}, "", ""},
+		"version not first":         {problem{[]string{at + "p=none; v=DMARC1"}, app.LiveMismatch, []string{"must begin with v=DMARC1;"}}, "", ""},
+		"lower case":                {problem{[]string{at + "v=dmarc1; p=none"}, app.LiveMismatch, []string{"in just that case"}}, "", ""},
+		"no version":                {problem{[]string{at + "p=none"}, app.LiveMismatch, []string{"must begin with v=DMARC1;"}}, "", ""},
+		"quotes typed":              {problem{[]string{at + `"v=DMARC1; p=none"`}, app.LiveMismatch, []string{"quotation marks"}}, "", ""},
+		"no answer":                 {problem{[]string{"_dmarc.news.example.com fail"}, app.LiveUnknown, []string{"SERVFAIL"}}, "", ""},
+		"no answer of organisation": {problem{[]string{"_dmarc.example.com fail"}, app.LiveUnknown, []string{"SERVFAIL"}}, "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := checkOf(t, testDomain("news.example.com"), sesNeeds, app.RecordDMARC, "TXT", f.lines...)
-			f.judge(t, got)
+			f.check(t, got)
 			if got.InheritedFrom != f.inherited || got.Policy != f.policy {
 				t.Errorf("inherited from %q, policy %q", got.InheritedFrom, got.Policy)
 			}

@@ -65,10 +65,10 @@ func (c *checker) checkTracking(ctx context.Context, r app.DNSRecord) app.Record
 	if err != nil {
 		return unanswered(r, err)
 	}
-	return judgeTracking(r, answer.CNAME, have, want)
+	return compareTracking(r, answer.CNAME, have, want)
 }
 
-func judgeTracking(r app.DNSRecord, cname string, have, want []string) app.RecordCheck {
+func compareTracking(r app.DNSRecord, cname string, have, want []string) app.RecordCheck {
 	same := len(have) > 0 && !slices.ContainsFunc(have, func(a string) bool { return !slices.Contains(want, a) })
 	switch {
 	case same && cname != "":

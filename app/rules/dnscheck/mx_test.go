@@ -8,7 +8,7 @@ import (
 
 func TestMXFaults(t *testing.T) {
 	const at, host = "send.example.com MX ", "feedback-smtp.eu-west-1.amazonses.com"
-	for name, f := range map[string]fault{
+	for name, f := range map[string]problem{
 		"found":            {[]string{at + "10 " + host}, app.LiveFound, nil},
 		"another priority": {[]string{at + "20 " + host}, app.LiveFound, []string{"priority 20 instead of 10"}},
 		"missing":          {nil, app.LiveMissing, []string{"no MX record at send.example.com"}},
@@ -20,14 +20,14 @@ func TestMXFaults(t *testing.T) {
 		"no answer":        {[]string{"send.example.com fail"}, app.LiveUnknown, []string{"SERVFAIL"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f.judge(t, checkOf(t, testDomain("example.com"), sesNeeds, app.RecordSPF, "MX", f.lines...))
+			f.check(t, checkOf(t, testDomain("example.com"), sesNeeds, app.RecordSPF, "MX", f.lines...))
 		})
 	}
 }
 
 func TestTrackingFaults(t *testing.T) {
 	const at, target, target6 = "links.example.com ", "mail.acme.test A 203.0.113.7", "mail.acme.test AAAA 2001:db8::7"
-	for name, f := range map[string]fault{
+	for name, f := range map[string]problem{
 		"found":                  {[]string{at + "CNAME mail.acme.test"}, app.LiveFound, nil},
 		"flattened":              {[]string{at + "A 203.0.113.7", at + "AAAA 2001:db8::7", target, target6}, app.LiveFound, []string{"instead of a CNAME"}},
 		"by way of another":      {[]string{at + "CNAME x.cdn.test", "x.cdn.test A 203.0.113.7", target}, app.LiveFound, []string{"x.cdn.test"}},
@@ -44,19 +44,19 @@ func TestTrackingFaults(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			d := testDomain("example.com")
 			d.TrackingSubdomain = "links"
-			f.judge(t, checkOf(t, d, sesNeeds, app.RecordTracking, "CNAME", f.lines...))
+			f.check(t, checkOf(t, d, sesNeeds, app.RecordTracking, "CNAME", f.lines...))
 		})
 	}
 }
 
-func TestTrackingHostsOfAnAddress(t *testing.T) {
+func TestTrackingHostWithAddressRecord(t *testing.T) {
 	d := testDomain("example.com")
 	d.TrackingSubdomain = "links"
-	for _, f := range []fault{
+	for _, f := range []problem{
 		{[]string{"links.example.com A 203.0.113.7"}, app.LiveFound, []string{"instead of a CNAME"}},
 		{nil, app.LiveMissing, []string{"which is an address", "--base-url"}},
 	} {
 		checks := Check(t.Context(), d, app.RelayNeeds{}, "203.0.113.7", fakeDNS(f.lines).lookup)
-		f.judge(t, checks[len(checks)-1])
+		f.check(t, checks[len(checks)-1])
 	}
 }

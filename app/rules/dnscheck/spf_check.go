@@ -22,7 +22,7 @@ func (c *checker) checkSPF(ctx context.Context, r app.DNSRecord) app.RecordCheck
 	case len(texts) > 1:
 		return verdict(r, app.LiveMismatch, "There are %d SPF records at %s, which makes them all void (RFC 7208 3.2): %s and %s. Make one of them, with the mechanisms of all.", len(texts), where, quoted(texts[0]), quoted(texts[1]))
 	case len(texts) == 1:
-		return c.judgeSPF(ctx, r, where, texts[0])
+		return c.spfVerdict(ctx, r, where, texts[0])
 	case len(answer.Records) == 0:
 		return c.absentSPF(ctx, r, answer)
 	}
@@ -65,7 +65,7 @@ func nearSPF(answer app.DNSAnswer) string {
 func (c *checker) absentSPF(ctx context.Context, r app.DNSRecord, answer app.DNSAnswer) app.RecordCheck {
 	fits := func(v app.DNSValue) bool { return isSPF(v.Text) && c.hasOwnTerm(v.Text) }
 	check := c.absent(ctx, r, answer, fits)
-	if answer.CNAME == "" && strings.HasSuffix(check.Detail, "Add one with the value shown.") && c.needs.SPF != "" && c.stands(ctx, c.domain.Name, app.DNSText, fits) {
+	if answer.CNAME == "" && strings.HasSuffix(check.Detail, "Add one with the value shown.") && c.needs.SPF != "" && c.found(ctx, c.domain.Name, app.DNSText, fits) {
 		check.Detail = fmt.Sprintf("There is no TXT record at %s. %s has %s in its own SPF record, but bounces go to the return path, and receivers look there: add a TXT record with the value shown at %s.", r.Name, c.domain.Name, c.needs.SPF, r.Name)
 	}
 	return check
@@ -92,7 +92,7 @@ func (c *checker) wantedTerm() (want spfTerm, needed bool) {
 	return want, true
 }
 
-func (c *checker) judgeSPF(ctx context.Context, r app.DNSRecord, where, text string) app.RecordCheck {
+func (c *checker) spfVerdict(ctx context.Context, r app.DNSRecord, where, text string) app.RecordCheck {
 	rec, err := parseSPF(text)
 	if err != nil {
 		return verdict(r, app.LiveMismatch, "The SPF record at %s (%s) is invalid: %s.", where, quoted(text), err)

@@ -15,7 +15,7 @@ func TestSPFFaults(t *testing.T) {
 		}
 		return append(lines, "s"+string(rune('a'+n))+".test TXT v=spf1 -all")
 	}
-	for name, f := range map[string]fault{
+	for name, f := range map[string]problem{
 		"found":                       {[]string{at + "TXT v=spf1 include:amazonses.com ~all"}, app.LiveFound, nil},
 		"found, -all":                 {[]string{at + "TXT v=spf1 include:amazonses.com -all"}, app.LiveFound, nil},
 		"found, no all":               {[]string{at + "TXT v=spf1 include:amazonses.com"}, app.LiveFound, nil},
@@ -70,34 +70,34 @@ func TestSPFFaults(t *testing.T) {
 		"an include without domain":   {[]string{at + "TXT v=spf1 include: amazonses.com ~all"}, app.LiveMismatch, []string{`"include:"`, "domain is missing"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f.judge(t, checkOf(t, testDomain("example.com"), sesNeeds, app.RecordSPF, "TXT", f.lines...))
+			f.check(t, checkOf(t, testDomain("example.com"), sesNeeds, app.RecordSPF, "TXT", f.lines...))
 		})
 	}
 }
 
-func TestSPFOfOtherRelays(t *testing.T) {
+func TestSPFOfSeveralRelays(t *testing.T) {
 	const at = "send.example.com TXT "
 	for name, test := range map[string]struct {
 		needs string
-		fault
+		problem
 	}{
-		"the address":          {"ip4:8.8.4.4", fault{[]string{at + "v=spf1 ip4:8.8.4.4 ~all"}, app.LiveFound, nil}},
-		"its network":          {"ip4:8.8.4.4", fault{[]string{at + "v=spf1 ip4:8.8.4.0/24 ~all"}, app.LiveFound, nil}},
-		"another network":      {"ip4:8.8.4.4", fault{[]string{at + "v=spf1 ip4:8.8.8.0/24 ~all"}, app.LiveMismatch, []string{"ip4:8.8.4.4 is missing"}}},
-		"an IPv6 address":      {"ip6:2606:4700::1", fault{[]string{at + "v=spf1 ip6:2606:4700:0::1 ~all"}, app.LiveFound, nil}},
-		"a host":               {"a:mail.acme.test", fault{[]string{at + "v=spf1 a:MAIL.acme.test ~all"}, app.LiveFound, nil}},
-		"another host":         {"a:mail.acme.test", fault{[]string{at + "v=spf1 a:x.acme.test ~all"}, app.LiveMismatch, []string{"a:mail.acme.test is missing"}}},
-		"nothing is needed":    {"", fault{[]string{at + "v=spf1 ip4:8.8.4.4 ~all"}, app.LiveFound, nil}},
-		"nothing, no sender":   {"", fault{[]string{at + "v=spf1 ~all"}, app.LiveFound, []string{"names no sender", "ip4:ADDRESS"}}},
-		"nothing, but a fault": {"", fault{[]string{at + "v=spf1 ip:8.8.4.4 ~all"}, app.LiveMismatch, []string{"write ip4:"}}},
+		"the address":          {"ip4:8.8.4.4", problem{[]string{at + "v=spf1 ip4:8.8.4.4 ~all"}, app.LiveFound, nil}},
+		"its network":          {"ip4:8.8.4.4", problem{[]string{at + "v=spf1 ip4:8.8.4.0/24 ~all"}, app.LiveFound, nil}},
+		"another network":      {"ip4:8.8.4.4", problem{[]string{at + "v=spf1 ip4:8.8.8.0/24 ~all"}, app.LiveMismatch, []string{"ip4:8.8.4.4 is missing"}}},
+		"an IPv6 address":      {"ip6:2606:4700::1", problem{[]string{at + "v=spf1 ip6:2606:4700:0::1 ~all"}, app.LiveFound, nil}},
+		"a host":               {"a:mail.acme.test", problem{[]string{at + "v=spf1 a:MAIL.acme.test ~all"}, app.LiveFound, nil}},
+		"another host":         {"a:mail.acme.test", problem{[]string{at + "v=spf1 a:x.acme.test ~all"}, app.LiveMismatch, []string{"a:mail.acme.test is missing"}}},
+		"nothing is needed":    {"", problem{[]string{at + "v=spf1 ip4:8.8.4.4 ~all"}, app.LiveFound, nil}},
+		"nothing, no sender":   {"", problem{[]string{at + "v=spf1 ~all"}, app.LiveFound, []string{"names no sender", "ip4:ADDRESS"}}},
+		"nothing, but a fault": {"", problem{[]string{at + "v=spf1 ip:8.8.4.4 ~all"}, app.LiveMismatch, []string{"write ip4:"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			test.judge(t, checkOf(t, testDomain("example.com"), app.RelayNeeds{SPF: test.needs}, app.RecordSPF, "TXT", test.lines...))
+			test.check(t, checkOf(t, testDomain("example.com"), app.RelayNeeds{SPF: test.needs}, app.RecordSPF, "TXT", test.lines...))
 		})
 	}
 }
 
-func TestTheProvidersOwnRecordIsNotTheOwnersFault(t *testing.T) {
+func TestBrokenProviderSPFIsNotTheOwnersFault(t *testing.T) {
 	for name, lines := range map[string]fakeDNS{"none": nil, "silent": {"amazonses.com fail"}, "two": {"amazonses.com TXT v=spf1 -all", "amazonses.com TXT v=spf1 ~all"}} {
 		lines = append(lines, "send.example.com TXT v=spf1 include:amazonses.com ~all")
 		for _, c := range Check(t.Context(), testDomain("example.com"), sesNeeds, "", lines.lookup) {
@@ -146,6 +146,6 @@ func FuzzParseSPF(f *testing.F) {
 			t.Errorf("%q: the advice is wrong: %v", s, err)
 		}
 		c.left, c.asked = maxCheckLookups, map[dnsQuestion]asked{}
-		c.judgeSPF(t.Context(), app.DNSRecord{Name: "send.example.com"}, "send.example.com", s)
+		c.spfVerdict(t.Context(), app.DNSRecord{Name: "send.example.com"}, "send.example.com", s)
 	})
 }

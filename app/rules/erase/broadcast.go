@@ -31,15 +31,15 @@ func (e *Set) ScrubBroadcast(b *app.Broadcast) (changed bool, err error) {
 		return false, err
 	}
 	b.Design, changed = design, changed || design != b.Design
-	if b.Frozen == nil {
+	if b.Snapshot == nil {
 		return changed, nil
 	}
-	frozen, hit, err := e.scrubFrozen(b.Frozen)
-	b.Frozen = frozen
+	frozen, hit, err := e.scrubSnapshot(b.Snapshot)
+	b.Snapshot = frozen
 	return changed || hit, err
 }
 
-func (e *Set) scrubFrozen(f *app.BroadcastFrozen) (*app.BroadcastFrozen, bool, error) {
+func (e *Set) scrubSnapshot(f *app.BroadcastSnapshot) (*app.BroadcastSnapshot, bool, error) {
 	text, err := json.Marshal(f, json.Deterministic(true))
 	if err != nil {
 		return f, false, fmt.Errorf("encode frozen part: %w", err)
@@ -48,7 +48,7 @@ func (e *Set) scrubFrozen(f *app.BroadcastFrozen) (*app.BroadcastFrozen, bool, e
 	if err != nil || clean == string(text) {
 		return f, false, err
 	}
-	out := &app.BroadcastFrozen{}
+	out := &app.BroadcastSnapshot{}
 	return out, true, json.Unmarshal([]byte(clean), out)
 }
 

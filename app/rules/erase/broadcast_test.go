@@ -6,14 +6,14 @@ import (
 	"mailer/app"
 )
 
-func TestABroadcastIsScrubbedWhole(t *testing.T) {
+func TestScrubBroadcast(t *testing.T) {
 	e := NewSet([]string{"vic@erase.example"})
 	text := "to vic@erase.example"
 	make := func() *app.Broadcast {
 		return &app.Broadcast{Name: "for vic@erase.example", Subject: "Hi VIC@erase.example", From: app.Address{Name: "A", Local: "a", Domain: "b.example"},
 			ReplyTo: []app.Address{{Name: "Vic", Local: "Vic", Domain: "erase.example"}},
 			BroadcastContent: app.BroadcastContent{Preview: "vic@erase.example", HTML: "<p>vic@erase.example</p>", Text: &text,
-				Frozen: &app.BroadcastFrozen{Fallbacks: map[string]string{"who": "vic@erase.example", "other": "x"}, Pages: "https://p.example",
+				Snapshot: &app.BroadcastSnapshot{Fallbacks: map[string]string{"who": "vic@erase.example", "other": "x"}, Pages: "https://p.example",
 					Filter: &app.Filter{Match: app.MatchAll, Conditions: []app.Condition{{Field: "email", Op: app.OpEquals, Value: "vic@erase.example"}}}}}}
 	}
 	b, old := make(), make()
@@ -22,9 +22,9 @@ func TestABroadcastIsScrubbedWhole(t *testing.T) {
 		t.Fatalf("%v, %v", changed, err)
 	}
 	if b.Name != "for [erased]" || b.Subject != "Hi [erased]" || b.Preview != app.Erased || b.HTML != "<p>[erased]</p>" || *b.Text != "to [erased]" ||
-		!b.ReplyTo[0].IsErased() || b.Frozen.Fallbacks["who"] != app.Erased || b.Frozen.Fallbacks["other"] != "x" ||
-		b.Frozen.Filter.Conditions[0].Value != app.Erased || b.Frozen.Pages != "https://p.example" || b.From != old.From {
-		t.Errorf("%+v %+v", b, b.Frozen)
+		!b.ReplyTo[0].IsErased() || b.Snapshot.Fallbacks["who"] != app.Erased || b.Snapshot.Fallbacks["other"] != "x" ||
+		b.Snapshot.Filter.Conditions[0].Value != app.Erased || b.Snapshot.Pages != "https://p.example" || b.From != old.From {
+		t.Errorf("%+v %+v", b, b.Snapshot)
 	}
 	if text != "to vic@erase.example" {
 		t.Error("what it was read from changed")

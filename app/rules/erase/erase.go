@@ -117,8 +117,8 @@ func (e *Set) find(s string, from int) (begin, end int, found bool) {
 	}
 }
 
-// signs are the ways to write an @ in mail, web addresses and HTML.
-var signs = [...]string{"%2540", "%40", "&#64;", "&#x40;", "&commat;"}
+// addressSigns are the ways to write an @ in mail, web addresses and HTML.
+var addressSigns = [...]string{"%2540", "%40", "&#64;", "&#x40;", "&commat;"}
 
 // nextAt finds the next @ at or after from; size 0: there is none.
 func nextAt(s string, from int) (at, size int) {
@@ -127,7 +127,7 @@ func nextAt(s string, from int) (at, size int) {
 		case '@':
 			return i, 1
 		case '%', '&':
-			for _, sign := range signs {
+			for _, sign := range addressSigns {
 				if len(s)-i >= len(sign) && s[i] == sign[0] && strings.EqualFold(s[i:i+len(sign)], sign) {
 					return i, len(sign)
 				}

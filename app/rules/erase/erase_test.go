@@ -14,7 +14,7 @@ import (
 
 var erasedSet = []string{"foo@bar.com", "foo+tag@bar.com", "o'neil@bar.com", "rg@bar.com", "用户@xn--r8jz45g.jp", "jörg@xn--bcher-kva.example", "a=b@bar.com"}
 
-func TestScrubTakesAddressesAsLongAsTheyCanBeRead(t *testing.T) {
+func TestScrubReadsWholeAddresses(t *testing.T) {
 	e := NewSet(erasedSet)
 	for in, want := range map[string]string{
 		"foo@bar.com":                        "[erased]",
@@ -76,7 +76,7 @@ func TestScrubTakesAddressesAsLongAsTheyCanBeRead(t *testing.T) {
 	}
 }
 
-func TestMaskMovesNoByte(t *testing.T) {
+func TestMaskKeepsLength(t *testing.T) {
 	e := NewSet(erasedSet)
 	content := []byte("%PDF\x00foo@bar.com\x00xfoo@bar.com 用户@例え.jp")
 	want := "%PDF\x00xxxxxxxxxxx\x00xfoo@bar.com " + strings.Repeat("x", len("用户@例え.jp"))
@@ -88,7 +88,7 @@ func TestMaskMovesNoByte(t *testing.T) {
 	}
 }
 
-func TestAddressListsLoseErasedEntriesWithTheirNames(t *testing.T) {
+func TestScrubAddressLists(t *testing.T) {
 	e := NewSet(erasedSet)
 	list := []app.Address{{Name: "Foo Bar", Local: "FOO", Domain: "bar.com"}, {Name: "Eve", Local: "eve", Domain: "bar.com"}}
 	out, changed := e.scrubList(list)
@@ -106,7 +106,7 @@ func TestAddressListsLoseErasedEntriesWithTheirNames(t *testing.T) {
 	}
 }
 
-func TestJSONKeepsItsShapeWhenItIsScrubbed(t *testing.T) {
+func TestScrubJSONKeepsShape(t *testing.T) {
 	e := NewSet(erasedSet)
 	for in, want := range map[string]string{
 		`{"type":"contact.updated","data":{"id":"1","email":"Foo@bar.com","n":1.50,"first_name":"Foo","last_name":"Bar","x":[true,null,"foo\u0040bar.com"]}}`: `{"type":"contact.updated","data":{"id":"1","email":"[erased]","n":1.50,"first_name":null,"last_name":null,"x":[true,null,"[erased]"]}}`,
@@ -126,7 +126,7 @@ func TestJSONKeepsItsShapeWhenItIsScrubbed(t *testing.T) {
 	}
 }
 
-func TestAttachmentsAreScrubbedByTheirKind(t *testing.T) {
+func TestScrubAttachments(t *testing.T) {
 	e := NewSet(erasedSet)
 	text := app.Attachment{Filename: "foo@bar.com.csv", ContentType: "text/csv; charset=utf-8", Content: []byte("a,foo@bar.com\n"), Size: 14}
 	if !e.scrubAttachment(&text) || string(text.Content) != "a,[erased]\n" || text.Size != int64(len(text.Content)) {
@@ -146,7 +146,7 @@ func TestAttachmentsAreScrubbedByTheirKind(t *testing.T) {
 	}
 }
 
-func TestRawBytesAreFoundWhateverStandsAround(t *testing.T) {
+func TestInBytes(t *testing.T) {
 	e := NewSet(erasedSet)
 	for text, want := range map[string]bool{
 		"queuedFoo@bar.comqueued": true, `{"local":"FOO","domain":"bar.com"}`: true, "xfoo%40bar.comx": true, "用户@例え.jp": true,
@@ -158,9 +158,9 @@ func TestRawBytesAreFoundWhateverStandsAround(t *testing.T) {
 	}
 }
 
-// standsIn is the plain reading that Scrub must leave nothing for: the address
+// occursIn is the plain reading that Scrub must leave nothing for: the address
 // with neither an address's character before nor a domain's after it.
-func standsIn(text, address string) bool {
+func occursIn(text, address string) bool {
 	lower := strings.ToLower(text)
 	for from := 0; ; {
 		at := strings.Index(lower[from:], address)
@@ -193,7 +193,7 @@ func FuzzScrub(f *testing.F) {
 			t.Errorf("%q became %q, then %q", text, out, again)
 		}
 		for _, address := range erasedSet {
-			if standsIn(out, address) {
+			if occursIn(out, address) {
 				t.Errorf("%q became %q, which holds %s", text, out, address)
 			}
 		}
@@ -226,7 +226,7 @@ func inOrder(text string, parts []string) bool {
 	return true
 }
 
-func TestAFileNameKeptAnErasedAddress(t *testing.T) {
+func TestScrubFilename(t *testing.T) {
 	e := NewSet([]string{"jane@example.test"})
 	for name, want := range map[string]string{
 		"jane@example.test.txt": "[erased].txt", "for Jane@Example.TEST.tar.gz": "for [erased].tar.gz", "jane@example.test": "[erased]",

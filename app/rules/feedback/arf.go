@@ -16,8 +16,8 @@ func readComplaint(b []byte) []Claim {
 		r.Diagnostic = firstBytes(r.Diagnostic+" by "+by, maxDiagnostic)
 	}
 	for _, value := range append(group.all("original-rcpt-to"), group.all("removal-recipient")...) {
-		if address := plainAddress(value); address != "" && len(r.Named) < maxBounceGroups {
-			r.Named = append(r.Named, address)
+		if address := plainAddress(value); address != "" && len(r.Addresses) < maxBounceGroups {
+			r.Addresses = append(r.Addresses, address)
 		}
 	}
 	return []Claim{r}

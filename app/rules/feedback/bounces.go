@@ -34,10 +34,10 @@ const (
 // plainAddress: the recipient as it was and as it became on the way. Empty: it names none.
 type Claim struct {
 	Report
-	Named []string
-	// from is the sender of a bounce without a format. It is not the recipient that bounced:
+	Addresses []string
+	// sender is the sender of a bounce without a format. It is not the recipient that bounced:
 	// whoever can write himself is there.
-	from string
+	sender string
 }
 
 // ReadBounce finds what a message that came to a return path reports: delivery
@@ -49,7 +49,7 @@ func ReadBounce(raw []byte, nullSender bool) []Claim {
 	if p.feedback != nil {
 		return p.sign(readComplaint(p.feedback))
 	}
-	for _, status := range [][]byte{p.status, p.mislaid} {
+	for _, status := range [][]byte{p.status, p.misplaced} {
 		if reports, ok := p.readDeliveryStatus(status); ok {
 			return p.sign(reports)
 		}
@@ -141,7 +141,7 @@ func readGroups(b []byte, most int) (groups []fields) {
 	return groups
 }
 
-// Believe returns what a return path proves of the reports in a message that came
+// Authenticate returns what a return path proves of the reports in a message that came
 // to it; recipients is the envelope of the path's email, by number. Whoever knows
 // a return path had that email, or carried it: so nothing is believed of another
 // email, nor of an address that is not in its envelope. A path for one recipient
@@ -151,32 +151,32 @@ func readGroups(b []byte, most int) (groups []fields) {
 // A path for several recipients does not tell which of them knows it. A report about one of
 // them by name shows in the timeline, and suppresses nobody: it is Undetermined, and a
 // complaint is dropped.
-func Believe(p app.ReturnPath, reports []Claim, recipients map[int]string) []Report {
+func Authenticate(p app.ReturnPath, reports []Claim, recipients map[int]string) []Report {
 	var sure, unsure []Report
 	for _, r := range reports {
 		if r.EmailID != "" && r.EmailID != p.EmailID {
 			continue
 		}
-		f, named := r.Report, named(p, r.Named, recipients)
+		f, named := r.Report, named(p, r.Addresses, recipients)
 		f.EmailID, f.MessageID, f.Recipient = p.EmailID, "", named
 		switch {
 		case named != "" && named != app.Erased:
-			if r.from != "" && r.from == plainAddress(named) {
+			if r.sender != "" && r.sender == plainAddress(named) {
 				continue // an answer
 			}
 			if p.Recipient == app.AllRecipients {
 				if f.Kind == Complained {
 					continue
 				}
-				f.unproven()
+				f.markUnauthenticated()
 			}
-			sure = append(sure, identified(p, f))
+			sure = append(sure, withID(p, f))
 		case p.Recipient == app.AllRecipients || recipients[p.Recipient] == "" || recipients[p.Recipient] == app.Erased || f.Kind != Bounced:
-		case r.from != "" && r.from == plainAddress(recipients[p.Recipient]):
+		case r.sender != "" && r.sender == plainAddress(recipients[p.Recipient]):
 		default:
 			f.Recipient = recipients[p.Recipient]
-			f.unproven()
-			unsure = append(unsure, identified(p, f))
+			f.markUnauthenticated()
+			unsure = append(unsure, withID(p, f))
 		}
 	}
 	if len(sure) == 0 && len(unsure) > 0 {
@@ -186,10 +186,10 @@ func Believe(p app.ReturnPath, reports []Claim, recipients map[int]string) []Rep
 	return slices.CompactFunc(sure, func(a, b Report) bool { return a.ID == b.ID })
 }
 
-// unproven takes from a bounce what would suppress its recipient.
-func (f *Report) unproven() {
+// markUnauthenticated takes from a bounce what would suppress its recipient.
+func (f *Report) markUnauthenticated() {
 	if f.Kind == Bounced {
-		f.Unproven, f.Verdict, f.Bounce, f.SubType = true, bounce.Unknown, app.BounceUndetermined, bounce.General
+		f.Unauthenticated, f.Class, f.Bounce, f.SubType = true, bounce.Unknown, app.BounceUndetermined, bounce.General
 	}
 }
 
@@ -210,9 +210,9 @@ func named(p app.ReturnPath, names []string, recipients map[int]string) string {
 	return ""
 }
 
-// identified returns a report with its id: a hash of what it says about whom, so that
+// withID returns a report with its id: a hash of what it says about whom, so that
 // the same report counts once however often it comes.
-func identified(p app.ReturnPath, f Report) Report {
+func withID(p app.ReturnPath, f Report) Report {
 	h := sha256.New()
 	for _, part := range []string{p.EmailID, app.KeyOf(f.Recipient).String(), string(f.Kind), f.Enhanced, f.Diagnostic} {
 		fmt.Fprintf(h, "%d:%s", len(part), part)

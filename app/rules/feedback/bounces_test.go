@@ -45,7 +45,7 @@ Text with 5.1.1 and user unknown
 `)
 }
 
-type said struct {
+type wanted struct {
 	kind     Kind
 	bounce   app.BounceType
 	subType  string
@@ -54,7 +54,7 @@ type said struct {
 	words    string // that the diagnostic holds
 }
 
-func check(t *testing.T, raw string, want ...said) {
+func check(t *testing.T, raw string, want ...wanted) {
 	t.Helper()
 	got := ReadBounce([]byte(raw), true)
 	if len(got) != len(want) {
@@ -62,7 +62,7 @@ func check(t *testing.T, raw string, want ...said) {
 	}
 	for i, w := range want {
 		g := got[i]
-		if g.Kind != w.kind || g.Bounce != w.bounce || g.SubType != w.subType || g.Enhanced != w.enhanced || strings.Join(g.Named, " ") != w.named {
+		if g.Kind != w.kind || g.Bounce != w.bounce || g.SubType != w.subType || g.Enhanced != w.enhanced || strings.Join(g.Addresses, " ") != w.named {
 			t.Errorf("report %d: %+v\nwant %+v", i, g, w)
 		}
 		if !strings.Contains(g.Diagnostic, w.words) || g.Source != "bounce" {
@@ -71,8 +71,8 @@ func check(t *testing.T, raw string, want ...said) {
 	}
 }
 
-func noEmail(enhanced, named, words string) said {
-	return said{Bounced, app.BouncePermanent, "NoEmail", enhanced, named, words}
+func noEmail(enhanced, named, words string) wanted {
+	return wanted{Bounced, app.BouncePermanent, "NoEmail", enhanced, named, words}
 }
 
 func TestDeliveryStatusOfPostfix(t *testing.T) {
@@ -125,13 +125,13 @@ Final-Recipient: rfc822; f@example.com
 Action: FAILED (permanently)
 Status: 5.7.1 (delivery not authorized)
 `),
-		said{Bounced, app.BounceTransient, "MailboxFull", "5.2.2", "a@example.com", "552 5.2.2 mailbox is full"},
-		said{Delayed, "", "", "4.4.1", "b@example.com", ""},
-		said{Delivered, "", "", "2.1.5", "c@example.com", ""},
-		said{Bounced, app.BounceTransient, "ContentRejected", "5.7.1", "f@example.com", ""})
+		wanted{Bounced, app.BounceTransient, "MailboxFull", "5.2.2", "a@example.com", "552 5.2.2 mailbox is full"},
+		wanted{Delayed, "", "", "4.4.1", "b@example.com", ""},
+		wanted{Delivered, "", "", "2.1.5", "c@example.com", ""},
+		wanted{Bounced, app.BounceTransient, "ContentRejected", "5.7.1", "f@example.com", ""})
 }
 
-func TestDeliveryStatusOfEximSaysItInTheDiagnostic(t *testing.T) {
+func TestDeliveryStatusOfExim(t *testing.T) {
 	check(t, crlf(`
 X-Failed-Recipients: bob@example.com
 Auto-Submitted: auto-replied
@@ -163,7 +163,7 @@ X-Mailer-Email-ID: `+apptest.PathEmail+`
 `), noEmail("5.1.1", "bob@example.com", "550 5.1.1 The email account"))
 }
 
-func TestOfSeveralEmailIdHeadersInWhatCameBackNoneIsBelieved(t *testing.T) {
+func TestSeveralEmailIDHeadersInBounceAreIgnored(t *testing.T) {
 	header := "X-Mailer-Email-ID: " + apptest.PathEmail + "\r\n"
 	for name, raw := range map[string]string{
 		"delivery status": report(`Reporting-MTA: dns; mx.example.com
@@ -327,7 +327,7 @@ func TestBounceCodes(t *testing.T) {
 	}
 }
 
-func TestDiagnosticDecidesWhereTheStatusSaysNothing(t *testing.T) {
+func TestDiagnosticDecidesWhenStatusIsVague(t *testing.T) {
 	for words, want := range map[string]string{
 		"smtp; 550 5.1.1 whatever":                 "Permanent NoEmail 5.1.1",
 		"smtp; 550 User unknown":                   "Permanent NoEmail 5.0.0",
@@ -347,7 +347,7 @@ func TestDiagnosticDecidesWhereTheStatusSaysNothing(t *testing.T) {
 	}
 }
 
-func TestDiagnosticIsALineOf500Bytes(t *testing.T) {
+func TestDiagnosticIsOneShortLine(t *testing.T) {
 	long := strings.Repeat("Zürich \x1b[31m", 200)
 	got := ReadBounce([]byte(report("X: y\n\nFinal-Recipient: rfc822;b@example.com\nAction: failed\nStatus: 5.1.1\nDiagnostic-Code: smtp; "+long+"\n")), true)
 	d := got[0].Diagnostic
@@ -383,46 +383,46 @@ Spam Spam Spam
 `)
 }
 
-func TestFeedbackReportOfAbuseIsAComplaint(t *testing.T) {
+func TestAbuseReportIsComplaint(t *testing.T) {
 	check(t, complaint("Feedback-Type: abuse\nUser-Agent: SomeGenerator/1.0\nVersion: 1\nOriginal-Mail-From: <x@acme.test>\nOriginal-Rcpt-To: <Bob@example.com>\nArrival-Date: Thu, 8 Mar 2026 14:00:00 EDT\n"),
-		said{Complained, "", "", "", "bob@example.com", "SomeGenerator/1.0"})
-	check(t, complaint("feedback-type:  ABUSE\n"), said{kind: Complained})
-	check(t, complaint("Feedback-Type: abuse\nOriginal-Rcpt-To: redacted\n"), said{kind: Complained})
+		wanted{Complained, "", "", "", "bob@example.com", "SomeGenerator/1.0"})
+	check(t, complaint("feedback-type:  ABUSE\n"), wanted{kind: Complained})
+	check(t, complaint("Feedback-Type: abuse\nOriginal-Rcpt-To: redacted\n"), wanted{kind: Complained})
 }
 
-func TestOtherFeedbackReportsAreNoComplaint(t *testing.T) {
+func TestOtherFeedbackReportsAreIgnored(t *testing.T) {
 	for _, kind := range []string{"not-spam", "fraud", "virus", "other", "auth-failure", "opt-out", "", "abuse\nFeedback-Type: not-spam"} {
 		check(t, complaint("Feedback-Type: "+kind+"\nUser-Agent: x\nVersion: 1\n"))
 	}
 	check(t, complaint("User-Agent: x\n"))
 }
 
-func TestBouncesWithoutAFormat(t *testing.T) {
+func TestFreeFormBounces(t *testing.T) {
 	const qmail = "Hi. This is the qmail-send program at mx.test.\nI'm afraid I wasn't able to deliver your message to the following addresses.\n\n<bob@example.com>:\n192.0.2.1 does not like recipient.\nRemote host said: 550 5.1.1 unknown\n\n--- Below this line is a copy of the message.\n\nSubject: spam policy\n"
 	for name, c := range map[string]struct {
 		raw  string
-		want said
+		want wanted
 	}{
 		"qmail":         {"From: MAILER-DAEMON@mx.test\nSubject: failure notice\n\n" + qmail, noEmail("5.1.1", "bob@example.com", "does not like recipient")},
 		"qmail's code":  {"From: MAILER-DAEMON@mx.test\nSubject: failure notice\n\nSorry, no mailbox here by that name. (#5.1.1)\n", noEmail("5.1.1", "", "no mailbox here")},
 		"old exim":      {"X-Failed-Recipients: bob@example.com\nFrom: Mail Delivery System <Mailer-Daemon@x.test>\nSubject: Mail delivery failed\n\n  bob@example.com\n    SMTP error from remote mail server: 550 user unknown\n", noEmail("", "bob@example.com", "550 user unknown")},
-		"quota":         {"Subject: Undeliverable mail\n\nThe mailbox is full\n", said{Bounced, app.BounceTransient, "MailboxFull", "", "", "full"}},
-		"says nothing":  {"Subject: Mail could not be delivered\n\nSorry.\n", said{Bounced, app.BounceUndetermined, "General", "", "", "Sorry"}},
-		"bare SMTP 554": {"Subject: Returned mail\n\n554 transaction failed\n", said{Bounced, app.BounceUndetermined, "General", "", "", "554"}},
-		"encoded":       {"Subject: =?utf-8?q?Undeliver=61ble?=\nContent-Transfer-Encoding: quoted-printable\n\n550 5=2E7.1 no\n", said{Bounced, app.BounceTransient, "ContentRejected", "5.7.1", "", "550 5.7.1 no"}},
-		"from nobody":   {"From: x@y.test\nSubject: Hello\n\nsmtp error 5.2.2\n", said{Bounced, app.BounceTransient, "MailboxFull", "5.2.2", "", "5.2.2"}},
-		"delay":         {"From: mailer-daemon@x.test\nSubject: Delivery delayed\n\nWill be tried again, 4.4.1\n", said{Delayed, "", "", "4.4.1", "", "again"}},
+		"quota":         {"Subject: Undeliverable mail\n\nThe mailbox is full\n", wanted{Bounced, app.BounceTransient, "MailboxFull", "", "", "full"}},
+		"says nothing":  {"Subject: Mail could not be delivered\n\nSorry.\n", wanted{Bounced, app.BounceUndetermined, "General", "", "", "Sorry"}},
+		"bare SMTP 554": {"Subject: Returned mail\n\n554 transaction failed\n", wanted{Bounced, app.BounceUndetermined, "General", "", "", "554"}},
+		"encoded":       {"Subject: =?utf-8?q?Undeliver=61ble?=\nContent-Transfer-Encoding: quoted-printable\n\n550 5=2E7.1 no\n", wanted{Bounced, app.BounceTransient, "ContentRejected", "5.7.1", "", "550 5.7.1 no"}},
+		"from nobody":   {"From: x@y.test\nSubject: Hello\n\nsmtp error 5.2.2\n", wanted{Bounced, app.BounceTransient, "MailboxFull", "5.2.2", "", "5.2.2"}},
+		"delay":         {"From: mailer-daemon@x.test\nSubject: Delivery delayed\n\nWill be tried again, 4.4.1\n", wanted{Delayed, "", "", "4.4.1", "", "again"}},
 		"broken header": {"no header at all\nundelivered 5.1.1\n", noEmail("5.1.1", "", "5.1.1")},
 	} {
 		t.Run(name, func(t *testing.T) { check(t, crlf(c.raw), c.want) })
 	}
 }
 
-func TestTextAboutSeveralRecipientsIsAReportOfEach(t *testing.T) {
+func TestFreeFormBounceOfSeveralRecipients(t *testing.T) {
 	check(t, crlf("X-Failed-Recipients: a@x.test, b@x.test\nSubject: Mail delivery failed\n\n550 5.1.1\n"), noEmail("5.1.1", "a@x.test", ""), noEmail("5.1.1", "b@x.test", ""))
 }
 
-func TestOtherMailIsNoBounce(t *testing.T) {
+func TestOtherMailIsNotABounce(t *testing.T) {
 	for name, raw := range map[string]string{
 		"vacation":      "From: bob@example.com\nAuto-Submitted: auto-replied (vacation)\nSubject: Away\n\nUser unknown 5.1.1\n",
 		"out of office": "From: bob@example.com\nSubject: Automatic reply: Hello\n\nI am away until 5.1.2027, 550 5.1.1\n",
@@ -441,7 +441,7 @@ func TestOtherMailIsNoBounce(t *testing.T) {
 	}
 }
 
-func TestReportInsideTheReturnedMessageIsNotRead(t *testing.T) {
+func TestReportInReturnedMessageIsIgnored(t *testing.T) {
 	raw := crlf("From: x@y.test\nSubject: Fwd\nContent-Type: multipart/mixed; boundary=o\n\n--o\n\nlook at this\n--o\nContent-Type: message/rfc822\n\n") +
 		report("X: y\n\nFinal-Recipient: rfc822;b@example.com\nAction: failed\nStatus: 5.1.1\n") + "\r\n--o--\r\n"
 	check(t, raw)
@@ -479,13 +479,13 @@ func TestHostileMailIsReadInBoundedTime(t *testing.T) {
 	}
 }
 
-func TestOnlyWhatTheReturnPathProvesIsBelieved(t *testing.T) {
+func TestAuthenticate(t *testing.T) {
 	envelope := map[int]string{0: "Ann@example.com", 1: "bob@example.com"}
 	bounce := func(named ...string) Claim {
-		return Claim{Named: named, Report: Report{Source: "bounce", Kind: Bounced, Bounce: app.BouncePermanent, SubType: "NoEmail", Enhanced: "5.1.1"}}
+		return Claim{Addresses: named, Report: Report{Source: "bounce", Kind: Bounced, Bounce: app.BouncePermanent, SubType: "NoEmail", Enhanced: "5.1.1"}}
 	}
 	complained := func(named ...string) Claim {
-		return Claim{Named: named, Report: Report{Kind: Complained}}
+		return Claim{Addresses: named, Report: Report{Kind: Complained}}
 	}
 	foreign := bounce("ann@example.com")
 	foreign.EmailID = "0199c2f0-7a3e-7d11-9a2b-000000000000"
@@ -513,7 +513,7 @@ func TestOnlyWhatTheReturnPathProvesIsBelieved(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got []string
-			for _, f := range Believe((app.ReturnPath{EmailID: apptest.PathEmail, Recipient: c.n}), c.said, envelope) {
+			for _, f := range Authenticate((app.ReturnPath{EmailID: apptest.PathEmail, Recipient: c.n}), c.said, envelope) {
 				got = append(got, f.Recipient+" "+string(f.Kind)+" "+string(f.Bounce))
 				if f.EmailID != apptest.PathEmail || f.ID == "" {
 					t.Errorf("%+v", f)
@@ -524,26 +524,26 @@ func TestOnlyWhatTheReturnPathProvesIsBelieved(t *testing.T) {
 			}
 		})
 	}
-	if got := Believe((app.ReturnPath{EmailID: apptest.PathEmail}), []Claim{bounce()}, map[int]string{0: app.Erased}); len(got) != 0 {
+	if got := Authenticate((app.ReturnPath{EmailID: apptest.PathEmail}), []Claim{bounce()}, map[int]string{0: app.Erased}); len(got) != 0 {
 		t.Errorf("an erased address bounces: %+v", got)
 	}
 }
 
-func TestABounceInPlainTextThatTheRecipientWroteIsAnAnswer(t *testing.T) {
+func TestReplyQuotingABounceIsNotABounce(t *testing.T) {
 	envelope := map[int]string{0: "Bob@Bücher.test"}
 	for from, want := range map[string]int{"Bob <bob@xn--bcher-kva.test>": 0, "bob@bücher.test": 0, "\"Bob, B.\" <BOB@BÜCHER.test>": 0, "Postmaster <postmaster@bücher.test>": 1, "eve@bücher.test": 1} {
 		claims := ReadBounce([]byte("From: "+from+"\r\nSubject: Undeliverable\r\n\r\n550 5.1.1 user unknown\r\n"), true)
-		if got := Believe(app.ReturnPath{EmailID: apptest.PathEmail}, claims, envelope); len(claims) != 1 || len(got) != want {
+		if got := Authenticate(app.ReturnPath{EmailID: apptest.PathEmail}, claims, envelope); len(claims) != 1 || len(got) != want {
 			t.Errorf("%s: %+v, believed %+v", from, claims, got)
 		}
 	}
 }
 
-func TestTheSameReportHasTheSameID(t *testing.T) {
+func TestReportIDIsStable(t *testing.T) {
 	raw := []byte(report("X: y\n\nFinal-Recipient: rfc822;b@example.com\nAction: failed\nStatus: 5.1.1\n"))
 	id := func(email, status string) string {
 		reports := ReadBounce([]byte(strings.ReplaceAll(strings.ReplaceAll(string(raw), "5.1.1\r\n\r\n--b", status+"\r\n\r\n--b"), apptest.PathEmail, email)), true)
-		return Believe((app.ReturnPath{EmailID: email}), reports, map[int]string{0: "b@example.com"})[0].ID
+		return Authenticate((app.ReturnPath{EmailID: email}), reports, map[int]string{0: "b@example.com"})[0].ID
 	}
 	const other = "0199c2f0-7a3e-7d11-9a2b-000000000000"
 	first, again := id(apptest.PathEmail, "5.1.1"), id(apptest.PathEmail, "5.1.1")
@@ -573,6 +573,6 @@ func FuzzReadBounce(f *testing.F) {
 				t.Errorf("permanent for another reason: %+v", r)
 			}
 		}
-		Believe((app.ReturnPath{EmailID: apptest.PathEmail}), reports, map[int]string{0: "b@example.com"})
+		Authenticate((app.ReturnPath{EmailID: apptest.PathEmail}), reports, map[int]string{0: "b@example.com"})
 	})
 }

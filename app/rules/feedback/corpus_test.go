@@ -58,11 +58,11 @@ func corpus(t testing.TB) (cases []corpusCase) {
 
 // summary is a claim on one line.
 func summary(c Claim) string {
-	return strings.Join(strings.Fields(string(c.Kind)+" "+string(c.Verdict)+" "+string(c.Reason)+" "+c.Enhanced+" "+strings.Join(c.Named, " ")), " ")
+	return strings.Join(strings.Fields(string(c.Kind)+" "+string(c.Class)+" "+string(c.Reason)+" "+c.Enhanced+" "+strings.Join(c.Addresses, " ")), " ")
 }
 
 // Line ends of both kinds mean the same.
-func TestMessagesToAReturnPathAreRead(t *testing.T) {
+func TestReadBounceCorpus(t *testing.T) {
 	cases := corpus(t)
 	if len(cases) < 120 {
 		t.Errorf("%d messages", len(cases))
@@ -98,7 +98,7 @@ func providerReport(provider string, members []string) string {
 	return `{"RecordType":"Bounce","Email":"bob@far.test","Type":"` + m[0] + `","Details":"` + m[1] + `"}`
 }
 
-func TestBouncesOfProvidersAreJudgedByCodeThenWordsThenClass(t *testing.T) {
+func TestProviderBounceClassification(t *testing.T) {
 	b, err := os.ReadFile("testdata/providers.txt")
 	if err != nil {
 		t.Fatal(err)
@@ -118,8 +118,8 @@ func TestBouncesOfProvidersAreJudgedByCodeThenWordsThenClass(t *testing.T) {
 		if err != nil || len(reports) != 1 {
 			t.Fatalf("%s: %+v, %v", line, reports, err)
 		}
-		r := reports[0].Tidy(time.Time{}, time.Now())
-		if got := string(r.Verdict) + " " + string(r.Reason); got != cells[1] || Suppresses(r) != (r.Verdict == bounce.Hard) {
+		r := reports[0].Bound(time.Time{}, time.Now())
+		if got := string(r.Class) + " " + string(r.Reason); got != cells[1] || Suppresses(r) != (r.Class == bounce.Hard) {
 			t.Errorf("%s%s", line, got)
 		}
 	}

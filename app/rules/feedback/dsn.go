@@ -24,13 +24,13 @@ func (p *bounceParts) readDeliveryStatus(b []byte) (reports []Claim, ok bool) {
 	}
 	for _, group := range groups {
 		named := namedIn(group)
-		action, status := actionOf(group), statusOf(group.get("status"))
+		action, status := parseAction(group), statusOf(group.get("status"))
 		if len(named) == 0 && action == "" && status == "" {
 			continue
 		}
 		ok = true
 		if r, tells := p.recipientReport(group, action, status, recipients < 2); tells {
-			r.Named = named
+			r.Addresses = named
 			reports = append(reports, r)
 		}
 	}
@@ -51,13 +51,13 @@ func (p *bounceParts) recipientReport(group fields, action, status string, only 
 	}
 	e := bounce.Evidence{Reply: words, Status: status}
 	if action == "expired" {
-		e.Class, e.Temporary = bounce.Expired, true
+		e.ReportedClass, e.Temporary = bounce.Expired, true
 	}
-	if r.judge(e); r.Verdict == bounce.Unknown && words == "" && only {
+	if r.classify(e); r.Class == bounce.Unknown && words == "" && only {
 		if text := beforeCopy(p.text); strings.TrimSpace(text) != "" {
 			if e := textEvidence(aroundCode(text), text); status == "" || !bounce.SaysWhy(status) {
 				e.Status = status
-				r.judge(e)
+				r.classify(e)
 			}
 		}
 	}
@@ -76,7 +76,7 @@ var actions = map[string]Kind{
 	"relayed": "", "expanded": "", "forwarded": "",
 }
 
-func actionOf(group fields) string {
+func parseAction(group fields) string {
 	return strings.Trim(firstWord(strings.NewReplacer("(", " ", ";", " ", ",", " ", "\"", " ").Replace(group.get("action"))), ".:")
 }
 

@@ -21,7 +21,7 @@ type Kind string
 
 // The kinds of feedback.
 const (
-	Taken      Kind = "sent" // the provider took it: what the relay's own reply says
+	Accepted   Kind = "sent" // the provider took it: what the relay's own reply says
 	Delivered  Kind = "delivered"
 	Delayed    Kind = "delayed" // still being tried by the provider
 	Bounced    Kind = "bounced"
@@ -44,24 +44,24 @@ type Report struct {
 	ProviderID string // that the relay gave the message in its reply; empty: not known
 	MessageID  string // of RFC 5322, without angle brackets; empty: not known
 	Recipient  string // empty: all of the email
-	// Verdict says what a bounce means for further mail; empty: it was not judged yet.
-	Verdict bounce.Verdict
-	Reason  bounce.Reason // why Verdict is so
-	// Unproven: its return path does not prove whom a bounce is about.
-	Unproven   bool
-	Bounce     app.BounceType
-	SubType    string // why, like "General", "NoEmail", "MailboxFull"
-	Enhanced   string // RFC 3463; empty: none
-	Diagnostic string // the other server's words, one line of at most 500 bytes
-	Link       string // that was clicked
-	UserAgent  string
-	IPAddress  string
+	// Class says what a bounce means for further mail; empty: it was not judged yet.
+	Class  bounce.Class
+	Reason bounce.Reason // why Verdict is so
+	// Unauthenticated: its return path does not prove whom a bounce is about.
+	Unauthenticated bool
+	Bounce          app.BounceType
+	SubType         string // why, like "General", "NoEmail", "MailboxFull"
+	Enhanced        string // RFC 3463; empty: none
+	Diagnostic      string // the other server's words, one line of at most 500 bytes
+	Link            string // that was clicked
+	UserAgent       string
+	IPAddress       string
 	// Machine: the provider itself says that a machine opened or clicked.
 	Machine bool
-	// Taken is when the provider took the message, by its own word; zero: it did
+	// Accepted is when the provider took the message, by its own word; zero: it did
 	// not say.
-	Taken time.Time
-	At    time.Time // when it happened; zero: unknown
+	AcceptedBy time.Time
+	At         time.Time // when it happened; zero: unknown
 }
 
 // readers read what the providers with a secret in the path send.

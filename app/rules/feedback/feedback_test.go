@@ -8,7 +8,7 @@ import (
 	"mailer/app"
 )
 
-func TestEachProviderWithASecretHasAReader(t *testing.T) {
+func TestEachProviderHasReader(t *testing.T) {
 	sources := app.FeedbackSources()
 	if !slices.Equal(sources, []string{"postmark", "mailgun", "sendgrid", "generic"}) {
 		t.Errorf("sources are %q: they are shown in this order", sources)

@@ -46,18 +46,18 @@ func (p *bounceParts) freeClaim(kind notice, text, address string) Claim {
 	around := aroundCode(text)
 	c := Claim{Report: Report{Kind: Bounced, Diagnostic: firstBytes(bounceLine(around), maxDiagnostic)}}
 	if address != "" {
-		c.Named = []string{address}
+		c.Addresses = []string{address}
 	}
 	if !p.report && p.header.get("x-failed-recipients") == "" {
 		if from := typedAddress(p.header.get("from")); len(from) > 0 {
-			c.from = from[0]
+			c.sender = from[0]
 		}
 	}
 	if kind == noticeDelay {
 		c.Kind, c.Enhanced = Delayed, bounce.StatusIn(bounceLine(around))
 		return c
 	}
-	c.judge(textEvidence(around, text))
+	c.classify(textEvidence(around, text))
 	return c
 }
 
@@ -66,9 +66,9 @@ func (p *bounceParts) freeClaim(kind notice, text, address string) Claim {
 func textEvidence(around, text string) bounce.Evidence {
 	line := bounceLine(around)
 	e := bounce.Evidence{Reply: line, ReplyCode: bounce.ReplyIn(line)}
-	if bounce.Judge(e).Verdict == bounce.Unknown && around != text {
+	if bounce.Classify(e).Class == bounce.Unknown && around != text {
 		whole := bounce.Evidence{Reply: bounceLine(text), ReplyCode: e.ReplyCode, Status: bounce.StatusIn(line)}
-		if bounce.Judge(whole).Verdict != bounce.Unknown {
+		if bounce.Classify(whole).Class != bounce.Unknown {
 			return whole
 		}
 	}
@@ -160,12 +160,12 @@ func sectionOf(sections []section, address string) (text string) {
 // saysDifferentThings reports whether the codes in a text mean different things for further
 // mail, so that nobody knows which of several recipients they are about.
 func saysDifferentThings(text string) bool {
-	var first bounce.Verdict
+	var first bounce.Class
 	for line := range strings.Lines(text) {
 		if bounce.StatusIn(line) == "" && bounce.ReplyIn(line) == 0 {
 			continue
 		}
-		switch v := bounce.Judge(bounce.Evidence{Reply: bounceLine(line)}).Verdict; {
+		switch v := bounce.Classify(bounce.Evidence{Reply: bounceLine(line)}).Class; {
 		case first == "":
 			first = v
 		case v != first:

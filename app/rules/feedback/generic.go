@@ -35,7 +35,7 @@ type GenericEvent struct {
 
 // genericKinds are the types of the generic form.
 var genericKinds = map[string]Kind{
-	"sent": Taken, "delivered": Delivered, "delivery_delayed": Delayed, "bounced": Bounced,
+	"sent": Accepted, "delivered": Delivered, "delivery_delayed": Delayed, "bounced": Bounced,
 	"complained": Complained, "opened": Opened, "clicked": Clicked, "failed": Failed,
 }
 
@@ -71,7 +71,7 @@ func readGeneric(body []byte) ([]Report, error) {
 }
 
 func (g *GenericEvent) feedback(prefix string) (Report, error) {
-	f := Report{Source: app.SourceGeneric, ID: g.ID, EmailID: g.EmailID, ProviderID: g.ProviderID, MessageID: bareMessageID(loose(g.MessageID)),
+	f := Report{Source: app.SourceGeneric, ID: g.ID, EmailID: g.EmailID, ProviderID: g.ProviderID, MessageID: bareMessageID(looseString(g.MessageID)),
 		Recipient: g.Recipient, Bounce: app.BounceType(g.BounceType), SubType: g.SubType, Enhanced: g.Code, Diagnostic: g.Diagnostic,
 		Link: g.Link, UserAgent: g.UserAgent, IPAddress: g.IPAddress}
 	f.Kind = genericKinds[strings.TrimPrefix(g.Type, "email.")]
@@ -88,12 +88,12 @@ func (g *GenericEvent) feedback(prefix string) (Report, error) {
 	case g.Code != "" && !app.IsEnhancedCode(g.Code):
 		return f, app.Invalid(prefix+"enhanced_code", "must be an enhanced status code like 5.1.1")
 	case g.CreatedAt != "":
-		if f.At = isoTime(loose(g.CreatedAt)); f.At.IsZero() {
+		if f.At = isoTime(looseString(g.CreatedAt)); f.At.IsZero() {
 			return f, app.Invalid(prefix+"created_at", "must be a time in ISO 8601 with an offset")
 		}
 	}
 	if g.Code == "" {
-		f.Enhanced = codeOf("", loose(g.Diagnostic))
+		f.Enhanced = codeOf("", looseString(g.Diagnostic))
 	}
 	return f, nil
 }

@@ -13,13 +13,13 @@ import (
 	"mailer/app/rules/bounce"
 )
 
-// loose is a JSON value that providers write as a string or as a number, as its
+// looseString is a JSON value that providers write as a string or as a number, as its
 // text; anything else is empty. A field that changed its type must not cost the
 // rest of a report.
-type loose string
+type looseString string
 
 // UnmarshalJSONFrom implements json.UnmarshalerFrom.
-func (t *loose) UnmarshalJSONFrom(d *jsontext.Decoder) error {
+func (t *looseString) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	*t = ""
 	v, err := d.ReadValue()
 	if err != nil {
@@ -29,7 +29,7 @@ func (t *loose) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	case '"':
 		return json.Unmarshal(v, (*string)(t))
 	case '0', 't', 'f':
-		*t = loose(v)
+		*t = looseString(v)
 	}
 	return nil
 }
@@ -44,7 +44,7 @@ func decodeReport(body []byte, v any) error {
 }
 
 // isoTime reads a provider's time; zero: it is none.
-func isoTime(s loose) time.Time {
+func isoTime(s looseString) time.Time {
 	t, err := time.Parse(time.RFC3339Nano, string(s))
 	if err != nil {
 		return time.Time{}
@@ -53,7 +53,7 @@ func isoTime(s loose) time.Time {
 }
 
 // unixTime reads seconds since 1970, with a fraction or without; zero: it is none.
-func unixTime(s loose) time.Time {
+func unixTime(s looseString) time.Time {
 	seconds, err := strconv.ParseFloat(string(s), 64)
 	if err != nil || !(seconds > 0 && seconds < 1<<40) {
 		return time.Time{}
@@ -62,32 +62,32 @@ func unixTime(s loose) time.Time {
 }
 
 // bareMessageID is a Message-ID without angle brackets.
-func bareMessageID(s loose) string { return strings.Trim(string(s), "<> \t\r\n") }
+func bareMessageID(s looseString) string { return strings.Trim(string(s), "<> \t\r\n") }
 
 // reportID puts a provider's id of a report together with what tells its
 // recipients apart; empty where there is none.
-func reportID(id loose, rest ...string) string {
+func reportID(id looseString, rest ...string) string {
 	if id == "" {
 		return ""
 	}
 	return string(id) + "\x00" + strings.Join(rest, "\x00")
 }
 
-// judgeQuoted judges a bounce of a provider by what it quotes of the other server, by the code
+// classifyQuoted judges a bounce of a provider by what it quotes of the other server, by the code
 // that it states, and by its own class. The words of the provider for the kind of bounce stay.
-func (f *Report) judgeQuoted(stated loose, e bounce.Evidence) {
+func (f *Report) classifyQuoted(stated looseString, e bounce.Evidence) {
 	if bounce.IsStatus(string(stated)) {
 		e.Status = string(stated)
 	}
-	j := bounce.Judge(e)
-	if f.Verdict, f.Reason, f.Enhanced = j.Verdict, j.Reason, j.Status; f.Enhanced == "" {
+	j := bounce.Classify(e)
+	if f.Class, f.Reason, f.Enhanced = j.Class, j.Reason, j.Status; f.Enhanced == "" {
 		f.Enhanced = string(stated)
 	}
 }
 
 // codeOf is the enhanced code in a server's words that says why, or else the one that a report
 // states.
-func codeOf(stated loose, words loose) string {
+func codeOf(stated looseString, words looseString) string {
 	found := bounce.StatusIn(firstBytes(string(words), maxDiagnostic))
 	if found != "" && (bounce.SaysWhy(found) || !bounce.IsStatus(string(stated))) {
 		return found

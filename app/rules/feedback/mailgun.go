@@ -13,30 +13,30 @@ import (
 // path proves the sender.
 type mailgunReport struct {
 	Data struct {
-		Event     loose `json:"event"`
-		ID        loose `json:"id"`
-		Timestamp loose `json:"timestamp"`
-		Recipient loose `json:"recipient"`
-		Severity  loose `json:"severity"`
-		Reason    loose `json:"reason"`
-		URL       loose `json:"url"`
-		IP        loose `json:"ip"`
+		Event     looseString `json:"event"`
+		ID        looseString `json:"id"`
+		Timestamp looseString `json:"timestamp"`
+		Recipient looseString `json:"recipient"`
+		Severity  looseString `json:"severity"`
+		Reason    looseString `json:"reason"`
+		URL       looseString `json:"url"`
+		IP        looseString `json:"ip"`
 		Status    struct {
-			Code     loose `json:"code"`
-			Enhanced loose `json:"enhanced-code"`
-			Message  loose `json:"message"`
-			Words    loose `json:"description"`
+			Code     looseString `json:"code"`
+			Enhanced looseString `json:"enhanced-code"`
+			Message  looseString `json:"message"`
+			Words    looseString `json:"description"`
 		} `json:"delivery-status"`
 		Message struct {
 			Headers struct {
-				MessageID loose `json:"message-id"`
+				MessageID looseString `json:"message-id"`
 			} `json:"headers"`
 		} `json:"message"`
 		Client struct {
-			UserAgent loose `json:"user-agent"`
-			Bot       loose `json:"bot"`
+			UserAgent looseString `json:"user-agent"`
+			Bot       looseString `json:"bot"`
 		} `json:"client-info"`
-		Variables map[string]loose `json:"user-variables"`
+		Variables map[string]looseString `json:"user-variables"`
 	} `json:"event-data"`
 }
 
@@ -51,19 +51,19 @@ func readMailgun(body []byte) ([]Report, error) {
 	f := Report{Source: app.SourceMailgun, MessageID: bareMessageID(d.Message.Headers.MessageID), EmailID: string(d.Variables[app.EmailIDKey]),
 		Recipient: string(d.Recipient), At: unixTime(d.Timestamp), Link: string(d.URL), IPAddress: string(d.IP),
 		UserAgent: string(d.Client.UserAgent), Machine: d.Client.Bot != ""}
-	if !m.tell(&f) {
+	if !m.report(&f) {
 		return nil, nil
 	}
 	f.ID = reportID(d.ID, string(f.Kind), f.Recipient, f.MessageID)
 	return []Report{f}, nil
 }
 
-// tell fills in what happened, and reports whether it is worth a report.
-func (m *mailgunReport) tell(f *Report) bool {
+// report fills in what happened, and reports whether it is worth a report.
+func (m *mailgunReport) report(f *Report) bool {
 	d := &m.Data
 	switch d.Event {
 	case "accepted":
-		f.Kind = Taken
+		f.Kind = Accepted
 	case "delivered":
 		f.Kind = Delivered
 	case "opened":
@@ -100,7 +100,7 @@ func (m *mailgunReport) failed(f *Report) {
 		f.Kind, f.Bounce, f.SubType, f.Enhanced = Bounced, app.BouncePermanent, "OnAccountSuppressionList", ""
 	default:
 		f.Kind, f.Bounce, f.SubType = Bounced, app.BouncePermanent, bounce.General
-		f.judgeQuoted(d.Status.Enhanced, bounce.Evidence{Reply: string(d.Status.Message + " " + d.Status.Words), ReplyCode: smtpCode(d.Status.Code)})
+		f.classifyQuoted(d.Status.Enhanced, bounce.Evidence{Reply: string(d.Status.Message + " " + d.Status.Words), ReplyCode: smtpCode(d.Status.Code)})
 		if strings.HasPrefix(f.Enhanced, "4.") || strings.HasPrefix(string(d.Status.Code), "4") {
 			f.Bounce = app.BounceTransient // given up
 		}
@@ -108,7 +108,7 @@ func (m *mailgunReport) failed(f *Report) {
 }
 
 // smtpCode reads an SMTP reply code; 0: it is none. Mailgun has codes of its own from 600 on.
-func smtpCode(s loose) int {
+func smtpCode(s looseString) int {
 	n, err := strconv.Atoi(string(s))
 	if err != nil || n < 400 || n > 599 {
 		return 0

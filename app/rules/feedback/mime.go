@@ -18,16 +18,16 @@ import (
 // of their own, since mail programs that bounce are old and a message of theirs with one
 // broken part must not lose the sound ones.
 type bounceParts struct {
-	left     int    // parts that may still be looked at
-	header   fields // of the message
-	report   bool   // it is a multipart/report of a delivery status
-	status   []byte // message/delivery-status
-	mislaid  []byte // a delivery status in a part of another type
-	feedback []byte // message/feedback-report
-	receipt  bool   // message/disposition-notification: it was shown to somebody
-	original fields // header of the message that came back
-	text     string // the first text for people
-	html     string // the first text for people that is HTML
+	left      int    // parts that may still be looked at
+	header    fields // of the message
+	report    bool   // it is a multipart/report of a delivery status
+	status    []byte // message/delivery-status
+	misplaced []byte // a delivery status in a part of another type
+	feedback  []byte // message/feedback-report
+	receipt   bool   // message/disposition-notification: it was shown to somebody
+	original  fields // header of the message that came back
+	text      string // the first text for people
+	html      string // the first text for people that is HTML
 }
 
 // readParts reads a message and its parts, in time linear to its length.
@@ -189,8 +189,8 @@ func (p *bounceParts) takeText(kind, charset string, decode func() []byte) {
 		return
 	}
 	b := decode()
-	if p.mislaid == nil && hasStatusFields(b) {
-		p.mislaid = b
+	if p.misplaced == nil && hasStatusFields(b) {
+		p.misplaced = b
 	}
 	if text && strings.TrimSpace(p.text) == "" {
 		p.text = decodeCharset(b, charset)

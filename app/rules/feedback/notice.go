@@ -84,9 +84,9 @@ func (p *bounceParts) signs(text string, null bool) signs {
 	lower := strings.ToLower(text)
 	words := bounceLine(text)
 	s := signs{failedField: h.get("x-failed-recipients") != "", report: p.report, receipt: p.receipt, daemon: fromDaemon(decodeWords(firstBytes(h.get("from"), maxDiagnostic))),
-		signature: containsAny(lower, textsOfPrograms), transcript: isTranscript(words), null: null, failedText: containsAny(lower, subjectKinds[0].phrases), continued: containsAny(lower, goesOn),
+		signature: containsAny(lower, programTexts), transcript: isTranscript(words), null: null, failedText: containsAny(lower, subjectKinds[0].phrases), continued: containsAny(lower, continuedPhrases),
 		list: h.get("list-id") != "" || strings.EqualFold(h.get("precedence"), "list")}
-	s.evidence = s.transcript || bounce.StatusIn(words) != "" || bounce.ReplyIn(words) != 0 || bounce.Judge(bounce.Evidence{Reply: words}).Reason != bounce.NoReason
+	s.evidence = s.transcript || bounce.StatusIn(words) != "" || bounce.ReplyIn(words) != 0 || bounce.Classify(bounce.Evidence{Reply: words}).Reason != bounce.NoReason
 	by := firstWord(strings.ReplaceAll(h.get("auto-submitted"), ";", " "))
 	s.auto = strings.HasPrefix(by, "auto")
 	s.answerField = h.isAutoReply()

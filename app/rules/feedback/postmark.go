@@ -9,28 +9,28 @@ import (
 
 // postmarkReport is what Postmark's webhooks send.
 type postmarkReport struct {
-	Record    loose            `json:"RecordType"`
-	ID        loose            `json:"ID"`
-	Type      loose            `json:"Type"`
-	MessageID loose            `json:"MessageID"`
-	Email     loose            `json:"Email"`     // of bounces and complaints
-	Recipient loose            `json:"Recipient"` // of all others
-	Details   loose            `json:"Details"`
-	Words     loose            `json:"Description"`
-	BouncedAt loose            `json:"BouncedAt"`
-	Delivered loose            `json:"DeliveredAt"`
-	Received  loose            `json:"ReceivedAt"`
-	Metadata  map[string]loose `json:"Metadata"`
-	UserAgent loose            `json:"UserAgent"`
-	Link      loose            `json:"OriginalLink"`
+	Record    looseString            `json:"RecordType"`
+	ID        looseString            `json:"ID"`
+	Type      looseString            `json:"Type"`
+	MessageID looseString            `json:"MessageID"`
+	Email     looseString            `json:"Email"`     // of bounces and complaints
+	Recipient looseString            `json:"Recipient"` // of all others
+	Details   looseString            `json:"Details"`
+	Words     looseString            `json:"Description"`
+	BouncedAt looseString            `json:"BouncedAt"`
+	Delivered looseString            `json:"DeliveredAt"`
+	Received  looseString            `json:"ReceivedAt"`
+	Metadata  map[string]looseString `json:"Metadata"`
+	UserAgent looseString            `json:"UserAgent"`
+	Link      looseString            `json:"OriginalLink"`
 	Geo       struct {
-		IP loose `json:"IP"`
+		IP looseString `json:"IP"`
 	} `json:"Geo"`
 }
 
 // postmarkBounces are Postmark's types of bounce. Types that are not listed are
 // answers of people and machines, or of nobody knows what.
-var postmarkBounces = map[loose]struct {
+var postmarkBounces = map[looseString]struct {
 	kind    Kind
 	bounce  app.BounceType
 	subType string
@@ -61,7 +61,7 @@ func readPostmark(body []byte) ([]Report, error) {
 	f := Report{Source: app.SourcePostmark, ProviderID: string(m.MessageID), Recipient: string(cmp.Or(m.Email, m.Recipient)),
 		UserAgent: string(m.UserAgent), IPAddress: string(m.Geo.IP), Link: string(m.Link)}
 	f.EmailID = m.emailID()
-	if !m.tell(&f) {
+	if !m.report(&f) {
 		return nil, nil
 	}
 	f.ID = reportID(m.ID, string(m.Type), string(m.MessageID), f.Recipient)
@@ -84,8 +84,8 @@ func (m *postmarkReport) emailID() (id string) {
 	return id
 }
 
-// tell fills in what happened, and reports whether it is worth a report.
-func (m *postmarkReport) tell(f *Report) bool {
+// report fills in what happened, and reports whether it is worth a report.
+func (m *postmarkReport) report(f *Report) bool {
 	switch m.Record {
 	case "Delivery":
 		f.Kind, f.At, f.Diagnostic = Delivered, isoTime(m.Delivered), string(m.Details)
@@ -109,10 +109,10 @@ func (m *postmarkReport) tell(f *Report) bool {
 			if f.Bounce == app.BounceUndetermined { // Postmark did not understand it
 				e.Temporary = false
 			}
-			if e.Reply = string(m.Details); e.Class == "" && e.Reply == "" {
+			if e.Reply = string(m.Details); e.ReportedClass == "" && e.Reply == "" {
 				e.Reply = string(m.Words)
 			}
-			f.judgeQuoted("", e)
+			f.classifyQuoted("", e)
 		}
 	default:
 		return false

@@ -27,7 +27,7 @@ func briefs(reports []Report) string {
 	return strings.Join(out, "; ")
 }
 
-func TestReportsOfSESAreRead(t *testing.T) {
+func TestReadSES(t *testing.T) {
 	for body, want := range map[string]string{
 		`{"eventType":"Bounce","bounce":{"feedbackId":"f","bounceType":"Permanent","bounceSubType":"General","bouncedRecipients":[{"emailAddress":"Bob@example.net","action":"failed","status":"5.1.1","diagnosticCode":"smtp; 550 5.1.1 user unknown"},{"emailAddress":"eve@example.net","status":"5.0.0","diagnosticCode":"smtp; 550 5.7.1 no"}],"timestamp":"2026-05-01T10:01:00Z"},`: "bounced Bob@example.net Permanent General 5.1.1; bounced eve@example.net Permanent General 5.7.1",
 		`{"notificationType":"Bounce","bounce":{"bounceType":"Transient","bounceSubType":"MailboxFull","bouncedRecipients":[{"emailAddress":"bob@example.net"}]},`:                                                                                                                                                                                                                       "bounced bob@example.net Transient MailboxFull",
@@ -52,7 +52,7 @@ func TestReportsOfSESAreRead(t *testing.T) {
 		for _, f := range reports {
 			ids[f.ID] = true
 			if f.EmailID != "0198c0de-0000-7000-8000-000000000001" || f.MessageID != f.EmailID+"@example.com" || f.ProviderID != "0100019f-aaaa-bbbb-000000" ||
-				f.Source != "ses" || !f.Taken.Equal(time.Date(2026, 5, 1, 10, 0, 0, 123e6, time.UTC)) || !strings.Contains(f.ID, "sns-1") {
+				f.Source != "ses" || !f.AcceptedBy.Equal(time.Date(2026, 5, 1, 10, 0, 0, 123e6, time.UTC)) || !strings.Contains(f.ID, "sns-1") {
 				t.Errorf("%s: %+v", body, f)
 			}
 		}
@@ -69,7 +69,7 @@ func TestReportsOfSESAreRead(t *testing.T) {
 
 // Somebody on the way may have added a header beside ours: nobody knows which is
 // whose, so nothing in the header says whose mail it was.
-func TestOfSeveralEmailIdHeadersNoneIsBelieved(t *testing.T) {
+func TestSeveralEmailIDHeadersAreIgnored(t *testing.T) {
 	const ours, other = "0198c0de-0000-7000-8000-000000000001", "0198c0de-0000-7000-8000-000000000002"
 	for name, headers := range map[string]string{
 		"two that differ":    `{"name":"X-Mailer-Email-ID","value":"` + ours + `"},{"name":"X-Mailer-Email-ID","value":"` + other + `"}`,
@@ -96,7 +96,7 @@ func TestOfSeveralEmailIdHeadersNoneIsBelieved(t *testing.T) {
 	}
 }
 
-func TestReportsOfPostmarkAreRead(t *testing.T) {
+func TestReadPostmark(t *testing.T) {
 	const rest = `"MessageID":"883953f4-6105-42a2-a16a-77a8eac79483","MessageStream":"outbound","ServerID":23,"Metadata":{"user_id":43,"Mailer-Email-ID":"0198c0de-0000-7000-8000-000000000001"}}`
 	for body, want := range map[string]string{
 		`{"RecordType":"Bounce","ID":42,"Type":"HardBounce","TypeCode":1,"Details":"Test bounce details","Email":"john@example.com","BouncedAt":"2026-05-01T10:00:00.2735393-04:00","Inactive":true,`: "bounced john@example.com Permanent NoEmail",
@@ -123,14 +123,14 @@ func TestReportsOfPostmarkAreRead(t *testing.T) {
 	}
 }
 
-func TestAPostmarkRecordThatNamesItsRecipientTwiceIsOfOne(t *testing.T) {
+func TestPostmarkRecordWithTwoRecipientFields(t *testing.T) {
 	reports, err := readPostmark([]byte(`{"RecordType":"Delivery","Email":"john@example.com","Recipient":"john@example.com"}`))
 	if err != nil || len(reports) != 1 || reports[0].Recipient != "john@example.com" {
 		t.Errorf("%+v, %v", reports, err)
 	}
 }
 
-func TestReportsOfMailgunAreRead(t *testing.T) {
+func TestReadMailgun(t *testing.T) {
 	const rest = `"id":"G9Bn5sl1TC6nu79C8C0bwg","timestamp":1529006854.329574,"recipient":"alice@example.com","message":{"headers":{"message-id":"0198c0de-0000-7000-8000-000000000001@example.com","to":"x"},"size":111},"user-variables":{"n":1,"mailer-email-id":"0198c0de-0000-7000-8000-000000000002"},"tags":["a"]},"signature":{"timestamp":"1529006854","token":"t","signature":"s"}}`
 	for body, want := range map[string]string{
 		`{"event-data":{"event":"accepted",`:  "sent alice@example.com",
@@ -159,7 +159,7 @@ func TestReportsOfMailgunAreRead(t *testing.T) {
 	}
 }
 
-func TestReportsOfSendGridAreRead(t *testing.T) {
+func TestReadSendGrid(t *testing.T) {
 	event := func(s string) string {
 		return `{"email":"a@example.net","timestamp":1513299569,"smtp-id":"<0198c0de-0000-7000-8000-000000000001@example.com>","category":["cat facts"],"sg_event_id":"e","sg_message_id":"m",` + s + `}`
 	}
@@ -188,7 +188,7 @@ func TestReportsOfSendGridAreRead(t *testing.T) {
 	}
 }
 
-func TestTheGenericFormIsReadStrictly(t *testing.T) {
+func TestReadGeneric(t *testing.T) {
 	one := `{"type":"email.bounced","email_id":"0198c0de-0000-7000-8000-000000000001","recipient":"a@example.net","enhanced_code":"5.1.1","created_at":"2026-05-01T10:00:00Z"}`
 	for body, want := range map[string]string{
 		one:                          "bounced a@example.net 5.1.1",
@@ -233,7 +233,7 @@ func FuzzFeedback(f *testing.F) {
 			}
 			now := time.Now()
 			for _, r := range reports {
-				r = r.Tidy(now.Add(-time.Hour), now)
+				r = r.Bound(now.Add(-time.Hour), now)
 				if r.Source == "" || r.ID == "" || r.Kind.LastEvent() == "" || len(r.Diagnostic) > 500 || len(r.Link) > 2048 || r.At.After(now) {
 					t.Fatalf("report %+v", r)
 				}

@@ -16,17 +16,17 @@ import (
 	"mailer/app/rules/tracking"
 )
 
-// ReportsKept is how long a report is remembered so that it counts once.
-const ReportsKept = 30 * 24 * time.Hour
+// ReportRetention is how long a report is remembered so that it counts once.
+const ReportRetention = 30 * 24 * time.Hour
 
-// ReturnPathsKept is how long after its acceptance reports come to an email's return path: it
+// ReturnPathRetention is how long after its acceptance reports come to an email's return path: it
 // may leave a month later and wait for a month, and its bounces take a week at most. A return
 // path stands in the header of the message, so whoever gets hold of that has it for good.
-const ReturnPathsKept = 90 * 24 * time.Hour
+const ReturnPathRetention = 90 * 24 * time.Hour
 
-// ProviderIDsKept is how long after its acceptance an email is found by its
+// ProviderIDRetention is how long after its acceptance an email is found by its
 // provider's id: it may leave a month later, and be reported of for some weeks.
-const ProviderIDsKept = 90 * 24 * time.Hour
+const ProviderIDRetention = 90 * 24 * time.Hour
 
 // Bounds of what is kept of a report, in bytes.
 const (
@@ -39,7 +39,7 @@ const (
 // that is none.
 func (k Kind) LastEvent() app.LastEvent {
 	switch k {
-	case Taken:
+	case Accepted:
 		return app.Sent
 	case Delivered:
 		return app.Delivered
@@ -83,17 +83,17 @@ func Suppresses(f Report) bool {
 	case Complained:
 		return true
 	case Bounced:
-		f.judgeOnce()
-		return f.Verdict == bounce.Hard
+		f.classifyOnce()
+		return f.Class == bounce.Hard
 	}
 	return false
 }
 
-// judgeOnce judges a bounce that was not judged yet, by what its fields say.
-func (f *Report) judgeOnce() {
-	if f.Kind == Bounced && f.Verdict == "" {
-		j := bounce.Judge(f.evidence())
-		f.Verdict, f.Reason = j.Verdict, j.Reason
+// classifyOnce judges a bounce that was not judged yet, by what its fields say.
+func (f *Report) classifyOnce() {
+	if f.Kind == Bounced && f.Class == "" {
+		j := bounce.Classify(f.evidence())
+		f.Class, f.Reason = j.Class, j.Reason
 	}
 }
 
@@ -102,15 +102,15 @@ func (f *Report) judgeOnce() {
 func (f *Report) evidence() bounce.Evidence {
 	e := bounce.Evidence{Reply: f.Diagnostic, Status: f.Enhanced, Temporary: f.Bounce == app.BounceTransient || f.Bounce == app.BounceUndetermined}
 	if f.Bounce == app.BouncePermanent {
-		e.Class = addressSubTypes[f.SubType]
+		e.ReportedClass = addressSubTypes[f.SubType]
 	}
 	return e
 }
 
-// judge fills in what evidence says of a bounce.
-func (f *Report) judge(e bounce.Evidence) {
-	j := bounce.Judge(e)
-	f.Verdict, f.Reason, f.Bounce, f.SubType, f.Enhanced = j.Verdict, j.Reason, j.Bounce, j.SubType, j.Status
+// classify fills in what evidence says of a bounce.
+func (f *Report) classify(e bounce.Evidence) {
+	j := bounce.Classify(e)
+	f.Class, f.Reason, f.Bounce, f.SubType, f.Enhanced = j.Class, j.Reason, j.Bounce, j.SubType, j.Status
 }
 
 // SuppressionOrigin is the origin of the suppression that a report leads to.
@@ -121,14 +121,14 @@ func (k Kind) SuppressionOrigin() app.SuppressionOrigin {
 	return app.OriginBounce
 }
 
-// Tidy makes a report fit to be stored: texts of one line and bounded, an id
+// Bound makes a report fit to be stored: texts of one line and bounded, an id
 // where there is none, a time that lies between the acceptance of the email and
 // now. accepted is zero where the email is not known.
-func (f Report) Tidy(accepted, now time.Time) Report {
+func (f Report) Bound(accepted, now time.Time) Report {
 	if f.ID == "" {
 		f.ID = f.fingerprint()
 	}
-	f.judgeOnce() // by all words of the server
+	f.classifyOnce() // by all words of the server
 	f.SubType = PrintableLine(f.SubType, maxSubType)
 	f.Diagnostic = PrintableLine(f.Diagnostic, maxDiagnostic)
 	f.Link = PrintableLine(f.Link, maxFeedbackLink)

@@ -8,7 +8,7 @@ import (
 	"mailer/app"
 )
 
-func TestOnlyBouncesOfTheRecipientsKindAndComplaintsSuppress(t *testing.T) {
+func TestSuppresses(t *testing.T) {
 	for _, tt := range []struct {
 		kind    Kind
 		bounce  app.BounceType
@@ -63,18 +63,18 @@ func TestOnlyBouncesOfTheRecipientsKindAndComplaintsSuppress(t *testing.T) {
 	}
 }
 
-func TestAGraverReasonTakesThePlaceOfALighterOne(t *testing.T) {
+func TestStrongerOriginReplacesWeaker(t *testing.T) {
 	order := []app.SuppressionOrigin{app.OriginUnsubscribe, app.OriginBounce, app.OriginComplaint, app.OriginManual}
 	for i, stands := range order {
 		for j, report := range order[1:3] {
-			if got, want := stands.GivesWayTo(report), j+1 > i; got != want {
+			if got, want := stands.OverriddenBy(report), j+1 > i; got != want {
 				t.Errorf("%s gives way to %s: %v", stands, report, got)
 			}
 		}
 	}
 }
 
-func TestTheProvidersIdStandsInItsReply(t *testing.T) {
+func TestProviderIDInReply(t *testing.T) {
 	for text, want := range map[string]string{
 		"Ok 010001944a3b2c1d-4f5e6d7c-1111-2222-3333-444455556666-000000": "010001944a3b2c1d-4f5e6d7c-1111-2222-3333-444455556666-000000",
 		"Ok: queued as 4Wx":                 "",
@@ -90,23 +90,23 @@ func TestTheProvidersIdStandsInItsReply(t *testing.T) {
 	}
 }
 
-func TestTidyBoundsWhatIsKept(t *testing.T) {
+func TestBound(t *testing.T) {
 	now := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 	accepted := now.Add(-time.Hour)
 	f := Report{Kind: Bounced, Enhanced: "5.1.1", Diagnostic: "a\r\nb\x00" + strings.Repeat("ü", 600), IPAddress: "<script>",
-		UserAgent: "x\ny", At: now.Add(time.Hour)}.Tidy(accepted, now)
+		UserAgent: "x\ny", At: now.Add(time.Hour)}.Bound(accepted, now)
 	if !strings.HasPrefix(f.Diagnostic, "a b ü") || len(f.Diagnostic) > 500 || f.IPAddress != "" || f.UserAgent != "xy" || !f.At.Equal(now) ||
 		f.Bounce != app.BouncePermanent || len(f.ID) != 64 {
 		t.Errorf("%+v", f)
 	}
-	if got := (Report{At: accepted.Add(-time.Hour), Enhanced: "5.1.1 x"}).Tidy(accepted, now); !got.At.Equal(accepted) || got.Enhanced != "" {
+	if got := (Report{At: accepted.Add(-time.Hour), Enhanced: "5.1.1 x"}).Bound(accepted, now); !got.At.Equal(accepted) || got.Enhanced != "" {
 		t.Errorf("%+v", got)
 	}
 	a, b := Report{Recipient: "ab", MessageID: "c"}, Report{Recipient: "b", MessageID: "ca"}
-	if a.Tidy(accepted, now).ID == b.Tidy(accepted, now).ID {
+	if a.Bound(accepted, now).ID == b.Bound(accepted, now).ID {
 		t.Error("different reports have the same fingerprint")
 	}
-	if again := (Report{Recipient: "ab", MessageID: "c"}); again.Tidy(accepted, now).ID != a.Tidy(accepted, now.Add(time.Minute)).ID {
+	if again := (Report{Recipient: "ab", MessageID: "c"}); again.Bound(accepted, now).ID != a.Bound(accepted, now.Add(time.Minute)).ID {
 		t.Error("the same report has another fingerprint later")
 	}
 }

@@ -10,26 +10,26 @@ import (
 // sendgridReport is one event of SendGrid's Event Webhook, which sends many at
 // once.
 type sendgridReport struct {
-	Event     loose `json:"event"`
-	ID        loose `json:"sg_event_id"`
-	MessageID loose `json:"smtp-id"`
-	Provider  loose `json:"sg_message_id"`
-	EmailID   loose `json:"mailer-email-id"` // EmailIDKey
-	Email     loose `json:"email"`
-	Timestamp loose `json:"timestamp"`
-	Reason    loose `json:"reason"`
-	Response  loose `json:"response"`
-	Status    loose `json:"status"`
-	Type      loose `json:"type"`
-	Class     loose `json:"bounce_classification"`
-	URL       loose `json:"url"`
-	IP        loose `json:"ip"`
-	UserAgent loose `json:"useragent"`
-	Machine   loose `json:"sg_machine_open"`
+	Event     looseString `json:"event"`
+	ID        looseString `json:"sg_event_id"`
+	MessageID looseString `json:"smtp-id"`
+	Provider  looseString `json:"sg_message_id"`
+	EmailID   looseString `json:"mailer-email-id"` // EmailIDKey
+	Email     looseString `json:"email"`
+	Timestamp looseString `json:"timestamp"`
+	Reason    looseString `json:"reason"`
+	Response  looseString `json:"response"`
+	Status    looseString `json:"status"`
+	Type      looseString `json:"type"`
+	Class     looseString `json:"bounce_classification"`
+	URL       looseString `json:"url"`
+	IP        looseString `json:"ip"`
+	UserAgent looseString `json:"useragent"`
+	Machine   looseString `json:"sg_machine_open"`
 }
 
 // sendgridClasses are the bounce classifications that say what was wrong.
-var sendgridClasses = map[loose]string{
+var sendgridClasses = map[looseString]string{
 	"Invalid Address":     "NoEmail",
 	"Mailbox Unavailable": "MailboxFull",
 	"Content":             "ContentRejected",
@@ -49,7 +49,7 @@ func readSendgrid(body []byte) ([]Report, error) {
 		m := &events[i]
 		f := Report{Source: app.SourceSendgrid, EmailID: string(m.EmailID), MessageID: bareMessageID(m.MessageID), ProviderID: string(m.Provider),
 			Recipient: string(m.Email), At: unixTime(m.Timestamp), Link: string(m.URL), UserAgent: string(m.UserAgent), Machine: m.Machine == "true"}
-		if m.tell(&f) {
+		if m.report(&f) {
 			f.ID = reportID(m.ID, string(f.Kind), f.Recipient, f.MessageID, f.EmailID)
 			out = append(out, f)
 		}
@@ -57,12 +57,12 @@ func readSendgrid(body []byte) ([]Report, error) {
 	return out, nil
 }
 
-// tell fills in what happened, and reports whether it is worth a report.
-func (m *sendgridReport) tell(f *Report) bool {
+// report fills in what happened, and reports whether it is worth a report.
+func (m *sendgridReport) report(f *Report) bool {
 	f.Diagnostic = string(m.Reason + m.Response)
 	switch m.Event {
 	case "processed":
-		f.Kind = Taken
+		f.Kind = Accepted
 	case "delivered":
 		f.Kind = Delivered
 	case "deferred":
@@ -90,7 +90,7 @@ func (m *sendgridReport) bounced(f *Report) {
 	f.Bounce = app.BouncePermanent
 	e := f.evidence()
 	e.Temporary = m.Type == "blocked"
-	f.judgeQuoted(m.Status, e)
+	f.classifyQuoted(m.Status, e)
 	if m.Type == "blocked" || strings.HasPrefix(f.Enhanced, "4.") {
 		f.Bounce = app.BounceTransient
 	}

@@ -9,63 +9,63 @@ import (
 // sesReport is what Amazon SES publishes about a message: an event
 // (eventType) or a notification (notificationType).
 type sesReport struct {
-	Event        loose `json:"eventType"`
-	Notification loose `json:"notificationType"`
+	Event        looseString `json:"eventType"`
+	Notification looseString `json:"notificationType"`
 	Mail         struct {
-		Timestamp   loose   `json:"timestamp"`
-		MessageID   loose   `json:"messageId"`
-		Destination []loose `json:"destination"`
+		Timestamp   looseString   `json:"timestamp"`
+		MessageID   looseString   `json:"messageId"`
+		Destination []looseString `json:"destination"`
 		Headers     []struct {
-			Name  loose `json:"name"`
-			Value loose `json:"value"`
+			Name  looseString `json:"name"`
+			Value looseString `json:"value"`
 		} `json:"headers"`
 		Common struct {
-			MessageID loose `json:"messageId"`
+			MessageID looseString `json:"messageId"`
 		} `json:"commonHeaders"`
 	} `json:"mail"`
 	Bounce struct {
-		Type       loose          `json:"bounceType"`
-		SubType    loose          `json:"bounceSubType"`
+		Type       looseString    `json:"bounceType"`
+		SubType    looseString    `json:"bounceSubType"`
 		Recipients []sesRecipient `json:"bouncedRecipients"`
-		Timestamp  loose          `json:"timestamp"`
+		Timestamp  looseString    `json:"timestamp"`
 	} `json:"bounce"`
 	Complaint struct {
 		Recipients []sesRecipient `json:"complainedRecipients"`
-		Feedback   loose          `json:"complaintFeedbackType"`
-		SubType    loose          `json:"complaintSubType"`
-		Timestamp  loose          `json:"timestamp"`
+		Feedback   looseString    `json:"complaintFeedbackType"`
+		SubType    looseString    `json:"complaintSubType"`
+		Timestamp  looseString    `json:"timestamp"`
 	} `json:"complaint"`
 	Delivery struct {
-		Recipients []loose `json:"recipients"`
-		Response   loose   `json:"smtpResponse"`
-		Timestamp  loose   `json:"timestamp"`
+		Recipients []looseString `json:"recipients"`
+		Response   looseString   `json:"smtpResponse"`
+		Timestamp  looseString   `json:"timestamp"`
 	} `json:"delivery"`
 	Delay struct {
-		Type       loose          `json:"delayType"`
+		Type       looseString    `json:"delayType"`
 		Recipients []sesRecipient `json:"delayedRecipients"`
-		Timestamp  loose          `json:"timestamp"`
+		Timestamp  looseString    `json:"timestamp"`
 	} `json:"deliveryDelay"`
 	Reject struct {
-		Reason loose `json:"reason"`
+		Reason looseString `json:"reason"`
 	} `json:"reject"`
 	Failure struct {
-		Message loose `json:"errorMessage"`
+		Message looseString `json:"errorMessage"`
 	} `json:"failure"`
 	Open  sesFetch `json:"open"`
 	Click sesFetch `json:"click"`
 }
 
 type sesRecipient struct {
-	Address    loose `json:"emailAddress"`
-	Status     loose `json:"status"`
-	Diagnostic loose `json:"diagnosticCode"`
+	Address    looseString `json:"emailAddress"`
+	Status     looseString `json:"status"`
+	Diagnostic looseString `json:"diagnosticCode"`
 }
 
 type sesFetch struct {
-	IPAddress loose `json:"ipAddress"`
-	UserAgent loose `json:"userAgent"`
-	Timestamp loose `json:"timestamp"`
-	Link      loose `json:"link"`
+	IPAddress looseString `json:"ipAddress"`
+	UserAgent looseString `json:"userAgent"`
+	Timestamp looseString `json:"timestamp"`
+	Link      looseString `json:"link"`
 }
 
 // ReadSES reads the Message of an SNS notification of Amazon SES: bounces,
@@ -78,11 +78,11 @@ func ReadSES(id string, message []byte) ([]Report, error) {
 	if err := decodeReport(message, &m); err != nil {
 		return nil, err
 	}
-	base := Report{Source: app.SourceSES, ProviderID: string(m.Mail.MessageID), Taken: isoTime(m.Mail.Timestamp)}
+	base := Report{Source: app.SourceSES, ProviderID: string(m.Mail.MessageID), AcceptedBy: isoTime(m.Mail.Timestamp)}
 	base.EmailID, base.MessageID = m.named()
 	out := m.reports(base)
 	for i := range out {
-		out[i].ID = reportID(loose(id), string(out[i].Kind), out[i].Recipient)
+		out[i].ID = reportID(looseString(id), string(out[i].Kind), out[i].Recipient)
 	}
 	return out, nil
 }
@@ -132,7 +132,7 @@ func (m *sesReport) reports(base Report) []Report {
 		base.Kind, base.At, base.SubType = Delayed, isoTime(m.Delay.Timestamp), string(m.Delay.Type)
 		return sesEach(base, m.Delay.Recipients)
 	case "Send":
-		base.Kind, base.At = Taken, base.Taken
+		base.Kind, base.At = Accepted, base.AcceptedBy
 		return sesNamed(base, m.Mail.Destination)
 	case "Reject":
 		base.Kind, base.Diagnostic = Failed, string(m.Reject.Reason)
@@ -148,7 +148,7 @@ func (m *sesReport) reports(base Report) []Report {
 	return nil
 }
 
-func sesBounceType(t loose) app.BounceType {
+func sesBounceType(t looseString) app.BounceType {
 	switch t := app.BounceType(t); t {
 	case app.BouncePermanent, app.BounceTransient:
 		return t
@@ -174,14 +174,14 @@ func sesEach(base Report, recipients []sesRecipient) []Report {
 				e.Temporary = false
 			}
 			e.Status, e.Reply = "", string(r.Diagnostic)
-			f.judgeQuoted(r.Status, e)
+			f.classifyQuoted(r.Status, e)
 		}
 		out = append(out, f)
 	}
 	return out
 }
 
-func sesNamed(base Report, addresses []loose) []Report {
+func sesNamed(base Report, addresses []looseString) []Report {
 	recipients := make([]sesRecipient, len(addresses))
 	for i, a := range addresses {
 		recipients[i].Address = a

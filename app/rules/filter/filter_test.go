@@ -7,7 +7,7 @@ import (
 	"mailer/app"
 )
 
-func TestFilterPicksWhatItsWordsSay(t *testing.T) {
+func TestMatches(t *testing.T) {
 	number := func(n float64) app.PropertyValue { return app.PropertyValue{Type: app.NumberProperty, Number: n} }
 	text := func(s string) app.PropertyValue { return app.PropertyValue{Type: app.StringProperty, Text: s} }
 	c := &app.Contact{
@@ -75,7 +75,7 @@ func TestFilterPicksWhatItsWordsSay(t *testing.T) {
 	}
 }
 
-func TestFilterMatchesAnyOrAll(t *testing.T) {
+func TestMatchAnyOrAll(t *testing.T) {
 	yes, no := app.Condition{Field: "email", Op: app.OpIsSet}, app.Condition{Field: "first_name", Op: app.OpIsSet}
 	c := &app.Contact{Email: "a@example.org"}
 	for _, tt := range []struct {

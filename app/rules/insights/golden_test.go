@@ -54,7 +54,7 @@ func readings(source string) (text, found, links string) {
 
 // What is read of HTML was frozen when everything was read by x/net's tokenizer
 // alone: whatever reads it now must read the same.
-func TestWhatIsReadOfMailsStaysTheSame(t *testing.T) {
+func TestGoldenInsights(t *testing.T) {
 	paths, err := filepath.Glob("../../testing/apptest/testdata/htmltext/*.html")
 	if err != nil || len(paths) < 10 {
 		t.Fatalf("%d mails, %v", len(paths), err)
@@ -74,7 +74,7 @@ func TestWhatIsReadOfMailsStaysTheSame(t *testing.T) {
 	golden(t, "found", found.String())
 }
 
-func TestWhatIsReadOfGeneratedMailsStaysTheSame(t *testing.T) {
+func TestGoldenInsightsOfGeneratedMail(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 2026))
 	short := func(s string) string {
 		sum := sha256.Sum256([]byte(s))

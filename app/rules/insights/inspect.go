@@ -50,22 +50,22 @@ func OfMail(m *app.Mail, bulk bool, base string) *app.Insights {
 // OfBroadcast looks at a queued broadcast as a recipient gets it of whom
 // nothing is known. Errors: those of Compile.
 func OfBroadcast(s *app.Sealer, b *app.Broadcast) (*app.Insights, error) {
-	plain, frozen := *b, app.BroadcastFrozen{}
-	if b.Frozen != nil {
-		frozen = *b.Frozen
+	plain, frozen := *b, app.BroadcastSnapshot{}
+	if b.Snapshot != nil {
+		frozen = *b.Snapshot
 	}
 	untracked := frozen
 	untracked.Tracking = nil
-	plain.Frozen = &untracked
+	plain.Snapshot = &untracked
 	mail, err := render.Compile(&plain)
 	if err != nil {
 		return nil, err
 	}
-	sample := mail.Mail(s, &app.BroadcastRecipient{ID: b.ID, Email: "reader@example.com"}).Whole()
+	sample := mail.Mail(s, &app.BroadcastRecipient{ID: b.ID, Email: "reader@example.com"}).Flatten()
 	if b.HTML == "" {
 		frozen.Tracking = nil
 	}
-	return OfMail(sample, true, frozen.Pages).SentBy(b.From.Domain, frozen.NoDMARC, frozen.Tracking), nil
+	return OfMail(sample, true, frozen.Pages).ForDomain(b.From.Domain, frozen.NoDMARC, frozen.Tracking), nil
 }
 
 // isNoReply tells addresses whose name says that nobody reads them.

@@ -25,7 +25,7 @@ func newsMail() *app.Mail {
 	return m
 }
 
-func TestWhatIsFoundInAMail(t *testing.T) {
+func TestOfMail(t *testing.T) {
 	link := func(href, text string) string { return `<a href="` + href + `">` + text + `</a>` }
 	own := link("https://example.com", "us")
 	for _, c := range []struct {
@@ -106,7 +106,7 @@ func TestWhatIsFoundInAMail(t *testing.T) {
 	}
 }
 
-func TestWhatHangsOnTheDomain(t *testing.T) {
+func TestInsightsOfTheDomain(t *testing.T) {
 	i := OfMail(plainMail(), false, "")
 	for _, c := range []struct {
 		noDMARC bool
@@ -119,18 +119,18 @@ func TestWhatHangsOnTheDomain(t *testing.T) {
 		{false, &app.Tracking{Base: "https://mailer.test"}, "foreign_tracking"},
 		{true, &app.Tracking{Base: "http://127.0.0.1:3000"}, "no_dmarc foreign_tracking"},
 	} {
-		got := i.SentBy("mail.example.com", c.noDMARC, c.at)
-		got = got.SentBy("mail.example.com", c.noDMARC, c.at) // a Write may run twice
+		got := i.ForDomain("mail.example.com", c.noDMARC, c.at)
+		got = got.ForDomain("mail.example.com", c.noDMARC, c.at) // a Write may run twice
 		if strings.Join(got.Found, " ") != c.want {
 			t.Errorf("%t, %+v: %q, want %q", c.noDMARC, c.at, got.Found, c.want)
 		}
 	}
 }
 
-func TestABroadcastIsInspectedAsItLeaves(t *testing.T) {
+func TestOfBroadcast(t *testing.T) {
 	b := apptest.Broadcast(`<p>Hello {{{FIRST_NAME|there}}}, <a href="{{{UNSUBSCRIBE_URL}}}">stop</a> <a href="https://example.com">us</a></p>`)
 	b.From, b.Subject = app.Address{Local: "ann", Domain: "news.example.com"}, "News"
-	b.Frozen = &app.BroadcastFrozen{Pages: "https://mailer.test", Tracking: &app.Tracking{Base: "https://mailer.test", Click: true}}
+	b.Snapshot = &app.BroadcastSnapshot{Pages: "https://mailer.test", Tracking: &app.Tracking{Base: "https://mailer.test", Click: true}}
 	text := "Hello"
 	b.Text = &text
 	s := apptest.Sealer(t, 0)
@@ -138,7 +138,7 @@ func TestABroadcastIsInspectedAsItLeaves(t *testing.T) {
 	if err != nil || strings.Join(i.Found, " ") != "foreign_tracking" || i.Score() != 9.6 {
 		t.Errorf("found %+v, %v", i, err)
 	}
-	b.Frozen, b.HTML = nil, ""
+	b.Snapshot, b.HTML = nil, ""
 	i, err = OfBroadcast(s, b)
 	if err != nil || strings.Join(i.Found, " ") != "no_one_click no_unsubscribe_link" {
 		t.Errorf("without a server's address found %+v, %v", i, err)
@@ -223,7 +223,7 @@ func randomMail(r *rand.Rand) (m *app.Mail, noDMARC bool, at *app.Tracking, want
 	return m, noDMARC, at, want
 }
 
-func TestScoresAgreeWithASecondComputation(t *testing.T) {
+func TestScoreEqualsReference(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 12))
 	bands := map[app.Band]int{}
 	for range 1000 {
@@ -234,7 +234,7 @@ func TestScoresAgreeWithASecondComputation(t *testing.T) {
 			minor += decidedMinor[id]
 		}
 		score = math.Max(0, score-math.Min(1.5, minor))
-		got := OfMail(m, false, "").SentBy(m.From.Domain, noDMARC, at)
+		got := OfMail(m, false, "").ForDomain(m.From.Domain, noDMARC, at)
 		if math.Abs(got.Score()-score) > 1e-9 || len(got.Found) != len(want) {
 			t.Fatalf("%q: score %g, want %g of %v", got.Found, got.Score(), score, want)
 		}
@@ -255,7 +255,7 @@ func TestScoresAgreeWithASecondComputation(t *testing.T) {
 	}
 }
 
-func TestTheEdgesOfBands(t *testing.T) {
+func TestBandLimits(t *testing.T) {
 	for score, want := range map[float64]app.Band{10: app.Excellent, 9: app.Excellent, 8.99: app.Good, 7: app.Good, 6.99: app.NeedsAttention, 5: app.NeedsAttention, 4.99: app.AtRisk, 0: app.AtRisk} {
 		if got := app.BandOf(score); got != want {
 			t.Errorf("%g is %s, want %s", score, got, want)
@@ -263,7 +263,7 @@ func TestTheEdgesOfBands(t *testing.T) {
 	}
 }
 
-func TestEachWordToUnsubscribeIsFound(t *testing.T) {
+func TestUnsubscribeWords(t *testing.T) {
 	n := 0
 	for first, words := range unsubscribeWords {
 		for _, word := range words {
@@ -284,7 +284,7 @@ func FuzzInspect(f *testing.F) {
 	f.Fuzz(func(t *testing.T, content, local, subject string) {
 		for _, m := range []*app.Mail{{HTML: content, Subject: subject}, {Text: content, TopicID: app.NewID(), Subject: subject}} {
 			m.From = app.Address{Local: local, Domain: "example.com"}
-			i := OfMail(m, false, "https://mailer.test").SentBy(m.From.Domain, true, nil)
+			i := OfMail(m, false, "https://mailer.test").ForDomain(m.From.Domain, true, nil)
 			if p := i.Points(); p < 0 || p > 650 || !slices.Contains(i.Found, "no_dmarc") {
 				t.Errorf("%d points of %q", p, i.Found)
 			}
@@ -302,7 +302,7 @@ func BenchmarkInspect(b *testing.B) {
 			b.SetBytes(int64(len(in)))
 			b.ReportAllocs()
 			for b.Loop() {
-				OfMail(m, false, "https://mailer.test").SentBy(m.From.Domain, false, nil)
+				OfMail(m, false, "https://mailer.test").ForDomain(m.From.Domain, false, nil)
 			}
 		})
 	}

@@ -11,14 +11,14 @@ import (
 type kind int
 
 const (
-	cannot   kind = iota // be turned
-	noTag                // but text
-	ourOwn               // already
-	field                // of the contact's
-	value                // a property, or in a template a variable
-	fullName             // first and last name
-	link                 // to the page to unsubscribe
-	literal              // text
+	cannot         kind = iota // be turned
+	notATag                    // but text
+	ownPlaceholder             // already
+	field                      // of the contact's
+	value                      // a property, or in a template a variable
+	fullName                   // first and last name
+	link                       // to the page to unsubscribe
+	literal                    // text
 )
 
 // meaning is what a tag means.
@@ -27,7 +27,7 @@ type meaning struct {
 	key                 string // of a field or value; the text itself
 	fallback            string
 	has                 bool   // a fallback
-	why                 string // it can't be turned, or what differs
+	reason              string // it can't be turned, or what differs
 	trimLeft, trimRight bool   // white space around it
 }
 
@@ -50,34 +50,34 @@ var formsOf = map[Dialect][]form{
 	Resend:     {curly},
 	Listmonk:   {curly},
 	Mailchimp:  {{"*|", "|*"}},
-	Brevo:      {curly, statement, remark},
-	HubSpot:    {curly, statement, remark},
-	SendGrid:   {ours, curly, {"<%", "%>"}, {"[%", "%]"}, {"[", "]"}, {"-", "-"}},
-	Postmark:   {ours, curly},
+	Brevo:      {curly, statement, comment},
+	HubSpot:    {curly, statement, comment},
+	SendGrid:   {ownForms, curly, {"<%", "%>"}, {"[%", "%]"}, {"[", "]"}, {"-", "-"}},
+	Postmark:   {ownForms, curly},
 	MailerLite: {{"{$", "}"}},
 }
 
 var (
 	curly     = form{"{{", "}}"}
 	statement = form{"{%", "%}"}
-	remark    = form{"{#", "#}"}
+	comment   = form{"{#", "#}"}
 )
 
 // read says what a tag means; s is what stands in it.
-func (t *turning) read(f form, from, end int, s string) meaning {
+func (t *converter) read(f form, from, end int, s string) meaning {
 	switch {
 	case s == "" && len(f.open) == 1:
-		return meaning{kind: noTag}
+		return meaning{kind: notATag}
 	case s == "":
-		return meaning{why: whyUnknown}
+		return meaning{reason: whyUnknown}
 	case f == statement:
-		return meaning{why: whyBlock}
-	case f == remark:
+		return meaning{reason: whyBlock}
+	case f == comment:
 		return meaning{kind: literal}
 	}
 	switch t.dialect {
 	case Resend:
-		return meaning{why: whyBraces}
+		return meaning{reason: whyBraces}
 	case Listmonk:
 		return t.goTemplate(s)
 	case Mailchimp:
@@ -92,7 +92,7 @@ func (t *turning) read(f form, from, end int, s string) meaning {
 		if s == "asm_group_unsubscribe_raw_url" || s == "asm_global_unsubscribe_raw_url" {
 			return meaning{kind: link}
 		}
-		return meaning{why: whyUnknown}
+		return meaning{reason: whyUnknown}
 	case "[%":
 		name, fallback, has := strings.Cut(s, "|")
 		return contactValue(strings.TrimSpace(name)).or(strings.TrimSpace(fallback), has)
@@ -108,7 +108,7 @@ func (t *turning) read(f form, from, end int, s string) meaning {
 func (m meaning) or(fallback string, has bool) meaning {
 	m.fallback, m.has = fallback, has && (m.kind == field || m.kind == value)
 	if has && m.kind == fullName {
-		return meaning{why: whyUnknown}
+		return meaning{reason: whyUnknown}
 	}
 	return m
 }
@@ -131,7 +131,7 @@ func contactValue(name string) meaning {
 		return meaning{kind: field, key: f}
 	}
 	if strings.Contains(name, ".") {
-		return meaning{why: whyPath}
+		return meaning{reason: whyPath}
 	}
 	return meaning{kind: value, key: propertyKey(name)}
 }
@@ -161,18 +161,18 @@ func bracket(s string) meaning {
 	case "unsubscribe":
 		return meaning{kind: link}
 	case "unsubscribe_preferences", "weblink", "sender_name", "sender_address", "sender_city", "sender_state", "sender_zip":
-		return meaning{why: whyUnknown}
+		return meaning{reason: whyUnknown}
 	}
-	return meaning{kind: noTag}
+	return meaning{kind: notATag}
 }
 
 // hyphens reads a substitution tag. Words stand between hyphens in any text, so only
 // the known ones are taken.
-func (t *turning) hyphens(from, end int, s string) meaning {
+func (t *converter) hyphens(from, end int, s string) meaning {
 	f := fieldNames[fold(s)]
 	near := t.in[max(0, from-1):from] + t.in[end:min(len(t.in), end+1)]
 	if f == "" || len(s) != end-from-2 || strings.Contains(s, " ") || strings.ContainsFunc(near, func(r rune) bool { return r == '-' || propertyKey(string(r)) == string(r) }) {
-		return meaning{kind: noTag}
+		return meaning{kind: notATag}
 	}
 	return meaning{kind: field, key: f}
 }
@@ -182,13 +182,13 @@ func mailchimp(s string) meaning {
 	case s == "UNSUB":
 		return meaning{kind: link}
 	case strings.HasPrefix(s, "IF") || strings.HasPrefix(s, "ELSE") || strings.HasPrefix(s, "END:"):
-		return meaning{why: whyBlock}
+		return meaning{reason: whyBlock}
 	case listed(mailchimpOwn, s) || propertyKey(s) != s:
-		return meaning{why: whyUnknown}
+		return meaning{reason: whyUnknown}
 	}
 	m := contactValue(s).lowered()
 	if digits, ok := strings.CutPrefix(m.key, "merge"); ok && strings.Trim(digits, "0123456789") == "" {
-		return meaning{why: whyNumber}
+		return meaning{reason: whyNumber}
 	}
 	return m
 }
@@ -208,7 +208,7 @@ func mailerLite(s string) meaning {
 	e, ok := parse(s)
 	switch {
 	case !ok || listed(mailerLiteOwn, e.name):
-		return meaning{why: whyUnknown}
+		return meaning{reason: whyUnknown}
 	case e.name == "unsubscribe":
 		return meaning{kind: link}
 	case e.name == "name":
@@ -218,10 +218,10 @@ func mailerLite(s string) meaning {
 }
 
 // django reads what Brevo and HubSpot have in common.
-func (t *turning) django(s string) meaning {
+func (t *converter) django(s string) meaning {
 	e, ok := parse(s)
 	if !ok {
-		return meaning{why: whyUnknown}
+		return meaning{reason: whyUnknown}
 	}
 	if name, ok := strings.CutPrefix(e.name, "contact."); ok {
 		return contactValue(name).lowered().or(e.fallback, e.has)
@@ -233,16 +233,16 @@ func (t *turning) django(s string) meaning {
 	case e.name == "unsubscribe" && t.dialect == Brevo, listed(" unsubscribe_link unsubscribe_link_all ", e.name) && t.dialect == HubSpot:
 		return meaning{kind: link}
 	}
-	return meaning{why: whyUnknown}
+	return meaning{reason: whyUnknown}
 }
 
 // sendValue is a value that a send brings along.
-func (t *turning) sendValue(name string) meaning {
+func (t *converter) sendValue(name string) meaning {
 	switch {
 	case !t.use.template():
-		return meaning{why: whySend}
+		return meaning{reason: whySend}
 	case strings.Contains(name, "."):
-		return meaning{why: whyPath}
+		return meaning{reason: whyPath}
 	case app.ReservedKey(name):
 		name = strings.ToLower(name)
 	}
@@ -250,7 +250,7 @@ func (t *turning) sendValue(name string) meaning {
 }
 
 // handlebars reads what SendGrid and Postmark have in common.
-func (t *turning) handlebars(f form, s string) meaning {
+func (t *converter) handlebars(f form, s string) meaning {
 	word, _, _ := strings.Cut(s[1:], " ")
 	switch s[0] {
 	case '!':
@@ -258,40 +258,40 @@ func (t *turning) handlebars(f form, s string) meaning {
 	case '#', '^':
 		same := s[0] == '^' || listed(" if unless equals notEquals greaterThan lessThan and or not ", word)
 		t.blocks = append(t.blocks, !same || t.inside())
-		return meaning{why: whyBlock}
+		return meaning{reason: whyBlock}
 	case '/':
 		t.blocks = t.blocks[:max(0, len(t.blocks)-1)]
-		return meaning{why: whyBlock}
+		return meaning{reason: whyBlock}
 	case '>', '@':
-		return meaning{why: whyPartial}
+		return meaning{reason: whyPartial}
 	}
-	raw := f == ours || s[0] == '&'
+	raw := f == ownForms || s[0] == '&'
 	e, ok := parse(strings.TrimPrefix(s, "&"))
 	switch {
 	case s == "else" || strings.HasPrefix(s, "else "):
-		return meaning{why: whyBlock}
+		return meaning{reason: whyBlock}
 	case s == "pm:unsubscribe" || s == "pm:unsubscribe_url" || s == "unsubscribe" && t.dialect == SendGrid:
 		return meaning{kind: link}
 	case !ok || listed(" this . ", e.name) || t.dialect == SendGrid && listed(sendGridOwn, e.name):
-		return meaning{why: whyUnknown}
+		return meaning{reason: whyUnknown}
 	case t.inside():
-		return meaning{why: whyInside}
+		return meaning{reason: whyInside}
 	}
 	m := contactValue(e.name)
 	if t.use.template() {
 		m = t.sendValue(e.name)
 	}
 	if raw && m.kind == value && fieldNames[fold(e.name)] == "" {
-		m.why = whyRaw
+		m.reason = whyRaw
 	}
 	return m.or(e.fallback, e.has)
 }
 
 // inside reports whether an open block gives names another meaning.
-func (t *turning) inside() bool { return len(t.blocks) > 0 && t.blocks[len(t.blocks)-1] }
+func (t *converter) inside() bool { return len(t.blocks) > 0 && t.blocks[len(t.blocks)-1] }
 
 // goTemplate reads an action of a Go template.
-func (t *turning) goTemplate(s string) meaning {
+func (t *converter) goTemplate(s string) meaning {
 	rest, left := strings.CutPrefix(s, "- ")
 	rest, right := strings.CutSuffix(rest, " -")
 	m := t.goAction(strings.TrimSpace(rest))
@@ -299,22 +299,22 @@ func (t *turning) goTemplate(s string) meaning {
 	return m
 }
 
-func (t *turning) goAction(s string) meaning {
+func (t *converter) goAction(s string) meaning {
 	word, _, _ := strings.Cut(s, " ")
 	switch word {
 	case "if":
 		t.blocks = append(t.blocks, t.inside())
-		return meaning{why: whyBlock}
+		return meaning{reason: whyBlock}
 	case "range", "with", "define", "block":
 		t.blocks = append(t.blocks, true)
-		return meaning{why: whyBlock}
+		return meaning{reason: whyBlock}
 	case "end":
 		t.blocks = t.blocks[:max(0, len(t.blocks)-1)]
-		return meaning{why: whyBlock}
+		return meaning{reason: whyBlock}
 	case "else", "break", "continue":
-		return meaning{why: whyBlock}
+		return meaning{reason: whyBlock}
 	case "template":
-		return meaning{why: whyPartial}
+		return meaning{reason: whyPartial}
 	}
 	kinds, args := words(s)
 	isText := slices.Contains([]string{"wq", "wqw"}, kinds) && (args[0] == "TrackLink" || args[0] == "Safe") && !strings.Contains(args[1], "\\")
@@ -329,24 +329,24 @@ func (t *turning) goAction(s string) meaning {
 	case isText:
 		return meaning{kind: literal, key: args[1]}
 	case !ok:
-		return meaning{why: whyUnknown}
+		return meaning{reason: whyUnknown}
 	case name == "UnsubscribeURL":
 		return meaning{kind: link}
 	case t.inside() && !fromTop:
-		return meaning{why: whyInside}
+		return meaning{reason: whyInside}
 	}
 	return t.goValue(name).or(e.fallback, e.has)
 }
 
 // goValue is a field of the data. What listmonk takes for first and last name are
 // words of its one name, which its import divides into ours.
-func (t *turning) goValue(name string) meaning {
+func (t *converter) goValue(name string) meaning {
 	if key, ok := strings.CutPrefix(name, ".Subscriber.Attribs."); ok {
 		switch {
 		case strings.Contains(key, "."):
-			return meaning{why: whyPath}
+			return meaning{reason: whyPath}
 		case listed(" email first_name last_name ", key):
-			return meaning{why: whyShadowed}
+			return meaning{reason: whyShadowed}
 		}
 		return meaning{kind: value, key: propertyKey(key)}
 	}
@@ -359,7 +359,7 @@ func (t *turning) goValue(name string) meaning {
 	case ".Subscriber.Email", ".Subscriber.FirstName", ".Subscriber.LastName":
 		return contactValue(strings.TrimPrefix(name, ".Subscriber."))
 	}
-	return meaning{why: whyUnknown}
+	return meaning{reason: whyUnknown}
 }
 
 // expression is a name and what stands where it has no value.

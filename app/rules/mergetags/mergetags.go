@@ -45,15 +45,15 @@ func (u Use) link() bool     { return u == Template || u == Broadcast }
 
 // Tag is one that could not be turned.
 type Tag struct {
-	Line int    // where it begins, from 1
-	Text string // at most 80 characters of it
-	Why  string
+	Line   int    // where it begins, from 1
+	Text   string // at most 80 characters of it
+	Reason string
 }
 
 // Result is what became of a text.
 type Result struct {
-	Text   string
-	Cannot []Tag // at most maxNamed
+	Text        string
+	Unconverted []Tag // at most maxNamed
 	// Variables are the keys that the text asks for, once each, in their order: in a
 	// template what it has to declare (with an empty fallback, since none of these
 	// services refuses a mail for a missing value), else properties.
@@ -67,11 +67,11 @@ const (
 	maxLinks   = 100 // that one body may hold
 )
 
-// Turn puts our placeholders into the place of a dialect's tags. Those that are ours
+// Convert puts our placeholders into the place of a dialect's tags. Those that are ours
 // already stay, in each dialect. It reads the text once, in linear time, and
 // doesn't make it longer than four times.
-func Turn(d Dialect, use Use, text string) Result {
-	t := &turning{dialect: d, use: use, in: text, line: 1, seen: map[string]bool{}, out: make([]byte, 0, len(text)+len(text)/8)}
+func Convert(d Dialect, use Use, text string) Result {
+	t := &converter{dialect: d, use: use, in: text, line: 1, seen: map[string]bool{}, out: make([]byte, 0, len(text)+len(text)/8)}
 	forms := formsOf[d]
 	starts := "{%&@"
 	for _, f := range forms {
@@ -89,8 +89,8 @@ func Turn(d Dialect, use Use, text string) Result {
 	return t.result
 }
 
-// turning is a text on its way.
-type turning struct {
+// converter is a text on its way.
+type converter struct {
 	dialect Dialect
 	use     Use
 	in      string
@@ -106,19 +106,19 @@ type turning struct {
 // form is how a tag begins and ends.
 type form struct{ open, close string }
 
-var ours = form{"{{{", "}}}"}
+var ownForms = form{"{{{", "}}}"}
 
 // step looks at one place where a tag may begin, and returns where to go on.
-func (t *turning) step(at int, forms []form) int {
+func (t *converter) step(at int, forms []form) int {
 	run := 0
 	for at+run < len(t.in) && t.in[at+run] == '{' {
 		run++
 	}
 	if run >= 3 {
 		from := at + run - 3 // the last ones count
-		if _, end, ok := ours.find(t.in, from); ok {
+		if _, end, ok := ownForms.find(t.in, from); ok {
 			if _, p, after, found, err := app.NextPlaceholder(t.in[from:end]); err == nil && found && after == "" && t.isOurs(p) {
-				t.tag(from, end, meaning{kind: ourOwn, key: p.Key})
+				t.tag(from, end, meaning{kind: ownPlaceholder, key: p.Key})
 				return end
 			}
 		}
@@ -136,7 +136,7 @@ func (t *turning) step(at int, forms []form) int {
 		if !ok {
 			continue
 		}
-		if m := t.read(f, from, end, inside); m.kind != noTag {
+		if m := t.read(f, from, end, inside); m.kind != notATag {
 			t.tag(from, end, m)
 			return t.done
 		}
@@ -146,14 +146,14 @@ func (t *turning) step(at int, forms []form) int {
 
 // isOurs reports whether three braces make a placeholder of ours: Handlebars has
 // them as well.
-func (t *turning) isOurs(p app.Placeholder) bool {
+func (t *converter) isOurs(p app.Placeholder) bool {
 	return t.dialect != SendGrid && t.dialect != Postmark || p.HasFallback || app.ReservedKey(p.Key)
 }
 
 const trackSuffix = "@TrackLink"
 
 // followsLink copies up to here, and reports whether an address of the web ends.
-func (t *turning) followsLink(at int) bool {
+func (t *converter) followsLink(at int) bool {
 	t.copyTo(at)
 	before := t.out[max(0, len(t.out)-maxTag/2):]
 	return bytes.Contains(before[bytes.LastIndexAny(before, " \t\r\n\"'<>()")+1:], []byte("://"))
@@ -237,14 +237,14 @@ func unescape(s string) string {
 }
 
 // copyTo copies what is no tag.
-func (t *turning) copyTo(to int) {
+func (t *converter) copyTo(to int) {
 	if t.done < to {
 		t.text(t.in[t.done:to], true)
 		t.skipTo(to)
 	}
 }
 
-func (t *turning) skipTo(to int) {
+func (t *converter) skipTo(to int) {
 	t.line += strings.Count(t.in[t.done:to], "\n")
 	t.done = to
 }
@@ -254,7 +254,7 @@ const wordJoiner = "\u2060"
 
 // text appends what must not be read as a placeholder: it parts three braces in a row,
 // and names them where that was not done yet.
-func (t *turning) text(s string, name bool) {
+func (t *converter) text(s string, name bool) {
 	line, counted, last := t.line, 0, -3
 	for i := range len(s) {
 		if n := len(t.out); s[i] == '{' && n > 1 && t.out[n-1] == '{' && t.out[n-2] == '{' {
@@ -271,19 +271,19 @@ func (t *turning) text(s string, name bool) {
 }
 
 // name puts a tag on the list of what can't be turned.
-func (t *turning) name(line int, tag, why string) {
-	if len(t.result.Cannot) == maxNamed {
+func (t *converter) name(line int, tag, why string) {
+	if len(t.result.Unconverted) == maxNamed {
 		return
 	}
 	tag = strings.ToValidUTF8(tag[:min(len(tag), 4*maxExcerpt)], "\uFFFD")
 	if r := []rune(tag); len(r) > maxExcerpt {
 		tag = string(r[:maxExcerpt])
 	}
-	t.result.Cannot = append(t.result.Cannot, Tag{line, tag, why})
+	t.result.Unconverted = append(t.result.Unconverted, Tag{line, tag, why})
 }
 
 // tag deals with the tag between two places.
-func (t *turning) tag(from, end int, m meaning) {
+func (t *converter) tag(from, end int, m meaning) {
 	t.copyTo(from)
 	tag := t.in[from:end]
 	why, turned := t.put(m, tag)
@@ -309,9 +309,9 @@ const goBlanks = " \t\r\n"
 
 // put appends what a tag means, or says why it can't be turned. There may be
 // something to say of one that was turned as well.
-func (t *turning) put(m meaning, tag string) (why string, turned bool) {
+func (t *converter) put(m meaning, tag string) (why string, turned bool) {
 	if m.kind == cannot {
-		return m.why, false
+		return m.reason, false
 	}
 	if m.has && (strings.ContainsAny(m.fallback, "{}\\") || m.fallback != strings.TrimSpace(m.fallback)) {
 		return "its fallback can't be used in a placeholder", false
@@ -331,7 +331,7 @@ func (t *turning) put(m meaning, tag string) (why string, turned bool) {
 			t.out = bytes.TrimSuffix(t.out, []byte(scheme))
 		}
 		t.placeholder(app.Placeholder{Key: "UNSUBSCRIBE_URL"})
-	case ourOwn:
+	case ownPlaceholder:
 		t.out = append(t.out, tag...)
 	case fullName:
 		for i, key := range [...]string{app.FirstNameField, app.LastNameField} {
@@ -349,13 +349,13 @@ func (t *turning) put(m meaning, tag string) (why string, turned bool) {
 		}
 		t.placeholder(p)
 	}
-	return m.why, true
+	return m.reason, true
 }
 
-func (t *turning) placeholder(p app.Placeholder) { t.out = append(t.out, p.String()...) }
+func (t *converter) placeholder(p app.Placeholder) { t.out = append(t.out, p.String()...) }
 
 // fieldKey is the key of a field of the contact's.
-func (t *turning) fieldKey(field string) string {
+func (t *converter) fieldKey(field string) string {
 	if t.use.template() {
 		return field
 	}
@@ -364,8 +364,8 @@ func (t *turning) fieldKey(field string) string {
 
 // allow counts the links and keys that a tag asks for, or returns why the text can't
 // hold them.
-func (t *turning) allow(m meaning) (why string) {
-	isLink := m.kind == link || m.kind == ourOwn && app.IsUnsubscribeKey(m.key)
+func (t *converter) allow(m meaning) (why string) {
+	isLink := m.kind == link || m.kind == ownPlaceholder && app.IsUnsubscribeKey(m.key)
 	switch {
 	case m.kind == literal:
 		return ""
@@ -381,7 +381,7 @@ func (t *turning) allow(m meaning) (why string) {
 			why = t.variable(app.LastNameField)
 		}
 		return why
-	case t.use.template() && m.kind == ourOwn && app.ReservedKey(m.key):
+	case t.use.template() && m.kind == ownPlaceholder && app.ReservedKey(m.key):
 		return ""
 	case t.use.template() && app.ReservedKey(m.key):
 		return "a template can't have a variable of this name"
@@ -398,7 +398,7 @@ func (t *turning) allow(m meaning) (why string) {
 }
 
 // variable notes a key that the text asks for, or returns why that can't be.
-func (t *turning) variable(key string) (why string) {
+func (t *converter) variable(key string) (why string) {
 	limit := app.MaxPropertyKey
 	if t.use.template() {
 		limit = app.MaxVariableKey

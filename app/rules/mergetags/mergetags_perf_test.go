@@ -14,7 +14,7 @@ func TestPerfLongTextsTakeLinearTime(t *testing.T) {
 		for d := range formsOf {
 			apptest.Linear(t, piece, 1<<11, func(n int) func() {
 				text := strings.Repeat(piece, n/len(piece))
-				return func() { Turn(d, Broadcast, text) }
+				return func() { Convert(d, Broadcast, text) }
 			})
 		}
 	}

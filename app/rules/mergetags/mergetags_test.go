@@ -14,8 +14,8 @@ import (
 
 const unsubscribe = "{{{UNSUBSCRIBE_URL}}}"
 
-// TestTurned has tags that mean the same here.
-func TestTurned(t *testing.T) {
+// TestConvert has tags that mean the same here.
+func TestConvert(t *testing.T) {
 	for _, c := range []struct {
 		dialect       Dialect
 		use           Use
@@ -61,19 +61,19 @@ func TestTurned(t *testing.T) {
 
 		{MailerLite, Broadcast, `{$name} {$last_name} {$email} {$company} {$name|default:'you'} <a href="{$unsubscribe}"><a href="%7B$unsubscribe%7D">`, `{{{contact.first_name}}} {{{contact.last_name}}} {{{contact.email}}} {{{company}}} {{{contact.first_name|you}}} <a href="` + unsubscribe + `"><a href="` + unsubscribe + `">`, "company"},
 	} {
-		r := Turn(c.dialect, c.use, c.text)
-		if r.Text != c.want || len(r.Cannot) > 0 || strings.Join(r.Variables, " ") != c.wantVariables {
-			t.Errorf("%s, %d: %s became\n%s\nwant\n%s\nvariables %v, can't: %v", c.dialect, c.use, c.text, r.Text, c.want, r.Variables, r.Cannot)
+		r := Convert(c.dialect, c.use, c.text)
+		if r.Text != c.want || len(r.Unconverted) > 0 || strings.Join(r.Variables, " ") != c.wantVariables {
+			t.Errorf("%s, %d: %s became\n%s\nwant\n%s\nvariables %v, can't: %v", c.dialect, c.use, c.text, r.Text, c.want, r.Variables, r.Unconverted)
 		}
 		checkResult(t, c.use, r)
-		if again := Turn(c.dialect, c.use, r.Text); again.Text != r.Text || !slices.Equal(again.Variables, r.Variables) {
+		if again := Convert(c.dialect, c.use, r.Text); again.Text != r.Text || !slices.Equal(again.Variables, r.Variables) {
 			t.Errorf("%s: %s became %s when it was turned again", c.dialect, r.Text, again.Text)
 		}
 	}
 }
 
-// TestNamed has tags that nothing here means, which stay as they are.
-func TestNamed(t *testing.T) {
+// TestUnconvertedTagsAreNamed has tags that nothing here means, which stay as they are.
+func TestUnconvertedTagsAreNamed(t *testing.T) {
 	for _, c := range []struct {
 		dialect Dialect
 		use     Use
@@ -130,20 +130,20 @@ func TestNamed(t *testing.T) {
 		{MailerLite, Broadcast, "{$url}", whyUnknown},
 		{MailerLite, Broadcast, "{$account.name}", whyPath},
 	} {
-		r := Turn(c.dialect, c.use, "a\n\n"+c.text+"b")
+		r := Convert(c.dialect, c.use, "a\n\n"+c.text+"b")
 		if c.why == "" { // none but what a key can hold
 			continue
 		}
-		if want := []Tag{{3, c.text[:min(len(c.text), 80)], c.why}}; r.Text != "a\n\n"+c.text+"b" || !slices.Equal(r.Cannot, want) {
-			t.Errorf("%s: %s became %s, named %v, want %v", c.dialect, c.text, r.Text, r.Cannot, want)
+		if want := []Tag{{3, c.text[:min(len(c.text), 80)], c.why}}; r.Text != "a\n\n"+c.text+"b" || !slices.Equal(r.Unconverted, want) {
+			t.Errorf("%s: %s became %s, named %v, want %v", c.dialect, c.text, r.Text, r.Unconverted, want)
 		}
 		checkResult(t, c.use, r)
 	}
 }
 
-// TestWhatStaysIsNoPlaceholder has three braces in places that would stop a draft from
+// TestUnconvertedTagsAreNotPlaceholders has three braces in places that would stop a draft from
 // being stored.
-func TestWhatStaysIsNoPlaceholder(t *testing.T) {
+func TestUnconvertedTagsAreNotPlaceholders(t *testing.T) {
 	const w = "\u2060"
 	for _, c := range []struct {
 		dialect    Dialect
@@ -159,15 +159,15 @@ func TestWhatStaysIsNoPlaceholder(t *testing.T) {
 		{Mailchimp, "x{{{\n{{{y", "x{{" + w + "{\n{{" + w + "{y", 2},
 		{Resend, "{{{#each}}} {{{", "{{" + w + "{#each}}} {{" + w + "{", 2},
 	} {
-		r := Turn(c.dialect, Broadcast, c.text)
-		if r.Text != c.want || len(r.Cannot) != c.named {
-			t.Errorf("%s: %s became %q, want %q; named: %v", c.dialect, c.text, r.Text, c.want, r.Cannot)
+		r := Convert(c.dialect, Broadcast, c.text)
+		if r.Text != c.want || len(r.Unconverted) != c.named {
+			t.Errorf("%s: %s became %q, want %q; named: %v", c.dialect, c.text, r.Text, c.want, r.Unconverted)
 		}
 		checkResult(t, Broadcast, r)
 	}
 }
 
-func TestNamesInALoopAreOtherNames(t *testing.T) {
+func TestNamesInsideLoops(t *testing.T) {
 	for _, c := range []struct {
 		dialect    Dialect
 		text, want string
@@ -178,41 +178,41 @@ func TestNamesInALoopAreOtherNames(t *testing.T) {
 		{Listmonk, "{{range .X}}{{.Subscriber.Email}}{{$.Subscriber.Email}}{{UnsubscribeURL}}{{end}}{{.Subscriber.Email}}", "{{range .X}}{{.Subscriber.Email}}{{{email}}}" + unsubscribe + "{{end}}{{{email}}}"},
 		{Listmonk, "{{with .X}}{{if .y}}{{end}}{{.Subscriber.Email}}{{end}}{{end}}{{.Subscriber.Email}}", "{{with .X}}{{if .y}}{{end}}{{.Subscriber.Email}}{{end}}{{end}}{{{email}}}"},
 	} {
-		if r := Turn(c.dialect, Template, c.text); r.Text != c.want {
+		if r := Convert(c.dialect, Template, c.text); r.Text != c.want {
 			t.Errorf("%s became %s, want %s", c.text, r.Text, c.want)
 		}
 	}
 }
 
-func TestValueThatWasNotEscapedIsNamed(t *testing.T) {
-	r := Turn(Postmark, Template, "\n{{{body}}}{{&body}}")
-	if r.Text != "\n{{{body}}}{{{body}}}" || len(r.Cannot) != 2 || r.Cannot[0] != (Tag{2, "{{{body}}}", whyRaw}) {
+func TestUnescapedValueIsNamed(t *testing.T) {
+	r := Convert(Postmark, Template, "\n{{{body}}}{{&body}}")
+	if r.Text != "\n{{{body}}}{{{body}}}" || len(r.Unconverted) != 2 || r.Unconverted[0] != (Tag{2, "{{{body}}}", whyRaw}) {
 		t.Errorf("got %+v", r)
 	}
 }
 
-func TestMoreThanADraftCanHoldIsNamed(t *testing.T) {
-	r := Turn(Brevo, Broadcast, strings.Repeat("{{ unsubscribe }}\n", 101))
-	if len(r.Cannot) != 1 || r.Cannot[0].Line != 101 {
-		t.Errorf("links: %v", r.Cannot)
+func TestLinkLimit(t *testing.T) {
+	r := Convert(Brevo, Broadcast, strings.Repeat("{{ unsubscribe }}\n", 101))
+	if len(r.Unconverted) != 1 || r.Unconverted[0].Line != 101 {
+		t.Errorf("links: %v", r.Unconverted)
 	}
 	checkResult(t, Broadcast, r)
 	var b strings.Builder
 	for i := range 51 {
 		fmt.Fprintf(&b, "{{ k%d }}\n", i)
 	}
-	r = Turn(Postmark, Template, b.String())
-	if len(r.Cannot) != 1 || r.Cannot[0].Line != 51 || len(r.Variables) != 50 {
-		t.Errorf("variables: %v, %d", r.Cannot, len(r.Variables))
+	r = Convert(Postmark, Template, b.String())
+	if len(r.Unconverted) != 1 || r.Unconverted[0].Line != 51 || len(r.Variables) != 50 {
+		t.Errorf("variables: %v, %d", r.Unconverted, len(r.Variables))
 	}
 	checkResult(t, Template, r)
-	r = Turn(Listmonk, Broadcast, strings.Repeat("{{ x }}", 2*maxNamed))
-	if len(r.Cannot) != maxNamed {
-		t.Errorf("%d tags are named", len(r.Cannot))
+	r = Convert(Listmonk, Broadcast, strings.Repeat("{{ x }}", 2*maxNamed))
+	if len(r.Unconverted) != maxNamed {
+		t.Errorf("%d tags are named", len(r.Unconverted))
 	}
-	r = Turn(Listmonk, Broadcast, "{{ "+strings.Repeat("ü", 200)+" }}")
-	if got := []rune(r.Cannot[0].Text); len(got) != maxExcerpt || got[79] != 'ü' {
-		t.Errorf("named as %q", r.Cannot[0].Text)
+	r = Convert(Listmonk, Broadcast, "{{ "+strings.Repeat("ü", 200)+" }}")
+	if got := []rune(r.Unconverted[0].Text); len(got) != maxExcerpt || got[79] != 'ü' {
+		t.Errorf("named as %q", r.Unconverted[0].Text)
 	}
 }
 
@@ -229,12 +229,12 @@ func TestDetect(t *testing.T) {
 	}
 }
 
-// TestTurnedTagsAreFilled has a draft of each kind rendered.
-func TestTurnedTagsAreFilled(t *testing.T) {
+// TestConvertedTagsRender has a draft of each kind rendered.
+func TestConvertedTagsRender(t *testing.T) {
 	const brevo = `<a href="{{ contact.SITE }}">{{ contact.FIRSTNAME | default : "friend" }} &amp; {{ contact.CITY | default : "Tom &amp; Co" }}</a>{% if x %}`
-	r := Turn(Brevo, Broadcast, brevo)
+	r := Convert(Brevo, Broadcast, brevo)
 	b, err := render.Compile(&app.Broadcast{
-		TeamID: app.NewID(), From: app.Address{Local: "a", Domain: "example.com"}, Subject: Turn(Brevo, BroadcastSubject, "{{contact.EMAIL}}").Text,
+		TeamID: app.NewID(), From: app.Address{Local: "a", Domain: "example.com"}, Subject: Convert(Brevo, BroadcastSubject, "{{contact.EMAIL}}").Text,
 		BroadcastContent: app.BroadcastContent{HTML: r.Text},
 	})
 	if err != nil {
@@ -246,7 +246,7 @@ func TestTurnedTagsAreFilled(t *testing.T) {
 	if got, want := mail.Bodies.HTML.String(), `<a href="https://x.example">Ada &amp; Tom &amp; Co</a>{% if x %}`; got != want || mail.Subject != "c@example.com" {
 		t.Errorf("the broadcast says %s: %s", mail.Subject, got)
 	}
-	r = Turn(Listmonk, Template, "{{ .Subscriber.Name }}: {{ .Tx.Data.order }}{{{")
+	r = Convert(Listmonk, Template, "{{ .Subscriber.Name }}: {{ .Tx.Data.order }}{{{")
 	c := &app.TemplateContent{HTML: r.Text}
 	values := map[string]app.PropertyValue{}
 	for _, key := range r.Variables {
@@ -294,14 +294,14 @@ var pieces = []string{
 	".Subscriber.Name", ".Subscriber.Email", "UnsubscribeURL", "?manage=true", "https://x.example", "@TrackLink", "/*", "*/", "!", "&nbsp;", "\u00a0", "\u2060", "ü", "asm_group_unsubscribe_raw_url", "[unsubscribe]", "-email-",
 }
 
-func TestAnyMixOfTagsCanBeStored(t *testing.T) {
+func TestMixedTagsCanBeStored(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 20_000 {
 		var b strings.Builder
 		for range 1 + random.IntN(30) {
 			b.WriteString(pieces[random.IntN(len(pieces))])
 		}
-		checkTurn(t, dialects[random.IntN(len(dialects))], Use(random.IntN(4)), b.String())
+		checkConvert(t, dialects[random.IntN(len(dialects))], Use(random.IntN(4)), b.String())
 		if t.Failed() {
 			return
 		}
@@ -310,10 +310,10 @@ func TestAnyMixOfTagsCanBeStored(t *testing.T) {
 
 var dialects = []Dialect{Listmonk, Mailchimp, Brevo, SendGrid, Postmark, HubSpot, MailerLite, Resend, "other"}
 
-// checkTurn wants of any text what must hold for all.
-func checkTurn(t *testing.T, d Dialect, use Use, text string) {
+// checkConvert wants of any text what must hold for all.
+func checkConvert(t *testing.T, d Dialect, use Use, text string) {
 	t.Helper()
-	r := Turn(d, use, text)
+	r := Convert(d, use, text)
 	if len(r.Text) > 4*len(text) {
 		t.Errorf("%d bytes became %d", len(text), len(r.Text))
 	}
@@ -321,18 +321,18 @@ func checkTurn(t *testing.T, d Dialect, use Use, text string) {
 		checkResult(t, use, r)
 	}
 	lines := strings.Split(text, "\n")
-	for _, tag := range r.Cannot {
+	for _, tag := range r.Unconverted {
 		first, _, _ := strings.Cut(tag.Text, "\n")
-		if tag.Line < 1 || tag.Line > len(lines) || tag.Why == "" || !strings.Contains(strings.ToValidUTF8(lines[tag.Line-1], "\uFFFD"), strings.TrimSuffix(first, "\uFFFD")) {
+		if tag.Line < 1 || tag.Line > len(lines) || tag.Reason == "" || !strings.Contains(strings.ToValidUTF8(lines[tag.Line-1], "\uFFFD"), strings.TrimSuffix(first, "\uFFFD")) {
 			t.Errorf("%s: %q is not on line %d of %q", d, tag.Text, tag.Line, text)
 		}
 	}
-	if again := Turn(Resend, use, r.Text); again.Text != r.Text {
+	if again := Convert(Resend, use, r.Text); again.Text != r.Text {
 		t.Errorf("%s: %q became %q, and %q when it was turned again", d, text, r.Text, again.Text)
 	}
 }
 
-func FuzzTurn(f *testing.F) {
+func FuzzConvert(f *testing.F) {
 	for i, text := range []string{
 		"Hi {{ .Subscriber.Name }}\n{{ if x }}{{{{ y }}{{ end }}{{- UnsubscribeURL -}}?manage=true https://x@TrackLink", "*|FNAME|* *|IF:X|*\n*%7CUNSUB%7C*{{{",
 		`{{ contact.A | default : &quot;x&quot; }}{% if %}{# x #}%7B%7B%20unsubscribe%20%7D%7D`, `{{insert a "default=b"}}{{{unsubscribe}}}-email-[%a | b%]<%body%>[unsubscribe]`,
@@ -341,15 +341,15 @@ func FuzzTurn(f *testing.F) {
 		f.Add(uint8(i), text)
 	}
 	f.Fuzz(func(t *testing.T, pick uint8, text string) {
-		checkTurn(t, dialects[int(pick)%len(dialects)], Use(pick/16%4), text)
+		checkConvert(t, dialects[int(pick)%len(dialects)], Use(pick/16%4), text)
 	})
 }
 
-func TestTagsOfAnotherServiceAreKnownByTheirSigns(t *testing.T) {
+func TestDetectDialect(t *testing.T) {
 	for text, want := range map[string]string{
 		"Hi *|FNAME|*": "Hi {{{contact.first_name}}}", "Hi {{ .Subscriber.FirstName }}": "Hi {{{contact.first_name}}}", "Hi {{{contact.first_name}}}": "Hi {{{contact.first_name}}}",
 	} {
-		if got := Turn(Of(text, Resend), Broadcast, text); got.Text != want || len(got.Cannot) > 0 {
+		if got := Convert(Of(text, Resend), Broadcast, text); got.Text != want || len(got.Unconverted) > 0 {
 			t.Errorf("%s: %+v", text, got)
 		}
 	}

@@ -80,7 +80,7 @@ func rawIn(field, text string) []RawTag {
 	}
 	f.at, f.line = 0, 1
 	for _, span := range maybeRaw.FindAllStringIndex(s, maxNamed) {
-		f.note(span[0], span[1], Tag{Why: whyMayBeRaw}, false)
+		f.note(span[0], span[1], Tag{Reason: whyMayBeRaw}, false)
 	}
 	return f.found
 }
@@ -120,7 +120,7 @@ func (f *rawFinder) step(s string, at int) int {
 		if !ok || form.open == "*|" && !mailchimpTag.MatchString(inside) {
 			continue
 		}
-		f.note(at, end, Tag{Why: whyRawTag}, true)
+		f.note(at, end, Tag{Reason: whyRawTag}, true)
 		return end
 	}
 	return at + 1

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestRawTagsAreFound(t *testing.T) {
+func TestFindRaw(t *testing.T) {
 	for text, want := range map[string]string{
 		"Hello {{ .Subscriber.FirstName }}":                              "1 {{ .Subscriber.FirstName }} !",
 		"a\n{{ if .x }}\nb\n{{ end }}":                                   "2 {{ if .x }} !, 4 {{ end }} !",

@@ -41,7 +41,7 @@ type flow struct {
 	may       float64   // messages that the window allows in this block
 	done      float64   // seconds after Now; negative: not yet
 	remaining int64     // messages, before anything flowed
-	atOnce    int64     // messages that the window allowed when it was queued; negative: it is not
+	perRound  int64     // messages that the window allowed when it was queued; negative: it is not
 	watched   bool      // days are noted
 	days      []float64 // messages that left, by the day from its queueing on
 }
@@ -58,8 +58,8 @@ type flowTeam struct {
 const (
 	// epsilon is what counts as nothing: less than rounding makes of a message.
 	epsilon = 1e-6
-	// maxLook bounds the work of one forecast.
-	maxLook = 100 * 24 * time.Hour
+	// maxHorizon bounds the work of one forecast.
+	maxHorizon = 100 * 24 * time.Hour
 	// maxBlock is in minutes.
 	maxBlock = 60
 )
@@ -71,12 +71,12 @@ func newPlanner(f *Forecast) *planner {
 			p.count(u.Minute, float64(u.Sent-u.Bulk), float64(u.Bulk))
 		}
 	}
-	p.foretellMail()
-	p.share = p.foretellShare()
+	p.forecastMail()
+	p.share = p.forecastShare()
 	p.queues = make([]flow, len(f.Queues))
 	for i := range f.Queues {
 		q := &f.Queues[i]
-		p.queues[i] = flow{team: p.team(q), from: q.From.Sub(f.Now).Seconds(), remaining: min(max(q.Remaining, 0), MaxBroadcastRecipients), done: -1, atOnce: -1}
+		p.queues[i] = flow{team: p.team(q), from: q.From.Sub(f.Now).Seconds(), remaining: min(max(q.Remaining, 0), MaxBroadcastRecipients), done: -1, perRound: -1}
 		p.queues[i].left = float64(p.queues[i].remaining)
 		if q.From.IsZero() {
 			p.queues[i].from = 0
@@ -95,9 +95,9 @@ func (p *planner) team(q *PlannedQueue) int {
 	return i
 }
 
-// foretellMail expects of each minute what the same one brought a day before,
+// forecastMail expects of each minute what the same one brought a day before,
 // smoothed over the hour around it.
-func (p *planner) foretellMail() {
+func (p *planner) forecastMail() {
 	var day [24 * 60]float64
 	sum := 0.0
 	for _, u := range p.Usage {
@@ -115,11 +115,11 @@ func (p *planner) foretellMail() {
 	}
 }
 
-// foretellShare expects that transactional mail takes as much of each day as it took
+// forecastShare expects that transactional mail takes as much of each day as it took
 // of the last one, whose places come free one by one as the new ones are taken. A
 // day on which it took more than half of what broadcasts may use is no measure of
 // others.
-func (p *planner) foretellShare() float64 {
+func (p *planner) forecastShare() float64 {
 	left := float64(p.Daily) - (p.total.sent - p.total.bulk)
 	if left < float64(p.Share)/2 {
 		return float64(p.Share)
@@ -149,7 +149,7 @@ func (p *planner) run(horizon time.Time, queue int) {
 	if !(p.Speed > 0) {
 		return
 	}
-	end := min(horizon.Sub(p.Now).Seconds(), maxLook.Seconds())
+	end := min(horizon.Sub(p.Now).Seconds(), maxHorizon.Seconds())
 	next := p.begin()
 	for p.at <= end && (len(p.open) > 0 || next < math.Inf(1)) && (queue < 0 || p.queues[queue].done < 0) {
 		p.block(min(maxBlock, 1+int(p.at/6000)), next)
@@ -179,7 +179,7 @@ func (p *planner) block(minutes int, next float64) {
 		}
 	}
 	if sent > epsilon {
-		p.divide(sent, p.room()+sent, p.at-from)
+		p.divide(sent, p.free()+sent, p.at-from)
 	}
 }
 
@@ -211,14 +211,14 @@ func (p *planner) piece(dt, left, drips float64) float64 {
 	if drips >= 0 {
 		speed = min(speed, drips)
 	}
-	sent := max(0, min(speed*dt, left, p.room()))
+	sent := max(0, min(speed*dt, left, p.free()))
 	p.pieces = append(p.pieces, piece{p.at, speed, sent, p.minute})
 	p.count(p.minute, 0, sent)
 	return sent
 }
 
-// room is how many messages of broadcasts the daily limit allows at the moment.
-func (p *planner) room() float64 {
+// free is how many messages of broadcasts the daily limit allows at the moment.
+func (p *planner) free() float64 {
 	if p.Daily == 0 {
 		return math.Inf(1)
 	}
@@ -245,27 +245,27 @@ func (p *planner) begin() (next float64) {
 		case q.from > p.at:
 			next = min(next, q.from)
 		case q.remaining == 0:
-			q.done, q.atOnce = max(q.done, p.at), 0
+			q.done, q.perRound = max(q.done, p.at), 0
 		case q.left >= epsilon:
 			p.open = append(p.open, q)
 		}
 	}
-	p.noteAtOnce()
+	p.notePerRound()
 	return next
 }
 
-// noteAtOnce notes how much of each queue that has just opened may leave at once.
-func (p *planner) noteAtOnce() {
+// notePerRound notes how much of each queue that has just opened may leave at once.
+func (p *planner) notePerRound() {
 	waiting := make([]BulkQueue, len(p.open))
 	for i, q := range p.open {
 		waiting[i] = BulkQueue{TeamID: p.ids[q.team], Remaining: int64(math.Ceil(q.left - epsilon)), Drip: p.teams[q.team].drip}
 	}
 	teams := bulkTeams(waiting)
-	openWindow(waiting, teams, p.window(), 0)
+	divideWindow(waiting, teams, p.window(), 0)
 	for _, t := range teams {
 		for k, i := range t.queues {
-			if q := p.open[i]; q.atOnce < 0 {
-				q.atOnce = t.open[k]
+			if q := p.open[i]; q.perRound < 0 {
+				q.perRound = t.open[k]
 			}
 		}
 	}
@@ -276,14 +276,14 @@ func (p *planner) window() int64 {
 	if p.Daily == 0 {
 		return -1
 	}
-	return int64(p.room() + epsilon)
+	return int64(p.free() + epsilon)
 }
 
 // divide hands each open queue its part of what was sent in a block of so many
 // seconds, in which the window was open to so many messages: all flow in equal
 // parts, as in ShareBulk, until one has had what it may.
 func (p *planner) divide(sent, window, seconds float64) {
-	p.divideWindow(window, seconds)
+	p.divideOpenWindow(window, seconds)
 	gone := 0.0
 	for sent-gone > epsilon {
 		teams := p.flowing()
@@ -364,8 +364,8 @@ func (p *planner) unsend(n float64) {
 	}
 }
 
-// divideWindow tells each queue how much of it may leave: see openWindow.
-func (p *planner) divideWindow(window, seconds float64) {
+// divideOpenWindow tells each queue how much of it may leave: see divideWindow.
+func (p *planner) divideOpenWindow(window, seconds float64) {
 	total, _ := p.left()
 	if window >= total {
 		for i := range p.teams {

@@ -47,9 +47,9 @@ type BulkQueue struct {
 	Remaining int64 // messages that were not begun
 	// Drip: its team is in warning, and gets DripRate for all its broadcasts.
 	Drip bool
-	// Rests: its team had what it may have for now. Its part of the day's window
+	// AtLimit: its team had what it may have for now. Its part of the day's window
 	// stays its own.
-	Rests bool
+	AtLimit bool
 }
 
 // need is how many messages of a day's window the broadcast can make use of.
@@ -61,8 +61,8 @@ func (q *BulkQueue) need() int64 {
 	return n
 }
 
-// BulkTurn is how many messages of a broadcast are begun next.
-type BulkTurn struct {
+// BulkBatch is how many messages of a broadcast are begun next.
+type BulkBatch struct {
 	ID string
 	N  int
 }
@@ -92,12 +92,12 @@ func bulkTeams(queues []BulkQueue) []bulkTeam {
 	return teams
 }
 
-// openWindow divides the window in equal parts among teams; what one can't use
+// divideWindow divides the window in equal parts among teams; what one can't use
 // goes to the others. Within a team it is reserved in the order in which the
 // broadcasts were queued, so that a later one can't take what an earlier one was
 // promised. A negative window: there is no limit. Odd messages, and the answer, are
 // as in fill.
-func openWindow(queues []BulkQueue, teams []bulkTeam, window int64, first int) (next int) {
+func divideWindow(queues []BulkQueue, teams []bulkTeam, window int64, first int) (next int) {
 	next = first
 	needs, parts := make([]int64, len(teams)), make([]int64, len(teams))
 	for t := range teams {
@@ -135,7 +135,7 @@ func fill(total int64, needs, got []int64, first int) (next int) {
 		}
 		part := total / waiting
 		if part == 0 {
-			return odd(total, needs, got, first)
+			return remainder(total, needs, got, first)
 		}
 		for i := range needs {
 			n := min(part, needs[i]-got[i])
@@ -146,8 +146,8 @@ func fill(total int64, needs, got []int64, first int) (next int) {
 	return first
 }
 
-// odd hands one message each to total of those who need one, from first on.
-func odd(total int64, needs, got []int64, first int) (next int) {
+// remainder hands one message each to total of those who need one, from first on.
+func remainder(total int64, needs, got []int64, first int) (next int) {
 	next = first
 	for k := range needs {
 		i := (first + k) % len(needs)
@@ -166,7 +166,7 @@ func odd(total int64, needs, got []int64, first int) (next int) {
 // negative: there is no limit) is open to them. Odd messages go round: among teams
 // from behind that of the broadcast (after) that the last round ended with, and
 // within a team by what remains, which tells how often each had its turn.
-func ShareBulk(queues []BulkQueue, window int64, room int, after string) []BulkTurn {
+func ShareBulk(queues []BulkQueue, window int64, room int, after string) []BulkBatch {
 	teams := bulkTeams(queues)
 	if len(teams) == 0 || room <= 0 {
 		return nil
@@ -175,27 +175,27 @@ func ShareBulk(queues []BulkQueue, window int64, room int, after string) []BulkT
 	if i := slices.IndexFunc(queues, func(q BulkQueue) bool { return q.ID == after }); i >= 0 {
 		first = (slices.IndexFunc(teams, func(t bulkTeam) bool { return t.id == queues[i].TeamID }) + 1) % len(teams)
 	}
-	next := openWindow(queues, teams, window, first)
+	next := divideWindow(queues, teams, window, first)
 	needs, got := make([]int64, len(teams)), make([]int64, len(teams))
 	for t := range teams {
-		needs[t] = teams[t].atOnce(queues)
+		needs[t] = teams[t].perRound(queues)
 	}
 	if last := fill(int64(room), needs, got, first); last != first {
 		next = last // it is the room that was too small
 	}
-	var turns []BulkTurn
+	var turns []BulkBatch
 	for k := range teams {
 		t := (next + k) % len(teams)
-		turns = append(turns, teams[t].turns(queues, got[t])...)
+		turns = append(turns, teams[t].divide(queues, got[t])...)
 	}
 	return turns
 }
 
-// atOnce is how many messages of a team may begin in one round.
-func (t *bulkTeam) atOnce(queues []BulkQueue) (n int64) {
+// perRound is how many messages of a team may begin in one round.
+func (t *bulkTeam) perRound(queues []BulkQueue) (n int64) {
 	drip := false
 	for k, i := range t.queues {
-		if queues[i].Rests {
+		if queues[i].AtLimit {
 			return 0
 		}
 		drip = drip || queues[i].Drip
@@ -207,8 +207,8 @@ func (t *bulkTeam) atOnce(queues []BulkQueue) (n int64) {
 	return n
 }
 
-// turns divides n messages among a team's broadcasts.
-func (t *bulkTeam) turns(queues []BulkQueue, n int64) []BulkTurn {
+// divide divides n messages among a team's broadcasts.
+func (t *bulkTeam) divide(queues []BulkQueue, n int64) []BulkBatch {
 	open := slices.Index(t.open, 0) // the window is open to the first ones
 	if open < 0 {
 		open = len(t.open)
@@ -222,10 +222,10 @@ func (t *bulkTeam) turns(queues []BulkQueue, n int64) []BulkTurn {
 	}
 	got := make([]int64, open)
 	fill(n, t.open[:open], got, int((int64(open)-left%int64(open))%int64(open)))
-	var turns []BulkTurn
+	var turns []BulkBatch
 	for k, n := range got {
 		if n > 0 {
-			turns = append(turns, BulkTurn{queues[t.queues[k]].ID, int(n)})
+			turns = append(turns, BulkBatch{queues[t.queues[k]].ID, int(n)})
 		}
 	}
 	return turns

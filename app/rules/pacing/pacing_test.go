@@ -45,7 +45,7 @@ func TestShareBulk(t *testing.T) {
 		{"finished ones do not count", queuesOf(t, "a1", 0, "a2", 5, "b1", 0), 10, 10, "", "0 5 0"},
 		{"nothing is negative", queuesOf(t, "a1", -5, "b1", 5), 10, 10, "", "0 5"},
 		{"a team that drips", []BulkQueue{{ID: "a1", TeamID: "a", Remaining: 9, Drip: true}, {ID: "a2", TeamID: "a", Remaining: 9, Drip: true}, {ID: "b1", TeamID: "b", Remaining: 9}}, -1, 6, "", "1 0 5"},
-		{"a team that rests keeps its part", []BulkQueue{{ID: "a1", TeamID: "a", Remaining: 9, Drip: true, Rests: true}, {ID: "b1", TeamID: "b", Remaining: 9}}, 8, 8, "", "0 4"},
+		{"a team that rests keeps its part", []BulkQueue{{ID: "a1", TeamID: "a", Remaining: 9, Drip: true, AtLimit: true}, {ID: "b1", TeamID: "b", Remaining: 9}}, 8, 8, "", "0 4"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			if got := counts(test.queues, ShareBulk(test.queues, test.window, test.room, test.after)); got != test.want {
@@ -55,7 +55,7 @@ func TestShareBulk(t *testing.T) {
 	}
 }
 
-func counts(queues []BulkQueue, turns []BulkTurn) string {
+func counts(queues []BulkQueue, turns []BulkBatch) string {
 	var out []string
 	for _, q := range queues {
 		n := 0
@@ -69,10 +69,10 @@ func counts(queues []BulkQueue, turns []BulkTurn) string {
 	return strings.Join(out, " ")
 }
 
-// TestTurnsGoRound has small rounds one after the other, small by their room or by
+// TestRemaindersRotate has small rounds one after the other, small by their room or by
 // the window: no team may fall behind by more than a message, and where the window
 // lets all of them, no broadcast of a team either.
-func TestTurnsGoRound(t *testing.T) {
+func TestRemaindersRotate(t *testing.T) {
 	for _, test := range []struct {
 		window int64
 		room   int
@@ -162,7 +162,7 @@ func checkShare(t *testing.T, queues []BulkQueue, window int64, room int, after 
 	}
 }
 
-func TestBulkShareIsNotLostToRounding(t *testing.T) {
+func TestBulkShareRounding(t *testing.T) {
 	for _, test := range []struct {
 		daily   int64
 		reserve float64

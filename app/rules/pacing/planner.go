@@ -85,7 +85,7 @@ func (f *Forecast) Plan(i int) Plan {
 	p := newPlanner(f)
 	p.queues[i].watched = true
 	p.run(from.Add(MaxPlan), i)
-	plan := Plan{FinishesAt: p.finish(i), Now: max(0, p.queues[i].atOnce)}
+	plan := Plan{FinishesAt: p.finish(i), Now: max(0, p.queues[i].perRound)}
 	plan.TooLarge = plan.FinishesAt.IsZero() || plan.FinishesAt.After(from.Add(MaxPlan))
 	if !plan.TooLarge && plan.Now < f.Queues[i].Remaining {
 		plan.Warning = f.warning(plan, f.Queues[i])

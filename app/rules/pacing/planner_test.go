@@ -141,7 +141,7 @@ func TestPlanOfAScheduledBroadcast(t *testing.T) {
 	}
 }
 
-func TestPlanWithoutSpeedIsTooLarge(t *testing.T) {
+func TestPlanWithoutSpeed(t *testing.T) {
 	for _, speed := range []float64{0, -1, math.NaN()} {
 		f := Forecast{Now: noon, Speed: speed, Queues: planned(t, "a1", 1)}
 		if plan := f.Plan(0); !plan.TooLarge || !plan.FinishesAt.IsZero() {
@@ -168,7 +168,7 @@ func TestPlanAgreesWithThePolicy(t *testing.T) {
 		if f.Daily > 0 && random.IntN(2) == 0 {
 			f.Usage = []UsageMinute{{minutesAgo(random.Int64N(1440)), f.Share / 2, f.Share / 2}}
 		}
-		want, got := carryOut(f), f.Finishes()
+		want, got := simulate(f), f.Finishes()
 		for i := range want {
 			if want[i].IsZero() { // takes longer than is tried here
 				continue
@@ -186,9 +186,9 @@ func TestPlanAgreesWithThePolicy(t *testing.T) {
 	}
 }
 
-// carryOut sends the broadcasts of a forecast, which has no transactional mail, a
+// simulate sends the broadcasts of a forecast, which has no transactional mail, a
 // message a turn. Times are zero where it takes longer than 10 days.
-func carryOut(f Forecast) []time.Time {
+func simulate(f Forecast) []time.Time {
 	finish := make([]time.Time, len(f.Queues))
 	used := map[int64]int64{}
 	for _, u := range f.Usage {

@@ -48,8 +48,8 @@ var formats = []struct {
 	{isWebP, format{"image/webp", config(webp.DecodeConfig), decode(webp.Decode)}},
 }
 
-// others are formats that are often tried and refused by name.
-var others = []struct {
+// otherSignatures are formats that are often tried and refused by name.
+var otherSignatures = []struct {
 	name string
 	fits func(b []byte) bool
 }{
@@ -89,10 +89,10 @@ func decode(read func(r io.Reader) (image.Image, error)) func(b []byte) (image.I
 	return func(b []byte) (image.Image, error) { return read(bytes.NewReader(b)) }
 }
 
-const use = "use a PNG, a JPEG or a WebP that is not animated"
+const useHint = "use a PNG, a JPEG or a WebP that is not animated"
 
-// decoding lets one picture be decoded at a time: it takes up to 50 MB.
-var decoding = make(chan struct{}, 1)
+// decodeSlot lets one picture be decoded at a time: it takes up to 50 MB.
+var decodeSlot = make(chan struct{}, 1)
 
 // Read reads a picture from an uploaded file. PNG and JPEG stay as they are. A WebP becomes
 // a JPEG, or a PNG where it has transparent parts: several mail programs show no WebP. The
@@ -100,7 +100,7 @@ var decoding = make(chan struct{}, 1)
 // *app.Error names. Error: CodeValidation.
 func Read(field string, b []byte, within Bounds) (*Picture, error) {
 	if len(b) == 0 {
-		return nil, app.Invalid(field, "must not be empty: %s", use)
+		return nil, app.Invalid(field, "must not be empty: %s", useHint)
 	}
 	if len(b) > within.Bytes {
 		return nil, app.Invalid(field, "has %d KB, and the limit is %d KB: use a smaller picture", (len(b)+1023)>>10, within.Bytes>>10)
@@ -116,8 +116,8 @@ func Read(field string, b []byte, within Bounds) (*Picture, error) {
 	if size.Width > within.Side || size.Height > within.Side {
 		return nil, app.Invalid(field, "is %d × %d pixels, and the limit is %d × %d: use a smaller picture", size.Width, size.Height, within.Side, within.Side)
 	}
-	decoding <- struct{}{}
-	defer func() { <-decoding }()
+	decodeSlot <- struct{}{}
+	defer func() { <-decodeSlot }()
 	pixels, err := f.decode(b)
 	if err != nil {
 		return nil, damaged(field)
@@ -140,16 +140,16 @@ func formatOf(field string, b []byte) (*format, error) {
 			continue
 		}
 		if formats[i].kind == "image/webp" && isAnimated(b) {
-			return nil, app.Invalid(field, "is an animated WebP: %s", use)
+			return nil, app.Invalid(field, "is an animated WebP: %s", useHint)
 		}
 		return &formats[i].format, nil
 	}
-	for _, o := range others {
+	for _, o := range otherSignatures {
 		if o.fits(b) {
-			return nil, app.Invalid(field, "is %s: %s", o.name, use)
+			return nil, app.Invalid(field, "is %s: %s", o.name, useHint)
 		}
 	}
-	return nil, app.Invalid(field, "is not a picture that can be read: %s", use)
+	return nil, app.Invalid(field, "is not a picture that can be read: %s", useHint)
 }
 
 func damaged(field string) error {

@@ -48,7 +48,7 @@ func asPNG(b *bytes.Buffer, m image.Image) error  { return png.Encode(b, m) }
 func asJPEG(b *bytes.Buffer, m image.Image) error { return jpeg.Encode(b, m, nil) }
 func asGIF(b *bytes.Buffer, m image.Image) error  { return gif.Encode(b, m, nil) }
 
-func TestPicturesAreReadByTheirContent(t *testing.T) {
+func TestRead(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		file   []byte
@@ -76,7 +76,7 @@ func TestPicturesAreReadByTheirContent(t *testing.T) {
 	}
 }
 
-func TestOtherFilesAreRefusedWithWhatToUse(t *testing.T) {
+func TestOtherFilesAreRefused(t *testing.T) {
 	good := drawn(t, 60, 60, asPNG)
 	for name, tt := range map[string]struct {
 		file  []byte
@@ -106,9 +106,9 @@ func TestOtherFilesAreRefusedWithWhatToUse(t *testing.T) {
 	}
 }
 
-// TestDimensionsAreCheckedBeforePixels: a file that claims a huge picture is refused by its
+// TestDimensionLimit: a file that claims a huge picture is refused by its
 // head alone, where no pixels follow.
-func TestDimensionsAreCheckedBeforePixels(t *testing.T) {
+func TestDimensionLimit(t *testing.T) {
 	head := []byte("IHDR\x00\x00\x75\x30\x00\x00\x75\x30\x08\x02\x00\x00\x00")
 	huge := append([]byte("\x89PNG\r\n\x1a\n\x00\x00\x00\x0d"), head...)
 	huge = binary.BigEndian.AppendUint32(huge, crc32.ChecksumIEEE(head))

@@ -114,8 +114,8 @@ func (p *Plan) Included() int64 {
 // overageStop is how many times what is included a period goes with overage.
 const overageStop = 5
 
-// Most is how many recipients a period of a monthly plan may have.
-func (p *Plan) Most() int64 {
+// PeriodMax is how many recipients a period of a monthly plan may have.
+func (p *Plan) PeriodMax() int64 {
 	if p.Overage {
 		return overageStop * p.Included()
 	}

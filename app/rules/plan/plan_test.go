@@ -17,7 +17,7 @@ func date(t *testing.T, text string) time.Time {
 	return at
 }
 
-func TestPeriodsBeginOnTheDayOfTheMonthOnWhichThePlanBegan(t *testing.T) {
+func TestPeriod(t *testing.T) {
 	for _, tt := range []struct{ since, now, start, end string }{
 		{"2026-01-15T00:00:00Z", "2026-01-15T00:00:00Z", "2026-01-15T00:00:00Z", "2026-02-15T00:00:00Z"},
 		{"2026-01-15T00:00:00Z", "2026-02-14T23:59:59Z", "2026-01-15T00:00:00Z", "2026-02-15T00:00:00Z"},
@@ -37,7 +37,7 @@ func TestPeriodsBeginOnTheDayOfTheMonthOnWhichThePlanBegan(t *testing.T) {
 	}
 }
 
-func TestPlansAreThoseOfTheDocument(t *testing.T) {
+func TestTerms(t *testing.T) {
 	for name, want := range map[Name]Terms{
 		"free":    {PerDay: 100, Domains: 3, Contacts: 1000, Attachments: 1 << 20},
 		"starter": {PerDay: 1500, Domains: 10, Attachments: 1 << 20},
@@ -73,19 +73,19 @@ func TestPlanInput(t *testing.T) {
 	}
 }
 
-func TestAPeriodGoesOnWhereAnotherMonthlyPlanFollows(t *testing.T) {
+func TestPeriodContinuesWithNextMonthlyPlan(t *testing.T) {
 	began, now := date(t, "2026-01-15T00:00:00Z"), date(t, "2026-02-03T10:00:00Z")
 	pro := Plan{Name: Pro, Since: began}
-	if next := pro.Next(Input{Name: Scale, Included: 7, Overage: true}, now); !next.Since.Equal(began) || next.Included() != 7 || next.Most() != 35 {
+	if next := pro.Next(Input{Name: Scale, Included: 7, Overage: true}, now); !next.Since.Equal(began) || next.Included() != 7 || next.PeriodMax() != 35 {
 		t.Errorf("scale after pro: %+v", next)
 	}
 	free := pro.Next(Input{Name: Free}, now)
-	if next := free.Next(Input{Name: Pro}, now); !next.Since.Equal(date(t, "2026-02-03T00:00:00Z")) || next.Included() != 100000 || next.Most() != 100000 {
+	if next := free.Next(Input{Name: Pro}, now); !next.Since.Equal(date(t, "2026-02-03T00:00:00Z")) || next.Included() != 100000 || next.PeriodMax() != 100000 {
 		t.Errorf("pro after free: %+v", next)
 	}
 }
 
-func TestQuotaEventsAreToldOnceEach(t *testing.T) {
+func TestQuotaEventsAreReportedOnce(t *testing.T) {
 	var names []webhook.EventName
 	told := QuotaFree
 	for _, used := range []int64{0, 79, 80, 81, 99, 100, 120} {

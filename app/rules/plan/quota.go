@@ -40,7 +40,7 @@ const MaxScheduledDays = int64(schedule.MaxAhead / schedule.Day)
 
 // Backlog are a team's recipients that were accepted and have not counted yet.
 type Backlog struct {
-	Late      int64 // of mail that waits for a later day's quota
+	Delayed   int64 // of mail that waits for a later day's quota
 	Scheduled int64 // of mail that waits for its time
 }
 
@@ -48,9 +48,9 @@ type Backlog struct {
 // used.
 func (t *Terms) DayFits(used, n int64) bool { return used+n <= t.PerDay }
 
-// TakesLate reports whether the backlog has a place for n more, of which as many as
+// BacklogFits reports whether the backlog has a place for n more, of which as many as
 // the day has left are about to go.
-func (t *Terms) TakesLate(late, used, n int64) bool {
+func (t *Terms) BacklogFits(late, used, n int64) bool {
 	return late+n-max(0, t.PerDay-used) <= maxBacklogDays*t.PerDay
 }
 
@@ -86,10 +86,10 @@ func QuotaEvents(told, level QuotaLevel) (names []webhook.EventName) {
 	return names
 }
 
-// DayOf is when the last of n recipients leaves, none before from, at a quota a
+// FinishTime is when the last of n recipients leaves, none before from, at a quota a
 // day of which room is left on the first: that midnight, or from where the first
 // day takes them all.
-func (t *Terms) DayOf(from time.Time, room, n int64) time.Time {
+func (t *Terms) FinishTime(from time.Time, room, n int64) time.Time {
 	if n <= room {
 		return from
 	}

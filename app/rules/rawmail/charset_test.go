@@ -7,7 +7,7 @@ import (
 	"golang.org/x/text/encoding/htmlindex"
 )
 
-func TestTextsInTheCharacterSetsOfTheWorldAreRead(t *testing.T) {
+func TestCharsets(t *testing.T) {
 	for charset, text := range map[string]string{
 		"iso-2022-jp": "日本語のメール", "Shift_JIS": "日本語のメール", "EUC-JP": "日本語のメール", "gb2312": "中文邮件", "GBK": "中文邮件", "gb18030": "中文邮件 €", "big5": "中文郵件",
 		"euc-kr": "한국어", "ks_c_5601-1987": "한국어", "koi8-r": "Привет", "KOI8-U": "Привіт", "windows-1251": "Привет", "iso-8859-5": "Привет", "iso-8859-2": "Zażółć gęślą",

@@ -30,9 +30,9 @@ type downgrader struct {
 }
 
 var (
-	errSealed     = errors.New("it holds 8-bit text in a part that its author signed or encrypted")
+	errProtected  = errors.New("it holds 8-bit text in a part that its author signed or encrypted")
 	errPartHeader = errors.New("it holds 8-bit text in the header of a part, or between parts")
-	errDeep       = errors.New("its parts nest too deep")
+	errTooDeep    = errors.New("its parts nest too deep")
 	errEncoded    = errors.New("it holds 8-bit text in a part that says it has none")
 )
 
@@ -47,12 +47,12 @@ func (d *downgrader) entity(fields []Field, from, body, to int, usual string, de
 	case depth > 0 && !isASCII(header):
 		return errPartHeader
 	case depth > maxDepth:
-		return errDeep
+		return errTooDeep
 	}
 	p := partOf(fields, body, to, usual)
 	switch {
-	case isSealed(p):
-		return errSealed
+	case isProtected(p):
+		return errProtected
 	case strings.HasPrefix(p.mediaType, "multipart/"):
 		d.header(fields, "7bit")
 		return d.multipart(p, depth)

@@ -170,7 +170,7 @@ func addresses(name, value string) (list []app.Address, err error) {
 	}
 	parsed, err := parser.ParseList(value)
 	if err != nil {
-		return loose(name, value)
+		return parseLoose(name, value)
 	}
 	for _, a := range parsed {
 		one, err := app.ParseAddress(a.Address)
@@ -190,16 +190,16 @@ func isEmptyGroup(value string) bool {
 	return ok && strings.Trim(rest, " \t") == ";" && !strings.ContainsAny(name, `@<>",`)
 }
 
-// loose reads addresses that the grammar refuses and mail servers carry: names that should
+// parseLoose reads addresses that the grammar refuses and mail servers carry: names that should
 // have been quoted, such as ann@example.com <ann@example.com>, semicolons or blanks between
 // addresses, angle brackets that do not pair. The envelope says who gets the message; the
 // list is for people to read.
-func loose(name, value string) (list []app.Address, err error) {
+func parseLoose(name, value string) (list []app.Address, err error) {
 	for _, piece := range mailbox.Split(Decoded(value, maxHeader), ",;") {
 		if piece = strings.Trim(piece, " \t;"); piece == "" {
 			continue
 		}
-		a, err := looseAddress(piece)
+		a, err := parseLooseAddress(piece)
 		if err == nil {
 			list = append(list, a)
 			continue
@@ -231,9 +231,9 @@ func addressWords(s string) (list []app.Address) {
 	return list
 }
 
-// looseAddress reads one address. If it is no mailbox as it stands, what precedes the
+// parseLooseAddress reads one address. If it is no mailbox as it stands, what precedes the
 // address between the last angle brackets is its name.
-func looseAddress(s string) (app.Address, error) {
+func parseLooseAddress(s string) (app.Address, error) {
 	a, err := app.ParseAddress(s)
 	if err == nil {
 		return a, nil

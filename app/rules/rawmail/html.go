@@ -63,7 +63,7 @@ func onlyHTML(raw []byte) (html part, around []part, ok bool) {
 	found := 0
 	w.leaf = func(p part) error {
 		if isSignature(p) || strings.HasPrefix(p.mediaType, "text/") && bytes.Contains(decode(p.encoding, raw[p.from:p.to]), []byte(pgpMark)) {
-			w.sealed = true
+			w.protected = true
 		}
 		if p.mediaType == "text/html" {
 			found++
@@ -71,7 +71,7 @@ func onlyHTML(raw []byte) (html part, around []part, ok bool) {
 		}
 		return nil
 	}
-	if w.walk(partOf(fields, body, len(raw), "text/plain")) != nil || found != 1 || w.sealed || isFile(html) || !isClear(html) {
+	if w.walk(partOf(fields, body, len(raw), "text/plain")) != nil || found != 1 || w.protected || isFile(html) || !isClear(html) {
 		return html, nil, false
 	}
 	for _, p := range around {

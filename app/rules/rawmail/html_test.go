@@ -48,7 +48,7 @@ func changed(t *testing.T, raw []byte) string {
 	if want := tracked(before.HTML); after.HTML != want && after.HTML != want+"\r\n" {
 		t.Fatalf("the text is\n%q\nwant\n%q", after.HTML, want)
 	}
-	if after.Text != before.Text || after.Sealed || before.Sealed || after.Subject != before.Subject || len(after.Attachments) != len(before.Attachments) {
+	if after.Text != before.Text || after.Protected || before.Protected || after.Subject != before.Subject || len(after.Attachments) != len(before.Attachments) {
 		t.Fatalf("%q\nbecame\n%q", given, out)
 	}
 	for i, a := range after.Attachments {
@@ -59,7 +59,7 @@ func changed(t *testing.T, raw []byte) string {
 	return string(out)
 }
 
-func TestOnlyTheHTMLPartChanges(t *testing.T) {
+func TestChangeHTML(t *testing.T) {
 	const longLink = "https://links.example.com/xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx/1"
 	for name, c := range map[string]struct {
 		fields     []string
@@ -102,7 +102,7 @@ func TestOnlyTheHTMLPartChanges(t *testing.T) {
 	}
 }
 
-func TestWhatMustNotChangeDoesNot(t *testing.T) {
+func TestProtectedPartsAreUnchanged(t *testing.T) {
 	html := func(fields ...string) []string {
 		return append(append([]string{"Content-Type: text/html"}, fields...), "", `<a href="https://a.test/1">x</a>`)
 	}
@@ -156,7 +156,7 @@ func TestWhatMustNotChangeDoesNot(t *testing.T) {
 	}
 }
 
-func TestGeneratedMessagesChangeInOnePart(t *testing.T) {
+func TestChangeHTMLOfGeneratedMessages(t *testing.T) {
 	random := rand.New(rand.NewPCG(7, 2026))
 	all := 0
 	for range 1500 {
@@ -170,7 +170,7 @@ func TestGeneratedMessagesChangeInOnePart(t *testing.T) {
 	}
 }
 
-func TestQuotedTextIsTheSameWhenItIsRead(t *testing.T) {
+func TestQuotedPrintableRoundTrip(t *testing.T) {
 	random := rand.New(rand.NewPCG(9, 2026))
 	pieces := []string{"a", " ", "\t", "=", "\r\n", "\r", "\n", "ü", ".", "From ", strings.Repeat("y", 80), "--"}
 	for range 2000 {

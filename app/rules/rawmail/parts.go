@@ -54,25 +54,25 @@ func (m *Message) readParts() error {
 	r := &reader{Message: m, shownID: map[string]bool{}}
 	w := walker{raw: m.Raw, leaf: r.leaf}
 	err := w.walk(partOf(m.Fields, m.Body, len(m.Raw), "text/plain"))
-	m.Sealed = m.Sealed || w.sealed
+	m.Protected = m.Protected || w.protected
 	return err
 }
 
 // walker goes through the parts of a message.
 type walker struct {
-	raw    []byte
-	leaf   func(p part) error
-	parts  int
-	around []part // the multiparts that the part stands in
-	sealed bool   // one of those so far was signed or encrypted by its author
+	raw       []byte
+	leaf      func(p part) error
+	parts     int
+	around    []part // the multiparts that the part stands in
+	protected bool   // one of those so far was signed or encrypted by its author
 }
 
 func (w *walker) walk(p part) error {
 	if w.parts++; w.parts > maxParts || len(w.around) > maxDepth {
 		return app.Invalid("Content-Type", "must not make more than %d parts, nor nest more than %d deep", maxParts, maxDepth)
 	}
-	if isSealed(p) {
-		w.sealed = true
+	if isProtected(p) {
+		w.protected = true
 	}
 	if !strings.HasPrefix(p.mediaType, "multipart/") {
 		return w.leaf(p)
@@ -102,8 +102,8 @@ func (w *walker) walk(p part) error {
 	return nil
 }
 
-// isSealed: signed or encrypted by its author (RFC 1847, RFC 8551, RFC 3156).
-func isSealed(p part) bool {
+// isProtected: signed or encrypted by its author (RFC 1847, RFC 8551, RFC 3156).
+func isProtected(p part) bool {
 	switch p.mediaType {
 	case "multipart/signed", "multipart/encrypted", "application/pkcs7-mime", "application/x-pkcs7-mime", "application/pgp-encrypted":
 		return true
@@ -165,7 +165,7 @@ func (r *reader) leaf(p part) error {
 			return nil
 		}
 		r.Text = text
-		r.Sealed = r.Sealed || strings.Contains(text, pgpMark)
+		r.Protected = r.Protected || strings.Contains(text, pgpMark)
 		return nil
 	}
 	if len(r.Attachments) == app.MaxAttachments {

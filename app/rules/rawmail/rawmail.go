@@ -39,9 +39,9 @@ type Message struct {
 	HTML        string
 	Text        string
 	Attachments []app.Attachment // with their content, without ids
-	// Sealed: it is signed or encrypted by its author, so that not a byte of its body may
+	// Protected: it is signed or encrypted by its author, so that not a byte of its body may
 	// change.
-	Sealed bool
+	Protected bool
 }
 
 // Field is a header field: its value is unfolded, and all of it, with its CRLF, stands at

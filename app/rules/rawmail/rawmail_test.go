@@ -22,7 +22,7 @@ func parsed(t *testing.T, s ...string) *Message {
 	return m
 }
 
-func TestWhatAMessageSays(t *testing.T) {
+func TestParse(t *testing.T) {
 	m := parsed(t, `From: =?iso-8859-15?q?Jos=E9_=A4?= <jose@example.com>`, `To: "Doe, Jane" <jane@example.net>, team: a@example.net, B <b@[192.0.2.1]>;`, "Cc: root@localhost",
 		"Reply-To: r@example.org", "Subject: =?utf-8?q?Gr=C3=BC?=\r\n =?windows-1252?q?=DFe?= \t now", "Message-ID: <1@x>", `Content-Type: multipart/mixed; boundary="a b"`, "",
 		"preamble", "--a b", "Content-Type: multipart/alternative; boundary=ab", "", "--ab", "Content-Type: text/plain; charset=windows-1252", "Content-Transfer-Encoding: quoted-printable", "", "100 =80", "--ab",
@@ -44,25 +44,25 @@ func TestWhatAMessageSays(t *testing.T) {
 	if want := []string{"légo.png image/png logo@x imgid", ".._nöte.txt text/plain  second"}; !slices.Equal(files, want) {
 		t.Errorf("files %q, want %q", files, want)
 	}
-	if m.Sealed {
+	if m.Protected {
 		t.Error("nobody sealed it")
 	}
 }
 
-func TestWhatIsSignedOrEncryptedIsSealed(t *testing.T) {
+func TestSignedAndEncryptedMessagesAreProtected(t *testing.T) {
 	for name, c := range map[string][]string{
 		"PGP/MIME":  {"Content-Type: multipart/encrypted; boundary=b", "", "--b", "", "x", "--b--"},
 		"S/MIME":    {"Content-Type: application/pkcs7-mime; smime-type=signed-data", "Content-Transfer-Encoding: base64", "", "eA=="},
 		"inner":     {"Content-Type: multipart/mixed; boundary=b", "", "--b", "Content-Type: multipart/signed; boundary=c", "", "--c", "", "x", "--c--", "--b--"},
 		"PGP alone": {"", "-----BEGIN PGP MESSAGE-----", "", "x"},
 	} {
-		if m := parsed(t, append([]string{"From: a@example.com"}, c...)...); !m.Sealed {
+		if m := parsed(t, append([]string{"From: a@example.com"}, c...)...); !m.Protected {
 			t.Errorf("%s is not sealed", name)
 		}
 	}
 }
 
-func TestNestingAndPartsAreBounded(t *testing.T) {
+func TestPartLimits(t *testing.T) {
 	deep := []string{"From: a@example.com"}
 	for i := range 40 {
 		b := strings.Repeat("x", i+1)
@@ -77,7 +77,7 @@ func TestNestingAndPartsAreBounded(t *testing.T) {
 	}
 }
 
-func TestStripTakesOutOnlyWhatMayNotLeave(t *testing.T) {
+func TestStrip(t *testing.T) {
 	m := parsed(t, "Return-Path: <x@example.com>", "From: a@example.com", "BCC: eve@example.net,", "\tmallory@example.net", "DKIM-Signature: v=1; d=example.com;", " s=mailer2; b=x", "DKIM-Signature: v=1; d=example.com; s=other",
 		"X-Mailer: tool", "X-Mailer-Topic: 1", "X-Mailer-Unknown: 1", "X-SMTPAPI: {}", "x-ses-source-arn: a", "X-PM-Tag: t", "List-Unsubscribe: <mailto:u@example.com>", "Subject:  two  ", "", "body Bcc: x")
 	orders := m.Strip(true)
@@ -128,7 +128,7 @@ func wellFormed(t *testing.T, raw []byte) {
 	}
 }
 
-func TestGeneratedMessagesAreReadAndLeftAsTheyAre(t *testing.T) {
+func TestParseGeneratedMessages(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2026))
 	for range 300 {
 		wellFormed(t, []byte(apptest.GeneratedMessage(random, "example.com")))
@@ -145,7 +145,7 @@ func FuzzParse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, raw []byte) { wellFormed(t, raw) })
 }
 
-func TestAMessageIDThatIsNoneCountsAsMissing(t *testing.T) {
+func TestInvalidMessageIDCountsAsMissing(t *testing.T) {
 	for line, id := range map[string]string{
 		"Message-ID: <1.2@host.test>": "1.2@host.test", "message-id: \r\n <1@[192.0.2.1]>": "1@[192.0.2.1]",
 		"Message-ID: <123@>": "", "Message-ID: <123>": "", "Message-ID: 1@host.test": "", "Message-ID:": "", "Message-ID: <>": "", "Message-ID: <@host.test>": "",
@@ -163,7 +163,7 @@ func TestAMessageIDThatIsNoneCountsAsMissing(t *testing.T) {
 	}
 }
 
-func TestListsOfAddressesAreReadAsMailServersTakeThem(t *testing.T) {
+func TestLooseAddressLists(t *testing.T) {
 	for value, want := range map[string]string{
 		"ann@x.test <ann@x.test>":                          "ann@x.test|ann@x.test",
 		"'ann@x.test' <ann@x.test>":                        "ann@x.test|ann@x.test",
@@ -188,7 +188,7 @@ func TestListsOfAddressesAreReadAsMailServersTakeThem(t *testing.T) {
 		"ann@x.test <bo>":                                  "|ann@x.test",
 		"@@":                                               "", "ann": "", "ann@": "", "@x.test": "", "; ;": "", "a@b@c": "",
 	} {
-		list, err := loose("To", value)
+		list, err := parseLoose("To", value)
 		var got []string
 		for _, a := range list {
 			got = append(got, a.Name+"|"+a.Mailbox())

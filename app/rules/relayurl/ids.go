@@ -11,7 +11,7 @@ import (
 // its reports, where the provider would not name it otherwise. It is the only header
 // of that name.
 func (r *Relay) Identify(m *app.Mail, emailID string) *app.Mail {
-	idHeader := app.ProviderOf(r.Host).IdHeader
+	idHeader := app.ProviderByHost(r.Host).IDHeader
 	if idHeader == nil {
 		return m
 	}

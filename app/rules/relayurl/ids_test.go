@@ -7,7 +7,7 @@ import (
 	"mailer/app"
 )
 
-func TestProvidersThatNameNoEmailAreGivenItsId(t *testing.T) {
+func TestIdentify(t *testing.T) {
 	for host, want := range map[string]string{
 		"smtp.postmarkapp.com":               "X-PM-Metadata-mailer-email-id: the-id",
 		"smtp.sendgrid.net":                  `X-SMTPAPI: {"unique_args":{"mailer-email-id":"the-id"}}`,

@@ -34,10 +34,10 @@ func (r *Relay) Needs() app.RelayNeeds {
 // usualSPF is the mechanism for a relay whose operator named none.
 func (r *Relay) usualSPF() string {
 	if r.Profile == ProfileSES {
-		return app.ProviderNamed(app.SourceSES).Spf
+		return app.ProviderBySource(app.SourceSES).SPF
 	}
-	if p := app.ProviderOf(r.Host); p.Spf != "" {
-		return p.Spf
+	if p := app.ProviderByHost(r.Host); p.SPF != "" {
+		return p.SPF
 	}
 	addr, err := netip.ParseAddr(r.Host)
 	switch {

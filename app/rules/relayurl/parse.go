@@ -85,9 +85,9 @@ func ParseOne(s string) (Relay, error) {
 	return r, nil
 }
 
-// Named returns `REGION=URL` of a name and what may begin with that name already. No error
+// ByRegion returns `REGION=URL` of a name and what may begin with that name already. No error
 // repeats any of the text.
-func Named(region, text string) (string, error) {
+func ByRegion(region, text string) (string, error) {
 	if !app.IsRegion(region) {
 		return "", errors.New("must have a name of 1 to 40 lower-case letters, digits and dashes")
 	}

@@ -74,14 +74,14 @@ type compiler struct {
 	broadcast *app.Broadcast
 	mail      *Broadcast
 	fallbacks map[string]string // of properties
-	open      []openSlot        // places without a fallback
+	open      []missingSlot     // places without a fallback
 	clicks    Clicks            // to be shown behind links
 }
 
 // frame sees to all but the bodies.
 func (c *compiler) frame() (err error) {
 	b, m := c.broadcast, c.mail
-	if f := b.Frozen; f != nil {
+	if f := b.Snapshot; f != nil {
 		c.fallbacks, m.pages, m.tracking = f.Fallbacks, f.Pages, f.Tracking
 		if m.tracking != nil {
 			m.trackHost = tracking.BaseHost(m.tracking)
@@ -115,14 +115,14 @@ func (c *compiler) bodies() (err error) {
 		}
 	}
 	if b.Text != nil && *b.Text != "" {
-		m.text, err = c.plain("text", *b.Text, asItIs)
+		m.text, err = c.plain("text", *b.Text, unescaped)
 	}
-	m.html.fillUp()
-	m.text.fillUp()
+	m.html.fill()
+	m.text.fill()
 	return err
 }
 
-func asItIs(s string) string { return s }
+func unescaped(s string) string { return s }
 
 // plain compiles a text that is no HTML. escape makes a value fit into it.
 func (c *compiler) plain(field, s string, escape func(string) string) (*compiledText, error) {
@@ -154,8 +154,8 @@ type compiledText struct {
 
 // textStep is a fixed text and what follows it for one recipient.
 type textStep struct {
-	fixed *app.SharedText         // nil: nothing
-	fill  func(f *filling) string // nil: nothing
+	fixed *app.SharedText           // nil: nothing
+	fill  func(f *fillState) string // nil: nothing
 }
 
 // textBuilder makes a compiledText.
@@ -175,7 +175,7 @@ func (b *textBuilder) add(s string) {
 }
 
 // fill appends what fill returns for a recipient.
-func (b *textBuilder) fill(fill func(f *filling) string) {
+func (b *textBuilder) fill(fill func(f *fillState) string) {
 	step := textStep{fill: fill}
 	if b.fixed.Len() > 0 {
 		step.fixed = &app.SharedText{Text: b.fixed.String()}
@@ -193,8 +193,8 @@ func (b *textBuilder) done() *compiledText {
 	return &b.out
 }
 
-// fillUp adds a line end to a body that could come out empty: a mail needs one.
-func (t *compiledText) fillUp() {
+// fill adds a line end to a body that could come out empty: a mail needs one.
+func (t *compiledText) fill() {
 	if t != nil && t.bytes == 0 {
 		t.steps = append(t.steps, textStep{fixed: &app.SharedText{Text: "\n"}})
 	}
@@ -245,7 +245,7 @@ func (c *compiler) slot(p app.Placeholder, own string, escape func(string) strin
 		s.fallback = escape(cleanValue(valueOf(c.fallbacks, key)))
 	}
 	if !p.HasFallback && s.fallback == "" {
-		c.open = append(c.open, openSlot{p.Key, s.field})
+		c.open = append(c.open, missingSlot{p.Key, s.field})
 	}
 	return s
 }
@@ -301,8 +301,8 @@ func cleanValue(s string) string {
 	return strings.ToValidUTF8(s, "\uFFFD")
 }
 
-// filling is one recipient's turn.
-type filling struct {
+// fillState is one recipient's turn.
+type fillState struct {
 	mail      *Broadcast
 	sealer    *app.Sealer
 	recipient *app.BroadcastRecipient
@@ -317,7 +317,7 @@ type filling struct {
 const maxFilled = 8 << 20
 
 // escaped is what stands in the place of s.
-func (s *slot) escaped(f *filling) string {
+func (s *slot) escaped(f *fillState) string {
 	if v := s.plainValue(f); v != "" {
 		return s.escape(v)
 	}
@@ -325,7 +325,7 @@ func (s *slot) escaped(f *filling) string {
 }
 
 // plain is escaped without the escaping.
-func (s *slot) plain(f *filling) string {
+func (s *slot) plain(f *fillState) string {
 	if v := s.plainValue(f); v != "" {
 		return v
 	}
@@ -333,7 +333,7 @@ func (s *slot) plain(f *filling) string {
 }
 
 // plainValue is the recipient's value as it stands in a text without markup.
-func (s *slot) plainValue(f *filling) string {
+func (s *slot) plainValue(f *fillState) string {
 	v := f.value(s.field)
 	if s.query {
 		v = queryValue(v)
@@ -342,7 +342,7 @@ func (s *slot) plainValue(f *filling) string {
 }
 
 // value is the recipient's value of a field; empty: none.
-func (f *filling) value(field string) string {
+func (f *fillState) value(field string) string {
 	switch field {
 	case app.EmailField:
 		return cleanValue(f.recipient.Email)
@@ -410,7 +410,7 @@ func (b *Broadcast) Size() int64 {
 // else nothing; no value can make it fail.
 func (b *Broadcast) Mail(s *app.Sealer, r *app.BroadcastRecipient) *app.Mail {
 	to := recipientAddress(r.Email)
-	f := &filling{mail: b, sealer: s, recipient: r}
+	f := &fillState{mail: b, sealer: s, recipient: r}
 	headers := []app.Header{b.listID}
 	if b.pages != "" {
 		hash := s.AddressHash(b.teamID, to.Key())
@@ -425,16 +425,16 @@ func (b *Broadcast) Mail(s *app.Sealer, r *app.BroadcastRecipient) *app.Mail {
 }
 
 // body fills the text for a recipient; nil: there is none.
-func (t *compiledText) body(f *filling) *app.Body {
+func (t *compiledText) body(f *fillState) *app.Body {
 	if t == nil {
 		return nil
 	}
-	out := &app.Body{Wide: t.wide, Pieces: make([]app.Piece, len(t.steps))}
+	out := &app.Body{NonASCII: t.wide, Pieces: make([]app.Piece, len(t.steps))}
 	for i := range t.steps {
 		out.Pieces[i].Shared = t.steps[i].fixed
 		if fill := t.steps[i].fill; fill != nil && f.bytes < maxFilled {
-			out.Pieces[i].Own = fill(f)
-			f.bytes += len(out.Pieces[i].Own)
+			out.Pieces[i].Personal = fill(f)
+			f.bytes += len(out.Pieces[i].Personal)
 		}
 	}
 	return out
@@ -464,5 +464,5 @@ var bareEscaper = strings.NewReplacer(" ", "&#32;", "\t", "&#9;", "\n", "&#10;",
 
 // Subject is the subject of the mail to one recipient of a broadcast.
 func (b *Broadcast) Subject(r *app.BroadcastRecipient) string {
-	return app.CutText(b.subject.body(&filling{mail: b, recipient: r}).String(), app.MaxSubject)
+	return app.CutText(b.subject.body(&fillState{mail: b, recipient: r}).String(), app.MaxSubject)
 }

@@ -56,7 +56,7 @@ func (c *compiler) derivedText(marks *marks, source string) {
 		}
 		out.add(strings.TrimSuffix(before, brace))
 		at := len(whole) - len(source) + len(before)
-		out.fill(c.slotAt(whole[:at], p, htmltext.PlainText(p.Fallback), asItIs).escaped)
+		out.fill(c.slotAt(whole[:at], p, htmltext.PlainText(p.Fallback), unescaped).escaped)
 		source = after
 	}
 }
@@ -138,7 +138,7 @@ func (h *htmlCompiler) parts(from, to int) (out []textPart) {
 func (h *htmlCompiler) pixel() {
 	before, after := tracking.Pixel(h.mail.tracking)
 	h.out.add(before)
-	h.out.fill(func(f *filling) string { return tracking.OpenToken(f.sealer, f.recipient.ID) })
+	h.out.fill(func(f *fillState) string { return tracking.OpenToken(f.sealer, f.recipient.ID) })
 	h.out.add(after)
 }
 

@@ -62,12 +62,12 @@ func (h *htmlCompiler) link(link numberedLink) {
 		return
 	}
 	h.out.add(before)
-	h.out.fill(func(f *filling) string { return f.clickToken(link.number, link.Target) })
+	h.out.fill(func(f *fillState) string { return f.clickToken(link.number, link.Target) })
 	h.out.add(after)
 }
 
 // clickToken is the token of the link of a number.
-func (f *filling) clickToken(number int, target string) string {
+func (f *fillState) clickToken(number int, target string) string {
 	if f.tokens == nil {
 		f.tokens = make([]string, len(f.mail.links))
 	}
@@ -111,7 +111,7 @@ func (h *htmlCompiler) filledLink(link numberedLink, before, after string) *fill
 
 // fill returns the value of the link: led through this server where its target
 // can be, else what its author wrote.
-func (l *filledLink) fill(f *filling) string {
+func (l *filledLink) fill(f *fillState) string {
 	var value strings.Builder
 	for _, p := range l.value {
 		value.WriteString(p.text)
@@ -127,7 +127,7 @@ func (l *filledLink) fill(f *filling) string {
 }
 
 // targetOf is what the filled value means.
-func (l *filledLink) targetOf(f *filling, value string) string {
+func (l *filledLink) targetOf(f *fillState, value string) string {
 	if l.target == nil {
 		return htmltext.AttributeText(value)
 	}

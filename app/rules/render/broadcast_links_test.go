@@ -12,11 +12,11 @@ import (
 	"mailer/app/testing/apptest"
 )
 
-// slowly renders a body by filling its text and tracking what comes of it.
-func slowly(t testing.TB, b *app.Broadcast, fields map[string]string) string {
+// trackReference renders a body by filling its text and tracking what comes of it.
+func trackReference(t testing.TB, b *app.Broadcast, fields map[string]string) string {
 	t.Helper()
 	s := apptest.Sealer(t, 0)
-	page := s.UnsubscribeURL(b.Frozen.Pages, app.PageLink{TeamID: b.TeamID, Address: s.AddressHash(b.TeamID, app.KeyOf("ann@example.org")), Source: testRecipient})
+	page := s.UnsubscribeURL(b.Snapshot.Pages, app.PageLink{TeamID: b.TeamID, Address: s.AddressHash(b.TeamID, app.KeyOf("ann@example.org")), Source: testRecipient})
 	var out strings.Builder
 	for rest := b.HTML; ; {
 		before, p, after, found, err := app.NextPlaceholder(rest)
@@ -46,12 +46,12 @@ func slowly(t testing.TB, b *app.Broadcast, fields map[string]string) string {
 		rest = after
 	}
 	m := &app.Mail{HTML: out.String(), Headers: []app.Header{{Name: "List-Unsubscribe", Value: "<" + page + ">"}}}
-	return tracking.Track(s, m, b.TeamID, testRecipient, b.Frozen.Tracking).HTML
+	return tracking.Track(s, m, b.TeamID, testRecipient, b.Snapshot.Tracking).HTML
 }
 
 func trackedBroadcast(content string) *app.Broadcast {
 	b := apptest.Broadcast(content)
-	b.Frozen.Tracking = &app.Tracking{Base: "https://links.acme.test/x&y", Pages: apptest.Pages, Open: true, Click: true}
+	b.Snapshot.Tracking = &app.Tracking{Base: "https://links.acme.test/x&y", Pages: apptest.Pages, Open: true, Click: true}
 	return b
 }
 
@@ -63,7 +63,7 @@ var broadcastPieces = []string{
 	`<template>{{{X}}}`, `<!-- {{{X}}} -->`, `<script>{{{X}}}`, `<title>{{{X}}}`, `</body>{{{X}}}`, `<{{{X}}}>`, `<b {{{X}}}="{{{X}}}">`, `<a {{{X}}} href="https://a.test/after">`, `&{{{X}}};`,
 }
 
-func TestTrackingEqualsTheSlowWay(t *testing.T) {
+func TestTrackingEqualsReference(t *testing.T) {
 	fields := map[string]string{"property:X": "Ann", "property:U": "https://u.test/?a&b", "property:T": "tps://"}
 	rng := rand.New(rand.NewPCG(3, 4))
 	for i := range 4000 {
@@ -76,22 +76,22 @@ func TestTrackingEqualsTheSlowWay(t *testing.T) {
 			source.WriteString(list[rng.IntN(len(list))])
 		}
 		b := trackedBroadcast(source.String() + "x")
-		b.Frozen.Tracking.Open, b.Frozen.Tracking.Click = i%5 > 0, i%7 > 0
+		b.Snapshot.Tracking.Open, b.Snapshot.Tracking.Click = i%5 > 0, i%7 > 0
 		m := rendered(t, b, fields)
-		if want := slowly(t, b, fields); m.HTML != want {
+		if want := trackReference(t, b, fields); m.HTML != want {
 			t.Fatalf("%q becomes\n%q, want\n%q", b.HTML, m.HTML, want)
 		}
 	}
 }
 
 // What a value makes of the address around it decides where the link leads.
-func TestFilledTargetsMeanWhatTheFilledHTMLSays(t *testing.T) {
+func TestFilledTargetsEqualFilledHTML(t *testing.T) {
 	for _, source := range []string{`<a href="https://a.test/?a&copy{{{X}}}">`, `<a href="https://a.test/?a&{{{X}}}=1">`, `<a href="https://a.test/?a&amp{{{X}}}">`, `<a href="https://a.test/?{{{N|a&copy}}}{{{X}}}">`,
 		`<a href="{{{X}}}">`, `<a href=" https://a.test/{{{X}}} ">`, `<a href='https://a.test/{{{X}}}'>`} {
 		for _, x := range []string{"-", "=", ";", "&copy;", "lt;", "#", "", "ü", "日本", " https://u.test/ ", "\nhttps://u.test/?a=1&b\t", "a b", `"`, "'", "https://u.test/?&#38;&amp;", strings.Repeat("x", 2000)} {
 			b := trackedBroadcast(source)
 			fields := map[string]string{"property:X": x}
-			want := slowly(t, b, fields)
+			want := trackReference(t, b, fields)
 			if !strings.Contains(want, "/t/c/") && len(compileTest(t, b).Links()) != 1 {
 				t.Errorf("%s is not among the links", source)
 			}
@@ -102,7 +102,7 @@ func TestFilledTargetsMeanWhatTheFilledHTMLSays(t *testing.T) {
 	}
 }
 
-func TestTheTrackedLinksOfABroadcast(t *testing.T) {
+func TestBroadcastLinks(t *testing.T) {
 	b := trackedBroadcast(`<a href="https://a.test/?a=1&amp;b=2">1</a><a href="https://b.test/{{{X|y}}}">2</a><a href="https://a.test/?a=1&b=2">1 again</a>
 <a href="{{{UNSUBSCRIBE_URL}}}">3</a><a href="https://mail.acme.test/unsubscribe/x">4</a><a href="mailto:{{{EMAIL}}}">5</a><a href="{{{U}}}">6</a><a href="https://b.test/{{{ X |y}}}">7</a><!--<a href="https://c.test">-->`)
 	want := []string{"https://a.test/?a=1&b=2", "https://b.test/{{{X|y}}}", "{{{U}}}"}
@@ -121,12 +121,12 @@ func TestTheTrackedLinksOfABroadcast(t *testing.T) {
 		{map[string]string{"property:X": `a\b`, "property:U": " http://u.test/a b "}, map[string]int{"https://a.test/?a=1&b=2": 0, "http://u.test/a%20b": 2}},
 		{map[string]string{"property:U": apptest.Pages + "/preferences/x"}, map[string]int{"https://a.test/?a=1&b=2": 0, "https://b.test/y": 1}},
 	} {
-		mail := m.Mail(s, &app.BroadcastRecipient{ID: testRecipient, Email: "a@b.test", Fields: c.fields}).Whole()
+		mail := m.Mail(s, &app.BroadcastRecipient{ID: testRecipient, Email: "a@b.test", Fields: c.fields}).Flatten()
 		got := map[string]int{}
 		places := tracking.Scan(mail.HTML)
 		places.Rewrite(mail.HTML, func(target string) string {
-			if token, ok := strings.CutPrefix(target, b.Frozen.Tracking.Base+"/t/c/"); ok {
-				link, ok := tracking.ReadClickToken(s, token, tracking.BaseHost(b.Frozen.Tracking))
+			if token, ok := strings.CutPrefix(target, b.Snapshot.Tracking.Base+"/t/c/"); ok {
+				link, ok := tracking.ReadClickToken(s, token, tracking.BaseHost(b.Snapshot.Tracking))
 				if !ok || link.EmailID != testRecipient || link.Links != 3 {
 					t.Errorf("%v: %v %+v", c.fields, ok, link)
 				}
@@ -143,15 +143,15 @@ func TestTheTrackedLinksOfABroadcast(t *testing.T) {
 			}
 		}
 	}
-	b.Frozen.Tracking.Click = false
+	b.Snapshot.Tracking.Click = false
 	if links := compileTest(t, b).Links(); len(links) != 0 {
 		t.Errorf("links without click tracking: %q", links)
 	}
 }
 
-func TestALinkThatCantBeTrackedStaysAsItsAuthorWroteIt(t *testing.T) {
+func TestUntrackableLinkIsUnchanged(t *testing.T) {
 	b := trackedBroadcast(`<a href='https://b.test/{{{X}}}?z=1'>x</a><a href={{{X}}}>y</a>`)
-	b.Frozen.Tracking.Open = false
+	b.Snapshot.Tracking.Open = false
 	want := `<a href='https://b.test/a\ &#34;b&#34; &lt;c&gt;?z=1'>x</a><a href=a\&#32;&#34;b&#34;&#32;&lt;c&gt;>y</a>`
 	if m := rendered(t, b, map[string]string{"property:X": `a\ "b" <c>`}); m.HTML != want {
 		t.Errorf("got  %s\nwant %s", m.HTML, want)
@@ -170,7 +170,7 @@ func FuzzBroadcast(f *testing.F) {
 		b := apptest.Broadcast(content)
 		b.Subject, b.Preview, b.Text = content, content, nil
 		if track {
-			b.Frozen.Tracking = &app.Tracking{Base: "https://links.acme.test", Open: true, Click: true}
+			b.Snapshot.Tracking = &app.Tracking{Base: "https://links.acme.test", Open: true, Click: true}
 		}
 		m, err := Compile(b)
 		if err != nil {
@@ -180,15 +180,15 @@ func FuzzBroadcast(f *testing.F) {
 			return
 		}
 		fields := map[string]string{"first_name": value, "property:X": value, "property:U": value}
-		mail := m.Mail(apptest.Sealer(t, 0), &app.BroadcastRecipient{ID: testRecipient, Email: "ann@example.org", Fields: fields}).Whole()
+		mail := m.Mail(apptest.Sealer(t, 0), &app.BroadcastRecipient{ID: testRecipient, Email: "ann@example.org", Fields: fields}).Flatten()
 		if len(mail.Subject) > app.MaxSubject || strings.ContainsAny(mail.Subject, "\r\n\x00") {
 			t.Errorf("subject %q", mail.Subject)
 		}
 		if track || content == "" || strings.ContainsAny(value, " \t\r\n\f=`\x00") || strings.ToValidUTF8(value, "") != value {
 			return
 		}
-		b.Preview, b.Frozen.Tracking = "", nil
-		got, want := rendered(t, b, fields).HTML, slowly(t, b, fields)
+		b.Preview, b.Snapshot.Tracking = "", nil
+		got, want := rendered(t, b, fields).HTML, trackReference(t, b, fields)
 		if strings.TrimSuffix(got, "\n") != strings.TrimSuffix(want, "\n") { // a body is never empty
 			t.Errorf("%q becomes %q, want %q", content, got, want)
 		}

@@ -31,10 +31,10 @@ func compileTest(t testing.TB, b *app.Broadcast) *Broadcast {
 // rendered is the mail to one recipient, as strings.
 func rendered(t testing.TB, b *app.Broadcast, fields map[string]string) *app.Mail {
 	t.Helper()
-	return compileTest(t, b).Mail(apptest.Sealer(t, 0), &app.BroadcastRecipient{ID: testRecipient, Email: "ann@example.org", Fields: fields}).Whole()
+	return compileTest(t, b).Mail(apptest.Sealer(t, 0), &app.BroadcastRecipient{ID: testRecipient, Email: "ann@example.org", Fields: fields}).Flatten()
 }
 
-func TestABroadcastIsFilledForItsRecipient(t *testing.T) {
+func TestBroadcastMail(t *testing.T) {
 	b := apptest.Broadcast(`<html><body class=x><p>{{{contact.first_name|<b>you</b>}}}, {{{EMAIL}}}</p></body></html>`)
 	b.Subject, b.Preview, b.Text = "Hi {{{FIRST_NAME|there}}}", "For {{{FIRST_NAME|<all>}}} & more", nil
 	const hidden = `<html><body class=x><div style="display:none;max-height:0;max-width:0;overflow:hidden;opacity:0">`
@@ -54,7 +54,7 @@ func TestABroadcastIsFilledForItsRecipient(t *testing.T) {
 // What stands in the place of a placeholder, in html, text and subject alike
 // but for the escaping: the recipient's own value, else the fallback that the
 // placeholder names, else that of the property, else nothing.
-func TestTheOrderOfFallbacks(t *testing.T) {
+func TestFallbackOrder(t *testing.T) {
 	fallbacks := map[string]string{"plan": "<free>", "company": "Acme"}
 	fields := map[string]string{"first_name": "Ann", "property:size": "4", "property:COLOR": "red"}
 	for in, want := range map[string]string{
@@ -81,7 +81,7 @@ func TestTheOrderOfFallbacks(t *testing.T) {
 		"{{size}} {size} }}}":              "{{size}} {size} }}}",
 	} {
 		b := apptest.Broadcast("<p>" + in + "</p>")
-		b.Text, b.Subject, b.Frozen.Fallbacks = &in, "-"+in, fallbacks
+		b.Text, b.Subject, b.Snapshot.Fallbacks = &in, "-"+in, fallbacks
 		m := rendered(t, b, fields)
 		if m.HTML != "<p>"+html.EscapeString(want)+"</p>" || m.Subject != "-"+want || strings.TrimSuffix(m.Text, "\n") != want {
 			t.Errorf("%s: html %q, text %q, subject %q, want %q", in, m.HTML, m.Text, m.Subject, want)
@@ -89,7 +89,7 @@ func TestTheOrderOfFallbacks(t *testing.T) {
 	}
 }
 
-func TestValuesAreEscapedWhereTheyStand(t *testing.T) {
+func TestValuesAreEscaped(t *testing.T) {
 	for _, c := range []struct{ value, html, bare, text, subject string }{
 		{`<b onclick="x('y')">&`, `&lt;b onclick=&#34;x(&#39;y&#39;)&#34;&gt;&amp;`, `&lt;b&#32;onclick&#61;&#34;x(&#39;y&#39;)&#34;&gt;&amp;`, `<b onclick="x('y')">&`, `<b onclick="x('y')">&`},
 		{"a\r\nBcc: x@y.z\rb\nc", "a\r\nBcc: x@y.z\rb\nc", "a&#13;&#10;Bcc:&#32;x@y.z&#13;b&#10;c", "a\r\nBcc: x@y.z\rb\nc", "a  Bcc: x@y.z b c"},
@@ -113,7 +113,7 @@ func TestValuesAreEscapedWhereTheyStand(t *testing.T) {
 	}
 }
 
-func TestALongSubjectIsCutBetweenCharacters(t *testing.T) {
+func TestLongSubjectIsCut(t *testing.T) {
 	b := apptest.Broadcast("x")
 	b.Subject = "a{{{X}}}"
 	for _, value := range []string{strings.Repeat("é", 1000), strings.Repeat("日本", 5000), strings.Repeat("x", 1<<20)} {
@@ -124,7 +124,7 @@ func TestALongSubjectIsCutBetweenCharacters(t *testing.T) {
 	}
 }
 
-func TestMalformedPlaceholdersNameTheirField(t *testing.T) {
+func TestMalformedPlaceholderNamesField(t *testing.T) {
 	for _, in := range []string{"{{{", "{{{}}}", "{{{ }}}", "{{{X", "{{{X}}", "{{{X Y}}}", "{{{#if X}}}", "{{{|a}}}", "{{{contact.}}}", "{{{contact.a.b}}}", "{{{X|{{{X}}}",
 		"{{{é}}}", "{{{X-Y}}}", "{{{" + strings.Repeat("x", 201) + "}}}"} {
 		for _, field := range []string{"subject", "preview_text", "html", "text"} {
@@ -156,7 +156,7 @@ func TestMalformedPlaceholdersNameTheirField(t *testing.T) {
 	}
 }
 
-func TestOnlyValuesThatTheContentAsksForAreKept(t *testing.T) {
+func TestFieldsKeepUsedValuesOnly(t *testing.T) {
 	b := apptest.Broadcast(`{{{contact.first_name}}} {{{PLAN|x}}} {{{contact.size}}} {{{EMAIL}}} {{{UNSUBSCRIBE_URL}}}`)
 	text := "{{{contact.last_name}}} {{{contact.empty}}}"
 	b.Text, b.Subject, b.Preview = &text, "{{{contact.gone}}}", "{{{contact.seen}}}"
@@ -173,13 +173,13 @@ func TestOnlyValuesThatTheContentAsksForAreKept(t *testing.T) {
 	}
 }
 
-func TestTheFrameOfABroadcastsMail(t *testing.T) {
+func TestBroadcastHeaders(t *testing.T) {
 	b := apptest.Broadcast(`<a href="{{{UNSUBSCRIBE_URL}}}">x</a> {{{ RESEND_UNSUBSCRIBE_URL | x }}}`)
 	b.Name, b.ReplyTo = "private name", []app.Address{{Local: "r", Domain: "acme.test"}}
 	s := apptest.Sealer(t, 0)
 	for _, c := range []struct{ topic, segment, id string }{{"", "", apptest.Team}, {"", testSegment, testSegment}, {testTopic, testSegment, testTopic}} {
 		b.TopicID, b.SegmentID = c.topic, c.segment
-		m := compileTest(t, b).Mail(s, &app.BroadcastRecipient{ID: testRecipient, Email: "Ann@Example.ORG"}).Whole()
+		m := compileTest(t, b).Mail(s, &app.BroadcastRecipient{ID: testRecipient, Email: "Ann@Example.ORG"}).Flatten()
 		page := s.UnsubscribeURL(apptest.Pages, app.PageLink{TeamID: apptest.Team, TopicID: c.topic, Address: s.AddressHash(apptest.Team, app.KeyOf("ann@example.org")), Source: testRecipient})
 		want := []app.Header{{Name: "List-Id", Value: "<" + c.id + ".acme.test>"}, {Name: "List-Unsubscribe", Value: "<" + page + ">"}, {Name: "List-Unsubscribe-Post", Value: "List-Unsubscribe=One-Click"}}
 		if !slices.Equal(m.Headers, want) {
@@ -194,7 +194,7 @@ func TestTheFrameOfABroadcastsMail(t *testing.T) {
 	}
 }
 
-func TestAnInternationalAddressIsFoundByItsHash(t *testing.T) {
+func TestInternationalAddressHash(t *testing.T) {
 	s := apptest.Sealer(t, 0)
 	m := compileTest(t, apptest.Broadcast("x")).Mail(s, &app.BroadcastRecipient{ID: testRecipient, Email: "jörg@Bücher.example"})
 	_, key, err := app.ParseBareAddress("jörg@Bücher.example")
@@ -207,21 +207,21 @@ func TestAnInternationalAddressIsFoundByItsHash(t *testing.T) {
 	}
 }
 
-func TestWithoutPagesThereIsNoUnsubscribeLink(t *testing.T) {
+func TestNoUnsubscribeLinkWithoutPages(t *testing.T) {
 	b := apptest.Broadcast(`<a href="{{{UNSUBSCRIBE_URL}}}">x</a>`)
-	b.Frozen = nil
+	b.Snapshot = nil
 	m := rendered(t, b, nil)
 	if len(m.Headers) != 1 || m.HTML != `<a href="">x</a>` {
 		t.Errorf("%v %s", m.Headers, m.HTML)
 	}
 }
 
-func TestABodyIsNeverEmpty(t *testing.T) {
+func TestBodyIsNeverEmpty(t *testing.T) {
 	for _, content := range []string{"{{{X}}}", "{{{X}}}{{{Y}}}", "{{{X|}}}"} {
 		b := apptest.Broadcast(content)
 		m := compileTest(t, b).Mail(apptest.Sealer(t, 0), &app.BroadcastRecipient{ID: testRecipient, Email: "a@b.test"})
-		if !m.HasBody() || m.Whole().HTML == "" {
-			t.Errorf("%s: html %q", content, m.Whole().HTML)
+		if !m.HasBody() || m.Flatten().HTML == "" {
+			t.Errorf("%s: html %q", content, m.Flatten().HTML)
 		}
 		b.HTML, b.Text = "", &content
 		if m := rendered(t, b, nil); m.Text == "" {
@@ -234,7 +234,7 @@ func TestABodyIsNeverEmpty(t *testing.T) {
 	}
 }
 
-func TestOfTwoWrongIdsOfABroadcastTheSameIsAlwaysTold(t *testing.T) {
+func TestInvalidIDErrorIsDeterministic(t *testing.T) {
 	for range 50 {
 		b := apptest.Broadcast("x")
 		b.TeamID, b.TopicID = "x", "y"
@@ -244,7 +244,7 @@ func TestOfTwoWrongIdsOfABroadcastTheSameIsAlwaysTold(t *testing.T) {
 	}
 }
 
-func TestTextMadeOfHTMLKeepsItsPlaceholders(t *testing.T) {
+func TestDerivedTextKeepsPlaceholders(t *testing.T) {
 	page := strings.TrimSuffix(rendered(t, apptest.Broadcast("{{{UNSUBSCRIBE_URL}}}"), nil).HTML, "\n")
 	for _, c := range []struct{ html, text, missing string }{
 		{"<p>Hi {{{FIRST_NAME|<b>you</b> &amp; all}}}!</p><p>x</p>", "Hi <A&B>!\n\nx", "Hi you & all!\n\nx"},
@@ -275,7 +275,7 @@ func TestTextMadeOfHTMLKeepsItsPlaceholders(t *testing.T) {
 	}
 }
 
-func TestThePreheaderStandsWhereTheContentBegins(t *testing.T) {
+func TestPreheaderPosition(t *testing.T) {
 	for source, want := range map[string]string{
 		`<body>x`:           `<body>^x`,
 		`<p>x</p>`:          `^<p>x</p>`,
@@ -308,15 +308,15 @@ func TestThePreheaderStandsWhereTheContentBegins(t *testing.T) {
 }
 
 // Nothing that a contact holds can keep its mail from being made.
-func TestPoisonContactsAreRendered(t *testing.T) {
+func TestHostileContactValues(t *testing.T) {
 	b := apptest.Broadcast(`<p id={{{X}}}>{{{X}}} {{{EMAIL}}}</p><a href="{{{X}}}">x</a>`)
 	b.Subject, b.Text = "{{{X}}} {{{EMAIL}}}", nil
-	b.Frozen.Tracking = &app.Tracking{Base: "https://links.acme.test", Open: true, Click: true}
+	b.Snapshot.Tracking = &app.Tracking{Base: "https://links.acme.test", Open: true, Click: true}
 	m := compileTest(t, b)
 	s := apptest.Sealer(t, 0)
 	for _, email := range []string{"", "@", "no address", "a@b@c", "\"a b\"@c.test", "ann@example.org\r\nBcc: x@y.z", "<a@b.test>", "\xff@\xff.test", app.Erased, strings.Repeat("x", 5000) + "@b.test", "a@\x00"} {
 		for _, value := range []string{"", "\x00", "\xff\xfe", "\r\n.\r\n", strings.Repeat("{", 5000), strings.Repeat("<", 5000), "https://a.test/\r\nx", "javascript:1", strings.Repeat("é", 100_000)} {
-			mail := m.Mail(s, &app.BroadcastRecipient{ID: testRecipient, Email: email, Fields: map[string]string{"property:X": value}}).Whole()
+			mail := m.Mail(s, &app.BroadcastRecipient{ID: testRecipient, Email: email, Fields: map[string]string{"property:X": value}}).Flatten()
 			if strings.ContainsAny(mail.Subject, "\r\n\x00") || app.HasControl(mail.To[0].Mailbox()) || !utf8.ValidString(mail.HTML+mail.Text+mail.Subject) || strings.Contains(mail.HTML, "\x00") {
 				t.Errorf("%q, %.20q: subject %q, to %q", email, value, mail.Subject, mail.To)
 			}
@@ -324,18 +324,18 @@ func TestPoisonContactsAreRendered(t *testing.T) {
 	}
 }
 
-func TestACompiledBroadcastServesManyAtOnce(t *testing.T) {
+func TestCompiledBroadcastIsConcurrent(t *testing.T) {
 	b := apptest.Broadcast(`<p>{{{FIRST_NAME}}}</p><a href="https://a.test/{{{FIRST_NAME}}}">x</a><a href="https://b.test/">y</a>`)
-	b.Frozen.Tracking = &app.Tracking{Base: "https://links.acme.test", Open: true, Click: true}
+	b.Snapshot.Tracking = &app.Tracking{Base: "https://links.acme.test", Open: true, Click: true}
 	m, s := compileTest(t, b), apptest.Sealer(t, 0)
-	mails := app.NewMails()
+	mails := app.NewEmailIDPrefix()
 	var work sync.WaitGroup
 	for n := range int64(8) {
-		r := &app.BroadcastRecipient{ID: app.MailID(mails, n), Email: "a@b.test", Fields: map[string]string{"first_name": "Ann"}}
-		want := m.Mail(s, r).Whole().HTML
+		r := &app.BroadcastRecipient{ID: app.BroadcastEmailID(mails, n), Email: "a@b.test", Fields: map[string]string{"first_name": "Ann"}}
+		want := m.Mail(s, r).Flatten().HTML
 		work.Go(func() {
 			for range 50 {
-				if got := m.Mail(s, r).Whole().HTML; got != want {
+				if got := m.Mail(s, r).Flatten().HTML; got != want {
 					t.Errorf("%s\n%s", got, want)
 				}
 			}
@@ -357,11 +357,11 @@ var hostileSources = []func(n int) string{
 // compileHostile compiles a source with tracking; nil where it is refused.
 func compileHostile(source string) (*Broadcast, error) {
 	b := apptest.Broadcast(source)
-	b.Text, b.Preview, b.Frozen.Tracking = nil, "x", &app.Tracking{Base: "https://links.acme.test", Open: true, Click: true}
+	b.Text, b.Preview, b.Snapshot.Tracking = nil, "x", &app.Tracking{Base: "https://links.acme.test", Open: true, Click: true}
 	return Compile(b)
 }
 
-func TestHostileSourcesAreFilledOrRefused(t *testing.T) {
+func TestHostileSources(t *testing.T) {
 	for _, source := range hostileSources {
 		m, err := compileHostile(source(40))
 		if err != nil {
@@ -370,25 +370,25 @@ func TestHostileSourcesAreFilledOrRefused(t *testing.T) {
 			}
 			continue
 		}
-		got := m.Mail(apptest.Sealer(t, 0), &app.BroadcastRecipient{ID: testRecipient, Email: "a@b.test"}).Whole().HTML
+		got := m.Mail(apptest.Sealer(t, 0), &app.BroadcastRecipient{ID: testRecipient, Email: "a@b.test"}).Flatten().HTML
 		if got == "" || strings.Contains(got, "{{{X}}}") {
 			t.Errorf("%.40s: %.80s", source(40), got)
 		}
 	}
 }
 
-func TestValuesCantOutgrowTheMemory(t *testing.T) {
+func TestFilledSizeLimit(t *testing.T) {
 	b := apptest.Broadcast(strings.Repeat("{{{X}}}", 100_000) + "end")
 	m := compileTest(t, b).Mail(apptest.Sealer(t, 0), &app.BroadcastRecipient{ID: testRecipient, Email: "a@b.test", Fields: map[string]string{"property:X": strings.Repeat("日", 1000)}})
 	if n := m.Bodies.Size(); n < maxFilled || n > maxFilled+4000 {
 		t.Errorf("%d bytes", n)
 	}
-	if !strings.HasSuffix(m.Whole().HTML, "end") {
+	if !strings.HasSuffix(m.Flatten().HTML, "end") {
 		t.Error("what all recipients get is cut off")
 	}
 }
 
-func TestTheSizeOfACompiledBroadcastGrowsWithItsContent(t *testing.T) {
+func TestCompiledSize(t *testing.T) {
 	small, large := compileTest(t, apptest.Broadcast("x")).Size(), compileTest(t, apptest.Broadcast(strings.Repeat("x", 100_000))).Size()
 	if small < 100 || small > 5000 || large-small < 100_000 || large-small > 500_000 {
 		t.Errorf("%d and %d", small, large)

@@ -16,7 +16,7 @@ func TestPerfCompilingTakesLinearTime(t *testing.T) {
 			text := source(n)
 			return func() {
 				if m, err := compileHostile(text); err == nil {
-					m.Mail(apptest.Sealer(t, 0), &app.BroadcastRecipient{ID: testRecipient, Email: "a@b.test"}).Whole()
+					m.Mail(apptest.Sealer(t, 0), &app.BroadcastRecipient{ID: testRecipient, Email: "a@b.test"}).Flatten()
 				}
 			}
 		})

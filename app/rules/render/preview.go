@@ -20,10 +20,10 @@ type Preview struct {
 // links. Errors: those of Compile.
 func PreviewOf(b *app.Broadcast, contact *app.Contact, page string, clicks Clicks) (*Preview, error) {
 	plain := *b
-	if b.Frozen != nil {
-		frozen := *b.Frozen
+	if b.Snapshot != nil {
+		frozen := *b.Snapshot
 		frozen.Tracking = nil
-		plain.Frozen = &frozen
+		plain.Snapshot = &frozen
 	}
 	c := &compiler{broadcast: &plain, clicks: clicks, mail: &Broadcast{teamID: b.TeamID, topicID: b.TopicID, from: b.From, fields: map[string]bool{}}}
 	if err := c.frame(); err != nil {
@@ -37,7 +37,7 @@ func PreviewOf(b *app.Broadcast, contact *app.Contact, page string, clicks Click
 		return nil, err
 	}
 	rec := &app.BroadcastRecipient{Email: contact.Email, Fields: c.mail.Fields(contact)}
-	f := &filling{mail: c.mail, recipient: rec, page: page}
+	f := &fillState{mail: c.mail, recipient: rec, page: page}
 	out := &Preview{Subject: c.mail.Subject(rec), Preview: beside.body(f).String(), HTML: c.mail.html.body(f).String(), Text: c.mail.text.body(f).String()}
 	if b.Text == nil && len(clicks) == 0 {
 		out.Text = htmltext.PlainText(out.HTML)
@@ -48,7 +48,7 @@ func PreviewOf(b *app.Broadcast, contact *app.Contact, page string, clicks Click
 
 // missing are the keys of placeholders that a filling leaves empty, in the order of the
 // content, but for those whose author wrote an empty fallback.
-func (c *compiler) missing(f *filling) (out []string) {
+func (c *compiler) missing(f *fillState) (out []string) {
 	seen := map[string]bool{}
 	for _, s := range c.open {
 		if !seen[s.key] && f.value(s.field) == "" {
@@ -59,5 +59,5 @@ func (c *compiler) missing(f *filling) (out []string) {
 	return out
 }
 
-// openSlot is a place for which nothing stands in where a recipient has no value.
-type openSlot struct{ key, field string }
+// missingSlot is a place for which nothing stands in where a recipient has no value.
+type missingSlot struct{ key, field string }

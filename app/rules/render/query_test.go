@@ -10,9 +10,9 @@ import (
 	"mailer/app/testing/apptest"
 )
 
-// TestValuesInTheQueryOfALinkArePercentEncoded has a contact's values in links of html and
+// TestQueryValuesArePercentEncoded has a contact's values in links of html and
 // text.
-func TestValuesInTheQueryOfALinkArePercentEncoded(t *testing.T) {
+func TestQueryValuesArePercentEncoded(t *testing.T) {
 	s := apptest.Sealer(t, 0)
 	for link, want := range map[string]string{
 		"https://ex.test/?email={{{EMAIL}}}&c={{{COMPANY}}}": "https://ex.test/?email=bob%2Bnews%40example.org&c=C%26A%20%25",

@@ -31,7 +31,7 @@ func Template(c *app.TemplateContent, values map[string]app.PropertyValue, withS
 	out := &Rendered{}
 	var err error
 	if withSubject {
-		if out.Subject, err = renderPart(c, "subject", c.Subject, values, everywhere(app.OneLine), app.MaxSubject); err != nil {
+		if out.Subject, err = renderPart(c, "subject", c.Subject, values, escapeAll(app.OneLine), app.MaxSubject); err != nil {
 			return nil, err
 		}
 	}
@@ -42,7 +42,7 @@ func Template(c *app.TemplateContent, values map[string]app.PropertyValue, withS
 	if c.Text == nil {
 		return out, nil
 	}
-	text, err := renderPart(c, "text", htmltext.RepairUnsubscribeLinks(*c.Text), values, everywhere(asItIs), limit-len(out.HTML))
+	text, err := renderPart(c, "text", htmltext.RepairUnsubscribeLinks(*c.Text), values, escapeAll(unescaped), limit-len(out.HTML))
 	if err != nil {
 		return nil, err
 	}
@@ -72,7 +72,7 @@ func checkValues(c *app.TemplateContent, values map[string]app.PropertyValue) er
 // number of the placeholder in its part, from 0.
 type escapes func(place int) func(string) string
 
-func everywhere(escape func(string) string) escapes {
+func escapeAll(escape func(string) string) escapes {
 	return func(int) func(string) string { return escape }
 }
 
@@ -82,7 +82,7 @@ func htmlEscapes(source string) escapes {
 	m := newMarks(source)
 	marked, err := m.put(source, nil)
 	if err != nil || len(m.list) == 0 {
-		return everywhere(html.EscapeString)
+		return escapeAll(html.EscapeString)
 	}
 	inTags := m.bare(marked)
 	var bare []bool
@@ -129,7 +129,7 @@ func renderPart(c *app.TemplateContent, field, s string, values map[string]app.P
 		}
 		b.WriteString(text)
 		if !found {
-			return breakOthers(b.String(), links), nil
+			return breakOtherTags(b.String(), links), nil
 		}
 		s = after
 	}
@@ -169,7 +169,7 @@ func withoutPage(value string) string {
 	}
 	var b strings.Builder
 	for rest := value; ; {
-		before, after, found := app.CutPlaceholder(rest) // the sound ones are breakOthers'
+		before, after, found := app.CutPlaceholder(rest) // the sound ones are breakOtherTags'
 		sound := rest[len(before) : len(rest)-len(after)]
 		if htmltext.RepairUnsubscribeLinks(before) != before {
 			before = namesPage.ReplaceAllStringFunc(before, func(word string) string { return word[:2] + wordJoiner + word[2:] })
@@ -183,10 +183,10 @@ func withoutPage(value string) string {
 	}
 }
 
-// breakOthers puts a word joiner into each unsubscribe placeholder that does not
+// breakOtherTags puts a word joiner into each unsubscribe placeholder that does not
 // stand at one of links, in order: it came out of a value, and the mail's own
 // are filled when it leaves.
-func breakOthers(s string, links []int) string {
+func breakOtherTags(s string, links []int) string {
 	var b strings.Builder
 	rest := s
 	for {
@@ -212,10 +212,10 @@ func breakOthers(s string, links []int) string {
 	return b.String()
 }
 
-// StandIn returns the send as it can be checked before its template is known: with
+// SampleValue returns the send as it can be checked before its template is known: with
 // a sender of domain (or any), a subject and a body where they may come from the
 // template. Errors: CodeValidation.
-func StandIn(in *app.EmailInput, domain string) (*app.EmailInput, error) {
+func SampleValue(in *app.EmailInput, domain string) (*app.EmailInput, error) {
 	if err := in.Template.Validate(); err != nil {
 		return nil, err
 	}
@@ -281,6 +281,6 @@ func tooLarge(field string) error {
 // mail leaves.
 const unsubscribeToken = "{{{UNSUBSCRIBE_URL}}}"
 
-// WithPage puts an address where the link to the unsubscribe page stands in what Template
+// ReplaceUnsubscribe puts an address where the link to the unsubscribe page stands in what Template
 // made.
-func WithPage(s, page string) string { return strings.ReplaceAll(s, unsubscribeToken, page) }
+func ReplaceUnsubscribe(s, page string) string { return strings.ReplaceAll(s, unsubscribeToken, page) }

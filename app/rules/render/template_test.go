@@ -17,7 +17,7 @@ func oneVariable(htmlPart string, text *string) *app.TemplateContent {
 	}}
 }
 
-func TestPlaceholdersBecomeTheirValue(t *testing.T) {
+func TestTemplate(t *testing.T) {
 	values := map[string]app.PropertyValue{"X": apptest.String(`<b> & "`), "N": {Type: app.NumberProperty, Number: -1.50}}
 	for _, c := range []struct{ in, html, text string }{
 		{"", "", ""},
@@ -40,7 +40,7 @@ func TestPlaceholdersBecomeTheirValue(t *testing.T) {
 	}
 }
 
-func TestBracesThatOpenNoPlaceholderAreRefused(t *testing.T) {
+func TestStrayBracesAreRefused(t *testing.T) {
 	for _, in := range []string{"{{{", "{{{}}}", "{{{ }}}", "{{{X", "{{{X}}", "{{{X Y}}}", "{{{#if X}}}", "{{{|a}}}", "{{{contact.}}}", "{{{contact.a.b}}}",
 		"{{{a.b}}}", "{{{X|{{{X}}}", "{{{Z}}}", "{{{x}}}", "{{{é}}}", "{{{first_name}}}", "{{{" + strings.Repeat("x", 201) + "}}}"} {
 		if err := oneVariable("ok"+in, nil).Check(); app.CodeOf(err) != app.CodeValidation || !strings.Contains(err.Error(), "`html`") {
@@ -49,7 +49,7 @@ func TestBracesThatOpenNoPlaceholderAreRefused(t *testing.T) {
 	}
 }
 
-func TestABadPlaceholderIsNamedWithItsLine(t *testing.T) {
+func TestInvalidPlaceholderNamesLine(t *testing.T) {
 	for in, want := range map[string]string{"a\n\n{{{X}}}\n b {{{X Y}}}": "`html` holds {{{X Y}}}, which is no placeholder: {{{KEY}}} and {{{KEY|fallback}}} are, with letters, digits and _ in the key (line 4)",
 		"{{{X": "`html` opens a placeholder with {{{ that never ends (line 1)", "{{{Z}}}": "`html` holds {{{Z}}}, which `variables` does not declare"} {
 		if err := oneVariable(in, nil).Check(); err == nil || !strings.Contains(err.Error(), want) {
@@ -58,7 +58,7 @@ func TestABadPlaceholderIsNamedWithItsLine(t *testing.T) {
 	}
 }
 
-func TestALinkThatCameOutOfValuesStaysText(t *testing.T) {
+func TestLinkFromValuesStaysText(t *testing.T) {
 	for _, c := range []struct{ in, x, want string }{
 		{"{{{X}}}", "{{{UNSUBSCRIBE_URL}}}", "{\u2060{{UNSUBSCRIBE_URL}}}"},
 		{"{{{X}}} {{{UNSUBSCRIBE_URL}}}", "{{{ RESEND_UNSUBSCRIBE_URL }}}", "{\u2060{{ RESEND_UNSUBSCRIBE_URL }}} {{{UNSUBSCRIBE_URL}}}"},
@@ -76,7 +76,7 @@ func TestALinkThatCameOutOfValuesStaysText(t *testing.T) {
 	}
 }
 
-func TestTheSubjectStaysOnOneLine(t *testing.T) {
+func TestSubjectStaysOnOneLine(t *testing.T) {
 	c := oneVariable("x", nil)
 	c.Subject = "Hi {{{X}}}!"
 	r, err := Template(c, map[string]app.PropertyValue{"X": apptest.String("a\r\nb\x01\x7f\u0085\u2028<é>")}, true, app.MaxRendered)
@@ -89,7 +89,7 @@ func TestTheSubjectStaysOnOneLine(t *testing.T) {
 	}
 }
 
-func TestRenderingStopsAtItsLimit(t *testing.T) {
+func TestRenderedSizeLimit(t *testing.T) {
 	text := "{{{X}}}"
 	c := oneVariable("{{{X}}}{{{X}}}", &text)
 	values := map[string]app.PropertyValue{"X": apptest.String("12345")}
@@ -101,7 +101,7 @@ func TestRenderingStopsAtItsLimit(t *testing.T) {
 	}
 }
 
-func TestUnclosedAndRepeatedPlaceholdersAreReadOrRefused(t *testing.T) {
+func TestUnclosedAndRepeatedPlaceholders(t *testing.T) {
 	for in, good := range map[string]bool{
 		strings.Repeat("{", 99): false, strings.Repeat("{{{", 33) + "}}}": false, strings.Repeat("{{{X}}}", 99): true, strings.Repeat("{{ ", 33) + "{{{X}}}": true,
 		strings.Repeat("}", 99): true, "{{{X|" + strings.Repeat("{", 99): false,
@@ -184,7 +184,7 @@ func expected(t *testing.T, template, x, y string, links *int) string {
 	}
 }
 
-func TestAValueWithoutQuotesAroundItBecameAttributes(t *testing.T) {
+func TestUnquotedAttributeValueIsEscaped(t *testing.T) {
 	values := map[string]app.PropertyValue{"X": apptest.String("https://ok.test/ style=position:fixed;inset:0\tonfocus=`x`")}
 	const bare = "https://ok.test/&#32;style&#61;position:fixed;inset:0&#9;onfocus&#61;&#96;x&#96;"
 	const quoted = "https://ok.test/ style=position:fixed;inset:0\tonfocus=`x`"

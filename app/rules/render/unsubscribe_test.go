@@ -9,9 +9,9 @@ import (
 	"mailer/app/testing/apptest"
 )
 
-// TestBrokenUnsubscribeLinksLeadToThePage compiles drafts whose links an editor broke, in
+// TestBrokenUnsubscribeLinksAreRepaired compiles drafts whose links an editor broke, in
 // html and text, and templates likewise.
-func TestBrokenUnsubscribeLinksLeadToThePage(t *testing.T) {
+func TestBrokenUnsubscribeLinksAreRepaired(t *testing.T) {
 	s := apptest.Sealer(t, 0)
 	for _, link := range []string{"{{{UNSUBSCRIBE_URL}}}", "http://{{{UNSUBSCRIBE_URL}}}", "%7B%7B%7BUNSUBSCRIBE_URL%7D%7D%7D", "https://%7B%7B%7Bunsubscribe_url%7D%7D%7D", "&#123;&#123;&#123;UNSUBSCRIBE_URL&#125;&#125;&#125;"} {
 		text := "leave: " + link

@@ -22,8 +22,8 @@ func along(x float64, points [][2]float64) float64 {
 	return points[len(points)-1][1]
 }
 
-// secondOpinion is the rule once more, in percent and by lines.
-func secondOpinion(o Outcome, state Guardrail) (score, content, outcome float64, known [3]bool) {
+// referenceScore is the rule once more, in percent and by lines.
+func referenceScore(o Outcome, state Guardrail) (score, content, outcome float64, known [3]bool) {
 	if o.Scored > 0 {
 		content, known[1] = float64(o.Points)/float64(100*o.Scored), true
 	}
@@ -54,7 +54,7 @@ func secondOpinion(o Outcome, state Guardrail) (score, content, outcome float64,
 	return score, content, outcome, known
 }
 
-func TestDeliverabilityAgreesWithASecondComputation(t *testing.T) {
+func TestDeliverabilityEqualsReference(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 30))
 	bands := map[app.Band]int{}
 	for range 1000 {
@@ -69,7 +69,7 @@ func TestDeliverabilityAgreesWithASecondComputation(t *testing.T) {
 			o.Points = o.Scored * r.Int64N(1001)
 		}
 		state := []Guardrail{GuardrailOK, GuardrailOK, GuardrailWarning, GuardrailPaused}[r.IntN(4)]
-		score, content, outcome, known := secondOpinion(o, state)
+		score, content, outcome, known := referenceScore(o, state)
 		d := NewDeliverability(o, state)
 		for i, got := range []*float64{d.Score, d.ContentScore, d.OutcomeScore} {
 			want := []float64{score, content, outcome}[i]
@@ -87,7 +87,7 @@ func TestDeliverabilityAgreesWithASecondComputation(t *testing.T) {
 	}
 }
 
-func TestTheEdgesOfOutcomes(t *testing.T) {
+func TestDeliverabilityLimits(t *testing.T) {
 	for _, c := range []struct {
 		o    Outcome
 		want float64

@@ -40,19 +40,19 @@ type Window string
 
 // The windows by which teams are judged.
 const (
-	WindowWeek   Window = "7_days"
-	WindowLately Window = "today_and_yesterday"
+	WindowWeek Window = "7_days"
+	WindowDay  Window = "today_and_yesterday"
 )
 
-// line is where a rate becomes too high: per sends in a hundred thousand, of at
+// limits is where a rate becomes too high: per sends in a hundred thousand, of at
 // least that many.
-type line struct{ bounces, leastBounces, complaints, leastComplaints int64 }
+type limits struct{ bounces, leastBounces, complaints, leastComplaints int64 }
 
 // The rates that a team or region must not reach, and the sends without which no rate means anything.
 var (
-	warningLine = line{4_000, 1, 50, 2}
-	pausedLine  = line{5_000, 10, 100, 3}
-	regionLine  = line{4_000, 10, 80, 3}
+	warningLimits = limits{4_000, 1, 50, 2}
+	pauseLimits   = limits{5_000, 10, 100, 3}
+	regionLimits  = limits{4_000, 10, 80, 3}
 )
 
 // The fewest sends of a window whose rates count.
@@ -66,14 +66,14 @@ const (
 const (
 	smallTeamBounces    = 10
 	smallTeamComplaints = 3
-	// smallTeamHeld is below how many sends a team that is paused stays judged by
+	// smallTeamPausedFor is below how many sends a team that is paused stays judged by
 	// numbers. What it had under way when it was paused, and a week that moves on by an
 	// hour, would else let it out and in again.
-	smallTeamHeld = MinTeamSends * 6 / 5
+	smallTeamPausedFor = MinTeamSends * 6 / 5
 )
 
-// crossed reports whether one of the rates reaches the line.
-func (l line) crossed(o Outcome, leastSends int64) bool {
+// exceeded reports whether one of the rates reaches the line.
+func (l limits) exceeded(o Outcome, leastSends int64) bool {
 	return o.Sent >= leastSends && (reaches(o.HardBounced, o.Sent, l.bounces, l.leastBounces) || reaches(o.Complained, o.Sent, l.complaints, l.leastComplaints))
 }
 
@@ -98,9 +98,9 @@ func JudgeTeam(before Guardrail, week, lately Outcome) Judgement {
 	switch {
 	case isSmall(before, week) && (week.HardBounced >= smallTeamBounces || week.Complained >= smallTeamComplaints):
 		return Judgement{GuardrailPaused, WindowWeek, week}
-	case pausedLine.crossed(lately, MinTeamSends):
-		return Judgement{GuardrailPaused, WindowLately, lately}
-	case warningLine.crossed(week, MinTeamSends):
+	case pauseLimits.exceeded(lately, MinTeamSends):
+		return Judgement{GuardrailPaused, WindowDay, lately}
+	case warningLimits.exceeded(week, MinTeamSends):
 		return Judgement{GuardrailWarning, WindowWeek, week}
 	}
 	return Judgement{GuardrailOK, WindowWeek, week}
@@ -109,7 +109,7 @@ func JudgeTeam(before Guardrail, week, lately Outcome) Judgement {
 // isSmall reports whether a team sent too little for rates in a week.
 func isSmall(before Guardrail, week Outcome) bool {
 	if before == GuardrailPaused {
-		return week.Sent < smallTeamHeld
+		return week.Sent < smallTeamPausedFor
 	}
 	return week.Sent < MinTeamSends
 }
@@ -133,7 +133,7 @@ type RegionOutcome struct {
 // big or small, never pauses it, nor does the only team of a region, and two that are as
 // bad as each other do. Sends count in full, as the provider counts them.
 func JudgeRegion(day, week RegionOutcome) (paused bool) {
-	return regionLine.crossed(day.shared(), minRegionSends) || regionLine.crossed(week.shared(), minRegionSends)
+	return regionLimits.exceeded(day.shared(), minRegionSends) || regionLimits.exceeded(week.shared(), minRegionSends)
 }
 
 // shared returns the counts in which no team has more than half of what is bad.
@@ -164,8 +164,8 @@ func rateOf(n, sent int64) float64 {
 	return min(1, float64(n)/float64(sent))
 }
 
-// Words say what the rates are.
-func (o Outcome) Words() string {
+// Description say what the rates are.
+func (o Outcome) Description() string {
 	return fmt.Sprintf("%.2f %% hard bounces and %.3f %% complaints of %d sends", 100*o.HardBounceRate(), 100*o.ComplaintRate(), o.Sent)
 }
 

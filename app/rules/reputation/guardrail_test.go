@@ -10,7 +10,7 @@ func counts(sent, hard, complained int64) Outcome {
 	return Outcome{Sent: sent, HardBounced: hard, Complained: complained}
 }
 
-func TestTeamsAreJudgedAtTheLines(t *testing.T) {
+func TestJudgeTeamLimits(t *testing.T) {
 	for _, c := range []struct {
 		name         string
 		week, lately Outcome
@@ -41,19 +41,19 @@ func TestTeamsAreJudgedAtTheLines(t *testing.T) {
 		if got.State != c.want {
 			t.Errorf("%s: %s, want %s", c.name, got.State, c.want)
 		}
-		if want := map[Window]Outcome{WindowWeek: c.week, WindowLately: c.lately}[got.Window]; got.Rates != want {
+		if want := map[Window]Outcome{WindowWeek: c.week, WindowDay: c.lately}[got.Window]; got.Rates != want {
 			t.Errorf("%s: %+v of the window %s, want %+v", c.name, got.Rates, got.Window, want)
 		}
 	}
 }
 
-func TestATeamThatSendsLittleIsTold7Days(t *testing.T) {
+func TestSmallTeamUsesWeek(t *testing.T) {
 	for _, c := range []struct {
 		week, lately Outcome
 		want         Window
 	}{
 		{counts(99, 0, 3), counts(99, 0, 3), WindowWeek},
-		{counts(100, 0, 3), counts(100, 0, 3), WindowLately},
+		{counts(100, 0, 3), counts(100, 0, 3), WindowDay},
 		{counts(100, 0, 3), counts(0, 0, 0), WindowWeek}, // warned
 	} {
 		if got := JudgeTeam(GuardrailOK, c.week, c.lately); got.Window != c.want {
@@ -63,7 +63,7 @@ func TestATeamThatSendsLittleIsTold7Days(t *testing.T) {
 }
 
 // What was under way when a team was paused at 99 sends still leaves.
-func TestAPausedTeamIsNotLetOutByAHundredthSend(t *testing.T) {
+func TestPausedTeamStaysPausedAtHundredSends(t *testing.T) {
 	for _, c := range []struct {
 		before Guardrail
 		sent   int64
@@ -82,7 +82,7 @@ func TestAPausedTeamIsNotLetOutByAHundredthSend(t *testing.T) {
 	}
 }
 
-func TestRegionsAreJudgedAtTheLines(t *testing.T) {
+func TestJudgeRegionLimits(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		o    Outcome
@@ -106,7 +106,7 @@ func TestRegionsAreJudgedAtTheLines(t *testing.T) {
 	}
 }
 
-func TestNoTeamAlonePausesARegion(t *testing.T) {
+func TestSingleTeamDoesNotPauseRegion(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		o    RegionOutcome
@@ -130,7 +130,7 @@ func TestNoTeamAlonePausesARegion(t *testing.T) {
 	}
 }
 
-func TestWorseStates(t *testing.T) {
+func TestWorse(t *testing.T) {
 	if !GuardrailPaused.Worse(GuardrailWarning) || !GuardrailWarning.Worse(GuardrailOK) || GuardrailOK.Worse(GuardrailOK) || GuardrailWarning.Worse(GuardrailPaused) {
 		t.Error("the order of the states is wrong")
 	}

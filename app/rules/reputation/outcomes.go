@@ -31,8 +31,8 @@ func (o *Outcome) Add(other Outcome) {
 	o.Points += other.Points
 }
 
-// OutcomesKept is for how long outcomes are counted: longer than any window.
-const OutcomesKept = 32 * 24 * time.Hour
+// OutcomeRetention is for how long outcomes are counted: longer than any window.
+const OutcomeRetention = 32 * 24 * time.Hour
 
 // OutcomeHour is the hour, in UTC and counted from 1970, in which what happens at t
 // counts.

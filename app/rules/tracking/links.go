@@ -28,8 +28,8 @@ type LinkValue struct {
 	Target   string // the normalized link that it stands for
 }
 
-// Places are the places of an HTML text that tracking changes.
-type Places struct {
+// Positions are the places of an HTML text that tracking changes.
+type Positions struct {
 	Links []LinkValue // to targets that can be tracked, at most MaxLinks
 	End   int         // of the body: before its last end tag, or the end of the text
 
@@ -42,7 +42,7 @@ type Places struct {
 // of the replaced values ever does. Links in comments, scripts, styles, templates
 // and other text that is not shown are left alone; so are targets that Trackable
 // refuses and all links after MaxLinks. It takes linear time.
-func (p *Places) Rewrite(source string, wrap func(target string) string, pixel string) string {
+func (p *Positions) Rewrite(source string, wrap func(target string) string, pixel string) string {
 	var b strings.Builder
 	b.Grow(len(source) + len(source)/2 + len(pixel))
 	done := 0
@@ -80,11 +80,11 @@ func (p *Places) Rewrite(source string, wrap func(target string) string, pixel s
 }
 
 // Scan finds the places of an HTML text.
-func Scan(source string) Places { return ScanLinks(source, Trackable) }
+func Scan(source string) Positions { return ScanLinks(source, Trackable) }
 
 // ScanLinks is Scan with links to whatever trackable says.
-func ScanLinks(source string, trackable func(target string) bool) Places {
-	p := Places{End: len(source), trackable: trackable}
+func ScanLinks(source string, trackable func(target string) bool) Positions {
+	p := Positions{End: len(source), trackable: trackable}
 	z := htmltext.NewTokens(source)
 	templates := 0
 	for {
@@ -110,7 +110,7 @@ func ScanLinks(source string, trackable func(target string) bool) Places {
 }
 
 // link notes the link of the start tag that was read.
-func (p *Places) link(z *htmltext.Tokens) {
+func (p *Positions) link(z *htmltext.Tokens) {
 	if len(p.Links) >= MaxLinks {
 		return
 	}

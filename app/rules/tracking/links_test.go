@@ -97,7 +97,7 @@ func checkRewriting(t *testing.T, source string) {
 	}
 }
 
-func TestRewritingChangesNothingButTheTargetsOfLinks(t *testing.T) {
+func TestRewriteChangesTargetsOnly(t *testing.T) {
 	for _, piece := range apptest.HostileHTML {
 		checkRewriting(t, piece)
 		checkRewriting(t, `<p>`+piece+`</p><a href="https://a.test/last">x</a>`)
@@ -120,7 +120,7 @@ func FuzzRewriteLinks(f *testing.F) {
 	f.Fuzz(func(t *testing.T, source string) { checkRewriting(t, source) })
 }
 
-func TestWhichLinksAreRewritten(t *testing.T) {
+func TestTrackableLinks(t *testing.T) {
 	long := "https://a.test/" + strings.Repeat("x", MaxTarget-15)
 	for _, c := range []struct{ html, target string }{
 		{`<a href="https://a.test/1">`, "https://a.test/1"},
@@ -161,7 +161,7 @@ func TestWhichLinksAreRewritten(t *testing.T) {
 	}
 }
 
-func TestRewrittenValuesAreEscapedAndBareOnesQuoted(t *testing.T) {
+func TestRewrittenValuesAreEscaped(t *testing.T) {
 	got := rewriteLinks(`<a href=https://a.test/>x</a><a class="y" href='https://b.test/' id=z>`, func(target string) string { return target + `"'&<>` })
 	want := `<a href="https://a.test/&#34;&#39;&amp;&lt;&gt;">x</a><a class="y" href='https://b.test/&#34;&#39;&amp;&lt;&gt;' id=z>`
 	if got != want {
@@ -169,7 +169,7 @@ func TestRewrittenValuesAreEscapedAndBareOnesQuoted(t *testing.T) {
 	}
 }
 
-func TestLinksBeyondTheLimitStay(t *testing.T) {
+func TestLinkLimit(t *testing.T) {
 	n := 0
 	rewriteLinks(strings.Repeat(`<a href="https://a.test/">`, MaxLinks+5), func(target string) string {
 		n++
@@ -180,7 +180,7 @@ func TestLinksBeyondTheLimitStay(t *testing.T) {
 	}
 }
 
-func TestThePixelStandsAtTheEndOfTheBody(t *testing.T) {
+func TestPixelPosition(t *testing.T) {
 	for source, want := range map[string]string{
 		`<html><body>x</body></html>`:                     `<html><body>xPIXEL</body></html>`,
 		`<body>x</BODY ></html>`:                          `<body>xPIXEL</BODY ></html>`,
@@ -198,7 +198,7 @@ func TestThePixelStandsAtTheEndOfTheBody(t *testing.T) {
 	}
 }
 
-func TestLocationsAreEncodedAsBrowsersDo(t *testing.T) {
+func TestLocation(t *testing.T) {
 	for target, want := range map[string]string{
 		"https://a.test/a?b=c&d=%20#e":   "https://a.test/a?b=c&d=%20#e",
 		"https://a.test/ü?q=日#ß":         "https://a.test/%C3%BC?q=%E6%97%A5#%C3%9F",
@@ -244,7 +244,7 @@ func BenchmarkTrack(b *testing.B) {
 	}
 }
 
-func TestATargetThatBrowsersAndPeopleReadDifferentlyIsNotTracked(t *testing.T) {
+func TestAmbiguousTargetIsNotTracked(t *testing.T) {
 	for target, want := range map[string]bool{
 		`http://a\@evil.test`: false, `https://a.test\.evil.test/`: false, `https://a.test/x\y`: false, `https://a.test/?q=\`: false,
 		"https://a@evil.test/": false, "https://a.test:x@evil.test/": false, "https://a%40evil.test/": true, "https://a.test/@evil": true,

@@ -10,13 +10,13 @@ import (
 
 // Rules of counting opens and clicks.
 const (
-	// tooSoon is how soon after the relay took the mail nobody can have read it.
-	tooSoon = 10 * time.Second
+	// scannerDelay is how soon after the relay took the mail nobody can have read it.
+	scannerDelay = 10 * time.Second
 	// burstWindow is how close together a scanner opens all links of an email.
 	burstWindow = 10 * time.Second
-	// quietPause is how long a hit waits for others of its email, from the last
+	// burstGap is how long a hit waits for others of its email, from the last
 	// link that was new on.
-	quietPause = 3 * time.Second
+	burstGap = 3 * time.Second
 	// maxWait is how long it waits at most.
 	maxWait = 12 * time.Second
 	// RepeatWindow is how long the same hit again counts as the same.
@@ -97,7 +97,7 @@ func (h *Hit) Judge(taken time.Time, burst bool) (app.EventType, string) {
 		return app.EventPrefetched, what + " was fetched by " + h.Scanner + reader
 	case taken.IsZero():
 		return app.EventPrefetched, what + " was fetched before the relay had taken the mail" + reader
-	case h.At.Sub(taken) < tooSoon:
+	case h.At.Sub(taken) < scannerDelay:
 		return app.EventPrefetched, what + " was fetched within 10 seconds after the relay took the mail" + reader
 	case burst:
 		return app.EventPrefetched, what + " was fetched together with all the others" + reader
@@ -105,9 +105,9 @@ func (h *Hit) Judge(taken time.Time, burst bool) (app.EventType, string) {
 	return kind, what + " was " + done
 }
 
-// HasRoom reports whether the timeline of an email takes one more event of a
+// TimelineFits reports whether the timeline of an email takes one more event of a
 // kind; all and prefetched count those that it has.
-func HasRoom(kind app.EventType, all, prefetched int) bool {
+func TimelineFits(kind app.EventType, all, prefetched int) bool {
 	return all < MaxHitEvents && (kind != app.EventPrefetched || prefetched < MaxPrefetchEvents)
 }
 
@@ -126,14 +126,14 @@ type Pending struct {
 // as one that waits.
 func (p *Pending) Add(h Hit) bool {
 	if p.first == nil {
-		p.due, p.end = h.At.Add(quietPause), h.At.Add(maxWait)
+		p.due, p.end = h.At.Add(burstGap), h.At.Add(maxWait)
 		p.first, p.last = map[int]time.Time{}, map[int]time.Time{}
 	}
 	if h.Links > 0 {
 		p.links = h.Links
 		if p.first[h.Link].IsZero() {
 			p.first[h.Link] = h.At
-			p.due = h.At.Add(quietPause)
+			p.due = h.At.Add(burstGap)
 			if p.due.After(p.end) {
 				p.due = p.end
 			}

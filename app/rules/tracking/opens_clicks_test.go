@@ -10,7 +10,7 @@ import (
 
 const browser = "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/149.0.0.0 Safari/537.36"
 
-func TestJudgements(t *testing.T) {
+func TestJudge(t *testing.T) {
 	taken := time.Date(2026, 8, 17, 12, 0, 0, 0, time.UTC)
 	open, click := ClickLink{EmailID: trackedID}, ClickLink{EmailID: trackedID, Links: 2, Target: "https://a.test/"}
 	for _, c := range []struct {
@@ -83,7 +83,7 @@ func TestBursts(t *testing.T) {
 	}
 }
 
-func TestTheSameFetchWaitsOnce(t *testing.T) {
+func TestRepeatedFetchIsPendingOnce(t *testing.T) {
 	g := gathered(2, 0, 0, 0, 1, -1, 1, -1, 2)
 	if n := len(g.Hits()); n != 2 {
 		t.Errorf("%d fetches wait, want one of the link and one of the pixel", n)
@@ -94,7 +94,7 @@ func TestTheSameFetchWaitsOnce(t *testing.T) {
 	}
 }
 
-func TestATimelineHasRoomForReadersAfterAScanner(t *testing.T) {
+func TestScannerLeavesTimelineToReaders(t *testing.T) {
 	click := app.EventType(app.Clicked)
 	for _, c := range []struct {
 		kind            app.EventType
@@ -105,20 +105,20 @@ func TestATimelineHasRoomForReadersAfterAScanner(t *testing.T) {
 		{app.EventPrefetched, MaxPrefetchEvents - 1, MaxPrefetchEvents - 1, true}, {app.EventPrefetched, MaxPrefetchEvents, MaxPrefetchEvents, false},
 		{app.EventPrefetched, MaxHitEvents, 0, false},
 	} {
-		if got := HasRoom(c.kind, c.all, c.prefetched); got != c.want {
+		if got := TimelineFits(c.kind, c.all, c.prefetched); got != c.want {
 			t.Errorf("%s after %d events, %d of them prefetches: %v", c.kind, c.all, c.prefetched, got)
 		}
 	}
 }
 
-func TestWhatIsKeptOfAUserAgentIsShortAndPlain(t *testing.T) {
+func TestAgentText(t *testing.T) {
 	f := NewHit(ClickLink{}, Visitor{UserAgent: "Moz\r\n\x1b[31m\xff illa ü" + strings.Repeat("x", 1000)}, time.Time{})
 	if len(f.UserAgent) > 300 || !strings.HasPrefix(f.UserAgent, "Moz[31m illa xxx") {
 		t.Errorf("%q", f.UserAgent)
 	}
 }
 
-func TestScannersAreKnownAndReadersAreNot(t *testing.T) {
+func TestScannerName(t *testing.T) {
 	for _, agent := range []string{
 		"", " ", "Mozilla/5.0 (Windows NT 5.1; rv:11.0) Gecko Firefox/11.0 (via ggpht.com GoogleImageProxy)", "YahooMailProxy; https://help.yahoo.com/kb/yahoo-mail-proxy-SLN28749.html",
 		"BarracudaCentral/1.0", "Mozilla/5.0 Mimecast", "proofpoint/1", "SafeLinks", "curl/8.5.0", "Wget/1.21", "python-requests/2.31", "Go-http-client/2.0",

@@ -35,7 +35,7 @@ func ForDomain(d *app.Domain, base string) *app.Tracking {
 	t := &app.Tracking{Base: base, Open: d.OpenTracking, Click: d.ClickTracking}
 	name := d.TrackingName()
 	u, err := url.Parse(base)
-	if !Live(d) || err != nil || u.Hostname() == name {
+	if !HostIsLive(d) || err != nil || u.Hostname() == name {
 		return t
 	}
 	u.Host = name + strings.TrimPrefix(u.Host, bracketed(u))
@@ -43,8 +43,8 @@ func ForDomain(d *app.Domain, base string) *app.Tracking {
 	return t
 }
 
-// Live reports whether the last check of a domain found the record of its tracking host.
-func Live(d *app.Domain) bool {
+// HostIsLive reports whether the last check of a domain found the record of its tracking host.
+func HostIsLive(d *app.Domain) bool {
 	name := d.TrackingName()
 	return name != "" && slices.ContainsFunc(d.Checks, func(c app.RecordCheck) bool {
 		return c.Record == app.RecordTracking && c.Name == name && c.Live == app.LiveFound
@@ -113,7 +113,7 @@ func Pixel(t *app.Tracking) (before, after string) {
 // clickLinks numbers the distinct targets that are tracked and returns the
 // function that leads them through this server: each as of, with its own number and
 // target.
-func clickLinks(s *app.Sealer, p *Places, of ClickLink, t *app.Tracking, except map[string]bool) func(string) string {
+func clickLinks(s *app.Sealer, p *Positions, of ClickLink, t *app.Tracking, except map[string]bool) func(string) string {
 	numbers := map[string]int{}
 	for _, link := range p.Links {
 		if _, known := numbers[link.Target]; !known && !IsPage(t, link.Target) && !except[link.Target] {
@@ -257,7 +257,7 @@ func ReadClickToken(s *app.Sealer, token, host string) (l ClickLink, ok bool) {
 		Link: int(binary.BigEndian.Uint16(numbers)), Links: int(binary.BigEndian.Uint16(numbers[2:])),
 		Target: string(b[clickTokenSize:]),
 	}
-	here := unnamed(host) || bytes.Equal(b[mark:mark+hostMarkSize], hostMark(s, host))
+	here := isUnnamedHost(host) || bytes.Equal(b[mark:mark+hostMarkSize], hostMark(s, host))
 	return l, here && l.Link < l.Links && Trackable(l.Target)
 }
 
@@ -280,9 +280,9 @@ func BaseHost(t *app.Tracking) string {
 	return HostOf(u.Host)
 }
 
-// unnamed reports whether a host is none that a link could name to the world: a proxy
+// isUnnamedHost reports whether a host is none that a link could name to the world: a proxy
 // that was not told to pass the header on puts in how it reaches this server.
-func unnamed(host string) bool {
+func isUnnamedHost(host string) bool {
 	if addr, err := netip.ParseAddr(host); err == nil {
 		return addr.IsLoopback() || addr.IsPrivate() || addr.IsLinkLocalUnicast()
 	}

@@ -33,7 +33,7 @@ func forgeries(token string) []string {
 	return append(out, base64.URLEncoding.EncodeToString(append(raw, 0)), base64.RawStdEncoding.EncodeToString(append(raw[:len(raw):len(raw)], 0xff, 0xff)))
 }
 
-func TestOpenTokensAreReadOnlyAsTheyWereMade(t *testing.T) {
+func TestOpenTokens(t *testing.T) {
 	s := apptest.Sealer(t, 1)
 	token := OpenToken(s, trackedID)
 	if id, ok := ReadOpenToken(s, token); !ok || id != trackedID || len(token) != 44 {
@@ -52,7 +52,7 @@ func TestOpenTokensAreReadOnlyAsTheyWereMade(t *testing.T) {
 	}
 }
 
-func TestClickTokensAreReadOnlyAsTheyWereMade(t *testing.T) {
+func TestClickTokens(t *testing.T) {
 	s := apptest.Sealer(t, 1)
 	link := ClickLink{TeamID: trackedTeam, EmailID: trackedID, Host: linkHost, Link: 3, Links: 1000, Target: "https://a.test/ü?x=1&y=2#z"}
 	token := ClickToken(s, link)
@@ -76,9 +76,9 @@ func TestClickTokensAreReadOnlyAsTheyWereMade(t *testing.T) {
 	}
 }
 
-// TestSignedNonsenseLeadsNowhere: whatever the key was used for, no token leads
+// TestSignedInvalidTokenIsRefused: whatever the key was used for, no token leads
 // to what was never wrapped.
-func TestSignedNonsenseLeadsNowhere(t *testing.T) {
+func TestSignedInvalidTokenIsRefused(t *testing.T) {
 	s := apptest.Sealer(t, 1)
 	for _, link := range []ClickLink{
 		{TeamID: trackedTeam, EmailID: trackedID, Host: linkHost, Links: 1, Target: "javascript:alert(1)"},
@@ -93,7 +93,7 @@ func TestSignedNonsenseLeadsNowhere(t *testing.T) {
 	}
 }
 
-func TestALinkOfOneHostRedirectedOnEveryOther(t *testing.T) {
+func TestClickTokenIsBoundToHost(t *testing.T) {
 	s := apptest.Sealer(t, 1)
 	token := ClickToken(s, ClickLink{TeamID: trackedTeam, EmailID: trackedID, Host: linkHost, Links: 1, Target: "https://evil.test/"})
 	for host, want := range map[string]bool{
@@ -186,7 +186,7 @@ func TestTrackedMail(t *testing.T) {
 	}
 }
 
-func TestOnlyWhatIsWantedIsTracked(t *testing.T) {
+func TestTrackingSettings(t *testing.T) {
 	s := apptest.Sealer(t, 1)
 	mail := &app.Mail{HTML: `<a href="https://a.test/">`}
 	for _, c := range []struct {
@@ -205,7 +205,7 @@ func TestOnlyWhatIsWantedIsTracked(t *testing.T) {
 	}
 }
 
-func TestWhereTrackedLinksLead(t *testing.T) {
+func TestDestination(t *testing.T) {
 	found := []app.RecordCheck{{Record: app.RecordTracking, Name: "links.acme.test", Live: app.LiveFound}}
 	for _, c := range []struct {
 		name   string

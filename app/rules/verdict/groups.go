@@ -8,23 +8,23 @@ import (
 
 // group is recipients of whom the same is said.
 type group struct {
-	code  Code
-	ends  []end
-	first int // of them in the envelope
+	code     Code
+	outcomes []outcome
+	first    int // of them in the envelope
 }
 
 // grouped puts ends together of which the same is said, the gravest first.
-func grouped(ends []end) []group {
+func grouped(ends []outcome) []group {
 	var groups []group
 	for i, e := range ends {
 		at := slices.IndexFunc(groups, func(g group) bool {
-			return g.code == e.code && g.ends[0].params.Outcome == e.params.Outcome
+			return g.code == e.code && g.outcomes[0].params.Outcome == e.params.Outcome
 		})
 		if at < 0 {
 			at = len(groups)
 			groups = append(groups, group{code: e.code, first: i})
 		}
-		groups[at].ends = append(groups[at].ends, e)
+		groups[at].outcomes = append(groups[at].outcomes, e)
 	}
 	slices.SortStableFunc(groups, func(a, b group) int { return cmp.Compare(rank[a.code], rank[b.code]) })
 	return groups
@@ -33,16 +33,16 @@ func grouped(ends []end) []group {
 // part words what is said of a group: with the values of its first recipient, and the
 // latest time.
 func (g *group) part() VerdictPart {
-	p := g.ends[0].params
-	p.Count = len(g.ends)
-	for _, e := range g.ends {
+	p := g.outcomes[0].params
+	p.Count = len(g.outcomes)
+	for _, e := range g.outcomes {
 		p.At = max(p.At, e.params.At)
 	}
 	t := templates[g.code]
-	return worded(t, p)
+	return render(t, p)
 }
 
-func worded(t *Template, p VerdictParams) VerdictPart {
+func render(t *Template, p VerdictParams) VerdictPart {
 	values := p.values()
 	return VerdictPart{Code: t.Code, Tone: t.Tone, Text: fill(t.text(p.Count), values), Fix: fill(t.Fix, values), Params: p}
 }
@@ -58,9 +58,9 @@ func (f *Facts) mixed(groups []group) Verdict {
 	for _, g := range groups {
 		switch {
 		case reached(g.code):
-			p.Reached += len(g.ends)
+			p.Reached += len(g.outcomes)
 		case g.code == Sent:
-			taken += len(g.ends)
+			taken += len(g.outcomes)
 		}
 	}
 	code := MixedDelivered
@@ -76,7 +76,7 @@ func (f *Facts) mixed(groups []group) Verdict {
 	out.Text = fill(templates[code].Text, p.values())
 	for i := range groups {
 		part := groups[i].part()
-		out.Tone = graver(out.Tone, part.Tone)
+		out.Tone = worse(out.Tone, part.Tone)
 		if !said(part.Code) && len(out.Parts) < maxParts {
 			out.Parts = append(out.Parts, part)
 			out.Text += " " + part.Text
@@ -86,8 +86,8 @@ func (f *Facts) mixed(groups []group) Verdict {
 	return out
 }
 
-// graver is the graver of two tones.
-func graver(a, b Tone) Tone {
+// worse is the graver of two tones.
+func worse(a, b Tone) Tone {
 	order := []Tone{Good, Neutral, Warn, Bad}
 	if slices.Index(order, b) > slices.Index(order, a) {
 		return b

@@ -7,8 +7,8 @@ import (
 	"mailer/app"
 )
 
-// end is what became of one recipient.
-type end struct {
+// outcome is what became of one recipient.
+type outcome struct {
 	code   Code
 	params VerdictParams
 }
@@ -16,16 +16,16 @@ type end struct {
 // TestWords begin the words of an event of a test recipient, which name what it stands for.
 const TestWords = "Test recipient: "
 
-// ends are what became of each recipient.
-func (f *Facts) ends() []end {
+// outcomes are what became of each recipient.
+func (f *Facts) outcomes() []outcome {
 	recipients := f.Recipients
 	if len(recipients) == 0 { // damaged, or gone: what waits still says why
 		recipients = []Recipient{{State: app.Queued}}
 	}
-	out := make([]end, 0, len(recipients))
+	out := make([]outcome, 0, len(recipients))
 	for i := range recipients {
 		r := &recipients[i]
-		e := f.endOf(r)
+		e := f.outcomeOf(r)
 		e.params.Address, e.params.Domain = r.Address, domainOf(r.Address)
 		e.params.Relay, e.params.FromDomain, e.params.BroadcastID = f.Relay, f.FromDomain, f.BroadcastID
 		if listedMatters[e.code] {
@@ -50,8 +50,8 @@ var listedMatters = map[Code]bool{
 	SuppressedBounce: true, SuppressedComplaint: true, SuppressedManual: true, SuppressedUnsubscribe: true,
 }
 
-// endOf is what became of one recipient, but for what all have in common.
-func (f *Facts) endOf(r *Recipient) end {
+// outcomeOf is what became of one recipient, but for what all have in common.
+func (f *Facts) outcomeOf(r *Recipient) outcome {
 	switch r.State {
 	case app.Queued, app.Scheduled, "":
 		return f.waits(r)
@@ -60,47 +60,47 @@ func (f *Facts) endOf(r *Recipient) end {
 	case app.Canceled:
 		return f.canceled(r)
 	}
-	ev := f.about(r, app.EventType(r.State))
+	ev := f.eventOf(r, app.EventType(r.State))
 	p := VerdictParams{At: stamp(ev.CreatedAt)}
 	if strings.HasPrefix(ev.Detail.Message, TestWords) {
-		return end{TestRecipient, VerdictParams{Outcome: string(r.State)}}
+		return outcome{TestRecipient, VerdictParams{Outcome: string(r.State)}}
 	}
-	p.answered(&ev.Detail)
+	p.setAnswer(&ev.Detail)
 	switch r.State {
 	case app.Bounced:
 		p.Server = f.server(r, &ev)
-		return end{bounced(&ev.Detail), p}
+		return outcome{bounced(&ev.Detail), p}
 	case app.Failed:
-		return end{f.failure(r, &ev, &p), p}
+		return outcome{f.failure(r, &ev, &p), p}
 	case app.Complained:
-		return end{Complained, VerdictParams{At: p.At}}
+		return outcome{Complained, VerdictParams{At: p.At}}
 	case app.DeliveryDelayed:
-		return end{DeliveryDelayed, p}
+		return outcome{DeliveryDelayed, p}
 	}
 	return f.arrived(r, VerdictParams{At: p.At})
 }
 
 // arrived is the end of a recipient for whom a relay took the email.
-func (f *Facts) arrived(r *Recipient, p VerdictParams) end {
+func (f *Facts) arrived(r *Recipient, p VerdictParams) outcome {
 	switch {
 	case f.Relay == app.CaptureRegion:
-		return end{Captured, p}
+		return outcome{Captured, p}
 	case r.State == app.Sent:
-		return end{Sent, p}
+		return outcome{Sent, p}
 	case r.State == app.Delivered, len(f.Recipients) > 1 && (r.State == app.Opened || r.State == app.Clicked):
-		return end{Delivered, p}
+		return outcome{Delivered, p}
 	case r.State == app.Opened:
-		return end{Opened, p}
+		return outcome{Opened, p}
 	case r.State == app.Clicked:
-		return end{Clicked, p}
+		return outcome{Clicked, p}
 	}
-	return end{Unknown, p}
+	return outcome{Unknown, p}
 }
 
 // read has who was reached be who opened or followed a link, or unsubscribed, where all
 // were reached: whose of several recipients an open is, is not known.
-func (f *Facts) read(ends []end) []end {
-	if slices.ContainsFunc(ends, func(e end) bool {
+func (f *Facts) read(ends []outcome) []outcome {
+	if slices.ContainsFunc(ends, func(e outcome) bool {
 		return e.code != Sent && e.code != Delivered && e.code != Opened && e.code != Clicked
 	}) {
 		return ends
@@ -130,9 +130,9 @@ func reached(c Code) bool {
 	return false
 }
 
-// about is the newest event of the kinds that is about a recipient, or about all of them;
+// eventOf is the newest event of the kinds that is about a recipient, or about all of them;
 // the zero event: there is none.
-func (f *Facts) about(r *Recipient, kinds ...app.EventType) app.Event {
+func (f *Facts) eventOf(r *Recipient, kinds ...app.EventType) app.Event {
 	return newestOf(f.Events, r, kinds)
 }
 
@@ -170,37 +170,37 @@ func subjectOf(code string) (subject, detail string) {
 
 // suppressed is the end of a recipient to whom nothing was sent. Why, the list of
 // suppressions says; else it was an opt-out, or the list has changed since.
-func (f *Facts) suppressed(r *Recipient) end {
-	ev := f.about(r, app.EventType(app.Suppressed))
+func (f *Facts) suppressed(r *Recipient) outcome {
+	ev := f.eventOf(r, app.EventType(app.Suppressed))
 	p := VerdictParams{At: stamp(ev.CreatedAt)}
 	switch words := ev.Detail.Message; {
 	case strings.HasPrefix(words, TestWords):
-		return end{TestRecipient, VerdictParams{Outcome: string(app.Suppressed)}}
+		return outcome{TestRecipient, VerdictParams{Outcome: string(app.Suppressed)}}
 	case r.Address == app.Erased:
-		return end{Erased, p}
+		return outcome{Erased, p}
 	case words != "" && !strings.Contains(words, "suppression list"):
-		return end{SuppressedOptOut, p}
+		return outcome{SuppressedOptOut, p}
 	}
 	switch r.Listed.Origin {
 	case app.OriginBounce:
-		return end{SuppressedBounce, p}
+		return outcome{SuppressedBounce, p}
 	case app.OriginComplaint:
-		return end{SuppressedComplaint, p}
+		return outcome{SuppressedComplaint, p}
 	case app.OriginManual:
-		return end{SuppressedManual, p}
+		return outcome{SuppressedManual, p}
 	case app.OriginUnsubscribe:
-		return end{SuppressedUnsubscribe, p}
+		return outcome{SuppressedUnsubscribe, p}
 	}
-	return end{SuppressedLifted, p}
+	return outcome{SuppressedLifted, p}
 }
 
-func (f *Facts) canceled(r *Recipient) end {
-	ev := f.about(r, app.EventType(app.Canceled))
+func (f *Facts) canceled(r *Recipient) outcome {
+	ev := f.eventOf(r, app.EventType(app.Canceled))
 	p := VerdictParams{At: stamp(ev.CreatedAt), By: actor(ev.Detail.Message, "Canceled by ")}
 	if f.BroadcastID != "" && p.By == "" {
-		return end{CanceledBroadcast, p}
+		return outcome{CanceledBroadcast, p}
 	}
-	return end{Canceled, p}
+	return outcome{Canceled, p}
 }
 
 // actor finds who did something in the words of an event; empty: they do not say.
@@ -243,12 +243,12 @@ func (f *Facts) failure(r *Recipient, ev *app.Event, p *VerdictParams) Code {
 // expired fills in what was answered last to an email that waited too long.
 func (f *Facts) expired(r *Recipient, d *app.EventDetail, p *VerdictParams) Code {
 	p.Attempts = d.Attempt
-	last := f.about(r, app.EventDeferred, app.EventInDoubt)
+	last := f.eventOf(r, app.EventDeferred, app.EventInDoubt)
 	if last.Type == app.EventInDoubt {
 		return FailedDoubt
 	}
 	if p.Answer == "" {
-		p.answered(&last.Detail)
+		p.setAnswer(&last.Detail)
 	}
 	return FailedExpired
 }

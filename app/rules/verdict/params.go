@@ -65,24 +65,24 @@ func stamp(t time.Time) string {
 	return app.FormatTime(t)
 }
 
-// maxSaid bounds what is quoted of a server's words, in bytes.
-const maxSaid = 120
+// maxQuote bounds what is quoted of a server's words, in bytes.
+const maxQuote = 120
 
 // cut shortens words at a space.
 func cut(words string) string {
 	words = strings.TrimSpace(words)
-	if len(words) <= maxSaid {
+	if len(words) <= maxQuote {
 		return strings.TrimRight(words, ".")
 	}
-	words = strings.ToValidUTF8(words[:maxSaid], "")
-	if at := strings.LastIndexByte(words, ' '); at > maxSaid/2 {
+	words = strings.ToValidUTF8(words[:maxQuote], "")
+	if at := strings.LastIndexByte(words, ' '); at > maxQuote/2 {
 		words = words[:at]
 	}
 	return words + " …"
 }
 
-// answered fills in what a server answered.
-func (p *VerdictParams) answered(d *app.EventDetail) {
+// setAnswer fills in what a server answered.
+func (p *VerdictParams) setAnswer(d *app.EventDetail) {
 	p.ReplyCode, p.EnhancedCode = d.ReplyCode, d.EnhancedCode
 	p.Said = d.Diagnostic
 	if p.Said == "" {

@@ -29,7 +29,7 @@ func bounced(d *app.EventDetail) Code {
 	if class == bounce.ProviderList {
 		return BouncedProviderList
 	}
-	j := bounce.Judge(bounce.Evidence{Reply: d.Diagnostic + " " + d.Reply, ReplyCode: d.ReplyCode, Status: d.EnhancedCode, Class: class})
+	j := bounce.Classify(bounce.Evidence{Reply: d.Diagnostic + " " + d.Reply, ReplyCode: d.ReplyCode, Status: d.EnhancedCode, ReportedClass: class})
 	if code, ok := bounceCodes[j.Reason]; ok {
 		return code
 	}

@@ -77,7 +77,7 @@ type Work struct {
 	GivesUpAt time.Time
 	Held      app.HoldReason // of WaitRelease
 	HeldAt    time.Time
-	Door      Door // of WaitDoor
+	Blocker   Blocker // of WaitBlocked
 }
 
 // Wait says what mail waits for.
@@ -92,12 +92,12 @@ const (
 	WaitRelease Wait = "release" // it is held
 	WaitQuota   Wait = "quota"   // for another day of its team's quota
 	WaitPace    Wait = "pace"    // for its turn in its broadcast
-	WaitDoor    Wait = "door"    // for what Door says
+	WaitBlocked Wait = "door"    // for what Door says
 )
 
-// Door is why nothing of somebody leaves through a relay.
-type Door struct {
-	Kind   DoorKind
+// Blocker is why nothing of somebody leaves through a relay.
+type Blocker struct {
+	Kind   BlockerKind
 	Reason string    // of Suspended: what the operator says; may be empty
 	Since  time.Time // of Suspended and Paused
 	Until  time.Time // of Paused; zero: until it is resumed
@@ -105,24 +105,24 @@ type Door struct {
 	Trouble app.RelayTrouble
 }
 
-// DoorKind says who keeps a door shut; empty: it is open.
-type DoorKind string
+// BlockerKind says who keeps a door shut; empty: it is open.
+type BlockerKind string
 
 // The kinds.
 const (
-	Suspended      DoorKind = "suspended"       // the operator, for the team
-	NoRelay        DoorKind = "no_relay"        // there is none at all
-	NoRegion       DoorKind = "no_region"       // there is none for this region
-	Paused         DoorKind = "paused"          // the operator, for the relay
-	Resting        DoorKind = "resting"         // the relay takes nothing, of everybody or of one domain
-	Used           DoorKind = "used"            // the relay's daily limit, or the team's share of it
-	TeamGuardrail  DoorKind = "team_guardrail"  // the team's rates, for its broadcasts
-	RelayGuardrail DoorKind = "relay_guardrail" // the relay's rates, for all broadcasts
+	Suspended      BlockerKind = "suspended"       // the operator, for the team
+	NoRelay        BlockerKind = "no_relay"        // there is none at all
+	NoRegion       BlockerKind = "no_region"       // there is none for this region
+	Paused         BlockerKind = "paused"          // the operator, for the relay
+	BreakerOpen    BlockerKind = "resting"         // the relay takes nothing, of everybody or of one domain
+	LimitReached   BlockerKind = "used"            // the relay's daily limit, or the team's share of it
+	TeamGuardrail  BlockerKind = "team_guardrail"  // the team's rates, for its broadcasts
+	RelayGuardrail BlockerKind = "relay_guardrail" // the relay's rates, for all broadcasts
 )
 
 // Of is the verdict on an email.
 func Of(f *Facts) Verdict {
-	ends := f.ends()
+	ends := f.outcomes()
 	groups := grouped(ends)
 	if len(groups) == 1 {
 		p := groups[0].part()

@@ -20,21 +20,21 @@ var update = flag.Bool("update", false, "write the golden file anew")
 
 var noon = time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
 
-// told is an event n minutes after noon.
-func told(kind any, to string, n int, d app.EventDetail) app.Event {
+// facts is an event n minutes after noon.
+func facts(kind any, to string, n int, d app.EventDetail) app.Event {
 	return app.Event{ID: fmt.Sprint(n), Type: app.EventType(fmt.Sprint(kind)), Recipient: to, Detail: d, CreatedAt: noon.Add(time.Duration(n) * time.Minute)}
 }
 
 const (
-	bob  = "bob@example.net"
-	eve  = "eve@example.org"
-	zoe  = "zoe@uni.example.org"
-	gate = "eu-west-1"
+	bob       = "bob@example.net"
+	eve       = "eve@example.org"
+	zoe       = "zoe@uni.example.org"
+	relayName = "eu-west-1"
 )
 
 // mail is facts of an email whose recipients are in states; events stand newest first.
 func mail(to map[string]app.LastEvent, events ...app.Event) Facts {
-	f := Facts{Relay: gate, FromDomain: "studio.example.com", Events: events}
+	f := Facts{Relay: relayName, FromDomain: "studio.example.com", Events: events}
 	for _, address := range []string{bob, eve, zoe, app.Erased} {
 		if state, ok := to[address]; ok {
 			f.Recipients = append(f.Recipients, Recipient{Address: address, State: state})
@@ -45,7 +45,7 @@ func mail(to map[string]app.LastEvent, events ...app.Event) Facts {
 
 // one is facts of an email with one recipient, of whom an event tells.
 func one(state app.LastEvent, d app.EventDetail) Facts {
-	return mail(map[string]app.LastEvent{bob: state}, told(state, bob, 1, d))
+	return mail(map[string]app.LastEvent{bob: state}, facts(state, bob, 1, d))
 }
 
 func (f Facts) listed(origin app.SuppressionOrigin) Facts {
@@ -75,22 +75,22 @@ func waiting(w Work, events ...app.Event) Facts {
 	return mail(map[string]app.LastEvent{bob: app.Queued}, events...).with(w)
 }
 
-// behind is facts of an email that a door keeps.
-func behind(d Door) Facts { return waiting(Work{Wait: WaitDoor, Door: d}) }
+// blockedBy is facts of an email that a door keeps.
+func blockedBy(d Blocker) Facts { return waiting(Work{Wait: WaitBlocked, Blocker: d}) }
 
-// resting is facts of an email whose relay met something.
-func resting(kind DoorKind, t app.RelayTrouble) Facts {
+// breakerOpen is facts of an email whose relay met something.
+func breakerOpen(kind BlockerKind, t app.RelayTrouble) Facts {
 	t.StartedAt = noon
-	return behind(Door{Kind: kind, Trouble: t})
+	return blockedBy(Blocker{Kind: kind, Trouble: t})
 }
 
 // retry is facts of an email that was put off.
 func retry(d app.EventDetail) Facts {
-	return waiting(Work{Wait: WaitRetry, NextAt: noon.Add(time.Hour), Attempts: 2, GivesUpAt: noon.Add(48 * time.Hour)}, told(app.EventDeferred, "", 1, d))
+	return waiting(Work{Wait: WaitRetry, NextAt: noon.Add(time.Hour), Attempts: 2, GivesUpAt: noon.Add(48 * time.Hour)}, facts(app.EventDeferred, "", 1, d))
 }
 
 func answer(stage app.Stage, code int, enhanced, words string) app.EventDetail {
-	return app.EventDetail{Stage: stage, ReplyCode: code, EnhancedCode: enhanced, Reply: words, Attempt: 1, Relay: gate}
+	return app.EventDetail{Stage: stage, ReplyCode: code, EnhancedCode: enhanced, Reply: words, Attempt: 1, Relay: relayName}
 }
 
 func reported(enhanced, words, subType string) app.EventDetail {
@@ -106,29 +106,29 @@ var cases = []struct {
 	{"accepted", Queued, waiting(Work{Wait: WaitTurn})},
 	{"in work", Leaving, waiting(Work{Wait: WaitReply, Attempts: 2})},
 	{"scheduled", Scheduled, waiting(Work{Wait: WaitTime, NextAt: noon.Add(24 * time.Hour)})},
-	{"moved and rescheduled", Scheduled, waiting(Work{Wait: WaitTime, NextAt: noon.Add(24 * time.Hour)}, told(app.EventMoved, "", 2, app.EventDetail{}), told(app.EventRescheduled, "", 1, app.EventDetail{}))},
-	{"the day's quota is used", WaitingQuota, waiting(Work{Wait: WaitQuota, NextAt: noon.Add(12 * time.Hour)}, told(app.EventQuotaWait, "", 1, app.EventDetail{}))},
+	{"moved and rescheduled", Scheduled, waiting(Work{Wait: WaitTime, NextAt: noon.Add(24 * time.Hour)}, facts(app.EventMoved, "", 2, app.EventDetail{}), facts(app.EventRescheduled, "", 1, app.EventDetail{}))},
+	{"the day's quota is used", WaitingQuota, waiting(Work{Wait: WaitQuota, NextAt: noon.Add(12 * time.Hour)}, facts(app.EventQuotaWait, "", 1, app.EventDetail{}))},
 	{"a recipient of a broadcast", WaitingPace, waiting(Work{Wait: WaitPace}).ofBroadcast()},
-	{"guardrail of the team", Guardrails, behind(Door{Kind: TeamGuardrail}).ofBroadcast()},
-	{"guardrail of the relay", GuardrailsRelay, behind(Door{Kind: RelayGuardrail}).ofBroadcast()},
-	{"held", Held, waiting(Work{Wait: WaitRelease, Held: app.HoldManual, HeldAt: noon}, told(app.EventHeld, "", 1, app.EventDetail{Message: "Held by ann@studio.example.com; it leaves once it is released"}))},
+	{"guardrail of the team", Guardrails, blockedBy(Blocker{Kind: TeamGuardrail}).ofBroadcast()},
+	{"guardrail of the relay", GuardrailsRelay, blockedBy(Blocker{Kind: RelayGuardrail}).ofBroadcast()},
+	{"held", Held, waiting(Work{Wait: WaitRelease, Held: app.HoldManual, HeldAt: noon}, facts(app.EventHeld, "", 1, app.EventDetail{Message: "Held by ann@studio.example.com; it leaves once it is released"}))},
 	{"held after a restore", HeldRestored, waiting(Work{Wait: WaitRelease, Held: app.HoldRestored, HeldAt: noon})},
 	{"held with its broadcast", BroadcastPaused, waiting(Work{Wait: WaitRelease, Held: app.HoldPaused, HeldAt: noon})},
-	{"held as damaged", HeldDamaged, Facts{Relay: gate, Work: &Work{Wait: WaitRelease, Held: app.HoldDamaged, HeldAt: noon}}},
-	{"released", Queued, waiting(Work{Wait: WaitTurn}, told(app.EventReleased, "", 2, app.EventDetail{}), told(app.EventHeld, "", 1, app.EventDetail{}))},
-	{"team suspended", SuspendedTeam, behind(Door{Kind: Suspended, Reason: "the invoice of October is open", Since: noon})},
-	{"no relay", WaitingNoRelay, behind(Door{Kind: NoRelay})},
-	{"no relay for its region", WaitingNoRegion, behind(Door{Kind: NoRegion})},
-	{"accepted while captured", WaitingCapture, behind(Door{Kind: NoRegion}).through(app.CaptureRegion)},
-	{"relay paused", WaitingRelayPaused, behind(Door{Kind: Paused, Since: noon, Until: noon.Add(time.Hour)})},
-	{"relay paused until resumed", WaitingRelayPaused, behind(Door{Kind: Paused, Since: noon})},
-	{"relay can't be reached", WaitingRelayDown, resting(Resting, app.RelayTrouble{Failures: 3, Detail: app.EventDetail{Stage: app.StageConnect, Reply: "dial tcp 192.0.2.1:587: connection refused", NextAttemptAt: "2026-11-23T12:00:38.000Z"}})},
-	{"no TLS", WaitingRelayTLS, resting(Resting, app.RelayTrouble{Failures: 3, Detail: app.EventDetail{Stage: app.StageTLS, Reply: "x509: certificate has expired"}})},
-	{"sign-in refused", WaitingRelaySignIn, resting(Resting, app.RelayTrouble{Failures: 3, Detail: answer(app.StageAuth, 535, "5.7.8", "Error: authentication failed")})},
-	{"everybody refused", WaitingRelayRefuses, resting(Resting, app.RelayTrouble{Failures: 3, Detail: answer(app.StageMail, 550, "5.7.0", "")})},
-	{"the domain refused", PausedDomain, resting(Resting, app.RelayTrouble{TeamID: "t", Domain: "studio.example.com", Failures: 3, Detail: answer(app.StageMail, 554, "5.7.1", "sender not verified")})},
-	{"daily limit", WaitingRelayLimit, resting(Used, app.RelayTrouble{Detail: app.EventDetail{Stage: app.StageConnect, NextAttemptAt: "2026-11-23T18:00:00.000Z"}})},
-	{"team's share of it", WaitingRelayShare, resting(Used, app.RelayTrouble{TeamID: "t", Detail: app.EventDetail{Stage: app.StageConnect}})},
+	{"held as damaged", HeldDamaged, Facts{Relay: relayName, Work: &Work{Wait: WaitRelease, Held: app.HoldDamaged, HeldAt: noon}}},
+	{"released", Queued, waiting(Work{Wait: WaitTurn}, facts(app.EventReleased, "", 2, app.EventDetail{}), facts(app.EventHeld, "", 1, app.EventDetail{}))},
+	{"team suspended", SuspendedTeam, blockedBy(Blocker{Kind: Suspended, Reason: "the invoice of October is open", Since: noon})},
+	{"no relay", WaitingNoRelay, blockedBy(Blocker{Kind: NoRelay})},
+	{"no relay for its region", WaitingNoRegion, blockedBy(Blocker{Kind: NoRegion})},
+	{"accepted while captured", WaitingCapture, blockedBy(Blocker{Kind: NoRegion}).through(app.CaptureRegion)},
+	{"relay paused", WaitingRelayPaused, blockedBy(Blocker{Kind: Paused, Since: noon, Until: noon.Add(time.Hour)})},
+	{"relay paused until resumed", WaitingRelayPaused, blockedBy(Blocker{Kind: Paused, Since: noon})},
+	{"relay can't be reached", WaitingRelayDown, breakerOpen(BreakerOpen, app.RelayTrouble{Failures: 3, Detail: app.EventDetail{Stage: app.StageConnect, Reply: "dial tcp 192.0.2.1:587: connection refused", NextAttemptAt: "2026-11-23T12:00:38.000Z"}})},
+	{"no TLS", WaitingRelayTLS, breakerOpen(BreakerOpen, app.RelayTrouble{Failures: 3, Detail: app.EventDetail{Stage: app.StageTLS, Reply: "x509: certificate has expired"}})},
+	{"sign-in refused", WaitingRelaySignIn, breakerOpen(BreakerOpen, app.RelayTrouble{Failures: 3, Detail: answer(app.StageAuth, 535, "5.7.8", "Error: authentication failed")})},
+	{"everybody refused", WaitingRelayRefuses, breakerOpen(BreakerOpen, app.RelayTrouble{Failures: 3, Detail: answer(app.StageMail, 550, "5.7.0", "")})},
+	{"the domain refused", PausedDomain, breakerOpen(BreakerOpen, app.RelayTrouble{TeamID: "t", Domain: "studio.example.com", Failures: 3, Detail: answer(app.StageMail, 554, "5.7.1", "sender not verified")})},
+	{"daily limit", WaitingRelayLimit, breakerOpen(LimitReached, app.RelayTrouble{Detail: app.EventDetail{Stage: app.StageConnect, NextAttemptAt: "2026-11-23T18:00:00.000Z"}})},
+	{"team's share of it", WaitingRelayShare, breakerOpen(LimitReached, app.RelayTrouble{TeamID: "t", Detail: app.EventDetail{Stage: app.StageConnect}})},
 
 	{"put off", Deferred, retry(answer(app.StageRcpt, 450, "4.2.0", "try again"))},
 	{"greylisted", Greylisted, retry(answer(app.StageRcpt, 451, "4.7.1", "Greylisted, please come back in 300 seconds"))},
@@ -138,24 +138,24 @@ var cases = []struct {
 	{"by policy for now", DeferredPolicy, retry(answer(app.StageRcpt, 450, "4.7.1", "client host rejected"))},
 	{"its server does not answer", DeferredUnreachable, retry(answer(app.StageRcpt, 450, "4.4.1", "no answer from host"))},
 	{"line lost", DeferredLost, retry(app.EventDetail{Stage: app.StageData, Reply: "the relay closed the connection"})},
-	{"in doubt", Doubt, waiting(Work{Wait: WaitRetry, NextAt: noon.Add(time.Hour)}, told(app.EventInDoubt, "", 1, app.EventDetail{Stage: app.StageDot}))},
-	{"interrupted", Interrupted, waiting(Work{Wait: WaitRetry, NextAt: noon.Add(time.Hour)}, told(app.EventInterrupted, "", 1, app.EventDetail{}))},
+	{"in doubt", Doubt, waiting(Work{Wait: WaitRetry, NextAt: noon.Add(time.Hour)}, facts(app.EventInDoubt, "", 1, app.EventDetail{Stage: app.StageDot}))},
+	{"interrupted", Interrupted, waiting(Work{Wait: WaitRetry, NextAt: noon.Add(time.Hour)}, facts(app.EventInterrupted, "", 1, app.EventDetail{}))},
 	{"put off, its event is gone", WaitingRetry, waiting(Work{Wait: WaitRetry, NextAt: noon.Add(time.Hour)})},
-	{"sent again, and waits", WaitingRetry, waiting(Work{Wait: WaitRetry, NextAt: noon.Add(time.Hour)}, told(app.EventRequeued, "", 2, app.EventDetail{}), told(app.EventDeferred, "", 1, app.EventDetail{}))},
+	{"sent again, and waits", WaitingRetry, waiting(Work{Wait: WaitRetry, NextAt: noon.Add(time.Hour)}, facts(app.EventRequeued, "", 2, app.EventDetail{}), facts(app.EventDeferred, "", 1, app.EventDetail{}))},
 
 	{"taken", Sent, one(app.Sent, answer(app.StageDot, 250, "2.0.0", "Ok"))},
-	{"taken, a copy of another", Sent, mail(map[string]app.LastEvent{bob: app.Sent}, told(app.Sent, bob, 2, app.EventDetail{}), told(app.EventResent, "", 1, app.EventDetail{}))},
-	{"taken, a machine looked at it", Sent, mail(map[string]app.LastEvent{bob: app.Sent}, told(app.EventPrefetched, bob, 2, app.EventDetail{}), told(app.Sent, bob, 1, app.EventDetail{}))},
-	{"taken after trouble", Sent, mail(map[string]app.LastEvent{bob: app.Sent}, told(app.Sent, bob, 2, app.EventDetail{}), told(app.EventRelayTrouble, "", 1, app.EventDetail{}))},
+	{"taken, a copy of another", Sent, mail(map[string]app.LastEvent{bob: app.Sent}, facts(app.Sent, bob, 2, app.EventDetail{}), facts(app.EventResent, "", 1, app.EventDetail{}))},
+	{"taken, a machine looked at it", Sent, mail(map[string]app.LastEvent{bob: app.Sent}, facts(app.EventPrefetched, bob, 2, app.EventDetail{}), facts(app.Sent, bob, 1, app.EventDetail{}))},
+	{"taken after trouble", Sent, mail(map[string]app.LastEvent{bob: app.Sent}, facts(app.Sent, bob, 2, app.EventDetail{}), facts(app.EventRelayTrouble, "", 1, app.EventDetail{}))},
 	{"captured", Captured, one(app.Sent, app.EventDetail{}).through(app.CaptureRegion)},
 	{"test recipient", TestRecipient, one(app.Bounced, app.EventDetail{Message: TestWords + "bounced, without leaving this server"})},
 	{"test recipient left out", TestRecipient, one(app.Suppressed, app.EventDetail{Message: TestWords + "suppressed, without leaving this server"})},
 	{"delivered", Delivered, one(app.Delivered, app.EventDetail{Source: "ses"})},
 	{"delayed at the provider", DeliveryDelayed, one(app.DeliveryDelayed, app.EventDetail{Source: "ses", EnhancedCode: "4.4.1", Diagnostic: "no answer from host"})},
-	{"opened", Opened, mail(map[string]app.LastEvent{bob: app.Delivered}, told(app.Opened, bob, 2, app.EventDetail{}), told(app.Delivered, bob, 1, app.EventDetail{}))},
+	{"opened", Opened, mail(map[string]app.LastEvent{bob: app.Delivered}, facts(app.Opened, bob, 2, app.EventDetail{}), facts(app.Delivered, bob, 1, app.EventDetail{}))},
 	{"opened, of a broadcast", Opened, one(app.Opened, app.EventDetail{}).ofBroadcast()},
 	{"clicked", Clicked, one(app.Clicked, app.EventDetail{}).ofBroadcast()},
-	{"unsubscribed", Unsubscribed, mail(map[string]app.LastEvent{bob: app.Delivered}, told(app.EventUnsubscribed, bob, 2, app.EventDetail{})).ofBroadcast()},
+	{"unsubscribed", Unsubscribed, mail(map[string]app.LastEvent{bob: app.Delivered}, facts(app.EventUnsubscribed, bob, 2, app.EventDetail{})).ofBroadcast()},
 	{"complained", Complained, one(app.Complained, app.EventDetail{Source: "ses"}).listed(app.OriginComplaint)},
 
 	{"no such mailbox", BouncedUnknownUser, one(app.Bounced, answer(app.StageRcpt, 550, "5.1.1", "User unknown")).listed(app.OriginBounce)},
@@ -187,11 +187,11 @@ var cases = []struct {
 	{"suppressed, unsubscribed", SuppressedUnsubscribe, one(app.Suppressed, app.EventDetail{Message: "on the suppression list"}).listed(app.OriginUnsubscribe)},
 	{"suppressed, and no more", SuppressedLifted, one(app.Suppressed, app.EventDetail{Message: "on the suppression list"})},
 	{"opted out", SuppressedOptOut, one(app.Suppressed, app.EventDetail{Message: "Not sent to this recipient: opted out of the topic"})},
-	{"erased", Erased, mail(map[string]app.LastEvent{app.Erased: app.Suppressed}, told(app.Suppressed, app.Erased, 1, app.EventDetail{Message: "Not sent: the recipient was erased"}))},
+	{"erased", Erased, mail(map[string]app.LastEvent{app.Erased: app.Suppressed}, facts(app.Suppressed, app.Erased, 1, app.EventDetail{Message: "Not sent: the recipient was erased"}))},
 
-	{"expired", FailedExpired, mail(map[string]app.LastEvent{bob: app.Failed}, told(app.Failed, bob, 2, app.EventDetail{Reason: app.ReasonExpired, Attempt: 12}), told(app.EventDeferred, "", 1, answer(app.StageRcpt, 450, "4.4.1", "no answer")))},
+	{"expired", FailedExpired, mail(map[string]app.LastEvent{bob: app.Failed}, facts(app.Failed, bob, 2, app.EventDetail{Reason: app.ReasonExpired, Attempt: 12}), facts(app.EventDeferred, "", 1, answer(app.StageRcpt, 450, "4.4.1", "no answer")))},
 	{"expired, never tried", FailedExpired, one(app.Failed, app.EventDetail{Reason: app.ReasonExpired})},
-	{"expired in doubt", FailedDoubt, mail(map[string]app.LastEvent{bob: app.Failed}, told(app.Failed, bob, 2, app.EventDetail{Reason: app.ReasonExpired, Attempt: 3}), told(app.EventInDoubt, "", 1, app.EventDetail{}))},
+	{"expired in doubt", FailedDoubt, mail(map[string]app.LastEvent{bob: app.Failed}, facts(app.Failed, bob, 2, app.EventDetail{Reason: app.ReasonExpired, Attempt: 3}), facts(app.EventInDoubt, "", 1, app.EventDetail{}))},
 	{"too large for the relay", FailedTooLarge, one(app.Failed, answer(app.StageMail, 0, "5.3.4", "the message has 12000000 bytes, the relay takes 10000000"))},
 	{"no SMTPUTF8", FailedUTF8, one(app.Failed, answer(app.StageMail, 0, "5.6.7", "an address or header needs SMTPUTF8, which the relay does not offer"))},
 	{"no message can be made", FailedCompose, one(app.Failed, answer(app.StageCompose, 0, "5.6.0", "could not compose the message"))},
@@ -203,28 +203,28 @@ var cases = []struct {
 	{"failed, its event is gone", Unknown, mail(map[string]app.LastEvent{bob: app.Failed})},
 	{"waits, and nothing is to be done", Unknown, mail(map[string]app.LastEvent{bob: app.Queued})},
 
-	{"canceled", Canceled, mail(map[string]app.LastEvent{bob: app.Canceled}, told(app.Canceled, "", 1, app.EventDetail{Message: "Canceled; nothing more of it leaves"}))},
-	{"dropped", Canceled, mail(map[string]app.LastEvent{bob: app.Canceled}, told(app.Canceled, "", 1, app.EventDetail{Message: "Canceled by the operator; nothing more of it leaves"}))},
+	{"canceled", Canceled, mail(map[string]app.LastEvent{bob: app.Canceled}, facts(app.Canceled, "", 1, app.EventDetail{Message: "Canceled; nothing more of it leaves"}))},
+	{"dropped", Canceled, mail(map[string]app.LastEvent{bob: app.Canceled}, facts(app.Canceled, "", 1, app.EventDetail{Message: "Canceled by the operator; nothing more of it leaves"}))},
 	{"canceled with its broadcast", CanceledBroadcast, mail(map[string]app.LastEvent{bob: app.Canceled}).ofBroadcast()},
 
-	{"all three delivered", Delivered, mail(map[string]app.LastEvent{bob: app.Delivered, eve: app.Delivered, zoe: app.Delivered}, told(app.Delivered, zoe, 3, app.EventDetail{}), told(app.Delivered, eve, 2, app.EventDetail{}), told(app.Delivered, bob, 1, app.EventDetail{}))},
-	{"all three taken, one read it", Opened, mail(map[string]app.LastEvent{bob: app.Sent, eve: app.Sent, zoe: app.Sent}, told(app.Opened, "", 3, app.EventDetail{}))},
+	{"all three delivered", Delivered, mail(map[string]app.LastEvent{bob: app.Delivered, eve: app.Delivered, zoe: app.Delivered}, facts(app.Delivered, zoe, 3, app.EventDetail{}), facts(app.Delivered, eve, 2, app.EventDetail{}), facts(app.Delivered, bob, 1, app.EventDetail{}))},
+	{"all three taken, one read it", Opened, mail(map[string]app.LastEvent{bob: app.Sent, eve: app.Sent, zoe: app.Sent}, facts(app.Opened, "", 3, app.EventDetail{}))},
 	{"one has it, one bounced, one waits", MixedDelivered, mail(map[string]app.LastEvent{bob: app.Delivered, eve: app.Bounced, zoe: app.Queued},
-		told(app.EventDeferred, zoe, 3, answer(app.StageRcpt, 450, "4.4.1", "no answer from host")), told(app.Bounced, eve, 2, answer(app.StageRcpt, 550, "5.1.1", "unknown"))).
+		facts(app.EventDeferred, zoe, 3, answer(app.StageRcpt, 450, "4.4.1", "no answer from host")), facts(app.Bounced, eve, 2, answer(app.StageRcpt, 550, "5.1.1", "unknown"))).
 		with(Work{Wait: WaitRetry, NextAt: noon.Add(5 * time.Hour), GivesUpAt: noon.Add(48 * time.Hour), Attempts: 1})},
-	{"one complained, the others have it", MixedDelivered, mail(map[string]app.LastEvent{bob: app.Delivered, eve: app.Complained, zoe: app.Delivered}, told(app.Complained, eve, 3, app.EventDetail{}))},
+	{"one complained, the others have it", MixedDelivered, mail(map[string]app.LastEvent{bob: app.Delivered, eve: app.Complained, zoe: app.Delivered}, facts(app.Complained, eve, 3, app.EventDetail{}))},
 	{"taken for two, one suppressed", MixedSent, mail(map[string]app.LastEvent{bob: app.Sent, eve: app.Suppressed, zoe: app.Sent}).listed(app.OriginBounce)},
-	{"nobody has it", Mixed, mail(map[string]app.LastEvent{bob: app.Bounced, eve: app.Failed}, told(app.Bounced, bob, 1, answer(app.StageRcpt, 550, "5.1.1", "unknown")), told(app.Failed, eve, 1, answer(app.StageDot, 554, "5.5.0", "no")))},
-	{"two waiting, two reasons", Mixed, mail(map[string]app.LastEvent{bob: app.Queued, eve: app.Queued}, told(app.EventDeferred, bob, 3, answer(app.StageRcpt, 452, "4.2.2", "over quota")), told(app.EventDeferred, eve, 2, answer(app.StageRcpt, 450, "4.7.1", "greylisted"))).
+	{"nobody has it", Mixed, mail(map[string]app.LastEvent{bob: app.Bounced, eve: app.Failed}, facts(app.Bounced, bob, 1, answer(app.StageRcpt, 550, "5.1.1", "unknown")), facts(app.Failed, eve, 1, answer(app.StageDot, 554, "5.5.0", "no")))},
+	{"two waiting, two reasons", Mixed, mail(map[string]app.LastEvent{bob: app.Queued, eve: app.Queued}, facts(app.EventDeferred, bob, 3, answer(app.StageRcpt, 452, "4.2.2", "over quota")), facts(app.EventDeferred, eve, 2, answer(app.StageRcpt, 450, "4.7.1", "greylisted"))).
 		with(Work{Wait: WaitRetry, NextAt: noon.Add(time.Hour)})},
 	{"four ends", Mixed, func() Facts {
-		f := mail(map[string]app.LastEvent{bob: app.Bounced, eve: app.Failed, zoe: app.Suppressed}, told(app.Bounced, bob, 1, answer(app.StageRcpt, 550, "5.1.1", "unknown")), told(app.Failed, eve, 1, answer(app.StageDot, 554, "5.5.0", "no")))
+		f := mail(map[string]app.LastEvent{bob: app.Bounced, eve: app.Failed, zoe: app.Suppressed}, facts(app.Bounced, bob, 1, answer(app.StageRcpt, 550, "5.1.1", "unknown")), facts(app.Failed, eve, 1, answer(app.StageDot, 554, "5.5.0", "no")))
 		f.Recipients = append(f.Recipients, Recipient{Address: "amy@example.com", State: app.Canceled})
 		return f
 	}()},
 }
 
-func TestEveryStateHasItsSentence(t *testing.T) {
+func TestEveryStateHasSentence(t *testing.T) {
 	var out strings.Builder
 	reachedCodes := map[Code]bool{}
 	for _, c := range cases {
@@ -232,7 +232,7 @@ func TestEveryStateHasItsSentence(t *testing.T) {
 		if v.Code != c.code {
 			t.Errorf("%s: %s, want %s", c.name, v.Code, c.code)
 		}
-		sound(t, c.name, &v)
+		isSound(t, c.name, &v)
 		if len(v.Text) > 160 && len(v.Parts) == 0 {
 			t.Errorf("%s: %d bytes: %s", c.name, len(v.Text), v.Text)
 		}
@@ -259,7 +259,7 @@ func TestEveryStateHasItsSentence(t *testing.T) {
 	}
 }
 
-func TestTheManualNamesEachCode(t *testing.T) {
+func TestManualNamesEachCode(t *testing.T) {
 	manual, err := os.ReadFile(filepath.Join("..", "..", "..", "web", "manual", "email-states.md"))
 	if err != nil {
 		t.Fatal(err)
@@ -287,8 +287,8 @@ func TestTheManualNamesEachCode(t *testing.T) {
 	}
 }
 
-// sound checks what holds of every verdict.
-func sound(t *testing.T, name string, v *Verdict) {
+// isSound checks what holds of every verdict.
+func isSound(t *testing.T, name string, v *Verdict) {
 	t.Helper()
 	all := []VerdictPart{{v.Code, v.Tone, v.Text, v.Fix, v.Params}}
 	for _, p := range append(all, v.Parts...) {
@@ -302,7 +302,7 @@ func sound(t *testing.T, name string, v *Verdict) {
 	}
 }
 
-func TestTemplatesNameParamsAlone(t *testing.T) {
+func TestTemplatesUseKnownParams(t *testing.T) {
 	full := VerdictParams{Address: "a", Domain: "b", FromDomain: "c", Relay: "d", Server: "e", BroadcastID: "f", Count: 1, Total: 2, Reached: 3, Attempts: 4, ReplyCode: 5,
 		EnhancedCode: "g", Answer: "h", Said: "i", At: "j", Since: "k", NextAt: "l", Until: "m", GivesUpAt: "n", SuppressedSince: "o", By: "p", Reason: "q", Outcome: "r"}
 	text, err := json.Marshal(full)
@@ -336,10 +336,10 @@ func TestTemplatesNameParamsAlone(t *testing.T) {
 	}
 }
 
-func TestWhatAServerSaidIsQuotedAndNeverReadAsATemplate(t *testing.T) {
+func TestQuotedAnswerIsNotATemplate(t *testing.T) {
 	f := one(app.Bounced, answer(app.StageRcpt, 554, "5.7.1", "go [away] {address} "+strings.Repeat("long words ", 40)))
 	v := Of(&f)
-	if !strings.Contains(v.Fix, "go [away] {address} long") || !strings.HasSuffix(v.Params.Said, " …") || len(v.Params.Said) > maxSaid+5 {
+	if !strings.Contains(v.Fix, "go [away] {address} long") || !strings.HasSuffix(v.Params.Said, " …") || len(v.Params.Said) > maxQuote+5 {
 		t.Errorf("%s / %s", v.Text, v.Fix)
 	}
 }
@@ -349,7 +349,7 @@ func anyOf[T any](r *rand.Rand, all ...T) T { return all[r.IntN(len(all))] }
 
 // anyFacts are facts as nobody would write them.
 func anyFacts(r *rand.Rand) Facts {
-	f := Facts{Relay: anyOf(r, gate, app.CaptureRegion, ""), FromDomain: anyOf(r, "studio.example.com", ""), BroadcastID: anyOf(r, "", "b")}
+	f := Facts{Relay: anyOf(r, relayName, app.CaptureRegion, ""), FromDomain: anyOf(r, "studio.example.com", ""), BroadcastID: anyOf(r, "", "b")}
 	states := append(app.LastEvents(), "", "nonsense")
 	addresses := []string{bob, eve, zoe, app.Erased, "", "no address", "@", "<é@ü>"}
 	for range r.IntN(5) {
@@ -367,23 +367,23 @@ func anyFacts(r *rand.Rand) Facts {
 			Source: anyOf(r, "", "ses"), BounceSubType: anyOf(r, "", "NoEmail", "x"), Diagnostic: anyOf(r, "", "[", "dmarc"), NextAttemptAt: anyOf(r, "", "2026")}
 	}
 	for i := range r.IntN(6) {
-		f.Events = append(f.Events, told(anyOf(r, kinds...), anyOf(r, append(addresses, "")...), i, detail()))
+		f.Events = append(f.Events, facts(anyOf(r, kinds...), anyOf(r, append(addresses, "")...), i, detail()))
 	}
 	if r.IntN(3) > 0 {
-		f.Work = &Work{Wait: anyOf(r, "", WaitTurn, WaitReply, WaitTime, WaitRetry, WaitRelease, WaitQuota, WaitPace, WaitDoor, "x"), NextAt: anyOf(r, time.Time{}, noon),
+		f.Work = &Work{Wait: anyOf(r, "", WaitTurn, WaitReply, WaitTime, WaitRetry, WaitRelease, WaitQuota, WaitPace, WaitBlocked, "x"), NextAt: anyOf(r, time.Time{}, noon),
 			Held: anyOf(r, "", app.HoldDamaged, app.HoldManual, app.HoldPaused, app.HoldRestored), Attempts: r.IntN(3),
-			Door: Door{Kind: anyOf(r, "", Suspended, NoRelay, NoRegion, Paused, Resting, Used, TeamGuardrail, RelayGuardrail, "x"), Reason: anyOf(r, "", "x"),
+			Blocker: Blocker{Kind: anyOf(r, "", Suspended, NoRelay, NoRegion, Paused, BreakerOpen, LimitReached, TeamGuardrail, RelayGuardrail, "x"), Reason: anyOf(r, "", "x"),
 				Trouble: app.RelayTrouble{TeamID: anyOf(r, "", "t"), Domain: anyOf(r, "", "d"), Detail: detail()}}}
 	}
 	return f
 }
 
-func TestAnythingHasASentence(t *testing.T) {
+func TestAnyFactsHaveSentence(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 20_000 {
 		f := anyFacts(r)
 		v := Of(&f)
-		speaks(t, &v)
+		isSentence(t, &v)
 		if t.Failed() {
 			t.Fatalf("of %+v", f)
 		}
@@ -394,8 +394,8 @@ func TestAnythingHasASentence(t *testing.T) {
 	}
 }
 
-// speaks is sound but for what foreign words may hold.
-func speaks(t *testing.T, v *Verdict) {
+// isSentence is sound but for what foreign words may hold.
+func isSentence(t *testing.T, v *Verdict) {
 	t.Helper()
 	all := []VerdictPart{{v.Code, v.Tone, v.Text, v.Fix, v.Params}}
 	for _, p := range append(all, v.Parts...) {

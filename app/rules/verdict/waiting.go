@@ -7,10 +7,10 @@ import (
 )
 
 // waits is why a recipient waits.
-func (f *Facts) waits(r *Recipient) end {
+func (f *Facts) waits(r *Recipient) outcome {
 	w := f.Work
 	if w == nil {
-		return end{Unknown, VerdictParams{}}
+		return outcome{Unknown, VerdictParams{}}
 	}
 	p := VerdictParams{Attempts: w.Attempts}
 	switch w.Wait {
@@ -19,40 +19,40 @@ func (f *Facts) waits(r *Recipient) end {
 	}
 	switch w.Wait {
 	case WaitTurn:
-		return end{Queued, p}
+		return outcome{Queued, p}
 	case WaitReply:
-		return end{Leaving, p}
+		return outcome{Leaving, p}
 	case WaitTime:
-		return end{Scheduled, p}
+		return outcome{Scheduled, p}
 	case WaitQuota:
-		return end{WaitingQuota, p}
+		return outcome{WaitingQuota, p}
 	case WaitPace:
-		return end{WaitingPace, p}
+		return outcome{WaitingPace, p}
 	case WaitRelease:
 		return f.held(r, p)
-	case WaitDoor:
-		return f.atDoor(p)
+	case WaitBlocked:
+		return f.blocked(p)
 	}
 	return f.again(r, p)
 }
 
-func (f *Facts) held(r *Recipient, p VerdictParams) end {
+func (f *Facts) held(r *Recipient, p VerdictParams) outcome {
 	p.Since = stamp(f.Work.HeldAt)
 	switch f.Work.Held {
 	case app.HoldDamaged:
-		return end{HeldDamaged, p}
+		return outcome{HeldDamaged, p}
 	case app.HoldRestored:
-		return end{HeldRestored, p}
+		return outcome{HeldRestored, p}
 	case app.HoldPaused:
-		return end{BroadcastPaused, p}
+		return outcome{BroadcastPaused, p}
 	}
-	p.By = actor(f.about(r, app.EventHeld).Detail.Message, "Held by ")
-	return end{Held, p}
+	p.By = actor(f.eventOf(r, app.EventHeld).Detail.Message, "Held by ")
+	return outcome{Held, p}
 }
 
 // again is why a recipient waits for another try: what came of the last one. What was
 // before it was sent again counts no more.
-func (f *Facts) again(r *Recipient, p VerdictParams) end {
+func (f *Facts) again(r *Recipient, p VerdictParams) outcome {
 	events := f.Events
 	if at := slices.IndexFunc(events, func(ev app.Event) bool { return ev.Type == app.EventRequeued }); at >= 0 {
 		events = events[:at]
@@ -62,68 +62,68 @@ func (f *Facts) again(r *Recipient, p VerdictParams) end {
 	p.At = stamp(ev.CreatedAt)
 	switch ev.Type {
 	case app.EventInDoubt:
-		return end{Doubt, p}
+		return outcome{Doubt, p}
 	case app.EventInterrupted:
-		return end{Interrupted, p}
+		return outcome{Interrupted, p}
 	case app.EventDeferred:
-		p.answered(&ev.Detail)
+		p.setAnswer(&ev.Detail)
 		code := deferral(&ev.Detail)
 		p.Server = f.Relay
 		if ofMailbox(&ev.Detail) && domainOf(r.Address) != "" {
 			p.Server = domainOf(r.Address)
 		}
-		return end{code, p}
+		return outcome{code, p}
 	}
-	return end{WaitingRetry, p}
+	return outcome{WaitingRetry, p}
 }
 
-// atDoor is why nothing of somebody leaves.
-func (f *Facts) atDoor(p VerdictParams) end {
-	d := &f.Work.Door
+// blocked is why nothing of somebody leaves.
+func (f *Facts) blocked(p VerdictParams) outcome {
+	d := &f.Work.Blocker
 	switch d.Kind {
 	case Suspended:
 		p.Since, p.Reason = stamp(d.Since), cut(d.Reason)
-		return end{SuspendedTeam, p}
+		return outcome{SuspendedTeam, p}
 	case NoRelay:
-		return end{WaitingNoRelay, p}
+		return outcome{WaitingNoRelay, p}
 	case NoRegion:
 		if f.Relay == app.CaptureRegion {
-			return end{WaitingCapture, p}
+			return outcome{WaitingCapture, p}
 		}
-		return end{WaitingNoRegion, p}
+		return outcome{WaitingNoRegion, p}
 	case Paused:
 		p.Since, p.Until = stamp(d.Since), stamp(d.Until)
-		return end{WaitingRelayPaused, p}
+		return outcome{WaitingRelayPaused, p}
 	case TeamGuardrail:
-		return end{Guardrails, p}
+		return outcome{Guardrails, p}
 	case RelayGuardrail:
-		return end{GuardrailsRelay, p}
-	case Resting, Used:
-		return d.troubled(p)
+		return outcome{GuardrailsRelay, p}
+	case BreakerOpen, LimitReached:
+		return d.relayTrouble(p)
 	}
-	return end{Queued, p}
+	return outcome{Queued, p}
 }
 
-// troubled is why nothing leaves through a relay that met something.
-func (d *Door) troubled(p VerdictParams) end {
+// relayTrouble is why nothing leaves through a relay that met something.
+func (d *Blocker) relayTrouble(p VerdictParams) outcome {
 	t := &d.Trouble
-	p.answered(&t.Detail)
+	p.setAnswer(&t.Detail)
 	p.Since, p.NextAt = stamp(t.StartedAt), t.Detail.NextAttemptAt
 	switch {
-	case d.Kind == Used && t.TeamID != "":
-		return end{WaitingRelayShare, p}
-	case d.Kind == Used:
-		return end{WaitingRelayLimit, p}
+	case d.Kind == LimitReached && t.TeamID != "":
+		return outcome{WaitingRelayShare, p}
+	case d.Kind == LimitReached:
+		return outcome{WaitingRelayLimit, p}
 	case t.Domain != "":
-		return end{PausedDomain, p}
+		return outcome{PausedDomain, p}
 	}
 	switch t.Detail.Stage {
 	case app.StageConnect, "":
-		return end{WaitingRelayDown, p}
+		return outcome{WaitingRelayDown, p}
 	case app.StageTLS:
-		return end{WaitingRelayTLS, p}
+		return outcome{WaitingRelayTLS, p}
 	case app.StageAuth:
-		return end{WaitingRelaySignIn, p}
+		return outcome{WaitingRelaySignIn, p}
 	}
-	return end{WaitingRelayRefuses, p}
+	return outcome{WaitingRelayRefuses, p}
 }

@@ -93,8 +93,8 @@ type Event struct {
 	CreatedAt time.Time
 }
 
-// EventsKept is how long events are kept.
-const EventsKept = 30 * 24 * time.Hour
+// EventRetention is how long events are kept.
+const EventRetention = 30 * 24 * time.Hour
 
 // ContactData is the data of contact.created, .updated and .deleted.
 type ContactData struct {
@@ -195,10 +195,10 @@ type SuppressionReason string
 
 // The reasons.
 const (
-	PreviousBounce    SuppressionReason = "previous_bounce"
-	PreviousComplaint SuppressionReason = "previous_complaint"
-	SuppressedByHand  SuppressionReason = "manual"
-	Unsubscribed      SuppressionReason = "unsubscribe"
+	PreviousBounce     SuppressionReason = "previous_bounce"
+	PreviousComplaint  SuppressionReason = "previous_complaint"
+	SuppressedManually SuppressionReason = "manual"
+	Unsubscribed       SuppressionReason = "unsubscribe"
 )
 
 // ReasonOf returns the reason of a suppression of an origin; of none: an opt-out.
@@ -209,7 +209,7 @@ func ReasonOf(origin app.SuppressionOrigin) SuppressionReason {
 	case app.OriginComplaint:
 		return PreviousComplaint
 	case app.OriginManual:
-		return SuppressedByHand
+		return SuppressedManually
 	}
 	return Unsubscribed
 }

@@ -208,7 +208,7 @@ func TestRotationsOfSecrets(t *testing.T) {
 
 // The values are those of the scheme's own documents, and of a computation by
 // another hand: openssl dgst -sha256 -mac HMAC.
-func TestSignaturesAreThoseOfStandardWebhooks(t *testing.T) {
+func TestSignaturesFollowStandardWebhooks(t *testing.T) {
 	secret, err := secretOf("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")
 	if err != nil {
 		t.Fatal(err)

@@ -26,7 +26,7 @@ const (
 	// cleanChunk is how many units of a canceled broadcast one Write ends.
 	cleanChunk = 500
 	// broadcasterSweep bounds how long a lost wake-up costs.
-	broadcasterSweep = base.SweepAnyway * time.Minute
+	broadcasterSweep = base.IdleSweepMinutes * time.Minute
 	// snapshotWait is how long a send waits for its audience to be frozen.
 	snapshotWait = 5 * time.Second
 )
@@ -35,36 +35,36 @@ const (
 // ones, ends the units of canceled ones and releases those of resumed ones. All of it follows from the database,
 // so a crash at any line costs nothing but time.
 type broadcaster struct {
-	woken base.Bell
+	signal base.Signal
 
-	mu      sync.Mutex
-	running map[string]bool          // broadcasts that are being written down
-	awaited map[string]chan struct{} // closed once the audience is frozen
+	mu        sync.Mutex
+	running   map[string]bool          // broadcasts that are being written down
+	snapshots map[string]chan struct{} // closed once the audience is frozen
 }
 
 func newBroadcaster() *broadcaster {
-	return &broadcaster{woken: base.NewBell(), running: map[string]bool{}, awaited: map[string]chan struct{}{}}
+	return &broadcaster{signal: base.NewSignal(), running: map[string]bool{}, snapshots: map[string]chan struct{}{}}
 }
 
-// expect returns what closes once the audience of a broadcast, which is about to be
+// awaitSnapshot returns what closes once the audience of a broadcast, which is about to be
 // queued, is frozen.
-func (x *broadcaster) expect(id string) <-chan struct{} {
+func (x *broadcaster) awaitSnapshot(id string) <-chan struct{} {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if x.awaited[id] == nil {
-		x.awaited[id] = make(chan struct{})
+	if x.snapshots[id] == nil {
+		x.snapshots[id] = make(chan struct{})
 	}
-	return x.awaited[id]
+	return x.snapshots[id]
 }
 
-// Freezing has a broadcast sent off by send, and waits until its audience is
+// AwaitSnapshot has a broadcast sent off by send, and waits until its audience is
 // frozen: who changes a contact after the answer does not change it. send tells
 // whether the broadcast was queued; one that is scheduled freezes later.
-func (s *Service) Freezing(ctx context.Context, id string, send func() (queued bool, err error)) error {
-	frozen := s.broadcaster.expect(id)
+func (s *Service) AwaitSnapshot(ctx context.Context, id string, send func() (queued bool, err error)) error {
+	frozen := s.broadcaster.awaitSnapshot(id)
 	queued, err := send()
 	if err != nil || !queued || !s.delivery.Sends() {
-		s.broadcaster.frozen(id)
+		s.broadcaster.snapshotTaken(id)
 		return err
 	}
 	timer := time.NewTimer(snapshotWait)
@@ -78,14 +78,14 @@ func (s *Service) Freezing(ctx context.Context, id string, send func() (queued b
 	return nil
 }
 
-// frozen tells those who wait that an audience is frozen, or that nobody will
+// snapshotTaken tells those who wait that an audience is frozen, or that nobody will
 // freeze it.
-func (x *broadcaster) frozen(id string) {
+func (x *broadcaster) snapshotTaken(id string) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if c := x.awaited[id]; c != nil {
+	if c := x.snapshots[id]; c != nil {
 		close(c)
-		delete(x.awaited, id)
+		delete(x.snapshots, id)
 	}
 }
 
@@ -118,18 +118,18 @@ func (x *broadcaster) done(id string) {
 	x.mu.Lock()
 	delete(x.running, id)
 	x.mu.Unlock()
-	x.woken.Ring()
+	x.signal.Notify()
 }
 
 // broadcast is the broadcaster's loop, until the service stops.
 func (s *Service) broadcast() {
 	for {
-		next, err := s.broadcastRound(s.Taking)
-		if err != nil && s.Taking.Err() == nil {
-			s.LogUnlessHindered("broadcasts", err)
+		next, err := s.broadcastRound(s.Claiming)
+		if err != nil && s.Claiming.Err() == nil {
+			s.LogUnlessUnavailable("broadcasts", err)
 			next = base.SweepEvery
 		}
-		if !base.Pause(s.Taking, next, s.broadcaster.woken) {
+		if !base.Sleep(s.Claiming, next, s.broadcaster.signal) {
 			return
 		}
 	}
@@ -159,16 +159,16 @@ func (s *Service) startDue(ctx context.Context) (next time.Duration, err error) 
 			continue
 		}
 		err := s.DB.Write(ctx, func(tx *db.Tx) error {
-			whole, err := tx.Broadcast(b.TeamID, b.ID) // before it is written to
+			full, err := tx.Broadcast(b.TeamID, b.ID) // before it is written to
 			if err != nil {
-				return base.IgnoreGone(err)
+				return base.IgnoreNotFound(err)
 			}
-			if err := mergetags.RefuseRaw(rawTags(whole)); err != nil {
-				return base.IgnoreGone(s.returnToDraft(tx, b, err))
+			if err := mergetags.RefuseRaw(rawTags(full)); err != nil {
+				return base.IgnoreNotFound(s.returnToDraft(tx, b, err))
 			}
-			return base.IgnoreGone(s.queueBroadcast(tx, b))
+			return base.IgnoreNotFound(s.queueBroadcast(tx, b))
 		})
-		if err = s.unlessDamaged(ctx, b, err); err != nil {
+		if err = s.holdIfDamaged(ctx, b, err); err != nil {
 			failed = append(failed, fmt.Errorf("start broadcast %s: %w", b.ID, err))
 		}
 	}
@@ -194,23 +194,23 @@ func (s *Service) expandQueued(ctx context.Context) error {
 		}
 		s.Workers.Go(func() {
 			defer s.broadcaster.done(b.ID)
-			defer s.broadcaster.frozen(b.ID)
+			defer s.broadcaster.snapshotTaken(b.ID)
 			defer func() {
 				if r := recover(); r != nil {
 					s.Log.Error("panic while writing down recipients", "broadcast", b.ID, "panic", r, "stack", string(debug.Stack()))
 				}
 			}()
-			if err := s.unlessDamaged(s.Taking, b, s.expand(s.Taking, b)); err != nil && s.Taking.Err() == nil {
-				s.LogUnlessHindered("write down recipients", err, "broadcast", b.ID)
-				base.Pause(s.Taking, base.SweepEvery, nil)
+			if err := s.holdIfDamaged(s.Claiming, b, s.expand(s.Claiming, b)); err != nil && s.Claiming.Err() == nil {
+				s.LogUnlessUnavailable("write down recipients", err, "broadcast", b.ID)
+				base.Sleep(s.Claiming, base.SweepEvery, nil)
 			}
 		})
 	}
 	return nil
 }
 
-// unlessDamaged holds a broadcast of which something can't be read. Other errors pass.
-func (s *Service) unlessDamaged(ctx context.Context, b *app.Broadcast, err error) error {
+// holdIfDamaged holds a broadcast of which something can't be read. Other errors pass.
+func (s *Service) holdIfDamaged(ctx context.Context, b *app.Broadcast, err error) error {
 	if !errors.Is(err, db.ErrDamaged) {
 		return err
 	}
@@ -235,7 +235,7 @@ func (s *Service) expand(ctx context.Context, b *app.Broadcast) error {
 		if err != nil {
 			return err
 		}
-		s.broadcaster.frozen(b.ID)
+		s.broadcaster.snapshotTaken(b.ID)
 		for {
 			contacts, err := r.AudienceContacts(ctx, &content.Audience, cursor, expandChunk)
 			if err != nil {
@@ -253,8 +253,8 @@ func (s *Service) expand(ctx context.Context, b *app.Broadcast) error {
 	if err == nil {
 		err = s.DB.Write(ctx, func(tx *db.Tx) error { return tx.EndExpansion(b.ID) })
 	}
-	s.delivery.WakeBulkOf(b.Relay)
-	return base.IgnoreGone(err) // canceled meanwhile
+	s.delivery.WakeBulk(b.Relay)
+	return base.IgnoreNotFound(err) // canceled meanwhile
 }
 
 func (s *Service) appendRecipients(ctx context.Context, b *app.Broadcast, content *mail.BroadcastMail, contacts []app.Contact) error {
@@ -264,7 +264,7 @@ func (s *Service) appendRecipients(ctx context.Context, b *app.Broadcast, conten
 		rows[i] = app.BroadcastRecipient{ContactID: c.ID, Email: c.Email, Fields: content.Fields(c)}
 	}
 	err := s.DB.WritePatient(ctx, func(tx *db.Tx) error {
-		rows, err := s.audience.Unerased(tx, b.TeamID, rows)
+		rows, err := s.audience.WithoutErasing(tx, b.TeamID, rows)
 		if err != nil || len(rows) == 0 {
 			return err
 		}
@@ -274,7 +274,7 @@ func (s *Service) appendRecipients(ctx context.Context, b *app.Broadcast, conten
 	if err != nil {
 		return err
 	}
-	s.delivery.WakeBulkOf(b.Relay)
+	s.delivery.WakeBulk(b.Relay)
 	return nil
 }
 
@@ -312,7 +312,7 @@ func (s *Service) cleanUnits(tx *db.Tx, b *app.Broadcast) (more bool, err error)
 }
 
 // WakeBroadcaster has the worker look for what is due; it never blocks.
-func (s *Service) WakeBroadcaster() { s.broadcaster.woken.Ring() }
+func (s *Service) WakeBroadcaster() { s.broadcaster.signal.Notify() }
 
 // Expansions returns the broadcasts that are being written down.
 func (s *Service) Expansions() []string { return s.broadcaster.expansions() }

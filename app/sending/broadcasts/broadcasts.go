@@ -42,7 +42,7 @@ func (s *Service) CreateBroadcast(ctx context.Context, key *app.Key, in app.Broa
 
 func (s *Service) createDraft(ctx context.Context, b *app.Broadcast, keep mail.Keeper[BroadcastView]) (v BroadcastView, err error) {
 	err = s.DB.Write(ctx, func(tx *db.Tx) error {
-		if err := audienceExists(&tx.Reader, b); err != nil {
+		if err := checkAudience(&tx.Reader, b); err != nil {
 			return err
 		}
 		v.Broadcast = *b
@@ -55,9 +55,9 @@ func (s *Service) createDraft(ctx context.Context, b *app.Broadcast, keep mail.K
 	return v, base.Unavailable(err)
 }
 
-// audienceExists proves that segment and topic of a broadcast are the team's.
+// checkAudience proves that segment and topic of a broadcast are the team's.
 // Errors: CodeNotFound.
-func audienceExists(r *db.Reader, b *app.Broadcast) error {
+func checkAudience(r *db.Reader, b *app.Broadcast) error {
 	if b.SegmentID != "" {
 		if _, err := r.Segment(b.TeamID, b.SegmentID); err != nil {
 			return base.Lookup("segment", err)
@@ -108,18 +108,18 @@ func (s *Service) views(ctx context.Context, rows ...app.Broadcast) ([]Broadcast
 }
 
 func (s *Service) readBroadcast(ctx context.Context, key *app.Key, id string) (*app.Broadcast, error) {
-	b, err := base.Reserved(ctx, s.DB,
+	b, err := base.GetWithinBudget(ctx, s.DB,
 		func(r *db.Reader) (int64, error) { return r.BroadcastSize(key.TeamID, id) },
 		func(r *db.Reader) (*app.Broadcast, error) { return r.Broadcast(key.TeamID, id) })
 	return b, base.Lookup("broadcast", err)
 }
 
-// onlyDraft refuses what can be done to drafts alone. done is a participle.
-func onlyDraft(b *app.Broadcast, done string) error {
+// checkDraft refuses what can be done to drafts alone. done is a participle.
+func checkDraft(b *app.Broadcast, verb string) error {
 	if b.Status == app.DraftBroadcast {
 		return nil
 	}
-	return app.Errorf(app.CodeInvalidParameter, "Only a draft can be %s; this broadcast is %s", done, b.Status)
+	return app.Errorf(app.CodeInvalidParameter, "Only a draft can be %s; this broadcast is %s", verb, b.Status)
 }
 
 // UpdateBroadcast changes a draft and returns it as it stands then. Errors:
@@ -143,22 +143,22 @@ func (s *Service) editDraft(ctx context.Context, key *app.Key, id string, patch 
 		if err != nil {
 			return err
 		}
-		if err := onlyDraft(b, "edited"); err != nil {
+		if err := checkDraft(b, "edited"); err != nil {
 			return err
 		}
-		if err := unmoved(b, patch.Revision); err != nil {
+		if err := checkRevision(b, patch.Revision); err != nil {
 			return err
 		}
-		was := draftOf(b)
+		before := draftOf(b)
 		if err := change.Apply(b); err != nil {
 			return err
 		}
-		if err := namedExists(&tx.Reader, change, b); err != nil {
+		if err := checkNamedAudience(&tx.Reader, change, b); err != nil {
 			return err
 		}
 		v.Broadcast = *b
-		if !reflect.DeepEqual(was, draftOf(b)) {
-			if err := base.KeepVersion(ctx, tx, key.TeamID, id, was, always); err != nil {
+		if !reflect.DeepEqual(before, draftOf(b)) {
+			if err := base.SaveVersion(ctx, tx, key.TeamID, id, before, always); err != nil {
 				return err
 			}
 		}
@@ -167,9 +167,9 @@ func (s *Service) editDraft(ctx context.Context, key *app.Key, id string, patch 
 	return v, base.Lookup("broadcast", err)
 }
 
-// namedExists is audienceExists for what a change names: the rest of a copy may
+// checkNamedAudience is checkAudience for what a change names: the rest of a copy may
 // be gone, and can be changed one by one.
-func namedExists(r *db.Reader, c *app.BroadcastChange, b *app.Broadcast) error {
+func checkNamedAudience(r *db.Reader, c *app.BroadcastChange, b *app.Broadcast) error {
 	named := *b
 	if !c.NamesSegment() {
 		named.SegmentID = ""
@@ -177,7 +177,7 @@ func namedExists(r *db.Reader, c *app.BroadcastChange, b *app.Broadcast) error {
 	if !c.NamesTopic() {
 		named.TopicID = ""
 	}
-	return audienceExists(r, &named)
+	return checkAudience(r, &named)
 }
 
 // DeleteBroadcast removes a draft. Errors: CodeNotFound, CodeInvalidParameter for
@@ -188,7 +188,7 @@ func (s *Service) DeleteBroadcast(ctx context.Context, key *app.Key, id string) 
 		if err != nil {
 			return err
 		}
-		if err := onlyDraft(&b, "deleted"); err != nil {
+		if err := checkDraft(&b, "deleted"); err != nil {
 			return err
 		}
 		return tx.DeleteBroadcast(key.TeamID, id)

@@ -14,11 +14,11 @@ import (
 )
 
 func TestBroadcastReachesEachContactOnce(t *testing.T) {
-	testserver.Bubble(t, func(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
 		relay := testserver.NewRelay(nil)
-		w := testserver.Serving(t, relay)
-		w.People(2500)
-		b := w.Draft()
+		w := testserver.Start(t, relay)
+		w.AddSubscribers(2500)
+		b := w.AddDraft()
 		w.Queue(b)
 		time.Sleep(time.Minute)
 		synctest.Wait()
@@ -30,17 +30,17 @@ func TestBroadcastReachesEachContactOnce(t *testing.T) {
 	})
 }
 
-func TestBroadcastHasOneMessageAPersonInSpiteOfCrashes(t *testing.T) {
+func TestBroadcastSendsOncePerContactDespiteCrashes(t *testing.T) {
 	testserver.BothEngines(t)
-	testserver.Bubble(t, func(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
 		const n = 400
 		got := map[string]int{}
 		var mu sync.Mutex
 		// A relay of one process: what comes after that process died, it never saw.
 		slow := func(dead *atomic.Bool) *testserver.FakeRelay {
-			return testserver.NewRelay(testserver.Always(func(ctx context.Context, m *app.Outgoing, hold func() error) app.Result {
+			return testserver.NewRelay(testserver.Always(func(ctx context.Context, m *app.Outgoing, authorize func() error) app.Result {
 				time.Sleep(20 * time.Millisecond)
-				if dead.Load() || hold() != nil || dead.Load() {
+				if dead.Load() || authorize() != nil || dead.Load() {
 					return app.Result{Kind: app.ResultTrouble, Stage: app.StageConnect}
 				}
 				mu.Lock()
@@ -51,16 +51,16 @@ func TestBroadcastHasOneMessageAPersonInSpiteOfCrashes(t *testing.T) {
 			}))
 		}
 		dead := new(atomic.Bool)
-		w := testserver.Serving(t, slow(dead))
-		w.People(n)
-		b := w.Draft()
+		w := testserver.Start(t, slow(dead))
+		w.AddSubscribers(n)
+		b := w.AddDraft()
 		w.Queue(b)
 		for i := range 12 {
 			time.Sleep(time.Duration(303+7*i) * time.Millisecond)
 			next := new(atomic.Bool)
 			dead.Store(true)
 			after := w.Crash(slow(next))
-			testserver.StopNow(w.Server)
+			testserver.StopNow(w.Services)
 			w, dead = after, next
 			w.Start()
 		}
@@ -74,11 +74,11 @@ func TestBroadcastHasOneMessageAPersonInSpiteOfCrashes(t *testing.T) {
 		}
 		doubles := 0
 		for i := range n {
-			if got[testserver.Person(i)] == 0 {
-				t.Errorf("%s got nothing", testserver.Person(i))
+			if got[testserver.SubscriberAddress(i)] == 0 {
+				t.Errorf("%s got nothing", testserver.SubscriberAddress(i))
 			}
-			if extra := got[testserver.Person(i)] - 1; extra > doubted[testserver.Person(i)] {
-				t.Errorf("%s got %d messages, with %d doubts", testserver.Person(i), extra+1, doubted[testserver.Person(i)])
+			if extra := got[testserver.SubscriberAddress(i)] - 1; extra > doubted[testserver.SubscriberAddress(i)] {
+				t.Errorf("%s got %d messages, with %d doubts", testserver.SubscriberAddress(i), extra+1, doubted[testserver.SubscriberAddress(i)])
 			} else if extra > 0 {
 				doubles++
 			}
@@ -94,14 +94,14 @@ func TestBroadcastHasOneMessageAPersonInSpiteOfCrashes(t *testing.T) {
 	})
 }
 
-func TestCanceledBroadcastSendsNothingMore(t *testing.T) {
+func TestCanceledBroadcastSendsNothing(t *testing.T) {
 	testserver.BothEngines(t)
-	testserver.Bubble(t, func(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
 		const n = 500
 		release := make(chan struct{})
 		relay := testserver.NewRelayOf(relayurl.Relay{Region: app.DefaultRegion, Connections: 4, Rate: 50}, func(*app.Outgoing, int) testserver.Answer {
-			return func(ctx context.Context, m *app.Outgoing, hold func() error) app.Result {
-				if err := hold(); err != nil {
+			return func(ctx context.Context, m *app.Outgoing, authorize func() error) app.Result {
+				if err := authorize(); err != nil {
 					return app.Result{Kind: app.ResultWithdrawn, Stage: app.StageDot}
 				}
 				select {
@@ -111,12 +111,12 @@ func TestCanceledBroadcastSendsNothingMore(t *testing.T) {
 				return testserver.Accept(ctx, m, func() error { return nil })
 			}
 		})
-		w := testserver.Serving(t, relay)
-		w.People(n)
-		b := w.Draft()
+		w := testserver.Start(t, relay)
+		w.AddSubscribers(n)
+		b := w.AddDraft()
 		w.Queue(b)
 		time.Sleep(3010 * time.Millisecond)
-		got, remaining, err := w.Server.Broadcasts.CancelBroadcast(t.Context(), w.Key, b.ID)
+		got, remaining, err := w.Services.Broadcasts.CancelBroadcast(t.Context(), w.Key, b.ID)
 		testserver.Must(t, err)
 		left := len(testserver.Received(relay))
 		synctest.Wait()
@@ -133,35 +133,35 @@ func TestCanceledBroadcastSendsNothingMore(t *testing.T) {
 		if end.Counts.Sent+remaining != n || end.Open != 0 || end.Status != app.CanceledBroadcast {
 			t.Errorf("%d sent and %d remaining of %d; %+v", end.Counts.Sent, remaining, n, end)
 		}
-		_, _, err = w.Server.Broadcasts.CancelBroadcast(t.Context(), w.Key, b.ID)
+		_, _, err = w.Services.Broadcasts.CancelBroadcast(t.Context(), w.Key, b.ID)
 		testserver.WantCode(t, err, app.CodeInvalidParameter)
 	})
 }
 
-func TestBroadcastObeysOptOutsInMidSend(t *testing.T) {
+func TestBroadcastObeysOptOutsWhileSending(t *testing.T) {
 	testserver.BothEngines(t)
-	testserver.Bubble(t, func(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
 		const n = 100
 		relay := testserver.NewRelayOf(relayurl.Relay{Region: app.DefaultRegion, Connections: 2, Rate: 1}, nil)
-		w := testserver.Serving(t, relay)
-		w.People(n)
-		b := w.Draft()
+		w := testserver.Start(t, relay)
+		w.AddSubscribers(n)
+		b := w.AddDraft()
 		w.Queue(b)
 		time.Sleep(10 * time.Second)
-		_, err := w.Server.Suppressions.AddSuppression(t.Context(), w.Key, app.SuppressionInput{Email: "P50@example.net"})
+		_, err := w.Services.Suppressions.AddSuppression(t.Context(), w.Key, app.SuppressionInput{Email: "P50@example.net"})
 		testserver.Must(t, err)
 		out := true
-		_, err = w.Server.Audience.UpdateContact(t.Context(), w.Key, testserver.Person(60), app.ContactPatch{Unsubscribed: &out})
+		_, err = w.Services.Audience.UpdateContact(t.Context(), w.Key, testserver.SubscriberAddress(60), app.ContactPatch{Unsubscribed: &out})
 		testserver.Must(t, err)
-		_, err = w.Server.Audience.DeleteContact(t.Context(), w.Key, testserver.Person(70), false)
+		_, err = w.Services.Audience.DeleteContact(t.Context(), w.Key, testserver.SubscriberAddress(70), false)
 		testserver.Must(t, err)
 		time.Sleep(5 * time.Minute)
 		synctest.Wait()
 		got := testserver.Received(relay)
-		if got[testserver.Person(50)] != 0 || got[testserver.Person(60)] != 0 {
+		if got[testserver.SubscriberAddress(50)] != 0 || got[testserver.SubscriberAddress(60)] != 0 {
 			t.Error("mail left to somebody who opted out")
 		}
-		if got[testserver.Person(70)] != 1 {
+		if got[testserver.SubscriberAddress(70)] != 1 {
 			t.Error("a contact that was deleted after the send is no longer of the frozen audience")
 		}
 		if len(got) != n-2 {
@@ -174,27 +174,27 @@ func TestBroadcastObeysOptOutsInMidSend(t *testing.T) {
 	})
 }
 
-func TestPoisonContactsDoNoHarmToTheRest(t *testing.T) {
-	testserver.Days(t, func(t *testing.T) {
+func TestBadContactsDontStopBroadcast(t *testing.T) {
+	testserver.SynctestDays(t, func(t *testing.T) {
 		const n = 120
 		relay := testserver.NewRelay(func(m *app.Outgoing, try int) testserver.Answer {
 			switch m.Recipients[0] {
-			case testserver.Person(7):
-				return testserver.ByName(map[string]int{m.Recipients[0]: 550})
-			case testserver.Person(8):
-				return testserver.Trouble(app.StageData, "connection lost")
-			case testserver.Person(9):
+			case testserver.SubscriberAddress(7):
+				return testserver.ReplyPerRecipient(map[string]int{m.Recipients[0]: 550})
+			case testserver.SubscriberAddress(8):
+				return testserver.RelayTrouble(app.StageData, "connection lost")
+			case testserver.SubscriberAddress(9):
 				if try < 3 {
-					return testserver.ByName(map[string]int{m.Recipients[0]: 451})
+					return testserver.ReplyPerRecipient(map[string]int{m.Recipients[0]: 451})
 				}
-			case testserver.Person(10):
-				return testserver.Says(app.StageData, 554, "5.7.1 not like this")
+			case testserver.SubscriberAddress(10):
+				return testserver.ReplyWith(app.StageData, 554, "5.7.1 not like this")
 			}
 			return testserver.Accept
 		})
-		w := testserver.Serving(t, relay)
-		w.People(n)
-		b := w.Draft()
+		w := testserver.Start(t, relay)
+		w.AddSubscribers(n)
+		b := w.AddDraft()
 		w.Queue(b)
 		time.Sleep(50 * time.Hour)
 		synctest.Wait()
@@ -204,8 +204,8 @@ func TestPoisonContactsDoNoHarmToTheRest(t *testing.T) {
 			if i == 7 || i == 8 || i == 10 {
 				want = 0
 			}
-			if got[testserver.Person(i)] != want {
-				t.Errorf("%s got %d messages, want %d", testserver.Person(i), got[testserver.Person(i)], want)
+			if got[testserver.SubscriberAddress(i)] != want {
+				t.Errorf("%s got %d messages, want %d", testserver.SubscriberAddress(i), got[testserver.SubscriberAddress(i)], want)
 			}
 		}
 		end := w.Broadcast(b.ID)
@@ -215,17 +215,17 @@ func TestPoisonContactsDoNoHarmToTheRest(t *testing.T) {
 	})
 }
 
-func TestEmailsGoBeforeBroadcasts(t *testing.T) {
-	testserver.Bubble(t, func(t *testing.T) {
+func TestEmailsPrecedeBroadcasts(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
 		relay := testserver.NewRelayOf(relayurl.Relay{Region: app.DefaultRegion, Connections: 4, Rate: 2}, nil)
-		w := testserver.Serving(t, relay)
-		w.People(200)
-		w.Queue(w.Draft())
+		w := testserver.Start(t, relay)
+		w.AddSubscribers(200)
+		w.Queue(w.AddDraft())
 		time.Sleep(10*time.Second + 100*time.Millisecond)
 		for range 5 {
 			id := w.Send("ann@example.org")
 			begun := time.Now()
-			for len(relay.Seen(id)) == 0 && time.Since(begun) < time.Minute {
+			for len(relay.Transactions(id)) == 0 && time.Since(begun) < time.Minute {
 				time.Sleep(10 * time.Millisecond)
 			}
 			if d := time.Since(begun); d > time.Second { // one message's time to wait for, and its own
@@ -237,11 +237,11 @@ func TestEmailsGoBeforeBroadcasts(t *testing.T) {
 }
 
 func TestBroadcastsShareARelayFairly(t *testing.T) {
-	testserver.Bubble(t, func(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
 		relay := testserver.NewRelayOf(relayurl.Relay{Region: app.DefaultRegion, Connections: 4, Rate: 10}, nil)
-		w := testserver.Serving(t, relay)
-		w.People(2000)
-		first, second := w.Draft(), w.Draft()
+		w := testserver.Start(t, relay)
+		w.AddSubscribers(2000)
+		first, second := w.AddDraft(), w.AddDraft()
 		w.Queue(first)
 		time.Sleep(10 * time.Second)
 		w.Queue(second)
@@ -254,12 +254,12 @@ func TestBroadcastsShareARelayFairly(t *testing.T) {
 	})
 }
 
-func TestBroadcastKeepsToItsShareOfADay(t *testing.T) {
-	testserver.Days(t, func(t *testing.T) {
+func TestBroadcastDailyShare(t *testing.T) {
+	testserver.SynctestDays(t, func(t *testing.T) {
 		relay := testserver.NewRelayOf(relayurl.Relay{Region: app.DefaultRegion, Connections: 4, Daily: 100}, nil)
-		w := testserver.Serving(t, relay)
-		w.People(150)
-		b := w.Draft()
+		w := testserver.Start(t, relay)
+		w.AddSubscribers(150)
+		b := w.AddDraft()
 		w.Queue(b)
 		time.Sleep(time.Hour)
 		if n := w.Broadcast(b.ID).Counts.Sent; n != 70 {
@@ -269,7 +269,7 @@ func TestBroadcastKeepsToItsShareOfADay(t *testing.T) {
 			w.Send("ann@example.org")
 		}
 		time.Sleep(time.Minute)
-		if n := len(relay.Seen("")); n != 100 {
+		if n := len(relay.Transactions("")); n != 100 {
 			t.Errorf("%d messages in all, want 100", n)
 		}
 		time.Sleep(24 * time.Hour)
@@ -283,23 +283,23 @@ func TestBroadcastKeepsToItsShareOfADay(t *testing.T) {
 	})
 }
 
-func TestABroadcastBehindAFailingRelayHasNoTimeToFinish(t *testing.T) {
-	testserver.Bubble(t, func(t *testing.T) {
+func TestFinishTimeWithFailingRelay(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
 		down := new(atomic.Bool)
 		down.Store(true)
 		relay := testserver.NewRelay(func(*app.Outgoing, int) testserver.Answer {
 			if down.Load() {
-				return testserver.Trouble(app.StageConnect, "connection refused")
+				return testserver.RelayTrouble(app.StageConnect, "connection refused")
 			}
 			return testserver.Accept
 		})
-		w := testserver.Serving(t, relay)
-		w.People(3)
-		b := w.Draft()
+		w := testserver.Start(t, relay)
+		w.AddSubscribers(3)
+		b := w.AddDraft()
 		w.Queue(b)
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		view, err := w.Server.Broadcasts.GetBroadcast(t.Context(), w.Key, b.ID)
+		view, err := w.Services.Broadcasts.GetBroadcast(t.Context(), w.Key, b.ID)
 		if err != nil || view.Status != app.QueuedBroadcast || !view.FinishesAt.IsZero() {
 			t.Errorf("%s, finishes at %s: %v", view.Status, view.FinishesAt, err)
 		}

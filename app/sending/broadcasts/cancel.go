@@ -18,25 +18,25 @@ func (s *Service) CancelBroadcast(ctx context.Context, key *app.Key, id string) 
 			return base.Lookup("broadcast", err)
 		}
 		if b.Status != app.ScheduledBroadcast && b.Status != app.QueuedBroadcast {
-			return app.Errorf(app.CodeInvalidParameter, "This broadcast can't be canceled: it is %s", wordOf(b.Status))
+			return app.Errorf(app.CodeInvalidParameter, "This broadcast can't be canceled: it is %s", statusText(b.Status))
 		}
-		dotted, err := tx.CountDotted(id)
+		committed, err := tx.CountDotted(id)
 		if err != nil {
 			return err
 		}
-		remaining = b.Remaining() + b.Open - dotted
+		remaining = b.Remaining() + b.Open - committed
 		if err := tx.CancelBroadcast(key.TeamID, id); err != nil {
 			return err
 		}
 		b.Status, b.CanceledAt = app.CanceledBroadcast, tx.Now
-		tx.AfterCommit(s.broadcaster.woken.Ring)
+		tx.AfterCommit(s.broadcaster.signal.Notify)
 		return base.Audit(ctx, tx, key.TeamID, "broadcast.cancel", id, nil, map[string]any{"name": b.Name, "canceled_remaining": remaining})
 	})
 	return b, remaining, base.Unavailable(err)
 }
 
-// wordOf is a status in a sentence.
-func wordOf(s app.BroadcastStatus) string {
+// statusText is a status in a sentence.
+func statusText(s app.BroadcastStatus) string {
 	switch s {
 	case app.DraftBroadcast:
 		return "a draft"

@@ -12,10 +12,10 @@ import (
 	"mailer/app/testing/testserver"
 )
 
-func TestATeamMadeObjectsWithoutEnd(t *testing.T) {
-	w := testserver.Idle(t)
+func TestObjectLimitsPerTeam(t *testing.T) {
+	w := testserver.New(t)
 	other := w.AddTeam("Other", "other.example")
-	ctx, s := t.Context(), w.Server
+	ctx, s := t.Context(), w.Services
 	for _, c := range []struct {
 		of   base.Cap
 		make func(key *app.Key, i int) error
@@ -38,26 +38,26 @@ func TestATeamMadeObjectsWithoutEnd(t *testing.T) {
 			return err
 		}, `INSERT INTO templates (id, team_id, name, current_id, created_at, updated_at) SELECT 't' || n, ?1, 't', 'c' || n, 0, 0 FROM numbers`},
 	} {
-		w.Sql(`WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < ?2) `+c.fill, w.Key.TeamID, c.of.Most-1)
+		w.SQL(`WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < ?2) `+c.fill, w.Key.TeamID, c.of.Max-1)
 		testserver.Must(t, c.make(w.Key, 0))
 		err := c.make(w.Key, 1)
 		testserver.WantCode(t, err, app.CodeValidation)
-		if want := fmt.Sprintf("at most %d %s", c.of.Most, c.of.Name); err == nil || !strings.Contains(err.Error(), want) {
+		if want := fmt.Sprintf("at most %d %s", c.of.Max, c.of.Name); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v does not say %q", err, want)
 		}
 		testserver.Must(t, c.make(other, 2)) // whatever another team has
 	}
 }
 
-func TestATeamOpenedBroadcastsWithoutEnd(t *testing.T) {
-	w := testserver.Idle(t)
+func TestOpenBroadcastLimit(t *testing.T) {
+	w := testserver.New(t)
 	other := w.AddTeam("Other", "other.example")
 	send := func(key *app.Key, from string) (broadcasts.BroadcastView, error) {
 		text := "News"
-		return w.Server.Broadcasts.CreateBroadcast(t.Context(), key, app.BroadcastInput{From: from, Subject: "News", Text: &text, Send: true, ScheduledAt: "in 1 hour"}, mail.SendOptions{})
+		return w.Services.Broadcasts.CreateBroadcast(t.Context(), key, app.BroadcastInput{From: from, Subject: "News", Text: &text, Send: true, ScheduledAt: "in 1 hour"}, mail.SendOptions{})
 	}
 	var last broadcasts.BroadcastView
-	for range base.CapBroadcasts.Most {
+	for range base.CapBroadcasts.Max {
 		var err error
 		last, err = send(w.Key, "ann@"+testserver.TestDomain)
 		testserver.Must(t, err)
@@ -69,7 +69,7 @@ func TestATeamOpenedBroadcastsWithoutEnd(t *testing.T) {
 	}
 	_, err = send(other, "x@other.example")
 	testserver.Must(t, err)
-	_, _, err = w.Server.Broadcasts.CancelBroadcast(t.Context(), w.Key, last.ID)
+	_, _, err = w.Services.Broadcasts.CancelBroadcast(t.Context(), w.Key, last.ID)
 	testserver.Must(t, err)
 	_, err = send(w.Key, "ann@"+testserver.TestDomain)
 	testserver.Must(t, err)

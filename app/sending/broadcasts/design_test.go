@@ -15,10 +15,10 @@ const design = `{"type":"doc","content":[{"type":"paragraph","content":[{"type":
 
 // A design is that of the HTML beside it: it comes back with a version, goes along into a
 // copy, and is gone once somebody writes other HTML without one.
-func TestADesignStaysWithTheHTMLItMade(t *testing.T) {
-	testserver.Bubble(t, func(t *testing.T) {
-		w := testserver.Idle(t)
-		ctx, all := t.Context(), w.Server
+func TestBroadcastDesign(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
+		w := testserver.New(t)
+		ctx, all := t.Context(), w.Services
 		v, err := all.Broadcasts.CreateBroadcast(ctx, w.Key, app.BroadcastInput{From: "a@example.com", Subject: "s", HTML: "<p>to ann@example.net</p>", Design: design}, mail.SendOptions{})
 		testserver.Must(t, err)
 		edit := func(p app.BroadcastPatch) broadcasts.BroadcastView {
@@ -49,7 +49,7 @@ func TestADesignStaysWithTheHTMLItMade(t *testing.T) {
 			}
 		}
 		w.Erase("ann@example.net")
-		if left := w.Sql("SELECT design FROM broadcast_contents"); len(left) != 2 || strings.Contains(strings.Join(left, ""), "ann@") {
+		if left := w.SQL("SELECT design FROM broadcast_contents"); len(left) != 2 || strings.Contains(strings.Join(left, ""), "ann@") {
 			t.Errorf("designs after the erasure: %q", left)
 		}
 	})

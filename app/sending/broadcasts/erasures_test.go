@@ -9,23 +9,23 @@ import (
 	"mailer/db"
 )
 
-// TestWhoIsErasedWhileABroadcastIsWrittenDownIsNotInIt: the audience was read
+// TestErasureDuringExpansion: the audience was read
 // before, all at once.
-func TestWhoIsErasedWhileABroadcastIsWrittenDownIsNotInIt(t *testing.T) {
+func TestErasureDuringExpansion(t *testing.T) {
 	testserver.BothEngines(t)
-	testserver.Bubble(t, func(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
 		relay := testserver.NewRelay(nil)
-		w := testserver.Serving(t, relay)
-		w.People(3)
-		w.Person(w.Key.TeamID, testserver.Victim)
-		_, err := w.Server.Audience.UpdateContact(t.Context(), w.Key, testserver.Person(2), app.ContactPatch{FirstName: app.Change[string]{Set: true, Value: "not " + testserver.Victim}})
+		w := testserver.Start(t, relay)
+		w.AddSubscribers(3)
+		w.CreateContact(w.Key.TeamID, testserver.ErasedAddress)
+		_, err := w.Services.Audience.UpdateContact(t.Context(), w.Key, testserver.SubscriberAddress(2), app.ContactPatch{FirstName: app.Change[string]{Set: true, Value: "not " + testserver.ErasedAddress}})
 		testserver.Must(t, err)
-		b := w.Newsletter("<p>Hi {{{FIRST_NAME}}}</p>", func(b *app.Broadcast) {
-			if !w.Server.Broadcasts.Broadcaster().Claim(b.ID) {
+		b := w.SendNewsletter("<p>Hi {{{FIRST_NAME}}}</p>", func(b *app.Broadcast) {
+			if !w.Services.Broadcasts.Broadcaster().Claim(b.ID) {
 				t.Fatal("somebody else writes it down")
 			}
 		})
-		content, err := w.Server.Mail.BroadcastMail(t.Context(), b.TeamID, b.ID)
+		content, err := w.Services.Mail.BroadcastMail(t.Context(), b.TeamID, b.ID)
 		testserver.Must(t, err)
 		var contacts []app.Contact
 		w.Read(func(r *db.Reader) (err error) {
@@ -35,21 +35,21 @@ func TestWhoIsErasedWhileABroadcastIsWrittenDownIsNotInIt(t *testing.T) {
 		if len(contacts) != 4 {
 			t.Fatalf("%d contacts", len(contacts))
 		}
-		w.Erase(testserver.Victim)
+		w.Erase(testserver.ErasedAddress)
 		if n := w.OpenErasures(); n != 1 {
 			t.Errorf("%d erasures are open", n)
 		}
 		for _, part := range [][]app.Contact{contacts[:3], contacts[3:]} {
-			testserver.Must(t, w.Server.Broadcasts.AppendRecipients(t.Context(), b, content, part))
+			testserver.Must(t, w.Services.Broadcasts.AppendRecipients(t.Context(), b, content, part))
 		}
-		w.Server.Broadcasts.Broadcaster().Done(b.ID)
-		testserver.Later(time.Hour)
+		w.Services.Broadcasts.Broadcaster().Done(b.ID)
+		testserver.SleepAndSettle(time.Hour)
 		if got := w.Broadcast(b.ID); got.Status != app.SentBroadcast || got.Counts.Sent != 3 || got.Audience != 3 {
 			t.Errorf("the broadcast ended as %+v", got)
 		}
-		if got := testserver.Received(relay); len(got) != 3 || got[testserver.Victim] != 0 {
+		if got := testserver.Received(relay); len(got) != 3 || got[testserver.ErasedAddress] != 0 {
 			t.Errorf("it was sent to %v", got)
 		}
-		w.WantNoTrace(testserver.Victim)
+		w.WantNoTrace(testserver.ErasedAddress)
 	})
 }

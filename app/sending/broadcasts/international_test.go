@@ -32,39 +32,39 @@ var spellings = []struct{ name, stored, said string }{
 	{"local part beyond ASCII", "Jörg.%s@tür.example", "jörg.%s@xn--tr-xka.example"},
 }
 
-// TestBroadcastObeysOptOutsHoweverTheAddressIsSpelled has people opt out in every way
+// TestBroadcastObeysOptOutsOfAllSpellings has people opt out in every way
 // between the send and the delivery of their mail, and in every spelling; who opted in
 // where that is needed gets the mail.
-func TestBroadcastObeysOptOutsHoweverTheAddressIsSpelled(t *testing.T) {
+func TestBroadcastObeysOptOutsOfAllSpellings(t *testing.T) {
 	testserver.BothEngines(t)
-	testserver.Bubble(t, func(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
 		relay := testserver.NewRelayOf(relayurl.Relay{Region: app.DefaultRegion, Connections: 1, Rate: 1}, nil)
-		w := testserver.Serving(t, relay)
-		topic := w.Topic("News", app.OptOut, app.PublicTopic)
+		w := testserver.Start(t, relay)
+		topic := w.AddTopic("News", app.OptOut, app.PublicTopic)
 		choose := func(email string, s app.Subscription) {
-			_, _, err := w.Server.Audience.SetContactTopics(t.Context(), w.Key, email, []app.TopicChoice{{ID: topic.ID, Subscription: s}})
+			_, _, err := w.Services.Audience.SetContactTopics(t.Context(), w.Key, email, []app.TopicChoice{{ID: topic.ID, Subscription: s}})
 			testserver.Must(t, err)
 		}
 		mails := map[string]string{} // that were sent before, by address
 		out := true
-		ways := []struct {
+		cases := []struct {
 			name string
 			do   func(email string)
 		}{
 			{"manual", func(email string) {
-				_, err := w.Server.Suppressions.AddSuppression(t.Context(), w.Key, app.SuppressionInput{Email: email})
+				_, err := w.Services.Suppressions.AddSuppression(t.Context(), w.Key, app.SuppressionInput{Email: email})
 				testserver.Must(t, err)
 			}},
 			{"unsubscribed", func(email string) {
-				_, err := w.Server.Audience.UpdateContact(t.Context(), w.Key, email, app.ContactPatch{Unsubscribed: &out})
+				_, err := w.Services.Audience.UpdateContact(t.Context(), w.Key, email, app.ContactPatch{Unsubscribed: &out})
 				testserver.Must(t, err)
 			}},
 			{"topic", func(email string) { choose(email, app.OptOut) }},
 			{"complaint", func(email string) { // about another mail
-				w.Take(feedback.Report{EmailID: mails[email], Kind: feedback.Complained, Recipient: email})
+				w.Report(feedback.Report{EmailID: mails[email], Kind: feedback.Complained, Recipient: email})
 			}},
 			{"erased", func(email string) {
-				_, err := w.Server.Audience.DeleteContact(t.Context(), w.Key, email, true)
+				_, err := w.Services.Audience.DeleteContact(t.Context(), w.Key, email, true)
 				testserver.Must(t, err)
 			}},
 			{"stays", nil},
@@ -73,8 +73,8 @@ func TestBroadcastObeysOptOutsHoweverTheAddressIsSpelled(t *testing.T) {
 			addTo(w, fmt.Sprintf("p%d@example.net", i), topic)
 		}
 		for _, s := range spellings {
-			for _, way := range ways {
-				addTo(w, fmt.Sprintf(s.stored, way.name), topic)
+			for _, spelling := range cases {
+				addTo(w, fmt.Sprintf(s.stored, spelling.name), topic)
 			}
 		}
 		for _, s := range spellings {
@@ -82,12 +82,12 @@ func TestBroadcastObeysOptOutsHoweverTheAddressIsSpelled(t *testing.T) {
 			mails[email] = w.Send(email)
 		}
 		time.Sleep(time.Minute)
-		b := w.Newsletter("<p>News</p>", func(b *app.Broadcast) { b.TopicID = topic.ID })
+		b := w.SendNewsletter("<p>News</p>", func(b *app.Broadcast) { b.TopicID = topic.ID })
 		time.Sleep(10 * time.Second)
 		for _, s := range spellings {
-			for _, way := range ways {
-				if way.do != nil {
-					way.do(fmt.Sprintf(s.said, way.name))
+			for _, spelling := range cases {
+				if spelling.do != nil {
+					spelling.do(fmt.Sprintf(s.said, spelling.name))
 				}
 			}
 		}
@@ -99,14 +99,14 @@ func TestBroadcastObeysOptOutsHoweverTheAddressIsSpelled(t *testing.T) {
 			got[app.KeyOf(address)] += n
 		}
 		for _, s := range spellings {
-			for _, way := range ways {
+			for _, spelling := range cases {
 				want := 0
-				switch way.name {
+				switch spelling.name {
 				case "complaint", "stays":
 					want = 1 // of the complaint: the mail that it is about
 				}
-				if n := got[app.KeyOf(fmt.Sprintf(s.stored, way.name))]; n != want {
-					t.Errorf("%s, %s: %d messages, want %d (%d had left before)", s.name, way.name, n, want, already)
+				if n := got[app.KeyOf(fmt.Sprintf(s.stored, spelling.name))]; n != want {
+					t.Errorf("%s, %s: %d messages, want %d (%d had left before)", s.name, spelling.name, n, want, already)
 				}
 			}
 		}
@@ -116,37 +116,37 @@ func TestBroadcastObeysOptOutsHoweverTheAddressIsSpelled(t *testing.T) {
 	})
 }
 
-func addTo(w *testserver.World, email string, topic *app.Topic) {
+func addTo(w *testserver.Server, email string, topic *app.Topic) {
 	w.T.Helper()
 	items := []audience.ContactItem{{Input: &app.ContactInput{Email: email, Topics: []app.TopicChoice{{ID: topic.ID, Subscription: app.OptIn}}}}}
-	_, err := w.Server.Audience.PutContacts(w.T.Context(), w.Key, items, app.ConflictError, false)
+	_, err := w.Services.Audience.PutContacts(w.T.Context(), w.Key, items, app.ConflictError, false)
 	testserver.Must(w.T, err)
 }
 
-// TestUnsubscribeLinksOfABroadcastCountHoweverTheAddressIsSpelled follows the link of a
+// TestBroadcastUnsubscribeOfAllSpellings follows the link of a
 // first broadcast while a second one waits.
-func TestUnsubscribeLinksOfABroadcastCountHoweverTheAddressIsSpelled(t *testing.T) {
+func TestBroadcastUnsubscribeOfAllSpellings(t *testing.T) {
 	testserver.BothEngines(t)
-	testserver.Bubble(t, func(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
 		relay := testserver.NewRelayOf(relayurl.Relay{Region: app.DefaultRegion, Connections: 1, Rate: 1}, nil)
-		w := testserver.Serving(t, relay)
-		w.People(30)
+		w := testserver.Start(t, relay)
+		w.AddSubscribers(30)
 		for _, s := range spellings {
-			w.Contact(fmt.Sprintf(s.stored, "ann"), false)
+			w.AddContact(fmt.Sprintf(s.stored, "ann"), false)
 		}
-		first := w.Newsletter(`<a href="{{{UNSUBSCRIBE_URL}}}">u</a>`, nil)
+		first := w.SendNewsletter(`<a href="{{{UNSUBSCRIBE_URL}}}">u</a>`, nil)
 		time.Sleep(10 * time.Minute)
-		w.Newsletter("<p>News</p>", nil)
+		w.SendNewsletter("<p>News</p>", nil)
 		time.Sleep(10 * time.Second)
 		for _, s := range spellings {
-			id := w.MailTo(first, fmt.Sprintf(s.stored, "ann"))
-			_, err := w.Server.Pages.Unsubscribe(t.Context(), pageOf(w, id))
+			id := w.EmailIDTo(first, fmt.Sprintf(s.stored, "ann"))
+			_, err := w.Services.Pages.Unsubscribe(t.Context(), pageOf(w, id))
 			testserver.Must(t, err)
 		}
 		time.Sleep(10 * time.Minute)
 		synctest.Wait()
 		for _, s := range spellings {
-			c, err := w.Server.Audience.GetContact(t.Context(), w.Key, fmt.Sprintf(s.said, "ann"))
+			c, err := w.Services.Audience.GetContact(t.Context(), w.Key, fmt.Sprintf(s.said, "ann"))
 			if err != nil || !c.Unsubscribed {
 				t.Errorf("%s: %+v, %v", s.name, c, err)
 			}
@@ -159,35 +159,35 @@ func TestUnsubscribeLinksOfABroadcastCountHoweverTheAddressIsSpelled(t *testing.
 	})
 }
 
-// TestWhatBouncesIsSuppressedHoweverTheAddressIsSpelled has the relay refuse every
+// TestBroadcastBounceOfAllSpellings has the relay refuse every
 // recipient of a broadcast for good: no mail goes there any more, and each counts once.
-func TestWhatBouncesIsSuppressedHoweverTheAddressIsSpelled(t *testing.T) {
+func TestBroadcastBounceOfAllSpellings(t *testing.T) {
 	testserver.BothEngines(t)
-	testserver.Bubble(t, func(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
 		relay := testserver.NewRelay(testserver.Always(func(_ context.Context, m *app.Outgoing, _ func() error) app.Result {
 			res := app.Result{Kind: app.ResultDone, Stage: app.StageRcpt}
 			for _, address := range m.Recipients {
-				res.Recipients = append(res.Recipients, app.RecipientResult{Address: address, Verdict: app.Refused, Stage: app.StageRcpt, Reply: app.Reply{Code: 550, Enhanced: "5.1.1"}})
+				res.Recipients = append(res.Recipients, app.RecipientResult{Address: address, Outcome: app.Refused, Stage: app.StageRcpt, Reply: app.Reply{Code: 550, Enhanced: "5.1.1"}})
 			}
 			return res
 		}))
-		w := testserver.Serving(t, relay)
+		w := testserver.Start(t, relay)
 		for _, s := range spellings {
-			w.Contact(fmt.Sprintf(s.stored, "ann"), false)
+			w.AddContact(fmt.Sprintf(s.stored, "ann"), false)
 		}
-		b := w.Newsletter("<p>News</p>", nil)
+		b := w.SendNewsletter("<p>News</p>", nil)
 		time.Sleep(10 * time.Minute)
 		synctest.Wait()
 		for _, s := range spellings {
 			email := fmt.Sprintf(s.said, "ann")
-			if found := w.Suppressed(email); found.Origin != app.OriginBounce {
+			if found := w.Suppression(email); found.Origin != app.OriginBounce {
 				t.Errorf("%s: the suppression is %+v", s.name, found)
 			}
-			_, err := w.Server.Mail.SendEmail(t.Context(), w.Key, testserver.Letter(email), mail.SendOptions{})
+			_, err := w.Services.Mail.SendEmail(t.Context(), w.Key, testserver.Message(email), mail.SendOptions{})
 			testserver.WantCode(t, err, app.CodeAllRecipientsSuppressed)
-			w.Take(testserver.Bounce(w.MailTo(b, fmt.Sprintf(s.stored, "ann")), email, "5.1.1")) // the same once more
+			w.Report(testserver.HardBounce(w.EmailIDTo(b, fmt.Sprintf(s.stored, "ann")), email, "5.1.1")) // the same once more
 		}
-		if o := w.Outcome(); o.HardBounced != int64(len(spellings)) {
+		if o := w.TeamOutcome(); o.HardBounced != int64(len(spellings)) {
 			t.Errorf("%d hard bounces counted, want %d", o.HardBounced, len(spellings))
 		}
 	})

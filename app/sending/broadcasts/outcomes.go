@@ -14,8 +14,8 @@ import (
 // outcomeChunk is how many recipients one Write looks at.
 const outcomeChunk = 1000
 
-// outcomeOf reads what a caller calls an outcome. Errors: CodeValidation.
-func outcomeOf(name string) (db.Outcome, error) {
+// parseOutcome reads what a caller calls an outcome. Errors: CodeValidation.
+func parseOutcome(name string) (db.Outcome, error) {
 	o := db.Outcome{Link: -1, Behind: -1}
 	switch name {
 	case "sent", "delivered", "opened", "not_opened", "clicked", "not_clicked", "bounced", "complained", "unsubscribed", "suppressed", "failed", "canceled":
@@ -32,7 +32,7 @@ func outcomeOf(name string) (db.Outcome, error) {
 // meanwhile leaves one with part of its members. Errors: CodeValidation, CodeNotFound,
 // CodeInvalidParameter for a broadcast that was not queued.
 func (s *Reviews) SegmentOfOutcome(ctx context.Context, key *app.Key, id, name, outcome, url string) (segment app.Segment, err error) {
-	o, err := outcomeOf(outcome)
+	o, err := parseOutcome(outcome)
 	if err != nil {
 		return segment, err
 	}
@@ -44,11 +44,11 @@ func (s *Reviews) SegmentOfOutcome(ctx context.Context, key *app.Key, id, name, 
 		if b, err = r.BroadcastHead(key.TeamID, id); err != nil {
 			return err
 		}
-		if b.Mails == "" {
+		if b.EmailIDPrefix == "" {
 			return app.Errorf(app.CodeInvalidParameter, "Only a broadcast that was sent has outcomes; this one is %s", b.Status)
 		}
-		if begun, canceled := b.Unbegun(); canceled && outcome == string(app.Canceled) {
-			o.Behind = begun
+		if started, canceled := b.CanceledFrom(); canceled && outcome == string(app.Canceled) {
+			o.Behind = started
 		}
 		if url == "" {
 			return nil
@@ -70,17 +70,17 @@ func (s *Reviews) SegmentOfOutcome(ctx context.Context, key *app.Key, id, name, 
 		return segment, err
 	}
 	if err := s.fillSegment(ctx, &b, o, &segment); err != nil {
-		undone := s.service.audience.DeleteSegment(context.WithoutCancel(ctx), key, segment.ID)
-		return app.Segment{}, base.Unavailable(errors.Join(err, undone))
+		cleanupErr := s.service.audience.DeleteSegment(context.WithoutCancel(ctx), key, segment.ID)
+		return app.Segment{}, base.Unavailable(errors.Join(err, cleanupErr))
 	}
 	return segment, nil
 }
 
 // fillSegment adds the members, and counts them.
 func (s *Reviews) fillSegment(ctx context.Context, b *app.Broadcast, o db.Outcome, segment *app.Segment) error {
-	for from := int64(0); from < b.Written; from += outcomeChunk {
+	for from := int64(0); from < b.Stored; from += outcomeChunk {
 		err := s.addMembers(ctx, segment, func(tx *db.Tx) ([]string, error) {
-			return tx.OutcomeContacts(b, o, from, min(from+outcomeChunk, b.Written))
+			return tx.OutcomeContacts(b, o, from, min(from+outcomeChunk, b.Stored))
 		})
 		if err != nil {
 			return err
@@ -89,29 +89,29 @@ func (s *Reviews) fillSegment(ctx context.Context, b *app.Broadcast, o db.Outcom
 	if o.Behind < 0 || b.Expanded {
 		return nil
 	}
-	return s.addUnwritten(ctx, b, segment)
+	return s.addUnexpanded(ctx, b, segment)
 }
 
-// addUnwritten adds the audience of a broadcast that was canceled before all its
+// addUnexpanded adds the audience of a broadcast that was canceled before all its
 // recipients were written down, as far as they were not.
-func (s *Reviews) addUnwritten(ctx context.Context, b *app.Broadcast, segment *app.Segment) error {
-	var whom app.Audience
+func (s *Reviews) addUnexpanded(ctx context.Context, b *app.Broadcast, segment *app.Segment) error {
+	var recipients app.Audience
 	var last string
 	err := s.service.DB.Read(ctx, func(r *db.Reader) error {
-		whole, err := r.Broadcast(b.TeamID, b.ID)
+		full, err := r.Broadcast(b.TeamID, b.ID)
 		if err != nil {
 			return err
 		}
 		if last, err = r.WrittenUpTo(b.ID); err != nil {
 			return err
 		}
-		whom, err = audience.FrozenAudience(r, whole)
+		recipients, err = audience.FrozenAudience(r, full)
 		return base.Lookup("topic", err)
 	})
 	for more := true; more && err == nil; {
 		var contacts []app.Contact
 		contacts, err = db.Get(ctx, s.service.DB, func(r *db.Reader) ([]app.Contact, error) {
-			return r.AudienceContacts(ctx, &whom, last, outcomeChunk)
+			return r.AudienceContacts(ctx, &recipients, last, outcomeChunk)
 		})
 		if err != nil || len(contacts) == 0 {
 			break
@@ -121,15 +121,15 @@ func (s *Reviews) addUnwritten(ctx context.Context, b *app.Broadcast, segment *a
 			ids[i] = contacts[i].ID
 		}
 		last, more = ids[len(ids)-1], len(ids) == outcomeChunk
-		err = s.addMembers(ctx, segment, func(tx *db.Tx) (left []string, err error) {
+		err = s.addMembers(ctx, segment, func(tx *db.Tx) (remaining []string, err error) {
 			for _, id := range ids {
 				if ok, err := tx.ContactExists(b.TeamID, id); err != nil {
 					return nil, err
 				} else if ok {
-					left = append(left, id)
+					remaining = append(remaining, id)
 				}
 			}
-			return left, nil
+			return remaining, nil
 		})
 	}
 	return err
@@ -149,11 +149,11 @@ func (s *Reviews) addMembers(ctx context.Context, segment *app.Segment, pick fun
 			return fmt.Errorf("find recipients: %w", err)
 		}
 		for _, id := range ids {
-			fresh, err := tx.AddMember(segment.ID, id)
+			isNew, err := tx.AddMember(segment.ID, id)
 			if err != nil {
 				return err
 			}
-			if fresh {
+			if isNew {
 				added++
 			}
 		}

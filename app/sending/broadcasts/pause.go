@@ -37,7 +37,7 @@ func (s *Service) setPaused(ctx context.Context, key *app.Key, id string, paused
 			return base.Lookup("broadcast", err)
 		}
 		if b.Status != app.QueuedBroadcast {
-			return app.Errorf(app.CodeInvalidParameter, "Only a broadcast that is being sent can be paused or resumed; this one is %s", wordOf(b.Status))
+			return app.Errorf(app.CodeInvalidParameter, "Only a broadcast that is being sent can be paused or resumed; this one is %s", statusText(b.Status))
 		}
 		if paused == !b.PausedAt.IsZero() {
 			return nil
@@ -48,14 +48,14 @@ func (s *Service) setPaused(ctx context.Context, key *app.Key, id string, paused
 		if b.PausedAt = tx.Now; !paused {
 			b.PausedAt = time.Time{}
 		}
-		tx.AfterCommit(s.broadcaster.woken.Ring)
+		tx.AfterCommit(s.broadcaster.signal.Notify)
 		return base.Audit(ctx, tx, key.TeamID, action, id, nil, map[string]any{"name": b.Name, "remaining": b.Remaining() + b.Open})
 	})
 	if err != nil {
 		return v, base.Unavailable(err)
 	}
 	if !paused {
-		s.delivery.WakeBulkOf(b.Relay)
+		s.delivery.WakeBulk(b.Relay)
 	}
 	views, err := s.views(ctx, b)
 	if err != nil {
@@ -87,7 +87,7 @@ func (s *Service) releaseResumed(ctx context.Context) error {
 			return fmt.Errorf("release the units of resumed broadcast %s: %w", b.ID, err)
 		}
 		if held {
-			s.delivery.WakeBulkOf(b.Relay)
+			s.delivery.WakeBulk(b.Relay)
 		}
 	}
 	return nil
@@ -102,7 +102,7 @@ func (s *Service) UnscheduleBroadcast(ctx context.Context, key *app.Key, id stri
 			return base.Lookup("broadcast", err)
 		}
 		if b.Status != app.ScheduledBroadcast {
-			return app.Errorf(app.CodeInvalidParameter, "Only a scheduled broadcast can be made a draft again; this one is %s", wordOf(b.Status))
+			return app.Errorf(app.CodeInvalidParameter, "Only a scheduled broadcast can be made a draft again; this one is %s", statusText(b.Status))
 		}
 		if err := tx.ReturnToDraft(key.TeamID, id); err != nil {
 			return err

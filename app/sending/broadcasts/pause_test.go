@@ -11,32 +11,32 @@ import (
 	"mailer/app/testing/testserver"
 )
 
-func TestAPausedBroadcastWaitsAlsoAcrossACrashAndGoesOnOnceResumed(t *testing.T) {
+func TestPausedBroadcastResumesAfterCrash(t *testing.T) {
 	testserver.BothEngines(t)
-	testserver.Bubble(t, func(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
 		const n = 200
 		slow := relayurl.Relay{Region: app.DefaultRegion, Connections: 4, Rate: 20}
 		relay := testserver.NewRelayOf(slow, nil)
-		w := testserver.Serving(t, relay)
+		w := testserver.Start(t, relay)
 		other := w.AddTeam("Other", "other.example")
-		w.People(n)
-		b := w.Draft()
+		w.AddSubscribers(n)
+		b := w.AddDraft()
 		w.Queue(b)
 		testserver.Sleep(3010 * time.Millisecond)
-		got, err := w.Server.Broadcasts.PauseBroadcast(t.Context(), w.Key, b.ID)
+		got, err := w.Services.Broadcasts.PauseBroadcast(t.Context(), w.Key, b.ID)
 		testserver.Must(t, err)
 		if got.Status != app.QueuedBroadcast || got.PausedAt.IsZero() || !got.FinishesAt.IsZero() {
 			t.Errorf("paused as %+v", got)
 		}
-		_, err = w.Server.Broadcasts.PauseBroadcast(t.Context(), other, b.ID)
+		_, err = w.Services.Broadcasts.PauseBroadcast(t.Context(), other, b.ID)
 		testserver.WantCode(t, err, app.CodeNotFound)
 		left := len(testserver.Received(relay))
 		if left == 0 || left > n-50 {
 			t.Fatalf("%d had left before the pause: this test shows nothing", left)
 		}
-		letter := testserver.Letter("bob@example.net")
-		letter.From = "ann@other.example"
-		_, err = w.Server.Mail.SendEmail(t.Context(), other, letter, mail.SendOptions{})
+		message := testserver.Message("bob@example.net")
+		message.From = "ann@other.example"
+		_, err = w.Services.Mail.SendEmail(t.Context(), other, message, mail.SendOptions{})
 		testserver.Must(t, err)
 		testserver.Sleep(time.Hour)
 		if sent := len(testserver.Received(relay)); sent != left+1 {
@@ -49,7 +49,7 @@ func TestAPausedBroadcastWaitsAlsoAcrossACrashAndGoesOnOnceResumed(t *testing.T)
 		if sent := len(testserver.Received(again)); sent != 0 {
 			t.Errorf("%d left after a crash", sent)
 		}
-		got, err = w.Server.Broadcasts.ResumeBroadcast(t.Context(), w.Key, b.ID)
+		got, err = w.Services.Broadcasts.ResumeBroadcast(t.Context(), w.Key, b.ID)
 		testserver.Must(t, err)
 		if !got.PausedAt.IsZero() || got.FinishesAt.IsZero() {
 			t.Errorf("resumed as %+v", got)
@@ -61,75 +61,75 @@ func TestAPausedBroadcastWaitsAlsoAcrossACrashAndGoesOnOnceResumed(t *testing.T)
 		if end := w.Broadcast(b.ID); end.Status != app.SentBroadcast || end.Counts.Sent != n || end.Open != 0 {
 			t.Errorf("ended as %+v", end)
 		}
-		_, err = w.Server.Broadcasts.PauseBroadcast(t.Context(), w.Key, b.ID)
+		_, err = w.Services.Broadcasts.PauseBroadcast(t.Context(), w.Key, b.ID)
 		testserver.WantCode(t, err, app.CodeInvalidParameter)
 	})
 }
 
-func TestAMessageOfAPausedBroadcastIsHeldBackBeforeItsDot(t *testing.T) {
+func TestPauseHoldsMailBeforeFinalDot(t *testing.T) {
 	testserver.BothEngines(t)
-	testserver.Bubble(t, func(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
 		hang := make(chan struct{})
 		relay := testserver.NewRelay(testserver.Always(testserver.After(hang, testserver.Accept)))
-		w := testserver.Serving(t, relay)
-		w.People(5)
-		b := w.Draft()
+		w := testserver.Start(t, relay)
+		w.AddSubscribers(5)
+		b := w.AddDraft()
 		w.Queue(b)
 		testserver.Sleep(time.Second) // they wait for the relay's leave, before their dots
-		_, err := w.Beside().Broadcasts.PauseBroadcast(t.Context(), w.Key, b.ID)
+		_, err := w.CommandServices().Broadcasts.PauseBroadcast(t.Context(), w.Key, b.ID)
 		testserver.Must(t, err)
 		close(hang)
 		testserver.Sleep(time.Hour)
 		if got := len(testserver.Received(relay)); got != 0 {
 			t.Errorf("%d left after the answer of pause", got)
 		}
-		_, err = w.Server.Broadcasts.ResumeBroadcast(t.Context(), w.Key, b.ID)
+		_, err = w.Services.Broadcasts.ResumeBroadcast(t.Context(), w.Key, b.ID)
 		testserver.Must(t, err)
 		testserver.Sleep(2 * time.Minute)
 		testserver.WantEachOnce(t, testserver.Received(relay), 5)
 	})
 }
 
-func TestWhatWasPutOffIsNotTriedWhileItsBroadcastIsPausedAndDoesNotExpire(t *testing.T) {
+func TestPauseStopsRetriesAndExpiry(t *testing.T) {
 	testserver.BothEngines(t)
-	testserver.Days(t, func(t *testing.T) {
-		relay := testserver.NewRelay(testserver.Always(testserver.Says(app.StageRcpt, 451, "4.2.1 mailbox busy")))
-		w := testserver.Serving(t, relay)
-		w.People(3)
-		b := w.Draft()
+	testserver.SynctestDays(t, func(t *testing.T) {
+		relay := testserver.NewRelay(testserver.Always(testserver.ReplyWith(app.StageRcpt, 451, "4.2.1 mailbox busy")))
+		w := testserver.Start(t, relay)
+		w.AddSubscribers(3)
+		b := w.AddDraft()
 		w.Queue(b)
 		testserver.Sleep(time.Minute)
-		_, err := w.Server.Broadcasts.PauseBroadcast(t.Context(), w.Key, b.ID)
+		_, err := w.Services.Broadcasts.PauseBroadcast(t.Context(), w.Key, b.ID)
 		testserver.Must(t, err)
 		tries := 0
 		for i := range 3 {
-			tries += len(relay.Seen(app.MailID(b.Mails, int64(i+1))))
+			tries += len(relay.Transactions(app.BroadcastEmailID(b.EmailIDPrefix, int64(i+1))))
 		}
-		relay.Follow(nil)
+		relay.SetScript(nil)
 		testserver.Sleep(14 * 24 * time.Hour)
 		if got := len(testserver.Received(relay)); got != 0 || tries == 0 {
 			t.Errorf("%d left while it was paused, after %d tries", got, tries)
 		}
-		_, err = w.Server.Broadcasts.ResumeBroadcast(t.Context(), w.Key, b.ID)
+		_, err = w.Services.Broadcasts.ResumeBroadcast(t.Context(), w.Key, b.ID)
 		testserver.Must(t, err)
 		testserver.Sleep(time.Hour)
 		testserver.WantEachOnce(t, testserver.Received(relay), 3)
 	})
 }
 
-func TestAPausedBroadcastCanBeCanceled(t *testing.T) {
+func TestCancelPausedBroadcast(t *testing.T) {
 	testserver.BothEngines(t)
-	testserver.Bubble(t, func(t *testing.T) {
-		relay := testserver.NewRelay(testserver.Always(testserver.Says(app.StageRcpt, 451, "4.2.1 mailbox busy")))
-		w := testserver.Serving(t, relay)
-		w.People(3)
-		b := w.Draft()
+	testserver.Synctest(t, func(t *testing.T) {
+		relay := testserver.NewRelay(testserver.Always(testserver.ReplyWith(app.StageRcpt, 451, "4.2.1 mailbox busy")))
+		w := testserver.Start(t, relay)
+		w.AddSubscribers(3)
+		b := w.AddDraft()
 		w.Queue(b)
 		testserver.Sleep(time.Minute)
-		_, err := w.Server.Broadcasts.PauseBroadcast(t.Context(), w.Key, b.ID)
+		_, err := w.Services.Broadcasts.PauseBroadcast(t.Context(), w.Key, b.ID)
 		testserver.Must(t, err)
 		testserver.Sleep(6 * time.Hour)
-		_, n, err := w.Server.Broadcasts.CancelBroadcast(t.Context(), w.Key, b.ID)
+		_, n, err := w.Services.Broadcasts.CancelBroadcast(t.Context(), w.Key, b.ID)
 		testserver.Must(t, err)
 		testserver.Sleep(time.Minute)
 		if got := w.Broadcast(b.ID); n != 3 || got.Status != app.CanceledBroadcast || !got.PausedAt.IsZero() || got.Open != 0 || got.Counts.Canceled != 3 {
@@ -138,15 +138,15 @@ func TestAPausedBroadcastCanBeCanceled(t *testing.T) {
 	})
 }
 
-func TestSendingPausingAndCancelingABroadcastIsAudited(t *testing.T) {
-	w := testserver.Idle(t)
+func TestBroadcastActionsAreAudited(t *testing.T) {
+	w := testserver.New(t)
 	ctx := t.Context()
-	w.People(3)
+	w.AddSubscribers(3)
 	act := map[string]func(string) error{
-		"broadcast.pause":      func(id string) error { _, err := w.Server.Broadcasts.PauseBroadcast(ctx, w.Key, id); return err },
-		"broadcast.resume":     func(id string) error { _, err := w.Server.Broadcasts.ResumeBroadcast(ctx, w.Key, id); return err },
-		"broadcast.cancel":     func(id string) error { _, _, err := w.Server.Broadcasts.CancelBroadcast(ctx, w.Key, id); return err },
-		"broadcast.unschedule": func(id string) error { _, err := w.Server.Broadcasts.UnscheduleBroadcast(ctx, w.Key, id); return err },
+		"broadcast.pause":      func(id string) error { _, err := w.Services.Broadcasts.PauseBroadcast(ctx, w.Key, id); return err },
+		"broadcast.resume":     func(id string) error { _, err := w.Services.Broadcasts.ResumeBroadcast(ctx, w.Key, id); return err },
+		"broadcast.cancel":     func(id string) error { _, _, err := w.Services.Broadcasts.CancelBroadcast(ctx, w.Key, id); return err },
+		"broadcast.unschedule": func(id string) error { _, err := w.Services.Broadcasts.UnscheduleBroadcast(ctx, w.Key, id); return err },
 	}
 	want := func(v broadcasts.BroadcastView, actions ...string) {
 		t.Helper()
@@ -154,14 +154,14 @@ func TestSendingPausingAndCancelingABroadcastIsAudited(t *testing.T) {
 			testserver.Must(t, act[a](v.ID))
 			testserver.Must(t, ignoreState(act[a](v.ID))) // done already: it is not done twice
 		}
-		got := w.Sql("SELECT action FROM audit_logs WHERE target = ? ORDER BY id", v.ID)
+		got := w.SQL("SELECT action FROM audit_logs WHERE target = ? ORDER BY id", v.ID)
 		if len(got) != len(actions)+1 || got[0] != "broadcast.send" {
 			t.Errorf("audit log: %q, want broadcast.send and %q", got, actions)
 		}
 	}
-	want(sendNews(w, newsTo(""), ""), "broadcast.pause", "broadcast.resume", "broadcast.cancel")
-	want(sendNews(w, newsTo(""), "in 1 hour"), "broadcast.unschedule")
-	if got := w.Sql("SELECT status FROM broadcasts ORDER BY id"); got[0] != "canceled" || got[1] != "draft" {
+	want(sendBroadcast(w, broadcastTo(""), ""), "broadcast.pause", "broadcast.resume", "broadcast.cancel")
+	want(sendBroadcast(w, broadcastTo(""), "in 1 hour"), "broadcast.unschedule")
+	if got := w.SQL("SELECT status FROM broadcasts ORDER BY id"); got[0] != "canceled" || got[1] != "draft" {
 		t.Errorf("they ended as %q", got)
 	}
 }

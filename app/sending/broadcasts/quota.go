@@ -15,30 +15,30 @@ import (
 )
 
 // quotaDays is how many of a team's emails leave on each day of a daily plan.
-type quotaDays struct{ room, ahead, perDay int64 }
+type quotaDays struct{ left, ahead, perDay int64 }
 
 // first reports whether some of those that come now leave on the first day.
-func (d quotaDays) first() bool { return d.room > d.ahead }
+func (d quotaDays) first() bool { return d.left > d.ahead }
 
 // waves are n emails by the days on which they leave, from a time on.
 func (d quotaDays) waves(from time.Time, n int64) (out []pacing.Wave) {
-	at, room, ahead := from, d.room, d.ahead
+	at, left, ahead := from, d.left, d.ahead
 	for day := 1; n > 0 && d.perDay > 0; day++ {
-		passed := min(ahead, room)
-		if count := min(n, room-passed); count > 0 {
+		used := min(ahead, left)
+		if count := min(n, left-used); count > 0 {
 			out = append(out, pacing.Wave{At: at, Count: count})
 			n -= count
 		}
-		ahead -= passed
-		at, room = plan.DayStart(from).Add(time.Duration(day)*24*time.Hour), d.perDay
+		ahead -= used
+		at, left = plan.DayStart(from).Add(time.Duration(day)*24*time.Hour), d.perDay
 	}
 	return out
 }
 
-// dayEndOf is when a team's mail has left that waits or is of broadcasts, but one,
+// quotaFinish is when a team's mail has left that waits or is of broadcasts, but one,
 // and n more, none before from, on a daily plan; zero on any other. days are
 // those of the plan.
-func (s *Service) dayEndOf(r *db.Reader, teamID, but string, from time.Time, n int64) (end time.Time, days quotaDays, err error) {
+func (s *Service) quotaFinish(r *db.Reader, teamID, except string, from time.Time, n int64) (end time.Time, days quotaDays, err error) {
 	if !s.Settings.Cloud {
 		return end, days, nil
 	}
@@ -54,57 +54,57 @@ func (s *Service) dayEndOf(r *db.Reader, teamID, but string, from time.Time, n i
 	if err != nil {
 		return end, days, fmt.Errorf("read the backlog: %w", err)
 	}
-	broadcasts, err := r.BroadcastBacklog(teamID, but)
+	broadcasts, err := r.BroadcastBacklog(teamID, except)
 	if err != nil {
 		return end, days, fmt.Errorf("read what broadcasts will use: %w", err)
 	}
 	terms := current.Terms()
-	days = quotaDays{room: max(0, terms.PerDay-used), ahead: waiting.Late + broadcasts, perDay: terms.PerDay}
-	return terms.DayOf(from, days.room, days.ahead+n), days, nil
+	days = quotaDays{left: max(0, terms.PerDay-used), ahead: waiting.Delayed + broadcasts, perDay: terms.PerDay}
+	return terms.FinishTime(from, days.left, days.ahead+n), days, nil
 }
 
-// stretch has what was foretold of a broadcast, which is about to be sent, obey the
+// extendByQuota has what was foretold of a broadcast, which is about to be sent, obey the
 // quota of a daily plan. Errors: CodeBroadcastTooLarge.
-func (s *Service) stretch(r *db.Reader, b *app.Broadcast, plan *pacing.Plan) error {
+func (s *Service) extendByQuota(r *db.Reader, b *app.Broadcast, plan *pacing.Plan) error {
 	now := clock.Now()
-	from := base.Latest(b.ScheduledAt, now)
-	end, days, err := s.dayEndOf(r, b.TeamID, b.ID, from, b.Audience)
-	if err != nil || !end.After(from) {
+	from := base.Later(b.ScheduledAt, now)
+	finish, days, err := s.quotaFinish(r, b.TeamID, b.ID, from, b.Audience)
+	if err != nil || !finish.After(from) {
 		return err
 	}
-	if end.Sub(from) > pacing.MaxPlan {
+	if finish.Sub(from) > pacing.MaxPlan {
 		return app.Errorf(app.CodeBroadcastTooLarge, "The audience of %d contacts needs more than %d days of the daily quota of this team's plan", b.Audience, pacing.MaxPlan/(24*time.Hour))
 	}
-	if plan.Warning != nil && plan.FinishesAt.After(end) {
+	if plan.Warning != nil && plan.FinishesAt.After(finish) {
 		return nil
 	}
-	plan.FinishesAt, plan.Waves = base.Latest(plan.FinishesAt, end), days.waves(from, b.Audience)
-	w := &pacing.PlanWarning{Code: pacing.WarningPaced, Days: int(math.Ceil(end.Sub(now).Hours() / 24))}
+	plan.FinishesAt, plan.Waves = base.Later(plan.FinishesAt, finish), days.waves(from, b.Audience)
+	w := &pacing.PlanWarning{Code: pacing.WarningPaced, Days: int(math.Ceil(finish.Sub(now).Hours() / 24))}
 	if !days.first() {
 		w.Code = pacing.WarningQueuedBehind
 	}
-	w.Message = fmt.Sprintf("The daily quota of the plan lets the last of these emails leave on %s", end.Format(time.DateOnly))
+	w.Message = fmt.Sprintf("The daily quota of the plan lets the last of these emails leave on %s", finish.Format(time.DateOnly))
 	plan.Warning = w
 	return nil
 }
 
-// stretched is when a broadcast is through that would be at a time but for the
+// finishByQuota is when a broadcast is through that would be at a time but for the
 // quota of a daily plan.
-func (s *Service) stretched(ctx context.Context, b *app.Broadcast, at, now time.Time) (time.Time, error) {
+func (s *Service) finishByQuota(ctx context.Context, b *app.Broadcast, at, now time.Time) (time.Time, error) {
 	if !s.Settings.Cloud {
 		return at, nil
 	}
 	err := s.DB.Read(ctx, func(r *db.Reader) error {
-		end, _, err := s.dayEndOf(r, b.TeamID, "", base.Latest(b.ScheduledAt, now), 0)
-		at = base.Latest(at, end)
+		end, _, err := s.quotaFinish(r, b.TeamID, "", base.Later(b.ScheduledAt, now), 0)
+		at = base.Later(at, end)
 		return err
 	})
 	return at, err
 }
 
-// broadcastFits proves that the period of a monthly plan has a place for a
+// checkPeriodQuota proves that the period of a monthly plan has a place for a
 // broadcast. Errors: CodeMonthlyQuotaExceeded.
-func (s *Service) broadcastFits(r *db.Reader, now time.Time, b *app.Broadcast) error {
+func (s *Service) checkPeriodQuota(r *db.Reader, now time.Time, b *app.Broadcast) error {
 	if !s.Settings.Cloud {
 		return nil
 	}
@@ -120,5 +120,5 @@ func (s *Service) broadcastFits(r *db.Reader, now time.Time, b *app.Broadcast) e
 	if err != nil {
 		return fmt.Errorf("read what the team used: %w", err)
 	}
-	return s.teams.PeriodFits(r, now, b.TeamID, &current, waiting, today, b.Audience, b.ID)
+	return s.teams.CheckPeriodQuota(r, now, b.TeamID, &current, waiting, today, b.Audience, b.ID)
 }

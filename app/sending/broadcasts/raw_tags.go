@@ -18,9 +18,9 @@ func rawTags(b *app.Broadcast) []mergetags.RawTag {
 
 // returnToDraft makes a scheduled broadcast a draft again, since it holds raw tags: it was
 // scheduled by a server that did not look for them.
-func (s *Service) returnToDraft(tx *db.Tx, b *app.Broadcast, why error) error {
+func (s *Service) returnToDraft(tx *db.Tx, b *app.Broadcast, cause error) error {
 	tx.AfterCommit(func() {
-		s.Log.Error("a scheduled broadcast is not sent and is a draft again", "broadcast", b.ID, "team", b.TeamID, "err", why,
+		s.Log.Error("a scheduled broadcast is not sent and is a draft again", "broadcast", b.ID, "team", b.TeamID, "err", cause,
 			"help", "change the draft, then send it")
 	})
 	return tx.ReturnToDraft(b.TeamID, b.ID)

@@ -12,22 +12,22 @@ import (
 )
 
 // change writes a draft as it is now, without any of the API's checks.
-func change(w *testserver.World, b *app.Broadcast) {
+func change(w *testserver.Server, b *app.Broadcast) {
 	testserver.Must(w.T, w.DB.Write(w.T.Context(), func(tx *db.Tx) error { return tx.UpdateBroadcast(b) }))
 }
 
-func TestABroadcastWithTagsOfAnotherServiceIsNotSent(t *testing.T) {
+func TestBroadcastWithForeignTagsIsRefused(t *testing.T) {
 	testserver.BothEngines(t)
-	testserver.Bubble(t, func(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
 		relay := testserver.NewRelay(nil)
-		w := testserver.Serving(t, relay)
-		w.People(3)
-		b := w.Draft()
+		w := testserver.Start(t, relay)
+		w.AddSubscribers(3)
+		b := w.AddDraft()
 		text := "Hello\n{% if a %}you{% endif %}"
 		b.Subject, b.Preview, b.HTML, b.Text = "News of {{ Date }}", "Hi *|FNAME|*", "<p>Hello</p>\n<a href=\"{{ MessageURL }}\">x</a> <% y %>", &text
 		change(w, b)
 		send := func(at string) error {
-			_, err := w.Server.Broadcasts.SendBroadcast(t.Context(), w.Key, b.ID, at, mail.SendOptions{})
+			_, err := w.Services.Broadcasts.SendBroadcast(t.Context(), w.Key, b.ID, at, mail.SendOptions{})
 			return err
 		}
 		for _, at := range []string{"", "in 1 hour"} {
@@ -40,12 +40,12 @@ func TestABroadcastWithTagsOfAnotherServiceIsNotSent(t *testing.T) {
 			}
 		}
 		in := app.BroadcastInput{From: "ann@" + testserver.TestDomain, Subject: "s", HTML: "<p>{{ RootURL }}</p>", Send: true}
-		_, err := w.Server.Broadcasts.CreateBroadcast(t.Context(), w.Key, in, mail.SendOptions{})
+		_, err := w.Services.Broadcasts.CreateBroadcast(t.Context(), w.Key, in, mail.SendOptions{})
 		testserver.WantCode(t, err, app.CodeValidation)
 		in.Send = false
-		_, err = w.Server.Broadcasts.CreateBroadcast(t.Context(), w.Key, in, mail.SendOptions{})
+		_, err = w.Services.Broadcasts.CreateBroadcast(t.Context(), w.Key, in, mail.SendOptions{})
 		testserver.Must(t, err) // a draft may wait for its author
-		plan, err := w.Server.Broadcasts.Reviews.PlanBroadcast(t.Context(), w.Key, b.ID, "")
+		plan, err := w.Services.Broadcasts.Reviews.PlanBroadcast(t.Context(), w.Key, b.ID, "")
 		testserver.Must(t, err)
 		if len(plan.RawTags) != 6 || plan.Recipients != 3 {
 			t.Errorf("the plan names %+v", plan.RawTags)
@@ -63,16 +63,16 @@ func TestABroadcastWithTagsOfAnotherServiceIsNotSent(t *testing.T) {
 	})
 }
 
-func TestAScheduledBroadcastWithTagsOfAnotherServiceIsADraftAgainAtItsTime(t *testing.T) {
+func TestScheduledBroadcastWithForeignTags(t *testing.T) {
 	testserver.BothEngines(t)
-	testserver.Bubble(t, func(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
 		relay := testserver.NewRelay(nil)
-		w := testserver.Serving(t, relay)
-		w.People(3)
-		b := w.Draft()
+		w := testserver.Start(t, relay)
+		w.AddSubscribers(3)
+		b := w.AddDraft()
 		b.HTML = "<p>{{ RootURL }}</p>"
 		change(w, b)
-		w.Sql(`UPDATE broadcasts SET status = 'scheduled', relay = ?, audience = 3, scheduled_at = ? WHERE id = ?`, app.DefaultRegion, time.Now().Add(time.Hour).UnixMilli(), b.ID)
+		w.SQL(`UPDATE broadcasts SET status = 'scheduled', relay = ?, audience = 3, scheduled_at = ? WHERE id = ?`, app.DefaultRegion, time.Now().Add(time.Hour).UnixMilli(), b.ID)
 		testserver.Sleep(2 * time.Hour)
 		if got := w.Broadcast(b.ID); got.Status != app.DraftBroadcast || !got.ScheduledAt.IsZero() || got.Relay != "" {
 			t.Errorf("it is %+v", got)
@@ -80,7 +80,7 @@ func TestAScheduledBroadcastWithTagsOfAnotherServiceIsADraftAgainAtItsTime(t *te
 		if n := len(testserver.Received(relay)); n > 0 {
 			t.Errorf("%d left", n)
 		}
-		if !w.Log.Has("{{ RootURL }} (html, line 1)") {
+		if !w.Log.Contains("{{ RootURL }} (html, line 1)") {
 			t.Error("the log does not say why")
 		}
 	})

@@ -40,7 +40,7 @@ type Planned struct {
 // and the same planner, but that it names tags of other services and does not refuse them.
 // Errors: the other ones of SendBroadcast but for idempotency.
 func (s *Reviews) PlanBroadcast(ctx context.Context, key *app.Key, id, scheduledAt string) (*Planned, error) {
-	at, err := app.BroadcastTime(scheduledAt, clock.Now())
+	at, err := app.ParseBroadcastTime(scheduledAt, clock.Now())
 	if err != nil {
 		return nil, err
 	}
@@ -48,47 +48,47 @@ func (s *Reviews) PlanBroadcast(ctx context.Context, key *app.Key, id, scheduled
 	if err != nil {
 		return nil, err
 	}
-	if err := onlyDraft(b, "planned"); err != nil {
+	if err := checkDraft(b, "planned"); err != nil {
 		return nil, err
 	}
 	b.ScheduledAt = at
-	plan, err := s.service.foretell(ctx, b)
+	plan, err := s.service.forecast(ctx, b)
 	if err != nil {
 		return nil, err
 	}
-	out := &Planned{Recipients: b.Audience, StartsAt: base.Latest(at, clock.Now()), FinishesAt: plan.FinishesAt, Waves: plan.Waves, Warning: plan.Warning, RawTags: rawTags(b)}
+	out := &Planned{Recipients: b.Audience, StartsAt: base.Later(at, clock.Now()), FinishesAt: plan.FinishesAt, Waves: plan.Waves, Warning: plan.Warning, RawTags: rawTags(b)}
 	if len(out.Waves) == 0 && b.Audience > 0 && plan.Warning == nil {
 		out.Waves = []pacing.Wave{{At: out.StartsAt, Count: b.Audience}}
 	}
-	whom, err := s.judged(ctx, b, out)
+	recipients, err := s.checkAndInspect(ctx, b, out)
 	if err != nil {
 		return nil, base.Unavailable(err)
 	}
-	out.LeftOut, err = s.service.audience.Previews.LeftOut(ctx, whom)
+	out.LeftOut, err = s.service.audience.Previews.CountLeftOut(ctx, recipients)
 	return out, base.Unavailable(err)
 }
 
-// judged does the last checks of a send and notes what was found in its content. It
+// checkAndInspect does the last checks of a send and notes what was found in its content. It
 // returns whom it goes to.
-func (s *Reviews) judged(ctx context.Context, b *app.Broadcast, out *Planned) (whom *app.Audience, err error) {
+func (s *Reviews) checkAndInspect(ctx context.Context, b *app.Broadcast, out *Planned) (recipients *app.Audience, err error) {
 	err = s.service.DB.Read(ctx, func(r *db.Reader) error {
-		if err := base.CapBroadcasts.Room(r, b.TeamID); err != nil {
+		if err := base.CapBroadcasts.Check(r, b.TeamID); err != nil {
 			return err
 		}
-		if err := s.service.broadcastFits(r, clock.Now(), b); err != nil {
+		if err := s.service.checkPeriodQuota(r, clock.Now(), b); err != nil {
 			return err
 		}
-		if whom, err = audienceOf(r, b); err != nil {
+		if recipients, err = audienceOf(r, b); err != nil {
 			return err
 		}
-		b.Frozen, err = s.service.freeze(r, b)
+		b.Snapshot, err = s.service.snapshot(r, b)
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
 	out.Insights, err = insights.OfBroadcast(s.service.Sealer, b)
-	return whom, err
+	return recipients, err
 }
 
 // PreviewBroadcast returns what a broadcast in any state says to a contact, named by id
@@ -99,7 +99,7 @@ func (s *Reviews) PreviewBroadcast(ctx context.Context, key *app.Key, id, contac
 	if b, err = s.service.readBroadcast(ctx, key, id); err != nil {
 		return nil, nil, err
 	}
-	var whom *app.Contact
+	var recipients *app.Contact
 	var links []app.BroadcastLink
 	err = s.service.DB.Read(ctx, func(r *db.Reader) (err error) {
 		if clicks {
@@ -107,11 +107,11 @@ func (s *Reviews) PreviewBroadcast(ctx context.Context, key *app.Key, id, contac
 				return fmt.Errorf("read links: %w", err)
 			}
 		}
-		b.Frozen = &app.BroadcastFrozen{Pages: s.service.Settings.BaseURL}
-		if b.Frozen.Fallbacks, err = r.PropertyFallbacks(key.TeamID); err != nil {
+		b.Snapshot = &app.BroadcastSnapshot{Pages: s.service.Settings.BaseURL}
+		if b.Snapshot.Fallbacks, err = r.PropertyFallbacks(key.TeamID); err != nil {
 			return fmt.Errorf("read properties: %w", err)
 		}
-		whom, err = s.previewed(ctx, r, b, contact)
+		recipients, err = s.previewContact(ctx, r, b, contact)
 		return err
 	})
 	if err != nil {
@@ -124,14 +124,14 @@ func (s *Reviews) PreviewBroadcast(ctx context.Context, key *app.Key, id, contac
 			return nil, nil, err
 		}
 	}
-	out, err = render.PreviewOf(b, whom, s.service.Settings.BaseURL+mail.PreviewPage, render.ClicksOf(links))
+	out, err = render.PreviewOf(b, recipients, s.service.Settings.BaseURL+mail.PreviewPage, render.ClicksOf(links))
 	return b, out, err
 }
 
-// previewed reads the contact whom a preview is for.
-func (s *Reviews) previewed(ctx context.Context, r *db.Reader, b *app.Broadcast, contact string) (*app.Contact, error) {
+// previewContact reads the contact whom a preview is for.
+func (s *Reviews) previewContact(ctx context.Context, r *db.Reader, b *app.Broadcast, contact string) (*app.Contact, error) {
 	if contact != "" {
-		c, err := s.contactNamed(r, b.TeamID, contact)
+		c, err := s.findContact(r, b.TeamID, contact)
 		return &c, base.Lookup("contact", err)
 	}
 	var segment *app.Segment
@@ -139,23 +139,23 @@ func (s *Reviews) previewed(ctx context.Context, r *db.Reader, b *app.Broadcast,
 		found, err := r.Segment(b.TeamID, b.SegmentID)
 		switch {
 		case errors.Is(err, db.ErrNotFound): // it was deleted since
-			return &app.Contact{Email: nobody}, nil
+			return &app.Contact{Email: sampleAddress}, nil
 		case err != nil:
 			return nil, err
 		}
 		segment = &found
 	}
-	c, err := s.service.audience.Previews.SampleOf(ctx, r, b.TeamID, segment)
+	c, err := s.service.audience.Previews.SampleContact(ctx, r, b.TeamID, segment)
 	if err != nil || c != nil {
 		return c, err
 	}
-	return &app.Contact{Email: nobody}, nil
+	return &app.Contact{Email: sampleAddress}, nil
 }
 
-// nobody is the address of a recipient of whom nothing is known.
-const nobody = "reader@example.com"
+// sampleAddress is the address of a recipient of whom nothing is known.
+const sampleAddress = "reader@example.com"
 
-func (s *Reviews) contactNamed(r *db.Reader, teamID, idOrEmail string) (app.Contact, error) {
+func (s *Reviews) findContact(r *db.Reader, teamID, idOrEmail string) (app.Contact, error) {
 	if id, ok := app.ParseID(idOrEmail); ok {
 		return r.Contact(teamID, id)
 	}

@@ -23,7 +23,7 @@ import (
 // CodeValidation for the from-domain, CodeSendingPaused, CodeBroadcastsPaused,
 // CodeBroadcastTooLarge, CodeMonthlyQuotaExceeded, CodeServiceUnavailable.
 func (s *Service) SendBroadcast(ctx context.Context, key *app.Key, id, scheduledAt string, opts mail.SendOptions) (v BroadcastView, err error) {
-	at, err := app.BroadcastTime(scheduledAt, clock.Now())
+	at, err := app.ParseBroadcastTime(scheduledAt, clock.Now())
 	if err != nil {
 		return v, err
 	}
@@ -31,9 +31,9 @@ func (s *Service) SendBroadcast(ctx context.Context, key *app.Key, id, scheduled
 		return v, err
 	}
 	return mail.Once(ctx, s.mail, key, mail.RouteBroadcastSend, opts, func(keep mail.Keeper[BroadcastView]) (v BroadcastView, err error) {
-		for range mail.MaxEdits {
+		for range mail.MaxEditRetries {
 			v, err = s.sendDraft(ctx, key, id, at, keep)
-			if !errors.Is(err, mail.ErrMoved) {
+			if !errors.Is(err, mail.ErrChanged) {
 				return v, err
 			}
 		}
@@ -41,39 +41,39 @@ func (s *Service) SendBroadcast(ctx context.Context, key *app.Key, id, scheduled
 	})
 }
 
-// sendDraft counts and plans a draft and then sends it. Error: mail.ErrMoved where its
+// sendDraft counts and plans a draft and then sends it. Error: mail.ErrChanged where its
 // audience, sender or content was changed meanwhile.
 func (s *Service) sendDraft(ctx context.Context, key *app.Key, id string, at time.Time, keep mail.Keeper[BroadcastView]) (v BroadcastView, err error) {
 	b, err := s.readBroadcast(ctx, key, id)
 	if err != nil {
 		return v, err
 	}
-	if err := onlyDraft(b, "sent"); err != nil {
+	if err := checkDraft(b, "sent"); err != nil {
 		return v, err
 	}
 	if err := mergetags.RefuseRaw(rawTags(b)); err != nil {
 		return v, err
 	}
 	b.ScheduledAt = at
-	plan, err := s.foretell(ctx, b)
+	plan, err := s.forecast(ctx, b)
 	if err != nil {
 		return v, err
 	}
-	err = s.Freezing(ctx, id, func() (bool, error) {
+	err = s.AwaitSnapshot(ctx, id, func() (bool, error) {
 		err := s.DB.Write(ctx, func(tx *db.Tx) error {
-			now, err := tx.Broadcast(key.TeamID, id)
+			current, err := tx.Broadcast(key.TeamID, id)
 			if err != nil {
 				return err
 			}
-			if err := onlyDraft(now, "sent"); err != nil {
+			if err := checkDraft(current, "sent"); err != nil {
 				return err
 			}
-			if now.SegmentID != b.SegmentID || now.TopicID != b.TopicID || now.From != b.From || !sameWords(now, b) {
-				return mail.ErrMoved
+			if current.SegmentID != b.SegmentID || current.TopicID != b.TopicID || current.From != b.From || !sameContent(current, b) {
+				return mail.ErrChanged
 			}
-			now.BroadcastContent = app.BroadcastContent{} // the answer does without
-			now.ScheduledAt, now.Audience = b.ScheduledAt, b.Audience
-			v = newView(now, plan)
+			current.BroadcastContent = app.BroadcastContent{} // the answer does without
+			current.ScheduledAt, current.Audience = b.ScheduledAt, b.Audience
+			v = newView(current, plan)
 			if err := s.dispatch(ctx, tx, &v.Broadcast); err != nil {
 				return err
 			}
@@ -84,8 +84,8 @@ func (s *Service) sendDraft(ctx context.Context, key *app.Key, id string, at tim
 	return v, base.Lookup("broadcast", err)
 }
 
-// sameWords reports whether two states of a broadcast say the same to everybody.
-func sameWords(a, b *app.Broadcast) bool {
+// sameContent reports whether two states of a broadcast say the same to everybody.
+func sameContent(a, b *app.Broadcast) bool {
 	return a.Subject == b.Subject && a.Preview == b.Preview && a.HTML == b.HTML && (a.Text == nil) == (b.Text == nil) && (a.Text == nil || *a.Text == *b.Text)
 }
 
@@ -97,11 +97,11 @@ func (s *Service) createAndSend(ctx context.Context, draft *app.Broadcast, keep 
 	if err := mergetags.RefuseRaw(rawTags(draft)); err != nil {
 		return v, err
 	}
-	plan, err := s.foretell(ctx, draft)
+	plan, err := s.forecast(ctx, draft)
 	if err != nil {
 		return v, err
 	}
-	err = s.Freezing(ctx, draft.ID, func() (bool, error) {
+	err = s.AwaitSnapshot(ctx, draft.ID, func() (bool, error) {
 		err := s.DB.Write(ctx, func(tx *db.Tx) error {
 			v = newView(draft, plan)
 			v.CreatedAt = tx.Now
@@ -122,11 +122,11 @@ func newView(b *app.Broadcast, plan *pacing.Plan) BroadcastView {
 	return BroadcastView{Broadcast: *b, FinishesAt: plan.FinishesAt, Warning: plan.Warning}
 }
 
-// foretell proves that a draft can be sent, counts its audience, and plans it.
-func (s *Service) foretell(ctx context.Context, b *app.Broadcast) (*pacing.Plan, error) {
+// forecast proves that a draft can be sent, counts its audience, and plans it.
+func (s *Service) forecast(ctx context.Context, b *app.Broadcast) (*pacing.Plan, error) {
 	var audience *app.Audience
 	err := s.DB.Read(ctx, func(r *db.Reader) (err error) {
-		if err := s.mayLeave(r, b); err != nil {
+		if err := s.checkSendable(r, b); err != nil {
 			return err
 		}
 		audience, err = audienceOf(r, b)
@@ -145,7 +145,7 @@ func (s *Service) foretell(ctx context.Context, b *app.Broadcast) (*pacing.Plan,
 		if plan, err = s.delivery.PlanBroadcast(r, b); err != nil {
 			return err
 		}
-		return s.stretch(r, b, &plan)
+		return s.extendByQuota(r, b, &plan)
 	})
 	if err != nil {
 		return nil, base.Unavailable(fmt.Errorf("plan the broadcast: %w", err))
@@ -157,14 +157,14 @@ func (s *Service) foretell(ctx context.Context, b *app.Broadcast) (*pacing.Plan,
 	return &plan, nil
 }
 
-// mayLeave proves that the parts of a broadcast are there and that its team may
+// checkSendable proves that the parts of a broadcast are there and that its team may
 // send from its domain, and notes the region. Errors: CodeNotFound,
 // CodeValidation, CodeSendingPaused, CodeBroadcastsPaused.
-func (s *Service) mayLeave(r *db.Reader, b *app.Broadcast) error {
-	if err := audienceExists(r, b); err != nil {
+func (s *Service) checkSendable(r *db.Reader, b *app.Broadcast) error {
+	if err := checkAudience(r, b); err != nil {
 		return err
 	}
-	if err := hasSender(b); err != nil {
+	if err := checkSender(b); err != nil {
 		return err
 	}
 	region, _, err := s.mail.SendingRegion(r, b.TeamID, b.From.Domain)
@@ -175,9 +175,9 @@ func (s *Service) mayLeave(r *db.Reader, b *app.Broadcast) error {
 	return err
 }
 
-// hasSender refuses a draft that came from another service without a sender. Errors:
+// checkSender refuses a draft that came from another service without a sender. Errors:
 // CodeValidation.
-func hasSender(b *app.Broadcast) error {
+func checkSender(b *app.Broadcast) error {
 	if b.From == (app.Address{}) {
 		return app.Invalid("from", "is required: the draft has no sender yet")
 	}
@@ -205,16 +205,16 @@ func audienceOf(r *db.Reader, b *app.Broadcast) (*app.Audience, error) {
 // dispatch makes a draft scheduled or queued, whose audience is counted. It runs
 // inside Write.
 func (s *Service) dispatch(ctx context.Context, tx *db.Tx, b *app.Broadcast) error {
-	if err := s.mayLeave(&tx.Reader, b); err != nil {
+	if err := s.checkSendable(&tx.Reader, b); err != nil {
 		return err
 	}
-	if err := base.CapBroadcasts.Room(&tx.Reader, b.TeamID); err != nil {
+	if err := base.CapBroadcasts.Check(&tx.Reader, b.TeamID); err != nil {
 		return err
 	}
-	if err := s.broadcastFits(&tx.Reader, tx.Now, b); err != nil {
+	if err := s.checkPeriodQuota(&tx.Reader, tx.Now, b); err != nil {
 		return err
 	}
-	tx.AfterCommit(s.broadcaster.woken.Ring)
+	tx.AfterCommit(s.broadcaster.signal.Notify)
 	if !b.ScheduledAt.After(tx.Now) {
 		if err := s.queueBroadcast(tx, b); err != nil {
 			return err
@@ -228,21 +228,21 @@ func (s *Service) dispatch(ctx context.Context, tx *db.Tx, b *app.Broadcast) err
 	return auditSend(ctx, tx, b)
 }
 
-// noContact is before all ids of contacts.
-const noContact = "00000000-0000-0000-0000-000000000000"
+// zeroContactID is before all ids of contacts.
+const zeroContactID = "00000000-0000-0000-0000-000000000000"
 
 // queueBroadcast makes a draft or a scheduled broadcast, whose region is known,
 // queued: from now on neither its content nor whom it goes to changes. Errors:
 // CodeNotFound for its segment, db.ErrNotFound for what can't be queued any more.
 func (s *Service) queueBroadcast(tx *db.Tx, b *app.Broadcast) error {
-	frozen, err := s.freeze(&tx.Reader, b)
+	frozen, err := s.snapshot(&tx.Reader, b)
 	if err != nil {
 		return err
 	}
-	b.Frozen, b.Status, b.QueuedAt, b.Mails = frozen, app.QueuedBroadcast, tx.Now, app.NewMails()
-	b.Bound, err = tx.NewestContact(b.TeamID)
+	b.Snapshot, b.Status, b.QueuedAt, b.EmailIDPrefix = frozen, app.QueuedBroadcast, tx.Now, app.NewEmailIDPrefix()
+	b.MaxContactID, err = tx.NewestContact(b.TeamID)
 	if errors.Is(err, db.ErrNotFound) {
-		b.Bound, err = noContact, nil // and not who comes while it leaves
+		b.MaxContactID, err = zeroContactID, nil // and not who comes while it leaves
 	}
 	if err != nil {
 		return fmt.Errorf("find the newest contact: %w", err)
@@ -250,13 +250,13 @@ func (s *Service) queueBroadcast(tx *db.Tx, b *app.Broadcast) error {
 	return tx.SendBroadcast(b)
 }
 
-// freeze takes down what could change while a broadcast leaves.
-func (s *Service) freeze(r *db.Reader, b *app.Broadcast) (*app.BroadcastFrozen, error) {
+// snapshot takes down what could change while a broadcast leaves.
+func (s *Service) snapshot(r *db.Reader, b *app.Broadcast) (*app.BroadcastSnapshot, error) {
 	a, err := audienceOf(r, b)
 	if err != nil {
 		return nil, err
 	}
-	frozen := &app.BroadcastFrozen{Filter: a.Filter, Pages: s.Settings.BaseURL}
+	frozen := &app.BroadcastSnapshot{Filter: a.Filter, Pages: s.Settings.BaseURL}
 	if frozen.Fallbacks, err = r.PropertyFallbacks(b.TeamID); err != nil {
 		return nil, fmt.Errorf("read properties: %w", err)
 	}

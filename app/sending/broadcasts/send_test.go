@@ -19,17 +19,17 @@ import (
 	"mailer/db"
 )
 
-// newsTo is a broadcast to a segment; empty: to everybody.
-func newsTo(segment string) app.BroadcastInput {
+// broadcastTo is a broadcast to a segment; empty: to everybody.
+func broadcastTo(segment string) app.BroadcastInput {
 	return app.BroadcastInput{From: "Ann <ann@" + testserver.TestDomain + ">", Subject: "News", HTML: "<p>Hi</p>", SegmentID: segment}
 }
 
-func TestASentBroadcastFreezesWhatCouldChange(t *testing.T) {
-	w := testserver.Idle(t)
+func TestSentBroadcastIsSnapshot(t *testing.T) {
+	w := testserver.New(t)
 	ctx := t.Context()
-	w.People(3)
-	filter := testserver.Only("email", app.OpContains, "@")
-	segment := w.Segment(filter)
+	w.AddSubscribers(3)
+	filter := testserver.FilterOn("email", app.OpContains, "@")
+	segment := w.AddSegment(filter)
 	plan := app.PropertyValue{Type: app.StringProperty, Text: "free"}
 	number := app.PropertyValue{Type: app.NumberProperty, Number: 1e6}
 	for key, v := range map[string]*app.PropertyValue{"plan": &plan, "seats": &number, "city": nil} {
@@ -37,7 +37,7 @@ func TestASentBroadcastFreezesWhatCouldChange(t *testing.T) {
 		if v != nil {
 			kind = v.Type
 		}
-		_, err := w.Server.Properties.CreateProperty(ctx, w.Key, app.PropertyInput{Key: key, Type: kind, Fallback: v})
+		_, err := w.Services.Properties.CreateProperty(ctx, w.Key, app.PropertyInput{Key: key, Type: kind, Fallback: v})
 		testserver.Must(t, err)
 	}
 	open := true
@@ -46,9 +46,9 @@ func TestASentBroadcastFreezesWhatCouldChange(t *testing.T) {
 		domain, err = r.DomainByName(w.Key.TeamID, testserver.TestDomain)
 		return err
 	})
-	_, err := w.Server.Domains.UpdateDomain(ctx, w.Key, domain.ID, app.DomainPatch{OpenTracking: &open})
+	_, err := w.Services.Domains.UpdateDomain(ctx, w.Key, domain.ID, app.DomainPatch{OpenTracking: &open})
 	testserver.Must(t, err)
-	sent := sendNews(w, newsTo(segment.ID), "")
+	sent := sendBroadcast(w, broadcastTo(segment.ID), "")
 	var newest string
 	var got *app.Broadcast
 	w.Read(func(r *db.Reader) (err error) {
@@ -58,31 +58,31 @@ func TestASentBroadcastFreezesWhatCouldChange(t *testing.T) {
 		got, err = r.Broadcast(w.Key.TeamID, sent.ID)
 		return err
 	})
-	if got.Status != app.QueuedBroadcast || got.Audience != 3 || got.Bound != newest || got.QueuedAt.IsZero() || len(got.Mails) != len(app.NewMails()) || got.Relay == "" {
+	if got.Status != app.QueuedBroadcast || got.Audience != 3 || got.MaxContactID != newest || got.QueuedAt.IsZero() || len(got.EmailIDPrefix) != len(app.NewEmailIDPrefix()) || got.Relay == "" {
 		t.Errorf("queued as %+v", got)
 	}
-	f := got.Frozen
+	f := got.Snapshot
 	if f == nil || !reflect.DeepEqual(f.Filter, filter) || f.Pages != "https://mail.example.com" || f.Tracking == nil || !f.Tracking.Open || f.Tracking.Click ||
 		!maps.Equal(f.Fallbacks, map[string]string{"plan": "free", "seats": "1000000"}) {
 		t.Errorf("frozen %+v", f)
 	}
 }
 
-func TestWhoComesWhileABroadcastToNobodyLeavesGetsNothing(t *testing.T) {
-	w := testserver.Idle(t)
-	sent := sendNews(w, newsTo(""), "")
-	w.People(1)
-	var whom app.Audience
+func TestContactsAddedToEmptyBroadcast(t *testing.T) {
+	w := testserver.New(t)
+	sent := sendBroadcast(w, broadcastTo(""), "")
+	w.AddSubscribers(1)
+	var recipients app.Audience
 	var got int
 	w.Read(func(r *db.Reader) error {
 		b, err := r.Broadcast(w.Key.TeamID, sent.ID)
 		if err != nil {
 			return err
 		}
-		if whom, err = audience.FrozenAudience(r, b); err != nil {
+		if recipients, err = audience.FrozenAudience(r, b); err != nil {
 			return err
 		}
-		got, err = r.CountAudience(t.Context(), db.Effort{}, &whom)
+		got, err = r.CountAudience(t.Context(), db.Effort{}, &recipients)
 		return err
 	})
 	if sent.Audience != 0 || got != 0 {
@@ -90,14 +90,14 @@ func TestWhoComesWhileABroadcastToNobodyLeavesGetsNothing(t *testing.T) {
 	}
 }
 
-func TestAScheduledBroadcastGoesToThoseWhoAreThereInTime(t *testing.T) {
+func TestScheduledBroadcastAudienceAtStart(t *testing.T) {
 	testserver.BothEngines(t)
-	testserver.Bubble(t, func(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
 		relay := testserver.NewRelay(nil)
-		w := testserver.Serving(t, relay)
-		w.People(2)
-		segment := w.Segment(testserver.Only("email", app.OpContains, "@"))
-		sent := sendNews(w, newsTo(segment.ID), "in 1 hour")
+		w := testserver.Start(t, relay)
+		w.AddSubscribers(2)
+		segment := w.AddSegment(testserver.FilterOn("email", app.OpContains, "@"))
+		sent := sendBroadcast(w, broadcastTo(segment.ID), "in 1 hour")
 		if sent.Status != app.ScheduledBroadcast || sent.Audience != 2 {
 			t.Errorf("scheduled as %+v", sent)
 		}
@@ -106,11 +106,11 @@ func TestAScheduledBroadcastGoesToThoseWhoAreThereInTime(t *testing.T) {
 		if got := testserver.Received(relay); len(got) != 0 {
 			t.Errorf("left too early: %v", got)
 		}
-		_, _, err := w.Server.Audience.PutContact(t.Context(), w.Key, app.ContactInput{Email: testserver.Person(2)}, app.ConflictError)
+		_, _, err := w.Services.Audience.PutContact(t.Context(), w.Key, app.ContactInput{Email: testserver.SubscriberAddress(2)}, app.ConflictError)
 		testserver.Must(t, err)
 		time.Sleep(2 * time.Minute)
 		synctest.Wait()
-		_, _, err = w.Server.Audience.PutContact(t.Context(), w.Key, app.ContactInput{Email: testserver.Person(3)}, app.ConflictError)
+		_, _, err = w.Services.Audience.PutContact(t.Context(), w.Key, app.ContactInput{Email: testserver.SubscriberAddress(3)}, app.ConflictError)
 		testserver.Must(t, err)
 		time.Sleep(time.Hour)
 		synctest.Wait()
@@ -121,18 +121,18 @@ func TestAScheduledBroadcastGoesToThoseWhoAreThereInTime(t *testing.T) {
 	})
 }
 
-func TestADraftIsSentOnceHoweverManyAskAtOnce(t *testing.T) {
+func TestConcurrentSendsOfOneDraft(t *testing.T) {
 	testserver.BothEngines(t)
-	w := testserver.Idle(t)
-	w.People(5)
-	draft, err := w.Server.Broadcasts.CreateBroadcast(t.Context(), w.Key, newsTo(""), mail.SendOptions{})
+	w := testserver.New(t)
+	w.AddSubscribers(5)
+	draft, err := w.Services.Broadcasts.CreateBroadcast(t.Context(), w.Key, broadcastTo(""), mail.SendOptions{})
 	testserver.Must(t, err)
 	var group sync.WaitGroup
 	var mu sync.Mutex
 	sent := 0
 	for range 16 {
 		group.Go(func() {
-			_, err := w.Server.Broadcasts.SendBroadcast(t.Context(), w.Key, draft.ID, "", mail.SendOptions{})
+			_, err := w.Services.Broadcasts.SendBroadcast(t.Context(), w.Key, draft.ID, "", mail.SendOptions{})
 			mu.Lock()
 			defer mu.Unlock()
 			if err == nil {
@@ -148,21 +148,21 @@ func TestADraftIsSentOnceHoweverManyAskAtOnce(t *testing.T) {
 	}
 }
 
-func TestASendCountsTheAudienceThatItGoesTo(t *testing.T) {
+func TestSendCountsItsAudience(t *testing.T) {
 	testserver.BothEngines(t)
-	w := testserver.Idle(t)
+	w := testserver.New(t)
 	ctx := t.Context()
-	w.People(8)
-	few, many := w.Segment(testserver.Only("email", app.OpEquals, testserver.Person(0))), w.Segment(testserver.Only("email", app.OpContains, "@"))
+	w.AddSubscribers(8)
+	few, many := w.AddSegment(testserver.FilterOn("email", app.OpEquals, testserver.SubscriberAddress(0))), w.AddSegment(testserver.FilterOn("email", app.OpContains, "@"))
 	size := map[string]int64{few.ID: 1, many.ID: 8}
 	for round := range 20 {
-		draft, err := w.Server.Broadcasts.CreateBroadcast(ctx, w.Key, newsTo(few.ID), mail.SendOptions{})
+		draft, err := w.Services.Broadcasts.CreateBroadcast(ctx, w.Key, broadcastTo(few.ID), mail.SendOptions{})
 		testserver.Must(t, err)
 		var group sync.WaitGroup
 		group.Go(func() {
 			for i := range 20 {
 				id := app.Change[string]{Set: true, Value: []string{many.ID, few.ID}[i%2]}
-				if _, err := w.Server.Broadcasts.UpdateBroadcast(ctx, w.Key, draft.ID, app.BroadcastPatch{SegmentID: id}); err != nil {
+				if _, err := w.Services.Broadcasts.UpdateBroadcast(ctx, w.Key, draft.ID, app.BroadcastPatch{SegmentID: id}); err != nil {
 					testserver.WantCode(t, err, app.CodeInvalidParameter)
 					return
 				}
@@ -170,8 +170,8 @@ func TestASendCountsTheAudienceThatItGoesTo(t *testing.T) {
 		})
 		var sent broadcasts.BroadcastView
 		group.Go(func() {
-			if sent, err = w.Server.Broadcasts.SendBroadcast(ctx, w.Key, draft.ID, "", mail.SendOptions{}); app.CodeOf(err) == app.CodeConflict {
-				sent, err = w.Server.Broadcasts.SendBroadcast(ctx, w.Key, draft.ID, "", mail.SendOptions{})
+			if sent, err = w.Services.Broadcasts.SendBroadcast(ctx, w.Key, draft.ID, "", mail.SendOptions{}); app.CodeOf(err) == app.CodeConflict {
+				sent, err = w.Services.Broadcasts.SendBroadcast(ctx, w.Key, draft.ID, "", mail.SendOptions{})
 			}
 		})
 		group.Wait()
@@ -186,15 +186,15 @@ func TestASendCountsTheAudienceThatItGoesTo(t *testing.T) {
 	}
 }
 
-func TestALargeAudienceIsCountedInHalves(t *testing.T) {
-	w := testserver.Idle(t)
-	const n = audience.QuickScan + 2_000
+func TestLargeAudienceIsCountedInHalves(t *testing.T) {
+	w := testserver.New(t)
+	const n = audience.QuickScanRows + 2_000
 	w.AddContacts(n)
-	for _, segment := range []string{"", w.Segment(testserver.Only("email", app.OpContains, "0")).ID} {
-		whom := &app.Audience{TeamID: w.Key.TeamID, SegmentID: segment}
+	for _, segment := range []string{"", w.AddSegment(testserver.FilterOn("email", app.OpContains, "0")).ID} {
+		recipients := &app.Audience{TeamID: w.Key.TeamID, SegmentID: segment}
 		want := n / 2 // the others are unsubscribed
 		if segment != "" {
-			whom.Filter = testserver.Only("email", app.OpContains, "0")
+			recipients.Filter = testserver.FilterOn("email", app.OpContains, "0")
 			want = 0
 			for i := range n {
 				if i%2 == 1 && strings.Contains(fmt.Sprint(i), "0") {
@@ -202,14 +202,14 @@ func TestALargeAudienceIsCountedInHalves(t *testing.T) {
 				}
 			}
 		}
-		err := w.Server.DB.Read(t.Context(), func(r *db.Reader) error {
-			_, err := r.CountAudience(t.Context(), db.Effort{Most: audience.QuickScan}, whom)
+		err := w.Services.DB.Read(t.Context(), func(r *db.Reader) error {
+			_, err := r.CountAudience(t.Context(), db.Effort{Most: audience.QuickScanRows}, recipients)
 			return err
 		})
 		if !errors.Is(err, db.ErrLong) {
 			t.Fatalf("the audience is not long: %v", err)
 		}
-		if sent := sendNews(w, newsTo(segment), "in 1 hour"); sent.Audience != int64(want) {
+		if sent := sendBroadcast(w, broadcastTo(segment), "in 1 hour"); sent.Audience != int64(want) {
 			t.Errorf("counted %d, want %d", sent.Audience, want)
 		}
 	}

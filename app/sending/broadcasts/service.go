@@ -27,8 +27,8 @@ type Service struct {
 }
 
 // New makes the service.
-func New(base *base.Base, owners *teams.Service, people *audience.Service, emails *mail.Service, lanes *delivery.Service) *Service {
-	s := &Service{Base: base, teams: owners, audience: people, mail: emails, delivery: lanes, broadcaster: newBroadcaster()}
+func New(base *base.Base, teamService *teams.Service, audienceService *audience.Service, mailService *mail.Service, deliveryService *delivery.Service) *Service {
+	s := &Service{Base: base, teams: teamService, audience: audienceService, mail: mailService, delivery: deliveryService, broadcaster: newBroadcaster()}
 	s.Reviews = &Reviews{s}
 	return s
 }

@@ -28,7 +28,7 @@ func (s *Service) ListBroadcastRecipients(ctx context.Context, key *app.Key, id 
 		if list, more, err = r.ListRecipients(ctx, effort, &b, &q, page); err != nil {
 			return err
 		}
-		now, err := audience.Situations(r, &b, list...)
+		situations, err := audience.Situations(r, &b, list...)
 		if err != nil {
 			return err
 		}
@@ -37,7 +37,7 @@ func (s *Service) ListBroadcastRecipients(ctx context.Context, key *app.Key, id 
 			if err != nil {
 				return err
 			}
-			row.State = app.StateOf(row.LastEvent, now[i])
+			row.State = app.StateOf(row.LastEvent, situations[i])
 			rows = append(rows, row)
 		}
 		return nil
@@ -98,5 +98,5 @@ func (s *Service) ListClickedLinks(ctx context.Context, key *app.Key, id string,
 	if err != nil {
 		return nil, false, base.Lookup("broadcast", err)
 	}
-	return base.Cut(rows, page, func(l *app.BroadcastLink) string { return l.ID })
+	return base.Paginate(rows, page, func(l *app.BroadcastLink) string { return l.ID })
 }

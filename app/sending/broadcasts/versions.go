@@ -44,13 +44,13 @@ func Revision(b *app.Broadcast) (string, error) {
 	return hex.EncodeToString(sum[:12]), nil
 }
 
-// unmoved refuses a change that began with another revision; empty: with any.
-func unmoved(b *app.Broadcast, began string) error {
-	if began == "" {
+// checkRevision refuses a change that began with another revision; empty: with any.
+func checkRevision(b *app.Broadcast, expected string) error {
+	if expected == "" {
 		return nil
 	}
-	now, err := Revision(b)
-	if err == nil && now != began {
+	current, err := Revision(b)
+	if err == nil && current != expected {
 		return app.Errorf(app.CodeConflict, "The draft was changed since it was read; read it again")
 	}
 	return err
@@ -88,40 +88,40 @@ func (s *Reviews) ListVersions(ctx context.Context, key *app.Key, id string, pag
 	if err != nil {
 		return nil, false, base.Lookup("broadcast", err)
 	}
-	return base.Cut(rows, page, func(v *base.Version) string { return v.ID })
+	return base.Paginate(rows, page, func(v *base.Version) string { return v.ID })
 }
 
 // ReadVersion returns what a broadcast said before, by the number of the version or its
 // id. Errors: CodeNotFound.
-func (s *Reviews) ReadVersion(ctx context.Context, key *app.Key, id, version string) (v base.Version, was Draft, err error) {
+func (s *Reviews) ReadVersion(ctx context.Context, key *app.Key, id, version string) (v base.Version, draft Draft, err error) {
 	err = s.service.DB.Read(ctx, func(r *db.Reader) error {
 		if _, err := r.BroadcastHead(key.TeamID, id); err != nil {
 			return err
 		}
-		v, err = base.FindVersion(r, key.TeamID, id, version, &was)
+		v, err = base.FindVersion(r, key.TeamID, id, version, &draft)
 		return err
 	})
-	return v, was, base.Lookup("broadcast", err)
+	return v, draft, base.Lookup("broadcast", err)
 }
 
 // RestoreVersion has a draft say again what a version says, which is named by its number
 // or its id. What the draft says now becomes a version. Errors: CodeNotFound,
 // CodeInvalidParameter for what is no draft.
 func (s *Reviews) RestoreVersion(ctx context.Context, key *app.Key, id, version string) (BroadcastView, error) {
-	var was Draft
+	var draft Draft
 	err := s.service.DB.Read(ctx, func(r *db.Reader) error {
 		b, err := r.BroadcastHead(key.TeamID, id)
 		if err != nil {
 			return err
 		}
-		if err := onlyDraft(&b, "edited"); err != nil {
+		if err := checkDraft(&b, "edited"); err != nil {
 			return err
 		}
-		_, err = base.FindVersion(r, key.TeamID, id, version, &was)
+		_, err = base.FindVersion(r, key.TeamID, id, version, &draft)
 		return err
 	})
 	if err != nil {
 		return BroadcastView{}, base.Lookup("broadcast", err)
 	}
-	return s.service.editDraft(ctx, key, id, was.patch(), true)
+	return s.service.editDraft(ctx, key, id, draft.patch(), true)
 }

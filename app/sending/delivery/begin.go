@@ -29,8 +29,8 @@ func (l *lane) begin(tx *db.Tx, u app.Unit) (begun bool, err error) {
 // which another attempt ended, since it was read, and for one that the day has no
 // place for: that one waits for the next.
 func (s *Service) beginUnit(tx *db.Tx, u app.Unit) (begun bool, err error) {
-	if u.Owed > 0 && s.Settings.Cloud {
-		if late, err := s.staysLate(tx, u); err != nil || late {
+	if u.QuotaOwed > 0 && s.Settings.Cloud {
+		if late, err := s.deferToNextDay(tx, u); err != nil || late {
 			return false, err
 		}
 	}
@@ -41,16 +41,16 @@ func (s *Service) beginUnit(tx *db.Tx, u app.Unit) (begun bool, err error) {
 	if err != nil {
 		return false, fmt.Errorf("begin attempt: %w", err)
 	}
-	if u.Owed == 0 {
+	if u.QuotaOwed == 0 {
 		return true, nil
 	}
-	if err := s.teams.Forgive(tx, u.TeamID, u.EmailID); err != nil {
+	if err := s.teams.DropFromBacklog(tx, u.TeamID, u.EmailID); err != nil {
 		return false, err
 	}
 	if err := tx.ClearOwed(u.EmailID); err != nil {
 		return false, fmt.Errorf("settle what is owed: %w", err)
 	}
-	return true, s.teams.Count(tx, u.TeamID, u.Owed)
+	return true, s.teams.CountRecipients(tx, u.TeamID, u.QuotaOwed)
 }
 
 // pauseUnit holds a unit that could not go on, where that is because its broadcast is
@@ -65,8 +65,8 @@ func (s *Service) pauseUnit(tx *db.Tx, u app.Unit) error {
 	return nil
 }
 
-// staysLate puts a unit off to the next day where this one has no place for it.
-func (s *Service) staysLate(tx *db.Tx, u app.Unit) (bool, error) {
+// deferToNextDay puts a unit off to the next day where this one has no place for it.
+func (s *Service) deferToNextDay(tx *db.Tx, u app.Unit) (bool, error) {
 	tx.InTurn() // what the day has used decides, and changes with it
 	current, err := s.teams.PlanOf(&tx.Reader, u.TeamID)
 	if err != nil || !current.Daily() {
@@ -77,19 +77,19 @@ func (s *Service) staysLate(tx *db.Tx, u app.Unit) (bool, error) {
 		return false, fmt.Errorf("read what the team used: %w", err)
 	}
 	terms := current.Terms()
-	if terms.DayFits(used, u.Owed) {
+	if terms.DayFits(used, u.QuotaOwed) {
 		return false, nil
 	}
 	if err := tx.DeferUnit(u, plan.DayEnd(tx.Now)); err != nil {
-		return true, base.IgnoreGone(err)
+		return true, base.IgnoreNotFound(err)
 	}
-	if err := tx.InsertEvent(mail.QuotaWait(tx, u)); err != nil || u.Late {
+	if err := tx.InsertEvent(mail.QuotaWait(tx, u)); err != nil || u.QuotaDelayed {
 		return true, err
 	}
-	if err := tx.AddBacklog(u.TeamID, plan.Backlog{Late: u.Owed, Scheduled: -u.Owed}); err != nil {
+	if err := tx.AddBacklog(u.TeamID, plan.Backlog{Delayed: u.QuotaOwed, Scheduled: -u.QuotaOwed}); err != nil {
 		return true, fmt.Errorf("add to the backlog: %w", err)
 	}
-	return true, s.teams.TellDayUsed(tx, u.TeamID, &current)
+	return true, s.teams.AnnounceDayUsed(tx, u.TeamID, &current)
 }
 
 // beginRecipient makes the unit of a recipient, unless that one is settled: withdrawn
@@ -99,7 +99,7 @@ func (s *Service) beginRecipient(tx *db.Tx, u app.Unit, to *app.BroadcastRecipie
 		return false, nil
 	}
 	if standsOut {
-		blocked, err := s.blockedOf(&tx.Reader, u, []string{to.Email})
+		blocked, err := s.blockedAmong(&tx.Reader, u, []string{to.Email})
 		if err != nil {
 			return false, err
 		}
@@ -110,8 +110,8 @@ func (s *Service) beginRecipient(tx *db.Tx, u app.Unit, to *app.BroadcastRecipie
 	return true, tx.InsertUnit(u)
 }
 
-// standOut reports of each of some recipients whether it has to be looked at by itself.
-func (s *Service) standOut(r *db.Reader, b *app.Broadcast, recipients []app.BroadcastRecipient) ([]bool, error) {
+// needCheck reports of each of some recipients whether it has to be looked at by itself.
+func (s *Service) needCheck(r *db.Reader, b *app.Broadcast, recipients []app.BroadcastRecipient) ([]bool, error) {
 	hashes, out := make([]app.AddressHash, len(recipients)), make([]bool, len(recipients))
 	for i := range recipients {
 		hashes[i] = s.Sealer.AddressHash(b.TeamID, app.KeyOf(recipients[i].Email))
@@ -126,10 +126,10 @@ func (s *Service) standOut(r *db.Reader, b *app.Broadcast, recipients []app.Broa
 	return out, nil
 }
 
-// blockedOf returns what keeps a unit from recipients that it still has.
-func (s *Service) blockedOf(r *db.Reader, u app.Unit, recipients []string) (app.Blocked, error) {
+// blockedAmong returns what keeps a unit from recipients that it still has.
+func (s *Service) blockedAmong(r *db.Reader, u app.Unit, recipients []string) (app.Blocked, error) {
 	if u.BroadcastID == "" {
-		return s.mail.Accounts.BlockedAmong(r, u.TeamID, u.TopicID, u.EmailID, recipients)
+		return s.mail.Accounts.BlockedRecipients(r, u.TeamID, u.TopicID, u.EmailID, recipients)
 	}
 	blocked := app.Blocked{}
 	for _, email := range recipients { // there is one

@@ -7,7 +7,7 @@ import (
 	"mailer/app/rules/relayurl"
 )
 
-func TestTheDayOfARelayGoesOnWhenTheClockIsPutBack(t *testing.T) {
+func TestDailyLimitAfterClockMovedBack(t *testing.T) {
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	ahead := now.Add(100 * 24 * time.Hour)
 	l := newLimits(relayurl.Relay{Region: "r", Daily: 3}, 0)
@@ -22,7 +22,7 @@ func TestTheDayOfARelayGoesOnWhenTheClockIsPutBack(t *testing.T) {
 	take(now.Add(-time.Hour), true)
 	early := take(ahead.Add(-time.Hour), true) // which the first has left
 	take(ahead, true)
-	l.putBack(now, ahead.Sub(now))
+	l.clockMovedBack(now, ahead.Sub(now))
 	take(now, true)
 	take(now, false)
 	take(now.Add(23*time.Hour-time.Minute), false)

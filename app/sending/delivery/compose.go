@@ -39,7 +39,7 @@ func (c *composer) email(ctx context.Context, j *job) (*letter, error) {
 	if err != nil {
 		return nil, err
 	}
-	email, err := c.s.mail.Accounts.Leaving(ctx, read.email)
+	email, err := c.s.mail.Accounts.Outgoing(ctx, read.email)
 	if err != nil {
 		return nil, err
 	}
@@ -47,7 +47,7 @@ func (c *composer) email(ctx context.Context, j *job) (*letter, error) {
 	if err != nil {
 		return nil, err
 	}
-	sent := tracking.Track(c.s.Sealer, email.Sent(), email.TeamID, email.ID, email.Tracking)
+	sent := tracking.Track(c.s.Sealer, email.FinalMail(), email.TeamID, email.ID, email.Tracking)
 	return &letter{private: email.Source == mail.SourceAccount, insights: email.Insights, blocked: read.blocked, Outgoing: &app.Outgoing{
 		EmailID: email.ID, EnvelopeFrom: c.emailReturnPath(ctx, j.unit.TeamID, email, read.open), Recipients: read.open, MessageID: email.MessageID,
 		Date: email.CreatedAt, Mail: c.relay.Identify(sent, email.ID), DKIM: key, Signature: j.unit.Signature,
@@ -57,10 +57,10 @@ func (c *composer) email(ctx context.Context, j *job) (*letter, error) {
 // content returns the email of a unit and the recipients that still wait: those it
 // was accepted for where no attempt began before, at any server, and it is fresh.
 func (c *composer) content(ctx context.Context, j *job) (*readEmail, error) {
-	email, with := c.s.mail.TakeFresh(j.unit.EmailID)
+	email, with := c.s.mail.TakeRecent(j.unit.EmailID)
 	if email != nil && j.unit.Attempts == 1 && j.unit.Since.IsZero() {
-		j.standings = with.Standings
-		return &readEmail{email: email, open: with.Open}, nil
+		j.standings = with.AsOf
+		return &readEmail{email: email, open: with.Recipients}, nil
 	}
 	if j.ahead != nil {
 		return j.ahead, nil
@@ -92,7 +92,7 @@ func (c *composer) broadcast(ctx context.Context, j *job) (*letter, error) {
 	}
 	m.Outgoing = &app.Outgoing{
 		EmailID: to.ID, EnvelopeFrom: c.returnPath(ctx, j.unit.TeamID, to.ID, content.From, onlyRecipient), MessageID: app.EmailMessageID(to.ID, content.From.Domain),
-		Date: j.unit.Dated, DKIM: key, Bulk: true, Signature: j.unit.Signature,
+		Date: j.unit.MessageDate, DKIM: key, Bulk: true, Signature: j.unit.Signature,
 	}
 	if to.Seen&app.SeenEnded == 0 {
 		m.Recipients, m.Mail = []string{to.Email}, content.Mail(c.s.Sealer, to)
@@ -107,7 +107,7 @@ func (c *composer) recipient(ctx context.Context, u app.Unit) (*app.BroadcastRec
 		if to, err = r.BroadcastRecipient(u.EmailID); err != nil {
 			return nil, err
 		}
-		return c.s.blockedOf(r, u, []string{to.Email})
+		return c.s.blockedAmong(r, u, []string{to.Email})
 	})
 	if err != nil {
 		return nil, nil, fmt.Errorf("read recipient: %w", err)

@@ -13,24 +13,24 @@ import (
 	"mailer/app/testing/testserver"
 )
 
-func TestACrashBeforeTheClaimLosesNothing(t *testing.T) {
+func TestCrashBeforeClaim(t *testing.T) {
 	testserver.BothEngines(t)
-	testserver.Bubble(t, func(t *testing.T) {
-		w := testserver.Idle(t, testserver.NewRelay(nil))
+	testserver.Synctest(t, func(t *testing.T) {
+		w := testserver.New(t, testserver.NewRelay(nil))
 		id := w.Send("bob@example.net")
 		next := w.Crash(testserver.NewRelay(nil))
 		next.Start()
 		synctest.Wait()
-		next.WantLast(id, app.Sent)
+		next.WantLastEvent(id, app.Sent)
 		if d := next.Doubts(); len(d) != 0 {
 			t.Errorf("doubts %+v", d)
 		}
 	})
 }
 
-func TestAnEmailThatAloneWasInWorkAtCrashesWaitsLongerEachTime(t *testing.T) {
-	testserver.Bubble(t, func(t *testing.T) {
-		w := testserver.Serving(t, testserver.NewRelay(testserver.Always(testserver.After(nil, testserver.Accept))))
+func TestCrashesOfSingleEmailBackOff(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
+		w := testserver.Start(t, testserver.NewRelay(testserver.Always(testserver.After(nil, testserver.Accept))))
 		id := w.Send("bob@example.net")
 		synctest.Wait()
 		for n := 1; n <= 4; n++ {
@@ -38,19 +38,19 @@ func TestAnEmailThatAloneWasInWorkAtCrashesWaitsLongerEachTime(t *testing.T) {
 			w = w.Crash(relay)
 			w.Start()
 			synctest.Wait()
-			if got := len(relay.Seen(id)); got != 0 {
+			if got := len(relay.Transactions(id)); got != 0 {
 				t.Errorf("crash %d: tried at once", n)
 			}
 			wait := time.Second << (2 * (n - 1))
 			if u := w.Unit(id); u.Attempts != 0 || u.Crashes != n || time.Until(u.NextAt) != wait {
 				t.Fatalf("crash %d: %d attempts, %d crashes, next in %v, want %v", n, u.Attempts, u.Crashes, time.Until(u.NextAt), wait)
 			}
-			if story := w.Story(id); strings.Count(story, "it alone was in work, so it waits a while; next try at") != n {
+			if story := w.Timeline(id); strings.Count(story, "it alone was in work, so it waits a while; next try at") != n {
 				t.Errorf("crash %d: timeline:\n%s", n, story)
 			}
 			time.Sleep(wait + 10*time.Millisecond)
 			synctest.Wait()
-			if got := len(relay.Seen(id)); got != 1 {
+			if got := len(relay.Transactions(id)); got != 1 {
 				t.Errorf("crash %d: tried %d times", n, got)
 			}
 		}
@@ -60,9 +60,9 @@ func TestAnEmailThatAloneWasInWorkAtCrashesWaitsLongerEachTime(t *testing.T) {
 	})
 }
 
-func TestWhatWasInWorkAtACrashLeavesAtOnce(t *testing.T) {
-	testserver.Bubble(t, func(t *testing.T) {
-		w := testserver.Serving(t, testserver.NewRelay(testserver.Always(testserver.After(nil, testserver.Accept))))
+func TestInterruptedEmailsRetryImmediatelyAfterCrash(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
+		w := testserver.Start(t, testserver.NewRelay(testserver.Always(testserver.After(nil, testserver.Accept))))
 		var ids []string
 		for range 12 {
 			ids = append(ids, w.Send("bob@example.net"))
@@ -79,18 +79,18 @@ func TestWhatWasInWorkAtACrashLeavesAtOnce(t *testing.T) {
 		time.Sleep(20 * time.Second)
 		synctest.Wait()
 		for _, id := range ids {
-			w.WantLast(id, app.Sent)
-			if n := len(relay.Seen(id)); n != 1 {
+			w.WantLastEvent(id, app.Sent)
+			if n := len(relay.Transactions(id)); n != 1 {
 				t.Errorf("sent %d times", n)
 			}
 		}
 	})
 }
 
-func TestSuspectsLeaveOneAtATimeUntilALifeEndsWell(t *testing.T) {
-	testserver.Bubble(t, func(t *testing.T) {
+func TestSuspectsAreSentOneAtATimeUntilCleanShutdown(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
 		hang := testserver.Always(testserver.After(nil, testserver.Accept))
-		w := testserver.Serving(t, testserver.NewRelay(hang))
+		w := testserver.Start(t, testserver.NewRelay(hang))
 		for range 4 {
 			w.Send("bob@example.net")
 		}
@@ -107,8 +107,8 @@ func TestSuspectsLeaveOneAtATimeUntilALifeEndsWell(t *testing.T) {
 		w.Start()
 		fresh := w.Send("eve@example.net")
 		synctest.Wait()
-		if n := len(third.Seen("")); third.MaxOpen != 2 || len(third.Seen(fresh)) != 1 {
-			t.Errorf("after two crashes %d are tried, %d at once, of them the new email %d times", n, third.MaxOpen, len(third.Seen(fresh)))
+		if n := len(third.Transactions("")); third.MaxOpen != 2 || len(third.Transactions(fresh)) != 1 {
+			t.Errorf("after two crashes %d are tried, %d at once, of them the new email %d times", n, third.MaxOpen, len(third.Transactions(fresh)))
 		}
 		slow := testserver.NewRelay(testserver.Always(func(ctx context.Context, m *app.Outgoing, hold func() error) app.Result {
 			time.Sleep(time.Second)
@@ -118,20 +118,20 @@ func TestSuspectsLeaveOneAtATimeUntilALifeEndsWell(t *testing.T) {
 		w.Start()
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		if n := len(slow.Seen("")); n != 5 {
+		if n := len(slow.Transactions("")); n != 5 {
 			t.Errorf("%d sent", n)
 		}
 		w.Stop()
-		if n := w.Sql("SELECT count(*) FROM units")[0]; n != "0" {
+		if n := w.SQL("SELECT count(*) FROM units")[0]; n != "0" {
 			t.Errorf("%s units are left", n)
 		}
 	})
 }
 
-func TestACleanStopLeavesNoSuspicion(t *testing.T) {
-	testserver.Bubble(t, func(t *testing.T) {
+func TestCleanShutdownClearsSuspects(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
 		relay := testserver.NewRelay(testserver.Always(testserver.After(nil, testserver.Accept)))
-		w := testserver.Serving(t, relay)
+		w := testserver.Start(t, relay)
 		id := w.Send("bob@example.net")
 		synctest.Wait()
 		for range 3 {
@@ -143,28 +143,28 @@ func TestACleanStopLeavesNoSuspicion(t *testing.T) {
 		if u := w.Unit(id); u.Attempts != 1 || u.Crashes != 0 {
 			t.Errorf("%+v", u)
 		}
-		if strings.Contains(w.Story(id), "interrupted") {
-			t.Errorf("timeline:\n%s", w.Story(id))
+		if strings.Contains(w.Timeline(id), "interrupted") {
+			t.Errorf("timeline:\n%s", w.Timeline(id))
 		}
-		if n := len(relay.Seen(id)); n != 4 {
+		if n := len(relay.Transactions(id)); n != 4 {
 			t.Errorf("tried %d times", n)
 		}
 	})
 }
 
-func TestACrashAfterTheDotIsADoubtThatIsSentAgainWithTheSameBytes(t *testing.T) {
+func TestCrashAfterDotResendsSameBytes(t *testing.T) {
 	testserver.BothEngines(t)
-	testserver.Bubble(t, func(t *testing.T) {
-		first := testserver.NewRelay(testserver.Always(testserver.DotThen(nil)))
-		w := testserver.Serving(t, first)
+	testserver.Synctest(t, func(t *testing.T) {
+		first := testserver.NewRelay(testserver.Always(testserver.ReplyAfter(nil)))
+		w := testserver.Start(t, first)
 		id := w.Send("bob@example.net")
 		synctest.Wait()
-		if n := len(w.Dotted()); n != 1 {
+		if n := len(w.CommittedUnits()); n != 1 {
 			t.Fatalf("%d units dotted", n)
 		}
 		relay := testserver.NewRelay(nil)
 		next := w.Crash(relay)
-		down, err := next.Server.Delivery.ListDoubts(t.Context(), true)
+		down, err := next.Services.Delivery.ListDoubts(t.Context(), true)
 		testserver.Must(t, err)
 		if len(down) != 1 || down[0].EmailID != id || down[0].Recipients[0] != "bob@example.net" {
 			t.Errorf("while the server is down: %+v", down)
@@ -174,26 +174,26 @@ func TestACrashAfterTheDotIsADoubtThatIsSentAgainWithTheSameBytes(t *testing.T) 
 		if d := next.Doubts(); len(d) != 1 || d[0].EmailID != id || d[0].Settled != "" {
 			t.Errorf("doubts %+v", d)
 		}
-		if ev := next.EventOf(id, app.EventInDoubt); !strings.Contains(ev.Detail.Message, "The server stopped") {
+		if ev := next.OnlyEvent(id, app.EventInDoubt); !strings.Contains(ev.Detail.Message, "The server stopped") {
 			t.Errorf("event %+v", ev)
 		}
-		if !next.Log.Has("units in doubt") {
+		if !next.Log.Contains("units in doubt") {
 			t.Error("the log does not tell of the doubt")
 		}
 		time.Sleep(59 * time.Second)
 		synctest.Wait()
-		if n := len(relay.Seen(id)); n != 0 {
+		if n := len(relay.Transactions(id)); n != 0 {
 			t.Errorf("sent %d times within the delay", n)
 		}
 		time.Sleep(2 * time.Second)
 		synctest.Wait()
-		next.WantLast(id, app.Sent)
-		tries := relay.Seen(id)
-		before := first.Seen(id)[0].M
+		next.WantLastEvent(id, app.Sent)
+		tries := relay.Transactions(id)
+		before := first.Transactions(id)[0].Message
 		if len(tries) != 1 {
 			t.Fatalf("tries %+v", tries)
 		}
-		m := tries[0].M
+		m := tries[0].Message
 		if m.Signature != testserver.FirstSignature(id) || m.MessageID != before.MessageID || m.Date.Unix() != before.Date.Unix() || m.Mail.Text != before.Mail.Text {
 			t.Errorf("sent again %+v, before %+v", m, before)
 		}
@@ -203,14 +203,14 @@ func TestACrashAfterTheDotIsADoubtThatIsSentAgainWithTheSameBytes(t *testing.T) 
 	})
 }
 
-func TestACrashInEverySecondSendingIsANewDoubtWithALongerDelay(t *testing.T) {
-	testserver.Bubble(t, func(t *testing.T) {
-		w := testserver.Serving(t, testserver.NewRelay(testserver.Always(testserver.DotThen(nil))))
+func TestRepeatedCrashesAfterDotBackOff(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
+		w := testserver.Start(t, testserver.NewRelay(testserver.Always(testserver.ReplyAfter(nil))))
 		id := w.Send("bob@example.net")
 		synctest.Wait()
 		delay := time.Minute
 		for n := 1; n <= 4; n++ {
-			relay := testserver.NewRelay(testserver.Always(testserver.DotThen(nil)))
+			relay := testserver.NewRelay(testserver.Always(testserver.ReplyAfter(nil)))
 			w = w.Crash(relay)
 			w.Start()
 			synctest.Wait()
@@ -222,7 +222,7 @@ func TestACrashInEverySecondSendingIsANewDoubtWithALongerDelay(t *testing.T) {
 			}
 			time.Sleep(delay + time.Second)
 			synctest.Wait()
-			if got := len(relay.Seen(id)); got != 1 {
+			if got := len(relay.Transactions(id)); got != 1 {
 				t.Fatalf("crash %d: sent %d times", n, got)
 			}
 			delay *= 2
@@ -230,10 +230,10 @@ func TestACrashInEverySecondSendingIsANewDoubtWithALongerDelay(t *testing.T) {
 	})
 }
 
-func TestACrashAfterTheResultSendsNothingAgain(t *testing.T) {
+func TestCrashAfterResultSendsNothingAgain(t *testing.T) {
 	testserver.BothEngines(t)
-	testserver.Bubble(t, func(t *testing.T) {
-		w := testserver.Serving(t, testserver.NewRelay(nil))
+	testserver.Synctest(t, func(t *testing.T) {
+		w := testserver.Start(t, testserver.NewRelay(nil))
 		id := w.Send("bob@example.net")
 		synctest.Wait()
 		relay := testserver.NewRelay(nil)
@@ -241,29 +241,29 @@ func TestACrashAfterTheResultSendsNothingAgain(t *testing.T) {
 		next.Start()
 		time.Sleep(5 * time.Minute)
 		synctest.Wait()
-		next.WantLast(id, app.Sent)
-		if n := len(relay.Seen("")); n != 0 {
+		next.WantLastEvent(id, app.Sent)
+		if n := len(relay.Transactions("")); n != 0 {
 			t.Errorf("%d transactions", n)
 		}
 	})
 }
 
-func TestADatabaseClosedUnderTheEngineLeavesADoubt(t *testing.T) {
+func TestDatabaseClosedBeforeResultLeavesDoubt(t *testing.T) {
 	testserver.BothEngines(t)
-	testserver.Bubble(t, func(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
 		hang := make(chan struct{})
-		relay := testserver.NewRelay(testserver.Always(testserver.DotThen(hang)))
-		w := testserver.Serving(t, relay)
+		relay := testserver.NewRelay(testserver.Always(testserver.ReplyAfter(hang)))
+		w := testserver.Start(t, relay)
 		id := w.Send("bob@example.net")
 		synctest.Wait()
 		testserver.Must(t, w.DB.Close())
 		close(hang)
 		synctest.Wait()
-		_, err := w.Server.Mail.SendEmail(context.Background(), w.Key, testserver.Letter("x@example.net"), mail.SendOptions{})
+		_, err := w.Services.Mail.SendEmail(context.Background(), w.Key, testserver.Message("x@example.net"), mail.SendOptions{})
 		testserver.WantCode(t, err, app.CodeServiceUnavailable)
-		testserver.StopNow(w.Server)
-		w.Over = true
-		relay.Follow(nil)
+		testserver.StopNow(w.Services)
+		w.Stopped = true
+		relay.SetScript(nil)
 		w.Open()
 		w.Start()
 		if d := w.Doubts(); len(d) != 1 || d[0].EmailID != id {
@@ -271,14 +271,14 @@ func TestADatabaseClosedUnderTheEngineLeavesADoubt(t *testing.T) {
 		}
 		time.Sleep(time.Minute + time.Second)
 		synctest.Wait()
-		w.WantLast(id, app.Sent)
+		w.WantLastEvent(id, app.Sent)
 	})
 }
 
-func TestAnAcceptedEmailIsInTheFilesWhenItsIdIsAnswered(t *testing.T) {
-	testserver.OnAFile(t)
-	testserver.Bubble(t, func(t *testing.T) {
-		w := testserver.Idle(t, testserver.NewRelay(nil))
+func TestAcceptedEmailIsOnDiskBeforeAnswer(t *testing.T) {
+	testserver.SQLiteOnly(t)
+	testserver.Synctest(t, func(t *testing.T) {
+		w := testserver.New(t, testserver.NewRelay(nil))
 		for range 20 {
 			id := w.Send("bob@example.net")
 			wal, err := os.ReadFile(w.Path + "-wal")

@@ -20,43 +20,43 @@ func says(in *app.EmailInput, text string) *app.EmailInput {
 	return in
 }
 
-func TestADamagedEmailIsHeldAndItsNeighboursLeave(t *testing.T) {
-	testserver.Bubble(t, func(t *testing.T) {
+func TestDamagedEmailIsHeld(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
 		relay := testserver.NewRelay(nil)
-		w := testserver.Idle(t, relay)
+		w := testserver.New(t, relay)
 		other := w.AddTeam("Other", otherDomain)
 		send := func(key *app.Key, from, text string) string {
-			in := says(testserver.Letter("bob@example.net"), text)
+			in := says(testserver.Message("bob@example.net"), text)
 			in.From = from
-			id, err := w.Server.Mail.SendEmail(t.Context(), key, in, mail.SendOptions{})
+			id, err := w.Services.Mail.SendEmail(t.Context(), key, in, mail.SendOptions{})
 			testserver.Must(t, err)
 			return id
 		}
 		bad, good := send(w.Key, "ann@"+testserver.TestDomain, "broken words "), send(w.Key, "ann@"+testserver.TestDomain, "sound words ")
 		others := send(other, "x@"+otherDomain, "other words ")
-		w.Harm("broken words broken")
+		w.Corrupt("broken words broken")
 		w.Start()
 		synctest.Wait()
 		time.Sleep(time.Hour)
-		w.WantLast(good, app.Sent)
-		email, err := w.Server.Mail.GetEmail(t.Context(), other, others)
+		w.WantLastEvent(good, app.Sent)
+		email, err := w.Services.Mail.GetEmail(t.Context(), other, others)
 		testserver.Must(t, err)
 		if email.LastEvent != app.Sent {
 			t.Errorf("the other team's is %s", email.LastEvent)
 		}
-		if got := w.Sql(`SELECT state || ' ' || held || ' ' || attempts FROM units`); len(got) != 1 || got[0] != "held damaged 0" {
+		if got := w.SQL(`SELECT state || ' ' || held || ' ' || attempts FROM units`); len(got) != 1 || got[0] != "held damaged 0" {
 			t.Errorf("units %v", got)
 		}
-		if ev := w.EventOf(bad, app.EventHeld); !strings.Contains(ev.Detail.Message, "damaged") {
+		if ev := w.OnlyEvent(bad, app.EventHeld); !strings.Contains(ev.Detail.Message, "damaged") {
 			t.Errorf("its timeline says %q", ev.Detail.Message)
 		}
-		list, _, err := w.Server.Mail.ListEmails(t.Context(), w.Key, app.Page{Limit: 10})
+		list, _, err := w.Services.Mail.ListEmails(t.Context(), w.Key, app.Page{Limit: 10})
 		if err != nil || list[1].ID != bad || list[1].LastEvent != app.Queued {
 			t.Errorf("it is listed as %+v, %v", list[1].LastEvent, err)
 		}
-		_, err = w.Server.Mail.GetEmail(t.Context(), w.Key, bad)
+		_, err = w.Services.Mail.GetEmail(t.Context(), w.Key, bad)
 		testserver.WantCode(t, err, app.CodeInternal)
-		testserver.Must(t, w.Server.Ready())
+		testserver.Must(t, w.Services.Ready())
 		testserver.Must(t, w.Cancel(bad))
 		if w.Unit(bad) != nil {
 			t.Error("it is canceled and its unit is still there")
@@ -67,16 +67,16 @@ func TestADamagedEmailIsHeldAndItsNeighboursLeave(t *testing.T) {
 	})
 }
 
-func TestADamagedBroadcastIsHeldAndItsNeighbourLeaves(t *testing.T) {
-	testserver.Bubble(t, func(t *testing.T) {
-		w := testserver.Idle(t, testserver.NewRelay(nil))
-		w.People(3)
+func TestDamagedBroadcastIsHeld(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
+		w := testserver.New(t, testserver.NewRelay(nil))
+		w.AddSubscribers(3)
 		draft := func(html string) *app.Broadcast {
-			b := w.Newsletter("<p>"+strings.Repeat(html, 500)+"</p>", nil)
+			b := w.SendNewsletter("<p>"+strings.Repeat(html, 500)+"</p>", nil)
 			return b
 		}
 		bad, good := draft("broken words "), draft("sound words ")
-		w.Harm("broken words broken")
+		w.Corrupt("broken words broken")
 		w.Start()
 		synctest.Wait()
 		time.Sleep(time.Hour)
@@ -86,25 +86,25 @@ func TestADamagedBroadcastIsHeldAndItsNeighbourLeaves(t *testing.T) {
 		if b := w.Broadcast(bad.ID); b.Status != app.QueuedBroadcast || b.Held != app.HoldDamaged || b.Counts.Sent != 0 {
 			t.Errorf("the damaged one: %s, held %q, %d sent", b.Status, b.Held, b.Counts.Sent)
 		}
-		testserver.Must(t, w.Server.Ready())
+		testserver.Must(t, w.Services.Ready())
 		if n := strings.Count(w.Log.Text.String(), "a broadcast is held"); n != 1 {
 			t.Errorf("it is logged %d times", n)
 		}
 	})
 }
 
-func TestALockOfAnotherProgramDelaysMailAndLosesNone(t *testing.T) {
-	testserver.Bubble(t, func(t *testing.T) {
+func TestDatabaseLockDelaysMail(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
 		reply := make(chan struct{})
-		relay := testserver.NewRelay(testserver.Firstly(testserver.After(reply, testserver.Accept)))
-		w := testserver.Serving(t, relay)
+		relay := testserver.NewRelay(testserver.InOrder(testserver.After(reply, testserver.Accept)))
+		w := testserver.Start(t, relay)
 		id := w.Send("bob@example.net")
 		synctest.Wait()
-		if err := w.Strike(testserver.LockedStorage(t)); !errors.Is(err, db.ErrLocked) {
+		if err := w.FailWrite(testserver.LockedError(t)); !errors.Is(err, db.ErrLocked) {
 			t.Fatal(err)
 		}
-		testserver.WantCode(t, w.Server.Ready(), app.CodeServiceUnavailable)
-		_, err := w.Server.Mail.SendEmail(t.Context(), w.Key, testserver.Letter("eve@example.net"), mail.SendOptions{})
+		testserver.WantCode(t, w.Services.Ready(), app.CodeServiceUnavailable)
+		_, err := w.Services.Mail.SendEmail(t.Context(), w.Key, testserver.Message("eve@example.net"), mail.SendOptions{})
 		testserver.WantCode(t, err, app.CodeServiceUnavailable)
 		var refused *app.Error
 		if errors.As(err, &refused); refused.RetryAfter == 0 {
@@ -112,13 +112,13 @@ func TestALockOfAnotherProgramDelaysMailAndLosesNone(t *testing.T) {
 		}
 		close(reply)
 		time.Sleep(5 * time.Second)
-		w.WantLast(id, app.Sent)
-		if n := len(relay.Seen("")); n != 1 {
+		w.WantLastEvent(id, app.Sent)
+		if n := len(relay.Transactions("")); n != 1 {
 			t.Errorf("%d transactions", n)
 		}
 		later := w.Send("eve@example.net")
 		synctest.Wait()
-		w.WantLast(later, app.Sent)
+		w.WantLastEvent(later, app.Sent)
 		if n := strings.Count(w.Log.Text.String(), "another program holds a lock"); n != 2 || strings.Count(w.Log.Text.String(), "level=ERROR") != 1 { // that it began, and that it is over
 			t.Errorf("the log:\n%s", w.Log.Text.String())
 		}

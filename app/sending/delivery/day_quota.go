@@ -11,9 +11,9 @@ import (
 	"mailer/db"
 )
 
-// bulkRoomOfDay is how many of n messages of a team's broadcasts may begin now: on
+// bulkDayQuota is how many of n messages of a team's broadcasts may begin now: on
 // a daily plan those that the day has a place for behind all other mail that waits.
-func (s *Service) bulkRoomOfDay(r *db.Reader, teamID string, now time.Time, n int) (int, error) {
+func (s *Service) bulkDayQuota(r *db.Reader, teamID string, now time.Time, n int) (int, error) {
 	if !s.Settings.Cloud {
 		return n, nil
 	}
@@ -29,12 +29,12 @@ func (s *Service) bulkRoomOfDay(r *db.Reader, teamID string, now time.Time, n in
 	if err != nil {
 		return 0, fmt.Errorf("read the backlog: %w", err)
 	}
-	return int(min(int64(n), max(0, current.Terms().PerDay-used-waiting.Late))), nil
+	return int(min(int64(n), max(0, current.Terms().PerDay-used-waiting.Delayed))), nil
 }
 
-// withinDay leaves of queues what daily plans let begin today, and reports whether
+// limitToDay leaves of queues what daily plans let begin today, and reports whether
 // that is less than all.
-func (s *Service) withinDay(ctx context.Context, queues []pacing.BulkQueue) (open []pacing.BulkQueue, held bool, err error) {
+func (s *Service) limitToDay(ctx context.Context, queues []pacing.BulkQueue) (open []pacing.BulkQueue, held bool, err error) {
 	if !s.Settings.Cloud || len(queues) == 0 {
 		return queues, false, nil
 	}
@@ -42,7 +42,7 @@ func (s *Service) withinDay(ctx context.Context, queues []pacing.BulkQueue) (ope
 	err = s.DB.Read(ctx, func(r *db.Reader) error {
 		for _, q := range queues {
 			want := min(q.Remaining, pacing.MaxBroadcastRecipients)
-			room, err := s.bulkRoomOfDay(r, q.TeamID, now, int(want+taken[q.TeamID]))
+			room, err := s.bulkDayQuota(r, q.TeamID, now, int(want+taken[q.TeamID]))
 			if err != nil {
 				return err
 			}

@@ -9,19 +9,19 @@ import (
 	"mailer/app/testing/testserver"
 )
 
-func TestADayThatIsUsedUpIsLookedAtAgainOnceThePausesEnd(t *testing.T) {
-	testserver.Bubble(t, func(t *testing.T) {
-		w := testserver.Serving(t, testserver.NewRelayOf(relayurl.Relay{Region: app.DefaultRegion, Connections: 1, Daily: 1}, nil))
+func TestDailyLimitRecheckedAfterPause(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
+		w := testserver.Start(t, testserver.NewRelayOf(relayurl.Relay{Region: app.DefaultRegion, Connections: 1, Daily: 1}, nil))
 		first := w.Send("bob@example.net")
 		testserver.Sleep(2 * time.Second)
 		second := w.Send("eve@example.net")
 		testserver.Sleep(2 * time.Second)
-		w.WantLast(first, app.Sent)
-		w.WantLast(second, app.Queued)
-		l := w.Server.Delivery.Lanes()[0]
+		w.WantLastEvent(first, app.Sent)
+		w.WantLastEvent(second, app.Queued)
+		l := w.Services.Delivery.Queues()[0]
 		l.Limits().Clear() // as it is once two days were slept through
-		w.Server.Delivery.ReopenLanes()
+		w.Services.Delivery.RetryRelays()
 		testserver.Sleep(2 * time.Second)
-		w.WantLast(second, app.Sent)
+		w.WantLastEvent(second, app.Sent)
 	})
 }

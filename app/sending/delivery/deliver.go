@@ -47,7 +47,7 @@ func (l *lane) run(j *job) {
 // or the relay rests or goes: no attempt is counted, and it keeps its place in the queue.
 func (l *lane) handBack(j *job) {
 	l.record(j, func(tx *db.Tx) error {
-		return base.IgnoreGone(tx.RequeueUnit(j.unit, j.unit.Attempts-1, j.unit.NextAt))
+		return base.IgnoreNotFound(tx.RequeueUnit(j.unit, j.unit.Attempts-1, j.unit.NextAt))
 	})
 }
 
@@ -67,12 +67,12 @@ func (l *lane) admit(v leave, j *job) (ok bool) {
 				l.broken(j, err)
 				return false
 			}
-			l.shareUsed(v, j)
+			l.tripTeamShare(v, j)
 			return false
 		}
 		var free time.Time
 		if j.minute, free, j.placed = l.limits.reserve(clock.Now(), j.unit.TeamID, false); !j.placed {
-			l.dailyUsed(v, j, free)
+			l.tripDailyLimit(v, j, free)
 			return false
 		}
 	}
@@ -108,7 +108,7 @@ func (l *lane) transact(v leave, j *job) {
 	}
 	j.letter, out.Shared = out, l.several.Load()
 	if len(out.Recipients) == 0 { // canceled meanwhile; sending to nobody would tell nothing of the relay
-		l.record(j, func(tx *db.Tx) error { return base.IgnoreGone(tx.DeleteUnit(j.unit)) })
+		l.record(j, func(tx *db.Tx) error { return base.IgnoreNotFound(tx.DeleteUnit(j.unit)) })
 		return
 	}
 	if l.spared(j) {
@@ -131,75 +131,75 @@ func (l *lane) ended(j *job) {
 	if r := recover(); r != nil {
 		l.s.Log.Error("panic in a delivery; its email is tried again later", "relay", l.name, "team", j.unit.TeamID, "email", j.unit.EmailID, "panic", r, "stack", string(debug.Stack()))
 		l.record(j, func(tx *db.Tx) error {
-			if j.mayHaveLeft() {
-				return base.IgnoreGone(l.s.doubt(tx, j.unit, "A fault of this server came after the end of the message"))
+			if j.mayBeSent() {
+				return base.IgnoreNotFound(l.s.doubt(tx, j.unit, "A fault of this server came after the end of the message"))
 			}
 			return requeue(tx, j.unit, j.unit.Attempts, tx.Now.Add(app.RetryDelay(j.unit.Attempts, l.s.Jitter())))
 		})
 	}
-	if !j.mayHaveLeft() {
+	if !j.mayBeSent() {
 		l.unplace(j)
 	}
-	j.dot.giveBack()
+	j.dot.release()
 }
 
-// errHeldBack tells a Sender that the dot must not be sent. Why, the job's state says.
-var errHeldBack = errors.New("held back")
+// errNotAuthorized tells a Sender that the dot must not be sent. Why, the job's state says.
+var errNotAuthorized = errors.New("held back")
 
 // hold is the last word before the final dot: it proves that the email was not
 // withdrawn and has not expired, that its team is not suspended and none of its
 // recipients suppressed or opted out, and marks the unit dotted, in one Write. It moves the job to the state that this leaves it in.
 func (l *lane) hold(v leave, j *job, signature string) error {
 	// What it would meet, others of its sender have just met; or the operator said stop.
-	if l.restsSince(v, senderOf(j.unit)) || l.halted() {
-		j.state = stateRested
-		return errHeldBack
+	if l.openedSince(v, senderOf(j.unit)) || l.halted() {
+		j.state = statePaused
+		return errNotAuthorized
 	}
-	j.dot, j.state = l.dots.take(), stateAsked
+	j.dot, j.state = l.dots.take(), stateAuthorizing
 	j.minute = l.limits.renew(j.minute, clock.Now(), j.bulk())
-	end := stateAsked
+	end := stateAuthorizing
 	err := l.patiently(func() error {
 		return l.s.DB.WritePatient(engine.Apart(context.WithoutCancel(l.s.Sending)), func(tx *db.Tx) (err error) {
-			end, err = l.lastWord(tx, j, signature)
+			end, err = l.finalCheck(tx, j, signature)
 			return err
 		})
 	})
 	switch {
 	case err == nil:
-		if j.state = end; end == stateLeft && l.s.DB.Cluster().Sure() {
+		if j.state = end; end == stateCommitted && l.s.DB.Cluster().Sure() {
 			return nil
 		}
 	case errors.Is(err, db.ErrNotFound):
-		j.state = stateGone
-	case errors.Is(err, errUsedUp):
-		j.state = stateFull
+		j.state = stateWithdrawn
+	case errors.Is(err, errDailyLimit):
+		j.state = stateLimitReached
 	case errors.Is(err, db.ErrDamaged): // what may block its recipients
-		j.state = stateGone
+		j.state = stateWithdrawn
 		l.holdDamaged(j)
 	default:
-		j.state = stateUnmarked
-		l.s.LogUnlessHindered("mark a unit dotted", err, "email", j.unit.EmailID)
+		j.state = stateStoreFailed
+		l.s.LogUnlessUnavailable("mark a unit dotted", err, "email", j.unit.EmailID)
 	}
-	return errHeldBack
+	return errNotAuthorized
 }
 
-// holdWait is how long a relay is kept waiting for the dot where the store can't write
+// authorizeTimeout is how long a relay is kept waiting for the dot where the store can't write
 // for now: well below the minutes that it grants (RFC 5321 4.5.3.2.5).
-const holdWait = time.Minute
+const authorizeTimeout = time.Minute
 
 // patiently repeats a write that something hinders which passes.
 func (l *lane) patiently(write func() error) error {
-	deadline := time.Now().Add(holdWait)
+	deadline := time.Now().Add(authorizeTimeout)
 	for {
 		err := write()
-		if !base.Hindered(err) || time.Now().After(deadline) || !base.Pause(l.s.Sending, base.SweepEvery, nil) {
+		if !base.IsUnavailable(err) || time.Now().After(deadline) || !base.Sleep(l.s.Sending, base.SweepEvery, nil) {
 			return err
 		}
 	}
 }
 
-// markDotted notes that the dot of a unit leaves. Error: errUsedUp.
-func (l *lane) markDotted(tx *db.Tx, j *job, signature string) error {
+// markCommitted notes that the dot of a unit leaves. Error: errDailyLimit.
+func (l *lane) markCommitted(tx *db.Tx, j *job, signature string) error {
 	if err := tx.MarkDotted(j.unit, signature); err != nil {
 		return err
 	}
@@ -215,7 +215,7 @@ func (l *lane) markDotted(tx *db.Tx, j *job, signature string) error {
 // and never dropped, or held where it is damaged. One that was deleted meanwhile needs
 // nothing.
 func (l *lane) broken(j *job, err error) {
-	if l.s.Taking.Err() != nil {
+	if l.s.Claiming.Err() != nil {
 		return
 	}
 	if errors.Is(err, db.ErrDamaged) {
@@ -224,7 +224,7 @@ func (l *lane) broken(j *job, err error) {
 	}
 	l.record(j, func(tx *db.Tx) error {
 		l.s.Log.Error("an email can't be read, and is tried again later", "relay", l.name, "team", j.unit.TeamID, "email", j.unit.EmailID, "err", err)
-		return base.IgnoreGone(tx.RequeueUnit(j.unit, j.unit.Attempts, tx.Now.Add(app.RetryDelay(j.unit.Attempts, l.s.Jitter()))))
+		return base.IgnoreNotFound(tx.RequeueUnit(j.unit, j.unit.Attempts, tx.Now.Add(app.RetryDelay(j.unit.Attempts, l.s.Jitter()))))
 	})
 }
 
@@ -232,11 +232,11 @@ func (l *lane) broken(j *job, err error) {
 // must not be forgotten while this process lives. It gives up only when storage
 // failed for good or the store closes, or when the email was deleted.
 func (l *lane) record(j *job, fn func(*db.Tx) error) {
-	if !j.mayHaveLeft() {
-		fn = mail.UnlessOver(j.unit, fn)
+	if !j.mayBeSent() {
+		fn = mail.IfCurrent(j.unit, fn)
 	}
 	wait := l.s.DB.WriteVitalAsync(engine.Apart(context.Background()), fn)
-	j.dot.giveBack()
+	j.dot.release()
 	for {
 		err := wait()
 		switch {
@@ -246,9 +246,9 @@ func (l *lane) record(j *job, fn func(*db.Tx) error) {
 			fn = func(tx *db.Tx) error { return l.s.hold(tx, j.unit, app.HoldDamaged) }
 			fallthrough
 		default:
-			l.s.LogUnlessHindered("record a result", err, "email", j.unit.EmailID)
+			l.s.LogUnlessUnavailable("record a result", err, "email", j.unit.EmailID)
 		}
-		if !base.Pause(l.s.Sending, base.SweepEvery, nil) {
+		if !base.Sleep(l.s.Sending, base.SweepEvery, nil) {
 			return
 		}
 		wait = l.s.DB.WriteVitalAsync(engine.Apart(context.Background()), fn)

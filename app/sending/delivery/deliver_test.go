@@ -12,15 +12,15 @@ import (
 	"mailer/app/testing/testserver"
 )
 
-func TestOneEmailIsSentWithItsReplyInTheTimeline(t *testing.T) {
+func TestSentEmailHasReplyInTimeline(t *testing.T) {
 	testserver.BothEngines(t)
-	testserver.Bubble(t, func(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
 		relay := testserver.NewRelay(nil)
-		w := testserver.Serving(t, relay)
+		w := testserver.Start(t, relay)
 		id := w.Send("bob@example.net")
 		synctest.Wait()
-		w.WantLast(id, app.Sent)
-		ev := w.EventOf(id, app.EventType(app.Sent))
+		w.WantLastEvent(id, app.Sent)
+		ev := w.OnlyEvent(id, app.EventType(app.Sent))
 		if ev.Recipient != "bob@example.net" || ev.Detail.ReplyCode != 250 || ev.Detail.EnhancedCode != "2.0.0" || ev.Detail.Reply != "Ok: taken" ||
 			ev.Detail.Relay != app.DefaultRegion || ev.Detail.Attempt != 1 || !strings.Contains(ev.Detail.Message, "250 2.0.0 Ok: taken") {
 			t.Errorf("event %+v", ev)
@@ -28,69 +28,69 @@ func TestOneEmailIsSentWithItsReplyInTheTimeline(t *testing.T) {
 		if u := w.Unit(id); u != nil {
 			t.Errorf("the unit is still there: %+v", u)
 		}
-		m := relay.Seen(id)[0].M
+		m := relay.Transactions(id)[0].Message
 		if m.EnvelopeFrom != "ann@example.com" || m.MessageID != id+"@example.com" || m.DKIM == nil || m.DKIM.Domain != testserver.TestDomain {
 			t.Errorf("outgoing %+v", m)
 		}
 	})
 }
 
-func TestARefusedRecipientBouncesAloneAndAPostponedOneIsTriedAlone(t *testing.T) {
+func TestRecipientsAreSettledSeparately(t *testing.T) {
 	testserver.BothEngines(t)
-	testserver.Bubble(t, func(t *testing.T) {
-		relay := testserver.NewRelay(testserver.Firstly(testserver.ByName(map[string]int{"no@example.net": 550, "later@example.net": 451})))
-		w := testserver.Serving(t, relay)
+	testserver.Synctest(t, func(t *testing.T) {
+		relay := testserver.NewRelay(testserver.InOrder(testserver.ReplyPerRecipient(map[string]int{"no@example.net": 550, "later@example.net": 451})))
+		w := testserver.Start(t, relay)
 		id := w.Send("yes@example.net", "no@example.net", "later@example.net")
 		synctest.Wait()
-		w.WantLast(id, app.Bounced)
-		if ev := w.EventOf(id, app.EventType(app.Bounced)); ev.Recipient != "no@example.net" || ev.Detail.ReplyCode != 550 || ev.Detail.Stage != app.StageRcpt {
+		w.WantLastEvent(id, app.Bounced)
+		if ev := w.OnlyEvent(id, app.EventType(app.Bounced)); ev.Recipient != "no@example.net" || ev.Detail.ReplyCode != 550 || ev.Detail.Stage != app.StageRcpt {
 			t.Errorf("bounce %+v", ev)
 		}
-		if ev := w.EventOf(id, app.EventDeferred); ev.Recipient != "later@example.net" || ev.Detail.NextAttemptAt == "" {
+		if ev := w.OnlyEvent(id, app.EventDeferred); ev.Recipient != "later@example.net" || ev.Detail.NextAttemptAt == "" {
 			t.Errorf("deferral %+v", ev)
 		}
 		time.Sleep(61 * time.Second)
 		synctest.Wait()
-		tries := relay.Seen(id)
-		if len(tries) != 2 || !slices.Equal(tries[1].M.Recipients, []string{"later@example.net"}) {
+		tries := relay.Transactions(id)
+		if len(tries) != 2 || !slices.Equal(tries[1].Message.Recipients, []string{"later@example.net"}) {
 			t.Fatalf("tries %+v", tries)
 		}
-		w.WantLast(id, app.Bounced)
+		w.WantLastEvent(id, app.Bounced)
 		if w.Unit(id) != nil {
 			t.Error("the unit is still there")
 		}
 	})
 }
 
-func TestADeferredEmailIsTriedAtTheTimesOfTheTable(t *testing.T) {
+func TestDeferredEmailFollowsRetryTable(t *testing.T) {
 	testserver.BothEngines(t)
 	for _, jitter := range []float64{0, 0.5, 0.999} {
 		t.Run(fmt.Sprint(jitter), func(t *testing.T) {
-			testserver.Bubble(t, func(t *testing.T) {
-				relay := testserver.NewRelay(testserver.Always(testserver.ByName(map[string]int{"bob@example.net": 450})))
-				w := testserver.Idle(t, relay)
-				w.Server.Delivery.Jitter = func() float64 { return jitter }
+			testserver.Synctest(t, func(t *testing.T) {
+				relay := testserver.NewRelay(testserver.Always(testserver.ReplyPerRecipient(map[string]int{"bob@example.net": 450})))
+				w := testserver.New(t, relay)
+				w.Services.Delivery.Jitter = func() float64 { return jitter }
 				w.Start()
 				id := w.Send("bob@example.net")
 				synctest.Wait()
 				table := []time.Duration{time.Minute, 5 * time.Minute, 15 * time.Minute, 30 * time.Minute, time.Hour, 2 * time.Hour, 4 * time.Hour, 8 * time.Hour, 8 * time.Hour}
 				for i, step := range table {
 					want := time.Duration(float64(step) * (0.8 + 0.4*jitter))
-					if got := w.Unit(id).NextAt.Sub(relay.Seen(id)[i].At); got != want.Truncate(time.Millisecond) {
+					if got := w.Unit(id).NextAt.Sub(relay.Transactions(id)[i].At); got != want.Truncate(time.Millisecond) {
 						t.Errorf("after attempt %d it waits %v, want %v", i+1, got, want)
 					}
 					if i > 2 {
-						w.Due(id)
-						w.Server.Delivery.Lanes()[0].Wake()
+						w.RetryNow(id)
+						w.Services.Delivery.Queues()[0].Wake()
 					} else {
 						time.Sleep(time.Until(w.Unit(id).NextAt) - 2*time.Second)
-						if got := len(relay.Seen(id)); got != i+1 {
+						if got := len(relay.Transactions(id)); got != i+1 {
 							t.Errorf("%d attempts before the time of attempt %d", got, i+2)
 						}
 						time.Sleep(3 * time.Second)
 					}
 					synctest.Wait()
-					if got := len(relay.Seen(id)); got != i+2 {
+					if got := len(relay.Transactions(id)); got != i+2 {
 						t.Fatalf("%d attempts, want %d", got, i+2)
 					}
 				}
@@ -99,13 +99,13 @@ func TestADeferredEmailIsTriedAtTheTimesOfTheTable(t *testing.T) {
 	}
 }
 
-func TestAnEmailFailsInWordsAfter48Hours(t *testing.T) {
-	testserver.Bubble(t, func(t *testing.T) {
-		relay := testserver.NewRelay(testserver.Always(testserver.Says(app.StageMail, 451, "try later")))
-		w := testserver.Serving(t, relay)
+func TestEmailExpiresAfter48Hours(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
+		relay := testserver.NewRelay(testserver.Always(testserver.ReplyWith(app.StageMail, 451, "try later")))
+		w := testserver.Start(t, relay)
 		id := w.Send("bob@example.net", "eve@example.net")
 		synctest.Wait()
-		if ev := w.EventOf(id, app.EventDeferred); ev.Detail.ReplyCode != 451 || ev.Detail.Stage != app.StageMail {
+		if ev := w.OnlyEvent(id, app.EventDeferred); ev.Detail.ReplyCode != 451 || ev.Detail.Stage != app.StageMail {
 			t.Errorf("deferral %+v", ev)
 		}
 		w.Stop()
@@ -113,13 +113,13 @@ func TestAnEmailFailsInWordsAfter48Hours(t *testing.T) {
 		w.Open()
 		w.Start()
 		synctest.Wait()
-		w.WantLast(id, app.Queued)
+		w.WantLastEvent(id, app.Queued)
 		w.Stop()
 		time.Sleep(time.Hour - time.Minute)
 		w.Open()
 		w.Start()
 		synctest.Wait()
-		w.WantLast(id, app.Failed)
+		w.WantLastEvent(id, app.Failed)
 		n := 0
 		for _, ev := range w.Events(id) {
 			if ev.Type == app.EventType(app.Failed) {
@@ -135,49 +135,49 @@ func TestAnEmailFailsInWordsAfter48Hours(t *testing.T) {
 	})
 }
 
-func TestAnEmailWhoseServerWasDownForADayIsStillRetried(t *testing.T) {
-	testserver.Bubble(t, func(t *testing.T) {
-		relay := testserver.NewRelay(testserver.Firstly(testserver.Says(app.StageMail, 450, "greylisted")))
-		w := testserver.Idle(t, relay)
+func TestEmailIsRetriedAfterADayOfDowntime(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
+		relay := testserver.NewRelay(testserver.InOrder(testserver.ReplyWith(app.StageMail, 450, "greylisted")))
+		w := testserver.New(t, relay)
 		id := w.Send("bob@example.net")
 		time.Sleep(24 * time.Hour)
 		w.Start()
 		synctest.Wait()
-		w.WantLast(id, app.Queued)
+		w.WantLastEvent(id, app.Queued)
 		time.Sleep(61 * time.Second)
 		synctest.Wait()
-		w.WantLast(id, app.Sent)
+		w.WantLastEvent(id, app.Sent)
 	})
 }
 
-func TestARefusalWithoutARecipientGetsASecondOpinion(t *testing.T) {
+func TestRefusedMessageIsTriedTwice(t *testing.T) {
 	for _, heals := range []bool{true, false} {
 		t.Run(fmt.Sprint("heals=", heals), func(t *testing.T) {
-			testserver.Bubble(t, func(t *testing.T) {
-				relay := testserver.NewRelay(testserver.Firstly(testserver.Says(app.StageDot, 554, "5.6.0 no")))
+			testserver.Synctest(t, func(t *testing.T) {
+				relay := testserver.NewRelay(testserver.InOrder(testserver.ReplyWith(app.StageDot, 554, "5.6.0 no")))
 				if !heals {
-					relay.Follow(testserver.Always(testserver.Says(app.StageDot, 554, "5.6.0 no")))
+					relay.SetScript(testserver.Always(testserver.ReplyWith(app.StageDot, 554, "5.6.0 no")))
 				}
-				w := testserver.Serving(t, relay)
+				w := testserver.Start(t, relay)
 				id := w.Send("bob@example.net")
 				synctest.Wait()
-				w.WantLast(id, app.Queued)
-				if len(w.Dotted()) != 0 {
+				w.WantLastEvent(id, app.Queued)
+				if len(w.CommittedUnits()) != 0 {
 					t.Error("a refused dot is still marked")
 				}
 				time.Sleep(4 * time.Second)
 				synctest.Wait()
-				if got := len(relay.Seen(id)); got != 1 {
+				if got := len(relay.Transactions(id)); got != 1 {
 					t.Errorf("%d attempts within 4 s", got)
 				}
 				time.Sleep(2 * time.Second)
 				synctest.Wait()
 				if heals {
-					w.WantLast(id, app.Sent)
+					w.WantLastEvent(id, app.Sent)
 					return
 				}
-				w.WantLast(id, app.Failed)
-				if ev := w.EventOf(id, app.EventType(app.Failed)); ev.Detail.ReplyCode != 554 || ev.Recipient != "bob@example.net" {
+				w.WantLastEvent(id, app.Failed)
+				if ev := w.OnlyEvent(id, app.EventType(app.Failed)); ev.Detail.ReplyCode != 554 || ev.Recipient != "bob@example.net" {
 					t.Errorf("failure %+v", ev)
 				}
 			})
@@ -185,26 +185,26 @@ func TestARefusalWithoutARecipientGetsASecondOpinion(t *testing.T) {
 	}
 }
 
-func TestAMessageThatTheRelayCantCarryFailsAtOnce(t *testing.T) {
-	testserver.Bubble(t, func(t *testing.T) {
+func TestUndeliverableMessageFailsImmediately(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
 		relay := testserver.NewRelay(testserver.Always(testserver.RefuseLocally))
-		w := testserver.Serving(t, relay)
+		w := testserver.Start(t, relay)
 		id := w.Send("bob@example.net")
 		synctest.Wait()
-		w.WantLast(id, app.Failed)
+		w.WantLastEvent(id, app.Failed)
 		if w.Unit(id) != nil {
 			t.Error("the unit is still there")
 		}
 	})
 }
 
-func TestABurstOfTheSameRefusalBouncesNothing(t *testing.T) {
-	testserver.Bubble(t, func(t *testing.T) {
+func TestBurstOfSameRefusalBouncesNothing(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
 		relay := testserver.NewRelay(nil)
-		relay.Follow(func(m *app.Outgoing, n int) testserver.Answer {
-			return testserver.Says(app.StageDot, 550, "account suspended, ticket 4F"+m.EmailID[30:]+"7")
+		relay.SetScript(func(m *app.Outgoing, n int) testserver.Answer {
+			return testserver.ReplyWith(app.StageDot, 550, "account suspended, ticket 4F"+m.EmailID[30:]+"7")
 		})
-		w := testserver.Idle(t, relay)
+		w := testserver.New(t, relay)
 		var ids []string
 		for i := range 50 {
 			ids = append(ids, w.Send(fmt.Sprintf("u%d@example.net", i)))
@@ -212,31 +212,31 @@ func TestABurstOfTheSameRefusalBouncesNothing(t *testing.T) {
 		w.Start()
 		time.Sleep(20 * time.Minute)
 		synctest.Wait()
-		if n := len(relay.Seen("")); n > 50 {
+		if n := len(relay.Transactions("")); n > 50 {
 			t.Errorf("the relay was asked %d times", n)
 		}
 		for _, id := range ids {
-			w.WantLast(id, app.Queued)
+			w.WantLastEvent(id, app.Queued)
 		}
-		if !strings.Contains(w.Story(ids[20]), "account suspended") {
-			t.Errorf("the timeline does not say why:\n%s", w.Story(ids[20]))
+		if !strings.Contains(w.Timeline(ids[20]), "account suspended") {
+			t.Errorf("the timeline does not say why:\n%s", w.Timeline(ids[20]))
 		}
-		relay.Follow(nil)
+		relay.SetScript(nil)
 		time.Sleep(11 * time.Minute)
 		synctest.Wait()
 		for _, id := range ids {
-			w.WantLast(id, app.Sent)
+			w.WantLastEvent(id, app.Sent)
 		}
 	})
 }
 
-func TestRefusedRecipientsNeverOpenTheBreaker(t *testing.T) {
-	testserver.Bubble(t, func(t *testing.T) {
+func TestRefusedRecipientsDoNotOpenBreaker(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
 		relay := testserver.NewRelay(nil)
-		relay.Follow(func(m *app.Outgoing, n int) testserver.Answer {
-			return testserver.ByName(map[string]int{m.Recipients[0]: 550})
+		relay.SetScript(func(m *app.Outgoing, n int) testserver.Answer {
+			return testserver.ReplyPerRecipient(map[string]int{m.Recipients[0]: 550})
 		})
-		w := testserver.Idle(t, relay)
+		w := testserver.New(t, relay)
 		var ids []string
 		for i := range 20 {
 			ids = append(ids, w.Send(fmt.Sprintf("u%d@example.net", i)))
@@ -244,22 +244,22 @@ func TestRefusedRecipientsNeverOpenTheBreaker(t *testing.T) {
 		w.Start()
 		synctest.Wait()
 		for _, id := range ids {
-			w.WantLast(id, app.Bounced)
+			w.WantLastEvent(id, app.Bounced)
 		}
 	})
 }
 
-func TestARecipientThatAResultForgetsIsTriedAgain(t *testing.T) {
-	testserver.Bubble(t, func(t *testing.T) {
-		relay := testserver.NewRelay(testserver.Firstly(testserver.ForgetLast))
-		w := testserver.Serving(t, relay)
+func TestRecipientMissingFromResultIsRetried(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
+		relay := testserver.NewRelay(testserver.InOrder(testserver.OmitLastRecipient))
+		w := testserver.Start(t, relay)
 		id := w.Send("a@example.net", "b@example.net")
 		synctest.Wait()
-		w.WantLast(id, app.Sent)
+		w.WantLastEvent(id, app.Sent)
 		time.Sleep(61 * time.Second)
 		synctest.Wait()
-		tries := relay.Seen(id)
-		if len(tries) != 2 || !slices.Equal(tries[1].M.Recipients, []string{"b@example.net"}) {
+		tries := relay.Transactions(id)
+		if len(tries) != 2 || !slices.Equal(tries[1].Message.Recipients, []string{"b@example.net"}) {
 			t.Fatalf("tries %+v", tries)
 		}
 	})

@@ -18,10 +18,10 @@ import (
 const ExpireEvery = time.Minute
 
 const (
-	// lookedExpired is how many units of a team one look reads.
-	lookedExpired = 2000
-	// expiredAtOnce is how many of them end in one Write.
-	expiredAtOnce = 100
+	// expiredPerRead is how many units of a team one look reads.
+	expiredPerRead = 2000
+	// expiredPerWrite is how many of them end in one Write.
+	expiredPerWrite = 100
 )
 
 // doubtGivenUp is what becomes of the doubts of mail that expires.
@@ -38,9 +38,9 @@ func (l *lane) maxWait(u app.Unit) time.Duration {
 	return max(0, l.s.tuning.Load().MaxWait)
 }
 
-// GivesUpAt is when a unit that is not in work expires, unless its clock stands meanwhile;
+// ExpiresAt is when a unit that is not in work expires, unless its clock stands meanwhile;
 // zero: never, or its relay is none of this process's.
-func (s *Service) GivesUpAt(r *db.Reader, u app.Unit, now time.Time) (at time.Time, err error) {
+func (s *Service) ExpiresAt(r *db.Reader, u app.Unit, now time.Time) (at time.Time, err error) {
 	for _, l := range s.Outlets.all() {
 		most := l.maxWait(u)
 		if l.name != u.Relay || most == 0 {
@@ -50,7 +50,7 @@ func (s *Service) GivesUpAt(r *db.Reader, u app.Unit, now time.Time) (at time.Ti
 		if err != nil {
 			return at, fmt.Errorf("read when no mail could leave: %w", err)
 		}
-		return now.Add(most - u.Waited(s.began.Steady(u.Began(), now), stands.Of(u.TeamID))), nil
+		return now.Add(most - u.Waited(s.began.Adjust(u.ClockStart(), now), stands.Of(u.TeamID))), nil
 	}
 	return at, nil
 }
@@ -59,8 +59,8 @@ func (s *Service) GivesUpAt(r *db.Reader, u app.Unit, now time.Time) (at time.Ti
 // it stood is looked up where that may matter.
 func (l *lane) overdue(r *db.Reader, u app.Unit, at time.Time) (waited time.Duration, over bool, err error) {
 	most := l.maxWait(u)
-	at = l.s.began.Steady(u.Began(), at)
-	if most == 0 || at.Sub(u.Began()) < most {
+	at = l.s.began.Adjust(u.ClockStart(), at)
+	if most == 0 || at.Sub(u.ClockStart()) < most {
 		return 0, false, nil
 	}
 	stands, err := r.Stands(l.name)
@@ -91,7 +91,7 @@ func (l *lane) expire(tx *db.Tx, u app.Unit, waited time.Duration) error {
 		return err
 	}
 	tx.AfterCommit(func() {
-		l.s.mail.Forget(u.EmailID)
+		l.s.mail.ForgetRecent(u.EmailID)
 		l.s.Metrics.Result(l.name, metrics.Failed, len(open))
 		l.s.Log.Info("expired", "email", u.EmailID, "team", u.TeamID, "relay", l.name, "attempts", u.Attempts, "waited", app.FormatSpan(waited))
 	})
@@ -100,7 +100,7 @@ func (l *lane) expire(tx *db.Tx, u app.Unit, waited time.Duration) error {
 		tried = fmt.Sprintf("and %d attempts", u.Attempts)
 	}
 	words := fmt.Sprintf("Expired after %s %s: it may wait %s at most", app.FormatSpan(waited), tried, app.FormatSpan(l.maxWait(u)))
-	return l.ledger.giveUp(tx, u, app.EventDetail{Message: words, Relay: l.name, Attempt: u.Attempts})
+	return l.ledger.failExpired(tx, u, app.EventDetail{Message: words, Relay: l.name, Attempt: u.Attempts})
 }
 
 // ExpireMail ends what waits and has expired, of all relays of this server: those that
@@ -109,7 +109,7 @@ func (s *Service) ExpireMail(ctx context.Context) error {
 	for _, l := range s.Outlets.all() {
 		for _, bulk := range []bool{false, true} {
 			for after := ""; ; {
-				teams, err := db.Get(ctx, s.DB, func(r *db.Reader) ([]string, error) { return r.DueTeams(l.name, bulk, after, teamsAtOnce) })
+				teams, err := db.Get(ctx, s.DB, func(r *db.Reader) ([]string, error) { return r.DueTeams(l.name, bulk, after, teamsPerScan) })
 				if err != nil {
 					return fmt.Errorf("look for expired mail: %w", err)
 				}
@@ -118,7 +118,7 @@ func (s *Service) ExpireMail(ctx context.Context) error {
 						return fmt.Errorf("end expired mail: %w", err)
 					}
 				}
-				if len(teams) < teamsAtOnce {
+				if len(teams) < teamsPerScan {
 					break
 				}
 				after = teams[len(teams)-1]
@@ -136,13 +136,13 @@ func (l *lane) expireTeam(ctx context.Context, team string, bulk bool) error {
 		if err != nil || len(units) == 0 {
 			return err
 		}
-		for some := range slices.Chunk(units, expiredAtOnce) {
+		for some := range slices.Chunk(units, expiredPerWrite) {
 			err := l.s.DB.WritePatient(ctx, func(tx *db.Tx) error { return l.expireDue(tx, some) })
 			if err != nil {
 				return err
 			}
 		}
-		if len(units) < lookedExpired {
+		if len(units) < expiredPerRead {
 			return nil
 		}
 	}
@@ -169,14 +169,14 @@ func (l *lane) expireDue(tx *db.Tx, units []app.Unit) error {
 }
 
 // expired returns due units of a team that have expired, the longest waiting first of
-// those of each kind, about lookedExpired at most.
+// those of each kind, about expiredPerRead at most.
 func (l *lane) expired(r *db.Reader, team string, bulk bool, now time.Time) ([]app.Unit, error) {
 	stands, err := r.Stands(l.name)
 	if err != nil {
 		return nil, err
 	}
 	stood := stands.Of(team)
-	units, err := r.ExpiredBy(l.name, team, lastRan(stood, now), lookedExpired)
+	units, err := r.ExpiredBy(l.name, team, clockRanUntil(stood, now), expiredPerRead)
 	if err != nil {
 		return nil, err
 	}
@@ -189,14 +189,14 @@ func (l *lane) expired(r *db.Reader, team string, bulk bool, now time.Time) ([]a
 	}
 	return slices.DeleteFunc(units, func(u app.Unit) bool {
 		most := l.maxWait(u)
-		return most == 0 || u.Waited(l.s.began.Steady(u.Began(), now), stood) < most
+		return most == 0 || u.Waited(l.s.began.Adjust(u.ClockStart(), now), stood) < most
 	}), nil
 }
 
 // begunBefore returns due units without an expiry of their own whose clock began at a
 // time or before.
 func (l *lane) begunBefore(r *db.Reader, team string, bulk bool, began time.Time) ([]app.Unit, error) {
-	units, err := r.BegunBefore(l.name, team, began, lookedExpired)
+	units, err := r.BegunBefore(l.name, team, began, expiredPerRead)
 	if err != nil {
 		return nil, err
 	}
@@ -205,7 +205,7 @@ func (l *lane) begunBefore(r *db.Reader, team string, bulk bool, began time.Time
 		return nil, err
 	}
 	for _, domain := range domains {
-		more, err := r.DueBefore(l.name, bulk, team, domain, began, lookedExpired)
+		more, err := r.DueBefore(l.name, bulk, team, domain, began, expiredPerRead)
 		if err != nil {
 			return nil, err
 		}
@@ -214,8 +214,8 @@ func (l *lane) begunBefore(r *db.Reader, team string, bulk bool, began time.Time
 	return units, nil
 }
 
-// lastRan is when clocks ran last: now, unless they stand.
-func lastRan(stood []app.Span, now time.Time) time.Time {
+// clockRanUntil is when clocks ran last: now, unless they stand.
+func clockRanUntil(stood []app.Span, now time.Time) time.Time {
 	at := now
 	for _, s := range stood {
 		if s.To.IsZero() && s.From.Before(at) {
@@ -225,27 +225,27 @@ func lastRan(stood []app.Span, now time.Time) time.Time {
 	return at
 }
 
-// lastWord decides inside the Write that lets a message leave, and returns the state
+// finalCheck decides inside the Write that lets a message leave, and returns the state
 // that this leaves its job in.
-func (l *lane) lastWord(tx *db.Tx, j *job, signature string) (state, error) {
+func (l *lane) finalCheck(tx *db.Tx, j *job, signature string) (state, error) {
 	if over, err := l.expireNow(tx, j.unit); err != nil || over {
-		return stateGone, err
+		return stateWithdrawn, err
 	}
 	if j.standings != tx.Standings() { // else nobody was suppressed or opted out since
 		if spared, err := l.s.spare(tx, j.unit, j.letter.Recipients); err != nil || spared {
-			return stateSpared, err
+			return stateBlocked, err
 		}
 	}
-	err := l.markDotted(tx, j, signature)
-	if base.IgnoreGone(err) != err { // withdrawn or moved, or it must wait
+	err := l.markCommitted(tx, j, signature)
+	if base.IgnoreNotFound(err) != err { // withdrawn or moved, or it must wait
 		if suspended, lookup := tx.IsSuspended(j.unit.TeamID); lookup != nil || suspended {
-			return stateRested, lookup
+			return statePaused, lookup
 		}
 		if j.bulk() {
 			if paused, pausing := tx.PauseUnit(j.unit); pausing != nil || paused {
-				return stateGone, pausing
+				return stateWithdrawn, pausing
 			}
 		}
 	}
-	return stateLeft, err
+	return stateCommitted, err
 }

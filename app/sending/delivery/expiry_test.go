@@ -17,43 +17,43 @@ import (
 
 // dead is a relay that can't be reached.
 func dead() *testserver.FakeRelay {
-	return testserver.NewRelay(testserver.Always(testserver.Trouble(app.StageConnect, "connection refused")))
+	return testserver.NewRelay(testserver.Always(testserver.RelayTrouble(app.StageConnect, "connection refused")))
 }
 
 // expiring has an email of a team accepted that is worth something for so long.
-func expiring(w *testserver.World, key *app.Key, expires string) string {
+func expiring(w *testserver.Server, key *app.Key, expires string) string {
 	w.T.Helper()
-	in := testserver.Letter("bob@example.net")
+	in := testserver.Message("bob@example.net")
 	if key != w.Key {
 		in.From = "x@other.example"
 	}
 	in.ExpiresIn = expires
-	id, err := w.Server.Mail.SendEmail(w.T.Context(), key, in, mail.SendOptions{})
+	id, err := w.Services.Mail.SendEmail(w.T.Context(), key, in, mail.SendOptions{})
 	testserver.Must(w.T, err)
 	return id
 }
 
 // wantExpired checks that an email of the first team failed once, by its expiry, after
 // so long or up to ExpireEvery more.
-func wantExpired(w *testserver.World, id string, after time.Duration) {
+func wantExpired(w *testserver.Server, id string, after time.Duration) {
 	w.T.Helper()
-	w.WantLast(id, app.Failed)
+	w.WantLastEvent(id, app.Failed)
 	if w.Unit(id) != nil {
 		w.T.Errorf("%s is left in the queue", id)
 	}
-	ev := w.EventOf(id, app.EventType(app.Failed))
+	ev := w.OnlyEvent(id, app.EventType(app.Failed))
 	if ev.Detail.Reason != app.ReasonExpired || !strings.HasPrefix(ev.Detail.Message, "Expired after ") {
 		w.T.Errorf("event %+v", ev.Detail)
 	}
 	if late := ev.CreatedAt.Sub(w.Email(id).CreatedAt) - after; late < 0 || late > time.Minute+time.Second {
-		w.T.Errorf("it expired %v after its time:\n%s", late, w.Story(id))
+		w.T.Errorf("it expired %v after its time:\n%s", late, w.Timeline(id))
 	}
 }
 
-func TestMailExpiresThatIsNeverAttemptedSinceItsRelayIsDown(t *testing.T) {
-	testserver.Days(t, func(t *testing.T) {
+func TestMailExpiresWhileRelayIsDown(t *testing.T) {
+	testserver.SynctestDays(t, func(t *testing.T) {
 		relay := dead()
-		w := testserver.IdleWith(t, server.Config{MaxWait: 2 * time.Hour, PollEvery: time.Minute}, relay)
+		w := testserver.NewWithConfig(t, server.Config{MaxWait: 2 * time.Hour, PollEvery: time.Minute}, relay)
 		w.Start()
 		other := w.AddTeam("Other", "other.example")
 		first := w.Send("bob@example.net")
@@ -64,67 +64,67 @@ func TestMailExpiresThatIsNeverAttemptedSinceItsRelayIsDown(t *testing.T) {
 		}
 		code, theirs := expiring(w, w.Key, "10m"), expiring(w, other, "10m")
 		testserver.Sleep(10*time.Minute - time.Second)
-		w.WantLast(code, app.Queued)
+		w.WantLastEvent(code, app.Queued)
 		testserver.Sleep(2 * time.Minute)
 		wantExpired(w, code, 10*time.Minute)
-		if got := w.Sql("SELECT last_event FROM emails WHERE id = ?", theirs)[0]; got != "failed" {
+		if got := w.SQL("SELECT last_event FROM emails WHERE id = ?", theirs)[0]; got != "failed" {
 			t.Errorf("the other team's code is %s", got)
 		}
 		testserver.Sleep(107 * time.Minute)
-		w.WantLast(ids[0], app.Queued)
+		w.WantLastEvent(ids[0], app.Queued)
 		testserver.Sleep(3 * time.Minute)
 		for _, id := range append(ids, first) {
 			wantExpired(w, id, 2*time.Hour)
 		}
-		relay.Follow(nil)
+		relay.SetScript(nil)
 		testserver.Sleep(time.Hour)
-		if len(relay.Took) > 0 {
-			t.Errorf("%d left after they had expired", len(relay.Took))
+		if len(relay.Accepted) > 0 {
+			t.Errorf("%d left after they had expired", len(relay.Accepted))
 		}
 	})
 }
 
-func TestACodeNeverLeavesAfterItsTimeThoughItsAttemptBeganBefore(t *testing.T) {
+func TestExpiryDuringAttemptStopsSending(t *testing.T) {
 	testserver.BothEngines(t)
-	testserver.Bubble(t, func(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
 		hang := make(chan struct{})
 		relay := testserver.NewRelay(testserver.Always(testserver.After(hang, testserver.Accept)))
-		w := testserver.Serving(t, relay)
+		w := testserver.Start(t, relay)
 		code, letter := expiring(w, w.Key, "1m"), w.Send("ann@example.net")
 		testserver.Sleep(time.Minute - time.Second)
-		w.WantLast(code, app.Queued)
+		w.WantLastEvent(code, app.Queued)
 		time.Sleep(time.Second)
 		close(hang)
 		synctest.Wait()
 		wantExpired(w, code, time.Minute)
-		w.WantLast(letter, app.Sent)
-		if n := relay.Dots(code); n != 0 {
+		w.WantLastEvent(letter, app.Sent)
+		if n := relay.FinalDots(code); n != 0 {
 			t.Errorf("%d dots of it", n)
 		}
 	})
 }
 
-func TestNothingExpiresPastItsDot(t *testing.T) {
-	testserver.Bubble(t, func(t *testing.T) {
+func TestCommittedEmailDoesNotExpire(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
 		hang := make(chan struct{})
-		w := testserver.Serving(t, testserver.NewRelay(testserver.Always(testserver.DotThen(hang))))
+		w := testserver.Start(t, testserver.NewRelay(testserver.Always(testserver.ReplyAfter(hang))))
 		code := expiring(w, w.Key, "1m")
 		testserver.Sleep(time.Hour)
-		w.WantLast(code, app.Queued)
-		if n := len(w.Dotted()); n != 1 {
+		w.WantLastEvent(code, app.Queued)
+		if n := len(w.CommittedUnits()); n != 1 {
 			t.Fatalf("%d dotted", n)
 		}
 	})
 }
 
-func TestADoubtThatExpiresSaysThatItMayHaveArrived(t *testing.T) {
+func TestExpiredDoubtMentionsPossibleDelivery(t *testing.T) {
 	testserver.BothEngines(t)
-	testserver.Bubble(t, func(t *testing.T) {
-		w := testserver.Serving(t, testserver.NewRelay(testserver.Firstly(testserver.Lost, testserver.Trouble(app.StageConnect, "down"))))
+	testserver.Synctest(t, func(t *testing.T) {
+		w := testserver.Start(t, testserver.NewRelay(testserver.InOrder(testserver.LoseReply, testserver.RelayTrouble(app.StageConnect, "down"))))
 		code := expiring(w, w.Key, "1m")
 		testserver.Sleep(3 * time.Minute)
 		wantExpired(w, code, time.Minute)
-		if ev := w.EventOf(code, app.EventType(app.Failed)); !strings.Contains(ev.Detail.Message, "the relay may have accepted it") {
+		if ev := w.OnlyEvent(code, app.EventType(app.Failed)); !strings.Contains(ev.Detail.Message, "the relay may have accepted it") {
 			t.Errorf("it says %s", ev.Detail.Message)
 		}
 		if d := w.Doubts(); len(d) != 1 || d[0].Settled == "" {
@@ -133,9 +133,9 @@ func TestADoubtThatExpiresSaysThatItMayHaveArrived(t *testing.T) {
 	})
 }
 
-func TestTheClockOfACodeGoesOnAcrossACrashInItsAttempt(t *testing.T) {
-	testserver.Bubble(t, func(t *testing.T) {
-		w := testserver.Serving(t, testserver.NewRelay(testserver.Always(testserver.After(nil, testserver.Accept))))
+func TestExpiryClockContinuesAfterCrash(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
+		w := testserver.Start(t, testserver.NewRelay(testserver.Always(testserver.After(nil, testserver.Accept))))
 		code, letter := expiring(w, w.Key, "10m"), expiring(w, w.Key, "1h")
 		testserver.Sleep(6 * time.Minute)
 		relay := testserver.NewRelay(nil)
@@ -144,42 +144,42 @@ func TestTheClockOfACodeGoesOnAcrossACrashInItsAttempt(t *testing.T) {
 		next.Start()
 		testserver.Sleep(time.Minute)
 		wantExpired(next, code, 10*time.Minute)
-		next.WantLast(letter, app.Sent)
-		if relay.Dots(code) != 0 {
+		next.WantLastEvent(letter, app.Sent)
+		if relay.FinalDots(code) != 0 {
 			t.Error("it left after its time")
 		}
 	})
 }
 
-func TestTheClockStandsWhileNoRelayIsThere(t *testing.T) {
-	testserver.Days(t, func(t *testing.T) {
+func TestExpiryClockStopsWithoutRelay(t *testing.T) {
+	testserver.SynctestDays(t, func(t *testing.T) {
 		us := testserver.NewRelay(nil)
-		w := testserver.IdleWith(t, server.Config{PollEvery: time.Minute}, us)
+		w := testserver.NewWithConfig(t, server.Config{PollEvery: time.Minute}, us)
 		w.Start()
 		w.AddDomain(w.Key.TeamID, "eu.example", "eu-west-1", app.DomainVerified)
-		in := testserver.Letter("bob@example.net")
+		in := testserver.Message("bob@example.net")
 		in.From, in.ExpiresIn = "x@eu.example", "10m"
 		send := func() string {
-			id, err := w.Server.Mail.SendEmail(t.Context(), w.Key, in, mail.SendOptions{})
+			id, err := w.Services.Mail.SendEmail(t.Context(), w.Key, in, mail.SendOptions{})
 			testserver.Must(t, err)
 			return id
 		}
 		lost := send()
 		testserver.Sleep(3 * time.Hour)
-		w.WantLast(lost, app.Queued)
-		eu := testserver.NewRelayOf(relayurl.Relay{Region: "eu-west-1", Connections: 1}, testserver.Always(testserver.Trouble(app.StageConnect, "down")))
+		w.WantLastEvent(lost, app.Queued)
+		eu := testserver.NewRelayOf(relayurl.Relay{Region: "eu-west-1", Connections: 1}, testserver.Always(testserver.RelayTrouble(app.StageConnect, "down")))
 		w = w.Crash(us, eu)
 		w.Start()
 		testserver.Sleep(9 * time.Minute)
-		w.WantLast(lost, app.Queued)
+		w.WantLastEvent(lost, app.Queued)
 		testserver.Sleep(3 * time.Minute)
 		wantExpired(w, lost, 3*time.Hour+10*time.Minute)
 	})
 }
 
-func TestTheClockStandsWhileMailIsHeldWhateverCameBefore(t *testing.T) {
-	testserver.Days(t, func(t *testing.T) {
-		w := testserver.IdleWith(t, server.Config{PollEvery: time.Minute}, dead())
+func TestExpiryClockStopsWhileHeld(t *testing.T) {
+	testserver.SynctestDays(t, func(t *testing.T) {
+		w := testserver.NewWithConfig(t, server.Config{PollEvery: time.Minute}, dead())
 		w.Start()
 		id, other := expiring(w, w.Key, "10m"), expiring(w, w.Key, "10m")
 		testserver.Sleep(4 * time.Minute)
@@ -187,28 +187,28 @@ func TestTheClockStandsWhileMailIsHeldWhateverCameBefore(t *testing.T) {
 		held := time.Now()
 		testserver.Must(t, w.DB.Write(t.Context(), func(tx *db.Tx) error { return tx.HoldUnit(u, app.HoldManual) }))
 		testserver.Sleep(3 * time.Hour)
-		w.WantLast(id, app.Queued)
+		w.WantLastEvent(id, app.Queued)
 		wantExpired(w, other, 10*time.Minute)
-		w.Sql(`UPDATE units SET stood = CASE WHEN stood IS NULL THEN '' ELSE stood || ',' END || held_at || '-' || ?, held = NULL, held_at = NULL, state = 'due' WHERE email_id = ?`,
+		w.SQL(`UPDATE units SET stood = CASE WHEN stood IS NULL THEN '' ELSE stood || ',' END || held_at || '-' || ?, held = NULL, held_at = NULL, state = 'due' WHERE email_id = ?`,
 			time.Now().UnixMilli(), id)
 		away := time.Since(held)
 		testserver.Sleep(5 * time.Minute)
-		w.WantLast(id, app.Queued)
+		w.WantLastEvent(id, app.Queued)
 		testserver.Sleep(3 * time.Minute)
 		wantExpired(w, id, away+10*time.Minute)
 	})
 }
 
-func TestTheClockBeginsWhenMailIsFirstDue(t *testing.T) {
-	testserver.Days(t, func(t *testing.T) {
-		w := testserver.IdleWith(t, server.Config{PollEvery: time.Minute}, dead())
+func TestExpiryClockStartsWhenDue(t *testing.T) {
+	testserver.SynctestDays(t, func(t *testing.T) {
+		w := testserver.NewWithConfig(t, server.Config{PollEvery: time.Minute}, dead())
 		w.Start()
-		in := testserver.Letter("bob@example.net")
+		in := testserver.Message("bob@example.net")
 		in.ScheduledAt, in.ExpiresIn = "in 3 hours", "10m"
-		id, err := w.Server.Mail.SendEmail(t.Context(), w.Key, in, mail.SendOptions{})
+		id, err := w.Services.Mail.SendEmail(t.Context(), w.Key, in, mail.SendOptions{})
 		testserver.Must(t, err)
 		testserver.Sleep(3*time.Hour + 9*time.Minute)
-		w.WantLast(id, app.Scheduled)
+		w.WantLastEvent(id, app.Scheduled)
 		testserver.Sleep(3 * time.Minute)
 		wantExpired(w, id, 3*time.Hour+10*time.Minute)
 	})
@@ -216,8 +216,8 @@ func TestTheClockBeginsWhenMailIsFirstDue(t *testing.T) {
 
 // The clock of mail stops only while it is held, its team is suspended, or there is no
 // relay for it, also where the server dies meanwhile.
-func TestWhatStopsTheClockOfWaitingMail(t *testing.T) {
-	refuses := testserver.Always(testserver.Says(app.StageMail, 550, "5.7.1 not from here"))
+func TestExpiryClockStopReasons(t *testing.T) {
+	refuses := testserver.Always(testserver.ReplyWith(app.StageMail, 550, "5.7.1 not from here"))
 	limited := func(r relayurl.Relay) relayurl.Relay {
 		r.Region, r.Connections = app.DefaultRegion, 1
 		return r
@@ -225,27 +225,27 @@ func TestWhatStopsTheClockOfWaitingMail(t *testing.T) {
 	for name, row := range map[string]struct {
 		relay  relayurl.Relay
 		script testserver.Script
-		before func(w *testserver.World) // the code is sent
-		after  func(w *testserver.World, id string)
+		before func(w *testserver.Server) // the code is sent
+		after  func(w *testserver.Server, id string)
 		stops  bool
 	}{
-		"a relay that is down":             {script: testserver.Always(testserver.Trouble(app.StageConnect, "down"))},
-		"a relay that refuses the sender":  {script: refuses, before: func(w *testserver.World) { sendSome(w, w.Key, 3) }},
-		"a paused relay":                   {before: func(w *testserver.World) { pauseRelay(w, 0) }},
-		"a relay that is paused for a day": {before: func(w *testserver.World) { pauseRelay(w, 24*time.Hour) }},
-		"the relay's rate":                 {relay: relayurl.Relay{Rate: 1.0 / 86400}, before: func(w *testserver.World) { sendSome(w, w.Key, 5) }},
-		"the relay's daily limit":          {relay: relayurl.Relay{Daily: 1}, before: func(w *testserver.World) { sendSome(w, w.Key, 1) }},
-		"the team's share of the daily limit": {relay: relayurl.Relay{Daily: 10}, before: func(w *testserver.World) {
+		"a relay that is down":             {script: testserver.Always(testserver.RelayTrouble(app.StageConnect, "down"))},
+		"a relay that refuses the sender":  {script: refuses, before: func(w *testserver.Server) { sendSome(w, w.Key, 3) }},
+		"a paused relay":                   {before: func(w *testserver.Server) { pauseRelay(w, 0) }},
+		"a relay that is paused for a day": {before: func(w *testserver.Server) { pauseRelay(w, 24*time.Hour) }},
+		"the relay's rate":                 {relay: relayurl.Relay{Rate: 1.0 / 86400}, before: func(w *testserver.Server) { sendSome(w, w.Key, 5) }},
+		"the relay's daily limit":          {relay: relayurl.Relay{Daily: 1}, before: func(w *testserver.Server) { sendSome(w, w.Key, 1) }},
+		"the team's share of the daily limit": {relay: relayurl.Relay{Daily: 10}, before: func(w *testserver.Server) {
 			sendSome(w, w.AddTeam("Other", "other.example"), 1)
 			sendSome(w, w.Key, 8)
 		}},
-		"a held email":     {after: holdUnit, before: func(w *testserver.World) { pauseRelay(w, 0) }, stops: true},
-		"a suspended team": {after: func(w *testserver.World, _ string) { suspend(w) }, before: func(w *testserver.World) { pauseRelay(w, 0) }, stops: true},
+		"a held email":     {after: holdUnit, before: func(w *testserver.Server) { pauseRelay(w, 0) }, stops: true},
+		"a suspended team": {after: func(w *testserver.Server, _ string) { suspend(w) }, before: func(w *testserver.Server) { pauseRelay(w, 0) }, stops: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			testserver.Days(t, func(t *testing.T) {
+			testserver.SynctestDays(t, func(t *testing.T) {
 				relay := func() *testserver.FakeRelay { return testserver.NewRelayOf(limited(row.relay), row.script) }
-				w := testserver.IdleWith(t, server.Config{PollEvery: 5 * time.Second}, relay())
+				w := testserver.NewWithConfig(t, server.Config{PollEvery: 5 * time.Second}, relay())
 				w.Start()
 				if row.before != nil {
 					row.before(w)
@@ -259,11 +259,11 @@ func TestWhatStopsTheClockOfWaitingMail(t *testing.T) {
 				w = w.Crash(relay())
 				w.Start()
 				testserver.Sleep(4 * time.Minute)
-				w.WantLast(id, app.Queued)
+				w.WantLastEvent(id, app.Queued)
 				testserver.Sleep(3 * time.Minute)
 				if row.stops {
 					testserver.Sleep(time.Hour)
-					w.WantLast(id, app.Queued)
+					w.WantLastEvent(id, app.Queued)
 					return
 				}
 				wantExpired(w, id, 10*time.Minute)
@@ -273,52 +273,52 @@ func TestWhatStopsTheClockOfWaitingMail(t *testing.T) {
 }
 
 // sendSome has emails of a team sent that do not expire during the test.
-func sendSome(w *testserver.World, key *app.Key, n int) {
+func sendSome(w *testserver.Server, key *app.Key, n int) {
 	for range n {
 		expiring(w, key, "30d")
 	}
 	testserver.Sleep(10 * time.Second)
 }
 
-func pauseRelay(w *testserver.World, d time.Duration) {
-	_, err := w.Server.Routing.Pause(w.T.Context(), app.DefaultRegion, d)
+func pauseRelay(w *testserver.Server, d time.Duration) {
+	_, err := w.Services.Relays.Pause(w.T.Context(), app.DefaultRegion, d)
 	testserver.Must(w.T, err)
 }
 
-func suspend(w *testserver.World) {
-	_, err := w.Server.Teams.SuspendTeam(w.T.Context(), w.Key.TeamID, "unpaid")
+func suspend(w *testserver.Server) {
+	_, err := w.Services.Teams.SuspendTeam(w.T.Context(), w.Key.TeamID, "unpaid")
 	testserver.Must(w.T, err)
 }
 
-func holdUnit(w *testserver.World, id string) {
+func holdUnit(w *testserver.Server, id string) {
 	u := *w.Unit(id)
 	testserver.Must(w.T, w.DB.Write(w.T.Context(), func(tx *db.Tx) error { return tx.HoldUnit(u, app.HoldManual) }))
 }
 
 // A code whose relay is paused does not leave after its time when the relay is resumed.
-func TestACodeThatExpiredWhileItsRelayWasPausedNeverLeaves(t *testing.T) {
+func TestMailExpiredDuringRelayPauseIsNotSent(t *testing.T) {
 	testserver.BothEngines(t)
-	testserver.Bubble(t, func(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
 		relay := testserver.NewRelay(nil)
-		w := testserver.Serving(t, relay)
+		w := testserver.Start(t, relay)
 		pauseRelay(w, 0)
 		testserver.Sleep(10 * time.Second)
 		code := expiring(w, w.Key, "1m")
 		testserver.Sleep(80 * time.Second)
-		_, err := w.Server.Routing.Resume(t.Context(), app.DefaultRegion)
+		_, err := w.Services.Relays.Resume(t.Context(), app.DefaultRegion)
 		testserver.Must(t, err)
 		testserver.Sleep(time.Minute)
 		wantExpired(w, code, time.Minute)
-		if n := relay.Dots(code); n != 0 {
+		if n := relay.FinalDots(code); n != 0 {
 			t.Errorf("%d dots of it", n)
 		}
 	})
 }
 
-func TestARelaysMaxWaitGoesBeforeTheServersAndAnEmailsOwnBeforeBoth(t *testing.T) {
-	testserver.Days(t, func(t *testing.T) {
-		relay := testserver.NewRelayOf(relayurl.Relay{Region: app.DefaultRegion, Connections: 1, MaxWait: time.Hour}, testserver.Always(testserver.Trouble(app.StageConnect, "down")))
-		w := testserver.IdleWith(t, server.Config{PollEvery: time.Minute}, relay)
+func TestMaxWaitPrecedence(t *testing.T) {
+	testserver.SynctestDays(t, func(t *testing.T) {
+		relay := testserver.NewRelayOf(relayurl.Relay{Region: app.DefaultRegion, Connections: 1, MaxWait: time.Hour}, testserver.Always(testserver.RelayTrouble(app.StageConnect, "down")))
+		w := testserver.NewWithConfig(t, server.Config{PollEvery: time.Minute}, relay)
 		w.Start()
 		plain, longer := expiring(w, w.Key, ""), expiring(w, w.Key, "3h")
 		testserver.Sleep(4 * time.Hour)
@@ -327,35 +327,35 @@ func TestARelaysMaxWaitGoesBeforeTheServersAndAnEmailsOwnBeforeBoth(t *testing.T
 	})
 }
 
-func TestMailOfARelayWithMaxWaitZeroNeverExpires(t *testing.T) {
-	testserver.Days(t, func(t *testing.T) {
-		relay := testserver.NewRelayOf(relayurl.Relay{Region: app.DefaultRegion, Connections: 1, MaxWait: -1}, testserver.Always(testserver.Trouble(app.StageConnect, "down")))
-		w := testserver.IdleWith(t, server.Config{MaxWait: time.Hour}, relay)
+func TestMaxWaitZeroNeverExpires(t *testing.T) {
+	testserver.SynctestDays(t, func(t *testing.T) {
+		relay := testserver.NewRelayOf(relayurl.Relay{Region: app.DefaultRegion, Connections: 1, MaxWait: -1}, testserver.Always(testserver.RelayTrouble(app.StageConnect, "down")))
+		w := testserver.NewWithConfig(t, server.Config{MaxWait: time.Hour}, relay)
 		w.Start()
 		id := w.Send("bob@example.net")
 		testserver.Sleep(3 * time.Hour)
-		w.WantLast(id, app.Queued)
+		w.WantLastEvent(id, app.Queued)
 	})
 }
 
-func TestWhatOneTeamLetsExpireDelaysNoOther(t *testing.T) {
-	testserver.Bubble(t, func(t *testing.T) {
+func TestExpiringMailDelaysNoOtherTeam(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
 		relay := testserver.NewRelay(func(m *app.Outgoing, _ int) testserver.Answer {
 			if m.Mail.From.Domain == "other.example" {
 				return testserver.Accept
 			}
 			return func(ctx context.Context, m *app.Outgoing, hold func() error) app.Result {
-				return testserver.Says(app.StageMail, 451, "later")(ctx, m, hold)
+				return testserver.ReplyWith(app.StageMail, 451, "later")(ctx, m, hold)
 			}
 		})
-		w := testserver.Serving(t, relay)
+		w := testserver.Start(t, relay)
 		other := w.AddTeam("Other", "other.example")
 		for range 200 {
 			expiring(w, w.Key, "2m")
 		}
 		theirs := expiring(w, other, "2m")
 		testserver.Sleep(5 * time.Minute)
-		if got := w.Sql("SELECT last_event FROM emails WHERE id = ?", theirs)[0]; got != "sent" {
+		if got := w.SQL("SELECT last_event FROM emails WHERE id = ?", theirs)[0]; got != "sent" {
 			t.Errorf("the other team's is %s", got)
 		}
 		if got := w.Rows("SELECT last_event, count(*) FROM emails WHERE last_event = 'failed' GROUP BY last_event"); got != "failed 200\n" {

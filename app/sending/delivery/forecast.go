@@ -19,18 +19,18 @@ import (
 // Audience, Relay, TeamID and ScheduledAt, and is not queued yet. Of a relay that
 // this server does not have it says nothing.
 func (s *Service) PlanBroadcast(r *db.Reader, b *app.Broadcast) (pacing.Plan, error) {
-	l := s.laneOf(b.Relay)
+	l := s.queueOf(b.Relay)
 	if l == nil {
 		return pacing.Plan{Now: b.Audience}, nil
 	}
 	return l.forecaster.plan(r, b)
 }
 
-// ForetellEnd returns when the last email of a scheduled or queued broadcast leaves
+// ForecastFinish returns when the last email of a scheduled or queued broadcast leaves
 // as its lane goes; zero: nobody can say, or it is paused.
-func (s *Service) ForetellEnd(ctx context.Context, b *app.Broadcast, now time.Time) (time.Time, error) {
-	l := s.laneOf(b.Relay)
-	if l == nil || b.Status != app.QueuedBroadcast && b.Status != app.ScheduledBroadcast || !b.PausedAt.IsZero() || s.Guardrails.Rests(b.TeamID, b.Relay) {
+func (s *Service) ForecastFinish(ctx context.Context, b *app.Broadcast, now time.Time) (time.Time, error) {
+	l := s.queueOf(b.Relay)
+	if l == nil || b.Status != app.QueuedBroadcast && b.Status != app.ScheduledBroadcast || !b.PausedAt.IsZero() || s.Guardrails.BroadcastsPaused(b.TeamID, b.Relay) {
 		return time.Time{}, nil
 	}
 	return l.forecaster.finish(ctx, b.ID, now)
@@ -46,11 +46,11 @@ type forecaster struct {
 	kept *cache.Cache[string, map[string]time.Time]
 }
 
-// planFresh is how long a forecast is good enough.
-const planFresh = time.Second
+// forecastTTL is how long a forecast is good enough.
+const forecastTTL = time.Second
 
 func newForecaster(store *db.DB, region string, limits *limits) *forecaster {
-	return &forecaster{db: store, region: region, limits: limits, kept: cache.New[string, map[string]time.Time](1, planFresh)}
+	return &forecaster{db: store, region: region, limits: limits, kept: cache.New[string, map[string]time.Time](1, forecastTTL)}
 }
 
 // finish returns when a broadcast is through; zero: nobody can say. One that is not
@@ -100,7 +100,7 @@ func (c *forecaster) finishes(ctx context.Context, now time.Time) (map[string]ti
 		}
 		for i, at := range f.Finishes() {
 			if !at.IsZero() {
-				at = base.Latest(at, open[i].retryAt)
+				at = base.Later(at, open[i].retryAt)
 			}
 			out[open[i].ID] = at
 		}
@@ -157,8 +157,8 @@ func (c *forecaster) openBroadcasts(r *db.Reader, but string) ([]openBroadcast, 
 	return open, nil
 }
 
-// retriesSeen bounds how many waiting units are looked at for the latest next try.
-const retriesSeen = 500
+// maxRetriesRead bounds how many waiting units are looked at for the latest next try.
+const maxRetriesRead = 500
 
 // readOpen counts the begun messages that have not left.
 func (b *openBroadcast) readOpen(r *db.Reader) error {
@@ -170,10 +170,10 @@ func (b *openBroadcast) readOpen(r *db.Reader) error {
 		return err
 	}
 	b.remaining += max(0, b.Open-dotted)
-	waiting, err := r.WaitingUnits(b.ID, retriesSeen)
+	waiting, err := r.WaitingUnits(b.ID, maxRetriesRead)
 	for _, u := range waiting {
 		if !u.Since.IsZero() {
-			b.retryAt = base.Latest(b.retryAt, u.NextAt)
+			b.retryAt = base.Later(b.retryAt, u.NextAt)
 		}
 	}
 	return err

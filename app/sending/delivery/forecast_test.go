@@ -22,43 +22,43 @@ func near(t *testing.T, what string, got, want time.Duration) {
 	}
 }
 
-// TestPlanCountsWhatIsOnItsWay has a broadcast in mid-send: what is written down,
+// TestForecastCountsMailInProgress has a broadcast in mid-send: what is written down,
 // what was begun and what left add up to its audience, whatever is reserved.
-func TestPlanCountsWhatIsOnItsWay(t *testing.T) {
+func TestForecastCountsMailInProgress(t *testing.T) {
 	testserver.BothEngines(t)
-	testserver.Bubble(t, func(t *testing.T) {
-		w := testserver.Idle(t, testserver.NewRelayOf(planRelay, nil))
-		first := w.SentBroadcast(app.DefaultRegion, 60, time.Now())
-		w.Begin(first, 40, 10, 5, 0)
+	testserver.Synctest(t, func(t *testing.T) {
+		w := testserver.New(t, testserver.NewRelayOf(planRelay, nil))
+		first := w.StoreBroadcast(app.DefaultRegion, 60, time.Now())
+		w.AdvanceBroadcast(first, 40, 10, 5, 0)
 		for range 15 {
-			w.Server.Delivery.Lanes()[0].Limits().Reserve(time.Now(), true)
+			w.Services.Delivery.Queues()[0].Limits().Reserve(time.Now(), true)
 		}
-		plan := w.Plan(&app.Broadcast{ID: app.NewID(), TeamID: w.Key.TeamID, Relay: app.DefaultRegion, Audience: 50})
+		plan := w.ForecastBroadcast(&app.Broadcast{ID: app.NewID(), TeamID: w.Key.TeamID, Relay: app.DefaultRegion, Audience: 50})
 		day := delivery.DayMinutes * time.Minute
 		if plan.Now != 10 || plan.TooLarge || plan.Warning == nil || plan.Warning.Days != 2 || !strings.Contains(plan.Warning.Message, "10 of 50") {
 			t.Errorf("%+v, %+v", plan, plan.Warning)
 		}
 		near(t, "the new one", time.Until(plan.FinishesAt), day+3900*time.Millisecond)
-		near(t, "the first one", w.Finishes(first)[first.ID], 2900*time.Millisecond)
-		if large := w.Plan(&app.Broadcast{ID: app.NewID(), TeamID: w.Key.TeamID, Relay: app.DefaultRegion, Audience: 24*70 - 59}); !large.TooLarge {
+		near(t, "the first one", w.FinishTimes(first)[first.ID], 2900*time.Millisecond)
+		if large := w.ForecastBroadcast(&app.Broadcast{ID: app.NewID(), TeamID: w.Key.TeamID, Relay: app.DefaultRegion, Audience: 24*70 - 59}); !large.TooLarge {
 			t.Errorf("%+v", large)
 		}
-		other := w.Plan(&app.Broadcast{ID: app.NewID(), TeamID: "another", Relay: app.DefaultRegion, Audience: 10})
+		other := w.ForecastBroadcast(&app.Broadcast{ID: app.NewID(), TeamID: "another", Relay: app.DefaultRegion, Audience: 10})
 		if other.Now != 10 || other.Warning != nil {
 			t.Errorf("another team's: %+v", other)
 		}
 	})
 }
 
-func TestPlanOfBroadcastsThatWereNotSentInTheOrderOfTheirIDs(t *testing.T) {
-	testserver.Bubble(t, func(t *testing.T) {
-		w := testserver.Idle(t, testserver.NewRelayOf(planRelay, nil))
-		later := w.SentBroadcast(app.DefaultRegion, 40, time.Now().Add(-time.Second))
-		earlier := w.SentBroadcast(app.DefaultRegion, 50, time.Now().Add(-time.Minute))
-		scheduled := w.SentBroadcast(app.DefaultRegion, 10, time.Now().Add(48*time.Hour))
-		gone := w.SentBroadcast("elsewhere", 10, time.Now())
+func TestForecastUsesQueueOrder(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
+		w := testserver.New(t, testserver.NewRelayOf(planRelay, nil))
+		later := w.StoreBroadcast(app.DefaultRegion, 40, time.Now().Add(-time.Second))
+		earlier := w.StoreBroadcast(app.DefaultRegion, 50, time.Now().Add(-time.Minute))
+		scheduled := w.StoreBroadcast(app.DefaultRegion, 10, time.Now().Add(48*time.Hour))
+		gone := w.StoreBroadcast("elsewhere", 10, time.Now())
 		draft := &app.Broadcast{ID: app.NewID(), TeamID: w.Key.TeamID, Status: app.DraftBroadcast}
-		got := w.Finishes(later, earlier, scheduled, gone, draft)
+		got := w.FinishTimes(later, earlier, scheduled, gone, draft)
 		if len(got) != 3 {
 			t.Errorf("%v", got)
 		}
@@ -66,68 +66,68 @@ func TestPlanOfBroadcastsThatWereNotSentInTheOrderOfTheirIDs(t *testing.T) {
 		near(t, "the earlier one", got[earlier.ID], 6900*time.Millisecond)
 		near(t, "the later one", got[later.ID], day+1900*time.Millisecond)
 		near(t, "the scheduled one", got[scheduled.ID], 48*time.Hour+900*time.Millisecond)
-		plan := w.Plan(&app.Broadcast{ID: app.NewID(), TeamID: w.Key.TeamID, Relay: app.DefaultRegion, Audience: 100, ScheduledAt: time.Now().Add(72 * time.Hour)})
+		plan := w.ForecastBroadcast(&app.Broadcast{ID: app.NewID(), TeamID: w.Key.TeamID, Relay: app.DefaultRegion, Audience: 100, ScheduledAt: time.Now().Add(72 * time.Hour)})
 		if plan.Now != 60 {
 			t.Errorf("%d of 100 leave three days later, beside 10 of the day before", plan.Now)
 		}
-		if elsewhere := w.Plan(&app.Broadcast{Relay: "elsewhere", Audience: 3}); elsewhere.Now != 3 || !elsewhere.FinishesAt.IsZero() || elsewhere.TooLarge {
+		if elsewhere := w.ForecastBroadcast(&app.Broadcast{Relay: "elsewhere", Audience: 3}); elsewhere.Now != 3 || !elsewhere.FinishesAt.IsZero() || elsewhere.TooLarge {
 			t.Errorf("a relay that is not there: %+v", elsewhere)
 		}
 	})
 }
 
-func TestFinishTimesAreLive(t *testing.T) {
-	testserver.Bubble(t, func(t *testing.T) {
-		w := testserver.Idle(t, testserver.NewRelayOf(planRelay, nil))
-		first := w.SentBroadcast(app.DefaultRegion, 60, time.Now())
-		near(t, "before", w.Finishes(first)[first.ID], 5900*time.Millisecond)
-		w.Begin(first, 30, 0, 0, 0)
-		near(t, "in the same second", w.Finishes(first)[first.ID], 5900*time.Millisecond)
+func TestForecastFollowsSending(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
+		w := testserver.New(t, testserver.NewRelayOf(planRelay, nil))
+		first := w.StoreBroadcast(app.DefaultRegion, 60, time.Now())
+		near(t, "before", w.FinishTimes(first)[first.ID], 5900*time.Millisecond)
+		w.AdvanceBroadcast(first, 30, 0, 0, 0)
+		near(t, "in the same second", w.FinishTimes(first)[first.ID], 5900*time.Millisecond)
 		time.Sleep(500 * time.Millisecond)
-		second := w.SentBroadcast(app.DefaultRegion, 5, time.Now())
-		got := w.Finishes(second, first)
+		second := w.StoreBroadcast(app.DefaultRegion, 5, time.Now())
+		got := w.FinishTimes(second, first)
 		near(t, "one that has just been sent", got[second.ID], 800*time.Millisecond)
 		near(t, "the one before", got[first.ID], 3400*time.Millisecond)
 		time.Sleep(900 * time.Millisecond)
-		if at := w.Finishes(second)[second.ID]; at < 0 {
+		if at := w.FinishTimes(second)[second.ID]; at < 0 {
 			t.Errorf("finishes %v ago", -at)
 		}
 	})
 }
 
-func TestEmailsThatWerePutOffFinishWithTheirNextTry(t *testing.T) {
-	testserver.Bubble(t, func(t *testing.T) {
-		w := testserver.Idle(t, testserver.NewRelayOf(planRelay, nil))
-		b := w.SentBroadcast(app.DefaultRegion, 60, time.Now())
-		w.Begin(b, 60, 3, 0, 2*time.Hour)
-		near(t, "it", w.Finishes(b)[b.ID], 2*time.Hour)
+func TestForecastIncludesRetries(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
+		w := testserver.New(t, testserver.NewRelayOf(planRelay, nil))
+		b := w.StoreBroadcast(app.DefaultRegion, 60, time.Now())
+		w.AdvanceBroadcast(b, 60, 3, 0, 2*time.Hour)
+		near(t, "it", w.FinishTimes(b)[b.ID], 2*time.Hour)
 	})
 }
 
-func TestPlanWithoutLimitsGoesByTheMeasuredSpeed(t *testing.T) {
-	testserver.Bubble(t, func(t *testing.T) {
-		w := testserver.Idle(t, testserver.NewRelayOf(relayurl.Relay{Region: app.DefaultRegion, Connections: 5}, nil))
+func TestForecastUsesMeasuredSpeed(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
+		w := testserver.New(t, testserver.NewRelayOf(relayurl.Relay{Region: app.DefaultRegion, Connections: 5}, nil))
 		b := &app.Broadcast{ID: app.NewID(), TeamID: w.Key.TeamID, Relay: app.DefaultRegion, Audience: 30_000}
-		plan := w.Plan(b)
+		plan := w.ForecastBroadcast(b)
 		near(t, "by a guess", time.Until(plan.FinishesAt), 300*time.Second)
 		if plan.Now != 30_000 || plan.Warning != nil {
 			t.Errorf("%+v", plan)
 		}
-		l := w.Server.Delivery.Lanes()[0].Limits()
+		l := w.Services.Delivery.Queues()[0].Limits()
 		l.Meter().Busy(true)
 		for range 2000 {
 			minute, _, _ := l.Reserve(time.Now(), true)
 			time.Sleep(2 * time.Millisecond)
-			l.Renew(minute, time.Now(), true)
+			l.MoveToNow(minute, time.Now(), true)
 		}
-		near(t, "as measured", time.Until(w.Plan(b).FinishesAt), 60*time.Second)
+		near(t, "as measured", time.Until(w.ForecastBroadcast(b).FinishesAt), 60*time.Second)
 	})
 }
 
 // BenchmarkFinishTimes asks for a list while 20 broadcasts are queued and a day of
 // mail is counted.
 func BenchmarkFinishTimes(b *testing.B) {
-	w := testserver.Idle(b, testserver.NewRelayOf(relayurl.Relay{Region: app.DefaultRegion, Rate: 50, Daily: 100_000}, nil))
+	w := testserver.New(b, testserver.NewRelayOf(relayurl.Relay{Region: app.DefaultRegion, Rate: 50, Daily: 100_000}, nil))
 	now := time.Now()
 	testserver.Must(b, w.DB.Write(b.Context(), func(tx *db.Tx) error {
 		for m := range delivery.DayMinutes {
@@ -139,13 +139,13 @@ func BenchmarkFinishTimes(b *testing.B) {
 	}))
 	var rows []app.Broadcast
 	for range 20 {
-		rows = append(rows, *w.SentBroadcast(app.DefaultRegion, 70_000, now))
+		rows = append(rows, *w.StoreBroadcast(app.DefaultRegion, 70_000, now))
 	}
-	for _, age := range []time.Duration{0, delivery.PlanFresh} {
+	for _, age := range []time.Duration{0, delivery.ForecastTTL} {
 		b.Run(fmt.Sprint("age ", age), func(b *testing.B) {
 			for b.Loop() {
-				w.Server.Delivery.Lanes()[0].Plans().Age(age)
-				if _, err := w.Server.Broadcasts.FinishTimes(b.Context(), rows); err != nil {
+				w.Services.Delivery.Queues()[0].Forecaster().Age(age)
+				if _, err := w.Services.Broadcasts.FinishTimes(b.Context(), rows); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -15,9 +15,9 @@ import (
 )
 
 // guarded is a world that enforces guardrails and is not yet started.
-func guarded(t testing.TB, relays ...*testserver.FakeRelay) *testserver.World {
+func guarded(t testing.TB, relays ...*testserver.FakeRelay) *testserver.Server {
 	t.Helper()
-	return testserver.IdleWith(t, server.Config{Enforce: true}, relays...)
+	return testserver.NewWithConfig(t, server.Config{EnforceGuardrails: true}, relays...)
 }
 
 // soon waits as long as a crossed line may take.
@@ -26,83 +26,83 @@ func soon() {
 	synctest.Wait()
 }
 
-func TestAPausedTeamSendsNothingUntilTheRatesAreDown(t *testing.T) {
+func TestPausedTeamResumesWhenRatesFall(t *testing.T) {
 	testserver.BothEngines(t)
-	testserver.Bubble(t, func(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
 		w := guarded(t, testserver.NewRelay(nil))
 		w.Start()
 		other := w.AddTeam("other", "other.example")
 		suffered(w, reputation.Outcome{Sent: 200, HardBounced: 9})
 		soon()
 		w.Send("bob@example.net")
-		wantTold(w, "deliverability.warning")
+		wantAnnounced(w, "deliverability.warning")
 		suffered(w, reputation.Outcome{HardBounced: 2})
 		soon()
-		wantTold(w, "deliverability.warning", "deliverability.paused")
+		wantAnnounced(w, "deliverability.warning", "deliverability.paused")
 
-		_, err := w.Server.Mail.SendEmail(t.Context(), w.Key, testserver.Letter("bob@example.net"), mail.SendOptions{})
+		_, err := w.Services.Mail.SendEmail(t.Context(), w.Key, testserver.Message("bob@example.net"), mail.SendOptions{})
 		testserver.WantCode(t, err, app.CodeSendingPaused)
 		for _, permissive := range []bool{false, true} {
-			_, err = w.Server.Mail.SendBatch(t.Context(), w.Key, []mail.BatchItem{{Input: testserver.Letter("bob@example.net")}, {Input: testserver.Letter("eve@example.net")}}, permissive, mail.SendOptions{})
+			_, err = w.Services.Mail.SendBatch(t.Context(), w.Key, []mail.BatchItem{{Input: testserver.Message("bob@example.net")}, {Input: testserver.Message("eve@example.net")}}, permissive, mail.SendOptions{})
 			testserver.WantCode(t, err, app.CodeSendingPaused)
 		}
-		w.People(3)
-		_, err = w.Server.Broadcasts.SendBroadcast(t.Context(), w.Key, w.Draft().ID, "", mail.SendOptions{})
+		w.AddSubscribers(3)
+		_, err = w.Services.Broadcasts.SendBroadcast(t.Context(), w.Key, w.AddDraft().ID, "", mail.SendOptions{})
 		testserver.WantCode(t, err, app.CodeSendingPaused)
 		text := "Hello"
-		_, err = w.Server.Mail.SendEmail(t.Context(), other, &app.EmailInput{From: "x@other.example", To: []string{"bob@example.net"}, Subject: "Hi", Text: &text}, mail.SendOptions{})
+		_, err = w.Services.Mail.SendEmail(t.Context(), other, &app.EmailInput{From: "x@other.example", To: []string{"bob@example.net"}, Subject: "Hi", Text: &text}, mail.SendOptions{})
 		testserver.Must(t, err)
 
-		w.Age(24)
+		w.AgeCounters(24)
 		soon()
-		_, err = w.Server.Mail.SendEmail(t.Context(), w.Key, testserver.Letter("bob@example.net"), mail.SendOptions{})
+		_, err = w.Services.Mail.SendEmail(t.Context(), w.Key, testserver.Message("bob@example.net"), mail.SendOptions{})
 		testserver.WantCode(t, err, app.CodeSendingPaused)
-		w.Age(24) // neither today nor yesterday
+		w.AgeCounters(24) // neither today nor yesterday
 		soon()
 		w.Send("bob@example.net")
-		wantTold(w, "deliverability.warning", "deliverability.paused")
-		w.Age(6 * 24)
+		wantAnnounced(w, "deliverability.warning", "deliverability.paused")
+		w.AgeCounters(6 * 24)
 		soon()
-		if got := w.Server.Guardrails.Team(w.Key.TeamID); got != reputation.GuardrailOK {
+		if got := w.Services.Guardrails.Team(w.Key.TeamID); got != reputation.GuardrailOK {
 			t.Errorf("after a week the team is %s", got)
 		}
 		suffered(w, reputation.Outcome{Sent: 200, HardBounced: 9})
 		soon()
-		wantTold(w, "deliverability.warning", "deliverability.paused", "deliverability.warning")
+		wantAnnounced(w, "deliverability.warning", "deliverability.paused", "deliverability.warning")
 	})
 }
 
-func TestTheChecksBeforeThePauseComeFirst(t *testing.T) {
-	testserver.Bubble(t, func(t *testing.T) {
+func TestOtherChecksPrecedePausedError(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
 		w := guarded(t, testserver.NewRelay(nil))
 		w.Start()
 		suffered(w, reputation.Outcome{Sent: 200, HardBounced: 20})
 		soon()
-		in := testserver.Letter("bob@example.net")
+		in := testserver.Message("bob@example.net")
 		in.From = "ann@unknown.example"
-		_, err := w.Server.Mail.SendEmail(t.Context(), w.Key, in, mail.SendOptions{})
+		_, err := w.Services.Mail.SendEmail(t.Context(), w.Key, in, mail.SendOptions{})
 		testserver.WantCode(t, err, app.CodeValidation)
-		in = testserver.Letter("bob@example.net")
+		in = testserver.Message("bob@example.net")
 		in.TopicID = app.NewID()
-		_, err = w.Server.Mail.SendEmail(t.Context(), w.Key, in, mail.SendOptions{})
+		_, err = w.Services.Mail.SendEmail(t.Context(), w.Key, in, mail.SendOptions{})
 		testserver.WantCode(t, err, app.CodeNotFound)
-		_, err = w.Server.Suppressions.AddSuppression(t.Context(), w.Key, app.SuppressionInput{Email: "bob@example.net"})
+		_, err = w.Services.Suppressions.AddSuppression(t.Context(), w.Key, app.SuppressionInput{Email: "bob@example.net"})
 		testserver.Must(t, err)
-		_, err = w.Server.Mail.SendEmail(t.Context(), w.Key, testserver.Letter("bob@example.net"), mail.SendOptions{})
+		_, err = w.Services.Mail.SendEmail(t.Context(), w.Key, testserver.Message("bob@example.net"), mail.SendOptions{})
 		testserver.WantCode(t, err, app.CodeSendingPaused)
 	})
 }
 
-func TestWithoutEnforcementNothingIsRefused(t *testing.T) {
-	testserver.Bubble(t, func(t *testing.T) {
+func TestGuardrailsWithoutEnforcement(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
 		relay := testserver.NewRelay(nil)
-		w := testserver.Serving(t, relay)
+		w := testserver.Start(t, relay)
 		suffered(w, reputation.Outcome{Sent: 5000, HardBounced: 4000, Complained: 1000})
 		soon()
-		wantTold(w, "deliverability.paused")
+		wantAnnounced(w, "deliverability.paused")
 		w.Send("bob@example.net")
-		w.People(20)
-		_, err := w.Server.Broadcasts.SendBroadcast(t.Context(), w.Key, w.Draft().ID, "", mail.SendOptions{})
+		w.AddSubscribers(20)
+		_, err := w.Services.Broadcasts.SendBroadcast(t.Context(), w.Key, w.AddDraft().ID, "", mail.SendOptions{})
 		testserver.Must(t, err)
 		soon()
 		if got := len(testserver.Received(relay)); got != 21 {
@@ -111,30 +111,30 @@ func TestWithoutEnforcementNothingIsRefused(t *testing.T) {
 	})
 }
 
-func TestAPauseSurvivesARestartAndIsToldOnce(t *testing.T) {
-	testserver.Bubble(t, func(t *testing.T) {
+func TestTeamPauseSurvivesRestartAndIsAnnouncedOnce(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
 		w := guarded(t, testserver.NewRelay(nil))
 		w.Start()
 		suffered(w, reputation.Outcome{Sent: 200, HardBounced: 20})
 		soon()
 		next := w.Crash(testserver.NewRelay(nil))
-		_, err := next.Server.Mail.SendEmail(t.Context(), next.Key, testserver.Letter("bob@example.net"), mail.SendOptions{})
+		_, err := next.Services.Mail.SendEmail(t.Context(), next.Key, testserver.Message("bob@example.net"), mail.SendOptions{})
 		testserver.WantCode(t, err, app.CodeSendingPaused) // before the start, as a command beside the server
 		next.Start()
-		_, err = next.Server.Mail.SendEmail(t.Context(), next.Key, testserver.Letter("bob@example.net"), mail.SendOptions{})
+		_, err = next.Services.Mail.SendEmail(t.Context(), next.Key, testserver.Message("bob@example.net"), mail.SendOptions{})
 		testserver.WantCode(t, err, app.CodeSendingPaused)
 		soon()
-		wantTold(next, "deliverability.paused")
+		wantAnnounced(next, "deliverability.paused")
 	})
 }
 
-func TestBroadcastsOfAPausedTeamRest(t *testing.T) {
-	testserver.Bubble(t, func(t *testing.T) {
+func TestPausedTeamBroadcastsStop(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
 		relay := testserver.NewRelayOf(relayurl.Relay{Region: app.DefaultRegion, Host: "relay.test", Port: 587, Connections: 4, Rate: 10}, nil)
 		w := guarded(t, relay)
 		w.Start()
-		w.People(600)
-		view, err := w.Server.Broadcasts.SendBroadcast(t.Context(), w.Key, w.Draft().ID, "", mail.SendOptions{})
+		w.AddSubscribers(600)
+		view, err := w.Services.Broadcasts.SendBroadcast(t.Context(), w.Key, w.AddDraft().ID, "", mail.SendOptions{})
 		testserver.Must(t, err)
 		time.Sleep(10 * time.Second)
 		suffered(w, reputation.Outcome{Sent: 200, HardBounced: 20})
@@ -145,27 +145,27 @@ func TestBroadcastsOfAPausedTeamRest(t *testing.T) {
 		if got := len(testserver.Received(relay)); got != before || got >= 300 || got < 50 {
 			t.Errorf("%d had mail when the pause took effect, %d later", before, got)
 		}
-		if got, err := w.Server.Broadcasts.GetBroadcast(t.Context(), w.Key, view.ID); err != nil || !got.FinishesAt.IsZero() || got.Status != app.QueuedBroadcast {
+		if got, err := w.Services.Broadcasts.GetBroadcast(t.Context(), w.Key, view.ID); err != nil || !got.FinishesAt.IsZero() || got.Status != app.QueuedBroadcast {
 			t.Errorf("it finishes at %s, is %s, %v", got.FinishesAt, got.Status, err)
 		}
-		w.Age(48)
+		w.AgeCounters(48)
 		soon()
-		w.Age(7 * 24) // no more in warning
+		w.AgeCounters(7 * 24) // no more in warning
 		time.Sleep(5 * time.Minute)
 		synctest.Wait()
 		testserver.WantEachOnce(t, testserver.Received(relay), 600)
 	})
 }
 
-func TestATeamInWarningDrips(t *testing.T) {
-	testserver.Bubble(t, func(t *testing.T) {
+func TestTeamInWarningIsThrottled(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
 		relay := testserver.NewRelay(nil)
 		w := guarded(t, relay)
 		w.Start()
 		suffered(w, reputation.Outcome{Sent: 1000, Complained: 2})
 		soon()
-		w.People(200)
-		_, err := w.Server.Broadcasts.SendBroadcast(t.Context(), w.Key, w.Draft().ID, "", mail.SendOptions{})
+		w.AddSubscribers(200)
+		_, err := w.Services.Broadcasts.SendBroadcast(t.Context(), w.Key, w.AddDraft().ID, "", mail.SendOptions{})
 		testserver.Must(t, err)
 		time.Sleep(60 * time.Second)
 		synctest.Wait()
@@ -175,20 +175,20 @@ func TestATeamInWarningDrips(t *testing.T) {
 	})
 }
 
-func TestARegionThatRecoversHoldsBroadcastsOfAllTeams(t *testing.T) {
-	testserver.Bubble(t, func(t *testing.T) {
+func TestPausedRegionStopsAllBroadcasts(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
 		relay := testserver.NewRelay(nil)
 		w := guarded(t, relay)
 		w.Start()
 		// Of many teams, none of which is over a line for itself.
 		for _, name := range []string{"a", "b", "c", "d", "e", "f", "g"} {
-			w.SufferedBy(w.AddTeam(name, name+".example").TeamID, reputation.Outcome{Sent: 99, HardBounced: 9})
+			w.AddOutcome(w.AddTeam(name, name+".example").TeamID, reputation.Outcome{Sent: 99, HardBounced: 9})
 		}
-		w.SufferedBy(w.AddTeam("h", "h.example").TeamID, reputation.Outcome{Sent: 505})
+		w.AddOutcome(w.AddTeam("h", "h.example").TeamID, reputation.Outcome{Sent: 505})
 		soon()
-		w.People(20)
-		draft := w.Draft()
-		_, err := w.Server.Broadcasts.SendBroadcast(t.Context(), w.Key, draft.ID, "", mail.SendOptions{})
+		w.AddSubscribers(20)
+		draft := w.AddDraft()
+		_, err := w.Services.Broadcasts.SendBroadcast(t.Context(), w.Key, draft.ID, "", mail.SendOptions{})
 		testserver.WantCode(t, err, app.CodeBroadcastsPaused)
 		w.Queue(draft)
 		w.Send("bob@example.net")
@@ -197,13 +197,13 @@ func TestARegionThatRecoversHoldsBroadcastsOfAllTeams(t *testing.T) {
 		if got := testserver.Received(relay); len(got) != 1 || got["bob@example.net"] != 1 {
 			t.Errorf("%d addresses got mail, want bob alone", len(got))
 		}
-		wantTold(w)
-		w.Age(24) // and they are still in the week
+		wantAnnounced(w)
+		w.AgeCounters(24) // and they are still in the week
 		soon()
 		if got := len(testserver.Received(relay)); got != 1 {
 			t.Errorf("%d addresses got mail after a day, want bob alone", got)
 		}
-		w.Age(6 * 24)
+		w.AgeCounters(6 * 24)
 		time.Sleep(time.Hour) // windows move with the hour
 		synctest.Wait()
 		if got := len(testserver.Received(relay)); got != 21 {
@@ -212,91 +212,91 @@ func TestARegionThatRecoversHoldsBroadcastsOfAllTeams(t *testing.T) {
 	})
 }
 
-// broadcastsRest checks whether the region refuses broadcasts of the world's team.
-func broadcastsRest(w *testserver.World) bool {
+// broadcastsPaused checks whether the region refuses broadcasts of the world's team.
+func broadcastsPaused(w *testserver.Server) bool {
 	w.T.Helper()
-	_, err := w.Server.Broadcasts.SendBroadcast(w.T.Context(), w.Key, w.Draft().ID, "", mail.SendOptions{})
+	_, err := w.Services.Broadcasts.SendBroadcast(w.T.Context(), w.Key, w.AddDraft().ID, "", mail.SendOptions{})
 	if err != nil {
 		testserver.WantCode(w.T, err, app.CodeBroadcastsPaused)
 	}
 	return err != nil
 }
 
-func TestThreeComplaintsOnATeamsOwnThreeMailsPauseThatTeamAlone(t *testing.T) {
-	testserver.Bubble(t, func(t *testing.T) {
+func TestThreeComplaintsPauseOneTeam(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
 		relay := testserver.NewRelay(nil)
 		w := guarded(t, relay)
 		w.Start()
-		w.People(20)
+		w.AddSubscribers(20)
 		free := w.AddTeam("free", "free.example")
 		text := "Hello"
 		send := func() error {
-			_, err := w.Server.Mail.SendEmail(t.Context(), free, &app.EmailInput{From: "x@free.example", To: []string{"bob@example.net"}, Subject: "Hi", Text: &text}, mail.SendOptions{})
+			_, err := w.Services.Mail.SendEmail(t.Context(), free, &app.EmailInput{From: "x@free.example", To: []string{"bob@example.net"}, Subject: "Hi", Text: &text}, mail.SendOptions{})
 			return err
 		}
 		suffered(w, reputation.Outcome{Sent: 3000})
-		w.SufferedBy(free.TeamID, reputation.Outcome{Sent: 3, Complained: 3})
+		w.AddOutcome(free.TeamID, reputation.Outcome{Sent: 3, Complained: 3})
 		soon()
 		testserver.WantCode(t, send(), app.CodeSendingPaused)
-		if broadcastsRest(w) {
+		if broadcastsPaused(w) {
 			t.Error("the other team's broadcasts are refused")
 		}
 		soon()
 		if got := len(testserver.Received(relay)); got != 20 {
 			t.Errorf("%d recipients of the other's broadcast had mail, want 20", got)
 		}
-		told := w.Heard(free.TeamID)
+		told := w.TeamWebhookEvents(free.TeamID)
 		if len(told) != 1 || told[0].Type != webhook.DeliverabilityPaused || told[0].Data["window"] != "7_days" ||
 			told[0].Data["emails_sent"] != 3.0 || told[0].Data["complained"] != 3.0 || told[0].Data["complaint_rate"] != 1.0 {
 			t.Errorf("the team was told %+v", told)
 		}
-		w.Age(6 * 24)
+		w.AgeCounters(6 * 24)
 		time.Sleep(time.Minute)
 		synctest.Wait()
 		testserver.WantCode(t, send(), app.CodeSendingPaused)
-		w.Age(24)
+		w.AgeCounters(24)
 		time.Sleep(time.Hour) // windows move with the hour
 		synctest.Wait()
 		testserver.Must(t, send())
 	})
 }
 
-func TestTwoBadTeamsPauseARegionAndOneDoesNot(t *testing.T) {
-	testserver.Bubble(t, func(t *testing.T) {
+func TestTwoBadTeamsPauseRegion(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
 		w := guarded(t, testserver.NewRelay(nil))
 		w.Start()
-		w.People(2)
+		w.AddSubscribers(2)
 		first, second := w.AddTeam("first", "first.example"), w.AddTeam("second", "second.example")
 		suffered(w, reputation.Outcome{Sent: 1000})
-		w.SufferedBy(second.TeamID, reputation.Outcome{Sent: 9000})
-		w.SufferedBy(first.TeamID, reputation.Outcome{Sent: 10_000, HardBounced: 2000, Complained: 100})
+		w.AddOutcome(second.TeamID, reputation.Outcome{Sent: 9000})
+		w.AddOutcome(first.TeamID, reputation.Outcome{Sent: 10_000, HardBounced: 2000, Complained: 100})
 		soon()
-		if broadcastsRest(w) {
+		if broadcastsPaused(w) {
 			t.Error("a bad team of half the region's volume paused it alone")
 		}
-		w.SufferedBy(second.TeamID, reputation.Outcome{Complained: 100})
+		w.AddOutcome(second.TeamID, reputation.Outcome{Complained: 100})
 		soon()
-		if !broadcastsRest(w) {
+		if !broadcastsPaused(w) {
 			t.Error("two bad teams did not pause the region")
 		}
-		w.Age(7 * 24)
+		w.AgeCounters(7 * 24)
 		time.Sleep(time.Hour)
 		synctest.Wait()
-		if broadcastsRest(w) {
+		if broadcastsPaused(w) {
 			t.Error("the region is paused after a week")
 		}
 	})
 }
 
-func TestARegionUnderItsFloorIsOpen(t *testing.T) {
-	testserver.Bubble(t, func(t *testing.T) {
+func TestRegionBelowMinimumVolumeStaysOpen(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
 		w := guarded(t, testserver.NewRelay(nil))
 		w.Start()
-		w.SufferedBy(w.AddTeam("a", "a.example").TeamID, reputation.Outcome{Sent: 500, HardBounced: 500})
-		w.SufferedBy(w.AddTeam("b", "b.example").TeamID, reputation.Outcome{Sent: 499, HardBounced: 499})
+		w.AddOutcome(w.AddTeam("a", "a.example").TeamID, reputation.Outcome{Sent: 500, HardBounced: 500})
+		w.AddOutcome(w.AddTeam("b", "b.example").TeamID, reputation.Outcome{Sent: 499, HardBounced: 499})
 		soon()
-		w.People(2)
-		_, err := w.Server.Broadcasts.SendBroadcast(t.Context(), w.Key, w.Draft().ID, "", mail.SendOptions{})
+		w.AddSubscribers(2)
+		_, err := w.Services.Broadcasts.SendBroadcast(t.Context(), w.Key, w.AddDraft().ID, "", mail.SendOptions{})
 		testserver.Must(t, err)
 	})
 }

@@ -11,8 +11,8 @@ import (
 	"mailer/db"
 )
 
-// holdWords say why in timelines.
-var holdWords = map[app.HoldReason]string{
+// holdMessages say why in timelines.
+var holdMessages = map[app.HoldReason]string{
 	app.HoldDamaged:  "The stored data of this email is damaged, so it is held and not sent; the server's log and `mailer check` show the damage",
 	app.HoldRestored: "It waited in a backup that was restored, and may have left since that was made, so it is held until the operator releases it (`mailer queue release --restored`) or drops it",
 }
@@ -20,14 +20,14 @@ var holdWords = map[app.HoldReason]string{
 // hold has a unit wait until it is released; its timeline says why.
 func (s *Service) hold(tx *db.Tx, u app.Unit, why app.HoldReason) error {
 	if err := tx.HoldUnit(u, why); err != nil {
-		return base.IgnoreGone(err)
+		return base.IgnoreNotFound(err)
 	}
-	return TellHeld(tx, u, why)
+	return InsertHeldEvent(tx, u, why)
 }
 
-// TellHeld has the timeline of a unit say that it is held, and why.
-func TellHeld(tx *db.Tx, u app.Unit, why app.HoldReason) error {
-	return tx.InsertEvent(mail.NewEvent(tx, u, app.EventHeld, "", app.EventDetail{Message: holdWords[why], Relay: u.Relay}))
+// InsertHeldEvent has the timeline of a unit say that it is held, and why.
+func InsertHeldEvent(tx *db.Tx, u app.Unit, why app.HoldReason) error {
+	return tx.InsertEvent(mail.NewEvent(tx, u, app.EventHeld, "", app.EventDetail{Message: holdMessages[why], Relay: u.Relay}))
 }
 
 // holdDamaged holds a unit of which something can't be read: a fault of that mail, and
@@ -54,6 +54,6 @@ func (s *Service) HoldDamaged(ctx context.Context, teamID, broadcastID string) e
 // Blocked reports whether something keeps a unit from a recipient: a suppression, or an
 // opt-out.
 func (s *Service) Blocked(r *db.Reader, u app.Unit, address string) (bool, error) {
-	blocked, err := s.blockedOf(r, u, []string{address})
+	blocked, err := s.blockedAmong(r, u, []string{address})
 	return len(blocked) > 0, err
 }

@@ -31,27 +31,29 @@ type job struct {
 // bulk reports whether the unit is of a broadcast.
 func (j *job) bulk() bool { return j.unit.BroadcastID != "" }
 
-// mayHaveLeft reports whether the relay may have the message.
-func (j *job) mayHaveLeft() bool { return j.state == stateLeft }
+// mayBeSent reports whether the relay may have the message.
+func (j *job) mayBeSent() bool { return j.state == stateCommitted }
 
 // dueAgain reports whether the unit may be due sooner than its line looks: at once
 // for the recipients that are left, or what it was moved to, or with the next turn of
 // its broadcast.
-func (j *job) dueAgain() bool { return j.state == stateSpared || j.state == stateGone || j.bulk() }
+func (j *job) dueAgain() bool {
+	return j.state == stateBlocked || j.state == stateWithdrawn || j.bulk()
+}
 
 // state is how far a job came. One whose dot was asked for ends in one of the last
 // six, and stays there.
 type state int
 
 const (
-	stateClaimed  state = iota // its dot was not asked for: nothing of it left
-	stateAsked                 // the Write that decides on its dot is under way
-	stateLeft                  // it is marked dotted: the dot may be sent
-	stateSpared                // recipients are blocked: they were left out, the others are due
-	stateGone                  // it was withdrawn or moved meanwhile, or has expired
-	stateRested                // its sender rests, or its team is suspended, since it began
-	stateFull                  // other servers have used the relay's daily limit up since it began
-	stateUnmarked              // storage could not mark it
+	stateClaimed      state = iota // its dot was not asked for: nothing of it left
+	stateAuthorizing               // the Write that decides on its dot is under way
+	stateCommitted                 // it is marked dotted: the dot may be sent
+	stateBlocked                   // recipients are blocked: they were left out, the others are due
+	stateWithdrawn                 // it was withdrawn or moved meanwhile, or has expired
+	statePaused                    // its sender rests, or its team is suspended, since it began
+	stateLimitReached              // other servers have used the relay's daily limit up since it began
+	stateStoreFailed               // storage could not mark it
 )
 
 // letter is the message of a unit as it was read for sending.
@@ -78,8 +80,8 @@ func (d dots) take() dot {
 	return dot{d}
 }
 
-// giveBack returns a token, once.
-func (d *dot) giveBack() {
+// release returns a token, once.
+func (d *dot) release() {
 	if d.of != nil {
 		<-d.of
 		d.of = nil

@@ -20,50 +20,50 @@ func (l *lane) judge(v leave, j *job, res app.Result) {
 	if anyAccepted(res) {
 		l.breaker.accepted(s)
 	}
-	met, judged := metBy(res)
+	met, judged := refusalIn(res)
 	if !judged {
 		l.unjudged(v, j, res)
 		return
 	}
-	if lost := met == lineLost; !lost {
+	if lost := met == connectionLost; !lost {
 		l.strike(j, false)
 	} else if j.strikes = l.strike(j, true); j.strikes == 1 {
 		met.loose = true
 	}
 	switch ruling := l.breaker.refused(s, j.unit.EmailID, met, !l.several.Load()); ruling {
 	case rulingRelay:
-		until := l.shut(l.gate, v.relay, sender{}, troubleOf(l, s, met), inWords(res))
+		until := l.shut(l.gate, v.relay, sender{}, breakerTrouble(l, s, met), withJudgedReply(res))
 		l.hesitate(j, res, met, until, "it refuses mail of others this way too, so nothing is given up and the relay rests")
-	case rulingRest:
+	case rulingSender:
 		l.answered(v)
 		g := l.rests.at(s)
-		until := l.shut(g, v.through(g), s, troubleOf(l, s, met), inWords(res))
+		until := l.shut(g, v.through(g), s, breakerTrouble(l, s, met), withJudgedReply(res))
 		l.hesitate(j, res, met, until, "it refuses everything of this domain this way, so nothing is given up and mail of the domain rests")
 	case rulingFail, rulingWait:
-		l.notProven(v, j, res, met, ruling)
+		l.recordUnproven(v, j, res, met, ruling)
 	}
 }
 
-// notProven records a refusal that is the email's own, as far as is known.
-func (l *lane) notProven(v leave, j *job, res app.Result, met refusal, r ruling) {
+// recordUnproven records a refusal that is the email's own, as far as is known.
+func (l *lane) recordUnproven(v leave, j *job, res app.Result, met refusal, r ruling) {
 	if res.Kind == app.ResultTrouble {
 		l.answered(v)
 	} else {
 		l.healthy(v)
 	}
 	switch {
-	case met.class == lineLost.class:
+	case met.class == connectionLost.class:
 		l.lost(j, res)
 	case r == rulingFail:
-		l.settle(j, res, restOf(res, true), again{})
+		l.settle(j, res, verdictForOthers(res, true), again{})
 	default:
 		l.wait(j, res)
 	}
 }
 
-// metBy returns the refusal in a result that others may meet too; judged is false where
+// refusalIn returns the refusal in a result that others may meet too; judged is false where
 // there is none.
-func metBy(res app.Result) (r refusal, judged bool) {
+func refusalIn(res app.Result) (r refusal, judged bool) {
 	if res.Kind == app.ResultRefused {
 		return refusalOf(res.Stage, res.Reply), true
 	}
@@ -71,40 +71,42 @@ func metBy(res app.Result) (r refusal, judged bool) {
 		return refusal{}, false
 	}
 	for _, v := range res.Recipients {
-		if isGeneral(v) {
+		if isAmbiguous(v) {
 			return refusalOf(app.StageRcpt, v.Reply), true
 		}
 	}
-	return lineLost, res.Kind == app.ResultTrouble && !decides(res)
+	return connectionLost, res.Kind == app.ResultTrouble && !decides(res)
 }
 
-// inWords is a result as a trouble tells of it: with the reply that was judged, where it
+// withJudgedReply is a result as a trouble tells of it: with the reply that was judged, where it
 // was a recipient's.
-func inWords(res app.Result) app.Result {
-	if i := slices.IndexFunc(res.Recipients, isGeneral); i >= 0 && res.Kind != app.ResultRefused {
+func withJudgedReply(res app.Result) app.Result {
+	if i := slices.IndexFunc(res.Recipients, isAmbiguous); i >= 0 && res.Kind != app.ResultRefused {
 		res.Stage, res.Reply = app.StageRcpt, res.Recipients[i].Reply
 	}
 	return res
 }
 
-// isGeneral reports whether a recipient was refused in words that may be about more.
-func isGeneral(v app.RecipientResult) bool { return v.Verdict == app.Refused && !ofRecipient(v.Reply) }
+// isAmbiguous reports whether a recipient was refused in words that may be about more.
+func isAmbiguous(v app.RecipientResult) bool {
+	return v.Outcome == app.Refused && !concernsRecipient(v.Reply)
+}
 
 // decides reports whether a result settles somebody for good.
 func decides(res app.Result) bool {
-	return slices.ContainsFunc(res.Recipients, func(v app.RecipientResult) bool { return v.Verdict != app.Postponed })
+	return slices.ContainsFunc(res.Recipients, func(v app.RecipientResult) bool { return v.Outcome != app.Postponed })
 }
 
-// troubleOf is what shuts a gate because of a refusal.
-func troubleOf(l *lane, s sender, met refusal) trouble {
-	if met.class == lineLost.class {
+// breakerTrouble is what shuts a gate because of a refusal.
+func breakerTrouble(l *lane, s sender, met refusal) trouble {
+	if met.class == connectionLost.class {
 		return trouble{sender: s, refusing: true, delay: l.relayPause}
 	}
 	return trouble{sender: s, refusing: true, delay: breakerDelay}
 }
 
 func (l *lane) relayPause(failures int) time.Duration {
-	return app.RelayPause(failures, l.s.Jitter())
+	return app.BreakerDelay(failures, l.s.Jitter())
 }
 
 func breakerDelay(failures int) time.Duration {
@@ -122,18 +124,18 @@ func (l *lane) unjudged(v leave, j *job, res app.Result) {
 	try := again{}
 	for i, r := range res.Recipients {
 		// Others of this email were not refused so: once more, before it counts.
-		if isGeneral(r) && !l.breaker.again(j.unit.EmailID, refusalOf(app.StageRcpt, r.Reply)) {
+		if isAmbiguous(r) && !l.breaker.again(j.unit.EmailID, refusalOf(app.StageRcpt, r.Reply)) {
 			res.Recipients = slices.Clone(res.Recipients)
-			res.Recipients[i].Verdict = app.Postponed
-			try.next = clock.Now().Add(max(recipientOpinion, app.RetryDelay(j.unit.Attempts, l.s.Jitter())))
+			res.Recipients[i].Outcome = app.Postponed
+			try.next = clock.Now().Add(max(recipientRetryDelay, app.RetryDelay(j.unit.Attempts, l.s.Jitter())))
 		}
 	}
-	l.settle(j, res, restOf(res, false), try)
+	l.settle(j, res, verdictForOthers(res, false), try)
 }
 
-// restOf is the verdict on the recipients that a result does not name. fail: what was
+// verdictForOthers is the verdict on the recipients that a result does not name. fail: what was
 // refused without naming one is refused for good.
-func restOf(res app.Result, fail bool) app.Verdict {
+func verdictForOthers(res app.Result, fail bool) app.Outcome {
 	switch {
 	case res.Kind == app.ResultDone:
 		return ""
@@ -147,8 +149,8 @@ func restOf(res app.Result, fail bool) app.Verdict {
 func postponed(res app.Result) app.Result {
 	res.Recipients = slices.Clone(res.Recipients)
 	for i, r := range res.Recipients {
-		if isGeneral(r) {
-			res.Recipients[i].Verdict = app.Postponed
+		if isAmbiguous(r) {
+			res.Recipients[i].Outcome = app.Postponed
 		}
 	}
 	return res
@@ -157,22 +159,22 @@ func postponed(res app.Result) app.Result {
 // wait has an email tried once more before a refusal counts.
 func (l *lane) wait(j *job, res app.Result) {
 	if res.Kind == app.ResultRefused {
-		l.settle(j, postponed(res), app.Postponed, again{next: clock.Now().Add(secondOpinion), uncounted: true,
+		l.settle(j, postponed(res), app.Postponed, again{next: clock.Now().Add(messageRetryDelay), uncounted: true,
 			why: "whether it refuses this message or everything shows at the next try"})
 		return
 	}
-	l.settle(j, postponed(res), restOf(res, false), again{next: clock.Now().Add(recipientOpinion), uncounted: true,
+	l.settle(j, postponed(res), verdictForOthers(res, false), again{next: clock.Now().Add(recipientRetryDelay), uncounted: true,
 		why: "whether it refuses this recipient or more shows at the next try, and nothing bounces before"})
 }
 
 // hesitate keeps a refused email for another try without counting the attempt, unless
 // its time is over.
 func (l *lane) hesitate(j *job, res app.Result, met refusal, next time.Time, why string) {
-	if met.class == lineLost.class {
+	if met.class == connectionLost.class {
 		l.handBack(j)
 		return
 	}
-	l.settle(j, postponed(res), restOf(res, false), again{next: next, uncounted: true, why: why})
+	l.settle(j, postponed(res), verdictForOthers(res, false), again{next: next, uncounted: true, why: why})
 }
 
 // lost has an email tried again whose line was lost before anybody was decided on: soon,

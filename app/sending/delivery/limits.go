@@ -16,9 +16,9 @@ import (
 // dayMinutes is the window of a relay's daily limit.
 const dayMinutes = pacing.DayMinutes
 
-// mailFirst is how long a place that comes free is kept for transactional mail that
+// mailPriority is how long a place that comes free is kept for transactional mail that
 // was told to wait for it.
-const mailFirst = 5 * time.Second
+const mailPriority = 5 * time.Second
 
 // limits are what a relay allows: messages a second (see rateLimit) and messages
 // in any 24 hours, counted by minutes. The Write that marks a unit dotted keeps the
@@ -32,22 +32,22 @@ type limits struct {
 	// none is. It must not block, and is set before the lane starts.
 	warned func(teamID string) bool
 
-	mu      sync.Mutex
-	rate    float64           // messages a second of all servers; 0: any
-	among   int               // servers that share it
-	stale   bool              // others were there that may have used something since it was counted anew
-	open    usage             // places that are reserved and not stored yet
-	daily   int64             // 0: no limit
-	share   int64             // of daily, what broadcasts may use
-	loaded  bool              // what was sent before this process is counted
-	minutes [dayMinutes]usage // messages dotted or reserved, by Unix minute % dayMinutes
-	latest  int64             // the last minute that is counted
-	total   usage             // of all minutes
-	mailDue time.Time         // until then, free places are those of mail that waits
-	teams   map[string]*teamUse
-	meter   meter
-	after   string               // broadcast that the last round of turns ended with
-	dripped map[string]time.Time // team -> when it may have its next message
+	mu                sync.Mutex
+	rate              float64           // messages a second of all servers; 0: any
+	among             int               // servers that share it
+	stale             bool              // others were there that may have used something since it was counted anew
+	open              usage             // places that are reserved and not stored yet
+	daily             int64             // 0: no limit
+	share             int64             // of daily, what broadcasts may use
+	loaded            bool              // what was sent before this process is counted
+	minutes           [dayMinutes]usage // messages dotted or reserved, by Unix minute % dayMinutes
+	latest            int64             // the last minute that is counted
+	total             usage             // of all minutes
+	mailPriorityUntil time.Time         // until then, free places are those of mail that waits
+	teams             map[string]*teamUse
+	meter             meter
+	after             string               // broadcast that the last round of turns ended with
+	dripped           map[string]time.Time // team -> when it may have its next message
 }
 
 // usage counts messages, bulk of them of broadcasts.
@@ -70,8 +70,8 @@ func newLimits(r relayurl.Relay, part float64) *limits {
 		meter: newMeter(r), dripped: map[string]time.Time{}, teams: map[string]*teamUse{}}
 }
 
-// shareAmong has each of n servers take an equal part of the rate.
-func (l *limits) shareAmong(n int) {
+// setServers has each of n servers take an equal part of the rate.
+func (l *limits) setServers(n int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.stale = l.stale || n != l.among
@@ -102,8 +102,8 @@ func (l *limits) become(r relayurl.Relay) {
 	l.daily, l.share = r.Daily, pacing.BulkShare(r.Daily, l.part)
 }
 
-// setPart changes the part of the daily limit that broadcasts may use.
-func (l *limits) setPart(part float64) {
+// setBulkShare changes the part of the daily limit that broadcasts may use.
+func (l *limits) setBulkShare(part float64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.part, l.share = part, pacing.BulkShare(l.daily, part)
@@ -169,11 +169,11 @@ func (l *limits) reserve(now time.Time, team string, bulk bool) (minute int64, f
 	case all || share:
 		free = l.free(all, share)
 		if !bulk {
-			l.mailDue = free.Add(mailFirst)
+			l.mailPriorityUntil = free.Add(mailPriority)
 		}
 		return minute, free, false
-	case bulk && now.Before(l.mailDue):
-		return minute, l.mailDue, false
+	case bulk && now.Before(l.mailPriorityUntil):
+		return minute, l.mailPriorityUntil, false
 	}
 	l.use(team, now, 1)
 	l.move(minute, 1, bulk)
@@ -203,7 +203,7 @@ func (l *limits) window(now time.Time) int64 {
 		return -1
 	}
 	l.forget(now.Unix() / 60)
-	if now.Before(l.mailDue) {
+	if now.Before(l.mailPriorityUntil) {
 		return 0
 	}
 	return max(0, min(l.share-l.total.bulk, l.daily-l.total.sent))
@@ -225,10 +225,10 @@ func (l *limits) forget(minute int64) int64 {
 	return l.latest
 }
 
-// putBack keeps the window with a clock that was put back: what was counted in
+// clockMovedBack keeps the window with a clock that was put back: what was counted in
 // minutes that lie ahead by now leaves it as long from now as it would have. What
 // was counted before stays where it is: it may leave too late, never too early.
-func (l *limits) putBack(now time.Time, by time.Duration) {
+func (l *limits) clockMovedBack(now time.Time, by time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	current := now.Unix() / 60
@@ -236,7 +236,7 @@ func (l *limits) putBack(now time.Time, by time.Duration) {
 		return
 	}
 	old, latest := l.minutes, l.latest
-	l.minutes, l.total, l.latest, l.mailDue = [dayMinutes]usage{}, usage{}, current, time.Time{}
+	l.minutes, l.total, l.latest, l.mailPriorityUntil = [dayMinutes]usage{}, usage{}, current, time.Time{}
 	for minute := latest - dayMinutes + 1; minute <= latest; minute++ {
 		to := minute
 		if minute > current {
@@ -280,10 +280,10 @@ func (l *limits) unreserve(minute int64, team string, bulk bool) {
 	l.open.add(-1, bulk)
 }
 
-// errUsedUp: other servers have used the daily limit up, of which this one had not heard.
-var errUsedUp = errors.New("the daily limit is used up")
+// errDailyLimit: other servers have used the daily limit up, of which this one had not heard.
+var errDailyLimit = errors.New("the daily limit is used up")
 
-// count stores a dotted message in the transaction that marks it. Error: errUsedUp.
+// count stores a dotted message in the transaction that marks it. Error: errDailyLimit.
 func (l *limits) count(tx *db.Tx, minute int64, bulk bool) error {
 	l.mu.Lock()
 	daily, share, alone := l.daily, l.share, l.among == 1 && !l.stale
@@ -304,7 +304,7 @@ func (l *limits) count(tx *db.Tx, minute int64, bulk bool) error {
 			return err
 		}
 		if !used {
-			return errUsedUp
+			return errDailyLimit
 		}
 	} else if err := tx.AddUsage(l.relay, time.Unix(minute*60, 0), 1, n); err != nil {
 		return err

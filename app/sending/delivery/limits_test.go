@@ -11,14 +11,14 @@ import (
 	"mailer/db"
 )
 
-// heldPlace is a place that a test took in a daily limit.
-type heldPlace struct {
+// reservedSlot is a place that a test took in a daily limit.
+type reservedSlot struct {
 	minute int64
 	bulk   bool
 }
 
-// countPlaces counts those of the window of a minute, in the plainest way.
-func countPlaces(places []heldPlace, minute int64) (all, bulk int64) {
+// countReserved counts those of the window of a minute, in the plainest way.
+func countReserved(places []reservedSlot, minute int64) (all, bulk int64) {
 	for _, p := range places {
 		if p.minute > minute-dayMinutes {
 			all++
@@ -35,7 +35,7 @@ func TestLimitsCountTheLastDay(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 6))
 	for range 50 {
 		l := newLimits(relayurl.Relay{Daily: 20}, 0.5)
-		var held []heldPlace
+		var held []reservedSlot
 		now := time.Unix(1_800_000_000, 0)
 		for range 1000 {
 			now = now.Add(time.Duration(random.ExpFloat64() * float64(time.Hour)))
@@ -43,7 +43,7 @@ func TestLimitsCountTheLastDay(t *testing.T) {
 				now = now.Add(3 * dayMinutes * time.Minute)
 			}
 			minute := now.Unix() / 60
-			all, bulk := countPlaces(held, minute)
+			all, bulk := countReserved(held, minute)
 			switch n := random.IntN(8); {
 			case n == 0 && len(held) > 0:
 				i := random.IntN(len(held))
@@ -53,8 +53,8 @@ func TestLimitsCountTheLastDay(t *testing.T) {
 				p := &held[len(held)-1]
 				p.minute = l.renew(p.minute, now, p.bulk)
 			default:
-				p := heldPlace{minute, n%2 == 0}
-				want := all < 20 && (!p.bulk || bulk < 10 && !now.Before(l.mailDue))
+				p := reservedSlot{minute, n%2 == 0}
+				want := all < 20 && (!p.bulk || bulk < 10 && !now.Before(l.mailPriorityUntil))
 				_, free, ok := l.reserve(now, "team", p.bulk)
 				if ok != want || !ok && !free.After(now) {
 					t.Fatalf("%d places, %d of broadcasts, are taken: reserve(bulk=%v) is %v, free %v", all, bulk, p.bulk, ok, free.Sub(now))
@@ -63,15 +63,15 @@ func TestLimitsCountTheLastDay(t *testing.T) {
 					held = append(held, p)
 				}
 			}
-			all, bulk = countPlaces(held, minute)
-			if want := max(0, min(20-all, 10-bulk)); !now.Before(l.mailDue) && l.window(now) != want {
+			all, bulk = countReserved(held, minute)
+			if want := max(0, min(20-all, 10-bulk)); !now.Before(l.mailPriorityUntil) && l.window(now) != want {
 				t.Fatalf("%d messages of broadcasts are allowed, want %d", l.window(now), want)
 			}
 		}
 	}
 }
 
-func TestBroadcastsLeaveAReserveToMail(t *testing.T) {
+func TestBroadcastsLeaveReserveForMail(t *testing.T) {
 	t.Parallel()
 	l := newLimits(relayurl.Relay{Daily: 100}, 0)
 	start := time.Unix(1_800_000_000, 0).Truncate(time.Minute)
@@ -101,7 +101,7 @@ func TestBroadcastsLeaveAReserveToMail(t *testing.T) {
 	}
 }
 
-func TestMailThatWaitsForThePlacesOfADayComesFirst(t *testing.T) {
+func TestMailWaitingForDailyLimitGoesFirst(t *testing.T) {
 	t.Parallel()
 	l := newLimits(relayurl.Relay{Daily: 10}, 0.9)
 	start := time.Unix(1_800_000_000, 0)
@@ -115,12 +115,12 @@ func TestMailThatWaitsForThePlacesOfADayComesFirst(t *testing.T) {
 	if _, _, ok := l.reserve(free.Add(time.Second), "team", false); !ok {
 		t.Error("mail does not get the place that it was told of")
 	}
-	if _, _, ok := l.reserve(free.Add(mailFirst), "team", true); !ok {
+	if _, _, ok := l.reserve(free.Add(mailPriority), "team", true); !ok {
 		t.Error("broadcasts get nothing though no mail waits any more")
 	}
 }
 
-func TestAClockThatIsPutBackOpensNoWindow(t *testing.T) {
+func TestLimitsAfterClockMovedBack(t *testing.T) {
 	t.Parallel()
 	l := newLimits(relayurl.Relay{Daily: 10}, 0.5)
 	now := time.Unix(1_800_000_000, 0)
@@ -138,7 +138,7 @@ func TestAClockThatIsPutBackOpensNoWindow(t *testing.T) {
 	}
 }
 
-func TestLimitsRememberWhatWasSentBeforeAStart(t *testing.T) {
+func TestLimitsLoadUsageAtStart(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		store := openStore(t)
 		now := time.Now()

@@ -11,23 +11,23 @@ import (
 	"mailer/app/testing/testserver"
 )
 
-func TestLargeMessagesTakeTurnsWhereMemoryHasALimit(t *testing.T) {
+func TestLargeMessagesWaitForMemory(t *testing.T) {
 	slow := func(ctx context.Context, m *app.Outgoing, hold func() error) app.Result {
 		time.Sleep(time.Second)
 		return testserver.Accept(ctx, m, hold)
 	}
 	for memory, want := range map[int64]int{0: 3, 256 << 20: 1} { // three of 20 MB are within 64 MB
 		t.Run(fmt.Sprint(memory), func(t *testing.T) {
-			testserver.Bubble(t, func(t *testing.T) {
+			testserver.Synctest(t, func(t *testing.T) {
 				relay := testserver.NewRelay(testserver.Always(slow))
-				w := testserver.IdleWith(t, server.Config{Memory: memory}, relay)
+				w := testserver.NewWithConfig(t, server.Config{Memory: memory}, relay)
 				for range 3 {
 					w.Send("bob@example.net")
 				}
-				w.Sql("UPDATE units SET size = 20000000 RETURNING email_id")
+				w.SQL("UPDATE units SET size = 20000000 RETURNING email_id")
 				w.Start()
 				testserver.Sleep(10 * time.Second)
-				if n := len(relay.Seen("")); n != 3 || relay.MaxOpen != want {
+				if n := len(relay.Transactions("")); n != 3 || relay.MaxOpen != want {
 					t.Errorf("%d messages were sent, %d at once, want %d", n, relay.MaxOpen, want)
 				}
 			})

@@ -46,13 +46,13 @@ func (s *Service) PurgeOutcomes(ctx context.Context) error {
 	}
 	for _, t := range teams {
 		err := s.DB.Write(ctx, func(tx *db.Tx) error {
-			return errors.Join(tx.PurgeOutcomes(t.ID, reputation.OutcomeHour(tx.Now.Add(-reputation.OutcomesKept))), tx.PurgeMailCounts(t.ID, tx.Now.Add(-counters.Kept)))
+			return errors.Join(tx.PurgeOutcomes(t.ID, reputation.OutcomeHour(tx.Now.Add(-reputation.OutcomeRetention))), tx.PurgeMailCounts(t.ID, tx.Now.Add(-counters.Retention)))
 		})
 		if err != nil {
 			return fmt.Errorf("remove old outcomes: %w", err)
 		}
 	}
 	return s.DB.Write(ctx, func(tx *db.Tx) error {
-		return tx.PurgeRegionOutcomes(reputation.OutcomeHour(tx.Now.Add(-reputation.OutcomesKept)))
+		return tx.PurgeRegionOutcomes(reputation.OutcomeHour(tx.Now.Add(-reputation.OutcomeRetention)))
 	})
 }

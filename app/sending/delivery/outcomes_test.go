@@ -21,12 +21,12 @@ func refusing() *testserver.FakeRelay {
 		res := app.Result{Kind: app.ResultDone, Stage: app.StageDot}
 		for _, to := range m.Recipients {
 			local, _, _ := strings.Cut(to, "@")
-			v := app.RecipientResult{Address: to, Verdict: app.Accepted, Stage: app.StageDot, Reply: app.Reply{Code: 250}}
+			v := app.RecipientResult{Address: to, Outcome: app.Accepted, Stage: app.StageDot, Reply: app.Reply{Code: 250}}
 			switch {
 			case local == "test":
-				v = app.RecipientResult{Address: to, Verdict: app.SimulatedBounce, Reply: app.Reply{Code: 550, Enhanced: "5.1.1"}}
+				v = app.RecipientResult{Address: to, Outcome: app.SimulatedBounce, Reply: app.Reply{Code: 550, Enhanced: "5.1.1"}}
 			case app.IsEnhancedCode(local):
-				v = app.RecipientResult{Address: to, Verdict: app.Refused, Stage: app.StageRcpt, Reply: app.Reply{Code: 550, Enhanced: local}}
+				v = app.RecipientResult{Address: to, Outcome: app.Refused, Stage: app.StageRcpt, Reply: app.Reply{Code: 550, Enhanced: local}}
 			}
 			res.Recipients = append(res.Recipients, v)
 		}
@@ -37,9 +37,9 @@ func refusing() *testserver.FakeRelay {
 	}))
 }
 
-func TestResultsOfTheRelayAreCounted(t *testing.T) {
-	testserver.Bubble(t, func(t *testing.T) {
-		w := testserver.Serving(t, refusing())
+func TestRelayResultsAreCounted(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
+		w := testserver.Start(t, refusing())
 		w.Send("bob@example.net", "5.1.1@example.net", "5.7.1@example.net", "test@example.net")
 		synctest.Wait()
 		wantCounts(w, 2, 1, 0) // what may be about more than a recipient is asked once more
@@ -49,29 +49,29 @@ func TestResultsOfTheRelayAreCounted(t *testing.T) {
 	})
 }
 
-func TestReportsAreCountedOnceForARecipient(t *testing.T) {
+func TestReportsAreCountedOncePerRecipient(t *testing.T) {
 	testserver.BothEngines(t)
-	testserver.Bubble(t, func(t *testing.T) {
-		w := testserver.Serving(t, refusing())
-		id := w.SentTo("bob@example.net", "eve@example.net")
-		w.Take(testserver.Bounce(id, "bob@example.net", "5.1.1"))
-		w.Take(testserver.Bounce(id, "BOB@example.net", "5.1.2"))  // another door, other words
-		w.Take(testserver.Bounce(id, "eve@example.net", "5.7.1"))  // policy
-		w.Take(testserver.Bounce(id, "carl@example.net", "5.1.1")) // a stranger
-		w.Take(feedback.Report{EmailID: id, Recipient: "eve@example.net", Kind: feedback.Complained})
+	testserver.Synctest(t, func(t *testing.T) {
+		w := testserver.Start(t, refusing())
+		id := w.SendTaken("bob@example.net", "eve@example.net")
+		w.Report(testserver.HardBounce(id, "bob@example.net", "5.1.1"))
+		w.Report(testserver.HardBounce(id, "BOB@example.net", "5.1.2"))  // another door, other words
+		w.Report(testserver.HardBounce(id, "eve@example.net", "5.7.1"))  // policy
+		w.Report(testserver.HardBounce(id, "carl@example.net", "5.1.1")) // a stranger
+		w.Report(feedback.Report{EmailID: id, Recipient: "eve@example.net", Kind: feedback.Complained})
 		wantCounts(w, 2, 1, 1)
 		refused := w.Send("5.1.1@example.net")
 		synctest.Wait()
-		w.Take(testserver.Bounce(refused, "5.1.1@example.net", "5.1.1")) // the relay said so before
+		w.Report(testserver.HardBounce(refused, "5.1.1@example.net", "5.1.1")) // the relay said so before
 		wantCounts(w, 3, 2, 1)
 	})
 }
 
-func TestARecipientWithoutAResultCountsByItsReport(t *testing.T) {
-	testserver.Bubble(t, func(t *testing.T) {
-		w := testserver.Idle(t, testserver.NewRelay(nil))
+func TestReportCountsRecipientWithoutResult(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
+		w := testserver.New(t, testserver.NewRelay(nil))
 		id := w.Send("bob@example.net")
-		w.Take(testserver.Bounce(id, "bob@example.net", "5.1.1"))
+		w.Report(testserver.HardBounce(id, "bob@example.net", "5.1.1"))
 		wantCounts(w, 1, 1, 0)
 		w.Start()
 		time.Sleep(time.Minute)
@@ -80,32 +80,32 @@ func TestARecipientWithoutAResultCountsByItsReport(t *testing.T) {
 	})
 }
 
-func TestRecipientsOfBroadcastsAreCounted(t *testing.T) {
+func TestBroadcastRecipientsAreCounted(t *testing.T) {
 	testserver.BothEngines(t)
-	testserver.Bubble(t, func(t *testing.T) {
-		w := testserver.Serving(t, testserver.NewRelay(nil))
-		w.People(150)
-		w.Queue(w.Draft())
+	testserver.Synctest(t, func(t *testing.T) {
+		w := testserver.Start(t, testserver.NewRelay(nil))
+		w.AddSubscribers(150)
+		w.Queue(w.AddDraft())
 		time.Sleep(time.Minute)
 		synctest.Wait()
 		wantCounts(w, 150, 0, 0)
 	})
 }
 
-func TestOldOutcomesGo(t *testing.T) {
-	testserver.Bubble(t, func(t *testing.T) {
-		w := testserver.Idle(t, testserver.NewRelay(nil))
+func TestOldOutcomesArePurged(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
+		w := testserver.New(t, testserver.NewRelay(nil))
 		key := reputation.OutcomeKey{TeamID: w.Key.TeamID, Region: app.DefaultRegion, Domain: testserver.TestDomain}
 		count := func() {
 			testserver.Must(t, w.DB.Write(t.Context(), func(tx *db.Tx) error { tx.CountOutcome(key, reputation.Outcome{Sent: 1}); return nil }))
 		}
 		count()
-		time.Sleep(reputation.OutcomesKept - time.Hour)
+		time.Sleep(reputation.OutcomeRetention - time.Hour)
 		count()
-		testserver.Must(t, w.Server.Delivery.PurgeOutcomes(t.Context()))
+		testserver.Must(t, w.Services.Delivery.PurgeOutcomes(t.Context()))
 		wantCounts(w, 2, 0, 0)
 		time.Sleep(2 * time.Hour)
-		testserver.Must(t, w.Server.Delivery.PurgeOutcomes(t.Context()))
+		testserver.Must(t, w.Services.Delivery.PurgeOutcomes(t.Context()))
 		wantCounts(w, 1, 0, 0)
 	})
 }

@@ -59,7 +59,7 @@ func (r *rateLimit) wait(ctx context.Context, bulk bool) bool {
 	case ctx.Err() != nil:
 		return false
 	case !bulk:
-		return r.waitFirst(ctx)
+		return r.waitMail(ctx)
 	}
 	select {
 	case r.turn <- struct{}{}:
@@ -81,8 +81,8 @@ func (r *rateLimit) wait(ctx context.Context, bulk bool) bool {
 	}
 }
 
-// waitFirst waits for a token of a transactional message.
-func (r *rateLimit) waitFirst(ctx context.Context) bool {
+// waitMail waits for a token of a transactional message.
+func (r *rateLimit) waitMail(ctx context.Context) bool {
 	token := r.overtake()
 	if await(ctx, token, nil) == gaveUp {
 		token.Cancel()
@@ -129,7 +129,7 @@ type awaited int
 
 const (
 	gotToken awaited = iota
-	lostToken
+	tokenTaken
 	gaveUp
 )
 
@@ -145,7 +145,7 @@ func await(ctx context.Context, token *rate.Reservation, lost <-chan struct{}) a
 	case <-timer.C:
 		return gotToken
 	case <-lost:
-		return lostToken
+		return tokenTaken
 	case <-ctx.Done():
 		return gaveUp
 	}
@@ -155,7 +155,7 @@ func await(ctx context.Context, token *rate.Reservation, lost <-chan struct{}) a
 // app.ShareBulk with the day's window, of which pending messages were begun that
 // have not reserved their places yet, and with the dripping of teams in warning,
 // which it notes in queues.
-func (l *limits) turns(now time.Time, queues []pacing.BulkQueue, pending int64, room int) []pacing.BulkTurn {
+func (l *limits) turns(now time.Time, queues []pacing.BulkQueue, pending int64, room int) []pacing.BulkBatch {
 	window := l.window(now)
 	if window > 0 {
 		window = max(0, window-pending)
@@ -165,22 +165,22 @@ func (l *limits) turns(now time.Time, queues []pacing.BulkQueue, pending int64, 
 	for i := range queues {
 		q := &queues[i]
 		q.Drip = l.drips(q.TeamID)
-		q.Rests = q.Drip && now.Before(l.dripped[q.TeamID])
+		q.AtLimit = q.Drip && now.Before(l.dripped[q.TeamID])
 	}
 	turns := pacing.ShareBulk(queues, window, room, l.after)
 	if len(turns) > 0 {
 		l.after = turns[len(turns)-1].ID
 	}
-	l.noteTurns(now, queues, turns, room)
+	l.recordBulk(now, queues, turns, room)
 	return turns
 }
 
 // drips reports whether a team is in warning.
 func (l *limits) drips(teamID string) bool { return l.warned != nil && l.warned(teamID) }
 
-// noteTurns has the teams rest that dripped, and the meter run while broadcasts
+// recordBulk has the teams rest that dripped, and the meter run while broadcasts
 // have more than the lane can take.
-func (l *limits) noteTurns(now time.Time, queues []pacing.BulkQueue, turns []pacing.BulkTurn, room int) {
+func (l *limits) recordBulk(now time.Time, queues []pacing.BulkQueue, turns []pacing.BulkBatch, room int) {
 	got, all, more := map[string]int64{}, 0, false
 	for _, t := range turns {
 		got[t.ID] = int64(t.N)
@@ -208,9 +208,9 @@ func (l *limits) drip(teamID string, now time.Time) {
 	l.dripped[teamID] = next.Add(every)
 }
 
-// guessedSpeed is how many messages a second one connection is thought to carry
+// initialSpeed is how many messages a second one connection is thought to carry
 // until it was measured.
-const guessedSpeed = 20
+const initialSpeed = 20
 
 // meter measures how many messages a second a relay really takes: those of all
 // kinds, while broadcasts have more than it can take.
@@ -231,7 +231,7 @@ const (
 )
 
 func newMeter(r relayurl.Relay) meter {
-	return meter{rate: r.Rate, speed: float64(guessedSpeed * max(r.Connections, 1))}
+	return meter{rate: r.Rate, speed: float64(initialSpeed * max(r.Connections, 1))}
 }
 
 // busy starts and stops the meter.

@@ -46,7 +46,7 @@ func TestBroadcastsDelayMailByOneMessage(t *testing.T) {
 					for range 1 + random.IntN(10) {
 						due := time.Now()
 						if n := len(without); n > 0 {
-							due = base.Latest(due, without[n-1].Add(one))
+							due = base.Later(due, without[n-1].Add(one))
 						}
 						without = append(without, due)
 						mails.Go(func() {
@@ -78,7 +78,7 @@ func TestBroadcastsDelayMailByOneMessage(t *testing.T) {
 	}
 }
 
-func TestMailAboveTheRateStopsBroadcasts(t *testing.T) {
+func TestMailAboveRateStopsBroadcasts(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		r := newRateLimit(10)
 		var mails sync.WaitGroup
@@ -95,7 +95,7 @@ func TestMailAboveTheRateStopsBroadcasts(t *testing.T) {
 	})
 }
 
-func TestWaitingEndsWithItsContext(t *testing.T) {
+func TestRateWaitEndsWithContext(t *testing.T) {
 	for _, mails := range []int{0, 5} {
 		t.Run(fmt.Sprint(mails), func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
@@ -127,7 +127,7 @@ func TestWaitingEndsWithItsContext(t *testing.T) {
 	}
 }
 
-func TestTeamsInWarningDrip(t *testing.T) {
+func TestLimitsThrottleTeamsInWarning(t *testing.T) {
 	t.Parallel()
 	l := newLimits(relayurl.Relay{Daily: 10_000}, 0)
 	l.warned = func(teamID string) bool { return teamID == "slow" }
@@ -149,7 +149,7 @@ func TestTeamsInWarningDrip(t *testing.T) {
 	}
 }
 
-func TestTurnsLeavePlacesToThoseBegun(t *testing.T) {
+func TestBulkSharesLeaveRoomForPending(t *testing.T) {
 	t.Parallel()
 	l := newLimits(relayurl.Relay{Daily: 100}, 0)
 	now := time.Unix(1_800_000_000, 0)
@@ -165,7 +165,7 @@ func TestTurnsLeavePlacesToThoseBegun(t *testing.T) {
 	}
 }
 
-func TestTheSpeedOfALaneIsMeasured(t *testing.T) {
+func TestSpeedIsMeasured(t *testing.T) {
 	t.Parallel()
 	busy := []pacing.BulkQueue{{ID: "a", TeamID: "a", Remaining: 1000}}
 	last := []pacing.BulkQueue{{ID: "a", TeamID: "a", Remaining: 5}}
@@ -200,7 +200,7 @@ func TestTheSpeedOfALaneIsMeasured(t *testing.T) {
 	}
 }
 
-func TestTheMeasuredSpeedFollows(t *testing.T) {
+func TestMeasuredSpeedAdapts(t *testing.T) {
 	t.Parallel()
 	m := newMeter(relayurl.Relay{Connections: 1})
 	m.busy(true)

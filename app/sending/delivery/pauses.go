@@ -15,11 +15,11 @@ type Pause struct {
 	Until time.Time // zero: until it is resumed
 }
 
-// Holds reports whether it holds at a time.
-func (p Pause) Holds(now time.Time) bool { return p.Until.IsZero() || now.Before(p.Until) }
+// Active reports whether it holds at a time.
+func (p Pause) Active(now time.Time) bool { return p.Until.IsZero() || now.Before(p.Until) }
 
-// Words say it.
-func (p Pause) Words() string {
+// Text say it.
+func (p Pause) Text() string {
 	if p.Until.IsZero() {
 		return "paused by the operator until it is resumed"
 	}
@@ -35,11 +35,11 @@ type pause struct {
 // halted reports whether nothing leaves by the operator's word.
 func (l *standing) halted() bool {
 	p := l.pause.Load()
-	return p != nil && p.Holds(clock.Now())
+	return p != nil && p.Active(clock.Now())
 }
 
-// haltedUntil is when a pause ends by itself; zero: there is none, or it does not.
-func (l *standing) haltedUntil() time.Time {
+// pausedUntil is when a pause ends by itself; zero: there is none, or it does not.
+func (l *standing) pausedUntil() time.Time {
 	if p := l.pause.Load(); p != nil {
 		return p.Until
 	}
@@ -76,15 +76,15 @@ func (o *Outlets) halt(l *lane, old *pause, p Pause) {
 	if !l.s.Outlets.running || !l.s.leads.Load() { // its start notes it, or the server that leads does
 		return
 	}
-	if err := l.s.DB.WriteVital(context.Background(), func(tx *db.Tx) error { return l.notePause(tx, next) }); err != nil {
-		l.s.LogUnlessHindered("note a relay's pause", err, "relay", l.name)
+	if err := l.s.DB.WriteVital(context.Background(), func(tx *db.Tx) error { return l.recordPause(tx, next) }); err != nil {
+		l.s.LogUnlessUnavailable("note a relay's pause", err, "relay", l.name)
 	}
 }
 
-// notePause keeps a pause for the timelines of the emails that wait.
-func (l *standing) notePause(tx *db.Tx, p *pause) error {
+// recordPause keeps a pause for the timelines of the emails that wait.
+func (l *standing) recordPause(tx *db.Tx, p *pause) error {
 	return tx.OpenTrouble(app.RelayTrouble{ID: p.trouble, Relay: l.name, StartedAt: p.Since,
-		Detail: app.EventDetail{Relay: l.name, Message: "The relay is " + p.Words()}})
+		Detail: app.EventDetail{Relay: l.name, Message: "The relay is " + p.Text()}})
 }
 
 func (o *Outlets) resume(l *lane, old *pause) {
@@ -92,6 +92,6 @@ func (o *Outlets) resume(l *lane, old *pause) {
 	l.wake()
 	l.s.Log.Info("relay is resumed", "relay", l.name, "after", clock.Since(old.Since).Round(time.Second).String())
 	if err := l.s.DB.WriteVital(context.Background(), func(tx *db.Tx) error { return tx.CloseTrouble(old.trouble) }); err != nil {
-		l.s.LogUnlessHindered("note the end of a relay's pause", err, "relay", l.name)
+		l.s.LogUnlessUnavailable("note the end of a relay's pause", err, "relay", l.name)
 	}
 }

@@ -25,7 +25,7 @@ type Sender interface {
 	// Bound is how many connections the relay lets us have at once, as far as is known;
 	// 0: nobody can say.
 	Bound() int
-	// Close says QUIT on idle connections and drops the others: a Send that waits
+	// Trip says QUIT on idle connections and drops the others: a Send that waits
 	// for the reply to its dot ends with ResultDoubt. It may be called again.
 	Close()
 }
@@ -100,8 +100,8 @@ func stateOf(l *lane) State {
 	if n := l.sender.Bound(); n > 0 {
 		st.Connections = n
 	}
-	if p := l.pause.Load(); p != nil && p.Holds(clock.Now()) {
-		st.State, st.Reason, st.Since, st.NextTry = RelayPaused, p.Words(), p.Since, p.Until
+	if p := l.pause.Load(); p != nil && p.Active(clock.Now()) {
+		st.State, st.Reason, st.Since, st.NextTry = RelayPaused, p.Text(), p.Since, p.Until
 		return st
 	}
 	o, _, until := l.gate.look()
@@ -111,15 +111,15 @@ func stateOf(l *lane) State {
 	if o == open || t == nil {
 		return st
 	}
-	st.State, st.Since, st.NextTry, st.Reason = RelayResting, t.StartedAt, until, saidOf(l.gate.met)
+	st.State, st.Since, st.NextTry, st.Reason = RelayResting, t.StartedAt, until, replyText(l.gate.met)
 	if t.Failures >= failingFrom && l.gate.met.Kind == app.ResultTrouble && !inTransaction(l.gate.met.Stage) && l.gate.met.Stage != app.StageDot {
 		st.State = RelayFailing
 	}
 	return st
 }
 
-// saidOf is what a relay said, and at which step.
-func saidOf(res app.Result) string {
+// replyText is what a relay said, and at which step.
+func replyText(res app.Result) string {
 	words := []string{string(res.Stage) + ":"}
 	if res.Reply.Code != 0 {
 		words = append(words, strconv.Itoa(res.Reply.Code))

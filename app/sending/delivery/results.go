@@ -12,12 +12,12 @@ import (
 
 // Pauses of a unit or a relay that the retry table does not know.
 const (
-	// secondOpinion is how soon a message is tried again that was refused
+	// messageRetryDelay is how soon a message is tried again that was refused
 	// without a recipient being named.
-	secondOpinion = 5 * time.Second
-	// recipientOpinion is how soon a recipient is asked for again who was refused in
+	messageRetryDelay = 5 * time.Second
+	// recipientRetryDelay is how soon a recipient is asked for again who was refused in
 	// words that may be about more.
-	recipientOpinion = 5 * time.Minute
+	recipientRetryDelay = 5 * time.Minute
 	// breakerPause is how long a sender, or a relay, rests of which, or by which,
 	// everything is refused; doubled each time, up to maxBreakerPause.
 	breakerPause    = 30 * time.Second
@@ -46,7 +46,7 @@ func (l *lane) conclude(v leave, j *job, res app.Result) {
 		}
 		l.judge(v, j, res)
 	case app.ResultDoubt:
-		l.repliesLost(v, j, res)
+		l.tripReplyLost(v, j, res)
 		l.doubted(j, res)
 	case app.ResultRefused:
 		if res.Reply.Code == 0 { // this relay can't carry the message at all
@@ -71,9 +71,9 @@ func (l *lane) relayTrouble(v leave, j *job, res app.Result) {
 	l.handBack(j)
 }
 
-// repliesLost has a sender rest of whose message the reply was lost, since nobody must
+// tripReplyLost has a sender rest of whose message the reply was lost, since nobody must
 // make a doubt of a whole queue, and the relay where others meet it too.
-func (l *lane) repliesLost(v leave, j *job, res app.Result) {
+func (l *lane) tripReplyLost(v leave, j *job, res app.Result) {
 	s := senderOf(j.unit)
 	if l.breaker.refused(s, j.unit.EmailID, replyLost, !l.several.Load()) == rulingRelay {
 		l.shut(l.gate, v.relay, sender{}, trouble{sender: s, refusing: true, delay: l.relayPause}, res)
@@ -94,7 +94,7 @@ func (l *lane) doubted(j *job, res app.Result) {
 			return err
 		}
 		for _, v := range res.Recipients {
-			if v.Verdict == app.Refused && !ofRecipient(v.Reply) {
+			if v.Outcome == app.Refused && !concernsRecipient(v.Reply) {
 				continue // it is asked for again, with the others
 			}
 			if err := l.ledger.settleRecipient(tx, j, v, time.Time{}, ""); err != nil {
@@ -109,13 +109,13 @@ func (l *lane) doubted(j *job, res app.Result) {
 		if err != nil || !over {
 			return err
 		}
-		return l.ledger.giveUp(tx, j.unit, l.tooLate(j.unit, waited, res))
+		return l.ledger.failExpired(tx, j.unit, l.expiredDetail(j.unit, waited, res))
 	})
 	l.tell(j, postponed(res), app.Postponed, over, stored)
 }
 
 func anyAccepted(res app.Result) bool {
-	return slices.ContainsFunc(res.Recipients, func(r app.RecipientResult) bool { return r.Verdict == app.Accepted })
+	return slices.ContainsFunc(res.Recipients, func(r app.RecipientResult) bool { return r.Outcome == app.Accepted })
 }
 
 // withdrawn ends a transaction whose dot was refused by hold: a unit that is
@@ -123,19 +123,19 @@ func anyAccepted(res app.Result) bool {
 // mark is tried again.
 func (l *lane) withdrawn(v leave, j *job) {
 	switch j.state {
-	case stateGone, stateSpared:
+	case stateWithdrawn, stateBlocked:
 		return
-	case stateLeft: // it did not, but another server may have taken over and counts it so
+	case stateCommitted: // it did not, but another server may have taken over and counts it so
 		l.record(j, func(tx *db.Tx) error {
-			return base.IgnoreGone(l.s.doubt(tx, j.unit, "This server stood still before the end of the message, for so long that another one may have taken over"))
+			return base.IgnoreNotFound(l.s.doubt(tx, j.unit, "This server stood still before the end of the message, for so long that another one may have taken over"))
 		})
 		return
-	case stateRested:
+	case statePaused:
 		l.handBack(j)
 		return
-	case stateFull: // what this server knows of it by then has the others wait
+	case stateLimitReached: // what this server knows of it by then has the others wait
 		if err := l.limits.reload(l.s.Sending, l.s.DB, true); err != nil {
-			l.s.LogUnlessHindered("read what a relay was used for", err, "relay", l.name)
+			l.s.LogUnlessUnavailable("read what a relay was used for", err, "relay", l.name)
 		}
 		l.handBack(j)
 		return
@@ -160,9 +160,9 @@ func (l *standing) strike(j *job, hit bool) int {
 	return n
 }
 
-// tooLate words that a unit whose clock has run so long when it is next tried is not
+// expiredDetail words that a unit whose clock has run so long when it is next tried is not
 // tried again.
-func (l *lane) tooLate(u app.Unit, waited time.Duration, res app.Result) app.EventDetail {
+func (l *lane) expiredDetail(u app.Unit, waited time.Duration, res app.Result) app.EventDetail {
 	d := l.ledger.detail(u, res.Stage, res.Reply, time.Time{})
 	d.Message = fmt.Sprintf("Expired after %d attempts, since it may wait %s at most and the next one would come after %s. The last one: %s",
 		u.Attempts, app.FormatSpan(l.maxWait(u)), app.FormatSpan(waited), d.Message)
@@ -179,7 +179,7 @@ type again struct {
 // settle records a transaction in which the relay answered: the recipients that
 // were decided one by one, and the others by rest ("": there are none, Postponed
 // or Refused).
-func (l *lane) settle(j *job, res app.Result, rest app.Verdict, try again) {
+func (l *lane) settle(j *job, res app.Result, rest app.Outcome, try again) {
 	over, stored := false, false
 	l.record(j, func(tx *db.Tx) error {
 		tx.AfterCommit(func() { stored = true })
@@ -207,11 +207,11 @@ func (l *lane) settle(j *job, res app.Result, rest app.Verdict, try again) {
 		}
 		switch {
 		case !postponed:
-			return base.IgnoreGone(tx.DeleteUnit(j.unit))
+			return base.IgnoreNotFound(tx.DeleteUnit(j.unit))
 		case over:
-			return l.ledger.giveUp(tx, j.unit, l.tooLate(j.unit, waited, res))
+			return l.ledger.failExpired(tx, j.unit, l.expiredDetail(j.unit, waited, res))
 		}
-		if err := l.ledger.putOff(tx, j.unit, res, open); err != nil {
+		if err := l.ledger.markDeferred(tx, j.unit, res, open); err != nil {
 			return err
 		}
 		return requeue(tx, j.unit, attempts, next)
@@ -221,9 +221,9 @@ func (l *lane) settle(j *job, res app.Result, rest app.Verdict, try again) {
 
 // postpones reports whether somebody is left to try. A recipient that the result
 // forgets is tried again, never dropped.
-func postpones(res app.Result, open []string, rest app.Verdict) bool {
+func postpones(res app.Result, open []string, rest app.Outcome) bool {
 	return len(open) > 0 && rest != app.Refused ||
-		slices.ContainsFunc(res.Recipients, func(v app.RecipientResult) bool { return v.Verdict == app.Postponed })
+		slices.ContainsFunc(res.Recipients, func(v app.RecipientResult) bool { return v.Outcome == app.Postponed })
 }
 
 // undecided are the recipients that a result says nothing of one by one.

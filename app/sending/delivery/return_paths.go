@@ -56,7 +56,7 @@ func (c *composer) returnPath(ctx context.Context, teamID, id string, from app.A
 func (c *composer) returnPathHost(ctx context.Context, teamID, domain string) (string, error) {
 	return c.s.paths.Load(ctx, teamID+" "+domain, func(ctx context.Context) (string, error) {
 		d, err := c.s.domains.DomainByName(ctx, teamID, domain)
-		if err != nil || !d.TakesBounces() {
+		if err != nil || !d.ReceivesBounces() {
 			return "", err
 		}
 		return d.ReturnPathName(), nil

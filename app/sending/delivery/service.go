@@ -33,10 +33,10 @@ type Config struct {
 	// Tick is called every PollEvery while the service runs, from one goroutine; changed:
 	// somebody has written to the database lately. nil: nobody asks.
 	Tick       func(changed bool)
-	Heard      func()         // called by it once another server is known to have written
+	PeerWrote  func()         // called by it once another server is known to have written
 	DoubtDelay time.Duration  // 0: 60 s
 	MaxWait    time.Duration  // how long mail is tried, where neither it nor its relay says; 0: app.DefaultMaxWait, negative: for ever
-	Builders   int            // messages that the senders of Routes compose and sign at once; 0: app.Builders
+	Builders   int            // messages that the senders of Routes compose and sign at once; 0: app.ComposeWorkers
 	Memory     int64          // bytes that the process may have; 0: as many as there are
 	BulkShare  float64        // part of a relay's daily limit that broadcasts may use; 0: pacing.DefaultBulkShare
 	Jitter     func() float64 // 0 to 1; nil: at random
@@ -71,7 +71,7 @@ func New(base *base.Base, told *webhooks.Service, owners *teams.Service, senders
 		cfg.MaxWait = app.DefaultMaxWait
 	}
 	if cfg.Builders == 0 {
-		cfg.Builders = app.Builders()
+		cfg.Builders = app.ComposeWorkers()
 	}
 	if cfg.Jitter == nil {
 		cfg.Jitter = rand.Float64
@@ -83,7 +83,7 @@ func New(base *base.Base, told *webhooks.Service, owners *teams.Service, senders
 	s.Guardrails = guardrails.New(base, told, owners, guardrails.Config{Regions: s.Outlets.regions, Changed: s.Outlets.wakeBulk})
 	base.DB.Cluster().OnChange(s.Outlets.reshare)
 	for _, route := range cfg.Routes {
-		s.Outlets.add(newLane(s, route, nil))
+		s.Outlets.add(newRelayQueue(s, route, nil))
 	}
 	return s
 }
@@ -98,10 +98,10 @@ type Tuning struct {
 func (s *Service) Tune(t Tuning) {
 	s.tuning.Store(&t)
 	for _, l := range s.Outlets.all() {
-		l.limits.setPart(t.BulkShare)
+		l.limits.setBulkShare(t.BulkShare)
 	}
 	s.Outlets.wakeBulk()
-	s.WakeLanes()
+	s.WakeQueues()
 }
 
 // Start judges teams and regions anew and sets the lanes to work, unless they are. Of servers
@@ -115,13 +115,13 @@ func (s *Service) Start(ctx context.Context) error {
 		return err
 	}
 	if s.DB.Cluster().Shared() {
-		s.Workers.Go(s.watchOthers)
+		s.Workers.Go(s.watchPeers)
 	}
 	return s.send(ctx)
 }
 
-// StartBeside sets the lanes to work beside another server that leads.
-func (s *Service) StartBeside(ctx context.Context) error {
+// StartFollower sets the lanes to work beside another server that leads.
+func (s *Service) StartFollower(ctx context.Context) error {
 	if err := s.Guardrails.Follow(ctx); err != nil {
 		return err
 	}

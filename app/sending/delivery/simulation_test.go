@@ -42,7 +42,7 @@ var simWorlds = []simWorld{
 }
 
 // So few promises as 40 days make are at the mercy of which of them overlap.
-func TestFortyDaysOfPromises(t *testing.T) { promises(t, 40, 0.9) }
+func TestForecastsOfFortyDays(t *testing.T) { promises(t, 40, 0.9) }
 
 // promises has the real limits, shares and plans carry days of mixed traffic, and compares
 // each promise that was made at a send with what came. kept is the part of them that must
@@ -217,7 +217,7 @@ func (s *simulation) mailOne() {
 		one = time.Duration(float64(time.Second) / s.relay.Rate)
 	}
 	s.mu.Lock()
-	due := base.Latest(now, s.reference)
+	due := base.Later(now, s.reference)
 	s.reference = due.Add(one)
 	s.mu.Unlock()
 	if !s.l.wait(s.ctx, false) {
@@ -352,7 +352,7 @@ func (s *simulation) lane() {
 		if !s.waiting() {
 			next = time.Hour
 		}
-		base.Pause(s.ctx, next, s.woken)
+		base.Sleep(s.ctx, next, s.woken)
 	}
 }
 

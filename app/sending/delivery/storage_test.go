@@ -20,7 +20,7 @@ import (
 // brokenStorage returns an error as SQLite does for a file that it can't open.
 func brokenStorage(t *testing.T) error {
 	t.Helper()
-	testserver.OnAFile(t)
+	testserver.SQLiteOnly(t)
 	pool, err := sql.Open("sqlite", "file:"+filepath.Join(t.TempDir(), "none", "x.db"))
 	testserver.Must(t, err)
 	defer pool.Close()
@@ -30,46 +30,46 @@ func brokenStorage(t *testing.T) error {
 	return err
 }
 
-func TestAfterAStorageFailureNothingIsAcceptedOrSent(t *testing.T) {
-	testserver.Bubble(t, func(t *testing.T) {
+func TestStorageFailureStopsEverything(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
 		hang := make(chan struct{})
 		relay := testserver.NewRelay(testserver.Always(testserver.After(hang, testserver.Accept)))
-		w := testserver.Serving(t, relay)
+		w := testserver.Start(t, relay)
 		id := w.Send("bob@example.net")
 		synctest.Wait()
-		if err := w.Strike(brokenStorage(t)); !errors.Is(err, db.ErrFailed) {
+		if err := w.FailWrite(brokenStorage(t)); !errors.Is(err, db.ErrFailed) {
 			t.Fatal(err)
 		}
 		<-w.DB.Failed()
-		testserver.WantCode(t, w.Server.Ready(), app.CodeServiceUnavailable)
-		_, err := w.Server.Mail.SendEmail(t.Context(), w.Key, testserver.Letter("eve@example.net"), mail.SendOptions{})
+		testserver.WantCode(t, w.Services.Ready(), app.CodeServiceUnavailable)
+		_, err := w.Services.Mail.SendEmail(t.Context(), w.Key, testserver.Message("eve@example.net"), mail.SendOptions{})
 		testserver.WantCode(t, err, app.CodeServiceUnavailable)
-		relay.Follow(nil)
+		relay.SetScript(nil)
 		close(hang)
 		time.Sleep(10 * time.Minute)
 		synctest.Wait()
-		w.WantLast(id, app.Queued)
-		if n := len(relay.Seen("")); n != 1 || len(w.Dotted()) != 0 {
-			t.Errorf("%d transactions, dotted %v", n, w.Dotted())
+		w.WantLastEvent(id, app.Queued)
+		if n := len(relay.Transactions("")); n != 1 || len(w.CommittedUnits()) != 0 {
+			t.Errorf("%d transactions, dotted %v", n, w.CommittedUnits())
 		}
 	})
 }
 
-func TestAResultIsRecordedWhileTheDiskIsFull(t *testing.T) {
-	testserver.Bubble(t, func(t *testing.T) {
+func TestResultIsRecordedOnFullDisk(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
 		reply := make(chan struct{})
-		relay := testserver.NewRelay(testserver.Always(testserver.DotThen(reply)))
-		w := testserver.Serving(t, relay)
+		relay := testserver.NewRelay(testserver.Always(testserver.ReplyAfter(reply)))
+		w := testserver.Start(t, relay)
 		id := w.Send("bob@example.net")
 		synctest.Wait()
-		if err := w.Strike(testserver.FullStorage(t)); !errors.Is(err, db.ErrFull) {
+		if err := w.FailWrite(testserver.DiskFullError(t)); !errors.Is(err, db.ErrFull) {
 			t.Fatal(err)
 		}
-		_, err := w.Server.Mail.SendEmail(t.Context(), w.Key, testserver.Letter("eve@example.net"), mail.SendOptions{})
+		_, err := w.Services.Mail.SendEmail(t.Context(), w.Key, testserver.Message("eve@example.net"), mail.SendOptions{})
 		testserver.WantCode(t, err, app.CodeServiceUnavailable)
 		close(reply)
 		synctest.Wait()
-		w.WantLast(id, app.Sent)
+		w.WantLastEvent(id, app.Sent)
 		if w.Unit(id) != nil {
 			t.Error("the unit is still there")
 		}
@@ -77,57 +77,57 @@ func TestAResultIsRecordedWhileTheDiskIsFull(t *testing.T) {
 		synctest.Wait()
 		later := w.Send("eve@example.net")
 		synctest.Wait()
-		w.WantLast(later, app.Sent)
+		w.WantLastEvent(later, app.Sent)
 	})
 }
 
-func TestAServerStartsOnAFullDisk(t *testing.T) {
-	testserver.Bubble(t, func(t *testing.T) {
-		w := testserver.Idle(t, testserver.NewRelay(nil))
+func TestServerStartsOnFullDisk(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
+		w := testserver.New(t, testserver.NewRelay(nil))
 		id, other := w.Send("bob@example.net"), w.Send("eve@example.net")
-		w.Ahead(5*time.Hour, id)
-		if err := w.Strike(testserver.FullStorage(t)); !errors.Is(err, db.ErrFull) {
+		w.LeaveClockAhead(5*time.Hour, id)
+		if err := w.FailWrite(testserver.DiskFullError(t)); !errors.Is(err, db.ErrFull) {
 			t.Fatal(err)
 		}
-		if err := w.Server.CheckMasterKey(t.Context()); err != nil { // as New does
+		if err := w.Services.CheckMasterKey(t.Context()); err != nil { // as New does
 			t.Error(err)
 		}
 		w.Start()
-		testserver.WantCode(t, w.Server.Ready(), app.CodeServiceUnavailable)
+		testserver.WantCode(t, w.Services.Ready(), app.CodeServiceUnavailable)
 		testserver.Must(t, w.Cancel(other))
 		time.Sleep(15 * time.Second)
 		synctest.Wait()
-		w.WantLast(id, app.Sent)
-		w.WantLast(other, app.Canceled)
+		w.WantLastEvent(id, app.Sent)
+		w.WantLastEvent(other, app.Canceled)
 	})
 }
 
-func TestNoDotIsSentThatCantBeMarked(t *testing.T) {
-	testserver.Bubble(t, func(t *testing.T) {
+func TestDotNeedsStoredCommit(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
 		hang := make(chan struct{})
 		var kinds []app.ResultKind
-		relay := testserver.NewRelayOf(relayurl.Relay{Region: app.DefaultRegion, Connections: 1, Daily: 5}, testserver.Firstly(testserver.After(hang, func(ctx context.Context, m *app.Outgoing, hold func() error) app.Result {
+		relay := testserver.NewRelayOf(relayurl.Relay{Region: app.DefaultRegion, Connections: 1, Daily: 5}, testserver.InOrder(testserver.After(hang, func(ctx context.Context, m *app.Outgoing, hold func() error) app.Result {
 			res := testserver.Accept(ctx, m, hold)
 			kinds = append(kinds, res.Kind)
 			return res
 		})))
-		w := testserver.Serving(t, relay)
+		w := testserver.Start(t, relay)
 		id := w.Send("bob@example.net")
 		synctest.Wait()
-		_ = w.Strike(testserver.FullStorage(t))
+		_ = w.FailWrite(testserver.DiskFullError(t))
 		close(hang)
 		synctest.Wait()
-		w.WantLast(id, app.Queued)
-		if len(kinds) != 1 || kinds[0] != app.ResultWithdrawn || len(w.Dotted()) != 0 {
-			t.Errorf("results %v, dotted %v", kinds, w.Dotted())
+		w.WantLastEvent(id, app.Queued)
+		if len(kinds) != 1 || kinds[0] != app.ResultWithdrawn || len(w.CommittedUnits()) != 0 {
+			t.Errorf("results %v, dotted %v", kinds, w.CommittedUnits())
 		}
 		time.Sleep(10 * time.Second)
 		synctest.Wait()
-		w.WantLast(id, app.Sent)
-		if ev := w.EventOf(id, app.EventType(app.Sent)); ev.Detail.Attempt != 1 {
+		w.WantLastEvent(id, app.Sent)
+		if ev := w.OnlyEvent(id, app.EventType(app.Sent)); ev.Detail.Attempt != 1 {
 			t.Errorf("attempt %d was counted", ev.Detail.Attempt)
 		}
-		if n := w.Server.Delivery.Lanes()[0].Limits().Total().Sent(); n != 1 {
+		if n := w.Services.Delivery.Queues()[0].Limits().Total().Sent(); n != 1 {
 			t.Errorf("%d places of the daily limit are taken", n)
 		}
 		if len(w.Doubts()) != 0 {
@@ -136,19 +136,19 @@ func TestNoDotIsSentThatCantBeMarked(t *testing.T) {
 	})
 }
 
-func TestAWriterThatIsBusyDelaysAResultAndLosesNone(t *testing.T) {
-	testserver.Bubble(t, func(t *testing.T) {
+func TestBusyWriterDelaysResult(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
 		reply := make(chan struct{})
-		relay := testserver.NewRelay(testserver.Always(testserver.DotThen(reply)))
-		w := testserver.Serving(t, relay)
+		relay := testserver.NewRelay(testserver.Always(testserver.ReplyAfter(reply)))
+		w := testserver.Start(t, relay)
 		id := w.Send("bob@example.net")
 		synctest.Wait()
-		l := w.Server.Delivery.Lanes()[0]
+		l := w.Services.Delivery.Queues()[0]
 		tries := 0
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			l.RecordLeft(id, func(*db.Tx) error {
+			l.RecordCommitted(id, func(*db.Tx) error {
 				if tries++; tries < 3 {
 					return errors.New("database is locked")
 				}
@@ -161,6 +161,6 @@ func TestAWriterThatIsBusyDelaysAResultAndLosesNone(t *testing.T) {
 		}
 		close(reply)
 		synctest.Wait()
-		w.WantLast(id, app.Sent)
+		w.WantLastEvent(id, app.Sent)
 	})
 }

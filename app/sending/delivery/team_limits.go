@@ -2,9 +2,9 @@ package delivery
 
 import "time"
 
-// shortOf is the part of a relay's daily limit that is shared equally between teams:
+// sharedFraction is the part of a relay's daily limit that is shared equally between teams:
 // the last fifth. Up to there who comes first is served first.
-const shortOf = 5
+const sharedFraction = 5
 
 // teamHours is the window in which a team's use is counted, the hour that runs with it.
 const teamHours = 25
@@ -59,7 +59,7 @@ func (l *limits) short(now time.Time) bool {
 		return false
 	}
 	l.forget(now.Unix() / 60)
-	return l.daily-l.total.sent <= l.daily/shortOf
+	return l.daily-l.total.sent <= l.daily/sharedFraction
 }
 
 // mayUse reports whether a team may take another place for transactional mail while

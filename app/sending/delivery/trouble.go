@@ -27,7 +27,7 @@ func (l *lane) shut(g *rest, p pass, whose sender, t trouble, res app.Result) ti
 		if t.quota {
 			failures = 0
 		}
-		l.noteTrouble(g, whose, failures, until, res)
+		l.recordTrouble(g, whose, failures, until, res)
 		l.wake() // it looks when the pause ends
 	}
 	return until
@@ -54,9 +54,9 @@ func (l *lane) healthy(v leave) {
 // maxCounted bounds how many waiting units are counted for the log.
 const maxCounted = 1_000_000
 
-// noteTrouble keeps a trouble for the timelines of the emails that wait for its end, and
+// recordTrouble keeps a trouble for the timelines of the emails that wait for its end, and
 // tells the operator, and the team where it is the team's.
-func (l *lane) noteTrouble(g *rest, whose sender, failures int, until time.Time, res app.Result) {
+func (l *lane) recordTrouble(g *rest, whose sender, failures int, until time.Time, res app.Result) {
 	g.mu.Lock()
 	first := g.trouble == nil
 	other := ""
@@ -85,7 +85,7 @@ func (l *lane) noteTrouble(g *rest, whose sender, failures int, until time.Time,
 		if !first || whose.domain == "" {
 			return nil
 		}
-		return l.s.announceRest(tx, &note)
+		return l.s.announcePaused(tx, &note)
 	})
 	if err != nil {
 		l.s.Log.Error("note a relay's trouble", "relay", l.name, "err", err)
@@ -151,10 +151,10 @@ func (l *lane) troubleDetail(whose sender, res app.Result, until time.Time) app.
 	return d
 }
 
-// announceRest tells a team's webhooks that a relay takes nothing of its domain.
-func (s *Service) announceRest(tx *db.Tx, t *app.RelayTrouble) error {
+// announcePaused tells a team's webhooks that a relay takes nothing of its domain.
+func (s *Service) announcePaused(tx *db.Tx, t *app.RelayTrouble) error {
 	return s.events.Announce(tx, t.TeamID, webhook.DeliverabilityPaused, func() (any, error) {
-		return reputation.RestData{TeamID: t.TeamID, Status: reputation.GuardrailPaused, Domain: t.Domain, Region: t.Relay,
+		return reputation.BreakerData{TeamID: t.TeamID, Status: reputation.GuardrailPaused, Domain: t.Domain, Region: t.Relay,
 			Reason: t.Detail.Message, ReplyCode: t.Detail.ReplyCode, EnhancedCode: t.Detail.EnhancedCode, NextAttemptAt: t.Detail.NextAttemptAt}, nil
 	})
 }
@@ -179,21 +179,21 @@ func (l *lane) endTrouble(g *rest, msg string) {
 	}
 }
 
-// dailyUsed rests the lane until the daily limit has a place again.
-func (l *lane) dailyUsed(v leave, j *job, free time.Time) {
+// tripDailyLimit rests the lane until the daily limit has a place again.
+func (l *lane) tripDailyLimit(v leave, j *job, free time.Time) {
 	l.shut(l.gate, v.relay, sender{}, trouble{quota: true, delay: func(int) time.Duration { return clock.Until(free) }},
 		app.Result{Stage: app.StageConnect, Reply: app.Reply{Text: fmt.Sprintf("its limit of %d messages in 24 hours is used up", l.relay.Daily)}})
 	l.handBack(j)
 }
 
-// shareLook is how soon a team that used its share of a daily limit is looked at again.
-const shareLook = time.Minute
+// shareRecheck is how soon a team that used its share of a daily limit is looked at again.
+const shareRecheck = time.Minute
 
-// shareUsed rests a team that used its share of the daily limit while little is left.
-func (l *lane) shareUsed(v leave, j *job) {
+// tripTeamShare rests a team that used its share of the daily limit while little is left.
+func (l *lane) tripTeamShare(v leave, j *job) {
 	whose := sender{team: j.unit.TeamID}
 	g := l.rests.at(whose)
-	l.shut(g, v.through(g), whose, trouble{sender: whose, quota: true, delay: func(int) time.Duration { return shareLook }},
+	l.shut(g, v.through(g), whose, trouble{sender: whose, quota: true, delay: func(int) time.Duration { return shareRecheck }},
 		app.Result{Stage: app.StageConnect, Reply: app.Reply{Text: fmt.Sprintf("this team has used its share of the limit of %d messages in 24 hours, and what is left is for others", l.relay.Daily)}})
 	l.handBack(j)
 }

@@ -17,13 +17,13 @@ import (
 	"mailer/db"
 )
 
-func TestRelayTroubleCountsNoAttemptAndShowsInEveryTimeline(t *testing.T) {
+func TestRelayTroubleCountsNoAttempt(t *testing.T) {
 	testserver.BothEngines(t)
 	for _, stage := range []app.Stage{app.StageConnect, app.StageTLS, app.StageAuth} {
 		t.Run(string(stage), func(t *testing.T) {
-			testserver.Bubble(t, func(t *testing.T) {
-				relay := testserver.NewRelay(testserver.Always(testserver.Trouble(stage, "connection refused")))
-				w := testserver.Idle(t, relay)
+			testserver.Synctest(t, func(t *testing.T) {
+				relay := testserver.NewRelay(testserver.Always(testserver.RelayTrouble(stage, "connection refused")))
+				w := testserver.New(t, relay)
 				var ids []string
 				for i := range 30 {
 					ids = append(ids, w.Send(fmt.Sprintf("u%d@example.net", i)))
@@ -32,29 +32,29 @@ func TestRelayTroubleCountsNoAttemptAndShowsInEveryTimeline(t *testing.T) {
 				time.Sleep(10 * time.Minute)
 				synctest.Wait()
 				for _, id := range ids {
-					w.WantLast(id, app.Queued)
-					ev := w.EventOf(id, app.EventRelayTrouble)
+					w.WantLastEvent(id, app.Queued)
+					ev := w.OnlyEvent(id, app.EventRelayTrouble)
 					if !strings.Contains(ev.Detail.Message, "connection refused") || ev.Detail.NextAttemptAt < app.FormatTime(time.Now()) || ev.Detail.Stage != stage {
 						t.Errorf("trouble %+v at %v", ev.Detail, time.Now())
 					}
 				}
 				late := w.Send("late@example.net")
-				w.EventOf(late, app.EventRelayTrouble)
-				relay.Follow(nil)
+				w.OnlyEvent(late, app.EventRelayTrouble)
+				relay.SetScript(nil)
 				time.Sleep(75 * time.Second)
 				synctest.Wait()
 				for _, id := range append(ids, late) {
-					w.WantLast(id, app.Sent)
-					if ev := w.EventOf(id, app.EventType(app.Sent)); ev.Detail.Attempt != 1 {
+					w.WantLastEvent(id, app.Sent)
+					if ev := w.OnlyEvent(id, app.EventType(app.Sent)); ev.Detail.Attempt != 1 {
 						t.Errorf("attempt %d was counted", ev.Detail.Attempt)
 					}
-					if ev := w.EventOf(id, app.EventRelayTrouble); !strings.Contains(ev.Detail.Message, "over at") || ev.Detail.NextAttemptAt != "" {
+					if ev := w.OnlyEvent(id, app.EventRelayTrouble); !strings.Contains(ev.Detail.Message, "over at") || ev.Detail.NextAttemptAt != "" {
 						t.Errorf("trouble that is over reads %+v", ev.Detail)
 					}
 				}
 				after := w.Send("after@example.net")
 				synctest.Wait()
-				if story := w.Story(after); strings.Contains(story, "relay_trouble") {
+				if story := w.Timeline(after); strings.Contains(story, "relay_trouble") {
 					t.Errorf("a later email shows an earlier trouble:\n%s", story)
 				}
 			})
@@ -62,16 +62,16 @@ func TestRelayTroubleCountsNoAttemptAndShowsInEveryTimeline(t *testing.T) {
 	}
 }
 
-func TestPausesOfARelayGrowFromASecondToAMinuteWithOneProbeEach(t *testing.T) {
-	testserver.Bubble(t, func(t *testing.T) {
+func TestRelayPausesGrow(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
 		begun := time.Now()
 		relay := testserver.NewRelay(testserver.Always(func(ctx context.Context, m *app.Outgoing, hold func() error) app.Result {
 			if time.Since(begun) < time.Second {
 				time.Sleep(time.Second) // so that all connections are in use when it begins
 			}
-			return testserver.Trouble(app.StageConnect, "no route")(ctx, m, hold)
+			return testserver.RelayTrouble(app.StageConnect, "no route")(ctx, m, hold)
 		}))
-		w := testserver.Idle(t, relay)
+		w := testserver.New(t, relay)
 		for i := range 30 {
 			w.Send(fmt.Sprintf("u%d@example.net", i))
 		}
@@ -79,7 +79,7 @@ func TestPausesOfARelayGrowFromASecondToAMinuteWithOneProbeEach(t *testing.T) {
 		time.Sleep(10 * time.Minute)
 		synctest.Wait()
 		// The first wave is what was under way when the trouble began.
-		tries := relay.Seen("")
+		tries := relay.Transactions("")
 		if !tries[3].At.Equal(tries[0].At) {
 			t.Fatal("no wave")
 		}
@@ -99,41 +99,41 @@ func TestPausesOfARelayGrowFromASecondToAMinuteWithOneProbeEach(t *testing.T) {
 	})
 }
 
-func TestAProbeRunsAlone(t *testing.T) {
-	testserver.Bubble(t, func(t *testing.T) {
-		relay := testserver.NewRelay(testserver.Always(testserver.Trouble(app.StageConnect, "no route")))
-		w := testserver.Idle(t, relay)
+func TestProbeRunsAlone(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
+		relay := testserver.NewRelay(testserver.Always(testserver.RelayTrouble(app.StageConnect, "no route")))
+		w := testserver.New(t, relay)
 		for i := range 40 {
 			w.Send(fmt.Sprintf("u%d@example.net", i))
 		}
 		w.Start()
 		synctest.Wait()
-		begun := len(relay.Seen(""))
+		begun := len(relay.Transactions(""))
 		hang := make(chan struct{})
-		relay.Follow(testserver.Always(testserver.After(hang, testserver.Accept)))
+		relay.SetScript(testserver.Always(testserver.After(hang, testserver.Accept)))
 		time.Sleep(20 * time.Second)
 		synctest.Wait()
-		if n := len(relay.Seen("")) - begun; n != 1 {
+		if n := len(relay.Transactions("")) - begun; n != 1 {
 			t.Errorf("%d transactions while the probe was out", n)
 		}
 		close(hang)
 		synctest.Wait()
 		time.Sleep(time.Second)
 		synctest.Wait()
-		if n := len(relay.Seen("")) - begun; n != 40 {
+		if n := len(relay.Transactions("")) - begun; n != 40 {
 			t.Errorf("%d of 40 after the probe came back", n)
 		}
 	})
 }
 
-func TestAProbeWhoseEmailIsGoneGivesItsTurnOn(t *testing.T) {
-	testserver.Bubble(t, func(t *testing.T) {
-		relay := testserver.NewRelay(testserver.Always(testserver.Trouble(app.StageConnect, "no route")))
-		w := testserver.Serving(t, relay)
+func TestProbeOfDeletedEmailIsPassedOn(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
+		relay := testserver.NewRelay(testserver.Always(testserver.RelayTrouble(app.StageConnect, "no route")))
+		w := testserver.Start(t, relay)
 		first := w.Send("a@example.net")
 		synctest.Wait()
 		hang := make(chan struct{})
-		relay.Follow(func(m *app.Outgoing, _ int) testserver.Answer {
+		relay.SetScript(func(m *app.Outgoing, _ int) testserver.Answer {
 			if m.EmailID == first {
 				return testserver.After(hang, testserver.Accept)
 			}
@@ -145,20 +145,20 @@ func TestAProbeWhoseEmailIsGoneGivesItsTurnOn(t *testing.T) {
 		close(hang)
 		time.Sleep(2 * time.Second)
 		synctest.Wait()
-		w.WantLast(first, app.Queued)
-		w.WantLast(second, app.Sent)
+		w.WantLastEvent(first, app.Queued)
+		w.WantLastEvent(second, app.Sent)
 	})
 }
 
-func TestAPoisonEmailDoesNotStopOthersAndItsAttemptsCount(t *testing.T) {
-	testserver.Bubble(t, func(t *testing.T) {
+func TestPoisonEmailDoesNotStopOthers(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
 		relay := testserver.NewRelay(func(m *app.Outgoing, _ int) testserver.Answer {
 			if m.Recipients[0] == "poison@example.net" {
-				return testserver.Trouble(app.StageData, "connection reset")
+				return testserver.RelayTrouble(app.StageData, "connection reset")
 			}
 			return nil
 		})
-		w := testserver.Serving(t, relay)
+		w := testserver.Start(t, relay)
 		poison := w.Send("poison@example.net")
 		var others []string
 		for range 8 {
@@ -167,14 +167,14 @@ func TestAPoisonEmailDoesNotStopOthersAndItsAttemptsCount(t *testing.T) {
 		}
 		synctest.Wait()
 		for _, id := range others {
-			w.WantLast(id, app.Sent)
+			w.WantLastEvent(id, app.Sent)
 		}
-		w.WantLast(poison, app.Queued)
+		w.WantLastEvent(poison, app.Queued)
 		u := w.Unit(poison)
 		if u.Attempts != 1 {
-			t.Errorf("%d attempts counted after %d troubles", u.Attempts, len(relay.Seen(poison)))
+			t.Errorf("%d attempts counted after %d troubles", u.Attempts, len(relay.Transactions(poison)))
 		}
-		if story := w.Story(poison); !strings.Contains(story, "connection reset") {
+		if story := w.Timeline(poison); !strings.Contains(story, "connection reset") {
 			t.Errorf("timeline:\n%s", story)
 		}
 		time.Sleep(3 * time.Hour)
@@ -185,44 +185,44 @@ func TestAPoisonEmailDoesNotStopOthersAndItsAttemptsCount(t *testing.T) {
 	})
 }
 
-func TestTroubleOfTwoRelaysIsTheirOwn(t *testing.T) {
-	testserver.Bubble(t, func(t *testing.T) {
-		bad := testserver.NewRelay(testserver.Always(testserver.Trouble(app.StageConnect, "no route")))
+func TestTroubleOfTwoRelaysIsSeparate(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
+		bad := testserver.NewRelay(testserver.Always(testserver.RelayTrouble(app.StageConnect, "no route")))
 		good := testserver.NewRelayOf(relayurl.Relay{Region: "eu-west-1", Host: "eu.test", Connections: 2}, nil)
-		w := testserver.Serving(t, bad, good)
+		w := testserver.Start(t, bad, good)
 		w.AddDomain(w.Key.TeamID, "eu.example", "eu-west-1", app.DomainVerified)
 		here := w.Send("a@example.net")
-		in := testserver.Letter("b@example.net")
+		in := testserver.Message("b@example.net")
 		in.From = "x@eu.example"
-		there, err := w.Server.Mail.SendEmail(t.Context(), w.Key, in, mail.SendOptions{})
+		there, err := w.Services.Mail.SendEmail(t.Context(), w.Key, in, mail.SendOptions{})
 		testserver.Must(t, err)
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		w.WantLast(here, app.Queued)
-		w.WantLast(there, app.Sent)
-		if len(good.Seen(there)) != 1 || strings.Contains(w.Story(there), "no route") {
-			t.Errorf("tries %v, timeline:\n%s", good.Seen(""), w.Story(there))
+		w.WantLastEvent(here, app.Queued)
+		w.WantLastEvent(there, app.Sent)
+		if len(good.Transactions(there)) != 1 || strings.Contains(w.Timeline(there), "no route") {
+			t.Errorf("tries %v, timeline:\n%s", good.Transactions(""), w.Timeline(there))
 		}
 	})
 }
 
-func TestAnEarlierProbeDoesNotGiveAwayTheTurnOfALaterOne(t *testing.T) {
-	var g delivery.Gate
+func TestStaleProbeDoesNotReleaseLaterProbe(t *testing.T) {
+	var g delivery.CircuitBreaker
 	at := func(int) time.Duration { return 0 }
-	enter := func() delivery.Pass {
-		p, ok := g.Enter(false)
+	enter := func() delivery.Permit {
+		p, ok := g.Allow(false)
 		if !ok {
 			t.Fatal("no pass")
 		}
 		return p
 	}
-	g.Close(enter(), false, at)
+	g.Trip(enter(), false, at)
 	early := enter()
-	g.Healthy(early)
-	g.Close(enter(), false, at)
+	g.Success(early)
+	g.Trip(enter(), false, at)
 	enter() // the probe of now
-	g.Unclear(early)
-	if _, ok := g.Enter(false); ok {
+	g.Release(early)
+	if _, ok := g.Allow(false); ok {
 		t.Error("a second probe beside the first")
 	}
 }

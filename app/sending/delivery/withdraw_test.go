@@ -14,89 +14,89 @@ import (
 	"mailer/db"
 )
 
-func TestAnEmailDeletedDuringItsAttemptTroublesNobody(t *testing.T) {
+func TestEmailDeletedDuringAttempt(t *testing.T) {
 	testserver.BothEngines(t)
-	late := testserver.ByName(map[string]int{"bob@example.net": 450})
+	late := testserver.ReplyPerRecipient(map[string]int{"bob@example.net": 450})
 	for name, a := range map[string]testserver.Answer{
-		"taken": testserver.Accept, "refused": testserver.ByName(map[string]int{"bob@example.net": 550}), "postponed": late,
-		"trouble": testserver.Trouble(app.StageMail, "reset"), "message refused": testserver.Says(app.StageMail, 550, "no"), "local": testserver.RefuseLocally,
+		"taken": testserver.Accept, "refused": testserver.ReplyPerRecipient(map[string]int{"bob@example.net": 550}), "postponed": late,
+		"trouble": testserver.RelayTrouble(app.StageMail, "reset"), "message refused": testserver.ReplyWith(app.StageMail, 550, "no"), "local": testserver.RefuseLocally,
 	} {
 		t.Run(name, func(t *testing.T) {
-			testserver.Bubble(t, func(t *testing.T) {
+			testserver.Synctest(t, func(t *testing.T) {
 				hang := make(chan struct{})
-				relay := testserver.NewRelayOf(relayurl.Relay{Region: app.DefaultRegion, Connections: 1}, testserver.Firstly(testserver.After(hang, a)))
-				w := testserver.Serving(t, relay)
+				relay := testserver.NewRelayOf(relayurl.Relay{Region: app.DefaultRegion, Connections: 1}, testserver.InOrder(testserver.After(hang, a)))
+				w := testserver.Start(t, relay)
 				id := w.Send("bob@example.net")
 				synctest.Wait()
-				testserver.Must(t, w.Server.Mail.DeleteEmail(t.Context(), w.Key, id))
+				testserver.Must(t, w.Services.Mail.DeleteEmail(t.Context(), w.Key, id))
 				close(hang)
-				relay.Follow(nil)
+				relay.SetScript(nil)
 				time.Sleep(10 * time.Second)
 				synctest.Wait()
-				if n := len(relay.Seen(id)); n != 1 {
+				if n := len(relay.Transactions(id)); n != 1 {
 					t.Errorf("%d attempts", n)
 				}
-				if w.Log.Has("level=ERROR") {
+				if w.Log.Contains("level=ERROR") {
 					t.Errorf("log:\n%s", w.Log.Text.String())
 				}
-				if n := w.Server.Delivery.Lanes()[0].Busy(); n != 0 {
+				if n := w.Services.Delivery.Queues()[0].Busy(); n != 0 {
 					t.Errorf("%d units are still worked on", n)
 				}
 				other := w.Send("eve@example.net")
 				synctest.Wait()
-				w.WantLast(other, app.Sent)
-				_, err := w.Server.Mail.GetEmail(t.Context(), w.Key, id)
+				w.WantLastEvent(other, app.Sent)
+				_, err := w.Services.Mail.GetEmail(t.Context(), w.Key, id)
 				testserver.WantCode(t, err, app.CodeNotFound)
 			})
 		})
 	}
 }
 
-func TestACanceledEmailNeverLeavesAndStaysCanceled(t *testing.T) {
+func TestCanceledEmailStaysCanceled(t *testing.T) {
 	testserver.BothEngines(t)
 	for name, a := range map[string]testserver.Answer{
-		"taken": testserver.Accept, "refused": testserver.ByName(map[string]int{"bob@example.net": 550}), "postponed": testserver.ByName(map[string]int{"bob@example.net": 450}),
-		"trouble": testserver.Trouble(app.StageMail, "reset"), "message refused": testserver.Says(app.StageMail, 550, "no"),
+		"taken": testserver.Accept, "refused": testserver.ReplyPerRecipient(map[string]int{"bob@example.net": 550}), "postponed": testserver.ReplyPerRecipient(map[string]int{"bob@example.net": 450}),
+		"trouble": testserver.RelayTrouble(app.StageMail, "reset"), "message refused": testserver.ReplyWith(app.StageMail, 550, "no"),
 	} {
 		t.Run(name, func(t *testing.T) {
-			testserver.Bubble(t, func(t *testing.T) {
+			testserver.Synctest(t, func(t *testing.T) {
 				hang := make(chan struct{})
-				relay := testserver.NewRelay(testserver.Firstly(testserver.After(hang, a)))
-				w := testserver.Serving(t, relay)
+				relay := testserver.NewRelay(testserver.InOrder(testserver.After(hang, a)))
+				w := testserver.Start(t, relay)
 				id := w.Send("bob@example.net")
 				synctest.Wait()
-				testserver.Must(t, w.Server.Mail.CancelEmail(t.Context(), w.Key, id))
+				testserver.Must(t, w.Services.Mail.CancelEmail(t.Context(), w.Key, id))
 				close(hang)
 				time.Sleep(3 * time.Minute)
 				synctest.Wait()
-				w.WantLast(id, app.Canceled)
-				if n := len(relay.Seen(id)); n != 1 || w.Unit(id) != nil || len(w.Dotted()) != 0 {
+				w.WantLastEvent(id, app.Canceled)
+				if n := len(relay.Transactions(id)); n != 1 || w.Unit(id) != nil || len(w.CommittedUnits()) != 0 {
 					t.Errorf("%d attempts, unit %v", n, w.Unit(id))
 				}
-				if story := w.Story(id); strings.Contains(story, "250") {
+				if story := w.Timeline(id); strings.Contains(story, "250") {
 					t.Errorf("it left:\n%s", story)
 				}
-				testserver.WantCode(t, w.Server.Mail.CancelEmail(t.Context(), w.Key, id), app.CodeValidation)
+				testserver.WantCode(t, w.Services.Mail.CancelEmail(t.Context(), w.Key, id), app.CodeValidation)
 			})
 		})
 	}
 }
 
-func TestCancelWhileARetryOrADoubtWaits(t *testing.T) {
+func TestCancelDuringRetryAndDoubt(t *testing.T) {
 	testserver.BothEngines(t)
-	for name, a := range map[string]testserver.Answer{"retry": testserver.ByName(map[string]int{"bob@example.net": 450}), "doubt": testserver.Lost} {
+	for name, a := range map[string]testserver.Answer{"retry": testserver.ReplyPerRecipient(map[string]int{"bob@example.net": 450}), "doubt": testserver.LoseReply} {
 		t.Run(name, func(t *testing.T) {
-			testserver.Bubble(t, func(t *testing.T) {
+			testserver.Synctest(t, func(t *testing.T) {
 				relay := testserver.NewRelay(testserver.Always(a))
-				w := testserver.Serving(t, relay)
+				w := testserver.Start(t, relay)
 				id := w.Send("bob@example.net")
 				time.Sleep(time.Second)
 				synctest.Wait()
-				testserver.Must(t, w.Server.Mail.CancelEmail(t.Context(), w.Key, id))
+				testserver.Must(t, w.Services.Mail.CancelEmail(t.Context(), w.Key, id))
 				time.Sleep(10 * time.Minute)
 				synctest.Wait()
-				w.WantLast(id, app.Canceled)
-				if n := len(relay.Seen(id)); n != 1 {
+				w.WantLastEvent(id, app.Canceled)
+				if n := len(relay.Transactions(id)); n != 1 {
 					t.Errorf("%d attempts", n)
 				}
 				for _, d := range w.Doubts() {
@@ -109,24 +109,24 @@ func TestCancelWhileARetryOrADoubtWaits(t *testing.T) {
 	}
 }
 
-func TestWhatIsDottedCanNeitherBeCanceledNorDeleted(t *testing.T) {
-	testserver.Bubble(t, func(t *testing.T) {
+func TestCommittedEmailCannotBeWithdrawn(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
 		reply := make(chan struct{})
-		w := testserver.Serving(t, testserver.NewRelay(testserver.Always(testserver.DotThen(reply))))
+		w := testserver.Start(t, testserver.NewRelay(testserver.Always(testserver.ReplyAfter(reply))))
 		id := w.Send("bob@example.net")
 		synctest.Wait()
-		testserver.WantCode(t, w.Server.Mail.CancelEmail(t.Context(), w.Key, id), app.CodeValidation)
-		testserver.WantCode(t, w.Server.Mail.DeleteEmail(t.Context(), w.Key, id), app.CodeConflict)
+		testserver.WantCode(t, w.Services.Mail.CancelEmail(t.Context(), w.Key, id), app.CodeValidation)
+		testserver.WantCode(t, w.Services.Mail.DeleteEmail(t.Context(), w.Key, id), app.CodeConflict)
 		close(reply)
 		synctest.Wait()
-		w.WantLast(id, app.Sent)
-		testserver.WantCode(t, w.Server.Mail.CancelEmail(t.Context(), w.Key, id), app.CodeValidation)
-		testserver.Must(t, w.Server.Mail.DeleteEmail(t.Context(), w.Key, id))
+		w.WantLastEvent(id, app.Sent)
+		testserver.WantCode(t, w.Services.Mail.CancelEmail(t.Context(), w.Key, id), app.CodeValidation)
+		testserver.Must(t, w.Services.Mail.DeleteEmail(t.Context(), w.Key, id))
 	})
 }
 
-func TestCancelsRaceWithDeliveriesAndEveryEmailIsEitherSentOrCanceled(t *testing.T) {
-	w := testserver.Idle(t, testserver.NewRelay(testserver.Always(func(ctx context.Context, m *app.Outgoing, hold func() error) app.Result {
+func TestCancelRacesWithDelivery(t *testing.T) {
+	w := testserver.New(t, testserver.NewRelay(testserver.Always(func(ctx context.Context, m *app.Outgoing, hold func() error) app.Result {
 		return testserver.Accept(ctx, m, hold)
 	})))
 	var ids []string
@@ -136,13 +136,13 @@ func TestCancelsRaceWithDeliveriesAndEveryEmailIsEitherSentOrCanceled(t *testing
 	w.Start()
 	canceled := map[string]bool{}
 	for i := len(ids) - 1; i >= 0; i-- {
-		canceled[ids[i]] = w.Server.Mail.CancelEmail(t.Context(), w.Key, ids[i]) == nil
+		canceled[ids[i]] = w.Services.Mail.CancelEmail(t.Context(), w.Key, ids[i]) == nil
 	}
 	w.Stop()
 	w.Open()
 	left := map[string]int{}
-	for _, s := range w.Relays[0].Seen("") {
-		left[s.M.EmailID]++
+	for _, s := range w.Relays[0].Transactions("") {
+		left[s.Message.EmailID]++
 	}
 	for _, id := range ids {
 		sent := false
@@ -150,29 +150,29 @@ func TestCancelsRaceWithDeliveriesAndEveryEmailIsEitherSentOrCanceled(t *testing
 			sent = sent || ev.Type == app.EventType(app.Sent)
 		}
 		if canceled[id] && (sent || w.Email(id).LastEvent != app.Canceled || w.Unit(id) != nil) {
-			t.Errorf("canceled, and its timeline is\n%s", w.Story(id))
+			t.Errorf("canceled, and its timeline is\n%s", w.Timeline(id))
 		}
 		if !canceled[id] && !sent {
-			t.Errorf("not canceled and not sent:\n%s", w.Story(id))
+			t.Errorf("not canceled and not sent:\n%s", w.Timeline(id))
 		}
 	}
 }
 
-func TestAScheduledEmailThatIsMovedIsTriedFromTheBeginning(t *testing.T) {
-	testserver.Bubble(t, func(t *testing.T) {
+func TestRescheduledEmailStartsOver(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
 		hang := make(chan struct{})
-		relay := testserver.NewRelay(testserver.Firstly(testserver.After(hang, testserver.Accept), testserver.Says(app.StageMail, 450, "greylisted")))
-		w := testserver.Idle(t, relay)
+		relay := testserver.NewRelay(testserver.InOrder(testserver.After(hang, testserver.Accept), testserver.ReplyWith(app.StageMail, 450, "greylisted")))
+		w := testserver.New(t, relay)
 		id := w.Send("bob@example.net")
 		// As accepted with scheduled_at: now.
 		testserver.Must(t, w.DB.Write(t.Context(), func(tx *db.Tx) error { return tx.SetLastEvent(id, app.Scheduled) }))
 		w.Start()
 		synctest.Wait()
 		at := time.Now().Add(20 * 24 * time.Hour)
-		testserver.Must(t, w.Server.Mail.RescheduleEmail(t.Context(), w.Key, id, app.FormatTime(at)))
+		testserver.Must(t, w.Services.Mail.RescheduleEmail(t.Context(), w.Key, id, app.FormatTime(at)))
 		close(hang) // the attempt under way must not leave
 		synctest.Wait()
-		if u := w.Unit(id); u == nil || u.Attempts != 0 || !u.NextAt.Equal(at) || len(w.Dotted()) != 0 {
+		if u := w.Unit(id); u == nil || u.Attempts != 0 || !u.NextAt.Equal(at) || len(w.CommittedUnits()) != 0 {
 			t.Fatalf("unit %+v", u)
 		}
 		w.Stop()
@@ -183,22 +183,22 @@ func TestAScheduledEmailThatIsMovedIsTriedFromTheBeginning(t *testing.T) {
 		synctest.Wait()
 		time.Sleep(61 * time.Second)
 		synctest.Wait()
-		w.WantLast(id, app.Sent)
-		if n := len(relay.Seen(id)); n != 3 {
-			t.Errorf("%d attempts:\n%s", n, w.Story(id))
+		w.WantLastEvent(id, app.Sent)
+		if n := len(relay.Transactions(id)); n != 3 {
+			t.Errorf("%d attempts:\n%s", n, w.Timeline(id))
 		}
 	})
 }
 
-func TestForeignKeysChangeNothing(t *testing.T) {
-	w := testserver.Idle(t, testserver.NewRelay(nil))
+func TestWithdrawByOtherTeamChangesNothing(t *testing.T) {
+	w := testserver.New(t, testserver.NewRelay(nil))
 	own := *w.Key
 	own.ID, own.Permission = app.NewID(), app.SendingAccess
 	id := w.Send("bob@example.net")
 	for name, change := range map[string]func(*app.Key) error{
-		"cancel":     func(k *app.Key) error { return w.Server.Mail.CancelEmail(t.Context(), k, id) },
-		"delete":     func(k *app.Key) error { return w.Server.Mail.DeleteEmail(t.Context(), k, id) },
-		"reschedule": func(k *app.Key) error { return w.Server.Mail.RescheduleEmail(t.Context(), k, id, "in 1 hour") },
+		"cancel":     func(k *app.Key) error { return w.Services.Mail.CancelEmail(t.Context(), k, id) },
+		"delete":     func(k *app.Key) error { return w.Services.Mail.DeleteEmail(t.Context(), k, id) },
+		"reschedule": func(k *app.Key) error { return w.Services.Mail.RescheduleEmail(t.Context(), k, id, "in 1 hour") },
 	} {
 		for who, key := range map[string]*app.Key{"another key": &own, "another team": {TeamID: app.NewID(), Permission: app.FullAccess}} {
 			if err := change(key); app.CodeOf(err) != app.CodeNotFound {
@@ -206,8 +206,8 @@ func TestForeignKeysChangeNothing(t *testing.T) {
 			}
 		}
 	}
-	w.WantLast(id, app.Queued)
-	mine, err := w.Server.Mail.SendEmail(t.Context(), &own, testserver.Letter("x@example.net"), mail.SendOptions{})
+	w.WantLastEvent(id, app.Queued)
+	mine, err := w.Services.Mail.SendEmail(t.Context(), &own, testserver.Message("x@example.net"), mail.SendOptions{})
 	testserver.Must(t, err)
-	testserver.Must(t, w.Server.Mail.CancelEmail(t.Context(), &own, mine))
+	testserver.Must(t, w.Services.Mail.CancelEmail(t.Context(), &own, mine))
 }

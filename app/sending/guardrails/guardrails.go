@@ -71,8 +71,8 @@ func (s *Service) Touch(teamID string) {
 	s.touched[teamID] = true
 }
 
-// Hear has all teams judged soon, since another process wrote.
-func (s *Service) Hear() { s.heard.Store(true) }
+// PeerWrote has all teams judged soon, since another process wrote.
+func (s *Service) PeerWrote() { s.heard.Store(true) }
 
 // change puts other states in the place of those that are known.
 func (s *Service) change(fn func(next *states)) {
@@ -108,7 +108,7 @@ func (s *Service) Start(ctx context.Context) error {
 		return fmt.Errorf("read the states of teams: %w", err)
 	}
 	s.change(func(next *states) { next.teams = teams })
-	return s.UnlessFull(s.Judge(ctx))
+	return s.IgnoreFull(s.Judge(ctx))
 }
 
 // Follow has this server know how the one that leads judged teams, and judge regions as that one
@@ -133,7 +133,7 @@ func (s *Service) Follow(ctx context.Context) error {
 // Judge looks at the rates of teams that sent since the last time or are not ok, once
 // an hour at those of all, and at those of the regions.
 func (s *Service) Judge(ctx context.Context) error {
-	teams, err := s.toJudge(ctx)
+	teams, err := s.teamsToJudge(ctx)
 	if err != nil || len(teams) == 0 { // neither counters nor windows moved: regions are as they were
 		return err
 	}
@@ -152,7 +152,7 @@ func (s *Service) Judge(ctx context.Context) error {
 	return errors.Join(failed...)
 }
 
-func (s *Service) toJudge(ctx context.Context) ([]string, error) {
+func (s *Service) teamsToJudge(ctx context.Context) ([]string, error) {
 	hour := reputation.OutcomeHour(clock.Now())
 	var all []app.Team
 	if s.heard.Swap(false) || hour != s.hour { // which only this goroutine changes
@@ -218,7 +218,7 @@ func (s *Service) judgeTeam(ctx context.Context, teamID string) error {
 	if err != nil {
 		return err
 	}
-	s.Log.Warn("the rates of a team changed its state", "team", teamID, "from", before, "to", state, "window", judged.Window, "rates", judged.Rates.Words(), "enforced", s.Settings.Rules().Enforce)
+	s.Log.Warn("the rates of a team changed its state", "team", teamID, "from", before, "to", state, "window", judged.Window, "rates", judged.Rates.Description(), "enforced", s.Settings.Rules().Enforce)
 	s.Changed()
 	return nil
 }
@@ -250,7 +250,7 @@ func (s *Service) judgeRegion(ctx context.Context, region string) error {
 	}
 	s.change(func(next *states) { next.regions[region] = paused })
 	s.Log.Warn("the rates of a region changed its state", "region", region, "broadcasts_paused", paused,
-		"day", day.Words(), "week", week.Words(), "enforced", s.Settings.Rules().Enforce)
+		"day", day.Description(), "week", week.Description(), "enforced", s.Settings.Rules().Enforce)
 	s.Changed()
 	return nil
 }
@@ -310,8 +310,8 @@ func (s *Service) MayBroadcast(r *db.Reader, teamID, region string) error {
 	return app.Errorf(app.CodeBroadcastsPaused, "Broadcasts of the region %s are paused while its bounce and complaint rates recover. Other mail is sent as usual, and the pause ends automatically", region)
 }
 
-// Rests reports whether nothing of a team's broadcasts is begun in a region now.
-func (s *Service) Rests(teamID, region string) bool {
+// BroadcastsPaused reports whether nothing of a team's broadcasts is begun in a region now.
+func (s *Service) BroadcastsPaused(teamID, region string) bool {
 	return s.Settings.Rules().Enforce && (s.region(region) || s.Team(teamID) == reputation.GuardrailPaused)
 }
 

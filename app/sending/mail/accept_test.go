@@ -17,14 +17,14 @@ import (
 	"mailer/db"
 )
 
-func TestAcceptingWritesEverythingOrNothing(t *testing.T) {
+func TestAcceptIsAtomic(t *testing.T) {
 	testserver.BothEngines(t)
-	w := testserver.Idle(t, testserver.NewRelay(nil))
+	w := testserver.New(t, testserver.NewRelay(nil))
 	claim := mail.NewIdempotencyClaim(w.Key.TeamID, mail.RouteEmails, "k", [32]byte{1})
 	boom := errors.New("boom")
-	email, err := mail.NewEmail(w.Key, testserver.Letter("bob@example.net"))
+	email, err := mail.NewEmail(w.Key, testserver.Message("bob@example.net"))
 	testserver.Must(t, err)
-	write := func(tx *db.Tx) error { return errors.Join(w.Server.Mail.Accept(tx, email), claim.Keep(tx, email.ID)) }
+	write := func(tx *db.Tx) error { return errors.Join(w.Services.Mail.Accept(tx, email), claim.Keep(tx, email.ID)) }
 	err = w.DB.Write(t.Context(), func(tx *db.Tx) error { return errors.Join(write(tx), boom) })
 	if !errors.Is(err, boom) {
 		t.Fatal(err)
@@ -40,7 +40,7 @@ func TestAcceptingWritesEverythingOrNothing(t *testing.T) {
 	if w.Unit(email.ID) == nil {
 		t.Error("no unit")
 	}
-	w.WantLast(email.ID, app.Queued)
+	w.WantLastEvent(email.ID, app.Queued)
 	w.Read(func(r *db.Reader) error {
 		_, answer, err := r.IdempotentAnswer(db.IdempotencyKey{TeamID: w.Key.TeamID, Route: mail.RouteEmails, Key: "k"}, time.Time{})
 		if answer != email.ID {
@@ -50,16 +50,16 @@ func TestAcceptingWritesEverythingOrNothing(t *testing.T) {
 	})
 }
 
-func TestAnAcceptedEmailReadsBackAsItWasSent(t *testing.T) {
+func TestAcceptedEmailReadsBack(t *testing.T) {
 	testserver.BothEngines(t)
-	w := testserver.Idle(t, testserver.NewRelay(nil))
-	in := testserver.Letter("Bob <bob@example.net>", "BOB@example.NET")
+	w := testserver.New(t, testserver.NewRelay(nil))
+	in := testserver.Message("Bob <bob@example.net>", "BOB@example.NET")
 	in.Cc, in.Bcc, in.ReplyTo = []string{"cc@example.net", "bob@Example.net"}, []string{"secret@example.net"}, []string{"r@example.org"}
 	in.HTML = "<p>Grüße</p>"
 	in.Headers = map[string]string{"X-B": "2", "X-A": "1"}
 	in.Tags = []app.Tag{{Name: "a", Value: "b"}}
 	in.Attachments = []app.Attachment{{Filename: "1.txt", Content: []byte("one")}, {Filename: "2.bin", Content: []byte{0, 1, 2}}}
-	id, err := w.Server.Mail.SendEmail(t.Context(), w.Key, in, mail.SendOptions{})
+	id, err := w.Services.Mail.SendEmail(t.Context(), w.Key, in, mail.SendOptions{})
 	testserver.Must(t, err)
 	w.Read(func(r *db.Reader) error {
 		open, err := r.OpenRecipients(app.Unit{EmailID: id})
@@ -73,7 +73,7 @@ func TestAnAcceptedEmailReadsBackAsItWasSent(t *testing.T) {
 	testserver.Must(t, err)
 	got := e.Mail
 	for i := range got.Attachments {
-		a, err := w.Server.Mail.Attachment(t.Context(), w.Key, id, got.Attachments[i].ID)
+		a, err := w.Services.Mail.Attachment(t.Context(), w.Key, id, got.Attachments[i].ID)
 		testserver.Must(t, err)
 		want.Attachments[i].ID, got.Attachments[i].Content = a.ID, a.Content
 	}
@@ -85,16 +85,16 @@ func TestAnAcceptedEmailReadsBackAsItWasSent(t *testing.T) {
 	}
 }
 
-func TestRefusedSendsLeaveNothing(t *testing.T) {
-	w := testserver.Idle(t, testserver.NewRelay(nil))
+func TestRefusedSendLeavesNothing(t *testing.T) {
+	w := testserver.New(t, testserver.NewRelay(nil))
 	w.AddDomain(w.Key.TeamID, "pending.example", app.DefaultRegion, app.DomainPending)
 	w.AddTeam("Other", "other.example")
 	from := func(address string) *app.EmailInput {
-		in := testserver.Letter("bob@example.net")
+		in := testserver.Message("bob@example.net")
 		in.From = address
 		return in
 	}
-	big := testserver.Letter("bob@example.net")
+	big := testserver.Message("bob@example.net")
 	big.Attachments = []app.Attachment{{Filename: "a", Content: make([]byte, 26<<20)}}
 	scoped := *w.Key
 	scoped.Permission, scoped.DomainName = app.SendingAccess, "elsewhere.example"
@@ -104,44 +104,44 @@ func TestRefusedSendsLeaveNothing(t *testing.T) {
 		code app.Code
 		word string
 	}{
-		"shape":             {w.Key, testserver.Letter(), app.CodeValidation, "`to`"},
+		"shape":             {w.Key, testserver.Message(), app.CodeValidation, "`to`"},
 		"unknown domain":    {w.Key, from("x@nowhere.example"), app.CodeValidation, "nowhere.example"},
 		"unverified domain": {w.Key, from("x@pending.example"), app.CodeValidation, "pending"},
 		"foreign domain":    {w.Key, from("x@other.example"), app.CodeValidation, "not added"},
 		"subdomain":         {w.Key, from("x@sub.example.com"), app.CodeValidation, "sub.example.com"},
-		"key's domain":      {&scoped, testserver.Letter("bob@example.net"), app.CodeRestrictedAPIKey, "elsewhere.example"},
+		"key's domain":      {&scoped, testserver.Message("bob@example.net"), app.CodeRestrictedAPIKey, "elsewhere.example"},
 		"attachments":       {w.Key, big, app.CodePayloadTooLarge, "attachments"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for range 2 { // the second call shows that the first left its key free
-				_, err := w.Server.Mail.SendEmail(t.Context(), c.key, c.in, mail.SendOptions{IdempotencyKey: name, Payload: []byte("x")})
+				_, err := w.Services.Mail.SendEmail(t.Context(), c.key, c.in, mail.SendOptions{IdempotencyKey: name, Payload: []byte("x")})
 				testserver.WantCode(t, err, c.code)
 				if err != nil && !strings.Contains(err.Error(), c.word) {
 					t.Errorf("%v does not say %q", err, c.word)
 				}
 			}
 			wantNothing(w)
-			if _, err := w.Server.Mail.SendEmail(t.Context(), w.Key, from("x@pending.example"), mail.SendOptions{IdempotencyKey: name, Payload: []byte("y")}); app.CodeOf(err) != app.CodeValidation {
+			if _, err := w.Services.Mail.SendEmail(t.Context(), w.Key, from("x@pending.example"), mail.SendOptions{IdempotencyKey: name, Payload: []byte("y")}); app.CodeOf(err) != app.CodeValidation {
 				t.Errorf("another payload after a refusal: %v", err)
 			}
 		})
 	}
 }
 
-func TestTheChecksOfASendComeInOrder(t *testing.T) {
-	w := testserver.Idle(t, testserver.NewRelay(nil))
+func TestSendCheckOrder(t *testing.T) {
+	w := testserver.New(t, testserver.NewRelay(nil))
 	scoped := *w.Key
 	scoped.Permission, scoped.DomainName = app.SendingAccess, testserver.TestDomain
 	opts := mail.SendOptions{IdempotencyKey: "k", Payload: []byte("first")}
-	_, err := w.Server.Mail.SendEmail(t.Context(), &scoped, testserver.Letter("bob@example.net"), opts)
+	_, err := w.Services.Mail.SendEmail(t.Context(), &scoped, testserver.Message("bob@example.net"), opts)
 	testserver.Must(t, err)
 	opts.Payload = []byte("second")
-	in := testserver.Letter()
+	in := testserver.Message()
 	in.From = "x@nowhere.example"
 	in.Attachments = []app.Attachment{{Filename: "a", Content: make([]byte, 26<<20)}}
 	step := func(want app.Code) {
 		t.Helper()
-		_, err := w.Server.Mail.SendEmail(t.Context(), &scoped, in, opts)
+		_, err := w.Services.Mail.SendEmail(t.Context(), &scoped, in, opts)
 		testserver.WantCode(t, err, want)
 	}
 	step(app.CodeValidation) // no recipient
@@ -154,21 +154,21 @@ func TestTheChecksOfASendComeInOrder(t *testing.T) {
 	in.From = "x@" + testserver.TestDomain
 	step(app.CodePayloadTooLarge)
 	in.Attachments[0].Content = in.Attachments[0].Content[:25<<20]
-	_, err = w.Server.Mail.SendEmail(t.Context(), &scoped, in, opts)
+	_, err = w.Services.Mail.SendEmail(t.Context(), &scoped, in, opts)
 	testserver.Must(t, err)
 }
 
-func TestCaptureTakesMailOfAnyDomain(t *testing.T) {
-	w := testserver.Idle(t)
+func TestCaptureAcceptsAnyDomain(t *testing.T) {
+	w := testserver.New(t)
 	relay := testserver.NewRelayOf(relayurl.Relay{Region: app.CaptureRegion}, nil)
 	w.Stop()
 	w.Relays, w.Config.Capture = []*testserver.FakeRelay{relay}, true
 	w.Open()
-	testserver.Must(t, w.Server.Start(t.Context()))
-	defer testserver.StopNow(w.Server)
-	in := testserver.Letter("bob@example.net")
+	testserver.Must(t, w.Services.Start(t.Context()))
+	defer testserver.StopNow(w.Services)
+	in := testserver.Message("bob@example.net")
 	in.From = "x@nowhere.example"
-	id, err := w.Server.Mail.SendEmail(t.Context(), w.Key, in, mail.SendOptions{})
+	id, err := w.Services.Mail.SendEmail(t.Context(), w.Key, in, mail.SendOptions{})
 	testserver.Must(t, err)
 	if got := w.Email(id).Relay; got != app.CaptureRegion {
 		t.Errorf("relay %q", got)
@@ -182,14 +182,14 @@ func TestCaptureTakesMailOfAnyDomain(t *testing.T) {
 	testserver.Must(t, err)
 }
 
-func TestTheSameKeyAndPayloadGivesTheSameId(t *testing.T) {
-	w := testserver.Idle(t, testserver.NewRelay(nil))
+func TestIdempotentSendReturnsSameID(t *testing.T) {
+	w := testserver.New(t, testserver.NewRelay(nil))
 	send := func(key *app.Key, k, payload string) (string, error) {
-		in := testserver.Letter("bob@example.net")
+		in := testserver.Message("bob@example.net")
 		if key != w.Key {
 			in.From = "x@other.example"
 		}
-		return w.Server.Mail.SendEmail(t.Context(), key, in, mail.SendOptions{IdempotencyKey: k, Payload: []byte(payload)})
+		return w.Services.Mail.SendEmail(t.Context(), key, in, mail.SendOptions{IdempotencyKey: k, Payload: []byte(payload)})
 	}
 	first, err := send(w.Key, "k", "a")
 	testserver.Must(t, err)
@@ -209,23 +209,23 @@ func TestTheSameKeyAndPayloadGivesTheSameId(t *testing.T) {
 	testserver.WantCode(t, err, app.CodeInvalidIdempotencyKey)
 	_, err = send(w.Key, strings.Repeat("ü", 256), "a")
 	testserver.Must(t, err)
-	emails, _, err := w.Server.Mail.ListEmails(t.Context(), w.Key, app.Page{Limit: 100})
+	emails, _, err := w.Services.Mail.ListEmails(t.Context(), w.Key, app.Page{Limit: 100})
 	testserver.Must(t, err)
 	if len(emails) != 2 {
 		t.Errorf("%d emails, want 2", len(emails))
 	}
 }
 
-func TestFiftyParallelSendsWithOneKeyMakeOneEmail(t *testing.T) {
+func TestParallelSendsWithOneIdempotencyKey(t *testing.T) {
 	testserver.BothEngines(t)
-	w := testserver.Idle(t, testserver.NewRelay(nil))
+	w := testserver.New(t, testserver.NewRelay(nil))
 	ids := make(chan string, 50)
 	begin := make(chan struct{})
 	var wg sync.WaitGroup
 	for range 50 {
 		wg.Go(func() {
 			<-begin
-			id, err := w.Server.Mail.SendEmail(t.Context(), w.Key, testserver.Letter("bob@example.net"), mail.SendOptions{IdempotencyKey: "k", Payload: []byte("x")})
+			id, err := w.Services.Mail.SendEmail(t.Context(), w.Key, testserver.Message("bob@example.net"), mail.SendOptions{IdempotencyKey: "k", Payload: []byte("x")})
 			if err != nil {
 				testserver.WantCode(t, err, app.CodeConcurrentIdempotent)
 				return
@@ -242,24 +242,24 @@ func TestFiftyParallelSendsWithOneKeyMakeOneEmail(t *testing.T) {
 			t.Errorf("ids %s and %s", first, id)
 		}
 	}
-	emails, _, err := w.Server.Mail.ListEmails(t.Context(), w.Key, app.Page{Limit: 100})
+	emails, _, err := w.Services.Mail.ListEmails(t.Context(), w.Key, app.Page{Limit: 100})
 	testserver.Must(t, err)
 	if len(emails) != 1 || emails[0].ID != first {
 		t.Errorf("%d emails", len(emails))
 	}
 }
 
-func TestAnIdempotencyKeyEndsAfter24Hours(t *testing.T) {
+func TestIdempotencyKeyExpiresAfter24Hours(t *testing.T) {
 	testserver.BothEngines(t)
-	testserver.Bubble(t, func(t *testing.T) {
-		w := testserver.Idle(t, testserver.NewRelay(nil))
+	testserver.Synctest(t, func(t *testing.T) {
+		w := testserver.New(t, testserver.NewRelay(nil))
 		send := func(payload string) (string, error) {
-			return w.Server.Mail.SendEmail(t.Context(), w.Key, testserver.Letter("bob@example.net"), mail.SendOptions{IdempotencyKey: "k", Payload: []byte(payload)})
+			return w.Services.Mail.SendEmail(t.Context(), w.Key, testserver.Message("bob@example.net"), mail.SendOptions{IdempotencyKey: "k", Payload: []byte(payload)})
 		}
 		first, err := send("a")
 		testserver.Must(t, err)
 		time.Sleep(24*time.Hour - time.Second)
-		testserver.Must(t, w.Server.Upkeep.Purge(t.Context()))
+		testserver.Must(t, w.Services.Jobs.Purge(t.Context()))
 		again, err := send("a")
 		testserver.Must(t, err)
 		if again != first {
@@ -272,7 +272,7 @@ func TestAnIdempotencyKeyEndsAfter24Hours(t *testing.T) {
 			t.Error("kept beyond 24 hours")
 		}
 		time.Sleep(25 * time.Hour)
-		testserver.Must(t, w.Server.Upkeep.Purge(t.Context()))
+		testserver.Must(t, w.Services.Jobs.Purge(t.Context()))
 		w.Read(func(r *db.Reader) error {
 			if _, _, err := r.IdempotentAnswer(db.IdempotencyKey{TeamID: w.Key.TeamID, Route: mail.RouteEmails, Key: "k"}, time.Time{}); !errors.Is(err, db.ErrNotFound) {
 				t.Errorf("the row is still there: %v", err)
@@ -282,10 +282,10 @@ func TestAnIdempotencyKeyEndsAfter24Hours(t *testing.T) {
 	})
 }
 
-func TestADrainingServerAcceptsNothing(t *testing.T) {
-	w := testserver.Idle(t, testserver.NewRelay(nil))
-	w.Server.Drain()
-	_, err := w.Server.Mail.SendEmail(t.Context(), w.Key, testserver.Letter("bob@example.net"), mail.SendOptions{})
+func TestDrainingServerAcceptsNothing(t *testing.T) {
+	w := testserver.New(t, testserver.NewRelay(nil))
+	w.Services.Drain()
+	_, err := w.Services.Mail.SendEmail(t.Context(), w.Key, testserver.Message("bob@example.net"), mail.SendOptions{})
 	testserver.WantCode(t, err, app.CodeServiceUnavailable)
 	wantNothing(w)
 }

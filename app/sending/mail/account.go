@@ -35,7 +35,7 @@ func (a *Accounts) Send(ctx context.Context, teamID, from, to, subject, text str
 	}
 	shown := accountText
 	key := &app.Key{TeamID: teamID, Permission: app.FullAccess, Role: app.RoleOwner, Via: SourceAccount}
-	email, err := s.prepare(key, s.inMode(&app.EmailInput{From: from, To: []string{to}, Subject: subject, Text: &shown}))
+	email, err := s.prepare(key, s.withCompat(&app.EmailInput{From: from, To: []string{to}, Subject: subject, Text: &shown}))
 	if err != nil {
 		return err
 	}
@@ -48,8 +48,8 @@ func (a *Accounts) Send(ctx context.Context, teamID, from, to, subject, text str
 	}))
 }
 
-// Leaving returns an email as it leaves: of Mailer's own with the text that is not shown.
-func (a *Accounts) Leaving(ctx context.Context, email *app.Email) (*app.Email, error) {
+// Outgoing returns an email as it leaves: of Mailer's own with the text that is not shown.
+func (a *Accounts) Outgoing(ctx context.Context, email *app.Email) (*app.Email, error) {
 	if email.Source != SourceAccount {
 		return email, nil
 	}
@@ -69,15 +69,15 @@ func (a *Accounts) Leaving(ctx context.Context, email *app.Email) (*app.Email, e
 	return &out, nil
 }
 
-// BlockedAmong returns what keeps an email from recipients: nothing of what a team wrote
+// BlockedRecipients returns what keeps an email from recipients: nothing of what a team wrote
 // down keeps mail of Mailer's own from a person.
-func (a *Accounts) BlockedAmong(r *db.Reader, teamID, topicID, emailID string, recipients []string) (app.Blocked, error) {
-	blocked, err := a.service.audience.BlockedAmong(r, teamID, topicID, recipients)
+func (a *Accounts) BlockedRecipients(r *db.Reader, teamID, topicID, emailID string, recipients []string) (app.Blocked, error) {
+	blocked, err := a.service.audience.BlockedRecipients(r, teamID, topicID, recipients)
 	if err != nil || len(blocked) == 0 {
 		return blocked, err
 	}
-	own, err := r.IsAccountMail(emailID)
-	if own {
+	isAccountMail, err := r.IsAccountMail(emailID)
+	if isAccountMail {
 		blocked = nil
 	}
 	return blocked, err

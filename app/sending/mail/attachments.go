@@ -22,7 +22,7 @@ func (s *Service) ListAttachments(ctx context.Context, key *app.Key, emailID str
 	err = s.DB.Read(ctx, func(r *db.Reader) error {
 		if unknown = r.OwnsEmail(key.TeamID, emailID); errors.Is(unknown, db.ErrNotFound) {
 			if _, _, unknown = audience.RecipientOf(r, key.TeamID, emailID); unknown == nil { // a broadcast has none
-				rows, more, err = base.Cut(rows, page, func(a *app.Attachment) string { return a.ID })
+				rows, more, err = base.Paginate(rows, page, func(a *app.Attachment) string { return a.ID })
 				return err
 			}
 		}
@@ -98,16 +98,16 @@ func (s *Service) OpenAttachment(ctx context.Context, token string) (*Download, 
 // pieces returns what reads a file piece by piece. They are in memory one at a time,
 // so that they don't add up in an answer's room.
 func (s *Service) pieces(f db.AttachmentFile) func(context.Context) ([]byte, error) {
-	n, left := 0, f.Size
+	n, remaining := 0, f.Size
 	return func(ctx context.Context) ([]byte, error) {
-		if left <= 0 {
+		if remaining <= 0 {
 			return nil, nil
 		}
 		piece, err := db.Get(membudget.With(ctx, nil), s.DB, func(r *db.Reader) ([]byte, error) { return r.AttachmentPiece(&f, n) })
 		if err != nil {
 			return nil, base.Lookup("attachment", fmt.Errorf("read piece %d of attachment %s: %w", n, f.ID, err))
 		}
-		n, left = n+1, left-int64(len(piece))
+		n, remaining = n+1, remaining-int64(len(piece))
 		return piece, nil
 	}
 }

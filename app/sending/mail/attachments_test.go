@@ -10,9 +10,9 @@ import (
 	"mailer/db"
 )
 
-// TestADownloadEndsWithItsAttachment: a file leaves piece by piece, and nothing of one
+// TestDownloadEndsWithAttachment: a file leaves piece by piece, and nothing of one
 // that was deleted or rewritten meanwhile; that of another email goes on.
-func TestADownloadEndsWithItsAttachment(t *testing.T) {
+func TestDownloadEndsWithAttachment(t *testing.T) {
 	testserver.BothEngines(t)
 	content := make([]byte, 2*mail.AttachmentPiece+1)
 	for i := range content {
@@ -27,15 +27,15 @@ func TestADownloadEndsWithItsAttachment(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := testserver.Idle(t, testserver.NewRelay(nil))
+			w := testserver.New(t, testserver.NewRelay(nil))
 			open := func() (*app.Email, *mail.Download) {
-				in := testserver.Letter("bob@example.net")
+				in := testserver.Message("bob@example.net")
 				in.Attachments = []app.Attachment{{Filename: "a.bin", Content: content}}
-				id, err := w.Server.Mail.SendEmail(t.Context(), w.Key, in, mail.SendOptions{})
+				id, err := w.Services.Mail.SendEmail(t.Context(), w.Key, in, mail.SendOptions{})
 				testserver.Must(t, err)
 				e := w.Email(id)
-				token, _ := w.Server.Mail.AttachmentToken(w.Key, id, e.Attachments[0].ID)
-				d, err := w.Server.Mail.OpenAttachment(t.Context(), token)
+				token, _ := w.Services.Mail.AttachmentToken(w.Key, id, e.Attachments[0].ID)
+				d, err := w.Services.Mail.OpenAttachment(t.Context(), token)
 				testserver.Must(t, err)
 				return e, d
 			}

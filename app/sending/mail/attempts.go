@@ -42,7 +42,7 @@ func (s *Search) Attempts(ctx context.Context, key *app.Key, emailID string, pag
 	if err != nil {
 		return nil, false, base.Lookup("email", err)
 	}
-	return base.Cut(attempts, page, func(a *Attempt) string { return a.ID })
+	return base.Paginate(attempts, page, func(a *Attempt) string { return a.ID })
 }
 
 func attemptsOf(r *db.Reader, email *app.Email) ([]Attempt, error) {
@@ -54,15 +54,15 @@ func attemptsOf(r *db.Reader, email *app.Email) ([]Attempt, error) {
 	if err != nil {
 		return nil, err
 	}
-	told := map[int64]bool{} // when an attempt ended of which there is a row
+	seen := map[int64]bool{} // when an attempt ended of which there is a row
 	for _, a := range attempts {
-		told[a.CreatedAt.UnixMilli()] = true
+		seen[a.CreatedAt.UnixMilli()] = true
 	}
 	for _, ev := range slices.Backward(events) {
 		at := ev.CreatedAt.UnixMilli()
 		switch {
-		case ev.Type == app.EventType(app.Sent) && ev.Detail.Attempt > 0 && !told[at]:
-			told[at] = true // one for all recipients of the transaction
+		case ev.Type == app.EventType(app.Sent) && ev.Detail.Attempt > 0 && !seen[at]:
+			seen[at] = true // one for all recipients of the transaction
 			attempts = append(attempts, Attempt{ID: ev.ID, CreatedAt: ev.CreatedAt, Outcome: attemptSent, Detail: ev.Detail})
 		case ev.Type == app.EventRelayTrouble && ev.Detail.Stage != "":
 			attempts = append(attempts, Attempt{ID: ev.ID, CreatedAt: ev.CreatedAt, Outcome: attemptTrouble, Detail: ev.Detail})

@@ -45,7 +45,7 @@ func (s *Service) SendBatch(ctx context.Context, key *app.Key, items []BatchItem
 	items = slices.Clone(items)
 	for i, item := range items {
 		if item.Err == nil {
-			item.Input = s.inMode(item.Input)
+			item.Input = s.withCompat(item.Input)
 			items[i] = item
 		}
 		if err := b.prepare(key, i, item); err != nil {
@@ -57,7 +57,7 @@ func (s *Service) SendBatch(ctx context.Context, key *app.Key, items []BatchItem
 		return nil, err
 	}
 	if answer != "" {
-		return readKept[*BatchResult](answer)
+		return decodeAnswer[*BatchResult](answer)
 	}
 	defer claim.release()
 	r := s.NewRenderer(key)
@@ -79,10 +79,10 @@ func (s *Service) SendBatch(ctx context.Context, key *app.Key, items []BatchItem
 		return claim.keep(tx, string(kept))
 	})
 	if err != nil {
-		if answer, err = claim.otherwise(ctx, s, s.Unsent.refused(ctx, b.unsent, base.Unavailable(err))); err != nil {
+		if answer, err = claim.resolveFailure(ctx, s, s.Unsent.recordRefusal(ctx, b.unsent, base.Unavailable(err))); err != nil {
 			return nil, err
 		}
-		return readKept[*BatchResult](answer)
+		return decodeAnswer[*BatchResult](answer)
 	}
 	return result, nil
 }
@@ -103,8 +103,8 @@ func (b *batch) prepare(key *app.Key, i int, item BatchItem) error {
 		b.emails[i], err = b.s.prepare(key, item.Input)
 	}
 	b.refusals[i] = err
-	_, whole := b.refuses(i, err)
-	return whole
+	_, batchErr := b.itemError(i, err)
+	return batchErr
 }
 
 // render makes the email of an item that names a template. Its error
@@ -114,12 +114,12 @@ func (b *batch) render(ctx context.Context, r *renderer, i int, item BatchItem) 
 		return nil
 	}
 	b.emails[i], b.refusals[i] = r.email(ctx, item.Input)
-	_, whole := b.refuses(i, b.refusals[i])
-	return whole
+	_, batchErr := b.itemError(i, b.refusals[i])
+	return batchErr
 }
 
-// refuses returns what an item's error means, as app.RefuseItem says.
-func (b *batch) refuses(i int, err error) (item *app.BatchError, whole error) {
+// itemError returns what an item's error means, as app.RefuseItem says.
+func (b *batch) itemError(i int, err error) (item *app.BatchError, batchErr error) {
 	return app.RefuseItem("emails", i, b.permissive, err)
 }
 
@@ -133,8 +133,8 @@ func (b *batch) accept(tx *db.Tx) (*BatchResult, error) {
 	tx.Beside(len(errs), func(tx *db.Tx, i int) {
 		if errs[i] == nil && !broken {
 			errs[i] = b.s.Accept(tx, b.emails[i])
-			var refused *app.Error
-			broken = errs[i] != nil && !errors.As(errs[i], &refused)
+			var refusal *app.Error
+			broken = errs[i] != nil && !errors.As(errs[i], &refusal)
 		}
 	})
 	for i, email := range b.emails {
@@ -143,18 +143,18 @@ func (b *batch) accept(tx *db.Tx) (*BatchResult, error) {
 			quota = err
 			continue
 		}
-		item, whole := b.refuses(i, err)
+		item, batchErr := b.itemError(i, err)
 		switch {
-		case whole != nil:
+		case batchErr != nil:
 			b.unsent = email
-			return nil, whole
+			return nil, batchErr
 		case item != nil && app.CodeOf(err) == app.CodeAllRecipientsSuppressed:
-			kept, err := b.s.Unsent.keep(tx, email)
+			recorded, err := b.s.Unsent.record(tx, email)
 			if err != nil {
 				return nil, err
 			}
-			if kept {
-				item.Message = unsentWords(item.Message, email.ID)
+			if recorded {
+				item.Message = unsentMessage(item.Message, email.ID)
 			}
 			result.Errors = append(result.Errors, *item)
 		case item != nil:

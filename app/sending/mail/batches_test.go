@@ -14,16 +14,16 @@ import (
 	"mailer/app/testing/testserver"
 )
 
-func TestOneBadItemRefusesAStrictBatchWhole(t *testing.T) {
-	w := testserver.Idle(t, testserver.NewRelay(nil))
+func TestStrictBatchIsRefusedWhole(t *testing.T) {
+	w := testserver.New(t, testserver.NewRelay(nil))
 	for name, bad := range w.BadItems() {
 		t.Run(name, func(t *testing.T) {
-			items := append(testserver.Good("a@example.net"), bad.Item, testserver.Good("c@example.net")[0])
+			items := append(testserver.GoodItems("a@example.net"), bad.Item, testserver.GoodItems("c@example.net")[0])
 			for range 2 { // the second call shows that the first left its key free
-				_, err := w.Server.Mail.SendBatch(t.Context(), bad.Key(w.Key), items, false, mail.SendOptions{IdempotencyKey: name, Payload: []byte("x")})
+				_, err := w.Services.Mail.SendBatch(t.Context(), bad.Key(w.Key), items, false, mail.SendOptions{IdempotencyKey: name, Payload: []byte("x")})
 				testserver.WantCode(t, err, bad.Code)
-				if err != nil && (!strings.HasPrefix(err.Error(), string(bad.Code)+": emails.1: ") || !strings.Contains(err.Error(), bad.Words)) {
-					t.Errorf("%v does not begin with the item or does not say %q", err, bad.Words)
+				if err != nil && (!strings.HasPrefix(err.Error(), string(bad.Code)+": emails.1: ") || !strings.Contains(err.Error(), bad.Message)) {
+					t.Errorf("%v does not begin with the item or does not say %q", err, bad.Message)
 				}
 			}
 			for _, table := range []string{"emails", "contents", "attachments", "recipients", "units", "events", "idempotency"} {
@@ -35,13 +35,13 @@ func TestOneBadItemRefusesAStrictBatchWhole(t *testing.T) {
 	}
 }
 
-func TestAPermissiveBatchSendsTheGoodItemsAndListsTheBad(t *testing.T) {
+func TestPermissiveBatchListsBadItems(t *testing.T) {
 	testserver.BothEngines(t)
-	w := testserver.Idle(t, testserver.NewRelay(nil))
+	w := testserver.New(t, testserver.NewRelay(nil))
 	for name, bad := range w.BadItems() {
 		t.Run(name, func(t *testing.T) {
-			items := append(testserver.Good("a@example.net"), bad.Item, testserver.Good("c@example.net")[0], bad.Item)
-			result, err := w.Server.Mail.SendBatch(t.Context(), bad.Key(w.Key), items, true, mail.SendOptions{})
+			items := append(testserver.GoodItems("a@example.net"), bad.Item, testserver.GoodItems("c@example.net")[0], bad.Item)
+			result, err := w.Services.Mail.SendBatch(t.Context(), bad.Key(w.Key), items, true, mail.SendOptions{})
 			testserver.Must(t, err)
 			if len(result.IDs) != 2 || len(result.Errors) != 2 {
 				t.Fatalf("result %+v", result)
@@ -53,18 +53,18 @@ func TestAPermissiveBatchSendsTheGoodItemsAndListsTheBad(t *testing.T) {
 			}
 			for i, want := range []int{1, 3} {
 				got := result.Errors[i]
-				if got.Index != want || !strings.Contains(got.Message, bad.Words) || strings.Contains(got.Message, "emails.") {
-					t.Errorf("error %+v, want index %d and %q", got, want, bad.Words)
+				if got.Index != want || !strings.Contains(got.Message, bad.Message) || strings.Contains(got.Message, "emails.") {
+					t.Errorf("error %+v, want index %d and %q", got, want, bad.Message)
 				}
 			}
 		})
 	}
 }
 
-func TestAPermissiveBatchOfBadItemsIsAnEmptyAnswer(t *testing.T) {
-	w := testserver.Idle(t, testserver.NewRelay(nil))
-	bad := mail.BatchItem{Input: testserver.Letter("bob")}
-	result, err := w.Server.Mail.SendBatch(t.Context(), w.Key, []mail.BatchItem{bad, bad}, true, mail.SendOptions{})
+func TestPermissiveBatchOfBadItems(t *testing.T) {
+	w := testserver.New(t, testserver.NewRelay(nil))
+	bad := mail.BatchItem{Input: testserver.Message("bob")}
+	result, err := w.Services.Mail.SendBatch(t.Context(), w.Key, []mail.BatchItem{bad, bad}, true, mail.SendOptions{})
 	testserver.Must(t, err)
 	if result.IDs == nil || len(result.IDs) != 0 || len(result.Errors) != 2 || result.Errors[1].Index != 1 {
 		t.Errorf("result %+v", result)
@@ -72,27 +72,27 @@ func TestAPermissiveBatchOfBadItemsIsAnEmptyAnswer(t *testing.T) {
 	wantNothing(w)
 }
 
-func TestABatchHasOneToAHundredItems(t *testing.T) {
-	w := testserver.Idle(t, testserver.NewRelay(nil))
+func TestBatchSizeLimits(t *testing.T) {
+	w := testserver.New(t, testserver.NewRelay(nil))
 	for _, n := range []int{0, 101} {
 		for _, permissive := range []bool{false, true} {
-			_, err := w.Server.Mail.SendBatch(t.Context(), w.Key, testserver.Good(slices.Repeat([]string{"a@example.net"}, n)...), permissive, mail.SendOptions{})
+			_, err := w.Services.Mail.SendBatch(t.Context(), w.Key, testserver.GoodItems(slices.Repeat([]string{"a@example.net"}, n)...), permissive, mail.SendOptions{})
 			testserver.WantCode(t, err, app.CodeValidation)
 		}
 	}
 	wantNothing(w)
 }
 
-func TestABatchOfAHundredIsOneCommitAndKeepsItsOrder(t *testing.T) {
+func TestBatchIsOneCommitInOrder(t *testing.T) {
 	testserver.BothEngines(t)
-	w := testserver.Idle(t, testserver.NewRelay(nil))
+	w := testserver.New(t, testserver.NewRelay(nil))
 	var to []string
 	for i := range 100 {
 		to = append(to, fmt.Sprintf("u%02d@example.net", i))
 	}
 	w.Send("first@example.net")
 	before := w.Commits()
-	result, err := w.Server.Mail.SendBatch(t.Context(), w.Key, testserver.Good(to...), false, mail.SendOptions{IdempotencyKey: "k"})
+	result, err := w.Services.Mail.SendBatch(t.Context(), w.Key, testserver.GoodItems(to...), false, mail.SendOptions{IdempotencyKey: "k"})
 	testserver.Must(t, err)
 	if n := w.Commits() - before; n != 1 {
 		t.Errorf("%d commits", n)
@@ -111,29 +111,29 @@ func TestABatchOfAHundredIsOneCommitAndKeepsItsOrder(t *testing.T) {
 	}
 }
 
-func TestAllOfABatchLeaves(t *testing.T) {
-	testserver.Bubble(t, func(t *testing.T) {
+func TestWholeBatchIsSent(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
 		relay := testserver.NewRelay(nil)
-		w := testserver.Serving(t, relay)
-		items := testserver.Good("a@example.net", "b@example.net", "c@example.net")
+		w := testserver.Start(t, relay)
+		items := testserver.GoodItems("a@example.net", "b@example.net", "c@example.net")
 		items[1].Input.ScheduledAt = "in 10 minutes"
-		result, err := w.Server.Mail.SendBatch(t.Context(), w.Key, items, false, mail.SendOptions{})
+		result, err := w.Services.Mail.SendBatch(t.Context(), w.Key, items, false, mail.SendOptions{})
 		testserver.Must(t, err)
 		synctest.Wait()
-		w.WantLast(result.IDs[0], app.Sent)
-		w.WantLast(result.IDs[1], app.Scheduled)
-		w.WantLast(result.IDs[2], app.Sent)
+		w.WantLastEvent(result.IDs[0], app.Sent)
+		w.WantLastEvent(result.IDs[1], app.Scheduled)
+		w.WantLastEvent(result.IDs[2], app.Sent)
 		time.Sleep(10*time.Minute + time.Second)
 		synctest.Wait()
-		w.WantLast(result.IDs[1], app.Sent)
-		if n := len(relay.Seen("")); n != 3 {
+		w.WantLastEvent(result.IDs[1], app.Sent)
+		if n := len(relay.Transactions("")); n != 3 {
 			t.Errorf("%d transactions", n)
 		}
 	})
 }
 
-func TestARepeatedBatchGivesTheSameIdsAndErrors(t *testing.T) {
-	w := testserver.Idle(t, testserver.NewRelay(nil))
+func TestRepeatedBatchReturnsSameAnswer(t *testing.T) {
+	w := testserver.New(t, testserver.NewRelay(nil))
 	first := wantBatch(w, "k", "permissive")
 	if again := wantBatch(w, "k", "permissive"); !reflect.DeepEqual(first, again) || len(again.Errors) != 1 {
 		t.Errorf("first %+v, then %+v", first, again)
@@ -141,7 +141,7 @@ func TestARepeatedBatchGivesTheSameIdsAndErrors(t *testing.T) {
 	_, err := w.Batch("k", "strict")
 	testserver.WantCode(t, err, app.CodeInvalidIdempotent)
 	// The routes do not share their keys.
-	id, err := w.Server.Mail.SendEmail(t.Context(), w.Key, testserver.Letter("bob@example.net"), mail.SendOptions{IdempotencyKey: "k", Payload: []byte("one")})
+	id, err := w.Services.Mail.SendEmail(t.Context(), w.Key, testserver.Message("bob@example.net"), mail.SendOptions{IdempotencyKey: "k", Payload: []byte("one")})
 	testserver.Must(t, err)
 	if slices.Contains(first.IDs, id) {
 		t.Error("a send was answered with the batch's email")
@@ -153,11 +153,11 @@ func TestARepeatedBatchGivesTheSameIdsAndErrors(t *testing.T) {
 	testserver.WantCode(t, err, app.CodeInvalidIdempotencyKey)
 }
 
-func TestABatchInFlightRefusesItsTwinAndACrashFreesItsKey(t *testing.T) {
+func TestConcurrentBatchAndCrash(t *testing.T) {
 	testserver.BothEngines(t)
-	testserver.Bubble(t, func(t *testing.T) {
-		w := testserver.Idle(t, testserver.NewRelay(nil))
-		hang := busyWriter(w)
+	testserver.Synctest(t, func(t *testing.T) {
+		w := testserver.New(t, testserver.NewRelay(nil))
+		hang := blockWriter(w)
 		first := make(chan batchAnswer, 1)
 		go func() {
 			result, err := w.Batch("k", "x")
@@ -170,13 +170,13 @@ func TestABatchInFlightRefusesItsTwinAndACrashFreesItsKey(t *testing.T) {
 		testserver.WantCode(t, err, app.CodeConcurrentIdempotent)
 
 		before := w.Crash(testserver.NewRelay(nil)) // the batch was not answered and is not on disk
-		fresh := wantBatch(before, "k", "another body")
-		if n := before.Count("emails"); n != "2" || len(fresh.IDs) != 2 {
-			t.Errorf("%s emails after a crash before the commit, answer %+v", n, fresh)
+		second := wantBatch(before, "k", "another body")
+		if n := before.Count("emails"); n != "2" || len(second.IDs) != 2 {
+			t.Errorf("%s emails after a crash before the commit, answer %+v", n, second)
 		}
 
 		close(hang)
-		answered := (<-first).given(w)
+		answered := (<-first).must(w)
 		if again := wantBatch(w, "k", "x"); !reflect.DeepEqual(answered, again) {
 			t.Errorf("first %+v, then %+v", answered, again)
 		}
@@ -193,12 +193,12 @@ type batchAnswer struct {
 	err    error
 }
 
-// given is the answer, or that to a second try where the database elsewhere broke the
+// must is the answer, or that to a second try where the database elsewhere broke the
 // connections of the server while it was copied, which refuses the batch. The server refuses
 // further ones until it has connected again.
-func (a batchAnswer) given(w *testserver.World) *mail.BatchResult {
+func (a batchAnswer) must(w *testserver.Server) *mail.BatchResult {
 	w.T.Helper()
-	if a.err != nil && testserver.IsElsewhere() {
+	if a.err != nil && testserver.IsPostgres() {
 		testserver.WantCode(w.T, a.err, app.CodeServiceUnavailable)
 		time.Sleep(time.Minute) // of the bubble's time, which stands while it connects
 		return wantBatch(w, "k", "x")
@@ -207,20 +207,20 @@ func (a batchAnswer) given(w *testserver.World) *mail.BatchResult {
 	return a.result
 }
 
-func TestABatchsKeyEndsAfter24HoursWhateverTheClockDoes(t *testing.T) {
-	testserver.Bubble(t, func(t *testing.T) {
-		w := testserver.Idle(t, testserver.NewRelay(nil))
+func TestBatchKeyExpiresDespiteClockChanges(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
+		w := testserver.New(t, testserver.NewRelay(nil))
 		first := wantBatch(w, "k", "x")
 		time.Sleep(24*time.Hour - time.Second)
-		testserver.Must(t, w.Server.Upkeep.Purge(t.Context()))
+		testserver.Must(t, w.Services.Jobs.Purge(t.Context()))
 		if again := wantBatch(w, "k", "x"); !reflect.DeepEqual(first, again) {
 			t.Error("forgotten before 24 hours")
 		}
-		w.Sql("UPDATE idempotency SET created_at = created_at + 48*3600*1000") // the clock was set back by two days
+		w.SQL("UPDATE idempotency SET created_at = created_at + 48*3600*1000") // the clock was set back by two days
 		if again := wantBatch(w, "k", "x"); !reflect.DeepEqual(first, again) {
 			t.Error("forgotten when the clock was set back")
 		}
-		w.Sql("UPDATE idempotency SET created_at = created_at - 96*3600*1000") // and on by four
+		w.SQL("UPDATE idempotency SET created_at = created_at - 96*3600*1000") // and on by four
 		second := wantBatch(w, "k", "y")
 		if slices.Contains(second.IDs, first.IDs[0]) {
 			t.Error("kept beyond 24 hours")
@@ -231,9 +231,9 @@ func TestABatchsKeyEndsAfter24HoursWhateverTheClockDoes(t *testing.T) {
 	})
 }
 
-func TestADrainingServerTakesNoBatch(t *testing.T) {
-	w := testserver.Idle(t, testserver.NewRelay(nil))
-	w.Server.Drain()
+func TestDrainingServerAcceptsNoBatch(t *testing.T) {
+	w := testserver.New(t, testserver.NewRelay(nil))
+	w.Services.Drain()
 	_, err := w.Batch("", "")
 	testserver.WantCode(t, err, app.CodeServiceUnavailable)
 	wantNothing(w)

@@ -50,8 +50,8 @@ func (m *broadcastMails) get(id string) *BroadcastMail {
 	return c
 }
 
-// state is what put asks for: to be read before the content is.
-func (m *broadcastMails) state() int {
+// dropCount is what put asks for: to be read before the content is.
+func (m *broadcastMails) dropCount() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.drops
@@ -100,11 +100,11 @@ func (s *Service) BroadcastMail(ctx context.Context, teamID, id string) (*Broadc
 		return c, nil
 	}
 	var b *app.Broadcast
-	var whom app.Audience
-	state := s.mails.state()
+	var recipients app.Audience
+	state := s.mails.dropCount()
 	err := s.DB.Read(ctx, func(r *db.Reader) (err error) {
 		if b, err = r.Broadcast(teamID, id); err == nil {
-			whom, err = audience.FrozenAudience(r, b)
+			recipients, err = audience.FrozenAudience(r, b)
 		}
 		return err
 	})
@@ -119,7 +119,7 @@ func (s *Service) BroadcastMail(ctx context.Context, teamID, id string) (*Broadc
 	if err != nil {
 		return nil, fmt.Errorf("inspect broadcast: %w", err)
 	}
-	c := &BroadcastMail{Broadcast: mail, id: id, From: b.From, Audience: whom, Insights: insights}
+	c := &BroadcastMail{Broadcast: mail, id: id, From: b.From, Audience: recipients, Insights: insights}
 	s.mails.put(c, state)
 	return c, nil
 }

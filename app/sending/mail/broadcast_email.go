@@ -11,9 +11,9 @@ import (
 	"mailer/db"
 )
 
-// compiled is how much memory a broadcast takes that is compiled and filled in for a
+// compiledFactor is how much memory a broadcast takes that is compiled and filled in for a
 // recipient, in its content.
-const compiled = 2
+const compiledFactor = 2
 
 // broadcastEmail returns an email to a recipient of a broadcast as it leaves, or
 // would leave, but for tracking: who reads it here opens nothing. Error:
@@ -27,28 +27,28 @@ func (s *Service) broadcastEmail(ctx context.Context, teamID, emailID string) (*
 			return 0, err
 		}
 		bytes, err := r.BroadcastSize(teamID, head.ID)
-		return compiled * bytes, err
+		return compiledFactor * bytes, err
 	}
-	b, err := base.Reserved(ctx, s.DB, size, func(r *db.Reader) (*app.Broadcast, error) {
+	b, err := base.GetWithinBudget(ctx, s.DB, size, func(r *db.Reader) (*app.Broadcast, error) {
 		head, found, err := audience.RecipientOf(r, teamID, emailID)
 		if err != nil {
 			return nil, err
 		}
 		rec, email = found, headOf(&head, &found)
-		now, err := audience.Situations(r, &head, found)
+		situations, err := audience.Situations(r, &head, found)
 		if err != nil {
 			return nil, err
 		}
-		email.Situation = now[0]
+		email.Situation = situations[0]
 		return r.Broadcast(teamID, head.ID)
 	})
 	if err != nil {
 		return nil, err
 	}
-	if b.Frozen != nil {
-		frozen := *b.Frozen
+	if b.Snapshot != nil {
+		frozen := *b.Snapshot
 		frozen.Tracking = nil
-		b.Frozen = &frozen
+		b.Snapshot = &frozen
 	}
 	mail, err := render.Compile(b)
 	if err != nil {
@@ -59,7 +59,7 @@ func (s *Service) broadcastEmail(ctx context.Context, teamID, emailID string) (*
 		return nil, err
 	}
 	email.Insights = content.Insights
-	email.Mail = *mail.Mail(s.Sealer, &rec).Whole()
+	email.Mail = *mail.Mail(s.Sealer, &rec).Flatten()
 	if rec.Email == app.Erased {
 		email.To = []app.Address{{Local: app.Erased}}
 	}

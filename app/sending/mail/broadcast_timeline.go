@@ -9,9 +9,9 @@ import (
 	"mailer/db"
 )
 
-// ofBroadcast is db.ErrNotFound for what is no email of a team's broadcast, else
+// refuseBroadcastEmail is db.ErrNotFound for what is no email of a team's broadcast, else
 // the refusal to change a single one of them.
-func ofBroadcast(tx *db.Tx, teamID, emailID string) error {
+func refuseBroadcastEmail(tx *db.Tx, teamID, emailID string) error {
 	b, _, err := audience.RecipientOf(&tx.Reader, teamID, emailID)
 	if err != nil {
 		return err

@@ -23,13 +23,13 @@ type SendOptions struct {
 	Payload        []byte // canonical form of the body, what idempotency compares
 }
 
-// Outlet is what accepting needs to know of delivery.
-type Outlet interface {
-	// Carries reports whether this process sends the mail of a region.
-	Carries(region string) bool
-	// Strand notes for timelines that what was just accepted waits for a region that
+// Delivery is what accepting needs to know of delivery.
+type Delivery interface {
+	// SendsRegion reports whether this process sends the mail of a region.
+	SendsRegion(region string) bool
+	// MarkUnroutable notes for timelines that what was just accepted waits for a region that
 	// has no relay. It runs inside Write.
-	Strand(tx *db.Tx, region string) error
+	MarkUnroutable(tx *db.Tx, region string) error
 	// Wake has the lane of a region look for due mail of every kind; WakeMail for
 	// transactional mail alone. Neither blocks.
 	Wake(region string)
@@ -52,12 +52,12 @@ func (s *Service) SendEmail(ctx context.Context, key *app.Key, in *app.EmailInpu
 	if err := s.Ready(); err != nil {
 		return "", err
 	}
-	in = s.inMode(in)
+	in = s.withCompat(in)
 	email, err := s.prepare(key, in)
 	if err != nil {
 		return "", err
 	}
-	begin := s.claimLate
+	begin := s.claimInWrite
 	if in.Template != nil {
 		begin = s.claimIdempotency
 	}
@@ -74,7 +74,7 @@ func (s *Service) SendEmail(ctx context.Context, key *app.Key, in *app.EmailInpu
 		}
 	}
 	err = s.DB.Write(engine.Apart(ctx), func(tx *db.Tx) (err error) {
-		if answer, err = claim.look(tx); err != nil || answer != "" {
+		if answer, err = claim.storedAnswer(tx); err != nil || answer != "" {
 			return err
 		}
 		if err := s.Accept(tx, email); err != nil {
@@ -83,34 +83,34 @@ func (s *Service) SendEmail(ctx context.Context, key *app.Key, in *app.EmailInpu
 		return claim.keep(tx, email.ID)
 	})
 	if err != nil {
-		return claim.otherwise(ctx, s, s.Unsent.refused(ctx, email, base.Unavailable(err)))
+		return claim.resolveFailure(ctx, s, s.Unsent.recordRefusal(ctx, email, base.Unavailable(err)))
 	}
 	return cmp.Or(answer, email.ID), nil
 }
 
-// inMode is a send as the mode of this server reads it.
-func (s *Service) inMode(in *app.EmailInput) *app.EmailInput {
-	read := *in
-	read.Compat = s.Compat()
-	return &read
+// withCompat is a send as the mode of this server reads it.
+func (s *Service) withCompat(in *app.EmailInput) *app.EmailInput {
+	out := *in
+	out.Compat = s.Compat()
+	return &out
 }
 
 // prepare makes the email of a send, after the checks that come before
 // idempotency. Of a send that names a template there is none yet: a renderer
 // makes it.
 func (s *Service) prepare(key *app.Key, in *app.EmailInput) (*app.Email, error) {
-	whole := in
+	complete := in
 	if in.Template != nil {
 		var err error
-		if whole, err = render.StandIn(in, key.DomainName); err != nil {
+		if complete, err = render.SampleValue(in, key.DomainName); err != nil {
 			return nil, err
 		}
 	}
-	email, err := NewEmail(key, whole)
+	email, err := NewEmail(key, complete)
 	if err != nil || in.Template != nil {
 		return nil, err
 	}
-	return email, s.linkToPage(email)
+	return email, s.addPageLink(email)
 }
 
 // NewEmail makes an email of a send, after the checks that need no database:
@@ -168,12 +168,12 @@ func expiresIn(text string) (time.Duration, error) {
 // to it. It runs inside Write; an *app.Error comes before anything is written.
 func (s *Service) Accept(tx *db.Tx, email *app.Email) error {
 	recipients := envelopeOf(email)
-	domain, blocked, err := s.admit(tx, email, recipients)
+	domain, blocked, err := s.checkSendable(tx, email, recipients)
 	if err != nil {
 		return err
 	}
-	open, standings := blocked.Open(recipients), tx.Standings()
-	if blocked.Refuses(email.To) && email.Raw == nil || len(open) == 0 {
+	open, asOf := blocked.Allowed(recipients), tx.Standings()
+	if blocked.BlocksAll(email.To) && email.Raw == nil || len(open) == 0 {
 		return app.Errorf(app.CodeAllRecipientsSuppressed, "All recipients are suppressed")
 	}
 	charged, err := s.teams.Charge(tx, email, int64(len(open)))
@@ -182,20 +182,20 @@ func (s *Service) Accept(tx *db.Tx, email *app.Email) error {
 	}
 	email.Tracking = s.trackingOf(email, &domain)
 	if email.Insights != nil {
-		email.Insights = email.Insights.SentBy(email.From.Domain, domain.NoDMARC, email.Tracking)
+		email.Insights = email.Insights.ForDomain(email.From.Domain, domain.NoDMARC, email.Tracking)
 	}
 	if err := tx.InsertEmail(email, recipients); err != nil {
 		return err
 	}
 	unit := app.Unit{EmailID: email.ID, TeamID: email.TeamID, TopicID: email.TopicID, Relay: email.Relay, Domain: email.From.Domain, NextAt: charged.At, Size: composedSize(email),
-		Owed: charged.Owed, Late: charged.Late, ExpiresIn: email.ExpiresIn}
+		QuotaOwed: charged.Owed, QuotaDelayed: charged.Late, ExpiresIn: email.ExpiresIn}
 	if err := tx.InsertUnit(unit); err != nil {
 		return fmt.Errorf("insert unit: %w", err)
 	}
 	if err := s.LeaveOut(tx, unit, recipients, blocked); err != nil {
 		return err
 	}
-	if unit.Late && unit.NextAt.After(tx.Now) {
+	if unit.QuotaDelayed && unit.NextAt.After(tx.Now) {
 		if err := tx.InsertEvent(QuotaWait(tx, unit)); err != nil {
 			return err
 		}
@@ -206,7 +206,7 @@ func (s *Service) Accept(tx *db.Tx, email *app.Email) error {
 		}
 	}
 	tx.AfterCommit(func() { s.Metrics.Accepted(1) })
-	return s.handOver(tx, email, unit, Fresh{open, standings})
+	return s.handToDelivery(tx, email, unit, AcceptedState{open, asOf})
 }
 
 // composedSize is what an email weighs while it is sent: what was handed in whole is there
@@ -219,26 +219,26 @@ func composedSize(email *app.Email) int64 {
 	return n
 }
 
-// handOver has the lane of a new unit look for it. Where there is none, the timeline
+// handToDelivery has the lane of a new unit look for it. Where there is none, the timeline
 // says so.
-func (s *Service) handOver(tx *db.Tx, email *app.Email, unit app.Unit, with Fresh) error {
-	if !s.Outlet.Carries(unit.Relay) {
-		return s.Outlet.Strand(tx, unit.Relay)
+func (s *Service) handToDelivery(tx *db.Tx, email *app.Email, unit app.Unit, state AcceptedState) error {
+	if !s.Delivery.SendsRegion(unit.Relay) {
+		return s.Delivery.MarkUnroutable(tx, unit.Relay)
 	}
 	tx.AfterCommit(func() {
-		if unit.Owed == 0 {
-			s.fresh.put(email, with)
+		if unit.QuotaOwed == 0 {
+			s.recent.put(email, state)
 		}
-		s.Outlet.WakeMail(unit.Relay)
+		s.Delivery.WakeMail(unit.Relay)
 	})
 	return nil
 }
 
-// admit proves that the team may send an email now, and sets its relay. It answers what
+// checkSendable proves that the team may send an email now, and sets its relay. It answers what
 // DomainStatus tells of its domain, and what keeps mail from recipients. What it asks leaves
 // together.
-func (s *Service) admit(tx *db.Tx, email *app.Email, recipients []string) (domain app.Domain, blocked app.Blocked, err error) {
-	asks := []func(r *db.Reader) error{
+func (s *Service) checkSendable(tx *db.Tx, email *app.Email, recipients []string) (domain app.Domain, blocked app.Blocked, err error) {
+	checks := []func(r *db.Reader) error{
 		func(r *db.Reader) (err error) {
 			email.Relay, domain, err = s.SendingRegion(r, email.TeamID, email.From.Domain)
 			return err
@@ -247,20 +247,20 @@ func (s *Service) admit(tx *db.Tx, email *app.Email, recipients []string) (domai
 			if err := s.MayAccept(r, email.TeamID); err != nil {
 				return err
 			}
-			return s.teams.AttachmentsFit(r, email)
+			return s.teams.CheckAttachments(r, email)
 		},
 		func(r *db.Reader) (err error) {
 			if email.Source == SourceAccount {
 				return nil
 			}
-			blocked, err = s.audience.BlockedAmong(r, email.TeamID, email.TopicID, recipients)
+			blocked, err = s.audience.BlockedRecipients(r, email.TeamID, email.TopicID, recipients)
 			return err
 		},
 	}
 	if email.TopicID != "" {
-		asks = append([]func(r *db.Reader) error{func(r *db.Reader) error { return base.Lookup("topic", r.TopicExists(email.TeamID, email.TopicID)) }}, asks...)
+		checks = append([]func(r *db.Reader) error{func(r *db.Reader) error { return base.Lookup("topic", r.TopicExists(email.TeamID, email.TopicID)) }}, checks...)
 	}
-	err = tx.Ask(asks...)
+	err = tx.Ask(checks...)
 	return domain, blocked, err
 }
 
@@ -300,7 +300,7 @@ func (s *Service) ListEmails(ctx context.Context, key *app.Key, page app.Page) (
 // GetEmail returns one email with its bodies and the metadata of its attachments.
 // An email to a recipient of a broadcast is as it leaves to that recipient.
 func (s *Service) GetEmail(ctx context.Context, key *app.Key, id string) (email *app.Email, err error) {
-	email, err = base.Reserved(ctx, s.DB,
+	email, err = base.GetWithinBudget(ctx, s.DB,
 		func(r *db.Reader) (int64, error) { return r.EmailSize(key.TeamID, id) },
 		func(r *db.Reader) (*app.Email, error) { return r.Email(key.TeamID, id) })
 	if errors.Is(err, db.ErrNotFound) {
@@ -313,7 +313,7 @@ func (s *Service) GetEmail(ctx context.Context, key *app.Key, id string) (email 
 // handed in whole, as it leaves but for its signature and for tracking. Errors: CodeNotFound where there is
 // neither.
 func (s *Service) GetCaptured(ctx context.Context, key *app.Key, emailID string) ([]byte, error) {
-	message, err := base.Reserved(ctx, s.DB,
+	message, err := base.GetWithinBudget(ctx, s.DB,
 		func(r *db.Reader) (int64, error) { return r.CaptureSize(key.TeamID, emailID) },
 		func(r *db.Reader) ([]byte, error) {
 			message, err := r.Capture(key.TeamID, emailID)
@@ -338,5 +338,5 @@ func (s *Service) lookupContent(ctx context.Context, teamID, emailID, kind strin
 	if rowErr != nil || email.ContentDeletedAt.IsZero() {
 		return base.Lookup(kind, err)
 	}
-	return contentDeleted(email)
+	return errContentDeleted(email)
 }

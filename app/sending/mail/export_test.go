@@ -57,8 +57,8 @@ func (s *Service) EmailData(tx *db.Tx, teamID, emailID string) (webhook.EmailDat
 // ForgetMails drops the compiled contents of broadcasts.
 func (s *Service) ForgetMails() { s.mails = broadcastMails{} }
 
-func (s *Service) RecordHit(tx *db.Tx, hit *tracking.Hit, email db.TrackedEmail, kind app.EventType, why string) error {
-	return s.recordHit(tx, hit, email, kind, why)
+func (s *Service) RecordHit(tx *db.Tx, hit *tracking.Hit, email db.TrackedEmail, kind app.EventType, reason string) error {
+	return s.recordHit(tx, hit, email, kind, reason)
 }
 
 func (s *Service) Renders() renders { return s.renders }

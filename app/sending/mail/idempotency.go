@@ -27,10 +27,10 @@ type inflight struct {
 // idempotencyClaim is the right to answer a key. The zero claim is that of a
 // send without one.
 type idempotencyClaim struct {
-	owner *inflight
-	key   db.IdempotencyKey
-	hash  [sha256.Size]byte
-	late  bool // whether it is a repeated send is still to be asked: look
+	owner    *inflight
+	key      db.IdempotencyKey
+	hash     [sha256.Size]byte
+	deferred bool // whether it is a repeated send is still to be asked: look
 }
 
 // claimIdempotency returns the kept answer of a repeated send, or the claim to
@@ -49,15 +49,15 @@ func (s *Service) claimIdempotency(ctx context.Context, key *app.Key, route stri
 	return c, "", nil
 }
 
-// claimLate is claimIdempotency for a send of which nothing is read before its Write: of a
+// claimInWrite is claimIdempotency for a send of which nothing is read before its Write: of a
 // database elsewhere that asks for the kept answer (look), so that it takes no way of its own.
-func (s *Service) claimLate(ctx context.Context, key *app.Key, route string, opts SendOptions) (*idempotencyClaim, string, error) {
+func (s *Service) claimInWrite(ctx context.Context, key *app.Key, route string, opts SendOptions) (*idempotencyClaim, string, error) {
 	if !s.DB.Cluster().Shared() {
 		return s.claimIdempotency(ctx, key, route, opts)
 	}
 	c, err := s.beginClaim(key, route, opts)
 	if err == nil {
-		c.late = c.owner != nil
+		c.deferred = c.owner != nil
 	}
 	return c, "", err
 }
@@ -80,22 +80,22 @@ func (s *Service) beginClaim(key *app.Key, route string, opts SendOptions) (*ide
 
 func (s *Service) keptAnswer(ctx context.Context, c *idempotencyClaim) (answer string, err error) {
 	err = s.DB.Read(ctx, func(r *db.Reader) error {
-		answer, err = c.keptIn(r, clock.Now())
+		answer, err = c.answerIn(r, clock.Now())
 		return err
 	})
 	return answer, base.Unavailable(err)
 }
 
-// look is the kept answer of a repeated send, where that was not asked before; empty: none.
-func (c *idempotencyClaim) look(tx *db.Tx) (answer string, err error) {
-	if !c.late {
+// storedAnswer is the kept answer of a repeated send, where that was not asked before; empty: none.
+func (c *idempotencyClaim) storedAnswer(tx *db.Tx) (answer string, err error) {
+	if !c.deferred {
 		return "", nil
 	}
-	return c.keptIn(&tx.Reader, tx.Now)
+	return c.answerIn(&tx.Reader, tx.Now)
 }
 
-// keptIn is the kept answer; empty: none. Error: CodeInvalidIdempotent.
-func (c *idempotencyClaim) keptIn(r *db.Reader, now time.Time) (string, error) {
+// answerIn is the kept answer; empty: none. Error: CodeInvalidIdempotent.
+func (c *idempotencyClaim) answerIn(r *db.Reader, now time.Time) (string, error) {
 	hash, answer, err := r.IdempotentAnswer(c.key, now.Add(-IdempotencyTTL))
 	switch {
 	case errors.Is(err, db.ErrNotFound):
@@ -131,7 +131,7 @@ func (c *idempotencyClaim) release() {
 	delete(c.owner.keys, c.key)
 }
 
-// keep stores the answer in the transaction that makes it true.
+// record stores the answer in the transaction that makes it true.
 func (c *idempotencyClaim) keep(tx *db.Tx, answer string) error {
 	if c.owner == nil {
 		return nil
@@ -139,15 +139,15 @@ func (c *idempotencyClaim) keep(tx *db.Tx, answer string) error {
 	return tx.KeepAnswer(c.key, c.hash[:], answer, tx.Now.Add(-IdempotencyTTL))
 }
 
-// otherwise is the end of a send that failed: with the answer of another server where that was
+// resolveFailure is the end of a send that failed: with the answer of another server where that was
 // asked the same at this moment.
-func (c *idempotencyClaim) otherwise(ctx context.Context, s *Service, failed error) (answer string, err error) {
+func (c *idempotencyClaim) resolveFailure(ctx context.Context, s *Service, failed error) (answer string, err error) {
 	if c.owner == nil {
 		return "", failed
 	}
 	answer, err = s.keptAnswer(ctx, c)
-	var told *app.Error
-	if answer != "" || errors.As(err, &told) && told.Code == app.CodeInvalidIdempotent {
+	var refusal *app.Error
+	if answer != "" || errors.As(err, &refusal) && refusal.Code == app.CodeInvalidIdempotent {
 		return answer, err
 	}
 	return "", failed

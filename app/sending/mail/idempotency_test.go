@@ -9,15 +9,15 @@ import (
 )
 
 // sendingKey is a sending-only key of the world's team.
-func sendingKey(w *testserver.World) *app.Key {
+func sendingKey(w *testserver.Server) *app.Key {
 	return &app.Key{ID: app.NewID(), TeamID: w.Key.TeamID, Permission: app.SendingAccess, Role: app.RoleMember}
 }
 
-func TestASendingOnlyKeyTookTheIdempotencyKeyOfAnotherKeysSend(t *testing.T) {
-	w := testserver.Idle(t, testserver.NewRelay(nil))
+func TestIdempotencyKeysAreScopedToSendingKeys(t *testing.T) {
+	w := testserver.New(t, testserver.NewRelay(nil))
 	send := func(key *app.Key, payload string) string {
 		t.Helper()
-		id, err := w.Server.Mail.SendEmail(t.Context(), key, testserver.Letter("bob@example.net"), mail.SendOptions{IdempotencyKey: "order-1002", Payload: []byte(payload)})
+		id, err := w.Services.Mail.SendEmail(t.Context(), key, testserver.Message("bob@example.net"), mail.SendOptions{IdempotencyKey: "order-1002", Payload: []byte(payload)})
 		testserver.Must(t, err)
 		return id
 	}
@@ -36,12 +36,12 @@ func TestASendingOnlyKeyTookTheIdempotencyKeyOfAnotherKeysSend(t *testing.T) {
 	if again := send(colleague, "order"); again != others[1] {
 		t.Error("keys with full access do not share the team's scope")
 	}
-	_, err := w.Server.Mail.SendEmail(t.Context(), colleague, testserver.Letter("bob@example.net"), mail.SendOptions{IdempotencyKey: "order-1002", Payload: []byte("another")})
+	_, err := w.Services.Mail.SendEmail(t.Context(), colleague, testserver.Message("bob@example.net"), mail.SendOptions{IdempotencyKey: "order-1002", Payload: []byte("another")})
 	testserver.WantCode(t, err, app.CodeInvalidIdempotent)
 	other := w.AddTeam("Other", "other.example")
-	in := testserver.Letter("bob@example.net")
+	in := testserver.Message("bob@example.net")
 	in.From = "x@other.example"
-	id, err := w.Server.Mail.SendEmail(t.Context(), other, in, mail.SendOptions{IdempotencyKey: "order-1002", Payload: []byte("theirs")})
+	id, err := w.Services.Mail.SendEmail(t.Context(), other, in, mail.SendOptions{IdempotencyKey: "order-1002", Payload: []byte("theirs")})
 	testserver.Must(t, err)
 	if id == first || id == others[0] || id == others[1] {
 		t.Error("another team got this team's answer")

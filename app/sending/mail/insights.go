@@ -11,7 +11,7 @@ import (
 // Inspect looks at a mail that is whole; what hangs on its domain comes with its
 // acceptance.
 func (s *Service) Inspect(email *app.Email) {
-	email.Insights = insights.OfMail(email.Sent(), false, s.Settings.BaseURL)
+	email.Insights = insights.OfMail(email.FinalMail(), false, s.Settings.BaseURL)
 }
 
 // GetInsights returns what was found in an email when it was accepted, or in the

@@ -15,33 +15,33 @@ import (
 	"mailer/db"
 )
 
-func TestAnEmailIsScoredWhenItIsAccepted(t *testing.T) {
+func TestAcceptedEmailHasInsights(t *testing.T) {
 	testserver.BothEngines(t)
-	testserver.Bubble(t, func(t *testing.T) {
-		w := testserver.Serving(t, testserver.NewRelay(nil))
-		in := testserver.Letter("bob@example.net", "eve@example.net", "ann@example.net")
+	testserver.Synctest(t, func(t *testing.T) {
+		w := testserver.Start(t, testserver.NewRelay(nil))
+		in := testserver.Message("bob@example.net", "eve@example.net", "ann@example.net")
 		in.From, in.Subject = "noreply@"+testserver.TestDomain, "BUY NOW"
-		id, err := w.Server.Mail.SendEmail(t.Context(), w.Key, in, mail.SendOptions{})
+		id, err := w.Services.Mail.SendEmail(t.Context(), w.Key, in, mail.SendOptions{})
 		testserver.Must(t, err)
 		synctest.Wait()
-		found, err := w.Server.Mail.GetInsights(t.Context(), w.Key, id)
+		found, err := w.Services.Mail.GetInsights(t.Context(), w.Key, id)
 		testserver.Must(t, err)
 		if !slices.Equal(found.Found, []string{"no_reply_sender", "shouting_subject"}) || found.Score() != 9.25 || found.Version != app.ScoreVersion {
 			t.Errorf("found %+v", found)
 		}
-		if got := w.Outcome(); got.Scored != 3 || got.Points != 3*925 {
+		if got := w.TeamOutcome(); got.Scored != 3 || got.Points != 3*925 {
 			t.Errorf("counted %+v", got)
 		}
-		_, err = w.Server.Mail.GetInsights(t.Context(), w.AddTeam("other", "other.example"), id)
+		_, err = w.Services.Mail.GetInsights(t.Context(), w.AddTeam("other", "other.example"), id)
 		testserver.WantCode(t, err, app.CodeNotFound)
-		_, err = w.Server.Mail.GetInsights(t.Context(), w.Key, app.NewID())
+		_, err = w.Services.Mail.GetInsights(t.Context(), w.Key, app.NewID())
 		testserver.WantCode(t, err, app.CodeNotFound)
 	})
 }
 
-func TestTheLastCheckOfTheDomainCounts(t *testing.T) {
-	testserver.Bubble(t, func(t *testing.T) {
-		w := testserver.Idle(t, testserver.NewRelay(nil))
+func TestInsightsUseLastDomainCheck(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
+		w := testserver.New(t, testserver.NewRelay(nil))
 		for _, c := range []struct {
 			live app.Live
 			want int
@@ -54,7 +54,7 @@ func TestTheLastCheckOfTheDomainCounts(t *testing.T) {
 				d.Checks = []app.RecordCheck{{Record: app.RecordDMARC, Live: c.live}}
 				return tx.SetDomainChecks(&d)
 			}))
-			found, err := w.Server.Mail.GetInsights(t.Context(), w.Key, w.Send("bob@example.net"))
+			found, err := w.Services.Mail.GetInsights(t.Context(), w.Key, w.Send("bob@example.net"))
 			testserver.Must(t, err)
 			if len(found.Found) != c.want {
 				t.Errorf("with the record %s found %q", c.live, found.Found)
@@ -63,35 +63,35 @@ func TestTheLastCheckOfTheDomainCounts(t *testing.T) {
 	})
 }
 
-func TestABroadcastsMailHasTheScoreOfItsBroadcast(t *testing.T) {
-	testserver.Bubble(t, func(t *testing.T) {
-		w := testserver.Serving(t, testserver.NewRelay(nil))
-		w.People(30)
-		b := w.Draft()
+func TestBroadcastEmailHasBroadcastInsights(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
+		w := testserver.Start(t, testserver.NewRelay(nil))
+		w.AddSubscribers(30)
+		b := w.AddDraft()
 		w.Queue(b)
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		rows, _, err := w.Server.Broadcasts.ListBroadcastRecipients(t.Context(), w.Key, b.ID, app.RecipientQuery{}, app.Page{Limit: 1})
+		rows, _, err := w.Services.Broadcasts.ListBroadcastRecipients(t.Context(), w.Key, b.ID, app.RecipientQuery{}, app.Page{Limit: 1})
 		testserver.Must(t, err)
-		email, err := w.Server.Mail.GetEmail(t.Context(), w.Key, rows[0].ID)
+		email, err := w.Services.Mail.GetEmail(t.Context(), w.Key, rows[0].ID)
 		testserver.Must(t, err)
 		if want := []string{"no_unsubscribe_link", "bare_domain"}; email.Insights == nil || !slices.Equal(email.Insights.Found, want) {
 			t.Fatalf("found %+v, want %q", email.Insights, want)
 		}
-		if got := w.Outcome(); got.Scored != 30 || got.Points != 30*875 {
+		if got := w.TeamOutcome(); got.Scored != 30 || got.Points != 30*875 {
 			t.Errorf("counted %+v", got)
 		}
 	})
 }
 
-// moment is what was counted of a team at a time.
-type moment struct {
+// historyEntry is what was counted of a team at a time.
+type historyEntry struct {
 	at time.Time
 	reputation.Outcome
 }
 
 // Windows of 30 days, 7 days, and today and yesterday, a second time: by the clock.
-func lookBack(history []moment, now time.Time) (month, week, lately reputation.Outcome) {
+func outcomesSince(history []historyEntry, now time.Time) (month, week, recent reputation.Outcome) {
 	hour := now.Truncate(time.Hour)
 	yesterday := time.Date(now.Year(), now.Month(), now.Day()-1, 0, 0, 0, 0, time.UTC)
 	for _, m := range history {
@@ -102,20 +102,20 @@ func lookBack(history []moment, now time.Time) (month, week, lately reputation.O
 			week.Add(m.Outcome)
 		}
 		if !m.at.Before(yesterday) {
-			lately.Add(m.Outcome)
+			recent.Add(m.Outcome)
 		}
 	}
-	return month, week, lately
+	return month, week, recent
 }
 
 // state is that of the lines between good, fair and poor, in percent.
-func stateOf(week, lately reputation.Outcome) reputation.Guardrail {
+func guardrailOf(week, recent reputation.Outcome) reputation.Guardrail {
 	percent := func(n, of int64) float64 { return 100 * float64(n) / math.Max(1, float64(of)) }
 	switch {
 	case week.Sent < 100 && (week.HardBounced >= 10 || week.Complained >= 3):
 		return reputation.GuardrailPaused
-	case lately.Sent >= 100 && (lately.HardBounced >= 10 && percent(lately.HardBounced, lately.Sent) >= 5 ||
-		lately.Complained >= 3 && percent(lately.Complained, lately.Sent) >= 0.1):
+	case recent.Sent >= 100 && (recent.HardBounced >= 10 && percent(recent.HardBounced, recent.Sent) >= 5 ||
+		recent.Complained >= 3 && percent(recent.Complained, recent.Sent) >= 0.1):
 		return reputation.GuardrailPaused
 	case week.Sent >= 100 && (percent(week.HardBounced, week.Sent) >= 4 || week.Complained >= 2 && percent(week.Complained, week.Sent) >= 0.05):
 		return reputation.GuardrailWarning
@@ -123,12 +123,12 @@ func stateOf(week, lately reputation.Outcome) reputation.Guardrail {
 	return reputation.GuardrailOK
 }
 
-func TestRandomHistoriesAreReadBackOverTheirWindows(t *testing.T) {
-	testserver.Bubble(t, func(t *testing.T) {
+func TestReputationWindowsOfRandomHistories(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
 		const teams, steps = 1000, 25
-		w := testserver.Idle(t, testserver.NewRelay(nil))
+		w := testserver.New(t, testserver.NewRelay(nil))
 		r := rand.New(rand.NewPCG(30, 7))
-		ids, histories := make([]string, teams), make([][]moment, teams)
+		ids, histories := make([]string, teams), make([][]historyEntry, teams)
 		testserver.Must(t, w.DB.Write(t.Context(), func(tx *db.Tx) error {
 			for i := range ids {
 				ids[i] = app.NewID()
@@ -149,7 +149,7 @@ func TestRandomHistoriesAreReadBackOverTheirWindows(t *testing.T) {
 					if r.IntN(3) == 0 {
 						o.HardBounced, o.Complained = r.Int64N(20), r.Int64N(2)
 					}
-					histories[i] = append(histories[i], moment{tx.Now, o})
+					histories[i] = append(histories[i], historyEntry{tx.Now, o})
 					tx.CountOutcome(reputation.OutcomeKey{TeamID: id, Region: "r", Domain: testserver.TestDomain}, o)
 				}
 				return nil
@@ -157,10 +157,10 @@ func TestRandomHistoriesAreReadBackOverTheirWindows(t *testing.T) {
 		}
 		seen := map[reputation.Guardrail]int{}
 		for i, id := range ids {
-			month, week, lately := lookBack(histories[i], time.Now().UTC())
-			state := stateOf(week, lately)
+			month, week, lately := outcomesSince(histories[i], time.Now().UTC())
+			state := guardrailOf(week, lately)
 			want := reputation.NewDeliverability(month, state)
-			got, err := w.Server.Guardrails.Deliverability(t.Context(), &app.Key{TeamID: id})
+			got, err := w.Services.Guardrails.Deliverability(t.Context(), &app.Key{TeamID: id})
 			testserver.Must(t, err)
 			if got.Sent != month.Sent || got.Scored != month.Scored || got.Guardrail != state || (got.Score == nil) != (want.Score == nil) ||
 				got.Score != nil && *got.Score != *want.Score {

@@ -13,7 +13,7 @@ import (
 // each with its line in the timeline.
 func (s *Service) LeaveOut(tx *db.Tx, u app.Unit, recipients []string, blocked app.Blocked) error {
 	for _, address := range recipients {
-		reason := blocked.Of(address)
+		reason := blocked.Reason(address)
 		if reason == "" {
 			continue
 		}
@@ -39,9 +39,9 @@ func (s *Service) LeaveOut(tx *db.Tx, u app.Unit, recipients []string, blocked a
 }
 
 // announceLeftOut notes that a recipient was left out, with what led to that.
-func (s *Service) announceLeftOut(tx *db.Tx, u app.Unit, address, words string) error {
+func (s *Service) announceLeftOut(tx *db.Tx, u app.Unit, address, text string) error {
 	return s.announceWith(tx, u.TeamID, webhook.EmailSuppressed, u.EmailID, func() (webhook.EmailExtra, error) {
-		data := &webhook.SuppressedData{Message: words, Type: webhook.AccountSuppressedType, Reason: webhook.Unsubscribed, Diagnostic: []string{}}
+		data := &webhook.SuppressedData{Message: text, Type: webhook.AccountSuppressedType, Reason: webhook.Unsubscribed, Diagnostic: []string{}}
 		extra := webhook.EmailExtra{Recipient: address, Suppressed: data}
 		suppression, err := tx.SuppressionByAddress(u.TeamID, s.Sealer.AddressHash(u.TeamID, app.KeyOf(address)))
 		if errors.Is(err, db.ErrNotFound) {
@@ -74,16 +74,16 @@ func bounceDiagnostic(r *db.Reader, s *app.Suppression, address string) ([]strin
 	return []string{}, nil
 }
 
-// withoutLeftOut returns an email's head with the last event that it would have if
+// ignoreLeftOut returns an email's head with the last event that it would have if
 // nobody had been left out: one that waits for others can still be moved and
 // canceled, though it shows as suppressed.
-func withoutLeftOut(tx *db.Tx, email app.Email) (app.Email, error) {
+func ignoreLeftOut(tx *db.Tx, email app.Email) (app.Email, error) {
 	if email.LastEvent != app.Suppressed {
 		return email, nil
 	}
-	waits, err := tx.HasUnit(email.ID)
+	waiting, err := tx.HasUnit(email.ID)
 	switch {
-	case !waits:
+	case !waiting:
 	case email.ScheduledAt.IsZero():
 		email.LastEvent = app.Queued
 	default:

@@ -29,7 +29,7 @@ func Once[T any](ctx context.Context, s *Service, key *app.Key, route string, op
 		return out, err
 	}
 	if kept != "" {
-		return readKept[T](kept)
+		return decodeAnswer[T](kept)
 	}
 	defer claim.release()
 	out, err = answer(func(tx *db.Tx, answer *T) error {
@@ -45,13 +45,13 @@ func Once[T any](ctx context.Context, s *Service, key *app.Key, route string, op
 	if err == nil {
 		return out, nil
 	}
-	if kept, err = claim.otherwise(ctx, s, err); err != nil {
+	if kept, err = claim.resolveFailure(ctx, s, err); err != nil {
 		return out, err
 	}
-	return readKept[T](kept)
+	return decodeAnswer[T](kept)
 }
 
-func readKept[T any](kept string) (out T, err error) {
+func decodeAnswer[T any](kept string) (out T, err error) {
 	if err := json.Unmarshal([]byte(kept), &out); err != nil {
 		return out, fmt.Errorf("decode kept answer: %w", err)
 	}

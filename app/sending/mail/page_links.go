@@ -2,13 +2,13 @@ package mail
 
 import "mailer/app"
 
-// linkToPage fixes the address of the page that an email leads to, where it
+// addPageLink fixes the address of the page that an email leads to, where it
 // needs one: the same for all its attempts. With one recipient the link stands
 // for that address, with several for each of them. Errors: CodeValidation where
 // no server of this database told yet where its pages are. Then the mail is whole,
 // and is looked at for its score.
-func (s *Service) linkToPage(email *app.Email) error {
-	if !email.LeadsToPage() {
+func (s *Service) addPageLink(email *app.Email) error {
+	if !email.NeedsUnsubscribePage() {
 		s.Inspect(email)
 		return nil
 	}

@@ -26,9 +26,9 @@ type Previews struct {
 
 const (
 	previewPurpose = "preview v1"
-	// previewLife is how long an address of a preview works.
-	previewLife = 10 * time.Minute
-	previewLen  = 8 + 1 + 2*36 // a time, flags and two ids
+	// previewTTL is how long an address of a preview works.
+	previewTTL = 10 * time.Minute
+	previewLen = 8 + 1 + 2*36 // a time, flags and two ids
 	// The flags in an address.
 	withImages = 1
 	ofDraft    = 2
@@ -44,8 +44,8 @@ type Preview struct {
 	Height       int // of the page, in CSS pixels, as far as it can be estimated
 }
 
-// Shown is what a frame shows.
-type Shown struct {
+// PreviewContent is what a frame shows.
+type PreviewContent struct {
 	HTML   string // empty: the mail has text alone
 	Text   string
 	Images bool // pictures from elsewhere too
@@ -59,9 +59,9 @@ func (p *Previews) PreviewEmail(ctx context.Context, key *app.Key, id string, im
 		return out, err
 	}
 	if !email.ContentDeletedAt.IsZero() {
-		return out, contentDeleted(email)
+		return out, errContentDeleted(email)
 	}
-	if err = p.look(ctx, key, email.HTML, &out); err != nil {
+	if err = p.measure(ctx, key, email.HTML, &out); err != nil {
 		return out, err
 	}
 	out.Token, out.Expires = p.address(key.TeamID, id, images, 0)
@@ -72,19 +72,19 @@ func (p *Previews) PreviewEmail(ctx context.Context, key *app.Key, id string, im
 // ctx.
 func (p *Previews) KeepDraft(ctx context.Context, key *app.Key, content, text string, images bool) (out Preview, err error) {
 	id := app.NewID()
-	if err = p.look(ctx, key, content, &out); err != nil {
+	if err = p.measure(ctx, key, content, &out); err != nil {
 		return out, err
 	}
 	out.Token, out.Expires = p.address(key.TeamID, id, images, ofDraft)
-	if !p.kept.keep(key.TeamID, id, &Shown{HTML: htmltext.Quiet(content), Text: text, Images: images}) {
+	if !p.kept.keep(key.TeamID, id, &PreviewContent{HTML: htmltext.DisableLinkElements(content), Text: text, Images: images}) {
 		out.Token = ""
 	}
 	return out, nil
 }
 
-// look counts the pictures that a mail fetches from elsewhere and estimates its height: of a
+// storedAnswer counts the pictures that a mail fetches from elsewhere and estimates its height: of a
 // large mail with a permit, and not for a caller who is gone. Error: that of ctx.
-func (p *Previews) look(ctx context.Context, key *app.Key, content string, out *Preview) error {
+func (p *Previews) measure(ctx context.Context, key *app.Key, content string, out *Preview) error {
 	if len(content) > SmallRender {
 		permits := p.service.NewRenderer(key)
 		defer permits.Close()
@@ -101,17 +101,17 @@ func (p *Previews) address(teamID, id string, images bool, flags byte) (token st
 	if images {
 		flags |= withImages
 	}
-	expires = clock.Now().Add(previewLife).Truncate(time.Second)
+	expires = clock.Now().Add(previewTTL).Truncate(time.Second)
 	message := binary.BigEndian.AppendUint64(make([]byte, 0, previewLen), uint64(expires.Unix()))
 	return p.service.Sealer.SealToken(previewPurpose, append(append(message, flags), teamID+id...)), expires
 }
 
 // ShowPreview returns what the frame of an address shows. Errors: CodeNotFound, one text
 // for whatever is wrong.
-func (p *Previews) ShowPreview(ctx context.Context, token string) (*Shown, error) {
+func (p *Previews) ShowPreview(ctx context.Context, token string) (*PreviewContent, error) {
 	message, ok := p.service.Sealer.OpenToken(previewPurpose, token, previewLen, previewLen)
 	if !ok || clock.Now().Unix() >= int64(binary.BigEndian.Uint64(message)) {
-		return nil, previewGone()
+		return nil, errPreviewGone()
 	}
 	flags, ids := message[8], string(message[9:])
 	teamID, id := ids[:36], ids[36:]
@@ -119,68 +119,68 @@ func (p *Previews) ShowPreview(ctx context.Context, token string) (*Shown, error
 		if shown := p.kept.get(teamID, id); shown != nil {
 			return shown, nil
 		}
-		return nil, previewGone()
+		return nil, errPreviewGone()
 	}
 	email, err := p.service.GetEmail(ctx, &app.Key{TeamID: teamID}, id)
 	if err != nil {
 		return nil, err
 	}
 	if !email.ContentDeletedAt.IsZero() {
-		return nil, previewGone()
+		return nil, errPreviewGone()
 	}
-	shown := &Shown{HTML: email.HTML, Text: email.Text, Images: flags&withImages != 0}
+	shown := &PreviewContent{HTML: email.HTML, Text: email.Text, Images: flags&withImages != 0}
 	if err := membudget.Reserve(ctx, int64(len(shown.HTML))); err != nil { // the copy below
 		return nil, err
 	}
-	shown.HTML, err = p.withInline(ctx, teamID, id, htmltext.Quiet(shown.HTML))
+	shown.HTML, err = p.inlineImages(ctx, teamID, id, htmltext.DisableLinkElements(shown.HTML))
 	return shown, err
 }
 
-func previewGone() error {
+func errPreviewGone() error {
 	return app.Errorf(app.CodeNotFound, "This preview has ended; open it again")
 }
 
-// withInline puts the pictures of an email where its HTML shows them by their Content-ID.
-func (p *Previews) withInline(ctx context.Context, teamID, id, content string) (string, error) {
-	places := inlinePlaces(content)
-	if len(places) == 0 {
+// inlineImages puts the pictures of an email where its HTML shows them by their Content-ID.
+func (p *Previews) inlineImages(ctx context.Context, teamID, id, content string) (string, error) {
+	refs := findCIDReferences(content)
+	if len(refs) == 0 {
 		return content, nil
 	}
-	pictures, err := p.inlinePictures(ctx, teamID, id, places)
+	pictures, err := p.inlinePictures(ctx, teamID, id, refs)
 	if err != nil || len(pictures) == 0 {
 		return content, err
 	}
-	var most int64
-	for _, place := range places {
-		most += int64(len(pictures[place.id]))
+	var total int64
+	for _, ref := range refs {
+		total += int64(len(pictures[ref.id]))
 	}
-	if err := membudget.Reserve(ctx, min(most, maxInline)+int64(len(content))); err != nil {
+	if err := membudget.Reserve(ctx, min(total, maxInline)+int64(len(content))); err != nil {
 		return "", err
 	}
 	var out strings.Builder
-	done, left := 0, maxInline
-	for _, place := range places {
-		picture := pictures[place.id]
-		if picture == "" || len(picture) > left { // one that stands there very often
+	copied, budget := 0, maxInline
+	for _, ref := range refs {
+		picture := pictures[ref.id]
+		if picture == "" || len(picture) > budget { // one that stands there very often
 			continue
 		}
-		left -= len(picture)
-		out.WriteString(content[done:place.from])
+		budget -= len(picture)
+		out.WriteString(content[copied:ref.from])
 		out.WriteString(picture)
-		done = place.to
+		copied = ref.to
 	}
-	out.WriteString(content[done:])
+	out.WriteString(content[copied:])
 	return out.String(), nil
 }
 
-// inlinePlace is where HTML names an attachment that it shows.
-type inlinePlace struct {
+// cidReference is where HTML names an attachment that it shows.
+type cidReference struct {
 	id       string // of the content
 	from, to int
 }
 
-// inlinePlaces finds what stands as cid: behind a quote, a bracket or an equals sign.
-func inlinePlaces(content string) (out []inlinePlace) {
+// findCIDReferences finds what stands as cid: behind a quote, a bracket or an equals sign.
+func findCIDReferences(content string) (out []cidReference) {
 	const scheme = "cid:"
 	for at := 1; ; {
 		n := strings.IndexByte(content[min(at, len(content)):], ':')
@@ -197,7 +197,7 @@ func inlinePlaces(content string) (out []inlinePlace) {
 		if end < 0 {
 			continue
 		}
-		out = append(out, inlinePlace{id: contentIDOf(rest[:end]), from: from, to: at + end})
+		out = append(out, cidReference{id: contentIDOf(rest[:end]), from: from, to: at + end})
 		at += end
 	}
 }
@@ -213,10 +213,10 @@ func contentIDOf(address string) string {
 
 // inlinePictures reads the pictures that HTML shows, each as a data: address, up to
 // maxInline in all.
-func (p *Previews) inlinePictures(ctx context.Context, teamID, id string, places []inlinePlace) (map[string]string, error) {
+func (p *Previews) inlinePictures(ctx context.Context, teamID, id string, refs []cidReference) (map[string]string, error) {
 	shown := map[string]bool{}
-	for _, place := range places {
-		shown[place.id] = true
+	for _, ref := range refs {
+		shown[ref.id] = true
 	}
 	var files []db.AttachmentFile
 	var total int64
@@ -237,15 +237,15 @@ func (p *Previews) inlinePictures(ctx context.Context, teamID, id string, places
 	}
 	out := map[string]string{}
 	for _, f := range files {
-		if out[f.ContentID], err = p.dataAddress(ctx, f); err != nil {
+		if out[f.ContentID], err = p.dataURL(ctx, f); err != nil {
 			return nil, err
 		}
 	}
 	return out, nil
 }
 
-// dataAddress reads a picture as a data: address.
-func (p *Previews) dataAddress(ctx context.Context, f db.AttachmentFile) (string, error) {
+// dataURL reads a picture as a data: address.
+func (p *Previews) dataURL(ctx context.Context, f db.AttachmentFile) (string, error) {
 	var content []byte
 	next := p.service.pieces(f)
 	for {

@@ -46,7 +46,7 @@ func (s *Service) RescheduleEmail(ctx context.Context, key *app.Key, id, schedul
 		if err := tx.SetScheduledAt(id, at); err != nil {
 			return err
 		}
-		tx.AfterCommit(func() { s.Outlet.Wake(email.Relay) })
+		tx.AfterCommit(func() { s.Delivery.Wake(email.Relay) })
 		detail := app.EventDetail{Message: "Moved to " + app.FormatTime(at), Relay: email.Relay, NextAttemptAt: app.FormatTime(at)}
 		return tx.InsertEvent(app.Event{ID: app.NewID(), TeamID: key.TeamID, EmailID: id, Type: app.EventRescheduled, Detail: detail, CreatedAt: tx.Now})
 	}))
@@ -76,7 +76,7 @@ func (s *Service) CancelEmail(ctx context.Context, key *app.Key, id string) erro
 // Withdraw ends the work on a unit that waits: nothing more of it leaves, who waited is
 // canceled, and what it owed to a quota is forgiven. words say so in its timeline. Error:
 // db.ErrNotFound, and nothing changed, when it is past its final dot, or over.
-func (s *Service) Withdraw(tx *db.Tx, u app.Unit, words string) error {
+func (s *Service) Withdraw(tx *db.Tx, u app.Unit, text string) error {
 	owed, err := tx.EmailBacklog(u.EmailID)
 	if err != nil {
 		return fmt.Errorf("read what is owed: %w", err)
@@ -84,7 +84,7 @@ func (s *Service) Withdraw(tx *db.Tx, u app.Unit, words string) error {
 	if err := tx.WithdrawUnit(u); err != nil {
 		return err
 	}
-	if err := s.teams.ForgiveBacklog(tx, u.TeamID, owed); err != nil {
+	if err := s.teams.SubtractBacklog(tx, u.TeamID, owed); err != nil {
 		return err
 	}
 	if err := cancelRecipients(tx, u); err != nil {
@@ -93,10 +93,10 @@ func (s *Service) Withdraw(tx *db.Tx, u app.Unit, words string) error {
 	if err := tx.SettleDoubts(u.EmailID, "canceled"); err != nil {
 		return err
 	}
-	if err := tx.InsertEvent(NewEvent(tx, u, app.EventType(app.Canceled), "", app.EventDetail{Message: words, Relay: u.Relay})); err != nil {
+	if err := tx.InsertEvent(NewEvent(tx, u, app.EventType(app.Canceled), "", app.EventDetail{Message: text, Relay: u.Relay})); err != nil {
 		return err
 	}
-	tx.AfterCommit(func() { s.fresh.take(u.EmailID) })
+	tx.AfterCommit(func() { s.recent.take(u.EmailID) })
 	return SetLastEvent(tx, u, app.Canceled)
 }
 
@@ -104,7 +104,7 @@ func cancelRecipients(tx *db.Tx, u app.Unit) error {
 	if u.BroadcastID == "" {
 		return tx.CancelRecipients(u.EmailID)
 	}
-	return base.IgnoreGone(tx.SettleRecipient(u, "", app.Canceled))
+	return base.IgnoreNotFound(tx.SettleRecipient(u, "", app.Canceled))
 }
 
 // DeleteEmail removes an email with all that belongs to it; one that waits
@@ -114,28 +114,28 @@ func (s *Service) DeleteEmail(ctx context.Context, key *app.Key, id string) erro
 		if _, err := ownEmail(tx, key, id); err != nil {
 			return err
 		}
-		dotted, err := tx.IsDotted(id)
+		committed, err := tx.IsDotted(id)
 		if err != nil {
 			return err
 		}
-		if dotted {
+		if committed {
 			return app.Errorf(app.CodeConflict, "This email is leaving at this moment; delete it when its outcome is known")
 		}
-		if err := s.teams.Forgive(tx, key.TeamID, id); err != nil {
+		if err := s.teams.DropFromBacklog(tx, key.TeamID, id); err != nil {
 			return err
 		}
 		return tx.DeleteEmail(key.TeamID, id)
 	})
 	if err == nil {
-		s.fresh.take(id)
+		s.recent.take(id)
 	}
 	return base.Unavailable(err)
 }
 
-// UnlessOver drops the result of an attempt whose email was canceled, deleted or
+// IfCurrent drops the result of an attempt whose email was canceled, deleted or
 // moved before its dot: nothing left, and the rows that it would touch may be
 // gone.
-func UnlessOver(u app.Unit, fn func(*db.Tx) error) func(*db.Tx) error {
+func IfCurrent(u app.Unit, fn func(*db.Tx) error) func(*db.Tx) error {
 	return func(tx *db.Tx) error {
 		if current, err := tx.IsAttempt(u); err != nil || !current {
 			return err
@@ -149,7 +149,7 @@ func UnlessOver(u app.Unit, fn func(*db.Tx) error) func(*db.Tx) error {
 func ownEmail(tx *db.Tx, key *app.Key, id string) (app.Email, error) {
 	email, err := tx.EmailHead(key.TeamID, id)
 	if errors.Is(err, db.ErrNotFound) && key.Permission == app.FullAccess {
-		err = ofBroadcast(tx, key.TeamID, id)
+		err = refuseBroadcastEmail(tx, key.TeamID, id)
 	}
 	if err != nil {
 		return email, base.Lookup("email", err)
@@ -157,5 +157,5 @@ func ownEmail(tx *db.Tx, key *app.Key, id string) (app.Email, error) {
 	if key.Permission != app.FullAccess && email.KeyID != key.ID {
 		return email, app.NotFound("email")
 	}
-	return withoutLeftOut(tx, email)
+	return ignoreLeftOut(tx, email)
 }

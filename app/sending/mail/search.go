@@ -44,18 +44,18 @@ func sourceOf(key *app.Key) string {
 // Search finds emails of a team.
 type Search struct {
 	service *Service
-	turns   *base.Turns
+	slots   *base.TeamSemaphore
 	indexed string // how far IndexRecipients came since this process began
 }
 
 func newSearch(s *Service) *Search {
-	return &Search{service: s, turns: base.NewTurns(searches, searchesQueue)}
+	return &Search{service: s, slots: base.NewTeamSemaphore(maxSearches, maxWaitingSearches)}
 }
 
 // searches at once, of all teams, leave the database to others; so many of a team wait.
 const (
-	searches      = 2
-	searchesQueue = 20
+	maxSearches        = 2
+	maxWaitingSearches = 20
 )
 
 // searchBound bounds what one request looks at.
@@ -77,16 +77,16 @@ const maxSearchText = 320
 // far it came. Errors: CodeValidation naming the filter, CodeNotFound for a broadcast.
 func (s *Search) Emails(ctx context.Context, key *app.Key, q SearchQuery, page app.Page) (*FoundEmails, error) {
 	if q.BroadcastID != "" {
-		return s.ofBroadcast(ctx, key, q, page)
+		return s.broadcastEmails(ctx, key, q, page)
 	}
 	f, err := q.filter()
 	if err != nil {
 		return nil, err
 	}
-	if err := s.turns.Acquire(ctx, key.TeamID, 1); err != nil {
+	if err := s.slots.Acquire(ctx, key.TeamID, 1); err != nil {
 		return nil, err
 	}
-	defer s.turns.Release(1)
+	defer s.slots.Release(1)
 	found, err := db.Get(ctx, s.service.DB, func(r *db.Reader) (FoundEmails, error) {
 		return r.SearchEmails(key.TeamID, f, page, searchBound)
 	})
@@ -127,11 +127,11 @@ func reasonOf(e *app.Email) app.EventType {
 // filter checks a query. Errors: CodeValidation.
 func (q *SearchQuery) filter() (*db.EmailFilter, error) {
 	f := &db.EmailFilter{Subject: q.Subject, Source: q.Source}
-	known := true
+	valid := true
 	for status := range strings.SplitSeq(q.Status, ",") {
 		if q.Status != "" {
 			f.Status = append(f.Status, app.LastEvent(status))
-			known = known && slices.Contains(app.LastEvents(), app.LastEvent(status))
+			valid = valid && slices.Contains(app.LastEvents(), app.LastEvent(status))
 		}
 	}
 	for state := range strings.SplitSeq(q.State, ",") {
@@ -161,7 +161,7 @@ func (q *SearchQuery) filter() (*db.EmailFilter, error) {
 	switch {
 	case len(q.Subject) > maxSearchText:
 		return nil, app.Invalid("subject", "can be at most %d bytes long", maxSearchText)
-	case !known:
+	case !valid:
 		return nil, app.Invalid("status", "must be values of last_event, with commas between them")
 	case q.Source != "" && !slices.Contains(Sources, q.Source):
 		return nil, app.Invalid("source", "must be one of %s", strings.Join(Sources, ", "))
@@ -183,14 +183,14 @@ func stateNames() string {
 // addressPattern reads what addresses are held against: a whole address fits itself,
 // @example.com its domain, and what ends in * or has no @ those that begin so.
 func addressPattern(name, text string) (p db.AddressPattern, err error) {
-	begin, prefix := strings.CutSuffix(text, "*")
-	local, domain, whole := strings.Cut(text, "@")
+	start, prefix := strings.CutSuffix(text, "*")
+	local, domain, hasAt := strings.Cut(text, "@")
 	switch {
 	case text == "":
-	case len(text) > maxSearchText || begin == "" || strings.Contains(begin, "*"):
+	case len(text) > maxSearchText || start == "" || strings.Contains(start, "*"):
 		return p, app.Invalid(name, "must be an address, the beginning of one like ann*, or @ and a domain")
-	case prefix || !whole || domain == "" && local != "":
-		p.Prefix = begin
+	case prefix || !hasAt || domain == "" && local != "":
+		p.Prefix = start
 	case local == "":
 		p.Domain, err = searchDomain(name, domain)
 	default:
@@ -237,9 +237,9 @@ func searchID(name, text string) (string, error) {
 	return id, nil
 }
 
-// ofBroadcast lists the emails of a broadcast to its recipients: there is nothing else to
+// refuseBroadcastEmail lists the emails of a broadcast to its recipients: there is nothing else to
 // pick them by, which is what the list of its recipients is for.
-func (s *Search) ofBroadcast(ctx context.Context, key *app.Key, q SearchQuery, page app.Page) (*FoundEmails, error) {
+func (s *Search) broadcastEmails(ctx context.Context, key *app.Key, q SearchQuery, page app.Page) (*FoundEmails, error) {
 	id, err := searchID("broadcast_id", q.BroadcastID)
 	if err != nil {
 		return nil, err
@@ -249,7 +249,7 @@ func (s *Search) ofBroadcast(ctx context.Context, key *app.Key, q SearchQuery, p
 	}
 	var b app.Broadcast
 	var rows []app.BroadcastRecipient
-	var now []app.Situation
+	var situations []app.Situation
 	var found FoundEmails
 	err = s.service.DB.Read(ctx, func(r *db.Reader) error {
 		if b, err = r.BroadcastHead(key.TeamID, id); err != nil {
@@ -258,7 +258,7 @@ func (s *Search) ofBroadcast(ctx context.Context, key *app.Key, q SearchQuery, p
 		if rows, found.More, err = r.ListRecipients(ctx, db.Effort{}, &b, &app.RecipientQuery{}, page); err != nil {
 			return err
 		}
-		now, err = audience.Situations(r, &b, rows...)
+		situations, err = audience.Situations(r, &b, rows...)
 		return err
 	})
 	if b.ID == "" {
@@ -273,7 +273,7 @@ func (s *Search) ofBroadcast(ctx context.Context, key *app.Key, q SearchQuery, p
 	}
 	for i := range rows {
 		email := headOf(&b, &rows[i])
-		email.Situation = now[i]
+		email.Situation = situations[i]
 		email.Mail = *content.Mail(s.service.Sealer, &rows[i])
 		if rows[i].Email == app.Erased {
 			email.To = []app.Address{{Local: app.Erased}}
@@ -298,12 +298,12 @@ func cursorOf(emails []app.Email, page app.Page) string {
 const (
 	// indexDelay is how long after an email's id its Write is surely over.
 	indexDelay = time.Minute
-	// indexAgain is how much of what was indexed is looked at anew by a new process: the
+	// reindexWindow is how much of what was indexed is looked at anew by a new process: the
 	// clock may have been put back meanwhile, so that ids came out of their order.
-	indexAgain = 24 * time.Hour
-	// indexRest is how much longer than it works the job rests: mail that is sent
+	reindexWindow = 24 * time.Hour
+	// indexPauseFactor is how much longer than it works the job rests: mail that is sent
 	// meanwhile is slowed down by less than 3 %.
-	indexRest = 40
+	indexPauseFactor = 40
 )
 
 // IndexRecipients is the job that has Emails find mail by its recipients. It runs by
@@ -316,7 +316,7 @@ func (s *Search) IndexRecipients(ctx context.Context) error {
 				if last, err = tx.IndexedRecipients(); err != nil {
 					return err
 				}
-				s.indexed = idBefore(last, indexAgain)
+				s.indexed = idBefore(last, reindexWindow)
 			}
 			last, err = tx.IndexRecipients(s.indexed, app.FirstID(tx.Now.Add(-indexDelay)))
 			return err
@@ -325,7 +325,7 @@ func (s *Search) IndexRecipients(ctx context.Context) error {
 			return err
 		}
 		s.indexed = last
-		if !base.Pause(ctx, indexRest*time.Since(began), nil) {
+		if !base.Sleep(ctx, indexPauseFactor*time.Since(began), nil) {
 			return ctx.Err()
 		}
 	}

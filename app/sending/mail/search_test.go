@@ -6,8 +6,8 @@ import (
 	"mailer/app"
 )
 
-// TestTagsAreSearchedInBothSpellings: as the API writes them, and as lists show them.
-func TestTagsAreSearchedInBothSpellings(t *testing.T) {
+// TestSearchTagSyntaxes: as the API writes them, and as lists show them.
+func TestSearchTagSyntaxes(t *testing.T) {
 	for text, want := range map[string]app.Tag{
 		"kind": {Name: "kind"}, "kind:invoice": {Name: "kind", Value: "invoice"}, "kind=invoice": {Name: "kind", Value: "invoice"}, "kind=": {Name: "kind"},
 	} {

@@ -19,8 +19,8 @@ import (
 // Service is emails, accepted and told of.
 type Service struct {
 	*base.Base
-	// Outlet is delivery, which knows of this service in turn. Set before use.
-	Outlet Outlet
+	// Delivery is delivery, which knows of this service in turn. Set before use.
+	Delivery Delivery
 	// MayAccept refuses what a paused team sends. Errors: CodeSendingPaused. Set before use.
 	MayAccept func(r *db.Reader, teamID string) error
 	events    *webhooks.Service
@@ -28,14 +28,14 @@ type Service struct {
 	domains   *domains.Service
 	audience  *audience.Service
 	inflight  inflight
-	fresh     freshMail
+	recent    recentCache
 	tracker   *tracker
 	renders   renders
 	mails     broadcastMails
 
 	Templates *Templates
 	Search    *Search
-	Again     *Again
+	Resends   *Resends
 	Shares    *Shares
 	Previews  *Previews
 	Accounts  *Accounts
@@ -48,16 +48,16 @@ type Service struct {
 type Templates struct{ service *Service }
 
 // New makes the service; its Outlet is set afterwards.
-func New(base *base.Base, told *webhooks.Service, owners *teams.Service, senders *domains.Service, people *audience.Service) *Service {
-	s := &Service{Base: base, events: told, teams: owners, domains: senders, audience: people,
+func New(base *base.Base, events *webhooks.Service, teamService *teams.Service, domainService *domains.Service, audienceService *audience.Service) *Service {
+	s := &Service{Base: base, events: events, teams: teamService, domains: domainService, audience: audienceService,
 		tracker: newTracker(), renders: make(renders, largeRenders)}
 	s.Templates, s.Search = &Templates{s}, newSearch(s)
 	s.Accounts, s.Unsent = &Accounts{s}, &Unsent{s}
-	s.Again, s.Shares, s.Previews = &Again{s}, &Shares{s}, &Previews{service: s}
+	s.Resends, s.Shares, s.Previews = &Resends{s}, &Shares{s}, &Previews{service: s}
 	s.Submissions = &Submissions{s}
-	s.fresh.shared = base.DB.Cluster().Shared()
+	s.recent.shared = base.DB.Cluster().Shared()
 	base.DB.OnErasedElsewhere(func() {
-		s.fresh.clear()
+		s.recent.clear()
 		s.mails.dropAll()
 	})
 	return s

@@ -18,15 +18,15 @@ type Shares struct{ service *Service }
 
 const (
 	sharePurpose = "shared email v1"
-	// maxShare is how long a link works at most, and where nothing else is asked for.
-	maxShare = 48 * time.Hour
-	shareLen = 8 + 2*36 // a time and two ids
+	// maxShareTime is how long a link works at most, and where nothing else is asked for.
+	maxShareTime = 48 * time.Hour
+	shareLen     = 8 + 2*36 // a time and two ids
 )
 
 // ShareEmail returns the signed part of the address of a page that shows an email.
 // Errors: CodeNotFound, CodeValidation.
 func (s *Shares) ShareEmail(ctx context.Context, key *app.Key, id, expiresIn string) (token string, err error) {
-	span, err := shareSpan(expiresIn)
+	span, err := parseShareSpan(expiresIn)
 	if err != nil {
 		return "", err
 	}
@@ -35,14 +35,14 @@ func (s *Shares) ShareEmail(ctx context.Context, key *app.Key, id, expiresIn str
 		return "", err
 	}
 	if !email.ContentDeletedAt.IsZero() {
-		return "", contentDeleted(email)
+		return "", errContentDeleted(email)
 	}
 	message := binary.BigEndian.AppendUint64(make([]byte, 0, shareLen), uint64(clock.Now().Add(span).Unix()))
 	return s.service.Sealer.SealToken(sharePurpose, append(message, key.TeamID+id...)), nil
 }
 
-// contentDeleted is said of an email that is asked to be shown.
-func contentDeleted(email *app.Email) error {
+// errContentDeleted is said of an email that is asked to be shown.
+func errContentDeleted(email *app.Email) error {
 	if email.Unsent {
 		return app.Errorf(app.CodeNotFound, "This send was refused, since all of its recipients are suppressed: its content was not kept")
 	}
@@ -58,10 +58,10 @@ func (s *Shares) sharedHead(ctx context.Context, teamID, id string) (*app.Email,
 	return s.service.GetEmail(ctx, &app.Key{TeamID: teamID}, id)
 }
 
-// shareSpan reads how long a link works: like 10m, or 2 hours. Errors: CodeValidation.
-func shareSpan(text string) (time.Duration, error) {
+// parseShareSpan reads how long a link works: like 10m, or 2 hours. Errors: CodeValidation.
+func parseShareSpan(text string) (time.Duration, error) {
 	if text == "" {
-		return maxShare, nil
+		return maxShareTime, nil
 	}
 	span, err := schedule.ParseSpan(text)
 	if err != nil {
@@ -71,7 +71,7 @@ func shareSpan(text string) (time.Duration, error) {
 			span = at.Sub(now)
 		}
 	}
-	if err != nil || span < time.Second || span > maxShare {
+	if err != nil || span < time.Second || span > maxShareTime {
 		return 0, app.Invalid("expires_in", "must be a time span of at most 48 hours, like 10m or 2 hours")
 	}
 	return span, nil
@@ -87,13 +87,13 @@ func (s *Shares) SharedEmail(ctx context.Context, token string) (*app.Email, err
 	ids := string(message[8:])
 	email, err := s.service.GetEmail(ctx, &app.Key{TeamID: ids[:36]}, ids[36:])
 	if err != nil || !email.ContentDeletedAt.IsZero() {
-		return nil, sharedGone(err)
+		return nil, hideSharedError(err)
 	}
 	return email, nil
 }
 
-// sharedGone has a page of an email that is not there look like one of a wrong token.
-func sharedGone(err error) error {
+// hideSharedError has a page of an email that is not there look like one of a wrong token.
+func hideSharedError(err error) error {
 	var refusal *app.Error
 	if err == nil || errors.As(err, &refusal) && refusal.Code == app.CodeNotFound {
 		return app.NotFound("page")

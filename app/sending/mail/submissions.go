@@ -52,20 +52,20 @@ func (s *Submissions) Accept(ctx context.Context, key *app.Key, in *Submission) 
 	}
 	defer claim.release()
 	email := sub.email
-	if err := cmp.Or(s.service.linkToPage(email), s.service.tryTracking(ctx, email)); err != nil {
+	if err := cmp.Or(s.service.addPageLink(email), s.service.tryTracking(ctx, email)); err != nil {
 		return "", err
 	}
 	err = s.service.DB.Write(ctx, func(tx *db.Tx) error {
 		if err := s.service.Accept(tx, email); err != nil {
 			return err
 		}
-		if err := tellRemoved(tx, email, sub.removed); err != nil {
+		if err := recordRemovedHeaders(tx, email, sub.removed); err != nil {
 			return err
 		}
 		return claim.keep(tx, email.ID)
 	})
 	if err != nil {
-		return claim.otherwise(ctx, s.service, s.service.Unsent.refused(ctx, email, base.Unavailable(err)))
+		return claim.resolveFailure(ctx, s.service, s.service.Unsent.recordRefusal(ctx, email, base.Unavailable(err)))
 	}
 	return email.ID, nil
 }
@@ -87,7 +87,7 @@ func (s *Submissions) read(key *app.Key, in *Submission) (*readSubmission, error
 	if err != nil {
 		return nil, err
 	}
-	orders, err := m.Orders()
+	orders, err := m.Instructions()
 	if err != nil {
 		return nil, err
 	}
@@ -105,7 +105,7 @@ func (s *Submissions) read(key *app.Key, in *Submission) (*readSubmission, error
 	}
 	sub := &readSubmission{email: email, removed: removed, opts: SendOptions{IdempotencyKey: orders.IdempotencyKey}}
 	if orders.IdempotencyKey != "" {
-		sub.opts.Payload, err = compared(email, &orders)
+		sub.opts.Payload, err = idempotencyPayload(email, &orders)
 	}
 	return sub, err
 }
@@ -134,18 +134,18 @@ func readEnvelope(list []string) (out []app.Address, err error) {
 
 // mailOf is what a message says, and to whom: who is named in neither To nor Cc gets a
 // blind copy.
-func mailOf(m *rawmail.Message, orders rawmail.Orders, envelope []app.Address) *app.Mail {
+func mailOf(m *rawmail.Message, orders rawmail.Instructions, envelope []app.Address) *app.Mail {
 	out := &app.Mail{From: m.From, To: m.To, Cc: m.Cc, ReplyTo: m.ReplyTo, Subject: m.Subject, HTML: m.HTML, Text: m.Text,
 		Headers: m.Headers(), Tags: orders.Tags, TopicID: orders.TopicID, Attachments: m.Attachments, Raw: m.Raw}
 	for i := range out.Attachments {
 		out.Attachments[i].ID = app.NewID()
 	}
-	out.Bcc = unnamed(out, envelope)
+	out.Bcc = blindRecipients(out, envelope)
 	return out
 }
 
-// unnamed are those of an envelope who stand in neither To nor Cc.
-func unnamed(m *app.Mail, envelope []app.Address) (out []app.Address) {
+// blindRecipients are those of an envelope who stand in neither To nor Cc.
+func blindRecipients(m *app.Mail, envelope []app.Address) (out []app.Address) {
 	named := map[app.AddressKey]bool{}
 	for _, a := range slices.Concat(m.To, m.Cc) {
 		named[a.Key()] = true
@@ -174,52 +174,52 @@ func envelopeOf(email *app.Email) []string {
 	return email.Recipients()
 }
 
-// compared is what idempotency compares of a message: what it says, and to whom. Its
+// idempotencyPayload is what idempotency compares of a message: what it says, and to whom. Its
 // Message-ID, Date and boundaries are new whenever a program makes it again.
-func compared(email *app.Email, orders *rawmail.Orders) ([]byte, error) {
-	said := email.Mail
-	said.Raw, said.Headers = nil, nil
-	files := make([]string, len(said.Attachments))
-	for i, a := range said.Attachments {
+func idempotencyPayload(email *app.Email, orders *rawmail.Instructions) ([]byte, error) {
+	content := email.Mail
+	content.Raw, content.Headers = nil, nil
+	files := make([]string, len(content.Attachments))
+	for i, a := range content.Attachments {
 		files[i] = fmt.Sprintf("%s\x00%s\x00%s\x00%x", a.Filename, a.ContentType, a.ContentID, sha256.Sum256(a.Content))
 	}
-	said.Attachments = nil
+	content.Attachments = nil
 	payload, err := json.Marshal(struct {
 		Said     *app.Mail
 		Files    []string
 		Envelope []string
-		Orders   *rawmail.Orders
-	}{&said, files, email.Envelope, orders}, json.Deterministic(true))
+		Orders   *rawmail.Instructions
+	}{&content, files, email.Envelope, orders}, json.Deterministic(true))
 	if err != nil {
 		return nil, fmt.Errorf("encode what idempotency compares: %w", err)
 	}
 	return payload, nil
 }
 
-// tellRemoved notes in the timeline which headers of a message do not leave, though
+// recordRemovedHeaders notes in the timeline which headers of a message do not leave, though
 // somebody gave orders by them.
-func tellRemoved(tx *db.Tx, email *app.Email, names []string) error {
+func recordRemovedHeaders(tx *db.Tx, email *app.Email, names []string) error {
 	if len(names) == 0 {
 		return nil
 	}
 	const most = 20
-	words := strings.Join(names[:min(len(names), most)], ", ")
+	text := strings.Join(names[:min(len(names), most)], ", ")
 	if len(names) > most {
-		words += fmt.Sprintf(" and %d others", len(names)-most)
+		text += fmt.Sprintf(" and %d others", len(names)-most)
 	}
 	return tx.InsertEvent(NewEvent(tx, app.Unit{EmailID: email.ID, TeamID: email.TeamID}, app.EventHeadersRemoved, "",
-		app.EventDetail{Message: "Taken out of the message, since only this server may give orders to a mail provider: " + words}))
+		app.EventDetail{Message: "Taken out of the message, since only this server may give orders to a mail provider: " + text}))
 }
 
 // copyRaw has an email that is sent again leave as the message that the old one left as,
 // but as a message of its own: with a Message-ID and Date of its own. Its headers name
 // whom they named.
 func copyRaw(email, old *app.Email, to []app.Address) {
-	email.Raw = rawmail.Without(old.Raw, "Message-ID", "Date")
+	email.Raw = rawmail.RemoveFields(old.Raw, "Message-ID", "Date")
 	email.Envelope = old.Envelope
 	if len(to) > 0 {
 		email.Envelope = mailboxes(to)
-		email.Bcc = unnamed(&email.Mail, to)
+		email.Bcc = blindRecipients(&email.Mail, to)
 	}
 }
 
@@ -227,7 +227,7 @@ func copyRaw(email, old *app.Email, to []app.Address) {
 // who reads it here opens nothing. Error:
 // db.ErrNotFound where it is made of what the email says.
 func (s *Submissions) raw(ctx context.Context, teamID, id string) ([]byte, error) {
-	return base.Reserved(ctx, s.service.DB,
+	return base.GetWithinBudget(ctx, s.service.DB,
 		func(r *db.Reader) (int64, error) {
 			n, err := r.RawSize(teamID, id)
 			return 2 * n, err
@@ -240,6 +240,6 @@ func (s *Submissions) raw(ctx context.Context, teamID, id string) ([]byte, error
 			if err != nil || email.Raw == nil {
 				return nil, cmp.Or(err, db.ErrNotFound)
 			}
-			return rawmail.Whole(&app.Outgoing{EmailID: id, MessageID: email.MessageID, Date: email.CreatedAt, Mail: email.Sent()}), nil
+			return rawmail.Bytes(&app.Outgoing{EmailID: id, MessageID: email.MessageID, Date: email.CreatedAt, Mail: email.FinalMail()}), nil
 		})
 }

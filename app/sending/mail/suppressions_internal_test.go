@@ -17,33 +17,33 @@ import (
 	"mailer/db/dbtest"
 )
 
-func TestTheSuppressionListChangesWhileTheDiskIsFull(t *testing.T) {
-	testserver.Bubble(t, func(t *testing.T) {
-		w := testserver.Idle(t, testserver.NewRelay(nil))
+func TestSuppressionChangesOnFullDisk(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
+		w := testserver.New(t, testserver.NewRelay(nil))
 		ctx := t.Context()
-		old, err := w.Server.Suppressions.AddSuppression(ctx, w.Key, app.SuppressionInput{Email: "old@example.net"})
+		old, err := w.Services.Suppressions.AddSuppression(ctx, w.Key, app.SuppressionInput{Email: "old@example.net"})
 		testserver.Must(t, err)
 		for _, change := range []func() error{
 			func() error {
-				_, err := w.Server.Suppressions.AddSuppression(ctx, w.Key, app.SuppressionInput{Email: "bob@example.net"})
+				_, err := w.Services.Suppressions.AddSuppression(ctx, w.Key, app.SuppressionInput{Email: "bob@example.net"})
 				return err
 			},
 			func() error {
-				_, err := w.Server.Suppressions.AddSuppressions(ctx, w.Key, app.SuppressionBatch{Emails: []string{"eve@example.net", "joe@example.net"}})
+				_, err := w.Services.Suppressions.AddSuppressions(ctx, w.Key, app.SuppressionBatch{Emails: []string{"eve@example.net", "joe@example.net"}})
 				return err
 			},
-			func() error { _, err := w.Server.Suppressions.RemoveSuppression(ctx, w.Key, old.ID); return err },
+			func() error { _, err := w.Services.Suppressions.RemoveSuppression(ctx, w.Key, old.ID); return err },
 			func() error {
-				_, err := w.Server.Suppressions.RemoveSuppressions(ctx, w.Key, app.SuppressionRemoval{Emails: []string{"joe@example.net"}})
+				_, err := w.Services.Suppressions.RemoveSuppressions(ctx, w.Key, app.SuppressionRemoval{Emails: []string{"joe@example.net"}})
 				return err
 			},
 		} {
-			if err := w.Strike(testserver.FullStorage(t)); !errors.Is(err, db.ErrFull) {
+			if err := w.FailWrite(testserver.DiskFullError(t)); !errors.Is(err, db.ErrFull) {
 				t.Fatal(err)
 			}
 			testserver.Must(t, change())
 		}
-		list, _, err := w.Server.Suppressions.ListSuppressions(ctx, w.Key, "", app.Page{Limit: 10})
+		list, _, err := w.Services.Suppressions.ListSuppressions(ctx, w.Key, "", app.Page{Limit: 10})
 		testserver.Must(t, err)
 		if len(list) != 2 || list[0].Email != "eve@example.net" || list[1].Email != "bob@example.net" {
 			t.Errorf("list %+v", list)
@@ -51,9 +51,9 @@ func TestTheSuppressionListChangesWhileTheDiskIsFull(t *testing.T) {
 	})
 }
 
-// BenchmarkAcceptClosure is what accepting an email costs inside its Write: all
+// BenchmarkAccept is what accepting an email costs inside its Write: all
 // but the commit, which others share.
-func BenchmarkAcceptClosure(b *testing.B) {
+func BenchmarkAccept(b *testing.B) {
 	for _, n := range []int{1, 3, 50} {
 		b.Run(fmt.Sprint("recipients=", n), func(b *testing.B) {
 			store, err := db.Open(b.Context(), db.Options{Path: filepath.Join(b.TempDir(), "x.db"), Schema: dbtest.Schema(b), Create: true})
@@ -70,9 +70,9 @@ func BenchmarkAcceptClosure(b *testing.B) {
 				b.Fatal(err)
 			}
 			text := "t"
-			letter := &app.EmailInput{From: "a@example.com", Subject: "s", Text: &text}
+			message := &app.EmailInput{From: "a@example.com", Subject: "s", Text: &text}
 			for i := range n {
-				letter.To = append(letter.To, fmt.Sprintf("u%d@example.org", i))
+				message.To = append(message.To, fmt.Sprintf("u%d@example.org", i))
 			}
 			err = store.Write(b.Context(), func(tx *db.Tx) error {
 				team, err := tx.FindTeam("")
@@ -81,7 +81,7 @@ func BenchmarkAcceptClosure(b *testing.B) {
 				}
 				key := &app.Key{TeamID: team.ID}
 				for b.Loop() {
-					email, err := mail.NewEmail(key, letter)
+					email, err := mail.NewEmail(key, message)
 					if err != nil {
 						return err
 					}

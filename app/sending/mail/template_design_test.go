@@ -10,10 +10,10 @@ import (
 
 // As that of a broadcast: the design goes when other HTML comes without one, and comes
 // back with the version.
-func TestADesignStaysWithTheTemplateItMade(t *testing.T) {
-	testserver.Bubble(t, func(t *testing.T) {
-		w := testserver.Idle(t)
-		ctx, all := t.Context(), w.Server.Templates
+func TestTemplateDesign(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
+		w := testserver.New(t)
+		ctx, all := t.Context(), w.Services.Templates
 		const design = `{"type":"doc","content":[{"type":"text","text":"ann@example.net"}]}`
 		made, err := all.CreateTemplate(ctx, w.Key, app.TemplateInput{Name: "n", TemplateContent: app.TemplateContent{HTML: "<p>a</p>", Design: design}})
 		testserver.Must(t, err)

@@ -25,7 +25,7 @@ func (s *Templates) RenderTemplate(ctx context.Context, key *app.Key, name strin
 		return nil, err
 	}
 	if err := (&app.TemplateUse{ID: name, Variables: values}).Validate(); err != nil {
-		return nil, ofVariables(err)
+		return nil, wrapVariablesError(err)
 	}
 	permits := s.service.NewRenderer(key)
 	defer permits.Close()
@@ -34,16 +34,16 @@ func (s *Templates) RenderTemplate(ctx context.Context, key *app.Key, name strin
 	}
 	out, err := render.Template(content, values, true, app.MaxRendered)
 	if err != nil {
-		return nil, ofVariables(err)
+		return nil, wrapVariablesError(err)
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, err // nobody waits for the text
 	}
 	page := s.service.Settings.BaseURL + PreviewPage
-	out.HTML = render.WithPage(out.HTML, page)
+	out.HTML = render.ReplaceUnsubscribe(out.HTML, page)
 	text := htmltext.PlainText(out.HTML)
 	if out.Text != nil {
-		text = render.WithPage(*out.Text, page)
+		text = render.ReplaceUnsubscribe(*out.Text, page)
 	}
 	out.Text = &text
 	return out, nil
@@ -70,13 +70,13 @@ func (s *Templates) versionOf(ctx context.Context, key *app.Key, name string, pu
 	return &content, base.Lookup("template", err)
 }
 
-// ofVariables words a refusal of values where they stand in no send.
-func ofVariables(err error) error {
+// wrapVariablesError words a refusal of values where they stand in no send.
+func wrapVariablesError(err error) error {
 	var refusal *app.Error
 	if !errors.As(err, &refusal) {
 		return err
 	}
-	words := *refusal
-	words.Message = strings.Replace(words.Message, "`template.variables", "`variables", 1)
-	return &words
+	text := *refusal
+	text.Message = strings.Replace(text.Message, "`template.variables", "`variables", 1)
+	return &text
 }

@@ -25,16 +25,16 @@ type renders chan struct{}
 // renderer makes whole sends of those of one request that name a template. It
 // reads each template once, so that a batch is of one version.
 type renderer struct {
-	s      *Service
-	key    *app.Key
-	found  map[string]*app.TemplateContent
-	made   int  // bytes of all bodies so far, templates included
-	permit bool // to make app.MaxRendered
+	s             *Service
+	key           *app.Key
+	templates     map[string]*app.TemplateContent
+	renderedBytes int  // bytes of all bodies so far, templates included
+	permit        bool // to make app.MaxRendered
 }
 
 // NewRenderer makes the renderer of one request of a key; it must be closed.
 func (s *Service) NewRenderer(key *app.Key) *renderer {
-	return &renderer{s: s, key: key, found: map[string]*app.TemplateContent{}}
+	return &renderer{s: s, key: key, templates: map[string]*app.TemplateContent{}}
 }
 
 // Close returns the permit.
@@ -56,16 +56,16 @@ func (r *renderer) email(ctx context.Context, in *app.EmailInput) (*app.Email, e
 	if err != nil {
 		return nil, err
 	}
-	whole, err := r.fill(ctx, in, content)
+	filled, err := r.fill(ctx, in, content)
 	if err != nil {
 		return nil, err
 	}
-	email, err := NewEmail(r.key, whole)
+	email, err := NewEmail(r.key, filled)
 	if err != nil {
 		return nil, err
 	}
 	email.TemplateID = content.ID
-	return email, r.s.linkToPage(email)
+	return email, r.s.addPageLink(email)
 }
 
 func (r *renderer) topic(ctx context.Context, id string) error {
@@ -79,7 +79,7 @@ func (r *renderer) topic(ctx context.Context, id string) error {
 // content returns the published version of a template. It is read outside of
 // Write: a version never changes, so that nobody has to wait for it.
 func (r *renderer) content(ctx context.Context, name string) (*app.TemplateContent, error) {
-	if c := r.found[name]; c != nil {
+	if c := r.templates[name]; c != nil {
 		return c, nil
 	}
 	c, err := r.read(ctx, name, false)
@@ -92,8 +92,8 @@ func (r *renderer) content(ctx context.Context, name string) (*app.TemplateConte
 	if err != nil {
 		return nil, base.Lookup("template", err)
 	}
-	r.made += c.Size()
-	r.found[name] = c
+	r.renderedBytes += c.Size()
+	r.templates[name] = c
 	return c, nil
 }
 
@@ -114,9 +114,9 @@ func (r *renderer) read(ctx context.Context, name string, permit bool) (c *app.T
 			return err
 		}
 		switch {
-		case !permit && !r.permit && r.made+size > SmallRender:
+		case !permit && !r.permit && r.renderedBytes+size > SmallRender:
 			return errNeedsPermit
-		case r.made+size > 2*app.MaxRendered: // as much again as it may become
+		case r.renderedBytes+size > 2*app.MaxRendered: // as much again as it may become
 			return app.Errorf(app.CodePayloadTooLarge, "The templates of a request may hold %d bytes together", app.MaxRendered)
 		}
 		content, err := rd.TemplateContent(r.key.TeamID, t.PublishedID)
@@ -131,9 +131,9 @@ func (r *renderer) read(ctx context.Context, name string, permit bool) (c *app.T
 // permit.
 func (r *renderer) fill(ctx context.Context, in *app.EmailInput, c *app.TemplateContent) (*app.EmailInput, error) {
 	if !r.permit {
-		whole, err := r.fillUpTo(in, c, SmallRender)
+		filled, err := r.fillUpTo(in, c, SmallRender)
 		if app.CodeOf(err) != app.CodePayloadTooLarge {
-			return whole, err
+			return filled, err
 		}
 		if err := r.TakePermit(ctx); err != nil {
 			return nil, err
@@ -143,16 +143,16 @@ func (r *renderer) fill(ctx context.Context, in *app.EmailInput, c *app.Template
 }
 
 // fillUpTo renders while all of the request stays within most bytes.
-func (r *renderer) fillUpTo(in *app.EmailInput, c *app.TemplateContent, most int) (*app.EmailInput, error) {
-	whole, err := render.Fill(in, c, min(most-r.made, app.MaxRendered))
+func (r *renderer) fillUpTo(in *app.EmailInput, c *app.TemplateContent, limit int) (*app.EmailInput, error) {
+	filled, err := render.Fill(in, c, min(limit-r.renderedBytes, app.MaxRendered))
 	if err != nil {
 		return nil, err
 	}
-	r.made += len(whole.HTML)
-	if whole.Text != nil {
-		r.made += len(*whole.Text)
+	r.renderedBytes += len(filled.HTML)
+	if filled.Text != nil {
+		r.renderedBytes += len(*filled.Text)
 	}
-	return whole, nil
+	return filled, nil
 }
 
 // TakePermit waits for a permit, of which a renderer never holds two.

@@ -21,28 +21,28 @@ func (s *Templates) ListTemplateVersions(ctx context.Context, key *app.Key, name
 	if err != nil {
 		return nil, false, base.Lookup("template", err)
 	}
-	return base.Cut(rows, page, func(v *base.Version) string { return v.ID })
+	return base.Paginate(rows, page, func(v *base.Version) string { return v.ID })
 }
 
 // ReadTemplateVersion returns what a template, named by id or alias, said before, by the
 // number of the version or its id. Errors: CodeNotFound.
-func (s *Templates) ReadTemplateVersion(ctx context.Context, key *app.Key, name, version string) (v base.Version, was app.TemplateContent, err error) {
+func (s *Templates) ReadTemplateVersion(ctx context.Context, key *app.Key, name, version string) (v base.Version, content app.TemplateContent, err error) {
 	err = s.service.DB.Read(ctx, func(r *db.Reader) error {
 		t, err := r.Template(key.TeamID, name)
 		if err != nil {
 			return err
 		}
-		v, err = base.FindVersion(r, key.TeamID, t.ID, version, &was)
+		v, err = base.FindVersion(r, key.TeamID, t.ID, version, &content)
 		return err
 	})
-	return v, was, base.Lookup("template", err)
+	return v, content, base.Lookup("template", err)
 }
 
 // RestoreTemplateVersion has what is edited of a template say again what a version says,
 // which is named by its number or its id. What is edited now becomes a version, and what
 // is published stays. Errors: CodeNotFound.
 func (s *Templates) RestoreTemplateVersion(ctx context.Context, key *app.Key, name, version string) (app.Template, error) {
-	var was app.TemplateContent
+	var content app.TemplateContent
 	var id string
 	err := s.service.DB.Read(ctx, func(r *db.Reader) error {
 		t, err := r.Template(key.TeamID, name)
@@ -50,22 +50,22 @@ func (s *Templates) RestoreTemplateVersion(ctx context.Context, key *app.Key, na
 			return err
 		}
 		id = t.ID
-		_, err = base.FindVersion(r, key.TeamID, t.ID, version, &was)
+		_, err = base.FindVersion(r, key.TeamID, t.ID, version, &content)
 		return err
 	})
 	if err != nil {
 		return app.Template{}, base.Lookup("template", err)
 	}
 	text := func(s string) app.Change[string] { return app.Change[string]{Set: true, Null: s == "", Value: s} }
-	patch := &app.TemplatePatch{HTML: was.HTML, Design: text(was.Design), Subject: text(was.Subject), Text: app.Change[string]{Set: true, Null: was.Text == nil},
-		Variables: app.Change[[]app.TemplateVariable]{Set: true, Null: len(was.Variables) == 0, Value: was.Variables}}
-	if was.Text != nil {
-		patch.Text.Value = *was.Text
+	patch := &app.TemplatePatch{HTML: content.HTML, Design: text(content.Design), Subject: text(content.Subject), Text: app.Change[string]{Set: true, Null: content.Text == nil},
+		Variables: app.Change[[]app.TemplateVariable]{Set: true, Null: len(content.Variables) == 0, Value: content.Variables}}
+	if content.Text != nil {
+		patch.Text.Value = *content.Text
 	}
-	if _, err := app.ParseAddress(was.From); err == nil || was.From == "" { // else it was erased since
-		patch.From = text(was.From)
+	if _, err := app.ParseAddress(content.From); err == nil || content.From == "" { // else it was erased since
+		patch.From = text(content.From)
 	}
-	for _, a := range was.ReplyTo {
+	for _, a := range content.ReplyTo {
 		if _, err := app.ParseAddress(a); err == nil {
 			patch.ReplyTo.Value = append(patch.ReplyTo.Value, a)
 		}

@@ -28,17 +28,17 @@ func (s *Templates) CreateTemplate(ctx context.Context, key *app.Key, in app.Tem
 func (s *Templates) insertTemplate(ctx context.Context, t app.Template) (app.Template, error) {
 	t.ID, t.CurrentID = app.NewID(), app.NewID()
 	err := s.service.DB.Write(ctx, func(tx *db.Tx) error {
-		if err := base.CapTemplates.Room(&tx.Reader, t.TeamID); err != nil {
+		if err := base.CapTemplates.Check(&tx.Reader, t.TeamID); err != nil {
 			return err
 		}
 		t.CreatedAt, t.UpdatedAt = tx.Now, tx.Now
-		return aliasTaken(tx.InsertTemplate(&t))
+		return wrapAliasConflict(tx.InsertTemplate(&t))
 	})
 	return t, base.Unavailable(err)
 }
 
-// aliasTaken words an alias that another template has.
-func aliasTaken(err error) error {
+// wrapAliasConflict words an alias that another template has.
+func wrapAliasConflict(err error) error {
 	if errors.Is(err, db.ErrConflict) {
 		return app.Errorf(app.CodeConflict, "A template with this alias exists already")
 	}
@@ -64,7 +64,7 @@ func (s *Templates) GetTemplate(ctx context.Context, key *app.Key, name string) 
 		bytes, err := r.TemplateSize(key.TeamID, t.CurrentID)
 		return int64(bytes), err
 	}
-	t, err = base.Reserved(ctx, s.service.DB, size, func(r *db.Reader) (app.Template, error) {
+	t, err = base.GetWithinBudget(ctx, s.service.DB, size, func(r *db.Reader) (app.Template, error) {
 		t, err := r.Template(key.TeamID, name)
 		if err == nil {
 			t.TemplateContent, err = r.TemplateContent(key.TeamID, t.CurrentID)
@@ -74,11 +74,11 @@ func (s *Templates) GetTemplate(ctx context.Context, key *app.Key, name string) 
 	return t, base.Lookup("template", err)
 }
 
-// ErrMoved: somebody else changed the resource since it was read.
-var ErrMoved = errors.New("it was changed meanwhile")
+// ErrChanged: somebody else changed the resource since it was read.
+var ErrChanged = errors.New("it was changed meanwhile")
 
-// MaxEdits is how often an edit begins anew because of others.
-const MaxEdits = 10
+// MaxEditRetries is how often an edit begins anew because of others.
+const MaxEditRetries = 10
 
 // UpdateTemplate changes a template, named by id or alias, and returns it as it
 // stands then. Content is checked outside of Write, since it may be megabytes;
@@ -91,9 +91,9 @@ func (s *Templates) UpdateTemplate(ctx context.Context, key *app.Key, name strin
 
 // changeTemplate changes a template and keeps what it said, always or now and then.
 func (s *Templates) changeTemplate(ctx context.Context, key *app.Key, name string, patch *app.TemplatePatch, always bool) (app.Template, error) {
-	for range MaxEdits {
+	for range MaxEditRetries {
 		t, err := s.editTemplate(ctx, key, name, patch, always)
-		if !errors.Is(err, ErrMoved) {
+		if !errors.Is(err, ErrChanged) {
 			return t, err
 		}
 	}
@@ -117,17 +117,17 @@ func (s *Templates) editTemplate(ctx context.Context, key *app.Key, name string,
 	}
 	version, edited := app.NewID(), !content.Equal(&old.TemplateContent)
 	err = s.service.DB.Write(ctx, func(tx *db.Tx) error {
-		now, err := tx.Template(key.TeamID, old.ID)
+		current, err := tx.Template(key.TeamID, old.ID)
 		if err != nil {
 			return err
 		}
-		if now.CurrentID != old.CurrentID {
-			return ErrMoved
+		if current.CurrentID != old.CurrentID {
+			return ErrChanged
 		}
-		if t, err = patch.ApplyHead(now); err != nil {
+		if t, err = patch.ApplyHead(current); err != nil {
 			return err
 		}
-		changed := edited || t.Name != now.Name || t.Alias != now.Alias
+		changed := edited || t.Name != current.Name || t.Alias != current.Alias
 		t.TemplateContent = content
 		if !changed {
 			return nil
@@ -135,14 +135,14 @@ func (s *Templates) editTemplate(ctx context.Context, key *app.Key, name string,
 		t.UpdatedAt = tx.Now
 		if edited {
 			t.CurrentID = version
-			if err := base.KeepVersion(ctx, tx, key.TeamID, old.ID, &old.TemplateContent, always); err != nil {
+			if err := base.SaveVersion(ctx, tx, key.TeamID, old.ID, &old.TemplateContent, always); err != nil {
 				return err
 			}
-			if err := replaceVersion(tx, &now, &t); err != nil {
+			if err := replaceVersion(tx, &current, &t); err != nil {
 				return err
 			}
 		}
-		return aliasTaken(tx.UpdateTemplate(&t))
+		return wrapAliasConflict(tx.UpdateTemplate(&t))
 	})
 	return t, base.Lookup("template", err)
 }

@@ -29,7 +29,7 @@ func (s *Service) ListEvents(ctx context.Context, key *app.Key, emailID string, 
 	if err != nil {
 		return nil, false, base.Lookup("email", err)
 	}
-	return window(events, page)
+	return timelinePage(events, page)
 }
 
 func timeline(r *db.Reader, teamID, emailID string) ([]app.Event, error) {
@@ -114,7 +114,7 @@ func troubleEvent(email *app.Email, t app.RelayTrouble) app.Event {
 	detail := t.Detail
 	switch {
 	case t.Failures == 0: // there is no relay, so nothing was tried
-		detail.Message += " (" + span(t) + ")"
+		detail.Message += " (" + troubleTime(t) + ")"
 	case t.EndedAt.IsZero():
 		detail.Message += fmt.Sprintf(" (%d failed tries since %s)", t.Failures, app.FormatTime(t.StartedAt))
 	default:
@@ -124,17 +124,17 @@ func troubleEvent(email *app.Email, t app.RelayTrouble) app.Event {
 	return app.Event{ID: t.ID, TeamID: email.TeamID, EmailID: email.ID, Type: app.EventRelayTrouble, CreatedAt: t.StartedAt, Detail: detail}
 }
 
-// span is when a trouble began or, once it is over, ended.
-func span(t app.RelayTrouble) string {
+// troubleTime is when a trouble began or, once it is over, ended.
+func troubleTime(t app.RelayTrouble) string {
 	if t.EndedAt.IsZero() {
 		return "since " + app.FormatTime(t.StartedAt)
 	}
 	return "over at " + app.FormatTime(t.EndedAt)
 }
 
-// window cuts a page out of a timeline that stands newest first.
-func window(events []app.Event, page app.Page) ([]app.Event, bool, error) {
-	return base.Cut(events, page, func(ev *app.Event) string { return ev.ID })
+// timelinePage cuts a page out of a timeline that stands newest first.
+func timelinePage(events []app.Event, page app.Page) ([]app.Event, bool, error) {
+	return base.Paginate(events, page, func(ev *app.Event) string { return ev.ID })
 }
 
 // QuotaWait is the line in the timeline of an email that waits for another day.

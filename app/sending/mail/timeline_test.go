@@ -63,14 +63,14 @@ func wantPages(t *testing.T, read func(app.Page) ([]string, bool, error)) {
 	}
 }
 
-func TestATimelineIsPagedBothWays(t *testing.T) {
-	testserver.Bubble(t, func(t *testing.T) {
-		relay := testserver.NewRelay(testserver.Firstly(testserver.Trouble(app.StageConnect, "no route"), testserver.Says(app.StageMail, 451, "later"), testserver.Says(app.StageMail, 451, "later"), testserver.Says(app.StageMail, 451, "later"), testserver.Lost))
-		w := testserver.Serving(t, relay)
+func TestTimelinePages(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
+		relay := testserver.NewRelay(testserver.InOrder(testserver.RelayTrouble(app.StageConnect, "no route"), testserver.ReplyWith(app.StageMail, 451, "later"), testserver.ReplyWith(app.StageMail, 451, "later"), testserver.ReplyWith(app.StageMail, 451, "later"), testserver.LoseReply))
+		w := testserver.Start(t, relay)
 		id := w.Send("a@example.net", "b@example.net")
 		time.Sleep(time.Hour)
 		synctest.Wait()
-		w.WantLast(id, app.Sent)
+		w.WantLastEvent(id, app.Sent)
 		var kinds []app.EventType
 		for _, ev := range w.Events(id) {
 			kinds = append(kinds, ev.Type)
@@ -80,7 +80,7 @@ func TestATimelineIsPagedBothWays(t *testing.T) {
 			t.Errorf("timeline %q, want %q", kinds, want)
 		}
 		wantPages(t, func(page app.Page) (ids []string, more bool, err error) {
-			events, more, err := w.Server.Mail.ListEvents(t.Context(), w.Key, id, page)
+			events, more, err := w.Services.Mail.ListEvents(t.Context(), w.Key, id, page)
 			for _, ev := range events {
 				ids = append(ids, ev.ID)
 			}
@@ -89,28 +89,28 @@ func TestATimelineIsPagedBothWays(t *testing.T) {
 	})
 }
 
-func TestListsOfEmailsAndAttachmentsArePagedBothWays(t *testing.T) {
+func TestEmailAndAttachmentPages(t *testing.T) {
 	testserver.BothEngines(t)
-	w := testserver.Idle(t, testserver.NewRelay(nil))
-	in := testserver.Letter("bob@example.net")
+	w := testserver.New(t, testserver.NewRelay(nil))
+	in := testserver.Message("bob@example.net")
 	for i := range 7 {
 		in.Attachments = append(in.Attachments, app.Attachment{Filename: fmt.Sprint(i, ".txt"), Content: []byte{}})
 	}
 	var id string
 	for range 7 {
 		var err error
-		id, err = w.Server.Mail.SendEmail(t.Context(), w.Key, in, mail.SendOptions{})
+		id, err = w.Services.Mail.SendEmail(t.Context(), w.Key, in, mail.SendOptions{})
 		testserver.Must(t, err)
 	}
 	wantPages(t, func(page app.Page) (ids []string, more bool, err error) {
-		emails, more, err := w.Server.Mail.ListEmails(t.Context(), w.Key, page)
+		emails, more, err := w.Services.Mail.ListEmails(t.Context(), w.Key, page)
 		for _, e := range emails {
 			ids = append(ids, e.ID)
 		}
 		return ids, more, err
 	})
 	wantPages(t, func(page app.Page) (ids []string, more bool, err error) {
-		rows, more, err := w.Server.Mail.ListAttachments(t.Context(), w.Key, id, page)
+		rows, more, err := w.Services.Mail.ListAttachments(t.Context(), w.Key, id, page)
 		for _, a := range rows {
 			ids = append(ids, a.ID)
 			if a.Content != nil {
@@ -119,45 +119,45 @@ func TestListsOfEmailsAndAttachmentsArePagedBothWays(t *testing.T) {
 		}
 		return ids, more, err
 	})
-	rows, _, err := w.Server.Mail.ListAttachments(t.Context(), w.Key, id, app.Page{Limit: 1})
+	rows, _, err := w.Services.Mail.ListAttachments(t.Context(), w.Key, id, app.Page{Limit: 1})
 	testserver.Must(t, err)
-	a, err := w.Server.Mail.GetAttachment(t.Context(), w.Key, id, rows[0].ID)
+	a, err := w.Services.Mail.GetAttachment(t.Context(), w.Key, id, rows[0].ID)
 	testserver.Must(t, err)
 	if a.Filename != "6.txt" || a.Content != nil {
 		t.Errorf("attachment %+v", a)
 	}
-	_, err = w.Server.Mail.GetAttachment(t.Context(), w.Key, id, app.NewID())
+	_, err = w.Services.Mail.GetAttachment(t.Context(), w.Key, id, app.NewID())
 	testserver.WantCode(t, err, app.CodeNotFound)
 }
 
-func TestTestRecipientsEndInTheirState(t *testing.T) {
+func TestTestRecipientStates(t *testing.T) {
 	testserver.BothEngines(t)
-	for verdict, want := range map[app.Verdict]app.LastEvent{
+	for verdict, want := range map[app.Outcome]app.LastEvent{
 		app.SimulatedSuccess: app.Delivered, app.SimulatedBounce: app.Bounced, app.SimulatedSpam: app.Complained,
 		app.SimulatedDelay: app.DeliveryDelayed, app.SimulatedBlock: app.Suppressed,
 	} {
 		t.Run(string(want), func(t *testing.T) {
-			testserver.Bubble(t, func(t *testing.T) {
-				relay := testserver.NewRelay(testserver.Always(testserver.SimulatedAs(verdict)))
-				w := testserver.Serving(t, relay)
+			testserver.Synctest(t, func(t *testing.T) {
+				relay := testserver.NewRelay(testserver.Always(testserver.Simulate(verdict)))
+				w := testserver.Start(t, relay)
 				id := w.Send("x@simulator.mailer.test")
 				synctest.Wait()
-				w.WantLast(id, want)
+				w.WantLastEvent(id, want)
 				if w.Unit(id) != nil {
 					t.Error("the unit is still there")
 				}
-				w.EventOf(id, app.EventType(want))
+				w.OnlyEvent(id, app.EventType(want))
 			})
 		})
 	}
 }
 
-func TestACapturedMessageIsKept(t *testing.T) {
-	testserver.Bubble(t, func(t *testing.T) {
-		w := testserver.Serving(t, testserver.NewRelay(testserver.Always(testserver.Captured)))
+func TestCapturedMessageIsStored(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
+		w := testserver.Start(t, testserver.NewRelay(testserver.Always(testserver.Capture)))
 		id := w.Send("bob@example.net")
 		synctest.Wait()
-		got, err := w.Server.Mail.GetCaptured(t.Context(), w.Key, id)
+		got, err := w.Services.Mail.GetCaptured(t.Context(), w.Key, id)
 		testserver.Must(t, err)
 		if string(got) != "the message" {
 			t.Errorf("captured %q", got)

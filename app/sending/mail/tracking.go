@@ -28,8 +28,8 @@ const (
 	trackRecent = 50_000
 	// judgeEvery is how often hits are looked for whose time has come.
 	judgeEvery = 250 * time.Millisecond
-	// judgeAtOnce is how many hits one Write records.
-	judgeAtOnce = 100
+	// hitsPerWrite is how many hits one Write records.
+	hitsPerWrite = 100
 )
 
 // tracker counts opens and clicks, in short hits. They lie in memory until they
@@ -42,12 +42,12 @@ type tracker struct {
 	dropped atomic.Int64
 	waiting map[string]*tracking.Pending // by email
 	hits    int                          // in waiting
-	ready   []judged
+	ready   []judgedHit
 	recent  map[recentHit]time.Time
 }
 
-// judged is a hit to record, and whether it came in a burst.
-type judged struct {
+// judgedHit is a hit to record, and whether it came in a burst.
+type judgedHit struct {
 	tracking.Hit
 	burst bool
 }
@@ -86,7 +86,7 @@ func (s *Service) tryTracking(ctx context.Context, email *app.Email) error {
 	if err != nil && !errors.Is(err, db.ErrNotFound) {
 		return base.Unavailable(err)
 	}
-	if t := tracking.ForDomain(&d, s.Settings.BaseURL); t != nil && tracking.FitsRaw(s.Sealer, email.Sent(), email.TeamID, email.ID, t) {
+	if t := tracking.ForDomain(&d, s.Settings.BaseURL); t != nil && tracking.FitsRaw(s.Sealer, email.FinalMail(), email.TeamID, email.ID, t) {
 		email.Tracking = t
 	}
 	return nil
@@ -97,7 +97,7 @@ func (s *Service) tryTracking(ctx context.Context, email *app.Email) error {
 func (s *Service) NoteOpen(token string, by *tracking.Visitor) bool {
 	id, ok := tracking.ReadOpenToken(s.Sealer, token)
 	if ok && by != nil {
-		s.offer(tracking.NewHit(tracking.ClickLink{EmailID: id}, *by, clock.Now()))
+		s.enqueueHit(tracking.NewHit(tracking.ClickLink{EmailID: id}, *by, clock.Now()))
 	}
 	return ok
 }
@@ -112,29 +112,29 @@ func (s *Service) FollowLink(ctx context.Context, host, token string, by *tracki
 	}
 	to = tracking.Destination{Target: link.Target, Location: tracking.Location(link.Target), Orphaned: s.orphaned(ctx, &link)}
 	if by != nil && !to.Orphaned {
-		s.offer(tracking.NewHit(link, *by, clock.Now()))
+		s.enqueueHit(tracking.NewHit(link, *by, clock.Now()))
 	}
 	return to, true
 }
 
-// linkPatience is how long somebody who clicks waits for the store.
-const linkPatience = time.Second
+// linkLookupTimeout is how long somebody who clicks waits for the store.
+const linkLookupTimeout = time.Second
 
 // orphaned reports whether the email or broadcast that a link stood in was deleted, or
 // the domain that it came from: nobody answers for the link any more. Where the store
 // can't say, it leads on: mail that was sent is not to break with its server.
 func (s *Service) orphaned(ctx context.Context, link *tracking.ClickLink) bool {
-	ctx, cancel := context.WithTimeout(ctx, linkPatience)
+	ctx, cancel := context.WithTimeout(ctx, linkLookupTimeout)
 	defer cancel()
-	there, err := db.Get(ctx, s.DB, func(r *db.Reader) (bool, error) { return r.HasSender(link.TeamID, link.EmailID) })
+	exists, err := db.Get(ctx, s.DB, func(r *db.Reader) (bool, error) { return r.HasSender(link.TeamID, link.EmailID) })
 	if err != nil {
 		s.Log.Warn("whether the mail of a link is still there could not be looked up; it leads on", "err", err)
 	}
-	return err == nil && !there
+	return err == nil && !exists
 }
 
-// offer puts a hit in the queue where there is room.
-func (s *Service) offer(f tracking.Hit) {
+// enqueueHit puts a hit in the queue where there is room.
+func (s *Service) enqueueHit(f tracking.Hit) {
 	select {
 	case s.tracker.queue <- &f:
 	default:
@@ -151,10 +151,10 @@ func (s *Service) track() {
 	for {
 		select {
 		case f := <-t.queue:
-			t.take(*f)
+			t.add(*f)
 		case <-tick:
 			tick = nil
-		case <-s.Taking.Done():
+		case <-s.Claiming.Done():
 			t.drain()
 			t.judgeAll()
 			s.recordHits()
@@ -174,22 +174,22 @@ func (t *tracker) drain() {
 	for range trackQueue {
 		select {
 		case f := <-t.queue:
-			t.take(*f)
+			t.add(*f)
 		default:
 			return
 		}
 	}
 }
 
-// take has a hit wait for others of its email. The only link of an email has
+// add has a hit wait for others of its email. The only link of an email has
 // none to wait for. A repeated hit of one of several links waits too: it may
 // belong to a burst.
-func (t *tracker) take(f tracking.Hit) {
+func (t *tracker) add(f tracking.Hit) {
 	if f.Links <= 1 && t.repeats(f, f.Scanner == "") {
 		return
 	}
 	if f.Links == 1 {
-		t.ready = append(t.ready, judged{f, false})
+		t.ready = append(t.ready, judgedHit{f, false})
 		return
 	}
 	g := t.waiting[f.EmailID]
@@ -230,7 +230,7 @@ func (t *tracker) judgeAll() {
 func (t *tracker) judge(id string, g *tracking.Pending) {
 	burst := g.Burst()
 	for _, f := range g.Hits() {
-		t.ready = append(t.ready, judged{f, burst})
+		t.ready = append(t.ready, judgedHit{f, burst})
 	}
 	t.hits -= len(g.Hits())
 	delete(t.waiting, id)
@@ -247,18 +247,18 @@ func (s *Service) recordHits() {
 	}()
 	ready := t.ready
 	t.ready = nil
-	slices.SortStableFunc(ready, func(a, b judged) int { return a.At.Compare(b.At) })
-	for part := range slices.Chunk(ready, judgeAtOnce) {
-		var done map[recentHit]time.Time
+	slices.SortStableFunc(ready, func(a, b judgedHit) int { return a.At.Compare(b.At) })
+	for part := range slices.Chunk(ready, hitsPerWrite) {
+		var recorded map[recentHit]time.Time
 		err := s.DB.WritePatient(context.Background(), func(tx *db.Tx) (err error) {
-			done, err = s.record(tx, part)
+			recorded, err = s.record(tx, part)
 			return err
 		})
 		if err != nil {
 			s.Log.Error("opens and clicks are not counted", "hits", len(part), "err", err)
 			continue
 		}
-		t.remember(done)
+		t.remember(recorded)
 	}
 	if n := t.dropped.Swap(0); n > 1 {
 		s.Log.Warn("too many opens and clicks at once: some were not counted", "hits", n)
@@ -266,8 +266,8 @@ func (s *Service) recordHits() {
 }
 
 // remember keeps what was recorded, so that it counts once.
-func (t *tracker) remember(done map[recentHit]time.Time) {
-	maps.Copy(t.recent, done)
+func (t *tracker) remember(recorded map[recentHit]time.Time) {
+	maps.Copy(t.recent, recorded)
 	if len(t.recent) <= trackRecent {
 		return
 	}
@@ -279,8 +279,8 @@ func (t *tracker) remember(done map[recentHit]time.Time) {
 
 // record writes the events of hits and returns those that count as recorded,
 // with their times.
-func (s *Service) record(tx *db.Tx, hits []judged) (map[recentHit]time.Time, error) {
-	done := map[recentHit]time.Time{}
+func (s *Service) record(tx *db.Tx, hits []judgedHit) (map[recentHit]time.Time, error) {
+	recorded := map[recentHit]time.Time{}
 	for _, f := range hits {
 		email, err := tx.TrackedEmail(f.EmailID, f.At)
 		if errors.Is(err, db.ErrNotFound) { // deleted
@@ -289,26 +289,26 @@ func (s *Service) record(tx *db.Tx, hits []judged) (map[recentHit]time.Time, err
 		if err != nil {
 			return nil, fmt.Errorf("read tracked email: %w", err)
 		}
-		kind, why := f.Judge(email.Taken, f.burst)
+		kind, reason := f.Judge(email.Taken, f.burst)
 		r := recentHit{f.Key(), kind != app.EventPrefetched}
-		if _, twice := done[r]; twice || s.tracker.repeats(f.Hit, r.counted) {
+		if _, repeated := recorded[r]; repeated || s.tracker.repeats(f.Hit, r.counted) {
 			continue
 		}
-		if err := s.recordHit(tx, &f.Hit, email, kind, why); err != nil {
+		if err := s.recordHit(tx, &f.Hit, email, kind, reason); err != nil {
 			return nil, err
 		}
-		done[r] = f.At
+		recorded[r] = f.At
 	}
-	return done, nil
+	return recorded, nil
 }
 
 // recordHit writes the event of a hit, where the timeline has room, and
 // moves last_event.
-func (s *Service) recordHit(tx *db.Tx, f *tracking.Hit, email db.TrackedEmail, kind app.EventType, why string) error {
-	if tracking.HasRoom(kind, email.Events, email.Prefetched) {
+func (s *Service) recordHit(tx *db.Tx, f *tracking.Hit, email db.TrackedEmail, kind app.EventType, reason string) error {
+	if tracking.TimelineFits(kind, email.Events, email.Prefetched) {
 		err := tx.InsertEvent(app.Event{
 			ID: f.ID, TeamID: email.TeamID, EmailID: f.EmailID, BroadcastID: email.Broadcast, Domain: email.Domain, Type: kind, Recipient: email.Recipient, CreatedAt: f.At,
-			Detail: app.EventDetail{Message: why, Link: f.Target, UserAgent: f.UserAgent, IPAddress: f.IPAddress},
+			Detail: app.EventDetail{Message: reason, Link: f.Target, UserAgent: f.UserAgent, IPAddress: f.IPAddress},
 		})
 		if err != nil {
 			return fmt.Errorf("insert event: %w", err)
@@ -334,7 +334,7 @@ func (s *Service) recordHit(tx *db.Tx, f *tracking.Hit, email db.TrackedEmail, k
 // again.
 func countHit(tx *db.Tx, f *tracking.Hit, email db.TrackedEmail, kind app.LastEvent) error {
 	if email.Waits {
-		if err := arrived(tx, f.EmailID, email, kind); err != nil {
+		if err := settleArrived(tx, f.EmailID, email, kind); err != nil {
 			return err
 		}
 	}
@@ -347,8 +347,8 @@ func countHit(tx *db.Tx, f *tracking.Hit, email db.TrackedEmail, kind app.LastEv
 	return tx.CountClick(email.Broadcast, f.EmailID, f.Link)
 }
 
-// arrived ends the work on mail of a broadcast whose outcome was in doubt.
-func arrived(tx *db.Tx, emailID string, email db.TrackedEmail, kind app.LastEvent) error {
+// settleArrived ends the work on mail of a broadcast whose outcome was in doubt.
+func settleArrived(tx *db.Tx, emailID string, email db.TrackedEmail, kind app.LastEvent) error {
 	first, err := tx.MarkRecipient(email.Broadcast, emailID, app.SeenSent)
 	if err != nil {
 		return err
@@ -359,9 +359,9 @@ func arrived(tx *db.Tx, emailID string, email db.TrackedEmail, kind app.LastEven
 	if err := tx.SettleDoubts(emailID, "the recipient has it: it was "+string(kind)); err != nil {
 		return err
 	}
-	unit, dotted, err := tx.OpenUnit(email.TeamID, emailID)
-	if err != nil || dotted { // its outcome comes
-		return base.IgnoreGone(err)
+	unit, committed, err := tx.OpenUnit(email.TeamID, emailID)
+	if err != nil || committed { // its outcome comes
+		return base.IgnoreNotFound(err)
 	}
 	unit.BroadcastID = email.Broadcast
 	return tx.DeleteUnit(unit)

@@ -12,48 +12,48 @@ import (
 
 // Bounds of the records of refused sends.
 const (
-	UnsentADay = 1000                // for each team and UTC day
-	UnsentKept = 30 * 24 * time.Hour // then Purge deletes them
+	UnsentPerDay    = 1000                // for each team and UTC day
+	UnsentRetention = 30 * 24 * time.Hour // then Purge deletes them
 )
 
 // Unsent keeps records of sends that were refused, since all of their recipients are
 // suppressed.
 type Unsent struct{ service *Service }
 
-// refused is the end of a send that failed. Where all recipients are suppressed, a record
+// recordRefusal is the end of a send that failed. Where all recipients are suppressed, a record
 // is kept for people to open, and the error names it. The record is in no quota and under
-// no idempotency key; beyond UnsentADay there is none.
-func (n *Unsent) refused(ctx context.Context, email *app.Email, failed error) error {
+// no idempotency key; beyond UnsentPerDay there is none.
+func (n *Unsent) recordRefusal(ctx context.Context, email *app.Email, failed error) error {
 	var refusal *app.Error
 	if email == nil || !errors.As(failed, &refusal) || refusal.Code != app.CodeAllRecipientsSuppressed {
 		return failed
 	}
-	kept := false
+	recorded := false
 	err := n.service.DB.Write(ctx, func(tx *db.Tx) (err error) {
-		kept, err = n.keep(tx, email)
+		recorded, err = n.record(tx, email)
 		return err
 	})
 	if err != nil {
 		n.service.Log.Warn("keep a record of a refused send", "team", email.TeamID, "err", err)
 	}
-	if err != nil || !kept {
+	if err != nil || !recorded {
 		return failed
 	}
-	return &app.Error{Code: refusal.Code, Message: unsentWords(refusal.Message, email.ID), Err: refusal.Err, Record: email.ID}
+	return &app.Error{Code: refusal.Code, Message: unsentMessage(refusal.Message, email.ID), Err: refusal.Err, Record: email.ID}
 }
 
-// unsentWords add the id of the record to the message of a refusal.
-func unsentWords(message, id string) string { return message + ": see the email " + id }
+// unsentMessage add the id of the record to the message of a refusal.
+func unsentMessage(message, id string) string { return message + ": see the email " + id }
 
-// keep writes the record of a refused send, unless there are enough of this day, or
+// record writes the record of a refused send, unless there are enough of this day, or
 // its recipients are no longer suppressed.
-func (n *Unsent) keep(tx *db.Tx, email *app.Email) (kept bool, err error) {
+func (n *Unsent) record(tx *db.Tx, email *app.Email) (recorded bool, err error) {
 	today, err := tx.CountUnsent(email.TeamID, tx.Now.Truncate(24*time.Hour))
-	if err != nil || today >= UnsentADay {
+	if err != nil || today >= UnsentPerDay {
 		return false, err
 	}
 	recipients := envelopeOf(email)
-	blocked, err := n.service.audience.BlockedAmong(&tx.Reader, email.TeamID, email.TopicID, recipients)
+	blocked, err := n.service.audience.BlockedRecipients(&tx.Reader, email.TeamID, email.TopicID, recipients)
 	if err != nil || len(blocked) == 0 {
 		return false, err
 	}
@@ -63,7 +63,7 @@ func (n *Unsent) keep(tx *db.Tx, email *app.Email) (kept bool, err error) {
 		return false, err
 	}
 	for _, address := range recipients {
-		reason := blocked.Of(address)
+		reason := blocked.Reason(address)
 		if reason == "" {
 			reason = "Not sent, since all recipients in to are suppressed"
 		}
@@ -79,8 +79,8 @@ func (n *Unsent) keep(tx *db.Tx, email *app.Email) (kept bool, err error) {
 // Purge deletes records of refused sends that are too old.
 func (n *Unsent) Purge(ctx context.Context, teams []string) error {
 	for _, team := range teams {
-		err := n.service.InPieces(ctx, "old records of refused sends", func(tx *db.Tx) (bool, error) {
-			return tx.PurgeUnsent(team, tx.Now.Add(-UnsentKept), base.PurgeChunk)
+		err := n.service.InChunks(ctx, "old records of refused sends", func(tx *db.Tx) (bool, error) {
+			return tx.PurgeUnsent(team, tx.Now.Add(-UnsentRetention), base.PurgeChunk)
 		})
 		if err != nil {
 			return err

@@ -37,7 +37,7 @@ func (s *Service) announceWith(tx *db.Tx, teamID string, name webhook.EventName,
 		if data.EmailExtra, err = extra(); err != nil {
 			return nil, err
 		}
-		return s.withoutErasing(tx, teamID, &data)
+		return s.scrubErasing(tx, teamID, &data)
 	})
 }
 
@@ -81,22 +81,22 @@ func (s *Service) subjectFor(r *db.Reader, b *app.Broadcast, to *app.BroadcastRe
 	if content := s.mails.get(b.ID); content != nil {
 		return content.Subject(to), nil
 	}
-	whole, err := r.Broadcast(b.TeamID, b.ID)
+	full, err := r.Broadcast(b.TeamID, b.ID)
 	if err != nil {
 		return "", err
 	}
 	none := "none" // the bodies would take long, and nobody reads them here
-	whole.HTML, whole.Text = "", &none
-	content, err := render.Compile(whole)
+	full.HTML, full.Text = "", &none
+	content, err := render.Compile(full)
 	if err != nil {
 		return "", fmt.Errorf("compile the subject of a broadcast: %w", err)
 	}
 	return content.Subject(to), nil
 }
 
-// withoutErasing takes addresses out of an event whose email came before their
+// scrubErasing takes addresses out of an event whose email came before their
 // erasure, which is under way: what is noted now is not looked at any more.
-func (s *Service) withoutErasing(tx *db.Tx, teamID string, data *webhook.EmailData) (any, error) {
+func (s *Service) scrubErasing(tx *db.Tx, teamID string, data *webhook.EmailData) (any, error) {
 	erasing, err := tx.HasErasures(teamID)
 	if err != nil || !erasing {
 		return data, err

@@ -21,7 +21,7 @@ func emailEvents() []webhook.EventName {
 	return slices.DeleteFunc(webhook.EventNames(), func(name webhook.EventName) bool { return !strings.HasPrefix(string(name), "email.") })
 }
 
-func TestWebhooksHearWhatBecomesOfEmails(t *testing.T) {
+func TestEmailEvents(t *testing.T) {
 	testserver.BothEngines(t)
 	const a, b = "a@example.net", "b@example.net"
 	for name, tt := range map[string]struct {
@@ -31,45 +31,45 @@ func TestWebhooksHearWhatBecomesOfEmails(t *testing.T) {
 	}{
 		"taken":               {nil, []string{a}, []string{"email.sent"}},
 		"taken for several":   {nil, []string{a, b}, []string{"email.sent"}},
-		"put off once":        {testserver.Firstly(testserver.Says(app.StageRcpt, 451, "later")), []string{a}, []string{"email.delivery_delayed " + a, "email.sent"}},
-		"put off for several": {testserver.Firstly(testserver.Says(app.StageMail, 451, "later")), []string{a, b}, []string{"email.delivery_delayed", "email.sent"}},
-		"one is refused": {testserver.Always(testserver.ByName(map[string]int{b: 550})), []string{a, b},
+		"put off once":        {testserver.InOrder(testserver.ReplyWith(app.StageRcpt, 451, "later")), []string{a}, []string{"email.delivery_delayed " + a, "email.sent"}},
+		"put off for several": {testserver.InOrder(testserver.ReplyWith(app.StageMail, 451, "later")), []string{a, b}, []string{"email.delivery_delayed", "email.sent"}},
+		"one is refused": {testserver.Always(testserver.ReplyPerRecipient(map[string]int{b: 550})), []string{a, b},
 			[]string{"email.bounced " + b + " Permanent NoEmail [smtp; 550 5.1.1 no such user]", "email.sent"}},
-		"given up":    {testserver.Always(testserver.Says(app.StageRcpt, 451, "later")), []string{a}, []string{"email.delivery_delayed " + a, "email.failed " + a + " with a reason"}},
+		"given up":    {testserver.Always(testserver.ReplyWith(app.StageRcpt, 451, "later")), []string{a}, []string{"email.delivery_delayed " + a, "email.failed " + a + " with a reason"}},
 		"refused":     {testserver.Always(testserver.RefuseLocally), []string{a, b}, []string{"email.failed " + a + " with a reason", "email.failed " + b + " with a reason"}},
-		"delivered":   {testserver.Always(testserver.SimulatedAs(app.SimulatedSuccess)), []string{a}, []string{"email.delivered " + a, "email.sent"}},
-		"complained":  {testserver.Always(testserver.SimulatedAs(app.SimulatedSpam)), []string{a}, []string{"email.complained " + a, "email.sent"}},
-		"delayed":     {testserver.Always(testserver.SimulatedAs(app.SimulatedDelay)), []string{a}, []string{"email.delivery_delayed " + a, "email.sent"}},
-		"blocked":     {testserver.Always(testserver.SimulatedAs(app.SimulatedBlock)), []string{a}, []string{"email.sent", "email.suppressed " + a + " OnAccountSuppressionList"}},
-		"lost, again": {testserver.Firstly(testserver.Lost), []string{a}, []string{"email.sent"}},
+		"delivered":   {testserver.Always(testserver.Simulate(app.SimulatedSuccess)), []string{a}, []string{"email.delivered " + a, "email.sent"}},
+		"complained":  {testserver.Always(testserver.Simulate(app.SimulatedSpam)), []string{a}, []string{"email.complained " + a, "email.sent"}},
+		"delayed":     {testserver.Always(testserver.Simulate(app.SimulatedDelay)), []string{a}, []string{"email.delivery_delayed " + a, "email.sent"}},
+		"blocked":     {testserver.Always(testserver.Simulate(app.SimulatedBlock)), []string{a}, []string{"email.sent", "email.suppressed " + a + " OnAccountSuppressionList"}},
+		"lost, again": {testserver.InOrder(testserver.LoseReply), []string{a}, []string{"email.sent"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			testserver.Bubble(t, func(t *testing.T) {
-				w := testserver.Serving(t, testserver.NewRelay(tt.script))
-				hook := w.Webhook("in", emailEvents()...)
+			testserver.Synctest(t, func(t *testing.T) {
+				w := testserver.Start(t, testserver.NewRelay(tt.script))
+				hook := w.AddWebhook("in", emailEvents()...)
 				id := w.Send(tt.to...)
 				time.Sleep(10 * time.Minute)
 				if name == "given up" {
-					w.Rest(49 * time.Hour)
+					w.StopFor(49 * time.Hour)
 					time.Sleep(10 * time.Minute)
 				}
 				synctest.Wait()
-				wantHears(w, hook, id, tt.want...)
+				wantEvents(w, hook, id, tt.want...)
 			})
 		})
 	}
 }
 
-func TestWebhooksHearWhatBecomesOfBroadcasts(t *testing.T) {
-	testserver.Bubble(t, func(t *testing.T) {
-		w := testserver.Serving(t, testserver.NewRelay(testserver.Always(testserver.ByName(map[string]int{testserver.Person(1): 550}))))
-		hook := w.Webhook("in", emailEvents()...)
-		w.People(2)
-		_, err := w.Server.Suppressions.AddSuppression(t.Context(), w.Key, app.SuppressionInput{Email: testserver.Person(0)})
+func TestBroadcastEvents(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
+		w := testserver.Start(t, testserver.NewRelay(testserver.Always(testserver.ReplyPerRecipient(map[string]int{testserver.SubscriberAddress(1): 550}))))
+		hook := w.AddWebhook("in", emailEvents()...)
+		w.AddSubscribers(2)
+		_, err := w.Services.Suppressions.AddSuppression(t.Context(), w.Key, app.SuppressionInput{Email: testserver.SubscriberAddress(0)})
 		testserver.Must(t, err)
-		_, _, err = w.Server.Audience.PutContact(t.Context(), w.Key, app.ContactInput{Email: "zoe@example.net", FirstName: "Zoe"}, app.ConflictError)
+		_, _, err = w.Services.Audience.PutContact(t.Context(), w.Key, app.ContactInput{Email: "zoe@example.net", FirstName: "Zoe"}, app.ConflictError)
 		testserver.Must(t, err)
-		b := w.Draft()
+		b := w.AddDraft()
 		b.Subject = "News for {{{FIRST_NAME|all}}}"
 		testserver.Must(t, w.DB.Write(t.Context(), func(tx *db.Tx) error { return tx.UpdateBroadcast(b) }))
 		w.Queue(b)
@@ -77,9 +77,9 @@ func TestWebhooksHearWhatBecomesOfBroadcasts(t *testing.T) {
 		synctest.Wait()
 		var got []string
 		for _, row := range w.Deliveries(hook) {
-			d, err := w.Server.Events.GetWebhookEvent(t.Context(), w.Key, hook.ID, row.ID)
+			d, err := w.Services.Webhooks.GetWebhookEvent(t.Context(), w.Key, hook.ID, row.ID)
 			testserver.Must(t, err)
-			var one testserver.Hearing
+			var one testserver.EmailEvent
 			testserver.Must(t, json.Unmarshal(d.Payload, &one))
 			if x := one.Data; x.BroadcastID != b.ID || x.Subject != map[bool]string{true: "News for Zoe", false: "News for all"}[x.To[0] == "zoe@example.net"] || x.From != "Ann <ann@"+testserver.TestDomain+">" || len(x.To) != 1 ||
 				x.MessageID != "<"+x.EmailID+"@"+testserver.TestDomain+">" || x.CreatedAt == "" || x.Recipient != "" && x.Recipient != x.To[0] {
@@ -88,18 +88,18 @@ func TestWebhooksHearWhatBecomesOfBroadcasts(t *testing.T) {
 			got = append(got, string(one.Type)+" "+one.Data.To[0])
 		}
 		slices.Sort(got)
-		if want := []string{"email.bounced " + testserver.Person(1), "email.sent zoe@example.net"}; !slices.Equal(got, want) {
+		if want := []string{"email.bounced " + testserver.SubscriberAddress(1), "email.sent zoe@example.net"}; !slices.Equal(got, want) {
 			t.Errorf("%q, want %q", got, want)
 		}
 		// Without the compiled content at hand it is the same.
-		w.Server.Mail.ForgetMails()
+		w.Services.Mail.ForgetMails()
 		first := w.Deliveries(hook)[0]
-		d, err := w.Server.Events.GetWebhookEvent(t.Context(), w.Key, hook.ID, first.ID)
+		d, err := w.Services.Webhooks.GetWebhookEvent(t.Context(), w.Key, hook.ID, first.ID)
 		testserver.Must(t, err)
-		var one testserver.Hearing
+		var one testserver.EmailEvent
 		testserver.Must(t, json.Unmarshal(d.Payload, &one))
 		testserver.Must(t, w.DB.Write(t.Context(), func(tx *db.Tx) error {
-			data, err := w.Server.Mail.EmailData(tx, w.Key.TeamID, one.Data.EmailID)
+			data, err := w.Services.Mail.EmailData(tx, w.Key.TeamID, one.Data.EmailID)
 			if data.Subject != one.Data.Subject {
 				t.Errorf("subject %q, was %q", data.Subject, one.Data.Subject)
 			}
@@ -108,11 +108,11 @@ func TestWebhooksHearWhatBecomesOfBroadcasts(t *testing.T) {
 	})
 }
 
-// TestAnEventDuringAnErasureRepeatsNothing: the eraser looks at nothing that is
+// TestEventDuringErasureIsScrubbed: the eraser looks at nothing that is
 // noted after it began.
-func TestAnEventDuringAnErasureRepeatsNothing(t *testing.T) {
-	w := testserver.Idle(t)
-	hook := w.Webhook("in", emailEvents()...)
+func TestEventDuringErasureIsScrubbed(t *testing.T) {
+	w := testserver.New(t)
+	hook := w.AddWebhook("in", emailEvents()...)
 	id := w.Send("Ann <ann@example.net>", "bob@example.net")
 	job := audience.Erasure{ID: app.NewID(), Addresses: []string{"ann@example.net"}, Until: app.NewID()}
 	plain, err := json.Marshal(job)
@@ -124,39 +124,39 @@ func TestAnEventDuringAnErasureRepeatsNothing(t *testing.T) {
 			return err
 		}
 		for _, email := range []string{id, late} {
-			if err := w.Server.Mail.AnnounceEmail(tx, w.Key.TeamID, webhook.EmailDelivered, email, webhook.EmailExtra{Recipient: "ann@example.net"}); err != nil {
+			if err := w.Services.Mail.AnnounceEmail(tx, w.Key.TeamID, webhook.EmailDelivered, email, webhook.EmailExtra{Recipient: "ann@example.net"}); err != nil {
 				return err
 			}
 		}
 		return nil
 	}))
-	if got := w.Hears(hook, id); len(got) != 1 || !slices.Equal(got[0].Data.To, []string{app.Erased, "bob@example.net"}) || got[0].Data.Recipient != app.Erased {
+	if got := w.EmailEvents(hook, id); len(got) != 1 || !slices.Equal(got[0].Data.To, []string{app.Erased, "bob@example.net"}) || got[0].Data.Recipient != app.Erased {
 		t.Errorf("of an email from before: %+v", got[0].Data)
 	}
-	if got := w.Hears(hook, late); len(got) != 1 || got[0].Data.Recipient != "ann@example.net" {
+	if got := w.EmailEvents(hook, late); len(got) != 1 || got[0].Data.Recipient != "ann@example.net" {
 		t.Errorf("of one from after: %+v", got[0].Data)
 	}
 }
 
-func TestAnEventOfAnEmailThatIsGoneIsNone(t *testing.T) {
-	w := testserver.Idle(t)
-	hook := w.Webhook("in", emailEvents()...)
-	foreign := w.AddTeam("Other", "example.org")
+func TestEventOfDeletedEmailIsDropped(t *testing.T) {
+	w := testserver.New(t)
+	hook := w.AddWebhook("in", emailEvents()...)
+	otherTeam := w.AddTeam("Other", "example.org")
 	id := w.Send("ann@example.net")
 	testserver.Must(t, w.DB.Write(t.Context(), func(tx *db.Tx) error {
-		if err := w.Server.Mail.AnnounceEmail(tx, w.Key.TeamID, webhook.EmailDelivered, app.NewID(), webhook.EmailExtra{}); err != nil {
+		if err := w.Services.Mail.AnnounceEmail(tx, w.Key.TeamID, webhook.EmailDelivered, app.NewID(), webhook.EmailExtra{}); err != nil {
 			return err
 		}
-		return w.Server.Mail.AnnounceEmail(tx, foreign.TeamID, webhook.EmailDelivered, id, webhook.EmailExtra{})
+		return w.Services.Mail.AnnounceEmail(tx, otherTeam.TeamID, webhook.EmailDelivered, id, webhook.EmailExtra{})
 	}))
 	if got := w.Deliveries(hook); len(got) > 0 {
 		t.Errorf("%+v", got)
 	}
 }
 
-func TestWebhooksHearOfOpensAndClicksButNotOfPrefetches(t *testing.T) {
-	w := testserver.Idle(t)
-	hook := w.Webhook("in", emailEvents()...)
+func TestOpenAndClickEvents(t *testing.T) {
+	w := testserver.New(t)
+	hook := w.AddWebhook("in", emailEvents()...)
 	id := w.Send("ann@example.net")
 	f := tracking.Hit{EmailID: id, Target: "https://example.com/a", UserAgent: "Reader/1", IPAddress: "192.0.2.7", At: time.Unix(1_800_000_000, 0)}
 	testserver.Must(t, w.DB.Write(t.Context(), func(tx *db.Tx) error {
@@ -166,15 +166,15 @@ func TestWebhooksHearOfOpensAndClicksButNotOfPrefetches(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			if err := w.Server.Mail.RecordHit(tx, &f, tracked, kind, "why"); err != nil {
+			if err := w.Services.Mail.RecordHit(tx, &f, tracked, kind, "why"); err != nil {
 				return err
 			}
 		}
 		return nil
 	}))
-	wantHears(w, hook, id, "email.clicked ann@example.net https://example.com/a", "email.opened ann@example.net")
+	wantEvents(w, hook, id, "email.clicked ann@example.net https://example.com/a", "email.opened ann@example.net")
 	want := webhook.ClickData{IPAddress: "192.0.2.7", Link: "https://example.com/a", Timestamp: "2027-01-15T08:00:00.000Z", UserAgent: "Reader/1"}
-	if got := w.Hears(hook, id)[0].Data.Click; got == nil || *got != want {
+	if got := w.EmailEvents(hook, id)[0].Data.Click; got == nil || *got != want {
 		t.Errorf("%+v", got)
 	}
 }

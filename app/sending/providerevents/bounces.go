@@ -18,7 +18,7 @@ func (s *Service) ReadReturnPath(mailbox string) (p app.ReturnPath, ok bool) {
 }
 
 // TakeBounce takes what came to a return path, as far as the path proves it
-// (feedback.Believe), until feedback.ReturnPathsKept after the email was accepted. nil: it is
+// (feedback.Authenticate), until feedback.ReturnPathRetention after the email was accepted. nil: it is
 // on disk, or there is nothing to store.
 func (s *Service) TakeBounce(ctx context.Context, path app.ReturnPath, reports []feedback.Claim) error {
 	envelope, ended := map[int]string{}, false
@@ -27,7 +27,7 @@ func (s *Service) TakeBounce(ctx context.Context, path app.ReturnPath, reports [
 		if err != nil {
 			return err
 		}
-		ended = clock.Now().Sub(subject.AcceptedAt) > feedback.ReturnPathsKept
+		ended = clock.Now().Sub(subject.AcceptedAt) > feedback.ReturnPathRetention
 		for _, v := range subject.Recipients {
 			envelope[v.N] = v.Address
 		}
@@ -40,7 +40,7 @@ func (s *Service) TakeBounce(ctx context.Context, path app.ReturnPath, reports [
 		s.Log.Info("a report is dropped: the return path of its email has ended", "email", path.EmailID)
 		return nil
 	}
-	feedback := feedback.Believe(path, reports, envelope)
+	feedback := feedback.Authenticate(path, reports, envelope)
 	if len(feedback) == 0 {
 		s.Log.Info("a report is not about the email of its return path, or names nobody of it", "email", path.EmailID)
 		return nil

@@ -2,4 +2,4 @@ package providerevents
 
 // What the tests of this package from outside reach into it for.
 
-const FeedbackAtOnce = feedbackAtOnce
+const FeedbackPerWrite = feedbackPerWrite

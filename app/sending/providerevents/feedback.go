@@ -15,15 +15,15 @@ import (
 	"mailer/db"
 )
 
-// feedbackAtOnce is how many reports one Write takes: others wait behind it.
-const feedbackAtOnce = 500
+// feedbackPerWrite is how many reports one Write takes: others wait behind it.
+const feedbackPerWrite = 500
 
 // TakeFeedback takes what the outside reports of emails, from a door that has
 // proved where it comes from. Once it answers nil, all of it is stored; after an
 // error it may be given all of it again, since each report counts once. Reports
 // of emails that nobody knows are forgotten. Error: CodeServiceUnavailable.
 func (s *Service) TakeFeedback(ctx context.Context, reports []feedback.Report) error {
-	for part := range slices.Chunk(reports, feedbackAtOnce) {
+	for part := range slices.Chunk(reports, feedbackPerWrite) {
 		var unknown []feedback.Report
 		write := s.DB.Write
 		if slices.ContainsFunc(part, grave) {
@@ -61,7 +61,7 @@ func grave(f feedback.Report) bool {
 // takeReport records one report; a repeated one changes nothing. It reports whether
 // the email is known.
 func (s *Service) takeReport(tx *db.Tx, f feedback.Report) (known bool, err error) {
-	f = f.Tidy(time.Time{}, tx.Now)
+	f = f.Bound(time.Time{}, tx.Now)
 	err = tx.InsertFeedback(f.Source, s.Sealer.Hash(delivery.FeedbackPurpose, []byte(f.Source+"\x00"+f.ID)))
 	if errors.Is(err, db.ErrNotFound) {
 		return true, nil
@@ -76,7 +76,7 @@ func (s *Service) takeReport(tx *db.Tx, f feedback.Report) (known bool, err erro
 	if err != nil {
 		return false, err
 	}
-	r := report{Report: f.Tidy(subject.AcceptedAt, tx.Now), subject: subject}
+	r := report{Report: f.Bound(subject.AcceptedAt, tx.Now), subject: subject}
 	r.address()
 	return true, s.applyReport(tx, &r)
 }
@@ -271,18 +271,18 @@ func (s *Service) suppressReported(tx *db.Tx, r *report) error {
 	default:
 		address, listed = app.KeyOf(r.of.Address), strings.ToLower(r.of.Address)
 	}
-	return s.audience.SuppressFor(tx, r.subject.TeamID, r.subject.EmailID, address, listed, r.Kind.SuppressionOrigin())
+	return s.audience.SuppressForEmail(tx, r.subject.TeamID, r.subject.EmailID, address, listed, r.Kind.SuppressionOrigin())
 }
 
 // PurgeFeedback forgets old reports and providers' ids.
 func (s *Service) PurgeFeedback(ctx context.Context) error {
-	err := s.InPieces(ctx, "old feedback", func(tx *db.Tx) (bool, error) {
-		return tx.PurgeFeedback(tx.Now.Add(-feedback.ReportsKept), base.PurgeChunk)
+	err := s.InChunks(ctx, "old feedback", func(tx *db.Tx) (bool, error) {
+		return tx.PurgeFeedback(tx.Now.Add(-feedback.ReportRetention), base.PurgeChunk)
 	})
 	if err != nil {
 		return err
 	}
-	return s.InPieces(ctx, "old provider ids", func(tx *db.Tx) (bool, error) {
-		return tx.PurgeProviderIDs(tx.Now.Add(-feedback.ProviderIDsKept), base.PurgeChunk)
+	return s.InChunks(ctx, "old provider ids", func(tx *db.Tx) (bool, error) {
+		return tx.PurgeProviderIDs(tx.Now.Add(-feedback.ProviderIDRetention), base.PurgeChunk)
 	})
 }

@@ -12,17 +12,17 @@ import (
 
 // BenchmarkTakeFeedback takes 500 reports about as many emails, in one Write.
 func BenchmarkTakeFeedback(b *testing.B) {
-	w := testserver.Idle(b, testserver.NewRelay(nil))
+	w := testserver.New(b, testserver.NewRelay(nil))
 	n := 0
 	for b.Loop() {
 		b.StopTimer()
-		reports := make([]feedback.Report, providerevents.FeedbackAtOnce)
+		reports := make([]feedback.Report, providerevents.FeedbackPerWrite)
 		for i := range reports {
 			n++
 			id := w.Send(fmt.Sprintf("u%d@example.net", n))
 			reports[i] = feedback.Report{Source: "ses", ID: fmt.Sprint(n), EmailID: id, Kind: feedback.Bounced, Bounce: app.BouncePermanent, Enhanced: "5.1.1", Recipient: fmt.Sprintf("u%d@example.net", n)}
 		}
 		b.StartTimer()
-		testserver.Must(b, w.Server.Reports.TakeFeedback(b.Context(), reports))
+		testserver.Must(b, w.Services.ProviderEvents.TakeFeedback(b.Context(), reports))
 	}
 }

@@ -26,14 +26,14 @@ func (r *report) event(tx *db.Tx) (ev app.Event, room bool, err error) {
 	if r.of != nil {
 		ev.Recipient = r.of.Address
 	}
-	if r.Kind == feedback.Taken { // news only where the relay's reply is not known
+	if r.Kind == feedback.Accepted { // news only where the relay's reply is not known
 		return ev, r.of != nil && r.of.State == app.Queued, nil
 	}
 	if !isHit(r.Kind) {
 		return ev, true, nil
 	}
 	all, prefetched, err := tx.CountTrackingEvents(ev.EmailID)
-	return ev, tracking.HasRoom(kind, all, prefetched), err
+	return ev, tracking.TimelineFits(kind, all, prefetched), err
 }
 
 func isHit(k feedback.Kind) bool {
@@ -52,7 +52,7 @@ func (r *report) words() (app.EventType, string) {
 	}
 	kind := app.EventType(r.Kind.LastEvent())
 	switch r.Kind {
-	case feedback.Taken:
+	case feedback.Accepted:
 		return kind, who + " that it took the mail"
 	case feedback.Delivered:
 		return kind, who + " that the mail was delivered"
@@ -61,9 +61,9 @@ func (r *report) words() (app.EventType, string) {
 	case feedback.Bounced:
 		why := strings.Join(strings.Fields(fmt.Sprint(r.Bounce, " ", r.SubType, " ", r.Enhanced)), ", ")
 		if r.Reason != "" && r.Reason != bounce.NoReason {
-			why += ": " + r.Reason.Words()
+			why += ": " + r.Reason.Description()
 		}
-		if r.Unproven {
+		if r.Unauthenticated {
 			why += "; not proven, so no address is suppressed"
 		}
 		return kind, fmt.Sprintf("%s a bounce (%s)%s", who, why, r.quoted())
@@ -84,7 +84,7 @@ func (r *report) quoted() string {
 // far as the report tells enough; nothing else is asked, so that the order of
 // reports changes nothing.
 func (r *report) hit() (app.EventType, string) {
-	taken := r.Taken
+	taken := r.AcceptedBy
 	if taken.Before(r.subject.AcceptedAt) {
 		taken = r.subject.AcceptedAt
 	}

@@ -69,16 +69,16 @@ func newIngestSecret() string {
 	return hex.EncodeToString(b)
 }
 
-// IngestDoor is an address that reports of a source come to.
-type IngestDoor struct {
+// IngestEndpoint is an address that reports of a source come to.
+type IngestEndpoint struct {
 	Source string
 	URL    string // a path alone where the server's address is not known
 }
 
-// IngestDoors returns the addresses of all sources. Those with a secret prove by it
+// IngestEndpoints returns the addresses of all sources. Those with a secret prove by it
 // who reports: whoever has them can suppress addresses of every team. A source that
 // has no secret yet gets one.
-func (s *Service) IngestDoors(ctx context.Context) ([]IngestDoor, error) {
+func (s *Service) IngestEndpoints(ctx context.Context) ([]IngestEndpoint, error) {
 	secrets, err := db.Get(ctx, s.DB, s.ingestSecrets)
 	if err == nil && len(lacking(secrets)) > 0 {
 		err = s.DB.Write(ctx, func(tx *db.Tx) error {
@@ -97,10 +97,10 @@ func (s *Service) IngestDoors(ctx context.Context) ([]IngestDoor, error) {
 	return s.doors(secrets), nil
 }
 
-func (s *Service) doors(secrets ingestSecrets) []IngestDoor {
-	doors := []IngestDoor{{app.SourceSES, s.Settings.BaseURL + "/ingest/ses"}}
+func (s *Service) doors(secrets ingestSecrets) []IngestEndpoint {
+	doors := []IngestEndpoint{{app.SourceSES, s.Settings.BaseURL + "/ingest/ses"}}
 	for _, source := range app.FeedbackSources() {
-		doors = append(doors, IngestDoor{source, s.Settings.BaseURL + "/ingest/" + source + "/" + secrets[source][0].Secret})
+		doors = append(doors, IngestEndpoint{source, s.Settings.BaseURL + "/ingest/" + source + "/" + secrets[source][0].Secret})
 	}
 	return doors
 }
@@ -110,9 +110,9 @@ func lacking(secrets ingestSecrets) []string {
 	return slices.DeleteFunc(app.FeedbackSources(), func(source string) bool { return len(secrets[source]) > 0 })
 }
 
-// OpensIngest tells, in constant time, whether a secret is that of a source. Errors:
+// CheckIngestSecret tells, in constant time, whether a secret is that of a source. Errors:
 // CodeServiceUnavailable.
-func (s *Service) OpensIngest(ctx context.Context, source, secret string) (bool, error) {
+func (s *Service) CheckIngestSecret(ctx context.Context, source, secret string) (bool, error) {
 	secrets, err := db.Get(ctx, s.DB, s.ingestSecrets)
 	if err != nil {
 		return false, base.Unavailable(fmt.Errorf("read the secrets of providers: %w", err))
@@ -128,7 +128,7 @@ type IngestRotation struct {
 
 // RotateIngest makes new secrets, and returns all addresses and when the old ones end.
 // Errors: CodeValidation.
-func (s *Service) RotateIngest(ctx context.Context, in IngestRotation) (doors []IngestDoor, until time.Time, err error) {
+func (s *Service) RotateIngest(ctx context.Context, in IngestRotation) (doors []IngestEndpoint, until time.Time, err error) {
 	sources := app.FeedbackSources()
 	if in.Source != "" {
 		if !slices.Contains(sources, in.Source) {

@@ -16,7 +16,7 @@ import (
 // Service takes reports.
 type Service struct {
 	*base.Base
-	*Doors
+	*Endpoints
 	audience *audience.Service
 	mail     *mail.Service
 	delivery *delivery.Service
@@ -24,5 +24,5 @@ type Service struct {
 
 // New makes the service.
 func New(base *base.Base, people *audience.Service, emails *mail.Service, lanes *delivery.Service) *Service {
-	return &Service{Base: base, Doors: &Doors{base: base}, audience: people, mail: emails, delivery: lanes}
+	return &Service{Base: base, Endpoints: &Endpoints{base: base}, audience: people, mail: emails, delivery: lanes}
 }

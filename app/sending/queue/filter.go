@@ -111,28 +111,28 @@ func (f *Filter) isEmpty() bool {
 		f.Broadcast == "" && !f.Restored && f.After.IsZero() && f.FailedSince.IsZero() && !f.Captured
 }
 
-// Narrow refuses a filter that an act must not go by: without a word, all mail would be
+// RequireCriteria refuses a filter that an act must not go by: without a word, all mail would be
 // acted on. Errors: CodeValidation.
-func (f *Filter) Narrow() error {
+func (f *Filter) RequireCriteria() error {
 	if f.All || !f.isEmpty() {
 		return nil
 	}
 	return app.Errorf(app.CodeValidation, "This would affect all queued mail. Add a filter, or `all` (--all on the command line)")
 }
 
-// Within refuses a filter of one team that picks nothing else out, unless all is meant.
+// RequireTeamCriteria refuses a filter of one team that picks nothing else out, unless all is meant.
 // Errors: CodeValidation.
-func (f *Filter) Within(all bool) error {
+func (f *Filter) RequireTeamCriteria(all bool) error {
 	rest := *f
 	rest.Team = ""
 	if all || !rest.isEmpty() {
 		return nil
 	}
-	return rest.Narrow()
+	return rest.RequireCriteria()
 }
 
-// One reports whether a filter names a single email, on which commands act unasked.
-func (f *Filter) One() bool { return len(f.IDs) == 1 }
+// IsSingle reports whether a filter names a single email, on which commands act unasked.
+func (f *Filter) IsSingle() bool { return len(f.IDs) == 1 }
 
 // Age is how long ago something was.
 type Age time.Duration

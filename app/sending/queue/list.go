@@ -142,7 +142,7 @@ func (l *listing) broadcasts(after string) error {
 		if after != "" && (!l.behind || i <= at) {
 			continue
 		}
-		item, err := l.ofBroadcast(b)
+		item, err := l.broadcastItem(b)
 		if err != nil {
 			return err
 		}
@@ -154,7 +154,7 @@ func (l *listing) broadcasts(after string) error {
 // stopped reports whether a broadcast is held or paused.
 func stopped(b *app.Broadcast) bool { return b.Held != "" || !b.PausedAt.IsZero() }
 
-func (l *listing) ofBroadcast(b *app.Broadcast) (Item, error) {
+func (l *listing) broadcastItem(b *app.Broadcast) (Item, error) {
 	state, reason := l.p.broadcast(b)
 	item := Item{ID: b.ID, Team: b.TeamID, Relay: b.Relay, From: b.From.Mailbox(), To: []string{}, State: state, Reason: reason,
 		CreatedAt: app.FormatTime(b.CreatedAt), Broadcast: b.ID, Count: b.Remaining()}
@@ -258,8 +258,8 @@ type ShownEvent struct {
 	app.EventDetail
 }
 
-// maxShown is how many lines of a timeline are shown: the newest.
-const maxShown = 1000
+// maxShownEvents is how many lines of a timeline are shown: the newest.
+const maxShownEvents = 1000
 
 // Show returns one email with its attempts and the relay's words; team is as in a Filter.
 // Errors: CodeNotFound, CodeValidation for what is no id.
@@ -292,7 +292,7 @@ func (s *Service) Show(ctx context.Context, team, id string) (*Shown, error) {
 		return nil, base.Unavailable(err)
 	}
 	key := &app.Key{TeamID: out.Team, Permission: app.FullAccess, Role: app.RoleOwner}
-	events, _, err := s.mail.ListEvents(ctx, key, id, app.Page{Limit: maxShown})
+	events, _, err := s.mail.ListEvents(ctx, key, id, app.Page{Limit: maxShownEvents})
 	for _, ev := range slices.Backward(events) {
 		out.Events = append(out.Events, ShownEvent{At: app.FormatTime(ev.CreatedAt), Type: ev.Type, Recipient: ev.Recipient, EventDetail: ev.Detail})
 	}
@@ -313,7 +313,7 @@ func (s *Service) showBroadcast(ctx context.Context, p *prepared) (*Shown, error
 	}
 	out := &Shown{Subject: b.Subject, LastEvent: app.LastEvent(b.Status), Item: Item{ID: b.ID, Team: b.TeamID, Relay: b.Relay, From: b.From.Mailbox(), To: []string{},
 		CreatedAt: app.FormatTime(b.CreatedAt), Reason: "it does not wait", Broadcast: b.ID}}
-	rows, _, err := s.List(ctx, Filter{Team: b.TeamID, Broadcast: b.ID}, "", maxShown)
+	rows, _, err := s.List(ctx, Filter{Team: b.TeamID, Broadcast: b.ID}, "", maxShownEvents)
 	for _, row := range rows {
 		if row.ID == b.ID {
 			out.Item = row
@@ -329,7 +329,7 @@ func (s *Service) showBroadcast(ctx context.Context, p *prepared) (*Shown, error
 func (s *Service) show(r *db.Reader, p *prepared, team, id string, out *Shown) error {
 	u, err := r.QueuedUnit(id)
 	open := err == nil
-	if base.IgnoreGone(err) != nil {
+	if base.IgnoreNotFound(err) != nil {
 		return err
 	}
 	if open {

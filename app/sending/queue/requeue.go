@@ -36,7 +36,7 @@ func (s *Service) Requeue(ctx context.Context, f Filter) (Result, error) {
 	}
 	defer s.walks.Release(1)
 	defer s.told.forget()
-	q := &requeuing{s: s, p: p, words: "Requeued by " + app.ActorOf(ctx).Words() + ": sent again", skipped: map[string]int{}}
+	q := &requeuing{s: s, p: p, words: "Requeued by " + app.ActorOf(ctx).Description() + ": sent again", skipped: map[string]int{}}
 	err = q.run(ctx)
 	res = q.res
 	for _, why := range slices.Sorted(maps.Keys(q.skipped)) {
@@ -81,7 +81,7 @@ const (
 func (q *requeuing) run(ctx context.Context) error {
 	switch {
 	case q.p.Broadcast != "":
-		return q.ofBroadcast(ctx)
+		return q.requeueBroadcast(ctx)
 	case len(q.p.IDs) > 0:
 		return q.named(ctx)
 	}
@@ -91,7 +91,7 @@ func (q *requeuing) run(ctx context.Context) error {
 		err := q.s.DB.Read(ctx, func(r *db.Reader) (err error) {
 			found = nil
 			var upto string
-			if upto, err = r.RequeueRange(after, readPiece); err != nil {
+			if upto, err = r.RequeueRange(after, readBatch); err != nil {
 				return err
 			}
 			scope := &db.RequeueScope{TeamID: q.p.team, Relay: q.p.Filter.Relay, Captured: q.p.Captured}
@@ -154,7 +154,7 @@ func (q *requeuing) named(ctx context.Context) error {
 
 // pieces requeues emails in small Writes.
 func (q *requeuing) pieces(ctx context.Context, found []db.RequeueCandidate) error {
-	for piece := range slices.Chunk(found, writePiece) {
+	for piece := range slices.Chunk(found, writeBatch) {
 		began := time.Now()
 		plans, err := q.plans(ctx, piece)
 		if err != nil {
@@ -178,7 +178,7 @@ func (q *requeuing) pieces(ctx context.Context, found []db.RequeueCandidate) err
 			return err
 		}
 		q.res.Changed += changed
-		base.Pause(ctx, time.Since(began), nil)
+		base.Sleep(ctx, time.Since(began), nil)
 	}
 	return ctx.Err()
 }
@@ -217,7 +217,7 @@ func (q *requeuing) plans(ctx context.Context, piece []db.RequeueCandidate) (pla
 func (q *requeuing) plan(r *db.Reader, c db.RequeueCandidate) (a again, why string, matched bool, err error) {
 	email, err := r.EmailRow(c.TeamID, c.ID)
 	if err != nil {
-		return a, "", false, base.IgnoreGone(err)
+		return a, "", false, base.IgnoreNotFound(err)
 	}
 	if q.p.FromDomain != "" && email.From.Domain != q.p.FromDomain || q.p.Filter.Relay != "" && email.Relay != q.p.Filter.Relay {
 		return a, "", false, nil
@@ -320,17 +320,17 @@ func (q *requeuing) hindrance(r *db.Reader, a *again, events []app.Event) (why s
 		return skipHistory, err
 	}
 	if err := r.HasContent(u.EmailID); err != nil {
-		return skipContent, base.IgnoreGone(err)
+		return skipContent, base.IgnoreNotFound(err)
 	}
 	var addresses []string
 	for _, v := range a.recipients {
 		addresses = append(addresses, v.Address)
 	}
-	blocked, err := q.s.mail.Accounts.BlockedAmong(r, u.TeamID, u.TopicID, u.EmailID, addresses)
+	blocked, err := q.s.mail.Accounts.BlockedRecipients(r, u.TeamID, u.TopicID, u.EmailID, addresses)
 	if err != nil {
 		return "", err
 	}
-	a.recipients = slices.DeleteFunc(a.recipients, func(v db.RecipientState) bool { return blocked.Of(v.Address) != "" })
+	a.recipients = slices.DeleteFunc(a.recipients, func(v db.RecipientState) bool { return blocked.Reason(v.Address) != "" })
 	if len(a.recipients) == 0 {
 		return skipSuppressed, nil
 	}
@@ -382,7 +382,7 @@ func (q *requeuing) apply(tx *db.Tx, a *again) (done bool, err error) {
 	}
 	for _, was := range a.recipients {
 		err := tx.RequeueRecipient(u.EmailID, was)
-		if base.IgnoreGone(err) != nil {
+		if base.IgnoreNotFound(err) != nil {
 			return false, err
 		}
 		done = done || err == nil
@@ -400,8 +400,8 @@ func (q *requeuing) apply(tx *db.Tx, a *again) (done bool, err error) {
 	if err := tx.InsertUnit(u); err != nil {
 		return false, fmt.Errorf("insert unit: %w", err)
 	}
-	if q.s.delivery.Carries(u.Relay) {
+	if q.s.delivery.SendsRegion(u.Relay) {
 		return true, nil
 	}
-	return true, q.s.delivery.Strand(tx, u.Relay)
+	return true, q.s.delivery.MarkUnroutable(tx, u.Relay)
 }

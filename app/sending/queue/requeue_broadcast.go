@@ -12,8 +12,8 @@ import (
 	"mailer/db"
 )
 
-// ofBroadcast requeues the recipients of a broadcast whose mail failed.
-func (q *requeuing) ofBroadcast(ctx context.Context) error {
+// requeueBroadcast requeues the recipients of a broadcast whose mail failed.
+func (q *requeuing) requeueBroadcast(ctx context.Context) error {
 	var b app.Broadcast
 	err := q.s.DB.Read(ctx, func(r *db.Reader) error {
 		team, err := r.TeamOfBroadcast(q.p.Broadcast)
@@ -26,8 +26,8 @@ func (q *requeuing) ofBroadcast(ctx context.Context) error {
 		return base.Lookup("broadcast", err)
 	}
 	after := ""
-	for b.Mails != "" {
-		ids, err := db.Get(ctx, q.s.DB, func(r *db.Reader) ([]string, error) { return r.FailedRecipients(b.Mails, after, writePiece) })
+	for b.EmailIDPrefix != "" {
+		ids, err := db.Get(ctx, q.s.DB, func(r *db.Reader) ([]string, error) { return r.FailedRecipients(b.EmailIDPrefix, after, writeBatch) })
 		if err != nil || len(ids) == 0 {
 			return err
 		}
@@ -45,7 +45,7 @@ func (q *requeuing) recipients(ctx context.Context, b *app.Broadcast, ids []stri
 	if err != nil {
 		q.res.Matched += int64(len(ids))
 		q.skipped[skipContent] += len(ids)
-		return base.IgnoreGone(err)
+		return base.IgnoreNotFound(err)
 	}
 	var matched, changed int64
 	var skipped map[string]int
@@ -77,7 +77,7 @@ func (q *requeuing) recipients(ctx context.Context, b *app.Broadcast, ids []stri
 	for why, n := range skipped {
 		q.skipped[why] += n
 	}
-	base.Pause(ctx, time.Since(began), nil)
+	base.Sleep(ctx, time.Since(began), nil)
 	return ctx.Err()
 }
 
@@ -86,7 +86,7 @@ func (q *requeuing) recipient(tx *db.Tx, b *app.Broadcast, id string, size int64
 	byID := len(q.p.IDs) > 0
 	to, err := tx.BroadcastRecipient(id)
 	if err != nil {
-		return false, "", base.IgnoreGone(err)
+		return false, "", base.IgnoreNotFound(err)
 	}
 	if q.p.ToDomain != "" && domainOfAddress(to.Email) != q.p.ToDomain {
 		return false, "", nil
@@ -108,7 +108,7 @@ func (q *requeuing) recipient(tx *db.Tx, b *app.Broadcast, id string, size int64
 	if h.hard && !byID {
 		return true, skipNobody, nil
 	}
-	u := app.Unit{EmailID: id, TeamID: b.TeamID, BroadcastID: b.ID, TopicID: b.TopicID, Relay: b.Relay, Domain: b.From.Domain, NextAt: tx.Now, Size: size, Dated: tx.Now}
+	u := app.Unit{EmailID: id, TeamID: b.TeamID, BroadcastID: b.ID, TopicID: b.TopicID, Relay: b.Relay, Domain: b.From.Domain, NextAt: tx.Now, Size: size, MessageDate: tx.Now}
 	if blocked, err := q.s.delivery.Blocked(&tx.Reader, u, to.Email); err != nil || blocked {
 		return true, skipSuppressed, err
 	}

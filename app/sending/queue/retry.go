@@ -12,7 +12,7 @@ import (
 // RetryEmail has one email of a team that was put off be tried now. Errors: CodeNotFound,
 // CodeConflict where it does not wait for its next try.
 func (s *Service) RetryEmail(ctx context.Context, key *app.Key, id string) error {
-	if err := s.knowsEmail(ctx, key, id); err != nil {
+	if err := s.checkEmail(ctx, key, id); err != nil {
 		return err
 	}
 	res, err := s.Retry(ctx, Filter{IDs: []string{id}, Team: key.TeamID})
@@ -27,9 +27,9 @@ func (s *Service) RetryEmail(ctx context.Context, key *app.Key, id string) error
 	return nil
 }
 
-// knowsEmail is nil for an email of a team, or one of its broadcasts' recipients. Error:
+// checkEmail is nil for an email of a team, or one of its broadcasts' recipients. Error:
 // CodeNotFound.
-func (s *Service) knowsEmail(ctx context.Context, key *app.Key, id string) error {
+func (s *Service) checkEmail(ctx context.Context, key *app.Key, id string) error {
 	err := s.DB.Read(ctx, func(r *db.Reader) error {
 		err := r.OwnsEmail(key.TeamID, id)
 		if errors.Is(err, db.ErrNotFound) {

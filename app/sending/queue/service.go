@@ -28,7 +28,7 @@ type Service struct {
 	mail       *mail.Service
 	delivery   *delivery.Service
 	broadcasts *broadcasts.Service
-	walks      *base.Turns
+	walks      *base.TeamSemaphore
 	told       told
 }
 
@@ -37,7 +37,7 @@ const crowd = 10
 
 // New makes a Service.
 func New(b *base.Base, t *teams.Service, a *audience.Service, m *mail.Service, d *delivery.Service, bulk *broadcasts.Service) *Service {
-	return &Service{Base: b, teams: t, audience: a, mail: m, delivery: d, broadcasts: bulk, walks: base.NewTurns(1, crowd)}
+	return &Service{Base: b, teams: t, audience: a, mail: m, delivery: d, broadcasts: bulk, walks: base.NewTeamSemaphore(1, crowd)}
 }
 
 // prepared is a filter that was checked, and what it is held against.
@@ -65,7 +65,7 @@ func (s *Service) prepare(ctx context.Context, f Filter) (*prepared, error) {
 		if err := s.knows(r, f.Relay); err != nil {
 			return err
 		}
-		if err := p.nameBroadcast(r); err != nil {
+		if err := p.resolveBroadcast(r); err != nil {
 			return err
 		}
 		p.scope, err = p.scopeOf(r)
@@ -74,16 +74,16 @@ func (s *Service) prepare(ctx context.Context, f Filter) (*prepared, error) {
 	return p, base.Unavailable(err)
 }
 
-// nameBroadcast has the one id of a filter that is a broadcast's mean all of it.
-func (p *prepared) nameBroadcast(r *db.Reader) error {
-	if !p.One() || p.Broadcast != "" {
+// resolveBroadcast has the one id of a filter that is a broadcast's mean all of it.
+func (p *prepared) resolveBroadcast(r *db.Reader) error {
+	if !p.IsSingle() || p.Broadcast != "" {
 		return nil
 	}
 	_, err := r.TeamOfBroadcast(p.IDs[0])
 	if err == nil {
 		p.Broadcast, p.IDs = p.IDs[0], nil
 	}
-	return base.IgnoreGone(err)
+	return base.IgnoreNotFound(err)
 }
 
 // findTeam returns the id of a team by its name or id; "" for "".
@@ -115,10 +115,10 @@ func (s *Service) knows(r *db.Reader, relay string) error {
 	if err != nil || slices.Contains(names, relay) {
 		return err
 	}
-	return app.Errorf(app.CodeNotFound, "There is no relay %q, and no mail is queued for it%s", relay, nearestWords(relay, names))
+	return app.Errorf(app.CodeNotFound, "There is no relay %q, and no mail is queued for it%s", relay, nearestHint(relay, names))
 }
 
-func nearestWords(word string, names []string) string {
+func nearestHint(word string, names []string) string {
 	if name := nearest.Of(word, names); name != "" {
 		return "; the nearest is " + name
 	}
@@ -136,7 +136,7 @@ func (s *Service) relayNames(r *db.Reader) ([]string, error) {
 		return nil, fmt.Errorf("read the relays of broadcasts: %w", err)
 	}
 	names = append(names, bulk...)
-	for _, region := range s.Settings.Outlets().Regions {
+	for _, region := range s.Settings.Relays().Regions {
 		names = append(names, region.Name)
 	}
 	return append(names, app.CaptureRegion), nil
@@ -168,7 +168,7 @@ func (p *prepared) scopeOf(r *db.Reader) (db.QueueScope, error) {
 	if err != nil {
 		return scope, err
 	}
-	mails := b.Mails
+	mails := b.EmailIDPrefix
 	if mails == "" { // nothing of it has begun
 		mails = "~"
 	}
@@ -197,8 +197,8 @@ func (p *prepared) inScope(u *db.QueuedUnit) bool {
 	return (c.Relay == "" || u.Relay == c.Relay) && (c.Domain == "" || u.Domain == c.Domain) && (c.To == "" || u.EmailID < c.To) && u.EmailID >= c.From
 }
 
-// readPiece is how many units a walk reads at once.
-const readPiece = 2000
+// readBatch is how many units a walk reads at once.
+const readBatch = 2000
 
 // walk hands the units that fit to take, in pieces, in the order of their ids behind one.
 // take reports whether it wants more.
@@ -212,12 +212,12 @@ func (s *Service) walk(r *db.Reader, p *prepared, after string, take func([]db.Q
 		return err
 	}
 	for {
-		units, err := r.QueuedUnits(&p.scope, after, readPiece)
+		units, err := r.QueuedUnits(&p.scope, after, readBatch)
 		if err != nil || len(units) == 0 {
 			return err
 		}
 		after = units[len(units)-1].EmailID
-		last := len(units) < readPiece
+		last := len(units) < readBatch
 		more, err := take(slices.DeleteFunc(units, func(u db.QueuedUnit) bool { return !p.fits(&u) }))
 		if err != nil || last || !more {
 			return err
@@ -238,12 +238,12 @@ func walkBack(r *db.Reader, p *prepared, before string, take func([]db.QueuedUni
 		return err
 	}
 	for {
-		units, err := r.QueuedUnitsBefore(&p.scope, before, readPiece)
+		units, err := r.QueuedUnitsBefore(&p.scope, before, readBatch)
 		if err != nil || len(units) == 0 {
 			return err
 		}
 		before = units[len(units)-1].EmailID
-		last := len(units) < readPiece
+		last := len(units) < readBatch
 		more, err := take(slices.DeleteFunc(units, func(u db.QueuedUnit) bool { return !p.fits(&u) }))
 		if err != nil || last || !more {
 			return err
@@ -302,10 +302,10 @@ func openBroadcasts(r *db.Reader, p *prepared) ([]app.Broadcast, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read scheduled broadcasts: %w", err)
 	}
-	return slices.DeleteFunc(append(queued, scheduled...), func(b app.Broadcast) bool { return !p.fitsBroadcast(&b) }), nil
+	return slices.DeleteFunc(append(queued, scheduled...), func(b app.Broadcast) bool { return !p.matchesBroadcast(&b) }), nil
 }
 
-func (p *prepared) fitsBroadcast(b *app.Broadcast) bool {
+func (p *prepared) matchesBroadcast(b *app.Broadcast) bool {
 	if b.Remaining() == 0 && !stopped(b) {
 		return false
 	}

@@ -50,7 +50,7 @@ const (
 // long, what was counted is told again for a while.
 func (s *Service) Summary(ctx context.Context, team string) (Summary, error) {
 	return s.told.of(team, func() (Summary, error) {
-		c := newCounting()
+		c := newCounter()
 		if err := s.count(ctx, team, c, true); err != nil {
 			return Summary{}, err
 		}
@@ -65,7 +65,7 @@ func (s *Service) Summary(ctx context.Context, team string) (Summary, error) {
 
 // Counts is Summary without what has to be read of each recipient: for who asks often.
 func (s *Service) Counts(ctx context.Context) ([]Count, error) {
-	c := newCounting()
+	c := newCounter()
 	err := s.count(ctx, "", c, false)
 	return c.counts(), err
 }
@@ -82,7 +82,7 @@ type countKey struct {
 	state               State
 }
 
-func newCounting() *counting {
+func newCounter() *counting {
 	return &counting{rows: map[countKey]*Count{}, domains: []DomainCount{}}
 }
 
@@ -97,7 +97,7 @@ func (s *Service) count(ctx context.Context, team string, c *counting, domains b
 	}
 	defer s.walks.Release(1)
 	err = s.DB.Read(ctx, func(r *db.Reader) error {
-		*c = *newCounting()
+		*c = *newCounter()
 		groups, err := r.QueuedGroups(p.team, p.now)
 		if err != nil {
 			return fmt.Errorf("count what waits: %w", err)
@@ -182,7 +182,7 @@ func (s *Service) nameTeams(ctx context.Context, c *counting) error {
 			name, known := names[k.team]
 			if !known {
 				var err error
-				if name, err = r.TeamName(k.team); base.IgnoreGone(err) != nil {
+				if name, err = r.TeamName(k.team); base.IgnoreNotFound(err) != nil {
 					return fmt.Errorf("read the name of a team: %w", err)
 				}
 				names[k.team] = name

@@ -27,14 +27,14 @@ func (s *Service) verdict(r *db.Reader, team, id string) (v verdict.Verdict, err
 	email, err := r.EmailRow(team, id)
 	switch {
 	case errors.Is(err, db.ErrNotFound):
-		err = c.ofBroadcast()
+		err = c.readRecipient()
 	case err == nil:
-		err = c.ofEmail(email)
+		err = c.readEmail(email)
 	}
 	if err != nil {
 		return v, err
 	}
-	if c.facts.Events, err = unlessDamaged(r.NewestEvents(id, maxEvidence)); err != nil {
+	if c.facts.Events, err = ignoreDamaged(r.NewestEvents(id, maxFactEvents)); err != nil {
 		return v, fmt.Errorf("read the timeline: %w", err)
 	}
 	if err := c.listed(); err != nil {
@@ -43,9 +43,9 @@ func (s *Service) verdict(r *db.Reader, team, id string) (v verdict.Verdict, err
 	return verdict.Of(&c.facts), nil
 }
 
-// maxEvidence is how many lines of a timeline a verdict looks at, the newest: those of each
+// maxFactEvents is how many lines of a timeline a verdict looks at, the newest: those of each
 // recipient of an email, and those who read it.
-const maxEvidence = 400
+const maxFactEvents = 400
 
 // evidence collects what a verdict needs.
 type evidence struct {
@@ -56,17 +56,17 @@ type evidence struct {
 	facts    verdict.Facts
 }
 
-// unlessDamaged has what can't be read be absent: the email is held for that, or over.
-func unlessDamaged[T any](rows []T, err error) ([]T, error) {
+// ignoreDamaged has what can't be read be absent: the email is held for that, or over.
+func ignoreDamaged[T any](rows []T, err error) ([]T, error) {
 	if errors.Is(err, db.ErrDamaged) {
 		return nil, nil
 	}
 	return rows, err
 }
 
-func (c *evidence) ofEmail(email *app.Email) error {
+func (c *evidence) readEmail(email *app.Email) error {
 	c.facts.Relay, c.facts.FromDomain = email.Relay, email.From.Domain
-	recipients, err := unlessDamaged(c.r.Recipients(c.id))
+	recipients, err := ignoreDamaged(c.r.Recipients(c.id))
 	if err != nil {
 		return fmt.Errorf("read the recipients: %w", err)
 	}
@@ -77,9 +77,9 @@ func (c *evidence) ofEmail(email *app.Email) error {
 	return err
 }
 
-// ofBroadcast is ofEmail for an email to a recipient of a broadcast, which may not have
+// requeueBroadcast is readEmail for an email to a recipient of a broadcast, which may not have
 // begun. Error: db.ErrNotFound.
-func (c *evidence) ofBroadcast() error {
+func (c *evidence) readRecipient() error {
 	b, rec, err := audience.RecipientOf(c.r, c.team, c.id)
 	if err != nil {
 		return err
@@ -107,14 +107,14 @@ func (c *evidence) unit() (bool, error) {
 		return false, fmt.Errorf("read its unit: %w", err)
 	}
 	c.facts.Relay = u.Relay // an email of a broadcast may have been moved alone
-	k := gateKey{u.Relay, u.TeamID, u.Domain}
-	st, err := c.s.lookAt(c.r, c.now, k)
+	k := routeKey{u.Relay, u.TeamID, u.Domain}
+	st, err := c.s.readSenderStatus(c.r, c.now, k)
 	if err != nil {
 		return false, err
 	}
 	c.facts.Work = st.work(&u)
 	if c.facts.Work.Wait == verdict.WaitRetry {
-		c.facts.Work.GivesUpAt, err = c.s.delivery.GivesUpAt(c.r, u.Unit, c.now)
+		c.facts.Work.GivesUpAt, err = c.s.delivery.ExpiresAt(c.r, u.Unit, c.now)
 	}
 	return true, err
 }
@@ -135,7 +135,7 @@ func (st *standing) work(u *db.QueuedUnit) *verdict.Work {
 	case reason == reasonQuota:
 		w.Wait = verdict.WaitQuota
 	case state == Relay || state == Quota:
-		w.Wait, w.Door = verdict.WaitDoor, st.gate(gateKey{u.Relay, u.TeamID, u.Domain}).door
+		w.Wait, w.Blocker = verdict.WaitBlocked, st.gate(routeKey{u.Relay, u.TeamID, u.Domain}).door
 	}
 	return w
 }
@@ -145,8 +145,8 @@ func (c *evidence) unbegun(b *app.Broadcast) error {
 	if b.Status != app.QueuedBroadcast && b.Status != app.ScheduledBroadcast {
 		return nil
 	}
-	k := gateKey{b.Relay, b.TeamID, b.From.Domain}
-	st, err := c.s.lookAt(c.r, c.now, k)
+	k := routeKey{b.Relay, b.TeamID, b.From.Domain}
+	st, err := c.s.readSenderStatus(c.r, c.now, k)
 	if err != nil {
 		return err
 	}
@@ -160,12 +160,12 @@ func (c *evidence) unbegun(b *app.Broadcast) error {
 	case state == Scheduled:
 		w.Wait = verdict.WaitTime
 	default:
-		w.Door = st.gate(k).door
-		if w.Door.Kind == "" {
-			w.Door.Kind, err = c.guardrail(b)
+		w.Blocker = st.gate(k).door
+		if w.Blocker.Kind == "" {
+			w.Blocker.Kind, err = c.guardrail(b)
 		}
-		if w.Door.Kind != "" {
-			w.Wait = verdict.WaitDoor
+		if w.Blocker.Kind != "" {
+			w.Wait = verdict.WaitBlocked
 		}
 	}
 	c.facts.Work = w
@@ -173,7 +173,7 @@ func (c *evidence) unbegun(b *app.Broadcast) error {
 }
 
 // guardrail says which guardrail has a broadcast rest; empty: none.
-func (c *evidence) guardrail(b *app.Broadcast) (verdict.DoorKind, error) {
+func (c *evidence) guardrail(b *app.Broadcast) (verdict.BlockerKind, error) {
 	err := c.s.delivery.Guardrails.MayBroadcast(c.r, b.TeamID, b.Relay)
 	switch app.CodeOf(err) {
 	case app.CodeSendingPaused:

@@ -19,9 +19,9 @@ import (
 )
 
 // without makes a world whose server has no relay.
-func without(t *testing.T) *testserver.World {
+func without(t *testing.T) *testserver.Server {
 	t.Helper()
-	w := testserver.Idle(t)
+	w := testserver.New(t)
 	testserver.Must(t, w.DB.Close())
 	w.Config.NoRelay = true
 	w.Open()
@@ -30,22 +30,22 @@ func without(t *testing.T) *testserver.World {
 }
 
 // plug has connections to a region end at a relay.
-func plug(w *testserver.World, region string, script testserver.Script) *testserver.FakeRelay {
+func plug(w *testserver.Server, region string, script testserver.Script) *testserver.FakeRelay {
 	r := testserver.NewRelayOf(relayurl.Relay{Region: region, Host: "relay.test", Port: 587, Connections: 4}, script)
 	w.Relays = append(w.Relays, r)
 	return r
 }
 
-func add(w *testserver.World, text string) {
+func add(w *testserver.Server, text string) {
 	w.T.Helper()
-	_, err := w.Beside().Routing.Add(w.T.Context(), text)
+	_, err := w.CommandServices().Relays.Add(w.T.Context(), text)
 	testserver.Must(w.T, err)
 	settle()
 }
 
 // shadow stores a relay under the name of one of the flags, as a server that was started
 // without them did.
-func shadow(w *testserver.World, text string) {
+func shadow(w *testserver.Server, text string) {
 	w.T.Helper()
 	testserver.Must(w.T, w.DB.Write(w.T.Context(), func(tx *db.Tx) error {
 		return tx.SetRelay(app.DefaultRegion, w.Config.Sealer.Seal(base.RelayPurpose, app.DefaultRegion, []byte(text)))
@@ -59,9 +59,9 @@ func settle() {
 	synctest.Wait()
 }
 
-func statusOf(w *testserver.World, region string) relays.Status {
+func statusOf(w *testserver.Server, region string) relays.Status {
 	w.T.Helper()
-	all, err := w.Beside().Routing.List(w.T.Context())
+	all, err := w.CommandServices().Relays.List(w.T.Context())
 	testserver.Must(w.T, err)
 	for _, st := range all {
 		if st.Region == region {
@@ -78,28 +78,28 @@ func reason(st relays.Status) string {
 	return *st.Reason
 }
 
-func TestARelayThatIsAddedTakesWhatWaitsWithoutARestart(t *testing.T) {
+func TestAddedRelaySendsWaitingMail(t *testing.T) {
 	testserver.BothEngines(t)
-	testserver.Bubble(t, func(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
 		w := without(t)
 		other := w.AddTeam("Beta", "beta.example")
 		id := w.Send("bob@example.net")
-		in := testserver.Letter("carl@example.net")
+		in := testserver.Message("carl@example.net")
 		in.From = "x@beta.example"
-		second, err := w.Server.Mail.SendEmail(t.Context(), other, in, mail.SendOptions{})
+		second, err := w.Services.Mail.SendEmail(t.Context(), other, in, mail.SendOptions{})
 		testserver.Must(t, err)
 		relay := plug(w, app.DefaultRegion, nil)
 		add(w, "smtp://relay.test")
-		if w.WantLast(id, app.Sent); len(relay.Seen(id)) != 1 || len(relay.Seen(second)) != 1 {
-			t.Errorf("it was sent %d and %d times", len(relay.Seen(id)), len(relay.Seen(second)))
+		if w.WantLastEvent(id, app.Sent); len(relay.Transactions(id)) != 1 || len(relay.Transactions(second)) != 1 {
+			t.Errorf("it was sent %d and %d times", len(relay.Transactions(id)), len(relay.Transactions(second)))
 		}
-		if got := w.Server.Relay(); got != base.RelayConfigured {
+		if got := w.Services.RelayMode(); got != base.RelayConfigured {
 			t.Errorf("relay %q", got)
 		}
 		if st := statusOf(w, app.DefaultRegion); st.From != relays.FromDatabase || st.State != "open" || st.Host != "relay.test:587" {
 			t.Errorf("status %+v", st)
 		}
-		if got := w.Sql("SELECT action || ' ' || target || ' ' || actor_type FROM audit_logs WHERE action LIKE 'relay.%'"); len(got) != 1 || !strings.HasPrefix(got[0], "relay.add us-east-1") {
+		if got := w.SQL("SELECT action || ' ' || target || ' ' || actor_type FROM audit_logs WHERE action LIKE 'relay.%'"); len(got) != 1 || !strings.HasPrefix(got[0], "relay.add us-east-1") {
 			t.Errorf("audit log %q", got)
 		}
 		if sealed := w.Rows("SELECT sealed FROM relays"); strings.Contains(sealed, "relay.test") {
@@ -108,10 +108,10 @@ func TestARelayThatIsAddedTakesWhatWaitsWithoutARestart(t *testing.T) {
 	})
 }
 
-func TestARelayThatIsRemovedLeavesWhatWaitsWaiting(t *testing.T) {
+func TestMailOfRemovedRelayWaits(t *testing.T) {
 	testserver.BothEngines(t)
-	testserver.Bubble(t, func(t *testing.T) {
-		testserver.Several(t)
+	testserver.Synctest(t, func(t *testing.T) {
+		testserver.FastHeartbeat(t)
 		w := without(t)
 		hang := make(chan struct{})
 		relay := plug(w, app.DefaultRegion, testserver.Always(testserver.After(hang, testserver.Accept)))
@@ -121,11 +121,11 @@ func TestARelayThatIsRemovedLeavesWhatWaitsWaiting(t *testing.T) {
 			ids = append(ids, w.Send(fmt.Sprintf("b%d@example.net", i)))
 		}
 		synctest.Wait()
-		begun := len(relay.Seen(""))
+		begun := len(relay.Transactions(""))
 		if begun == 0 || begun == len(ids) {
 			t.Fatalf("%d of %d are past MAIL", begun, len(ids))
 		}
-		_, err := w.Beside().Routing.Remove(t.Context(), app.DefaultRegion)
+		_, err := w.CommandServices().Relays.Remove(t.Context(), app.DefaultRegion)
 		testserver.Must(t, err)
 		settle()
 		w.Send("late@example.net")
@@ -140,35 +140,35 @@ func TestARelayThatIsRemovedLeavesWhatWaitsWaiting(t *testing.T) {
 			if u := w.Unit(id); u == nil || u.Attempts != 0 {
 				t.Errorf("%s waits as %+v", id, u)
 			}
-			if words := w.EventOf(id, app.EventRelayTrouble).Detail.Message; !strings.HasPrefix(words, "no relay is configured") {
+			if words := w.OnlyEvent(id, app.EventRelayTrouble).Detail.Message; !strings.HasPrefix(words, "no relay is configured") {
 				t.Errorf("its timeline says %q", words)
 			}
 		}
-		if got := w.Server.Relay(); got != base.RelayNone || sent == 0 || sent == len(ids) {
+		if got := w.Services.RelayMode(); got != base.RelayNone || sent == 0 || sent == len(ids) {
 			t.Errorf("%d of %d were sent, relay %s", sent, len(ids), got)
 		}
-		if got := w.Sql("SELECT count(*) FROM relay_states")[0]; got != "0" {
+		if got := w.SQL("SELECT count(*) FROM relay_states")[0]; got != "0" {
 			t.Errorf("%s states are left", got)
 		}
 		again := plug(w, app.DefaultRegion, nil)
 		add(w, "smtp://relay.test?connections=4")
 		for _, id := range ids {
-			if w.WantLast(id, app.Sent); relay.Dots(id)+again.Dots(id) != 1 {
-				t.Errorf("%s left %d times", id, relay.Dots(id)+again.Dots(id))
+			if w.WantLastEvent(id, app.Sent); relay.FinalDots(id)+again.FinalDots(id) != 1 {
+				t.Errorf("%s left %d times", id, relay.FinalDots(id)+again.FinalDots(id))
 			}
 		}
 	})
 }
 
-func TestANewPasswordIsTriedAtOnceAndForgetsNothing(t *testing.T) {
-	testserver.Bubble(t, func(t *testing.T) {
-		testserver.Several(t)
+func TestChangedPasswordIsTriedImmediately(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
+		testserver.FastHeartbeat(t)
 		w := without(t)
 		old := plug(w, app.DefaultRegion, nil)
 		add(w, "smtp://u:old@relay.test?daily=100")
 		w.Send("first@example.net")
 		settle()
-		old.Follow(testserver.Always(testserver.Trouble(app.StageAuth, "bad password")))
+		old.SetScript(testserver.Always(testserver.RelayTrouble(app.StageAuth, "bad password")))
 		id := w.Send("bob@example.net")
 		time.Sleep(5 * time.Minute)
 		synctest.Wait()
@@ -178,7 +178,7 @@ func TestANewPasswordIsTriedAtOnceAndForgetsNothing(t *testing.T) {
 		plug(w, app.DefaultRegion, nil)
 		before := time.Now()
 		add(w, "smtp://u:new@relay.test?daily=100")
-		if ev := w.EventOf(id, app.EventType(app.Sent)); ev.CreatedAt.Sub(before) > 2*time.Second {
+		if ev := w.OnlyEvent(id, app.EventType(app.Sent)); ev.CreatedAt.Sub(before) > 2*time.Second {
 			t.Errorf("it left %v later", ev.CreatedAt.Sub(before))
 		}
 		if st := statusOf(w, app.DefaultRegion); st.State != "open" || st.DailyUsed != 2 {
@@ -187,39 +187,39 @@ func TestANewPasswordIsTriedAtOnceAndForgetsNothing(t *testing.T) {
 	})
 }
 
-func TestAPausedRelayLetsNothingLeaveAndResumesByItself(t *testing.T) {
+func TestPausedRelayResumesAutomatically(t *testing.T) {
 	testserver.BothEngines(t)
 	for _, from := range []string{"flag", "database"} {
 		t.Run(from, func(t *testing.T) {
-			testserver.Bubble(t, func(t *testing.T) {
-				testserver.Several(t)
+			testserver.Synctest(t, func(t *testing.T) {
+				testserver.FastHeartbeat(t)
 				relay := testserver.NewRelay(nil)
-				var w *testserver.World
+				var w *testserver.Server
 				if from == "flag" {
-					w = testserver.Serving(t, relay)
+					w = testserver.Start(t, relay)
 					settle()
 				} else {
 					w = without(t)
 					w.Relays = append(w.Relays, relay)
 					add(w, "smtp://relay.test")
 				}
-				paused, err := w.Beside().Routing.Pause(t.Context(), app.DefaultRegion, 2*time.Hour)
+				paused, err := w.CommandServices().Relays.Pause(t.Context(), app.DefaultRegion, 2*time.Hour)
 				testserver.Must(t, err)
 				settle()
-				if said := "until=" + *paused.Until; !w.Log.Has(said) {
+				if said := "until=" + *paused.Until; !w.Log.Contains(said) {
 					t.Errorf("the log does not say %s", said)
 				}
 				id := w.Send("bob@example.net")
 				time.Sleep(time.Hour)
 				synctest.Wait()
 				st := statusOf(w, app.DefaultRegion)
-				if len(relay.Seen(id)) > 0 || st.State != "paused" || st.From != from || st.NextTry == nil || *st.NextTry != *paused.Until {
-					t.Fatalf("it was tried %d times; status %+v", len(relay.Seen(id)), st)
+				if len(relay.Transactions(id)) > 0 || st.State != "paused" || st.From != from || st.NextTry == nil || *st.NextTry != *paused.Until {
+					t.Fatalf("it was tried %d times; status %+v", len(relay.Transactions(id)), st)
 				}
 				if u := w.Unit(id); u.Attempts != 0 {
 					t.Errorf("attempts %d", u.Attempts)
 				}
-				if words := w.EventOf(id, app.EventRelayTrouble).Detail.Message; !strings.HasPrefix(words, "The relay is paused by the operator until ") {
+				if words := w.OnlyEvent(id, app.EventRelayTrouble).Detail.Message; !strings.HasPrefix(words, "The relay is paused by the operator until ") {
 					t.Errorf("its timeline says %q", words)
 				}
 				cfg := w.Config
@@ -228,12 +228,12 @@ func TestAPausedRelayLetsNothingLeaveAndResumesByItself(t *testing.T) {
 				w.Start()
 				time.Sleep(50 * time.Minute)
 				synctest.Wait()
-				if len(relay.Seen(id)) > 0 {
+				if len(relay.Transactions(id)) > 0 {
 					t.Fatal("a restart ended the pause")
 				}
 				time.Sleep(11 * time.Minute)
 				synctest.Wait()
-				if w.WantLast(id, app.Sent); statusOf(w, app.DefaultRegion).State != "open" {
+				if w.WantLastEvent(id, app.Sent); statusOf(w, app.DefaultRegion).State != "open" {
 					t.Error("it is paused still")
 				}
 			})
@@ -241,38 +241,38 @@ func TestAPausedRelayLetsNothingLeaveAndResumesByItself(t *testing.T) {
 	}
 }
 
-func TestResumeEndsAPauseAtOnce(t *testing.T) {
-	testserver.Bubble(t, func(t *testing.T) {
-		testserver.Several(t)
+func TestResumeEndsPause(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
+		testserver.FastHeartbeat(t)
 		relay := testserver.NewRelay(nil)
-		w := testserver.Serving(t, relay)
+		w := testserver.Start(t, relay)
 		settle()
-		_, err := w.Beside().Routing.Pause(t.Context(), app.DefaultRegion, 0)
+		_, err := w.CommandServices().Relays.Pause(t.Context(), app.DefaultRegion, 0)
 		testserver.Must(t, err)
 		settle()
 		id := w.Send("bob@example.net")
 		settle()
-		if _, err = w.Beside().Routing.Resume(t.Context(), app.DefaultRegion); err != nil || len(relay.Seen(id)) > 0 {
-			t.Fatal(err, len(relay.Seen(id)))
+		if _, err = w.CommandServices().Relays.Resume(t.Context(), app.DefaultRegion); err != nil || len(relay.Transactions(id)) > 0 {
+			t.Fatal(err, len(relay.Transactions(id)))
 		}
 		settle()
-		w.WantLast(id, app.Sent)
+		w.WantLastEvent(id, app.Sent)
 	})
 }
 
-func TestARelayOfTheFlagsIsReadOnlyAndWins(t *testing.T) {
-	testserver.Bubble(t, func(t *testing.T) {
-		testserver.Several(t)
+func TestFlagRelayIsReadOnly(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
+		testserver.FastHeartbeat(t)
 		relay := testserver.NewRelay(nil)
-		w := testserver.Serving(t, relay)
+		w := testserver.Start(t, relay)
 		settle()
-		_, err := w.Beside().Routing.Remove(t.Context(), app.DefaultRegion)
+		_, err := w.CommandServices().Relays.Remove(t.Context(), app.DefaultRegion)
 		if testserver.WantCode(t, err, app.CodeValidation); !strings.Contains(err.Error(), "--relay") || !strings.Contains(err.Error(), "MAILER_RELAY") {
 			t.Errorf("error %v", err)
 		}
-		_, err = w.Beside().Routing.Remove(t.Context(), "nowhere")
+		_, err = w.CommandServices().Relays.Remove(t.Context(), "nowhere")
 		testserver.WantCode(t, err, app.CodeNotFound)
-		_, err = w.Beside().Routing.Add(t.Context(), "smtp://other.test")
+		_, err = w.CommandServices().Relays.Add(t.Context(), "smtp://other.test")
 		if testserver.WantCode(t, err, app.CodeConflict); !strings.Contains(err.Error(), "MAILER_RELAY") {
 			t.Errorf("error %v", err)
 		}
@@ -281,53 +281,53 @@ func TestARelayOfTheFlagsIsReadOnlyAndWins(t *testing.T) {
 		if st := statusOf(w, app.DefaultRegion); st.From != relays.FromFlag || !strings.Contains(st.Note, "is ignored") || st.Host != "relay.test:587" {
 			t.Errorf("status %+v", st)
 		}
-		if !w.Log.Has("a relay of the database is not used, since a flag has its name") {
+		if !w.Log.Contains("a relay of the database is not used, since a flag has its name") {
 			t.Error("the log does not say it")
 		}
 		add(w, "eu-west-1=smtp://eu.test")
-		if got := w.Server.Domains.Regions(); len(got) != 2 || got[0] != app.DefaultRegion {
+		if got := w.Services.Domains.Regions(); len(got) != 2 || got[0] != app.DefaultRegion {
 			t.Errorf("regions %q", got)
 		}
 	})
 }
 
-func TestARelayOfTheFlagsStaysKnownWhenItsShadowIsRemoved(t *testing.T) {
-	testserver.Bubble(t, func(t *testing.T) {
-		testserver.Several(t)
-		w := testserver.Serving(t, testserver.NewRelay(testserver.Always(testserver.Accept)))
+func TestFlagRelaySurvivesRemovalOfShadow(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
+		testserver.FastHeartbeat(t)
+		w := testserver.Start(t, testserver.NewRelay(testserver.Always(testserver.Accept)))
 		settle()
 		shadow(w, app.DefaultRegion+"=smtp://other.test?tls=off")
-		_, err := w.Beside().Routing.Remove(t.Context(), app.DefaultRegion)
+		_, err := w.CommandServices().Relays.Remove(t.Context(), app.DefaultRegion)
 		testserver.Must(t, err)
 		settle()
 		if st := statusOf(w, app.DefaultRegion); st.From != "flag" || st.Note != "" {
 			t.Errorf("%+v", st)
 		}
-		_, err = w.Beside().Routing.Pause(t.Context(), app.DefaultRegion, 0)
+		_, err = w.CommandServices().Relays.Pause(t.Context(), app.DefaultRegion, 0)
 		testserver.Must(t, err)
 	})
 }
 
-func TestErrorsOfARelayNeverTellItsPassword(t *testing.T) {
-	testserver.Bubble(t, func(t *testing.T) {
+func TestErrorsHidePassword(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
 		w := without(t)
 		for _, text := range []string{"smtp://u:hunter2@", "smtp://u:hunter2@h?x=1", "smtp://u:hunter2@mail.test?tls=off"} {
-			if _, err := w.Server.Routing.Add(t.Context(), text); err == nil || strings.Contains(err.Error(), "hunter2") {
+			if _, err := w.Services.Relays.Add(t.Context(), text); err == nil || strings.Contains(err.Error(), "hunter2") {
 				t.Errorf("%v", err)
 			}
 		}
 		add(w, "smtp://u:hunter2@relay.test")
-		if got := fmt.Sprint(statusOf(w, app.DefaultRegion)) + w.Log.Text.String() + strings.Join(w.Sql("SELECT coalesce(before, '') || coalesce(after, '') FROM audit_logs"), ""); strings.Contains(got, "hunter2") {
+		if got := fmt.Sprint(statusOf(w, app.DefaultRegion)) + w.Log.Text.String() + strings.Join(w.SQL("SELECT coalesce(before, '') || coalesce(after, '') FROM audit_logs"), ""); strings.Contains(got, "hunter2") {
 			t.Error("the password is told")
 		}
 	})
 }
 
 // Each relay is tested once when the server starts, and lists show the result immediately.
-func TestRelaysAreTestedWhenTheServerStarts(t *testing.T) {
-	testserver.Bubble(t, func(t *testing.T) {
+func TestRelaysAreTestedAtStart(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
 		works := false
-		w := testserver.IdleWith(t, server.Config{Probe: func(context.Context, relayurl.Relay, *app.Outgoing, bool) []relayurl.Step {
+		w := testserver.NewWithConfig(t, server.Config{Probe: func(context.Context, relayurl.Relay, *app.Outgoing, bool) []relayurl.Step {
 			return []relayurl.Step{{Step: "dns", OK: true, Said: "192.0.2.1"}, {Step: "auth", OK: works, Said: "535 5.7.8 no"}}
 		}}, testserver.NewRelay(nil))
 		w.Start()
@@ -335,28 +335,28 @@ func TestRelaysAreTestedWhenTheServerStarts(t *testing.T) {
 		if last := statusOf(w, app.DefaultRegion).LastTest; last == nil || last.OK || last.Step != "auth" || last.Said != "535 5.7.8 no" {
 			t.Errorf("the test of the start: %+v", last)
 		}
-		if !w.Log.Has("a relay failed its test") {
+		if !w.Log.Contains("a relay failed its test") {
 			t.Error("the log does not say it")
 		}
 		works = true
-		_, err := w.Server.Routing.Test(t.Context(), relays.TestInput{Region: app.DefaultRegion})
+		_, err := w.Services.Relays.Test(t.Context(), relays.TestInput{Region: app.DefaultRegion})
 		testserver.Must(t, err)
-		all, err := w.Server.Routing.List(t.Context())
+		all, err := w.Services.Relays.List(t.Context())
 		testserver.Must(t, err)
 		if last := all[0].LastTest; last == nil || !last.OK {
 			t.Errorf("right after a test that went well: %+v", last)
 		}
 		settle()
-		if beside, err := w.Beside().Routing.List(t.Context()); err != nil || beside[0].LastTest == nil || !beside[0].LastTest.OK {
+		if beside, err := w.CommandServices().Relays.List(t.Context()); err != nil || beside[0].LastTest == nil || !beside[0].LastTest.OK {
 			t.Errorf("a command sees %+v, %v", beside, err)
 		}
 	})
 }
 
-// TestANoticeGoesThroughTheFirstRelayThatTakesIt: those that rest come last, and no email of a
+// TestNoticeUsesFirstWorkingRelay: those that rest come last, and no email of a
 // team is made of it.
-func TestANoticeGoesThroughTheFirstRelayThatTakesIt(t *testing.T) {
-	testserver.Bubble(t, func(t *testing.T) {
+func TestNoticeUsesFirstWorkingRelay(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
 		var tried []string
 		cfg := server.Config{Probe: func(_ context.Context, r relayurl.Relay, m *app.Outgoing, send bool) []relayurl.Step {
 			if !send || m.Recipients[0] != "ops@example.com" || m.Mail.Subject != "Mailer: A relay fails" || !strings.HasSuffix(m.Mail.From.Mailbox(), "@"+testserver.TestDomain) {
@@ -365,15 +365,15 @@ func TestANoticeGoesThroughTheFirstRelayThatTakesIt(t *testing.T) {
 			tried = append(tried, r.Region)
 			return []relayurl.Step{{Step: "connect", OK: len(tried) > 1, Said: "refused"}}
 		}}
-		w := testserver.IdleWith(t, cfg, testserver.NewRelay(nil), testserver.NewRelayOf(relayurl.Relay{Region: "eu", Host: "relay.test", Port: 587, Connections: 4}, nil))
-		if err := w.Server.Routing.Notify(t.Context(), "ops@example.com", "Mailer: A relay fails", "text"); err != nil || len(tried) != 2 || tried[0] == tried[1] {
+		w := testserver.NewWithConfig(t, cfg, testserver.NewRelay(nil), testserver.NewRelayOf(relayurl.Relay{Region: "eu", Host: "relay.test", Port: 587, Connections: 4}, nil))
+		if err := w.Services.Relays.SendNotice(t.Context(), "ops@example.com", "Mailer: A relay fails", "text"); err != nil || len(tried) != 2 || tried[0] == tried[1] {
 			t.Errorf("tried %q: %v", tried, err)
 		}
 		tried = []string{}
-		w.Server.Routing.Probe = func(context.Context, relayurl.Relay, *app.Outgoing, bool) []relayurl.Step {
+		w.Services.Relays.Probe = func(context.Context, relayurl.Relay, *app.Outgoing, bool) []relayurl.Step {
 			return []relayurl.Step{{Step: "auth", Said: "535 no"}}
 		}
-		if err := w.Server.Routing.Notify(t.Context(), "ops@example.com", "s", "t"); err == nil || !strings.Contains(err.Error(), "auth: 535 no") {
+		if err := w.Services.Relays.SendNotice(t.Context(), "ops@example.com", "s", "t"); err == nil || !strings.Contains(err.Error(), "auth: 535 no") {
 			t.Errorf("%v", err)
 		}
 	})

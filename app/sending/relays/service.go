@@ -63,7 +63,7 @@ func (s *Service) unseal(row db.Relay) (relayurl.Relay, error) {
 // AddNamed adds a relay under a name as Add does. text is its URL, perhaps with that name
 // before it. Errors never repeat it.
 func (s *Service) AddNamed(ctx context.Context, region, text string) (Added, error) {
-	text, err := relayurl.Named(region, strings.TrimSpace(text))
+	text, err := relayurl.ByRegion(region, strings.TrimSpace(text))
 	if err != nil {
 		return Added{}, app.Errorf(app.CodeValidation, "The relay %v", err)
 	}
@@ -152,7 +152,7 @@ func (s *Service) Remove(ctx context.Context, region string) (Removed, error) {
 			return err
 		}
 		if !flag { // else the flags' relay of that name goes on, with its pause
-			if err := errors.Join(base.IgnoreGone(tx.ResumeRelay(region)), tx.DeleteRelayState(region)); err != nil {
+			if err := errors.Join(base.IgnoreNotFound(tx.ResumeRelay(region)), tx.DeleteRelayState(region)); err != nil {
 				return err
 			}
 		}
@@ -238,7 +238,7 @@ func (s *Service) Resume(ctx context.Context, region string) (Paused, error) {
 			return err
 		}
 		if err := tx.ResumeRelay(region); err != nil {
-			return base.IgnoreGone(err)
+			return base.IgnoreNotFound(err)
 		}
 		return base.Audit(ctx, tx, "", "relay.resume", region, nil, out)
 	})

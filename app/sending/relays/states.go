@@ -151,12 +151,12 @@ func (s *Service) list(r *db.Reader) ([]Status, error) {
 			all[i].LastTest = &last
 		}
 	}
-	return all, s.notePauses(r, all)
+	return all, s.applyPauseRows(r, all)
 }
 
-// notePauses has relays be paused, or not, as the operator said last: the server follows
+// applyPauseRows has relays be paused, or not, as the operator said last: the server follows
 // within a second.
-func (s *Service) notePauses(r *db.Reader, all []Status) error {
+func (s *Service) applyPauseRows(r *db.Reader, all []Status) error {
 	pauses, err := r.RelayPauses()
 	if err != nil {
 		return err
@@ -171,8 +171,8 @@ func (s *Service) notePauses(r *db.Reader, all []Status) error {
 			}
 			continue
 		}
-		if p := (delivery.Pause{Since: pauses[at].PausedAt, Until: pauses[at].Until}); p.Holds(now) {
-			words := p.Words()
+		if p := (delivery.Pause{Since: pauses[at].PausedAt, Until: pauses[at].Until}); p.Active(now) {
+			words := p.Text()
 			st.State, st.Reason, st.Since, st.NextTry = delivery.RelayPaused, &words, app.FormatTimePtr(p.Since), app.FormatTimePtr(p.Until)
 		}
 	}

@@ -34,20 +34,20 @@ func (s *Service) Load(ctx context.Context) error {
 	return s.tell() // commands may name them from now on
 }
 
-// LoadBeside is Load for a server beside one that leads, and that tells how relays are.
-func (s *Service) LoadBeside(ctx context.Context) error {
+// LoadFollower is Load for a server beside one that leads, and that tells how relays are.
+func (s *Service) LoadFollower(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.follow(ctx)
 }
 
-// TickBeside is Tick for one.
-func (s *Service) TickBeside(changed bool) {
+// TickFollower is Tick for one.
+func (s *Service) TickFollower(changed bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if changed || s.ended() {
-		if err := s.follow(s.Taking); err != nil && s.Taking.Err() == nil {
-			s.LogUnlessHindered("follow the relays of the database", err)
+		if err := s.follow(s.Claiming); err != nil && s.Claiming.Err() == nil {
+			s.LogUnlessUnavailable("follow the relays of the database", err)
 		}
 	}
 }
@@ -55,18 +55,18 @@ func (s *Service) TickBeside(changed bool) {
 // Tick is called each second: it has the lanes follow the database where that changed,
 // and tells there how they are.
 func (s *Service) Tick(changed bool) {
-	s.TickBeside(changed)
+	s.TickFollower(changed)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := s.tell(); err != nil && s.Taking.Err() == nil {
-		s.LogUnlessHindered("tell how relays are", err)
+	if err := s.tell(); err != nil && s.Claiming.Err() == nil {
+		s.LogUnlessUnavailable("tell how relays are", err)
 	}
 }
 
 // ended reports whether the time of a pause is over.
 func (s *Service) ended() bool {
 	for _, p := range s.pauses {
-		if !p.Holds(clock.Now()) {
+		if !p.Active(clock.Now()) {
 			return true
 		}
 	}
@@ -123,7 +123,7 @@ func (s *Service) obey(ctx context.Context, paused []db.RelayPause) error {
 	next, over := map[string]delivery.Pause{}, false
 	for _, row := range paused {
 		p := delivery.Pause{Since: row.PausedAt, Until: row.Until}
-		if !p.Holds(clock.Now()) {
+		if !p.Active(clock.Now()) {
 			over = true
 			continue
 		}
@@ -162,7 +162,7 @@ func (s *Service) tell() error {
 	if len(news)+len(gone) == 0 {
 		return nil
 	}
-	err := s.DB.WriteVital(s.Taking, func(tx *db.Tx) error {
+	err := s.DB.WriteVital(s.Claiming, func(tx *db.Tx) error {
 		for _, region := range gone {
 			if err := tx.DeleteRelayState(region); err != nil {
 				return err
@@ -182,8 +182,8 @@ func (s *Service) tell() error {
 	return nil
 }
 
-// Reread has relays read the files that their URLs name again.
-func (s *Service) Reread(ctx context.Context) error {
+// ReloadFiles has relays read the files that their URLs name again.
+func (s *Service) ReloadFiles(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.delivery.Outlets.Reconnect(ctx)

@@ -15,16 +15,16 @@ type Account struct {
 	Teams []Membership
 }
 
-// accountsAtOnce is how many people one snapshot reads.
-const accountsAtOnce = 200
+// accountsPerRead is how many people one snapshot reads.
+const accountsPerRead = 200
 
 // Accounts calls fn for each person of the server, oldest account first.
 func (s *Service) Accounts(ctx context.Context, fn func(Account)) error {
 	for after := ""; ; {
 		var rows []Account
 		err := s.DB.Read(ctx, func(r *db.Reader) error {
-			people, err := r.People(after, accountsAtOnce)
-			for _, m := range people {
+			members, err := r.People(after, accountsPerRead)
+			for _, m := range members {
 				teams, err := r.Memberships(m.ID)
 				if err != nil {
 					return err
@@ -39,7 +39,7 @@ func (s *Service) Accounts(ctx context.Context, fn func(Account)) error {
 		for _, a := range rows {
 			fn(a)
 		}
-		if len(rows) < accountsAtOnce {
+		if len(rows) < accountsPerRead {
 			return nil
 		}
 		after = rows[len(rows)-1].ID
@@ -66,8 +66,8 @@ func (s *Service) CreateAccount(ctx context.Context, address, team string, role 
 	return u, link, base.Unavailable(err)
 }
 
-// account runs fn in a Write for the person of an address. Errors: CodeNotFound.
-func (s *Service) account(ctx context.Context, address string, fn func(tx *db.Tx, u *User) error) error {
+// withAccount runs fn in a Write for the person of an address. Errors: CodeNotFound.
+func (s *Service) withAccount(ctx context.Context, address string, fn func(tx *db.Tx, u *User) error) error {
 	return base.Unavailable(s.DB.WriteVital(ctx, func(tx *db.Tx) error {
 		u, err := tx.UserByAddress(app.KeyOf(address).String())
 		if errors.Is(err, db.ErrNotFound) {
@@ -83,7 +83,7 @@ func (s *Service) account(ctx context.Context, address string, fn func(tx *db.Tx
 // NewLink makes a link that signs a person in. Errors: CodeNotFound,
 // CodeServiceUnavailable where no server ran yet.
 func (s *Service) NewLink(ctx context.Context, address string) (link string, err error) {
-	err = s.account(ctx, address, func(tx *db.Tx, u *User) error {
+	err = s.withAccount(ctx, address, func(tx *db.Tx, u *User) error {
 		link, err = s.signInLink(ctx, tx, u.ID)
 		return err
 	})
@@ -101,17 +101,17 @@ func (s *Service) signInLink(ctx context.Context, tx *db.Tx, userID string) (lin
 // factors, links, known browsers and sessions end, and a new link signs in. To whom the
 // operator hands it has the address. Errors: as NewLink.
 func (s *Service) Reset(ctx context.Context, address string) (link string, err error) {
-	var who User
+	var user User
 	factors := 0
-	err = s.account(ctx, address, func(tx *db.Tx, u *User) error {
-		who = *u
-		names, err := factorsOf(&tx.Reader, u.ID)
+	err = s.withAccount(ctx, address, func(tx *db.Tx, u *User) error {
+		user = *u
+		factorNames, err := factorsOf(&tx.Reader, u.ID)
 		if err != nil {
 			return err
 		}
-		factors = len(names)
+		factors = len(factorNames)
 		// Without its second factor the password alone would open the account.
-		ended, err := endAccess(tx, u.ID, "")
+		ended, err := revokeAccess(tx, u.ID, "")
 		if err != nil {
 			return err
 		}
@@ -121,22 +121,22 @@ func (s *Service) Reset(ctx context.Context, address string) (link string, err e
 		return base.Audit(ctx, tx, "", "user.reset", u.ID, nil, map[string]any{"second_factor": false, "sessions_ended": ended})
 	})
 	if err == nil && factors > 0 {
-		s.tell(ctx, &who, "Your second factor is off", "The operator of Mailer turned the second factor of your account "+who.Address+" off, and ended all of its sessions.\n")
+		s.mailUser(ctx, &user, "Your second factor is off", "The operator of Mailer turned the second factor of your account "+user.Address+" off, and ended all of its sessions.\n")
 	}
 	return link, err
 }
 
-// GiveRole makes a person something in a team, to which he then belongs; sessions from
+// AssignRole makes a person something in a team, to which he then belongs; sessions from
 // before reach that team no more. Errors: CodeNotFound, CodeConflict for the last owner and
-// for an account that may not belong to the team (mayBelong), CodeValidation.
-func (s *Service) GiveRole(ctx context.Context, address, team string, role app.Role) error {
+// for an account that may not belong to the team (checkMayJoin), CodeValidation.
+func (s *Service) AssignRole(ctx context.Context, address, team string, role app.Role) error {
 	if err := checkRole(role); err != nil {
 		return err
 	}
-	return s.account(ctx, address, func(tx *db.Tx, u *User) error {
+	return s.withAccount(ctx, address, func(tx *db.Tx, u *User) error {
 		m, err := tx.Member(team, u.ID)
 		if errors.Is(err, db.ErrNotFound) {
-			if err := mayBelong(u, team); err != nil {
+			if err := checkMayJoin(u, team); err != nil {
 				return err
 			}
 			return join(ctx, tx, u, team, role)
@@ -150,8 +150,8 @@ func (s *Service) GiveRole(ctx context.Context, address, team string, role app.R
 
 // LeaveTeam ends that a person belongs to a team. left are the API keys of the team that the
 // person made and that work on. Errors: CodeNotFound, CodeConflict for the last owner.
-func (s *Service) LeaveTeam(ctx context.Context, address, team string) (left []app.Key, err error) {
-	return left, s.account(ctx, address, func(tx *db.Tx, u *User) error {
+func (s *Service) LeaveTeam(ctx context.Context, address, team string) (keys []app.Key, err error) {
+	return keys, s.withAccount(ctx, address, func(tx *db.Tx, u *User) error {
 		m, err := tx.Member(team, u.ID)
 		if errors.Is(err, db.ErrNotFound) {
 			return app.Errorf(app.CodeNotFound, "%s does not belong to this team", u.Address)
@@ -159,7 +159,7 @@ func (s *Service) LeaveTeam(ctx context.Context, address, team string) (left []a
 		if err != nil {
 			return err
 		}
-		if left, err = keysLeft(tx, u.ID, team); err != nil {
+		if keys, err = remainingKeys(tx, u.ID, team); err != nil {
 			return err
 		}
 		return removeMember(ctx, tx, team, &m)
@@ -169,22 +169,22 @@ func (s *Service) LeaveTeam(ctx context.Context, address, team string) (left []a
 // RemoveAccount removes a person from all teams, and the account. left are the API keys that
 // the person made and that work on. Errors: CodeNotFound, CodeConflict for the last owner of
 // a team and the last operator.
-func (s *Service) RemoveAccount(ctx context.Context, address string) (left []app.Key, err error) {
-	return left, s.account(ctx, address, func(tx *db.Tx, u *User) (err error) {
-		left, err = removeAccount(ctx, tx, u)
+func (s *Service) RemoveAccount(ctx context.Context, address string) (keys []app.Key, err error) {
+	return keys, s.withAccount(ctx, address, func(tx *db.Tx, u *User) (err error) {
+		keys, err = removeAccount(ctx, tx, u)
 		return err
 	})
 }
 
-func removeAccount(ctx context.Context, tx *db.Tx, u *User) (left []app.Key, err error) {
-	if left, err = keysLeft(tx, u.ID, ""); err != nil {
+func removeAccount(ctx context.Context, tx *db.Tx, u *User) (keys []app.Key, err error) {
+	if keys, err = remainingKeys(tx, u.ID, ""); err != nil {
 		return nil, err
 	}
-	return left, removeUser(ctx, tx, u)
+	return keys, removeUser(ctx, tx, u)
 }
 
 func removeUser(ctx context.Context, tx *db.Tx, u *User) error {
-	if err := otherOperator(&tx.Reader, u); err != nil {
+	if err := checkNotLastOperator(&tx.Reader, u); err != nil {
 		return err
 	}
 	teams, err := tx.Memberships(u.ID)
@@ -206,13 +206,13 @@ func removeUser(ctx context.Context, tx *db.Tx, u *User) error {
 	return base.Audit(ctx, tx, "", "user.delete", u.ID, map[string]any{"operator": u.Operator}, nil)
 }
 
-// otherOperator refuses what would leave the server without an operator.
-func otherOperator(r *db.Reader, u *User) error {
+// checkNotLastOperator refuses what would leave the server without an operator.
+func checkNotLastOperator(r *db.Reader, u *User) error {
 	if !u.Operator {
 		return nil
 	}
-	has, err := r.OtherOperator(u.ID)
-	if err != nil || has {
+	other, err := r.OtherOperator(u.ID)
+	if err != nil || other {
 		return err
 	}
 	return app.Errorf(app.CodeConflict, "%s is the last operator: make another one first", u.Address)
@@ -221,7 +221,7 @@ func otherOperator(r *db.Reader, u *User) error {
 // EndAllSessions ends the sessions of a person, and the links that would begin one, and
 // returns how many sessions they were. Errors: CodeNotFound.
 func (s *Service) EndAllSessions(ctx context.Context, address string) (n int64, err error) {
-	err = s.account(ctx, address, func(tx *db.Tx, u *User) error {
+	err = s.withAccount(ctx, address, func(tx *db.Tx, u *User) error {
 		if n, err = tx.EndSessions(u.ID, ""); err != nil {
 			return err
 		}

@@ -17,12 +17,12 @@ func NewDirectory(s *Service) *Directory { return &Directory{s} }
 // ListAccounts returns a page of all accounts, the newest first.
 func (d *Directory) ListAccounts(ctx context.Context, page app.Page) (rows []Account, more bool, err error) {
 	err = d.service.DB.Read(ctx, func(r *db.Reader) error {
-		found, further, err := r.PeoplePage(page)
+		members, hasMore, err := r.PeoplePage(page)
 		if err != nil {
 			return err
 		}
-		rows, more = make([]Account, len(found)), further
-		for i, m := range found {
+		rows, more = make([]Account, len(members)), hasMore
+		for i, m := range members {
 			if rows[i], err = accountOf(r, m); err != nil {
 				return err
 			}
@@ -37,8 +37,8 @@ func accountOf(r *db.Reader, m Member) (Account, error) {
 	return Account{m, teams}, err
 }
 
-// byID runs fn in a Write for a person. Errors: CodeNotFound.
-func (d *Directory) byID(ctx context.Context, id string, fn func(tx *db.Tx, u *User) error) error {
+// withUser runs fn in a Write for a person. Errors: CodeNotFound.
+func (d *Directory) withUser(ctx context.Context, id string, fn func(tx *db.Tx, u *User) error) error {
 	return base.Lookup("user", d.service.DB.WriteVital(ctx, func(tx *db.Tx) error {
 		u, err := tx.User(id)
 		if err != nil {
@@ -52,7 +52,7 @@ func (d *Directory) byID(ctx context.Context, id string, fn func(tx *db.Tx, u *U
 // that changes. Errors: CodeNotFound, CodeConflict for the last operator, and to make one of
 // an account whose address nobody proved.
 func (d *Directory) SetOperator(ctx context.Context, id string, operator bool) (out Account, err error) {
-	err = d.byID(ctx, id, func(tx *db.Tx, u *User) error {
+	err = d.withUser(ctx, id, func(tx *db.Tx, u *User) error {
 		if u.Operator != operator {
 			if err := changeOperator(ctx, tx, u, operator); err != nil {
 				return err
@@ -70,9 +70,9 @@ func (d *Directory) SetOperator(ctx context.Context, id string, operator bool) (
 
 func changeOperator(ctx context.Context, tx *db.Tx, u *User, operator bool) error {
 	if operator && u.OnlyTeam != "" {
-		return unproven(u)
+		return errUnproven(u)
 	}
-	if err := otherOperator(&tx.Reader, u); err != nil {
+	if err := checkNotLastOperator(&tx.Reader, u); err != nil {
 		return err
 	}
 	if err := tx.SetOperator(u.ID, operator); err != nil {
@@ -85,16 +85,16 @@ func changeOperator(ctx context.Context, tx *db.Tx, u *User, operator bool) erro
 }
 
 // DeleteAccount is RemoveAccount by id.
-func (d *Directory) DeleteAccount(ctx context.Context, id string) (left []app.Key, err error) {
-	return left, d.byID(ctx, id, func(tx *db.Tx, u *User) (err error) {
-		left, err = removeAccount(ctx, tx, u)
+func (d *Directory) DeleteAccount(ctx context.Context, id string) (keys []app.Key, err error) {
+	return keys, d.withUser(ctx, id, func(tx *db.Tx, u *User) (err error) {
+		keys, err = removeAccount(ctx, tx, u)
 		return err
 	})
 }
 
 // LinkAccount is NewLink by id; it returns the person's address besides.
 func (d *Directory) LinkAccount(ctx context.Context, id string) (address, link string, err error) {
-	err = d.byID(ctx, id, func(tx *db.Tx, u *User) error {
+	err = d.withUser(ctx, id, func(tx *db.Tx, u *User) error {
 		address = u.Address
 		link, err = d.service.signInLink(ctx, tx, u.ID)
 		return err

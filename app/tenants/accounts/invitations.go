@@ -31,11 +31,11 @@ type Invitation = db.Invitation
 // difference. Errors: CodeValidation, CodeForbidden, CodeReauthentication, CodeConflict
 // where the person belongs to the team, CodeServiceUnavailable where no server ran yet.
 func (s *Service) Invite(ctx context.Context, key *app.Key, address string, role app.Role) (i Invitation, link string, err error) {
-	if err := mayInvite(key, role); err != nil {
+	if err := checkMayInvite(key, role); err != nil {
 		return i, "", err
 	}
 	if s.Settings.BaseURL == "" {
-		return i, "", noServer()
+		return i, "", errNoServer()
 	}
 	u, err := NewUser(address, "")
 	if err != nil {
@@ -46,13 +46,13 @@ func (s *Service) Invite(ctx context.Context, key *app.Key, address string, role
 	now := clock.Now()
 	i = Invitation{ID: app.NewID(), TeamID: key.TeamID, Address: u.Address, Role: role, Hash: hash, Vouched: isOperator(key), InvitedBy: app.ActorOf(ctx).Name,
 		CreatedAt: now, ExpiresAt: now.Add(InvitationLife)}
-	var from postedFrom
+	var from mailOrigin
 	err = s.DB.Write(ctx, func(tx *db.Tx) error {
 		before, err := replaceInvitation(tx, key, u.Address)
 		if err != nil {
 			return err
 		}
-		if from, err = s.mailsFrom(tx, &i); err != nil {
+		if from, err = s.reserveInvitationMail(tx, &i); err != nil {
 			return err
 		}
 		if i.Mailed = before.Mailed; from.domain != "" { // else the link that the person has goes on
@@ -74,20 +74,20 @@ func (s *Service) Invite(ctx context.Context, key *app.Key, address string, role
 	return i, s.Settings.BaseURL + invitationPath + code, nil
 }
 
-// mayInvite is mayRank for who invites. A key that has an end, or works from some addresses
-// alone, must not let anybody in who has neither. Errors: as mayRank.
-func mayInvite(key *app.Key, role app.Role) error {
+// checkMayInvite is checkMayAssign for who invites. A key that has an end, or works from some addresses
+// alone, must not let anybody in who has neither. Errors: as checkMayAssign.
+func checkMayInvite(key *app.Key, role app.Role) error {
 	if key.Session == nil && (!key.ExpiresAt.IsZero() || len(key.AllowedIPs) > 0) {
 		return app.Errorf(app.CodeForbidden, "An API key that has an end or works from some addresses only can't invite people: they would stay beyond it")
 	}
-	return mayRank(key, role)
+	return checkMayAssign(key, role)
 }
 
 func isOperator(key *app.Key) bool { return key.Session != nil && key.Session.Operator }
 
 // replaceInvitation takes back the invitation of an address, where there is one, and
 // returns it. Errors: CodeConflict where the person belongs to the team, CodeValidation
-// where the team has MaxInvitations, as mayRank for the role of the earlier one.
+// where the team has MaxInvitations, as checkMayAssign for the role of the earlier one.
 func replaceInvitation(tx *db.Tx, key *app.Key, address string) (before Invitation, err error) {
 	u, err := tx.UserByAddress(address)
 	if err == nil {
@@ -100,7 +100,7 @@ func replaceInvitation(tx *db.Tx, key *app.Key, address string) (before Invitati
 	}
 	before, err = tx.InvitationTo(key.TeamID, address)
 	if err == nil {
-		if err := mayRank(key, before.Role); err != nil {
+		if err := checkMayAssign(key, before.Role); err != nil {
 			return before, err
 		}
 		return before, tx.DeleteInvitation(key.TeamID, before.ID)
@@ -108,8 +108,8 @@ func replaceInvitation(tx *db.Tx, key *app.Key, address string) (before Invitati
 	if !errors.Is(err, db.ErrNotFound) {
 		return before, err
 	}
-	many, err := tx.ManyInvitations(key.TeamID, MaxInvitations)
-	if err == nil && many {
+	full, err := tx.ManyInvitations(key.TeamID, MaxInvitations)
+	if err == nil && full {
 		err = app.Errorf(app.CodeValidation, "A team can have at most %d open invitations; take one back", MaxInvitations)
 	}
 	return before, err
@@ -130,7 +130,7 @@ func (s *Service) TakeBackInvitation(ctx context.Context, key *app.Key, id strin
 		if err != nil {
 			return err
 		}
-		if err := mayRank(key, i.Role); err != nil {
+		if err := checkMayAssign(key, i.Role); err != nil {
 			return err
 		}
 		if err := tx.DeleteInvitation(key.TeamID, id); err != nil {
@@ -152,49 +152,49 @@ type Invited struct {
 
 // ReadInvitation returns what the link with that code invites to. It changes nothing.
 // Errors: CodeForbidden for a code that does not count, CodeRateLimitExceeded.
-func (s *Service) ReadInvitation(ctx context.Context, v *Visitor, code string) (out Invited, err error) {
-	err = s.guesses.open(ctx, guesser{client: v.Client}, func() error {
+func (s *Service) ReadInvitation(ctx context.Context, v *Visitor, code string) (inv Invited, err error) {
+	err = s.guesses.runCode(ctx, guesser{client: v.Client}, func() error {
 		return s.DB.Read(ctx, func(r *db.Reader) error {
 			i, err := invitationOf(r, code, clock.Now())
 			if err != nil {
 				return err
 			}
-			out = Invited{Team: i.TeamName, Address: i.Address, Role: i.Role}
+			inv = Invited{Team: i.TeamName, Address: i.Address, Role: i.Role}
 			by, err := r.User(i.InvitedBy)
-			out.By = cmp.Or(by.Name, by.Address)
-			return base.IgnoreGone(err)
+			inv.By = cmp.Or(by.Name, by.Address)
+			return base.IgnoreNotFound(err)
 		})
 	})
-	return out, base.Unavailable(err)
+	return inv, base.Unavailable(err)
 }
 
 // Accept has somebody join the team that invited him, and lets him in: with the password
 // of the account that he has, or with a new account. Errors: CodeForbidden for a code that
 // does not count, CodeInvalidCredentials for a wrong password, CodeValidation,
-// CodeConflict for an account that may not belong to the team (mayBelong),
+// CodeConflict for an account that may not belong to the team (checkMayJoin),
 // CodeRateLimitExceeded.
 func (s *Service) Accept(ctx context.Context, v *Visitor, in *AcceptInput) (n NewSession, err error) {
 	var i Invitation
-	err = s.guesses.open(ctx, guesser{client: v.Client}, func() (err error) {
+	err = s.guesses.runCode(ctx, guesser{client: v.Client}, func() (err error) {
 		now := clock.Now()
 		i, err = db.Get(ctx, s.DB, func(r *db.Reader) (Invitation, error) { return invitationOf(r, in.Code, now) })
 		return err
 	})
 	if err != nil {
-		s.noteFailure(ctx, &attempt{v: v, account: byLink, by: byLink}, err)
+		s.recordFailure(ctx, &signInAttempt{visitor: v, account: byLink, method: byLink}, err)
 		return n, base.Unavailable(err)
 	}
 	// It is checked of accounts that there are too: who invites must not learn of them.
 	if err := CheckPassword("password", in.Password); err != nil {
 		return n, err
 	}
-	c, err := s.caller(ctx, v, func(r *db.Reader) (User, error) { return r.UserByAddress(i.Address) })
+	c, err := s.findCandidate(ctx, v, func(r *db.Reader) (User, error) { return r.UserByAddress(i.Address) })
 	if err != nil {
 		return n, err
 	}
 	proves := provesAddress(&i, in.Code)
 	if c.user.ID == "" {
-		return s.acceptAnew(ctx, v, in, &i, proves)
+		return s.acceptAsNewUser(ctx, v, in, &i, proves)
 	}
 	matches := func() (bool, error) {
 		ok, _, err := s.hasher.matches(ctx, c.user.Password, in.Password, c.known)
@@ -202,22 +202,22 @@ func (s *Service) Accept(ctx context.Context, v *Visitor, in *AcceptInput) (n Ne
 	}
 	if c.user.OnlyTeam != "" && proves {
 		if ok, err := matches(); err != nil || !ok {
-			return s.takeOver(ctx, v, in, &c, err)
+			return s.takeOverAccount(ctx, v, in, &c, err)
 		}
-		return s.enter(asPerson(ctx, c.user.ID), v, &c, entry{invitation: in.Code})
+		return s.finishSignIn(asUser(ctx, c.user.ID), v, &c, signInEffects{invitation: in.Code})
 	}
-	err = s.guesses.guess(ctx, c.guesser(v, i.Address), func() error {
+	err = s.guesses.run(ctx, c.guesser(v, i.Address), func() error {
 		ok, err := matches()
 		if err == nil && !ok {
-			err = wrongCredentials()
+			err = errWrongCredentials()
 		}
 		return err
 	})
 	if err != nil {
-		s.noteFailure(ctx, &attempt{v, i.Address, c.user.ID, i.Address, byPassword}, err)
+		s.recordFailure(ctx, &signInAttempt{v, i.Address, c.user.ID, i.Address, byPassword}, err)
 		return n, err
 	}
-	return s.enter(asPerson(ctx, c.user.ID), v, &c, entry{invitation: in.Code})
+	return s.finishSignIn(asUser(ctx, c.user.ID), v, &c, signInEffects{invitation: in.Code})
 }
 
 // provesAddress reports whether who has a code of an invitation is believed to have its
@@ -226,8 +226,8 @@ func provesAddress(i *Invitation, code string) bool {
 	return i.Vouched || bytes.Equal(i.Mailed, hashOf(code))
 }
 
-// acceptAnew makes the account of somebody who was invited and has none.
-func (s *Service) acceptAnew(ctx context.Context, v *Visitor, in *AcceptInput, i *Invitation, proves bool) (n NewSession, err error) {
+// acceptAsNewUser makes the account of somebody who was invited and has none.
+func (s *Service) acceptAsNewUser(ctx context.Context, v *Visitor, in *AcceptInput, i *Invitation, proves bool) (n NewSession, err error) {
 	u, err := NewUser(i.Address, in.Name)
 	if err != nil {
 		return n, err
@@ -243,10 +243,10 @@ func (s *Service) acceptAnew(ctx context.Context, v *Visitor, in *AcceptInput, i
 		if err != nil {
 			return err
 		}
-		if err := insertUser(asPerson(ctx, u.ID), tx, &u, i.TeamID, i.Role); err != nil {
+		if err := insertUser(asUser(ctx, u.ID), tx, &u, i.TeamID, i.Role); err != nil {
 			return err
 		}
-		n, err = s.begin(tx, v, &u, nil)
+		n, err = s.beginSession(tx, v, &u, nil)
 		return err
 	})
 	return n, base.Unavailable(err)
@@ -254,11 +254,11 @@ func (s *Service) acceptAnew(ctx context.Context, v *Visitor, in *AcceptInput, i
 
 // invitationOf returns the invitation of a code. Errors: CodeForbidden.
 func invitationOf(r *db.Reader, code string, now time.Time) (i Invitation, err error) {
-	if !isSecret(code, codeBytes) {
-		return i, refusedCode()
+	if !looksLikeSecret(code, codeBytes) {
+		return i, errInvalidCode()
 	}
 	if i, err = r.InvitationByCode(hashOf(code), now); errors.Is(err, db.ErrNotFound) {
-		err = refusedCode()
+		err = errInvalidCode()
 	}
 	return i, err
 }
@@ -269,15 +269,15 @@ func useInvitation(tx *db.Tx, code string) (i Invitation, err error) {
 	if i, err = invitationOf(&tx.Reader, code, tx.Now); err != nil {
 		return i, err
 	}
-	if err := stillInvited(&tx.Reader, &i); err != nil {
+	if err := checkInviter(&tx.Reader, &i); err != nil {
 		return i, err
 	}
 	return i, tx.DeleteInvitation(i.TeamID, i.ID)
 }
 
-// stillInvited is nil where who invited may still invite to that role: whoever was removed
+// checkInviter is nil where who invited may still invite to that role: whoever was removed
 // or lowered must not come back by a link that he made before. Errors: CodeForbidden.
-func stillInvited(r *db.Reader, i *Invitation) error {
+func checkInviter(r *db.Reader, i *Invitation) error {
 	id, ok := app.ParseID(i.InvitedBy)
 	if !ok {
 		return nil // the command line
@@ -298,7 +298,7 @@ func stillInvited(r *db.Reader, i *Invitation) error {
 	case err != nil && !errors.Is(err, db.ErrNotFound):
 		return err
 	case !role.Manages() || i.Role.Above(role):
-		return refusedCode()
+		return errInvalidCode()
 	}
 	return nil
 }
@@ -312,7 +312,7 @@ func joinInvited(ctx context.Context, tx *db.Tx, u *User, code string) error {
 		return err
 	}
 	if i.Address != u.Address {
-		return refusedCode()
+		return errInvalidCode()
 	}
 	if u.OnlyTeam != "" && provesAddress(&i, code) {
 		if err := tx.SetProven(u.ID); err != nil {
@@ -320,12 +320,12 @@ func joinInvited(ctx context.Context, tx *db.Tx, u *User, code string) error {
 		}
 		u.OnlyTeam = ""
 	}
-	return joinBy(ctx, tx, u, &i)
+	return joinByInvitation(ctx, tx, u, &i)
 }
 
-// joinBy has a person belong to the team of an invitation.
-func joinBy(ctx context.Context, tx *db.Tx, u *User, i *Invitation) error {
-	if err := mayBelong(u, i.TeamID); err != nil {
+// joinByInvitation has a person belong to the team of an invitation.
+func joinByInvitation(ctx context.Context, tx *db.Tx, u *User, i *Invitation) error {
+	if err := checkMayJoin(u, i.TeamID); err != nil {
 		return err
 	}
 	if err := join(ctx, tx, u, i.TeamID, i.Role); app.CodeOf(err) != app.CodeConflict {

@@ -15,7 +15,7 @@ import (
 // CodeServiceUnavailable where no server ran yet.
 func (s *Service) AddLink(tx *db.Tx, userID string) (string, error) {
 	if s.Settings.BaseURL == "" {
-		return "", noServer()
+		return "", errNoServer()
 	}
 	code, hash := NewCode()
 	return s.Settings.BaseURL + linkPath + code, tx.InsertSignInCode(hash, userID, tx.Now.Add(CodeLife))
@@ -24,13 +24,13 @@ func (s *Service) AddLink(tx *db.Tx, userID string) (string, error) {
 // OpenLink lets in whom a link was made for, or half in where a second factor is to come.
 // The link counts no more then. Errors: CodeForbidden, CodeRateLimitExceeded.
 func (s *Service) OpenLink(ctx context.Context, v *Visitor, code string) (n NewSession, err error) {
-	var c caller
-	err = s.guesses.open(ctx, guesser{client: v.Client}, func() error {
+	var c candidate
+	err = s.guesses.runCode(ctx, guesser{client: v.Client}, func() error {
 		now := clock.Now()
-		c, err = s.caller(ctx, v, func(r *db.Reader) (u User, err error) {
-			id, err := codeOf(r, code, now)
+		c, err = s.findCandidate(ctx, v, func(r *db.Reader) (u User, err error) {
+			id, err := userOfCode(r, code, now)
 			if err == nil && id == "" {
-				err = refusedCode()
+				err = errInvalidCode()
 			}
 			if err != nil {
 				return u, err
@@ -40,10 +40,10 @@ func (s *Service) OpenLink(ctx context.Context, v *Visitor, code string) (n NewS
 		return err
 	})
 	if err != nil {
-		s.noteFailure(ctx, &attempt{v: v, account: byLink, by: byLink}, err)
+		s.recordFailure(ctx, &signInAttempt{visitor: v, account: byLink, method: byLink}, err)
 		return n, err
 	}
-	return s.enter(ctx, v, &c, entry{code: code})
+	return s.finishSignIn(ctx, v, &c, signInEffects{code: code})
 }
 
 // devAddress is who `serve --dev` signs in.
@@ -58,20 +58,20 @@ func (s *Service) DevLink(ctx context.Context) (link string, err error) {
 	}
 	u.Operator = true
 	err = s.DB.Write(ctx, func(tx *db.Tx) error {
-		there, err := tx.UserByAddress(devAddress)
+		dev, err := tx.UserByAddress(devAddress)
 		if errors.Is(err, db.ErrNotFound) {
-			there = u
+			dev = u
 			team, err := tx.FindTeam("")
 			if err != nil {
 				return err
 			}
-			if err := insertUser(ctx, tx, &there, team.ID, app.RoleOwner); err != nil {
+			if err := insertUser(ctx, tx, &dev, team.ID, app.RoleOwner); err != nil {
 				return err
 			}
 		} else if err != nil {
 			return err
 		}
-		if link, err = s.AddLink(tx, there.ID); err == nil {
+		if link, err = s.AddLink(tx, dev.ID); err == nil {
 			link = strings.Replace(link, "#", "?to=/emails#", 1) // to the inbox
 		}
 		return err

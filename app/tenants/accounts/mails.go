@@ -11,25 +11,25 @@ import (
 	"mailer/db"
 )
 
-// sender is who mail of Mailer's own is from, at a verified domain.
-const sender = "Mailer <mailer@"
+// mailSender is who mail of Mailer's own is from, at a verified domain.
+const mailSender = "Mailer <mailer@"
 
 // How many invitations are mailed within mailWindow, whatever becomes of them: of a team to
 // an address, of a team at all, and to an address by all teams. Others are shown where they
 // are made and not mailed.
 const (
-	mailWindow       = 24 * time.Hour
-	maxMailsOfPair   = 1
-	maxMailsOfTeam   = 20
-	maxMailsToPerson = 5
+	mailWindow         = 24 * time.Hour
+	maxMailsPerPair    = 1
+	maxMailsPerTeam    = 20
+	maxMailsPerAddress = 5
 )
 
-// postedFrom is where a mail to a person comes from: a domain and its team. The zero one is
+// mailOrigin is where a mail to a person comes from: a domain and its team. The zero one is
 // nowhere: no mail.
-type postedFrom struct{ team, domain string }
+type mailOrigin struct{ team, domain string }
 
-// domainOf returns a verified domain of a team whose mail may leave. Error: db.ErrNotFound.
-func domainOf(r *db.Reader, team string) (from postedFrom, err error) {
+// mailDomainOf returns a verified domain of a team whose mail may leave. Error: db.ErrNotFound.
+func mailDomainOf(r *db.Reader, team string) (from mailOrigin, err error) {
 	suspended, err := r.IsSuspended(team)
 	if err == nil && suspended {
 		err = db.ErrNotFound
@@ -38,39 +38,39 @@ func domainOf(r *db.Reader, team string) (from postedFrom, err error) {
 		return from, err
 	}
 	domain, err := r.VerifiedDomain(team)
-	return postedFrom{team, domain}, err
+	return mailOrigin{team, domain}, err
 }
 
-// firstDomain returns a domain of the first of some teams that has one; nowhere: none has.
-func firstDomain(r *db.Reader, teams ...string) (postedFrom, error) {
+// firstMailDomain returns a domain of the first of some teams that has one; nowhere: none has.
+func firstMailDomain(r *db.Reader, teams ...string) (mailOrigin, error) {
 	for _, team := range teams {
-		from, err := domainOf(r, team)
+		from, err := mailDomainOf(r, team)
 		if !errors.Is(err, db.ErrNotFound) {
 			return from, err
 		}
 	}
-	return postedFrom{}, nil
+	return mailOrigin{}, nil
 }
 
-// post sends a mail of Mailer's own to a person. What fails is logged without the text:
+// deliver sends a mail of Mailer's own to a person. What fails is logged without the text:
 // nobody's account waits for a mail.
-func (s *Service) post(ctx context.Context, from postedFrom, to, subject, text string) {
-	if s.Post == nil || from.domain == "" {
+func (s *Service) deliver(ctx context.Context, from mailOrigin, to, subject, text string) {
+	if s.SendMail == nil || from.domain == "" {
 		return
 	}
-	if err := s.Post(context.WithoutCancel(ctx), from.team, sender+from.domain+">", to, subject, text); err != nil {
+	if err := s.SendMail(context.WithoutCancel(ctx), from.team, mailSender+from.domain+">", to, subject, text); err != nil {
 		s.Log.Warn("a mail to a person was not accepted", "subject", subject, "err", err)
 	}
 }
 
-// tell sends a person a mail about the account: from a domain of the first team, which is
+// notify sends a person a mail about the account: from a domain of the first team, which is
 // the operator's, or else of the team that the person joined first. Teams that the person
 // joined later have no part in it.
-func (s *Service) tell(ctx context.Context, u *User, subject, text string) {
-	if s.Post == nil {
+func (s *Service) mailUser(ctx context.Context, u *User, subject, text string) {
+	if s.SendMail == nil {
 		return
 	}
-	from, err := db.Get(context.WithoutCancel(ctx), s.DB, func(r *db.Reader) (from postedFrom, err error) {
+	from, err := db.Get(context.WithoutCancel(ctx), s.DB, func(r *db.Reader) (from mailOrigin, err error) {
 		first, err := r.FindTeam("")
 		if err != nil {
 			return from, err
@@ -85,20 +85,20 @@ func (s *Service) tell(ctx context.Context, u *User, subject, text string) {
 				return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), cmp.Compare(a.TeamID, b.TeamID))
 			}).TeamID)
 		}
-		return firstDomain(r, teams...)
+		return firstMailDomain(r, teams...)
 	})
 	if err != nil {
 		s.Log.Warn("a mail to a person was not accepted", "subject", subject, "err", err)
 		return
 	}
-	s.post(ctx, from, u.Address, subject, text)
+	s.deliver(ctx, from, u.Address, subject, text)
 }
 
-// mailsFrom returns where the mail of an invitation comes from, and notes that it is sent:
+// reserveInvitationMail returns where the mail of an invitation comes from, and notes that it is sent:
 // from a domain of the team that invites, or else of the first team; nowhere for a team
 // that is suspended, where there is no such domain, and where enough were sent lately.
-func (s *Service) mailsFrom(tx *db.Tx, i *Invitation) (from postedFrom, err error) {
-	if s.Post == nil {
+func (s *Service) reserveInvitationMail(tx *db.Tx, i *Invitation) (from mailOrigin, err error) {
+	if s.SendMail == nil {
 		return from, nil
 	}
 	suspended, err := tx.IsSuspended(i.TeamID)
@@ -107,14 +107,14 @@ func (s *Service) mailsFrom(tx *db.Tx, i *Invitation) (from postedFrom, err erro
 	}
 	hash := hashOf(i.Address)
 	pair, team, address, err := tx.InvitationMails(i.TeamID, hash, tx.Now.Add(-mailWindow))
-	if err != nil || pair >= maxMailsOfPair || team >= maxMailsOfTeam || address >= maxMailsToPerson {
+	if err != nil || pair >= maxMailsPerPair || team >= maxMailsPerTeam || address >= maxMailsPerAddress {
 		return from, err
 	}
 	first, err := tx.FindTeam("")
 	if err != nil {
 		return from, err
 	}
-	if from, err = firstDomain(&tx.Reader, i.TeamID, first.ID); err != nil || from.domain == "" {
+	if from, err = firstMailDomain(&tx.Reader, i.TeamID, first.ID); err != nil || from.domain == "" {
 		return from, err
 	}
 	return from, tx.PutInvitationMail(i.TeamID, hash)
@@ -122,7 +122,7 @@ func (s *Service) mailsFrom(tx *db.Tx, i *Invitation) (from postedFrom, err erro
 
 // mailInvitation tells somebody that he was invited. A mail from another team's domain than
 // that of the team which invites holds no word of the latter.
-func (s *Service) mailInvitation(ctx context.Context, from postedFrom, i *Invitation, link string) {
+func (s *Service) mailInvitation(ctx context.Context, from mailOrigin, i *Invitation, link string) {
 	team, subject := "a team", "You were invited to Mailer"
 	if from.team == i.TeamID {
 		team, subject = "the team "+i.TeamName, "You were invited to "+i.TeamName
@@ -131,5 +131,5 @@ func (s *Service) mailInvitation(ctx context.Context, from postedFrom, i *Invita
 	text.WriteString("You were invited to join " + team + " on Mailer, at " + s.Settings.BaseURL + ", as " + string(i.Role) + ".\n\n")
 	text.WriteString("This link joins it, once, within seven days:\n" + link + "\n")
 	text.WriteString("\nIf you did not expect this, leave it be: without you nothing happens.\n")
-	s.post(ctx, from, i.Address, subject, text.String())
+	s.deliver(ctx, from, i.Address, subject, text.String())
 }

@@ -37,14 +37,14 @@ func join(ctx context.Context, tx *db.Tx, u *User, teamID string, role app.Role)
 // sessions reach that team no more, and others all the same. Errors: CodeNotFound, CodeForbidden, CodeReauthentication, CodeConflict for the last
 // owner.
 func (s *Service) ChangeRole(ctx context.Context, key *app.Key, userID string, role app.Role) (m Member, err error) {
-	if err := mayRank(key, role); err != nil {
+	if err := checkMayAssign(key, role); err != nil {
 		return m, err
 	}
 	err = s.DB.WriteVital(ctx, func(tx *db.Tx) error {
 		if m, err = tx.Member(key.TeamID, userID); err != nil {
 			return err
 		}
-		if err := mayRank(key, m.Role); err != nil {
+		if err := checkMayAssign(key, m.Role); err != nil {
 			return err
 		}
 		if err := setRole(ctx, tx, key.TeamID, &m, role); err != nil {
@@ -60,7 +60,7 @@ func setRole(ctx context.Context, tx *db.Tx, teamID string, m *Member, role app.
 	if m.Role == role {
 		return nil
 	}
-	if err := otherOwner(&tx.Reader, teamID, m); err != nil {
+	if err := checkNotLastOwner(&tx.Reader, teamID, m); err != nil {
 		return err
 	}
 	if err := tx.SetRole(teamID, m.ID, role); err != nil {
@@ -72,31 +72,31 @@ func setRole(ctx context.Context, tx *db.Tx, teamID string, m *Member, role app.
 // RemoveMember ends that a person belongs to a team; the account stays, and its sessions
 // for other teams. left are the API keys of the team that the person made and that go on.
 // Errors: as ChangeRole.
-func (s *Service) RemoveMember(ctx context.Context, key *app.Key, userID string) (left []app.Key, err error) {
-	return left, base.Lookup("member", s.DB.WriteVital(ctx, func(tx *db.Tx) error {
+func (s *Service) RemoveMember(ctx context.Context, key *app.Key, userID string) (keys []app.Key, err error) {
+	return keys, base.Lookup("member", s.DB.WriteVital(ctx, func(tx *db.Tx) error {
 		m, err := tx.Member(key.TeamID, userID)
 		if err != nil {
 			return err
 		}
-		if err := mayRank(key, m.Role); err != nil {
+		if err := checkMayAssign(key, m.Role); err != nil {
 			return err
 		}
-		if left, err = keysLeft(tx, userID, key.TeamID); err != nil {
+		if keys, err = remainingKeys(tx, userID, key.TeamID); err != nil {
 			return err
 		}
 		return removeMember(ctx, tx, key.TeamID, &m)
 	}))
 }
 
-// keysLeft returns the API keys that a person made and that work on, in a team or in all
+// remainingKeys returns the API keys that a person made and that work on, in a team or in all
 // for "".
-func keysLeft(tx *db.Tx, userID, teamID string) ([]app.Key, error) {
+func remainingKeys(tx *db.Tx, userID, teamID string) ([]app.Key, error) {
 	keys, err := tx.KeysMadeBy(userID, teamID)
 	return slices.DeleteFunc(keys, func(k app.Key) bool { return !k.ExpiresAt.IsZero() && !k.ExpiresAt.After(tx.Now) }), err
 }
 
 func removeMember(ctx context.Context, tx *db.Tx, teamID string, m *Member) error {
-	if err := otherOwner(&tx.Reader, teamID, m); err != nil {
+	if err := checkNotLastOwner(&tx.Reader, teamID, m); err != nil {
 		return err
 	}
 	if err := tx.DeleteMembership(teamID, m.ID); err != nil {
@@ -105,22 +105,22 @@ func removeMember(ctx context.Context, tx *db.Tx, teamID string, m *Member) erro
 	return base.Audit(ctx, tx, teamID, "member.remove", m.ID, map[string]any{"email": m.Address, "role": m.Role}, nil)
 }
 
-// otherOwner is nil unless a person is the last owner of a team. Errors: CodeConflict.
-func otherOwner(r *db.Reader, teamID string, m *Member) error {
+// checkNotLastOwner is nil unless a person is the last owner of a team. Errors: CodeConflict.
+func checkNotLastOwner(r *db.Reader, teamID string, m *Member) error {
 	if m.Role != app.RoleOwner {
 		return nil
 	}
-	has, err := r.OtherOwner(teamID, m.ID)
-	if err == nil && !has {
+	other, err := r.OtherOwner(teamID, m.ID)
+	if err == nil && !other {
 		err = app.Errorf(app.CodeConflict, "This person is the team's last owner: make another one first")
 	}
 	return err
 }
 
-// mayRank is nil where somebody may make, change or remove people of a role: nobody above
+// checkMayAssign is nil where somebody may make, change or remove people of a role: nobody above
 // his own, and owners only with a fresh proof. Errors: CodeValidation for what is no role,
 // CodeForbidden, CodeReauthentication.
-func mayRank(key *app.Key, role app.Role) error {
+func checkMayAssign(key *app.Key, role app.Role) error {
 	if err := checkRole(role); err != nil {
 		return err
 	}
@@ -129,8 +129,8 @@ func mayRank(key *app.Key, role app.Role) error {
 		return app.RoleTooLow()
 	case role.Above(key.Role):
 		return app.Errorf(app.CodeForbidden, "Your role does not allow you to add, change or remove members with the role %s", role)
-	case role == app.RoleOwner && !key.Fresh(clock.Now()):
-		return app.NotFresh()
+	case role == app.RoleOwner && !key.RecentlyAuthenticated(clock.Now()):
+		return app.ReauthenticationRequired()
 	}
 	return nil
 }

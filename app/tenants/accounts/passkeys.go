@@ -27,12 +27,12 @@ type Passkey = db.Passkey
 // PasskeyService is how people sign in without a password.
 type PasskeyService struct {
 	*base.Base
-	people *Service
+	accounts *Service
 }
 
 // NewPasskeys makes the service of passkeys for the accounts of another.
-func NewPasskeys(people *Service) *PasskeyService {
-	return &PasskeyService{Base: people.Base, people: people}
+func NewPasskeys(accounts *Service) *PasskeyService {
+	return &PasskeyService{Base: accounts.Base, accounts: accounts}
 }
 
 // What challenges are made for: each counts for its own purpose.
@@ -41,20 +41,20 @@ const (
 	signInPasskey = "sign in by passkey"
 )
 
-// holder is a person as the library knows one.
-type holder struct {
+// webauthnUser is a person as the library knows one.
+type webauthnUser struct {
 	user        User
 	credentials []webauthn.Credential
 }
 
 // WebAuthnID implements webauthn.User.
-func (h *holder) WebAuthnID() []byte { return []byte(h.user.ID) }
+func (h *webauthnUser) WebAuthnID() []byte { return []byte(h.user.ID) }
 
 // WebAuthnName implements webauthn.User.
-func (h *holder) WebAuthnName() string { return h.user.Address }
+func (h *webauthnUser) WebAuthnName() string { return h.user.Address }
 
 // WebAuthnDisplayName implements webauthn.User.
-func (h *holder) WebAuthnDisplayName() string {
+func (h *webauthnUser) WebAuthnDisplayName() string {
 	if h.user.Name == "" {
 		return h.user.Address
 	}
@@ -62,10 +62,10 @@ func (h *holder) WebAuthnDisplayName() string {
 }
 
 // WebAuthnCredentials implements webauthn.User.
-func (h *holder) WebAuthnCredentials() []webauthn.Credential { return h.credentials }
+func (h *webauthnUser) WebAuthnCredentials() []webauthn.Credential { return h.credentials }
 
-func (s *PasskeyService) holder(ctx context.Context, userID string) (h *holder, err error) {
-	h = &holder{}
+func (s *PasskeyService) webauthnUser(ctx context.Context, userID string) (h *webauthnUser, err error) {
+	h = &webauthnUser{}
 	err = s.DB.Read(ctx, func(r *db.Reader) (err error) {
 		if h.user, err = r.User(userID); err != nil {
 			return err
@@ -82,9 +82,9 @@ func (s *PasskeyService) holder(ctx context.Context, userID string) (h *holder, 
 	return h, err
 }
 
-// authority is this server as passkeys know it. Errors: CodeConflict where it has no name
+// relyingParty is this server as passkeys know it. Errors: CodeConflict where it has no name
 // that one can be bound to.
-func (s *PasskeyService) authority() (*webauthn.WebAuthn, error) {
+func (s *PasskeyService) relyingParty() (*webauthn.WebAuthn, error) {
 	u, err := url.Parse(s.Settings.BaseURL)
 	if err == nil && u.Hostname() == "" {
 		err = errors.New("the address of this server has no host")
@@ -109,7 +109,7 @@ const (
 func (s *PasskeyService) challenge(purpose, userID string, now time.Time) protocol.URLEncodedBase64 {
 	b := make([]byte, challengeSize)
 	_, _ = rand.Read(b[:challengeNonce]) // never fails
-	binary.BigEndian.PutUint64(b[challengeNonce:], uint64(now.Add(HalfLife).UnixMilli()))
+	binary.BigEndian.PutUint64(b[challengeNonce:], uint64(now.Add(SecondFactorTimeout).UnixMilli()))
 	return append(b, s.Sealer.MAC(purpose, append(b[:challengeSize:challengeSize], userID...))...)
 }
 
@@ -122,16 +122,16 @@ func (s *PasskeyService) checkChallenge(purpose, userID, text string, now time.T
 	}
 	end := time.UnixMilli(int64(binary.BigEndian.Uint64(b[challengeNonce:])))
 	ours := s.Sealer.VerifyMAC(purpose, append(b[:challengeSize:challengeSize], userID...), b[challengeSize:])
-	return end.Add(-HalfLife), ours && now.Before(end)
+	return end.Add(-SecondFactorTimeout), ours && now.Before(end)
 }
 
 // PasskeyOptions are what a browser has to know to make a passkey. Errors: CodeConflict.
 func (s *PasskeyService) PasskeyOptions(ctx context.Context, key *app.Key) (any, error) {
-	w, err := s.authority()
+	w, err := s.relyingParty()
 	if err != nil {
 		return nil, err
 	}
-	h, err := s.holder(ctx, key.ID)
+	h, err := s.webauthnUser(ctx, key.ID)
 	if err != nil {
 		return nil, signedOut(err)
 	}
@@ -170,19 +170,19 @@ func (s *PasskeyService) AddPasskey(ctx context.Context, key *app.Key, name stri
 }
 
 func (s *PasskeyService) checkNewPasskey(ctx context.Context, key *app.Key, answer []byte) (*webauthn.Credential, error) {
-	w, err := s.authority()
+	w, err := s.relyingParty()
 	if err != nil {
 		return nil, err
 	}
 	parsed, err := protocol.ParseCredentialCreationResponseBytes(answer)
 	if err != nil {
-		return nil, badPasskey(err)
+		return nil, errBadPasskey(err)
 	}
 	challenge := parsed.Response.CollectedClientData.Challenge
 	if _, ok := s.checkChallenge(addPasskey, key.ID, challenge, clock.Now()); !ok {
-		return nil, badPasskey(errors.New("the challenge is not one of ours, or has expired"))
+		return nil, errBadPasskey(errors.New("the challenge is not one of ours, or has expired"))
 	}
-	h, err := s.holder(ctx, key.ID)
+	h, err := s.webauthnUser(ctx, key.ID)
 	if err != nil {
 		return nil, signedOut(err)
 	}
@@ -190,26 +190,26 @@ func (s *PasskeyService) checkNewPasskey(ctx context.Context, key *app.Key, answ
 		Challenge: challenge, UserID: h.WebAuthnID(), UserVerification: protocol.VerificationRequired, CredParams: webauthn.CredentialParametersDefault(),
 	}, parsed)
 	if err != nil {
-		return nil, badPasskey(err)
+		return nil, errBadPasskey(err)
 	}
 	return credential, nil
 }
 
-// badPasskey refuses what a browser says of a new passkey.
-func badPasskey(err error) error {
+// errBadPasskey refuses what a browser says of a new passkey.
+func errBadPasskey(err error) error {
 	return &app.Error{Code: app.CodeValidation, Message: "The browser's answer is not that of a passkey for this server; begin again", Err: err}
 }
 
 func (s *PasskeyService) insertPasskey(ctx context.Context, tx *db.Tx, p *Passkey) (codes []string, err error) {
-	there, err := tx.Passkeys(p.UserID)
+	existing, err := tx.Passkeys(p.UserID)
 	if err != nil {
 		return nil, err
 	}
-	if len(there) >= db.MaxPasskeys {
-		return nil, app.Errorf(app.CodeConflict, "You have %d passkeys; remove one that is not used any more", len(there))
+	if len(existing) >= db.MaxPasskeys {
+		return nil, app.Errorf(app.CodeConflict, "You have %d passkeys; remove one that is not used any more", len(existing))
 	}
-	left, err := tx.CountRecoveryCodes(p.UserID)
-	if err == nil && left == 0 {
+	codesLeft, err := tx.CountRecoveryCodes(p.UserID)
+	if err == nil && codesLeft == 0 {
 		var hashes [][]byte
 		codes, hashes = newRecoveryCodes()
 		err = tx.SetRecoveryCodes(p.UserID, hashes)
@@ -234,7 +234,7 @@ func (s *PasskeyService) Passkeys(ctx context.Context, userID string) (keys []Pa
 // DeletePasskey removes a passkey of a person. Errors: CodeNotFound.
 func (s *PasskeyService) DeletePasskey(ctx context.Context, key *app.Key, id string) error {
 	var u User
-	left := 0
+	factorsLeft := 0
 	err := s.DB.Write(ctx, func(tx *db.Tx) (err error) {
 		if u, err = tx.User(key.ID); err != nil {
 			return err
@@ -243,7 +243,7 @@ func (s *PasskeyService) DeletePasskey(ctx context.Context, key *app.Key, id str
 			return err
 		}
 		factors, err := factorsOf(&tx.Reader, key.ID)
-		if left = len(factors); err != nil {
+		if factorsLeft = len(factors); err != nil {
 			return err
 		}
 		if err := dropUselessCodes(tx, key.ID); err != nil {
@@ -251,8 +251,8 @@ func (s *PasskeyService) DeletePasskey(ctx context.Context, key *app.Key, id str
 		}
 		return base.Audit(ctx, tx, "", "passkey.remove", key.ID, map[string]any{"id": id}, nil)
 	})
-	if err == nil && left == 0 {
-		s.people.tellFactorOff(ctx, &u)
+	if err == nil && factorsLeft == 0 {
+		s.accounts.mailFactorOff(ctx, &u)
 	}
 	return base.Lookup("passkey", err)
 }
@@ -260,7 +260,7 @@ func (s *PasskeyService) DeletePasskey(ctx context.Context, key *app.Key, id str
 // SignInOptions are what a browser has to know to sign in by passkey; any of its own.
 // Errors: CodeConflict.
 func (s *PasskeyService) SignInOptions() (any, error) {
-	w, err := s.authority()
+	w, err := s.relyingParty()
 	if err != nil {
 		return nil, err
 	}
@@ -275,11 +275,11 @@ func (s *PasskeyService) SignInOptions() (any, error) {
 // SignInByPasskey lets somebody in by a passkey alone, which is two factors: the device,
 // and what unlocks it. Errors: CodeInvalidCredentials, CodeRateLimitExceeded.
 func (s *PasskeyService) SignInByPasskey(ctx context.Context, v *Visitor, answer []byte) (n NewSession, err error) {
-	who, err := s.passkeyGuesser(ctx, v)
+	g, err := s.passkeyGuesser(ctx, v)
 	if err != nil {
 		return n, err
 	}
-	err = s.people.guesses.guess(ctx, who, func() error {
+	err = s.accounts.guesses.run(ctx, g, func() error {
 		h, credential, asked, err := s.checkPasskey(ctx, answer)
 		if err != nil {
 			return err
@@ -291,65 +291,65 @@ func (s *PasskeyService) SignInByPasskey(ctx context.Context, v *Visitor, answer
 		return s.DB.Write(ctx, func(tx *db.Tx) error {
 			err := tx.UsePasskey(h.user.ID, credential.ID, string(text), asked)
 			if errors.Is(err, db.ErrNotFound) {
-				return wrongPasskey(err)
+				return errWrongPasskey(err)
 			}
 			if err != nil {
 				return err
 			}
-			n, err = s.people.begin(tx, v, &h.user, nil)
+			n, err = s.accounts.beginSession(tx, v, &h.user, nil)
 			return err
 		})
 	})
 	if err == nil {
-		s.people.tellNewDevice(ctx, v, &n)
+		s.accounts.mailNewDevice(ctx, v, &n)
 	}
-	s.people.noteFailure(ctx, &attempt{v: v, account: byPasskey, by: byPasskey}, err)
+	s.accounts.recordFailure(ctx, &signInAttempt{visitor: v, account: byPasskey, method: byPasskey}, err)
 	return n, base.Unavailable(err)
 }
 
 // passkeyGuesser is a browser as a source of passkeys, which say only later whose they are:
 // one in which anybody signed in before is not slowed by others.
 func (s *PasskeyService) passkeyGuesser(ctx context.Context, v *Visitor) (guesser, error) {
-	who := guesser{client: v.Client, account: "passkey"}
-	if !isSecret(v.Device, tokenBytes) {
-		return who, nil
+	g := guesser{client: v.Client, account: "passkey"}
+	if !looksLikeSecret(v.Device, tokenBytes) {
+		return g, nil
 	}
 	known, err := db.Get(ctx, s.DB, func(r *db.Reader) (bool, error) { return r.KnowsDevice(hashOf(v.Device)) })
 	if known {
-		who.known = hex.EncodeToString(hashOf(v.Device))
+		g.known = hex.EncodeToString(hashOf(v.Device))
 	}
-	return who, base.Unavailable(err)
+	return g, base.Unavailable(err)
 }
 
 // checkPasskey returns whose passkey signed in an answer, and when that was asked for.
-func (s *PasskeyService) checkPasskey(ctx context.Context, answer []byte) (found *holder, credential *webauthn.Credential, asked time.Time, err error) {
-	w, err := s.authority()
+func (s *PasskeyService) checkPasskey(ctx context.Context, answer []byte) (found *webauthnUser, credential *webauthn.Credential, asked time.Time, err error) {
+	w, err := s.relyingParty()
 	if err != nil {
 		return nil, nil, asked, err
 	}
 	parsed, err := protocol.ParseCredentialRequestResponseBytes(answer)
 	if err != nil {
-		return nil, nil, asked, wrongPasskey(err)
+		return nil, nil, asked, errWrongPasskey(err)
 	}
 	challenge := parsed.Response.CollectedClientData.Challenge
 	asked, ok := s.checkChallenge(signInPasskey, "", challenge, clock.Now())
 	if !ok {
-		return nil, nil, asked, wrongPasskey(errors.New("the challenge is not one of ours, or has expired"))
+		return nil, nil, asked, errWrongPasskey(errors.New("the challenge is not one of ours, or has expired"))
 	}
 	credential, err = w.ValidateDiscoverableLogin(func(_, userHandle []byte) (webauthn.User, error) {
-		found, err = s.holder(ctx, string(userHandle))
+		found, err = s.webauthnUser(ctx, string(userHandle))
 		return found, err
 	}, webauthn.SessionData{Challenge: challenge, UserVerification: protocol.VerificationRequired}, parsed)
 	switch {
 	case err != nil:
-		return nil, nil, asked, wrongPasskey(err)
+		return nil, nil, asked, errWrongPasskey(err)
 	case credential.Authenticator.CloneWarning:
-		return nil, nil, asked, wrongPasskey(errors.New("its counter went back: it may be a copy"))
+		return nil, nil, asked, errWrongPasskey(errors.New("its counter went back: it may be a copy"))
 	}
 	return found, credential, asked, nil
 }
 
-// wrongPasskey is the one answer to a passkey that does not count.
-func wrongPasskey(err error) error {
+// errWrongPasskey is the one answer to a passkey that does not count.
+func errWrongPasskey(err error) error {
 	return &app.Error{Code: app.CodeInvalidCredentials, Message: "This passkey does not count here", Err: err}
 }

@@ -9,7 +9,7 @@ import (
 	"mailer/app/kit/seal"
 )
 
-func TestAChallengeCountsForItsPurposePersonAndTime(t *testing.T) {
+func TestPasskeyChallengeIsBound(t *testing.T) {
 	sealer, err := app.NewSealer(seal.MasterKey{Key: seal.NewMasterKey()})
 	if err != nil {
 		t.Fatal(err)
@@ -25,8 +25,8 @@ func TestAChallengeCountsForItsPurposePersonAndTime(t *testing.T) {
 		want                      bool
 	}{
 		{"good", addPasskey, "ann", made, start, true},
-		{"to the last", addPasskey, "ann", made, start.Add(HalfLife - 1), true},
-		{"expired", addPasskey, "ann", made, start.Add(HalfLife), false},
+		{"to the last", addPasskey, "ann", made, start.Add(SecondFactorTimeout - 1), true},
+		{"expired", addPasskey, "ann", made, start.Add(SecondFactorTimeout), false},
 		{"another purpose", signInPasskey, "ann", made, start, false},
 		{"another person", addPasskey, "eve", made, start, false},
 		{"altered", addPasskey, "ann", string(other), start, false},

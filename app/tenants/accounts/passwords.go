@@ -51,22 +51,22 @@ type params struct {
 	lanes        uint8
 }
 
-var current = params{hashMemory, hashTime, hashLanes}
+var currentParams = params{hashMemory, hashTime, hashLanes}
 
-// kept is the hash of a password as it is stored.
-type kept struct {
+// passwordHash is the hash of a password as it is stored.
+type passwordHash struct {
 	params
 	salt, sum []byte
 }
 
 // String writes the hash in the form of the reference implementation, the PHC string.
-func (k *kept) String() string {
+func (k *passwordHash) String() string {
 	b64 := base64.RawStdEncoding.EncodeToString
 	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version, k.memory, k.time, k.lanes, b64(k.salt), b64(k.sum))
 }
 
-// parseKept reads a stored hash.
-func parseKept(text string) (k kept, err error) {
+// parsePasswordHash reads a stored hash.
+func parsePasswordHash(text string) (k passwordHash, err error) {
 	parts := strings.Split(text, "$")
 	if len(parts) != 6 || parts[1] != "argon2id" || parts[2] != fmt.Sprintf("v=%d", argon2.Version) {
 		return k, fmt.Errorf("a stored password is in no form that is known")
@@ -90,28 +90,28 @@ func (p params) sum(password string, salt []byte, size int) []byte {
 
 // hasher hashes passwords, few at once: each takes much memory and a processor.
 type hasher struct {
-	turns turns
-	dummy kept // what passwords of nobody are compared with
+	slots hashSlots
+	dummy passwordHash // what passwords of nobody are compared with
 }
 
-// hashesAtOnce is how many passwords are hashed at once.
-const hashesAtOnce = 2
+// maxConcurrentHashes is how many passwords are hashed at once.
+const maxConcurrentHashes = 2
 
 func newHasher() *hasher {
-	h := &hasher{turns: turns{free: hashesAtOnce}}
-	h.dummy = kept{params: current, salt: make([]byte, saltBytes), sum: make([]byte, hashBytes)}
+	h := &hasher{slots: hashSlots{free: maxConcurrentHashes}}
+	h.dummy = passwordHash{params: currentParams, salt: make([]byte, saltBytes), sum: make([]byte, hashBytes)}
 	_, _ = rand.Read(h.dummy.sum) // never fails
 	return h
 }
 
 // hash returns what is kept of a new password. first: its turn comes before others'.
 // Errors: CodeRateLimitExceeded where too many wait, that of ctx.
-func (h *hasher) hash(ctx context.Context, password string, first bool) (string, error) {
-	if err := h.turns.take(ctx, first); err != nil {
+func (h *hasher) hash(ctx context.Context, password string, priority bool) (string, error) {
+	if err := h.slots.acquire(ctx, priority); err != nil {
 		return "", err
 	}
-	defer h.turns.give()
-	k := kept{params: current, salt: make([]byte, saltBytes)}
+	defer h.slots.release()
+	k := passwordHash{params: currentParams, salt: make([]byte, saltBytes)}
 	_, _ = rand.Read(k.salt) // never fails
 	k.sum = k.params.sum(password, k.salt, hashBytes)
 	return k.String(), nil
@@ -120,41 +120,41 @@ func (h *hasher) hash(ctx context.Context, password string, first bool) (string,
 // matches reports whether a password is the one that was kept; nothing kept: it is not,
 // after the same work. stale: it was hashed with other parameters than now. Errors: as
 // hash.
-func (h *hasher) matches(ctx context.Context, stored, password string, first bool) (ok, stale bool, err error) {
+func (h *hasher) matches(ctx context.Context, stored, password string, priority bool) (ok, stale bool, err error) {
 	k := h.dummy
 	if stored != "" {
-		if k, err = parseKept(stored); err != nil {
+		if k, err = parsePasswordHash(stored); err != nil {
 			return false, false, err
 		}
 	}
 	if utf8.RuneCountInString(password) > MaxPassword {
 		password = ""
 	}
-	if err := h.turns.take(ctx, first); err != nil {
+	if err := h.slots.acquire(ctx, priority); err != nil {
 		return false, false, err
 	}
-	defer h.turns.give()
+	defer h.slots.release()
 	same := subtle.ConstantTimeCompare(k.params.sum(password, k.salt, len(k.sum)), k.sum) == 1
-	return same && stored != "" && password != "", k.params != current, nil
+	return same && stored != "" && password != "", k.params != currentParams, nil
 }
 
-// maxTurns is how many wait for their turn in one of its lines: so many that the last
+// maxHashQueue is how many wait for their turn in one of its lines: so many that the last
 // has it within about a second.
-const maxTurns = 40
+const maxHashQueue = 40
 
-// turns are handed out to a number of takers at once. Of those that wait, those who were
+// hashSlots are handed out to a number of takers at once. Of those that wait, those who were
 // here before come first.
-type turns struct {
-	mu    sync.Mutex
-	free  int
-	lines [2][]chan struct{}
+type hashSlots struct {
+	mu     sync.Mutex
+	free   int
+	queues [2][]chan struct{}
 }
 
-// take waits for a turn. Errors: CodeRateLimitExceeded where too many wait, that of ctx.
-func (t *turns) take(ctx context.Context, first bool) error {
-	line := 1
-	if first {
-		line = 0
+// acquire waits for a turn. Errors: CodeRateLimitExceeded where too many wait, that of ctx.
+func (t *hashSlots) acquire(ctx context.Context, priority bool) error {
+	queue := 1
+	if priority {
+		queue = 0
 	}
 	t.mu.Lock()
 	if t.free > 0 {
@@ -162,42 +162,42 @@ func (t *turns) take(ctx context.Context, first bool) error {
 		t.mu.Unlock()
 		return nil
 	}
-	if len(t.lines[line]) >= maxTurns {
+	if len(t.queues[queue]) >= maxHashQueue {
 		t.mu.Unlock()
-		return tooManyTries(2 * time.Second)
+		return errTooManyTries(2 * time.Second)
 	}
-	mine := make(chan struct{})
-	t.lines[line] = append(t.lines[line], mine)
+	ready := make(chan struct{})
+	t.queues[queue] = append(t.queues[queue], ready)
 	t.mu.Unlock()
 	select {
-	case <-mine:
+	case <-ready:
 		return nil
 	case <-ctx.Done():
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for i, waiter := range t.lines[line] {
-		if waiter == mine {
-			t.lines[line] = append(t.lines[line][:i:i], t.lines[line][i+1:]...)
+	for i, waiter := range t.queues[queue] {
+		if waiter == ready {
+			t.queues[queue] = append(t.queues[queue][:i:i], t.queues[queue][i+1:]...)
 			return ctx.Err()
 		}
 	}
-	t.next() // it came meanwhile
+	t.grant() // it came meanwhile
 	return ctx.Err()
 }
 
-// give hands a turn back.
-func (t *turns) give() {
+// release hands a turn back.
+func (t *hashSlots) release() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.next()
+	t.grant()
 }
 
-func (t *turns) next() {
-	for i, line := range t.lines {
-		if len(line) > 0 {
-			close(line[0])
-			t.lines[i] = line[1:]
+func (t *hashSlots) grant() {
+	for i, queue := range t.queues {
+		if len(queue) > 0 {
+			close(queue[0])
+			t.queues[i] = queue[1:]
 			return
 		}
 	}

@@ -26,13 +26,13 @@ func TestCommonPasswordsAreRefused(t *testing.T) {
 	}
 }
 
-func TestAPasswordIsHashedAsItsParametersSayAndAnewWhenTheyChange(t *testing.T) {
+func TestPasswordIsRehashedWithNewParameters(t *testing.T) {
 	h, ctx := newHasher(), t.Context()
 	stored, err := h.hash(ctx, "correct horse battery", false)
 	if err != nil || !strings.HasPrefix(stored, "$argon2id$v=19$m=19456,t=2,p=1$") {
 		t.Fatalf("%q, %v", stored, err)
 	}
-	old := kept{params: params{memory: 64, time: 1, lanes: 1}, salt: []byte("0123456789abcdef")}
+	old := passwordHash{params: params{memory: 64, time: 1, lanes: 1}, salt: []byte("0123456789abcdef")}
 	old.sum = old.params.sum("correct horse battery", old.salt, hashBytes)
 	for _, tt := range []struct {
 		name, stored, password string

@@ -19,24 +19,24 @@ type Membership = db.Membership
 // Session is a browser in which a person is signed in.
 type Session = db.Session
 
-// Post accepts a mail of Mailer's own to a person, from an address of a team's domain. The
+// SendMail accepts a mail of Mailer's own to a person, from an address of a team's domain. The
 // team must not be able to read the text, nor keep it from the person.
-type Post func(ctx context.Context, team, from, to, subject, text string) error
+type SendMailFunc func(ctx context.Context, team, from, to, subject, text string) error
 
 // Service is accounts and sessions.
 type Service struct {
 	*base.Base
-	// Post mails people what was done with their accounts; nil: nobody does.
-	Post    Post
-	teams   *teams.Service
-	guesses *guesses
-	hasher  *hasher
-	noted   noted
+	// SendMail mails people what was done with their accounts; nil: nobody does.
+	SendMail SendMailFunc
+	teams    *teams.Service
+	guesses  *guessLimiter
+	hasher   *hasher
+	failures failureLog
 }
 
 // New makes the service.
 func New(base *base.Base, teams *teams.Service) *Service {
-	return &Service{Base: base, teams: teams, guesses: newGuesses(), hasher: newHasher()}
+	return &Service{Base: base, teams: teams, guesses: newGuessLimiter(), hasher: newHasher()}
 }
 
 // Visitor is who asks to be let in: a browser that may have been here before.
@@ -51,9 +51,9 @@ type Visitor struct {
 // maxAgent is how much is kept of what a browser calls itself, in bytes.
 const maxAgent = 200
 
-// asPerson has what is changed count as a person's doing, who is known only now.
-func asPerson(ctx context.Context, id string) context.Context {
+// asUser has what is changed count as a person's doing, who is known only now.
+func asUser(ctx context.Context, id string) context.Context {
 	a := app.ActorOf(ctx)
-	a.Type, a.Name, a.Called = app.ActorPerson, id, ""
+	a.Type, a.Name, a.Label = app.ActorPerson, id, ""
 	return app.WithActor(ctx, func() app.Actor { return a })
 }

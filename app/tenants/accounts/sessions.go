@@ -19,12 +19,12 @@ const (
 	// SessionIdle ends a session that nobody uses, and SessionLife any.
 	SessionIdle = 14 * 24 * time.Hour
 	SessionLife = 90 * 24 * time.Hour
-	// HalfLife is how long a session waits for its second factor.
-	HalfLife = 5 * time.Minute
+	// SecondFactorTimeout is how long a session waits for its second factor.
+	SecondFactorTimeout = 5 * time.Minute
 	// DeviceLife is how long a browser is known in which nobody signs in.
 	DeviceLife = 400 * 24 * time.Hour
-	// seenEvery is how exactly it is known when a session was last used.
-	seenEvery = 5 * time.Minute
+	// seenInterval is how exactly it is known when a session was last used.
+	seenInterval = 5 * time.Minute
 )
 
 // NewSession is what somebody who signed in gets.
@@ -37,9 +37,9 @@ type NewSession struct {
 	Factors []string
 	User    User
 	Teams   []Membership
-	// strange: the person signed in before, and never with this browser.
-	strange bool
-	id      string // of the session
+	// newDevice: the person signed in before, and never with this browser.
+	newDevice bool
+	id        string // of the session
 }
 
 // The second factors.
@@ -48,16 +48,16 @@ const (
 	FactorPasskey = "passkey"
 )
 
-// alive reports whether a session has not expired.
-func alive(s *Session, now time.Time) bool {
+// isAlive reports whether a session has not expired.
+func isAlive(s *Session, now time.Time) bool {
 	if s.Half {
-		return now.Sub(s.CreatedAt) < HalfLife
+		return now.Sub(s.CreatedAt) < SecondFactorTimeout
 	}
 	return now.Sub(s.SeenAt) < SessionIdle && now.Sub(s.CreatedAt) < SessionLife
 }
 
-// found is a session as a request needs it.
-type found struct {
+// sessionState is a session as a request needs it.
+type sessionState struct {
 	session Session
 	user    User
 	team    Membership // none: no team
@@ -69,26 +69,26 @@ type found struct {
 // session may still wait for its second factor. What is kept of it is asked for each time.
 // Errors: CodeInvalidCredentials, also for a team in which the person got another role since
 // he last proved to be there; CodeNotFound for a team that the person does not belong to; CodeForbidden for one that demands a second factor which the person has not.
-func (s *Service) SignedIn(ctx context.Context, token, team string, half bool) (*app.Key, error) {
-	if !isSecret(token, tokenBytes) {
+func (s *Service) SignedIn(ctx context.Context, token, team string, allowHalf bool) (*app.Key, error) {
+	if !looksLikeSecret(token, tokenBytes) {
 		return nil, app.SignedOut()
 	}
 	now := clock.Now()
-	f, err := db.Get(ctx, s.DB, func(r *db.Reader) (found, error) { return find(r, hashOf(token), team) })
+	f, err := db.Get(ctx, s.DB, func(r *db.Reader) (sessionState, error) { return findSession(r, hashOf(token), team) })
 	switch {
-	case errors.Is(err, db.ErrNotFound) || err == nil && (!alive(&f.session, now) || f.session.Half && !half):
+	case errors.Is(err, db.ErrNotFound) || err == nil && (!isAlive(&f.session, now) || f.session.Half && !allowHalf):
 		return nil, app.SignedOut()
 	case err != nil:
 		return nil, base.Unavailable(err)
 	}
-	if now.Sub(f.session.SeenAt) >= seenEvery {
-		s.touch(ctx, &f.session, now)
+	if now.Sub(f.session.SeenAt) >= seenInterval {
+		s.touchSession(ctx, &f.session, now)
 	}
 	return f.key()
 }
 
-// find reads what a request needs of a session.
-func find(r *db.Reader, hash []byte, team string) (f found, err error) {
+// findSession reads what a request needs of a session.
+func findSession(r *db.Reader, hash []byte, team string) (f sessionState, err error) {
 	if f.session, err = r.FindSession(hash); err != nil {
 		return f, err
 	}
@@ -123,33 +123,33 @@ func teamOf(r *db.Reader, u *User, team string) (m Membership, err error) {
 		return m, nil
 	}
 	m, err = r.OnlyMembership(u.ID)
-	return m, base.IgnoreGone(err)
+	return m, base.IgnoreNotFound(err)
 }
 
 // key is the person as what a key is.
-func (f *found) key() (*app.Key, error) {
+func (f *sessionState) key() (*app.Key, error) {
 	if f.team.SecondFactor && !f.factor {
 		return nil, app.Errorf(app.CodeForbidden, "This team demands a second factor: turn one on for your account first")
 	}
 	return &app.Key{
 		ID: f.user.ID, Name: f.user.Address, TeamID: f.team.TeamID, TeamName: f.team.TeamName, Role: f.team.Role,
 		Permission: app.FullAccess, CreatedAt: f.session.CreatedAt,
-		Session: &app.Session{ID: f.session.ID, Name: f.user.Address, Operator: f.user.Operator, ProvedAt: f.session.ProvedAt},
+		Session: &app.Session{ID: f.session.ID, Name: f.user.Address, Operator: f.user.Operator, AuthenticatedAt: f.session.ProvedAt},
 	}, nil
 }
 
-// touch notes that a session was used. That it could not is no reason to refuse its
+// touchSession notes that a session was used. That it could not is no reason to refuse its
 // person.
-func (s *Service) touch(ctx context.Context, of *Session, now time.Time) {
-	err := s.DB.Write(ctx, func(tx *db.Tx) error { return tx.TouchSession(of.ID, now.Add(-seenEvery)) })
+func (s *Service) touchSession(ctx context.Context, session *Session, now time.Time) {
+	err := s.DB.Write(ctx, func(tx *db.Tx) error { return tx.TouchSession(session.ID, now.Add(-seenInterval)) })
 	if err != nil && !errors.Is(err, db.ErrFull) && ctx.Err() == nil {
-		s.LogUnlessHindered("a session's last use is not stored", err)
+		s.LogUnlessUnavailable("a session's last use is not stored", err)
 	}
 }
 
-// begin makes a session of a person, a half one where a second factor is to come, and ends
+// beginSession makes a session of a person, a half one where a second factor is to come, and ends
 // the one that the browser had. It may stand in any Write.
-func (s *Service) begin(tx *db.Tx, v *Visitor, u *User, factors []string) (n NewSession, err error) {
+func (s *Service) beginSession(tx *db.Tx, v *Visitor, u *User, factors []string) (n NewSession, err error) {
 	token, hash := newSecret(tokenBytes)
 	n = NewSession{Token: token, Keep: SessionLife, Factors: factors, User: *u}
 	if err := endSession(tx, v.Session); err != nil {
@@ -163,10 +163,10 @@ func (s *Service) begin(tx *db.Tx, v *Visitor, u *User, factors []string) (n New
 		return n, fmt.Errorf("keep a session: %w", err)
 	}
 	if row.Half {
-		n.Keep = HalfLife
+		n.Keep = SecondFactorTimeout
 		return n, nil
 	}
-	if n.Device, n.strange, err = rememberDevice(tx, v, u.ID); err != nil {
+	if n.Device, n.newDevice, err = rememberDevice(tx, v, u.ID); err != nil {
 		return n, fmt.Errorf("remember a browser: %w", err)
 	}
 	n.Teams, err = tx.Memberships(u.ID)
@@ -184,9 +184,9 @@ func endSession(tx *db.Tx, token string) error {
 	return nil
 }
 
-// renew returns a session with another token, since it may do more from now on: whoever knew the
+// renewSession returns a session with another token, since it may do more from now on: whoever knew the
 // old one must not gain by that. It goes on for as long as it would have.
-func renew(tx *db.Tx, userID, id string) (n NewSession, err error) {
+func renewSession(tx *db.Tx, userID, id string) (n NewSession, err error) {
 	old, err := tx.Session(userID, id)
 	if err != nil {
 		return n, err
@@ -205,14 +205,14 @@ func renew(tx *db.Tx, userID, id string) (n NewSession, err error) {
 // rememberDevice notes that a person signed in with a browser. It returns the token for
 // the browser's cookie, where it has none that is known: who brings one of his own making
 // gets another; and whether it is a new one of somebody who has others.
-func rememberDevice(tx *db.Tx, v *Visitor, userID string) (token string, strange bool, err error) {
+func rememberDevice(tx *db.Tx, v *Visitor, userID string) (token string, isNew bool, err error) {
 	hash := hashOf(v.Device)
 	own, others, err := tx.Devices(userID, hash)
 	if err != nil {
 		return "", false, err
 	}
 	known := own
-	if !own && isSecret(v.Device, tokenBytes) {
+	if !own && looksLikeSecret(v.Device, tokenBytes) {
 		if known, err = tx.KnowsDevice(hash); err != nil {
 			return "", false, err
 		}
@@ -256,7 +256,7 @@ func (s *Service) Sessions(ctx context.Context, userID string, page app.Page) (r
 	rows, more, err = db.GetPage(ctx, s.DB, func(r *db.Reader) ([]Session, bool, error) { return r.Sessions(userID, page) })
 	now, live := clock.Now(), rows[:0]
 	for i := range rows {
-		if alive(&rows[i], now) {
+		if isAlive(&rows[i], now) {
 			live = append(live, rows[i])
 		}
 	}
@@ -274,9 +274,9 @@ func (s *Service) EndSession(ctx context.Context, userID, id string) error {
 }
 
 // EndOtherSessions ends all sessions of a person but one, and returns how many they were.
-func (s *Service) EndOtherSessions(ctx context.Context, userID, but string) (n int64, err error) {
+func (s *Service) EndOtherSessions(ctx context.Context, userID, except string) (n int64, err error) {
 	err = s.DB.WriteVital(ctx, func(tx *db.Tx) (err error) {
-		if n, err = tx.EndSessions(userID, but); err != nil || n == 0 {
+		if n, err = tx.EndSessions(userID, except); err != nil || n == 0 {
 			return err
 		}
 		return base.Audit(ctx, tx, "", "session.end", userID, nil, map[string]any{"ended": n})
@@ -286,11 +286,11 @@ func (s *Service) EndOtherSessions(ctx context.Context, userID, but string) (n i
 
 // Purge removes what has expired of sessions, codes, invitations and known browsers.
 func (s *Service) Purge(ctx context.Context) error {
-	err := s.InPieces(ctx, "invitations that expired", func(tx *db.Tx) (bool, error) { return tx.PurgeInvitations(tx.Now.Add(-mailWindow), base.PurgeChunk) })
+	err := s.InChunks(ctx, "invitations that expired", func(tx *db.Tx) (bool, error) { return tx.PurgeInvitations(tx.Now.Add(-mailWindow), base.PurgeChunk) })
 	if err != nil {
 		return err
 	}
-	return s.InPieces(ctx, "sessions that ended", func(tx *db.Tx) (bool, error) {
-		return tx.PurgeSignIns(tx.Now.Add(-SessionIdle), tx.Now.Add(-SessionLife), tx.Now.Add(-HalfLife), tx.Now.Add(-DeviceLife), base.PurgeChunk)
+	return s.InChunks(ctx, "sessions that ended", func(tx *db.Tx) (bool, error) {
+		return tx.PurgeSignIns(tx.Now.Add(-SessionIdle), tx.Now.Add(-SessionLife), tx.Now.Add(-SecondFactorTimeout), tx.Now.Add(-DeviceLife), base.PurgeChunk)
 	})
 }

@@ -19,20 +19,20 @@ func visitor(from string) *accounts.Visitor {
 }
 
 // setUp makes the first account.
-func setUp(w *testserver.World) accounts.NewSession {
+func setUp(w *testserver.Server) accounts.NewSession {
 	w.T.Helper()
-	link, err := w.Server.People.SetupLink(w.T.Context())
+	link, err := w.Services.Accounts.SetupLink(w.T.Context())
 	testserver.Must(w.T, err)
 	_, code, _ := strings.Cut(link, "#")
-	n, err := w.Server.People.Setup(w.T.Context(), visitor("192.0.2.1"), &accounts.SetupInput{Code: code, Email: "ann@example.com", Password: password})
+	n, err := w.Services.Accounts.Setup(w.T.Context(), visitor("192.0.2.1"), &accounts.SetupInput{Code: code, Email: "ann@example.com", Password: password})
 	testserver.Must(w.T, err)
 	return n
 }
 
-func TestASessionEndsIdleAndInAnyCase(t *testing.T) {
-	testserver.Bubble(t, func(t *testing.T) {
-		w := testserver.Idle(t, testserver.NewRelay(nil))
-		p, ctx := w.Server.People, t.Context()
+func TestSessionLifetime(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
+		w := testserver.New(t, testserver.NewRelay(nil))
+		p, ctx := w.Services.Accounts, t.Context()
 		n := setUp(w)
 		idle, err := p.SignIn(ctx, visitor("192.0.2.2"), "ann@example.com", password)
 		testserver.Must(t, err)
@@ -54,23 +54,23 @@ func TestASessionEndsIdleAndInAnyCase(t *testing.T) {
 	})
 }
 
-func TestAnIdleSessionEndsAfterFourteenDays(t *testing.T) {
-	testserver.Bubble(t, func(t *testing.T) {
-		w := testserver.Idle(t, testserver.NewRelay(nil))
+func TestIdleSessionEndsAfterFourteenDays(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
+		w := testserver.New(t, testserver.NewRelay(nil))
 		n := setUp(w)
 		testserver.Sleep(14*24*time.Hour - time.Second)
-		_, err := w.Server.People.SignedIn(t.Context(), n.Token, "", false)
+		_, err := w.Services.Accounts.SignedIn(t.Context(), n.Token, "", false)
 		testserver.Must(t, err)
 		testserver.Sleep(14 * 24 * time.Hour)
-		_, err = w.Server.People.SignedIn(t.Context(), n.Token, "", false)
+		_, err = w.Services.Accounts.SignedIn(t.Context(), n.Token, "", false)
 		testserver.WantCode(t, err, app.CodeInvalidCredentials)
 	})
 }
 
-func TestALinkCountsForHalfAnHourAndANewOneReplacesTheLast(t *testing.T) {
-	testserver.Bubble(t, func(t *testing.T) {
-		w := testserver.Idle(t, testserver.NewRelay(nil))
-		p, ctx := w.Server.People, t.Context()
+func TestSignInLinkLifetimeAndReplacement(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
+		w := testserver.New(t, testserver.NewRelay(nil))
+		p, ctx := w.Services.Accounts, t.Context()
 		in := accounts.SetupInput{Email: "ann@example.com", Password: password}
 		for _, wait := range []time.Duration{0, 30 * time.Minute} {
 			link, err := p.SetupLink(ctx)
@@ -90,10 +90,10 @@ func TestALinkCountsForHalfAnHourAndANewOneReplacesTheLast(t *testing.T) {
 	})
 }
 
-func TestNoSecretIsKeptInClear(t *testing.T) {
-	testserver.Bubble(t, func(t *testing.T) {
-		w := testserver.Idle(t, testserver.NewRelay(nil))
-		p, ctx := w.Server.People, t.Context()
+func TestSecretsAreStoredHashedOrSealed(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
+		w := testserver.New(t, testserver.NewRelay(nil))
+		p, ctx := w.Services.Accounts, t.Context()
 		n := setUp(w)
 		key, err := p.SignedIn(ctx, n.Token, "", false)
 		testserver.Must(t, err)
@@ -102,29 +102,29 @@ func TestNoSecretIsKeptInClear(t *testing.T) {
 		link, err := p.DevLink(ctx)
 		testserver.Must(t, err)
 		_, code, _ := strings.Cut(link, "#")
-		kept := w.Log.Text.String()
+		stored := w.Log.Text.String()
 		for _, table := range []string{"users", "sessions", "devices", "sign_in_codes", "totp", "audit_logs"} {
-			kept += w.Rows(`SELECT * FROM ` + table)
+			stored += w.Rows(`SELECT * FROM ` + table)
 		}
 		for what, secret := range map[string]string{"password": password, "token": n.Token, "device": n.Device, "secret": offer.Secret, "code": code} {
-			if secret == "" || strings.Contains(kept, secret) {
+			if secret == "" || strings.Contains(stored, secret) {
 				t.Errorf("the %s is there in clear", what)
 			}
 		}
-		browsers := strings.Join(w.Sql(`SELECT device FROM sessions`), "\n")
-		if !strings.Contains(kept, "user.create") || browsers == "" || strings.Contains(browsers, "\x1b") {
+		browsers := strings.Join(w.SQL(`SELECT device FROM sessions`), "\n")
+		if !strings.Contains(stored, "user.create") || browsers == "" || strings.Contains(browsers, "\x1b") {
 			t.Error("the log lacks the account, or a browser's name is kept as it came")
 		}
 	})
 }
 
-func TestATeamDemandsASecondFactor(t *testing.T) {
+func TestTeamRequiresSecondFactor(t *testing.T) {
 	testserver.BothEngines(t)
-	testserver.Bubble(t, func(t *testing.T) {
-		w := testserver.Idle(t, testserver.NewRelay(nil))
+	testserver.Synctest(t, func(t *testing.T) {
+		w := testserver.New(t, testserver.NewRelay(nil))
 		n := setUp(w)
-		p, ctx, team := w.Server.People, t.Context(), w.Key.TeamID
-		w.Sql(`UPDATE teams SET second_factor = 1`)
+		p, ctx, team := w.Services.Accounts, t.Context(), w.Key.TeamID
+		w.SQL(`UPDATE teams SET second_factor = 1`)
 		_, err := p.SignedIn(ctx, n.Token, team, false)
 		testserver.WantCode(t, err, app.CodeForbidden)
 		key, err := p.SignedIn(ctx, n.Token, "", false)
@@ -132,11 +132,11 @@ func TestATeamDemandsASecondFactor(t *testing.T) {
 		if key.TeamID != "" {
 			t.Error("he is in the team")
 		}
-		w.Sql(`INSERT INTO totp (user_id, sealed, step, confirmed_at) VALUES ('` + key.ID + `', CAST('0' AS BLOB), 0, 1)`)
+		w.SQL(`INSERT INTO totp (user_id, sealed, step, confirmed_at) VALUES ('` + key.ID + `', CAST('0' AS BLOB), 0, 1)`)
 		if key, err = p.SignedIn(ctx, n.Token, team, false); err != nil || key.Role != app.RoleOwner || key.TeamID != team {
 			t.Errorf("%+v, %v", key, err)
 		}
-		w.Sql(`DELETE FROM memberships`)
+		w.SQL(`DELETE FROM memberships`)
 		_, err = p.SignedIn(ctx, n.Token, team, false)
 		testserver.WantCode(t, err, app.CodeNotFound)
 	})

@@ -56,7 +56,7 @@ func NewUser(address, name string) (u User, err error) {
 // CodeConflict where there is an account; CodeServiceUnavailable where no server ran yet.
 func (s *Service) SetupLink(ctx context.Context) (string, error) {
 	if s.Settings.BaseURL == "" {
-		return "", noServer()
+		return "", errNoServer()
 	}
 	code, hash := NewCode()
 	err := s.DB.Write(ctx, func(tx *db.Tx) error {
@@ -75,7 +75,7 @@ func (s *Service) SetupLink(ctx context.Context) (string, error) {
 	return s.Settings.BaseURL + setupPath + code, base.Unavailable(err)
 }
 
-func noServer() error {
+func errNoServer() error {
 	return app.Errorf(app.CodeServiceUnavailable, "No server has run on this database yet, so its URL is not known; start `mailer serve` once")
 }
 
@@ -101,7 +101,7 @@ func (s *Service) Setup(ctx context.Context, v *Visitor, in *SetupInput) (n NewS
 		return n, err
 	}
 	if !needed {
-		return n, noSetup()
+		return n, errSetupDone()
 	}
 	u, err := NewUser(in.Email, in.Name)
 	if err != nil {
@@ -115,7 +115,7 @@ func (s *Service) Setup(ctx context.Context, v *Visitor, in *SetupInput) (n NewS
 			return n, err
 		}
 	}
-	err = s.guesses.open(ctx, guesser{client: v.Client}, func() error {
+	err = s.guesses.runCode(ctx, guesser{client: v.Client}, func() error {
 		now := clock.Now()
 		return s.DB.Read(ctx, func(r *db.Reader) error { return s.checkSetupCode(r, in.Code, now) })
 	})
@@ -126,13 +126,13 @@ func (s *Service) Setup(ctx context.Context, v *Visitor, in *SetupInput) (n NewS
 		return n, err
 	}
 	u.Operator = true
-	return s.setUp(asPerson(ctx, u.ID), v, &u, in)
+	return s.setUp(asUser(ctx, u.ID), v, &u, in)
 }
 
-func noSetup() error { return app.Errorf(app.CodeNotFound, "There is an account already") }
+func errSetupDone() error { return app.Errorf(app.CodeNotFound, "There is an account already") }
 
-// refusedCode is the one answer to a code that does not count.
-func refusedCode() error {
+// errInvalidCode is the one answer to a code that does not count.
+func errInvalidCode() error {
 	return app.Errorf(app.CodeForbidden, "This link does not count any more; ask for another")
 }
 
@@ -142,7 +142,7 @@ func (s *Service) setUp(ctx context.Context, v *Visitor, u *User, in *SetupInput
 		if has, err := tx.HasUsers(); err != nil {
 			return err
 		} else if has {
-			return noSetup()
+			return errSetupDone()
 		}
 		if err := s.checkSetupCode(&tx.Reader, in.Code, tx.Now); err != nil { // it may have been used meanwhile
 			return err
@@ -155,14 +155,14 @@ func (s *Service) setUp(ctx context.Context, v *Visitor, u *User, in *SetupInput
 			return err
 		}
 		if in.Team != "" && in.Team != team.Name {
-			if err := s.teams.RenameWithin(ctx, tx, team.ID, in.Team, true); err != nil {
+			if err := s.teams.RenameInTx(ctx, tx, team.ID, in.Team, true); err != nil {
 				return err
 			}
 		}
 		if err := insertUser(ctx, tx, u, team.ID, app.RoleOwner); err != nil {
 			return err
 		}
-		n, err = s.begin(tx, v, u, nil)
+		n, err = s.beginSession(tx, v, u, nil)
 		return err
 	})
 	return n, base.Unavailable(err)
@@ -184,21 +184,21 @@ func insertUser(ctx context.Context, tx *db.Tx, u *User, teamID string, role app
 
 // checkSetupCode is nil for the code of the first run. Errors: CodeForbidden.
 func (s *Service) checkSetupCode(r *db.Reader, code string, now time.Time) error {
-	userID, err := codeOf(r, code, now)
+	userID, err := userOfCode(r, code, now)
 	if err == nil && userID != "" {
-		err = refusedCode()
+		err = errInvalidCode()
 	}
 	return err
 }
 
-// codeOf returns whom a code signs in; empty: it is the first run's. Errors:
+// userOfCode returns whom a code signs in; empty: it is the first run's. Errors:
 // CodeForbidden.
-func codeOf(r *db.Reader, code string, now time.Time) (userID string, err error) {
-	if !isSecret(code, codeBytes) {
-		return "", refusedCode()
+func userOfCode(r *db.Reader, code string, now time.Time) (userID string, err error) {
+	if !looksLikeSecret(code, codeBytes) {
+		return "", errInvalidCode()
 	}
 	if userID, err = r.SignInCode(hashOf(code), now); errors.Is(err, db.ErrNotFound) {
-		err = refusedCode()
+		err = errInvalidCode()
 	}
 	return userID, err
 }

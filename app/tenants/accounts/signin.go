@@ -10,27 +10,27 @@ import (
 	"mailer/db"
 )
 
-// wrongCredentials is the one answer to whoever can't prove who he is.
-func wrongCredentials() error {
+// errWrongCredentials is the one answer to whoever can't prove who he is.
+func errWrongCredentials() error {
 	return app.Errorf(app.CodeInvalidCredentials, "Address and password do not belong together")
 }
 
 // maxAddress is the longest address that is looked for, in bytes.
 const maxAddress = 320
 
-// caller is somebody who wants to sign in, as far as that is known before he proves it.
-type caller struct {
+// candidate is somebody who wants to sign in, as far as that is known before he proves it.
+type candidate struct {
 	user  User // of the address that he said; none: an empty one
 	known bool // he signed in with this browser before
 }
 
-func (s *Service) caller(ctx context.Context, v *Visitor, find func(r *db.Reader) (User, error)) (c caller, err error) {
+func (s *Service) findCandidate(ctx context.Context, v *Visitor, find func(r *db.Reader) (User, error)) (c candidate, err error) {
 	err = s.DB.Read(ctx, func(r *db.Reader) (err error) {
 		c.user, err = find(r)
 		if errors.Is(err, db.ErrNotFound) {
 			return nil
 		}
-		if err == nil && isSecret(v.Device, tokenBytes) {
+		if err == nil && looksLikeSecret(v.Device, tokenBytes) {
 			c.known, _, err = r.Devices(c.user.ID, hashOf(v.Device))
 		}
 		return err
@@ -39,12 +39,12 @@ func (s *Service) caller(ctx context.Context, v *Visitor, find func(r *db.Reader
 }
 
 // guesser is the caller as a source of guesses at an account.
-func (c *caller) guesser(v *Visitor, account string) guesser {
-	who := guesser{client: v.Client, account: account}
+func (c *candidate) guesser(v *Visitor, account string) guesser {
+	g := guesser{client: v.Client, account: account}
 	if c.known {
-		who.known = hex.EncodeToString(hashOf(v.Device))
+		g.known = hex.EncodeToString(hashOf(v.Device))
 	}
-	return who
+	return g
 }
 
 // SignIn lets somebody in by address and password, or half in where a second factor is to
@@ -55,49 +55,49 @@ func (s *Service) SignIn(ctx context.Context, v *Visitor, address, password stri
 	if len(address) > maxAddress {
 		address = ""
 	}
-	c, err := s.caller(ctx, v, func(r *db.Reader) (User, error) { return r.UserByAddress(address) })
+	c, err := s.findCandidate(ctx, v, func(r *db.Reader) (User, error) { return r.UserByAddress(address) })
 	if err != nil {
 		return n, err
 	}
 	stale := false
-	err = s.guesses.guess(ctx, c.guesser(v, address), func() error {
+	err = s.guesses.run(ctx, c.guesser(v, address), func() error {
 		ok, old, err := s.hasher.matches(ctx, c.user.Password, password, c.known)
 		if err == nil && !ok {
-			err = wrongCredentials()
+			err = errWrongCredentials()
 		}
 		stale = old
 		return err
 	})
 	if err != nil {
-		s.noteFailure(ctx, &attempt{v, address, c.user.ID, address, byPassword}, err)
+		s.recordFailure(ctx, &signInAttempt{v, address, c.user.ID, address, byPassword}, err)
 		return n, err
 	}
-	anew := ""
+	newHash := ""
 	if stale {
-		if anew, err = s.hasher.hash(ctx, password, true); err != nil {
+		if newHash, err = s.hasher.hash(ctx, password, true); err != nil {
 			return n, err
 		}
 	}
-	return s.enter(ctx, v, &c, entry{anew: anew})
+	return s.finishSignIn(ctx, v, &c, signInEffects{newHash: newHash})
 }
 
-// entry is what goes with somebody's sign-in.
-type entry struct {
-	anew string // another hash of his password; empty: it stays
-	code string // of a link, which counts once; empty: none
+// signInEffects is what goes with somebody's sign-in.
+type signInEffects struct {
+	newHash string // another hash of his password; empty: it stays
+	code    string // of a link, which counts once; empty: none
 	// invitation is the code of one that he follows; empty: none.
 	invitation string
 }
 
-// enter begins the session of a person who proved by one thing who he is.
-func (s *Service) enter(ctx context.Context, v *Visitor, c *caller, how entry) (n NewSession, err error) {
+// finishSignIn begins the session of a person who proved by one thing who he is.
+func (s *Service) finishSignIn(ctx context.Context, v *Visitor, c *candidate, effects signInEffects) (n NewSession, err error) {
 	err = s.DB.Write(ctx, func(tx *db.Tx) error {
 		u, err := tx.User(c.user.ID)
 		if errors.Is(err, db.ErrNotFound) || err == nil && u.Password != c.user.Password {
-			return wrongCredentials() // it was changed meanwhile
+			return errWrongCredentials() // it was changed meanwhile
 		}
 		if err == nil {
-			err = how.keep(ctx, tx, &u)
+			err = effects.apply(ctx, tx, &u)
 		}
 		if err != nil {
 			return err
@@ -106,20 +106,20 @@ func (s *Service) enter(ctx context.Context, v *Visitor, c *caller, how entry) (
 		if err != nil {
 			return err
 		}
-		n, err = s.begin(tx, v, &u, factors)
+		n, err = s.beginSession(tx, v, &u, factors)
 		return err
 	})
 	if err == nil && len(n.Factors) == 0 {
-		s.tellNewDevice(ctx, v, &n)
+		s.mailNewDevice(ctx, v, &n)
 	}
 	return n, base.Unavailable(err)
 }
 
-// keep writes down what goes with a sign-in. Errors: CodeForbidden for a code that was used
+// apply writes down what goes with a sign-in. Errors: CodeForbidden for a code that was used
 // meanwhile.
-func (e *entry) keep(ctx context.Context, tx *db.Tx, u *User) error {
+func (e *signInEffects) apply(ctx context.Context, tx *db.Tx, u *User) error {
 	if e.code != "" {
-		if _, err := codeOf(&tx.Reader, e.code, tx.Now); err != nil {
+		if _, err := userOfCode(&tx.Reader, e.code, tx.Now); err != nil {
 			return err
 		}
 		if err := tx.UseSignInCode(hashOf(e.code)); err != nil {
@@ -131,10 +131,10 @@ func (e *entry) keep(ctx context.Context, tx *db.Tx, u *User) error {
 			return err
 		}
 	}
-	if e.anew == "" {
+	if e.newHash == "" {
 		return nil
 	}
-	return tx.SetPassword(u.ID, e.anew)
+	return tx.SetPassword(u.ID, e.newHash)
 }
 
 // factorsOf names the second factors of a person.
@@ -149,13 +149,13 @@ func factorsOf(r *db.Reader, userID string) (factors []string, err error) {
 	return factors, err
 }
 
-// tellNewDevice tells a person who signed in before that somebody signed in with a browser
+// mailNewDevice tells a person who signed in before that somebody signed in with a browser
 // that is not known.
-func (s *Service) tellNewDevice(ctx context.Context, v *Visitor, n *NewSession) {
-	if !n.strange {
+func (s *Service) mailNewDevice(ctx context.Context, v *Visitor, n *NewSession) {
+	if !n.newDevice {
 		return
 	}
-	s.tell(ctx, &n.User, "New sign-in to Mailer",
+	s.mailUser(ctx, &n.User, "New sign-in to Mailer",
 		"There was a sign-in to your account "+n.User.Address+" with a browser that was not used for it before.\n\n"+
 			"Browser: "+agentOf(v)+"\nAddress: "+addressOf(v)+"\n\n"+
 			"If it was not you, change your password, which ends all other sessions, and turn a second factor on.\n")

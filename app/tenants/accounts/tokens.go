@@ -26,8 +26,8 @@ func hashOf(text string) []byte {
 	return sum[:]
 }
 
-// isSecret reports whether a text can be a secret of so many bytes.
-func isSecret(text string, bytes int) bool {
+// looksLikeSecret reports whether a text can be a secret of so many bytes.
+func looksLikeSecret(text string, bytes int) bool {
 	return len(text) == base64.RawURLEncoding.EncodedLen(bytes)
 }
 

@@ -104,14 +104,14 @@ func (s *Service) DropTOTP(ctx context.Context, key *app.Key) error {
 		return base.Audit(ctx, tx, "", "totp.off", key.ID, nil, nil)
 	})
 	if err == nil {
-		s.tellFactorOff(ctx, &u)
+		s.mailFactorOff(ctx, &u)
 	}
 	return base.Lookup("second factor", err)
 }
 
-// tellFactorOff tells a person that a second factor of his is off.
-func (s *Service) tellFactorOff(ctx context.Context, u *User) {
-	s.tell(ctx, u, "Second factor turned off",
+// mailFactorOff tells a person that a second factor of his is off.
+func (s *Service) mailFactorOff(ctx context.Context, u *User) {
+	s.mailUser(ctx, u, "Second factor turned off",
 		"A second factor was turned off for your account "+u.Address+".\n\nIf it was not you, change your password, which ends all other sessions, and turn it on again.\n")
 }
 
@@ -139,18 +139,18 @@ func (s *Service) useTOTP(tx *db.Tx, userID string, t *db.TOTP, code string) err
 		}
 		if subtle.ConstantTimeCompare([]byte(want), []byte(code)) == 1 {
 			if err := tx.UseTOTP(userID, step); errors.Is(err, db.ErrConflict) {
-				return wrongCode() // it was used
+				return errWrongCode() // it was used
 			} else if err != nil {
 				return err
 			}
 			return nil
 		}
 	}
-	return wrongCode()
+	return errWrongCode()
 }
 
-// wrongCode is the one answer to a wrong second factor.
-func wrongCode() error {
+// errWrongCode is the one answer to a wrong second factor.
+func errWrongCode() error {
 	return app.Errorf(app.CodeInvalidCredentials, "This code does not count: it is wrong, too old or was used")
 }
 
@@ -184,57 +184,57 @@ type SecondFactor struct {
 // Complete lets somebody in who signed in halfway, with a second factor. Errors:
 // CodeInvalidCredentials, CodeRateLimitExceeded.
 func (s *Service) Complete(ctx context.Context, v *Visitor, key *app.Key, f SecondFactor) (n NewSession, err error) {
-	c, err := s.caller(ctx, v, func(r *db.Reader) (User, error) { return r.User(key.ID) })
+	c, err := s.findCandidate(ctx, v, func(r *db.Reader) (User, error) { return r.User(key.ID) })
 	if err != nil {
 		return n, err
 	}
-	who := c.guesser(v, "second "+key.ID)
-	if who.everywhere = f.Recovery == ""; !who.everywhere {
-		who.account = "recovery " + key.ID // nobody guesses them, nor keeps its owner from them
-	} else if err := codeIsFree(ctx, s.DB, key.ID, c.known); err != nil {
+	g := c.guesser(v, "second "+key.ID)
+	if g.everywhere = f.Recovery == ""; !g.everywhere {
+		g.account = "recovery " + key.ID // nobody guesses them, nor keeps its owner from them
+	} else if err := checkCodeLimit(ctx, s.DB, key.ID, c.known); err != nil {
 		return n, err
 	}
-	try := codeTry{userID: key.ID, code: f.Code, known: c.known}
-	err = s.guesses.guess(ctx, who, func() error {
+	tried := codeAttempt{userID: key.ID, code: f.Code, known: c.known}
+	err = s.guesses.run(ctx, g, func() error {
 		var refused error
 		err := s.DB.Write(ctx, func(tx *db.Tx) (err error) {
 			half, err := tx.Session(key.ID, key.Session.ID)
-			if errors.Is(err, db.ErrNotFound) || err == nil && !alive(&half, tx.Now) {
+			if errors.Is(err, db.ErrNotFound) || err == nil && !isAlive(&half, tx.Now) {
 				return app.SignedOut()
 			}
 			if err != nil {
 				return err
 			}
-			if refused, err = s.proveSecond(tx, &try, f); err != nil || refused != nil {
+			if refused, err = s.proveSecondFactor(tx, &tried, f); err != nil || refused != nil {
 				return err
 			}
-			n, err = s.begin(tx, v, &c.user, nil)
+			n, err = s.beginSession(tx, v, &c.user, nil)
 			return err
 		})
 		return cmp.Or(err, refused)
 	})
 	if err == nil {
-		s.tellNewDevice(ctx, v, &n)
+		s.mailNewDevice(ctx, v, &n)
 	}
-	if try.tell {
-		s.tellWrong(ctx, v, &c.user)
+	if tried.notify {
+		s.mailWrongCodes(ctx, v, &c.user)
 	}
 	by := byCode
 	if f.Recovery != "" {
 		by = byRecovery
 	}
-	s.noteFailure(ctx, &attempt{v, key.ID, key.ID, c.user.Address, by}, err)
+	s.recordFailure(ctx, &signInAttempt{v, key.ID, key.ID, c.user.Address, by}, err)
 	return n, base.Unavailable(err)
 }
 
-// proveSecond proves a second factor as proveTOTP does.
-func (s *Service) proveSecond(tx *db.Tx, try *codeTry, f SecondFactor) (refused, err error) {
+// proveSecondFactor proves a second factor as proveTOTP does.
+func (s *Service) proveSecondFactor(tx *db.Tx, tried *codeAttempt, f SecondFactor) (refused, err error) {
 	if f.Recovery == "" {
-		return s.proveTOTP(tx, try)
+		return s.proveTOTP(tx, tried)
 	}
-	err = tx.UseRecoveryCode(try.userID, hashOf(plainRecoveryCode(f.Recovery)))
+	err = tx.UseRecoveryCode(tried.userID, hashOf(plainRecoveryCode(f.Recovery)))
 	if errors.Is(err, db.ErrNotFound) {
-		return wrongCode(), nil
+		return errWrongCode(), nil
 	}
 	return nil, err
 }
@@ -245,38 +245,38 @@ type Proof struct {
 	Code     string // a one-time password
 }
 
-// Confirm has a person prove anew that he is there, which counts for app.FreshProof. The
+// Reauthenticate has a person prove anew that he is there, which counts for app.ReauthenticationAge. The
 // session gets another token. Errors: CodeInvalidCredentials, CodeRateLimitExceeded.
-func (s *Service) Confirm(ctx context.Context, v *Visitor, key *app.Key, p Proof) (n NewSession, err error) {
-	c, err := s.caller(ctx, v, func(r *db.Reader) (User, error) { return r.User(key.ID) })
+func (s *Service) Reauthenticate(ctx context.Context, v *Visitor, key *app.Key, p Proof) (n NewSession, err error) {
+	c, err := s.findCandidate(ctx, v, func(r *db.Reader) (User, error) { return r.User(key.ID) })
 	if err != nil {
 		return n, err
 	}
-	who := c.guesser(v, "second "+key.ID)
-	if who.everywhere = p.Code != ""; who.everywhere {
-		if err := codeIsFree(ctx, s.DB, key.ID, c.known); err != nil {
+	g := c.guesser(v, "second "+key.ID)
+	if g.everywhere = p.Code != ""; g.everywhere {
+		if err := checkCodeLimit(ctx, s.DB, key.ID, c.known); err != nil {
 			return n, err
 		}
 	}
-	try := codeTry{userID: key.ID, code: p.Code, known: c.known}
-	err = s.guesses.guess(ctx, who, func() error {
+	tried := codeAttempt{userID: key.ID, code: p.Code, known: c.known}
+	err = s.guesses.run(ctx, g, func() error {
 		if p.Code == "" {
 			ok, _, err := s.hasher.matches(ctx, c.user.Password, p.Password, c.known)
 			if err != nil {
 				return err
 			}
 			if !ok {
-				return wrongPassword()
+				return errWrongPassword()
 			}
 		}
 		var refused error
 		err := s.DB.Write(ctx, func(tx *db.Tx) (err error) {
 			if refused = nil; p.Code != "" {
-				if refused, err = s.proveTOTP(tx, &try); err != nil || refused != nil {
+				if refused, err = s.proveTOTP(tx, &tried); err != nil || refused != nil {
 					return err
 				}
 			}
-			n, err = renew(tx, key.ID, key.Session.ID)
+			n, err = renewSession(tx, key.ID, key.Session.ID)
 			return err
 		})
 		return cmp.Or(err, refused)
@@ -285,12 +285,12 @@ func (s *Service) Confirm(ctx context.Context, v *Visitor, key *app.Key, p Proof
 	if p.Code != "" {
 		by = byCode
 	}
-	s.noteFailure(ctx, &attempt{v, key.ID, key.ID, c.user.Address, by}, err)
+	s.recordFailure(ctx, &signInAttempt{v, key.ID, key.ID, c.user.Address, by}, err)
 	return n, signedOut(err)
 }
 
-// wrongPassword refuses the password of somebody who is signed in.
-func wrongPassword() error { return app.Errorf(app.CodeInvalidCredentials, "The password is wrong") }
+// errWrongPassword refuses the password of somebody who is signed in.
+func errWrongPassword() error { return app.Errorf(app.CodeInvalidCredentials, "The password is wrong") }
 
 // ChangePassword replaces a person's password, ends all other sessions, and gives this one
 // another token. Who has no password needs a fresh proof instead. Errors:
@@ -299,7 +299,7 @@ func (s *Service) ChangePassword(ctx context.Context, v *Visitor, key *app.Key, 
 	if err := CheckPassword("new", next); err != nil {
 		return n, err
 	}
-	c, err := s.caller(ctx, v, func(r *db.Reader) (User, error) { return r.User(key.ID) })
+	c, err := s.findCandidate(ctx, v, func(r *db.Reader) (User, error) { return r.User(key.ID) })
 	if err != nil {
 		return n, err
 	}
@@ -316,7 +316,7 @@ func (s *Service) ChangePassword(ctx context.Context, v *Visitor, key *app.Key, 
 			return err
 		}
 		if u.Password != c.user.Password {
-			return wrongPassword() // it was changed meanwhile
+			return errWrongPassword() // it was changed meanwhile
 		}
 		n, err = s.replacePassword(tx, v, key, hash)
 		if err != nil {
@@ -325,24 +325,24 @@ func (s *Service) ChangePassword(ctx context.Context, v *Visitor, key *app.Key, 
 		return base.Audit(ctx, tx, "", "password.change", key.ID, nil, nil)
 	})
 	if err == nil {
-		s.tell(ctx, &c.user, "Your password was changed",
+		s.mailUser(ctx, &c.user, "Your password was changed",
 			"The password of your account "+c.user.Address+" was changed, and all other sessions ended.\n\nIf it was not you, ask an operator for a new sign-in link.\n")
 	}
 	return n, signedOut(err)
 }
 
 // proveCurrent proves the password that a person has so far.
-func (s *Service) proveCurrent(ctx context.Context, v *Visitor, c *caller, key *app.Key, current string) error {
+func (s *Service) proveCurrent(ctx context.Context, v *Visitor, c *candidate, key *app.Key, current string) error {
 	if c.user.Password == "" {
-		if !key.Fresh(clock.Now()) {
-			return app.NotFresh()
+		if !key.RecentlyAuthenticated(clock.Now()) {
+			return app.ReauthenticationRequired()
 		}
 		return nil
 	}
-	return s.guesses.guess(ctx, c.guesser(v, "second "+key.ID), func() error {
+	return s.guesses.run(ctx, c.guesser(v, "second "+key.ID), func() error {
 		ok, _, err := s.hasher.matches(ctx, c.user.Password, current, c.known)
 		if err == nil && !ok {
-			err = wrongPassword()
+			err = errWrongPassword()
 		}
 		return err
 	})
@@ -354,7 +354,7 @@ func (s *Service) replacePassword(tx *db.Tx, v *Visitor, key *app.Key, hash stri
 	if err := errors.Join(tx.SetPassword(key.ID, hash), tx.SetWrongCodes(key.ID, db.WrongCodes{})); err != nil {
 		return n, err
 	}
-	if n, err = renew(tx, key.ID, key.Session.ID); err != nil {
+	if n, err = renewSession(tx, key.ID, key.Session.ID); err != nil {
 		return n, err
 	}
 	if _, err := tx.EndSessions(key.ID, n.id); err != nil {

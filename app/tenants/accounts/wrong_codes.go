@@ -19,23 +19,23 @@ const (
 	// that the person signed in with before are counted apart, so that a stranger does not
 	// lock the person out there.
 	maxWrongCodes = 50
-	// tellWrongCodes is after how many wrong codes the person gets a mail: whoever tries them knows
+	// wrongCodesNotice is after how many wrong codes the person gets a mail: whoever tries them knows
 	// the password.
-	tellWrongCodes = 5
+	wrongCodesNotice = 5
 )
 
-// wrongNow are the wrong one-time passwords that count at a time.
-func wrongNow(w db.WrongCodes, now time.Time) db.WrongCodes {
+// currentWrongCodes are the wrong one-time passwords that count at a time.
+func currentWrongCodes(w db.WrongCodes, now time.Time) db.WrongCodes {
 	if age := now.Sub(w.Since); age < 0 || age >= codeWindow {
 		return db.WrongCodes{Since: now}
 	}
 	return w
 }
 
-// mayTryCode is nil where a person may try a one-time password, in a browser that is known
+// checkCodeAttempts is nil where a person may try a one-time password, in a browser that is known
 // or not. Errors: CodeRateLimitExceeded.
-func mayTryCode(w db.WrongCodes, known bool, now time.Time) error {
-	w = wrongNow(w, now)
+func checkCodeAttempts(w db.WrongCodes, known bool, now time.Time) error {
+	w = currentWrongCodes(w, now)
 	n := w.Unknown
 	if known {
 		n = w.Known
@@ -47,8 +47,8 @@ func mayTryCode(w db.WrongCodes, known bool, now time.Time) error {
 		Message: "Too many wrong codes today. Sign in with a recovery code or a passkey, in a browser that you signed in with before, or ask an operator for `mailer users reset`"}
 }
 
-// codeIsFree is mayTryCode before a try waits for its turn.
-func codeIsFree(ctx context.Context, d *db.DB, userID string, known bool) error {
+// checkCodeLimit is checkCodeAttempts before a try waits for its turn.
+func checkCodeLimit(ctx context.Context, d *db.DB, userID string, known bool) error {
 	t, err := db.Get(ctx, d, func(r *db.Reader) (db.TOTP, error) { return r.TOTP(userID) })
 	if errors.Is(err, db.ErrNotFound) {
 		return nil
@@ -56,48 +56,48 @@ func codeIsFree(ctx context.Context, d *db.DB, userID string, known bool) error 
 	if err != nil {
 		return base.Unavailable(err)
 	}
-	return mayTryCode(t.Wrong, known, clock.Now())
+	return checkCodeAttempts(t.Wrong, known, clock.Now())
 }
 
-// codeTry is a one-time password that is tried for a person.
-type codeTry struct {
+// codeAttempt is a one-time password that is tried for a person.
+type codeAttempt struct {
 	userID, code string
 	known        bool // in a browser that the person signed in with before
-	tell         bool // set where the person is to be told of wrong ones
+	notify       bool // set where the person is to be told of wrong ones
 }
 
 // proveTOTP proves a one-time password of a person inside a Write. What the password is
 // wrong for is refused, which is no error of the Write: it keeps how many were wrong.
 // refused: CodeInvalidCredentials, CodeRateLimitExceeded.
-func (s *Service) proveTOTP(tx *db.Tx, try *codeTry) (refused, err error) {
-	try.tell = false
-	t, err := tx.TOTP(try.userID)
+func (s *Service) proveTOTP(tx *db.Tx, tried *codeAttempt) (refused, err error) {
+	tried.notify = false
+	t, err := tx.TOTP(tried.userID)
 	if errors.Is(err, db.ErrNotFound) || err == nil && !t.Confirmed {
-		return wrongCode(), nil
+		return errWrongCode(), nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	if refused := mayTryCode(t.Wrong, try.known, tx.Now); refused != nil {
+	if refused := checkCodeAttempts(t.Wrong, tried.known, tx.Now); refused != nil {
 		return refused, nil
 	}
-	err = s.useTOTP(tx, try.userID, &t, try.code)
+	err = s.useTOTP(tx, tried.userID, &t, tried.code)
 	if app.CodeOf(err) != app.CodeInvalidCredentials {
 		return nil, err
 	}
-	w := wrongNow(t.Wrong, tx.Now)
-	if try.known {
+	w := currentWrongCodes(t.Wrong, tx.Now)
+	if tried.known {
 		w.Known++
 	} else {
 		w.Unknown++
 	}
-	try.tell = w.Known+w.Unknown == tellWrongCodes
-	return err, tx.SetWrongCodes(try.userID, w)
+	tried.notify = w.Known+w.Unknown == wrongCodesNotice
+	return err, tx.SetWrongCodes(tried.userID, w)
 }
 
-// tellWrong tells a person that somebody who has the password tries codes.
-func (s *Service) tellWrong(ctx context.Context, v *Visitor, u *User) {
-	s.tell(ctx, u, "Wrong codes for your account",
+// mailWrongCodes tells a person that somebody who has the password tries codes.
+func (s *Service) mailWrongCodes(ctx context.Context, v *Visitor, u *User) {
+	s.mailUser(ctx, u, "Wrong codes for your account",
 		"The correct password was entered for your account "+u.Address+" and then five wrong codes of your second factor.\n\n"+
 			"Browser: "+agentOf(v)+"\nAddress: "+addressOf(v)+"\n\n"+
 			"If it was not you, change your password: another person knows it.\n")

@@ -14,24 +14,24 @@ import (
 
 // withTOTP turns one-time passwords on for the first account, and returns their secret, a
 // recovery code and the token of its browser.
-func withTOTP(w *testserver.World) (secret, recovery, device string) {
+func withTOTP(w *testserver.Server) (secret, recovery, device string) {
 	w.T.Helper()
 	n := setUp(w)
-	key, err := w.Server.People.SignedIn(w.T.Context(), n.Token, "", false)
+	key, err := w.Services.Accounts.SignedIn(w.T.Context(), n.Token, "", false)
 	testserver.Must(w.T, err)
-	offer, err := w.Server.People.OfferTOTP(w.T.Context(), key)
+	offer, err := w.Services.Accounts.OfferTOTP(w.T.Context(), key)
 	testserver.Must(w.T, err)
 	code, err := totp.GenerateCode(offer.Secret, time.Now())
 	testserver.Must(w.T, err)
-	codes, err := w.Server.People.ConfirmTOTP(w.T.Context(), key, code)
+	codes, err := w.Services.Accounts.ConfirmTOTP(w.T.Context(), key, code)
 	testserver.Must(w.T, err)
 	return offer.Secret, codes[0], n.Device
 }
 
-func TestWrongCodesAreBoundedADayAndTheOwnerHearsOfThem(t *testing.T) {
-	testserver.Bubble(t, func(t *testing.T) {
-		w := testserver.Idle(t, testserver.NewRelay(nil))
-		s, ctx := w.Server.People, t.Context()
+func TestWrongCodesAreLimitedAndMailed(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
+		w := testserver.New(t, testserver.NewRelay(nil))
+		s, ctx := w.Services.Accounts, t.Context()
 		secret, recovery, device := withTOTP(w)
 		try := func(v *accounts.Visitor, f accounts.SecondFactor) error {
 			t.Helper()
@@ -48,23 +48,23 @@ func TestWrongCodesAreBoundedADayAndTheOwnerHearsOfThem(t *testing.T) {
 			testserver.Must(t, err)
 			return accounts.SecondFactor{Code: code}
 		}
-		mails := func() string { return strings.Join(w.Sql(`SELECT subject FROM emails`), "\n") }
-		stranger, known := visitor("198.51.100.1"), visitor("198.51.100.2")
+		mails := func() string { return strings.Join(w.SQL(`SELECT subject FROM emails`), "\n") }
+		unknown, known := visitor("198.51.100.1"), visitor("198.51.100.2")
 		known.Device = device
 		wrong := accounts.SecondFactor{Code: "000000"}
 		for i := range 6 {
 			if got := strings.Count(mails(), "Wrong codes"); got != i/5 {
 				t.Fatalf("%d mails after %d wrong codes: %s", got, i, mails())
 			}
-			testserver.WantCode(t, try(stranger, wrong), app.CodeInvalidCredentials)
+			testserver.WantCode(t, try(unknown, wrong), app.CodeInvalidCredentials)
 		}
-		w.Sql(`UPDATE totp SET wrong = 49`)
-		testserver.WantCode(t, try(stranger, wrong), app.CodeInvalidCredentials)
-		testserver.WantCode(t, try(stranger, wrong), app.CodeRateLimitExceeded)
-		testserver.WantCode(t, try(stranger, right()), app.CodeRateLimitExceeded)
+		w.SQL(`UPDATE totp SET wrong = 49`)
+		testserver.WantCode(t, try(unknown, wrong), app.CodeInvalidCredentials)
+		testserver.WantCode(t, try(unknown, wrong), app.CodeRateLimitExceeded)
+		testserver.WantCode(t, try(unknown, right()), app.CodeRateLimitExceeded)
 		testserver.Must(t, try(known, right()))
-		testserver.Must(t, try(stranger, accounts.SecondFactor{Recovery: recovery}))
+		testserver.Must(t, try(unknown, accounts.SecondFactor{Recovery: recovery}))
 		testserver.Sleep(24 * time.Hour)
-		testserver.Must(t, try(stranger, right()))
+		testserver.Must(t, try(unknown, right()))
 	})
 }

@@ -8,9 +8,9 @@ import (
 // FrozenAudience says whom a queued broadcast goes to. Neither
 // its segment nor its topic can be deleted while it is open.
 func FrozenAudience(r *db.Reader, b *app.Broadcast) (app.Audience, error) {
-	a := app.Audience{TeamID: b.TeamID, SegmentID: b.SegmentID, TopicID: b.TopicID, Default: app.OptIn, Bound: b.Bound}
-	if b.Frozen != nil {
-		a.Filter = b.Frozen.Filter
+	a := app.Audience{TeamID: b.TeamID, SegmentID: b.SegmentID, TopicID: b.TopicID, Default: app.OptIn, MaxContactID: b.MaxContactID}
+	if b.Snapshot != nil {
+		a.Filter = b.Snapshot.Filter
 	}
 	if b.TopicID == "" {
 		return a, nil
@@ -31,9 +31,9 @@ func RecipientOf(r *db.Reader, teamID, emailID string) (app.Broadcast, app.Broad
 	return b, rec, err
 }
 
-// unusedByBroadcasts refuses to delete what a broadcast that has not left uses.
+// checkUnused refuses to delete what a broadcast that has not left uses.
 // Errors: CodeConflict.
-func unusedByBroadcasts(tx *db.Tx, kind, id string) error {
+func checkUnused(tx *db.Tx, kind, id string) error {
 	used, err := tx.InOpenBroadcasts(id)
 	if err != nil || !used {
 		return err

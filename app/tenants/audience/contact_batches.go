@@ -138,18 +138,18 @@ func (b *contactBatch) decide(item *preparedContact) (contactOutcome, error) {
 		return contactOutcome{}, err
 	}
 	if g := b.byAddress[item.hash]; g != nil {
-		return b.repeat(g, item)
+		return b.mergeRepeat(g, item)
 	}
 	old, err := b.w.tx.ContactByAddress(b.w.teamID, item.hash)
 	switch {
 	case errors.Is(err, db.ErrNotFound):
-		return b.begin(item, nil, contactCreated)
+		return b.newGroup(item, nil, contactCreated)
 	case err != nil:
 		return contactOutcome{}, fmt.Errorf("look up contact: %w", err)
 	case b.conflict == app.ConflictSkip:
 		return contactOutcome{id: old.ID, status: contactSkipped}, nil
 	case b.conflict == app.ConflictUpsert:
-		return b.begin(item, &old, contactUpdated)
+		return b.newGroup(item, &old, contactUpdated)
 	}
 	return contactOutcome{}, errContactExists()
 }
@@ -158,14 +158,14 @@ func errContactExists() error {
 	return app.Errorf(app.CodeConflict, "A contact with this email address exists already")
 }
 
-// begin opens the group of an address.
-func (b *contactBatch) begin(item *preparedContact, old *app.Contact, status contactStatus) (contactOutcome, error) {
+// newGroup opens the group of an address.
+func (b *contactBatch) newGroup(item *preparedContact, old *app.Contact, status contactStatus) (contactOutcome, error) {
 	g := &contactGroup{contact: *item.contact, hash: item.hash, old: old}
 	if err := g.fits(&g.contact); err != nil {
 		return contactOutcome{}, err
 	}
 	if old == nil {
-		if err := b.w.admit(); err != nil {
+		if err := b.w.takeContactSlot(); err != nil {
 			return contactOutcome{}, err
 		}
 	}
@@ -174,8 +174,8 @@ func (b *contactBatch) begin(item *preparedContact, old *app.Contact, status con
 	return contactOutcome{group: g, status: status}, nil
 }
 
-// repeat treats an item whose address stood in the batch before.
-func (b *contactBatch) repeat(g *contactGroup, item *preparedContact) (contactOutcome, error) {
+// mergeRepeat treats an item whose address stood in the batch before.
+func (b *contactBatch) mergeRepeat(g *contactGroup, item *preparedContact) (contactOutcome, error) {
 	switch b.conflict {
 	case app.ConflictSkip:
 		return contactOutcome{group: g, status: contactSkipped}, nil
@@ -204,11 +204,11 @@ func (g *contactGroup) fits(n *app.NewContact) error {
 // refuse lists an error of a permissive batch, or returns the one that ends the
 // batch, as app.RefuseItem says.
 func (b *contactBatch) refuse(i int, err error) error {
-	item, whole := app.RefuseItem("contacts", i, b.permissive, err)
+	item, batchErr := app.RefuseItem("contacts", i, b.permissive, err)
 	if item != nil {
 		b.errors = append(b.errors, *item)
 	}
-	return whole
+	return batchErr
 }
 
 func (b *contactBatch) writeGroup(g *contactGroup) (err error) {
@@ -335,13 +335,13 @@ func (s *Service) eraseAll(ctx context.Context, teamID string, keys []app.Contac
 	if err != nil {
 		return nil, base.Unavailable(err)
 	}
-	who := slices.Clone(found)
+	targets := slices.Clone(found)
 	for i, k := range keys {
 		if k.ID == "" && !slices.ContainsFunc(found, func(c app.Contact) bool { return c.Hash == hashes[i] }) {
-			who = append(who, stranger(teamID, k.Address))
+			targets = append(targets, unknownContact(teamID, k.Address))
 		}
 	}
-	if err := s.EraseContacts(ctx, teamID, who); err != nil {
+	if err := s.EraseContacts(ctx, teamID, targets); err != nil {
 		return nil, base.Unavailable(err)
 	}
 	ids := make([]string, len(found))

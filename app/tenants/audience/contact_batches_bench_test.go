@@ -28,36 +28,36 @@ func thousand(prefix string) []audience.ContactItem {
 // all merged into contacts that are there.
 func BenchmarkThousandContacts(b *testing.B) {
 	b.Run("new", func(b *testing.B) {
-		w := testserver.Idle(b)
+		w := testserver.New(b)
 		for n := 0; b.Loop(); n++ {
-			_, err := w.Server.Audience.PutContacts(b.Context(), w.Key, thousand(fmt.Sprint("n", n, "x")), app.ConflictUpsert, false)
+			_, err := w.Services.Audience.PutContacts(b.Context(), w.Key, thousand(fmt.Sprint("n", n, "x")), app.ConflictUpsert, false)
 			testserver.Must(b, err)
 		}
 	})
 	b.Run("merged", func(b *testing.B) {
-		w := testserver.Idle(b)
+		w := testserver.New(b)
 		items := thousand("m")
 		for n := 0; b.Loop(); n++ {
 			for i := range items {
 				items[i].Input.LastName = fmt.Sprint("Person ", n)
 			}
-			_, err := w.Server.Audience.PutContacts(b.Context(), w.Key, items, app.ConflictUpsert, false)
+			_, err := w.Services.Audience.PutContacts(b.Context(), w.Key, items, app.ConflictUpsert, false)
 			testserver.Must(b, err)
 		}
 	})
 	b.Run("removed", func(b *testing.B) {
-		w := testserver.Idle(b)
+		w := testserver.New(b)
 		for n := 0; b.Loop(); n++ {
 			b.StopTimer()
 			items := thousand("r")
-			_, err := w.Server.Audience.PutContacts(b.Context(), w.Key, items, app.ConflictUpsert, false)
+			_, err := w.Services.Audience.PutContacts(b.Context(), w.Key, items, app.ConflictUpsert, false)
 			testserver.Must(b, err)
 			var emails []string
 			for _, item := range items {
 				emails = append(emails, item.Input.Email)
 			}
 			b.StartTimer()
-			_, err = w.Server.Audience.RemoveContacts(b.Context(), w.Key, app.ContactRemoval{Emails: emails})
+			_, err = w.Services.Audience.RemoveContacts(b.Context(), w.Key, app.ContactRemoval{Emails: emails})
 			testserver.Must(b, err)
 		}
 	})

@@ -27,8 +27,8 @@ func lines(r *audience.ContactBatchResult) string {
 	return strings.Join(out, "; ")
 }
 
-func TestABatchTreatsKnownAndRepeatedAddressesAsAsked(t *testing.T) {
-	known, fresh := app.ContactInput{Email: "KNOWN@example.org", FirstName: "K"}, app.ContactInput{Email: "new@example.org", FirstName: "A"}
+func TestBatchConflictModes(t *testing.T) {
+	known, created := app.ContactInput{Email: "KNOWN@example.org", FirstName: "K"}, app.ContactInput{Email: "new@example.org", FirstName: "A"}
 	again := app.ContactInput{Email: "New@example.org", FirstName: "B", Unsubscribed: true}
 	for _, c := range []struct {
 		conflict app.OnConflict
@@ -41,10 +41,10 @@ func TestABatchTreatsKnownAndRepeatedAddressesAsAsked(t *testing.T) {
 		{app.ConflictUpsert, "0 updated; 1 created; 2 updated; 3 updated", "B"},
 	} {
 		t.Run(string(c.conflict), func(t *testing.T) {
-			a := newPeople(t)
+			a := newContactTest(t)
 			id := a.create(app.ContactInput{Email: "known@example.org"})
-			a.told()
-			r, err := a.put(c.conflict, true, known, fresh, again, known)
+			a.events()
+			r, err := a.put(c.conflict, true, known, created, again, known)
 			testserver.Must(t, err)
 			if got := lines(r); got != c.want {
 				t.Errorf("got  %s\nwant %s", got, c.want)
@@ -63,35 +63,35 @@ func TestABatchTreatsKnownAndRepeatedAddressesAsAsked(t *testing.T) {
 				t.Errorf("%+v", got)
 			}
 			if c.conflict == app.ConflictUpsert {
-				a.wantTold("contact.updated", "contact.created")
+				a.wantEvents("contact.updated", "contact.created")
 			} else {
-				a.wantTold("contact.created")
+				a.wantEvents("contact.created")
 			}
 		})
 	}
 }
 
-func TestAStrictBatchFailsWithItsFirstBadItemAndWritesNothing(t *testing.T) {
+func TestStrictBatchWritesNothingOnError(t *testing.T) {
 	good := func(i int) app.ContactInput { return app.ContactInput{Email: fmt.Sprintf("u%d@example.org", i)} }
 	for name, c := range map[string]struct {
-		bad   func(a *people) app.ContactInput
+		bad   func(a *contactTest) app.ContactInput
 		code  app.Code
 		words string
 	}{
-		"shape":    {func(*people) app.ContactInput { return app.ContactInput{Email: "x"} }, app.CodeValidation, "`email`"},
-		"repeated": {func(*people) app.ContactInput { return good(0) }, app.CodeConflict, "earlier item"},
-		"known":    {func(a *people) app.ContactInput { return app.ContactInput{Email: "known@example.org"} }, app.CodeConflict, "exists already"},
-		"segment": {func(*people) app.ContactInput {
+		"shape":    {func(*contactTest) app.ContactInput { return app.ContactInput{Email: "x"} }, app.CodeValidation, "`email`"},
+		"repeated": {func(*contactTest) app.ContactInput { return good(0) }, app.CodeConflict, "earlier item"},
+		"known":    {func(a *contactTest) app.ContactInput { return app.ContactInput{Email: "known@example.org"} }, app.CodeConflict, "exists already"},
+		"segment": {func(*contactTest) app.ContactInput {
 			return app.ContactInput{Email: "x@example.org", Segments: []app.SegmentRef{{ID: app.NewID()}}}
 		}, app.CodeNotFound, "segment"},
-		"topic": {func(*people) app.ContactInput {
+		"topic": {func(*contactTest) app.ContactInput {
 			return app.ContactInput{Email: "x@example.org", Topics: []app.TopicChoice{{ID: app.NewID(), Subscription: app.OptIn}}}
 		}, app.CodeNotFound, "topic"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			a := newPeople(t)
+			a := newContactTest(t)
 			a.create(app.ContactInput{Email: "known@example.org"})
-			a.told()
+			a.events()
 			first := good(0)
 			first.Segments = []app.SegmentRef{{ID: a.segment}}
 			_, err := a.put("", false, first, good(1), c.bad(a), app.ContactInput{})
@@ -103,7 +103,7 @@ func TestAStrictBatchFailsWithItsFirstBadItemAndWritesNothing(t *testing.T) {
 			if contacts, members := a.counts(); contacts != 1 || members != 0 {
 				t.Errorf("%d contacts, %d members", contacts, members)
 			}
-			a.wantTold()
+			a.wantEvents()
 			r, err := a.put("", true, first, good(1), c.bad(a), good(3))
 			testserver.Must(t, err)
 			if r.Created != 3 || len(r.Errors) != 1 || r.Errors[0].Index != 2 || strings.Contains(r.Errors[0].Message, "contacts.") {
@@ -116,9 +116,9 @@ func TestAStrictBatchFailsWithItsFirstBadItemAndWritesNothing(t *testing.T) {
 	}
 }
 
-func TestARepeatOfAFailedItemCountsAsFirst(t *testing.T) {
+func TestRepeatOfFailedItemCountsAsFirst(t *testing.T) {
 	for _, conflict := range []app.OnConflict{app.ConflictError, app.ConflictSkip, app.ConflictUpsert} {
-		a := newPeople(t)
+		a := newContactTest(t)
 		r, err := a.put(conflict, true, app.ContactInput{Email: "a@example.org", FirstName: "a\nb"}, app.ContactInput{Email: "a@example.org", FirstName: "A"})
 		testserver.Must(t, err)
 		if len(r.Rows) != 1 || r.Rows[0].Index != 1 || r.Rows[0].Status != "created" || len(r.Errors) != 1 || a.contact("a@example.org").FirstName != "A" {
@@ -127,8 +127,8 @@ func TestARepeatOfAFailedItemCountsAsFirst(t *testing.T) {
 	}
 }
 
-func TestAnItemThatOverflowsItsContactFailsAlone(t *testing.T) {
-	a := newPeople(t)
+func TestItemOverflowingItsContactFailsAlone(t *testing.T) {
+	a := newContactTest(t)
 	keys := func(prefix string, n int) app.PropertyChanges {
 		out := app.PropertyChanges{}
 		for i := range n {
@@ -157,22 +157,22 @@ func TestAnItemThatOverflowsItsContactFailsAlone(t *testing.T) {
 	}
 }
 
-func TestABatchUnitesSegmentsAndTopics(t *testing.T) {
+func TestBatchMergesSegmentsAndTopics(t *testing.T) {
 	testserver.BothEngines(t)
-	a := newPeople(t)
+	a := newContactTest(t)
 	in := app.ContactInput{Email: "ann@example.org", Segments: []app.SegmentRef{{ID: a.segment}},
 		Topics: []app.TopicChoice{{ID: a.topics[0], Subscription: app.OptOut}, {ID: a.topics[1], Subscription: app.OptIn}}}
 	again := app.ContactInput{Email: "Ann@example.org", Segments: in.Segments, Topics: []app.TopicChoice{{ID: a.topics[0], Subscription: app.OptIn}}}
 	_, err := a.put(app.ConflictUpsert, false, in, again)
 	testserver.Must(t, err)
-	told := a.wantTold("contact.created", "contact.topics.updated")
+	events := a.wantEvents("contact.created", "contact.topics.updated")
 	want := []app.TopicChoice{{ID: a.topics[0], Subscription: app.OptIn}, {ID: a.topics[1], Subscription: app.OptIn}}
-	if got := told[1].Data.Topics; !slices.Equal(got, want) {
+	if got := events[1].Data.Topics; !slices.Equal(got, want) {
 		t.Errorf("chosen %v", got)
 	}
 	_, err = a.put(app.ConflictUpsert, false, again)
 	testserver.Must(t, err)
-	a.wantTold()
+	a.wantEvents()
 	if contacts, members := a.counts(); contacts != 1 || members != 1 {
 		t.Errorf("%d contacts, %d members", contacts, members)
 	}
@@ -201,8 +201,8 @@ func sequential(state map[string]app.Contact, inputs []app.ContactInput, conflic
 	return status
 }
 
-func TestABatchComesToTheSameAsItsItemsOneByOne(t *testing.T) {
-	a := newPeople(t)
+func TestBatchEqualsSequentialItems(t *testing.T) {
+	a := newContactTest(t)
 	state := map[string]app.Contact{}
 	r := rand.New(rand.NewPCG(7, 7))
 	for round := range 60 {
@@ -244,10 +244,10 @@ func TestABatchComesToTheSameAsItsItemsOneByOne(t *testing.T) {
 	}
 }
 
-func TestManyContactsAreReadInTheOrderOfTheRequest(t *testing.T) {
-	a := newPeople(t)
+func TestGetContactsKeepsRequestOrder(t *testing.T) {
+	a := newContactTest(t)
 	ann, bob := a.create(app.ContactInput{Email: "ann@example.org"}), a.create(app.ContactInput{Email: "bob@example.org"})
-	found, err := a.Server.Audience.GetContacts(t.Context(), a.Key, app.ContactRead{Include: []string{"topics"}, Contacts: []app.ContactRef{
+	found, err := a.Services.Audience.GetContacts(t.Context(), a.Key, app.ContactRead{Include: []string{"topics"}, Contacts: []app.ContactRef{
 		{Email: "BOB@example.org"}, {ID: app.NewID()}, {ID: strings.ToUpper(ann)}, {ID: ann, Email: "Ann@example.org"},
 		{ID: ann, Email: "bob@example.org"}, {ID: bob, Email: "nobody@example.org"}, {Email: "nobody@example.org"}, {ID: bob},
 	}})
@@ -264,15 +264,15 @@ func TestManyContactsAreReadInTheOrderOfTheRequest(t *testing.T) {
 	}
 }
 
-func TestManyContactsAreDeletedOnceEach(t *testing.T) {
+func TestRemoveContactsDeletesEachOnce(t *testing.T) {
 	for _, erase := range []bool{false, true} {
-		a := newPeople(t)
+		a := newContactTest(t)
 		var ids []string
 		for i := range 4 {
 			ids = append(ids, a.create(app.ContactInput{Email: fmt.Sprintf("u%d@example.org", i), Segments: []app.SegmentRef{{ID: a.segment}}}))
 		}
-		a.told()
-		got, err := a.Server.Audience.RemoveContacts(t.Context(), a.Key, app.ContactRemoval{
+		a.events()
+		got, err := a.Services.Audience.RemoveContacts(t.Context(), a.Key, app.ContactRemoval{
 			IDs: []string{ids[2], app.NewID(), ids[0], strings.ToUpper(ids[2])}, Emails: []string{"U0@example.org", "nobody@example.org", "u1@example.org"}, Erase: erase,
 		})
 		testserver.Must(t, err)
@@ -282,7 +282,7 @@ func TestManyContactsAreDeletedOnceEach(t *testing.T) {
 		if contacts, members := a.counts(); contacts != 1 || members != 1 {
 			t.Errorf("erase %v: %d contacts, %d members", erase, contacts, members)
 		}
-		for i, one := range a.wantTold("contact.deleted", "contact.deleted", "contact.deleted") {
+		for i, one := range a.wantEvents("contact.deleted", "contact.deleted", "contact.deleted") {
 			if one.Data.ID != got[i] || !slices.Equal(one.Data.SegmentIDs, []string{a.segment}) {
 				t.Errorf("told %+v", one.Data)
 			}
@@ -290,13 +290,13 @@ func TestManyContactsAreDeletedOnceEach(t *testing.T) {
 	}
 }
 
-func TestABatchOfContactsHasItsBounds(t *testing.T) {
-	a := newPeople(t)
+func TestContactBatchLimits(t *testing.T) {
+	a := newContactTest(t)
 	for _, items := range [][]audience.ContactItem{nil, append(thousand("x"), thousand("y")[0])} {
-		_, err := a.Server.Audience.PutContacts(t.Context(), a.Key, items, app.ConflictUpsert, true)
+		_, err := a.Services.Audience.PutContacts(t.Context(), a.Key, items, app.ConflictUpsert, true)
 		testserver.WantCode(t, err, app.CodeValidation)
 	}
-	r, err := a.Server.Audience.PutContacts(t.Context(), a.Key, thousand("x"), app.ConflictError, false)
+	r, err := a.Services.Audience.PutContacts(t.Context(), a.Key, thousand("x"), app.ConflictError, false)
 	testserver.Must(t, err)
 	if contacts, _ := a.counts(); r.Created != 1000 || contacts != 1000 {
 		t.Errorf("%d created, %d contacts", r.Created, contacts)

@@ -14,33 +14,33 @@ import (
 // values are filled, segments joined, and it opts out where the item does.
 const ConflictFill app.OnConflict = "fill"
 
-// Written is what became of one item of a set.
-type Written struct {
+// SetResult is what became of one item of a set.
+type SetResult struct {
 	ID       string // of its contact; empty: it was refused
 	Created  bool
 	OptedOut bool  // it unsubscribed, and its contact was not before
 	Refusal  error // an *app.Error; nil: the item was taken
 }
 
-// set is a set of items that is being written: changes of contacts that are stored at
+// contactSet is a set of items that is being written: changes of contacts that are stored at
 // once, everything else by flush.
-type set struct {
+type contactSet struct {
 	*ContactWriter
-	there   map[app.AddressHash]*app.Contact
-	blocked map[app.AddressHash]app.SuppressionOrigin
-	chosen  map[choosing]app.Subscription
-	taken   map[string]bool // ids that items ask for and contacts have
+	existing      map[app.AddressHash]*app.Contact
+	suppressed    map[app.AddressHash]app.SuppressionOrigin
+	subscriptions map[choiceKey]app.Subscription
+	usedIDs       map[string]bool // ids that items ask for and contacts have
 
-	listed  map[app.AddressHash]bool // in suppressions
-	fresh   []*app.Contact           // to be inserted, with all that follows
-	members []db.SegmentMember
-	choices []db.Choice
-	barred  []app.Suppression
-	graver  []app.AddressHash // whose suppressions get another origin
+	newlySuppressed map[app.AddressHash]bool // in suppressions
+	inserts         []*app.Contact           // to be inserted, with all that follows
+	members         []db.SegmentMember
+	choices         []db.Choice
+	newSuppressions []app.Suppression
+	strongerOrigins []app.AddressHash // whose suppressions get another origin
 }
 
-// choosing is who chooses about what.
-type choosing struct {
+// choiceKey is who chooses about what.
+type choiceKey struct {
 	topicID string
 	address app.AddressHash
 }
@@ -48,7 +48,7 @@ type choosing struct {
 // PutSet is Put for many items at once that choose about no topics; webhooks are not told.
 // An item whose contact has an id keeps it where the team has no
 // other of it, and likewise its times. Errors are those of the store.
-func (w *ContactWriter) PutSet(items []*app.NewContact, conflict app.OnConflict) ([]Written, error) {
+func (w *ContactWriter) PutSet(items []*app.NewContact, conflict app.OnConflict) ([]SetResult, error) {
 	hashes := make([]app.AddressHash, len(items))
 	var ids []string
 	for i, n := range items {
@@ -61,12 +61,12 @@ func (w *ContactWriter) PutSet(items []*app.NewContact, conflict app.OnConflict)
 	if err != nil {
 		return nil, err
 	}
-	out := make([]Written, len(items))
+	out := make([]SetResult, len(items))
 	for i, n := range items {
 		err := s.put(n, hashes[i], conflict, &out[i])
 		var refusal *app.Error
 		if errors.As(err, &refusal) && refusal.Code != app.CodeNotFound {
-			out[i] = Written{Refusal: err}
+			out[i] = SetResult{Refusal: err}
 		} else if err != nil {
 			return nil, err
 		}
@@ -75,29 +75,29 @@ func (w *ContactWriter) PutSet(items []*app.NewContact, conflict app.OnConflict)
 }
 
 // newSet reads what is there of the ids that items ask for, of topics and of addresses.
-func (w *ContactWriter) newSet(ids []string, topics []app.TopicChoice, addresses []app.AddressHash) (*set, error) {
-	s := &set{ContactWriter: w, there: map[app.AddressHash]*app.Contact{}, blocked: map[app.AddressHash]app.SuppressionOrigin{},
-		chosen: map[choosing]app.Subscription{}, taken: map[string]bool{}, listed: map[app.AddressHash]bool{}}
+func (w *ContactWriter) newSet(ids []string, topics []app.TopicChoice, addresses []app.AddressHash) (*contactSet, error) {
+	s := &contactSet{ContactWriter: w, existing: map[app.AddressHash]*app.Contact{}, suppressed: map[app.AddressHash]app.SuppressionOrigin{},
+		subscriptions: map[choiceKey]app.Subscription{}, usedIDs: map[string]bool{}, newlySuppressed: map[app.AddressHash]bool{}}
 	contacts, err := s.tx.ContactsByAddresses(s.teamID, addresses)
 	if err != nil {
 		return nil, fmt.Errorf("look up contacts: %w", err)
 	}
 	for i := range contacts {
-		s.there[contacts[i].Hash] = &contacts[i]
+		s.existing[contacts[i].Hash] = &contacts[i]
 	}
 	suppressed, err := s.tx.SuppressionsAmong(s.teamID, addresses)
 	if err != nil {
 		return nil, fmt.Errorf("look up suppressions: %w", err)
 	}
 	for i := range suppressed {
-		s.blocked[suppressed[i].Hash] = suppressed[i].Origin
+		s.suppressed[suppressed[i].Hash] = suppressed[i].Origin
 	}
 	taken, err := s.tx.ContactIDsTaken(s.teamID, ids)
 	if err != nil {
 		return nil, fmt.Errorf("look up ids: %w", err)
 	}
 	for _, id := range taken {
-		s.taken[id] = true
+		s.usedIDs[id] = true
 	}
 	for _, choice := range topics {
 		if err := s.readChoices(choice.ID, addresses); err != nil {
@@ -107,12 +107,12 @@ func (w *ContactWriter) newSet(ids []string, topics []app.TopicChoice, addresses
 	return s, nil
 }
 
-// put is Put for one item of a set.
-func (s *set) put(n *app.NewContact, hash app.AddressHash, conflict app.OnConflict, out *Written) error {
+// storeBatch is Put for one item of a set.
+func (s *contactSet) put(n *app.NewContact, hash app.AddressHash, conflict app.OnConflict, out *SetResult) error {
 	if err := s.check(n); err != nil {
 		return err
 	}
-	old := s.there[hash]
+	old := s.existing[hash]
 	if old == nil {
 		return s.insert(n, hash, out)
 	}
@@ -127,28 +127,28 @@ func (s *set) put(n *app.NewContact, hash app.AddressHash, conflict app.OnConfli
 	case app.ConflictError:
 		return errContactExists()
 	case ConflictFill:
-		if n = lacking(n, old); !adds(n, old) {
+		if n = missingValues(n, old); !addsAnything(n, old) {
 			return nil
 		}
 	}
-	return s.bringUp(n, old)
+	return s.merge(n, old)
 }
 
 // insert keeps a contact to be inserted.
-func (s *set) insert(n *app.NewContact, hash app.AddressHash, out *Written) (err error) {
+func (s *contactSet) insert(n *app.NewContact, hash app.AddressHash, out *SetResult) (err error) {
 	c := n.Contact
 	if c.Properties, err = n.Changes.Apply(nil); err != nil {
 		return err
 	}
-	if err := s.admit(); err != nil {
+	if err := s.takeContactSlot(); err != nil {
 		return err
 	}
 	out.Created, out.OptedOut = true, c.Unsubscribed
-	if c.ID == "" || s.taken[c.ID] {
+	if c.ID == "" || s.usedIDs[c.ID] {
 		c.ID = app.NewID()
 	}
-	s.taken[c.ID] = true
-	c.Unsubscribed = c.Unsubscribed || !s.Exact && s.blocked[hash] == app.OriginUnsubscribe
+	s.usedIDs[c.ID] = true
+	c.Unsubscribed = c.Unsubscribed || !s.Exact && s.suppressed[hash] == app.OriginUnsubscribe
 	c.TeamID, c.Hash = s.teamID, hash
 	if c.CreatedAt.IsZero() {
 		c.CreatedAt = s.tx.Now
@@ -156,37 +156,37 @@ func (s *set) insert(n *app.NewContact, hash app.AddressHash, out *Written) (err
 	if c.UpdatedAt.IsZero() {
 		c.UpdatedAt = c.CreatedAt
 	}
-	out.ID, s.there[hash] = c.ID, &c
-	s.fresh = append(s.fresh, &c)
-	s.joinLater(n, &c)
+	out.ID, s.existing[hash] = c.ID, &c
+	s.inserts = append(s.inserts, &c)
+	s.deferJoins(n, &c)
 	return nil
 }
 
-// bringUp brings a contact up to an item (NewContact.Merge).
-func (s *set) bringUp(n *app.NewContact, old *app.Contact) error {
+// merge brings a contact up to an item (NewContact.Merge).
+func (s *contactSet) merge(n *app.NewContact, old *app.Contact) error {
 	c, changed, err := s.merged(n, *old)
 	if err != nil {
 		return err
 	}
 	leaves := c.Unsubscribed && !old.Unsubscribed
 	*old = c
-	if !slices.Contains(s.fresh, old) {
+	if !slices.Contains(s.inserts, old) {
 		if changed {
 			err = s.tx.UpdateContact(old)
 		}
 		if err == nil && leaves {
-			err = s.leaveFormer(old)
+			err = s.suppressFormer(old)
 		}
 		if err != nil {
 			return err
 		}
 	}
-	s.joinLater(n, old)
+	s.deferJoins(n, old)
 	return nil
 }
 
-// joinLater keeps the segments and choices of an item for flush.
-func (s *set) joinLater(n *app.NewContact, c *app.Contact) {
+// deferJoins keeps the segments and choices of an item for flush.
+func (s *contactSet) deferJoins(n *app.NewContact, c *app.Contact) {
 	for _, id := range n.Segments {
 		s.members = append(s.members, db.SegmentMember{SegmentID: id, ContactID: c.ID})
 	}
@@ -196,11 +196,11 @@ func (s *set) joinLater(n *app.NewContact, c *app.Contact) {
 }
 
 // flush writes what is kept.
-func (s *set) flush() error {
+func (s *contactSet) flush() error {
 	if err := s.flushSuppressions(); err != nil {
 		return err
 	}
-	if err := s.tx.InsertContacts(s.fresh); err != nil {
+	if err := s.tx.InsertContacts(s.inserts); err != nil {
 		return err
 	}
 	added, err := s.tx.AddMembers(s.members)
@@ -210,14 +210,14 @@ func (s *set) flush() error {
 	for _, m := range added {
 		s.ContactWriter.members[m.SegmentID]++
 	}
-	s.created += len(s.fresh)
+	s.created += len(s.inserts)
 	err = s.tx.SetChoices(s.choices)
-	s.fresh, s.members, s.choices = nil, nil, nil
+	s.inserts, s.members, s.choices = nil, nil, nil
 	return err
 }
 
-// lacking is what an item adds to a contact that has its own values.
-func lacking(n *app.NewContact, old *app.Contact) *app.NewContact {
+// missingValues is what an item adds to a contact that has its own values.
+func missingValues(n *app.NewContact, old *app.Contact) *app.NewContact {
 	out := *n
 	if old.FirstName != "" {
 		out.Contact.FirstName = ""
@@ -227,7 +227,7 @@ func lacking(n *app.NewContact, old *app.Contact) *app.NewContact {
 	}
 	out.Changes = nil
 	for key, v := range n.Changes {
-		if _, there := old.Properties[key]; !there && v != nil {
+		if _, exists := old.Properties[key]; !exists && v != nil {
 			if out.Changes == nil {
 				out.Changes = app.PropertyChanges{}
 			}
@@ -237,29 +237,29 @@ func lacking(n *app.NewContact, old *app.Contact) *app.NewContact {
 	return &out
 }
 
-// adds reports whether an item that lacking made changes the contact.
-func adds(n *app.NewContact, old *app.Contact) bool {
+// addsAnything reports whether an item that lacking made changes the contact.
+func addsAnything(n *app.NewContact, old *app.Contact) bool {
 	return n.Contact.FirstName != "" || n.Contact.LastName != "" || len(n.Changes) > 0 || len(n.Segments) > 0 || n.Contact.Unsubscribed && !old.Unsubscribed
 }
 
-// Foresight says what PutSet with ConflictFill would do of sets of items, one after the
+// DryRun says what PutSet with ConflictFill would do of sets of items, one after the
 // other, and writes nothing.
-type Foresight struct {
-	s      *Service
-	teamID string
-	types  map[string]app.PropertyType // of properties, by key
-	room   int                         // contacts that the plan has a place for; negative: any number
-	seen   map[uint64]struct{}         // addresses of items before
+type DryRun struct {
+	s            *Service
+	teamID       string
+	types        map[string]app.PropertyType // of properties, by key
+	contactsLeft int                         // contacts that the plan has a place for; negative: any number
+	seen         map[uint64]struct{}         // addresses of items before
 }
 
-// NewForesight makes one. Properties of types count as declared.
-func NewForesight(s *Service, r *db.Reader, teamID string, types map[string]app.PropertyType) (*Foresight, error) {
-	room, err := s.teams.ContactRoom(r, teamID)
-	return &Foresight{s: s, teamID: teamID, types: types, room: room, seen: map[uint64]struct{}{}}, err
+// NewDryRun makes one. Properties of types count as declared.
+func NewDryRun(s *Service, r *db.Reader, teamID string, types map[string]app.PropertyType) (*DryRun, error) {
+	contactsLeft, err := s.teams.ContactsLeft(r, teamID)
+	return &DryRun{s: s, teamID: teamID, types: types, contactsLeft: contactsLeft, seen: map[uint64]struct{}{}}, err
 }
 
 // Set foresees a set.
-func (f *Foresight) Set(r *db.Reader, items []*app.NewContact) ([]Written, error) {
+func (f *DryRun) Set(r *db.Reader, items []*app.NewContact) ([]SetResult, error) {
 	hashes := make([]app.AddressHash, len(items))
 	for i, n := range items {
 		hashes[i] = f.s.Sealer.AddressHash(f.teamID, n.Key)
@@ -268,38 +268,38 @@ func (f *Foresight) Set(r *db.Reader, items []*app.NewContact) ([]Written, error
 	if err != nil {
 		return nil, fmt.Errorf("look up contacts: %w", err)
 	}
-	there := make(map[app.AddressHash]*app.Contact, len(contacts))
+	existing := make(map[app.AddressHash]*app.Contact, len(contacts))
 	for i := range contacts {
-		there[contacts[i].Hash] = &contacts[i]
+		existing[contacts[i].Hash] = &contacts[i]
 	}
-	out := make([]Written, len(items))
+	out := make([]SetResult, len(items))
 	for i, n := range items {
-		out[i] = f.item(n, there[hashes[i]], binary.LittleEndian.Uint64(hashes[i][:]))
+		out[i] = f.item(n, existing[hashes[i]], binary.LittleEndian.Uint64(hashes[i][:]))
 	}
 	return out, nil
 }
 
-func (f *Foresight) item(n *app.NewContact, old *app.Contact, address uint64) Written {
+func (f *DryRun) item(n *app.NewContact, old *app.Contact, address uint64) SetResult {
 	if err := n.Changes.Fits(f.types); err != nil {
-		return Written{Refusal: err}
+		return SetResult{Refusal: err}
 	}
-	_, again := f.seen[address]
+	_, repeated := f.seen[address]
 	switch {
-	case again:
-		return Written{}
+	case repeated:
+		return SetResult{}
 	case old != nil:
-		if _, err := lacking(n, old).Merge(*old); err != nil {
-			return Written{Refusal: err}
+		if _, err := missingValues(n, old).Merge(*old); err != nil {
+			return SetResult{Refusal: err}
 		}
-		w := Written{ID: old.ID, OptedOut: n.Contact.Unsubscribed && !old.Unsubscribed}
+		w := SetResult{ID: old.ID, OptedOut: n.Contact.Unsubscribed && !old.Unsubscribed}
 		if w.OptedOut {
 			f.seen[address] = struct{}{}
 		}
 		return w
-	case f.room == 0:
-		return Written{Refusal: errNoRoom()}
+	case f.contactsLeft == 0:
+		return SetResult{Refusal: errContactLimit()}
 	}
-	f.room--
+	f.contactsLeft--
 	f.seen[address] = struct{}{}
-	return Written{Created: true, OptedOut: n.Contact.Unsubscribed}
+	return SetResult{Created: true, OptedOut: n.Contact.Unsubscribed}
 }

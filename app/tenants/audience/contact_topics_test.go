@@ -11,13 +11,13 @@ import (
 	"mailer/db"
 )
 
-func TestWebhooksHearTheChoicesThatChanged(t *testing.T) {
-	w := testserver.Idle(t)
+func TestChoiceEventsListChangesOnly(t *testing.T) {
+	w := testserver.New(t)
 	ctx := t.Context()
 	addContact(w, "Ann@example.net")
 	a, b := optInTopic(w, "A"), optInTopic(w, "B")
 	set := func(choices ...app.TopicChoice) error {
-		_, _, err := w.Server.Audience.SetContactTopics(ctx, w.Key, "ann@example.net", choices)
+		_, _, err := w.Services.Audience.SetContactTopics(ctx, w.Key, "ann@example.net", choices)
 		return err
 	}
 	testserver.Must(t, set(app.TopicChoice{ID: a.ID, Subscription: app.OptOut}))
@@ -25,39 +25,39 @@ func TestWebhooksHearTheChoicesThatChanged(t *testing.T) {
 	testserver.Must(t, set(app.TopicChoice{ID: a.ID, Subscription: app.OptOut}, app.TopicChoice{ID: b.ID, Subscription: app.OptIn}))
 	testserver.Must(t, set(app.TopicChoice{ID: a.ID, Subscription: app.OptIn}, app.TopicChoice{ID: a.ID, Subscription: app.OptOut})) // comes to nothing
 	testserver.WantCode(t, set(app.TopicChoice{ID: b.ID, Subscription: app.OptOut}, app.TopicChoice{ID: app.NewID(), Subscription: app.OptOut}), app.CodeNotFound)
-	wantHeard(w, `topic.created "A" false`, `topic.created "B" false`,
+	wantEvents(w, `topic.created "A" false`, `topic.created "B" false`,
 		`contact.topics.updated "Ann@example.net" [{"id":"`+a.ID+`","subscription":"opt_out"}]`,
 		`contact.topics.updated "Ann@example.net" [{"id":"`+b.ID+`","subscription":"opt_in"}]`)
-	rows, _, err := w.Server.Audience.ListContactTopics(ctx, w.Key, "ann@example.net", app.Page{Limit: 10})
+	rows, _, err := w.Services.Audience.ListContactTopics(ctx, w.Key, "ann@example.net", app.Page{Limit: 10})
 	testserver.Must(t, err)
 	if len(rows) != 2 || rows[0].ID != b.ID || rows[0].Subscription != app.OptIn || !rows[0].Explicit || rows[1].Subscription != app.OptOut {
 		t.Errorf("rows %+v", rows)
 	}
 }
 
-func TestAnOptOutIsNotedWhileTheDiskIsFull(t *testing.T) {
-	w := testserver.Idle(t)
+func TestTopicOptOutOnFullDisk(t *testing.T) {
+	w := testserver.New(t)
 	ctx := t.Context()
 	id := addContact(w, "ann@example.net")
 	a, b := optInTopic(w, "A"), optInTopic(w, "B")
 	set := func(choices ...app.TopicChoice) error {
-		if err := w.Strike(testserver.FullStorage(t)); !errors.Is(err, db.ErrFull) {
+		if err := w.FailWrite(testserver.DiskFullError(t)); !errors.Is(err, db.ErrFull) {
 			t.Fatal(err)
 		}
-		_, _, err := w.Server.Audience.SetContactTopics(ctx, w.Key, id, choices)
+		_, _, err := w.Services.Audience.SetContactTopics(ctx, w.Key, id, choices)
 		return err
 	}
 	testserver.WantCode(t, set(app.TopicChoice{ID: a.ID, Subscription: app.OptIn}), app.CodeServiceUnavailable)
 	testserver.Must(t, set(app.TopicChoice{ID: a.ID, Subscription: app.OptIn}, app.TopicChoice{ID: b.ID, Subscription: app.OptOut}))
-	rows, _, err := w.Server.Audience.ListContactTopics(ctx, w.Key, id, app.Page{Limit: 10})
+	rows, _, err := w.Services.Audience.ListContactTopics(ctx, w.Key, id, app.Page{Limit: 10})
 	testserver.Must(t, err)
 	if rows[0].Subscription != app.OptOut || !rows[0].Explicit || rows[1].Subscription != app.OptIn || !rows[1].Explicit {
 		t.Errorf("rows %+v", rows)
 	}
 }
 
-func TestABaseURLMayEndInASlash(t *testing.T) {
-	w := testserver.Idle(t)
+func TestBaseURLWithTrailingSlash(t *testing.T) {
+	w := testserver.New(t)
 	id := addContact(w, "ann@example.net")
 	cfg := w.Config
 	cfg.BaseURL = "https://mail.example.com//"

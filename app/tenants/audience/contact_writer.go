@@ -27,15 +27,15 @@ type ContactWriter struct {
 	// those whose address is on the list because it unsubscribed.
 	Exact bool
 
-	s        *Service
-	tx       *db.Tx
-	teamID   string
-	types    map[string]app.PropertyType
-	segments map[string]bool
-	topics   map[string]bool
-	members  map[string]int
-	created  int
-	room     int // new contacts that the plan has a place for; negative: any number
+	s            *Service
+	tx           *db.Tx
+	teamID       string
+	types        map[string]app.PropertyType
+	segments     map[string]bool
+	topics       map[string]bool
+	members      map[string]int
+	created      int
+	contactsLeft int // new contacts that the plan has a place for; negative: any number
 }
 
 // NewContactWriter begins to write contacts of a team; Finish must follow in the
@@ -45,12 +45,12 @@ func (s *Service) NewContactWriter(tx *db.Tx, teamID string) (*ContactWriter, er
 	if err != nil {
 		return nil, fmt.Errorf("read properties: %w", err)
 	}
-	room, err := s.teams.ContactRoom(&tx.Reader, teamID)
+	contactsLeft, err := s.teams.ContactsLeft(&tx.Reader, teamID)
 	if err != nil {
 		return nil, err
 	}
 	return &ContactWriter{
-		s: s, tx: tx, teamID: teamID, types: types, room: room,
+		s: s, tx: tx, teamID: teamID, types: types, contactsLeft: contactsLeft,
 		segments: map[string]bool{}, topics: map[string]bool{}, members: map[string]int{},
 	}, nil
 }
@@ -77,11 +77,11 @@ func (w *ContactWriter) Put(n *app.NewContact, conflict app.OnConflict) (id stri
 	old, err := w.tx.ContactByAddress(w.teamID, hash)
 	switch {
 	case errors.Is(err, db.ErrNotFound):
-		if err := w.admit(); err != nil {
+		if err := w.takeContactSlot(); err != nil {
 			return "", "", err
 		}
-		if id, err = w.create(n, hash); err != nil && w.room >= 0 {
-			w.room++
+		if id, err = w.create(n, hash); err != nil && w.contactsLeft >= 0 {
+			w.contactsLeft++
 		}
 		return id, contactCreated, err
 	case err != nil:
@@ -135,20 +135,20 @@ func (w *ContactWriter) withoutOptOuts(choices []app.TopicChoice, address app.Ad
 	return out, nil
 }
 
-// admit takes the place of a contact that is about to be created. Error:
+// takeContactSlot takes the place of a contact that is about to be created. Error:
 // CodePlanLimitReached where the plan has none.
-func (w *ContactWriter) admit() error {
+func (w *ContactWriter) takeContactSlot() error {
 	switch {
-	case w.room < 0:
+	case w.contactsLeft < 0:
 		return nil
-	case w.room == 0:
-		return errNoRoom()
+	case w.contactsLeft == 0:
+		return errContactLimit()
 	}
-	w.room--
+	w.contactsLeft--
 	return nil
 }
 
-func errNoRoom() error {
+func errContactLimit() error {
 	return app.Errorf(app.CodePlanLimitReached, "The plan of this team holds no more contacts")
 }
 
@@ -220,7 +220,7 @@ func (w *ContactWriter) merge(n *app.NewContact, old app.Contact) error {
 		}
 	}
 	if c.Unsubscribed && !old.Unsubscribed {
-		if err := w.s.optOutFormer(w.tx, &c); err != nil {
+		if err := w.s.suppressFormerAddresses(w.tx, &c); err != nil {
 			return err
 		}
 	}

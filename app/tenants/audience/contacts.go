@@ -164,7 +164,7 @@ func (s *Service) patchContact(tx *db.Tx, old app.Contact, p *app.ContactPatch, 
 	if err != nil {
 		return err
 	}
-	if err := s.readdress(tx, &old, &c, p, byID); err != nil {
+	if err := s.changeAddress(tx, &old, &c, p, byID); err != nil {
 		return err
 	}
 	if p.OptsIn() {
@@ -180,7 +180,7 @@ func (s *Service) patchContact(tx *db.Tx, old app.Contact, p *app.ContactPatch, 
 		return err
 	}
 	if c.Unsubscribed && !old.Unsubscribed {
-		if err := s.optOutFormer(tx, &c); err != nil {
+		if err := s.suppressFormerAddresses(tx, &c); err != nil {
 			return err
 		}
 	}
@@ -214,7 +214,7 @@ func (s *Service) DeleteContact(ctx context.Context, key *app.Key, idOrEmail str
 	if erase {
 		c, err := s.GetContact(ctx, key, idOrEmail)
 		if _, address, bad := app.ParseBareAddress(idOrEmail); bad == nil && app.CodeOf(err) == app.CodeNotFound {
-			c, err = stranger(key.TeamID, address), nil
+			c, err = unknownContact(key.TeamID, address), nil
 		}
 		if err != nil {
 			return "", err
@@ -244,7 +244,7 @@ func (s *Service) deleteContact(tx *db.Tx, c *app.Contact) error {
 		return err
 	}
 	if c.Unsubscribed {
-		if err := s.keepOptOut(tx, c); err != nil {
+		if err := s.recordOptOut(tx, c); err != nil {
 			return err
 		}
 	}

@@ -16,16 +16,16 @@ import (
 	"mailer/db"
 )
 
-// people is a world with a segment and two topics, the second one opted out
+// contactTest is a world with a segment and two topics, the second one opted out
 // of by default.
-type people struct {
-	*testserver.World
+type contactTest struct {
+	*testserver.Server
 	segment string
 	topics  [2]string
 }
 
-func newPeople(t testing.TB) *people {
-	a := &people{World: testserver.Idle(t), segment: app.NewID(), topics: [2]string{app.NewID(), app.NewID()}}
+func newContactTest(t testing.TB) *contactTest {
+	a := &contactTest{Server: testserver.New(t), segment: app.NewID(), topics: [2]string{app.NewID(), app.NewID()}}
 	testserver.Must(t, a.DB.Write(t.Context(), func(tx *db.Tx) error {
 		err := tx.InsertSegment(&app.Segment{ID: a.segment, TeamID: a.Key.TeamID, Name: "S", CreatedAt: tx.Now})
 		for i, s := range []app.Subscription{app.OptIn, app.OptOut} {
@@ -37,36 +37,36 @@ func newPeople(t testing.TB) *people {
 	return a
 }
 
-func (a *people) create(in app.ContactInput) string {
+func (a *contactTest) create(in app.ContactInput) string {
 	a.T.Helper()
-	id, _, err := a.Server.Audience.PutContact(a.T.Context(), a.Key, in, app.ConflictError)
+	id, _, err := a.Services.Audience.PutContact(a.T.Context(), a.Key, in, app.ConflictError)
 	testserver.Must(a.T, err)
 	return id
 }
 
-func (a *people) patch(idOrEmail string, p app.ContactPatch) {
+func (a *contactTest) patch(idOrEmail string, p app.ContactPatch) {
 	a.T.Helper()
-	_, err := a.Server.Audience.UpdateContact(a.T.Context(), a.Key, idOrEmail, p)
+	_, err := a.Services.Audience.UpdateContact(a.T.Context(), a.Key, idOrEmail, p)
 	testserver.Must(a.T, err)
 }
 
-func (a *people) contact(idOrEmail string) app.Contact {
+func (a *contactTest) contact(idOrEmail string) app.Contact {
 	a.T.Helper()
-	c, err := a.Server.Audience.GetContact(a.T.Context(), a.Key, idOrEmail)
+	c, err := a.Services.Audience.GetContact(a.T.Context(), a.Key, idOrEmail)
 	testserver.Must(a.T, err)
 	return c
 }
 
-func (a *people) put(conflict app.OnConflict, permissive bool, inputs ...app.ContactInput) (*audience.ContactBatchResult, error) {
+func (a *contactTest) put(conflict app.OnConflict, permissive bool, inputs ...app.ContactInput) (*audience.ContactBatchResult, error) {
 	items := make([]audience.ContactItem, len(inputs))
 	for i := range inputs {
 		items[i].Input = &inputs[i]
 	}
-	return a.Server.Audience.PutContacts(a.T.Context(), a.Key, items, conflict, permissive)
+	return a.Services.Audience.PutContacts(a.T.Context(), a.Key, items, conflict, permissive)
 }
 
 // counts are the counters of the team's contacts and the segment's members.
-func (a *people) counts() (contacts, members int) {
+func (a *contactTest) counts() (contacts, members int) {
 	a.T.Helper()
 	a.Read(func(r *db.Reader) error {
 		s, err := r.Segment(a.Key.TeamID, a.segment)
@@ -78,7 +78,7 @@ func (a *people) counts() (contacts, members int) {
 	return contacts, members
 }
 
-type told struct {
+type contactEvent struct {
 	Type string
 	Data struct {
 		ID           string
@@ -92,11 +92,11 @@ type told struct {
 	}
 }
 
-// told returns what webhooks would be told since the last call, oldest first.
-func (a *people) told() (out []told) {
+// contactEvent returns what webhooks would be told since the last call, oldest first.
+func (a *contactTest) events() (out []contactEvent) {
 	a.T.Helper()
-	for _, payload := range a.Sql(`SELECT payload FROM happenings ORDER BY id`) {
-		var one told
+	for _, payload := range a.SQL(`SELECT payload FROM happenings ORDER BY id`) {
+		var one contactEvent
 		testserver.Must(a.T, json.Unmarshal([]byte(payload), &one))
 		out = append(out, one)
 	}
@@ -107,9 +107,9 @@ func (a *people) told() (out []told) {
 	return out
 }
 
-func (a *people) wantTold(want ...string) []told {
+func (a *contactTest) wantEvents(want ...string) []contactEvent {
 	a.T.Helper()
-	all := a.told()
+	all := a.events()
 	var names []string
 	for _, one := range all {
 		names = append(names, one.Type)
@@ -129,11 +129,11 @@ func subscribe(yes bool) app.ContactPatch {
 	return app.ContactPatch{Unsubscribed: &unsubscribed}
 }
 
-func TestWebhooksAreToldWhatChangedOfAContact(t *testing.T) {
-	a := newPeople(t)
+func TestContactEvents(t *testing.T) {
+	a := newContactTest(t)
 	id := a.create(app.ContactInput{Email: "Ann@example.org", FirstName: "Ann", Segments: []app.SegmentRef{{ID: a.segment}, {ID: a.segment}},
 		Topics: []app.TopicChoice{{ID: a.topics[0], Subscription: app.OptIn}}})
-	all := a.wantTold("contact.created", "contact.topics.updated")
+	all := a.wantEvents("contact.created", "contact.topics.updated")
 	if d := all[0].Data; d.ID != id || d.Email != "Ann@example.org" || *d.FirstName != "Ann" || !slices.Equal(d.SegmentIDs, []string{a.segment}) ||
 		d.AudienceID == nil || *d.AudienceID != a.segment {
 		t.Errorf("%+v", d)
@@ -144,17 +144,17 @@ func TestWebhooksAreToldWhatChangedOfAContact(t *testing.T) {
 	created := a.contact(id)
 	a.patch(id, firstName("Ann"))
 	a.patch("ANN@example.org", app.ContactPatch{Properties: app.PropertyChanges{"x": nil}})
-	a.wantTold()
+	a.wantEvents()
 	if c := a.contact(id); !c.UpdatedAt.Equal(created.UpdatedAt) {
 		t.Error("a patch that changes nothing is an update")
 	}
 	a.patch("ANN@example.org", firstName("Anne"))
-	if d := a.wantTold("contact.updated")[0].Data; *d.FirstName != "Anne" || !slices.Equal(d.SegmentIDs, []string{a.segment}) {
+	if d := a.wantEvents("contact.updated")[0].Data; *d.FirstName != "Anne" || !slices.Equal(d.SegmentIDs, []string{a.segment}) {
 		t.Errorf("%+v", d)
 	}
-	_, err := a.Server.Audience.DeleteContact(t.Context(), a.Key, "ann@example.org", false)
+	_, err := a.Services.Audience.DeleteContact(t.Context(), a.Key, "ann@example.org", false)
 	testserver.Must(t, err)
-	if d := a.wantTold("contact.deleted")[0].Data; d.ID != id || d.Email != "Ann@example.org" || !slices.Equal(d.SegmentIDs, []string{a.segment}) {
+	if d := a.wantEvents("contact.deleted")[0].Data; d.ID != id || d.Email != "Ann@example.org" || !slices.Equal(d.SegmentIDs, []string{a.segment}) {
 		t.Errorf("%+v", d)
 	}
 	if contacts, members := a.counts(); contacts != 0 || members != 0 {
@@ -162,9 +162,9 @@ func TestWebhooksAreToldWhatChangedOfAContact(t *testing.T) {
 	}
 }
 
-func TestOfConcurrentCreatesOfOneAddressOneWins(t *testing.T) {
+func TestConcurrentCreatesOfOneAddress(t *testing.T) {
 	testserver.BothEngines(t)
-	a := newPeople(t)
+	a := newContactTest(t)
 	const n = 16
 	errs := make([]error, n)
 	var all sync.WaitGroup
@@ -172,7 +172,7 @@ func TestOfConcurrentCreatesOfOneAddressOneWins(t *testing.T) {
 		all.Go(func() {
 			email := []string{"ann@example.org", "ANN@Example.ORG"}[i%2]
 			if i%4 < 2 {
-				_, _, errs[i] = a.Server.Audience.PutContact(t.Context(), a.Key, app.ContactInput{Email: email}, app.ConflictError)
+				_, _, errs[i] = a.Services.Audience.PutContact(t.Context(), a.Key, app.ContactInput{Email: email}, app.ConflictError)
 				return
 			}
 			_, errs[i] = a.put(app.ConflictError, false, app.ContactInput{Email: email})
@@ -190,14 +190,14 @@ func TestOfConcurrentCreatesOfOneAddressOneWins(t *testing.T) {
 	if contacts, _ := a.counts(); won != 1 || contacts != 1 {
 		t.Errorf("%d creates won, %d contacts", won, contacts)
 	}
-	a.wantTold("contact.created")
+	a.wantEvents("contact.created")
 }
 
-func TestOnlyAPatchSubscribesAgain(t *testing.T) {
-	a := newPeople(t)
+func TestOnlyPatchResubscribes(t *testing.T) {
+	a := newContactTest(t)
 	ctx := t.Context()
 	suppress := func(email string, origin app.SuppressionOrigin) {
-		_, err := a.Server.Suppressions.AddSuppression(ctx, a.Key, app.SuppressionInput{Email: email, Origin: origin})
+		_, err := a.Services.Suppressions.AddSuppression(ctx, a.Key, app.SuppressionInput{Email: email, Origin: origin})
 		testserver.Must(t, err)
 	}
 	suppress("ann@example.org", app.OriginUnsubscribe)
@@ -211,84 +211,84 @@ func TestOnlyAPatchSubscribesAgain(t *testing.T) {
 			t.Errorf("%s is subscribed", email)
 		}
 	}
-	a.told()
+	a.events()
 	a.patch("ann@example.org", firstName("Anne"))
 	if !a.contact("ann@example.org").Unsubscribed {
 		t.Error("a patch of another field subscribes again")
 	}
-	a.wantTold("contact.updated")
+	a.wantEvents("contact.updated")
 	a.patch("ann@example.org", subscribe(true))
 	a.patch(bob, subscribe(true))
-	all := a.wantTold("suppression.removed", "contact.updated", "contact.updated")
+	all := a.wantEvents("suppression.removed", "contact.updated", "contact.updated")
 	if d := all[0].Data; d.Email != "ann@example.org" || d.Origin != "unsubscribe" || all[1].Data.Unsubscribed {
 		t.Errorf("told %+v", all)
 	}
-	if _, err := a.Server.Suppressions.GetSuppression(ctx, a.Key, "ann@example.org"); app.CodeOf(err) != app.CodeNotFound {
+	if _, err := a.Services.Suppressions.GetSuppression(ctx, a.Key, "ann@example.org"); app.CodeOf(err) != app.CodeNotFound {
 		t.Errorf("the opt-out still stands: %v", err)
 	}
-	if _, err := a.Server.Suppressions.GetSuppression(ctx, a.Key, "bob@example.org"); err != nil {
+	if _, err := a.Services.Suppressions.GetSuppression(ctx, a.Key, "bob@example.org"); err != nil {
 		t.Errorf("the bounce is gone: %v", err)
 	}
 	// The flag may be clear already while the address is still suppressed.
 	suppress("ann@example.org", app.OriginUnsubscribe)
-	a.told()
+	a.events()
 	a.patch("ann@example.org", subscribe(true))
-	a.wantTold("suppression.removed")
+	a.wantEvents("suppression.removed")
 }
 
-func TestAnOptOutOfAContactNeedsNoRoomOnTheDisk(t *testing.T) {
-	testserver.Bubble(t, func(t *testing.T) {
-		a := &people{World: testserver.Idle(t, testserver.NewRelay(nil))}
+func TestContactOptOutOnFullDisk(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
+		a := &contactTest{Server: testserver.New(t, testserver.NewRelay(nil))}
 		id := a.create(app.ContactInput{Email: "ann@example.org"})
 		gone := a.create(app.ContactInput{Email: "bob@example.org"})
-		if err := a.Strike(testserver.FullStorage(t)); !errors.Is(err, db.ErrFull) {
+		if err := a.FailWrite(testserver.DiskFullError(t)); !errors.Is(err, db.ErrFull) {
 			t.Fatal(err)
 		}
-		_, err := a.Server.Audience.UpdateContact(t.Context(), a.Key, id, firstName("Ann"))
+		_, err := a.Services.Audience.UpdateContact(t.Context(), a.Key, id, firstName("Ann"))
 		testserver.WantCode(t, err, app.CodeServiceUnavailable)
-		_, err = a.Server.Audience.UpdateContact(t.Context(), a.Key, id, subscribe(true))
+		_, err = a.Services.Audience.UpdateContact(t.Context(), a.Key, id, subscribe(true))
 		testserver.WantCode(t, err, app.CodeServiceUnavailable)
 		a.patch(id, subscribe(false))
 		if !a.contact(id).Unsubscribed {
 			t.Error("still subscribed")
 		}
-		if err := a.Strike(testserver.FullStorage(t)); !errors.Is(err, db.ErrFull) {
+		if err := a.FailWrite(testserver.DiskFullError(t)); !errors.Is(err, db.ErrFull) {
 			t.Fatal(err)
 		}
-		_, err = a.Server.Audience.RemoveContacts(t.Context(), a.Key, app.ContactRemoval{IDs: []string{gone}})
+		_, err = a.Services.Audience.RemoveContacts(t.Context(), a.Key, app.ContactRemoval{IDs: []string{gone}})
 		if err != nil {
 			t.Errorf("a deletion waits for room: %v", err)
 		}
 	})
 }
 
-func TestForeignContactsSegmentsAndTopicsAreNotFound(t *testing.T) {
+func TestOtherTeamsAudienceIsNotFound(t *testing.T) {
 	testserver.BothEngines(t)
-	a := newPeople(t)
+	a := newContactTest(t)
 	id := a.create(app.ContactInput{Email: "ann@example.org"})
 	theirs := a.AddTeam("Other", "other.example")
 	ctx := t.Context()
 	for _, path := range []string{id, "ann@example.org"} {
-		_, err := a.Server.Audience.GetContact(ctx, theirs, path)
+		_, err := a.Services.Audience.GetContact(ctx, theirs, path)
 		testserver.WantCode(t, err, app.CodeNotFound)
-		_, err = a.Server.Audience.UpdateContact(ctx, theirs, path, firstName("X"))
+		_, err = a.Services.Audience.UpdateContact(ctx, theirs, path, firstName("X"))
 		testserver.WantCode(t, err, app.CodeNotFound)
-		_, err = a.Server.Audience.DeleteContact(ctx, theirs, path, false)
+		_, err = a.Services.Audience.DeleteContact(ctx, theirs, path, false)
 		testserver.WantCode(t, err, app.CodeNotFound)
 	}
-	_, err := a.Server.Audience.DeleteContact(ctx, theirs, id, true)
+	_, err := a.Services.Audience.DeleteContact(ctx, theirs, id, true)
 	testserver.WantCode(t, err, app.CodeNotFound)
-	erased, err := a.Server.Audience.DeleteContact(ctx, theirs, "ann@example.org", true) // what they have of the address, which is nothing
+	erased, err := a.Services.Audience.DeleteContact(ctx, theirs, "ann@example.org", true) // what they have of the address, which is nothing
 	if err != nil || erased == id {
 		t.Errorf("erased %s, %v", erased, err)
 	}
-	found, err := a.Server.Audience.GetContacts(ctx, theirs, app.ContactRead{Contacts: []app.ContactRef{{ID: id}, {Email: "ann@example.org"}}})
+	found, err := a.Services.Audience.GetContacts(ctx, theirs, app.ContactRead{Contacts: []app.ContactRef{{ID: id}, {Email: "ann@example.org"}}})
 	testserver.Must(t, err)
 	if len(found.Contacts) != 0 || !slices.Equal(found.Missing, []int{0, 1}) {
 		t.Errorf("%+v", found)
 	}
 	for _, erase := range []bool{false, true} {
-		ids, err := a.Server.Audience.RemoveContacts(ctx, theirs, app.ContactRemoval{IDs: []string{id}, Emails: []string{"ann@example.org"}, Erase: erase})
+		ids, err := a.Services.Audience.RemoveContacts(ctx, theirs, app.ContactRemoval{IDs: []string{id}, Emails: []string{"ann@example.org"}, Erase: erase})
 		if err != nil || len(ids) != 0 {
 			t.Errorf("removed %v, %v", ids, err)
 		}
@@ -297,22 +297,22 @@ func TestForeignContactsSegmentsAndTopicsAreNotFound(t *testing.T) {
 		{Email: "x@example.org", Segments: []app.SegmentRef{{ID: a.segment}}},
 		{Email: "x@example.org", Topics: []app.TopicChoice{{ID: a.topics[0], Subscription: app.OptIn}}},
 	} {
-		_, _, err := a.Server.Audience.PutContact(ctx, theirs, in, app.ConflictError)
+		_, _, err := a.Services.Audience.PutContact(ctx, theirs, in, app.ConflictError)
 		testserver.WantCode(t, err, app.CodeNotFound)
 	}
-	testserver.WantCode(t, a.Server.Audience.CheckAudience(ctx, theirs, a.segment), app.CodeNotFound)
+	testserver.WantCode(t, a.Services.Audience.CheckAudience(ctx, theirs, a.segment), app.CodeNotFound)
 	if c := a.contact(id); c.FirstName != "" {
 		t.Error("changed by another team")
 	}
 }
 
-func TestContactsAreListedWithTheirTopics(t *testing.T) {
+func TestListContactsWithTopics(t *testing.T) {
 	testserver.BothEngines(t)
-	a := newPeople(t)
+	a := newContactTest(t)
 	a.create(app.ContactInput{Email: "ann@example.org", Topics: []app.TopicChoice{{ID: a.topics[0], Subscription: app.OptOut}}})
 	a.create(app.ContactInput{Email: "bob@example.org"})
 	list := func(include app.Include) (out []string) {
-		rows, more, err := a.Server.Audience.ListContacts(t.Context(), a.Key, "", include, app.Page{Limit: 10})
+		rows, more, err := a.Services.Audience.ListContacts(t.Context(), a.Key, "", include, app.Page{Limit: 10})
 		testserver.Must(t, err)
 		if more {
 			t.Error("there are more")
@@ -333,24 +333,24 @@ func TestContactsAreListedWithTheirTopics(t *testing.T) {
 	if got := list(app.Include{}); strings.Contains(strings.Join(got, ""), "T0") {
 		t.Errorf("%q", got)
 	}
-	_, _, err := a.Server.Audience.ListContacts(t.Context(), a.Key, "", app.Include{}, app.Page{Limit: 1, After: app.NewID()})
+	_, _, err := a.Services.Audience.ListContacts(t.Context(), a.Key, "", app.Include{}, app.Page{Limit: 1, After: app.NewID()})
 	testserver.WantCode(t, err, app.CodeValidation)
 }
 
-func TestWhoUnsubscribedStaysSoWhenDeletedAndAddedAgain(t *testing.T) {
-	a := newPeople(t)
+func TestUnsubscribedStaysAfterDeleteAndRecreate(t *testing.T) {
+	a := newContactTest(t)
 	id := a.create(app.ContactInput{Email: "Ann@example.org", Unsubscribed: true, Topics: []app.TopicChoice{{ID: a.topics[0], Subscription: app.OptOut}}})
-	a.told()
-	_, err := a.Server.Audience.DeleteContact(t.Context(), a.Key, id, false)
+	a.events()
+	_, err := a.Services.Audience.DeleteContact(t.Context(), a.Key, id, false)
 	testserver.Must(t, err)
-	if d := a.wantTold("suppression.added", "contact.deleted")[0].Data; d.Email != "ann@example.org" || d.Origin != string(app.OriginUnsubscribe) {
+	if d := a.wantEvents("suppression.added", "contact.deleted")[0].Data; d.Email != "ann@example.org" || d.Origin != string(app.OriginUnsubscribe) {
 		t.Errorf("%+v", d)
 	}
 	again := a.create(app.ContactInput{Email: "ann@example.org"})
 	if !a.contact(again).Unsubscribed {
 		t.Error("the contact is subscribed again")
 	}
-	rows, _, err := a.Server.Audience.ListContactTopics(t.Context(), a.Key, again, app.Page{Limit: 100})
+	rows, _, err := a.Services.Audience.ListContactTopics(t.Context(), a.Key, again, app.Page{Limit: 100})
 	testserver.Must(t, err)
 	for _, row := range rows {
 		if row.ID == a.topics[0] && row.Subscription != app.OptOut {
@@ -358,7 +358,7 @@ func TestWhoUnsubscribedStaysSoWhenDeletedAndAddedAgain(t *testing.T) {
 		}
 	}
 	a.patch(again, subscribe(true))
-	if s, err := a.Server.Suppressions.GetSuppression(t.Context(), a.Key, "ann@example.org"); app.CodeOf(err) != app.CodeNotFound {
+	if s, err := a.Services.Suppressions.GetSuppression(t.Context(), a.Key, "ann@example.org"); app.CodeOf(err) != app.CodeNotFound {
 		t.Errorf("after the contact subscribed: %+v %v", s, err)
 	}
 }

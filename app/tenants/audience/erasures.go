@@ -15,10 +15,10 @@ import (
 	"mailer/db"
 )
 
-// Unerased leaves out of recipients that are to be written down who is being
+// WithoutErasing leaves out of recipients that are to be written down who is being
 // erased: they were read before that began, and no erasure ends while somebody
 // writes down what was read before it (eraseWalker.finish).
-func (s *Service) Unerased(tx *db.Tx, teamID string, rows []app.BroadcastRecipient) ([]app.BroadcastRecipient, error) {
+func (s *Service) WithoutErasing(tx *db.Tx, teamID string, rows []app.BroadcastRecipient) ([]app.BroadcastRecipient, error) {
 	open, err := tx.ErasuresOf(teamID)
 	if err != nil || len(open) == 0 {
 		return rows, err
@@ -138,14 +138,14 @@ func (s *Service) EraseContacts(ctx context.Context, teamID string, contacts []a
 	}
 	var job Erasure
 	err := s.DB.WriteVital(ctx, func(tx *db.Tx) (err error) {
-		tx.AfterCommit(func() { s.erasuresBegun.add(teamID) })
+		tx.AfterCommit(func() { s.erasuresBegun.increment(teamID) })
 		job, err = s.BeginErasure(tx, teamID, contacts)
 		return err
 	})
 	if err != nil {
 		return base.Unavailable(fmt.Errorf("erase contacts: %w", err))
 	}
-	return s.CarryErasure(ctx, teamID, job)
+	return s.RunErasure(ctx, teamID, job)
 }
 
 // BeginErasure is the Write that an erasure is as good as done with: contacts
@@ -179,8 +179,8 @@ func (s *Service) BeginErasure(tx *db.Tx, teamID string, contacts []app.Contact)
 	return job, tx.InsertErasure(db.Erasure{ID: job.ID, TeamID: teamID, Sealed: s.Sealer.Seal(ErasePurpose, job.ID, plain)})
 }
 
-// stranger stands for an address of which a team has no contact, but maybe mail.
-func stranger(teamID string, address app.AddressKey) app.Contact {
+// unknownContact stands for an address of which a team has no contact, but maybe mail.
+func unknownContact(teamID string, address app.AddressKey) app.Contact {
 	return app.Contact{ID: app.NewID(), TeamID: teamID, Email: address.String()}
 }
 
@@ -192,13 +192,13 @@ func (s *Service) eraseContact(tx *db.Tx, teamID string, c *app.Contact) (addres
 		return "", fmt.Errorf("read the address of contact %s", c.ID)
 	}
 	unsubscribed, hash := c.Unsubscribed, s.Sealer.AddressHash(teamID, key)
-	now, err := tx.Contact(teamID, c.ID)
+	current, err := tx.Contact(teamID, c.ID)
 	if errors.Is(err, db.ErrNotFound) {
-		now, err = tx.ContactByAddress(teamID, hash)
+		current, err = tx.ContactByAddress(teamID, hash)
 	}
 	if err == nil {
-		unsubscribed = now.Unsubscribed
-		err = s.deleteErased(tx, now)
+		unsubscribed = current.Unsubscribed
+		err = s.deleteErased(tx, current)
 	}
 	if err != nil && !errors.Is(err, db.ErrNotFound) {
 		return "", err

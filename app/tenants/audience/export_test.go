@@ -10,14 +10,14 @@ import (
 // What the tests of this package from outside reach into it for.
 
 const (
-	ImportPiece    = importPiece
-	ImportRows     = importRows
-	ImportStrikes  = importStrikes
-	ImportYield    = importYield
-	MaxOpenImports = maxOpenImports
-	MaxScans       = maxScans
-	OptInsEach     = optInsEach
-	OptInsFrom     = optInsFrom
+	ImportPiece         = importPiece
+	ImportRows          = importRows
+	MaxImportFailures   = maxImportFailures
+	ImportYield         = importYield
+	MaxOpenImports      = maxOpenImports
+	MaxScans            = maxScans
+	MaxOptInsPerAddress = maxOptInsPerAddress
+	MaxOptInsPerClient  = maxOptInsPerClient
 )
 
 var (
@@ -28,18 +28,18 @@ var (
 // OpenImports is how many files are open. The importer must be idle.
 func (s *Imports) OpenImports() int { return len(s.imports.runs) }
 
-func (s *Service) Scans() *base.Turns { return s.scans }
+func (s *Service) Scans() *base.TeamSemaphore { return s.scans }
 
 func (s *Imports) RunImports(ctx context.Context) { s.runImports(ctx) }
 
 type ImportRun = importRun
 
 // NewImportRun is the work on an import, whose rows are to be set.
-func NewImportRun(s *Imports, i contactfile.Import) *importRun { return &importRun{s: s, i: i} }
+func NewImportRun(s *Imports, i contactfile.Import) *importRun { return &importRun{s: s, imp: i} }
 
 func (run *importRun) S() *Imports { return run.s }
 
-func (run *importRun) I() *contactfile.Import { return &run.i }
+func (run *importRun) I() *contactfile.Import { return &run.imp }
 
 // Open sets the rows of the file to be read, after those that are done.
 func (run *importRun) Open(ctx context.Context) error { return run.open(ctx) }

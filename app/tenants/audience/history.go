@@ -47,16 +47,16 @@ type ContactHistory struct {
 // bounded number of either. Errors:
 // CodeNotFound, CodeValidation.
 func (s *Previews) ContactHistory(ctx context.Context, key *app.Key, contact string, page app.Page) (out ContactHistory, err error) {
-	var of app.Contact
+	var c app.Contact
 	err = s.service.DB.Read(ctx, func(r *db.Reader) (err error) {
-		of, err = s.service.findContact(r, key.TeamID, contact)
+		c, err = s.service.findContact(r, key.TeamID, contact)
 		return err
 	})
 	if err != nil {
 		return out, base.Lookup("contact", err)
 	}
 	err = s.service.DB.Read(ctx, func(r *db.Reader) (err error) {
-		out, err = historyOf(r, &of, page)
+		out, err = historyOf(r, &c, page)
 		return err
 	})
 	return out, base.Cursor(page, err)
@@ -71,15 +71,15 @@ func historyOf(r *db.Reader, c *app.Contact, page app.Page) (out ContactHistory,
 		}
 	}
 	emails, err := r.SearchEmails(c.TeamID, &db.EmailFilter{To: db.AddressPattern{Exact: app.KeyOf(c.Email).String()}}, page,
-		db.SearchBound{Rows: historyRows, Time: lookTime})
+		db.SearchBound{Rows: historyRows, Time: previewTimeout})
 	if err != nil {
 		return out, fmt.Errorf("search emails: %w", err)
 	}
-	news, newsTo, err := broadcastsTo(r, c, page)
+	broadcasts, broadcastsEnd, err := broadcastsTo(r, c, page)
 	if err != nil {
 		return out, err
 	}
-	out.merge(&emails, news, newsTo, page)
+	out.merge(&emails, broadcasts, broadcastsEnd, page)
 	return out, timelines(r, c, out.Mail)
 }
 
@@ -91,13 +91,13 @@ func broadcastsTo(r *db.Reader, c *app.Contact, page app.Page) (out []ContactMai
 	if page.Before != "" {
 		read, from, edge = r.BroadcastsFrom, page.Before, math.MaxUint32
 	}
-	heads, err := read(c.TeamID, app.MailsOf(from), historyBroadcasts)
+	heads, err := read(c.TeamID, app.EmailIDPrefixOf(from), historyBroadcasts)
 	if err != nil {
 		return nil, "", fmt.Errorf("read broadcasts: %w", err)
 	}
 	for i := range heads {
 		b := &heads[i]
-		searchedTo = app.MailID(b.Mails, edge)
+		searchedTo = app.BroadcastEmailID(b.EmailIDPrefix, edge)
 		rec, err := r.RecipientByContact(b, c.ID)
 		if errors.Is(err, db.ErrNotFound) || err == nil && (page.After != "" && rec.ID >= page.After || rec.ID <= page.Before) {
 			continue
@@ -105,12 +105,12 @@ func broadcastsTo(r *db.Reader, c *app.Contact, page app.Page) (out []ContactMai
 		if err != nil {
 			return nil, "", fmt.Errorf("look for a recipient: %w", err)
 		}
-		now, err := Situations(r, b, rec)
+		situations, err := Situations(r, b, rec)
 		if err != nil {
 			return nil, "", err
 		}
 		last := b.SeenOf(&rec).LastEvent()
-		out = append(out, ContactMail{ID: rec.ID, BroadcastID: b.ID, Subject: b.Subject, LastEvent: last, State: app.StateOf(last, now[0]), CreatedAt: b.QueuedAt})
+		out = append(out, ContactMail{ID: rec.ID, BroadcastID: b.ID, Subject: b.Subject, LastEvent: last, State: app.StateOf(last, situations[0]), CreatedAt: b.QueuedAt})
 		if len(out) > page.Limit {
 			return out, searchedTo, nil
 		}
@@ -123,19 +123,19 @@ func broadcastsTo(r *db.Reader, c *app.Contact, page app.Page) (out []ContactMai
 
 // merge puts emails and mail of broadcasts in order. Beyond the place up to which both
 // were looked for, nothing is shown yet.
-func (h *ContactHistory) merge(emails *db.FoundEmails, news []ContactMail, newsTo string, page app.Page) {
+func (h *ContactHistory) merge(emails *db.FoundEmails, broadcasts []ContactMail, broadcastsEnd string, page app.Page) {
 	for i := range emails.Emails {
 		e := &emails.Emails[i]
 		h.Mail = append(h.Mail, ContactMail{ID: e.ID, Subject: e.Subject, LastEvent: e.LastEvent, State: e.State(), CreatedAt: e.CreatedAt})
 	}
-	h.Mail = append(h.Mail, news...)
+	h.Mail = append(h.Mail, broadcasts...)
 	// further compares ids: what is further from where the page begins comes later.
 	newer, further := page.Before != "", func(a, b string) int { return cmp.Compare(b, a) }
 	if newer {
 		further = func(a, b string) int { return cmp.Compare(a, b) }
 	}
 	slices.SortStableFunc(h.Mail, func(a, b ContactMail) int { return further(a.ID, b.ID) })
-	edge := newsTo
+	edge := broadcastsEnd
 	if emails.More && (edge == "" || further(emails.SearchedTo, edge) < 0) {
 		edge = emails.SearchedTo
 	}

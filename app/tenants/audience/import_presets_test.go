@@ -17,8 +17,8 @@ import (
 	"mailer/db"
 )
 
-// packed packs members, by turns name and text.
-func packed(t testing.TB, members ...string) string {
+// zipFile packs members, by turns name and text.
+func zipFile(t testing.TB, members ...string) string {
 	t.Helper()
 	var b bytes.Buffer
 	z := zip.NewWriter(&b)
@@ -32,9 +32,9 @@ func packed(t testing.TB, members ...string) string {
 	return b.String()
 }
 
-// audienceOf is an export of Mailchimp in which those who stay stand before those who
+// optOutFile is an export of Mailchimp in which those who stay stand before those who
 // left: n of each kind, some of whom are in both.
-func audienceOf(t testing.TB, n int) (file string, out []string) {
+func optOutFile(t testing.TB, n int) (file string, out []string) {
 	t.Helper()
 	in, gone, cleaned := &strings.Builder{}, &strings.Builder{}, &strings.Builder{}
 	for _, b := range []*strings.Builder{in, gone, cleaned} {
@@ -50,15 +50,15 @@ func audienceOf(t testing.TB, n int) (file string, out []string) {
 		}
 	}
 	gone.WriteString("nobody,x,,,,\nhalf@example.org,x\n")
-	return packed(t, "a_subscribed.csv", in.String(), "cleaned_x.csv", cleaned.String(), "subscribed_x.csv", in.String(), "unsubscribed_x.csv", gone.String(), "notes.md", "x"), append(out, "half@example.org")
+	return zipFile(t, "a_subscribed.csv", in.String(), "cleaned_x.csv", cleaned.String(), "subscribed_x.csv", in.String(), "unsubscribed_x.csv", gone.String(), "notes.md", "x"), append(out, "half@example.org")
 }
 
 // mailable are those of some addresses whose contacts get mail.
-func mailable(w *testserver.World, addresses []string) (out []string) {
+func mailable(w *testserver.Server, addresses []string) (out []string) {
 	w.T.Helper()
 	w.Read(func(r *db.Reader) error {
 		for _, address := range addresses {
-			hash := w.Hash(address)
+			hash := w.AddressHash(address)
 			c, err := r.ContactByAddress(w.Key.TeamID, hash)
 			if err != nil || c.Unsubscribed {
 				continue
@@ -72,20 +72,20 @@ func mailable(w *testserver.World, addresses []string) (out []string) {
 	return out
 }
 
-// TestWhoOptedOutIsNeverMailableWhereverAnImportIsCutOff stops an import after each of its
+// TestCrashedImportNeverResubscribes stops an import after each of its
 // Writes, and goes on with it in another process.
-func TestWhoOptedOutIsNeverMailableWhereverAnImportIsCutOff(t *testing.T) {
+func TestCrashedImportNeverResubscribes(t *testing.T) {
 	const n = 150
 	want := contactfile.Counts{Created: 3 * n, Skipped: n + 2*n/3, Failed: 2}
 	for writes := range 8 {
 		t.Run(fmt.Sprint(writes), func(t *testing.T) {
-			testserver.Bubble(t, func(t *testing.T) {
-				w := testserver.Idle(t, testserver.NewRelay(nil))
-				file, out := audienceOf(t, n)
+			testserver.Synctest(t, func(t *testing.T) {
+				w := testserver.New(t, testserver.NewRelay(nil))
+				file, out := optOutFile(t, n)
 				id := upload(w, contactfile.Input{}, file)
 				run := openRun(w)
 				for range writes {
-					if i, _ := w.Imported(id); !i.CompletedAt.IsZero() {
+					if i, _ := w.GetImport(id); !i.CompletedAt.IsZero() {
 						break
 					}
 					testserver.Must(t, run.Step(t.Context()))
@@ -100,13 +100,13 @@ func TestWhoOptedOutIsNeverMailableWhereverAnImportIsCutOff(t *testing.T) {
 				if got := mailable(next, out); len(got) > 0 {
 					t.Errorf("%q get mail", got)
 				}
-				if got := next.Contacts(); got != 3*n+1 {
+				if got := next.CountContacts(); got != 3*n+1 {
 					t.Errorf("%d contacts", got)
 				}
-				if got := next.Sql("SELECT count(*) FROM suppressions WHERE origin = 'bounce'")[0]; got != fmt.Sprint(n) {
+				if got := next.SQL("SELECT count(*) FROM suppressions WHERE origin = 'bounce'")[0]; got != fmt.Sprint(n) {
 					t.Errorf("%s bounces", got)
 				}
-				if got := next.Sql("SELECT name || members FROM segments"); fmt.Sprint(got) != fmt.Sprintf("[VIP%d]", n) {
+				if got := next.SQL("SELECT name || members FROM segments"); fmt.Sprint(got) != fmt.Sprintf("[VIP%d]", n) {
 					t.Errorf("segments %q", got)
 				}
 				wantNoFiles(next, id)
@@ -115,11 +115,11 @@ func TestWhoOptedOutIsNeverMailableWhereverAnImportIsCutOff(t *testing.T) {
 	}
 }
 
-func TestAFileOfOptOutsDoesNotHoldUpAnotherTeam(t *testing.T) {
-	testserver.Bubble(t, func(t *testing.T) {
-		w := testserver.Serving(t, testserver.NewRelay(nil))
+func TestOptOutPassDelaysNoOtherTeam(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
+		w := testserver.Start(t, testserver.NewRelay(nil))
 		other := w.AddTeam("other", "other.example")
-		file, _ := audienceOf(t, 2000)
+		file, _ := optOutFile(t, 2000)
 		large := uploadAs(w, other, contactfile.Input{Preset: "mailchimp"}, file)
 		small := upload(w, contactfile.Input{}, "email,unsubscribed\na@example.org,yes\n")
 		synctest.Wait()
@@ -130,12 +130,12 @@ func TestAFileOfOptOutsDoesNotHoldUpAnotherTeam(t *testing.T) {
 	})
 }
 
-// TestAnOptOutCountsForContactsThatAreThere: on_conflict is about values.
-func TestAnOptOutCountsForContactsThatAreThere(t *testing.T) {
+// TestImportedOptOutAppliesToExistingContacts: on_conflict is about values.
+func TestImportedOptOutAppliesToExistingContacts(t *testing.T) {
 	for _, conflict := range []string{"skip", "upsert"} {
 		t.Run(conflict, func(t *testing.T) {
-			testserver.Bubble(t, func(t *testing.T) {
-				w := testserver.Serving(t, testserver.NewRelay(nil))
+			testserver.Synctest(t, func(t *testing.T) {
+				w := testserver.Start(t, testserver.NewRelay(nil))
 				upload(w, contactfile.Input{}, "email,first name\na@example.org,A\nb@example.org,B\nc@example.org,C\nd@example.org,D\n")
 				id := upload(w, contactfile.Input{OnConflict: conflict}, "email,first name,unsubscribed,status\nA@example.org,X,yes,\nb@example.org,X,no,bounced\nc@example.org,X,maybe,Unsubscribed\nd@example.org,X,,paid\n")
 				synctest.Wait()
@@ -152,9 +152,9 @@ func TestAnOptOutCountsForContactsThatAreThere(t *testing.T) {
 	}
 }
 
-func TestAFileOfManyNewSegmentsMakesAThousand(t *testing.T) {
-	testserver.Bubble(t, func(t *testing.T) {
-		w := testserver.Serving(t, testserver.NewRelay(nil))
+func TestImportCreatesAtMostThousandSegments(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
+		w := testserver.Start(t, testserver.NewRelay(nil))
 		text := &strings.Builder{}
 		text.WriteString("Email Address,TAGS,LEID,EUID,UNSUB_TIME\n")
 		for i := range contactfile.MaxNewSegments + 10 {
@@ -165,21 +165,21 @@ func TestAFileOfManyNewSegmentsMakesAThousand(t *testing.T) {
 		synctest.Wait()
 		// The one that opted out came first.
 		wantImport(w, id, contactfile.Completed, "", contactfile.Counts{Created: contactfile.MaxNewSegments + 1, Failed: 11})
-		if got := w.Sql("SELECT count(*) FROM segments")[0]; got != fmt.Sprint(contactfile.MaxNewSegments) {
+		if got := w.SQL("SELECT count(*) FROM segments")[0]; got != fmt.Sprint(contactfile.MaxNewSegments) {
 			t.Errorf("%s segments", got)
 		}
 	})
 }
 
-// TestAFileThatIsPackedIsKeptAsText: an address that is erased can be masked there.
-func TestAFileThatIsPackedIsKeptAsText(t *testing.T) {
-	testserver.Bubble(t, func(t *testing.T) {
-		w := testserver.Idle(t, testserver.NewRelay(nil))
+// TestPackedImportIsStoredUnpacked: an address that is erased can be masked there.
+func TestPackedImportIsStoredUnpacked(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
+		w := testserver.New(t, testserver.NewRelay(nil))
 		sixteen := []byte("\xff\xfe")
 		for _, u := range utf16.Encode([]rune("email\nerased@example.org\n")) {
 			sixteen = append(sixteen, byte(u), byte(u>>8))
 		}
-		for name, file := range map[string]string{"ZIP": packed(t, "a.csv", "email\nerased@example.org\n"), "UTF-16": string(sixteen)} {
+		for name, file := range map[string]string{"ZIP": zipFile(t, "a.csv", "email\nerased@example.org\n"), "UTF-16": string(sixteen)} {
 			id := upload(w, contactfile.Input{}, file)
 			w.Read(func(r *db.Reader) error {
 				piece, err := r.Piece(id, 0)
@@ -196,22 +196,22 @@ func TestAFileThatIsPackedIsKeptAsText(t *testing.T) {
 	})
 }
 
-func TestAFileThatCantBeUnpackedIsRefusedAndLeavesNothing(t *testing.T) {
-	testserver.Bubble(t, func(t *testing.T) {
-		w := testserver.Idle(t, testserver.NewRelay(nil))
-		long := packed(t, "a.csv", "email\n"+strings.Repeat("a@example.org\n", 50_000))
+func TestBadArchiveIsRefusedAndDeleted(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
+		w := testserver.New(t, testserver.NewRelay(nil))
+		long := zipFile(t, "a.csv", "email\n"+strings.Repeat("a@example.org\n", 50_000))
 		broken := []byte(long)
 		broken[len(broken)/2] ^= 0xff
-		for file, words := range map[string]string{long[:len(long)-9]: "damaged or not whole", string(broken): "damaged", packed(t, "a.md", "x"): "holds no .csv", "\x1f\x8b\x08": "gzip"} {
-			_, err := w.Server.Imports.CreateImport(t.Context(), w.Key, func(to io.Writer) (contactfile.Input, error) {
+		for file, text := range map[string]string{long[:len(long)-9]: "damaged or not whole", string(broken): "damaged", zipFile(t, "a.md", "x"): "holds no .csv", "\x1f\x8b\x08": "gzip"} {
+			_, err := w.Services.Imports.CreateImport(t.Context(), w.Key, func(to io.Writer) (contactfile.Input, error) {
 				_, err := io.WriteString(to, file)
 				return contactfile.Input{}, err
 			})
-			if app.CodeOf(err) != app.CodeValidation || !strings.Contains(err.Error(), words) {
+			if app.CodeOf(err) != app.CodeValidation || !strings.Contains(err.Error(), text) {
 				t.Errorf("%.10q: %v", file, err)
 			}
 		}
-		if got := w.Sql("SELECT count(*) FROM import_pieces")[0]; got != "0" {
+		if got := w.SQL("SELECT count(*) FROM import_pieces")[0]; got != "0" {
 			t.Errorf("%s pieces stay", got)
 		}
 	})

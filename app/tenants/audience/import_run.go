@@ -16,9 +16,9 @@ import (
 )
 
 const (
-	importRows  = 200  // of one Write
-	importLinks = 3000 // contacts, memberships and choices of one Write, about
-	importLooks = 5000 // rows of one turn that are looked at for those who opted out
+	importRows     = 200  // of one Write
+	importLinks    = 3000 // contacts, memberships and choices of one Write, about
+	importScanRows = 5000 // rows of one turn that are looked at for those who opted out
 	// importYield is how long the import stands back between two Writes while
 	// callers wait.
 	importYield = 10 * time.Millisecond
@@ -26,11 +26,11 @@ const (
 
 // importRun is an import at work, whose file is open.
 type importRun struct {
-	s      *Imports
-	i      contactfile.Import // as it is stored
-	rows   *contactfile.Walk  // nil: not open yet
-	batch  *importBatch       // read and not stored; nil: none
-	erased uint64             // erasures of the team that began before the file was read
+	s        *Imports
+	imp      contactfile.Import // as it is stored
+	rows     *contactfile.Walk  // nil: not open yet
+	batch    *importBatch       // read and not stored; nil: none
+	erasures uint64             // erasures of the team that began before the file was read
 }
 
 // errErasing: rows that were read may hold addresses that are erased since. The
@@ -40,9 +40,9 @@ var errErasing = errors.New("audience: addresses are being erased")
 // errGone: the import was deleted meanwhile, and is no trouble.
 var errGone = errors.New("audience: the import is gone")
 
-// gone returns errGone for an import that is not there, or not to be worked on, any more.
+// goneIfNotFound returns errGone for an import that is not there, or not to be worked on, any more.
 // Other errors pass.
-func gone(err error) error {
+func goneIfNotFound(err error) error {
 	if errors.Is(err, db.ErrNotFound) {
 		return errGone
 	}
@@ -51,16 +51,16 @@ func gone(err error) error {
 
 // importBatch is what one Write takes of a file.
 type importBatch struct {
-	rows  []importRow
-	seen  int    // rows that were looked at in a first pass
-	over  bool   // nothing comes after them
-	fault string // why; empty: the file ends
+	rows    []importRow
+	scanned int    // rows that were looked at in a first pass
+	last    bool   // nothing comes after them
+	failure string // why; empty: the file ends
 }
 
 type importRow struct {
 	line    int
 	sheet   *contactfile.Sheet
-	person  contactfile.Person
+	person  contactfile.Contact
 	address app.AddressHash // of somebody who is written
 }
 
@@ -80,7 +80,7 @@ func (b *importBatch) addresses() (all []app.AddressHash) {
 func (run *importRun) step(ctx context.Context) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			run.s.Log.Error("panic in an import", "import", run.i.ID, "panic", p, "stack", string(debug.Stack()))
+			run.s.Log.Error("panic in an import", "import", run.imp.ID, "panic", p, "stack", string(debug.Stack()))
 			err = run.fail(ctx, "The server met a fault of its own; its log has the details")
 		}
 	}()
@@ -105,16 +105,16 @@ func (run *importRun) step(ctx context.Context) (err error) {
 
 // open begins to read the file, and reads over the rows that are done.
 func (run *importRun) open(ctx context.Context) error {
-	book, err := run.s.importBook(ctx, &run.i)
+	book, err := run.s.openBook(ctx, &run.imp)
 	if err != nil {
 		return err
 	}
-	rows, done := book.Walk(&run.i.Plan), run.i.Total()
-	if run.i.Plan.First.Due {
-		done = run.i.Plan.First.Rows
+	rows, done := book.Walk(&run.imp.Plan), run.imp.Total()
+	if run.imp.Plan.OptOutPass.Pending {
+		done = run.imp.Plan.OptOutPass.Rows
 	}
 	for range done {
-		if _, err := next(rows); err != nil {
+		if _, err := nextRow(rows); err != nil {
 			return err
 		}
 	}
@@ -122,40 +122,40 @@ func (run *importRun) open(ctx context.Context) error {
 	return nil
 }
 
-// next returns the next row of a file; where one table of an archive can't be read
+// nextRow returns the next row of a file; where one table of an archive can't be read
 // further, that counts as one.
-func next(rows *contactfile.Walk) (importRow, error) {
+func nextRow(rows *contactfile.Walk) (importRow, error) {
 	row, sheet, err := rows.Next()
-	var fault *contactfile.FileError
-	if errors.As(err, &fault) && sheet.File != "" {
-		return importRow{line: fault.Line, sheet: sheet, person: contactfile.Person{Flaw: "Nothing is read from here on: " + fault.Words}}, nil
+	var fileErr *contactfile.FileError
+	if errors.As(err, &fileErr) && sheet.File != "" {
+		return importRow{line: fileErr.Line, sheet: sheet, person: contactfile.Contact{Problem: "Nothing is read from here on: " + fileErr.Message}}, nil
 	}
 	if err != nil {
 		return importRow{}, err
 	}
-	return importRow{line: row.Line, sheet: sheet, person: sheet.Person(row)}, nil
+	return importRow{line: row.Line, sheet: sheet, person: sheet.Contact(row)}, nil
 }
 
 // read takes the next rows of the file; in a first pass those who opted out.
 func (run *importRun) read() (batch importBatch, err error) {
-	plan, links := &run.i.Plan, 0
-	for len(batch.rows) < importRows && links < importLinks && batch.seen < importLooks {
-		row, err := next(run.rows)
-		var fault *contactfile.FileError
+	plan, links := &run.imp.Plan, 0
+	for len(batch.rows) < importRows && links < importLinks && batch.scanned < importScanRows {
+		row, err := nextRow(run.rows)
+		var fileErr *contactfile.FileError
 		switch {
 		case errors.Is(err, io.EOF):
-			batch.over = true
+			batch.last = true
 			return batch, nil
-		case errors.As(err, &fault):
-			batch.over, batch.fault = true, fault.Error()
+		case errors.As(err, &fileErr):
+			batch.last, batch.failure = true, fileErr.Error()
 			return batch, nil
 		case err != nil:
 			return batch, err
 		}
-		if plan.First.Due {
-			batch.seen++
+		if plan.OptOutPass.Pending {
+			batch.scanned++
 		}
-		if plan.First.Due && !row.person.OptsOut() {
+		if plan.OptOutPass.Pending && !row.person.OptsOut() {
 			continue
 		}
 		if row.address, err = run.address(&row.person); err != nil {
@@ -168,10 +168,10 @@ func (run *importRun) read() (batch importBatch, err error) {
 }
 
 // address is by what somebody is found whom a row describes.
-func (run *importRun) address(p *contactfile.Person) (app.AddressHash, error) {
+func (run *importRun) address(p *contactfile.Contact) (app.AddressHash, error) {
 	switch {
 	case p.Contact != nil:
-		return run.s.Sealer.AddressHash(run.i.TeamID, p.Contact.Key), nil
+		return run.s.Sealer.AddressHash(run.imp.TeamID, p.Contact.Key), nil
 	case p.Origin == "":
 		return app.AddressHash{}, nil
 	}
@@ -179,41 +179,41 @@ func (run *importRun) address(p *contactfile.Person) (app.AddressHash, error) {
 	if err != nil {
 		return app.AddressHash{}, fmt.Errorf("read an address that was read before: %w", err)
 	}
-	return run.s.Sealer.AddressHash(run.i.TeamID, key), nil
+	return run.s.Sealer.AddressHash(run.imp.TeamID, key), nil
 }
 
 // write stores the batch. Afterwards it stands back a little if callers wait.
 func (run *importRun) write(ctx context.Context) error {
-	var next contactfile.Import
+	var stored contactfile.Import
 	err := run.s.DB.WritePatient(ctx, func(tx *db.Tx) (err error) {
-		next, err = run.put(tx, *run.batch)
+		stored, err = run.storeBatch(tx, *run.batch)
 		return err
 	})
-	var link *linkGone
+	var link *missingLink
 	if errors.As(err, &link) {
 		return run.fail(ctx, link.Error())
 	}
 	if err != nil {
 		return fmt.Errorf("store rows: %w", err)
 	}
-	if run.i.Plan.First.Due && !next.Plan.First.Due {
+	if run.imp.Plan.OptOutPass.Pending && !stored.Plan.OptOutPass.Pending {
 		run.rows = nil // the file is read from its beginning
 	}
-	run.i, run.batch = next, nil
+	run.imp, run.batch = stored, nil
 	if run.s.Load.Busy() {
-		base.Pause(ctx, importYield, nil)
+		base.Sleep(ctx, importYield, nil)
 	}
 	return ctx.Err()
 }
 
-// linkGone says that a segment or topic of an import was deleted meanwhile.
-type linkGone struct {
+// missingLink says that a segment or topic of an import was deleted meanwhile.
+type missingLink struct {
 	line  int
 	cause error
 }
 
 // Error implements error.
-func (g *linkGone) Error() string {
+func (g *missingLink) Error() string {
 	kind := "segment or topic"
 	var refusal *app.Error
 	if errors.As(g.cause, &refusal) {
@@ -222,26 +222,26 @@ func (g *linkGone) Error() string {
 	return fmt.Sprintf("Line %d: %s; it was deleted while the import ran", g.line, kind)
 }
 
-// put writes what a batch says, and counts it in the same Write. It
-// returns the import as it is stored then. Errors: *linkGone, errErasing, errGone.
-func (run *importRun) put(tx *db.Tx, batch importBatch) (contactfile.Import, error) {
-	erasing, err := tx.HasErasures(run.i.TeamID)
-	if err != nil || erasing || run.erased != run.s.erasuresBegun.of(run.i.TeamID) {
-		return run.i, cmp.Or(err, errErasing)
+// storeBatch writes what a batch says, and counts it in the same Write. It
+// returns the import as it is stored then. Errors: *missingLink, errErasing, errGone.
+func (run *importRun) storeBatch(tx *db.Tx, batch importBatch) (contactfile.Import, error) {
+	erasing, err := tx.HasErasures(run.imp.TeamID)
+	if err != nil || erasing || run.erasures != run.s.erasuresBegun.get(run.imp.TeamID) {
+		return run.imp, cmp.Or(err, errErasing)
 	}
-	w, err := run.s.NewContactWriter(tx, run.i.TeamID)
+	w, err := run.s.NewContactWriter(tx, run.imp.TeamID)
 	if err != nil {
-		return run.i, err
+		return run.imp, err
 	}
-	set, err := w.newSet(nil, run.i.Plan.Topics, batch.addresses())
+	set, err := w.newSet(nil, run.imp.Plan.Topics, batch.addresses())
 	if err != nil {
-		return run.i, err
+		return run.imp, err
 	}
-	p := importPut{tx: tx, set: set, i: run.i, segments: map[string]string{}}
-	if p.i.Plan.First.Due {
-		err = p.first(batch)
+	p := importWrite{tx: tx, set: set, imp: run.imp, segments: map[string]string{}}
+	if p.imp.Plan.OptOutPass.Pending {
+		err = p.writeOptOuts(batch)
 	} else {
-		err = p.rows(batch)
+		err = p.writeRows(batch)
 	}
 	if err == nil {
 		err = set.flush()
@@ -249,25 +249,25 @@ func (run *importRun) put(tx *db.Tx, batch importBatch) (contactfile.Import, err
 	if err == nil {
 		err = w.Finish()
 	}
-	if err == nil && (run.i.Plan.First != p.i.Plan.First || run.i.Plan.Made != p.i.Plan.Made) {
-		err = gone(tx.SetImportPlan(&p.i))
+	if err == nil && (run.imp.Plan.OptOutPass != p.imp.Plan.OptOutPass || run.imp.Plan.NewSegments != p.imp.Plan.NewSegments) {
+		err = goneIfNotFound(tx.SetImportPlan(&p.imp))
 	}
 	if err != nil {
-		return run.i, err
+		return run.imp, err
 	}
-	return p.i, gone(tx.AdvanceImport(&p.i, run.i.Total()))
+	return p.imp, goneIfNotFound(tx.AdvanceImport(&p.imp, run.imp.Total()))
 }
 
 // fail ends an import where it stands; what it did stays. Error: errGone.
-func (run *importRun) fail(ctx context.Context, why string) error {
-	i := run.i
+func (run *importRun) fail(ctx context.Context, reason string) error {
+	imp := run.imp
 	err := run.s.DB.WriteVital(ctx, func(tx *db.Tx) error {
-		i.Status, i.Error, i.CompletedAt = contactfile.Failed, why, tx.Now
-		return gone(tx.AdvanceImport(&i, run.i.Total()))
+		imp.Status, imp.Error, imp.CompletedAt = contactfile.Failed, reason, tx.Now
+		return goneIfNotFound(tx.AdvanceImport(&imp, run.imp.Total()))
 	})
 	if err != nil {
 		return fmt.Errorf("note failure: %w", err)
 	}
-	run.i = i
+	run.imp = imp
 	return nil
 }

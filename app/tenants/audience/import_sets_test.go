@@ -11,18 +11,18 @@ import (
 	"mailer/app/testing/testserver"
 )
 
-// TestAFormerAddressIsLeftUnlessARowBeforeTookIt: rows of one Write are read one after the
+// TestImportSuppressesFormerAddresses: rows of one Write are read one after the
 // other, though they are written together.
-func TestAFormerAddressIsLeftUnlessARowBeforeTookIt(t *testing.T) {
+func TestImportSuppressesFormerAddresses(t *testing.T) {
 	for rows, want := range map[string]string{
 		"old@example.org,true\nnew@example.org,true": "old@example.org 1, new@example.org 1; ",
 		"new@example.org,true\nold@example.org,true": "new@example.org 1, old@example.org 1; old@example.org unsubscribe",
 	} {
 		t.Run(rows[:3]+" first", func(t *testing.T) {
-			testserver.Bubble(t, func(t *testing.T) {
-				w := testserver.Serving(t, testserver.NewRelay(nil))
+			testserver.Synctest(t, func(t *testing.T) {
+				w := testserver.Start(t, testserver.NewRelay(nil))
 				addContact(w, "old@example.org")
-				_, err := w.Server.Audience.UpdateContact(t.Context(), w.Key, "old@example.org", app.ContactPatch{Email: "new@example.org"})
+				_, err := w.Services.Audience.UpdateContact(t.Context(), w.Key, "old@example.org", app.ContactPatch{Email: "new@example.org"})
 				testserver.Must(t, err)
 				id := upload(w, contactfile.Input{}, "email,unsubscribed\n"+rows+"\n")
 				synctest.Wait()
@@ -30,9 +30,9 @@ func TestAFormerAddressIsLeftUnlessARowBeforeTookIt(t *testing.T) {
 				var got []string
 				for line := range strings.Lines(rows) {
 					email, _, _ := strings.Cut(line, ",")
-					got = append(got, email+" "+strings.Join(w.Sql(`SELECT unsubscribed FROM contacts WHERE email = ?`, email), ""))
+					got = append(got, email+" "+strings.Join(w.SQL(`SELECT unsubscribed FROM contacts WHERE email = ?`, email), ""))
 				}
-				if got := strings.Join(got, ", ") + "; " + strings.Join(w.Sql(`SELECT email || ' ' || origin FROM suppressions`), ", "); got != want {
+				if got := strings.Join(got, ", ") + "; " + strings.Join(w.SQL(`SELECT email || ' ' || origin FROM suppressions`), ", "); got != want {
 					t.Errorf("%q, want %q", got, want)
 				}
 			})
@@ -41,11 +41,11 @@ func TestAFormerAddressIsLeftUnlessARowBeforeTookIt(t *testing.T) {
 }
 
 // Rows of one address in one Write: the gravest reason stands on the list, once.
-func TestTheGravestOfARowsReasonsStandsOnTheList(t *testing.T) {
+func TestImportKeepsStrongestOrigin(t *testing.T) {
 	testserver.BothEngines(t)
-	testserver.Bubble(t, func(t *testing.T) {
-		w := testserver.Serving(t, testserver.NewRelay(nil))
-		_, err := w.Server.Suppressions.AddSuppression(t.Context(), w.Key, app.SuppressionInput{Email: "b@example.org", Origin: app.OriginUnsubscribe})
+	testserver.Synctest(t, func(t *testing.T) {
+		w := testserver.Start(t, testserver.NewRelay(nil))
+		_, err := w.Services.Suppressions.AddSuppression(t.Context(), w.Key, app.SuppressionInput{Email: "b@example.org", Origin: app.OriginUnsubscribe})
 		testserver.Must(t, err)
 		file := "email,name,status,lists\n"
 		for _, status := range []string{"blocklisted", "bounced", "complained", "bounced"} {
@@ -53,10 +53,10 @@ func TestTheGravestOfARowsReasonsStandsOnTheList(t *testing.T) {
 		}
 		upload(w, contactfile.Input{}, file)
 		synctest.Wait()
-		if got := strings.Join(w.Sql(`SELECT email || ' ' || origin FROM suppressions ORDER BY email`), ", "); got != "a@example.org complaint, b@example.org complaint" {
+		if got := strings.Join(w.SQL(`SELECT email || ' ' || origin FROM suppressions ORDER BY email`), ", "); got != "a@example.org complaint, b@example.org complaint" {
 			t.Error(got)
 		}
-		if got := strings.Join(w.Sql(`SELECT created || ' ' || updated || ' ' || skipped || ' ' || failed FROM imports`), ","); got != "2 0 6 0" {
+		if got := strings.Join(w.SQL(`SELECT created || ' ' || updated || ' ' || skipped || ' ' || failed FROM imports`), ","); got != "2 0 6 0" {
 			t.Error(got)
 		}
 	})

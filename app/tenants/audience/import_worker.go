@@ -13,11 +13,11 @@ import (
 )
 
 const (
-	// erasingPause is between two tries of an import that waits for an erasure.
-	erasingPause  = 200 * time.Millisecond
-	importPieces  = 4  // deleted by one Write
-	importStrikes = 10 // tries of an import that fails
-	importSweep   = base.SweepAnyway * time.Minute
+	// erasureWait is between two tries of an import that waits for an erasure.
+	erasureWait          = 200 * time.Millisecond
+	importPiecesPerWrite = 4  // deleted by one Write
+	maxImportFailures    = 10 // tries of an import that fails
+	importSweep          = base.IdleSweepMinutes * time.Minute
 	// maxOpenImports is how many files stay open between the turns of their teams. Of
 	// any more, the rows that were done are read over in each turn.
 	maxOpenImports = 16
@@ -27,54 +27,54 @@ const (
 // takes one batch of its oldest import, so that a small file never waits for a large one
 // of somebody else. All but the bell is the worker's alone.
 type importer struct {
-	bell    base.Bell
-	last    string                // team whose turn it was
-	runs    map[string]*importRun // open files, by team
-	rests   map[string]time.Time  // teams whose import waits, and until when
-	strikes map[string]int        // tries in a row that failed, by import
-	purge   time.Time             // nothing is deleted before, since that failed
-	partial time.Time             // when files that never arrived whole are looked for again
+	signal           base.Signal
+	lastTeam         string                // team whose turn it was
+	runs             map[string]*importRun // open files, by team
+	delayed          map[string]time.Time  // teams whose import waits, and until when
+	failures         map[string]int        // tries in a row that failed, by import
+	purgeAfter       time.Time             // nothing is deleted before, since that failed
+	nextPartialCheck time.Time             // when files that never arrived whole are looked for again
 }
 
 func newImporter() importer {
-	return importer{bell: base.NewBell(), runs: map[string]*importRun{}, rests: map[string]time.Time{}, strikes: map[string]int{}}
+	return importer{signal: base.NewSignal(), runs: map[string]*importRun{}, delayed: map[string]time.Time{}, failures: map[string]int{}}
 }
 
-// keep holds the file of an import that is not over open, while there is room.
-func (im *importer) keep(run *importRun) {
-	team := run.i.TeamID
+// keepOpen holds the file of an import that is not over open, while there is room.
+func (im *importer) keepOpen(run *importRun) {
+	team := run.imp.TeamID
 	delete(im.runs, team)
-	if run.i.CompletedAt.IsZero() && len(im.runs) < maxOpenImports {
+	if run.imp.CompletedAt.IsZero() && len(im.runs) < maxOpenImports {
 		im.runs[team] = run
 	}
 }
 
 // forget closes the file of an import that is gone.
 func (im *importer) forget(id string) {
-	delete(im.strikes, id)
+	delete(im.failures, id)
 	for team, run := range im.runs {
-		if run.i.ID == id {
+		if run.imp.ID == id {
 			delete(im.runs, team)
 		}
 	}
 }
 
-// rest has the import of a team wait, which is read anew then.
-func (im *importer) rest(team string, pause time.Duration) {
+// wait has the import of a team wait, which is read anew then.
+func (im *importer) delay(team string, d time.Duration) {
 	delete(im.runs, team)
-	im.rests[team] = time.Now().Add(pause)
+	im.delayed[team] = time.Now().Add(d)
 }
 
-// idle returns how long there is nothing to do, unless the bell rings.
-func (im *importer) idle() time.Duration {
+// idleTime returns how long there is nothing to do, unless the bell rings.
+func (im *importer) idleTime() time.Duration {
 	now := time.Now()
 	next := importSweep
-	if im.purge.After(now) {
-		next = im.purge.Sub(now)
+	if im.purgeAfter.After(now) {
+		next = im.purgeAfter.Sub(now)
 	}
-	for team, until := range im.rests {
+	for team, until := range im.delayed {
 		if !until.After(now) {
-			delete(im.rests, team)
+			delete(im.delayed, team)
 			continue
 		}
 		next = min(next, until.Sub(now))
@@ -82,28 +82,28 @@ func (im *importer) idle() time.Duration {
 	return next
 }
 
-// othersUpload is how long a file may be on its way through another server.
-const othersUpload = time.Hour
+// remoteUploadTimeout is how long a file may be on its way through another server.
+const remoteUploadTimeout = time.Hour
 
 // startImports deletes what a crash left of files that were arriving, and sets
 // the importer to work.
 func (s *Imports) startImports(ctx context.Context) error {
-	partial, err := s.partial(ctx)
+	partial, err := s.partialImports(ctx)
 	if err != nil {
 		return err
 	}
 	s.Workers.Go(func() {
 		s.purgePartial(partial)
-		s.runImports(s.Taking)
+		s.runImports(s.Claiming)
 	})
 	return nil
 }
 
-// partial returns the ids of imports whose files nobody brings any more.
-func (s *Imports) partial(ctx context.Context) ([]string, error) {
+// nextPartialCheck returns the ids of imports whose files nobody brings any more.
+func (s *Imports) partialImports(ctx context.Context) ([]string, error) {
 	before := clock.Now()
 	if s.DB.Cluster().Shared() {
-		before = before.Add(-othersUpload)
+		before = before.Add(-remoteUploadTimeout)
 	}
 	ids, err := db.Get(ctx, s.DB, func(r *db.Reader) ([]string, error) { return r.StoredImports(contactfile.Uploading, before) })
 	if err != nil {
@@ -114,59 +114,59 @@ func (s *Imports) partial(ctx context.Context) ([]string, error) {
 
 func (s *Imports) purgePartial(ids []string) {
 	for _, id := range ids {
-		if err := s.purgeImport(s.Taking, id); err != nil && s.Taking.Err() == nil {
+		if err := s.purgeImport(s.Claiming, id); err != nil && s.Claiming.Err() == nil {
 			s.Log.Warn("file of a partial import not deleted", "import", id, "err", err)
 		}
 	}
 }
 
-// purgeOthersPartial deletes, now and then, what other servers that died left of files that
+// purgeRemotePartial deletes, now and then, what other servers that died left of files that
 // were arriving. Where no other server can be, the start has done so.
-func (s *Imports) purgeOthersPartial(ctx context.Context) error {
+func (s *Imports) purgeRemotePartial(ctx context.Context) error {
 	now := time.Now()
-	if !s.DB.Cluster().Shared() || now.Before(s.imports.partial) {
+	if !s.DB.Cluster().Shared() || now.Before(s.imports.nextPartialCheck) {
 		return nil
 	}
-	s.imports.partial = now.Add(importSweep)
-	ids, err := s.partial(ctx)
+	s.imports.nextPartialCheck = now.Add(importSweep)
+	ids, err := s.partialImports(ctx)
 	s.purgePartial(ids)
 	return err
 }
 
 // Wake has the importer look for work that another process left.
-func (s *Imports) Wake() { s.imports.bell.Ring() }
+func (s *Imports) Wake() { s.imports.signal.Notify() }
 
 // runImports works until ctx ends. What fails is tried again a little later.
 func (s *Imports) runImports(ctx context.Context) {
 	for {
-		wait, err := s.importTurn(ctx)
+		wait, err := s.importRound(ctx)
 		if ctx.Err() != nil {
 			return
 		}
 		if err != nil {
 			s.Log.Error("import contacts", "err", err)
 		}
-		if wait > 0 && !base.Pause(ctx, wait, s.imports.bell) {
+		if wait > 0 && !base.Sleep(ctx, wait, s.imports.signal) {
 			return
 		}
 	}
 }
 
-// importTurn deletes a little of what is over and works off a batch of the import whose
+// importRound deletes a little of what is over and works off a batch of the import whose
 // turn it is. It returns how long there is nothing more to do.
-func (s *Imports) importTurn(ctx context.Context) (wait time.Duration, err error) {
-	purged, purgeErr := s.purgeOver(ctx)
+func (s *Imports) importRound(ctx context.Context) (wait time.Duration, err error) {
+	purged, purgeErr := s.purgeFinished(ctx)
 	i, err := s.nextImport(ctx)
 	switch {
 	case errors.Is(err, db.ErrNotFound) && purged:
 		return 0, nil
 	case errors.Is(err, db.ErrNotFound):
-		return s.imports.idle(), errors.Join(purgeErr, s.purgeOthersPartial(ctx))
+		return s.imports.idleTime(), errors.Join(purgeErr, s.purgeRemotePartial(ctx))
 	case err != nil:
 		return base.SweepEvery, errors.Join(purgeErr, fmt.Errorf("look for imports: %w", err))
 	}
-	s.imports.last = i.TeamID
-	wait, err = s.work(ctx, i)
+	s.imports.lastTeam = i.TeamID
+	wait, err = s.runBatch(ctx, i)
 	return wait, errors.Join(purgeErr, err)
 }
 
@@ -175,18 +175,18 @@ func (s *Imports) importTurn(ctx context.Context) (wait time.Duration, err error
 func (s *Imports) nextImport(ctx context.Context) (i contactfile.Import, err error) {
 	im, now := &s.imports, time.Now()
 	err = s.DB.Read(ctx, func(r *db.Reader) (err error) {
-		after, round := im.last, false
+		after, wrapped := im.lastTeam, false
 		for {
 			i, err = r.NextImport(after)
 			switch {
-			case errors.Is(err, db.ErrNotFound) && !round:
-				after, round = "", true
+			case errors.Is(err, db.ErrNotFound) && !wrapped:
+				after, wrapped = "", true
 				continue
 			case err != nil:
 				return err
-			case round && i.TeamID > im.last:
+			case wrapped && i.TeamID > im.lastTeam:
 				return db.ErrNotFound
-			case !im.rests[i.TeamID].After(now):
+			case !im.delayed[i.TeamID].After(now):
 				return nil
 			}
 			after = i.TeamID
@@ -195,55 +195,55 @@ func (s *Imports) nextImport(ctx context.Context) (i contactfile.Import, err err
 	return i, err
 }
 
-// work does a batch of an import, whose file stays open for the next one.
-func (s *Imports) work(ctx context.Context, i contactfile.Import) (wait time.Duration, err error) {
+// runImport does a batch of an import, whose file stays open for the next one.
+func (s *Imports) runBatch(ctx context.Context, i contactfile.Import) (wait time.Duration, err error) {
 	im := &s.imports
 	run := im.runs[i.TeamID]
-	if run == nil || run.i.ID != i.ID || run.i.Total() != i.Total() {
-		run = &importRun{s: s, i: i, erased: s.erasuresBegun.of(i.TeamID)}
+	if run == nil || run.imp.ID != i.ID || run.imp.Total() != i.Total() {
+		run = &importRun{s: s, imp: i, erasures: s.erasuresBegun.get(i.TeamID)}
 	}
 	err = run.step(ctx)
 	switch {
 	case err == nil:
-		delete(im.strikes, i.ID)
-		im.keep(run)
+		delete(im.failures, i.ID)
+		im.keepOpen(run)
 		return 0, nil
 	case errors.Is(err, errGone):
 		im.forget(i.ID)
 		return 0, nil
-	case errors.Is(err, db.ErrFull), base.Hindered(err):
-		im.keep(run)
+	case errors.Is(err, db.ErrFull), base.IsUnavailable(err):
+		im.keepOpen(run)
 		return base.SweepEvery, nil
 	case errors.Is(err, errErasing):
-		im.rest(i.TeamID, erasingPause)
+		im.delay(i.TeamID, erasureWait)
 		return 0, nil
 	}
-	im.rest(i.TeamID, base.SweepEvery)
-	return 0, s.strike(ctx, i, err)
+	im.delay(i.TeamID, base.SweepEvery)
+	return 0, s.countFailure(ctx, i, err)
 }
 
-// strike counts failures of an import in a row. One that fails again and again while
+// countFailure counts failures of an import in a row. One that fails again and again while
 // the store works is ended: the others of its team wait behind it.
-func (s *Imports) strike(ctx context.Context, i contactfile.Import, err error) error {
-	strikes := s.imports.strikes
-	strikes[i.ID]++
+func (s *Imports) countFailure(ctx context.Context, i contactfile.Import, err error) error {
+	failures := s.imports.failures
+	failures[i.ID]++
 	err = fmt.Errorf("import %s: %w", i.ID, err)
-	if ctx.Err() != nil || s.DB.Err() != nil || strikes[i.ID] < importStrikes {
+	if ctx.Err() != nil || s.DB.Err() != nil || failures[i.ID] < maxImportFailures {
 		return err
 	}
-	delete(strikes, i.ID)
-	run := &importRun{s: s, i: i}
-	if ferr := run.fail(ctx, "The rows could not be stored; the server's log has the details"); !errors.Is(ferr, errGone) {
-		err = errors.Join(err, ferr)
+	delete(failures, i.ID)
+	run := &importRun{s: s, imp: i}
+	if failErr := run.fail(ctx, "The rows could not be stored; the server's log has the details"); !errors.Is(failErr, errGone) {
+		err = errors.Join(err, failErr)
 	}
 	return err
 }
 
-// purgeOver deletes, in one Write, a little of an import that is over or was deleted: of
+// purgeFinished deletes, in one Write, a little of an import that is over or was deleted: of
 // the file of the one, of all of the other.
-func (s *Imports) purgeOver(ctx context.Context) (purged bool, err error) {
+func (s *Imports) purgeFinished(ctx context.Context) (purged bool, err error) {
 	im := &s.imports
-	if time.Now().Before(im.purge) {
+	if time.Now().Before(im.purgeAfter) {
 		return false, nil
 	}
 	id, err := db.Get(ctx, s.DB, (*db.Reader).NextImportOver)
@@ -252,10 +252,10 @@ func (s *Imports) purgeOver(ctx context.Context) (purged bool, err error) {
 	}
 	if err == nil {
 		im.forget(id)
-		_, err = s.purgeSome(ctx, id)
+		_, err = s.purgeChunk(ctx, id)
 	}
 	if err != nil {
-		im.purge = time.Now().Add(base.SweepEvery)
+		im.purgeAfter = time.Now().Add(base.SweepEvery)
 		return false, fmt.Errorf("delete what is left of import %q: %w", id, err)
 	}
 	return true, nil
@@ -265,7 +265,7 @@ func (s *Imports) purgeOver(ctx context.Context) (purged bool, err error) {
 func (s *Imports) purgeImport(ctx context.Context, id string) error {
 	for more := true; more; {
 		var err error
-		if more, err = s.purgeSome(ctx, id); err != nil {
+		if more, err = s.purgeChunk(ctx, id); err != nil {
 			return err
 		}
 		if err := ctx.Err(); err != nil {
@@ -275,23 +275,23 @@ func (s *Imports) purgeImport(ctx context.Context, id string) error {
 	return nil
 }
 
-// purgeSome deletes a part of a file or of what else is left of an import, in a vital
+// purgeChunk deletes a part of a file or of what else is left of an import, in a vital
 // Write: it makes room.
-func (s *Imports) purgeSome(ctx context.Context, id string) (more bool, err error) {
+func (s *Imports) purgeChunk(ctx context.Context, id string) (more bool, err error) {
 	err = s.DB.WriteVital(ctx, func(tx *db.Tx) (err error) {
-		more, err = tx.PurgeImport(id, importPieces, base.PurgeChunk)
+		more, err = tx.PurgeImport(id, importPiecesPerWrite, base.PurgeChunk)
 		return err
 	})
 	return more, err
 }
 
-// PurgeImports marks imports that were over for longer than contactfile.Kept as deleted,
+// PurgeImports marks imports that were over for longer than contactfile.Retention as deleted,
 // and has the importer delete them.
 func (s *Imports) PurgeImports(ctx context.Context) error {
-	return s.InPieces(ctx, "old imports", func(tx *db.Tx) (bool, error) {
-		n, err := tx.DeleteOldImports(tx.Now.Add(-contactfile.Kept), base.PurgeChunk)
+	return s.InChunks(ctx, "old imports", func(tx *db.Tx) (bool, error) {
+		n, err := tx.DeleteOldImports(tx.Now.Add(-contactfile.Retention), base.PurgeChunk)
 		if n > 0 {
-			tx.AfterCommit(s.imports.bell.Ring)
+			tx.AfterCommit(s.imports.signal.Notify)
 		}
 		return n == base.PurgeChunk, err
 	})

@@ -19,7 +19,7 @@ const (
 // CreateImport stores a file of contacts while receive writes it, and queues its
 // import with what receive says about it in the end. What was stored of a file
 // that does not arrive whole, or is refused, is deleted at once. Nothing is received
-// where contactfile.MaxWaiting of the team's wait already. Errors: those of receive,
+// where contactfile.MaxUnfinished of the team's wait already. Errors: those of receive,
 // CodeConflict for too many, CodeValidation, CodeNotFound for an unknown segment or
 // topic and for an import that was deleted while it arrived, and
 // CodeServiceUnavailable.
@@ -27,7 +27,7 @@ func (s *Imports) CreateImport(ctx context.Context, key *app.Key, receive func(f
 	if err := s.Ready(); err != nil {
 		return "", err
 	}
-	if err := s.DB.Read(ctx, func(r *db.Reader) error { return roomForImport(r, key.TeamID) }); err != nil {
+	if err := s.DB.Read(ctx, func(r *db.Reader) error { return checkImportLimit(r, key.TeamID) }); err != nil {
 		return "", base.Unavailable(err)
 	}
 	u := &importUpload{s: s, ctx: ctx, id: app.NewID(), teamID: key.TeamID}
@@ -48,15 +48,15 @@ func (s *Imports) CreateImport(ctx context.Context, key *app.Key, receive func(f
 	return u.id, nil
 }
 
-// roomForImport refuses a file of a team of which as many wait as may. Error:
+// checkImportLimit refuses a file of a team of which as many wait as may. Error:
 // CodeConflict.
-func roomForImport(r *db.Reader, teamID string) error {
+func checkImportLimit(r *db.Reader, teamID string) error {
 	n, err := r.WaitingImports(teamID)
 	if err != nil {
 		return fmt.Errorf("count imports: %w", err)
 	}
-	if n >= contactfile.MaxWaiting {
-		return app.Errorf(app.CodeConflict, "A team can have at most %d imports that are not over; wait until one of them is, or delete one", contactfile.MaxWaiting)
+	if n >= contactfile.MaxUnfinished {
+		return app.Errorf(app.CodeConflict, "A team can have at most %d imports that are not over; wait until one of them is, or delete one", contactfile.MaxUnfinished)
 	}
 	return nil
 }
@@ -70,7 +70,7 @@ type importUpload struct {
 	pieces     int   // stored
 	size       int64 // of them, in bytes
 	replaces   bool  // another one, which has its place among those that wait
-	book       *contactfile.Book
+	book       *contactfile.Archive
 	parts      []contactfile.Part // of a file that was unpacked
 }
 
@@ -99,7 +99,7 @@ func (u *importUpload) flush() error {
 	}
 	err := u.s.DB.WritePatient(u.ctx, func(tx *db.Tx) error {
 		if u.pieces == 0 {
-			if err := roomForImport(&tx.Reader, u.teamID); err != nil && !u.replaces {
+			if err := checkImportLimit(&tx.Reader, u.teamID); err != nil && !u.replaces {
 				return err
 			}
 			if err := tx.InsertImport(&contactfile.Import{ID: u.id, TeamID: u.teamID, CreatedAt: tx.Now}); err != nil {
@@ -121,10 +121,10 @@ func (u *importUpload) flush() error {
 func (u *importUpload) readable() (*importUpload, error) {
 	book, err := contactfile.Open(u.file(), u.size)
 	if err != nil {
-		return u, fileError(err)
+		return u, wrapFileError(err)
 	}
 	u.book = book
-	if !book.Opaque {
+	if !book.Encoded {
 		return u, nil
 	}
 	v := &importUpload{s: u.s, ctx: u.ctx, id: app.NewID(), teamID: u.teamID, replaces: true}
@@ -134,24 +134,24 @@ func (u *importUpload) readable() (*importUpload, error) {
 	}
 	if err != nil {
 		v.discard()
-		return u, fileError(err)
+		return u, wrapFileError(err)
 	}
 	u.discard()
 	v.book = contactfile.Unpacked(v.file(), v.parts)
 	return v, nil
 }
 
-// fileError words what is wrong with a file; other errors pass.
-func fileError(err error) error {
-	var fault *contactfile.FileError
-	var whole *contactfile.BookError
+// wrapFileError words what is wrong with a file; other errors pass.
+func wrapFileError(err error) error {
+	var fileErr *contactfile.FileError
+	var bookErr *contactfile.ArchiveError
 	switch {
 	case errors.Is(err, io.EOF):
 		return app.Invalid("file", "must not be empty")
-	case errors.As(err, &fault):
-		return app.Invalid("file", "has no first row that can be read: %s", fault)
-	case errors.As(err, &whole):
-		return app.Invalid("file", "can't be read: %s", whole)
+	case errors.As(err, &fileErr):
+		return app.Invalid("file", "has no first row that can be read: %s", fileErr)
+	case errors.As(err, &bookErr):
+		return app.Invalid("file", "can't be read: %s", bookErr)
 	case errors.Is(err, contactfile.ErrGzip):
 		return app.Invalid("file", "can't be read: %s", contactfile.ErrGzip)
 	}
@@ -162,24 +162,24 @@ func fileError(err error) error {
 // the properties that are new, and has the import wait for its turn.
 func (u *importUpload) queue(in contactfile.Input) error {
 	return u.s.DB.Write(u.ctx, func(tx *db.Tx) error {
-		declared, err := tx.PropertyTypes(u.teamID)
+		types, err := tx.PropertyTypes(u.teamID)
 		if err != nil {
 			return fmt.Errorf("read properties: %w", err)
 		}
-		plan, declare, _, err := in.PlanBook(u.book, declared)
+		plan, newProperties, _, err := in.PlanArchive(u.book, types)
 		if err != nil {
-			return fileError(err)
+			return wrapFileError(err)
 		}
-		plan.Parts, plan.First.Due = u.parts, plan.TellsOptOuts()
+		plan.Parts, plan.OptOutPass.Pending = u.parts, plan.MayOptOut()
 		if err := checkLinks(tx, u.teamID, plan); err != nil {
 			return err
 		}
-		for _, p := range declare {
+		for _, p := range newProperties {
 			if err := tx.InsertProperty(&app.Property{ID: app.NewID(), TeamID: u.teamID, Key: p.Key, Type: p.Type, CreatedAt: tx.Now}); err != nil {
 				return fmt.Errorf("declare property: %w", err)
 			}
 		}
-		tx.AfterCommit(u.s.imports.bell.Ring)
+		tx.AfterCommit(u.s.imports.signal.Notify)
 		if err := tx.QueueImport(u.teamID, u.id, plan); err != nil {
 			return err
 		}
@@ -219,57 +219,57 @@ func (u *importUpload) file() io.ReaderAt { return &importFile{s: u.s, ctx: u.ct
 // importFile reads the file of an import, of which it holds one piece. Its errors are
 // those of the store, and io.EOF at its end. It is for one goroutine.
 type importFile struct {
-	s    *Imports
-	ctx  context.Context
-	id   string
-	n    int // of the piece that is held
-	held []byte
+	s     *Imports
+	ctx   context.Context
+	id    string
+	index int // of the piece that is held
+	piece []byte
 }
 
-// wholeFile is more than any file has.
-const wholeFile = 1 << 62
+// unknownSize is more than any file has.
+const unknownSize = 1 << 62
 
 // ReadAt implements io.ReaderAt.
 func (f *importFile) ReadAt(p []byte, at int64) (n int, err error) {
 	for n < len(p) {
-		rest, err := f.from(at + int64(n))
+		data, err := f.pieceFrom(at + int64(n))
 		if err != nil {
 			return n, err
 		}
-		n += copy(p[n:], rest)
+		n += copy(p[n:], data)
 	}
 	return n, nil
 }
 
-// from returns what the piece of a place holds from there on. Error: io.EOF.
-func (f *importFile) from(at int64) ([]byte, error) {
-	if want := int(at / importPiece); f.held == nil || want != f.n {
-		held, err := db.Get(f.ctx, f.s.DB, func(r *db.Reader) ([]byte, error) { return r.Piece(f.id, want) })
+// pieceFrom returns what the piece of a place holds from there on. Error: io.EOF.
+func (f *importFile) pieceFrom(at int64) ([]byte, error) {
+	if index := int(at / importPiece); f.piece == nil || index != f.index {
+		piece, err := db.Get(f.ctx, f.s.DB, func(r *db.Reader) ([]byte, error) { return r.Piece(f.id, index) })
 		if errors.Is(err, db.ErrNotFound) {
 			return nil, io.EOF
 		}
 		if err != nil {
 			return nil, fmt.Errorf("read piece: %w", err)
 		}
-		f.n, f.held = want, held
+		f.index, f.piece = index, piece
 	}
-	if at %= importPiece; at < int64(len(f.held)) {
-		return f.held[at:], nil
+	if at %= importPiece; at < int64(len(f.piece)) {
+		return f.piece[at:], nil
 	}
 	return nil, io.EOF
 }
 
-// importBook is the file of an import that was planned. Error: io.EOF for one that is not
+// openBook is the file of an import that was planned. Error: io.EOF for one that is not
 // stored any more.
-func (s *Imports) importBook(ctx context.Context, i *contactfile.Import) (*contactfile.Book, error) {
+func (s *Imports) openBook(ctx context.Context, i *contactfile.Import) (*contactfile.Archive, error) {
 	file := &importFile{s: s, ctx: ctx, id: i.ID}
-	if _, err := file.from(0); err != nil {
+	if _, err := file.pieceFrom(0); err != nil {
 		return nil, err
 	}
 	if len(i.Plan.Parts) > 0 {
 		return contactfile.Unpacked(file, i.Plan.Parts), nil
 	}
-	return contactfile.Open(file, wholeFile)
+	return contactfile.Open(file, unknownSize)
 }
 
 // ListImports returns a page of the team's imports, newest first, and whether
@@ -280,22 +280,22 @@ func (s *Imports) ListImports(ctx context.Context, key *app.Key, status contactf
 }
 
 // GetImport returns one import and its first row errors, at most 100.
-func (s *Imports) GetImport(ctx context.Context, key *app.Key, id string) (i contactfile.Import, flaws []contactfile.RowError, err error) {
+func (s *Imports) GetImport(ctx context.Context, key *app.Key, id string) (i contactfile.Import, rowErrors []contactfile.RowError, err error) {
 	err = s.DB.Read(ctx, func(r *db.Reader) error {
 		if i, err = r.Import(key.TeamID, id); err != nil {
 			return err
 		}
-		flaws, _, err = r.ListImportErrors(id, app.Page{Limit: contactfile.MaxErrorsShown})
+		rowErrors, _, err = r.ListImportErrors(id, app.Page{Limit: contactfile.MaxErrorsShown})
 		return err
 	})
-	return i, flaws, base.Lookup("import", err)
+	return i, rowErrors, base.Lookup("import", err)
 }
 
 // DeleteImport removes an import with its row errors. One that is not over stops after
 // the batch that is being stored; the contacts that it made stay. Error: CodeNotFound.
 func (s *Imports) DeleteImport(ctx context.Context, key *app.Key, id string) error {
 	err := s.DB.WriteVital(ctx, func(tx *db.Tx) error {
-		tx.AfterCommit(s.imports.bell.Ring)
+		tx.AfterCommit(s.imports.signal.Notify)
 		return tx.DeleteImport(key.TeamID, id)
 	})
 	return base.Lookup("import", err)

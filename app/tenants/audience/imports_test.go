@@ -38,19 +38,19 @@ func sheet(n int) (csv string, want contactfile.Counts) {
 }
 
 // openRun opens the file of the import whose turn it is.
-func openRun(w *testserver.World) (run *audience.ImportRun) {
+func openRun(w *testserver.Server) (run *audience.ImportRun) {
 	w.T.Helper()
 	w.Read(func(r *db.Reader) error {
 		i, err := r.NextImport("")
-		run = audience.NewImportRun(w.Server.Imports, i)
+		run = audience.NewImportRun(w.Services.Imports, i)
 		return err
 	})
 	testserver.Must(w.T, run.Open(w.T.Context()))
 	return run
 }
 
-// work does up to n Writes of an import, as the importer would.
-func work(w *testserver.World, n int) (id string) {
+// runImport does up to n Writes of an import, as the importer would.
+func runImport(w *testserver.Server, n int) (id string) {
 	w.T.Helper()
 	run := openRun(w)
 	for range n {
@@ -61,18 +61,18 @@ func work(w *testserver.World, n int) (id string) {
 	return run.I().ID
 }
 
-func TestACrashInAnImportGoesOnExactlyWhereItStood(t *testing.T) {
+func TestImportResumesExactlyAfterCrash(t *testing.T) {
 	testserver.BothEngines(t)
 	csv, want := sheet(700)
 	writes := want.Total()/audience.ImportRows + 1
 	for n := range writes + 1 {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
-			testserver.Bubble(t, func(t *testing.T) {
-				w := testserver.Idle(t, testserver.NewRelay(nil))
+			testserver.Synctest(t, func(t *testing.T) {
+				w := testserver.New(t, testserver.NewRelay(nil))
 				id := upload(w, contactfile.Input{}, csv)
 				wantImport(w, id, contactfile.Queued, "", contactfile.Counts{})
-				work(w, n)
-				before, _ := w.Imported(id)
+				runImport(w, n)
+				before, _ := w.GetImport(id)
 				if got := min(n*audience.ImportRows, want.Total()); before.Total() != got || before.CompletedAt.IsZero() != (n < writes) {
 					t.Fatalf("after %d writes %+v", n, before)
 				}
@@ -80,10 +80,10 @@ func TestACrashInAnImportGoesOnExactlyWhereItStood(t *testing.T) {
 				next.Start()
 				synctest.Wait()
 				wantImport(next, id, contactfile.Completed, "", want)
-				if got := next.Contacts(); got != want.Created {
+				if got := next.CountContacts(); got != want.Created {
 					t.Errorf("%d contacts, want %d", got, want.Created)
 				}
-				_, flaws := next.Imported(id)
+				_, flaws := next.GetImport(id)
 				lines := map[int]bool{}
 				for _, f := range flaws {
 					lines[f.Line] = true
@@ -97,12 +97,12 @@ func TestACrashInAnImportGoesOnExactlyWhereItStood(t *testing.T) {
 	}
 }
 
-func TestACrashInAnUploadLeavesNothingAfterTheStart(t *testing.T) {
-	testserver.Bubble(t, func(t *testing.T) {
-		w := testserver.Idle(t, testserver.NewRelay(nil))
-		var next *testserver.World
+func TestCrashedUploadIsPurgedAtStart(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
+		w := testserver.New(t, testserver.NewRelay(nil))
+		var next *testserver.Server
 		var id string
-		_, err := w.Server.Imports.CreateImport(t.Context(), w.Key, func(file io.Writer) (contactfile.Input, error) {
+		_, err := w.Services.Imports.CreateImport(t.Context(), w.Key, func(file io.Writer) (contactfile.Input, error) {
 			_, err := file.Write(make([]byte, 10*audience.ImportPiece+1))
 			testserver.Must(t, err)
 			w.Read(func(r *db.Reader) error {
@@ -110,9 +110,9 @@ func TestACrashInAnUploadLeavesNothingAfterTheStart(t *testing.T) {
 				id = ids[0]
 				return err
 			})
-			_, _, err = w.Server.Imports.GetImport(t.Context(), w.Key, id)
+			_, _, err = w.Services.Imports.GetImport(t.Context(), w.Key, id)
 			testserver.WantCode(t, err, app.CodeNotFound)
-			if rows, _, err := w.Server.Imports.ListImports(t.Context(), w.Key, "", app.Page{Limit: 10}); err != nil || len(rows) != 0 {
+			if rows, _, err := w.Services.Imports.ListImports(t.Context(), w.Key, "", app.Page{Limit: 10}); err != nil || len(rows) != 0 {
 				t.Errorf("listed %+v, %v", rows, err)
 			}
 			next = w.Crash(testserver.NewRelay(nil))
@@ -133,30 +133,30 @@ func TestACrashInAnUploadLeavesNothingAfterTheStart(t *testing.T) {
 	})
 }
 
-func TestAStoppedImportGoesOnAfterTheStart(t *testing.T) {
-	testserver.Bubble(t, func(t *testing.T) {
+func TestImportResumesAfterShutdown(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
 		csv, want := sheet(3000)
-		w := testserver.Serving(t, testserver.NewRelay(nil))
+		w := testserver.Start(t, testserver.NewRelay(nil))
 		id := upload(w, contactfile.Input{}, csv)
 		w.Stop()
 		w.Open()
-		i, _ := w.Imported(id)
+		i, _ := w.GetImport(id)
 		if i.Status == contactfile.Completed {
 			t.Log("the import was done before the stop")
 		}
 		w.Start()
 		synctest.Wait()
 		wantImport(w, id, contactfile.Completed, "", want)
-		if got := w.Contacts(); got != want.Created {
+		if got := w.CountContacts(); got != want.Created {
 			t.Errorf("%d contacts, want %d", got, want.Created)
 		}
 	})
 }
 
-func TestImportsComeOneByOneOldestFirst(t *testing.T) {
+func TestImportsRunOldestFirst(t *testing.T) {
 	testserver.BothEngines(t)
-	testserver.Bubble(t, func(t *testing.T) {
-		w := testserver.Idle(t, testserver.NewRelay(nil))
+	testserver.Synctest(t, func(t *testing.T) {
+		w := testserver.New(t, testserver.NewRelay(nil))
 		first := upload(w, contactfile.Input{}, "email\na@example.org\nb@example.org\n")
 		second := upload(w, contactfile.Input{OnConflict: "upsert"}, "email\nb@example.org\nc@example.org\n")
 		w.Start()
@@ -170,35 +170,35 @@ func TestImportsComeOneByOneOldestFirst(t *testing.T) {
 	})
 }
 
-func TestAnImportWaitsForAFullDisk(t *testing.T) {
-	testserver.Bubble(t, func(t *testing.T) {
+func TestImportWaitsOnFullDisk(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
 		csv, want := sheet(300)
-		w := testserver.Idle(t, testserver.NewRelay(nil))
+		w := testserver.New(t, testserver.NewRelay(nil))
 		id := upload(w, contactfile.Input{}, csv)
-		work(w, 1)
-		half, _ := w.Imported(id)
-		if err := w.Strike(testserver.FullStorage(t)); !errors.Is(err, db.ErrFull) {
+		runImport(w, 1)
+		half, _ := w.GetImport(id)
+		if err := w.FailWrite(testserver.DiskFullError(t)); !errors.Is(err, db.ErrFull) {
 			t.Fatal(err)
 		}
-		go w.Server.Imports.RunImports(w.Server.Taking)
+		go w.Services.Imports.RunImports(w.Services.Claiming)
 		synctest.Wait()
 		wantImport(w, id, contactfile.InProgress, "", half.Counts)
-		_, err := w.Server.Imports.CreateImport(t.Context(), w.Key, nil)
+		_, err := w.Services.Imports.CreateImport(t.Context(), w.Key, nil)
 		testserver.WantCode(t, err, app.CodeServiceUnavailable)
 		time.Sleep(5 * time.Second)
 		synctest.Wait()
 		wantImport(w, id, contactfile.Completed, "", want)
-		testserver.StopNow(w.Server)
+		testserver.StopNow(w.Services)
 	})
 }
 
-func TestAnUploadThatMeetsAFullDiskIsDeletedAtOnce(t *testing.T) {
-	testserver.Bubble(t, func(t *testing.T) {
-		w := testserver.Idle(t, testserver.NewRelay(nil))
-		_, err := w.Server.Imports.CreateImport(t.Context(), w.Key, func(file io.Writer) (contactfile.Input, error) {
+func TestUploadOnFullDiskIsDeleted(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
+		w := testserver.New(t, testserver.NewRelay(nil))
+		_, err := w.Services.Imports.CreateImport(t.Context(), w.Key, func(file io.Writer) (contactfile.Input, error) {
 			_, err := file.Write(make([]byte, 5*audience.ImportPiece))
 			testserver.Must(t, err)
-			_ = w.Strike(testserver.FullStorage(t))
+			_ = w.FailWrite(testserver.DiskFullError(t))
 			_, err = file.Write(make([]byte, audience.ImportPiece))
 			return contactfile.Input{}, err
 		})
@@ -207,11 +207,11 @@ func TestAnUploadThatMeetsAFullDiskIsDeletedAtOnce(t *testing.T) {
 	})
 }
 
-func TestACallerThatGoesAwayLeavesNoFile(t *testing.T) {
-	testserver.Bubble(t, func(t *testing.T) {
-		w := testserver.Idle(t, testserver.NewRelay(nil))
+func TestCanceledUploadLeavesNoFile(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
+		w := testserver.New(t, testserver.NewRelay(nil))
 		ctx, cancel := context.WithCancel(t.Context())
-		_, err := w.Server.Imports.CreateImport(ctx, w.Key, func(file io.Writer) (contactfile.Input, error) {
+		_, err := w.Services.Imports.CreateImport(ctx, w.Key, func(file io.Writer) (contactfile.Input, error) {
 			_, err := file.Write(make([]byte, audience.ImportPiece))
 			testserver.Must(t, err)
 			cancel()
@@ -224,17 +224,17 @@ func TestACallerThatGoesAwayLeavesNoFile(t *testing.T) {
 	})
 }
 
-func TestASegmentDeletedInMidImportFailsItInWords(t *testing.T) {
-	testserver.Bubble(t, func(t *testing.T) {
+func TestSegmentDeletedDuringImport(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
 		for _, kind := range []string{"segment", "topic"} {
 			csv, _ := sheet(300)
-			w := testserver.Idle(t, testserver.NewRelay(nil))
+			w := testserver.New(t, testserver.NewRelay(nil))
 			s := app.Segment{ID: app.NewID(), TeamID: w.Key.TeamID, Name: "s", CreatedAt: time.Now()}
 			topic := app.Topic{ID: app.NewID(), TeamID: w.Key.TeamID, Name: "t", Default: app.OptIn, Visibility: app.PublicTopic, CreatedAt: time.Now()}
 			testserver.Must(t, w.DB.Write(t.Context(), func(tx *db.Tx) error { return errors.Join(tx.InsertSegment(&s), tx.InsertTopic(&topic)) }))
 			id := upload(w, contactfile.Input{Segments: []app.SegmentRef{{ID: s.ID}, {ID: s.ID}}, Topics: []app.TopicChoice{{ID: topic.ID, Subscription: app.OptOut}}}, csv)
-			work(w, 1)
-			half, _ := w.Imported(id)
+			runImport(w, 1)
+			half, _ := w.GetImport(id)
 			testserver.Must(t, w.DB.Write(t.Context(), func(tx *db.Tx) error {
 				if kind == "topic" {
 					return tx.DeleteTopic(w.Key.TeamID, topic.ID)
@@ -248,7 +248,7 @@ func TestASegmentDeletedInMidImportFailsItInWords(t *testing.T) {
 			w.Start()
 			synctest.Wait()
 			wantImport(w, id, contactfile.Failed, "The requested "+kind+" was not found; it was deleted while the import ran", half.Counts)
-			if got := w.Contacts(); got != half.Created {
+			if got := w.CountContacts(); got != half.Created {
 				t.Errorf("%d contacts, want %d", got, half.Created)
 			}
 			wantNoFiles(w, id)
@@ -256,16 +256,16 @@ func TestASegmentDeletedInMidImportFailsItInWords(t *testing.T) {
 	})
 }
 
-func TestAnImportThatCantBeDoneHoldsUpNoOther(t *testing.T) {
-	testserver.Bubble(t, func(t *testing.T) {
-		w := testserver.Idle(t, testserver.NewRelay(nil))
+func TestBrokenImportDelaysNoOther(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
+		w := testserver.New(t, testserver.NewRelay(nil))
 		column := contactfile.Column{Name: `"email"`, Field: "email"}
-		panics := plant(w, &contactfile.Plan{Conflict: app.ConflictSkip, Sheet: contactfile.Sheet{Width: 1, Columns: []contactfile.Column{{Index: -1, Name: "0", Field: "email"}}}}, "email\na@example.org\n")
-		conflicts := plant(w, &contactfile.Plan{Conflict: app.ConflictError, Sheet: contactfile.Sheet{Width: 1, Columns: []contactfile.Column{column}}}, "email\na@example.org\na@example.org\n")
-		empty := plant(w, &contactfile.Plan{Conflict: app.ConflictSkip, Sheet: contactfile.Sheet{Width: 1, Columns: []contactfile.Column{column}}}, "")
+		panics := queueImport(w, &contactfile.Plan{Conflict: app.ConflictSkip, Sheet: contactfile.Sheet{Width: 1, Columns: []contactfile.Column{{Index: -1, Name: "0", Field: "email"}}}}, "email\na@example.org\n")
+		conflicts := queueImport(w, &contactfile.Plan{Conflict: app.ConflictError, Sheet: contactfile.Sheet{Width: 1, Columns: []contactfile.Column{column}}}, "email\na@example.org\na@example.org\n")
+		empty := queueImport(w, &contactfile.Plan{Conflict: app.ConflictSkip, Sheet: contactfile.Sheet{Width: 1, Columns: []contactfile.Column{column}}}, "")
 		good := upload(w, contactfile.Input{}, "email\na@example.org\n")
 		w.Start()
-		time.Sleep(audience.ImportStrikes * time.Minute)
+		time.Sleep(audience.MaxImportFailures * time.Minute)
 		synctest.Wait()
 		wantImport(w, panics, contactfile.Failed, "fault of its own", contactfile.Counts{})
 		wantImport(w, conflicts, contactfile.Failed, "could not be stored", contactfile.Counts{})
@@ -275,9 +275,9 @@ func TestAnImportThatCantBeDoneHoldsUpNoOther(t *testing.T) {
 	})
 }
 
-func TestTheFirstTenThousandRowErrorsAreKeptAndAllAreCounted(t *testing.T) {
-	testserver.Bubble(t, func(t *testing.T) {
-		w := testserver.Serving(t, testserver.NewRelay(nil))
+func TestRowErrorsAreBoundedAndCounted(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
+		w := testserver.Start(t, testserver.NewRelay(nil))
 		id := upload(w, contactfile.Input{}, "email\n"+strings.Repeat("nobody\n", contactfile.MaxErrors+250)+"a@example.org\n")
 		synctest.Wait()
 		wantImport(w, id, contactfile.Completed, "", contactfile.Counts{Created: 1, Failed: contactfile.MaxErrors + 250})
@@ -285,7 +285,7 @@ func TestTheFirstTenThousandRowErrorsAreKeptAndAllAreCounted(t *testing.T) {
 		for more := true; more; {
 			var rows []contactfile.RowError
 			var err error
-			rows, more, err = w.Server.Imports.ListImportErrors(t.Context(), w.Key, id, page)
+			rows, more, err = w.Services.Imports.ListImportErrors(t.Context(), w.Key, id, page)
 			testserver.Must(t, err)
 			for _, row := range rows {
 				if line++; row.Line != line {
@@ -301,12 +301,12 @@ func TestTheFirstTenThousandRowErrorsAreKeptAndAllAreCounted(t *testing.T) {
 	})
 }
 
-func TestAnImportStandsBackWhileCallersWaitAndEnds(t *testing.T) {
-	testserver.Bubble(t, func(t *testing.T) {
+func TestImportYieldsToWaitingCallers(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
 		csv, want := sheet(1000)
-		w := testserver.Idle(t, testserver.NewRelay(nil))
-		w.Server.Load = &app.Load{}
-		leave := w.Server.Load.Enter()
+		w := testserver.New(t, testserver.NewRelay(nil))
+		w.Services.Load = &app.Load{}
+		leave := w.Services.Load.Enter()
 		defer leave()
 		start := time.Now()
 		id := upload(w, contactfile.Input{}, csv)
@@ -314,7 +314,7 @@ func TestAnImportStandsBackWhileCallersWaitAndEnds(t *testing.T) {
 		time.Sleep(time.Minute)
 		synctest.Wait()
 		wantImport(w, id, contactfile.Completed, "", want)
-		i, _ := w.Imported(id)
+		i, _ := w.GetImport(id)
 		writes := time.Duration(want.Total() / audience.ImportRows)
 		if took := i.CompletedAt.Sub(start); took < writes*audience.ImportYield || took > 2*writes*audience.ImportYield {
 			t.Errorf("it took %v of %d writes", took, writes)
@@ -322,9 +322,9 @@ func TestAnImportStandsBackWhileCallersWaitAndEnds(t *testing.T) {
 	})
 }
 
-func TestRowsThatWereReadBeforeAnErasureDoNotBringTheAddressBack(t *testing.T) {
-	testserver.Bubble(t, func(t *testing.T) {
-		w := testserver.Idle(t, testserver.NewRelay(nil))
+func TestRowsReadBeforeErasureAreDropped(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
+		w := testserver.New(t, testserver.NewRelay(nil))
 		csv := "email\neve@erase.example\n"
 		for i := range 250 {
 			csv += fmt.Sprintf("c%d@example.org\n", i)
@@ -336,7 +336,7 @@ func TestRowsThatWereReadBeforeAnErasureDoNotBringTheAddressBack(t *testing.T) {
 		testserver.Must(t, run.Write(t.Context(), first))
 		second, err := run.Read()
 		testserver.Must(t, err)
-		_, err = w.Server.Audience.DeleteContact(t.Context(), w.Key, "eve@erase.example", true)
+		_, err = w.Services.Audience.DeleteContact(t.Context(), w.Key, "eve@erase.example", true)
 		testserver.Must(t, err)
 		if err := run.Write(t.Context(), second); !errors.Is(err, audience.ErrErasing) {
 			t.Errorf("rows that were read before: %v", err)
@@ -344,7 +344,7 @@ func TestRowsThatWereReadBeforeAnErasureDoNotBringTheAddressBack(t *testing.T) {
 		w.Start()
 		synctest.Wait()
 		wantImport(w, id, contactfile.Completed, "", contactfile.Counts{Created: 251, Failed: 1})
-		if _, err := w.Server.Audience.GetContact(t.Context(), w.Key, "eve@erase.example"); app.CodeOf(err) != app.CodeNotFound {
+		if _, err := w.Services.Audience.GetContact(t.Context(), w.Key, "eve@erase.example"); app.CodeOf(err) != app.CodeNotFound {
 			t.Errorf("the contact is back: %v", err)
 		}
 	})

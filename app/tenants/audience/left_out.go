@@ -8,8 +8,8 @@ import (
 	"mailer/db"
 )
 
-// LeftOut counts whom a broadcast to an audience does not go to.
-func (s *Previews) LeftOut(ctx context.Context, a *app.Audience) (out db.LeftOut, err error) {
+// CountLeftOut counts whom a broadcast to an audience does not go to.
+func (s *Previews) CountLeftOut(ctx context.Context, a *app.Audience) (out db.LeftOut, err error) {
 	err = s.service.Scan(ctx, a.TeamID, func(r *db.Reader, effort db.Effort) (err error) {
 		out, err = r.CountLeftOut(ctx, effort, a)
 		return err
@@ -20,11 +20,11 @@ func (s *Previews) LeftOut(ctx context.Context, a *app.Audience) (out db.LeftOut
 	return out, nil
 }
 
-// SampleOf returns the newest contact of a segment (empty: of the team) that is quickly
+// SampleContact returns the newest contact of a segment (empty: of the team) that is quickly
 // found; nil: none.
-func (s *Previews) SampleOf(ctx context.Context, r *db.Reader, teamID string, segment *app.Segment) (*app.Contact, error) {
+func (s *Previews) SampleContact(ctx context.Context, r *db.Reader, teamID string, segment *app.Segment) (*app.Contact, error) {
 	search := &db.ContactSearch{TeamID: teamID, Segment: segment}
-	rows, _, err := r.SearchContacts(ctx, db.Effort{Most: QuickScan}, search, app.Page{Limit: 1})
+	rows, _, err := r.SearchContacts(ctx, db.Effort{Most: QuickScanRows}, search, app.Page{Limit: 1})
 	if err != nil || len(rows) == 0 {
 		return nil, err
 	}

@@ -8,10 +8,10 @@ import (
 	"mailer/db"
 )
 
-// optedOutAmong adds to blocked who gets no mail of a topic: contacts that
+// addOptedOut adds to blocked who gets no mail of a topic: contacts that
 // unsubscribed from everything, and addresses that opted out of the topic or
 // never opted in where they must. keys are those of all recipients.
-func optedOutAmong(r *db.Reader, teamID, topicID string, keys map[app.AddressHash]app.AddressKey, blocked app.Blocked) error {
+func addOptedOut(r *db.Reader, teamID, topicID string, keys map[app.AddressHash]app.AddressKey, blocked app.Blocked) error {
 	for hash, key := range keys {
 		if blocked[key] != "" {
 			continue

@@ -9,7 +9,7 @@ import (
 	"mailer/app/testing/testserver"
 )
 
-func TestACrashForgetsNoOptOutAndNoTopic(t *testing.T) {
+func TestCrashKeepsOptOutsAndTopics(t *testing.T) {
 	testserver.BothEngines(t)
 	for name, c := range map[string]struct {
 		hanging testserver.Answer // where the first process is when it dies
@@ -18,13 +18,13 @@ func TestACrashForgetsNoOptOutAndNoTopic(t *testing.T) {
 	}{
 		"before the dot, then opted out": {testserver.After(nil, testserver.Accept), 0, true},
 		"before the dot":                 {testserver.After(nil, testserver.Accept), 0, false},
-		"after the dot, then opted out":  {testserver.DotThen(nil), 1, true},
-		"after the dot":                  {testserver.DotThen(nil), 1, false},
+		"after the dot, then opted out":  {testserver.ReplyAfter(nil), 1, true},
+		"after the dot":                  {testserver.ReplyAfter(nil), 1, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			testserver.Bubble(t, func(t *testing.T) {
-				w := testserver.Serving(t, testserver.NewRelay(testserver.Always(c.hanging)))
-				news := w.Topic("News", app.OptIn, app.PublicTopic)
+			testserver.Synctest(t, func(t *testing.T) {
+				w := testserver.Start(t, testserver.NewRelay(testserver.Always(c.hanging)))
+				news := w.AddTopic("News", app.OptIn, app.PublicTopic)
 				id := sendAbout(w, news, "bob@example.net")
 				synctest.Wait()
 				relay := testserver.NewRelay(nil)
@@ -33,7 +33,7 @@ func TestACrashForgetsNoOptOutAndNoTopic(t *testing.T) {
 					t.Fatalf("unit %+v", u)
 				}
 				if c.leave {
-					_, err := next.Server.Pages.Unsubscribe(t.Context(), linkOf(next, id))
+					_, err := next.Services.Pages.Unsubscribe(t.Context(), linkOf(next, id))
 					testserver.Must(t, err)
 				}
 				next.Start()
@@ -46,8 +46,8 @@ func TestACrashForgetsNoOptOutAndNoTopic(t *testing.T) {
 				if c.leave {
 					want, tries = app.Suppressed, 0
 				}
-				next.WantLast(id, want)
-				if got := len(relay.Seen(id)); got != tries || next.Unit(id) != nil || len(next.Dotted()) != 0 {
+				next.WantLastEvent(id, want)
+				if got := len(relay.Transactions(id)); got != tries || next.Unit(id) != nil || len(next.CommittedUnits()) != 0 {
 					t.Errorf("%d transactions, unit %+v", got, next.Unit(id))
 				}
 			})
@@ -57,13 +57,13 @@ func TestACrashForgetsNoOptOutAndNoTopic(t *testing.T) {
 
 // An opt-out is on disk before it is answered: a crash right after forgets
 // nothing.
-func TestAnAnsweredOptOutOutlivesACrash(t *testing.T) {
-	testserver.Bubble(t, func(t *testing.T) {
+func TestAnsweredOptOutSurvivesCrash(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
 		hang := make(chan struct{})
-		w := testserver.Serving(t, testserver.NewRelay(testserver.Always(testserver.After(hang, testserver.Accept))))
-		id := sendAbout(w, w.Topic("News", app.OptIn, app.PublicTopic), "bob@example.net")
+		w := testserver.Start(t, testserver.NewRelay(testserver.Always(testserver.After(hang, testserver.Accept))))
+		id := sendAbout(w, w.AddTopic("News", app.OptIn, app.PublicTopic), "bob@example.net")
 		synctest.Wait()
-		_, err := w.Server.Pages.Unsubscribe(t.Context(), linkOf(w, id))
+		_, err := w.Services.Pages.Unsubscribe(t.Context(), linkOf(w, id))
 		testserver.Must(t, err)
 		relay := testserver.NewRelay(nil)
 		next := w.Crash(relay)
@@ -71,8 +71,8 @@ func TestAnAnsweredOptOutOutlivesACrash(t *testing.T) {
 		next.Start()
 		time.Sleep(10 * time.Minute)
 		synctest.Wait()
-		next.WantLast(id, app.Suppressed)
-		if n := len(relay.Seen(id)); n != 0 {
+		next.WantLastEvent(id, app.Suppressed)
+		if n := len(relay.Transactions(id)); n != 0 {
 			t.Errorf("%d transactions", n)
 		}
 	})

@@ -14,11 +14,11 @@ import (
 	"mailer/db"
 )
 
-// TestNoHoldSucceedsOnceAnOptOutWasAnswered has 1,000 people opt out at a random
+// TestNoAuthorizeSucceedsAfterOptOut has 1,000 people opt out at a random
 // moment of the transaction that carries mail of the topic to them, some of it
 // to somebody else too, who must get it all the same.
-func TestNoHoldSucceedsOnceAnOptOutWasAnswered(t *testing.T) {
-	inMailroom(t, func(m *mailroom) {
+func TestNoAuthorizeSucceedsAfterOptOut(t *testing.T) {
+	runDeliveryTest(t, func(m *deliveryTest) {
 		const n = 1000
 		topic := app.Topic{ID: app.NewID(), TeamID: m.key.TeamID, Name: "News", Default: app.OptIn, Visibility: app.PublicTopic}
 		m.must(m.store.Write(m.Context(), func(tx *db.Tx) error { return tx.InsertTopic(&topic) }))
@@ -70,7 +70,7 @@ func TestNoHoldSucceedsOnceAnOptOutWasAnswered(t *testing.T) {
 			ids[i], err = m.Mail.SendEmail(m.Context(), m.key, in, mail.SendOptions{})
 			m.must(err)
 		}
-		m.rest(time.Minute)
+		m.wait(time.Minute)
 		clicks.Wait()
 		left := map[int]bool{}
 		others := 0

@@ -17,20 +17,20 @@ import (
 	"mailer/db"
 )
 
-func TestWhoIsLeftOutOfMailOfATopic(t *testing.T) {
+func TestTopicOptOutsAreLeftOut(t *testing.T) {
 	testserver.BothEngines(t)
 	for _, def := range []app.Subscription{app.OptIn, app.OptOut} {
 		t.Run(string(def), func(t *testing.T) {
-			testserver.Bubble(t, func(t *testing.T) {
+			testserver.Synctest(t, func(t *testing.T) {
 				relay := testserver.NewRelay(nil)
-				w := testserver.Serving(t, relay)
-				news, other := w.Topic("News", def, app.PublicTopic), w.Topic("Other", app.OptIn, app.PublicTopic)
+				w := testserver.Start(t, relay)
+				news, other := w.AddTopic("News", def, app.PublicTopic), w.AddTopic("Other", app.OptIn, app.PublicTopic)
 				for _, s := range []app.SuppressionInput{{Email: "bounced@example.net", Origin: app.OriginBounce}, {Email: "left@example.net", Origin: app.OriginUnsubscribe}} {
-					_, err := w.Server.Suppressions.AddSuppression(t.Context(), w.Key, s)
+					_, err := w.Services.Suppressions.AddSuppression(t.Context(), w.Key, s)
 					testserver.Must(t, err)
 				}
-				w.Contact("gone@example.net", true)
-				w.Contact("contact@example.net", false)
+				w.AddContact("gone@example.net", true)
+				w.AddContact("contact@example.net", false)
 				choose(w, news, "in@example.net", app.OptIn)
 				choose(w, news, "gone@example.net", app.OptIn)
 				choose(w, news, "out@example.net", app.OptOut)
@@ -54,7 +54,7 @@ func TestWhoIsLeftOutOfMailOfATopic(t *testing.T) {
 					if ev.Type != app.EventType(app.Suppressed) {
 						continue
 					}
-					if words := want[ev.Recipient]; words == "" || !strings.Contains(ev.Detail.Message, words) {
+					if text := want[ev.Recipient]; text == "" || !strings.Contains(ev.Detail.Message, text) {
 						t.Errorf("%s: %s", ev.Recipient, ev.Detail.Message)
 					}
 					delete(want, ev.Recipient)
@@ -62,10 +62,10 @@ func TestWhoIsLeftOutOfMailOfATopic(t *testing.T) {
 				if len(want) > 0 {
 					t.Errorf("not told of: %v", want)
 				}
-				if got := strings.Join(relay.Seen(id)[0].M.Recipients, " "); got != sent {
+				if got := strings.Join(relay.Transactions(id)[0].Message.Recipients, " "); got != sent {
 					t.Errorf("sent to %s, want %s", got, sent)
 				}
-				if got := strings.Join(relay.Seen(plain)[0].M.Recipients, " "); got != "new@example.net out@example.net gone@example.net left@example.net" {
+				if got := strings.Join(relay.Transactions(plain)[0].Message.Recipients, " "); got != "new@example.net out@example.net gone@example.net left@example.net" {
 					t.Errorf("without a topic sent to %s", got)
 				}
 			})
@@ -73,20 +73,20 @@ func TestWhoIsLeftOutOfMailOfATopic(t *testing.T) {
 	}
 }
 
-func TestASendWhoseToAllOptedOutIsRefused(t *testing.T) {
-	w := testserver.Idle(t, testserver.NewRelay(nil))
-	news := w.Topic("News", app.OptIn, app.PublicTopic)
-	w.Contact("gone@example.net", true)
+func TestSendToOptedOutRecipientsIsRefused(t *testing.T) {
+	w := testserver.New(t, testserver.NewRelay(nil))
+	news := w.AddTopic("News", app.OptIn, app.PublicTopic)
+	w.AddContact("gone@example.net", true)
 	choose(w, news, "out@example.net", app.OptOut)
-	refused := testserver.About(news, "out@example.net", "GONE@example.net")
+	refused := testserver.TopicMessage(news, "out@example.net", "GONE@example.net")
 	refused.Cc = []string{"in@example.net"}
-	_, err := w.Server.Mail.SendEmail(t.Context(), w.Key, refused, mail.SendOptions{})
+	_, err := w.Services.Mail.SendEmail(t.Context(), w.Key, refused, mail.SendOptions{})
 	testserver.WantCode(t, err, app.CodeAllRecipientsSuppressed)
 	if err == nil || !strings.Contains(err.Error(), "All recipients are suppressed: see the email ") {
 		t.Error(err)
 	}
-	items := []mail.BatchItem{{Input: testserver.About(news, "in@example.net")}, {Input: refused}}
-	_, err = w.Server.Mail.SendBatch(t.Context(), w.Key, items, false, mail.SendOptions{})
+	items := []mail.BatchItem{{Input: testserver.TopicMessage(news, "in@example.net")}, {Input: refused}}
+	_, err = w.Services.Mail.SendBatch(t.Context(), w.Key, items, false, mail.SendOptions{})
 	testserver.WantCode(t, err, app.CodeAllRecipientsSuppressed)
 	if err == nil || !strings.Contains(err.Error(), "emails.1: All recipients are suppressed") {
 		t.Error(err)
@@ -94,7 +94,7 @@ func TestASendWhoseToAllOptedOutIsRefused(t *testing.T) {
 	if got := w.Rows(`SELECT count(*) FROM emails WHERE unsent = 0`); got != "0\n" {
 		t.Errorf("%s emails of refused sends", got)
 	}
-	result, err := w.Server.Mail.SendBatch(t.Context(), w.Key, items, true, mail.SendOptions{})
+	result, err := w.Services.Mail.SendBatch(t.Context(), w.Key, items, true, mail.SendOptions{})
 	testserver.Must(t, err)
 	if len(result.IDs) != 1 || len(result.Errors) != 1 || result.Errors[0].Index != 1 || !strings.HasPrefix(result.Errors[0].Message, "All recipients are suppressed: see the email ") {
 		t.Errorf("%+v", result)
@@ -104,12 +104,12 @@ func TestASendWhoseToAllOptedOutIsRefused(t *testing.T) {
 	}
 }
 
-func TestTheTopicIsCheckedAfterIdempotencyAndBeforeTheDomain(t *testing.T) {
-	w := testserver.Idle(t, testserver.NewRelay(nil))
-	news := w.Topic("News", app.OptIn, app.PublicTopic)
-	foreign := &app.Topic{ID: app.NewID(), Name: "Theirs", Default: app.OptIn, Visibility: app.PublicTopic}
-	foreign.TeamID = w.AddTeam("Other", "other.example").TeamID
-	testserver.Must(t, w.DB.Write(t.Context(), func(tx *db.Tx) error { return tx.InsertTopic(foreign) }))
+func TestTopicCheckOrder(t *testing.T) {
+	w := testserver.New(t, testserver.NewRelay(nil))
+	news := w.AddTopic("News", app.OptIn, app.PublicTopic)
+	otherTeam := &app.Topic{ID: app.NewID(), Name: "Theirs", Default: app.OptIn, Visibility: app.PublicTopic}
+	otherTeam.TeamID = w.AddTeam("Other", "other.example").TeamID
+	testserver.Must(t, w.DB.Write(t.Context(), func(tx *db.Tx) error { return tx.InsertTopic(otherTeam) }))
 	unknown := &app.Topic{ID: app.NewID()}
 	from := func(in *app.EmailInput, domain string) *app.EmailInput {
 		in.From = "x@" + domain
@@ -118,7 +118,7 @@ func TestTheTopicIsCheckedAfterIdempotencyAndBeforeTheDomain(t *testing.T) {
 	scoped := *w.Key
 	scoped.DomainName = "elsewhere.example"
 	opts := mail.SendOptions{IdempotencyKey: "k", Payload: []byte("a")}
-	_, err := w.Server.Mail.SendEmail(t.Context(), w.Key, testserver.About(news, "a@example.net"), opts)
+	_, err := w.Services.Mail.SendEmail(t.Context(), w.Key, testserver.TopicMessage(news, "a@example.net"), opts)
 	testserver.Must(t, err)
 	opts.Payload = []byte("b")
 	for name, c := range map[string]struct {
@@ -127,30 +127,30 @@ func TestTheTopicIsCheckedAfterIdempotencyAndBeforeTheDomain(t *testing.T) {
 		opts mail.SendOptions
 		code app.Code
 	}{
-		"shape before scope":       {&scoped, testserver.About(&app.Topic{ID: "x"}, "a@example.net"), mail.SendOptions{}, app.CodeValidation},
-		"scope before topic":       {&scoped, testserver.About(unknown, "a@example.net"), mail.SendOptions{}, app.CodeRestrictedAPIKey},
-		"idempotency before topic": {w.Key, testserver.About(unknown, "a@example.net"), opts, app.CodeInvalidIdempotent},
-		"unknown before domain":    {w.Key, from(testserver.About(unknown, "a@example.net"), "nowhere.example"), mail.SendOptions{}, app.CodeNotFound},
-		"foreign":                  {w.Key, testserver.About(foreign, "a@example.net"), mail.SendOptions{}, app.CodeNotFound},
-		"then the domain":          {w.Key, from(testserver.About(news, "a@example.net"), "nowhere.example"), mail.SendOptions{}, app.CodeValidation},
+		"shape before scope":       {&scoped, testserver.TopicMessage(&app.Topic{ID: "x"}, "a@example.net"), mail.SendOptions{}, app.CodeValidation},
+		"scope before topic":       {&scoped, testserver.TopicMessage(unknown, "a@example.net"), mail.SendOptions{}, app.CodeRestrictedAPIKey},
+		"idempotency before topic": {w.Key, testserver.TopicMessage(unknown, "a@example.net"), opts, app.CodeInvalidIdempotent},
+		"unknown before domain":    {w.Key, from(testserver.TopicMessage(unknown, "a@example.net"), "nowhere.example"), mail.SendOptions{}, app.CodeNotFound},
+		"foreign":                  {w.Key, testserver.TopicMessage(otherTeam, "a@example.net"), mail.SendOptions{}, app.CodeNotFound},
+		"then the domain":          {w.Key, from(testserver.TopicMessage(news, "a@example.net"), "nowhere.example"), mail.SendOptions{}, app.CodeValidation},
 	} {
-		_, err := w.Server.Mail.SendEmail(t.Context(), c.key, c.in, c.opts)
+		_, err := w.Services.Mail.SendEmail(t.Context(), c.key, c.in, c.opts)
 		if app.CodeOf(err) != c.code {
 			t.Errorf("%s: %v", name, err)
 		}
-		_, err = w.Server.Mail.SendBatch(t.Context(), c.key, []mail.BatchItem{{Input: c.in}}, false, mail.SendOptions{})
+		_, err = w.Services.Mail.SendBatch(t.Context(), c.key, []mail.BatchItem{{Input: c.in}}, false, mail.SendOptions{})
 		if c.code != app.CodeInvalidIdempotent && app.CodeOf(err) != c.code {
 			t.Errorf("%s in a batch: %v", name, err)
 		}
 	}
 }
 
-func TestEmailAndUnitKeepTheirTopicWhileTheyWait(t *testing.T) {
-	w := testserver.Idle(t, testserver.NewRelay(nil))
-	news := w.Topic("News", app.OptIn, app.PublicTopic)
-	in := testserver.About(news, "a@example.net")
+func TestWaitingEmailKeepsItsTopic(t *testing.T) {
+	w := testserver.New(t, testserver.NewRelay(nil))
+	news := w.AddTopic("News", app.OptIn, app.PublicTopic)
+	in := testserver.TopicMessage(news, "a@example.net")
 	in.TopicID = strings.ToUpper(in.TopicID)
-	id, err := w.Server.Mail.SendEmail(t.Context(), w.Key, in, mail.SendOptions{})
+	id, err := w.Services.Mail.SendEmail(t.Context(), w.Key, in, mail.SendOptions{})
 	testserver.Must(t, err)
 	plain := w.Send("a@example.net")
 	if w.Email(id).TopicID != news.ID || w.Unit(id).TopicID != news.ID || w.Email(plain).TopicID != "" || w.Email(plain).Unsubscribe != "" || w.Unit(plain).TopicID != "" {
@@ -168,12 +168,12 @@ func TestEmailAndUnitKeepTheirTopicWhileTheyWait(t *testing.T) {
 	})
 }
 
-func TestTheLinkStandsForTheOneRecipientOrForTheEmail(t *testing.T) {
-	w := testserver.Idle(t, testserver.NewRelay(nil))
-	news := w.Topic("News", app.OptIn, app.PublicTopic)
+func TestUnsubscribeLinkOfOneOrManyRecipients(t *testing.T) {
+	w := testserver.New(t, testserver.NewRelay(nil))
+	news := w.AddTopic("News", app.OptIn, app.PublicTopic)
 	link := func(in *app.EmailInput) app.PageLink {
 		t.Helper()
-		id, err := w.Server.Mail.SendEmail(t.Context(), w.Key, in, mail.SendOptions{})
+		id, err := w.Services.Mail.SendEmail(t.Context(), w.Key, in, mail.SendOptions{})
 		testserver.Must(t, err)
 		l, ok := w.Config.Sealer.ReadPageToken(app.UnsubscribePage, linkOf(w, id))
 		if !ok || l.Source != id || l.TeamID != w.Key.TeamID {
@@ -181,23 +181,23 @@ func TestTheLinkStandsForTheOneRecipientOrForTheEmail(t *testing.T) {
 		}
 		return l
 	}
-	one, two, bare := testserver.About(news, "Bob@Example.net"), testserver.About(news, "bob@example.net"), testserver.Letter("bob@example.net")
+	one, two, bare := testserver.TopicMessage(news, "Bob@Example.net"), testserver.TopicMessage(news, "bob@example.net"), testserver.Message("bob@example.net")
 	one.Cc = []string{"BOB@example.net"} // the same mailbox: one recipient
 	two.Bcc = []string{"eve@example.net"}
 	bare.HTML = "{{{UNSUBSCRIBE_URL}}}"
-	if l := link(one); l.Address != w.Hash("bob@example.net") || l.TopicID != news.ID {
+	if l := link(one); l.Address != w.AddressHash("bob@example.net") || l.TopicID != news.ID {
 		t.Errorf("one: %+v", l)
 	}
 	if l := link(two); l.Address != (app.AddressHash{}) || l.TopicID != news.ID {
 		t.Errorf("two: %+v", l)
 	}
-	if l := link(bare); l.Address != w.Hash("bob@example.net") || l.TopicID != "" {
+	if l := link(bare); l.Address != w.AddressHash("bob@example.net") || l.TopicID != "" {
 		t.Errorf("bare: %+v", l)
 	}
 }
 
-// pairOf returns the unsubscribe pair of a message.
-func pairOf(m app.Outgoing) string {
+// unsubscribeHeaders returns the unsubscribe pair of a message.
+func unsubscribeHeaders(m app.Outgoing) string {
 	var b strings.Builder
 	for _, h := range m.Mail.Headers {
 		if strings.HasPrefix(strings.ToLower(h.Name), "list-") {
@@ -207,14 +207,14 @@ func pairOf(m app.Outgoing) string {
 	return b.String()
 }
 
-func TestTheSameMessageLeavesInEachAttemptAlsoFromAnotherAddress(t *testing.T) {
-	testserver.Bubble(t, func(t *testing.T) {
-		relay := testserver.NewRelay(testserver.Firstly(testserver.Lost))
-		w := testserver.Idle(t, relay)
-		news := w.Topic("News", app.OptIn, app.PublicTopic)
-		in := testserver.About(news, "bob@example.net")
+func TestEveryAttemptSendsTheSameMessage(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
+		relay := testserver.NewRelay(testserver.InOrder(testserver.LoseReply))
+		w := testserver.New(t, relay)
+		news := w.AddTopic("News", app.OptIn, app.PublicTopic)
+		in := testserver.TopicMessage(news, "bob@example.net")
 		in.HTML, in.Text = `<a href="{{{ UNSUBSCRIBE_URL }}}">x</a>`, nil
-		id, err := w.Server.Mail.SendEmail(t.Context(), w.Key, in, mail.SendOptions{})
+		id, err := w.Services.Mail.SendEmail(t.Context(), w.Key, in, mail.SendOptions{})
 		testserver.Must(t, err)
 		w.Start()
 		synctest.Wait()
@@ -225,15 +225,15 @@ func TestTheSameMessageLeavesInEachAttemptAlsoFromAnotherAddress(t *testing.T) {
 		next.Start()
 		time.Sleep(2 * time.Minute)
 		synctest.Wait()
-		next.WantLast(id, app.Sent)
-		tries := relay.Seen(id)
+		next.WantLastEvent(id, app.Sent)
+		tries := relay.Transactions(id)
 		if len(tries) < 2 {
 			t.Fatalf("%d tries", len(tries))
 		}
 		page := next.Email(id).Unsubscribe
 		for _, try := range tries {
-			m := try.M.Mail
-			if want := "List-Unsubscribe: <" + page + ">\nList-Unsubscribe-Post: List-Unsubscribe=One-Click\n"; pairOf(try.M) != want ||
+			m := try.Message.Mail
+			if want := "List-Unsubscribe: <" + page + ">\nList-Unsubscribe-Post: List-Unsubscribe=One-Click\n"; unsubscribeHeaders(try.Message) != want ||
 				m.HTML != `<a href="`+page+`">x</a>` || m.Text != "x ("+page+")" {
 				t.Errorf("sent %+v", m)
 			}
@@ -244,35 +244,35 @@ func TestTheSameMessageLeavesInEachAttemptAlsoFromAnotherAddress(t *testing.T) {
 	})
 }
 
-func TestACallersPairReplacesOursAndThePlaceholderStillLeadsToUs(t *testing.T) {
-	testserver.Bubble(t, func(t *testing.T) {
+func TestCallersUnsubscribeHeadersReplaceOurs(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
 		relay := testserver.NewRelay(nil)
-		w := testserver.Serving(t, relay)
-		in := testserver.About(w.Topic("News", app.OptIn, app.PublicTopic), "bob@example.net")
+		w := testserver.Start(t, relay)
+		in := testserver.TopicMessage(w.AddTopic("News", app.OptIn, app.PublicTopic), "bob@example.net")
 		in.Headers = map[string]string{"List-Unsubscribe": "<https://acme.example/u>", "List-Unsubscribe-Post": "List-Unsubscribe=One-Click"}
 		in.HTML = "{{{RESEND_UNSUBSCRIBE_URL}}}"
-		id, err := w.Server.Mail.SendEmail(t.Context(), w.Key, in, mail.SendOptions{})
+		id, err := w.Services.Mail.SendEmail(t.Context(), w.Key, in, mail.SendOptions{})
 		testserver.Must(t, err)
 		synctest.Wait()
-		m := relay.Seen(id)[0].M
-		if pairOf(m) != "List-Unsubscribe: <https://acme.example/u>\nList-Unsubscribe-Post: List-Unsubscribe=One-Click\n" || m.Mail.HTML != w.Email(id).Unsubscribe {
+		m := relay.Transactions(id)[0].Message
+		if unsubscribeHeaders(m) != "List-Unsubscribe: <https://acme.example/u>\nList-Unsubscribe-Post: List-Unsubscribe=One-Click\n" || m.Mail.HTML != w.Email(id).Unsubscribe {
 			t.Errorf("sent %+v", m.Mail)
 		}
 	})
 }
 
-func TestACommandBesideTheServerLinksToTheServersPages(t *testing.T) {
-	w := testserver.Idle(t, testserver.NewRelay(nil))
+func TestCommandLinksToServersPages(t *testing.T) {
+	w := testserver.New(t, testserver.NewRelay(nil))
 	command, err := server.New(t.Context(), server.Config{DB: w.DB, Sealer: w.Config.Sealer})
 	testserver.Must(t, err)
-	in := testserver.Letter("bob@example.net")
+	in := testserver.Message("bob@example.net")
 	in.HTML = "{{{UNSUBSCRIBE_URL}}}"
 	_, err = command.Mail.SendEmail(t.Context(), w.Key, in, mail.SendOptions{})
 	testserver.WantCode(t, err, app.CodeValidation)
 	if err == nil || !strings.Contains(err.Error(), "mailer serve") {
 		t.Error(err)
 	}
-	_, err = command.Mail.SendEmail(t.Context(), w.Key, testserver.Letter("bob@example.net"), mail.SendOptions{})
+	_, err = command.Mail.SendEmail(t.Context(), w.Key, testserver.Message("bob@example.net"), mail.SendOptions{})
 	testserver.Must(t, err)
 	w.Start()
 	command, err = server.New(t.Context(), server.Config{DB: w.DB, Sealer: w.Config.Sealer})
@@ -282,7 +282,7 @@ func TestACommandBesideTheServerLinksToTheServersPages(t *testing.T) {
 	linkOf(w, id)
 }
 
-func TestAnOptOutBeforeTheDotIsObeyedHoweverTheMailWaits(t *testing.T) {
+func TestOptOutBeforeFinalDotIsObeyed(t *testing.T) {
 	for name, c := range map[string]struct {
 		answers []testserver.Answer // to the attempts before the opt-out
 		at      string              // when it is scheduled
@@ -291,19 +291,19 @@ func TestAnOptOutBeforeTheDotIsObeyedHoweverTheMailWaits(t *testing.T) {
 		"fresh, at the dot":      {nil, "", true},
 		"scheduled":              {nil, "in 5 min", false},
 		"scheduled, at the dot":  {nil, "in 5 min", true},
-		"put off":                {[]testserver.Answer{testserver.Says(app.StageMail, 451, "later")}, "", false},
-		"put off, at the dot":    {[]testserver.Answer{testserver.Says(app.StageMail, 451, "later")}, "", true},
-		"the relay's trouble":    {[]testserver.Answer{testserver.Trouble(app.StageConnect, "no route")}, "", false},
-		"in doubt":               {[]testserver.Answer{testserver.Lost}, "", false},
-		"in doubt, at the dot":   {[]testserver.Answer{testserver.Lost}, "", true},
-		"after a crash-like try": {[]testserver.Answer{testserver.Trouble(app.StageRcpt, "closed")}, "", true},
+		"put off":                {[]testserver.Answer{testserver.ReplyWith(app.StageMail, 451, "later")}, "", false},
+		"put off, at the dot":    {[]testserver.Answer{testserver.ReplyWith(app.StageMail, 451, "later")}, "", true},
+		"the relay's trouble":    {[]testserver.Answer{testserver.RelayTrouble(app.StageConnect, "no route")}, "", false},
+		"in doubt":               {[]testserver.Answer{testserver.LoseReply}, "", false},
+		"in doubt, at the dot":   {[]testserver.Answer{testserver.LoseReply}, "", true},
+		"after a crash-like try": {[]testserver.Answer{testserver.RelayTrouble(app.StageRcpt, "closed")}, "", true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			testserver.Bubble(t, func(t *testing.T) {
-				var w *testserver.World
+			testserver.Synctest(t, func(t *testing.T) {
+				var w *testserver.Server
 				var token string
 				leave := func() {
-					view, err := w.Server.Pages.Unsubscribe(t.Context(), token)
+					view, err := w.Services.Pages.Unsubscribe(t.Context(), token)
 					if err != nil || view.Topic.Subscription != app.OptOut {
 						t.Errorf("%+v, %v", view, err)
 					}
@@ -312,19 +312,19 @@ func TestAnOptOutBeforeTheDotIsObeyedHoweverTheMailWaits(t *testing.T) {
 					if n <= len(c.answers) {
 						return c.answers[n-1]
 					}
-					return func(ctx context.Context, m *app.Outgoing, hold func() error) app.Result {
+					return func(ctx context.Context, m *app.Outgoing, block func() error) app.Result {
 						leave()
-						res := testserver.Accept(ctx, m, hold)
+						res := testserver.Accept(ctx, m, block)
 						if res.Kind != app.ResultWithdrawn {
 							t.Errorf("it left in attempt %d: %+v", n, res)
 						}
 						return res
 					}
 				})
-				w = testserver.Idle(t, relay)
-				in := testserver.About(w.Topic("News", app.OptIn, app.PrivateTopic), "bob@example.net")
+				w = testserver.New(t, relay)
+				in := testserver.TopicMessage(w.AddTopic("News", app.OptIn, app.PrivateTopic), "bob@example.net")
 				in.ScheduledAt = c.at
-				id, err := w.Server.Mail.SendEmail(t.Context(), w.Key, in, mail.SendOptions{})
+				id, err := w.Services.Mail.SendEmail(t.Context(), w.Key, in, mail.SendOptions{})
 				testserver.Must(t, err)
 				token = linkOf(w, id)
 				w.Start()
@@ -334,15 +334,15 @@ func TestAnOptOutBeforeTheDotIsObeyedHoweverTheMailWaits(t *testing.T) {
 				}
 				time.Sleep(10 * time.Minute)
 				synctest.Wait()
-				w.WantLast(id, app.Suppressed)
+				w.WantLastEvent(id, app.Suppressed)
 				want := len(c.answers)
 				if c.dot {
 					want++
 				}
-				if got := len(relay.Seen(id)); got != want {
+				if got := len(relay.Transactions(id)); got != want {
 					t.Errorf("%d transactions, want %d", got, want)
 				}
-				if ev := w.EventOf(id, app.EventType(app.Suppressed)); w.Unit(id) != nil || !strings.Contains(ev.Detail.Message, "opted out of the topic News") {
+				if ev := w.OnlyEvent(id, app.EventType(app.Suppressed)); w.Unit(id) != nil || !strings.Contains(ev.Detail.Message, "opted out of the topic News") {
 					t.Errorf("unit %+v, event %+v", w.Unit(id), ev)
 				}
 				for _, d := range w.Doubts() {
@@ -355,70 +355,70 @@ func TestAnOptOutBeforeTheDotIsObeyedHoweverTheMailWaits(t *testing.T) {
 	}
 }
 
-func TestTheOthersOfAnEmailAreSentAtOnceWithoutWhoLeft(t *testing.T) {
-	testserver.Bubble(t, func(t *testing.T) {
-		var w *testserver.World
+func TestOtherRecipientsAreSentWithoutOptedOut(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
+		var w *testserver.Server
 		var news *app.Topic
-		relay := testserver.NewRelay(testserver.Firstly(func(ctx context.Context, m *app.Outgoing, hold func() error) app.Result {
-			_, err := w.Server.Pages.Unsubscribe(t.Context(), w.Link(app.UnsubscribePage, app.PageLink{TopicID: news.ID, Address: w.Hash("carl@example.net")}))
+		relay := testserver.NewRelay(testserver.InOrder(func(ctx context.Context, m *app.Outgoing, hold func() error) app.Result {
+			_, err := w.Services.Pages.Unsubscribe(t.Context(), w.PageToken(app.UnsubscribePage, app.PageLink{TopicID: news.ID, Address: w.AddressHash("carl@example.net")}))
 			if err != nil {
 				t.Error(err)
 			}
 			return testserver.Accept(ctx, m, hold)
 		}))
-		w = testserver.Serving(t, relay)
-		news = w.Topic("News", app.OptIn, app.PublicTopic)
+		w = testserver.Start(t, relay)
+		news = w.AddTopic("News", app.OptIn, app.PublicTopic)
 		id := sendAbout(w, news, "bob@example.net", "Carl@example.net")
 		synctest.Wait()
 		time.Sleep(time.Second)
 		synctest.Wait()
-		tries := relay.Seen(id)
-		if len(tries) != 2 || strings.Join(tries[1].M.Recipients, " ") != "bob@example.net" || pairOf(tries[0].M) != pairOf(tries[1].M) {
+		tries := relay.Transactions(id)
+		if len(tries) != 2 || strings.Join(tries[1].Message.Recipients, " ") != "bob@example.net" || unsubscribeHeaders(tries[0].Message) != unsubscribeHeaders(tries[1].Message) {
 			t.Errorf("tries %+v", tries)
 		}
-		if ev := w.EventOf(id, app.EventType(app.Sent)); ev.Recipient != "bob@example.net" || ev.Detail.Attempt != 1 {
+		if ev := w.OnlyEvent(id, app.EventType(app.Sent)); ev.Recipient != "bob@example.net" || ev.Detail.Attempt != 1 {
 			t.Errorf("%+v", ev)
 		}
 	})
 }
 
-func TestABareOptOutHoldsBackTopicsAndLetsPlainMailPass(t *testing.T) {
-	testserver.Bubble(t, func(t *testing.T) {
-		var w *testserver.World
-		relay := testserver.NewRelay(testserver.Firstly(func(ctx context.Context, m *app.Outgoing, hold func() error) app.Result {
-			_, err := w.Server.Pages.Unsubscribe(t.Context(), w.Link(app.UnsubscribePage, app.PageLink{Address: w.Hash("bob@example.net")}))
+func TestUnsubscribeBlocksTopicsNotPlainMail(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
+		var w *testserver.Server
+		relay := testserver.NewRelay(testserver.InOrder(func(ctx context.Context, m *app.Outgoing, hold func() error) app.Result {
+			_, err := w.Services.Pages.Unsubscribe(t.Context(), w.PageToken(app.UnsubscribePage, app.PageLink{Address: w.AddressHash("bob@example.net")}))
 			if err != nil {
 				t.Error(err)
 			}
 			return testserver.Accept(ctx, m, hold)
 		}))
-		w = testserver.Serving(t, relay)
-		id := sendAbout(w, w.Topic("News", app.OptIn, app.PublicTopic), "bob@example.net")
+		w = testserver.Start(t, relay)
+		id := sendAbout(w, w.AddTopic("News", app.OptIn, app.PublicTopic), "bob@example.net")
 		synctest.Wait()
 		plain := w.Send("bob@example.net")
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		w.WantLast(id, app.Suppressed)
-		w.WantLast(plain, app.Sent)
+		w.WantLastEvent(id, app.Suppressed)
+		w.WantLastEvent(plain, app.Sent)
 	})
 }
 
-func TestOptOutsAreTakenWhileTheDiskIsFull(t *testing.T) {
-	testserver.Bubble(t, func(t *testing.T) {
-		w := testserver.Idle(t, testserver.NewRelay(nil))
-		news, other := w.Topic("News", app.OptIn, app.PublicTopic), w.Topic("Other", app.OptIn, app.PublicTopic)
+func TestOptOutsOnFullDisk(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
+		w := testserver.New(t, testserver.NewRelay(nil))
+		news, other := w.AddTopic("News", app.OptIn, app.PublicTopic), w.AddTopic("Other", app.OptIn, app.PublicTopic)
 		id := sendAbout(w, news, "bob@example.net")
-		address := w.Hash("bob@example.net")
+		address := w.AddressHash("bob@example.net")
 		for _, change := range []func() (*audience.PageView, error){
-			func() (*audience.PageView, error) { return w.Server.Pages.Unsubscribe(t.Context(), linkOf(w, id)) },
+			func() (*audience.PageView, error) { return w.Services.Pages.Unsubscribe(t.Context(), linkOf(w, id)) },
 			func() (*audience.PageView, error) {
-				return w.Server.Pages.Unsubscribe(t.Context(), w.Link(app.UnsubscribePage, app.PageLink{Address: address, Source: id}))
+				return w.Services.Pages.Unsubscribe(t.Context(), w.PageToken(app.UnsubscribePage, app.PageLink{Address: address, Source: id}))
 			},
 			func() (*audience.PageView, error) {
-				return w.Server.Pages.SavePreferences(t.Context(), w.Link(app.PreferencesPage, app.PageLink{Address: address}), map[string]app.Subscription{other.ID: app.OptOut, news.ID: app.OptIn}, "")
+				return w.Services.Pages.SavePreferences(t.Context(), w.PageToken(app.PreferencesPage, app.PageLink{Address: address}), map[string]app.Subscription{other.ID: app.OptOut, news.ID: app.OptIn}, "")
 			},
 		} {
-			if err := w.Strike(testserver.FullStorage(t)); !errors.Is(err, db.ErrFull) {
+			if err := w.FailWrite(testserver.DiskFullError(t)); !errors.Is(err, db.ErrFull) {
 				t.Fatal(err)
 			}
 			if _, err := change(); err != nil {
@@ -428,19 +428,19 @@ func TestOptOutsAreTakenWhileTheDiskIsFull(t *testing.T) {
 		if got := w.Rows(`SELECT subscription, count(*) FROM choices GROUP BY subscription`) + w.Rows(`SELECT origin, email FROM suppressions`); got != "opt_in 1\nopt_out 1\nunsubscribe bob@example.net\n" {
 			t.Error(got)
 		}
-		if err := w.Strike(testserver.FullStorage(t)); !errors.Is(err, db.ErrFull) {
+		if err := w.FailWrite(testserver.DiskFullError(t)); !errors.Is(err, db.ErrFull) {
 			t.Fatal(err)
 		}
-		_, err := w.Server.Pages.SavePreferences(t.Context(), w.Link(app.PreferencesPage, app.PageLink{Address: address}), map[string]app.Subscription{other.ID: app.OptIn}, "")
+		_, err := w.Services.Pages.SavePreferences(t.Context(), w.PageToken(app.PreferencesPage, app.PageLink{Address: address}), map[string]app.Subscription{other.ID: app.OptIn}, "")
 		testserver.WantCode(t, err, app.CodeServiceUnavailable) // who wants more waits for room
 	})
 }
 
-// BenchmarkStandings is what looking up who is left out costs a send, without and
+// BenchmarkSuppressionChecks is what looking up who is left out costs a send, without and
 // with a topic.
-func BenchmarkStandings(b *testing.B) {
-	w := testserver.Idle(b, testserver.NewRelay(nil))
-	news := w.Topic("News", app.OptIn, app.PublicTopic)
+func BenchmarkSuppressionChecks(b *testing.B) {
+	w := testserver.New(b, testserver.NewRelay(nil))
+	news := w.AddTopic("News", app.OptIn, app.PublicTopic)
 	for _, n := range []int{1, 50} {
 		var recipients []string
 		for i := range n {
@@ -450,7 +450,7 @@ func BenchmarkStandings(b *testing.B) {
 			b.Run(fmt.Sprintf("recipients=%d/topic=%v", n, topic != ""), func(b *testing.B) {
 				w.Read(func(r *db.Reader) error {
 					for b.Loop() {
-						if _, err := w.Server.Audience.BlockedAmong(r, w.Key.TeamID, topic, recipients); err != nil {
+						if _, err := w.Services.Audience.BlockedRecipients(r, w.Key.TeamID, topic, recipients); err != nil {
 							return err
 						}
 					}

@@ -65,16 +65,16 @@ func (s *Pages) OpensPage(name, token string) bool {
 // the page shows afterwards. Once it answered, nothing that the link was for
 // leaves to the address; a second call changes nothing. Errors: CodeNotFound.
 func (s *Pages) Unsubscribe(ctx context.Context, token string) (*PageView, error) {
-	if view, err := s.leftBefore(ctx, token); view != nil || err != nil {
+	if view, err := s.alreadyLeft(ctx, token); view != nil || err != nil {
 		return view, err
 	}
 	return s.changePage(ctx, s.service.DB.WriteVital, app.UnsubscribePage, token, func(tx *db.Tx, p *page) (*PageView, error) {
-		leave := s.unsubscribe
+		apply := s.unsubscribe
 		if p.link.TopicID != "" {
-			leave = optOut
+			apply = optOut
 		}
-		for i := range p.people {
-			if err := leave(tx, p, &p.people[i]); err != nil {
+		for i := range p.addresses {
+			if err := apply(tx, p, &p.addresses[i]); err != nil {
 				return nil, err
 			}
 		}
@@ -96,11 +96,11 @@ func (p *page) unsubscribedView(r *db.Reader) (*PageView, error) {
 	return view, err
 }
 
-// writer is Write or WriteVital: an opt-out must not wait for room on the disk.
-type writer func(ctx context.Context, fn func(*db.Tx) error) error
+// writeFunc is Write or WriteVital: an opt-out must not wait for room on the disk.
+type writeFunc func(ctx context.Context, fn func(*db.Tx) error) error
 
 // changePage runs fn on the page of a token in a Write.
-func (s *Pages) changePage(ctx context.Context, write writer, name, token string, fn func(*db.Tx, *page) (*PageView, error)) (view *PageView, err error) {
+func (s *Pages) changePage(ctx context.Context, write writeFunc, name, token string, fn func(*db.Tx, *page) (*PageView, error)) (view *PageView, err error) {
 	err = write(ctx, func(tx *db.Tx) error {
 		p, err := s.openPage(&tx.Reader, name, token)
 		if err != nil {
@@ -117,15 +117,15 @@ func (s *Pages) changePage(ctx context.Context, write writer, name, token string
 
 // page is what a token stands for.
 type page struct {
-	s      *Pages
-	link   app.PageLink
-	brand  brand.Brand // of the team
-	people []addressee
+	s         *Pages
+	link      app.PageLink
+	brand     brand.Brand // of the team
+	addresses []linkedAddress
 }
 
-// addressee is an address that a link stands for. Without an email to show, only
+// linkedAddress is an address that a link stands for. Without an email to show, only
 // its hash is known.
-type addressee struct {
+type linkedAddress struct {
 	hash  app.AddressHash
 	email string
 }
@@ -147,13 +147,13 @@ func (s *Pages) openPage(r *db.Reader, name, token string) (*page, error) {
 			return nil, err
 		}
 	}
-	if p.people, err = s.addressees(r, link); err != nil {
+	if p.addresses, err = s.linkedAddresses(r, link); err != nil {
 		return nil, err
 	}
-	if p.people, err = withMoved(r, link.TeamID, p.people); err != nil {
+	if p.addresses, err = addMoved(r, link.TeamID, p.addresses); err != nil {
 		return nil, err
 	}
-	if len(p.people) == 0 || name == app.PreferencesPage && p.shared() {
+	if len(p.addresses) == 0 || name == app.PreferencesPage && p.shared() {
 		return nil, db.ErrNotFound
 	}
 	return p, nil
@@ -162,10 +162,10 @@ func (s *Pages) openPage(r *db.Reader, name, token string) (*page, error) {
 // shared reports whether the link stands for every recipient of an email.
 func (p *page) shared() bool { return p.link.Address == app.AddressHash{} }
 
-// addressees returns those that a link stands for: its address, which its email
+// linkedAddresses returns those that a link stands for: its address, which its email
 // may still tell, or all recipients of the email.
-func (s *Pages) addressees(r *db.Reader, link app.PageLink) ([]addressee, error) {
-	var people []addressee
+func (s *Pages) linkedAddresses(r *db.Reader, link app.PageLink) ([]linkedAddress, error) {
+	var out []linkedAddress
 	if link.Source != "" {
 		envelope, err := envelopeOf(r, link)
 		if err != nil {
@@ -176,49 +176,49 @@ func (s *Pages) addressees(r *db.Reader, link app.PageLink) ([]addressee, error)
 			if err != nil {
 				continue // it was erased
 			}
-			people = append(people, addressee{s.service.Sealer.AddressHash(link.TeamID, key), strings.ToLower(email)})
+			out = append(out, linkedAddress{s.service.Sealer.AddressHash(link.TeamID, key), strings.ToLower(email)})
 		}
 	}
 	if link.Address == (app.AddressHash{}) {
-		return orFormer(r, link, people)
+		return addFormer(r, link, out)
 	}
-	for _, who := range people {
-		if who.hash == link.Address {
-			return []addressee{who}, nil
+	for _, a := range out {
+		if a.hash == link.Address {
+			return []linkedAddress{a}, nil
 		}
 	}
-	return []addressee{{hash: link.Address}}, nil
+	return []linkedAddress{{hash: link.Address}}, nil
 }
 
-// orFormer returns the recipients of an email that are known, and of one that was deleted
+// addFormer returns the recipients of an email that are known, and of one that was deleted
 // for its age their hashes.
-func orFormer(r *db.Reader, link app.PageLink, people []addressee) ([]addressee, error) {
-	if len(people) > 0 {
-		return people, nil
+func addFormer(r *db.Reader, link app.PageLink, known []linkedAddress) ([]linkedAddress, error) {
+	if len(known) > 0 {
+		return known, nil
 	}
 	hashes, err := r.FormerEnvelope(link.TeamID, link.Source)
 	if err != nil {
 		return nil, fmt.Errorf("read former envelope: %w", err)
 	}
 	for _, hash := range hashes {
-		people = append(people, addressee{hash: hash})
+		known = append(known, linkedAddress{hash: hash})
 	}
-	return people, nil
+	return known, nil
 }
 
-// withMoved adds the contacts that got another address since: what a link in their old
+// addMoved adds the contacts that got another address since: what a link in their old
 // mail says is said of them.
-func withMoved(r *db.Reader, teamID string, people []addressee) ([]addressee, error) {
-	for _, who := range people {
-		contacts, err := r.ContactsMovedFrom(teamID, who.hash)
+func addMoved(r *db.Reader, teamID string, known []linkedAddress) ([]linkedAddress, error) {
+	for _, a := range known {
+		contacts, err := r.ContactsMovedFrom(teamID, a.hash)
 		if err != nil {
 			return nil, fmt.Errorf("look up contacts that moved: %w", err)
 		}
 		for _, c := range contacts {
-			people = append(people, addressee{c.Hash, strings.ToLower(c.Email)})
+			known = append(known, linkedAddress{c.Hash, strings.ToLower(c.Email)})
 		}
 	}
-	return people, nil
+	return known, nil
 }
 
 // envelopeOf returns the recipients of the email that a link stood in: none where
@@ -243,23 +243,23 @@ func countUnsubscribed(tx *db.Tx, p *page) error {
 	}
 	b, rec, err := RecipientOf(&tx.Reader, p.link.TeamID, p.link.Source)
 	if err != nil {
-		return base.IgnoreGone(err)
+		return base.IgnoreNotFound(err)
 	}
 	first, err := tx.MarkRecipient(b.ID, rec.ID, app.SeenUnsubscribed)
 	if err != nil || !first {
 		return err
 	}
-	words := "The recipient unsubscribed from all mailings through this email"
+	text := "The recipient unsubscribed from all mailings through this email"
 	if p.link.TopicID != "" {
-		words = "The recipient opted out of the topic through this email"
+		text = "The recipient opted out of the topic through this email"
 	}
 	return tx.InsertEvent(app.Event{ID: app.NewID(), TeamID: b.TeamID, EmailID: rec.ID, BroadcastID: b.ID, Domain: b.From.Domain, Type: app.EventUnsubscribed,
-		CreatedAt: tx.Now, Detail: app.EventDetail{Message: words}})
+		CreatedAt: tx.Now, Detail: app.EventDetail{Message: text}})
 }
 
 // contact returns the contact of an addressee; nil: there is none.
-func (p *page) contact(r *db.Reader, who *addressee) (*app.Contact, error) {
-	c, err := r.ContactByAddress(p.link.TeamID, who.hash)
+func (p *page) contact(r *db.Reader, to *linkedAddress) (*app.Contact, error) {
+	c, err := r.ContactByAddress(p.link.TeamID, to.hash)
 	switch {
 	case errors.Is(err, db.ErrNotFound):
 		return nil, nil
@@ -270,23 +270,23 @@ func (p *page) contact(r *db.Reader, who *addressee) (*app.Contact, error) {
 }
 
 // optOut notes that an address wants no more of the link's topic.
-func optOut(tx *db.Tx, p *page, who *addressee) error {
-	changed, err := tx.SetChoice(p.link.TopicID, who.hash, app.OptOut)
+func optOut(tx *db.Tx, p *page, to *linkedAddress) error {
+	changed, err := tx.SetChoice(p.link.TopicID, to.hash, app.OptOut)
 	if err != nil || !changed {
 		return err
 	}
-	return announceChoicesOf(tx, p, who, []app.TopicChoice{{ID: p.link.TopicID, Subscription: app.OptOut}})
+	return announceOrHold(tx, p, to, []app.TopicChoice{{ID: p.link.TopicID, Subscription: app.OptOut}})
 }
 
 // unsubscribe notes that an address wants no more mailings at all: in its
 // contact, and on the suppression list, where it outlives the contact. Whoever
 // stands there already stays with its origin.
-func (s *Pages) unsubscribe(tx *db.Tx, p *page, who *addressee) error {
+func (s *Pages) unsubscribe(tx *db.Tx, p *page, to *linkedAddress) error {
 	suppression := app.Suppression{
-		ID: app.NewID(), TeamID: p.link.TeamID, Email: who.email, Hash: who.hash,
+		ID: app.NewID(), TeamID: p.link.TeamID, Email: to.email, Hash: to.hash,
 		Origin: app.OriginUnsubscribe, SourceID: p.link.Source, CreatedAt: tx.Now,
 	}
-	c, err := p.contact(&tx.Reader, who)
+	c, err := p.contact(&tx.Reader, to)
 	if err != nil {
 		return err
 	}
@@ -311,7 +311,7 @@ func (s *Pages) unsubscribeContact(tx *db.Tx, c *app.Contact) error {
 	if err := tx.UpdateContact(c); err != nil {
 		return err
 	}
-	if err := s.service.optOutFormer(tx, c); err != nil {
+	if err := s.service.suppressFormerAddresses(tx, c); err != nil {
 		return err
 	}
 	return s.service.announceChange(tx, c)
@@ -321,8 +321,8 @@ func (s *Pages) unsubscribeContact(tx *db.Tx, c *app.Contact) error {
 // gets most: a button that would do something is there until all of them left.
 func (p *page) view(r *db.Reader) (*PageView, error) {
 	v := &PageView{Team: p.brand.Team, Brand: p.brand, Unsubscribed: true}
-	for i := range p.people {
-		if err := p.add(r, v, &p.people[i]); err != nil {
+	for i := range p.addresses {
+		if err := p.add(r, v, &p.addresses[i]); err != nil {
 			return nil, err
 		}
 	}
@@ -331,17 +331,17 @@ func (p *page) view(r *db.Reader) (*PageView, error) {
 	}
 	v.Preferences = p.s.service.Sealer.PageToken(app.PreferencesPage, p.link)
 	all := p.link
-	all.TopicID, all.Address = "", p.people[0].hash
+	all.TopicID, all.Address = "", p.addresses[0].hash
 	v.UnsubscribeAll = p.s.service.Sealer.PageToken(app.UnsubscribePage, all)
 	var err error
 	v.Topics, err = p.topics(r)
 	return v, err
 }
 
-// add takes what holds for one of the people into the view.
-func (p *page) add(r *db.Reader, v *PageView, who *addressee) error {
+// increment takes what holds for one of the people into the view.
+func (p *page) add(r *db.Reader, v *PageView, to *linkedAddress) error {
 	if v.Unsubscribed {
-		out, err := p.unsubscribed(r, who)
+		out, err := p.unsubscribed(r, to)
 		if err != nil {
 			return err
 		}
@@ -350,18 +350,18 @@ func (p *page) add(r *db.Reader, v *PageView, who *addressee) error {
 	if p.link.TopicID == "" || v.Topic != nil && v.Topic.Subscription == app.OptIn {
 		return nil
 	}
-	t, err := r.TopicFor(p.link.TeamID, p.link.TopicID, who.hash)
+	t, err := r.TopicFor(p.link.TeamID, p.link.TopicID, to.hash)
 	v.Topic = &t
 	return err
 }
 
 // unsubscribed reports whether somebody left all mailings.
-func (p *page) unsubscribed(r *db.Reader, who *addressee) (bool, error) {
-	c, err := p.contact(r, who)
+func (p *page) unsubscribed(r *db.Reader, to *linkedAddress) (bool, error) {
+	c, err := p.contact(r, to)
 	if err != nil || c != nil && c.Unsubscribed {
 		return c != nil, err
 	}
-	s, err := r.SuppressionByAddress(p.link.TeamID, who.hash)
+	s, err := r.SuppressionByAddress(p.link.TeamID, to.hash)
 	if errors.Is(err, db.ErrNotFound) {
 		return false, nil
 	}
@@ -370,7 +370,7 @@ func (p *page) unsubscribed(r *db.Reader, who *addressee) (bool, error) {
 
 // topics returns those that a page with one address shows, by name.
 func (p *page) topics(r *db.Reader) ([]app.ContactTopic, error) {
-	list, err := r.ShownTopics(p.link.TeamID, p.link.TopicID, p.people[0].hash)
+	list, err := r.ShownTopics(p.link.TeamID, p.link.TopicID, p.addresses[0].hash)
 	slices.SortStableFunc(list, func(a, b app.ContactTopic) int {
 		return cmp.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name))
 	})

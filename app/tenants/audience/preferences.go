@@ -18,16 +18,16 @@ import (
 // and each opt-out but the first needs an opt-in before it; so it is these that are
 // bounded, by whom they are for and by where they come from.
 const (
-	// optInsEach is how many times a minute one address can choose to receive
+	// maxOptInsPerAddress is how many times a minute one address can choose to receive
 	// something.
-	optInsEach = 5
-	// optInsFrom is the same for one client, behind which many people may be.
-	optInsFrom = 120
-	// ChoicesTold is how often webhooks are told of the choices of one address, at
+	maxOptInsPerAddress = 5
+	// maxOptInsPerClient is the same for one client, behind which many people may be.
+	maxOptInsPerClient = 120
+	// ChoiceEventInterval is how often webhooks are told of the choices of one address, at
 	// most: of the last state.
-	ChoicesTold = time.Minute
-	// newsAtOnce is how many addresses one Write tells of.
-	newsAtOnce = 100
+	ChoiceEventInterval = time.Minute
+	// choicesPerWrite is how many addresses one Write tells of.
+	choicesPerWrite = 100
 )
 
 // SavePreferences notes a choice for each topic id of choices that the page
@@ -37,15 +37,15 @@ const (
 // the opt-outs that came with them were noted all the same.
 func (s *Pages) SavePreferences(ctx context.Context, token string, choices map[string]app.Subscription, client string) (*PageView, error) {
 	var wanted []app.TopicChoice
-	var who app.AddressHash
+	var address app.AddressHash
 	var teamID string
 	view, err := db.Get(ctx, s.service.DB, func(r *db.Reader) (*PageView, error) {
 		p, err := s.openPage(r, app.PreferencesPage, token)
 		if err != nil {
 			return nil, err
 		}
-		teamID, who = p.link.TeamID, p.people[0].hash
-		if wanted, err = p.changes(r, choices); err != nil {
+		teamID, address = p.link.TeamID, p.addresses[0].hash
+		if wanted, err = p.pendingChanges(r, choices); err != nil {
 			return nil, err
 		}
 		return p.view(r)
@@ -55,13 +55,13 @@ func (s *Pages) SavePreferences(ctx context.Context, token string, choices map[s
 	}
 	var refused error
 	optsIn := func(c app.TopicChoice) bool { return c.Subscription == app.OptIn }
-	if slices.ContainsFunc(wanted, optsIn) && s.tooOften(teamID, who, client) {
+	if slices.ContainsFunc(wanted, optsIn) && s.exceedsOptInLimit(teamID, address, client) {
 		refused = &app.Error{Code: app.CodeRateLimitExceeded, Message: "Too many choices in a short while; try again in a minute", RetryAfter: time.Minute}
 		if wanted = slices.DeleteFunc(wanted, optsIn); len(wanted) == 0 {
 			return nil, refused
 		}
 	}
-	write := writer(s.service.DB.Write)
+	write := writeFunc(s.service.DB.Write)
 	if slices.ContainsFunc(wanted, func(c app.TopicChoice) bool { return !optsIn(c) }) {
 		write = s.service.DB.WriteVital // an opt-out must not wait for room on the disk, whatever comes with it
 	}
@@ -77,18 +77,18 @@ func (s *Pages) SavePreferences(ctx context.Context, token string, choices map[s
 	return view, err
 }
 
-// tooOften counts a choice to receive something, and reports whether it is one too
+// exceedsOptInLimit counts a choice to receive something, and reports whether it is one too
 // many.
-func (s *Pages) tooOften(teamID string, who app.AddressHash, client string) bool {
+func (s *Pages) exceedsOptInLimit(teamID string, address app.AddressHash, client string) bool {
 	now := clock.Now()
-	if s.optIns.Add(teamID+string(who[:]), now) > optInsEach {
+	if s.optIns.Add(teamID+string(address[:]), now) > maxOptInsPerAddress {
 		return true // and takes nothing from others behind the same client
 	}
-	return client != "" && s.optIns.Add(client, now) > optInsFrom
+	return client != "" && s.optIns.Add(client, now) > maxOptInsPerClient
 }
 
-// changes are those choices about topics that a page shows which are not so yet.
-func (p *page) changes(r *db.Reader, choices map[string]app.Subscription) ([]app.TopicChoice, error) {
+// pendingChanges are those choices about topics that a page shows which are not so yet.
+func (p *page) pendingChanges(r *db.Reader, choices map[string]app.Subscription) ([]app.TopicChoice, error) {
 	shown, err := p.topics(r)
 	if err != nil {
 		return nil, err
@@ -99,7 +99,7 @@ func (p *page) changes(r *db.Reader, choices map[string]app.Subscription) ([]app
 		if c.Subscription != app.OptIn && c.Subscription != app.OptOut {
 			continue
 		}
-		if is, err := p.chosen(r, c); err != nil {
+		if is, err := p.isChosen(r, c); err != nil {
 			return nil, err
 		} else if !is {
 			wanted = append(wanted, c)
@@ -108,13 +108,13 @@ func (p *page) changes(r *db.Reader, choices map[string]app.Subscription) ([]app
 	return wanted, nil
 }
 
-// chosen reports whether a choice stands already, for everybody whom it is for.
-func (p *page) chosen(r *db.Reader, c app.TopicChoice) (bool, error) {
-	for i := range p.people {
-		if !p.mayChoose(i, c) {
+// subscriptions reports whether a choice stands already, for everybody whom it is for.
+func (p *page) isChosen(r *db.Reader, c app.TopicChoice) (bool, error) {
+	for i := range p.addresses {
+		if !p.choiceApplies(i, c) {
 			continue
 		}
-		t, err := r.TopicFor(p.link.TeamID, c.ID, p.people[i].hash)
+		t, err := r.TopicFor(p.link.TeamID, c.ID, p.addresses[i].hash)
 		if err != nil || !t.Explicit || t.Subscription != c.Subscription {
 			return false, err
 		}
@@ -122,9 +122,9 @@ func (p *page) chosen(r *db.Reader, c app.TopicChoice) (bool, error) {
 	return true, nil
 }
 
-// mayChoose reports whether a choice is for one of the people too. Whoever got another
+// choiceApplies reports whether a choice is for one of the people too. Whoever got another
 // address since is not shown, and left alone with what it subscribed to.
-func (p *page) mayChoose(i int, c app.TopicChoice) bool {
+func (p *page) choiceApplies(i int, c app.TopicChoice) bool {
 	return i == 0 || c.Subscription == app.OptOut
 }
 
@@ -137,15 +137,15 @@ func (p *page) save(tx *db.Tx, wanted []app.TopicChoice) error {
 	wanted = slices.DeleteFunc(slices.Clone(wanted), func(c app.TopicChoice) bool { // hidden or deleted meanwhile
 		return !slices.ContainsFunc(shown, func(t app.ContactTopic) bool { return t.ID == c.ID })
 	})
-	left := false // the topic of the link
-	for i := range p.people {
+	leftTopic := false // the topic of the link
+	for i := range p.addresses {
 		changed, err := p.choose(tx, i, wanted)
 		if err != nil {
 			return err
 		}
-		left = left || slices.Contains(changed, app.TopicChoice{ID: p.link.TopicID, Subscription: app.OptOut})
+		leftTopic = leftTopic || slices.Contains(changed, app.TopicChoice{ID: p.link.TopicID, Subscription: app.OptOut})
 	}
-	if left {
+	if leftTopic {
 		return countUnsubscribed(tx, p)
 	}
 	return nil
@@ -153,12 +153,12 @@ func (p *page) save(tx *db.Tx, wanted []app.TopicChoice) error {
 
 // choose notes what one of the people chooses, tells of it, and returns what is new.
 func (p *page) choose(tx *db.Tx, i int, wanted []app.TopicChoice) (changed []app.TopicChoice, err error) {
-	who := &p.people[i]
+	to := &p.addresses[i]
 	for _, c := range wanted {
-		if !p.mayChoose(i, c) {
+		if !p.choiceApplies(i, c) {
 			continue
 		}
-		isNew, err := tx.SetChoice(c.ID, who.hash, c.Subscription)
+		isNew, err := tx.SetChoice(c.ID, to.hash, c.Subscription)
 		if err != nil {
 			return nil, err
 		}
@@ -166,19 +166,19 @@ func (p *page) choose(tx *db.Tx, i int, wanted []app.TopicChoice) (changed []app
 			changed = append(changed, c)
 		}
 	}
-	return changed, announceChoicesOf(tx, p, who, changed)
+	return changed, announceOrHold(tx, p, to, changed)
 }
 
-// leftBefore returns what the page of an unsubscribe link shows where it has nothing
+// alreadyLeft returns what the page of an unsubscribe link shows where it has nothing
 // left to do: a provider that posts its one click again costs no write. Errors:
 // CodeNotFound.
-func (s *Pages) leftBefore(ctx context.Context, token string) (view *PageView, err error) {
+func (s *Pages) alreadyLeft(ctx context.Context, token string) (view *PageView, err error) {
 	view, err = db.Get(ctx, s.service.DB, func(r *db.Reader) (*PageView, error) {
 		p, err := s.openPage(r, app.UnsubscribePage, token)
 		if err != nil {
 			return nil, err
 		}
-		if done, err := p.done(r); err != nil || !done {
+		if done, err := p.isDone(r); err != nil || !done {
 			return nil, err
 		}
 		return p.unsubscribedView(r)
@@ -186,10 +186,10 @@ func (s *Pages) leftBefore(ctx context.Context, token string) (view *PageView, e
 	return view, base.Lookup("page", err)
 }
 
-// done reports whether all that an unsubscribe link is for was done.
-func (p *page) done(r *db.Reader) (bool, error) {
-	for i := range p.people {
-		if left, err := p.left(r, &p.people[i]); err != nil || !left {
+// isDone reports whether all that an unsubscribe link is for was done.
+func (p *page) isDone(r *db.Reader) (bool, error) {
+	for i := range p.addresses {
+		if left, err := p.hasLeft(r, &p.addresses[i]); err != nil || !left {
 			return false, err
 		}
 	}
@@ -203,78 +203,78 @@ func (p *page) done(r *db.Reader) (bool, error) {
 	return rec.Seen&app.SeenUnsubscribed != 0, err
 }
 
-// left reports whether somebody left the topic of a link, or all mailings.
-func (p *page) left(r *db.Reader, who *addressee) (bool, error) {
+// hasLeft reports whether somebody left the topic of a link, or all mailings.
+func (p *page) hasLeft(r *db.Reader, to *linkedAddress) (bool, error) {
 	if p.link.TopicID != "" {
-		t, err := r.TopicFor(p.link.TeamID, p.link.TopicID, who.hash)
+		t, err := r.TopicFor(p.link.TeamID, p.link.TopicID, to.hash)
 		return t.Explicit && t.Subscription == app.OptOut, err
 	}
-	c, err := p.contact(r, who)
+	c, err := p.contact(r, to)
 	if err != nil || c != nil && !c.Unsubscribed {
 		return false, err
 	}
-	_, err = r.SuppressionByAddress(p.link.TeamID, who.hash)
+	_, err = r.SuppressionByAddress(p.link.TeamID, to.hash)
 	if errors.Is(err, db.ErrNotFound) {
 		return false, nil
 	}
 	return err == nil, err
 }
 
-// announceChoicesOf notes choices that changed, where they are a contact's: at once,
-// or together with others that follow within ChoicesTold.
-func announceChoicesOf(tx *db.Tx, p *page, who *addressee, changed []app.TopicChoice) error {
+// announceOrHold notes choices that changed, where they are a contact's: at once,
+// or together with others that follow within ChoiceEventInterval.
+func announceOrHold(tx *db.Tx, p *page, to *linkedAddress, changed []app.TopicChoice) error {
 	if len(changed) == 0 {
 		return nil
 	}
-	c, err := p.contact(&tx.Reader, who)
+	c, err := p.contact(&tx.Reader, to)
 	if err != nil || c == nil {
 		return err
 	}
-	news := db.ChoiceNews{TeamID: c.TeamID, Address: who.hash}
+	pending := db.ChoiceNews{TeamID: c.TeamID, Address: to.hash}
 	for _, choice := range changed {
-		news.Topics = append(news.Topics, choice.ID)
+		pending.Topics = append(pending.Topics, choice.ID)
 	}
-	if held, err := tx.HoldChoiceNews(&news, ChoicesTold); err != nil || held {
+	if held, err := tx.HoldChoiceNews(&pending, ChoiceEventInterval); err != nil || held {
 		return err
 	}
 	return p.s.service.announceChoices(tx, c.TeamID, c.Email, changed)
 }
 
-// TellChoices tells webhooks of the choices that were held back, as they are now.
-func (s *Pages) TellChoices(ctx context.Context) error {
+// AnnounceHeldChoices tells webhooks of the choices that were held back, as they are now.
+func (s *Pages) AnnounceHeldChoices(ctx context.Context) error {
 	for more := true; more; {
-		due, err := db.Get(ctx, s.service.DB, func(r *db.Reader) ([]db.ChoiceNews, error) { return r.DueChoiceNews(clock.Now(), newsAtOnce) })
+		due, err := db.Get(ctx, s.service.DB, func(r *db.Reader) ([]db.ChoiceNews, error) { return r.DueChoiceNews(clock.Now(), choicesPerWrite) })
 		if err != nil || len(due) == 0 {
 			return err
 		}
-		more = len(due) == newsAtOnce
-		if err := s.service.DB.Write(ctx, func(tx *db.Tx) error { return s.tellChoices(tx) }); err != nil {
+		more = len(due) == choicesPerWrite
+		if err := s.service.DB.Write(ctx, func(tx *db.Tx) error { return s.announceDueChoices(tx) }); err != nil {
 			return fmt.Errorf("tell of choices: %w", err)
 		}
 	}
 	return nil
 }
 
-func (s *Pages) tellChoices(tx *db.Tx) error {
-	due, err := tx.DueChoiceNews(tx.Now, newsAtOnce)
+func (s *Pages) announceDueChoices(tx *db.Tx) error {
+	due, err := tx.DueChoiceNews(tx.Now, choicesPerWrite)
 	if err != nil {
 		return err
 	}
 	for i := range due {
-		if err := tx.EndChoiceNews(&due[i], ChoicesTold); err != nil {
+		if err := tx.EndChoiceNews(&due[i], ChoiceEventInterval); err != nil {
 			return err
 		}
-		if err := s.tellChoicesOf(tx, &due[i]); err != nil {
+		if err := s.announceHeld(tx, &due[i]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (s *Pages) tellChoicesOf(tx *db.Tx, n *db.ChoiceNews) error {
+func (s *Pages) announceHeld(tx *db.Tx, n *db.ChoiceNews) error {
 	c, err := tx.ContactByAddress(n.TeamID, n.Address)
 	if err != nil {
-		return base.IgnoreGone(err)
+		return base.IgnoreNotFound(err)
 	}
 	var choices []app.TopicChoice
 	for _, id := range n.Topics {

@@ -16,9 +16,9 @@ import (
 type Previews struct{ service *Service }
 
 const (
-	// lookTime is how long a request may look at contacts, and before that wait for its
+	// previewTimeout is how long a request may look at contacts, and before that wait for its
 	// turn, before it answers what it has.
-	lookTime = 300 * time.Millisecond
+	previewTimeout = 300 * time.Millisecond
 	// previewSample is how many contacts a preview shows.
 	previewSample = 10
 )
@@ -41,15 +41,15 @@ func (s *Previews) PreviewSegment(ctx context.Context, key *app.Key, filter *app
 	}
 	a := &app.Audience{TeamID: key.TeamID, Filter: filter, TopicID: topicID}
 	err = s.service.DB.Read(ctx, func(r *db.Reader) error {
-		if err := filterFits(r, key.TeamID, filter); err != nil {
+		if err := checkFilter(r, key.TeamID, filter); err != nil {
 			return err
 		}
-		return withTopic(r, key.TeamID, topicID, &a.Default)
+		return readTopicDefault(r, key.TeamID, topicID, &a.Default)
 	})
 	if err != nil {
 		return out, base.Unavailable(err)
 	}
-	err = s.look(ctx, key.TeamID, func(r *db.Reader, e db.Effort) (err error) {
+	err = s.boundedRead(ctx, key.TeamID, func(r *db.Reader, e db.Effort) (err error) {
 		if out.Sample, err = r.SamplePreview(ctx, e, a, previewSample); err != nil && !errors.Is(err, db.ErrLong) {
 			return err
 		}
@@ -70,12 +70,12 @@ func (s *Previews) CountReach(ctx context.Context, key *app.Key, segmentID, topi
 			return base.Lookup("segment", err)
 		}
 		a.Filter = segment.Filter
-		return withTopic(r, key.TeamID, topicID, &a.Default)
+		return readTopicDefault(r, key.TeamID, topicID, &a.Default)
 	})
 	if err != nil {
 		return out, base.Unavailable(err)
 	}
-	err = s.look(ctx, key.TeamID, func(r *db.Reader, e db.Effort) (err error) {
+	err = s.boundedRead(ctx, key.TeamID, func(r *db.Reader, e db.Effort) (err error) {
 		out.Count, err = r.CountAudience(ctx, e, a)
 		out.Exact = err == nil
 		return err
@@ -83,9 +83,9 @@ func (s *Previews) CountReach(ctx context.Context, key *app.Key, segmentID, topi
 	return out, base.Unavailable(err)
 }
 
-// withTopic reads what those who chose nothing about a topic get of it. Errors:
+// readTopicDefault reads what those who chose nothing about a topic get of it. Errors:
 // CodeNotFound.
-func withTopic(r *db.Reader, teamID, topicID string, subscription *app.Subscription) error {
+func readTopicDefault(r *db.Reader, teamID, topicID string, subscription *app.Subscription) error {
 	if topicID == "" {
 		return nil
 	}
@@ -94,21 +94,21 @@ func withTopic(r *db.Reader, teamID, topicID string, subscription *app.Subscript
 	return base.Lookup("topic", err)
 }
 
-// look runs a read that may have to look at every contact of a team, and again where
+// boundedRead runs a read that may have to look at every contact of a team, and again where
 // that turns out to be long and a place among the long scans is free: until its time is
 // over. What it found by then is the answer.
-func (s *Previews) look(ctx context.Context, teamID string, fn func(*db.Reader, db.Effort) error) error {
-	err := s.service.DB.Read(ctx, func(r *db.Reader) error { return fn(r, db.Effort{Most: QuickScan}) })
+func (s *Previews) boundedRead(ctx context.Context, teamID string, fn func(*db.Reader, db.Effort) error) error {
+	err := s.service.DB.Read(ctx, func(r *db.Reader) error { return fn(r, db.Effort{Most: QuickScanRows}) })
 	if !errors.Is(err, db.ErrLong) {
 		return err
 	}
-	patient, cancel := context.WithTimeout(ctx, lookTime)
+	waitCtx, cancel := context.WithTimeout(ctx, previewTimeout)
 	defer cancel()
-	if err := s.service.scans.Acquire(patient, teamID, 1); err != nil {
+	if err := s.service.scans.Acquire(waitCtx, teamID, 1); err != nil {
 		return ctx.Err()
 	}
 	defer s.service.scans.Release(1)
-	err = s.service.DB.Read(ctx, func(r *db.Reader) error { return fn(r, db.Effort{Until: time.Now().Add(lookTime)}) })
+	err = s.service.DB.Read(ctx, func(r *db.Reader) error { return fn(r, db.Effort{Until: time.Now().Add(previewTimeout)}) })
 	if errors.Is(err, db.ErrLong) {
 		return nil
 	}

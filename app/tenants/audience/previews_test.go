@@ -11,25 +11,25 @@ import (
 
 // A filter that finds nothing, or a search, looks at every contact: where the places of
 // long scans are taken, previews answer what they could look at, and say so.
-func TestAPreviewThatWouldTakeLongAnswersInPart(t *testing.T) {
-	testserver.Bubble(t, func(t *testing.T) {
-		w := testserver.Idle(t)
-		w.AddContacts(audience.QuickScan + 5_000)
+func TestSlowPreviewIsPartial(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
+		w := testserver.New(t)
+		w.AddContacts(audience.QuickScanRows + 5_000)
 		ctx := t.Context()
-		previews := w.Server.Audience.Previews
+		previews := w.Services.Audience.Previews
 		look := func() string {
 			t.Helper()
-			p, err := previews.PreviewSegment(ctx, w.Key, testserver.Only("email", app.OpContains, "@"), "")
+			p, err := previews.PreviewSegment(ctx, w.Key, testserver.FilterOn("email", app.OpContains, "@"), "")
 			testserver.Must(t, err)
 			found, err := previews.SearchContacts(ctx, w.Key, audience.ContactQuery{Search: "c1@example"}, app.Include{}, app.Page{Limit: 10})
 			testserver.Must(t, err)
 			return fmt.Sprint(p.Count, p.Exact, len(p.Sample), len(found.Contacts), found.More, found.SearchedTo != "")
 		}
-		if got, want := look(), fmt.Sprint(audience.QuickScan+5_000, true, 10, 1, false, false); got != want {
+		if got, want := look(), fmt.Sprint(audience.QuickScanRows+5_000, true, 10, 1, false, false); got != want {
 			t.Errorf("with places free: %s, want %s", got, want)
 		}
-		testserver.Must(t, w.Server.Audience.Scans().Acquire(ctx, "another team", audience.MaxScans))
-		if got, want := look(), fmt.Sprint(audience.QuickScan, false, 10, 0, true, true); got != want {
+		testserver.Must(t, w.Services.Audience.Scans().Acquire(ctx, "another team", audience.MaxScans))
+		if got, want := look(), fmt.Sprint(audience.QuickScanRows, false, 10, 0, true, true); got != want {
 			t.Errorf("with no place free: %s, want %s", got, want)
 		}
 		found, err := previews.SearchContacts(ctx, w.Key, audience.ContactQuery{Search: "c1@example"}, app.Include{}, app.Page{Limit: 10})

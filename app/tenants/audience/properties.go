@@ -22,11 +22,11 @@ func (s *Properties) CreateProperty(ctx context.Context, key *app.Key, in app.Pr
 	}
 	p := app.Property{ID: app.NewID(), TeamID: key.TeamID, Key: in.Key, Type: in.Type, Fallback: in.Fallback}
 	err := s.service.DB.Write(ctx, func(tx *db.Tx) error {
-		left, err := tx.HasLeftovers(key.TeamID, in.Key)
+		pending, err := tx.HasLeftovers(key.TeamID, in.Key)
 		if err != nil {
 			return err
 		}
-		if left {
+		if pending {
 			return app.Errorf(app.CodeConflict, "A contact property with this key was deleted a moment ago and is still being removed from contacts; try again later")
 		}
 		p.CreatedAt = tx.Now
@@ -80,7 +80,7 @@ func (s *Properties) DeleteProperty(ctx context.Context, key *app.Key, id string
 	}
 	ctx, cancel := context.WithTimeout(ctx, propertyWait)
 	defer cancel()
-	if err := s.service.Clean(ctx); err != nil && ctx.Err() == nil {
+	if err := s.service.PurgeLeftovers(ctx); err != nil && ctx.Err() == nil {
 		s.service.Log.Error("remove the values of a property; the next clean-up goes on", "err", err)
 	}
 	return nil

@@ -7,20 +7,20 @@ import (
 	"mailer/app/testing/testserver"
 )
 
-func TestTheReachOfASegmentCountsWithTheTopic(t *testing.T) {
+func TestCountReachWithTopic(t *testing.T) {
 	testserver.BothEngines(t)
-	w := testserver.Idle(t)
-	w.People(3)
-	w.Contact("away@example.net", true)
-	segment := w.Segment(testserver.Only("email", app.OpContains, "@"))
-	chosen, given := w.Topic("Only who chose it", app.OptOut, app.PublicTopic), w.Topic("News", app.OptIn, app.PublicTopic)
+	w := testserver.New(t)
+	w.AddSubscribers(3)
+	w.AddContact("away@example.net", true)
+	segment := w.AddSegment(testserver.FilterOn("email", app.OpContains, "@"))
+	chosen, given := w.AddTopic("Only who chose it", app.OptOut, app.PublicTopic), w.AddTopic("News", app.OptIn, app.PublicTopic)
 	for topic, want := range map[string]int{"": 3, given.ID: 3, chosen.ID: 0} {
-		p, err := w.Server.Audience.Previews.CountReach(t.Context(), w.Key, segment.ID, topic)
+		p, err := w.Services.Audience.Previews.CountReach(t.Context(), w.Key, segment.ID, topic)
 		testserver.Must(t, err)
 		if p.Count != want || !p.Exact {
 			t.Errorf("with the topic %q a broadcast reaches %d, want %d", topic, p.Count, want)
 		}
 	}
-	_, err := w.Server.Audience.Previews.CountReach(t.Context(), w.AddTeam("Other", "other.example"), segment.ID, "")
+	_, err := w.Services.Audience.Previews.CountReach(t.Context(), w.AddTeam("Other", "other.example"), segment.ID, "")
 	testserver.WantCode(t, err, app.CodeNotFound)
 }

@@ -9,17 +9,17 @@ import (
 	"mailer/db"
 )
 
-// keySetting notes that the hashes of all suppressions are those of address keys.
-const keySetting = "address_keys"
+// addressKeysSetting notes that the hashes of all suppressions are those of address keys.
+const addressKeysSetting = "address_keys"
 
-const rehashPiece = 1000
+const rehashChunk = 1000
 
 // RehashSuppressions corrects suppressions whose hash was made of the address as it was
 // typed: they get the hash of its key. Versions before 0.4.0 made such hashes of addresses with
 // U-labels that bounced or complained about a broadcast, so that nothing found them. It
 // looks at all suppressions once in the life of a database.
 func (s *Suppressions) RehashSuppressions(ctx context.Context) error {
-	_, err := db.Get(ctx, s.service.DB, func(r *db.Reader) ([]byte, error) { return r.Setting(keySetting) })
+	_, err := db.Get(ctx, s.service.DB, func(r *db.Reader) ([]byte, error) { return r.Setting(addressKeysSetting) })
 	if !errors.Is(err, db.ErrNotFound) {
 		return err
 	}
@@ -30,7 +30,7 @@ func (s *Suppressions) RehashSuppressions(ctx context.Context) error {
 	for i := range teams {
 		for after, more := "", true; more; {
 			rows, err := db.Get(ctx, s.service.DB, func(r *db.Reader) ([]app.Suppression, error) {
-				return r.SuppressionsAfter(teams[i].ID, after, rehashPiece)
+				return r.SuppressionsAfter(teams[i].ID, after, rehashChunk)
 			})
 			if err == nil {
 				err = s.rehash(ctx, rows)
@@ -38,12 +38,12 @@ func (s *Suppressions) RehashSuppressions(ctx context.Context) error {
 			if err != nil {
 				return fmt.Errorf("rehash suppressions: %w", err)
 			}
-			if more = len(rows) == rehashPiece; more {
+			if more = len(rows) == rehashChunk; more {
 				after = rows[len(rows)-1].ID
 			}
 		}
 	}
-	return s.service.DB.WriteVital(ctx, func(tx *db.Tx) error { return tx.SetSetting(keySetting, []byte("1")) })
+	return s.service.DB.WriteVital(ctx, func(tx *db.Tx) error { return tx.SetSetting(addressKeysSetting, []byte("1")) })
 }
 
 // rehash corrects the hashes of some suppressions.
@@ -78,7 +78,7 @@ func (s *Suppressions) rehashOne(tx *db.Tx, wrong *app.Suppression) error {
 	if err != nil {
 		return err
 	}
-	if other.Origin.YieldsTo(wrong.Origin) {
+	if other.Origin.WeakerThan(wrong.Origin) {
 		if err := tx.ReplaceOrigin(wrong.TeamID, other.ID, wrong.Origin, wrong.SourceID); err != nil {
 			return err
 		}

@@ -10,27 +10,27 @@ import (
 )
 
 // typedHash is the hash that versions before 0.4.0 made of an address as it was typed.
-func typedHash(w *testserver.World, address string) app.AddressHash {
+func typedHash(w *testserver.Server, address string) app.AddressHash {
 	sum := w.Config.Sealer.AppendHash(nil, "addresses", []byte(w.Key.TeamID+"\x00"+address))
 	return app.AddressHash(sum)
 }
 
-// TestSuppressionsHashedAsTypedAreFoundAfterAStart has a database of the version before,
+// TestRehashSuppressionsAtStart has a database of the version before,
 // in which bounces at domains with U-labels were written down under another hash.
-func TestSuppressionsHashedAsTypedAreFoundAfterAStart(t *testing.T) {
-	testserver.Bubble(t, func(t *testing.T) {
-		w := testserver.Idle(t, testserver.NewRelay(nil))
+func TestRehashSuppressionsAtStart(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
+		w := testserver.New(t, testserver.NewRelay(nil))
 		put := func(email string, hash app.AddressHash, origin app.SuppressionOrigin) {
 			s := app.Suppression{ID: app.NewID(), TeamID: w.Key.TeamID, Email: email, Hash: hash, Origin: origin, SourceID: "source of " + string(origin), CreatedAt: time.Now()}
 			testserver.Must(t, w.DB.Write(t.Context(), func(tx *db.Tx) error { _, err := tx.AddSuppression(s); return err }))
 		}
 		put("ann@bücher.example", typedHash(w, "ann@bücher.example"), app.OriginBounce)
 		put("bob@grün.example", typedHash(w, "bob@grün.example"), app.OriginComplaint)
-		put("bob@grün.example", w.Hash("bob@grün.example"), app.OriginUnsubscribe)
+		put("bob@grün.example", w.AddressHash("bob@grün.example"), app.OriginUnsubscribe)
 		put("carl@blau-ö.example", typedHash(w, "carl@blau-ö.example"), app.OriginBounce)
-		put("carl@blau-ö.example", w.Hash("carl@blau-ö.example"), app.OriginManual)
-		put("dora@shop.example", w.Hash("dora@shop.example"), app.OriginBounce)
-		if s := w.Suppressed("ann@bücher.example"); s.ID != "" {
+		put("carl@blau-ö.example", w.AddressHash("carl@blau-ö.example"), app.OriginManual)
+		put("dora@shop.example", w.AddressHash("dora@shop.example"), app.OriginBounce)
+		if s := w.Suppression("ann@bücher.example"); s.ID != "" {
 			t.Fatalf("the test's database is no old one: %+v", s)
 		}
 		w.Start()
@@ -38,7 +38,7 @@ func TestSuppressionsHashedAsTypedAreFoundAfterAStart(t *testing.T) {
 			"ann@bücher.example": app.OriginBounce, "Ann@xn--bcher-kva.example": app.OriginBounce, "bob@grün.example": app.OriginComplaint,
 			"carl@BLAU-Ö.example": app.OriginBounce, "dora@shop.example": app.OriginBounce,
 		} {
-			if s := w.Suppressed(address); s.Origin != want || s.SourceID != "source of "+string(want) {
+			if s := w.Suppression(address); s.Origin != want || s.SourceID != "source of "+string(want) {
 				t.Errorf("%s: %+v, want %s", address, s, want)
 			}
 		}

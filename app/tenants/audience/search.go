@@ -45,10 +45,10 @@ func (s *Previews) SearchContacts(ctx context.Context, key *app.Key, q ContactQu
 	search := &db.ContactSearch{TeamID: key.TeamID, Words: q.Search, TopicID: q.TopicID, State: q.State}
 	var known string // contact of that address
 	err = s.service.DB.Read(ctx, func(r *db.Reader) (err error) {
-		if err := s.searched(r, &q, search); err != nil {
+		if err := s.resolveQuery(r, &q, search); err != nil {
 			return err
 		}
-		known, err = s.contactNamed(r, key.TeamID, q.Search)
+		known, err = s.contactByAddress(r, key.TeamID, q.Search)
 		return err
 	})
 	if err != nil {
@@ -60,7 +60,7 @@ func (s *Previews) SearchContacts(ctx context.Context, key *app.Key, q ContactQu
 			return err
 		})
 	} else {
-		err = s.look(ctx, key.TeamID, func(r *db.Reader, e db.Effort) (err error) {
+		err = s.boundedRead(ctx, key.TeamID, func(r *db.Reader, e db.Effort) (err error) {
 			out.Contacts, out.SearchedTo, err = r.SearchContacts(ctx, e, search, page)
 			if err == nil && out.SearchedTo != "" && len(out.Contacts) < page.Limit {
 				return db.ErrLong
@@ -75,9 +75,9 @@ func (s *Previews) SearchContacts(ctx context.Context, key *app.Key, q ContactQu
 	return out, s.service.includeTopics(ctx, key.TeamID, include, out.Contacts)
 }
 
-// searched proves that the segment and the topic of a query are the team's. Errors:
+// resolveQuery proves that the segment and the topic of a query are the team's. Errors:
 // CodeNotFound.
-func (s *Previews) searched(r *db.Reader, q *ContactQuery, search *db.ContactSearch) error {
+func (s *Previews) resolveQuery(r *db.Reader, q *ContactQuery, search *db.ContactSearch) error {
 	if q.SegmentID != "" {
 		segment, err := r.Segment(search.TeamID, q.SegmentID)
 		if err != nil {
@@ -85,12 +85,12 @@ func (s *Previews) searched(r *db.Reader, q *ContactQuery, search *db.ContactSea
 		}
 		search.Segment = &segment
 	}
-	return withTopic(r, search.TeamID, q.TopicID, &search.Default)
+	return readTopicDefault(r, search.TeamID, q.TopicID, &search.Default)
 }
 
-// contactNamed returns the id of the contact that has an address; empty: none has, or
+// contactByAddress returns the id of the contact that has an address; empty: none has, or
 // it is no address.
-func (s *Previews) contactNamed(r *db.Reader, teamID, address string) (string, error) {
+func (s *Previews) contactByAddress(r *db.Reader, teamID, address string) (string, error) {
 	_, key, err := app.ParseBareAddress(address)
 	if err != nil {
 		return "", nil

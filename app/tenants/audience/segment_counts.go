@@ -17,16 +17,16 @@ const (
 	// maxScans is how many connections long scans read from at once. The store
 	// has more, so other reads never wait behind scans.
 	maxScans = 2
-	// scanCrowd is how many long scans of one team wait for their turn.
-	scanCrowd = 100
-	// QuickScan is how many rows a read may look at, some 10 ms, before it has to
+	// maxWaitingScans is how many long scans of one team wait for their turn.
+	maxWaitingScans = 100
+	// QuickScanRows is how many rows a read may look at, some 10 ms, before it has to
 	// queue for a place among the long scans.
-	QuickScan = 20_480
+	QuickScanRows = 20_480
 	// maxCounts bounds how many counts are remembered.
 	maxCounts = 10_000
-	// liveCount is how long the count of a filter is remembered that changes with the
+	// liveCountTTL is how long the count of a filter is remembered that changes with the
 	// emails that contacts get (app.Filter.IsLive).
-	liveCount = 10 * time.Second
+	liveCountTTL = 10 * time.Second
 )
 
 // Scan runs a read that may have to look at every contact of a team. fn is run
@@ -34,7 +34,7 @@ const (
 // once, in turn between teams; they end with ctx. Errors: CodeRateLimitExceeded for a
 // team of which many wait already.
 func (s *Service) Scan(ctx context.Context, teamID string, fn func(*db.Reader, db.Effort) error) error {
-	err := s.DB.Read(ctx, func(r *db.Reader) error { return fn(r, db.Effort{Most: QuickScan}) })
+	err := s.DB.Read(ctx, func(r *db.Reader) error { return fn(r, db.Effort{Most: QuickScanRows}) })
 	if !errors.Is(err, db.ErrLong) {
 		return err
 	}
@@ -74,7 +74,7 @@ func (s *Service) countLong(ctx context.Context, teamID string, count func(conte
 
 // CountAudience counts whom a broadcast goes to.
 func (s *Service) CountAudience(ctx context.Context, a *app.Audience) (n int, err error) {
-	n, err = db.Get(ctx, s.DB, func(r *db.Reader) (int, error) { return r.CountAudience(ctx, db.Effort{Most: QuickScan}, a) })
+	n, err = db.Get(ctx, s.DB, func(r *db.Reader) (int, error) { return r.CountAudience(ctx, db.Effort{Most: QuickScanRows}, a) })
 	if !errors.Is(err, db.ErrLong) {
 		return n, err
 	}
@@ -92,14 +92,14 @@ type segmentCount struct {
 	at         time.Time
 }
 
-// countedOnce returns the count of a segment as it was at a generation of the store,
+// cachedCount returns the count of a segment as it was at a generation of the store,
 // or has it counted. generation was read before the snapshot that segment comes
 // from; where that has another filter already, the count of the old one is none of
 // its own.
-func (s *Service) countedOnce(segment *app.Segment, generation uint64, count func() (int, error)) (int, error) {
+func (s *Service) cachedCount(segment *app.Segment, generation uint64, count func() (int, error)) (int, error) {
 	known, ok := s.counts.Get(segment.ID)
-	fresh := ok && (!segment.Filter.IsLive() || clock.Since(known.at) < liveCount)
-	if fresh && known.generation == generation && reflect.DeepEqual(known.filter, segment.Filter) {
+	valid := ok && (!segment.Filter.IsLive() || clock.Since(known.at) < liveCountTTL)
+	if valid && known.generation == generation && reflect.DeepEqual(known.filter, segment.Filter) {
 		return known.contacts, nil
 	}
 	mark := s.counts.Mark()

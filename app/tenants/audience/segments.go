@@ -17,10 +17,10 @@ func (s *Service) CreateSegment(ctx context.Context, key *app.Key, in app.Segmen
 		return app.Segment{}, err
 	}
 	err = s.DB.Write(ctx, func(tx *db.Tx) error {
-		if err := base.CapSegments.Room(&tx.Reader, key.TeamID); err != nil {
+		if err := base.CapSegments.Check(&tx.Reader, key.TeamID); err != nil {
 			return err
 		}
-		if err := filterFits(&tx.Reader, key.TeamID, in.Filter); err != nil {
+		if err := checkFilter(&tx.Reader, key.TeamID, in.Filter); err != nil {
 			return err
 		}
 		segment = app.Segment{ID: app.NewID(), TeamID: key.TeamID, Name: in.Name, Filter: in.Filter, CreatedAt: tx.Now}
@@ -29,9 +29,9 @@ func (s *Service) CreateSegment(ctx context.Context, key *app.Key, in app.Segmen
 	return segment, base.Unavailable(err)
 }
 
-// filterFits checks a filter against the properties that the team declared, and that the
+// checkFilter checks a filter against the properties that the team declared, and that the
 // broadcasts and topics that it names are the team's. Errors: CodeValidation.
-func filterFits(r *db.Reader, teamID string, f *app.Filter) error {
+func checkFilter(r *db.Reader, teamID string, f *app.Filter) error {
 	if f == nil {
 		return nil
 	}
@@ -75,12 +75,12 @@ func (s *Service) GetSegment(ctx context.Context, key *app.Key, id string) (segm
 		if segment, err = r.Segment(key.TeamID, id); err != nil {
 			return err
 		}
-		quick := db.Effort{Most: QuickScan}
-		contacts, err = s.countedOnce(&segment, generation, func() (int, error) { return r.CountSegment(ctx, quick, &segment) })
+		quick := db.Effort{Most: QuickScanRows}
+		contacts, err = s.cachedCount(&segment, generation, func() (int, error) { return r.CountSegment(ctx, quick, &segment) })
 		return err
 	})
 	if errors.Is(err, db.ErrLong) {
-		contacts, err = s.countedOnce(&segment, generation, func() (int, error) {
+		contacts, err = s.cachedCount(&segment, generation, func() (int, error) {
 			return s.countLong(ctx, key.TeamID, func(ctx context.Context, r *db.Reader, half db.Effort) (int, error) {
 				return r.CountSegment(ctx, half, &segment)
 			})
@@ -100,7 +100,7 @@ func (s *Service) UpdateSegment(ctx context.Context, key *app.Key, id string, p 
 		if err != nil {
 			return err
 		}
-		if err := filterFits(&tx.Reader, key.TeamID, p.Filter.Value); err != nil {
+		if err := checkFilter(&tx.Reader, key.TeamID, p.Filter.Value); err != nil {
 			return err
 		}
 		segment = p.Apply(old)
@@ -116,7 +116,7 @@ func (s *Service) DeleteSegment(ctx context.Context, key *app.Key, id string) er
 		if _, err := tx.Segment(key.TeamID, id); err != nil {
 			return err
 		}
-		if err := unusedByBroadcasts(tx, "segment", id); err != nil {
+		if err := checkUnused(tx, "segment", id); err != nil {
 			return err
 		}
 		return tx.DeleteSegment(key.TeamID, id)
@@ -177,7 +177,7 @@ func (s *Service) AddToSegment(ctx context.Context, key *app.Key, contact, segme
 		if err != nil || !added {
 			return err
 		}
-		return s.noteMembership(tx, &c, segmentID, 1)
+		return s.recordMembership(tx, &c, segmentID, 1)
 	})
 	return contactID, base.Unavailable(err)
 }
@@ -199,7 +199,7 @@ func (s *Service) RemoveFromSegment(ctx context.Context, key *app.Key, contact, 
 		if !removed {
 			return app.NotFound("membership")
 		}
-		return s.noteMembership(tx, &c, segmentID, -1)
+		return s.recordMembership(tx, &c, segmentID, -1)
 	})
 	return contactID, base.Unavailable(err)
 }
@@ -215,8 +215,8 @@ func (s *Service) findMembership(tx *db.Tx, teamID, contact, segmentID string) (
 	return c, base.Lookup("segment", err)
 }
 
-// noteMembership counts a contact that came (1) or went (-1), and tells webhooks.
-func (s *Service) noteMembership(tx *db.Tx, c *app.Contact, segmentID string, n int) error {
+// recordMembership counts a contact that came (1) or went (-1), and tells webhooks.
+func (s *Service) recordMembership(tx *db.Tx, c *app.Contact, segmentID string, n int) error {
 	if err := tx.CountMembers(segmentID, n); err != nil {
 		return fmt.Errorf("count members: %w", err)
 	}

@@ -17,42 +17,42 @@ import (
 	"mailer/db"
 )
 
-func TestCountsOfSegmentsAreNeverStale(t *testing.T) {
+func TestSegmentCountsAreCurrent(t *testing.T) {
 	testserver.BothEngines(t)
-	w := testserver.Idle(t)
+	w := testserver.New(t)
 	ctx := t.Context()
 	ids := w.AddContacts(10) // 5 unsubscribed
-	live, all, hand := w.Segment(testserver.Only("unsubscribed", app.OpIsTrue, "")), w.Segment(&app.Filter{Match: app.MatchAny}), w.Segment(nil)
-	want := func(after string, inLive, inAll, inHand int) {
+	live, all, manual := w.AddSegment(testserver.FilterOn("unsubscribed", app.OpIsTrue, "")), w.AddSegment(&app.Filter{Match: app.MatchAny}), w.AddSegment(nil)
+	want := func(after string, inLive, inAll, inManual int) {
 		t.Helper()
 		for range 2 { // counted, and remembered
 			wantContacts(w, live.ID, inLive, after)
 			wantContacts(w, all.ID, inAll, after)
-			wantContacts(w, hand.ID, inHand, after)
+			wantContacts(w, manual.ID, inManual, after)
 		}
 	}
 	want("nothing", 5, 10, 0)
-	for _, s := range []app.Segment{live, hand} {
+	for _, s := range []app.Segment{live, manual} {
 		for _, id := range []string{ids[0], ids[1], "C1@example.net"} {
-			_, err := w.Server.Audience.AddToSegment(ctx, w.Key, id, s.ID)
+			_, err := w.Services.Audience.AddToSegment(ctx, w.Key, id, s.ID)
 			testserver.Must(t, err)
 		}
 	}
 	want("adding one that the filter picks and one that it does not", 6, 10, 2)
-	w.Change(func(tx *db.Tx) error {
+	w.WriteDB(func(tx *db.Tx) error {
 		c, err := tx.Contact(w.Key.TeamID, ids[3])
 		testserver.Must(t, err)
 		c.Unsubscribed = true
 		return tx.UpdateContact(&c)
 	})
 	want("a change of a contact", 7, 10, 2)
-	w.Change(func(tx *db.Tx) error {
+	w.WriteDB(func(tx *db.Tx) error {
 		c, err := tx.Contact(w.Key.TeamID, ids[1])
 		testserver.Must(t, err)
 		return tx.DeleteContact(&c)
 	})
 	want("deleting a contact", 6, 9, 1)
-	_, err := w.Server.Audience.RemoveFromSegment(ctx, w.Key, ids[0], hand.ID)
+	_, err := w.Services.Audience.RemoveFromSegment(ctx, w.Key, ids[0], manual.ID)
 	testserver.Must(t, err)
 	want("removing a contact", 6, 9, 0)
 	if err := w.DB.Write(ctx, func(tx *db.Tx) error {
@@ -62,51 +62,51 @@ func TestCountsOfSegmentsAreNeverStale(t *testing.T) {
 		t.Fatal("a write that failed did not")
 	}
 	want("a change that was rolled back", 6, 9, 0)
-	_, err = w.Server.Audience.UpdateSegment(ctx, w.Key, live.ID, app.SegmentPatch{Filter: app.Change[*app.Filter]{Set: true, Value: testserver.Only("unsubscribed", app.OpIsFalse, "")}})
+	_, err = w.Services.Audience.UpdateSegment(ctx, w.Key, live.ID, app.SegmentPatch{Filter: app.Change[*app.Filter]{Set: true, Value: testserver.FilterOn("unsubscribed", app.OpIsFalse, "")}})
 	testserver.Must(t, err)
 	want("another filter", 4, 9, 0) // 3 that are not, and c0 by hand
-	_, err = w.Server.Audience.UpdateSegment(ctx, w.Key, live.ID, app.SegmentPatch{Filter: app.Change[*app.Filter]{Set: true, Null: true}})
+	_, err = w.Services.Audience.UpdateSegment(ctx, w.Key, live.ID, app.SegmentPatch{Filter: app.Change[*app.Filter]{Set: true, Null: true}})
 	testserver.Must(t, err)
 	want("no filter", 1, 9, 0)
-	n := w.Sql("SELECT sum(members) FROM segments")[0] + " " + w.Count("members")
+	n := w.SQL("SELECT sum(members) FROM segments")[0] + " " + w.Count("members")
 	if n != "1 1" {
 		t.Errorf("counted and stored members: %s", n)
 	}
 }
 
-func TestCountsAreRememberedUntilAContactChanges(t *testing.T) {
-	w := testserver.Idle(t)
+func TestSegmentCountsAreCached(t *testing.T) {
+	w := testserver.New(t)
 	w.AddContacts(10)
-	s := w.Segment(testserver.Only("unsubscribed", app.OpIsTrue, ""))
+	s := w.AddSegment(testserver.FilterOn("unsubscribed", app.OpIsTrue, ""))
 	wantContacts(w, s.ID, 5, "nothing")
 	other := w.AddTeam("Other", "example.org")
-	w.Sql("UPDATE contacts SET unsubscribed = 1 WHERE team_id = ?", w.Key.TeamID) // beside the store, which learns of it when it writes
+	w.SQL("UPDATE contacts SET unsubscribed = 1 WHERE team_id = ?", w.Key.TeamID) // beside the store, which learns of it when it writes
 	wantContacts(w, s.ID, 5, "what nobody told")
-	_, err := w.Server.Audience.CreateSegment(t.Context(), other, app.SegmentInput{Name: "x"})
+	_, err := w.Services.Audience.CreateSegment(t.Context(), other, app.SegmentInput{Name: "x"})
 	testserver.Must(t, err)
 	wantContacts(w, s.ID, 10, "what another process did")
 	addContact(w, "new@example.net")
 	wantContacts(w, s.ID, 10, "a new contact")
 }
 
-func TestLongScansWaitForAPlaceAndQuickOnesDoNot(t *testing.T) {
-	testserver.Bubble(t, longScansWait)
+func TestOnlyLongScansWait(t *testing.T) {
+	testserver.Synctest(t, longScansWait)
 }
 
 func longScansWait(t *testing.T) {
-	w := testserver.Idle(t)
-	w.AddContacts(audience.QuickScan + 5_000)
+	w := testserver.New(t)
+	w.AddContacts(audience.QuickScanRows + 5_000)
 	ctx := t.Context()
-	long := w.Segment(testserver.Only("email", app.OpEquals, "c0@example.net"))
-	dense := w.Segment(testserver.Only("email", app.OpContains, "@"))
-	testserver.Must(t, w.Server.Audience.Scans().Acquire(ctx, "another team", audience.MaxScans))
-	if rows, more, err := w.Server.Audience.ListSegmentContacts(ctx, w.Key, dense.ID, app.Page{Limit: 100}); len(rows) != 100 || !more || err != nil {
+	long := w.AddSegment(testserver.FilterOn("email", app.OpEquals, "c0@example.net"))
+	dense := w.AddSegment(testserver.FilterOn("email", app.OpContains, "@"))
+	testserver.Must(t, w.Services.Audience.Scans().Acquire(ctx, "another team", audience.MaxScans))
+	if rows, more, err := w.Services.Audience.ListSegmentContacts(ctx, w.Key, dense.ID, app.Page{Limit: 100}); len(rows) != 100 || !more || err != nil {
 		t.Errorf("a page near its cursor waits: %d rows, %v", len(rows), err)
 	}
-	impatient, cancel := context.WithCancel(ctx)
+	short, cancel := context.WithCancel(ctx)
 	failed := make(chan error)
 	go func() {
-		_, _, err := w.Server.Audience.GetSegment(impatient, w.Key, long.ID)
+		_, _, err := w.Services.Audience.GetSegment(short, w.Key, long.ID)
 		failed <- err
 	}()
 	synctest.Wait() // it waits for its place
@@ -120,15 +120,15 @@ func longScansWait(t *testing.T) {
 	}
 	counted, listed := make(chan answer), make(chan answer)
 	go func() {
-		_, n, err := w.Server.Audience.GetSegment(ctx, w.Key, long.ID)
+		_, n, err := w.Services.Audience.GetSegment(ctx, w.Key, long.ID)
 		counted <- answer{n, err}
 	}()
 	go func() {
-		rows, _, err := w.Server.Audience.ListSegmentContacts(ctx, w.Key, long.ID, app.Page{Limit: 20})
+		rows, _, err := w.Services.Audience.ListSegmentContacts(ctx, w.Key, long.ID, app.Page{Limit: 20})
 		listed <- answer{len(rows), err}
 	}()
 	synctest.Wait()
-	testserver.Must(t, w.Server.Audience.CheckAudience(ctx, w.Key, long.ID)) // other reads go on
+	testserver.Must(t, w.Services.Audience.CheckAudience(ctx, w.Key, long.ID)) // other reads go on
 	select {
 	case <-counted:
 		t.Error("a long count did not wait")
@@ -136,34 +136,34 @@ func longScansWait(t *testing.T) {
 		t.Error("a long list did not wait")
 	default:
 	}
-	w.Server.Audience.Scans().Release(audience.MaxScans)
+	w.Services.Audience.Scans().Release(audience.MaxScans)
 	for _, c := range []chan answer{counted, listed} {
 		if got := <-c; got.n != 1 || got.err != nil {
 			t.Errorf("after the wait: %d, %v", got.n, got.err)
 		}
 	}
-	testserver.Must(t, w.Server.Audience.Scans().Acquire(ctx, "another team", audience.MaxScans)) // all places were given back
+	testserver.Must(t, w.Services.Audience.Scans().Acquire(ctx, "another team", audience.MaxScans)) // all places were given back
 }
 
-func TestSegmentsOfAContact(t *testing.T) {
+func TestListContactSegments(t *testing.T) {
 	testserver.BothEngines(t)
-	w := testserver.Idle(t)
+	w := testserver.New(t)
 	ctx := t.Context()
 	ids := w.AddContacts(2)
 	r := rand.New(rand.NewPCG(1, 1))
 	var want, others []string
 	for range 450 { // more than are looked at together
-		f := testserver.Only("unsubscribed", []string{app.OpIsTrue, app.OpIsFalse}[r.IntN(2)], "")
+		f := testserver.FilterOn("unsubscribed", []string{app.OpIsTrue, app.OpIsFalse}[r.IntN(2)], "")
 		if r.IntN(4) == 0 {
 			f = nil
 		}
-		s := w.Segment(f)
-		byHand := r.IntN(5) == 0
-		if byHand {
-			_, err := w.Server.Audience.AddToSegment(ctx, w.Key, ids[0], s.ID)
+		s := w.AddSegment(f)
+		manual := r.IntN(5) == 0
+		if manual {
+			_, err := w.Services.Audience.AddToSegment(ctx, w.Key, ids[0], s.ID)
 			testserver.Must(t, err)
 		}
-		if byHand || f != nil && f.Conditions[0].Op == app.OpIsTrue {
+		if manual || f != nil && f.Conditions[0].Op == app.OpIsTrue {
 			want = append(want, s.ID)
 		} else {
 			others = append(others, s.ID)
@@ -172,7 +172,7 @@ func TestSegmentsOfAContact(t *testing.T) {
 	slices.Reverse(want)
 	page := func(p app.Page) (got []string, more bool) {
 		t.Helper()
-		rows, more, err := w.Server.Audience.ListContactSegments(ctx, w.Key, "C0@example.net", p)
+		rows, more, err := w.Services.Audience.ListContactSegments(ctx, w.Key, "C0@example.net", p)
 		testserver.Must(t, err)
 		for _, s := range rows {
 			got = append(got, s.ID)
@@ -198,23 +198,23 @@ func TestSegmentsOfAContact(t *testing.T) {
 		}
 	}
 	for _, p := range []app.Page{{Limit: 1, After: others[0]}, {Limit: 1, Before: others[0]}, {Limit: 1, After: app.NewID()}} {
-		_, _, err := w.Server.Audience.ListContactSegments(ctx, w.Key, ids[0], p)
+		_, _, err := w.Services.Audience.ListContactSegments(ctx, w.Key, ids[0], p)
 		testserver.WantCode(t, err, app.CodeValidation)
 	}
-	_, _, err := w.Server.Audience.ListContactSegments(ctx, w.Key, "nobody@example.net", app.Page{Limit: 1})
+	_, _, err := w.Services.Audience.ListContactSegments(ctx, w.Key, "nobody@example.net", app.Page{Limit: 1})
 	testserver.WantCode(t, err, app.CodeNotFound)
 }
 
-func TestWebhooksHearWhoCameAndWent(t *testing.T) {
-	w := testserver.Idle(t)
+func TestMembershipEvents(t *testing.T) {
+	w := testserver.New(t)
 	ctx := t.Context()
 	id := addContact(w, "Ann@example.net")
-	a, b := w.Segment(nil), w.Segment(testserver.Only("unsubscribed", app.OpIsFalse, ""))
+	a, b := w.AddSegment(nil), w.AddSegment(testserver.FilterOn("unsubscribed", app.OpIsFalse, ""))
 	step := func(add bool, contact, segment string, code app.Code) {
 		t.Helper()
-		act := w.Server.Audience.RemoveFromSegment
+		act := w.Services.Audience.RemoveFromSegment
 		if add {
-			act = w.Server.Audience.AddToSegment
+			act = w.Services.Audience.AddToSegment
 		}
 		got, err := act(ctx, w.Key, contact, segment)
 		if code != "" {
@@ -236,7 +236,7 @@ func TestWebhooksHearWhoCameAndWent(t *testing.T) {
 	step(true, id, app.NewID(), app.CodeNotFound)
 	step(true, app.NewID(), a.ID, app.CodeNotFound)
 	var got []string
-	for _, one := range w.Heard(w.Key.TeamID) {
+	for _, one := range w.TeamWebhookEvents(w.Key.TeamID) {
 		got = append(got, fmt.Sprint(one.Type, one.Data["segment_ids"], one.Data["audience_id"]))
 	}
 	want := []string{
@@ -248,14 +248,14 @@ func TestWebhooksHearWhoCameAndWent(t *testing.T) {
 	}
 }
 
-func TestADeletedSegmentLeavesNoRows(t *testing.T) {
+func TestDeletedSegmentLeavesNoRows(t *testing.T) {
 	testserver.BothEngines(t)
-	w := testserver.Idle(t)
+	w := testserver.New(t)
 	ctx := t.Context()
 	ids := w.AddContacts(base.PurgeChunk + 100)
-	gone, stays := w.Segment(nil), w.Segment(nil)
+	gone, stays := w.AddSegment(nil), w.AddSegment(nil)
 	for _, s := range []app.Segment{gone, stays} {
-		w.Change(func(tx *db.Tx) error {
+		w.WriteDB(func(tx *db.Tx) error {
 			for _, id := range ids {
 				if _, err := tx.AddMember(s.ID, id); err != nil {
 					return err
@@ -264,48 +264,48 @@ func TestADeletedSegmentLeavesNoRows(t *testing.T) {
 			return tx.CountMembers(s.ID, len(ids))
 		})
 	}
-	testserver.Must(t, w.Server.Audience.DeleteSegment(ctx, w.Key, gone.ID))
-	testserver.WantCode(t, w.Server.Audience.DeleteSegment(ctx, w.Key, gone.ID), app.CodeNotFound)
-	testserver.WantCode(t, w.Server.Audience.CheckAudience(ctx, w.Key, gone.ID), app.CodeNotFound)
-	testserver.Must(t, w.Server.Audience.Clean(ctx))
+	testserver.Must(t, w.Services.Audience.DeleteSegment(ctx, w.Key, gone.ID))
+	testserver.WantCode(t, w.Services.Audience.DeleteSegment(ctx, w.Key, gone.ID), app.CodeNotFound)
+	testserver.WantCode(t, w.Services.Audience.CheckAudience(ctx, w.Key, gone.ID), app.CodeNotFound)
+	testserver.Must(t, w.Services.Audience.PurgeLeftovers(ctx))
 	if n := w.Count("members") + " " + w.Count("leftovers"); n != fmt.Sprint(len(ids), " 0") {
 		t.Errorf("members and leftovers: %s", n)
 	}
 	wantContacts(w, stays.ID, len(ids), "cleaning")
 }
 
-func TestAFilterMustFitDeclaredProperties(t *testing.T) {
+func TestFilterMustMatchProperties(t *testing.T) {
 	testserver.BothEngines(t)
-	w := testserver.Idle(t)
+	w := testserver.New(t)
 	ctx := t.Context()
-	_, err := w.Server.Properties.CreateProperty(ctx, w.Key, app.PropertyInput{Key: "plan", Type: app.StringProperty})
+	_, err := w.Services.Properties.CreateProperty(ctx, w.Key, app.PropertyInput{Key: "plan", Type: app.StringProperty})
 	testserver.Must(t, err)
-	bad, good := testserver.Only("property:plan", app.OpGreaterThan, "5"), testserver.Only("property:undeclared", app.OpGreaterThan, "5")
-	_, err = w.Server.Audience.CreateSegment(ctx, w.Key, app.SegmentInput{Name: "S", Filter: bad})
+	bad, good := testserver.FilterOn("property:plan", app.OpGreaterThan, "5"), testserver.FilterOn("property:undeclared", app.OpGreaterThan, "5")
+	_, err = w.Services.Audience.CreateSegment(ctx, w.Key, app.SegmentInput{Name: "S", Filter: bad})
 	testserver.WantCode(t, err, app.CodeValidation)
-	s := w.Segment(good)
-	_, err = w.Server.Audience.UpdateSegment(ctx, w.Key, s.ID, app.SegmentPatch{Filter: app.Change[*app.Filter]{Set: true, Value: bad}})
+	s := w.AddSegment(good)
+	_, err = w.Services.Audience.UpdateSegment(ctx, w.Key, s.ID, app.SegmentPatch{Filter: app.Change[*app.Filter]{Set: true, Value: bad}})
 	testserver.WantCode(t, err, app.CodeValidation)
 	other := w.AddTeam("Other", "example.org")
-	_, err = w.Server.Audience.CreateSegment(ctx, other, app.SegmentInput{Name: "S", Filter: bad}) // not theirs
+	_, err = w.Services.Audience.CreateSegment(ctx, other, app.SegmentInput{Name: "S", Filter: bad}) // not theirs
 	testserver.Must(t, err)
 }
 
-func TestManyLongFiltersKeptAnotherTeamWaiting(t *testing.T) {
-	testserver.Bubble(t, func(t *testing.T) {
-		w := testserver.Idle(t)
+func TestLongScansAreFairBetweenTeams(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
+		w := testserver.New(t)
 		other := w.AddTeam("Other", "other.example")
-		mine, theirs := addContact(w, "bob@example.net"), w.Person(other.TeamID, "eve@example.net").ID
+		mine, theirs := addContact(w, "bob@example.net"), w.CreateContact(other.TeamID, "eve@example.net").ID
 		for range 150 { // more than a quick read holds against a contact
-			w.Segment(testserver.Only("email", app.OpEquals, "bob@example.net"))
+			w.AddSegment(testserver.FilterOn("email", app.OpEquals, "bob@example.net"))
 		}
-		few, err := w.Server.Audience.CreateSegment(t.Context(), other, app.SegmentInput{Name: "all", Filter: testserver.Only("email", app.OpContains, "@")})
+		few, err := w.Services.Audience.CreateSegment(t.Context(), other, app.SegmentInput{Name: "all", Filter: testserver.FilterOn("email", app.OpContains, "@")})
 		testserver.Must(t, err)
-		testserver.Must(t, w.Server.Audience.Scans().Acquire(t.Context(), w.Key.TeamID, audience.MaxScans))
+		testserver.Must(t, w.Services.Audience.Scans().Acquire(t.Context(), w.Key.TeamID, audience.MaxScans))
 		listed := make(chan error, 8)
 		for range 8 {
 			go func() {
-				rows, more, err := w.Server.Audience.ListContactSegments(t.Context(), w.Key, mine, app.Page{Limit: 100, After: ""})
+				rows, more, err := w.Services.Audience.ListContactSegments(t.Context(), w.Key, mine, app.Page{Limit: 100, After: ""})
 				if err == nil && (len(rows) != 100 || !more) {
 					err = fmt.Errorf("%d segments, more: %v", len(rows), more)
 				}
@@ -313,14 +313,14 @@ func TestManyLongFiltersKeptAnotherTeamWaiting(t *testing.T) {
 			}()
 		}
 		synctest.Wait()
-		rows, _, err := w.Server.Audience.ListContactSegments(t.Context(), other, theirs, app.Page{Limit: 100})
+		rows, _, err := w.Services.Audience.ListContactSegments(t.Context(), other, theirs, app.Page{Limit: 100})
 		if err != nil || len(rows) != 1 || rows[0].ID != few.ID {
 			t.Errorf("theirs: %v, %v", rows, err)
 		}
 		if len(listed) != 0 {
 			t.Error("a long walk of segments did not wait for its turn")
 		}
-		w.Server.Audience.Scans().Release(audience.MaxScans)
+		w.Services.Audience.Scans().Release(audience.MaxScans)
 		for range 8 {
 			testserver.Must(t, <-listed)
 		}

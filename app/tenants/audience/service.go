@@ -25,12 +25,12 @@ type Service struct {
 	*base.Base
 	events *webhooks.Service
 	teams  *teams.Service
-	scans  *base.Turns                        // the connections of long scans
+	scans  *base.TeamSemaphore                // the connections of long scans
 	counts *cache.Cache[string, segmentCount] // by segment id
-	// CarryErasure carries out an erasure that was begun: when it returns, nothing
+	// RunErasure carries out an erasure that was begun: when it returns, nothing
 	// goes out to its addresses any more but what was leaving. Set before use.
-	CarryErasure  func(ctx context.Context, teamID string, job Erasure) error
-	erasuresBegun tally // by team, of this process
+	RunErasure    func(ctx context.Context, teamID string, job Erasure) error
+	erasuresBegun teamCounter // by team, of this process
 
 	Imports      *Imports
 	Previews     *Previews
@@ -40,14 +40,14 @@ type Service struct {
 	Suppressions *Suppressions
 }
 
-// tally counts something by team.
-type tally struct {
+// teamCounter counts something by team.
+type teamCounter struct {
 	mu sync.Mutex
 	n  map[string]uint64
 }
 
-// add counts one more of a team.
-func (t *tally) add(teamID string) {
+// increment counts one more of a team.
+func (t *teamCounter) increment(teamID string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.n == nil {
@@ -56,8 +56,8 @@ func (t *tally) add(teamID string) {
 	t.n[teamID]++
 }
 
-// of returns how many a team has.
-func (t *tally) of(teamID string) uint64 {
+// get returns how many a team has.
+func (t *teamCounter) get(teamID string) uint64 {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.n[teamID]
@@ -85,8 +85,8 @@ type Properties struct{ service *Service }
 type Suppressions struct{ service *Service }
 
 // New makes the service.
-func New(b *base.Base, told *webhooks.Service, owners *teams.Service) *Service {
-	s := &Service{Base: b, events: told, teams: owners, scans: base.NewTurns(maxScans, scanCrowd),
+func New(b *base.Base, events *webhooks.Service, teamService *teams.Service) *Service {
+	s := &Service{Base: b, events: events, teams: teamService, scans: base.NewTeamSemaphore(maxScans, maxWaitingScans),
 		counts: cache.New[string, segmentCount](maxCounts, 0)}
 	s.Imports, s.Previews = &Imports{Service: s, imports: newImporter()}, &Previews{s}
 	s.Pages, s.Topics, s.Properties, s.Suppressions = &Pages{s, window.NewKeyed(time.Minute)}, &Topics{s}, &Properties{s}, &Suppressions{s}

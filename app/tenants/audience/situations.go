@@ -23,20 +23,20 @@ func Situations(r *db.Reader, b *app.Broadcast, recipients ...app.BroadcastRecip
 	}
 	out := make([]app.Situation, len(recipients))
 	for i := range recipients {
-		now, begun := open[recipients[i].ID]
+		situation, begun := open[recipients[i].ID]
 		switch {
 		case begun:
-			out[i] = now
+			out[i] = situation
 		case b.SeenOf(&recipients[i])&app.SeenEnded != 0 && b.Relay == app.CaptureRegion:
-			out[i] = app.OverCaptured
+			out[i] = app.FinishedCaptured
 		case b.SeenOf(&recipients[i])&app.SeenEnded != 0:
-			out[i] = app.Over
+			out[i] = app.Finished
 		case b.Held != "":
-			out[i] = app.WaitsReleased
+			out[i] = app.WaitsRelease
 		case b.Status == app.ScheduledBroadcast:
-			out[i] = app.WaitsTime
+			out[i] = app.WaitsScheduled
 		default:
-			out[i] = app.WaitsTurn
+			out[i] = app.WaitsInQueue
 		}
 	}
 	return out, nil

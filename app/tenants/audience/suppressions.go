@@ -51,7 +51,7 @@ func (s *Suppressions) suppress(ctx context.Context, teamID string, list []app.S
 				return err
 			}
 			if out[i].ID != suppression.ID { // it stood there already
-				if !out[i].Origin.YieldsTo(suppression.Origin) {
+				if !out[i].Origin.WeakerThan(suppression.Origin) {
 					continue
 				}
 				if err := tx.ReplaceOrigin(teamID, out[i].ID, suppression.Origin, ""); err != nil {
@@ -121,7 +121,7 @@ func (s *Suppressions) RemoveSuppression(ctx context.Context, key *app.Key, idOr
 			return err
 		}
 		id = suppression.ID
-		if err := s.service.liftSuppression(tx, suppression); err != nil {
+		if err := s.service.removeSuppression(tx, suppression); err != nil {
 			return err
 		}
 		return base.Audit(ctx, tx, key.TeamID, "suppression.remove", id, auditedSuppression(&suppression), nil)
@@ -137,37 +137,37 @@ func (s *Suppressions) RemoveSuppressions(ctx context.Context, key *app.Key, in 
 		return nil, err
 	}
 	err = s.service.DB.WriteVital(ctx, func(tx *db.Tx) error {
-		var lifted []app.Suppression
+		var removedRows []app.Suppression
 		for _, id := range ids {
 			suppression, err := tx.Suppression(key.TeamID, id)
-			if lifted, err = s.liftFound(tx, suppression, err, lifted); err != nil {
+			if removedRows, err = s.removeFound(tx, suppression, err, removedRows); err != nil {
 				return err
 			}
 		}
 		for _, address := range addresses {
 			suppression, err := tx.SuppressionByAddress(key.TeamID, s.service.Sealer.AddressHash(key.TeamID, address))
-			if lifted, err = s.liftFound(tx, suppression, err, lifted); err != nil {
+			if removedRows, err = s.removeFound(tx, suppression, err, removedRows); err != nil {
 				return err
 			}
 		}
 		removed = nil
-		for i := range lifted {
-			removed = append(removed, lifted[i].ID)
+		for i := range removedRows {
+			removed = append(removed, removedRows[i].ID)
 		}
-		return auditLifted(ctx, tx, key.TeamID, lifted)
+		return auditRemoved(ctx, tx, key.TeamID, removedRows)
 	})
 	return removed, base.Unavailable(err)
 }
 
-// auditLifted notes in the audit log what was taken off a list at once; nothing: that is
+// auditRemoved notes in the audit log what was taken off a list at once; nothing: that is
 // no change.
-func auditLifted(ctx context.Context, tx *db.Tx, teamID string, lifted []app.Suppression) error {
-	if len(lifted) == 0 {
+func auditRemoved(ctx context.Context, tx *db.Tx, teamID string, removed []app.Suppression) error {
+	if len(removed) == 0 {
 		return nil
 	}
-	before := make([]any, len(lifted))
-	for i := range lifted {
-		before[i] = auditedSuppression(&lifted[i])
+	before := make([]any, len(removed))
+	for i := range removed {
+		before[i] = auditedSuppression(&removed[i])
 	}
 	return base.Audit(ctx, tx, teamID, "suppression.remove", "", before, nil)
 }
@@ -178,22 +178,22 @@ func auditedSuppression(suppression *app.Suppression) map[string]any {
 	return map[string]any{"id": suppression.ID, "email": cmp.Or(suppression.Email, app.Erased), "origin": suppression.Origin}
 }
 
-// liftFound takes what a look-up found off the list and appends it to lifted. A look-up
+// removeFound takes what a look-up found off the list and appends it to lifted. A look-up
 // that found nothing is no error.
-func (s *Suppressions) liftFound(tx *db.Tx, suppression app.Suppression, err error, lifted []app.Suppression) ([]app.Suppression, error) {
+func (s *Suppressions) removeFound(tx *db.Tx, suppression app.Suppression, err error, removed []app.Suppression) ([]app.Suppression, error) {
 	if errors.Is(err, db.ErrNotFound) {
-		return lifted, nil
+		return removed, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	return append(lifted, suppression), s.service.liftSuppression(tx, suppression)
+	return append(removed, suppression), s.service.removeSuppression(tx, suppression)
 }
 
-// liftSuppression takes a suppression off its team's list and tells webhooks. Of
+// removeSuppression takes a suppression off its team's list and tells webhooks. Of
 // one that was erased they don't hear the address again, though the caller knew
 // it.
-func (s *Service) liftSuppression(tx *db.Tx, suppression app.Suppression) error {
+func (s *Service) removeSuppression(tx *db.Tx, suppression app.Suppression) error {
 	if err := tx.DeleteSuppression(suppression.TeamID, suppression.ID); err != nil {
 		return err
 	}
@@ -203,9 +203,9 @@ func (s *Service) liftSuppression(tx *db.Tx, suppression app.Suppression) error 
 	return s.announceSuppression(tx, webhook.SuppressionRemoved, &suppression)
 }
 
-// BlockedAmong returns what keeps mail of a team from recipients. Opt-outs are
+// BlockedRecipients returns what keeps mail of a team from recipients. Opt-outs are
 // looked up only for mail of a topic.
-func (s *Service) BlockedAmong(r *db.Reader, teamID, topicID string, recipients []string) (app.Blocked, error) {
+func (s *Service) BlockedRecipients(r *db.Reader, teamID, topicID string, recipients []string) (app.Blocked, error) {
 	keys, hashes := make(map[app.AddressHash]app.AddressKey, len(recipients)), make([]app.AddressHash, len(recipients))
 	for i, mailbox := range recipients {
 		key := app.KeyOf(mailbox)
@@ -226,21 +226,21 @@ func (s *Service) BlockedAmong(r *db.Reader, teamID, topicID string, recipients 
 	if topicID == "" {
 		return blocked, nil
 	}
-	return blocked, optedOutAmong(r, teamID, topicID, keys, blocked)
+	return blocked, addOptedOut(r, teamID, topicID, keys, blocked)
 }
 
-// SuppressFor puts an address on the list because of what came of an email, or
+// SuppressForEmail puts an address on the list because of what came of an email, or
 // changes the reason of the suppression that stands there to the graver one. listed is the
 // address as lists show it; empty: it was erased, and is not shown.
-func (s *Service) SuppressFor(tx *db.Tx, teamID, emailID string, address app.AddressKey, listed string, origin app.SuppressionOrigin) error {
-	fresh := app.Suppression{ID: app.NewID(), TeamID: teamID, Email: listed, Hash: s.Sealer.AddressHash(teamID, address),
+func (s *Service) SuppressForEmail(tx *db.Tx, teamID, emailID string, address app.AddressKey, shown string, origin app.SuppressionOrigin) error {
+	added := app.Suppression{ID: app.NewID(), TeamID: teamID, Email: shown, Hash: s.Sealer.AddressHash(teamID, address),
 		Origin: origin, SourceID: emailID, CreatedAt: tx.Now}
-	suppression, err := tx.AddSuppression(fresh)
+	suppression, err := tx.AddSuppression(added)
 	if err != nil {
 		return err
 	}
-	if suppression.ID != fresh.ID {
-		if !suppression.Origin.GivesWayTo(origin) {
+	if suppression.ID != added.ID {
+		if !suppression.Origin.OverriddenBy(origin) {
 			return nil
 		}
 		if err := tx.ReplaceOrigin(teamID, suppression.ID, origin, emailID); err != nil {
@@ -257,14 +257,14 @@ func (s *Service) SuppressFor(tx *db.Tx, teamID, emailID string, address app.Add
 // SuppressRefused does the same for a recipient that the relay refused by name,
 // by the same rule.
 func (s *Service) SuppressRefused(tx *db.Tx, u app.Unit, v app.RecipientResult) error {
-	if !HardRefusal(v) {
+	if !IsHardBounce(v) {
 		return nil
 	}
-	return s.SuppressFor(tx, u.TeamID, u.EmailID, app.KeyOf(v.Address), strings.ToLower(v.Address), app.OriginBounce)
+	return s.SuppressForEmail(tx, u.TeamID, u.EmailID, app.KeyOf(v.Address), strings.ToLower(v.Address), app.OriginBounce)
 }
 
-// HardRefusal reports whether a refusal by name proves that mail to the recipient is
+// IsHardBounce reports whether a refusal by name proves that mail to the recipient is
 // pointless. Our own refusal proves nothing.
-func HardRefusal(v app.RecipientResult) bool {
-	return v.Reply.Code/100 == 5 && bounce.Judge(bounce.Evidence{Reply: v.Reply.Text, ReplyCode: v.Reply.Code, Status: v.Reply.Enhanced}).Verdict == bounce.Hard
+func IsHardBounce(v app.RecipientResult) bool {
+	return v.Reply.Code/100 == 5 && bounce.Classify(bounce.Evidence{Reply: v.Reply.Text, ReplyCode: v.Reply.Code, Status: v.Reply.Enhanced}).Class == bounce.Hard
 }

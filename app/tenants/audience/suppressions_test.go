@@ -30,22 +30,22 @@ type transaction struct {
 	left       bool // its dot was sent
 }
 
-// sender is a relay that takes everything. before runs before the n-th
+// fakeSender is a relay that takes everything. before runs before the n-th
 // transaction of all (from 1) comes to its dot and may end it with a result of
 // its own.
-type sender struct {
+type fakeSender struct {
 	before func(n int, m *app.Outgoing) (app.Result, bool)
 	mu     sync.Mutex
 	all    []*transaction
 }
 
-func (s *sender) Close() {}
+func (s *fakeSender) Close() {}
 
-func (s *sender) Drain() {}
+func (s *fakeSender) Drain() {}
 
-func (s *sender) Bound() int { return 0 }
+func (s *fakeSender) Bound() int { return 0 }
 
-func (s *sender) Send(ctx context.Context, m *app.Outgoing, hold func(context.Context, string) error) app.Result {
+func (s *fakeSender) Send(ctx context.Context, m *app.Outgoing, authorize func(context.Context, string) error) app.Result {
 	tr := &transaction{at: time.Now(), recipients: slices.Clone(m.Recipients)}
 	s.mu.Lock()
 	s.all = append(s.all, tr)
@@ -54,7 +54,7 @@ func (s *sender) Send(ctx context.Context, m *app.Outgoing, hold func(context.Co
 	if s.before != nil {
 		if res, over := s.before(n, m); over {
 			if res.Kind == app.ResultDoubt {
-				if hold(ctx, "") != nil {
+				if authorize(ctx, "") != nil {
 					return app.Result{Kind: app.ResultWithdrawn}
 				}
 				tr.left = true
@@ -62,13 +62,13 @@ func (s *sender) Send(ctx context.Context, m *app.Outgoing, hold func(context.Co
 			return res
 		}
 	}
-	if hold(ctx, "") != nil {
+	if authorize(ctx, "") != nil {
 		return app.Result{Kind: app.ResultWithdrawn, Stage: app.StageDot}
 	}
 	tr.left = true
 	res := app.Result{Kind: app.ResultDone, Stage: app.StageDot}
 	for _, address := range m.Recipients {
-		res.Recipients = append(res.Recipients, app.RecipientResult{Address: address, Verdict: app.Accepted, Stage: app.StageDot, Reply: app.Reply{Code: 250, Text: "Ok"}})
+		res.Recipients = append(res.Recipients, app.RecipientResult{Address: address, Outcome: app.Accepted, Stage: app.StageDot, Reply: app.Reply{Code: 250, Text: "Ok"}})
 	}
 	return res
 }
@@ -76,21 +76,21 @@ func (s *sender) Send(ctx context.Context, m *app.Outgoing, hold func(context.Co
 // deferred is a result that names no recipient.
 var deferred = app.Result{Kind: app.ResultDeferred, Stage: app.StageMail, Reply: app.Reply{Code: 451, Text: "later"}}
 
-// mailroom is a server that sends through a sender. It lives in a bubble of
+// deliveryTest is a server that sends through a sender. It lives in a bubble of
 // fake time.
-type mailroom struct {
+type deliveryTest struct {
 	*testing.T
 	*server.Server
 	store  *db.DB
-	sender *sender
+	sender *fakeSender
 	sealer *app.Sealer
 	key    *app.Key
 }
 
-func inMailroom(t *testing.T, fn func(m *mailroom)) {
+func runDeliveryTest(t *testing.T, fn func(m *deliveryTest)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		m := &mailroom{T: t, sender: &sender{}}
+		m := &deliveryTest{T: t, sender: &fakeSender{}}
 		var err error
 		m.store, err = db.Open(t.Context(), db.Options{Path: filepath.Join(t.TempDir(), "x.db"), Schema: dbtest.Schema(t), Create: true})
 		m.must(err)
@@ -113,26 +113,26 @@ func inMailroom(t *testing.T, fn func(m *mailroom)) {
 	})
 }
 
-func (m *mailroom) must(err error) {
+func (m *deliveryTest) must(err error) {
 	m.Helper()
 	if err != nil {
 		m.Fatal(err)
 	}
 }
 
-func (m *mailroom) suppress(email string, origin app.SuppressionOrigin) {
+func (m *deliveryTest) suppress(email string, origin app.SuppressionOrigin) {
 	m.Helper()
 	if _, err := m.Suppressions.AddSuppression(m.Context(), m.key, app.SuppressionInput{Email: email, Origin: origin}); err != nil {
 		m.Error(err) // not Fatal: senders call this too
 	}
 }
 
-func (m *mailroom) send(to ...string) string {
+func (m *deliveryTest) send(to ...string) string {
 	m.Helper()
 	return m.sendAt("", to...)
 }
 
-func (m *mailroom) sendAt(at string, to ...string) string {
+func (m *deliveryTest) sendAt(at string, to ...string) string {
 	m.Helper()
 	text := "Hello"
 	id, err := m.Mail.SendEmail(m.Context(), m.key, &app.EmailInput{From: "ann@example.com", To: to, Subject: "Hi", Text: &text, ScheduledAt: at}, mail.SendOptions{})
@@ -140,8 +140,8 @@ func (m *mailroom) sendAt(at string, to ...string) string {
 	return id
 }
 
-// rest has time go on and everything settle.
-func (m *mailroom) rest(d time.Duration) {
+// wait has time go on and everything settle.
+func (m *deliveryTest) wait(d time.Duration) {
 	synctest.Wait()
 	time.Sleep(d) // of the bubble
 	synctest.Wait()
@@ -149,7 +149,7 @@ func (m *mailroom) rest(d time.Duration) {
 
 // tries says who was in each transaction, one line each; those that came to
 // their dot end with a dot.
-func (m *mailroom) tries() string {
+func (m *deliveryTest) tries() string {
 	m.sender.mu.Lock()
 	defer m.sender.mu.Unlock()
 	var b strings.Builder
@@ -163,7 +163,7 @@ func (m *mailroom) tries() string {
 	return b.String()
 }
 
-func (m *mailroom) wantTries(lines ...string) {
+func (m *deliveryTest) wantTries(lines ...string) {
 	m.Helper()
 	if got, want := m.tries(), strings.Join(lines, "\n")+"\n"; got != want && got+want != "\n" {
 		m.Errorf("transactions:\n%swant:\n%s", got, want)
@@ -172,7 +172,7 @@ func (m *mailroom) wantTries(lines ...string) {
 
 // want checks last_event and the timeline, whose lines are "type recipient",
 // oldest first, without the acceptance; and that the unit is over.
-func (m *mailroom) want(id string, last app.LastEvent, lines ...string) {
+func (m *deliveryTest) want(id string, last app.LastEvent, lines ...string) {
 	m.Helper()
 	email, err := m.Mail.GetEmail(m.Context(), m.key, id)
 	m.must(err)
@@ -197,9 +197,9 @@ func (m *mailroom) want(id string, last app.LastEvent, lines ...string) {
 		if open {
 			m.Error("the unit is still there")
 		}
-		dotted, err2 := r.DottedUnits()
-		if len(dotted) > 0 {
-			m.Errorf("dotted %+v", dotted)
+		committed, err2 := r.DottedUnits()
+		if len(committed) > 0 {
+			m.Errorf("dotted %+v", committed)
 		}
 		waiting, err3 := r.OpenRecipients(app.Unit{EmailID: id})
 		if len(waiting) > 0 {
@@ -209,10 +209,10 @@ func (m *mailroom) want(id string, last app.LastEvent, lines ...string) {
 	}))
 }
 
-func TestASuppressionAnsweredBeforeTheDotIsObeyed(t *testing.T) {
+func TestSuppressionBeforeFinalDotIsObeyed(t *testing.T) {
 	for _, attempt := range []int{1, 2} {
 		t.Run(fmt.Sprint("attempt ", attempt), func(t *testing.T) {
-			inMailroom(t, func(m *mailroom) {
+			runDeliveryTest(t, func(m *deliveryTest) {
 				m.sender.before = func(n int, _ *app.Outgoing) (app.Result, bool) {
 					if n == attempt {
 						m.suppress("BOB@example.org", app.OriginComplaint)
@@ -221,7 +221,7 @@ func TestASuppressionAnsweredBeforeTheDotIsObeyed(t *testing.T) {
 					return deferred, true
 				}
 				id := m.send("Bob@example.org")
-				m.rest(3 * time.Minute)
+				m.wait(3 * time.Minute)
 				tries := []string{"Bob@example.org", "Bob@example.org"}[:attempt]
 				m.wantTries(tries...)
 				m.want(id, app.Suppressed, append([]string{"deferred"}[:attempt-1], "suppressed Bob@example.org")...)
@@ -230,10 +230,10 @@ func TestASuppressionAnsweredBeforeTheDotIsObeyed(t *testing.T) {
 	}
 }
 
-func TestTheOthersAreSentAtOnceWithoutTheSuppressedOne(t *testing.T) {
+func TestOtherRecipientsAreSentWithoutSuppressed(t *testing.T) {
 	for _, attempt := range []int{1, 2} {
 		t.Run(fmt.Sprint("attempt ", attempt), func(t *testing.T) {
-			inMailroom(t, func(m *mailroom) {
+			runDeliveryTest(t, func(m *deliveryTest) {
 				m.sender.before = func(n int, _ *app.Outgoing) (app.Result, bool) {
 					if n < attempt {
 						return deferred, true
@@ -244,7 +244,7 @@ func TestTheOthersAreSentAtOnceWithoutTheSuppressedOne(t *testing.T) {
 					return app.Result{}, false
 				}
 				id := m.send("bob@example.org", "Carl@example.org", "dora@example.org")
-				m.rest(3 * time.Minute)
+				m.wait(3 * time.Minute)
 				all := "bob@example.org Carl@example.org dora@example.org"
 				m.wantTries(append([]string{all, all}[:attempt], "bob@example.org dora@example.org.")...)
 				if n := len(m.sender.all); n != attempt+1 {
@@ -264,23 +264,23 @@ func TestTheOthersAreSentAtOnceWithoutTheSuppressedOne(t *testing.T) {
 	}
 }
 
-func TestAWaitingRetryObeysWithoutAskingTheRelay(t *testing.T) {
-	inMailroom(t, func(m *mailroom) {
+func TestRetryObeysSuppressionWithoutRelay(t *testing.T) {
+	runDeliveryTest(t, func(m *deliveryTest) {
 		m.sender.before = func(n int, _ *app.Outgoing) (app.Result, bool) { return deferred, n <= 2 }
 		alone := m.send("bob@example.org")
-		m.rest(100 * time.Millisecond) // two workers would try them in either order
+		m.wait(100 * time.Millisecond) // two workers would try them in either order
 		both := m.send("bob@example.org", "carl@example.org")
-		m.rest(100 * time.Millisecond)
+		m.wait(100 * time.Millisecond)
 		m.suppress("bob@example.org", app.OriginBounce)
-		m.rest(2 * time.Minute)
+		m.wait(2 * time.Minute)
 		m.wantTries("bob@example.org", "bob@example.org carl@example.org", "carl@example.org.")
 		m.want(alone, app.Suppressed, "deferred", "suppressed bob@example.org")
 		m.want(both, app.Suppressed, "deferred", "suppressed bob@example.org", "sent carl@example.org")
 	})
 }
 
-func TestARecipientLeftOutAtAcceptanceNeverComesBack(t *testing.T) {
-	inMailroom(t, func(m *mailroom) {
+func TestLeftOutRecipientStaysLeftOut(t *testing.T) {
+	runDeliveryTest(t, func(m *deliveryTest) {
 		m.sender.before = func(n int, _ *app.Outgoing) (app.Result, bool) {
 			return app.Result{Kind: app.ResultTrouble, Stage: app.StageConnect, Reply: app.Reply{Text: "refused"}}, n == 1
 		}
@@ -289,14 +289,14 @@ func TestARecipientLeftOutAtAcceptanceNeverComesBack(t *testing.T) {
 		if _, err := m.Suppressions.RemoveSuppression(m.Context(), m.key, "carl@example.org"); err != nil {
 			m.Error(err)
 		}
-		m.rest(time.Minute)
+		m.wait(time.Minute)
 		m.wantTries("bob@example.org", "bob@example.org.")
 		m.want(id, app.Suppressed, "suppressed Carl@example.org", "relay_trouble", "sent bob@example.org")
 	})
 }
 
-func TestWhatDoesNotCountIsSent(t *testing.T) {
-	inMailroom(t, func(m *mailroom) {
+func TestUnrelatedSuppressionsAreIgnored(t *testing.T) {
+	runDeliveryTest(t, func(m *deliveryTest) {
 		other, err := m.Teams.CreateTeam(m.Context(), "Other")
 		m.must(err)
 		m.sender.before = func(int, *app.Outgoing) (app.Result, bool) {
@@ -308,23 +308,23 @@ func TestWhatDoesNotCountIsSent(t *testing.T) {
 			return app.Result{}, false
 		}
 		id := m.send("out@example.org", "theirs@example.org")
-		m.rest(100 * time.Millisecond)
+		m.wait(100 * time.Millisecond)
 		m.want(id, app.Sent, "sent out@example.org", "sent theirs@example.org")
 		again := m.send("out@example.org", "theirs@example.org")
-		m.rest(100 * time.Millisecond)
+		m.wait(100 * time.Millisecond)
 		m.want(again, app.Sent, "sent out@example.org", "sent theirs@example.org")
 	})
 }
 
-func TestAnEmailInDoubtIsNotRepeatedToASuppressedAddress(t *testing.T) {
-	inMailroom(t, func(m *mailroom) {
+func TestDoubtIsNotRepeatedToSuppressed(t *testing.T) {
+	runDeliveryTest(t, func(m *deliveryTest) {
 		m.sender.before = func(int, *app.Outgoing) (app.Result, bool) {
 			return app.Result{Kind: app.ResultDoubt, Stage: app.StageDot, Reply: app.Reply{Text: "closed"}}, true
 		}
 		id := m.send("bob@example.org")
-		m.rest(100 * time.Millisecond)
+		m.wait(100 * time.Millisecond)
 		m.suppress("bob@example.org", app.OriginManual)
-		m.rest(5 * time.Minute)
+		m.wait(5 * time.Minute)
 		m.wantTries("bob@example.org.")
 		doubts, err := m.Delivery.ListDoubts(m.Context(), true)
 		m.must(err)
@@ -339,13 +339,13 @@ func TestAnEmailInDoubtIsNotRepeatedToASuppressedAddress(t *testing.T) {
 	})
 }
 
-func TestAWithdrawnEmailIsNotSettledAsSuppressed(t *testing.T) {
+func TestCanceledEmailIsNotSuppressed(t *testing.T) {
 	for name, withdraw := range map[string]func(*db.Tx, string) error{
 		"gone":  func(tx *db.Tx, id string) error { return tx.DeleteUnit(app.Unit{EmailID: id}) },
 		"moved": func(tx *db.Tx, id string) error { return tx.MoveUnit(id, tx.Now.Add(time.Hour)) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			inMailroom(t, func(m *mailroom) {
+			runDeliveryTest(t, func(m *deliveryTest) {
 				m.sender.before = func(n int, out *app.Outgoing) (app.Result, bool) {
 					m.suppress("bob@example.org", app.OriginManual)
 					if err := m.store.Write(m.Context(), func(tx *db.Tx) error { return withdraw(tx, out.EmailID) }); err != nil {
@@ -354,7 +354,7 @@ func TestAWithdrawnEmailIsNotSettledAsSuppressed(t *testing.T) {
 					return app.Result{}, false
 				}
 				id := m.send("bob@example.org", "carl@example.org")
-				m.rest(time.Minute)
+				m.wait(time.Minute)
 				m.wantTries("bob@example.org carl@example.org")
 				events, _, err := m.Mail.ListEvents(m.Context(), m.key, id, app.Page{Limit: 10})
 				m.must(err)
@@ -376,16 +376,16 @@ func TestAWithdrawnEmailIsNotSettledAsSuppressed(t *testing.T) {
 	}
 }
 
-func TestAScheduledEmailThatLeavesSomebodyOutIsMovedAndCanceled(t *testing.T) {
-	inMailroom(t, func(m *mailroom) {
+func TestScheduledEmailWithLeftOutRecipient(t *testing.T) {
+	runDeliveryTest(t, func(m *deliveryTest) {
 		m.suppress("carl@example.org", app.OriginManual)
 		soon := app.FormatTime(time.Now().Add(time.Hour))
 		moved, canceled := m.sendAt(soon, "bob@example.org", "carl@example.org"), m.sendAt(soon, "bob@example.org", "carl@example.org")
 		m.must(m.Mail.RescheduleEmail(m.Context(), m.key, moved, app.FormatTime(time.Now().Add(2*time.Hour))))
 		m.must(m.Mail.CancelEmail(m.Context(), m.key, canceled))
-		m.rest(time.Hour + time.Minute)
+		m.wait(time.Hour + time.Minute)
 		m.wantTries()
-		m.rest(time.Hour)
+		m.wait(time.Hour)
 		m.wantTries("bob@example.org.")
 		m.want(moved, app.Suppressed, "suppressed carl@example.org", "rescheduled", "sent bob@example.org")
 		m.want(canceled, app.Canceled, "suppressed carl@example.org", "canceled")
@@ -397,30 +397,30 @@ func TestAScheduledEmailThatLeavesSomebodyOutIsMovedAndCanceled(t *testing.T) {
 	})
 }
 
-func TestAnEmailThatWasSuppressedWhileScheduledNeverLeaves(t *testing.T) {
-	inMailroom(t, func(m *mailroom) {
+func TestSuppressedScheduledEmailNeverLeaves(t *testing.T) {
+	runDeliveryTest(t, func(m *deliveryTest) {
 		id := m.sendAt(app.FormatTime(time.Now().Add(time.Hour)), "bob@example.org")
-		m.rest(time.Minute)
+		m.wait(time.Minute)
 		m.suppress("bob@example.org", app.OriginBounce)
-		m.rest(2 * time.Hour)
+		m.wait(2 * time.Hour)
 		m.wantTries()
 		m.want(id, app.Suppressed, "suppressed bob@example.org")
 	})
 }
 
-func TestTestRecipientsAddNoSuppressions(t *testing.T) {
-	inMailroom(t, func(m *mailroom) {
+func TestTestRecipientsArentSuppressed(t *testing.T) {
+	runDeliveryTest(t, func(m *deliveryTest) {
 		m.sender.before = func(_ int, out *app.Outgoing) (app.Result, bool) {
 			res := app.Result{Kind: app.ResultDone}
-			for i, verdict := range []app.Verdict{app.SimulatedBounce, app.SimulatedSpam, app.SimulatedBlock} {
-				res.Recipients = append(res.Recipients, app.RecipientResult{Address: out.Recipients[i], Verdict: verdict})
+			for i, verdict := range []app.Outcome{app.SimulatedBounce, app.SimulatedSpam, app.SimulatedBlock} {
+				res.Recipients = append(res.Recipients, app.RecipientResult{Address: out.Recipients[i], Outcome: verdict})
 			}
 			return res, true
 		}
 		to := []string{"bounced@simulator.mailer.test", "complained@simulator.mailer.test", "suppressed@simulator.mailer.test"}
 		for range 2 {
 			id := m.send(to...)
-			m.rest(100 * time.Millisecond)
+			m.wait(100 * time.Millisecond)
 			m.want(id, app.Suppressed, "bounced "+to[0], "complained "+to[1], "suppressed "+to[2])
 		}
 		list, _, err := m.Suppressions.ListSuppressions(m.Context(), m.key, "", app.Page{Limit: 100})
@@ -430,10 +430,10 @@ func TestTestRecipientsAddNoSuppressions(t *testing.T) {
 	})
 }
 
-// TestNothingLeavesAfterTheAnswer has addresses suppressed while mail for them
+// TestNothingLeavesAfterSuppression has addresses suppressed while mail for them
 // comes to its dot: none may follow an answer, and no email ends in both ways.
-func TestNothingLeavesAfterTheAnswer(t *testing.T) {
-	inMailroom(t, func(m *mailroom) {
+func TestNothingLeavesAfterSuppression(t *testing.T) {
+	runDeliveryTest(t, func(m *deliveryTest) {
 		const n = 150
 		var answered [n]atomic.Bool
 		var late sync.Map // index of each email that was suppressed before it asked for its dot
@@ -464,7 +464,7 @@ func TestNothingLeavesAfterTheAnswer(t *testing.T) {
 		for i := range n {
 			ids = append(ids, m.send(fmt.Sprintf("u%d@example.org", i)))
 		}
-		m.rest(10 * time.Second)
+		m.wait(10 * time.Second)
 		wg.Wait()
 		left := map[int]bool{}
 		for _, tr := range m.sender.all {

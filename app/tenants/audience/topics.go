@@ -19,20 +19,20 @@ func (s *Topics) CreateTopic(ctx context.Context, key *app.Key, in app.TopicInpu
 	}
 	t.ID, t.TeamID = app.NewID(), key.TeamID
 	err = s.service.DB.Write(ctx, func(tx *db.Tx) error {
-		if err := base.CapTopics.Room(&tx.Reader, key.TeamID); err != nil {
+		if err := base.CapTopics.Check(&tx.Reader, key.TeamID); err != nil {
 			return err
 		}
 		t.CreatedAt, t.UpdatedAt = tx.Now, tx.Now
 		if err := tx.InsertTopic(&t); err != nil {
-			return topicTaken(err)
+			return wrapTopicConflict(err)
 		}
 		return s.service.AnnounceTopic(tx, webhook.TopicCreated, &t)
 	})
 	return t, base.Unavailable(err)
 }
 
-// topicTaken words a name that another topic has.
-func topicTaken(err error) error {
+// wrapTopicConflict words a name that another topic has.
+func wrapTopicConflict(err error) error {
 	if errors.Is(err, db.ErrConflict) {
 		return app.Errorf(app.CodeConflict, "A topic with this name exists already")
 	}
@@ -66,7 +66,7 @@ func (s *Topics) UpdateTopic(ctx context.Context, key *app.Key, id string, patch
 		}
 		t.UpdatedAt = tx.Now
 		if err := tx.UpdateTopic(&t); err != nil {
-			return topicTaken(err)
+			return wrapTopicConflict(err)
 		}
 		return s.service.AnnounceTopic(tx, webhook.TopicUpdated, &t)
 	})
@@ -89,7 +89,7 @@ func (s *Topics) DeleteTopic(ctx context.Context, key *app.Key, id string) error
 		if waits {
 			return app.Errorf(app.CodeConflict, "Emails of this topic still wait to be sent; cancel them, or delete the topic once they have left")
 		}
-		if err := unusedByBroadcasts(tx, "topic", id); err != nil {
+		if err := checkUnused(tx, "topic", id); err != nil {
 			return err
 		}
 		if err := tx.DeleteTopic(key.TeamID, id); err != nil {

@@ -15,8 +15,8 @@ import (
 
 // randomChange does something to one of few people that may change a counter. What is
 // refused changes nothing.
-func randomChange(w *testserver.World, r *rand.Rand, segmentID string) {
-	ctx, s := w.T.Context(), w.Server
+func randomChange(w *testserver.Server, r *rand.Rand, segmentID string) {
+	ctx, s := w.T.Context(), w.Services
 	who := func() string { return fmt.Sprintf("p%d@example.net", r.IntN(30)) }
 	switch r.IntN(10) {
 	case 0:
@@ -39,7 +39,7 @@ func randomChange(w *testserver.World, r *rand.Rand, segmentID string) {
 	case 8:
 		_ = s.DB.Write(ctx, func(tx *db.Tx) error {
 			email := who()
-			_, err := tx.InsertOptOut(&app.Suppression{ID: app.NewID(), TeamID: w.Key.TeamID, Email: email, Hash: w.Hash(email), CreatedAt: tx.Now})
+			_, err := tx.InsertOptOut(&app.Suppression{ID: app.NewID(), TeamID: w.Key.TeamID, Email: email, Hash: w.AddressHash(email), CreatedAt: tx.Now})
 			if err == nil && r.IntN(2) == 0 {
 				err = fmt.Errorf("rolled back")
 			}
@@ -51,11 +51,11 @@ func randomChange(w *testserver.World, r *rand.Rand, segmentID string) {
 	}
 }
 
-// TestTotalsAreWhatCountingFinds: counters are right after many changes at the same time.
-func TestTotalsAreWhatCountingFinds(t *testing.T) {
+// TestTotalsMatchCounts: counters are right after many changes at the same time.
+func TestTotalsMatchCounts(t *testing.T) {
 	testserver.BothEngines(t)
-	w := testserver.Idle(t)
-	segment := w.Segment(nil)
+	w := testserver.New(t)
+	segment := w.AddSegment(nil)
 	var all sync.WaitGroup
 	for i := range 4 {
 		all.Go(func() {
@@ -66,31 +66,31 @@ func TestTotalsAreWhatCountingFinds(t *testing.T) {
 		})
 	}
 	all.Wait()
-	_, _, err := w.Server.Audience.PutContact(t.Context(), w.Key, app.ContactInput{Email: "gone@example.net", Segments: []app.SegmentRef{{ID: segment.ID}}}, app.ConflictError)
+	_, _, err := w.Services.Audience.PutContact(t.Context(), w.Key, app.ContactInput{Email: "gone@example.net", Segments: []app.SegmentRef{{ID: segment.ID}}}, app.ConflictError)
 	testserver.Must(t, err)
-	_, err = w.Server.Suppressions.AddSuppression(t.Context(), w.Key, app.SuppressionInput{Email: "gone@example.net", Origin: app.OriginManual})
+	_, err = w.Services.Suppressions.AddSuppression(t.Context(), w.Key, app.SuppressionInput{Email: "gone@example.net", Origin: app.OriginManual})
 	testserver.Must(t, err)
-	_, err = w.Server.Audience.DeleteContact(t.Context(), w.Key, "gone@example.net", true)
+	_, err = w.Services.Audience.DeleteContact(t.Context(), w.Key, "gone@example.net", true)
 	testserver.Must(t, err)
 	wantTotals(w, segment.ID)
-	if n := w.Sql(`SELECT count(*) FROM suppressions WHERE email IS NULL`)[0]; n == "0" {
+	if n := w.SQL(`SELECT count(*) FROM suppressions WHERE email IS NULL`)[0]; n == "0" {
 		t.Error("no suppression was erased")
 	}
 }
 
 // wantTotals compares the totals of lists with what is there.
-func wantTotals(w *testserver.World, segmentID string) {
+func wantTotals(w *testserver.Server, segmentID string) {
 	w.T.Helper()
-	contacts, err := w.Server.Audience.CountContacts(w.T.Context(), w.Key, "")
+	contacts, err := w.Services.Audience.CountContacts(w.T.Context(), w.Key, "")
 	testserver.Must(w.T, err)
-	members, err := w.Server.Audience.CountContacts(w.T.Context(), w.Key, segmentID)
+	members, err := w.Services.Audience.CountContacts(w.T.Context(), w.Key, segmentID)
 	testserver.Must(w.T, err)
-	suppressions, err := w.Server.Suppressions.CountSuppressions(w.T.Context(), w.Key)
+	suppressions, err := w.Services.Suppressions.CountSuppressions(w.T.Context(), w.Key)
 	testserver.Must(w.T, err)
 	for what, pair := range map[string][2]string{
 		"contacts":     {fmt.Sprint(*contacts), w.Count("contacts")},
 		"members":      {fmt.Sprint(*members), w.Count("members")},
-		"suppressions": {fmt.Sprint(suppressions), w.Sql(`SELECT count(*) FROM suppressions WHERE email IS NOT NULL`)[0]},
+		"suppressions": {fmt.Sprint(suppressions), w.SQL(`SELECT count(*) FROM suppressions WHERE email IS NOT NULL`)[0]},
 	} {
 		if pair[0] != pair[1] || pair[1] == "0" {
 			w.T.Errorf("%s %s by the counter, and %s are there", pair[0], what, pair[1])
@@ -99,19 +99,19 @@ func wantTotals(w *testserver.World, segmentID string) {
 }
 
 func TestTotalsCountImports(t *testing.T) {
-	testserver.Bubble(t, func(t *testing.T) {
-		w := testserver.Idle(t)
+	testserver.Synctest(t, func(t *testing.T) {
+		w := testserver.New(t)
 		w.Start()
-		segment := w.Segment(nil)
+		segment := w.AddSegment(nil)
 		for range 2 {
 			id := upload(w, contactfile.Input{OnConflict: "upsert", Segments: []app.SegmentRef{{ID: segment.ID}}},
 				"email,unsubscribed,state\na@example.net,false,\nb@example.net,true,\nc@example.net,false,bounced\na@example.net,false,\n")
-			testserver.Later(0)
-			if i, _ := w.Imported(id); i.Status != contactfile.Completed {
+			testserver.SleepAndSettle(0)
+			if i, _ := w.GetImport(id); i.Status != contactfile.Completed {
 				t.Fatalf("%+v", i)
 			}
 		}
-		_, err := w.Server.Suppressions.AddSuppression(t.Context(), w.Key, app.SuppressionInput{Email: "d@example.net", Origin: app.OriginManual})
+		_, err := w.Services.Suppressions.AddSuppression(t.Context(), w.Key, app.SuppressionInput{Email: "d@example.net", Origin: app.OriginManual})
 		testserver.Must(t, err)
 		wantTotals(w, segment.ID)
 	})

@@ -19,27 +19,27 @@ import (
 const (
 	// checkTimeout bounds all questions about one domain.
 	checkTimeout = 30 * time.Second
-	// checksAtOnce is how many domains are checked at the same time.
-	checksAtOnce = 16
-	// dueAtOnce is how many due domains one round takes.
-	dueAtOnce = 100
+	// maxConcurrentChecks is how many domains are checked at the same time.
+	maxConcurrentChecks = 16
+	// maxDuePerRound is how many due domains one round takes.
+	maxDuePerRound = 100
 )
 
 // checker keeps the checks of domains apart: one of each domain at a time.
 type checker struct {
 	mu      sync.Mutex
 	running map[string]bool // by domain id: a check is wanted that has not begun
-	places  chan struct{}
+	slots   chan struct{}
 }
 
 func newChecker() *checker {
-	return &checker{running: map[string]bool{}, places: make(chan struct{}, checksAtOnce)}
+	return &checker{running: map[string]bool{}, slots: make(chan struct{}, maxConcurrentChecks)}
 }
 
-// want notes that a domain is to be checked; true: nobody does that yet, and the
+// request notes that a domain is to be checked; true: nobody does that yet, and the
 // caller must. Who checks it already will do so once more, for what was published
 // meanwhile may not be in the answers that it has.
-func (c *checker) want(id string) (yours bool) {
+func (c *checker) request(id string) (start bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	_, busy := c.running[id]
@@ -59,8 +59,8 @@ func (c *checker) next(id string) bool {
 	return false
 }
 
-// leave frees a domain, whatever is wanted.
-func (c *checker) leave(id string) {
+// clear frees a domain, whatever is wanted.
+func (c *checker) clear(id string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.running, id)
@@ -74,7 +74,7 @@ func (s *Service) VerifyDomain(ctx context.Context, key *app.Key, id string) err
 	if err != nil {
 		return err
 	}
-	s.checkSoon(d)
+	s.startCheck(d)
 	return nil
 }
 
@@ -112,27 +112,27 @@ func (s *Service) beginVerifying(ctx context.Context, teamID, id string) (d app.
 	return d, base.Lookup("domain", err)
 }
 
-// checkSoon checks a domain in the background. What it misses because the server
+// startCheck checks a domain in the background. What it misses because the server
 // stops the next start finds, for the domain stays due.
-func (s *Service) checkSoon(d app.Domain) {
-	if s.Resolver == nil || s.Taking.Err() != nil || !s.checks.want(d.ID) {
+func (s *Service) startCheck(d app.Domain) {
+	if s.Resolver == nil || s.Claiming.Err() != nil || !s.checks.request(d.ID) {
 		return
 	}
 	s.Workers.Go(func() {
 		defer func() {
 			if r := recover(); r != nil {
-				s.checks.leave(d.ID)
+				s.checks.clear(d.ID)
 				s.Log.Error("panic in a check of a domain", "domain", d.Name, "panic", r, "stack", string(debug.Stack()))
 			}
 		}()
 		select {
-		case s.checks.places <- struct{}{}:
-			defer func() { <-s.checks.places }()
-		case <-s.Taking.Done():
+		case s.checks.slots <- struct{}{}:
+			defer func() { <-s.checks.slots }()
+		case <-s.Claiming.Done():
 			return
 		}
 		for s.checks.next(d.ID) {
-			if err := s.check(s.Taking, &d); err != nil && s.Taking.Err() == nil && app.CodeOf(err) != app.CodeNotFound && !errors.Is(err, db.ErrNotFound) {
+			if err := s.check(s.Claiming, &d); err != nil && s.Claiming.Err() == nil && app.CodeOf(err) != app.CodeNotFound && !errors.Is(err, db.ErrNotFound) {
 				s.Log.Error("check a domain", "domain", d.Name, "err", err)
 			}
 		}
@@ -144,45 +144,45 @@ func (s *Service) CheckDue(ctx context.Context) error {
 	if s.Resolver == nil {
 		return nil
 	}
-	due, err := db.Get(ctx, s.DB, func(r *db.Reader) ([]app.Domain, error) { return r.DueDomains(clock.Now(), dueAtOnce) })
+	due, err := db.Get(ctx, s.DB, func(r *db.Reader) ([]app.Domain, error) { return r.DueDomains(clock.Now(), maxDuePerRound) })
 	if err != nil {
 		return fmt.Errorf("find due domains: %w", err)
 	}
 	for _, d := range due {
-		s.checkSoon(d)
+		s.startCheck(d)
 	}
 	return nil
 }
 
 // check asks the DNS about a domain and writes down what follows.
 func (s *Service) check(ctx context.Context, d *app.Domain) error {
-	checks, err := s.LookUp(ctx, d.TeamID, d.ID)
+	checks, err := s.CheckDNS(ctx, d.TeamID, d.ID)
 	if err != nil {
 		return err
 	}
-	return s.DB.Write(ctx, func(tx *db.Tx) error { return s.settleCheck(tx, d, checks) })
+	return s.DB.Write(ctx, func(tx *db.Tx) error { return s.storeCheck(tx, d, checks) })
 }
 
-// LookUp asks the DNS about the records of a domain, and changes nothing. Errors:
+// CheckDNS asks the DNS about the records of a domain, and changes nothing. Errors:
 // CodeNotFound; that of ctx.
-func (s *Service) LookUp(ctx context.Context, teamID, id string) ([]app.RecordCheck, error) {
+func (s *Service) CheckDNS(ctx context.Context, teamID, id string) ([]app.RecordCheck, error) {
 	if s.Resolver == nil {
 		return nil, errors.New("no resolver is configured")
 	}
-	full, err := s.GetDomain(ctx, &app.Key{TeamID: teamID}, id) // with its keys
+	d, err := s.GetDomain(ctx, &app.Key{TeamID: teamID}, id) // with its keys
 	if err != nil {
 		return nil, err
 	}
-	asking, cancel := context.WithTimeout(ctx, checkTimeout)
+	checkCtx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
-	needs, target := s.wants(&full)
-	checks := dnscheck.Check(asking, full.WithoutExpired(clock.Now()), needs, target, s.Resolver)
+	needs, target := s.recordInputs(&d)
+	checks := dnscheck.Check(checkCtx, d.WithoutExpiredKeys(clock.Now()), needs, target, s.Resolver)
 	return checks, ctx.Err() // the end of ctx is not the DNS's silence
 }
 
-// settleCheck writes what a check found, and what follows: another status, and a
+// storeCheck writes what a check found, and what follows: another status, and a
 // next DKIM key that signs now that its record is live. Only these are announced.
-func (s *Service) settleCheck(tx *db.Tx, checked *app.Domain, checks []app.RecordCheck) error {
+func (s *Service) storeCheck(tx *db.Tx, checked *app.Domain, checks []app.RecordCheck) error {
 	d, err := tx.Domain(checked.TeamID, checked.ID)
 	if err != nil {
 		return err

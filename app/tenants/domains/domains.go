@@ -41,7 +41,7 @@ func (s *Service) AddDomain(ctx context.Context, teamID string, in app.DomainInp
 	if _, err := s.DomainByName(ctx, teamID, d.Name); err == nil {
 		return app.Domain{}, conflict // before a key is made, which takes a tenth of a second
 	}
-	if err := s.DB.Read(ctx, func(r *db.Reader) error { return s.teams.DomainRoom(r, teamID) }); err != nil {
+	if err := s.DB.Read(ctx, func(r *db.Reader) error { return s.teams.CheckDomainLimit(r, teamID) }); err != nil {
 		return app.Domain{}, base.Unavailable(err) // before the key too
 	}
 	pair, err := s.newDKIMPair(ctx, &d, app.DKIMSelector, app.DKIMSigning)
@@ -50,12 +50,12 @@ func (s *Service) AddDomain(ctx context.Context, teamID string, in app.DomainInp
 	}
 	d.Keys = []app.DKIMPair{pair}
 	err = s.DB.Write(ctx, func(tx *db.Tx) error {
-		full := s.teams.DomainRoom(&tx.Reader, teamID)
+		limitErr := s.teams.CheckDomainLimit(&tx.Reader, teamID)
 		if err := tx.InsertDomain(&d); err != nil {
 			return err
 		}
-		if full != nil {
-			return full
+		if limitErr != nil {
+			return limitErr
 		}
 		tx.AfterCommit(func() { s.dkim.Forget(dkimName(d.TeamID, d.Name)) })
 		if err := s.announceDomain(tx, webhook.DomainCreated, &d); err != nil {
@@ -70,13 +70,13 @@ func (s *Service) AddDomain(ctx context.Context, teamID string, in app.DomainInp
 }
 
 // newDKIMPair makes a key pair, its private half sealed for the domain. Errors: those
-// of keyTurn.
+// of acquireKeySlot.
 func (s *Service) newDKIMPair(ctx context.Context, d *app.Domain, selector string, state app.DKIMState) (app.DKIMPair, error) {
-	done, err := s.keyTurn(ctx, d.TeamID)
+	release, err := s.acquireKeySlot(ctx, d.TeamID)
 	if err != nil {
 		return app.DKIMPair{}, err
 	}
-	defer done()
+	defer release()
 	key, err := s.NewKey()
 	if err != nil {
 		return app.DKIMPair{}, fmt.Errorf("make DKIM key: %w", err)
@@ -143,7 +143,7 @@ func (s *Service) UpdateDomain(ctx context.Context, key *app.Key, id string, pat
 			return err
 		}
 		if d.TrackingSubdomain != old.TrackingSubdomain && (d.Status == app.DomainVerified || d.Status == app.DomainPending) {
-			tx.AfterCommit(func() { s.checkSoon(d) })
+			tx.AfterCommit(func() { s.startCheck(d) })
 		}
 		if err := s.announceDomain(tx, webhook.DomainUpdated, &d); err != nil {
 			return err
@@ -172,7 +172,7 @@ func (s *Service) DeleteDomain(ctx context.Context, key *app.Key, id string) err
 		if err != nil {
 			return fmt.Errorf("read the keys of a domain: %w", err)
 		}
-		if err := boundAbove(bound, key); err != nil {
+		if err := checkBoundKeys(bound, key); err != nil {
 			return err
 		}
 		if err := tx.DeleteDomain(key.TeamID, id); err != nil {
@@ -194,8 +194,8 @@ func (s *Service) DeleteDomain(ctx context.Context, key *app.Key, id string) err
 	return base.Lookup("domain", err)
 }
 
-// boundAbove refuses to end a key by way of its domain. Errors: CodeConflict.
-func boundAbove(bound []app.Key, key *app.Key) error {
+// checkBoundKeys refuses to end a key by way of its domain. Errors: CodeConflict.
+func checkBoundKeys(bound []app.Key, key *app.Key) error {
 	for _, k := range bound {
 		if k.Role.Above(key.Role) {
 			return app.Errorf(app.CodeConflict, "The API key %q of the role %s is bound to this domain and would end with it; a key of that role has to delete one of them first",
@@ -215,8 +215,8 @@ func (s *Service) RotateDKIM(ctx context.Context, teamID, name string) (d app.Do
 	return s.rotate(ctx, d)
 }
 
-// RotateKeyOf is RotateDKIM for a domain by its id. Errors: those, too.
-func (s *Service) RotateKeyOf(ctx context.Context, key *app.Key, id string) (d app.Domain, err error) {
+// RotateDKIMByID is RotateDKIM for a domain by its id. Errors: those, too.
+func (s *Service) RotateDKIMByID(ctx context.Context, key *app.Key, id string) (d app.Domain, err error) {
 	if d, err = s.GetDomain(ctx, key, id); err != nil {
 		return d, err
 	}
@@ -261,12 +261,12 @@ func (s *Service) announceDomain(tx *db.Tx, name webhook.EventName, d *app.Domai
 // DomainRecords are the rows that a domain's owner publishes, with what the last
 // check found.
 func (s *Service) DomainRecords(d *app.Domain) []app.DNSRecord {
-	needs, target := s.wants(d)
-	records := d.WithoutExpired(clock.Now()).Records(needs, target)
-	if lack := s.Settings.Lack(s.Settings.RegionOf(d.Region)); lack != "" {
+	needs, target := s.recordInputs(d)
+	records := d.WithoutExpiredKeys(clock.Now()).Records(needs, target)
+	if missing := s.Settings.MissingRelay(s.Settings.RegionOf(d.Region)); missing != "" {
 		for i := range records {
 			if r := &records[i]; r.Record == app.RecordSPF && r.Type == string(app.DNSText) {
-				r.Detail = strings.TrimSpace(r.Detail + " What lets a relay send is missing in the value shown: " + lack + ".")
+				r.Detail = strings.TrimSpace(r.Detail + " What lets a relay send is missing in the value shown: " + missing + ".")
 			}
 		}
 	}

@@ -21,34 +21,34 @@ import (
 	"mailer/app/testing/testserver"
 )
 
-func TestADomainGoesTheWholeWay(t *testing.T) {
-	testserver.Bubble(t, func(t *testing.T) {
+func TestDomainVerificationLifecycle(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
 		dns := testserver.NewDNS()
-		w := testserver.Resolving(t, dns, testserver.NewRelay(nil))
-		d := w.Add(app.DomainInput{Name: "acme.test"})
+		w := testserver.StartWithDNS(t, dns, testserver.NewRelay(nil))
+		d := w.CreateDomain(app.DomainInput{Name: "acme.test"})
 		wantStatus(w, d.ID, app.DomainNotStarted)
 		time.Sleep(2 * app.RecheckEvery)
 		if dns.Questions("") != 0 {
 			t.Error("a domain is checked that nobody wanted verified")
 		}
-		testserver.Must(t, w.Server.Domains.VerifyDomain(t.Context(), w.Key, d.ID))
+		testserver.Must(t, w.Services.Domains.VerifyDomain(t.Context(), w.Key, d.ID))
 		wantStatus(w, d.ID, app.DomainPending)
 		synctest.Wait()
 		wantStatus(w, d.ID, app.DomainPending)
-		dns.Publish(w.Server.Domains.DomainRecords(&d), "DKIM")
+		dns.Publish(w.Services.Domains.DomainRecords(&d), "DKIM")
 		time.Sleep(app.RecheckEvery + time.Minute)
 		wantStatus(w, d.ID, app.DomainPending)
-		dns.Publish(w.Server.Domains.DomainRecords(&d), "SPF")
+		dns.Publish(w.Services.Domains.DomainRecords(&d), "SPF")
 		time.Sleep(app.RecheckEvery + time.Minute)
 		wantStatus(w, d.ID, app.DomainVerified)
-		dns.Silent(true)
+		dns.SetDown(true)
 		time.Sleep(2 * app.RecheckEvery)
 		wantStatus(w, d.ID, app.DomainVerified) // silence proves nothing
-		dns.Silent(false)
-		dns.Remove("TXT send.acme.test")
+		dns.SetDown(false)
+		dns.Unpublish("TXT send.acme.test")
 		time.Sleep(app.RecheckEvery + time.Minute)
 		wantStatus(w, d.ID, app.DomainPending)
-		away(w, app.GiveUpVerifying-app.RecheckEvery)
+		stopFor(w, app.GiveUpVerifying-app.RecheckEvery)
 		wantStatus(w, d.ID, app.DomainPending)
 		time.Sleep(2 * app.RecheckEvery)
 		wantStatus(w, d.ID, app.DomainFailed)
@@ -57,8 +57,8 @@ func TestADomainGoesTheWholeWay(t *testing.T) {
 		if dns.Questions("") != asked {
 			t.Error("a failed domain is checked on its own")
 		}
-		dns.Publish(w.Server.Domains.DomainRecords(&d))
-		testserver.Must(t, w.Server.Domains.VerifyDomain(t.Context(), w.Key, d.ID))
+		dns.Publish(w.Services.Domains.DomainRecords(&d))
+		testserver.Must(t, w.Services.Domains.VerifyDomain(t.Context(), w.Key, d.ID))
 		synctest.Wait()
 		wantStatus(w, d.ID, app.DomainVerified)
 		want := []string{"domain.created not_started", "domain.updated pending", "domain.updated verified", "domain.updated pending",
@@ -69,48 +69,48 @@ func TestADomainGoesTheWholeWay(t *testing.T) {
 	})
 }
 
-func TestVerifyTakesALostVerificationAwayAtOnce(t *testing.T) {
+func TestVerifyRevokesLostVerification(t *testing.T) {
 	testserver.BothEngines(t)
-	testserver.Bubble(t, func(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
 		dns := testserver.NewDNS()
-		w := testserver.Resolving(t, dns, testserver.NewRelay(nil))
-		d := w.Add(app.DomainInput{Name: "acme.test"})
-		dns.Publish(w.Server.Domains.DomainRecords(&d))
-		testserver.Must(t, w.Server.Domains.VerifyDomain(t.Context(), w.Key, d.ID))
+		w := testserver.StartWithDNS(t, dns, testserver.NewRelay(nil))
+		d := w.CreateDomain(app.DomainInput{Name: "acme.test"})
+		dns.Publish(w.Services.Domains.DomainRecords(&d))
+		testserver.Must(t, w.Services.Domains.VerifyDomain(t.Context(), w.Key, d.ID))
 		synctest.Wait()
 		wantStatus(w, d.ID, app.DomainVerified)
-		dns.Remove("TXT mailer._domainkey.acme.test")
-		testserver.Must(t, w.Server.Domains.VerifyDomain(t.Context(), w.Key, d.ID))
+		dns.Unpublish("TXT mailer._domainkey.acme.test")
+		testserver.Must(t, w.Services.Domains.VerifyDomain(t.Context(), w.Key, d.ID))
 		synctest.Wait()
 		wantStatus(w, d.ID, app.DomainPending)
-		testserver.WantCode(t, w.Server.Domains.VerifyDomain(t.Context(), w.Key, app.NewID()), app.CodeNotFound)
+		testserver.WantCode(t, w.Services.Domains.VerifyDomain(t.Context(), w.Key, app.NewID()), app.CodeNotFound)
 	})
 }
 
-func TestATrustedDomainStaysVerified(t *testing.T) {
-	testserver.Bubble(t, func(t *testing.T) {
-		w := testserver.Resolving(t, testserver.NewDNS(), testserver.NewRelay(nil))
-		d := w.Add(app.DomainInput{Name: "acme.test", Trusted: true})
-		testserver.Must(t, w.Server.Domains.VerifyDomain(t.Context(), w.Key, d.ID))
+func TestTrustedDomainStaysVerified(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
+		w := testserver.StartWithDNS(t, testserver.NewDNS(), testserver.NewRelay(nil))
+		d := w.CreateDomain(app.DomainInput{Name: "acme.test", Trusted: true})
+		testserver.Must(t, w.Services.Domains.VerifyDomain(t.Context(), w.Key, d.ID))
 		time.Sleep(2 * app.RecheckEvery)
-		away(w, 100*time.Hour)
+		stopFor(w, 100*time.Hour)
 		wantStatus(w, d.ID, app.DomainVerified)
-		if records := w.Server.Domains.DomainRecords(new(w.Domain(d.ID))); records[0].Live != app.LiveMissing {
+		if records := w.Services.Domains.DomainRecords(new(w.Domain(d.ID))); records[0].Live != app.LiveMissing {
 			t.Errorf("it was not looked at: %+v", records[0])
 		}
 	})
 }
 
-func TestAStartChecksWhatFellDueMeanwhile(t *testing.T) {
-	testserver.Bubble(t, func(t *testing.T) {
+func TestStartChecksOverdueDomains(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
 		dns := testserver.NewDNS()
-		w := testserver.Resolving(t, dns, testserver.NewRelay(nil))
-		d := w.Add(app.DomainInput{Name: "acme.test"})
-		testserver.Must(t, w.Server.Domains.VerifyDomain(t.Context(), w.Key, d.ID))
+		w := testserver.StartWithDNS(t, dns, testserver.NewRelay(nil))
+		d := w.CreateDomain(app.DomainInput{Name: "acme.test"})
+		testserver.Must(t, w.Services.Domains.VerifyDomain(t.Context(), w.Key, d.ID))
 		synctest.Wait()
 		w.Stop()
 		time.Sleep(time.Hour)
-		dns.Publish(w.Server.Domains.DomainRecords(&d))
+		dns.Publish(w.Services.Domains.DomainRecords(&d))
 		w.Relays = []*testserver.FakeRelay{testserver.NewRelay(nil)}
 		w.Open()
 		w.Start()
@@ -119,17 +119,17 @@ func TestAStartChecksWhatFellDueMeanwhile(t *testing.T) {
 	})
 }
 
-func TestChecksOfADomainDontOverlap(t *testing.T) {
-	testserver.Bubble(t, func(t *testing.T) {
+func TestChecksOfOneDomainDontOverlap(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
 		dns := testserver.NewDNS()
-		dns.Gate = make(chan struct{})
-		w := testserver.Resolving(t, dns, testserver.NewRelay(nil))
-		d := w.Add(app.DomainInput{Name: "acme.test"})
+		dns.Block = make(chan struct{})
+		w := testserver.StartWithDNS(t, dns, testserver.NewRelay(nil))
+		d := w.CreateDomain(app.DomainInput{Name: "acme.test"})
 		for range 5 {
-			testserver.Must(t, w.Server.Domains.VerifyDomain(t.Context(), w.Key, d.ID))
+			testserver.Must(t, w.Services.Domains.VerifyDomain(t.Context(), w.Key, d.ID))
 			synctest.Wait()
 		}
-		close(dns.Gate)
+		close(dns.Block)
 		synctest.Wait()
 		// The one that ran, and one more for all who came meanwhile.
 		if n := dns.Questions("TXT mailer._domainkey.acme.test"); n != 2 {
@@ -138,35 +138,35 @@ func TestChecksOfADomainDontOverlap(t *testing.T) {
 	})
 }
 
-func TestAWishToVerifyIsNotLostInARunningCheck(t *testing.T) {
-	testserver.Bubble(t, func(t *testing.T) {
+func TestVerifyDuringCheckRunsAgain(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
 		dns := testserver.NewDNS()
-		w := testserver.Idle(t, testserver.NewRelay(nil))
+		w := testserver.New(t, testserver.NewRelay(nil))
 		answered := make(chan struct{})
-		w.Server.Domains.Resolver = func(ctx context.Context, name string, kind app.DNSType) (app.DNSAnswer, error) {
+		w.Services.Domains.Resolver = func(ctx context.Context, name string, kind app.DNSType) (app.DNSAnswer, error) {
 			answer, err := dns.Lookup(ctx, name, kind)
 			<-answered // what is published from here on is not in it
 			return answer, err
 		}
 		w.Start()
-		d := w.Add(app.DomainInput{Name: "acme.test"})
-		testserver.Must(t, w.Server.Domains.VerifyDomain(t.Context(), w.Key, d.ID))
+		d := w.CreateDomain(app.DomainInput{Name: "acme.test"})
+		testserver.Must(t, w.Services.Domains.VerifyDomain(t.Context(), w.Key, d.ID))
 		synctest.Wait()
-		dns.Publish(w.Server.Domains.DomainRecords(&d))
-		testserver.Must(t, w.Server.Domains.VerifyDomain(t.Context(), w.Key, d.ID))
+		dns.Publish(w.Services.Domains.DomainRecords(&d))
+		testserver.Must(t, w.Services.Domains.VerifyDomain(t.Context(), w.Key, d.ID))
 		close(answered)
 		synctest.Wait()
 		wantStatus(w, d.ID, app.DomainVerified)
 	})
 }
 
-func TestAStopEndsAChecksQuestions(t *testing.T) {
-	testserver.Bubble(t, func(t *testing.T) {
+func TestShutdownEndsRunningCheck(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
 		dns := testserver.NewDNS()
-		dns.Gate = make(chan struct{}) // never opened
-		w := testserver.Resolving(t, dns, testserver.NewRelay(nil))
-		d := w.Add(app.DomainInput{Name: "acme.test"})
-		testserver.Must(t, w.Server.Domains.VerifyDomain(t.Context(), w.Key, d.ID))
+		dns.Block = make(chan struct{}) // never opened
+		w := testserver.StartWithDNS(t, dns, testserver.NewRelay(nil))
+		d := w.CreateDomain(app.DomainInput{Name: "acme.test"})
+		testserver.Must(t, w.Services.Domains.VerifyDomain(t.Context(), w.Key, d.ID))
 		synctest.Wait()
 		began := time.Now()
 		w.Stop()
@@ -176,66 +176,66 @@ func TestAStopEndsAChecksQuestions(t *testing.T) {
 	})
 }
 
-func TestAnUnverifiedDomainIsRefusedInWordsThatHelp(t *testing.T) {
+func TestUnverifiedDomainErrorNamesMissingRecords(t *testing.T) {
 	testserver.BothEngines(t)
-	testserver.Bubble(t, func(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
 		dns := testserver.NewDNS()
-		w := testserver.Resolving(t, dns, testserver.NewRelay(nil))
-		d := w.Add(app.DomainInput{Name: "acme.test"})
-		wants := func(words ...string) {
+		w := testserver.StartWithDNS(t, dns, testserver.NewRelay(nil))
+		d := w.CreateDomain(app.DomainInput{Name: "acme.test"})
+		wants := func(text ...string) {
 			t.Helper()
 			_, err := w.SendFrom("acme.test")
 			testserver.WantCode(t, err, app.CodeValidation)
-			for _, part := range words {
+			for _, part := range text {
 				if err == nil || !strings.Contains(err.Error(), part) {
 					t.Errorf("no %q in %v", part, err)
 				}
 			}
 		}
 		wants("`from` uses the domain acme.test", "not_started", "TXT mailer._domainkey.acme.test", "TXT send.acme.test", "`mailer domains verify acme.test`", "/domains/"+d.ID+"/verify")
-		dns.Publish(w.Server.Domains.DomainRecords(&d), "DKIM")
-		testserver.Must(t, w.Server.Domains.VerifyDomain(t.Context(), w.Key, d.ID))
+		dns.Publish(w.Services.Domains.DomainRecords(&d), "DKIM")
+		testserver.Must(t, w.Services.Domains.VerifyDomain(t.Context(), w.Key, d.ID))
 		synctest.Wait()
 		wants("pending", "SPF record TXT send.acme.test is missing")
 		if _, err := w.SendFrom("acme.test"); strings.Contains(err.Error(), "_domainkey") {
 			t.Errorf("it names a record that is there: %v", err)
 		}
-		dns.Publish(w.Server.Domains.DomainRecords(&d))
-		testserver.Must(t, w.Server.Domains.VerifyDomain(t.Context(), w.Key, d.ID))
+		dns.Publish(w.Services.Domains.DomainRecords(&d))
+		testserver.Must(t, w.Services.Domains.VerifyDomain(t.Context(), w.Key, d.ID))
 		synctest.Wait()
 		id, err := w.SendFrom("acme.test")
 		testserver.Must(t, err)
 		synctest.Wait()
-		w.WantLast(id, app.Sent)
+		w.WantLastEvent(id, app.Sent)
 	})
 }
 
-func TestEachDomainSignsWithItsOwnKeyAndARotationChangesIt(t *testing.T) {
-	testserver.Bubble(t, func(t *testing.T) {
+func TestDKIMKeyPerDomainAndRotation(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
 		dns := testserver.NewDNS()
-		relay := testserver.NewRelay(testserver.Firstly(testserver.Says(app.StageDot, 451, "later")))
-		w := testserver.Resolving(t, dns, relay)
+		relay := testserver.NewRelay(testserver.InOrder(testserver.ReplyWith(app.StageDot, 451, "later")))
+		w := testserver.StartWithDNS(t, dns, relay)
 		signer := func(id string) string {
 			t.Helper()
-			tries := relay.Seen(id)
+			tries := relay.Transactions(id)
 			if len(tries) == 0 { // SQLite waits for others by the clock, which stood still
 				time.Sleep(100 * time.Millisecond)
 				synctest.Wait()
-				tries = relay.Seen(id)
+				tries = relay.Transactions(id)
 			}
-			if len(tries) == 0 || tries[len(tries)-1].M.DKIM == nil {
+			if len(tries) == 0 || tries[len(tries)-1].Message.DKIM == nil {
 				t.Fatalf("%s: %d tries, or no key", id, len(tries))
 			}
-			k := tries[len(tries)-1].M.DKIM
+			k := tries[len(tries)-1].Message.DKIM
 			return k.Selector + "._domainkey." + k.Domain
 		}
-		a, b := w.Add(app.DomainInput{Name: "a.test"}), w.Add(app.DomainInput{Name: "b.test"})
+		a, b := w.CreateDomain(app.DomainInput{Name: "a.test"}), w.CreateDomain(app.DomainInput{Name: "b.test"})
 		if a.Keys[0].Public == b.Keys[0].Public {
 			t.Error("two domains have one key")
 		}
 		for _, d := range []app.Domain{a, b} {
-			dns.Publish(w.Server.Domains.DomainRecords(&d))
-			testserver.Must(t, w.Server.Domains.VerifyDomain(t.Context(), w.Key, d.ID))
+			dns.Publish(w.Services.Domains.DomainRecords(&d))
+			testserver.Must(t, w.Services.Domains.VerifyDomain(t.Context(), w.Key, d.ID))
 		}
 		synctest.Wait()
 		fromA, err := w.SendFrom("a.test")
@@ -246,9 +246,9 @@ func TestEachDomainSignsWithItsOwnKeyAndARotationChangesIt(t *testing.T) {
 		if signer(fromA) != "mailer._domainkey.a.test" || signer(fromB) != "mailer._domainkey.b.test" {
 			t.Errorf("signed with %s and %s", signer(fromA), signer(fromB))
 		}
-		rotated, err := w.Server.Domains.RotateDKIM(t.Context(), w.Key.TeamID, "A.test")
+		rotated, err := w.Services.Domains.RotateDKIM(t.Context(), w.Key.TeamID, "A.test")
 		testserver.Must(t, err)
-		again, err := w.Server.Domains.RotateDKIM(t.Context(), w.Key.TeamID, "a.test") // the waiting one is the answer
+		again, err := w.Services.Domains.RotateDKIM(t.Context(), w.Key.TeamID, "a.test") // the waiting one is the answer
 		testserver.Must(t, err)
 		if len(rotated.Keys) != 2 || len(again.Keys) != 2 {
 			t.Fatalf("keys %+v, then %+v", rotated.Keys, again.Keys)
@@ -261,12 +261,12 @@ func TestEachDomainSignsWithItsOwnKeyAndARotationChangesIt(t *testing.T) {
 			t.Errorf("it signs with %s before the record is there", signer(second))
 		}
 		time.Sleep(app.RecheckEvery)
-		heard := len(statuses(w))
+		events := len(statuses(w))
 		_, err = w.SendFrom("a.test")
 		testserver.Must(t, err)
 		synctest.Wait()
-		dns.Publish(w.Server.Domains.DomainRecords(&rotated))
-		testserver.Must(t, w.Server.Domains.VerifyDomain(t.Context(), w.Key, a.ID))
+		dns.Publish(w.Services.Domains.DomainRecords(&rotated))
+		testserver.Must(t, w.Services.Domains.VerifyDomain(t.Context(), w.Key, a.ID))
 		synctest.Wait()
 		third, err := w.SendFrom("a.test") // at once: an opened key must not linger
 		testserver.Must(t, err)
@@ -274,16 +274,16 @@ func TestEachDomainSignsWithItsOwnKeyAndARotationChangesIt(t *testing.T) {
 		if signer(third) != "mailer2._domainkey.a.test" {
 			t.Errorf("it still signs with %s", signer(third))
 		}
-		if got := statuses(w)[heard:]; !slices.Equal(got, []string{"domain.updated verified"}) {
+		if got := statuses(w)[events:]; !slices.Equal(got, []string{"domain.updated verified"}) {
 			t.Errorf("webhooks heard %q of the change of keys", got)
 		}
-		if got := signer(fromA); relay.Seen(fromA)[1].M.Signature == "" {
+		if got := signer(fromA); relay.Transactions(fromA)[1].Message.Signature == "" {
 			t.Errorf("the second try of old mail has lost its signature and is signed with %s", got)
 		}
-		w.WantLast(fromA, app.Sent)
+		w.WantLastEvent(fromA, app.Sent)
 		wantStatus(w, a.ID, app.DomainVerified)
 		names := func() (out []string) {
-			for _, r := range w.Server.Domains.DomainRecords(new(w.Domain(a.ID))) {
+			for _, r := range w.Services.Domains.DomainRecords(new(w.Domain(a.ID))) {
 				if r.Record == "DKIM" {
 					out = append(out, r.Name)
 				}
@@ -294,11 +294,11 @@ func TestEachDomainSignsWithItsOwnKeyAndARotationChangesIt(t *testing.T) {
 			t.Errorf("listed after the change: %q", got)
 		}
 		asked := dns.Questions("TXT mailer._domainkey.a.test")
-		w.Sql("UPDATE dkim_keys SET retired_at = retired_at - ?", app.DKIMRetention.Milliseconds())
+		w.SQL("UPDATE dkim_keys SET retired_at = retired_at - ?", app.DKIMRetention.Milliseconds())
 		if got := names(); !slices.Equal(got, []string{"mailer2._domainkey.a.test"}) {
 			t.Errorf("listed a week later: %q", got)
 		}
-		testserver.Must(t, w.Server.Domains.VerifyDomain(t.Context(), w.Key, a.ID))
+		testserver.Must(t, w.Services.Domains.VerifyDomain(t.Context(), w.Key, a.ID))
 		synctest.Wait()
 		if got := len(w.Domain(a.ID).Keys); got != 1 || dns.Questions("TXT mailer._domainkey.a.test") != asked {
 			t.Errorf("%d keys are kept, or the DNS is asked about one that nobody needs", got)
@@ -306,71 +306,71 @@ func TestEachDomainSignsWithItsOwnKeyAndARotationChangesIt(t *testing.T) {
 	})
 }
 
-func TestMailOfADeletedDomainFailsAndNeverLeavesUnsigned(t *testing.T) {
+func TestMailOfDeletedDomainFails(t *testing.T) {
 	testserver.BothEngines(t)
-	testserver.Bubble(t, func(t *testing.T) {
-		relay := testserver.NewRelay(testserver.Firstly(testserver.Says(app.StageDot, 451, "later")))
-		w := testserver.Serving(t, relay)
-		d := w.Add(app.DomainInput{Name: "acme.test", Trusted: true})
-		token, _, err := w.Server.Teams.CreateKey(t.Context(), w.Key.TeamID, app.KeyInput{Name: "k", Permission: app.SendingAccess, Role: app.RoleOwner, Domain: "acme.test"})
+	testserver.Synctest(t, func(t *testing.T) {
+		relay := testserver.NewRelay(testserver.InOrder(testserver.ReplyWith(app.StageDot, 451, "later")))
+		w := testserver.Start(t, relay)
+		d := w.CreateDomain(app.DomainInput{Name: "acme.test", Trusted: true})
+		token, _, err := w.Services.Teams.CreateKey(t.Context(), w.Key.TeamID, app.KeyInput{Name: "k", Permission: app.SendingAccess, Role: app.RoleOwner, Domain: "acme.test"})
 		testserver.Must(t, err)
-		_, err = w.Server.Teams.Authenticate(t.Context(), token)
+		_, err = w.Services.Teams.Authenticate(t.Context(), token)
 		testserver.Must(t, err)
 		id, err := w.SendFrom("acme.test")
 		testserver.Must(t, err)
 		synctest.Wait()
-		testserver.Must(t, w.Server.Domains.DeleteDomain(t.Context(), w.Key, d.ID))
-		_, err = w.Server.Teams.Authenticate(t.Context(), token)
+		testserver.Must(t, w.Services.Domains.DeleteDomain(t.Context(), w.Key, d.ID))
+		_, err = w.Services.Teams.Authenticate(t.Context(), token)
 		testserver.WantCode(t, err, app.CodeInvalidAPIKey)
-		testserver.WantCode(t, w.Server.Domains.DeleteDomain(t.Context(), w.Key, d.ID), app.CodeNotFound)
+		testserver.WantCode(t, w.Services.Domains.DeleteDomain(t.Context(), w.Key, d.ID), app.CodeNotFound)
 		_, err = w.SendFrom("acme.test")
 		testserver.WantCode(t, err, app.CodeValidation)
-		w.Due(id) // at once: the key of the domain must not linger
+		w.RetryNow(id) // at once: the key of the domain must not linger
 		time.Sleep(2 * time.Second)
-		if n := len(relay.Seen(id)); n != 1 {
+		if n := len(relay.Transactions(id)); n != 1 {
 			t.Errorf("%d tries", n)
 		}
-		w.WantLast(id, app.Failed)
+		w.WantLastEvent(id, app.Failed)
 		if w.Unit(id) != nil {
 			t.Error("it is still open")
 		}
-		if words := w.EventOf(id, app.EventType(app.Failed)).Detail.Message; !strings.Contains(words, "the domain acme.test is no longer one of this team's") {
-			t.Errorf("event says %q", words)
+		if text := w.OnlyEvent(id, app.EventType(app.Failed)).Detail.Message; !strings.Contains(text, "the domain acme.test is no longer one of this team's") {
+			t.Errorf("event says %q", text)
 		}
 		// Added anew it has another key, and sends at once.
-		relay.Follow(nil)
-		w.Add(app.DomainInput{Name: "acme.test", Trusted: true})
+		relay.SetScript(nil)
+		w.CreateDomain(app.DomainInput{Name: "acme.test", Trusted: true})
 		id, err = w.SendFrom("acme.test")
 		testserver.Must(t, err)
 		synctest.Wait()
-		w.WantLast(id, app.Sent)
+		w.WantLastEvent(id, app.Sent)
 		if got := statuses(w); !slices.Equal(got, []string{"domain.created verified", "domain.deleted verified", "domain.created verified"}) {
 			t.Errorf("webhooks heard %q", got)
 		}
 	})
 }
 
-func TestUpdateDomainChangesTrackingAndLooksForTheNewHost(t *testing.T) {
-	testserver.Bubble(t, func(t *testing.T) {
+func TestUpdateDomainChecksNewTrackingHost(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
 		dns := testserver.NewDNS()
-		w := testserver.Resolving(t, dns, testserver.NewRelay(nil))
-		d := w.Add(app.DomainInput{Name: "acme.test"})
-		dns.Publish(w.Server.Domains.DomainRecords(&d))
-		testserver.Must(t, w.Server.Domains.VerifyDomain(t.Context(), w.Key, d.ID))
+		w := testserver.StartWithDNS(t, dns, testserver.NewRelay(nil))
+		d := w.CreateDomain(app.DomainInput{Name: "acme.test"})
+		dns.Publish(w.Services.Domains.DomainRecords(&d))
+		testserver.Must(t, w.Services.Domains.VerifyDomain(t.Context(), w.Key, d.ID))
 		synctest.Wait()
-		heard := len(statuses(w))
+		events := len(statuses(w))
 		on := true
 		links := app.DomainPatch{ClickTracking: &on, TrackingSubdomain: app.Change[string]{Set: true, Value: "links"}}
-		changed, err := w.Server.Domains.UpdateDomain(t.Context(), w.Key, d.ID, links)
+		changed, err := w.Services.Domains.UpdateDomain(t.Context(), w.Key, d.ID, links)
 		testserver.Must(t, err)
-		_, err = w.Server.Domains.UpdateDomain(t.Context(), w.Key, d.ID, links) // nothing new
+		_, err = w.Services.Domains.UpdateDomain(t.Context(), w.Key, d.ID, links) // nothing new
 		testserver.Must(t, err)
 		if !changed.ClickTracking || changed.OpenTracking || changed.TrackingSubdomain != "links" {
 			t.Errorf("changed to %+v", changed)
 		}
 		synctest.Wait()
 		tracking := func() app.DNSRecord {
-			records := w.Server.Domains.DomainRecords(new(w.Domain(d.ID)))
+			records := w.Services.Domains.DomainRecords(new(w.Domain(d.ID)))
 			return records[len(records)-1]
 		}
 		if r := tracking(); r.Type != "CNAME" || r.Name != "links.acme.test" || r.Value != "mail.example.com" || r.Live != app.LiveMissing || r.Required {
@@ -381,28 +381,28 @@ func TestUpdateDomainChangesTrackingAndLooksForTheNewHost(t *testing.T) {
 		if r := tracking(); r.Live != app.LiveFound {
 			t.Errorf("record %+v", r)
 		}
-		_, err = w.Server.Domains.UpdateDomain(t.Context(), w.Key, d.ID, app.DomainPatch{TrackingSubdomain: app.Change[string]{Set: true, Null: true}})
+		_, err = w.Services.Domains.UpdateDomain(t.Context(), w.Key, d.ID, app.DomainPatch{TrackingSubdomain: app.Change[string]{Set: true, Null: true}})
 		testserver.Must(t, err)
 		if r := tracking(); r.Type == "CNAME" || w.Domain(d.ID).TrackingSubdomain != "" || !w.Domain(d.ID).ClickTracking {
 			t.Errorf("cleared: %+v", w.Domain(d.ID))
 		}
-		if got := len(statuses(w)) - heard; got != 2 {
+		if got := len(statuses(w)) - events; got != 2 {
 			t.Errorf("webhooks heard of %d changes", got)
 		}
-		_, err = w.Server.Domains.UpdateDomain(t.Context(), w.Key, d.ID, app.DomainPatch{TrackingSubdomain: app.Change[string]{Set: true, Value: "send"}})
+		_, err = w.Services.Domains.UpdateDomain(t.Context(), w.Key, d.ID, app.DomainPatch{TrackingSubdomain: app.Change[string]{Set: true, Value: "send"}})
 		testserver.WantCode(t, err, app.CodeValidation)
-		_, err = w.Server.Domains.UpdateDomain(t.Context(), w.AddTeam("Other", "other.test"), d.ID, links)
+		_, err = w.Services.Domains.UpdateDomain(t.Context(), w.AddTeam("Other", "other.test"), d.ID, links)
 		testserver.WantCode(t, err, app.CodeNotFound)
 	})
 }
 
-func TestATrustedDomainsTrackingHostIsLookedForToo(t *testing.T) {
-	testserver.Bubble(t, func(t *testing.T) {
+func TestTrustedDomainsTrackingHostIsChecked(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
 		dns := testserver.NewDNS()
-		w := testserver.Resolving(t, dns, testserver.NewRelay(nil))
-		d := w.Add(app.DomainInput{Name: "acme.test", Trusted: true, ClickTracking: true})
+		w := testserver.StartWithDNS(t, dns, testserver.NewRelay(nil))
+		d := w.CreateDomain(app.DomainInput{Name: "acme.test", Trusted: true, ClickTracking: true})
 		dns.Publish([]app.DNSRecord{{Type: "CNAME", Name: "links.acme.test", Value: "mail.example.com"}})
-		_, err := w.Server.Domains.UpdateDomain(t.Context(), w.Key, d.ID, app.DomainPatch{TrackingSubdomain: app.Change[string]{Set: true, Value: "links"}})
+		_, err := w.Services.Domains.UpdateDomain(t.Context(), w.Key, d.ID, app.DomainPatch{TrackingSubdomain: app.Change[string]{Set: true, Value: "links"}})
 		testserver.Must(t, err)
 		synctest.Wait()
 		if got := tracking.ForDomain(new(w.Domain(d.ID)), "https://mail.example.com"); got == nil || got.Base != "https://links.acme.test" {
@@ -411,14 +411,14 @@ func TestATrustedDomainsTrackingHostIsLookedForToo(t *testing.T) {
 	})
 }
 
-func TestRegionsAndRecordsComeFromTheRelaysAlsoBesideAServer(t *testing.T) {
-	testserver.Bubble(t, func(t *testing.T) {
-		w := testserver.Idle(t)
-		d := w.Add(app.DomainInput{Name: "early.test", Region: "anywhere"})
-		if got := w.Server.Domains.Regions(); got != nil {
+func TestRegionsAndRecordsFollowRelays(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
+		w := testserver.New(t)
+		d := w.CreateDomain(app.DomainInput{Name: "early.test", Region: "anywhere"})
+		if got := w.Services.Domains.Regions(); got != nil {
 			t.Errorf("regions %q before any server", got)
 		}
-		if spf := spfOf(w.Server.Domains.DomainRecords(&d)); spf != "v=spf1 ~all" {
+		if spf := spfOf(w.Services.Domains.DomainRecords(&d)); spf != "v=spf1 ~all" {
 			t.Errorf("SPF %q before any server", spf)
 		}
 		w.Stop()
@@ -430,9 +430,9 @@ func TestRegionsAndRecordsComeFromTheRelaysAlsoBesideAServer(t *testing.T) {
 		w.Start()
 		cfg := w.Config
 		cfg.Routes, cfg.BaseURL = nil, ""
-		beside, err := server.New(t.Context(), cfg)
+		command, err := server.New(t.Context(), cfg)
 		testserver.Must(t, err)
-		for _, e := range []*server.Server{w.Server, beside} {
+		for _, e := range []*server.Server{w.Services, command} {
 			if got := e.Domains.Regions(); !slices.Equal(got, []string{"eu-west-1", "us-east-1"}) {
 				t.Errorf("regions %q", got)
 			}
@@ -445,7 +445,7 @@ func TestRegionsAndRecordsComeFromTheRelaysAlsoBesideAServer(t *testing.T) {
 			if spf := spfOf(e.Domains.DomainRecords(&app.Domain{Name: "x.test", Region: app.CaptureRegion})); spf != "v=spf1 a:relay.test ~all" {
 				t.Errorf("SPF by the default relay: %q", spf)
 			}
-			if _, target := e.Domains.Wants(&d); target != "mail.example.com" {
+			if _, target := e.Domains.RecordInputs(&d); target != "mail.example.com" {
 				t.Errorf("tracking hosts point to %q", target)
 			}
 			_, err := e.Domains.AddDomain(t.Context(), w.Key.TeamID, app.DomainInput{Name: "new.test", Region: "sa-east-1"})
@@ -454,7 +454,7 @@ func TestRegionsAndRecordsComeFromTheRelaysAlsoBesideAServer(t *testing.T) {
 				t.Errorf("error %v", err)
 			}
 		}
-		if d := w.Add(app.DomainInput{Name: "new.test"}); d.Region != "eu-west-1" {
+		if d := w.CreateDomain(app.DomainInput{Name: "new.test"}); d.Region != "eu-west-1" {
 			t.Errorf("region %q", d.Region)
 		}
 	})
@@ -465,92 +465,92 @@ func spfOf(records []app.DNSRecord) string {
 	return records[i].Value
 }
 
-func TestTwoTeamsMayAddOneNameAndDontSeeEachOther(t *testing.T) {
+func TestTwoTeamsMayAddTheSameDomain(t *testing.T) {
 	testserver.BothEngines(t)
-	w := testserver.Idle(t, testserver.NewRelay(nil))
+	w := testserver.New(t, testserver.NewRelay(nil))
 	other := w.AddTeam("Other", "other.test")
-	d := w.Add(app.DomainInput{Name: "acme.test"})
-	theirs, err := w.Server.Domains.AddDomain(t.Context(), other.TeamID, app.DomainInput{Name: "acme.test"})
+	d := w.CreateDomain(app.DomainInput{Name: "acme.test"})
+	theirs, err := w.Services.Domains.AddDomain(t.Context(), other.TeamID, app.DomainInput{Name: "acme.test"})
 	testserver.Must(t, err)
 	if theirs.Keys[0].Public == d.Keys[0].Public {
 		t.Error("two teams share a key")
 	}
-	_, err = w.Server.Domains.GetDomain(t.Context(), other, d.ID)
+	_, err = w.Services.Domains.GetDomain(t.Context(), other, d.ID)
 	testserver.WantCode(t, err, app.CodeNotFound)
-	testserver.WantCode(t, w.Server.Domains.VerifyDomain(t.Context(), other, d.ID), app.CodeNotFound)
-	testserver.WantCode(t, w.Server.Domains.DeleteDomain(t.Context(), other, d.ID), app.CodeNotFound)
-	_, err = w.Server.Domains.CheckDomain(t.Context(), other.TeamID, testserver.TestDomain)
+	testserver.WantCode(t, w.Services.Domains.VerifyDomain(t.Context(), other, d.ID), app.CodeNotFound)
+	testserver.WantCode(t, w.Services.Domains.DeleteDomain(t.Context(), other, d.ID), app.CodeNotFound)
+	_, err = w.Services.Domains.CheckDomain(t.Context(), other.TeamID, testserver.TestDomain)
 	testserver.WantCode(t, err, app.CodeNotFound)
-	_, err = w.Server.Domains.RotateDKIM(t.Context(), other.TeamID, testserver.TestDomain)
+	_, err = w.Services.Domains.RotateDKIM(t.Context(), other.TeamID, testserver.TestDomain)
 	testserver.WantCode(t, err, app.CodeNotFound)
 }
 
-func TestAKeyThatIsBeingMadeDelaysNoOtherDomain(t *testing.T) {
-	testserver.Bubble(t, func(t *testing.T) {
-		w := testserver.Idle(t, testserver.NewRelay(nil))
+func TestKeyGenerationDelaysNoOtherDomain(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
+		w := testserver.New(t, testserver.NewRelay(nil))
 		w.AddDomain(w.Key.TeamID, "registered.example", "default", app.DomainVerified)
-		w.Server.Domains.Settings.Capture = true
-		held := make(chan struct{})
-		w.Server.Domains.SetThrowaway(func() (*rsa.PrivateKey, error) {
-			<-held
+		w.Services.Domains.Settings.Capture = true
+		blocked := make(chan struct{})
+		w.Services.Domains.SetThrowaway(func() (*rsa.PrivateKey, error) {
+			<-blocked
 			return rsa.GenerateKey(rand.Reader, 2048)
 		})
 		var slow sync.WaitGroup
 		slow.Go(func() {
-			if key, err := w.Server.Domains.DKIMKey(t.Context(), w.Key.TeamID, "stranger.example"); err != nil || key == nil {
+			if key, err := w.Services.Domains.DKIMKey(t.Context(), w.Key.TeamID, "stranger.example"); err != nil || key == nil {
 				t.Errorf("a key of capture mode: %v, %v", key, err)
 			}
 		})
 		synctest.Wait() // it is at work
-		key, err := w.Server.Domains.DKIMKey(t.Context(), w.Key.TeamID, "registered.example")
+		key, err := w.Services.Domains.DKIMKey(t.Context(), w.Key.TeamID, "registered.example")
 		testserver.Must(t, err)
 		if key == nil || key.Domain != "registered.example" {
 			t.Errorf("meanwhile: %+v", key)
 		}
-		close(held)
+		close(blocked)
 		slow.Wait()
 	})
 }
 
-func TestAnAdminEndedAnOwnersKeyByDeletingItsDomain(t *testing.T) {
-	w := testserver.Idle(t)
-	d := w.Add(app.DomainInput{Name: "acme.test", Trusted: true})
+func TestAdminCantDeleteDomainOfOwnersKey(t *testing.T) {
+	w := testserver.New(t)
+	d := w.CreateDomain(app.DomainInput{Name: "acme.test", Trusted: true})
 	bind := func(name string, role app.Role) string {
 		t.Helper()
-		token, _, err := w.Server.Teams.CreateKey(t.Context(), w.Key.TeamID, app.KeyInput{Name: name, Permission: app.SendingAccess, Role: role, Domain: "acme.test"})
+		token, _, err := w.Services.Teams.CreateKey(t.Context(), w.Key.TeamID, app.KeyInput{Name: name, Permission: app.SendingAccess, Role: role, Domain: "acme.test"})
 		testserver.Must(t, err)
 		return token
 	}
 	admin := &app.Key{ID: app.NewID(), TeamID: w.Key.TeamID, Permission: app.FullAccess, Role: app.RoleAdmin}
 	bind("an admin's", app.RoleAdmin)
 	token := bind("the shop", app.RoleOwner)
-	err := w.Server.Domains.DeleteDomain(t.Context(), admin, d.ID)
+	err := w.Services.Domains.DeleteDomain(t.Context(), admin, d.ID)
 	testserver.WantCode(t, err, app.CodeConflict)
 	if err == nil || !strings.Contains(err.Error(), `"the shop"`) {
 		t.Errorf("the refusal does not name the key: %v", err)
 	}
-	_, err = w.Server.Teams.Authenticate(t.Context(), token)
+	_, err = w.Services.Teams.Authenticate(t.Context(), token)
 	testserver.Must(t, err)
 	other := w.AddTeam("Other", "other.example")
-	testserver.WantCode(t, w.Server.Domains.DeleteDomain(t.Context(), other, d.ID), app.CodeNotFound)
-	testserver.Must(t, w.Server.Domains.DeleteDomain(t.Context(), w.Key, d.ID)) // an owner may
-	_, err = w.Server.Teams.Authenticate(t.Context(), token)
+	testserver.WantCode(t, w.Services.Domains.DeleteDomain(t.Context(), other, d.ID), app.CodeNotFound)
+	testserver.Must(t, w.Services.Domains.DeleteDomain(t.Context(), w.Key, d.ID)) // an owner may
+	_, err = w.Services.Teams.Authenticate(t.Context(), token)
 	testserver.WantCode(t, err, app.CodeInvalidAPIKey)
-	d = w.Add(app.DomainInput{Name: "acme.test", Trusted: true})
+	d = w.CreateDomain(app.DomainInput{Name: "acme.test", Trusted: true})
 	bind("an admin's", app.RoleAdmin)
-	testserver.Must(t, w.Server.Domains.DeleteDomain(t.Context(), admin, d.ID)) // its own rank it may end
+	testserver.Must(t, w.Services.Domains.DeleteDomain(t.Context(), admin, d.ID)) // its own rank it may end
 }
 
-func TestDomainsWithoutEndKeptAnotherTeamsDomainWaiting(t *testing.T) {
-	testserver.Bubble(t, func(t *testing.T) {
-		w := testserver.Idle(t)
+func TestKeyGenerationIsFairBetweenTeams(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
+		w := testserver.New(t)
 		other := w.AddTeam("Other", "other.example")
-		testserver.Must(t, w.Server.Domains.KeyTurns().Acquire(t.Context(), w.Key.TeamID, 1)) // a key is being made
+		testserver.Must(t, w.Services.Domains.KeySlots().Acquire(t.Context(), w.Key.TeamID, 1)) // a key is being made
 		var adding sync.WaitGroup
 		var refused, added, before atomic.Int64
-		for i := range domains.KeysWaiting + 4 {
+		for i := range domains.MaxKeysWaiting + 4 {
 			adding.Go(func() {
-				_, err := w.Server.Domains.AddDomain(t.Context(), w.Key.TeamID, app.DomainInput{Name: fmt.Sprintf("d%d.test", i)})
+				_, err := w.Services.Domains.AddDomain(t.Context(), w.Key.TeamID, app.DomainInput{Name: fmt.Sprintf("d%d.test", i)})
 				switch {
 				case err == nil:
 					added.Add(1)
@@ -562,19 +562,19 @@ func TestDomainsWithoutEndKeptAnotherTeamsDomainWaiting(t *testing.T) {
 			})
 		}
 		adding.Go(func() {
-			_, err := w.Server.Domains.AddDomain(t.Context(), other.TeamID, app.DomainInput{Name: "theirs.test"})
+			_, err := w.Services.Domains.AddDomain(t.Context(), other.TeamID, app.DomainInput{Name: "theirs.test"})
 			before.Store(added.Load())
 			if err != nil {
 				t.Error(err)
 			}
 		})
 		synctest.Wait() // until all others wait
-		w.Server.Domains.KeyTurns().Release(1)
+		w.Services.Domains.KeySlots().Release(1)
 		adding.Wait()
 		if n := before.Load(); n > 3 {
 			t.Errorf("%d domains of the crowd came before it", n)
 		}
-		if refused.Load() != 4 || added.Load() != domains.KeysWaiting {
+		if refused.Load() != 4 || added.Load() != domains.MaxKeysWaiting {
 			t.Errorf("%d were added, %d refused", added.Load(), refused.Load())
 		}
 	})

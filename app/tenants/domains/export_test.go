@@ -9,13 +9,13 @@ import (
 
 // What the tests of this package from outside reach into it for.
 
-func (s *Service) Wants(d *app.Domain) (needs app.RelayNeeds, trackingTarget string) {
-	return s.wants(d)
+func (s *Service) RecordInputs(d *app.Domain) (needs app.RelayNeeds, trackingTarget string) {
+	return s.recordInputs(d)
 }
 
-const KeysWaiting = keysWaiting
+const MaxKeysWaiting = maxKeysWaiting
 
-func (s *Service) KeyTurns() *base.Turns { return s.keyTurns }
+func (s *Service) KeySlots() *base.TeamSemaphore { return s.keySlots }
 
 // SetThrowaway replaces what makes the key of capture mode.
 func (s *Service) SetThrowaway(generate func() (*rsa.PrivateKey, error)) { s.throwaway = generate }

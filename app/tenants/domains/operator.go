@@ -19,25 +19,25 @@ type Deletion struct {
 
 // DeleteByName is DeleteDomain for the operator, by the domain's name. Errors:
 // CodeNotFound.
-func (s *Service) DeleteByName(ctx context.Context, teamID, name string) (gone Deletion, err error) {
-	if gone.Domain, err = s.DomainByName(ctx, teamID, name); err != nil {
-		return gone, err
+func (s *Service) DeleteByName(ctx context.Context, teamID, name string) (out Deletion, err error) {
+	if out.Domain, err = s.DomainByName(ctx, teamID, name); err != nil {
+		return out, err
 	}
-	d := &gone.Domain
+	d := &out.Domain
 	err = s.DB.Read(ctx, func(r *db.Reader) error {
 		keys, err := r.KeysOfDomain(teamID, d.ID)
 		if err != nil {
 			return fmt.Errorf("read the keys of a domain: %w", err)
 		}
-		gone.Keys = len(keys)
+		out.Keys = len(keys)
 		open, err := r.OpenOf(teamID, d.Name)
-		gone.Waiting = open.Waiting
+		out.Waiting = open.Waiting
 		return err
 	})
 	if err != nil {
-		return gone, base.Unavailable(err)
+		return out, base.Unavailable(err)
 	}
-	return gone, s.DeleteDomain(ctx, &app.Key{TeamID: teamID, Role: app.RoleOwner}, d.ID)
+	return out, s.DeleteDomain(ctx, &app.Key{TeamID: teamID, Role: app.RoleOwner}, d.ID)
 }
 
 // Trust has the operator vouch for a domain, or no longer: it is verified then whatever

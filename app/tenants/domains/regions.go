@@ -13,22 +13,22 @@ func (s *Service) Regions() []string {
 		return []string{app.DefaultRegion}
 	}
 	var names []string
-	for _, r := range s.Settings.Outlets().Regions {
+	for _, r := range s.Settings.Relays().Regions {
 		names = append(names, r.Name)
 	}
 	return names
 }
 
-// wants returns what the records of a domain depend on: what the relay of its
+// recordInputs returns what the records of a domain depend on: what the relay of its
 // region needs (nothing where there is no relay for it), with this server
 // as the host for feedback where it takes bounces and the relay names none, and
 // the host that its tracking host points to.
-func (s *Service) wants(d *app.Domain) (needs app.RelayNeeds, trackingTarget string) {
+func (s *Service) recordInputs(d *app.Domain) (needs app.RelayNeeds, trackingTarget string) {
 	if u, err := url.Parse(s.Settings.BaseURL); err == nil {
 		trackingTarget = u.Hostname()
 	}
 	region := s.Settings.RegionOf(d.Region)
-	for _, r := range s.Settings.Outlets().Regions {
+	for _, r := range s.Settings.Relays().Regions {
 		if r.Name == region {
 			needs = r.Needs
 		}

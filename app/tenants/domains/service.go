@@ -32,13 +32,13 @@ type Service struct {
 	dkim      *cache.Cache[string, *app.DKIMKey]
 	throwaway func() (*rsa.PrivateKey, error)
 	checks    *checker
-	keyTurns  *base.Turns
+	keySlots  *base.TeamSemaphore
 }
 
 // New makes the service.
-func New(b *base.Base, told *webhooks.Service, owners *teams.Service, resolver app.DNSLookup) *Service {
+func New(b *base.Base, events *webhooks.Service, teamService *teams.Service, resolver app.DNSLookup) *Service {
 	s := &Service{
-		Base: b, Resolver: resolver, NewKey: newRSAKey, events: told, teams: owners, checks: newChecker(), keyTurns: base.NewTurns(1, keysWaiting),
+		Base: b, Resolver: resolver, NewKey: newRSAKey, events: events, teams: teamService, checks: newChecker(), keySlots: base.NewTeamSemaphore(1, maxKeysWaiting),
 		dkim: cache.New[string, *app.DKIMKey](maxCachedDKIM, dkimTTL),
 	}
 	s.throwaway = sync.OnceValues(func() (*rsa.PrivateKey, error) { return s.NewKey() })

@@ -35,7 +35,7 @@ func (s *Brands) Brand(ctx context.Context, teamID string) (brand.Brand, error) 
 // UpdateBrand changes colour, font and footer of a team. Errors: CodeValidation,
 // CodeNotFound.
 func (s *Brands) UpdateBrand(ctx context.Context, teamID string, change BrandChange) (brand.Brand, error) {
-	apply, err := change.checked()
+	apply, err := change.validate()
 	if err != nil {
 		return brand.Brand{}, err
 	}
@@ -45,8 +45,8 @@ func (s *Brands) UpdateBrand(ctx context.Context, teamID string, change BrandCha
 	})
 }
 
-// checked returns what applies a change that can be applied. Error: CodeValidation.
-func (c *BrandChange) checked() (apply func(b *brand.Brand), err error) {
+// validate returns what applies a change that can be applied. Error: CodeValidation.
+func (c *BrandChange) validate() (apply func(b *brand.Brand), err error) {
 	var checked brand.Brand
 	if c.Color.Value != "" {
 		if checked.Color, err = brand.CheckColor(c.Color.Value); err != nil {
@@ -133,12 +133,12 @@ func (s *Brands) auditedBrand(b *brand.Brand) map[string]any {
 	return map[string]any{"logo_url": b.Address(s.Settings.BaseURL), "color": b.Color, "font": b.Font, "footer": b.Footer}
 }
 
-// useLogoElsewhere has a team show a logo of another server; the empty address stands for
+// useExternalLogo has a team show a logo of another server; the empty address stands for
 // no logo. Error: CodeValidation.
-func useLogoElsewhere(tx *db.Tx, teamID, address string) error {
-	if address != "" {
-		u, err := url.Parse(address)
-		if err != nil || u.Scheme != "https" || u.Host == "" || u.User != nil || len(address) > MaxLogoURL || app.HasControl(address) {
+func useExternalLogo(tx *db.Tx, teamID, logoURL string) error {
+	if logoURL != "" {
+		u, err := url.Parse(logoURL)
+		if err != nil || u.Scheme != "https" || u.Host == "" || u.User != nil || len(logoURL) > MaxLogoURL || app.HasControl(logoURL) {
 			return app.Invalid("logo_url", "must be an https address of at most %d bytes", MaxLogoURL)
 		}
 	}
@@ -146,7 +146,7 @@ func useLogoElsewhere(tx *db.Tx, teamID, address string) error {
 	if err != nil {
 		return err
 	}
-	b.Logo, b.LogoURL = brand.Logo{}, address
+	b.Logo, b.LogoURL = brand.Logo{}, logoURL
 	return tx.SetBrand(teamID, &b)
 }
 

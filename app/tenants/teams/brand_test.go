@@ -13,8 +13,8 @@ import (
 	"mailer/app/testing/testserver"
 )
 
-// logoOf is a PNG that differs for each n.
-func logoOf(t testing.TB, n int) []byte {
+// testLogo is a PNG that differs for each n.
+func testLogo(t testing.TB, n int) []byte {
 	t.Helper()
 	m := image.NewNRGBA(image.Rect(0, 0, 40, 10))
 	m.Set(n%40, n/40, color.NRGBA{uint8(n), 90, 160, 255})
@@ -25,10 +25,10 @@ func logoOf(t testing.TB, n int) []byte {
 
 func set(text string) app.Change[string] { return app.Change[string]{Set: true, Value: text} }
 
-func TestABrandIsChangedPartByPart(t *testing.T) {
+func TestUpdateBrandChangesSingleFields(t *testing.T) {
 	testserver.BothEngines(t)
-	w := testserver.Idle(t, testserver.NewRelay(nil))
-	s, ctx, team := w.Server.Brands, t.Context(), w.Key.TeamID
+	w := testserver.New(t, testserver.NewRelay(nil))
+	s, ctx, team := w.Services.Brands, t.Context(), w.Key.TeamID
 	other := w.AddTeam("Other", "other.example").TeamID
 	b, err := s.Brand(ctx, team)
 	testserver.Must(t, err)
@@ -62,15 +62,15 @@ func TestABrandIsChangedPartByPart(t *testing.T) {
 	}
 }
 
-func TestALogoThatIsReplacedStaysAtItsAddress(t *testing.T) {
+func TestReplacedLogoKeepsItsURL(t *testing.T) {
 	testserver.BothEngines(t)
-	w := testserver.Idle(t, testserver.NewRelay(nil))
-	s, ctx, team := w.Server.Brands, t.Context(), w.Key.TeamID
+	w := testserver.New(t, testserver.NewRelay(nil))
+	s, ctx, team := w.Services.Brands, t.Context(), w.Key.TeamID
 	other := w.AddTeam("Other", "other.example").TeamID
 	var logos []brand.Logo
 	upload := func(n int) {
 		t.Helper()
-		b, err := s.SetLogo(ctx, team, logoOf(t, n))
+		b, err := s.SetLogo(ctx, team, testLogo(t, n))
 		testserver.Must(t, err)
 		if b.Logo.Width != 40 || b.Logo.Height != 10 || b.Logo.Type != "image/png" {
 			t.Errorf("%+v", b.Logo)
@@ -88,7 +88,7 @@ func TestALogoThatIsReplacedStaysAtItsAddress(t *testing.T) {
 		testserver.Must(t, err)
 		return file.Logo == *l && len(content) > 0 && int64(len(content)) == file.Size
 	}
-	for n := range brand.KeptLogos + 1 {
+	for n := range brand.MaxStoredLogos + 1 {
 		upload(n)
 	}
 	for i := range logos {
@@ -96,7 +96,7 @@ func TestALogoThatIsReplacedStaysAtItsAddress(t *testing.T) {
 			t.Errorf("logo %d is served: %t", i, got)
 		}
 	}
-	theirs, err := s.SetLogo(ctx, other, logoOf(t, 5))
+	theirs, err := s.SetLogo(ctx, other, testLogo(t, 5))
 	testserver.Must(t, err)
 	if theirs.Logo.ID == logos[5].ID {
 		t.Error("two teams share an address")
@@ -114,10 +114,10 @@ func TestALogoThatIsReplacedStaysAtItsAddress(t *testing.T) {
 	testserver.WantCode(t, err, app.CodeValidation)
 }
 
-// TestALogoElsewhereAndAnUploadedOneReplaceEachOther, by logo_url of the team.
-func TestALogoElsewhereAndAnUploadedOneReplaceEachOther(t *testing.T) {
-	w := testserver.Idle(t, testserver.NewRelay(nil))
-	s, brands, ctx, team := w.Server.Teams, w.Server.Brands, t.Context(), w.Key.TeamID
+// TestExternalAndUploadedLogoReplaceEachOther, by logo_url of the team.
+func TestExternalAndUploadedLogoReplaceEachOther(t *testing.T) {
+	w := testserver.New(t, testserver.NewRelay(nil))
+	s, brands, ctx, team := w.Services.Teams, w.Services.Brands, t.Context(), w.Key.TeamID
 	shown := func(want string) {
 		t.Helper()
 		settings, err := s.TeamSettings(ctx, team)
@@ -134,7 +134,7 @@ func TestALogoElsewhereAndAnUploadedOneReplaceEachOther(t *testing.T) {
 	}
 	testserver.Must(t, change("https://cdn.example/l.png"))
 	shown("https://cdn.example/l.png")
-	b, err := brands.SetLogo(ctx, team, logoOf(t, 1))
+	b, err := brands.SetLogo(ctx, team, testLogo(t, 1))
 	testserver.Must(t, err)
 	own := "https://mail.example.com" + b.Logo.Path()
 	shown(own)

@@ -14,16 +14,16 @@ const (
 	// purgeFirst is how many rows the first Write of a deletion removes; the next ones
 	// remove as many as fit into purgeTime.
 	purgeFirst = 50
-	purgeMost  = base.PurgeChunk
+	purgeMax   = base.PurgeChunk
 	// purgeTime is how long others may wait behind one Write of a deletion.
 	purgeTime = 4 * time.Millisecond
 	// purgeYield is the least pause between two of them while callers wait.
 	purgeYield = 10 * time.Millisecond
-	// settling is how long the row of a deleted team stays at least: a request whose key
+	// deletionGrace is how long the row of a deleted team stays at least: a request whose key
 	// was read before may still write.
-	settling = 3 * time.Second
-	// purgeLook is between two looks whether another process is done with a deletion.
-	purgeLook = 100 * time.Millisecond
+	deletionGrace = 3 * time.Second
+	// purgePoll is between two looks whether another process is done with a deletion.
+	purgePoll = 100 * time.Millisecond
 )
 
 // Deletion is a team that is deleted, and how much goes with it.
@@ -39,9 +39,9 @@ func (d *Deletion) Dropped() int64 { return d.Open.Waiting + d.Size.Unbegun }
 // Rows is how much there is to delete, for whoever watches.
 func (d *Deletion) Rows() int64 { return d.Size.Emails + d.Size.Contacts + d.Size.Recipients }
 
-// DeletionOf tells what deleting a team would do. Errors: CodeConflict for the only team,
+// PlanDeletion tells what deleting a team would do. Errors: CodeConflict for the only team,
 // and for one of which mail is past its final dot.
-func (s *Service) DeletionOf(ctx context.Context, team app.Team) (d Deletion, err error) {
+func (s *Service) PlanDeletion(ctx context.Context, team app.Team) (d Deletion, err error) {
 	d.Team = team
 	err = s.DB.Read(ctx, func(r *db.Reader) error {
 		teams, err := r.ListTeams()
@@ -65,10 +65,10 @@ func (s *Service) DeletionOf(ctx context.Context, team app.Team) (d Deletion, er
 }
 
 // BeginDeletion ends a team at once: its keys and webhooks, and its name, which is free.
-// What it has is deleted by RemoveDeleted, of this process or a server. The audit log stays.
-// Errors: those of DeletionOf, CodeNotFound.
+// What it has is deleted by PurgeDeleted, of this process or a server. The audit log stays.
+// Errors: those of PlanDeletion, CodeNotFound.
 func (s *Service) BeginDeletion(ctx context.Context, team app.Team) (d Deletion, err error) {
-	if d, err = s.DeletionOf(ctx, team); err != nil {
+	if d, err = s.PlanDeletion(ctx, team); err != nil {
 		return d, err
 	}
 	err = s.DB.Write(ctx, func(tx *db.Tx) error {
@@ -82,34 +82,34 @@ func (s *Service) BeginDeletion(ctx context.Context, team app.Team) (d Deletion,
 	return d, base.Lookup("team", err)
 }
 
-// RemoveDeleted deletes what deleted teams have, in Writes that nobody waits long behind,
+// PurgeDeleted deletes what deleted teams have, in Writes that nobody waits long behind,
 // those of all processes. What a kill leaves the next call goes on with.
-func (s *Service) RemoveDeleted(ctx context.Context) error {
+func (s *Service) PurgeDeleted(ctx context.Context) error {
 	now := s.DB.Version()
-	if s.deleting.Load() == nil || *s.deleting.Load() != now {
+	if s.noneDeletedAt.Load() == nil || *s.noneDeletedAt.Load() != now {
 		ids, err := db.Get(ctx, s.DB, (*db.Reader).DeletedTeams)
 		if err != nil {
 			return fmt.Errorf("look for deleted teams: %w", err)
 		}
 		for _, id := range ids {
-			if _, err := s.remove(ctx, id); err != nil {
+			if _, err := s.purgeTeam(ctx, id); err != nil {
 				return fmt.Errorf("delete the team %s: %w", id, err)
 			}
 		}
 		if len(ids) == 0 {
-			s.deleting.Store(&now)
+			s.noneDeletedAt.Store(&now)
 		}
 	}
 	return nil
 }
 
-// remove deletes what a team has, but for mail that may be past its final dot, and then
+// purgeTeam deletes what a team has, but for mail that may be past its final dot, and then
 // the team. It reports whether all is gone.
-func (s *Service) remove(ctx context.Context, teamID string) (gone bool, err error) {
+func (s *Service) purgeTeam(ctx context.Context, teamID string) (done bool, err error) {
 	if err := s.dropWaiting(ctx, teamID); err != nil {
 		return false, err
 	}
-	p := pieces{s: s, limit: purgeFirst}
+	p := timedWrites{s: s, limit: purgeFirst}
 	for step := range db.TeamTables() {
 		for more := true; more; {
 			err := p.write(ctx, func(tx *db.Tx, limit int) (err error) {
@@ -122,15 +122,15 @@ func (s *Service) remove(ctx context.Context, teamID string) (gone bool, err err
 		}
 	}
 	err = s.DB.WritePatient(ctx, func(tx *db.Tx) (err error) {
-		gone, err = tx.EndTeamDeletion(teamID, tx.Now.Add(-settling))
+		done, err = tx.EndTeamDeletion(teamID, tx.Now.Add(-deletionGrace))
 		return err
 	})
-	return gone, err
+	return done, err
 }
 
 // dropWaiting takes back what waits, before all else goes: nothing of it is to leave.
 func (s *Service) dropWaiting(ctx context.Context, teamID string) error {
-	p := pieces{s: s, limit: purgeFirst}
+	p := timedWrites{s: s, limit: purgeFirst}
 	for after := ""; ; {
 		ids, err := db.Get(ctx, s.DB, func(r *db.Reader) ([]string, error) { return r.OpenUnitsOf(teamID, after, p.limit) })
 		if err != nil || len(ids) == 0 {
@@ -151,13 +151,13 @@ func (s *Service) dropWaiting(ctx context.Context, teamID string) error {
 	}
 }
 
-// pieces are Writes one after another, each as large as fits into purgeTime.
-type pieces struct {
+// timedWrites are Writes one after another, each as large as fits into purgeTime.
+type timedWrites struct {
 	s     *Service
 	limit int
 }
 
-func (p *pieces) write(ctx context.Context, fn func(tx *db.Tx, limit int) error) error {
+func (p *timedWrites) write(ctx context.Context, fn func(tx *db.Tx, limit int) error) error {
 	var took time.Duration
 	err := p.s.DB.WritePatient(ctx, func(tx *db.Tx) error {
 		began := time.Now()
@@ -172,42 +172,42 @@ func (p *pieces) write(ctx context.Context, fn func(tx *db.Tx, limit int) error)
 	case took > purgeTime:
 		p.limit = max(1, p.limit/2)
 	case took < purgeTime/2:
-		p.limit = min(purgeMost, p.limit+p.limit/4+1)
+		p.limit = min(purgeMax, p.limit+p.limit/4+1)
 	}
-	rest := took
+	pause := took
 	if p.s.Load.Busy() {
-		rest = max(rest, purgeYield)
+		pause = max(pause, purgeYield)
 	}
-	base.Pause(ctx, rest, nil)
+	base.Sleep(ctx, pause, nil)
 	return ctx.Err()
 }
 
 // FinishDeletion waits until nothing is left of a deleted team, and tells how far that is.
 // Where no server does it, this process deletes what it has.
-func (s *Service) FinishDeletion(ctx context.Context, d *Deletion, served bool, progress func(done, total int64)) error {
+func (s *Service) FinishDeletion(ctx context.Context, d *Deletion, byServer bool, progress func(done, total int64)) error {
 	work := make(chan error, 1)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	go func() {
-		if served {
+		if byServer {
 			<-ctx.Done()
 			work <- nil
 			return
 		}
-		work <- s.removeAll(ctx, d.Team.ID)
+		work <- s.purgeAll(ctx, d.Team.ID)
 	}()
 	for {
-		size, left, err := s.leftOf(ctx, d.Team.ID)
+		size, exists, err := s.remainingRows(ctx, d.Team.ID)
 		switch {
 		case err != nil:
 			return base.Unavailable(err)
-		case !left:
+		case !exists:
 			cancel()
 			<-work
 			return nil
 		}
 		progress(max(0, d.Rows()-size), d.Rows())
-		if !base.Pause(ctx, purgeLook, nil) {
+		if !base.Sleep(ctx, purgePoll, nil) {
 			<-work
 			return ctx.Err()
 		}
@@ -222,27 +222,27 @@ func (s *Service) FinishDeletion(ctx context.Context, d *Deletion, served bool, 
 	}
 }
 
-// removeAll repeats remove until the team is gone.
-func (s *Service) removeAll(ctx context.Context, teamID string) error {
+// purgeAll repeats remove until the team is gone.
+func (s *Service) purgeAll(ctx context.Context, teamID string) error {
 	for {
-		gone, err := s.remove(ctx, teamID)
-		if err != nil || gone {
+		done, err := s.purgeTeam(ctx, teamID)
+		if err != nil || done {
 			return err
 		}
-		if !base.Pause(ctx, purgeLook, nil) {
+		if !base.Sleep(ctx, purgePoll, nil) {
 			return ctx.Err()
 		}
 	}
 }
 
-func (s *Service) leftOf(ctx context.Context, teamID string) (rows int64, left bool, err error) {
+func (s *Service) remainingRows(ctx context.Context, teamID string) (rows int64, exists bool, err error) {
 	err = s.DB.Read(ctx, func(r *db.Reader) error {
-		if left, err = r.TeamIsLeft(teamID); err != nil || !left {
+		if exists, err = r.TeamIsLeft(teamID); err != nil || !exists {
 			return err
 		}
 		size, err := r.TeamSize(teamID)
 		rows = size.Emails + size.Contacts + size.Recipients
 		return err
 	})
-	return rows, left, err
+	return rows, exists, err
 }

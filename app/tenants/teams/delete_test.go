@@ -13,73 +13,73 @@ import (
 	"mailer/app/testing/testserver"
 )
 
-// furnish fills nearly every table for the team of w.Key, sent and waiting.
-func furnish(w *testserver.World) {
+// fillTeam fills nearly every table for the team of w.Key, sent and waiting.
+func fillTeam(w *testserver.Server) {
 	w.T.Helper()
 	ctx := w.T.Context()
-	w.Topic("news", app.OptIn, app.PublicTopic)
-	w.Segment(nil)
-	w.Template(w.Key, "hello", app.TemplateContent{HTML: "<p>x</p>"})
-	w.People(3)
-	_, err := w.Server.Suppressions.AddSuppression(ctx, w.Key, app.SuppressionInput{Email: "eve@example.org"})
+	w.AddTopic("news", app.OptIn, app.PublicTopic)
+	w.AddSegment(nil)
+	w.PublishTemplate(w.Key, "hello", app.TemplateContent{HTML: "<p>x</p>"})
+	w.AddSubscribers(3)
+	_, err := w.Services.Suppressions.AddSuppression(ctx, w.Key, app.SuppressionInput{Email: "eve@example.org"})
 	testserver.Must(w.T, err)
-	_, _, err = w.Server.Teams.CreateKey(ctx, w.Key.TeamID, app.KeyInput{Name: "k", Permission: app.FullAccess, Role: app.RoleOwner})
+	_, _, err = w.Services.Teams.CreateKey(ctx, w.Key.TeamID, app.KeyInput{Name: "k", Permission: app.FullAccess, Role: app.RoleOwner})
 	testserver.Must(w.T, err)
-	_, err = w.Server.Brands.SetLogo(ctx, w.Key.TeamID, logoOf(w.T, 1))
+	_, err = w.Services.Brands.SetLogo(ctx, w.Key.TeamID, testLogo(w.T, 1))
 	testserver.Must(w.T, err)
-	in := testserver.Letter("bob@example.net")
+	in := testserver.Message("bob@example.net")
 	in.Attachments = []app.Attachment{{Filename: "a.txt", Content: []byte(strings.Repeat("x", 300_000))}}
-	_, err = w.Server.Mail.SendEmail(ctx, w.Key, in, mail.SendOptions{IdempotencyKey: "k"})
+	_, err = w.Services.Mail.SendEmail(ctx, w.Key, in, mail.SendOptions{IdempotencyKey: "k"})
 	testserver.Must(w.T, err)
 	w.SendAt("in 1 hour")
-	w.Newsletter("<p>news</p>", nil)
+	w.SendNewsletter("<p>news</p>", nil)
 }
 
 // counts are the rows of all tables but of those that keep no team's things.
-func counts(w *testserver.World) string {
+func counts(w *testserver.Server) string {
 	var b strings.Builder
-	ours := []string{"settings", "region_outcomes", "feedback", "relay_usage", "relay_states", "audit_logs"}
+	own := []string{"settings", "region_outcomes", "feedback", "relay_usage", "relay_states", "audit_logs"}
 	for _, name := range w.Tables("") {
-		if !slices.Contains(ours, name) {
+		if !slices.Contains(own, name) {
 			fmt.Fprintf(&b, "%s %s\n", name, w.Count(name))
 		}
 	}
 	return b.String()
 }
 
-func TestOfADeletedTeamNothingIsLeftButItsLog(t *testing.T) {
+func TestDeletedTeamLeavesOnlyItsAuditLog(t *testing.T) {
 	testserver.BothEngines(t)
-	testserver.Bubble(t, func(t *testing.T) {
-		w := testserver.Serving(t, testserver.NewRelay(nil))
+	testserver.Synctest(t, func(t *testing.T) {
+		w := testserver.Start(t, testserver.NewRelay(nil))
 		first := w.Key
-		furnish(w)
+		fillTeam(w)
 		testserver.Sleep(30 * time.Second)
 		before := counts(w)
 		w.Key = w.AddTeam("second", testserver.TestDomain)
-		furnish(w)
+		fillTeam(w)
 		testserver.Sleep(30 * time.Second)
 		if both := counts(w); both == before {
 			t.Fatal("the second team has nothing")
 		}
-		team, err := w.Server.Teams.FindTeam(t.Context(), "second")
+		team, err := w.Services.Teams.FindTeam(t.Context(), "second")
 		testserver.Must(t, err)
-		d, err := w.Server.Teams.BeginDeletion(t.Context(), team)
+		d, err := w.Services.Teams.BeginDeletion(t.Context(), team)
 		testserver.Must(t, err)
 		if d.Dropped() != 1 || d.Size.Emails != 2 || d.Size.Contacts != 3 {
 			t.Errorf("%+v", d)
 		}
-		if keys, err := w.Server.Teams.ListKeys(t.Context(), team.ID); err != nil || len(keys) != 0 {
+		if keys, err := w.Services.Teams.ListKeys(t.Context(), team.ID); err != nil || len(keys) != 0 {
 			t.Errorf("keys %v, %v", keys, err)
 		}
-		_, err = w.Server.Teams.FindTeam(t.Context(), "second")
+		_, err = w.Services.Teams.FindTeam(t.Context(), "second")
 		testserver.WantCode(t, err, app.CodeNotFound)
-		again, err := w.Server.Teams.CreateTeam(t.Context(), "second") // the name is free
+		again, err := w.Services.Teams.CreateTeam(t.Context(), "second") // the name is free
 		testserver.Must(t, err)
 		testserver.Sleep(time.Minute)
-		if left := w.Sql(`SELECT count(*) FROM teams WHERE id = ?`, team.ID)[0]; left != "0" {
+		if left := w.SQL(`SELECT count(*) FROM teams WHERE id = ?`, team.ID)[0]; left != "0" {
 			t.Errorf("the team is still there; log:\n%s", w.Log.Text.String())
 		}
-		third, err := w.Server.Teams.BeginDeletion(t.Context(), again)
+		third, err := w.Services.Teams.BeginDeletion(t.Context(), again)
 		testserver.Must(t, err)
 		if third.Rows() != 0 {
 			t.Errorf("%+v", third)
@@ -88,32 +88,32 @@ func TestOfADeletedTeamNothingIsLeftButItsLog(t *testing.T) {
 		if after := counts(w); after != before {
 			t.Errorf("left:\n%s\nwant\n%s", after, before)
 		}
-		log := w.Sql(`SELECT action FROM audit_logs WHERE team_id = ? AND action LIKE 'team.%' ORDER BY id`, team.ID)
+		log := w.SQL(`SELECT action FROM audit_logs WHERE team_id = ? AND action LIKE 'team.%' ORDER BY id`, team.ID)
 		if strings.Join(log, " ") != "team.create team.update team.delete" {
 			t.Errorf("log %v", log)
 		}
-		if n := len(w.Sql(`SELECT id FROM emails WHERE team_id = ?`, first.TeamID)); n != 2 {
+		if n := len(w.SQL(`SELECT id FROM emails WHERE team_id = ?`, first.TeamID)); n != 2 {
 			t.Errorf("the first team has %d emails", n)
 		}
 	})
 }
 
-func TestTheOnlyTeamAndOneWithMailPastItsDotAreNotDeleted(t *testing.T) {
-	testserver.Bubble(t, func(t *testing.T) {
+func TestTeamDeletionRefusals(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
 		hang := make(chan struct{})
-		w := testserver.Serving(t, testserver.NewRelay(testserver.Always(testserver.DotThen(hang))))
-		team, err := w.Server.Teams.FindTeam(t.Context(), "")
+		w := testserver.Start(t, testserver.NewRelay(testserver.Always(testserver.ReplyAfter(hang))))
+		team, err := w.Services.Teams.FindTeam(t.Context(), "")
 		testserver.Must(t, err)
-		_, err = w.Server.Teams.BeginDeletion(t.Context(), team)
+		_, err = w.Services.Teams.BeginDeletion(t.Context(), team)
 		testserver.WantCode(t, err, app.CodeConflict)
 		w.AddTeam("second", "second.example")
 		w.Send("bob@example.net")
 		synctest.Wait()
-		_, err = w.Server.Teams.BeginDeletion(t.Context(), team)
+		_, err = w.Services.Teams.BeginDeletion(t.Context(), team)
 		testserver.WantCode(t, err, app.CodeConflict)
 		close(hang)
 		testserver.Sleep(time.Second)
-		_, err = w.Server.Teams.BeginDeletion(t.Context(), team)
+		_, err = w.Services.Teams.BeginDeletion(t.Context(), team)
 		testserver.Must(t, err)
 		testserver.Sleep(time.Minute)
 		if n := w.Count("teams"); n != "1" {
@@ -122,19 +122,19 @@ func TestTheOnlyTeamAndOneWithMailPastItsDotAreNotDeleted(t *testing.T) {
 	})
 }
 
-func TestADeletionThatWasKilledEndsWithTheNextServer(t *testing.T) {
-	testserver.Bubble(t, func(t *testing.T) {
-		testserver.Several(t)
-		w := testserver.Serving(t, testserver.NewRelay(nil))
+func TestTeamDeletionResumesAfterCrash(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
+		testserver.FastHeartbeat(t)
+		w := testserver.Start(t, testserver.NewRelay(nil))
 		first := w.Key
 		w.Key = w.AddTeam("second", testserver.TestDomain)
 		for range 300 {
 			w.SendAt("in 1 hour")
 		}
-		team, err := w.Server.Teams.FindTeam(t.Context(), "second")
+		team, err := w.Services.Teams.FindTeam(t.Context(), "second")
 		testserver.Must(t, err)
 		w.Key = first
-		_, err = w.Beside().Teams.BeginDeletion(t.Context(), team)
+		_, err = w.CommandServices().Teams.BeginDeletion(t.Context(), team)
 		testserver.Must(t, err)
 		relay := testserver.NewRelay(nil)
 		next := w.Crash(relay)
@@ -147,26 +147,26 @@ func TestADeletionThatWasKilledEndsWithTheNextServer(t *testing.T) {
 		if n := next.Count("emails"); n != "1" {
 			t.Errorf("%s emails", n)
 		}
-		next.WantLast(id, app.Sent)
-		if n := len(relay.Seen("")); n != 1 {
+		next.WantLastEvent(id, app.Sent)
+		if n := len(relay.Transactions("")); n != 1 {
 			t.Errorf("%d transactions", n)
 		}
 	})
 }
 
-func TestATeamIsRenamed(t *testing.T) {
-	testserver.Bubble(t, func(t *testing.T) {
-		w := testserver.Idle(t, testserver.NewRelay(nil))
+func TestRenameTeam(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
+		w := testserver.New(t, testserver.NewRelay(nil))
 		w.AddTeam("second", "second.example")
-		team, err := w.Server.Teams.FindTeam(t.Context(), "second")
+		team, err := w.Services.Teams.FindTeam(t.Context(), "second")
 		testserver.Must(t, err)
-		_, err = w.Server.Teams.RenameTeam(t.Context(), &team, app.DefaultTeam)
+		_, err = w.Services.Teams.RenameTeam(t.Context(), &team, app.DefaultTeam)
 		testserver.WantCode(t, err, app.CodeConflict)
-		_, err = w.Server.Teams.RenameTeam(t.Context(), &team, " ")
+		_, err = w.Services.Teams.RenameTeam(t.Context(), &team, " ")
 		testserver.WantCode(t, err, app.CodeValidation)
-		renamed, err := w.Server.Teams.RenameTeam(t.Context(), &team, "shop")
+		renamed, err := w.Services.Teams.RenameTeam(t.Context(), &team, "shop")
 		testserver.Must(t, err)
-		found, err := w.Server.Teams.FindTeam(t.Context(), "shop")
+		found, err := w.Services.Teams.FindTeam(t.Context(), "shop")
 		testserver.Must(t, err)
 		if found.ID != team.ID || renamed.Name != "shop" {
 			t.Errorf("%+v %+v", found, renamed)

@@ -7,9 +7,9 @@ import (
 	"mailer/db"
 )
 
-// NoteExport appends to the audit log of a team (empty: of the server) that the list at a
+// AuditExport appends to the audit log of a team (empty: of the server) that the list at a
 // path is exported; query is what narrows it.
-func (s *Service) NoteExport(ctx context.Context, team, path string, query map[string]string) error {
+func (s *Service) AuditExport(ctx context.Context, team, path string, query map[string]string) error {
 	var after any
 	if len(query) > 0 {
 		after = query

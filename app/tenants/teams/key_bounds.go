@@ -29,7 +29,7 @@ func (c *KeyChange) check(now time.Time) ([]netip.Prefix, error) {
 			return nil, err
 		}
 	}
-	return keyBounds(now, c.ExpiresAt.Value, c.AllowedIPs.Value)
+	return parseKeyBounds(now, c.ExpiresAt.Value, c.AllowedIPs.Value)
 }
 
 func (c *KeyChange) apply(k *app.Key, allowed []netip.Prefix) {
@@ -44,9 +44,9 @@ func (c *KeyChange) apply(k *app.Key, allowed []netip.Prefix) {
 	}
 }
 
-// keyBounds checks until when a key is to be one, and reads from where. Errors:
+// parseKeyBounds checks until when a key is to be one, and reads from where. Errors:
 // CodeValidation.
-func keyBounds(now, expires time.Time, ranges []string) (allowed []netip.Prefix, err error) {
+func parseKeyBounds(now, expires time.Time, ranges []string) (allowed []netip.Prefix, err error) {
 	if !expires.IsZero() && !expires.After(now) {
 		return nil, app.Invalid("expires_at", "must be in the future")
 	}
@@ -64,10 +64,10 @@ func keyBounds(now, expires time.Time, ranges []string) (allowed []netip.Prefix,
 	return allowed, nil
 }
 
-// withinOwn is nil where what a key asks for another key does not reach beyond its own end
+// checkWithinOwnBounds is nil where what a key asks for another key does not reach beyond its own end
 // and its own addresses. Either is checked only where it is to be set. A person has
 // neither. Errors: CodeForbidden.
-func withinOwn(key *app.Key, setsEnd bool, end time.Time, setsRanges bool, allowed []netip.Prefix) error {
+func checkWithinOwnBounds(key *app.Key, setsEnd bool, end time.Time, setsRanges bool, allowed []netip.Prefix) error {
 	if setsEnd && !key.ExpiresAt.IsZero() && (end.IsZero() || end.After(key.ExpiresAt)) {
 		return app.Errorf(app.CodeForbidden, "This API key ends at %s and can't make or change a key that works longer; give an `expires_at` until then", app.FormatTime(key.ExpiresAt))
 	}

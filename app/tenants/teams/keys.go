@@ -31,7 +31,7 @@ type keyUses struct {
 	last map[string]time.Time // by key id
 }
 
-func (u *keyUses) note(id string, now time.Time) {
+func (u *keyUses) record(id string, now time.Time) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if u.last == nil {
@@ -71,7 +71,7 @@ func (s *Service) Authenticate(ctx context.Context, token string) (*app.Key, err
 		return nil, invalid
 	}
 	if now.Sub(k.LastUsedAt) > time.Minute {
-		s.uses.note(k.ID, now)
+		s.uses.record(k.ID, now)
 	}
 	return &k, nil
 }
@@ -106,15 +106,15 @@ func (s *Service) createKey(ctx context.Context, teamID, maker string, in app.Ke
 		return "", app.Key{}, err
 	}
 	now := clock.Now()
-	allowed, err := keyBounds(now, in.ExpiresAt, in.AllowedIPs)
+	allowed, err := parseKeyBounds(now, in.ExpiresAt, in.AllowedIPs)
 	if err != nil {
 		return "", app.Key{}, err
 	}
 	token, public, hash := app.NewKey()
 	k = app.Key{ID: app.NewID(), TeamID: teamID, Name: in.Name, Permission: in.Permission, Role: in.Role,
-		Public: public, Hash: hash, ExpiresAt: in.ExpiresAt, AllowedIPs: allowed, MadeBy: maker, CreatedAt: now}
+		Public: public, Hash: hash, ExpiresAt: in.ExpiresAt, AllowedIPs: allowed, CreatedBy: maker, CreatedAt: now}
 	err = s.DB.Write(ctx, func(tx *db.Tx) error {
-		if err := base.CapKeys.Room(&tx.Reader, teamID); err != nil {
+		if err := base.CapKeys.Check(&tx.Reader, teamID); err != nil {
 			return err
 		}
 		d, err := domainOfKey(tx, teamID, &in)

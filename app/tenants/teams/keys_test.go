@@ -16,13 +16,13 @@ import (
 	"mailer/app/testing/testserver"
 )
 
-func TestARevokedKeyStopsWithinASecond(t *testing.T) {
+func TestKeyRevokedElsewhereStopsWithinASecond(t *testing.T) {
 	testserver.BothEngines(t)
-	testserver.Bubble(t, func(t *testing.T) {
-		w := testserver.Idle(t, testserver.NewRelay(nil))
-		token, k, err := w.Server.Teams.CreateKey(t.Context(), w.Key.TeamID, app.KeyInput{Name: "k", Permission: app.SendingAccess, Role: app.RoleMember, Domain: testserver.TestDomain})
+	testserver.Synctest(t, func(t *testing.T) {
+		w := testserver.New(t, testserver.NewRelay(nil))
+		token, k, err := w.Services.Teams.CreateKey(t.Context(), w.Key.TeamID, app.KeyInput{Name: "k", Permission: app.SendingAccess, Role: app.RoleMember, Domain: testserver.TestDomain})
 		testserver.Must(t, err)
-		got, err := w.Server.Teams.Authenticate(t.Context(), token)
+		got, err := w.Services.Teams.Authenticate(t.Context(), token)
 		testserver.Must(t, err)
 		if got.ID != k.ID || got.TeamID != w.Key.TeamID || got.TeamName != app.DefaultTeam || got.DomainName != testserver.TestDomain || got.Permission != app.SendingAccess || got.Role != app.RoleMember {
 			t.Errorf("key %+v", got)
@@ -34,15 +34,15 @@ func TestARevokedKeyStopsWithinASecond(t *testing.T) {
 		testserver.Must(t, err)
 		testserver.Must(t, cli.Teams.RevokeKey(t.Context(), k.ID))
 		time.Sleep(time.Second)
-		_, err = w.Server.Teams.Authenticate(t.Context(), token)
+		_, err = w.Services.Teams.Authenticate(t.Context(), token)
 		testserver.WantCode(t, err, app.CodeInvalidAPIKey)
 		testserver.WantCode(t, cli.Teams.RevokeKey(t.Context(), k.ID), app.CodeNotFound)
 	})
 }
 
-func TestAWrongSecretIsRefusedAlsoFromTheCache(t *testing.T) {
-	w := testserver.Idle(t, testserver.NewRelay(nil))
-	token, k, err := w.Server.Teams.CreateKey(t.Context(), w.Key.TeamID, app.KeyInput{Name: "k", Permission: app.FullAccess, Role: app.RoleOwner})
+func TestCachedKeyRefusesWrongSecret(t *testing.T) {
+	w := testserver.New(t, testserver.NewRelay(nil))
+	token, k, err := w.Services.Teams.CreateKey(t.Context(), w.Key.TeamID, app.KeyInput{Name: "k", Permission: app.FullAccess, Role: app.RoleOwner})
 	testserver.Must(t, err)
 	end := byte('a')
 	if token[len(token)-1] == end {
@@ -51,10 +51,10 @@ func TestAWrongSecretIsRefusedAlsoFromTheCache(t *testing.T) {
 	other, _, _ := app.NewKey()
 	for range 2 {
 		for _, bad := range []string{token[:len(token)-1] + string(end), other, "", "mlr_", token + "x", strings.ToUpper(token), " " + token} {
-			_, err := w.Server.Teams.Authenticate(t.Context(), bad)
+			_, err := w.Services.Teams.Authenticate(t.Context(), bad)
 			testserver.WantCode(t, err, app.CodeInvalidAPIKey)
 		}
-		_, err := w.Server.Teams.Authenticate(t.Context(), token)
+		_, err := w.Services.Teams.Authenticate(t.Context(), token)
 		testserver.Must(t, err)
 	}
 	if strings.Contains(string(k.Hash), token[21:]) {
@@ -62,17 +62,17 @@ func TestAWrongSecretIsRefusedAlsoFromTheCache(t *testing.T) {
 	}
 }
 
-func TestLastUsedIsWrittenAtMostOnceAMinute(t *testing.T) {
-	testserver.Bubble(t, func(t *testing.T) {
-		w := testserver.Serving(t, testserver.NewRelay(nil))
-		token, k, err := w.Server.Teams.CreateKey(t.Context(), w.Key.TeamID, app.KeyInput{Name: "k", Permission: app.FullAccess, Role: app.RoleOwner})
+func TestLastUsedIsWrittenOncePerMinute(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
+		w := testserver.Start(t, testserver.NewRelay(nil))
+		token, k, err := w.Services.Teams.CreateKey(t.Context(), w.Key.TeamID, app.KeyInput{Name: "k", Permission: app.FullAccess, Role: app.RoleOwner})
 		testserver.Must(t, err)
 		var used []time.Time
 		for range 2000 {
-			_, err := w.Server.Teams.Authenticate(t.Context(), token)
+			_, err := w.Services.Teams.Authenticate(t.Context(), token)
 			testserver.Must(t, err)
 			time.Sleep(130 * time.Millisecond)
-			keys, err := w.Server.Teams.ListKeys(t.Context(), w.Key.TeamID)
+			keys, err := w.Services.Teams.ListKeys(t.Context(), w.Key.TeamID)
 			testserver.Must(t, err)
 			at := keys[slices.IndexFunc(keys, func(x app.Key) bool { return x.ID == k.ID })].LastUsedAt
 			if !at.IsZero() && (len(used) == 0 || !at.Equal(used[len(used)-1])) {
@@ -90,19 +90,19 @@ func TestLastUsedIsWrittenAtMostOnceAMinute(t *testing.T) {
 	})
 }
 
-func TestTheFirstUseOfAKeyShowsWithinFiveSeconds(t *testing.T) {
-	testserver.Bubble(t, func(t *testing.T) {
-		w := testserver.Serving(t, testserver.NewRelay(nil))
+func TestFirstUseOfKeyShowsWithinFiveSeconds(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
+		w := testserver.Start(t, testserver.NewRelay(nil))
 		for i := range 12 { // wherever the use falls between two times of storing
-			token, k, err := w.Server.Teams.CreateKey(t.Context(), w.Key.TeamID, app.KeyInput{Name: "k", Permission: app.FullAccess, Role: app.RoleOwner})
+			token, k, err := w.Services.Teams.CreateKey(t.Context(), w.Key.TeamID, app.KeyInput{Name: "k", Permission: app.FullAccess, Role: app.RoleOwner})
 			testserver.Must(t, err)
 			time.Sleep(time.Duration(i) * 700 * time.Millisecond)
 			used := time.Now()
-			_, err = w.Server.Teams.Authenticate(t.Context(), token)
+			_, err = w.Services.Teams.Authenticate(t.Context(), token)
 			testserver.Must(t, err)
 			time.Sleep(5 * time.Second)
 			synctest.Wait()
-			keys, _, err := w.Server.Teams.ListTeamKeys(t.Context(), w.Key, app.Page{Limit: app.MaxLimit})
+			keys, _, err := w.Services.Teams.ListTeamKeys(t.Context(), w.Key, app.Page{Limit: app.MaxLimit})
 			testserver.Must(t, err)
 			at := keys[slices.IndexFunc(keys, func(x app.Key) bool { return x.ID == k.ID })].LastUsedAt
 			if d := at.Sub(used); d < -time.Millisecond || d > 0 { // it is kept in milliseconds
@@ -112,37 +112,37 @@ func TestTheFirstUseOfAKeyShowsWithinFiveSeconds(t *testing.T) {
 	})
 }
 
-func TestNothingIsWrittenWhereNoKeyWasUsed(t *testing.T) {
-	w := testserver.Idle(t, testserver.NewRelay(nil))
+func TestFlushKeysWritesNothingWithoutUses(t *testing.T) {
+	w := testserver.New(t, testserver.NewRelay(nil))
 	before := w.Commits()
-	testserver.Must(t, w.Server.Teams.FlushKeys(t.Context()))
+	testserver.Must(t, w.Services.Teams.FlushKeys(t.Context()))
 	if n := w.Commits() - before; n != 0 {
 		t.Errorf("%d commits for no key", n)
 	}
 	for range 3 {
-		token, _, err := w.Server.Teams.CreateKey(t.Context(), w.Key.TeamID, app.KeyInput{Name: "k", Permission: app.FullAccess, Role: app.RoleOwner})
+		token, _, err := w.Services.Teams.CreateKey(t.Context(), w.Key.TeamID, app.KeyInput{Name: "k", Permission: app.FullAccess, Role: app.RoleOwner})
 		testserver.Must(t, err)
-		_, err = w.Server.Teams.Authenticate(t.Context(), token)
+		_, err = w.Services.Teams.Authenticate(t.Context(), token)
 		testserver.Must(t, err)
 	}
 	before = w.Commits()
-	testserver.Must(t, w.Server.Teams.FlushKeys(t.Context()))
-	testserver.Must(t, w.Server.Teams.FlushKeys(t.Context()))
+	testserver.Must(t, w.Services.Teams.FlushKeys(t.Context()))
+	testserver.Must(t, w.Services.Teams.FlushKeys(t.Context()))
 	if n := w.Commits() - before; n != 1 {
 		t.Errorf("%d commits for three keys", n)
 	}
 }
 
-func TestLastUsedIsWrittenAtStop(t *testing.T) {
-	testserver.Bubble(t, func(t *testing.T) {
-		w := testserver.Serving(t, testserver.NewRelay(nil))
-		token, _, err := w.Server.Teams.CreateKey(t.Context(), w.Key.TeamID, app.KeyInput{Name: "k", Permission: app.FullAccess, Role: app.RoleOwner})
+func TestLastUsedIsWrittenAtShutdown(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
+		w := testserver.Start(t, testserver.NewRelay(nil))
+		token, _, err := w.Services.Teams.CreateKey(t.Context(), w.Key.TeamID, app.KeyInput{Name: "k", Permission: app.FullAccess, Role: app.RoleOwner})
 		testserver.Must(t, err)
-		_, err = w.Server.Teams.Authenticate(t.Context(), token)
+		_, err = w.Services.Teams.Authenticate(t.Context(), token)
 		testserver.Must(t, err)
 		w.Stop()
 		w.Open()
-		keys, err := w.Server.Teams.ListKeys(t.Context(), w.Key.TeamID)
+		keys, err := w.Services.Teams.ListKeys(t.Context(), w.Key.TeamID)
 		testserver.Must(t, err)
 		if len(keys) != 1 || keys[0].LastUsedAt.IsZero() {
 			t.Errorf("keys %+v", keys)
@@ -150,8 +150,8 @@ func TestLastUsedIsWrittenAtStop(t *testing.T) {
 	})
 }
 
-func TestAMasterKeyOfAnotherDatabaseIsRefusedAtOnce(t *testing.T) {
-	w := testserver.Idle(t, testserver.NewRelay(nil))
+func TestWrongMasterKeyIsRefusedAtStart(t *testing.T) {
+	w := testserver.New(t, testserver.NewRelay(nil))
 	other, err := app.NewSealer(seal.MasterKey{Key: []byte(strings.Repeat("x", seal.MasterKeySize))})
 	testserver.Must(t, err)
 	cfg := w.Config
@@ -161,25 +161,25 @@ func TestAMasterKeyOfAnotherDatabaseIsRefusedAtOnce(t *testing.T) {
 	}
 }
 
-func TestTheDevKeyStaysTheSame(t *testing.T) {
-	w := testserver.Idle(t, testserver.NewRelay(nil))
-	first, err := w.Server.Teams.DevKey(t.Context())
+func TestDevKeyIsStable(t *testing.T) {
+	w := testserver.New(t, testserver.NewRelay(nil))
+	first, err := w.Services.Teams.DevKey(t.Context())
 	testserver.Must(t, err)
-	again, err := w.Server.Teams.DevKey(t.Context())
+	again, err := w.Services.Teams.DevKey(t.Context())
 	testserver.Must(t, err)
 	if first != again {
 		t.Error("two keys")
 	}
 }
 
-func TestADomainGetsAKeyThatOpens(t *testing.T) {
-	w := testserver.Idle(t, testserver.NewRelay(nil))
-	d, err := w.Server.Domains.AddDomain(t.Context(), w.Key.TeamID, app.DomainInput{Name: "New.Example", Trusted: true})
+func TestDKIMKeyOfNewDomainOpens(t *testing.T) {
+	w := testserver.New(t, testserver.NewRelay(nil))
+	d, err := w.Services.Domains.AddDomain(t.Context(), w.Key.TeamID, app.DomainInput{Name: "New.Example", Trusted: true})
 	testserver.Must(t, err)
 	if d.Name != "new.example" || d.Region != app.DefaultRegion || d.Status != app.DomainVerified || len(d.Keys) != 1 || d.Keys[0].Public == "" {
 		t.Errorf("domain %+v", d)
 	}
-	key, err := w.Server.Domains.DKIMKey(t.Context(), w.Key.TeamID, "new.example")
+	key, err := w.Services.Domains.DKIMKey(t.Context(), w.Key.TeamID, "new.example")
 	testserver.Must(t, err)
 	if key == nil || key.Domain != "new.example" || key.Selector != "mailer" || key.Signer == nil {
 		t.Errorf("key %+v", key)
@@ -187,42 +187,42 @@ func TestADomainGetsAKeyThatOpens(t *testing.T) {
 	if strings.Contains(string(d.Keys[0].Sealed), "PRIVATE") {
 		t.Error("the private key is in the clear")
 	}
-	_, err = w.Server.Domains.AddDomain(t.Context(), w.Key.TeamID, app.DomainInput{Name: "new.example"})
+	_, err = w.Services.Domains.AddDomain(t.Context(), w.Key.TeamID, app.DomainInput{Name: "new.example"})
 	testserver.WantCode(t, err, app.CodeConflict)
-	_, err = w.Server.Domains.AddDomain(t.Context(), w.Key.TeamID, app.DomainInput{Name: "not a domain"})
+	_, err = w.Services.Domains.AddDomain(t.Context(), w.Key.TeamID, app.DomainInput{Name: "not a domain"})
 	testserver.WantCode(t, err, app.CodeValidation)
 }
 
-func TestNothingOfAnotherTeamIsFound(t *testing.T) {
+func TestOtherTeamsObjectsAreNotFound(t *testing.T) {
 	testserver.BothEngines(t)
-	testserver.Bubble(t, func(t *testing.T) {
-		w := testserver.Serving(t, testserver.NewRelay(nil))
-		in := testserver.Letter("bob@example.net")
+	testserver.Synctest(t, func(t *testing.T) {
+		w := testserver.Start(t, testserver.NewRelay(nil))
+		in := testserver.Message("bob@example.net")
 		in.Attachments = []app.Attachment{{Filename: "a.txt", Content: []byte("secret")}}
-		id, err := w.Server.Mail.SendEmail(t.Context(), w.Key, in, mail.SendOptions{})
+		id, err := w.Services.Mail.SendEmail(t.Context(), w.Key, in, mail.SendOptions{})
 		testserver.Must(t, err)
 		synctest.Wait()
 		attachment := w.Email(id).Attachments[0].ID
 		other := w.AddTeam("Other", "other.example")
 		page := app.Page{Limit: 10}
-		_, err = w.Server.Mail.GetEmail(t.Context(), other, id)
+		_, err = w.Services.Mail.GetEmail(t.Context(), other, id)
 		testserver.WantCode(t, err, app.CodeNotFound)
-		_, _, err = w.Server.Mail.ListEvents(t.Context(), other, id, page)
+		_, _, err = w.Services.Mail.ListEvents(t.Context(), other, id, page)
 		testserver.WantCode(t, err, app.CodeNotFound)
-		_, _, err = w.Server.Mail.ListAttachments(t.Context(), other, id, page)
+		_, _, err = w.Services.Mail.ListAttachments(t.Context(), other, id, page)
 		testserver.WantCode(t, err, app.CodeNotFound)
-		_, err = w.Server.Mail.GetAttachment(t.Context(), other, id, attachment)
+		_, err = w.Services.Mail.GetAttachment(t.Context(), other, id, attachment)
 		testserver.WantCode(t, err, app.CodeNotFound)
-		_, err = w.Server.Mail.GetCaptured(t.Context(), other, id)
+		_, err = w.Services.Mail.GetCaptured(t.Context(), other, id)
 		testserver.WantCode(t, err, app.CodeNotFound)
-		_, err = w.Server.Domains.DomainByName(t.Context(), other.TeamID, testserver.TestDomain)
+		_, err = w.Services.Domains.DomainByName(t.Context(), other.TeamID, testserver.TestDomain)
 		testserver.WantCode(t, err, app.CodeNotFound)
-		token, _ := w.Server.Mail.AttachmentToken(other, id, attachment)
-		_, err = w.Server.Mail.OpenAttachment(t.Context(), token)
+		token, _ := w.Services.Mail.AttachmentToken(other, id, attachment)
+		_, err = w.Services.Mail.OpenAttachment(t.Context(), token)
 		testserver.WantCode(t, err, app.CodeNotFound)
-		_, _, err = w.Server.Mail.ListEmails(t.Context(), other, app.Page{Limit: 10, After: id})
+		_, _, err = w.Services.Mail.ListEmails(t.Context(), other, app.Page{Limit: 10, After: id})
 		testserver.WantCode(t, err, app.CodeValidation)
-		emails, more, err := w.Server.Mail.ListEmails(t.Context(), other, page)
+		emails, more, err := w.Services.Mail.ListEmails(t.Context(), other, page)
 		testserver.Must(t, err)
 		if len(emails) != 0 || more {
 			t.Errorf("%d emails of another team", len(emails))
@@ -230,19 +230,19 @@ func TestNothingOfAnotherTeamIsFound(t *testing.T) {
 	})
 }
 
-func TestADownloadTokenOpensOneAttachmentForAnHour(t *testing.T) {
-	testserver.Bubble(t, func(t *testing.T) {
-		w := testserver.Idle(t, testserver.NewRelay(nil))
-		in := testserver.Letter("bob@example.net")
+func TestDownloadTokenOpensOneAttachmentForAnHour(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
+		w := testserver.New(t, testserver.NewRelay(nil))
+		in := testserver.Message("bob@example.net")
 		in.Attachments = []app.Attachment{{Filename: "a.txt", Content: []byte("one")}, {Filename: "b.txt", Content: []byte("two")}}
-		id, err := w.Server.Mail.SendEmail(t.Context(), w.Key, in, mail.SendOptions{})
+		id, err := w.Services.Mail.SendEmail(t.Context(), w.Key, in, mail.SendOptions{})
 		testserver.Must(t, err)
 		files := w.Email(id).Attachments
-		token, expires := w.Server.Mail.AttachmentToken(w.Key, id, files[1].ID)
+		token, expires := w.Services.Mail.AttachmentToken(w.Key, id, files[1].ID)
 		if got := time.Until(expires); got > time.Hour || got < time.Hour-time.Second {
 			t.Errorf("it ends in %v", got)
 		}
-		a, err := w.Server.Mail.OpenAttachment(t.Context(), token)
+		a, err := w.Services.Mail.OpenAttachment(t.Context(), token)
 		testserver.Must(t, err)
 		content, err := a.Next(t.Context())
 		testserver.Must(t, err)
@@ -258,11 +258,11 @@ func TestADownloadTokenOpensOneAttachmentForAnHour(t *testing.T) {
 			bad = append(bad, base64.RawURLEncoding.EncodeToString(forged))
 		}
 		for _, b := range bad {
-			_, err := w.Server.Mail.OpenAttachment(t.Context(), b)
+			_, err := w.Services.Mail.OpenAttachment(t.Context(), b)
 			testserver.WantCode(t, err, app.CodeNotFound)
 		}
 		time.Sleep(time.Hour + time.Second)
-		_, err = w.Server.Mail.OpenAttachment(t.Context(), token)
+		_, err = w.Services.Mail.OpenAttachment(t.Context(), token)
 		testserver.WantCode(t, err, app.CodeNotFound)
 	})
 }

@@ -8,7 +8,7 @@ import (
 	"mailer/app/testing/testserver"
 )
 
-func TestATeamsNameHoldsNothingToFollowAndNothingHidden(t *testing.T) {
+func TestTeamNameRefusesAddressesAndHiddenText(t *testing.T) {
 	for _, name := range []string{
 		"ACME Bank: your account is locked, go to https://evil.test/unlock now", "HTTP://EVIL.TEST", "ftp://x", "see www.evil.test", "evil.test/unlock",
 		"evil.test", "call evil.co.uk", "evil。test", "ｅｖｉｌ．ｔｅｓｔ", "bücher.example", "例え.テスト", "x.xn--p1ai", "mail bob@evil.test", "go to 192.0.2.1 now",
@@ -27,9 +27,9 @@ func TestATeamsNameHoldsNothingToFollowAndNothingHidden(t *testing.T) {
 	}
 }
 
-func TestATeamThatNamesItselfLearnsNoOthersName(t *testing.T) {
-	w := testserver.Idle(t, testserver.NewRelay(nil))
-	s, ctx := w.Server.Teams, t.Context()
+func TestTeamRenamingItselfLearnsNoOtherName(t *testing.T) {
+	w := testserver.New(t, testserver.NewRelay(nil))
+	s, ctx := w.Services.Teams, t.Context()
 	other := w.AddTeam("TeamB", "b.example")
 	name := "TeamB"
 	got, err := s.UpdateTeamSettings(ctx, w.Key, teams.SettingsChange{Name: &name})

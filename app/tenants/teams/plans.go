@@ -19,22 +19,22 @@ const planTTL = 20 * time.Millisecond
 // maxCachedPlans is of how many teams plans and sums are remembered.
 const maxCachedPlans = 10_000
 
-// sumBefore is what counted in a period, which starts on a day, before another of
+// periodSum is what counted in a period, which starts on a day, before another of
 // its days: that day's own sum alone still grows. Days are plan.UnixDay's.
-type sumBefore struct{ start, day, sum int64 }
+type periodSum struct{ start, day, sum int64 }
 
-// sumBeforeOf returns what counted in a team's period from the day start on before a
+// sumBeforeDay returns what counted in a team's period from the day start on before a
 // day, and has it read once.
-func (s *Service) sumBeforeOf(r *db.Reader, teamID string, start, day int64) (int64, error) {
-	if known, ok := s.before.Get(teamID); ok && known.start == start && known.day == day {
+func (s *Service) sumBeforeDay(r *db.Reader, teamID string, start, day int64) (int64, error) {
+	if known, ok := s.periodSums.Get(teamID); ok && known.start == start && known.day == day {
 		return known.sum, nil
 	}
-	mark := s.before.Mark()
+	mark := s.periodSums.Mark()
 	sum, err := r.RecipientsBetween(teamID, start, day)
 	if err != nil {
 		return 0, err
 	}
-	s.before.Put(teamID, sumBefore{start, day, sum}, mark)
+	s.periodSums.Put(teamID, periodSum{start, day, sum}, mark)
 	return sum, nil
 }
 
@@ -99,29 +99,29 @@ func auditedPlan(p *plan.Plan) map[string]any {
 	return map[string]any{"name": p.Name, "included": p.Included(), "overage": p.Overage}
 }
 
-// AttachmentsFit checks the size of an email's attachments. Errors:
+// CheckAttachments checks the size of an email's attachments. Errors:
 // CodePayloadTooLarge.
-func (s *Service) AttachmentsFit(r *db.Reader, email *app.Email) error {
+func (s *Service) CheckAttachments(r *db.Reader, email *app.Email) error {
 	n := email.AttachmentBytes()
 	if n == 0 {
 		return nil
 	}
-	most, of := s.MaxAttachments, ""
+	limit, by := s.MaxAttachments, ""
 	if s.Settings.Cloud {
 		plan, err := s.PlanOf(r, email.TeamID)
 		if err != nil {
 			return err
 		}
-		most, of = plan.Terms().Attachments, " by the plan "+string(plan.Name)
+		limit, by = plan.Terms().Attachments, " by the plan "+string(plan.Name)
 	}
-	if n > most {
-		return app.Errorf(app.CodePayloadTooLarge, "`attachments` hold %d bytes together, at most %d are taken%s", n, most, of)
+	if n > limit {
+		return app.Errorf(app.CodePayloadTooLarge, "`attachments` hold %d bytes together, at most %d are taken%s", n, limit, by)
 	}
 	return nil
 }
 
-// ContactRoom is how many more contacts a team may have; negative: any number.
-func (s *Service) ContactRoom(r *db.Reader, teamID string) (int, error) {
+// ContactsLeft is how many more contacts a team may have; negative: any number.
+func (s *Service) ContactsLeft(r *db.Reader, teamID string) (int, error) {
 	if !s.Settings.Cloud {
 		return -1, nil
 	}
@@ -136,9 +136,9 @@ func (s *Service) ContactRoom(r *db.Reader, teamID string) (int, error) {
 	return max(0, plan.Terms().Contacts-n), nil
 }
 
-// DomainRoom proves that a team may have another domain. Errors:
+// CheckDomainLimit proves that a team may have another domain. Errors:
 // CodePlanLimitReached.
-func (s *Service) DomainRoom(r *db.Reader, teamID string) error {
+func (s *Service) CheckDomainLimit(r *db.Reader, teamID string) error {
 	if !s.Settings.Cloud {
 		return nil
 	}

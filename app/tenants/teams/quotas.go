@@ -40,7 +40,7 @@ func (s *Service) Charge(tx *db.Tx, email *app.Email, n int64) (Charge, error) {
 	case c.Owed > 0:
 		return c, nil
 	}
-	return c, s.Count(tx, email.TeamID, n)
+	return c, s.CountRecipients(tx, email.TeamID, n)
 }
 
 func (s *Service) chargePlan(tx *db.Tx, teamID string, n int64, c Charge) (Charge, error) {
@@ -59,11 +59,11 @@ func (s *Service) chargePlan(tx *db.Tx, teamID string, n int64, c Charge) (Charg
 	}
 	switch {
 	case current.Daily() && c.Owed > 0:
-		err = scheduleInTerms(tx, &current, waiting, used, n)
+		err = checkScheduleQuota(tx, &current, waiting, used, n)
 	case current.Daily():
 		return s.chargeDay(tx, teamID, &current, waiting, used, n, c)
 	default:
-		err = s.PeriodFits(&tx.Reader, tx.Now, teamID, &current, waiting, used, n, "")
+		err = s.CheckPeriodQuota(&tx.Reader, tx.Now, teamID, &current, waiting, used, n, "")
 	}
 	if err != nil {
 		return c, err
@@ -71,16 +71,16 @@ func (s *Service) chargePlan(tx *db.Tx, teamID string, n int64, c Charge) (Charg
 	if c.Owed > 0 {
 		return c, tx.AddBacklog(teamID, plan.Backlog{Scheduled: n})
 	}
-	return c, s.Count(tx, teamID, n)
+	return c, s.CountRecipients(tx, teamID, n)
 }
 
-// scheduleInTerms proves that a team on a daily plan may schedule mail of n
+// checkScheduleQuota proves that a team on a daily plan may schedule mail of n
 // recipients.
-func scheduleInTerms(tx *db.Tx, current *plan.Plan, waiting plan.Backlog, used, n int64) error {
+func checkScheduleQuota(tx *db.Tx, current *plan.Plan, waiting plan.Backlog, used, n int64) error {
 	terms := current.Terms()
-	full := used >= terms.PerDay && !terms.TakesLate(waiting.Late, terms.PerDay, n)
-	if full || waiting.Scheduled+n > plan.MaxScheduledDays*terms.PerDay {
-		return dayExceeded(tx, current)
+	late := used >= terms.PerDay && !terms.BacklogFits(waiting.Delayed, terms.PerDay, n)
+	if late || waiting.Scheduled+n > plan.MaxScheduledDays*terms.PerDay {
+		return errDayExceeded(tx, current)
 	}
 	return nil
 }
@@ -90,65 +90,65 @@ func scheduleInTerms(tx *db.Tx, current *plan.Plan, waiting plan.Backlog, used, 
 func (s *Service) chargeDay(tx *db.Tx, teamID string, current *plan.Plan, waiting plan.Backlog, used, n int64, c Charge) (Charge, error) {
 	terms := current.Terms()
 	due := false
-	if waiting.Late > 0 {
+	if waiting.Delayed > 0 {
 		var err error
 		if due, err = tx.BacklogIsDue(teamID); err != nil {
 			return c, fmt.Errorf("look at the backlog: %w", err)
 		}
 	}
 	if !due && terms.DayFits(used, n) {
-		return c, s.Count(tx, teamID, n)
+		return c, s.CountRecipients(tx, teamID, n)
 	}
 	c.Owed, c.Late, c.At = n, true, tx.Now // behind what is due
 	if !due {
 		c.At, used = plan.DayEnd(tx.Now), terms.PerDay
 	}
-	if !terms.TakesLate(waiting.Late, used, n) {
-		return c, dayExceeded(tx, current)
+	if !terms.BacklogFits(waiting.Delayed, used, n) {
+		return c, errDayExceeded(tx, current)
 	}
-	if err := tx.AddBacklog(teamID, plan.Backlog{Late: n}); err != nil {
+	if err := tx.AddBacklog(teamID, plan.Backlog{Delayed: n}); err != nil {
 		return c, fmt.Errorf("add to the backlog: %w", err)
 	}
 	if due {
 		return c, nil
 	}
-	return c, s.TellDayUsed(tx, teamID, current)
+	return c, s.AnnounceDayUsed(tx, teamID, current)
 }
 
-func dayExceeded(tx *db.Tx, current *plan.Plan) error {
+func errDayExceeded(tx *db.Tx, current *plan.Plan) error {
 	end := plan.DayEnd(tx.Now)
 	return &app.Error{Code: app.CodeDailyQuotaExceeded, RetryAfter: end.Sub(tx.Now), Message: fmt.Sprintf(
 		"The %d emails a day of the plan %s are used, and as much mail waits for the days to come as can; try again after %s", current.Terms().PerDay, current.Name, app.FormatTime(end))}
 }
 
-// PeriodFits proves that the period of a monthly plan has a place for n more
+// CheckPeriodQuota proves that the period of a monthly plan has a place for n more
 // recipients: what is promised to mail that waits and to broadcasts, but one, is
 // taken. Errors: CodeMonthlyQuotaExceeded.
-func (s *Service) PeriodFits(r *db.Reader, now time.Time, teamID string, plan *plan.Plan, waiting plan.Backlog, today, n int64, but string) error {
+func (s *Service) CheckPeriodQuota(r *db.Reader, now time.Time, teamID string, plan *plan.Plan, waiting plan.Backlog, today, n int64, except string) error {
 	used, err := s.periodUsed(r, teamID, plan, now, today)
 	if err != nil {
 		return err
 	}
-	promised, err := r.BroadcastBacklog(teamID, but)
+	reserved, err := r.BroadcastBacklog(teamID, except)
 	if err != nil {
 		return fmt.Errorf("read what broadcasts will use: %w", err)
 	}
-	if used+waiting.Late+waiting.Scheduled+promised+n <= plan.Most() {
+	if used+waiting.Delayed+waiting.Scheduled+reserved+n <= plan.PeriodMax() {
 		return nil
 	}
 	_, end := plan.Period(now)
-	words := fmt.Sprintf("The %d emails that the plan %s includes", plan.Included(), plan.Name)
+	what := fmt.Sprintf("The %d emails that the plan %s includes", plan.Included(), plan.Name)
 	if plan.Overage {
-		words = fmt.Sprintf("The %d emails that the plan %s allows with overage", plan.Most(), plan.Name)
+		what = fmt.Sprintf("The %d emails that the plan %s allows with overage", plan.PeriodMax(), plan.Name)
 	}
-	return app.Errorf(app.CodeMonthlyQuotaExceeded, "%s are used, or promised to mail that waits; the next period begins on %s", words, end.Format(time.DateOnly))
+	return app.Errorf(app.CodeMonthlyQuotaExceeded, "%s are used, or promised to mail that waits; the next period begins on %s", what, end.Format(time.DateOnly))
 }
 
 // periodUsed is what counted in the period of a monthly plan, today's part given.
 func (s *Service) periodUsed(r *db.Reader, teamID string, current *plan.Plan, now time.Time, today int64) (int64, error) {
 	start, _ := current.Period(now)
 	first, day := plan.UnixDay(start), plan.UnixDay(now)
-	before, err := s.sumBeforeOf(r, teamID, first, day)
+	before, err := s.sumBeforeDay(r, teamID, first, day)
 	if err != nil {
 		return 0, fmt.Errorf("read what the team used: %w", err)
 	}
@@ -162,8 +162,8 @@ func ExceedsQuota(err error) bool {
 	return errors.As(err, &refusal) && (refusal.Code == app.CodeDailyQuotaExceeded || refusal.Code == app.CodeMonthlyQuotaExceeded)
 }
 
-// Count adds recipients to those of the day, and tells webhooks of the quota.
-func (s *Service) Count(tx *db.Tx, teamID string, n int64) error {
+// CountRecipients adds recipients to those of the day, and tells webhooks of the quota.
+func (s *Service) CountRecipients(tx *db.Tx, teamID string, n int64) error {
 	if n == 0 {
 		return nil
 	}
@@ -172,7 +172,7 @@ func (s *Service) Count(tx *db.Tx, teamID string, n int64) error {
 		return nil
 	}
 	tx.InTurn() // what is used, and was told of it, is read and changed
-	today, told, err := tx.CountRecipients(teamID, plan.UnixDay(tx.Now), n)
+	today, announced, err := tx.CountRecipients(teamID, plan.UnixDay(tx.Now), n)
 	if err != nil {
 		return fmt.Errorf("count recipients: %w", err)
 	}
@@ -181,13 +181,13 @@ func (s *Service) Count(tx *db.Tx, teamID string, n int64) error {
 		return err
 	}
 	if current.Daily() {
-		return s.tellDay(tx, teamID, &current, today, told, plan.LevelOf(today, current.Terms().PerDay))
+		return s.announceDayQuota(tx, teamID, &current, today, announced, plan.LevelOf(today, current.Terms().PerDay))
 	}
-	return s.tellPeriod(tx, teamID, &current, today)
+	return s.announcePeriodQuota(tx, teamID, &current, today)
 }
 
-// Forgive takes what an email owes out of the backlog: it leaves now, or never.
-func (s *Service) Forgive(tx *db.Tx, teamID, emailID string) error {
+// DropFromBacklog takes what an email owes out of the backlog: it leaves now, or never.
+func (s *Service) DropFromBacklog(tx *db.Tx, teamID, emailID string) error {
 	if !s.Settings.Cloud {
 		return nil
 	}
@@ -195,13 +195,13 @@ func (s *Service) Forgive(tx *db.Tx, teamID, emailID string) error {
 	if err != nil {
 		return fmt.Errorf("read what is owed: %w", err)
 	}
-	return s.ForgiveBacklog(tx, teamID, owed)
+	return s.SubtractBacklog(tx, teamID, owed)
 }
 
-// ForgiveBacklog takes what an email owed out of the backlog.
-func (s *Service) ForgiveBacklog(tx *db.Tx, teamID string, owed plan.Backlog) error {
+// SubtractBacklog takes what an email owed out of the backlog.
+func (s *Service) SubtractBacklog(tx *db.Tx, teamID string, owed plan.Backlog) error {
 	if !s.Settings.Cloud {
 		return nil
 	}
-	return tx.AddBacklog(teamID, plan.Backlog{Late: -owed.Late, Scheduled: -owed.Scheduled})
+	return tx.AddBacklog(teamID, plan.Backlog{Delayed: -owed.Delayed, Scheduled: -owed.Scheduled})
 }

@@ -15,22 +15,22 @@ func (s *Service) RenameTeam(ctx context.Context, team *app.Team, name string) (
 	if err != nil {
 		return app.Team{}, err
 	}
-	err = s.DB.Write(ctx, func(tx *db.Tx) error { return s.RenameWithin(ctx, tx, team.ID, name, true) })
+	err = s.DB.Write(ctx, func(tx *db.Tx) error { return s.RenameInTx(ctx, tx, team.ID, name, true) })
 	renamed := *team
 	renamed.Name = name
 	return renamed, base.Lookup("team", err)
 }
 
-// RenameWithin is RenameTeam inside a Write, for a name that CheckName returned. A name that
+// RenameInTx is RenameTeam inside a Write, for a name that CheckName returned. A name that
 // another team has is refused where unique is set, which is for operators: a team that
 // names itself must not learn how others are called.
-func (s *Service) RenameWithin(ctx context.Context, tx *db.Tx, teamID, name string, unique bool) error {
+func (s *Service) RenameInTx(ctx context.Context, tx *db.Tx, teamID, name string, unique bool) error {
 	before, err := tx.TeamName(teamID)
 	if err != nil || before == name {
 		return err
 	}
 	if unique {
-		if err := nameIsFree(&tx.Reader, name); err != nil {
+		if err := checkNameFree(&tx.Reader, name); err != nil {
 			return err
 		}
 	}

@@ -29,23 +29,23 @@ type Service struct {
 	events *webhooks.Service
 	keys   *cache.Cache[string, app.Key] // by their public parts
 	uses   keyUses
-	// deleting is the state of the database in which no deleted team was left; nil: not
+	// noneDeletedAt is the state of the database in which no deleted team was left; nil: not
 	// looked at yet.
-	deleting atomic.Pointer[engine.Version]
+	noneDeletedAt atomic.Pointer[engine.Version]
 	// By team ids; plans spare database reads for each email.
-	plans  *cache.Cache[string, plan.Plan]
-	before *cache.Cache[string, sumBefore]
+	plans      *cache.Cache[string, plan.Plan]
+	periodSums *cache.Cache[string, periodSum]
 }
 
 // New makes the service.
-func New(base *base.Base, told *webhooks.Service, cfg Config) *Service {
+func New(base *base.Base, events *webhooks.Service, cfg Config) *Service {
 	if cfg.MaxAttachments == 0 {
 		cfg.MaxAttachments = app.DefaultMaxAttachmentBytes
 	}
 	return &Service{
-		Base: base, Config: cfg, events: told,
-		keys:   cache.New[string, app.Key](maxCachedKeys, keyTTL),
-		plans:  cache.New[string, plan.Plan](maxCachedPlans, planTTL),
-		before: cache.New[string, sumBefore](maxCachedPlans, 0),
+		Base: base, Config: cfg, events: events,
+		keys:       cache.New[string, app.Key](maxCachedKeys, keyTTL),
+		plans:      cache.New[string, plan.Plan](maxCachedPlans, planTTL),
+		periodSums: cache.New[string, periodSum](maxCachedPlans, 0),
 	}
 }

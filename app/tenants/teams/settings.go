@@ -47,14 +47,14 @@ func (s *Service) UpdateTeamSettings(ctx context.Context, key *app.Key, change S
 		}
 		before := t
 		if change.Name != nil {
-			if err := s.RenameWithin(ctx, tx, t.ID, *change.Name, false); err != nil {
+			if err := s.RenameInTx(ctx, tx, t.ID, *change.Name, false); err != nil {
 				return err
 			}
 			t.Name, before.Name = *change.Name, *change.Name // which has an entry of its own
 		}
 		if change.LogoURL.Set && change.LogoURL.Value != t.LogoURL {
 			t.LogoURL = change.LogoURL.Value
-			if err := useLogoElsewhere(tx, t.ID, t.LogoURL); err != nil {
+			if err := useExternalLogo(tx, t.ID, t.LogoURL); err != nil {
 				return err
 			}
 		}
@@ -64,7 +64,7 @@ func (s *Service) UpdateTeamSettings(ctx context.Context, key *app.Key, change S
 		if t == before {
 			return nil
 		}
-		if err := mayDemand(&tx.Reader, key, &before, &t); err != nil {
+		if err := checkMayRequireFactor(&tx.Reader, key, &before, &t); err != nil {
 			return err
 		}
 		if err := tx.SetTeamSettings(&t); err != nil {
@@ -75,9 +75,9 @@ func (s *Service) UpdateTeamSettings(ctx context.Context, key *app.Key, change S
 	return t, base.Lookup("team", err)
 }
 
-// mayDemand refuses a person who demands of others what he has not: he would shut himself
+// checkMayRequireFactor refuses a person who demands of others what he has not: he would shut himself
 // out. Errors: CodeConflict.
-func mayDemand(r *db.Reader, key *app.Key, before, after *Settings) error {
+func checkMayRequireFactor(r *db.Reader, key *app.Key, before, after *Settings) error {
 	if before.SecondFactor || !after.SecondFactor || key.Session == nil {
 		return nil
 	}

@@ -14,12 +14,12 @@ import (
 // maxReason bounds what an operator says of why a team is suspended, in bytes.
 const maxReason = 500
 
-// Suspended says whether and why nothing of a team leaves.
-type Suspended struct {
-	Team   app.Team
-	Since  time.Time // zero: its mail leaves
-	Reason string    // what its callers are told; may be empty
-	Change bool      // it was otherwise before
+// Suspension says whether and why nothing of a team leaves.
+type Suspension struct {
+	Team    app.Team
+	Since   time.Time // zero: its mail leaves
+	Reason  string    // what its callers are told; may be empty
+	Changed bool      // it was otherwise before
 }
 
 func checkReason(reason string) error {
@@ -32,60 +32,60 @@ func checkReason(reason string) error {
 // SuspendTeam has nothing of a team, found by name or id, leave from now on: what is not
 // past its final dot waits in its place, and sends are refused with the reason. Of one
 // that is suspended already the reason changes. Errors: CodeNotFound, CodeValidation.
-func (s *Service) SuspendTeam(ctx context.Context, nameOrID, reason string) (out Suspended, err error) {
+func (s *Service) SuspendTeam(ctx context.Context, nameOrID, reason string) (out Suspension, err error) {
 	if err := checkReason(reason); err != nil {
 		return out, err
 	}
 	reason = strings.TrimSpace(reason)
-	return s.suspension(ctx, nameOrID, "team.suspend", func(tx *db.Tx, before db.Suspension, team app.Team) (bool, error) {
+	return s.changeSuspension(ctx, nameOrID, "team.suspend", func(tx *db.Tx, before db.Suspension, team app.Team) (bool, error) {
 		if !before.Since.IsZero() && before.Reason == reason {
 			return false, nil
 		}
-		trouble := app.RelayTrouble{ID: app.NewID(), TeamID: team.ID, StartedAt: tx.Now, StopsClock: true, Detail: app.EventDetail{Message: "Nothing of this team leaves: " + suspendedWords(reason)}}
-		return true, tx.SuspendTeam(team.ID, reason, trouble)
+		waiting := app.RelayTrouble{ID: app.NewID(), TeamID: team.ID, StartedAt: tx.Now, StopsClock: true, Detail: app.EventDetail{Message: "Nothing of this team leaves: " + suspensionMessage(reason)}}
+		return true, tx.SuspendTeam(team.ID, reason, waiting)
 	})
 }
 
 // ResumeTeam has mail of a team leave again. Errors: CodeNotFound.
-func (s *Service) ResumeTeam(ctx context.Context, nameOrID string) (Suspended, error) {
-	out, err := s.suspension(ctx, nameOrID, "team.resume", func(tx *db.Tx, before db.Suspension, team app.Team) (bool, error) {
+func (s *Service) ResumeTeam(ctx context.Context, nameOrID string) (Suspension, error) {
+	out, err := s.changeSuspension(ctx, nameOrID, "team.resume", func(tx *db.Tx, before db.Suspension, team app.Team) (bool, error) {
 		if before.Since.IsZero() {
 			return false, nil
 		}
 		return true, tx.ResumeTeam(team.ID)
 	})
-	if err == nil && out.Change && s.OnPlan != nil {
+	if err == nil && out.Changed && s.OnPlan != nil {
 		s.OnPlan()
 	}
 	return out, err
 }
 
-// suspension changes whether a team is suspended, and audits that where it changes
+// changeSuspension changes whether a team is suspended, and audits that where it changes
 // anything.
-func (s *Service) suspension(ctx context.Context, nameOrID, action string, change func(*db.Tx, db.Suspension, app.Team) (bool, error)) (out Suspended, err error) {
+func (s *Service) changeSuspension(ctx context.Context, nameOrID, action string, fn func(*db.Tx, db.Suspension, app.Team) (bool, error)) (result Suspension, err error) {
 	err = s.DB.WriteVital(ctx, func(tx *db.Tx) error {
-		out = Suspended{}
-		if out.Team, err = tx.FindTeam(nameOrID); err != nil {
-			return noTeam(nameOrID, err)
+		result = Suspension{}
+		if result.Team, err = tx.FindTeam(nameOrID); err != nil {
+			return teamNotFound(nameOrID, err)
 		}
-		before, err := tx.Suspension(out.Team.ID)
+		before, err := tx.Suspension(result.Team.ID)
 		if err != nil {
 			return err
 		}
-		if out.Change, err = change(tx, before, out.Team); err != nil {
+		if result.Changed, err = fn(tx, before, result.Team); err != nil {
 			return err
 		}
-		after, err := tx.Suspension(out.Team.ID)
+		after, err := tx.Suspension(result.Team.ID)
 		if err != nil {
 			return err
 		}
-		out.Since, out.Reason = after.Since, after.Reason
-		if !out.Change {
+		result.Since, result.Reason = after.Since, after.Reason
+		if !result.Changed {
 			return nil
 		}
-		return base.Audit(ctx, tx, out.Team.ID, action, out.Team.ID, auditedSuspension(before), auditedSuspension(after))
+		return base.Audit(ctx, tx, result.Team.ID, action, result.Team.ID, auditedSuspension(before), auditedSuspension(after))
 	})
-	return out, base.Unavailable(err)
+	return result, base.Unavailable(err)
 }
 
 func auditedSuspension(s db.Suspension) map[string]any {
@@ -95,8 +95,8 @@ func auditedSuspension(s db.Suspension) map[string]any {
 	return map[string]any{"suspended_at": app.FormatTime(s.Since), "reason": s.Reason}
 }
 
-// suspendedWords say by whom and why a team is suspended.
-func suspendedWords(reason string) string {
+// suspensionMessage say by whom and why a team is suspended.
+func suspensionMessage(reason string) string {
 	if reason == "" {
 		return "the operator of this server suspended it"
 	}
@@ -112,5 +112,5 @@ func MaySend(r *db.Reader, teamID string) error {
 	if s.Since.IsZero() {
 		return nil
 	}
-	return app.Errorf(app.CodeSendingPaused, "Sending is paused: %s", suspendedWords(s.Reason))
+	return app.Errorf(app.CodeSendingPaused, "Sending is paused: %s", suspensionMessage(s.Reason))
 }

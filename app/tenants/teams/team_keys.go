@@ -24,27 +24,27 @@ func (s *Service) CreateTeamKey(ctx context.Context, key *app.Key, in app.KeyInp
 	if err := in.Validate(); err != nil {
 		return "", app.Key{}, err
 	}
-	if err := mayManage(key, in.Role); err != nil {
+	if err := checkMayManage(key, in.Role); err != nil {
 		return "", app.Key{}, err
 	}
-	allowed, err := keyBounds(clock.Now(), in.ExpiresAt, in.AllowedIPs)
+	allowed, err := parseKeyBounds(clock.Now(), in.ExpiresAt, in.AllowedIPs)
 	if err == nil {
-		err = withinOwn(key, true, in.ExpiresAt, true, allowed)
+		err = checkWithinOwnBounds(key, true, in.ExpiresAt, true, allowed)
 	}
 	if err != nil {
 		return "", app.Key{}, err
 	}
-	maker := key.MadeBy
+	maker := key.CreatedBy
 	if key.Session != nil {
 		maker = key.ID
 	}
 	return s.createKey(ctx, key.TeamID, maker, in)
 }
 
-// mayManage is nil where a key may make or change keys of a role: that is for
+// checkMayManage is nil where a key may make or change keys of a role: that is for
 // owners and admins, and for nobody above their own role.
 // Errors: CodeForbidden.
-func mayManage(key *app.Key, role app.Role) error {
+func checkMayManage(key *app.Key, role app.Role) error {
 	switch {
 	case !key.Role.Manages():
 		return app.RoleTooLow()
@@ -68,13 +68,13 @@ func (s *Service) ListTeamKeys(ctx context.Context, key *app.Key, page app.Page)
 func (s *Service) UpdateTeamKey(ctx context.Context, key *app.Key, id string, change KeyChange) (k app.Key, err error) {
 	allowed, err := change.check(clock.Now())
 	if err == nil {
-		err = withinOwn(key, change.ExpiresAt.Set, change.ExpiresAt.Value, change.AllowedIPs.Set, allowed)
+		err = checkWithinOwnBounds(key, change.ExpiresAt.Set, change.ExpiresAt.Value, change.AllowedIPs.Set, allowed)
 	}
 	if err != nil {
 		return app.Key{}, err
 	}
 	err = s.DB.Write(ctx, func(tx *db.Tx) (err error) {
-		if k, err = managed(tx, key, id); err != nil {
+		if k, err = managedKey(tx, key, id); err != nil {
 			return err
 		}
 		before := auditedKey(&k)
@@ -94,7 +94,7 @@ func (s *Service) UpdateTeamKey(ctx context.Context, key *app.Key, id string, ch
 // that asks.
 func (s *Service) DeleteTeamKey(ctx context.Context, key *app.Key, id string) error {
 	err := s.DB.WriteVital(ctx, func(tx *db.Tx) error {
-		k, err := managed(tx, key, id)
+		k, err := managedKey(tx, key, id)
 		if err != nil {
 			return err
 		}
@@ -107,11 +107,11 @@ func (s *Service) DeleteTeamKey(ctx context.Context, key *app.Key, id string) er
 	return base.Lookup("API key", err)
 }
 
-// managed finds the key that another wants to change.
-func managed(tx *db.Tx, key *app.Key, id string) (app.Key, error) {
+// managedKey finds the key that another wants to change.
+func managedKey(tx *db.Tx, key *app.Key, id string) (app.Key, error) {
 	k, err := tx.Key(key.TeamID, id)
 	if err != nil {
 		return k, err
 	}
-	return k, mayManage(key, k.Role)
+	return k, checkMayManage(key, k.Role)
 }

@@ -9,59 +9,59 @@ import (
 	"mailer/app/testing/testserver"
 )
 
-func TestAKeyThatWasReadBeforeItsRevocationIsNotKept(t *testing.T) {
-	w := testserver.Idle(t, testserver.NewRelay(nil))
-	_, k, err := w.Server.Teams.CreateKey(t.Context(), w.Key.TeamID, app.KeyInput{Name: "k", Permission: app.FullAccess, Role: app.RoleOwner})
+func TestKeyReadBeforeRevocationIsNotCached(t *testing.T) {
+	w := testserver.New(t, testserver.NewRelay(nil))
+	_, k, err := w.Services.Teams.CreateKey(t.Context(), w.Key.TeamID, app.KeyInput{Name: "k", Permission: app.FullAccess, Role: app.RoleOwner})
 	testserver.Must(t, err)
 	// A request looks it up, and before it keeps what it found, it is revoked.
-	mark := w.Server.Teams.Keys().Mark()
-	if _, ok := w.Server.Teams.Keys().Get(k.Public); ok {
+	mark := w.Services.Teams.Keys().Mark()
+	if _, ok := w.Services.Teams.Keys().Get(k.Public); ok {
 		t.Fatal("known before it was used")
 	}
-	testserver.Must(t, w.Server.Teams.DeleteTeamKey(t.Context(), w.Key, k.ID))
-	w.Server.Teams.Keys().Put(k.Public, k, mark)
-	if _, ok := w.Server.Teams.Keys().Get(k.Public); ok {
+	testserver.Must(t, w.Services.Teams.DeleteTeamKey(t.Context(), w.Key, k.ID))
+	w.Services.Teams.Keys().Put(k.Public, k, mark)
+	if _, ok := w.Services.Teams.Keys().Get(k.Public); ok {
 		t.Error("a revoked key is believed")
 	}
 }
 
-func TestARevokedKeyStopsAtOnceInItsServer(t *testing.T) {
-	w := testserver.Idle(t, testserver.NewRelay(nil))
+func TestRevokedKeyStopsImmediately(t *testing.T) {
+	w := testserver.New(t, testserver.NewRelay(nil))
 	var busy sync.WaitGroup
 	for range 20 {
-		token, k, err := w.Server.Teams.CreateKey(t.Context(), w.Key.TeamID, app.KeyInput{Name: "k", Permission: app.FullAccess, Role: app.RoleOwner})
+		token, k, err := w.Services.Teams.CreateKey(t.Context(), w.Key.TeamID, app.KeyInput{Name: "k", Permission: app.FullAccess, Role: app.RoleOwner})
 		testserver.Must(t, err)
 		for range 4 { // they keep it in the cache, or put it there just then
 			busy.Go(func() {
 				for range 50 {
-					if _, err := w.Server.Teams.Authenticate(t.Context(), token); err != nil {
+					if _, err := w.Services.Teams.Authenticate(t.Context(), token); err != nil {
 						return
 					}
 				}
 			})
 		}
-		testserver.Must(t, w.Server.Teams.DeleteTeamKey(t.Context(), w.Key, k.ID))
-		_, err = w.Server.Teams.Authenticate(t.Context(), token)
+		testserver.Must(t, w.Services.Teams.DeleteTeamKey(t.Context(), w.Key, k.ID))
+		_, err = w.Services.Teams.Authenticate(t.Context(), token)
 		testserver.WantCode(t, err, app.CodeInvalidAPIKey)
 		busy.Wait()
-		_, err = w.Server.Teams.Authenticate(t.Context(), token)
+		_, err = w.Services.Teams.Authenticate(t.Context(), token)
 		testserver.WantCode(t, err, app.CodeInvalidAPIKey)
 	}
 }
 
-func TestKeysOfAnotherTeamAreNotFound(t *testing.T) {
+func TestOtherTeamsKeysAreNotFound(t *testing.T) {
 	testserver.BothEngines(t)
-	w := testserver.Idle(t, testserver.NewRelay(nil))
-	token, k, err := w.Server.Teams.CreateKey(t.Context(), w.Key.TeamID, app.KeyInput{Name: "k", Permission: app.FullAccess, Role: app.RoleMember})
+	w := testserver.New(t, testserver.NewRelay(nil))
+	token, k, err := w.Services.Teams.CreateKey(t.Context(), w.Key.TeamID, app.KeyInput{Name: "k", Permission: app.FullAccess, Role: app.RoleMember})
 	testserver.Must(t, err)
 	other := w.AddTeam("Other", "other.example")
 	mine := "mine"
-	_, err = w.Server.Teams.UpdateTeamKey(t.Context(), other, k.ID, teams.KeyChange{Name: &mine})
+	_, err = w.Services.Teams.UpdateTeamKey(t.Context(), other, k.ID, teams.KeyChange{Name: &mine})
 	testserver.WantCode(t, err, app.CodeNotFound)
-	testserver.WantCode(t, w.Server.Teams.DeleteTeamKey(t.Context(), other, k.ID), app.CodeNotFound)
-	_, _, err = w.Server.Teams.ListTeamKeys(t.Context(), other, app.Page{Limit: 10, After: k.ID})
+	testserver.WantCode(t, w.Services.Teams.DeleteTeamKey(t.Context(), other, k.ID), app.CodeNotFound)
+	_, _, err = w.Services.Teams.ListTeamKeys(t.Context(), other, app.Page{Limit: 10, After: k.ID})
 	testserver.WantCode(t, err, app.CodeValidation)
-	got, err := w.Server.Teams.Authenticate(t.Context(), token)
+	got, err := w.Services.Teams.Authenticate(t.Context(), token)
 	testserver.Must(t, err)
 	if got.Name != "k" {
 		t.Errorf("it is called %q", got.Name)
@@ -71,16 +71,16 @@ func TestKeysOfAnotherTeamAreNotFound(t *testing.T) {
 // BenchmarkAuthenticate is what a request pays for its key: from the cache, and
 // from the database, which a key costs twice a second.
 func BenchmarkAuthenticate(b *testing.B) {
-	w := testserver.Idle(b, testserver.NewRelay(nil))
-	token, _, err := w.Server.Teams.CreateKey(b.Context(), w.Key.TeamID, app.KeyInput{Name: "k", Permission: app.FullAccess, Role: app.RoleOwner})
+	w := testserver.New(b, testserver.NewRelay(nil))
+	token, _, err := w.Services.Teams.CreateKey(b.Context(), w.Key.TeamID, app.KeyInput{Name: "k", Permission: app.FullAccess, Role: app.RoleOwner})
 	testserver.Must(b, err)
 	for name, cached := range map[string]bool{"cached": true, "database": false} {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
 				if !cached {
-					w.Server.Teams.Keys().Clear()
+					w.Services.Teams.Keys().Clear()
 				}
-				if _, err := w.Server.Teams.Authenticate(b.Context(), token); err != nil {
+				if _, err := w.Services.Teams.Authenticate(b.Context(), token); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -26,7 +26,7 @@ func (s *Service) CreateTeam(ctx context.Context, name string) (app.Team, error)
 	}
 	t := app.Team{ID: app.NewID(), Name: name, CreatedAt: clock.Now()}
 	err = s.DB.Write(ctx, func(tx *db.Tx) error {
-		if err := nameIsFree(&tx.Reader, name); err != nil {
+		if err := checkNameFree(&tx.Reader, name); err != nil {
 			return err
 		}
 		if err := tx.InsertTeam(t); err != nil {
@@ -56,7 +56,7 @@ func CheckName(field, name string) (string, error) {
 	if app.HasHidden(name) {
 		return "", app.Invalid(field, "must not contain control characters or invisible formatting")
 	}
-	if holdsAddress(name) {
+	if containsAddress(name) {
 		return "", app.Invalid(field, "must not contain a web address, a host name or an email address")
 	}
 	return name, nil
@@ -65,9 +65,9 @@ func CheckName(field, name string) (string, error) {
 // dots are characters that host names may have in place of a dot (UTS #46).
 var dots = strings.NewReplacer("\u3002", ".", "\uff0e", ".", "\uff61", ".")
 
-// holdsAddress reports whether programs that show a text could make a link of a part of it:
+// containsAddress reports whether programs that show a text could make a link of a part of it:
 // of a URL, a host name, an IP address or an email address.
-func holdsAddress(text string) bool {
+func containsAddress(text string) bool {
 	text = norm.NFKC.String(dots.Replace(text))
 	if strings.Contains(text, "://") {
 		return true
@@ -91,10 +91,10 @@ func isHost(text string) bool {
 	return strings.HasPrefix(strings.ToLower(top), "xn--") || utf8.RuneCountInString(top) > 1 && !strings.ContainsFunc(top, notLetter)
 }
 
-// nameIsFree is nil where no team has a name. Errors: CodeConflict.
-func nameIsFree(r *db.Reader, name string) error {
-	taken, err := r.HasTeamNamed(name)
-	if err == nil && taken {
+// checkNameFree is nil where no team has a name. Errors: CodeConflict.
+func checkNameFree(r *db.Reader, name string) error {
+	exists, err := r.HasTeamNamed(name)
+	if err == nil && exists {
 		err = app.Errorf(app.CodeConflict, "A team named %q exists already", name)
 	}
 	return err
@@ -110,11 +110,11 @@ func (s *Service) ListTeams(ctx context.Context) (teams []app.Team, err error) {
 // CodeConflict for a name that several teams have.
 func (s *Service) FindTeam(ctx context.Context, nameOrID string) (team app.Team, err error) {
 	team, err = db.Get(ctx, s.DB, func(r *db.Reader) (app.Team, error) { return r.FindTeam(nameOrID) })
-	return team, base.Unavailable(noTeam(nameOrID, err))
+	return team, base.Unavailable(teamNotFound(nameOrID, err))
 }
 
-// noTeam names the team that was not found.
-func noTeam(nameOrID string, err error) error {
+// teamNotFound names the team that was not found.
+func teamNotFound(nameOrID string, err error) error {
 	if errors.Is(err, db.ErrNotFound) {
 		return app.Errorf(app.CodeNotFound, "There is no team %q; `mailer teams list` shows all teams", nameOrID)
 	}

@@ -10,27 +10,27 @@ import (
 	"mailer/app/testing/testserver"
 )
 
-func TestUsageCountsEachRecipientOfAnAcceptedEmailOnce(t *testing.T) {
+func TestUsageCountsEachRecipientOnce(t *testing.T) {
 	testserver.BothEngines(t)
-	testserver.Bubble(t, func(t *testing.T) {
-		w := testserver.Idle(t, testserver.NewRelay(nil))
+	testserver.Synctest(t, func(t *testing.T) {
+		w := testserver.New(t, testserver.NewRelay(nil))
 		wantToday(w, 0)
-		in := testserver.Letter("a@x.test", "b@x.test", "A@x.test")
+		in := testserver.Message("a@x.test", "b@x.test", "A@x.test")
 		in.Cc, in.Bcc = []string{"b@x.test", "c@x.test"}, []string{"d@x.test"}
-		_, err := w.Server.Mail.SendEmail(t.Context(), w.Key, in, mail.SendOptions{IdempotencyKey: "k", Payload: []byte("x")})
+		_, err := w.Services.Mail.SendEmail(t.Context(), w.Key, in, mail.SendOptions{IdempotencyKey: "k", Payload: []byte("x")})
 		testserver.Must(t, err)
 		wantToday(w, 4)
-		_, err = w.Server.Mail.SendEmail(t.Context(), w.Key, in, mail.SendOptions{IdempotencyKey: "k", Payload: []byte("x")})
+		_, err = w.Services.Mail.SendEmail(t.Context(), w.Key, in, mail.SendOptions{IdempotencyKey: "k", Payload: []byte("x")})
 		testserver.Must(t, err)
-		_, err = w.Server.Mail.SendEmail(t.Context(), w.Key, testserver.Letter("nobody"), mail.SendOptions{})
+		_, err = w.Services.Mail.SendEmail(t.Context(), w.Key, testserver.Message("nobody"), mail.SendOptions{})
 		testserver.WantCode(t, err, app.CodeValidation)
 		wantToday(w, 4)
-		_, err = w.Server.Suppressions.AddSuppression(t.Context(), w.Key, app.SuppressionInput{Email: "s@x.test"})
+		_, err = w.Services.Suppressions.AddSuppression(t.Context(), w.Key, app.SuppressionInput{Email: "s@x.test"})
 		testserver.Must(t, err)
 		w.Send("e@x.test", "s@x.test")
 		wantToday(w, 5)
 		other := w.AddTeam("Other", "other.test")
-		if u, err := w.Server.Teams.Usage(t.Context(), other); err != nil || u.Today != 0 || u.Team.Name != "Other" || u.Team.ID != other.TeamID {
+		if u, err := w.Services.Teams.Usage(t.Context(), other); err != nil || u.Today != 0 || u.Team.Name != "Other" || u.Team.ID != other.TeamID {
 			t.Errorf("another team's usage: %+v, %v", u, err)
 		}
 		u := w.Usage()
@@ -42,12 +42,12 @@ func TestUsageCountsEachRecipientOfAnAcceptedEmailOnce(t *testing.T) {
 	})
 }
 
-func TestScheduledMailCountsOnTheDayItLeaves(t *testing.T) {
-	testserver.Bubble(t, func(t *testing.T) {
-		w := testserver.Serving(t, testserver.NewRelay(nil))
-		in := testserver.Letter("a@x.test", "b@x.test")
+func TestUsageCountsScheduledMailWhenItLeaves(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
+		w := testserver.Start(t, testserver.NewRelay(nil))
+		in := testserver.Message("a@x.test", "b@x.test")
 		in.ScheduledAt = app.FormatTime(time.Now().Add(30 * time.Hour))
-		_, err := w.Server.Mail.SendEmail(t.Context(), w.Key, in, mail.SendOptions{})
+		_, err := w.Services.Mail.SendEmail(t.Context(), w.Key, in, mail.SendOptions{})
 		testserver.Must(t, err)
 		wantToday(w, 0)
 		w.Elapse(29 * time.Hour)
@@ -57,14 +57,14 @@ func TestScheduledMailCountsOnTheDayItLeaves(t *testing.T) {
 	})
 }
 
-func TestARecipientOfABroadcastCountsWhenItsTurnComes(t *testing.T) {
+func TestUsageCountsBroadcastRecipientsWhenDue(t *testing.T) {
 	testserver.BothEngines(t)
-	testserver.Bubble(t, func(t *testing.T) {
-		w := testserver.Serving(t, testserver.NewRelay(nil))
-		w.People(7)
-		_, err := w.Server.Suppressions.AddSuppression(t.Context(), w.Key, app.SuppressionInput{Email: testserver.Person(3)})
+	testserver.Synctest(t, func(t *testing.T) {
+		w := testserver.Start(t, testserver.NewRelay(nil))
+		w.AddSubscribers(7)
+		_, err := w.Services.Suppressions.AddSuppression(t.Context(), w.Key, app.SuppressionInput{Email: testserver.SubscriberAddress(3)})
 		testserver.Must(t, err)
-		b := w.Draft()
+		b := w.AddDraft()
 		w.Queue(b)
 		time.Sleep(time.Minute)
 		synctest.Wait()

@@ -8,30 +8,30 @@ import (
 // What the tests of this package from outside reach into it for.
 
 const (
-	HookShare = hookShare
-	HostShare = hostShare
-	MaxHooks  = maxHooks
+	MaxPerEndpoint = maxPerEndpoint
+	MaxPerHost     = maxPerHost
+	MaxConcurrent  = maxConcurrent
 )
 
-func (s *Service) Hooks() *hooks { return s.hooks }
+func (s *Service) Dispatcher() *dispatcher { return s.dispatcher }
 
-func (s *Service) Listeners() *subscriptions { return &s.listeners }
+func (s *Service) Subscriptions() *subscriptions { return &s.subscriptions }
 
-func (h *hooks) WithoutErased(tx *db.Tx, d webhook.Delivery, a *webhook.Attempt) error {
-	return h.withoutErased(tx, d, a)
+func (h *dispatcher) DropErased(tx *db.Tx, d webhook.Delivery, a *webhook.Attempt) error {
+	return h.dropErased(tx, d, a)
 }
 
-// To returns the ids of the webhooks that a team's event goes to.
-func (s *subscriptions) To(teamID string, name webhook.EventName) (ids []string) {
-	for _, who := range s.to(teamID, name) {
-		ids = append(ids, who.id)
+// SubscriberIDs returns the ids of the webhooks that a team's event goes to.
+func (s *subscriptions) SubscriberIDs(teamID string, name webhook.EventName) (ids []string) {
+	for _, sub := range s.subscribers(teamID, name) {
+		ids = append(ids, sub.id)
 	}
 	return ids
 }
 
-func NewPool(size int) *pool { return newPool(size) }
+func NewTeamSlots(size int) *teamSlots { return newTeamSlots(size) }
 
-func (p *pool) Room(team string) int    { return p.room(team) }
-func (p *pool) Take(team string, n int) { p.take(team, n) }
-func (p *pool) Held(team string) int    { return p.teams[team] }
-func (p *pool) Teams() int              { return len(p.teams) }
+func (p *teamSlots) Free(team string) int    { return p.free(team) }
+func (p *teamSlots) Take(team string, n int) { p.take(team, n) }
+func (p *teamSlots) Used(team string) int    { return p.teams[team] }
+func (p *teamSlots) Teams() int              { return len(p.teams) }

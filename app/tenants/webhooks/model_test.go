@@ -26,7 +26,7 @@ var topicNames = []webhook.EventName{webhook.TopicCreated, webhook.TopicUpdated,
 // model is webhooks of two teams that come, change and go, what happens meanwhile,
 // and who must hear of it: those that are enabled and want it when it happens.
 type model struct {
-	w     *testserver.World
+	w     *testserver.Server
 	f     *endpoints
 	rand  *rand.Rand
 	keys  []*app.Key
@@ -34,7 +34,7 @@ type model struct {
 	n     int          // topics so far
 
 	mu    sync.Mutex
-	mood  map[string]int      // of hosts: 0 works, 1 refuses, 2 hangs
+	mode  map[string]int      // of hosts: 0 works, 1 refuses, 2 hangs
 	taken map[string][]string // by host: names of the topics that it took
 }
 
@@ -51,8 +51,8 @@ func (h *modelHook) wants(name webhook.EventName) bool {
 }
 
 func newModel(t *testing.T, seed uint64) *model {
-	w, f := hooked(t)
-	m := &model{w: w, f: f, rand: rand.New(rand.NewPCG(seed, 1)), mood: map[string]int{}, taken: map[string][]string{}}
+	w, f := newWebhookServer(t)
+	m := &model{w: w, f: f, rand: rand.New(rand.NewPCG(seed, 1)), mode: map[string]int{}, taken: map[string][]string{}}
 	m.keys = []*app.Key{w.Key, w.AddTeam("Other", "example.org")}
 	f.set(m.answer)
 	return m
@@ -67,7 +67,7 @@ func topicOf(t *testing.T, payload []byte) string {
 
 func (m *model) answer(ctx context.Context, r request) (*http.Response, error) {
 	m.mu.Lock()
-	mood := m.mood[r.host]
+	mood := m.mode[r.host]
 	if mood == 0 {
 		m.taken[r.host] = append(m.taken[r.host], topicOf(m.w.T.(*testing.T), []byte(r.body)))
 	}
@@ -90,8 +90,8 @@ func (m *model) names() []webhook.EventName {
 	return out
 }
 
-// some returns a webhook that is there, nil where there is none.
-func (m *model) some() *modelHook {
+// randomWebhook returns a webhook that is there, nil where there is none.
+func (m *model) randomWebhook() *modelHook {
 	there := slices.DeleteFunc(slices.Clone(m.hooks), func(h *modelHook) bool { return h.gone })
 	if len(there) == 0 {
 		return nil
@@ -105,28 +105,28 @@ func (m *model) create() {
 	if m.rand.IntN(4) == 0 {
 		in.Status = webhook.Disabled
 	}
-	hook, err := m.w.Server.Events.CreateWebhook(t.Context(), key, in)
+	hook, err := m.w.Services.Webhooks.CreateWebhook(t.Context(), key, in)
 	testserver.Must(t, err)
 	m.hooks = append(m.hooks, &modelHook{Webhook: hook, key: key})
 }
 
 func (m *model) change(patch webhook.Patch) {
-	if h := m.some(); h != nil {
-		hook, err := m.w.Server.Events.UpdateWebhook(m.w.T.Context(), h.key, h.ID, patch)
+	if h := m.randomWebhook(); h != nil {
+		hook, err := m.w.Services.Webhooks.UpdateWebhook(m.w.T.Context(), h.key, h.ID, patch)
 		testserver.Must(m.w.T, err)
 		h.Webhook = hook
 	}
 }
 
-// happen has 1 to 5 things happen in one Write.
-func (m *model) happen() {
+// announce has 1 to 5 things happen in one Write.
+func (m *model) announce() {
 	key := m.keys[m.rand.IntN(2)]
 	testserver.Must(m.w.T, m.w.DB.Write(m.w.T.Context(), func(tx *db.Tx) error {
 		for range 1 + m.rand.IntN(5) {
 			m.n++
 			topic := app.Topic{ID: app.NewID(), TeamID: key.TeamID, Name: fmt.Sprint("t", m.n), CreatedAt: tx.Now, UpdatedAt: tx.Now}
 			name := topicNames[m.rand.IntN(len(topicNames))]
-			if err := m.w.Server.Audience.AnnounceTopic(tx, name, &topic); err != nil {
+			if err := m.w.Services.Audience.AnnounceTopic(tx, name, &topic); err != nil {
 				return err
 			}
 			for _, h := range m.hooks {
@@ -150,18 +150,18 @@ func (m *model) step() {
 	case n < 10:
 		m.change(webhook.Patch{Status: webhook.Enabled})
 	case n == 10 && m.rand.IntN(3) == 0:
-		if h := m.some(); h != nil {
-			testserver.Must(m.w.T, m.w.Server.Events.DeleteWebhook(m.w.T.Context(), h.key, h.ID))
+		if h := m.randomWebhook(); h != nil {
+			testserver.Must(m.w.T, m.w.Services.Webhooks.DeleteWebhook(m.w.T.Context(), h.key, h.ID))
 			h.gone = true
 		}
 	case n == 11:
 		m.mu.Lock()
-		m.mood[fmt.Sprintf("h%d.example.com", m.rand.IntN(len(m.hooks)+1))] = m.rand.IntN(3)
+		m.mode[fmt.Sprintf("h%d.example.com", m.rand.IntN(len(m.hooks)+1))] = m.rand.IntN(3)
 		m.mu.Unlock()
 	case n == 12:
 		time.Sleep(time.Duration(m.rand.IntN(20_000)) * time.Millisecond)
 	default:
-		m.happen()
+		m.announce()
 	}
 }
 
@@ -171,7 +171,7 @@ func (m *model) listed(h *modelHook, size int, forward bool) (names []string) {
 	t := m.w.T.(*testing.T)
 	page := app.Page{Limit: size}
 	if !forward {
-		first, _, err := m.w.Server.Events.ListWebhookEvents(t.Context(), h.key, h.ID, app.Page{Limit: app.MaxLimit})
+		first, _, err := m.w.Services.Webhooks.ListWebhookEvents(t.Context(), h.key, h.ID, app.Page{Limit: app.MaxLimit})
 		testserver.Must(t, err)
 		if len(first) == 0 {
 			return nil
@@ -180,7 +180,7 @@ func (m *model) listed(h *modelHook, size int, forward bool) (names []string) {
 		names = append(names, m.topic(h, page.Before))
 	}
 	for {
-		rows, more, err := m.w.Server.Events.ListWebhookEvents(t.Context(), h.key, h.ID, page)
+		rows, more, err := m.w.Services.Webhooks.ListWebhookEvents(t.Context(), h.key, h.ID, page)
 		testserver.Must(t, err)
 		var here []string
 		for _, d := range rows {
@@ -205,7 +205,7 @@ func (m *model) listed(h *modelHook, size int, forward bool) (names []string) {
 
 func (m *model) topic(h *modelHook, eventID string) string {
 	t := m.w.T.(*testing.T)
-	d, err := m.w.Server.Events.GetWebhookEvent(t.Context(), h.key, h.ID, eventID)
+	d, err := m.w.Services.Webhooks.GetWebhookEvent(t.Context(), h.key, h.ID, eventID)
 	testserver.Must(t, err)
 	return topicOf(t, d.Payload)
 }
@@ -228,10 +228,10 @@ func (m *model) check(when string) {
 	}
 }
 
-func TestEveryWebhookHearsOnceOfWhatItWantedWhenItHappened(t *testing.T) {
+func TestRandomOperationsDeliverEachEventOnce(t *testing.T) {
 	for seed := range uint64(3) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			testserver.Bubble(t, func(t *testing.T) {
+			testserver.Synctest(t, func(t *testing.T) {
 				m := newModel(t, seed)
 				m.create()
 				for i := range 300 {
@@ -242,10 +242,10 @@ func TestEveryWebhookHearsOnceOfWhatItWantedWhenItHappened(t *testing.T) {
 				}
 				m.check("after all steps")
 				m.mu.Lock()
-				clear(m.mood)
+				clear(m.mode)
 				m.mu.Unlock()
 				for range 20 {
-					m.w.Rest(55 * time.Minute)
+					m.w.StopFor(55 * time.Minute)
 					time.Sleep(5 * time.Minute)
 				}
 				synctest.Wait()
@@ -258,7 +258,7 @@ func TestEveryWebhookHearsOnceOfWhatItWantedWhenItHappened(t *testing.T) {
 
 // settle checks what endpoints took once all of them have worked for a while.
 func (m *model) settle() {
-	t, heard := m.w.T, 0
+	t, events := m.w.T, 0
 	for i, h := range m.hooks {
 		got := map[string]int{}
 		for _, name := range m.taken[h.Host()] {
@@ -267,13 +267,13 @@ func (m *model) settle() {
 				t.Errorf("webhook %d took %s, which it took %d times", i, name, got[name])
 			}
 		}
-		heard += len(got)
+		events += len(got)
 		if !h.gone && h.Status == webhook.Enabled && len(got) != len(h.want) {
 			t.Errorf("webhook %d took %v, want %v", i, slices.Sorted(maps.Keys(got)), h.want)
 		}
 	}
-	if heard < 100 {
-		t.Errorf("only %d were heard", heard)
+	if events < 100 {
+		t.Errorf("only %d were heard", events)
 	}
 	if n := m.w.Rows(`SELECT count(*) FROM webhook_terms AS t JOIN webhooks AS w ON w.id = t.webhook_id WHERE w.status = 'enabled' AND t.until <= w.reached`); strings.TrimSpace(n) != "0" {
 		t.Errorf("%s terms were passed and are there", n)

@@ -60,7 +60,7 @@ func sampleData(name webhook.EventName, teamID string, now time.Time) any {
 	}
 	judged := reputation.Judgement{State: reputation.GuardrailWarning, Window: reputation.WindowWeek, Rates: reputation.Outcome{Sent: 1000, HardBounced: 45}}
 	if name == webhook.DeliverabilityPaused {
-		judged = reputation.Judgement{State: reputation.GuardrailPaused, Window: reputation.WindowLately, Rates: reputation.Outcome{Sent: 1000, HardBounced: 60}}
+		judged = reputation.Judgement{State: reputation.GuardrailPaused, Window: reputation.WindowDay, Rates: reputation.Outcome{Sent: 1000, HardBounced: 60}}
 	}
 	return judged.Data(teamID, false)
 }

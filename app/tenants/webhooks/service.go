@@ -34,23 +34,23 @@ type Config struct {
 type Service struct {
 	*base.Base
 	Config
-	perTeam   atomic.Int64 // webhooks that a team can make
-	hooks     *hooks
-	listeners subscriptions
+	perTeam       atomic.Int64 // webhooks that a team can make
+	dispatcher    *dispatcher
+	subscriptions subscriptions
 }
 
 // New makes the service and reads who listens.
 func New(ctx context.Context, base *base.Base, cfg Config) (*Service, error) {
 	s := &Service{Base: base, Config: cfg}
 	s.SetWebhooksPerTeam(cmp.Or(cfg.WebhooksPerTeam, webhook.DefaultPerTeam))
-	s.hooks = newHooks(s)
+	s.dispatcher = newDispatcher(s)
 	// A command beside a server may bring webhooks in.
-	base.DB.OnElsewhere(s.listeners.load)
-	return s, base.DB.Read(ctx, s.listeners.load)
+	base.DB.OnElsewhere(s.subscriptions.load)
+	return s, base.DB.Read(ctx, s.subscriptions.load)
 }
 
 // SetWebhooksPerTeam changes how many webhooks a team can make. Those that a team has stay.
 func (s *Service) SetWebhooksPerTeam(n int) { s.perTeam.Store(int64(n)) }
 
 // Start sets the deliveries going.
-func (s *Service) Start() { s.hooks.start() }
+func (s *Service) Start() { s.dispatcher.start() }

@@ -12,10 +12,10 @@ import (
 )
 
 // dataOf returns the data of the last event of a name that a webhook was told.
-func dataOf(w *testserver.World, hook webhook.Webhook, name webhook.EventName) (data webhook.EmailData) {
+func dataOf(w *testserver.Server, hook webhook.Webhook, name webhook.EventName) (data webhook.EmailData) {
 	w.T.Helper()
 	for _, row := range w.Deliveries(hook) {
-		d, err := w.Server.Events.GetWebhookEvent(w.T.Context(), w.Key, hook.ID, row.ID)
+		d, err := w.Services.Webhooks.GetWebhookEvent(w.T.Context(), w.Key, hook.ID, row.ID)
 		testserver.Must(w.T, err)
 		payload := struct {
 			Type webhook.EventName
@@ -31,21 +31,21 @@ func dataOf(w *testserver.World, hook webhook.Webhook, name webhook.EventName) (
 	return data
 }
 
-func TestEventsOfAnEmailNameItsTemplate(t *testing.T) {
-	w := testserver.Idle(t)
-	hook := w.Webhook("in", webhook.EmailScheduled)
-	made := w.Template(w.Key, "welcome", app.TemplateContent{From: "ann@" + testserver.TestDomain, Subject: "Hi", HTML: "<p>Hi</p>"})
+func TestEmailEventsNameTheTemplate(t *testing.T) {
+	w := testserver.New(t)
+	hook := w.AddWebhook("in", webhook.EmailScheduled)
+	made := w.PublishTemplate(w.Key, "welcome", app.TemplateContent{From: "ann@" + testserver.TestDomain, Subject: "Hi", HTML: "<p>Hi</p>"})
 	in := &app.EmailInput{To: []string{"bob@example.net"}, ScheduledAt: "in 1 hour", Template: &app.TemplateUse{ID: "welcome"}}
-	_, err := w.Server.Mail.SendEmail(t.Context(), w.Key, in, mail.SendOptions{})
+	_, err := w.Services.Mail.SendEmail(t.Context(), w.Key, in, mail.SendOptions{})
 	testserver.Must(t, err)
 	if data := dataOf(w, hook, webhook.EmailScheduled); data.TemplateID != made.ID {
 		t.Errorf("template %q, want %s", data.TemplateID, made.ID)
 	}
 }
 
-func TestASuppressedRecipientIsToldWithTheBounceThatLedToIt(t *testing.T) {
-	w := testserver.Idle(t)
-	hook := w.Webhook("in", webhook.EmailSuppressed)
+func TestSuppressedEventNamesItsBounce(t *testing.T) {
+	w := testserver.New(t)
+	hook := w.AddWebhook("in", webhook.EmailSuppressed)
 	id := w.Send("gone@example.net")
 	testserver.Must(t, w.DB.Write(t.Context(), func(tx *db.Tx) error {
 		detail := app.EventDetail{ReplyCode: 550, EnhancedCode: "5.1.1", Reply: "no such user"}
@@ -53,11 +53,11 @@ func TestASuppressedRecipientIsToldWithTheBounceThatLedToIt(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		return w.Server.Audience.SuppressFor(tx, w.Key.TeamID, id, app.KeyOf("gone@example.net"), "gone@example.net", app.OriginBounce)
+		return w.Services.Audience.SuppressForEmail(tx, w.Key.TeamID, id, app.KeyOf("gone@example.net"), "gone@example.net", app.OriginBounce)
 	}))
-	in := testserver.Letter("bob@example.net")
+	in := testserver.Message("bob@example.net")
 	in.Cc, in.ScheduledAt = []string{"gone@example.net"}, "in 1 hour"
-	_, err := w.Server.Mail.SendEmail(t.Context(), w.Key, in, mail.SendOptions{})
+	_, err := w.Services.Mail.SendEmail(t.Context(), w.Key, in, mail.SendOptions{})
 	testserver.Must(t, err)
 	got := dataOf(w, hook, webhook.EmailSuppressed).Suppressed
 	if got == nil || got.Reason != webhook.PreviousBounce || len(got.Diagnostic) != 1 || got.Diagnostic[0] != "smtp; 550 5.1.1 no such user" {

@@ -66,16 +66,16 @@ func (s *Service) AddWebhook(tx *db.Tx, w *webhook.Webhook) error {
 	if err := s.sealSecrets(w); err != nil {
 		return err
 	}
-	most := int(s.perTeam.Load())
-	err := tx.InsertWebhook(w, most)
+	limit := int(s.perTeam.Load())
+	err := tx.InsertWebhook(w, limit)
 	if errors.Is(err, db.ErrConflict) {
-		return app.Errorf(app.CodeConflict, "A team can have at most %d webhooks", most)
+		return app.Errorf(app.CodeConflict, "A team can have at most %d webhooks", limit)
 	}
 	if err != nil {
 		return err
 	}
-	tx.AfterCommit(func() { s.hooks.wake([]hearer{hearerOf(w)}) }) // of what happened in the same commit
-	return s.listeners.change(tx, w.TeamID)
+	tx.AfterCommit(func() { s.dispatcher.wake([]subscriber{subscriberOf(w)}) }) // of what happened in the same commit
+	return s.subscriptions.reload(tx, w.TeamID)
 }
 
 // audited is what the audit log says of a webhook.
@@ -104,7 +104,7 @@ func (s *Service) ListWebhooks(ctx context.Context, key *app.Key, page app.Page)
 // CodeNotFound.
 func (s *Service) GetWebhook(ctx context.Context, key *app.Key, id string) (w webhook.Webhook, err error) {
 	w, err = db.Get(ctx, s.DB, func(r *db.Reader) (webhook.Webhook, error) { return r.Webhook(key.TeamID, id) })
-	if err == nil && key.Role.Manages() && key.Fresh(clock.Now()) {
+	if err == nil && key.Role.Manages() && key.RecentlyAuthenticated(clock.Now()) {
 		w.Secrets, err = s.openSecrets(&w)
 	}
 	return w, base.Lookup("webhook", err)
@@ -134,9 +134,9 @@ func (s *Service) storeWebhook(tx *db.Tx, w *webhook.Webhook) error {
 	if err := tx.UpdateWebhook(w); err != nil {
 		return err
 	}
-	who := hearerOf(w)
-	tx.AfterCommit(func() { s.hooks.wake([]hearer{who}) })
-	return s.listeners.change(tx, w.TeamID)
+	sub := subscriberOf(w)
+	tx.AfterCommit(func() { s.dispatcher.wake([]subscriber{sub}) })
+	return s.subscriptions.reload(tx, w.TeamID)
 }
 
 // DeleteWebhook removes a webhook with all that it was told. An attempt that is
@@ -150,7 +150,7 @@ func (s *Service) DeleteWebhook(ctx context.Context, key *app.Key, id string) er
 		if err := tx.DeleteWebhook(key.TeamID, id); err != nil {
 			return err
 		}
-		if err := s.listeners.change(tx, key.TeamID); err != nil {
+		if err := s.subscriptions.reload(tx, key.TeamID); err != nil {
 			return err
 		}
 		return base.Audit(ctx, tx, key.TeamID, "webhook.delete", id, audited(&w), nil)
@@ -188,18 +188,18 @@ func (s *Service) RotateSigningSecret(ctx context.Context, key *app.Key, id stri
 // first, without payloads, and whether there are more. Errors: CodeNotFound,
 // CodeValidation.
 func (s *Service) ListWebhookEvents(ctx context.Context, key *app.Key, id string, page app.Page) (rows []webhook.Delivery, more bool, err error) {
-	err = s.ofWebhook(ctx, key, id, func(r *db.Reader, w *webhook.Webhook) error {
+	err = s.withWebhook(ctx, key, id, func(r *db.Reader, w *webhook.Webhook) error {
 		rows, more, err = r.ListDeliveries(w, page)
 		return base.Cursor(page, err)
 	})
 	for i := range rows {
-		s.seen(&rows[i])
+		s.markAttempting(&rows[i])
 	}
 	return rows, more, base.Lookup("webhook", err)
 }
 
-// ofWebhook reads something of a webhook that must be the team's.
-func (s *Service) ofWebhook(ctx context.Context, key *app.Key, id string, fn func(r *db.Reader, w *webhook.Webhook) error) error {
+// withWebhook reads something of a webhook that must be the team's.
+func (s *Service) withWebhook(ctx context.Context, key *app.Key, id string, fn func(r *db.Reader, w *webhook.Webhook) error) error {
 	return s.DB.Read(ctx, func(r *db.Reader) error {
 		w, err := r.Webhook(key.TeamID, id)
 		if err != nil {
@@ -209,9 +209,9 @@ func (s *Service) ofWebhook(ctx context.Context, key *app.Key, id string, fn fun
 	})
 }
 
-// seen says of a delivery that an attempt is under way.
-func (s *Service) seen(d *webhook.Delivery) {
-	if d.Status == webhook.DeliveryPending && s.hooks.attempting(d.WebhookID, d.ID) {
+// markAttempting says of a delivery that an attempt is under way.
+func (s *Service) markAttempting(d *webhook.Delivery) {
+	if d.Status == webhook.DeliveryPending && s.dispatcher.attempting(d.WebhookID, d.ID) {
 		d.Status = webhook.DeliveryAttempting
 	}
 }
@@ -219,18 +219,18 @@ func (s *Service) seen(d *webhook.Delivery) {
 // GetWebhookEvent returns one event that a webhook was told or will be, with its
 // payload. Errors: CodeNotFound.
 func (s *Service) GetWebhookEvent(ctx context.Context, key *app.Key, id, eventID string) (d webhook.Delivery, err error) {
-	err = s.ofWebhook(ctx, key, id, func(r *db.Reader, _ *webhook.Webhook) error {
+	err = s.withWebhook(ctx, key, id, func(r *db.Reader, _ *webhook.Webhook) error {
 		d, err = r.Delivery(key.TeamID, id, eventID)
 		return base.Lookup("webhook event", err)
 	})
-	s.seen(&d)
+	s.markAttempting(&d)
 	return d, base.Lookup("webhook", err)
 }
 
 // ListWebhookAttempts returns a page of the attempts to tell a webhook of an event,
 // newest first, and whether there are more. Errors: CodeNotFound, CodeValidation.
 func (s *Service) ListWebhookAttempts(ctx context.Context, key *app.Key, id, eventID string, page app.Page) (rows []webhook.Attempt, more bool, err error) {
-	err = s.ofWebhook(ctx, key, id, func(r *db.Reader, _ *webhook.Webhook) error {
+	err = s.withWebhook(ctx, key, id, func(r *db.Reader, _ *webhook.Webhook) error {
 		if _, err := r.Delivery(key.TeamID, id, eventID); err != nil {
 			return base.Lookup("webhook event", err)
 		}
@@ -259,7 +259,7 @@ func (s *Service) ReplayWebhookEvent(ctx context.Context, key *app.Key, id, even
 		if d.Seq > w.Reached { // it waits for its first attempt
 			return nil
 		}
-		tx.AfterCommit(func() { s.hooks.wake([]hearer{hearerOf(&w)}) })
+		tx.AfterCommit(func() { s.dispatcher.wake([]subscriber{subscriberOf(&w)}) })
 		return tx.ReplayDelivery(id, eventID)
 	})
 	return base.Lookup("webhook", err)
@@ -274,7 +274,7 @@ func (s *Service) PurgeDeliveries(ctx context.Context) error {
 			return err
 		}
 		for _, id := range ids {
-			err := s.InPieces(ctx, "old deliveries", func(tx *db.Tx) (bool, error) { return tx.PurgeDeliveries(id, base.PurgeChunk) })
+			err := s.InChunks(ctx, "old deliveries", func(tx *db.Tx) (bool, error) { return tx.PurgeDeliveries(id, base.PurgeChunk) })
 			if err != nil {
 				return err
 			}
@@ -284,13 +284,13 @@ func (s *Service) PurgeDeliveries(ctx context.Context) error {
 }
 
 // WakeWebhooks has the deliveries of every webhook looked at.
-func (s *Service) WakeWebhooks() { s.hooks.wake(s.listeners.everybody()) }
+func (s *Service) WakeWebhooks() { s.dispatcher.wake(s.subscriptions.everySubscriber()) }
 
 // AdvanceDeliveries moves the next tries of all deliveries with a clock that was
 // put back.
 func (s *Service) AdvanceDeliveries(tx *db.Tx, by time.Duration) error {
-	for _, who := range s.listeners.everybody() {
-		if err := tx.AdvanceDeliveries(who.id, by); err != nil {
+	for _, sub := range s.subscriptions.everySubscriber() {
+		if err := tx.AdvanceDeliveries(sub.id, by); err != nil {
 			return fmt.Errorf("move deliveries: %w", err)
 		}
 	}

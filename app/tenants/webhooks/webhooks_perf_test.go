@@ -13,11 +13,11 @@ import (
 	"mailer/db"
 )
 
-func TestPerfAnEventThatNobodyWantsAllocatesNothing(t *testing.T) {
-	w := testserver.Idle(t)
+func TestPerfUnwantedEventAllocatesNothing(t *testing.T) {
+	w := testserver.New(t)
 	testserver.Must(t, w.DB.Write(t.Context(), func(tx *db.Tx) error {
 		n := testing.AllocsPerRun(100, func() {
-			if err := w.Server.Mail.AnnounceEmail(tx, w.Key.TeamID, webhook.EmailSent, "x", webhook.EmailExtra{}); err != nil {
+			if err := w.Services.Mail.AnnounceEmail(tx, w.Key.TeamID, webhook.EmailSent, "x", webhook.EmailExtra{}); err != nil {
 				t.Error(err)
 			}
 		})
@@ -28,13 +28,13 @@ func TestPerfAnEventThatNobodyWantsAllocatesNothing(t *testing.T) {
 	}))
 }
 
-func TestPerfAnEventThat500HearAllocatesAsMuchAsOneThatOneHears(t *testing.T) {
-	w := testserver.IdleWith(t, server.Config{WebhooksPerTeam: webhook.MaxPerTeam})
+func TestPerfEventCostIsIndependentOfSubscribers(t *testing.T) {
+	w := testserver.NewWithConfig(t, server.Config{WebhooksPerTeam: webhook.MaxPerTeam})
 	topic := app.Topic{ID: app.NewID(), TeamID: w.Key.TeamID, Name: "topic"}
 	cost := func() (n float64) {
 		testserver.Must(t, w.DB.Write(t.Context(), func(tx *db.Tx) error {
 			n = testing.AllocsPerRun(50, func() {
-				if err := w.Server.Audience.AnnounceTopic(tx, webhook.TopicCreated, &topic); err != nil {
+				if err := w.Services.Audience.AnnounceTopic(tx, webhook.TopicCreated, &topic); err != nil {
 					t.Error(err)
 				}
 			})
@@ -44,7 +44,7 @@ func TestPerfAnEventThat500HearAllocatesAsMuchAsOneThatOneHears(t *testing.T) {
 	}
 	one := cost()
 	for i := range webhook.MaxPerTeam - 1 { // the world has one
-		w.Webhook(fmt.Sprint("in", i), webhook.ContactCreated, webhook.TopicCreated)
+		w.AddWebhook(fmt.Sprint("in", i), webhook.ContactCreated, webhook.TopicCreated)
 	}
 	if many := cost(); many > one+50 { // others may allocate beside it
 		t.Errorf("%v allocations where 500 hear, %v where one does", many, one)

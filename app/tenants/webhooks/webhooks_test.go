@@ -71,7 +71,7 @@ func (f *endpoints) set(answer func(ctx context.Context, r request) (*http.Respo
 	f.answer = answer
 }
 
-// to returns what a host got so far.
+// subscribers returns what a host got so far.
 func (f *endpoints) to(host string) []request {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -88,15 +88,15 @@ func hang(ctx context.Context, _ request) (*http.Response, error) {
 	return nil, ctx.Err()
 }
 
-// hooked makes a world that tells webhooks, and sends no mail.
-func hooked(t testing.TB) (*testserver.World, *endpoints) {
+// newWebhookServer makes a world that tells webhooks, and sends no mail.
+func newWebhookServer(t testing.TB) (*testserver.Server, *endpoints) {
 	t.Helper()
 	f := &endpoints{}
-	w := testserver.IdleWith(t, server.Config{Hooks: f, WebhooksPerTeam: webhook.MaxPerTeam})
-	rows, _, err := w.Server.Events.ListWebhooks(t.Context(), w.Key, app.Page{Limit: 100})
+	w := testserver.NewWithConfig(t, server.Config{WebhookTransport: f, WebhooksPerTeam: webhook.MaxPerTeam})
+	rows, _, err := w.Services.Webhooks.ListWebhooks(t.Context(), w.Key, app.Page{Limit: 100})
 	testserver.Must(t, err)
 	for _, row := range rows { // that of the world
-		testserver.Must(t, w.Server.Events.DeleteWebhook(t.Context(), w.Key, row.ID))
+		testserver.Must(t, w.Services.Webhooks.DeleteWebhook(t.Context(), w.Key, row.ID))
 	}
 	w.Start()
 	return w, f
@@ -114,36 +114,36 @@ func wantGaps(t *testing.T, got []request, want ...time.Duration) {
 	}
 }
 
-func TestAReplayHastensWhatWaitsForItsNextAttempt(t *testing.T) {
+func TestReplayHastensPendingDelivery(t *testing.T) {
 	testserver.BothEngines(t)
-	testserver.Bubble(t, func(t *testing.T) {
-		w, f := hooked(t)
-		hook := w.Webhook("in")
+	testserver.Synctest(t, func(t *testing.T) {
+		w, f := newWebhookServer(t)
+		hook := w.AddWebhook("in")
 		since := time.Now().Add(-time.Minute)
 		f.set(refuse)
-		happen(w, "first")
+		createTopics(w, "first")
 		time.Sleep(10 * time.Second) // the second attempt failed too, and the third is minutes away
 		f.set(func(context.Context, request) (*http.Response, error) { return status(200, ""), nil })
-		out, err := w.Server.Events.ReplayWebhook(t.Context(), w.Key, hook.ID, webhook.Replay{Since: since})
+		out, err := w.Services.Webhooks.ReplayWebhook(t.Context(), w.Key, hook.ID, webhook.Replay{Since: since})
 		testserver.Must(t, err)
 		time.Sleep(time.Second)
 		synctest.Wait()
-		if out.Queued != 1 || toldAll(w, hook) != "map[success:1]" || len(f.got) != 3 {
-			t.Errorf("%+v, %s after %d requests", out, toldAll(w, hook), len(f.got))
+		if out.Queued != 1 || deliveryCounts(w, hook) != "map[success:1]" || len(f.got) != 3 {
+			t.Errorf("%+v, %s after %d requests", out, deliveryCounts(w, hook), len(f.got))
 		}
 	})
 }
 
-func TestAReplayTellsAgainWhateverBecameOfIt(t *testing.T) {
-	testserver.Days(t, func(t *testing.T) {
-		w, f := hooked(t)
-		hook := w.Webhook("in")
-		happen(w, "first")
+func TestReplayRepeatsAnyDelivery(t *testing.T) {
+	testserver.SynctestDays(t, func(t *testing.T) {
+		w, f := newWebhookServer(t)
+		hook := w.AddWebhook("in")
+		createTopics(w, "first")
 		time.Sleep(time.Second)
 		d := w.Deliveries(hook)[0]
 		replay := func() {
 			t.Helper()
-			testserver.Must(t, w.Server.Events.ReplayWebhookEvent(t.Context(), w.Key, hook.ID, d.ID))
+			testserver.Must(t, w.Services.Webhooks.ReplayWebhookEvent(t.Context(), w.Key, hook.ID, d.ID))
 			time.Sleep(time.Second)
 			synctest.Wait()
 		}
@@ -160,17 +160,17 @@ func TestAReplayTellsAgainWhateverBecameOfIt(t *testing.T) {
 		replay() // while the attempt is under way, and there is room for others
 		time.Sleep(5 * time.Second)
 		synctest.Wait()
-		if toldAll(w, hook) != "map[success:1]" || len(f.got) != 4 {
-			t.Errorf("%s after %d requests", toldAll(w, hook), len(f.got))
+		if deliveryCounts(w, hook) != "map[success:1]" || len(f.got) != 4 {
+			t.Errorf("%s after %d requests", deliveryCounts(w, hook), len(f.got))
 		}
 		f.set(refuse)
 		replay()
-		if toldAll(w, hook) != "map[pending:1]" {
-			t.Errorf("replayed in vain: %s", toldAll(w, hook))
+		if deliveryCounts(w, hook) != "map[pending:1]" {
+			t.Errorf("replayed in vain: %s", deliveryCounts(w, hook))
 		}
 		time.Sleep(48 * time.Hour)
-		if toldAll(w, hook) != "map[failed:1]" || len(f.got) != 12 {
-			t.Errorf("%s after %d requests", toldAll(w, hook), len(f.got))
+		if deliveryCounts(w, hook) != "map[failed:1]" || len(f.got) != 12 {
+			t.Errorf("%s after %d requests", deliveryCounts(w, hook), len(f.got))
 		}
 		f.set(func(context.Context, request) (*http.Response, error) {
 			time.Sleep(3 * time.Second)
@@ -180,29 +180,29 @@ func TestAReplayTellsAgainWhateverBecameOfIt(t *testing.T) {
 		replay() // while the attempt is under way
 		time.Sleep(10 * time.Second)
 		synctest.Wait()
-		if toldAll(w, hook) != "map[success:1]" || len(f.got) != 14 {
-			t.Errorf("%s after %d requests", toldAll(w, hook), len(f.got))
+		if deliveryCounts(w, hook) != "map[success:1]" || len(f.got) != 14 {
+			t.Errorf("%s after %d requests", deliveryCounts(w, hook), len(f.got))
 		}
 		enable(w, hook, webhook.Disabled)
-		testserver.WantCode(t, w.Server.Events.ReplayWebhookEvent(t.Context(), w.Key, hook.ID, d.ID), app.CodeConflict)
-		testserver.WantCode(t, w.Server.Events.ReplayWebhookEvent(t.Context(), w.Key, hook.ID, app.NewID()), app.CodeNotFound)
-		testserver.WantCode(t, w.Server.Events.ReplayWebhookEvent(t.Context(), w.Key, app.NewID(), d.ID), app.CodeNotFound)
-		foreign := w.AddTeam("Other", "example.org")
-		testserver.WantCode(t, w.Server.Events.ReplayWebhookEvent(t.Context(), foreign, hook.ID, d.ID), app.CodeNotFound)
+		testserver.WantCode(t, w.Services.Webhooks.ReplayWebhookEvent(t.Context(), w.Key, hook.ID, d.ID), app.CodeConflict)
+		testserver.WantCode(t, w.Services.Webhooks.ReplayWebhookEvent(t.Context(), w.Key, hook.ID, app.NewID()), app.CodeNotFound)
+		testserver.WantCode(t, w.Services.Webhooks.ReplayWebhookEvent(t.Context(), w.Key, app.NewID(), d.ID), app.CodeNotFound)
+		otherTeams := w.AddTeam("Other", "example.org")
+		testserver.WantCode(t, w.Services.Webhooks.ReplayWebhookEvent(t.Context(), otherTeams, hook.ID, d.ID), app.CodeNotFound)
 	})
 }
 
-func TestRequestsAreSignedByAllSecretsThatCount(t *testing.T) {
-	testserver.Bubble(t, func(t *testing.T) {
-		w, f := hooked(t)
-		hook := w.Webhook("in")
+func TestRequestsAreSignedWithAllValidSecrets(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
+		w, f := newWebhookServer(t)
+		hook := w.AddWebhook("in")
 		old := hook.Secrets[0]
-		rotated, err := w.Server.Events.RotateSigningSecret(t.Context(), w.Key, hook.ID, webhook.Rotation{})
+		rotated, err := w.Services.Webhooks.RotateSigningSecret(t.Context(), w.Key, hook.ID, webhook.Rotation{})
 		testserver.Must(t, err)
-		happen(w, "during")
+		createTopics(w, "during")
 		time.Sleep(time.Second)
-		w.Rest(24*time.Hour - time.Second)
-		happen(w, "after")
+		w.StopFor(24*time.Hour - time.Second)
+		createTopics(w, "after")
 		time.Sleep(time.Second)
 		synctest.Wait()
 		got := f.to("in.example.com")
@@ -227,85 +227,85 @@ func TestRequestsAreSignedByAllSecretsThatCount(t *testing.T) {
 	})
 }
 
-func TestOnlyEnabledWebhooksOfTheTeamHearOfWhatTheyWant(t *testing.T) {
+func TestOnlySubscribedEnabledWebhooksGetEvents(t *testing.T) {
 	testserver.BothEngines(t)
-	w := testserver.Idle(t)
+	w := testserver.New(t)
 	ctx := t.Context()
-	foreign := w.AddTeam("Other", "example.org")
+	otherTeams := w.AddTeam("Other", "example.org")
 	count := func(hook webhook.Webhook) int { t.Helper(); return len(w.Deliveries(hook)) }
-	topics := w.Webhook("topics")
-	other := w.Webhook("contacts", webhook.ContactCreated)
-	happen(w, "a")
+	topics := w.AddWebhook("topics")
+	other := w.AddWebhook("contacts", webhook.ContactCreated)
+	createTopics(w, "a")
 	if count(topics) != 1 || count(other) != 0 {
 		t.Errorf("%d and %d events", count(topics), count(other))
 	}
-	_, err := w.Server.Events.UpdateWebhook(ctx, w.Key, other.ID, webhook.Patch{Events: []webhook.EventName{webhook.TopicCreated, webhook.TopicDeleted}})
+	_, err := w.Services.Webhooks.UpdateWebhook(ctx, w.Key, other.ID, webhook.Patch{Events: []webhook.EventName{webhook.TopicCreated, webhook.TopicDeleted}})
 	testserver.Must(t, err)
 	enable(w, topics, webhook.Disabled)
-	happen(w, "b")
-	_, err = w.Server.Topics.CreateTopic(ctx, foreign, app.TopicInput{Name: "theirs", Default: app.OptIn})
+	createTopics(w, "b")
+	_, err = w.Services.Topics.CreateTopic(ctx, otherTeams, app.TopicInput{Name: "theirs", Default: app.OptIn})
 	testserver.Must(t, err)
 	if count(topics) != 1 || count(other) != 1 {
 		t.Errorf("%d and %d events", count(topics), count(other))
 	}
 	enable(w, topics, webhook.Enabled)
-	testserver.Must(t, w.Server.Events.DeleteWebhook(ctx, w.Key, other.ID))
-	happen(w, "c")
+	testserver.Must(t, w.Services.Webhooks.DeleteWebhook(ctx, w.Key, other.ID))
+	createTopics(w, "c")
 	if got := w.Rows(`SELECT count(*) FROM deliveries WHERE webhook_id = '` + other.ID + `'`); count(topics) != 2 || got != "0\n" {
 		t.Errorf("%d events, and %s", count(topics), got)
 	}
 	again, err := server.New(ctx, w.Config) // another process, or the next start
 	testserver.Must(t, err)
-	if got := again.Events.Listeners().To(w.Key.TeamID, webhook.TopicCreated); !slices.Contains(got, topics.ID) || slices.Contains(got, other.ID) {
+	if got := again.Webhooks.Subscriptions().SubscriberIDs(w.Key.TeamID, webhook.TopicCreated); !slices.Contains(got, topics.ID) || slices.Contains(got, other.ID) {
 		t.Errorf("read anew: %q", got)
 	}
 }
 
-func TestWhatAWebhookWasToldGoesWithItAndWithTime(t *testing.T) {
-	testserver.Bubble(t, func(t *testing.T) {
-		w, f := hooked(t)
+func TestDeliveriesAreDeletedWithWebhookAndByAge(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
+		w, f := newWebhookServer(t)
 		count := func(hook webhook.Webhook) string {
 			return w.Rows(`SELECT count(*), (SELECT count(*) FROM webhook_attempts WHERE webhook_id = '` + hook.ID + `')
 				FROM deliveries WHERE webhook_id = '` + hook.ID + `'`)
 		}
 		f.set(refuse)
-		gone, stays := w.Webhook("gone"), w.Webhook("stays")
-		happenAll(w, 1200)
+		deleted, stays := w.AddWebhook("gone"), w.AddWebhook("stays")
+		createTopicsInOneWrite(w, 1200)
 		time.Sleep(4 * time.Second)
 		synctest.Wait()
-		testserver.Must(t, w.Server.Events.DeleteWebhook(t.Context(), w.Key, gone.ID))
-		testserver.Must(t, w.Server.Audience.Clean(t.Context()))
-		if count(gone) != "0 0\n" || count(stays) != "1200 1200\n" {
-			t.Errorf("gone %s, stays %s", count(gone), count(stays))
+		testserver.Must(t, w.Services.Webhooks.DeleteWebhook(t.Context(), w.Key, deleted.ID))
+		testserver.Must(t, w.Services.Audience.PurgeLeftovers(t.Context()))
+		if count(deleted) != "0 0\n" || count(stays) != "1200 1200\n" {
+			t.Errorf("gone %s, stays %s", count(deleted), count(stays))
 		}
-		testserver.Must(t, w.Server.Upkeep.Purge(t.Context()))
+		testserver.Must(t, w.Services.Jobs.Purge(t.Context()))
 		if count(stays) != "1200 1200\n" {
 			t.Errorf("before 30 days: %s", count(stays))
 		}
-		w.Sql("UPDATE happenings SET created_at = created_at - ?", (webhook.EventsKept + time.Minute).Milliseconds())
-		happen(w, "new")
-		testserver.Must(t, w.Server.Upkeep.Purge(t.Context()))
+		w.SQL("UPDATE happenings SET created_at = created_at - ?", (webhook.EventRetention + time.Minute).Milliseconds())
+		createTopics(w, "new")
+		testserver.Must(t, w.Services.Jobs.Purge(t.Context()))
 		if count(stays) != "1 0\n" && count(stays) != "1 1\n" {
 			t.Errorf("after 30 days: %s", count(stays))
 		}
 	})
 }
 
-func TestAnswersOfEndpointsAreKeptInPart(t *testing.T) {
-	testserver.Bubble(t, func(t *testing.T) {
-		w, f := hooked(t)
-		hook := w.Webhook("in")
+func TestResponsesAreTruncated(t *testing.T) {
+	testserver.Synctest(t, func(t *testing.T) {
+		w, f := newWebhookServer(t)
+		hook := w.AddWebhook("in")
 		f.set(func(context.Context, request) (*http.Response, error) {
 			return status(500, "a\x00b\x1b[31m\xff\n"+strings.Repeat("é", 2000)), nil
 		})
-		happen(w, "first")
+		createTopics(w, "first")
 		time.Sleep(time.Second)
 		got := w.Attempts(w.Deliveries(hook)[0])[0]
 		if !strings.HasPrefix(got.Response, "ab[31m\né") || len(got.Response) > webhook.MaxResponse || strings.ContainsRune(got.Response, 0xfffd) {
 			t.Errorf("%q", got.Response)
 		}
 		f.set(hang)
-		happen(w, "second")
+		createTopics(w, "second")
 		time.Sleep(11 * time.Second)
 		if got := w.Attempts(w.Deliveries(hook)[1]); len(got) != 1 || got[0].HTTPStatus != 0 || got[0].Response != "No answer within 10 seconds" {
 			t.Errorf("%+v", got)
@@ -313,56 +313,56 @@ func TestAnswersOfEndpointsAreKeptInPart(t *testing.T) {
 	})
 }
 
-func TestErasedAddressesLeaveTheAnswersOfEndpoints(t *testing.T) {
-	w := testserver.Idle(t)
+func TestErasureScrubsEndpointResponses(t *testing.T) {
+	w := testserver.New(t)
 	ctx := t.Context()
 	f := &endpoints{}
-	w.Config.Hooks = f
+	w.Config.WebhookTransport = f
 	f.set(func(_ context.Context, r request) (*http.Response, error) {
 		return status(200, "you said "+r.body), nil
 	})
 	var err error
-	w.Server, err = server.New(ctx, w.Config)
+	w.Services, err = server.New(ctx, w.Config)
 	testserver.Must(t, err)
-	hook := w.Webhook("echo", webhook.SuppressionAdded)
+	hook := w.AddWebhook("echo", webhook.SuppressionAdded)
 	w.Start()
-	_, err = w.Server.Suppressions.AddSuppression(ctx, w.Key, app.SuppressionInput{Email: "ann@example.net"})
+	_, err = w.Services.Suppressions.AddSuppression(ctx, w.Key, app.SuppressionInput{Email: "ann@example.net"})
 	testserver.Must(t, err)
-	w.Until(func() bool { return toldAll(w, hook) == "map[success:1]" })
+	w.WaitUntil(func() bool { return deliveryCounts(w, hook) == "map[success:1]" })
 	if got := w.Attempts(w.Deliveries(hook)[0])[0].Response; !strings.Contains(got, "ann@example.net") {
 		t.Fatalf("the endpoint answered %q", got)
 	}
-	c, _, err := w.Server.Audience.PutContact(ctx, w.Key, app.ContactInput{Email: "ann@example.net"}, app.ConflictError)
+	c, _, err := w.Services.Audience.PutContact(ctx, w.Key, app.ContactInput{Email: "ann@example.net"}, app.ConflictError)
 	testserver.Must(t, err)
-	_, err = w.Server.Audience.DeleteContact(ctx, w.Key, c, true)
+	_, err = w.Services.Audience.DeleteContact(ctx, w.Key, c, true)
 	testserver.Must(t, err)
-	w.Until(func() bool {
+	w.WaitUntil(func() bool {
 		return !strings.Contains(w.Rows(`SELECT response FROM webhook_attempts`)+w.Rows(`SELECT payload FROM happenings`), "ann@")
 	})
 	// What was read before the erasure and is noted after it keeps nothing.
-	d, err := w.Server.Events.GetWebhookEvent(ctx, w.Key, hook.ID, w.Deliveries(hook)[0].ID)
+	d, err := w.Services.Webhooks.GetWebhookEvent(ctx, w.Key, hook.ID, w.Deliveries(hook)[0].ID)
 	testserver.Must(t, err)
 	d.Payload = []byte(strings.ReplaceAll(string(d.Payload), app.Erased, "ann@example.net"))
 	late := webhook.Attempt{Response: "you said ann@example.net"}
-	testserver.Must(t, w.DB.Write(ctx, func(tx *db.Tx) error { return w.Server.Events.Hooks().WithoutErased(tx, d, &late) }))
+	testserver.Must(t, w.DB.Write(ctx, func(tx *db.Tx) error { return w.Services.Webhooks.Dispatcher().DropErased(tx, d, &late) }))
 	if late.Response != "" {
 		t.Errorf("kept %q", late.Response)
 	}
 }
 
-func TestEventsOfEmailsSayWhatClientsExpect(t *testing.T) {
+func TestEmailEventPayloads(t *testing.T) {
 	testserver.BothEngines(t)
-	w := testserver.Idle(t)
+	w := testserver.New(t)
 	ctx := t.Context()
-	hook := w.Webhook("in", webhook.EmailScheduled, webhook.EmailSuppressed)
-	_, err := w.Server.Suppressions.AddSuppression(ctx, w.Key, app.SuppressionInput{Email: "gone@example.net"})
+	hook := w.AddWebhook("in", webhook.EmailScheduled, webhook.EmailSuppressed)
+	_, err := w.Services.Suppressions.AddSuppression(ctx, w.Key, app.SuppressionInput{Email: "gone@example.net"})
 	testserver.Must(t, err)
-	in := testserver.Letter("Bob <bob@example.net>")
+	in := testserver.Message("Bob <bob@example.net>")
 	in.Cc = []string{"gone@example.net"}
 	in.ScheduledAt = "in 1 hour"
 	in.Tags = []app.Tag{{Name: "kind", Value: "welcome"}}
 	in.Headers = map[string]string{"X-Order": "7"}
-	id, err := w.Server.Mail.SendEmail(ctx, w.Key, in, mail.SendOptions{})
+	id, err := w.Services.Mail.SendEmail(ctx, w.Key, in, mail.SendOptions{})
 	testserver.Must(t, err)
 	w.Send("eve@example.net") // at once: nothing to tell yet
 	rows := w.Deliveries(hook)
@@ -371,7 +371,7 @@ func TestEventsOfEmailsSayWhatClientsExpect(t *testing.T) {
 	}
 	payloads := map[webhook.EventName]map[string]any{}
 	for _, row := range rows {
-		d, err := w.Server.Events.GetWebhookEvent(ctx, w.Key, hook.ID, row.ID)
+		d, err := w.Services.Webhooks.GetWebhookEvent(ctx, w.Key, hook.ID, row.ID)
 		testserver.Must(t, err)
 		var payload struct {
 			Type webhook.EventName
@@ -397,10 +397,10 @@ func TestEventsOfEmailsSayWhatClientsExpect(t *testing.T) {
 	}
 }
 
-func TestAnEventThatNobodyWantsIsNotStored(t *testing.T) {
-	w := testserver.Idle(t)
+func TestUnwantedEventIsNotStored(t *testing.T) {
+	w := testserver.New(t)
 	testserver.Must(t, w.DB.Write(t.Context(), func(tx *db.Tx) error {
-		return w.Server.Mail.AnnounceEmail(tx, w.Key.TeamID, webhook.EmailSent, "x", webhook.EmailExtra{})
+		return w.Services.Mail.AnnounceEmail(tx, w.Key.TeamID, webhook.EmailSent, "x", webhook.EmailExtra{})
 	}))
 	if got := w.Rows(`SELECT count(*) FROM happenings WHERE type = 'email.sent'`); got != "0\n" {
 		t.Errorf("%s events", got)
@@ -408,11 +408,11 @@ func TestAnEventThatNobodyWantsIsNotStored(t *testing.T) {
 }
 
 func BenchmarkAnnounceWithoutSubscriber(b *testing.B) {
-	w := testserver.Idle(b)
+	w := testserver.New(b)
 	testserver.Must(b, w.DB.Write(b.Context(), func(tx *db.Tx) error {
 		b.ReportAllocs()
 		for b.Loop() {
-			if err := w.Server.Mail.AnnounceEmail(tx, w.Key.TeamID, webhook.EmailSent, "x", webhook.EmailExtra{}); err != nil {
+			if err := w.Services.Mail.AnnounceEmail(tx, w.Key.TeamID, webhook.EmailSent, "x", webhook.EmailExtra{}); err != nil {
 				return err
 			}
 		}

@@ -24,7 +24,7 @@ func Broadcast(content string) *app.Broadcast {
 	none := ""
 	return &app.Broadcast{
 		TeamID: Team, From: app.Address{Local: "news", Domain: "acme.test"}, Subject: "s",
-		BroadcastContent: app.BroadcastContent{HTML: content, Text: &none, Frozen: &app.BroadcastFrozen{Pages: Pages}},
+		BroadcastContent: app.BroadcastContent{HTML: content, Text: &none, Snapshot: &app.BroadcastSnapshot{Pages: Pages}},
 	}
 }
 

@@ -181,7 +181,7 @@ func (l *Listmonk) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	l.answer(w, r)
 }
 
-func (l *Listmonk) say(w http.ResponseWriter, status int, v any) {
+func (l *Listmonk) writeJSON(w http.ResponseWriter, status int, v any) {
 	w.Header().Set("Content-Type", "application/json; charset=UTF-8")
 	w.WriteHeader(status)
 	if err := json.NewEncoder(w).Encode(v); err != nil {
@@ -193,13 +193,13 @@ func (l *Listmonk) answer(w http.ResponseWriter, r *http.Request) {
 	switch why := l.signedIn(r); {
 	case why != "" && l.Version < 4:
 		w.Header().Set("WWW-Authenticate", "basic realm=Restricted")
-		l.say(w, http.StatusUnauthorized, map[string]string{"message": why})
+		l.writeJSON(w, http.StatusUnauthorized, map[string]string{"message": why})
 		return
 	case why != "":
-		l.say(w, http.StatusForbidden, map[string]string{"message": why})
+		l.writeJSON(w, http.StatusForbidden, map[string]string{"message": why})
 		return
 	case l.Denied == r.URL.Path:
-		l.say(w, http.StatusForbidden, map[string]string{"message": "permission denied: " + strings.TrimPrefix(l.Denied, "/api/") + ":get_all"})
+		l.writeJSON(w, http.StatusForbidden, map[string]string{"message": "permission denied: " + strings.TrimPrefix(l.Denied, "/api/") + ":get_all"})
 		return
 	}
 	switch r.URL.Path {
@@ -209,10 +209,10 @@ func (l *Listmonk) answer(w http.ResponseWriter, r *http.Request) {
 		l.subscribers(w, r)
 	case "/api/profile":
 		if l.Version < 4 || l.Role == nil {
-			l.say(w, http.StatusNotFound, map[string]string{"message": "Not Found"})
+			l.writeJSON(w, http.StatusNotFound, map[string]string{"message": "Not Found"})
 			return
 		}
-		l.say(w, http.StatusOK, map[string]any{"data": map[string]any{"username": l.User, "user_role": map[string]any{"id": 2, "name": "Importers", "permissions": l.Role}}})
+		l.writeJSON(w, http.StatusOK, map[string]any{"data": map[string]any{"username": l.User, "user_role": map[string]any{"id": 2, "name": "Importers", "permissions": l.Role}}})
 	case "/api/bounces":
 		l.page(w, r, len(l.Bounces), 0, func(i int) any { return l.bounce(l.Bounces[i]) })
 	case "/api/campaigns":
@@ -222,9 +222,9 @@ func (l *Listmonk) answer(w http.ResponseWriter, r *http.Request) {
 		for _, t := range l.Templates {
 			out = append(out, l.template(t))
 		}
-		l.say(w, http.StatusOK, map[string]any{"data": out})
+		l.writeJSON(w, http.StatusOK, map[string]any{"data": out})
 	default:
-		l.say(w, http.StatusNotFound, map[string]string{"message": "Not Found"})
+		l.writeJSON(w, http.StatusNotFound, map[string]string{"message": "Not Found"})
 	}
 }
 
@@ -276,7 +276,7 @@ func (l *Listmonk) page(w http.ResponseWriter, r *http.Request, n, total int, it
 	if len(results) == 0 {
 		data = map[string]any{"results": results, "total": 0, "per_page": 0, "page": 0, "query": "", "search": ""}
 	}
-	l.say(w, http.StatusOK, map[string]any{"data": data})
+	l.writeJSON(w, http.StatusOK, map[string]any{"data": data})
 }
 
 // uuid is one that stays the same.

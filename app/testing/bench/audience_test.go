@@ -63,7 +63,7 @@ func BenchmarkAudience(b *testing.B) {
 	a := fillAudience(b, dir, n)
 	filled := float64(n) / time.Since(start).Seconds()
 	a.server = startServer(b, dir, "")
-	slowly(b, slowRuns, func() {
+	trickle(b, slowRuns, func() {
 		a.pages("first", "/contacts?limit=100", pageReads)
 		a.pages("middle", "/contacts?limit=100&after="+a.middle, pageReads)
 		a.pages("end", "/contacts?limit=100&after="+a.oldest, pageReads)
@@ -99,7 +99,7 @@ func fillAudience(b *testing.B, dir string, n int) *audience {
 	must(b, err)
 	base, err := base.NewBase(b.Context(), store, sealer, nil, nil, base.Settings{}) // it reads the seed
 	must(b, err)
-	base.StopTaking()
+	base.StopClaiming()
 	base.Abort()
 	a := &audience{B: b, n: n}
 	var team app.Team

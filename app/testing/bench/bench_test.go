@@ -142,9 +142,9 @@ func (s *server) batches(n, clients int) []time.Duration {
 // 10000x is meant for those that count emails.
 const slowRuns = 10
 
-// slowly calls run as often as -benchtime says, but at most so many times, and
+// trickle calls run as often as -benchtime says, but at most so many times, and
 // returns how often that was. What stands before it is done once.
-func slowly(b *testing.B, most int, run func()) int {
+func trickle(b *testing.B, most int, run func()) int {
 	runs := 0
 	for b.Loop() {
 		if runs < most {
@@ -199,7 +199,7 @@ func BenchmarkRestart(b *testing.B) {
 	accepting := s.memory("VmHWM")
 	s.stop()
 	var took time.Duration
-	runs := slowly(b, slowRuns, func() {
+	runs := trickle(b, slowRuns, func() {
 		s = startServer(b, dir, relay)
 		took += s.started
 		b.ReportMetric(s.memory("VmHWM"), "peak-MB")
@@ -212,7 +212,7 @@ func BenchmarkRestart(b *testing.B) {
 // BenchmarkIdle reads the memory of a server that has answered one request and
 // has nothing to do.
 func BenchmarkIdle(b *testing.B) {
-	slowly(b, slowRuns, func() {
+	trickle(b, slowRuns, func() {
 		sink := newSink(b)
 		s := startServer(b, b.TempDir(), "smtp://"+sink.addr()+"?tls=off")
 		s.load(1, 1)

@@ -22,9 +22,9 @@ const (
 	broadcastSize      = 100_000
 )
 
-// besides is how many emails are posted while nothing else happens, and again in
+// otherEmails is how many emails are posted while nothing else happens, and again in
 // mid-broadcast.
-const besides = 400
+const otherEmails = 400
 
 func benchSize(b *testing.B, variable string, size int) int {
 	text := os.Getenv(variable)
@@ -47,7 +47,7 @@ func BenchmarkBroadcast(b *testing.B) {
 	for _, mode := range []string{"dkim=on", "dkim=off"} {
 		b.Run(mode, func(b *testing.B) {
 			n := benchSize(b, recipientsVariable, broadcastSize)
-			slowly(b, slowRuns, func() { measureBroadcast(b, n, mode) })
+			trickle(b, slowRuns, func() { measureBroadcast(b, n, mode) })
 		})
 	}
 }
@@ -60,13 +60,13 @@ func measureBroadcast(b *testing.B, n int, mode string) {
 	sink := newSink(b)
 	s := startServer(b, dir, "smtp://"+sink.addr()+"?tls=off&connections=16&"+mode)
 	a.server = s
-	quiet := quantile(s.load(besides, 4), 0.99)
+	quiet := quantile(s.load(otherEmails, 4), 0.99)
 	before, cpu := sizeOf(b, s.db), s.cpu()
 	start := time.Now()
 	id := s.broadcast()
 	b.ReportMetric(float64(time.Since(start).Milliseconds()), "answer-ms")
-	sink.waitFor(int64(n/4 + besides))
-	busy := quantile(s.load(besides, 4), 0.99)
+	sink.waitFor(int64(n/4 + otherEmails))
+	busy := quantile(s.load(otherEmails, 4), 0.99)
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
 	for !s.isSent(id, &n) { // some of the contacts are unsubscribed
@@ -99,7 +99,7 @@ const (
 // broadcastOf sends a letter to everybody and returns the id.
 func (s *server) broadcastOf(subject string) string {
 	s.tb.Helper()
-	body, err := json.Marshal(map[string]any{"from": broadcastFrom, "subject": subject, "send": true, "html": letter(firstName, unsubscribeLink)})
+	body, err := json.Marshal(map[string]any{"from": broadcastFrom, "subject": subject, "send": true, "html": newsletterHTML(firstName, unsubscribeLink)})
 	if err != nil {
 		s.tb.Fatal(err)
 	}
@@ -110,8 +110,8 @@ func (s *server) broadcastOf(subject string) string {
 
 const broadcastFrom = "News <news@example.com>"
 
-// letter is 5 KB of HTML with a name and a link in the words of who renders it.
-func letter(name, unsubscribe string) string {
+// campaign is 5 KB of HTML with a name and a link in the words of who renders it.
+func newsletterHTML(name, unsubscribe string) string {
 	html := strings.Repeat("<p>Hello, this is a paragraph of a usual newsletter.</p>\n", 90)
 	return "<html><body><h1>Dear " + name + "</h1>" + html + `<p><a href="` + unsubscribe + `">No more of this</a></p></body></html>`
 }
@@ -143,7 +143,7 @@ func sizeOf(b *testing.B, path string) int64 {
 // (MAILER_BENCH_RECIPIENTS) while none of them is sent to.
 func BenchmarkExpand(b *testing.B) {
 	n := benchSize(b, recipientsVariable, 1_000_000)
-	slowly(b, slowRuns, func() {
+	trickle(b, slowRuns, func() {
 		dir := b.TempDir()
 		startServer(b, dir, "").stop()
 		fillAudience(b, dir, n)

@@ -23,25 +23,25 @@ type sender interface {
 	stop()
 }
 
-// caster is a sender to be, started anew for each round.
-type caster struct {
+// senderKind is a sender to be, started anew for each round.
+type senderKind struct {
 	name  string
 	start func(c *contest, g *group) sender
 }
 
-const mailerCast, listmonkCast = "Mailer", "listmonk + PostgreSQL"
+const mailerCampaign, listmonkCampaign = "Mailer", "listmonk + PostgreSQL"
 
-var casters = []caster{
-	{mailerCast, func(c *contest, g *group) sender { return c.broadcaster(g) }},
-	{listmonkCast, func(c *contest, g *group) sender { return c.listmonk(g) }},
+var senders = []senderKind{
+	{mailerCampaign, func(c *contest, g *group) sender { return c.broadcaster(g) }},
+	{listmonkCampaign, func(c *contest, g *group) sender { return c.listmonk(g) }},
 }
 
-// cast is what else is measured of a broadcast. Its rate is from the first arrival
+// campaign is what else is measured of a broadcast. Its rate is from the first arrival
 // to the last.
-type cast struct {
-	begun         time.Duration // from the request to the first arrival
-	lost, doubled int
-	bytes         int // of a message on the wire
+type campaign struct {
+	begun            time.Duration // from the request to the first arrival
+	lost, duplicated int
+	bytes            int // of a message on the wire
 }
 
 // recipientRows is a file of n contacts. The name of each is the mark of its mail.
@@ -92,7 +92,7 @@ func (p *broadcaster) stop() {
 }
 
 // broadcast has a sender write to all of its contacts once.
-func (c *contest) broadcast(who caster) outcome {
+func (c *contest) broadcast(who senderKind) outcome {
 	c.tb.Helper()
 	g := newGroup(c.tb)
 	p := who.start(c, g)
@@ -109,11 +109,11 @@ func (c *contest) broadcast(who caster) outcome {
 		o.programs[name] -= used
 	}
 	p.stop()
-	if strangers, signed := m.strangers.Load(), m.signed.Load(); strangers+signed > 0 {
+	if strangers, signed := m.unknown.Load(), m.signed.Load(); strangers+signed > 0 {
 		c.tb.Errorf("%s: %d messages are not of this round, %d are signed", who.name, strangers, signed)
 	}
 	first, last := m.span()
-	o.cast = cast{begun: first, lost: int(m.open.Load()), doubled: int(m.doubles.Load()), bytes: len(m.sample())}
+	o.cast = campaign{begun: first, lost: int(m.open.Load()), duplicated: int(m.duplicates.Load()), bytes: len(m.sample())}
 	o.rate = float64(c.messages-o.cast.lost-1) / max(time.Nanosecond, last-first).Seconds()
 	return o
 }
@@ -148,7 +148,7 @@ func BenchmarkVersusListmonk(b *testing.B) {
 	if path == "" {
 		b.Skip(listmonkVariable, " is not set")
 	}
-	slowly(b, 1, func() { versusListmonk(b) })
+	trickle(b, 1, func() { versusListmonk(b) })
 }
 
 func versusListmonk(b *testing.B) {
@@ -160,16 +160,16 @@ func versusListmonk(b *testing.B) {
 	r.castHead(c, rounds)
 	for range rounds {
 		r.limits(c.limits())
-		for _, who := range casters {
+		for _, who := range senders {
 			r.cast(who, c.broadcast(who))
 		}
 	}
 	r.castTable(c.messages)
 	b.ReportMetric(0, "ns/op") // one run is one operation, and says nothing
-	b.ReportMetric(r.ratio(mailerCast, listmonkCast, rateOf), "broadcast-x-rate")
-	b.ReportMetric(r.ratio(mailerCast, listmonkCast, cpuOf), "broadcast-x-cpu")
-	b.ReportMetric(r.ratio(mailerCast, listmonkCast, memoryOf), "broadcast-x-memory")
-	if lost, doubled := r.faults(mailerCast); lost+doubled > 0 {
+	b.ReportMetric(r.ratio(mailerCampaign, listmonkCampaign, rateOf), "broadcast-x-rate")
+	b.ReportMetric(r.ratio(mailerCampaign, listmonkCampaign, cpuOf), "broadcast-x-cpu")
+	b.ReportMetric(r.ratio(mailerCampaign, listmonkCampaign, memoryOf), "broadcast-x-memory")
+	if lost, doubled := r.faults(mailerCampaign); lost+doubled > 0 {
 		b.Errorf("Mailer lost %d and doubled %d", lost, doubled)
 	}
 }
@@ -187,33 +187,35 @@ func postgresVersion() string {
 	return answer(bin+"/postgres", "--version")
 }
 
-func (r *report) cast(who caster, o outcome) {
+func (r *report) cast(who senderKind, o outcome) {
 	r.outcomes[who.name] = append(r.outcomes[who.name], o)
 	r.printf("%4.0f s  %-21s  %5.0f messages/s of %d bytes, the first after %.1f s, CPU %.2f s/1000 (sink %.2f), %.0f MB, %d lost, %d doubled;%s\n",
 		time.Since(r.start).Seconds(), who.name, o.rate, o.cast.bytes, o.cast.begun.Seconds(), o.cpu.Seconds()*1000, o.harness.Seconds()*1000,
-		o.memory, o.cast.lost, o.cast.doubled, shares(o.programs))
+		o.memory, o.cast.lost, o.cast.duplicated, shares(o.programs))
 }
 
 // faults are the messages that a contender lost and doubled in all rounds.
 func (r *report) faults(name string) (lost, doubled int) {
 	for _, o := range r.outcomes[name] {
-		lost, doubled = lost+o.cast.lost, doubled+o.cast.doubled
+		lost, doubled = lost+o.cast.lost, doubled+o.cast.duplicated
 	}
 	return lost, doubled
 }
 
 func (r *report) castTable(recipients int) {
 	r.printf("\n| Broadcast to %d, medians of %d rounds (least to most) | Mailer | %s | ratio |\n|---|---|---|---|\n",
-		recipients, len(r.outcomes[mailerCast]), listmonkCast)
-	row := func(what, format string, of func(outcome) float64) { r.row(mailerCast, listmonkCast, what, format, of) }
+		recipients, len(r.outcomes[mailerCampaign]), listmonkCampaign)
+	row := func(what, format string, of func(outcome) float64) {
+		r.row(mailerCampaign, listmonkCampaign, what, format, of)
+	}
 	row("messages a second, first to last arrival", "%.0f", rateOf)
 	row("CPU seconds for 1,000 messages", "%.2f", cpuOf)
 	row("memory at its peak, MB", "%.0f", memoryOf)
 	row("CPU seconds of the sink for 1,000", "%.2f", harnessOf)
 	row("first arrival after, seconds", "%.1f", func(o outcome) float64 { return o.cast.begun.Seconds() })
 	row("bytes of a message", "%.0f", func(o outcome) float64 { return float64(o.cast.bytes) })
-	ourLost, ourDoubled := r.faults(mailerCast)
-	theirLost, theirDoubled := r.faults(listmonkCast)
+	ourLost, ourDoubled := r.faults(mailerCampaign)
+	theirLost, theirDoubled := r.faults(listmonkCampaign)
 	r.printf("| lost / doubled, in all rounds | %d / %d | %d / %d | |\n", ourLost, ourDoubled, theirLost, theirDoubled)
 	r.printf("\n%.0f s in all\n", time.Since(r.start).Seconds())
 }

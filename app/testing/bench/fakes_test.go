@@ -130,7 +130,7 @@ func (s *relaySession) Logout() error { return s.next.Quit() }
 // fakeListmonk keeps its settings in PostgreSQL, as the real one does, and what it
 // sends in a file. An unsound one forgets one message and sends one twice.
 func fakeListmonk(unsound bool) error {
-	f := &listmonkFake{unsound: unsound, file: configured("database = ") + ".csv", status: "draft"}
+	f := &listmonkFake{faulty: unsound, file: configured("database = ") + ".csv", status: "draft"}
 	if os.Args[len(os.Args)-1] == "--yes" {
 		return f.install()
 	}
@@ -142,7 +142,7 @@ func fakeListmonk(unsound bool) error {
 		"GET /api/lists":                 func(*http.Request) (any, error) { return map[string]any{"results": []int{}}, nil },
 		"POST /api/lists":                func(*http.Request) (any, error) { return fakeObject(3, "Everybody"), nil },
 		"POST /api/import/subscribers":   f.take,
-		"GET /api/import/subscribers":    f.taken,
+		"GET /api/import/subscribers":    f.accepted,
 		"POST /api/templates":            func(*http.Request) (any, error) { return []any{fakeObject(1, "Other"), fakeObject(5, "Nothing")}, nil },
 		"POST /api/campaigns":            f.draft,
 		"PUT /api/campaigns/{id}/status": f.begin,
@@ -156,18 +156,18 @@ func fakeListmonk(unsound bool) error {
 func fakeObject(id int, name string) map[string]any { return map[string]any{"id": id, "name": name} }
 
 type listmonkFake struct {
-	unsound bool
-	file    string
-	token   string
-	smtp    []struct {
+	faulty bool
+	file   string
+	token  string
+	smtp   []struct {
 		Host     string
 		Port     int
 		MaxConns int `json:"max_conns"`
 	}
 
-	mu     sync.Mutex
-	status string
-	letter struct {
+	mu       sync.Mutex
+	status   string
+	campaign struct {
 		Subject, Body string
 		Lists         []int
 		TemplateID    int `json:"template_id"`
@@ -247,16 +247,16 @@ func (f *listmonkFake) subscribers() ([][]string, error) {
 	return rows[1:], nil
 }
 
-func (f *listmonkFake) taken(*http.Request) (any, error) {
+func (f *listmonkFake) accepted(*http.Request) (any, error) {
 	rows, err := f.subscribers()
 	return map[string]any{"status": "finished", "imported": len(rows)}, err
 }
 
 func (f *listmonkFake) draft(r *http.Request) (any, error) {
-	if err := json.NewDecoder(r.Body).Decode(&f.letter); err != nil {
+	if err := json.NewDecoder(r.Body).Decode(&f.campaign); err != nil {
 		return nil, err
 	}
-	if f.letter.TemplateID != 5 || len(f.letter.Lists) != 1 || f.letter.Lists[0] != 3 {
+	if f.campaign.TemplateID != 5 || len(f.campaign.Lists) != 1 || f.campaign.Lists[0] != 3 {
 		return nil, errors.New("no such template or list")
 	}
 	return fakeObject(7, "Letter"), nil
@@ -267,7 +267,7 @@ func (f *listmonkFake) begin(r *http.Request) (any, error) {
 	if err != nil || r.PathValue("id") != "7" {
 		return nil, cmp.Or(err, errors.New("no such campaign"))
 	}
-	if f.unsound {
+	if f.faulty {
 		rows[1] = rows[0]
 		rows = append(rows, rows[2])
 	}
@@ -304,7 +304,7 @@ func (f *listmonkFake) sendSome(work <-chan []string) error {
 	}
 	for row := range work {
 		fill := strings.NewReplacer("{{ .Subscriber.Name }}", row[1], "{{ UnsubscribeURL }}", "http://127.0.0.1/"+row[1], "\n", "\r\n")
-		text := fill.Replace("From: " + broadcastFrom + "\nSubject: " + f.letter.Subject + "\n\n" + f.letter.Body)
+		text := fill.Replace("From: " + broadcastFrom + "\nSubject: " + f.campaign.Subject + "\n\n" + f.campaign.Body)
 		if err := c.SendMail("news@example.com", row[:1], strings.NewReader(text)); err != nil {
 			return err
 		}

@@ -11,7 +11,7 @@ import (
 
 // Processor time of a process that has ended is what a look at the living ones
 // misses: Postfix's children come and go.
-func TestPerfProcessorTimeHoldsThatOfProcessesThatEnded(t *testing.T) {
+func TestPerfProcessorTimeIncludesEndedProcesses(t *testing.T) {
 	const burn = `i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done`
 	for name, g := range map[string]*group{"as found": newGroup(t), "by /proc": {tb: t}} {
 		// The inner shell burns and ends; the outer one stays until its input does.

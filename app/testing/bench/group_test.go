@@ -270,33 +270,33 @@ func (g *group) watchMemory() (stop func() float64) {
 	}
 }
 
-// leash ends a process when it is let go, also when the test's process dies
+// starter ends a process when it is let go, also when the test's process dies
 // without a word: a shell waits for the end of its standard input.
-type leash struct {
+type starter struct {
 	shell *exec.Cmd
-	hand  io.Closer
+	pipe  io.Closer
 }
 
-func newLeash(tb testing.TB, cmd *exec.Cmd) *leash {
+func newStarter(tb testing.TB, cmd *exec.Cmd) *starter {
 	tb.Helper()
 	shell := exec.Command("/bin/sh", "-c", `read -r _; kill -TERM "$0"`, strconv.Itoa(cmd.Process.Pid))
 	shell.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	hand, err := shell.StdinPipe()
 	must(tb, err)
 	must(tb, shell.Start())
-	return &leash{shell: shell, hand: hand}
+	return &starter{shell: shell, pipe: hand}
 }
 
-// letGo sends SIGTERM and waits until that is done.
-func (l *leash) letGo() {
-	l.hand.Close()
+// start sends SIGTERM and waits until that is done.
+func (l *starter) start() {
+	l.pipe.Close()
 	_ = l.shell.Wait() // kill fails when the process is gone already
 }
 
 // end lets a process go and waits for it, at most 20 s.
-func end(tb testing.TB, cmd *exec.Cmd, l *leash) {
+func end(tb testing.TB, cmd *exec.Cmd, l *starter) {
 	tb.Helper()
-	l.letGo()
+	l.start()
 	late := time.AfterFunc(20*time.Second, func() {
 		tb.Errorf("%s does not stop in 20 s", cmd.Path)
 		_ = cmd.Process.Kill()

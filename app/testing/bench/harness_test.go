@@ -18,12 +18,12 @@ import (
 	"github.com/emersion/go-msgauth/dkim"
 )
 
-// aMarked is a message with a mark, as on the wire.
-func aMarked(number int, body string) string {
+// markedMessage is a message with a mark, as on the wire.
+func markedMessage(number int, body string) string {
 	return fmt.Sprintf("From: a@example.com\r\n%s%07d\r\n\r\n%s", markField, number, body)
 }
 
-func TestSinkReadsAGroupOfCommandsAndAnswersEachInItsTurn(t *testing.T) {
+func TestSinkAnswersPipelinedCommands(t *testing.T) {
 	t.Parallel()
 	s := newSink(t)
 	conn, err := net.Dial("tcp", s.addr())
@@ -35,17 +35,17 @@ func TestSinkReadsAGroupOfCommandsAndAnswersEachInItsTurn(t *testing.T) {
 	r := bufio.NewReader(conn)
 	must(t, replies(r, "220", "250", "250", "250", "354"))
 	m := s.expect(2)
-	_, err = io.WriteString(conn, aMarked(0, "x\r\n")+".\r\n"+envelope)
+	_, err = io.WriteString(conn, markedMessage(0, "x\r\n")+".\r\n"+envelope)
 	must(t, err)
 	must(t, replies(r, "250", "250", "250", "354"))
-	_, err = io.WriteString(conn, aMarked(1, "x\r\n")+".\r\nQUIT\r\n")
+	_, err = io.WriteString(conn, markedMessage(1, "x\r\n")+".\r\nQUIT\r\n")
 	must(t, err)
 	must(t, replies(r, "250", "221"))
 	must(t, m.check(false))
 }
 
 // A reply that waited for the rest of a command would wait for ever.
-func TestSinkAnswersBeforeItWaitsForTheRestOfACommand(t *testing.T) {
+func TestSinkAnswersBeforePartialCommand(t *testing.T) {
 	t.Parallel()
 	s := newSink(t)
 	conn, err := net.Dial("tcp", s.addr())
@@ -57,7 +57,7 @@ func TestSinkAnswersBeforeItWaitsForTheRestOfACommand(t *testing.T) {
 	must(t, replies(bufio.NewReader(conn), "220", "250"))
 }
 
-func TestSinkFindsTheFinalDotWhereverItIsCut(t *testing.T) {
+func TestSinkFindsSplitFinalDot(t *testing.T) {
 	t.Parallel()
 	for name, body := range map[string]string{
 		"one line":               "x\r\n",
@@ -69,7 +69,7 @@ func TestSinkFindsTheFinalDotWhereverItIsCut(t *testing.T) {
 		} {
 			s := &sink{}
 			m := s.expect(1)
-			c := &sinkSession{sink: s, r: bufio.NewReaderSize(cut(strings.NewReader(aMarked(0, body)+".\r\nrest")), sinkBuffer)}
+			c := &sinkSession{sink: s, r: bufio.NewReaderSize(cut(strings.NewReader(markedMessage(0, body)+".\r\nrest")), sinkBuffer)}
 			if !c.message() {
 				t.Errorf("%s, %s: no end found", name, chunk)
 			}
@@ -89,7 +89,7 @@ func TestSinkFindsTheFinalDotWhereverItIsCut(t *testing.T) {
 }
 
 // Each thing that makes figures untrue, and the round that is as it should be.
-func TestMarksTellWhatIsWrongWithARound(t *testing.T) {
+func TestMarksReportFaults(t *testing.T) {
 	t.Parallel()
 	signed := "DKIM-Signature: v=1\r\n"
 	for name, c := range map[string]struct {
@@ -97,19 +97,19 @@ func TestMarksTellWhatIsWrongWithARound(t *testing.T) {
 		signed bool
 		want   string
 	}{
-		"all there":          {[]string{aMarked(0, ""), aMarked(1, "")}, false, ""},
-		"all there, signed":  {[]string{signed + aMarked(0, ""), signed + aMarked(1, "")}, true, ""},
-		"one is lost":        {[]string{aMarked(1, "")}, false, "1 messages did not arrive"},
-		"one is doubled":     {[]string{aMarked(0, ""), aMarked(1, ""), aMarked(0, "")}, false, "1 messages arrived twice"},
-		"one is a stranger":  {[]string{aMarked(0, ""), aMarked(1, ""), aMarked(2, "")}, false, "1 messages are not of this round"},
-		"one has no mark":    {[]string{aMarked(0, ""), aMarked(1, ""), "Subject: Hello\r\n\r\n"}, false, "1 messages are not of this round"},
-		"one is not signed":  {[]string{signed + aMarked(0, ""), aMarked(1, "")}, true, "1 messages are signed, 2 should be"},
-		"one is signed":      {[]string{signed + aMarked(0, ""), aMarked(1, "")}, false, "1 messages are signed, 0 should be"},
-		"a signature inside": {[]string{aMarked(0, signed), aMarked(1, signed)}, true, "0 messages are signed, 2 should be"},
+		"all there":          {[]string{markedMessage(0, ""), markedMessage(1, "")}, false, ""},
+		"all there, signed":  {[]string{signed + markedMessage(0, ""), signed + markedMessage(1, "")}, true, ""},
+		"one is lost":        {[]string{markedMessage(1, "")}, false, "1 messages did not arrive"},
+		"one is doubled":     {[]string{markedMessage(0, ""), markedMessage(1, ""), markedMessage(0, "")}, false, "1 messages arrived twice"},
+		"one is a stranger":  {[]string{markedMessage(0, ""), markedMessage(1, ""), markedMessage(2, "")}, false, "1 messages are not of this round"},
+		"one has no mark":    {[]string{markedMessage(0, ""), markedMessage(1, ""), "Subject: Hello\r\n\r\n"}, false, "1 messages are not of this round"},
+		"one is not signed":  {[]string{signed + markedMessage(0, ""), markedMessage(1, "")}, true, "1 messages are signed, 2 should be"},
+		"one is signed":      {[]string{signed + markedMessage(0, ""), markedMessage(1, "")}, false, "1 messages are signed, 0 should be"},
+		"a signature inside": {[]string{markedMessage(0, signed), markedMessage(1, signed)}, true, "0 messages are signed, 2 should be"},
 	} {
 		m := newMarks(2)
 		for _, message := range c.arrive {
-			m.arrive([]byte(message))
+			m.received([]byte(message))
 		}
 		got := ""
 		if err := m.check(c.signed); err != nil {
@@ -121,7 +121,7 @@ func TestMarksTellWhatIsWrongWithARound(t *testing.T) {
 	}
 }
 
-func TestMarkThatIsStampedIsRead(t *testing.T) {
+func TestMarkRoundTrip(t *testing.T) {
 	t.Parallel()
 	message := []byte("To: you\r\nSubject: " + markZero + "\r\n\r\n")
 	at, err := stampAt(message)
@@ -142,7 +142,7 @@ func TestMarkThatIsStampedIsRead(t *testing.T) {
 	}
 }
 
-func TestAlteredMessageDoesNotVerify(t *testing.T) {
+func TestAlteredMessageFailsVerification(t *testing.T) {
 	t.Parallel()
 	key, err := rsa.GenerateKey(rand.Reader, 2048)
 	must(t, err)
@@ -167,7 +167,7 @@ func TestAlteredMessageDoesNotVerify(t *testing.T) {
 
 // Rounds are compared with their neighbours in time: a machine that was slow in
 // one of them must not change the ratio.
-func TestRatioIsTheMedianOfTheRoundsRatios(t *testing.T) {
+func TestRatioIsMedianOfRounds(t *testing.T) {
 	t.Parallel()
 	r := newReport(io.Discard)
 	for _, rates := range [][2]float64{{300, 100}, {30, 10}, {500, 100}} {

@@ -98,7 +98,7 @@ func (s *server) waitImport(id string) (a importAnswer) {
 func BenchmarkImport(b *testing.B) {
 	for _, clients := range []int{0, 4, 16} {
 		b.Run(fmt.Sprintf("sends-%d", clients), func(b *testing.B) {
-			slowly(b, slowRuns, func() { benchmarkImport(b, clients) })
+			trickle(b, slowRuns, func() { benchmarkImport(b, clients) })
 		})
 	}
 }

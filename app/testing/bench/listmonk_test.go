@@ -21,7 +21,7 @@ const listmonkVariable = "MAILER_BENCH_LISTMONK"
 
 // listmonk is a listmonk at work, with a PostgreSQL of its own.
 type listmonk struct {
-	*crew
+	*programs
 	database *postgres
 	path     string
 	addr     string
@@ -39,8 +39,8 @@ func (c *contest) listmonk(g *group) sender {
 	c.tb.Helper()
 	path, err := programFrom(listmonkVariable)
 	must(c.tb, err)
-	l := &listmonk{crew: newCrew(c.tb, g, c.dir, "listmonk"), path: path, addr: freeAddr(c.tb)}
-	l.database = startPostgres(l.crew)
+	l := &listmonk{programs: newPrograms(c.tb, g, c.dir, "listmonk"), path: path, addr: freeAddr(c.tb)}
+	l.database = startPostgres(l.programs)
 	l.install()
 	l.settings(c.sink.addr())
 	l.serve()
@@ -73,7 +73,7 @@ func (l *listmonk) install() {
 	l.tb.Helper()
 	conf := strings.NewReplacer("ADDR", l.addr, "HOST", l.database.host, "PORT", l.database.port).Replace(listmonkConf)
 	must(l.tb, os.WriteFile(l.dir+"/config.toml", []byte(conf), 0o600))
-	l.run(l.program([]string{"LISTMONK_ADMIN_USER=admin", "LISTMONK_ADMIN_PASSWORD=not-a-secret", "LISTMONK_ADMIN_API_USER=" + listmonkUser},
+	l.run(l.add([]string{"LISTMONK_ADMIN_USER=admin", "LISTMONK_ADMIN_PASSWORD=not-a-secret", "LISTMONK_ADMIN_API_USER=" + listmonkUser},
 		l.path, "--config", l.dir+"/config.toml", "--install", "--yes"))
 	printed, err := os.ReadFile(l.dir + "/output")
 	must(l.tb, err)
@@ -113,7 +113,7 @@ func (l *listmonk) settings(next string) {
 
 func (l *listmonk) serve() {
 	l.tb.Helper()
-	l.launch(l.program(nil, l.path, "--config", l.dir+"/config.toml"))
+	l.launch(l.add(nil, l.path, "--config", l.dir+"/config.toml"))
 	l.await("listmonk answers", func() error {
 		r, err := http.NewRequest("GET", "http://"+l.addr+"/api/lists?per_page=1", http.NoBody)
 		must(l.tb, err)
@@ -196,7 +196,7 @@ func (l *listmonk) send() {
 	template := l.create("/templates", map[string]any{"name": "Nothing", "type": "campaign", "body": `{{ template "content" . }}`})
 	l.campaign = l.create("/campaigns", map[string]any{"name": "Letter", "type": "regular", "content_type": "html", "messenger": "email",
 		"lists": []int{l.list}, "template_id": template, "from_email": broadcastFrom,
-		"subject": "Hello {{ .Subscriber.Name }}", "body": letter("{{ .Subscriber.Name }}", "{{ UnsubscribeURL }}")})
+		"subject": "Hello {{ .Subscriber.Name }}", "body": newsletterHTML("{{ .Subscriber.Name }}", "{{ UnsubscribeURL }}")})
 	var state json.RawMessage // says nothing that is needed
 	l.call("PUT", fmt.Sprintf("/campaigns/%d/status", l.campaign), "application/json", strings.NewReader(`{"status":"running"}`), &state)
 }

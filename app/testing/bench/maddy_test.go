@@ -18,7 +18,7 @@ func startMaddy(tb testing.TB, g *group, base, next string, sample []byte, signe
 	tb.Helper()
 	path, err := programFrom(maddyVariable)
 	must(tb, err)
-	p := &smtpPeer{crew: newCrew(tb, g, base, "maddy"), addr: freeAddr(tb), sample: sample}
+	p := &smtpPeer{programs: newPrograms(tb, g, base, "maddy"), addr: freeAddr(tb), sample: sample}
 	signing := ""
 	if signed {
 		p.record = writeKey(tb, p.dir+"/key.pem")
@@ -30,7 +30,7 @@ func startMaddy(tb testing.TB, g *group, base, next string, sample []byte, signe
 	conf := strings.ReplaceAll(maddyConf, "SIGNING", signing)
 	conf = strings.NewReplacer("DIR", p.dir, "ADDR", p.addr, "NEXT", next, "CONNECTIONS", strconv.Itoa(connections)).Replace(conf)
 	must(tb, os.WriteFile(p.dir+"/maddy.conf", []byte(conf), 0o600))
-	p.launch(p.program(nil, path, "--config", p.dir+"/maddy.conf", "run"))
+	p.launch(p.add(nil, path, "--config", p.dir+"/maddy.conf", "run"))
 	p.waitGreeting(p.addr)
 	return p
 }

@@ -67,8 +67,8 @@ type marks struct {
 	open          atomic.Int64
 	all           chan struct{} // closed when the last one arrived
 	signed        atomic.Int64
-	strangers     atomic.Int64 // arrivals without a mark, or with one of another round
-	doubles       atomic.Int64
+	unknown       atomic.Int64 // arrivals without a mark, or with one of another round
+	duplicates    atomic.Int64
 
 	mu   sync.Mutex
 	kept []byte // one message as it arrived
@@ -93,13 +93,13 @@ func (m *marks) send(digits []byte) {
 	m.sent[i].Store(m.now())
 }
 
-// arrive takes a message as it is on the wire, up to its final dot.
-func (m *marks) arrive(message []byte) {
+// received takes a message as it is on the wire, up to its final dot.
+func (m *marks) received(message []byte) {
 	now := m.now()
 	header, _, _ := bytes.Cut(message, []byte("\r\n\r\n"))
 	i, ok := markIn(header)
 	if !ok || i >= len(m.arrived) {
-		m.strangers.Add(1)
+		m.unknown.Add(1)
 		return
 	}
 	if bytes.Contains(header, []byte("DKIM-Signature:")) {
@@ -111,7 +111,7 @@ func (m *marks) arrive(message []byte) {
 		m.mu.Unlock()
 	}
 	if !m.arrived[i].CompareAndSwap(0, now) {
-		m.doubles.Add(1)
+		m.duplicates.Add(1)
 		return
 	}
 	if m.open.Add(-1) == 0 {
@@ -140,10 +140,10 @@ func (m *marks) check(signed bool) error {
 	if n := m.open.Load(); n != 0 {
 		return fmt.Errorf("%d messages did not arrive", n)
 	}
-	if n := m.doubles.Load(); n != 0 {
+	if n := m.duplicates.Load(); n != 0 {
 		return fmt.Errorf("%d messages arrived twice", n)
 	}
-	if n := m.strangers.Load(); n != 0 {
+	if n := m.unknown.Load(); n != 0 {
 		return fmt.Errorf("%d messages are not of this round", n)
 	}
 	if n := m.signed.Load(); n != want {
@@ -152,8 +152,8 @@ func (m *marks) check(signed bool) error {
 	return nil
 }
 
-// took is how long it was from the first message's start to the last's arrival.
-func (m *marks) took() time.Duration {
+// elapsed is how long it was from the first message's start to the last's arrival.
+func (m *marks) elapsed() time.Duration {
 	first, last := m.sent[0].Load(), int64(0)
 	for i := range m.sent {
 		first, last = min(first, m.sent[i].Load()), max(last, m.arrived[i].Load())

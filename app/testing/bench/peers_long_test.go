@@ -12,7 +12,7 @@ import (
 
 // The short form of BenchmarkVersus: what is measured there works. Its figures
 // mean nothing.
-func TestLongEachPeerCarriesEveryMessageOnceAndSignsWhatIsDue(t *testing.T) {
+func TestLongPeersDeliverAndSignEachMessage(t *testing.T) {
 	c := newContest(t, 2*connections)
 	r := newReport(&bytes.Buffer{})
 	for _, who := range contenders() {
@@ -21,7 +21,7 @@ func TestLongEachPeerCarriesEveryMessageOnceAndSignsWhatIsDue(t *testing.T) {
 			continue
 		}
 		o := c.measure(who)
-		if o.rate <= 0 || o.cpu <= 0 || o.memory <= 0 || o.busy.accepted.p50 <= 0 || o.busy.arrived.p50 <= 0 || o.calm.accepted.p50 <= 0 || o.calm.arrived.p50 <= 0 {
+		if o.rate <= 0 || o.cpu <= 0 || o.memory <= 0 || o.busy.accepted.p50 <= 0 || o.busy.arrived.p50 <= 0 || o.lowRate.accepted.p50 <= 0 || o.lowRate.arrived.p50 <= 0 {
 			t.Errorf("%s: %+v", who.name, o)
 		}
 		r.outcome(who, o)
@@ -30,7 +30,7 @@ func TestLongEachPeerCarriesEveryMessageOnceAndSignsWhatIsDue(t *testing.T) {
 	t.Logf("%s", r.out)
 }
 
-func TestLongMaddyIsMeasuredSignedAndUnsigned(t *testing.T) {
+func TestLongMaddySignedAndUnsigned(t *testing.T) {
 	if os.Getenv(maddyVariable) == "" {
 		t.Setenv(maddyVariable, fake(t, "maddy"))
 	}
@@ -46,19 +46,19 @@ func TestLongMaddyIsMeasuredSignedAndUnsigned(t *testing.T) {
 }
 
 // The short form of BenchmarkVersusListmonk. Its figures mean nothing.
-func TestLongBroadcastIsMeasuredBesideListmonk(t *testing.T) {
+func TestLongBroadcastVersusListmonk(t *testing.T) {
 	needsPostgres(t)
 	if os.Getenv(listmonkVariable) == "" {
 		t.Setenv(listmonkVariable, fake(t, "listmonk"))
 	}
 	c := newSite(t, 3*connections)
 	r := newReport(&bytes.Buffer{})
-	for _, who := range casters {
+	for _, who := range senders {
 		o := c.broadcast(who)
-		if o.rate <= 0 || o.cpu <= 0 || o.memory <= 0 || o.cast.begun <= 0 || o.cast.bytes < len(letter("", "")) {
+		if o.rate <= 0 || o.cpu <= 0 || o.memory <= 0 || o.cast.begun <= 0 || o.cast.bytes < len(newsletterHTML("", "")) {
 			t.Errorf("%s: %+v", who.name, o)
 		}
-		if _, counted := o.programs["postgres"]; counted != (who.name == listmonkCast) {
+		if _, counted := o.programs["postgres"]; counted != (who.name == listmonkCampaign) {
 			t.Errorf("%s: processor time of %v", who.name, o.programs)
 		}
 		r.cast(who, o)
@@ -71,13 +71,13 @@ func TestLongBroadcastIsMeasuredBesideListmonk(t *testing.T) {
 }
 
 // The control: a peer that loses and doubles is found out.
-func TestLongMessagesThatAPeerLosesAndDoublesAreCounted(t *testing.T) {
+func TestLongLostAndDuplicatedMessagesAreCounted(t *testing.T) {
 	needsPostgres(t)
 	t.Setenv(listmonkVariable, fake(t, "unsound listmonk"))
 	c := newSite(t, 3*connections)
-	o := c.broadcast(casters[1])
-	if o.cast.lost != 1 || o.cast.doubled != 2 {
-		t.Errorf("%d lost, %d doubled", o.cast.lost, o.cast.doubled)
+	o := c.broadcast(senders[1])
+	if o.cast.lost != 1 || o.cast.duplicated != 2 {
+		t.Errorf("%d lost, %d doubled", o.cast.lost, o.cast.duplicated)
 	}
 }
 

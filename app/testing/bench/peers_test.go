@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-func TestPathOfAPeerThatIsNoProgramIsToldWithItsVariable(t *testing.T) {
+func TestInvalidPeerPathNamesVariable(t *testing.T) {
 	dir := t.TempDir()
 	text := filepath.Join(dir, "text")
 	must(t, os.WriteFile(text, nil, 0o644))
@@ -26,7 +26,7 @@ func TestPathOfAPeerThatIsNoProgramIsToldWithItsVariable(t *testing.T) {
 }
 
 // Without its variable a peer leaves no trace, neither in the turns nor in the table.
-func TestPeersTakePartWhereTheirVariableIsSet(t *testing.T) {
+func TestPeersAreEnabledByVariable(t *testing.T) {
 	for path, want := range map[string]struct{ contenders, pairs int }{"": {4, 2}, "/somewhere/maddy": {6, 4}} {
 		t.Setenv(maddyVariable, path)
 		r := newReport(&bytes.Buffer{})

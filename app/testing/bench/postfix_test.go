@@ -39,7 +39,7 @@ func missing(signed bool) string {
 // startPostfix runs Postfix under base, where its user can read, before next.
 func startPostfix(tb testing.TB, g *group, base, next string, sample []byte, signed bool) *postfix {
 	tb.Helper()
-	p := &postfix{&smtpPeer{crew: newCrew(tb, g, base, "Postfix"), addr: freeAddr(tb), sample: sample}, next}
+	p := &postfix{&smtpPeer{programs: newPrograms(tb, g, base, "Postfix"), addr: freeAddr(tb), sample: sample}, next}
 	p.directories()
 	milter := ""
 	if signed {

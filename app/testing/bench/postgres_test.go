@@ -20,7 +20,7 @@ import (
 // makes it: every commit is on the disk before its answer. One of the system is
 // never touched.
 type postgres struct {
-	*crew      // of the peer whose database it is
+	*programs  // of the peer whose database it is
 	bin        string
 	host, port string
 }
@@ -49,20 +49,20 @@ func postgresPrograms() (string, error) {
 }
 
 // startPostgres starts a PostgreSQL on an empty database, as a part of c.
-func startPostgres(c *crew) *postgres {
+func startPostgres(c *programs) *postgres {
 	c.tb.Helper()
 	bin, err := postgresPrograms()
 	must(c.tb, err)
-	p := &postgres{crew: c, bin: bin}
+	p := &postgres{programs: c, bin: bin}
 	p.host, p.port, err = net.SplitHostPort(freeAddr(c.tb))
 	must(c.tb, err)
 	data := filepath.Join(c.dir, "postgres")
 	must(c.tb, os.Mkdir(data, 0o700))
 	attributes := databaseUser(c.tb, data)
-	initdb := c.program(nil, bin+"/initdb", "--pgdata", data, "--username", "postgres", "--auth", "trust", "--encoding", "UTF8", "--locale", "C.UTF-8")
+	initdb := c.add(nil, bin+"/initdb", "--pgdata", data, "--username", "postgres", "--auth", "trust", "--encoding", "UTF8", "--locale", "C.UTF-8")
 	initdb.SysProcAttr = attributes
 	c.run(initdb)
-	serve := c.program(nil, bin+"/postgres", "-D", data, "-p", p.port, "-c", "listen_addresses="+p.host, "-c", "unix_socket_directories=")
+	serve := c.add(nil, bin+"/postgres", "-D", data, "-p", p.port, "-c", "listen_addresses="+p.host, "-c", "unix_socket_directories=")
 	serve.SysProcAttr = attributes
 	c.launch(serve)
 	c.await("PostgreSQL answers", func() error {

@@ -72,7 +72,7 @@ func (r *report) outcome(who contender, o outcome) {
 	r.outcomes[who.name] = append(r.outcomes[who.name], o)
 	r.printf("%4.0f s  %-18s  %5.0f messages/s, CPU %.2f s/1000 (load and sink %.2f), %.0f MB, accepted in %s, arrived in %s, at %d/s in %s and %s;%s\n",
 		time.Since(r.start).Seconds(), who.name, o.rate, o.cpu.Seconds()*1000, o.harness.Seconds()*1000, o.memory,
-		o.busy.accepted, o.busy.arrived, calmRate, o.calm.accepted, o.calm.arrived, shares(o.programs))
+		o.busy.accepted, o.busy.arrived, lowRate, o.lowRate.accepted, o.lowRate.arrived, shares(o.programs))
 }
 
 func (p percentiles) String() string {
@@ -111,8 +111,8 @@ func (r *report) queue(n int, loading, restarted float64) {
 	r.printf("%4.0f s  %d queued: %.0f MB at the peak, after a restart %.0f MB\n", time.Since(r.start).Seconds(), n, loading, restarted)
 }
 
-// middle is the median of what of picks of each element.
-func middle[T any](all []T, of func(T) float64) float64 {
+// median is the median of what of picks of each element.
+func median[T any](all []T, of func(T) float64) float64 {
 	values := sortedBy(all, of)
 	if len(values) == 0 {
 		return 0
@@ -144,7 +144,7 @@ func (r *report) table() {
 		r.compare(p.title, p.mailer, p.other)
 	}
 	if len(r.bounds) > 0 {
-		r.beside()
+		r.compareSideBySide()
 	}
 	r.printf("\n%.0f s in all\n", time.Since(r.start).Seconds())
 }
@@ -164,10 +164,10 @@ func (r *report) pairs() []pair {
 	})
 }
 
-func (r *report) beside() {
+func (r *report) compareSideBySide() {
 	r.printf("\n| Beside, in the same run | |\n|---|---|\n")
-	r.printf("| RSA-2048 signatures a second (Go), all cores | %.0f, %.2f ms of CPU each |\n", middle(r.bounds, signingOf), middle(r.bounds, eachOf))
-	r.printf("| fsyncs a second, one after the other | %.0f |\n", middle(r.bounds, syncsOf))
+	r.printf("| RSA-2048 signatures a second (Go), all cores | %.0f, %.2f ms of CPU each |\n", median(r.bounds, signingOf), median(r.bounds, eachOf))
+	r.printf("| fsyncs a second, one after the other | %.0f |\n", median(r.bounds, syncsOf))
 	r.printf("| Mailer's CPU for a signed email / for its signature alone | %.2f |\n", r.signingShare())
 	if r.queued > 0 {
 		r.printf("| durable accepts a second, 64 clients, sending meanwhile | %.0f |\n", r.accepted)
@@ -186,10 +186,10 @@ func (r *report) compare(title, mailer, other string) {
 	row("memory at its peak, MB", "%.0f", memoryOf)
 	row("CPU seconds of load and sink for 1,000", "%.2f", harnessOf)
 	delay := func(what string, of func(outcome) percentiles) {
-		r.printf("| %s, p50 / p99 | %s | %s | |\n", what, usual(ours, of), usual(theirs, of))
+		r.printf("| %s, p50 / p99 | %s | %s | |\n", what, typicalRange(ours, of), typicalRange(theirs, of))
 	}
-	delay(fmt.Sprintf("accepted after, at %d messages a second", calmRate), func(o outcome) percentiles { return o.calm.accepted })
-	delay(fmt.Sprintf("arrived after, at %d messages a second", calmRate), func(o outcome) percentiles { return o.calm.arrived })
+	delay(fmt.Sprintf("accepted after, at %d messages a second", lowRate), func(o outcome) percentiles { return o.lowRate.accepted })
+	delay(fmt.Sprintf("arrived after, at %d messages a second", lowRate), func(o outcome) percentiles { return o.lowRate.arrived })
 	delay("accepted after, all messages offered at once", func(o outcome) percentiles { return o.busy.accepted })
 	delay("arrived after, all messages offered at once", func(o outcome) percentiles { return o.busy.arrived })
 }
@@ -203,13 +203,13 @@ func spanOf(all []outcome, format string, of func(outcome) float64) string {
 	if len(values) == 0 {
 		return "-"
 	}
-	return fmt.Sprintf(format+" ("+format+" to "+format+")", middle(all, of), values[0], values[len(values)-1])
+	return fmt.Sprintf(format+" ("+format+" to "+format+")", median(all, of), values[0], values[len(values)-1])
 }
 
-func usual(all []outcome, of func(outcome) percentiles) percentiles {
+func typicalRange(all []outcome, of func(outcome) percentiles) percentiles {
 	return percentiles{
-		time.Duration(middle(all, func(o outcome) float64 { return float64(of(o).p50) })),
-		time.Duration(middle(all, func(o outcome) float64 { return float64(of(o).p99) })),
+		time.Duration(median(all, func(o outcome) float64 { return float64(of(o).p50) })),
+		time.Duration(median(all, func(o outcome) float64 { return float64(of(o).p99) })),
 	}
 }
 
@@ -220,12 +220,12 @@ func (r *report) ratio(mailer, other string, of func(outcome) float64) float64 {
 	for i := range min(len(ours), len(theirs)) {
 		ratios = append(ratios, of(ours[i])/of(theirs[i]))
 	}
-	return middle(ratios, func(f float64) float64 { return f })
+	return median(ratios, func(f float64) float64 { return f })
 }
 
 // signingShare is what a signed email costs, in signatures.
 func (r *report) signingShare() float64 {
-	return middle(r.outcomes["Mailer, DKIM"], cpuOf) / middle(r.bounds, eachOf)
+	return median(r.outcomes["Mailer, DKIM"], cpuOf) / median(r.bounds, eachOf)
 }
 
 func (r *report) metrics(b *testing.B) {

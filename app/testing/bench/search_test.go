@@ -84,7 +84,7 @@ func BenchmarkSearch(b *testing.B) {
 	to := fillEmails(b, dir, emailsBefore(b, searchedEmails))
 	indexEmails(b, dir)
 	a := &audience{B: b, server: startServer(b, dir, "")}
-	slowly(b, slowRuns, func() {
+	trickle(b, slowRuns, func() {
 		for name, query := range map[string]string{
 			"address": "to=" + to, "beginning": "to=" + to[:9] + "*", "unknown": "to=nobody@example.org",
 			"status": "status=bounced", "nothing": "subject=nothing+has+this", "tag": "tag=kind:order&limit=100",

@@ -61,7 +61,7 @@ type server struct {
 	db   string
 	addr string
 	key  string
-	line *leash
+	line *starter
 	// started is how long the server took from its start to ready.
 	started time.Duration
 }
@@ -118,7 +118,7 @@ func startServerOn(tb testing.TB, g *group, path, dir, relay string, first bool,
 	}
 	tb.Cleanup(s.stop)
 	s.started = s.ready()
-	s.line = newLeash(tb, s.cmd)
+	s.line = newStarter(tb, s.cmd)
 	return s
 }
 
@@ -167,7 +167,7 @@ func (s *server) stop() {
 		_ = s.cmd.Wait()
 		return
 	}
-	s.line.letGo()
+	s.line.start()
 	_ = s.cmd.Wait()
 }
 

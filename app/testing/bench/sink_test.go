@@ -146,7 +146,7 @@ func (c *sinkSession) message() bool {
 
 func (c *sinkSession) show(message []byte, shown *bool) {
 	if m := c.sink.watch.Load(); m != nil && !*shown {
-		m.arrive(message)
+		m.received(message)
 	}
 	*shown = true
 }

@@ -15,7 +15,7 @@ const envelope = "MAIL FROM:<hello@example.com>\r\nRCPT TO:<you@example.org>\r\n
 
 // smtpPeer is a mail server that is fed by SMTP.
 type smtpPeer struct {
-	*crew
+	*programs
 	addr   string
 	sample []byte // the message to send, as it is on the wire
 	record string // of the DKIM key; empty: unsigned

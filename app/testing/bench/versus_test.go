@@ -25,8 +25,8 @@ const (
 const (
 	connections = 16 // to each peer, and of each peer to the sink
 	warmUp      = 320
-	calmRate    = 100 // messages a second when delays are measured without a queue
-	calmRound   = 300
+	lowRate     = 100 // messages a second when delays are measured without a queue
+	lowRateTime = 300
 )
 
 // peer is a mail server at work.
@@ -156,13 +156,13 @@ func (c *contest) maddy(g *group, signed bool) peer {
 
 // outcome is what one peer did in one round.
 type outcome struct {
-	rate       float64       // messages a second, from the first request to the last arrival
-	cpu        time.Duration // a message
-	harness    time.Duration // a message, of load and sink
-	memory     float64       // MB
-	busy, calm delays
-	programs   map[string]time.Duration // processor time by program
-	cast       cast                     // of a broadcast alone
+	rate          float64       // messages a second, from the first request to the last arrival
+	cpu           time.Duration // a message
+	harness       time.Duration // a message, of load and sink
+	memory        float64       // MB
+	busy, lowRate delays
+	programs      map[string]time.Duration // processor time by program
+	cast          campaign                 // of a broadcast alone
 }
 
 // delays are how long messages took until the peer had accepted them, and until
@@ -187,7 +187,7 @@ func (c *contest) measure(who contender) outcome {
 	accepted := c.round(p, g, m, who.signed)
 	n := time.Duration(c.messages)
 	o := outcome{
-		rate:   float64(c.messages) / m.took().Seconds(),
+		rate:   float64(c.messages) / m.elapsed().Seconds(),
 		memory: p.peak(peak()),
 		busy:   delays{percentilesOf(accepted), percentilesOf(m.delays())},
 		cpu:    (g.cpu() - cpu) / n, harness: (ownCPU() - own) / n,
@@ -199,10 +199,10 @@ func (c *contest) measure(who contender) outcome {
 	if who.signed {
 		must(c.tb, verify(m.sample(), p.dkimRecord()))
 	}
-	m = c.sink.expect(min(calmRound, c.messages))
-	m.every = time.Second / calmRate
+	m = c.sink.expect(min(lowRateTime, c.messages))
+	m.every = time.Second / lowRate
 	accepted = c.round(p, g, m, who.signed)
-	o.calm = delays{percentilesOf(accepted), percentilesOf(m.delays())}
+	o.lowRate = delays{percentilesOf(accepted), percentilesOf(m.delays())}
 	p.stop()
 	return o
 }
@@ -292,7 +292,7 @@ func BenchmarkVersus(b *testing.B) {
 	if what := missing(true); what != "" {
 		b.Skip("missing: ", what)
 	}
-	slowly(b, 1, func() { versus(b) })
+	trickle(b, 1, func() { versus(b) })
 }
 
 func versus(b *testing.B) {
@@ -311,7 +311,7 @@ func versus(b *testing.B) {
 	}
 	r.limits(c.limits())
 	if queue > 0 {
-		r.accepts(acceptsBeside(b))
+		r.accepts(acceptDuringBroadcast(b))
 		loading, restarted := queuedMemory(b, queue)
 		r.queue(queue, loading, restarted)
 	}
@@ -320,9 +320,9 @@ func versus(b *testing.B) {
 	r.metrics(b)
 }
 
-// acceptsBeside is how many emails a second are accepted durably from 64 clients
+// acceptDuringBroadcast is how many emails a second are accepted durably from 64 clients
 // while the server also sends, unsigned.
-func acceptsBeside(b *testing.B) float64 {
+func acceptDuringBroadcast(b *testing.B) float64 {
 	b.Helper()
 	const n, clients = 20_000, 64
 	sink := newSink(b)

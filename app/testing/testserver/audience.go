@@ -11,36 +11,36 @@ import (
 	"mailer/db"
 )
 
-// Topic adds a topic to the team of w.key.
-func (w *World) Topic(name string, def app.Subscription, visibility app.Visibility) *app.Topic {
+// AddTopic adds a topic to the team of w.key.
+func (w *Server) AddTopic(name string, def app.Subscription, visibility app.Visibility) *app.Topic {
 	w.T.Helper()
 	t := &app.Topic{ID: app.NewID(), TeamID: w.Key.TeamID, Name: name, Default: def, Visibility: visibility}
 	Must(w.T, w.DB.Write(w.T.Context(), func(tx *db.Tx) error { return tx.InsertTopic(t) }))
 	return t
 }
 
-// Hash is what the database knows an address of the team by.
-func (w *World) Hash(address string) app.AddressHash {
+// AddressHash is what the database knows an address of the team by.
+func (w *Server) AddressHash(address string) app.AddressHash {
 	return w.Config.Sealer.AddressHash(w.Key.TeamID, app.KeyOf(address))
 }
 
-// Contact adds a contact without telling webhooks.
-func (w *World) Contact(email string, unsubscribed bool) *app.Contact {
+// AddContact adds a contact without telling webhooks.
+func (w *Server) AddContact(email string, unsubscribed bool) *app.Contact {
 	w.T.Helper()
-	c := &app.Contact{ID: app.NewID(), TeamID: w.Key.TeamID, Hash: w.Hash(email), Email: email, Unsubscribed: unsubscribed}
+	c := &app.Contact{ID: app.NewID(), TeamID: w.Key.TeamID, Hash: w.AddressHash(email), Email: email, Unsubscribed: unsubscribed}
 	Must(w.T, w.DB.Write(w.T.Context(), func(tx *db.Tx) error { return tx.InsertContact(c) }))
 	return c
 }
 
-// About is a send that belongs to a topic.
-func About(t *app.Topic, to ...string) *app.EmailInput {
-	in := Letter(to...)
+// TopicMessage is a send that belongs to a topic.
+func TopicMessage(t *app.Topic, to ...string) *app.EmailInput {
+	in := Message(to...)
 	in.TopicID = t.ID
 	return in
 }
 
-// Link is a link to a page of l, of the world's team unless l says more.
-func (w *World) Link(page string, l app.PageLink) string {
+// PageToken is a link to a page of l, of the world's team unless l says more.
+func (w *Server) PageToken(page string, l app.PageLink) string {
 	if l.TeamID == "" {
 		l.TeamID = w.Key.TeamID
 	}
@@ -49,9 +49,9 @@ func (w *World) Link(page string, l app.PageLink) string {
 
 // Rows reads the database itself: each row of a query on a line, its columns with
 // spaces between them.
-func (w *World) Rows(query string) string {
+func (w *Server) Rows(query string) string {
 	w.T.Helper()
-	pool, done := w.beside()
+	pool, done := w.openDirect()
 	defer done()
 	rows, err := pool.QueryContext(w.T.Context(), query)
 	Must(w.T, err)
@@ -60,17 +60,19 @@ func (w *World) Rows(query string) string {
 	return b.String()
 }
 
-// Told is what webhooks will carry, oldest first.
-func (w *World) Told() string { return w.Rows(`SELECT type, payload FROM happenings ORDER BY id`) }
+// WebhookEvents is what webhooks will carry, oldest first.
+func (w *Server) WebhookEvents() string {
+	return w.Rows(`SELECT type, payload FROM happenings ORDER BY id`)
+}
 
-// Audience is everything that a hosted page could change.
-func (w *World) Audience() string {
-	return w.Rows(`SELECT * FROM choices`) + w.Rows(`SELECT * FROM contacts`) + w.Rows(`SELECT * FROM suppressions`) + w.Told()
+// AudienceRows is everything that a hosted page could change.
+func (w *Server) AudienceRows() string {
+	return w.Rows(`SELECT * FROM choices`) + w.Rows(`SELECT * FROM contacts`) + w.Rows(`SELECT * FROM suppressions`) + w.WebhookEvents()
 }
 
 // AddContacts puts contacts into the team's audience, and counts them, as
 // c0@example.net and so on. Every other one is unsubscribed.
-func (w *World) AddContacts(n int) (ids []string) {
+func (w *Server) AddContacts(n int) (ids []string) {
 	w.T.Helper()
 	Must(w.T, w.DB.Write(w.T.Context(), func(tx *db.Tx) error {
 		ids = nil
@@ -88,53 +90,53 @@ func (w *World) AddContacts(n int) (ids []string) {
 	return ids
 }
 
-// Only is a filter with one condition.
-func Only(field, op, value string) *app.Filter {
+// FilterOn is a filter with one condition.
+func FilterOn(field, op, value string) *app.Filter {
 	return &app.Filter{Match: app.MatchAll, Conditions: []app.Condition{{Field: field, Op: op, Value: value}}}
 }
 
-// Segment adds a segment.
-func (w *World) Segment(f *app.Filter) app.Segment {
+// AddSegment adds a segment.
+func (w *Server) AddSegment(f *app.Filter) app.Segment {
 	w.T.Helper()
-	s, err := w.Server.Audience.CreateSegment(w.T.Context(), w.Key, app.SegmentInput{Name: "S", Filter: f})
+	s, err := w.Services.Audience.CreateSegment(w.T.Context(), w.Key, app.SegmentInput{Name: "S", Filter: f})
 	Must(w.T, err)
 	return s
 }
 
-// Change changes the database beside the server.
-func (w *World) Change(fn func(tx *db.Tx) error) {
+// WriteDB changes the database beside the server.
+func (w *Server) WriteDB(fn func(tx *db.Tx) error) {
 	w.T.Helper()
 	Must(w.T, w.DB.Write(w.T.Context(), fn))
 }
 
-// heard is what webhooks will carry of a team, oldest first.
-type heard struct {
+// webhookEvent is what webhooks will carry of a team, oldest first.
+type webhookEvent struct {
 	Type      webhook.EventName
 	CreatedAt string `json:"created_at"`
 	Data      map[string]any
 }
 
-// Heard returns the webhook events of a team in their order.
-func (w *World) Heard(teamID string) (all []heard) {
+// TeamWebhookEvents returns the webhook events of a team in their order.
+func (w *Server) TeamWebhookEvents(teamID string) (all []webhookEvent) {
 	w.T.Helper()
-	for _, payload := range w.Sql("SELECT payload FROM happenings WHERE team_id = ? ORDER BY id", teamID) {
-		var one heard
+	for _, payload := range w.SQL("SELECT payload FROM happenings WHERE team_id = ? ORDER BY id", teamID) {
+		var one webhookEvent
 		Must(w.T, json.Unmarshal([]byte(payload), &one))
 		all = append(all, one)
 	}
 	return all
 }
 
-// Imported reads an import and its row errors.
-func (w *World) Imported(id string) (contactfile.Import, []contactfile.RowError) {
+// GetImport reads an import and its row errors.
+func (w *Server) GetImport(id string) (contactfile.Import, []contactfile.RowError) {
 	w.T.Helper()
-	i, flaws, err := w.Server.Imports.GetImport(w.T.Context(), w.Key, id)
+	i, flaws, err := w.Services.Imports.GetImport(w.T.Context(), w.Key, id)
 	Must(w.T, err)
 	return i, flaws
 }
 
-// Contacts counts the team's contacts one by one and by the counter.
-func (w *World) Contacts() (n int) {
+// CountContacts counts the team's contacts one by one and by the counter.
+func (w *Server) CountContacts() (n int) {
 	w.T.Helper()
 	w.Read(func(r *db.Reader) error {
 		page := app.Page{Limit: 100}

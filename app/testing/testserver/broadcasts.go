@@ -13,24 +13,24 @@ import (
 	"mailer/db"
 )
 
-// People adds contacts p0@example.net and so on.
-func (w *World) People(n int) {
+// AddSubscribers adds contacts p0@example.net and so on.
+func (w *Server) AddSubscribers(n int) {
 	w.T.Helper()
 	for from := 0; from < n; from += app.MaxContactBatch {
 		var items []audience.ContactItem
 		for i := from; i < min(n, from+app.MaxContactBatch); i++ {
-			items = append(items, audience.ContactItem{Input: &app.ContactInput{Email: Person(i)}})
+			items = append(items, audience.ContactItem{Input: &app.ContactInput{Email: SubscriberAddress(i)}})
 		}
-		_, err := w.Server.Audience.PutContacts(w.T.Context(), w.Key, items, app.ConflictError, false)
+		_, err := w.Services.Audience.PutContacts(w.T.Context(), w.Key, items, app.ConflictError, false)
 		Must(w.T, err)
 	}
 }
 
-// Person is the address of a broadcast's i-th person.
-func Person(i int) string { return fmt.Sprintf("p%d@example.net", i) }
+// CreateContact is the address of a broadcast's i-th person.
+func SubscriberAddress(i int) string { return fmt.Sprintf("p%d@example.net", i) }
 
-// Draft adds a broadcast to everybody.
-func (w *World) Draft() *app.Broadcast {
+// AddDraft adds a broadcast to everybody.
+func (w *Server) AddDraft() *app.Broadcast {
 	w.T.Helper()
 	from, err := app.ParseAddress("Ann <ann@" + TestDomain + ">")
 	Must(w.T, err)
@@ -42,26 +42,26 @@ func (w *World) Draft() *app.Broadcast {
 }
 
 // Queue queues a draft, and waits until its audience is frozen.
-func (w *World) Queue(b *app.Broadcast) {
+func (w *Server) Queue(b *app.Broadcast) {
 	w.T.Helper()
-	Must(w.T, w.Server.Broadcasts.Freezing(w.T.Context(), b.ID, func() (bool, error) { return true, w.queueNow(b) }))
+	Must(w.T, w.Services.Broadcasts.AwaitSnapshot(w.T.Context(), b.ID, func() (bool, error) { return true, w.queueNow(b) }))
 }
 
-func (w *World) queueNow(b *app.Broadcast) error {
+func (w *Server) queueNow(b *app.Broadcast) error {
 	return w.DB.Write(w.T.Context(), func(tx *db.Tx) error {
 		bound, err := tx.NewestContact(b.TeamID)
 		if err != nil {
 			return err
 		}
-		b.Status, b.Relay, b.Mails, b.Bound, b.QueuedAt = app.QueuedBroadcast, app.DefaultRegion, app.NewMails(), bound, tx.Now
-		b.Frozen = &app.BroadcastFrozen{Pages: "https://mail.example.com"}
-		tx.AfterCommit(w.Server.Broadcasts.WakeBroadcaster)
+		b.Status, b.Relay, b.EmailIDPrefix, b.MaxContactID, b.QueuedAt = app.QueuedBroadcast, app.DefaultRegion, app.NewEmailIDPrefix(), bound, tx.Now
+		b.Snapshot = &app.BroadcastSnapshot{Pages: "https://mail.example.com"}
+		tx.AfterCommit(w.Services.Broadcasts.WakeBroadcaster)
 		return tx.SendBroadcast(b)
 	})
 }
 
 // Broadcast reads a broadcast, which must be there.
-func (w *World) Broadcast(id string) app.Broadcast {
+func (w *Server) Broadcast(id string) app.Broadcast {
 	w.T.Helper()
 	var b app.Broadcast
 	w.Read(func(r *db.Reader) (err error) {
@@ -76,7 +76,7 @@ func Received(relays ...*FakeRelay) map[string]int {
 	got := map[string]int{}
 	for _, relay := range relays {
 		relay.Mu.Lock()
-		for _, address := range relay.Took {
+		for _, address := range relay.Accepted {
 			got[address]++
 		}
 		relay.Mu.Unlock()
@@ -88,8 +88,8 @@ func Received(relays ...*FakeRelay) map[string]int {
 func WantEachOnce(t *testing.T, got map[string]int, n int) {
 	t.Helper()
 	for i := range n {
-		if got[Person(i)] != 1 {
-			t.Errorf("%s got %d messages, want 1", Person(i), got[Person(i)])
+		if got[SubscriberAddress(i)] != 1 {
+			t.Errorf("%s got %d messages, want 1", SubscriberAddress(i), got[SubscriberAddress(i)])
 		}
 	}
 	if len(got) != n {
@@ -97,8 +97,8 @@ func WantEachOnce(t *testing.T, got map[string]int, n int) {
 	}
 }
 
-// Newsletter adds a draft with that html and sends it, and returns it as it is then.
-func (w *World) Newsletter(html string, change func(*app.Broadcast)) *app.Broadcast {
+// SendNewsletter adds a draft with that html and sends it, and returns it as it is then.
+func (w *Server) SendNewsletter(html string, change func(*app.Broadcast)) *app.Broadcast {
 	w.T.Helper()
 	from, err := app.ParseAddress("Ann <ann@" + TestDomain + ">")
 	Must(w.T, err)
@@ -108,16 +108,16 @@ func (w *World) Newsletter(html string, change func(*app.Broadcast)) *app.Broadc
 		change(b)
 	}
 	Must(w.T, w.DB.Write(w.T.Context(), func(tx *db.Tx) error { return tx.InsertBroadcast(b) }))
-	_, err = w.Server.Broadcasts.SendBroadcast(w.T.Context(), w.Key, b.ID, "", mail.SendOptions{})
+	_, err = w.Services.Broadcasts.SendBroadcast(w.T.Context(), w.Key, b.ID, "", mail.SendOptions{})
 	Must(w.T, err)
 	head := w.Broadcast(b.ID)
 	return &head
 }
 
-// MailTo is the id of a broadcast's email to an address.
-func (w *World) MailTo(b *app.Broadcast, address string) string {
+// EmailIDTo is the id of a broadcast's email to an address.
+func (w *Server) EmailIDTo(b *app.Broadcast, address string) string {
 	w.T.Helper()
-	rows, _, err := w.Server.Broadcasts.ListBroadcastRecipients(w.T.Context(), w.Key, b.ID, app.RecipientQuery{Email: address}, app.Page{Limit: 2})
+	rows, _, err := w.Services.Broadcasts.ListBroadcastRecipients(w.T.Context(), w.Key, b.ID, app.RecipientQuery{Email: address}, app.Page{Limit: 2})
 	Must(w.T, err)
 	if len(rows) != 1 {
 		w.T.Fatalf("%d recipients %s", len(rows), address)
@@ -126,9 +126,9 @@ func (w *World) MailTo(b *app.Broadcast, address string) string {
 }
 
 // Recipients are the addresses that a list of a type returns.
-func (w *World) Recipients(b *app.Broadcast, kind string) string {
+func (w *Server) Recipients(b *app.Broadcast, kind string) string {
 	w.T.Helper()
-	rows, more, err := w.Server.Broadcasts.ListBroadcastRecipients(w.T.Context(), w.Key, b.ID, app.RecipientQuery{Type: kind}, app.Page{Limit: 100})
+	rows, more, err := w.Services.Broadcasts.ListBroadcastRecipients(w.T.Context(), w.Key, b.ID, app.RecipientQuery{Type: kind}, app.Page{Limit: 100})
 	Must(w.T, err)
 	if more {
 		w.T.Error("there are more than a page")
@@ -140,13 +140,13 @@ func (w *World) Recipients(b *app.Broadcast, kind string) string {
 	return strings.Join(out, " ")
 }
 
-// SentBroadcast stores a broadcast that was sent to so many contacts: queued, or
+// StoreBroadcast stores a broadcast that was sent to so many contacts: queued, or
 // scheduled where at is to come.
-func (w *World) SentBroadcast(relay string, audience int64, at time.Time) *app.Broadcast {
+func (w *Server) StoreBroadcast(relay string, audience int64, at time.Time) *app.Broadcast {
 	w.T.Helper()
 	now := time.Now()
 	b := &app.Broadcast{ID: app.NewID(), TeamID: w.Key.TeamID, From: app.Address{Local: "ann", Domain: TestDomain}, CreatedAt: now,
-		Status: app.QueuedBroadcast, Relay: relay, Audience: audience, QueuedAt: at, Mails: app.NewMails()}
+		Status: app.QueuedBroadcast, Relay: relay, Audience: audience, QueuedAt: at, EmailIDPrefix: app.NewEmailIDPrefix()}
 	if at.After(now) {
 		b.Status, b.ScheduledAt, b.QueuedAt = app.ScheduledBroadcast, at, time.Time{}
 	}
@@ -159,16 +159,16 @@ func (w *World) SentBroadcast(relay string, audience int64, at time.Time) *app.B
 	return b
 }
 
-// Begin moves a broadcast on by n emails, of which some wait, put off until since
+// AdvanceBroadcast moves a broadcast on by n emails, of which some wait, put off until since
 // is not zero, and some are dotted.
-func (w *World) Begin(b *app.Broadcast, n, waiting, dotted int, putOff time.Duration) {
+func (w *Server) AdvanceBroadcast(b *app.Broadcast, n, waiting, dotted int, putOff time.Duration) {
 	w.T.Helper()
 	Must(w.T, w.DB.Write(w.T.Context(), func(tx *db.Tx) error {
 		if err := tx.BeginRecipients(b, n, waiting+dotted); err != nil {
 			return err
 		}
 		for i := range waiting + dotted {
-			u := app.Unit{EmailID: app.MailID(b.Mails, int64(i+1)), TeamID: b.TeamID, BroadcastID: b.ID, Relay: b.Relay, Domain: b.From.Domain, NextAt: tx.Now.Add(putOff), Size: 1}
+			u := app.Unit{EmailID: app.BroadcastEmailID(b.EmailIDPrefix, int64(i+1)), TeamID: b.TeamID, BroadcastID: b.ID, Relay: b.Relay, Domain: b.From.Domain, NextAt: tx.Now.Add(putOff), Size: 1}
 			if putOff > 0 {
 				u.Since = tx.Now
 			}
@@ -190,24 +190,24 @@ func (w *World) Begin(b *app.Broadcast, n, waiting, dotted int, putOff time.Dura
 	}))
 }
 
-// Plan foretells a broadcast that is about to be sent.
-func (w *World) Plan(b *app.Broadcast) (plan pacing.Plan) {
+// ForecastBroadcast foretells a broadcast that is about to be sent.
+func (w *Server) ForecastBroadcast(b *app.Broadcast) (plan pacing.Plan) {
 	w.T.Helper()
 	Must(w.T, w.DB.Read(w.T.Context(), func(r *db.Reader) (err error) {
-		plan, err = w.Server.Delivery.PlanBroadcast(r, b)
+		plan, err = w.Services.Delivery.PlanBroadcast(r, b)
 		return err
 	}))
 	return plan
 }
 
-// Finishes returns how long from now on broadcasts take, by id.
-func (w *World) Finishes(rows ...*app.Broadcast) map[string]time.Duration {
+// FinishTimes returns how long from now on broadcasts take, by id.
+func (w *Server) FinishTimes(rows ...*app.Broadcast) map[string]time.Duration {
 	w.T.Helper()
 	var list []app.Broadcast
 	for _, b := range rows {
 		list = append(list, *b)
 	}
-	times, err := w.Server.Broadcasts.FinishTimes(w.T.Context(), list)
+	times, err := w.Services.Broadcasts.FinishTimes(w.T.Context(), list)
 	Must(w.T, err)
 	out := map[string]time.Duration{}
 	for id, at := range times {

@@ -11,23 +11,23 @@ import (
 	"mailer/app/sending/mail"
 )
 
-// fakeDNS is a Resolver that knows what tests publish.
-type fakeDNS struct {
+// FakeDNS is a Resolver that knows what tests publish.
+type FakeDNS struct {
 	mu      sync.Mutex
 	records map[string][]string // by "TYPE name"
 	down    bool
 	asked   []string
-	Gate    chan struct{} // every question waits for it, where set
+	Block   chan struct{} // every question waits for it, where set
 }
 
 // NewDNS makes a DNS that knows nothing.
-func NewDNS() *fakeDNS { return &fakeDNS{records: map[string][]string{}} }
+func NewDNS() *FakeDNS { return &FakeDNS{records: map[string][]string{}} }
 
 // Lookup answers with the records that were set, or as a server that is silent.
-func (f *fakeDNS) Lookup(ctx context.Context, name string, t app.DNSType) (app.DNSAnswer, error) {
-	if f.Gate != nil {
+func (f *FakeDNS) Lookup(ctx context.Context, name string, t app.DNSType) (app.DNSAnswer, error) {
+	if f.Block != nil {
 		select {
-		case <-f.Gate:
+		case <-f.Block:
 		case <-ctx.Done():
 			return app.DNSAnswer{}, ctx.Err()
 		}
@@ -50,7 +50,7 @@ func (f *fakeDNS) Lookup(ctx context.Context, name string, t app.DNSType) (app.D
 
 // Publish puts the records that are shown into the DNS, those of a kind only
 // where kinds are given.
-func (f *fakeDNS) Publish(records []app.DNSRecord, kinds ...string) {
+func (f *FakeDNS) Publish(records []app.DNSRecord, kinds ...string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, r := range records {
@@ -60,22 +60,22 @@ func (f *fakeDNS) Publish(records []app.DNSRecord, kinds ...string) {
 	}
 }
 
-// Remove takes away what stands under a key.
-func (f *fakeDNS) Remove(key string) {
+// Unpublish takes away what stands under a key.
+func (f *FakeDNS) Unpublish(key string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	delete(f.records, key)
 }
 
-// Silent has the DNS answer nothing (down), or again.
-func (f *fakeDNS) Silent(down bool) {
+// SetDown has the DNS answer nothing (down), or again.
+func (f *FakeDNS) SetDown(down bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.down = down
 }
 
 // Questions is how often the DNS was asked so far; where q is given, that.
-func (f *fakeDNS) Questions(q string) (n int) {
+func (f *FakeDNS) Questions(q string) (n int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, asked := range f.asked {
@@ -86,35 +86,35 @@ func (f *fakeDNS) Questions(q string) (n int) {
 	return n
 }
 
-// Resolving is a serving world whose domains are checked against the DNS given.
-func Resolving(t *testing.T, dns *fakeDNS, relays ...*FakeRelay) *World {
+// StartWithDNS is a serving world whose domains are checked against the DNS given.
+func StartWithDNS(t *testing.T, dns *FakeDNS, relays ...*FakeRelay) *Server {
 	t.Helper()
-	w := Idle(t, relays...)
-	w.Server.Domains.Resolver = dns.Lookup
+	w := New(t, relays...)
+	w.Services.Domains.Resolver = dns.Lookup
 	w.Config.Resolver = dns.Lookup
 	w.Start()
 	return w
 }
 
-// Add adds a domain, which must be possible.
-func (w *World) Add(in app.DomainInput) app.Domain {
+// CreateDomain adds a domain, which must be possible.
+func (w *Server) CreateDomain(in app.DomainInput) app.Domain {
 	w.T.Helper()
-	d, err := w.Server.Domains.AddDomain(w.T.Context(), w.Key.TeamID, in)
+	d, err := w.Services.Domains.AddDomain(w.T.Context(), w.Key.TeamID, in)
 	Must(w.T, err)
 	return d
 }
 
 // Domain reads a domain, which must be there.
-func (w *World) Domain(id string) app.Domain {
+func (w *Server) Domain(id string) app.Domain {
 	w.T.Helper()
-	d, err := w.Server.Domains.GetDomain(w.T.Context(), w.Key, id)
+	d, err := w.Services.Domains.GetDomain(w.T.Context(), w.Key, id)
 	Must(w.T, err)
 	return d
 }
 
 // SendFrom sends one email from a domain.
-func (w *World) SendFrom(domain string) (string, error) {
-	in := Letter("bob@example.net")
+func (w *Server) SendFrom(domain string) (string, error) {
+	in := Message("bob@example.net")
 	in.From = "ann@" + domain
-	return w.Server.Mail.SendEmail(w.T.Context(), w.Key, in, mail.SendOptions{})
+	return w.Services.Mail.SendEmail(w.T.Context(), w.Key, in, mail.SendOptions{})
 }

@@ -13,28 +13,28 @@ import (
 )
 
 // SendAt has an email to bob accepted for a time.
-func (w *World) SendAt(at string) string {
+func (w *Server) SendAt(at string) string {
 	w.T.Helper()
-	in := Letter("bob@example.net")
+	in := Message("bob@example.net")
 	in.ScheduledAt = at
-	id, err := w.Server.Mail.SendEmail(w.T.Context(), w.Key, in, mail.SendOptions{})
+	id, err := w.Services.Mail.SendEmail(w.T.Context(), w.Key, in, mail.SendOptions{})
 	Must(w.T, err)
 	return id
 }
 
-// Move moves a scheduled email.
-func (w *World) Move(id, at string) error {
-	return w.Server.Mail.RescheduleEmail(w.T.Context(), w.Key, id, at)
+// Reschedule moves a scheduled email.
+func (w *Server) Reschedule(id, at string) error {
+	return w.Services.Mail.RescheduleEmail(w.T.Context(), w.Key, id, at)
 }
 
 // Cancel cancels an email.
-func (w *World) Cancel(id string) error {
-	return w.Server.Mail.CancelEmail(context.Background(), w.Key, id)
+func (w *Server) Cancel(id string) error {
+	return w.Services.Mail.CancelEmail(context.Background(), w.Key, id)
 }
 
-// Remove takes away what stands under a key.
-func (w *World) Remove(id string) error {
-	return w.Server.Mail.DeleteEmail(w.T.Context(), w.Key, id)
+// Unpublish takes away what stands under a key.
+func (w *Server) DeleteEmail(id string) error {
+	return w.Services.Mail.DeleteEmail(w.T.Context(), w.Key, id)
 }
 
 // Sleep lets time pass and everything that it brings about happen.
@@ -43,14 +43,14 @@ func Sleep(d time.Duration) {
 	synctest.Wait()
 }
 
-// BeforeTheDot are the ways in which an attempt may end without a dot. Each
+// FailuresBeforeDot are the ways in which an attempt may end without a dot. Each
 // waits for the channel first.
-func BeforeTheDot(hang chan struct{}) map[string]Answer {
+func FailuresBeforeDot(hang chan struct{}) map[string]Answer {
 	return map[string]Answer{
-		"the dot": After(hang, Accept), "trouble": After(hang, Trouble(app.StageRcpt, "connection reset")),
-		"deferred": After(hang, Says(app.StageData, 451, "later")), "refused": After(hang, Says(app.StageData, 554, "no")),
-		"recipient refused":  After(hang, ByName(map[string]int{"bob@example.net": 550})),
-		"recipient deferred": After(hang, ByName(map[string]int{"bob@example.net": 450})),
+		"the dot": After(hang, Accept), "trouble": After(hang, RelayTrouble(app.StageRcpt, "connection reset")),
+		"deferred": After(hang, ReplyWith(app.StageData, 451, "later")), "refused": After(hang, ReplyWith(app.StageData, 554, "no")),
+		"recipient refused":  After(hang, ReplyPerRecipient(map[string]int{"bob@example.net": 550})),
+		"recipient deferred": After(hang, ReplyPerRecipient(map[string]int{"bob@example.net": 450})),
 		"refused locally":    After(hang, RefuseLocally),
 		"panic": After(hang, func(context.Context, *app.Outgoing, func() error) app.Result {
 			panic("boom")
@@ -58,32 +58,32 @@ func BeforeTheDot(hang chan struct{}) map[string]Answer {
 	}
 }
 
-// Template makes one of a team and publishes it.
-func (w *World) Template(key *app.Key, alias string, c app.TemplateContent) app.Template {
+// PublishTemplate makes one of a team and publishes it.
+func (w *Server) PublishTemplate(key *app.Key, alias string, c app.TemplateContent) app.Template {
 	w.T.Helper()
-	t, err := w.Server.Templates.CreateTemplate(w.T.Context(), key, app.TemplateInput{Name: "x", Alias: alias, TemplateContent: c})
+	t, err := w.Services.Templates.CreateTemplate(w.T.Context(), key, app.TemplateInput{Name: "x", Alias: alias, TemplateContent: c})
 	Must(w.T, err)
-	t, err = w.Server.Templates.PublishTemplate(w.T.Context(), key, t.ID)
+	t, err = w.Services.Templates.PublishTemplate(w.T.Context(), key, t.ID)
 	Must(w.T, err)
 	return t
 }
 
-// Good are batch items that nothing is wrong with, one a recipient.
-func Good(to ...string) []mail.BatchItem {
+// GoodItems are batch items that nothing is wrong with, one a recipient.
+func GoodItems(to ...string) []mail.BatchItem {
 	var items []mail.BatchItem
 	for _, address := range to {
-		items = append(items, mail.BatchItem{Input: Letter(address)})
+		items = append(items, mail.BatchItem{Input: Message(address)})
 	}
 	return items
 }
 
-// Sql runs a statement beside the server; where it is a query, the first column
+// SQL runs a statement beside the server; where it is a query, the first column
 // of its rows comes back.
-func (w *World) Sql(query string, args ...any) (out []string) {
+func (w *Server) SQL(query string, args ...any) (out []string) {
 	w.T.Helper()
-	pool, done := w.beside()
+	pool, done := w.openDirect()
 	defer done()
-	rows, err := pool.Query(words(query), args...)
+	rows, err := pool.Query(forEngine(query), args...)
 	Must(w.T, err)
 	defer rows.Close()
 	for rows.Next() {
@@ -92,7 +92,7 @@ func (w *World) Sql(query string, args ...any) (out []string) {
 		out = append(out, s)
 	}
 	Must(w.T, rows.Err())
-	if IsElsewhere() && !strings.HasPrefix(query, "SELECT") {
+	if IsPostgres() && !strings.HasPrefix(query, "SELECT") {
 		_, err := pool.Exec(`DO $$ BEGIN -- as every process does that writes
 			PERFORM 1 FROM changes WHERE id = 1 FOR UPDATE;
 			INSERT INTO writes (n, writer, own, at, rules, erasures) SELECT n + 1, 'test', 0, at, rules + 1, erasures FROM writes ORDER BY n DESC LIMIT 1;
@@ -103,15 +103,15 @@ func (w *World) Sql(query string, args ...any) (out []string) {
 }
 
 // Count is the number of rows of a table.
-func (w *World) Count(table string) string {
+func (w *Server) Count(table string) string {
 	w.T.Helper()
-	return w.Sql("SELECT count(*) FROM " + table)[0]
+	return w.SQL("SELECT count(*) FROM " + table)[0]
 }
 
 // Commits counts the transactions in the write-ahead log: a frame that ends one
 // says how large the database is then (sqlite.org/fileformat.html, 4.1).
-func (w *World) Commits() int {
-	OnAFile(w.T)
+func (w *Server) Commits() int {
+	SQLiteOnly(w.T)
 	wal, err := os.ReadFile(w.Path + "-wal")
 	Must(w.T, err)
 	page, salt := int(binary.BigEndian.Uint32(wal[8:])), string(wal[16:24])
@@ -126,21 +126,21 @@ func (w *World) Commits() int {
 
 // BadItems are what may be wrong with one item, and the code of each. Their key
 // may send from testDomain only where scoped says so.
-func (w *World) BadItems() map[string]badItem {
+func (w *Server) BadItems() map[string]badItem {
 	w.AddDomain(w.Key.TeamID, "pending.example", app.DefaultRegion, app.DomainPending)
 	w.AddDomain(w.Key.TeamID, "second.example", app.DefaultRegion, app.DomainVerified)
 	from := func(address string) mail.BatchItem {
-		in := Letter("bob@example.net")
+		in := Message("bob@example.net")
 		in.From = address
 		return mail.BatchItem{Input: in}
 	}
-	big := Letter("bob@example.net")
+	big := Message("bob@example.net")
 	big.Attachments = []app.Attachment{{Filename: "a", Content: make([]byte, 26<<20)}}
-	late := Letter("bob@example.net")
+	late := Message("bob@example.net")
 	late.ScheduledAt = "in 31 days"
 	return map[string]badItem{
 		"shape":             {mail.BatchItem{Err: app.Invalid("colour", "is unknown")}, false, app.CodeValidation, "`colour`"},
-		"recipient":         {mail.BatchItem{Input: Letter("bob")}, false, app.CodeValidation, "`to[0]`"},
+		"recipient":         {mail.BatchItem{Input: Message("bob")}, false, app.CodeValidation, "`to[0]`"},
 		"key's domain":      {from("x@second.example"), true, app.CodeRestrictedAPIKey, TestDomain},
 		"unverified domain": {from("x@pending.example"), false, app.CodeValidation, "pending"},
 		"unknown domain":    {from("x@nowhere.example"), false, app.CodeValidation, "nowhere.example"},
@@ -150,10 +150,10 @@ func (w *World) BadItems() map[string]badItem {
 }
 
 type badItem struct {
-	Item   mail.BatchItem
-	scoped bool
-	Code   app.Code
-	Words  string
+	Item    mail.BatchItem
+	scoped  bool
+	Code    app.Code
+	Message string
 }
 
 // Key is key, or one that the item makes of it.
@@ -166,7 +166,7 @@ func (b badItem) Key(key *app.Key) *app.Key {
 }
 
 // Batch sends two good items and a bad one, permissively.
-func (w *World) Batch(k, payload string) (*mail.BatchResult, error) {
-	items := append(Good("a@example.net"), mail.BatchItem{Input: Letter("bad")}, Good("c@example.net")[0])
-	return w.Server.Mail.SendBatch(w.T.Context(), w.Key, items, true, mail.SendOptions{IdempotencyKey: k, Payload: []byte(payload)})
+func (w *Server) Batch(k, payload string) (*mail.BatchResult, error) {
+	items := append(GoodItems("a@example.net"), mail.BatchItem{Input: Message("bad")}, GoodItems("c@example.net")[0])
+	return w.Services.Mail.SendBatch(w.T.Context(), w.Key, items, true, mail.SendOptions{IdempotencyKey: k, Payload: []byte(payload)})
 }

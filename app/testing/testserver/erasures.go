@@ -11,15 +11,15 @@ import (
 	"mailer/db"
 )
 
-// Person makes a contact of a team.
-func (w *World) Person(teamID, email string) app.Contact {
+// CreateContact makes a contact of a team.
+func (w *Server) CreateContact(teamID, email string) app.Contact {
 	w.T.Helper()
 	in := app.ContactInput{Email: email, FirstName: "Bobby", LastName: "Tables"}
 	n, err := in.Validate()
 	Must(w.T, err)
 	var c app.Contact
 	Must(w.T, w.DB.Write(w.T.Context(), func(tx *db.Tx) error {
-		cw, err := w.Server.Audience.NewContactWriter(tx, teamID)
+		cw, err := w.Services.Audience.NewContactWriter(tx, teamID)
 		if err != nil {
 			return err
 		}
@@ -35,11 +35,11 @@ func (w *World) Person(teamID, email string) app.Contact {
 	return c
 }
 
-// Files are the bytes of the database, its log and its index; of one elsewhere what all
+// FileBytes are the bytes of the database, its log and its index; of one elsewhere what all
 // of its rows hold.
-func (w *World) Files() []byte {
+func (w *Server) FileBytes() []byte {
 	w.T.Helper()
-	if IsElsewhere() {
+	if IsPostgres() {
 		return bytes.ToLower(w.allRows())
 	}
 	var all []byte
@@ -53,17 +53,17 @@ func (w *World) Files() []byte {
 	return all
 }
 
-// Traces counts an address in the files, in whatever case.
-func (w *World) Traces(address string) int {
+// CountTraces counts an address in the files, in whatever case.
+func (w *Server) CountTraces(address string) int {
 	w.T.Helper()
 	local, domain, _ := strings.Cut(strings.ToLower(address), "@")
-	all := w.Files()
+	all := w.FileBytes()
 	return bytes.Count(all, []byte(local+"@"+domain)) + bytes.Count(all, []byte(local+`","domain":"`+domain)) +
 		bytes.Count(all, []byte(local+"%40"+domain))
 }
 
 // OpenErasures counts the erasures that are not done.
-func (w *World) OpenErasures() int {
+func (w *Server) OpenErasures() int {
 	w.T.Helper()
 	n := 0
 	w.Read(func(r *db.Reader) error {
@@ -74,17 +74,17 @@ func (w *World) OpenErasures() int {
 	return n
 }
 
-// Crowd writes n emails of a team in a few Writes; to returns the recipients of
+// AddEmails writes n emails of a team in a few Writes; to returns the recipients of
 // each and fill adds what it says.
-func (w *World) Crowd(key *app.Key, n int, fill func(i int, in *app.EmailInput)) {
+func (w *Server) AddEmails(key *app.Key, n int, fill func(i int, in *app.EmailInput)) {
 	w.T.Helper()
 	for from := 0; from < n; from += 250 {
 		Must(w.T, w.DB.Write(w.T.Context(), func(tx *db.Tx) error {
 			for i := from; i < min(n, from+250); i++ {
-				in := Letter()
+				in := Message()
 				fill(i, in)
 				email, err := mail.NewEmail(key, in)
-				if err := errors.Join(err, w.Server.Mail.Accept(tx, email)); err != nil {
+				if err := errors.Join(err, w.Services.Mail.Accept(tx, email)); err != nil {
 					return err
 				}
 			}
@@ -93,28 +93,28 @@ func (w *World) Crowd(key *app.Key, n int, fill func(i int, in *app.EmailInput))
 	}
 }
 
-// Victim is an address that tests erase.
-const Victim = "Vic.Tim@erase.example"
+// ErasedAddress is an address that tests erase.
+const ErasedAddress = "Vic.Tim@erase.example"
 
-// ScatterBroadcast puts the victim's address wherever a broadcast that was sent
+// PlantInBroadcasts puts the victim's address wherever a broadcast that was sent
 // can hold one, and a draft.
-func (w *World) ScatterBroadcast(key *app.Key, from string) {
+func (w *Server) PlantInBroadcasts(key *app.Key, from string) {
 	w.T.Helper()
 	sender, err := app.ParseAddress(from)
 	Must(w.T, err)
-	text := "Ask " + Victim
+	text := "Ask " + ErasedAddress
 	Must(w.T, w.DB.Write(w.T.Context(), func(tx *db.Tx) error {
 		for _, sent := range []bool{false, true} {
-			b := &app.Broadcast{ID: app.NewID(), TeamID: key.TeamID, Name: "of " + Victim, Subject: "Hi from " + Victim, From: sender, CreatedAt: tx.Now,
+			b := &app.Broadcast{ID: app.NewID(), TeamID: key.TeamID, Name: "of " + ErasedAddress, Subject: "Hi from " + ErasedAddress, From: sender, CreatedAt: tx.Now,
 				ReplyTo:          []app.Address{{Name: "Vic", Local: "Vic.Tim", Domain: "erase.example"}},
-				BroadcastContent: app.BroadcastContent{Preview: Victim, HTML: "<p>" + strings.Repeat("long ", 3000) + Victim + "</p>", Text: &text}}
+				BroadcastContent: app.BroadcastContent{Preview: ErasedAddress, HTML: "<p>" + strings.Repeat("long ", 3000) + ErasedAddress + "</p>", Text: &text}}
 			if err := tx.InsertBroadcast(b); err != nil {
 				return err
 			}
 			if !sent {
 				continue
 			}
-			if err := scatterSent(tx, b); err != nil {
+			if err := plantInSent(tx, b); err != nil {
 				return err
 			}
 		}
@@ -122,48 +122,48 @@ func (w *World) ScatterBroadcast(key *app.Key, from string) {
 	}))
 }
 
-func scatterSent(tx *db.Tx, b *app.Broadcast) error {
-	b.Status, b.Relay, b.Mails, b.QueuedAt = app.QueuedBroadcast, app.DefaultRegion, app.NewMails(), tx.Now
-	b.Frozen = &app.BroadcastFrozen{Fallbacks: map[string]string{"who": Victim}, Pages: "https://p.example",
-		Filter: &app.Filter{Match: app.MatchAll, Conditions: []app.Condition{{Field: "email", Op: app.OpEquals, Value: Victim}}}}
+func plantInSent(tx *db.Tx, b *app.Broadcast) error {
+	b.Status, b.Relay, b.EmailIDPrefix, b.QueuedAt = app.QueuedBroadcast, app.DefaultRegion, app.NewEmailIDPrefix(), tx.Now
+	b.Snapshot = &app.BroadcastSnapshot{Fallbacks: map[string]string{"who": ErasedAddress}, Pages: "https://p.example",
+		Filter: &app.Filter{Match: app.MatchAll, Conditions: []app.Condition{{Field: "email", Op: app.OpEquals, Value: ErasedAddress}}}}
 	rows := []app.BroadcastRecipient{
-		{ContactID: app.NewID(), Email: strings.ToUpper(Victim), Fields: map[string]string{"first_name": "Bobby"}},
-		{ContactID: app.NewID(), Email: "friend@example.net", Fields: map[string]string{"property:friend": Victim}},
+		{ContactID: app.NewID(), Email: strings.ToUpper(ErasedAddress), Fields: map[string]string{"first_name": "Bobby"}},
+		{ContactID: app.NewID(), Email: "friend@example.net", Fields: map[string]string{"property:friend": ErasedAddress}},
 		{ContactID: app.NewID(), Email: "other@example.net"},
 		{ContactID: app.NewID(), Email: "last@example.net"}, // the content alone tells of the victim
 	}
-	err := errors.Join(tx.SendBroadcast(b), tx.AppendRecipients(b, rows), tx.EndExpansion(b.ID), tx.InsertBroadcastLinks(b.ID, []string{"https://a.test/?e=" + Victim}))
+	err := errors.Join(tx.SendBroadcast(b), tx.AppendRecipients(b, rows), tx.EndExpansion(b.ID), tx.InsertBroadcastLinks(b.ID, []string{"https://a.test/?e=" + ErasedAddress}))
 	for i := range rows {
-		id := app.MailID(b.Mails, int64(i+1))
+		id := app.BroadcastEmailID(b.EmailIDPrefix, int64(i+1))
 		_, merr := tx.MarkRecipient(b.ID, id, app.SeenSent)
-		err = errors.Join(err, merr, tx.InsertCapture(id, []byte("To: "+Victim)))
+		err = errors.Join(err, merr, tx.InsertCapture(id, []byte("To: "+ErasedAddress)))
 		if rows[i].Email == "last@example.net" {
 			continue
 		}
 		err = errors.Join(err,
-			tx.InsertEvent(app.Event{ID: app.NewID(), EmailID: id, BroadcastID: b.ID, Type: "sent", CreatedAt: tx.Now, Detail: app.EventDetail{Message: "x", Reply: "taken for <" + Victim + ">"}}),
+			tx.InsertEvent(app.Event{ID: app.NewID(), EmailID: id, BroadcastID: b.ID, Type: "sent", CreatedAt: tx.Now, Detail: app.EventDetail{Message: "x", Reply: "taken for <" + ErasedAddress + ">"}}),
 			tx.InsertDoubt(app.Doubt{ID: app.NewID(), TeamID: b.TeamID, EmailID: id, BroadcastID: b.ID, Recipients: []string{rows[i].Email}, Relay: "r", CreatedAt: tx.Now}))
 	}
 	return errors.Join(err, tx.BeginRecipients(b, len(rows), 0))
 }
 
 // Erase erases a contact by its address and waits until all traces are gone.
-func (w *World) Erase(address string) {
+func (w *Server) Erase(address string) {
 	w.T.Helper()
-	_, err := w.Server.Audience.DeleteContact(w.T.Context(), w.Key, address, true)
+	_, err := w.Services.Audience.DeleteContact(w.T.Context(), w.Key, address, true)
 	Must(w.T, err)
 }
 
 // WantNoTrace checks that no erasure is open and the files hold no trace of an address.
-func (w *World) WantNoTrace(address string) {
+func (w *Server) WantNoTrace(address string) {
 	w.T.Helper()
 	if n := w.OpenErasures(); n != 0 {
 		w.T.Errorf("%d erasures are open", n)
 	}
-	if n := w.Traces(address); n != 0 {
+	if n := w.CountTraces(address); n != 0 {
 		w.T.Errorf("%d traces of %s", n, address)
 	}
-	if w.Log.Has("level=ERROR") {
+	if w.Log.Contains("level=ERROR") {
 		w.T.Errorf("log:\n%s", w.Log.Text.String())
 	}
 }

@@ -15,10 +15,10 @@ import (
 	"mailer/db/engine"
 )
 
-// FullStorage returns an error as SQLite does on a full disk.
-func FullStorage(t *testing.T) error {
+// DiskFullError returns an error as SQLite does on a full disk.
+func DiskFullError(t *testing.T) error {
 	t.Helper()
-	OnAFile(t)
+	SQLiteOnly(t)
 	pool, err := sql.Open("sqlite", "file:"+filepath.Join(t.TempDir(), "x.db"))
 	Must(t, err)
 	defer pool.Close()
@@ -31,14 +31,14 @@ func FullStorage(t *testing.T) error {
 	return err
 }
 
-// Strike has a write meet that error of the disk.
-func (w *World) Strike(fault error) error {
+// FailWrite has a write meet that error of the disk.
+func (w *Server) FailWrite(fault error) error {
 	return w.DB.Write(context.Background(), func(*db.Tx) error { return fault })
 }
 
-// Ahead writes into the database what a server with a clock that was ahead leaves
+// LeaveClockAhead writes into the database what a server with a clock that was ahead leaves
 // there: units to be tried at a time of that clock, and the clock itself.
-func (w *World) Ahead(by time.Duration, ids ...string) {
+func (w *Server) LeaveClockAhead(by time.Duration, ids ...string) {
 	w.T.Helper()
 	for _, id := range ids {
 		u := *w.Unit(id)
@@ -49,10 +49,10 @@ func (w *World) Ahead(by time.Duration, ids ...string) {
 	}))
 }
 
-// LockedStorage returns an error as SQLite does where another program holds a lock.
-func LockedStorage(t testing.TB) error {
+// LockedError returns an error as SQLite does where another program holds a lock.
+func LockedError(t testing.TB) error {
 	t.Helper()
-	OnAFile(t)
+	SQLiteOnly(t)
 	path := "file:" + filepath.Join(t.TempDir(), "x.db") + "?_busy_timeout=0&_txlock=immediate"
 	var pools [2]*sql.DB
 	for i := range pools {
@@ -70,10 +70,10 @@ func LockedStorage(t testing.TB) error {
 	return err
 }
 
-// Harm stops the server and has those bytes of its database file be others; the world
+// Corrupt stops the server and has those bytes of its database file be others; the world
 // is open again then, its server not yet started.
-func (w *World) Harm(what string) {
-	OnAFile(w.T)
+func (w *Server) Corrupt(what string) {
+	SQLiteOnly(w.T)
 	w.Stop()
 	file, err := os.ReadFile(w.Path)
 	Must(w.T, err)

@@ -9,15 +9,15 @@ import (
 )
 
 // SetPlan sets the plan of the world's team.
-func (w *World) SetPlan(in plan.Input) {
+func (w *Server) SetPlan(in plan.Input) {
 	w.T.Helper()
-	_, err := w.Server.Teams.SetPlan(w.T.Context(), w.Key.TeamID, in)
+	_, err := w.Services.Teams.SetPlan(w.T.Context(), w.Key.TeamID, in)
 	Must(w.T, err)
 }
 
 // Elapse lets time pass, and what is due then be done. Of hours the server sleeps
 // through all but the last minute, which costs a test less than its running.
-func (w *World) Elapse(d time.Duration) {
+func (w *Server) Elapse(d time.Duration) {
 	w.T.Helper()
 	if d > 2*time.Minute && w.started {
 		w.Stop()
@@ -37,11 +37,11 @@ func (w *World) Elapse(d time.Duration) {
 func (r *FakeRelay) Reopen() {
 	r.Mu.Lock()
 	defer r.Mu.Unlock()
-	r.Closed, r.Gone = false, make(chan struct{})
+	r.Closed, r.Done = false, make(chan struct{})
 }
 
 // backlog is what waits.
-func (w *World) backlog() (b plan.Backlog) {
+func (w *Server) backlog() (b plan.Backlog) {
 	w.T.Helper()
 	w.Read(func(r *db.Reader) (err error) {
 		b, err = r.Backlog(w.Key.TeamID)
@@ -51,17 +51,17 @@ func (w *World) backlog() (b plan.Backlog) {
 }
 
 // WantBacklog checks how many recipients wait for another day, and for their time.
-func (w *World) WantBacklog(late, scheduled int64) {
+func (w *Server) WantBacklog(late, scheduled int64) {
 	w.T.Helper()
-	if got := w.backlog(); got != (plan.Backlog{Late: late, Scheduled: scheduled}) {
+	if got := w.backlog(); got != (plan.Backlog{Delayed: late, Scheduled: scheduled}) {
 		w.T.Errorf("backlog %+v, want %d late and %d scheduled", got, late, scheduled)
 	}
 }
 
 // Usage reads what the team used of its plan.
-func (w *World) Usage() plan.Usage {
+func (w *Server) Usage() plan.Usage {
 	w.T.Helper()
-	u, err := w.Server.Teams.Usage(w.T.Context(), w.Key)
+	u, err := w.Services.Teams.Usage(w.T.Context(), w.Key)
 	Must(w.T, err)
 	return u
 }

@@ -15,22 +15,22 @@ type FakeRelay struct {
 	relayurl.Relay
 	conns chan struct{}
 
-	Mu      sync.Mutex
-	script  Script
-	tries   []Try
-	Took    []string       // recipients of messages that were taken
-	times   map[string]int // transactions of each email
-	dots    map[string]int // those of them that were let past their final dot
-	open    int
-	MaxOpen int
-	Closed  bool
-	Gone    chan struct{} // closed by Close
+	Mu           sync.Mutex
+	script       Script
+	transactions []Transaction
+	Accepted     []string       // recipients of messages that were taken
+	counts       map[string]int // transactions of each email
+	dots         map[string]int // those of them that were let past their final dot
+	open         int
+	MaxOpen      int
+	Closed       bool
+	Done         chan struct{} // closed by Close
 }
 
-// Try is one transaction that the server asked for.
-type Try struct {
-	At time.Time
-	M  app.Outgoing
+// Transaction is one transaction that the server asked for.
+type Transaction struct {
+	At      time.Time
+	Message app.Outgoing
 }
 
 // Script returns the answer to an email's n-th transaction (1 is the first); nil
@@ -47,7 +47,7 @@ func NewRelay(script Script) *FakeRelay {
 
 // NewRelayOf makes a relay.
 func NewRelayOf(relay relayurl.Relay, script Script) *FakeRelay {
-	return &FakeRelay{Relay: relay, conns: make(chan struct{}, max(relay.Connections, 1)), script: script, times: map[string]int{}, dots: map[string]int{}, Gone: make(chan struct{})}
+	return &FakeRelay{Relay: relay, conns: make(chan struct{}, max(relay.Connections, 1)), script: script, counts: map[string]int{}, dots: map[string]int{}, Done: make(chan struct{})}
 }
 
 // Always answers with the same to everything.
@@ -55,9 +55,9 @@ func Always(a Answer) Script {
 	return func(*app.Outgoing, int) Answer { return a }
 }
 
-// Firstly answers an email's n-th transaction with the n-th answer, and takes it
+// InOrder answers an email's n-th transaction with the n-th answer, and takes it
 // afterwards.
-func Firstly(answers ...Answer) Script {
+func InOrder(answers ...Answer) Script {
 	return func(_ *app.Outgoing, n int) Answer {
 		if n <= len(answers) {
 			return answers[n-1]
@@ -92,8 +92,8 @@ func (r *FakeRelay) Send(ctx context.Context, m *app.Outgoing, hold func(context
 	r.Mu.Lock()
 	defer r.Mu.Unlock()
 	for _, v := range res.Recipients {
-		if v.Verdict == app.Accepted {
-			r.Took = append(r.Took, v.Address)
+		if v.Outcome == app.Accepted {
+			r.Accepted = append(r.Accepted, v.Address)
 		}
 	}
 	return res
@@ -109,8 +109,8 @@ func FirstSignature(id string) string {
 	return fakeSignature(id, time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC))
 }
 
-// Dots are the email's transactions that were let past their final dot.
-func (r *FakeRelay) Dots(id string) int {
+// FinalDots are the email's transactions that were let past their final dot.
+func (r *FakeRelay) FinalDots(id string) int {
 	r.Mu.Lock()
 	defer r.Mu.Unlock()
 	return r.dots[id]
@@ -121,12 +121,12 @@ func (r *FakeRelay) begin(m *app.Outgoing) Answer {
 	defer r.Mu.Unlock()
 	r.open++
 	r.MaxOpen = max(r.MaxOpen, r.open)
-	r.times[m.EmailID]++
+	r.counts[m.EmailID]++
 	kept := *m
 	kept.Recipients = slices.Clone(m.Recipients)
-	r.tries = append(r.tries, Try{At: time.Now(), M: kept})
+	r.transactions = append(r.transactions, Transaction{At: time.Now(), Message: kept})
 	if r.script != nil {
-		if a := r.script(m, r.times[m.EmailID]); a != nil {
+		if a := r.script(m, r.counts[m.EmailID]); a != nil {
 			return a
 		}
 	}
@@ -151,24 +151,24 @@ func (r *FakeRelay) Close() {
 	defer r.Mu.Unlock()
 	if !r.Closed {
 		r.Closed = true
-		close(r.Gone)
+		close(r.Done)
 	}
 }
 
-// Follow changes the script.
-func (r *FakeRelay) Follow(s Script) {
+// SetScript changes the script.
+func (r *FakeRelay) SetScript(s Script) {
 	r.Mu.Lock()
 	defer r.Mu.Unlock()
 	r.script = s
 }
 
-// Seen are the transactions so far; of one email where id is given.
-func (r *FakeRelay) Seen(id string) []Try {
+// Transactions are the transactions so far; of one email where id is given.
+func (r *FakeRelay) Transactions(id string) []Transaction {
 	r.Mu.Lock()
 	defer r.Mu.Unlock()
-	var out []Try
-	for _, s := range r.tries {
-		if id == "" || s.M.EmailID == id {
+	var out []Transaction
+	for _, s := range r.transactions {
+		if id == "" || s.Message.EmailID == id {
 			out = append(out, s)
 		}
 	}
@@ -177,22 +177,22 @@ func (r *FakeRelay) Seen(id string) []Try {
 
 // Accept takes the message for everybody.
 func Accept(ctx context.Context, m *app.Outgoing, hold func() error) app.Result {
-	return ByName(nil)(ctx, m, hold)
+	return ReplyPerRecipient(nil)(ctx, m, hold)
 }
 
-// ByName answers RCPT of the named recipients with those codes and takes the
+// ReplyPerRecipient answers RCPT of the named recipients with those codes and takes the
 // message for all others.
-func ByName(codes map[string]int) Answer {
+func ReplyPerRecipient(codes map[string]int) Answer {
 	return func(_ context.Context, m *app.Outgoing, hold func() error) app.Result {
 		res := app.Result{Kind: app.ResultDone, Stage: app.StageDot, Reply: app.Reply{Code: 250, Enhanced: "2.0.0", Text: "Ok: taken"}}
 		taken := false
 		for _, address := range m.Recipients {
-			v := app.RecipientResult{Address: address, Verdict: app.Accepted, Stage: app.StageDot, Reply: res.Reply}
+			v := app.RecipientResult{Address: address, Outcome: app.Accepted, Stage: app.StageDot, Reply: res.Reply}
 			switch code := codes[address]; code / 100 {
 			case 4:
-				v.Verdict, v.Stage, v.Reply = app.Postponed, app.StageRcpt, app.Reply{Code: code, Enhanced: "4.2.0", Text: "greylisted"}
+				v.Outcome, v.Stage, v.Reply = app.Postponed, app.StageRcpt, app.Reply{Code: code, Enhanced: "4.2.0", Text: "greylisted"}
 			case 5:
-				v.Verdict, v.Stage, v.Reply = app.Refused, app.StageRcpt, app.Reply{Code: code, Enhanced: "5.1.1", Text: "no such user"}
+				v.Outcome, v.Stage, v.Reply = app.Refused, app.StageRcpt, app.Reply{Code: code, Enhanced: "5.1.1", Text: "no such user"}
 			default:
 				taken = true
 			}
@@ -205,15 +205,15 @@ func ByName(codes map[string]int) Answer {
 	}
 }
 
-// Trouble ends at stage because of the relay, not of the message.
-func Trouble(stage app.Stage, text string) Answer {
+// RelayTrouble ends at stage because of the relay, not of the message.
+func RelayTrouble(stage app.Stage, text string) Answer {
 	return func(context.Context, *app.Outgoing, func() error) app.Result {
 		return app.Result{Kind: app.ResultTrouble, Stage: stage, Reply: app.Reply{Text: text}}
 	}
 }
 
-// Says answers the whole message with a code: 4xx defers it, 5xx refuses it.
-func Says(stage app.Stage, code int, text string) Answer {
+// ReplyWith answers the whole message with a code: 4xx defers it, 5xx refuses it.
+func ReplyWith(stage app.Stage, code int, text string) Answer {
 	return func(_ context.Context, _ *app.Outgoing, hold func() error) app.Result {
 		if stage == app.StageDot && hold() != nil {
 			return app.Result{Kind: app.ResultWithdrawn, Stage: app.StageDot}
@@ -226,8 +226,8 @@ func Says(stage app.Stage, code int, text string) Answer {
 	}
 }
 
-// Lost takes the dot and loses the connection before the reply.
-func Lost(_ context.Context, _ *app.Outgoing, hold func() error) app.Result {
+// LoseReply takes the dot and loses the connection before the reply.
+func LoseReply(_ context.Context, _ *app.Outgoing, hold func() error) app.Result {
 	if hold() != nil {
 		return app.Result{Kind: app.ResultWithdrawn, Stage: app.StageDot}
 	}
@@ -246,9 +246,9 @@ func After(ch <-chan struct{}, a Answer) Answer {
 	}
 }
 
-// DotThen sends the dot and returns the reply once the channel is closed; when
+// ReplyAfter sends the dot and returns the reply once the channel is closed; when
 // the context ends before, the reply is lost.
-func DotThen(ch <-chan struct{}) Answer {
+func ReplyAfter(ch <-chan struct{}) Answer {
 	return func(ctx context.Context, m *app.Outgoing, hold func() error) app.Result {
 		if hold() != nil {
 			return app.Result{Kind: app.ResultWithdrawn, Stage: app.StageDot}
@@ -268,8 +268,8 @@ func RefuseLocally(context.Context, *app.Outgoing, func() error) app.Result {
 	return app.Result{Kind: app.ResultRefused, Stage: app.StageMail, Reply: app.Reply{Enhanced: "5.3.4", Text: "too large"}}
 }
 
-// ForgetLast takes the message and says nothing of its last recipient.
-func ForgetLast(ctx context.Context, m *app.Outgoing, hold func() error) app.Result {
+// OmitLastRecipient takes the message and says nothing of its last recipient.
+func OmitLastRecipient(ctx context.Context, m *app.Outgoing, hold func() error) app.Result {
 	res := Accept(ctx, m, hold)
 	if len(res.Recipients) > 0 {
 		res.Recipients = res.Recipients[:len(res.Recipients)-1]
@@ -277,18 +277,18 @@ func ForgetLast(ctx context.Context, m *app.Outgoing, hold func() error) app.Res
 	return res
 }
 
-// SimulatedAs answers for a test recipient.
-func SimulatedAs(v app.Verdict) Answer {
+// Simulate answers for a test recipient.
+func Simulate(v app.Outcome) Answer {
 	return func(_ context.Context, m *app.Outgoing, hold func() error) app.Result {
 		if hold() != nil {
 			return app.Result{Kind: app.ResultWithdrawn}
 		}
-		return app.Result{Kind: app.ResultDone, Stage: app.StageDot, Recipients: []app.RecipientResult{{Address: m.Recipients[0], Verdict: v}}}
+		return app.Result{Kind: app.ResultDone, Stage: app.StageDot, Recipients: []app.RecipientResult{{Address: m.Recipients[0], Outcome: v}}}
 	}
 }
 
-// Captured is what the capture transport answers.
-func Captured(ctx context.Context, m *app.Outgoing, hold func() error) app.Result {
+// Capture is what the capture transport answers.
+func Capture(ctx context.Context, m *app.Outgoing, hold func() error) app.Result {
 	res := Accept(ctx, m, hold)
 	res.Captured = []byte("the message")
 	return res

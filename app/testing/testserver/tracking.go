@@ -19,21 +19,21 @@ const (
 	ImageProxy = "Mozilla/5.0 (via ggpht.com GoogleImageProxy)"
 )
 
-// Tracked makes a world whose domain tracks opens and clicks.
-func Tracked(t testing.TB, relays ...*FakeRelay) *World {
+// StartTracking makes a world whose domain tracks opens and clicks.
+func StartTracking(t testing.TB, relays ...*FakeRelay) *Server {
 	t.Helper()
 	if len(relays) == 0 {
 		relays = []*FakeRelay{NewRelay(nil)}
 	}
-	w := Idle(t, relays...)
-	w.Server.Settings.BaseURL = TrackBase
+	w := New(t, relays...)
+	w.Services.Settings.BaseURL = TrackBase
 	w.SetTracking(app.Domain{OpenTracking: true, ClickTracking: true})
 	w.Start()
 	return w
 }
 
 // SetTracking sets the tracking of the test domain to that of d.
-func (w *World) SetTracking(d app.Domain) {
+func (w *Server) SetTracking(d app.Domain) {
 	w.T.Helper()
 	Must(w.T, w.DB.Write(w.T.Context(), func(tx *db.Tx) error {
 		old, err := tx.DomainByName(w.Key.TeamID, TestDomain)
@@ -57,27 +57,27 @@ func Links(n int) string {
 	return b.String()
 }
 
-// Look loads the pixel of an email, click follows one of its links.
-func (w *World) Look(id, agent string) {
+// LoadPixel loads the pixel of an email, click follows one of its links.
+func (w *Server) LoadPixel(id, agent string) {
 	w.T.Helper()
-	if !w.Server.Mail.NoteOpen(tracking.OpenToken(w.Server.Sealer, id), &tracking.Visitor{UserAgent: agent, IPAddress: "192.0.2.1"}) {
+	if !w.Services.Mail.NoteOpen(tracking.OpenToken(w.Services.Sealer, id), &tracking.Visitor{UserAgent: agent, IPAddress: "192.0.2.1"}) {
 		w.T.Error("the pixel is unknown")
 	}
 }
 
 // Click follows one of an email's tracked links, of which it has of.
-func (w *World) Click(id string, link, of int, agent string) {
+func (w *Server) Click(id string, link, of int, agent string) {
 	w.T.Helper()
 	target := fmt.Sprintf("https://a.test/%d", link)
-	token := tracking.ClickToken(w.Server.Sealer, tracking.ClickLink{TeamID: w.Key.TeamID, EmailID: id, Host: linkHost, Link: link, Links: of, Target: target})
-	if got, ok := w.Server.Mail.FollowLink(w.T.Context(), linkHost, token, &tracking.Visitor{UserAgent: agent, IPAddress: "192.0.2.1"}); !ok || got.Target != target {
+	token := tracking.ClickToken(w.Services.Sealer, tracking.ClickLink{TeamID: w.Key.TeamID, EmailID: id, Host: linkHost, Link: link, Links: of, Target: target})
+	if got, ok := w.Services.Mail.FollowLink(w.T.Context(), linkHost, token, &tracking.Visitor{UserAgent: agent, IPAddress: "192.0.2.1"}); !ok || got.Target != target {
 		w.T.Errorf("the link leads to %+v, %v", got, ok)
 	}
 }
 
-// Hits are the types of the events that opens and clicks left, oldest first, with the
+// TrackingEvents are the types of the events that opens and clicks left, oldest first, with the
 // numbers of their links.
-func (w *World) Hits(id string) string {
+func (w *Server) TrackingEvents(id string) string {
 	w.T.Helper()
 	var out []string
 	for _, ev := range w.Events(id) {
@@ -89,17 +89,17 @@ func (w *World) Hits(id string) string {
 	return strings.Join(out, " ")
 }
 
-// WantHits checks the opens and clicks of an email, and its last event.
-func (w *World) WantHits(id, want string, last app.LastEvent) {
+// WantTrackingEvents checks the opens and clicks of an email, and its last event.
+func (w *Server) WantTrackingEvents(id, want string, last app.LastEvent) {
 	w.T.Helper()
-	if got := w.Hits(id); got != want {
-		w.T.Errorf("recorded %q, want %q; timeline:\n%s", got, want, w.Story(id))
+	if got := w.TrackingEvents(id); got != want {
+		w.T.Errorf("recorded %q, want %q; timeline:\n%s", got, want, w.Timeline(id))
 	}
-	w.WantLast(id, last)
+	w.WantLastEvent(id, last)
 }
 
-// Later lets time pass and everything settle.
-func Later(d time.Duration) {
+// SleepAndSettle lets time pass and everything settle.
+func SleepAndSettle(d time.Duration) {
 	time.Sleep(d)
 	synctest.Wait()
 }

@@ -11,23 +11,23 @@ import (
 	"mailer/app/rules/webhook"
 )
 
-// Webhook makes one that hears of topics, at https://NAME.example.com.
-func (w *World) Webhook(name string, events ...webhook.EventName) webhook.Webhook {
+// AddWebhook makes one that hears of topics, at https://NAME.example.com.
+func (w *Server) AddWebhook(name string, events ...webhook.EventName) webhook.Webhook {
 	w.T.Helper()
 	if len(events) == 0 {
 		events = []webhook.EventName{webhook.TopicCreated}
 	}
-	hook, err := w.Server.Events.CreateWebhook(w.T.Context(), w.Key, webhook.Input{Endpoint: "https://" + name + ".example.com/in", Events: events})
+	hook, err := w.Services.Webhooks.CreateWebhook(w.T.Context(), w.Key, webhook.Input{Endpoint: "https://" + name + ".example.com/in", Events: events})
 	Must(w.T, err)
 	return hook
 }
 
 // Deliveries are all events of a webhook, oldest first.
-func (w *World) Deliveries(hook webhook.Webhook) []webhook.Delivery {
+func (w *Server) Deliveries(hook webhook.Webhook) []webhook.Delivery {
 	w.T.Helper()
 	var all []webhook.Delivery
 	for page := (app.Page{Limit: 100}); ; {
-		rows, more, err := w.Server.Events.ListWebhookEvents(w.T.Context(), w.Key, hook.ID, page)
+		rows, more, err := w.Services.Webhooks.ListWebhookEvents(w.T.Context(), w.Key, hook.ID, page)
 		Must(w.T, err)
 		all = append(all, rows...)
 		if !more {
@@ -39,24 +39,24 @@ func (w *World) Deliveries(hook webhook.Webhook) []webhook.Delivery {
 }
 
 // Attempts reads the attempts of a delivery.
-func (w *World) Attempts(d webhook.Delivery) []webhook.Attempt {
+func (w *Server) Attempts(d webhook.Delivery) []webhook.Attempt {
 	w.T.Helper()
-	rows, _, err := w.Server.Events.ListWebhookAttempts(w.T.Context(), w.Key, d.WebhookID, d.ID, app.Page{Limit: 100})
+	rows, _, err := w.Services.Webhooks.ListWebhookAttempts(w.T.Context(), w.Key, d.WebhookID, d.ID, app.Page{Limit: 100})
 	Must(w.T, err)
 	slices.Reverse(rows)
 	return rows
 }
 
-// Hook reads a webhook anew.
-func (w *World) Hook(hook webhook.Webhook) webhook.Webhook {
+// ReloadWebhook reads a webhook anew.
+func (w *Server) ReloadWebhook(hook webhook.Webhook) webhook.Webhook {
 	w.T.Helper()
-	got, err := w.Server.Events.GetWebhook(w.T.Context(), w.Key, hook.ID)
+	got, err := w.Services.Webhooks.GetWebhook(w.T.Context(), w.Key, hook.ID)
 	Must(w.T, err)
 	return got
 }
 
-// Until waits for something that workers do.
-func (w *World) Until(done func() bool) {
+// WaitUntil waits for something that workers do.
+func (w *Server) WaitUntil(done func() bool) {
 	w.T.Helper()
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
@@ -69,14 +69,14 @@ func (w *World) Until(done func() bool) {
 	}
 }
 
-// Hearing is a webhook's event with its data.
-type Hearing struct {
+// EmailEvent is a webhook's event with its data.
+type EmailEvent struct {
 	Type webhook.EventName
 	Data webhook.EmailData
 }
 
 // String is a hearing in a line.
-func (h Hearing) String() string {
+func (h EmailEvent) String() string {
 	text := string(h.Type) + " " + h.Data.Recipient
 	switch x := h.Data; {
 	case x.Bounce != nil:
@@ -91,18 +91,18 @@ func (h Hearing) String() string {
 	return strings.TrimSpace(text)
 }
 
-// Hears returns what a webhook heard of an email, in the order of their texts.
-func (w *World) Hears(hook webhook.Webhook, emailID string) (all []Hearing) {
+// EmailEvents returns what a webhook heard of an email, in the order of their texts.
+func (w *Server) EmailEvents(hook webhook.Webhook, emailID string) (all []EmailEvent) {
 	w.T.Helper()
 	for _, row := range w.Deliveries(hook) {
-		d, err := w.Server.Events.GetWebhookEvent(w.T.Context(), w.Key, hook.ID, row.ID)
+		d, err := w.Services.Webhooks.GetWebhookEvent(w.T.Context(), w.Key, hook.ID, row.ID)
 		Must(w.T, err)
-		var one Hearing
+		var one EmailEvent
 		Must(w.T, json.Unmarshal(d.Payload, &one))
 		if one.Data.EmailID == emailID {
 			all = append(all, one)
 		}
 	}
-	slices.SortFunc(all, func(a, b Hearing) int { return strings.Compare(a.String(), b.String()) })
+	slices.SortFunc(all, func(a, b EmailEvent) int { return strings.Compare(a.String(), b.String()) })
 	return all
 }

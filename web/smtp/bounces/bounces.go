@@ -55,7 +55,7 @@ type limits struct {
 	store      time.Duration // for one TakeBounce
 }
 
-func usualLimits() limits {
+func defaultLimits() limits {
 	return limits{door: conn.Limits{Conns: 100, PerAddress: 10, Reserve: 20, Session: 20 << 20, Idle: time.Minute, Age: 30 * time.Second},
 		session:    5 * time.Minute,
 		recipients: 10, refusals: 10, messages: 100, message: 10 << 20, line: 8 << 10, store: 30 * time.Second}
@@ -73,7 +73,7 @@ type Server struct {
 }
 
 // New makes a Server that waits for Serve.
-func New(cfg Config) *Server { return newServer(cfg, usualLimits()) }
+func New(cfg Config) *Server { return newServer(cfg, defaultLimits()) }
 
 func newServer(cfg Config, l limits) *Server {
 	s := &Server{cfg: cfg, limits: l, parse: feedback.ReadBounce, door: conn.New(l.door)}

@@ -33,8 +33,8 @@ type took struct {
 	reports []feedback.Claim
 }
 
-// fakeReports signs and reads return paths and keeps what it takes.
-type fakeReports struct {
+// fakeProviderEvents signs and reads return paths and keeps what it takes.
+type fakeProviderEvents struct {
 	sealer *app.Sealer
 	mu     sync.Mutex
 	taken  []took
@@ -44,11 +44,11 @@ type fakeReports struct {
 	notes  []string      // of each door: what was noted
 }
 
-func (f *fakeReports) ReadReturnPath(mailbox string) (app.ReturnPath, bool) {
+func (f *fakeProviderEvents) ReadReturnPath(mailbox string) (app.ReturnPath, bool) {
 	return f.sealer.ReadReturnPath(mailbox)
 }
 
-func (f *fakeReports) TakeBounce(ctx context.Context, path app.ReturnPath, reports []feedback.Claim) error {
+func (f *fakeProviderEvents) TakeBounce(ctx context.Context, path app.ReturnPath, reports []feedback.Claim) error {
 	if f.hold != nil {
 		f.inside <- struct{}{}
 		select {
@@ -65,35 +65,35 @@ func (f *fakeReports) TakeBounce(ctx context.Context, path app.ReturnPath, repor
 	return f.fail
 }
 
-func (f *fakeReports) NoteSeen(source string) { f.note(source, "seen") }
+func (f *fakeProviderEvents) NoteSeen(source string) { f.note(source, "seen") }
 
-func (f *fakeReports) NoteRefused(source, reason string) { f.note(source, reason) }
+func (f *fakeProviderEvents) NoteRefused(source, reason string) { f.note(source, reason) }
 
-func (f *fakeReports) note(source, what string) {
+func (f *fakeProviderEvents) note(source, what string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.notes = append(f.notes, source+": "+what)
 }
 
-func (f *fakeReports) calls() []took {
+func (f *fakeProviderEvents) calls() []took {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return append([]took(nil), f.taken...)
 }
 
 // path is a good return path of a recipient.
-func (f *fakeReports) path(n int) string {
+func (f *fakeProviderEvents) path(n int) string {
 	return f.sealer.ReturnPath("send.acme.test", app.ReturnPath{EmailID: emailID, Recipient: n})
 }
 
 type world struct {
-	*fakeReports
+	*fakeProviderEvents
 	server *Server
 	addr   string
 }
 
-// newWorld runs a listener until the test ends.
-func newWorld(t *testing.T, change func(*limits)) *world {
+// newTestServer runs a listener until the test ends.
+func newTestServer(t *testing.T, change func(*limits)) *world {
 	t.Helper()
 	sealer, err := app.NewSealer(seal.MasterKey{Key: bytes.Repeat([]byte{7}, seal.MasterKeySize)})
 	if err != nil {
@@ -103,12 +103,12 @@ func newWorld(t *testing.T, change func(*limits)) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	limits := usualLimits()
+	limits := defaultLimits()
 	if change != nil {
 		change(&limits)
 	}
-	w := &world{fakeReports: &fakeReports{sealer: sealer}, addr: l.Addr().String()}
-	w.server = newServer(Config{Reports: w.fakeReports, Host: "mail.acme.test", Log: slog.New(slog.DiscardHandler)}, limits)
+	w := &world{fakeProviderEvents: &fakeProviderEvents{sealer: sealer}, addr: l.Addr().String()}
+	w.server = newServer(Config{Reports: w.fakeProviderEvents, Host: "mail.acme.test", Log: slog.New(slog.DiscardHandler)}, limits)
 	served := make(chan error, 1)
 	go func() { served <- w.server.Serve(l) }()
 	t.Cleanup(func() {
@@ -191,8 +191,8 @@ const dsn = "From: MAILER-DAEMON@mx.test\r\nSubject: Undelivered\r\nContent-Type
 	"--b\r\nContent-Type: message/delivery-status\r\n\r\nReporting-MTA: dns; mx.test\r\n\r\n" +
 	"Final-Recipient: rfc822; bob@example.com\r\nAction: failed\r\nStatus: 5.1.1\r\nDiagnostic-Code: smtp; 550 5.1.1 no such user\r\n\r\n--b--\r\n"
 
-func TestReportIsTakenBeforeTheAnswer(t *testing.T) {
-	w := newWorld(t, nil)
+func TestReportIsStoredBeforeReply(t *testing.T) {
+	w := newTestServer(t, nil)
 	for _, from := range []string{"", "anybody@else.test"} {
 		c := w.dial(t)
 		c.greet(from)
@@ -211,8 +211,8 @@ func TestReportIsTakenBeforeTheAnswer(t *testing.T) {
 	}
 }
 
-func TestReportComesInChunksToo(t *testing.T) {
-	w := newWorld(t, nil)
+func TestReportByBDAT(t *testing.T) {
+	w := newTestServer(t, nil)
 	c := w.dial(t)
 	c.greet("")
 	c.say("RCPT TO:<"+w.path(0)+">", "250 ")
@@ -224,7 +224,7 @@ func TestReportComesInChunksToo(t *testing.T) {
 }
 
 func TestStorageFailureIsTemporary(t *testing.T) {
-	w := newWorld(t, nil)
+	w := newTestServer(t, nil)
 	w.fail = errors.New("disk full")
 	c := w.dial(t)
 	c.greet("")
@@ -235,8 +235,8 @@ func TestStorageFailureIsTemporary(t *testing.T) {
 	}
 }
 
-func TestMailThatReportsNothingIsTakenAndDropped(t *testing.T) {
-	w := newWorld(t, nil)
+func TestMailWithoutReportIsDropped(t *testing.T) {
+	w := newTestServer(t, nil)
 	c := w.dial(t)
 	c.greet("bob@example.com")
 	c.say("RCPT TO:<"+w.path(0)+">", "250 ")
@@ -248,7 +248,7 @@ func TestMailThatReportsNothingIsTakenAndDropped(t *testing.T) {
 	w.wantNotes(t, "bounces: mail to a return path that reports nothing")
 }
 
-func (f *fakeReports) wantNotes(t *testing.T, want ...string) {
+func (f *fakeProviderEvents) wantNotes(t *testing.T, want ...string) {
 	t.Helper()
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -257,8 +257,8 @@ func (f *fakeReports) wantNotes(t *testing.T, want ...string) {
 	}
 }
 
-func TestOnlyOurReturnPathsAreTaken(t *testing.T) {
-	w := newWorld(t, func(l *limits) { l.refusals = 1000 })
+func TestOnlyOwnReturnPathsAreAccepted(t *testing.T) {
+	w := newTestServer(t, func(l *limits) { l.refusals = 1000 })
 	c := w.dial(t)
 	c.greet("a@acme.test")
 	good := w.path(0)
@@ -287,8 +287,8 @@ func TestOnlyOurReturnPathsAreTaken(t *testing.T) {
 	}
 }
 
-func TestPeersCantSignInOrAskForAddresses(t *testing.T) {
-	w := newWorld(t, nil)
+func TestNoAUTHOrVRFY(t *testing.T) {
+	w := newTestServer(t, nil)
 	c := w.dial(t)
 	c.say("", "220 ")
 	if got := c.say("EHLO peer.test", "250-"); strings.Contains(got, "AUTH") || strings.Contains(got, "STARTTLS") {
@@ -299,8 +299,8 @@ func TestPeersCantSignInOrAskForAddresses(t *testing.T) {
 	c.say("EXPN all", "502 ")
 }
 
-func TestRecipientsOfOneMessageAreBounded(t *testing.T) {
-	w := newWorld(t, nil)
+func TestRecipientLimit(t *testing.T) {
+	w := newTestServer(t, nil)
 	c := w.dial(t)
 	c.greet("")
 	for n := range 10 {
@@ -309,8 +309,8 @@ func TestRecipientsOfOneMessageAreBounded(t *testing.T) {
 	c.say("RCPT TO:<"+w.path(10)+">", "452 ")
 }
 
-func TestGuessingEndsTheSession(t *testing.T) {
-	w := newWorld(t, nil)
+func TestUnknownPathsEndSession(t *testing.T) {
+	w := newTestServer(t, nil)
 	c := w.dial(t)
 	c.greet("")
 	for range 10 {
@@ -320,8 +320,8 @@ func TestGuessingEndsTheSession(t *testing.T) {
 	c.closed()
 }
 
-func TestMessagesOfOneSessionAreBounded(t *testing.T) {
-	w := newWorld(t, func(l *limits) { l.messages = 3 })
+func TestMessagesPerSessionLimit(t *testing.T) {
+	w := newTestServer(t, func(l *limits) { l.messages = 3 })
 	c := w.dial(t)
 	c.greet("")
 	c.say("MAIL FROM:<>", "250 ")

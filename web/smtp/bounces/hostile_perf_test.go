@@ -8,10 +8,10 @@ import (
 	"testing"
 )
 
-// TestPerfAnEndlessBodyTakesNoMemory sends bodies that are cut off: the second one takes no
+// TestPerfEndlessBodyMemory sends bodies that are cut off: the second one takes no
 // more memory than the first left behind.
-func TestPerfAnEndlessBodyTakesNoMemory(t *testing.T) {
-	w := newWorld(t, nil)
+func TestPerfEndlessBodyMemory(t *testing.T) {
+	w := newTestServer(t, nil)
 	line := []byte(strings.Repeat("x", 998) + "\r\n")
 	inUse := func() int64 {
 		var m runtime.MemStats

@@ -41,8 +41,8 @@ func (w *world) open(t *testing.T) *talk {
 	return c
 }
 
-func TestLargeReportIsTakenByItsBeginning(t *testing.T) {
-	w := newWorld(t, nil)
+func TestLargeReportIsReadFromItsStart(t *testing.T) {
+	w := newTestServer(t, nil)
 	c := w.open(t)
 	line := strings.Repeat("x", 998) + "\r\n"
 	body := dsn + strings.Repeat(line, 9<<10)
@@ -52,8 +52,8 @@ func TestLargeReportIsTakenByItsBeginning(t *testing.T) {
 	}
 }
 
-func TestMessageOverTheLimitIsRefused(t *testing.T) {
-	w := newWorld(t, nil)
+func TestMessageSizeLimit(t *testing.T) {
+	w := newTestServer(t, nil)
 	c := w.open(t)
 	c.say(dsn+strings.Repeat(strings.Repeat("x", 998)+"\r\n", 11<<10)+".", "552 ")
 	c.say("NOOP", "250 ")
@@ -67,8 +67,8 @@ func TestMessageOverTheLimitIsRefused(t *testing.T) {
 	w.stands(t)
 }
 
-func TestEndlessBodyIsCutOff(t *testing.T) {
-	w := newWorld(t, nil)
+func TestEndlessBodyIsCut(t *testing.T) {
+	w := newTestServer(t, nil)
 	c := w.open(t)
 	line := []byte(strings.Repeat("x", 998) + "\r\n")
 	sent, err := 0, error(nil)
@@ -84,8 +84,8 @@ func TestEndlessBodyIsCutOff(t *testing.T) {
 	w.stands(t)
 }
 
-func TestHostileBytesLeaveTheServerStanding(t *testing.T) {
-	w := newWorld(t, func(l *limits) { l.door.Idle, l.door.Session = time.Second, 2<<20 })
+func TestHostileBytes(t *testing.T) {
+	w := newTestServer(t, func(l *limits) { l.door.Idle, l.door.Session = time.Second, 2<<20 })
 	for name, text := range map[string]string{
 		"endless header": strings.Repeat("X-A: "+strings.Repeat("a", 900)+"\r\n", 1500),
 		"folds":          "Subject: a\r\n" + strings.Repeat(" b\r\n", 200000),
@@ -118,8 +118,8 @@ func TestHostileBytesLeaveTheServerStanding(t *testing.T) {
 	w.stands(t)
 }
 
-func TestSlowPeersAreCutOff(t *testing.T) {
-	w := newWorld(t, func(l *limits) {
+func TestSlowPeersAreCut(t *testing.T) {
+	w := newTestServer(t, func(l *limits) {
 		l.door.Idle, l.session, l.door.PerAddress = time.Second, 3*time.Second, 50
 	})
 	silent := w.dial(t)
@@ -148,8 +148,8 @@ func TestSlowPeersAreCutOff(t *testing.T) {
 	<-done
 }
 
-func TestConnectionsAreBoundedInAllAndByAddress(t *testing.T) {
-	w := newWorld(t, nil)
+func TestConnectionLimits(t *testing.T) {
+	w := newTestServer(t, nil)
 	var wg sync.WaitGroup
 	var mu sync.Mutex
 	greeted, refused := 0, 0
@@ -214,8 +214,8 @@ func (w *world) emptied(t *testing.T) {
 	}
 }
 
-func TestOneAddressHasTenConnections(t *testing.T) {
-	w := newWorld(t, nil)
+func TestConnectionsPerAddress(t *testing.T) {
+	w := newTestServer(t, nil)
 	for range 10 {
 		w.dial(t).say("", "220 ")
 	}
@@ -224,8 +224,8 @@ func TestOneAddressHasTenConnections(t *testing.T) {
 	c.closed()
 }
 
-func TestShutdownWaitsForAMessageAndClosesTheRest(t *testing.T) {
-	w := newWorld(t, nil)
+func TestShutdownWaitsForMessage(t *testing.T) {
+	w := newTestServer(t, nil)
 	w.hold, w.inside = make(chan struct{}), make(chan struct{}, 1)
 	idle := w.dial(t)
 	idle.say("", "220 ")
@@ -254,8 +254,8 @@ func TestShutdownWaitsForAMessageAndClosesTheRest(t *testing.T) {
 	}
 }
 
-func TestShutdownGivesUpInTime(t *testing.T) {
-	w := newWorld(t, nil)
+func TestShutdownTimeout(t *testing.T) {
+	w := newTestServer(t, nil)
 	w.hold, w.inside = make(chan struct{}), make(chan struct{}, 1)
 	half := w.open(t)
 	stored := w.open(t)
@@ -274,8 +274,8 @@ func TestShutdownGivesUpInTime(t *testing.T) {
 	}
 }
 
-func TestAPanicOverAMessageIsNotTheSendersTrouble(t *testing.T) {
-	w := newWorld(t, nil)
+func TestPanicIsTemporaryFailure(t *testing.T) {
+	w := newTestServer(t, nil)
 	w.server.parse = func([]byte, bool) []feedback.Claim { panic("a fault") }
 	c := w.open(t)
 	c.say(dsn+".", "250 ")
@@ -284,8 +284,8 @@ func TestAPanicOverAMessageIsNotTheSendersTrouble(t *testing.T) {
 	}
 }
 
-func TestServeAfterShutdownEndsAtOnce(t *testing.T) {
-	w := newWorld(t, nil)
+func TestServeAfterShutdown(t *testing.T) {
+	w := newTestServer(t, nil)
 	if err := w.server.Shutdown(t.Context()); err != nil {
 		t.Fatal(err)
 	}

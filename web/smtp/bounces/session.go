@@ -16,12 +16,12 @@ import (
 
 // The answers. No text of a peer is in them.
 var (
-	errNoSuchPath = &smtp.SMTPError{Code: 550, EnhancedCode: smtp.EnhancedCode{5, 1, 1}, Message: "No such return path here"}
-	errNoRelay    = &smtp.SMTPError{Code: 550, EnhancedCode: smtp.EnhancedCode{5, 7, 1}, Message: "This server takes bounces only and relays nothing"}
-	errEnough     = &smtp.SMTPError{Code: 421, EnhancedCode: smtp.EnhancedCode{4, 7, 0}, Message: "Enough for one session"}
-	errNotStored  = &smtp.SMTPError{Code: 451, EnhancedCode: smtp.EnhancedCode{4, 3, 0}, Message: "Not stored, try again later"}
-	errLine       = &smtp.SMTPError{Code: 554, EnhancedCode: smtp.EnhancedCode{5, 6, 0}, Message: "A line is too long"}
-	errBroken     = &smtp.SMTPError{Code: 451, EnhancedCode: smtp.EnhancedCode{4, 4, 2}, Message: "The message broke off"}
+	errNoSuchPath      = &smtp.SMTPError{Code: 550, EnhancedCode: smtp.EnhancedCode{5, 1, 1}, Message: "No such return path here"}
+	errNoRelay         = &smtp.SMTPError{Code: 550, EnhancedCode: smtp.EnhancedCode{5, 7, 1}, Message: "This server takes bounces only and relays nothing"}
+	errTooManyMessages = &smtp.SMTPError{Code: 421, EnhancedCode: smtp.EnhancedCode{4, 7, 0}, Message: "Enough for one session"}
+	errNotStored       = &smtp.SMTPError{Code: 451, EnhancedCode: smtp.EnhancedCode{4, 3, 0}, Message: "Not stored, try again later"}
+	errLongLine        = &smtp.SMTPError{Code: 554, EnhancedCode: smtp.EnhancedCode{5, 6, 0}, Message: "A line is too long"}
+	errIncomplete      = &smtp.SMTPError{Code: 451, EnhancedCode: smtp.EnhancedCode{4, 4, 2}, Message: "The message broke off"}
 )
 
 // session is one connection's conversation. Its methods are called one after
@@ -44,7 +44,7 @@ func (s *session) Logout() error { return nil }
 func (s *session) Mail(from string, _ *smtp.MailOptions) error {
 	if s.messages++; s.messages > s.server.limits.messages {
 		s.conn.End()
-		return errEnough
+		return errTooManyMessages
 	}
 	s.conn.Refill()
 	s.null, s.paths = from == "", nil
@@ -64,7 +64,7 @@ func (s *session) Rcpt(to string, _ *smtp.RcptOptions) error {
 	}
 	if s.refusals++; s.refusals > s.server.limits.refusals {
 		s.conn.End()
-		return errEnough
+		return errTooManyMessages
 	}
 	if app.IsReturnPath(to) {
 		s.server.cfg.Reports.NoteRefused(providerevents.SourceBounces, "a return path that is none of this server's")
@@ -77,7 +77,7 @@ func (s *session) Rcpt(to string, _ *smtp.RcptOptions) error {
 // it reports is stored.
 func (s *session) Data(r io.Reader) error {
 	if !s.conn.Begin() {
-		return errBroken
+		return errIncomplete
 	}
 	defer s.conn.Done()
 	raw, err := io.ReadAll(io.LimitReader(r, feedback.MaxBounceRead))
@@ -85,21 +85,21 @@ func (s *session) Data(r io.Reader) error {
 		_, err = io.Copy(io.Discard, r)
 	}
 	if err != nil {
-		return answerTo(err)
+		return replyTo(err)
 	}
 	return s.take(s.read(raw))
 }
 
-// answerTo is the answer where a message could not be read to its end.
-func answerTo(err error) error {
+// replyTo is the answer where a message could not be read to its end.
+func replyTo(err error) error {
 	var answer *smtp.SMTPError
 	switch {
 	case errors.As(err, &answer):
 		return answer
 	case errors.Is(err, smtp.ErrTooLongLine):
-		return errLine
+		return errLongLine
 	}
-	return errBroken
+	return errIncomplete
 }
 
 // read finds what a message reports. A fault of ours over a stranger's message

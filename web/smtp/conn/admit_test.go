@@ -26,25 +26,25 @@ func (p *placed) Close() error {
 }
 
 // come has a connection from an address come in; nil: there is no room.
-func come(d *Door, from string) (*Conn, *placed) {
+func come(lim *Door, from string) (*Conn, *placed) {
 	here, there := net.Pipe()
 	go func() { _, _ = io.Copy(io.Discard, there) }()
 	p := &placed{Conn: here, from: from}
-	c := d.admit(p)
+	c := lim.admit(p)
 	if c == nil {
 		_ = here.Close()
 	}
 	return c, p
 }
 
-// TestWhoGivesItsPlace: the connection that has been idle longest of the address with most,
+// TestEvictionOrder: the connection that has been idle longest of the address with most,
 // but none on which somebody signed in or a message comes.
-func TestWhoGivesItsPlace(t *testing.T) {
+func TestEvictionOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := New(Limits{Conns: 6, PerAddress: 4, Idle: time.Hour, Session: 1})
+		lim := New(Limits{Conns: 6, PerAddress: 4, Idle: time.Hour, Session: 1})
 		admit := func(from string) (*Conn, *placed) {
 			t.Helper()
-			c, p := come(d, from)
+			c, p := come(lim, from)
 			if c == nil {
 				t.Fatalf("no room for %s", from)
 			}
@@ -63,7 +63,7 @@ func TestWhoGivesItsPlace(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Second)
-		if c, _ := come(d, "192.0.2.3"); c != nil {
+		if c, _ := come(lim, "192.0.2.3"); c != nil {
 			t.Error("an address has more than its share")
 		}
 		admit("192.0.2.4")
@@ -75,55 +75,55 @@ func TestWhoGivesItsPlace(t *testing.T) {
 		if !atLater.closed || !atTalking.closed || atSigned.closed || atBusy.closed || atLonely.closed {
 			t.Errorf("%v %v %v %v %v %v", atSigned, atLonely, atBusy, atTalking, atIdle, atLater)
 		}
-		if conns, from := d.Counted(); conns != 6 || from != 6 {
+		if conns, from := lim.Counted(); conns != 6 || from != 6 {
 			t.Errorf("%d connections of %d addresses", conns, from)
 		}
-		d.CloseAll()
+		lim.CloseAll()
 	})
 }
 
-// TestPlacesAreKeptForThoseWhoSignedInLately: for a day.
-func TestPlacesAreKeptForThoseWhoSignedInLately(t *testing.T) {
+// TestReserveForKnownAddresses: for a day.
+func TestReserveForKnownAddresses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := New(Limits{Conns: 3, PerAddress: 3, Reserve: 1, Idle: time.Hour, Session: 1})
-		first, _ := come(d, "192.0.2.1")
+		lim := New(Limits{Conns: 3, PerAddress: 3, Reserve: 1, Idle: time.Hour, Session: 1})
+		first, _ := come(lim, "192.0.2.1")
 		first.Trust()
 		_ = first.Close()
 		for _, from := range []string{"192.0.2.2", "192.0.2.3"} {
-			c, _ := come(d, from)
+			c, _ := come(lim, from)
 			c.Trust() // none of them gives its place
 		}
-		if c, _ := come(d, "192.0.2.4"); c != nil {
+		if c, _ := come(lim, "192.0.2.4"); c != nil {
 			t.Error("a stranger has the place that is kept")
 		}
-		c, _ := come(d, "192.0.2.1")
+		c, _ := come(lim, "192.0.2.1")
 		if c == nil {
 			t.Fatal("no place is kept")
 		}
 		_ = c.Close()
 		time.Sleep(knownFor + time.Second)
-		if c, _ := come(d, "192.0.2.1"); c != nil {
+		if c, _ := come(lim, "192.0.2.1"); c != nil {
 			t.Error("it is kept for ever")
 		}
-		d.CloseAll()
+		lim.CloseAll()
 	})
 }
 
-// TestAddressesThatSignedInAreBounded: and the old ones are forgotten first.
-func TestAddressesThatSignedInAreBounded(t *testing.T) {
+// TestKnownAddressesAreBounded: and the old ones are forgotten first.
+func TestKnownAddressesAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := New(Limits{})
+		lim := New(Limits{})
 		address := func(n int) net.Addr { return &net.TCPAddr{IP: net.IPv4(10, byte(n>>16), byte(n>>8), byte(n))} }
 		for n := range maxKnown + 10 {
-			d.note(Network(address(n)))
+			lim.note(Network(address(n)))
 		}
-		if len(d.known) != maxKnown {
-			t.Errorf("%d are remembered", len(d.known))
+		if len(lim.known) != maxKnown {
+			t.Errorf("%d are remembered", len(lim.known))
 		}
 		time.Sleep(knownFor + time.Second)
-		d.note(Network(address(1 << 20)))
-		if len(d.known) != 1 {
-			t.Errorf("%d are remembered after a day", len(d.known))
+		lim.note(Network(address(1 << 20)))
+		if len(lim.known) != 1 {
+			t.Errorf("%d are remembered after a day", len(lim.known))
 		}
 	})
 }

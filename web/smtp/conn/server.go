@@ -14,12 +14,12 @@ import (
 // wait for a command, and waits for messages that are on their way; when ctx ends it calls
 // drop, which has what is at work end, and drops them unanswered, so that their senders
 // keep them. It returns when all is over.
-func (d *Door) Shutdown(ctx context.Context, server *smtp.Server, drop func()) error {
-	d.Drain()
+func (lim *Door) Shutdown(ctx context.Context, server *smtp.Server, drop func()) error {
+	lim.Drain()
 	done := make(chan error, 1)
 	go func() {
 		err := server.Shutdown(context.Background())
-		d.settled()
+		lim.settled()
 		done <- err
 	}()
 	defer drop()
@@ -29,7 +29,7 @@ func (d *Door) Shutdown(ctx context.Context, server *smtp.Server, drop func()) e
 	case <-ctx.Done():
 	}
 	drop()
-	d.CloseAll()
+	lim.CloseAll()
 	return unlessClosed(<-done)
 }
 

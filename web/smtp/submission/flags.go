@@ -30,7 +30,7 @@ type listen struct {
 	address  string
 	port     Port
 	listener net.Listener // nil: it was not opened
-	madeUp   bool         // nobody asked for it: the server starts without it too
+	implicit bool         // nobody asked for it: the server starts without it too
 	fault    error        // why it was not opened then
 }
 
@@ -56,7 +56,7 @@ func (f *Flags) Check(dev, secure bool, bounces string) error {
 		if err != nil {
 			return err
 		}
-		l.madeUp = len(f.values) == 0
+		l.implicit = len(f.values) == 0
 		if err := l.check(secure, bounces); err != nil {
 			return err
 		}
@@ -125,7 +125,7 @@ func (f *Flags) Open(listen func(flag, address string) (net.Listener, error)) (e
 	for i := range f.listen {
 		l := &f.listen[i]
 		switch l.listener, err = listen("smtp-listen", l.address); {
-		case err != nil && l.madeUp:
+		case err != nil && l.implicit:
 			l.listener, l.fault = nil, err
 		case err != nil:
 			return err

@@ -20,7 +20,7 @@ func flags(t *testing.T, args ...string) *Flags {
 	return f
 }
 
-func TestAddressesSayHowTLSIsSpoken(t *testing.T) {
+func TestListenTLSModes(t *testing.T) {
 	for value, want := range map[string]listen{
 		":587":                    {address: ":587"},
 		":465":                    {address: ":465", port: Port{TLS: true}},
@@ -37,7 +37,7 @@ func TestAddressesSayHowTLSIsSpoken(t *testing.T) {
 	}
 }
 
-func TestAddressesThatAreRefused(t *testing.T) {
+func TestInvalidListenValues(t *testing.T) {
 	for _, test := range []struct {
 		args   string
 		secure bool
@@ -58,7 +58,7 @@ func TestAddressesThatAreRefused(t *testing.T) {
 	}
 }
 
-func TestDevListensUnlessItIsTold(t *testing.T) {
+func TestDevListensByDefault(t *testing.T) {
 	for args, want := range map[string]string{"": devAddress, "--smtp-listen=127.0.0.1:2000": "127.0.0.1:2000", "--smtp-listen=": ""} {
 		f := flags(t, strings.Fields(args)...)
 		if err := f.Check(true, false, ""); err != nil {
@@ -77,7 +77,7 @@ func TestDevListensUnlessItIsTold(t *testing.T) {
 	}
 }
 
-func TestASecondDevServerStartsWithoutTheAddress(t *testing.T) {
+func TestSecondDevServerSkipsUsedAddress(t *testing.T) {
 	busy := func(string, string) (net.Listener, error) { return nil, errors.New("in use") }
 	f := flags(t)
 	if err := f.Check(true, false, ""); err != nil {

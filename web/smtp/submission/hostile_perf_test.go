@@ -7,10 +7,10 @@ import (
 	"testing"
 )
 
-// TestPerfALargeMessageTakesNoMemory: while one arrives, memory grows by less than half of
+// TestPerfLargeMessageMemory: while one arrives, memory grows by less than half of
 // what came.
-func TestPerfALargeMessageTakesNoMemory(t *testing.T) {
-	w := newWorld(t, nil)
+func TestPerfLargeMessageMemory(t *testing.T) {
+	w := newTestServer(t, nil)
 	inUse := func() int64 {
 		var m runtime.MemStats
 		runtime.GC()

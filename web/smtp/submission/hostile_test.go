@@ -25,8 +25,8 @@ import (
 // lines is a text of n lines of 100 bytes.
 func lines(n int) string { return strings.Repeat(strings.Repeat("x", 98)+"\r\n", n) }
 
-func TestAMessageIsWellFormedOrRefused(t *testing.T) {
-	w := newWorld(t, nil)
+func TestMalformedMessagesAreRefused(t *testing.T) {
+	w := newTestServer(t, nil)
 	long := strings.Repeat("x", 998)
 	for name, test := range map[string]struct{ text, want string }{
 		"no header":                {"\r\nHello\r\n", "250 "},
@@ -82,8 +82,8 @@ func wellFormed(t *testing.T, text []byte) {
 	}
 }
 
-func TestAMessageComesInChunks(t *testing.T) {
-	w := newWorld(t, nil)
+func TestBDAT(t *testing.T) {
+	w := newTestServer(t, nil)
 	c := w.dial(t, w.plain).signIn(w.key)
 	envelope := func() *talk {
 		c.say("MAIL FROM:<a@acme.test>", "250 ")
@@ -113,8 +113,8 @@ func TestAMessageComesInChunks(t *testing.T) {
 	}
 }
 
-func TestBetweenChunksNothingElseComes(t *testing.T) {
-	w := newWorld(t, nil)
+func TestOnlyBDATBetweenChunks(t *testing.T) {
+	w := newTestServer(t, nil)
 	for _, command := range []string{"RSET", "MAIL FROM:<a@acme.test>", "STARTTLS", "NOOP", "QUIT", "EHLO a.test", "BDAT", "BDAT x", "BDAT 5 FIRST", "BDAT -1", "BDAT 41943040"} {
 		c := w.dial(t, w.plain).signIn(w.key)
 		c.say("MAIL FROM:<a@acme.test>", "250 ")
@@ -130,8 +130,8 @@ func TestBetweenChunksNothingElseComes(t *testing.T) {
 	w.stands(t)
 }
 
-func TestAMessageOverTheLimitIsRefused(t *testing.T) {
-	w := newWorld(t, func(_ *Config, l *limits) { l.message, l.door.Session = 1<<20, 2<<20 })
+func TestMessageSizeLimit(t *testing.T) {
+	w := newTestServer(t, func(_ *Config, l *limits) { l.message, l.door.Session = 1<<20, 2<<20 })
 	c := w.dial(t, w.plain).signIn(w.key)
 	c.say("MAIL FROM:<a@acme.test> SIZE=1048577", "552 5.3.4 ")
 	c.begin().say(message+lines(11_000)+".", "552 5.3.4 ")
@@ -159,8 +159,8 @@ func left(t *testing.T, dir string) []string {
 	return names
 }
 
-func TestALargeMessageArrivesOnTheDiskWithoutAName(t *testing.T) {
-	w := newWorld(t, nil)
+func TestLargeMessageIsUnlinkedFile(t *testing.T) {
+	w := newTestServer(t, nil)
 	dir := w.server.cfg.Dir
 	c := w.dial(t, w.plain).signIn(w.key).begin()
 	piece := lines(1000)
@@ -198,7 +198,7 @@ func (c *buffered) drained() {
 	}
 }
 
-func TestWhatAKilledServerLeftIsSwept(t *testing.T) {
+func TestFilesOfKilledServerAreSwept(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"mailer-smtp-12345.tmp", "mailer.db"} {
 		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
@@ -211,8 +211,8 @@ func TestWhatAKilledServerLeftIsSwept(t *testing.T) {
 	}
 }
 
-func TestATeamHasItsShareOfTheDisk(t *testing.T) {
-	w := newWorld(t, func(_ *Config, l *limits) { l.disk, l.share = 3<<20, 1<<20 })
+func TestDiskShareOfTeam(t *testing.T) {
+	w := newTestServer(t, func(_ *Config, l *limits) { l.disk, l.share = 3<<20, 1<<20 })
 	first := w.dial(t, w.plain).signIn(w.key).begin()
 	first.send(lines(9_000))
 	first.conn.(*buffered).drained()
@@ -224,15 +224,15 @@ func TestATeamHasItsShareOfTheDisk(t *testing.T) {
 	second.begin().say(lines(9_000)+".", "250 ")
 }
 
-func TestAFolderThatIsGoneIsOurTrouble(t *testing.T) {
-	w := newWorld(t, func(c *Config, _ *limits) { c.Dir = filepath.Join(c.Dir, "none") })
+func TestMissingFolderIsInternalError(t *testing.T) {
+	w := newTestServer(t, func(c *Config, _ *limits) { c.Dir = filepath.Join(c.Dir, "none") })
 	c := w.dial(t, w.plain).signIn(w.key).begin()
 	c.say(lines(1000)+".", "451 4.3.0 ")
 	c.begin().say(message+".", "250 ")
 }
 
-func TestTenThousandRecipientsAreRefused(t *testing.T) {
-	w := newWorld(t, nil)
+func TestTenThousandRecipients(t *testing.T) {
+	w := newTestServer(t, nil)
 	c := w.dial(t, w.plain).signIn(w.key)
 	c.say("MAIL FROM:<a@acme.test>", "250 ")
 	c.send(strings.Repeat("RCPT TO:<bob@example.com>\r\n", 10_000))
@@ -250,8 +250,8 @@ func TestTenThousandRecipientsAreRefused(t *testing.T) {
 	}
 }
 
-func TestHostileCommandsEndTheirConnection(t *testing.T) {
-	w := newWorld(t, func(_ *Config, l *limits) { l.commands, l.door.Session = 2000, 4<<20 })
+func TestHostileCommands(t *testing.T) {
+	w := newTestServer(t, func(_ *Config, l *limits) { l.commands, l.door.Session = 2000, 4<<20 })
 	for name, command := range map[string]string{
 		"long":              "MAIL FROM:<" + strings.Repeat("a", 1<<20),
 		"endless":           strings.Repeat("a", 1<<20),
@@ -273,8 +273,8 @@ func TestHostileCommandsEndTheirConnection(t *testing.T) {
 	w.stands(t)
 }
 
-func TestTenThousandMessagesComeInOneConnection(t *testing.T) {
-	w := newWorld(t, nil)
+func TestManyMessagesPerConnection(t *testing.T) {
+	w := newTestServer(t, nil)
 	c := w.dial(t, w.plain).signIn(w.key)
 	for range 10_000 {
 		c.say("MAIL FROM:<a@acme.test>\r\nRCPT TO:<bob@example.com>\r\nDATA", "250 ")
@@ -287,9 +287,9 @@ func TestTenThousandMessagesComeInOneConnection(t *testing.T) {
 	}
 }
 
-func TestAMessageOverTheRateWaits(t *testing.T) {
+func TestRateLimitedMessageWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, nil)
+		w := newTestServer(t, nil)
 		tooFast := func(f *fakeService) { f.rate = app.Errorf(app.CodeRateLimitExceeded, "Too many requests") }
 		c := w.dial(t, w.plain).signIn(w.key)
 		w.set(tooFast)
@@ -314,8 +314,8 @@ func TestAMessageOverTheRateWaits(t *testing.T) {
 	})
 }
 
-func TestConnectionsAreBoundedByAddress(t *testing.T) {
-	w := newWorld(t, nil)
+func TestConnectionsPerAddress(t *testing.T) {
+	w := newTestServer(t, nil)
 	for range 20 {
 		w.dial(t, w.plain).say("", "220 ")
 	}
@@ -326,10 +326,10 @@ func TestConnectionsAreBoundedByAddress(t *testing.T) {
 	}
 }
 
-// TestIdleConnectionsOfManyAddressesShutNobodyOut: whoever comes next gets a place, and
+// TestIdleConnectionsAreEvicted: whoever comes next gets a place, and
 // those who signed in keep theirs.
-func TestIdleConnectionsOfManyAddressesShutNobodyOut(t *testing.T) {
-	w := newWorld(t, nil)
+func TestIdleConnectionsAreEvicted(t *testing.T) {
+	w := newTestServer(t, nil)
 	mine := w.dial(t, w.plain, "127.0.0.2").signIn(w.key)
 	for address := range 10 {
 		for range 20 {
@@ -344,7 +344,7 @@ func TestIdleConnectionsOfManyAddressesShutNobodyOut(t *testing.T) {
 	}
 }
 
-func TestTimeIsBounded(t *testing.T) {
+func TestTimeLimits(t *testing.T) {
 	// trickle writes a byte each minute until the connection is closed, and says when.
 	trickle := func(c *talk) time.Duration {
 		begun := time.Now()
@@ -379,7 +379,7 @@ func TestTimeIsBounded(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(t, nil)
+				w := newTestServer(t, nil)
 				c := test.begin(w, t)
 				begun, took := time.Now(), time.Duration(0)
 				if test.quiet {
@@ -401,9 +401,9 @@ func TestTimeIsBounded(t *testing.T) {
 	}
 }
 
-func TestASteadyMessageMayTakeItsTime(t *testing.T) {
+func TestSteadySlowMessageIsAccepted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, nil)
+		w := newTestServer(t, nil)
 		c := w.dial(t, w.plain).signIn(w.key).begin()
 		for range 600 { // 10 minutes, 10 KB a second
 			c.send(lines(100))
@@ -444,9 +444,9 @@ func (f *fakeBounces) Data(r io.Reader) error {
 	return err
 }
 
-func TestBouncesAndMailAtOnePort(t *testing.T) {
+func TestBouncesAndMailOnOnePort(t *testing.T) {
 	var last *fakeBounces
-	w := newWorld(t, func(c *Config, _ *limits) {
+	w := newTestServer(t, func(c *Config, _ *limits) {
 		c.Bounces = func(c *conn.Conn) smtp.Session { last = &fakeBounces{Conn: c}; return last }
 	})
 	c := w.dial(t, w.both, "192.0.2.7").greet()
@@ -479,8 +479,8 @@ func (c *talk) signedIn(key string) {
 	c.say(plainly(key), "235 ")
 }
 
-func TestServeAfterShutdownEndsAtOnce(t *testing.T) {
-	w := newWorld(t, nil)
+func TestServeAfterShutdown(t *testing.T) {
+	w := newTestServer(t, nil)
 	if err := w.server.Shutdown(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -493,9 +493,9 @@ func TestServeAfterShutdownEndsAtOnce(t *testing.T) {
 	}
 }
 
-func TestTheLogNamesNobody(t *testing.T) {
+func TestLogHasNoAddresses(t *testing.T) {
 	var log bytes.Buffer
-	w := newWorld(t, func(c *Config, _ *limits) {
+	w := newTestServer(t, func(c *Config, _ *limits) {
 		c.Log = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	})
 	w.set(func(f *fakeService) { f.answer = app.Invalid("subject", "is bad") })
@@ -522,7 +522,7 @@ func FuzzDialogue(f *testing.F) {
 	} {
 		f.Add([]byte(seed))
 	}
-	w := newWorld(f, func(c *Config, l *limits) {
+	w := newTestServer(f, func(c *Config, l *limits) {
 		c.Anybody, _, _ = app.NewKey()
 		l.message, l.door.Session, l.memory = 4096, 64<<10, 256
 	})

@@ -38,7 +38,7 @@ func newSession(s *Server, w *wire) *session {
 
 // Reset forgets the message that was begun.
 func (s *session) Reset() {
-	s.wire.endText()
+	s.wire.endMessage()
 	s.rcpts, s.isBounce = nil, false
 	if s.bounces != nil {
 		s.bounces.Reset()
@@ -129,7 +129,7 @@ func (s *session) Rcpt(to string, opts *smtp.RcptOptions) error {
 		return err
 	}
 	if s.isBounce {
-		return errNeither
+		return errRelayDenied
 	}
 	address, ok := recipient(to)
 	if !ok {
@@ -166,7 +166,7 @@ func (s *session) Data(r io.Reader) error {
 		return s.bounces.Data(r)
 	}
 	if !s.wire.Begin() {
-		return errBroken
+		return errIncomplete
 	}
 	defer s.wire.Done()
 	in := &intake{pool: s.server.disk, team: s.team, dir: s.server.cfg.Dir, memory: s.server.limits.memory, log: s.server.cfg.Log}
@@ -176,7 +176,7 @@ func (s *session) Data(r io.Reader) error {
 			return s.refused("DATA", smtp.ErrDataTooLarge)
 		}
 		s.wire.End()
-		return s.refused("DATA", errBroken)
+		return s.refused("DATA", errIncomplete)
 	}
 	fault := in.end()
 	if fault == errNUL && s.wire.bareCR {
@@ -200,7 +200,7 @@ func (s *session) take(in *intake) (id string, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			s.server.cfg.Log.Error("panic over a message that came by SMTP", "panic", p, "stack", string(debug.Stack()))
-			err = errOurs
+			err = errInternal
 		}
 	}()
 	ctx, cancel := context.WithTimeout(s.server.ctx, s.server.limits.store)
@@ -214,7 +214,7 @@ func (s *session) take(in *intake) (id string, err error) {
 	})
 	end, ok := s.server.turns.take(ctx, key.TeamID, in.size)
 	if !ok {
-		return "", errTurn
+		return "", errStoreBusy
 	}
 	defer end()
 	release, err := s.server.cfg.API.Room(ctx, key.TeamID, in.size)

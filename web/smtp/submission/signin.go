@@ -20,7 +20,7 @@ type login struct {
 // Next takes an answer of the peer; nil: it sent none yet.
 func (l *login) Next(response []byte) (challenge []byte, done bool, err error) {
 	if response == nil && l.asked > 0 {
-		return nil, false, errNotPlain
+		return nil, false, errBadResponse
 	}
 	switch l.asked++; {
 	case l.asked == 1 && response == nil:
@@ -40,7 +40,7 @@ type plain struct{ sasl.Server }
 // Next takes an answer of the peer.
 func (p plain) Next(response []byte) (challenge []byte, done bool, err error) {
 	if response != nil && bytes.Count(response, []byte{0}) != 2 {
-		return nil, false, errNotPlain
+		return nil, false, errBadResponse
 	}
 	return p.Server.Next(response)
 }
@@ -56,7 +56,7 @@ func (s *session) AuthMechanisms() []string {
 // Auth begins a mechanism.
 func (s *session) Auth(mechanism string) (sasl.Server, error) {
 	if !s.wire.private() {
-		return nil, errClear
+		return nil, errNeedsTLS
 	}
 	switch mechanism {
 	case sasl.Plain:
@@ -78,7 +78,7 @@ func (s *session) signIn(password string) error {
 	switch app.CodeOf(err) {
 	case app.CodeRateLimitExceeded:
 		s.wire.End()
-		err = errGuesses
+		err = errTooManyGuesses
 	case app.CodeInvalidAPIKey:
 		err = errBadKey
 	}

@@ -89,7 +89,7 @@ type limits struct {
 	store     time.Duration // for one Accept
 }
 
-func usualLimits() limits {
+func defaultLimits() limits {
 	return limits{
 		door:  conn.Limits{Conns: 200, PerAddress: 20, Reserve: 40, Session: 2 * MaxMessage, Idle: 5 * time.Minute, Age: 30 * time.Second},
 		other: 5 * time.Minute, patience: 30 * time.Second, message: MaxMessage, memory: 64 << 10, disk: 1 << 30, share: 512 << 20, command: 2048, commands: 20_000,
@@ -118,10 +118,10 @@ type Server struct {
 }
 
 // New makes a Server that waits for Serve.
-func New(cfg Config) *Server { return newServer(cfg, usualLimits()) }
+func New(cfg Config) *Server { return newServer(cfg, defaultLimits()) }
 
 func newServer(cfg Config, l limits) *Server {
-	s := &Server{cfg: cfg, limits: l, door: conn.New(l.door), disk: newPool(l.disk, l.share), turns: newTurns(), upgraded: newHandover()}
+	s := &Server{cfg: cfg, limits: l, door: conn.New(l.door), disk: newDiskBudget(l.disk, l.share), turns: newStoreLimiter(), upgraded: newUpgradedListener()}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.smtp = smtp.NewServer(smtp.BackendFunc(func(c *smtp.Conn) (smtp.Session, error) {
 		w, ok := c.Conn().(*wire)

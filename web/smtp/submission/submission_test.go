@@ -18,8 +18,8 @@ import (
 	"mailer/db"
 )
 
-func TestAMessageIsAnsweredOnceItIsTaken(t *testing.T) {
-	w := newWorld(t, nil)
+func TestReplyAfterMessageIsStored(t *testing.T) {
+	w := newTestServer(t, nil)
 	c := w.dial(t, w.plain).signIn(w.key)
 	c.say("MAIL FROM:<anybody@else.test> SIZE=100 BODY=8BITMIME SMTPUTF8", "250 ")
 	c.say("RCPT TO:<bob@example.com>", "250 ")
@@ -42,8 +42,8 @@ func TestAMessageIsAnsweredOnceItIsTaken(t *testing.T) {
 	c.closed()
 }
 
-func TestTheGreetingSaysWhatIsTaken(t *testing.T) {
-	w := newWorld(t, nil)
+func TestEHLOExtensions(t *testing.T) {
+	w := newTestServer(t, nil)
 	c := w.dial(t, w.plain)
 	if got := c.say("", "220"); got != "220 mail.acme.test ESMTP Mailer" {
 		t.Errorf("%q", got)
@@ -59,8 +59,8 @@ func TestTheGreetingSaysWhatIsTaken(t *testing.T) {
 	c.say("EXPN all", "502 ")
 }
 
-func TestNothingIsTakenWithoutAKey(t *testing.T) {
-	w := newWorld(t, nil)
+func TestKeyIsRequired(t *testing.T) {
+	w := newTestServer(t, nil)
 	c := w.dial(t, w.plain).greet()
 	c.say("MAIL FROM:<a@acme.test>", "530 5.7.0 ")
 	c.say("RCPT TO:<bob@example.com>", "502 ")
@@ -73,8 +73,8 @@ func TestNothingIsTakenWithoutAKey(t *testing.T) {
 	c.say("MAIL FROM:<a@acme.test>", "250 ")
 }
 
-func TestAllWaysToSignIn(t *testing.T) {
-	w := newWorld(t, nil)
+func TestAUTHMechanisms(t *testing.T) {
+	w := newTestServer(t, nil)
 	user, key := coded("anything"), coded(w.key)
 	for name, dialogue := range map[string][]string{
 		"PLAIN at once":        {plainly(w.key), "235 2.7.0 "},
@@ -100,8 +100,8 @@ func TestAllWaysToSignIn(t *testing.T) {
 	}
 }
 
-func TestAKeyIsNotReadWhereOthersCouldReadIt(t *testing.T) {
-	w := newWorld(t, nil)
+func TestAUTHNeedsTLS(t *testing.T) {
+	w := newTestServer(t, nil)
 	c := w.dial(t, w.plain, "192.0.2.7")
 	c.say("", "220 ")
 	if got := c.say("EHLO peer.test", "250"); strings.Contains(got, "AUTH") || !strings.Contains(got, "250-STARTTLS") {
@@ -143,8 +143,8 @@ func (c *talk) handshake() {
 	c.conn, c.r = conn, bufio.NewReader(conn)
 }
 
-func TestWhatWasSaidBeforeTLSCountsForNothing(t *testing.T) {
-	w := newWorld(t, nil)
+func TestSTARTTLSResetsSession(t *testing.T) {
+	w := newTestServer(t, nil)
 	c := w.dial(t, w.plain).signIn(w.key)
 	c.say("MAIL FROM:<a@acme.test>", "250 ")
 	c.say("RCPT TO:<bob@example.com>", "250 ")
@@ -156,8 +156,8 @@ func TestWhatWasSaidBeforeTLSCountsForNothing(t *testing.T) {
 	c.say("MAIL FROM:<a@acme.test>", "530 ")
 }
 
-func TestACommandBehindSTARTTLSIsNotObeyedUnderTLS(t *testing.T) {
-	w := newWorld(t, nil)
+func TestPipelinedAfterSTARTTLSIsRefused(t *testing.T) {
+	w := newTestServer(t, nil)
 	c := w.dial(t, w.plain).greet()
 	c.send("STARTTLS\r\n" + plainly(w.key) + "\r\nMAIL FROM:<a@acme.test>\r\n")
 	c.say("", "501 5.5.1 ")
@@ -165,8 +165,8 @@ func TestACommandBehindSTARTTLSIsNotObeyedUnderTLS(t *testing.T) {
 	w.stands(t)
 }
 
-func TestWithoutACertificateSTARTTLSIsNotOffered(t *testing.T) {
-	w := newWorld(t, func(c *Config, _ *limits) { c.TLS = nil })
+func TestNoSTARTTLSWithoutCertificate(t *testing.T) {
+	w := newTestServer(t, func(c *Config, _ *limits) { c.TLS = nil })
 	c := w.dial(t, w.plain)
 	c.say("", "220 ")
 	if got := c.say("EHLO peer.test", "250"); strings.Contains(got, "STARTTLS") || !strings.Contains(got, "AUTH PLAIN LOGIN") {
@@ -176,8 +176,8 @@ func TestWithoutACertificateSTARTTLSIsNotOffered(t *testing.T) {
 	c.say(plainly(w.key), "235 ")
 }
 
-func TestAPeerThatSpeaksNoTLSIsLetGo(t *testing.T) {
-	w := newWorld(t, nil)
+func TestFailedHandshakeCloses(t *testing.T) {
+	w := newTestServer(t, nil)
 	c := w.dial(t, w.plain).greet()
 	c.say("STARTTLS", "220 ")
 	c.send("EHLO peer.test\r\nNOOP\r\n")
@@ -188,8 +188,8 @@ func TestAPeerThatSpeaksNoTLSIsLetGo(t *testing.T) {
 	w.stands(t)
 }
 
-func TestTooManyWrongKeysEndTheConnection(t *testing.T) {
-	w := newWorld(t, nil)
+func TestTooManyWrongKeys(t *testing.T) {
+	w := newTestServer(t, nil)
 	c := w.dial(t, w.plain).greet()
 	for range 20 {
 		c.say(plainly("wrong"), "535 5.7.8 ")
@@ -199,8 +199,8 @@ func TestTooManyWrongKeysEndTheConnection(t *testing.T) {
 	w.stands(t)
 }
 
-func TestAKeyHoldsFromItsAddresses(t *testing.T) {
-	w := newWorld(t, nil)
+func TestKeyAddressRestriction(t *testing.T) {
+	w := newTestServer(t, nil)
 	w.set(func(f *fakeService) {
 		k := f.keys[w.key]
 		k.AllowedIPs = []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}
@@ -214,8 +214,8 @@ func TestAKeyHoldsFromItsAddresses(t *testing.T) {
 	c.signIn(w.key)
 }
 
-func TestADeletedKeyEndsAnOpenConnection(t *testing.T) {
-	w := newWorld(t, nil)
+func TestDeletedKeyEndsConnection(t *testing.T) {
+	w := newTestServer(t, nil)
 	between, within := w.dial(t, w.plain).signIn(w.key), w.dial(t, w.plain).signIn(w.key).begin()
 	neighbour := w.dial(t, w.plain).signIn(w.other)
 	w.set(func(f *fakeService) { delete(f.keys, w.key) })
@@ -229,9 +229,9 @@ func TestADeletedKeyEndsAnOpenConnection(t *testing.T) {
 	}
 }
 
-func TestWithDevAnybodyHandsIn(t *testing.T) {
+func TestDevNeedsNoKey(t *testing.T) {
 	var dev string
-	w := newWorld(t, func(c *Config, _ *limits) { dev, _, _ = app.NewKey(); c.Anybody = dev })
+	w := newTestServer(t, func(c *Config, _ *limits) { dev, _, _ = app.NewKey(); c.Anybody = dev })
 	w.set(func(f *fakeService) { f.keys[dev] = app.Key{ID: "dev", TeamID: "dev"} })
 	w.dial(t, w.plain).greet().begin().say(message+".", "250 ")
 	w.dial(t, w.plain).signIn("password").begin().say(message+".", "250 ")
@@ -247,8 +247,8 @@ func TestWithDevAnybodyHandsIn(t *testing.T) {
 	}
 }
 
-func TestRecipientsAreAddressesAndAtMostFifty(t *testing.T) {
-	w := newWorld(t, nil)
+func TestRecipientChecks(t *testing.T) {
+	w := newTestServer(t, nil)
 	c := w.dial(t, w.plain).signIn(w.key)
 	c.say("MAIL FROM:<>", "250 ")
 	for _, bad := range []string{"<bob>", "<bob@example>", "<bob@>", "<>", "<@example.com>", "bob", "<a b@example.com>", `<"a b"@example.com>`, `<"x <evil@b.test>"@example.com>`, "<bob@[127.0.0.1]>", "<.bob@example.com>", "<bob@exa_mple..com>"} {
@@ -266,8 +266,8 @@ func TestRecipientsAreAddressesAndAtMostFifty(t *testing.T) {
 	}
 }
 
-func TestRefusalsHaveTheirReply(t *testing.T) {
-	w := newWorld(t, nil)
+func TestErrorReplies(t *testing.T) {
+	w := newTestServer(t, nil)
 	refusal := func(code app.Code) error { return app.Errorf(code, "The words") }
 	for _, test := range []struct {
 		err    error
@@ -313,8 +313,8 @@ func TestRefusalsHaveTheirReply(t *testing.T) {
 	}
 }
 
-func TestWhatConcernsTheKeyIsAnsweredBeforeTheMessage(t *testing.T) {
-	w := newWorld(t, func(_ *Config, l *limits) { l.patience = 0 })
+func TestKeyErrorsAtMAIL(t *testing.T) {
+	w := newTestServer(t, func(_ *Config, l *limits) { l.patience = 0 })
 	c := w.dial(t, w.plain).signIn(w.key)
 	w.set(func(f *fakeService) { f.rate = app.Errorf(app.CodeRateLimitExceeded, "Too many requests") })
 	c.say("MAIL FROM:<a@acme.test>", "450 4.7.1 Too many requests")
@@ -328,8 +328,8 @@ func TestWhatConcernsTheKeyIsAnsweredBeforeTheMessage(t *testing.T) {
 	c.begin().say(message+".", "250 ")
 }
 
-func TestAPanicOverAMessageIsNotItsSendersTrouble(t *testing.T) {
-	w := newWorld(t, nil)
+func TestPanicIsTemporaryFailure(t *testing.T) {
+	w := newTestServer(t, nil)
 	w.set(func(f *fakeService) { f.panics = true })
 	c := w.dial(t, w.plain).signIn(w.key).begin()
 	c.say(message+".", "451 4.3.0 ")
@@ -337,8 +337,8 @@ func TestAPanicOverAMessageIsNotItsSendersTrouble(t *testing.T) {
 	c.begin().say(message+".", "250 ")
 }
 
-func TestLongRefusalsAreLinesThatFit(t *testing.T) {
-	w := newWorld(t, nil)
+func TestLongRefusalsAreSplit(t *testing.T) {
+	w := newTestServer(t, nil)
 	words := strings.TrimSpace(strings.Repeat("a record is missing, ", 50)) + " ü\r\n250 smuggled"
 	w.set(func(f *fakeService) { f.answer = app.Errorf(app.CodeForbidden, "%s", words) })
 	got := w.dial(t, w.plain).signIn(w.key).begin().say(message+".", "550-5.7.1 a record")
@@ -355,15 +355,15 @@ func TestLongRefusalsAreLinesThatFit(t *testing.T) {
 	if len(lines) != 3 || !strings.HasSuffix(got, "250 smuggled") {
 		t.Errorf("%q", lines)
 	}
-	if text := inLines([3]int{5, 7, 1}, strings.Repeat("x", 1<<20)); len(text) > 4096 {
+	if text := splitLines([3]int{5, 7, 1}, strings.Repeat("x", 1<<20)); len(text) > 4096 {
 		t.Errorf("%d bytes", len(text))
 	}
 }
 
 func coded(s string) string { return base64.StdEncoding.EncodeToString([]byte(s)) }
 
-func TestShutdownWaitsForAMessageAndClosesTheRest(t *testing.T) {
-	w := newWorld(t, nil)
+func TestShutdownWaitsForMessage(t *testing.T) {
+	w := newTestServer(t, nil)
 	w.hold, w.inside = make(chan struct{}), make(chan struct{}, 1)
 	idle := w.dial(t, w.plain)
 	idle.say("", "220 ")
@@ -394,8 +394,8 @@ func TestShutdownWaitsForAMessageAndClosesTheRest(t *testing.T) {
 	}
 }
 
-func TestShutdownGivesUpInTime(t *testing.T) {
-	w := newWorld(t, nil)
+func TestShutdownTimeout(t *testing.T) {
+	w := newTestServer(t, nil)
 	w.hold, w.inside = make(chan struct{}), make(chan struct{}, 1)
 	half := w.dial(t, w.plain).signIn(w.key).begin()
 	stored := w.dial(t, w.plain).signIn(w.key).begin()

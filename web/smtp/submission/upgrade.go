@@ -45,7 +45,7 @@ type handover struct {
 	once  sync.Once
 }
 
-func newHandover() *handover {
+func newUpgradedListener() *handover {
 	return &handover{conns: make(chan *wire), ended: make(chan struct{})}
 }
 

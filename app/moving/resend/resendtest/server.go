@@ -72,13 +72,13 @@ func (s *Server) RoundTrip(r *http.Request) (answer *http.Response, err error) {
 	return answer, nil
 }
 
-// noted keeps the status of an answer.
-type noted struct {
+// statusRecorder keeps the status of an answer.
+type statusRecorder struct {
 	http.ResponseWriter
 	status int
 }
 
-func (w *noted) WriteHeader(status int) {
+func (w *statusRecorder) WriteHeader(status int) {
 	w.status = status
 	w.ResponseWriter.WriteHeader(status)
 }
@@ -89,7 +89,7 @@ func (s *Server) ServeHTTP(plain http.ResponseWriter, r *http.Request) {
 	defer s.mu.Unlock()
 	n := len(s.requests)
 	s.requests = append(s.requests, Request{At: time.Now(), Path: r.URL.RequestURI()})
-	w := &noted{ResponseWriter: plain, status: http.StatusOK}
+	w := &statusRecorder{ResponseWriter: plain, status: http.StatusOK}
 	if s.Before != nil && s.Before(n+1, w, r) || !s.admit(w, r) {
 		s.requests[n].Status = w.status
 		return

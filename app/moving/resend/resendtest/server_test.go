@@ -53,7 +53,7 @@ func readShapes(t *testing.T) map[string]map[string]string {
 }
 
 // left out by the stand-in: what is deprecated or what accounts may lack.
-var leftOut = []string{"audience_id", "filter", "priority", "attachments", "html", "text"}
+var omitted = []string{"audience_id", "filter", "priority", "attachments", "html", "text"}
 
 // more are members that recorded answers have and the document lacks.
 var more = map[string]string{"/broadcasts/{id} object": "string", "/contacts has_more": "boolean", "/emails/receiving data.*.has_more": "boolean"}
@@ -75,9 +75,9 @@ func members(at string, v any, out map[string][]any) {
 	}
 }
 
-// is reports whether a value is of a type of the document. Recorded answers have null
+// matches reports whether a value is of a type of the document. Recorded answers have null
 // where something is absent, whatever the document says.
-func is(v any, kind string) bool {
+func matches(v any, kind string) bool {
 	if values, ok := strings.CutPrefix(kind, "="); ok {
 		return slices.Contains(strings.Split(values, ","), fmt.Sprint(v))
 	}
@@ -99,8 +99,8 @@ func is(v any, kind string) bool {
 	return slices.ContainsFunc(strings.Split(kind, "|"), func(k string) bool { return got[k] })
 }
 
-// TestAnswersAreOfThePublishedShape holds each answer against the document.
-func TestAnswersAreOfThePublishedShape(t *testing.T) {
+// TestAnswersMatchPublishedShapes holds each answer against the document.
+func TestAnswersMatchPublishedShapes(t *testing.T) {
 	a := resendtest.Sample(12)
 	s := &resendtest.Server{Account: a}
 	for path, shape := range readShapes(t) {
@@ -127,14 +127,14 @@ func TestAnswersAreOfThePublishedShape(t *testing.T) {
 				kind, ok = more[path+" "+name]
 			}
 			for _, v := range got[name] {
-				if !ok || !is(v, kind) {
+				if !ok || !matches(v, kind) {
 					t.Errorf("%s: %s is %v, not %s", path, name, v, kind)
 				}
 			}
 		}
 		for name := range shape {
 			last := name[strings.LastIndexByte(name, '.')+1:]
-			if got[name] == nil && !slices.Contains(leftOut, last) && !strings.Contains(name, "attachments.") {
+			if got[name] == nil && !slices.Contains(omitted, last) && !strings.Contains(name, "attachments.") {
 				t.Errorf("%s lacks %s", path, name)
 			}
 		}
@@ -195,9 +195,9 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestTheRate: what is too much in a second gets 429, and each answer tells how much is
+// TestRateLimit: what is too much in a second gets 429, and each answer tells how much is
 // left.
-func TestTheRate(t *testing.T) {
+func TestRateLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &resendtest.Server{Account: resendtest.Sample(1), Rate: 2}
 		for i, want := range []int{200, 200, 429, 200} {

@@ -1,0 +1,30 @@
+package base
+
+import (
+	"context"
+	"fmt"
+
+	"mailer/db"
+)
+
+// PurgeChunk is how many rows one cleaning transaction removes at most.
+const PurgeChunk = 1000
+
+// IdleSweepMinutes is how many minutes pass without a sweep where no other process
+// changed the database: this one wakes its workers itself.
+const IdleSweepMinutes = 5
+
+// InChunks repeats a small Write until remove reports that there is no more: nobody
+// waits long behind one of them. what names it in errors.
+func (s *Base) InChunks(ctx context.Context, kind string, remove func(*db.Tx) (more bool, err error)) error {
+	for more := true; more; {
+		err := s.DB.Write(ctx, func(tx *db.Tx) (err error) {
+			more, err = remove(tx)
+			return err
+		})
+		if err != nil {
+			return fmt.Errorf("remove %s: %w", kind, err)
+		}
+	}
+	return nil
+}

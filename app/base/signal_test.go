@@ -1,0 +1,56 @@
+package base
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func TestSignalsBeforeSleepWakeOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := NewSignal()
+		for range 3 {
+			b.Notify()
+		}
+		start := time.Now()
+		if !Sleep(t.Context(), time.Minute, b) || time.Since(start) != 0 {
+			t.Errorf("it slept %v after a ring", time.Since(start))
+		}
+		if !Sleep(t.Context(), time.Minute, b) || time.Since(start) != time.Minute {
+			t.Errorf("it slept %v in all without another", time.Since(start))
+		}
+	})
+}
+
+func TestNotifyNeverBlocksAndIsNotLost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := NewSignal()
+		ctx, cancel := context.WithCancel(t.Context())
+		woken := 0
+		var worker, ringers sync.WaitGroup
+		worker.Go(func() {
+			for Sleep(ctx, time.Hour, b) {
+				woken++
+			}
+		})
+		for range 20 {
+			ringers.Go(func() {
+				for range 20 {
+					b.Notify()
+				}
+			})
+		}
+		ringers.Wait()
+		synctest.Wait() // the worker took the last ring and waits
+		if len(b) > 0 {
+			t.Error("a ring was left lying")
+		}
+		cancel()
+		worker.Wait()
+		if woken == 0 {
+			t.Error("it was not woken")
+		}
+	})
+}

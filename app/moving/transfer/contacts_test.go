@@ -1,0 +1,61 @@
+package transfer_test
+
+import (
+	"fmt"
+	"path/filepath"
+	"testing"
+
+	"mailer/app"
+	"mailer/app/moving/transfer"
+	"mailer/app/rules/archive"
+	"mailer/app/testing/testserver"
+	"mailer/db"
+)
+
+// Of an address that stands there twice, the first row's values count, also where so many
+// come that they are taken in in another order than the file's.
+func TestFirstRowOfAContactWins(t *testing.T) {
+	testserver.Synctest(t, manyContacts)
+}
+
+func manyContacts(t *testing.T) {
+	w := testserver.New(t)
+	a, err := archive.Create(filepath.Join(t.TempDir(), "a"))
+	testserver.Must(t, err)
+	const people = 6000
+	for _, name := range []string{"First", "Second"} {
+		for i := range people {
+			testserver.Must(t, a.Put(archive.Contacts, &archive.Contact{Email: fmt.Sprintf("p%d@example.org", i), FirstName: name, Unsubscribed: name == "Second" && i%100 == 7}))
+		}
+	}
+	testserver.Must(t, a.Put(archive.Contacts, &archive.Contact{Email: "no address"}))
+	testserver.Must(t, a.Finish(&archive.Team{Source: archive.SourceCSV}))
+	r, err := archive.Open(a.Dir())
+	testserver.Must(t, err)
+	team := &app.Team{ID: w.Key.TeamID, Name: "Team"}
+	plan, err := w.Services.Transfer.Import(t.Context(), team, r, transfer.Options{})
+	testserver.Must(t, err)
+	report, err := w.Services.Transfer.Import(t.Context(), team, r, transfer.Options{Apply: true})
+	testserver.Must(t, err)
+	want := transfer.ContactCounts{New: people, Existing: people, Refused: 1}
+	if plan.Contacts != want || report.Contacts != want || plan.OptedOut != people/100 || report.OptedOut != people/100 || len(report.Refused) != 1 {
+		t.Errorf("planned %+v, %d opted out; done %+v, %d opted out", plan.Contacts, plan.OptedOut, report.Contacts, report.OptedOut)
+	}
+	w.Read(func(r *db.Reader) error {
+		for i := range people {
+			address := fmt.Sprintf("p%d@example.org", i)
+			c, err := r.ContactByAddress(team.ID, w.AddressHash(address))
+			if err != nil {
+				return err
+			}
+			name := "First"
+			if i%100 == 7 {
+				name = "Second" // who opted out comes before all others
+			}
+			if c.FirstName != name || c.Unsubscribed != (i%100 == 7) {
+				t.Errorf("%+v", c)
+			}
+		}
+		return nil
+	})
+}

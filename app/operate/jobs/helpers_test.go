@@ -1,0 +1,164 @@
+package jobs_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"mailer/app"
+	"mailer/app/base"
+	"mailer/app/testing/testserver"
+	"mailer/db"
+)
+
+// What only the tests of this package do with a world.
+
+// wantErased waits until no erasure is open: a loaded machine may take longer
+// than a caller waits.
+func wantErased(w *testserver.Server) {
+	w.T.Helper()
+	for deadline := time.Now().Add(2 * time.Minute); w.OpenErasures() > 0; {
+		if time.Now().After(deadline) {
+			w.T.Fatalf("an erasure does not end:\n%s", w.Log.Text.String())
+		}
+		base.Sleep(w.T.Context(), 10*time.Millisecond, nil)
+	}
+}
+
+// addEmails makes n suppressed contacts in random order of their rows and returns
+// every 20th.
+func addEmails(w *testserver.Server, key *app.Key, n int) (picked []app.Contact) {
+	w.T.Helper()
+	for from := 0; from < n; from += 250 {
+		testserver.Must(w.T, w.DB.Write(w.T.Context(), func(tx *db.Tx) error {
+			for i := from; i < from+250; i++ {
+				email := fmt.Sprintf("a%d@crowd.example", i)
+				c := app.Contact{ID: uuid.NewString(), TeamID: key.TeamID, Email: email, Hash: w.Config.Sealer.AddressHash(key.TeamID, app.KeyOf(email)),
+					FirstName: strings.Repeat("n", i%200), CreatedAt: tx.Now, UpdatedAt: tx.Now}
+				_, err := tx.AddSuppression(app.Suppression{ID: uuid.NewString(), TeamID: key.TeamID, Email: email, Hash: c.Hash, Origin: app.OriginManual, CreatedAt: tx.Now})
+				if err := errors.Join(err, tx.InsertContact(&c), tx.CountContacts(key.TeamID, 1)); err != nil {
+					return err
+				}
+				if i%20 == 0 {
+					picked = append(picked, c)
+				}
+			}
+			return nil
+		}))
+	}
+	return picked
+}
+
+// wantSettled waits until nothing waits to be sent.
+func wantSettled(w *testserver.Server) {
+	w.T.Helper()
+	for deadline := time.Now().Add(time.Minute); ; {
+		if w.Count("units") == "0" {
+			return
+		}
+		if time.Now().After(deadline) {
+			w.T.Fatal("mail still waits")
+		}
+		base.Sleep(w.T.Context(), 20*time.Millisecond, nil)
+	}
+}
+
+// plantAddress puts an address wherever a team's things can hold one.
+func plantAddress(w *testserver.Server, key *app.Key, from string, n int) app.Contact {
+	w.T.Helper()
+	spellings := []string{testserver.ErasedAddress, strings.ToUpper(testserver.ErasedAddress), strings.ToLower(testserver.ErasedAddress), "vIC.tIM@Erase.Example"}
+	w.AddEmails(key, n, func(i int, in *app.EmailInput) {
+		in.From = from
+		in.To = []string{fmt.Sprintf("u%d@example.net", i), fmt.Sprintf("w%d@example.net", i)}
+		in.HTML = strings.Repeat("<p>Hi there</p>", i%700)
+		who := spellings[i%len(spellings)]
+		switch i % 15 {
+		case 0:
+			in.To = append(in.To, "Vic Tim <"+who+">")
+		case 1:
+			in.Cc, in.ReplyTo = []string{who}, []string{who}
+		case 2:
+			in.Bcc = []string{who}
+		case 3:
+			in.Subject = "Offer for " + who
+		case 4:
+			in.HTML += "<a href='https://x.example/?e=" + strings.Replace(who, "@", "%40", 1) + "'>" + who + "</a>" + strings.Repeat("long ", 2000)
+		case 5:
+			in.Headers, in.Tags = map[string]string{"X-For": "<" + who + ">"}, []app.Tag{{Name: "who", Value: "x"}}
+		case 6:
+			in.Attachments = []app.Attachment{{Filename: "a.csv", ContentType: "text/csv", Content: []byte("email," + who + ",x")},
+				{Filename: "b.bin", ContentType: "application/octet-stream", Content: []byte("\x00\x01" + who + "\x00" + strings.Repeat("z", 9000))}}
+			for k := range in.Attachments {
+				in.Attachments[k].ID, in.Attachments[k].Size = app.NewID(), int64(len(in.Attachments[k].Content))
+			}
+		case 7:
+			in.To = []string{who}
+		}
+	})
+	for i := range n / 3 {
+		if i%3 == 0 {
+			w.CreateContact(key.TeamID, fmt.Sprintf("c%d@example.net", i))
+		}
+	}
+	c := w.CreateContact(key.TeamID, testserver.ErasedAddress)
+	testserver.Must(w.T, w.DB.Write(w.T.Context(), func(tx *db.Tx) error {
+		friend, err := tx.ContactByAddress(key.TeamID, w.Config.Sealer.AddressHash(key.TeamID, app.KeyOf("c0@example.net")))
+		if err != nil {
+			return err
+		}
+		friend.Properties = app.Properties{"friend": {Type: app.StringProperty, Text: testserver.ErasedAddress}}
+		return errors.Join(tx.UpdateContact(&friend),
+			tx.InsertSegment(&app.Segment{ID: app.NewID(), TeamID: key.TeamID, Name: "like " + testserver.ErasedAddress, CreatedAt: tx.Now,
+				Filter: &app.Filter{Match: app.MatchAll, Conditions: []app.Condition{{Field: "email", Op: "equals", Value: testserver.ErasedAddress}}}}),
+			tx.InsertTopic(&app.Topic{ID: app.NewID(), TeamID: key.TeamID, Name: "by " + testserver.ErasedAddress, Description: testserver.ErasedAddress + "'s", Default: app.OptIn, Visibility: app.PublicTopic, CreatedAt: tx.Now, UpdatedAt: tx.Now}),
+			tx.OpenTrouble(app.RelayTrouble{ID: app.NewID(), Relay: app.DefaultRegion, StartedAt: tx.Now, EndedAt: tx.Now, Detail: app.EventDetail{Message: "no mail for " + testserver.ErasedAddress}}),
+			tx.KeepAnswer(db.IdempotencyKey{TeamID: key.TeamID, Route: "POST /emails", Key: "welcome/" + testserver.ErasedAddress}, []byte("x"), "id", time.Time{}))
+	}))
+	_, _, err := w.Services.Teams.CreateKey(w.T.Context(), key.TeamID, app.KeyInput{Name: "key of " + testserver.ErasedAddress, Permission: app.FullAccess, Role: app.RoleAdmin})
+	testserver.Must(w.T, err)
+	_, err = w.Services.Suppressions.AddSuppression(w.T.Context(), key, app.SuppressionInput{Email: testserver.ErasedAddress})
+	testserver.Must(w.T, err)
+	text := "Ask " + testserver.ErasedAddress
+	t, err := w.Services.Templates.CreateTemplate(w.T.Context(), key, app.TemplateInput{Name: "Mail of " + testserver.ErasedAddress, TemplateContent: app.TemplateContent{
+		From: testserver.ErasedAddress, ReplyTo: []string{testserver.ErasedAddress}, Subject: "From " + testserver.ErasedAddress, HTML: "<p>" + strings.Repeat("long ", 3000) + testserver.ErasedAddress + " {{{WHO}}}</p>", Text: &text,
+		Variables: []app.TemplateVariable{{Key: "WHO", Type: app.StringProperty, Fallback: &app.PropertyValue{Type: app.StringProperty, Text: testserver.ErasedAddress}}},
+	}})
+	testserver.Must(w.T, err)
+	_, err = w.Services.Templates.PublishTemplate(w.T.Context(), key, t.ID)
+	testserver.Must(w.T, err)
+	w.PlantInBroadcasts(key, from)
+	return c
+}
+
+// plantEverywhere is what a team sees of its mail, in one text.
+func plantEverywhere(w *testserver.Server, key *app.Key) string {
+	w.T.Helper()
+	var b strings.Builder
+	w.Read(func(r *db.Reader) error {
+		for page := (app.Page{Limit: 100}); ; {
+			emails, more, err := r.ListEmails(key.TeamID, page)
+			if err != nil {
+				return err
+			}
+			for _, row := range emails {
+				email, open, err := r.Outgoing(key.TeamID, row.ID)
+				if err != nil {
+					return err
+				}
+				events, err := r.Events(row.ID)
+				if err != nil {
+					return err
+				}
+				fmt.Fprintf(&b, "%+v %+v %+v\n", *email, open, events)
+			}
+			if !more {
+				return nil
+			}
+			page.After = emails[len(emails)-1].ID
+		}
+	})
+	return b.String()
+}

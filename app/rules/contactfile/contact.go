@@ -1,0 +1,346 @@
+package contactfile
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mailer/app"
+)
+
+// Contact is what a row says of somebody.
+type Contact struct {
+	Email     string          // as it is given
+	Contact   *app.NewContact // nil: none is made
+	Segments  []string        // by their names
+	CreatedAt time.Time       // when they joined; zero: not told
+	Origin    app.SuppressionOrigin
+	At        time.Time // of the suppression; zero: not told
+	Ignored   bool      // in a list of suppressions, and none here
+	Problem   string    // why the row can't be taken, or not whole: nothing of it but an opting out counts
+	Value     string    // the value that Flaw is about, bounded; empty: none, or none is kept
+}
+
+// OptsOut reports whether a row says that somebody gets no mail, or not all.
+func (p *Contact) OptsOut() bool {
+	return p.Origin != "" || p.Contact != nil && p.Contact.Contact.Unsubscribed
+}
+
+// reading is a row that is being read.
+type reading struct {
+	in     app.ContactInput
+	person Contact
+	entry  entry
+	status ListStatus
+}
+
+// Contact makes of a row the person that it describes, or says why it can't be taken, in
+// words that hold nothing of the row. Where the row can't be taken, but tells an address
+// that opted out, that counts all the same.
+func (s *Sheet) Contact(row Row) Contact {
+	r := reading{status: s.Status}
+	flaw, value := s.problemOf(row), ""
+	for i := range s.Columns {
+		c := &s.Columns[i]
+		if c.Index >= len(row.Cells) {
+			break
+		}
+		if err := r.set(c, strings.TrimSpace(row.Cells[c.Index]), s.Preset); err != nil && flaw == "" {
+			flaw, value = "Column "+c.Name+" "+err.Error(), row.Cells[c.Index]
+		}
+	}
+	if s.Suppressions {
+		return r.entry.person(Service(s.Preset), s.List, flaw)
+	}
+	r.raiseStatus()
+	n, err := r.in.Validate()
+	if err != nil && flaw == "" {
+		flaw, value = s.Describe(err), s.cellOf(err, row)
+	}
+	if flaw == "" {
+		r.person.Email, r.person.Contact = n.Contact.Email, n
+		return r.person
+	}
+	out := r.rest(flaw)
+	out.Value = badValue(value)
+	return out
+}
+
+// raiseStatus applies what the row says of getting mail.
+func (r *reading) raiseStatus() {
+	switch r.status {
+	case subscribed, bounced: // one that is repaired gets mail again
+	default:
+		r.in.Unsubscribed = true
+	}
+	if r.status != subscribed && r.status != optedOut {
+		r.person.Origin = app.SuppressionOrigin(r.status)
+	}
+}
+
+// rest is what counts of a row that can't be taken.
+func (r *reading) rest(flaw string) Contact {
+	out := Contact{Problem: flaw}
+	if r.status == subscribed && !r.in.Unsubscribed {
+		return out
+	}
+	bare := app.ContactInput{Email: r.in.Email, Unsubscribed: r.in.Unsubscribed}
+	if n, err := bare.Validate(); err == nil {
+		out.Email, out.Contact, out.Origin = n.Contact.Email, n, r.person.Origin
+	}
+	return out
+}
+
+// problemOf says what is wrong with a row before its cells are read.
+func (s *Sheet) problemOf(row Row) string {
+	if row.Problem != "" {
+		return row.Problem
+	}
+	if len(row.Cells) != s.Width {
+		return fmt.Sprintf("The row has %d columns, the first row of the file has %d", len(row.Cells), s.Width)
+	}
+	if i := slices.IndexFunc(row.Cells, func(s string) bool { return !utf8.ValidString(s) }); i >= 0 {
+		return "Column " + s.name(i) + " is not valid UTF-8"
+	}
+	return ""
+}
+
+// name is how errors name a column, also one that is not taken.
+func (s *Sheet) name(index int) string {
+	for i := range s.Columns {
+		if s.Columns[i].Index == index {
+			return s.Columns[i].Name
+		}
+	}
+	return strconv.Itoa(index + 1)
+}
+
+// set puts the text of a cell where it belongs; an empty cell says nothing.
+func (r *reading) set(c *Column, text string, preset Preset) error {
+	if c.Field == entryField {
+		r.entry.set(c.Key, text)
+		return nil
+	}
+	if c.Field == consentField {
+		standing, err := c.Role.read(text)
+		r.status = r.status.strongest(standing)
+		return err
+	}
+	if text == "" {
+		if c.Field == app.EmailField || c.Field == statusField {
+			return errors.New("is empty")
+		}
+		return nil
+	}
+	switch c.Field {
+	case app.EmailField:
+		r.in.Email = text
+	case app.FirstNameField:
+		r.in.FirstName = text
+	case app.LastNameField:
+		r.in.LastName = text
+	case fullNameField:
+		r.in.FirstName, r.in.LastName, _ = strings.Cut(text, " ")
+		r.in.LastName = strings.TrimSpace(r.in.LastName)
+	case unsubscribedField:
+		standing, err := ConsentRefused.read(text)
+		if err != nil {
+			return errors.New("must be true or false")
+		}
+		r.status = r.status.strongest(standing)
+	case propertyField:
+		v, err := c.value(text)
+		r.property(c.Key, v)
+		return err
+	default:
+		return r.special(c.Field, text, preset)
+	}
+	return nil
+}
+
+func (r *reading) property(key string, v *app.PropertyValue) {
+	if r.in.Properties == nil {
+		r.in.Properties = app.PropertyChanges{}
+	}
+	r.in.Properties[key] = v
+}
+
+// special takes what a preset alone knows.
+func (r *reading) special(field, text string, preset Preset) error {
+	switch field {
+	case statusField:
+		word := plain(text)
+		standing, ok := statusWords[word]
+		if !ok {
+			standing, ok = looseWords[word]
+		}
+		if !ok {
+			if standing, err := ConsentStatus.read(text); err == nil {
+				r.status = r.status.strongest(standing)
+				return nil
+			}
+			return errors.New("has no known value for active or opted out")
+		}
+		r.status = r.status.strongest(standing)
+	case hintField:
+		standing, _ := ConsentStatus.read(text)
+		r.status = r.status.strongest(standing)
+	case optOutField, bounceField, complaintField:
+		if isAffirmative(text) {
+			r.status = r.status.strongest(statusOfValue(field))
+		}
+	case segmentsField:
+		return r.join(splitNames(text, preset), "")
+	case listIDsField:
+		return r.join(splitNames(strings.Trim(text, "[]"), preset), "List ")
+	case createdField:
+		if r.person.CreatedAt.IsZero() {
+			r.person.CreatedAt = parseTime(text)
+		}
+	case attributesField:
+		return r.attributes(text)
+	}
+	return nil
+}
+
+// statusOfValue is what a yes in a column means.
+func statusOfValue(field string) ListStatus {
+	switch field {
+	case bounceField:
+		return bounced
+	case complaintField:
+		return complained
+	}
+	return optedOut
+}
+
+// isAffirmative tells yes from no where anything but a no counts: a reason, or a time.
+func isAffirmative(text string) bool {
+	if folded := fold(text); folded != "" {
+		return !noWords[folded]
+	}
+	standing, _ := ConsentReason.read(text) // signs alone
+	return standing != subscribed
+}
+
+// join adds segments by their names.
+func (r *reading) join(names []string, lead string) error {
+	for _, name := range names {
+		if utf8.RuneCountInString(lead+name) > app.MaxSegmentName || app.HasControl(name) {
+			return fmt.Errorf("has a name that is longer than %d characters, or has control characters", app.MaxSegmentName)
+		}
+		if !slices.Contains(r.person.Segments, lead+name) {
+			r.person.Segments = append(r.person.Segments, lead+name)
+		}
+	}
+	if len(r.person.Segments) > app.MaxContactLinks {
+		return fmt.Errorf("has more than %d names", app.MaxContactLinks)
+	}
+	return nil
+}
+
+// splitNames splits names that a service joined; those in double quotes may hold what
+// separates them.
+func splitNames(text string, preset Preset) (names []string) {
+	separators := ",;|"
+	switch preset {
+	case Mailchimp:
+		separators = ","
+	case HubSpot:
+		separators = ";"
+	}
+	quoted, start := false, 0
+	for i := 0; i <= len(text); i++ {
+		if i < len(text) && text[i] == '"' {
+			quoted = !quoted
+		}
+		if i < len(text) && (quoted || !strings.Contains(separators, text[i:i+1])) {
+			continue
+		}
+		if name := strings.TrimSpace(strings.Trim(strings.TrimSpace(text[start:i]), `"`)); name != "" {
+			names = append(names, strings.ReplaceAll(name, `""`, `"`))
+		}
+		start = i + 1
+	}
+	return names
+}
+
+// attributes takes the members of an object as properties: what is neither text nor a
+// number as its JSON.
+func (r *reading) attributes(text string) error {
+	var members map[string]jsontext.Value
+	if err := json.Unmarshal([]byte(text), &members); err != nil {
+		return errors.New("is not an object of JSON")
+	}
+	for name, v := range members {
+		key := propertyKey(name)
+		if key == "" {
+			continue
+		}
+		value := app.PropertyValue{Type: app.StringProperty, Text: string(v)}
+		switch v.Kind() {
+		case 'n':
+			continue
+		case '"':
+			_ = json.Unmarshal(v, &value.Text) // it is a string
+		case '0':
+			value.Type, value.Text = app.NumberProperty, ""
+			if json.Unmarshal(v, &value.Number) != nil {
+				return errors.New("has a number that is too large")
+			}
+		}
+		r.property(key, &value)
+	}
+	return nil
+}
+
+// timeLayouts are how services write times, by what stands at the places of separators.
+var timeLayouts = []string{
+	time.RFC3339, time.DateTime, "2006-01-02 15:04:05Z07", "2006-01-02 15:04:05 -0700", "2006-01-02 15:04:05 MST", "2006-01-02T15:04:05", "2006-01-02 15:04", time.DateOnly,
+}
+
+// parseTime reads a time as services write it, in UTC where it names no zone; zero where
+// it can't be told, as days that may be months.
+func parseTime(text string) time.Time {
+	layouts := timeLayouts
+	switch {
+	case len(text) >= 10 && text[2] == '-' && text[5] == '-':
+		layouts = []string{"02-01-2006 15:04:05", "02-01-2006 15:04", "02-01-2006"}
+	case len(text) > 4 && text[3] == ',':
+		layouts = []string{time.RFC1123, time.RFC1123Z}
+	case len(text) < 10 || text[4] != '-':
+		layouts = nil
+	}
+	for _, layout := range layouts {
+		if t, err := time.Parse(layout, text); err == nil {
+			return isPlausible(t)
+		}
+	}
+	if n, err := strconv.ParseFloat(text, 64); err == nil && n > 0 && n < 1e11 {
+		return isPlausible(time.Unix(int64(n), 0))
+	}
+	return time.Time{}
+}
+
+// isPlausible leaves out times before there was mail, and those that JSON can't hold.
+func isPlausible(t time.Time) time.Time {
+	if t.Year() < 1971 || t.Year() > 9000 {
+		return time.Time{}
+	}
+	return t.UTC()
+}
+
+// propertyType is the type of the values that the column holds.
+func (c *Column) propertyType() app.PropertyType {
+	if c.Type == string(app.NumberProperty) {
+		return app.NumberProperty
+	}
+	return app.StringProperty
+}

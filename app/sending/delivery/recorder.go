@@ -1,0 +1,296 @@
+package delivery
+
+import (
+	"errors"
+	"slices"
+	"time"
+
+	"mailer/app"
+	"mailer/app/base"
+	"mailer/app/rules/feedback"
+	"mailer/app/rules/relayurl"
+	"mailer/app/rules/reputation"
+	"mailer/app/rules/verdict"
+	"mailer/app/rules/webhook"
+	"mailer/app/sending/mail"
+	"mailer/app/tenants/audience"
+	"mailer/db"
+)
+
+// ledger writes down what a relay decided: the states of recipients, the events of
+// their emails, and what is counted and announced of them. All of it runs inside
+// Write.
+type ledger struct {
+	s     *Service
+	relay relayurl.Relay
+}
+
+// simulated says what a test recipient stands for: the state that it ends in
+// and the words of its event.
+var simulated = map[app.Outcome]struct {
+	state app.LastEvent
+	words string
+}{
+	app.SimulatedSuccess: {app.Delivered, verdict.TestWords + "delivered, without leaving this server"},
+	app.SimulatedBounce:  {app.Bounced, verdict.TestWords + "bounced, without leaving this server"},
+	app.SimulatedSpam:    {app.Complained, verdict.TestWords + "reported as spam, without leaving this server"},
+	app.SimulatedDelay:   {app.DeliveryDelayed, verdict.TestWords + "delayed, without leaving this server"},
+	app.SimulatedBlock:   {app.Suppressed, verdict.TestWords + "suppressed, without leaving this server"},
+}
+
+// detail words a relay's answer.
+func (l *ledger) detail(u app.Unit, stage app.Stage, r app.Reply, next time.Time) app.EventDetail {
+	d := app.EventDetail{ReplyCode: r.Code, EnhancedCode: r.Enhanced, Reply: r.Text, Stage: stage, Relay: l.relay.Region, Attempt: u.Attempts}
+	d.Message = d.Description(l.label())
+	if !next.IsZero() {
+		d.NextAttemptAt = app.FormatTime(next)
+		d.Message += "; next try at " + d.NextAttemptAt
+	}
+	return d
+}
+
+// label names the relay in words for the sender of an email.
+func (l *ledger) label() string {
+	if l.s.Settings.Capture {
+		return l.relay.Region
+	}
+	return l.relay.String()
+}
+
+// settleRecipient records the verdict on one recipient; of one that is postponed, why
+// says more than the reply.
+func (l *ledger) settleRecipient(tx *db.Tx, j *job, v app.RecipientResult, next time.Time, why string) error {
+	u := j.unit
+	if sim, ok := simulated[v.Outcome]; ok {
+		d := l.detail(u, "", v.Reply, time.Time{})
+		d.Message = sim.words
+		if sim.state != app.Suppressed {
+			tx.CountSent(u.TeamID, u.Domain, u.BroadcastID, 1)
+		}
+		return l.finish(tx, u, v.Address, sim.state, d)
+	}
+	switch v.Outcome {
+	case app.Accepted:
+		d := l.detail(u, v.Stage, v.Reply, time.Time{})
+		d.TLS, d.DurationMs = j.tls, j.took.Milliseconds()
+		if u.BroadcastID != "" {
+			d.Message = "" // put in words when it is read: a million of them take room
+		}
+		if err := l.countResult(tx, j, v, app.Sent); err != nil {
+			return err
+		}
+		return l.finished(tx, u, v.Address, app.Sent, d)
+	case app.Refused:
+		if err := l.s.audience.SuppressRefused(tx, u, v); err != nil {
+			return err
+		}
+		if err := l.countResult(tx, j, v, app.Bounced); err != nil {
+			return err
+		}
+		return l.finished(tx, u, v.Address, app.Bounced, l.detail(u, v.Stage, v.Reply, time.Time{}))
+	}
+	return tx.InsertEvent(mail.NewEvent(tx, u, app.EventDeferred, v.Address, l.because(u, v.Stage, v.Reply, next, why)))
+}
+
+// attempt keeps the conversation of a transaction that the relay did not take for all of
+// its recipients. What it took stands in the event of each.
+func (l *ledger) attempt(tx *db.Tx, j *job, res app.Result) error {
+	j.tls, j.took = res.TLS, res.Took
+	if res.Kind == app.ResultDone && !slices.ContainsFunc(res.Recipients, func(v app.RecipientResult) bool { return v.Outcome == app.Refused || v.Outcome == app.Postponed }) {
+		return nil
+	}
+	if res.Kind == app.ResultDone { // the words of whom it is about
+		for _, v := range res.Recipients {
+			if v.Outcome == app.Refused || v.Outcome == app.Postponed {
+				res.Stage, res.Reply = v.Stage, v.Reply
+			}
+		}
+	}
+	d := l.detail(j.unit, res.Stage, res.Reply, time.Time{})
+	d.TLS, d.DurationMs = res.TLS, res.Took.Milliseconds()
+	return tx.InsertAttempt(j.unit.EmailID, db.Attempt{ID: app.NewID(), CreatedAt: tx.Now, Outcome: attemptOutcome(res), Detail: d, Conversation: res.Conversation})
+}
+
+// attemptOutcome names what came of an attempt that did not end in success.
+func attemptOutcome(res app.Result) string {
+	switch {
+	case res.Kind == app.ResultDoubt:
+		return "in_doubt"
+	case res.Kind == app.ResultTrouble:
+		return "interrupted"
+	case anyAccepted(res):
+		return "partly_sent"
+	case res.Reply.Code >= 500 || res.Kind == app.ResultRefused:
+		return "refused"
+	}
+	return "deferred"
+}
+
+// because is detail with why in more words; empty: none.
+func (l *ledger) because(u app.Unit, stage app.Stage, r app.Reply, next time.Time, why string) app.EventDetail {
+	d := l.detail(u, stage, r, next)
+	if why != "" {
+		d.Message += "; " + why
+	}
+	return d
+}
+
+// anySent reports whether an email left for some recipient, or would have for one that
+// is a test.
+func anySent(res app.Result) bool {
+	return anyAccepted(res) || slices.ContainsFunc(res.Recipients, func(r app.RecipientResult) bool {
+		_, simulates := simulated[r.Outcome]
+		return simulates
+	})
+}
+
+// settleEach records what was decided on each recipient, and the message where
+// the capture transport kept it.
+func (l *ledger) settleEach(tx *db.Tx, j *job, res app.Result, open []string, rest app.Outcome, next time.Time, why string) error {
+	u := j.unit
+	if anySent(res) {
+		if err := l.s.mail.AnnounceEmail(tx, u.TeamID, webhook.EmailSent, u.EmailID, webhook.EmailExtra{}); err != nil {
+			return err
+		}
+	}
+	for _, v := range res.Recipients {
+		if err := l.settleRecipient(tx, j, v, next, why); err != nil {
+			return err
+		}
+	}
+	if id := feedback.ProviderIDIn(res.Reply.Text); id != "" && l.relay.Profile == relayurl.ProfileSES && res.Kind == app.ResultDone && res.Stage == app.StageDot {
+		if err := tx.InsertProviderID(id, u.EmailID); err != nil {
+			return err
+		}
+	}
+	if res.Captured != nil && !j.letter.private {
+		if err := tx.InsertCapture(u.EmailID, res.Captured); err != nil {
+			return err
+		}
+	}
+	return l.settleRest(tx, u, open, res, rest, next, why)
+}
+
+// settleRest applies the verdict on the message to the recipients that have
+// none of their own. A refused message is failed, not bounced: no recipient
+// refused it.
+func (l *ledger) settleRest(tx *db.Tx, u app.Unit, open []string, res app.Result, rest app.Outcome, next time.Time, why string) error {
+	switch rest {
+	case app.Postponed:
+		return tx.InsertEvent(mail.NewEvent(tx, u, app.EventDeferred, "", l.because(u, res.Stage, res.Reply, next, why)))
+	case app.Refused:
+		for _, address := range open {
+			if err := l.finish(tx, u, address, app.Failed, l.detail(u, res.Stage, res.Reply, time.Time{})); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// markDeferred notes that the relay put an email off, and announces the first time. open are
+// the recipients that the result says nothing of one by one. A connection that broke is
+// no answer of the relay.
+func (l *ledger) markDeferred(tx *db.Tx, u app.Unit, res app.Result, open []string) error {
+	if !u.DeferredAt.IsZero() {
+		return nil
+	}
+	answered, waiting := res.Reply.Code != 0, slices.Clone(open)
+	for _, v := range res.Recipients {
+		if v.Outcome == app.Postponed {
+			waiting, answered = append(waiting, v.Address), answered || v.Reply.Code != 0
+		}
+	}
+	if !answered {
+		return nil
+	}
+	if err := tx.MarkDeferred(u.EmailID); err != nil {
+		return err
+	}
+	extra := webhook.EmailExtra{}
+	if len(waiting) == 1 {
+		extra.Recipient = waiting[0]
+	}
+	return l.s.mail.AnnounceEmail(tx, u.TeamID, webhook.EmailDeliveryDelayed, u.EmailID, extra)
+}
+
+// failExpired fails what is left of an email that has expired; detail says how.
+func (l *ledger) failExpired(tx *db.Tx, u app.Unit, detail app.EventDetail) error {
+	open, err := tx.OpenRecipients(u)
+	if err != nil {
+		return err
+	}
+	if u.QuotaOwed > 0 {
+		if err := l.s.teams.DropFromBacklog(tx, u.TeamID, u.EmailID); err != nil {
+			return err
+		}
+	}
+	doubts, err := tx.CountDoubts(u.EmailID)
+	if err != nil {
+		return err
+	}
+	if doubts > 0 {
+		detail.Message += ". At an earlier attempt the relay may have accepted it, since its reply was lost"
+		if err := tx.SettleDoubts(u.EmailID, doubtGivenUp); err != nil {
+			return err
+		}
+	}
+	detail.Reason = app.ReasonExpired
+	for _, address := range open {
+		if err := l.finish(tx, u, address, app.Failed, detail); err != nil {
+			return err
+		}
+	}
+	return base.IgnoreNotFound(tx.DeleteUnit(u))
+}
+
+// finish moves one recipient to its last state, with its event.
+func (l *ledger) finish(tx *db.Tx, u app.Unit, address string, state app.LastEvent, detail app.EventDetail) error {
+	if err := base.IgnoreNotFound(tx.SettleRecipient(u, address, state)); err != nil {
+		return err
+	}
+	return l.finished(tx, u, address, state, detail)
+}
+
+// finished notes the event of a recipient that was moved to its last state.
+func (l *ledger) finished(tx *db.Tx, u app.Unit, address string, state app.LastEvent, detail app.EventDetail) error {
+	if err := tx.InsertEvent(mail.NewEvent(tx, u, app.EventType(state), address, detail)); err != nil {
+		return err
+	}
+	if u.BroadcastID == "" && (state == app.Sent || state == app.Delivered) {
+		tx.NoteActivity(u.TeamID, l.s.Sealer.AddressHash(u.TeamID, app.KeyOf(address)), app.EventType(state), tx.Now)
+	}
+	if err := mail.SetLastEvent(tx, u, state); err != nil {
+		return err
+	}
+	return l.s.mail.AnnounceState(tx, u, address, state, &detail)
+}
+
+// requeue has an email tried again that the relay put off.
+func requeue(tx *db.Tx, u app.Unit, attempts int, next time.Time) error {
+	return base.IgnoreNotFound(tx.RequeueUnit(u, attempts, next))
+}
+
+// countResult moves a recipient on whom the relay decided to its last state, and
+// counts it unless a report did so before.
+func (l *ledger) countResult(tx *db.Tx, j *job, v app.RecipientResult, state app.LastEvent) error {
+	err := tx.SettleRecipient(j.unit, v.Address, state)
+	if errors.Is(err, db.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	o := reputation.Outcome{Sent: 1}
+	if j.letter.insights != nil {
+		o.Scored, o.Points = 1, j.letter.insights.Points()
+	}
+	if state == app.Bounced && audience.IsHardBounce(v) {
+		if o.HardBounced, err = l.s.CountOnce(tx, feedback.Bounced, j.unit.EmailID, app.KeyOf(v.Address)); err != nil {
+			return err
+		}
+	}
+	l.s.CountOutcome(tx, j.letter.counts, o)
+	tx.CountSent(j.unit.TeamID, j.unit.Domain, j.unit.BroadcastID, 1)
+	return nil
+}

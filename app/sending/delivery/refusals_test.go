@@ -1,0 +1,153 @@
+package delivery_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"mailer/app"
+	"mailer/app/sending/delivery"
+)
+
+func TestRefusalsOfSenderAndMessage(t *testing.T) {
+	var b delivery.Classifier
+	s := delivery.NewSender("team", "a.test")
+	refused := func(email, signature string, want delivery.Ruling) {
+		t.Helper()
+		if got := b.Refused(s, email, signature, true); got != want {
+			t.Errorf("%s, %s: ruling %d, want %d", email, signature, got, want)
+		}
+	}
+	refused("a", "554 one", delivery.RulingWait)
+	refused("a", "554 one", delivery.RulingFail) // twice while nothing else was refused
+	refused("b", "554 one", delivery.RulingWait)
+	refused("c", "554 one", delivery.RulingSender) // the third email
+	refused("b", "554 one", delivery.RulingSender)
+	refused("a", "550 two", delivery.RulingWait) // other codes begin anew
+	refused("b", "550 two", delivery.RulingWait)
+	refused("b", "550 three", delivery.RulingFail) // its second time, whatever the words
+	b.Accepted(s)
+	refused("c", "550 two", delivery.RulingWait)
+	refused("a", "550 two", delivery.RulingFail) // met before the success, and still its second time
+}
+
+func TestRefusalsWithVaryingText(t *testing.T) {
+	var b delivery.Classifier
+	s := delivery.NewSender("team", "a.test")
+	for i := range 3 * delivery.LooseTrips {
+		want := delivery.RulingWait
+		if i+1 >= delivery.LooseTrips {
+			want = delivery.RulingSender
+		}
+		if got := b.Refused(s, fmt.Sprint(i), fmt.Sprint("554 ", i), true); got != want {
+			t.Fatalf("email %d: ruling %d, want %d", i, got, want)
+		}
+	}
+}
+
+func TestRefusalsOfRelayAndSender(t *testing.T) {
+	first, second, third := delivery.NewSender("a", "a.test"), delivery.NewSender("a", "b.test"), delivery.NewSender("b", "c.test")
+	for _, c := range []struct {
+		what          string
+		alone, passed bool // between the two
+		other         delivery.SenderKey
+		want          delivery.Ruling
+	}{
+		{"another team", false, false, third, delivery.RulingRelay},
+		{"another domain of the one team", true, false, second, delivery.RulingRelay},
+		{"another domain of a team that has neighbours", false, false, second, delivery.RulingSender},
+		{"another team, but somebody's mail passed in between", false, true, third, delivery.RulingSender},
+	} {
+		var b delivery.Classifier
+		for i := range delivery.BreakerTrips {
+			b.Refused(first, fmt.Sprint("first ", i), "s", c.alone)
+		}
+		if c.passed {
+			b.Accepted(delivery.NewSender("c", "d.test"))
+		}
+		var got delivery.Ruling
+		for i := range delivery.BreakerTrips {
+			got = b.Refused(c.other, fmt.Sprint("other ", i), "s", c.alone)
+		}
+		if got != c.want {
+			t.Errorf("%s: ruling %d, want %d", c.what, got, c.want)
+		}
+		stranger := delivery.NewSender("e", "e.test")
+		if got == delivery.RulingRelay {
+			if !b.Unaffected(stranger) || b.Unaffected(first) {
+				t.Errorf("%s: who has not met it: %v, who has: %v", c.what, b.Unaffected(stranger), b.Unaffected(first))
+			}
+			if r := b.Refused(stranger, "x", "s", c.alone); r != delivery.RulingRelay || b.Unaffected(stranger) {
+				t.Errorf("%s: a stranger's single email is ruled %d, innocent %v", c.what, r, b.Unaffected(stranger))
+			}
+		}
+	}
+}
+
+func TestSenderRefusalsEndWithAcceptedMessage(t *testing.T) {
+	var b delivery.Classifier
+	s := delivery.NewSender("team", "a.test")
+	for i := range 3 * delivery.MaxFirstRefusals {
+		want := delivery.RulingSender
+		if i < delivery.BreakerTrips-1 {
+			want = delivery.RulingWait
+		}
+		if got := b.Refused(s, fmt.Sprint("email ", i), "s", false); got != want {
+			t.Fatalf("email %d: ruling %d, want %d", i, got, want)
+		}
+	}
+	b.Accepted(s)
+	if got := b.Refused(s, "email x", "s", false); got != delivery.RulingWait {
+		t.Errorf("after a success: ruling %d", got)
+	}
+}
+
+func TestRefusalMemoryIsBounded(t *testing.T) {
+	var b delivery.Classifier
+	for i := range 5 * delivery.MaxFirstRefusals {
+		b.Refused(delivery.NewSender("team", fmt.Sprint(i)), fmt.Sprint(i), "s", false)
+	}
+	if suspects, accused := b.Sizes(); suspects > 2*delivery.MaxFirstRefusals || accused > 10_000 {
+		t.Errorf("%d emails and %d senders are remembered", suspects, accused)
+	}
+}
+
+func TestUnaffectedSenderProbesOpenBreaker(t *testing.T) {
+	var g delivery.CircuitBreaker
+	pause := func(int) time.Duration { return time.Hour }
+	p, _ := g.Allow(true)
+	if _, _, fresh := g.Trip(p, true, pause); !fresh || g.IsClosed() {
+		t.Fatal("the gate is not shut")
+	}
+	if _, ok := g.Allow(false); ok {
+		t.Error("who has met it passes")
+	}
+	early, ok := g.Allow(true)
+	if _, again := g.Allow(true); !ok || again {
+		t.Errorf("a first stranger passes: %v, a second beside it: %v", ok, again)
+	}
+	if failures, _, fresh := g.Trip(early, true, pause); fresh || failures != 1 {
+		t.Errorf("an early probe that is refused makes the pause longer: %d failures", failures)
+	}
+	next, ok := g.Allow(true)
+	if !ok || !g.Success(next) || !g.IsClosed() {
+		t.Error("an early probe that is taken does not open the gate")
+	}
+}
+
+func TestRefusalSignature(t *testing.T) {
+	signature := func(code int, text string) string {
+		return delivery.RefusalSignature(app.StageDot, app.Reply{Code: code, Enhanced: "5.7.1", Text: text})
+	}
+	first := signature(550, "blocked id 4Bx for a@b.test\tat 12:00")
+	if again := signature(550, "blocked  id 4By for c@d.test at 12:01"); again != first {
+		t.Errorf("%q, %q", first, again)
+	}
+	if other := signature(554, "blocked id 4Bx for a@b.test at 12:00"); other == first {
+		t.Error("the code makes no difference")
+	}
+	if !strings.Contains(first, " 550 ") || !strings.Contains(first, "5.7.1 blocked id for at") {
+		t.Errorf("%q", first)
+	}
+}

@@ -1,0 +1,120 @@
+package delivery_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"mailer/app"
+	"mailer/app/rules/relayurl"
+	"mailer/app/sending/mail"
+	"mailer/app/testing/testserver"
+	"mailer/db/pgtest"
+)
+
+// counted runs fn with a server on PostgreSQL and the way to it. The clock of the bubble stands
+// still while anything runs: a group of writes takes all that can come to it, on a slow machine
+// as on a fast one.
+func counted(t *testing.T, fn func(t *testing.T, w *testserver.Server, wire *pgtest.Wire)) {
+	testserver.PostgresOnly(t)
+	wire := pgtest.NewWire(t, pgtest.Server(t)) // outside of the bubble: it waits for the network
+	testserver.Synctest(t, func(t *testing.T) {
+		testserver.UseWire(t, wire)
+		fn(t, testserver.Start(t, testserver.NewRelayOf(relayurl.Relay{Region: app.DefaultRegion, Host: "relay.test", Port: 587, Connections: 16}, nil)), wire)
+	})
+}
+
+// wantTrips checks how many round trips, and statements, the trips are for each of n emails.
+func wantTrips(t *testing.T, trips []pgtest.Trip, n int, most, mostStatements float64) {
+	t.Helper()
+	statements := 0
+	for _, trip := range trips {
+		statements += len(trip)
+	}
+	each, eachStatements := float64(len(trips))/float64(n), float64(statements)/float64(n)
+	t.Logf("%.2f round trips and %.1f statements an email", each, eachStatements)
+	if each > most || eachStatements > mostStatements {
+		t.Errorf("%.2f round trips and %.1f statements an email, at most %.2f and %.1f are meant to be:\n%s", each, eachStatements, most, mostStatements, kindsOf(trips))
+	}
+}
+
+// kindsOf tells of trips which of them are alike, the most frequent first.
+func kindsOf(trips []pgtest.Trip) string {
+	times := map[string]int{}
+	for _, trip := range trips {
+		var words []string
+		for _, text := range trip {
+			text = strings.Join(strings.Fields(text), " ")
+			if text = text[:min(len(text), 100)]; !slices.Contains(words, text) {
+				words = append(words, text)
+			}
+		}
+		times[strings.Join(words, "\n\t")]++
+	}
+	var kinds []string
+	for kind, n := range times {
+		kinds = append(kinds, fmt.Sprintf("%6d times\n\t%s", n, kind))
+	}
+	slices.Sort(kinds)
+	slices.Reverse(kinds)
+	return strings.Join(kinds[:min(len(kinds), 20)], "\n")
+}
+
+func TestRoundTripsPerEmail(t *testing.T) {
+	counted(t, func(t *testing.T, w *testserver.Server, wire *pgtest.Wire) {
+		const clients, each = 16, 30
+		send := func(n int) {
+			var all sync.WaitGroup
+			for c := range clients {
+				all.Go(func() {
+					for i := range n {
+						opts := mail.SendOptions{}
+						if i%2 == 0 {
+							opts.IdempotencyKey = app.NewID()
+						}
+						_, err := w.Services.Mail.SendEmail(t.Context(), w.Key, testserver.Message(fmt.Sprintf("n%d@c%d.example.net", i, c)), opts)
+						testserver.Must(t, err)
+					}
+				})
+			}
+			all.Wait()
+			synctest.Wait()
+			time.Sleep(time.Second) // what is gathered still
+			synctest.Wait()
+		}
+		send(10) // what is prepared takes ways of its own once
+		wire.Take()
+		send(each)
+		trips := wire.Take()
+		if open := w.SQL(`SELECT count(*)::text FROM units`)[0]; open != "0" {
+			t.Errorf("%s emails wait", open)
+		}
+		wantTrips(t, trips, clients*each, 0.3, 18) // one of them notes when the contact was sent to
+	})
+}
+
+func TestRoundTripsPerBroadcastRecipient(t *testing.T) {
+	counted(t, func(t *testing.T, w *testserver.Server, wire *pgtest.Wire) {
+		const n = 600
+		w.AddSubscribers(n)
+		send := func() {
+			b := w.AddDraft()
+			w.Queue(b)
+			for range 60 {
+				time.Sleep(time.Second)
+				if w.Broadcast(b.ID).Status == app.SentBroadcast {
+					return
+				}
+			}
+			t.Fatal("it is not sent in a minute")
+		}
+		send() // what is prepared takes ways of its own once
+		wire.Take()
+		send()
+		wantTrips(t, wire.Take(), n, 0.4, 9)
+	})
+}

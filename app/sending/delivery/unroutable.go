@@ -1,0 +1,201 @@
+package delivery
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"mailer/app"
+	"mailer/db"
+)
+
+// Counts of what waits end here: a log line of each minute need not be exact, and a
+// refusal need not count millions.
+const (
+	maxLoggedCount  = 10_000
+	maxCaptureCount = 1_000_000
+)
+
+// waiting is what waits for a relay.
+type waiting struct {
+	relay      string
+	emails     int64 // transactions: emails, and recipients of broadcasts whose turn came
+	broadcasts int   // scheduled or queued
+}
+
+// String words it for a person.
+func (w waiting) String() string {
+	return fmt.Sprintf("%d emails and %d broadcasts wait for the relay %s", w.emails, w.broadcasts, w.relay)
+}
+
+// waitingUnroutable returns what waits for relays other than those that are carried,
+// counting up to limit emails for each.
+func waitingUnroutable(r *db.Reader, carried func(relay string) bool, limit int) ([]waiting, error) {
+	relays, err := r.UnitRelays()
+	if err != nil {
+		return nil, err
+	}
+	broadcasts, err := r.BroadcastRelays()
+	if err != nil {
+		return nil, err
+	}
+	all := map[string]int{}
+	for _, name := range relays {
+		all[name] = 0
+	}
+	for _, name := range broadcasts {
+		all[name]++
+	}
+	var found []waiting
+	for name, n := range all {
+		if carried(name) {
+			continue
+		}
+		w := waiting{relay: name, broadcasts: n}
+		if w.emails, err = r.CountOpen(name, limit); err != nil {
+			return nil, err
+		}
+		found = append(found, w)
+	}
+	slices.SortStableFunc(found, func(a, b waiting) int { return strings.Compare(a.relay, b.relay) })
+	return found, nil
+}
+
+// ReportUnroutable logs what waits for relays that this server does not have, notes it
+// for the timelines of that mail, and ends the notes of what waits no more. Nothing
+// is moved: an operator who mistyped a name must not find mail gone elsewhere.
+func (s *Service) ReportUnroutable(ctx context.Context) error {
+	var found []waiting
+	var open []string
+	err := s.DB.Read(ctx, func(r *db.Reader) (err error) {
+		if found, err = waitingUnroutable(r, s.SendsRegion, maxLoggedCount); err != nil {
+			return err
+		}
+		open, err = r.OpenTroubles()
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("look for mail without a relay: %w", err)
+	}
+	over := slices.DeleteFunc(open, func(name string) bool {
+		return s.SendsRegion(name) || slices.ContainsFunc(found, func(w waiting) bool { return w.relay == name })
+	})
+	for _, w := range found {
+		s.Log.Error(s.Settings.MissingRelay(w.relay), "relay", w.relay, "waiting", countText(w.emails, maxLoggedCount), "broadcasts", w.broadcasts, "help", s.remedy(w.relay))
+	}
+	if len(found)+len(over) == 0 {
+		return nil
+	}
+	err = s.DB.WriteVital(ctx, func(tx *db.Tx) error {
+		for _, w := range found {
+			if err := s.MarkUnroutable(tx, w.relay); err != nil {
+				return err
+			}
+		}
+		for _, name := range over {
+			if err := tx.CloseTroubles(name); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("note mail without a relay: %w", err)
+	}
+	return nil
+}
+
+// countText words a count that ended at a limit.
+func countText(n, limit int64) string {
+	if n >= limit {
+		return "at least " + strconv.FormatInt(limit, 10)
+	}
+	return strconv.FormatInt(n, 10)
+}
+
+// remedy says what has mail of a relay leave that this server does not have.
+func (s *Service) remedy(relay string) string {
+	switch relay {
+	case app.CaptureRegion:
+		return "it was accepted while mail was captured and leaves through no real relay: cancel it, or start with --capture once more"
+	case app.DefaultRegion:
+		return "mailer relays add URL, or restart with --relay URL or MAILER_RELAY"
+	}
+	return fmt.Sprintf("mailer relays add %[1]s=URL, or restart with --relay %[1]s=URL or MAILER_RELAY; mailer queue move has it leave through another", relay)
+}
+
+// MarkUnroutable implements mail.Delivery.
+func (s *Service) MarkUnroutable(tx *db.Tx, relay string) error {
+	lack := s.Settings.MissingRelay(relay)
+	if lack == "" { // a command beside the server, which has it
+		return nil
+	}
+	troubles, err := tx.Troubles(relay, "", "", tx.Now, tx.Now)
+	if err != nil {
+		return err
+	}
+	for _, t := range troubles {
+		if t.EndedAt.IsZero() && t.Detail.Message == lack {
+			return nil
+		}
+	}
+	if err := tx.CloseTroubles(relay); err != nil { // what an earlier server knew of it
+		return err
+	}
+	return tx.OpenTrouble(app.RelayTrouble{ID: app.NewID(), Relay: relay, StartedAt: tx.Now, StopsClock: true, Detail: app.EventDetail{Relay: relay, Message: lack}})
+}
+
+// unfinished counts what an earlier process left in work, by relay: it waits too.
+func unfinished(r *db.Reader) (map[string]int64, error) {
+	begun, err := r.BegunUnits()
+	if err != nil {
+		return nil, err
+	}
+	dotted, err := r.DottedUnits()
+	if err != nil {
+		return nil, err
+	}
+	n := map[string]int64{}
+	for _, u := range append(begun, dotted...) {
+		if u.Relay != app.CaptureRegion {
+			n[u.Relay]++
+		}
+	}
+	return n, nil
+}
+
+// MayCapture refuses to capture where mail waits for a real relay: it would be counted
+// as sent and never arrive.
+func (s *Service) MayCapture(ctx context.Context) error {
+	if !s.Settings.Capture {
+		return nil
+	}
+	var words []string
+	err := s.DB.Read(ctx, func(r *db.Reader) error {
+		words = nil
+		found, err := waitingUnroutable(r, func(relay string) bool { return relay == app.CaptureRegion }, maxCaptureCount)
+		if err != nil {
+			return err
+		}
+		left, err := unfinished(r)
+		for _, w := range found {
+			w.emails += left[w.relay]
+			delete(left, w.relay)
+			words = append(words, w.String())
+		}
+		for _, relay := range slices.Sorted(maps.Keys(left)) {
+			words = append(words, waiting{relay: relay, emails: left[relay]}.String())
+		}
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("look for mail that waits: %w", err)
+	}
+	if len(words) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%s, and capturing would keep them from ever leaving: start with --relay, or without --capture and --dev, or capture on another --db", strings.Join(words, ", "))
+}

@@ -1,0 +1,25 @@
+package mail
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"mailer/app"
+)
+
+// TestCanceledPreviewReadsNothing: a permit that is free is not taken, and a large mail
+// not looked through.
+func TestCanceledPreviewReadsNothing(t *testing.T) {
+	s := &Service{renders: make(renders, largeRenders)}
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	for range 20 { // select would choose by chance
+		p := Previews{service: s}
+		out, err := p.KeepDraft(gone, &app.Key{TeamID: app.NewID()}, strings.Repeat("x", SmallRender+1), "", false)
+		if !errors.Is(err, context.Canceled) || out.Token != "" || len(s.renders) != 0 {
+			t.Fatalf("%+v, %v; %d permits are taken", out, err, len(s.renders))
+		}
+	}
+}

@@ -1,0 +1,299 @@
+package queue
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"mailer/app"
+	"mailer/app/base"
+	"mailer/app/sending/mail"
+	"mailer/db"
+)
+
+// Result is what an act came to: emails, and recipients of broadcasts. What was past its
+// final dot, or was so already, is matched and not changed.
+type Result struct {
+	Matched int64 `json:"matched"`
+	Changed int64 `json:"changed"`
+	// Notes say what a person should know beside the numbers.
+	Notes []string `json:"-"`
+}
+
+// act is something that is done to mail of the queue.
+type act struct {
+	name string // in the audit log
+	// unit acts on a unit. Error: db.ErrNotFound where nothing is to be changed.
+	unit func(tx *db.Tx, u *db.QueuedUnit) error
+	// broadcast acts on what has not begun of a broadcast. nil: that is left alone.
+	broadcast func(tx *db.Tx, b *app.Broadcast) error
+}
+
+// writeBatch is how many units one Write acts on: nobody waits long behind it.
+const writeBatch = 100
+
+// Hold has mail wait until it is released. It takes effect up to the final dot.
+func (s *Service) Hold(ctx context.Context, f Filter) (Result, error) {
+	words := "Held by " + app.ActorOf(ctx).Description() + "; not sent until it is released"
+	return s.do(ctx, f, act{name: "queue.hold",
+		unit: func(tx *db.Tx, u *db.QueuedUnit) error {
+			if err := tx.HoldWaiting(u.EmailID, app.HoldManual); err != nil {
+				return err
+			}
+			return note(tx, u, app.EventHeld, words)
+		},
+		broadcast: func(tx *db.Tx, b *app.Broadcast) error { return tx.HoldBroadcast(b.TeamID, b.ID, app.HoldManual) },
+	})
+}
+
+// Release has held mail be as it was; what is overdue leaves at once.
+func (s *Service) Release(ctx context.Context, f Filter) (Result, error) {
+	words := "Released by " + app.ActorOf(ctx).Description()
+	return s.do(ctx, f, act{name: "queue.release",
+		unit: func(tx *db.Tx, u *db.QueuedUnit) error {
+			if err := tx.ReleaseUnit(u.EmailID); err != nil {
+				return err
+			}
+			return note(tx, u, app.EventReleased, words)
+		},
+		broadcast: func(tx *db.Tx, b *app.Broadcast) error { return tx.ReleaseBroadcast(b.TeamID, b.ID) },
+	})
+}
+
+// Retry has mail that was put off be tried now. What waits for its own time, for a quota
+// or for its relay stays as it is.
+func (s *Service) Retry(ctx context.Context, f Filter) (Result, error) {
+	return s.do(ctx, f, act{name: "queue.retry",
+		unit: func(tx *db.Tx, u *db.QueuedUnit) error { return tx.RetryUnit(u.EmailID) },
+	})
+}
+
+// Drop cancels mail, up to the final dot: a broadcast as a whole.
+func (s *Service) Drop(ctx context.Context, f Filter) (Result, error) {
+	words := "Canceled by " + app.ActorOf(ctx).Description() + "; no more of it is sent"
+	res, err := s.do(ctx, f, act{name: "queue.drop",
+		unit:      func(tx *db.Tx, u *db.QueuedUnit) error { return s.mail.Withdraw(tx, u.Unit, words) },
+		broadcast: func(tx *db.Tx, b *app.Broadcast) error { return tx.CancelBroadcast(b.TeamID, b.ID) },
+	})
+	return res, err
+}
+
+// Move has mail leave through another relay. Errors: CodeValidation for a relay through
+// which nothing leaves.
+func (s *Service) Move(ctx context.Context, f Filter, relay string) (Result, error) {
+	if err := s.mayMoveTo(relay); err != nil {
+		return Result{}, err
+	}
+	words := "Moved to the relay " + relay + " by " + app.ActorOf(ctx).Description()
+	senders := map[routeKey]bool{}
+	res, err := s.do(ctx, f, act{name: "queue.move",
+		unit: func(tx *db.Tx, u *db.QueuedUnit) error {
+			stood, err := tx.StoodAt(u.Relay)
+			if err != nil {
+				return fmt.Errorf("read when clocks stood: %w", err)
+			}
+			if err := tx.Reroute(&u.Unit, relay, stood); err != nil {
+				return err
+			}
+			senders[routeKey{team: u.TeamID, domain: u.Domain}] = true
+			return note(tx, u, app.EventMoved, words)
+		},
+		broadcast: func(tx *db.Tx, b *app.Broadcast) error {
+			senders[routeKey{team: b.TeamID, domain: b.From.Domain}] = true
+			return tx.RerouteBroadcast(b.TeamID, b.ID, relay)
+		},
+	})
+	if err == nil {
+		res.Notes, err = s.strangers(ctx, senders, relay)
+	}
+	return res, err
+}
+
+// mayMoveTo refuses a relay that mail must not be moved to.
+func (s *Service) mayMoveTo(relay string) error {
+	var names []string
+	for _, r := range s.Settings.Relays().Regions {
+		names = append(names, r.Name)
+	}
+	switch {
+	case relay == "":
+		return app.Invalid("to_relay", "is required")
+	case relay == app.CaptureRegion:
+		return app.Invalid("to_relay", "must be a real relay: what is captured never leaves")
+	case len(names) == 0:
+		return app.Errorf(app.CodeValidation, "No server has run on this database yet, so its relays are not known; start mailer serve once")
+	case !slices.Contains(names, relay):
+		return app.Invalid("to_relay", "must be a relay of this server: there is no %q%s", relay, nearestHint(relay, names))
+	}
+	if lack := s.Settings.MissingRelay(relay); lack != "" {
+		return app.Invalid("to_relay", "must be a relay of this server: %s", lack)
+	}
+	return nil
+}
+
+// strangers names the senders whose DNS records were made for another relay.
+func (s *Service) strangers(ctx context.Context, senders map[routeKey]bool, relay string) (notes []string, err error) {
+	err = s.DB.Read(ctx, func(r *db.Reader) error {
+		notes = nil
+		for k := range senders {
+			d, err := r.DomainStatus(k.team, k.domain)
+			if errors.Is(err, db.ErrNotFound) {
+				continue
+			}
+			if err != nil {
+				return err
+			}
+			if d.Region != relay {
+				notes = append(notes, fmt.Sprintf("%s sends through %s as a rule: see that its SPF record names the relay %s too, or mail that was moved may be refused", k.domain, d.Region, relay))
+			}
+		}
+		return nil
+	})
+	slices.Sort(notes)
+	return notes, base.Unavailable(err)
+}
+
+// note puts an act into the timeline of a unit.
+func note(tx *db.Tx, u *db.QueuedUnit, kind app.EventType, words string) error {
+	return base.IgnoreNotFound(tx.InsertEvent(mail.NewEvent(tx, u.Unit, kind, "", app.EventDetail{Message: words, Relay: u.Relay})))
+}
+
+// do carries an act out on all that fits a filter, and writes it into the audit log.
+func (s *Service) do(ctx context.Context, f Filter, a act) (res Result, err error) {
+	if !f.FailedSince.IsZero() || f.Captured {
+		return res, app.Errorf(app.CodeValidation, "`failed_since` and `captured` are for requeue only: that mail is no longer queued")
+	}
+	if err := f.RequireCriteria(); err != nil {
+		return res, err
+	}
+	p, err := s.prepare(ctx, f)
+	if err != nil {
+		return res, err
+	}
+	if err := s.walks.Acquire(ctx, p.team, 1); err != nil {
+		return res, err
+	}
+	defer s.walks.Release(1)
+	defer s.told.forget()
+	if a.broadcast != nil {
+		err = s.applyToBroadcasts(ctx, p, a, &res)
+	}
+	if err == nil {
+		err = s.applyToUnits(ctx, p, a, &res)
+	}
+	if res.Changed > 0 {
+		s.wake()
+		err = errors.Join(err, s.audit(ctx, a.name, p, f, res))
+	}
+	return res, base.Unavailable(err)
+}
+
+// wake has this process look at what was changed; a server beside it sees that by itself.
+func (s *Service) wake() {
+	s.delivery.WakeQueues()
+	s.broadcasts.WakeBroadcaster()
+}
+
+// audit puts an act into the audit log: the filter and the counts.
+func (s *Service) audit(ctx context.Context, action string, p *prepared, f Filter, res Result) error {
+	target := f.Broadcast
+	if f.IsSingle() {
+		target = f.IDs[0]
+	}
+	err := s.DB.WriteVital(context.WithoutCancel(ctx), func(tx *db.Tx) error {
+		return base.Audit(ctx, tx, p.team, action, target, f, res)
+	})
+	if err != nil {
+		return fmt.Errorf("note %s in the audit log: %w", action, err)
+	}
+	return nil
+}
+
+// applyToBroadcasts acts on the broadcasts that fit, each in a Write of its own.
+func (s *Service) applyToBroadcasts(ctx context.Context, p *prepared, a act, res *Result) error {
+	open, err := db.Get(ctx, s.DB, func(r *db.Reader) ([]app.Broadcast, error) { return openBroadcasts(r, p) })
+	if err != nil {
+		return err
+	}
+	for i := range open {
+		var matched, changed int64
+		err := s.DB.WriteVital(ctx, func(tx *db.Tx) error {
+			matched, changed = 0, 0
+			b, err := tx.BroadcastHead(open[i].TeamID, open[i].ID)
+			if err != nil {
+				return base.IgnoreNotFound(err)
+			}
+			if b.Status != app.QueuedBroadcast && b.Status != app.ScheduledBroadcast {
+				return nil
+			}
+			matched = b.Remaining()
+			err = a.broadcast(tx, &b)
+			if err == nil {
+				changed = matched
+			}
+			return base.IgnoreNotFound(err)
+		})
+		if err != nil {
+			return fmt.Errorf("broadcast %s: %w", open[i].ID, err)
+		}
+		res.Matched += matched
+		res.Changed += changed
+	}
+	return nil
+}
+
+// applyToUnits acts on the units that fit, in small Writes.
+func (s *Service) applyToUnits(ctx context.Context, p *prepared, a act, res *Result) error {
+	after := ""
+	for {
+		units, err := db.Get(ctx, s.DB, func(r *db.Reader) (units []db.QueuedUnit, err error) {
+			err = s.walk(r, p, after, func(piece []db.QueuedUnit) (bool, error) {
+				units = append(units, piece...)
+				return len(units) < readBatch, nil
+			})
+			return units, err
+		})
+		if err != nil || len(units) == 0 {
+			return err
+		}
+		after = units[len(units)-1].EmailID
+		for piece := range slices.Chunk(units, writeBatch) {
+			if err := s.applyToBatch(ctx, p, a, piece, res); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// applyToBatch acts on a few units in one Write, then leaves the database to others for as
+// long as that took.
+func (s *Service) applyToBatch(ctx context.Context, p *prepared, a act, piece []db.QueuedUnit, res *Result) error {
+	var changed int64
+	began := time.Now()
+	err := s.DB.WriteVital(ctx, func(tx *db.Tx) error {
+		changed = 0
+		for i := range piece {
+			u, err := tx.QueuedUnit(piece[i].EmailID)
+			if err == nil && p.fits(&u) {
+				if err = a.unit(tx, &u); err == nil {
+					changed++
+				}
+			}
+			if base.IgnoreNotFound(err) != nil {
+				return fmt.Errorf("%s %s: %w", a.name, piece[i].EmailID, err)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	res.Matched += int64(len(piece))
+	res.Changed += changed
+	if len(piece) == writeBatch {
+		base.Sleep(ctx, time.Since(began), nil)
+	}
+	return ctx.Err()
+}

@@ -1,0 +1,210 @@
+package relays
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"mailer/app"
+	"mailer/app/kit/clock"
+	"mailer/app/rules/relayurl"
+	"mailer/app/sending/delivery"
+	"mailer/db"
+)
+
+// TestInput is what a relay is tested with.
+type TestInput struct {
+	Region string
+	To     string // empty: no message is sent
+	From   string // empty: postmaster at a verified domain
+}
+
+// Tested is what came of a test.
+type Tested struct {
+	OK    bool            `json:"ok"` // all went well
+	Steps []relayurl.Step `json:"steps"`
+}
+
+// Test tries a relay from this process, step by step, and with a recipient sends one
+// signed message. Errors: app.CodeNotFound, CodeValidation.
+func (s *Service) Test(ctx context.Context, in TestInput) (Tested, error) {
+	relay, err := db.Get(ctx, s.DB, func(r *db.Reader) (relayurl.Relay, error) { return s.find(r, in.Region) })
+	if err != nil {
+		return Tested{}, wrap("test", in.Region, err)
+	}
+	m, err := s.trial(ctx, in)
+	if err != nil {
+		return Tested{}, err
+	}
+	if s.Probe == nil {
+		return Tested{}, fmt.Errorf("test the relay %s: this process makes no connections", in.Region)
+	}
+	out := Tested{OK: true, Steps: s.Probe(ctx, relay, m, in.To != "")}
+	for _, step := range out.Steps {
+		out.OK = out.OK && step.OK
+	}
+	if last := len(out.Steps) - 1; last >= 0 {
+		s.recordTest(relay, LastTest{OK: out.OK, TestedAt: clock.Now().UTC().Truncate(time.Millisecond), Step: out.Steps[last].Step, Said: out.Steps[last].Said})
+	}
+	return out, nil
+}
+
+func (s *Service) recordTest(relay relayurl.Relay, last LastTest) {
+	s.testing.Lock()
+	defer s.testing.Unlock()
+	s.tests[testKey(relay.Region, hostOf(relay))] = last
+}
+
+// testKey is a relay in the list of tests: another host of the same name was not tested.
+func testKey(region, host string) string { return region + " " + host }
+
+// lastTest returns how a relay was tested last by this process; zero: it was not.
+func (s *Service) lastTest(region, host string) LastTest {
+	s.testing.Lock()
+	defer s.testing.Unlock()
+	return s.tests[testKey(region, host)]
+}
+
+// TestAll tests every relay in the background, without sending a message: a wrong address or
+// password shows before the first email does.
+func (s *Service) TestAll() {
+	if s.Probe == nil || s.Settings.Capture {
+		return
+	}
+	for _, st := range s.delivery.Outlets.States() {
+		s.Workers.Go(func() {
+			tested, err := s.Test(s.Claiming, TestInput{Region: st.Relay.Region})
+			if s.Claiming.Err() != nil {
+				return
+			}
+			if err != nil {
+				s.LogUnlessUnavailable("test a relay", err)
+			} else if !tested.OK {
+				last := tested.Steps[len(tested.Steps)-1]
+				s.Log.Warn("a relay failed its test", "relay", st.Relay.Region, "host", hostOf(st.Relay), "step", last.Step, "said", last.Said)
+			}
+		})
+	}
+}
+
+// trial makes the message of a test. Without any verified domain it has no sender, and
+// nobody is asked for.
+func (s *Service) trial(ctx context.Context, in TestInput) (*app.Outgoing, error) {
+	team, domain, err := s.sender(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	if domain == "" {
+		if in.To != "" || in.From != "" {
+			return nil, app.Errorf(app.CodeValidation, "No team has a verified domain to send the message from; see `mailer domains list`")
+		}
+		return &app.Outgoing{}, nil
+	}
+	from, err := app.ParseAddress(orDefault(in.From, "postmaster@"+domain))
+	if err != nil {
+		return nil, app.Invalid("from", "%v", err)
+	}
+	to := from
+	if in.To != "" {
+		if to, err = app.ParseAddress(in.To); err != nil {
+			return nil, app.Invalid("to", "%v", err)
+		}
+	}
+	key, err := s.domains.DKIMKey(ctx, team, domain)
+	if err != nil {
+		return nil, fmt.Errorf("read the DKIM key of %s: %w", domain, err)
+	}
+	id, now := app.NewID(), clock.Now()
+	return &app.Outgoing{EmailID: id, TeamID: team, EnvelopeFrom: from.Mailbox(), Recipients: []string{to.Mailbox()}, MessageID: app.EmailMessageID(id, domain), Date: now, DKIM: key,
+		Mail: &app.Mail{From: from, To: []app.Address{to}, Subject: "Test of the relay " + in.Region,
+			Text: "This message was sent by `mailer relays test " + in.Region + "` at " + app.FormatTime(now) + ".\n"}}, nil
+}
+
+func orDefault(s, other string) string {
+	if s == "" {
+		return other
+	}
+	return s
+}
+
+// sender finds a verified domain that a test's message can be from, and its team; of the
+// relay's region where there is one. Empty: there is none.
+func (s *Service) sender(ctx context.Context, in TestInput) (team, domain string, err error) {
+	wanted := ""
+	if in.From != "" {
+		from, err := app.ParseAddress(in.From)
+		if err != nil {
+			return "", "", app.Invalid("from", "%v", err)
+		}
+		wanted = from.Domain
+	}
+	teams, err := s.teams.ListTeams(ctx)
+	if err != nil {
+		return "", "", err
+	}
+	for _, t := range teams {
+		rows, _, err := s.domains.ListDomains(ctx, t.ID, app.Page{Limit: app.MaxLimit})
+		if err != nil {
+			return "", "", err
+		}
+		for _, d := range rows {
+			if d.Status != app.DomainVerified || wanted != "" && !strings.EqualFold(d.Name, wanted) {
+				continue
+			}
+			if s.Settings.RegionOf(d.Region) == in.Region {
+				return t.ID, d.Name, nil
+			}
+			if domain == "" {
+				team, domain = t.ID, d.Name
+			}
+		}
+	}
+	return team, domain, nil
+}
+
+// SendNotice sends a mail of the server to its operator through the first relay that takes it:
+// beside the queue, and in nobody's list, quota or suppressions.
+func (s *Service) SendNotice(ctx context.Context, to, subject, text string) error {
+	if s.Probe == nil {
+		return errors.New("this process makes no connections")
+	}
+	states := s.delivery.Outlets.States()
+	slices.SortStableFunc(states, func(a, b delivery.State) int { return open(b) - open(a) })
+	why := errors.New("no relay is configured")
+	for _, st := range states {
+		m, err := s.trial(ctx, TestInput{Region: st.Relay.Region, To: to})
+		if err != nil {
+			return err
+		}
+		m.Mail.Subject, m.Mail.Text = subject, text
+		m.Mail.Headers = []app.Header{{Name: "Auto-Submitted", Value: "auto-generated"}}
+		if why = failed(s.Probe(ctx, st.Relay, m, true)); why == nil {
+			return nil
+		}
+	}
+	return why
+}
+
+// open is 1 for a relay that takes mail.
+func open(st delivery.State) int {
+	if st.State == delivery.RelayOpen {
+		return 1
+	}
+	return 0
+}
+
+// failed says at which step a relay failed; nil: it took the message.
+func failed(steps []relayurl.Step) error {
+	for _, step := range steps {
+		if !step.OK {
+			return fmt.Errorf("%s: %s", step.Step, step.Said)
+		}
+	}
+	if len(steps) == 0 {
+		return errors.New("nothing was tried")
+	}
+	return nil
+}

@@ -1,0 +1,115 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"mailer/app/sending/guardrails"
+	"mailer/app/tenants/teams"
+)
+
+// Servers that share a database elsewhere all answer, by the same rules, and mail leaves
+// through all of them. One leads: all else that happens by itself happens there. The first that
+// finds nobody in the lead takes it.
+
+// followEvery is how often a server reads at most how the one that leads is; reloadEvery is how
+// often at most those who look at one are told to read again what another one changed.
+const (
+	followEvery = time.Second
+	reloadEvery = 5 * time.Second
+)
+
+// Begin has s work, beside the server that leads if it is not the one.
+func (s *Server) Begin(ctx context.Context) error {
+	if s.DB.Cluster().Leads() {
+		return s.Start(ctx)
+	}
+	s.Jobs.FollowLeader()
+	s.following.Store(true)
+	for _, step := range []func(context.Context) error{s.Delivery.MayCapture, s.Backup.HoldRestored, s.RuntimeSettings.Load, s.FollowLeader, s.Certificates.RespondToChallenge, s.Relays.LoadFollower, s.Delivery.StartFollower} {
+		if err := step(ctx); err != nil {
+			return err
+		}
+	}
+	s.followerDone = make(chan struct{})
+	s.Mail.Start()
+	s.RequestLog.Start()
+	s.Workers.Go(s.follow)
+	return nil
+}
+
+// follow does what a server beside another one does, and takes over once it is to lead.
+func (s *Server) follow() {
+	defer close(s.followerDone)
+	tick := time.NewTicker(teams.KeysFlushEvery)
+	defer tick.Stop()
+	var followed time.Time
+	minute, judged := time.Now(), time.Now()
+	for {
+		select {
+		case <-s.Claiming.Done():
+			return
+		case <-s.DB.Cluster().Leading():
+			if err := s.takeOver(); err != nil && s.Claiming.Err() == nil {
+				s.failed <- err
+			}
+			return
+		case <-tick.C:
+			s.logError("store when keys were used last", s.Teams.FlushKeys(s.Claiming))
+		}
+		now := time.Now()
+		if now.Sub(followed) >= followEvery {
+			s.logError("follow the server that leads", s.FollowLeader(s.Claiming))
+			followed = now
+		}
+		if now.Sub(judged) >= guardrails.Every {
+			s.logError("follow the rates of teams and regions", s.Guardrails.Follow(s.Claiming))
+			judged = now
+		}
+		if now.Sub(minute) >= time.Minute {
+			s.logError("do what is done each minute", s.Jobs.FollowerTasks(s.Claiming))
+			minute = now
+		}
+	}
+}
+
+func (s *Server) logError(what string, err error) {
+	if err != nil && s.Claiming.Err() == nil {
+		s.LogUnlessUnavailable(what, err)
+	}
+}
+
+func (s *Server) takeOver() error {
+	s.Log.Info("this server leads from now on")
+	s.Delivery.Outlets.Publish()
+	if err := s.Start(s.Claiming); err != nil {
+		return fmt.Errorf("take over: %w", err)
+	}
+	s.following.Store(false)
+	return nil
+}
+
+// Following reports whether another server leads, and s works beside it.
+func (s *Server) Following() bool { return s.following.Load() }
+
+// Failed has the error of a server that was to take over and could not.
+func (s *Server) Failed() <-chan error { return s.failed }
+
+// onRemoteWrite is called once another server wrote.
+func (s *Server) onRemoteWrite() {
+	s.reload(time.Now())
+	if s.following.Load() {
+		return
+	}
+	s.logError("look for what another server wrote", s.Jobs.ReloadChanges(s.Claiming))
+}
+
+// reload has those who look at this server read again what another one changed.
+func (s *Server) reload(now time.Time) {
+	if now.Sub(s.reloadedAt) < reloadEvery {
+		return
+	}
+	s.reloadedAt = now
+	s.DB.Live().Reset()
+}

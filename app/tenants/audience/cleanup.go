@@ -1,0 +1,13 @@
+package audience
+
+import (
+	"context"
+
+	"mailer/app/base"
+	"mailer/db"
+)
+
+// PurgeLeftovers removes what belonged to deleted topics, segments and webhooks.
+func (s *Service) PurgeLeftovers(ctx context.Context) error {
+	return s.InChunks(ctx, "leftovers", func(tx *db.Tx) (bool, error) { return tx.PurgeLeftovers(base.PurgeChunk) })
+}

@@ -1,0 +1,442 @@
+// Package world is what tests of the services share: a server on a database file of its
+// own, with fake relays, a fake DNS and a log that can be read. Only tests import it;
+// what one package alone needs stands in its own world_test.go.
+//
+// Failure policy: a helper that meets an error ends the test.
+package testserver
+
+import (
+	"cmp"
+	"context"
+	"crypto/ed25519"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/x509"
+	"errors"
+	"log/slog"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"mailer/app"
+	"mailer/app/kit/seal"
+	"mailer/app/rules/relayurl"
+	"mailer/app/rules/webhook"
+	"mailer/app/sending/delivery"
+	"mailer/app/sending/mail"
+	"mailer/app/server"
+	"mailer/app/tenants/domains"
+	"mailer/db"
+	"mailer/db/dbtest"
+)
+
+// TestDomain is the domain that each team of a world sends from.
+const TestDomain = "example.com"
+
+// Server is a server on a database file of its own, with fake relays. The team
+// is the first one; its domain is testDomain, verified.
+type Server struct {
+	T                testing.TB
+	Path             string
+	master           []byte
+	Config           server.Config
+	DB               *db.DB
+	Services         *server.Server
+	Relays           []*FakeRelay
+	Key              *app.Key
+	Log              *LogBuffer
+	started, Stopped bool
+	shared           bool // it answers beside another one
+	direct           directDB
+}
+
+// Synctest runs fn with a fake clock, which stands still while anything runs.
+func Synctest(t *testing.T, fn func(t *testing.T)) {
+	t.Helper()
+	skipUnmarked(t) // here, since testing counts what is skipped in a bubble as passed
+	t.Parallel()
+	synctest.Test(t, fn)
+}
+
+// SynctestDays is Bubble for a test in which days pass, and a server polls every ten
+// minutes, unless its Config says otherwise. The race detector needs minutes for such
+// a test and sees nothing there that it does not see in an hour, so that it runs without it
+// alone; and on a file alone, since each poll is a few round trips to a
+// database elsewhere.
+func SynctestDays(t *testing.T, fn func(t *testing.T)) {
+	t.Helper()
+	if raced {
+		t.Skip("days pass in it; go test without -race runs it")
+	}
+	if IsPostgres() {
+		t.Skip("days pass in it; go test on a file runs it")
+	}
+	Synctest(t, func(t *testing.T) {
+		slowPolling.Store(t, true)
+		defer slowPolling.Delete(t)
+		fn(t)
+	})
+}
+
+// slowPolling are the tests in which days pass.
+var slowPolling sync.Map
+
+// pollEvery is how often a server of t polls, unless its Config says so: seldom in Days,
+// since each poll costs processor time however little happens.
+func pollEvery(t testing.TB) time.Duration {
+	if _, ok := slowPolling.Load(t); ok {
+		return 10 * time.Minute
+	}
+	return 0
+}
+
+// New makes a world whose server accepts and does not send yet.
+func New(t testing.TB, relays ...*FakeRelay) *Server {
+	t.Helper()
+	return NewWithConfig(t, server.Config{}, relays...)
+}
+
+// NewWithConfig is idle with parts of a configuration.
+func NewWithConfig(t testing.TB, cfg server.Config, relays ...*FakeRelay) *Server {
+	t.Helper()
+	w := &Server{T: t, Path: NewDatabase(t, Schema(t)), master: make([]byte, seal.MasterKeySize), Relays: relays, Log: &LogBuffer{}, Config: cfg}
+	w.Config.Jitter, w.Config.BaseURL = func() float64 { return 0.5 }, "https://mail.example.com"
+	w.Open()
+	team, err := w.Services.Teams.FindTeam(t.Context(), "")
+	Must(t, err)
+	w.Key = &app.Key{ID: app.NewID(), TeamID: team.ID, Permission: app.FullAccess, Role: app.RoleOwner}
+	w.AddDomain(team.ID, TestDomain, app.DefaultRegion, app.DomainVerified)
+	w.addWebhook(w.Key)
+	return w
+}
+
+// addWebhook has a webhook hear of everything but emails, for what tests look at in
+// the database; nothing is told to it.
+func (w *Server) addWebhook(key *app.Key) {
+	w.T.Helper()
+	events := slices.DeleteFunc(webhook.EventNames(), func(name webhook.EventName) bool { return strings.HasPrefix(string(name), "email.") })
+	_, err := w.Services.Webhooks.CreateWebhook(w.T.Context(), key, webhook.Input{Endpoint: "https://hooks.example.com", Events: events})
+	Must(w.T, err)
+}
+
+// Start makes a world whose server sends.
+func Start(t testing.TB, relays ...*FakeRelay) *Server {
+	t.Helper()
+	w := New(t, relays...)
+	w.Start()
+	return w
+}
+
+// Schema is the text of schema.sql.
+func Schema(t testing.TB) string {
+	t.Helper()
+	return dbtest.Schema(t)
+}
+
+// Open opens database and server; the test's end closes them.
+func (w *Server) Open() {
+	w.T.Helper()
+	log := slog.New(slog.NewTextHandler(w.Log, nil))
+	path, gather := dataSource(w.T, w.Path)
+	var err error
+	w.DB, err = db.Open(w.T.Context(), db.Options{Path: path, Schema: Schema(w.T), Create: true, Lock: true, Log: log, Gather: gather, Beat: heartbeatOf(w.T), Lazy: true, Several: w.shared})
+	Must(w.T, err)
+	store := w.DB
+	w.T.Cleanup(func() { Must(w.T, store.Close()) })
+	sealer, err := app.NewSealer(seal.MasterKey{Key: w.master})
+	Must(w.T, err)
+	if w.Config.KeyFile != nil {
+		sealer = w.Config.KeyFile.Sealer
+	}
+	w.Config.DB, w.Config.Sealer, w.Config.Log, w.Config.Routes = w.DB, sealer, log, nil
+	for _, r := range w.Relays {
+		w.Config.Routes = append(w.Config.Routes, delivery.Route{Relay: r.Relay, Sender: r})
+	}
+	w.Config.Connect = w.connect
+	if w.Config.NewDKIMKey == nil {
+		w.Config.NewDKIMKey = NextDKIMKey
+	}
+	w.Config.PollEvery = cmp.Or(w.Config.PollEvery, pollEvery(w.T))
+	w.Services, err = server.New(w.T.Context(), w.Config)
+	Must(w.T, err)
+	w.started, w.Stopped = false, false
+}
+
+// A few RSA keys are made once in a process, since each costs as much as a whole test.
+var (
+	dkimKeys = sync.OnceValues(func() (keys [4]*rsa.PrivateKey, err error) {
+		for i := range keys {
+			if keys[i], err = rsa.GenerateKey(rand.Reader, 2048); err != nil {
+				break
+			}
+		}
+		return keys, err
+	})
+	dkimNext atomic.Uint32
+)
+
+// NextDKIMKey returns a key other than that of the last call.
+func NextDKIMKey() (*rsa.PrivateKey, error) {
+	keys, err := dkimKeys()
+	return keys[dkimNext.Add(1)%uint32(len(keys))], err
+}
+
+// connect is the client of a relay that comes while the server runs: the last of w.Relays
+// that has its name.
+func (w *Server) connect(relay relayurl.Relay) (delivery.Sender, error) {
+	for _, r := range slices.Backward(w.Relays) {
+		if r.Region == relay.Region {
+			return r, nil
+		}
+	}
+	return nil, errors.New("nobody made the relay " + relay.String())
+}
+
+// Start sets the server's workers to work.
+func (w *Server) Start() {
+	w.T.Helper()
+	Must(w.T, w.Services.Begin(w.T.Context()))
+	w.started = true
+	e := w.Services
+	w.T.Cleanup(func() {
+		if !w.Stopped || w.Services != e {
+			StopNow(e)
+		}
+	})
+}
+
+// StopNow drops what runs.
+func StopNow(e *server.Server) {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	e.Stop(ctx)
+}
+
+// CommandServices returns a server as a command has it that runs beside the server: on its own
+// connections to the database, without workers.
+func (w *Server) CommandServices() *server.Server {
+	w.T.Helper()
+	store, err := db.Open(w.T.Context(), db.Options{Path: w.Path, Schema: Schema(w.T), Gather: -1, Lazy: true})
+	Must(w.T, err)
+	w.T.Cleanup(func() { Must(w.T, store.Close()) })
+	cfg := w.Config
+	cfg.DB, cfg.Routes = store, nil
+	e, err := server.New(w.T.Context(), cfg)
+	Must(w.T, err)
+	return e
+}
+
+// Stop ends the server in order and closes the database.
+func (w *Server) Stop() {
+	w.T.Helper()
+	ctx, cancel := context.WithTimeout(w.T.Context(), 30*time.Second)
+	defer cancel()
+	w.Services.Stop(ctx)
+	w.Stopped = true
+	Must(w.T, w.DB.Close())
+}
+
+// StopFor has the server be stopped, in order, for d, which costs nothing, and started again.
+func (w *Server) StopFor(d time.Duration) {
+	w.T.Helper()
+	w.Stop()
+	time.Sleep(d)
+	w.Open()
+	w.Start()
+}
+
+// Crash leaves the old process as it stands and returns a world on what the disk
+// holds at this moment, its server not yet started. The old one goes on with a
+// database of its own; one elsewhere it has to connect to again.
+func (w *Server) Crash(relays ...*FakeRelay) *Server {
+	w.T.Helper()
+	next := &Server{T: w.T, Path: w.crashCopy(), master: w.master, Relays: relays, Key: w.Key, Config: w.Config, Log: &LogBuffer{}}
+	next.Open()
+	return next
+}
+
+// AddDomain adds a domain in that status.
+func (w *Server) AddDomain(teamID, name, region string, status app.DomainStatus) {
+	w.T.Helper()
+	_, private, err := ed25519.GenerateKey(rand.Reader)
+	Must(w.T, err)
+	der, err := x509.MarshalPKCS8PrivateKey(private)
+	Must(w.T, err)
+	d := app.Domain{ID: app.NewID(), TeamID: teamID, Name: name, Status: status, Region: region, ReturnPath: "send",
+		CreatedAt: time.Now()}
+	d.Keys = []app.DKIMPair{{Selector: app.DKIMSelector, State: app.DKIMSigning, Public: "unused", CreatedAt: d.CreatedAt,
+		Sealed: w.Config.Sealer.Seal(domains.DKIMPurpose, d.ID, der)}}
+	Must(w.T, w.DB.Write(w.T.Context(), func(tx *db.Tx) error { return tx.InsertDomain(&d) }))
+}
+
+// AddTeam makes another team with a verified domain and returns a key of it.
+func (w *Server) AddTeam(name, domain string) *app.Key {
+	w.T.Helper()
+	team, err := w.Services.Teams.CreateTeam(w.T.Context(), name)
+	Must(w.T, err)
+	w.AddDomain(team.ID, domain, app.DefaultRegion, app.DomainVerified)
+	key := &app.Key{ID: app.NewID(), TeamID: team.ID, Permission: app.FullAccess, Role: app.RoleOwner}
+	w.addWebhook(key)
+	return key
+}
+
+// Message is a good send to those recipients.
+func Message(to ...string) *app.EmailInput {
+	text := "Hello"
+	return &app.EmailInput{From: "Ann <ann@" + TestDomain + ">", To: to, Subject: "Hi", Text: &text}
+}
+
+// Send has an email accepted and returns its id.
+func (w *Server) Send(to ...string) string {
+	w.T.Helper()
+	id, err := w.Services.Mail.SendEmail(w.T.Context(), w.Key, Message(to...), mail.SendOptions{})
+	Must(w.T, err)
+	return id
+}
+
+// Read reads the database, which must be possible.
+func (w *Server) Read(fn func(r *db.Reader) error) {
+	w.T.Helper()
+	Must(w.T, w.DB.Read(context.Background(), fn))
+}
+
+// Email reads an email, which must be there.
+func (w *Server) Email(id string) *app.Email {
+	w.T.Helper()
+	email, err := w.Services.Mail.GetEmail(w.T.Context(), w.Key, id)
+	Must(w.T, err)
+	return email
+}
+
+// WantLastEvent checks an email's last event.
+func (w *Server) WantLastEvent(id string, want app.LastEvent) {
+	w.T.Helper()
+	if got := w.Email(id).LastEvent; got != want {
+		w.T.Errorf("last_event of %s is %s, want %s; timeline:\n%s", id, got, want, w.Timeline(id))
+	}
+}
+
+// Events is the timeline of an email, oldest first.
+func (w *Server) Events(id string) []app.Event {
+	w.T.Helper()
+	events, _, err := w.Services.Mail.ListEvents(w.T.Context(), w.Key, id, app.Page{Limit: 100})
+	Must(w.T, err)
+	for i, j := 0, len(events)-1; i < j; i, j = i+1, j-1 {
+		events[i], events[j] = events[j], events[i]
+	}
+	return events
+}
+
+// OnlyEvent returns the only event of that type.
+func (w *Server) OnlyEvent(id string, kind app.EventType) app.Event {
+	w.T.Helper()
+	var found []app.Event
+	for _, ev := range w.Events(id) {
+		if ev.Type == kind {
+			found = append(found, ev)
+		}
+	}
+	if len(found) != 1 {
+		w.T.Fatalf("%d events %s, want 1; timeline:\n%s", len(found), kind, w.Timeline(id))
+	}
+	return found[0]
+}
+
+// Timeline is the timeline of an email, an event on a line.
+func (w *Server) Timeline(id string) string {
+	var b strings.Builder
+	for _, ev := range w.Events(id) {
+		b.WriteString(app.FormatTime(ev.CreatedAt) + " " + string(ev.Type) + " " + ev.Recipient + ": " + ev.Detail.Message + "\n")
+	}
+	return b.String()
+}
+
+// Unit returns the open work of an email, nil where it is over.
+func (w *Server) Unit(id string) *app.Unit {
+	w.T.Helper()
+	rows := w.SQL(`SELECT team_id || '|' || coalesce(topic_id, '') || '|' || relay || '|' || domain || '|' || coalesce(signature, '') || '|' ||
+		attempts || '|' || next_at || '|' || coalesce(since, 0) || '|' || size || '|' || owed || '|' || late || '|' || crashes || '|' || coalesce(owner, '') FROM units WHERE email_id = ?`, id)
+	if len(rows) == 0 {
+		return nil
+	}
+	text := strings.Split(rows[0], "|")
+	var n [7]int64
+	for i := range n {
+		var err error
+		n[i], err = strconv.ParseInt(text[5+i], 10, 64)
+		Must(w.T, err)
+	}
+	u := &app.Unit{Owner: text[12], EmailID: id, TeamID: text[0], TopicID: text[1], Relay: text[2], Domain: text[3], Signature: text[4], Attempts: int(n[0]),
+		NextAt: time.UnixMilli(n[1]).UTC(), Size: n[3], QuotaOwed: n[4], QuotaDelayed: n[5] != 0, Crashes: int(n[6])}
+	if n[2] != 0 {
+		u.Since = time.UnixMilli(n[2]).UTC()
+	}
+	return u
+}
+
+// CommittedUnits returns the units that are marked dotted.
+func (w *Server) CommittedUnits() (units []app.Unit) {
+	w.T.Helper()
+	w.Read(func(r *db.Reader) (err error) {
+		units, err = r.DottedUnits()
+		return err
+	})
+	return units
+}
+
+// Doubts returns all doubts, oldest first.
+func (w *Server) Doubts() []app.Doubt {
+	w.T.Helper()
+	doubts, err := w.Services.Delivery.ListDoubts(w.T.Context(), false)
+	Must(w.T, err)
+	return doubts
+}
+
+// RetryNow has an email tried now.
+func (w *Server) RetryNow(id string) {
+	w.T.Helper()
+	u := *w.Unit(id)
+	Must(w.T, w.DB.Write(w.T.Context(), func(tx *db.Tx) error { return tx.RequeueUnit(u, u.Attempts, tx.Now) }))
+}
+
+// Must ends the test at an error.
+func Must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// WantCode checks that an error is an *app.Error of a code.
+func WantCode(t testing.TB, err error, want app.Code) {
+	t.Helper()
+	var refusal *app.Error
+	if !errors.As(err, &refusal) || refusal.Code != want {
+		t.Errorf("error %v, want code %s", err, want)
+	}
+}
+
+// LogBuffer keeps the log lines.
+type LogBuffer struct {
+	mu   sync.Mutex
+	Text strings.Builder
+}
+
+// Write implements io.Writer.
+func (b *LogBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.Text.Write(p)
+}
+
+// Contains reports whether something was logged in these words.
+func (b *LogBuffer) Contains(words string) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return strings.Contains(b.Text.String(), words)
+}

@@ -1,0 +1,110 @@
+package web
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"mailer/app"
+	"mailer/app/kit/mailbox"
+	"mailer/app/tenants/teams"
+	"mailer/db"
+	"mailer/db/pgtest"
+)
+
+// random is a text of that many characters of four bytes each, which nothing makes smaller.
+func random(characters int) string {
+	var b strings.Builder
+	for range characters {
+		b.WriteRune(rune(0x20000 + rand.IntN(0xa000))) // CJK Unified Ideographs Extension B
+	}
+	return b.String()
+}
+
+// randomWord is one of letters, a byte each.
+func randomWord(letters int) string {
+	b := make([]byte, letters)
+	for i := range b {
+		b[i] = 'a' + byte(rand.IntN(26))
+	}
+	return string(b)
+}
+
+// longAddress is one of that many bytes.
+func longAddress(bytes int) string {
+	return randomWord(mailbox.MaxLocal) + "@" + longDomain(bytes-mailbox.MaxLocal-len("@"))
+}
+
+// longDomain is one of that many bytes.
+func longDomain(bytes int) string {
+	domain := "example"
+	for left := bytes - len(domain); left > 0; left = bytes - len(domain) {
+		label := min(left-len("."), 60)
+		if left-len(".")-label == 1 { // no label is empty
+			label--
+		}
+		domain = randomWord(label) + "." + domain
+	}
+	return domain
+}
+
+// TestLongestValuesAreStored has each text that a database looks for by an index be as
+// long as its door allows, on both engines: an index of PostgreSQL has room for less than a
+// file's. What is longer is refused, and the field is named.
+func TestLongestValuesAreStored(t *testing.T) {
+	t.Parallel()
+	t.Run("a file", func(t *testing.T) { storesLongest(t, newTestAPI(t, captured())) })
+	t.Run("PostgreSQL", func(t *testing.T) {
+		storesLongest(t, newTestAPIOn(t, pgtest.Database(t, pgtest.Server(t), ""), captured()))
+	})
+}
+
+func storesLongest(t *testing.T, r *real) {
+	r.domain(r.team.ID, "example.com", true)
+	for _, door := range []struct {
+		path, body, field string // body has the text at %s
+		longest           int
+		text              func(n int) string
+	}{
+		{"/topics", `{"name":%q,"default_subscription":"opt_in"}`, "name", app.MaxTopicName, random},
+		{"/contact-properties", `{"key":%q,"type":"string"}`, "key", app.MaxPropertyKey, randomWord},
+		{"/templates", `{"name":"t","html":"<p>x</p>","alias":%q}`, "alias", app.MaxTemplateAlias, randomWord},
+		{"/contacts", `{"email":%q}`, "email", mailbox.MaxLength, longAddress},
+		{"/suppressions", `{"email":%q}`, "email", mailbox.MaxLength, longAddress},
+		{"/invitations", `{"email":%q,"role":"member"}`, "email", mailbox.MaxLength, longAddress},
+		{"/emails", `{"from":"a@example.com","to":%q,"subject":"Hi","text":"t"}`, "to", mailbox.MaxLength, longAddress},
+		{"/domains", `{"name":%q}`, "name", 231, longDomain}, // a DKIM record stands below it
+	} {
+		if w := r.as(r.full, "POST", door.path, fmt.Sprintf(door.body, door.text(door.longest))); w.Code/100 != 2 {
+			t.Errorf("%s with the longest %s: %d %s", door.path, door.field, w.Code, w.Body)
+		}
+		w := r.as(r.full, "POST", door.path, fmt.Sprintf(door.body, door.text(door.longest+1)))
+		if wantError(t, w, http.StatusUnprocessableEntity, app.CodeValidation); !strings.Contains(w.Body.String(), door.field) {
+			t.Errorf("%s with a longer one does not name %s: %s", door.path, door.field, w.Body)
+		}
+	}
+	// Recipients come into their index some time after their mail.
+	if err := r.store.Write(t.Context(), func(tx *db.Tx) error { _, err := tx.IndexRecipients("", "g"); return err }); err != nil {
+		t.Error(err)
+	}
+	send, key := `{"from":"a@example.com","to":"b@example.org","subject":"Hi","text":"t"}`, random(app.MaxIdempotencyKey)
+	if id, again := r.send(r.full, send, "Idempotency-Key: "+key), r.send(r.full, send, "Idempotency-Key: "+key); id != again {
+		t.Errorf("one key became %s and %s", id, again)
+	}
+	wantError(t, r.as(r.full, "POST", "/emails", send, "Idempotency-Key: "+key+"x"), http.StatusBadRequest, app.CodeInvalidIdempotencyKey)
+	if _, err := r.server.Teams.CreateTeam(t.Context(), random(teams.MaxName)); err != nil {
+		t.Errorf("a team: %v", err)
+	}
+	if _, err := r.server.Teams.CreateTeam(t.Context(), random(teams.MaxName+1)); app.CodeOf(err) != app.CodeValidation || !strings.Contains(err.Error(), "name") {
+		t.Errorf("a longer one: %v", err)
+	}
+	// A path is as long as its sender likes, and stands in the audit log.
+	wantStatus(t, r.as(r.full, "GET", strings.Repeat("/", 5000)+"topics", "", "Accept: text/csv"), http.StatusOK)
+	entries, err := r.server.Teams.AuditLog(t.Context(), r.team.ID, time.Time{}, 1)
+	if err != nil || len(entries) != 1 || entries[0].Action != "export" || len(entries[0].Target) > 1000 {
+		t.Errorf("%+v %v", entries, err)
+	}
+}

@@ -1,0 +1,270 @@
+package rest
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"mailer/app"
+	"mailer/app/kit/membudget"
+)
+
+// answerOf is an answer to a request of a team.
+func answerOf(all *answers, team string) *answer {
+	return &answer{all: all, x: &Exchange{Key: &app.Key{TeamID: team}}, cost: 1}
+}
+
+func TestAnswerShareOfTeam(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		all := newAnswerBudget(AnswerLimits{Keyed: 8 << 20, Wait: 5 * time.Second})
+		greedy, again, other := answerOf(all, "a"), answerOf(all, "a"), answerOf(all, "b")
+		if err := greedy.Reserve(t.Context(), 2<<20); err != nil {
+			t.Fatal(err)
+		}
+		start := time.Now()
+		err := again.Reserve(t.Context(), 1<<20)
+		if app.CodeOf(err) != app.CodeServiceUnavailable || time.Since(start) != 5*time.Second {
+			t.Errorf("over its share: %v after %v", err, time.Since(start))
+		}
+		if err := again.Reserve(t.Context(), membudget.FreeBytes); err != nil {
+			t.Errorf("a small answer: %v", err)
+		}
+		if err := other.Reserve(t.Context(), 1<<20); err != nil {
+			t.Errorf("another team: %v", err)
+		}
+		go func() {
+			time.Sleep(time.Second)
+			greedy.release()
+		}()
+		start = time.Now()
+		if err := again.Reserve(t.Context(), 1<<20); err != nil || time.Since(start) != time.Second {
+			t.Errorf("once it came free: %v after %v", err, time.Since(start))
+		}
+		again.release()
+		other.release()
+		if all.keyed.free != all.keyed.size || len(all.keyed.held) != 0 {
+			t.Errorf("%d of %d are free, held %v", all.keyed.free, all.keyed.size, all.keyed.held)
+		}
+	})
+}
+
+func TestOversizedAnswerPassesAlone(t *testing.T) {
+	all := newAnswerBudget(AnswerLimits{Keyed: 8 << 20, Wait: time.Millisecond})
+	large := answerOf(all, "a")
+	if err := large.Reserve(t.Context(), 100<<20); err != nil {
+		t.Fatal(err)
+	}
+	if err := answerOf(all, "b").Reserve(t.Context(), 1<<20); app.CodeOf(err) != app.CodeServiceUnavailable {
+		t.Errorf("beside it: %v", err)
+	}
+	large.release()
+	if all.keyed.free != all.keyed.size {
+		t.Errorf("%d of %d came back", all.keyed.free, all.keyed.size)
+	}
+}
+
+// TestRowsAreCounted: what was reserved counts once, rows by their number,
+// and nobody waits beside a reader of the database.
+func TestRowsAreCounted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		all := newAnswerBudget(AnswerLimits{Keyed: 8 << 20, Wait: 5 * time.Second})
+		a := answerOf(all, "a")
+		if err := a.Reserve(t.Context(), 1<<20); err != nil {
+			t.Fatal(err)
+		}
+		reserved := a.held
+		if err := a.Count(1 << 20); err != nil || a.held != reserved {
+			t.Errorf("what was reserved: %v, %d of %d", err, a.held, reserved)
+		}
+		a.release()
+		alone := answerOf(all, "a") // however large, it is refused beside nothing
+		for range 100 {
+			if err := alone.Count(1 << 20); err != nil {
+				t.Fatal(err)
+			}
+		}
+		alone.release()
+		beside := answerOf(all, "a")
+		if err := beside.Reserve(t.Context(), 512<<10); err != nil {
+			t.Fatal(err)
+		}
+		defer beside.release()
+		rows, start := answerOf(all, "a"), time.Now()
+		var err error
+		n := int64(0)
+		for ; err == nil && n < 100<<20; n += 16 << 10 {
+			err = rows.Count(16 << 10)
+		}
+		if app.CodeOf(err) != app.CodeServiceUnavailable || time.Since(start) != 0 || n*rowCost > all.keyed.size+countStep {
+			t.Errorf("rows end with %v after %v, %d bytes", err, time.Since(start), n)
+		}
+		rows.release()
+		beside.release()
+		if all.keyed.free != all.keyed.size {
+			t.Errorf("%d of %d came back", all.keyed.free, all.keyed.size)
+		}
+	})
+}
+
+// TestDownloadShare: shares of public answers go by what is asked for
+// and by client.
+func TestDownloadShare(t *testing.T) {
+	all := newAnswerBudget(AnswerLimits{Public: 8 << 20, Wait: time.Millisecond})
+	take := func(address, what string) (n int) {
+		for ; n < 100; n++ {
+			x := &Exchange{from: peerAddress(address)}
+			x.answer = &answer{all: all, x: x, cost: 1}
+			if err := x.ReserveFor(t.Context(), what, 512<<10); err != nil {
+				if app.CodeOf(err) != app.CodeServiceUnavailable {
+					t.Fatal(err)
+				}
+				return n
+			}
+		}
+		return n
+	}
+	for i, c := range []struct {
+		address, what string
+		want          int
+	}{
+		{"192.0.2.1:1", "one", 4}, {"192.0.2.2:1", "one", 0}, {"192.0.2.1:2", "two", 4}, {"192.0.2.1:3", "three", 0},
+		{"192.0.2.2:1", "three", 4}, {"192.0.2.3:1", "four", 4}, {"192.0.2.4:1", "five", 0},
+	} {
+		if got := take(c.address, c.what); got != c.want {
+			t.Errorf("%d: %s of %s holds %d, want %d", i, c.what, c.address, got, c.want)
+		}
+	}
+}
+
+// pipes is a listener of connections without any buffer.
+type pipes chan net.Conn
+
+func (p pipes) Accept() (net.Conn, error) {
+	if c, ok := <-p; ok {
+		return c, nil
+	}
+	return nil, net.ErrClosed
+}
+func (p pipes) Close() error   { return nil }
+func (p pipes) Addr() net.Addr { return &net.TCPAddr{} }
+
+// TestStalledClientIsCut: a steady one gets all of a large answer, however
+// long it takes.
+func TestStalledClientIsCut(t *testing.T) {
+	for name, c := range map[string]struct {
+		every time.Duration // between two parts that the client takes
+		parts int           // it takes
+		whole bool
+		took  time.Duration
+	}{
+		"steady":         {9 * time.Second, 100, true, 64 * 9 * time.Second},
+		"takes nothing":  {0, 0, false, 30 * time.Second},
+		"stops half way": {9 * time.Second, 48, false, 48*9*time.Second + 30*time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				const part = 16 << 10
+				ended := make(chan time.Duration, 1)
+				limits := DefaultLimits()
+				start := time.Now()
+				h := &Handler{answers: newAnswerBudget(limits.Answers)}
+				server := &http.Server{WriteTimeout: limits.write, Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+					x := &Exchange{ResponseWriter: w, answer: &answer{all: h.answers}}
+					_, err := x.Write(make([]byte, 64*part))
+					if (err == nil) != c.whole {
+						t.Errorf("the answer ended with %v", err)
+					}
+					ended <- time.Since(start)
+				})}
+				listener := make(pipes, 1)
+				go server.Serve(listener)
+				client, theirs := net.Pipe()
+				listener <- theirs
+				_, err := io.WriteString(client, "GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+				if err != nil {
+					t.Fatal(err)
+				}
+				done := make(chan struct{})
+				go func() {
+					defer close(done)
+					in := bufio.NewReader(client)
+					for range c.parts {
+						time.Sleep(c.every)
+						if _, err := io.ReadFull(in, make([]byte, part)); err != nil {
+							return
+						}
+					}
+				}()
+				if took := <-ended; took < c.took-3*c.every || took > c.took+3*c.every {
+					t.Errorf("it ended after %v, want about %v", took, c.took)
+				}
+				client.Close()
+				<-done
+				close(listener)
+				server.Close()
+			})
+		})
+	}
+}
+
+func TestLongTextsEncodeAsStrings(t *testing.T) {
+	type head struct {
+		ID string `json:"id"`
+	}
+	type record struct {
+		head
+		HTML  *string `json:"html"`
+		Empty *string `json:"empty"`
+		Text  string  `json:"text"`
+		After int     `json:"after"`
+	}
+	for name, unit := range map[string]string{
+		"ascii": "plain ", "quotes": `"\"<&>'`, "control": "\x00\n\r\t\u2028", "two": "é", "three": "€1", "four": "a😀", "invalid": "\xff\xf0\x9f\x98", "cut": "\xe2\x82",
+	} {
+		long := strings.Repeat(unit, 200_000/len(unit)+1)
+		v := record{head: head{"x"}, HTML: &long, Text: "x" + long, After: 7}
+		var got, want bytes.Buffer
+		if err := errors.Join(Marshal(&got, v), newJSONEncoder(&want).Encode(v)); err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(got.Bytes(), want.Bytes()) || !json.Valid(got.Bytes()) {
+			t.Errorf("%s: %d bytes differ from %d", name, got.Len(), want.Len())
+		}
+		if *v.HTML != long {
+			t.Errorf("%s: the answer itself was changed", name)
+		}
+	}
+}
+
+func TestLongTextStopsOnWriteError(t *testing.T) {
+	type record struct{ Text string }
+	broken := errors.New("gone")
+	w := writerFunc(func([]byte) (int, error) { return 0, broken })
+	if err := Marshal(w, record{strings.Repeat("x", 1<<20)}); !errors.Is(err, broken) {
+		t.Errorf("%v", err)
+	}
+}
+
+type writerFunc func([]byte) (int, error)
+
+func (f writerFunc) Write(b []byte) (int, error) { return f(b) }
+
+var _ membudget.Budget = (*answer)(nil)
+
+func TestContextWithoutBudget(t *testing.T) {
+	if err := membudget.Reserve(context.Background(), 1<<40); err != nil {
+		t.Error(err)
+	}
+	if r := membudget.FromContext(membudget.With(membudget.With(context.Background(), &answer{}), nil)); r != nil {
+		t.Errorf("room %v where it was taken away", r)
+	}
+}

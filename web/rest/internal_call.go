@@ -1,0 +1,71 @@
+package rest
+
+import (
+	"bytes"
+	"context"
+	"net/http"
+	"net/url"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/julienschmidt/httprouter"
+
+	"mailer/app"
+)
+
+// Operation is an operation of the document and what answers it.
+type Operation struct {
+	*huma.Operation
+	Route *Route
+	run   httprouter.Handle
+}
+
+// Entitled reports whether a key may use an operation.
+func (h *Handler) Entitled(key *app.Key, o *Operation) bool { return h.entitled(key, o.Route) == nil }
+
+// Call is a request that is made inside of another one.
+type Call struct {
+	Params httprouter.Params
+	Query  url.Values
+	Header http.Header
+	Body   []byte
+	Via    string // how what is made by it came: Key.Via
+}
+
+// Perform runs an operation inside of another request, with the key of that
+// one, which has paid for it already. The log has a line of its own for it.
+func (h *Handler) Perform(ctx context.Context, outer *Exchange, o *Operation, in *Call) (w *Recorder) {
+	w = NewRecorder()
+	key := *outer.Key
+	key.Via = in.Via
+	x := &Exchange{ResponseWriter: w, ID: outer.ID, Key: &key, RequestHeader: in.Header, Host: outer.Host, from: outer.from, Body: in.Body, inside: true}
+	r := &http.Request{
+		Method: o.Method, URL: &url.URL{Path: o.Path, RawQuery: in.Query.Encode()}, Host: outer.Host,
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: in.Header, Body: http.NoBody,
+	}
+	r = r.WithContext(context.WithValue(h.toolContext(ctx, o, outer, x), exchangeKey{}, x))
+	defer h.finish(x, r, h.now())
+	o.run(x, r, in.Params)
+	return w
+}
+
+// Recorder keeps an answer: its header, status and body.
+type Recorder struct {
+	Head   http.Header
+	Status int
+	Body   bytes.Buffer
+}
+
+// NewRecorder makes one whose status is 200 until another is written.
+func NewRecorder() *Recorder { return &Recorder{Head: http.Header{}, Status: http.StatusOK} }
+
+// Header implements http.ResponseWriter.
+func (w *Recorder) Header() http.Header { return w.Head }
+
+// WriteHeader implements http.ResponseWriter.
+func (w *Recorder) WriteHeader(status int) { w.Status = status }
+
+// Write implements http.ResponseWriter.
+func (w *Recorder) Write(b []byte) (int, error) { return w.Body.Write(b) }
+
+// Flush implements http.Flusher, which the SDK asks for.
+func (w *Recorder) Flush() {}

@@ -1,0 +1,195 @@
+package rest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"reflect"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/julienschmidt/httprouter"
+
+	"mailer/app"
+)
+
+// echoes are names under which clients say once more what the path says: the names of
+// the path's parameters by those of members of a body, or keys of a query.
+type echoes map[string]string
+
+// parameterAliases are those that a parameter of the path has besides the one of its kind.
+var parameterAliases = map[string][]string{
+	"segment":          {"audience_id"},
+	"audience":         {"segment_id"},
+	"contact":          {"email"},
+	"suppression":      {"email"},
+	"contact_property": {"property_id"},
+}
+
+// redundantIDsOf returns the names for a path: for /topics/{id} they are id and topic_id. What
+// "id" repeats is the last parameter.
+func redundantIDsOf(path string) echoes {
+	out := echoes{}
+	segments := strings.Split(path, "/")
+	for i, s := range segments {
+		param, ok := strings.CutPrefix(s, "{")
+		if !ok {
+			continue
+		}
+		param = strings.TrimSuffix(param, "}")
+		kind := kindOf(segments[i-1])
+		out["id"], out[param], out[kind+"_id"] = param, param, param
+		for _, name := range parameterAliases[kind] {
+			out[name] = param
+		}
+	}
+	if last := strings.LastIndexByte(path, '{'); last >= 0 {
+		out["id"], _, _ = strings.Cut(path[last+1:], "}")
+	}
+	return out
+}
+
+// kindOf is what one of a collection is: "contact_property" of "contact-properties".
+func kindOf(collection string) string {
+	kind := strings.ReplaceAll(collection, "-", "_")
+	if stem, ok := strings.CutSuffix(kind, "ies"); ok {
+		return stem + "y"
+	}
+	return strings.TrimSuffix(kind, "s")
+}
+
+// sameResource reports whether two different names, of which the first is in the path and
+// the second in the body, name the same resource, like an id and an address.
+type sameResource func(pathName, bodyName string) (bool, error)
+
+// sameResourceOf returns the comparison that a route has for the names of its path.
+func sameResourceOf(ctx context.Context, x *Exchange, rt *Route) sameResource {
+	if rt.IDOf == nil {
+		return func(string, string) (bool, error) { return false, nil }
+	}
+	return func(pathName, bodyName string) (bool, error) {
+		id, err := rt.IDOf(ctx, x.Key, pathName)
+		if err != nil {
+			return app.CodeOf(err) == app.CodeNotFound, unlessNotFound(err) // the handler refuses the path
+		}
+		other, err := rt.IDOf(ctx, x.Key, bodyName)
+		return err == nil && id == other, unlessNotFound(err)
+	}
+}
+
+func unlessNotFound(err error) error {
+	if app.CodeOf(err) == app.CodeNotFound {
+		return nil
+	}
+	return err
+}
+
+// decode decodes a body, leaving out the members that it does not know and that
+// repeat the path. Errors: those of DecodeBody and of same, and CodeValidation for one that
+// names another resource than the path.
+func (e echoes) decode(params httprouter.Params, same sameResource, body []byte, v any) error {
+	for range len(e) + 1 {
+		err := json.Unmarshal(body, v, json.RejectUnknownMembers(true))
+		name, ok := unknownMember(err)
+		param, isEcho := e[name]
+		switch {
+		case err == nil:
+			return nil
+		case !ok || !isEcho:
+			return BodyError(err)
+		}
+		var value jsontext.Value
+		if body, value, err = without(body, name); err != nil {
+			return BodyError(err)
+		}
+		repeats, err := repeats(params.ByName(param), value, same)
+		if err != nil {
+			return err
+		}
+		if !repeats {
+			return app.Invalid(name, "can only repeat what the path says, and says something else: leave it out")
+		}
+		reflect.ValueOf(v).Elem().SetZero()
+	}
+	return DecodeBody(body, v)
+}
+
+// unknownMember returns the name of a member of the whole body that its type does not
+// have, where err is about one.
+func unknownMember(err error) (name string, ok bool) {
+	var semantic *json.SemanticError
+	if !errors.As(err, &semantic) || !errors.Is(semantic, json.ErrUnknownName) || semantic.JSONPointer.Parent() != "" {
+		return "", false
+	}
+	return semantic.JSONPointer.LastToken(), true
+}
+
+// without returns an object without its member of that name, and the member's value.
+func without(object []byte, name string) (rest []byte, value jsontext.Value, err error) {
+	d, out := jsontext.NewDecoder(bytes.NewReader(object)), &bytes.Buffer{}
+	e := jsontext.NewEncoder(out)
+	for d.PeekKind() != '}' || d.StackDepth() == 0 {
+		token, err := d.ReadToken()
+		if err != nil {
+			return nil, nil, err
+		}
+		if d.StackDepth() == 1 && token.Kind() == '"' && token.String() == name {
+			v, err := d.ReadValue()
+			if err != nil {
+				return nil, nil, err
+			}
+			value = v.Clone()
+			continue
+		}
+		opens := token.Kind() == '{'
+		if err := e.WriteToken(token); err != nil {
+			return nil, nil, err
+		}
+		if opens {
+			continue
+		}
+		v, err := d.ReadValue()
+		if err != nil {
+			return nil, nil, err
+		}
+		if err := e.WriteValue(v); err != nil {
+			return nil, nil, err
+		}
+	}
+	err = e.WriteToken(jsontext.EndObject)
+	return out.Bytes(), value, err
+}
+
+// repeats reports whether a value names the same resource as a parameter, or none: empty
+// or null. Errors: those of same.
+func repeats(param string, value jsontext.Value, same sameResource) (bool, error) {
+	var text *string
+	if json.Unmarshal(value, &text) != nil {
+		return false, nil
+	}
+	if text == nil || *text == "" || SameName(param, *text) {
+		return true, nil
+	}
+	_, byID := app.ParseID(param)
+	if _, id := app.ParseID(*text); byID && id {
+		return false, nil
+	}
+	return same(param, *text)
+}
+
+// SameName reports whether two texts name the same thing: the same id, the same address
+// or the same word.
+func SameName(a, b string) bool {
+	if a == b {
+		return true
+	}
+	id, ok := app.ParseID(a)
+	other, ok2 := app.ParseID(b)
+	if ok && ok2 {
+		return id == other
+	}
+	_, address, err := app.ParseBareAddress(a)
+	_, address2, err2 := app.ParseBareAddress(b)
+	return err == nil && err2 == nil && address == address2
+}

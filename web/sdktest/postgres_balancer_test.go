@@ -1,0 +1,170 @@
+package sdktest
+
+import (
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// front is what stands before two servers, as a load balancer does: connections lead to the
+// one that is ready, or in turn to all that are.
+type front struct {
+	l     net.Listener
+	nodes []*instance
+	all   bool
+	group sync.WaitGroup
+
+	mu     sync.Mutex
+	addrs  []string
+	turn   int
+	conns  map[net.Conn]string // and where they lead
+	visits map[net.Conn]*visit // those of clients
+}
+
+// visit is a connection of a client.
+type visit struct {
+	began           time.Time
+	asked, answered atomic.Int64 // when a byte came last, as a time since began
+}
+
+// The front ends connections that are that old, and have been between an answer and the next
+// question for so long: a server that comes back is to have its part.
+const (
+	visitLife = time.Second
+	visitIdle = 20 * time.Millisecond
+)
+
+// over reports whether the front ends it.
+func (v *visit) over() bool {
+	now, answered := time.Since(v.began), time.Duration(v.answered.Load())
+	return now > visitLife && answered > time.Duration(v.asked.Load()) && now-answered > visitIdle
+}
+
+// hear is r, of which at notes when it was read last.
+func (v *visit) hear(r io.Reader, at *atomic.Int64) io.Reader { return &visited{r, v, at} }
+
+type visited struct {
+	io.Reader
+	visit *visit
+	at    *atomic.Int64
+}
+
+func (r *visited) Read(b []byte) (int, error) {
+	n, err := r.Reader.Read(b)
+	r.at.Store(int64(time.Since(r.visit.began)))
+	return n, err
+}
+
+func newBalancer(t *testing.T, nodes []*instance, all bool) *front {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	f := &front{l: l, nodes: nodes, all: all, addrs: []string{nodes[0].addr}, conns: map[net.Conn]string{}, visits: map[net.Conn]*visit{}}
+	ctx, cancel := context.WithCancel(context.Background())
+	f.group.Go(f.accept)
+	f.group.Go(func() { f.follow(ctx) })
+	t.Cleanup(func() {
+		cancel()
+		l.Close()
+		f.point()
+		f.group.Wait()
+	})
+	return f
+}
+
+func (f *front) url() string { return "http://" + f.l.Addr().String() }
+
+// follow leads to a server that is ready, and stays with it as long as it is: where two say so,
+// requests must not be cut off for that. Or it leads to all of them.
+func (f *front) follow(ctx context.Context) {
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	now := f.nodes[0]
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		if status, _ := now.readyz(); status == http.StatusOK && !f.all {
+			continue
+		}
+		var ready []string
+		for _, in := range f.nodes {
+			if status, _ := in.readyz(); status == http.StatusOK && (f.all || len(ready) == 0) {
+				now, ready = in, append(ready, in.addr)
+			}
+		}
+		if len(ready) > 0 {
+			f.point(ready...)
+		}
+		f.mu.Lock()
+		for c, v := range f.visits {
+			if v.over() {
+				c.Close()
+			}
+		}
+		f.mu.Unlock()
+	}
+}
+
+// point leads elsewhere, and cuts what led to where it leads no more.
+func (f *front) point(addrs ...string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if len(addrs) > 0 {
+		f.addrs = addrs
+	}
+	for c, addr := range f.conns {
+		if !slices.Contains(addrs, addr) {
+			c.Close()
+			delete(f.conns, c)
+		}
+	}
+}
+
+func (f *front) accept() {
+	for {
+		c, err := f.l.Accept()
+		if err != nil {
+			return
+		}
+		f.group.Go(func() { f.carry(c) })
+	}
+}
+
+func (f *front) carry(c net.Conn) {
+	defer c.Close()
+	f.mu.Lock()
+	f.turn++
+	addr := f.addrs[f.turn%len(f.addrs)]
+	f.mu.Unlock()
+	up, err := net.DialTimeout("tcp", addr, time.Second)
+	if err != nil {
+		return
+	}
+	defer up.Close()
+	v := &visit{began: time.Now()}
+	f.mu.Lock()
+	stale := !slices.Contains(f.addrs, addr)
+	f.conns[c], f.conns[up], f.visits[c] = addr, addr, v
+	f.mu.Unlock()
+	defer func() {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		delete(f.conns, c)
+		delete(f.conns, up)
+		delete(f.visits, c)
+	}()
+	if stale {
+		return
+	}
+	f.group.Go(func() { _, _ = io.Copy(up, v.hear(c, &v.asked)); up.Close() })
+	_, _ = io.Copy(c, v.hear(up, &v.answered))
+}

@@ -1,0 +1,131 @@
+package submission
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/emersion/go-smtp"
+
+	"mailer/app"
+	"mailer/app/base"
+)
+
+func refuse(code int, class, subject, detail int, words string) *smtp.SMTPError {
+	return &smtp.SMTPError{Code: code, EnhancedCode: smtp.EnhancedCode{class, subject, detail}, Message: words}
+}
+
+// The answers of this door itself. No text of a peer is in them.
+var (
+	errNoKey          = refuse(530, 5, 7, 0, "Sign in first: the password is an API key, the user name can be any")
+	errBadKey         = refuse(535, 5, 7, 8, "API key not found")
+	errTooManyGuesses = refuse(421, 4, 7, 0, "Too many attempts with an invalid API key, try again later")
+	errNeedsTLS       = refuse(538, 5, 7, 11, "Signing in needs TLS")
+	errBadResponse    = refuse(501, 5, 5, 2, "That is no answer of this mechanism")
+	errAddress        = refuse(550, 5, 1, 3, "That is no address of a recipient")
+	errRelayDenied    = refuse(550, 5, 7, 1, "This server relays nothing: sign in, or send a bounce to the return path that it is for")
+	errIncomplete     = refuse(451, 4, 4, 2, "The message broke off")
+	errStopping       = refuse(421, 4, 3, 2, "The server is stopping, try again later")
+	errInternal       = refuse(451, 4, 3, 0, "Something went wrong on the server, try again later")
+)
+
+// reply is a reply code and an enhanced one (RFC 3463).
+type reply struct {
+	code     int
+	enhanced smtp.EnhancedCode
+}
+
+// replies are what the refusals of the API are in SMTP.
+var replies = map[app.Code]reply{
+	app.CodeMissingAPIKey:           {530, smtp.EnhancedCode{5, 7, 0}},
+	app.CodeInvalidAPIKey:           {535, smtp.EnhancedCode{5, 7, 8}},
+	app.CodeRestrictedAPIKey:        {550, smtp.EnhancedCode{5, 7, 1}},
+	app.CodeForbidden:               {550, smtp.EnhancedCode{5, 7, 1}},
+	app.CodeSendingPaused:           {550, smtp.EnhancedCode{5, 7, 1}},
+	app.CodeBroadcastsPaused:        {550, smtp.EnhancedCode{5, 7, 1}},
+	app.CodePlanLimitReached:        {550, smtp.EnhancedCode{5, 7, 1}},
+	app.CodeAllRecipientsSuppressed: {550, smtp.EnhancedCode{5, 7, 1}},
+	app.CodePayloadTooLarge:         {552, smtp.EnhancedCode{5, 3, 4}},
+	app.CodeInvalidIdempotent:       {550, smtp.EnhancedCode{5, 5, 0}},
+	app.CodeConcurrentIdempotent:    {451, smtp.EnhancedCode{4, 5, 0}},
+	app.CodeRateLimitExceeded:       {450, smtp.EnhancedCode{4, 7, 1}},
+	app.CodeDailyQuotaExceeded:      {452, smtp.EnhancedCode{4, 7, 1}},
+	app.CodeMonthlyQuotaExceeded:    {452, smtp.EnhancedCode{4, 7, 1}},
+	app.CodeServiceUnavailable:      {451, smtp.EnhancedCode{4, 3, 0}},
+	app.CodeInternal:                {451, smtp.EnhancedCode{4, 3, 0}},
+}
+
+// replyTo is the reply to a refusal. What is wrong with a message itself has no code of
+// its own in the API: it is told by the field that the words name first.
+func replyTo(e *app.Error) reply {
+	r, known := replies[e.Code]
+	switch {
+	case known && base.IsFull(e):
+		return reply{452, smtp.EnhancedCode{4, 3, 1}}
+	case known && base.IsClosed(e):
+		return reply{421, smtp.EnhancedCode{4, 3, 2}}
+	case known:
+		return r
+	case strings.HasPrefix(e.Message, "`from` uses the domain "):
+		return reply{550, smtp.EnhancedCode{5, 7, 1}}
+	case strings.HasPrefix(e.Message, "`to`"):
+		return reply{550, smtp.EnhancedCode{5, 1, 3}}
+	}
+	return reply{550, smtp.EnhancedCode{5, 6, 0}}
+}
+
+// answer turns any error into what the peer may see, and logs the rest.
+func (s *Server) answer(err error) *smtp.SMTPError {
+	var own *smtp.SMTPError
+	if errors.As(err, &own) {
+		return own
+	}
+	var known *app.Error
+	switch {
+	case errors.As(err, &known) && known.Code == app.CodeInvalidAPIKey:
+		return errBadKey
+	case errors.As(err, &known) && known.Code != app.CodeInternal:
+		if known.Err != nil {
+			s.cfg.Log.Warn("message by SMTP refused", "name", known.Code, "err", known.Err)
+		}
+		r := replyTo(known)
+		return &smtp.SMTPError{Code: r.code, EnhancedCode: r.enhanced, Message: splitLines(r.enhanced, known.Message)}
+	case s.ctx.Err() != nil && errors.Is(err, context.Canceled):
+		return errStopping
+	}
+	s.cfg.Log.Error("take a message by SMTP", "err", err)
+	return errInternal
+}
+
+// maxReplyText is how much of a refusal's words a line of an answer has (RFC 5321
+// 4.5.3.1.5: 512 bytes with all that is around them), and maxReplyLines how many there
+// are.
+const (
+	maxReplyText  = 400
+	maxReplyLines = 8
+)
+
+// splitLines breaks words into lines of an answer, each with the enhanced code (RFC 2034 4)
+// but the last, which the server on top gives it.
+func splitLines(e smtp.EnhancedCode, words string) string {
+	words = strings.Map(func(r rune) rune {
+		if r < ' ' || r > '~' {
+			return '?'
+		}
+		return r
+	}, words)
+	prefix := enhancedText(e) + " "
+	var out strings.Builder
+	for range maxReplyLines {
+		if len(words) <= maxReplyText {
+			return out.String() + words
+		}
+		at := strings.LastIndexByte(words[:maxReplyText], ' ')
+		if at <= 0 {
+			at = maxReplyText
+		}
+		out.WriteString(prefix + words[:at] + "\n")
+		words = strings.TrimLeft(words[at:], " ")
+	}
+	return out.String() + words[:maxReplyText]
+}

@@ -1,0 +1,42 @@
+package web
+
+import (
+	"testing"
+
+	"mailer/app"
+)
+
+func TestUnsupportedRoutesAreExplained(t *testing.T) {
+	t.Parallel()
+	b := newFixture(t)
+	for _, tt := range []struct{ method, path, words string }{
+		{"GET", "//inboxes/" + emailID, "This service has no inboxes"},
+		{"POST", "/events/send", "no custom events"},
+		{"DELETE", "/events/user.created", "no custom events"},
+		{"GET", "/automations/" + emailID + "/runs/" + emailID, "no automations"},
+		{"GET", "/emails/receiving", "no received emails"},
+		{"GET", "/emails/receiving/" + emailID + "/attachments", "no received emails"},
+		{"POST", "/domains/claim", "no claims of domains"},
+		{"POST", "/domains/" + emailID + "/claim/verify", "no claims of domains"},
+		{"PUT", "/inboxes/a@b.test/threads/x/labels", "no inboxes"},
+		{"GET", "/segments/metrics", "no metrics of segments"},
+		{"DELETE", "/oauth/grants/" + emailID, "no OAuth grants"},
+	} {
+		wantError(t, b.do(tt.method, tt.path, ""), 404, app.CodeNotFound, tt.words, "Resend's API")
+	}
+}
+
+func TestUnsupportedRoutesHideNothing(t *testing.T) {
+	t.Parallel()
+	b := newFixture(t)
+	for _, op := range b.handler.Operations() {
+		if e := absent(op.Path); e != nil {
+			t.Errorf("%s %s: %s", op.Method, op.Path, e.Message)
+		}
+	}
+	for _, path := range []string{"/", "", "*", "/emails", "/emails/x", "/emails/x/events", "/emails/x/shared", "/events2", "/domains/x", "/EVENTS"} {
+		if e := absent(path); e != nil {
+			t.Errorf("%s: %s", path, e.Message)
+		}
+	}
+}
