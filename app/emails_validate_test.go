@@ -57,8 +57,8 @@ func TestValidateText(t *testing.T) {
 	}
 }
 
-// TestInvalidAddressErrorShowsTheForm: several addresses in one string, and a
-// name with an address inside.
+// TestInvalidAddressErrorShowsTheForm covers several addresses in one string, and a name that
+// contains an address.
 func TestInvalidAddressErrorShowsTheForm(t *testing.T) {
 	const array, alone = "several addresses in an array of strings", "write the address alone"
 	for text, words := range map[string]string{

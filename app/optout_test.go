@@ -99,7 +99,7 @@ func TestUnsubscribeHeaders(t *testing.T) {
 	for name, c := range map[string]struct {
 		mail  Mail
 		leads bool
-		pair  string // beside the headers that were given
+		pair  string // headers added to the given ones
 	}{
 		"plain":                          {Mail{Text: "t", Headers: other}, false, ""},
 		"topic":                          {Mail{Text: "t", TopicID: topicID, Headers: other}, true, ours},

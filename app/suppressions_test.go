@@ -118,7 +118,7 @@ func TestSuppressionMatchesRecipients(t *testing.T) {
 	}
 }
 
-// fieldOf is the field that a refusal names.
+// fieldOf returns the field that an error names.
 func fieldOf(err error) string {
 	var e *Error
 	if !errors.As(err, &e) || e.Code != CodeValidation {
