@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// constant loads a value and counts how often.
+// constant returns a loader of v that counts its calls.
 func constant(v int, times *int) func(context.Context) (int, error) {
 	return func(context.Context) (int, error) {
 		*times++
@@ -74,7 +74,7 @@ func TestFullCacheIsEmptied(t *testing.T) {
 	for i := range 3 {
 		c.Put(fmt.Sprint(i), i, c.Mark())
 	}
-	c.Put("2", 20, c.Mark()) // no more than before
+	c.Put("2", 20, c.Mark()) // the counts are as before
 	if _, ok := c.Get("0"); !ok {
 		t.Error("emptied by an entry that it had")
 	}
@@ -140,7 +140,7 @@ func TestConcurrentCallersShareOneLoad(t *testing.T) {
 		}
 		synctest.Wait()
 		times := 0
-		if v := load(t, c, "b", constant(2, &times)); v != 2 { // nobody waits for another key
+		if v := load(t, c, "b", constant(2, &times)); v != 2 { // other keys do not wait
 			t.Errorf("the other is %d", v)
 		}
 		close(held)

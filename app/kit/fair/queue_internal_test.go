@@ -2,7 +2,7 @@ package fair
 
 import "testing"
 
-// job is of a team.
+// job is a job of a team.
 type job struct{ team string }
 
 func TestWorkersAreReservedForOtherTeams(t *testing.T) {

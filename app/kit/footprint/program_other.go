@@ -2,5 +2,5 @@
 
 package footprint
 
-// forgetProgram does nothing here.
+// releaseProgramPages does nothing on other systems.
 func forgetProgram() {}

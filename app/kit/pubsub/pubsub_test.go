@@ -18,7 +18,7 @@ func listen(t *testing.T, b *Bus, team, holder string) *Listener {
 	return l
 }
 
-// received returns what a listener was told by now.
+// received returns what a listener has received so far.
 func received(l *Listener) string {
 	synctest.Wait()
 	var out strings.Builder
@@ -41,7 +41,7 @@ func TestListenersGetEventsOfTheirTeam(t *testing.T) {
 		if b.Listening() {
 			t.Error("somebody listens")
 		}
-		b.Publish("a", Event{Name: "lost"}) // nobody does yet
+		b.Publish("a", Event{Name: "lost"}) // before there is a listener
 		ours, theirs := listen(t, b, "a", "k"), listen(t, b, "b", "k")
 		b.Publish("a", Event{Name: "email", ID: "1"})
 		b.Publish("a", Event{Name: "email", ID: "1", Data: func() any { return map[string]string{"id": "1", "event": "sent"} }})
@@ -144,8 +144,8 @@ func TestListenerLimits(t *testing.T) {
 	refused("a", "1", nil)
 }
 
-// TestListenerJoiningDuringDelivery: the last listener went, and another came,
-// while what was pending waited for its time.
+// TestListenerJoiningDuringDelivery: the last listener leaves and another joins while events are
+// pending.
 func TestListenerJoiningDuringDelivery(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := New()
