@@ -3,4 +3,4 @@
 package footprint
 
 // releaseProgramPages does nothing on other systems.
-func forgetProgram() {}
+func releaseProgramPages() {}

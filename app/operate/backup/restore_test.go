@@ -20,13 +20,13 @@ import (
 	"mailer/db/dbtest"
 )
 
-// restoreOptions is a restore of file in the place of w's database, by its own key.
+// restoreOptions restores file in place of w's database with its own key.
 func restoreOptions(w *testserver.Server, file string) backup.Restoring {
 	w.T.Helper()
 	return backup.Restoring{File: file, Database: w.Path, Schema: dbtest.Schema(w.T), Fits: func(context.Context, *db.DB) error { return nil }}
 }
 
-// write makes a backup of w's database beside it.
+// write makes a backup of w's database in its directory.
 func write(w *testserver.Server, name string) backup.Made {
 	w.T.Helper()
 	made, err := w.Services.Backup.Write(w.T.Context(), filepath.Join(filepath.Dir(w.Path), name), nil)
@@ -34,7 +34,7 @@ func write(w *testserver.Server, name string) backup.Made {
 	return made
 }
 
-// classes leaves mail of each kind that can wait, and returns the ids of the emails.
+// classes leaves mail of each kind that can wait and returns the ids of the emails.
 func classes(w *testserver.Server, key *app.Key, from string) map[string]string {
 	w.T.Helper()
 	ids := map[string]string{}
@@ -122,7 +122,7 @@ func TestRestoreDoesNotResend(t *testing.T) {
 }
 
 func TestRestoreRefusesUnusableFiles(t *testing.T) {
-	testserver.SQLiteOnly(t) // copies of one elsewhere are made with its own tools
+	testserver.SQLiteOnly(t) // PostgreSQL has its own backup tools
 	w := testserver.New(t)
 	w.Send("a@example.net")
 	made := write(w, "copy.db")
@@ -169,11 +169,11 @@ func TestRestoreRefusesUnusableFiles(t *testing.T) {
 }
 
 func TestPlainCopyIsRestored(t *testing.T) {
-	testserver.SQLiteOnly(t) // copies of one elsewhere are made with its own tools
+	testserver.SQLiteOnly(t) // PostgreSQL has its own backup tools
 	w := testserver.New(t)
 	id := w.Send("a@example.net")
 	dir := t.TempDir()
-	for _, side := range []string{"", "-wal"} { // as cp makes it; most stands in the log
+	for _, side := range []string{"", "-wal"} { // a copy by cp; most data is in the log
 		b, err := os.ReadFile(w.Path + side)
 		testserver.Must(t, err)
 		testserver.Must(t, os.WriteFile(filepath.Join(dir, "plain.db"+side), b, 0o644))
@@ -195,7 +195,7 @@ func TestPlainCopyIsRestored(t *testing.T) {
 }
 
 func TestInterruptedRestoreCreatesNoDatabase(t *testing.T) {
-	testserver.SQLiteOnly(t) // copies of one elsewhere are made with its own tools
+	testserver.SQLiteOnly(t) // PostgreSQL has its own backup tools
 	w := testserver.New(t)
 	made := write(w, "copy.db")
 	testserver.Must(t, w.DB.Close())

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestWorldReadableKeyIsReported: a group may have it, as packages of certificates do.
+// TestWorldReadableKeyIsReported: a group may read the key, as certificate packages set it up.
 func TestWorldReadableKeyIsReported(t *testing.T) {
 	cert, key := writePair(t, t.TempDir(), 1)
 	c := configOf(t, "--tls-cert", cert, "--tls-key", key)

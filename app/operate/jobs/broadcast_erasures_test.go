@@ -83,8 +83,7 @@ func TestErasedRecipientLeavesBroadcast(t *testing.T) {
 	}
 }
 
-// TestErasureWithdrawsRecipientsFirst: that much an answer promises even where
-// the rest takes long.
+// TestErasureWithdrawsRecipientsFirst: the answer promises it even if the rest takes long.
 func TestErasureWithdrawsRecipientsFirst(t *testing.T) {
 	testserver.Synctest(t, func(t *testing.T) {
 		relay := testserver.NewRelayOf(relayurl.Relay{Region: app.DefaultRegion, Connections: 2, Rate: 0.2}, testserver.Always(testserver.ReplyWith(app.StageData, 451, "later")))
@@ -102,7 +101,7 @@ func TestErasureWithdrawsRecipientsFirst(t *testing.T) {
 			t.Errorf("withdrawn are %q; it stands at %+v", got, now)
 		}
 		other := job
-		other.Until, other.Addresses = b.EmailIDPrefix[:8], []string{testserver.SubscriberAddress(1), testserver.SubscriberAddress(38)} // an erasure of old
+		other.Until, other.Addresses = b.EmailIDPrefix[:8], []string{testserver.SubscriberAddress(1), testserver.SubscriberAddress(38)} // an erasure of an older version
 		testserver.Must(t, w.Services.Jobs.WithdrawErased(t.Context(), w.Key.TeamID, other))
 		if now := w.Broadcast(b.ID); now.Counts.Suppressed != 2 {
 			t.Error("who was erased before the broadcast was made is withdrawn from it")
@@ -178,7 +177,7 @@ func TestBroadcastContinuesAfterErasure(t *testing.T) {
 	testserver.Synctest(t, func(t *testing.T) {
 		relay := testserver.NewRelayOf(relayurl.Relay{Region: app.DefaultRegion, Connections: 2, Rate: 0.2}, func(m *app.Outgoing, n int) testserver.Answer {
 			if n == 1 && m.Recipients[0] == testserver.SubscriberAddress(0) {
-				return testserver.LoseReply // its signature is kept
+				return testserver.LoseReply // its signature is stored
 			}
 			return testserver.Accept
 		})

@@ -15,8 +15,8 @@ import (
 	"mailer/db"
 )
 
-// stepContext is a context that ends once it was asked for a number of times: whoever
-// works with it stops between two uses of the database.
+// stepContext is a context that is done after a number of calls, which stops work between two uses
+// of the database.
 type stepContext struct {
 	context.Context
 	mu   sync.Mutex
@@ -53,8 +53,8 @@ func (s *stepContext) ended() bool { return s.Err() != nil }
 
 func TestErasureSurvivesCrash(t *testing.T) { erasureCrashes(t, 7) }
 
-// erasureCrashes has an erasure crash after every step-th use of the database, each time on
-// two copies.
+// erasureCrashes stops an erasure after every step-th use of the database, each time on two
+// copies.
 func erasureCrashes(t *testing.T, step int) {
 	copied := testserver.New(t)
 	c := plantAddress(copied, copied.Key, "ann@"+testserver.TestDomain, 60)

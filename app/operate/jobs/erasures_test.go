@@ -18,7 +18,7 @@ import (
 	"mailer/db/engine"
 )
 
-// quoting refuses or takes mail with words that repeat the recipient.
+// quoting refuses or accepts mail with a reply that contains the recipient.
 func quoting(m *app.Outgoing, n int) testserver.Answer {
 	return func(_ context.Context, m *app.Outgoing, hold func() error) app.Result {
 		res := app.Result{Kind: app.ResultDone, Stage: app.StageDot}
@@ -104,7 +104,7 @@ func TestErasureCancelsWaitingMail(t *testing.T) {
 		alone := w.Send(testserver.ErasedAddress)
 		both := w.Send(testserver.ErasedAddress, "eve@example.net")
 		hidden := w.Send("eve@example.net", "Vic <"+testserver.ErasedAddress+">")
-		synctest.Wait() // both wait before their dots
+		synctest.Wait() // both wait before their final dots
 		testserver.Must(t, w.Services.Audience.EraseContacts(t.Context(), w.Key.TeamID, []app.Contact{c}))
 		if n := w.OpenErasures(); n != 0 {
 			t.Fatalf("%d erasures are open", n)
@@ -166,7 +166,7 @@ func TestMailInFlightIsErasedAfterOutcome(t *testing.T) {
 				if took := time.Since(start); took < 9*time.Second || took > 11*time.Second || w.OpenErasures() != 1 {
 					t.Errorf("answered after %v with %d erasures open", took, w.OpenErasures())
 				}
-				// Another's erasure does not wait for that.
+				// Another team's erasure does not wait for it.
 				d := w.CreateContact(w.Key.TeamID, "dan@erase.example")
 				start = time.Now()
 				testserver.Must(t, w.Services.Audience.EraseContacts(t.Context(), w.Key.TeamID, []app.Contact{d}))

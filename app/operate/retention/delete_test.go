@@ -20,8 +20,8 @@ import (
 
 const day = 24 * time.Hour
 
-// synctestDays runs fn with a fake clock. Ids never go back within a process, so that the clock
-// begins where those of the last test ended, and no two tests run at once.
+// synctestDays runs fn with a fake clock. Ids never go back within a process, so the clock starts
+// where the last test ended, and tests do not run in parallel.
 func synctestDays(t *testing.T, fn func(t *testing.T)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -33,7 +33,7 @@ func synctestDays(t *testing.T, fn func(t *testing.T)) {
 	})
 }
 
-// withRetention makes a world whose server keeps so much. Its cron runs.
+// withRetention returns a server with a retention and running cron.
 func withRetention(t *testing.T, kept app.Retention) *testserver.Server {
 	t.Helper()
 	w := testserver.New(t, testserver.NewRelay(nil))
@@ -42,8 +42,8 @@ func withRetention(t *testing.T, kept app.Retention) *testserver.Server {
 	return w
 }
 
-// wantLine has a world stand still for a time, its server stopped, and deletes what is too old
-// then: a day of a running one costs thousands of looks at its clock.
+// wantLine lets time pass with the server stopped and then deletes old mail: a day of a running
+// server costs thousands of clock checks.
 func wantLine(w *testserver.Server, d time.Duration) {
 	w.T.Helper()
 	kept := w.Services.Settings.Keep
@@ -56,14 +56,14 @@ func wantLine(w *testserver.Server, d time.Duration) {
 	run(w)
 }
 
-// wantRise has it work again.
+// wantRise starts the server again.
 func wantRise(w *testserver.Server) {
 	w.T.Helper()
 	w.Stopped = false
 	w.Start()
 }
 
-// fullEmail is a send with everything that content can be.
+// fullEmail returns an email with all kinds of content.
 func fullEmail(to ...string) *app.EmailInput {
 	in := testserver.Message(to...)
 	in.HTML = "<p>" + strings.Repeat("long ", 2000) + `</p><a href="https://a.test/x">x</a>`
@@ -79,13 +79,13 @@ func sendAs(w *testserver.Server, key *app.Key, in *app.EmailInput) string {
 	return id
 }
 
-// run deletes what is too old, once.
+// run deletes old mail once.
 func run(w *testserver.Server) {
 	w.T.Helper()
 	testserver.Must(w.T, w.Services.Retention.Run(w.T.Context()))
 }
 
-// left says what is left of an email: "all", "row" or "nothing".
+// left returns what remains of an email: "all", "row" or "nothing".
 func left(w *testserver.Server, key *app.Key, id string) string {
 	w.T.Helper()
 	email, err := w.Services.Mail.GetEmail(w.T.Context(), key, id)
@@ -292,7 +292,7 @@ func TestLinksSurviveDeletion(t *testing.T) {
 		w.Click(person, 0, 1, testserver.Chrome)
 		w.LoadPixel(person, testserver.Chrome)
 		testserver.Sleep(time.Minute)
-		if n := w.Rows(`SELECT count(*) FROM events AS v WHERE NOT EXISTS (SELECT 1 FROM emails AS e WHERE e.id = v.email_id)`); n != "0\n" { // the refused sends have records
+		if n := w.Rows(`SELECT count(*) FROM events AS v WHERE NOT EXISTS (SELECT 1 FROM emails AS e WHERE e.id = v.email_id)`); n != "0\n" { // refused sends have records
 			t.Errorf("%s events of mail that is gone", n)
 		}
 		w.Erase("ann@example.net")
