@@ -1,6 +1,6 @@
 package resend
 
-// WithPages has lists read in pages of another size, and at most so many of each.
+// WithPages sets the page size and the maximum number of pages of each list.
 func (o Options) WithPages(size, most int) Options {
 	o.page, o.pages = size, most
 	return o

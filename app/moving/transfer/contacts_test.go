@@ -12,8 +12,8 @@ import (
 	"mailer/db"
 )
 
-// Of an address that stands there twice, the first row's values count, also where so many
-// come that they are taken in in another order than the file's.
+// TestFirstRowOfAContactWins: the first row counts for an address that occurs twice, also with so
+// many contacts that they are imported in another order.
 func TestFirstRowOfAContactWins(t *testing.T) {
 	testserver.Synctest(t, manyContacts)
 }
@@ -50,7 +50,7 @@ func manyContacts(t *testing.T) {
 			}
 			name := "First"
 			if i%100 == 7 {
-				name = "Second" // who opted out comes before all others
+				name = "Second" // opted-out contacts come before all others
 			}
 			if c.FirstName != name || c.Unsubscribed != (i%100 == 7) {
 				t.Errorf("%+v", c)

@@ -15,8 +15,8 @@ import (
 	"mailer/app/testing/testserver"
 )
 
-// claimedRecords makes a directory of a team whose domains say that they are verified: one that
-// was, one that an operator vouched for, and one whose standing is made up.
+// claimedRecords makes a directory of a team whose domains claim to be verified: one that was, one
+// that the operator trusted, and one with an invented status.
 func claimedRecords(t *testing.T) string {
 	t.Helper()
 	w := testserver.New(t, testserver.NewRelay(nil))
@@ -40,12 +40,12 @@ func claimedRecords(t *testing.T) string {
 	return dir
 }
 
-// domainStatuses are the domains of a world's team with what counts of them.
+// domainStatuses returns the team's domains with their statuses.
 func domainStatuses(w *testserver.Server) string {
 	return strings.Join(w.SQL(`SELECT name || ' ' || status || ' ' || trusted FROM domains ORDER BY name`), ", ")
 }
 
-// importedDomains imports a directory of domains. It returns what was said of them and can't move.
+// importedDomains imports a directory of domains and returns what is reported as unmovable.
 func importedDomains(t *testing.T, w *testserver.Server, dir string, o transfer.Options) string {
 	t.Helper()
 	r, err := archive.Open(dir)
@@ -95,7 +95,7 @@ func TestImportedDomainNeedsDNS(t *testing.T) {
 		}
 		_, err = w.SendFrom("checked.test")
 		testserver.Must(t, err)
-		again := importedDomains(t, w, dir, transfer.Options{Apply: true, Trust: true}) // what is there stays as it is
+		again := importedDomains(t, w, dir, transfer.Options{Apply: true, Trust: true}) // existing domains are not changed
 		if strings.Contains(again, " true ") || domainStatuses(w) != "checked.test verified 0, madeup.test pending 0, vouched.test pending 0" {
 			t.Error(again, domainStatuses(w))
 		}
