@@ -9,10 +9,10 @@ import (
 	"mailer/app/testing/apptest"
 )
 
-// crlf makes a message of lines as they are written here.
+// crlf converts a message to CRLF line ends.
 func crlf(s string) string { return strings.ReplaceAll(strings.TrimPrefix(s, "\n"), "\n", "\r\n") }
 
-// report makes a multipart/report with a delivery status.
+// report returns a multipart/report with a delivery status.
 func report(status string) string {
 	return crlf(`
 From: MAILER-DAEMON@mx.test
@@ -50,8 +50,8 @@ type wanted struct {
 	bounce   app.BounceType
 	subType  string
 	enhanced string
-	named    string // joined with blanks
-	words    string // that the diagnostic holds
+	named    string // separated by blanks
+	words    string // contained in the diagnostic
 }
 
 func check(t *testing.T, raw string, want ...wanted) {
@@ -356,7 +356,7 @@ func TestDiagnosticIsOneShortLine(t *testing.T) {
 	}
 }
 
-// complaint makes a feedback report.
+// complaint returns a feedback report.
 func complaint(fields string) string {
 	return crlf(`
 From: <abuse@provider.test>
