@@ -6,8 +6,7 @@ import (
 	"testing"
 )
 
-// TestDashboardHeadings: a file whose columns the dashboard finds is
-// read on the command line too.
+// TestDashboardHeadings: the dashboard and the server recognize the same headings.
 func TestDashboardHeadings(t *testing.T) {
 	source, err := os.ReadFile("../../../web/dashboard/csv-head.js")
 	if err != nil {

@@ -40,8 +40,8 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// gathered puts clicks (link numbers from 0, -1 the pixel) at those seconds to
-// one gathering of an email with that many links.
+// gathered returns clicks (link numbers from 0, -1 for the pixel) at given seconds in an email
+// with that many links.
 func gathered(links int, clicks ...float64) *Pending {
 	var g Pending
 	for i := 0; i < len(clicks); i += 2 {
