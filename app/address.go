@@ -7,9 +7,6 @@ import (
 	"mailer/app/kit/mailbox"
 )
 
-// MaxDomain is the maximum length of a domain, in bytes.
-const MaxDomain = mailbox.MaxDomain
-
 // Address is one mailbox: an optional display name and an addr-spec whose
 // domain is in lower-case A-labels (RFC 5321 4.1.2, RFC 5890).
 type Address struct {

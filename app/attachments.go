@@ -9,14 +9,9 @@ import (
 	"mailer/app/kit/mailbox"
 )
 
-// MaxContentID is the maximum length of a Content-ID, in bytes.
-const MaxContentID = 128
-
 const (
-	maxFilename    = 255 // bytes, the limit of file systems
-	maxContentType = 255
-	octetStream    = "application/octet-stream"
-	calendarBegin  = "BEGIN:VCALENDAR"
+	octetStream   = "application/octet-stream"
+	calendarBegin = "BEGIN:VCALENDAR"
 )
 
 // attachments checks the files of an email and sets the id, type and size of each. It does not

@@ -10,17 +10,6 @@ import (
 	"mailer/app/kit/schedule"
 )
 
-// Limits of broadcasts.
-const (
-	MaxBroadcastName = 255  // characters
-	MaxPreview       = 1000 // characters; mail readers show about 150
-	// MaxBroadcastContent is the maximum of HTML and text together, in bytes. Every message being
-	// sent holds as much memory.
-	MaxBroadcastContent = 5 << 20
-	// MaxBroadcastTests is the maximum number of addresses of one test send.
-	MaxBroadcastTests = 5
-)
-
 // BroadcastInput is a broadcast to create, as the caller wrote it. Empty strings and lists mean
 // absent. Text distinguishes absent (nil) from no text ("").
 type BroadcastInput struct {

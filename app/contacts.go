@@ -9,16 +9,6 @@ import (
 	"unicode/utf8"
 )
 
-// Limits of contacts.
-const (
-	MaxContactBatch = 1000 // items of one batch request
-	MaxContactName  = 255  // characters of a first or last name
-	MaxContactLinks = 1000 // segments or topics of one item
-	MaxProperties   = 100  // keys of one contact
-	maxPropertyText = 1000 // characters
-	MaxPropertyKey  = 200  // characters
-)
-
 // Contact is a contact of a team's audience. Names may be empty.
 type Contact struct {
 	ID           string

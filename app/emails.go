@@ -14,21 +14,6 @@ const (
 	CompatResend Compat = "resend" // also accept what Resend accepts
 )
 
-// Limits of one email.
-const (
-	MaxRecipients  = 50
-	MaxTags        = 50
-	MaxTagLength   = 256
-	MaxAttachments = 100
-	MaxBatch       = 100 // emails in one POST /emails/batch
-	// MaxSubject is in bytes. Mail readers show far less, and one header must not exceed what
-	// relays accept.
-	MaxSubject = 2000
-	// DefaultMaxAttachmentBytes is the maximum decoded size of all attachments of one email on a
-	// self-hosted server.
-	DefaultMaxAttachmentBytes = 25 << 20
-)
-
 // EmailIDHeader is the header that carries the email's id in every message.
 const EmailIDHeader = "X-Mailer-Email-ID"
 

@@ -12,15 +12,6 @@ import (
 	"mailer/app/kit/mailbox"
 )
 
-// Limits of the custom headers of one email. A value is folded at single blanks. Each piece
-// between two blanks must fit into a line of 998 octets (RFC 5322 2.1.1).
-const (
-	MaxHeaders     = 50
-	maxHeaderName  = 76
-	maxHeaderValue = 16_000 // bytes
-	maxHeaderPiece = 997
-)
-
 // The unsubscribe headers in lower case (RFC 2369 3.2, RFC 8058), and the only allowed value of
 // the second.
 const (

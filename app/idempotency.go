@@ -2,9 +2,6 @@ package app
 
 import "unicode/utf8"
 
-// MaxIdempotencyKey is the maximum length of an Idempotency-Key, in characters.
-const MaxIdempotencyKey = 256
-
 // CheckIdempotencyKey checks the key of a request. Errors: CodeInvalidIdempotencyKey.
 func CheckIdempotencyKey(key string) error {
 	if key == "" || utf8.RuneCountInString(key) > MaxIdempotencyKey {

@@ -101,9 +101,6 @@ type KeyInput struct {
 	AllowedIPs []string // addresses and ranges
 }
 
-// MaxKeyName is the maximum length of a key's name, in characters.
-const MaxKeyName = 50
-
 // CheckKeyName checks the name of a key: 1 to MaxKeyName characters, not only blanks, and no
 // control characters, since terminals list keys too. Errors: CodeValidation.
 func CheckKeyName(name string) error {

@@ -83,6 +83,12 @@ func (s *Sealer) UnsubscribeURL(base string, l PageLink) string {
 	return base + "/unsubscribe/" + s.PageToken(UnsubscribePage, l)
 }
 
+// UnsubscribeHeaders returns the headers that offer unsubscribing with one click at the URL of an
+// unsubscribe page (RFC 8058).
+func UnsubscribeHeaders(url string) []Header {
+	return []Header{{Name: "List-Unsubscribe", Value: "<" + url + ">"}, {Name: "List-Unsubscribe-Post", Value: OneClick}}
+}
+
 // FinalMail returns the mail to be sent: with placeholders filled, and with unsubscribe headers
 // (RFC 8058) if it needs them. The result is deterministic and does not modify e.
 func (e *Email) FinalMail() *Mail {
@@ -96,9 +102,7 @@ func (e *Email) FinalMail() *Mail {
 	}
 	if m.needsUnsubscribeHeaders() {
 		// One of the headers alone, which Resend accepts, does not offer one-click unsubscribing.
-		m.Headers = append(slices.DeleteFunc(slices.Clone(m.Headers), named(ListUnsubscribe)),
-			Header{Name: "List-Unsubscribe", Value: "<" + e.Unsubscribe + ">"},
-			Header{Name: "List-Unsubscribe-Post", Value: OneClick})
+		m.Headers = append(slices.DeleteFunc(slices.Clone(m.Headers), named(ListUnsubscribe)), UnsubscribeHeaders(e.Unsubscribe)...)
 	}
 	return &m
 }

@@ -1,17 +1,11 @@
 package app
 
-// MaxLimit is the largest page.
-const MaxLimit = 100
-
 // Page selects a page of a list that is sorted newest first.
 type Page struct {
 	Limit  int    // 1 to 100
 	After  string // id; select older rows
 	Before string // id; select newer rows
 }
-
-// DefaultLimit is the page size if none is given.
-const DefaultLimit = 20
 
 // Validate checks that the limit is 1 to MaxLimit and that at most one cursor is given, which must
 // be an id.

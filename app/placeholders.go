@@ -129,10 +129,6 @@ func OneLine(s string) string {
 	}, s)
 }
 
-// maxPlaceholders limits the unsubscribe links in one body: each is several times as long as its
-// placeholder, and a message must not exceed the accepted size.
-const maxPlaceholders = 100
-
 // CutPlaceholder splits s at its first unsubscribe placeholder: {{{UNSUBSCRIBE_URL}}} or
 // {{{RESEND_UNSUBSCRIBE_URL}}}, with optional white space inside the braces. It takes linear time.
 func CutPlaceholder(s string) (before, after string, found bool) {

@@ -13,12 +13,6 @@ const DefaultMaxWait = 48 * time.Hour
 // ReasonExpired is the reason in the failure event of an email that expired.
 const ReasonExpired = "expired"
 
-// Limits of expires_in.
-const (
-	MinExpiresIn = time.Minute
-	MaxExpiresIn = 30 * 24 * time.Hour
-)
-
 // Span is a period in which the clock of waiting mail was stopped. To is zero while it lasts.
 type Span struct{ From, To time.Time }
 

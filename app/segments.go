@@ -11,13 +11,6 @@ import (
 	"mailer/app/kit/schedule"
 )
 
-// Limits of segments.
-const (
-	MaxSegmentName    = 255 // characters
-	MaxConditions     = 50
-	maxConditionValue = 1000 // characters
-)
-
 // Match says how the conditions of a filter are combined.
 type Match string
 
@@ -262,9 +255,6 @@ const (
 	OpSubscribed     = "subscribed"       // value: id of a topic
 	OpNotSubscribed  = "not_subscribed"   // value: id of a topic
 )
-
-// MaxConditionDays is the maximum number of days in a condition.
-const MaxConditionDays = 3650
 
 // behaviourOps returns the operators of the fields above; nil for other fields.
 func behaviourOps(field string) []string {

@@ -87,9 +87,6 @@ func (b Blocked) BlocksAll(to []Address) bool {
 	return len(b) > 0 && !slices.ContainsFunc(to, func(a Address) bool { return b.Reason(a.Mailbox()) == "" })
 }
 
-// MaxSuppressionBatch is the maximum number of addresses or ids in one batch.
-const MaxSuppressionBatch = 1000
-
 // SuppressionInput is an address to suppress. An empty origin means manual.
 type SuppressionInput struct {
 	Email  string

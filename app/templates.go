@@ -19,15 +19,6 @@ const (
 	PublishedTemplate TemplateStatus = "published"
 )
 
-// Limits of templates.
-const (
-	MaxTemplateVariables = 50
-	MaxTemplateName      = 255 // characters
-	MaxTemplateAlias     = 100 // bytes, of ASCII
-	MaxVariableKey       = 50
-	maxVariableText      = 2000 // characters
-)
-
 // Template is a mail with variables. Its content is the version being edited; lists leave it out.
 type Template struct {
 	ID          string
@@ -369,11 +360,6 @@ func (t *Template) Copy(now time.Time) Template {
 
 // SortedKeys returns the keys of a map in sorted order.
 func SortedKeys[T any](m map[string]T) []string { return slices.Sorted(maps.Keys(m)) }
-
-// MaxRendered is the maximum size of HTML and text rendered from templates for one request, and of
-// one template, in bytes: as much as a request could contain itself. Without this limit a short
-// request could ask for gigabytes.
-const MaxRendered = 40 << 20
 
 // TemplateUse is the template of a send with its values.
 type TemplateUse struct {

@@ -28,12 +28,6 @@ const (
 	PrivateTopic Visibility = "private"
 )
 
-// Limits of topics, in characters.
-const (
-	MaxTopicName        = 50
-	MaxTopicDescription = 200
-)
-
 // Topic is a kind of mail that recipients can opt in to or out of.
 type Topic struct {
 	ID          string

@@ -19,9 +19,6 @@ type ReturnPath struct {
 	Recipient int // from 0, at most MaxReturnPathRecipient; or AllRecipients
 }
 
-// MaxReturnPathRecipient is the highest recipient number of a return path.
-const MaxReturnPathRecipient = 254
-
 const (
 	returnPathPrefix  = "bounce+"
 	returnPathPurpose = "return path"

@@ -24,11 +24,26 @@ const (
 	Listmonk   Preset = "listmonk"
 )
 
-// Presets are all presets.
+// Presets are all presets. Tests compare the lists of the API and the dashboard with it.
 var Presets = []Preset{Mailchimp, Brevo, SendGrid, Postmark, HubSpot, MailerLite, Resend, Listmonk}
 
 // PresetNames lists the presets for messages.
-const PresetNames = "mailchimp, brevo, sendgrid, postmark, hubspot, mailerlite, resend or listmonk"
+var PresetNames = presetNames()
+
+func presetNames() string {
+	var b strings.Builder
+	for i, p := range Presets {
+		switch i {
+		case 0:
+		case len(Presets) - 1:
+			b.WriteString(" or ")
+		default:
+			b.WriteString(", ")
+		}
+		b.WriteString(string(p))
+	}
+	return b.String()
+}
 
 // ParsePreset parses a preset; empty means none. Error: CodeValidation.
 func ParsePreset(s string) (Preset, error) {

@@ -60,20 +60,12 @@ type Report struct {
 	At         time.Time // time of the event; zero: unknown
 }
 
-// readers parse the reports of providers with a secret in the path.
-var readers = map[string]func(body []byte) ([]Report, error){
-	app.SourcePostmark: readPostmark,
-	app.SourceMailgun:  readMailgun,
-	app.SourceSendgrid: readSendgrid,
-	app.SourceGeneric:  readGeneric,
-}
-
 // Read parses what a source of FeedbackSources posted. Errors: CodeNotFound for other sources,
 // CodeInvalidPayload; CodeValidation for the generic format.
 func Read(source string, body []byte) ([]Report, error) {
-	read := readers[source]
-	if read == nil {
+	p := ProviderBySource(source)
+	if p.read == nil {
 		return nil, app.Errorf(app.CodeNotFound, "There is nothing at this address")
 	}
-	return read(body)
+	return p.read(body)
 }

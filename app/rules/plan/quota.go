@@ -91,5 +91,5 @@ func (t *Terms) FinishTime(from time.Time, room, n int64) time.Time {
 		return from
 	}
 	days := (n - room + t.PerDay - 1) / t.PerDay
-	return DayStart(from).Add(time.Duration(min(days, 100_000)) * secondsADay * time.Second)
+	return DaysLater(from, min(days, 100_000))
 }

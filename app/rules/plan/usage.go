@@ -6,17 +6,6 @@ import (
 	"mailer/app"
 )
 
-const secondsADay = 24 * 60 * 60
-
-// UnixDay returns the number of a UTC day since 1970.
-func UnixDay(t time.Time) int64 { return t.Unix() / secondsADay }
-
-// DayStart returns the UTC midnight at the start of the day.
-func DayStart(t time.Time) time.Time { return time.Unix(UnixDay(t)*secondsADay, 0).UTC() }
-
-// DayEnd returns the UTC midnight at the end of the day.
-func DayEnd(t time.Time) time.Time { return time.Unix((UnixDay(t)+1)*secondsADay, 0).UTC() }
-
 // Usage is a team's usage of its plan. Quotas count distinct recipients of accepted emails, and
 // recipients of broadcasts. Scheduled mail counts on the day it is sent.
 type Usage struct {

@@ -7,6 +7,7 @@ import (
 	"mailer/app"
 	"mailer/app/kit/publicip"
 	"mailer/app/rules/dnscheck"
+	"mailer/app/rules/feedback"
 )
 
 // Needs returns the DNS records that domains using the relay need. SPF is the relay's option if
@@ -33,9 +34,9 @@ func (r *Relay) Needs() app.RelayNeeds {
 // usualSPF returns the mechanism for a relay without the option spf.
 func (r *Relay) usualSPF() string {
 	if r.Profile == ProfileSES {
-		return app.ProviderBySource(app.SourceSES).SPF
+		return feedback.ProviderBySource(app.SourceSES).SPF
 	}
-	if p := app.ProviderByHost(r.Host); p.SPF != "" {
+	if p := feedback.ProviderByHost(r.Host); p.SPF != "" {
 		return p.SPF
 	}
 	addr, err := netip.ParseAddr(r.Host)

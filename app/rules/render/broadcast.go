@@ -406,7 +406,7 @@ func (b *Broadcast) Mail(s *app.Sealer, r *app.BroadcastRecipient) *app.Mail {
 	if b.pages != "" {
 		hash := s.AddressHash(b.teamID, to.Key())
 		f.page = s.UnsubscribeURL(b.pages, app.PageLink{TeamID: b.teamID, TopicID: b.topicID, Address: hash, Source: r.ID})
-		headers = append(headers, app.Header{Name: "List-Unsubscribe", Value: "<" + f.page + ">"}, app.Header{Name: "List-Unsubscribe-Post", Value: app.OneClick})
+		headers = append(headers, app.UnsubscribeHeaders(f.page)...)
 	}
 	return &app.Mail{
 		From: b.from, To: []app.Address{to}, ReplyTo: b.replyTo, Headers: headers, TopicID: b.topicID,
