@@ -457,11 +457,11 @@ func (r *report) print(w io.Writer) {
 }
 
 // mostMethods returns the type with the most methods, of several the first by name.
-func (p *pkg) mostMethods() (most size) {
+func (p *pkg) mostMethods() (largest size) {
 	for owner, n := range p.methods {
-		if n > most.lines || n == most.lines && owner < most.name {
-			most = size{owner, n}
+		if n > largest.lines || n == largest.lines && owner < largest.name {
+			largest = size{owner, n}
 		}
 	}
-	return most
+	return largest
 }

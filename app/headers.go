@@ -167,12 +167,12 @@ func (m *Mail) isRedundant(lower, field, value string) error {
 	if err != nil {
 		return err
 	}
-	said := map[string][]Address{"from": {m.From}, "to": m.To, "cc": m.Cc, "reply-to": m.ReplyTo}[lower]
-	if lower == "reply-to" && len(said) == 0 {
+	fields := map[string][]Address{"from": {m.From}, "to": m.To, "cc": m.Cc, "reply-to": m.ReplyTo}[lower]
+	if lower == "reply-to" && len(fields) == 0 {
 		m.ReplyTo = list
 		return nil
 	}
-	if !sameMailboxes(list, said) {
+	if !sameMailboxes(list, fields) {
 		return Invalid(field, "names other addresses than `%s`: leave the header out", strings.ReplaceAll(lower, "-", "_"))
 	}
 	return nil

@@ -184,8 +184,8 @@ func TestTopicAndPlaceholderValidation(t *testing.T) {
 
 func TestAddressSubscriptionReason(t *testing.T) {
 	for _, c := range []struct {
-		standing AddressSubscription
-		words    string // empty: it is sent
+		subscription AddressSubscription
+		words        string // empty: it is sent
 	}{
 		{AddressSubscription{Topic: "News", Subscription: OptIn}, ""},
 		{AddressSubscription{Topic: "News", Subscription: OptIn, Explicit: true}, ""},
@@ -194,8 +194,8 @@ func TestAddressSubscriptionReason(t *testing.T) {
 		{AddressSubscription{Topic: "News", Subscription: OptIn, Explicit: true, Unsubscribed: true}, "unsubscribed from everything"},
 		{AddressSubscription{Topic: "News", Subscription: OptOut, Unsubscribed: true}, "unsubscribed from everything"},
 	} {
-		if got := c.standing.Reason(); c.words == "" && got != "" || !strings.Contains(got, c.words) {
-			t.Errorf("%+v: %q", c.standing, got)
+		if got := c.subscription.Reason(); c.words == "" && got != "" || !strings.Contains(got, c.words) {
+			t.Errorf("%+v: %q", c.subscription, got)
 		}
 	}
 }

@@ -27,10 +27,10 @@ func (u *Unit) ClockStart() time.Time {
 // Waited returns how long the unit's clock has run at a time: since the unit was first due,
 // without the periods in which the clock was stopped for all mail of its team at its relay (stops)
 // or for this unit.
-func (u *Unit) Waited(at time.Time, stood []Span) time.Duration {
+func (u *Unit) Waited(at time.Time, stops []Span) time.Duration {
 	began := u.ClockStart()
 	waited := max(0, at.Sub(began))
-	for _, s := range mergeSpans(append(slices.Clone(u.ClockStops), stood...), at) {
+	for _, s := range mergeSpans(append(slices.Clone(u.ClockStops), stops...), at) {
 		if began.After(s.From) {
 			s.From = began
 		}
@@ -40,8 +40,8 @@ func (u *Unit) Waited(at time.Time, stood []Span) time.Duration {
 }
 
 // WaitedSince returns the latest start for which a clock has run for d at a time.
-func WaitedSince(at time.Time, d time.Duration, stood []Span) time.Time {
-	spans := mergeSpans(stood, at)
+func WaitedSince(at time.Time, d time.Duration, stops []Span) time.Time {
+	spans := mergeSpans(stops, at)
 	for _, s := range slices.Backward(spans) {
 		ran := at.Sub(s.To)
 		if ran >= d {

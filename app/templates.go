@@ -386,9 +386,9 @@ func (u *TemplateUse) Validate() error {
 // checkVariableValue accepts a string of at most maxVariableText characters or a number that
 // JavaScript represents exactly.
 func checkVariableValue(v PropertyValue) error {
-	const most = 1<<53 - 1
+	const maxInteger = 1<<53 - 1
 	switch {
-	case v.Type == NumberProperty && !(v.Number >= -most && v.Number <= most):
+	case v.Type == NumberProperty && !(v.Number >= -maxInteger && v.Number <= maxInteger):
 		return fmt.Errorf("must be a number between -(2^53-1) and 2^53-1")
 	case utf8.RuneCountInString(v.Text) > maxVariableText:
 		return fmt.Errorf("can have at most %d characters", maxVariableText)

@@ -19,11 +19,11 @@ func (s *Sealer) SealToken(purpose string, message []byte) string {
 }
 
 // OpenToken returns the message of a token that SealToken made for a purpose; ok is false for any
-// other text. The message must have least to most bytes. Tokens never expire: retired keys verify
-// them too.
-func (s *Sealer) OpenToken(purpose, token string, least, most int) (message []byte, ok bool) {
+// other text. The message must have minSize to maxSize bytes. Tokens never expire: retired keys
+// verify them too.
+func (s *Sealer) OpenToken(purpose, token string, minSize, maxSize int) (message []byte, ok bool) {
 	size := base64.RawURLEncoding.DecodedLen(len(token))
-	if size < least+MacSize || size > most+MacSize {
+	if size < minSize+MacSize || size > maxSize+MacSize {
 		return nil, false
 	}
 	b, err := DecodeToken(token)

@@ -39,8 +39,8 @@ type Mark struct {
 
 // New returns a Cache of at most maxEntries entries (above 0). An entry is valid for ttl after its
 // loading began; a ttl of 0 means until it is forgotten.
-func New[K ~string, V any](most int, life time.Duration) *Cache[K, V] {
-	return &Cache[K, V]{Now: time.Now, maxEntries: most, ttl: life, entries: map[K]entry[V]{}, flight: new(singleflight.Group)}
+func New[K ~string, V any](maxEntries int, ttl time.Duration) *Cache[K, V] {
+	return &Cache[K, V]{Now: time.Now, maxEntries: maxEntries, ttl: ttl, entries: map[K]entry[V]{}, flight: new(singleflight.Group)}
 }
 
 // Get returns the value of a key if it is valid.

@@ -37,8 +37,8 @@ type teamJobs[J any] struct {
 const minJobsPerTeam = 2
 
 // NewQueue returns a queue. shared reports whether there are other teams than those with jobs.
-func NewQueue[J any](places, workers int, shared func() bool) *Queue[J] {
-	q := &Queue[J]{Capacity: places, Workers: workers, shared: shared, teams: map[string]*teamJobs[J]{}}
+func NewQueue[J any](capacity, workers int, shared func() bool) *Queue[J] {
+	q := &Queue[J]{Capacity: capacity, Workers: workers, shared: shared, teams: map[string]*teamJobs[J]{}}
 	q.changed = sync.NewCond(&q.mu)
 	return q
 }
@@ -168,12 +168,12 @@ func (q *Queue[J]) FreeFor(team string, want, claimed int) int {
 	if c := q.teams[team]; c != nil {
 		own = len(c.jobs)
 	}
-	most := q.Capacity
+	limit := q.Capacity
 	if q.shared() {
-		most = q.Capacity / 2
+		limit = q.Capacity / 2
 	}
 	if q.waiting+claimed >= q.Capacity/2 {
-		most = min(most, max(minJobsPerTeam, own+q.Capacity-q.waiting-claimed))
+		limit = min(limit, max(minJobsPerTeam, own+q.Capacity-q.waiting-claimed))
 	}
-	return max(0, min(want, most-own))
+	return max(0, min(want, limit-own))
 }

@@ -22,8 +22,8 @@ func TestPerfReadingHTMLTakesLinearTime(t *testing.T) {
 				source := before + strings.Repeat(piece, n/len(piece)) + "/>"
 				return func() {
 					htmltext.PlainText(source)
-					places := tracking.Scan(source)
-					places.Rewrite(source, func(target string) string { return target }, "")
+					links := tracking.Scan(source)
+					links.Rewrite(source, func(target string) string { return target }, "")
 				}
 			})
 		}

@@ -41,8 +41,8 @@ func TestDamagedPackIsAnError(t *testing.T) {
 			t.Errorf("%s: no error", name)
 		}
 	}
-	lies := apptest.Pack(t, nil)
-	if err := pack.Each(lies, func(string, []byte) bool { return true }); err != nil {
+	corrupt := apptest.Pack(t, nil)
+	if err := pack.Each(corrupt, func(string, []byte) bool { return true }); err != nil {
 		t.Errorf("an empty pack: %v", err)
 	}
 }

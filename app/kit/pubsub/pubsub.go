@@ -197,7 +197,7 @@ func (b *Bus) deliver(of string, t *team) {
 	t.pending, t.overflow = nil, false
 	clear(t.pendingIndex)
 	b.deliveries++
-	told := b.deliveries
+	number := b.deliveries
 	alone := len(t.listeners) == 0
 	b.mu.Unlock()
 	if alone {
@@ -206,7 +206,7 @@ func (b *Bus) deliver(of string, t *team) {
 	if more {
 		events = append(events, Event{Name: Reset})
 	}
-	text := Text(told, events...) // without the lock, since Data may be slow
+	text := Text(number, events...) // without the lock, since Data may be slow
 
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -242,8 +242,8 @@ func (e *Event) data() []byte {
 		ID string `json:"id,omitempty"`
 	}{e.ID}
 	if e.Data != nil {
-		if said := e.Data(); said != nil {
-			v = said
+		if own := e.Data(); own != nil {
+			v = own
 		}
 	}
 	text, err := json.Marshal(v)

@@ -73,8 +73,8 @@ func TestEventsAreDeliveredOncePerSecond(t *testing.T) {
 			time.Sleep(10 * time.Millisecond)
 			received(l)
 		}
-		if told := b.deliveries; told < 9 || told > 11 {
-			t.Errorf("told %d times in %v", told, time.Since(start))
+		if deliveries := b.deliveries; deliveries < 9 || deliveries > 11 {
+			t.Errorf("told %d times in %v", deliveries, time.Since(start))
 		}
 	})
 }

@@ -134,7 +134,7 @@ func TestUpdateBetweenPagesHidesNobody(t *testing.T) {
 			l := instance(5, 115)
 			l.Campaigns = nil
 			l.PerPage = sizes[0]
-			people := len(l.Subscribers)
+			subscribers := len(l.Subscribers)
 			l.Fault = func(n int, _ *http.Request) string {
 				if n == at {
 					l.Change(func() { l.PerPage = sizes[1] })
@@ -146,8 +146,8 @@ func TestUpdateBetweenPagesHidesNobody(t *testing.T) {
 			for _, c := range h.contacts {
 				seen[c.Email] = true
 			}
-			if len(seen) != people {
-				t.Errorf("%v, updated before request %d: %d of %d", sizes, at, len(seen), people)
+			if len(seen) != subscribers {
+				t.Errorf("%v, updated before request %d: %d of %d", sizes, at, len(seen), subscribers)
 			}
 		}
 	}

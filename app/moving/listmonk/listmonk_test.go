@@ -19,7 +19,7 @@ import (
 )
 
 // instance returns a listmonk with objects of all kinds.
-func instance(version, people int) *apptest.Listmonk {
+func instance(version, subscribers int) *apptest.Listmonk {
 	l := &apptest.Listmonk{Version: version, User: "importer", Token: "gQ3VKCNWjlbXRiBgZT8wIoKBRgN48gB6",
 		Lists: []apptest.LMList{
 			{ID: 1, Name: "Weekly news", Type: "public", Optin: "double", Description: "What\nis new"},
@@ -38,7 +38,7 @@ func instance(version, people int) *apptest.Listmonk {
 	}
 	statuses := []string{"enabled", "enabled", "disabled", "blocklisted"}
 	marks := []string{"confirmed", "unconfirmed", "unsubscribed"}
-	for i := 1; i <= people; i++ {
+	for i := 1; i <= subscribers; i++ {
 		s := apptest.LMSubscriber{ID: i * 3, Email: fmt.Sprintf("p%d@example.org", i), Name: fmt.Sprintf("Person %d of Many", i), Status: statuses[i%4],
 			Attribs: fmt.Sprintf(`{"city":"Bengaluru","n":%d,"good":true,"stack":{"languages":["go"]}}`, i)}
 		for k, list := range l.Lists {
@@ -402,8 +402,8 @@ func TestProgress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := instance(3, 160)
 		o := options(l)
-		var told []string
-		o.Progress = func(what archive.Kind, left int) { told = append(told, fmt.Sprint(what, left)) }
+		var progress []string
+		o.Progress = func(what archive.Kind, left int) { progress = append(progress, fmt.Sprint(what, left)) }
 		w, err := archive.Create(filepath.Join(memory(t), "a"))
 		if err != nil {
 			t.Fatal(err)
@@ -412,7 +412,7 @@ func TestProgress(t *testing.T) {
 		if _, err := Read(t.Context(), o, w, ""); err != nil {
 			t.Fatal(err)
 		}
-		if got := strings.Join(told, " "); !strings.HasPrefix(got, "contacts3 contacts2 contacts1") || !strings.HasSuffix(got, "broadcasts1") {
+		if got := strings.Join(progress, " "); !strings.HasPrefix(got, "contacts3 contacts2 contacts1") || !strings.HasSuffix(got, "broadcasts1") {
 			t.Error(got)
 		}
 	})

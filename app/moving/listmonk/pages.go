@@ -120,14 +120,14 @@ func (r *reader) pageSized(ctx context.Context, what *paged, number int) (p *pag
 	if p, err = r.get(ctx, what, number); err != nil {
 		return nil, 0, err
 	}
-	says := p
+	first := p
 	if len(p.items()) == 0 && number > 1 {
-		if says, err = r.get(ctx, what, 1); err != nil {
+		if first, err = r.get(ctx, what, 1); err != nil {
 			return nil, 0, err
 		}
 	}
-	if len(says.items()) > 0 {
-		return p, says.Data.PerPage, nil
+	if len(first.items()) > 0 {
+		return p, first.Data.PerPage, nil
 	}
 	return p, max(1, r.s.Size), nil
 }

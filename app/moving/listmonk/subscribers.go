@@ -47,11 +47,11 @@ func (r *reader) list(l *list) (knownList, error) {
 	k = knownList{Topic: l.Type == public, Double: l.Optin != single}
 	r.s.Lists[l.ID] = k
 	id := strconv.FormatInt(l.ID, 10)
-	kind, most := archive.Segments, app.MaxSegmentName
+	kind, maxLength := archive.Segments, app.MaxSegmentName
 	if k.Topic {
-		kind, most = archive.Topics, app.MaxTopicName
+		kind, maxLength = archive.Topics, app.MaxTopicName
 	}
-	name, err := r.name(kind, "list", l.Name, l.ID, most)
+	name, err := r.name(kind, "list", l.Name, l.ID, maxLength)
 	if err != nil {
 		return k, err
 	}
@@ -71,15 +71,15 @@ func (r *reader) list(l *list) (knownList, error) {
 
 // name returns a valid, unique name for an object and reports a changed name: listmonk identifies
 // objects by number.
-func (r *reader) name(kind archive.Kind, what, given string, id int64, most int) (string, error) {
+func (r *reader) name(kind archive.Kind, what, given string, id int64, maxLength int) (string, error) {
 	mark := fmt.Sprintf(" (%d)", id)
-	name := cut(line(given), most)
+	name := cut(line(given), maxLength)
 	if name == "" {
 		name = strings.TrimSpace(what + mark)
 	}
 	key := func() string { return string(kind) + ":" + strings.ToLower(name) }
 	if owner, taken := r.s.Names[key()]; taken && owner != id {
-		name = cut(name, most-len(mark)) + mark
+		name = cut(name, maxLength-len(mark)) + mark
 	}
 	r.s.Names[key()] = id
 	if name == strings.TrimSpace(given) {
@@ -110,11 +110,11 @@ func line(s string) string {
 }
 
 // cut shortens a text to a number of characters.
-func cut(s string, most int) string {
-	if utf8.RuneCountInString(s) <= most {
+func cut(s string, maxLength int) string {
+	if utf8.RuneCountInString(s) <= maxLength {
 		return s
 	}
-	return strings.TrimSpace(string([]rune(s)[:most]))
+	return strings.TrimSpace(string([]rune(s)[:maxLength]))
 }
 
 func (r *reader) readSubscribers(ctx context.Context) error {
@@ -191,8 +191,8 @@ func (r *reader) statusOf(s *subscriber) error {
 	return nil
 }
 
-func (r *reader) choice(s *subscriber, m *membership, says app.Subscription) error {
-	return r.w.Put(archive.Choices, &archive.Choice{Email: s.Email, TopicID: strconv.FormatInt(m.ID, 10), Subscription: says, ChosenAt: m.Changed.Time, From: s.position()})
+func (r *reader) choice(s *subscriber, m *membership, subscription app.Subscription) error {
+	return r.w.Put(archive.Choices, &archive.Choice{Email: s.Email, TopicID: strconv.FormatInt(m.ID, 10), Subscription: subscription, ChosenAt: m.Changed.Time, From: s.position()})
 }
 
 // readChanged reads subscribers that changed since the read began, which may be days ago, latest

@@ -128,8 +128,8 @@ func (r *reader) others(ctx context.Context) error {
 
 // named reports each item of an optional list. The position is stored after the last one.
 func (r *reader) named(ctx context.Context, what, path, why string) error {
-	back := r.at.place
-	defer func() { r.at.place = back }()
+	saved := r.at.place
+	defer func() { r.at.place = saved }()
 	r.at.place = place{}
 	for more := true; more; {
 		var err error
@@ -152,7 +152,7 @@ func (r *reader) named(ctx context.Context, what, path, why string) error {
 	return nil
 }
 
-// some reports an optional list as a whole if it has items.
+// countOthers reports an optional list as a whole if it has items.
 func (r *reader) countOthers(ctx context.Context, path, what, why string) error {
 	var page list
 	err := r.c.Get(ctx, path, url.Values{"limit": {"1"}}, &page)

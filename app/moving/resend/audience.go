@@ -181,8 +181,8 @@ func (r *reader) details(ctx context.Context, out *archive.Contact) (there bool,
 }
 
 // propertyValue reads a value, which may be in an object together with its type; nil: none.
-func propertyValue(said jsontext.Value) (value any, ok bool) {
-	if decode(said, &value) != nil {
+func propertyValue(raw jsontext.Value) (value any, ok bool) {
+	if decode(raw, &value) != nil {
 		return nil, false
 	}
 	if object, is := value.(map[string]any); is {
@@ -203,8 +203,8 @@ func propertyValue(said jsontext.Value) (value any, ok bool) {
 // An opt-out is written in any case, so that none is lost if the topic has another default here.
 // An opt-in is written only if it differs from the default.
 func (r *reader) choices(ctx context.Context, c *contact) error {
-	back := r.at.place // the position in the list of contacts
-	defer func() { r.at.place = back }()
+	saved := r.at.place // the position in the list of contacts
+	defer func() { r.at.place = saved }()
 	r.at.place = place{}
 	for more := true; more; {
 		var err error

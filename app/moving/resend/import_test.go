@@ -78,13 +78,13 @@ func checkOptOuts(t *testing.T, w *testserver.Server, a *resendtest.Account) {
 		topics, _, err := w.Services.Audience.ListContactTopics(t.Context(), w.Key, c.Email, app.Page{Limit: 100})
 		testserver.Must(t, err)
 		for _, topic := range a.Topics {
-			said := c.Choices[topic.ID]
-			if said == "" {
-				said = topic.Default
+			choice := c.Choices[topic.ID]
+			if choice == "" {
+				choice = topic.Default
 			}
 			at := slices.IndexFunc(topics, func(ct app.ContactTopic) bool { return ct.Name == topic.Name })
-			if at < 0 || said == "opt_out" && topics[at].Subscription != app.OptOut {
-				t.Fatalf("%s says %s of %s: %+v", c.Email, said, topic.Name, topics)
+			if at < 0 || choice == "opt_out" && topics[at].Subscription != app.OptOut {
+				t.Fatalf("%s says %s of %s: %+v", c.Email, choice, topic.Name, topics)
 			}
 		}
 		for _, s := range a.Suppressions {
@@ -140,12 +140,12 @@ func TestInterruptedImportKeepsOptOuts(t *testing.T) {
 	}{{archive.Segments, 1}, {archive.Contacts, 1}, {archive.Choices, 1}, {archive.Suppressions, 1}, {archive.Contacts, 2}} {
 		w := testserver.New(t)
 		ctx, cancel := context.WithCancel(t.Context())
-		told := 0
+		reports := 0
 		_, err := w.Services.Transfer.Import(ctx, team(t, w), r, transfer.Options{Apply: true, Progress: func(kind archive.Kind, _ int) {
 			if kind != at.kind {
 				return
 			}
-			if told++; told == at.n {
+			if reports++; reports == at.n {
 				cancel()
 			}
 		}})

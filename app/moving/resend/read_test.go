@@ -169,12 +169,12 @@ func checkContacts(t *testing.T, a resendtest.Account, dir string) {
 			t.Errorf("%s is in %q, not %q", c.Email, got.Segments, c.Segments)
 		}
 		for _, topic := range a.Topics {
-			said, got := c.Choices[topic.ID], choices[c.Email+" "+topic.ID]
-			if said == "" {
-				said = topic.Default
+			choice, got := c.Choices[topic.ID], choices[c.Email+" "+topic.ID]
+			if choice == "" {
+				choice = topic.Default
 			}
-			if said == "opt_out" && got != app.OptOut || said == "opt_in" && topic.Default == "opt_out" && got != app.OptIn || said == "opt_in" && topic.Default == "opt_in" && got != "" {
-				t.Errorf("%s says %q of %s: %q", c.Email, said, topic.Name, got)
+			if choice == "opt_out" && got != app.OptOut || choice == "opt_in" && topic.Default == "opt_out" && got != app.OptIn || choice == "opt_in" && topic.Default == "opt_in" && got != "" {
+				t.Errorf("%s says %q of %s: %q", c.Email, choice, topic.Name, got)
 			}
 		}
 	}
@@ -357,20 +357,20 @@ func TestOptOutDuringRead(t *testing.T) {
 func TestItemsDeletedDuringRead(t *testing.T) {
 	synctestRun(t, func(t *testing.T) {
 		s := &resendtest.Server{Account: resendtest.Sample(8)}
-		gone := map[string]bool{}
+		deleted := map[string]bool{}
 		for _, path := range []string{"/templates/" + s.Account.Templates[0].ID, "/segments/" + s.Account.Segments[0].ID, "/segments/" + s.Account.Segments[0].ID + "/contacts",
 			"/domains/" + s.Account.Domains[0].ID, "/webhooks/" + s.Account.Webhooks[0].ID, "/broadcasts/" + s.Account.Broadcasts[0].ID} {
-			gone[path] = true
+			deleted[path] = true
 		}
 		for _, c := range s.Account.Contacts[3:5] { // the second one is unsubscribed
-			gone["/contacts/"+c.ID], gone["/contacts/"+c.ID+"/topics"] = true, true
+			deleted["/contacts/"+c.ID], deleted["/contacts/"+c.ID+"/topics"] = true, true
 			s.Account.Contacts[4].Segments, s.Account.Contacts[3].Segments = nil, nil
 		}
 		s.Before = func(_ int, w http.ResponseWriter, r *http.Request) bool {
-			if gone[r.URL.Path] {
+			if deleted[r.URL.Path] {
 				resendtest.Refuse(w, 404, "not_found", "not found")
 			}
-			return gone[r.URL.Path]
+			return deleted[r.URL.Path]
 		}
 		dir := read(t, options(s))
 		contacts := all[archive.Contact](t, dir, archive.Contacts)

@@ -170,11 +170,11 @@ const ignoredReason = "they are the service's own, have no key, or are more than
 
 // countOf joins names, only the first ones of many.
 func countOf(names []string) string {
-	const most = 20
-	if len(names) <= most {
+	const maxNames = 20
+	if len(names) <= maxNames {
 		return strings.Join(names, ", ")
 	}
-	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:maxNames], ", "), len(names)-maxNames)
 }
 
 // position returns a line of a file, or of a member of an archive.

@@ -234,9 +234,9 @@ func TestFilesOfEachPreset(t *testing.T) {
 			contact b@example.org   OUT  [] people.csv:3
 			contact c@example.org   OUT status=Unsubscribed [] people.csv:4`},
 	} {
-		only, told := strings.CutSuffix(tt.preset, "!") // can't be detected by headings
+		only, given := strings.CutSuffix(tt.preset, "!") // can't be detected by headings
 		for _, preset := range []string{"", only} {
-			if told && preset == "" {
+			if given && preset == "" {
 				continue
 			}
 			got, err := read(t, preset, file(t, tt.name, tt.text))

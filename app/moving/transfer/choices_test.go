@@ -41,7 +41,7 @@ func countChoices(t *testing.T) {
 
 // choices returns an archive that contains everything twice: many choices about a topic, half as
 // many opposite ones about another, and of 20 addresses the contrary of both.
-func choices(t *testing.T, many int, says, other app.Subscription) *archive.Reader {
+func choices(t *testing.T, many int, opinion, other app.Subscription) *archive.Reader {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "archive")
 	w, err := archive.Create(dir)
@@ -49,19 +49,19 @@ func choices(t *testing.T, many int, says, other app.Subscription) *archive.Read
 	for _, id := range []string{"1", "2"} {
 		testserver.Must(t, w.Put(archive.Topics, &archive.Topic{ID: id, Name: "Topic " + id, Default: app.OptIn, Visibility: app.PublicTopic}))
 	}
-	say := func(topic string, n int, says app.Subscription) {
-		testserver.Must(t, w.Put(archive.Choices, &archive.Choice{Email: fmt.Sprintf("p%d@people.example", n), TopicID: topic, Subscription: says}))
+	put := func(topic string, n int, opinion app.Subscription) {
+		testserver.Must(t, w.Put(archive.Choices, &archive.Choice{Email: fmt.Sprintf("p%d@people.example", n), TopicID: topic, Subscription: opinion}))
 	}
 	for range 2 {
 		for n := range many {
-			say("1", n, says)
+			put("1", n, opinion)
 			if n < many/2 {
-				say("2", n, other)
+				put("2", n, other)
 			}
 		}
 		for n := range 20 {
-			say("1", n, other)
-			say("2", n, says)
+			put("1", n, other)
+			put("2", n, opinion)
 		}
 	}
 	testserver.Must(t, w.Finish(&archive.Team{Source: archive.SourceListmonk}))

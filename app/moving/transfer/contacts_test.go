@@ -22,9 +22,9 @@ func manyContacts(t *testing.T) {
 	w := testserver.New(t)
 	a, err := archive.Create(filepath.Join(t.TempDir(), "a"))
 	testserver.Must(t, err)
-	const people = 6000
+	const contacts = 6000
 	for _, name := range []string{"First", "Second"} {
-		for i := range people {
+		for i := range contacts {
 			testserver.Must(t, a.Put(archive.Contacts, &archive.Contact{Email: fmt.Sprintf("p%d@example.org", i), FirstName: name, Unsubscribed: name == "Second" && i%100 == 7}))
 		}
 	}
@@ -37,12 +37,12 @@ func manyContacts(t *testing.T) {
 	testserver.Must(t, err)
 	report, err := w.Services.Transfer.Import(t.Context(), team, r, transfer.Options{Apply: true})
 	testserver.Must(t, err)
-	want := transfer.ContactCounts{New: people, Existing: people, Refused: 1}
-	if plan.Contacts != want || report.Contacts != want || plan.OptedOut != people/100 || report.OptedOut != people/100 || len(report.Refused) != 1 {
+	want := transfer.ContactCounts{New: contacts, Existing: contacts, Refused: 1}
+	if plan.Contacts != want || report.Contacts != want || plan.OptedOut != contacts/100 || report.OptedOut != contacts/100 || len(report.Refused) != 1 {
 		t.Errorf("planned %+v, %d opted out; done %+v, %d opted out", plan.Contacts, plan.OptedOut, report.Contacts, report.OptedOut)
 	}
 	w.Read(func(r *db.Reader) error {
-		for i := range people {
+		for i := range contacts {
 			address := fmt.Sprintf("p%d@example.org", i)
 			c, err := r.ContactByAddress(team.ID, w.AddressHash(address))
 			if err != nil {

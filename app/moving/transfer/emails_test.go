@@ -99,9 +99,9 @@ func TestInterruptedHistoryImportResumes(t *testing.T) {
 		to, _ := moved(t, dir)
 		want := shown(t, to.Services, to.Key)
 		counts := to.Rows(`SELECT * FROM mail_counts`)
-		gone := bounced(to)
+		deleted := bounced(to)
 		to.SQL(`DELETE FROM events WHERE email_id IN (SELECT id FROM emails WHERE last_event = 'sent')`)
-		to.WriteDB(func(tx *db.Tx) error { return tx.DeleteAgedEmail(to.Key.TeamID, gone) })
+		to.WriteDB(func(tx *db.Tx) error { return tx.DeleteAgedEmail(to.Key.TeamID, deleted) })
 		to.SQL(`DELETE FROM mail_counts`)
 		imported(t, to, dir, true)
 		if got := shown(t, to.Services, to.Key); got != want {
@@ -241,7 +241,7 @@ func TestSourceDatabaseIsNotChanged(t *testing.T) {
 	testserver.Synctest(t, func(t *testing.T) {
 		w := full(t)
 		from := filepath.Join(t.TempDir(), "old.db")
-		_, err := w.DB.Copy(t.Context(), modifiedAt(t, from), nil)
+		_, err := w.DB.Copy(t.Context(), touch(t, from), nil)
 		testserver.Must(t, err)
 		key := from + ".key"
 		testserver.Must(t, os.WriteFile(key, []byte(base64.StdEncoding.EncodeToString(make([]byte, seal.MasterKeySize))), 0o600))
@@ -286,7 +286,7 @@ func TestSourceDatabaseIsNotChanged(t *testing.T) {
 }
 
 // touch makes an empty file.
-func modifiedAt(t *testing.T, path string) string {
+func touch(t *testing.T, path string) string {
 	t.Helper()
 	testserver.Must(t, os.WriteFile(path, nil, 0o600))
 	return path

@@ -254,21 +254,21 @@ func TestOptOutDuringExport(t *testing.T) {
 		testserver.Must(t, err)
 		r, err := archive.Open(dir)
 		testserver.Must(t, err)
-		var said []string
+		var addresses []string
 		var contact archive.Contact
 		testserver.Must(t, r.Each(archive.Contacts, &contact, func(int) error {
 			if contact.Unsubscribed {
-				said = append(said, contact.Email)
+				addresses = append(addresses, contact.Email)
 			}
 			return nil
 		}))
 		var choice archive.Choice
-		testserver.Must(t, r.Each(archive.Choices, &choice, func(int) error { said = append(said, choice.Email); return nil }))
+		testserver.Must(t, r.Each(archive.Choices, &choice, func(int) error { addresses = append(addresses, choice.Email); return nil }))
 		var s archive.Suppression
-		testserver.Must(t, r.Each(archive.Suppressions, &s, func(int) error { said = append(said, s.Email); return nil }))
+		testserver.Must(t, r.Each(archive.Suppressions, &s, func(int) error { addresses = append(addresses, s.Email); return nil }))
 		for _, want := range []string{"bob@mine.example", "ann@mine.example", "charles@mine.example", "late@mine.example"} {
-			if n := len(said); n != len(slices.DeleteFunc(slices.Clone(said), func(s string) bool { return s == want }))+1 {
-				t.Errorf("%s stands not once in %q", want, said)
+			if n := len(addresses); n != len(slices.DeleteFunc(slices.Clone(addresses), func(s string) bool { return s == want }))+1 {
+				t.Errorf("%s stands not once in %q", want, addresses)
 			}
 		}
 	})

@@ -111,8 +111,8 @@ func (m *importer) newChoices(r *db.Reader, set []db.Choice) (fresh []db.Choice,
 		for _, i := range list {
 			c := set[i]
 			was := stands[c.Address]
-			if said, ok := m.chosen[choiceMark(&c)]; ok {
-				was = said
+			if choice, ok := m.chosen[choiceMark(&c)]; ok {
+				was = choice
 			}
 			if was == c.Subscription || was != "" && c.Subscription == app.OptIn {
 				continue

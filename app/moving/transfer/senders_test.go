@@ -54,14 +54,14 @@ func importedDomains(t *testing.T, w *testserver.Server, dir string, o transfer.
 	testserver.Must(t, err)
 	report, err := w.Services.Transfer.Import(t.Context(), &team, r, o)
 	testserver.Must(t, err)
-	var said strings.Builder
+	var got strings.Builder
 	for _, d := range report.Domains {
-		fmt.Fprintf(&said, "%s %s %t %d\n", d.Name, d.Status, d.New, len(d.Records))
+		fmt.Fprintf(&got, "%s %s %t %d\n", d.Name, d.Status, d.New, len(d.Records))
 	}
 	for _, lack := range report.Cannot {
-		fmt.Fprintln(&said, lack.Item, lack.Reason)
+		fmt.Fprintln(&got, lack.Item, lack.Reason)
 	}
-	return said.String()
+	return got.String()
 }
 
 func TestImportedDomainNeedsDNS(t *testing.T) {
@@ -70,12 +70,12 @@ func TestImportedDomainNeedsDNS(t *testing.T) {
 		w := testserver.StartWithDNS(t, dns, testserver.NewRelay(testserver.Always(testserver.Accept)))
 		w.SQL(`DELETE FROM domains`)
 		plan := importedDomains(t, w, dir, transfer.Options{})
-		said := importedDomains(t, w, dir, transfer.Options{Apply: true})
-		if said != plan {
-			t.Errorf("%s\nplanned %s", said, plan)
+		got := importedDomains(t, w, dir, transfer.Options{Apply: true})
+		if got != plan {
+			t.Errorf("%s\nplanned %s", got, plan)
 		}
-		if strings.Count(said, " pending true ") != 3 || strings.Count(said, "vouched for it") != 1 || !strings.Contains(said, "`mailer domains trust vouched.test`") {
-			t.Error(said)
+		if strings.Count(got, " pending true ") != 3 || strings.Count(got, "vouched for it") != 1 || !strings.Contains(got, "`mailer domains trust vouched.test`") {
+			t.Error(got)
 		}
 		if got := domainStatuses(w); got != "checked.test pending 0, madeup.test pending 0, vouched.test pending 0" {
 			t.Error(got)
@@ -108,9 +108,9 @@ func TestTrustedArchiveKeepsDomainStatus(t *testing.T) {
 		w := testserver.StartWithDNS(t, testserver.NewDNS(), testserver.NewRelay(testserver.Always(testserver.Accept)))
 		w.SQL(`DELETE FROM domains`)
 		plan := importedDomains(t, w, dir, transfer.Options{Trust: true})
-		said := importedDomains(t, w, dir, transfer.Options{Apply: true, Trust: true})
-		if said != plan || strings.Contains(said, "vouched for it") || strings.Count(said, " verified true ") != 2 {
-			t.Errorf("%s\nplanned %s", said, plan)
+		got := importedDomains(t, w, dir, transfer.Options{Apply: true, Trust: true})
+		if got != plan || strings.Contains(got, "vouched for it") || strings.Count(got, " verified true ") != 2 {
+			t.Errorf("%s\nplanned %s", got, plan)
 		}
 		if got := domainStatuses(w); got != "checked.test verified 0, madeup.test pending 0, vouched.test verified 1" {
 			t.Error(got)

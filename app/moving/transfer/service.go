@@ -23,6 +23,6 @@ type Service struct {
 }
 
 // New returns the service.
-func New(base *base.Base, told *webhooks.Service, owners *teams.Service, people *audience.Service, senders *domains.Service) *Service {
-	return &Service{Base: base, events: told, teams: owners, audience: people, domains: senders}
+func New(base *base.Base, events *webhooks.Service, teams *teams.Service, audience *audience.Service, domains *domains.Service) *Service {
+	return &Service{Base: base, events: events, teams: teams, audience: audience, domains: domains}
 }

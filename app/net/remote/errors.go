@@ -72,13 +72,13 @@ func unreachable(r *http.Request, err error) error {
 // refusal converts an unsuccessful answer to an error.
 func refusal(r *http.Request, answer *http.Response) error {
 	e := &Error{Status: answer.StatusCode, Wait: asked(answer)}
-	var said struct {
+	var body struct {
 		Name    string `json:"name"`
 		Message string `json:"message"`
 	}
 	text, err := io.ReadAll(io.LimitReader(answer.Body, 64<<10))
-	if err == nil && json.Unmarshal(text, &said) == nil {
-		e.Name, e.Message = words(without(said.Name, r)), words(without(said.Message, r))
+	if err == nil && json.Unmarshal(text, &body) == nil {
+		e.Name, e.Message = words(without(body.Name, r)), words(without(body.Message, r))
 	}
 	return e
 }
@@ -86,14 +86,14 @@ func refusal(r *http.Request, answer *http.Response) error {
 // asked returns the delay that an answer requests: in seconds or until a time (RFC 9110 10.2.3),
 // or, for 429 without one, until the end of the rate window.
 func asked(answer *http.Response) time.Duration {
-	said := strings.TrimSpace(answer.Header.Get("Retry-After"))
-	if said == "" && answer.StatusCode == http.StatusTooManyRequests {
-		said = answer.Header.Get("Ratelimit-Reset")
+	value := strings.TrimSpace(answer.Header.Get("Retry-After"))
+	if value == "" && answer.StatusCode == http.StatusTooManyRequests {
+		value = answer.Header.Get("Ratelimit-Reset")
 	}
-	if n, err := strconv.ParseFloat(said, 64); err == nil && n >= 0 {
+	if n, err := strconv.ParseFloat(value, 64); err == nil && n >= 0 {
 		return time.Duration(min(n, 365*24*3600) * float64(time.Second))
 	}
-	if at, err := http.ParseTime(said); err == nil {
+	if at, err := http.ParseTime(value); err == nil {
 		return max(0, clock.Until(at))
 	}
 	return 0

@@ -213,12 +213,12 @@ func (c *Client) pauseUntil(wait time.Duration) {
 // retry reports whether a request is retried after an error, and after which delay.
 func (c *Client) retry(err error, attempt int) (wait time.Duration, retry bool) {
 	c.mu.Lock()
-	most := tries
+	maxTries := tries
 	if !c.answered {
-		most = firstRequestTries
+		maxTries = firstRequestTries
 	}
 	c.mu.Unlock()
-	if attempt >= most {
+	if attempt >= maxTries {
 		return 0, false
 	}
 	wait = min(time.Second<<(attempt-1), maxWait)

@@ -273,8 +273,8 @@ func TestOutOfZoneRecordsAreIgnored(t *testing.T) {
 		m := new(dns.Msg).SetReply(q)
 		m.Authoritative = true
 		c, _ := dns.NewRR("far.example.com. 60 IN CNAME there.other.test.")
-		lie, _ := dns.NewRR("there.other.test. 60 IN TXT lie")
-		m.Answer = []dns.RR{c, lie}
+		outOfZone, _ := dns.NewRR("there.other.test. 60 IN TXT lie")
+		m.Answer = []dns.RR{c, outOfZone}
 		w.WriteMsg(m)
 	}
 	handlers := dnsWorld(t)

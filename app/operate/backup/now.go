@@ -92,8 +92,8 @@ func (s *Service) MakeNow(ctx context.Context) (made Made, done bool, err error)
 	defer patience.Stop()
 	select {
 	case o := <-ended:
-		if told := (*app.Error)(nil); errors.As(o.err, &told) {
-			return Made{}, false, told
+		if refusal := (*app.Error)(nil); errors.As(o.err, &refusal) {
+			return Made{}, false, refusal
 		}
 		if o.err != nil {
 			return Made{}, false, app.Errorf(app.CodeServiceUnavailable, "The backup failed: %v", o.err)

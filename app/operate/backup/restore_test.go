@@ -48,9 +48,9 @@ func classes(w *testserver.Server, key *app.Key, from string) map[string]string 
 		testserver.Must(w.T, err)
 		ids[class] = id
 	}
-	retry, dotted, begun, manual := w.Unit(ids["retry"]), w.Unit(ids["dotted"]), w.Unit(ids["begun"]), w.Unit(ids["manual"])
+	retry, dotted, started, manual := w.Unit(ids["retry"]), w.Unit(ids["dotted"]), w.Unit(ids["begun"]), w.Unit(ids["manual"])
 	w.WriteDB(func(tx *db.Tx) error {
-		err := errors.Join(tx.BeginAttempt(*retry), tx.BeginAttempt(*dotted), tx.BeginAttempt(*begun))
+		err := errors.Join(tx.BeginAttempt(*retry), tx.BeginAttempt(*dotted), tx.BeginAttempt(*started))
 		retry.Attempts, dotted.Attempts = 1, 1
 		return errors.Join(err, tx.RequeueUnit(*retry, 1, tx.Now.Add(time.Minute)), tx.MarkDotted(*dotted, ""), tx.HoldUnit(*manual, app.HoldManual))
 	})
@@ -127,13 +127,13 @@ func TestRestoreRefusesUnusableFiles(t *testing.T) {
 	w.Send("a@example.net")
 	made := write(w, "copy.db")
 	dir := filepath.Dir(w.Path)
-	noise, err := os.ReadFile(made.File)
+	damagedBytes, err := os.ReadFile(made.File)
 	testserver.Must(t, err)
 	for i := range 4096 {
-		noise[len(noise)/2/4096*4096+i] = 0xa5
+		damagedBytes[len(damagedBytes)/2/4096*4096+i] = 0xa5
 	}
 	damaged, text, foreign := filepath.Join(dir, "damaged.db"), filepath.Join(dir, "text"), filepath.Join(dir, "foreign.db")
-	testserver.Must(t, errors.Join(os.WriteFile(damaged, noise, 0o600), os.WriteFile(text, []byte("age-encryption.org/v1"), 0o600)))
+	testserver.Must(t, errors.Join(os.WriteFile(damaged, damagedBytes, 0o600), os.WriteFile(text, []byte("age-encryption.org/v1"), 0o600)))
 	older, err := os.ReadFile(made.File)
 	testserver.Must(t, err)
 	copy(older[60:64], []byte{0, 0, 0, 99}) // user_version

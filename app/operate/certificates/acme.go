@@ -105,38 +105,38 @@ type problem struct {
 // problemIn returns the problem in an authority's answer or in a failed challenge; empty: none. An
 // outdated nonce is not a problem: the library retries.
 func problemIn(body []byte) string {
-	var said struct {
+	var problem struct {
 		problem    `json:",inline"`
 		Challenges []struct {
 			Type  string  `json:"type"`
 			Error problem `json:"error"`
 		} `json:"challenges"`
 	}
-	if err := json.Unmarshal(body, &said); err != nil {
+	if err := json.Unmarshal(body, &problem); err != nil {
 		return ""
 	}
-	for _, c := range said.Challenges {
+	for _, c := range problem.Challenges {
 		if c.Error.Detail != "" {
 			return c.Type + ": " + c.Error.Detail
 		}
 	}
-	if strings.HasSuffix(said.Type, ":badNonce") || !strings.HasPrefix(said.Type, "urn:ietf:params:acme:") {
+	if strings.HasSuffix(problem.Type, ":badNonce") || !strings.HasPrefix(problem.Type, "urn:ietf:params:acme:") {
 		return ""
 	}
-	return said.Detail
+	return problem.Detail
 }
 
-func (a *acmeTransport) note(trouble string) {
-	if trouble == "" {
+func (a *acmeTransport) note(problem string) {
+	if problem == "" {
 		return
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	switch {
 	case a.last == "":
-		a.last = trouble
-	case !strings.Contains(a.last, trouble) && len(a.last) < maxTrouble: // both kinds of challenges failed
-		a.last += "; " + trouble
+		a.last = problem
+	case !strings.Contains(a.last, problem) && len(a.last) < maxTrouble: // both kinds of challenges failed
+		a.last += "; " + problem
 	}
 }
 

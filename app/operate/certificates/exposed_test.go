@@ -14,9 +14,9 @@ func TestWorldReadableKeyIsReported(t *testing.T) {
 		if err := os.Chmod(key, mode); err != nil {
 			t.Fatal(err)
 		}
-		said := c.exposed()
-		if exposed != strings.HasPrefix(said, KeyExposed) || exposed && !strings.Contains(said, key) {
-			t.Errorf("%04o: %q", mode, said)
+		finding := c.exposed()
+		if exposed != strings.HasPrefix(finding, KeyExposed) || exposed && !strings.Contains(finding, key) {
+			t.Errorf("%04o: %q", mode, finding)
 		}
 	}
 }

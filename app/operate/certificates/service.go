@@ -224,7 +224,7 @@ func (s *Service) States(ctx context.Context) ([]db.CertificateState, error) {
 
 // setHosts sets the hosts that may have a certificate: those of the configuration and the given
 // tracking hosts. gone reports whether a host was removed.
-func (s *Service) setHosts(tracking []string) (gone bool) {
+func (s *Service) setHosts(tracking []string) (removed bool) {
 	now := map[string]bool{}
 	for _, host := range slices.Concat(s.cfg.hosts, tracking) {
 		if name, ok := hostName(host); ok {
@@ -233,10 +233,10 @@ func (s *Service) setHosts(tracking []string) (gone bool) {
 	}
 	if old := s.hosts.Swap(&now); old != nil {
 		for host := range *old {
-			gone = gone || !now[host]
+			removed = removed || !now[host]
 		}
 	}
-	return gone
+	return removed
 }
 
 // HasHost reports whether a host, with or without a port, is served by this server.
@@ -358,9 +358,9 @@ func (s *Service) look(host string) {
 	if err == nil || s.Claiming.Err() != nil {
 		return
 	}
-	said := from.lastProblem(err)
-	s.failed(host, said)
-	s.Log.Error("a certificate could not be had", "host", host, "err", said, "again_after", delay(s.at(host).Failures).String())
+	problem := from.lastProblem(err)
+	s.failed(host, problem)
+	s.Log.Error("a certificate could not be had", "host", host, "err", problem, "again_after", delay(s.at(host).Failures).String())
 }
 
 // errEnded is the error of an expired certificate that the library tries to renew.

@@ -125,10 +125,10 @@ func (s *alertState) note(found []Finding, now time.Time, to *Alerts) (changed b
 		if t.Red && !t.Due {
 			continue
 		}
-		quiet := !t.At.IsZero() && now.Sub(t.At) < alertInterval
-		changed = changed || !t.Red || !quiet
-		t.Red, t.Due = true, quiet
-		if !quiet && len(s.Pending) < maxAlerts {
+		alerted := !t.At.IsZero() && now.Sub(t.At) < alertInterval
+		changed = changed || !t.Red || !alerted
+		t.Red, t.Due = true, alerted
+		if !alerted && len(s.Pending) < maxAlerts {
 			t.At = now
 			s.Pending = append(s.Pending, alert{ID: app.NewID(), Finding: f.ID, Subject: f.Subject, Text: f.Notice(), At: now, Webhook: to.Webhook != "", Mail: to.Email != ""})
 		}

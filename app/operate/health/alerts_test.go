@@ -77,10 +77,10 @@ func TestAlertOncePerDay(t *testing.T) {
 		began := time.Now()
 		a.Step(t.Context(), []health.Finding{relay, domain, backup})
 		o.want("two are red", 2, 2)
-		for _, said := range append(o.mails, fmt.Sprint(o.posts)) {
+		for _, alert := range append(o.mails, fmt.Sprint(o.posts)) {
 			for _, word := range []string{"secret-name", "Acme", "shop.example"} {
-				if strings.Contains(said, word) {
-					t.Errorf("a tenant's word %s stands in %q", word, said)
+				if strings.Contains(alert, word) {
+					t.Errorf("a tenant's word %s stands in %q", word, alert)
 				}
 			}
 		}

@@ -38,12 +38,12 @@ func find(t *testing.T, checks []health.Check, name string, ok bool, words ...st
 		if c.OK != ok || (c.Fix == "") != c.OK {
 			t.Errorf("%s: %+v", name, c)
 		}
-		said := c.Found + " " + c.Fix
+		text := c.Found + " " + c.Fix
 		if c.Finding != nil {
-			said += " " + c.Finding.Command
+			text += " " + c.Finding.Command
 		}
 		for _, w := range words {
-			if !strings.Contains(said, w) {
+			if !strings.Contains(text, w) {
 				t.Errorf("%s does not say %q: %+v", name, w, c)
 			}
 		}
@@ -287,8 +287,8 @@ func TestUnreachableBounceListenerIsAFinding(t *testing.T) {
 			}()
 			return ours, nil
 		}
-		gone := transport(func(*http.Request) (*http.Response, error) { return nil, errors.New("not asked here") })
-		return w.Services.Health.WithTarget(health.Target{Database: w.Path, Running: true}, health.Network{Transport: gone, Dial: dial}).Reach(t.Context())
+		unreachable := transport(func(*http.Request) (*http.Response, error) { return nil, errors.New("not asked here") })
+		return w.Services.Health.WithTarget(health.Target{Database: w.Path, Running: true}, health.Network{Transport: unreachable, Dial: dial}).Reach(t.Context())
 	}
 	find(t, reach("", nil), "bounces", false, "no DNS address", "A or AAAA")
 	dns.Publish([]app.DNSRecord{{Type: "A", Name: "mx.test.example", Value: "192.0.2.9"}})
@@ -304,10 +304,10 @@ func TestStatusDoctorAndHealthAgree(t *testing.T) {
 	testserver.BothEngines(t)
 	w := quiet(t, server.Config{})
 	own := w.Services.Health.WithTarget(health.Target{Database: w.Path, KeyFile: w.Path, Running: true, ThisProcess: true}, health.Network{Transport: transport(func(*http.Request) (*http.Response, error) { return nil, errors.New("no route") })})
-	beside := w.Services.Health.WithTarget(health.Target{Database: w.Path, KeyFile: w.Path, Running: true}, health.Network{})
+	cliService := w.Services.Health.WithTarget(health.Target{Database: w.Path, KeyFile: w.Path, Running: true}, health.Network{})
 	asked := make(chan []health.Check)
 	go func() {
-		checks, ok, err := beside.Ask(t.Context())
+		checks, ok, err := cliService.Ask(t.Context())
 		if !ok || err != nil {
 			t.Errorf("the server did not answer: %v", err)
 		}
@@ -326,7 +326,7 @@ func TestStatusDoctorAndHealthAgree(t *testing.T) {
 	testserver.Must(t, err)
 	status, err := own.Status(t.Context(), "1")
 	testserver.Must(t, err)
-	cli, err := beside.Status(t.Context(), "1")
+	cli, err := cliService.Status(t.Context(), "1")
 	testserver.Must(t, err)
 	ids := func(all []health.Finding) (out []string) {
 		for i := range all {

@@ -33,19 +33,19 @@ func (s *Service) refuses(ctx context.Context) string {
 	if err != nil || a.status != http.StatusServiceUnavailable { // another check covers the base URL
 		return ""
 	}
-	var said struct {
+	var body struct {
 		Message string `json:"message"`
 	}
-	if json.Unmarshal([]byte(a.body), &said) != nil || said.Message == "" { // answered by a proxy
+	if json.Unmarshal([]byte(a.body), &body) != nil || body.Message == "" { // answered by a proxy
 		return fmt.Sprintf("%s/readyz answers %d", s.Settings.BaseURL, a.status)
 	}
-	return said.Message
+	return body.Message
 }
 
 // wordsOf returns the message of an error for callers; empty: nil.
 func wordsOf(err error) string {
-	if said, ok := errors.AsType[*app.Error](err); ok {
-		return said.Message
+	if refusal, ok := errors.AsType[*app.Error](err); ok {
+		return refusal.Message
 	}
 	return errText(err)
 }

@@ -161,8 +161,8 @@ func (s *Service) knownRelays(ctx context.Context) ([]Check, error) {
 }
 
 // ofRelay returns a failed check of a relay.
-func ofRelay(r *relays.Status, id, what, said string) Check {
-	c := bad("relay "+r.Region, id, r.Region, "relay", r.Region, "host", r.Host, what, said)
+func ofRelay(r *relays.Status, id, what, message string) Check {
+	c := bad("relay "+r.Region, id, r.Region, "relay", r.Region, "host", r.Host, what, message)
 	if r.From == relays.FromFlag && id != "relay_paused" {
 		return c.ofFlags()
 	}

@@ -137,8 +137,8 @@ func TestBroadcastMailInFlightIsErasedAfterOutcome(t *testing.T) {
 					if m.Recipients[0] != testserver.SubscriberAddress(1) || n > 1 {
 						return testserver.Accept
 					}
-					return func(ctx context.Context, m *app.Outgoing, hold func() error) app.Result {
-						if hold() != nil {
+					return func(ctx context.Context, m *app.Outgoing, authorize func() error) app.Result {
+						if authorize() != nil {
 							return app.Result{Kind: app.ResultWithdrawn}
 						}
 						<-hang

@@ -122,12 +122,12 @@ func (s *Service) withdrawFrom(tx *db.Tx, teamID, emailID string, set *erase.Set
 	if err != nil {
 		return false, err
 	}
-	gone := 0
+	withdrawn := 0
 	for _, address := range open {
 		if !set.Has(address) {
 			continue
 		}
-		gone++
+		withdrawn++
 		if err := tx.SettleRecipient(app.Unit{EmailID: emailID}, address, app.Suppressed); err != nil {
 			return false, err
 		}
@@ -139,7 +139,7 @@ func (s *Service) withdrawFrom(tx *db.Tx, teamID, emailID string, set *erase.Set
 			return false, err
 		}
 	}
-	if gone < len(open) {
+	if withdrawn < len(open) {
 		return false, nil
 	}
 	if err := tx.DeleteUnit(app.Unit{EmailID: emailID}); err != nil {

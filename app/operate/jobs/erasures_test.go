@@ -20,7 +20,7 @@ import (
 
 // quoting refuses or accepts mail with a reply that contains the recipient.
 func quoting(m *app.Outgoing, n int) testserver.Answer {
-	return func(_ context.Context, m *app.Outgoing, hold func() error) app.Result {
+	return func(_ context.Context, m *app.Outgoing, authorize func() error) app.Result {
 		res := app.Result{Kind: app.ResultDone, Stage: app.StageDot}
 		for i, address := range m.Recipients {
 			v := app.RecipientResult{Address: address, Outcome: app.Accepted, Stage: app.StageDot, Reply: app.Reply{Code: 250, Text: "taken for <" + address + ">"}}
@@ -29,7 +29,7 @@ func quoting(m *app.Outgoing, n int) testserver.Answer {
 			}
 			res.Recipients = append(res.Recipients, v)
 		}
-		if hold() != nil {
+		if authorize() != nil {
 			return app.Result{Kind: app.ResultWithdrawn, Stage: app.StageDot}
 		}
 		res.Captured = []byte("To: " + strings.Join(m.Recipients, ", ") + "\r\n\r\nHello")
@@ -45,14 +45,14 @@ func TestErasureLeavesNoTraceInFiles(t *testing.T) {
 	if n := w.CountTraces(testserver.ErasedAddress); n < 1000 {
 		t.Fatalf("only %d traces before", n)
 	}
-	crowd := addEmails(w, w.Key, 2000)
-	testserver.Must(t, w.Services.Audience.EraseContacts(t.Context(), w.Key.TeamID, append([]app.Contact{c}, crowd...)))
+	others := addContacts(w, w.Key, 2000)
+	testserver.Must(t, w.Services.Audience.EraseContacts(t.Context(), w.Key.TeamID, append([]app.Contact{c}, others...)))
 	wantErased(w)
 	if n := w.CountTraces(testserver.ErasedAddress); n != 0 {
 		t.Errorf("%d traces while the server runs", n)
 	}
 	all := w.FileBytes()
-	for _, c := range crowd {
+	for _, c := range others {
 		if n := bytes.Count(all, []byte(c.Email)); n != 0 {
 			t.Errorf("%d traces of %s", n, c.Email)
 		}
@@ -150,8 +150,8 @@ func TestMailInFlightIsErasedAfterOutcome(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			testserver.Synctest(t, func(t *testing.T) {
 				hang := make(chan struct{})
-				relay := testserver.NewRelay(testserver.InOrder(func(ctx context.Context, m *app.Outgoing, hold func() error) app.Result {
-					if hold() != nil {
+				relay := testserver.NewRelay(testserver.InOrder(func(ctx context.Context, m *app.Outgoing, authorize func() error) app.Result {
+					if authorize() != nil {
 						return app.Result{Kind: app.ResultWithdrawn}
 					}
 					<-hang

@@ -27,8 +27,8 @@ func wantErased(w *testserver.Server) {
 	}
 }
 
-// addEmails adds n suppressed contacts in random order of their rows and returns every 20th.
-func addEmails(w *testserver.Server, key *app.Key, n int) (picked []app.Contact) {
+// addContacts adds n suppressed contacts in random order of their rows and returns every 20th.
+func addContacts(w *testserver.Server, key *app.Key, n int) (picked []app.Contact) {
 	w.T.Helper()
 	for from := 0; from < n; from += 250 {
 		testserver.Must(w.T, w.DB.Write(w.T.Context(), func(tx *db.Tx) error {

@@ -128,14 +128,14 @@ func accept(ctx context.Context, t *testing.T, w *testserver.Server, keys ...*ap
 
 // resealing seals a number of values again while mail is accepted and returns the durations of
 // accepts before and during it.
-func resealing(t *testing.T, values int, quiet time.Duration) (before, during []time.Duration) {
+func resealing(t *testing.T, values int, duration time.Duration) (before, during []time.Duration) {
 	relay := testserver.NewRelay(testserver.Always(testserver.Accept))
 	w, path := keyed(t, relay)
 	other := w.AddTeam("other", "other.example")
 	id := fill(w, other, "other.example", values)
 	third := w.AddTeam("third", "third.example") // whose mail is signed with one key
 	w.Start()
-	ctx, end := context.WithTimeout(t.Context(), quiet)
+	ctx, end := context.WithTimeout(t.Context(), duration)
 	before = accept(ctx, t, w, w.Key, third)
 	end()
 	ctx, end = context.WithCancel(t.Context())
@@ -307,11 +307,11 @@ func TestInvalidKeyFileIsIgnored(t *testing.T) {
 }
 
 // await waits until the log contains a text.
-func await(t *testing.T, w *testserver.Server, said string) {
+func await(t *testing.T, w *testserver.Server, text string) {
 	t.Helper()
-	for deadline := time.Now().Add(time.Minute); !w.Log.Contains(said); {
+	for deadline := time.Now().Add(time.Minute); !w.Log.Contains(text); {
 		if time.Now().After(deadline) {
-			t.Fatalf("the log does not say %q", said)
+			t.Fatalf("the log does not say %q", text)
 		}
 		<-time.After(20 * time.Millisecond)
 	}

@@ -95,7 +95,7 @@ func (q *Query) filter() (*db.RequestFilter, error) {
 }
 
 // statuses parses 404, 4xx or "".
-func statuses(text string) (least, most int, err error) {
+func statuses(text string) (lowest, highest int, err error) {
 	if text == "" {
 		return 0, 999, nil
 	}

@@ -89,11 +89,11 @@ func (s *Service) Note(e *Entry) {
 	}
 }
 
-// bounded returns a copy of the longest prefix of text of at most max bytes that ends at a
+// bounded returns a copy of the longest prefix of text of at most maxBytes bytes that ends at a
 // separator, so that no part of an address remains.
-func bounded(text string, most int, separator string) string {
-	if len(text) > most {
-		text = text[:max(0, strings.LastIndex(text[:most], separator))]
+func bounded(text string, maxBytes int, separator string) string {
+	if len(text) > maxBytes {
+		text = text[:max(0, strings.LastIndex(text[:maxBytes], separator))]
 	}
 	return strings.ToValidUTF8(strings.Clone(text), "")
 }

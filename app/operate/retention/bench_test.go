@@ -53,13 +53,13 @@ func BenchmarkAcceptDuringDeletion(b *testing.B) {
 			b.ReportMetric(time.Since(start).Seconds(), "s/delete-40000")
 			done <- err
 		}()
-		beside := paced(b, w, 15*time.Second)
+		during := paced(b, w, 15*time.Second)
 		left := w.SQL(`SELECT count(*) FROM emails`)[0]
 		cancel()
 		if err := <-done; err != nil && ctx.Err() == nil {
 			b.Fatal(err)
 		}
-		for name, took := range map[string][]time.Duration{"alone": alone, "beside": beside} {
+		for name, took := range map[string][]time.Duration{"alone": alone, "beside": during} {
 			b.Logf("%s: %d accepts, p50 %v, p90 %v, p99 %v, worst %v", name, len(took), took[len(took)/2], took[len(took)*9/10], took[len(took)*99/100], took[len(took)-1])
 		}
 		b.Logf("%s emails are left; the file took %d MB, takes %d", left, before>>20, size(w)>>20)

@@ -297,12 +297,12 @@ func (w *walk) deleteContent(tx *db.Tx, email *db.Aged, start time.Time) (more b
 // keepEnvelope stores the recipients for an email's unsubscribe link if nothing else contains them
 // after the email is deleted.
 func (w *walk) keepEnvelope(tx *db.Tx, emailID string) error {
-	people, err := tx.SharedPage(emailID)
-	if err != nil || len(people) == 0 {
+	mailboxes, err := tx.SharedPage(emailID)
+	if err != nil || len(mailboxes) == 0 {
 		return err
 	}
 	var hashes []app.AddressHash
-	for _, mailbox := range people {
+	for _, mailbox := range mailboxes {
 		if _, key, err := app.ParseBareAddress(mailbox); err == nil { // otherwise it was erased
 			hashes = append(hashes, w.s.Sealer.AddressHash(w.team, key))
 		}

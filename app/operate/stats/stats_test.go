@@ -19,7 +19,7 @@ import (
 // relay returns a relay that refuses no@, simulates test-bounce@ and test-block@, and accepts
 // others.
 func relay() *testserver.FakeRelay {
-	return testserver.NewRelay(testserver.Always(func(ctx context.Context, m *app.Outgoing, hold func() error) app.Result {
+	return testserver.NewRelay(testserver.Always(func(ctx context.Context, m *app.Outgoing, authorize func() error) app.Result {
 		res := app.Result{Kind: app.ResultDone, Stage: app.StageDot}
 		for _, to := range m.Recipients {
 			v := app.RecipientResult{Address: to, Outcome: app.Accepted, Stage: app.StageDot, Reply: app.Reply{Code: 250}}
@@ -33,7 +33,7 @@ func relay() *testserver.FakeRelay {
 			}
 			res.Recipients = append(res.Recipients, v)
 		}
-		if err := hold(); err != nil {
+		if err := authorize(); err != nil {
 			return app.Result{Kind: app.ResultWithdrawn}
 		}
 		return res

@@ -15,13 +15,13 @@ import (
 	"mailer/app"
 )
 
-// Format is the version of the format. Higher ones are refused.
+// Format is the version of the format. Higher versions are refused.
 const Format = 1
 
 // Kind is a kind of object and its file name without .json.
 type Kind string
 
-// The kinds in the order of import.
+// Kinds in the order of import.
 const (
 	Properties   Kind = "properties"
 	Segments     Kind = "segments"
@@ -74,7 +74,7 @@ const (
 // sources are all of them.
 var sources = []string{SourceMailer, SourceResend, SourceListmonk, SourceCSV, SourceSuppressions}
 
-// Position is where something stood in a file of the source.
+// Position is the position of an object in a file of the source.
 type Position struct {
 	File string `json:"file"`
 	Line int    `json:"line"` // from 1

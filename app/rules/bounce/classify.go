@@ -69,12 +69,12 @@ func decisiveStatus(candidates ...string) (code string, row codeRow) {
 		if !IsStatus(c) {
 			continue
 		}
-		says := lookUp(c)
-		if says.weight != silent {
-			return c, says
+		entry := lookUp(c)
+		if entry.weight != silent {
+			return c, entry
 		}
 		if code == "" {
-			code, row = c, says
+			code, row = c, entry
 		}
 	}
 	return code, row
@@ -82,57 +82,57 @@ func decisiveStatus(candidates ...string) (code string, row codeRow) {
 
 // weigh combines a code and phrases. certain is false if neither is conclusive: reason is then
 // only the subject of the code.
-func weigh(code string, row codeRow, said phrases, replyCode int) (reason Reason, certain bool) {
+func weigh(code string, row codeRow, found phrases, replyCode int) (reason Reason, certain bool) {
 	switch row.weight {
 	case firm:
-		if refines(row.reason, said.first) {
-			return said.first, true
+		if refines(row.reason, found.first) {
+			return found.first, true
 		}
 		return row.reason, true
 	case address:
-		return weighAddress(row.reason, said), true
+		return weighAddress(row.reason, found), true
 	case vague:
-		return weighVague(row.reason, said, replyCode), true
+		return weighVague(row.reason, found, replyCode), true
 	}
 	switch {
-	case said.first != "" && said.first == said.hard && said.weak && (replyCode/10 == 50 || replyCode == 552):
+	case found.first != "" && found.first == found.hard && found.weak && (replyCode/10 == 50 || replyCode == 552):
 		return Protocol, true // some servers say "mailbox unavailable" to a wrong command
-	case said.first == "" && strings.HasSuffix(code, ".1.0") && said.has(rejectedAddress...):
+	case found.first == "" && strings.HasSuffix(code, ".1.0") && found.has(rejectedAddress...):
 		return NoMailbox, true
-	case said.first != "":
-		return said.first, true
+	case found.first != "":
+		return found.first, true
 	}
 	return row.reason, false
 }
 
 // weighAddress evaluates a code that condemns the address.
-func weighAddress(reason Reason, said phrases) Reason {
+func weighAddress(reason Reason, found phrases) Reason {
 	switch {
-	case said.first == Sender || said.first == Rate || said.first == Full || said.first == Temporary && said.hard == Disabled:
-		return said.first
-	case said.hard != "" && !said.weak:
-		return said.hard
-	case said.first == "" || said.first.Class() != Soft && said.first.Class() != Blocked || said.has(deniedAtEdge):
+	case found.first == Sender || found.first == Rate || found.first == Full || found.first == Temporary && found.hard == Disabled:
+		return found.first
+	case found.hard != "" && !found.weak:
+		return found.hard
+	case found.first == "" || found.first.Class() != Soft && found.first.Class() != Blocked || found.has(deniedAtEdge):
 		return reason
-	case said.first == Unreachable && (reason == NoDomain || reason == NullMX):
+	case found.first == Unreachable && (reason == NoDomain || reason == NullMX):
 		return reason
 	}
-	return said.first
+	return found.first
 }
 
 // weighVague evaluates a vague code.
-func weighVague(reason Reason, said phrases, replyCode int) Reason {
+func weighVague(reason Reason, found phrases, replyCode int) Reason {
 	switch {
-	case reason == Unreachable && said.has(deniedAtEdge):
+	case reason == Unreachable && found.has(deniedAtEdge):
 		return NoMailbox
-	case said.first == "" || said.first == Protocol:
+	case found.first == "" || found.first == Protocol:
 		return reason
-	case said.first.Class() != Hard:
-		return said.first
-	case said.weak || replyCode/10 == 50:
+	case found.first.Class() != Hard:
+		return found.first
+	case found.weak || replyCode/10 == 50:
 		return reason
 	}
-	return said.first
+	return found.first
 }
 
 // refines reports whether phrases may refine a code's reason: both must have the same class.

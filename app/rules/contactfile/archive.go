@@ -102,7 +102,7 @@ func (b *Archive) Unpack(w io.Writer) (parts []Part, err error) {
 }
 
 // unpack writes one member with a byte order mark.
-func (m *Member) unpack(w io.Writer, most int64) (int64, error) {
+func (m *Member) unpack(w io.Writer, maxBytes int64) (int64, error) {
 	r, err := m.open()
 	if err != nil {
 		return 0, err
@@ -111,8 +111,8 @@ func (m *Member) unpack(w io.Writer, most int64) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	n, err := io.Copy(w, io.LimitReader(io.MultiReader(strings.NewReader(byteOrderMark), text), most+1))
-	if err == nil && n > most {
+	n, err := io.Copy(w, io.LimitReader(io.MultiReader(strings.NewReader(byteOrderMark), text), maxBytes+1))
+	if err == nil && n > maxBytes {
 		err = &ArchiveError{fmt.Sprintf("The file would become more than %d bytes", MaxStored)}
 	}
 	return n, err

@@ -174,12 +174,12 @@ func TestUnreadableArchiveIsRefused(t *testing.T) {
 // TestOversizedMemberIsDamage: the announced sizes of an archive are checked while it is unpacked.
 func TestOversizedMemberIsDamage(t *testing.T) {
 	rows := "email\n" + strings.Repeat("a@example.org\n", 100_000)
-	lies := packed(t, "a.csv", rows, "b.csv", "email\nb@example.org\n")
-	at := bytes.Index(lies, []byte("PK\x01\x02"))
-	binary.LittleEndian.PutUint32(lies[at+24:], 200_000)
+	corrupt := packed(t, "a.csv", rows, "b.csv", "email\nb@example.org\n")
+	at := bytes.Index(corrupt, []byte("PK\x01\x02"))
+	binary.LittleEndian.PutUint32(corrupt[at+24:], 200_000)
 	flipped := packed(t, "a.csv", rows, "b.csv", "email\nb@example.org\n")
 	flipped[2000] ^= 0xff
-	for name, file := range map[string][]byte{"lies": lies, "flipped": flipped} {
+	for name, file := range map[string][]byte{"lies": corrupt, "flipped": flipped} {
 		got, err := walk(file, &Input{})
 		if err != nil || !strings.Contains(got, damaged) || !strings.Contains(got, "b.csv:2 b@example.org") {
 			t.Errorf("%s: %v %.300s", name, err, got)

@@ -160,8 +160,8 @@ func (s ConsentRole) read(text string) (ListStatus, error) {
 	if folded == "x" && s == ConsentRefused {
 		return optedOut, nil
 	}
-	if standing, known := consentValues[folded]; known {
-		return standing, nil
+	if status, known := consentValues[folded]; known {
+		return status, nil
 	}
 	if !parseTime(text).IsZero() || looksLikeTime(text) {
 		return s.time()
@@ -185,8 +185,8 @@ var errUnreadConsent = errors.New("speaks of consent to mail in a word that is n
 
 // isSubscribed reports whether a text means that the contact gets mail.
 func isSubscribed(folded string) bool {
-	standing, known := consentValues[folded]
-	return known && standing == subscribed
+	status, known := consentValues[folded]
+	return known && status == subscribed
 }
 
 // yes returns the meaning of yes in a column.

@@ -126,7 +126,7 @@ var (
 // by stem.
 var consentValues = func() map[string]ListStatus {
 	out := map[string]ListStatus{}
-	for standing, text := range map[ListStatus]string{
+	for status, text := range map[ListStatus]string{
 		subscribed: `active subscribed enabled confirmed optedin optin regular valid mailable accepted granted agreed verified allowed permitted express implied explicit
 			aktiv abonniert angemeldet bestätigt eingewilligt erteilt actif active abonné abonnée inscrit inscrite confirmé confirmée accordé accepté
 			activo activa suscrito suscrita confirmado confirmada aceptado attivo attiva iscritto iscritta confermato confermata accettato
@@ -140,11 +140,11 @@ var consentValues = func() map[string]ListStatus {
 		unsubscribed: `blocklisted blacklisted blocked suppressed`,
 	} {
 		for word := range strings.FieldsSeq(text) {
-			out[fold(word)] = standing
+			out[fold(word)] = status
 		}
 	}
-	for word, standing := range statusWords {
-		out[fold(word)] = standing
+	for word, status := range statusWords {
+		out[fold(word)] = status
 	}
 	return out
 }()

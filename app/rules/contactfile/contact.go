@@ -128,8 +128,8 @@ func (r *reading) set(c *Column, text string, preset Preset) error {
 		return nil
 	}
 	if c.Field == consentField {
-		standing, err := c.Role.read(text)
-		r.status = r.status.strongest(standing)
+		status, err := c.Role.read(text)
+		r.status = r.status.strongest(status)
 		return err
 	}
 	if text == "" {
@@ -149,11 +149,11 @@ func (r *reading) set(c *Column, text string, preset Preset) error {
 		r.in.FirstName, r.in.LastName, _ = strings.Cut(text, " ")
 		r.in.LastName = strings.TrimSpace(r.in.LastName)
 	case unsubscribedField:
-		standing, err := ConsentRefused.read(text)
+		status, err := ConsentRefused.read(text)
 		if err != nil {
 			return errors.New("must be true or false")
 		}
-		r.status = r.status.strongest(standing)
+		r.status = r.status.strongest(status)
 	case propertyField:
 		v, err := c.value(text)
 		r.property(c.Key, v)
@@ -176,21 +176,21 @@ func (r *reading) special(field, text string, preset Preset) error {
 	switch field {
 	case statusField:
 		word := plain(text)
-		standing, ok := statusWords[word]
+		status, ok := statusWords[word]
 		if !ok {
-			standing, ok = looseWords[word]
+			status, ok = looseWords[word]
 		}
 		if !ok {
-			if standing, err := ConsentStatus.read(text); err == nil {
-				r.status = r.status.strongest(standing)
+			if status, err := ConsentStatus.read(text); err == nil {
+				r.status = r.status.strongest(status)
 				return nil
 			}
 			return errors.New("has no known value for active or opted out")
 		}
-		r.status = r.status.strongest(standing)
+		r.status = r.status.strongest(status)
 	case hintField:
-		standing, _ := ConsentStatus.read(text)
-		r.status = r.status.strongest(standing)
+		status, _ := ConsentStatus.read(text)
+		r.status = r.status.strongest(status)
 	case optOutField, bounceField, complaintField:
 		if isAffirmative(text) {
 			r.status = r.status.strongest(statusOfValue(field))
@@ -225,8 +225,8 @@ func isAffirmative(text string) bool {
 	if folded := fold(text); folded != "" {
 		return !noWords[folded]
 	}
-	standing, _ := ConsentReason.read(text) // only symbols
-	return standing != subscribed
+	status, _ := ConsentReason.read(text) // only symbols
+	return status != subscribed
 }
 
 // join adds segments by name.

@@ -211,11 +211,11 @@ func TestLookupLimit(t *testing.T) {
 	for i := range 20 {
 		d.Keys = append(d.Keys, app.DKIMPair{Selector: fmt.Sprint("mailer", i), State: app.DKIMNext, Public: "AAAA"})
 	}
-	var asked, now, most atomic.Int32
+	var asked, now, highest atomic.Int32
 	ask := func(_ context.Context, name string, kind app.DNSType) (app.DNSAnswer, error) {
 		asked.Add(1)
-		if n := now.Add(1); n > most.Load() {
-			most.Store(n)
+		if n := now.Add(1); n > highest.Load() {
+			highest.Store(n)
 		}
 		defer now.Add(-1)
 		if strings.HasPrefix(name, "send.") && kind == app.DNSText {
@@ -230,8 +230,8 @@ func TestLookupLimit(t *testing.T) {
 	if asked.Load() > maxCheckLookups || asked.Load() < 20 {
 		t.Errorf("asked %d times", asked.Load())
 	}
-	if most.Load() > maxConcurrent {
-		t.Errorf("%d at once", most.Load())
+	if highest.Load() > maxConcurrent {
+		t.Errorf("%d at once", highest.Load())
 	}
 }
 

@@ -108,13 +108,13 @@ func readFields(b []byte) fields {
 	return groups[0]
 }
 
-// readGroups parses at most max groups of fields, separated by blank lines. go-message's reader is
-// not used because it stops at the first invalid line, which real reports have.
-func readGroups(b []byte, most int) (groups []fields) {
+// readGroups parses at most maxGroups groups of fields, separated by blank lines. go-message's
+// reader is not used because it stops at the first invalid line, which real reports have.
+func readGroups(b []byte, maxGroups int) (groups []fields) {
 	lines := bufio.NewScanner(bytes.NewReader(b))
 	lines.Buffer(make([]byte, 0, 4<<10), maxBouncePart+1)
 	var group fields
-	for n := 0; lines.Scan() && n < maxBounceFields*4 && len(groups) < most; n++ {
+	for n := 0; lines.Scan() && n < maxBounceFields*4 && len(groups) < maxGroups; n++ {
 		line := strings.TrimRight(lines.Text(), " \t\r")
 		name, value, ok := strings.Cut(line, ":")
 		switch {
@@ -131,7 +131,7 @@ func readGroups(b []byte, most int) (groups []fields) {
 			group = append(group, field{strings.ToLower(strings.TrimRight(name, " \t")), strings.TrimLeft(value, " \t")})
 		}
 	}
-	if group != nil && len(groups) < most {
+	if group != nil && len(groups) < maxGroups {
 		groups = append(groups, group)
 	}
 	return groups

@@ -28,7 +28,7 @@ func (p *bounceParts) readDeliveryStatus(b []byte) (reports []Claim, ok bool) {
 			continue
 		}
 		ok = true
-		if r, tells := p.recipientReport(group, action, status, recipients < 2); tells {
+		if r, found := p.recipientReport(group, action, status, recipients < 2); found {
 			r.Addresses = named
 			reports = append(reports, r)
 		}
@@ -36,9 +36,9 @@ func (p *bounceParts) readDeliveryStatus(b []byte) (reports []Claim, ok bool) {
 	return reports, ok
 }
 
-// recipientReport classifies a recipient's group. tells is false for actions without an outcome
+// recipientReport classifies a recipient's group. found is false for actions without an outcome
 // (relayed, expanded). only: there is no other recipient, so the message's text is about this one.
-func (p *bounceParts) recipientReport(group fields, action, status string, only bool) (r Claim, tells bool) {
+func (p *bounceParts) recipientReport(group fields, action, status string, only bool) (r Claim, found bool) {
 	words := diagnosticText(group.get("diagnostic-code"))
 	if r.Kind = p.kindOfAction(action, status, words); r.Kind == "" {
 		return r, false

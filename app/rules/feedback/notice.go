@@ -118,7 +118,7 @@ func (f fields) subject() string {
 
 // readSubject returns the meaning of the first phrase in a subject, since the original subject
 // comes later. first: nothing precedes it.
-func readSubject(subject string) (says string, first bool) {
+func readSubject(subject string) (meaning string, first bool) {
 	for _, re := range []string{"re:", "aw:", "sv:", "vs:", "antw:", "odp:", "fwd:", "fw:", "wg:", "tr:", "rv:", "enc:", "ynt:", "答复:", "回复:", "转发:"} {
 		if strings.HasPrefix(subject, re) {
 			return "reply", true
@@ -136,11 +136,11 @@ func readSubject(subject string) (says string, first bool) {
 	for _, kind := range subjectKinds {
 		for _, phrase := range kind.phrases {
 			if i := strings.Index(subject, phrase); i >= 0 && i < at {
-				at, says = i, kind.says
+				at, meaning = i, kind.meaning
 			}
 		}
 	}
-	return says, says != "" && at <= 2
+	return meaning, meaning != "" && at <= 2
 }
 
 // fromDaemon reports whether a From is that of a mail program, or empty.

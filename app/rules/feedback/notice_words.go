@@ -18,7 +18,7 @@ var (
 
 // subjectKinds are the phrases of subjects by meaning.
 var subjectKinds = []struct {
-	says    string
+	meaning string
 	phrases []string
 }{
 	{"failed", []string{"mail delivery fail", "mail delivery problem", "mail delivery error", "email delivery fail", "message delivery fail", "your message could", "mail could not", "message could not", "mail undeliver", "undeliver", "undelivered", "delivery fail", "delivery has failed", "failed delivery", "failed to deliver", "delivery status notification (fail", "delivery status notification: error", "delivery notification: delivery has failed", "failure notice", "returned mail", "returned to sender", "return to sender",

@@ -168,16 +168,16 @@ func (f Report) fingerprint() string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// PrintableLine returns untrusted text as one printable line of at most max bytes.
-func PrintableLine(s string, most int) string {
-	s = s[:min(len(s), 4*most)]
+// PrintableLine returns untrusted text as one printable line of at most maxBytes bytes.
+func PrintableLine(s string, maxBytes int) string {
+	s = s[:min(len(s), 4*maxBytes)]
 	s = strings.Map(func(r rune) rune {
 		if r == utf8.RuneError || !unicode.IsPrint(r) {
 			return ' '
 		}
 		return r
 	}, s)
-	return firstBytes(strings.Join(strings.Fields(s), " "), most)
+	return firstBytes(strings.Join(strings.Fields(s), " "), maxBytes)
 }
 
 // sesReply begins the reply of Amazon SES to the final dot.

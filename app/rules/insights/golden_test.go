@@ -47,8 +47,8 @@ func golden(t *testing.T, name, got string) {
 // rewritten links.
 func readings(source string) (text, found, links string) {
 	m := &app.Mail{From: app.Address{Local: "ann", Domain: "mail.example.com"}, Subject: "Hi", HTML: source, Text: "Hi"}
-	places := tracking.Scan(source)
-	links = places.Rewrite(source, func(target string) string { return "https://t.test/?" + target }, "")
+	scanned := tracking.Scan(source)
+	links = scanned.Rewrite(source, func(target string) string { return "https://t.test/?" + target }, "")
 	return htmltext.PlainText(source), strings.Join(OfMail(m, false, "https://mailer.test").Found, " "), links
 }
 

@@ -279,13 +279,13 @@ func (p *planner) window() int64 {
 // queue has reached its limit. seconds is the length of the block, window what it allowed.
 func (p *planner) divide(sent, window, seconds float64) {
 	p.divideOpenWindow(window, seconds)
-	gone := 0.0
-	for sent-gone > epsilon {
+	counted := 0.0
+	for sent-counted > epsilon {
 		teams := p.flowing()
 		if teams == 0 {
 			break
 		}
-		n := sent - gone
+		n := sent - counted
 		for _, q := range p.open {
 			if t := &p.teams[q.team]; q.may > 0 && t.open > 0 {
 				n = min(n, q.may*teams*float64(t.open), t.slow*teams)
@@ -293,7 +293,7 @@ func (p *planner) divide(sent, window, seconds float64) {
 		}
 		for _, q := range p.open {
 			if t := &p.teams[q.team]; q.may > 0 && t.open > 0 {
-				p.advance(q, gone, n, 1/(teams*float64(t.open)))
+				p.advance(q, counted, n, 1/(teams*float64(t.open)))
 			}
 		}
 		for i := range p.teams {
@@ -301,18 +301,18 @@ func (p *planner) divide(sent, window, seconds float64) {
 				p.teams[i].slow -= n / teams
 			}
 		}
-		gone += n
+		counted += n
 	}
 	p.open = slices.DeleteFunc(p.open, func(q *flow) bool { return q.left < epsilon })
-	p.unsend(sent - gone)
+	p.unsend(sent - counted)
 }
 
-// advance gives a queue its part of n messages after gone messages. Its last message is sent when
-// its flow begins, since the first one is sent immediately.
-func (p *planner) advance(q *flow, gone, n, part float64) {
+// advance gives a queue its part of n messages after counted messages. Its last message is sent
+// when its flow begins, since the first one is sent immediately.
+func (p *planner) advance(q *flow, counted, n, part float64) {
 	own := min(n*part, q.may)
 	if q.done < 0 && q.left-own < 1-epsilon {
-		q.done = p.when(gone + max(0, q.left-1)/part)
+		q.done = p.when(counted + max(0, q.left-1)/part)
 	}
 	q.left -= own
 	if q.watched {

@@ -156,14 +156,14 @@ func remainder(total int64, needs, got []int64, first int) (next int) {
 	return next
 }
 
-// ShareBulk divides room messages among queues in their order: equally between teams, then between
+// ShareBulk divides free messages among queues in their order: equally between teams, then between
 // the broadcasts of a team, as far as the window allows (the remaining messages of the daily
 // limit; negative: no limit). Remainders rotate: among teams from the one after that of the last
 // round's last broadcast (after), and within a team by the remaining messages, which tell how
 // often each had a turn.
-func ShareBulk(queues []BulkQueue, window int64, room int, after string) []BulkBatch {
+func ShareBulk(queues []BulkQueue, window int64, free int, after string) []BulkBatch {
 	teams := bulkTeams(queues)
-	if len(teams) == 0 || room <= 0 {
+	if len(teams) == 0 || free <= 0 {
 		return nil
 	}
 	first := 0
@@ -175,7 +175,7 @@ func ShareBulk(queues []BulkQueue, window int64, room int, after string) []BulkB
 	for t := range teams {
 		needs[t] = teams[t].perRound(queues)
 	}
-	if last := fill(int64(room), needs, got, first); last != first {
+	if last := fill(int64(free), needs, got, first); last != first {
 		next = last // the capacity was the limit
 	}
 	var turns []BulkBatch

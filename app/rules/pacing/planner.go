@@ -99,16 +99,16 @@ func (f *Forecast) Plan(i int) Plan {
 // waves returns what a watched queue sent in days from a time. Fractions are rounded so that the
 // sum is the total.
 func (q *flow) waves(from time.Time) (out []Wave) {
-	sent, told := 0.0, int64(0)
+	sent, reported := 0.0, int64(0)
 	for day, n := range q.days {
 		sent += n
 		whole := int64(math.Round(sent))
 		if day == len(q.days)-1 {
 			whole = q.remaining
 		}
-		if whole > told {
-			out = append(out, Wave{from.Add(time.Duration(day) * 24 * time.Hour), whole - told})
-			told = whole
+		if whole > reported {
+			out = append(out, Wave{from.Add(time.Duration(day) * 24 * time.Hour), whole - reported})
+			reported = whole
 		}
 	}
 	return out

@@ -87,11 +87,11 @@ func TestPeriodContinuesWithNextMonthlyPlan(t *testing.T) {
 
 func TestQuotaEventsAreReportedOnce(t *testing.T) {
 	var names []webhook.EventName
-	told := QuotaFree
+	reported := QuotaFree
 	for _, used := range []int64{0, 79, 80, 81, 99, 100, 120} {
 		level := LevelOf(used, 100)
-		names = append(names, QuotaEvents(told, level)...)
-		told = max(told, level)
+		names = append(names, QuotaEvents(reported, level)...)
+		reported = max(reported, level)
 	}
 	if want := []webhook.EventName{webhook.QuotaWarning, webhook.QuotaReached}; !slices.Equal(names, want) {
 		t.Errorf("told %q", names)

@@ -73,23 +73,25 @@ func (p *Plan) PeriodQuota(used int64, now time.Time) QuotaData {
 	return QuotaData{Plan: p.Name, Period: "month", EmailsSent: used, Limit: p.Included(), ResetsAt: app.FormatTime(end)}
 }
 
-// QuotaEvents returns the events to send when a quota reaches level after told was reported.
-func QuotaEvents(told, level QuotaLevel) (names []webhook.EventName) {
-	if told < QuotaNear && level >= QuotaNear {
+// QuotaEvents returns the events to send when a quota reaches level and reported was the level of
+// the last report.
+func QuotaEvents(reported, level QuotaLevel) (names []webhook.EventName) {
+	if reported < QuotaNear && level >= QuotaNear {
 		names = append(names, webhook.QuotaWarning)
 	}
-	if told < QuotaUsed && level >= QuotaUsed {
+	if reported < QuotaUsed && level >= QuotaUsed {
 		names = append(names, webhook.QuotaReached)
 	}
 	return names
 }
 
-// FinishTime returns when the last of n recipients is sent, not before from, with a daily quota of
-// which room is left on the first day: a midnight, or from if the first day is sufficient.
-func (t *Terms) FinishTime(from time.Time, room, n int64) time.Time {
-	if n <= room {
+// FinishTime returns when the last of n recipients is sent, not before from. left is what remains
+// of the daily quota on the first day. The result is a midnight, or from if the first day is
+// sufficient.
+func (t *Terms) FinishTime(from time.Time, left, n int64) time.Time {
+	if n <= left {
 		return from
 	}
-	days := (n - room + t.PerDay - 1) / t.PerDay
+	days := (n - left + t.PerDay - 1) / t.PerDay
 	return DaysLater(from, min(days, 100_000))
 }

@@ -255,18 +255,18 @@ func cutLast(s, sep string) (before, after string, found bool) {
 }
 
 // Decoded returns the text of a field with encoded words (RFC 2047) decoded, printable, at most
-// max bytes.
-func Decoded(value string, most int) string {
+// maxBytes bytes.
+func Decoded(value string, maxBytes int) string {
 	if strings.Contains(value, "=?") {
 		if text, err := decoder.DecodeHeader(value); err == nil {
 			value = text
 		}
 	}
-	return plain(value, most)
+	return plain(value, maxBytes)
 }
 
 // plain returns text for display on one line, cut to a number of bytes.
-func plain(s string, most int) string {
+func plain(s string, maxBytes int) string {
 	s = strings.ToValidUTF8(s, "\uFFFD")
 	if strings.ContainsFunc(s, mailbox.IsControl) {
 		s = strings.Map(func(r rune) rune {
@@ -276,15 +276,15 @@ func plain(s string, most int) string {
 			return r
 		}, s)
 	}
-	if len(s) > most {
-		s = strings.ToValidUTF8(s[:most], "")
+	if len(s) > maxBytes {
+		s = strings.ToValidUTF8(s[:maxBytes], "")
 	}
 	return strings.TrimSpace(s)
 }
 
-// shownElsewhere are fields that are not displayed as headers, in lower case: they are displayed
+// shownSeparately are fields that are not displayed as headers, in lower case: they are displayed
 // in other places, or are trace fields.
-var shownElsewhere = []string{"from", "to", "cc", "bcc", "reply-to", "subject", "date", "message-id", "mime-version", "received", "return-path", "dkim-signature",
+var shownSeparately = []string{"from", "to", "cc", "bcc", "reply-to", "subject", "date", "message-id", "mime-version", "received", "return-path", "dkim-signature",
 	"domainkey-signature", "delivered-to", "authentication-results"}
 
 // Headers returns the remaining fields for display, each name once and sorted.
@@ -293,7 +293,7 @@ func (m *Message) Headers() (out []app.Header) {
 	for _, f := range m.Fields {
 		lower := strings.ToLower(f.Name)
 		value := Decoded(f.Value, maxLine)
-		if seen[lower] || value == "" || len(out) == app.MaxHeaders || slices.Contains(shownElsewhere, lower) || strings.HasPrefix(lower, "content-") || strings.HasPrefix(lower, "arc-") {
+		if seen[lower] || value == "" || len(out) == app.MaxHeaders || slices.Contains(shownSeparately, lower) || strings.HasPrefix(lower, "content-") || strings.HasPrefix(lower, "arc-") {
 			continue
 		}
 		seen[lower] = true

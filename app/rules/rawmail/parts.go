@@ -116,7 +116,7 @@ type span struct{ from, to int }
 
 // split returns the parts of a multipart (RFC 2046 5.1.1): the text between its delimiters,
 // without the CRLF before each. A missing last delimiter means the end.
-func split(raw []byte, from, to int, boundary string, most int) (parts []span) {
+func split(raw []byte, from, to int, boundary string, maxParts int) (parts []span) {
 	mark := []byte("--" + boundary)
 	begin := -1
 	for at := from; at < to; {
@@ -131,7 +131,7 @@ func split(raw []byte, from, to int, boundary string, most int) (parts []span) {
 				if begin >= 0 {
 					parts = append(parts, span{begin, max(begin, at-len(crlf))})
 				}
-				if last || len(parts) > most {
+				if last || len(parts) > maxParts {
 					return parts
 				}
 				begin = at + end

@@ -77,25 +77,25 @@ func (h *htmlCompiler) compile() *compiledText {
 		h.add(0, len(h.source))
 		return h.out.done()
 	}
-	places := tracking.ScanLinks(h.source, h.mayTrack)
+	scanned := tracking.ScanLinks(h.source, h.mayTrack)
 	if !t.Click {
-		places.Links = nil
+		scanned.Links = nil
 	}
 	at, pixel := 0, t.Open
-	for _, link := range h.numbered(places.Links) {
-		if pixel && link.From > places.End {
-			h.add(at, places.End)
+	for _, link := range h.numbered(scanned.Links) {
+		if pixel && link.From > scanned.End {
+			h.add(at, scanned.End)
 			h.pixel()
-			at, pixel = places.End, false
+			at, pixel = scanned.End, false
 		}
 		h.add(at, link.From)
 		h.link(link)
 		at = link.To
 	}
 	if pixel {
-		h.add(at, places.End)
+		h.add(at, scanned.End)
 		h.pixel()
-		at = places.End
+		at = scanned.End
 	}
 	h.add(at, len(h.source))
 	return h.out.done()

@@ -123,8 +123,8 @@ func TestBroadcastLinks(t *testing.T) {
 	} {
 		mail := m.Mail(s, &app.BroadcastRecipient{ID: testRecipient, Email: "a@b.test", Fields: c.fields}).Flatten()
 		got := map[string]int{}
-		places := tracking.Scan(mail.HTML)
-		places.Rewrite(mail.HTML, func(target string) string {
+		scanned := tracking.Scan(mail.HTML)
+		scanned.Rewrite(mail.HTML, func(target string) string {
 			if token, ok := strings.CutPrefix(target, b.Snapshot.Tracking.Base+"/t/c/"); ok {
 				link, ok := tracking.ReadClickToken(s, token, tracking.BaseHost(b.Snapshot.Tracking))
 				if !ok || link.EmailID != testRecipient || link.Links != 3 {

@@ -31,13 +31,13 @@ func PreviewOf(b *app.Broadcast, contact *app.Contact, page string, clicks Click
 	if err := c.bodies(); err != nil {
 		return nil, err
 	}
-	beside, err := c.plain("preview_text", b.Preview, app.OneLine)
+	preview, err := c.plain("preview_text", b.Preview, app.OneLine)
 	if err != nil {
 		return nil, err
 	}
 	rec := &app.BroadcastRecipient{Email: contact.Email, Fields: c.mail.Fields(contact)}
 	f := &fillState{mail: c.mail, recipient: rec, page: page}
-	out := &Preview{Subject: c.mail.Subject(rec), Preview: beside.body(f).String(), HTML: c.mail.html.body(f).String(), Text: c.mail.text.body(f).String()}
+	out := &Preview{Subject: c.mail.Subject(rec), Preview: preview.body(f).String(), HTML: c.mail.html.body(f).String(), Text: c.mail.text.body(f).String()}
 	if b.Text == nil && len(clicks) == 0 {
 		out.Text = htmltext.PlainText(out.HTML)
 	}

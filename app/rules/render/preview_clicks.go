@@ -32,21 +32,21 @@ const (
 )
 
 // sums returns the clicks of all links, and of the most clicked one.
-func (c Clicks) sums() (all, most int64) {
+func (c Clicks) sums() (all, highest int64) {
 	for _, clicks := range c {
-		all, most = all+clicks, max(most, clicks)
+		all, highest = all+clicks, max(highest, clicks)
 	}
-	return all, most
+	return all, highest
 }
 
 // badge returns the badge of a link; empty: no clicks.
-func (c Clicks) badge(target string, all, most int64) string {
+func (c Clicks) badge(target string, all, highest int64) string {
 	n := c[target]
 	if n == 0 {
 		return ""
 	}
 	look := plainBadge
-	if n == most {
+	if n == highest {
 		look = firstBadge
 	}
 	return fmt.Sprintf(`<span style=%q>%s</span>`, badgeStyle+look, html.EscapeString(fmt.Sprintf("%d · %d %%", n, (200*n+all)/(2*all))))
@@ -57,7 +57,7 @@ func (m *marks) badged(source string, clicks Clicks) string {
 	var b strings.Builder
 	z := htmltext.NewTokens(source)
 	done, badge := 0, ""
-	all, most := clicks.sums()
+	all, highest := clicks.sums()
 	for {
 		switch z.Next() {
 		case nethtml.ErrorToken: // the end: a string has no other error
@@ -66,7 +66,7 @@ func (m *marks) badged(source string, clicks Clicks) string {
 		case nethtml.StartTagToken:
 			if z.Name == "a" {
 				href, _ := z.Value("href")
-				badge = clicks.badge(m.replaced(htmltext.NormalizeLink(href), app.Placeholder.String), all, most)
+				badge = clicks.badge(m.replaced(htmltext.NormalizeLink(href), app.Placeholder.String), all, highest)
 			}
 		case nethtml.EndTagToken:
 			if z.Name == "a" && badge != "" {

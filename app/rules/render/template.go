@@ -66,8 +66,8 @@ func checkValues(c *app.TemplateContent, values map[string]app.PropertyValue) er
 	return nil
 }
 
-// escapes returns the escaping function for the place-th placeholder of a part, from 0.
-type escapes func(place int) func(string) string
+// escapes returns the escaping function for a placeholder of a part by its index.
+type escapes func(index int) func(string) string
 
 func escapeAll(escape func(string) string) escapes {
 	return func(int) func(string) string { return escape }
@@ -91,8 +91,8 @@ func htmlEscapes(source string) escapes {
 		bare = append(bare, inTags[from+len(before)])
 		from = len(marked) - len(after)
 	}
-	return func(place int) func(string) string {
-		if bare[place] {
+	return func(index int) func(string) string {
+		if bare[index] {
 			return escapeBare
 		}
 		return html.EscapeString
@@ -103,7 +103,7 @@ func htmlEscapes(source string) escapes {
 // template.
 func renderPart(c *app.TemplateContent, field, s string, values map[string]app.PropertyValue, escape escapes, limit int) (string, error) {
 	var b strings.Builder
-	place := 0
+	index := 0
 	var links []int // positions of unsubscribe placeholders
 	for {
 		before, p, after, found, err := app.NextPlaceholder(s)
@@ -112,10 +112,10 @@ func renderPart(c *app.TemplateContent, field, s string, values map[string]app.P
 		}
 		text := ""
 		if found {
-			if text, err = fill(c, p, values, escape(place)); err != nil {
+			if text, err = fill(c, p, values, escape(index)); err != nil {
 				return "", err
 			}
-			place++
+			index++
 		}
 		if b.Len()+len(before)+len(text) > limit {
 			return "", tooLarge(field)

@@ -37,8 +37,8 @@ func NewDeliverability(o Outcome, state Guardrail) Deliverability {
 	if d.Score = together(d.ContentScore, d.OutcomeScore); d.Score == nil {
 		return d
 	}
-	if most, held := ceilings[state]; held {
-		*d.Score = min(*d.Score, most)
+	if ceiling, held := ceilings[state]; held {
+		*d.Score = min(*d.Score, ceiling)
 	}
 	for _, score := range []*float64{d.Score, d.ContentScore, d.OutcomeScore} {
 		if score != nil {

@@ -15,8 +15,8 @@ import (
 )
 
 func rewriteLinks(source string, wrap func(target string) string) string {
-	places := Scan(source)
-	return places.Rewrite(source, wrap, "")
+	scanned := Scan(source)
+	return scanned.Rewrite(source, wrap, "")
 }
 
 // tokensOf tokenizes HTML and returns link targets separately.
@@ -190,8 +190,8 @@ func TestPixelPosition(t *testing.T) {
 		`</body><a href="https://a.test/">`:               `PIXEL</body><a href="W">`,
 		`<a href="https://a.test/"></body><area href=/x>`: `<a href="W">PIXEL</body><area href=/x>`,
 	} {
-		places := Scan(source)
-		if got := places.Rewrite(source, func(string) string { return "W" }, "PIXEL"); got != want {
+		scanned := Scan(source)
+		if got := scanned.Rewrite(source, func(string) string { return "W" }, "PIXEL"); got != want {
 			t.Errorf("%s: %s", source, got)
 		}
 	}

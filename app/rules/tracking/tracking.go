@@ -88,17 +88,17 @@ func changeRaw(s *app.Sealer, m *app.Mail, teamID, emailID string, t *app.Tracki
 
 // rewrite rewrites the links of HTML and adds the pixel.
 func rewrite(s *app.Sealer, html string, headers []app.Header, teamID, emailID string, t *app.Tracking) string {
-	places := Scan(html)
+	scanned := Scan(html)
 	wrap := func(target string) string { return target }
 	if t.Click {
-		wrap = clickLinks(s, &places, ClickLink{TeamID: teamID, EmailID: emailID, Host: BaseHost(t)}, t, UnsubscribeTargets(headers))
+		wrap = clickLinks(s, &scanned, ClickLink{TeamID: teamID, EmailID: emailID, Host: BaseHost(t)}, t, UnsubscribeTargets(headers))
 	}
 	pixel := ""
 	if t.Open {
 		before, after := Pixel(t)
 		pixel = before + OpenToken(s, emailID) + after
 	}
-	return places.Rewrite(html, wrap, pixel)
+	return scanned.Rewrite(html, wrap, pixel)
 }
 
 // Pixel returns the HTML of the pixel before and after the token.

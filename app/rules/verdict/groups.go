@@ -64,10 +64,10 @@ func (f *Facts) mixed(groups []group) Verdict {
 		}
 	}
 	code := MixedDelivered
-	said := func(c Code) bool { return c == Delivered || c == Opened || c == Clicked || c == Unsubscribed }
+	reported := func(c Code) bool { return c == Delivered || c == Opened || c == Clicked || c == Unsubscribed }
 	if p.Reached == 0 {
 		code, p.Reached = MixedSent, taken
-		said = func(c Code) bool { return c == Sent }
+		reported = func(c Code) bool { return c == Sent }
 	}
 	if p.Reached == 0 {
 		code = Mixed
@@ -77,7 +77,7 @@ func (f *Facts) mixed(groups []group) Verdict {
 	for i := range groups {
 		part := groups[i].part()
 		out.Tone = worse(out.Tone, part.Tone)
-		if !said(part.Code) && len(out.Parts) < maxParts {
+		if !reported(part.Code) && len(out.Parts) < maxParts {
 			out.Parts = append(out.Parts, part)
 			out.Text += " " + part.Text
 		}

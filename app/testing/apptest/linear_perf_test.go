@@ -131,9 +131,9 @@ func processorTime(t *testing.T, f func()) time.Duration {
 		}
 		return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 	}
-	begun := used()
+	before := used()
 	f()
-	return used() - begun
+	return used() - before
 }
 
 // TestPerfParsersTakeLinearTime compares the processor time for a long text with that for eight

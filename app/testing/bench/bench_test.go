@@ -140,11 +140,11 @@ func (s *server) batches(n, clients int) []time.Duration {
 // those that count emails.
 const slowRuns = 10
 
-// trickle calls run as often as -benchtime says, at most max times, and returns how often.
-func trickle(b *testing.B, most int, run func()) int {
+// trickle calls run as often as -benchtime says, at most maxRuns times, and returns how often.
+func trickle(b *testing.B, maxRuns int, run func()) int {
 	runs := 0
 	for b.Loop() {
-		if runs < most {
+		if runs < maxRuns {
 			run()
 			runs++
 		}

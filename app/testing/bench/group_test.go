@@ -210,14 +210,14 @@ func (g *group) programs() map[string]time.Duration {
 // after the last reply counts too.
 func (g *group) settle() {
 	g.tb.Helper()
-	const span, quiet = 150 * time.Millisecond, 4 * time.Millisecond
+	const span, idle = 150 * time.Millisecond, 4 * time.Millisecond
 	ticker := time.NewTicker(span)
 	defer ticker.Stop()
 	used := g.cpu()
 	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); {
 		<-ticker.C
 		now := g.cpu()
-		if now-used < quiet {
+		if now-used < idle {
 			return
 		}
 		used = now
@@ -248,14 +248,14 @@ func (g *group) watchMemory() (stop func() float64) {
 	const every = 500 * time.Millisecond
 	var wg sync.WaitGroup
 	done := make(chan struct{})
-	most := g.memory()
+	highest := g.memory()
 	wg.Go(func() {
 		ticker := time.NewTicker(every)
 		defer ticker.Stop()
 		for {
 			select {
 			case <-ticker.C:
-				most = max(most, g.memory())
+				highest = max(highest, g.memory())
 			case <-done:
 				return
 			}
@@ -264,7 +264,7 @@ func (g *group) watchMemory() (stop func() float64) {
 	return func() float64 {
 		close(done)
 		wg.Wait()
-		return max(most, g.memory())
+		return max(highest, g.memory())
 	}
 }
 

@@ -36,7 +36,7 @@ type Transaction struct {
 // Script returns the answer to an email's n-th transaction (from 1); nil means Accept.
 type Script func(m *app.Outgoing, n int) Answer
 
-// Answer simulates the relay in one transaction. It calls hold before the final dot.
+// Answer simulates the relay in one transaction. It calls authorize before the final dot.
 type Answer func(ctx context.Context, m *app.Outgoing, hold func() error) app.Result
 
 // NewRelay returns a relay of the default region without limits.
@@ -66,7 +66,7 @@ func InOrder(answers ...Answer) Script {
 }
 
 // Send implements delivery.Sender with the script.
-func (r *FakeRelay) Send(ctx context.Context, m *app.Outgoing, hold func(context.Context, string) error) app.Result {
+func (r *FakeRelay) Send(ctx context.Context, m *app.Outgoing, authorize func(context.Context, string) error) app.Result {
 	select {
 	case r.conns <- struct{}{}:
 		defer func() { <-r.conns }()
@@ -80,7 +80,7 @@ func (r *FakeRelay) Send(ctx context.Context, m *app.Outgoing, hold func(context
 		signature = fakeSignature(m.EmailID, time.Now())
 	}
 	res := a(ctx, m, func() error {
-		err := hold(ctx, signature)
+		err := authorize(ctx, signature)
 		if err == nil {
 			r.Mu.Lock()
 			defer r.Mu.Unlock()
@@ -175,14 +175,14 @@ func (r *FakeRelay) Transactions(id string) []Transaction {
 }
 
 // Accept accepts the message for all recipients.
-func Accept(ctx context.Context, m *app.Outgoing, hold func() error) app.Result {
-	return ReplyPerRecipient(nil)(ctx, m, hold)
+func Accept(ctx context.Context, m *app.Outgoing, authorize func() error) app.Result {
+	return ReplyPerRecipient(nil)(ctx, m, authorize)
 }
 
 // ReplyPerRecipient replies to RCPT of the named recipients with codes and accepts the message for
 // all others.
 func ReplyPerRecipient(codes map[string]int) Answer {
-	return func(_ context.Context, m *app.Outgoing, hold func() error) app.Result {
+	return func(_ context.Context, m *app.Outgoing, authorize func() error) app.Result {
 		res := app.Result{Kind: app.ResultDone, Stage: app.StageDot, Reply: app.Reply{Code: 250, Enhanced: "2.0.0", Text: "Ok: taken"}}
 		taken := false
 		for _, address := range m.Recipients {
@@ -197,7 +197,7 @@ func ReplyPerRecipient(codes map[string]int) Answer {
 			}
 			res.Recipients = append(res.Recipients, v)
 		}
-		if taken && hold() != nil {
+		if taken && authorize() != nil {
 			return app.Result{Kind: app.ResultWithdrawn, Stage: app.StageDot}
 		}
 		return res
@@ -213,8 +213,8 @@ func RelayTrouble(stage app.Stage, text string) Answer {
 
 // ReplyWith replies to the whole message with a code: 4xx defers it, 5xx refuses it.
 func ReplyWith(stage app.Stage, code int, text string) Answer {
-	return func(_ context.Context, _ *app.Outgoing, hold func() error) app.Result {
-		if stage == app.StageDot && hold() != nil {
+	return func(_ context.Context, _ *app.Outgoing, authorize func() error) app.Result {
+		if stage == app.StageDot && authorize() != nil {
 			return app.Result{Kind: app.ResultWithdrawn, Stage: app.StageDot}
 		}
 		kind := app.ResultDeferred
@@ -226,8 +226,8 @@ func ReplyWith(stage app.Stage, code int, text string) Answer {
 }
 
 // LoseReply accepts the final dot and loses the connection before the reply.
-func LoseReply(_ context.Context, _ *app.Outgoing, hold func() error) app.Result {
-	if hold() != nil {
+func LoseReply(_ context.Context, _ *app.Outgoing, authorize func() error) app.Result {
+	if authorize() != nil {
 		return app.Result{Kind: app.ResultWithdrawn, Stage: app.StageDot}
 	}
 	return app.Result{Kind: app.ResultDoubt, Stage: app.StageDot, Reply: app.Reply{Text: "connection reset"}}
@@ -235,10 +235,10 @@ func LoseReply(_ context.Context, _ *app.Outgoing, hold func() error) app.Result
 
 // After waits for the channel or the end of the context before the answer.
 func After(ch <-chan struct{}, a Answer) Answer {
-	return func(ctx context.Context, m *app.Outgoing, hold func() error) app.Result {
+	return func(ctx context.Context, m *app.Outgoing, authorize func() error) app.Result {
 		select {
 		case <-ch:
-			return a(ctx, m, hold)
+			return a(ctx, m, authorize)
 		case <-ctx.Done():
 			return app.Result{Kind: app.ResultTrouble, Stage: app.StageData, Reply: app.Reply{Text: "stopped"}}
 		}
@@ -248,8 +248,8 @@ func After(ch <-chan struct{}, a Answer) Answer {
 // ReplyAfter sends the final dot and returns the reply when the channel is closed. If the context
 // ends first, the reply is lost.
 func ReplyAfter(ch <-chan struct{}) Answer {
-	return func(ctx context.Context, m *app.Outgoing, hold func() error) app.Result {
-		if hold() != nil {
+	return func(ctx context.Context, m *app.Outgoing, authorize func() error) app.Result {
+		if authorize() != nil {
 			return app.Result{Kind: app.ResultWithdrawn, Stage: app.StageDot}
 		}
 		select {
@@ -267,8 +267,8 @@ func RefuseLocally(context.Context, *app.Outgoing, func() error) app.Result {
 }
 
 // OmitLastRecipient accepts the message without a result for its last recipient.
-func OmitLastRecipient(ctx context.Context, m *app.Outgoing, hold func() error) app.Result {
-	res := Accept(ctx, m, hold)
+func OmitLastRecipient(ctx context.Context, m *app.Outgoing, authorize func() error) app.Result {
+	res := Accept(ctx, m, authorize)
 	if len(res.Recipients) > 0 {
 		res.Recipients = res.Recipients[:len(res.Recipients)-1]
 	}
@@ -277,8 +277,8 @@ func OmitLastRecipient(ctx context.Context, m *app.Outgoing, hold func() error) 
 
 // Simulate returns an outcome of test recipients.
 func Simulate(v app.Outcome) Answer {
-	return func(_ context.Context, m *app.Outgoing, hold func() error) app.Result {
-		if hold() != nil {
+	return func(_ context.Context, m *app.Outgoing, authorize func() error) app.Result {
+		if authorize() != nil {
 			return app.Result{Kind: app.ResultWithdrawn}
 		}
 		return app.Result{Kind: app.ResultDone, Stage: app.StageDot, Recipients: []app.RecipientResult{{Address: m.Recipients[0], Outcome: v}}}
@@ -286,8 +286,8 @@ func Simulate(v app.Outcome) Answer {
 }
 
 // Capture answers like the capture transport.
-func Capture(ctx context.Context, m *app.Outgoing, hold func() error) app.Result {
-	res := Accept(ctx, m, hold)
+func Capture(ctx context.Context, m *app.Outgoing, authorize func() error) app.Result {
+	res := Accept(ctx, m, authorize)
 	res.Captured = []byte("the message")
 	return res
 }

@@ -166,11 +166,11 @@ func (s *Server) below(w http.ResponseWriter, r *http.Request, parts []string) {
 		page(w, q, segmentRows(slices.DeleteFunc(slices.Clone(s.Account.Segments), func(g Segment) bool { return !slices.Contains(c.Segments, g.ID) })))
 	case name == "contacts" && list == "topics" && c != nil:
 		page(w, q, rows(s.Account.Topics, func(t *Topic) row {
-			said := t.Default
+			subscription := t.Default
 			if choice, ok := c.Choices[t.ID]; ok {
-				said = choice
+				subscription = choice
 			}
-			return row{t.ID, Choice{t.ID, t.Name, t.Description, said}}
+			return row{t.ID, Choice{t.ID, t.Name, t.Description, subscription}}
 		}))
 	default:
 		notFound(w, "route or item")

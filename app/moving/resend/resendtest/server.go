@@ -164,9 +164,9 @@ func rows[T any](all []T, each func(*T) row) []row {
 // page answers with a page of a list.
 func page(w http.ResponseWriter, q url.Values, all []row) {
 	limit := 20
-	if said := q.Get("limit"); said != "" {
+	if text := q.Get("limit"); text != "" {
 		var err error
-		if limit, err = strconv.Atoi(said); err != nil || limit < 1 || limit > 100 {
+		if limit, err = strconv.Atoi(text); err != nil || limit < 1 || limit > 100 {
 			Refuse(w, http.StatusUnprocessableEntity, "validation_error", "The pagination limit must be a number between 1 and 100.")
 			return
 		}
