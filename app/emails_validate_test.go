@@ -133,7 +133,7 @@ func TestValidateRefuses(t *testing.T) {
 			continue
 		}
 		if m != nil {
-			t.Errorf("%s: a mail beside the error", c.field)
+			t.Errorf("%s: a mail together with the error", c.field)
 		}
 		if e, ok := err.(*Error); !ok || e.Code != CodeValidation || !strings.HasPrefix(e.Message, "`"+c.field+"` ") {
 			t.Errorf("%v, want field %s", err, c.field)

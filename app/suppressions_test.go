@@ -113,7 +113,7 @@ func TestSuppressionMatchesRecipients(t *testing.T) {
 			t.Fatal(err)
 		}
 		if NewBlocked([]Suppression{s}, false).Reason(a.Mailbox()) == "" {
-			t.Errorf("%s passes beside %+v", a.Mailbox(), s)
+			t.Errorf("%s passes with %+v", a.Mailbox(), s)
 		}
 	}
 }

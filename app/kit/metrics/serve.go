@@ -86,12 +86,12 @@ func (f *Flags) Serve(logger *slog.Logger, ended chan<- error) (stop func(ctx co
 	}
 	go func() {
 		if err := server.Serve(netutil.LimitListener(f.listener, maxConnections)); !errors.Is(err, http.ErrServerClosed) {
-			ended <- fmt.Errorf("listen for those who read metrics: %w", err)
+			ended <- fmt.Errorf("listen for metrics: %w", err)
 		}
 	}()
 	return func(ctx context.Context) error {
 		if err := server.Shutdown(ctx); err != nil {
-			return errors.Join(fmt.Errorf("wait for those who read metrics: %w", err), server.Close())
+			return errors.Join(fmt.Errorf("accept connections for metrics: %w", err), server.Close())
 		}
 		return nil
 	}

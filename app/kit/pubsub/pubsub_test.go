@@ -39,7 +39,7 @@ func TestListenersGetEventsOfTheirTeam(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := New()
 		if b.Listening() {
-			t.Error("somebody listens")
+			t.Error("there are listeners")
 		}
 		b.Publish("a", Event{Name: "lost"}) // before there is a listener
 		ours, theirs := listen(t, b, "a", "k"), listen(t, b, "b", "k")
@@ -48,16 +48,16 @@ func TestListenersGetEventsOfTheirTeam(t *testing.T) {
 		b.Publish("a", Event{Name: "queue"})
 		time.Sleep(gatherDelay)
 		if got, want := received(ours), "event: email\ndata: {\"event\":\"sent\",\"id\":\"1\"}\n\nid: 1\nevent: queue\ndata: {}\n\n"; got != want {
-			t.Errorf("told %q, want %q", got, want)
+			t.Errorf("got %q, want %q", got, want)
 		}
 		if got := received(theirs); got != "" {
-			t.Errorf("another team hears %q", got)
+			t.Errorf("another team gets %q", got)
 		}
 		ours.Close()
 		ours.Close()
 		theirs.Close()
 		if b.Listening() || len(b.teams)+len(b.holders) > 0 {
-			t.Errorf("somebody is left: %v %v", b.teams, b.holders)
+			t.Errorf("listeners are left: %v %v", b.teams, b.holders)
 		}
 	})
 }
@@ -74,7 +74,7 @@ func TestEventsAreDeliveredOncePerSecond(t *testing.T) {
 			received(l)
 		}
 		if deliveries := b.deliveries; deliveries < 9 || deliveries > 11 {
-			t.Errorf("told %d times in %v", deliveries, time.Since(start))
+			t.Errorf("%d deliveries in %v", deliveries, time.Since(start))
 		}
 	})
 }
@@ -90,7 +90,7 @@ func TestTooManyEventsBecomeReset(t *testing.T) {
 		time.Sleep(gatherDelay)
 		got := received(l)
 		if n := strings.Count(got, "event: email\n"); n != maxEvents || !strings.HasSuffix(got, "event: reset\ndata: {}\n\n") {
-			t.Errorf("%d were told, the end is %q", n, got[len(got)-60:])
+			t.Errorf("%d events, the end is %q", n, got[len(got)-60:])
 		}
 	})
 }
@@ -104,7 +104,7 @@ func TestSlowListenerIsClosed(t *testing.T) {
 			b.Publish("a", Event{Name: "queue"})
 			time.Sleep(minInterval)
 			if got := received(swift); strings.Count(got, "queue") != 1 {
-				t.Fatalf("beside a slow one, another is told %q", got)
+				t.Fatalf("with a slow listener, another one gets %q", got)
 			}
 		}
 		if got := received(slow); strings.Count(got, "queue") != listenerBuffer || !strings.HasSuffix(got, "closed") {
@@ -156,12 +156,12 @@ func TestListenerJoiningDuringDelivery(t *testing.T) {
 		defer next.Close()
 		time.Sleep(minInterval)
 		if got := received(next); got != "" {
-			t.Errorf("it is told of before: %q", got)
+			t.Errorf("an event came before: %q", got)
 		}
 		b.Publish("a", Event{Name: "queue"})
 		time.Sleep(gatherDelay)
 		if got := received(next); !strings.Contains(got, "queue") {
-			t.Errorf("it is told %q", got)
+			t.Errorf("it gets %q", got)
 		}
 	})
 }

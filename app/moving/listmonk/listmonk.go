@@ -79,7 +79,7 @@ func Read(ctx context.Context, o Options, w *archive.Writer, cursor string) (Res
 	r.s = state{Lists: map[int64]knownList{}, Names: map[string]int64{}, Keys: map[string]bool{}, Odd: map[string]int{}}
 	if cursor != "" {
 		if err := json.Unmarshal([]byte(cursor), &r.s); err != nil {
-			return Result{}, fmt.Errorf("read how far listmonk was read: %w", err)
+			return Result{}, fmt.Errorf("read the cursor of listmonk: %w", err)
 		}
 	}
 	if r.s.Phase < len(phases) {
@@ -113,7 +113,7 @@ var phases = []func(*reader, context.Context) error{
 func (r *reader) mark() error {
 	cursor, err := json.Marshal(&r.s, json.Deterministic(true))
 	if err != nil {
-		return fmt.Errorf("note how far listmonk was read: %w", err)
+		return fmt.Errorf("write the cursor of listmonk: %w", err)
 	}
 	return r.w.Mark(string(cursor))
 }

@@ -265,7 +265,7 @@ func TestSourceDatabaseIsNotChanged(t *testing.T) {
 		now, err := os.ReadFile(from)
 		testserver.Must(t, err)
 		if len(files) != 2 || string(now) != string(was) {
-			t.Errorf("beside it: %v; it changed: %t", files, string(now) != string(was))
+			t.Errorf("files next to it: %v; it changed: %t", files, string(now) != string(was))
 		}
 		refused := func(name, words string, of error) {
 			t.Helper()
@@ -318,7 +318,7 @@ func TestDatabaseInUseIsRead(t *testing.T) {
 			now, err := os.ReadDir(filepath.Dir(path))
 			testserver.Must(t, err)
 			if len(now) != len(was) {
-				t.Errorf("beside it were %v and are %v", was, now)
+				t.Errorf("files next to it were %v and are %v", was, now)
 			}
 		}
 		w.AddContact("new@example.net", false) // the server continues

@@ -93,7 +93,7 @@ func (e *Exporter) Export(ctx context.Context, team app.Team, dir string, opts E
 func (x *export) run() error {
 	if x.opts.Begin != nil {
 		if err := x.opts.Begin(); err != nil {
-			return fmt.Errorf("note the export: %w", err)
+			return fmt.Errorf("record the export: %w", err)
 		}
 	}
 	err := x.DB.Read(x.ctx, func(r *db.Reader) error {
@@ -104,7 +104,7 @@ func (x *export) run() error {
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("count what the team has: %w", err)
+		return fmt.Errorf("count the objects of the team: %w", err)
 	}
 	for _, part := range []struct {
 		what string

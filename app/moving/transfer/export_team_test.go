@@ -268,7 +268,7 @@ func TestOptOutDuringExport(t *testing.T) {
 		testserver.Must(t, r.Each(archive.Suppressions, &s, func(int) error { addresses = append(addresses, s.Email); return nil }))
 		for _, want := range []string{"bob@mine.example", "ann@mine.example", "charles@mine.example", "late@mine.example"} {
 			if n := len(addresses); n != len(slices.DeleteFunc(slices.Clone(addresses), func(s string) bool { return s == want }))+1 {
-				t.Errorf("%s stands not once in %q", want, addresses)
+				t.Errorf("%s does not occur exactly once in %q", want, addresses)
 			}
 		}
 	})

@@ -223,7 +223,7 @@ func TestAllowedRangesAreReachableByHTTP(t *testing.T) {
 	}
 	near := newCanary(t, "127.0.0.2", ok200)
 	if _, _, err := get(t, client, "http://127.0.0.2:"+near.port); !errors.Is(err, errNotPublic) || near.hits.Load() > 0 {
-		t.Errorf("beside the range: %v, %d connections", err, near.hits.Load())
+		t.Errorf("outside the range: %v, %d connections", err, near.hits.Load())
 	}
 }
 

@@ -71,7 +71,7 @@ func TestMarkRestoredHoldsWaitingMail(t *testing.T) {
 		ids := addWaiting(w)
 		if !testserver.IsPostgres() { // where a test server has no heartbeat for hours
 			if _, err := backup.MarkRestored(t.Context(), restoreOptions(w, "")); !errors.Is(err, db.ErrInUse) {
-				t.Errorf("it is marked beside a server: %v", err)
+				t.Errorf("it is marked while a server runs: %v", err)
 			}
 		}
 		testserver.Must(t, w.DB.Close())

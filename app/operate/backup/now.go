@@ -53,7 +53,7 @@ func (s *Service) Directory() (Directory, error) {
 			continue
 		}
 		if err != nil {
-			return out, fmt.Errorf("look at a backup: %w", err)
+			return out, fmt.Errorf("read the size of a backup: %w", err)
 		}
 		at, err := time.Parse(nameTime, s.parseTime(name))
 		if err != nil {

@@ -82,7 +82,7 @@ func markStaged(ctx context.Context, staged string, in *Restoring) (done Restore
 		return err
 	})
 	if err != nil {
-		return done, fmt.Errorf("hold what waited in %s: %w", in.File, err)
+		return done, fmt.Errorf("hold the queue of %s: %w", in.File, err)
 	}
 	return done, nil
 }
@@ -106,7 +106,7 @@ func MarkRestored(ctx context.Context, in Restoring) (done Restored, err error) 
 		return err
 	})
 	if err != nil {
-		return done, fmt.Errorf("hold what waited in %s: %w", engine.Name(in.Database), err)
+		return done, fmt.Errorf("hold the queue of %s: %w", engine.Name(in.Database), err)
 	}
 	done.Database = engine.Name(in.Database)
 	return done, nil
@@ -193,7 +193,7 @@ func backupAt(r *db.Reader) (time.Time, error) {
 	}
 	ms, err := strconv.ParseInt(string(noted), 10, 64)
 	if err != nil {
-		return time.Time{}, fmt.Errorf("read the clock's note: %w", err)
+		return time.Time{}, fmt.Errorf("read the last recorded time: %w", err)
 	}
 	return time.UnixMilli(ms), nil
 }

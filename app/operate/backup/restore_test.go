@@ -140,7 +140,7 @@ func TestRestoreRefusesUnusableFiles(t *testing.T) {
 	testserver.Must(t, os.WriteFile(foreign, older, 0o600))
 
 	if _, err := backup.Restore(t.Context(), restoreOptions(w, made.File)); !errors.Is(err, db.ErrInUse) {
-		t.Errorf("beside a server: %v", err)
+		t.Errorf("while a server runs: %v", err)
 	}
 	testserver.Must(t, w.DB.Close())
 	before, err := os.ReadFile(w.Path)

@@ -141,11 +141,11 @@ func (s *Service) copy(ctx context.Context, d *draft, progress func(done, all in
 func (s *Service) note(ctx context.Context, made Made) error {
 	at, err := time.Parse(time.RFC3339Nano, made.At)
 	if err != nil {
-		return fmt.Errorf("note backup: %w", err)
+		return fmt.Errorf("record the backup: %w", err)
 	}
 	value, err := json.Marshal(Last{At: at, File: made.File, Bytes: made.Bytes})
 	if err != nil {
-		return fmt.Errorf("note backup: %w", err)
+		return fmt.Errorf("record the backup: %w", err)
 	}
 	err = s.DB.WriteVital(ctx, func(tx *db.Tx) error {
 		if err := tx.SetSetting(lastSetting, value); err != nil {
@@ -170,7 +170,7 @@ func (s *Service) Last(ctx context.Context) (last Last, err error) {
 		return nil
 	})
 	if err != nil {
-		return Last{}, fmt.Errorf("read of the last backup: %w", err)
+		return Last{}, fmt.Errorf("read the last backup: %w", err)
 	}
 	return last, nil
 }

@@ -132,7 +132,7 @@ func TestExpiryIsLoggedOncePerDay(t *testing.T) {
 		want  int
 	}{{-time.Second, 0}, {0, 1}, {time.Hour, 0}, {3 * time.Hour, 1}, {24 * time.Hour, 1}, {27 * time.Hour, 1}} {
 		if got := s.ending(now.Add(step.after)); len(got) != step.want {
-			t.Errorf("%v later %d are told of, want %d: %+v", step.after, len(got), step.want, got)
+			t.Errorf("%v later %d are reported, want %d: %+v", step.after, len(got), step.want, got)
 		}
 	}
 }

@@ -80,7 +80,7 @@ func TestAlertOncePerDay(t *testing.T) {
 		for _, alert := range append(o.mails, fmt.Sprint(o.posts)) {
 			for _, word := range []string{"secret-name", "Acme", "shop.example"} {
 				if strings.Contains(alert, word) {
-					t.Errorf("a tenant's word %s stands in %q", word, alert)
+					t.Errorf("%s of a tenant occurs in %q", word, alert)
 				}
 			}
 		}

@@ -124,7 +124,7 @@ func (s *Service) sizes() (d Database, err error) {
 func (s *Service) FillTables(ctx context.Context, d *Database) error {
 	space, err := s.DB.Space(ctx)
 	if err != nil {
-		return fmt.Errorf("read what takes the room: %w", err)
+		return fmt.Errorf("read the sizes of tables: %w", err)
 	}
 	for name, bytes := range space.Tables {
 		d.Tables = append(d.Tables, Table{name, bytes})

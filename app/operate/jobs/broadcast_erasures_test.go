@@ -92,13 +92,13 @@ func TestErasureWithdrawsRecipientsFirst(t *testing.T) {
 		b := w.SendNewsletter("<p>x</p>", nil)
 		testserver.SleepAndSettle(12 * time.Second)
 		if *b = w.Broadcast(b.ID); b.Started < 2 || b.Started > 10 || b.Open != b.Started {
-			t.Fatalf("it stands at %+v", b)
+			t.Fatalf("its state is %+v", b)
 		}
 		job := audience.Erasure{ID: app.NewID(), Until: app.NewID(), Addresses: []string{testserver.SubscriberAddress(0), testserver.SubscriberAddress(39)}}
 		testserver.Must(t, w.Services.Jobs.WithdrawErased(t.Context(), w.Key.TeamID, job))
 		now := w.Broadcast(b.ID)
 		if got := w.Recipients(b, "suppressed"); got != testserver.SubscriberAddress(39)+" "+testserver.SubscriberAddress(0) || now.Counts.Suppressed != 2 || now.Open != b.Open-1 {
-			t.Errorf("withdrawn are %q; it stands at %+v", got, now)
+			t.Errorf("withdrawn are %q; its state is %+v", got, now)
 		}
 		other := job
 		other.Until, other.Addresses = b.EmailIDPrefix[:8], []string{testserver.SubscriberAddress(1), testserver.SubscriberAddress(38)} // an erasure of an older version

@@ -94,7 +94,7 @@ func (s *Service) checkClock(ctx context.Context) (err error) {
 // some retries are then due too early, which does no harm.
 func (s *Service) advance(ctx context.Context, by time.Duration) error {
 	if err := s.advanceUnits(ctx, by); err != nil {
-		return fmt.Errorf("make a wrong clock good: %w", err)
+		return fmt.Errorf("correct after a wrong clock: %w", err)
 	}
 	err := s.DB.Write(ctx, func(tx *db.Tx) error {
 		if err := s.delivery.AdvanceUsage(tx, by); err != nil {
@@ -106,7 +106,7 @@ func (s *Service) advance(ctx context.Context, by time.Duration) error {
 		return errors.Join(tx.AdvanceDomainChecks(by), tx.AdvanceTroubles(by), tx.AdvanceChoiceNews(by))
 	})
 	if err != nil {
-		return fmt.Errorf("make a wrong clock good: %w", err)
+		return fmt.Errorf("correct after a wrong clock: %w", err)
 	}
 	return nil
 }
@@ -164,7 +164,7 @@ func (s *Service) noteClock(ctx context.Context) error {
 		return tx.SetSetting(base.ClockSetting, strconv.AppendInt(nil, tx.Now.UnixMilli(), 10))
 	})
 	if err != nil {
-		return fmt.Errorf("note the time: %w", err)
+		return fmt.Errorf("record the time: %w", err)
 	}
 	return nil
 }

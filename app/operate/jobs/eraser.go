@@ -154,7 +154,7 @@ func (w *erasure) finish(ctx context.Context) error {
 		return nil
 	})
 	if err != nil {
-		return fmt.Errorf("strike erasures off: %w", err)
+		return fmt.Errorf("delete finished erasures: %w", err)
 	}
 	w.done = true
 	return nil

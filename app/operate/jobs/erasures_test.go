@@ -224,7 +224,7 @@ func TestLongReaderDelayingErasureIsLogged(t *testing.T) {
 		time.Sleep(5 * time.Minute)
 		synctest.Wait()
 		if n := strings.Count(w.Log.Text.String(), words); w.OpenErasures() != 1 || n != 1 {
-			t.Errorf("%d erasures are open, it was told %d times", w.OpenErasures(), n)
+			t.Errorf("%d erasures are open, logged %d times", w.OpenErasures(), n)
 		}
 		close(release)
 		others.Wait()

@@ -110,7 +110,7 @@ func (s *Service) reseal(ctx context.Context, did func(n int)) (n int, err error
 		return err
 	})
 	if err != nil {
-		return n, fmt.Errorf("seal anew: %w", err)
+		return n, fmt.Errorf("reseal: %w", err)
 	}
 	return n, nil
 }

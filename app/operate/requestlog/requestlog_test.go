@@ -177,13 +177,13 @@ func TestDroppedRequestsAreLogged(t *testing.T) {
 		_ = w.FailWrite(testserver.DiskFullError(t)) // the disk is full from now on
 		w.Services.RequestLog.Flush(t.Context())
 		if !w.Log.Contains("the log of requests lacks some\" requests=107") {
-			t.Error("nobody was told")
+			t.Error("nothing was logged")
 		}
 		testserver.SleepAndSettle(time.Second)
 		note(w, w.Key, "GET", "/emails", 200)
 		w.Services.RequestLog.Flush(t.Context())
 		if w.Log.Contains("requests=1 ") || w.Log.Contains("requests=4900") {
-			t.Error("it was told twice within a minute")
+			t.Error("logged twice within a minute")
 		}
 	})
 }

@@ -31,7 +31,7 @@ func (s *Service) Run(ctx context.Context) error {
 	for more := true; more; {
 		teams, err := db.Get(ctx, s.DB, (*db.Reader).Retentions)
 		if err != nil {
-			return fmt.Errorf("read what teams keep: %w", err)
+			return fmt.Errorf("read the retention of teams: %w", err)
 		}
 		more = false
 		for i := range teams {

@@ -204,7 +204,7 @@ func TestMailInDoubtIsNotDeleted(t *testing.T) {
 			t.Errorf("there is %s once the doubt is settled", got)
 		}
 		if got := w.SQL(`SELECT recipients FROM doubts`); len(got) != 1 || got[0] != "[]" {
-			t.Error("the settled doubt is gone, or still tells the address")
+			t.Error("the settled doubt is deleted, or still contains the address")
 		}
 		sleepStopped(w, 91*day)
 		testserver.Must(t, w.Services.Jobs.Purge(t.Context()))

@@ -88,7 +88,7 @@ func (s *Service) Disk(ctx context.Context) (out *Disk, err error) {
 	for i := range teams {
 		team, err := s.weigh(ctx, &teams[i])
 		if err != nil {
-			return nil, fmt.Errorf("weigh team %s: %w", teams[i].TeamID, err)
+			return nil, fmt.Errorf("measure the usage of team %s: %w", teams[i].TeamID, err)
 		}
 		out.Teams = append(out.Teams, team)
 	}

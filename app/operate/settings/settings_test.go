@@ -74,7 +74,7 @@ func TestStoredSettingTakesEffect(t *testing.T) {
 				t.Errorf("in force are %+v", r)
 			}
 			if r := w.CommandServices().Settings.Rules(); !r.Enforce || r.Keep != kept {
-				t.Errorf("a command beside the server goes by %+v", r)
+				t.Errorf("a command uses %+v while the server runs", r)
 			}
 			_, err := w.Services.Webhooks.CreateWebhook(t.Context(), w.Key, webhook.Input{Endpoint: "https://two.example.com", Events: []webhook.EventName{"email.sent"}})
 			testserver.WantCode(t, err, app.CodeConflict)

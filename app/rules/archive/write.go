@@ -83,7 +83,7 @@ func Resume(dir string) (w *Writer, cursor string, err error) {
 			continue
 		}
 		if err := os.Remove(w.path(kind)); err != nil && !errors.Is(err, os.ErrNotExist) {
-			return nil, "", fmt.Errorf("remove a file that was begun: %w", err)
+			return nil, "", fmt.Errorf("remove an incomplete file: %w", err)
 		}
 	}
 	for kind, at := range state.Files {
@@ -105,14 +105,14 @@ func HasMark(dir string) bool {
 func (w *Writer) reopen(kind Kind, at point) error {
 	f, err := os.OpenFile(w.path(kind), os.O_RDWR, 0o600)
 	if err != nil {
-		return fmt.Errorf("go on with a file: %w", err)
+		return fmt.Errorf("continue a file: %w", err)
 	}
 	w.files[kind] = &file{f: f, buffer: bufio.NewWriterSize(f, buffered), size: at.Size, synced: at.Size, items: at.Items}
 	if err := f.Truncate(at.Size); err != nil {
 		return fmt.Errorf("cut a file: %w", err)
 	}
 	if _, err := f.Seek(at.Size, io.SeekStart); err != nil {
-		return fmt.Errorf("go on with a file: %w", err)
+		return fmt.Errorf("continue a file: %w", err)
 	}
 	return nil
 }

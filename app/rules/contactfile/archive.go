@@ -134,7 +134,7 @@ type boundedAt struct {
 	err  error // of the file
 }
 
-var errLongDirectory = errors.New("importing: long directory")
+var errLongDirectory = errors.New("import: directory too long")
 
 // ReadAt implements io.ReaderAt.
 func (b *boundedAt) ReadAt(p []byte, at int64) (int, error) {
@@ -251,7 +251,7 @@ func openMember(f *zip.File, file *boundedAt) (io.Reader, error) {
 const damaged = "the ZIP archive is damaged here"
 
 // errDamaged means that unpacked data is not what was packed.
-var errDamaged = errors.New("importing: damaged archive")
+var errDamaged = errors.New("import: damaged archive")
 
 // unpacking reads a member and distinguishes damage from errors of the file.
 type unpacking struct {

@@ -31,6 +31,6 @@ func TestDashboardHeadings(t *testing.T) {
 		}
 	}
 	if both := (headingSet{"Email", "Mail"}); both.field(0) != "email" || both.field(1) != "" {
-		t.Errorf("beside Email, Mail is %q", both.field(1))
+		t.Errorf("with Email, Mail is %q", both.field(1))
 	}
 }

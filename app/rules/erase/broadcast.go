@@ -42,7 +42,7 @@ func (e *Set) ScrubBroadcast(b *app.Broadcast) (changed bool, err error) {
 func (e *Set) scrubSnapshot(f *app.BroadcastSnapshot) (*app.BroadcastSnapshot, bool, error) {
 	text, err := json.Marshal(f, json.Deterministic(true))
 	if err != nil {
-		return f, false, fmt.Errorf("encode frozen part: %w", err)
+		return f, false, fmt.Errorf("encode a part: %w", err)
 	}
 	clean, err := e.ScrubJSON(string(text))
 	if err != nil || clean == string(text) {

@@ -548,7 +548,7 @@ func TestReportIDIsStable(t *testing.T) {
 	const other = "0199c2f0-7a3e-7d11-9a2b-000000000000"
 	first, again := id(apptest.PathEmail, "5.1.1"), id(apptest.PathEmail, "5.1.1")
 	if first != again || first == id(apptest.PathEmail, "5.2.2") || first == id(other, "5.1.1") {
-		t.Error("ids do not tell reports apart")
+		t.Error("ids do not distinguish reports")
 	}
 }
 

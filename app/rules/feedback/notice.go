@@ -6,8 +6,8 @@ import (
 	"mailer/app/rules/bounce"
 )
 
-// What a message without a readable delivery status is. The zero value is not a report: an answer
-// of a person or program, a receipt, or other mail.
+// notice is the kind of a message without a readable delivery status. The zero value is not a
+// report: an answer of a person or program, a receipt, or other mail.
 type notice string
 
 const (

@@ -94,9 +94,9 @@ func TestQuotaEventsAreReportedOnce(t *testing.T) {
 		reported = max(reported, level)
 	}
 	if want := []webhook.EventName{webhook.QuotaWarning, webhook.QuotaReached}; !slices.Equal(names, want) {
-		t.Errorf("told %q", names)
+		t.Errorf("events %q", names)
 	}
 	if got := QuotaEvents(QuotaFree, LevelOf(500, 100)); len(got) != 2 {
-		t.Errorf("a leap tells %q", got)
+		t.Errorf("a leap gives %q", got)
 	}
 }

@@ -104,10 +104,10 @@ func TestParseRelayRefuses(t *testing.T) {
 			continue
 		}
 		if r != (Relay{}) {
-			t.Errorf("%q: a relay beside the error", in)
+			t.Errorf("%q: a relay together with the error", in)
 		}
 		if strings.Contains(err.Error(), secret) {
-			t.Errorf("%q: the error tells the password: %v", in, err)
+			t.Errorf("%q: the error contains the password: %v", in, err)
 		}
 	}
 }

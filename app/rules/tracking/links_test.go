@@ -75,7 +75,7 @@ func checkRewriting(t *testing.T, source string) {
 		}
 	}
 	if n != len(seen) {
-		t.Fatalf("%d of %d wrapped links stand in %q", n, len(seen), got)
+		t.Fatalf("%d of %d wrapped links are in %q", n, len(seen), got)
 	}
 	rest, cut := got, 0
 	for _, link := range Scan(source).Links { // bytes around the values

@@ -90,7 +90,7 @@ func TestRepeatedFetchIsPendingOnce(t *testing.T) {
 	}
 	scanned := NewHit(ClickLink{EmailID: trackedID, Links: 2}, Visitor{UserAgent: "curl/8"}, time.Unix(3, 0))
 	if !g.Add(scanned) || g.Add(scanned) {
-		t.Error("a scanner's fetch is told apart from a reader's, and waits once")
+		t.Error("a scanner's fetch is distinguished from a reader's, and waits once")
 	}
 }
 

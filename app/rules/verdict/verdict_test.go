@@ -325,7 +325,7 @@ func TestTemplatesUseKnownParams(t *testing.T) {
 	seen := map[Code]bool{}
 	for _, tpl := range Templates() {
 		if seen[tpl.Code] {
-			t.Errorf("%s stands twice", tpl.Code)
+			t.Errorf("%s occurs twice", tpl.Code)
 		}
 		seen[tpl.Code] = true
 		for _, text := range []string{tpl.Text, tpl.Many, tpl.Fix} {

@@ -192,7 +192,7 @@ func (w *Server) connect(relay relayurl.Relay) (delivery.Sender, error) {
 			return r, nil
 		}
 	}
-	return nil, errors.New("nobody made the relay " + relay.String())
+	return nil, errors.New("no relay of the test is named " + relay.String())
 }
 
 // Start starts the workers of the server.
