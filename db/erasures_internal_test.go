@@ -14,12 +14,11 @@ import (
 
 	"mailer/app"
 	"mailer/app/rules/erase"
-	"mailer/db/engine"
 )
 
 func openHere(t testing.TB) *DB {
 	t.Helper()
-	d, err := Open(t.Context(), Options{Path: engine.NewFile(t), Schema: schemaText(t), Create: true, Lock: true})
+	d, err := Open(t.Context(), Options{Path: NewFile(t), Schema: schemaText(t), Create: true, Lock: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +43,7 @@ func addTestTeam(t testing.TB, d *DB, name string) string {
 func fileHas(t testing.TB, d *DB, text string) (n int) {
 	t.Helper()
 	for _, end := range []string{"", "-wal"} {
-		b, err := os.ReadFile(d.path + end)
+		b, err := os.ReadFile(d.Path() + end)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -126,40 +125,6 @@ func TestOldBytesGoFromPagesAndLog(t *testing.T) {
 	})
 	if err != nil {
 		t.Fatal(err)
-	}
-}
-
-func TestTheLogIsNotEmptiedUnderAReaderAndWritesGoOn(t *testing.T) {
-	d := openHere(t)
-	set := func(value string) { write(t, d, func(tx *Tx) error { return tx.SetSetting("x", []byte(value)) }) }
-	set("1")
-	err := d.Read(t.Context(), func(r *Reader) error {
-		if _, err := r.Setting("x"); err != nil {
-			return err
-		}
-		set("2")
-		if err := d.TruncateLog(t.Context()); !errors.Is(err, ErrBusy) {
-			t.Errorf("under a reader: %v", err)
-		}
-		set("3")
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := d.TruncateLog(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if info, err := os.Stat(d.path + "-wal"); err != nil || info.Size() != 0 {
-		t.Errorf("the log has %d bytes, %v", info.Size(), err)
-	}
-	set("4")
-	var timeout string
-	err = d.run(t.Context(), func(s *engine.Conn) error {
-		return s.conn.QueryRowContext(t.Context(), `PRAGMA busy_timeout`).Scan(&timeout)
-	})
-	if err != nil || timeout != "5000" {
-		t.Errorf("busy_timeout is %s afterwards, %v", timeout, err)
 	}
 }
 

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"mailer/db/dbtest"
 )
 
 // several are servers that share a database.
@@ -33,7 +35,7 @@ func newSeveral(t *testing.T) *several {
 }
 
 func (g *several) options() Options {
-	return Options{Path: g.dsn, Schema: schemaText(g.t), Create: true, Lock: true, Several: true, Beat: g.beat, Log: slog.New(slog.NewTextHandler(io.Discard, nil))}
+	return Options{Path: g.dsn, Schema: dbtest.Schema(g.t), Create: true, Lock: true, Several: true, Beat: g.beat, Log: slog.New(slog.NewTextHandler(io.Discard, nil))}
 }
 
 func (g *several) open() *DB {

@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"mailer/db/dbtest"
 )
 
 // TestALockOfAnotherProgramIsToldAndPasses has another connection hold the write lock
@@ -58,8 +60,8 @@ func TestALockOfAnotherProgramIsToldAndPasses(t *testing.T) {
 }
 
 func TestTooManyOpenFilesAreNoFullDiskAndPass(t *testing.T) {
-	d, log := withLog(t, stored(t, long("a", 'x')))
-	schema, other := schemaText(t), filepath.Join(t.TempDir(), "y.db")
+	d, log := withLog(t, stored(t, 'x'))
+	schema, other := dbtest.Schema(t), filepath.Join(t.TempDir(), "y.db")
 	var limit syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
 		t.Fatal(err)
@@ -107,7 +109,7 @@ const besidePath = "MAILER_TEST_BESIDE_DB"
 func TestCommandsOpenBesideALoadedServer(t *testing.T) {
 	if path := os.Getenv(besidePath); path != "" {
 		for range 20 {
-			d, err := Open(t.Context(), Options{Path: path, Schema: schemaText(t)})
+			d, err := Open(t.Context(), Options{Path: path, Schema: dbtest.Schema(t)})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -118,8 +120,8 @@ func TestCommandsOpenBesideALoadedServer(t *testing.T) {
 		}
 		return
 	}
-	path := stored(t, long("a", 'x'))
-	d, err := Open(t.Context(), Options{Path: path, Schema: schemaText(t), Lock: true})
+	path := stored(t, 'x')
+	d, err := Open(t.Context(), Options{Path: path, Schema: dbtest.Schema(t), Lock: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -117,7 +117,7 @@ func (e *postgresEngine) pool(idle time.Duration) *sql.DB {
 }
 
 // words returns a statement as PostgreSQL takes it.
-func (*postgresEngine) words(text string) string { return postgresWords(text) }
+func (*postgresEngine) words(text string) string { return PostgresWords(text) }
 
 func (*postgresEngine) postgres() bool { return true }
 

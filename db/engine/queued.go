@@ -52,7 +52,7 @@ type pending struct {
 // queuedWords is a statement as it is sent.
 type queuedWords struct {
 	text, single string // single: which fails where it touches no row
-	kind         kind
+	kind         Kind
 }
 
 func newQueued(conn *sql.Conn) *queued {
@@ -93,7 +93,7 @@ func (s *Conn) enqueue(query string, args []any, single bool) {
 	q := s.queue
 	w, ok := q.words[query]
 	if !ok {
-		w = queuedWords{text: s.words.words(query), kind: kindOf(query)}
+		w = queuedWords{text: s.words.words(query), kind: KindOf(query)}
 		w.single = mustTouch(w.text)
 		q.words[query] = w
 	}

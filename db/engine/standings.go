@@ -2,9 +2,9 @@ package engine
 
 import "regexp"
 
-// changesStandings finds the statements that may change whom mail may not go to:
+// ChangesStandings finds the statements that may change whom mail may not go to:
 // suppressions, contacts that are unsubscribed, and choices of topics and their defaults.
-var changesStandings = regexp.MustCompile(`\b(INSERT INTO|UPDATE|DELETE FROM) (suppressions|contacts|choices|topics)\b`)
+var ChangesStandings = regexp.MustCompile(`\b(INSERT INTO|UPDATE|DELETE FROM) (suppressions|contacts|choices|topics)\b`)
 
 // notesActivity finds the statements that note when a contact was sent to, opened or clicked,
 // on which it does not depend whom mail may not go to.
@@ -23,32 +23,32 @@ var changesAny = regexp.MustCompile(`\b(INSERT INTO|UPDATE|DELETE FROM) [a-z_]+\
 // changesErasures finds the statements that say of an erasure how far it is.
 var changesErasures = regexp.MustCompile(`\b(INSERT INTO|UPDATE|DELETE FROM) erasures\b`)
 
-// kind is what a statement may change.
-type kind struct {
-	standings bool // whom mail may not go to
-	rules     bool // what servers remember, but for texts of mail
-	erasures  bool // those too
+// Kind is what a statement may change.
+type Kind struct {
+	Standings bool // whom mail may not go to
+	Rules     bool // what servers remember, but for texts of mail
+	Erasures  bool // those too
 }
 
-func kindOf(query string) kind {
-	return kind{
-		standings: len(changesStandings.FindAllString(query, -1)) > len(notesActivity.FindAllString(query, -1)),
-		rules:     len(changesAny.FindAllString(query, -1)) > len(changesMail.FindAllString(query, -1)),
-		erasures:  changesErasures.MatchString(query),
+func KindOf(query string) Kind {
+	return Kind{
+		Standings: len(ChangesStandings.FindAllString(query, -1)) > len(notesActivity.FindAllString(query, -1)),
+		Rules:     len(changesAny.FindAllString(query, -1)) > len(changesMail.FindAllString(query, -1)),
+		Erasures:  changesErasures.MatchString(query),
 	}
 }
 
 // counted counts the statements of a session that may have changed something of a kind.
 type counted struct{ standings, rules, erasures uint64 }
 
-func (c *counted) add(k kind) {
-	if k.standings {
+func (c *counted) add(k Kind) {
+	if k.Standings {
 		c.standings++
 	}
-	if k.rules {
+	if k.Rules {
 		c.rules++
 	}
-	if k.erasures {
+	if k.Erasures {
 		c.erasures++
 	}
 }
