@@ -16,7 +16,7 @@ import (
 	"mailer/app/rules/erase"
 )
 
-func openHere(t testing.TB) *DB {
+func openFile(t testing.TB) *DB {
 	t.Helper()
 	d, err := Open(t.Context(), Options{Path: NewFile(t), Schema: schemaText(t), Create: true, Lock: true})
 	if err != nil {
@@ -54,7 +54,7 @@ func fileHas(t testing.TB, d *DB, text string) (n int) {
 
 // Rows move between pages when these are split, and their old bytes stay behind.
 func TestOldBytesGoFromPagesAndLog(t *testing.T) {
-	d := openHere(t)
+	d := openFile(t)
 	teams := [2]string{addTestTeam(t, d, "a"), addTestTeam(t, d, "b")}
 	random := rand.New(rand.NewPCG(1, 2))
 	var contacts []app.Contact
@@ -129,7 +129,7 @@ func TestOldBytesGoFromPagesAndLog(t *testing.T) {
 }
 
 func TestPiecesOfAnImportAreMaskedAlsoAcrossTheirSeams(t *testing.T) {
-	d := openHere(t)
+	d := openFile(t)
 	team := addTestTeam(t, d, "a")
 	const id = "0198c0de-0000-7000-8000-000000000001"
 	file := "email,name\neve@erase.example,Eve\nvic@erase.example,Vic\n" + strings.Repeat("x@y.example,X\n", 100) + "VIC@erase.example,V\n"

@@ -33,7 +33,7 @@ func newTwin(t *testing.T, n int, contact func(teamID string, i int) app.Contact
 	t.Cleanup(func() { pool.Close() })
 	tw := &twin{newAudience(t, n, contact), pool}
 	exec := func(text string, args ...any) {
-		if _, err := pool.ExecContext(t.Context(), engine.PostgresWords(text), args...); err != nil {
+		if _, err := pool.ExecContext(t.Context(), engine.ToPostgres(text), args...); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -61,16 +61,16 @@ func newTwin(t *testing.T, n int, contact func(teamID string, i int) app.Contact
 	return tw
 }
 
-const pickedIDs = `SELECT c.id FROM contacts AS c WHERE c.team_id = ? AND ` + filterPlace + ` ORDER BY c.id DESC`
+const pickedIDs = `SELECT c.id FROM contacts AS c WHERE c.team_id = ? AND ` + filterPlaceholder + ` ORDER BY c.id DESC`
 
 // ids asks one of the engines.
-func (tw *twin) ids(f *app.Filter, words filterWords, query func(text string, args ...any) (*sql.Rows, error)) (ids []string) {
+func (tw *twin) ids(f *app.Filter, words filterDialect, query func(text string, args ...any) (*sql.Rows, error)) (ids []string) {
 	tw.Helper()
 	c, err := where(f, words)
 	if err != nil {
 		tw.Fatal(err)
 	}
-	rows, err := query(strings.Replace(pickedIDs, filterPlace, c.text, 1), append([]any{tw.team.ID}, c.args...)...)
+	rows, err := query(strings.Replace(pickedIDs, filterPlaceholder, c.text, 1), append([]any{tw.team.ID}, c.args...)...)
 	if err != nil {
 		tw.Fatalf("%+v: %v", f, err)
 	}
@@ -106,7 +106,7 @@ func (tw *twin) check(f *app.Filter) bool {
 		return nil
 	})
 	onPostgres := tw.ids(f, postgresFilters{}, func(text string, args ...any) (*sql.Rows, error) {
-		return tw.postgres.QueryContext(context.Background(), engine.PostgresWords(text), args...)
+		return tw.postgres.QueryContext(context.Background(), engine.ToPostgres(text), args...)
 	})
 	if !slices.Equal(onPostgres, onSQLite) || !slices.Equal(onPostgres, want) {
 		tw.Errorf("PostgreSQL picks %d, SQLite %d, the rules %d: %+v", len(onPostgres), len(onSQLite), len(want), f)
@@ -211,7 +211,7 @@ func TestPropertiesStandInPostgreSQLAsTheyWereWritten(t *testing.T) {
 			purge = s.text
 		}
 	}
-	result, err := tw.postgres.ExecContext(t.Context(), engine.PostgresWords(purge), "gone", tw.team.ID, "", lastID)
+	result, err := tw.postgres.ExecContext(t.Context(), engine.ToPostgres(purge), "gone", tw.team.ID, "", lastID)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -219,7 +219,7 @@ func TestPropertiesStandInPostgreSQLAsTheyWereWritten(t *testing.T) {
 		t.Errorf("%d contacts changed, %v", n, err)
 	}
 	var got []string
-	rows, err := tw.postgres.QueryContext(t.Context(), engine.PostgresWords(`SELECT `+contactColumns+` FROM contacts AS c ORDER BY c.id`))
+	rows, err := tw.postgres.QueryContext(t.Context(), engine.ToPostgres(`SELECT `+contactColumns+` FROM contacts AS c ORDER BY c.id`))
 	if err != nil {
 		t.Fatal(err)
 	}

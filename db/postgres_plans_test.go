@@ -53,7 +53,7 @@ func manyRows(t *testing.T, c *pgx.Conn) {
 // postgresPlanOf is how PostgreSQL does a statement whatever its parameters are.
 func postgresPlanOf(t *testing.T, c *pgx.Conn, text string) *postgresPlan {
 	t.Helper()
-	d, err := c.Prepare(t.Context(), "planned", engine.PostgresWords(text))
+	d, err := c.Prepare(t.Context(), "planned", engine.ToPostgres(text))
 	if err != nil {
 		t.Fatalf("%v\n%s", err, text)
 	}

@@ -44,7 +44,7 @@ func TestEveryStatementIsTakenByPostgreSQL(t *testing.T) {
 	all := allStatements(t)
 	seen := map[string]bool{}
 	for _, s := range all {
-		d, err := c.Prepare(t.Context(), "", engine.PostgresWords(s.text))
+		d, err := c.Prepare(t.Context(), "", engine.ToPostgres(s.text))
 		if slices.Contains(sqlitesOwn, s.function) && strings.Contains(s.text, "sqlite_") {
 			if seen[s.function] = true; err == nil {
 				t.Errorf("%s is not SQLite's own: PostgreSQL takes %s", s.function, s.text)
@@ -52,7 +52,7 @@ func TestEveryStatementIsTakenByPostgreSQL(t *testing.T) {
 			continue
 		}
 		if err != nil {
-			t.Errorf("%s: %v\n%s\n%s", s.function, err, s.text, engine.PostgresWords(s.text))
+			t.Errorf("%s: %v\n%s\n%s", s.function, err, s.text, engine.ToPostgres(s.text))
 			continue
 		}
 		for _, small := range smallOf(c, d) {
@@ -92,7 +92,7 @@ func smallOf(c *pgx.Conn, d *pgconn.StatementDescription) (out []string) {
 func TestBadStatementsAreSeenOnPostgreSQL(t *testing.T) {
 	t.Parallel()
 	c := postgresConn(t)
-	if _, err := c.Prepare(t.Context(), "", engine.PostgresWords(`SELECT nothing FROM emails WHERE id = ?`)); err == nil {
+	if _, err := c.Prepare(t.Context(), "", engine.ToPostgres(`SELECT nothing FROM emails WHERE id = ?`)); err == nil {
 		t.Error("a column that is not there passes")
 	}
 	for text, want := range map[string]string{
@@ -100,7 +100,7 @@ func TestBadStatementsAreSeenOnPostgreSQL(t *testing.T) {
 		`SELECT id FROM contacts WHERE ? OR id = ?`:          "bool $1",
 		`SELECT id FROM contacts WHERE created_at > ?`:       "",
 	} {
-		d, err := c.Prepare(t.Context(), "", engine.PostgresWords(text))
+		d, err := c.Prepare(t.Context(), "", engine.ToPostgres(text))
 		if err != nil {
 			t.Fatal(err)
 		}

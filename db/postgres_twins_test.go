@@ -36,7 +36,7 @@ type twins struct {
 func (tw *twins) postgresWords(text string) string {
 	words, ok := tw.words[text]
 	if !ok {
-		words = engine.PostgresWords(text)
+		words = engine.ToPostgres(text)
 		tw.words[text] = words
 	}
 	return words
@@ -364,7 +364,7 @@ func TestEveryStatementMeansTheSameOnBothEngines(t *testing.T) {
 // compare asks both the same again and again, and reports whether any row was met.
 func (tw *twins) compare(s statement) (met bool) {
 	tw.Helper()
-	d, err := tw.postgres.Prepare(tw.Context(), "", engine.PostgresWords(s.text))
+	d, err := tw.postgres.Prepare(tw.Context(), "", engine.ToPostgres(s.text))
 	if err != nil {
 		tw.Fatal(err)
 	}

@@ -27,7 +27,7 @@ type statement struct {
 }
 
 // postgresFiles have statements that no file takes.
-var postgresFiles = []string{"answering.go", "migrate_postgres.go", "move_postgres.go", "nodes.go", "postgres.go", "postgres_form.go", "postgres_groups.go", "postgres_locks.go", "postgres_origin.go", "postgres_prepare.go", "postgres_refusals.go", "shared_clock.go"}
+var postgresFiles = []string{"nodes_standby.go", "migrate_postgres.go", "move_postgres.go", "nodes.go", "postgres.go", "postgres_form.go", "postgres_groups.go", "postgres_locks.go", "postgres_origin.go", "postgres_prepare.go", "postgres_refusals.go", "shared_clock.go"}
 
 var beginsSQL = regexp.MustCompile(`^\s*(SELECT|INSERT|UPDATE|DELETE|WITH|REPLACE)\b`)
 

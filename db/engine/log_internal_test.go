@@ -7,7 +7,7 @@ import (
 )
 
 func TestTheLogIsNotEmptiedUnderAReaderAndWritesGoOn(t *testing.T) {
-	d := openFresh(t)
+	d := openNew(t)
 	set := func(value string) {
 		t.Helper()
 		if err := d.Write(t.Context(), func(tx *Tx) error { return tx.SetSetting("x", []byte(value)) }); err != nil {

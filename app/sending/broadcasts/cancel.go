@@ -13,7 +13,7 @@ import (
 // many recipients get nothing because of it. Errors: CodeNotFound,
 // CodeInvalidParameter for one in any other state.
 func (s *Service) CancelBroadcast(ctx context.Context, key *app.Key, id string) (b app.Broadcast, remaining int64, err error) {
-	err = s.DB.WriteVital(ctx, func(tx *db.Tx) error {
+	err = s.DB.WriteCritical(ctx, func(tx *db.Tx) error {
 		if b, err = tx.BroadcastHead(key.TeamID, id); err != nil {
 			return base.Lookup("broadcast", err)
 		}

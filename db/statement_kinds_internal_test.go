@@ -66,7 +66,7 @@ func TestEachStatementThatMayChangeStandingsCounts(t *testing.T) {
 		}
 		written := tablesWritten(t, d, s.text)
 		for _, table := range []string{"suppressions", "contacts", "choices", "topics"} {
-			if written[table] && !engine.ChangesStandings.MatchString(s.text) {
+			if written[table] && !engine.ChangesSuppressions.MatchString(s.text) {
 				t.Errorf("%s writes to %s unseen: %s", s.function, table, s.text)
 			}
 			if written[table] {
@@ -86,7 +86,7 @@ func TestStandingsMoveWithWhatMayBlock(t *testing.T) {
 		t.Helper()
 		if err := d.Write(t.Context(), func(tx *Tx) error {
 			err := fn(tx)
-			mark = tx.Standings()
+			mark = tx.SuppressionVersion()
 			return err
 		}); err != nil {
 			t.Fatal(err)
@@ -126,9 +126,9 @@ func TestNotesOfActivityChangeNothingThatIsRemembered(t *testing.T) {
 	for query, want := range map[string]engine.Kind{
 		`UPDATE contacts SET last_sent_at = ?1 WHERE team_id = ?2 AND address = ?3`:                 {},
 		`UPDATE contacts SET last_opened_at = ?1 WHERE team_id = ?2`:                                {},
-		`UPDATE contacts SET unsubscribed = 1, last_sent_at = ?1 WHERE team_id = ?2`:                {Standings: true, Rules: true},
-		`UPDATE contacts SET last_sent_at = ?1 WHERE id = ?2; UPDATE contacts SET unsubscribed = 1`: {Standings: true, Rules: true},
-		`INSERT INTO contacts (team_id, last_sent_at) VALUES (?, ?)`:                                {Standings: true, Rules: true},
+		`UPDATE contacts SET unsubscribed = 1, last_sent_at = ?1 WHERE team_id = ?2`:                {Suppressions: true, Rules: true},
+		`UPDATE contacts SET last_sent_at = ?1 WHERE id = ?2; UPDATE contacts SET unsubscribed = 1`: {Suppressions: true, Rules: true},
+		`INSERT INTO contacts (team_id, last_sent_at) VALUES (?, ?)`:                                {Suppressions: true, Rules: true},
 	} {
 		if got := engine.KindOf(query); got != want {
 			t.Errorf("%s: %+v, want %+v", query, got, want)
