@@ -124,14 +124,14 @@ func (tx *Tx) settleBroadcastRecipient(u app.Unit, bit app.Seen) error {
 	return nil
 }
 
-// WaitingUnits returns up to limit open units of a broadcast that are not dotted.
+// WaitingUnits returns up to limit open units of a broadcast that are not committed.
 func (r *Reader) WaitingUnits(broadcastID string, limit int) ([]app.Unit, error) {
-	return list(r, scanUnit, `SELECT `+unitColumns+` FROM units WHERE broadcast_id = ? AND state <> 'dotted' LIMIT ?`, broadcastID, limit)
+	return list(r, scanUnit, `SELECT `+unitColumns+` FROM units WHERE broadcast_id = ? AND state <> 'committed' LIMIT ?`, broadcastID, limit)
 }
 
-// CountDotted says how many units of a broadcast are past their final dot without
+// CountCommitted says how many units of a broadcast are past their final dot without
 // a result.
-func (r *Reader) CountDotted(broadcastID string) (n int64, err error) {
-	err = r.Row(`SELECT count(*) FROM units WHERE broadcast_id = ? AND state = 'dotted'`, []any{broadcastID}, &n)
+func (r *Reader) CountCommitted(broadcastID string) (n int64, err error) {
+	err = r.Row(`SELECT count(*) FROM units WHERE broadcast_id = ? AND state = 'committed'`, []any{broadcastID}, &n)
 	return n, err
 }

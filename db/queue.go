@@ -11,7 +11,7 @@ import (
 // QueuedUnit is an open unit as the operator's queue shows it.
 type QueuedUnit struct {
 	app.Unit
-	State  string // of the row: later, due, begun, dotted or held
+	State  string // of the row: later, due, begun, committed or held
 	Held   app.HoldReason
 	HeldAt time.Time
 }
@@ -147,10 +147,10 @@ func (r *Reader) QueuedDomains(teamID string, limit, of int) ([]QueuedDomain, er
 
 // HoldWaiting has a unit wait until it is released, whatever its state: an attempt that
 // began is not counted, and finds itself out of date. Error: ErrNotFound when it is
-// gone, dotted, or held already.
+// gone, committed, or held already.
 func (tx *Tx) HoldWaiting(emailID string, why app.HoldReason) error {
 	return tx.WriteOne(`UPDATE units SET held = ?, held_at = ?, attempts = CASE WHEN state = 'begun' AND attempts > 0 THEN attempts - 1 ELSE attempts END, state = 'held'
-		WHERE email_id = ? AND state NOT IN ('dotted', 'held')`, string(why), milli(tx.Now), emailID)
+		WHERE email_id = ? AND state NOT IN ('committed', 'held')`, string(why), milli(tx.Now), emailID)
 }
 
 // ReleaseUnit has a held unit be as it was: its clock stood meanwhile. Error: ErrNotFound
@@ -173,7 +173,7 @@ func (tx *Tx) RetryUnit(emailID string) error {
 // it is gone or an attempt has begun, or it waits for that relay already.
 func (tx *Tx) Reroute(u *app.Unit, relay, stood string) error {
 	n, err := tx.Exec(`UPDATE units SET relay = ?1, stood = CASE WHEN ?2 IS NULL THEN stood ELSE coalesce(stood || ',', '') || ?2 END
-		WHERE email_id = ?3 AND state NOT IN ('begun', 'dotted') AND relay <> ?1`, relay, nullText(stood), u.EmailID)
+		WHERE email_id = ?3 AND state NOT IN ('begun', 'committed') AND relay <> ?1`, relay, nullText(stood), u.EmailID)
 	if err := oneRow(n, err, ErrNotFound); err != nil || u.BroadcastID != "" {
 		return err
 	}

@@ -10,12 +10,12 @@ import (
 // it that begins now. No other webhook hears of it: it has no place among the team's
 // events.
 func (tx *Tx) InsertTrial(webhookID string, h *webhook.Event) error {
-	err := tx.Write(`INSERT INTO happenings (id, team_id, seq, type, payload, created_at) VALUES (?, ?, 0, ?, ?, ?)`,
+	err := tx.Write(`INSERT INTO webhook_events (id, team_id, seq, type, payload, created_at) VALUES (?, ?, 0, ?, ?, ?)`,
 		h.ID, h.TeamID, string(h.Type), string(h.Payload), milli(h.CreatedAt))
 	if err != nil {
 		return fmt.Errorf("insert webhook event: %w", err)
 	}
-	err = tx.Write(`INSERT INTO deliveries (webhook_id, happening_id, status, attempts, next_at) VALUES (?, ?, 'failed', 1, NULL)`, webhookID, h.ID)
+	err = tx.Write(`INSERT INTO deliveries (webhook_id, event_id, status, attempts, next_at) VALUES (?, ?, 'failed', 1, NULL)`, webhookID, h.ID)
 	if err != nil {
 		return fmt.Errorf("insert delivery: %w", err)
 	}
@@ -34,8 +34,8 @@ func (r *Reader) DeliveredEvents(webhookID, after, until string, limit int) ([]D
 	return list(r, func(s scanner) (e DeliveredEvent, err error) {
 		err = s.Scan(&e.ID, &e.Status)
 		return e, err
-	}, `SELECT happening_id, status FROM deliveries WHERE webhook_id = ? AND happening_id > ? AND happening_id < ?
-		AND NOT EXISTS (SELECT 1 FROM happenings AS h WHERE h.id = happening_id AND h.seq = 0) ORDER BY happening_id LIMIT ?`,
+	}, `SELECT event_id, status FROM deliveries WHERE webhook_id = ? AND event_id > ? AND event_id < ?
+		AND NOT EXISTS (SELECT 1 FROM webhook_events AS h WHERE h.id = event_id AND h.seq = 0) ORDER BY event_id LIMIT ?`,
 		webhookID, after, until, limit)
 }
 
@@ -43,7 +43,7 @@ func (r *Reader) DeliveredEvents(webhookID, after, until string, limit int) ([]D
 // for one that waits for its first attempt.
 func (r *Reader) DeliveredEvent(webhookID, eventID string) (e DeliveredEvent, err error) {
 	e.ID = eventID
-	err = r.Row(`SELECT status FROM deliveries WHERE webhook_id = ? AND happening_id = ?`, []any{webhookID, eventID}, &e.Status)
+	err = r.Row(`SELECT status FROM deliveries WHERE webhook_id = ? AND event_id = ?`, []any{webhookID, eventID}, &e.Status)
 	return e, err
 }
 

@@ -40,7 +40,7 @@ func (d *Damage) Unwrap() []error { return []error{ErrDamaged, d.Cause} }
 // DamagedRow there is a fault of these. All others, and the schema, belong to the system.
 var ContentTables = []string{
 	"attachment_pieces", "attachments", "broadcast_clicks", "broadcast_contents", "broadcast_links", "broadcast_recipients", "captures", "choices", "contacts", "contents", "doubts",
-	"emails", "events", "feedback", "happenings", "idempotency", "import_errors", "import_pieces", "members", "provider_ids", "raw_pieces", "recipients", "suppressions",
+	"emails", "events", "feedback", "webhook_events", "idempotency", "import_errors", "import_pieces", "members", "provider_ids", "raw_pieces", "recipients", "suppressions",
 	"template_versions", "versions", "webhook_attempts",
 }
 

@@ -33,11 +33,11 @@ func TestStepsLeadToTheSchemaOnPostgreSQL(t *testing.T) {
 	const (
 		table = `CREATE TABLE extra (id TEXT NOT NULL PRIMARY KEY, team_id TEXT NOT NULL REFERENCES teams (id), kind TEXT CHECK (kind IN ('a, b', 'c'))) STRICT, WITHOUT ROWID`
 		index = `CREATE INDEX emails_extra ON emails (team_id, last_event)`
-		more  = `CHECK (told IN (0, 1, 2, 3))`
+		more  = `CHECK (quota_event IN (0, 1, 2, 3))`
 	)
-	schema := strings.Replace(dbtest.Schema(t), `told       INTEGER NOT NULL DEFAULT 0 CHECK (told IN (0, 1, 2))`, `told       INTEGER NOT NULL DEFAULT 0 `+more, 1) + table + ";\n" + index + ";\n"
-	steps := map[string]string{"002_extra.sql": table + "; " + index + ";", "003_told.sql": "SELECT 'of a file alone, which has its table made anew'",
-		"003_told.postgres.sql": `ALTER TABLE team_days DROP CONSTRAINT team_days_told_check, ADD ` + more}
+	schema := strings.Replace(dbtest.Schema(t), `quota_event INTEGER NOT NULL DEFAULT 0 CHECK (quota_event IN (0, 1, 2))`, `quota_event INTEGER NOT NULL DEFAULT 0 `+more, 1) + table + ";\n" + index + ";\n"
+	steps := map[string]string{"002_extra.sql": table + "; " + index + ";", "003_quota.sql": "SELECT 'of a file alone, which has its table made anew'",
+		"003_quota.postgres.sql": `ALTER TABLE team_days DROP CONSTRAINT team_days_quota_event_check, ADD ` + more}
 	opts := Options{Path: newRemote(t), Schema: schema}
 	m, err := migrate(t.Context(), opts, true, stepFiles(steps))
 	if err != nil || m.From != 1 || m.To != 3 || len(m.Steps) != 2 {

@@ -35,7 +35,7 @@ func TestALockOfAnotherProgramIsToldAndPasses(t *testing.T) {
 	}
 	set := func(tx *Tx) error { return tx.SetSetting("a", []byte("x")) }
 	for n := range 3 {
-		for name, write := range map[string]func(context.Context, func(*Tx) error) error{"Write": d.Write, "WriteVital": d.WriteCritical} {
+		for name, write := range map[string]func(context.Context, func(*Tx) error) error{"Write": d.Write, "WriteCritical": d.WriteCritical} {
 			if err := write(t.Context(), set); !errors.Is(err, ErrLocked) {
 				t.Errorf("%s %d: %v", name, n, err)
 			}

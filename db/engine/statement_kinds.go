@@ -14,7 +14,7 @@ var notesActivity = regexp.MustCompile(`\bUPDATE contacts SET last_(sent|opened|
 // remembered from one transaction to the next: that another server wrote it is no reason to
 // read again what is.
 var changesMail = regexp.MustCompile(`\b(UPDATE webhooks SET (reached|failing_since)|UPDATE contacts SET last_(sent|opened|clicked)_at|(INSERT INTO|UPDATE|DELETE FROM) (attempts|attachments|attachment_pieces|broadcast_clicks|broadcast_links|broadcast_recipients|captures|contents|` +
-	`broadcasts|deliveries|doubts|emails|events|feedback|happenings|happening_counts|idempotency|mail_counts|outcomes|provider_ids|raw_pieces|recipients|region_outcomes|` +
+	`broadcasts|deliveries|doubts|emails|events|feedback|webhook_events|webhook_event_counts|idempotency|mail_counts|outcomes|provider_ids|raw_pieces|recipients|region_outcomes|` +
 	`relay_states|relay_troubles|relay_usage|request_logs|team_backlogs|team_days|units|webhook_attempts|webhook_terms))\b`)
 
 // changesAny finds the statements that change anything.

@@ -205,7 +205,7 @@ const holdChunk = 1000
 // holdEmails holds all units since a time, and returns how many are emails. The timeline of
 // each says why.
 func holdEmails(tx *db.Tx, since time.Time) (emails int64, err error) {
-	doubts, err := tx.DottedUnits()
+	doubts, err := tx.CommittedUnits()
 	if err != nil {
 		return 0, err
 	}

@@ -236,7 +236,7 @@ func (w *erasure) recipient(tx *db.Tx, id string) (leaving bool, err error) {
 	if set.Has(rec.Email) {
 		leaving, err = w.s.withdrawRecipient(tx, &b, &rec)
 	} else {
-		leaving, err = tx.IsDotted(id)
+		leaving, err = tx.IsCommitted(id)
 	}
 	if err != nil || leaving {
 		return leaving, err

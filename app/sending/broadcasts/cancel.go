@@ -20,7 +20,7 @@ func (s *Service) CancelBroadcast(ctx context.Context, key *app.Key, id string) 
 		if b.Status != app.ScheduledBroadcast && b.Status != app.QueuedBroadcast {
 			return app.Errorf(app.CodeInvalidParameter, "This broadcast can't be canceled: it is %s", statusText(b.Status))
 		}
-		committed, err := tx.CountDotted(id)
+		committed, err := tx.CountCommitted(id)
 		if err != nil {
 			return err
 		}

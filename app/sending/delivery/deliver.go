@@ -200,7 +200,7 @@ func (l *lane) patiently(write func() error) error {
 
 // markCommitted notes that the dot of a unit leaves. Error: errDailyLimit.
 func (l *lane) markCommitted(tx *db.Tx, j *job, signature string) error {
-	if err := tx.MarkDotted(j.unit, signature); err != nil {
+	if err := tx.MarkCommitted(j.unit, signature); err != nil {
 		return err
 	}
 	if j.unit.Attempts > 1 {

@@ -154,7 +154,7 @@ func unfinished(r *db.Reader) (map[string]int64, error) {
 	if err != nil {
 		return nil, err
 	}
-	dotted, err := r.DottedUnits()
+	dotted, err := r.CommittedUnits()
 	if err != nil {
 		return nil, err
 	}

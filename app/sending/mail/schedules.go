@@ -114,7 +114,7 @@ func (s *Service) DeleteEmail(ctx context.Context, key *app.Key, id string) erro
 		if _, err := ownEmail(tx, key, id); err != nil {
 			return err
 		}
-		committed, err := tx.IsDotted(id)
+		committed, err := tx.IsCommitted(id)
 		if err != nil {
 			return err
 		}

@@ -54,9 +54,9 @@ func (s *Service) PlanDeletion(ctx context.Context, team app.Team) (d Deletion, 
 		if d.Open, err = r.OpenOf(team.ID, ""); err != nil {
 			return err
 		}
-		if d.Open.Dotted > 0 {
+		if d.Open.Committed > 0 {
 			return app.Errorf(app.CodeConflict, "%d emails of the team %s are past their final dot, and what became of them is not known yet; try again in a minute. "+
-				"Without a server they stay so: start it once. `mailer doubts` names them", d.Open.Dotted, team.Name)
+				"Without a server they stay so: start it once. `mailer doubts` names them", d.Open.Committed, team.Name)
 		}
 		d.Size, err = r.TeamSize(team.ID)
 		return err

@@ -383,7 +383,7 @@ func (w *Server) Unit(id string) *app.Unit {
 func (w *Server) CommittedUnits() (units []app.Unit) {
 	w.T.Helper()
 	w.Read(func(r *db.Reader) (err error) {
-		units, err = r.DottedUnits()
+		units, err = r.CommittedUnits()
 		return err
 	})
 	return units
