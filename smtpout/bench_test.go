@@ -90,7 +90,7 @@ func sendMany(b *testing.B, r *Relay, m *app.Outgoing) {
 	before := processorTime()
 	b.RunParallel(func(pb *testing.PB) {
 		for pb.Next() {
-			if res := r.Send(b.Context(), m, agree); res.Kind != app.ResultDone {
+			if res := r.Send(b.Context(), m, authorizeAll); res.Kind != app.ResultDone {
 				b.Error(summary(res))
 				return
 			}
@@ -112,7 +112,7 @@ func BenchmarkSend(b *testing.B) {
 	for name, size := range map[string]int{"2KiB": 2 << 10, "20KiB": 20 << 10, "1MiB": 1 << 20} {
 		for _, ehlo := range []string{"8BITMIME", "PIPELINING"} {
 			b.Run(name+"/"+ehlo, func(b *testing.B) {
-				m := letter("a@example.net")
+				m := testMessage("a@example.net")
 				m.Mail.Text = strings.Repeat(strings.Repeat("x", 70)+"\n", size/71)
 				b.SetBytes(int64(size))
 				sendMany(b, benchRelay(b, ehlo, false), m)
@@ -137,10 +137,12 @@ func BenchmarkSendMail(b *testing.B) {
 	}
 }
 
-// free signs at no cost, so that a benchmark measures all the rest.
-type free struct{ crypto.Signer }
+// noopSigner signs at no cost, so that a benchmark measures all the rest.
+type noopSigner struct{ crypto.Signer }
 
-func (free) Sign(io.Reader, []byte, crypto.SignerOpts) ([]byte, error) { return make([]byte, 256), nil }
+func (noopSigner) Sign(io.Reader, []byte, crypto.SignerOpts) ([]byte, error) {
+	return make([]byte, 256), nil
+}
 
 // BenchmarkBuild composes a mail, and signs it but for RSA, in processor time,
 // which on a busy machine says more than time.
@@ -148,14 +150,14 @@ func BenchmarkBuild(b *testing.B) {
 	mails := map[string]*app.Outgoing{"html": benchmarkMail(b)}
 	s, m := testSealer(b), compiled(b, newsletter(true))
 	mails["broadcast"] = toRecipient(s, m, 7, "ann@example.org", map[string]string{"first_name": "Ann"})
-	plain := letter("ann@example.org")
+	plain := testMessage("ann@example.org")
 	plain.Mail.Text = strings.Repeat(strings.Repeat("x", 70)+"\n", 60)
 	mails["7bit"] = plain
 	for name, m := range mails {
 		for _, signed := range []bool{false, true} {
 			b.Run(fmt.Sprintf("%s/signed=%v", name, signed), func(b *testing.B) {
 				key, _ := testKey(b)
-				key.Signer = free{key.Signer}
+				key.Signer = noopSigner{key.Signer}
 				m.DKIM = key
 				builder := newBuilder(Options{}, signed, relayurl.ProfileGeneric)
 				b.ReportAllocs()

@@ -15,11 +15,11 @@ import (
 // built is a message ready for the wire.
 type built struct {
 	signature string // DKIM-Signature field with its CRLF; empty: unsigned
-	whole     []byte // the signature and the message behind it
+	head      []byte // the signature and the message behind it
 	tail      []byte // what follows: the body of a message that was handed in whole, of which there is no copy
 	utf8      bool   // a header field holds UTF-8 as it is (RFC 6532)
 	eightBit  bool   // the tail holds more than ASCII (RFC 6152)
-	changed   bool   // for a relay that takes no 8-bit mail: the signature stands for no other attempt
+	adapted   bool   // for a relay that takes no 8-bit mail: the signature stands for no other attempt
 	buffer    []byte // of which whole is the end
 }
 
@@ -32,12 +32,12 @@ const (
 )
 
 // size is what RFC 1870 counts: the message before dots are doubled.
-func (b *built) size() int64 { return int64(len(b.whole) + len(b.tail)) }
+func (b *built) size() int64 { return int64(len(b.head) + len(b.tail)) }
 
-// lasting is the signature, for the next attempt to repeat the same bytes; empty: it would
+// reusableSignature is the signature, for the next attempt to repeat the same bytes; empty: it would
 // have to fit other bytes.
-func (b *built) lasting() string {
-	if b.changed {
+func (b *built) reusableSignature() string {
+	if b.adapted {
 		return ""
 	}
 	return b.signature
@@ -45,13 +45,13 @@ func (b *built) lasting() string {
 
 // prepend puts the signature before the message in buf.
 func (b *built) prepend(buf []byte) {
-	b.buffer, b.whole = buf, buf[signatureReserve:]
+	b.buffer, b.head = buf, buf[signatureReserve:]
 	if start := signatureReserve - len(b.signature); start >= 0 {
 		copy(buf[start:], b.signature)
-		b.whole = buf[start:]
+		b.head = buf[start:]
 		return
 	}
-	b.whole = append([]byte(b.signature), b.whole...)
+	b.head = append([]byte(b.signature), b.head...)
 }
 
 // builder composes and signs, a bounded number of messages at once: signing
@@ -62,7 +62,7 @@ type builder struct {
 	slots   *slots
 	sign    bool
 	profile relayurl.Profile
-	spare   sync.Pool // of *built, for their buffers
+	buffers sync.Pool // of *built, for their buffers
 }
 
 func newBuilder(opts Options, sign bool, profile relayurl.Profile) *builder {
@@ -79,21 +79,21 @@ func newBuilder(opts Options, sign bool, profile relayurl.Profile) *builder {
 // build answers the message's bytes, or the result that ends the transaction.
 // Whoever has sent the bytes, and not before, gives them back by release.
 func (b *builder) build(ctx context.Context, m *app.Outgoing) (*built, *app.Result) {
-	place, err := b.slots.take(ctx, claimant{team: m.TeamID, bulk: m.Bulk})
+	slot, err := b.slots.acquire(ctx, claimant{team: m.TeamID, bulk: m.Bulk})
 	if err != nil {
 		return nil, &app.Result{Kind: app.ResultTrouble, Stage: app.StageCompose, Reply: app.Reply{Text: "stopped before the message was composed"}}
 	}
-	defer b.slots.give(place)
-	out, err := b.make(m)
+	defer b.slots.release(slot)
+	out, err := b.compose(m)
 	if err != nil {
-		text := cleaner{}.words("could not compose the message: " + err.Error())
+		text := replySanitizer{}.text("could not compose the message: " + err.Error())
 		return nil, &app.Result{Kind: app.ResultRefused, Stage: app.StageCompose, Reply: app.Reply{Enhanced: "5.6.0", Text: text}}
 	}
 	return out, nil
 }
 
-func (b *builder) make(m *app.Outgoing) (*built, error) {
-	out, _ := b.spare.Get().(*built)
+func (b *builder) compose(m *app.Outgoing) (*built, error) {
+	out, _ := b.buffers.Get().(*built)
 	if out == nil {
 		out = &built{buffer: make([]byte, signatureReserve)}
 	}
@@ -110,7 +110,7 @@ func (b *builder) make(m *app.Outgoing) (*built, error) {
 			return nil, err
 		}
 	}
-	if out.prepend(buf); !cleanLines(out.whole) {
+	if out.prepend(buf); !cleanLines(out.head) {
 		return nil, errBareLine
 	}
 	head, _, _ := bytes.Cut(message, []byte("\r\n\r\n"))
@@ -122,7 +122,7 @@ func (b *builder) make(m *app.Outgoing) (*built, error) {
 func (b *builder) release(out *built) {
 	if cap(out.buffer) <= keptBuffer {
 		*out = built{buffer: out.buffer}
-		b.spare.Put(out)
+		b.buffers.Put(out)
 	}
 }
 

@@ -20,13 +20,13 @@ func NewCapture(opts Options) *Capture {
 }
 
 // Send accepts m for every recipient; Captured of the result is the message.
-func (c *Capture) Send(ctx context.Context, m *app.Outgoing, hold func(ctx context.Context, signature string) error) app.Result {
+func (c *Capture) Send(ctx context.Context, m *app.Outgoing, authorize func(ctx context.Context, signature string) error) app.Result {
 	message, bad := c.builder.build(ctx, m)
 	if bad != nil {
 		return *bad
 	}
 	defer c.builder.release(message)
-	if err := hold(ctx, message.signature); err != nil {
+	if err := authorize(ctx, message.signature); err != nil {
 		return withdrawn()
 	}
 	reply := app.Reply{Code: 250, Enhanced: "2.0.0", Text: "Captured: nothing left this machine"}
@@ -34,7 +34,7 @@ func (c *Capture) Send(ctx context.Context, m *app.Outgoing, hold func(ctx conte
 	for _, address := range m.Recipients {
 		res.Recipients = append(res.Recipients, app.RecipientResult{Address: address, Outcome: app.Accepted, Stage: app.StageDot, Reply: reply})
 	}
-	res.Captured = slices.Concat(message.whole, message.tail)
+	res.Captured = slices.Concat(message.head, message.tail)
 	return res
 }
 

@@ -23,51 +23,53 @@ var errReplyTooLong = errors.New("the relay's reply has no end")
 // has as long for each piece of a message.
 type wire struct {
 	net.Conn
-	timeout  time.Duration
-	left     int
-	patience time.Duration // for what is read next; 0: the deadline is set
+	timeout     time.Duration
+	readBudget  int
+	readTimeout time.Duration // for what is read next; 0: the deadline is set
 }
 
 func newWire(c net.Conn, timeout time.Duration) *wire {
-	return &wire{Conn: c, timeout: timeout, left: maxReply}
+	return &wire{Conn: c, timeout: timeout, readBudget: maxReply}
 }
 
 func (w *wire) Write(b []byte) (int, error) {
-	w.left = maxReply
+	w.readBudget = maxReply
 	if err := w.SetWriteDeadline(time.Now().Add(w.timeout)); err != nil {
 		return 0, err
 	}
 	return w.Conn.Write(b)
 }
 
-// expect sets the next reply its time, counted from when it is first waited for,
+// expectReply sets the next reply its time, counted from when it is first waited for,
 // and its bound on size.
-func (w *wire) expect(patience time.Duration) { w.patience, w.left = patience, maxReply+replyBuffer }
+func (w *wire) expectReply(timeout time.Duration) {
+	w.readTimeout, w.readBudget = timeout, maxReply+replyBuffer
+}
 
 func (w *wire) Read(b []byte) (int, error) {
-	if w.left <= 0 {
+	if w.readBudget <= 0 {
 		return 0, errReplyTooLong
 	}
-	if w.patience > 0 {
-		if err := w.SetReadDeadline(time.Now().Add(w.patience)); err != nil {
+	if w.readTimeout > 0 {
+		if err := w.SetReadDeadline(time.Now().Add(w.readTimeout)); err != nil {
 			return 0, err
 		}
-		w.patience = 0
+		w.readTimeout = 0
 	}
 	n, err := w.Conn.Read(b)
-	w.left -= n
+	w.readBudget -= n
 	return n, err
 }
 
-// greeted is a connection after STARTTLS. The relay does not greet again
+// greetedConn is a connection after STARTTLS. The relay does not greet again
 // (RFC 3207 4.2), but a new smtp.Client waits for a greeting, so it reads one
 // from here.
-type greeted struct {
+type greetedConn struct {
 	net.Conn
 	greeting string
 }
 
-func (g *greeted) Read(b []byte) (int, error) {
+func (g *greetedConn) Read(b []byte) (int, error) {
 	if g.greeting == "" {
 		return g.Conn.Read(b)
 	}
@@ -78,19 +80,19 @@ func (g *greeted) Read(b []byte) (int, error) {
 
 // conn is one SMTP session.
 type conn struct {
-	wire   *wire
-	stream net.Conn     // wire, or TLS on it
-	client *smtp.Client // greets and authenticates; nil afterwards
-	in     *bufio.Reader
-	offer  offer
-	lines  []byte    // room for commands
-	talk   []spoken  // room for a transcript
-	last   spoken    // reply
-	tls    string    // like "TLS 1.3"; empty: none
-	used   int       // transactions begun
-	since  time.Time // idle since
-	place  *place    // that it holds in its pool while it is in use
-	probe  *probe    // that it is opened for; nil: for mail
+	wire          *wire
+	stream        net.Conn     // wire, or TLS on it
+	client        *smtp.Client // greets and authenticates; nil afterwards
+	in            *bufio.Reader
+	offer         offer
+	commandBuf    []byte         // room for commands
+	transcriptBuf []commandReply // room for a transcript
+	last          commandReply   // reply
+	tls           string         // like "TLS 1.3"; empty: none
+	used          int            // transactions begun
+	since         time.Time      // idle since
+	slot          *slot          // that it holds in its pool while it is in use
+	probe         *probe         // that it is opened for; nil: for mail
 }
 
 // cut closes the socket under whatever stands on it. It is safe at any time and
@@ -100,8 +102,8 @@ func (c *conn) cut() { _ = c.wire.Conn.Close() }
 // quit takes leave in good form, within quitTimeout.
 func (c *conn) quit() {
 	c.wire.timeout = min(c.wire.timeout, quitTimeout)
-	if c.say([]byte("QUIT\r\n")) == nil {
-		if _, err := c.hear(221, c.wire.timeout); err == nil {
+	if c.send([]byte("QUIT\r\n")) == nil {
+		if _, err := c.readReply(221, c.wire.timeout); err == nil {
 			_ = c.stream.Close() // TLS says goodbye too
 		}
 	}

@@ -80,14 +80,14 @@ func (r *Relay) prepare(ctx context.Context, c *conn) error {
 	if err := r.authenticate(c); err != nil {
 		return atStage(app.StageAuth, err)
 	}
-	c.settle()
+	c.startTransactions()
 	return nil
 }
 
 // greetClear says EHLO in the clear, and again under TLS where that is used.
 func (r *Relay) greetClear(ctx context.Context, c *conn) error {
-	c.begin(relayurl.StepGreeting)
-	r.speak(c, c.wire)
+	c.beginStep(relayurl.StepGreeting)
+	r.newClient(c, c.wire)
 	if err := c.client.Hello(r.hello); err != nil {
 		return atStage(app.StageConnect, err)
 	}
@@ -98,10 +98,10 @@ func (r *Relay) greetClear(ctx context.Context, c *conn) error {
 		if r.cfg.TLS == relayurl.TLSOpportunistic {
 			return nil
 		}
-		c.begin(relayurl.StepTLS)
+		c.beginStep(relayurl.StepTLS)
 		return atStage(app.StageTLS, errNoTLS)
 	}
-	c.begin(relayurl.StepTLS)
+	c.beginStep(relayurl.StepTLS)
 	if err := r.startTLS(c); err != nil {
 		return atStage(app.StageTLS, err)
 	}
@@ -131,7 +131,7 @@ func (r *Relay) startTLS(c *conn) error {
 // greetEncrypted shakes hands, verifies the certificate and says EHLO. greeting
 // stands in for the relay's where it has greeted before.
 func (r *Relay) greetEncrypted(ctx context.Context, c *conn, greeting string) error {
-	c.begin(relayurl.StepTLS)
+	c.beginStep(relayurl.StepTLS)
 	if err := c.wire.SetDeadline(time.Now().Add(r.cfg.Timeout)); err != nil {
 		return atStage(app.StageTLS, err)
 	}
@@ -139,17 +139,17 @@ func (r *Relay) greetEncrypted(ctx context.Context, c *conn, greeting string) er
 	if err := secure.HandshakeContext(ctx); err != nil {
 		return atStage(app.StageTLS, err)
 	}
-	c.saw(secure)
-	c.begin(relayurl.StepGreeting)
-	r.speak(c, &greeted{Conn: secure, greeting: greeting})
+	c.recordTLS(secure)
+	c.beginStep(relayurl.StepGreeting)
+	r.newClient(c, &greetedConn{Conn: secure, greeting: greeting})
 	return atStage(app.StageConnect, c.client.Hello(r.hello))
 }
 
-// speak has c speak SMTP over stream: the socket, or TLS on it.
-func (r *Relay) speak(c *conn, stream net.Conn) {
+// newClient has c speak SMTP over stream: the socket, or TLS on it.
+func (r *Relay) newClient(c *conn, stream net.Conn) {
 	c.stream = stream
 	if c.probe != nil {
-		stream = &overheard{stream, c.probe}
+		stream = &recordingConn{stream, c.probe}
 	}
 	c.client = smtp.NewClient(stream)
 	c.client.CommandTimeout = r.cfg.Timeout
@@ -161,7 +161,7 @@ func (r *Relay) authenticate(c *conn) error {
 	if r.cfg.User == "" && r.cfg.Password == "" {
 		return nil
 	}
-	c.begin(relayurl.StepAuth)
+	c.beginStep(relayurl.StepAuth)
 	if offered, _ := c.client.Extension("AUTH"); !offered {
 		return errNoAuth
 	}

@@ -28,10 +28,10 @@ type offer struct {
 	limit      int64
 }
 
-// settle notes what a relay offers that has greeted us for the last time. From
+// startTransactions notes what a relay offers that has greeted us for the last time. From
 // here on it is spoken to by say and hear, since go-smtp waits for the reply to
 // each command before it sends the next.
-func (c *conn) settle() {
+func (c *conn) startTransactions() {
 	offers := func(name string) bool { ok, _ := c.client.Extension(name); return ok }
 	limit, _ := c.client.MaxMessageSize()
 	c.offer = offer{
@@ -44,19 +44,19 @@ func (c *conn) settle() {
 	}
 }
 
-// say sends whole command lines, in one write.
-func (c *conn) say(lines []byte) error {
+// send sends whole command lines, in one write.
+func (c *conn) send(lines []byte) error {
 	_, err := c.stream.Write(lines)
 	return err
 }
 
-// hear reads the reply to the oldest command not yet answered, within patience.
+// readReply reads the reply to the oldest command not yet answered, within patience.
 // text is what follows the code, lines joined by LF. want is the code, or its
 // first two digits; any other makes a *textproto.Error.
-func (c *conn) hear(want int, patience time.Duration) (text string, err error) {
-	c.wire.expect(patience)
+func (c *conn) readReply(want int, timeout time.Duration) (text string, err error) {
+	c.wire.expectReply(timeout)
 	code, text, err := readReply(c.in)
-	c.last = spoken{code: code, text: text}
+	c.last = commandReply{code: code, text: text}
 	if err != nil {
 		return "", err
 	}

@@ -66,7 +66,7 @@ func TestFailedCommandGroup(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				first := answers(tt.replies)
 				good := false
-				f := &fake{ehlo: []string{"PIPELINING"}, loose: tt.loose}
+				f := &fake{ehlo: []string{"PIPELINING"}, acceptData: tt.loose}
 				f.script = func(n int, verb, line string) string {
 					f.mu.Lock()
 					defer f.mu.Unlock()
@@ -76,13 +76,13 @@ func TestFailedCommandGroup(t *testing.T) {
 					return first(n, verb, line)
 				}
 				r := inBubble(t, f, time.Minute)
-				var h holder
-				want(t, r.Send(t.Context(), letter("a@example.net", "b@example.net"), h.hold), tt.want)
+				var h authorizer
+				want(t, r.Send(t.Context(), testMessage("a@example.net", "b@example.net"), h.authorize), tt.want)
 				if h.calls() != 0 || len(f.bodies()) != 0 || f.emptyOnes() != tt.empty || len(f.said("RSET")) != tt.resets {
 					t.Errorf("%d holds, %d messages, %d empty ones, said %q", h.calls(), len(f.bodies()), f.emptyOnes(), f.said("RSET"))
 				}
 				f.change(func() { good = true })
-				want(t, r.Send(t.Context(), letter("c@example.net"), h.hold), "done/dot/250 c=accepted/250")
+				want(t, r.Send(t.Context(), testMessage("c@example.net"), h.authorize), "done/dot/250 c=accepted/250")
 				if opened, _ := f.counts(); (opened == 1) != tt.reused || len(f.bodies()) != 1 {
 					t.Errorf("%d connections, %d messages", opened, len(f.bodies()))
 				}
@@ -94,10 +94,10 @@ func TestFailedCommandGroup(t *testing.T) {
 // A relay that took a recipient, though no MAIL, and now waits for the message
 // must not get the end of one.
 func TestNoEmptyMessageWithAcceptedRecipient(t *testing.T) {
-	f := startFake(t, &fake{ehlo: []string{"PIPELINING"}, loose: true, script: answers(map[string]string{
+	f := startFake(t, &fake{ehlo: []string{"PIPELINING"}, acceptData: true, script: answers(map[string]string{
 		"MAIL": "550 5.1.8 sender", "RCPT": "251 2.1.5 ok",
 	})})
-	want(t, relayTo(t, f).Send(t.Context(), letter("a@example.net"), agree), "refused/mail/550")
+	want(t, relayTo(t, f).Send(t.Context(), testMessage("a@example.net"), authorizeAll), "refused/mail/550")
 	f.wait("the cut connection", func() bool { return len(f.partial) == 1 })
 	if f.emptyOnes() != 0 || len(f.bodies()) != 0 {
 		t.Error("a message was ended")
@@ -106,7 +106,7 @@ func TestNoEmptyMessageWithAcceptedRecipient(t *testing.T) {
 
 // The relay answers nothing before it has read the whole group.
 func TestCommandsArePipelined(t *testing.T) {
-	f := startFake(t, &fake{ehlo: []string{"PIPELINING"}, hoard: true, script: func(_ int, verb, line string) string {
+	f := startFake(t, &fake{ehlo: []string{"PIPELINING"}, delayReplies: true, script: func(_ int, verb, line string) string {
 		switch {
 		case verb == "MAIL":
 			return "250-2.1.0 one\r\n250-2.1.0 two\r\n250 2.1.0 three"
@@ -117,7 +117,7 @@ func TestCommandsArePipelined(t *testing.T) {
 	}})
 	r := relayTo(t, f)
 	for range 2 {
-		res := r.Send(t.Context(), letter("a@example.net", "b@example.net", "c@example.net"), agree)
+		res := r.Send(t.Context(), testMessage("a@example.net", "b@example.net", "c@example.net"), authorizeAll)
 		want(t, res, "done/dot/250 a=accepted/250 b=refused/550 c=accepted/250")
 		if got := res.Recipients[1].Reply.Text; got != "no such user" {
 			t.Errorf("b's reply is %q", got)
@@ -139,7 +139,7 @@ func TestLargestCommandGroup(t *testing.T) {
 	f := startFake(t, &fake{ehlo: []string{"PIPELINING"}, script: answers(map[string]string{
 		"RCPT": strings.Repeat("250-2.1.5 "+strings.Repeat("y", 400)+"\r\n", 4) + "250 2.1.5 ok",
 	})})
-	res := relayTo(t, f).Send(t.Context(), letter(to...), agree)
+	res := relayTo(t, f).Send(t.Context(), testMessage(to...), authorizeAll)
 	if res.Kind != app.ResultDone || len(res.Recipients) != 50 || len(f.said("RCPT")) != 50 {
 		t.Errorf("%s after %d RCPT", summary(res), len(f.said("RCPT")))
 	}
@@ -158,7 +158,7 @@ func TestCommandsWithoutPipelining(t *testing.T) {
 		return ""
 	}
 	startFake(t, f)
-	want(t, relayTo(t, f).Send(t.Context(), letter("a@example.net", "b@example.net"), agree), "done/dot/250 a=accepted/250 b=accepted/250")
+	want(t, relayTo(t, f).Send(t.Context(), testMessage("a@example.net", "b@example.net"), authorizeAll), "done/dot/250 a=accepted/250 b=accepted/250")
 	if len(f.said("MAIL")) != 1 || len(f.said("RCPT")) != 2 || len(f.said("DATA")) != 1 {
 		t.Errorf("said %q, %q and %q", f.said("MAIL"), f.said("RCPT"), f.said("DATA"))
 	}
@@ -179,7 +179,7 @@ func TestPipeliningOfferedInTheClearOnly(t *testing.T) {
 	}}) // complains when a command comes early
 	cfg := configFor(f.listener)
 	cfg.TLS, cfg.CAFile = relayurl.TLSRequired, ca
-	want(t, newRelay(t, cfg).Send(t.Context(), letter("a@example.net"), agree), "done/dot/250 a=accepted/250")
+	want(t, newRelay(t, cfg).Send(t.Context(), testMessage("a@example.net"), authorizeAll), "done/dot/250 a=accepted/250")
 	if hellos != 2 {
 		t.Errorf("%d EHLO", hellos)
 	}
@@ -204,17 +204,17 @@ func TestRepliesBeforeTLSAreDiscarded(t *testing.T) {
 	}})
 	cfg := configFor(f.listener)
 	cfg.TLS, cfg.CAFile = relayurl.TLSRequired, ca
-	want(t, newRelay(t, cfg).Send(t.Context(), letter("a@example.net", "b@example.net"), agree), "done/dot/250 a=accepted/250 b=refused/550")
+	want(t, newRelay(t, cfg).Send(t.Context(), testMessage("a@example.net", "b@example.net"), authorizeAll), "done/dot/250 a=accepted/250 b=refused/550")
 }
 
 func TestPipeliningUnderTLS(t *testing.T) {
 	config, ca := certificate(t)
-	f := startFake(t, &fake{ehlo: []string{"PIPELINING", "STARTTLS"}, tls: config, hoard: true})
+	f := startFake(t, &fake{ehlo: []string{"PIPELINING", "STARTTLS"}, tls: config, delayReplies: true})
 	cfg := configFor(f.listener)
 	cfg.TLS, cfg.CAFile = relayurl.TLSRequired, ca
 	r := newRelay(t, cfg)
 	for range 2 {
-		want(t, r.Send(t.Context(), letter("a@example.net", "b@example.net"), agree), "done/dot/250 a=accepted/250 b=accepted/250")
+		want(t, r.Send(t.Context(), testMessage("a@example.net", "b@example.net"), authorizeAll), "done/dot/250 a=accepted/250 b=accepted/250")
 	}
 	r.Close()
 	f.wait("QUIT", func() bool { return f.open == 0 })
@@ -250,15 +250,15 @@ func sendCounted(t *testing.T, ehlo string, m *app.Outgoing) *counted {
 	}
 	socket := &counted{Conn: c.wire.Conn}
 	c.wire.Conn = socket
-	r.pool.give(c)
-	if res := r.Send(t.Context(), m, agree); res.Kind != app.ResultDone {
+	r.pool.put(c)
+	if res := r.Send(t.Context(), m, authorizeAll); res.Kind != app.ResultDone {
 		t.Error(summary(res))
 	}
 	return socket
 }
 
 func TestWritesOfAMessage(t *testing.T) {
-	m := letter("a@example.net", "b@example.net")
+	m := testMessage("a@example.net", "b@example.net")
 	m.Mail.Text = strings.Repeat("a line of text\n", 1000)
 	for ehlo, want := range map[string]int{"PIPELINING": 3, "8BITMIME": 6} {
 		if got := sendCounted(t, ehlo, m).writes; len(got) != want {
@@ -270,7 +270,7 @@ func TestWritesOfAMessage(t *testing.T) {
 // A slow relay has the timeout for each piece of a long message, not for all.
 func TestTimeoutPerBodyChunk(t *testing.T) {
 	for _, line := range []string{"a line of text\n", ".a line of text\n"} {
-		m := letter("a@example.net")
+		m := testMessage("a@example.net")
 		m.Mail.Text = strings.Repeat(line, 20_000)
 		got := sendCounted(t, "PIPELINING", m)
 		for _, n := range got.writes {

@@ -37,7 +37,7 @@ import (
 type Transport interface {
 	// Send tries m once. It calls hold just before the final dot, at most once,
 	// and sends the dot only if hold answers nil.
-	Send(ctx context.Context, m *app.Outgoing, hold func(ctx context.Context, signature string) error) app.Result
+	Send(ctx context.Context, m *app.Outgoing, authorize func(ctx context.Context, signature string) error) app.Result
 	// Drain has no other transaction begin: a Send that has none yet ends with
 	// ResultTrouble, the others go on.
 	Drain()

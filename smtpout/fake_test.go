@@ -50,10 +50,10 @@ type fake struct {
 	ehlo   []string // extensions
 	tls    *tls.Config
 	noRead bool // after DATA nothing is read any more
-	// hoard keeps the replies to MAIL and RCPT back until DATA was read.
-	hoard bool
-	// loose answers 354 to DATA although there is nobody to deliver to.
-	loose bool
+	// delayReplies keeps the replies to MAIL and RCPT back until DATA was read.
+	delayReplies bool
+	// acceptData answers 354 to DATA although there is nobody to deliver to.
+	acceptData bool
 
 	listener net.Listener
 	work     sync.WaitGroup
@@ -240,7 +240,7 @@ func (f *fake) serve(n int, c net.Conn, gone func()) {
 		if verb == "QUIT" {
 			gone()
 		}
-		if f.hoard && !strings.HasPrefix(reply, "\x00") {
+		if f.delayReplies && !strings.HasPrefix(reply, "\x00") {
 			if kept += reply + "\r\n"; verb == "MAIL" || verb == "RCPT" {
 				continue
 			}
@@ -272,7 +272,7 @@ func (s *sequence) answer(f *fake, verb, reply string) string {
 	switch {
 	case verb == "RCPT" && usual && !s.mail:
 		return "503 5.5.1 MAIL first"
-	case verb == "DATA" && usual && s.rcpt == 0 && !f.loose:
+	case verb == "DATA" && usual && s.rcpt == 0 && !f.acceptData:
 		return "554 5.5.1 no valid recipients"
 	case verb == "MAIL":
 		*s = sequence{mail: usual}
@@ -359,7 +359,7 @@ func inBubbleAs(t *testing.T, f *fake, cfg relayurl.Relay) *Relay {
 	return r
 }
 
-func letter(to ...string) *app.Outgoing {
+func testMessage(to ...string) *app.Outgoing {
 	return &app.Outgoing{
 		EmailID:      "0198c000-0000-7000-8000-000000000001",
 		EnvelopeFrom: "send@example.com",
@@ -375,15 +375,15 @@ func letter(to ...string) *app.Outgoing {
 	}
 }
 
-// holder counts calls of hold.
-type holder struct {
+// authorizer counts calls of hold.
+type authorizer struct {
 	mu         sync.Mutex
 	signatures []string
 	err        error
 	do         func()
 }
 
-func (h *holder) hold(_ context.Context, signature string) error {
+func (h *authorizer) authorize(_ context.Context, signature string) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.signatures = append(h.signatures, signature)
@@ -393,13 +393,13 @@ func (h *holder) hold(_ context.Context, signature string) error {
 	return h.err
 }
 
-func (h *holder) calls() int {
+func (h *authorizer) calls() int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return len(h.signatures)
 }
 
-func agree(context.Context, string) error { return nil }
+func authorizeAll(context.Context, string) error { return nil }
 
 var errNo = errors.New("no")
 

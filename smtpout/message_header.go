@@ -135,14 +135,14 @@ func (w *headerWriter) encoded(s string) {
 	s = strings.ToValidUTF8(s, "\uFFFD")
 	quoted := qLength(s) <= base64.StdEncoding.EncodedLen(len(s))
 	for s != "" {
-		room := maxEncodedLine - w.column - len(" ") - overhead
-		if room < narrow && w.first {
-			room = narrow
-		} else if room < narrow {
+		space := maxEncodedLine - w.column - len(" ") - overhead
+		if space < narrow && w.first {
+			space = narrow
+		} else if space < narrow {
 			w.fold()
-			room = maxEncodedLine - len(" ") - overhead
+			space = maxEncodedLine - len(" ") - overhead
 		}
-		n := fitting(s, quoted, room)
+		n := fitting(s, quoted, space)
 		if quoted {
 			w.word(prefix + "q?" + qEncode(s[:n]) + suffix)
 		} else {
@@ -153,7 +153,7 @@ func (w *headerWriter) encoded(s string) {
 }
 
 // fitting is how many bytes of s, in whole characters, fit an encoded word.
-func fitting(s string, quoted bool, room int) int {
+func fitting(s string, quoted bool, space int) int {
 	n, used := 0, 0
 	for n < len(s) {
 		_, size := utf8.DecodeRuneInString(s[n:])
@@ -162,7 +162,7 @@ func fitting(s string, quoted bool, room int) int {
 		} else {
 			used = base64.StdEncoding.EncodedLen(n + size)
 		}
-		if used > room {
+		if used > space {
 			break
 		}
 		n += size

@@ -124,9 +124,9 @@ func (q *quoter) lineEnd(c byte) {
 
 // plainRun is how much of s stands for itself on a line with that much room. A
 // blank must not end a line, nor the text.
-func plainRun(s string, room int) int {
+func plainRun(s string, space int) int {
 	n := 0
-	for most := min(len(s), room); n < most && quotedAsIs[s[n]]; {
+	for limit := min(len(s), space); n < limit && quotedAsIs[s[n]]; {
 		n++
 	}
 	if n > 0 && (s[n-1] == ' ' || s[n-1] == '\t') && (n == len(s) || s[n] == '\r' || s[n] == '\n') {

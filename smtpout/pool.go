@@ -28,22 +28,22 @@ type pool struct {
 	log       *slog.Logger
 
 	mu      sync.Mutex
-	idle    []*conn // the last one was used last
-	busy    int     // connections in use
-	opening int     // connections being opened
-	round   *round  // of openings
+	idle    []*conn       // the last one was used last
+	busy    int           // connections in use
+	opening int           // connections being opened
+	round   *openingRound // of openings
 	timer   *time.Timer
 	closed  bool
 	work    sync.WaitGroup // goodbyes being said
 
-	refusal app.Reply // that lowered the limit, not logged yet
-	logged  int       // limit that was logged last
-	told    time.Time // and when
+	refusal     app.Reply // that lowered the limit, not logged yet
+	loggedLimit int       // limit that was logged last
+	loggedAt    time.Time // and when
 }
 
-// round are openings at one time, of which some were refused while it is not known
+// openingRound are openings at one time, of which some were refused while it is not known
 // yet whether any succeeds.
-type round struct {
+type openingRound struct {
 	over   chan struct{}
 	worked bool
 }
@@ -58,19 +58,19 @@ func newPool(n int, log *slog.Logger) *pool {
 		return raised
 	}
 	return &pool{
-		slots:   &slots{limit: c.limit, more: more, reserve: true},
-		ceiling: c, idleLimit: idleLimit, connLimit: connLimit, log: log, logged: n,
+		slots:   &slots{limit: c.limit, grow: more, reserve: true},
+		ceiling: c, idleLimit: idleLimit, connLimit: connLimit, log: log, loggedLimit: n,
 		round: newOpeningRound(),
 	}
 }
 
-func newOpeningRound() *round { return &round{over: make(chan struct{})} }
+func newOpeningRound() *openingRound { return &openingRound{over: make(chan struct{})} }
 
-// take waits for a slot and returns the connection that was used last; nil: the
+// get waits for a slot and returns the connection that was used last; nil: the
 // caller opens one at the place, and tells how that went by opened or refused.
 // Every connection taken or opened is followed by one give, drop or reopen.
-func (p *pool) take(ctx context.Context, who claimant) (*conn, *place, error) {
-	at, err := p.slots.take(ctx, who)
+func (p *pool) get(ctx context.Context, who claimant) (*conn, *slot, error) {
+	at, err := p.slots.acquire(ctx, who)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -79,9 +79,9 @@ func (p *pool) take(ctx context.Context, who claimant) (*conn, *place, error) {
 	for len(p.idle) > 0 {
 		c := p.idle[len(p.idle)-1]
 		p.idle = p.idle[:len(p.idle)-1]
-		if p.fresh(c) {
+		if p.usable(c) {
 			p.busy++
-			c.place = at
+			c.slot = at
 			return c, nil, nil
 		}
 		c.cut()
@@ -90,131 +90,131 @@ func (p *pool) take(ctx context.Context, who claimant) (*conn, *place, error) {
 	return nil, at, nil
 }
 
-func (p *pool) fresh(c *conn) bool { return time.Since(c.since) < p.idleLimit }
+func (p *pool) usable(c *conn) bool { return time.Since(c.since) < p.idleLimit }
 
 // reopen ends a connection that was found dead; the caller opens another at its
 // place.
-func (p *pool) reopen(dead *conn) *place {
+func (p *pool) reopen(dead *conn) *slot {
 	dead.cut()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.busy--
 	p.opening++
-	return dead.place
+	return dead.slot
 }
 
 // opened notes a connection that was opened at a place.
-func (p *pool) opened(c *conn, at *place) {
-	c.place = at
+func (p *pool) opened(c *conn, at *slot) {
+	c.slot = at
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.busy++
-	p.logged = max(p.logged, p.works())
-	p.ended(true)
-	p.tell()
+	p.loggedLimit = max(p.loggedLimit, p.working())
+	p.openingEnded(true)
+	p.logLimit()
 }
 
 // refused notes a connection that could not be opened, and gives its place up. It
 // reports whether the relay works nevertheless, so that the caller is to wait for
 // one of the connections that it lets us have; it waits for those that are being
 // opened at the same time where none works yet.
-func (p *pool) refused(ctx context.Context, at *place, reply app.Reply) bool {
+func (p *pool) refused(ctx context.Context, at *slot, reply app.Reply) bool {
 	p.mu.Lock()
-	r, works := p.round, p.works() > 0
-	p.ended(false)
+	r, working := p.round, p.working() > 0
+	p.openingEnded(false)
 	p.mu.Unlock()
-	if !works {
+	if !working {
 		select {
 		case <-r.over:
-			works = r.worked
+			working = r.worked
 		case <-ctx.Done():
 		}
 	}
 	stopped := ctx.Err() != nil // then the relay has refused nothing
 	if !stopped {
-		p.learn(works, reply)
+		p.adjustLimit(working, reply)
 	}
-	p.slots.give(at)
-	return works && !stopped
+	p.slots.release(at)
+	return working && !stopped
 }
 
-// ended counts an opening that has ended. A round is over with its first success,
+// openingEnded counts an opening that has ended. A round is over with its first success,
 // or when all have failed. p.mu is held.
-func (p *pool) ended(well bool) {
-	if p.opening--; well || p.opening == 0 {
-		p.round.worked = p.works() > 0
+func (p *pool) openingEnded(succeeded bool) {
+	if p.opening--; succeeded || p.opening == 0 {
+		p.round.worked = p.working() > 0
 		close(p.round.over)
 		p.round = newOpeningRound()
 	}
 }
 
-// works counts the connections that work. p.mu is held.
-func (p *pool) works() int {
+// working counts the connections that work. p.mu is held.
+func (p *pool) working() int {
 	n := p.busy
 	for _, c := range p.idle {
-		if p.fresh(c) {
+		if p.usable(c) {
 			n++
 		}
 	}
 	return n
 }
 
-// learn makes the slots as many as the connections that work, or may yet, after
+// adjustLimit makes the slots as many as the connections that work, or may yet, after
 // one more was refused. A relay of which none works has other trouble than their
 // number: once it is over, all is as it was configured.
-func (p *pool) learn(works bool, reply app.Reply) {
+func (p *pool) adjustLimit(working bool, reply app.Reply) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if !works {
+	if !working {
 		p.ceiling.reset()
-		p.logged, p.refusal = p.ceiling.limit(), app.Reply{}
+		p.loggedLimit, p.refusal = p.ceiling.limit(), app.Reply{}
 		return
 	}
-	p.ceiling.lower(p.works() + p.opening)
+	p.ceiling.lower(p.working() + p.opening)
 	p.refusal = reply
-	p.tell()
+	p.logLimit()
 }
 
-// tell logs a limit that was lowered, once it is known how far. Where one
+// logLimit logs a limit that was lowered, once it is known how far. Where one
 // connection more was tried in vain, nothing has changed. p.mu is held.
-func (p *pool) tell() {
+func (p *pool) logLimit() {
 	if p.opening > 0 || p.refusal == (app.Reply{}) {
 		return
 	}
 	level, limit := slog.LevelWarn, p.ceiling.limit()
-	if limit == p.logged || time.Since(p.told) < raiseInterval {
+	if limit == p.loggedLimit || time.Since(p.loggedAt) < raiseInterval {
 		level = slog.LevelDebug
 	} else {
-		p.logged, p.told = limit, time.Now()
+		p.loggedLimit, p.loggedAt = limit, time.Now()
 	}
 	p.log.Log(context.Background(), level, "smtp: the relay takes no more connections at once",
 		"limit", limit, "code", p.refusal.Code, "reply", p.refusal.Text)
 	p.refusal = app.Reply{}
 }
 
-// surplus ends a new connection on which the relay takes no transaction (421), like one
+// refusedTransaction ends a new connection on which the relay takes no transaction (421), like one
 // that it refuses: where others work, it is one too many. It reports whether they do.
-func (p *pool) surplus(c *conn, reply app.Reply) (works bool) {
+func (p *pool) refusedTransaction(c *conn, reply app.Reply) (working bool) {
 	c.cut()
 	p.mu.Lock()
 	p.busy--
-	works = p.works() > 0
+	working = p.working() > 0
 	p.mu.Unlock()
-	if works {
-		p.learn(true, reply)
+	if working {
+		p.adjustLimit(true, reply)
 	}
-	p.slots.give(c.place)
-	return works
+	p.slots.release(c.slot)
+	return working
 }
 
-// give hands a connection back for others to use.
-func (p *pool) give(c *conn) {
-	at := c.place // read before others may take c
+// put hands a connection back for others to use.
+func (p *pool) put(c *conn) {
+	at := c.slot // read before others may take c
 	if c.used >= p.connLimit || !p.keep(c) {
 		p.retire(c)
 		return
 	}
-	p.slots.give(at)
+	p.slots.release(at)
 }
 
 // keep puts c among the idle ones, unless the pool is closed.
@@ -239,7 +239,7 @@ func (p *pool) drop(c *conn) {
 	p.mu.Lock()
 	p.busy--
 	p.mu.Unlock()
-	p.slots.give(c.place)
+	p.slots.release(c.slot)
 }
 
 // retire says QUIT on a connection in the background; the slot is free once the
@@ -258,12 +258,12 @@ func (p *pool) retire(c *conn) {
 	}
 	go func() {
 		defer p.work.Done()
-		defer p.slots.give(c.place)
-		p.leave(c)
+		defer p.slots.release(c.slot)
+		p.quit(c)
 	}()
 }
 
-func (p *pool) leave(c *conn) {
+func (p *pool) quit(c *conn) {
 	defer func() {
 		if r := recover(); r != nil {
 			p.log.Error("smtp: panic while leaving a connection", "panic", r)
@@ -280,7 +280,7 @@ func (p *pool) reap() {
 		p.mu.Unlock()
 		return
 	}
-	old := p.ripe()
+	old := p.takeExpired()
 	if p.timer = nil; len(p.idle) > 0 {
 		p.timer = time.AfterFunc(max(p.idleLimit-time.Since(p.idle[0].since), time.Millisecond), p.reap)
 	}
@@ -290,9 +290,9 @@ func (p *pool) reap() {
 	}
 }
 
-// ripe takes out the connections that are idle for too long, with a slot for
+// takeExpired takes out the connections that are idle for too long, with a slot for
 // each. Where no slot is free they stay: a waiting Send is about to use them.
-func (p *pool) ripe() []*conn {
+func (p *pool) takeExpired() []*conn {
 	var old []*conn
 	for len(p.idle) > 0 && time.Since(p.idle[0].since) >= p.idleLimit {
 		at := p.slots.tryAcquire()
@@ -300,7 +300,7 @@ func (p *pool) ripe() []*conn {
 			return old
 		}
 		c := p.idle[0]
-		c.place = at
+		c.slot = at
 		p.busy++
 		old, p.idle = append(old, c), p.idle[1:]
 	}
@@ -320,7 +320,7 @@ func (p *pool) close() {
 	for _, c := range idle {
 		go func() {
 			defer p.work.Done()
-			p.leave(c)
+			p.quit(c)
 		}()
 	}
 	p.work.Wait()

@@ -29,7 +29,7 @@ func (b *builder) composeRaw(out *built, m *app.Outgoing) (err error) {
 		}
 	}
 	out.prepend(w.buf)
-	if out.tail = tail; !cleanLines(out.whole) || !cleanLines(tail) {
+	if out.tail = tail; !cleanLines(out.head) || !cleanLines(tail) {
 		return errBareLine
 	}
 	out.utf8, out.eightBit = !isASCII(head), !isASCII(tail)

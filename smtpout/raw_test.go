@@ -26,7 +26,7 @@ func rawOutgoing(t testing.TB, message string) *app.Outgoing {
 		t.Fatalf("%v\n%s", err, message)
 	}
 	parsed.Strip(false)
-	m := letter("a@example.net")
+	m := testMessage("a@example.net")
 	m.EnvelopeFrom, m.MessageID = "ann@acme.test", m.EmailID+"@acme.test"
 	m.Mail = &app.Mail{From: parsed.From, To: parsed.To, Headers: parsed.Headers(), Raw: parsed.Raw}
 	return m
@@ -35,9 +35,9 @@ func rawOutgoing(t testing.TB, message string) *app.Outgoing {
 // sendAndRead has a relay take a message that was handed in, twice, and returns the bytes.
 func sendAndRead(t *testing.T, r *Relay, f *fake, m *app.Outgoing) string {
 	t.Helper()
-	var kept holder
+	var kept authorizer
 	for range 2 {
-		want(t, r.Send(t.Context(), m, kept.hold), "done/dot/250 a=accepted/250")
+		want(t, r.Send(t.Context(), m, kept.authorize), "done/dot/250 a=accepted/250")
 		m.Signature = kept.signatures[0]
 	}
 	f.mu.Lock()
@@ -154,12 +154,12 @@ func TestRelayWithout8BITMIME(t *testing.T) {
 	}
 	// What its author signed can't be changed, and the relay is named.
 	m = rawOutgoing(t, "From: ann@acme.test\r\nContent-Type: multipart/signed; boundary=b\r\n\r\n--b\r\n\r\nGrüße\r\n--b\r\nContent-Type: application/pgp-signature\r\n\r\nx\r\n--b--\r\n")
-	res := r.Send(t.Context(), m, agree)
+	res := r.Send(t.Context(), m, authorizeAll)
 	if res.Kind != app.ResultRefused || !strings.Contains(res.Reply.Text, "8BITMIME") || !strings.Contains(res.Reply.Text, "signed") {
 		t.Errorf("%+v", res)
 	}
 	// The connection is good for others.
-	want(t, r.Send(t.Context(), letter("a@example.net"), agree), "done/dot/250 a=accepted/250")
+	want(t, r.Send(t.Context(), testMessage("a@example.net"), authorizeAll), "done/dot/250 a=accepted/250")
 }
 
 func TestGeneratedMessagesWithout8BITMIME(t *testing.T) {
@@ -177,7 +177,7 @@ func TestGeneratedMessagesWithout8BITMIME(t *testing.T) {
 			t.Fatal(err)
 		}
 		m.DKIM = key
-		if res := r.Send(t.Context(), m, agree); res.Kind != app.ResultDone {
+		if res := r.Send(t.Context(), m, authorizeAll); res.Kind != app.ResultDone {
 			continue // sealed
 		}
 		sent++
@@ -222,7 +222,7 @@ func TestRawMessagesVerifyWithDkimpy(t *testing.T) {
 			t.Fatal(bad.Reply)
 		}
 		path := filepath.Join(dir, strconv.Itoa(i)+".eml")
-		if err := os.WriteFile(path, slices.Concat(out.whole, out.tail), 0o600); err != nil {
+		if err := os.WriteFile(path, slices.Concat(out.head, out.tail), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		b.release(out)

@@ -37,9 +37,9 @@ type Relay struct {
 	log           *slog.Logger
 	builder       *builder
 	pool          *pool
-	clean         cleaner
-	rules         rules
-	taking        context.Context // ends with Drain, when no transaction begins any more
+	sanitizer     replySanitizer
+	rules         replyRules
+	accepting     context.Context // ends with Drain, when no transaction begins any more
 	stopAccepting context.CancelFunc
 	closing       context.Context // ends with Close
 	cancelClosing context.CancelFunc
@@ -61,19 +61,19 @@ func NewRelay(cfg relayurl.Relay, opts Options) (*Relay, error) {
 		return nil, err
 	}
 	r := &Relay{
-		cfg:     cfg,
-		addr:    net.JoinHostPort(cfg.Host, strconv.Itoa(cfg.Port)),
-		hello:   hello,
-		tls:     config,
-		log:     opts.logger().With("relay", cfg.Region),
-		builder: newBuilder(opts, cfg.DKIM, cfg.Profile),
-		clean:   newReplySanitizer(cfg.User, cfg.Password),
-		rules:   rules{soft: cfg.SoftBounce},
+		cfg:       cfg,
+		addr:      net.JoinHostPort(cfg.Host, strconv.Itoa(cfg.Port)),
+		hello:     hello,
+		tls:       config,
+		log:       opts.logger().With("relay", cfg.Region),
+		builder:   newBuilder(opts, cfg.DKIM, cfg.Profile),
+		sanitizer: newReplySanitizer(cfg.User, cfg.Password),
+		rules:     replyRules{soft: cfg.SoftBounce},
 	}
 	r.dial = r.dialTCP
 	r.pool = newPool(cfg.Connections, r.log)
 	r.closing, r.cancelClosing = context.WithCancel(context.Background())
-	r.taking, r.stopAccepting = context.WithCancel(r.closing)
+	r.accepting, r.stopAccepting = context.WithCancel(r.closing)
 	return r, nil
 }
 
@@ -144,11 +144,11 @@ func tlsConfig(cfg relayurl.Relay) (*tls.Config, error) {
 // connection, and calls hold just before the final dot. When ctx ends before the
 // dot, the socket is closed at once (ResultTrouble, even if hold had agreed);
 // after it only the timeout or Close ends the waiting for the reply.
-func (r *Relay) Send(ctx context.Context, m *app.Outgoing, hold func(ctx context.Context, signature string) error) app.Result {
+func (r *Relay) Send(ctx context.Context, m *app.Outgoing, authorize func(ctx context.Context, signature string) error) app.Result {
 	if len(m.Recipients) == 0 {
 		return app.Result{Kind: app.ResultDone, Stage: app.StageCompose}
 	}
-	if err := errors.Join(r.taking.Err(), ctx.Err()); err != nil {
+	if err := errors.Join(r.accepting.Err(), ctx.Err()); err != nil {
 		return r.trouble(ctx, app.StageConnect, err)
 	}
 	ending, cancel := context.WithCancel(ctx)
@@ -162,28 +162,28 @@ func (r *Relay) Send(ctx context.Context, m *app.Outgoing, hold func(ctx context
 	who := claimant{team: m.TeamID, bulk: m.Bulk, shared: m.Shared}
 	connecting, stop := context.WithCancel(ending)
 	defer stop()
-	defer context.AfterFunc(r.taking, stop)()
+	defer context.AfterFunc(r.accepting, stop)()
 	c, err := r.connect(connecting, who)
 	for err == nil {
-		if message, bad = r.builder.fit(ending, m, message, c.offer); bad != nil {
-			r.pool.give(c)
+		if message, bad = r.builder.adapt(ending, m, message, c.offer); bad != nil {
+			r.pool.put(c)
 			return *bad
 		}
 		reused := c.used > 0
-		res, end := r.transact(ctx, ending, c, m, message, hold)
+		res, end := r.transact(ctx, ending, c, m, message, authorize)
 		if end == connStale && reused {
 			c, err = r.openAt(connecting, who, r.pool.reopen(c))
 			continue
 		}
 		if end == connStale && res.Reply.Code == 421 {
-			if !r.pool.surplus(c, res.Reply) {
+			if !r.pool.refusedTransaction(c, res.Reply) {
 				return res
 			}
 			c, err = r.connect(connecting, who) // as where the connection is refused
 			continue
 		}
 		if end == connReusable {
-			r.pool.give(c)
+			r.pool.put(c)
 		} else {
 			r.pool.drop(c)
 		}
@@ -194,7 +194,7 @@ func (r *Relay) Send(ctx context.Context, m *app.Outgoing, hold func(ctx context
 
 // connect returns a pooled connection or a new one.
 func (r *Relay) connect(ctx context.Context, who claimant) (*conn, error) {
-	c, at, err := r.pool.take(ctx, who)
+	c, at, err := r.pool.get(ctx, who)
 	if c != nil || err != nil {
 		return c, err
 	}
@@ -203,8 +203,8 @@ func (r *Relay) connect(ctx context.Context, who claimant) (*conn, error) {
 
 // openAt opens a connection at a place. Where the relay refuses it but lets us have
 // others, it waits for one of those.
-func (r *Relay) openAt(ctx context.Context, who claimant, at *place) (*conn, error) {
-	who.turn = at.turn
+func (r *Relay) openAt(ctx context.Context, who claimant, at *slot) (*conn, error) {
+	who.ticket = at.ticket
 	c, err := r.open(ctx)
 	if err == nil {
 		r.pool.opened(c, at)
@@ -243,16 +243,16 @@ func (r *Relay) trouble(ctx context.Context, stage app.Stage, err error) app.Res
 // replyTo is what the relay answered, or what came instead, in words.
 func (r *Relay) replyTo(ctx context.Context, err error, timeout time.Duration) app.Reply {
 	if answer := replyError(err); answer != nil {
-		return r.clean.replyOf(answer)
+		return r.sanitizer.replyOf(answer)
 	}
 	if r.closing.Err() != nil {
 		return app.Reply{Text: "stopped: the relay's client is closed"}
 	}
-	if r.taking.Err() != nil && ctx.Err() != nil {
+	if r.accepting.Err() != nil && ctx.Err() != nil {
 		return app.Reply{Text: "stopped: the relay is no longer used"}
 	}
 	if ctx.Err() != nil {
 		return app.Reply{Text: "stopped before the relay answered"}
 	}
-	return app.Reply{Text: r.clean.words(errorText(err, timeout))}
+	return app.Reply{Text: r.sanitizer.text(errorText(err, timeout))}
 }

@@ -21,33 +21,33 @@ import (
 // maxReplyText bounds the text of an app.Reply, in bytes.
 const maxReplyText = 500
 
-// cleaner makes a relay's words fit to be stored, logged and shown. The zero
+// replySanitizer makes a relay's words fit to be stored, logged and shown. The zero
 // value hides no secrets.
-type cleaner struct {
+type replySanitizer struct {
 	secrets *strings.Replacer
 }
 
 // newReplySanitizer hides the password in the forms in which a relay that repeats our
 // commands could send it back.
-func newReplySanitizer(user, password string) cleaner {
+func newReplySanitizer(user, password string) replySanitizer {
 	if password == "" {
-		return cleaner{}
+		return replySanitizer{}
 	}
 	encode := base64.StdEncoding.EncodeToString
-	return cleaner{secrets: strings.NewReplacer(
+	return replySanitizer{secrets: strings.NewReplacer(
 		encode([]byte("\x00"+user+"\x00"+password)), "***",
 		encode([]byte(password)), "***",
 		password, "***",
 	)}
 }
 
-// words returns text as one printable line of at most maxReplyText bytes.
-func (c cleaner) words(text string) string {
+// text returns text as one printable line of at most maxReplyText bytes.
+func (c replySanitizer) text(text string) string {
 	// Twice: squeezing blanks may put together what was apart before.
 	return cut(c.hide(oneLine(c.hide(text))), maxReplyText)
 }
 
-func (c cleaner) hide(text string) string {
+func (c replySanitizer) hide(text string) string {
 	if c.secrets == nil {
 		return text
 	}
@@ -55,13 +55,13 @@ func (c cleaner) hide(text string) string {
 }
 
 // reply makes the Reply of a code and the text behind it, lines joined by LF.
-func (c cleaner) reply(code int, text string) app.Reply {
+func (c replySanitizer) reply(code int, text string) app.Reply {
 	enhanced, rest := splitEnhanced(code, text)
-	return app.Reply{Code: code, Enhanced: enhanced, Text: c.words(rest)}
+	return app.Reply{Code: code, Enhanced: enhanced, Text: c.text(rest)}
 }
 
 // replyOf makes the Reply of an error that go-smtp read as an answer.
-func (c cleaner) replyOf(e *smtp.SMTPError) app.Reply {
+func (c replySanitizer) replyOf(e *smtp.SMTPError) app.Reply {
 	text := e.Message
 	if e.EnhancedCode != (smtp.EnhancedCode{}) {
 		// go-smtp takes any three numbers for an enhanced code: judge again.
@@ -135,8 +135,8 @@ func errorText(err error, timeout time.Duration) string {
 	return err.Error()
 }
 
-// rules say what the relay's replies mean.
-type rules struct {
+// replyRules say what the relay's replies mean.
+type replyRules struct {
 	soft bool // it is soft on bounces: 5xx is judged like 4xx
 }
 
@@ -144,7 +144,7 @@ type rules struct {
 // session (RFC 5321 4.2, RFC 4954 6, RFC 3207 4) say nothing of the message:
 // 421 and 454, a command out of order or unknown, authentication missing.
 // What is no error code at all means that the two sides lost step.
-func (r rules) kindOf(code int) app.ResultKind {
+func (r replyRules) kindOf(code int) app.ResultKind {
 	switch code {
 	case 421, 454, 502, 503, 530, 534, 535, 538:
 		return app.ResultTrouble
@@ -153,7 +153,7 @@ func (r rules) kindOf(code int) app.ResultKind {
 }
 
 // kindAtDot sorts a reply by its class alone.
-func (r rules) kindAtDot(code int, other app.ResultKind) app.ResultKind {
+func (r replyRules) kindAtDot(code int, other app.ResultKind) app.ResultKind {
 	switch {
 	case code/100 == 4, code/100 == 5 && r.soft:
 		return app.ResultDeferred
@@ -165,7 +165,7 @@ func (r rules) kindAtDot(code int, other app.ResultKind) app.ResultKind {
 
 // verdictOf sorts a 4xx or 5xx to RCPT. "Too many recipients" is about the
 // others, whatever its class (RFC 5321 4.5.3.1.10, RFC 3463 3.6).
-func (r rules) verdictOf(reply app.Reply) app.Outcome {
+func (r replyRules) verdictOf(reply app.Reply) app.Outcome {
 	if r.kindOf(reply.Code) == app.ResultRefused && reply.Enhanced != "5.5.3" {
 		return app.Refused
 	}

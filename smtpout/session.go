@@ -27,33 +27,33 @@ type exchange struct {
 	conn    *conn
 	m       *app.Outgoing
 	message *built
-	unsaid  []byte // the next commands, each with its CRLF
-	owed    int    // replies to commands that are said
+	unsent  []byte // the next commands, each with its CRLF
+	pending int    // replies to commands that are said
 	// results has one entry for each recipient; Accepted means here that RCPT was,
 	// or is still to be asked.
-	results  []app.RecipientResult
-	accepted int
-	talk     transcript
+	results    []app.RecipientResult
+	accepted   int
+	transcript transcript
 }
 
 // transact carries out one transaction (RFC 5321 3.3). ending is ctx, or ends
 // sooner by Close; ctx itself is what hold gets.
 func (r *Relay) transact(ctx, ending context.Context, c *conn, m *app.Outgoing, b *built,
-	hold func(ctx context.Context, signature string) error) (app.Result, connEnd) {
+	authorize func(ctx context.Context, signature string) error) (app.Result, connEnd) {
 	c.used++
 	began := time.Now()
-	x := &exchange{relay: r, ctx: ending, conn: c, m: m, message: b, talk: transcript{lines: c.talk[:0]}}
-	res, end := x.run(ctx, hold)
+	x := &exchange{relay: r, ctx: ending, conn: c, m: m, message: b, transcript: transcript{lines: c.transcriptBuf[:0]}}
+	res, end := x.run(ctx, authorize)
 	res.TLS, res.Took = c.tls, max(time.Since(began), time.Millisecond)
 	if !acceptedByAll(res) {
 		res.Conversation = x.conversation(res)
 	}
-	c.talk = x.talk.lines
+	c.transcriptBuf = x.transcript.lines
 	return res, end
 }
 
 // run goes up to the dot and, where hold agrees, over it.
-func (x *exchange) run(ctx context.Context, hold func(ctx context.Context, signature string) error) (app.Result, connEnd) {
+func (x *exchange) run(ctx context.Context, authorize func(ctx context.Context, signature string) error) (app.Result, connEnd) {
 	release := context.AfterFunc(x.ctx, x.conn.cut)
 	ready, res, end := x.sendBody()
 	if !ready {
@@ -62,7 +62,7 @@ func (x *exchange) run(ctx context.Context, hold func(ctx context.Context, signa
 		}
 		return res, end
 	}
-	if err := hold(ctx, x.message.lasting()); err != nil {
+	if err := authorize(ctx, x.message.reusableSignature()); err != nil {
 		release()
 		x.conn.cut()
 		return withdrawn(), connBroken
@@ -70,13 +70,13 @@ func (x *exchange) run(ctx context.Context, hold func(ctx context.Context, signa
 	if !release() {
 		return x.trouble(app.StageDot, x.ctx.Err()), connBroken
 	}
-	return x.dot()
+	return x.sendDot()
 }
 
 // sendBody goes as far as the whole body; ready is false when the transaction
 // ended before.
 func (x *exchange) sendBody() (ready bool, res app.Result, end connEnd) {
-	if reason, ok := x.fits(); !ok {
+	if reason, ok := x.checkLimits(); !ok {
 		return false, app.Result{Kind: app.ResultRefused, Stage: app.StageMail, Reply: reason}, connReusable
 	}
 	if !x.prepare() {
@@ -93,26 +93,26 @@ func (x *exchange) sendBody() (ready bool, res app.Result, end connEnd) {
 		return false, res, end
 	}
 	if x.accepted == 0 {
-		return false, app.Result{Kind: app.ResultDone, Stage: app.StageRcpt, Recipients: x.results}, x.clear()
+		return false, app.Result{Kind: app.ResultDone, Stage: app.StageRcpt, Recipients: x.results}, x.reset()
 	}
-	if _, err := x.ask(354); err != nil {
+	if _, err := x.command(354); err != nil {
 		if res, end = x.failed(app.StageData, err); end == connReusable {
-			end = x.clear()
+			end = x.reset()
 		}
 		return false, res, end
 	}
-	if err := x.body(); err != nil {
+	if err := x.writeBody(); err != nil {
 		res, _ = x.failed(app.StageData, err)
 		return false, res, connBroken
 	}
 	return true, app.Result{}, connReusable
 }
 
-// fits says why this relay can't carry the message at all (RFC 1870, RFC 6531),
+// checkLimits says why this relay can't carry the message at all (RFC 1870, RFC 6531),
 // before anything is sent.
-func (x *exchange) fits() (app.Reply, bool) {
+func (x *exchange) checkLimits() (app.Reply, bool) {
 	if err := checkPath(x.m.EnvelopeFrom); err != nil {
-		return app.Reply{Enhanced: "5.1.7", Text: x.relay.clean.words(err.Error())}, false
+		return app.Reply{Enhanced: "5.1.7", Text: x.relay.sanitizer.text(err.Error())}, false
 	}
 	if limit := x.conn.offer.limit; limit > 0 && x.message.size() > limit {
 		return app.Reply{Enhanced: "5.3.4", Text: "the message has " + strconv.FormatInt(x.message.size(), 10) +
@@ -141,19 +141,19 @@ func (x *exchange) needsUTF8() bool {
 // command is refused without the relay.
 func (x *exchange) prepare() bool {
 	x.results = make([]app.RecipientResult, len(x.m.Recipients))
-	lines, asked := x.appendMail(x.conn.lines[:0]), false
+	lines, asked := x.appendMail(x.conn.commandBuf[:0]), false
 	for i, address := range x.m.Recipients {
 		x.results[i] = app.RecipientResult{Address: address, Outcome: app.Accepted, Stage: app.StageRcpt}
 		if err := checkPath(address); err != nil {
 			x.results[i].Outcome = app.Refused
-			x.results[i].Reply = app.Reply{Enhanced: "5.1.3", Text: x.relay.clean.words(err.Error())}
+			x.results[i].Reply = app.Reply{Enhanced: "5.1.3", Text: x.relay.sanitizer.text(err.Error())}
 			continue
 		}
 		lines = append(append(append(lines, "RCPT TO:<"...), address...), ">\r\n"...)
 		asked = true
 	}
 	lines = append(lines, "DATA\r\n"...)
-	x.conn.lines, x.unsaid = lines, lines
+	x.conn.commandBuf, x.unsent = lines, lines
 	return asked
 }
 
@@ -171,25 +171,25 @@ func (x *exchange) appendMail(line []byte) []byte {
 	return append(line, crlf...)
 }
 
-// ask returns the reply to the next command. Where the relay offers PIPELINING,
+// command returns the reply to the next command. Where the relay offers PIPELINING,
 // the first ask says all commands at once (RFC 2920): DATA may only stand last,
 // and the longest group, some 16 KB, fits the buffers of both sides. Elsewhere
 // each ask says one.
-func (x *exchange) ask(want int) (string, error) {
-	if x.owed == 0 {
-		group := x.unsaid
+func (x *exchange) command(want int) (string, error) {
+	if x.pending == 0 {
+		group := x.unsent
 		if !x.conn.offer.pipelining {
 			group = group[:bytes.IndexByte(group, '\n')+1]
 		}
-		x.unsaid, x.owed = x.unsaid[len(group):], bytes.Count(group, []byte{'\n'})
-		x.talk.said = group
-		if err := x.conn.say(group); err != nil {
+		x.unsent, x.pending = x.unsent[len(group):], bytes.Count(group, []byte{'\n'})
+		x.transcript.unanswered = group
+		if err := x.conn.send(group); err != nil {
 			return "", err
 		}
 	}
-	x.owed--
-	text, err := x.conn.hear(want, x.relay.cfg.Timeout)
-	x.talk.heard(x.conn.last)
+	x.pending--
+	text, err := x.conn.readReply(want, x.relay.cfg.Timeout)
+	x.transcript.addReply(x.conn.last)
 	return text, err
 }
 
@@ -199,7 +199,7 @@ func (x *exchange) mail() error {
 	if x.conn.in.Buffered() > 0 {
 		return errUnexpectedReply
 	}
-	_, err := x.ask(250)
+	_, err := x.command(250)
 	return err
 }
 
@@ -223,12 +223,12 @@ func (x *exchange) recipients() error {
 		if res.Outcome != app.Accepted {
 			continue
 		}
-		if _, err := x.ask(25); err != nil {
+		if _, err := x.command(25); err != nil {
 			answer := replyError(err)
 			if answer == nil || x.relay.rules.kindOf(answer.Code) == app.ResultTrouble {
 				return err
 			}
-			res.Reply = x.relay.clean.replyOf(answer)
+			res.Reply = x.relay.sanitizer.replyOf(answer)
 			res.Outcome = x.relay.rules.verdictOf(res.Reply)
 			continue
 		}
@@ -237,13 +237,13 @@ func (x *exchange) recipients() error {
 	return nil
 }
 
-// clear makes the connection fit for the next transaction.
-func (x *exchange) clear() connEnd {
+// reset makes the connection fit for the next transaction.
+func (x *exchange) reset() connEnd {
 	if x.drainReplies() != connReusable {
 		return connBroken
 	}
-	x.unsaid = []byte("RSET\r\n")
-	if _, err := x.ask(250); err != nil {
+	x.unsent = []byte("RSET\r\n")
+	if _, err := x.command(250); err != nil {
 		return connBroken
 	}
 	return connReusable
@@ -255,8 +255,8 @@ func (x *exchange) clear() connEnd {
 // get an empty message.
 func (x *exchange) drainReplies() connEnd {
 	taken := false
-	for x.owed > 0 {
-		_, err := x.ask(25)
+	for x.pending > 0 {
+		_, err := x.command(25)
 		answer := replyError(err)
 		switch {
 		case err == nil:
@@ -264,7 +264,7 @@ func (x *exchange) drainReplies() connEnd {
 		case answer == nil || answer.Code == 421:
 			return connBroken
 		case answer.Code/100 == 3:
-			if taken || x.owed > 0 {
+			if taken || x.pending > 0 {
 				return connBroken
 			}
 			return x.sendEmptyMessage()
@@ -278,28 +278,28 @@ func (x *exchange) drainReplies() connEnd {
 
 // sendEmptyMessage ends a message that has no recipient and no content.
 func (x *exchange) sendEmptyMessage() connEnd {
-	x.unsaid = []byte(".\r\n")
-	_, err := x.ask(250)
+	x.unsent = []byte(".\r\n")
+	_, err := x.command(250)
 	if answer := replyError(err); err != nil && (answer == nil || answer.Code == 421) {
 		return connBroken
 	}
 	return connReusable
 }
 
-// body writes all but the message's last CRLF, which goes with the final dot.
-func (x *exchange) body() error {
-	x.talk.body()
+// writeBody writes all but the message's last CRLF, which goes with the final dot.
+func (x *exchange) writeBody() error {
+	x.transcript.addBody()
 	if len(x.message.tail) == 0 {
-		return x.lines(bytes.TrimSuffix(x.message.whole, crlf))
+		return x.writeLines(bytes.TrimSuffix(x.message.head, crlf))
 	}
-	if err := x.lines(x.message.whole); err != nil {
+	if err := x.writeLines(x.message.head); err != nil {
 		return err
 	}
-	return x.lines(bytes.TrimSuffix(x.message.tail, crlf))
+	return x.writeLines(bytes.TrimSuffix(x.message.tail, crlf))
 }
 
-// lines writes whole lines, but maybe the end of the last one.
-func (x *exchange) lines(message []byte) error {
+// writeLines writes whole lines, but maybe the end of the last one.
+func (x *exchange) writeLines(message []byte) error {
 	if dotLine(message, 0) < 0 {
 		_, err := x.conn.Write(message)
 		return err
@@ -353,7 +353,7 @@ func (x *exchange) failed(stage app.Stage, err error) (app.Result, connEnd) {
 	if kind == app.ResultTrouble {
 		return x.trouble(stage, err), connBroken
 	}
-	return x.ended(kind, stage, x.relay.clean.replyOf(answer)), connReusable
+	return x.ended(kind, stage, x.relay.sanitizer.replyOf(answer)), connReusable
 }
 
 // trouble is the result of a connection that ended in the midst of a transaction:
@@ -362,14 +362,14 @@ func (x *exchange) trouble(stage app.Stage, err error) app.Result {
 	return x.ended(app.ResultTrouble, stage, x.relay.replyTo(x.ctx, err, x.relay.cfg.Timeout))
 }
 
-// dot sends the final dot and waits for what the relay makes of the message.
+// sendDot sends the final dot and waits for what the relay makes of the message.
 // Only Close ends the waiting before its time.
-func (x *exchange) dot() (app.Result, connEnd) {
+func (x *exchange) sendDot() (app.Result, connEnd) {
 	r := x.relay
 	release := context.AfterFunc(r.closing, x.conn.cut)
-	x.talk.said = []byte(".\r\n")
+	x.transcript.unanswered = []byte(".\r\n")
 	text, err := x.finish()
-	x.talk.heard(x.conn.last)
+	x.transcript.addReply(x.conn.last)
 	closed := !release()
 	res, end := x.afterDot(text, err)
 	if closed {
@@ -379,14 +379,14 @@ func (x *exchange) dot() (app.Result, connEnd) {
 }
 
 func (x *exchange) finish() (string, error) {
-	if err := x.conn.say([]byte("\r\n.\r\n")); err != nil {
+	if err := x.conn.send([]byte("\r\n.\r\n")); err != nil {
 		return "", err
 	}
-	return x.conn.hear(250, dotFactor*x.relay.cfg.Timeout)
+	return x.conn.readReply(250, dotFactor*x.relay.cfg.Timeout)
 }
 
 func (x *exchange) afterDot(text string, err error) (app.Result, connEnd) {
-	clean := x.relay.clean
+	clean := x.relay.sanitizer
 	if err == nil {
 		return x.done(clean.reply(250, text)), connReusable
 	}

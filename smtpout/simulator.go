@@ -43,26 +43,26 @@ func (s *Simulator) Bound() int { return s.next.Bound() }
 // They get their verdicts with whatever decides on the message, since a refusal
 // or doubt of the others is none of theirs; where nothing was decided
 // (ResultTrouble, ResultWithdrawn) they wait with the others for the next try.
-func (s *Simulator) Send(ctx context.Context, m *app.Outgoing, hold func(ctx context.Context, signature string) error) app.Result {
+func (s *Simulator) Send(ctx context.Context, m *app.Outgoing, authorize func(ctx context.Context, signature string) error) app.Result {
 	others, verdicts := simulate(m.Recipients)
 	if len(verdicts) == 0 {
-		return s.next.Send(ctx, m, hold)
+		return s.next.Send(ctx, m, authorize)
 	}
-	held := false
+	authorized := false
 	res := app.Result{Kind: app.ResultDone, Stage: app.StageDot}
 	if len(others) > 0 {
-		rest := *m
-		rest.Recipients = others
-		res = s.next.Send(ctx, &rest, func(ctx context.Context, signature string) error {
-			held = true
-			return hold(ctx, signature)
+		forOthers := *m
+		forOthers.Recipients = others
+		res = s.next.Send(ctx, &forOthers, func(ctx context.Context, signature string) error {
+			authorized = true
+			return authorize(ctx, signature)
 		})
 	}
 	if res.Kind == app.ResultTrouble || res.Kind == app.ResultWithdrawn {
 		return res
 	}
-	if !held {
-		if err := hold(ctx, m.Signature); err != nil {
+	if !authorized {
+		if err := authorize(ctx, m.Signature); err != nil {
 			return withdrawn()
 		}
 	}

@@ -18,8 +18,8 @@ const (
 	omittedLines     = "* (%d lines left out)"
 )
 
-// spoken is a command and its reply.
-type spoken struct {
+// commandReply is a command and its reply.
+type commandReply struct {
 	command []byte // with its CRLF; nil: the message itself
 	code    int    // 0: there was no reply, or it could not be read
 	text    string
@@ -28,18 +28,18 @@ type spoken struct {
 // transcript is what was said in a transaction, in parts that are there anyhow: most
 // messages are taken, and nobody asks for their conversation.
 type transcript struct {
-	said  []byte // commands that are not answered
-	lines []spoken
+	unanswered []byte // commands that are not answered
+	lines      []commandReply
 }
 
-// heard notes the reply to the oldest command that is not answered.
-func (t *transcript) heard(reply spoken) {
-	reply.command, t.said, _ = bytes.Cut(t.said, []byte{'\n'})
+// addReply notes the reply to the oldest command that is not answered.
+func (t *transcript) addReply(reply commandReply) {
+	reply.command, t.unanswered, _ = bytes.Cut(t.unanswered, []byte{'\n'})
 	t.lines = append(t.lines, reply)
 }
 
-// body notes that the message went out.
-func (t *transcript) body() { t.lines = append(t.lines, spoken{}) }
+// addBody notes that the message went out.
+func (t *transcript) addBody() { t.lines = append(t.lines, commandReply{}) }
 
 // acceptedByAll reports whether a relay took a message for all of its recipients.
 func acceptedByAll(res app.Result) bool {
@@ -56,24 +56,24 @@ func (x *exchange) conversation(res app.Result) string {
 		secured = "with " + x.conn.tls
 	}
 	lines := []string{"* (connected to " + x.relay.addr + " " + secured + "; greeting and sign-in left out)"}
-	for _, s := range x.talk.lines {
+	for _, s := range x.transcript.lines {
 		if s.command == nil {
 			lines = append(lines, "> (the message, "+strconv.FormatInt(x.message.size(), 10)+" bytes, left out)")
 			continue
 		}
-		lines = append(lines, "> "+x.relay.clean.words(string(bytes.TrimRight(s.command, "\r\n"))))
+		lines = append(lines, "> "+x.relay.sanitizer.text(string(bytes.TrimRight(s.command, "\r\n"))))
 		if s.code > 0 {
-			lines = append(lines, "< "+strconv.Itoa(s.code)+" "+x.relay.clean.words(s.text))
+			lines = append(lines, "< "+strconv.Itoa(s.code)+" "+x.relay.sanitizer.text(s.text))
 		}
 	}
 	if res.Reply.Code == 0 && res.Reply.Text != "" {
 		lines = append(lines, "* "+res.Reply.Text)
 	}
-	return shortened(lines)
+	return joinShortened(lines)
 }
 
-// shortened joins lines, without those in the middle where they are too long together.
-func shortened(lines []string) string {
+// joinShortened joins lines, without those in the middle where they are too long together.
+func joinShortened(lines []string) string {
 	if whole := strings.Join(lines, "\n"); len(whole) <= maxConversation {
 		return whole
 	}

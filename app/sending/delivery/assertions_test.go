@@ -87,8 +87,8 @@ func wantCanceled(w *testserver.Server, id string) {
 	testserver.WantCode(w.T, w.Reschedule(id, "in 1 hour"), app.CodeValidation)
 }
 
-// suffered adds to the counters of the world's team.
-func suffered(w *testserver.Server, o reputation.Outcome) {
+// addOutcome adds to the counters of the world's team.
+func addOutcome(w *testserver.Server, o reputation.Outcome) {
 	w.T.Helper()
 	w.AddOutcome(w.Key.TeamID, o)
 }

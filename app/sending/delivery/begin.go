@@ -12,7 +12,7 @@ import (
 )
 
 // begin stores that a unit's attempt begins, unless it has expired while it waited.
-func (l *lane) begin(tx *db.Tx, u app.Unit) (begun bool, err error) {
+func (l *relayQueue) begin(tx *db.Tx, u app.Unit) (begun bool, err error) {
 	waited, over, err := l.overdue(&tx.Reader, u, tx.Now)
 	if err != nil || !over {
 		begun, errBegin := l.s.beginUnit(tx, u)
@@ -94,11 +94,11 @@ func (s *Service) deferToNextDay(tx *db.Tx, u app.Unit) (bool, error) {
 
 // beginRecipient makes the unit of a recipient, unless that one is settled: withdrawn
 // before its turn, suppressed or opted out, which only those are who stand out.
-func (s *Service) beginRecipient(tx *db.Tx, u app.Unit, to *app.BroadcastRecipient, standsOut bool) (waits bool, err error) {
+func (s *Service) beginRecipient(tx *db.Tx, u app.Unit, to *app.BroadcastRecipient, check bool) (waits bool, err error) {
 	if to.Seen&app.SeenEnded != 0 {
 		return false, nil
 	}
-	if standsOut {
+	if check {
 		blocked, err := s.blockedAmong(&tx.Reader, u, []string{to.Email})
 		if err != nil {
 			return false, err
@@ -134,14 +134,14 @@ func (s *Service) blockedAmong(r *db.Reader, u app.Unit, recipients []string) (a
 	blocked := app.Blocked{}
 	for _, email := range recipients { // there is one
 		key := app.KeyOf(email)
-		bulkStanding, err := r.BulkStanding(u.TeamID, u.TopicID, s.Sealer.AddressHash(u.TeamID, key))
+		optOut, err := r.BulkStanding(u.TeamID, u.TopicID, s.Sealer.AddressHash(u.TeamID, key))
 		if err != nil {
 			return nil, fmt.Errorf("look up opt-outs: %w", err)
 		}
-		switch reason := bulkStanding.Standing.Reason(); {
-		case bulkStanding.Suppression != nil:
-			bulkStanding.Suppression.Key = key
-			blocked[key] = app.NewBlocked([]app.Suppression{*bulkStanding.Suppression}, true)[key]
+		switch reason := optOut.Standing.Reason(); {
+		case optOut.Suppression != nil:
+			optOut.Suppression.Key = key
+			blocked[key] = app.NewBlocked([]app.Suppression{*optOut.Suppression}, true)[key]
 		case reason != "":
 			blocked[key] = reason
 		}

@@ -22,24 +22,24 @@ import (
 const idleBulk = time.Minute
 
 // bulkDispatcher is the line of broadcasts.
-type bulkDispatcher struct{ *line }
+type bulkDispatcher struct{ *dispatcher }
 
 // claim takes up to room messages of broadcasts: those that are to be tried
 // again, up to half of it, then those whose turn it is. It stores that their
 // attempts begin and hands them to the workers. It answers how long to sleep.
-func (q *bulkDispatcher) claim(ctx context.Context, room int) (time.Duration, error) {
-	again, next, err := q.claimRetries(ctx, (room+1)/2)
+func (q *bulkDispatcher) claim(ctx context.Context, capacity int) (time.Duration, error) {
+	again, next, err := q.claimRetries(ctx, (capacity+1)/2)
 	if err != nil {
 		return 0, err
 	}
-	o, _, until := q.gate.look()
-	if q.halted() || o < probe && until.After(clock.Now()) {
+	o, _, until := q.breaker.state()
+	if q.paused() || o < halfOpen && until.After(clock.Now()) {
 		return next, nil // the dispatcher knows when either ends
 	}
-	if room -= again; o == probe {
-		room = min(room, 1)
+	if capacity -= again; o == halfOpen {
+		capacity = min(capacity, 1)
 	}
-	if room <= 0 || o < probe {
+	if capacity <= 0 || o < halfOpen {
 		return min(next, base.SweepEvery), nil
 	}
 	open, err := q.queuedBroadcasts(ctx)
@@ -57,11 +57,11 @@ func (q *bulkDispatcher) claim(ctx context.Context, room int) (time.Duration, er
 		return next, nil
 	}
 	now := clock.Now()
-	if q.limits.window(now) == 0 {
+	if q.limits.bulkRemaining(now) == 0 {
 		return min(next, now.Truncate(time.Minute).Add(time.Minute).Sub(now)), nil // when more is free at the soonest
 	}
 	var failed []error
-	for _, turn := range q.limits.turns(now, queues, 0, room) {
+	for _, turn := range q.limits.shareBulk(now, queues, 0, capacity) {
 		b := &open[slices.IndexFunc(open, func(b app.Broadcast) bool { return b.ID == turn.ID })]
 		err := q.beginBroadcast(ctx, b, q.jobs.FreeFor(b.TeamID, turn.N, 0))
 		if errors.Is(err, db.ErrDamaged) {
@@ -89,7 +89,7 @@ func (q *bulkDispatcher) queuedBroadcasts(ctx context.Context) ([]app.Broadcast,
 		return open, err
 	})
 	return slices.DeleteFunc(open, func(b app.Broadcast) bool {
-		n, _ := q.may(sender{b.TeamID, b.From.Domain}, 1)
+		n, _ := q.claimable(sender{b.TeamID, b.From.Domain}, 1)
 		return n == 0 || b.Relay != q.name || b.Held != "" || !b.PausedAt.IsZero() || q.s.Guardrails.BroadcastsPaused(b.TeamID, q.name) || slices.Contains(suspended, b.TeamID)
 	}), err
 }
@@ -110,15 +110,15 @@ func bulkQueues(open []app.Broadcast) []pacing.BulkQueue {
 
 // claimRetries claims messages that were begun before and are due, at most room,
 // and says how many.
-func (q *bulkDispatcher) claimRetries(ctx context.Context, room int) (n int, next time.Duration, err error) {
-	units, next, err := q.due(ctx, room)
+func (q *bulkDispatcher) claimRetries(ctx context.Context, capacity int) (n int, next time.Duration, err error) {
+	units, next, err := q.claimDue(ctx, capacity)
 	if err != nil || len(units) == 0 {
 		return 0, next, err
 	}
 	var jobs []*job
 	for _, u := range units {
 		j := &job{unit: u}
-		if !q.place(j) {
+		if !q.reserve(j) {
 			break
 		}
 		jobs = append(jobs, j)
@@ -128,19 +128,19 @@ func (q *bulkDispatcher) claimRetries(ctx context.Context, room int) (n int, nex
 	n = len(begun)
 	for _, j := range jobs {
 		if len(begun) == 0 || begun[0].EmailID != j.unit.EmailID {
-			q.unplace(j)
+			q.unreserve(j)
 			continue
 		}
 		j.unit, begun = begun[0], begun[1:]
-		q.send(j)
+		q.enqueue(j)
 	}
 	return n, next, err
 }
 
-// place takes a place in the daily limit for a job.
-func (q *bulkDispatcher) place(j *job) bool {
-	j.minute, _, j.placed = q.limits.reserve(clock.Now(), j.unit.TeamID, true)
-	return j.placed
+// reserve takes a place in the daily limit for a job.
+func (q *bulkDispatcher) reserve(j *job) bool {
+	j.reservedMinute, _, j.reserved = q.limits.reserve(clock.Now(), j.unit.TeamID, true)
+	return j.reserved
 }
 
 // beginBroadcast begins the next n recipients of a broadcast: those that are
@@ -150,31 +150,31 @@ func (q *bulkDispatcher) beginBroadcast(ctx context.Context, b *app.Broadcast, n
 	if err != nil {
 		return err
 	}
-	var places, jobs []*job
+	var reservations, jobs []*job
 	for range n {
 		j := &job{unit: app.Unit{TeamID: b.TeamID, BroadcastID: b.ID}}
-		if !q.place(j) {
+		if !q.reserve(j) {
 			break
 		}
-		places = append(places, j)
+		reservations = append(reservations, j)
 	}
-	if len(places) > 0 {
+	if len(reservations) > 0 {
 		err = q.s.DB.WritePatient(engine.Apart(ctx), func(tx *db.Tx) (err error) {
-			jobs, err = q.beginRecipients(tx, *b, content, len(places))
+			jobs, err = q.beginRecipients(tx, *b, content, len(reservations))
 			return err
 		})
 	}
 	if err != nil {
 		jobs = nil
 	}
-	q.claims.hold(jobs)
-	for i, place := range places {
+	q.claims.add(jobs)
+	for i, reservation := range reservations {
 		if i >= len(jobs) {
-			q.unplace(place)
+			q.unreserve(reservation)
 			continue
 		}
-		jobs[i].minute, jobs[i].placed = place.minute, true
-		q.send(jobs[i])
+		jobs[i].reservedMinute, jobs[i].reserved = reservation.reservedMinute, true
+		q.enqueue(jobs[i])
 	}
 	return err
 }
@@ -197,21 +197,21 @@ func (q *bulkDispatcher) beginRecipients(tx *db.Tx, b app.Broadcast, content *ma
 	if err != nil || len(next) == 0 {
 		return nil, err
 	}
-	standOut, err := q.s.needCheck(&tx.Reader, &b, next)
+	check, err := q.s.needCheck(&tx.Reader, &b, next)
 	if err != nil {
 		return nil, err
 	}
-	standings, jobs := tx.Standings(), []*job(nil)
+	version, jobs := tx.Standings(), []*job(nil)
 	for i := range next {
 		to := &next[i]
 		u := app.Unit{EmailID: to.ID, TeamID: b.TeamID, BroadcastID: b.ID, TopicID: b.TopicID, Relay: q.name, Domain: b.From.Domain, Attempts: 1,
 			NextAt: tx.Now, Size: content.Size(), MessageDate: tx.Now, Owner: q.s.DB.Cluster().Owner()}
-		waits, err := q.s.beginRecipient(tx, u, to, standOut[i])
+		waits, err := q.s.beginRecipient(tx, u, to, check[i])
 		if err != nil {
 			return nil, err
 		}
 		if waits {
-			jobs = append(jobs, &job{unit: u, to: to, standings: standings})
+			jobs = append(jobs, &job{unit: u, recipient: to, checkedVersion: version})
 		}
 	}
 	if err := tx.BeginRecipients(&b, len(next), len(jobs)); err != nil {

@@ -7,92 +7,92 @@ import (
 	"mailer/app/kit/clock"
 )
 
-// gate stands before a relay, or before what it takes of one sender: open while mail
+// circuitBreaker stands before a relay, or before what it takes of one sender: open while mail
 // is taken, shut for a pause after trouble, then open for one probe whose outcome opens
 // or shuts it again. Nobody waits at it: what may not pass goes back to the queue.
-type gate struct {
-	mu       sync.Mutex
-	shut     bool
-	probing  bool
-	refusing bool   // mail was refused, or its line lost: who has not met that may try before the pause is over
-	blamed   sender // whose mail met the trouble last
-	until    time.Time
-	failures int
-	epoch    int // counts pauses; an outcome of an earlier epoch is old news
+type circuitBreaker struct {
+	mu        sync.Mutex
+	open      bool
+	probing   bool
+	refused   bool   // mail was refused, or its line lost: who has not met that may try before the pause is over
+	failing   sender // whose mail met the trouble last
+	openUntil time.Time
+	failures  int
+	epoch     int // counts pauses; an outcome of an earlier epoch is old news
 }
 
-// pass is the leave to begin one transaction.
-type pass struct {
-	epoch int
-	probe bool
-	early bool // a probe of one who has not met the refusals
+// permit is the leave to begin one transaction.
+type permit struct {
+	epoch      int
+	probe      bool
+	unaffected bool // a probe of one who has not met the refusals
 }
 
-// opening says who may pass a gate.
-type opening int
+// breakerState says who may pass a gate.
+type breakerState int
 
 const (
-	closed    opening = iota
-	innocents         // one probe of a sender that has not met the refusals
-	probe             // one probe
-	open
+	breakerOpen        breakerState = iota
+	halfOpenUnaffected              // one probe of a sender that has not met the refusals
+	halfOpen                        // one probe
+	breakerClosed
 )
 
-// look says who may pass now; where nobody may, or not everybody, again is when that
+// state says who may pass now; where nobody may, or not everybody, again is when that
 // changes by itself.
-func (g *gate) look() (o opening, blamed sender, again time.Time) {
+func (g *circuitBreaker) state() (o breakerState, failing sender, again time.Time) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.opening(), g.blamed, g.until
+	return g.stateLocked(), g.failing, g.openUntil
 }
 
-func (g *gate) opening() opening {
+func (g *circuitBreaker) stateLocked() breakerState {
 	switch {
-	case !g.shut:
-		return open
+	case !g.open:
+		return breakerClosed
 	case g.probing:
-		return closed
-	case !g.until.After(clock.Now()):
-		return probe
-	case g.refusing:
-		return innocents
+		return breakerOpen
+	case !g.openUntil.After(clock.Now()):
+		return halfOpen
+	case g.refused:
+		return halfOpenUnaffected
 	}
-	return closed
+	return breakerOpen
 }
 
-// enter returns a pass for a transaction, of a sender that has not met the refusals
+// allow returns a pass for a transaction, of a sender that has not met the refusals
 // (innocent) or of any.
-func (g *gate) enter(innocent bool) (pass, bool) {
+func (g *circuitBreaker) allow(unaffected bool) (permit, bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	switch o := g.opening(); {
-	case o == open:
-		return pass{epoch: g.epoch}, true
-	case o == probe, o == innocents && innocent:
+	switch o := g.stateLocked(); {
+	case o == breakerClosed:
+		return permit{epoch: g.epoch}, true
+	case o == halfOpen, o == halfOpenUnaffected && unaffected:
 		g.probing = true
-		return pass{epoch: g.epoch, probe: true, early: o == innocents}, true
+		return permit{epoch: g.epoch, probe: true, unaffected: o == halfOpenUnaffected}, true
 	}
-	return pass{}, false
+	return permit{}, false
 }
 
-// healthy notes that the relay answered; it reports whether the gate was shut.
-func (g *gate) healthy(p pass) (reopened bool) {
+// success notes that the relay answered; it reports whether the gate was shut.
+func (g *circuitBreaker) success(p permit) (reopened bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if !g.shut {
+	if !g.open {
 		g.failures = 0
 		return false
 	}
 	if !p.probe || p.epoch != g.epoch {
 		return false
 	}
-	g.shut, g.probing, g.failures = false, false, 0
+	g.open, g.probing, g.failures = false, false, 0
 	return true
 }
 
-// unclear passes a probe's right to another: its transaction ended without
+// release passes a probe's right to another: its transaction ended without
 // telling anything of the relay.
-func (g *gate) unclear(p pass) {
+func (g *circuitBreaker) release(p permit) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if p.probe && p.epoch == g.epoch {
@@ -102,37 +102,37 @@ func (g *gate) unclear(p pass) {
 
 // trouble is what shuts a gate.
 type trouble struct {
-	sender   sender // whose mail met it
-	refusing bool   // it was refused, or its line lost; else the relay could not be used
-	quota    bool   // its daily limit is used, so that nothing is tried
+	sender  sender // whose mail met it
+	refused bool   // it was refused, or its line lost; else the relay could not be used
+	quota   bool   // its daily limit is used, so that nothing is tried
 	// delay is the pause after a number of failures in a row.
 	delay func(failures int) time.Duration
 }
 
-// close shuts the gate for a pause. Troubles of transactions that began before the last
+// trip shuts the gate for a pause. Troubles of transactions that began before the last
 // pause are part of it and count once, and so is what a probe met that came early.
-func (g *gate) close(p pass, t trouble) (failures int, until time.Time, fresh bool) {
+func (g *circuitBreaker) trip(p permit, t trouble) (failures int, until time.Time, fresh bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if p.epoch != g.epoch {
-		return g.failures, g.until, false
+		return g.failures, g.openUntil, false
 	}
-	if g.shut && p.early && t.refusing {
+	if g.open && p.unaffected && t.refused {
 		g.probing = false
-		return g.failures, g.until, false
+		return g.failures, g.openUntil, false
 	}
 	g.failures++
 	g.epoch++
-	g.shut, g.probing, g.refusing, g.blamed = true, false, t.refusing, t.sender
-	g.until = clock.Now().Add(t.delay(g.failures))
-	return g.failures, g.until, true
+	g.open, g.probing, g.refused, g.failing = true, false, t.refused, t.sender
+	g.openUntil = clock.Now().Add(t.delay(g.failures))
+	return g.failures, g.openUntil, true
 }
 
-// again ends a pause: the relay is tried now.
-func (g *gate) again() {
+// retryNow ends a pause: the relay is tried now.
+func (g *circuitBreaker) retryNow() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.shut && !g.probing {
-		g.until = clock.Now()
+	if g.open && !g.probing {
+		g.openUntil = clock.Now()
 	}
 }

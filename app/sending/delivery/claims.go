@@ -9,7 +9,7 @@ import (
 
 // claims are the units of a lane that somebody works on.
 type claims struct {
-	alone *atomic.Bool // a suspect is in work, in whichever lane
+	suspectInWork *atomic.Bool // a suspect is in work, in whichever lane
 
 	mu     sync.Mutex
 	emails map[string]sender // by id
@@ -21,10 +21,10 @@ const suspectCrashes = 2
 
 func suspected(u app.Unit) bool { return u.Crashes >= suspectCrashes }
 
-// crashes is at how many crashes in a row a unit may have been in work that is to be
+// maxCrashes is at how many crashes in a row a unit may have been in work that is to be
 // claimed now.
-func (c *claims) crashes() int {
-	if c.alone.Load() {
+func (c *claims) maxCrashes() int {
+	if c.suspectInWork.Load() {
 		return suspectCrashes - 1
 	}
 	return 1 << 30
@@ -39,7 +39,7 @@ func (c *claims) take(units []app.Unit, n int) []app.Unit {
 		if len(out) == n {
 			break
 		}
-		if _, busy := c.emails[u.EmailID]; busy || suspected(u) && !c.alone.CompareAndSwap(false, true) {
+		if _, busy := c.emails[u.EmailID]; busy || suspected(u) && !c.suspectInWork.CompareAndSwap(false, true) {
 			continue
 		}
 		c.emails[u.EmailID] = senderOf(u)
@@ -48,8 +48,8 @@ func (c *claims) take(units []app.Unit, n int) []app.Unit {
 	return out
 }
 
-// hold claims the units of jobs that were made just now.
-func (c *claims) hold(jobs []*job) {
+// add claims the units of jobs that were made just now.
+func (c *claims) add(jobs []*job) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, j := range jobs {
@@ -57,8 +57,8 @@ func (c *claims) hold(jobs []*job) {
 	}
 }
 
-// of returns the emails of a sender whose units are claimed; the zero one: of everybody.
-func (c *claims) of(s sender) (emails []string) {
+// emailsOf returns the emails of a sender whose units are claimed; the zero one: of everybody.
+func (c *claims) emailsOf(s sender) (emails []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for id, who := range c.emails {
@@ -76,7 +76,7 @@ func (c *claims) release(units ...app.Unit) {
 	for _, u := range units {
 		delete(c.emails, u.EmailID)
 		if suspected(u) {
-			c.alone.Store(false)
+			c.suspectInWork.Store(false)
 		}
 	}
 }

@@ -19,7 +19,7 @@ type composer struct {
 }
 
 // compose reads the message of a unit and the recipients that still wait.
-func (c *composer) compose(ctx context.Context, j *job) (*letter, error) {
+func (c *composer) compose(ctx context.Context, j *job) (*message, error) {
 	read := c.email
 	if j.bulk() {
 		read = c.broadcast
@@ -29,12 +29,12 @@ func (c *composer) compose(ctx context.Context, j *job) (*letter, error) {
 		return nil, err
 	}
 	m.TeamID = j.unit.TeamID
-	m.counts = reputation.OutcomeKey{TeamID: j.unit.TeamID, Region: c.relay.Region, Domain: j.unit.Domain}
+	m.outcomeKey = reputation.OutcomeKey{TeamID: j.unit.TeamID, Region: c.relay.Region, Domain: j.unit.Domain}
 	return m, nil
 }
 
 // email makes the message of an email's unit.
-func (c *composer) email(ctx context.Context, j *job) (*letter, error) {
+func (c *composer) email(ctx context.Context, j *job) (*message, error) {
 	read, err := c.content(ctx, j)
 	if err != nil {
 		return nil, err
@@ -48,7 +48,7 @@ func (c *composer) email(ctx context.Context, j *job) (*letter, error) {
 		return nil, err
 	}
 	sent := tracking.Track(c.s.Sealer, email.FinalMail(), email.TeamID, email.ID, email.Tracking)
-	return &letter{private: email.Source == mail.SourceAccount, insights: email.Insights, blocked: read.blocked, Outgoing: &app.Outgoing{
+	return &message{private: email.Source == mail.SourceAccount, insights: email.Insights, blocked: read.blocked, Outgoing: &app.Outgoing{
 		EmailID: email.ID, EnvelopeFrom: c.emailReturnPath(ctx, j.unit.TeamID, email, read.open), Recipients: read.open, MessageID: email.MessageID,
 		Date: email.CreatedAt, Mail: c.relay.Identify(sent, email.ID), DKIM: key, Signature: j.unit.Signature,
 	}}, nil
@@ -59,11 +59,11 @@ func (c *composer) email(ctx context.Context, j *job) (*letter, error) {
 func (c *composer) content(ctx context.Context, j *job) (*readEmail, error) {
 	email, with := c.s.mail.TakeRecent(j.unit.EmailID)
 	if email != nil && j.unit.Attempts == 1 && j.unit.Since.IsZero() {
-		j.standings = with.AsOf
+		j.checkedVersion = with.AsOf
 		return &readEmail{email: email, open: with.Recipients}, nil
 	}
-	if j.ahead != nil {
-		return j.ahead, nil
+	if j.prefetched != nil {
+		return j.prefetched, nil
 	}
 	read, err := db.Get(ctx, c.s.DB, func(r *db.Reader) (*readEmail, error) { return c.s.readUnit(r, j.unit) })
 	if err != nil {
@@ -74,13 +74,13 @@ func (c *composer) content(ctx context.Context, j *job) (*readEmail, error) {
 
 // broadcast makes the message of a broadcast's unit, with its recipient where that
 // one still waits.
-func (c *composer) broadcast(ctx context.Context, j *job) (*letter, error) {
+func (c *composer) broadcast(ctx context.Context, j *job) (*message, error) {
 	content, err := c.s.mail.BroadcastMail(ctx, j.unit.TeamID, j.unit.BroadcastID)
 	if err != nil {
 		return nil, err
 	}
-	m := &letter{insights: content.Insights}
-	to := j.to
+	m := &message{insights: content.Insights}
+	to := j.recipient
 	if to == nil {
 		if to, m.blocked, err = c.recipient(ctx, j.unit); err != nil {
 			return nil, err

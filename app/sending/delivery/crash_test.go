@@ -45,8 +45,8 @@ func TestCrashesOfSingleEmailBackOff(t *testing.T) {
 			if u := w.Unit(id); u.Attempts != 0 || u.Crashes != n || time.Until(u.NextAt) != wait {
 				t.Fatalf("crash %d: %d attempts, %d crashes, next in %v, want %v", n, u.Attempts, u.Crashes, time.Until(u.NextAt), wait)
 			}
-			if story := w.Timeline(id); strings.Count(story, "it alone was in work, so it waits a while; next try at") != n {
-				t.Errorf("crash %d: timeline:\n%s", n, story)
+			if timeline := w.Timeline(id); strings.Count(timeline, "it alone was in work, so it waits a while; next try at") != n {
+				t.Errorf("crash %d: timeline:\n%s", n, timeline)
 			}
 			time.Sleep(wait + 10*time.Millisecond)
 			synctest.Wait()

@@ -13,8 +13,8 @@ import (
 	"mailer/db"
 )
 
-// says has an email say something long of its own.
-func says(in *app.EmailInput, text string) *app.EmailInput {
+// withText has an email say something long of its own.
+func withText(in *app.EmailInput, text string) *app.EmailInput {
 	whole := strings.Repeat(text, 500)
 	in.Text = &whole
 	return in
@@ -26,7 +26,7 @@ func TestDamagedEmailIsHeld(t *testing.T) {
 		w := testserver.New(t, relay)
 		other := w.AddTeam("Other", otherDomain)
 		send := func(key *app.Key, from, text string) string {
-			in := says(testserver.Message("bob@example.net"), text)
+			in := withText(testserver.Message("bob@example.net"), text)
 			in.From = from
 			id, err := w.Services.Mail.SendEmail(t.Context(), key, in, mail.SendOptions{})
 			testserver.Must(t, err)

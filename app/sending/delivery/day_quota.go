@@ -42,11 +42,11 @@ func (s *Service) limitToDay(ctx context.Context, queues []pacing.BulkQueue) (op
 	err = s.DB.Read(ctx, func(r *db.Reader) error {
 		for _, q := range queues {
 			want := min(q.Remaining, pacing.MaxBroadcastRecipients)
-			room, err := s.bulkDayQuota(r, q.TeamID, now, int(want+taken[q.TeamID]))
+			capacity, err := s.bulkDayQuota(r, q.TeamID, now, int(want+taken[q.TeamID]))
 			if err != nil {
 				return err
 			}
-			q.Remaining = int64(room) - taken[q.TeamID]
+			q.Remaining = int64(capacity) - taken[q.TeamID]
 			taken[q.TeamID] += q.Remaining
 			held = held || q.Remaining < want
 			if q.Remaining > 0 {

@@ -15,27 +15,27 @@ import (
 	"mailer/db/engine"
 )
 
-// run carries one claimed unit through one transaction and records what came of
+// deliver carries one claimed unit through one transaction and records what came of
 // it. It waits while the relay's rate is used up or memory is short. Where the relay
 // takes nothing of the sender for now, the unit goes back to the queue.
-func (l *lane) run(j *job) {
-	v, ok := l.enter(j.unit)
-	if !ok || l.taking.Err() != nil {
-		l.unclear(v)
-		l.unplace(j)
+func (l *relayQueue) deliver(j *job) {
+	v, ok := l.allow(j.unit)
+	if !ok || l.accepting.Err() != nil {
+		l.release(v)
+		l.unreserve(j)
 		l.handBack(j)
 		return
 	}
 	if v.probes() {
 		defer l.wake() // the others wait for how it ends
 	}
-	defer l.unclear(v)
+	defer l.release(v)
 	if !l.admit(v, j) {
 		return
 	}
-	weight := min(j.unit.Size, l.room)
-	if l.memory.Acquire(l.taking, weight) != nil {
-		l.unplace(j)
+	weight := min(j.unit.Size, l.memoryLimit)
+	if l.memory.Acquire(l.accepting, weight) != nil {
+		l.unreserve(j)
 		l.handBack(j)
 		return
 	}
@@ -45,49 +45,49 @@ func (l *lane) run(j *job) {
 
 // handBack returns a unit whose transaction did not take place, since the server stops
 // or the relay rests or goes: no attempt is counted, and it keeps its place in the queue.
-func (l *lane) handBack(j *job) {
+func (l *relayQueue) handBack(j *job) {
 	l.record(j, func(tx *db.Tx) error {
 		return base.IgnoreNotFound(tx.RequeueUnit(j.unit, j.unit.Attempts-1, j.unit.NextAt))
 	})
 }
 
-// unplace returns the place that a job has in the daily limit.
-func (l *lane) unplace(j *job) {
-	if j.placed {
-		l.limits.unreserve(j.minute, j.unit.TeamID, j.bulk())
-		j.placed = false
+// unreserve returns the place that a job has in the daily limit.
+func (l *relayQueue) unreserve(j *job) {
+	if j.reserved {
+		l.limits.unreserve(j.reservedMinute, j.unit.TeamID, j.bulk())
+		j.reserved = false
 	}
 }
 
 // admit waits for the relay's rate and takes a place in its daily limit.
-func (l *lane) admit(v leave, j *job) (ok bool) {
-	if !j.placed { // a broadcast's has its place since it was claimed
+func (l *relayQueue) admit(v permits, j *job) (ok bool) {
+	if !j.reserved { // a broadcast's has its place since it was claimed
 		if ok, err := l.mayUse(j); err != nil || !ok {
 			if err != nil {
-				l.broken(j, err)
+				l.contentFailed(j, err)
 				return false
 			}
 			l.tripTeamShare(v, j)
 			return false
 		}
 		var free time.Time
-		if j.minute, free, j.placed = l.limits.reserve(clock.Now(), j.unit.TeamID, false); !j.placed {
+		if j.reservedMinute, free, j.reserved = l.limits.reserve(clock.Now(), j.unit.TeamID, false); !j.reserved {
 			l.tripDailyLimit(v, j, free)
 			return false
 		}
 	}
-	if !l.limits.wait(l.taking, j.bulk()) {
-		l.unplace(j)
+	if !l.limits.wait(l.accepting, j.bulk()) {
+		l.unreserve(j)
 		l.handBack(j)
 		return false
 	}
-	j.line.paced(j)
+	j.dispatcher.markPaced(j)
 	return true
 }
 
 // mayUse reports whether a job's team may have another place in the daily limit.
-func (l *lane) mayUse(j *job) (bool, error) {
-	if !l.several.Load() || !l.limits.short(clock.Now()) {
+func (l *relayQueue) mayUse(j *job) (bool, error) {
+	if !l.manyTeams.Load() || !l.limits.runningLow(clock.Now()) {
 		return true, nil
 	}
 	teams, err := db.Get(l.s.Sending, l.s.DB, (*db.Reader).CountTeams)
@@ -98,36 +98,36 @@ func (l *lane) mayUse(j *job) (bool, error) {
 }
 
 // transact loads the message, has it sent and records the result.
-func (l *lane) transact(v leave, j *job) {
-	defer l.ended(j)
+func (l *relayQueue) transact(v permits, j *job) {
+	defer l.afterTransaction(j)
 	j.began = time.Now()
 	out, err := l.composer.compose(l.s.Sending, j)
 	if err != nil {
-		l.broken(j, err)
+		l.contentFailed(j, err)
 		return
 	}
-	j.letter, out.Shared = out, l.several.Load()
+	j.message, out.Shared = out, l.manyTeams.Load()
 	if len(out.Recipients) == 0 { // canceled meanwhile; sending to nobody would tell nothing of the relay
 		l.record(j, func(tx *db.Tx) error { return base.IgnoreNotFound(tx.DeleteUnit(j.unit)) })
 		return
 	}
-	if l.spared(j) {
+	if l.dropBlockedRecipients(j) {
 		return
 	}
 	if out.DKIM == nil && !l.s.Settings.Capture {
 		l.settle(j, app.Result{Kind: app.ResultRefused, Stage: app.StageCompose,
-			Reply: app.Reply{Text: fmt.Sprintf("the domain %s is no longer one of this team's", out.Mail.From.Domain)}}, app.Refused, again{})
+			Reply: app.Reply{Text: fmt.Sprintf("the domain %s is no longer one of this team's", out.Mail.From.Domain)}}, app.Refused, retryPlan{})
 		return
 	}
 	began := time.Now()
-	res := l.sender.Send(l.s.Sending, out.Outgoing, func(_ context.Context, signature string) error { return l.hold(v, j, signature) })
+	res := l.sender.Send(l.s.Sending, out.Outgoing, func(_ context.Context, signature string) error { return l.authorize(v, j, signature) })
 	l.s.Metrics.Send(time.Since(began))
-	l.conclude(v, j, res)
+	l.handleResult(v, j, res)
 }
 
-// ended tidies up after a transaction, also after one that panicked: its unit
+// afterTransaction tidies up after a transaction, also after one that panicked: its unit
 // must neither stay marked nor be forgotten.
-func (l *lane) ended(j *job) {
+func (l *relayQueue) afterTransaction(j *job) {
 	if r := recover(); r != nil {
 		l.s.Log.Error("panic in a delivery; its email is tried again later", "relay", l.name, "team", j.unit.TeamID, "email", j.unit.EmailID, "panic", r, "stack", string(debug.Stack()))
 		l.record(j, func(tx *db.Tx) error {
@@ -138,27 +138,27 @@ func (l *lane) ended(j *job) {
 		})
 	}
 	if !j.mayBeSent() {
-		l.unplace(j)
+		l.unreserve(j)
 	}
-	j.dot.release()
+	j.commitSlot.release()
 }
 
 // errNotAuthorized tells a Sender that the dot must not be sent. Why, the job's state says.
 var errNotAuthorized = errors.New("held back")
 
-// hold is the last word before the final dot: it proves that the email was not
+// authorize is the last word before the final dot: it proves that the email was not
 // withdrawn and has not expired, that its team is not suspended and none of its
 // recipients suppressed or opted out, and marks the unit dotted, in one Write. It moves the job to the state that this leaves it in.
-func (l *lane) hold(v leave, j *job, signature string) error {
+func (l *relayQueue) authorize(v permits, j *job, signature string) error {
 	// What it would meet, others of its sender have just met; or the operator said stop.
-	if l.openedSince(v, senderOf(j.unit)) || l.halted() {
+	if l.openedSince(v, senderOf(j.unit)) || l.paused() {
 		j.state = statePaused
 		return errNotAuthorized
 	}
-	j.dot, j.state = l.dots.take(), stateAuthorizing
-	j.minute = l.limits.renew(j.minute, clock.Now(), j.bulk())
+	j.commitSlot, j.state = l.commitSlots.take(), stateAuthorizing
+	j.reservedMinute = l.limits.moveToNow(j.reservedMinute, clock.Now(), j.bulk())
 	end := stateAuthorizing
-	err := l.patiently(func() error {
+	err := l.retryUnavailable(func() error {
 		return l.s.DB.WritePatient(engine.Apart(context.WithoutCancel(l.s.Sending)), func(tx *db.Tx) (err error) {
 			end, err = l.finalCheck(tx, j, signature)
 			return err
@@ -187,8 +187,8 @@ func (l *lane) hold(v leave, j *job, signature string) error {
 // for now: well below the minutes that it grants (RFC 5321 4.5.3.2.5).
 const authorizeTimeout = time.Minute
 
-// patiently repeats a write that something hinders which passes.
-func (l *lane) patiently(write func() error) error {
+// retryUnavailable repeats a write that something hinders which passes.
+func (l *relayQueue) retryUnavailable(write func() error) error {
 	deadline := time.Now().Add(authorizeTimeout)
 	for {
 		err := write()
@@ -199,7 +199,7 @@ func (l *lane) patiently(write func() error) error {
 }
 
 // markCommitted notes that the dot of a unit leaves. Error: errDailyLimit.
-func (l *lane) markCommitted(tx *db.Tx, j *job, signature string) error {
+func (l *relayQueue) markCommitted(tx *db.Tx, j *job, signature string) error {
 	if err := tx.MarkDotted(j.unit, signature); err != nil {
 		return err
 	}
@@ -208,13 +208,13 @@ func (l *lane) markCommitted(tx *db.Tx, j *job, signature string) error {
 			return fmt.Errorf("settle doubts: %w", err)
 		}
 	}
-	return l.limits.count(tx, j.minute, j.bulk())
+	return l.limits.count(tx, j.reservedMinute, j.bulk())
 }
 
-// broken handles a unit whose message can't be read: it is tried again later
+// contentFailed handles a unit whose message can't be read: it is tried again later
 // and never dropped, or held where it is damaged. One that was deleted meanwhile needs
 // nothing.
-func (l *lane) broken(j *job, err error) {
+func (l *relayQueue) contentFailed(j *job, err error) {
 	if l.s.Claiming.Err() != nil {
 		return
 	}
@@ -231,12 +231,12 @@ func (l *lane) broken(j *job, err error) {
 // record stores a result, however long it takes: what happened at the relay
 // must not be forgotten while this process lives. It gives up only when storage
 // failed for good or the store closes, or when the email was deleted.
-func (l *lane) record(j *job, fn func(*db.Tx) error) {
+func (l *relayQueue) record(j *job, fn func(*db.Tx) error) {
 	if !j.mayBeSent() {
 		fn = mail.IfCurrent(j.unit, fn)
 	}
 	wait := l.s.DB.WriteVitalAsync(engine.Apart(context.Background()), fn)
-	j.dot.release()
+	j.commitSlot.release()
 	for {
 		err := wait()
 		switch {

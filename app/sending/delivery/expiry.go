@@ -28,7 +28,7 @@ const (
 const doubtGivenUp = "given up: whether the relay took it is unknown"
 
 // maxWait is how long the clock of a unit runs until it expires; 0: it never does.
-func (l *lane) maxWait(u app.Unit) time.Duration {
+func (l *relayQueue) maxWait(u app.Unit) time.Duration {
 	switch {
 	case u.ExpiresIn > 0:
 		return u.ExpiresIn
@@ -46,34 +46,34 @@ func (s *Service) ExpiresAt(r *db.Reader, u app.Unit, now time.Time) (at time.Ti
 		if l.name != u.Relay || most == 0 {
 			continue
 		}
-		stands, err := r.Stands(l.name)
+		stops, err := r.Stands(l.name)
 		if err != nil {
 			return at, fmt.Errorf("read when no mail could leave: %w", err)
 		}
-		return now.Add(most - u.Waited(s.began.Adjust(u.ClockStart(), now), stands.Of(u.TeamID))), nil
+		return now.Add(most - u.Waited(s.began.Adjust(u.ClockStart(), now), stops.Of(u.TeamID))), nil
 	}
 	return at, nil
 }
 
 // overdue reports whether a unit has expired at a time, and how long its clock ran. When
 // it stood is looked up where that may matter.
-func (l *lane) overdue(r *db.Reader, u app.Unit, at time.Time) (waited time.Duration, over bool, err error) {
+func (l *relayQueue) overdue(r *db.Reader, u app.Unit, at time.Time) (waited time.Duration, over bool, err error) {
 	most := l.maxWait(u)
 	at = l.s.began.Adjust(u.ClockStart(), at)
 	if most == 0 || at.Sub(u.ClockStart()) < most {
 		return 0, false, nil
 	}
-	stands, err := r.Stands(l.name)
+	stops, err := r.Stands(l.name)
 	if err != nil {
 		return 0, false, fmt.Errorf("read when no mail could leave: %w", err)
 	}
-	waited = u.Waited(at, stands.Of(u.TeamID))
+	waited = u.Waited(at, stops.Of(u.TeamID))
 	return waited, waited >= most, nil
 }
 
 // expireNow ends a unit in work that has expired, and reports whether it has. One that
 // was withdrawn or moved meanwhile is left to whoever finds that out.
-func (l *lane) expireNow(tx *db.Tx, u app.Unit) (bool, error) {
+func (l *relayQueue) expireNow(tx *db.Tx, u app.Unit) (bool, error) {
 	waited, over, err := l.overdue(&tx.Reader, u, tx.Now)
 	if err != nil || !over {
 		return false, err
@@ -85,7 +85,7 @@ func (l *lane) expireNow(tx *db.Tx, u app.Unit) (bool, error) {
 }
 
 // expire ends a unit that has waited too long.
-func (l *lane) expire(tx *db.Tx, u app.Unit, waited time.Duration) error {
+func (l *relayQueue) expire(tx *db.Tx, u app.Unit, waited time.Duration) error {
 	open, err := tx.OpenRecipients(u)
 	if err != nil {
 		return err
@@ -100,7 +100,7 @@ func (l *lane) expire(tx *db.Tx, u app.Unit, waited time.Duration) error {
 		tried = fmt.Sprintf("and %d attempts", u.Attempts)
 	}
 	words := fmt.Sprintf("Expired after %s %s: it may wait %s at most", app.FormatSpan(waited), tried, app.FormatSpan(l.maxWait(u)))
-	return l.ledger.failExpired(tx, u, app.EventDetail{Message: words, Relay: l.name, Attempt: u.Attempts})
+	return l.recorder.failExpired(tx, u, app.EventDetail{Message: words, Relay: l.name, Attempt: u.Attempts})
 }
 
 // ExpireMail ends what waits and has expired, of all relays of this server: those that
@@ -130,7 +130,7 @@ func (s *Service) ExpireMail(ctx context.Context) error {
 
 // expireTeam ends the expired units of a team in small writes, until a look finds no
 // more.
-func (l *lane) expireTeam(ctx context.Context, team string, bulk bool) error {
+func (l *relayQueue) expireTeam(ctx context.Context, team string, bulk bool) error {
 	for {
 		units, err := db.Get(ctx, l.s.DB, func(r *db.Reader) ([]app.Unit, error) { return l.expired(r, team, bulk, clock.Now()) })
 		if err != nil || len(units) == 0 {
@@ -149,7 +149,7 @@ func (l *lane) expireTeam(ctx context.Context, team string, bulk bool) error {
 }
 
 // expireDue ends those of units that are due still and have expired.
-func (l *lane) expireDue(tx *db.Tx, units []app.Unit) error {
+func (l *relayQueue) expireDue(tx *db.Tx, units []app.Unit) error {
 	for _, u := range units {
 		waited, over, err := l.overdue(&tx.Reader, u, tx.Now)
 		if err != nil {
@@ -170,18 +170,18 @@ func (l *lane) expireDue(tx *db.Tx, units []app.Unit) error {
 
 // expired returns due units of a team that have expired, the longest waiting first of
 // those of each kind, about expiredPerRead at most.
-func (l *lane) expired(r *db.Reader, team string, bulk bool, now time.Time) ([]app.Unit, error) {
-	stands, err := r.Stands(l.name)
+func (l *relayQueue) expired(r *db.Reader, team string, bulk bool, now time.Time) ([]app.Unit, error) {
+	stops, err := r.Stands(l.name)
 	if err != nil {
 		return nil, err
 	}
-	stood := stands.Of(team)
-	units, err := r.ExpiredBy(l.name, team, clockRanUntil(stood, now), expiredPerRead)
+	stopped := stops.Of(team)
+	units, err := r.ExpiredBy(l.name, team, clockRanUntil(stopped, now), expiredPerRead)
 	if err != nil {
 		return nil, err
 	}
 	if most := l.maxWait(app.Unit{}); most > 0 {
-		more, err := l.begunBefore(r, team, bulk, app.WaitedSince(now, most, stood))
+		more, err := l.begunBefore(r, team, bulk, app.WaitedSince(now, most, stopped))
 		if err != nil {
 			return nil, err
 		}
@@ -189,13 +189,13 @@ func (l *lane) expired(r *db.Reader, team string, bulk bool, now time.Time) ([]a
 	}
 	return slices.DeleteFunc(units, func(u app.Unit) bool {
 		most := l.maxWait(u)
-		return most == 0 || u.Waited(l.s.began.Adjust(u.ClockStart(), now), stood) < most
+		return most == 0 || u.Waited(l.s.began.Adjust(u.ClockStart(), now), stopped) < most
 	}), nil
 }
 
 // begunBefore returns due units without an expiry of their own whose clock began at a
 // time or before.
-func (l *lane) begunBefore(r *db.Reader, team string, bulk bool, began time.Time) ([]app.Unit, error) {
+func (l *relayQueue) begunBefore(r *db.Reader, team string, bulk bool, began time.Time) ([]app.Unit, error) {
 	units, err := r.BegunBefore(l.name, team, began, expiredPerRead)
 	if err != nil {
 		return nil, err
@@ -215,9 +215,9 @@ func (l *lane) begunBefore(r *db.Reader, team string, bulk bool, began time.Time
 }
 
 // clockRanUntil is when clocks ran last: now, unless they stand.
-func clockRanUntil(stood []app.Span, now time.Time) time.Time {
+func clockRanUntil(stopped []app.Span, now time.Time) time.Time {
 	at := now
-	for _, s := range stood {
+	for _, s := range stopped {
 		if s.To.IsZero() && s.From.Before(at) {
 			at = s.From
 		}
@@ -227,12 +227,12 @@ func clockRanUntil(stood []app.Span, now time.Time) time.Time {
 
 // finalCheck decides inside the Write that lets a message leave, and returns the state
 // that this leaves its job in.
-func (l *lane) finalCheck(tx *db.Tx, j *job, signature string) (state, error) {
+func (l *relayQueue) finalCheck(tx *db.Tx, j *job, signature string) (state, error) {
 	if over, err := l.expireNow(tx, j.unit); err != nil || over {
 		return stateWithdrawn, err
 	}
-	if j.standings != tx.Standings() { // else nobody was suppressed or opted out since
-		if spared, err := l.s.spare(tx, j.unit, j.letter.Recipients); err != nil || spared {
+	if j.checkedVersion != tx.Standings() { // else nobody was suppressed or opted out since
+		if spared, err := l.s.dropBlocked(tx, j.unit, j.message.Recipients); err != nil || spared {
 			return stateBlocked, err
 		}
 	}

@@ -15,8 +15,8 @@ import (
 	"mailer/db"
 )
 
-// dead is a relay that can't be reached.
-func dead() *testserver.FakeRelay {
+// deadRelay is a relay that can't be reached.
+func deadRelay() *testserver.FakeRelay {
 	return testserver.NewRelay(testserver.Always(testserver.RelayTrouble(app.StageConnect, "connection refused")))
 }
 
@@ -52,7 +52,7 @@ func wantExpired(w *testserver.Server, id string, after time.Duration) {
 
 func TestMailExpiresWhileRelayIsDown(t *testing.T) {
 	testserver.SynctestDays(t, func(t *testing.T) {
-		relay := dead()
+		relay := deadRelay()
 		w := testserver.NewWithConfig(t, server.Config{MaxWait: 2 * time.Hour, PollEvery: time.Minute}, relay)
 		w.Start()
 		other := w.AddTeam("Other", "other.example")
@@ -179,7 +179,7 @@ func TestExpiryClockStopsWithoutRelay(t *testing.T) {
 
 func TestExpiryClockStopsWhileHeld(t *testing.T) {
 	testserver.SynctestDays(t, func(t *testing.T) {
-		w := testserver.NewWithConfig(t, server.Config{PollEvery: time.Minute}, dead())
+		w := testserver.NewWithConfig(t, server.Config{PollEvery: time.Minute}, deadRelay())
 		w.Start()
 		id, other := expiring(w, w.Key, "10m"), expiring(w, w.Key, "10m")
 		testserver.Sleep(4 * time.Minute)
@@ -201,7 +201,7 @@ func TestExpiryClockStopsWhileHeld(t *testing.T) {
 
 func TestExpiryClockStartsWhenDue(t *testing.T) {
 	testserver.SynctestDays(t, func(t *testing.T) {
-		w := testserver.NewWithConfig(t, server.Config{PollEvery: time.Minute}, dead())
+		w := testserver.NewWithConfig(t, server.Config{PollEvery: time.Minute}, deadRelay())
 		w.Start()
 		in := testserver.Message("bob@example.net")
 		in.ScheduledAt, in.ExpiresIn = "in 3 hours", "10m"

@@ -41,28 +41,28 @@ type forecaster struct {
 	db     *db.DB
 	region string
 	limits *limits
-	// kept is what was foretold of all of them, by region, so that lists cost one
+	// cache is what was foretold of all of them, by region, so that lists cost one
 	// forecast a second. A zero time: nobody can say.
-	kept *cache.Cache[string, map[string]time.Time]
+	cache *cache.Cache[string, map[string]time.Time]
 }
 
 // forecastTTL is how long a forecast is good enough.
 const forecastTTL = time.Second
 
 func newForecaster(store *db.DB, region string, limits *limits) *forecaster {
-	return &forecaster{db: store, region: region, limits: limits, kept: cache.New[string, map[string]time.Time](1, forecastTTL)}
+	return &forecaster{db: store, region: region, limits: limits, cache: cache.New[string, map[string]time.Time](1, forecastTTL)}
 }
 
 // finish returns when a broadcast is through; zero: nobody can say. One that is not
 // known yet is reason enough for a new forecast.
 func (c *forecaster) finish(ctx context.Context, id string, now time.Time) (time.Time, error) {
-	if known, ok := c.kept.Get(c.region); ok {
+	if known, ok := c.cache.Get(c.region); ok {
 		if at, ok := known[id]; ok {
 			return at, nil
 		}
-		c.kept.Forget(c.region)
+		c.cache.Forget(c.region)
 	}
-	finishes, err := c.kept.Load(ctx, c.region, func(ctx context.Context) (map[string]time.Time, error) { return c.finishes(ctx, now) })
+	finishes, err := c.cache.Load(ctx, c.region, func(ctx context.Context) (map[string]time.Time, error) { return c.finishes(ctx, now) })
 	return finishes[id], err
 }
 
@@ -119,8 +119,8 @@ type openBroadcast struct {
 	retryAt   time.Time // the latest next try of those that were put off; zero: none
 }
 
-// from is when it is queued.
-func (b openBroadcast) from() time.Time {
+// queuedAt is when it is queued.
+func (b openBroadcast) queuedAt() time.Time {
 	if b.Status == app.ScheduledBroadcast {
 		return b.ScheduledAt
 	}
@@ -129,7 +129,7 @@ func (b openBroadcast) from() time.Time {
 
 // compare orders broadcasts as they are, or will be, queued.
 func (b openBroadcast) compare(c openBroadcast) int {
-	return cmp.Or(b.from().Compare(c.from()), cmp.Compare(b.ID, c.ID))
+	return cmp.Or(b.queuedAt().Compare(c.queuedAt()), cmp.Compare(b.ID, c.ID))
 }
 
 // openBroadcasts reads the scheduled and queued broadcasts of the lane, but one and the
@@ -185,11 +185,11 @@ func (c *forecaster) forecast(r *db.Reader, now time.Time, open []openBroadcast)
 	f := &pacing.Forecast{Now: now, Speed: c.limits.speed()}
 	f.Daily, f.Share = c.limits.caps()
 	for _, b := range open {
-		f.Queues = append(f.Queues, pacing.PlannedQueue{From: b.from(),
+		f.Queues = append(f.Queues, pacing.PlannedQueue{From: b.queuedAt(),
 			BulkQueue: pacing.BulkQueue{ID: b.ID, TeamID: b.TeamID, Remaining: b.remaining, Drip: c.limits.drips(b.TeamID)}})
 	}
 	if f.Daily == 0 {
-		f.Usage = c.limits.counted(now)
+		f.Usage = c.limits.usageMinutes(now)
 		return f, nil
 	}
 	rows, err := r.Usage(c.region, now.Unix()/60-dayMinutes+1)

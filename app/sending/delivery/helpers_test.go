@@ -9,8 +9,8 @@ import (
 	"mailer/db/dbtest"
 )
 
-// bubble runs fn with a fake clock, which stands still while anything runs.
-func bubble(t *testing.T, fn func(t *testing.T)) {
+// inBubble runs fn with a fake clock, which stands still while anything runs.
+func inBubble(t *testing.T, fn func(t *testing.T)) {
 	t.Helper()
 	t.Parallel()
 	synctest.Test(t, fn)

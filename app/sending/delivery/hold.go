@@ -32,7 +32,7 @@ func InsertHeldEvent(tx *db.Tx, u app.Unit, why app.HoldReason) error {
 
 // holdDamaged holds a unit of which something can't be read: a fault of that mail, and
 // of nobody else's. The store has logged what.
-func (l *lane) holdDamaged(j *job) {
+func (l *relayQueue) holdDamaged(j *job) {
 	l.strike(j, false)
 	l.record(j, func(tx *db.Tx) error { return l.s.hold(tx, j.unit, app.HoldDamaged) })
 }

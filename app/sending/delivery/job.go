@@ -9,23 +9,23 @@ import (
 
 // job is a claimed unit on its way through one transaction.
 type job struct {
-	unit    app.Unit  // Attempts counts the one that begins now
-	line    *line     // that it was claimed by
-	paced   bool      // it waits for the relay's rate no more
-	began   time.Time // its transaction
-	tls     string    // of what the relay took, and how long that was: see app.Result
-	took    time.Duration
-	minute  int64 // whose place it has in the daily limit
-	placed  bool  // it has one
-	strikes int   // lines that its email lost in a row
-	state   state
-	dot     dot        // taken before its mark is written
-	letter  *letter    // its message; nil: not read yet
-	ahead   *readEmail // what was read of it with others; nil: nothing
-	// standings are those of which it is known that they keep the email from nobody it still
+	unit           app.Unit    // Attempts counts the one that begins now
+	dispatcher     *dispatcher // that it was claimed by
+	paced          bool        // it waits for the relay's rate no more
+	began          time.Time   // its transaction
+	tls            string      // of what the relay took, and how long that was: see app.Result
+	took           time.Duration
+	reservedMinute int64 // whose place it has in the daily limit
+	reserved       bool  // it has one
+	strikes        int   // lines that its email lost in a row
+	state          state
+	commitSlot     commitSlot // taken before its mark is written
+	message        *message   // its message; nil: not read yet
+	prefetched     *readEmail // what was read of it with others; nil: nothing
+	// checkedVersion are those of which it is known that they keep the email from nobody it still
 	// has (see db.Tx); 0: none.
-	standings uint64
-	to        *app.BroadcastRecipient // of a broadcast, at the first attempt; nil: to be read
+	checkedVersion uint64
+	recipient      *app.BroadcastRecipient // of a broadcast, at the first attempt; nil: to be read
 }
 
 // bulk reports whether the unit is of a broadcast.
@@ -56,34 +56,34 @@ const (
 	stateStoreFailed               // storage could not mark it
 )
 
-// letter is the message of a unit as it was read for sending.
-type letter struct {
+// message is the message of a unit as it was read for sending.
+type message struct {
 	*app.Outgoing
-	private  bool                  // of Mailer's own to a person: no copy of it is kept
-	insights *app.Insights         // of what it says; nil: not known
-	blocked  app.Blocked           // what was found of its recipients when it was read
-	counts   reputation.OutcomeKey // where its outcomes count
+	private    bool                  // of Mailer's own to a person: no copy of it is kept
+	insights   *app.Insights         // of what it says; nil: not known
+	blocked    app.Blocked           // what was found of its recipients when it was read
+	outcomeKey reputation.OutcomeKey // where its outcomes count
 }
 
-// dots are tokens, one a connection. One is taken before a unit is marked dotted
+// commitSlots are tokens, one a connection. One is taken before a unit is marked dotted
 // and given back once the result is queued behind the mark: Writes are committed in
 // their order, so at any moment at most one unit a connection is marked dotted
 // without a result.
-type dots chan struct{}
+type commitSlots chan struct{}
 
-// dot is a token of dots; the zero one is none.
-type dot struct{ of dots }
+// commitSlot is a token of dots; the zero one is none.
+type commitSlot struct{ slots commitSlots }
 
 // take waits for a token.
-func (d dots) take() dot {
+func (d commitSlots) take() commitSlot {
 	d <- struct{}{}
-	return dot{d}
+	return commitSlot{d}
 }
 
 // release returns a token, once.
-func (d *dot) release() {
-	if d.of != nil {
-		<-d.of
-		d.of = nil
+func (d *commitSlot) release() {
+	if d.slots != nil {
+		<-d.slots
+		d.slots = nil
 	}
 }

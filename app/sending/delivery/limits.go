@@ -26,19 +26,19 @@ const mailPriority = 5 * time.Second
 // planner.
 type limits struct {
 	*rateLimit
-	relay string
-	part  float64 // of daily, that broadcasts may use
-	// warned reports whether a team is in warning, so that its broadcasts drip; nil:
+	relay        string
+	bulkFraction float64 // of daily, that broadcasts may use
+	// inWarning reports whether a team is in warning, so that its broadcasts drip; nil:
 	// none is. It must not block, and is set before the lane starts.
-	warned func(teamID string) bool
+	inWarning func(teamID string) bool
 
 	mu                sync.Mutex
 	rate              float64           // messages a second of all servers; 0: any
-	among             int               // servers that share it
+	serverCount       int               // servers that share it
 	stale             bool              // others were there that may have used something since it was counted anew
-	open              usage             // places that are reserved and not stored yet
+	reservedUsage     usage             // places that are reserved and not stored yet
 	daily             int64             // 0: no limit
-	share             int64             // of daily, what broadcasts may use
+	bulkLimit         int64             // of daily, what broadcasts may use
 	loaded            bool              // what was sent before this process is counted
 	minutes           [dayMinutes]usage // messages dotted or reserved, by Unix minute % dayMinutes
 	latest            int64             // the last minute that is counted
@@ -46,8 +46,8 @@ type limits struct {
 	mailPriorityUntil time.Time         // until then, free places are those of mail that waits
 	teams             map[string]*teamUse
 	meter             meter
-	after             string               // broadcast that the last round of turns ended with
-	dripped           map[string]time.Time // team -> when it may have its next message
+	lastBroadcast     string               // broadcast that the last round of turns ended with
+	nextDrip          map[string]time.Time // team -> when it may have its next message
 }
 
 // usage counts messages, bulk of them of broadcasts.
@@ -62,26 +62,26 @@ func (u *usage) add(n int64, bulk bool) {
 
 // newLimits makes the limits of a relay of whose daily limit broadcasts may use a
 // part (0: app.DefaultBulkShare).
-func newLimits(r relayurl.Relay, part float64) *limits {
-	if part == 0 {
-		part = pacing.DefaultBulkShare
+func newLimits(r relayurl.Relay, bulkFraction float64) *limits {
+	if bulkFraction == 0 {
+		bulkFraction = pacing.DefaultBulkShare
 	}
-	return &limits{rateLimit: newRateLimit(r.Rate), relay: r.Region, part: part, rate: r.Rate, among: 1, daily: r.Daily, share: pacing.BulkShare(r.Daily, part),
-		meter: newMeter(r), dripped: map[string]time.Time{}, teams: map[string]*teamUse{}}
+	return &limits{rateLimit: newRateLimit(r.Rate), relay: r.Region, bulkFraction: bulkFraction, rate: r.Rate, serverCount: 1, daily: r.Daily, bulkLimit: pacing.BulkShare(r.Daily, bulkFraction),
+		meter: newMeter(r), nextDrip: map[string]time.Time{}, teams: map[string]*teamUse{}}
 }
 
 // setServers has each of n servers take an equal part of the rate.
 func (l *limits) setServers(n int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.stale = l.stale || n != l.among
-	l.among = n
-	l.apportion()
+	l.stale = l.stale || n != l.serverCount
+	l.serverCount = n
+	l.applyServerShare()
 }
 
-// apportion has this server's part of the rate be what it keeps to. l.mu is held.
-func (l *limits) apportion() {
-	part := l.rate / float64(l.among)
+// applyServerShare has this server's part of the rate be what it keeps to. l.mu is held.
+func (l *limits) applyServerShare() {
+	part := l.rate / float64(l.serverCount)
 	l.setRate(part)
 	l.meter.rate = part
 }
@@ -90,23 +90,23 @@ func (l *limits) apportion() {
 func (l *limits) servers() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.among
+	return l.serverCount
 }
 
-// become has them be those of a relay that changed; what it was used for stays.
-func (l *limits) become(r relayurl.Relay) {
+// setRelay has them be those of a relay that changed; what it was used for stays.
+func (l *limits) setRelay(r relayurl.Relay) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.rate = r.Rate
-	l.apportion()
-	l.daily, l.share = r.Daily, pacing.BulkShare(r.Daily, l.part)
+	l.applyServerShare()
+	l.daily, l.bulkLimit = r.Daily, pacing.BulkShare(r.Daily, l.bulkFraction)
 }
 
 // setBulkShare changes the part of the daily limit that broadcasts may use.
-func (l *limits) setBulkShare(part float64) {
+func (l *limits) setBulkShare(bulkFraction float64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.part, l.share = part, pacing.BulkShare(l.daily, part)
+	l.bulkFraction, l.bulkLimit = bulkFraction, pacing.BulkShare(l.daily, bulkFraction)
 }
 
 // caps are the messages that may leave in any 24 hours, and those of broadcasts among
@@ -114,7 +114,7 @@ func (l *limits) setBulkShare(part float64) {
 func (l *limits) caps() (daily, share int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.daily, l.share
+	return l.daily, l.bulkLimit
 }
 
 // load reads what was sent in the last 24 hours, once.
@@ -135,7 +135,7 @@ func (l *limits) load(ctx context.Context, store *db.DB) error {
 		if err != nil {
 			return fmt.Errorf("read what teams used: %w", err)
 		}
-		l.fill(now, rows, use)
+		l.restore(now, rows, use)
 		return nil
 	})
 	if err != nil {
@@ -144,12 +144,12 @@ func (l *limits) load(ctx context.Context, store *db.DB) error {
 	return nil
 }
 
-// fill counts what the database knows of the time before, of which now is the Unix
+// restore counts what the database knows of the time before, of which now is the Unix
 // minute. What a clock that was ahead wrote counts as of now.
-func (l *limits) fill(now int64, rows []db.UsageMinute, use []db.TeamUse) {
+func (l *limits) restore(now int64, rows []db.UsageMinute, use []db.TeamUse) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.forget(now)
+	l.advance(now)
 	l.fillMinutes(rows)
 	for _, row := range use {
 		l.use(row.TeamID, time.Unix(min(row.Hour, now/60)*3600, 0), row.Sent)
@@ -163,11 +163,11 @@ func (l *limits) fill(now int64, rows []db.UsageMinute, use []db.TeamUse) {
 func (l *limits) reserve(now time.Time, team string, bulk bool) (minute int64, free time.Time, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	minute = l.forget(now.Unix() / 60)
-	all, share := l.daily > 0 && l.total.sent >= l.daily, bulk && l.daily > 0 && l.total.bulk >= l.share
+	minute = l.advance(now.Unix() / 60)
+	all, share := l.daily > 0 && l.total.sent >= l.daily, bulk && l.daily > 0 && l.total.bulk >= l.bulkLimit
 	switch {
 	case all || share:
-		free = l.free(all, share)
+		free = l.nextFree(all, share)
 		if !bulk {
 			l.mailPriorityUntil = free.Add(mailPriority)
 		}
@@ -176,14 +176,14 @@ func (l *limits) reserve(now time.Time, team string, bulk bool) (minute int64, f
 		return minute, l.mailPriorityUntil, false
 	}
 	l.use(team, now, 1)
-	l.move(minute, 1, bulk)
-	l.open.add(1, bulk)
+	l.addAt(minute, 1, bulk)
+	l.reservedUsage.add(1, bulk)
 	return minute, time.Time{}, true
 }
 
-// free is when the oldest message that is counted leaves the window: the oldest of
+// nextFree is when the oldest message that is counted leaves the window: the oldest of
 // all, of broadcasts (share), or the later of both.
-func (l *limits) free(all, share bool) time.Time {
+func (l *limits) nextFree(all, share bool) time.Time {
 	for minute := l.latest - dayMinutes + 1; minute <= l.latest; minute++ {
 		u := l.minutes[minute%dayMinutes]
 		all, share = all && u.sent == 0, share && u.bulk == 0
@@ -194,24 +194,24 @@ func (l *limits) free(all, share bool) time.Time {
 	return time.Unix((l.latest+dayMinutes)*60, 0) // there is no share at all
 }
 
-// window is how many messages of broadcasts the daily limit allows now; negative:
+// bulkRemaining is how many messages of broadcasts the daily limit allows now; negative:
 // there is none.
-func (l *limits) window(now time.Time) int64 {
+func (l *limits) bulkRemaining(now time.Time) int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.daily == 0 {
 		return -1
 	}
-	l.forget(now.Unix() / 60)
+	l.advance(now.Unix() / 60)
 	if now.Before(l.mailPriorityUntil) {
 		return 0
 	}
-	return max(0, min(l.share-l.total.bulk, l.daily-l.total.sent))
+	return max(0, min(l.bulkLimit-l.total.bulk, l.daily-l.total.sent))
 }
 
-// forget drops minutes that are out of the window of one, and answers which minute
+// advance drops minutes that are out of the window of one, and answers which minute
 // counts: that one, or the latest where the clock was put back.
-func (l *limits) forget(minute int64) int64 {
+func (l *limits) advance(minute int64) int64 {
 	if minute-l.latest >= dayMinutes {
 		l.minutes, l.total, l.latest = [dayMinutes]usage{}, usage{}, minute
 	}
@@ -243,14 +243,14 @@ func (l *limits) clockMovedBack(now time.Time, by time.Duration) {
 			to = min(minute-int64(by/time.Minute), current)
 		}
 		u := old[minute%dayMinutes]
-		l.move(to, u.sent-u.bulk, false)
-		l.move(to, u.bulk, true)
+		l.addAt(to, u.sent-u.bulk, false)
+		l.addAt(to, u.bulk, true)
 	}
 }
 
-// move counts n messages, which may be negative, in a minute. What was counted in
+// addAt counts n messages, which may be negative, in a minute. What was counted in
 // a minute that is out of the window was forgotten with it.
-func (l *limits) move(minute, n int64, bulk bool) {
+func (l *limits) addAt(minute, n int64, bulk bool) {
 	if minute <= l.latest-dayMinutes {
 		return
 	}
@@ -259,15 +259,15 @@ func (l *limits) move(minute, n int64, bulk bool) {
 	l.total.add(n, bulk)
 }
 
-// renew moves a place to the minute of now: the message may have waited long
+// moveToNow moves a place to the minute of now: the message may have waited long
 // for its turn, and the 24 hours run from its dot.
-func (l *limits) renew(minute int64, now time.Time, bulk bool) int64 {
+func (l *limits) moveToNow(minute int64, now time.Time, bulk bool) int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.meter.left(now)
-	current := l.forget(now.Unix() / 60)
-	l.move(minute, -1, bulk)
-	l.move(current, 1, bulk)
+	l.meter.sent(now)
+	current := l.advance(now.Unix() / 60)
+	l.addAt(minute, -1, bulk)
+	l.addAt(current, 1, bulk)
 	return current
 }
 
@@ -276,8 +276,8 @@ func (l *limits) unreserve(minute int64, team string, bulk bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.use(team, time.Unix(minute*60, 0), -1)
-	l.move(minute, -1, bulk)
-	l.open.add(-1, bulk)
+	l.addAt(minute, -1, bulk)
+	l.reservedUsage.add(-1, bulk)
 }
 
 // errDailyLimit: other servers have used the daily limit up, of which this one had not heard.
@@ -286,7 +286,7 @@ var errDailyLimit = errors.New("the daily limit is used up")
 // count stores a dotted message in the transaction that marks it. Error: errDailyLimit.
 func (l *limits) count(tx *db.Tx, minute int64, bulk bool) error {
 	l.mu.Lock()
-	daily, share, alone := l.daily, l.share, l.among == 1 && !l.stale
+	daily, share, alone := l.daily, l.bulkLimit, l.serverCount == 1 && !l.stale
 	l.mu.Unlock()
 	if daily == 0 {
 		return nil
@@ -309,22 +309,22 @@ func (l *limits) count(tx *db.Tx, minute int64, bulk bool) error {
 	} else if err := tx.AddUsage(l.relay, time.Unix(minute*60, 0), 1, n); err != nil {
 		return err
 	}
-	tx.AfterCommit(func() { l.stored(bulk) })
+	tx.AfterCommit(func() { l.markStored(bulk) })
 	return nil
 }
 
-// stored notes that a place is in the database.
-func (l *limits) stored(bulk bool) {
+// markStored notes that a place is in the database.
+func (l *limits) markStored(bulk bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.open.add(-1, bulk)
+	l.reservedUsage.add(-1, bulk)
 }
 
 // reload counts anew what all servers used, where this one is not alone and somebody wrote
 // (changed), or just was not alone.
 func (l *limits) reload(ctx context.Context, store *db.DB, changed bool) error {
 	l.mu.Lock()
-	known, among := l.daily == 0 || !l.stale && (l.among == 1 || !changed), l.among
+	known, among := l.daily == 0 || !l.stale && (l.serverCount == 1 || !changed), l.serverCount
 	l.mu.Unlock()
 	if known {
 		return nil
@@ -336,12 +336,12 @@ func (l *limits) reload(ctx context.Context, store *db.DB, changed bool) error {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.stale = l.stale && among != l.among
+	l.stale = l.stale && among != l.serverCount
 	l.minutes, l.total, l.latest = [dayMinutes]usage{}, usage{}, now
 	l.fillMinutes(rows)
-	l.minutes[now%dayMinutes].add(l.open.sent, false)
-	l.minutes[now%dayMinutes].bulk += l.open.bulk
-	l.total = usage{l.total.sent + l.open.sent, l.total.bulk + l.open.bulk}
+	l.minutes[now%dayMinutes].add(l.reservedUsage.sent, false)
+	l.minutes[now%dayMinutes].bulk += l.reservedUsage.bulk
+	l.total = usage{l.total.sent + l.reservedUsage.sent, l.total.bulk + l.reservedUsage.bulk}
 	return nil
 }
 
@@ -349,17 +349,17 @@ func (l *limits) reload(ctx context.Context, store *db.DB, changed bool) error {
 // now.
 func (l *limits) fillMinutes(rows []db.UsageMinute) {
 	for _, row := range rows {
-		l.move(row.Minute, row.Sent-row.Bulk, false)
-		l.move(row.Minute, row.Bulk, true)
+		l.addAt(row.Minute, row.Sent-row.Bulk, false)
+		l.addAt(row.Minute, row.Bulk, true)
 	}
 }
 
-// counted returns the minutes of the window that have messages, places that are only
+// usageMinutes returns the minutes of the window that have messages, places that are only
 // reserved with them.
-func (l *limits) counted(now time.Time) []pacing.UsageMinute {
+func (l *limits) usageMinutes(now time.Time) []pacing.UsageMinute {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.forget(now.Unix() / 60)
+	l.advance(now.Unix() / 60)
 	var rows []pacing.UsageMinute
 	for minute := l.latest - dayMinutes + 1; minute <= l.latest; minute++ {
 		if u := l.minutes[minute%dayMinutes]; u.sent > 0 {

@@ -13,12 +13,12 @@ import (
 const idleMail = time.Minute
 
 // mailDispatcher is the line of emails.
-type mailDispatcher struct{ *line }
+type mailDispatcher struct{ *dispatcher }
 
 // claim takes up to room due units of emails, stores that their attempts begin,
 // and hands them to the workers. It answers how long to sleep.
-func (n *mailDispatcher) claim(ctx context.Context, room int) (time.Duration, error) {
-	units, next, err := n.due(ctx, room)
+func (n *mailDispatcher) claim(ctx context.Context, capacity int) (time.Duration, error) {
+	units, next, err := n.claimDue(ctx, capacity)
 	if err != nil || len(units) == 0 {
 		return next, err
 	}
@@ -29,7 +29,7 @@ func (n *mailDispatcher) claim(ctx context.Context, room int) (time.Duration, er
 	}
 	n.s.prefetch(ctx, jobs)
 	for _, j := range jobs {
-		n.send(j)
+		n.enqueue(j)
 	}
 	return next, err
 }
@@ -81,7 +81,7 @@ func (s *Service) prefetch(ctx context.Context, jobs []*job) {
 	_ = s.DB.Read(ctx, func(r *db.Reader) error {
 		r.Beside(len(some), func(r *db.Reader, i int) {
 			if read, err := s.readUnit(r, some[i].unit); err == nil {
-				some[i].ahead = read
+				some[i].prefetched = read
 			}
 		})
 		return nil

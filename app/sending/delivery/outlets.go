@@ -18,16 +18,16 @@ type Outlets struct {
 	s        *Service
 	changing sync.Mutex // held by who changes them
 	running  bool
-	now      atomic.Pointer[[]*lane]
+	queues   atomic.Pointer[[]*relayQueue]
 	// ending are lanes whose relay is gone or another; gone are the standings of relays
 	// that were taken away, by name.
-	mu     sync.Mutex
-	ending map[*lane]bool
-	gone   map[string]*standing
+	mu      sync.Mutex
+	ending  map[*relayQueue]bool
+	removed map[string]*relayState
 }
 
-func (o *Outlets) all() []*lane {
-	if now := o.now.Load(); now != nil {
+func (o *Outlets) all() []*relayQueue {
+	if now := o.queues.Load(); now != nil {
 		return *now
 	}
 	return nil
@@ -49,17 +49,17 @@ func (o *Outlets) start(ctx context.Context) (began bool, err error) {
 	return true, nil
 }
 
-// lead settles what is noted of relays that this server carries, which leads from now on.
-func (o *Outlets) lead(ctx context.Context) error {
+// becomeLeader settles what is noted of relays that this server carries, which leads from now on.
+func (o *Outlets) becomeLeader(ctx context.Context) error {
 	for _, l := range o.all() {
-		if err := l.lead(ctx); err != nil {
+		if err := l.becomeLeader(ctx); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (o *Outlets) add(l *lane) { o.set(append(slices.Clone(o.all()), l)) }
+func (o *Outlets) add(l *relayQueue) { o.set(append(slices.Clone(o.all()), l)) }
 
 // Publish has this server accept mail for the relays that it has, whatever another one has.
 func (o *Outlets) Publish() {
@@ -70,25 +70,25 @@ func (o *Outlets) Publish() {
 	o.s.Settings.SetRelays(base.NewRelays(RegionsOf(routes, o.s.Settings.Capture)))
 }
 
-func (o *Outlets) set(all []*lane) { o.now.Store(&all) }
+func (o *Outlets) set(all []*relayQueue) { o.queues.Store(&all) }
 
-// end notes a lane that ends, over that it has; open are those that have not.
-func (o *Outlets) end(l *lane) {
+// markEnding notes a lane that ends, over that it has; open are those that have not.
+func (o *Outlets) markEnding(l *relayQueue) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.ending == nil {
-		o.ending = map[*lane]bool{}
+		o.ending = map[*relayQueue]bool{}
 	}
 	o.ending[l] = true
 }
 
-func (o *Outlets) over(l *lane) {
+func (o *Outlets) markEnded(l *relayQueue) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	delete(o.ending, l)
 }
 
-func (o *Outlets) open() []*lane {
+func (o *Outlets) withEnding() []*relayQueue {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	out := slices.Clone(o.all())
@@ -119,7 +119,7 @@ func (o *Outlets) SetRelays(ctx context.Context, list []relayurl.Relay) error {
 	o.changing.Lock()
 	defer o.changing.Unlock()
 	before := o.all()
-	next, routes := make([]*lane, 0, len(list)), make([]Route, 0, len(list))
+	next, routes := make([]*relayQueue, 0, len(list)), make([]Route, 0, len(list))
 	for _, relay := range list {
 		l := o.s.queueOf(relay.Region)
 		if l == nil || l.relay != relay {
@@ -130,7 +130,7 @@ func (o *Outlets) SetRelays(ctx context.Context, list []relayurl.Relay) error {
 	o.set(next)
 	o.s.Settings.SetRelays(base.NewRelays(RegionsOf(routes, o.s.Settings.Capture)))
 	err := o.replace(ctx, before, next)
-	if !o.running || !o.s.leads.Load() {
+	if !o.running || !o.s.leader.Load() {
 		return err
 	}
 	return errors.Join(err, o.s.SaveSettings(ctx), o.s.ReportUnroutable(ctx))
@@ -153,28 +153,28 @@ func (o *Outlets) Reconnect(ctx context.Context) error {
 			failed = append(failed, err)
 			continue
 		}
-		next[i] = newRelayQueue(o.s, Route{l.relay, sender}, l.standing)
+		next[i] = newRelayQueue(o.s, Route{l.relay, sender}, l.relayState)
 	}
 	o.set(next)
 	return errors.Join(append(failed, o.replace(ctx, before, next))...)
 }
 
 // queueFor makes the lane of a relay, in the place of one of its name where there is one.
-func (o *Outlets) queueFor(relay relayurl.Relay, old *lane) *lane {
+func (o *Outlets) queueFor(relay relayurl.Relay, old *relayQueue) *relayQueue {
 	sender, err := o.connect(relay)
 	if err != nil {
 		o.s.Log.Error("a relay can't be used as it is configured", "relay", relay.String(), "err", err, "help", "mailer relays test "+relay.Region)
 		sender = unusable{err}
 	}
 	o.mu.Lock()
-	known := o.gone[relay.Region]
-	delete(o.gone, relay.Region)
+	known := o.removed[relay.Region]
+	delete(o.removed, relay.Region)
 	o.mu.Unlock()
 	if old != nil {
-		known = old.standing
+		known = old.relayState
 	}
 	if known != nil {
-		known.limits.become(relay)
+		known.limits.setRelay(relay)
 	}
 	return newRelayQueue(o.s, Route{relay, sender}, known)
 }
@@ -187,10 +187,10 @@ func (o *Outlets) connect(relay relayurl.Relay) (Sender, error) {
 }
 
 // replace ends the lanes that are no more and sets the new ones to work.
-func (o *Outlets) replace(ctx context.Context, before, next []*lane) error {
+func (o *Outlets) replace(ctx context.Context, before, next []*relayQueue) error {
 	for _, l := range before {
 		if !slices.Contains(next, l) {
-			o.drop(l)
+			o.retire(l)
 		}
 	}
 	if !o.running {
@@ -201,39 +201,39 @@ func (o *Outlets) replace(ctx context.Context, before, next []*lane) error {
 		if slices.Contains(before, l) {
 			continue
 		}
-		succeeds := slices.ContainsFunc(before, func(old *lane) bool { return old.name == l.name })
-		if !succeeds && o.s.leads.Load() {
-			failed = append(failed, l.lead(ctx))
+		replaces := slices.ContainsFunc(before, func(old *relayQueue) bool { return old.name == l.name })
+		if !replaces && o.s.leader.Load() {
+			failed = append(failed, l.becomeLeader(ctx))
 		}
 		failed = append(failed, l.start(ctx))
-		l.gate.again()
+		l.breaker.retryNow()
 		l.wake()
 		o.s.Log.Info("mail leaves through", "relay", l.relay.String())
 	}
 	return errors.Join(failed...)
 }
 
-// drop ends a lane.
-func (o *Outlets) drop(l *lane) {
+// retire ends a lane.
+func (o *Outlets) retire(l *relayQueue) {
 	if o.s.queueOf(l.name) == nil {
 		o.s.Log.Info("relay removed: its queued mail stays queued", "relay", l.relay.String())
-		l.gate.forget()
-		l.rests.forget()
+		l.breaker.reset()
+		l.senderBreakers.reset()
 		o.mu.Lock()
-		if o.gone == nil {
-			o.gone = map[string]*standing{}
+		if o.removed == nil {
+			o.removed = map[string]*relayState{}
 		}
-		o.gone[l.name] = l.standing
+		o.removed[l.name] = l.relayState
 		o.mu.Unlock()
 	}
-	o.end(l)
-	l.retire(func() {
-		o.over(l)
-		if heir := o.s.queueOf(l.name); heir != nil {
-			heir.wake() // what came back is its own
+	o.markEnding(l)
+	l.drain(func() {
+		o.markEnded(l)
+		if successor := o.s.queueOf(l.name); successor != nil {
+			successor.wake() // what came back is its own
 			return
 		}
-		if !o.s.leads.Load() {
+		if !o.s.leader.Load() {
 			return
 		}
 		if err := o.s.ReportUnroutable(o.s.Claiming); err != nil && o.s.Claiming.Err() == nil {

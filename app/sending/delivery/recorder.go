@@ -17,10 +17,10 @@ import (
 	"mailer/db"
 )
 
-// ledger writes down what a relay decided: the states of recipients, the events of
+// recorder writes down what a relay decided: the states of recipients, the events of
 // their emails, and what is counted and announced of them. All of it runs inside
 // Write.
-type ledger struct {
+type recorder struct {
 	s     *Service
 	relay relayurl.Relay
 }
@@ -39,7 +39,7 @@ var simulated = map[app.Outcome]struct {
 }
 
 // detail words a relay's answer.
-func (l *ledger) detail(u app.Unit, stage app.Stage, r app.Reply, next time.Time) app.EventDetail {
+func (l *recorder) detail(u app.Unit, stage app.Stage, r app.Reply, next time.Time) app.EventDetail {
 	d := app.EventDetail{ReplyCode: r.Code, EnhancedCode: r.Enhanced, Reply: r.Text, Stage: stage, Relay: l.relay.Region, Attempt: u.Attempts}
 	d.Message = d.Description(l.label())
 	if !next.IsZero() {
@@ -50,7 +50,7 @@ func (l *ledger) detail(u app.Unit, stage app.Stage, r app.Reply, next time.Time
 }
 
 // label names the relay in words for the sender of an email.
-func (l *ledger) label() string {
+func (l *recorder) label() string {
 	if l.s.Settings.Capture {
 		return l.relay.Region
 	}
@@ -59,7 +59,7 @@ func (l *ledger) label() string {
 
 // settleRecipient records the verdict on one recipient; of one that is postponed, why
 // says more than the reply.
-func (l *ledger) settleRecipient(tx *db.Tx, j *job, v app.RecipientResult, next time.Time, why string) error {
+func (l *recorder) settleRecipient(tx *db.Tx, j *job, v app.RecipientResult, next time.Time, why string) error {
 	u := j.unit
 	if sim, ok := simulated[v.Outcome]; ok {
 		d := l.detail(u, "", v.Reply, time.Time{})
@@ -79,7 +79,7 @@ func (l *ledger) settleRecipient(tx *db.Tx, j *job, v app.RecipientResult, next 
 		if err := l.countResult(tx, j, v, app.Sent); err != nil {
 			return err
 		}
-		return l.finished(tx, u, v.Address, app.Sent, d)
+		return l.recordFinished(tx, u, v.Address, app.Sent, d)
 	case app.Refused:
 		if err := l.s.audience.SuppressRefused(tx, u, v); err != nil {
 			return err
@@ -87,14 +87,14 @@ func (l *ledger) settleRecipient(tx *db.Tx, j *job, v app.RecipientResult, next 
 		if err := l.countResult(tx, j, v, app.Bounced); err != nil {
 			return err
 		}
-		return l.finished(tx, u, v.Address, app.Bounced, l.detail(u, v.Stage, v.Reply, time.Time{}))
+		return l.recordFinished(tx, u, v.Address, app.Bounced, l.detail(u, v.Stage, v.Reply, time.Time{}))
 	}
-	return tx.InsertEvent(mail.NewEvent(tx, u, app.EventDeferred, v.Address, l.because(u, v.Stage, v.Reply, next, why)))
+	return tx.InsertEvent(mail.NewEvent(tx, u, app.EventDeferred, v.Address, l.detailWithReason(u, v.Stage, v.Reply, next, why)))
 }
 
-// attempt keeps the conversation of a transaction that the relay did not take for all of
+// recordAttempt keeps the conversation of a transaction that the relay did not take for all of
 // its recipients. What it took stands in the event of each.
-func (l *ledger) attempt(tx *db.Tx, j *job, res app.Result) error {
+func (l *recorder) recordAttempt(tx *db.Tx, j *job, res app.Result) error {
 	j.tls, j.took = res.TLS, res.Took
 	if res.Kind == app.ResultDone && !slices.ContainsFunc(res.Recipients, func(v app.RecipientResult) bool { return v.Outcome == app.Refused || v.Outcome == app.Postponed }) {
 		return nil
@@ -126,8 +126,8 @@ func attemptOutcome(res app.Result) string {
 	return "deferred"
 }
 
-// because is detail with why in more words; empty: none.
-func (l *ledger) because(u app.Unit, stage app.Stage, r app.Reply, next time.Time, why string) app.EventDetail {
+// detailWithReason is detail with why in more words; empty: none.
+func (l *recorder) detailWithReason(u app.Unit, stage app.Stage, r app.Reply, next time.Time, why string) app.EventDetail {
 	d := l.detail(u, stage, r, next)
 	if why != "" {
 		d.Message += "; " + why
@@ -146,7 +146,7 @@ func anySent(res app.Result) bool {
 
 // settleEach records what was decided on each recipient, and the message where
 // the capture transport kept it.
-func (l *ledger) settleEach(tx *db.Tx, j *job, res app.Result, open []string, rest app.Outcome, next time.Time, why string) error {
+func (l *recorder) settleEach(tx *db.Tx, j *job, res app.Result, open []string, rest app.Outcome, next time.Time, why string) error {
 	u := j.unit
 	if anySent(res) {
 		if err := l.s.mail.AnnounceEmail(tx, u.TeamID, webhook.EmailSent, u.EmailID, webhook.EmailExtra{}); err != nil {
@@ -163,7 +163,7 @@ func (l *ledger) settleEach(tx *db.Tx, j *job, res app.Result, open []string, re
 			return err
 		}
 	}
-	if res.Captured != nil && !j.letter.private {
+	if res.Captured != nil && !j.message.private {
 		if err := tx.InsertCapture(u.EmailID, res.Captured); err != nil {
 			return err
 		}
@@ -174,10 +174,10 @@ func (l *ledger) settleEach(tx *db.Tx, j *job, res app.Result, open []string, re
 // settleRest applies the verdict on the message to the recipients that have
 // none of their own. A refused message is failed, not bounced: no recipient
 // refused it.
-func (l *ledger) settleRest(tx *db.Tx, u app.Unit, open []string, res app.Result, rest app.Outcome, next time.Time, why string) error {
+func (l *recorder) settleRest(tx *db.Tx, u app.Unit, open []string, res app.Result, rest app.Outcome, next time.Time, why string) error {
 	switch rest {
 	case app.Postponed:
-		return tx.InsertEvent(mail.NewEvent(tx, u, app.EventDeferred, "", l.because(u, res.Stage, res.Reply, next, why)))
+		return tx.InsertEvent(mail.NewEvent(tx, u, app.EventDeferred, "", l.detailWithReason(u, res.Stage, res.Reply, next, why)))
 	case app.Refused:
 		for _, address := range open {
 			if err := l.finish(tx, u, address, app.Failed, l.detail(u, res.Stage, res.Reply, time.Time{})); err != nil {
@@ -191,7 +191,7 @@ func (l *ledger) settleRest(tx *db.Tx, u app.Unit, open []string, res app.Result
 // markDeferred notes that the relay put an email off, and announces the first time. open are
 // the recipients that the result says nothing of one by one. A connection that broke is
 // no answer of the relay.
-func (l *ledger) markDeferred(tx *db.Tx, u app.Unit, res app.Result, open []string) error {
+func (l *recorder) markDeferred(tx *db.Tx, u app.Unit, res app.Result, open []string) error {
 	if !u.DeferredAt.IsZero() {
 		return nil
 	}
@@ -215,7 +215,7 @@ func (l *ledger) markDeferred(tx *db.Tx, u app.Unit, res app.Result, open []stri
 }
 
 // failExpired fails what is left of an email that has expired; detail says how.
-func (l *ledger) failExpired(tx *db.Tx, u app.Unit, detail app.EventDetail) error {
+func (l *recorder) failExpired(tx *db.Tx, u app.Unit, detail app.EventDetail) error {
 	open, err := tx.OpenRecipients(u)
 	if err != nil {
 		return err
@@ -245,15 +245,15 @@ func (l *ledger) failExpired(tx *db.Tx, u app.Unit, detail app.EventDetail) erro
 }
 
 // finish moves one recipient to its last state, with its event.
-func (l *ledger) finish(tx *db.Tx, u app.Unit, address string, state app.LastEvent, detail app.EventDetail) error {
+func (l *recorder) finish(tx *db.Tx, u app.Unit, address string, state app.LastEvent, detail app.EventDetail) error {
 	if err := base.IgnoreNotFound(tx.SettleRecipient(u, address, state)); err != nil {
 		return err
 	}
-	return l.finished(tx, u, address, state, detail)
+	return l.recordFinished(tx, u, address, state, detail)
 }
 
-// finished notes the event of a recipient that was moved to its last state.
-func (l *ledger) finished(tx *db.Tx, u app.Unit, address string, state app.LastEvent, detail app.EventDetail) error {
+// recordFinished notes the event of a recipient that was moved to its last state.
+func (l *recorder) recordFinished(tx *db.Tx, u app.Unit, address string, state app.LastEvent, detail app.EventDetail) error {
 	if err := tx.InsertEvent(mail.NewEvent(tx, u, app.EventType(state), address, detail)); err != nil {
 		return err
 	}
@@ -273,7 +273,7 @@ func requeue(tx *db.Tx, u app.Unit, attempts int, next time.Time) error {
 
 // countResult moves a recipient on whom the relay decided to its last state, and
 // counts it unless a report did so before.
-func (l *ledger) countResult(tx *db.Tx, j *job, v app.RecipientResult, state app.LastEvent) error {
+func (l *recorder) countResult(tx *db.Tx, j *job, v app.RecipientResult, state app.LastEvent) error {
 	err := tx.SettleRecipient(j.unit, v.Address, state)
 	if errors.Is(err, db.ErrNotFound) {
 		return nil
@@ -282,15 +282,15 @@ func (l *ledger) countResult(tx *db.Tx, j *job, v app.RecipientResult, state app
 		return err
 	}
 	o := reputation.Outcome{Sent: 1}
-	if j.letter.insights != nil {
-		o.Scored, o.Points = 1, j.letter.insights.Points()
+	if j.message.insights != nil {
+		o.Scored, o.Points = 1, j.message.insights.Points()
 	}
 	if state == app.Bounced && audience.IsHardBounce(v) {
 		if o.HardBounced, err = l.s.CountOnce(tx, feedback.Bounced, j.unit.EmailID, app.KeyOf(v.Address)); err != nil {
 			return err
 		}
 	}
-	l.s.CountOutcome(tx, j.letter.counts, o)
+	l.s.CountOutcome(tx, j.message.outcomeKey, o)
 	tx.CountSent(j.unit.TeamID, j.unit.Domain, j.unit.BroadcastID, 1)
 	return nil
 }

@@ -43,55 +43,57 @@ const (
 type refusal struct {
 	signature string // of the words, for different emails of one sender
 	class     string // of the codes, for one email, and for senders that have nothing in common
-	loose     bool   // it may come of the connection: only many count
+	ambiguous bool   // it may come of the connection: only many count
 }
 
-// breaker tells a message that a relay refuses from a sender of whom it takes nothing
+// refusalClassifier tells a message that a relay refuses from a sender of whom it takes nothing
 // (a domain that is not verified there), and from a relay that takes nothing at all
 // (an account suspended, a list that blocks us): a queue must not be bounced for the
 // latter two, and nobody must wait for another's trouble.
-type breaker struct {
-	mu      sync.Mutex
-	accused map[sender]*charge
-	era     uint64 // counts messages that were accepted, whoever's they were
-	tripped string // the class of the refusal that everybody met since; empty: none
-	// suspects have the class of the refusal that an email met first; the older
+type refusalClassifier struct {
+	mu          sync.Mutex
+	failing     map[sender]*senderFailures
+	acceptCount uint64 // counts messages that were accepted, whoever's they were
+	tripped     string // the class of the refusal that everybody met since; empty: none
+	// firstRefusals have the class of the refusal that an email met first; the older
 	// generation goes when the newer is full.
-	suspects, older map[string]string
+	firstRefusals, olderRefusals map[string]string
 }
 
-// charge is what a sender's mail has met since a message of it was accepted.
-type charge struct {
+// senderFailures is what a sender's mail has met since a message of it was accepted.
+type senderFailures struct {
 	refusal
-	emails map[string]bool // different ones in the same words, breakerTrips at most
-	anyhow map[string]bool // and in whatever words, looseTrips at most
-	era    uint64          // of the latest
+	emails      map[string]bool // different ones in the same words, breakerTrips at most
+	anyText     map[string]bool // and in whatever words, looseTrips at most
+	acceptCount uint64          // of the latest
 }
 
-func (c *charge) proven() bool { return len(c.emails) >= breakerTrips || len(c.anyhow) >= looseTrips }
+func (c *senderFailures) proven() bool {
+	return len(c.emails) >= breakerTrips || len(c.anyText) >= looseTrips
+}
 
 // refused rules on an email's refusal. alone: no other team has mail for this relay.
-func (b *breaker) refused(s sender, emailID string, r refusal, alone bool) ruling {
+func (b *refusalClassifier) refused(s sender, emailID string, r refusal, alone bool) ruling {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	c := b.accused[s]
+	c := b.failing[s]
 	if c == nil || c.class != r.class {
-		c = &charge{refusal: r, emails: map[string]bool{}, anyhow: map[string]bool{}}
-		if b.accused == nil || len(b.accused) >= maxFailingSenders {
-			b.accused = map[sender]*charge{}
+		c = &senderFailures{refusal: r, emails: map[string]bool{}, anyText: map[string]bool{}}
+		if b.failing == nil || len(b.failing) >= maxFailingSenders {
+			b.failing = map[sender]*senderFailures{}
 		}
-		b.accused[s] = c
+		b.failing[s] = c
 	}
-	c.era = b.era
+	c.acceptCount = b.acceptCount
 	if !c.proven() {
 		if c.signature != r.signature {
 			c.signature, c.emails = r.signature, map[string]bool{}
 		}
-		if c.anyhow[emailID] = true; !r.loose {
+		if c.anyText[emailID] = true; !r.ambiguous {
 			c.emails[emailID] = true
 		}
 	}
-	if c.proven() && b.everybody(r.class, alone) {
+	if c.proven() && b.affectsRelay(r.class, alone) {
 		b.tripped = r.class
 	}
 	switch {
@@ -99,19 +101,19 @@ func (b *breaker) refused(s sender, emailID string, r refusal, alone bool) rulin
 		return rulingRelay
 	case c.proven():
 		return rulingSender
-	case b.suspect(emailID, r.class):
+	case b.repeatedLocked(emailID, r.class):
 		return rulingFail
 	}
 	return rulingWait
 }
 
-// everybody reports whether senders that have nothing in common met a refusal, and
+// affectsRelay reports whether senders that have nothing in common met a refusal, and
 // nobody was accepted in between: those of two teams, or where there is but one, two
 // of its domains.
-func (b *breaker) everybody(class string, alone bool) bool {
+func (b *refusalClassifier) affectsRelay(class string, alone bool) bool {
 	senders, team := 0, ""
-	for s, c := range b.accused {
-		if !c.proven() || c.era != b.era || c.class != class {
+	for s, c := range b.failing {
+		if !c.proven() || c.acceptCount != b.acceptCount || c.class != class {
 			continue
 		}
 		if senders++; team != "" && team != s.team {
@@ -122,45 +124,45 @@ func (b *breaker) everybody(class string, alone bool) bool {
 	return alone && senders > 1
 }
 
-// suspect notes what an email met, and reports whether it met the same before.
-func (b *breaker) suspect(emailID, class string) bool {
-	if b.suspects[emailID] == class || b.suspects[emailID] == "" && b.older[emailID] == class {
-		delete(b.suspects, emailID)
-		delete(b.older, emailID)
+// repeatedLocked notes what an email met, and reports whether it met the same before.
+func (b *refusalClassifier) repeatedLocked(emailID, class string) bool {
+	if b.firstRefusals[emailID] == class || b.firstRefusals[emailID] == "" && b.olderRefusals[emailID] == class {
+		delete(b.firstRefusals, emailID)
+		delete(b.olderRefusals, emailID)
 		return true
 	}
-	if b.suspects == nil || len(b.suspects) >= maxFirstRefusals {
-		b.suspects, b.older = map[string]string{}, b.suspects
+	if b.firstRefusals == nil || len(b.firstRefusals) >= maxFirstRefusals {
+		b.firstRefusals, b.olderRefusals = map[string]string{}, b.firstRefusals
 	}
-	b.suspects[emailID] = class
+	b.firstRefusals[emailID] = class
 	return false
 }
 
-// again is suspect for an email of which the relay took a part: what it refuses of
+// repeated is suspect for an email of which the relay took a part: what it refuses of
 // such a one says nothing of the others.
-func (b *breaker) again(emailID string, r refusal) bool {
+func (b *refusalClassifier) repeated(emailID string, r refusal) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.suspect(emailID, r.class)
+	return b.repeatedLocked(emailID, r.class)
 }
 
 // accepted notes that the relay took a message of a sender: what it refuses of that
 // one now it refuses for the message's sake, and what it refuses of others, for theirs.
-func (b *breaker) accepted(s sender) {
+func (b *refusalClassifier) accepted(s sender) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.era++
+	b.acceptCount++
 	b.tripped = ""
-	delete(b.accused, s)
+	delete(b.failing, s)
 }
 
-// innocent reports whether a sender has not met what everybody meets since the last
+// unaffected reports whether a sender has not met what everybody meets since the last
 // message was accepted.
-func (b *breaker) innocent(s sender) bool {
+func (b *refusalClassifier) unaffected(s sender) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	c := b.accused[s]
-	return c == nil || c.era != b.era || c.class != b.tripped
+	c := b.failing[s]
+	return c == nil || c.acceptCount != b.acceptCount || c.class != b.tripped
 }
 
 // refusalOf is a refusal without what differs from message to message: words with

@@ -108,8 +108,8 @@ func TestRefusalMemoryIsBounded(t *testing.T) {
 	for i := range 5 * delivery.MaxFirstRefusals {
 		b.Refused(delivery.NewSender("team", fmt.Sprint(i)), fmt.Sprint(i), "s", false)
 	}
-	if suspects, accused := b.Sizes(); suspects > 2*delivery.MaxFirstRefusals || accused > 10_000 {
-		t.Errorf("%d emails and %d senders are remembered", suspects, accused)
+	if suspects, failing := b.Sizes(); suspects > 2*delivery.MaxFirstRefusals || failing > 10_000 {
+		t.Errorf("%d emails and %d senders are remembered", suspects, failing)
 	}
 }
 

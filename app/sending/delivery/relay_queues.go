@@ -50,8 +50,8 @@ func (s *Service) reloadUsage(changed bool) {
 	}
 }
 
-// reshare has the relays' rates be shared among as many servers as there are now.
-func (o *Outlets) reshare() {
+// updateServerShare has the relays' rates be shared among as many servers as there are now.
+func (o *Outlets) updateServerShare() {
 	n := o.s.DB.Cluster().Partition().Count
 	for _, l := range o.all() {
 		l.limits.setServers(n)
@@ -69,12 +69,12 @@ func (o *Outlets) regions() (names []string) {
 // wakeBulk has broadcasts go on that rested.
 func (o *Outlets) wakeBulk() {
 	for _, l := range o.all() {
-		l.bulk.woken.Notify()
+		l.bulk.wakeup.Notify()
 	}
 }
 
 // queueOf returns the lane of a region, nil where this process has none.
-func (s *Service) queueOf(region string) *lane {
+func (s *Service) queueOf(region string) *relayQueue {
 	for _, l := range s.Outlets.all() {
 		if l.name == region {
 			return l
@@ -96,7 +96,7 @@ func (s *Service) Wake(region string) {
 // WakeMail implements Outlet.
 func (s *Service) WakeMail(region string) {
 	if l := s.queueOf(region); l != nil {
-		l.mail.woken.Notify()
+		l.mail.wakeup.Notify()
 	}
 }
 
@@ -117,8 +117,8 @@ func (s *Service) ClockMovedBack(now time.Time, by time.Duration) {
 // RetryRelays ends the pauses of all lanes.
 func (s *Service) RetryRelays() {
 	for _, l := range s.Outlets.all() {
-		l.gate.again()
-		l.rests.again()
+		l.breaker.retryNow()
+		l.senderBreakers.retryNow()
 		l.wake()
 	}
 }
@@ -139,6 +139,6 @@ func (s *Service) Sends() bool { return len(s.Outlets.all()) > 0 }
 // WakeBulk has the lane of a region look for broadcasts' due mail.
 func (s *Service) WakeBulk(region string) {
 	if l := s.queueOf(region); l != nil {
-		l.bulk.woken.Notify()
+		l.bulk.wakeup.Notify()
 	}
 }

@@ -46,7 +46,7 @@ func RelaysOf(routes []Route) (out []relayurl.Relay) {
 
 // CloseSenders closes the senders of all lanes, as Sender says, also of those that end.
 func (s *Service) CloseSenders() {
-	for _, l := range s.Outlets.open() {
+	for _, l := range s.Outlets.withEnding() {
 		l.sender.Close()
 	}
 }
@@ -95,7 +95,7 @@ func (o *Outlets) States() []State {
 	return all
 }
 
-func stateOf(l *lane) State {
+func stateOf(l *relayQueue) State {
 	st := State{Relay: l.relay, State: RelayOpen, Connections: l.relay.Connections}
 	if n := l.sender.Bound(); n > 0 {
 		st.Connections = n
@@ -104,15 +104,15 @@ func stateOf(l *lane) State {
 		st.State, st.Reason, st.Since, st.NextTry = RelayPaused, p.Text(), p.Since, p.Until
 		return st
 	}
-	o, _, until := l.gate.look()
-	l.gate.mu.Lock()
-	defer l.gate.mu.Unlock()
-	t := l.gate.trouble
-	if o == open || t == nil {
+	o, _, until := l.breaker.state()
+	l.breaker.mu.Lock()
+	defer l.breaker.mu.Unlock()
+	t := l.breaker.trouble
+	if o == breakerClosed || t == nil {
 		return st
 	}
-	st.State, st.Since, st.NextTry, st.Reason = RelayResting, t.StartedAt, until, replyText(l.gate.met)
-	if t.Failures >= failingFrom && l.gate.met.Kind == app.ResultTrouble && !inTransaction(l.gate.met.Stage) && l.gate.met.Stage != app.StageDot {
+	st.State, st.Since, st.NextTry, st.Reason = RelayResting, t.StartedAt, until, replyText(l.breaker.lastResult)
+	if t.Failures >= failingFrom && l.breaker.lastResult.Kind == app.ResultTrouble && !inTransaction(l.breaker.lastResult.Stage) && l.breaker.lastResult.Stage != app.StageDot {
 		st.State = RelayFailing
 	}
 	return st

@@ -26,14 +26,14 @@ func resultOf(v app.Outcome, over bool) (r metrics.Result, ok bool) {
 	return "", false
 }
 
-// tell writes a line for each recipient of an attempt and counts them, once the result
+// logResults writes a line for each recipient of an attempt and counts them, once the result
 // is stored: those that it names, and the others, of whom rest is the verdict ("": there
 // are none).
-func (l *lane) tell(j *job, res app.Result, rest app.Outcome, over, stored bool) {
+func (l *relayQueue) logResults(j *job, res app.Result, rest app.Outcome, over, stored bool) {
 	counts := map[metrics.Result]int{}
 	for _, v := range res.Recipients {
 		if r, ok := resultOf(v.Outcome, over); ok {
-			l.say(r, j, v.Address, v.Reply)
+			l.logRecipient(r, j, v.Address, v.Reply)
 			counts[r]++
 		}
 	}
@@ -42,8 +42,8 @@ func (l *lane) tell(j *job, res app.Result, rest app.Outcome, over, stored bool)
 		if rest == app.Postponed && !over {
 			r = metrics.Deferred
 		}
-		for _, address := range undecided(j.letter.Recipients, res) {
-			l.say(r, j, address, res.Reply)
+		for _, address := range undecided(j.message.Recipients, res) {
+			l.logRecipient(r, j, address, res.Reply)
 			counts[r]++
 		}
 	}
@@ -55,9 +55,9 @@ func (l *lane) tell(j *job, res app.Result, rest app.Outcome, over, stored bool)
 	}
 }
 
-// say writes the line of a recipient: the words of the log are the states of emails, but
+// logRecipient writes the line of a recipient: the words of the log are the states of emails, but
 // for mail that left, of which postmasters say that it was delivered.
-func (l *lane) say(r metrics.Result, j *job, address string, reply app.Reply) {
+func (l *relayQueue) logRecipient(r metrics.Result, j *job, address string, reply app.Reply) {
 	msg := string(r)
 	if r == metrics.Sent {
 		msg = "delivered"

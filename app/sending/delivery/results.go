@@ -28,15 +28,15 @@ const (
 	strikePause = time.Second
 )
 
-// conclude records what came of a transaction. Only recipients that the result
+// handleResult records what came of a transaction. Only recipients that the result
 // proves are moved; all others stay queued.
-func (l *lane) conclude(v leave, j *job, res app.Result) {
+func (l *relayQueue) handleResult(v permits, j *job, res app.Result) {
 	switch res.Kind {
 	case app.ResultWithdrawn:
 		l.withdrawn(v, j)
 	case app.ResultTrouble:
 		begun := inTransaction(res.Stage)
-		if l.s.Sending.Err() != nil || !begun && l.taking.Err() != nil { // we ended it ourselves, to stop or to leave the relay
+		if l.s.Sending.Err() != nil || !begun && l.accepting.Err() != nil { // we ended it ourselves, to stop or to leave the relay
 			l.handBack(j)
 			return
 		}
@@ -47,11 +47,11 @@ func (l *lane) conclude(v leave, j *job, res app.Result) {
 		l.judge(v, j, res)
 	case app.ResultDoubt:
 		l.tripReplyLost(v, j, res)
-		l.doubted(j, res)
+		l.recordDoubt(j, res)
 	case app.ResultRefused:
 		if res.Reply.Code == 0 { // this relay can't carry the message at all
 			l.strike(j, false)
-			l.settle(j, res, app.Refused, again{})
+			l.settle(j, res, app.Refused, retryPlan{})
 			return
 		}
 		l.judge(v, j, res)
@@ -66,38 +66,38 @@ func inTransaction(stage app.Stage) bool {
 
 // relayTrouble has a unit whose transaction could not begin wait for the relay, in its
 // place in the queue and without an attempt counted.
-func (l *lane) relayTrouble(v leave, j *job, res app.Result) {
-	l.rest(v, senderOf(j.unit), res)
+func (l *relayQueue) relayTrouble(v permits, j *job, res app.Result) {
+	l.tripRelay(v, senderOf(j.unit), res)
 	l.handBack(j)
 }
 
 // tripReplyLost has a sender rest of whose message the reply was lost, since nobody must
 // make a doubt of a whole queue, and the relay where others meet it too.
-func (l *lane) tripReplyLost(v leave, j *job, res app.Result) {
+func (l *relayQueue) tripReplyLost(v permits, j *job, res app.Result) {
 	s := senderOf(j.unit)
-	if l.breaker.refused(s, j.unit.EmailID, replyLost, !l.several.Load()) == rulingRelay {
-		l.shut(l.gate, v.relay, sender{}, trouble{sender: s, refusing: true, delay: l.relayPause}, res)
+	if l.refusals.refused(s, j.unit.EmailID, replyLost, !l.manyTeams.Load()) == rulingRelay {
+		l.trip(l.breaker, v.relay, sender{}, trouble{sender: s, refused: true, delay: l.relayPause}, res)
 		return
 	}
-	l.answered(v)
-	g := l.rests.at(s)
-	l.shut(g, v.through(g), s, trouble{sender: s, delay: l.relayPause}, res)
+	l.relaySucceeded(v)
+	g := l.senderBreakers.getOrCreate(s)
+	l.trip(g, v.permitOf(g), s, trouble{sender: s, delay: l.relayPause}, res)
 }
 
-// doubted records that the reply to a dot was lost. Once its time is over the email is
+// recordDoubt records that the reply to a dot was lost. Once its time is over the email is
 // given up: nobody should get it again and again.
-func (l *lane) doubted(j *job, res app.Result) {
+func (l *relayQueue) recordDoubt(j *job, res app.Result) {
 	over, stored := false, false
 	l.record(j, func(tx *db.Tx) (err error) {
 		tx.AfterCommit(func() { stored = true })
-		if err := l.ledger.attempt(tx, j, res); err != nil {
+		if err := l.recorder.recordAttempt(tx, j, res); err != nil {
 			return err
 		}
 		for _, v := range res.Recipients {
 			if v.Outcome == app.Refused && !concernsRecipient(v.Reply) {
 				continue // it is asked for again, with the others
 			}
-			if err := l.ledger.settleRecipient(tx, j, v, time.Time{}, ""); err != nil {
+			if err := l.recorder.settleRecipient(tx, j, v, time.Time{}, ""); err != nil {
 				return err
 			}
 		}
@@ -109,9 +109,9 @@ func (l *lane) doubted(j *job, res app.Result) {
 		if err != nil || !over {
 			return err
 		}
-		return l.ledger.failExpired(tx, j.unit, l.expiredDetail(j.unit, waited, res))
+		return l.recorder.failExpired(tx, j.unit, l.expiredDetail(j.unit, waited, res))
 	})
-	l.tell(j, postponed(res), app.Postponed, over, stored)
+	l.logResults(j, postponed(res), app.Postponed, over, stored)
 }
 
 func anyAccepted(res app.Result) bool {
@@ -121,7 +121,7 @@ func anyAccepted(res app.Result) bool {
 // withdrawn ends a transaction whose dot was refused by hold: a unit that is
 // gone, or whose recipients were left out, needs nothing; one that storage could not
 // mark is tried again.
-func (l *lane) withdrawn(v leave, j *job) {
+func (l *relayQueue) withdrawn(v permits, j *job) {
 	switch j.state {
 	case stateWithdrawn, stateBlocked:
 		return
@@ -140,12 +140,12 @@ func (l *lane) withdrawn(v leave, j *job) {
 		l.handBack(j)
 		return
 	}
-	l.rest(v, senderOf(j.unit), app.Result{Stage: app.StageDot, Reply: app.Reply{Text: "held back, since this server could not store that the message leaves"}})
+	l.tripRelay(v, senderOf(j.unit), app.Result{Stage: app.StageDot, Reply: app.Reply{Text: "held back, since this server could not store that the message leaves"}})
 	l.handBack(j)
 }
 
 // strike counts the troubles that an email met after MAIL, in a row.
-func (l *standing) strike(j *job, hit bool) int {
+func (l *relayState) strike(j *job, hit bool) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if !hit {
@@ -162,28 +162,28 @@ func (l *standing) strike(j *job, hit bool) int {
 
 // expiredDetail words that a unit whose clock has run so long when it is next tried is not
 // tried again.
-func (l *lane) expiredDetail(u app.Unit, waited time.Duration, res app.Result) app.EventDetail {
-	d := l.ledger.detail(u, res.Stage, res.Reply, time.Time{})
+func (l *relayQueue) expiredDetail(u app.Unit, waited time.Duration, res app.Result) app.EventDetail {
+	d := l.recorder.detail(u, res.Stage, res.Reply, time.Time{})
 	d.Message = fmt.Sprintf("Expired after %d attempts, since it may wait %s at most and the next one would come after %s. The last one: %s",
 		u.Attempts, app.FormatSpan(l.maxWait(u)), app.FormatSpan(waited), d.Message)
 	return d
 }
 
-// again is how a unit is tried again of which somebody is left.
-type again struct {
+// retryPlan is how a unit is tried again of which somebody is left.
+type retryPlan struct {
 	next      time.Time // zero: as the retry table has it
 	uncounted bool      // the attempt does not count
-	why       string    // in words for the timeline; empty: nothing more to say
+	reason    string    // in words for the timeline; empty: nothing more to say
 }
 
 // settle records a transaction in which the relay answered: the recipients that
 // were decided one by one, and the others by rest ("": there are none, Postponed
 // or Refused).
-func (l *lane) settle(j *job, res app.Result, rest app.Outcome, try again) {
+func (l *relayQueue) settle(j *job, res app.Result, rest app.Outcome, try retryPlan) {
 	over, stored := false, false
 	l.record(j, func(tx *db.Tx) error {
 		tx.AfterCommit(func() { stored = true })
-		if err := l.ledger.attempt(tx, j, res); err != nil {
+		if err := l.recorder.recordAttempt(tx, j, res); err != nil {
 			return err
 		}
 		next, attempts := try.next, j.unit.Attempts
@@ -193,8 +193,8 @@ func (l *lane) settle(j *job, res app.Result, rest app.Outcome, try again) {
 		if try.uncounted {
 			attempts--
 		}
-		open := undecided(j.letter.Recipients, res)
-		postponed := postpones(res, open, rest)
+		open := undecided(j.message.Recipients, res)
+		postponed := anyPostponed(res, open, rest)
 		waited, late, err := l.overdue(&tx.Reader, j.unit, next)
 		if err != nil {
 			return err
@@ -202,26 +202,26 @@ func (l *lane) settle(j *job, res app.Result, rest app.Outcome, try again) {
 		if over = postponed && late; over {
 			next = time.Time{}
 		}
-		if err := l.ledger.settleEach(tx, j, res, open, rest, next, try.why); err != nil {
+		if err := l.recorder.settleEach(tx, j, res, open, rest, next, try.reason); err != nil {
 			return err
 		}
 		switch {
 		case !postponed:
 			return base.IgnoreNotFound(tx.DeleteUnit(j.unit))
 		case over:
-			return l.ledger.failExpired(tx, j.unit, l.expiredDetail(j.unit, waited, res))
+			return l.recorder.failExpired(tx, j.unit, l.expiredDetail(j.unit, waited, res))
 		}
-		if err := l.ledger.markDeferred(tx, j.unit, res, open); err != nil {
+		if err := l.recorder.markDeferred(tx, j.unit, res, open); err != nil {
 			return err
 		}
 		return requeue(tx, j.unit, attempts, next)
 	})
-	l.tell(j, res, rest, over, stored)
+	l.logResults(j, res, rest, over, stored)
 }
 
-// postpones reports whether somebody is left to try. A recipient that the result
+// anyPostponed reports whether somebody is left to try. A recipient that the result
 // forgets is tried again, never dropped.
-func postpones(res app.Result, open []string, rest app.Outcome) bool {
+func anyPostponed(res app.Result, open []string, rest app.Outcome) bool {
 	return len(open) > 0 && rest != app.Refused ||
 		slices.ContainsFunc(res.Recipients, func(v app.RecipientResult) bool { return v.Outcome == app.Postponed })
 }

@@ -19,8 +19,8 @@ import (
 // runSetting is the name of what a server notes of its life.
 const runSetting = "life"
 
-// life is what a server leaves for the next one.
-type life struct {
+// runRecord is what a server leaves for the next one.
+type runRecord struct {
 	Running bool `json:"running,omitzero"` // it has not ended well so far
 	Crashes int  `json:"crashes,omitzero"` // in a row, before it
 }
@@ -31,7 +31,7 @@ type life struct {
 // time until a life ends well, and what was alone in work at a crash waits longer each
 // time. What other servers have in work that share the database is their own.
 func (s *Service) Resume(ctx context.Context) error {
-	var r resumed
+	var r resumeCounts
 	var crashes int
 	damaged, err := s.damagedDoubts(ctx)
 	if err != nil {
@@ -51,7 +51,7 @@ func (s *Service) Resume(ctx context.Context) error {
 		if r, err = s.resume(tx, damaged, crashes > 0); err != nil {
 			return err
 		}
-		return setRun(tx, life{Running: true, Crashes: crashes})
+		return setRun(tx, runRecord{Running: true, Crashes: crashes})
 	})
 	if err != nil {
 		return fmt.Errorf("resume what was in work: %w", err)
@@ -63,12 +63,12 @@ func (s *Service) Resume(ctx context.Context) error {
 	return nil
 }
 
-// resumed is how much was left in work: past its dot, and before.
-type resumed struct{ doubts, begun int }
+// resumeCounts is how much was left in work: past its dot, and before.
+type resumeCounts struct{ doubts, begun int }
 
 // resume takes over what servers had in work that are gone; crashed: that of a file did not
 // end well.
-func (s *Service) resume(tx *db.Tx, damaged map[string]bool, crashed bool) (r resumed, err error) {
+func (s *Service) resume(tx *db.Tx, damaged map[string]bool, crashed bool) (r resumeCounts, err error) {
 	gone, err := tx.Gone()
 	if err != nil {
 		return r, fmt.Errorf("look which servers are gone: %w", err)
@@ -82,7 +82,7 @@ func (s *Service) resume(tx *db.Tx, damaged map[string]bool, crashed bool) (r re
 	return r, tx.Free(gone)
 }
 
-func (s *Service) logResumed(r resumed) {
+func (s *Service) logResumed(r resumeCounts) {
 	if r.doubts > 0 {
 		s.Log.Warn("units in doubt: the final dot may have been sent and no reply was recorded", "count", r.doubts, "again_after", s.tuning.Load().DoubtDelay, "help", "mailer doubts lists them")
 	}
@@ -108,7 +108,7 @@ func (s *Service) takeOver(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("read what was past its dot: %w", err)
 	}
-	var r resumed
+	var r resumeCounts
 	err = s.DB.WriteVital(ctx, func(tx *db.Tx) error {
 		gone, err := tx.Gone()
 		if err != nil {
@@ -134,7 +134,7 @@ func (s *Service) takeOver(ctx context.Context) error {
 // MarkCleanShutdown notes that this life ended well: nothing is in work any more.
 func (s *Service) MarkCleanShutdown(ctx context.Context) error {
 	s.DB.Cluster().EndCleanly()
-	if !s.leads.Load() {
+	if !s.leader.Load() {
 		return nil
 	}
 	err := s.DB.WriteVital(ctx, WriteCleanShutdown)
@@ -145,9 +145,9 @@ func (s *Service) MarkCleanShutdown(ctx context.Context) error {
 }
 
 // WriteCleanShutdown is MarkCleanShutdown for a database on which no server runs.
-func WriteCleanShutdown(tx *db.Tx) error { return setRun(tx, life{}) }
+func WriteCleanShutdown(tx *db.Tx) error { return setRun(tx, runRecord{}) }
 
-func lastRun(r *db.Reader) (l life, err error) {
+func lastRun(r *db.Reader) (l runRecord, err error) {
 	note, err := r.Setting(runSetting)
 	if errors.Is(err, db.ErrNotFound) {
 		return l, nil
@@ -161,7 +161,7 @@ func lastRun(r *db.Reader) (l life, err error) {
 	return l, nil
 }
 
-func setRun(tx *db.Tx, l life) error {
+func setRun(tx *db.Tx, l runRecord) error {
 	note, err := json.Marshal(l)
 	if err != nil {
 		return fmt.Errorf("encode how this server is: %w", err)

@@ -54,7 +54,7 @@ func (c *composer) returnPath(ctx context.Context, teamID, id string, from app.A
 // returnPathHost returns the host that bounces of a domain's mail go to; empty:
 // they do not come here.
 func (c *composer) returnPathHost(ctx context.Context, teamID, domain string) (string, error) {
-	return c.s.paths.Load(ctx, teamID+" "+domain, func(ctx context.Context) (string, error) {
+	return c.s.returnPaths.Load(ctx, teamID+" "+domain, func(ctx context.Context) (string, error) {
 		d, err := c.s.domains.DomainByName(ctx, teamID, domain)
 		if err != nil || !d.ReceivesBounces() {
 			return "", err

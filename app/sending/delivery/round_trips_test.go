@@ -16,10 +16,10 @@ import (
 	"mailer/db/pgtest"
 )
 
-// counted runs fn with a server on PostgreSQL and the way to it. The clock of the bubble stands
+// countTrips runs fn with a server on PostgreSQL and the way to it. The clock of the bubble stands
 // still while anything runs: a group of writes takes all that can come to it, on a slow machine
 // as on a fast one.
-func counted(t *testing.T, fn func(t *testing.T, w *testserver.Server, wire *pgtest.Wire)) {
+func countTrips(t *testing.T, fn func(t *testing.T, w *testserver.Server, wire *pgtest.Wire)) {
 	testserver.PostgresOnly(t)
 	wire := pgtest.NewWire(t, pgtest.Server(t)) // outside of the bubble: it waits for the network
 	testserver.Synctest(t, func(t *testing.T) {
@@ -65,7 +65,7 @@ func kindsOf(trips []pgtest.Trip) string {
 }
 
 func TestRoundTripsPerEmail(t *testing.T) {
-	counted(t, func(t *testing.T, w *testserver.Server, wire *pgtest.Wire) {
+	countTrips(t, func(t *testing.T, w *testserver.Server, wire *pgtest.Wire) {
 		const clients, each = 16, 30
 		send := func(n int) {
 			var all sync.WaitGroup
@@ -98,7 +98,7 @@ func TestRoundTripsPerEmail(t *testing.T) {
 }
 
 func TestRoundTripsPerBroadcastRecipient(t *testing.T) {
-	counted(t, func(t *testing.T, w *testserver.Server, wire *pgtest.Wire) {
+	countTrips(t, func(t *testing.T, w *testserver.Server, wire *pgtest.Wire) {
 		const n = 600
 		w.AddSubscribers(n)
 		send := func() {

@@ -11,51 +11,51 @@ import (
 	"mailer/db/engine"
 )
 
-// look is one look of a dispatcher at what is due.
-type look struct {
-	line    *line
-	opening opening
-	avoid   sender // is left out
-	room    int
-	seen    seen
-	late    bool       // units wait still whose time has come
-	units   []app.Unit // what was claimed
-	next    time.Duration
+// scan is one look of a dispatcher at what is due.
+type scan struct {
+	dispatcher  *dispatcher
+	state       breakerState
+	avoid       sender // is left out
+	capacity    int
+	prefetched  scanPrefetch
+	needsSetDue bool       // units wait still whose time has come
+	units       []app.Unit // what was claimed
+	next        time.Duration
 }
 
 // read claims what is due, unless there are units first to be made due.
-func (l *look) read(r *db.Reader) error {
-	if err := l.see(r); err != nil || l.late {
+func (l *scan) read(r *db.Reader) error {
+	if err := l.prefetch(r); err != nil || l.needsSetDue {
 		return err
 	}
-	shares := &l.line.shares
-	if err := shares.take(r, l); err != nil || len(l.units) > 0 || l.avoid == (sender{}) {
+	shares := &l.dispatcher.rotation
+	if err := shares.claimTeams(r, l); err != nil || len(l.units) > 0 || l.avoid == (sender{}) {
 		return err
 	}
 	l.avoid = sender{}
-	return shares.take(r, l)
+	return shares.claimTeams(r, l)
 }
 
-// until has the dispatcher look again at a time, or sooner.
-func (l *look) until(at time.Time) { l.next = min(l.next, max(0, clock.Until(at))) }
+// wakeBy has the dispatcher look again at a time, or sooner.
+func (l *scan) wakeBy(at time.Time) { l.next = min(l.next, max(0, clock.Until(at))) }
 
-// may says how many of a sender's units may be claimed, want at most.
-func (l *look) may(s sender, want int) int {
-	if s == l.avoid || l.opening == innocents && !l.line.breaker.innocent(s) {
+// claimable says how many of a sender's units may be claimed, want at most.
+func (l *scan) claimable(s sender, want int) int {
+	if s == l.avoid || l.state == halfOpenUnaffected && !l.dispatcher.refusals.unaffected(s) {
 		return 0
 	}
-	n, again := l.line.may(s, want)
+	n, again := l.dispatcher.claimable(s, want)
 	if !again.IsZero() {
-		l.until(again)
+		l.wakeBy(again)
 	}
 	return n
 }
 
-// shares remember whose turn it is.
-type shares struct {
-	team   string            // that the last round ended with
-	domain map[string]string // team -> the domain that its last share ended with
-	found  []sender          // of whom mail was claimed lately, the latest first
+// rotation remember whose turn it is.
+type rotation struct {
+	lastTeam   string            // that the last round ended with
+	lastDomain map[string]string // team -> the domain that its last share ended with
+	recent     []sender          // of whom mail was claimed lately, the latest first
 }
 
 const (
@@ -68,28 +68,28 @@ const (
 	extraRead = 8
 )
 
-// take claims for each team that has due mail an equal part of the room, beginning
+// claimTeams claims for each team that has due mail an equal part of the room, beginning
 // after the one that the last round ended with, so that a long queue of one does not
 // delay the others.
-func (sh *shares) take(r *db.Reader, l *look) error {
-	n := l.line
-	teams, err := l.teamsAfter(r, sh.team, teamsPerScan)
+func (sh *rotation) claimTeams(r *db.Reader, l *scan) error {
+	n := l.dispatcher
+	teams, err := l.teamsAfter(r, sh.lastTeam, teamsPerScan)
 	if err != nil {
 		return err
 	}
-	if len(teams) < teamsPerScan && sh.team != "" {
+	if len(teams) < teamsPerScan && sh.lastTeam != "" {
 		first, err := l.teamsAfter(r, "", teamsPerScan-len(teams))
 		if err != nil {
 			return err
 		}
 		for _, team := range first {
-			if team <= sh.team {
+			if team <= sh.lastTeam {
 				teams = append(teams, team)
 			}
 		}
 	}
 	for i, team := range teams {
-		left := l.room - len(l.units)
+		left := l.capacity - len(l.units)
 		if left <= 0 {
 			return nil
 		}
@@ -102,28 +102,28 @@ func (sh *shares) take(r *db.Reader, l *look) error {
 				return err
 			}
 		}
-		sh.team = team
+		sh.lastTeam = team
 	}
-	if len(teams) == teamsPerScan && len(l.units) < l.room { // there may be others
-		l.until(clock.Now().Add(100 * time.Millisecond))
+	if len(teams) == teamsPerScan && len(l.units) < l.capacity { // there may be others
+		l.wakeBy(clock.Now().Add(100 * time.Millisecond))
 	}
 	return nil
 }
 
 // claimTeam claims up to want units of a team, of each of its domains in turn.
-func (sh *shares) claimTeam(r *db.Reader, l *look, team string, want int) error {
-	n := l.line
+func (sh *rotation) claimTeam(r *db.Reader, l *scan, team string, want int) error {
+	n := l.dispatcher
 	domains, err := l.domainsOf(r, team)
 	if err != nil {
 		return err
 	}
-	first := max(0, slices.IndexFunc(domains, func(d string) bool { return d > sh.domain[team] }))
+	first := max(0, slices.IndexFunc(domains, func(d string) bool { return d > sh.lastDomain[team] }))
 	for i := range domains {
 		if want <= 0 {
 			break
 		}
 		domain := domains[(first+i)%len(domains)]
-		part := l.may(sender{team, domain}, max(1, want/(len(domains)-i)))
+		part := l.claimable(sender{team, domain}, max(1, want/(len(domains)-i)))
 		if part == 0 {
 			continue
 		}
@@ -132,12 +132,12 @@ func (sh *shares) claimTeam(r *db.Reader, l *look, team string, want int) error 
 			return err
 		}
 		if share := n.s.DB.Cluster().Partition(); share.Count > 1 {
-			units = l.own(units, share, clock.Now())
+			units = l.ownPartition(units, share, clock.Now())
 		}
 		units = n.claims.take(units, part)
 		l.units = append(l.units, units...)
 		want -= len(units)
-		sh.note(team, domain, len(units) > 0)
+		sh.advance(team, domain, len(units) > 0)
 	}
 	return nil
 }
@@ -152,12 +152,12 @@ const (
 	ownerGrace = 3 * time.Second
 )
 
-// own are those of some units that this server is to send. For others it looks again.
-func (l *look) own(units []app.Unit, share engine.Partition, now time.Time) []app.Unit {
+// ownPartition are those of some units that this server is to send. For others it looks again.
+func (l *scan) ownPartition(units []app.Unit, share engine.Partition, now time.Time) []app.Unit {
 	return slices.DeleteFunc(units, func(u app.Unit) bool {
 		until := time.Time{}
 		switch {
-		case l.line.s.mail.IsRecent(u.EmailID):
+		case l.dispatcher.s.mail.IsRecent(u.EmailID):
 		case partitionOf(u.EmailID, share.Count) != share.Index:
 			until = u.NextAt.Add(ownerGrace)
 		case u.Attempts == 0 && u.EmailID >= app.FirstID(now.Add(-acceptorGrace)):
@@ -166,7 +166,7 @@ func (l *look) own(units []app.Unit, share engine.Partition, now time.Time) []ap
 		if !until.After(now) {
 			return false
 		}
-		l.until(until)
+		l.wakeBy(until)
 		return true
 	})
 }
@@ -178,20 +178,20 @@ func partitionOf(emailID string, n int) int {
 	return int(h.Sum32() % uint32(n))
 }
 
-// note notes whose share ended a turn, and whether there was anything.
-func (sh *shares) note(team, domain string, any bool) {
-	if sh.domain == nil || len(sh.domain) >= maxRotation {
-		sh.domain = map[string]string{}
+// advance notes whose share ended a turn, and whether there was anything.
+func (sh *rotation) advance(team, domain string, any bool) {
+	if sh.lastDomain == nil || len(sh.lastDomain) >= maxRotation {
+		sh.lastDomain = map[string]string{}
 	}
-	sh.domain[team] = domain
-	if s := (sender{team, domain}); any && !slices.Contains(sh.found, s) {
-		sh.found = append([]sender{s}, sh.found[:min(len(sh.found), maxRecentSenders-1)]...)
+	sh.lastDomain[team] = domain
+	if s := (sender{team, domain}); any && !slices.Contains(sh.recent, s) {
+		sh.recent = append([]sender{s}, sh.recent[:min(len(sh.recent), maxRecentSenders-1)]...)
 	}
 }
 
-// forget drops those of whom nothing is due, but for the latest.
-func (sh *shares) forget(none func(s sender) bool) {
-	if len(sh.found) > 1 {
-		sh.found = append(sh.found[:1], slices.DeleteFunc(sh.found[1:], none)...)
+// prune drops those of whom nothing is due, but for the latest.
+func (sh *rotation) prune(none func(s sender) bool) {
+	if len(sh.recent) > 1 {
+		sh.recent = append(sh.recent[:1], slices.DeleteFunc(sh.recent[1:], none)...)
 	}
 }

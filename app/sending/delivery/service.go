@@ -52,18 +52,18 @@ type Service struct {
 	audience *audience.Service
 	mail     *mail.Service
 	// Outlets are the lanes as they come and go.
-	Outlets *Outlets
-	began   clock.Mark
-	leads   atomic.Bool // what happens by itself happens here, but for sending
-	suspect atomic.Bool // a unit that may be what ends the process is in work
+	Outlets       *Outlets
+	began         clock.Mark
+	leader        atomic.Bool // what happens by itself happens here, but for sending
+	suspectInWork atomic.Bool // a unit that may be what ends the process is in work
 	// Guardrails hold teams and regions back.
-	Guardrails *guardrails.Service
-	paths      returnPathHosts
-	tuning     atomic.Pointer[Tuning]
+	Guardrails  *guardrails.Service
+	returnPaths returnPathHosts
+	tuning      atomic.Pointer[Tuning]
 }
 
 // New makes the service.
-func New(base *base.Base, told *webhooks.Service, owners *teams.Service, senders *domains.Service, people *audience.Service, emails *mail.Service, cfg Config) *Service {
+func New(base *base.Base, events *webhooks.Service, teamService *teams.Service, domainService *domains.Service, audienceService *audience.Service, mailService *mail.Service, cfg Config) *Service {
 	if cfg.DoubtDelay == 0 {
 		cfg.DoubtDelay = time.Minute
 	}
@@ -76,12 +76,12 @@ func New(base *base.Base, told *webhooks.Service, owners *teams.Service, senders
 	if cfg.Jitter == nil {
 		cfg.Jitter = rand.Float64
 	}
-	s := &Service{Base: base, Config: cfg, began: clock.Begin(), events: told, teams: owners, domains: senders, audience: people, mail: emails,
-		paths: cache.New[string, string](maxCachedHosts, returnPathTTL)}
+	s := &Service{Base: base, Config: cfg, began: clock.Begin(), events: events, teams: teamService, domains: domainService, audience: audienceService, mail: mailService,
+		returnPaths: cache.New[string, string](maxCachedHosts, returnPathTTL)}
 	s.tuning.Store(&Tuning{DoubtDelay: cfg.DoubtDelay, MaxWait: cfg.MaxWait, BulkShare: cfg.BulkShare})
 	s.Outlets = &Outlets{s: s}
-	s.Guardrails = guardrails.New(base, told, owners, guardrails.Config{Regions: s.Outlets.regions, Changed: s.Outlets.wakeBulk})
-	base.DB.Cluster().OnChange(s.Outlets.reshare)
+	s.Guardrails = guardrails.New(base, events, teamService, guardrails.Config{Regions: s.Outlets.regions, Changed: s.Outlets.wakeBulk})
+	base.DB.Cluster().OnChange(s.Outlets.updateServerShare)
 	for _, route := range cfg.Routes {
 		s.Outlets.add(newRelayQueue(s, route, nil))
 	}
@@ -110,8 +110,8 @@ func (s *Service) Start(ctx context.Context) error {
 	if err := s.Guardrails.Start(ctx); err != nil {
 		return err
 	}
-	s.leads.Store(true)
-	if err := s.Outlets.lead(ctx); err != nil {
+	s.leader.Store(true)
+	if err := s.Outlets.becomeLeader(ctx); err != nil {
 		return err
 	}
 	if s.DB.Cluster().Shared() {

@@ -42,18 +42,18 @@ var simWorlds = []simWorld{
 }
 
 // So few promises as 40 days make are at the mercy of which of them overlap.
-func TestForecastsOfFortyDays(t *testing.T) { promises(t, 40, 0.9) }
+func TestForecastsOfFortyDays(t *testing.T) { simulateForecasts(t, 40, 0.9) }
 
-// promises has the real limits, shares and plans carry days of mixed traffic, and compares
+// simulateForecasts has the real limits, shares and plans carry days of mixed traffic, and compares
 // each promise that was made at a send with what came. kept is the part of them that must
 // be within 10 %.
-func promises(t *testing.T, days int, kept float64) {
+func simulateForecasts(t *testing.T, days int, kept float64) {
 	var mu sync.Mutex
 	var all simResults
 	t.Run("worlds", func(t *testing.T) {
 		for i, w := range simWorlds {
 			t.Run(w.name, func(t *testing.T) {
-				bubble(t, func(t *testing.T) {
+				inBubble(t, func(t *testing.T) {
 					s := newSimulation(t, w, uint64(i))
 					s.run(time.Duration(days) * 24 * time.Hour)
 					r := s.results()
@@ -153,7 +153,7 @@ type simBroadcast struct {
 func newSimulation(t *testing.T, w simWorld, seed uint64) *simulation {
 	s := &simulation{simWorld: w, t: t, l: newLimits(w.relay, 0), random: rand.New(rand.NewPCG(seed, 7)), start: time.Now(), ctx: t.Context(), woken: make(chan struct{}, 1)}
 	if w.drip {
-		s.l.warned = func(teamID string) bool { return teamID == "team 0" }
+		s.l.inWarning = func(teamID string) bool { return teamID == "team 0" }
 	}
 	return s
 }
@@ -224,7 +224,7 @@ func (s *simulation) mailOne() {
 		return
 	}
 	now = time.Now()
-	s.l.renew(minute, now, false)
+	s.l.moveToNow(minute, now, false)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.r.mails++
@@ -261,7 +261,7 @@ func (s *simulation) send(teamID string, n int, audience int64) {
 	defer s.mu.Unlock()
 	now := time.Now()
 	b := &simBroadcast{audience: audience, at: now, BulkQueue: pacing.BulkQueue{ID: fmt.Sprint(teamID, "/", n), TeamID: teamID, Remaining: audience}}
-	f := pacing.Forecast{Now: now, Speed: s.l.speed(), Daily: s.l.daily, Share: s.l.share, Usage: s.l.counted(now)}
+	f := pacing.Forecast{Now: now, Speed: s.l.speed(), Daily: s.l.daily, Share: s.l.bulkLimit, Usage: s.l.usageMinutes(now)}
 	for _, o := range append(slices.Clone(s.open), b) {
 		q := o.BulkQueue
 		q.Drip = s.l.drips(q.TeamID)
@@ -332,9 +332,9 @@ func (s *simulation) possible(now, at time.Time) float64 {
 // lane carries the broadcasts.
 func (s *simulation) lane() {
 	random := rand.New(rand.NewPCG(9, 9))
-	for s.ctx.Err() == nil || s.waiting() {
+	for s.ctx.Err() == nil || s.hasOpen() {
 		now := time.Now()
-		turns := s.l.turns(now, s.queues(), 0, 8)
+		turns := s.l.shareBulk(now, s.queues(), 0, 8)
 		for _, turn := range turns {
 			for range turn.N {
 				if !s.sendOne(turn.ID, random) {
@@ -349,14 +349,14 @@ func (s *simulation) lane() {
 		if s.drip {
 			next = min(next, time.Second)
 		}
-		if !s.waiting() {
+		if !s.hasOpen() {
 			next = time.Hour
 		}
 		base.Sleep(s.ctx, next, s.woken)
 	}
 }
 
-func (s *simulation) waiting() bool {
+func (s *simulation) hasOpen() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.open) > 0
@@ -384,7 +384,7 @@ func (s *simulation) sendOne(id string, random *rand.Rand) bool {
 		return false
 	}
 	now := time.Now()
-	s.l.renew(minute, now, true)
+	s.l.moveToNow(minute, now, true)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	m := s.minuteOf(now)
@@ -417,7 +417,7 @@ func (s *simulation) results() simResults {
 	}
 	if s.relay.Daily > 0 {
 		s.checkDay(s.sent, s.relay.Daily, "messages")
-		s.checkDay(s.bulk, s.l.share, "messages of broadcasts")
+		s.checkDay(s.bulk, s.l.bulkLimit, "messages of broadcasts")
 	}
 	synctest.Wait()
 	return s.r

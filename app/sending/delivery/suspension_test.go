@@ -64,14 +64,14 @@ func TestSuspendedTeamSendsNothing(t *testing.T) {
 
 func TestExpiryClockStopsDuringSuspension(t *testing.T) {
 	testserver.Synctest(t, func(t *testing.T) {
-		w := testserver.Start(t, dead())
+		w := testserver.Start(t, deadRelay())
 		other := w.AddTeam("Other", "other.example")
 		id, theirs := expiring(w, w.Key, "10m"), expiring(w, other, "10m")
 		testserver.Sleep(4 * time.Minute)
 		_, err := w.Services.Teams.SuspendTeam(t.Context(), w.Key.TeamID, "")
 		testserver.Must(t, err)
 		testserver.Sleep(time.Hour)
-		w = w.Crash(dead())
+		w = w.Crash(deadRelay())
 		w.Start()
 		testserver.Sleep(time.Hour)
 		w.WantLastEvent(id, app.Queued)

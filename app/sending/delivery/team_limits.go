@@ -51,14 +51,14 @@ func (l *limits) use(team string, now time.Time, n int64) {
 	*u.at(now.Unix() / 3600) += n
 }
 
-// short reports whether little is left of the daily limit.
-func (l *limits) short(now time.Time) bool {
+// runningLow reports whether little is left of the daily limit.
+func (l *limits) runningLow(now time.Time) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.daily == 0 {
 		return false
 	}
-	l.forget(now.Unix() / 60)
+	l.advance(now.Unix() / 60)
 	return l.daily-l.total.sent <= l.daily/sharedFraction
 }
 

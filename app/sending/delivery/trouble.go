@@ -13,16 +13,16 @@ import (
 	"mailer/db"
 )
 
-// rest shuts the lane after a trouble that is nobody's but the relay's, for a pause
+// tripRelay shuts the lane after a trouble that is nobody's but the relay's, for a pause
 // that grows with each one in a row, and notes why.
-func (l *lane) rest(v leave, s sender, res app.Result) {
-	l.shut(l.gate, v.relay, sender{}, trouble{sender: s, delay: l.relayPause}, res)
+func (l *relayQueue) tripRelay(v permits, s sender, res app.Result) {
+	l.trip(l.breaker, v.relay, sender{}, trouble{sender: s, delay: l.relayPause}, res)
 }
 
-// shut closes a gate and notes why: the relay's, or that of whose mail it takes
+// trip closes a gate and notes why: the relay's, or that of whose mail it takes
 // nothing. It returns when the next try is.
-func (l *lane) shut(g *rest, p pass, whose sender, t trouble, res app.Result) time.Time {
-	failures, until, fresh := g.close(p, t)
+func (l *relayQueue) trip(g *troubleBreaker, p permit, whose sender, t trouble, res app.Result) time.Time {
+	failures, until, fresh := g.trip(p, t)
 	if fresh {
 		if t.quota {
 			failures = 0
@@ -33,20 +33,20 @@ func (l *lane) shut(g *rest, p pass, whose sender, t trouble, res app.Result) ti
 	return until
 }
 
-// answered notes that the relay can be used, whatever it made of the mail.
-func (l *lane) answered(v leave) {
-	if l.gate.healthy(v.relay) {
-		l.endTrouble(l.gate, "relay takes mail again")
+// relaySucceeded notes that the relay can be used, whatever it made of the mail.
+func (l *relayQueue) relaySucceeded(v permits) {
+	if l.breaker.success(v.relay) {
+		l.endTrouble(l.breaker, "relay takes mail again")
 	}
 }
 
-// healthy notes that the relay answered, and takes mail of the sender.
-func (l *lane) healthy(v leave) {
-	l.answered(v)
-	for _, own := range v.own {
-		if own.gate.healthy(own.pass) {
-			l.rests.drop(own.gate)
-			l.endTrouble(own.gate, "relay takes mail of the sender again")
+// succeeded notes that the relay answered, and takes mail of the sender.
+func (l *relayQueue) succeeded(v permits) {
+	l.relaySucceeded(v)
+	for _, own := range v.senders {
+		if own.breaker.success(own.permit) {
+			l.senderBreakers.remove(own.breaker)
+			l.endTrouble(own.breaker, "relay takes mail of the sender again")
 		}
 	}
 }
@@ -56,7 +56,7 @@ const maxCounted = 1_000_000
 
 // recordTrouble keeps a trouble for the timelines of the emails that wait for its end, and
 // tells the operator, and the team where it is the team's.
-func (l *lane) recordTrouble(g *rest, whose sender, failures int, until time.Time, res app.Result) {
+func (l *relayQueue) recordTrouble(g *troubleBreaker, whose sender, failures int, until time.Time, res app.Result) {
 	g.mu.Lock()
 	first := g.trouble == nil
 	other := ""
@@ -66,11 +66,11 @@ func (l *lane) recordTrouble(g *rest, whose sender, failures int, until time.Tim
 	if first || other != "" {
 		g.trouble = &app.RelayTrouble{ID: app.NewID(), Relay: l.name, TeamID: whose.team, Domain: whose.domain, StartedAt: clock.Now()}
 	}
-	g.trouble.Failures, g.met = failures, res
+	g.trouble.Failures, g.lastResult = failures, res
 	g.trouble.Detail = l.troubleDetail(whose, res, until)
 	note := *g.trouble
 	g.mu.Unlock()
-	waiting, err := db.Get(context.Background(), l.s.DB, func(r *db.Reader) (int64, error) { return l.waiting(r, whose) })
+	waiting, err := db.Get(context.Background(), l.s.DB, func(r *db.Reader) (int64, error) { return l.countWaiting(r, whose) })
 	if err != nil {
 		l.s.Log.Error("count what waits for a relay", "relay", l.name, "err", err)
 	}
@@ -92,14 +92,14 @@ func (l *lane) recordTrouble(g *rest, whose sender, failures int, until time.Tim
 	}
 }
 
-// waiting counts the mail of everybody, of a team or of its domain that this relay has
+// countWaiting counts the mail of everybody, of a team or of its domain that this relay has
 // not taken yet and could: recipients of broadcasts too whose turn has not come.
-func (l *lane) waiting(r *db.Reader, whose sender) (int64, error) {
+func (l *relayQueue) countWaiting(r *db.Reader, whose sender) (int64, error) {
 	n, err := r.CountWaiting(l.name, whose.team, whose.domain, maxCounted)
 	if err != nil {
 		return 0, err
 	}
-	working, err := r.CountInWork(l.claims.of(whose)) // what went back to the queue is counted there
+	working, err := r.CountInWork(l.claims.emailsOf(whose)) // what went back to the queue is counted there
 	if err != nil {
 		return 0, err
 	}
@@ -114,7 +114,7 @@ func (l *lane) waiting(r *db.Reader, whose sender) (int64, error) {
 }
 
 // warn tells the operator of a trouble.
-func (l *lane) warn(whose sender, res app.Result, more ...any) {
+func (l *relayQueue) warn(whose sender, res app.Result, more ...any) {
 	words := append([]any{"relay", l.name}, more...)
 	msg := "relay can't be used"
 	switch {
@@ -139,14 +139,14 @@ func maskAddresses(text string) string {
 
 // troubleDetail is what timelines show of a trouble. What the relay said in a
 // transaction is for those alone whose transaction it was: it may name others.
-func (l *lane) troubleDetail(whose sender, res app.Result, until time.Time) app.EventDetail {
+func (l *relayQueue) troubleDetail(whose sender, res app.Result, until time.Time) app.EventDetail {
 	reply := res.Reply
 	if whose.team == "" && (inTransaction(res.Stage) || res.Stage == app.StageDot) {
 		if reply.Text, _, _ = strings.Cut(reply.Text, ": "); reply.Code != 0 { // without a code they are ours, and what they quote
 			reply.Text = ""
 		}
 	}
-	d := l.ledger.detail(app.Unit{}, res.Stage, reply, until)
+	d := l.recorder.detail(app.Unit{}, res.Stage, reply, until)
 	d.Message += "; no attempt is counted"
 	return d
 }
@@ -160,7 +160,7 @@ func (s *Service) announcePaused(tx *db.Tx, t *app.RelayTrouble) error {
 }
 
 // endTrouble notes that a gate is open again.
-func (l *lane) endTrouble(g *rest, msg string) {
+func (l *relayQueue) endTrouble(g *troubleBreaker, msg string) {
 	l.wake()
 	g.mu.Lock()
 	t := g.trouble
@@ -180,8 +180,8 @@ func (l *lane) endTrouble(g *rest, msg string) {
 }
 
 // tripDailyLimit rests the lane until the daily limit has a place again.
-func (l *lane) tripDailyLimit(v leave, j *job, free time.Time) {
-	l.shut(l.gate, v.relay, sender{}, trouble{quota: true, delay: func(int) time.Duration { return clock.Until(free) }},
+func (l *relayQueue) tripDailyLimit(v permits, j *job, free time.Time) {
+	l.trip(l.breaker, v.relay, sender{}, trouble{quota: true, delay: func(int) time.Duration { return clock.Until(free) }},
 		app.Result{Stage: app.StageConnect, Reply: app.Reply{Text: fmt.Sprintf("its limit of %d messages in 24 hours is used up", l.relay.Daily)}})
 	l.handBack(j)
 }
@@ -190,10 +190,10 @@ func (l *lane) tripDailyLimit(v leave, j *job, free time.Time) {
 const shareRecheck = time.Minute
 
 // tripTeamShare rests a team that used its share of the daily limit while little is left.
-func (l *lane) tripTeamShare(v leave, j *job) {
+func (l *relayQueue) tripTeamShare(v permits, j *job) {
 	whose := sender{team: j.unit.TeamID}
-	g := l.rests.at(whose)
-	l.shut(g, v.through(g), whose, trouble{sender: whose, quota: true, delay: func(int) time.Duration { return shareRecheck }},
+	g := l.senderBreakers.getOrCreate(whose)
+	l.trip(g, v.permitOf(g), whose, trouble{sender: whose, quota: true, delay: func(int) time.Duration { return shareRecheck }},
 		app.Result{Stage: app.StageConnect, Reply: app.Reply{Text: fmt.Sprintf("this team has used its share of the limit of %d messages in 24 hours, and what is left is for others", l.relay.Daily)}})
 	l.handBack(j)
 }

@@ -54,8 +54,8 @@ func TestRelayTroubleCountsNoAttempt(t *testing.T) {
 				}
 				after := w.Send("after@example.net")
 				synctest.Wait()
-				if story := w.Timeline(after); strings.Contains(story, "relay_trouble") {
-					t.Errorf("a later email shows an earlier trouble:\n%s", story)
+				if timeline := w.Timeline(after); strings.Contains(timeline, "relay_trouble") {
+					t.Errorf("a later email shows an earlier trouble:\n%s", timeline)
 				}
 			})
 		})
@@ -174,8 +174,8 @@ func TestPoisonEmailDoesNotStopOthers(t *testing.T) {
 		if u.Attempts != 1 {
 			t.Errorf("%d attempts counted after %d troubles", u.Attempts, len(relay.Transactions(poison)))
 		}
-		if story := w.Timeline(poison); !strings.Contains(story, "connection reset") {
-			t.Errorf("timeline:\n%s", story)
+		if timeline := w.Timeline(poison); !strings.Contains(timeline, "connection reset") {
+			t.Errorf("timeline:\n%s", timeline)
 		}
 		time.Sleep(3 * time.Hour)
 		synctest.Wait()

@@ -19,21 +19,21 @@ const (
 	maxCaptureCount = 1_000_000
 )
 
-// waiting is what waits for a relay.
-type waiting struct {
+// waitingMail is what waits for a relay.
+type waitingMail struct {
 	relay      string
 	emails     int64 // transactions: emails, and recipients of broadcasts whose turn came
 	broadcasts int   // scheduled or queued
 }
 
 // String words it for a person.
-func (w waiting) String() string {
+func (w waitingMail) String() string {
 	return fmt.Sprintf("%d emails and %d broadcasts wait for the relay %s", w.emails, w.broadcasts, w.relay)
 }
 
 // waitingUnroutable returns what waits for relays other than those that are carried,
 // counting up to limit emails for each.
-func waitingUnroutable(r *db.Reader, carried func(relay string) bool, limit int) ([]waiting, error) {
+func waitingUnroutable(r *db.Reader, carried func(relay string) bool, limit int) ([]waitingMail, error) {
 	relays, err := r.UnitRelays()
 	if err != nil {
 		return nil, err
@@ -49,18 +49,18 @@ func waitingUnroutable(r *db.Reader, carried func(relay string) bool, limit int)
 	for _, name := range broadcasts {
 		all[name]++
 	}
-	var found []waiting
+	var found []waitingMail
 	for name, n := range all {
 		if carried(name) {
 			continue
 		}
-		w := waiting{relay: name, broadcasts: n}
+		w := waitingMail{relay: name, broadcasts: n}
 		if w.emails, err = r.CountOpen(name, limit); err != nil {
 			return nil, err
 		}
 		found = append(found, w)
 	}
-	slices.SortStableFunc(found, func(a, b waiting) int { return strings.Compare(a.relay, b.relay) })
+	slices.SortStableFunc(found, func(a, b waitingMail) int { return strings.Compare(a.relay, b.relay) })
 	return found, nil
 }
 
@@ -68,7 +68,7 @@ func waitingUnroutable(r *db.Reader, carried func(relay string) bool, limit int)
 // for the timelines of that mail, and ends the notes of what waits no more. Nothing
 // is moved: an operator who mistyped a name must not find mail gone elsewhere.
 func (s *Service) ReportUnroutable(ctx context.Context) error {
-	var found []waiting
+	var found []waitingMail
 	var open []string
 	err := s.DB.Read(ctx, func(r *db.Reader) (err error) {
 		if found, err = waitingUnroutable(r, s.SendsRegion, maxLoggedCount); err != nil {
@@ -81,10 +81,10 @@ func (s *Service) ReportUnroutable(ctx context.Context) error {
 		return fmt.Errorf("look for mail without a relay: %w", err)
 	}
 	over := slices.DeleteFunc(open, func(name string) bool {
-		return s.SendsRegion(name) || slices.ContainsFunc(found, func(w waiting) bool { return w.relay == name })
+		return s.SendsRegion(name) || slices.ContainsFunc(found, func(w waitingMail) bool { return w.relay == name })
 	})
 	for _, w := range found {
-		s.Log.Error(s.Settings.MissingRelay(w.relay), "relay", w.relay, "waiting", countText(w.emails, maxLoggedCount), "broadcasts", w.broadcasts, "help", s.remedy(w.relay))
+		s.Log.Error(s.Settings.MissingRelay(w.relay), "relay", w.relay, "waiting", countText(w.emails, maxLoggedCount), "broadcasts", w.broadcasts, "help", s.unroutableHelp(w.relay))
 	}
 	if len(found)+len(over) == 0 {
 		return nil
@@ -116,8 +116,8 @@ func countText(n, limit int64) string {
 	return strconv.FormatInt(n, 10)
 }
 
-// remedy says what has mail of a relay leave that this server does not have.
-func (s *Service) remedy(relay string) string {
+// unroutableHelp says what has mail of a relay leave that this server does not have.
+func (s *Service) unroutableHelp(relay string) string {
 	switch relay {
 	case app.CaptureRegion:
 		return "it was accepted while mail was captured and leaves through no real relay: cancel it, or start with --capture once more"
@@ -148,8 +148,8 @@ func (s *Service) MarkUnroutable(tx *db.Tx, relay string) error {
 	return tx.OpenTrouble(app.RelayTrouble{ID: app.NewID(), Relay: relay, StartedAt: tx.Now, StopsClock: true, Detail: app.EventDetail{Relay: relay, Message: lack}})
 }
 
-// unfinished counts what an earlier process left in work, by relay: it waits too.
-func unfinished(r *db.Reader) (map[string]int64, error) {
+// countInProgress counts what an earlier process left in work, by relay: it waits too.
+func countInProgress(r *db.Reader) (map[string]int64, error) {
 	begun, err := r.BegunUnits()
 	if err != nil {
 		return nil, err
@@ -180,14 +180,14 @@ func (s *Service) MayCapture(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		left, err := unfinished(r)
+		left, err := countInProgress(r)
 		for _, w := range found {
 			w.emails += left[w.relay]
 			delete(left, w.relay)
 			words = append(words, w.String())
 		}
 		for _, relay := range slices.Sorted(maps.Keys(left)) {
-			words = append(words, waiting{relay: relay, emails: left[relay]}.String())
+			words = append(words, waitingMail{relay: relay, emails: left[relay]}.String())
 		}
 		return err
 	})

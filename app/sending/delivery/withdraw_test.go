@@ -73,8 +73,8 @@ func TestCanceledEmailStaysCanceled(t *testing.T) {
 				if n := len(relay.Transactions(id)); n != 1 || w.Unit(id) != nil || len(w.CommittedUnits()) != 0 {
 					t.Errorf("%d attempts, unit %v", n, w.Unit(id))
 				}
-				if story := w.Timeline(id); strings.Contains(story, "250") {
-					t.Errorf("it left:\n%s", story)
+				if timeline := w.Timeline(id); strings.Contains(timeline, "250") {
+					t.Errorf("it left:\n%s", timeline)
 				}
 				testserver.WantCode(t, w.Services.Mail.CancelEmail(t.Context(), w.Key, id), app.CodeValidation)
 			})

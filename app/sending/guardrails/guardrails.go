@@ -38,10 +38,10 @@ type Service struct {
 	teams  *teams.Service
 	states atomic.Pointer[states] // nil: no server runs in this process
 
-	mu      sync.Mutex
-	touched map[string]bool // teams that something was counted of since they were judged
-	hour    int64           // in which all teams were judged last: windows move with it
-	heard   atomic.Bool     // another process wrote: all are judged once more
+	mu        sync.Mutex
+	touched   map[string]bool // teams that something was counted of since they were judged
+	hour      int64           // in which all teams were judged last: windows move with it
+	peerWrote atomic.Bool     // another process wrote: all are judged once more
 }
 
 // Config is what the service needs of those above it.
@@ -51,8 +51,8 @@ type Config struct {
 }
 
 // New makes the service.
-func New(base *base.Base, told *webhooks.Service, owners *teams.Service, cfg Config) *Service {
-	return &Service{Base: base, Config: cfg, events: told, teams: owners}
+func New(base *base.Base, events *webhooks.Service, teamService *teams.Service, cfg Config) *Service {
+	return &Service{Base: base, Config: cfg, events: events, teams: teamService}
 }
 
 // states never change; a new one takes their place.
@@ -72,7 +72,7 @@ func (s *Service) Touch(teamID string) {
 }
 
 // PeerWrote has all teams judged soon, since another process wrote.
-func (s *Service) PeerWrote() { s.heard.Store(true) }
+func (s *Service) PeerWrote() { s.peerWrote.Store(true) }
 
 // change puts other states in the place of those that are known.
 func (s *Service) change(fn func(next *states)) {
@@ -95,8 +95,8 @@ func (s *Service) Team(teamID string) reputation.Guardrail {
 	return reputation.GuardrailOK
 }
 
-// region reports whether broadcasts of a region rest.
-func (s *Service) region(name string) bool {
+// regionPaused reports whether broadcasts of a region rest.
+func (s *Service) regionPaused(name string) bool {
 	now := s.states.Load()
 	return now != nil && now.regions[name]
 }
@@ -155,7 +155,7 @@ func (s *Service) Judge(ctx context.Context) error {
 func (s *Service) teamsToJudge(ctx context.Context) ([]string, error) {
 	hour := reputation.OutcomeHour(clock.Now())
 	var all []app.Team
-	if s.heard.Swap(false) || hour != s.hour { // which only this goroutine changes
+	if s.peerWrote.Swap(false) || hour != s.hour { // which only this goroutine changes
 		var err error
 		if all, err = s.teams.ListTeams(ctx); err != nil {
 			return nil, err
@@ -179,24 +179,24 @@ func (s *Service) teamsToJudge(ctx context.Context) ([]string, error) {
 }
 
 // teamRates reads what a team is judged by.
-func teamRates(r *db.Reader, teamID string, now time.Time) (week, lately reputation.Outcome, err error) {
+func teamRates(r *db.Reader, teamID string, now time.Time) (week, sinceYesterday reputation.Outcome, err error) {
 	week, err = r.TeamOutcome(teamID, reputation.OutcomesOver(reputation.GuardrailWeek, now))
 	if err != nil {
-		return week, lately, fmt.Errorf("read outcomes: %w", err)
+		return week, sinceYesterday, fmt.Errorf("read outcomes: %w", err)
 	}
-	lately, err = r.TeamOutcome(teamID, reputation.OutcomesSinceYesterday(now))
-	return week, lately, err
+	sinceYesterday, err = r.TeamOutcome(teamID, reputation.OutcomesSinceYesterday(now))
+	return week, sinceYesterday, err
 }
 
 func (s *Service) judgeTeam(ctx context.Context, teamID string) error {
-	var week, lately reputation.Outcome
+	var week, sinceYesterday reputation.Outcome
 	now := clock.Now()
 	err := s.DB.Read(ctx, func(r *db.Reader) (err error) {
-		week, lately, err = teamRates(r, teamID, now)
+		week, sinceYesterday, err = teamRates(r, teamID, now)
 		return err
 	})
 	before := s.Team(teamID)
-	judged := reputation.JudgeTeam(before, week, lately)
+	judged := reputation.JudgeTeam(before, week, sinceYesterday)
 	state := judged.State
 	if err != nil || state == before {
 		return err
@@ -245,7 +245,7 @@ func (s *Service) judgeRegion(ctx context.Context, region string) error {
 		day, week, paused, err = regionState(r, region, now)
 		return err
 	})
-	if err != nil || paused == s.region(region) {
+	if err != nil || paused == s.regionPaused(region) {
 		return err
 	}
 	s.change(func(next *states) { next.regions[region] = paused })
@@ -304,7 +304,7 @@ func (s *Service) MayBroadcast(r *db.Reader, teamID, region string) error {
 	if err := s.MayAccept(r, teamID); err != nil {
 		return err
 	}
-	if !s.Settings.Rules().Enforce || !s.region(region) {
+	if !s.Settings.Rules().Enforce || !s.regionPaused(region) {
 		return nil
 	}
 	return app.Errorf(app.CodeBroadcastsPaused, "Broadcasts of the region %s are paused while its bounce and complaint rates recover. Other mail is sent as usual, and the pause ends automatically", region)
@@ -312,7 +312,7 @@ func (s *Service) MayBroadcast(r *db.Reader, teamID, region string) error {
 
 // BroadcastsPaused reports whether nothing of a team's broadcasts is begun in a region now.
 func (s *Service) BroadcastsPaused(teamID, region string) bool {
-	return s.Settings.Rules().Enforce && (s.region(region) || s.Team(teamID) == reputation.GuardrailPaused)
+	return s.Settings.Rules().Enforce && (s.regionPaused(region) || s.Team(teamID) == reputation.GuardrailPaused)
 }
 
 // Drips reports whether broadcasts of a team leave one a second.
@@ -329,8 +329,8 @@ func (s *Service) Deliverability(ctx context.Context, key *app.Key) (d reputatio
 		if err != nil {
 			return fmt.Errorf("read outcomes: %w", err)
 		}
-		week, lately, err := teamRates(r, key.TeamID, now)
-		d = reputation.NewDeliverability(month, reputation.JudgeTeam(s.Team(key.TeamID), week, lately).State)
+		week, sinceYesterday, err := teamRates(r, key.TeamID, now)
+		d = reputation.NewDeliverability(month, reputation.JudgeTeam(s.Team(key.TeamID), week, sinceYesterday).State)
 		return err
 	})
 	return d, base.Unavailable(err)

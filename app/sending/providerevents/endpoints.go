@@ -33,19 +33,19 @@ type Endpoints struct {
 	base *base.Base
 
 	mu      sync.Mutex
-	noted   map[string]use // since the start
-	changed bool           // since it was stored
+	uses    map[string]endpointUse // since the start
+	changed bool                   // since it was stored
 }
 
-// use is when a door was used last.
-type use struct {
+// endpointUse is when a door was used last.
+type endpointUse struct {
 	Seen    time.Time `json:"seen,omitzero"`
 	Refused time.Time `json:"refused,omitzero"`
 	Reason  string    `json:"reason,omitempty"`
 }
 
-// later is what of two is newer.
-func (u use) later(v use) use {
+// latest is what of two is newer.
+func (u endpointUse) latest(v endpointUse) endpointUse {
 	if v.Seen.After(u.Seen) {
 		u.Seen = v.Seen
 	}
@@ -56,24 +56,24 @@ func (u use) later(v use) use {
 }
 
 // NoteSeen notes that something came from a source and was taken.
-func (d *Endpoints) NoteSeen(source string) { d.note(source, use{Seen: clock.Now()}) }
+func (d *Endpoints) NoteSeen(source string) { d.record(source, endpointUse{Seen: clock.Now()}) }
 
 // NoteRefused notes that something came to the door of a source and was refused, with the
 // reason in words. Sources that there are not are left out.
 func (d *Endpoints) NoteRefused(source, reason string) {
-	d.note(source, use{Refused: clock.Now(), Reason: app.CutText(reason, maxReason)})
+	d.record(source, endpointUse{Refused: clock.Now(), Reason: app.CutText(reason, maxReason)})
 }
 
-func (d *Endpoints) note(source string, u use) {
+func (d *Endpoints) record(source string, u endpointUse) {
 	if !slices.Contains(endpointNames(), source) {
 		return
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.noted == nil {
-		d.noted = map[string]use{}
+	if d.uses == nil {
+		d.uses = map[string]endpointUse{}
 	}
-	d.noted[source] = d.noted[source].later(u)
+	d.uses[source] = d.uses[source].latest(u)
 	d.changed = true
 }
 
@@ -85,7 +85,7 @@ func endpointNames() []string {
 // StoreUses stores what was noted since it was stored last.
 func (d *Endpoints) StoreUses(ctx context.Context) error {
 	d.mu.Lock()
-	noted, changed := maps.Clone(d.noted), d.changed
+	noted, changed := maps.Clone(d.uses), d.changed
 	d.changed = false
 	d.mu.Unlock()
 	if !changed {
@@ -97,7 +97,7 @@ func (d *Endpoints) StoreUses(ctx context.Context) error {
 			return err
 		}
 		for source, u := range noted {
-			all[source] = all[source].later(u)
+			all[source] = all[source].latest(u)
 		}
 		text, err := json.Marshal(all)
 		if err != nil {
@@ -114,8 +114,8 @@ func (d *Endpoints) StoreUses(ctx context.Context) error {
 }
 
 // readUses reads what was stored.
-func readUses(r *db.Reader) (map[string]use, error) {
-	all := map[string]use{}
+func readUses(r *db.Reader) (map[string]endpointUse, error) {
+	all := map[string]endpointUse{}
 	text, err := r.Setting(usesSetting)
 	if errors.Is(err, db.ErrNotFound) {
 		return all, nil
@@ -141,7 +141,7 @@ type IngestRoute struct {
 
 // IngestRoutes returns all doors; ses tells whether topics of SNS are believed.
 func (s *Service) IngestRoutes(ctx context.Context, ses bool) ([]IngestRoute, error) {
-	doors, err := s.IngestEndpoints(ctx)
+	endpoints, err := s.IngestEndpoints(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -150,16 +150,16 @@ func (s *Service) IngestRoutes(ctx context.Context, ses bool) ([]IngestRoute, er
 		return nil, base.Unavailable(err)
 	}
 	s.mu.Lock()
-	for source, u := range s.noted {
-		used[source] = used[source].later(u)
+	for source, u := range s.uses {
+		used[source] = used[source].latest(u)
 	}
 	s.mu.Unlock()
-	doors = append(doors, IngestEndpoint{SourceBounces, s.Settings.BounceHost})
-	out := make([]IngestRoute, len(doors))
-	for i, door := range doors {
-		u := used[door.Source]
-		out[i] = IngestRoute{Source: door.Source, Address: door.URL, Open: door.URL != "", Seen: u.Seen, Refused: u.Refused, Reason: u.Reason}
-		if door.Source == app.SourceSES {
+	endpoints = append(endpoints, IngestEndpoint{SourceBounces, s.Settings.BounceHost})
+	out := make([]IngestRoute, len(endpoints))
+	for i, endpoint := range endpoints {
+		u := used[endpoint.Source]
+		out[i] = IngestRoute{Source: endpoint.Source, Address: endpoint.URL, Open: endpoint.URL != "", Seen: u.Seen, Refused: u.Refused, Reason: u.Reason}
+		if endpoint.Source == app.SourceSES {
 			out[i].Open = ses
 		}
 	}

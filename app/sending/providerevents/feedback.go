@@ -26,7 +26,7 @@ func (s *Service) TakeFeedback(ctx context.Context, reports []feedback.Report) e
 	for part := range slices.Chunk(reports, feedbackPerWrite) {
 		var unknown []feedback.Report
 		write := s.DB.Write
-		if slices.ContainsFunc(part, grave) {
+		if slices.ContainsFunc(part, isCritical) {
 			write = s.DB.WriteVital
 		}
 		err := write(ctx, func(tx *db.Tx) error {
@@ -52,9 +52,9 @@ func (s *Service) TakeFeedback(ctx context.Context, reports []feedback.Report) e
 	return nil
 }
 
-// grave tells reports that are stored on a full disk too: what follows from them
+// isCritical tells reports that are stored on a full disk too: what follows from them
 // keeps mail from leaving. The provider tries again with all others.
-func grave(f feedback.Report) bool {
+func isCritical(f feedback.Report) bool {
 	return f.Kind == feedback.Bounced || f.Kind == feedback.Complained || f.Kind == feedback.Failed
 }
 
@@ -77,7 +77,7 @@ func (s *Service) takeReport(tx *db.Tx, f feedback.Report) (known bool, err erro
 		return false, err
 	}
 	r := report{Report: f.Bound(subject.AcceptedAt, tx.Now), subject: subject}
-	r.address()
+	r.findRecipient()
 	return true, s.applyReport(tx, &r)
 }
 
@@ -126,16 +126,16 @@ func subject(r *db.Reader, id string) (*db.Subject, error) {
 // report is a report and what it is about.
 type report struct {
 	feedback.Report
-	subject *db.Subject
-	of      *db.Recipient // whom it is about; nil: nobody by name, or a stranger
-	gone    bool          // that one's address was erased: what the report says of it is not kept
+	subject   *db.Subject
+	recipient *db.Recipient // whom it is about; nil: nobody by name, or a stranger
+	erased    bool          // that one's address was erased: what the report says of it is not kept
 }
 
-// address finds the recipient that the report is about. One without a recipient
+// findRecipient finds the recipient that the report is about. One without a recipient
 // is about the only one. A name that is not in the envelope may be that of a
 // recipient who was erased; else it is somebody to whom the mail was passed on,
 // which says nothing about our recipients.
-func (r *report) address() {
+func (r *report) findRecipient() {
 	all := r.subject.Recipients
 	key := app.KeyOf(r.Recipient)
 	at := slices.IndexFunc(all, func(v db.Recipient) bool { return app.KeyOf(v.Address) == key })
@@ -145,13 +145,13 @@ func (r *report) address() {
 	case key.IsZero() && len(all) == 1:
 		at = 0
 	case !key.IsZero() && slices.ContainsFunc(all, erased):
-		r.gone = true
+		r.erased = true
 		if at = slices.IndexFunc(all, erased); slices.ContainsFunc(all[at+1:], erased) {
 			at = -1
 		}
 	}
 	if at >= 0 {
-		r.of = &all[at]
+		r.recipient = &all[at]
 	}
 	r.Recipient = key.String()
 	if slices.ContainsFunc(all, erased) {
@@ -173,16 +173,16 @@ func (s *Service) applyReport(tx *db.Tx, r *report) error {
 			return fmt.Errorf("announce report: %w", err)
 		}
 	}
-	happened := lastEventOf(ev.Type)
+	lastEvent := lastEventOf(ev.Type)
 	if r.subject.BroadcastID == "" {
-		if err := tx.SetLastEvent(ev.EmailID, happened); err != nil {
+		if err := tx.SetLastEvent(ev.EmailID, lastEvent); err != nil {
 			return fmt.Errorf("move last_event: %w", err)
 		}
-		if r.of != nil {
-			tx.NoteActivity(r.subject.TeamID, s.delivery.Sealer.AddressHash(r.subject.TeamID, app.KeyOf(r.of.Address)), ev.Type, ev.CreatedAt)
+		if r.recipient != nil {
+			tx.NoteActivity(r.subject.TeamID, s.delivery.Sealer.AddressHash(r.subject.TeamID, app.KeyOf(r.recipient.Address)), ev.Type, ev.CreatedAt)
 		}
 	}
-	waited, err := r.moveRecipients(tx, happened, feedback.RecipientState(ev.Type))
+	waited, err := r.moveRecipients(tx, lastEvent, feedback.RecipientState(ev.Type))
 	if err != nil {
 		return fmt.Errorf("move recipients: %w", err)
 	}
@@ -209,9 +209,9 @@ func lastEventOf(t app.EventType) app.LastEvent {
 // moveRecipients moves those that the report is about up by rank, and tells
 // how many of them waited until now. A message that the provider dropped is
 // dropped for all.
-func (r *report) moveRecipients(tx *db.Tx, happened app.LastEvent, state app.LastEvent) (waited int, err error) {
-	about := []*db.Recipient{r.of}
-	if r.of == nil {
+func (r *report) moveRecipients(tx *db.Tx, lastEvent app.LastEvent, state app.LastEvent) (waited int, err error) {
+	about := []*db.Recipient{r.recipient}
+	if r.recipient == nil {
 		about = nil
 		if r.Kind == feedback.Failed && r.Recipient == "" {
 			for i := range r.subject.Recipients {
@@ -220,7 +220,7 @@ func (r *report) moveRecipients(tx *db.Tx, happened app.LastEvent, state app.Las
 		}
 	}
 	for _, v := range about {
-		if err := tx.MoveRecipient(r.subject, v, happened, app.NextLastEvent(v.State, state)); err != nil {
+		if err := tx.MoveRecipient(r.subject, v, lastEvent, app.NextLastEvent(v.State, state)); err != nil {
 			return 0, err
 		}
 		if v.State == app.Queued {
@@ -265,11 +265,11 @@ func (s *Service) suppressReported(tx *db.Tx, r *report) error {
 	}
 	address, listed := app.KeyOf(r.Recipient), ""
 	switch {
-	case r.gone: // it goes on to be unlisted
-	case r.of == nil || r.of.Address == app.Erased:
+	case r.erased: // it goes on to be unlisted
+	case r.recipient == nil || r.recipient.Address == app.Erased:
 		return nil
 	default:
-		address, listed = app.KeyOf(r.of.Address), strings.ToLower(r.of.Address)
+		address, listed = app.KeyOf(r.recipient.Address), strings.ToLower(r.recipient.Address)
 	}
 	return s.audience.SuppressForEmail(tx, r.subject.TeamID, r.subject.EmailID, address, listed, r.Kind.SuppressionOrigin())
 }

@@ -14,20 +14,20 @@ import (
 
 // event makes the line of the timeline, and reports whether the timeline has room
 // for it.
-func (r *report) event(tx *db.Tx) (ev app.Event, room bool, err error) {
-	kind, words := r.words()
+func (r *report) event(tx *db.Tx) (ev app.Event, shown bool, err error) {
+	kind, words := r.describe()
 	var domain string
-	if !r.stranger() {
+	if !r.notRecipient() {
 		domain = r.subject.Domain
 	}
 	ev = app.Event{ID: app.NewID(), TeamID: r.subject.TeamID, EmailID: r.subject.EmailID, BroadcastID: r.subject.BroadcastID, Domain: domain, Type: kind, CreatedAt: r.At,
 		Detail: app.EventDetail{Message: words, Source: r.Source, EnhancedCode: r.Enhanced, BounceType: string(r.Bounce),
 			BounceSubType: r.SubType, Diagnostic: r.Diagnostic, Link: r.Link, UserAgent: r.UserAgent, IPAddress: r.IPAddress}}
-	if r.of != nil {
-		ev.Recipient = r.of.Address
+	if r.recipient != nil {
+		ev.Recipient = r.recipient.Address
 	}
 	if r.Kind == feedback.Accepted { // news only where the relay's reply is not known
-		return ev, r.of != nil && r.of.State == app.Queued, nil
+		return ev, r.recipient != nil && r.recipient.State == app.Queued, nil
 	}
 	if !isHit(r.Kind) {
 		return ev, true, nil
@@ -40,8 +40,8 @@ func isHit(k feedback.Kind) bool {
 	return k == feedback.Opened || k == feedback.Clicked
 }
 
-// words says as what the report is recorded, and in words what it says.
-func (r *report) words() (app.EventType, string) {
+// describe says as what the report is recorded, and in words what it says.
+func (r *report) describe() (app.EventType, string) {
 	who := "The provider reports"
 	if r.Source == "bounce" {
 		who = "A message to the bounce address reports"
@@ -101,9 +101,9 @@ func (r *report) hit() (app.EventType, string) {
 	return f.Judge(taken, false)
 }
 
-// reported are the webhook events of what is reported. Prefetches are nobody's
+// webhookEvents are the webhook events of what is reported. Prefetches are nobody's
 // business.
-var reported = map[app.EventType]webhook.EventName{
+var webhookEvents = map[app.EventType]webhook.EventName{
 	app.EventType(app.Sent):            webhook.EmailSent,
 	app.EventType(app.Delivered):       webhook.EmailDelivered,
 	app.EventType(app.DeliveryDelayed): webhook.EmailDeliveryDelayed,
@@ -116,7 +116,7 @@ var reported = map[app.EventType]webhook.EventName{
 
 // announceReport tells webhooks what the timeline shows.
 func (s *Service) announceReport(tx *db.Tx, ev *app.Event) error {
-	name, ok := reported[ev.Type]
+	name, ok := webhookEvents[ev.Type]
 	if !ok {
 		return nil
 	}

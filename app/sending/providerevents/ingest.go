@@ -52,8 +52,8 @@ func (s ingestSecrets) renew(source string, now, until time.Time) {
 	s[source] = kept
 }
 
-// open tells, in constant time, whether a secret is one of a source.
-func (s ingestSecrets) open(source, secret string, now time.Time) bool {
+// valid tells, in constant time, whether a secret is one of a source.
+func (s ingestSecrets) valid(source, secret string, now time.Time) bool {
 	ok := 0
 	for _, known := range s[source] {
 		if same := subtle.ConstantTimeCompare([]byte(known.Secret), []byte(secret)); known.Until.IsZero() || now.Before(known.Until) {
@@ -80,12 +80,12 @@ type IngestEndpoint struct {
 // has no secret yet gets one.
 func (s *Service) IngestEndpoints(ctx context.Context) ([]IngestEndpoint, error) {
 	secrets, err := db.Get(ctx, s.DB, s.ingestSecrets)
-	if err == nil && len(lacking(secrets)) > 0 {
+	if err == nil && len(withoutSecret(secrets)) > 0 {
 		err = s.DB.Write(ctx, func(tx *db.Tx) error {
 			if secrets, err = s.ingestSecrets(&tx.Reader); err != nil {
 				return err
 			}
-			for _, source := range lacking(secrets) {
+			for _, source := range withoutSecret(secrets) {
 				secrets.renew(source, tx.Now, tx.Now)
 			}
 			return s.storeIngestSecrets(tx, secrets)
@@ -94,19 +94,19 @@ func (s *Service) IngestEndpoints(ctx context.Context) ([]IngestEndpoint, error)
 	if err != nil {
 		return nil, base.Unavailable(fmt.Errorf("read the secrets of providers: %w", err))
 	}
-	return s.doors(secrets), nil
+	return s.endpoints(secrets), nil
 }
 
-func (s *Service) doors(secrets ingestSecrets) []IngestEndpoint {
-	doors := []IngestEndpoint{{app.SourceSES, s.Settings.BaseURL + "/ingest/ses"}}
+func (s *Service) endpoints(secrets ingestSecrets) []IngestEndpoint {
+	endpoints := []IngestEndpoint{{app.SourceSES, s.Settings.BaseURL + "/ingest/ses"}}
 	for _, source := range app.FeedbackSources() {
-		doors = append(doors, IngestEndpoint{source, s.Settings.BaseURL + "/ingest/" + source + "/" + secrets[source][0].Secret})
+		endpoints = append(endpoints, IngestEndpoint{source, s.Settings.BaseURL + "/ingest/" + source + "/" + secrets[source][0].Secret})
 	}
-	return doors
+	return endpoints
 }
 
-// lacking are the sources that have no secret yet.
-func lacking(secrets ingestSecrets) []string {
+// withoutSecret are the sources that have no secret yet.
+func withoutSecret(secrets ingestSecrets) []string {
 	return slices.DeleteFunc(app.FeedbackSources(), func(source string) bool { return len(secrets[source]) > 0 })
 }
 
@@ -117,7 +117,7 @@ func (s *Service) CheckIngestSecret(ctx context.Context, source, secret string) 
 	if err != nil {
 		return false, base.Unavailable(fmt.Errorf("read the secrets of providers: %w", err))
 	}
-	return secrets.open(source, secret, clock.Now()), nil
+	return secrets.valid(source, secret, clock.Now()), nil
 }
 
 // IngestRotation says of which sources the secrets are to be replaced.
@@ -128,7 +128,7 @@ type IngestRotation struct {
 
 // RotateIngest makes new secrets, and returns all addresses and when the old ones end.
 // Errors: CodeValidation.
-func (s *Service) RotateIngest(ctx context.Context, in IngestRotation) (doors []IngestEndpoint, until time.Time, err error) {
+func (s *Service) RotateIngest(ctx context.Context, in IngestRotation) (endpoints []IngestEndpoint, until time.Time, err error) {
 	sources := app.FeedbackSources()
 	if in.Source != "" {
 		if !slices.Contains(sources, in.Source) {
@@ -145,16 +145,16 @@ func (s *Service) RotateIngest(ctx context.Context, in IngestRotation) (doors []
 			return err
 		}
 		until = tx.Now.Add(in.Overlap)
-		for _, source := range append(lacking(secrets), sources...) {
+		for _, source := range append(withoutSecret(secrets), sources...) {
 			secrets.renew(source, tx.Now, until)
 		}
-		doors = s.doors(secrets)
+		endpoints = s.endpoints(secrets)
 		if err := s.storeIngestSecrets(tx, secrets); err != nil {
 			return err
 		}
 		return base.Audit(ctx, tx, "", "ingest.rotate", in.Source, nil, map[string]any{"sources": sources, "old_until": app.FormatTime(until)})
 	})
-	return doors, until, base.Unavailable(err)
+	return endpoints, until, base.Unavailable(err)
 }
 
 // ingestSecrets reads the secrets; none yet is no error.

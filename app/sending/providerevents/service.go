@@ -23,6 +23,6 @@ type Service struct {
 }
 
 // New makes the service.
-func New(base *base.Base, people *audience.Service, emails *mail.Service, lanes *delivery.Service) *Service {
-	return &Service{Base: base, Endpoints: &Endpoints{base: base}, audience: people, mail: emails, delivery: lanes}
+func New(base *base.Base, audienceService *audience.Service, mailService *mail.Service, deliveryService *delivery.Service) *Service {
+	return &Service{Base: base, Endpoints: &Endpoints{base: base}, audience: audienceService, mail: mailService, delivery: deliveryService}
 }

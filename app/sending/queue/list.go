@@ -39,12 +39,12 @@ const MaxRows = 1000
 // them behind the row with an id, and whether there are more. Broadcasts come first, one
 // row each: their recipients that have not begun, and what is held with them.
 func (s *Service) List(ctx context.Context, f Filter, after string, limit int) (items []Item, more bool, err error) {
-	err = s.list(ctx, f, "after", after, limit, func(l *listing) error {
+	err = s.list(ctx, f, "after", after, limit, func(l *itemReader) error {
 		if err := l.broadcasts(after); err != nil {
 			return err
 		}
 		from := after
-		if l.behind { // the cursor is a broadcast
+		if l.afterBroadcast { // the cursor is a broadcast
 			from = ""
 		}
 		err := s.walk(l.r, l.p, from, l.units)
@@ -60,7 +60,7 @@ func (s *Service) List(ctx context.Context, f Filter, after string, limit int) (
 // ListBefore returns the rows that List has before the row with an id, in the same order:
 // the last of them, at most limit, and whether there are more before those.
 func (s *Service) ListBefore(ctx context.Context, f Filter, before string, limit int) (items []Item, more bool, err error) {
-	err = s.list(ctx, f, "before", before, limit, func(l *listing) error {
+	err = s.list(ctx, f, "before", before, limit, func(l *itemReader) error {
 		if err := l.broadcasts(""); err != nil {
 			return err
 		}
@@ -83,7 +83,7 @@ func (s *Service) ListBefore(ctx context.Context, f Filter, before string, limit
 
 // list checks what a list is asked for, waits for its share of the walks and calls read
 // with an empty list that takes one row more than limit. name is that of the cursor.
-func (s *Service) list(ctx context.Context, f Filter, name, cursor string, limit int, read func(l *listing) error) error {
+func (s *Service) list(ctx context.Context, f Filter, name, cursor string, limit int, read func(l *itemReader) error) error {
 	if limit < 1 || limit > MaxRows {
 		return app.Invalid("limit", "must be a number between 1 and %d", MaxRows)
 	}
@@ -96,15 +96,15 @@ func (s *Service) list(ctx context.Context, f Filter, name, cursor string, limit
 	}
 	defer s.walks.Release(1)
 	return base.Unavailable(s.DB.Read(ctx, func(r *db.Reader) error {
-		if err := p.owns(r, name, cursor); err != nil {
+		if err := p.checkCursor(r, name, cursor); err != nil {
 			return err
 		}
-		return read(&listing{r: r, p: p, limit: limit + 1, held: map[string]bool{}})
+		return read(&itemReader{r: r, p: p, limit: limit + 1, stopped: map[string]bool{}})
 	}))
 }
 
-// owns refuses a cursor that is nobody's or another team's, both in the same words.
-func (p *prepared) owns(r *db.Reader, name, cursor string) error {
+// checkCursor refuses a cursor that is nobody's or another team's, both in the same words.
+func (p *preparedFilter) checkCursor(r *db.Reader, name, cursor string) error {
 	if cursor == "" {
 		return nil
 	}
@@ -118,28 +118,28 @@ func (p *prepared) owns(r *db.Reader, name, cursor string) error {
 	return err
 }
 
-// listing is a list on its way.
-type listing struct {
-	r      *db.Reader
-	p      *prepared
-	limit  int
-	items  []Item
-	held   map[string]bool // broadcasts whose row stands for what is held of them
-	behind bool            // the row that the list begins behind is a broadcast's
+// itemReader is a list on its way.
+type itemReader struct {
+	r              *db.Reader
+	p              *preparedFilter
+	limit          int
+	items          []Item
+	stopped        map[string]bool // broadcasts whose row stands for what is held of them
+	afterBroadcast bool            // the row that the list begins behind is a broadcast's
 }
 
 // broadcasts adds the rows of broadcasts, where the list begins among them.
-func (l *listing) broadcasts(after string) error {
+func (l *itemReader) broadcasts(after string) error {
 	open, err := openBroadcasts(l.r, l.p)
 	if err != nil {
 		return err
 	}
 	at := slices.IndexFunc(open, func(b app.Broadcast) bool { return b.ID == after })
-	l.behind = at >= 0
+	l.afterBroadcast = at >= 0
 	for i := range open {
 		b := &open[i]
-		l.held[b.ID] = stopped(b)
-		if after != "" && (!l.behind || i <= at) {
+		l.stopped[b.ID] = isStopped(b)
+		if after != "" && (!l.afterBroadcast || i <= at) {
 			continue
 		}
 		item, err := l.broadcastItem(b)
@@ -151,17 +151,17 @@ func (l *listing) broadcasts(after string) error {
 	return nil
 }
 
-// stopped reports whether a broadcast is held or paused.
-func stopped(b *app.Broadcast) bool { return b.Held != "" || !b.PausedAt.IsZero() }
+// isStopped reports whether a broadcast is held or paused.
+func isStopped(b *app.Broadcast) bool { return b.Held != "" || !b.PausedAt.IsZero() }
 
-func (l *listing) broadcastItem(b *app.Broadcast) (Item, error) {
+func (l *itemReader) broadcastItem(b *app.Broadcast) (Item, error) {
 	state, reason := l.p.broadcast(b)
 	item := Item{ID: b.ID, Team: b.TeamID, Relay: b.Relay, From: b.From.Mailbox(), To: []string{}, State: state, Reason: reason,
 		CreatedAt: app.FormatTime(b.CreatedAt), Broadcast: b.ID, Count: b.Remaining()}
 	if state == Scheduled {
 		item.NextAt = app.FormatTimePtr(b.ScheduledAt)
 	}
-	if !stopped(b) {
+	if !isStopped(b) {
 		return item, nil
 	}
 	n, err := l.r.CountHeldUnits(b.ID)
@@ -170,16 +170,16 @@ func (l *listing) broadcastItem(b *app.Broadcast) (Item, error) {
 }
 
 // units adds the rows of units, until there are enough.
-func (l *listing) units(units []db.QueuedUnit) (more bool, err error) {
+func (l *itemReader) units(units []db.QueuedUnit) (more bool, err error) {
 	for i := range units {
 		u := &units[i]
-		if u.Held != "" && l.held[u.BroadcastID] {
+		if u.Held != "" && l.stopped[u.BroadcastID] {
 			continue
 		}
 		if len(l.items) >= l.limit {
 			return false, nil
 		}
-		item, err := itemOf(l.r, l.p.standing, u)
+		item, err := itemOf(l.r, l.p.queueStatus, u)
 		if err != nil {
 			return false, err
 		}
@@ -189,7 +189,7 @@ func (l *listing) units(units []db.QueuedUnit) (more bool, err error) {
 }
 
 // itemOf is the row of a unit. What is damaged is left out: it is held for that reason.
-func itemOf(r *db.Reader, st *standing, u *db.QueuedUnit) (Item, error) {
+func itemOf(r *db.Reader, st *queueStatus, u *db.QueuedUnit) (Item, error) {
 	state, reason := st.unit(u)
 	item := Item{ID: u.EmailID, Team: u.TeamID, Relay: u.Relay, To: []string{}, State: state, Reason: reason,
 		CreatedAt: app.FormatTime(timeOf(u.EmailID)), Attempts: u.Attempts, Broadcast: u.BroadcastID}
@@ -300,7 +300,7 @@ func (s *Service) Show(ctx context.Context, team, id string) (*Shown, error) {
 }
 
 // showBroadcast is Show for a broadcast: its row of the queue, which has no events.
-func (s *Service) showBroadcast(ctx context.Context, p *prepared) (*Shown, error) {
+func (s *Service) showBroadcast(ctx context.Context, p *preparedFilter) (*Shown, error) {
 	b, err := db.Get(ctx, s.DB, func(r *db.Reader) (*app.Broadcast, error) {
 		owner, err := r.TeamOfBroadcast(p.Broadcast)
 		if err != nil {
@@ -326,14 +326,14 @@ func (s *Service) showBroadcast(ctx context.Context, p *prepared) (*Shown, error
 }
 
 // show fills in what is known of an email but its events.
-func (s *Service) show(r *db.Reader, p *prepared, team, id string, out *Shown) error {
+func (s *Service) show(r *db.Reader, p *preparedFilter, team, id string, out *Shown) error {
 	u, err := r.QueuedUnit(id)
 	open := err == nil
 	if base.IgnoreNotFound(err) != nil {
 		return err
 	}
 	if open {
-		if out.Item, err = itemOf(r, p.standing, &u); err != nil {
+		if out.Item, err = itemOf(r, p.queueStatus, &u); err != nil {
 			return err
 		}
 		out.Waits = out.Item.State

@@ -35,8 +35,8 @@ func (s *Service) Requeue(ctx context.Context, f Filter) (Result, error) {
 		return res, err
 	}
 	defer s.walks.Release(1)
-	defer s.told.forget()
-	q := &requeuing{s: s, p: p, words: "Requeued by " + app.ActorOf(ctx).Description() + ": sent again", skipped: map[string]int{}}
+	defer s.summaries.clear()
+	q := &requeueRun{s: s, p: p, message: "Requeued by " + app.ActorOf(ctx).Description() + ": sent again", skipped: map[string]int{}}
 	err = q.run(ctx)
 	res = q.res
 	for _, why := range slices.Sorted(maps.Keys(q.skipped)) {
@@ -49,17 +49,17 @@ func (s *Service) Requeue(ctx context.Context, f Filter) (Result, error) {
 	return res, base.Unavailable(err)
 }
 
-// requeuing is a Requeue on its way.
-type requeuing struct {
+// requeueRun is a Requeue on its way.
+type requeueRun struct {
 	s       *Service
-	p       *prepared
-	words   string
+	p       *preparedFilter
+	message string
 	res     Result
 	skipped map[string]int // how many of what matched were left alone, by the reason
 }
 
-// again is what of an email is to be sent again.
-type again struct {
+// requeuePlan is what of an email is to be sent again.
+type requeuePlan struct {
 	unit       app.Unit
 	recipients []db.RecipientState
 }
@@ -78,12 +78,12 @@ const (
 	skipDomain     = "the team can't send from its domain any more: "
 )
 
-func (q *requeuing) run(ctx context.Context) error {
+func (q *requeueRun) run(ctx context.Context) error {
 	switch {
 	case q.p.Broadcast != "":
 		return q.requeueBroadcast(ctx)
 	case len(q.p.IDs) > 0:
-		return q.named(ctx)
+		return q.requeueNamed(ctx)
 	}
 	after := ""
 	for {
@@ -108,14 +108,14 @@ func (q *requeuing) run(ctx context.Context) error {
 		found = slices.DeleteFunc(found, func(c db.RequeueCandidate) bool {
 			return q.p.scope.To != "" && c.ID >= q.p.scope.To || c.ID < q.p.scope.From
 		})
-		if err := q.pieces(ctx, found); err != nil {
+		if err := q.requeueEmails(ctx, found); err != nil {
 			return err
 		}
 	}
 }
 
-// named requeues what a filter names by its id, also recipients of broadcasts.
-func (q *requeuing) named(ctx context.Context) error {
+// requeueNamed requeues what a filter names by its id, also recipients of broadcasts.
+func (q *requeueRun) requeueNamed(ctx context.Context) error {
 	var mails []db.RequeueCandidate
 	bulk := map[string][]string{} // by broadcast
 	heads := map[string]app.Broadcast{}
@@ -145,15 +145,15 @@ func (q *requeuing) named(ctx context.Context) error {
 	}
 	for id, recipients := range bulk {
 		b := heads[id]
-		if err := q.recipients(ctx, &b, recipients); err != nil {
+		if err := q.requeueRecipients(ctx, &b, recipients); err != nil {
 			return err
 		}
 	}
-	return q.pieces(ctx, mails)
+	return q.requeueEmails(ctx, mails)
 }
 
-// pieces requeues emails in small Writes.
-func (q *requeuing) pieces(ctx context.Context, found []db.RequeueCandidate) error {
+// requeueEmails requeues emails in small Writes.
+func (q *requeueRun) requeueEmails(ctx context.Context, found []db.RequeueCandidate) error {
 	for piece := range slices.Chunk(found, writeBatch) {
 		began := time.Now()
 		plans, err := q.plans(ctx, piece)
@@ -184,9 +184,9 @@ func (q *requeuing) pieces(ctx context.Context, found []db.RequeueCandidate) err
 }
 
 // plans says what of some emails is to be sent again.
-func (q *requeuing) plans(ctx context.Context, piece []db.RequeueCandidate) (plans []again, err error) {
+func (q *requeueRun) plans(ctx context.Context, piece []db.RequeueCandidate) (plans []requeuePlan, err error) {
 	for _, c := range piece {
-		var a again
+		var a requeuePlan
 		var why string
 		var matched bool
 		err := q.s.DB.Read(ctx, func(r *db.Reader) (err error) {
@@ -214,7 +214,7 @@ func (q *requeuing) plans(ctx context.Context, piece []db.RequeueCandidate) (pla
 
 // plan says what of an email is to be sent again, or why nothing is. matched: it fits the
 // filter.
-func (q *requeuing) plan(r *db.Reader, c db.RequeueCandidate) (a again, why string, matched bool, err error) {
+func (q *requeueRun) plan(r *db.Reader, c db.RequeueCandidate) (a requeuePlan, why string, matched bool, err error) {
 	email, err := r.EmailRow(c.TeamID, c.ID)
 	if err != nil {
 		return a, "", false, base.IgnoreNotFound(err)
@@ -234,14 +234,14 @@ func (q *requeuing) plan(r *db.Reader, c db.RequeueCandidate) (a again, why stri
 	if !fits {
 		return a, "", false, nil
 	}
-	a = again{unit: app.Unit{EmailID: c.ID, TeamID: c.TeamID, TopicID: email.TopicID, Relay: email.Relay, Domain: email.From.Domain}, recipients: chosen}
-	why, err = q.hindrance(r, &a, events)
+	a = requeuePlan{unit: app.Unit{EmailID: c.ID, TeamID: c.TeamID, TopicID: email.TopicID, Relay: email.Relay, Domain: email.From.Domain}, recipients: chosen}
+	why, err = q.skipReason(r, &a, events)
 	return a, why, true, err
 }
 
 // choose picks the recipients to whom an email is sent again. fits: some of it is what
 // the filter is about, whether or not it can be sent again.
-func (q *requeuing) choose(email *app.Email, states []db.RecipientState, events []app.Event) (chosen []db.RecipientState, fits bool) {
+func (q *requeueRun) choose(email *app.Email, states []db.RecipientState, events []app.Event) (chosen []db.RecipientState, fits bool) {
 	byID := len(q.p.IDs) > 0
 	for _, v := range states {
 		if q.p.ToDomain != "" && domainOfAddress(v.Address) != q.p.ToDomain {
@@ -274,14 +274,14 @@ func (q *requeuing) choose(email *app.Email, states []db.RecipientState, events 
 	return chosen, fits
 }
 
-// history is what a timeline says of a recipient.
-type history struct {
+// recipientHistory is what a timeline says of a recipient.
+type recipientHistory struct {
 	accepted bool      // a real relay took the message for it
 	hard     bool      // it was refused for what it is
 	ended    time.Time // when it failed or bounced last
 }
 
-func historyOf(events []app.Event, address string) (h history) {
+func historyOf(events []app.Event, address string) (h recipientHistory) {
 	for _, ev := range events { // the newest first
 		if ev.Recipient != address {
 			continue
@@ -304,8 +304,8 @@ func isHard(enhanced string) bool {
 	return strings.HasPrefix(enhanced, "5.1.") && enhanced != "5.1.7" && enhanced != "5.1.8"
 }
 
-// hindrance says why an email can't be sent again, and completes its unit where it can.
-func (q *requeuing) hindrance(r *db.Reader, a *again, events []app.Event) (why string, err error) {
+// skipReason says why an email can't be sent again, and completes its unit where it can.
+func (q *requeueRun) skipReason(r *db.Reader, a *requeuePlan, events []app.Event) (why string, err error) {
 	u := &a.unit
 	if open, err := r.HasUnit(u.EmailID); err != nil || open {
 		return skipWaits, err
@@ -345,7 +345,7 @@ func (q *requeuing) hindrance(r *db.Reader, a *again, events []app.Event) (why s
 }
 
 // route finds the relay of what was captured: that of its domain.
-func (q *requeuing) route(r *db.Reader, u *app.Unit) (why string, err error) {
+func (q *requeueRun) route(r *db.Reader, u *app.Unit) (why string, err error) {
 	if u.Relay != app.CaptureRegion {
 		return "", nil
 	}
@@ -375,7 +375,7 @@ func inDoubt(events []app.Event) bool {
 }
 
 // apply has an email be sent again, as it was planned, unless that changed meanwhile.
-func (q *requeuing) apply(tx *db.Tx, a *again) (done bool, err error) {
+func (q *requeueRun) apply(tx *db.Tx, a *requeuePlan) (done bool, err error) {
 	u := a.unit
 	if open, err := tx.HasUnit(u.EmailID); err != nil || open {
 		return false, err
@@ -393,7 +393,7 @@ func (q *requeuing) apply(tx *db.Tx, a *again) (done bool, err error) {
 	if err := tx.RequeueEmail(u.EmailID, u.Relay); err != nil {
 		return false, err
 	}
-	if err := tx.InsertEvent(mail.NewEvent(tx, u, app.EventRequeued, "", app.EventDetail{Message: q.words, Relay: u.Relay})); err != nil {
+	if err := tx.InsertEvent(mail.NewEvent(tx, u, app.EventRequeued, "", app.EventDetail{Message: q.message, Relay: u.Relay})); err != nil {
 		return false, err
 	}
 	u.NextAt = tx.Now

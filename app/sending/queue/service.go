@@ -29,40 +29,40 @@ type Service struct {
 	delivery   *delivery.Service
 	broadcasts *broadcasts.Service
 	walks      *base.TeamSemaphore
-	told       told
+	summaries  summaryCache
 }
 
-// crowd is how many walks over the queue of one team wait for their turn.
-const crowd = 10
+// maxWaitingWalks is how many walks over the queue of one team wait for their turn.
+const maxWaitingWalks = 10
 
 // New makes a Service.
-func New(b *base.Base, t *teams.Service, a *audience.Service, m *mail.Service, d *delivery.Service, bulk *broadcasts.Service) *Service {
-	return &Service{Base: b, teams: t, audience: a, mail: m, delivery: d, broadcasts: bulk, walks: base.NewTeamSemaphore(1, crowd)}
+func New(b *base.Base, t *teams.Service, a *audience.Service, m *mail.Service, d *delivery.Service, broadcastService *broadcasts.Service) *Service {
+	return &Service{Base: b, teams: t, audience: a, mail: m, delivery: d, broadcasts: broadcastService, walks: base.NewTeamSemaphore(1, maxWaitingWalks)}
 }
 
-// prepared is a filter that was checked, and what it is held against.
-type prepared struct {
+// preparedFilter is a filter that was checked, and what it is held against.
+type preparedFilter struct {
 	Filter
 	team  string // id; empty: all
 	scope db.QueueScope
-	*standing
+	*queueStatus
 }
 
 // prepare checks a filter and finds what it names. Errors: CodeValidation, CodeNotFound.
-func (s *Service) prepare(ctx context.Context, f Filter) (*prepared, error) {
+func (s *Service) prepare(ctx context.Context, f Filter) (*preparedFilter, error) {
 	f.IDs = slices.Clone(f.IDs)
 	if err := f.Validate(); err != nil {
 		return nil, err
 	}
-	p := &prepared{Filter: f}
+	p := &preparedFilter{Filter: f}
 	err := s.DB.Read(ctx, func(r *db.Reader) (err error) {
 		if p.team, err = findTeam(r, f.Team); err != nil {
 			return err
 		}
-		if p.standing, err = s.look(r, clock.Now()); err != nil {
+		if p.queueStatus, err = s.readStatus(r, clock.Now()); err != nil {
 			return err
 		}
-		if err := s.knows(r, f.Relay); err != nil {
+		if err := s.checkRelay(r, f.Relay); err != nil {
 			return err
 		}
 		if err := p.resolveBroadcast(r); err != nil {
@@ -75,7 +75,7 @@ func (s *Service) prepare(ctx context.Context, f Filter) (*prepared, error) {
 }
 
 // resolveBroadcast has the one id of a filter that is a broadcast's mean all of it.
-func (p *prepared) resolveBroadcast(r *db.Reader) error {
+func (p *preparedFilter) resolveBroadcast(r *db.Reader) error {
 	if !p.IsSingle() || p.Broadcast != "" {
 		return nil
 	}
@@ -106,8 +106,8 @@ func findTeam(r *db.Reader, nameOrID string) (string, error) {
 	return "", app.Errorf(app.CodeNotFound, "There is no team %q; the nearest is %s", nameOrID, nearest.Of(nameOrID, names))
 }
 
-// knows refuses a relay that is neither configured nor waited for.
-func (s *Service) knows(r *db.Reader, relay string) error {
+// checkRelay refuses a relay that is neither configured nor waited for.
+func (s *Service) checkRelay(r *db.Reader, relay string) error {
 	if relay == "" {
 		return nil
 	}
@@ -143,7 +143,7 @@ func (s *Service) relayNames(r *db.Reader) ([]string, error) {
 }
 
 // scopeOf is what of a filter the database looks at.
-func (p *prepared) scopeOf(r *db.Reader) (db.QueueScope, error) {
+func (p *preparedFilter) scopeOf(r *db.Reader) (db.QueueScope, error) {
 	scope := db.QueueScope{TeamID: p.team, Relay: p.Filter.Relay, Domain: p.FromDomain, ToDomain: p.ToDomain, Broadcasts: true}
 	if p.Restored {
 		scope.Held = app.HoldRestored
@@ -179,9 +179,9 @@ func (p *prepared) scopeOf(r *db.Reader) (db.QueueScope, error) {
 	return scope, nil
 }
 
-// fits reports whether a unit fits the filter: what the database did not look at, and,
+// matches reports whether a unit fits the filter: what the database did not look at, and,
 // since it may have changed meanwhile, what an act depends on.
-func (p *prepared) fits(u *db.QueuedUnit) bool {
+func (p *preparedFilter) matches(u *db.QueuedUnit) bool {
 	if p.State != "" {
 		if state, _ := p.unit(u); state != p.State {
 			return false
@@ -192,7 +192,7 @@ func (p *prepared) fits(u *db.QueuedUnit) bool {
 
 // inScope reports whether a unit that was named by its id fits what the database looks
 // at where none is named.
-func (p *prepared) inScope(u *db.QueuedUnit) bool {
+func (p *preparedFilter) inScope(u *db.QueuedUnit) bool {
 	c := &p.scope
 	return (c.Relay == "" || u.Relay == c.Relay) && (c.Domain == "" || u.Domain == c.Domain) && (c.To == "" || u.EmailID < c.To) && u.EmailID >= c.From
 }
@@ -202,7 +202,7 @@ const readBatch = 2000
 
 // walk hands the units that fit to take, in pieces, in the order of their ids behind one.
 // take reports whether it wants more.
-func (s *Service) walk(r *db.Reader, p *prepared, after string, take func([]db.QueuedUnit) (bool, error)) error {
+func (s *Service) walk(r *db.Reader, p *preparedFilter, after string, take func([]db.QueuedUnit) (bool, error)) error {
 	if len(p.IDs) > 0 {
 		units, err := named(r, p, after)
 		if err != nil || len(units) == 0 {
@@ -218,15 +218,15 @@ func (s *Service) walk(r *db.Reader, p *prepared, after string, take func([]db.Q
 		}
 		after = units[len(units)-1].EmailID
 		last := len(units) < readBatch
-		more, err := take(slices.DeleteFunc(units, func(u db.QueuedUnit) bool { return !p.fits(&u) }))
-		if err != nil || last || !more {
+		continues, err := take(slices.DeleteFunc(units, func(u db.QueuedUnit) bool { return !p.matches(&u) }))
+		if err != nil || last || !continues {
 			return err
 		}
 	}
 }
 
 // walkBack is walk towards the oldest, from the unit before one on.
-func walkBack(r *db.Reader, p *prepared, before string, take func([]db.QueuedUnit) (bool, error)) error {
+func walkBack(r *db.Reader, p *preparedFilter, before string, take func([]db.QueuedUnit) (bool, error)) error {
 	if len(p.IDs) > 0 {
 		units, err := named(r, p, "")
 		if err != nil {
@@ -244,7 +244,7 @@ func walkBack(r *db.Reader, p *prepared, before string, take func([]db.QueuedUni
 		}
 		before = units[len(units)-1].EmailID
 		last := len(units) < readBatch
-		more, err := take(slices.DeleteFunc(units, func(u db.QueuedUnit) bool { return !p.fits(&u) }))
+		more, err := take(slices.DeleteFunc(units, func(u db.QueuedUnit) bool { return !p.matches(&u) }))
 		if err != nil || last || !more {
 			return err
 		}
@@ -252,7 +252,7 @@ func walkBack(r *db.Reader, p *prepared, before string, take func([]db.QueuedUni
 }
 
 // named returns the units that a filter names by their ids.
-func named(r *db.Reader, p *prepared, after string) ([]db.QueuedUnit, error) {
+func named(r *db.Reader, p *preparedFilter, after string) ([]db.QueuedUnit, error) {
 	ids := slices.Clone(p.IDs)
 	slices.Sort(ids)
 	var units []db.QueuedUnit
@@ -275,7 +275,7 @@ func named(r *db.Reader, p *prepared, after string) ([]db.QueuedUnit, error) {
 			}
 			to = slices.ContainsFunc(open, func(address string) bool { return domainOfAddress(address) == p.ToDomain })
 		}
-		if to && p.inScope(&u) && p.fits(&u) {
+		if to && p.inScope(&u) && p.matches(&u) {
 			units = append(units, u)
 		}
 	}
@@ -290,7 +290,7 @@ func domainOfAddress(address string) string {
 
 // openBroadcasts returns the broadcasts, scheduled or queued, of which something waits
 // that has not begun, or that are held, and that fit the filter.
-func openBroadcasts(r *db.Reader, p *prepared) ([]app.Broadcast, error) {
+func openBroadcasts(r *db.Reader, p *preparedFilter) ([]app.Broadcast, error) {
 	if p.ToDomain != "" {
 		return nil, nil
 	}
@@ -305,8 +305,8 @@ func openBroadcasts(r *db.Reader, p *prepared) ([]app.Broadcast, error) {
 	return slices.DeleteFunc(append(queued, scheduled...), func(b app.Broadcast) bool { return !p.matchesBroadcast(&b) }), nil
 }
 
-func (p *prepared) matchesBroadcast(b *app.Broadcast) bool {
-	if b.Remaining() == 0 && !stopped(b) {
+func (p *preparedFilter) matchesBroadcast(b *app.Broadcast) bool {
+	if b.Remaining() == 0 && !isStopped(b) {
 		return false
 	}
 	if len(p.IDs) > 0 && !slices.Contains(p.IDs, b.ID) || p.Broadcast != "" && p.Broadcast != b.ID {

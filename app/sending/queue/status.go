@@ -11,36 +11,36 @@ import (
 	"mailer/db"
 )
 
-// standing is how relays and teams stand at a time: why mail that is due does not leave.
-type standing struct {
+// queueStatus is how relays and teams stand at a time: why mail that is due does not leave.
+type queueStatus struct {
 	now       time.Time
-	lack      func(relay string) string
-	bare      bool // there is no relay at all
+	missing   func(relay string) string
+	noRelay   bool // there is no relay at all
 	paused    []db.RelayPause
 	suspended map[string]db.Suspension
 	troubles  map[string][]app.RelayTrouble // by relay
-	gates     map[routeKey]gate
+	blocks    map[routeKey]blockReason
 }
 
 // routeKey is whose mail it is, and where it is to leave.
 type routeKey struct{ relay, team, domain string }
 
-// gate says why nothing of somebody leaves; without a state it does.
-type gate struct {
+// blockReason says why nothing of somebody leaves; without a state it does.
+type blockReason struct {
 	state  State
 	reason string
-	door   verdict.Blocker
+	detail verdict.Blocker
 }
 
-// standing is how things stand at a time, as far as the settings tell.
-func (s *Service) standing(now time.Time) *standing {
-	return &standing{now: now, lack: s.Settings.MissingRelay, bare: s.Settings.Relays().NoRelay, suspended: map[string]db.Suspension{},
-		troubles: map[string][]app.RelayTrouble{}, gates: map[routeKey]gate{}}
+// newStatus is how things stand at a time, as far as the settings tell.
+func (s *Service) newStatus(now time.Time) *queueStatus {
+	return &queueStatus{now: now, missing: s.Settings.MissingRelay, noRelay: s.Settings.Relays().NoRelay, suspended: map[string]db.Suspension{},
+		troubles: map[string][]app.RelayTrouble{}, blocks: map[routeKey]blockReason{}}
 }
 
-// look reads how relays and teams stand.
-func (s *Service) look(r *db.Reader, now time.Time) (*standing, error) {
-	st := s.standing(now)
+// readStatus reads how relays and teams stand.
+func (s *Service) readStatus(r *db.Reader, now time.Time) (*queueStatus, error) {
+	st := s.newStatus(now)
 	open, err := r.OpenTroubleRows()
 	if err != nil {
 		return nil, fmt.Errorf("read troubles: %w", err)
@@ -61,8 +61,8 @@ func (s *Service) look(r *db.Reader, now time.Time) (*standing, error) {
 }
 
 // readSenderStatus reads how things stand for one sender at one relay.
-func (s *Service) readSenderStatus(r *db.Reader, now time.Time, k routeKey) (*standing, error) {
-	st := s.standing(now)
+func (s *Service) readSenderStatus(r *db.Reader, now time.Time, k routeKey) (*queueStatus, error) {
+	st := s.newStatus(now)
 	var err error
 	if st.troubles[k.relay], err = r.OpenTroublesOf(k.relay, k.team, k.domain); err != nil {
 		return nil, fmt.Errorf("read troubles: %w", err)
@@ -73,7 +73,7 @@ func (s *Service) readSenderStatus(r *db.Reader, now time.Time, k routeKey) (*st
 	return st, st.readPauses(r)
 }
 
-func (st *standing) readSuspension(r *db.Reader, team string) error {
+func (st *queueStatus) readSuspension(r *db.Reader, team string) error {
 	why, err := r.Suspension(team)
 	if err != nil {
 		return fmt.Errorf("read why team %s is suspended: %w", team, err)
@@ -84,7 +84,7 @@ func (st *standing) readSuspension(r *db.Reader, team string) error {
 	return nil
 }
 
-func (st *standing) readPauses(r *db.Reader) (err error) {
+func (st *queueStatus) readPauses(r *db.Reader) (err error) {
 	if st.paused, err = r.RelayPauses(); err != nil {
 		return fmt.Errorf("read paused relays: %w", err)
 	}
@@ -105,7 +105,7 @@ const (
 )
 
 // unit says what a unit waits for, and why in words.
-func (st *standing) unit(u *db.QueuedUnit) (State, string) {
+func (st *queueStatus) unit(u *db.QueuedUnit) (State, string) {
 	switch {
 	case u.State == "held":
 		return Held, string(u.Held)
@@ -119,14 +119,14 @@ func (st *standing) unit(u *db.QueuedUnit) (State, string) {
 	default:
 		return Scheduled, reasonScheduled
 	}
-	if g := st.gate(routeKey{u.Relay, u.TeamID, u.Domain}); g.state != "" {
+	if g := st.block(routeKey{u.Relay, u.TeamID, u.Domain}); g.state != "" {
 		return g.state, g.reason
 	}
 	return Due, reasonDue
 }
 
 // broadcast says what the recipients of a broadcast wait for that have not begun.
-func (st *standing) broadcast(b *app.Broadcast) (State, string) {
+func (st *queueStatus) broadcast(b *app.Broadcast) (State, string) {
 	switch {
 	case b.Held != "":
 		return Held, string(b.Held)
@@ -135,40 +135,40 @@ func (st *standing) broadcast(b *app.Broadcast) (State, string) {
 	case b.Status == app.ScheduledBroadcast && b.ScheduledAt.After(st.now):
 		return Scheduled, reasonScheduled
 	}
-	if g := st.gate(routeKey{b.Relay, b.TeamID, b.From.Domain}); g.state != "" {
+	if g := st.block(routeKey{b.Relay, b.TeamID, b.From.Domain}); g.state != "" {
 		return Paced, g.reason
 	}
 	return Paced, reasonPaced
 }
 
-// gate says why nothing of somebody leaves now.
-func (st *standing) gate(k routeKey) gate {
-	g, known := st.gates[k]
+// block says why nothing of somebody leaves now.
+func (st *queueStatus) block(k routeKey) blockReason {
+	g, known := st.blocks[k]
 	if !known {
 		g = st.findBlock(k)
-		st.gates[k] = g
+		st.blocks[k] = g
 	}
 	return g
 }
 
-func (st *standing) findBlock(k routeKey) gate {
+func (st *queueStatus) findBlock(k routeKey) blockReason {
 	if why, suspended := st.suspended[k.team]; suspended {
 		reason := reasonSuspended
 		if why.Reason != "" {
 			reason += ": " + why.Reason
 		}
-		return gate{Relay, reason, verdict.Blocker{Kind: verdict.Suspended, Reason: why.Reason, Since: why.Since}}
+		return blockReason{Relay, reason, verdict.Blocker{Kind: verdict.Suspended, Reason: why.Reason, Since: why.Since}}
 	}
-	if lack := st.lack(k.relay); lack != "" {
+	if missing := st.missing(k.relay); missing != "" {
 		door := verdict.Blocker{Kind: verdict.NoRegion}
-		if st.bare && k.relay != app.CaptureRegion {
+		if st.noRelay && k.relay != app.CaptureRegion {
 			door.Kind = verdict.NoRelay
 		}
-		return gate{Relay, lack, door}
+		return blockReason{Relay, missing, door}
 	}
 	for _, p := range st.paused {
 		if p.Region == k.relay {
-			return gate{Relay, reasonPaused, verdict.Blocker{Kind: verdict.Paused, Since: p.PausedAt, Until: p.Until}}
+			return blockReason{Relay, reasonPaused, verdict.Blocker{Kind: verdict.Paused, Since: p.PausedAt, Until: p.Until}}
 		}
 	}
 	for _, t := range st.troubles[k.relay] {
@@ -176,12 +176,12 @@ func (st *standing) findBlock(k routeKey) gate {
 		switch {
 		case t.TeamID != "" && t.TeamID != k.team, t.Domain != "" && t.Domain != k.domain:
 		case strings.Contains(words, dailyLimit):
-			return gate{Quota, words, verdict.Blocker{Kind: verdict.LimitReached, Trouble: t}}
+			return blockReason{Quota, words, verdict.Blocker{Kind: verdict.LimitReached, Trouble: t}}
 		case t.Failures > 0: // else there was no relay
-			return gate{Relay, words, verdict.Blocker{Kind: verdict.BreakerOpen, Trouble: t}}
+			return blockReason{Relay, words, verdict.Blocker{Kind: verdict.BreakerOpen, Trouble: t}}
 		}
 	}
-	return gate{}
+	return blockReason{}
 }
 
 // dailyLimit stands in the words of a relay's limit that is used up, and of a team's

@@ -49,7 +49,7 @@ const (
 // Summary counts what waits, of one team or, with an empty name, of all. Where that takes
 // long, what was counted is told again for a while.
 func (s *Service) Summary(ctx context.Context, team string) (Summary, error) {
-	return s.told.of(team, func() (Summary, error) {
+	return s.summaries.get(team, func() (Summary, error) {
 		c := newCounter()
 		if err := s.count(ctx, team, c, true); err != nil {
 			return Summary{}, err
@@ -70,8 +70,8 @@ func (s *Service) Counts(ctx context.Context) ([]Count, error) {
 	return c.counts(), err
 }
 
-// counting is a Summary on its way.
-type counting struct {
+// counter is a Summary on its way.
+type counter struct {
 	rows    map[countKey]*Count
 	domains []DomainCount
 	oldest  time.Time
@@ -82,12 +82,12 @@ type countKey struct {
 	state               State
 }
 
-func newCounter() *counting {
-	return &counting{rows: map[countKey]*Count{}, domains: []DomainCount{}}
+func newCounter() *counter {
+	return &counter{rows: map[countKey]*Count{}, domains: []DomainCount{}}
 }
 
 // count counts the open work of a team, or of all, as it stands at one time.
-func (s *Service) count(ctx context.Context, team string, c *counting, domains bool) error {
+func (s *Service) count(ctx context.Context, team string, c *counter, domains bool) error {
 	p, err := s.prepare(ctx, Filter{Team: team})
 	if err != nil {
 		return err
@@ -102,7 +102,7 @@ func (s *Service) count(ctx context.Context, team string, c *counting, domains b
 		if err != nil {
 			return fmt.Errorf("count what waits: %w", err)
 		}
-		c.groups(p.standing, groups)
+		c.groups(p.queueStatus, groups)
 		if domains {
 			if c.domains, err = domainsOf(r, p.team); err != nil {
 				return err
@@ -110,7 +110,7 @@ func (s *Service) count(ctx context.Context, team string, c *counting, domains b
 		}
 		open, err := openBroadcasts(r, p)
 		for i := range open {
-			c.broadcast(p.standing, &open[i])
+			c.broadcast(p.queueStatus, &open[i])
 		}
 		return err
 	})
@@ -133,7 +133,7 @@ func domainsOf(r *db.Reader, team string) ([]DomainCount, error) {
 	return out, nil
 }
 
-func (c *counting) add(k countKey, n int64, accepted time.Time) {
+func (c *counter) add(k countKey, n int64, accepted time.Time) {
 	row := c.rows[k]
 	if row == nil {
 		row = &Count{Relay: k.relay, Team: k.team, Reason: k.reason, State: k.state, Oldest: accepted}
@@ -148,7 +148,7 @@ func (c *counting) add(k countKey, n int64, accepted time.Time) {
 	}
 }
 
-func (c *counting) groups(st *standing, groups []db.QueuedGroup) {
+func (c *counter) groups(st *queueStatus, groups []db.QueuedGroup) {
 	for i := range groups {
 		g := &groups[i]
 		state, reason := st.unit(&g.QueuedUnit)
@@ -156,14 +156,14 @@ func (c *counting) groups(st *standing, groups []db.QueuedGroup) {
 	}
 }
 
-func (c *counting) broadcast(st *standing, b *app.Broadcast) {
+func (c *counter) broadcast(st *queueStatus, b *app.Broadcast) {
 	if n := b.Remaining(); n > 0 {
 		state, reason := st.broadcast(b)
 		c.add(countKey{b.Relay, b.TeamID, reason, state}, n, acceptedAt(b))
 	}
 }
 
-func (c *counting) counts() []Count {
+func (c *counter) counts() []Count {
 	out := make([]Count, 0, len(c.rows))
 	for _, row := range c.rows {
 		out = append(out, *row)
@@ -175,7 +175,7 @@ func (c *counting) counts() []Count {
 }
 
 // nameTeams puts the names of teams beside their ids.
-func (s *Service) nameTeams(ctx context.Context, c *counting) error {
+func (s *Service) nameTeams(ctx context.Context, c *counter) error {
 	names := map[string]string{}
 	err := s.DB.Read(ctx, func(r *db.Reader) error {
 		for k, row := range c.rows {

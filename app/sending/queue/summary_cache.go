@@ -13,8 +13,8 @@ const (
 	maxCached   = 100 // teams
 )
 
-// told are counts that took long, by team.
-type told struct {
+// summaryCache are counts that took long, by team.
+type summaryCache struct {
 	mu   sync.Mutex
 	sums map[string]cachedSummary
 }
@@ -24,8 +24,8 @@ type cachedSummary struct {
 	until time.Time
 }
 
-// of is what was told of a team, or what is counted now.
-func (t *told) of(team string, count func() (Summary, error)) (Summary, error) {
+// get is what was told of a team, or what is counted now.
+func (t *summaryCache) get(team string, count func() (Summary, error)) (Summary, error) {
 	t.mu.Lock()
 	kept, ok := t.sums[team]
 	t.mu.Unlock()
@@ -47,8 +47,8 @@ func (t *told) of(team string, count func() (Summary, error)) (Summary, error) {
 	return sum, nil
 }
 
-// forget has the next count be a new one: something was done to what waits.
-func (t *told) forget() {
+// clear has the next count be a new one: something was done to what waits.
+func (t *summaryCache) clear() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	clear(t.sums)

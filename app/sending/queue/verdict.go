@@ -23,7 +23,7 @@ func (s *Service) Verdict(ctx context.Context, key *app.Key, id string) (verdict
 
 // verdict is Verdict in a read that is under way. Error: db.ErrNotFound.
 func (s *Service) verdict(r *db.Reader, team, id string) (v verdict.Verdict, err error) {
-	c := &evidence{s: s, r: r, team: team, id: id, now: clock.Now()}
+	c := &factReader{s: s, r: r, team: team, id: id, now: clock.Now()}
 	email, err := r.EmailRow(team, id)
 	switch {
 	case errors.Is(err, db.ErrNotFound):
@@ -37,7 +37,7 @@ func (s *Service) verdict(r *db.Reader, team, id string) (v verdict.Verdict, err
 	if c.facts.Events, err = ignoreDamaged(r.NewestEvents(id, maxFactEvents)); err != nil {
 		return v, fmt.Errorf("read the timeline: %w", err)
 	}
-	if err := c.listed(); err != nil {
+	if err := c.readSuppressions(); err != nil {
 		return v, fmt.Errorf("look up suppressions: %w", err)
 	}
 	return verdict.Of(&c.facts), nil
@@ -47,8 +47,8 @@ func (s *Service) verdict(r *db.Reader, team, id string) (v verdict.Verdict, err
 // recipient of an email, and those who read it.
 const maxFactEvents = 400
 
-// evidence collects what a verdict needs.
-type evidence struct {
+// factReader collects what a verdict needs.
+type factReader struct {
 	s        *Service
 	r        *db.Reader
 	team, id string
@@ -64,7 +64,7 @@ func ignoreDamaged[T any](rows []T, err error) ([]T, error) {
 	return rows, err
 }
 
-func (c *evidence) readEmail(email *app.Email) error {
+func (c *factReader) readEmail(email *app.Email) error {
 	c.facts.Relay, c.facts.FromDomain = email.Relay, email.From.Domain
 	recipients, err := ignoreDamaged(c.r.Recipients(c.id))
 	if err != nil {
@@ -73,13 +73,13 @@ func (c *evidence) readEmail(email *app.Email) error {
 	for _, v := range recipients {
 		c.facts.Recipients = append(c.facts.Recipients, verdict.Recipient{Address: v.Address, State: v.State})
 	}
-	_, err = c.unit()
+	_, err = c.readUnit()
 	return err
 }
 
 // requeueBroadcast is readEmail for an email to a recipient of a broadcast, which may not have
 // begun. Error: db.ErrNotFound.
-func (c *evidence) readRecipient() error {
+func (c *factReader) readRecipient() error {
 	b, rec, err := audience.RecipientOf(c.r, c.team, c.id)
 	if err != nil {
 		return err
@@ -90,15 +90,15 @@ func (c *evidence) readRecipient() error {
 		to.State = seen.LastEvent()
 	}
 	c.facts.Recipients = []verdict.Recipient{to}
-	begun, err := c.unit()
+	begun, err := c.readUnit()
 	if err != nil || begun || to.State != app.Queued {
 		return err
 	}
-	return c.unbegun(&b)
+	return c.readUnbegun(&b)
 }
 
-// unit reads the open work on the email, and reports whether there is any.
-func (c *evidence) unit() (bool, error) {
+// readUnit reads the open work on the email, and reports whether there is any.
+func (c *factReader) readUnit() (bool, error) {
 	u, err := c.r.QueuedUnit(c.id)
 	if errors.Is(err, db.ErrNotFound) {
 		return false, nil
@@ -120,7 +120,7 @@ func (c *evidence) unit() (bool, error) {
 }
 
 // work is how a unit stands, in the words of verdicts.
-func (st *standing) work(u *db.QueuedUnit) *verdict.Work {
+func (st *queueStatus) work(u *db.QueuedUnit) *verdict.Work {
 	w := &verdict.Work{Wait: verdict.WaitTurn, NextAt: u.NextAt, Attempts: u.Attempts, Held: u.Held, HeldAt: u.HeldAt}
 	state, reason := st.unit(u)
 	switch {
@@ -135,13 +135,13 @@ func (st *standing) work(u *db.QueuedUnit) *verdict.Work {
 	case reason == reasonQuota:
 		w.Wait = verdict.WaitQuota
 	case state == Relay || state == Quota:
-		w.Wait, w.Blocker = verdict.WaitBlocked, st.gate(routeKey{u.Relay, u.TeamID, u.Domain}).door
+		w.Wait, w.Blocker = verdict.WaitBlocked, st.block(routeKey{u.Relay, u.TeamID, u.Domain}).detail
 	}
 	return w
 }
 
-// unbegun is how that stands what has not begun of a broadcast.
-func (c *evidence) unbegun(b *app.Broadcast) error {
+// readUnbegun is how that stands what has not begun of a broadcast.
+func (c *factReader) readUnbegun(b *app.Broadcast) error {
 	if b.Status != app.QueuedBroadcast && b.Status != app.ScheduledBroadcast {
 		return nil
 	}
@@ -160,7 +160,7 @@ func (c *evidence) unbegun(b *app.Broadcast) error {
 	case state == Scheduled:
 		w.Wait = verdict.WaitTime
 	default:
-		w.Blocker = st.gate(k).door
+		w.Blocker = st.block(k).detail
 		if w.Blocker.Kind == "" {
 			w.Blocker.Kind, err = c.guardrail(b)
 		}
@@ -173,7 +173,7 @@ func (c *evidence) unbegun(b *app.Broadcast) error {
 }
 
 // guardrail says which guardrail has a broadcast rest; empty: none.
-func (c *evidence) guardrail(b *app.Broadcast) (verdict.BlockerKind, error) {
+func (c *factReader) guardrail(b *app.Broadcast) (verdict.BlockerKind, error) {
 	err := c.s.delivery.Guardrails.MayBroadcast(c.r, b.TeamID, b.Relay)
 	switch app.CodeOf(err) {
 	case app.CodeSendingPaused:
@@ -184,8 +184,8 @@ func (c *evidence) guardrail(b *app.Broadcast) (verdict.BlockerKind, error) {
 	return "", err
 }
 
-// listed looks up which of the recipients are suppressed that nothing reached.
-func (c *evidence) listed() error {
+// readSuppressions looks up which of the recipients are suppressed that nothing reached.
+func (c *factReader) readSuppressions() error {
 	var hashes []app.AddressHash
 	at := map[app.AddressHash]int{}
 	for i, v := range c.facts.Recipients {

@@ -33,18 +33,18 @@ type Service struct {
 	domains  *domains.Service
 	delivery *delivery.Service
 
-	mu     sync.Mutex // held by who brings the lanes up to date
-	seen   []db.Relay // as they were read last
-	pauses map[string]delivery.Pause
-	said   map[string]string // the states that were written last, by region
+	mu        sync.Mutex // held by who brings the lanes up to date
+	lastRows  []db.Relay // as they were read last
+	pauses    map[string]delivery.Pause
+	published map[string]string // the states that were written last, by region
 
 	testing sync.Mutex
 	tests   map[string]LastTest // by name and host
 }
 
 // New makes the service.
-func New(base *base.Base, owners *teams.Service, senders *domains.Service, outlets *delivery.Service, cfg Config) *Service {
-	return &Service{Base: base, Config: cfg, teams: owners, domains: senders, delivery: outlets, tests: map[string]LastTest{}}
+func New(base *base.Base, teamService *teams.Service, domainService *domains.Service, deliveryService *delivery.Service, cfg Config) *Service {
+	return &Service{Base: base, Config: cfg, teams: teamService, domains: domainService, delivery: deliveryService, tests: map[string]LastTest{}}
 }
 
 // unseal reads the URL of a relay of the database.
@@ -94,7 +94,7 @@ func (s *Service) Add(ctx context.Context, text string) (Added, error) {
 		out.Changed = err == nil
 		var before any
 		if was, err := s.unseal(old); out.Changed && err == nil {
-			before = shown(was)
+			before = auditView(was)
 		}
 		states, err := tx.RelayStates()
 		if err != nil {
@@ -106,7 +106,7 @@ func (s *Service) Add(ctx context.Context, text string) (Added, error) {
 		if err := tx.SetRelay(relay.Region, s.Sealer.Seal(base.RelayPurpose, relay.Region, []byte(text))); err != nil {
 			return err
 		}
-		return base.Audit(ctx, tx, "", "relay.add", relay.Region, before, shown(relay))
+		return base.Audit(ctx, tx, "", "relay.add", relay.Region, before, auditView(relay))
 	})
 	if err != nil {
 		return out, fmt.Errorf("add the relay %s: %w", relay.Region, err)
@@ -114,8 +114,8 @@ func (s *Service) Add(ctx context.Context, text string) (Added, error) {
 	return out, nil
 }
 
-// shown is what may be shown of a relay.
-func shown(r relayurl.Relay) map[string]any {
+// auditView is what may be shown of a relay.
+func auditView(r relayurl.Relay) map[string]any {
 	return map[string]any{"host": hostOf(r), "user": r.User, "tls": r.TLS, "rate": r.Rate, "daily": r.Daily, "connections": r.Connections}
 }
 
@@ -139,12 +139,12 @@ func (s *Service) Remove(ctx context.Context, region string) (Removed, error) {
 		}
 		var before any
 		if was, err := s.unseal(row); err == nil {
-			before = shown(was)
+			before = auditView(was)
 		}
 		if out.Waiting, err = tx.CountWaiting(region, "", "", maxWaiting); err != nil {
 			return err
 		}
-		_, flag, err := s.flagged(&tx.Reader, region)
+		_, flag, err := s.flagRelay(&tx.Reader, region)
 		if err != nil {
 			return err
 		}
@@ -163,32 +163,32 @@ func (s *Service) Remove(ctx context.Context, region string) (Removed, error) {
 
 // notRemovable says why there is no relay of a name in the database.
 func (s *Service) notRemovable(r *db.Reader, region string) error {
-	_, flag, err := s.flagged(r, region)
+	_, flag, err := s.flagRelay(r, region)
 	if err != nil {
 		return err
 	}
 	if flag {
 		return app.Errorf(app.CodeValidation, "The relay %s is set by --relay or MAILER_RELAY: remove it there and restart the server", region)
 	}
-	return unknown(region)
+	return errUnknownRelay(region)
 }
 
-func unknown(region string) error {
+func errUnknownRelay(region string) error {
 	return app.Errorf(app.CodeNotFound, "There is no relay %s; `mailer relays list` shows all relays", region)
 }
 
 // wrap names what was done, unless the error is for the caller.
-func wrap(act, region string, err error) error {
-	var told *app.Error
-	if err == nil || errors.As(err, &told) {
+func wrap(action, region string, err error) error {
+	var appErr *app.Error
+	if err == nil || errors.As(err, &appErr) {
 		return err
 	}
-	return fmt.Errorf("%s the relay %s: %w", act, region, err)
+	return fmt.Errorf("%s the relay %s: %w", action, region, err)
 }
 
-// flagged returns what the last server said of a relay of its flags; false: it has none
+// flagRelay returns what the last server said of a relay of its flags; false: it has none
 // of that name.
-func (s *Service) flagged(r *db.Reader, region string) (db.RelayState, bool, error) {
+func (s *Service) flagRelay(r *db.Reader, region string) (db.RelayState, bool, error) {
 	states, err := r.RelayStates()
 	for _, st := range states {
 		if st.Region == region && st.Sealed != nil {
@@ -247,16 +247,16 @@ func (s *Service) Resume(ctx context.Context, region string) (Paused, error) {
 
 // find returns a relay, the server's own first. Error: app.CodeNotFound.
 func (s *Service) find(r *db.Reader, region string) (relayurl.Relay, error) {
-	said, flag, err := s.flagged(r, region)
+	published, flag, err := s.flagRelay(r, region)
 	if err != nil {
 		return relayurl.Relay{}, err
 	}
 	if flag {
-		return s.openFlag(said)
+		return s.openFlag(published)
 	}
 	row, err := r.Relay(region)
 	if errors.Is(err, db.ErrNotFound) {
-		return relayurl.Relay{}, unknown(region)
+		return relayurl.Relay{}, errUnknownRelay(region)
 	}
 	if err != nil {
 		return relayurl.Relay{}, err

@@ -100,7 +100,7 @@ func (s *Service) Get(ctx context.Context, region string) (Status, error) {
 		}
 		i := slices.IndexFunc(all, func(st Status) bool { return st.Region == region })
 		if i < 0 {
-			return unknown(region)
+			return errUnknownRelay(region)
 		}
 		found = all[i]
 		return found.count(r, clock.Now())
@@ -118,13 +118,13 @@ func (s *Service) list(r *db.Reader) ([]Status, error) {
 		return nil, err
 	}
 	all, unread := []Status{}, "the server has not told of it yet"
-	said := map[string]Status{}
+	published := map[string]Status{}
 	for _, st := range states {
 		var status Status
 		if err := json.Unmarshal(st.State, &status); err != nil {
 			return nil, fmt.Errorf("read how the relay %s is: %w", st.Region, err)
 		}
-		if said[st.Region] = status; st.Sealed != nil {
+		if published[st.Region] = status; st.Sealed != nil {
 			all = append(all, status)
 		}
 	}
@@ -139,7 +139,7 @@ func (s *Service) list(r *db.Reader) ([]Status, error) {
 			return nil, err
 		}
 		next := statusOf(relay, FromDatabase)
-		if last, ok := said[row.Region]; ok {
+		if last, ok := published[row.Region]; ok {
 			next.State, next.Reason, next.Since, next.NextTry, next.Connections, next.LastTest = last.State, last.Reason, last.Since, last.NextTry, last.Connections, last.LastTest
 		} else {
 			next.Reason = &unread

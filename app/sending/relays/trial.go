@@ -35,7 +35,7 @@ func (s *Service) Test(ctx context.Context, in TestInput) (Tested, error) {
 	if err != nil {
 		return Tested{}, wrap("test", in.Region, err)
 	}
-	m, err := s.trial(ctx, in)
+	m, err := s.testMessage(ctx, in)
 	if err != nil {
 		return Tested{}, err
 	}
@@ -90,9 +90,9 @@ func (s *Service) TestAll() {
 	}
 }
 
-// trial makes the message of a test. Without any verified domain it has no sender, and
+// testMessage makes the message of a test. Without any verified domain it has no sender, and
 // nobody is asked for.
-func (s *Service) trial(ctx context.Context, in TestInput) (*app.Outgoing, error) {
+func (s *Service) testMessage(ctx context.Context, in TestInput) (*app.Outgoing, error) {
 	team, domain, err := s.sender(ctx, in)
 	if err != nil {
 		return nil, err
@@ -172,32 +172,32 @@ func (s *Service) SendNotice(ctx context.Context, to, subject, text string) erro
 		return errors.New("this process makes no connections")
 	}
 	states := s.delivery.Outlets.States()
-	slices.SortStableFunc(states, func(a, b delivery.State) int { return open(b) - open(a) })
+	slices.SortStableFunc(states, func(a, b delivery.State) int { return isOpen(b) - isOpen(a) })
 	why := errors.New("no relay is configured")
 	for _, st := range states {
-		m, err := s.trial(ctx, TestInput{Region: st.Relay.Region, To: to})
+		m, err := s.testMessage(ctx, TestInput{Region: st.Relay.Region, To: to})
 		if err != nil {
 			return err
 		}
 		m.Mail.Subject, m.Mail.Text = subject, text
 		m.Mail.Headers = []app.Header{{Name: "Auto-Submitted", Value: "auto-generated"}}
-		if why = failed(s.Probe(ctx, st.Relay, m, true)); why == nil {
+		if why = firstFailure(s.Probe(ctx, st.Relay, m, true)); why == nil {
 			return nil
 		}
 	}
 	return why
 }
 
-// open is 1 for a relay that takes mail.
-func open(st delivery.State) int {
+// isOpen is 1 for a relay that takes mail.
+func isOpen(st delivery.State) int {
 	if st.State == delivery.RelayOpen {
 		return 1
 	}
 	return 0
 }
 
-// failed says at which step a relay failed; nil: it took the message.
-func failed(steps []relayurl.Step) error {
+// firstFailure says at which step a relay failed; nil: it took the message.
+func firstFailure(steps []relayurl.Step) error {
 	for _, step := range steps {
 		if !step.OK {
 			return fmt.Errorf("%s: %s", step.Step, step.Said)
