@@ -6,12 +6,11 @@ import (
 	"mailer/db"
 )
 
-// dropBlocked leaves out recipients of an open unit that were suppressed, or opted out
-// of its topic, since it was accepted, and reports whether there were any. Then the
-// unit is due at once for the others, its attempt not counted, or over. It runs inside
-// the Write that lets a message leave: whoever was told before that an address is
-// suppressed or opted out can rely on it. Error: db.ErrNotFound, and nothing written,
-// for a unit that was withdrawn or moved.
+// dropBlocked removes recipients of an open unit that were suppressed or opted out since it was
+// accepted, and reports whether there were any. The unit is then due immediately for the others,
+// without counting the attempt, or deleted if none is left. It also runs inside the Write that
+// authorizes the final dot, so a confirmed suppression or opt-out is never violated. Error:
+// db.ErrNotFound, with nothing written, for a unit that was withdrawn or rescheduled.
 func (s *Service) dropBlocked(tx *db.Tx, u app.Unit, recipients []string) (spared bool, err error) {
 	blocked, err := s.blockedAmong(&tx.Reader, u, recipients)
 	if err != nil || len(blocked) == 0 {
@@ -39,8 +38,8 @@ func deleteSuppressed(tx *db.Tx, u app.Unit) error {
 	return tx.SettleDoubts(u.EmailID, "not sent again: its recipients are suppressed or opted out")
 }
 
-// dropBlockedRecipients spares a unit its transaction where recipients were suppressed while it
-// waited. What comes after its message was read, hold sees.
+// dropBlockedRecipients calls dropBlocked before the transaction if the message was read with
+// blocked recipients. Later suppressions are found by authorize.
 func (l *relayQueue) dropBlockedRecipients(j *job) bool {
 	if len(j.message.blocked) == 0 {
 		return false

@@ -17,16 +17,16 @@ import (
 	"mailer/db/engine"
 )
 
-// idleBulk is how long a relay is left alone where nothing of a broadcast can leave;
-// what changes that wakes it.
+// idleBulk is how long the broadcast dispatcher sleeps while no broadcast can be sent. A change
+// that matters wakes it.
 const idleBulk = time.Minute
 
-// bulkDispatcher is the line of broadcasts.
+// bulkDispatcher is the dispatcher of broadcasts.
 type bulkDispatcher struct{ *dispatcher }
 
-// claim takes up to room messages of broadcasts: those that are to be tried
-// again, up to half of it, then those whose turn it is. It stores that their
-// attempts begin and hands them to the workers. It answers how long to sleep.
+// claim claims up to capacity messages of broadcasts: retries for up to half of it, then new
+// recipients. It stores that their attempts begin and hands them to the workers. It returns how
+// long to sleep.
 func (q *bulkDispatcher) claim(ctx context.Context, capacity int) (time.Duration, error) {
 	again, next, err := q.claimRetries(ctx, (capacity+1)/2)
 	if err != nil {
@@ -34,7 +34,7 @@ func (q *bulkDispatcher) claim(ctx context.Context, capacity int) (time.Duration
 	}
 	o, _, until := q.breaker.state()
 	if q.paused() || o < halfOpen && until.After(clock.Now()) {
-		return next, nil // the dispatcher knows when either ends
+		return next, nil // dispatch adds when either ends
 	}
 	if capacity -= again; o == halfOpen {
 		capacity = min(capacity, 1)
@@ -50,7 +50,7 @@ func (q *bulkDispatcher) claim(ctx context.Context, capacity int) (time.Duration
 	if err != nil {
 		return 0, err
 	}
-	if held { // until midnight, when mail that waits goes first, or another plan
+	if held { // until midnight, when waiting mail goes first, or until the plan changes
 		next = min(next, clock.Until(plan.DayEnd(clock.Now()))+base.SweepEvery)
 	}
 	if len(queues) == 0 {
@@ -58,7 +58,7 @@ func (q *bulkDispatcher) claim(ctx context.Context, capacity int) (time.Duration
 	}
 	now := clock.Now()
 	if q.limits.bulkRemaining(now) == 0 {
-		return min(next, now.Truncate(time.Minute).Add(time.Minute).Sub(now)), nil // when more is free at the soonest
+		return min(next, now.Truncate(time.Minute).Add(time.Minute).Sub(now)), nil // the earliest time at which more usage expires
 	}
 	var failed []error
 	for _, turn := range q.limits.shareBulk(now, queues, 0, capacity) {
@@ -74,8 +74,8 @@ func (q *bulkDispatcher) claim(ctx context.Context, capacity int) (time.Duration
 	return min(next, base.SweepEvery), errors.Join(failed...)
 }
 
-// queuedBroadcasts returns the queued broadcasts of this relay that are neither held nor paused, of
-// teams that are not suspended, that no guardrail holds back and that the relay takes.
+// queuedBroadcasts returns the queued broadcasts of this relay that may be sent now: not held or
+// paused, not of a suspended team, not stopped by a guardrail or an open circuit breaker.
 func (q *bulkDispatcher) queuedBroadcasts(ctx context.Context) ([]app.Broadcast, error) {
 	var suspended []string
 	open, err := db.Get(ctx, q.s.DB, func(r *db.Reader) (open []app.Broadcast, err error) {
@@ -94,7 +94,7 @@ func (q *bulkDispatcher) queuedBroadcasts(ctx context.Context) ([]app.Broadcast,
 	}), err
 }
 
-// bulkQueues is how pacing sees queued broadcasts, in the order in which they were
+// bulkQueues converts queued broadcasts for the pacing rules, in the order in which they were
 // queued.
 func bulkQueues(open []app.Broadcast) []pacing.BulkQueue {
 	open = slices.Clone(open)
@@ -108,8 +108,7 @@ func bulkQueues(open []app.Broadcast) []pacing.BulkQueue {
 	return queues
 }
 
-// claimRetries claims messages that were begun before and are due, at most room,
-// and says how many.
+// claimRetries claims due messages that were begun before, at most capacity. It returns how many.
 func (q *bulkDispatcher) claimRetries(ctx context.Context, capacity int) (n int, next time.Duration, err error) {
 	units, next, err := q.claimDue(ctx, capacity)
 	if err != nil || len(units) == 0 {
@@ -137,14 +136,14 @@ func (q *bulkDispatcher) claimRetries(ctx context.Context, capacity int) (n int,
 	return n, next, err
 }
 
-// reserve takes a place in the daily limit for a job.
+// reserve reserves a message of the daily limit for a job.
 func (q *bulkDispatcher) reserve(j *job) bool {
 	j.reservedMinute, _, j.reserved = q.limits.reserve(clock.Now(), j.unit.TeamID, true)
 	return j.reserved
 }
 
-// beginBroadcast begins the next n recipients of a broadcast: those that are
-// suppressed or opted out by now are settled, the others get their unit.
+// beginBroadcast begins the next n recipients of a broadcast: those that are suppressed or opted
+// out are settled, the others get a unit.
 func (q *bulkDispatcher) beginBroadcast(ctx context.Context, b *app.Broadcast, n int) error {
 	content, err := q.s.mail.BroadcastMail(ctx, b.TeamID, b.ID)
 	if err != nil {
@@ -179,14 +178,14 @@ func (q *bulkDispatcher) beginBroadcast(ctx context.Context, b *app.Broadcast, n
 	return err
 }
 
-// beginRecipients takes the next n recipients of a broadcast, or as many as the day
-// has a place for, and returns the jobs of those whose mail may leave.
+// beginRecipients takes the next n recipients of a broadcast, or as many as the team's daily quota
+// allows, and returns the jobs of those that get mail.
 func (q *bulkDispatcher) beginRecipients(tx *db.Tx, b app.Broadcast, content *mail.BroadcastMail, n int) ([]*job, error) {
 	if q.s.Settings.Cloud {
-		tx.InTurn() // what the day has used decides, and changes with it
+		tx.InTurn() // the day's usage is read and changed below
 	}
 	var err error
-	if b.Started, b.Stored, err = tx.Turn(b.ID); err != nil { // as it is by now: other servers take their turns too
+	if b.Started, b.Stored, err = tx.Turn(b.ID); err != nil { // read again: other servers begin recipients too
 		return nil, base.IgnoreNotFound(err)
 	}
 	n, err = q.s.bulkDayQuota(&tx.Reader, b.TeamID, tx.Now, n)

@@ -7,39 +7,40 @@ import (
 	"mailer/app/kit/clock"
 )
 
-// circuitBreaker stands before a relay, or before what it takes of one sender: open while mail
-// is taken, shut for a pause after trouble, then open for one probe whose outcome opens
-// or shuts it again. Nobody waits at it: what may not pass goes back to the queue.
+// circuitBreaker is the circuit breaker of a relay, or of one sender at a relay. Closed, it lets
+// all mail through. Trouble opens it for a delay that grows with each failure in a row; after the
+// delay it is half-open and permits one probe, whose outcome closes it or opens it again. allow
+// never blocks: a job that is refused goes back to the queue.
 type circuitBreaker struct {
 	mu        sync.Mutex
 	open      bool
 	probing   bool
-	refused   bool   // mail was refused, or its line lost: who has not met that may try before the pause is over
-	failing   sender // whose mail met the trouble last
+	refused   bool   // opened by a refusal or a lost connection: an unaffected sender may probe before openUntil
+	failing   sender // sender whose mail failed last
 	openUntil time.Time
 	failures  int
-	epoch     int // counts pauses; an outcome of an earlier epoch is old news
+	epoch     int // counts openings; outcomes of earlier epochs are ignored
 }
 
-// permit is the leave to begin one transaction.
+// permit allows one transaction.
 type permit struct {
 	epoch      int
 	probe      bool
-	unaffected bool // a probe of one who has not met the refusals
+	unaffected bool // a probe of an unaffected sender, before openUntil
 }
 
-// breakerState says who may pass a gate.
+// breakerState says which transactions a circuitBreaker allows, from none to all.
 type breakerState int
 
 const (
 	breakerOpen        breakerState = iota
-	halfOpenUnaffected              // one probe of a sender that has not met the refusals
+	halfOpenUnaffected              // one probe of an unaffected sender
 	halfOpen                        // one probe
 	breakerClosed
 )
 
-// state says who may pass now; where nobody may, or not everybody, again is when that
-// changes by itself.
+// state returns the current state, the sender that failed last, and when an open or half-open state
+// changes next.
 func (g *circuitBreaker) state() (o breakerState, failing sender, again time.Time) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -60,8 +61,7 @@ func (g *circuitBreaker) stateLocked() breakerState {
 	return breakerOpen
 }
 
-// allow returns a pass for a transaction, of a sender that has not met the refusals
-// (innocent) or of any.
+// allow returns a permit for one transaction. unaffected: the sender's mail was not refused.
 func (g *circuitBreaker) allow(unaffected bool) (permit, bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -75,7 +75,7 @@ func (g *circuitBreaker) allow(unaffected bool) (permit, bool) {
 	return permit{}, false
 }
 
-// success notes that the relay answered; it reports whether the gate was shut.
+// success records that the relay answered. It reports whether that closed the breaker.
 func (g *circuitBreaker) success(p permit) (reopened bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -90,8 +90,7 @@ func (g *circuitBreaker) success(p permit) (reopened bool) {
 	return true
 }
 
-// release passes a probe's right to another: its transaction ended without
-// telling anything of the relay.
+// release gives up a probe whose transaction ended without showing whether the relay works.
 func (g *circuitBreaker) release(p permit) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -100,17 +99,17 @@ func (g *circuitBreaker) release(p permit) {
 	}
 }
 
-// trouble is what shuts a gate.
+// trouble is a failure that opens a circuitBreaker.
 type trouble struct {
-	sender  sender // whose mail met it
-	refused bool   // it was refused, or its line lost; else the relay could not be used
-	quota   bool   // its daily limit is used, so that nothing is tried
-	// delay is the pause after a number of failures in a row.
+	sender  sender // whose mail failed
+	refused bool   // mail was refused or the connection lost; false: the relay could not be used
+	quota   bool   // a daily limit is used up
+	// delay returns how long the breaker stays open after a number of failures in a row.
 	delay func(failures int) time.Duration
 }
 
-// trip shuts the gate for a pause. Troubles of transactions that began before the last
-// pause are part of it and count once, and so is what a probe met that came early.
+// trip opens the breaker. Troubles of transactions that began before it last opened belong to that
+// opening and don't count again, nor does a refused probe of an unaffected sender.
 func (g *circuitBreaker) trip(p permit, t trouble) (failures int, until time.Time, fresh bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -128,7 +127,7 @@ func (g *circuitBreaker) trip(p permit, t trouble) (failures int, until time.Tim
 	return g.failures, g.openUntil, true
 }
 
-// retryNow ends a pause: the relay is tried now.
+// retryNow makes an open breaker half-open immediately.
 func (g *circuitBreaker) retryNow() {
 	g.mu.Lock()
 	defer g.mu.Unlock()

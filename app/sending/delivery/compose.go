@@ -12,13 +12,13 @@ import (
 	"mailer/db"
 )
 
-// composer makes the message of a unit as a relay gets it.
+// composer composes the messages of units for a relay.
 type composer struct {
 	s     *Service
 	relay relayurl.Relay
 }
 
-// compose reads the message of a unit and the recipients that still wait.
+// compose returns the message of a unit, addressed to its open recipients.
 func (c *composer) compose(ctx context.Context, j *job) (*message, error) {
 	read := c.email
 	if j.bulk() {
@@ -33,7 +33,7 @@ func (c *composer) compose(ctx context.Context, j *job) (*message, error) {
 	return m, nil
 }
 
-// email makes the message of an email's unit.
+// email composes the message of an email.
 func (c *composer) email(ctx context.Context, j *job) (*message, error) {
 	read, err := c.content(ctx, j)
 	if err != nil {
@@ -54,13 +54,13 @@ func (c *composer) email(ctx context.Context, j *job) (*message, error) {
 	}}, nil
 }
 
-// content returns the email of a unit and the recipients that still wait: those it
-// was accepted for where no attempt began before, at any server, and it is fresh.
+// content returns the email of a unit and its open recipients: from the cache of recently accepted
+// mail if no attempt began before on any server, else prefetched or from the database.
 func (c *composer) content(ctx context.Context, j *job) (*readEmail, error) {
-	email, with := c.s.mail.TakeRecent(j.unit.EmailID)
+	email, cached := c.s.mail.TakeRecent(j.unit.EmailID)
 	if email != nil && j.unit.Attempts == 1 && j.unit.Since.IsZero() {
-		j.checkedVersion = with.AsOf
-		return &readEmail{email: email, open: with.Recipients}, nil
+		j.checkedVersion = cached.AsOf
+		return &readEmail{email: email, open: cached.Recipients}, nil
 	}
 	if j.prefetched != nil {
 		return j.prefetched, nil
@@ -72,8 +72,7 @@ func (c *composer) content(ctx context.Context, j *job) (*readEmail, error) {
 	return read, nil
 }
 
-// broadcast makes the message of a broadcast's unit, with its recipient where that
-// one still waits.
+// broadcast composes the message of a broadcast's unit. It has no recipient if that one is settled.
 func (c *composer) broadcast(ctx context.Context, j *job) (*message, error) {
 	content, err := c.s.mail.BroadcastMail(ctx, j.unit.TeamID, j.unit.BroadcastID)
 	if err != nil {
@@ -100,7 +99,7 @@ func (c *composer) broadcast(ctx context.Context, j *job) (*message, error) {
 	return m, nil
 }
 
-// recipient reads whom a broadcast's unit is for, and what keeps it from them.
+// recipient reads the recipient of a broadcast's unit, and whether it is blocked.
 func (c *composer) recipient(ctx context.Context, u app.Unit) (*app.BroadcastRecipient, app.Blocked, error) {
 	var to app.BroadcastRecipient
 	blocked, err := db.Get(ctx, c.s.DB, func(r *db.Reader) (_ app.Blocked, err error) {

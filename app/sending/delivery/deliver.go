@@ -15,22 +15,21 @@ import (
 	"mailer/db/engine"
 )
 
-// deliver carries one claimed unit through one transaction and records what came of
-// it. It waits while the relay's rate is used up or memory is short. Where the relay
-// takes nothing of the sender for now, the unit goes back to the queue.
+// deliver sends one claimed unit in one transaction and records the result. It waits for the rate
+// limit and for memory. If a circuit breaker is open, the unit goes back to the queue.
 func (l *relayQueue) deliver(j *job) {
-	v, ok := l.allow(j.unit)
+	p, ok := l.allow(j.unit)
 	if !ok || l.accepting.Err() != nil {
-		l.release(v)
+		l.release(p)
 		l.unreserve(j)
 		l.handBack(j)
 		return
 	}
-	if v.probes() {
-		defer l.wake() // the others wait for how it ends
+	if p.probes() {
+		defer l.wake() // other units wait for the outcome of the probe
 	}
-	defer l.release(v)
-	if !l.admit(v, j) {
+	defer l.release(p)
+	if !l.admit(p, j) {
 		return
 	}
 	weight := min(j.unit.Size, l.memoryLimit)
@@ -40,18 +39,19 @@ func (l *relayQueue) deliver(j *job) {
 		return
 	}
 	defer l.memory.Release(weight)
-	l.transact(v, j)
+	l.transact(p, j)
 }
 
-// handBack returns a unit whose transaction did not take place, since the server stops
-// or the relay rests or goes: no attempt is counted, and it keeps its place in the queue.
+// handBack returns a unit to the queue whose transaction did not take place, because the server
+// stops or the relay is paused, failing or removed. No attempt is counted and the unit's next time
+// does not change.
 func (l *relayQueue) handBack(j *job) {
 	l.record(j, func(tx *db.Tx) error {
 		return base.IgnoreNotFound(tx.RequeueUnit(j.unit, j.unit.Attempts-1, j.unit.NextAt))
 	})
 }
 
-// unreserve returns the place that a job has in the daily limit.
+// unreserve returns a job's reservation in the daily limit.
 func (l *relayQueue) unreserve(j *job) {
 	if j.reserved {
 		l.limits.unreserve(j.reservedMinute, j.unit.TeamID, j.bulk())
@@ -59,20 +59,20 @@ func (l *relayQueue) unreserve(j *job) {
 	}
 }
 
-// admit waits for the relay's rate and takes a place in its daily limit.
-func (l *relayQueue) admit(v permits, j *job) (ok bool) {
-	if !j.reserved { // a broadcast's has its place since it was claimed
+// admit waits for the rate limit and reserves a message of the daily limit.
+func (l *relayQueue) admit(p permits, j *job) (ok bool) {
+	if !j.reserved { // jobs of broadcasts are reserved when they are claimed
 		if ok, err := l.mayUse(j); err != nil || !ok {
 			if err != nil {
 				l.contentFailed(j, err)
 				return false
 			}
-			l.tripTeamShare(v, j)
+			l.tripTeamShare(p, j)
 			return false
 		}
 		var free time.Time
 		if j.reservedMinute, free, j.reserved = l.limits.reserve(clock.Now(), j.unit.TeamID, false); !j.reserved {
-			l.tripDailyLimit(v, j, free)
+			l.tripDailyLimit(p, j, free)
 			return false
 		}
 	}
@@ -85,7 +85,7 @@ func (l *relayQueue) admit(v permits, j *job) (ok bool) {
 	return true
 }
 
-// mayUse reports whether a job's team may have another place in the daily limit.
+// mayUse reports whether a job's team may use more of the daily limit.
 func (l *relayQueue) mayUse(j *job) (bool, error) {
 	if !l.manyTeams.Load() || !l.limits.runningLow(clock.Now()) {
 		return true, nil
@@ -97,8 +97,8 @@ func (l *relayQueue) mayUse(j *job) (bool, error) {
 	return l.limits.mayUse(clock.Now(), j.unit.TeamID, teams), nil
 }
 
-// transact loads the message, has it sent and records the result.
-func (l *relayQueue) transact(v permits, j *job) {
+// transact reads the message, sends it and records the result.
+func (l *relayQueue) transact(p permits, j *job) {
 	defer l.afterTransaction(j)
 	j.began = time.Now()
 	out, err := l.composer.compose(l.s.Sending, j)
@@ -107,7 +107,7 @@ func (l *relayQueue) transact(v permits, j *job) {
 		return
 	}
 	j.message, out.Shared = out, l.manyTeams.Load()
-	if len(out.Recipients) == 0 { // canceled meanwhile; sending to nobody would tell nothing of the relay
+	if len(out.Recipients) == 0 { // canceled meanwhile; nothing to send
 		l.record(j, func(tx *db.Tx) error { return base.IgnoreNotFound(tx.DeleteUnit(j.unit)) })
 		return
 	}
@@ -120,13 +120,13 @@ func (l *relayQueue) transact(v permits, j *job) {
 		return
 	}
 	began := time.Now()
-	res := l.sender.Send(l.s.Sending, out.Outgoing, func(_ context.Context, signature string) error { return l.authorize(v, j, signature) })
+	res := l.sender.Send(l.s.Sending, out.Outgoing, func(_ context.Context, signature string) error { return l.authorize(p, j, signature) })
 	l.s.Metrics.Send(time.Since(began))
-	l.handleResult(v, j, res)
+	l.handleResult(p, j, res)
 }
 
-// afterTransaction tidies up after a transaction, also after one that panicked: its unit
-// must neither stay marked nor be forgotten.
+// afterTransaction releases what a job holds. If the transaction panicked, the unit is requeued, or
+// becomes a doubt if the message may have been sent.
 func (l *relayQueue) afterTransaction(j *job) {
 	if r := recover(); r != nil {
 		l.s.Log.Error("panic in a delivery; its email is tried again later", "relay", l.name, "team", j.unit.TeamID, "email", j.unit.EmailID, "panic", r, "stack", string(debug.Stack()))
@@ -143,15 +143,15 @@ func (l *relayQueue) afterTransaction(j *job) {
 	j.commitSlot.release()
 }
 
-// errNotAuthorized tells a Sender that the dot must not be sent. Why, the job's state says.
+// errNotAuthorized tells a Sender not to send the final dot. The job's state holds the reason.
 var errNotAuthorized = errors.New("held back")
 
-// authorize is the last word before the final dot: it proves that the email was not
-// withdrawn and has not expired, that its team is not suspended and none of its
-// recipients suppressed or opted out, and marks the unit dotted, in one Write. It moves the job to the state that this leaves it in.
-func (l *relayQueue) authorize(v permits, j *job, signature string) error {
-	// What it would meet, others of its sender have just met; or the operator said stop.
-	if l.openedSince(v, senderOf(j.unit)) || l.paused() {
+// authorize is called before the final dot. In one Write it checks that the email is neither
+// withdrawn nor expired, that its team is not suspended and that no recipient is suppressed or
+// opted out, and marks the unit as committed. It sets the job's state to the outcome.
+func (l *relayQueue) authorize(p permits, j *job, signature string) error {
+	// The sender's breaker opened since the transaction began, or the operator paused the relay.
+	if l.openedSince(p, senderOf(j.unit)) || l.paused() {
 		j.state = statePaused
 		return errNotAuthorized
 	}
@@ -173,7 +173,7 @@ func (l *relayQueue) authorize(v permits, j *job, signature string) error {
 		j.state = stateWithdrawn
 	case errors.Is(err, errDailyLimit):
 		j.state = stateLimitReached
-	case errors.Is(err, db.ErrDamaged): // what may block its recipients
+	case errors.Is(err, db.ErrDamaged): // the suppressions or opt-outs of its recipients
 		j.state = stateWithdrawn
 		l.holdDamaged(j)
 	default:
@@ -183,11 +183,12 @@ func (l *relayQueue) authorize(v permits, j *job, signature string) error {
 	return errNotAuthorized
 }
 
-// authorizeTimeout is how long a relay is kept waiting for the dot where the store can't write
-// for now: well below the minutes that it grants (RFC 5321 4.5.3.2.5).
+// authorizeTimeout is how long authorize retries while the database is temporarily unavailable:
+// well below the minutes that the relay waits for the final dot (RFC 5321 4.5.3.2.5).
 const authorizeTimeout = time.Minute
 
-// retryUnavailable repeats a write that something hinders which passes.
+// retryUnavailable repeats a write while the database is temporarily unavailable, up to
+// authorizeTimeout.
 func (l *relayQueue) retryUnavailable(write func() error) error {
 	deadline := time.Now().Add(authorizeTimeout)
 	for {
@@ -198,7 +199,7 @@ func (l *relayQueue) retryUnavailable(write func() error) error {
 	}
 }
 
-// markCommitted notes that the dot of a unit leaves. Error: errDailyLimit.
+// markCommitted stores that the final dot of a unit is being sent. Error: errDailyLimit.
 func (l *relayQueue) markCommitted(tx *db.Tx, j *job, signature string) error {
 	if err := tx.MarkDotted(j.unit, signature); err != nil {
 		return err
@@ -211,9 +212,8 @@ func (l *relayQueue) markCommitted(tx *db.Tx, j *job, signature string) error {
 	return l.limits.count(tx, j.reservedMinute, j.bulk())
 }
 
-// contentFailed handles a unit whose message can't be read: it is tried again later
-// and never dropped, or held where it is damaged. One that was deleted meanwhile needs
-// nothing.
+// contentFailed handles a unit whose message can't be read: it is retried later, never dropped, and
+// held if it is damaged. A unit that was deleted meanwhile is left alone.
 func (l *relayQueue) contentFailed(j *job, err error) {
 	if l.s.Claiming.Err() != nil {
 		return
@@ -228,9 +228,9 @@ func (l *relayQueue) contentFailed(j *job, err error) {
 	})
 }
 
-// record stores a result, however long it takes: what happened at the relay
-// must not be forgotten while this process lives. It gives up only when storage
-// failed for good or the store closes, or when the email was deleted.
+// record stores a result, retrying for as long as the process runs: an answer of the relay must not
+// be lost. It gives up only if storage failed for good, the store was closed, or the email was
+// deleted.
 func (l *relayQueue) record(j *job, fn func(*db.Tx) error) {
 	if !j.mayBeSent() {
 		fn = mail.IfCurrent(j.unit, fn)
@@ -242,7 +242,7 @@ func (l *relayQueue) record(j *job, fn func(*db.Tx) error) {
 		switch {
 		case err == nil, errors.Is(err, db.ErrFailed), errors.Is(err, db.ErrClosed), errors.Is(err, db.ErrNotFound):
 			return
-		case errors.Is(err, db.ErrDamaged): // it would be tried for ever, or sent again
+		case errors.Is(err, db.ErrDamaged): // it would be retried with no limit, or sent again
 			fn = func(tx *db.Tx) error { return l.s.hold(tx, j.unit, app.HoldDamaged) }
 			fallthrough
 		default:

@@ -15,16 +15,16 @@ import (
 	"mailer/db/engine"
 )
 
-// dispatcher leads the units of emails, or those of broadcasts, of one relay to workers of
-// their own, so that none waits behind the other's.
+// dispatcher claims the due units of emails, or those of broadcasts, for one relay and feeds them
+// to its own workers, so that neither kind waits behind the other.
 type dispatcher struct {
 	*relayQueue
-	bulk bool          // its units are of broadcasts
-	idle time.Duration // how long it sleeps at most where nothing is due
+	bulk bool          // units of broadcasts; false: of emails
+	idle time.Duration // longest sleep while nothing is due
 
 	jobs     *fair.Queue[job]
 	wakeup   base.Signal
-	unpaced  atomic.Int64 // jobs that were claimed and have no token of the rate yet
+	unpaced  atomic.Int64 // claimed jobs without a token of the rate limit
 	rotation rotation
 }
 
@@ -35,7 +35,7 @@ func (n *dispatcher) enqueue(j *job) {
 	n.jobs.Put(j.unit.TeamID, j)
 }
 
-// markPaced notes that a job waits for the relay's rate no more.
+// markPaced records that a job got its token of the rate limit, or needs none.
 func (n *dispatcher) markPaced(j *job) {
 	if j.paced {
 		return
@@ -46,8 +46,8 @@ func (n *dispatcher) markPaced(j *job) {
 	}
 }
 
-// maxUnpaced is how many jobs may wait for the relay's rate: no more than it lets leave
-// in a second is claimed ahead, so that who comes later gets a fair share soon.
+// maxUnpaced is how many jobs may wait for the rate limit: one second's worth, so that a team whose
+// mail comes later gets its fair share soon.
 func (n *dispatcher) maxUnpaced() int64 {
 	if n.relay.Rate == 0 {
 		return math.MaxInt64
@@ -60,7 +60,7 @@ func (n *dispatcher) capacity() int {
 	return int(max(0, min(int64(n.jobs.Free()), n.maxUnpaced()-n.unpaced.Load())))
 }
 
-// finish has a job's unit free for others.
+// finish releases a job's unit for other claims.
 func (n *dispatcher) finish(j *job) {
 	n.markPaced(j)
 	n.claims.release(j.unit)
@@ -68,13 +68,13 @@ func (n *dispatcher) finish(j *job) {
 	if j.dueAgain() {
 		n.wakeup.Notify()
 	}
-	if suspected(j.unit) { // the next one may leave, through whichever lane
+	if suspected(j.unit) { // the next suspect may be sent, through any relay
 		n.s.WakeQueues()
 	}
 }
 
-// begin stores that attempts begin and returns the units that they are of; the
-// others are released.
+// begin stores that attempts begin. It returns the units whose attempt began and releases the
+// others.
 func (n *dispatcher) begin(ctx context.Context, units []app.Unit) ([]app.Unit, error) {
 	var begun, stale []app.Unit
 	err := n.s.DB.WritePatient(engine.Apart(ctx), func(tx *db.Tx) error {
@@ -105,11 +105,11 @@ func (n *dispatcher) begin(ctx context.Context, units []app.Unit) ([]app.Unit, e
 	return begun, nil
 }
 
-// duePerWrite is how many units whose time has come are made due by one Write.
+// duePerWrite is how many scheduled units one Write makes due.
 const duePerWrite = 2000
 
-// setDue makes units due whose time has come. It returns when the next one's comes,
-// after idle at the latest.
+// setDue makes due the units whose time has come. next is when the next one's time comes, at most
+// idle.
 func (n *dispatcher) setDue(ctx context.Context) (next time.Duration, err error) {
 	for {
 		at, err := db.Get(ctx, n.s.DB, func(r *db.Reader) (time.Time, error) { return r.NextLater(n.name, n.bulk) })
@@ -132,16 +132,16 @@ func (n *dispatcher) setDue(ctx context.Context) (next time.Duration, err error)
 	}
 }
 
-// claimDue reads what of the line may be sent now, at most room units, each team in
-// turn, and marks them claimed. next is when to look again: after idle at the latest.
+// claimDue claims units that may be sent now, at most capacity, fairly between teams. next is when
+// to look again, at most idle.
 func (n *dispatcher) claimDue(ctx context.Context, capacity int) (units []app.Unit, next time.Duration, err error) {
-	if capacity == 0 || n.paused() { // its end wakes us
+	if capacity == 0 || n.paused() { // the end of the pause wakes the dispatcher
 		next, err = n.setDue(ctx)
 		return nil, next, err
 	}
 	o, failing, again := n.breaker.state()
 	switch o {
-	case breakerOpen: // the outcome of the probe wakes us, or the pause's end
+	case breakerOpen: // the outcome of the probe wakes the dispatcher, or openUntil
 		next, err = n.setDue(ctx)
 		return nil, next, err
 	case halfOpen, halfOpenUnaffected:
@@ -151,7 +151,7 @@ func (n *dispatcher) claimDue(ctx context.Context, capacity int) (units []app.Un
 	if o == halfOpenUnaffected {
 		l.wakeBy(again)
 	}
-	if o == halfOpen { // another sender tells more of the relay than the one that met the trouble
+	if o == halfOpen { // a probe of another sender shows more about the relay
 		l.avoid = failing
 	}
 	for l.needsSetDue = true; l.needsSetDue && err == nil; {

@@ -12,16 +12,16 @@ import (
 	"mailer/app/rules/relayurl"
 )
 
-// Outlets are the lanes of a service. They come and go while it runs; who reads them has
-// those of one moment.
+// Outlets is the set of relay queues of a Service. Relays are added and removed while the service
+// runs; readers see the set of one moment.
 type Outlets struct {
 	s        *Service
-	changing sync.Mutex // held by who changes them
+	changing sync.Mutex // held while the set changes
 	running  bool
 	queues   atomic.Pointer[[]*relayQueue]
-	// ending are lanes whose relay is gone or another; gone are the standings of relays
-	// that were taken away, by name.
-	mu      sync.Mutex
+	mu       sync.Mutex
+	// ending holds queues whose relay was removed or replaced and that still have work; removed
+	// holds the state of removed relays by name.
 	ending  map[*relayQueue]bool
 	removed map[string]*relayState
 }
@@ -33,7 +33,7 @@ func (o *Outlets) all() []*relayQueue {
 	return nil
 }
 
-// start sets all to work, and reports whether they were not at work before.
+// start starts all queues. It reports whether they were stopped before.
 func (o *Outlets) start(ctx context.Context) (began bool, err error) {
 	o.changing.Lock()
 	defer o.changing.Unlock()
@@ -49,7 +49,7 @@ func (o *Outlets) start(ctx context.Context) (began bool, err error) {
 	return true, nil
 }
 
-// becomeLeader settles what is noted of relays that this server carries, which leads from now on.
+// becomeLeader closes the open troubles that an earlier leader stored for the relays.
 func (o *Outlets) becomeLeader(ctx context.Context) error {
 	for _, l := range o.all() {
 		if err := l.becomeLeader(ctx); err != nil {
@@ -61,7 +61,7 @@ func (o *Outlets) becomeLeader(ctx context.Context) error {
 
 func (o *Outlets) add(l *relayQueue) { o.set(append(slices.Clone(o.all()), l)) }
 
-// Publish has this server accept mail for the relays that it has, whatever another one has.
+// Publish makes this server accept mail for its own relays, whatever relays another server has.
 func (o *Outlets) Publish() {
 	var routes []Route
 	for _, l := range o.all() {
@@ -72,7 +72,7 @@ func (o *Outlets) Publish() {
 
 func (o *Outlets) set(all []*relayQueue) { o.queues.Store(&all) }
 
-// markEnding notes a lane that ends, over that it has; open are those that have not.
+// markEnding adds a queue that is draining; markEnded removes it.
 func (o *Outlets) markEnding(l *relayQueue) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -88,17 +88,19 @@ func (o *Outlets) markEnded(l *relayQueue) {
 	delete(o.ending, l)
 }
 
+// withEnding returns all queues, including those that are draining.
 func (o *Outlets) withEnding() []*relayQueue {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	out := slices.Clone(o.all())
+	all := slices.Clone(o.all())
 	for l := range o.ending {
-		out = append(out, l)
+		all = append(all, l)
 	}
-	return out
+	return all
 }
 
-// RegionsOf are relays as the DNS sees them; those of the capture transport need nothing.
+// RegionsOf returns the regions of routes with the DNS records that their relays need. Relays of
+// the capture transport need none.
 func RegionsOf(routes []Route, capture bool) []base.Region {
 	var out []base.Region
 	for _, route := range routes {
@@ -111,10 +113,10 @@ func RegionsOf(routes []Route, capture bool) []base.Region {
 	return out
 }
 
-// SetRelays has the lanes be those of these relays, the first being the default region.
-// A relay that is gone drains: what is past MAIL ends, the rest goes back to the queue in
-// its place. One that changed is another from now on, with what it was used for and its
-// pace as they were; it is tried at once, whatever it rested for.
+// SetRelays replaces the relays. The first is the default region. The queue of a removed relay
+// drains: transactions past MAIL finish, other units go back to the database queue with their next
+// time unchanged. A changed relay keeps its usage counts and measured speed and is tried
+// immediately, whatever its circuit breaker was doing.
 func (o *Outlets) SetRelays(ctx context.Context, list []relayurl.Relay) error {
 	o.changing.Lock()
 	defer o.changing.Unlock()
@@ -136,8 +138,8 @@ func (o *Outlets) SetRelays(ctx context.Context, list []relayurl.Relay) error {
 	return errors.Join(err, o.s.SaveSettings(ctx), o.s.ReportUnroutable(ctx))
 }
 
-// Reconnect makes the senders anew of relays that read a file, since it may hold
-// something else now. One that can't be read leaves its relay as it was.
+// Reconnect makes new senders for relays that read a CA file, because the file may have changed. A
+// relay whose file can't be read keeps its sender.
 func (o *Outlets) Reconnect(ctx context.Context) error {
 	o.changing.Lock()
 	defer o.changing.Unlock()
@@ -159,7 +161,7 @@ func (o *Outlets) Reconnect(ctx context.Context) error {
 	return errors.Join(append(failed, o.replace(ctx, before, next))...)
 }
 
-// queueFor makes the lane of a relay, in the place of one of its name where there is one.
+// queueFor makes the queue of a relay. old is the queue that it replaces, or nil.
 func (o *Outlets) queueFor(relay relayurl.Relay, old *relayQueue) *relayQueue {
 	sender, err := o.connect(relay)
 	if err != nil {
@@ -186,7 +188,7 @@ func (o *Outlets) connect(relay relayurl.Relay) (Sender, error) {
 	return o.s.Connect(relay)
 }
 
-// replace ends the lanes that are no more and sets the new ones to work.
+// replace drains the queues that are not in next and starts the new ones.
 func (o *Outlets) replace(ctx context.Context, before, next []*relayQueue) error {
 	for _, l := range before {
 		if !slices.Contains(next, l) {
@@ -213,7 +215,7 @@ func (o *Outlets) replace(ctx context.Context, before, next []*relayQueue) error
 	return errors.Join(failed...)
 }
 
-// retire ends a lane.
+// retire drains a queue and, if its relay was removed, resets the circuit breakers.
 func (o *Outlets) retire(l *relayQueue) {
 	if o.s.queueOf(l.name) == nil {
 		o.s.Log.Info("relay removed: its queued mail stays queued", "relay", l.relay.String())
@@ -230,7 +232,7 @@ func (o *Outlets) retire(l *relayQueue) {
 	l.drain(func() {
 		o.markEnded(l)
 		if successor := o.s.queueOf(l.name); successor != nil {
-			successor.wake() // what came back is its own
+			successor.wake() // units that were handed back are due again
 			return
 		}
 		if !o.s.leader.Load() {
@@ -242,10 +244,10 @@ func (o *Outlets) retire(l *relayQueue) {
 	})
 }
 
-// unusable is the sender of a relay that can't be used as it is configured.
+// unusable is the Sender of a relay whose configuration is invalid. Send always fails.
 type unusable struct{ err error }
 
-// Send implements Sender: nothing is sent.
+// Send implements Sender.
 func (u unusable) Send(context.Context, *app.Outgoing, func(context.Context, string) error) app.Result {
 	return app.Result{Kind: app.ResultTrouble, Stage: app.StageConnect, Reply: app.Reply{Text: u.err.Error()}}
 }
@@ -253,7 +255,7 @@ func (u unusable) Send(context.Context, *app.Outgoing, func(context.Context, str
 // Drain implements Sender.
 func (unusable) Drain() {}
 
-// Trip implements Sender.
+// Close implements Sender.
 func (unusable) Close() {}
 
 // Bound implements Sender.

@@ -13,30 +13,29 @@ import (
 	"mailer/app/rules/relayurl"
 )
 
-// rateLimit spaces messages by a token bucket on the monotonic clock. At most one
-// message of a broadcast has a place in the row of those that wait for a token,
-// always its end: a transactional message that comes takes this place over. So
-// broadcasts get what transactional mail leaves, and delay it by no more than the
-// one that has just left.
+// rateLimit spaces messages by a token bucket on the monotonic clock. At most one message of a
+// broadcast holds a reserved token, always the last one: a transactional message takes that token
+// over. So broadcasts get the tokens that transactional mail leaves, and delay it by at most one
+// message.
 type rateLimit struct {
 	bucket   *rate.Limiter
-	bulkSlot chan struct{} // held by the one message of broadcasts that waits
+	bulkSlot chan struct{} // held by the message of a broadcast that waits for a token
 
 	tokenMu   sync.Mutex
-	bulkToken *bulkReservation // of the one that waits; nil: it has none
+	bulkToken *bulkReservation // of the waiting message of a broadcast; nil: none
 }
 
-// bulkReservation is a token that is reserved for a message of a broadcast.
+// bulkReservation is a token reserved for a message of a broadcast.
 type bulkReservation struct {
 	token *rate.Reservation
-	taken chan struct{} // closed when a transactional message took it
+	taken chan struct{} // closed when a transactional message took the token
 }
 
 func newRateLimit(perSecond float64) *rateLimit {
 	return &rateLimit{bulkSlot: make(chan struct{}, 1), bucket: rate.NewLimiter(limitOf(perSecond), 1)}
 }
 
-// limitOf is a rate as the bucket has it; 0: no limit.
+// limitOf converts a rate for the bucket; 0: no limit.
 func limitOf(perSecond float64) rate.Limit {
 	if perSecond == 0 {
 		return rate.Inf
@@ -44,14 +43,14 @@ func limitOf(perSecond float64) rate.Limit {
 	return rate.Limit(perSecond)
 }
 
-// setRate changes the rate for those that come; who waits keeps his token.
+// setRate changes the rate. Reserved tokens stay.
 func (r *rateLimit) setRate(perSecond float64) {
 	if limit := limitOf(perSecond); limit != r.bucket.Limit() {
 		r.bucket.SetLimit(limit)
 	}
 }
 
-// wait takes a token of the rate; it answers false when ctx ends.
+// wait waits for a token. It returns false when ctx ends.
 func (r *rateLimit) wait(ctx context.Context, bulk bool) bool {
 	switch {
 	case r.bucket.Limit() == rate.Inf:
@@ -81,7 +80,7 @@ func (r *rateLimit) wait(ctx context.Context, bulk bool) bool {
 	}
 }
 
-// waitMail waits for a token of a transactional message.
+// waitMail waits for the token of a transactional message.
 func (r *rateLimit) waitMail(ctx context.Context) bool {
 	token := r.reserveMail()
 	if await(ctx, token, nil) == gaveUp {
@@ -111,7 +110,7 @@ func (r *rateLimit) reserveBulk() *bulkReservation {
 	return r.bulkToken
 }
 
-// finishBulk ends the waiting at a place; it answers false where the place was lost.
+// finishBulk ends a reservation. It returns false if its token was taken.
 func (r *rateLimit) finishBulk(p *bulkReservation, cancel bool) bool {
 	r.tokenMu.Lock()
 	defer r.tokenMu.Unlock()
@@ -151,10 +150,9 @@ func await(ctx context.Context, token *rate.Reservation, lost <-chan struct{}) w
 	}
 }
 
-// shareBulk says how many messages of each queue begin now, room at most in all:
-// app.ShareBulk with the day's window, of which pending messages were begun that
-// have not reserved their places yet, and with the dripping of teams in warning,
-// which it notes in queues.
+// shareBulk returns how many messages of each queue may begin now, at most capacity in all: it
+// applies pacing.ShareBulk to the daily limit, minus pending messages that were begun without a
+// reservation yet. It sets Drip and Rests of queues whose team is throttled.
 func (l *limits) shareBulk(now time.Time, queues []pacing.BulkQueue, pending int64, capacity int) []pacing.BulkBatch {
 	window := l.bulkRemaining(now)
 	if window > 0 {
@@ -175,11 +173,11 @@ func (l *limits) shareBulk(now time.Time, queues []pacing.BulkQueue, pending int
 	return turns
 }
 
-// drips reports whether a team is in warning.
+// drips reports whether a team is throttled.
 func (l *limits) drips(teamID string) bool { return l.inWarning != nil && l.inWarning(teamID) }
 
-// recordBulk has the teams rest that dripped, and the meter run while broadcasts
-// have more than the lane can take.
+// recordBulk schedules the next message of throttled teams, and runs the meter while broadcasts
+// have more messages than the relay can take.
 func (l *limits) recordBulk(now time.Time, queues []pacing.BulkQueue, turns []pacing.BulkBatch, capacity int) {
 	got, all, more := map[string]int64{}, 0, false
 	for _, t := range turns {
@@ -197,8 +195,8 @@ func (l *limits) recordBulk(now time.Time, queues []pacing.BulkQueue, turns []pa
 	maps.DeleteFunc(l.nextDrip, func(_ string, next time.Time) bool { return now.Sub(next) > time.Minute })
 }
 
-// drip notes that a team had a message. One that is late by up to half a second
-// makes up for it, since a lane does not look at every moment.
+// drip records that a throttled team sent a message. A message up to half a second late does not
+// delay the next one.
 func (l *limits) drip(teamID string, now time.Time) {
 	const every = time.Second / pacing.DripRate
 	next, ok := l.nextDrip[teamID]
@@ -208,26 +206,25 @@ func (l *limits) drip(teamID string, now time.Time) {
 	l.nextDrip[teamID] = next.Add(every)
 }
 
-// initialSpeed is how many messages a second one connection is thought to carry
-// until it was measured.
+// initialSpeed is the assumed speed of a connection, in messages a second, until it was measured.
 const initialSpeed = 20
 
-// meter measures how many messages a second a relay really takes: those of all
-// kinds, while broadcasts have more than it can take.
+// meter measures how many messages a second a relay takes. It counts messages of all kinds while
+// broadcasts have more than the relay can take.
 type meter struct {
 	running  bool
-	last     time.Time // when a message left; zero: none since it runs
+	last     time.Time // when the last message was sent; zero: none since it runs
 	n        float64
-	span     time.Duration // in which n left
-	measured time.Duration // measured so far
+	span     time.Duration // time in which n messages were sent
+	measured time.Duration // time measured so far
 	speed    float64
-	rate     float64 // that the relay allows; 0: any
+	rate     float64 // rate limit of the relay; 0: none
 }
 
 const (
-	meterSample = time.Second      // what is averaged at once
-	meterMemory = 30 * time.Second // older samples fade
-	meterGap    = 10 * time.Second // a longer one tells of other things than speed
+	meterSample = time.Second      // time of one sample
+	meterMemory = 30 * time.Second // weight of older samples fades after this time
+	meterGap    = 10 * time.Second // a longer gap between messages is not measured
 )
 
 func newMeter(r relayurl.Relay) meter {
@@ -241,7 +238,7 @@ func (m *meter) busy(running bool) {
 	}
 }
 
-// sent notes that a message leaves.
+// sent records that a message was sent.
 func (m *meter) sent(now time.Time) {
 	if !m.running {
 		return
@@ -262,8 +259,8 @@ func (m *meter) sent(now time.Time) {
 	m.n, m.span = 0, 0
 }
 
-// estimate is how many a second to reckon with: the relay's rate, unless it was
-// seen to be out of reach.
+// estimate returns the messages a second to expect: the relay's rate limit, unless the measured
+// speed is clearly lower.
 func (m *meter) estimate() float64 {
 	const reached = 0.9
 	if m.rate > 0 && (m.measured == 0 || m.speed >= reached*m.rate) {
@@ -272,8 +269,7 @@ func (m *meter) estimate() float64 {
 	return math.Max(m.speed, 1e-3)
 }
 
-// speed is how many messages a second the relay takes of all servers, if the others are like
-// this one.
+// speed is the expected messages a second of all servers, assuming that they are equally fast.
 func (l *limits) speed() float64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -17,12 +17,12 @@ import (
 	"mailer/db"
 )
 
-// queueMemory bounds the bytes of messages that a lane works on concurrently, where the memory of the
-// process has no limit; a larger message has the lane for itself.
+// queueMemory bounds the bytes of messages that a relay queue works on concurrently where the
+// process has no memory limit. A larger message is sent alone.
 const queueMemory = 64 << 20
 
-// relayQueue carries the units of one relay: the dispatchers of its lines claim those that
-// are due, fairly between teams, and workers send them.
+// relayQueue sends the units of one relay. The dispatchers claim due units, fairly between teams,
+// and workers send them.
 type relayQueue struct {
 	*relayState
 	s           *Service
@@ -31,20 +31,20 @@ type relayQueue struct {
 	composer    *composer
 	recorder    *recorder
 	memory      *semaphore.Weighted
-	memoryLimit int64 // bytes of memory in all
+	memoryLimit int64 // bytes that memory holds in all
 	commitSlots commitSlots
-	manyTeams   atomic.Bool // there is more than one team
+	manyTeams   atomic.Bool // more than one team has mail
 	mail        *mailDispatcher
 	bulk        *bulkDispatcher
 
-	accepting     context.Context // ends when it begins no new unit: the service stops, or its relay is gone or another
+	accepting     context.Context // ends when no new unit may begin: the service stops, or the relay was removed or replaced
 	stopAccepting context.CancelFunc
-	work          sync.WaitGroup // its dispatchers and workers
+	work          sync.WaitGroup // dispatchers and workers
 }
 
-// relayState is what is known of a relay by its name. It outlives a lane: a relay whose
-// password changes keeps what it was used for, its pace and the troubles that hold, and
-// what the old lane works on still is nobody else's.
+// relayState is what is known of a relay by its name. It outlives a relayQueue: a relay whose
+// password changes keeps its usage, its measured speed, its open troubles, and the claims of units
+// that the old queue still works on.
 type relayState struct {
 	name           string
 	breaker        *troubleBreaker
@@ -53,10 +53,10 @@ type relayState struct {
 	limits         *limits
 	forecaster     *forecaster
 	claims         *claims
-	pause          atomic.Pointer[activePause] // nil: it is not paused
+	pause          atomic.Pointer[activePause] // nil: not paused
 
 	mu      sync.Mutex
-	strikes map[string]int // troubles in a row that an email met after MAIL
+	strikes map[string]int // by email: troubles after MAIL in a row
 }
 
 func newRelayState(s *Service, relay relayurl.Relay) *relayState {
@@ -67,7 +67,7 @@ func newRelayState(s *Service, relay relayurl.Relay) *relayState {
 		claims: &claims{suspectInWork: &s.suspectInWork, emails: map[string]sender{}}, strikes: map[string]int{}}
 }
 
-// newRelayQueue makes the lane of a relay. known is what is known of it; nil: nothing.
+// newRelayQueue makes the queue of a relay. known is its state from an earlier queue, or nil.
 func newRelayQueue(s *Service, route Route, known *relayState) *relayQueue {
 	relay := route.Relay
 	if known == nil {
@@ -84,24 +84,24 @@ func newRelayQueue(s *Service, route Route, known *relayState) *relayQueue {
 	return l
 }
 
-// newDispatcher makes a line with two workers for each connection, since one stores what
-// came of its message while the other sends, and as many more as messages are composed
-// and signed at once.
+// newDispatcher makes a dispatcher. It has two workers per connection, because one stores the
+// result of its message while the other sends, and one more per message that is composed
+// concurrently.
 func (l *relayQueue) newDispatcher(bulk bool, idle time.Duration) *dispatcher {
 	connections := cap(l.commitSlots)
 	return &dispatcher{relayQueue: l, bulk: bulk, idle: idle, wakeup: base.NewSignal(),
 		jobs: fair.NewQueue[job](4*(connections+l.s.Builders), 2*connections+l.s.Builders, l.manyTeams.Load)}
 }
 
-// becomeLeader closes what is noted of the relay's troubles: of an earlier process, or of a time
-// without this relay. How it is now shows soon.
+// becomeLeader closes the relay's troubles that an earlier process stored. Present troubles show
+// with the next transactions.
 func (l *relayQueue) becomeLeader(ctx context.Context) error {
 	err := l.s.DB.WriteVital(ctx, func(tx *db.Tx) error {
-		gone, err := tx.Gone()
+		stopped, err := tx.Gone()
 		if err != nil {
 			return err
 		}
-		if err := tx.CloseTroublesOf(gone, l.name); err != nil {
+		if err := tx.CloseTroublesOf(stopped, l.name); err != nil {
 			return err
 		}
 		if p := l.pause.Load(); p != nil {
@@ -115,7 +115,7 @@ func (l *relayQueue) becomeLeader(ctx context.Context) error {
 	return nil
 }
 
-// start sets the dispatchers and the workers to work.
+// start starts the dispatchers and workers.
 func (l *relayQueue) start(ctx context.Context) error {
 	if err := l.limits.load(ctx, l.s.DB); err != nil {
 		return err
@@ -125,7 +125,7 @@ func (l *relayQueue) start(ctx context.Context) error {
 	return nil
 }
 
-// startDispatcher sets a line's dispatcher to work, which claims by claim, and its workers.
+// startDispatcher starts a dispatcher, which claims units by calling claim, and its workers.
 func (l *relayQueue) startDispatcher(n *dispatcher, claim func(ctx context.Context, capacity int) (next time.Duration, err error)) {
 	l.goWork(func() {
 		defer n.jobs.Close()
@@ -144,7 +144,7 @@ func (l *relayQueue) startDispatcher(n *dispatcher, claim func(ctx context.Conte
 	}
 }
 
-// goWork runs fn in the background.
+// goWork runs fn in a goroutine that drain waits for.
 func (l *relayQueue) goWork(fn func()) {
 	l.work.Add(1)
 	l.s.Workers.Go(func() {
@@ -153,8 +153,8 @@ func (l *relayQueue) goWork(fn func()) {
 	})
 }
 
-// drain has the lane end: it begins nothing more, what is past MAIL goes on, and the
-// rest goes back to the queue in its place. over is called once nothing is left.
+// drain ends the queue: it begins no new unit, transactions past MAIL finish, and other units go
+// back to the database queue with their next time unchanged. over is called when all work ended.
 func (l *relayQueue) drain(over func()) {
 	l.stopAccepting()
 	l.sender.Drain()
@@ -165,14 +165,14 @@ func (l *relayQueue) drain(over func()) {
 	})
 }
 
-// wake has both dispatchers look for due units; it never blocks.
+// wake makes both dispatchers look for due units. It never blocks.
 func (l *relayQueue) wake() {
 	l.mail.wakeup.Notify()
 	l.bulk.wakeup.Notify()
 }
 
-// dispatch claims due units until the lane takes no more. What is claimed by then is
-// handed back by the workers: only the service's end may stop a claim half way.
+// dispatch claims due units until the queue accepts no more. Only the end of the service cancels a
+// claim that runs; units claimed when the queue is drained are handed back by the workers.
 func (l *relayQueue) dispatch(n *dispatcher, claim func(ctx context.Context, capacity int) (next time.Duration, err error)) {
 	ctx := l.s.Claiming
 	for {

@@ -9,22 +9,22 @@ import (
 	"mailer/app/kit/clock"
 )
 
-// troubleBreaker is a gate, and what is noted of its being shut.
+// troubleBreaker is a circuitBreaker with the trouble that opened it.
 type troubleBreaker struct {
 	circuitBreaker
 	mu         sync.Mutex
-	trouble    *app.RelayTrouble // nil: it is open
-	lastResult app.Result        // the latest of it
+	trouble    *app.RelayTrouble // nil: closed
+	lastResult app.Result        // result of the latest failed transaction
 }
 
-// senderBreakers are the senders of whom a relay takes nothing for now.
+// senderBreakers holds the open circuit breakers of senders at one relay.
 type senderBreakers struct {
-	n        atomic.Int64 // how many: mostly none
+	n        atomic.Int64 // len(bySender), read without the lock; usually 0
 	mu       sync.Mutex
 	bySender map[sender]*troubleBreaker
 }
 
-// matching returns the gates that mail of a sender must pass: its team's and its own.
+// matching returns the breakers that apply to a sender: that of its team and its own.
 func (r *senderBreakers) matching(s sender) []*troubleBreaker {
 	if r.n.Load() == 0 {
 		return nil
@@ -32,15 +32,15 @@ func (r *senderBreakers) matching(s sender) []*troubleBreaker {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var out []*troubleBreaker
-	for _, who := range [...]sender{{team: s.team}, s} {
-		if g := r.bySender[who]; g != nil {
+	for _, key := range [...]sender{{team: s.team}, s} {
+		if g := r.bySender[key]; g != nil {
 			out = append(out, g)
 		}
 	}
 	return out
 }
 
-// find returns the gate of a sender; nil: it does not rest.
+// find returns the breaker of a sender; nil: none is open.
 func (r *senderBreakers) find(s sender) *troubleBreaker {
 	if r.n.Load() == 0 {
 		return nil
@@ -50,7 +50,7 @@ func (r *senderBreakers) find(s sender) *troubleBreaker {
 	return r.bySender[s]
 }
 
-// getOrCreate returns the gate of a sender, and makes one where there is none.
+// getOrCreate returns the breaker of a sender, and makes one if there is none.
 func (r *senderBreakers) getOrCreate(s sender) *troubleBreaker {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -66,7 +66,7 @@ func (r *senderBreakers) getOrCreate(s sender) *troubleBreaker {
 	return g
 }
 
-// remove forgets a gate that is open again.
+// remove drops a breaker that has closed.
 func (r *senderBreakers) remove(g *troubleBreaker) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -78,7 +78,7 @@ func (r *senderBreakers) remove(g *troubleBreaker) {
 	r.n.Store(int64(len(r.bySender)))
 }
 
-// retryNow has all of them tried now.
+// retryNow makes all breakers half-open immediately.
 func (r *senderBreakers) retryNow() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -87,8 +87,8 @@ func (r *senderBreakers) retryNow() {
 	}
 }
 
-// reset ends what is noted of troubles, and has all be tried now: the relay was taken
-// away, and may be another when it comes back.
+// reset forgets the trouble and makes the breaker half-open. It is called when a relay is removed,
+// because another relay may come back under its name.
 func (r *troubleBreaker) reset() {
 	r.retryNow()
 	r.mu.Lock()
@@ -96,7 +96,7 @@ func (r *troubleBreaker) reset() {
 	r.trouble = nil
 }
 
-// reset is that of all of them.
+// reset resets all breakers.
 func (r *senderBreakers) reset() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -105,10 +105,10 @@ func (r *senderBreakers) reset() {
 	}
 }
 
-// permits is the passes of one transaction.
+// permits are the permits of one transaction.
 type permits struct {
 	relay   permit
-	senders []senderPermit // through the gates of its sender
+	senders []senderPermit // of the breakers that apply to its sender
 }
 
 type senderPermit struct {
@@ -116,10 +116,10 @@ type senderPermit struct {
 	permit  permit
 }
 
-// permitOf returns the pass that a transaction has of a gate. One that began before
-// the gate was there has the first.
-func (v permits) permitOf(g *troubleBreaker) permit {
-	for _, own := range v.senders {
+// permitOf returns the transaction's permit of a breaker: the zero permit if the breaker was made
+// after the transaction began.
+func (p permits) permitOf(g *troubleBreaker) permit {
+	for _, own := range p.senders {
 		if own.breaker == g {
 			return own.permit
 		}
@@ -127,8 +127,8 @@ func (v permits) permitOf(g *troubleBreaker) permit {
 	return permit{}
 }
 
-// allow returns the leave to begin a unit's transaction, unless the relay rests or
-// takes nothing of its sender.
+// allow returns the permits to begin a unit's transaction. It reports false while the relay is
+// paused or a breaker that applies to the unit is open.
 func (l *relayQueue) allow(u app.Unit) (v permits, ok bool) {
 	s := senderOf(u)
 	if l.paused() {
@@ -148,32 +148,32 @@ func (l *relayQueue) allow(u app.Unit) (v permits, ok bool) {
 	return v, true
 }
 
-// openedSince reports whether a sender's domain rests since a transaction of it began.
-func (l *relayState) openedSince(v permits, s sender) bool {
+// openedSince reports whether the breaker of a sender opened after a transaction of it began.
+func (l *relayState) openedSince(p permits, s sender) bool {
 	g := l.senderBreakers.find(s)
 	if g == nil {
 		return false
 	}
 	o, _, _ := g.state()
-	return o != breakerClosed && !v.permitOf(g).probe
+	return o != breakerClosed && !p.permitOf(g).probe
 }
 
-// release passes a transaction's rights to probe on to others, where it has not used them.
-func (l *relayState) release(v permits) {
-	l.breaker.release(v.relay)
-	for _, own := range v.senders {
+// release gives up the probes of a transaction that did not use them.
+func (l *relayState) release(p permits) {
+	l.breaker.release(p.relay)
+	for _, own := range p.senders {
 		own.breaker.release(own.permit)
 	}
 }
 
-// claimable says how many units of a sender may be claimed, want at most; of one that rests,
-// again is when that changes by itself.
+// claimable returns how many units of a sender may be claimed, at most want. If none, again is when
+// to look again; zero: when the running probe ends.
 func (l *relayState) claimable(s sender, want int) (n int, again time.Time) {
 	for _, g := range l.senderBreakers.matching(s) {
 		switch o, _, until := g.state(); {
 		case o < halfOpen && until.After(clock.Now()):
 			return 0, until
-		case o < halfOpen: // its probe is on the way; how that ends wakes us
+		case o < halfOpen: // a probe runs; its end wakes the dispatcher
 			return 0, time.Time{}
 		case o == halfOpen:
 			want = min(want, 1)
@@ -182,12 +182,12 @@ func (l *relayState) claimable(s sender, want int) (n int, again time.Time) {
 	return want, time.Time{}
 }
 
-// probes reports whether how the transaction ends decides for others.
-func (v permits) probes() bool {
-	for _, own := range v.senders {
+// probes reports whether the transaction is a probe, so that others wait for its outcome.
+func (p permits) probes() bool {
+	for _, own := range p.senders {
 		if own.permit.probe {
 			return true
 		}
 	}
-	return v.relay.probe
+	return p.relay.probe
 }

@@ -101,7 +101,7 @@ func (d *Endpoints) StoreUses(ctx context.Context) error {
 		}
 		text, err := json.Marshal(all)
 		if err != nil {
-			return fmt.Errorf("encode when reports came: %w", err)
+			return fmt.Errorf("encode the use of endpoints: %w", err)
 		}
 		return tx.SetSetting(usesSetting, text)
 	})
@@ -124,7 +124,7 @@ func readUses(r *db.Reader) (map[string]endpointUse, error) {
 		err = json.Unmarshal(text, &all)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read when reports came: %w", err)
+		return nil, fmt.Errorf("read the use of endpoints: %w", err)
 	}
 	return all, nil
 }

@@ -92,7 +92,7 @@ func (s *Service) Move(ctx context.Context, f Filter, relay string) (Result, err
 		unit: func(tx *db.Tx, u *db.QueuedUnit) error {
 			stopTimes, err := tx.StoodAt(u.Relay)
 			if err != nil {
-				return fmt.Errorf("read when clocks stood: %w", err)
+				return fmt.Errorf("read when expiry clocks stopped: %w", err)
 			}
 			if err := tx.Reroute(&u.Unit, relay, stopTimes); err != nil {
 				return err
@@ -206,7 +206,7 @@ func (s *Service) audit(ctx context.Context, action string, p *preparedFilter, f
 		return base.Audit(ctx, tx, p.team, action, target, f, res)
 	})
 	if err != nil {
-		return fmt.Errorf("note %s in the audit log: %w", action, err)
+		return fmt.Errorf("write %s to the audit log: %w", action, err)
 	}
 	return nil
 }

@@ -103,7 +103,7 @@ func (q *requeueRun) run(ctx context.Context) error {
 			return nil
 		}
 		if err != nil {
-			return fmt.Errorf("read what failed: %w", err)
+			return fmt.Errorf("read failed mail: %w", err)
 		}
 		found = slices.DeleteFunc(found, func(c db.RequeueCandidate) bool {
 			return q.p.scope.To != "" && c.ID >= q.p.scope.To || c.ID < q.p.scope.From
@@ -141,7 +141,7 @@ func (q *requeueRun) requeueNamed(ctx context.Context) error {
 		return nil
 	})
 	if err != nil {
-		return fmt.Errorf("read what is to be sent again: %w", err)
+		return fmt.Errorf("read mail to requeue: %w", err)
 	}
 	for id, recipients := range bulk {
 		b := heads[id]

@@ -100,7 +100,7 @@ func (s *Service) count(ctx context.Context, team string, c *counter, domains bo
 		*c = *newCounter()
 		groups, err := r.QueuedGroups(p.team, p.now)
 		if err != nil {
-			return fmt.Errorf("count what waits: %w", err)
+			return fmt.Errorf("count waiting mail: %w", err)
 		}
 		c.groups(p.queueStatus, groups)
 		if domains {
@@ -124,7 +124,7 @@ func (s *Service) count(ctx context.Context, team string, c *counter, domains bo
 func domainsOf(r *db.Reader, team string) ([]DomainCount, error) {
 	rows, err := r.QueuedDomains(team, maxToDomains, maxAddresses)
 	if err != nil {
-		return nil, fmt.Errorf("count the recipients that wait: %w", err)
+		return nil, fmt.Errorf("count waiting recipients: %w", err)
 	}
 	out := make([]DomainCount, len(rows))
 	for i, row := range rows {

@@ -122,7 +122,7 @@ func (s *Service) list(r *db.Reader) ([]Status, error) {
 	for _, st := range states {
 		var status Status
 		if err := json.Unmarshal(st.State, &status); err != nil {
-			return nil, fmt.Errorf("read how the relay %s is: %w", st.Region, err)
+			return nil, fmt.Errorf("read the state of relay %s: %w", st.Region, err)
 		}
 		if published[st.Region] = status; st.Sealed != nil {
 			all = append(all, status)
@@ -212,7 +212,7 @@ func (s *Service) stateOf(st delivery.State) (db.RelayState, error) {
 	}
 	text, err := json.Marshal(status)
 	if err != nil {
-		return db.RelayState{}, fmt.Errorf("encode how the relay %s is: %w", st.Relay.Region, err)
+		return db.RelayState{}, fmt.Errorf("encode the state of relay %s: %w", st.Relay.Region, err)
 	}
 	return db.RelayState{Region: st.Relay.Region, State: text, Sealed: sealed}, nil
 }

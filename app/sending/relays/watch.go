@@ -26,7 +26,7 @@ func (s *Service) Load(ctx context.Context) error {
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("forget how relays were: %w", err)
+		return fmt.Errorf("delete old relay states: %w", err)
 	}
 	if err := s.sync(ctx); err != nil {
 		return err
@@ -176,7 +176,7 @@ func (s *Service) publishStates() error {
 		return nil
 	})
 	if err != nil {
-		return fmt.Errorf("write how relays are: %w", err)
+		return fmt.Errorf("store relay states: %w", err)
 	}
 	s.published = published
 	return nil
