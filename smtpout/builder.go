@@ -12,30 +12,30 @@ import (
 	"mailer/app/rules/relayurl"
 )
 
-// built is a message ready for the wire.
+// built is a message in its final bytes.
 type built struct {
-	signature string // DKIM-Signature field with its CRLF; empty: unsigned
-	head      []byte // the signature and the message behind it
-	tail      []byte // what follows: the body of a message that was handed in whole, of which there is no copy
-	utf8      bool   // a header field holds UTF-8 as it is (RFC 6532)
-	eightBit  bool   // the tail holds more than ASCII (RFC 6152)
-	adapted   bool   // for a relay that takes no 8-bit mail: the signature stands for no other attempt
-	buffer    []byte // of which whole is the end
+	signature string // DKIM-Signature field with CRLF; empty: unsigned
+	head      []byte // signature and message, without tail
+	tail      []byte // body of a raw message, which is not copied
+	utf8      bool   // a header field contains UTF-8 (RFC 6532)
+	eightBit  bool   // tail contains more than ASCII (RFC 6152)
+	adapted   bool   // encoded for a relay without 8BITMIME: the signature is valid for this form only
+	buffer    []byte // buffer that ends with head
 }
 
 const (
-	// signatureReserve is what a buffer leaves before the message. A signature that
-	// is longer costs a copy.
+	// signatureReserve is the space for the signature at the start of a buffer. A longer signature
+	// costs a copy.
 	signatureReserve = 2 << 10
-	// keptBuffer bounds the buffers that are kept for other messages, in bytes.
+	// keptBuffer bounds the buffers that are reused, in bytes.
 	keptBuffer = 128 << 10
 )
 
-// size is what RFC 1870 counts: the message before dots are doubled.
+// size is the size for RFC 1870: the message before dots are doubled.
 func (b *built) size() int64 { return int64(len(b.head) + len(b.tail)) }
 
-// reusableSignature is the signature, for the next attempt to repeat the same bytes; empty: it would
-// have to fit other bytes.
+// reusableSignature returns the signature with which the next attempt repeats the same bytes;
+// empty: the message was adapted.
 func (b *built) reusableSignature() string {
 	if b.adapted {
 		return ""
@@ -54,15 +54,14 @@ func (b *built) prepend(buf []byte) {
 	b.head = append([]byte(b.signature), b.head...)
 }
 
-// builder composes and signs, a bounded number of messages at once: signing
-// costs a millisecond of processor, and accepting mail must keep its share, so
-// that while callers wait a quarter as many are at it. Broadcasts come last, and
-// teams take turns.
+// builder composes and signs messages, a bounded number concurrently: signing costs a millisecond
+// of CPU, and API requests must not be starved, so only a quarter of the slots is used while
+// callers wait. Broadcasts come last, and teams alternate.
 type builder struct {
 	slots   *slots
 	sign    bool
 	profile relayurl.Profile
-	buffers sync.Pool // of *built, for their buffers
+	buffers sync.Pool // *built values, for their buffers
 }
 
 func newBuilder(opts Options, sign bool, profile relayurl.Profile) *builder {
@@ -76,8 +75,8 @@ func newBuilder(opts Options, sign bool, profile relayurl.Profile) *builder {
 	return &builder{slots: &slots{limit: limit}, sign: sign, profile: profile}
 }
 
-// build answers the message's bytes, or the result that ends the transaction.
-// Whoever has sent the bytes, and not before, gives them back by release.
+// build returns the message's bytes, or the result that ends the transaction. The caller must call
+// release after the bytes were sent.
 func (b *builder) build(ctx context.Context, m *app.Outgoing) (*built, *app.Result) {
 	slot, err := b.slots.acquire(ctx, claimant{team: m.TeamID, bulk: m.Bulk})
 	if err != nil {
@@ -118,7 +117,7 @@ func (b *builder) compose(m *app.Outgoing) (*built, error) {
 	return out, nil
 }
 
-// release takes back what build gave.
+// release reuses the buffer of a message.
 func (b *builder) release(out *built) {
 	if cap(out.buffer) <= keptBuffer {
 		*out = built{buffer: out.buffer}
@@ -128,8 +127,8 @@ func (b *builder) release(out *built) {
 
 var errBareLine = errors.New("a bare CR or LF in the message")
 
-// cleanLines is the last guard against SMTP smuggling: servers differ on what a
-// lone CR or LF before a dot means, so neither may ever reach the wire.
+// cleanLines reports whether b has no bare CR or LF. It is the last guard against SMTP smuggling:
+// servers differ on a lone CR or LF before a dot, so neither must be sent.
 func cleanLines(b []byte) bool {
 	crs := bytes.Count(b, []byte{'\r'})
 	for ; len(b) > 0; crs-- {
@@ -154,9 +153,9 @@ func isASCII[T string | []byte](s T) bool {
 	return true
 }
 
-// checkPath refuses an address unfit to stand between angle brackets. What
-// is stored was checked long before; this keeps a lapse there from becoming a
-// command or a parameter on our authenticated session.
+// checkPath refuses an address that can't be written between angle brackets. Stored addresses were
+// validated; this check keeps a missed validation from becoming a command or parameter in our
+// session.
 func checkPath(address string) error {
 	quoted, escaped := false, false
 	for i := range len(address) {

@@ -8,8 +8,8 @@ import (
 	"mailer/app/rules/relayurl"
 )
 
-// Capture is the transport where no relay is configured: messages are composed
-// and signed as for a relay and handed back whole. It never opens a socket.
+// Capture is the transport when no relay is configured: messages are composed and signed as for a
+// relay and returned in the result. It opens no socket.
 type Capture struct {
 	builder *builder
 }
@@ -19,7 +19,7 @@ func NewCapture(opts Options) *Capture {
 	return &Capture{builder: newBuilder(opts, true, relayurl.ProfileGeneric)}
 }
 
-// Send accepts m for every recipient; Captured of the result is the message.
+// Send accepts m for every recipient. Captured of the result is the message.
 func (c *Capture) Send(ctx context.Context, m *app.Outgoing, authorize func(ctx context.Context, signature string) error) app.Result {
 	message, bad := c.builder.build(ctx, m)
 	if bad != nil {
@@ -38,7 +38,7 @@ func (c *Capture) Send(ctx context.Context, m *app.Outgoing, authorize func(ctx 
 	return res
 }
 
-// Drain does nothing: each message is kept in no time.
+// Drain does nothing: Send never waits.
 func (c *Capture) Drain() {}
 
 // Bound is 0: there are no connections.

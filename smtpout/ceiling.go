@@ -5,17 +5,17 @@ import (
 	"time"
 )
 
-// raiseInterval is how long after a refusal, or after the connection before, one
-// more connection is tried.
+// raiseInterval is how long after a refused connection, or after the limit was raised, one more
+// connection is tried.
 const raiseInterval = time.Minute
 
-// ceiling is how many connections a relay lets us have, as far as we know: what is
-// configured until it refuses one while others work.
+// ceiling is the limit on concurrent connections: the configured number, until the relay refuses
+// one while others work.
 type ceiling struct {
 	mu         sync.Mutex
-	configured int // as configured
+	configured int
 	current    int
-	changedAt  time.Time // of the last refusal, or of the latest connection more
+	changedAt  time.Time // time of the last refusal or raise
 }
 
 func newCeiling(most int) *ceiling { return &ceiling{configured: most, current: most} }
@@ -26,14 +26,14 @@ func (c *ceiling) limit() int {
 	return c.current
 }
 
-// lower notes that the relay refused one connection beside works others.
+// lower records that the relay refused a connection while others worked.
 func (c *ceiling) lower(working int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.current, c.changedAt = max(1, min(c.current, working)), time.Now()
 }
 
-// raise makes room for one connection more after a quiet minute.
+// raise allows one more connection if raiseInterval has passed.
 func (c *ceiling) raise() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -45,7 +45,7 @@ func (c *ceiling) raise() bool {
 	return true
 }
 
-// reset forgets what was known.
+// reset restores the configured number.
 func (c *ceiling) reset() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -9,23 +9,23 @@ import (
 	"github.com/emersion/go-smtp"
 )
 
-// maxReply bounds a reply, and what a relay may send between two writes of
-// go-smtp's, in bytes: net/textproto joins lines without any limit of its own.
+// maxReply bounds a reply, and what a relay may send between two writes of go-smtp, in bytes:
+// net/textproto joins lines without a limit.
 const maxReply = 64 << 10
 
-// quitTimeout is how long the answer to QUIT is worth waiting for.
+// quitTimeout is how long the reply to QUIT is waited for.
 const quitTimeout = 2 * time.Second
 
 var errReplyTooLong = errors.New("the relay's reply has no end")
 
-// wire is the bare socket under TLS and SMTP. It gives each write a deadline of its
-// own, so that a relay that stops reading can't hold us for ever, and a slow one
-// has as long for each piece of a message.
+// wire is the socket under TLS and SMTP. It gives each write its own deadline, so that a relay that
+// stops reading can't block a writer forever, and a slow one has the full timeout for each chunk of
+// a message.
 type wire struct {
 	net.Conn
 	timeout     time.Duration
 	readBudget  int
-	readTimeout time.Duration // for what is read next; 0: the deadline is set
+	readTimeout time.Duration // for the next read; 0: the deadline is already set
 }
 
 func newWire(c net.Conn, timeout time.Duration) *wire {
@@ -40,8 +40,8 @@ func (w *wire) Write(b []byte) (int, error) {
 	return w.Conn.Write(b)
 }
 
-// expectReply sets the next reply its time, counted from when it is first waited for,
-// and its bound on size.
+// expectReply sets the timeout of the next reply, counted from the first read, and resets its size
+// limit.
 func (w *wire) expectReply(timeout time.Duration) {
 	w.readTimeout, w.readBudget = timeout, maxReply+replyBuffer
 }
@@ -61,9 +61,8 @@ func (w *wire) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// greetedConn is a connection after STARTTLS. The relay does not greet again
-// (RFC 3207 4.2), but a new smtp.Client waits for a greeting, so it reads one
-// from here.
+// greetedConn is a connection after STARTTLS. The relay does not greet again (RFC 3207 4.2), but a
+// new smtp.Client waits for a greeting, so it reads one from here.
 type greetedConn struct {
 	net.Conn
 	greeting string
@@ -82,30 +81,30 @@ func (g *greetedConn) Read(b []byte) (int, error) {
 type conn struct {
 	wire          *wire
 	stream        net.Conn     // wire, or TLS on it
-	client        *smtp.Client // greets and authenticates; nil afterwards
+	client        *smtp.Client // for EHLO, STARTTLS and AUTH; nil afterwards
 	in            *bufio.Reader
 	offer         offer
-	commandBuf    []byte         // room for commands
-	transcriptBuf []commandReply // room for a transcript
-	last          commandReply   // reply
+	commandBuf    []byte         // reused buffer for commands
+	transcriptBuf []commandReply // reused buffer for a transcript
+	last          commandReply   // latest reply
 	tls           string         // like "TLS 1.3"; empty: none
 	used          int            // transactions begun
 	since         time.Time      // idle since
-	slot          *slot          // that it holds in its pool while it is in use
-	probe         *probe         // that it is opened for; nil: for mail
+	slot          *slot          // held in the pool while in use
+	probe         *probe         // nil: opened for mail
 }
 
-// cut closes the socket under whatever stands on it. It is safe at any time and
-// never writes: closing the SMTP client instead could send a pending final dot.
+// cut closes the socket. It is safe at any time and writes nothing, while closing the SMTP client
+// could send a pending final dot.
 func (c *conn) cut() { _ = c.wire.Conn.Close() }
 
-// quit takes leave in good form, within quitTimeout.
+// quit sends QUIT and closes the connection, within quitTimeout.
 func (c *conn) quit() {
 	c.wire.timeout = min(c.wire.timeout, quitTimeout)
 	if c.send([]byte("QUIT\r\n")) == nil {
 		if _, err := c.readReply(221, c.wire.timeout); err == nil {
-			_ = c.stream.Close() // TLS says goodbye too
+			_ = c.stream.Close() // sends the close_notify of TLS
 		}
 	}
-	c.cut() // the connection ends either way
+	c.cut() // in any case
 }

@@ -16,10 +16,10 @@ const (
 	connLimit = 100
 )
 
-// pool bounds and keeps connections. A slot stands for one connection in use or
-// being opened or left; since a connection is opened only while none is idle,
-// used and idle ones together never outnumber the slots. Where the relay refuses
-// one while others work, the slots become as many as those.
+// pool limits and reuses connections. A slot stands for one connection that is in use, being opened
+// or being closed. A connection is opened only if none is idle, so the used and idle ones together
+// never outnumber the slots. If the relay refuses a connection while others work, the number of
+// slots is lowered to those.
 type pool struct {
 	slots     *slots
 	ceiling   *ceiling
@@ -28,21 +28,21 @@ type pool struct {
 	log       *slog.Logger
 
 	mu      sync.Mutex
-	idle    []*conn       // the last one was used last
+	idle    []*conn       // least recently used first
 	busy    int           // connections in use
 	opening int           // connections being opened
-	round   *openingRound // of openings
+	round   *openingRound // current round of openings
 	timer   *time.Timer
 	closed  bool
-	work    sync.WaitGroup // goodbyes being said
+	work    sync.WaitGroup // connections being closed
 
-	refusal     app.Reply // that lowered the limit, not logged yet
-	loggedLimit int       // limit that was logged last
-	loggedAt    time.Time // and when
+	refusal     app.Reply // reply that lowered the limit, not logged yet
+	loggedLimit int       // limit logged last
+	loggedAt    time.Time // when it was logged
 }
 
-// openingRound are openings at one time, of which some were refused while it is not known
-// yet whether any succeeds.
+// openingRound is a group of concurrent openings, of which some were refused while none has
+// succeeded yet.
 type openingRound struct {
 	over   chan struct{}
 	worked bool
@@ -66,9 +66,9 @@ func newPool(n int, log *slog.Logger) *pool {
 
 func newOpeningRound() *openingRound { return &openingRound{over: make(chan struct{})} }
 
-// get waits for a slot and returns the connection that was used last; nil: the
-// caller opens one at the place, and tells how that went by opened or refused.
-// Every connection taken or opened is followed by one give, drop or reopen.
+// get waits for a slot and returns the most recently used idle connection. If there is none, the
+// caller opens one for the slot and reports the result with opened or refused. Every connection
+// taken or opened must be passed to put, drop or reopen once.
 func (p *pool) get(ctx context.Context, who claimant) (*conn, *slot, error) {
 	at, err := p.slots.acquire(ctx, who)
 	if err != nil {
@@ -92,8 +92,7 @@ func (p *pool) get(ctx context.Context, who claimant) (*conn, *slot, error) {
 
 func (p *pool) usable(c *conn) bool { return time.Since(c.since) < p.idleLimit }
 
-// reopen ends a connection that was found dead; the caller opens another at its
-// place.
+// reopen closes a connection that was found dead. The caller opens another one for its slot.
 func (p *pool) reopen(dead *conn) *slot {
 	dead.cut()
 	p.mu.Lock()
@@ -103,7 +102,7 @@ func (p *pool) reopen(dead *conn) *slot {
 	return dead.slot
 }
 
-// opened notes a connection that was opened at a place.
+// opened records a connection that was opened for a slot.
 func (p *pool) opened(c *conn, at *slot) {
 	c.slot = at
 	p.mu.Lock()
@@ -114,10 +113,9 @@ func (p *pool) opened(c *conn, at *slot) {
 	p.logLimit()
 }
 
-// refused notes a connection that could not be opened, and gives its place up. It
-// reports whether the relay works nevertheless, so that the caller is to wait for
-// one of the connections that it lets us have; it waits for those that are being
-// opened at the same time where none works yet.
+// refused records that a connection could not be opened, and releases its slot. It reports whether
+// other connections work, so that the caller should wait for one of those. If none works yet, it
+// waits for the concurrent openings.
 func (p *pool) refused(ctx context.Context, at *slot, reply app.Reply) bool {
 	p.mu.Lock()
 	r, working := p.round, p.working() > 0
@@ -130,7 +128,7 @@ func (p *pool) refused(ctx context.Context, at *slot, reply app.Reply) bool {
 		case <-ctx.Done():
 		}
 	}
-	stopped := ctx.Err() != nil // then the relay has refused nothing
+	stopped := ctx.Err() != nil // canceled: the relay refused nothing
 	if !stopped {
 		p.adjustLimit(working, reply)
 	}
@@ -138,8 +136,8 @@ func (p *pool) refused(ctx context.Context, at *slot, reply app.Reply) bool {
 	return working && !stopped
 }
 
-// openingEnded counts an opening that has ended. A round is over with its first success,
-// or when all have failed. p.mu is held.
+// openingEnded counts an opening that has ended. A round is over at its first success, or when all
+// have failed. p.mu is held.
 func (p *pool) openingEnded(succeeded bool) {
 	if p.opening--; succeeded || p.opening == 0 {
 		p.round.worked = p.working() > 0
@@ -159,9 +157,8 @@ func (p *pool) working() int {
 	return n
 }
 
-// adjustLimit makes the slots as many as the connections that work, or may yet, after
-// one more was refused. A relay of which none works has other trouble than their
-// number: once it is over, all is as it was configured.
+// adjustLimit lowers the limit to the connections that work or are being opened, after one was
+// refused. If none works, the relay has other trouble and the configured limit is restored.
 func (p *pool) adjustLimit(working bool, reply app.Reply) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -175,8 +172,8 @@ func (p *pool) adjustLimit(working bool, reply app.Reply) {
 	p.logLimit()
 }
 
-// logLimit logs a limit that was lowered, once it is known how far. Where one
-// connection more was tried in vain, nothing has changed. p.mu is held.
+// logLimit logs a lowered limit once no opening is pending. A failed attempt to raise the limit is
+// only logged at debug level. p.mu is held.
 func (p *pool) logLimit() {
 	if p.opening > 0 || p.refusal == (app.Reply{}) {
 		return
@@ -192,8 +189,8 @@ func (p *pool) logLimit() {
 	p.refusal = app.Reply{}
 }
 
-// refusedTransaction ends a new connection on which the relay takes no transaction (421), like one
-// that it refuses: where others work, it is one too many. It reports whether they do.
+// refusedTransaction closes a new connection on which the relay refused a transaction with 421. If
+// others work, this counts as a refused connection. It reports whether others work.
 func (p *pool) refusedTransaction(c *conn, reply app.Reply) (working bool) {
 	c.cut()
 	p.mu.Lock()
@@ -207,9 +204,9 @@ func (p *pool) refusedTransaction(c *conn, reply app.Reply) (working bool) {
 	return working
 }
 
-// put hands a connection back for others to use.
+// put returns a connection for reuse.
 func (p *pool) put(c *conn) {
-	at := c.slot // read before others may take c
+	at := c.slot // read before c can be taken by others
 	if c.used >= p.connLimit || !p.keep(c) {
 		p.retire(c)
 		return
@@ -217,7 +214,7 @@ func (p *pool) put(c *conn) {
 	p.slots.release(at)
 }
 
-// keep puts c among the idle ones, unless the pool is closed.
+// keep adds c to the idle connections unless the pool is closed.
 func (p *pool) keep(c *conn) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -233,7 +230,7 @@ func (p *pool) keep(c *conn) bool {
 	return true
 }
 
-// drop ends a connection at once and frees its slot.
+// drop closes a connection immediately and releases its slot.
 func (p *pool) drop(c *conn) {
 	c.cut()
 	p.mu.Lock()
@@ -242,8 +239,7 @@ func (p *pool) drop(c *conn) {
 	p.slots.release(c.slot)
 }
 
-// retire says QUIT on a connection in the background; the slot is free once the
-// connection is gone.
+// retire sends QUIT in the background. The slot is released when the connection is closed.
 func (p *pool) retire(c *conn) {
 	p.mu.Lock()
 	closed := p.closed
@@ -272,8 +268,7 @@ func (p *pool) quit(c *conn) {
 	c.quit()
 }
 
-// reap leaves connections that were idle for too long. It runs by the timer, in
-// a goroutine of its own.
+// reap closes connections that were idle for too long. The timer calls it in its own goroutine.
 func (p *pool) reap() {
 	p.mu.Lock()
 	if p.closed {
@@ -290,8 +285,8 @@ func (p *pool) reap() {
 	}
 }
 
-// takeExpired takes out the connections that are idle for too long, with a slot for
-// each. Where no slot is free they stay: a waiting Send is about to use them.
+// takeExpired removes the connections that were idle for too long, with a slot for each. If no slot
+// is free they stay, because a waiting Send is about to use them.
 func (p *pool) takeExpired() []*conn {
 	var old []*conn
 	for len(p.idle) > 0 && time.Since(p.idle[0].since) >= p.idleLimit {
@@ -307,7 +302,7 @@ func (p *pool) takeExpired() []*conn {
 	return old
 }
 
-// close leaves all idle connections and waits until they are gone.
+// close closes all idle connections and waits until that is done.
 func (p *pool) close() {
 	p.mu.Lock()
 	idle := p.idle

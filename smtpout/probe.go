@@ -14,18 +14,18 @@ import (
 	"mailer/app/rules/relayurl"
 )
 
-// probe is a test of a relay under way.
+// probe is a running test of a relay.
 type probe struct {
 	steps        []relayurl.Step
-	stepStart    time.Time     // of the last step
-	received     bytes.Buffer  // what the relay said in it, the beginning of it
-	greetingTime time.Duration // the greeting before TLS took; it is said again
+	stepStart    time.Time     // start of the current step
+	received     bytes.Buffer  // beginning of the relay's replies in the current step
+	greetingTime time.Duration // duration of the greeting before TLS, which is repeated
 }
 
-// maxReceived bounds what is kept of a relay's words in one step.
+// maxReceived bounds the kept replies of one step, in bytes.
 const maxReceived = 4 << 10
 
-// recordingConn keeps what a relay says.
+// recordingConn records what a relay sends.
 type recordingConn struct {
 	net.Conn
 	probe *probe
@@ -37,14 +37,14 @@ func (o *recordingConn) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// beginStep notes that a step begins, where this is a test.
+// beginStep begins a step if the connection is a test.
 func (c *conn) beginStep(step string) {
 	if c.probe != nil {
 		c.probe.beginStep(step)
 	}
 }
 
-// recordTLS notes what TLS came to, where this is a test.
+// recordTLS records the TLS version and certificate if the connection is a test.
 func (c *conn) recordTLS(secure *tls.Conn) {
 	if c.probe == nil {
 		return
@@ -65,8 +65,8 @@ func addressesOf(list []net.IP) (out []string) {
 	return out
 }
 
-// beginStep ends the step before, where it has not ended, and begins the next. The greeting
-// before TLS is none of its own: the one that counts follows.
+// beginStep ends the current step if necessary and begins the next. The greeting before TLS is no
+// step of its own, because it is repeated.
 func (p *probe) beginStep(step string) {
 	if n := len(p.steps); n > 0 && !p.steps[n-1].OK {
 		if p.steps[n-1].Step == step {
@@ -79,12 +79,12 @@ func (p *probe) beginStep(step string) {
 		}
 	}
 	p.steps, p.stepStart = append(p.steps, relayurl.Step{Step: step}), time.Now()
-	if step != relayurl.StepGreeting { // its first words may have come before
+	if step != relayurl.StepGreeting { // its first line may have been received already
 		p.received.Reset()
 	}
 }
 
-// endStep says what came of the latest step.
+// endStep sets the result of the current step.
 func (p *probe) endStep(ok bool, said string) {
 	s := &p.steps[len(p.steps)-1]
 	took := time.Since(p.stepStart)
@@ -94,7 +94,7 @@ func (p *probe) endStep(ok bool, said string) {
 	s.OK, s.Said, s.MS = ok, said, took.Milliseconds()
 }
 
-// lastLine are the last line that the relay said in a step, or of a greeting the first.
+// lastLine returns the last line that the relay sent in a step, or the first line of a greeting.
 func (p *probe) lastLine() string {
 	lines := strings.Split(strings.TrimSpace(p.received.String()), "\n")
 	if p.steps[len(p.steps)-1].Step == relayurl.StepGreeting {
@@ -103,7 +103,7 @@ func (p *probe) lastLine() string {
 	return strings.TrimSpace(lines[len(lines)-1])
 }
 
-// step carries out one step.
+// step runs one step.
 func (p *probe) step(r *Relay, name string, fn func() (said string, err error)) bool {
 	p.beginStep(name)
 	said, err := fn()
@@ -115,7 +115,7 @@ func (p *probe) step(r *Relay, name string, fn func() (said string, err error)) 
 	return true
 }
 
-// failStep ends the latest step.
+// failStep ends the current step with an error.
 func (p *probe) failStep(r *Relay, err error) {
 	reply := r.replyTo(context.Background(), err, r.cfg.Timeout)
 	words := strings.Fields(fmt.Sprintf("%d %s %s", reply.Code, reply.Enhanced, reply.Text))
@@ -125,9 +125,9 @@ func (p *probe) failStep(r *Relay, err error) {
 	p.endStep(false, strings.Join(words, " "))
 }
 
-// Probe tries a relay step by step, up to the first that fails: DNS, connecting, TLS,
-// greeting, signing in, and MAIL, RCPT and RSET with the addresses of m. send has it then
-// send m. Without recipients RCPT is left out.
+// Probe tests a relay step by step, up to the first that fails: DNS, connecting, TLS, greeting,
+// authentication, and MAIL, RCPT and RSET with the addresses of m. Without recipients RCPT is left
+// out. With send it then sends m.
 func Probe(ctx context.Context, cfg relayurl.Relay, opts Options, m *app.Outgoing, send bool) []relayurl.Step {
 	r, err := NewRelay(cfg, opts)
 	if err != nil {
@@ -144,7 +144,7 @@ func Probe(ctx context.Context, cfg relayurl.Relay, opts Options, m *app.Outgoin
 	return p.steps
 }
 
-// run goes as far as RSET, and leaves.
+// run runs the steps up to RSET and disconnects.
 func (p *probe) run(ctx context.Context, r *Relay, m *app.Outgoing) bool {
 	dns := func() (string, error) {
 		limited, cancel := context.WithTimeout(ctx, r.cfg.Timeout)
@@ -176,7 +176,7 @@ func (p *probe) run(ctx context.Context, r *Relay, m *app.Outgoing) bool {
 	return ok
 }
 
-// tryEnvelope asks for the sender and each recipient, and takes it back.
+// tryEnvelope sends MAIL and RCPT for m, and RSET.
 func (r *Relay) tryEnvelope(c *conn, m *app.Outgoing) (said string, err error) {
 	commands := []string{"MAIL FROM:<" + m.EnvelopeFrom + ">"}
 	for _, to := range m.Recipients {
@@ -197,7 +197,7 @@ func (r *Relay) tryEnvelope(c *conn, m *app.Outgoing) (said string, err error) {
 	return said, nil
 }
 
-// sendOnce sends a message that nobody withdraws.
+// sendOnce sends m without a final check.
 func (r *Relay) sendOnce(ctx context.Context, m *app.Outgoing) (said string, err error) {
 	res := r.Send(ctx, m, func(context.Context, string) error { return nil })
 	for _, to := range res.Recipients {

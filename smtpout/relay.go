@@ -20,14 +20,13 @@ import (
 const (
 	defaultConnections = 8
 	defaultTimeout     = 30 * time.Second
-	// dotFactor times the timeout is how long the reply to the final dot may
-	// take: giving up on it early makes doubt and then duplicates (RFC 5321
-	// 4.5.3.2.6).
+	// dotFactor times the timeout is how long the reply to the final dot is waited for. Giving up
+	// early causes doubts and duplicates (RFC 5321 4.5.3.2.6).
 	dotFactor = 10
 )
 
-// Relay hands messages to one SMTP server over a few pooled connections, as many as
-// it lets us have. It is safe for concurrent use.
+// Relay sends messages to one SMTP server over a few pooled connections, as many as the server
+// allows. It is safe for concurrent use.
 type Relay struct {
 	cfg           relayurl.Relay
 	addr          string
@@ -39,14 +38,14 @@ type Relay struct {
 	pool          *pool
 	sanitizer     replySanitizer
 	rules         replyRules
-	accepting     context.Context // ends with Drain, when no transaction begins any more
+	accepting     context.Context // ends with Drain: no transaction begins
 	stopAccepting context.CancelFunc
 	closing       context.Context // ends with Close
 	cancelClosing context.CancelFunc
 }
 
-// NewRelay makes the client of a relay; it opens no connection. Errors: a
-// setting that can't work, or cfg.CAFile unreadable or without a certificate.
+// NewRelay makes the client of a relay. It opens no connection. Errors: an invalid setting, or
+// cfg.CAFile is unreadable or has no certificate.
 func NewRelay(cfg relayurl.Relay, opts Options) (*Relay, error) {
 	cfg, err := withDefaults(cfg)
 	if err != nil {
@@ -103,7 +102,7 @@ func withDefaults(cfg relayurl.Relay) (relayurl.Relay, error) {
 	return cfg, nil
 }
 
-// helloName refuses what would break the EHLO line.
+// helloName refuses a name that would break the EHLO line.
 func helloName(name string) (string, error) {
 	if name == "" {
 		return "localhost", nil
@@ -140,10 +139,10 @@ func tlsConfig(cfg relayurl.Relay) (*tls.Config, error) {
 	return config, nil
 }
 
-// Send hands m to the relay once. It composes and signs first, waits for a
-// connection, and calls hold just before the final dot. When ctx ends before the
-// dot, the socket is closed at once (ResultTrouble, even if hold had agreed);
-// after it only the timeout or Close ends the waiting for the reply.
+// Send sends m in one transaction. It composes and signs m, waits for a connection, and calls
+// authorize just before the final dot. If ctx ends before the dot, the socket is closed immediately
+// (ResultTrouble, even if authorize returned nil); after the dot, only the timeout or Close ends
+// the wait for the reply.
 func (r *Relay) Send(ctx context.Context, m *app.Outgoing, authorize func(ctx context.Context, signature string) error) app.Result {
 	if len(m.Recipients) == 0 {
 		return app.Result{Kind: app.ResultDone, Stage: app.StageCompose}
@@ -179,7 +178,7 @@ func (r *Relay) Send(ctx context.Context, m *app.Outgoing, authorize func(ctx co
 			if !r.pool.refusedTransaction(c, res.Reply) {
 				return res
 			}
-			c, err = r.connect(connecting, who) // as where the connection is refused
+			c, err = r.connect(connecting, who) // as if the connection was refused
 			continue
 		}
 		if end == connReusable {
@@ -201,8 +200,8 @@ func (r *Relay) connect(ctx context.Context, who claimant) (*conn, error) {
 	return r.openAt(ctx, who, at)
 }
 
-// openAt opens a connection at a place. Where the relay refuses it but lets us have
-// others, it waits for one of those.
+// openAt opens a connection for a slot. If the relay refuses it but allows others, openAt waits for
+// one of those.
 func (r *Relay) openAt(ctx context.Context, who claimant, at *slot) (*conn, error) {
 	who.ticket = at.ticket
 	c, err := r.open(ctx)
@@ -216,22 +215,22 @@ func (r *Relay) openAt(ctx context.Context, who claimant, at *slot) (*conn, erro
 	return nil, err
 }
 
-// Drain has no other transaction begin: a Send that has no connection yet ends with
-// ResultTrouble, the others go on.
+// Drain makes later transactions impossible: a Send without a connection ends with ResultTrouble,
+// the others finish.
 func (r *Relay) Drain() { r.stopAccepting() }
 
-// Bound is how many connections the relay lets us have at once, as far as is known.
+// Bound is how many concurrent connections the relay allows, as far as known.
 func (r *Relay) Bound() int { return r.pool.ceiling.limit() }
 
-// Close ends all connections: QUIT on the idle ones, the others at once. It
-// waits for the goodbyes, a few seconds at most. A Send that waits for the reply
-// to its final dot ends with ResultDoubt, any other with ResultTrouble.
+// Close ends all connections: idle ones with QUIT, which may take a few seconds, the others
+// immediately. A Send that waits for the reply to its final dot ends with ResultDoubt, any other
+// with ResultTrouble.
 func (r *Relay) Close() {
 	r.cancelClosing()
 	r.pool.close()
 }
 
-// trouble is the result when the relay could not be used.
+// trouble is the result if the relay could not be used.
 func (r *Relay) trouble(ctx context.Context, stage app.Stage, err error) app.Result {
 	var at *stageError
 	if errors.As(err, &at) {
@@ -240,7 +239,7 @@ func (r *Relay) trouble(ctx context.Context, stage app.Stage, err error) app.Res
 	return app.Result{Kind: app.ResultTrouble, Stage: stage, Reply: r.replyTo(ctx, err, r.cfg.Timeout)}
 }
 
-// replyTo is what the relay answered, or what came instead, in words.
+// replyTo returns the relay's answer in err, or a description of err.
 func (r *Relay) replyTo(ctx context.Context, err error, timeout time.Duration) app.Reply {
 	if answer := replyError(err); answer != nil {
 		return r.sanitizer.replyOf(answer)

@@ -9,53 +9,49 @@ import (
 )
 
 const (
-	// quickMean and quickHold tell a team whose transactions hold places briefly: on
-	// average, and each of those in progress.
+	// A team is quick if it holds slots for less than quickMean on average, and none of its
+	// current ones for longer than quickHold.
 	quickMean = 500 * time.Millisecond
 	quickHold = time.Second
-	// manySlots is how many there are from which on the last one is always kept for
-	// another team: a team that was quick so far may meet slow answers to all that it
-	// sends at once. Where there are fewer, one place is too much to keep from a quick
-	// team.
+	// manySlots is the number of slots from which on the last one is always kept for another team:
+	// a quick team may meet slow answers to all messages that it sends concurrently. With fewer
+	// slots, one is too much to keep from a quick team.
 	manySlots = 4
-	// meanWeight is about how many of a team's latest holds its mean is of.
+	// meanWeight is about how many of a team's latest holds meanHold averages.
 	meanWeight = 8
-	// tenantTTL is how long a team that holds nothing is remembered.
+	// tenantTTL is how long a team that holds no slot is remembered.
 	tenantTTL = 10 * time.Minute
 )
 
-// slots are a bounded number of places at something. Those who wait get them by
-// rank: mail of broadcasts only when no other waits, so that a transactional
-// message waits for what has begun, never for what is queued; among equals the
-// team that holds the fewest places; then the one whose latest place was given the
-// longest ago; within a team whoever waits longest.
+// slots is a fair semaphore. Waiters get slots by priority: mail of broadcasts only if no other
+// mail waits, so that a transactional message waits for messages that have begun, never for queued
+// ones; then the team that holds the fewest slots; then the team that was granted a slot the
+// longest ago; within a team in order of arrival.
 type slots struct {
-	// limit is how many places there are now, at least one. Where it grows by
-	// itself, that is noticed with the next call.
+	// limit returns the current number of slots, at least one. A growing limit is noticed at the
+	// next call of a method.
 	limit func() int
-	// grow makes one place more, if that may be tried now: somebody waits. nil:
-	// never.
+	// grow adds one slot if that may be tried now; called while somebody waits. nil: never.
 	grow func() bool
-	// reserve keeps the last free place from teams that hold places for long, where
-	// the places are shared.
+	// reserve keeps the last free slot from teams that hold slots for long, where slots are shared.
 	reserve bool
 
 	mu         sync.Mutex
 	used       int
 	lastTicket uint64
-	granted    uint64 // counts places that were given
+	granted    uint64 // number of granted slots
 	tenants    map[string]*tenant
-	waiting    [2][]*tenant // who waits: for transactional mail, for bulk
-	freeSlots  *slot        // for reuse, by next
+	waiting    [2][]*tenant // teams that wait, by class
+	freeSlots  *slot        // list of unused slots, linked by next
 	cleanedAt  time.Time
 }
 
-// claimant is whom a place is for.
+// claimant is who wants a slot.
 type claimant struct {
 	team   string
 	bulk   bool
-	shared bool   // other teams may want places too
-	ticket uint64 // of an earlier take, whose place in the row it has again; 0: none
+	shared bool   // other teams may want slots too
+	ticket uint64 // of an earlier acquire, to keep its position; 0: none
 }
 
 func (c claimant) class() int {
@@ -65,33 +61,33 @@ func (c claimant) class() int {
 	return 0
 }
 
-// slot is one that is held.
+// slot is a slot that is held.
 type slot struct {
 	tenant     *tenant
 	ticket     uint64
 	since      time.Time
-	prev, next *slot // of the tenant's, older and newer
+	prev, next *slot // list of the tenant's slots, older and newer
 }
 
-// tenant is a team that holds places, waits for them, or did lately.
+// tenant is a team that holds slots, waits for them, or did so lately.
 type tenant struct {
 	held           int
-	latest         uint64 // number of the place that it was given last; 0: none yet
+	latest         uint64 // number of the slot granted last; 0: none
 	oldest, newest *slot
-	meanHold       time.Duration // of its latest holds; 0: none ended yet
+	meanHold       time.Duration // mean duration of its latest holds; 0: unknown
 	lastSeen       time.Time
-	waiting        [2]list.List // of *waiter, by turn
+	waiting        [2]list.List // of *waiter, by class, ordered by ticket
 }
 
-// waiter is a take that waits. given is closed by whoever gives the place.
+// waiter is a waiting acquire. granted is closed when slot is set.
 type waiter struct {
 	claimant
 	granted chan struct{}
 	slot    *slot
 }
 
-// acquire waits for a place. Every take without an error is followed by one give.
-// Error: that of ctx.
+// acquire waits for a slot. Every acquire without an error is followed by one release. Error: that
+// of ctx.
 func (s *slots) acquire(ctx context.Context, who claimant) (*slot, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -121,7 +117,7 @@ func (s *slots) acquire(ctx context.Context, who claimant) (*slot, error) {
 	}
 }
 
-// tryAcquire takes a place where one is free and nobody waits; nil: none.
+// tryAcquire returns a slot if one is free and nobody waits, else nil.
 func (s *slots) tryAcquire() *slot {
 	now := time.Now()
 	s.mu.Lock()
@@ -132,7 +128,7 @@ func (s *slots) tryAcquire() *slot {
 	return s.occupy(s.tenant("", now), 0, now)
 }
 
-// release hands a place back.
+// release returns a slot.
 func (s *slots) release(p *slot) {
 	now := time.Now()
 	s.mu.Lock()
@@ -142,7 +138,7 @@ func (s *slots) release(p *slot) {
 	s.grant(now)
 }
 
-// abandon leaves the queue; a place that was given meanwhile goes to the next.
+// abandon ends a wait. A slot that was granted meanwhile goes to the next waiter.
 func (s *slots) abandon(t *tenant, at *list.Element) {
 	now := time.Now()
 	s.mu.Lock()
@@ -152,10 +148,10 @@ func (s *slots) abandon(t *tenant, at *list.Element) {
 	} else {
 		s.vacate(w.slot, now)
 	}
-	s.grant(now) // bulk may have waited behind it alone
+	s.grant(now) // mail of broadcasts may have waited behind it
 }
 
-// grant hands free places to those who wait. s.mu is held.
+// grant gives free slots to waiters. s.mu is held.
 func (s *slots) grant(now time.Time) {
 	for !s.noneWaiting() {
 		t, row := s.next(now)
@@ -173,8 +169,8 @@ func (s *slots) grant(now time.Time) {
 	}
 }
 
-// next finds whose turn it is; nil: nobody's. Where those of transactional mail are
-// only kept from the last place, bulk waits with them.
+// next returns the team to serve next and its class; nil: none. While transactional mail waits for
+// the reserved slot, mail of broadcasts waits too.
 func (s *slots) next(now time.Time) (best *tenant, class int) {
 	if len(s.waiting[0]) == 0 {
 		class = 1
@@ -190,7 +186,7 @@ func (s *slots) next(now time.Time) (best *tenant, class int) {
 	return best, class
 }
 
-// before ranks two that wait in a row.
+// before reports whether t is served before other.
 func (t *tenant) before(other *tenant, class int) bool {
 	if t.held != other.held {
 		return t.held < other.held
@@ -203,8 +199,8 @@ func (t *tenant) before(other *tenant, class int) bool {
 
 func (t *tenant) front(class int) *waiter { return t.waiting[class].Front().Value.(*waiter) }
 
-// mayGrant reports whether a place is free to who. The last one is for teams that have none
-// and, where there are few places, for those that give it back soon.
+// mayGrant reports whether a slot is free for who. The last one is for teams that hold none and,
+// with few slots, for quick teams.
 func (s *slots) mayGrant(t *tenant, who claimant, now time.Time) bool {
 	limit := s.limit()
 	if s.used >= limit {
@@ -214,12 +210,12 @@ func (s *slots) mayGrant(t *tenant, who claimant, now time.Time) bool {
 	return !last || !s.reserve || !who.shared || t.held == 0 || limit < manySlots && t.quick(now)
 }
 
-// quick reports whether a team holds places briefly.
+// quick reports whether a team holds slots briefly.
 func (t *tenant) quick(now time.Time) bool {
 	return t.meanHold > 0 && t.meanHold < quickMean && (t.oldest == nil || now.Sub(t.oldest.since) <= quickHold)
 }
 
-// observe counts a hold that ended.
+// observe adds the duration of a hold to the mean.
 func (t *tenant) observe(took time.Duration) {
 	if took = max(took, 1); t.meanHold == 0 {
 		t.meanHold = took
@@ -231,8 +227,8 @@ func (t *tenant) observe(took time.Duration) {
 // noneWaiting reports whether nobody waits.
 func (s *slots) noneWaiting() bool { return len(s.waiting[0])+len(s.waiting[1]) == 0 }
 
-// enqueue puts w in its row, behind those whose turn came before. Only who waits
-// again has others behind him.
+// enqueue adds w to its class, ordered by ticket. Only a waiter that kept its ticket is inserted
+// before others.
 func (s *slots) enqueue(t *tenant, w *waiter) *list.Element {
 	row := &t.waiting[w.class()]
 	if row.Len() == 0 {
@@ -252,7 +248,7 @@ func (s *slots) dequeue(t *tenant, class int, at *list.Element) {
 	}
 }
 
-// occupy makes a free place one that t holds.
+// occupy takes a free slot for t.
 func (s *slots) occupy(t *tenant, turn uint64, now time.Time) *slot {
 	p := s.freeSlots
 	if p == nil {
@@ -273,7 +269,7 @@ func (s *slots) occupy(t *tenant, turn uint64, now time.Time) *slot {
 	return p
 }
 
-// vacate makes a place free.
+// vacate frees a slot.
 func (s *slots) vacate(p *slot, now time.Time) {
 	t := p.tenant
 	if p.prev == nil {
@@ -293,7 +289,7 @@ func (s *slots) vacate(p *slot, now time.Time) {
 	s.freeSlots = p
 }
 
-// tenant finds a team, and forgets those that have not been here for long.
+// tenant returns a team, and forgets teams that were idle for tenantTTL.
 func (s *slots) tenant(team string, now time.Time) *tenant {
 	if now.Sub(s.cleanedAt) >= tenantTTL/10 {
 		s.cleanedAt = now

@@ -10,8 +10,8 @@ import (
 	"mailer/app"
 )
 
-// maxConversation bounds a conversation as it is kept, in bytes. What is longer loses its
-// middle: it begins with the sender and ends with what went wrong.
+// maxConversation bounds a stored conversation, in bytes. A longer one loses its
+// middle, so that the sender and the failure stay.
 const (
 	maxConversation  = 4 << 10
 	conversationHead = 1 << 10
@@ -20,36 +20,36 @@ const (
 
 // commandReply is a command and its reply.
 type commandReply struct {
-	command []byte // with its CRLF; nil: the message itself
-	code    int    // 0: there was no reply, or it could not be read
+	command []byte // with its CRLF; nil: the message
+	code    int    // 0: no reply, or unreadable
 	text    string
 }
 
-// transcript is what was said in a transaction, in parts that are there anyhow: most
-// messages are taken, and nobody asks for their conversation.
+// transcript records the commands and replies of a transaction in parts that exist anyway, because
+// the conversation is only formatted for failed transactions.
 type transcript struct {
-	unanswered []byte // commands that are not answered
+	unanswered []byte // commands without a reply
 	lines      []commandReply
 }
 
-// addReply notes the reply to the oldest command that is not answered.
+// addReply records the reply to the oldest unanswered command.
 func (t *transcript) addReply(reply commandReply) {
 	reply.command, t.unanswered, _ = bytes.Cut(t.unanswered, []byte{'\n'})
 	t.lines = append(t.lines, reply)
 }
 
-// addBody notes that the message went out.
+// addBody records that the message was sent.
 func (t *transcript) addBody() { t.lines = append(t.lines, commandReply{}) }
 
-// acceptedByAll reports whether a relay took a message for all of its recipients.
+// acceptedByAll reports whether a relay accepted a message for all recipients.
 func acceptedByAll(res app.Result) bool {
 	return res.Kind == app.ResultDone && !slices.ContainsFunc(res.Recipients, func(v app.RecipientResult) bool {
 		return v.Outcome == app.Refused || v.Outcome == app.Postponed
 	})
 }
 
-// conversation is the dialogue of a transaction as people read it: > is what we said, <
-// the relay, * a remark. Sign-in and message stay out of it.
+// conversation formats the dialogue of a transaction: ">" marks our lines, "<" the relay's, "*" a
+// remark. Authentication and message are left out.
 func (x *exchange) conversation(res app.Result) string {
 	secured := "without TLS"
 	if x.conn.tls != "" {
@@ -72,7 +72,7 @@ func (x *exchange) conversation(res app.Result) string {
 	return joinShortened(lines)
 }
 
-// joinShortened joins lines, without those in the middle where they are too long together.
+// joinShortened joins lines and leaves out the middle if they are too long.
 func joinShortened(lines []string) string {
 	if whole := strings.Join(lines, "\n"); len(whole) <= maxConversation {
 		return whole

@@ -99,8 +99,8 @@ func (l *relayQueue) expire(tx *db.Tx, u app.Unit, waited time.Duration) error {
 	if u.Attempts > 0 {
 		tried = fmt.Sprintf("and %d attempts", u.Attempts)
 	}
-	message := fmt.Sprintf("Expired after %s %s: it may wait %s at most", app.FormatSpan(waited), tried, app.FormatSpan(l.maxWait(u)))
-	return l.recorder.failExpired(tx, u, app.EventDetail{Message: message, Relay: l.name, Attempt: u.Attempts})
+	text := fmt.Sprintf("Expired after %s %s: it may wait %s at most", app.FormatSpan(waited), tried, app.FormatSpan(l.maxWait(u)))
+	return l.recorder.failExpired(tx, u, app.EventDetail{Message: text, Relay: l.name, Attempt: u.Attempts})
 }
 
 // ExpireMail ends expired waiting mail of all relays of this server, including relays that are

@@ -17,34 +17,34 @@ import (
 	"mailer/db"
 )
 
-// SourceBounces is the listener that takes bounces and complaints as mail.
+// SourceBounces is the source of the listener that receives bounces and complaints as mail.
 const SourceBounces = "bounces"
 
 const (
-	// usesSetting is the setting with when each door was used.
+	// usesSetting is the setting that holds when each endpoint was used.
 	usesSetting = "ingest.seen"
-	// maxReason bounds what is kept of a refusal's words, in bytes.
+	// maxReason bounds the stored reason of a refusal, in bytes.
 	maxReason = 300
 )
 
-// Endpoints notes when reports came in by which door, and what was refused there. It is in
-// memory first, and stored each minute: how often strangers knock costs no write.
+// Endpoints records when reports came in at which endpoint and which were refused. Uses are kept in
+// memory and stored each minute, so that requests from unknown clients cost no write.
 type Endpoints struct {
 	base *base.Base
 
 	mu      sync.Mutex
 	uses    map[string]endpointUse // since the start
-	changed bool                   // since it was stored
+	changed bool                   // since it was stored last
 }
 
-// endpointUse is when a door was used last.
+// endpointUse is when an endpoint was last used.
 type endpointUse struct {
 	Seen    time.Time `json:"seen,omitzero"`
 	Refused time.Time `json:"refused,omitzero"`
 	Reason  string    `json:"reason,omitempty"`
 }
 
-// latest is what of two is newer.
+// latest combines two uses, keeping the newer times.
 func (u endpointUse) latest(v endpointUse) endpointUse {
 	if v.Seen.After(u.Seen) {
 		u.Seen = v.Seen
@@ -55,11 +55,11 @@ func (u endpointUse) latest(v endpointUse) endpointUse {
 	return u
 }
 
-// NoteSeen notes that something came from a source and was taken.
+// NoteSeen records that a report of a source was accepted.
 func (d *Endpoints) NoteSeen(source string) { d.record(source, endpointUse{Seen: clock.Now()}) }
 
-// NoteRefused notes that something came to the door of a source and was refused, with the
-// reason in words. Sources that there are not are left out.
+// NoteRefused records that a report to the endpoint of a source was refused, with the reason.
+// Unknown sources are ignored.
 func (d *Endpoints) NoteRefused(source, reason string) {
 	d.record(source, endpointUse{Refused: clock.Now(), Reason: app.CutText(reason, maxReason)})
 }
@@ -77,12 +77,12 @@ func (d *Endpoints) record(source string, u endpointUse) {
 	d.changed = true
 }
 
-// endpointNames are the sources of all doors.
+// endpointNames returns the sources of all endpoints.
 func endpointNames() []string {
 	return append(append([]string{app.SourceSES}, app.FeedbackSources()...), SourceBounces)
 }
 
-// StoreUses stores what was noted since it was stored last.
+// StoreUses stores the uses since they were stored last.
 func (d *Endpoints) StoreUses(ctx context.Context) error {
 	d.mu.Lock()
 	noted, changed := maps.Clone(d.uses), d.changed
@@ -113,7 +113,7 @@ func (d *Endpoints) StoreUses(ctx context.Context) error {
 	return err
 }
 
-// readUses reads what was stored.
+// readUses reads the stored uses.
 func readUses(r *db.Reader) (map[string]endpointUse, error) {
 	all := map[string]endpointUse{}
 	text, err := r.Setting(usesSetting)
@@ -129,17 +129,17 @@ func readUses(r *db.Reader) (map[string]endpointUse, error) {
 	return all, nil
 }
 
-// IngestRoute is a door for reports and how it was used.
+// IngestRoute is an endpoint for reports and its last uses.
 type IngestRoute struct {
 	Source  string
-	Address string // where reports are sent to: a URL, or the host name of the listener; empty: none
-	Open    bool   // something is listening there, and believed
+	Address string // a URL, or the host name of the listener; empty: none
+	Open    bool   // requests are accepted
 	Seen    time.Time
 	Refused time.Time
 	Reason  string // of the last refusal
 }
 
-// IngestRoutes returns all doors; ses tells whether topics of SNS are believed.
+// IngestRoutes returns all endpoints. ses reports whether SNS topics are configured.
 func (s *Service) IngestRoutes(ctx context.Context, ses bool) ([]IngestRoute, error) {
 	endpoints, err := s.IngestEndpoints(ctx)
 	if err != nil {

@@ -12,8 +12,7 @@ import (
 	"mailer/db"
 )
 
-// event makes the line of the timeline, and reports whether the timeline has room
-// for it.
+// event returns the timeline event of the report, and whether it is shown there.
 func (r *report) event(tx *db.Tx) (ev app.Event, shown bool, err error) {
 	kind, words := r.describe()
 	var domain string
@@ -26,7 +25,7 @@ func (r *report) event(tx *db.Tx) (ev app.Event, shown bool, err error) {
 	if r.recipient != nil {
 		ev.Recipient = r.recipient.Address
 	}
-	if r.Kind == feedback.Accepted { // news only where the relay's reply is not known
+	if r.Kind == feedback.Accepted { // shown only if the relay's reply is unknown
 		return ev, r.recipient != nil && r.recipient.State == app.Queued, nil
 	}
 	if !isHit(r.Kind) {
@@ -40,7 +39,7 @@ func isHit(k feedback.Kind) bool {
 	return k == feedback.Opened || k == feedback.Clicked
 }
 
-// describe says as what the report is recorded, and in words what it says.
+// describe returns the event type of the report and its text.
 func (r *report) describe() (app.EventType, string) {
 	who := "The provider reports"
 	if r.Source == "bounce" {
@@ -80,16 +79,15 @@ func (r *report) quoted() string {
 	return ": " + r.Diagnostic
 }
 
-// hit judges an open or a click by the rules for our own pixel and links, so
-// far as the report tells enough; nothing else is asked, so that the order of
-// reports changes nothing.
+// hit judges an open or a click by the rules for our own pixel and links, with what the report
+// contains only, so that the order of reports does not matter.
 func (r *report) hit() (app.EventType, string) {
 	taken := r.AcceptedBy
 	if taken.Before(r.subject.AcceptedAt) {
 		taken = r.subject.AcceptedAt
 	}
 	f := tracking.Hit{Target: r.Link, UserAgent: r.UserAgent, At: r.At}
-	if r.UserAgent != "" { // not every provider tells it
+	if r.UserAgent != "" { // not every provider reports it
 		f.Scanner = tracking.ScannerName(r.UserAgent)
 	}
 	if r.Kind == feedback.Clicked {
@@ -101,8 +99,7 @@ func (r *report) hit() (app.EventType, string) {
 	return f.Judge(taken, false)
 }
 
-// webhookEvents are the webhook events of what is reported. Prefetches are nobody's
-// business.
+// webhookEvents are the webhook events of reports. Prefetches are not announced.
 var webhookEvents = map[app.EventType]webhook.EventName{
 	app.EventType(app.Sent):            webhook.EmailSent,
 	app.EventType(app.Delivered):       webhook.EmailDelivered,
@@ -114,7 +111,7 @@ var webhookEvents = map[app.EventType]webhook.EventName{
 	app.EventType(app.Failed):          webhook.EmailFailed,
 }
 
-// announceReport tells webhooks what the timeline shows.
+// announceReport announces a report to webhooks.
 func (s *Service) announceReport(tx *db.Tx, ev *app.Event) error {
 	name, ok := webhookEvents[ev.Type]
 	if !ok {

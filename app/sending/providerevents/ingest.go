@@ -19,26 +19,24 @@ import (
 	"mailer/db"
 )
 
-// ingestSetting is the sealed setting with the secrets of ingestSecrets.
+// ingestSetting is the sealed setting that holds ingestSecrets.
 const ingestSetting = "ingest"
 
-// MaxIngestOverlap is how long an old secret can work beside a new one.
+// MaxIngestOverlap is how long an old secret may stay valid beside a new one.
 const MaxIngestOverlap = 30 * 24 * time.Hour
 
-// DefaultIngestOverlap is how long it does by itself.
+// DefaultIngestOverlap is how long an old secret stays valid by default.
 const DefaultIngestOverlap = 72 * time.Hour
 
-// ingestSecrets are the secrets in the paths that reports come to, by source, the
-// newest first.
+// ingestSecrets are the secrets in the URL paths of endpoints, by source, newest first.
 type ingestSecrets map[string][]ingestSecret
 
 type ingestSecret struct {
 	Secret string    `json:"secret"`
-	Until  time.Time `json:"until,omitzero"` // when it ends; zero: it is the newest
+	Until  time.Time `json:"until,omitzero"` // when it becomes invalid; zero: the newest
 }
 
-// renew makes a new secret for a source. The old ones end at until, or before where
-// that was said earlier.
+// renew adds a new secret for a source. Old ones end at until, or earlier if that was set before.
 func (s ingestSecrets) renew(source string, now, until time.Time) {
 	kept := []ingestSecret{{Secret: newIngestSecret()}}
 	for _, old := range s[source] {
@@ -52,7 +50,7 @@ func (s ingestSecrets) renew(source string, now, until time.Time) {
 	s[source] = kept
 }
 
-// valid tells, in constant time, whether a secret is one of a source.
+// valid reports, in constant time, whether a secret is valid for a source.
 func (s ingestSecrets) valid(source, secret string, now time.Time) bool {
 	ok := 0
 	for _, known := range s[source] {
@@ -69,15 +67,15 @@ func newIngestSecret() string {
 	return hex.EncodeToString(b)
 }
 
-// IngestEndpoint is an address that reports of a source come to.
+// IngestEndpoint is the address of the endpoint of a source.
 type IngestEndpoint struct {
 	Source string
-	URL    string // a path alone where the server's address is not known
+	URL    string // a path only if the server's URL is not configured
 }
 
-// IngestEndpoints returns the addresses of all sources. Those with a secret prove by it
-// who reports: whoever has them can suppress addresses of every team. A source that
-// has no secret yet gets one.
+// IngestEndpoints returns the addresses of all endpoints. A secret in an address authenticates the
+// provider: whoever has it can suppress addresses of every team. A source without a secret gets
+// one.
 func (s *Service) IngestEndpoints(ctx context.Context) ([]IngestEndpoint, error) {
 	secrets, err := db.Get(ctx, s.DB, s.ingestSecrets)
 	if err == nil && len(withoutSecret(secrets)) > 0 {
@@ -105,12 +103,12 @@ func (s *Service) endpoints(secrets ingestSecrets) []IngestEndpoint {
 	return endpoints
 }
 
-// withoutSecret are the sources that have no secret yet.
+// withoutSecret returns the sources that have no secret yet.
 func withoutSecret(secrets ingestSecrets) []string {
 	return slices.DeleteFunc(app.FeedbackSources(), func(source string) bool { return len(secrets[source]) > 0 })
 }
 
-// CheckIngestSecret tells, in constant time, whether a secret is that of a source. Errors:
+// CheckIngestSecret reports, in constant time, whether a secret is valid for a source. Errors:
 // CodeServiceUnavailable.
 func (s *Service) CheckIngestSecret(ctx context.Context, source, secret string) (bool, error) {
 	secrets, err := db.Get(ctx, s.DB, s.ingestSecrets)
@@ -120,14 +118,14 @@ func (s *Service) CheckIngestSecret(ctx context.Context, source, secret string) 
 	return secrets.valid(source, secret, clock.Now()), nil
 }
 
-// IngestRotation says of which sources the secrets are to be replaced.
+// IngestRotation is the input of RotateIngest.
 type IngestRotation struct {
 	Source  string        // empty: all
-	Overlap time.Duration // how long the old ones work, at most MaxIngestOverlap
+	Overlap time.Duration // how long the old secrets stay valid, at most MaxIngestOverlap
 }
 
-// RotateIngest makes new secrets, and returns all addresses and when the old ones end.
-// Errors: CodeValidation.
+// RotateIngest makes new secrets. It returns all addresses and when the old secrets end. Errors:
+// CodeValidation.
 func (s *Service) RotateIngest(ctx context.Context, in IngestRotation) (endpoints []IngestEndpoint, until time.Time, err error) {
 	sources := app.FeedbackSources()
 	if in.Source != "" {
@@ -157,7 +155,7 @@ func (s *Service) RotateIngest(ctx context.Context, in IngestRotation) (endpoint
 	return endpoints, until, base.Unavailable(err)
 }
 
-// ingestSecrets reads the secrets; none yet is no error.
+// ingestSecrets reads the secrets; none are not an error.
 func (s *Service) ingestSecrets(r *db.Reader) (ingestSecrets, error) {
 	plain, err := s.SealedSetting(r, ingestSetting)
 	if errors.Is(err, db.ErrNotFound) {
@@ -167,7 +165,7 @@ func (s *Service) ingestSecrets(r *db.Reader) (ingestSecrets, error) {
 		return nil, err
 	}
 	var secrets ingestSecrets
-	if json.Unmarshal(plain, &secrets) != nil { // its error might repeat them
+	if json.Unmarshal(plain, &secrets) != nil { // the error of json might contain secrets
 		return nil, errors.New("the secrets of providers can't be read")
 	}
 	return secrets, nil

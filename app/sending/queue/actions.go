@@ -13,28 +13,28 @@ import (
 	"mailer/db"
 )
 
-// Result is what an act came to: emails, and recipients of broadcasts. What was past its
-// final dot, or was so already, is matched and not changed.
+// Result counts emails and recipients of broadcasts. Committed mail, and mail that is already in
+// the requested state, is matched but not changed.
 type Result struct {
 	Matched int64 `json:"matched"`
 	Changed int64 `json:"changed"`
-	// Notes say what a person should know beside the numbers.
+	// Notes are remarks for the operator.
 	Notes []string `json:"-"`
 }
 
-// action is something that is done to mail of the queue.
+// action is a change of mail in the queue.
 type action struct {
 	name string // in the audit log
-	// unit acts on a unit. Error: db.ErrNotFound where nothing is to be changed.
+	// unit changes a unit. Error: db.ErrNotFound if there is nothing to change.
 	unit func(tx *db.Tx, u *db.QueuedUnit) error
-	// broadcast acts on what has not begun of a broadcast. nil: that is left alone.
+	// broadcast changes a broadcast's recipients that have not begun. nil: they do not change.
 	broadcast func(tx *db.Tx, b *app.Broadcast) error
 }
 
-// writeBatch is how many units one Write acts on: nobody waits long behind it.
+// writeBatch is how many units one Write changes, so that other writers wait only briefly.
 const writeBatch = 100
 
-// Hold has mail wait until it is released. It takes effect up to the final dot.
+// Hold makes mail wait until it is released. It takes effect until the final dot is authorized.
 func (s *Service) Hold(ctx context.Context, f Filter) (Result, error) {
 	words := "Held by " + app.ActorOf(ctx).Description() + "; not sent until it is released"
 	return s.apply(ctx, f, action{name: "queue.hold",
@@ -48,7 +48,7 @@ func (s *Service) Hold(ctx context.Context, f Filter) (Result, error) {
 	})
 }
 
-// Release has held mail be as it was; what is overdue leaves at once.
+// Release ends the hold of mail. Overdue mail becomes due immediately.
 func (s *Service) Release(ctx context.Context, f Filter) (Result, error) {
 	words := "Released by " + app.ActorOf(ctx).Description()
 	return s.apply(ctx, f, action{name: "queue.release",
@@ -62,15 +62,15 @@ func (s *Service) Release(ctx context.Context, f Filter) (Result, error) {
 	})
 }
 
-// Retry has mail that was put off be tried now. What waits for its own time, for a quota
-// or for its relay stays as it is.
+// Retry makes deferred mail due now. Mail that waits for its scheduled time, a quota or its relay
+// does not change.
 func (s *Service) Retry(ctx context.Context, f Filter) (Result, error) {
 	return s.apply(ctx, f, action{name: "queue.retry",
 		unit: func(tx *db.Tx, u *db.QueuedUnit) error { return tx.RetryUnit(u.EmailID) },
 	})
 }
 
-// Drop cancels mail, up to the final dot: a broadcast as a whole.
+// Drop cancels mail until the final dot is authorized; a broadcast as a whole.
 func (s *Service) Drop(ctx context.Context, f Filter) (Result, error) {
 	words := "Canceled by " + app.ActorOf(ctx).Description() + "; no more of it is sent"
 	res, err := s.apply(ctx, f, action{name: "queue.drop",
@@ -80,8 +80,7 @@ func (s *Service) Drop(ctx context.Context, f Filter) (Result, error) {
 	return res, err
 }
 
-// Move has mail leave through another relay. Errors: CodeValidation for a relay through
-// which nothing leaves.
+// Move routes mail through another relay. Errors: CodeValidation for a relay that can't send.
 func (s *Service) Move(ctx context.Context, f Filter, relay string) (Result, error) {
 	if err := s.mayMoveTo(relay); err != nil {
 		return Result{}, err
@@ -111,7 +110,7 @@ func (s *Service) Move(ctx context.Context, f Filter, relay string) (Result, err
 	return res, err
 }
 
-// mayMoveTo refuses a relay that mail must not be moved to.
+// mayMoveTo refuses a relay to which mail must not be moved.
 func (s *Service) mayMoveTo(relay string) error {
 	var names []string
 	for _, r := range s.Settings.Relays().Regions {
@@ -133,7 +132,7 @@ func (s *Service) mayMoveTo(relay string) error {
 	return nil
 }
 
-// spfNotes names the senders whose DNS records were made for another relay.
+// spfNotes returns notes on senders whose DNS records were made for another relay.
 func (s *Service) spfNotes(ctx context.Context, senders map[routeKey]bool, relay string) (notes []string, err error) {
 	err = s.DB.Read(ctx, func(r *db.Reader) error {
 		notes = nil
@@ -155,12 +154,12 @@ func (s *Service) spfNotes(ctx context.Context, senders map[routeKey]bool, relay
 	return notes, base.Unavailable(err)
 }
 
-// insertEvent puts an act into the timeline of a unit.
+// insertEvent records an action in the timeline of a unit.
 func insertEvent(tx *db.Tx, u *db.QueuedUnit, kind app.EventType, words string) error {
 	return base.IgnoreNotFound(tx.InsertEvent(mail.NewEvent(tx, u.Unit, kind, "", app.EventDetail{Message: words, Relay: u.Relay})))
 }
 
-// apply carries an act out on all that fits a filter, and writes it into the audit log.
+// apply applies an action to all mail that matches a filter and records it in the audit log.
 func (s *Service) apply(ctx context.Context, f Filter, a action) (res Result, err error) {
 	if !f.FailedSince.IsZero() || f.Captured {
 		return res, app.Errorf(app.CodeValidation, "`failed_since` and `captured` are for requeue only: that mail is no longer queued")
@@ -190,13 +189,14 @@ func (s *Service) apply(ctx context.Context, f Filter, a action) (res Result, er
 	return res, base.Unavailable(err)
 }
 
-// wake has this process look at what was changed; a server beside it sees that by itself.
+// wake makes this process look at the changed mail. A server in another process sees the change of
+// the database.
 func (s *Service) wake() {
 	s.delivery.WakeQueues()
 	s.broadcasts.WakeBroadcaster()
 }
 
-// audit puts an act into the audit log: the filter and the counts.
+// audit records an action in the audit log with the filter and the counts.
 func (s *Service) audit(ctx context.Context, action string, p *preparedFilter, f Filter, res Result) error {
 	target := f.Broadcast
 	if f.IsSingle() {
@@ -211,7 +211,7 @@ func (s *Service) audit(ctx context.Context, action string, p *preparedFilter, f
 	return nil
 }
 
-// applyToBroadcasts acts on the broadcasts that fit, each in a Write of its own.
+// applyToBroadcasts applies an action to the matching broadcasts, each in its own Write.
 func (s *Service) applyToBroadcasts(ctx context.Context, p *preparedFilter, a action, res *Result) error {
 	open, err := db.Get(ctx, s.DB, func(r *db.Reader) ([]app.Broadcast, error) { return openBroadcasts(r, p) })
 	if err != nil {
@@ -244,7 +244,7 @@ func (s *Service) applyToBroadcasts(ctx context.Context, p *preparedFilter, a ac
 	return nil
 }
 
-// applyToUnits acts on the units that fit, in small Writes.
+// applyToUnits applies an action to the matching units in small Writes.
 func (s *Service) applyToUnits(ctx context.Context, p *preparedFilter, a action, res *Result) error {
 	after := ""
 	for {
@@ -267,8 +267,8 @@ func (s *Service) applyToUnits(ctx context.Context, p *preparedFilter, a action,
 	}
 }
 
-// applyToBatch acts on a few units in one Write, then leaves the database to others for as
-// long as that took.
+// applyToBatch applies an action to units in one Write and then sleeps for as long as the Write
+// took, so that other writers are not starved.
 func (s *Service) applyToBatch(ctx context.Context, p *preparedFilter, a action, piece []db.QueuedUnit, res *Result) error {
 	var changed int64
 	began := time.Now()

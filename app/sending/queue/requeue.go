@@ -15,10 +15,10 @@ import (
 	"mailer/db"
 )
 
-// Requeue sends again what failed, bounced by policy or was captured: to recipients that
-// no real relay accepted and that are not suppressed. An id stays, and so does what the
-// message says; its rank, attempts and expiry begin anew, and no quota counts it twice.
-// Who is no valid recipient (a hard bounce) is asked for again only where the id is named.
+// Requeue sends mail again that failed, bounced or was captured, to the recipients that no real
+// relay accepted and that are not suppressed. Id and content stay the same; priority, attempts and
+// expiry start over, and quotas do not count it twice. Invalid recipients (hard bounces) are only
+// tried again if the id is named.
 func (s *Service) Requeue(ctx context.Context, f Filter) (Result, error) {
 	var res Result
 	if len(f.IDs) == 0 && f.FailedSince.IsZero() && !f.Captured && f.Broadcast == "" {
@@ -49,22 +49,22 @@ func (s *Service) Requeue(ctx context.Context, f Filter) (Result, error) {
 	return res, base.Unavailable(err)
 }
 
-// requeueRun is a Requeue on its way.
+// requeueRun is one call of Requeue.
 type requeueRun struct {
 	s       *Service
 	p       *preparedFilter
 	message string
 	res     Result
-	skipped map[string]int // how many of what matched were left alone, by the reason
+	skipped map[string]int // matched but not changed, by reason
 }
 
-// requeuePlan is what of an email is to be sent again.
+// requeuePlan is the unit and the recipients of an email that is sent again.
 type requeuePlan struct {
 	unit       app.Unit
 	recipients []db.RecipientState
 }
 
-// Reasons why something is not sent again.
+// Reasons why mail is not sent again.
 const (
 	skipWaits      = "still waiting"
 	skipContent    = "the content was deleted, by retention or because it was asked for"
@@ -114,7 +114,7 @@ func (q *requeueRun) run(ctx context.Context) error {
 	}
 }
 
-// requeueNamed requeues what a filter names by its id, also recipients of broadcasts.
+// requeueNamed requeues the emails and recipients of broadcasts that a filter names by id.
 func (q *requeueRun) requeueNamed(ctx context.Context) error {
 	var mails []db.RequeueCandidate
 	bulk := map[string][]string{} // by broadcast
@@ -183,7 +183,7 @@ func (q *requeueRun) requeueEmails(ctx context.Context, found []db.RequeueCandid
 	return ctx.Err()
 }
 
-// plans says what of some emails is to be sent again.
+// plans returns the plans of some emails.
 func (q *requeueRun) plans(ctx context.Context, piece []db.RequeueCandidate) (plans []requeuePlan, err error) {
 	for _, c := range piece {
 		var a requeuePlan
@@ -212,8 +212,8 @@ func (q *requeueRun) plans(ctx context.Context, piece []db.RequeueCandidate) (pl
 	return plans, nil
 }
 
-// plan says what of an email is to be sent again, or why nothing is. matched: it fits the
-// filter.
+// plan returns the plan of an email, or the reason why it is not sent again. matched: the email
+// matches the filter.
 func (q *requeueRun) plan(r *db.Reader, c db.RequeueCandidate) (a requeuePlan, why string, matched bool, err error) {
 	email, err := r.EmailRow(c.TeamID, c.ID)
 	if err != nil {
@@ -239,8 +239,8 @@ func (q *requeueRun) plan(r *db.Reader, c db.RequeueCandidate) (a requeuePlan, w
 	return a, why, true, err
 }
 
-// choose picks the recipients to whom an email is sent again. fits: some of it is what
-// the filter is about, whether or not it can be sent again.
+// choose returns the recipients to whom an email is sent again. fits: the email is of the kind that
+// the filter selects, whether or not it can be sent again.
 func (q *requeueRun) choose(email *app.Email, states []db.RecipientState, events []app.Event) (chosen []db.RecipientState, fits bool) {
 	byID := len(q.p.IDs) > 0
 	for _, v := range states {
@@ -276,13 +276,13 @@ func (q *requeueRun) choose(email *app.Email, states []db.RecipientState, events
 
 // recipientHistory is what a timeline says of a recipient.
 type recipientHistory struct {
-	accepted bool      // a real relay took the message for it
-	hard     bool      // it was refused for what it is
-	ended    time.Time // when it failed or bounced last
+	accepted bool      // a real relay accepted the message
+	hard     bool      // the address itself was refused
+	ended    time.Time // when it last failed or bounced
 }
 
 func historyOf(events []app.Event, address string) (h recipientHistory) {
-	for _, ev := range events { // the newest first
+	for _, ev := range events { // newest first
 		if ev.Recipient != address {
 			continue
 		}
@@ -298,13 +298,13 @@ func historyOf(events []app.Event, address string) (h recipientHistory) {
 	return h
 }
 
-// isHard reports whether a code is about the address itself: 5.1.7 and 5.1.8 are about
-// the sender's.
+// isHard reports whether an enhanced code is about the recipient's address: 5.1.7 and 5.1.8 are
+// about the sender's.
 func isHard(enhanced string) bool {
 	return strings.HasPrefix(enhanced, "5.1.") && enhanced != "5.1.7" && enhanced != "5.1.8"
 }
 
-// skipReason says why an email can't be sent again, and completes its unit where it can.
+// skipReason returns why an email can't be sent again, or completes its unit.
 func (q *requeueRun) skipReason(r *db.Reader, a *requeuePlan, events []app.Event) (why string, err error) {
 	u := &a.unit
 	if open, err := r.HasUnit(u.EmailID); err != nil || open {
@@ -344,7 +344,7 @@ func (q *requeueRun) skipReason(r *db.Reader, a *requeuePlan, events []app.Event
 	return "", err
 }
 
-// route finds the relay of what was captured: that of its domain.
+// route sets the relay of a captured email to that of its domain.
 func (q *requeueRun) route(r *db.Reader, u *app.Unit) (why string, err error) {
 	if u.Relay != app.CaptureRegion {
 		return "", nil
@@ -363,7 +363,7 @@ func (q *requeueRun) route(r *db.Reader, u *app.Unit) (why string, err error) {
 
 // inDoubt reports whether the last attempt of an email ended in a doubt.
 func inDoubt(events []app.Event) bool {
-	for _, ev := range events { // the newest first
+	for _, ev := range events { // newest first
 		switch ev.Type {
 		case app.EventInDoubt:
 			return true
@@ -374,7 +374,7 @@ func inDoubt(events []app.Event) bool {
 	return false
 }
 
-// apply has an email be sent again, as it was planned, unless that changed meanwhile.
+// apply requeues an email as planned, unless it changed meanwhile.
 func (q *requeueRun) apply(tx *db.Tx, a *requeuePlan) (done bool, err error) {
 	u := a.unit
 	if open, err := tx.HasUnit(u.EmailID); err != nil || open {

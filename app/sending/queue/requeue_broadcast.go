@@ -12,7 +12,7 @@ import (
 	"mailer/db"
 )
 
-// requeueBroadcast requeues the recipients of a broadcast whose mail failed.
+// requeueBroadcast requeues the failed recipients of a broadcast.
 func (q *requeueRun) requeueBroadcast(ctx context.Context) error {
 	var b app.Broadcast
 	err := q.s.DB.Read(ctx, func(r *db.Reader) error {
@@ -39,7 +39,7 @@ func (q *requeueRun) requeueBroadcast(ctx context.Context) error {
 	return nil
 }
 
-// requeueRecipients requeues some recipients of a broadcast.
+// requeueRecipients requeues recipients of a broadcast by id.
 func (q *requeueRun) requeueRecipients(ctx context.Context, b *app.Broadcast, ids []string) error {
 	content, err := q.s.mail.BroadcastMail(ctx, b.TeamID, b.ID)
 	if err != nil {
@@ -81,7 +81,7 @@ func (q *requeueRun) requeueRecipients(ctx context.Context, b *app.Broadcast, id
 	return ctx.Err()
 }
 
-// requeueRecipient requeues one recipient of a broadcast, or says why not.
+// requeueRecipient requeues one recipient of a broadcast, or returns the reason why not.
 func (q *requeueRun) requeueRecipient(tx *db.Tx, b *app.Broadcast, id string, size int64) (fits bool, why string, err error) {
 	byID := len(q.p.IDs) > 0
 	to, err := tx.BroadcastRecipient(id)

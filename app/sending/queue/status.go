@@ -11,34 +11,35 @@ import (
 	"mailer/db"
 )
 
-// queueStatus is how relays and teams stand at a time: why mail that is due does not leave.
+// queueStatus is the state of relays and teams at one time, from which follows why due mail is not
+// sent.
 type queueStatus struct {
 	now       time.Time
 	missing   func(relay string) string
-	noRelay   bool // there is no relay at all
+	noRelay   bool // no relay is configured
 	paused    []db.RelayPause
 	suspended map[string]db.Suspension
 	troubles  map[string][]app.RelayTrouble // by relay
 	blocks    map[routeKey]blockReason
 }
 
-// routeKey is whose mail it is, and where it is to leave.
+// routeKey is a relay and a sender.
 type routeKey struct{ relay, team, domain string }
 
-// blockReason says why nothing of somebody leaves; without a state it does.
+// blockReason is why mail of a routeKey is not sent. Without a state it is sent.
 type blockReason struct {
 	state  State
 	reason string
 	detail verdict.Blocker
 }
 
-// newStatus is how things stand at a time, as far as the settings tell.
+// newStatus returns the queue status without what the database knows.
 func (s *Service) newStatus(now time.Time) *queueStatus {
 	return &queueStatus{now: now, missing: s.Settings.MissingRelay, noRelay: s.Settings.Relays().NoRelay, suspended: map[string]db.Suspension{},
 		troubles: map[string][]app.RelayTrouble{}, blocks: map[routeKey]blockReason{}}
 }
 
-// readStatus reads how relays and teams stand.
+// readStatus reads the status of all relays and teams.
 func (s *Service) readStatus(r *db.Reader, now time.Time) (*queueStatus, error) {
 	st := s.newStatus(now)
 	open, err := r.OpenTroubleRows()
@@ -60,7 +61,7 @@ func (s *Service) readStatus(r *db.Reader, now time.Time) (*queueStatus, error) 
 	return st, st.readPauses(r)
 }
 
-// readSenderStatus reads how things stand for one sender at one relay.
+// readSenderStatus reads the status for one sender at one relay.
 func (s *Service) readSenderStatus(r *db.Reader, now time.Time, k routeKey) (*queueStatus, error) {
 	st := s.newStatus(now)
 	var err error
@@ -92,7 +93,7 @@ func (st *queueStatus) readPauses(r *db.Reader) (err error) {
 	return nil
 }
 
-// Reasons of mail that nothing is wrong with.
+// Reasons of mail that waits normally, and of paused relays and suspended teams.
 const (
 	reasonLeaving   = "leaving"
 	reasonDue       = "due"
@@ -104,7 +105,7 @@ const (
 	reasonSuspended = "the team is suspended"
 )
 
-// unit says what a unit waits for, and why in words.
+// unit returns what a unit waits for, and the reason as text.
 func (st *queueStatus) unit(u *db.QueuedUnit) (State, string) {
 	switch {
 	case u.State == "held":
@@ -125,7 +126,7 @@ func (st *queueStatus) unit(u *db.QueuedUnit) (State, string) {
 	return Due, reasonDue
 }
 
-// broadcast says what the recipients of a broadcast wait for that have not begun.
+// broadcast returns what the recipients of a broadcast that have not begun wait for.
 func (st *queueStatus) broadcast(b *app.Broadcast) (State, string) {
 	switch {
 	case b.Held != "":
@@ -141,7 +142,7 @@ func (st *queueStatus) broadcast(b *app.Broadcast) (State, string) {
 	return Paced, reasonPaced
 }
 
-// block says why nothing of somebody leaves now.
+// block returns why mail of a sender is not sent through a relay.
 func (st *queueStatus) block(k routeKey) blockReason {
 	g, known := st.blocks[k]
 	if !known {
@@ -177,13 +178,13 @@ func (st *queueStatus) findBlock(k routeKey) blockReason {
 		case t.TeamID != "" && t.TeamID != k.team, t.Domain != "" && t.Domain != k.domain:
 		case strings.Contains(words, dailyLimit):
 			return blockReason{Quota, words, verdict.Blocker{Kind: verdict.LimitReached, Trouble: t}}
-		case t.Failures > 0: // else there was no relay
+		case t.Failures > 0: // 0: the trouble of a missing relay
 			return blockReason{Relay, words, verdict.Blocker{Kind: verdict.BreakerOpen, Trouble: t}}
 		}
 	}
 	return blockReason{}
 }
 
-// dailyLimit stands in the words of a relay's limit that is used up, and of a team's
-// share of it.
+// dailyLimit is part of the trouble text when a relay's daily limit, or a team's share of it, is
+// used up.
 const dailyLimit = "messages in 24 hours"

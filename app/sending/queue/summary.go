@@ -13,15 +13,15 @@ import (
 	"mailer/db"
 )
 
-// Summary is how much waits and why.
+// Summary counts the waiting mail by reason.
 type Summary struct {
 	Waiting   int64         `json:"waiting"`    // emails, and recipients of broadcasts
-	Oldest    *string       `json:"oldest"`     // when the oldest was accepted of what does not wait for a time of its own; null: none waits
-	By        []Count       `json:"by"`         // the most first
-	ToDomains []DomainCount `json:"to_domains"` // of what has begun or could: the twenty with most
+	Oldest    *string       `json:"oldest"`     // when the oldest mail that is not scheduled was accepted; null: none waits
+	By        []Count       `json:"by"`         // largest first
+	ToDomains []DomainCount `json:"to_domains"` // the twenty largest, of begun units
 }
 
-// Count is how much of a team waits for a relay for one reason.
+// Count is how much mail of a team waits for a relay for one reason.
 type Count struct {
 	Relay  string `json:"relay"`
 	Team   string `json:"team"` // id
@@ -30,24 +30,24 @@ type Count struct {
 
 	State    State     `json:"-"`
 	TeamName string    `json:"-"`
-	Oldest   time.Time `json:"-"` // when the first of them was accepted
+	Oldest   time.Time `json:"-"` // when the oldest was accepted
 }
 
-// DomainCount is how much waits for recipients of a domain.
+// DomainCount is how much mail waits for recipients at a domain.
 type DomainCount struct {
 	Domain string `json:"domain"`
 	Count  int64  `json:"count"`
 }
 
-// maxToDomains is how many domains of recipients a Summary has, and maxAddresses how many
-// recipients are looked at for them.
+// maxToDomains is how many domains of recipients a Summary has; maxAddresses is how many
+// recipients are read for them.
 const (
 	maxToDomains = 20
 	maxAddresses = 500_000
 )
 
-// Summary counts what waits, of one team or, with an empty name, of all. Where that takes
-// long, what was counted is told again for a while.
+// Summary counts the waiting mail of one team or, if team is empty, of all. The result of a slow
+// count is reused for a while.
 func (s *Service) Summary(ctx context.Context, team string) (Summary, error) {
 	return s.summaries.get(team, func() (Summary, error) {
 		c := newCounter()
@@ -63,14 +63,14 @@ func (s *Service) Summary(ctx context.Context, team string) (Summary, error) {
 	})
 }
 
-// Counts is Summary without what has to be read of each recipient: for who asks often.
+// Counts is Summary without domains of recipients, for frequent callers.
 func (s *Service) Counts(ctx context.Context) ([]Count, error) {
 	c := newCounter()
 	err := s.count(ctx, "", c, false)
 	return c.counts(), err
 }
 
-// counter is a Summary on its way.
+// counter counts waiting mail.
 type counter struct {
 	rows    map[countKey]*Count
 	domains []DomainCount
@@ -86,7 +86,7 @@ func newCounter() *counter {
 	return &counter{rows: map[countKey]*Count{}, domains: []DomainCount{}}
 }
 
-// count counts the open work of a team, or of all, as it stands at one time.
+// count counts the open units of a team, or of all, in one read transaction.
 func (s *Service) count(ctx context.Context, team string, c *counter, domains bool) error {
 	p, err := s.prepare(ctx, Filter{Team: team})
 	if err != nil {
@@ -120,7 +120,7 @@ func (s *Service) count(ctx context.Context, team string, c *counter, domains bo
 	return s.nameTeams(ctx, c)
 }
 
-// domainsOf are the domains that most waits for.
+// domainsOf returns the domains that most mail waits for.
 func domainsOf(r *db.Reader, team string) ([]DomainCount, error) {
 	rows, err := r.QueuedDomains(team, maxToDomains, maxAddresses)
 	if err != nil {
@@ -174,7 +174,7 @@ func (c *counter) counts() []Count {
 	return out
 }
 
-// nameTeams puts the names of teams beside their ids.
+// nameTeams fills in the names of teams.
 func (s *Service) nameTeams(ctx context.Context, c *counter) error {
 	names := map[string]string{}
 	err := s.DB.Read(ctx, func(r *db.Reader) error {
@@ -194,7 +194,7 @@ func (s *Service) nameTeams(ctx context.Context, c *counter) error {
 	return base.Unavailable(err)
 }
 
-// timeOf is when an id was made: UUIDs of version 7 begin with it.
+// timeOf returns the time in an id (UUID version 7).
 func timeOf(id string) time.Time {
 	ms, err := millisOf(id)
 	if err != nil {

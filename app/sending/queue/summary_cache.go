@@ -5,15 +5,14 @@ import (
 	"time"
 )
 
-// What a count that took long is told again for: so many times as long as it took. A count
-// of few emails takes less than shortCount, and is made each time.
+// A count that took at least shortCount is reused for cacheFactor times as long as it took.
 const (
 	cacheFactor = 5
 	shortCount  = 100 * time.Millisecond
 	maxCached   = 100 // teams
 )
 
-// summaryCache are counts that took long, by team.
+// summaryCache keeps the results of slow counts by team.
 type summaryCache struct {
 	mu   sync.Mutex
 	sums map[string]cachedSummary
@@ -24,7 +23,7 @@ type cachedSummary struct {
 	until time.Time
 }
 
-// get is what was told of a team, or what is counted now.
+// get returns the kept summary of a team, or calls count.
 func (t *summaryCache) get(team string, count func() (Summary, error)) (Summary, error) {
 	t.mu.Lock()
 	kept, ok := t.sums[team]
@@ -47,7 +46,7 @@ func (t *summaryCache) get(team string, count func() (Summary, error)) (Summary,
 	return sum, nil
 }
 
-// clear has the next count be a new one: something was done to what waits.
+// clear drops all summaries. It is called after an action changed the queue.
 func (t *summaryCache) clear() {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -14,14 +14,14 @@ import (
 	"mailer/db"
 )
 
-// Verdict says what became of an email of a team, or of one of its broadcasts'
-// recipients, why, and what to do. Error: CodeNotFound.
+// Verdict says what became of an email of a team, or of a recipient of one of its broadcasts, why,
+// and what to do. Error: CodeNotFound.
 func (s *Service) Verdict(ctx context.Context, key *app.Key, id string) (verdict.Verdict, error) {
 	v, err := db.Get(ctx, s.DB, func(r *db.Reader) (verdict.Verdict, error) { return s.verdict(r, key.TeamID, id) })
 	return v, base.Lookup("email", err)
 }
 
-// verdict is Verdict in a read that is under way. Error: db.ErrNotFound.
+// verdict is Verdict inside a read transaction. Error: db.ErrNotFound.
 func (s *Service) verdict(r *db.Reader, team, id string) (v verdict.Verdict, err error) {
 	c := &factReader{s: s, r: r, team: team, id: id, now: clock.Now()}
 	email, err := r.EmailRow(team, id)
@@ -43,11 +43,11 @@ func (s *Service) verdict(r *db.Reader, team, id string) (v verdict.Verdict, err
 	return verdict.Of(&c.facts), nil
 }
 
-// maxFactEvents is how many lines of a timeline a verdict looks at, the newest: those of each
-// recipient of an email, and those who read it.
+// maxFactEvents is how many lines of a timeline a verdict uses: the newest, enough for the results
+// of all recipients and their opens.
 const maxFactEvents = 400
 
-// factReader collects what a verdict needs.
+// factReader collects the facts for a verdict.
 type factReader struct {
 	s        *Service
 	r        *db.Reader
@@ -56,7 +56,8 @@ type factReader struct {
 	facts    verdict.Facts
 }
 
-// ignoreDamaged has what can't be read be absent: the email is held for that, or over.
+// ignoreDamaged treats rows that can't be read as absent: the email is held for the damage, or has
+// ended.
 func ignoreDamaged[T any](rows []T, err error) ([]T, error) {
 	if errors.Is(err, db.ErrDamaged) {
 		return nil, nil
@@ -77,8 +78,8 @@ func (c *factReader) readEmail(email *app.Email) error {
 	return err
 }
 
-// requeueBroadcast is readEmail for an email to a recipient of a broadcast, which may not have
-// begun. Error: db.ErrNotFound.
+// readRecipient is readEmail for an email to a recipient of a broadcast, which may not have begun.
+// Error: db.ErrNotFound.
 func (c *factReader) readRecipient() error {
 	b, rec, err := audience.RecipientOf(c.r, c.team, c.id)
 	if err != nil {
@@ -97,7 +98,7 @@ func (c *factReader) readRecipient() error {
 	return c.readUnbegun(&b)
 }
 
-// readUnit reads the open work on the email, and reports whether there is any.
+// readUnit reads the open unit of the email, and reports whether there is one.
 func (c *factReader) readUnit() (bool, error) {
 	u, err := c.r.QueuedUnit(c.id)
 	if errors.Is(err, db.ErrNotFound) {
@@ -106,7 +107,7 @@ func (c *factReader) readUnit() (bool, error) {
 	if err != nil {
 		return false, fmt.Errorf("read its unit: %w", err)
 	}
-	c.facts.Relay = u.Relay // an email of a broadcast may have been moved alone
+	c.facts.Relay = u.Relay // a single email of a broadcast may have been moved
 	k := routeKey{u.Relay, u.TeamID, u.Domain}
 	st, err := c.s.readSenderStatus(c.r, c.now, k)
 	if err != nil {
@@ -119,7 +120,7 @@ func (c *factReader) readUnit() (bool, error) {
 	return true, err
 }
 
-// work is how a unit stands, in the words of verdicts.
+// work converts the status of a unit for the verdict rules.
 func (st *queueStatus) work(u *db.QueuedUnit) *verdict.Work {
 	w := &verdict.Work{Wait: verdict.WaitTurn, NextAt: u.NextAt, Attempts: u.Attempts, Held: u.Held, HeldAt: u.HeldAt}
 	state, reason := st.unit(u)
@@ -140,7 +141,7 @@ func (st *queueStatus) work(u *db.QueuedUnit) *verdict.Work {
 	return w
 }
 
-// readUnbegun is how that stands what has not begun of a broadcast.
+// readUnbegun adds the status of a broadcast's recipients that have not begun.
 func (c *factReader) readUnbegun(b *app.Broadcast) error {
 	if b.Status != app.QueuedBroadcast && b.Status != app.ScheduledBroadcast {
 		return nil
@@ -172,7 +173,7 @@ func (c *factReader) readUnbegun(b *app.Broadcast) error {
 	return err
 }
 
-// guardrail says which guardrail has a broadcast rest; empty: none.
+// guardrail returns which guardrail stops a broadcast; empty: none.
 func (c *factReader) guardrail(b *app.Broadcast) (verdict.BlockerKind, error) {
 	err := c.s.delivery.Guardrails.MayBroadcast(c.r, b.TeamID, b.Relay)
 	switch app.CodeOf(err) {
@@ -184,7 +185,7 @@ func (c *factReader) guardrail(b *app.Broadcast) (verdict.BlockerKind, error) {
 	return "", err
 }
 
-// readSuppressions looks up which of the recipients are suppressed that nothing reached.
+// readSuppressions looks up which of the failed recipients are suppressed.
 func (c *factReader) readSuppressions() error {
 	var hashes []app.AddressHash
 	at := map[app.AddressHash]int{}

@@ -11,14 +11,14 @@ import (
 	"mailer/db"
 )
 
-// Load has the lanes be those of the flags and of the database, before they are set to
-// work. A server that captures uses none of the database.
+// Load sets the relay queues to the relays of the flags and of the database, before they start. A
+// server that captures ignores those of the database.
 func (s *Service) Load(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	err := s.DB.WriteVital(ctx, func(tx *db.Tx) error {
 		states, err := tx.RelayStates()
-		for _, st := range states { // of an earlier server
+		for _, st := range states { // stored by an earlier server
 			if err := tx.DeleteRelayState(st.Region); err != nil {
 				return err
 			}
@@ -31,17 +31,17 @@ func (s *Service) Load(ctx context.Context) error {
 	if err := s.sync(ctx); err != nil {
 		return err
 	}
-	return s.publishStates() // commands may name them from now on
+	return s.publishStates() // from now on commands know the relays
 }
 
-// LoadFollower is Load for a server beside one that leads, and that tells how relays are.
+// LoadFollower is Load for a server that is not the leader and does not store relay states.
 func (s *Service) LoadFollower(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.sync(ctx)
 }
 
-// TickFollower is Tick for one.
+// TickFollower is Tick for a server that is not the leader.
 func (s *Service) TickFollower(changed bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -52,8 +52,8 @@ func (s *Service) TickFollower(changed bool) {
 	}
 }
 
-// Tick is called each second: it has the lanes follow the database where that changed,
-// and tells there how they are.
+// Tick is called each second. It updates the relay queues if the database changed, and stores their
+// states.
 func (s *Service) Tick(changed bool) {
 	s.TickFollower(changed)
 	s.mu.Lock()
@@ -73,7 +73,7 @@ func (s *Service) pauseEnded() bool {
 	return false
 }
 
-// sync reads relays and pauses and has the lanes obey. s.mu is held.
+// sync reads relays and pauses and applies them. s.mu is held.
 func (s *Service) sync(ctx context.Context) error {
 	var rows []db.Relay
 	var paused []db.RelayPause
@@ -96,7 +96,7 @@ func (s *Service) sync(ctx context.Context) error {
 	return s.applyPauses(ctx, paused)
 }
 
-// applyRelays has the lanes be those of the flags, then of the database.
+// applyRelays sets the relay queues to the relays of the flags, then of the database.
 func (s *Service) applyRelays(ctx context.Context, rows []db.Relay) error {
 	if s.Settings.Capture {
 		s.Log.Warn("relays of the database are not used, since this server captures", "relays", len(rows))
@@ -118,7 +118,7 @@ func (s *Service) applyRelays(ctx context.Context, rows []db.Relay) error {
 	return s.delivery.Outlets.SetRelays(ctx, list)
 }
 
-// applyPauses has the relays rest that are paused, and forgets pauses whose time is over.
+// applyPauses pauses relays and deletes pauses whose time is over.
 func (s *Service) applyPauses(ctx context.Context, paused []db.RelayPause) error {
 	next, over := map[string]delivery.Pause{}, false
 	for _, row := range paused {
@@ -140,7 +140,7 @@ func (s *Service) applyPauses(ctx context.Context, paused []db.RelayPause) error
 	return nil
 }
 
-// publishStates writes how relays are, where that changed. s.mu is held.
+// publishStates stores the relay states that changed. s.mu is held.
 func (s *Service) publishStates() error {
 	if s.Settings.Capture {
 		return nil
@@ -182,7 +182,7 @@ func (s *Service) publishStates() error {
 	return nil
 }
 
-// ReloadFiles has relays read the files that their URLs name again.
+// ReloadFiles makes relays read the CA files in their URLs again.
 func (s *Service) ReloadFiles(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
