@@ -17,8 +17,8 @@ import (
 	"mailer/app/rules/relayurl"
 )
 
-// sink is the cheapest relay there is, so that a benchmark measures the client. It
-// writes its replies when it has read all commands that are there.
+// sink is a minimal relay, so that a benchmark measures the client. It writes its replies when it
+// has read all available commands.
 func sink(c net.Conn, ehlo string) {
 	defer c.Close()
 	in, out := bufio.NewReaderSize(c, 64<<10), bufio.NewWriter(c)
@@ -52,7 +52,7 @@ func sink(c net.Conn, ehlo string) {
 	}
 }
 
-// benchRelay is a client of a sink, both gone at the end.
+// benchRelay returns a client of a sink. Both are closed at the end.
 func benchRelay(b *testing.B, ehlo string, sign bool) *Relay {
 	b.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -83,7 +83,7 @@ func benchRelay(b *testing.B, ehlo string, sign bool) *Relay {
 	return r
 }
 
-// sendMany measures the processor time of a message too, the sink's share in it.
+// sendMany also measures the CPU time per message, including the sink's.
 func sendMany(b *testing.B, r *Relay, m *app.Outgoing) {
 	b.ReportAllocs()
 	b.SetParallelism(4)
@@ -121,7 +121,7 @@ func BenchmarkSend(b *testing.B) {
 	}
 }
 
-// BenchmarkSendMail sends an ordinary html mail of 5 KB.
+// BenchmarkSendMail sends an ordinary HTML mail of 5 KB.
 func BenchmarkSendMail(b *testing.B) {
 	for _, signed := range []bool{false, true} {
 		for _, ehlo := range []string{"8BITMIME", "PIPELINING"} {
@@ -137,15 +137,15 @@ func BenchmarkSendMail(b *testing.B) {
 	}
 }
 
-// noopSigner signs at no cost, so that a benchmark measures all the rest.
+// noopSigner signs at no cost, so that a benchmark measures everything else.
 type noopSigner struct{ crypto.Signer }
 
 func (noopSigner) Sign(io.Reader, []byte, crypto.SignerOpts) ([]byte, error) {
 	return make([]byte, 256), nil
 }
 
-// BenchmarkBuild composes a mail, and signs it but for RSA, in processor time,
-// which on a busy machine says more than time.
+// BenchmarkBuild composes and signs a mail without RSA. It reports CPU time, which says more than
+// wall time on a busy machine.
 func BenchmarkBuild(b *testing.B) {
 	mails := map[string]*app.Outgoing{"html": benchmarkMail(b)}
 	s, m := testSealer(b), compiled(b, newsletter(true))

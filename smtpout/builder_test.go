@@ -10,7 +10,7 @@ import (
 	"mailer/app/rules/relayurl"
 )
 
-// Messages of all sizes share buffers; each arrives as if it had been alone.
+// Messages of all sizes share buffers and must not influence each other.
 func TestBuffersAreNotMixedUp(t *testing.T) {
 	f := startFake(t, &fake{ehlo: []string{"PIPELINING"}})
 	cfg := configFor(f.listener)
@@ -73,7 +73,7 @@ func TestSignatureOfAnyLength(t *testing.T) {
 	}
 }
 
-// A long message's buffer must not stay for short ones.
+// The buffer of a long message must not be kept.
 func TestLargeBuffersAreNotKept(t *testing.T) {
 	b := newBuilder(Options{}, false, relayurl.ProfileGeneric)
 	m := testMessage("a@example.net")

@@ -17,7 +17,7 @@ import (
 	"mailer/app/rules/relayurl"
 )
 
-// pipeListener is a listener within a bubble.
+// pipeListener is a listener for use in a bubble.
 type pipeListener struct {
 	incoming chan net.Conn
 	closed   chan struct{}
@@ -54,21 +54,21 @@ func (p *pipeListener) dial(ctx context.Context) (net.Conn, error) {
 	}
 }
 
-// limitedRelay is a relay, within a bubble, that lets us have a number of connections at
-// once and takes its time for each dot.
+// limitedRelay is a relay for use in a bubble that allows a number of concurrent connections and
+// replies slowly to each final dot.
 type limitedRelay struct {
 	*fake
 	*Relay
 	allowed atomic.Int32
 	dot     time.Duration
-	refuse  string // how: the stage
+	refuse  string // stage at which it refuses
 	slow    time.Duration
 	refused atomic.Int32
-	good    sync.Map // numbers of connections that it lets us have
+	good    sync.Map // numbers of the connections that it allowed
 	lines   logLines
 }
 
-// logLines is a handler that keeps what was logged.
+// logLines keeps what was logged.
 type logLines struct {
 	mu   sync.Mutex
 	kept []string
@@ -95,7 +95,7 @@ func (l *logLines) of(level string) (out []string) {
 func startLimitedRelay(t *testing.T, n *limitedRelay, allowed, connections int) *limitedRelay {
 	t.Helper()
 	n.allowed.Store(int32(allowed))
-	var opened atomic.Int32 // that it lets us have, now
+	var opened atomic.Int32 // connections that are allowed now
 	p := newPipeListener()
 	n.fake = &fake{listener: p, ehlo: []string{"PIPELINING", "AUTH PLAIN"}, script: func(c int, verb, _ string) string {
 		switch verb {
@@ -146,7 +146,7 @@ func startLimitedRelay(t *testing.T, n *limitedRelay, allowed, connections int) 
 	return n
 }
 
-// flood sends mail of two teams, all at once, and returns how long it took.
+// flood sends mail of two teams concurrently and returns how long it took.
 func (n *limitedRelay) flood(t *testing.T, messages int) time.Duration {
 	t.Helper()
 	var work sync.WaitGroup
@@ -164,7 +164,7 @@ func (n *limitedRelay) flood(t *testing.T, messages int) time.Duration {
 
 func (n *limitedRelay) limit() int { return n.pool.ceiling.limit() }
 
-// 8 connections are configured, the relay takes 3: they carry what 3 can carry.
+// With 8 configured connections and 3 allowed, mail is sent at the speed of 3.
 func TestConnectionLimitIsLearned(t *testing.T) {
 	for _, refuse := range []string{"", "dial", "BANNER", "EHLO", "AUTH"} {
 		for _, slow := range []time.Duration{0, 2 * time.Second} {
@@ -172,7 +172,7 @@ func TestConnectionLimitIsLearned(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					n := startLimitedRelay(t, &limitedRelay{refuse: refuse, slow: slow, dot: 50 * time.Millisecond}, 3, 8)
 					took := n.flood(t, 200)
-					// Each of the three connections ends after a hundred messages at most.
+					// Each connection ends after at most a hundred messages.
 					if best := 200 * 50 * time.Millisecond / 3; took > best*115/100+2*slow {
 						t.Errorf("took %s, three connections take %s", took, best)
 					}
@@ -222,7 +222,7 @@ func TestNoWorkingConnectionIsTrouble(t *testing.T) {
 	}
 }
 
-// What was learned of a relay ends with its trouble.
+// The learned limit is dropped when no connection works.
 func TestTroubleResetsConnectionLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := startLimitedRelay(t, &limitedRelay{dot: time.Second}, 2, 8)
@@ -261,7 +261,7 @@ func TestConnectionLimitIsRaised(t *testing.T) {
 			}
 			time.Sleep(time.Minute)
 		}
-		// Connections are left after 100 messages, and opened anew.
+		// Connections are closed after 100 messages and opened again.
 		if tried := n.refused.Load() - first; first > 6 || tried < 4 || tried > 5 {
 			t.Errorf("%d connections were refused at first, %d in five minutes", first, tried)
 		}
@@ -284,8 +284,8 @@ func TestConnectionLimitIsRaised(t *testing.T) {
 	})
 }
 
-// A broadcast's message that waited longer stays behind the transactional one whose
-// connection was refused.
+// A broadcast message that waited longer stays behind the transactional message whose connection
+// was refused.
 func TestRefusedConnectionKeepsRank(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := startLimitedRelay(t, &limitedRelay{refuse: "AUTH", dot: 10 * time.Second}, 1, 2)
@@ -296,7 +296,7 @@ func TestRefusedConnectionKeepsRank(t *testing.T) {
 				m := testMessage("a@example.net")
 				m.Bulk = bulk
 				want(t, n.Send(t.Context(), m, func(context.Context, string) error {
-					order = append(order, name) // one at a time: there is one connection
+					order = append(order, name) // serial: there is one connection
 					return nil
 				}), "done/dot/250 a=accepted/250")
 			})
@@ -325,7 +325,7 @@ func (n *limitedRelay) dialSlowly(d time.Duration) {
 	}
 }
 
-// A Send that is stopped while it opens a connection says nothing of the relay.
+// A Send that is canceled while it opens a connection proves nothing about the relay.
 func TestCanceledOpeningLowersNoLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := startLimitedRelay(t, &limitedRelay{dot: 10 * time.Second}, 8, 8)
@@ -364,7 +364,7 @@ func TestWaitAfterRefusalEndsWithContext(t *testing.T) {
 	})
 }
 
-// Idle connections that the relay has closed are no sign of a relay that works.
+// Idle connections that the relay has closed don't count as working.
 func TestUnreachableRelayWithIdleConnections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := startLimitedRelay(t, &limitedRelay{dot: time.Second}, 8, 8)

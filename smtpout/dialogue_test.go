@@ -17,14 +17,13 @@ import (
 	"mailer/app/rules/relayurl"
 )
 
-// answers makes a script of one reply for each verb.
+// answers is a script with one reply for each verb.
 func answers(replies map[string]string) func(int, string, string) string {
 	return func(n int, verb, line string) string { return replies[verb] }
 }
 
-// What becomes of a group of commands whose transaction comes to nothing: the
-// relay's replies to the rest of it are heard out, nobody gets an empty message,
-// and the connection is used again only where both sides are surely in step.
+// After a failed group of commands, the remaining replies are read, nobody gets an empty message,
+// and the connection is reused only if both sides are certainly in sync.
 func TestFailedCommandGroup(t *testing.T) {
 	const no, unknown = "550 5.1.8 sender", "550 5.1.1 unknown"
 	tests := []struct {
@@ -91,8 +90,7 @@ func TestFailedCommandGroup(t *testing.T) {
 	}
 }
 
-// A relay that took a recipient, though no MAIL, and now waits for the message
-// must not get the end of one.
+// A relay that accepted a recipient, but not MAIL, and waits for the message must not get its end.
 func TestNoEmptyMessageWithAcceptedRecipient(t *testing.T) {
 	f := startFake(t, &fake{ehlo: []string{"PIPELINING"}, acceptData: true, script: answers(map[string]string{
 		"MAIL": "550 5.1.8 sender", "RCPT": "251 2.1.5 ok",
@@ -104,7 +102,7 @@ func TestNoEmptyMessageWithAcceptedRecipient(t *testing.T) {
 	}
 }
 
-// The relay answers nothing before it has read the whole group.
+// The relay answers only after it has read the whole group.
 func TestCommandsArePipelined(t *testing.T) {
 	f := startFake(t, &fake{ehlo: []string{"PIPELINING"}, delayReplies: true, script: func(_ int, verb, line string) string {
 		switch {
@@ -128,8 +126,8 @@ func TestCommandsArePipelined(t *testing.T) {
 	}
 }
 
-// Fifty recipients with the longest addresses, and replies as long, are one
-// group: neither side may wait for the other.
+// Fifty recipients with the longest addresses and equally long replies are one group: neither side
+// may wait for the other.
 func TestLargestCommandGroup(t *testing.T) {
 	long := strings.Repeat("x", 240) + "@example.net"
 	to := make([]string, 50)
@@ -145,7 +143,7 @@ func TestLargestCommandGroup(t *testing.T) {
 	}
 }
 
-// The relay has a moment for each reply in which the next command must not come.
+// The relay checks before each reply that no further command has arrived.
 func TestCommandsWithoutPipelining(t *testing.T) {
 	f := &fake{ehlo: []string{"8BITMIME"}}
 	f.script = func(_ int, verb, _ string) string {
@@ -164,7 +162,7 @@ func TestCommandsWithoutPipelining(t *testing.T) {
 	}
 }
 
-// What was offered in the clear does not count under TLS (RFC 3207 4.2).
+// Extensions offered before TLS don't count (RFC 3207 4.2).
 func TestPipeliningOfferedInTheClearOnly(t *testing.T) {
 	config, ca := certificate(t)
 	hellos := 0
@@ -176,7 +174,7 @@ func TestPipeliningOfferedInTheClearOnly(t *testing.T) {
 			return "250-fake\r\n250-PIPELINING\r\n250 STARTTLS"
 		}
 		return "250-fake\r\n250 8BITMIME"
-	}}) // complains when a command comes early
+	}}) // reports a command that comes too early
 	cfg := configFor(f.listener)
 	cfg.TLS, cfg.CAFile = relayurl.TLSRequired, ca
 	want(t, newRelay(t, cfg).Send(t.Context(), testMessage("a@example.net"), authorizeAll), "done/dot/250 a=accepted/250")
@@ -185,8 +183,7 @@ func TestPipeliningOfferedInTheClearOnly(t *testing.T) {
 	}
 }
 
-// Replies that somebody put into the stream before TLS are not taken for any
-// that come after it.
+// Replies injected before TLS are not taken for later replies.
 func TestRepliesBeforeTLSAreDiscarded(t *testing.T) {
 	config, ca := certificate(t)
 	hellos := 0
@@ -267,7 +264,7 @@ func TestWritesOfAMessage(t *testing.T) {
 	}
 }
 
-// A slow relay has the timeout for each piece of a long message, not for all.
+// The timeout applies to each chunk of a long message.
 func TestTimeoutPerBodyChunk(t *testing.T) {
 	for _, line := range []string{"a line of text\n", ".a line of text\n"} {
 		m := testMessage("a@example.net")
@@ -323,9 +320,8 @@ func TestReadReply(t *testing.T) {
 	}
 }
 
-// FuzzReadReply: whatever arrives, in whichever pieces, reads the same; a reply
-// of lines that all have the code reads as the standard library has it, and what
-// follows it is left alone.
+// FuzzReadReply: a reply reads the same however it is split. If all lines have the code, it reads
+// as by the standard library, and the data after it is not consumed.
 func FuzzReadReply(f *testing.F) {
 	for _, seed := range []string{"250 Ok\r\n", "250-a\r\n250 b\r\n", "250\n", "250-a\r\nx\r\n250 b\r\n", "550-a\r\n554 b\r\n", "\x00", "250-\r\n\r\n250 \r\n", "354 go\r\n250 x\r\n", strings.Repeat("250-x\r\n", 20_000)} {
 		f.Add([]byte(seed))
@@ -352,7 +348,7 @@ func FuzzReadReply(f *testing.F) {
 			return
 		}
 		for line := range bytes.Lines(used) {
-			if len(bytes.TrimRight(line, "\r\n")) < 4 { // the standard library wants a blank
+			if len(bytes.TrimRight(line, "\r\n")) < 4 { // the standard library requires a blank
 				return
 			}
 		}
@@ -363,8 +359,7 @@ func FuzzReadReply(f *testing.F) {
 	})
 }
 
-// FuzzDots: what the relay undoes is what was sent, and no line of it ends the
-// message early.
+// FuzzDots: undoing the dot stuffing returns the message, and no line ends it early.
 func FuzzDots(f *testing.F) {
 	for _, seed := range []string{"", ".", "..", ".\r\n", "a\r\n.", "\r\n.\r\n.", "a\r\n..b\r\n", "a.b"} {
 		f.Add([]byte(seed))

@@ -14,7 +14,7 @@ import (
 	"mailer/app/rules/relayurl"
 )
 
-// counts is what the fake saw of connections.
+// counts returns the number of connections, in all and at most concurrently.
 func (f *fake) counts() (opened, peak int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -22,7 +22,7 @@ func (f *fake) counts() (opened, peak int) {
 }
 
 func TestConnectionIsReused(t *testing.T) {
-	// Results that leave the session in order must not cost the connection.
+	// The connection is reused after results that leave the session in order.
 	script := func(_ int, verb, line string) string {
 		switch {
 		case verb == "RCPT" && strings.Contains(line, "<refused@"):
@@ -56,7 +56,7 @@ func TestConnectionIsReused(t *testing.T) {
 	}
 }
 
-// What ends the session at the relay, or may have, must not be used again.
+// A connection whose session may have ended is not reused.
 func TestConnectionIsDropped(t *testing.T) {
 	for verb, reply := range map[string]string{
 		"RCPT": "421 4.3.2 busy", "DATA": "454 4.7.0 later", "DOT": "421 4.3.2 busy",
@@ -113,7 +113,7 @@ func TestDeadIdleConnectionIsReplaced(t *testing.T) {
 	}
 }
 
-// RSET ends a transaction and nothing else: EHLO is said once.
+// EHLO is sent once per connection.
 func TestNoCommandBetweenTransactions(t *testing.T) {
 	eachMode(t, func(t *testing.T, ehlo []string) {
 		f := startFake(t, &fake{ehlo: ehlo, script: func(_ int, verb, line string) string {
@@ -137,8 +137,7 @@ func TestNoCommandBetweenTransactions(t *testing.T) {
 	})
 }
 
-// What a relay says unasked after its reply must not be taken for the reply to
-// the next command.
+// An unexpected line after a reply must not be taken for the reply to the next command.
 func TestUnexpectedReplyReplacesConnection(t *testing.T) {
 	for _, unasked := range []string{"250 2.0.0 once more", "421 4.4.2 goodbye"} {
 		eachMode(t, func(t *testing.T, ehlo []string) {
@@ -159,8 +158,8 @@ func TestUnexpectedReplyReplacesConnection(t *testing.T) {
 	}
 }
 
-// A connection whose socket the end of a context closes must not be pooled,
-// even where the transaction came to a result of its own.
+// A connection that the end of a context closes must not be reused, even if the transaction has a
+// result.
 func TestConnectionOfEndedContextIsDropped(t *testing.T) {
 	r := relayTo(t, startFake(t, &fake{}))
 	c, err := r.connect(t.Context(), claimant{})
@@ -170,7 +169,7 @@ func TestConnectionOfEndedContextIsDropped(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	m := testMessage("a@example.net")
-	m.EnvelopeFrom = "<" // refused without a word to the relay
+	m.EnvelopeFrom = "<" // refused locally
 	res, end := r.transact(ctx, ctx, c, m, &built{}, authorizeAll)
 	r.pool.drop(c)
 	want(t, res, "refused/mail/0")
@@ -179,7 +178,7 @@ func TestConnectionOfEndedContextIsDropped(t *testing.T) {
 	}
 }
 
-// The relay closed the idle connection by itself, long before MAIL.
+// The relay closed the idle connection long before MAIL.
 func TestIdleConnectionClosedByRelay(t *testing.T) {
 	eachMode(t, func(t *testing.T, ehlo []string) {
 		f := startFake(t, &fake{ehlo: ehlo})
@@ -243,7 +242,7 @@ func TestCloseWithSilentRelay(t *testing.T) {
 }
 
 func TestConnectionCap(t *testing.T) {
-	// No message ends before three are in hand, so the cap is really reached.
+	// No message ends before three are being sent, so the limit is reached.
 	var inHand atomic.Int32
 	full := make(chan struct{})
 	f := startFake(t, &fake{script: func(_ int, verb, _ string) string {

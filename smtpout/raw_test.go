@@ -18,7 +18,7 @@ import (
 	"mailer/app/testing/apptest"
 )
 
-// rawOutgoing is a letter of acme.test that was handed in whole.
+// rawOutgoing is a raw message of acme.test.
 func rawOutgoing(t testing.TB, message string) *app.Outgoing {
 	t.Helper()
 	parsed, err := rawmail.Parse([]byte(message))
@@ -32,7 +32,7 @@ func rawOutgoing(t testing.TB, message string) *app.Outgoing {
 	return m
 }
 
-// sendAndRead has a relay take a message that was handed in, twice, and returns the bytes.
+// sendAndRead sends a raw message twice, and returns the received bytes.
 func sendAndRead(t *testing.T, r *Relay, f *fake, m *app.Outgoing) string {
 	t.Helper()
 	var kept authorizer
@@ -89,7 +89,7 @@ func TestTrackedRawMessagesVerify(t *testing.T) {
 	for range rawMessages(400) {
 		m := rawOutgoing(t, apptest.GeneratedMessage(random, "acme.test"))
 		before := m.Mail.Raw
-		m.Mail.HTML, m.DKIM = "x", key // only whether there is one counts
+		m.Mail.HTML, m.DKIM = "x", key // only its presence matters
 		if m.Mail = tracked(t, m.Mail); bytes.Equal(m.Mail.Raw, before) {
 			continue
 		}
@@ -110,7 +110,7 @@ func TestTrackedRawMessagesVerify(t *testing.T) {
 	}
 }
 
-// difference is where the ends of two texts begin to differ, with what stands there.
+// difference returns the ends of two texts from where they begin to differ.
 func difference(got, want string) string {
 	n := 0
 	for n < min(len(got), len(want)) && got[len(got)-1-n] == want[len(want)-1-n] {
@@ -152,13 +152,13 @@ func TestRelayWithout8BITMIME(t *testing.T) {
 			t.Errorf("%q\nis not in\n%q", part, got)
 		}
 	}
-	// What its author signed can't be changed, and the relay is named.
+	// A part that its author signed can't be changed; the error names the relay.
 	m = rawOutgoing(t, "From: ann@acme.test\r\nContent-Type: multipart/signed; boundary=b\r\n\r\n--b\r\n\r\nGrüße\r\n--b\r\nContent-Type: application/pgp-signature\r\n\r\nx\r\n--b--\r\n")
 	res := r.Send(t.Context(), m, authorizeAll)
 	if res.Kind != app.ResultRefused || !strings.Contains(res.Reply.Text, "8BITMIME") || !strings.Contains(res.Reply.Text, "signed") {
 		t.Errorf("%+v", res)
 	}
-	// The connection is good for others.
+	// The connection can be reused.
 	want(t, r.Send(t.Context(), testMessage("a@example.net"), authorizeAll), "done/dot/250 a=accepted/250")
 }
 
@@ -178,7 +178,7 @@ func TestGeneratedMessagesWithout8BITMIME(t *testing.T) {
 		}
 		m.DKIM = key
 		if res := r.Send(t.Context(), m, authorizeAll); res.Kind != app.ResultDone {
-			continue // sealed
+			continue // signed by its author
 		}
 		sent++
 		f.mu.Lock()
@@ -200,8 +200,7 @@ func TestGeneratedMessagesWithout8BITMIME(t *testing.T) {
 
 func trimmed(s string) string { return strings.TrimRight(s, "\r\n") }
 
-// TestRawMessagesVerifyWithDkimpy asks a verifier that shares no code with the
-// signer.
+// TestRawMessagesVerifyWithDkimpy uses a verifier that shares no code with the signer.
 func TestRawMessagesVerifyWithDkimpy(t *testing.T) {
 	const python = "/usr/bin/python3"
 	if err := exec.Command(python, "-c", "import dkim").Run(); err != nil {

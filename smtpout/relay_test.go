@@ -13,7 +13,7 @@ import (
 	"mailer/app/rules/relayurl"
 )
 
-// Every rule about replies, one line each.
+// One line for each rule about replies.
 func TestSendResults(t *testing.T) {
 	three := []string{"a@example.net", "b@example.net", "c@example.net"}
 	oneBad := func(reply string) func(int, string, string) string {
@@ -123,7 +123,7 @@ func TestSendKeepsQueueID(t *testing.T) {
 	}
 }
 
-// A name server has a time of its own, which is not the relay's.
+// A name server has its own timeout.
 func TestNameServerTimeoutText(t *testing.T) {
 	r, err := NewRelay(relayurl.Relay{Region: "us-east-1", Host: "relay.test", TLS: relayurl.TLSOff}, Options{})
 	if err != nil {
@@ -137,7 +137,7 @@ func TestNameServerTimeoutText(t *testing.T) {
 	wantWords(t, res, "the name server does not answer for relay.test")
 }
 
-// A relay that stops answering anywhere must not hold us.
+// A relay that stops answering at any step must not block Send.
 func TestSendStalls(t *testing.T) {
 	for verb, result := range map[string]string{
 		"BANNER": "trouble/connect/0", "EHLO": "trouble/connect/0", "MAIL": "trouble/mail/0",
@@ -199,7 +199,7 @@ func TestAuthorizeErrorSendsNoDot(t *testing.T) {
 		r := relayTo(t, f)
 		h := authorizer{err: errNo}
 		m := testMessage("a@example.net")
-		m.Mail.Text = strings.Repeat("a line of text\n", 1000) // beyond every buffer of the client
+		m.Mail.Text = strings.Repeat("a line of text\n", 1000) // more than the buffers of the client
 		want(t, r.Send(t.Context(), m, h.authorize), "withdrawn/dot/0")
 		r.Close()
 		f.wait("the end of the body", func() bool { return len(f.partial) == 1 })
@@ -223,7 +223,7 @@ func TestAuthorizeErrorReportsNoRecipients(t *testing.T) {
 	want(t, relayTo(t, f).Send(t.Context(), testMessage("a@example.net", "b@example.net"), h.authorize), "withdrawn/dot/0")
 }
 
-// What the relay takes is the message byte for byte, whatever its lines begin
+// The relay receives the message unchanged, whatever its lines begin
 // with.
 func TestDotsArriveUnchanged(t *testing.T) {
 	f := startFake(t, &fake{})
@@ -401,7 +401,7 @@ func TestContextEndsAfterTheDot(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	f := startFake(t, &fake{script: func(_ int, verb, _ string) string {
 		if verb == "DOT" {
-			cancel() // the client waits for this reply: it comes after the end
+			cancel() // the client waits for this reply, which comes later
 		}
 		return ""
 	}})

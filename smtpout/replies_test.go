@@ -40,7 +40,7 @@ func TestReply(t *testing.T) {
 	}
 }
 
-// go-smtp takes an address for an enhanced code; its text must not be lost.
+// go-smtp parses an address as an enhanced code; the text must not be lost.
 func TestReplyOfFalseEnhancedCode(t *testing.T) {
 	got := replySanitizer{}.replyOf(&smtp.SMTPError{Code: 550, EnhancedCode: smtp.EnhancedCode{10, 0, 0}, Message: "is listed"})
 	if want := (app.Reply{Code: 550, Text: "10.0.0 is listed"}); got != want {

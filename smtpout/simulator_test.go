@@ -9,7 +9,7 @@ import (
 	"mailer/app"
 )
 
-// nextTransport is a transport that ends as it was told.
+// nextTransport is a transport with a given result.
 type nextTransport struct {
 	result     app.Result
 	authorizes bool
@@ -71,8 +71,7 @@ func TestSimulatorPassesOthersOn(t *testing.T) {
 	}
 }
 
-// Test recipients beside others are neither lost nor answered twice, however
-// the others fare.
+// Test recipients are neither lost nor answered twice, whatever happens to the other recipients.
 func TestSimulatorMixed(t *testing.T) {
 	const both = " delivered=simulated_delivered/250 bounced=simulated_bounced/550"
 	real := app.RecipientResult{Address: "a@example.net", Outcome: app.Refused, Reply: app.Reply{Code: 550}}

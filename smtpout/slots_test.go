@@ -17,17 +17,17 @@ import (
 	"mailer/app/rules/relayurl"
 )
 
-// newSlots are n places without a reserve.
+// newSlots makes n slots without a reserve.
 func newSlots(n int) *slots { return &slots{limit: func() int { return n }} }
 
-// pendingSlot is a take that may wait, and what came of it.
+// pendingSlot is an acquire that may wait, and its result.
 type pendingSlot struct {
 	slot *slot
 	err  error
 	done chan struct{}
 }
 
-// acquireAsync starts a take and lets it wait.
+// acquireAsync starts an acquire and returns when it waits or has ended.
 func acquireAsync(ctx context.Context, s *slots, who claimant) *pendingSlot {
 	c := &pendingSlot{done: make(chan struct{})}
 	go func() {
@@ -48,7 +48,7 @@ func granted(c *pendingSlot) bool {
 	}
 }
 
-// mustAcquire takes a place that must be free.
+// mustAcquire acquires a slot that must be free.
 func mustAcquire(t *testing.T, s *slots, who claimant) *slot {
 	t.Helper()
 	c := acquireAsync(t.Context(), s, who)
@@ -104,7 +104,7 @@ func TestCanceledWaiterTakesNoSlot(t *testing.T) {
 	})
 }
 
-// A place can be given at the moment when the one who waits for it leaves.
+// A slot can be granted at the moment when its waiter is canceled.
 func TestSlotOfCanceledWaiterGoesToNext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSlots(1)
@@ -185,7 +185,7 @@ func TestBuildersYieldWhileCallersWait(t *testing.T) {
 			t.Error("the bulk message came before the other")
 		}
 		leave()
-		more := acquireAsync(t.Context(), b.slots, bulk) // notices that there is room again
+		more := acquireAsync(t.Context(), b.slots, bulk) // notices that the limit has grown
 		if !granted(later) || !granted(more) {
 			t.Error("builders rest though nobody waits")
 		}
@@ -229,7 +229,7 @@ func TestFreeConnectionGoesToTransactionalMail(t *testing.T) {
 	}
 }
 
-// waitForWaiters returns when n wait.
+// waitForWaiters returns when n claimants wait.
 func waitForWaiters(t *testing.T, s *slots, n int) {
 	t.Helper()
 	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); {
@@ -249,7 +249,7 @@ func waitForWaiters(t *testing.T, s *slots, n int) {
 	t.Errorf("%d never waited", n)
 }
 
-// two teams: B's transactions take long.
+// Two teams: B's transactions take long.
 var (
 	teamA = claimant{team: "a", shared: true}
 	teamB = claimant{team: "b", shared: true}
@@ -288,7 +288,7 @@ func TestSlowTeamLeavesLastSlot(t *testing.T) {
 		for range 60 {
 			go work(teamB)
 			synctest.Wait()
-			time.Sleep(100 * time.Millisecond) // its mail does not end all at once
+			time.Sleep(100 * time.Millisecond) // its transactions end at different times
 		}
 		if a, b := holds(); a != 0 || b != 7 {
 			t.Fatalf("a slow team alone holds %d of 8", b)
@@ -319,7 +319,7 @@ func TestQuickTeamUsesEverySlot(t *testing.T) {
 			t.Fatal("a team of which nothing is known took the last place")
 		}
 		time.Sleep(100 * time.Millisecond)
-		s.release(first) // free both, and the team is known to be quick
+		s.release(first) // both are free, and the team is known to be quick
 		if !granted(kept) {
 			t.Fatal("kept from a place though two are free")
 		}
@@ -372,7 +372,7 @@ func TestLastSlotIsReservedOnlyIfShared(t *testing.T) {
 		for range 3 {
 			mustAcquire(t, s, alone)
 		}
-		builders := newSlots(2) // no reserve at all
+		builders := newSlots(2) // no reserve
 		mustAcquire(t, builders, teamA)
 		mustAcquire(t, builders, teamA)
 		one := newSharedSlots(1)
@@ -380,12 +380,12 @@ func TestLastSlotIsReservedOnlyIfShared(t *testing.T) {
 		authorized := mustAcquire(t, one, teamA)
 		time.Sleep(time.Minute)
 		one.release(authorized)
-		mustAcquire(t, one, teamA) // known to be slow, but there is no other place
+		mustAcquire(t, one, teamA) // known to be slow, but there is no other slot
 	})
 }
 
-// Bulk must not overtake transactional mail that is only kept from the last place,
-// nor stay behind when that leaves.
+// Mail of broadcasts must not overtake transactional mail that waits for the reserved slot, nor
+// wait when that mail is canceled.
 func TestBulkWaitsBehindReservedSlot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSharedSlots(2)
@@ -414,11 +414,11 @@ func TestFreeSlotGoesToTeamWithFewest(t *testing.T) {
 			if !granted(b1) || granted(b2) || granted(a1) {
 				t.Error("the first place did not go to b")
 			}
-			s.release(authorized[1]) // a 1, b 1: b got the last one
+			s.release(authorized[1]) // a 1, b 1: b was granted the last one
 			if !granted(a1) || granted(b2) || granted(a2) {
 				t.Error("the second place did not go to a")
 			}
-			s.release(authorized[2]) // a 1, b 1: a got the last one
+			s.release(authorized[2]) // a 1, b 1: a was granted the last one
 			if !granted(b2) || granted(a2) || granted(b3) {
 				t.Error("the third place did not go to b")
 			}
@@ -430,7 +430,7 @@ func TestFreeSlotGoesToTeamWithFewest(t *testing.T) {
 	})
 }
 
-// Where a relay lets us have one connection, everybody holds none when it becomes free.
+// With one connection, no team holds a slot when it becomes free.
 func TestTeamsAlternateAtSingleSlot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSlots(1)
@@ -452,7 +452,7 @@ func TestTeamsAlternateAtSingleSlot(t *testing.T) {
 	})
 }
 
-// Who was sent back to wait has the turn again that he had.
+// A waiter that returns keeps its ticket.
 func TestReturningWaiterKeepsTicket(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSlots(2)

@@ -19,7 +19,7 @@ import (
 	"mailer/app/rules/relayurl"
 )
 
-// peer is a relay on go-smtp's server: an SMTP stack that is not our fake.
+// peer is a relay on go-smtp's server, an SMTP implementation other than our fake.
 type peer struct {
 	listener net.Listener
 	mechs    []string
@@ -116,7 +116,7 @@ func TestPeerDelivery(t *testing.T) {
 			cfg := configFor(p.listener)
 			cfg.TLS, cfg.CAFile, cfg.User, cfg.Password = mode, ca, "user", "pass-word"
 			r := newRelay(t, cfg)
-			r.pool.connLimit = 1 // a handshake for each message
+			r.pool.connLimit = 1 // one handshake per message
 			m := testMessage("a@example.net", "refused@example.net", "jürgen@example.net")
 			m.Mail.Text = ".\n.dots\n" + strings.Repeat("some words\n", 500)
 			message, err := compose(m)
@@ -160,7 +160,7 @@ func TestCertificateOfAnotherHostIsRefused(t *testing.T) {
 	want(t, newRelay(t, cfg).Send(t.Context(), testMessage("a@example.net"), authorizeAll), "trouble/tls/0")
 }
 
-// STARTTLS taken out of the reply must not bring the password out.
+// The password must not be sent if STARTTLS was removed from the reply.
 func TestStrippedSTARTTLS(t *testing.T) {
 	f := startFake(t, &fake{ehlo: []string{"AUTH PLAIN"}})
 	cfg := configFor(f.listener)
@@ -201,8 +201,7 @@ func TestSTARTTLSTrouble(t *testing.T) {
 	}
 }
 
-// Our name, not localhost, stands in both EHLO, and what the relay offers in
-// the clear is forgotten.
+// Our name, not localhost, is in both EHLO, and extensions offered before TLS are discarded.
 func TestSTARTTLSOnFake(t *testing.T) {
 	config, ca := certificate(t)
 	f := startFake(t, &fake{ehlo: []string{"STARTTLS", "AUTH LOGIN"}, tls: config, script: func(_ int, verb, line string) string {

@@ -10,7 +10,7 @@ import (
 	"mailer/app"
 )
 
-// manyRecipients is n addresses of which none is known to the fake relays here.
+// manyRecipients returns n addresses that the fake relays do not know.
 func manyRecipients(n int) []string {
 	out := make([]string, n)
 	for i := range out {
@@ -57,7 +57,7 @@ func TestVerdictsBefore421AreKept(t *testing.T) {
 			}
 			for i, address := range manyRecipients(20) {
 				switch i {
-				case 2: // accepted: the message never came
+				case 2: // accepted, but the message was never sent
 				case 4:
 					expected = append(expected, fmt.Sprint(address, app.Postponed, app.StageRcpt, 450, "4.2.1"))
 				default:
@@ -71,8 +71,8 @@ func TestVerdictsBefore421AreKept(t *testing.T) {
 	}
 }
 
-// Whoever can't stand in a command is refused without the relay, whatever becomes
-// of the others.
+// An address that can't be written in a command is refused without the relay, whatever happens to
+// the others.
 func TestTroubleAtMailKeepsLocalRefusals(t *testing.T) {
 	eachMode(t, func(t *testing.T, ehlo []string) {
 		f := startFake(t, &fake{ehlo: ehlo, script: on("MAIL", "421 4.3.2 busy")})
@@ -118,7 +118,7 @@ func TestSoftBounceRelayRefusesNothing(t *testing.T) {
 	f := startFake(t, &fake{ehlo: []string{"SIZE 10"}})
 	cfg := configFor(f.listener)
 	cfg.SoftBounce = true
-	want(t, newRelay(t, cfg).Send(t.Context(), testMessage(two...), authorizeAll), "refused/mail/0") // not the relay's word
+	want(t, newRelay(t, cfg).Send(t.Context(), testMessage(two...), authorizeAll), "refused/mail/0") // not the relay's own code
 }
 
 func TestRelaySpecificEHLOName(t *testing.T) {

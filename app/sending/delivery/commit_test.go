@@ -43,8 +43,8 @@ func TestCommittedUnitsAreBoundedByConnections(t *testing.T) {
 				}
 				w.Start()
 				synctest.Wait()
-				// The probe has the end of the trouble to note between its reply and its
-				// result: others may overtake it there.
+				// The probe records the end of the trouble between its reply and its
+				// result: other results may come before.
 				relay.SetScript(testserver.Always(func(ctx context.Context, m *app.Outgoing, hold func() error) app.Result {
 					res := testserver.Accept(ctx, m, hold)
 					most <- len(w.CommittedUnits())
@@ -85,7 +85,7 @@ func TestStopFinishesRunningTransactions(t *testing.T) {
 		if d := time.Since(began); d != 10*time.Second {
 			t.Errorf("it took %v to stop", d)
 		}
-		// What waits for a connection may still get it; what waits in the lane not.
+		// Units that wait for a connection may get one; units that wait for a worker may not.
 		begun := len(relay.Transactions(""))
 		if begun < 4 || begun > 2*4+w.Services.Delivery.Builders || !relay.Closed {
 			t.Errorf("%d transactions, closed %v", begun, relay.Closed)
@@ -141,7 +141,7 @@ func TestStopDoesNotWaitForSilentRelay(t *testing.T) {
 		relay := testserver.NewRelay(nil)
 		relay.SetScript(testserver.Always(func(_ context.Context, m *app.Outgoing, hold func() error) app.Result {
 			testserver.Must(t, hold())
-			<-relay.Done // as smtpout does: only Close ends this wait
+			<-relay.Done // like smtpout: only Close ends this wait
 			return app.Result{Kind: app.ResultDoubt, Stage: app.StageDot, Reply: app.Reply{Text: "stopped"}}
 		}))
 		w := testserver.Start(t, relay)
@@ -169,7 +169,7 @@ func TestStopDoesNotWaitForSilentRelay(t *testing.T) {
 
 func TestTroubleAfterCommitAtStopIsNoDoubt(t *testing.T) {
 	testserver.Synctest(t, func(t *testing.T) {
-		// The client closes the socket before the dot, though hold had agreed.
+		// The client closes the socket before the dot, although authorize agreed.
 		relay := testserver.NewRelay(testserver.Always(func(ctx context.Context, _ *app.Outgoing, hold func() error) app.Result {
 			testserver.Must(t, hold())
 			<-ctx.Done()

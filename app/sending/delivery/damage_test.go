@@ -13,7 +13,7 @@ import (
 	"mailer/db"
 )
 
-// withText has an email say something long of its own.
+// withText gives an email a long text of its own.
 func withText(in *app.EmailInput, text string) *app.EmailInput {
 	whole := strings.Repeat(text, 500)
 	in.Text = &whole
@@ -119,7 +119,7 @@ func TestDatabaseLockDelaysMail(t *testing.T) {
 		later := w.Send("eve@example.net")
 		synctest.Wait()
 		w.WantLastEvent(later, app.Sent)
-		if n := strings.Count(w.Log.Text.String(), "another program holds a lock"); n != 2 || strings.Count(w.Log.Text.String(), "level=ERROR") != 1 { // that it began, and that it is over
+		if n := strings.Count(w.Log.Text.String(), "another program holds a lock"); n != 2 || strings.Count(w.Log.Text.String(), "level=ERROR") != 1 { // its beginning and its end
 			t.Errorf("the log:\n%s", w.Log.Text.String())
 		}
 	})

@@ -8,7 +8,7 @@ import (
 	"mailer/db"
 )
 
-// What the tests of this package from outside reach into it for.
+// Access for the tests in package delivery_test.
 
 const (
 	BreakerTrips     = breakerTrips
@@ -32,28 +32,28 @@ type (
 	Usage          = usage
 )
 
-// RefusalSignature is what emails of one sender are compared by.
+// RefusalSignature is the signature by which emails of one sender are compared.
 func RefusalSignature(stage app.Stage, r app.Reply) string { return refusalOf(stage, r).signature }
 
-// NewSender is a sender.
+// NewSender returns a sender.
 func NewSender(team, domain string) sender { return sender{team, domain} }
 
 func (b *refusalClassifier) Accepted(s sender) { b.accepted(s) }
 
 func (b *refusalClassifier) Unaffected(s sender) bool { return b.unaffected(s) }
 
-// Refused has an email refused in words whose first one is the code.
+// Refused records a refusal whose text begins with the code.
 func (b *refusalClassifier) Refused(s sender, emailID, words string, alone bool) ruling {
 	class, _, _ := strings.Cut(words, " ")
 	return b.refused(s, emailID, refusal{signature: words, class: class}, alone)
 }
 
-// Sizes is how many emails and senders are remembered.
+// Sizes returns how many emails and senders are remembered.
 func (b *refusalClassifier) Sizes() (firstRefusals, failing int) {
 	return len(b.firstRefusals) + len(b.olderRefusals), len(b.failing)
 }
 
-// Age makes what was foretold older.
+// Age makes the cached forecasts older.
 func (c *forecaster) Age(by time.Duration) {
 	now := c.cache.Now
 	c.cache.Now = func() time.Time { return now().Add(by) }
@@ -81,7 +81,7 @@ func (l *relayQueue) CommitSlots() commitSlots { return l.commitSlots }
 
 func (l *relayQueue) Breaker() *circuitBreaker { return &l.breaker.circuitBreaker }
 
-// OpenSenders is how many senders rest.
+// OpenSenders is the number of open breakers of senders.
 func (l *relayQueue) OpenSenders() int64 { return l.senderBreakers.n.Load() }
 
 func (l *relayQueue) Limits() *limits { return l.limits }
@@ -90,14 +90,14 @@ func (l *relayQueue) Mail() *dispatcher { return l.mail.dispatcher }
 
 func (l *relayQueue) Forecaster() *forecaster { return l.forecaster }
 
-// RecordCommitted records a result of an email whose dot left.
+// RecordCommitted records a result of a committed email.
 func (l *relayQueue) RecordCommitted(id string, fn func(*db.Tx) error) {
 	l.record(&job{unit: app.Unit{EmailID: id}, state: stateCommitted}, fn)
 }
 
 func (l *relayQueue) Wake() { l.wake() }
 
-// Clear forgets what was counted.
+// Clear drops all counts.
 func (l *limits) Clear() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -22,8 +22,8 @@ func wantNear(t *testing.T, what string, got, want time.Duration) {
 	}
 }
 
-// TestForecastCountsMailInProgress has a broadcast in mid-send: what is written down,
-// what was begun and what left add up to its audience, whatever is reserved.
+// The expanded, begun and sent recipients of a broadcast add up to its audience, whatever is
+// reserved.
 func TestForecastCountsMailInProgress(t *testing.T) {
 	testserver.BothEngines(t)
 	testserver.Synctest(t, func(t *testing.T) {
@@ -124,8 +124,7 @@ func TestForecastUsesMeasuredSpeed(t *testing.T) {
 	})
 }
 
-// BenchmarkFinishTimes asks for a list while 20 broadcasts are queued and a day of
-// mail is counted.
+// BenchmarkFinishTimes forecasts a list with 20 queued broadcasts and a day of counted mail.
 func BenchmarkFinishTimes(b *testing.B) {
 	w := testserver.New(b, testserver.NewRelayOf(relayurl.Relay{Region: app.DefaultRegion, Rate: 50, Daily: 100_000}, nil))
 	now := time.Now()

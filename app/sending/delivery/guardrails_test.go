@@ -14,13 +14,13 @@ import (
 	"mailer/app/testing/testserver"
 )
 
-// newGuarded is a world that enforces guardrails and is not yet started.
+// newGuarded returns a test server that enforces guardrails and is not started yet.
 func newGuarded(t testing.TB, relays ...*testserver.FakeRelay) *testserver.Server {
 	t.Helper()
 	return testserver.NewWithConfig(t, server.Config{EnforceGuardrails: true}, relays...)
 }
 
-// waitForGuardrails waits as long as a crossed line may take.
+// waitForGuardrails sleeps for as long as a crossed limit may take.
 func waitForGuardrails() {
 	time.Sleep(10 * time.Second)
 	synctest.Wait()
@@ -57,7 +57,7 @@ func TestPausedTeamResumesWhenRatesFall(t *testing.T) {
 		waitForGuardrails()
 		_, err = w.Services.Mail.SendEmail(t.Context(), w.Key, testserver.Message("bob@example.net"), mail.SendOptions{})
 		testserver.WantCode(t, err, app.CodeSendingPaused)
-		w.AgeCounters(24) // neither today nor yesterday
+		w.AgeCounters(24) // before yesterday
 		waitForGuardrails()
 		w.Send("bob@example.net")
 		wantAnnounced(w, "deliverability.warning", "deliverability.paused")
@@ -119,7 +119,7 @@ func TestTeamPauseSurvivesRestartAndIsAnnouncedOnce(t *testing.T) {
 		waitForGuardrails()
 		next := w.Crash(testserver.NewRelay(nil))
 		_, err := next.Services.Mail.SendEmail(t.Context(), next.Key, testserver.Message("bob@example.net"), mail.SendOptions{})
-		testserver.WantCode(t, err, app.CodeSendingPaused) // before the start, as a command beside the server
+		testserver.WantCode(t, err, app.CodeSendingPaused) // before the start, like a command
 		next.Start()
 		_, err = next.Services.Mail.SendEmail(t.Context(), next.Key, testserver.Message("bob@example.net"), mail.SendOptions{})
 		testserver.WantCode(t, err, app.CodeSendingPaused)
@@ -150,7 +150,7 @@ func TestPausedTeamBroadcastsStop(t *testing.T) {
 		}
 		w.AgeCounters(48)
 		waitForGuardrails()
-		w.AgeCounters(7 * 24) // no more in warning
+		w.AgeCounters(7 * 24) // no longer in warning
 		time.Sleep(5 * time.Minute)
 		synctest.Wait()
 		testserver.WantEachOnce(t, testserver.Received(relay), 600)
@@ -180,7 +180,7 @@ func TestPausedRegionStopsAllBroadcasts(t *testing.T) {
 		relay := testserver.NewRelay(nil)
 		w := newGuarded(t, relay)
 		w.Start()
-		// Of many teams, none of which is over a line for itself.
+		// From many teams, none of which crosses a limit.
 		for _, name := range []string{"a", "b", "c", "d", "e", "f", "g"} {
 			w.AddOutcome(w.AddTeam(name, name+".example").TeamID, reputation.Outcome{Sent: 99, HardBounced: 9})
 		}
@@ -198,13 +198,13 @@ func TestPausedRegionStopsAllBroadcasts(t *testing.T) {
 			t.Errorf("%d addresses got mail, want bob alone", len(got))
 		}
 		wantAnnounced(w)
-		w.AgeCounters(24) // and they are still in the week
+		w.AgeCounters(24) // still in the week's window
 		waitForGuardrails()
 		if got := len(testserver.Received(relay)); got != 1 {
 			t.Errorf("%d addresses got mail after a day, want bob alone", got)
 		}
 		w.AgeCounters(6 * 24)
-		time.Sleep(time.Hour) // windows move with the hour
+		time.Sleep(time.Hour) // the windows move hourly
 		synctest.Wait()
 		if got := len(testserver.Received(relay)); got != 21 {
 			t.Errorf("%d addresses got mail once the region recovered, want 21", got)
@@ -212,7 +212,7 @@ func TestPausedRegionStopsAllBroadcasts(t *testing.T) {
 	})
 }
 
-// broadcastsPaused checks whether the region refuses broadcasts of the world's team.
+// broadcastsPaused reports whether broadcasts of the test team are refused for its region.
 func broadcastsPaused(w *testserver.Server) bool {
 	w.T.Helper()
 	_, err := w.Services.Broadcasts.SendBroadcast(w.T.Context(), w.Key, w.AddDraft().ID, "", mail.SendOptions{})
@@ -255,7 +255,7 @@ func TestThreeComplaintsPauseOneTeam(t *testing.T) {
 		synctest.Wait()
 		testserver.WantCode(t, send(), app.CodeSendingPaused)
 		w.AgeCounters(24)
-		time.Sleep(time.Hour) // windows move with the hour
+		time.Sleep(time.Hour) // the windows move hourly
 		synctest.Wait()
 		testserver.Must(t, send())
 	})

@@ -15,7 +15,7 @@ import (
 	"mailer/app/testing/testserver"
 )
 
-// twoTeams are a world's team and another on one relay.
+// twoTeams is a test server with a second team on the same relay.
 type twoTeams struct {
 	*testserver.Server
 	relay *testserver.FakeRelay
@@ -39,7 +39,7 @@ func (n *twoTeams) sendOther(to ...string) string {
 	return id
 }
 
-// ofOther has the other team's mail met with an answer, and all other taken.
+// ofOther makes the relay answer the other team's mail with a and accept all other mail.
 func (n *twoTeams) ofOther(a testserver.Answer) {
 	n.relay.SetScript(func(m *app.Outgoing, _ int) testserver.Answer {
 		if m.TeamID == n.other.TeamID {
@@ -49,7 +49,7 @@ func (n *twoTeams) ofOther(a testserver.Answer) {
 	})
 }
 
-// wait is how long an email waited for its first transaction; -1: it had none.
+// wait is how long an email waited for its first transaction; -1: there was none.
 func (n *twoTeams) wait(id string, since time.Time) time.Duration {
 	seen := n.relay.Transactions(id)
 	if len(seen) == 0 {
@@ -58,8 +58,8 @@ func (n *twoTeams) wait(id string, since time.Time) time.Duration {
 	return seen[0].At.Sub(since)
 }
 
-// steady sends an email of the world's team twice a second for a while and checks that
-// each leaves soon.
+// steady sends an email of the test team twice a second for a while and checks that each is sent
+// soon.
 func (n *twoTeams) steady(span time.Duration) {
 	n.T.Helper()
 	for range int(span / (500 * time.Millisecond)) {
@@ -77,7 +77,7 @@ func (n *twoTeams) steady(span time.Duration) {
 	}
 }
 
-// laterOther checks that mail of the other team leaves by itself, each once.
+// laterOther checks that mail of the other team is sent automatically, each once.
 func (n *twoTeams) laterOther(ids []string, within time.Duration) {
 	n.T.Helper()
 	n.relay.SetScript(nil)
@@ -249,7 +249,7 @@ func TestPolicyRefusalBouncesAtSecondTry(t *testing.T) {
 }
 
 func TestVerdictsSurviveLostConnection(t *testing.T) {
-	const limit = 20 // refused recipients that a connection may have
+	const limit = 20 // refused recipients per connection
 	testserver.Synctest(t, func(t *testing.T) {
 		n := startTwoTeams(t, relayurl.Relay{Region: app.DefaultRegion, Connections: 4})
 		n.ofOther(func(_ context.Context, m *app.Outgoing, hold func() error) app.Result {
@@ -317,8 +317,8 @@ func TestRelayRateIsSharedBetweenTeams(t *testing.T) {
 				id := n.Send("bob@example.net")
 				time.Sleep(30 * time.Second)
 				synctest.Wait()
-				// What was claimed before it, one second's worth, its own turn, and those of others
-				// that were claimed with it and whose workers came to the rate sooner.
+				// One second's worth claimed before, the email itself, and emails claimed with it
+				// whose workers reached the rate limit first.
 				if d, most := n.wait(id, at), time.Second+time.Duration(3*float64(time.Second)/rate); d < 0 || d > most {
 					t.Errorf("it waited %v, at most %v is fair", d, most)
 				}

@@ -11,13 +11,13 @@ import (
 	"mailer/db"
 )
 
-// reservedSlot is a place that a test took in a daily limit.
+// reservedSlot is a reservation of a test.
 type reservedSlot struct {
 	minute int64
 	bulk   bool
 }
 
-// countReserved counts those of the window of a minute, in the plainest way.
+// countReserved counts the reservations in the window of a minute, without optimizations.
 func countReserved(places []reservedSlot, minute int64) (all, bulk int64) {
 	for _, p := range places {
 		if p.minute > minute-dayMinutes {
@@ -161,7 +161,7 @@ func TestLimitsLoadUsageAtStart(t *testing.T) {
 	})
 }
 
-// BenchmarkReserve takes and moves a place a message, as time goes on.
+// BenchmarkReserve reserves and moves one reservation per message as time passes.
 func BenchmarkReserve(b *testing.B) {
 	l := newLimits(relayurl.Relay{Daily: 1 << 60}, 0)
 	now := time.Unix(1_800_000_000, 0)

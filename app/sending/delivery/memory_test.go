@@ -16,7 +16,7 @@ func TestLargeMessagesWaitForMemory(t *testing.T) {
 		time.Sleep(time.Second)
 		return testserver.Accept(ctx, m, hold)
 	}
-	for memory, want := range map[int64]int{0: 3, 256 << 20: 1} { // three of 20 MB are within 64 MB
+	for memory, want := range map[int64]int{0: 3, 256 << 20: 1} { // three messages of 20 MB fit into 64 MB
 		t.Run(fmt.Sprint(memory), func(t *testing.T) {
 			testserver.Synctest(t, func(t *testing.T) {
 				relay := testserver.NewRelay(testserver.Always(slow))

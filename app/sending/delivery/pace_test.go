@@ -16,9 +16,8 @@ import (
 	"mailer/app/rules/relayurl"
 )
 
-// TestBroadcastsDelayMailByOneMessage has more of broadcasts than the rate takes,
-// and mail that comes in bursts: each mail leaves at most one message's time later
-// than without broadcasts, and no token of the rate is lost.
+// With more broadcast messages than the rate allows and bursts of mail, each mail is delayed by at
+// most one message, and no token is lost.
 func TestBroadcastsDelayMailByOneMessage(t *testing.T) {
 	for _, perSecond := range []float64{0.1, 10, 333} {
 		t.Run(fmt.Sprint(perSecond), func(t *testing.T) {
@@ -40,7 +39,7 @@ func TestBroadcastsDelayMailByOneMessage(t *testing.T) {
 				random := rand.New(rand.NewPCG(1, 1))
 				start := time.Now()
 				var mu sync.Mutex
-				var without, with []time.Time // when mails leave
+				var without, with []time.Time // when mails are sent
 				for time.Since(start) < messages*one {
 					time.Sleep(time.Duration(random.ExpFloat64() * 12 * float64(one)))
 					for range 1 + random.IntN(10) {
@@ -134,7 +133,7 @@ func TestLimitsThrottleTeamsInWarning(t *testing.T) {
 	slow, fast := int64(100), int64(100_000)
 	now := time.Unix(1_800_000_000, 0)
 	begun := map[string]int64{}
-	for range 400 { // a lane looks every 0.26 s
+	for range 400 { // a scan every 0.26 s
 		now = now.Add(260 * time.Millisecond)
 		queues := []pacing.BulkQueue{{ID: "a", TeamID: "slow", Remaining: slow - begun["a"]}, {ID: "b", TeamID: "slow", Remaining: slow}, {ID: "c", TeamID: "fast", Remaining: fast}}
 		for _, turn := range l.shareBulk(now, queues, 0, 10) {

@@ -20,16 +20,16 @@ func TestRefusalsOfSenderAndMessage(t *testing.T) {
 		}
 	}
 	refused("a", "554 one", delivery.RulingWait)
-	refused("a", "554 one", delivery.RulingFail) // twice while nothing else was refused
+	refused("a", "554 one", delivery.RulingFail) // twice, with no other refusal
 	refused("b", "554 one", delivery.RulingWait)
 	refused("c", "554 one", delivery.RulingSender) // the third email
 	refused("b", "554 one", delivery.RulingSender)
-	refused("a", "550 two", delivery.RulingWait) // other codes begin anew
+	refused("a", "550 two", delivery.RulingWait) // other codes start over
 	refused("b", "550 two", delivery.RulingWait)
-	refused("b", "550 three", delivery.RulingFail) // its second time, whatever the words
+	refused("b", "550 three", delivery.RulingFail) // the second time, whatever the text
 	b.Accepted(s)
 	refused("c", "550 two", delivery.RulingWait)
-	refused("a", "550 two", delivery.RulingFail) // met before the success, and still its second time
+	refused("a", "550 two", delivery.RulingFail) // refused before the success, still the second time
 }
 
 func TestRefusalsWithVaryingText(t *testing.T) {
@@ -50,7 +50,7 @@ func TestRefusalsOfRelayAndSender(t *testing.T) {
 	first, second, third := delivery.NewSender("a", "a.test"), delivery.NewSender("a", "b.test"), delivery.NewSender("b", "c.test")
 	for _, c := range []struct {
 		what          string
-		alone, passed bool // between the two
+		alone, passed bool // alone: one team; passed: a message was accepted in between
 		other         delivery.SenderKey
 		want          delivery.Ruling
 	}{

@@ -17,11 +17,11 @@ import (
 	"mailer/app/rules/relayurl"
 )
 
-// simWorld is a relay with its traffic.
+// simWorld is a relay and its traffic.
 type simWorld struct {
 	name  string
 	relay relayurl.Relay
-	speed float64 // messages a second that the relay takes where it has no rate
+	speed float64 // messages a second that the relay takes without a rate limit
 	mail  float64 // transactional messages a day
 	teams int
 	each  float64 // broadcasts of a team in a year
@@ -33,7 +33,7 @@ var simWorlds = []simWorld{
 	{name: "slow rate, much mail", relay: relayurl.Relay{Rate: 0.05}, mail: 800, teams: 3, each: 30, size: 100},
 	{name: "fast rate", relay: relayurl.Relay{Rate: 14}, mail: 300, teams: 4, each: 40, size: 500},
 	{name: "daily", relay: relayurl.Relay{Daily: 500}, speed: 20, mail: 80, teams: 2, each: 30, size: 200},
-	// More mail than is kept for it: what broadcasts get is left to chance.
+	// More mail than the reserve: what broadcasts get is random.
 	{name: "daily, full of mail", relay: relayurl.Relay{Daily: 400}, speed: 20, mail: 180, teams: 2, each: 15, size: 100},
 	{name: "small, both", relay: relayurl.Relay{Rate: 0.05, Daily: 1000}, mail: 150, teams: 2, each: 40, size: 250},
 	{name: "large, both", relay: relayurl.Relay{Rate: 5, Daily: 10_000}, mail: 400, teams: 3, each: 15, size: 2500},
@@ -41,12 +41,12 @@ var simWorlds = []simWorld{
 	{name: "no limits", relay: relayurl.Relay{Connections: 2}, speed: 30, mail: 100, teams: 3, each: 30, size: 800},
 }
 
-// So few promises as 40 days make are at the mercy of which of them overlap.
+// The few forecasts of 40 days depend on which of them overlap.
 func TestForecastsOfFortyDays(t *testing.T) { simulateForecasts(t, 40, 0.9) }
 
-// simulateForecasts has the real limits, shares and plans carry days of mixed traffic, and compares
-// each promise that was made at a send with what came. kept is the part of them that must
-// be within 10 %.
+// simulateForecasts runs the real limits, shares and forecasts with days of mixed traffic and
+// compares each forecast of a sent broadcast with the outcome. kept is the fraction that must be
+// within 10 %.
 func simulateForecasts(t *testing.T, days int, kept float64) {
 	var mu sync.Mutex
 	var all simResults
@@ -77,15 +77,15 @@ func simulateForecasts(t *testing.T, days int, kept float64) {
 	}
 }
 
-// simResults are relative errors of promises.
+// simResults are the relative errors of forecasts.
 type simResults struct {
-	errors   []float64 // positive: later than promised
-	alone    []float64 // of them, those that nothing came in between
+	errors   []float64 // positive: later than forecast
+	alone    []float64 // those without another broadcast in between
 	mails    int
 	bulk     int
 	tooLarge int
 	paced    int
-	delay    time.Duration // the longest that broadcasts put a mail off
+	delay    time.Duration // longest delay of a mail by broadcasts
 }
 
 func (r *simResults) add(o simResults) {
@@ -97,6 +97,7 @@ func (r *simResults) add(o simResults) {
 // within is the part of the promises whose error is no larger than a limit.
 func (r simResults) within(limit float64) float64 { return within(r.errors, limit) }
 
+// within is the fraction of errors that are no larger than a limit.
 func within(errors []float64, limit float64) float64 {
 	n := 0
 	for _, e := range errors {
@@ -120,7 +121,7 @@ func (r simResults) String() string {
 		len(r.errors), r.paced, r.tooLarge, r.mails, r.bulk, r.delay, 100*r.within(0.1), 100*within(r.alone, 0.1), len(r.alone), 100*r.within(0.02), strings.Join(q, ", "))
 }
 
-// simulation is a lane without database and relay.
+// simulation is a relay queue without database and relay.
 type simulation struct {
 	simWorld
 	t      *testing.T
@@ -133,11 +134,11 @@ type simulation struct {
 	mails  sync.WaitGroup
 
 	mu        sync.Mutex
-	open      []*simBroadcast // in the order of their sends
+	open      []*simBroadcast // in the order in which they were sent
 	ended     []*simBroadcast
 	sent      []int32 // by minute since start
 	bulk      []int32
-	reference time.Time // when the next mail could leave if there were no broadcasts
+	reference time.Time // when the next mail could be sent without broadcasts
 	r         simResults
 }
 
@@ -147,7 +148,7 @@ type simBroadcast struct {
 	at           time.Time
 	promise      time.Time
 	finished     time.Time
-	comesBetween bool // another one was sent before it ended
+	comesBetween bool // another broadcast was sent before it ended
 }
 
 func newSimulation(t *testing.T, w simWorld, seed uint64) *simulation {
@@ -158,7 +159,7 @@ func newSimulation(t *testing.T, w simWorld, seed uint64) *simulation {
 	return s
 }
 
-// run has traffic for a time, and then only what is queued.
+// run simulates traffic for a time, and then sends what is queued.
 func (s *simulation) run(d time.Duration) {
 	s.end = s.start.Add(d)
 	s.sent, s.bulk = make([]int32, int(d.Minutes())+40*24*60), make([]int32, int(d.Minutes())+40*24*60)
@@ -178,9 +179,8 @@ func (s *simulation) run(d time.Duration) {
 	lane.Wait()
 }
 
-// sendMails sends transactional mail: a day has its high and its low, weekends have
-// less, and no hour is like the same one of the day before. A few messages stand
-// for many here, so they do not come as irregularly as so few would.
+// sendMails sends transactional mail with daily and weekly patterns and random hours. A few
+// messages stand for many, so they are sent more regularly than independent ones.
 func (s *simulation) sendMails(random *rand.Rand) {
 	hour, factor, day := -1, 1.0, 1.0
 	for {
@@ -203,8 +203,8 @@ func (s *simulation) sendMails(random *rand.Rand) {
 	}
 }
 
-// mailOne is one transactional message. It must not wait for broadcasts longer than
-// for one of them.
+// mailOne sends one transactional message and checks that it waits for at most one message of a
+// broadcast.
 func (s *simulation) mailOne() {
 	minute, free, ok := s.l.reserve(time.Now(), "team", false)
 	for !ok {
@@ -235,7 +235,7 @@ func (s *simulation) mailOne() {
 	s.sent[s.minuteOf(now)]++
 }
 
-// sendBroadcasts sends the broadcasts of a team, at any hour.
+// sendBroadcasts sends the broadcasts of a team at random times.
 func (s *simulation) sendBroadcasts(teamID string, random *rand.Rand) {
 	for n := 0; ; n++ {
 		time.Sleep(time.Duration(random.ExpFloat64() / s.each * 365 * 24 * float64(time.Hour)))
@@ -243,7 +243,7 @@ func (s *simulation) sendBroadcasts(teamID string, random *rand.Rand) {
 			return
 		}
 		s.send(teamID, n, s.audience(random))
-		if random.IntN(12) == 0 { // and another one
+		if random.IntN(12) == 0 { // another one
 			time.Sleep(time.Duration(random.Int64N(int64(20 * time.Minute))))
 			n++
 			s.send(teamID, n, s.audience(random))
@@ -255,7 +255,7 @@ func (s *simulation) audience(random *rand.Rand) int64 {
 	return 1 + int64(s.size*math.Exp(1.1*random.NormFloat64()))
 }
 
-// send plans a broadcast, as planBroadcast does, and queues it.
+// send forecasts a broadcast, like PlanBroadcast, and queues it.
 func (s *simulation) send(teamID string, n int, audience int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -284,8 +284,7 @@ func (s *simulation) send(teamID string, n int, audience int64) {
 	}
 }
 
-// checkPlan proves that a plan agrees with itself and promises nothing that can't
-// be.
+// checkPlan checks that a plan is consistent and possible.
 func (s *simulation) checkPlan(b *simBroadcast, plan pacing.Plan) {
 	if w := plan.Warning; w != nil {
 		s.r.paced++
@@ -308,8 +307,8 @@ func (s *simulation) checkPlan(b *simBroadcast, plan pacing.Plan) {
 
 func (s *simulation) minuteOf(t time.Time) int { return int(t.Sub(s.start) / time.Minute) }
 
-// possible is how many messages of broadcasts can leave at most from now until at
-// if nothing else did: by the rate, and by the share less what was sent before.
+// possible is the maximum number of messages of broadcasts from now until at: by the rate, and by
+// the bulk limit less what was sent before.
 func (s *simulation) possible(now, at time.Time) float64 {
 	n := math.Inf(1)
 	if s.relay.Rate > 0 {
@@ -374,7 +373,7 @@ func (s *simulation) queues() (queues []pacing.BulkQueue) {
 // sendOne sends one message of a broadcast.
 func (s *simulation) sendOne(id string, random *rand.Rand) bool {
 	minute, _, ok := s.l.reserve(time.Now(), "team", true)
-	if !ok { // mail took the place
+	if !ok { // mail used the capacity
 		return false
 	}
 	if s.relay.Rate == 0 {
@@ -401,7 +400,7 @@ func (s *simulation) sendOne(id string, random *rand.Rand) bool {
 	return true
 }
 
-// results compares, and proves that no limit was passed in any 24 hours.
+// results compares forecasts with outcomes, and checks that no limit was exceeded in any 24 hours.
 func (s *simulation) results() simResults {
 	for _, b := range s.ended {
 		took := b.finished.Sub(b.at)

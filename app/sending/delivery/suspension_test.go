@@ -20,7 +20,7 @@ func TestSuspendedTeamSendsNothing(t *testing.T) {
 		w := testserver.Start(t, relay)
 		other := w.AddTeam("Other", "other.example")
 		begun := expiring(w, w.Key, "10m")
-		synctest.Wait() // it waits for the relay's leave, before its dot
+		synctest.Wait() // it waits for authorize, before the final dot
 		beside := w.CommandServices()
 		out, err := beside.Teams.SuspendTeam(t.Context(), w.Key.TeamID, "unpaid")
 		testserver.Must(t, err)

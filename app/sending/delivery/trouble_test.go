@@ -67,7 +67,7 @@ func TestRelayPausesGrow(t *testing.T) {
 		begun := time.Now()
 		relay := testserver.NewRelay(testserver.Always(func(ctx context.Context, m *app.Outgoing, hold func() error) app.Result {
 			if time.Since(begun) < time.Second {
-				time.Sleep(time.Second) // so that all connections are in use when it begins
+				time.Sleep(time.Second) // all connections are in use when the trouble begins
 			}
 			return testserver.RelayTrouble(app.StageConnect, "no route")(ctx, m, hold)
 		}))
@@ -78,7 +78,7 @@ func TestRelayPausesGrow(t *testing.T) {
 		w.Start()
 		time.Sleep(10 * time.Minute)
 		synctest.Wait()
-		// The first wave is what was under way when the trouble began.
+		// The first group was in progress when the trouble began.
 		tries := relay.Transactions("")
 		if !tries[3].At.Equal(tries[0].At) {
 			t.Fatal("no wave")
@@ -220,7 +220,7 @@ func TestStaleProbeDoesNotReleaseLaterProbe(t *testing.T) {
 	early := enter()
 	g.Success(early)
 	g.Trip(enter(), false, at)
-	enter() // the probe of now
+	enter() // the current probe
 	g.Release(early)
 	if _, ok := g.Allow(false); ok {
 		t.Error("a second probe beside the first")

@@ -13,12 +13,12 @@ import (
 	"mailer/app/testing/testserver"
 )
 
-// euRelay is a relay of another region than the default one.
+// euRelay is a relay of a region other than the default one.
 func euRelay() *testserver.FakeRelay {
 	return testserver.NewRelayOf(relayurl.Relay{Region: "eu-west-1", Connections: 1}, nil)
 }
 
-// sendFrom has an email of a domain accepted.
+// sendFrom sends an email from a domain.
 func sendFrom(w *testserver.Server, domain string) string {
 	w.T.Helper()
 	in := testserver.Message("bob@example.net")
@@ -29,7 +29,7 @@ func sendFrom(w *testserver.Server, domain string) string {
 	return id
 }
 
-// wantUnroutable checks that an email waits for its own relay and says why.
+// wantUnroutable checks that an email waits for its own relay and shows the reason.
 func wantUnroutable(w *testserver.Server, id, relay, reason string) {
 	w.T.Helper()
 	w.WantLastEvent(id, app.Queued)

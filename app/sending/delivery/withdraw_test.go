@@ -170,7 +170,7 @@ func TestRescheduledEmailStartsOver(t *testing.T) {
 		synctest.Wait()
 		at := time.Now().Add(20 * 24 * time.Hour)
 		testserver.Must(t, w.Services.Mail.RescheduleEmail(t.Context(), w.Key, id, app.FormatTime(at)))
-		close(hang) // the attempt under way must not leave
+		close(hang) // the running attempt must not be sent
 		synctest.Wait()
 		if u := w.Unit(id); u == nil || u.Attempts != 0 || !u.NextAt.Equal(at) || len(w.CommittedUnits()) != 0 {
 			t.Fatalf("unit %+v", u)

@@ -129,7 +129,7 @@ func TestReportsFindEmail(t *testing.T) {
 	})
 }
 
-// permutations returns all orders of n things.
+// permutations returns all orders of n items.
 func permutations(n int) [][]int {
 	if n == 0 {
 		return [][]int{nil}
@@ -177,7 +177,7 @@ func TestOrderOfReportsDoesNotMatter(t *testing.T) {
 	})
 }
 
-// forget takes addresses off the list.
+// forget removes addresses from the suppression list.
 func forget(w *testserver.Server, addresses ...string) error {
 	_, err := w.Services.Suppressions.RemoveSuppressions(w.T.Context(), w.Key, app.SuppressionRemoval{Emails: addresses})
 	return err
@@ -282,7 +282,7 @@ func TestReportBeforeLostReplyLeavesNoDoubt(t *testing.T) {
 		id := w.Send("bob@example.net")
 		synctest.Wait()
 		w.Report(feedback.Report{EmailID: id, Kind: feedback.Delivered})
-		next := w.Crash(testserver.NewRelay(nil)) // the same in a process that finds the unit dotted
+		next := w.Crash(testserver.NewRelay(nil)) // the same in a process that finds the unit committed
 		next.Start()
 		close(hang)
 		time.Sleep(time.Hour)
@@ -367,7 +367,7 @@ func TestHardRefusalSuppresses(t *testing.T) {
 		}))
 		w := testserver.Start(t, relay)
 		id := w.Send(slices.Sorted(maps.Keys(codes))...)
-		time.Sleep(time.Hour) // refusals that may be about more are asked for again
+		time.Sleep(time.Hour) // ambiguous refusals are tried again
 		synctest.Wait()
 		w.WantLastEvent(id, app.Bounced)
 		for address := range codes {

@@ -18,7 +18,7 @@ import (
 	"mailer/db"
 )
 
-// newWithoutRelays makes a world whose server has no relay.
+// newWithoutRelays starts a test server without relays.
 func newWithoutRelays(t *testing.T) *testserver.Server {
 	t.Helper()
 	w := testserver.New(t)
@@ -29,7 +29,7 @@ func newWithoutRelays(t *testing.T) *testserver.Server {
 	return w
 }
 
-// connectFake has connections to a region end at a relay.
+// connectFake makes the server connect to a fake relay for a region.
 func connectFake(w *testserver.Server, region string, script testserver.Script) *testserver.FakeRelay {
 	r := testserver.NewRelayOf(relayurl.Relay{Region: region, Host: "relay.test", Port: 587, Connections: 4}, script)
 	w.Relays = append(w.Relays, r)
@@ -43,8 +43,8 @@ func addRelay(w *testserver.Server, text string) {
 	waitForTick()
 }
 
-// insertRelay stores a relay under the name of one of the flags, as a server that was started
-// without them did.
+// insertRelay stores a relay under the name of a relay of the flags, as a server without those
+// flags would.
 func insertRelay(w *testserver.Server, text string) {
 	w.T.Helper()
 	testserver.Must(w.T, w.DB.Write(w.T.Context(), func(tx *db.Tx) error {
@@ -53,7 +53,7 @@ func insertRelay(w *testserver.Server, text string) {
 	waitForTick()
 }
 
-// waitForTick waits until a server has looked at what changed.
+// waitForTick waits until the server has read a change.
 func waitForTick() {
 	time.Sleep(3 * time.Second)
 	synctest.Wait()
@@ -353,8 +353,7 @@ func TestRelaysAreTestedAtStart(t *testing.T) {
 	})
 }
 
-// TestNoticeUsesFirstWorkingRelay: those that rest come last, and no email of a
-// team is made of it.
+// Relays with an open breaker come last, and the notice is no email of a team.
 func TestNoticeUsesFirstWorkingRelay(t *testing.T) {
 	testserver.Synctest(t, func(t *testing.T) {
 		var tried []string
