@@ -70,7 +70,7 @@ func newOpeningRound() *openingRound { return &openingRound{over: make(chan stru
 // caller opens one for the slot and reports the result with opened or refused. Every connection
 // taken or opened must be passed to put, drop or reopen once.
 func (p *pool) get(ctx context.Context, who claimant) (*conn, *slot, error) {
-	at, err := p.slots.acquire(ctx, who)
+	s, err := p.slots.acquire(ctx, who)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -81,13 +81,13 @@ func (p *pool) get(ctx context.Context, who claimant) (*conn, *slot, error) {
 		p.idle = p.idle[:len(p.idle)-1]
 		if p.usable(c) {
 			p.busy++
-			c.slot = at
+			c.slot = s
 			return c, nil, nil
 		}
 		c.cut()
 	}
 	p.opening++
-	return nil, at, nil
+	return nil, s, nil
 }
 
 func (p *pool) usable(c *conn) bool { return time.Since(c.since) < p.idleLimit }
@@ -103,8 +103,8 @@ func (p *pool) reopen(dead *conn) *slot {
 }
 
 // opened records a connection that was opened for a slot.
-func (p *pool) opened(c *conn, at *slot) {
-	c.slot = at
+func (p *pool) opened(c *conn, s *slot) {
+	c.slot = s
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.busy++
@@ -116,7 +116,7 @@ func (p *pool) opened(c *conn, at *slot) {
 // refused records that a connection could not be opened, and releases its slot. It reports whether
 // other connections work, so that the caller should wait for one of those. If none works yet, it
 // waits for the concurrent openings.
-func (p *pool) refused(ctx context.Context, at *slot, reply app.Reply) bool {
+func (p *pool) refused(ctx context.Context, s *slot, reply app.Reply) bool {
 	p.mu.Lock()
 	r, working := p.round, p.working() > 0
 	p.openingEnded(false)
@@ -132,7 +132,7 @@ func (p *pool) refused(ctx context.Context, at *slot, reply app.Reply) bool {
 	if !stopped {
 		p.adjustLimit(working, reply)
 	}
-	p.slots.release(at)
+	p.slots.release(s)
 	return working && !stopped
 }
 
@@ -206,12 +206,12 @@ func (p *pool) refusedTransaction(c *conn, reply app.Reply) (working bool) {
 
 // put returns a connection for reuse.
 func (p *pool) put(c *conn) {
-	at := c.slot // read before c can be taken by others
+	s := c.slot // read before c can be taken by others
 	if c.used >= p.connLimit || !p.keep(c) {
 		p.retire(c)
 		return
 	}
-	p.slots.release(at)
+	p.slots.release(s)
 }
 
 // keep adds c to the idle connections unless the pool is closed.
@@ -290,12 +290,12 @@ func (p *pool) reap() {
 func (p *pool) takeExpired() []*conn {
 	var old []*conn
 	for len(p.idle) > 0 && time.Since(p.idle[0].since) >= p.idleLimit {
-		at := p.slots.tryAcquire()
-		if at == nil {
+		s := p.slots.tryAcquire()
+		if s == nil {
 			return old
 		}
 		c := p.idle[0]
-		c.slot = at
+		c.slot = s
 		p.busy++
 		old, p.idle = append(old, c), p.idle[1:]
 	}

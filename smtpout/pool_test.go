@@ -243,11 +243,11 @@ func TestCloseWithSilentRelay(t *testing.T) {
 
 func TestConnectionCap(t *testing.T) {
 	// No message ends before three are being sent, so the limit is reached.
-	var inHand atomic.Int32
+	var inFlight atomic.Int32
 	full := make(chan struct{})
 	f := startFake(t, &fake{script: func(_ int, verb, _ string) string {
 		if verb == "DATA" {
-			if inHand.Add(1) == 3 {
+			if inFlight.Add(1) == 3 {
 				close(full)
 			}
 			<-full

@@ -193,23 +193,23 @@ func (r *Relay) Send(ctx context.Context, m *app.Outgoing, authorize func(ctx co
 
 // connect returns a pooled connection or a new one.
 func (r *Relay) connect(ctx context.Context, who claimant) (*conn, error) {
-	c, at, err := r.pool.get(ctx, who)
+	c, s, err := r.pool.get(ctx, who)
 	if c != nil || err != nil {
 		return c, err
 	}
-	return r.openAt(ctx, who, at)
+	return r.openAt(ctx, who, s)
 }
 
 // openAt opens a connection for a slot. If the relay refuses it but allows others, openAt waits for
 // one of those.
-func (r *Relay) openAt(ctx context.Context, who claimant, at *slot) (*conn, error) {
-	who.ticket = at.ticket
+func (r *Relay) openAt(ctx context.Context, who claimant, s *slot) (*conn, error) {
+	who.ticket = s.ticket
 	c, err := r.open(ctx)
 	if err == nil {
-		r.pool.opened(c, at)
+		r.pool.opened(c, s)
 		return c, nil
 	}
-	if r.pool.refused(ctx, at, r.replyTo(ctx, err, r.cfg.Timeout)) {
+	if r.pool.refused(ctx, s, r.replyTo(ctx, err, r.cfg.Timeout)) {
 		return r.connect(ctx, who)
 	}
 	return nil, err

@@ -105,14 +105,14 @@ func (s *slots) acquire(ctx context.Context, who claimant) (*slot, error) {
 		return p, nil
 	}
 	w := &waiter{claimant: who, granted: make(chan struct{})}
-	at := s.enqueue(t, w)
+	element := s.enqueue(t, w)
 	s.grant(now)
 	s.mu.Unlock()
 	select {
 	case <-w.granted:
 		return w.slot, nil
 	case <-ctx.Done():
-		s.abandon(t, at)
+		s.abandon(t, element)
 		return nil, ctx.Err()
 	}
 }
@@ -139,19 +139,19 @@ func (s *slots) release(p *slot) {
 }
 
 // abandon ends a wait. A slot that was granted meanwhile goes to the next waiter.
-func (s *slots) abandon(t *tenant, at *list.Element) {
+func (s *slots) abandon(t *tenant, element *list.Element) {
 	now := time.Now()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if w := at.Value.(*waiter); w.slot == nil {
-		s.dequeue(t, w.class(), at)
+	if w := element.Value.(*waiter); w.slot == nil {
+		s.dequeue(t, w.class(), element)
 	} else {
 		s.vacate(w.slot, now)
 	}
 	s.grant(now) // mail of broadcasts may have waited behind it
 }
 
-// grant gives free slots to waiters. s.mu is held.
+// grant grants free slots to waiters. s.mu is held.
 func (s *slots) grant(now time.Time) {
 	for !s.noneWaiting() {
 		t, row := s.next(now)
@@ -161,9 +161,9 @@ func (s *slots) grant(now time.Time) {
 			}
 			continue
 		}
-		at := t.waiting[row].Front()
-		w := at.Value.(*waiter)
-		s.dequeue(t, row, at)
+		element := t.waiting[row].Front()
+		w := element.Value.(*waiter)
+		s.dequeue(t, row, element)
 		w.slot = s.occupy(t, w.ticket, now)
 		close(w.granted)
 	}
@@ -234,16 +234,16 @@ func (s *slots) enqueue(t *tenant, w *waiter) *list.Element {
 	if row.Len() == 0 {
 		s.waiting[w.class()] = append(s.waiting[w.class()], t)
 	}
-	for at := row.Back(); at != nil; at = at.Prev() {
-		if at.Value.(*waiter).ticket < w.ticket {
-			return row.InsertAfter(w, at)
+	for element := row.Back(); element != nil; element = element.Prev() {
+		if element.Value.(*waiter).ticket < w.ticket {
+			return row.InsertAfter(w, element)
 		}
 	}
 	return row.PushFront(w)
 }
 
-func (s *slots) dequeue(t *tenant, class int, at *list.Element) {
-	if t.waiting[class].Remove(at); t.waiting[class].Len() == 0 {
+func (s *slots) dequeue(t *tenant, class int, element *list.Element) {
+	if t.waiting[class].Remove(element); t.waiting[class].Len() == 0 {
 		s.waiting[class] = slices.DeleteFunc(s.waiting[class], func(other *tenant) bool { return other == t })
 	}
 }

@@ -110,9 +110,9 @@ func TestSlotOfCanceledWaiterGoesToNext(t *testing.T) {
 		s := newSlots(1)
 		authorized := mustAcquire(t, s, bulk)
 		s.mu.Lock()
-		leaver := s.tenant("leaver", time.Now())
+		canceled := s.tenant("leaver", time.Now())
 		w := &waiter{granted: make(chan struct{})}
-		leaving := s.enqueue(leaver, w)
+		leaving := s.enqueue(canceled, w)
 		s.mu.Unlock()
 		next := acquireAsync(t.Context(), s, bulk)
 		s.release(authorized)
@@ -120,7 +120,7 @@ func TestSlotOfCanceledWaiterGoesToNext(t *testing.T) {
 		if granted(next) {
 			t.Fatal("two have the one place")
 		}
-		s.abandon(leaver, leaving)
+		s.abandon(canceled, leaving)
 		if !granted(next) {
 			t.Error("the place is lost")
 		}

@@ -90,7 +90,7 @@ func (g *circuitBreaker) success(p permit) (reopened bool) {
 	return true
 }
 
-// release gives up a probe whose transaction ended without showing whether the relay works.
+// release ends a probe whose transaction ended without showing whether the relay works.
 func (g *circuitBreaker) release(p permit) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -110,9 +110,9 @@ func TestSuspectsAreSentOneAtATimeUntilCleanShutdown(t *testing.T) {
 		if n := len(third.Transactions("")); third.MaxOpen != 2 || len(third.Transactions(fresh)) != 1 {
 			t.Errorf("after two crashes %d are tried, %d at once, of them the new email %d times", n, third.MaxOpen, len(third.Transactions(fresh)))
 		}
-		slow := testserver.NewRelay(testserver.Always(func(ctx context.Context, m *app.Outgoing, hold func() error) app.Result {
+		slow := testserver.NewRelay(testserver.Always(func(ctx context.Context, m *app.Outgoing, authorize func() error) app.Result {
 			time.Sleep(time.Second)
-			return testserver.Accept(ctx, m, hold)
+			return testserver.Accept(ctx, m, authorize)
 		}))
 		w = w.Crash(slow)
 		w.Start()

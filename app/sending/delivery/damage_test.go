@@ -13,7 +13,7 @@ import (
 	"mailer/db"
 )
 
-// withText gives an email a long text of its own.
+// withText sets a long text of an email.
 func withText(in *app.EmailInput, text string) *app.EmailInput {
 	whole := strings.Repeat(text, 500)
 	in.Text = &whole

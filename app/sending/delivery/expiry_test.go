@@ -344,8 +344,8 @@ func TestExpiringMailDelaysNoOtherTeam(t *testing.T) {
 			if m.Mail.From.Domain == "other.example" {
 				return testserver.Accept
 			}
-			return func(ctx context.Context, m *app.Outgoing, hold func() error) app.Result {
-				return testserver.ReplyWith(app.StageMail, 451, "later")(ctx, m, hold)
+			return func(ctx context.Context, m *app.Outgoing, authorize func() error) app.Result {
+				return testserver.ReplyWith(app.StageMail, 451, "later")(ctx, m, authorize)
 			}
 		})
 		w := testserver.Start(t, relay)

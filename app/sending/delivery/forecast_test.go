@@ -70,8 +70,8 @@ func TestForecastUsesQueueOrder(t *testing.T) {
 		if plan.Now != 60 {
 			t.Errorf("%d of 100 leave three days later, beside 10 of the day before", plan.Now)
 		}
-		if elsewhere := w.ForecastBroadcast(&app.Broadcast{Relay: "elsewhere", Audience: 3}); elsewhere.Now != 3 || !elsewhere.FinishesAt.IsZero() || elsewhere.TooLarge {
-			t.Errorf("a relay that is not there: %+v", elsewhere)
+		if other := w.ForecastBroadcast(&app.Broadcast{Relay: "elsewhere", Audience: 3}); other.Now != 3 || !other.FinishesAt.IsZero() || other.TooLarge {
+			t.Errorf("a relay that is not there: %+v", other)
 		}
 	})
 }

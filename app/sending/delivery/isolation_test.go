@@ -217,7 +217,7 @@ func TestReplyIsHiddenFromOtherTeams(t *testing.T) {
 func TestPolicyRefusalBouncesAtSecondTry(t *testing.T) {
 	testserver.Synctest(t, func(t *testing.T) {
 		n := startTwoTeams(t, relayurl.Relay{Region: app.DefaultRegion, Connections: 4})
-		n.relay.SetScript(testserver.Always(func(_ context.Context, m *app.Outgoing, hold func() error) app.Result {
+		n.relay.SetScript(testserver.Always(func(_ context.Context, m *app.Outgoing, authorize func() error) app.Result {
 			res := app.Result{Kind: app.ResultDone, Stage: app.StageDot}
 			for _, to := range m.Recipients {
 				v := app.RecipientResult{Address: to, Outcome: app.Accepted, Stage: app.StageDot, Reply: app.Reply{Code: 250}}
@@ -226,7 +226,7 @@ func TestPolicyRefusalBouncesAtSecondTry(t *testing.T) {
 				}
 				res.Recipients = append(res.Recipients, v)
 			}
-			if res.Recipients[0].Outcome == app.Accepted && hold() != nil {
+			if res.Recipients[0].Outcome == app.Accepted && authorize() != nil {
 				return app.Result{Kind: app.ResultWithdrawn}
 			}
 			return res
@@ -252,7 +252,7 @@ func TestVerdictsSurviveLostConnection(t *testing.T) {
 	const limit = 20 // refused recipients per connection
 	testserver.Synctest(t, func(t *testing.T) {
 		n := startTwoTeams(t, relayurl.Relay{Region: app.DefaultRegion, Connections: 4})
-		n.ofOther(func(_ context.Context, m *app.Outgoing, hold func() error) app.Result {
+		n.ofOther(func(_ context.Context, m *app.Outgoing, authorize func() error) app.Result {
 			res := app.Result{Kind: app.ResultDone, Stage: app.StageDot}
 			refused := 0
 			for _, to := range m.Recipients {
@@ -265,7 +265,7 @@ func TestVerdictsSurviveLostConnection(t *testing.T) {
 				}
 				res.Recipients = append(res.Recipients, v)
 			}
-			if hold() != nil {
+			if authorize() != nil {
 				return app.Result{Kind: app.ResultWithdrawn}
 			}
 			return res

@@ -18,8 +18,8 @@ type reservedSlot struct {
 }
 
 // countReserved counts the reservations in the window of a minute, without optimizations.
-func countReserved(places []reservedSlot, minute int64) (all, bulk int64) {
-	for _, p := range places {
+func countReserved(reservations []reservedSlot, minute int64) (all, bulk int64) {
+	for _, p := range reservations {
 		if p.minute > minute-dayMinutes {
 			all++
 			if p.bulk {

@@ -16,7 +16,7 @@ import (
 
 // refusing is a relay that refuses recipients like "5.1.1@…" with that code and accepts others.
 func refusing() *testserver.FakeRelay {
-	return testserver.NewRelay(testserver.Always(func(ctx context.Context, m *app.Outgoing, hold func() error) app.Result {
+	return testserver.NewRelay(testserver.Always(func(ctx context.Context, m *app.Outgoing, authorize func() error) app.Result {
 		res := app.Result{Kind: app.ResultDone, Stage: app.StageDot}
 		for _, to := range m.Recipients {
 			local, _, _ := strings.Cut(to, "@")
@@ -29,7 +29,7 @@ func refusing() *testserver.FakeRelay {
 			}
 			res.Recipients = append(res.Recipients, v)
 		}
-		if err := hold(); err != nil {
+		if err := authorize(); err != nil {
 			return app.Result{Kind: app.ResultWithdrawn}
 		}
 		return res

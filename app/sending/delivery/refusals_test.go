@@ -73,13 +73,13 @@ func TestRefusalsOfRelayAndSender(t *testing.T) {
 		if got != c.want {
 			t.Errorf("%s: ruling %d, want %d", c.what, got, c.want)
 		}
-		stranger := delivery.NewSender("e", "e.test")
+		uninvolved := delivery.NewSender("e", "e.test")
 		if got == delivery.RulingRelay {
-			if !b.Unaffected(stranger) || b.Unaffected(first) {
-				t.Errorf("%s: who has not met it: %v, who has: %v", c.what, b.Unaffected(stranger), b.Unaffected(first))
+			if !b.Unaffected(uninvolved) || b.Unaffected(first) {
+				t.Errorf("%s: who has not met it: %v, who has: %v", c.what, b.Unaffected(uninvolved), b.Unaffected(first))
 			}
-			if r := b.Refused(stranger, "x", "s", c.alone); r != delivery.RulingRelay || b.Unaffected(stranger) {
-				t.Errorf("%s: a stranger's single email is ruled %d, innocent %v", c.what, r, b.Unaffected(stranger))
+			if r := b.Refused(uninvolved, "x", "s", c.alone); r != delivery.RulingRelay || b.Unaffected(uninvolved) {
+				t.Errorf("%s: a stranger's single email is ruled %d, innocent %v", c.what, r, b.Unaffected(uninvolved))
 			}
 		}
 	}

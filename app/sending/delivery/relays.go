@@ -18,7 +18,7 @@ type Sender interface {
 	// result is ResultWithdrawn. authorize is called at most once, and not if the transaction ends
 	// earlier. Send is safe for concurrent use and blocks while all connections are busy. If ctx
 	// ends before the dot, the transaction is dropped with ResultTrouble.
-	Send(ctx context.Context, m *app.Outgoing, hold func(ctx context.Context, signature string) error) app.Result
+	Send(ctx context.Context, m *app.Outgoing, authorize func(ctx context.Context, signature string) error) app.Result
 	// Drain makes later transactions impossible: a Send without a connection ends with
 	// ResultTrouble of StageConnect, one past MAIL finishes. Drain does not wait.
 	Drain()

@@ -158,7 +158,7 @@ func (l *relayState) openedSince(p permits, s sender) bool {
 	return o != breakerClosed && !p.permitOf(g).probe
 }
 
-// release gives up the probes of a transaction that did not use them.
+// release ends the probes of a transaction that did not use them.
 func (l *relayState) release(p permits) {
 	l.breaker.release(p.relay)
 	for _, own := range p.senders {

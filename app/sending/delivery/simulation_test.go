@@ -69,7 +69,7 @@ func simulateForecasts(t *testing.T, days int, kept float64) {
 	if good := all.within(0.1); good < kept || len(all.errors) < days {
 		t.Errorf("%.1f %% of %d promises were kept, %g are needed", 100*good, len(all.errors), 100*kept)
 	}
-	if good := within(all.alone, 0.1); good < 0.95 {
+	if good := within(all.undisturbed, 0.1); good < 0.95 {
 		t.Errorf("%.1f %% of those that nothing came in between were kept, 95 are needed", 100*good)
 	}
 	if all.tooLarge*100 > len(all.errors) {
@@ -79,17 +79,17 @@ func simulateForecasts(t *testing.T, days int, kept float64) {
 
 // simResults are the relative errors of forecasts.
 type simResults struct {
-	errors   []float64 // positive: later than forecast
-	alone    []float64 // those without another broadcast in between
-	mails    int
-	bulk     int
-	tooLarge int
-	paced    int
-	delay    time.Duration // longest delay of a mail by broadcasts
+	errors      []float64 // positive: later than forecast
+	undisturbed []float64 // those without another broadcast in between
+	mails       int
+	bulk        int
+	tooLarge    int
+	paced       int
+	delay       time.Duration // longest delay of a mail by broadcasts
 }
 
 func (r *simResults) add(o simResults) {
-	r.errors, r.alone = append(r.errors, o.errors...), append(r.alone, o.alone...)
+	r.errors, r.undisturbed = append(r.errors, o.errors...), append(r.undisturbed, o.undisturbed...)
 	r.mails, r.bulk, r.tooLarge, r.paced = r.mails+o.mails, r.bulk+o.bulk, r.tooLarge+o.tooLarge, r.paced+o.paced
 	r.delay = max(r.delay, o.delay)
 }
@@ -118,7 +118,7 @@ func (r simResults) String() string {
 		q = append(q, fmt.Sprintf("%g%%: %+.1f %%", 100*p, 100*sorted[int(p*float64(len(sorted)-1))]))
 	}
 	return fmt.Sprintf("%d promises (%d with a warning, %d refused), %d mails, %d of broadcasts, mail put off by %v at most; within 10 %%: %.1f %% (%.1f %% of the %d that nothing came in between), within 2 %%: %.1f %%; errors: %s",
-		len(r.errors), r.paced, r.tooLarge, r.mails, r.bulk, r.delay, 100*r.within(0.1), 100*within(r.alone, 0.1), len(r.alone), 100*r.within(0.02), strings.Join(q, ", "))
+		len(r.errors), r.paced, r.tooLarge, r.mails, r.bulk, r.delay, 100*r.within(0.1), 100*within(r.undisturbed, 0.1), len(r.undisturbed), 100*r.within(0.02), strings.Join(q, ", "))
 }
 
 // simulation is a relay queue without database and relay.
@@ -144,11 +144,11 @@ type simulation struct {
 
 type simBroadcast struct {
 	pacing.BulkQueue
-	audience     int64
-	at           time.Time
-	promise      time.Time
-	finished     time.Time
-	comesBetween bool // another broadcast was sent before it ended
+	audience   int64
+	at         time.Time
+	forecast   time.Time
+	finished   time.Time
+	overlapped bool // another broadcast was sent before it ended
 }
 
 func newSimulation(t *testing.T, w simWorld, seed uint64) *simulation {
@@ -274,9 +274,9 @@ func (s *simulation) send(teamID string, n int, audience int64) {
 		return
 	}
 	for _, o := range s.open {
-		o.comesBetween = true
+		o.overlapped = true
 	}
-	b.promise = plan.FinishesAt
+	b.forecast = plan.FinishesAt
 	s.open = append(s.open, b)
 	select {
 	case s.woken <- struct{}{}:
@@ -404,14 +404,14 @@ func (s *simulation) sendOne(id string, random *rand.Rand) bool {
 func (s *simulation) results() simResults {
 	for _, b := range s.ended {
 		took := b.finished.Sub(b.at)
-		off := b.finished.Sub(b.promise)
+		off := b.finished.Sub(b.forecast)
 		relative := 0.0
 		if off.Abs() > time.Minute {
 			relative = off.Seconds() / took.Seconds()
 		}
 		s.r.errors = append(s.r.errors, relative)
-		if !b.comesBetween {
-			s.r.alone = append(s.r.alone, relative)
+		if !b.overlapped {
+			s.r.undisturbed = append(s.r.undisturbed, relative)
 		}
 	}
 	if s.relay.Daily > 0 {

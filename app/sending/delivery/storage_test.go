@@ -106,8 +106,8 @@ func TestDotNeedsStoredCommit(t *testing.T) {
 	testserver.Synctest(t, func(t *testing.T) {
 		hang := make(chan struct{})
 		var kinds []app.ResultKind
-		relay := testserver.NewRelayOf(relayurl.Relay{Region: app.DefaultRegion, Connections: 1, Daily: 5}, testserver.InOrder(testserver.After(hang, func(ctx context.Context, m *app.Outgoing, hold func() error) app.Result {
-			res := testserver.Accept(ctx, m, hold)
+		relay := testserver.NewRelayOf(relayurl.Relay{Region: app.DefaultRegion, Connections: 1, Daily: 5}, testserver.InOrder(testserver.After(hang, func(ctx context.Context, m *app.Outgoing, authorize func() error) app.Result {
+			res := testserver.Accept(ctx, m, authorize)
 			kinds = append(kinds, res.Kind)
 			return res
 		})))

@@ -21,8 +21,8 @@ func TestSuspendedTeamSendsNothing(t *testing.T) {
 		other := w.AddTeam("Other", "other.example")
 		begun := expiring(w, w.Key, "10m")
 		synctest.Wait() // it waits for authorize, before the final dot
-		beside := w.CommandServices()
-		out, err := beside.Teams.SuspendTeam(t.Context(), w.Key.TeamID, "unpaid")
+		command := w.CommandServices()
+		out, err := command.Teams.SuspendTeam(t.Context(), w.Key.TeamID, "unpaid")
 		testserver.Must(t, err)
 		if !out.Changed || out.Reason != "unpaid" {
 			t.Errorf("%+v", out)
@@ -52,7 +52,7 @@ func TestSuspendedTeamSendsNothing(t *testing.T) {
 		if got := len(relay.Transactions(begun)); got != n {
 			t.Errorf("it was tried %d times while its team was suspended", got-n)
 		}
-		_, err = beside.Teams.ResumeTeam(t.Context(), w.Key.TeamID)
+		_, err = command.Teams.ResumeTeam(t.Context(), w.Key.TeamID)
 		testserver.Must(t, err)
 		testserver.Sleep(3 * time.Second)
 		w.WantLastEvent(begun, app.Sent)

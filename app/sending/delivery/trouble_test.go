@@ -65,11 +65,11 @@ func TestRelayTroubleCountsNoAttempt(t *testing.T) {
 func TestRelayPausesGrow(t *testing.T) {
 	testserver.Synctest(t, func(t *testing.T) {
 		begun := time.Now()
-		relay := testserver.NewRelay(testserver.Always(func(ctx context.Context, m *app.Outgoing, hold func() error) app.Result {
+		relay := testserver.NewRelay(testserver.Always(func(ctx context.Context, m *app.Outgoing, authorize func() error) app.Result {
 			if time.Since(begun) < time.Second {
 				time.Sleep(time.Second) // all connections are in use when the trouble begins
 			}
-			return testserver.RelayTrouble(app.StageConnect, "no route")(ctx, m, hold)
+			return testserver.RelayTrouble(app.StageConnect, "no route")(ctx, m, authorize)
 		}))
 		w := testserver.New(t, relay)
 		for i := range 30 {

@@ -119,12 +119,12 @@ func TestMailWaitsWithoutAnyRelay(t *testing.T) {
 		wantUnroutable(w, id, app.DefaultRegion, "no relay is configured")
 		_, err := w.Services.Mail.SendEmail(t.Context(), w.Key, &app.EmailInput{From: "x@nowhere.example", To: []string{"b@example.net"}, Subject: "s", Text: new(string)}, mail.SendOptions{})
 		testserver.WantCode(t, err, app.CodeValidation)
-		beside, err := w.CommandServices().Mail.SendEmail(t.Context(), w.Key, testserver.Message("bob@example.net"), mail.SendOptions{})
+		command, err := w.CommandServices().Mail.SendEmail(t.Context(), w.Key, testserver.Message("bob@example.net"), mail.SendOptions{})
 		testserver.Must(t, err)
 		time.Sleep(time.Hour)
 		synctest.Wait()
 		wantUnroutable(w, id, app.DefaultRegion, "no relay is configured")
-		wantUnroutable(w, beside, app.DefaultRegion, "no relay is configured")
+		wantUnroutable(w, command, app.DefaultRegion, "no relay is configured")
 		if !w.Log.Contains(`level=ERROR msg="no relay is configured" relay=us-east-1 waiting=2`) {
 			t.Error("the log does not say what waits")
 		}
@@ -134,7 +134,7 @@ func TestMailWaitsWithoutAnyRelay(t *testing.T) {
 		time.Sleep(time.Minute)
 		synctest.Wait()
 		w.WantLastEvent(id, app.Sent)
-		w.WantLastEvent(beside, app.Sent)
+		w.WantLastEvent(command, app.Sent)
 	})
 }
 
@@ -156,7 +156,7 @@ func TestCaptureIsRefusedWhileMailWaits(t *testing.T) {
 		if after := w.Email(id); after.Relay != before.Relay || after.LastEvent != before.LastEvent {
 			t.Errorf("it changed to %+v", after)
 		}
-		if beside := w.CommandServices(); beside.Settings.Capture {
+		if command := w.CommandServices(); command.Settings.Capture {
 			t.Error("commands beside it capture")
 		}
 	})

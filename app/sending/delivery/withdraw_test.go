@@ -126,8 +126,8 @@ func TestCommittedEmailCannotBeWithdrawn(t *testing.T) {
 }
 
 func TestCancelRacesWithDelivery(t *testing.T) {
-	w := testserver.New(t, testserver.NewRelay(testserver.Always(func(ctx context.Context, m *app.Outgoing, hold func() error) app.Result {
-		return testserver.Accept(ctx, m, hold)
+	w := testserver.New(t, testserver.NewRelay(testserver.Always(func(ctx context.Context, m *app.Outgoing, authorize func() error) app.Result {
+		return testserver.Accept(ctx, m, authorize)
 	})))
 	var ids []string
 	for range 200 {

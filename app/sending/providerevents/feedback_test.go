@@ -88,8 +88,8 @@ func TestReportsFindEmail(t *testing.T) {
 	testserver.Synctest(t, func(t *testing.T) {
 		const reply = "Ok 010001944a3b2c1d-4f5e6d7c-000000"
 		relay := testserver.NewRelayOf(relayurl.Relay{Region: app.DefaultRegion, Host: "relay.test", Port: 587, Connections: 4, Profile: relayurl.ProfileSES},
-			testserver.Always(func(ctx context.Context, m *app.Outgoing, hold func() error) app.Result {
-				res := testserver.Accept(ctx, m, hold)
+			testserver.Always(func(ctx context.Context, m *app.Outgoing, authorize func() error) app.Result {
+				res := testserver.Accept(ctx, m, authorize)
 				res.Reply.Text = reply
 				return res
 			}))
@@ -186,8 +186,8 @@ func forget(w *testserver.Server, addresses ...string) error {
 func TestReportBeforeResult(t *testing.T) {
 	testserver.Synctest(t, func(t *testing.T) {
 		hang := make(chan struct{})
-		relay := testserver.NewRelay(testserver.Always(func(ctx context.Context, m *app.Outgoing, hold func() error) app.Result {
-			res := testserver.Accept(ctx, m, hold)
+		relay := testserver.NewRelay(testserver.Always(func(ctx context.Context, m *app.Outgoing, authorize func() error) app.Result {
+			res := testserver.Accept(ctx, m, authorize)
 			<-hang
 			return res
 		}))
@@ -273,8 +273,8 @@ func TestReportDuringRetryWithdrawsIt(t *testing.T) {
 func TestReportBeforeLostReplyLeavesNoDoubt(t *testing.T) {
 	testserver.Synctest(t, func(t *testing.T) {
 		hang := make(chan struct{})
-		relay := testserver.NewRelay(testserver.InOrder(func(ctx context.Context, m *app.Outgoing, hold func() error) app.Result {
-			res := testserver.LoseReply(ctx, m, hold)
+		relay := testserver.NewRelay(testserver.InOrder(func(ctx context.Context, m *app.Outgoing, authorize func() error) app.Result {
+			res := testserver.LoseReply(ctx, m, authorize)
 			<-hang
 			return res
 		}))

@@ -90,13 +90,13 @@ func (q *requeueRun) run(ctx context.Context) error {
 		var found []db.RequeueCandidate
 		err := q.s.DB.Read(ctx, func(r *db.Reader) (err error) {
 			found = nil
-			var upto string
-			if upto, err = r.RequeueRange(after, readBatch); err != nil {
+			var last string
+			if last, err = r.RequeueRange(after, readBatch); err != nil {
 				return err
 			}
 			scope := &db.RequeueScope{TeamID: q.p.team, Relay: q.p.Filter.Relay, Captured: q.p.Captured}
-			found, err = r.RequeueCandidates(scope, after, upto)
-			after = upto
+			found, err = r.RequeueCandidates(scope, after, last)
+			after = last
 			return err
 		})
 		if errors.Is(err, db.ErrNotFound) {

@@ -133,8 +133,8 @@ func TestVerdictShowsExpiry(t *testing.T) {
 		testserver.Sleep(10 * time.Minute)
 		until := app.FormatTime(began.Add(time.Hour))
 		wantVerdict(w, id, verdict.Deferred, "it is retried automatically until "+until)
-		beside := w.CommandServices() // unknown in a command, which has no relays
-		v, err := beside.Queue.Verdict(t.Context(), w.Key, id)
+		command := w.CommandServices() // unknown in a command, which has no relays
+		v, err := command.Queue.Verdict(t.Context(), w.Key, id)
 		testserver.Must(t, err)
 		if v.Code != verdict.Deferred || v.Params.GivesUpAt != "" {
 			t.Errorf("beside the server: %+v", v)

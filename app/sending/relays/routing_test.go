@@ -347,8 +347,8 @@ func TestRelaysAreTestedAtStart(t *testing.T) {
 			t.Errorf("right after a test that went well: %+v", last)
 		}
 		waitForTick()
-		if beside, err := w.CommandServices().Relays.List(t.Context()); err != nil || beside[0].LastTest == nil || !beside[0].LastTest.OK {
-			t.Errorf("a command sees %+v, %v", beside, err)
+		if command, err := w.CommandServices().Relays.List(t.Context()); err != nil || command[0].LastTest == nil || !command[0].LastTest.OK {
+			t.Errorf("a command sees %+v, %v", command, err)
 		}
 	})
 }
