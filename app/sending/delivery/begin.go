@@ -65,7 +65,7 @@ func (s *Service) pauseUnit(tx *db.Tx, u app.Unit) error {
 
 // deferToNextDay defers a unit to the next day if the daily quota has no room for it.
 func (s *Service) deferToNextDay(tx *db.Tx, u app.Unit) (bool, error) {
-	tx.InTurn() // the day's usage is read and changed below
+	tx.Serialize() // the day's usage is read and changed below
 	current, err := s.teams.PlanOf(&tx.Reader, u.TeamID)
 	if err != nil || !current.Daily() {
 		return false, err
@@ -132,7 +132,7 @@ func (s *Service) blockedAmong(r *db.Reader, u app.Unit, recipients []string) (a
 	blocked := app.Blocked{}
 	for _, email := range recipients { // there is one
 		key := app.KeyOf(email)
-		optOut, err := r.BulkStanding(u.TeamID, u.TopicID, s.Sealer.AddressHash(u.TeamID, key))
+		optOut, err := r.BulkSubscription(u.TeamID, u.TopicID, s.Sealer.AddressHash(u.TeamID, key))
 		if err != nil {
 			return nil, fmt.Errorf("look up opt-outs: %w", err)
 		}

@@ -158,7 +158,7 @@ func (q *bulkDispatcher) beginBroadcast(ctx context.Context, b *app.Broadcast, n
 		reservations = append(reservations, j)
 	}
 	if len(reservations) > 0 {
-		err = q.s.DB.WritePatient(engine.Apart(ctx), func(tx *db.Tx) (err error) {
+		err = q.s.DB.WriteBatched(engine.Pipelined(ctx), func(tx *db.Tx) (err error) {
 			jobs, err = q.beginRecipients(tx, *b, content, len(reservations))
 			return err
 		})
@@ -182,10 +182,10 @@ func (q *bulkDispatcher) beginBroadcast(ctx context.Context, b *app.Broadcast, n
 // allows, and returns the jobs of those that get mail.
 func (q *bulkDispatcher) beginRecipients(tx *db.Tx, b app.Broadcast, content *mail.BroadcastMail, n int) ([]*job, error) {
 	if q.s.Settings.Cloud {
-		tx.InTurn() // the day's usage is read and changed below
+		tx.Serialize() // the day's usage is read and changed below
 	}
 	var err error
-	if b.Started, b.Stored, err = tx.Turn(b.ID); err != nil { // read again: other servers begin recipients too
+	if b.Started, b.Stored, err = tx.Progress(b.ID); err != nil { // read again: other servers begin recipients too
 		return nil, base.IgnoreNotFound(err)
 	}
 	n, err = q.s.bulkDayQuota(&tx.Reader, b.TeamID, tx.Now, n)
@@ -200,7 +200,7 @@ func (q *bulkDispatcher) beginRecipients(tx *db.Tx, b app.Broadcast, content *ma
 	if err != nil {
 		return nil, err
 	}
-	version, jobs := tx.Standings(), []*job(nil)
+	version, jobs := tx.SuppressionVersion(), []*job(nil)
 	for i := range next {
 		to := &next[i]
 		u := app.Unit{EmailID: to.ID, TeamID: b.TeamID, BroadcastID: b.ID, TopicID: b.TopicID, Relay: q.name, Domain: b.From.Domain, Attempts: 1,

@@ -159,7 +159,7 @@ func (l *relayQueue) authorize(p permits, j *job, signature string) error {
 	j.reservedMinute = l.limits.moveToNow(j.reservedMinute, clock.Now(), j.bulk())
 	end := stateAuthorizing
 	err := l.retryUnavailable(func() error {
-		return l.s.DB.WritePatient(engine.Apart(context.WithoutCancel(l.s.Sending)), func(tx *db.Tx) (err error) {
+		return l.s.DB.WriteBatched(engine.Pipelined(context.WithoutCancel(l.s.Sending)), func(tx *db.Tx) (err error) {
 			end, err = l.finalCheck(tx, j, signature)
 			return err
 		})
@@ -201,7 +201,7 @@ func (l *relayQueue) retryUnavailable(write func() error) error {
 
 // markCommitted stores that the final dot of a unit is being sent. Error: errDailyLimit.
 func (l *relayQueue) markCommitted(tx *db.Tx, j *job, signature string) error {
-	if err := tx.MarkDotted(j.unit, signature); err != nil {
+	if err := tx.MarkCommitted(j.unit, signature); err != nil {
 		return err
 	}
 	if j.unit.Attempts > 1 {
@@ -235,7 +235,7 @@ func (l *relayQueue) record(j *job, fn func(*db.Tx) error) {
 	if !j.mayBeSent() {
 		fn = mail.IfCurrent(j.unit, fn)
 	}
-	wait := l.s.DB.WriteVitalAsync(engine.Apart(context.Background()), fn)
+	wait := l.s.DB.WriteCriticalAsync(engine.Pipelined(context.Background()), fn)
 	j.commitSlot.release()
 	for {
 		err := wait()
@@ -251,6 +251,6 @@ func (l *relayQueue) record(j *job, fn func(*db.Tx) error) {
 		if !base.Sleep(l.s.Sending, base.SweepEvery, nil) {
 			return
 		}
-		wait = l.s.DB.WriteVitalAsync(engine.Apart(context.Background()), fn)
+		wait = l.s.DB.WriteCriticalAsync(engine.Pipelined(context.Background()), fn)
 	}
 }

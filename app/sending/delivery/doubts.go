@@ -15,7 +15,7 @@ import (
 // damagedDoubts returns the ids of committed emails of an earlier process whose stored data can't
 // be read.
 func (s *Service) damagedDoubts(ctx context.Context) (map[string]bool, error) {
-	units, err := db.Get(ctx, s.DB, (*db.Reader).DottedUnits)
+	units, err := db.Get(ctx, s.DB, (*db.Reader).CommittedUnits)
 	if err != nil {
 		return nil, err
 	}
@@ -39,12 +39,12 @@ func (s *Service) damagedDoubts(ctx context.Context) (map[string]bool, error) {
 
 // recoverDoubts turns the committed units of processes that are gone into doubts and returns how
 // many there were. Damaged ones are held.
-func (s *Service) recoverDoubts(tx *db.Tx, stopped engine.Gone, damaged map[string]bool) (int, error) {
-	units, err := tx.DottedUnits()
+func (s *Service) recoverDoubts(tx *db.Tx, stopped engine.DeadNodes, damaged map[string]bool) (int, error) {
+	units, err := tx.CommittedUnits()
 	if err != nil {
 		return 0, err
 	}
-	units = slices.DeleteFunc(units, func(u app.Unit) bool { return !stopped.Left(u.Owner) })
+	units = slices.DeleteFunc(units, func(u app.Unit) bool { return !stopped.HasLeft(u.Owner) })
 	for _, u := range units {
 		doubt := func() error {
 			return s.doubt(tx, u, "The server stopped between the end of the message and the relay's reply")
@@ -99,7 +99,7 @@ func (s *Service) ListDoubts(ctx context.Context, withCommitted bool) (doubts []
 		if doubts, err = r.ListDoubts("", maxDoubts); err != nil || !withCommitted {
 			return err
 		}
-		units, err := r.DottedUnits()
+		units, err := r.CommittedUnits()
 		if err != nil {
 			return err
 		}

@@ -46,7 +46,7 @@ func (s *Service) ExpiresAt(r *db.Reader, u app.Unit, now time.Time) (at time.Ti
 		if l.name != u.Relay || limit == 0 {
 			continue
 		}
-		stops, err := r.Stands(l.name)
+		stops, err := r.PausesOf(l.name)
 		if err != nil {
 			return at, fmt.Errorf("read when expiry clocks stopped: %w", err)
 		}
@@ -63,7 +63,7 @@ func (l *relayQueue) overdue(r *db.Reader, u app.Unit, at time.Time) (waited tim
 	if limit == 0 || at.Sub(u.ClockStart()) < limit {
 		return 0, false, nil
 	}
-	stops, err := r.Stands(l.name)
+	stops, err := r.PausesOf(l.name)
 	if err != nil {
 		return 0, false, fmt.Errorf("read when expiry clocks stopped: %w", err)
 	}
@@ -136,7 +136,7 @@ func (l *relayQueue) expireTeam(ctx context.Context, team string, bulk bool) err
 			return err
 		}
 		for some := range slices.Chunk(units, expiredPerWrite) {
-			err := l.s.DB.WritePatient(ctx, func(tx *db.Tx) error { return l.expireDue(tx, some) })
+			err := l.s.DB.WriteBatched(ctx, func(tx *db.Tx) error { return l.expireDue(tx, some) })
 			if err != nil {
 				return err
 			}
@@ -170,7 +170,7 @@ func (l *relayQueue) expireDue(tx *db.Tx, units []app.Unit) error {
 // expired returns expired due units of a team, at most about expiredPerRead, the longest waiting
 // first.
 func (l *relayQueue) expired(r *db.Reader, team string, bulk bool, now time.Time) ([]app.Unit, error) {
-	stops, err := r.Stands(l.name)
+	stops, err := r.PausesOf(l.name)
 	if err != nil {
 		return nil, err
 	}
@@ -230,7 +230,7 @@ func (l *relayQueue) finalCheck(tx *db.Tx, j *job, signature string) (state, err
 	if over, err := l.expireNow(tx, j.unit); err != nil || over {
 		return stateWithdrawn, err
 	}
-	if j.checkedVersion != tx.Standings() { // unchanged: nobody was suppressed or opted out since
+	if j.checkedVersion != tx.SuppressionVersion() { // unchanged: nobody was suppressed or opted out since
 		if spared, err := l.s.dropBlocked(tx, j.unit, j.message.Recipients); err != nil || spared {
 			return stateBlocked, err
 		}

@@ -39,7 +39,7 @@ func (l *relayQueue) holdDamaged(j *job) {
 // HoldDamaged holds a broadcast whose stored data can't be read, so that no more recipients begin.
 // A broadcast that is held already does not change.
 func (s *Service) HoldDamaged(ctx context.Context, teamID, broadcastID string) error {
-	err := s.DB.WriteVital(ctx, func(tx *db.Tx) error { return tx.HoldBroadcast(teamID, broadcastID, app.HoldDamaged) })
+	err := s.DB.WriteCritical(ctx, func(tx *db.Tx) error { return tx.HoldBroadcast(teamID, broadcastID, app.HoldDamaged) })
 	if errors.Is(err, db.ErrNotFound) {
 		return nil
 	}

@@ -79,7 +79,7 @@ func (s *Service) prefetch(ctx context.Context, jobs []*job) {
 	}
 	// An email that can't be read here is read again in its own transaction, which reports the error.
 	_ = s.DB.Read(ctx, func(r *db.Reader) error {
-		r.Beside(len(some), func(r *db.Reader, i int) {
+		r.Concurrently(len(some), func(r *db.Reader, i int) {
 			if read, err := s.readUnit(r, some[i].unit); err == nil {
 				some[i].prefetched = read
 			}

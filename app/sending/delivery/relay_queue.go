@@ -96,8 +96,8 @@ func (l *relayQueue) newDispatcher(bulk bool, idle time.Duration) *dispatcher {
 // becomeLeader closes the relay's troubles that an earlier process stored. Present troubles show
 // with the next transactions.
 func (l *relayQueue) becomeLeader(ctx context.Context) error {
-	err := l.s.DB.WriteVital(ctx, func(tx *db.Tx) error {
-		stopped, err := tx.Gone()
+	err := l.s.DB.WriteCritical(ctx, func(tx *db.Tx) error {
+		stopped, err := tx.DeadNodes()
 		if err != nil {
 			return err
 		}

@@ -36,7 +36,7 @@ func (s *Service) Resume(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("read committed units: %w", err)
 	}
-	err = s.DB.WriteVital(ctx, func(tx *db.Tx) error {
+	err = s.DB.WriteCritical(ctx, func(tx *db.Tx) error {
 		last, err := lastRun(&tx.Reader)
 		if err != nil {
 			return err
@@ -68,7 +68,7 @@ type resumeCounts struct{ doubts, begun int }
 // resume takes over the units of servers that are gone. crashed: the last server on an SQLite file
 // was not shut down cleanly.
 func (s *Service) resume(tx *db.Tx, damaged map[string]bool, crashed bool) (r resumeCounts, err error) {
-	stopped, err := tx.Gone()
+	stopped, err := tx.DeadNodes()
 	if err != nil {
 		return r, fmt.Errorf("find servers that are gone: %w", err)
 	}
@@ -78,7 +78,7 @@ func (s *Service) resume(tx *db.Tx, damaged map[string]bool, crashed bool) (r re
 	if r.begun, err = resumeBegun(tx, stopped, crashed, r.doubts); err != nil {
 		return r, err
 	}
-	return r, tx.Free(stopped)
+	return r, tx.MarkFreed(stopped)
 }
 
 func (s *Service) logResumed(r resumeCounts) {
@@ -108,8 +108,8 @@ func (s *Service) takeOver(ctx context.Context) error {
 		return fmt.Errorf("read committed units: %w", err)
 	}
 	var r resumeCounts
-	err = s.DB.WriteVital(ctx, func(tx *db.Tx) error {
-		stopped, err := tx.Gone()
+	err = s.DB.WriteCritical(ctx, func(tx *db.Tx) error {
+		stopped, err := tx.DeadNodes()
 		if err != nil {
 			return err
 		}
@@ -136,7 +136,7 @@ func (s *Service) MarkCleanShutdown(ctx context.Context) error {
 	if !s.leader.Load() {
 		return nil
 	}
-	err := s.DB.WriteVital(ctx, WriteCleanShutdown)
+	err := s.DB.WriteCritical(ctx, WriteCleanShutdown)
 	if err != nil {
 		return fmt.Errorf("store the clean shutdown: %w", err)
 	}
@@ -170,12 +170,12 @@ func setRun(tx *db.Tx, l runRecord) error {
 
 // resumeBegun makes units due that were in work when their process ended. dotted is how many others
 // were committed.
-func resumeBegun(tx *db.Tx, stopped engine.Gone, crashed bool, dotted int) (int, error) {
+func resumeBegun(tx *db.Tx, stopped engine.DeadNodes, crashed bool, dotted int) (int, error) {
 	units, err := tx.BegunUnits()
 	if err != nil {
 		return 0, err
 	}
-	units = slices.DeleteFunc(units, func(u app.Unit) bool { return !stopped.Left(u.Owner) })
+	units = slices.DeleteFunc(units, func(u app.Unit) bool { return !stopped.HasLeft(u.Owner) })
 	suspects := 0
 	for _, u := range units {
 		if suspected(u) {
@@ -191,7 +191,7 @@ func resumeBegun(tx *db.Tx, stopped engine.Gone, crashed bool, dotted int) (int,
 			wait = min(app.CrashDelay(u.Crashes+1), maxSuspectWait)
 		}
 		if u.Owner != "" {
-			crashed = !stopped.Well(u.Owner)
+			crashed = !stopped.CleanShutdown(u.Owner)
 		}
 		if err := resumeUnit(tx, u, crashed, wait); err != nil {
 			return 0, err
