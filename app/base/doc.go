@@ -1,11 +1,10 @@
-// Package service is what every service of Mailer is handed: the store, the
-// sealer, the log and the life of the process; and the words and helpers that all
-// of them use. It holds no use case. The services and what wires them import it;
-// it imports db and app alone. Its Bell wakes whoever works in the background.
+// Package base provides what every service of Mailer is given: the store, the sealer, the log, the
+// settings and the contexts of the process, and the helpers that services share. It implements no
+// use case. Services import it; it imports db and app alone.
 //
-// Failure policy: what was answered with success is in the database; a worker
-// that fails leaves its work there to be tried again. An *app.Error is for the
-// caller; any other error is a fault of ours that the doors log and hide.
+// Failure policy: a change that was answered with success is in the database. A worker that fails
+// leaves its work in the database and tries again. An *app.Error is meant for the caller; any other
+// error is an internal fault, which the HTTP and SMTP layers log and do not show.
 package base
 
 import (
@@ -25,27 +24,27 @@ type Base struct {
 	DB     *db.DB
 	Sealer *app.Sealer
 	Log    *slog.Logger
-	Load   *app.Load // counts the callers that wait; nil: nobody asks
-	// Metrics count what happens; nil: nobody watches.
+	Load   *app.Load // counts the callers that wait; nil: not counted
+	// Metrics counts events; nil: not counted.
 	Metrics *metrics.Metrics
-	// PollEvery is how often workers look for changes by other processes, and the shortest
+	// PollEvery is how often workers look for changes by other processes. It is also the shortest
 	// interval between two runs of a cron job. NewBase sets SweepEvery.
 	PollEvery time.Duration
-	// Settings are what the server of this database is; New fills them.
+	// Settings are the settings of the server of this database. NewBase sets them.
 	Settings Settings
 
-	Claiming context.Context // ends when no new unit may be begun
+	Claiming context.Context // ends when no new work may begin
 	Sending  context.Context // ends when running transactions must be dropped
-	Workers  sync.WaitGroup  // whoever works in the background
+	Workers  sync.WaitGroup  // the goroutines that work in the background
 
 	stop, abort context.CancelFunc
 	draining    atomic.Bool
-	warned      atomic.Bool // that another server has other rules
+	warned      atomic.Bool // another server has other settings, which was logged
 }
 
-// NewBase makes the Base of a process and proves that the sealer fits the
-// database. own is what this process is, without regions for a command beside a
-// server. Error: seal.ErrSeal for another master key.
+// NewBase makes the Base of a process and checks that the sealer fits the database. own are the
+// settings of this process; a command that runs next to a server passes no regions. Error:
+// seal.ErrSeal for another master key.
 func NewBase(ctx context.Context, store *db.DB, sealer *app.Sealer, log *slog.Logger, load *app.Load, own Settings) (*Base, error) {
 	b := &Base{DB: store, Sealer: sealer, Log: log, Load: load, PollEvery: SweepEvery}
 	b.Claiming, b.stop = context.WithCancel(context.Background())
@@ -59,14 +58,14 @@ func NewBase(ctx context.Context, store *db.DB, sealer *app.Sealer, log *slog.Lo
 // Draining reports whether the process is about to stop.
 func (s *Base) Draining() bool { return s.draining.Load() }
 
-// Drain has Ready refuse, so that no new work comes while the doors close.
+// Drain makes Ready fail, so that no new mail is accepted while the listeners close.
 func (s *Base) Drain() { s.draining.Store(true) }
 
-// StopClaiming ends Taking, so that no new unit is begun; it drains too.
+// StopClaiming ends Claiming, so that no new work begins. It drains too.
 func (s *Base) StopClaiming() {
 	s.draining.Store(true)
 	s.stop()
 }
 
-// Abort ends Sending, so that the transactions that run are dropped.
+// Abort ends Sending, so that running transactions are dropped.
 func (s *Base) Abort() { s.abort() }

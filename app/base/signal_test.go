@@ -43,7 +43,7 @@ func TestNotifyNeverBlocksAndIsNotLost(t *testing.T) {
 			})
 		}
 		ringers.Wait()
-		synctest.Wait() // the worker took the last ring and waits
+		synctest.Wait() // the worker took the last notification and waits
 		if len(b) > 0 {
 			t.Error("a ring was left lying")
 		}

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Sleep waits for d, a change or the end of ctx, and returns false for the last. A nil
-// change never comes. Nothing is waited for where d is none.
+// Sleep waits until d has passed, wake receives a value, or ctx ends. It returns false if ctx has
+// ended. A nil wake never receives. Sleep returns immediately for d of zero or less.
 func Sleep(ctx context.Context, d time.Duration, wake <-chan struct{}) bool {
 	if d <= 0 {
 		return ctx.Err() == nil
@@ -22,6 +22,6 @@ func Sleep(ctx context.Context, d time.Duration, wake <-chan struct{}) bool {
 	return true
 }
 
-// SweepEvery bounds how long a unit that another process wrote, or that a
-// lost wake-up left, can lie unseen.
+// SweepEvery bounds how long work that another process wrote, or whose wake-up was lost, can stay
+// unnoticed.
 const SweepEvery = time.Second

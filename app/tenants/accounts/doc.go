@@ -1,6 +1,6 @@
-// Package people is who may sign in: accounts, sessions, second factors, invitations,
-// and their ranks. Keys, which are for programs, are teams'.
+// Package accounts implements who may sign in: users, sessions, second factors, invitations and
+// roles in teams. API keys, which are for programs, are in package teams.
 //
-// Failure policy: whoever cannot prove who he is gets one answer, after equal work,
-// whatever is wrong; what ends a session ends it in the transaction that decides it.
+// Failure policy: a failed sign-in gets the same error after the same work, whatever was wrong. A
+// change that ends sessions ends them in its own transaction.
 package accounts

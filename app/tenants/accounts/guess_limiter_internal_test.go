@@ -23,7 +23,7 @@ var errWrong = errors.New("wrong")
 
 func failGuess() error { return errWrong }
 
-// guessTime is how long a guess took.
+// guessTime returns how long a guess took.
 func guessTime(t *testing.T, g *guessLimiter, who guesser, check func() error) time.Duration {
 	t.Helper()
 	began := time.Now()
@@ -76,7 +76,7 @@ func TestSuccessResetsOnlyItsAccount(t *testing.T) {
 		few := guesser{client: clientPrefix("192.0.2.9"), account: "bob"}
 		guessTime(t, g, few, failGuess)
 		guessTime(t, g, few, func() error { return nil })
-		if n := len(g.sources); n != 3 { // eve's three
+		if n := len(g.sources); n != 3 { // the three sources of eve
 			t.Errorf("%d sources", n)
 		}
 	})
@@ -115,7 +115,7 @@ func TestTenThousandGuessesDelayNoOther(t *testing.T) {
 				}
 				defer work.release()
 				hashed.Add(1)
-				<-time.After(40 * time.Millisecond) // what a hash takes
+				<-time.After(40 * time.Millisecond) // the time of a hash
 				return errWrong
 			})
 		}

@@ -8,9 +8,7 @@ import (
 	"mailer/db"
 )
 
-// What a set says of who gets no mail.
-
-// readChoices reads what addresses chose about a topic.
+// readChoices reads the choices of addresses about a topic.
 func (s *contactSet) readChoices(topicID string, hashes []app.AddressHash) error {
 	all, err := s.tx.ChoicesAmong(topicID, hashes)
 	if err != nil {
@@ -22,9 +20,9 @@ func (s *contactSet) readChoices(topicID string, hashes []app.AddressHash) error
 	return nil
 }
 
-// choose keeps a choice that changes something; items of a set choose the same about a
-// topic. One to opt in is left out where its address opted out: an import, of an old list
-// maybe, re-subscribes nobody.
+// choose buffers a choice that changes something. All items of a set make the same choice about a
+// topic. It ignores an opt-in of an address that opted out: an import, possibly of an old list,
+// resubscribes nobody.
 func (s *contactSet) choose(choice app.TopicChoice, address app.AddressHash) {
 	key := choiceKey{choice.ID, address}
 	if current := s.subscriptions[key]; current == choice.Subscription || current == app.OptOut {
@@ -34,8 +32,8 @@ func (s *contactSet) choose(choice app.TopicChoice, address app.AddressHash) {
 	s.choices = append(s.choices, db.Choice{TopicID: choice.ID, Address: address, Subscription: choice.Subscription, At: s.tx.Now})
 }
 
-// optOut unsubscribes the contact of an address. It returns false where there is none that
-// is not unsubscribed yet.
+// optOut unsubscribes the contact of an address. It returns false if there is no contact, or if it
+// is unsubscribed already.
 func (s *contactSet) optOut(address app.AddressHash) (bool, error) {
 	old := s.existing[address]
 	if old == nil || old.Unsubscribed {
@@ -44,10 +42,10 @@ func (s *contactSet) optOut(address app.AddressHash) (bool, error) {
 	return true, s.merge(&app.NewContact{Contact: app.Contact{Unsubscribed: true}}, old)
 }
 
-// suppress puts an address on the list, or changes for what reason it stands there to the
+// suppress adds an address to the suppression list, or changes the origin of its suppression to a
 // stronger one.
 func (s *contactSet) suppress(email string, address app.AddressHash, origin app.SuppressionOrigin) contactStatus {
-	if !s.newlySuppressed[address] { // one that was erased is listed again
+	if !s.newlySuppressed[address] { // an erased suppression becomes visible again
 		s.newlySuppressed[address] = true
 		s.newSuppressions = append(s.newSuppressions, app.Suppression{ID: app.NewID(), TeamID: s.teamID, Email: strings.ToLower(email), Hash: address, Origin: origin, CreatedAt: s.tx.Now})
 	}
@@ -64,7 +62,7 @@ func (s *contactSet) suppress(email string, address app.AddressHash, origin app.
 	return contactSkipped
 }
 
-// flushSuppressions writes what suppress kept.
+// flushSuppressions writes the suppressions that suppress buffered.
 func (s *contactSet) flushSuppressions() error {
 	if _, err := s.tx.AddSuppressions(s.newSuppressions); err != nil {
 		return fmt.Errorf("suppress: %w", err)
@@ -82,8 +80,8 @@ func (s *contactSet) flushSuppressions() error {
 	return nil
 }
 
-// suppressFormer has a contact that left all mailings leave them with its former addresses
-// too, where no other contact has them now, items before this one among them.
+// suppressFormer suppresses the former addresses of a contact that unsubscribed, except those that
+// another contact has now. Contacts of earlier items are written first.
 func (s *contactSet) suppressFormer(c *app.Contact) error {
 	former, err := s.tx.FormerAddresses(c.TeamID, c.ID)
 	if err != nil {
@@ -95,7 +93,7 @@ func (s *contactSet) suppressFormer(c *app.Contact) error {
 	if err := s.flush(); err != nil {
 		return err
 	}
-	for _, f := range former { // of which items may come
+	for _, f := range former { // later items may have these addresses
 		if s.existing[f.Hash] == nil && s.suppressed[f.Hash] == "" {
 			s.suppressed[f.Hash] = app.OriginUnsubscribe
 		}

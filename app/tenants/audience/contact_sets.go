@@ -10,20 +10,20 @@ import (
 	"mailer/db"
 )
 
-// ConflictFill leaves a contact that is there as it is but for what it lacks: absent
-// values are filled, segments joined, and it opts out where the item does.
+// ConflictFill adds missing values to an existing contact: empty fields are filled, segments
+// joined, and the contact opts out if the item does.
 const ConflictFill app.OnConflict = "fill"
 
-// SetResult is what became of one item of a set.
+// SetResult is the outcome of one item of a set.
 type SetResult struct {
-	ID       string // of its contact; empty: it was refused
+	ID       string // of its contact; empty: refused
 	Created  bool
-	OptedOut bool  // it unsubscribed, and its contact was not before
-	Refusal  error // an *app.Error; nil: the item was taken
+	OptedOut bool  // the item unsubscribed a contact that was subscribed, or created an unsubscribed one
+	Refusal  error // an *app.Error; nil: accepted
 }
 
-// contactSet is a set of items that is being written: changes of contacts that are stored at
-// once, everything else by flush.
+// contactSet writes a set of items. Changes of existing contacts are written immediately,
+// everything else by flush.
 type contactSet struct {
 	*ContactWriter
 	existing      map[app.AddressHash]*app.Contact
@@ -31,23 +31,23 @@ type contactSet struct {
 	subscriptions map[choiceKey]app.Subscription
 	usedIDs       map[string]bool // ids that items ask for and contacts have
 
-	newlySuppressed map[app.AddressHash]bool // in suppressions
-	inserts         []*app.Contact           // to be inserted, with all that follows
+	newlySuppressed map[app.AddressHash]bool // addresses added to newSuppressions
+	inserts         []*app.Contact           // contacts to be inserted, in later Writes of fields below
 	members         []db.SegmentMember
 	choices         []db.Choice
 	newSuppressions []app.Suppression
-	strongerOrigins []app.AddressHash // whose suppressions get another origin
+	strongerOrigins []app.AddressHash // addresses whose suppression gets another origin
 }
 
-// choiceKey is who chooses about what.
+// choiceKey is a topic and an address.
 type choiceKey struct {
 	topicID string
 	address app.AddressHash
 }
 
-// PutSet is Put for many items at once that choose about no topics; webhooks are not told.
-// An item whose contact has an id keeps it where the team has no
-// other of it, and likewise its times. Errors are those of the store.
+// PutSet is Put for many items without topic choices; it announces no events. A contact keeps the
+// id of its item if no other contact of the team has it, and the times of its item. Errors: those
+// of the store.
 func (w *ContactWriter) PutSet(items []*app.NewContact, conflict app.OnConflict) ([]SetResult, error) {
 	hashes := make([]app.AddressHash, len(items))
 	var ids []string
@@ -74,7 +74,7 @@ func (w *ContactWriter) PutSet(items []*app.NewContact, conflict app.OnConflict)
 	return out, s.flush()
 }
 
-// newSet reads what is there of the ids that items ask for, of topics and of addresses.
+// newSet reads the existing data of ids, topics and addresses.
 func (w *ContactWriter) newSet(ids []string, topics []app.TopicChoice, addresses []app.AddressHash) (*contactSet, error) {
 	s := &contactSet{ContactWriter: w, existing: map[app.AddressHash]*app.Contact{}, suppressed: map[app.AddressHash]app.SuppressionOrigin{},
 		subscriptions: map[choiceKey]app.Subscription{}, usedIDs: map[string]bool{}, newlySuppressed: map[app.AddressHash]bool{}}
@@ -107,7 +107,7 @@ func (w *ContactWriter) newSet(ids []string, topics []app.TopicChoice, addresses
 	return s, nil
 }
 
-// storeBatch is Put for one item of a set.
+// put is Put for one item of a set.
 func (s *contactSet) put(n *app.NewContact, hash app.AddressHash, conflict app.OnConflict, out *SetResult) error {
 	if err := s.check(n); err != nil {
 		return err
@@ -134,7 +134,7 @@ func (s *contactSet) put(n *app.NewContact, hash app.AddressHash, conflict app.O
 	return s.merge(n, old)
 }
 
-// insert keeps a contact to be inserted.
+// insert buffers a contact to be inserted.
 func (s *contactSet) insert(n *app.NewContact, hash app.AddressHash, out *SetResult) (err error) {
 	c := n.Contact
 	if c.Properties, err = n.Changes.Apply(nil); err != nil {
@@ -162,7 +162,7 @@ func (s *contactSet) insert(n *app.NewContact, hash app.AddressHash, out *SetRes
 	return nil
 }
 
-// merge brings a contact up to an item (NewContact.Merge).
+// merge merges an item into a contact (NewContact.Merge).
 func (s *contactSet) merge(n *app.NewContact, old *app.Contact) error {
 	c, changed, err := s.merged(n, *old)
 	if err != nil {
@@ -185,7 +185,7 @@ func (s *contactSet) merge(n *app.NewContact, old *app.Contact) error {
 	return nil
 }
 
-// deferJoins keeps the segments and choices of an item for flush.
+// deferJoins buffers the segments and choices of an item for flush.
 func (s *contactSet) deferJoins(n *app.NewContact, c *app.Contact) {
 	for _, id := range n.Segments {
 		s.members = append(s.members, db.SegmentMember{SegmentID: id, ContactID: c.ID})
@@ -195,7 +195,7 @@ func (s *contactSet) deferJoins(n *app.NewContact, c *app.Contact) {
 	}
 }
 
-// flush writes what is kept.
+// flush writes the buffered rows.
 func (s *contactSet) flush() error {
 	if err := s.flushSuppressions(); err != nil {
 		return err
@@ -216,7 +216,7 @@ func (s *contactSet) flush() error {
 	return err
 }
 
-// missingValues is what an item adds to a contact that has its own values.
+// missingValues returns the values of an item that a contact does not have yet.
 func missingValues(n *app.NewContact, old *app.Contact) *app.NewContact {
 	out := *n
 	if old.FirstName != "" {
@@ -237,28 +237,27 @@ func missingValues(n *app.NewContact, old *app.Contact) *app.NewContact {
 	return &out
 }
 
-// addsAnything reports whether an item that lacking made changes the contact.
+// addsAnything reports whether the result of missingValues changes the contact.
 func addsAnything(n *app.NewContact, old *app.Contact) bool {
 	return n.Contact.FirstName != "" || n.Contact.LastName != "" || len(n.Changes) > 0 || len(n.Segments) > 0 || n.Contact.Unsubscribed && !old.Unsubscribed
 }
 
-// DryRun says what PutSet with ConflictFill would do of sets of items, one after the
-// other, and writes nothing.
+// DryRun predicts what PutSet with ConflictFill would do with a series of sets, and writes nothing.
 type DryRun struct {
 	s            *Service
 	teamID       string
-	types        map[string]app.PropertyType // of properties, by key
-	contactsLeft int                         // contacts that the plan has a place for; negative: any number
-	seen         map[uint64]struct{}         // addresses of items before
+	types        map[string]app.PropertyType // by property key
+	contactsLeft int                         // contacts that the plan still allows; negative: no limit
+	seen         map[uint64]struct{}         // addresses of earlier items
 }
 
-// NewDryRun makes one. Properties of types count as declared.
+// NewDryRun makes a DryRun. It treats the properties in types as declared.
 func NewDryRun(s *Service, r *db.Reader, teamID string, types map[string]app.PropertyType) (*DryRun, error) {
 	contactsLeft, err := s.teams.ContactsLeft(r, teamID)
 	return &DryRun{s: s, teamID: teamID, types: types, contactsLeft: contactsLeft, seen: map[uint64]struct{}{}}, err
 }
 
-// Set foresees a set.
+// Set predicts the outcome of a set.
 func (f *DryRun) Set(r *db.Reader, items []*app.NewContact) ([]SetResult, error) {
 	hashes := make([]app.AddressHash, len(items))
 	for i, n := range items {

@@ -16,7 +16,7 @@ import (
 	"mailer/db"
 )
 
-// What only the tests of this package do with a world.
+// Helpers of this package's tests.
 
 // upload imports a file and returns the import's id.
 func upload(w *testserver.Server, in contactfile.Input, csv string) string {

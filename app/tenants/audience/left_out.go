@@ -8,7 +8,7 @@ import (
 	"mailer/db"
 )
 
-// CountLeftOut counts whom a broadcast to an audience does not go to.
+// CountLeftOut counts the contacts of an audience that a broadcast leaves out.
 func (s *Previews) CountLeftOut(ctx context.Context, a *app.Audience) (out db.LeftOut, err error) {
 	err = s.service.Scan(ctx, a.TeamID, func(r *db.Reader, effort db.Effort) (err error) {
 		out, err = r.CountLeftOut(ctx, effort, a)
@@ -20,8 +20,8 @@ func (s *Previews) CountLeftOut(ctx context.Context, a *app.Audience) (out db.Le
 	return out, nil
 }
 
-// SampleContact returns the newest contact of a segment (empty: of the team) that is quickly
-// found; nil: none.
+// SampleContact returns the newest contact of a segment (nil: of the team), if it is found quickly;
+// nil: none.
 func (s *Previews) SampleContact(ctx context.Context, r *db.Reader, teamID string, segment *app.Segment) (*app.Contact, error) {
 	search := &db.ContactSearch{TeamID: teamID, Segment: segment}
 	rows, _, err := r.SearchContacts(ctx, db.Effort{Most: QuickScanRows}, search, app.Page{Limit: 1})

@@ -8,8 +8,8 @@ import (
 	"mailer/db"
 )
 
-// Situations says what is still to be done for the emails of a broadcast to some of its
-// recipients, whose ids ascend or descend. One whose turn has not come waits as the
+// Situations returns what remains to be done for the emails of a broadcast to some of its
+// recipients, whose ids ascend or descend. A recipient whose email was not started waits as the
 // broadcast does.
 func Situations(r *db.Reader, b *app.Broadcast, recipients ...app.BroadcastRecipient) ([]app.Situation, error) {
 	var open map[string]app.Situation

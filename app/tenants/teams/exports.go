@@ -7,8 +7,8 @@ import (
 	"mailer/db"
 )
 
-// AuditExport appends to the audit log of a team (empty: of the server) that the list at a
-// path is exported; query is what narrows it.
+// AuditExport appends to the audit log that the list at a path was exported. team is empty for a
+// list of the server; query holds its filters.
 func (s *Service) AuditExport(ctx context.Context, team, path string, query map[string]string) error {
 	var after any
 	if len(query) > 0 {

@@ -8,7 +8,7 @@ import (
 	"mailer/app/testing/testserver"
 )
 
-// What only the tests of this package do with a world.
+// Helpers of this package's tests.
 
 // wantToday checks what GET /usage says of the day.
 func wantToday(w *testserver.Server, want int64) {

@@ -8,18 +8,17 @@ import (
 	"mailer/app"
 )
 
-// MaxAllowedIPs is from how many ranges of addresses a key may be used, where it may
-// not be from anywhere.
+// MaxAllowedIPs is how many address ranges the allow list of a key can have.
 const MaxAllowedIPs = 20
 
-// KeyChange is what is to be changed of a key; what is not set stays.
+// KeyChange is a change of an API key. Fields that are not set stay.
 type KeyChange struct {
 	Name       *string
 	ExpiresAt  app.Change[time.Time] // null: never
-	AllowedIPs app.Change[[]string]  // null, or none: any
+	AllowedIPs app.Change[[]string]  // null or empty: any address
 }
 
-// check reads a change. Errors: CodeValidation.
+// check validates a change and parses its address ranges. Errors: CodeValidation.
 func (c *KeyChange) check(now time.Time) ([]netip.Prefix, error) {
 	if c.Name == nil && !c.ExpiresAt.Set && !c.AllowedIPs.Set {
 		return nil, app.Errorf(app.CodeValidation, "Say what is to be changed: `name`, `expires_at` or `allowed_ips`")
@@ -44,8 +43,7 @@ func (c *KeyChange) apply(k *app.Key, allowed []netip.Prefix) {
 	}
 }
 
-// parseKeyBounds checks until when a key is to be one, and reads from where. Errors:
-// CodeValidation.
+// parseKeyBounds checks the expiry of a key and parses its address ranges. Errors: CodeValidation.
 func parseKeyBounds(now, expires time.Time, ranges []string) (allowed []netip.Prefix, err error) {
 	if !expires.IsZero() && !expires.After(now) {
 		return nil, app.Invalid("expires_at", "must be in the future")
@@ -54,7 +52,8 @@ func parseKeyBounds(now, expires time.Time, ranges []string) (allowed []netip.Pr
 		return nil, app.Invalid("allowed_ips", "can hold at most %d ranges", MaxAllowedIPs)
 	}
 	for _, text := range ranges {
-		// One by one: an item that holds none must not leave a list that allows any.
+		// Parse each item alone: an empty item must not leave an empty list, which would allow any
+		// address.
 		one, err := app.ParseRanges([]string{text})
 		if err != nil || len(one) != 1 {
 			return nil, app.Invalid("allowed_ips", "must hold addresses like 192.0.2.7 and ranges like 10.0.0.0/8 or 2001:db8::/32")
@@ -64,9 +63,9 @@ func parseKeyBounds(now, expires time.Time, ranges []string) (allowed []netip.Pr
 	return allowed, nil
 }
 
-// checkWithinOwnBounds is nil where what a key asks for another key does not reach beyond its own end
-// and its own addresses. Either is checked only where it is to be set. A person has
-// neither. Errors: CodeForbidden.
+// checkWithinOwnBounds returns nil if key may give another key this expiry and these ranges:
+// neither may exceed its own. Each is checked only if it is to be set. A signed-in person has no
+// bounds. Errors: CodeForbidden.
 func checkWithinOwnBounds(key *app.Key, setsEnd bool, end time.Time, setsRanges bool, allowed []netip.Prefix) error {
 	if setsEnd && !key.ExpiresAt.IsZero() && (end.IsZero() || end.After(key.ExpiresAt)) {
 		return app.Errorf(app.CodeForbidden, "This API key ends at %s and can't make or change a key that works longer; give an `expires_at` until then", app.FormatTime(key.ExpiresAt))
@@ -77,8 +76,8 @@ func checkWithinOwnBounds(key *app.Key, setsEnd bool, end time.Time, setsRanges 
 	return nil
 }
 
-// rangesWithin reports whether each range lies in one of the others; none stands for all
-// addresses, and lies in nothing.
+// rangesWithin reports whether each range is contained in one of others. An empty list allows all
+// addresses, so it is contained in none.
 func rangesWithin(ranges, others []netip.Prefix) bool {
 	for _, inner := range ranges {
 		within := func(outer netip.Prefix) bool { return outer.Bits() <= inner.Bits() && outer.Contains(inner.Addr()) }
@@ -89,7 +88,7 @@ func rangesWithin(ranges, others []netip.Prefix) bool {
 	return len(ranges) > 0
 }
 
-// expired reports whether a key is none any more.
+// expired reports whether a key has expired.
 func expired(k *app.Key, now time.Time) bool {
 	return !k.ExpiresAt.IsZero() && !now.Before(k.ExpiresAt)
 }

@@ -13,19 +13,18 @@ import (
 	"mailer/db"
 )
 
-// keyTTL is how long a key that was looked up is believed: half of the second
-// within which a key that another process revokes must have stopped.
+// keyTTL is how long a key is cached: half of the second within which a key that another process
+// revokes must stop working.
 const keyTTL = 500 * time.Millisecond
 
-// KeysFlushEvery is how often the last uses of keys are stored, those of all keys
-// at once: the first shows within 5 seconds, also to commands beside the server.
+// KeysFlushEvery is how often the last uses of all keys are stored, so that the first use shows
+// within 5 seconds, in commands too.
 const KeysFlushEvery = 3 * time.Second
 
-// maxCachedKeys is how many keys are remembered.
+// maxCachedKeys bounds the cache of keys.
 const maxCachedKeys = 10_000
 
-// keyUses are the last uses of keys that are not stored yet. The zero value is
-// ready.
+// keyUses collects the last uses of keys that are not stored yet. The zero value is ready to use.
 type keyUses struct {
 	mu   sync.Mutex
 	last map[string]time.Time // by key id
@@ -48,9 +47,8 @@ func (u *keyUses) take() map[string]time.Time {
 	return last
 }
 
-// Authenticate finds the key of an API token; the secret is compared in
-// constant time. From where it may be used the door checks, which knows.
-// Errors: CodeInvalidAPIKey, also for one that has expired.
+// Authenticate returns the key of an API token. It compares the secret in constant time. The caller
+// checks the allowed addresses. Errors: CodeInvalidAPIKey, also for an expired key.
 func (s *Service) Authenticate(ctx context.Context, token string) (*app.Key, error) {
 	invalid := app.InvalidKey()
 	public, hash, ok := app.ParseKey(token)
@@ -92,15 +90,15 @@ func (s *Service) FlushKeys(ctx context.Context) error {
 	})
 }
 
-// CreateKey makes an API key of a team and returns its token, which is kept
-// nowhere. Errors: CodeValidation, for a team with base.CapKeys too; CodeNotFound for
-// an unknown domain.
+// CreateKey makes an API key for the command line and returns its token, which is stored nowhere.
+// Errors: CodeValidation, also for a team with base.CapKeys keys; CodeNotFound for an unknown
+// domain.
 func (s *Service) CreateKey(ctx context.Context, teamID string, in app.KeyInput) (token string, k app.Key, err error) {
 	return s.createKey(ctx, teamID, "", in)
 }
 
-// createKey is CreateKey for a person who makes it, or whose key does; empty: the command
-// line.
+// createKey makes an API key. maker is the person who makes it, or whose key does; empty: the
+// command line.
 func (s *Service) createKey(ctx context.Context, teamID, maker string, in app.KeyInput) (token string, k app.Key, err error) {
 	if err := in.Validate(); err != nil {
 		return "", app.Key{}, err
@@ -130,7 +128,7 @@ func (s *Service) createKey(ctx context.Context, teamID, maker string, in app.Ke
 	return token, k, base.Unavailable(err)
 }
 
-// auditedKey is what the audit log says of a key.
+// auditedKey returns what the audit log shows of a key.
 func auditedKey(k *app.Key) map[string]any {
 	out := map[string]any{"name": k.Name, "permission": k.Permission, "role": k.Role}
 	if k.DomainName != "" {
@@ -145,7 +143,7 @@ func auditedKey(k *app.Key) map[string]any {
 	return out
 }
 
-// domainOfKey finds the domain that a new key is bound to; none: an empty one.
+// domainOfKey returns the domain that a new key is restricted to; the zero value for none.
 func domainOfKey(tx *db.Tx, teamID string, in *app.KeyInput) (app.Domain, error) {
 	switch {
 	case in.DomainID != "":
@@ -156,15 +154,14 @@ func domainOfKey(tx *db.Tx, teamID string, in *app.KeyInput) (app.Domain, error)
 	return app.Domain{}, nil
 }
 
-// ListKeys returns all keys of a team, newest first: for the operator's command
-// line.
+// ListKeys returns all keys of a team, newest first, for the command line.
 func (s *Service) ListKeys(ctx context.Context, teamID string) (keys []app.Key, err error) {
 	keys, err = db.Get(ctx, s.DB, func(r *db.Reader) ([]app.Key, error) { return r.AllKeys(teamID) })
 	return keys, base.Unavailable(err)
 }
 
-// RevokeKey ends a key of any team, for the operator's command line; servers
-// obey within a second. Errors: CodeNotFound.
+// RevokeKey ends a key of any team, for the command line. Servers obey within a second. Errors:
+// CodeNotFound.
 func (s *Service) RevokeKey(ctx context.Context, id string) error {
 	return base.Lookup("API key", s.DB.WriteVital(ctx, func(tx *db.Tx) error {
 		k, err := tx.AnyKey(id)
@@ -181,8 +178,8 @@ func (s *Service) RevokeKey(ctx context.Context, id string) error {
 
 const devKeySetting = "dev_key"
 
-// DevKey returns the token of the key that `serve --dev` shows; it is made at the
-// first call and kept sealed, so that the line that shows it works each time.
+// DevKey returns the token of the key that `serve --dev` prints. The key is made at the first call
+// and its token is stored sealed, so that the printed command keeps working.
 func (s *Service) DevKey(ctx context.Context) (string, error) {
 	token, err := db.Get(ctx, s.DB, func(r *db.Reader) ([]byte, error) { return s.SealedSetting(r, devKeySetting) })
 	if err != nil && !errors.Is(err, db.ErrNotFound) && !errors.Is(err, seal.ErrSeal) {
@@ -207,5 +204,5 @@ func (s *Service) DevKey(ctx context.Context) (string, error) {
 	return made, base.Unavailable(err)
 }
 
-// ForgetKeys has every key read anew: what it may do was changed.
+// ForgetKeys drops all cached keys, after a change of what they may do.
 func (s *Service) ForgetKeys() { s.keys.Clear() }

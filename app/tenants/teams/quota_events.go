@@ -8,8 +8,8 @@ import (
 	"mailer/db"
 )
 
-// announceDayQuota tells webhooks, once a day each, that the quota of a daily plan is nearly
-// used, and that it is.
+// announceDayQuota announces to webhooks that a daily quota is nearly used, and that it is used,
+// once a day each. announced is the level that was announced today.
 func (s *Service) announceDayQuota(tx *db.Tx, teamID string, current *plan.Plan, used int64, announced, level plan.QuotaLevel) error {
 	if level <= announced {
 		return nil
@@ -20,8 +20,8 @@ func (s *Service) announceDayQuota(tx *db.Tx, teamID string, current *plan.Plan,
 	return s.announceQuota(tx, teamID, plan.QuotaEvents(announced, level), current.DayQuota(used, tx.Now))
 }
 
-// AnnounceDayUsed is announceDayQuota where mail has to wait, be it that a smaller one would
-// still fit.
+// AnnounceDayUsed announces that the daily quota is used, since an email has to wait, even if a
+// smaller email would still fit.
 func (s *Service) AnnounceDayUsed(tx *db.Tx, teamID string, current *plan.Plan) error {
 	used, announced, err := tx.DayRecipients(teamID, plan.UnixDay(tx.Now))
 	if err != nil {
@@ -30,8 +30,8 @@ func (s *Service) AnnounceDayUsed(tx *db.Tx, teamID string, current *plan.Plan) 
 	return s.announceDayQuota(tx, teamID, current, used, announced, plan.QuotaUsed)
 }
 
-// announcePeriodQuota tells webhooks, once a period each, that what a monthly plan includes
-// is nearly used, and that it is.
+// announcePeriodQuota announces to webhooks that the emails included in a monthly plan are nearly
+// used, and that they are used, once a period each.
 func (s *Service) announcePeriodQuota(tx *db.Tx, teamID string, current *plan.Plan, today int64) error {
 	used, err := s.periodUsed(&tx.Reader, teamID, current, tx.Now, today)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"mailer/db"
 )
 
-// RenameTeam changes the name of a team, by the rules of CreateTeam. Errors:
+// RenameTeam changes the name of a team. Names follow the rules of CreateTeam. Errors:
 // CodeValidation, CodeNotFound, CodeConflict for a name that another team has.
 func (s *Service) RenameTeam(ctx context.Context, team *app.Team, name string) (app.Team, error) {
 	name, err := teamName(name)
@@ -21,9 +21,9 @@ func (s *Service) RenameTeam(ctx context.Context, team *app.Team, name string) (
 	return renamed, base.Lookup("team", err)
 }
 
-// RenameInTx is RenameTeam inside a Write, for a name that CheckName returned. A name that
-// another team has is refused where unique is set, which is for operators: a team that
-// names itself must not learn how others are called.
+// RenameInTx is RenameTeam inside a Write, for a name that CheckName returned. unique refuses a
+// name that another team has. It is for operators only: a team that renames itself must not learn
+// the names of other teams.
 func (s *Service) RenameInTx(ctx context.Context, tx *db.Tx, teamID, name string, unique bool) error {
 	before, err := tx.TeamName(teamID)
 	if err != nil || before == name {
@@ -37,6 +37,6 @@ func (s *Service) RenameInTx(ctx context.Context, tx *db.Tx, teamID, name string
 	if err := tx.RenameTeam(teamID, name); err != nil {
 		return err
 	}
-	tx.AfterCommit(s.keys.Clear) // they know its name
+	tx.AfterCommit(s.keys.Clear) // cached keys hold the name
 	return base.Audit(ctx, tx, teamID, "team.rename", teamID, map[string]any{"name": before}, map[string]any{"name": name})
 }

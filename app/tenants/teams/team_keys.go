@@ -9,11 +9,10 @@ import (
 	"mailer/db"
 )
 
-// CreateTeamKey makes an API key for the team of the key that asks. An empty
-// permission is full_access, an empty role that of the key that asks. The token
-// is kept nowhere. Errors: CodeValidation; CodeForbidden to members, for a role above that
-// of the key that asks, and for a key that works longer or from more addresses than the
-// one that asks; CodeNotFound for an unknown domain.
+// CreateTeamKey makes an API key for the team of key and returns its token, which is stored
+// nowhere. An empty permission is full_access, an empty role that of key. Errors: CodeValidation;
+// CodeForbidden for members, for a role above that of key, and for a new key with a later expiry or
+// more addresses than key has; CodeNotFound for an unknown domain.
 func (s *Service) CreateTeamKey(ctx context.Context, key *app.Key, in app.KeyInput) (token string, k app.Key, err error) {
 	if in.Permission == "" {
 		in.Permission = app.FullAccess
@@ -41,9 +40,8 @@ func (s *Service) CreateTeamKey(ctx context.Context, key *app.Key, in app.KeyInp
 	return s.createKey(ctx, key.TeamID, maker, in)
 }
 
-// checkMayManage is nil where a key may make or change keys of a role: that is for
-// owners and admins, and for nobody above their own role.
-// Errors: CodeForbidden.
+// checkMayManage returns nil if key may make or change keys of a role. Only owners and admins may,
+// and not above their own role. Errors: CodeForbidden.
 func checkMayManage(key *app.Key, role app.Role) error {
 	switch {
 	case !key.Role.Manages():
@@ -54,17 +52,16 @@ func checkMayManage(key *app.Key, role app.Role) error {
 	return nil
 }
 
-// ListTeamKeys returns a page of the keys of a team, newest first, and whether
-// there are more. Errors: CodeValidation for a cursor that is none of them.
+// ListTeamKeys returns a page of the keys of a team, newest first, and whether there are more.
+// Errors: CodeValidation for an unknown cursor.
 func (s *Service) ListTeamKeys(ctx context.Context, key *app.Key, page app.Page) (rows []app.Key, more bool, err error) {
 	rows, more, err = db.GetPage(ctx, s.DB, func(r *db.Reader) ([]app.Key, bool, error) { return r.ListKeys(key.TeamID, page) })
 	return rows, more, base.Cursor(page, err)
 }
 
-// UpdateTeamKey changes a key of the team and returns it. This server obeys at once,
-// others of the same database within a second. Errors: CodeValidation, CodeNotFound,
-// CodeForbidden for a key above the one that asks, and for one that would work longer or
-// from more addresses than that.
+// UpdateTeamKey changes a key of the team and returns it. This server obeys immediately, others of
+// the same database within a second. Errors: CodeValidation, CodeNotFound, CodeForbidden for a key
+// with a higher role than key, and for a later expiry or more addresses than key has.
 func (s *Service) UpdateTeamKey(ctx context.Context, key *app.Key, id string, change KeyChange) (k app.Key, err error) {
 	allowed, err := change.check(clock.Now())
 	if err == nil {
@@ -88,10 +85,9 @@ func (s *Service) UpdateTeamKey(ctx context.Context, key *app.Key, id string, ch
 	return k, base.Lookup("API key", err)
 }
 
-// DeleteTeamKey revokes a key of the team, which may be the one that asks. This
-// server obeys at once, also on open connections, others of the same database
-// within a second. Errors: CodeNotFound, CodeForbidden for a key above the one
-// that asks.
+// DeleteTeamKey revokes a key of the team, which may be key itself. This server obeys immediately,
+// also on open connections, others of the same database within a second. Errors: CodeNotFound,
+// CodeForbidden for a key with a higher role than key.
 func (s *Service) DeleteTeamKey(ctx context.Context, key *app.Key, id string) error {
 	err := s.DB.WriteVital(ctx, func(tx *db.Tx) error {
 		k, err := managedKey(tx, key, id)
@@ -107,7 +103,7 @@ func (s *Service) DeleteTeamKey(ctx context.Context, key *app.Key, id string) er
 	return base.Lookup("API key", err)
 }
 
-// managedKey finds the key that another wants to change.
+// managedKey returns a key that another key may change.
 func managedKey(tx *db.Tx, key *app.Key, id string) (app.Key, error) {
 	k, err := tx.Key(key.TeamID, id)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"mailer/db"
 )
 
-// Usage says what the key's team used, and of what.
+// Usage returns the usage of the key's team, with the limits of its plan.
 func (s *Service) Usage(ctx context.Context, key *app.Key) (plan.Usage, error) {
 	u := plan.Usage{Team: app.Team{ID: key.TeamID}, AppURL: s.Settings.BaseURL}
 	err := s.DB.Read(ctx, func(r *db.Reader) error { return s.readUsage(r, &u) })
