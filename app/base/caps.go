@@ -15,7 +15,7 @@ type Cap struct {
 	advice string // what the caller can do to create another one
 }
 
-// The caps.
+// The limits.
 var (
 	CapKeys       = Cap{db.CappedKeys, 200, "API keys", "delete one that is not used any more"}
 	CapSegments   = Cap{db.CappedSegments, 1000, "segments", "delete one that is not used any more"}

@@ -6,7 +6,7 @@ import (
 	"mailer/db"
 )
 
-// keepView is what keep notes of a broadcast: answers to changes show no content.
+// keepView stores the answer to a change, without the content.
 func keepView(tx *db.Tx, keep mail.Keeper[BroadcastView], v *BroadcastView) error {
 	head := *v
 	head.BroadcastContent = app.BroadcastContent{}

@@ -351,7 +351,7 @@ func TestBroadcastUnsubscribesCountOnce(t *testing.T) {
 				case !topical && (err != nil || s.SourceID != id || !view.Unsubscribed):
 					t.Errorf("left everything: %+v, %+v, %v", view, s, err)
 				}
-				// From the topic's page to the way out of everything: still one person.
+				// A topic opt-out and then a full opt-out count as one recipient.
 				if topical {
 					_, err = w.Services.Pages.Unsubscribe(t.Context(), view.UnsubscribeAll)
 					testserver.Must(t, err)

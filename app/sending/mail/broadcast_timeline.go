@@ -9,8 +9,8 @@ import (
 	"mailer/db"
 )
 
-// refuseBroadcastEmail is db.ErrNotFound for what is no email of a team's broadcast, else
-// the refusal to change a single one of them.
+// refuseBroadcastEmail refuses to change a single email of a broadcast. It returns db.ErrNotFound
+// for an id that is none of the team.
 func refuseBroadcastEmail(tx *db.Tx, teamID, emailID string) error {
 	b, _, err := audience.RecipientOf(&tx.Reader, teamID, emailID)
 	if err != nil {
@@ -19,7 +19,7 @@ func refuseBroadcastEmail(tx *db.Tx, teamID, emailID string) error {
 	return app.Errorf(app.CodeValidation, "This email belongs to the broadcast %s, so it can't be moved, canceled or deleted separately; cancel the broadcast instead", b.ID)
 }
 
-// headOf is an email to a recipient of a broadcast without what it says.
+// headOf returns the email to a recipient of a broadcast without content.
 func headOf(b *app.Broadcast, rec *app.BroadcastRecipient) *app.Email {
 	head := &app.Email{
 		ID: rec.ID, TeamID: b.TeamID, BroadcastID: b.ID, Relay: b.Relay, MessageID: app.EmailMessageID(rec.ID, cmp.Or(b.From.Domain, app.Erased)),
@@ -29,7 +29,7 @@ func headOf(b *app.Broadcast, rec *app.BroadcastRecipient) *app.Email {
 	return head
 }
 
-// broadcastTimeline is the timeline of an email to a recipient of a broadcast.
+// broadcastTimeline returns the timeline of the email to a recipient of a broadcast.
 func broadcastTimeline(r *db.Reader, teamID, emailID string) ([]app.Event, error) {
 	b, rec, err := audience.RecipientOf(r, teamID, emailID)
 	if err != nil {

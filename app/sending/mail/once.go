@@ -10,19 +10,18 @@ import (
 	"mailer/db"
 )
 
-// The operations on broadcasts in the idempotency table.
+// Operations on broadcasts in the idempotency table.
 const (
 	RouteBroadcasts    = "POST /broadcasts"
 	RouteBroadcastSend = "POST /broadcasts/{id}/send"
 	RouteBroadcastTest = "POST /broadcasts/{id}/test"
 )
 
-// Keeper notes the answer to a call in the Write that makes it true.
+// Keeper stores the answer to a call inside its Write.
 type Keeper[T any] func(tx *db.Tx, answer *T) error
 
-// Once has answer make the answer to a call, or, where the call repeats one with
-// the same idempotency key, returns the first answer again. Errors: those of
-// idempotency.
+// Once makes the answer to a call with answer, or returns the stored answer if the call repeats one
+// with the same idempotency key. Errors: those of idempotency.
 func Once[T any](ctx context.Context, s *Service, key *app.Key, route string, opts SendOptions, answer func(keep Keeper[T]) (T, error)) (out T, err error) {
 	claim, kept, err := s.claimIdempotency(ctx, key, route, opts)
 	if err != nil {

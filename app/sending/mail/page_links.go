@@ -2,11 +2,10 @@ package mail
 
 import "mailer/app"
 
-// addPageLink fixes the address of the page that an email leads to, where it
-// needs one: the same for all its attempts. With one recipient the link stands
-// for that address, with several for each of them. Errors: CodeValidation where
-// no server of this database told yet where its pages are. Then the mail is whole,
-// and is looked at for its score.
+// addPageLink sets the unsubscribe URL of an email that needs one. It is the same for all attempts.
+// With one recipient the link applies to that address, with several to each of them. Then the email
+// is complete, and addPageLink sets its insights. Errors: CodeValidation if the base URL is
+// unknown, since no server has run yet.
 func (s *Service) addPageLink(email *app.Email) error {
 	if !email.NeedsUnsubscribePage() {
 		s.Inspect(email)

@@ -225,13 +225,13 @@ func (s *PasskeyService) insertPasskey(ctx context.Context, tx *db.Tx, p *Passke
 	return codes, base.Audit(ctx, tx, "", "passkey.add", p.UserID, nil, map[string]any{"id": p.ID, "name": p.Name})
 }
 
-// Passkeys returns the passkeys of a person, newest first.
+// Passkeys returns the passkeys of a user, newest first.
 func (s *PasskeyService) Passkeys(ctx context.Context, userID string) (keys []Passkey, err error) {
 	keys, err = db.Get(ctx, s.DB, func(r *db.Reader) ([]Passkey, error) { return r.Passkeys(userID) })
 	return keys, base.Unavailable(err)
 }
 
-// DeletePasskey removes a passkey of a person. Errors: CodeNotFound.
+// DeletePasskey removes a passkey of a user. Errors: CodeNotFound.
 func (s *PasskeyService) DeletePasskey(ctx context.Context, key *app.Key, id string) error {
 	var u User
 	factorsLeft := 0

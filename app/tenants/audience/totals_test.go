@@ -13,8 +13,8 @@ import (
 	"mailer/db"
 )
 
-// randomChange does something to one of few people that may change a counter. What is
-// refused changes nothing.
+// randomChange makes a random change that may affect a counter to one of few contacts. A refused
+// change changes nothing.
 func randomChange(w *testserver.Server, r *rand.Rand, segmentID string) {
 	ctx, s := w.T.Context(), w.Services
 	who := func() string { return fmt.Sprintf("p%d@example.net", r.IntN(30)) }
@@ -51,7 +51,7 @@ func randomChange(w *testserver.Server, r *rand.Rand, segmentID string) {
 	}
 }
 
-// TestTotalsMatchCounts: counters are right after many changes at the same time.
+// Counters are correct after many concurrent changes.
 func TestTotalsMatchCounts(t *testing.T) {
 	testserver.BothEngines(t)
 	w := testserver.New(t)
@@ -78,7 +78,7 @@ func TestTotalsMatchCounts(t *testing.T) {
 	}
 }
 
-// wantTotals compares the totals of lists with what is there.
+// wantTotals compares the counters of lists with the number of rows.
 func wantTotals(w *testserver.Server, segmentID string) {
 	w.T.Helper()
 	contacts, err := w.Services.Audience.CountContacts(w.T.Context(), w.Key, "")

@@ -38,7 +38,7 @@ func trySend(w *testserver.Server, n int) error {
 	return err
 }
 
-// quotaEvents returns what webhooks were told of quotas.
+// quotaEvents returns the quota events that webhooks received.
 func quotaEvents(w *testserver.Server) []string {
 	w.T.Helper()
 	events := []string{}
