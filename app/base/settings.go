@@ -173,7 +173,7 @@ func (s *Base) loadSettings(ctx context.Context, own Settings) error {
 		s.Settings.SetRules(*want.Rules)
 	}
 	if err != nil && !errors.Is(err, db.ErrNotFound) {
-		return fmt.Errorf("read what the server noted: %w", err)
+		return fmt.Errorf("read the settings of the server: %w", err)
 	}
 	if own.BaseURL != "" {
 		s.Settings.BaseURL = own.BaseURL
@@ -193,7 +193,7 @@ func (s *Base) FollowLeader(ctx context.Context) error {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("read what the server that leads noted: %w", err)
+		return fmt.Errorf("read the settings of the leading server: %w", err)
 	}
 	s.Settings.SetRelays(want.Relays)
 	s.warnDifferentSettings(want.Settings)
@@ -246,11 +246,11 @@ func (s *Base) SaveSettings(ctx context.Context) error {
 	rules := s.Settings.Rules()
 	text, err := json.Marshal(savedSettings{&s.Settings, s.Settings.Relays(), &rules})
 	if err != nil {
-		return fmt.Errorf("encode what this server is: %w", err)
+		return fmt.Errorf("encode the settings of the server: %w", err)
 	}
 	err = s.DB.WriteVital(ctx, func(tx *db.Tx) error { return tx.SetSetting(serverSetting, text) })
 	if err != nil {
-		return fmt.Errorf("note what this server is: %w", err)
+		return fmt.Errorf("store the settings of the server: %w", err)
 	}
 	return nil
 }

@@ -227,7 +227,7 @@ func (s *Service) expand(ctx context.Context, b *app.Broadcast) error {
 	links := content.Links()
 	err = s.DB.Write(ctx, func(tx *db.Tx) error { return tx.InsertBroadcastLinks(b.ID, links) })
 	if err != nil {
-		return fmt.Errorf("write down links: %w", err)
+		return fmt.Errorf("store links: %w", err)
 	}
 	err = s.DB.Read(ctx, func(r *db.Reader) error {
 		cursor, err := r.ExpandCursor(b.ID)

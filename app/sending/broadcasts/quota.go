@@ -48,7 +48,7 @@ func (s *Service) quotaFinish(r *db.Reader, teamID, except string, from time.Tim
 	}
 	used, _, err := r.DayRecipients(teamID, plan.UnixDay(from)) // nothing has counted on a future day
 	if err != nil {
-		return end, days, fmt.Errorf("read what the team used: %w", err)
+		return end, days, fmt.Errorf("read usage: %w", err)
 	}
 	waiting, err := r.Backlog(teamID)
 	if err != nil {
@@ -56,7 +56,7 @@ func (s *Service) quotaFinish(r *db.Reader, teamID, except string, from time.Tim
 	}
 	broadcasts, err := r.BroadcastBacklog(teamID, except)
 	if err != nil {
-		return end, days, fmt.Errorf("read what broadcasts will use: %w", err)
+		return end, days, fmt.Errorf("read the backlog of broadcasts: %w", err)
 	}
 	terms := current.Terms()
 	days = quotaDays{left: max(0, terms.PerDay-used), ahead: waiting.Delayed + broadcasts, perDay: terms.PerDay}
@@ -118,7 +118,7 @@ func (s *Service) checkPeriodQuota(r *db.Reader, now time.Time, b *app.Broadcast
 	}
 	today, _, err := r.DayRecipients(b.TeamID, plan.UnixDay(now))
 	if err != nil {
-		return fmt.Errorf("read what the team used: %w", err)
+		return fmt.Errorf("read usage: %w", err)
 	}
 	return s.teams.CheckPeriodQuota(r, now, b.TeamID, &current, waiting, today, b.Audience, b.ID)
 }

@@ -61,7 +61,7 @@ func (a *Accounts) Outgoing(ctx context.Context, email *app.Email) (*app.Email, 
 		text, err = a.service.Sealer.Open(AccountPurpose, email.ID, sealed)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read the text of a mail to a person: %w", err)
+		return nil, fmt.Errorf("read the text of an account mail: %w", err)
 	}
 	out := *email
 	out.Text = string(text)

@@ -52,7 +52,7 @@ func Once[T any](ctx context.Context, s *Service, key *app.Key, route string, op
 
 func decodeAnswer[T any](kept string) (out T, err error) {
 	if err := json.Unmarshal([]byte(kept), &out); err != nil {
-		return out, fmt.Errorf("decode kept answer: %w", err)
+		return out, fmt.Errorf("decode stored answer: %w", err)
 	}
 	return out, nil
 }

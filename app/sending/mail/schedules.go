@@ -79,7 +79,7 @@ func (s *Service) CancelEmail(ctx context.Context, key *app.Key, id string) erro
 func (s *Service) Withdraw(tx *db.Tx, u app.Unit, text string) error {
 	owed, err := tx.EmailBacklog(u.EmailID)
 	if err != nil {
-		return fmt.Errorf("read what is owed: %w", err)
+		return fmt.Errorf("read the backlog of an email: %w", err)
 	}
 	if err := tx.WithdrawUnit(u); err != nil {
 		return err

@@ -104,7 +104,7 @@ func (s *Search) Reasons(ctx context.Context, emails []app.Email) (map[string]ap
 			case err == nil:
 				out[ev.EmailID] = ev
 			case !errors.Is(err, db.ErrNotFound):
-				return fmt.Errorf("read why: %w", err)
+				return fmt.Errorf("read the reason of a state: %w", err)
 			}
 		}
 		return nil

@@ -192,7 +192,7 @@ func idempotencyPayload(email *app.Email, orders *rawmail.Instructions) ([]byte,
 		Orders   *rawmail.Instructions
 	}{&content, files, email.Envelope, orders}, json.Deterministic(true))
 	if err != nil {
-		return nil, fmt.Errorf("encode what idempotency compares: %w", err)
+		return nil, fmt.Errorf("encode the idempotency payload: %w", err)
 	}
 	return payload, nil
 }

@@ -74,7 +74,7 @@ func (s *Templates) GetTemplate(ctx context.Context, key *app.Key, name string) 
 }
 
 // ErrChanged: another request changed the resource since it was read.
-var ErrChanged = errors.New("it was changed meanwhile")
+var ErrChanged = errors.New("changed by another request")
 
 // MaxEditRetries is how often an edit is tried because of concurrent edits.
 const MaxEditRetries = 10

@@ -180,7 +180,7 @@ func (s *PasskeyService) checkNewPasskey(ctx context.Context, key *app.Key, answ
 	}
 	challenge := parsed.Response.CollectedClientData.Challenge
 	if _, ok := s.checkChallenge(addPasskey, key.ID, challenge, clock.Now()); !ok {
-		return nil, errBadPasskey(errors.New("the challenge is not one of ours, or has expired"))
+		return nil, errBadPasskey(errors.New("the challenge is unknown or has expired"))
 	}
 	h, err := s.webauthnUser(ctx, key.ID)
 	if err != nil {
@@ -335,7 +335,7 @@ func (s *PasskeyService) checkPasskey(ctx context.Context, answer []byte) (found
 	challenge := parsed.Response.CollectedClientData.Challenge
 	asked, ok := s.checkChallenge(signInPasskey, "", challenge, clock.Now())
 	if !ok {
-		return nil, nil, asked, errWrongPasskey(errors.New("the challenge is not one of ours, or has expired"))
+		return nil, nil, asked, errWrongPasskey(errors.New("the challenge is unknown or has expired"))
 	}
 	credential, err = w.ValidateDiscoverableLogin(func(_, userHandle []byte) (webauthn.User, error) {
 		found, err = s.webauthnUser(ctx, string(userHandle))
@@ -345,7 +345,7 @@ func (s *PasskeyService) checkPasskey(ctx context.Context, answer []byte) (found
 	case err != nil:
 		return nil, nil, asked, errWrongPasskey(err)
 	case credential.Authenticator.CloneWarning:
-		return nil, nil, asked, errWrongPasskey(errors.New("its counter went back: it may be a copy"))
+		return nil, nil, asked, errWrongPasskey(errors.New("the signature counter went back: the passkey may be cloned"))
 	}
 	return found, credential, asked, nil
 }

@@ -69,16 +69,16 @@ func (k *passwordHash) String() string {
 func parsePasswordHash(text string) (k passwordHash, err error) {
 	parts := strings.Split(text, "$")
 	if len(parts) != 6 || parts[1] != "argon2id" || parts[2] != fmt.Sprintf("v=%d", argon2.Version) {
-		return k, fmt.Errorf("a stored password is in no form that is known")
+		return k, fmt.Errorf("unknown format of a stored password hash")
 	}
 	if _, err := fmt.Sscanf(parts[3], "m=%d,t=%d,p=%d", &k.memory, &k.time, &k.lanes); err != nil {
-		return k, fmt.Errorf("read the parameters of a stored password: %w", err)
+		return k, fmt.Errorf("read the parameters of a stored password hash: %w", err)
 	}
 	if k.salt, err = base64.RawStdEncoding.DecodeString(parts[4]); err == nil {
 		k.sum, err = base64.RawStdEncoding.DecodeString(parts[5])
 	}
 	if err != nil || len(k.sum) == 0 {
-		return k, fmt.Errorf("a stored password is damaged: %w", err)
+		return k, fmt.Errorf("damaged password hash: %w", err)
 	}
 	return k, nil
 }

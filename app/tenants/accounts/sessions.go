@@ -159,14 +159,14 @@ func (s *Service) beginSession(tx *db.Tx, v *Visitor, u *User, factors []string)
 		CreatedAt: tx.Now, SeenAt: tx.Now, ProvedAt: tx.Now,
 	}
 	if err := tx.InsertSession(&row); err != nil {
-		return n, fmt.Errorf("keep a session: %w", err)
+		return n, fmt.Errorf("store a session: %w", err)
 	}
 	if row.Half {
 		n.Keep = SecondFactorTimeout
 		return n, nil
 	}
 	if n.Device, n.newDevice, err = rememberDevice(tx, v, u.ID); err != nil {
-		return n, fmt.Errorf("remember a browser: %w", err)
+		return n, fmt.Errorf("store a device: %w", err)
 	}
 	n.Teams, err = tx.Memberships(u.ID)
 	return n, err

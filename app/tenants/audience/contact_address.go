@@ -32,7 +32,7 @@ func checkSegments(r *db.Reader, c *app.Contact, p *app.ContactPatch) error {
 		matches := false
 		if err == nil {
 			if matches, err = r.Picks(segment.Filter, c); err != nil {
-				return fmt.Errorf("look into a segment: %w", err)
+				return fmt.Errorf("evaluate the filter of a segment: %w", err)
 			}
 		}
 		if !matches {
@@ -89,7 +89,7 @@ func (s *Service) transferOptOuts(tx *db.Tx, before, c *app.Contact, key app.Add
 		}
 	}
 	if err != nil {
-		return fmt.Errorf("carry a suppression over: %w", err)
+		return fmt.Errorf("transfer a suppression: %w", err)
 	}
 	current, err := tx.SuppressionByAddress(c.TeamID, c.Hash)
 	switch {
@@ -112,7 +112,7 @@ func (s *Service) recordOptOut(tx *db.Tx, c *app.Contact) error {
 		err = s.announceSuppression(tx, webhook.SuppressionAdded, &suppression)
 	}
 	if err != nil {
-		return fmt.Errorf("keep an opt-out: %w", err)
+		return fmt.Errorf("record an opt-out: %w", err)
 	}
 	return nil
 }

@@ -175,7 +175,7 @@ func (run *importRun) address(p *contactfile.Contact) (app.AddressHash, error) {
 	}
 	_, key, err := app.ParseBareAddress(p.Email)
 	if err != nil {
-		return app.AddressHash{}, fmt.Errorf("read an address that was read before: %w", err)
+		return app.AddressHash{}, fmt.Errorf("parse an address again: %w", err)
 	}
 	return run.s.Sealer.AddressHash(run.imp.TeamID, key), nil
 }
@@ -264,7 +264,7 @@ func (run *importRun) fail(ctx context.Context, reason string) error {
 		return goneIfNotFound(tx.AdvanceImport(&imp, run.imp.Total()))
 	})
 	if err != nil {
-		return fmt.Errorf("note failure: %w", err)
+		return fmt.Errorf("store the failure: %w", err)
 	}
 	run.imp = imp
 	return nil

@@ -255,7 +255,7 @@ func (s *Imports) purgeFinished(ctx context.Context) (purged bool, err error) {
 	}
 	if err != nil {
 		im.purgeAfter = time.Now().Add(base.SweepEvery)
-		return false, fmt.Errorf("delete what is left of import %q: %w", id, err)
+		return false, fmt.Errorf("delete the data of import %q: %w", id, err)
 	}
 	return true, nil
 }

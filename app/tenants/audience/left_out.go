@@ -15,7 +15,7 @@ func (s *Previews) CountLeftOut(ctx context.Context, a *app.Audience) (out db.Le
 		return err
 	})
 	if err != nil {
-		return out, fmt.Errorf("count who is left out: %w", err)
+		return out, fmt.Errorf("count left out contacts: %w", err)
 	}
 	return out, nil
 }

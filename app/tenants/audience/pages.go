@@ -209,7 +209,7 @@ func addMoved(r *db.Reader, teamID string, known []linkedAddress) ([]linkedAddre
 	for _, a := range known {
 		contacts, err := r.ContactsMovedFrom(teamID, a.hash)
 		if err != nil {
-			return nil, fmt.Errorf("look up contacts that moved: %w", err)
+			return nil, fmt.Errorf("look up contacts with a changed address: %w", err)
 		}
 		for _, c := range contacts {
 			known = append(known, linkedAddress{c.Hash, strings.ToLower(c.Email)})

@@ -245,7 +245,7 @@ func (s *Pages) AnnounceHeldChoices(ctx context.Context) error {
 		}
 		more = len(due) == choicesPerWrite
 		if err := s.service.DB.Write(ctx, func(tx *db.Tx) error { return s.announceDueChoices(tx) }); err != nil {
-			return fmt.Errorf("tell of choices: %w", err)
+			return fmt.Errorf("announce choices: %w", err)
 		}
 	}
 	return nil

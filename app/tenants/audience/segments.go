@@ -54,7 +54,7 @@ func checkFilter(r *db.Reader, teamID string, f *app.Filter) error {
 			return app.Invalid(fmt.Sprintf("filter.conditions[%d].value", i), "is the id of no %s of the team", c.Names())
 		}
 		if err != nil {
-			return fmt.Errorf("look up what a condition names: %w", err)
+			return fmt.Errorf("look up the object of a condition: %w", err)
 		}
 	}
 	return nil

@@ -18,7 +18,7 @@ func Situations(r *db.Reader, b *app.Broadcast, recipients ...app.BroadcastRecip
 		var err error
 		first, last := waiting[0].ID, waiting[len(waiting)-1].ID
 		if open, err = r.UnitSituations(min(first, last), max(first, last)); err != nil {
-			return nil, fmt.Errorf("read the open work of a broadcast: %w", err)
+			return nil, fmt.Errorf("read the open units of a broadcast: %w", err)
 		}
 	}
 	out := make([]app.Situation, len(recipients))

@@ -130,7 +130,7 @@ func (s *Service) ContactsLeft(r *db.Reader, teamID string) (int, error) {
 	}
 	n, err := r.ContactCount(teamID)
 	if err != nil {
-		return 0, fmt.Errorf("read how many contacts there are: %w", err)
+		return 0, fmt.Errorf("count contacts: %w", err)
 	}
 	return max(0, plan.Terms().Contacts-n), nil
 }

@@ -15,7 +15,7 @@ func (s *Service) announceDayQuota(tx *db.Tx, teamID string, current *plan.Plan,
 		return nil
 	}
 	if err := tx.SetDayNotified(teamID, plan.UnixDay(tx.Now), level); err != nil {
-		return fmt.Errorf("note what was told: %w", err)
+		return fmt.Errorf("store the announced quota level: %w", err)
 	}
 	return s.announceQuota(tx, teamID, plan.QuotaEvents(announced, level), current.DayQuota(used, tx.Now))
 }
@@ -25,7 +25,7 @@ func (s *Service) announceDayQuota(tx *db.Tx, teamID string, current *plan.Plan,
 func (s *Service) AnnounceDayUsed(tx *db.Tx, teamID string, current *plan.Plan) error {
 	used, announced, err := tx.DayRecipients(teamID, plan.UnixDay(tx.Now))
 	if err != nil {
-		return fmt.Errorf("read what the team used: %w", err)
+		return fmt.Errorf("read usage: %w", err)
 	}
 	return s.announceDayQuota(tx, teamID, current, used, announced, plan.QuotaUsed)
 }
@@ -47,7 +47,7 @@ func (s *Service) announcePeriodQuota(tx *db.Tx, teamID string, current *plan.Pl
 		return err
 	}
 	if err := tx.SetPeriodNotified(teamID, start, level); err != nil {
-		return fmt.Errorf("note what was told: %w", err)
+		return fmt.Errorf("store the announced quota level: %w", err)
 	}
 	return s.announceQuota(tx, teamID, plan.QuotaEvents(announced, level), current.PeriodQuota(used, tx.Now))
 }

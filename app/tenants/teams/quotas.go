@@ -55,7 +55,7 @@ func (s *Service) chargePlan(tx *db.Tx, teamID string, n int64, c Charge) (Charg
 	}
 	used, _, err := tx.DayRecipients(teamID, plan.UnixDay(tx.Now))
 	if err != nil {
-		return c, fmt.Errorf("read what the team used: %w", err)
+		return c, fmt.Errorf("read usage: %w", err)
 	}
 	switch {
 	case current.Daily() && c.Owed > 0:
@@ -92,7 +92,7 @@ func (s *Service) chargeDay(tx *db.Tx, teamID string, current *plan.Plan, waitin
 	if waiting.Delayed > 0 {
 		var err error
 		if due, err = tx.BacklogIsDue(teamID); err != nil {
-			return c, fmt.Errorf("look at the backlog: %w", err)
+			return c, fmt.Errorf("read the due backlog: %w", err)
 		}
 	}
 	if !due && terms.DayFits(used, n) {
@@ -130,7 +130,7 @@ func (s *Service) CheckPeriodQuota(r *db.Reader, now time.Time, teamID string, p
 	}
 	reserved, err := r.BroadcastBacklog(teamID, except)
 	if err != nil {
-		return fmt.Errorf("read what broadcasts will use: %w", err)
+		return fmt.Errorf("read the backlog of broadcasts: %w", err)
 	}
 	if used+waiting.Delayed+waiting.Scheduled+reserved+n <= plan.PeriodMax() {
 		return nil
@@ -150,7 +150,7 @@ func (s *Service) periodUsed(r *db.Reader, teamID string, current *plan.Plan, no
 	first, day := plan.UnixDay(start), plan.UnixDay(now)
 	before, err := s.sumBeforeDay(r, teamID, first, day)
 	if err != nil {
-		return 0, fmt.Errorf("read what the team used: %w", err)
+		return 0, fmt.Errorf("read usage: %w", err)
 	}
 	return before + today, nil
 }
@@ -194,7 +194,7 @@ func (s *Service) DropFromBacklog(tx *db.Tx, teamID, emailID string) error {
 	}
 	owed, err := tx.EmailBacklog(emailID)
 	if err != nil {
-		return fmt.Errorf("read what is owed: %w", err)
+		return fmt.Errorf("read the backlog of an email: %w", err)
 	}
 	return s.SubtractBacklog(tx, teamID, owed)
 }
