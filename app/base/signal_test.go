@@ -29,20 +29,20 @@ func TestNotifyNeverBlocksAndIsNotLost(t *testing.T) {
 		b := NewSignal()
 		ctx, cancel := context.WithCancel(t.Context())
 		woken := 0
-		var worker, ringers sync.WaitGroup
+		var worker, notifiers sync.WaitGroup
 		worker.Go(func() {
 			for Sleep(ctx, time.Hour, b) {
 				woken++
 			}
 		})
 		for range 20 {
-			ringers.Go(func() {
+			notifiers.Go(func() {
 				for range 20 {
 					b.Notify()
 				}
 			})
 		}
-		ringers.Wait()
+		notifiers.Wait()
 		synctest.Wait() // the worker took the last notification and waits
 		if len(b) > 0 {
 			t.Error("a ring was left lying")

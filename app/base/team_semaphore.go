@@ -83,7 +83,7 @@ func (t *TeamSemaphore) enqueue(teamID string, n int) (*waiter, error) {
 	return w, nil
 }
 
-// grant gives free weight to the next waiters.
+// grant hands free weight to the next waiters.
 func (t *TeamSemaphore) grant() {
 	for len(t.teams) > 0 {
 		teamID := t.teams[0]

@@ -158,8 +158,8 @@ func TestReputationWindowsOfRandomHistories(t *testing.T) {
 		}
 		seen := map[reputation.Guardrail]int{}
 		for i, id := range ids {
-			month, week, lately := outcomesSince(histories[i], time.Now().UTC())
-			state := guardrailOf(week, lately)
+			month, week, recent := outcomesSince(histories[i], time.Now().UTC())
+			state := guardrailOf(week, recent)
 			want := reputation.NewDeliverability(month, state)
 			got, err := w.Services.Guardrails.Deliverability(t.Context(), &app.Key{TeamID: id})
 			testserver.Must(t, err)

@@ -24,9 +24,9 @@ func errUnproven(u *User) error {
 	return app.Errorf(app.CodeConflict, "The address of the account %s was never confirmed: open the link in the invitation mail, or ask an operator to run `mailer users reset %s` and pass on the link", u.Address, u.Address)
 }
 
-// takeOverAccount gives an account with an unproven address to a person who proves the address by
-// an invitation, with the password that he sets, and signs him in. All earlier credentials and
-// sessions end. So do the other memberships, which somebody else agreed to, except where the
+// takeOverAccount makes a person who proves the address of an unproven account by an invitation the
+// owner of the account, with the password that he sets, and signs him in. All earlier credentials
+// and sessions end. So do the other memberships, which somebody else agreed to, except where the
 // account is the last owner of a team. matchErr is an error of the password check.
 func (s *Service) takeOverAccount(ctx context.Context, v *Visitor, in *AcceptInput, c *candidate, matchErr error) (n NewSession, err error) {
 	if matchErr != nil {

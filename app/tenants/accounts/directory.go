@@ -8,7 +8,7 @@ import (
 	"mailer/db"
 )
 
-// Directory gives the operator access to all accounts of the server.
+// Directory is all accounts of the server, for its operator.
 type Directory struct{ service *Service }
 
 // NewDirectory makes the directory of a service.

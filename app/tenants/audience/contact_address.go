@@ -42,8 +42,8 @@ func checkSegments(r *db.Reader, c *app.Contact, p *app.ContactPatch) error {
 	return nil
 }
 
-// changeAddress gives c the address of a patch; before is the contact before the patch. Errors:
-// CodeValidation, CodeConflict.
+// changeAddress sets the address of a patch in c, and checks it; before is the contact before the
+// patch. Errors: CodeValidation, CodeConflict.
 func (s *Service) changeAddress(tx *db.Tx, before, c *app.Contact, p *app.ContactPatch, byID bool) error {
 	if p.Email == "" {
 		return nil

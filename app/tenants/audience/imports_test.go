@@ -83,13 +83,13 @@ func TestImportResumesExactlyAfterCrash(t *testing.T) {
 				if got := next.CountContacts(); got != want.Created {
 					t.Errorf("%d contacts, want %d", got, want.Created)
 				}
-				_, flaws := next.GetImport(id)
+				_, rowErrors := next.GetImport(id)
 				lines := map[int]bool{}
-				for _, f := range flaws {
+				for _, f := range rowErrors {
 					lines[f.Line] = true
 				}
 				if len(lines) != min(want.Failed, contactfile.MaxErrorsShown) {
-					t.Errorf("%d errors on %d lines, want %d", len(flaws), len(lines), want.Failed)
+					t.Errorf("%d errors on %d lines, want %d", len(rowErrors), len(lines), want.Failed)
 				}
 				wantNoFiles(next, id)
 			})

@@ -68,12 +68,12 @@ func topicOf(t *testing.T, payload []byte) string {
 
 func (m *model) answer(ctx context.Context, r request) (*http.Response, error) {
 	m.mu.Lock()
-	mood := m.mode[r.host]
-	if mood == 0 {
+	mode := m.mode[r.host]
+	if mode == 0 {
 		m.taken[r.host] = append(m.taken[r.host], topicOf(m.w.T.(*testing.T), []byte(r.body)))
 	}
 	m.mu.Unlock()
-	switch mood {
+	switch mode {
 	case 1:
 		return refuse(ctx, r)
 	case 2:
