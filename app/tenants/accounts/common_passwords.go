@@ -8,6 +8,8 @@ import (
 )
 
 // commonText holds the most common passwords, one word each, in lower case.
+//
+//go:embed common.txt
 var commonText string
 
 var commonWords = sync.OnceValue(func() map[string]bool {
