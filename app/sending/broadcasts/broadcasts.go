@@ -211,3 +211,10 @@ func (s *Service) DuplicateBroadcast(ctx context.Context, key *app.Key, id strin
 	})
 	return v, base.Unavailable(err)
 }
+
+// keepView stores the answer to a change, without the content.
+func keepView(tx *db.Tx, keep mail.Keeper[BroadcastView], v *BroadcastView) error {
+	head := *v
+	head.BroadcastContent = app.BroadcastContent{}
+	return keep(tx, &head)
+}

@@ -261,3 +261,26 @@ func (s *Service) SuppressRefused(tx *db.Tx, u app.Unit, v app.RecipientResult) 
 func IsHardBounce(v app.RecipientResult) bool {
 	return v.Reply.Code/100 == 5 && bounce.Classify(bounce.Evidence{Reply: v.Reply.Text, ReplyCode: v.Reply.Code, Status: v.Reply.Enhanced}).Class == bounce.Hard
 }
+
+// addOptedOut adds recipients that get no mail of a topic to blocked: contacts that unsubscribed
+// from everything, and addresses that opted out of the topic, or never opted in where the topic
+// requires that. keys are those of all recipients.
+func addOptedOut(r *db.Reader, teamID, topicID string, keys map[app.AddressHash]app.AddressKey, blocked app.Blocked) error {
+	for hash, key := range keys {
+		if blocked[key] != "" {
+			continue
+		}
+		s, err := r.Standing(teamID, topicID, hash)
+		if errors.Is(err, db.ErrNotFound) { // a topic with waiting mail can't be deleted
+			blocked[key] = "Not sent to this recipient: the topic of this email was deleted"
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("look up opt-outs: %w", err)
+		}
+		if reason := s.Reason(); reason != "" {
+			blocked[key] = reason
+		}
+	}
+	return nil
+}
