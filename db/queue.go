@@ -183,14 +183,14 @@ func (tx *Tx) Reroute(u *app.Unit, relay, stood string) error {
 
 // ReleaseBroadcast has a held broadcast go on. Error: ErrNotFound when it is not held.
 func (tx *Tx) ReleaseBroadcast(teamID, id string) error {
-	tx.tellBroadcast(teamID, id)
+	tx.publishBroadcast(teamID, id)
 	return tx.WriteOne(`UPDATE broadcasts SET held = NULL, held_at = NULL WHERE team_id = ? AND id = ? AND held IS NOT NULL`, teamID, id)
 }
 
 // RerouteBroadcast has what has not begun of a scheduled or queued broadcast leave
 // through another relay. Error: ErrNotFound for any other, and one that does already.
 func (tx *Tx) RerouteBroadcast(teamID, id, relay string) error {
-	tx.tellBroadcast(teamID, id)
+	tx.publishBroadcast(teamID, id)
 	return tx.WriteOne(`UPDATE broadcasts SET relay = ?1 WHERE team_id = ?2 AND id = ?3 AND status IN ('scheduled', 'queued') AND relay <> ?1`, relay, teamID, id)
 }
 

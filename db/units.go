@@ -269,9 +269,9 @@ func (r *Reader) Outgoing(teamID, emailID string) (*app.Email, []string, error) 
 	return r.outgoing(teamID, emailID, false)
 }
 
-// Whole is Outgoing, with the content of attachments also beside the message that the
+// CompleteEmail is Outgoing, with the content of attachments also beside the message that the
 // email leaves as.
-func (r *Reader) Whole(teamID, emailID string) (*app.Email, []string, error) {
+func (r *Reader) CompleteEmail(teamID, emailID string) (*app.Email, []string, error) {
 	return r.outgoing(teamID, emailID, true)
 }
 

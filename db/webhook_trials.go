@@ -22,16 +22,16 @@ func (tx *Tx) InsertTrial(webhookID string, h *webhook.Event) error {
 	return nil
 }
 
-// ToldEvent is an event that a webhook was told of, and how that went.
-type ToldEvent struct {
+// DeliveredEvent is an event that a webhook was told of, and how that went.
+type DeliveredEvent struct {
 	ID     string
 	Status webhook.DeliveryStatus
 }
 
-// ToldEvents returns the next events behind one, up to another, that a webhook was told
+// DeliveredEvents returns the next events behind one, up to another, that a webhook was told
 // of or is being told, oldest first, without those that were made up.
-func (r *Reader) ToldEvents(webhookID, after, until string, limit int) ([]ToldEvent, error) {
-	return list(r, func(s scanner) (e ToldEvent, err error) {
+func (r *Reader) DeliveredEvents(webhookID, after, until string, limit int) ([]DeliveredEvent, error) {
+	return list(r, func(s scanner) (e DeliveredEvent, err error) {
 		err = s.Scan(&e.ID, &e.Status)
 		return e, err
 	}, `SELECT happening_id, status FROM deliveries WHERE webhook_id = ? AND happening_id > ? AND happening_id < ?
@@ -39,9 +39,9 @@ func (r *Reader) ToldEvents(webhookID, after, until string, limit int) ([]ToldEv
 		webhookID, after, until, limit)
 }
 
-// ToldEvent returns how it went to tell a webhook of an event. Error: ErrNotFound, also
+// DeliveredEvent returns how it went to tell a webhook of an event. Error: ErrNotFound, also
 // for one that waits for its first attempt.
-func (r *Reader) ToldEvent(webhookID, eventID string) (e ToldEvent, err error) {
+func (r *Reader) DeliveredEvent(webhookID, eventID string) (e DeliveredEvent, err error) {
 	e.ID = eventID
 	err = r.Row(`SELECT status FROM deliveries WHERE webhook_id = ? AND happening_id = ?`, []any{webhookID, eventID}, &e.Status)
 	return e, err

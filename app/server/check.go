@@ -85,4 +85,4 @@ func HasPassword(name string) bool { return engine.HasPassword(name) }
 func DatabaseName(name string) string { return engine.Name(name) }
 
 // FilePrefix is what the names of files begin with that lie beside a database.
-func FilePrefix(name string) string { return engine.Beside(name) }
+func FilePrefix(name string) string { return engine.FilePrefix(name) }

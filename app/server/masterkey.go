@@ -25,7 +25,7 @@ type KeyFile struct {
 // it. A key that is missing, or is another than the database was made with, is an error
 // in words for who starts the program.
 func (k *KeyFile) NewServer(ctx context.Context, cfg Config) (*Server, error) {
-	fresh, err := cfg.DB.Fresh(ctx)
+	fresh, err := cfg.DB.IsNew(ctx)
 	if err != nil {
 		return nil, err
 	}

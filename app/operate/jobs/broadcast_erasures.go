@@ -42,7 +42,7 @@ func (s *Service) withdrawBroadcasts(ctx context.Context, teamID string, job aud
 		if err != nil {
 			break
 		}
-		err = s.DB.WriteVital(ctx, func(tx *db.Tx) error {
+		err = s.DB.WriteCritical(ctx, func(tx *db.Tx) error {
 			for _, id := range part {
 				b, rec, err := audience.RecipientOf(&tx.Reader, teamID, id)
 				if err != nil {

@@ -12,7 +12,7 @@ import (
 // only mail past its final dot leaves. remaining is how many recipients get no mail because of it.
 // Errors: CodeNotFound, CodeInvalidParameter in any other state.
 func (s *Service) CancelBroadcast(ctx context.Context, key *app.Key, id string) (b app.Broadcast, remaining int64, err error) {
-	err = s.DB.WriteVital(ctx, func(tx *db.Tx) error {
+	err = s.DB.WriteCritical(ctx, func(tx *db.Tx) error {
 		if b, err = tx.BroadcastHead(key.TeamID, id); err != nil {
 			return base.Lookup("broadcast", err)
 		}

@@ -39,12 +39,12 @@ func (s *Service) damagedDoubts(ctx context.Context) (map[string]bool, error) {
 
 // recoverDoubts makes doubts of what an earlier process left past its dot, and returns
 // how many. Those that are damaged are held.
-func (s *Service) recoverDoubts(tx *db.Tx, gone engine.Gone, damaged map[string]bool) (int, error) {
+func (s *Service) recoverDoubts(tx *db.Tx, gone engine.DeadNodes, damaged map[string]bool) (int, error) {
 	units, err := tx.DottedUnits()
 	if err != nil {
 		return 0, err
 	}
-	units = slices.DeleteFunc(units, func(u app.Unit) bool { return !gone.Left(u.Owner) })
+	units = slices.DeleteFunc(units, func(u app.Unit) bool { return !gone.HasLeft(u.Owner) })
 	for _, u := range units {
 		doubt := func() error {
 			return s.doubt(tx, u, "The server stopped between the end of the message and the relay's reply")

@@ -89,7 +89,7 @@ func (s *Service) ReportUnroutable(ctx context.Context) error {
 	if len(found)+len(over) == 0 {
 		return nil
 	}
-	err = s.DB.WriteVital(ctx, func(tx *db.Tx) error {
+	err = s.DB.WriteCritical(ctx, func(tx *db.Tx) error {
 		for _, w := range found {
 			if err := s.MarkUnroutable(tx, w.relay); err != nil {
 				return err

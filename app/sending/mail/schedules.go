@@ -56,7 +56,7 @@ func (s *Service) RescheduleEmail(ctx context.Context, key *app.Key, id, schedul
 // leaves after the answer. Errors: CodeNotFound, CodeValidation for an email that was sent, has
 // ended or is past its final dot.
 func (s *Service) CancelEmail(ctx context.Context, key *app.Key, id string) error {
-	err := s.DB.WriteVital(ctx, func(tx *db.Tx) error {
+	err := s.DB.WriteCritical(ctx, func(tx *db.Tx) error {
 		email, err := ownEmail(tx, key, id)
 		if err != nil {
 			return err
@@ -110,7 +110,7 @@ func cancelRecipients(tx *db.Tx, u app.Unit) error {
 // DeleteEmail deletes an email with all its data. A waiting email never leaves. Errors:
 // CodeNotFound, CodeConflict while it is past its final dot.
 func (s *Service) DeleteEmail(ctx context.Context, key *app.Key, id string) error {
-	err := s.DB.WriteVital(ctx, func(tx *db.Tx) error {
+	err := s.DB.WriteCritical(ctx, func(tx *db.Tx) error {
 		if _, err := ownEmail(tx, key, id); err != nil {
 			return err
 		}

@@ -122,7 +122,7 @@ func (o *OwnInvitations) OwnInvitations(ctx context.Context, key *app.Key) (rows
 
 // withInvitation runs fn in a Write for an invitation to a signed-in user. Errors: CodeNotFound.
 func (o *OwnInvitations) withInvitation(ctx context.Context, key *app.Key, id string, fn func(tx *db.Tx, u *User, i *Invitation) error) error {
-	return base.Lookup("invitation", o.service.DB.WriteVital(ctx, func(tx *db.Tx) error {
+	return base.Lookup("invitation", o.service.DB.WriteCritical(ctx, func(tx *db.Tx) error {
 		u, err := tx.User(key.ID)
 		if err != nil {
 			return err

@@ -125,7 +125,7 @@ func (s *Service) Invitations(ctx context.Context, key *app.Key, page app.Page) 
 // TakeBackInvitation deletes an invitation. Errors: CodeNotFound, CodeForbidden for a role above
 // that of the caller, CodeReauthentication.
 func (s *Service) TakeBackInvitation(ctx context.Context, key *app.Key, id string) error {
-	return base.Lookup("invitation", s.DB.WriteVital(ctx, func(tx *db.Tx) error {
+	return base.Lookup("invitation", s.DB.WriteCritical(ctx, func(tx *db.Tx) error {
 		i, err := tx.Invitation(key.TeamID, id)
 		if err != nil {
 			return err

@@ -41,7 +41,7 @@ func (s *Suppressions) AddSuppressions(ctx context.Context, key *app.Key, in app
 // suppress stores a list in one critical Write: a suppression must succeed on a full disk.
 func (s *Suppressions) suppress(ctx context.Context, teamID string, list []app.Suppression) ([]app.Suppression, error) {
 	out := make([]app.Suppression, len(list))
-	err := s.service.DB.WriteVital(ctx, func(tx *db.Tx) (err error) {
+	err := s.service.DB.WriteCritical(ctx, func(tx *db.Tx) (err error) {
 		for i, suppression := range list {
 			suppression.ID, suppression.TeamID, suppression.CreatedAt, suppression.Hash = app.NewID(), teamID, tx.Now, s.service.Sealer.AddressHash(teamID, suppression.Key)
 			if out[i], err = tx.AddSuppression(suppression); err != nil {
@@ -111,7 +111,7 @@ func (s *Suppressions) findSuppression(r *db.Reader, teamID, idOrEmail string) (
 // RemoveSuppression removes the suppression with an id or address and returns its id. Errors:
 // CodeNotFound.
 func (s *Suppressions) RemoveSuppression(ctx context.Context, key *app.Key, idOrEmail string) (id string, err error) {
-	err = s.service.DB.WriteVital(ctx, func(tx *db.Tx) error {
+	err = s.service.DB.WriteCritical(ctx, func(tx *db.Tx) error {
 		suppression, err := s.findSuppression(&tx.Reader, key.TeamID, idOrEmail)
 		if err != nil {
 			return err
@@ -132,7 +132,7 @@ func (s *Suppressions) RemoveSuppressions(ctx context.Context, key *app.Key, in 
 	if err != nil {
 		return nil, err
 	}
-	err = s.service.DB.WriteVital(ctx, func(tx *db.Tx) error {
+	err = s.service.DB.WriteCritical(ctx, func(tx *db.Tx) error {
 		var removedRows []app.Suppression
 		for _, id := range ids {
 			suppression, err := tx.Suppression(key.TeamID, id)
@@ -270,7 +270,7 @@ func addOptedOut(r *db.Reader, teamID, topicID string, keys map[app.AddressHash]
 		if blocked[key] != "" {
 			continue
 		}
-		s, err := r.Standing(teamID, topicID, hash)
+		s, err := r.Subscription(teamID, topicID, hash)
 		if errors.Is(err, db.ErrNotFound) { // a topic with waiting mail can't be deleted
 			blocked[key] = "Not sent to this recipient: the topic of this email was deleted"
 			continue

@@ -161,7 +161,7 @@ func auditedTracking(d *app.Domain) map[string]any {
 // mail of the domain fails at its next attempt. Errors: CodeNotFound; CodeConflict if a restricted
 // API key has a higher role than key.
 func (s *Service) DeleteDomain(ctx context.Context, key *app.Key, id string) error {
-	err := s.DB.WriteVital(ctx, func(tx *db.Tx) error {
+	err := s.DB.WriteCritical(ctx, func(tx *db.Tx) error {
 		d, err := tx.Domain(key.TeamID, id)
 		if err != nil {
 			return err

@@ -121,7 +121,7 @@ func (s *Service) purgeTeam(ctx context.Context, teamID string) (done bool, err 
 			}
 		}
 	}
-	err = s.DB.WritePatient(ctx, func(tx *db.Tx) (err error) {
+	err = s.DB.WriteBatched(ctx, func(tx *db.Tx) (err error) {
 		done, err = tx.EndTeamDeletion(teamID, tx.Now.Add(-deletionGrace))
 		return err
 	})
@@ -159,7 +159,7 @@ type timedWrites struct {
 
 func (p *timedWrites) write(ctx context.Context, fn func(tx *db.Tx, limit int) error) error {
 	var took time.Duration
-	err := p.s.DB.WritePatient(ctx, func(tx *db.Tx) error {
+	err := p.s.DB.WriteBatched(ctx, func(tx *db.Tx) error {
 		began := time.Now()
 		err := fn(tx, p.limit)
 		took = time.Since(began)

@@ -165,7 +165,7 @@ func (s *Service) ListKeys(ctx context.Context, teamID string) (keys []app.Key, 
 // RevokeKey ends a key of any team, for the command line. Servers obey within a second. Errors:
 // CodeNotFound.
 func (s *Service) RevokeKey(ctx context.Context, id string) error {
-	return base.Lookup("API key", s.DB.WriteVital(ctx, func(tx *db.Tx) error {
+	return base.Lookup("API key", s.DB.WriteCritical(ctx, func(tx *db.Tx) error {
 		k, err := tx.AnyKey(id)
 		if err != nil {
 			return err
@@ -289,7 +289,7 @@ func (s *Service) UpdateTeamKey(ctx context.Context, key *app.Key, id string, ch
 // also on open connections, others of the same database within a second. Errors: CodeNotFound,
 // CodeForbidden for a key with a higher role than key.
 func (s *Service) DeleteTeamKey(ctx context.Context, key *app.Key, id string) error {
-	err := s.DB.WriteVital(ctx, func(tx *db.Tx) error {
+	err := s.DB.WriteCritical(ctx, func(tx *db.Tx) error {
 		k, err := managedKey(tx, key, id)
 		if err != nil {
 			return err

@@ -140,7 +140,7 @@ func (s *Service) storeWebhook(tx *db.Tx, w *webhook.Webhook) error {
 // DeleteWebhook deletes a webhook with its deliveries. A running attempt finishes. Errors:
 // CodeNotFound.
 func (s *Service) DeleteWebhook(ctx context.Context, key *app.Key, id string) error {
-	err := s.DB.WriteVital(ctx, func(tx *db.Tx) error {
+	err := s.DB.WriteCritical(ctx, func(tx *db.Tx) error {
 		w, err := tx.Webhook(key.TeamID, id)
 		if err != nil {
 			return err
