@@ -56,7 +56,7 @@ func (s *Service) chargePlan(tx *db.Tx, teamID string, n int64, c Charge) (Charg
 	}
 	used, _, err := tx.DayRecipients(teamID, plan.UnixDay(tx.Now))
 	if err != nil {
-		return c, fmt.Errorf("read usage: %w", err)
+		return c, fmt.Errorf("read the usage of the team: %w", err)
 	}
 	switch {
 	case current.Daily() && c.Owed > 0:
@@ -151,7 +151,7 @@ func (s *Service) periodUsed(r *db.Reader, teamID string, current *plan.Plan, no
 	first, day := plan.UnixDay(start), plan.UnixDay(now)
 	before, err := s.sumBeforeDay(r, teamID, first, day)
 	if err != nil {
-		return 0, fmt.Errorf("read usage: %w", err)
+		return 0, fmt.Errorf("read the usage of the team: %w", err)
 	}
 	return before + today, nil
 }
@@ -225,7 +225,7 @@ func (s *Service) announceDayQuota(tx *db.Tx, teamID string, current *plan.Plan,
 func (s *Service) AnnounceDayUsed(tx *db.Tx, teamID string, current *plan.Plan) error {
 	used, announced, err := tx.DayRecipients(teamID, plan.UnixDay(tx.Now))
 	if err != nil {
-		return fmt.Errorf("read usage: %w", err)
+		return fmt.Errorf("read the usage of the team: %w", err)
 	}
 	return s.announceDayQuota(tx, teamID, current, used, announced, plan.QuotaUsed)
 }

@@ -25,7 +25,7 @@ func (s *Service) readUsage(r *db.Reader, u *plan.Usage) (err error) {
 		return fmt.Errorf("read team: %w", err)
 	}
 	if u.Today, _, err = r.DayRecipients(u.Team.ID, plan.UnixDay(now)); err != nil {
-		return fmt.Errorf("read usage: %w", err)
+		return fmt.Errorf("read the usage of the team: %w", err)
 	}
 	if !s.Settings.Cloud {
 		return nil
@@ -41,7 +41,7 @@ func (s *Service) readUsage(r *db.Reader, u *plan.Usage) (err error) {
 	u.Starts, u.Ends = current.Period(now)
 	before, err := r.RecipientsBetween(u.Team.ID, plan.UnixDay(u.Starts), plan.UnixDay(now))
 	if err != nil {
-		return fmt.Errorf("read usage: %w", err)
+		return fmt.Errorf("read the usage of the team: %w", err)
 	}
 	u.Period = before + u.Today
 	return nil
