@@ -189,8 +189,8 @@ func TestForbiddenImportsAreFound(t *testing.T) {
 // topLevel is what may stand beside dot-files at the top of the repository.
 var topLevel = []string{"main.go", "main_test.go", "app", "db", "smtpout", "web", "schema.sql", "go.mod", "go.sum", "README.md", "LICENSE"}
 
-// strays names what has no place at the top; what git ignores may lie there.
-func strays(names, ignored []string) []string {
+// unexpectedFiles names what has no place at the top; what git ignores may lie there.
+func unexpectedFiles(names, ignored []string) []string {
 	return slices.DeleteFunc(slices.Clone(names), func(name string) bool {
 		return strings.HasPrefix(name, ".") || slices.Contains(topLevel, name) || slices.ContainsFunc(ignored, func(pattern string) bool {
 			match, err := filepath.Match(strings.Trim(pattern, "/"), name)
@@ -213,10 +213,10 @@ func TestTopLevel(t *testing.T) {
 		names = append(names, entry.Name())
 	}
 	ignored := strings.Fields(string(ignore))
-	if got := strays(names, ignored); len(got) > 0 {
+	if got := unexpectedFiles(names, ignored); len(got) > 0 {
 		t.Errorf("not allowed at the top: %q", got)
 	}
-	if got := strays([]string{"internal", "mailer.db", ".ci", "db", "tools.go"}, ignored); !slices.Equal(got, []string{"internal", "tools.go"}) {
+	if got := unexpectedFiles([]string{"internal", "mailer.db", ".ci", "db", "tools.go"}, ignored); !slices.Equal(got, []string{"internal", "tools.go"}) {
 		t.Errorf("of the made-up names, %q are refused", got)
 	}
 }
@@ -587,9 +587,9 @@ func TestDevRefusesPublicAddress(t *testing.T) {
 	}
 }
 
-// told is what the tables of the manual say: each command with its flags, the
+// documentedFacts is what the tables of the manual say: each command with its flags, the
 // flags of serve with their defaults, the options of relays.
-func told(commands, settings, options string) (facts []string) {
+func documentedFacts(commands, settings, options string) (facts []string) {
 	name, flag := regexp.MustCompile(`^mailer( [a-z][a-z-]*)+`), regexp.MustCompile(`--[a-z-]+`)
 	rows := regexp.MustCompile("(?m)^\\| `([^`]+)`[^|]* \\| (?:`([^`]+)`)?")
 	for _, row := range rows.FindAllStringSubmatch(commands, -1) {
@@ -619,7 +619,7 @@ func section(page, heading string) string {
 
 // documentedByCommands is what the pages tell whose tables these are.
 func documentedByCommands(commands, relays string) []string {
-	return told(section(commands, "Commands"), section(commands, "Settings"), section(relays, "Options"))
+	return documentedFacts(section(commands, "Commands"), section(commands, "Settings"), section(relays, "Options"))
 }
 
 func readManual(t *testing.T, name string) string {
@@ -647,10 +647,10 @@ func commandPages(t *testing.T) string {
 	return all.String()
 }
 
-// has is the same as the program has it.
-func has(cmd *cobra.Command) (facts []string) {
+// commandFacts is the same as the program has it.
+func commandFacts(cmd *cobra.Command) (facts []string) {
 	for _, sub := range cmd.Commands() {
-		facts = append(facts, has(sub)...)
+		facts = append(facts, commandFacts(sub)...)
 	}
 	words := []string{cmd.CommandPath()}
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
@@ -673,7 +673,7 @@ func differences(told, has []string) (out []string) {
 }
 
 func TestManualMatchesCommands(t *testing.T) {
-	commands, ofRelays, want := commandPages(t), readManual(t, "relays.md"), has(newRoot())
+	commands, ofRelays, want := commandPages(t), readManual(t, "relays.md"), commandFacts(newRoot())
 	_, err := relayurl.ParseOne("smtp://host?none=1")
 	_, options, _ := strings.Cut(err.Error(), "there are ")
 	for _, option := range strings.Split(options, ", ") {
@@ -718,8 +718,8 @@ var (
 	ofDefault   = regexp.MustCompile(` \(default:? [^)]*\)`)
 )
 
-// spoken is what is read of a cell of a table: without links, marks of code and escapes.
-func spoken(cell string) string {
+// plainCell is what is read of a cell of a table: without links, marks of code and escapes.
+func plainCell(cell string) string {
 	return strings.TrimSpace(marksInCell.ReplaceAllString(linkInCell.ReplaceAllString(cell, "$1"), ""))
 }
 
@@ -733,10 +733,10 @@ func cells(table string) (rows [][]string) {
 	return rows
 }
 
-// says tells whether a cell begins with the words of a help text. What stands in brackets
+// cellSays tells whether a cell begins with the words of a help text. What stands in brackets
 // there as the default has a column of its own in the manual, or the same brackets.
-func says(cell, help string) bool {
-	words := spoken(cell)
+func cellSays(cell, help string) bool {
+	words := plainCell(cell)
 	return strings.HasPrefix(words, help) || strings.HasPrefix(words, ofDefault.ReplaceAllString(help, ""))
 }
 
@@ -757,16 +757,16 @@ func members(cell string) (out []string) {
 // helpPage is the manual's page of commands: the rows of its tables.
 type helpPage struct{ commands, flags, settings [][]string }
 
-// unsaid are the help texts of a command and those below it that the page does not have.
-func (p helpPage) unsaid(cmd *cobra.Command) (out []string) {
+// undocumented are the help texts of a command and those below it that the page does not have.
+func (p helpPage) undocumented(cmd *cobra.Command) (out []string) {
 	for _, sub := range cmd.Commands() {
-		out = append(out, p.unsaid(sub)...)
+		out = append(out, p.undocumented(sub)...)
 	}
 	name := strings.TrimPrefix(cmd.CommandPath(), "mailer ")
 	own := func(row []string) bool {
-		rest, found := strings.CutPrefix(spoken(row[0]), "mailer "+name)
+		rest, found := strings.CutPrefix(plainCell(row[0]), "mailer "+name)
 		beyond := strings.TrimLeft(rest, " ")
-		return found && (beyond == "" || rest != beyond && !('a' <= beyond[0] && beyond[0] <= 'z')) && says(row[1], cmd.Short)
+		return found && (beyond == "" || rest != beyond && !('a' <= beyond[0] && beyond[0] <= 'z')) && cellSays(row[1], cmd.Short)
 	}
 	if cmd.Runnable() && (!cmd.HasSubCommands() || cmd.Flags().HasFlags()) && !slices.ContainsFunc(p.commands, own) {
 		out = append(out, "mailer "+name+": "+cmd.Short)
@@ -776,25 +776,27 @@ func (p helpPage) unsaid(cmd *cobra.Command) (out []string) {
 		if name == "serve" {
 			rows, mine = p.settings, func(string) bool { return true }
 		}
-		if !slices.ContainsFunc(rows, func(row []string) bool { return spoken(row[0]) == "--"+f.Name && mine(row[1]) && says(row[2], f.Usage) }) {
+		if !slices.ContainsFunc(rows, func(row []string) bool {
+			return plainCell(row[0]) == "--"+f.Name && mine(row[1]) && cellSays(row[2], f.Usage)
+		}) {
 			out = append(out, "mailer "+name+" --"+f.Name+": "+f.Usage)
 		}
 	})
 	return out
 }
 
-// unsaid are the help texts that the page of commands does not have.
-func unsaid(page string) []string {
-	return helpPage{cells(section(page, "Commands")), cells(section(page, "Flags of commands")), cells(section(page, "Settings"))}.unsaid(newRoot())
+// undocumented are the help texts that the page of commands does not have.
+func undocumented(page string) []string {
+	return helpPage{cells(section(page, "Commands")), cells(section(page, "Flags of commands")), cells(section(page, "Settings"))}.undocumented(newRoot())
 }
 
 func TestManualMatchesHelp(t *testing.T) {
 	page := commandPages(t)
-	for _, text := range unsaid(page) {
+	for _, text := range undocumented(page) {
 		t.Errorf("no page of commands has the help text of %s", text)
 	}
 	for _, change := range [][2]string{{"| Create a team;", "| Creates a team;"}, {"| print JSON |", "| JSON |"}, {"`audit list` | maximum", "`audit` | maximum"}, {"| requests per second and API key;", "| requests;"}} {
-		if got := unsaid(strings.Replace(page, change[0], change[1], 1)); len(got) == 0 {
+		if got := undocumented(strings.Replace(page, change[0], change[1], 1)); len(got) == 0 {
 			t.Errorf("with %q for %q the page still says it all", change[1], change[0])
 		}
 	}
@@ -820,8 +822,8 @@ func manualPages(t *testing.T) (pages []manualPage) {
 	return pages
 }
 
-// dialect matches the phrases that what people read must not have: they are no plain English.
-var dialect = regexp.MustCompile(`(?i)say how everything is|needs? a person|who has it|has it that|has it,|what waits|at once|\b(?:` +
+// dialectWords matches the phrases that what people read must not have: they are no plain English.
+var dialectWords = regexp.MustCompile(`(?i)say how everything is|needs? a person|who has it|has it that|has it,|what waits|at once|\b(?:` +
 	`for ever|as ever|by (?:it|them|him)sel(?:f|ves)|stands?|standing|(?:is|are|was|were|be) told|go(?:es)? on|by then|likewise|mend(?:s|ed|ing)?|` +
 	`somebody|nobody|everybody|whoever|puts? off|is no more|words of (?:the|a) (?:relay|authority|server)|relay's words|` +
 	`what (?:becomes|became|comes) of|(?:become|became|becomes|comes) of (?:it|them)|in the (?:midst|place) of|(?:tells?|hears?) of|` +
@@ -862,17 +864,17 @@ func TestPlainEnglish(t *testing.T) {
 		t.Errorf("only %d texts are read", len(texts))
 	}
 	for name, text := range texts {
-		for _, phrase := range dialect.FindAllString(text, -1) {
+		for _, phrase := range dialectWords.FindAllString(text, -1) {
 			t.Errorf("%s: %q", name, phrase)
 		}
 	}
 	const old = "Say how everything is. 2 things need a person. It goes on by itself. Who has it, has it. What waits stands here. It is told at once."
-	if got := dialect.FindAllString(old, -1); len(got) != 9 {
+	if got := dialectWords.FindAllString(old, -1); len(got) != 9 {
 		t.Errorf("of 9 phrases it finds %q", got)
 	}
 	const older = "What becomes of it is the way back. The relay's words are written down in the midst of a send. A request for want of room gives its place. " +
 		"Bring along what all else lacks, let it be, and be told until it is through. It tells of the very same room that it found no room for, to the letter."
-	if got := dialect.FindAllString(older, -1); len(got) != 16 {
+	if got := dialectWords.FindAllString(older, -1); len(got) != 16 {
 		t.Errorf("of 16 phrases it finds %q", got)
 	}
 }
@@ -1003,9 +1005,9 @@ func TestManualLimits(t *testing.T) {
 	}
 }
 
-// drawn are the packages in the table of the manual: the last elements of the paths in the
+// drawnPackages are the packages in the table of the manual: the last elements of the paths in the
 // first two cells of each row.
-func drawn(development string) (out []string) {
+func drawnPackages(development string) (out []string) {
 	for _, row := range cells(section(development, "Code layout")) {
 		for _, m := range codeInCell.FindAllStringSubmatch(row[0]+row[1], -1) {
 			out = append(out, filepath.Base(m[1]))
@@ -1015,7 +1017,7 @@ func drawn(development string) (out []string) {
 }
 
 func TestManualListsPackages(t *testing.T) {
-	names := drawn(readManual(t, "development.md"))
+	names := drawnPackages(readManual(t, "development.md"))
 	out, err := exec.CommandContext(t.Context(), "go", "list", "./...").Output()
 	if err != nil {
 		t.Fatalf("go list: %v", err)

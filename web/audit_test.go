@@ -13,7 +13,7 @@ import (
 )
 
 // logged returns what the audit log has since it had so many entries, oldest first.
-func (r *real) logged(before int) []app.AuditEntry {
+func (r *testAPI) logged(before int) []app.AuditEntry {
 	r.t.Helper()
 	all, err := r.server.Teams.AuditLog(r.t.Context(), "", time.Unix(0, 0), 10_000)
 	if err != nil {

@@ -10,16 +10,16 @@ import (
 	"mailer/app"
 )
 
-// keeper is a relay that takes nothing until it is opened, and keeps what comes then.
-type keeper struct {
-	taker
+// recordingSender is a relay that takes nothing until it is opened, and keeps what comes then.
+type recordingSender struct {
+	acceptingSender
 	opened chan struct{}
 	mu     sync.Mutex
 	kept   map[string]*app.Mail // by the id of the email
 }
 
 // Send implements delivery.Sender.
-func (k *keeper) Send(ctx context.Context, m *app.Outgoing, hold func(context.Context, string) error) app.Result {
+func (k *recordingSender) Send(ctx context.Context, m *app.Outgoing, hold func(context.Context, string) error) app.Result {
 	select {
 	case <-k.opened:
 	case <-ctx.Done():
@@ -28,7 +28,7 @@ func (k *keeper) Send(ctx context.Context, m *app.Outgoing, hold func(context.Co
 	k.mu.Lock()
 	k.kept[m.EmailID] = m.Mail
 	k.mu.Unlock()
-	return k.taker.Send(ctx, m, hold)
+	return k.acceptingSender.Send(ctx, m, hold)
 }
 
 // fullSend is a send with all that a body can hold, of one letter and always as long.
@@ -43,7 +43,7 @@ func fullSend(letter string) string {
 // memory until it leaves; meanwhile other bodies come into the room that its own had.
 func TestReusedBufferIsNotRetained(t *testing.T) {
 	t.Parallel()
-	k := &keeper{opened: make(chan struct{}), kept: map[string]*app.Mail{}}
+	k := &recordingSender{opened: make(chan struct{}), kept: map[string]*app.Mail{}}
 	cfg := relayed()
 	cfg.Routes[0].Sender = k
 	r := newTestAPI(t, cfg)

@@ -36,7 +36,7 @@ type broadcastAnswer struct {
 }
 
 // broadcast makes a request about one that must succeed with that status.
-func (a *people) broadcast(status int, method, target, body string) (got broadcastAnswer) {
+func (a *audienceAPI) broadcast(status int, method, target, body string) (got broadcastAnswer) {
 	a.t.Helper()
 	w := a.call(method, target, body)
 	wantStatus(a.t, w, status)
@@ -47,7 +47,7 @@ func (a *people) broadcast(status int, method, target, body string) (got broadca
 }
 
 // draft makes one with those members besides the needed ones.
-func (a *people) draft(more string) broadcastAnswer {
+func (a *audienceAPI) draft(more string) broadcastAnswer {
 	a.t.Helper()
 	return a.broadcast(201, "POST", "/broadcasts", news(more))
 }
@@ -229,7 +229,7 @@ func TestPatchDraft(t *testing.T) {
 }
 
 // deliveredBodies makes broadcasts in each state but draft, whose audience is empty.
-func (a *people) deliveredBodies() map[string]string {
+func (a *audienceAPI) deliveredBodies() map[string]string {
 	a.t.Helper()
 	out := map[string]string{
 		"queued":    a.draft(`,"name":"queued","send":true`).ID,
@@ -339,7 +339,7 @@ func TestBroadcastCountsAudience(t *testing.T) {
 
 func TestSendingDraftNeedsVerifiedDomain(t *testing.T) {
 	t.Parallel()
-	a := &people{real: newTestAPI(t, relayed())}
+	a := &audienceAPI{testAPI: newTestAPI(t, relayed())}
 	a.domain(a.team.ID, "new.example.com", false)
 	a.domain(a.team.ID, "example.com", true)
 	for from, words := range map[string]string{"a@unknown.test": "uses the domain unknown.test", "a@new.example.com": "not verified"} {
@@ -487,7 +487,7 @@ type testAnswer struct {
 	Data       []struct{ ID string }
 }
 
-func (a *people) testSend(id, body string) (got testAnswer) {
+func (a *audienceAPI) testSend(id, body string) (got testAnswer) {
 	a.t.Helper()
 	w := a.call("POST", "/broadcasts/"+id+"/test", body)
 	wantStatus(a.t, w, 200)
@@ -554,7 +554,7 @@ func TestTestSendIsAllOrNothing(t *testing.T) {
 
 func TestTestSendNeedsVerifiedDomain(t *testing.T) {
 	t.Parallel()
-	a := &people{real: newTestAPI(t, relayed())}
+	a := &audienceAPI{testAPI: newTestAPI(t, relayed())}
 	wantError(t, a.call("POST", "/broadcasts/"+a.draft("").ID+"/test", `{"to":"a@example.org"}`), 422, app.CodeValidation, "`from`", "example.com")
 }
 

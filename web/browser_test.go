@@ -82,7 +82,7 @@ func newBrowser(t *testing.T, h http.Handler) *browser {
 		return err
 	}))
 	b.speak("en")
-	b.look(1280, "light")
+	b.setView(1280, "light")
 	return b
 }
 
@@ -102,9 +102,9 @@ func (b *browser) speak(lang string) {
 	}
 }
 
-// look sets the width of the window, and the colours that the reader likes, who likes no
+// setView sets the width of the window, and the colours that the reader likes, who likes no
 // transitions: nothing is looked at half-way.
-func (b *browser) look(width int64, scheme string) {
+func (b *browser) setView(width int64, scheme string) {
 	b.t.Helper()
 	b.do(chromedp.EmulateViewport(width, 844))
 	media := emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{
@@ -202,13 +202,13 @@ func (b *browser) check() {
 	b.t.Helper()
 	for _, scheme := range []string{"light", "dark"} {
 		for _, width := range []int64{360, 1280} {
-			b.look(width, scheme)
+			b.setView(width, scheme)
 			for _, defect := range eval[[]string](b, defects) {
 				b.t.Errorf("%s at %d px, %s: %s", eval[string](b, `location.pathname`), width, scheme, defect)
 			}
 		}
 	}
-	b.look(1280, "light")
+	b.setView(1280, "light")
 }
 
 // shoot writes pictures of the page.
@@ -216,7 +216,7 @@ func (b *browser) shoot(dir, name string) {
 	b.t.Helper()
 	for _, scheme := range []string{"light", "dark"} {
 		for _, width := range []string{"1280", "390"} {
-			b.look(map[string]int64{"1280": 1280, "390": 390}[width], scheme)
+			b.setView(map[string]int64{"1280": 1280, "390": 390}[width], scheme)
 			picture, err := chromedp.Run(b.ctx, chromedp.FullScreenshot(100))
 			if err != nil {
 				b.t.Fatal(err)
@@ -227,7 +227,7 @@ func (b *browser) shoot(dir, name string) {
 			}
 		}
 	}
-	b.look(1280, "light")
+	b.setView(1280, "light")
 }
 
 // shots is where pictures go.

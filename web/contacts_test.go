@@ -18,14 +18,14 @@ import (
 // contactAPI is a real server with a segment and two topics of the first team,
 // and a key of another one.
 type contactAPI struct {
-	*real
+	*testAPI
 	foreign          string
 	segment, in, out string
 }
 
 func newContactAPI(t *testing.T) *contactAPI {
 	t.Helper()
-	b := &contactAPI{real: newTestAPI(t, captured()), segment: app.NewID(), in: app.NewID(), out: app.NewID()}
+	b := &contactAPI{testAPI: newTestAPI(t, captured()), segment: app.NewID(), in: app.NewID(), out: app.NewID()}
 	_, b.foreign = b.newTeam("Other")
 	err := b.store.Write(t.Context(), func(tx *db.Tx) error {
 		return errors.Join(

@@ -77,7 +77,7 @@ func TestPerfCSVMemory(t *testing.T) {
 }
 
 // manyContacts puts contacts into the database, with the numbers from first to below n.
-func (r *real) manyContacts(first, n int) {
+func (r *testAPI) manyContacts(first, n int) {
 	r.t.Helper()
 	for ; first < n; first += 1000 {
 		err := r.store.Write(context.Background(), func(tx *db.Tx) error {

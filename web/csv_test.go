@@ -15,7 +15,7 @@ import (
 )
 
 // readCSV asks for a list as CSV and returns its records, the names first.
-func (r *real) readCSV(key, target string) [][]string {
+func (r *testAPI) readCSV(key, target string) [][]string {
 	r.t.Helper()
 	w := r.as(key, "GET", target, "", "Accept: text/csv")
 	wantStatus(r.t, w, http.StatusOK)

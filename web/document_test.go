@@ -177,7 +177,7 @@ func everyEventFits(t *testing.T) {
 	cfg := captured()
 	cfg.EnforceGuardrails = true
 	r := newTestAPI(t, cfg)
-	hook := r.hears(r.full)
+	hook := r.addWebhook(r.full)
 	r.emitEveryEvent()
 	left := map[string]bool{}
 	for name := range shown(t).Webhooks {
@@ -186,8 +186,8 @@ func everyEventFits(t *testing.T) {
 	if len(left) != len(webhook.EventNames()) {
 		t.Errorf("%d names in the document, %d events", len(left), len(webhook.EventNames()))
 	}
-	for _, event := range slices.Concat(r.heard(hook), spent(t)) {
-		r.fits(event)
+	for _, event := range slices.Concat(r.webhookBodies(hook), quotaEvents(t)) {
+		r.wantSchema(event)
 		delete(left, event["type"].(string))
 	}
 	if len(left) > 0 {
@@ -201,11 +201,11 @@ func everyEventFits(t *testing.T) {
 	if err != nil || json.Unmarshal(raw, &event) != nil {
 		t.Fatal(err)
 	}
-	r.fits(event)
+	r.wantSchema(event)
 }
 
-// heard are the payloads that a webhook gets.
-func (r *real) heard(hook string) (all []map[string]any) {
+// webhookBodies are the payloads that a webhook gets.
+func (r *testAPI) webhookBodies(hook string) (all []map[string]any) {
 	r.t.Helper()
 	for _, row := range r.page(r.full, "/webhooks/"+hook+"/events?limit=100").Data {
 		all = append(all, r.object(r.full, "/webhooks/"+hook+"/events/"+row.ID)["payload"].(map[string]any))
@@ -213,8 +213,8 @@ func (r *real) heard(hook string) (all []map[string]any) {
 	return all
 }
 
-// spent are the events of a team that uses up its quota.
-func spent(t *testing.T) []map[string]any {
+// quotaEvents are the events of a team that uses up its quota.
+func quotaEvents(t *testing.T) []map[string]any {
 	t.Helper()
 	cfg := captured()
 	cfg.Cloud = true
@@ -223,15 +223,15 @@ func spent(t *testing.T) []map[string]any {
 	if _, err := r.server.Teams.SetPlan(t.Context(), r.team.ID, plan.Input{Name: plan.Scale, Included: 10, Overage: true}); err != nil {
 		t.Fatal(err)
 	}
-	hook := r.hears(r.full)
+	hook := r.addWebhook(r.full)
 	for range 10 {
 		r.send(r.full, `{"from":"a@example.com","to":"bob@example.net","subject":"s","text":"t"}`)
 	}
-	return r.heard(hook)
+	return r.webhookBodies(hook)
 }
 
-// complaints lists what of an event does not fit its schema.
-func (r *real) complaints(event map[string]any) []error {
+// schemaErrors lists what of an event does not fit its schema.
+func (r *testAPI) schemaErrors(event map[string]any) []error {
 	r.t.Helper()
 	doc := r.handler.OpenAPI()
 	schema := doc.Webhooks[event["type"].(string)].Post.RequestBody.Content["application/json"].Schema
@@ -240,20 +240,20 @@ func (r *real) complaints(event map[string]any) []error {
 	return res.Errors
 }
 
-// fits checks an event, and that one with a member too much would not pass.
-func (r *real) fits(event map[string]any) {
+// wantSchema checks an event, and that one with a member too much would not pass.
+func (r *testAPI) wantSchema(event map[string]any) {
 	r.t.Helper()
-	for _, err := range r.complaints(event) {
+	for _, err := range r.schemaErrors(event) {
 		r.t.Errorf("%s is not as the document says: %v in %v", event["type"], err, event)
 	}
 	event["data"].(map[string]any)["extra"] = true
-	if len(r.complaints(event)) == 0 {
+	if len(r.schemaErrors(event)) == 0 {
 		r.t.Errorf("%s may hold anything", event["type"])
 	}
 }
 
-// hears makes a webhook for every event there is and returns its id.
-func (r *real) hears(key string) string {
+// addWebhook makes a webhook for every event there is and returns its id.
+func (r *testAPI) addWebhook(key string) string {
 	r.t.Helper()
 	names, err := json.Marshal(webhook.EventNames())
 	if err != nil {
@@ -263,7 +263,7 @@ func (r *real) hears(key string) string {
 }
 
 // made posts and returns the id of what came of it.
-func (r *real) made(key, target, body string) string {
+func (r *testAPI) made(key, target, body string) string {
 	r.t.Helper()
 	w := r.as(key, http.MethodPost, target, body)
 	var thing struct{ ID string }
@@ -274,7 +274,7 @@ func (r *real) made(key, target, body string) string {
 }
 
 // emitEveryEvent has happen to a team whatever events tell of.
-func (r *real) emitEveryEvent() {
+func (r *testAPI) emitEveryEvent() {
 	do := func(method, target, body string) {
 		r.t.Helper()
 		if w := r.as(r.full, method, target, body); w.Code >= 300 {
@@ -306,12 +306,12 @@ func (r *real) emitEveryEvent() {
 		wantStatus(r.t, w, http.StatusOK)
 	}
 	do("DELETE", "/suppressions/eve@example.net", "")
-	r.judged(reputation.Outcome{Sent: 200, HardBounced: 9})
-	r.judged(reputation.Outcome{HardBounced: 100})
+	r.setOutcome(reputation.Outcome{Sent: 200, HardBounced: 9})
+	r.setOutcome(reputation.Outcome{HardBounced: 100})
 }
 
-// judged has a team's mail fare so, and its rates be looked at.
-func (r *real) judged(o reputation.Outcome) {
+// setOutcome has a team's mail fare so, and its rates be looked at.
+func (r *testAPI) setOutcome(o reputation.Outcome) {
 	r.t.Helper()
 	r.write(func(tx *db.Tx) error {
 		r.server.Delivery.CountOutcome(tx, reputation.OutcomeKey{TeamID: r.team.ID, Region: app.CaptureRegion, Domain: "example.com"}, o)

@@ -10,7 +10,7 @@ import (
 )
 
 // opened asks for an address as a browser does that goes there.
-func (r *real) opened(path, destination string) *httptest.ResponseRecorder {
+func (r *testAPI) opened(path, destination string) *httptest.ResponseRecorder {
 	request := httptest.NewRequest("GET", path, nil)
 	if destination != "" {
 		request.Header.Set("Sec-Fetch-Dest", destination)

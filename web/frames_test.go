@@ -21,7 +21,7 @@ type frameAnswer struct {
 }
 
 // framed asks for a preview and for what its frame shows, without key or cookie.
-func (r *real) framed(key, path, body string) (frameAnswer, *httptest.ResponseRecorder) {
+func (r *testAPI) framed(key, path, body string) (frameAnswer, *httptest.ResponseRecorder) {
 	r.t.Helper()
 	w := r.as(key, "POST", path, body)
 	wantStatus(r.t, w, 200)

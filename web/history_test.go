@@ -22,7 +22,7 @@ type historyAnswer struct {
 }
 
 // mailTo sends an email and waits until it is through.
-func (a *people) mailTo(full, subject, to string) string {
+func (a *audienceAPI) mailTo(full, subject, to string) string {
 	a.t.Helper()
 	w := a.as(full, "POST", "/emails", fmt.Sprintf(`{"from":"a@example.com","to":%s,"subject":%q,"text":"x"}`, to, subject))
 	wantStatus(a.t, w, 200)
@@ -32,7 +32,7 @@ func (a *people) mailTo(full, subject, to string) string {
 }
 
 // history walks all pages of what a contact got.
-func (a *people) history(contact string, limit int) (subjects []string) {
+func (a *audienceAPI) history(contact string, limit int) (subjects []string) {
 	a.t.Helper()
 	after := ""
 	for range 30 {

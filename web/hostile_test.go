@@ -44,9 +44,9 @@ func generated(n int) []string {
 	return out
 }
 
-// places put a value into one field of a send; the name is what a refusal must
+// positions put a value into one field of a send; the name is what a refusal must
 // tell.
-var places = map[string]func(m map[string]any, v string){
+var positions = map[string]func(m map[string]any, v string){
 	"from ":                       func(m map[string]any, v string) { m["from"] = `"` + v + `" <a@example.com>` },
 	"from  ":                      func(m map[string]any, v string) { m["from"] = v + " <a@example.com>" },
 	"from   ":                     func(m map[string]any, v string) { m["from"] = v + "@example.com" },
@@ -92,11 +92,11 @@ func TestHostileValues(t *testing.T) {
 	type email struct{ place, body string }
 	sent := map[string]email{} // by id
 	values := generated(140)
-	for _, place := range slices.Sorted(maps.Keys(places)) {
+	for _, place := range slices.Sorted(maps.Keys(positions)) {
 		accepted := 0
 		for _, value := range values {
 			m := map[string]any{"from": "a@example.com", "to": "b@example.org", "subject": "Hi", "html": "<p>x</p>", "text": "x"}
-			places[place](m, value)
+			positions[place](m, value)
 			body, err := json.Marshal(m)
 			if err != nil {
 				t.Fatal(err)
@@ -132,7 +132,7 @@ func TestHostileValues(t *testing.T) {
 		}
 		wantStatus(t, r.as(r.full, "GET", "/emails/"+id, ""), 200)
 	}
-	t.Logf("%d of %d went out", len(sent), len(places)*len(values))
+	t.Logf("%d of %d went out", len(sent), len(positions)*len(values))
 }
 
 func idOf(t *testing.T, body []byte) string {

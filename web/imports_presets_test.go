@@ -11,8 +11,8 @@ import (
 	"mailer/web/rest"
 )
 
-// standing tells of addresses whether they get mail, and why not.
-func (r *real) standing(addresses ...string) (out string) {
+// listStatus tells of addresses whether they get mail, and why not.
+func (r *testAPI) listStatus(addresses ...string) (out string) {
 	r.t.Helper()
 	err := r.store.Read(r.t.Context(), func(reader *db.Reader) error {
 		for _, address := range addresses {
@@ -59,7 +59,7 @@ func TestImportPresets(t *testing.T) {
 			if a.Status != "completed" || a.counts() != tt.counts {
 				t.Errorf("%s %s, want %s\n%s", a.Status, a.counts(), tt.counts, a.errors())
 			}
-			if got := r.standing("a@example.org", "b@example.org", "c@example.org"); got != tt.standing {
+			if got := r.listStatus("a@example.org", "b@example.org", "c@example.org"); got != tt.standing {
 				t.Errorf("%s, want %s", got, tt.standing)
 			}
 			if tt.preset != "postmark" {

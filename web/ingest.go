@@ -60,7 +60,7 @@ type ingest struct {
 	h       *rest.Handler
 	service *providerevents.Service
 	sns     SNS // nil: no topic is on the list
-	refused quota
+	refused logQuota
 }
 
 func registerIngest(h *rest.Handler, service *providerevents.Service, sns SNS) {
@@ -68,7 +68,7 @@ func registerIngest(h *rest.Handler, service *providerevents.Service, sns SNS) {
 	tags := []string{"Provider events"}
 	rt := rest.Route{Public: true, Body: true, MaxBody: maxIngest}
 	sesRoute := rt
-	sesRoute.Unproven, sesRoute.Precheck = true, in.listed
+	sesRoute.SignedBody, sesRoute.Precheck = true, in.checkTopics
 	ses := rest.RegisterRaw(h, sesRoute, huma.Operation{
 		OperationID: "ingest-ses", Method: http.MethodPost, Path: "/ingest/ses",
 		Summary: "Take an event of Amazon SES from Amazon SNS", Tags: tags,
@@ -76,7 +76,7 @@ func registerIngest(h *rest.Handler, service *providerevents.Service, sns SNS) {
 		Errors:      []int{http.StatusForbidden},
 	}, in.ses)
 	rest.DocumentBody[snsMessage](h, ses, true)
-	rt.Precheck = in.opens
+	rt.Precheck = in.checkSecret
 	provider := rest.RegisterRaw(h, rt, huma.Operation{
 		OperationID: "ingest", Method: http.MethodPost, Path: "/ingest/{provider}/{secret}",
 		Summary: "Take events of a provider", Tags: tags,
@@ -101,17 +101,17 @@ func (providerEvents) Schema(huma.Registry) *huma.Schema {
 	}}}
 }
 
-// listed refuses what comes to the door of SNS while nothing is believed there,
+// checkTopics refuses what comes to the door of SNS while nothing is believed there,
 // before its body is read.
-func (in *ingest) listed(_ context.Context, x *rest.Exchange, _ func(string) string) error {
+func (in *ingest) checkTopics(_ context.Context, x *rest.Exchange, _ func(string) string) error {
 	if in.sns != nil {
 		return nil
 	}
 	return in.refuse(x, "ses", app.CodeForbidden, "This message is not believed", errors.New("no topic is on the list: --sns-topic is not set"))
 }
 
-// opens refuses what comes without the secret, before its body is read.
-func (in *ingest) opens(ctx context.Context, x *rest.Exchange, param func(string) string) error {
+// checkSecret refuses what comes without the secret, before its body is read.
+func (in *ingest) checkSecret(ctx context.Context, x *rest.Exchange, param func(string) string) error {
 	ok, err := in.service.CheckIngestSecret(ctx, param("provider"), param("secret"))
 	if ok || err != nil {
 		return err
@@ -175,19 +175,19 @@ func (in *ingest) refuse(x *rest.Exchange, source string, code app.Code, message
 	return rest.NewError(code, message)
 }
 
-// quota lets refusalsLogged through in a minute. The zero value is ready.
-type quota struct {
+// logQuota lets refusalsLogged through in a minute. The zero value is ready.
+type logQuota struct {
 	mu     sync.Mutex
-	passed window.Counter
+	logged window.Counter
 	missed int
 }
 
 // take reports whether one more may pass now, and how many could not since the
 // last that did.
-func (q *quota) take(now time.Time) (ok bool, missed int) {
+func (q *logQuota) take(now time.Time) (ok bool, missed int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.passed.Add(now, time.Minute) > refusalsLogged {
+	if q.logged.Add(now, time.Minute) > refusalsLogged {
 		q.missed++
 		return false, 0
 	}

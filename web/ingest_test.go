@@ -32,7 +32,7 @@ func withSNS(sns SNS) func(*Config, *rest.Limits) {
 }
 
 // secret is that of a source; it has as many characters for one that has none.
-func (r *real) secret(source string) string {
+func (r *testAPI) secret(source string) string {
 	r.t.Helper()
 	doors, err := r.server.ProviderEvents.IngestEndpoints(r.t.Context())
 	if err != nil {

@@ -6,15 +6,15 @@ import (
 	"testing"
 )
 
-// complaints keeps what a helper would fail a test for.
-type complaints struct {
+// recordedErrors keeps what a helper would fail a test for.
+type recordedErrors struct {
 	testing.TB
 	said []string
 }
 
-func (c *complaints) Helper() {}
+func (c *recordedErrors) Helper() {}
 
-func (c *complaints) Errorf(format string, args ...any) {
+func (c *recordedErrors) Errorf(format string, args ...any) {
 	c.said = append(c.said, fmt.Sprintf(format, args...))
 }
 
@@ -44,7 +44,7 @@ const madeUp = `{"paths": {
 func TestSitesOfNewRouteAreFound(t *testing.T) {
 	t.Parallel()
 	doc := readDocument(t, []byte(madeUp))
-	heard := &complaints{TB: t}
+	heard := &recordedErrors{TB: t}
 	var got []string
 	for _, op := range doc.operations() {
 		for _, s := range doc.sites(heard, op) {

@@ -25,7 +25,7 @@ type twinTeam struct {
 
 // isolation asks one team's routes for what is another's.
 type isolation struct {
-	*real
+	*testAPI
 	doc          apiDocument
 	ours, theirs twinTeam
 	keys         map[string]string // of ours, by kind
@@ -104,9 +104,9 @@ func (m *isolation) trials(op *apiOperation, s site) (out []trial) {
 		}
 		a, b := own[i], foreign[j]
 		their := b.row[name].(string)
-		c := found{maps.Clone(b.params), map[string]any{name: nobodys(their)}}
+		c := found{maps.Clone(b.params), map[string]any{name: unknownNameFor(their)}}
 		for k, v := range c.params {
-			c.params[k] = nobodys(v)
+			c.params[k] = unknownNameFor(v)
 		}
 		try := trial{
 			foreign: m.request(op, s, a, b, their),
@@ -124,8 +124,8 @@ func (m *isolation) trials(op *apiOperation, s site) (out []trial) {
 
 var anyID = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`)
 
-// nobodys is a name of the same form that nothing has.
-func nobodys(name string) string {
+// unknownNameFor is a name of the same form that nothing has.
+func unknownNameFor(name string) string {
 	if anyID.MatchString(name) {
 		return anyID.ReplaceAllString(name, app.NewID())
 	}
@@ -273,7 +273,7 @@ func TestForeignIDsAnswerLikeMissing(t *testing.T) {
 
 func (m *isolation) checkEverySite() {
 	t := m.t
-	before := m.everything(m.theirs)
+	before := m.snapshot(m.theirs)
 	asked, owned := 0, 0
 	for _, op := range m.doc.operations() {
 		for _, s := range m.doc.sites(t, op) {
@@ -283,7 +283,7 @@ func (m *isolation) checkEverySite() {
 			}
 		}
 	}
-	after := m.everything(m.theirs)
+	after := m.snapshot(m.theirs)
 	for target, answer := range before {
 		if after[target] != answer {
 			t.Errorf("GET %s of the other team was changed:\n%s\n%s", target, answer, after[target])
@@ -346,8 +346,8 @@ func (m *isolation) wantDifferent(op *apiOperation, s site, try trial) {
 
 var changing = regexp.MustCompile(`"(download_url|expires_at|last_used_at|finishes_at|start_date|end_date)":("[^"]*"|null)`)
 
-// everything is all that a team can read.
-func (m *isolation) everything(of twinTeam) map[string]string {
+// snapshot is all that a team can read.
+func (m *isolation) snapshot(of twinTeam) map[string]string {
 	m.t.Helper()
 	out := map[string]string{}
 	for _, op := range m.doc.operations() {
@@ -390,7 +390,7 @@ func TestListsHoldOwnRowsOnly(t *testing.T) {
 	t.Parallel()
 	m := newIsolation(t, app.CompatStrict)
 	theirs := map[string]bool{}
-	for target, answer := range m.everything(m.theirs) {
+	for target, answer := range m.snapshot(m.theirs) {
 		for _, id := range anyID.FindAllString(target+answer, -1) {
 			theirs[id] = true
 		}
@@ -402,7 +402,7 @@ func TestListsHoldOwnRowsOnly(t *testing.T) {
 		as := m.ours
 		as.full = key
 		seen := 0
-		for target, answer := range m.everything(as) {
+		for target, answer := range m.snapshot(as) {
 			seen += len(answer)
 			if strings.Contains(answer, m.theirs.name) {
 				t.Errorf("GET %s with the key %s: %s", target, kind, answer)

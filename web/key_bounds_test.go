@@ -14,7 +14,7 @@ import (
 )
 
 // asks sends GET /domains from an address, as a proxy there may say of another.
-func (r *real) asks(peer, said, token string) *httptest.ResponseRecorder {
+func (r *testAPI) asks(peer, said, token string) *httptest.ResponseRecorder {
 	r.t.Helper()
 	request := httptest.NewRequest("GET", "/domains", nil)
 	request.RemoteAddr = peer

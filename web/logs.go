@@ -71,11 +71,11 @@ type (
 	logListOutput struct{ Body logList }
 )
 
-// noter hands requests to the one who keeps them.
-type noter struct{ service *requestlog.Service }
+// requestLog hands requests to the one who keeps them.
+type requestLog struct{ service *requestlog.Service }
 
-// Note implements rest.RequestLog.
-func (n noter) Note(r *rest.RequestRow) {
+// Log implements rest.RequestLog.
+func (n requestLog) Log(r *rest.RequestRow) {
 	if n.service != nil {
 		e := requestlog.Entry(*r)
 		n.service.Note(&e)

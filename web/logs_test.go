@@ -13,7 +13,7 @@ import (
 )
 
 // requests are the requests that a list of them shows, newest first.
-func (r *real) requests(key, query string) (all []map[string]any) {
+func (r *testAPI) requests(key, query string) (all []map[string]any) {
 	r.t.Helper()
 	r.server.RequestLog.Flush(r.t.Context())
 	for _, row := range r.object(key, "/logs"+query)["data"].([]any) {

@@ -62,7 +62,7 @@ func TestLongestValuesAreStored(t *testing.T) {
 	})
 }
 
-func storesLongest(t *testing.T, r *real) {
+func storesLongest(t *testing.T, r *testAPI) {
 	r.domain(r.team.ID, "example.com", true)
 	for _, door := range []struct {
 		path, body, field string // body has the text at %s

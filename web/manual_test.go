@@ -30,7 +30,7 @@ type manualPage struct {
 }
 
 // visit asks for a page, which no document describes. headers are "Name: value".
-func visit(b *bench, method, path string, headers ...string) *httptest.ResponseRecorder {
+func visit(b *fixture, method, path string, headers ...string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(method, "http://mail.example.com"+path, http.NoBody)
 	for _, line := range headers {
 		name, value, _ := strings.Cut(line, ": ")
@@ -41,7 +41,7 @@ func visit(b *bench, method, path string, headers ...string) *httptest.ResponseR
 	return w
 }
 
-func manualIndex(t *testing.T, b *bench) (index []manualPage) {
+func manualIndex(t *testing.T, b *fixture) (index []manualPage) {
 	t.Helper()
 	w := visit(b, "GET", "/manual/index.json")
 	wantStatus(t, w, 200)
@@ -313,7 +313,7 @@ func (b *browser) readsManual(p manualPage, all bool) {
 			if !all && (width == 360) == (scheme == "dark") {
 				continue
 			}
-			b.look(width, scheme)
+			b.setView(width, scheme)
 			for _, defect := range eval[[]string](b, defects) {
 				// The hosted pages are for thumbs and have a frame; these have the dashboard's sizes.
 				if !strings.HasPrefix(defect, "too small") && defect != "no style" {

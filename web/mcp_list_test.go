@@ -21,7 +21,7 @@ const (
 
 // listing asks for the tools at an address and returns their names and the size of the
 // answer in bytes.
-func (r *real) listing(key, address string) (names []string, size int) {
+func (r *testAPI) listing(key, address string) (names []string, size int) {
 	r.t.Helper()
 	w := r.do("POST", address, `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, "Authorization: Bearer "+key)
 	wantStatus(r.t, w, http.StatusOK)

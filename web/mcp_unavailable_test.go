@@ -74,7 +74,7 @@ func (c criticalCall) rpc() string {
 }
 
 // timed sends a request beside others, and returns how long the answer took.
-func (r *real) timed(method, path, body string) (*httptest.ResponseRecorder, time.Duration) {
+func (r *testAPI) timed(method, path, body string) (*httptest.ResponseRecorder, time.Duration) {
 	ctx, cancel := context.WithTimeout(r.t.Context(), time.Minute) // of one that would wait forever
 	defer cancel()
 	req := httptest.NewRequest(method, path, strings.NewReader(body)).WithContext(ctx)
@@ -95,7 +95,7 @@ func wantWait(t *testing.T, what string, took time.Duration) {
 
 // fillMemory has the database refuse what it is to write as one does whose disk is full, and
 // returns the function that ends this. A write of the server's own waits meanwhile.
-func fillMemory(t *testing.T, r *real, name string) (end func()) {
+func fillMemory(t *testing.T, r *testAPI, name string) (end func()) {
 	t.Helper()
 	admin, err := sql.Open("pgx", name)
 	if err != nil {

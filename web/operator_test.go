@@ -21,27 +21,27 @@ import (
 	"mailer/db"
 )
 
-// office is a server with an operator who is signed in.
-type office struct {
-	*real
+// operatorAPI is a server with an operator who is signed in.
+type operatorAPI struct {
+	*testAPI
 	token  string       // of the operator's session
 	probes atomic.Int64 // how often a relay was tried
 }
 
-func newOperatorAPI(t *testing.T, cfg server.Config) *office {
+func newOperatorAPI(t *testing.T, cfg server.Config) *operatorAPI {
 	t.Helper()
-	o := &office{}
+	o := &operatorAPI{}
 	cfg.Probe = func(context.Context, relayurl.Relay, *app.Outgoing, bool) []relayurl.Step {
 		o.probes.Add(1)
 		return []relayurl.Step{{Step: "dns", OK: true, MS: 1, Said: "10.0.0.1"}, {Step: "connect", Said: "refused"}}
 	}
-	o.real = newTestAPI(t, cfg)
+	o.testAPI = newTestAPI(t, cfg)
 	o.token = o.signedIn("operator", "", true, 0)
 	return o
 }
 
 // ask asks as the operator and wants a status and parts of the answer.
-func (o *office) ask(method, target, body string, status int, parts ...string) *httptest.ResponseRecorder {
+func (o *operatorAPI) ask(method, target, body string, status int, parts ...string) *httptest.ResponseRecorder {
 	o.t.Helper()
 	w := o.do(method, target, body, "Cookie: __Host-mailer="+o.token)
 	if w.Code != status {
@@ -56,7 +56,7 @@ func (o *office) ask(method, target, body string, status int, parts ...string) *
 }
 
 // audited is the audit log as one text.
-func (o *office) audited() string {
+func (o *operatorAPI) audited() string {
 	o.t.Helper()
 	var out strings.Builder
 	for _, e := range o.logged(0) {

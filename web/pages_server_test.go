@@ -92,7 +92,7 @@ type pageLinks struct{ unsubscribe, preferences string }
 // are opt-out, and Events near you, and a contact, with the pages of the contact's link for
 // Weekly news and of a bare one.
 type hosted struct {
-	*real
+	*testAPI
 	garden     app.Team
 	key        string // of garden
 	address    app.AddressHash
@@ -101,7 +101,7 @@ type hosted struct {
 
 func newPages(t *testing.T, change ...func(*Config, *rest.Limits)) *hosted {
 	t.Helper()
-	p := &hosted{real: newTestAPI(t, captured(), change...)}
+	p := &hosted{testAPI: newTestAPI(t, captured(), change...)}
 	p.garden, p.key = p.newTeam("ACME Garden")
 	p.address = p.sealer.AddressHash(p.garden.ID, app.KeyOf("jane@example.org"))
 	p.write(func(tx *db.Tx) error {
@@ -166,7 +166,7 @@ func (p *hosted) wantState(address app.AddressHash, unsubscribed bool, topics ma
 
 // hold has a request at work whose body of n bytes does not end, and returns what
 // ends it.
-func (r *real) hold(n int64) (release func()) {
+func (r *testAPI) hold(n int64) (release func()) {
 	r.t.Helper()
 	reading, writing := io.Pipe()
 	request := httptest.NewRequest("POST", "/emails", reading)

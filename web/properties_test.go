@@ -18,7 +18,7 @@ type propertyAnswer struct {
 }
 
 // property makes a request about one that must succeed with that status.
-func (a *people) property(status int, method, target, body string) (got propertyAnswer) {
+func (a *audienceAPI) property(status int, method, target, body string) (got propertyAnswer) {
 	a.t.Helper()
 	w := a.call(method, target, body)
 	wantStatus(a.t, w, status)

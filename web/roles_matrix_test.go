@@ -58,15 +58,15 @@ func begins(path string, with []string) bool {
 
 // caller is who asks for every operation.
 type caller struct {
-	name   string
-	head   []string // lines
-	let    func(op *apiOperation) bool
-	unless func(op *apiOperation) bool // refused all the same; nil: never
+	name    string
+	head    []string // lines
+	allowed func(op *apiOperation) bool
+	unless  func(op *apiOperation) bool // refused all the same; nil: never
 }
 
-func isTeamRoute(op *apiOperation) bool { return !operates(op) && !begins(op.path, ownRoutes) }
+func isTeamRoute(op *apiOperation) bool { return !isOperatorRoute(op) && !begins(op.path, ownRoutes) }
 
-func operates(op *apiOperation) bool {
+func isOperatorRoute(op *apiOperation) bool {
 	return begins(op.path, operators) || slices.Contains(operatorLists, op.path)
 }
 
@@ -82,7 +82,7 @@ func isProven(op *apiOperation) bool { return slices.Contains(proven, op.String(
 
 // signedIn makes a person who is signed in, a member of our team where role is not empty,
 // and returns the token of the session.
-func (r *real) signedIn(name string, role app.Role, operator bool, provedAgo time.Duration) (token string) {
+func (r *testAPI) signedIn(name string, role app.Role, operator bool, provedAgo time.Duration) (token string) {
 	r.t.Helper()
 	secret := sha256.Sum256([]byte(name))
 	token = base64.RawURLEncoding.EncodeToString(secret[:])
@@ -105,7 +105,7 @@ func (r *real) signedIn(name string, role app.Role, operator bool, provedAgo tim
 	return token
 }
 
-func (r *real) callers() []caller {
+func (r *testAPI) callers() []caller {
 	theirs, _ := r.newTeam("theirs")
 	tokens := map[string]string{
 		"member": r.signedIn("member", app.RoleMember, false, 0), "admin": r.signedIn("admin", app.RoleAdmin, false, 0),
@@ -119,9 +119,9 @@ func (r *real) callers() []caller {
 	}
 	ours, foreign, evil := "X-Team: "+r.team.ID, "X-Team: "+theirs.ID, "Origin: https://evil.example"
 	own := func(op *apiOperation) bool { return begins(op.path, ownRoutes) }
-	noOperator := func(op *apiOperation) bool { return !operates(op) }
+	noOperator := func(op *apiOperation) bool { return !isOperatorRoute(op) }
 	allTeams := func(op *apiOperation) bool {
-		return operates(op) || own(op) || slices.Contains(above, op.String())
+		return isOperatorRoute(op) || own(op) || slices.Contains(above, op.String())
 	}
 	key := func(role app.Role) []string { return []string{"Authorization: Bearer " + r.role(r.team.ID, role)} }
 	return []caller{
@@ -149,8 +149,8 @@ func (r *real) callers() []caller {
 	}
 }
 
-// lets reports whether a request came past the door; words is what it was answered.
-func (r *real) lets(op *apiOperation, as *caller) (in bool, words string) {
+// allows reports whether a request came past the door; words is what it was answered.
+func (r *testAPI) allows(op *apiOperation, as *caller) (in bool, words string) {
 	ctx, cancel := context.WithTimeout(r.t.Context(), time.Minute)
 	defer cancel()
 	target := pathParameter.ReplaceAllString(op.path, unknownID)
@@ -202,8 +202,8 @@ func TestRouteAccess(t *testing.T) {
 		known[op.String()] = true
 		for i := range callers {
 			as := &callers[i]
-			want := as.let(op) && (as.unless == nil || !as.unless(op))
-			if got, words := r.lets(op, as); got != want {
+			want := as.allowed(op) && (as.unless == nil || !as.unless(op))
+			if got, words := r.allows(op, as); got != want {
 				t.Errorf("%s as %s: let in %v, want %v; if that is meant, say so in the lists of this test\n%s", op, as.name, got, want, words)
 			}
 		}

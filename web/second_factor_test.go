@@ -83,7 +83,7 @@ func TestPartialSession(t *testing.T) {
 }
 
 // sessionOperations are those that a person alone reaches.
-func (r *real) sessionOperations() (out []*apiOperation) {
+func (r *testAPI) sessionOperations() (out []*apiOperation) {
 	r.t.Helper()
 	doc := readDocument(r.t, document())
 	for path, item := range doc.Paths {
@@ -158,7 +158,7 @@ func TestSignInLinkWorksOnce(t *testing.T) {
 }
 
 // withoutProof asks for a secret as somebody who signed in long ago.
-func withoutProof(t *testing.T, _ *real) *httptest.ResponseRecorder {
+func withoutProof(t *testing.T, _ *testAPI) *httptest.ResponseRecorder {
 	r := newTestAPI(t, relayed())
 	b := r.firstPerson()
 	r.clock = time.Now().Add(11 * time.Minute)

@@ -15,12 +15,12 @@ import (
 
 // visitor is somebody's browser, with its cookies.
 type visitor struct {
-	r       *real
+	r       *testAPI
 	from    string // IP address
 	cookies map[string]string
 }
 
-func (r *real) visitor(from string) *visitor {
+func (r *testAPI) visitor(from string) *visitor {
 	return &visitor{r: r, from: from, cookies: map[string]string{}}
 }
 
@@ -71,7 +71,7 @@ func (b *visitor) want(status int, method, target, body string, headers ...strin
 const goodPassword = "correct horse battery"
 
 // firstPerson makes the first account in a browser.
-func (r *real) firstPerson() *visitor {
+func (r *testAPI) firstPerson() *visitor {
 	r.t.Helper()
 	link, err := r.server.Accounts.SetupLink(r.t.Context())
 	if err != nil {

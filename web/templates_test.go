@@ -38,7 +38,7 @@ type templateAnswer struct {
 }
 
 // template makes a request about one that must succeed with that status.
-func (a *people) template(status int, method, target, body string) (got templateAnswer) {
+func (a *audienceAPI) template(status int, method, target, body string) (got templateAnswer) {
 	a.t.Helper()
 	w := a.call(method, target, body)
 	wantStatus(a.t, w, status)
@@ -49,7 +49,7 @@ func (a *people) template(status int, method, target, body string) (got template
 }
 
 // published makes a template and publishes it.
-func (a *people) published(body string) string {
+func (a *audienceAPI) published(body string) string {
 	a.t.Helper()
 	made := a.template(201, "POST", "/templates", body)
 	if got := a.template(200, "POST", "/templates/"+made.ID+"/publish", ""); got.Status != "published" || got.Unpublished || got.PublishedAt == nil {
@@ -65,7 +65,7 @@ type sentMail struct {
 	HTML, Text    *string
 }
 
-func (a *people) mail(id string) (m sentMail) {
+func (a *audienceAPI) mail(id string) (m sentMail) {
 	a.t.Helper()
 	w := a.call("GET", "/emails/"+id, "")
 	wantStatus(a.t, w, 200)

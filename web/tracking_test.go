@@ -18,7 +18,7 @@ import (
 
 // tracked is a server in whose one mail opens and links are tracked.
 type tracked struct {
-	*real
+	*testAPI
 	id          string
 	pixel, link string // addresses of the mail
 }
@@ -30,7 +30,7 @@ func newTracked(t *testing.T) *tracked {
 	t.Helper()
 	cfg := captured()
 	cfg.BaseURL = "https://mail.example.com"
-	r := &tracked{real: newTestAPI(t, cfg)}
+	r := &tracked{testAPI: newTestAPI(t, cfg)}
 	d := r.domain(r.team.ID, "example.com", true)
 	r.write(func(tx *db.Tx) error {
 		d.OpenTracking, d.ClickTracking = true, true

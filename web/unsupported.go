@@ -7,19 +7,19 @@ import (
 	"mailer/web/rest"
 )
 
-// absence is a part of Resend's API that this service does not have. Its
+// unsupportedRoute is a part of Resend's API that this service does not have. Its
 // clients have methods for it, and whoever calls one is told so in words instead
 // of being left with the 404 of a mistyped path, or with the one of an email
 // whose id would be "metrics".
-type absence struct {
+type unsupportedRoute struct {
 	// path covers what is below it too; * stands for one segment.
-	path string
-	what string // completes "This service has no …"
+	path    string
+	feature string // completes "This service has no …"
 }
 
-// absences are all of them, with every method. testdata/operations.tsv of
+// unsupportedRoutes are all of them, with every method. testdata/operations.tsv of
 // web/sdktest names their operations one by one.
-var absences = []absence{
+var unsupportedRoutes = []unsupportedRoute{
 	{"/automations", "automations"},
 	{"/domains/claim", "claims of domains"},
 	{"/domains/claims", "claims of domains"}, // as the PHP client spells it
@@ -33,8 +33,8 @@ var absences = []absence{
 	{"/segments/metrics", "metrics of segments"},
 }
 
-// covers reports whether path is the absent one or below it.
-func (a absence) covers(path string) bool {
+// matches reports whether path is the absent one or below it.
+func (a unsupportedRoute) matches(path string) bool {
 	pattern := a.path
 	for pattern != "" {
 		want, wantRest := nextSegment(pattern)
@@ -56,12 +56,12 @@ func nextSegment(path string) (segment, rest string) {
 	return path, ""
 }
 
-// absent returns the refusal of what Resend's API has at path and this service
+// refuseUnsupported returns the refusal of what Resend's API has at path and this service
 // has not; nil: no such thing.
-func absent(path string) *rest.Error {
-	for _, a := range absences {
-		if a.covers(path) {
-			return rest.NewError(app.CodeNotFound, "This service has no "+a.what+": it does not serve "+a.path+" of Resend's API")
+func refuseUnsupported(path string) *rest.Error {
+	for _, a := range unsupportedRoutes {
+		if a.matches(path) {
+			return rest.NewError(app.CodeNotFound, "This service has no "+a.feature+": it does not serve "+a.path+" of Resend's API")
 		}
 	}
 	return nil

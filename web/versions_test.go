@@ -14,7 +14,7 @@ type versionAnswer struct {
 }
 
 // versions are those that a list shows.
-func (a *people) versions(target string) []versionAnswer {
+func (a *audienceAPI) versions(target string) []versionAnswer {
 	a.t.Helper()
 	w := a.call("GET", target, "")
 	wantStatus(a.t, w, 200)

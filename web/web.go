@@ -60,17 +60,17 @@ func New(cfg Config) *rest.Handler {
 	cfg.metrics = cfg.Server.Metrics
 	build := func() *rest.Handler { return newHandler(cfg, limits, clock.Now) }
 	h := build()
-	h.Forget(build)
+	h.DropDescriptions(build)
 	return h
 }
 
 func newHandler(cfg Config, l rest.Limits, now func() time.Time) *rest.Handler {
 	s := cfg.Server
 	h := rest.New(rest.Config{
-		Keys: s.Teams, Sessions: s.Accounts, Exports: s.Teams, Log: cfg.Log, BaseURL: cfg.BaseURL, OneHost: cfg.OneHost, RateLimit: cfg.RateLimit, TeamRateLimit: cfg.TeamRateLimit,
-		Metrics: cfg.metrics, Silent: s.RequestLog.Off, Limits: l, TrustedProxies: cfg.TrustedProxies, Now: now, Absent: absent,
-		Variable: func() string { return strings.Join(s.Domains.Regions(), " ") },
-		Requests: noter{s.RequestLog},
+		Keys: s.Teams, Sessions: s.Accounts, ExportLog: s.Teams, Log: cfg.Log, BaseURL: cfg.BaseURL, OneHost: cfg.OneHost, RateLimit: cfg.RateLimit, TeamRateLimit: cfg.TeamRateLimit,
+		Metrics: cfg.metrics, LogFaultsOnly: s.RequestLog.Off, Limits: l, TrustedProxies: cfg.TrustedProxies, Now: now, Unsupported: refuseUnsupported,
+		DocumentVersion: func() string { return strings.Join(s.Domains.Regions(), " ") },
+		RequestLog:      requestLog{s.RequestLog},
 	})
 	addRoutes(h, &cfg)
 	registerIngest(h, s.ProviderEvents, cfg.SNS)
@@ -90,7 +90,7 @@ func addRoutes(h *rest.Handler, cfg *Config) {
 	for _, routes := range []interface{ Add(h *rest.Handler) }{
 		healthRoutes{s, h.Draining, h.Starved},
 		emails.Routes{Service: s.Mail, Search: s.Search, Verdicts: s.Queue},
-		emails.ActionRoutes{Attempts: s.Search, Retry: s.Queue, Again: s.Resends, Share: s.Shares, BaseURL: h.BaseURL()},
+		emails.ActionRoutes{Attempts: s.Search, Retry: s.Queue, Resends: s.Resends, Share: s.Shares, BaseURL: h.BaseURL()},
 		emails.PreviewRoutes{Service: s.EmailPreviews, BaseURL: h.BaseURL()},
 		emails.AttachmentRoutes{Service: s.Mail, BaseURL: h.BaseURL()},
 		emails.MetricsRoutes{Service: s.Stats},
@@ -105,10 +105,10 @@ func addRoutes(h *rest.Handler, cfg *Config) {
 		audience.PreviewRoutes{Service: s.Previews},
 		audience.AudienceRoutes{SegmentRoutes: segments},
 		audience.ImportRoutes{Service: s.Imports},
-		broadcasts.TemplateRoutes{Service: s.Templates, Frames: s.EmailPreviews, BaseURL: h.BaseURL()},
+		broadcasts.TemplateRoutes{Service: s.Templates, EmailPreviews: s.EmailPreviews, BaseURL: h.BaseURL()},
 		broadcasts.Routes{Service: s.Broadcasts},
 		broadcasts.RecipientRoutes{Service: s.Broadcasts},
-		broadcasts.ReviewRoutes{Service: s.Reviews, Frames: s.EmailPreviews, BaseURL: h.BaseURL()},
+		broadcasts.ReviewRoutes{Service: s.Reviews, EmailPreviews: s.EmailPreviews, BaseURL: h.BaseURL()},
 		webhookRoutes{s.Webhooks},
 		usageRoutes{s.Teams},
 		deliverabilityRoutes{s.Mail, s.Guardrails},

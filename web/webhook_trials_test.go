@@ -78,7 +78,7 @@ func TestTestEventSchemas(t *testing.T) {
 		if extra != "" && data[extra] == nil {
 			t.Errorf("the test of %s has no %s", name, extra)
 		}
-		s.fits(event)
+		s.wantSchema(event)
 	}
 }
 

@@ -6,7 +6,7 @@ import (
 	"mailer/db"
 )
 
-// VerifyDatabase refuses, in words, a database that was not made with this key.
+// VerifyDatabase returns an error if a database was made with another key.
 func (k *KeyFile) VerifyDatabase(ctx context.Context, store *db.DB) error {
 	_, err := k.NewServer(ctx, Config{DB: store})
 	return err

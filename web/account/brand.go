@@ -55,7 +55,7 @@ func (r BrandRoutes) Add(h *rest.Handler) {
 		OperationID: "update-brand", Method: http.MethodPatch, Path: "/team/brand",
 		Summary: "Change color, font and footer of the team's brand", Tags: teamTags,
 	}, r.update)
-	rest.RegisterBody(h, rest.Route{Admin: true, Passing: true}, huma.Operation{
+	rest.RegisterBody(h, rest.Route{Admin: true, ReusesBuffer: true}, huma.Operation{
 		OperationID: "set-logo", Method: http.MethodPost, Path: "/team/logo",
 		Summary: "Upload the logo of the team", Tags: teamTags,
 	}, r.setLogo)

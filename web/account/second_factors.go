@@ -89,7 +89,7 @@ func (r SecondFactorRoutes) Add(h *rest.Handler) {
 
 // addProofs adds the routes that end with another token of the session.
 func (r SecondFactorRoutes) addProofs(h *rest.Handler) {
-	registerSession(h, rest.Route{Half: true}, huma.Operation{
+	registerSession(h, rest.Route{PartialSession: true}, huma.Operation{
 		OperationID: "complete-sign-in", Method: http.MethodPost, Path: "/auth/totp",
 		Summary: "Complete a sign-in with a one-time password or a recovery code", Tags: signInTags,
 	}, func(ctx context.Context, x *rest.Exchange, b *secondFactorRequest) (*signedInOutput, error) {

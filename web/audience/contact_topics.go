@@ -99,7 +99,7 @@ func (r ContactTopicRoutes) Add(h *rest.Handler) {
 		Summary: "Set the choices of a contact for topics. If one is refused, none is stored", Tags: tags,
 		Errors: []int{http.StatusNotFound},
 	}, r.setContactTopics)
-	rest.Register(h, rest.Route{Reads: true}, huma.Operation{
+	rest.Register(h, rest.Route{ReadOnly: true}, huma.Operation{
 		OperationID: "get-preferences-link", Method: http.MethodPost, Path: "/contacts/{id}/preferences-link",
 		Summary: "Get the link to the preferences page of a contact", Tags: tags,
 		Errors: []int{http.StatusNotFound},

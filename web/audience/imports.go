@@ -174,18 +174,18 @@ func (r ImportRoutes) Add(h *rest.Handler) {
 		OperationID: "list-contact-imports", Method: http.MethodGet, Path: "/contacts/imports",
 		Summary: "List contact imports, newest first", Tags: importTags, Errors: []int{http.StatusUnprocessableEntity},
 	}, r.listImports)
-	rest.Register(h, rest.Route{Early: true}, huma.Operation{
+	rest.Register(h, rest.Route{Priority: true}, huma.Operation{
 		OperationID: "get-contact-import", Method: http.MethodGet, Path: "/contacts/imports/{id}",
 		Summary: "Get a contact import with its first row errors", Tags: importTags, Errors: []int{http.StatusNotFound},
 	}, r.getImport)
-	rest.Register(h, rest.Route{Early: true}, huma.Operation{
+	rest.Register(h, rest.Route{Priority: true}, huma.Operation{
 		OperationID: "delete-contact-import", Method: http.MethodDelete, Path: "/contacts/imports/{id}",
 		Summary: "Cancel or remove a contact import", Tags: importTags,
 		Description: "One that waits or runs stops after the rows that are being stored, and its file goes; the contacts that it made stay. " +
 			"One that is over goes with its row errors.",
 		Errors: []int{http.StatusNotFound, http.StatusServiceUnavailable},
 	}, r.deleteImport)
-	rest.Register(h, rest.Route{Early: true}, huma.Operation{
+	rest.Register(h, rest.Route{Priority: true}, huma.Operation{
 		OperationID: "list-contact-import-errors", Method: http.MethodGet, Path: "/contacts/imports/{id}/errors",
 		Summary: "List the rows that a contact import refused, in the order of the file", Tags: importTags,
 		Description: "The first 10,000 are kept; `counts.failed` of the import is exact.",

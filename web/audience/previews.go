@@ -32,7 +32,7 @@ type segmentPreviewOutput struct{ Body segmentPreview }
 
 // Add adds the routes to a handler.
 func (r PreviewRoutes) Add(h *rest.Handler) {
-	rest.RegisterBody(h, rest.Route{Reads: true}, huma.Operation{
+	rest.RegisterBody(h, rest.Route{ReadOnly: true}, huma.Operation{
 		OperationID: "preview-segment", Method: http.MethodPost, Path: "/segments/preview",
 		Summary: "Count the contacts that match a filter, and show ten of them", Tags: segmentTags,
 		Errors: []int{http.StatusNotFound, http.StatusTooManyRequests},

@@ -16,9 +16,9 @@ import (
 
 // ReviewRoutes are the routes that show what a broadcast would be.
 type ReviewRoutes struct {
-	Service *broadcasts.Reviews
-	Frames  *mail.Previews
-	BaseURL string // of the server: the addresses of previews begin with it
+	Service       *broadcasts.Reviews
+	EmailPreviews *mail.Previews
+	BaseURL       string // of the server: the addresses of previews begin with it
 }
 
 type broadcastPlan struct {
@@ -111,12 +111,12 @@ type (
 
 // Add adds the routes to a handler.
 func (r ReviewRoutes) Add(h *rest.Handler) {
-	rest.RegisterBody(h, rest.Route{Reads: true, Optional: true}, huma.Operation{
+	rest.RegisterBody(h, rest.Route{ReadOnly: true, Optional: true}, huma.Operation{
 		OperationID: "plan-broadcast", Method: http.MethodPost, Path: "/broadcasts/{id}/plan",
 		Summary: "Forecast a draft broadcast: how many contacts get it, how many do not and why, and when it would finish. Changes nothing", Tags: broadcastTags,
 		Errors: []int{http.StatusBadRequest, http.StatusForbidden, http.StatusNotFound, http.StatusConflict},
 	}, r.planBroadcast)
-	rest.RegisterBody(h, rest.Route{Reads: true, Optional: true}, huma.Operation{
+	rest.RegisterBody(h, rest.Route{ReadOnly: true, Optional: true}, huma.Operation{
 		OperationID: "preview-broadcast", Method: http.MethodPost, Path: "/broadcasts/{id}/preview",
 		Summary: "Render a broadcast for one contact. The unsubscribe links in the result do nothing", Tags: broadcastTags,
 		Errors: []int{http.StatusNotFound},
@@ -160,7 +160,7 @@ func (r ReviewRoutes) previewBroadcast(ctx context.Context, key *app.Key, in *Br
 	if err != nil {
 		return nil, err
 	}
-	frame, err := r.Frames.KeepDraft(ctx, key, p.HTML, p.Text, request.Images)
+	frame, err := r.EmailPreviews.KeepDraft(ctx, key, p.HTML, p.Text, request.Images)
 	if err != nil {
 		return nil, err
 	}
@@ -196,7 +196,7 @@ func (r TemplateRoutes) renderTemplate(ctx context.Context, key *app.Key, in *Te
 	if err != nil {
 		return nil, err
 	}
-	frame, err := r.Frames.KeepDraft(ctx, key, out.HTML, *out.Text, request.Images)
+	frame, err := r.EmailPreviews.KeepDraft(ctx, key, out.HTML, *out.Text, request.Images)
 	if err != nil {
 		return nil, err
 	}

@@ -133,9 +133,9 @@ var templateTags = []string{"Templates"}
 
 // TemplateRoutes are the routes of templates.
 type TemplateRoutes struct {
-	Service *mail.Templates
-	Frames  *mail.Previews
-	BaseURL string // of the server: the addresses of previews begin with it
+	Service       *mail.Templates
+	EmailPreviews *mail.Previews
+	BaseURL       string // of the server: the addresses of previews begin with it
 }
 
 // Add adds the routes to a handler.
@@ -175,7 +175,7 @@ func (r TemplateRoutes) Add(h *rest.Handler) {
 		Summary: "Copy a template into a new draft without alias", Tags: templateTags,
 		Errors: []int{http.StatusNotFound, http.StatusServiceUnavailable},
 	}, r.duplicateTemplate)
-	rest.RegisterBody(h, rest.Route{Reads: true, Optional: true, IDOf: r.templateID}, huma.Operation{
+	rest.RegisterBody(h, rest.Route{ReadOnly: true, Optional: true, IDOf: r.templateID}, huma.Operation{
 		OperationID: "render-template", Method: http.MethodPost, Path: "/templates/{id}/render",
 		Summary: "Render a template with values. Sends nothing", Tags: templateTags,
 		Errors: []int{http.StatusNotFound},

@@ -38,7 +38,7 @@ type bundler struct {
 	t       *testing.T
 	sources map[string]string   // of modules, by name
 	exports map[string][]string // what each exports
-	late    map[string]bool     // modules that are loaded when they are needed
+	dynamic map[string]bool     // modules that are loaded when they are needed
 	shared  map[string]string   // the bundle of each module that several need: entry or sharedBundle
 }
 
@@ -52,7 +52,7 @@ var dynamicImport = regexp.MustCompile(`\bimport\('(\.{1,2}/[^']+)'\)`)
 
 func newBundler(t *testing.T) *bundler {
 	t.Helper()
-	b := &bundler{t: t, sources: map[string]string{}, exports: map[string][]string{}, late: map[string]bool{}, shared: map[string]string{}}
+	b := &bundler{t: t, sources: map[string]string{}, exports: map[string][]string{}, dynamic: map[string]bool{}, shared: map[string]string{}}
 	graph := modules{}
 	for _, name := range sourceFiles(t) {
 		if path.Ext(name) == ".js" && name != "early.js" {
@@ -65,7 +65,7 @@ func newBundler(t *testing.T) *bundler {
 	for name, source := range b.sources {
 		graph.add(name, source)
 		for _, found := range dynamicImport.FindAllStringSubmatch(source, -1) {
-			b.late[path.Join(path.Dir(name), found[1])] = true
+			b.dynamic[path.Join(path.Dir(name), found[1])] = true
 		}
 	}
 	b.share(graph)
@@ -78,7 +78,7 @@ func newBundler(t *testing.T) *bundler {
 // share finds the bundle of each module that several pages need.
 func (b *bundler) share(graph modules) {
 	users := map[string]int{}
-	for name := range b.late {
+	for name := range b.dynamic {
 		for _, needed := range graph.needed(nil, name) {
 			users[needed]++
 		}
@@ -230,9 +230,9 @@ func (b *bundler) members(bundle string) string {
 	return text.String()
 }
 
-// sheets are the style sheets that are served: one that pages of the dashboard look by, and
+// sheetRules are the style sheets that are served: one that pages of the dashboard look by, and
 // two of its parts that pages around it look by.
-var sheets = map[string][]string{"sheet.css": {"tokens.css", "app.css", "more.css", "brand.css"}, "tokens.css": {"tokens.css"}, "app.css": {"app.css"}}
+var sheetRules = map[string][]string{"sheet.css": {"tokens.css", "app.css", "more.css", "brand.css"}, "tokens.css": {"tokens.css"}, "app.css": {"app.css"}}
 
 // sheet is style sheets in one, without comments.
 func sheet(t *testing.T, parts []string) []byte {
@@ -275,14 +275,14 @@ func bundled(t *testing.T) (files []apptest.File) {
 			add(name, read(t, name))
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(sheets)) {
-		add(name, sheet(t, sheets[name]))
+	for _, name := range slices.Sorted(maps.Keys(sheetRules)) {
+		add(name, sheet(t, sheetRules[name]))
 	}
 	b.sources["early.js"] = string(read(t, "early.js"))
 	for _, name := range []string{entry, sharedBundle, "early.js"} {
 		add(name, b.bundle(name, name == "early.js"))
 	}
-	for _, name := range slices.Sorted(maps.Keys(b.late)) {
+	for _, name := range slices.Sorted(maps.Keys(b.dynamic)) {
 		add(name, b.bundle(name, false))
 	}
 	add(frameEntry, b.bundle(frameEntry, true))

@@ -63,19 +63,19 @@ func Register(h *rest.Handler) (base func() string) {
 
 // base is where the files of this build stand.
 func (s *site) base() string {
-	s.made.Do(s.prepare)
+	s.once.Do(s.prepare)
 	return Prefix + "/_/" + s.sum
 }
 
 // site is what is served. It is made when somebody asks for it.
 type site struct {
-	made    sync.Once
-	sum     string // of all files
-	shell   string
-	modules modules
-	routes  []route
-	packed  map[string][]byte // by name, gzip (RFC 1952)
-	plain   plainFiles
+	once       sync.Once
+	sum        string // of all files
+	shell      string
+	modules    modules
+	routes     []route
+	compressed map[string][]byte // by name, gzip (RFC 1952)
+	plainFiles plainFiles
 }
 
 // packedExt ends the names of files that are embedded one by one.
@@ -85,11 +85,11 @@ const packedExt = ".gz"
 // modules need.
 func (s *site) prepare() {
 	sum := sha256.New()
-	s.modules, s.packed = modules{}, map[string][]byte{}
+	s.modules, s.compressed = modules{}, map[string][]byte{}
 	add := func(name string, packed []byte) {
 		sum.Write([]byte(name))
 		sum.Write(packed)
-		s.packed[name] = packed
+		s.compressed[name] = packed
 	}
 	// What is embedded can always be read: a test has read it to its end.
 	_ = pack.Each(bundles, func(name string, source []byte) bool {
@@ -133,7 +133,7 @@ func (s *site) page(at string) (shell, module string) {
 	need := s.modules.needed(nil, entry)
 	open := ""
 	for _, r := range s.routes {
-		if r.fits(at) {
+		if r.matches(at) {
 			module = r.module
 			need = s.modules.needed(need, module)
 			if r.open {
@@ -151,7 +151,7 @@ func (s *site) page(at string) (shell, module string) {
 
 // serve answers with a file, or the shell for a page of the browser's.
 func (s *site) serve(x *rest.Exchange, r *http.Request, rest string) {
-	s.made.Do(s.prepare)
+	s.once.Do(s.prepare)
 	head := x.Header()
 	head.Set("Referrer-Policy", "no-referrer")
 	if name, ok := strings.CutPrefix(rest, "/_/"); ok {
@@ -192,7 +192,7 @@ func isPage(u *url.URL) bool {
 // page loads the shell anew.
 func (s *site) serveFile(x *rest.Exchange, r *http.Request, below string) {
 	sum, name, _ := strings.Cut(below, "/")
-	b, ok := s.packed[name]
+	b, ok := s.compressed[name]
 	if !ok || sum != s.sum || name == shellFile {
 		http.Error(x, "There is nothing at this address", http.StatusNotFound)
 		return
@@ -209,7 +209,7 @@ func (s *site) serveFile(x *rest.Exchange, r *http.Request, below string) {
 		head.Set("Content-Encoding", "gzip")
 	} else {
 		var done func()
-		b, done = s.plain.open(name, b)
+		b, done = s.plainFiles.open(name, b)
 		defer done()
 	}
 	write(x, r, path.Ext(name), b)

@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// words reads a language's file: texts by key, with the plural forms of one under their name.
-func words(t *testing.T, name string) map[string]string {
+// texts reads a language's file: texts by key, with the plural forms of one under their name.
+func texts(t *testing.T, name string) map[string]string {
 	t.Helper()
 	raw, err := os.ReadFile(name)
 	if err != nil {
@@ -48,7 +48,7 @@ var (
 
 // TestTextsExist: what a module says by a literal key is in the words.
 func TestTextsExist(t *testing.T) {
-	have := words(t, "i18n/en.json")
+	have := texts(t, "i18n/en.json")
 	known := func(key string) bool {
 		if have[key] != "" {
 			return true
@@ -80,13 +80,13 @@ func TestTextsExist(t *testing.T) {
 // TestLanguagesMatch: each file has the keys of the English one, with the same places
 // for values.
 func TestLanguagesMatch(t *testing.T) {
-	english := words(t, "i18n/en.json")
+	english := texts(t, "i18n/en.json")
 	all, err := filepath.Glob("i18n/*.json")
 	if err != nil || !slices.Contains(all, "i18n/en.json") {
 		t.Fatalf("%v %v", all, err)
 	}
 	for _, name := range all {
-		other := words(t, name)
+		other := texts(t, name)
 		for key, text := range english {
 			got, ok := other[key]
 			if !ok {

@@ -35,8 +35,8 @@ func routesOf(lines string) (all []route) {
 	return all
 }
 
-// fits reports whether a path is one of the route's, as router.js says it.
-func (r route) fits(p string) bool {
+// matches reports whether a path is one of the route's, as router.js says it.
+func (r route) matches(p string) bool {
 	want, have := strings.Split(r.pattern, "/"), strings.Split(p, "/")
 	if len(want) != len(have) {
 		return false

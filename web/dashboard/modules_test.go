@@ -82,7 +82,7 @@ func TestModulesAreBundledOnce(t *testing.T) {
 // TestShellPreloads: all files of it, few of them, and nothing of the others.
 func TestShellPreloads(t *testing.T) {
 	s := &site{}
-	s.made.Do(s.prepare)
+	s.once.Do(s.prepare)
 	if app := string(read(t, entry)); len(s.routes) != strings.Count(app, "', () => import('./") {
 		t.Fatalf("%d routes are found", len(s.routes))
 	}
@@ -113,7 +113,7 @@ func TestShellPreloads(t *testing.T) {
 		}
 	}
 	for _, r := range s.routes {
-		if _, ok := s.modules[r.module]; !ok || !r.fits(strings.ReplaceAll(r.pattern, ":id", "x")) {
+		if _, ok := s.modules[r.module]; !ok || !r.matches(strings.ReplaceAll(r.pattern, ":id", "x")) {
 			t.Errorf("%+v leads nowhere", r)
 		}
 	}

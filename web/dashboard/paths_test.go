@@ -30,7 +30,7 @@ func TestIDsCannotEscapePaths(t *testing.T) {
 		t.Skip("NOT TESTED: node is missing")
 	}
 	s := &site{}
-	s.made.Do(s.prepare)
+	s.once.Do(s.prepare)
 	dir := t.TempDir()
 	for _, name := range []string{"paths.js", "router.js", "lib/core.js"} {
 		if err := os.MkdirAll(filepath.Join(dir, path.Dir(name)), 0o700); err != nil {
@@ -60,7 +60,7 @@ func TestIDsCannotEscapePaths(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, text := range map[string]string{"package.json": `{"type": "module"}`, "in.json": string(in), "test.js": astray} {
+	for name, text := range map[string]string{"package.json": `{"type": "module"}`, "in.json": string(in), "test.js": escapedRequest} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -73,8 +73,8 @@ func TestIDsCannotEscapePaths(t *testing.T) {
 	}
 }
 
-// astray tries the modules as a browser would.
-const astray = `import { readFileSync } from 'node:fs';
+// escapedRequest tries the modules as a browser would.
+const escapedRequest = `import { readFileSync } from 'node:fs';
 globalThis.location = new URL('https://mail.test/dashboard/');
 const { match } = await import('./router.js');
 const { domainIn, encoded, isPath, ownDomain } = await import('./paths.js');

@@ -66,8 +66,8 @@ func languageTexts(t *testing.T) map[string]map[string]any {
 	return out
 }
 
-// said tells that there is a text under a key like "email.events.sent".
-func said(words map[string]any, key string) bool {
+// hasText tells that there is a text under a key like "email.events.sent".
+func hasText(words map[string]any, key string) bool {
 	var at any = words
 	for part := range strings.SplitSeq(key, ".") {
 		room, ok := at.(map[string]any)
@@ -121,7 +121,7 @@ func TestEventTextsExist(t *testing.T) {
 	}
 	for name, words := range languageTexts(t) {
 		for _, event := range events {
-			if !said(words, "email.events."+event) {
+			if !hasText(words, "email.events."+event) {
 				t.Errorf("%s has no words for the event %s", name, event)
 			}
 		}
@@ -161,7 +161,7 @@ func TestValueTextsExist(t *testing.T) {
 	}
 	for name, words := range languageTexts(t) {
 		for key := range keys {
-			if !said(words, key) {
+			if !hasText(words, key) {
 				t.Errorf("%s has no words for %s", name, key)
 			}
 		}

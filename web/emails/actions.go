@@ -49,7 +49,7 @@ type (
 type ActionRoutes struct {
 	Attempts *mail.Search
 	Retry    *queue.Service
-	Again    *mail.Resends
+	Resends  *mail.Resends
 	Share    *mail.Shares
 	BaseURL  string
 }
@@ -110,7 +110,7 @@ func (r ActionRoutes) resendEmail(ctx context.Context, key *app.Key, in *resendI
 	if err != nil {
 		return nil, err
 	}
-	id, err := r.Again.ResendEmail(ctx, key, in.ID, request.To, opts)
+	id, err := r.Resends.ResendEmail(ctx, key, in.ID, request.To, opts)
 	if err != nil {
 		return nil, err
 	}

@@ -51,7 +51,7 @@ func (sendBatchRequest) Schema(r huma.Registry) *huma.Schema {
 }
 
 func (r Routes) addBatches(h *rest.Handler) {
-	rest.RegisterBody(h, rest.Route{Sending: true, Passing: true}, huma.Operation{
+	rest.RegisterBody(h, rest.Route{Sending: true, ReusesBuffer: true}, huma.Operation{
 		OperationID: "send-batch", Method: http.MethodPost, Path: "/emails/batch",
 		Summary: fmt.Sprintf("Send 1 to %d emails", app.MaxBatch), Tags: shapes.EmailTags,
 		Errors: []int{http.StatusNotFound, http.StatusConflict},

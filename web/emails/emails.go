@@ -79,12 +79,12 @@ type Routes struct {
 
 // Add adds the routes to a handler.
 func (r Routes) Add(h *rest.Handler) {
-	rest.RegisterBody(h, rest.Route{Sending: true, Passing: true}, huma.Operation{
+	rest.RegisterBody(h, rest.Route{Sending: true, ReusesBuffer: true}, huma.Operation{
 		OperationID: "send-email", Method: http.MethodPost, Path: "/emails",
 		Summary: "Send one email, now or at scheduled_at. The from address must be of a verified domain of the team", Tags: shapes.EmailTags,
 		Errors: []int{http.StatusNotFound, http.StatusConflict},
 	}, r.sendEmail)
-	rest.RegisterBody(h, rest.Route{Sending: true, Passing: true}, huma.Operation{
+	rest.RegisterBody(h, rest.Route{Sending: true, ReusesBuffer: true}, huma.Operation{
 		OperationID: "send-email-old", Method: http.MethodPost, Path: "/email", Deprecated: true,
 		Summary: "Send an email, at the address that Resend's first clients use", Tags: shapes.EmailTags,
 		Errors: []int{http.StatusNotFound, http.StatusConflict},

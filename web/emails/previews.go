@@ -41,7 +41,7 @@ type PreviewRoutes struct {
 
 // Add adds the routes to a handler.
 func (r PreviewRoutes) Add(h *rest.Handler) {
-	rest.RegisterBody(h, rest.Route{Reads: true, Optional: true}, huma.Operation{
+	rest.RegisterBody(h, rest.Route{ReadOnly: true, Optional: true}, huma.Operation{
 		OperationID: "preview-email", Method: http.MethodPost, Path: "/emails/{id}/preview",
 		Summary: "Create a temporary URL of a page that shows an email, for use in a frame", Tags: shapes.EmailTags,
 		Errors: []int{http.StatusNotFound},
@@ -54,7 +54,7 @@ func (r PreviewRoutes) Add(h *rest.Handler) {
 	rest.RegisterRaw(h, rest.Route{Public: true, Refuse: refusePreview}, huma.Operation{
 		OperationID: "show-preview", Method: http.MethodGet, Path: "/previews/{token}",
 		Summary: "Show what a mail says, by the signed address of a preview", Tags: shapes.EmailTags, Responses: responses,
-	}, func(ctx context.Context, x *rest.Exchange, in *showPreviewInput) (*rest.Written, error) {
+	}, func(ctx context.Context, x *rest.Exchange, in *showPreviewInput) (*rest.SelfWritten, error) {
 		var shown *mail.PreviewContent
 		var err error
 		if rest.Framed(x.RequestHeader) {
@@ -63,14 +63,14 @@ func (r PreviewRoutes) Add(h *rest.Handler) {
 			err = app.Errorf(app.CodeForbidden, "This address shows a mail in a frame of the dashboard only")
 		}
 		if err != nil {
-			return &rest.Written{Body: func() { refusePreview(x, h.ErrorFor(x, err)) }}, nil
+			return &rest.SelfWritten{Body: func() { refusePreview(x, h.ErrorFor(x, err)) }}, nil
 		}
-		return &rest.Written{Body: func() { showPreview(x, shown) }}, nil
+		return &rest.SelfWritten{Body: func() { showPreview(x, shown) }}, nil
 	})
 }
 
 func (r PreviewRoutes) previewEmail(ctx context.Context, key *app.Key, in *shapes.EmailPath, request *previewEmailRequest) (*emailPreviewOutput, error) {
-	p, err := r.Service.PreviewEmail(rest.Counting(ctx), key, in.ID, request.Images)
+	p, err := r.Service.PreviewEmail(rest.CountMemory(ctx), key, in.ID, request.Images)
 	if err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
 package listen
 
-// Submission is where mail is taken by SMTP: addresses, each with how TLS is spoken there.
-func (l *Doors) Submission() [][2]string { return l.smtp.Ports() }
+// Submission returns the addresses of SMTP submission, each with its kind of TLS.
+func (l *Listeners) Submission() [][2]string { return l.smtp.Ports() }

@@ -53,9 +53,9 @@ type heading struct {
 
 // reply is what one address answers with.
 type reply struct {
-	kind         string // media type
-	etag         string
-	plain, small []byte // small: gzip (RFC 1952)
+	kind           string // media type
+	etag           string
+	plain, gzipped []byte // small: gzip (RFC 1952)
 }
 
 // site is what is served. It is made when somebody asks for it.
@@ -63,7 +63,7 @@ type site struct {
 	// styles returns where the style sheets of the dashboard stand, without a slash at its end.
 	styles func() string
 
-	made     sync.Once
+	once     sync.Once
 	pages    []page
 	sections []section
 	replies  map[string]*reply // by what follows the prefix
@@ -91,7 +91,7 @@ func (s *site) prepare() {
 	}
 	for i, p := range s.pages {
 		s.sections = append(s.sections, sectionsOf(p, string(files[p.Page+".html"]))...)
-		s.replies["/"+p.Page] = newReply(htmlType, s.document(p.Page, p.Title, article(files[p.Page+".html"])+s.turns(i)))
+		s.replies["/"+p.Page] = newReply(htmlType, s.document(p.Page, p.Title, article(files[p.Page+".html"])+s.pageLinks(i)))
 	}
 	for name, kind := range sourceFiles {
 		s.replies["/"+name] = newReply(kind, files[name])
@@ -100,12 +100,12 @@ func (s *site) prepare() {
 
 func newReply(kind string, b []byte) *reply {
 	sum := sha256.Sum256(b)
-	return &reply{kind: kind, etag: `W/"` + hex.EncodeToString(sum[:8]) + `"`, plain: b, small: rest.Gzip(b)}
+	return &reply{kind: kind, etag: `W/"` + hex.EncodeToString(sum[:8]) + `"`, plain: b, gzipped: rest.Gzip(b)}
 }
 
 // serve answers with what stands at an address below the prefix.
 func (s *site) serve(x *rest.Exchange, r *http.Request, below string) {
-	s.made.Do(s.prepare)
+	s.once.Do(s.prepare)
 	head := x.Header()
 	head.Set("Content-Security-Policy", policy)
 	head.Set("Cross-Origin-Opener-Policy", "same-origin")
@@ -125,7 +125,7 @@ func (s *site) serve(x *rest.Exchange, r *http.Request, below string) {
 	head.Set("ETag", a.etag)
 	b := a.plain
 	if rest.TakesGzip(r.Header) {
-		b = a.small
+		b = a.gzipped
 		head.Set("Content-Encoding", "gzip")
 	}
 	http.ServeContent(x, r, "", time.Time{}, bytes.NewReader(b))
@@ -198,8 +198,8 @@ func (s *site) contents(name string) string {
 	return b.String()
 }
 
-// turns leads from a page to those before and after it.
-func (s *site) turns(i int) string {
+// pageLinks leads from a page to those before and after it.
+func (s *site) pageLinks(i int) string {
 	var b strings.Builder
 	b.WriteString("<nav class=\"manual-turns\" aria-label=\"Before and after\">")
 	turn := func(rel, words string, p page) {

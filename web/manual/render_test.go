@@ -270,9 +270,9 @@ func TestManualPagesAreShort(t *testing.T) {
 	}
 }
 
-// strays are the links and pictures of the README that lead nowhere. It stands in the
+// brokenLinks are the links and pictures of the README that lead nowhere. It stands in the
 // repository alone, so that it may name any file of it.
-func strays(readme markdown, ids map[string][]string) (out []string) {
+func brokenLinks(readme markdown, ids map[string][]string) (out []string) {
 	var targets []string
 	for _, l := range nodes[*ast.Link](readme) {
 		targets = append(targets, string(l.Destination))
@@ -298,11 +298,11 @@ func TestREADMELinks(t *testing.T) {
 	for _, m := range readPages(t) {
 		ids[m.name] = m.ids()
 	}
-	for _, target := range strays(parse("README", read(t, "../../README.md")), ids) {
+	for _, target := range brokenLinks(parse("README", read(t, "../../README.md")), ids) {
 		t.Errorf("README.md leads to %s", target)
 	}
 	bad := parse("README", []byte("[a](web/manual/nowhere.md) [b](web/manual/start.md#nowhere) [c](#nowhere) ![d](d.png) [e](web/manual/start.md#install)\n"))
-	if got := strays(bad, ids); len(got) != 4 {
+	if got := brokenLinks(bad, ids); len(got) != 4 {
 		t.Errorf("of 4 links it finds %q", got)
 	}
 }
@@ -310,9 +310,9 @@ func TestREADMELinks(t *testing.T) {
 // block is one of code as a page shows it, to be copied into a file.
 type block struct{ page, lang, code string }
 
-// clashes are blocks of one language that have a line in common and of which neither is in
+// duplicateFiles are blocks of one language that have a line in common and of which neither is in
 // the other: the same file in two wordings.
-func clashes(blocks []block) (out []string) {
+func duplicateFiles(blocks []block) (out []string) {
 	for i, a := range blocks {
 		for _, b := range blocks[i+1:] {
 			same := slices.ContainsFunc(strings.Split(a.code, "\n"), func(line string) bool {
@@ -337,14 +337,14 @@ func TestManualFilesAreConsistent(t *testing.T) {
 			}
 		}
 	}
-	for _, clash := range clashes(files) {
+	for _, clash := range duplicateFiles(files) {
 		t.Error(clash)
 	}
 	if len(files) < 9 {
 		t.Errorf("%d files are shown", len(files))
 	}
 	files = append(files, block{"bad", "nginx", "\n        proxy_http_version 1.1;\n    proxy_read_timeout 9s;\n"})
-	if got := clashes(files); len(got) != 1 {
+	if got := duplicateFiles(files); len(got) != 1 {
 		t.Errorf("of one file in two wordings it finds %q", got)
 	}
 }

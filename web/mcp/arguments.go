@@ -47,11 +47,11 @@ func (t *tool) read(arguments []byte) (*toolInput, error) {
 	if err != nil {
 		return nil, err
 	}
-	return in, t.close(in, left)
+	return in, t.finish(in, left)
 }
 
-// close checks that nothing is missing and ends the body.
-func (t *tool) close(in *toolInput, left []byte) error {
+// finish checks that nothing is missing and ends the body.
+func (t *tool) finish(in *toolInput, left []byte) error {
 	for _, p := range t.operation.Parameters {
 		if p.In == "path" && in.Params.ByName(p.Name) == "" {
 			return app.Invalid(p.Name, "is required")

@@ -60,7 +60,7 @@ func Register(h *rest.Handler) {
 		// has no origin, and nothing is trusted then.
 		_ = m.origins.AddTrustedOrigin(u.Scheme + "://" + u.Host)
 	}
-	m.sdk = rest.Remade(h, m.newSDK)
+	m.sdk = rest.Cached(h, m.newSDK)
 	object := func(what string) map[string]*huma.MediaType {
 		return map[string]*huma.MediaType{"application/json": {Schema: &huma.Schema{Type: "object", Description: what, AdditionalProperties: true}}}
 	}
@@ -88,7 +88,7 @@ func (m *server) newSDK() *protocol {
 	})
 	server.AddReceivingMiddleware(m.listing(all))
 	for _, t := range all {
-		server.AddTool(t.declared(), func(ctx context.Context, _ *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+		server.AddTool(t.definition(), func(ctx context.Context, _ *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 			return m.call(ctx, t), nil
 		})
 	}
@@ -170,7 +170,7 @@ func (m *server) call(ctx context.Context, t *tool) (result *sdk.CallToolResult)
 		return refusedResult(err)
 	}
 	request := &toolInput{}
-	if m.h.Entitled(x.Key, t.served) { // else the operation refuses, whatever the arguments are
+	if m.h.MayUse(x.Key, t.served) { // else the operation refuses, whatever the arguments are
 		var err error
 		if request, err = t.read(in.arguments); err != nil {
 			return refusedResult(m.h.ErrorFor(x, err))

@@ -75,7 +75,7 @@ type tool struct {
 // tools makes the tools from the operations that are registered.
 func tools(h *rest.Handler) []*tool {
 	var out []*tool
-	described := h.Described()
+	described := h.WithDescriptions()
 	operations := described.Operations()
 	for _, id := range slices.Sorted(maps.Keys(operations)) {
 		o := operations[id]
@@ -107,8 +107,8 @@ func newTool(h *rest.Handler, o *rest.Operation) *tool {
 	return t
 }
 
-// declared is the tool as the protocol lists it.
-func (t *tool) declared() *sdk.Tool {
+// definition is the tool as the protocol lists it.
+func (t *tool) definition() *sdk.Tool {
 	verb, _, _ := strings.Cut(t.name, "_")
 	destructive := verb == "delete" || verb == "remove" || verb == "drop"
 	notes := &sdk.ToolAnnotations{ReadOnlyHint: t.operation.Method == http.MethodGet, IdempotentHint: destructive}

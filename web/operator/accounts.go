@@ -70,7 +70,7 @@ type AccountRoutes struct{ Service *accounts.Directory }
 
 // Add adds the routes to a handler.
 func (r AccountRoutes) Add(h *rest.Handler) {
-	changes, missing := rest.Route{Operator: true, Fresh: true, Early: true}, []int{http.StatusNotFound, http.StatusConflict}
+	changes, missing := rest.Route{Operator: true, Fresh: true, Priority: true}, []int{http.StatusNotFound, http.StatusConflict}
 	rest.Register(h, rest.Route{Operator: true}, huma.Operation{
 		OperationID: "list-users", Method: http.MethodGet, Path: "/users",
 		Summary: "List who has an account on this server", Tags: userTags, Errors: []int{http.StatusUnprocessableEntity},

@@ -31,8 +31,8 @@ func registerLogos(h *rest.Handler, service *teams.Brands) {
 		{OperationID: "head-logo-file", Method: http.MethodHead, Summary: "Check the file of an uploaded logo"},
 	} {
 		op.Path, op.Tags = brand.LogoPath+"{name}", []string{"Hosted pages"}
-		added := rest.RegisterRaw(h, rest.Route{Public: true, Quiet: true, AnyHost: true}, op, func(ctx context.Context, x *rest.Exchange, in *logoInput) (*rest.Written, error) {
-			return &rest.Written{Body: func() { writeLogo(ctx, h, service, x, in.Name) }}, nil
+		added := rest.RegisterRaw(h, rest.Route{Public: true, Quiet: true, AnyHost: true}, op, func(ctx context.Context, x *rest.Exchange, in *logoInput) (*rest.SelfWritten, error) {
+			return &rest.SelfWritten{Body: func() { writeLogo(ctx, h, service, x, in.Name) }}, nil
 		})
 		file := &huma.Schema{Type: huma.TypeString, Format: "binary"}
 		picture := map[string]*huma.MediaType{"image/png": {Schema: file}, "image/jpeg": {Schema: file}}

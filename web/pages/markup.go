@@ -53,8 +53,8 @@ func (page *hostedPage) render(lang string, style markup) string {
 
 // sign is the logo beside the name of a team, or the letter that stands for one.
 func (page *hostedPage) sign() markup {
-	if page.Look.logo != "" {
-		return `<img class="logo" src="` + escaped(page.Look.logo) + `" alt="" referrerpolicy="no-referrer">`
+	if page.Theme.logo != "" {
+		return `<img class="logo" src="` + escaped(page.Theme.logo) + `" alt="" referrerpolicy="no-referrer">`
 	}
 	return element(`<span class="mark" aria-hidden="true">`, escaped(page.Mark), "</span>")
 }

@@ -59,7 +59,7 @@ type hostedPage struct {
 	Title   string
 	Team    string
 	Mark    string // the first letter of Team; empty: none
-	Look    look
+	Theme   theme
 	Heading markup
 	Saved   markup // what was done; empty: nothing
 	Notice  markup
@@ -131,8 +131,8 @@ func (p *pages) add(method, path, id, summary string, build pageBuilder, form st
 		}
 	}
 	op := huma.Operation{OperationID: id, Method: method, Path: path, Summary: summary, Tags: []string{"Hosted pages"}}
-	added := rest.RegisterRaw(p.h, rt, op, func(ctx context.Context, x *rest.Exchange, in *pageInput) (*rest.Written, error) {
-		t := p.spoken(in)
+	added := rest.RegisterRaw(p.h, rt, op, func(ctx context.Context, x *rest.Exchange, in *pageInput) (*rest.SelfWritten, error) {
+		t := p.textOf(in)
 		page, err := build(ctx, x, in, t)
 		if err != nil {
 			page = errorPage(p.h.ErrorFor(x, err), t)
@@ -140,13 +140,13 @@ func (p *pages) add(method, path, id, summary string, build pageBuilder, form st
 				page = sharedGone(t)
 			}
 		}
-		return &rest.Written{Body: func() { p.write(x, page, t) }}, nil
+		return &rest.SelfWritten{Body: func() { p.write(x, page, t) }}, nil
 	})
 	documentPage(p.h, added)
 }
 
-// spoken chooses the language that a link asks for, or that of the reader.
-func (p *pages) spoken(in *pageInput) *pageText { return p.text(cmp.Or(in.Language, in.Accepted)) }
+// textOf chooses the language that a link asks for, or that of the reader.
+func (p *pages) textOf(in *pageInput) *pageText { return p.text(cmp.Or(in.Language, in.Accepted)) }
 
 // text chooses the language: that of the reader, or else English.
 func (p *pages) text(acceptLanguage string) *pageText {
@@ -169,7 +169,7 @@ func (p *pages) refuse(x *rest.Exchange, e *rest.Error) {
 
 // write answers with a page. For HEAD net/http leaves out the body.
 func (p *pages) write(x *rest.Exchange, page *hostedPage, t *pageText) {
-	style := pageStyle + page.Look.style
+	style := pageStyle + page.Theme.style
 	body := page.render(t.lang, markup(style))
 	head := x.Header()
 	head.Set("Content-Type", "text/html; charset=utf-8")
@@ -262,7 +262,7 @@ func formChoices(body []byte) (map[string]app.Subscription, error) {
 
 func newPage(v *audience.PageView, title string) *hostedPage {
 	team := legible(v.Team)
-	return &hostedPage{status: http.StatusOK, Title: title, Team: team, Mark: mark(team), Look: themeOf(&v.Brand)}
+	return &hostedPage{status: http.StatusOK, Title: title, Team: team, Mark: mark(team), Theme: themeOf(&v.Brand)}
 }
 
 func askPage(v *audience.PageView, t *pageText) *hostedPage {

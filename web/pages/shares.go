@@ -32,20 +32,20 @@ func registerShares(h *rest.Handler, shares *mail.Shares, p *pages) {
 	p.add(http.MethodHead, "/shared/{token}", "head-shared-email", "Check the public link of an email", show, "")
 	op := huma.Operation{OperationID: "get-shared-email-body", Method: http.MethodGet, Path: "/shared/{token}/body",
 		Summary: "Get what an email says by its public link, as the page of the link shows it", Tags: []string{"Hosted pages"}}
-	added := rest.RegisterRaw(h, rest.Route{Public: true, Refuse: p.refuse}, op, func(ctx context.Context, x *rest.Exchange, in *pageInput) (*rest.Written, error) {
+	added := rest.RegisterRaw(h, rest.Route{Public: true, Refuse: p.refuse}, op, func(ctx context.Context, x *rest.Exchange, in *pageInput) (*rest.SelfWritten, error) {
 		if !rest.Framed(x.RequestHeader) {
-			return &rest.Written{Body: func() { redirectToFrame(x, in.Token) }}, nil
+			return &rest.SelfWritten{Body: func() { redirectToFrame(x, in.Token) }}, nil
 		}
 		email, err := shares.SharedEmail(ctx, in.Token)
 		if err != nil {
-			t := p.spoken(in)
+			t := p.textOf(in)
 			page := errorPage(h.ErrorFor(x, err), t)
 			if page.status == http.StatusNotFound {
 				page = sharedGone(t)
 			}
-			return &rest.Written{Body: func() { p.write(x, page, t) }}, nil
+			return &rest.SelfWritten{Body: func() { p.write(x, page, t) }}, nil
 		}
-		return &rest.Written{Body: func() { writeShared(x, email, in.Images != "") }}, nil
+		return &rest.SelfWritten{Body: func() { writeShared(x, email, in.Images != "") }}, nil
 	})
 	documentPage(h, added)
 }

@@ -9,8 +9,8 @@ import (
 	"mailer/app/rules/brand"
 )
 
-// look is how a page shows the brand of a team. The zero value is that of a page of no team.
-type look struct {
+// theme is how a page shows the brand of a team. The zero value is that of a page of no team.
+type theme struct {
 	style string // CSS after that of all pages
 	logo  string // its address; empty: none
 	from  string // where the logo comes from, as a Content-Security-Policy names it
@@ -22,7 +22,7 @@ const (
 	darkCard  = "#191d24"
 )
 
-func themeOf(b *brand.Brand) (l look) {
+func themeOf(b *brand.Brand) (l theme) {
 	if path := b.Logo.Path(); path != "" {
 		l.logo, l.from = ".."+path, "'self'" // pages are one folder deep
 	} else if from, ok := originOf(b.LogoURL); ok {
@@ -66,8 +66,8 @@ func (page *hostedPage) policy(style string) string {
 	if page.Frame != "" {
 		policy += "; frame-src 'self'"
 	}
-	if page.Look.from != "" {
-		policy += "; img-src " + page.Look.from
+	if page.Theme.from != "" {
+		policy += "; img-src " + page.Theme.from
 	}
 	return policy
 }

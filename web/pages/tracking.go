@@ -55,8 +55,8 @@ func registerTracking(h *rest.Handler, service *mail.Service, p *pages) {
 func (t *trackedMail) add(path, id, what string, answer func(context.Context, *rest.Exchange, string, *tracking.Visitor), responses map[string]*huma.Response) {
 	item := func(method, id, summary string) {
 		op := huma.Operation{OperationID: id, Method: method, Path: path, Summary: summary, Tags: []string{"Tracking"}}
-		added := rest.RegisterRaw(t.h, rest.Route{Public: true, Quiet: true, AnyHost: true}, op, func(ctx context.Context, x *rest.Exchange, in *trackingInput) (*rest.Written, error) {
-			return &rest.Written{Body: func() {
+		added := rest.RegisterRaw(t.h, rest.Route{Public: true, Quiet: true, AnyHost: true}, op, func(ctx context.Context, x *rest.Exchange, in *trackingInput) (*rest.SelfWritten, error) {
+			return &rest.SelfWritten{Body: func() {
 				var by *tracking.Visitor
 				if method == http.MethodGet {
 					by = &tracking.Visitor{UserAgent: x.RequestHeader.Get("User-Agent"), IPAddress: addressText(x.Address())}
@@ -83,8 +83,8 @@ func withoutContent(responses map[string]*huma.Response) map[string]*huma.Respon
 	return out
 }
 
-// private keeps an answer that counts out of caches and indexes.
-func private(head http.Header) {
+// setPrivate keeps an answer that counts out of caches and indexes.
+func setPrivate(head http.Header) {
 	head.Set("Cache-Control", "no-store")
 	head.Set("X-Robots-Tag", "noindex, nofollow")
 	head.Set("Referrer-Policy", "no-referrer") // the address holds the token
@@ -94,7 +94,7 @@ func private(head http.Header) {
 // since nothing but an image is shown where the pixel stands.
 func (t *trackedMail) open(_ context.Context, x *rest.Exchange, token string, by *tracking.Visitor) {
 	head := x.Header()
-	private(head)
+	setPrivate(head)
 	head.Set("Content-Type", "image/gif")
 	if !t.service.NoteOpen(token, by) {
 		head.Set("Content-Length", "0")
@@ -120,7 +120,7 @@ func (t *trackedMail) click(ctx context.Context, x *rest.Exchange, token string,
 		t.pages.write(x, orphanedPage(to, words), words)
 		return
 	}
-	private(x.Header())
+	setPrivate(x.Header())
 	x.Header()["Location"] = []string{to.Location}
 	x.Header().Set("Content-Length", "0")
 	x.WriteHeader(http.StatusFound)

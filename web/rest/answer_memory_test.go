@@ -19,8 +19,8 @@ import (
 )
 
 // answerOf is an answer to a request of a team.
-func answerOf(all *answers, team string) *answer {
-	return &answer{all: all, x: &Exchange{Key: &app.Key{TeamID: team}}, cost: 1}
+func answerOf(all *answerBudget, team string) *answerMemory {
+	return &answerMemory{budget: all, x: &Exchange{Key: &app.Key{TeamID: team}}, cost: 1}
 }
 
 func TestAnswerShareOfTeam(t *testing.T) {
@@ -121,8 +121,8 @@ func TestDownloadShare(t *testing.T) {
 	all := newAnswerBudget(AnswerLimits{Public: 8 << 20, Wait: time.Millisecond})
 	take := func(address, what string) (n int) {
 		for ; n < 100; n++ {
-			x := &Exchange{from: peerAddress(address)}
-			x.answer = &answer{all: all, x: x, cost: 1}
+			x := &Exchange{clientAddr: peerAddress(address)}
+			x.memory = &answerMemory{budget: all, x: x, cost: 1}
 			if err := x.ReserveFor(t.Context(), what, 512<<10); err != nil {
 				if app.CodeOf(err) != app.CodeServiceUnavailable {
 					t.Fatal(err)
@@ -145,17 +145,17 @@ func TestDownloadShare(t *testing.T) {
 	}
 }
 
-// pipes is a listener of connections without any buffer.
-type pipes chan net.Conn
+// pipeListener is a listener of connections without any buffer.
+type pipeListener chan net.Conn
 
-func (p pipes) Accept() (net.Conn, error) {
+func (p pipeListener) Accept() (net.Conn, error) {
 	if c, ok := <-p; ok {
 		return c, nil
 	}
 	return nil, net.ErrClosed
 }
-func (p pipes) Close() error   { return nil }
-func (p pipes) Addr() net.Addr { return &net.TCPAddr{} }
+func (p pipeListener) Close() error   { return nil }
+func (p pipeListener) Addr() net.Addr { return &net.TCPAddr{} }
 
 // TestStalledClientIsCut: a steady one gets all of a large answer, however
 // long it takes.
@@ -176,16 +176,16 @@ func TestStalledClientIsCut(t *testing.T) {
 				ended := make(chan time.Duration, 1)
 				limits := DefaultLimits()
 				start := time.Now()
-				h := &Handler{answers: newAnswerBudget(limits.Answers)}
+				h := &Handler{answerBudget: newAnswerBudget(limits.Answers)}
 				server := &http.Server{WriteTimeout: limits.write, Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-					x := &Exchange{ResponseWriter: w, answer: &answer{all: h.answers}}
+					x := &Exchange{ResponseWriter: w, memory: &answerMemory{budget: h.answerBudget}}
 					_, err := x.Write(make([]byte, 64*part))
 					if (err == nil) != c.whole {
 						t.Errorf("the answer ended with %v", err)
 					}
 					ended <- time.Since(start)
 				})}
-				listener := make(pipes, 1)
+				listener := make(pipeListener, 1)
 				go server.Serve(listener)
 				client, theirs := net.Pipe()
 				listener <- theirs
@@ -258,13 +258,13 @@ type writerFunc func([]byte) (int, error)
 
 func (f writerFunc) Write(b []byte) (int, error) { return f(b) }
 
-var _ membudget.Budget = (*answer)(nil)
+var _ membudget.Budget = (*answerMemory)(nil)
 
 func TestContextWithoutBudget(t *testing.T) {
 	if err := membudget.Reserve(context.Background(), 1<<40); err != nil {
 		t.Error(err)
 	}
-	if r := membudget.FromContext(membudget.With(membudget.With(context.Background(), &answer{}), nil)); r != nil {
+	if r := membudget.FromContext(membudget.With(membudget.With(context.Background(), &answerMemory{}), nil)); r != nil {
 		t.Errorf("room %v where it was taken away", r)
 	}
 }

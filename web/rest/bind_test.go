@@ -122,7 +122,7 @@ func TestOutputs(t *testing.T) {
 		"none at all":          {nil, 204, "", ""},
 	} {
 		w := httptest.NewRecorder()
-		x := &Exchange{ResponseWriter: w, answer: &answer{all: newAnswerBudget(defaultAnswerLimits())}}
+		x := &Exchange{ResponseWriter: w, memory: &answerMemory{budget: newAnswerBudget(defaultAnswerLimits())}}
 		of := reflect.TypeFor[writtenJSON]()
 		if tt.output != nil {
 			of = reflect.TypeOf(tt.output).Elem()

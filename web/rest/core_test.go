@@ -283,7 +283,7 @@ func TestInternalCallsKeepLimits(t *testing.T) {
 	b := newFixture(t)
 	RegisterBody(b.handler, Route{MaxBody: 10}, huma.Operation{OperationID: "typed", Method: "POST", Path: "/typed"},
 		func(context.Context, *app.Key, *struct{}, *typedBody) (*echoOutput, error) { return &echoOutput{}, nil })
-	outer := &Exchange{ResponseWriter: NewRecorder(), Key: &app.Key{Permission: app.FullAccess}, answer: &answer{all: b.handler.answers}}
+	outer := &Exchange{ResponseWriter: NewRecorder(), Key: &app.Key{Permission: app.FullAccess}, memory: &answerMemory{budget: b.handler.answerBudget}}
 	for n, want := range map[int]int{11: 413, 10: 200} {
 		in := &Call{Header: http.Header{}, Body: []byte(`{}` + strings.Repeat(" ", n-2))}
 		if w := b.handler.Perform(t.Context(), outer, b.handler.Operations()["typed"], in); w.Status != want {
@@ -295,7 +295,7 @@ func TestInternalCallsKeepLimits(t *testing.T) {
 // TestBodyBufferIsReused: on routes that keep nothing of it.
 func TestBodyBufferIsReused(t *testing.T) {
 	b := newFixture(t)
-	RegisterBody(b.handler, Route{Passing: true}, huma.Operation{OperationID: "typed", Method: "POST", Path: "/typed"},
+	RegisterBody(b.handler, Route{ReusesBuffer: true}, huma.Operation{OperationID: "typed", Method: "POST", Path: "/typed"},
 		func(context.Context, *app.Key, *struct{}, *typedBody) (*echoOutput, error) { return &echoOutput{}, nil })
 	seen := 0
 	for i := range 26 {
@@ -303,11 +303,11 @@ func TestBodyBufferIsReused(t *testing.T) {
 		r := httptest.NewRequest("POST", "/typed", strings.NewReader(body))
 		r.Header.Set("Authorization", "Bearer x")
 		b.handler.ServeHTTP(httptest.NewRecorder(), r)
-		room := b.handler.budget.room(int64(len(body)))
+		room := b.handler.bodyBudget.buffer(int64(len(body)))
 		if string((*room)[:len(body)]) == body {
 			seen++
 		}
-		b.handler.budget.used.Put(room)
+		b.handler.bodyBudget.buffers.Put(room)
 	}
 	if seen == 0 {
 		t.Error("no room came back")

@@ -23,14 +23,14 @@ type followed struct {
 	frames chan []byte
 	ended  atomic.Int32
 	server *http.Server
-	conns  pipes
+	conns  pipeListener
 }
 
 func newFollowed(t *testing.T, change ...func(*Config)) *followed {
-	f := &followed{fixture: newFixture(t, change...), frames: make(chan []byte), conns: make(pipes, 1)}
+	f := &followed{fixture: newFixture(t, change...), frames: make(chan []byte), conns: make(pipeListener, 1)}
 	RegisterRaw(f.handler, Route{}, huma.Operation{OperationID: "follow", Method: "GET", Path: "/follow"},
-		func(_ context.Context, x *Exchange, _ *struct{}) (*Written, error) {
-			return &Written{Body: func() {
+		func(_ context.Context, x *Exchange, _ *struct{}) (*SelfWritten, error) {
+			return &SelfWritten{Body: func() {
 				f.handler.Follow(x, []byte("first\n\n"), f.frames, func() { f.ended.Add(1) })
 			}}, nil
 		})
@@ -82,7 +82,7 @@ func TestFollowerHeartbeat(t *testing.T) {
 		start := time.Now()
 		f.frames <- []byte("one\n\n")
 		wantText(t, in, "one\n\n")
-		wantText(t, in, string(beat))
+		wantText(t, in, string(heartbeatFrame))
 		if quiet := time.Since(start); quiet < 15*time.Second || quiet > 25*time.Second {
 			t.Errorf("it heard nothing for %v", quiet)
 		}

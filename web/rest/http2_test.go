@@ -144,14 +144,14 @@ func TestBusyHTTP2ConnectionIsKept(t *testing.T) {
 	c := &conn{}
 	a, b := &Exchange{conn: c, shared: true}, &Exchange{conn: c, shared: true}
 	conns := map[*conn]struct{}{c: {}}
-	a.at(phaseWorking)
-	b.at(phaseWorking)
-	b.at(phaseWorking)
-	b.at(phaseBody)
+	a.setPhase(phaseWorking)
+	b.setPhase(phaseWorking)
+	b.setPhase(phaseWorking)
+	b.setPhase(phaseBody)
 	if stalled(conns) != nil {
 		t.Error("it would be cut")
 	}
-	a.at(phaseReading)
+	a.setPhase(phaseReading)
 	if stalled(conns) != c {
 		t.Error("it would not be cut")
 	}
@@ -162,8 +162,8 @@ func TestFollowerOverHTTP2(t *testing.T) {
 	frames := make(chan []byte)
 	ended := make(chan struct{})
 	RegisterRaw(s.handler, Route{}, huma.Operation{OperationID: "follow", Method: "GET", Path: "/follow"},
-		func(_ context.Context, x *Exchange, _ *struct{}) (*Written, error) {
-			return &Written{Body: func() { s.handler.Follow(x, []byte("first\n\n"), frames, func() { close(ended) }) }}, nil
+		func(_ context.Context, x *Exchange, _ *struct{}) (*SelfWritten, error) {
+			return &SelfWritten{Body: func() { s.handler.Follow(x, []byte("first\n\n"), frames, func() { close(ended) }) }}, nil
 		})
 	res, err := s.get(t, s.url+"/follow")
 	if err != nil {

@@ -98,9 +98,9 @@ func (b *bystander) send(t *testing.T, n int) time.Duration {
 	return took
 }
 
-// calm sends for a while, small and large, and chooses topics; it fails the test where
+// wantResponsive sends for a while, small and large, and chooses topics; it fails the test where
 // that is refused, or slow beside what it took alone. It returns the p99.
-func (b *bystander) calm(t *testing.T, what, page string, span, alone time.Duration) time.Duration {
+func (b *bystander) wantResponsive(t *testing.T, what, page string, span, alone time.Duration) time.Duration {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), span)
 	defer cancel()
@@ -159,7 +159,7 @@ func TestInboundAttacks(t *testing.T) {
 	same := &bystander{from("127.0.0.1"), in.url, good}
 	withKey := "Host: x\r\nAuthorization: Bearer " + bad + "\r\n"
 	form := "--x\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a.csv\"\r\n\r\nemail\r\n"
-	alone := other.calm(t, "before", link, time.Second, 0)
+	alone := other.wantResponsive(t, "before", link, time.Second, 0)
 	for _, attack := range []struct {
 		name, text string
 		n          int
@@ -177,8 +177,8 @@ func TestInboundAttacks(t *testing.T) {
 		t.Run(attack.name, func(t *testing.T) {
 			before := in.memory(t)
 			release := in.hold(t, "127.0.0.1", attack.n, attack.text)
-			other.calm(t, "another address", link, 2*time.Second, alone)
-			same.calm(t, "the same address", link, 2*time.Second, alone)
+			other.wantResponsive(t, "another address", link, 2*time.Second, alone)
+			same.wantResponsive(t, "the same address", link, 2*time.Second, alone)
 			if grown := in.memory(t) - before; *perf && grown > maxGrowth {
 				t.Errorf("memory grew by %d MiB", grown)
 			} else {

@@ -47,7 +47,7 @@ func (l broadcastThings) names() string {
 
 // checkBroadcast fails the test unless the messages with a subject that ends so
 // are one for each address.
-func (w *world) checkBroadcast(t *testing.T, end string, want ...string) {
+func (w *fixture) checkBroadcast(t *testing.T, end string, want ...string) {
 	t.Helper()
 	mine := func(m *message) bool { return strings.HasSuffix(m.header("Subject"), end) }
 	w.sink.wait(t, len(want), time.Minute, mine)

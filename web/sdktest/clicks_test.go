@@ -41,7 +41,7 @@ const clickTarget = "https://shop.example/june?x=1"
 
 // clickedBroadcast sends a broadcast to Ann and Bob, and has Ann read it and
 // click in it.
-func clickedBroadcast(t *testing.T, w *world) (id string) {
+func clickedBroadcast(t *testing.T, w *fixture) (id string) {
 	t.Helper()
 	api := client{w.in.url, w.key}
 	var domains domainThing
@@ -127,7 +127,7 @@ func checkClicks(t *testing.T, who string, clicked, links clickRows) {
 	}
 }
 
-func checkGoClicks(t *testing.T, w *world, id string) {
+func checkGoClicks(t *testing.T, w *fixture, id string) {
 	t.Helper()
 	c, seen := v3Client(t, w.in.url, w.key)
 	clicked, err := c.Broadcasts.Recipients(id, &resendv3.ListBroadcastRecipientsOptions{Type: resendv3.BroadcastRecipientEventTypeClicked})

@@ -22,7 +22,7 @@ func cliEnv(t *testing.T, url, key string) []string {
 }
 
 // caller returns a function that runs a command and reads its answer.
-func (w *world) caller(t *testing.T) func(into any, args ...string) {
+func (w *fixture) caller(t *testing.T) func(into any, args ...string) {
 	return func(into any, args ...string) {
 		t.Helper()
 		out, err := runCLI(t, w, w.key, args...)
@@ -181,7 +181,7 @@ func TestResendCommandLineKey(t *testing.T) {
 
 func resendCommandLineKey(t *testing.T, mode compat) {
 	needNode(t)
-	w := &world{in: start(t, mode.flags()...)}
+	w := &fixture{in: start(t, mode.flags()...)}
 	w.key = w.in.newKey(t)
 	var who struct {
 		Authenticated bool
@@ -206,7 +206,7 @@ func TestResendCommandLineUnsupported(t *testing.T) {
 
 func resendCommandLineUnsupported(t *testing.T, mode compat) {
 	needNode(t)
-	w := &world{in: start(t, mode.flags()...)}
+	w := &fixture{in: start(t, mode.flags()...)}
 	w.key = w.in.newKey(t)
 	arguments := map[string]string{
 		"automations create": `--name x --steps [{"key":"a","type":"trigger","config":{"event_name":"user.created"}}] --connections []`,
@@ -236,7 +236,7 @@ func resendCommandLineUnsupported(t *testing.T, mode compat) {
 
 // runCLIAll runs a command and returns all that it printed: errors are on standard
 // error.
-func runCLIAll(t *testing.T, w *world, args ...string) (string, error) {
+func runCLIAll(t *testing.T, w *fixture, args ...string) (string, error) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "node", append(append([]string{resendCLI}, args...), "--json")...)
 	cmd.Env = append(cleanEnv(t.TempDir()), cliEnv(t, w.in.url, w.key)...)

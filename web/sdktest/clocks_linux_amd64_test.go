@@ -18,7 +18,7 @@ import (
 const noticing = time.Minute
 
 // clockStorm is a service whose clock can be moved, off the right time from the start.
-func clockStorm(t *testing.T, relay *sink, options string, off time.Duration, args ...string) (*storm, *clock) {
+func clockStorm(t *testing.T, relay *sink, options string, off time.Duration, args ...string) (*loadTest, *clock) {
 	t.Helper()
 	in := newInstance(t, append([]string{"--relay", "smtp://" + relay.addr + "?tls=off&timeout=5s" + options,
 		"--rate-limit", "0", "--doubt-delay", "2s", "--webhook-allow", "127.0.0.0/8"}, args...)...)
@@ -29,7 +29,7 @@ func clockStorm(t *testing.T, relay *sink, options string, off time.Duration, ar
 }
 
 // evidence gathers without the day's numbers: the server's day is another.
-func (s *storm) evidence(t *testing.T, within time.Duration) evidence {
+func (s *loadTest) evidence(t *testing.T, within time.Duration) evidence {
 	t.Helper()
 	e := s.ledger.gather(t, s.in, s.api, s.relay, within, 0)
 	e.counts = slices.DeleteFunc(e.counts, func(c count) bool { return strings.Contains(c.what, "today") })
@@ -66,7 +66,7 @@ func TestClockIsSetBack(t *testing.T) {
 	relay.set(wrong)
 	healed.Store(true)
 
-	s.ledger.convict(t, s.evidence(t, 0), stuck) // the control: what it would be for five hours
+	s.ledger.wantProblem(t, s.evidence(t, 0), stuck) // the control: what it would be for five hours
 
 	tries := told.Load()
 	relay.wait(t, 40, noticing, func(m *message) bool { return strings.HasPrefix(m.header("Subject"), "ahead-") })
@@ -81,12 +81,12 @@ func TestClockIsSetBack(t *testing.T) {
 		t.Errorf("what is scheduled for six hours from now is %s", got)
 	}
 	c.step(t, ahead+time.Hour)
-	s.ledger.acquit(t, s.evidence(t, noticing))
+	s.ledger.wantNoProblems(t, s.evidence(t, noticing))
 }
 
 // checkPacemaker fails the test unless the jobs that run every so often still do: one
 // of them notes when a key was last used.
-func checkPacemaker(t *testing.T, s *storm) {
+func checkPacemaker(t *testing.T, s *loadTest) {
 	t.Helper()
 	late := client{s.in.url, s.in.run(t, "keys", "create", "--permission", "full_access", "--name", "late")}
 	eventually(t, noticing, "the use of a key is noted", func() (bool, string) {
@@ -141,7 +141,7 @@ func TestStartAfterClockAhead(t *testing.T) {
 	c.step(t, -30*24*time.Hour)
 	s.in.serve(t)
 	relay.set(behaviour{})
-	s.ledger.acquit(t, s.evidence(t, noticing))
+	s.ledger.wantNoProblems(t, s.evidence(t, noticing))
 }
 
 // TestClockJumpsUnderLoad: the clock jumps ahead, as after a pause of the machine, and
@@ -188,7 +188,7 @@ func TestClockJumpsUnderLoad(t *testing.T) {
 	jump(-3*time.Hour, "in-three-hours")
 	jump(50*time.Hour, "in-three-hours", "in-fifty-hours")
 	stop()
-	s.ledger.acquit(t, s.evidence(t, time.Minute))
+	s.ledger.wantNoProblems(t, s.evidence(t, time.Minute))
 	if n := busiest(relay.arrivals(func(*message) bool { return true }), time.Second); *perf && n > rate*3/2 {
 		t.Errorf("%d messages came within a second, the rate is %d", n, rate)
 	}
@@ -221,8 +221,8 @@ func TestRelayDayFollowsClock(t *testing.T) {
 	after(t, 12*time.Second)
 	send(7, "second")
 	wait(20)
-	s.ledger.convict(t, s.evidence(t, 0), stuck)
+	s.ledger.wantProblem(t, s.evidence(t, 0), stuck)
 	c.step(t, 24*time.Hour+2*time.Minute)
 	wait(22)
-	s.ledger.acquit(t, s.evidence(t, noticing))
+	s.ledger.wantNoProblems(t, s.evidence(t, noticing))
 }

@@ -63,7 +63,7 @@ func TestControlsOfTheRelay(t *testing.T) {
 			if tc.signed {
 				e.signed = dkimVerifier(t, in, "example.test")
 			}
-			l.ledger.convict(t, e, tc.want)
+			l.ledger.wantProblem(t, e, tc.want)
 			in.kill(t) // a relay that never answers holds up a stop
 		})
 	}
@@ -97,5 +97,5 @@ func TestControlOfKillWithOldFiles(t *testing.T) {
 	copyFiles(t, before, in.db)
 	in.serve(t)
 	e := l.ledger.gather(t, in, l.api, relay, time.Minute, killConnections)
-	l.ledger.convict(t, e, lost, miscounted)
+	l.ledger.wantProblem(t, e, lost, miscounted)
 }

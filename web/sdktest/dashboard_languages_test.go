@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// spoken are a language's words for the doors of the sidebar, in their order: the titles of the pages.
-func spoken(t *testing.T, file string) (doors []string) {
+// languageTitles are a language's words for the doors of the sidebar, in their order: the titles of the pages.
+func languageTitles(t *testing.T, file string) (doors []string) {
 	t.Helper()
 	raw, err := os.ReadFile(file)
 	must(t, err)
@@ -51,7 +51,7 @@ func TestEveryLanguage(t *testing.T) {
 			t.Errorf("%s: the page says that it is in %q", name, lang)
 		}
 		doors := evaluate[[]string](s, `[...document.querySelectorAll('.side .nav-item:not(.nav-more) > .cut')].map((word) => word.innerText)`)
-		if want := spoken(t, file); !slices.Equal(doors, want) {
+		if want := languageTitles(t, file); !slices.Equal(doors, want) {
 			t.Errorf("%s: the doors are %q, want %q", name, doors, want)
 		}
 		s.fine("/emails in " + name)

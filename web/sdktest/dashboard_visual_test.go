@@ -32,7 +32,7 @@ func (s *screen) frame(ends string) *screen {
 	ctx, cancel := chromedp.NewContext(s.ctx, chromedp.WithTargetID(id), chromedp.WithDetachOnCancel())
 	s.t.Cleanup(cancel)
 	f := &screen{t: s.t, ctx: ctx, base: s.base, open: map[network.RequestID]struct{}{}}
-	must(s.t, chromedp.Listen(ctx, f.heard))
+	must(s.t, chromedp.Listen(ctx, f.onEvent))
 	command(f, cdplog.Enable, cdp.Empty{}) // which tells what was before, too
 	command(f, cdpruntime.Enable, cdp.Empty{})
 	return f

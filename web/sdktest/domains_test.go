@@ -42,16 +42,16 @@ type domainsResult struct {
 
 // newDomainFixture is a service that asks the DNS server given about domains, with
 // the sink as its relay.
-func newDomainFixture(t *testing.T, ns *nameServer, args ...string) *world {
+func newDomainFixture(t *testing.T, ns *nameServer, args ...string) *fixture {
 	t.Helper()
-	w := &world{sink: newSink(t, sinkOptions{})}
+	w := &fixture{sink: newSink(t, sinkOptions{})}
 	w.in = start(t, append([]string{"--relay", "smtp://" + w.sink.addr + "?tls=off", "--resolver", ns.addr}, args...)...)
 	w.key = w.in.newKey(t)
 	return w
 }
 
 // domain reads a domain and its records by the command line; args tell how.
-func (w *world) domain(t *testing.T, args ...string) (d domainThing) {
+func (w *fixture) domain(t *testing.T, args ...string) (d domainThing) {
 	t.Helper()
 	must(t, json.Unmarshal([]byte(w.in.run(t, append(append([]string{"domains"}, args...), "--json")...)), &d))
 	return d

@@ -40,7 +40,7 @@ func (d *disk) free(t *testing.T) uint64 {
 }
 
 // offer sends one email, once; the ledger takes a 503 for a refusal.
-func (s *storm) offer(t *testing.T, o order) (status int) {
+func (s *loadTest) offer(t *testing.T, o order) (status int) {
 	t.Helper()
 	s.ledger.ask(o)
 	status, b, err := s.api.try("POST", "/emails", o.body(nil))
@@ -64,7 +64,7 @@ func heavy(mark string) order {
 }
 
 // crowd offers emails until three in a row are refused.
-func (s *storm) crowd(t *testing.T, name string) {
+func (s *loadTest) crowd(t *testing.T, name string) {
 	t.Helper()
 	for n, refused := 0, 0; refused < 3; n++ {
 		if n == 2000 {
@@ -78,7 +78,7 @@ func (s *storm) crowd(t *testing.T, name string) {
 }
 
 // wantReady waits for a status of GET /readyz.
-func (s *storm) wantReady(t *testing.T, want int) {
+func (s *loadTest) wantReady(t *testing.T, want int) {
 	t.Helper()
 	eventually(t, startTimeout, fmt.Sprintf("GET /readyz is %d", want), func() (bool, string) {
 		status, b, err := s.api.try("GET", "/readyz", nil)
@@ -90,7 +90,7 @@ func (s *storm) wantReady(t *testing.T, want int) {
 }
 
 // scheduled has an email accepted that is to be canceled.
-func (s *storm) scheduled(t *testing.T, mark string) (id string) {
+func (s *loadTest) scheduled(t *testing.T, mark string) (id string) {
 	t.Helper()
 	o := orderTo(mark)
 	o.end = "canceled"
@@ -98,7 +98,7 @@ func (s *storm) scheduled(t *testing.T, mark string) (id string) {
 	return s.ledger.idOf(mark)
 }
 
-func (s *storm) cancel(t *testing.T, id string) {
+func (s *loadTest) cancel(t *testing.T, id string) {
 	t.Helper()
 	if status, b := s.api.do(t, "POST", "/emails/"+id+"/cancel", nil); status != http.StatusOK {
 		t.Errorf("cancel: %d %s", status, b)
@@ -106,7 +106,7 @@ func (s *storm) cancel(t *testing.T, id string) {
 }
 
 // subscriber makes a contact that gets a broadcast, and returns its way out.
-func (s *storm) subscriber(t *testing.T, address string) (link string) {
+func (s *loadTest) subscriber(t *testing.T, address string) (link string) {
 	t.Helper()
 	if status, b := s.api.do(t, "POST", "/contacts", map[string]any{"email": address}); status != http.StatusCreated {
 		t.Fatalf("POST /contacts: %d %s", status, b)
@@ -123,7 +123,7 @@ func (s *storm) subscriber(t *testing.T, address string) (link string) {
 	return strings.Trim(m.header("List-Unsubscribe"), "<>")
 }
 
-func (s *storm) optOut(t *testing.T, link, address string) {
+func (s *loadTest) optOut(t *testing.T, link, address string) {
 	t.Helper()
 	res, err := plainHTTP.Post(link, "application/x-www-form-urlencoded", strings.NewReader("List-Unsubscribe=One-Click"))
 	must(t, err)
@@ -186,7 +186,7 @@ func TestFullDisk(t *testing.T) {
 	s.post(t, "room-again", nil)
 	e := s.ledger.gather(t, in, s.api, relay, time.Minute, killConnections)
 	e.counts[0].said++ // of the broadcast, which no list of emails shows
-	s.ledger.acquit(t, e)
+	s.ledger.wantNoProblems(t, e)
 	in.stop(t)
 }
 
@@ -212,7 +212,7 @@ func TestControlOfFullDisk(t *testing.T) {
 	relay.set(behaviour{})
 	in.serve(t)
 	e := s.ledger.gather(t, in, s.api, relay, time.Minute, 0)
-	s.ledger.convict(t, e, lost, miscounted)
+	s.ledger.wantProblem(t, e, lost, miscounted)
 	in.stop(t)
 }
 
@@ -239,7 +239,7 @@ func TestFailedSyncStopsServer(t *testing.T) {
 			in.serve(t)
 			l.waitAccepted(t, 20)
 			stop()
-			l.ledger.acquit(t, l.ledger.gather(t, in, l.api, relay, time.Minute, killConnections))
+			l.ledger.wantNoProblems(t, l.ledger.gather(t, in, l.api, relay, time.Minute, killConnections))
 		})
 	}
 }

@@ -39,7 +39,7 @@ func everything(t *testing.T, in *instance, s *sink) (api client, further string
 	news := put("POST", "/topics", object{"name": "News", "description": "What is new", "default_subscription": "opt_in", "visibility": "public"}).ID
 	offers := put("POST", "/topics", object{"name": "Offers", "default_subscription": "opt_out", "visibility": "private"}).ID
 	for n := range 12 {
-		c := object{"email": person(n), "first_name": fmt.Sprintf("Ann %d", n), "properties": object{"city": "Riga, \"old\"", "visits": n}, "unsubscribed": n == 3}
+		c := object{"email": personAddress(n), "first_name": fmt.Sprintf("Ann %d", n), "properties": object{"city": "Riga, \"old\"", "visits": n}, "unsubscribed": n == 3}
 		if n%2 == 0 {
 			c["segments"] = []object{{"id": hand}}
 		}
@@ -49,14 +49,14 @@ func everything(t *testing.T, in *instance, s *sink) (api client, further string
 		put("POST", "/contacts", c)
 	}
 	put("POST", "/contacts", object{"email": "jürgen@bücher.example", "last_name": "=1+1"})
-	put("PATCH", "/contacts/"+person(4), object{"email": "moved@people.example"})
-	status, b := api.do(t, "DELETE", "/contacts/"+person(7), nil)
+	put("PATCH", "/contacts/"+personAddress(4), object{"email": "moved@people.example"})
+	status, b := api.do(t, "DELETE", "/contacts/"+personAddress(7), nil)
 	if status != http.StatusOK {
 		t.Fatalf("DELETE a contact: %d %s", status, b)
 	}
 	for i, origin := range []string{"bounce", "complaint", "manual", "unsubscribe"} {
 		if origin != "unsubscribe" { // a contact that comes to such an address counts as unsubscribed, also where it does not there
-			put("POST", "/suppressions", object{"email": person(8 + i), "origin": origin})
+			put("POST", "/suppressions", object{"email": personAddress(8 + i), "origin": origin})
 		}
 		put("POST", "/suppressions", object{"email": "stranger-" + origin + "@people.example", "origin": origin})
 	}
@@ -149,7 +149,7 @@ func nothingNew(t *testing.T, again *imported) {
 }
 
 // planThenApply plans, applies and applies again, looking at all lists before and after.
-func planThenApply(t *testing.T, in *instance, e *elsewhere) {
+func planThenApply(t *testing.T, in *instance, e *importSource) {
 	t.Helper()
 	api := in.newTeam(t, "Mine")
 	in.newTeam(t, "Other")

@@ -42,7 +42,7 @@ func peopleFile(t *testing.T, path string, n int) string {
 	w := bufio.NewWriter(f)
 	fmt.Fprintln(w, "CONTACT ID,EMAIL,FIRSTNAME,LASTNAME,CITY,EMAIL_BLACKLISTED,ADDED_TIME,MODIFIED_TIME,LISTS")
 	for i := range n {
-		fmt.Fprintf(w, "%d,%s,Ann %d,Lee,Riga,%s,12-04-2022 09:30,,List %d\n", i, person(i), i, []string{"No", "Yes"}[btoi(i%10 == 9)], i%7)
+		fmt.Fprintf(w, "%d,%s,Ann %d,Lee,Riga,%s,12-04-2022 09:30,,List %d\n", i, personAddress(i), i, []string{"No", "Yes"}[btoi(i%10 == 9)], i%7)
 	}
 	must(t, w.Flush())
 	must(t, f.Close())

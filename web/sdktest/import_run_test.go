@@ -262,9 +262,9 @@ func firstOf(all []json.RawMessage) string {
 	return text
 }
 
-// apart are lists without what an import makes anew each time: ids become names, and
+// differences are lists without what an import makes anew each time: ids become names, and
 // times go. The items of a list are in the order of their text.
-func apart(t *testing.T, lists map[string][]json.RawMessage) map[string][]json.RawMessage {
+func differences(t *testing.T, lists map[string][]json.RawMessage) map[string][]json.RawMessage {
 	t.Helper()
 	names := map[string]string{}
 	for path, items := range lists {

@@ -15,20 +15,20 @@ import (
 // farAway is the round trip between a browser and a server on another continent.
 const farAway = 150 * time.Millisecond
 
-// distant is a TCP proxy whose bytes take half a round trip each way. A new connection takes
+// slowLink is a TCP proxy whose bytes take half a round trip each way. A new connection takes
 // a whole one before its first byte, as the handshake of TCP does.
-type distant struct {
+type slowLink struct {
 	addr string
 
 	mu    sync.Mutex
 	conns []net.Conn // of browsers
 }
 
-func newSlowLink(t *testing.T, to string, trip time.Duration) *distant {
+func newSlowLink(t *testing.T, to string, trip time.Duration) *slowLink {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)
-	d := &distant{addr: l.Addr().String()}
+	d := &slowLink{addr: l.Addr().String()}
 	t.Cleanup(func() {
 		l.Close()
 		d.cut()
@@ -55,7 +55,7 @@ func newSlowLink(t *testing.T, to string, trip time.Duration) *distant {
 }
 
 // cut closes all connections: the next request begins with a new one.
-func (d *distant) cut() {
+func (d *slowLink) cut() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, c := range d.conns {
@@ -107,7 +107,7 @@ type farPage struct {
 }
 
 // far loads a page from nothing over new connections.
-func (s *screen) far(d *distant, path string) farPage {
+func (s *screen) far(d *slowLink, path string) farPage {
 	s.t.Helper()
 	must(s.t, chromedp.Do(s.ctx, chromedp.Navigate("about:blank")))
 	command(s, network.ClearBrowserCache, cdp.Empty{})

@@ -456,9 +456,9 @@ func (tr *trial) numbers() {
 	}
 }
 
-// acquit fails the test with every problem that judge lists, and logs the
+// wantNoProblems fails the test with every problem that judge lists, and logs the
 // figures.
-func (l *ledger) acquit(t *testing.T, e evidence) {
+func (l *ledger) wantNoProblems(t *testing.T, e evidence) {
 	t.Helper()
 	doubts := 0
 	for _, n := range e.doubts {
@@ -475,10 +475,10 @@ func (l *ledger) acquit(t *testing.T, e evidence) {
 	}
 }
 
-// convict fails the test unless judge lists problems of the wanted kind, and no
+// wantProblem fails the test unless judge lists problems of the wanted kind, and no
 // others than of that kind and those that may come along with it: the judgment
 // of a control.
-func (l *ledger) convict(t *testing.T, e evidence, want kind, may ...kind) {
+func (l *ledger) wantProblem(t *testing.T, e evidence, want kind, may ...kind) {
 	t.Helper()
 	found := map[kind]int{}
 	for _, p := range l.judge(e) {

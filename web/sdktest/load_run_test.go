@@ -9,18 +9,18 @@ import (
 	"time"
 )
 
-// storm is a service in trouble, with clients and their ledger.
-type storm struct {
+// loadTest is a service in trouble, with clients and their ledger.
+type loadTest struct {
 	*load
 	in    *instance
 	relay *sink
 }
 
 // newLoadTest takes a server that runs and has no domain yet.
-func newLoadTest(t *testing.T, in *instance, relay *sink) *storm {
+func newLoadTest(t *testing.T, in *instance, relay *sink) *loadTest {
 	t.Helper()
 	in.addDomain(t, "example.test")
-	return &storm{load: newLoad(client{in.url, in.newKey(t)}), in: in, relay: relay}
+	return &loadTest{load: newLoad(client{in.url, in.newKey(t)}), in: in, relay: relay}
 }
 
 // orderTo is an order for one recipient whose subject and key are mark.
@@ -29,7 +29,7 @@ func orderTo(mark string) order {
 }
 
 // post has one email accepted and returns its id.
-func (s *storm) post(t *testing.T, mark string, more map[string]any) string {
+func (s *loadTest) post(t *testing.T, mark string, more map[string]any) string {
 	t.Helper()
 	s.single(t, orderTo(mark), more)
 	id := s.ledger.idOf(mark)
@@ -40,7 +40,7 @@ func (s *storm) post(t *testing.T, mark string, more map[string]any) string {
 }
 
 // steady sends an email every so often until stop is called.
-func (s *storm) steady(t *testing.T, every time.Duration) (stop func()) {
+func (s *loadTest) steady(t *testing.T, every time.Duration) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	var wg sync.WaitGroup

@@ -92,7 +92,7 @@ func TestMCPOfficialClients(t *testing.T) {
 	}
 }
 
-func (w *world) checkTools(t *testing.T, line string, route mcpRoute) {
+func (w *fixture) checkTools(t *testing.T, line string, route mcpRoute) {
 	mail := map[string]any{"from": "Shop <shop@example.test>", "to": []string{"ann@example.com"}, "subject": "from a tool", "text": "Hello <Ann> & co"}
 	foreign := map[string]any{"from": "a@elsewhere.test", "to": "ann@example.com", "subject": "s", "text": "t"}
 	got := route.call(t, line,

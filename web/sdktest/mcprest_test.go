@@ -54,7 +54,7 @@ func (r mcpRoute) checkCalls(t *testing.T, steps []toolCall) {
 	}
 }
 
-func resendMCPAt(t *testing.T, w *world) mcpRoute {
+func resendMCPAt(t *testing.T, w *fixture) mcpRoute {
 	return mcpRoute{
 		command: []string{"node", resendMCP, "--key", w.key, "--sender", "shop@example.test"}, client: mcpClient,
 		env: map[string]string{"RESEND_BASE_URL": w.in.url, "HOME": t.TempDir()},
@@ -206,7 +206,7 @@ func TestResendMCPUnsupported(t *testing.T) {
 
 func resendMCPUnsupported(t *testing.T, mode compat) {
 	needMCP(t)
-	w := &world{in: start(t, mode.flags()...)}
+	w := &fixture{in: start(t, mode.flags()...)}
 	w.key = w.in.newKey(t)
 	workflow := object("steps", []any{object("key", "a", "type", "trigger", "config", object("eventName", "user.created"))})
 	content := object("type", "doc", "content", []any{})

@@ -14,11 +14,11 @@ import (
 	"time"
 )
 
-// figures are the series of an answer to GET /metrics.
-type figures map[string]float64
+// samples are the series of an answer to GET /metrics.
+type samples map[string]float64
 
 // scrape reads the metrics of a server.
-func scrape(t *testing.T, addr string) figures {
+func scrape(t *testing.T, addr string) samples {
 	t.Helper()
 	res, err := plainHTTP.Get("http://" + addr + "/metrics")
 	must(t, err)
@@ -28,7 +28,7 @@ func scrape(t *testing.T, addr string) figures {
 	if res.StatusCode != http.StatusOK {
 		t.Fatalf("GET /metrics: %d %s", res.StatusCode, b)
 	}
-	out := figures{}
+	out := samples{}
 	for _, line := range strings.Split(string(b), "\n") {
 		at := strings.LastIndexByte(line, ' ')
 		if at < 0 || line[0] == '#' {
@@ -44,7 +44,7 @@ func scrape(t *testing.T, addr string) figures {
 }
 
 // results are the counts of results by relay and result.
-func (f figures) results(relays ...string) map[string]int {
+func (f samples) results(relays ...string) map[string]int {
 	out := map[string]int{}
 	for _, relay := range relays {
 		for _, result := range []string{"sent", "deferred", "bounced", "failed"} {
@@ -173,7 +173,7 @@ func TestMetricsMatchSink(t *testing.T) {
 	if emails != accepted {
 		t.Errorf("%d emails in the database, %d were accepted", emails, accepted)
 	}
-	var f figures
+	var f samples
 	eventually(t, time.Minute, "a look at the queue that is not older than the mail", func() (bool, string) { // one holds for 5 s
 		f = scrape(t, at)
 		return f[`mailer_queue_waiting{relay="`+here+`",reason="retry"}`]+f[`mailer_queue_waiting{relay="`+there+`",reason="retry"}`] == 30, fmt.Sprint(f)

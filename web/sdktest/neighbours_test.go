@@ -123,7 +123,7 @@ func (n *neighbours) settle(t *testing.T, within time.Duration, most int) {
 	for _, b := range []*neighbour{n.well, n.bad} {
 		e := b.ledger.gather(t, n.in, b.api, n.relay, within, most)
 		e.arrived = slices.DeleteFunc(e.arrived, func(m message) bool { return !b.sent(&m) })
-		b.ledger.acquit(t, e)
+		b.ledger.wantNoProblems(t, e)
 	}
 	n.strangers(t)
 }

@@ -61,7 +61,7 @@ func TestPostgresClockSkew(t *testing.T) {
 	p.again(t, 0)
 	p.waitAccepted(t, 20)
 	stop()
-	p.acquit(t)
+	p.wantNoProblems(t)
 	for n, relay := range p.relays {
 		if relay.count() == 0 {
 			t.Errorf("server %d sent nothing", n)

@@ -46,7 +46,7 @@ func TestPostgresLostCommitAnswer(t *testing.T) {
 	p := &pair{shares: true, underWay: lateDot}
 	ways := onOne(t, p, "")
 	p.loseAnswers(t, ways[:], cmp.Or(*pgCommits, 20), nil, cutBefore, cutAfter, cutAt)
-	p.acquit(t)
+	p.wantNoProblems(t)
 	if e := p.gather(t, time.Minute); len(e.doubts) > 0 {
 		t.Errorf("%d emails are doubts of a server that did not end", len(e.doubts))
 	}

@@ -76,7 +76,7 @@ func TestPostgresTakeOverAfterKill(t *testing.T) {
 	p.waitAccepted(t, 20)
 	stop()
 	t.Logf("%d kills", rounds)
-	p.acquit(t)
+	p.wantNoProblems(t)
 }
 
 // TestPostgresKills has two servers send, and kills either of them,
@@ -116,7 +116,7 @@ func TestPostgresKills(t *testing.T) {
 	p.waitAccepted(t, 20)
 	stop()
 	t.Logf("%d kills of the one that led, %d of the other one, a quarter of them started again before they were missed", kills[0], kills[1])
-	p.acquit(t)
+	p.wantNoProblems(t)
 }
 
 // TestPostgresStoppedServerIsFenced stops either server for so long that the other one
@@ -144,7 +144,7 @@ func TestPostgresStoppedServerIsFenced(t *testing.T) {
 	p.waitAccepted(t, 20)
 	stop()
 	t.Logf("%d stops", rounds)
-	p.acquit(t)
+	p.wantNoProblems(t)
 }
 
 // pgCuts are how the way between a server and its database can be cut, one a round: what it
@@ -181,7 +181,7 @@ func TestPostgresShortCut(t *testing.T) {
 	}
 	stop()
 	t.Logf("%d cuts", rounds)
-	p.acquit(t)
+	p.wantNoProblems(t)
 }
 
 // TestPostgresLongCut cuts it for ten seconds.
@@ -214,7 +214,7 @@ func TestPostgresLongCut(t *testing.T) {
 	p.waitAccepted(t, 20)
 	stop()
 	t.Logf("%d cuts", rounds)
-	p.acquit(t)
+	p.wantNoProblems(t)
 }
 
 // TestPostgresKilledDatabase kills the database itself and starts it again.
@@ -236,14 +236,14 @@ func TestPostgresKilledDatabase(t *testing.T) {
 	p.waitAccepted(t, 20)
 	stop()
 	t.Logf("%d kills; one led again: %s", rounds, lasted(p.led))
-	p.acquit(t)
+	p.wantNoProblems(t)
 }
 
 // back waits until one leads once the database is back.
 func (p *pair) back(t *testing.T) {
 	t.Helper()
 	began := time.Now()
-	p.tend(t)
+	p.checkServers(t)
 	p.led = append(p.led, time.Since(began))
 }
 
@@ -266,7 +266,7 @@ func TestPostgresFailOver(t *testing.T) {
 		p.waitAccepted(t, 20)
 		stop()
 		t.Logf("one led again once the standby of PostgreSQL was promoted: %s", lasted(p.led))
-		p.acquit(t)
+		p.wantNoProblems(t)
 		p.nodes[0].stop(t)
 		p.nodes[1].stop(t)
 		next.ask(t, "postgres", "DROP DATABASE mailer")
@@ -305,7 +305,7 @@ func TestPostgresStopWithoutDatabase(t *testing.T) {
 	p.waitAccepted(t, 20)
 	stop()
 	p.doubts = killConnections // what left and could not be written down
-	p.acquit(t)
+	p.wantNoProblems(t)
 }
 
 // TestPostgresUnavailableIsReported: calls that must not get lost are refused within

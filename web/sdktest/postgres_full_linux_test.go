@@ -40,7 +40,7 @@ func TestPostgresFullDisk(t *testing.T) {
 	d := pg.onSmallDisk(t, "mailer")
 	p := newPair(t, urlOf("mailer", pg.addr))
 	in, relay := p.nodes[0], p.relays[0]
-	s := &storm{load: p.load, in: in, relay: relay}
+	s := &loadTest{load: p.load, in: in, relay: relay}
 	scheduled := s.scheduled(t, "scheduled")
 	replies := make(chan struct{})
 	relay.set(behaviour{afterDot: func(*smtp.Conn) error {
@@ -68,5 +68,5 @@ func TestPostgresFullDisk(t *testing.T) {
 	}
 	s.cancel(t, scheduled)
 	s.post(t, "room-again", nil)
-	p.acquit(t)
+	p.wantNoProblems(t)
 }

@@ -34,7 +34,7 @@ type pair struct {
 	pg     *postgres // nil: it is not asked
 	nodes  [2]*instance
 	relays [2]*sink // one each, so that it is seen who sent
-	front  *front
+	front  *balancer
 	took   []time.Duration // of takeovers of the lead
 	handed []time.Duration // until what was in work at a fault had left elsewhere, each
 	led    []time.Duration // until one led again once the database was back
@@ -269,8 +269,8 @@ func (p *pair) waitFenced(t *testing.T, n int, within time.Duration) {
 	in.cmd = nil
 }
 
-// tend starts what ended since another one took over, and waits until one leads.
-func (p *pair) tend(t *testing.T) {
+// checkServers starts what ended since another one took over, and waits until one leads.
+func (p *pair) checkServers(t *testing.T) {
 	t.Helper()
 	for n, in := range p.nodes {
 		if in != nil && in.ended() {
@@ -307,10 +307,10 @@ func (p *pair) gather(t *testing.T, within time.Duration) evidence {
 	return e
 }
 
-// acquit judges all that happened so far.
-func (p *pair) acquit(t *testing.T) {
+// wantNoProblems judges all that happened so far.
+func (p *pair) wantNoProblems(t *testing.T) {
 	t.Helper()
-	p.ledger.acquit(t, p.gather(t, 2*time.Minute))
+	p.ledger.wantNoProblems(t, p.gather(t, 2*time.Minute))
 }
 
 // at asks one of the servers.

@@ -194,7 +194,7 @@ func cutPower(t *testing.T, kind string, rounds int) {
 	t.Logf("%d power cuts on %s", rounds, kind)
 	e := l.ledger.gather(t, in, l.api, relay, 2*time.Minute, killLimit(rounds))
 	e.signed = dkimVerifier(t, in, "example.test")
-	l.ledger.acquit(t, e)
+	l.ledger.wantNoProblems(t, e)
 	in.checkFiles(t)
 }
 
@@ -224,6 +224,6 @@ func TestControlOfPowerCut(t *testing.T) {
 	in.wrap = nil
 	in.serve(t)
 	e := l.ledger.gather(t, in, l.api, relay, time.Minute, killConnections)
-	l.ledger.convict(t, e, lost, miscounted)
+	l.ledger.wantProblem(t, e, lost, miscounted)
 	in.stop(t)
 }

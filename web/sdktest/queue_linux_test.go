@@ -14,8 +14,8 @@ import (
 
 func queueLength() int { return cmp.Or(*queuedEmails, 10_000) }
 
-// slim keeps of a message what the judge needs: a million whole ones take a gigabyte.
-func slim(m message) []message {
+// withoutBodies keeps of a message what the judge needs: a million whole ones take a gigabyte.
+func withoutBodies(m message) []message {
 	head, _, _ := bytes.Cut(m.Raw, []byte("\r\n\r\n"))
 	var kept []byte
 	for line := range bytes.Lines(head) {
@@ -136,7 +136,7 @@ func middleAndWorst(probes []probe, of func(probe) time.Duration) (middle, worst
 }
 
 // queueStorm is a service of two teams whose relay is down.
-func queueStorm(t *testing.T, relay *sink) (s *storm, other *load) {
+func queueStorm(t *testing.T, relay *sink) (s *loadTest, other *load) {
 	t.Helper()
 	in := startBare(t, "--relay", fmt.Sprintf("smtp://%s?tls=off&dkim=off&connections=%d&timeout=30s", relay.addr, 8),
 		"--doubt-delay", "2s", "--rate-limit", "0", "--log-format", "json")
@@ -161,7 +161,7 @@ func TestLongQueueDrains(t *testing.T) {
 	s.fillQueue(t, n)
 	t.Logf("%d queued in %.1f s; peak of memory %.0f MB", n, time.Since(began).Seconds(), s.in.peak(t))
 	s.in.kill(t)
-	relay.set(behaviour{pass: slim})
+	relay.set(behaviour{pass: withoutBodies})
 	began = time.Now()
 	s.in.serve(t)
 	ready := time.Since(began)
@@ -196,14 +196,14 @@ func TestLongQueueDrains(t *testing.T) {
 }
 
 // wantNoTeamProblems judges two teams by what came for each.
-func wantNoTeamProblems(t *testing.T, s *storm, other *load) {
+func wantNoTeamProblems(t *testing.T, s *loadTest, other *load) {
 	t.Helper()
 	all := map[*load]evidence{s.load: s.ledger.gather(t, s.in, s.api, s.relay, time.Minute, 0), other: other.ledger.gather(t, s.in, other.api, s.relay, time.Minute, 0)}
 	for l, e := range all {
 		e.arrived = slices.DeleteFunc(e.arrived, func(m message) bool {
 			return ofProbes(&m) != (l == other)
 		})
-		l.ledger.acquit(t, e)
+		l.ledger.wantNoProblems(t, e)
 	}
 }
 
@@ -214,18 +214,18 @@ func TestControlOfALongQueue(t *testing.T) {
 	t.Parallel()
 	relay := newSink(t, sinkOptions{})
 	relay.set(behaviour{pass: func(m message) []message {
-		kept := slim(m)
+		kept := withoutBodies(m)
 		switch m.header("Subject") {
 		case "queued-777":
 			return nil
 		case "queued-888":
 			return append(kept, kept[0])
 		case "queued-999":
-			return append(replaced(kept[0], "queued-999", "queued-9999"), slim(m)...)
+			return append(replaced(kept[0], "queued-999", "queued-9999"), withoutBodies(m)...)
 		}
 		return kept
 	}})
 	s, _ := queueStorm(t, relay)
 	s.fillQueue(t, 1000)
-	s.ledger.convict(t, s.ledger.gather(t, s.in, s.api, relay, 30*time.Second, 0), lost, doubled, phantom)
+	s.ledger.wantProblem(t, s.ledger.gather(t, s.in, s.api, relay, 30*time.Second, 0), lost, doubled, phantom)
 }

@@ -99,7 +99,7 @@ func TestRecordedRequests(t *testing.T) {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
 				// What is taken beyond the document is the point.
-				p := player{world: newFixture(t, &fixtureOptions{direct: true, bare: true, compat: mode}), recording: r, ids: map[string]string{}}
+				p := player{fixture: newFixture(t, &fixtureOptions{direct: true, bare: true, compat: mode}), recording: r, ids: map[string]string{}}
 				for _, call := range r.Calls {
 					t.Run(call.Call, func(t *testing.T) { p.play(t, &call, call.in(mode)) })
 				}
@@ -110,7 +110,7 @@ func TestRecordedRequests(t *testing.T) {
 
 // player plays a recording.
 type player struct {
-	*world
+	*fixture
 	recording
 	ids map[string]string
 }
@@ -162,7 +162,7 @@ func (p *player) send(t *testing.T, call *recordedCall) (int, http.Header, []byt
 	if call.Body != nil {
 		body = strings.NewReader(p.fill(string(call.Body)))
 	}
-	r, err := http.NewRequest(method, p.world.in.url+path, body)
+	r, err := http.NewRequest(method, p.fixture.in.url+path, body)
 	must(t, err)
 	r.Header.Set("Authorization", "Bearer "+p.key)
 	for _, header := range []map[string]string{p.Headers, call.Headers} {

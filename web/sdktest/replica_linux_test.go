@@ -86,7 +86,7 @@ func TestReplicatedDevice(t *testing.T) {
 	t.Logf("%d machines died", rounds)
 	e := l.ledger.gather(t, in, l.api, relay, 2*time.Minute, killLimit(rounds))
 	e.signed = dkimVerifier(t, in, "example.test")
-	l.ledger.acquit(t, e)
+	l.ledger.wantNoProblems(t, e)
 	in.checkFiles(t)
 }
 
@@ -108,6 +108,6 @@ func TestControlOfReplicatedDevice(t *testing.T) {
 	stop()
 	in.moveTo(t, disks[0], disks[1])
 	e := l.ledger.gather(t, in, l.api, relay, time.Minute, killConnections)
-	l.ledger.convict(t, e, lost, miscounted)
+	l.ledger.wantProblem(t, e, lost, miscounted)
 	in.stop(t)
 }

@@ -63,7 +63,7 @@ func newScreen(t *testing.T, base, session string) *screen {
 	ctx, cancel := chromedp.NewContext(chromium(t))
 	t.Cleanup(cancel)
 	s := &screen{t: t, ctx: ctx, base: base, open: map[network.RequestID]struct{}{}}
-	must(t, chromedp.Listen(ctx, s.heard))
+	must(t, chromedp.Listen(ctx, s.onEvent))
 	command(s, network.Enable, network.EnableParams{})
 	command(s, cdplog.Enable, cdp.Empty{})
 	command(s, cdpruntime.Enable, cdp.Empty{})
@@ -86,8 +86,8 @@ func (s *screen) signIn(session string) {
 	command(s, network.SetCookie, network.SetCookieParams{Name: "mailer", Value: session, URL: s.base, HTTPOnly: new(true)})
 }
 
-// heard notes what the browser tells.
-func (s *screen) heard(ev any) {
+// onEvent notes what the browser tells.
+func (s *screen) onEvent(ev any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch e := ev.(type) {

@@ -39,7 +39,7 @@ type soakPart struct {
 
 // soakSeen has one more client send at an even pace, and notes how long it waits for its
 // answers and what memory the server has, one part of the time after the other.
-func soakSeen(t *testing.T, s *storm, each time.Duration) (parts []soakPart) {
+func soakSeen(t *testing.T, s *loadTest, each time.Duration) (parts []soakPart) {
 	t.Helper()
 	tick := time.NewTicker(max(20*time.Millisecond, soakPause()))
 	defer tick.Stop()
@@ -61,7 +61,7 @@ func soakSeen(t *testing.T, s *storm, each time.Duration) (parts []soakPart) {
 
 // soakWork is what goes on beside the mail, again and again until done is closed: an
 // import, a backup, and mail of a team whose content is deleted after an hour.
-func soakWork(t *testing.T, s *storm, other client, done <-chan struct{}) {
+func soakWork(t *testing.T, s *loadTest, other client, done <-chan struct{}) {
 	for n := 0; ; n++ {
 		id := s.api.importFile(t, soakPeople(n))
 		copied := filepath.Join(s.in.dir, fmt.Sprintf("soak-%d.db", n))
@@ -128,6 +128,6 @@ func TestSoak(t *testing.T) {
 	}
 	e.arrived = kept
 	t.Logf("%d messages", len(kept))
-	s.ledger.acquit(t, e)
+	s.ledger.wantNoProblems(t, e)
 	in.checkFiles(t)
 }

@@ -44,8 +44,8 @@ func (in *instance) strace(calls, inject, output string) []string {
 	return args
 }
 
-// life is one life of a server: from its start over one email to its end.
-type life struct {
+// tracedRun is one life of a server: from its start over one email to its end.
+type tracedRun struct {
 	in    *instance
 	relay *sink
 	calls []string // made on the database's files, in order
@@ -54,7 +54,7 @@ type life struct {
 // live runs the server until it has made n calls and kills it there; when it
 // makes fewer, it sends the email and ends by SIGTERM. sent is closed once the
 // email is sent, as the client sees it.
-func (lf *life) live(t *testing.T, n int, sent <-chan struct{}) {
+func (lf *tracedRun) live(t *testing.T, n int, sent <-chan struct{}) {
 	t.Helper()
 	r, w, err := os.Pipe()
 	must(t, err)
@@ -85,8 +85,8 @@ func (lf *life) live(t *testing.T, n int, sent <-chan struct{}) {
 	in.cmd = nil
 }
 
-// last is the last call of a life.
-func (lf *life) last() string {
+// lastCall is the last call of a life.
+func (lf *tracedRun) lastCall() string {
 	if len(lf.calls) == 0 {
 		return "nothing"
 	}
@@ -113,7 +113,7 @@ func TestKillAtFileCalls(t *testing.T) {
 
 // killAtEach runs kill for each n side by side, and logs after how many
 // different calls servers died: on a busy machine a kill may come a call late.
-func killAtEach(t *testing.T, calls []int, kill func(t *testing.T, n int) *life) {
+func killAtEach(t *testing.T, calls []int, kill func(t *testing.T, n int) *tracedRun) {
 	t.Helper()
 	var mu sync.Mutex
 	died := map[int]bool{}
@@ -122,7 +122,7 @@ func killAtEach(t *testing.T, calls []int, kill func(t *testing.T, n int) *life)
 		t.Run(fmt.Sprintf("call %d", n), func(t *testing.T) {
 			t.Parallel()
 			lf := kill(t, n)
-			t.Logf("killed after %d calls, the last: %s", len(lf.calls), lf.last())
+			t.Logf("killed after %d calls, the last: %s", len(lf.calls), lf.lastCall())
 			mu.Lock()
 			defer mu.Unlock()
 			died[len(lf.calls)] = true
@@ -165,7 +165,7 @@ func newSeed(t *testing.T) *seed {
 
 // kill starts a server on a copy of the seed, kills it after n calls, starts it
 // again, and judges.
-func (s *seed) kill(t *testing.T, n int) *life {
+func (s *seed) kill(t *testing.T, n int) *tracedRun {
 	t.Helper()
 	relay := newSink(t, sinkOptions{})
 	in := newInstance(t, killArgs(relay)...)
@@ -181,11 +181,11 @@ func (s *seed) kill(t *testing.T, n int) *life {
 			return id == "" || err == nil && status == 200 && strings.Contains(string(answer), `"last_event":"sent"`)
 		})
 	}()
-	lf := &life{in: in, relay: relay}
+	lf := &tracedRun{in: in, relay: relay}
 	lf.live(t, n, sent)
 	in.serve(t)
 	<-sent
-	l.ledger.acquit(t, l.ledger.gather(t, in, l.api, relay, time.Minute, killConnections))
+	l.ledger.wantNoProblems(t, l.ledger.gather(t, in, l.api, relay, time.Minute, killConnections))
 	in.checkFiles(t)
 	return lf
 }
@@ -234,7 +234,7 @@ func TestKillWhileCreatingDatabase(t *testing.T) {
 
 // killFirstStart kills a server after n calls of its first start, at the latest
 // when it is ready, and has the next one send an email.
-func killFirstStart(t *testing.T, n int) *life {
+func killFirstStart(t *testing.T, n int) *tracedRun {
 	t.Helper()
 	relay := newSink(t, sinkOptions{})
 	in := newInstance(t, killArgs(relay)...)
@@ -247,7 +247,7 @@ func killFirstStart(t *testing.T, n int) *life {
 			return err == nil && status == 200
 		})
 	}()
-	lf := &life{in: in, relay: relay}
+	lf := &tracedRun{in: in, relay: relay}
 	lf.live(t, n, ready)
 	in.serve(t)
 	<-ready
@@ -256,7 +256,7 @@ func killFirstStart(t *testing.T, n int) *life {
 	l.single(t, order{mark: "first", key: "first", to: []string{"b@example.com"}, text: "first"}, nil)
 	e := l.ledger.gather(t, in, l.api, relay, time.Minute, 0)
 	e.signed = dkimVerifier(t, in, "example.test")
-	l.ledger.acquit(t, e)
+	l.ledger.wantNoProblems(t, e)
 	in.checkFiles(t)
 	return lf
 }

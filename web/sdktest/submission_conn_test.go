@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// talk is a conversation with the door for mail by SMTP, one command at a time.
-type talk struct {
+// smtpConn is a conversation with the door for mail by SMTP, one command at a time.
+type smtpConn struct {
 	net.Conn
 	r *bufio.Reader
 }
@@ -39,7 +39,7 @@ func (a answer) id() string {
 }
 
 // dialSMTP connects and reads the greeting.
-func dialSMTP(addr string) (*talk, answer, error) {
+func dialSMTP(addr string) (*smtpConn, answer, error) {
 	c, err := net.DialTimeout("tcp", addr, time.Minute)
 	if err != nil {
 		return nil, answer{}, err
@@ -50,16 +50,16 @@ func dialSMTP(addr string) (*talk, answer, error) {
 }
 
 // quit ends the conversation, and waits until the server has closed it.
-func (s *talk) quit() {
+func (s *smtpConn) quit() {
 	_ = s.SetDeadline(time.Now().Add(time.Minute))
 	fmt.Fprint(s, "QUIT\r\n")
 	_, _ = io.Copy(io.Discard, s.r)
 	s.Close()
 }
 
-func newSMTPConn(c net.Conn) *talk { return &talk{c, bufio.NewReader(c)} }
+func newSMTPConn(c net.Conn) *smtpConn { return &smtpConn{c, bufio.NewReader(c)} }
 
-func (s *talk) answer() (a answer, err error) {
+func (s *smtpConn) answer() (a answer, err error) {
 	_ = s.SetDeadline(time.Now().Add(time.Minute))
 	for {
 		line, err := s.r.ReadString('\n')
@@ -76,8 +76,8 @@ func (s *talk) answer() (a answer, err error) {
 	}
 }
 
-// say sends a command and reads its reply.
-func (s *talk) say(command string) (answer, error) {
+// cmd sends a command and reads its reply.
+func (s *smtpConn) cmd(command string) (answer, error) {
 	if _, err := io.WriteString(s, command+"\r\n"); err != nil {
 		return answer{}, err
 	}
@@ -85,21 +85,21 @@ func (s *talk) say(command string) (answer, error) {
 }
 
 // signIn says EHLO and signs in with a key.
-func (s *talk) signIn(key string) (answer, error) {
-	if a, err := s.say("EHLO client.test"); err != nil || a.code != 250 {
+func (s *smtpConn) signIn(key string) (answer, error) {
+	if a, err := s.cmd("EHLO client.test"); err != nil || a.code != 250 {
 		return a, err
 	}
-	return s.say("AUTH PLAIN " + base64.StdEncoding.EncodeToString([]byte("\x00resend\x00"+key)))
+	return s.cmd("AUTH PLAIN " + base64.StdEncoding.EncodeToString([]byte("\x00resend\x00"+key)))
 }
 
 // begin comes up to the message: the reply is 354, or the first refusal.
-func (s *talk) begin(params string, to ...string) (a answer, err error) {
+func (s *smtpConn) begin(params string, to ...string) (a answer, err error) {
 	commands := []string{"MAIL FROM:<envelope@example.test>" + params}
 	for _, r := range to {
 		commands = append(commands, "RCPT TO:<"+r+">")
 	}
 	for _, c := range append(commands, "DATA") {
-		if a, err = s.say(c); err != nil || a.code != 250 {
+		if a, err = s.cmd(c); err != nil || a.code != 250 {
 			return a, err
 		}
 	}
@@ -107,15 +107,15 @@ func (s *talk) begin(params string, to ...string) (a answer, err error) {
 }
 
 // submissionFixture hands a message in, whose lines end with CR LF.
-func (s *talk) handIn(message, params string, to ...string) (answer, error) {
+func (s *smtpConn) handIn(message, params string, to ...string) (answer, error) {
 	a, err := s.begin(params, to...)
 	if err != nil || a.code != 354 {
 		return a, err
 	}
-	return s.say(dotted(message) + ".")
+	return s.cmd(dotStuffed(message) + ".")
 }
 
-func dotted(message string) string {
+func dotStuffed(message string) string {
 	if strings.HasPrefix(message, ".") {
 		message = "." + message
 	}
@@ -123,7 +123,7 @@ func dotted(message string) string {
 }
 
 // signedIn is a connection of a key.
-func (h *submissionFixture) signedIn(t *testing.T, key string) *talk {
+func (h *submissionFixture) signedIn(t *testing.T, key string) *smtpConn {
 	t.Helper()
 	s, a, err := dialSMTP(h.smtp)
 	must(t, err)
@@ -138,7 +138,7 @@ func (h *submissionFixture) signedIn(t *testing.T, key string) *talk {
 }
 
 // want hands a message in and checks the reply, which it returns.
-func (s *talk) want(t *testing.T, reply, message string, to ...string) answer {
+func (s *smtpConn) want(t *testing.T, reply, message string, to ...string) answer {
 	t.Helper()
 	a, err := s.handIn(message, "", to...)
 	if err != nil || !a.is(reply) {
@@ -148,7 +148,7 @@ func (s *talk) want(t *testing.T, reply, message string, to ...string) answer {
 		t.FailNow()
 	}
 	if a.code != 250 {
-		_, _ = s.say("RSET") // a session that ended says so at the next command
+		_, _ = s.cmd("RSET") // a session that ended says so at the next command
 	}
 	return a
 }

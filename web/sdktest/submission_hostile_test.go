@@ -21,7 +21,7 @@ import (
 var hugeMail = flag.Int("huge", 1, "MiB of a hostile message by SMTP")
 
 // dialFrom is dialSMTP from a loopback address of its own.
-func dialFrom(local, addr string) (*talk, answer, error) {
+func dialFrom(local, addr string) (*smtpConn, answer, error) {
 	d := net.Dialer{Timeout: time.Minute, LocalAddr: &net.TCPAddr{IP: net.ParseIP(local)}}
 	c, err := d.Dial("tcp", addr)
 	if err != nil {
@@ -100,7 +100,7 @@ func TestSlowAndHugeMail(t *testing.T) {
 				_, err = io.WriteString(c, "drip\r\n")
 			}
 			for i%2 == 1 && err == nil {
-				if a, err = c.say(huge + "."); err == nil {
+				if a, err = c.cmd(huge + "."); err == nil {
 					mu.Lock()
 					if a.code == 250 {
 						taken++
@@ -132,7 +132,7 @@ func TestSocketsPerAddress(t *testing.T) {
 	t.Parallel()
 	h := newSubmissionFixture(t, "off")
 	in, out := 0, 0
-	var open []*talk
+	var open []*smtpConn
 	for range 500 {
 		c, a, err := dialFrom("127.0.0.3", h.smtp)
 		must(t, err)
@@ -224,13 +224,13 @@ func TestDeletedKeyEndsSessions(t *testing.T) {
 		}
 	}
 	after(t, time.Second)
-	if a, err := busy.say(note("ann@example.test", "amid") + "."); err != nil || !a.is("535 5.7.8") {
+	if a, err := busy.cmd(note("ann@example.test", "amid") + "."); err != nil || !a.is("535 5.7.8") {
 		t.Errorf("a message that was begun: %s, %v", a, err)
 	}
-	if a, err := idle.say("MAIL FROM:<a@example.test>"); err != nil || !a.is("535 5.7.8") {
+	if a, err := idle.cmd("MAIL FROM:<a@example.test>"); err != nil || !a.is("535 5.7.8") {
 		t.Errorf("the next message: %s, %v", a, err)
 	}
-	for _, c := range []*talk{idle, busy} {
+	for _, c := range []*smtpConn{idle, busy} {
 		if _, err := c.r.ReadByte(); err != io.EOF {
 			t.Errorf("the connection stays: %v", err)
 		}
@@ -273,7 +273,7 @@ func TestBouncesAndMailOnOnePort(t *testing.T) {
 	must(t, err)
 	defer guest.Close()
 	for _, step := range []struct{ say, want string }{{"EHLO x.test", "250"}, {"MAIL FROM:<>", "250"}, {"RCPT TO:<" + m.From + ">", "250"}, {"RCPT TO:<victim@example.org>", "550 5.7.1"}} {
-		if a, err := guest.say(step.say); err != nil || !a.is(step.want) {
+		if a, err := guest.cmd(step.say); err != nil || !a.is(step.want) {
 			t.Errorf("%s: %s, %v", step.say, a, err)
 		}
 	}
@@ -295,7 +295,7 @@ func TestStopDuringMessage(t *testing.T) {
 	if a, err := idle.answer(); err != nil || !a.is("421 4.3.2") {
 		t.Errorf("who waits hears %s, %v", a, err)
 	}
-	a, err := busy.say("the rest\r\n.")
+	a, err := busy.cmd("the rest\r\n.")
 	if err != nil || a.code != 250 && a.code != 421 {
 		t.Errorf("the message on its way: %s, %v", a, err)
 	}
@@ -334,11 +334,11 @@ func TestDevSMTPWithoutKey(t *testing.T) {
 	c, a, err := dialSMTP(h.smtp)
 	must(t, err)
 	defer c.Close()
-	if a, err = c.say("EHLO app.test"); err != nil || a.code != 250 {
+	if a, err = c.cmd("EHLO app.test"); err != nil || a.code != 250 {
 		t.Fatalf("%s, %v", a, err)
 	}
 	a = c.want(t, "250 2.0.0", note("Shop <shop@my-app.test>", "caught"), "zofia@example.org")
-	if s, err := c.say("AUTH PLAIN " + base64.StdEncoding.EncodeToString([]byte("\x00any\x00thing"))); err != nil || s.code != 235 {
+	if s, err := c.cmd("AUTH PLAIN " + base64.StdEncoding.EncodeToString([]byte("\x00any\x00thing"))); err != nil || s.code != 235 {
 		t.Errorf("any password: %s, %v", s, err)
 	}
 	var list struct {

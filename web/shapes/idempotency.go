@@ -16,11 +16,11 @@ import (
 type IdempotencyHeader struct {
 	IdempotencyKey string `header:"Idempotency-Key" doc:"1 to 256 characters. A repeated request with the same key and body gets the first answer again and sends nothing"`
 
-	given bool // also where it is empty
+	present bool // also where it is empty
 }
 
 // ReadHeader implements HeaderReader.
-func (o *IdempotencyHeader) ReadHeader(header http.Header) { _, o.given = header["Idempotency-Key"] }
+func (o *IdempotencyHeader) ReadHeader(header http.Header) { _, o.present = header["Idempotency-Key"] }
 
 // Options is what idempotency compares: a digest of the canonical form of what
 // is asked for, so that a large body is not kept twice. Nothing where the request
@@ -31,7 +31,7 @@ func (o *IdempotencyHeader) Options(asked any) (mail.SendOptions, error) {
 
 // Digested is Options for what write writes.
 func (o *IdempotencyHeader) Digested(write func(io.Writer) error) (mail.SendOptions, error) {
-	if !o.given {
+	if !o.present {
 		return mail.SendOptions{}, nil
 	}
 	if err := app.CheckIdempotencyKey(o.IdempotencyKey); err != nil {

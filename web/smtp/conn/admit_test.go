@@ -8,28 +8,28 @@ import (
 	"time"
 )
 
-// placed is a connection from an address that tells whether it was closed.
-type placed struct {
+// fakeConn is a connection from an address that tells whether it was closed.
+type fakeConn struct {
 	net.Conn
 	from   string
 	closed bool
 }
 
-func (p *placed) RemoteAddr() net.Addr {
+func (p *fakeConn) RemoteAddr() net.Addr {
 	a, _ := net.ResolveTCPAddr("tcp", p.from+":25")
 	return a
 }
 
-func (p *placed) Close() error {
+func (p *fakeConn) Close() error {
 	p.closed = true
 	return p.Conn.Close()
 }
 
-// come has a connection from an address come in; nil: there is no room.
-func come(lim *Door, from string) (*Conn, *placed) {
+// admitFrom has a connection from an address come in; nil: there is no room.
+func admitFrom(lim *Limiter, from string) (*Conn, *fakeConn) {
 	here, there := net.Pipe()
 	go func() { _, _ = io.Copy(io.Discard, there) }()
-	p := &placed{Conn: here, from: from}
+	p := &fakeConn{Conn: here, from: from}
 	c := lim.admit(p)
 	if c == nil {
 		_ = here.Close()
@@ -41,10 +41,10 @@ func come(lim *Door, from string) (*Conn, *placed) {
 // but none on which somebody signed in or a message comes.
 func TestEvictionOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		lim := New(Limits{Conns: 6, PerAddress: 4, Idle: time.Hour, Session: 1})
-		admit := func(from string) (*Conn, *placed) {
+		lim := NewLimiter(Limits{Conns: 6, PerAddress: 4, Idle: time.Hour, SessionBytes: 1})
+		admit := func(from string) (*Conn, *fakeConn) {
 			t.Helper()
-			c, p := come(lim, from)
+			c, p := admitFrom(lim, from)
 			if c == nil {
 				t.Fatalf("no room for %s", from)
 			}
@@ -52,10 +52,10 @@ func TestEvictionOrder(t *testing.T) {
 			return c, p
 		}
 		signed, atSigned := admit("192.0.2.1")
-		signed.Trust()
+		signed.SetSignedIn()
 		_, atLonely := admit("192.0.2.2") // idle longest of all, and the only one of its address
 		busy, atBusy := admit("192.0.2.3")
-		busy.Begin()
+		busy.BeginMessage()
 		talking, atTalking := admit("192.0.2.3")
 		_, atIdle := admit("192.0.2.3")
 		_, atLater := admit("192.0.2.3")
@@ -63,7 +63,7 @@ func TestEvictionOrder(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Second)
-		if c, _ := come(lim, "192.0.2.3"); c != nil {
+		if c, _ := admitFrom(lim, "192.0.2.3"); c != nil {
 			t.Error("an address has more than its share")
 		}
 		admit("192.0.2.4")
@@ -75,7 +75,7 @@ func TestEvictionOrder(t *testing.T) {
 		if !atLater.closed || !atTalking.closed || atSigned.closed || atBusy.closed || atLonely.closed {
 			t.Errorf("%v %v %v %v %v %v", atSigned, atLonely, atBusy, atTalking, atIdle, atLater)
 		}
-		if conns, from := lim.Counted(); conns != 6 || from != 6 {
+		if conns, from := lim.Counts(); conns != 6 || from != 6 {
 			t.Errorf("%d connections of %d addresses", conns, from)
 		}
 		lim.CloseAll()
@@ -85,24 +85,24 @@ func TestEvictionOrder(t *testing.T) {
 // TestReserveForKnownAddresses: for a day.
 func TestReserveForKnownAddresses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		lim := New(Limits{Conns: 3, PerAddress: 3, Reserve: 1, Idle: time.Hour, Session: 1})
-		first, _ := come(lim, "192.0.2.1")
-		first.Trust()
+		lim := NewLimiter(Limits{Conns: 3, PerAddress: 3, Reserve: 1, Idle: time.Hour, SessionBytes: 1})
+		first, _ := admitFrom(lim, "192.0.2.1")
+		first.SetSignedIn()
 		_ = first.Close()
 		for _, from := range []string{"192.0.2.2", "192.0.2.3"} {
-			c, _ := come(lim, from)
-			c.Trust() // none of them gives its place
+			c, _ := admitFrom(lim, from)
+			c.SetSignedIn() // none of them gives its place
 		}
-		if c, _ := come(lim, "192.0.2.4"); c != nil {
+		if c, _ := admitFrom(lim, "192.0.2.4"); c != nil {
 			t.Error("a stranger has the place that is kept")
 		}
-		c, _ := come(lim, "192.0.2.1")
+		c, _ := admitFrom(lim, "192.0.2.1")
 		if c == nil {
 			t.Fatal("no place is kept")
 		}
 		_ = c.Close()
 		time.Sleep(knownFor + time.Second)
-		if c, _ := come(lim, "192.0.2.1"); c != nil {
+		if c, _ := admitFrom(lim, "192.0.2.1"); c != nil {
 			t.Error("it is kept for ever")
 		}
 		lim.CloseAll()
@@ -112,16 +112,16 @@ func TestReserveForKnownAddresses(t *testing.T) {
 // TestKnownAddressesAreBounded: and the old ones are forgotten first.
 func TestKnownAddressesAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		lim := New(Limits{})
+		lim := NewLimiter(Limits{})
 		address := func(n int) net.Addr { return &net.TCPAddr{IP: net.IPv4(10, byte(n>>16), byte(n>>8), byte(n))} }
 		for n := range maxKnown + 10 {
-			lim.note(Network(address(n)))
+			lim.markKnown(Network(address(n)))
 		}
 		if len(lim.known) != maxKnown {
 			t.Errorf("%d are remembered", len(lim.known))
 		}
 		time.Sleep(knownFor + time.Second)
-		lim.note(Network(address(1 << 20)))
+		lim.markKnown(Network(address(1 << 20)))
 		if len(lim.known) != 1 {
 			t.Errorf("%d are remembered after a day", len(lim.known))
 		}

@@ -24,11 +24,11 @@ func TestPerfLargeMessageMemory(t *testing.T) {
 	const pieces = 50 // 5 MB
 	for range pieces {
 		c.send(piece)
-		c.conn.(*buffered).drained()
+		c.conn.(*bufferedConn).drained()
 	}
 	grown := inUse() - before
 	if came := int64(pieces * len(piece)); grown > came/2 {
 		t.Errorf("while %d bytes arrive memory grows by %d", came, grown)
 	}
-	c.say(".", "250 ")
+	c.cmd(".", "250 ")
 }

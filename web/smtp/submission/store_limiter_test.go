@@ -14,24 +14,24 @@ func TestLargeMessagesDoNotDelayOtherTeams(t *testing.T) {
 		turns := newStoreLimiter()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		end, ok := turns.take(ctx, "bad", teamStoreBytes)
+		end, ok := turns.acquire(ctx, "bad", teamStoreBytes)
 		if !ok {
 			t.Fatal("the first has no turn")
 		}
 		next := make(chan func(), 1)
 		go func() {
-			end, _ := turns.take(ctx, "bad", teamStoreBytes)
+			end, _ := turns.acquire(ctx, "bad", teamStoreBytes)
 			next <- end
 		}()
 		synctest.Wait()
-		other, ok := turns.take(ctx, "well", 2*teamStoreBytes)
+		other, ok := turns.acquire(ctx, "well", 2*teamStoreBytes)
 		if !ok || len(next) > 0 {
 			t.Errorf("the other team has its turn: %v; the same team has a second: %v", ok, len(next) > 0)
 		}
 		other()
 		short, stop := context.WithTimeout(ctx, time.Second)
 		defer stop()
-		if _, ok := turns.take(short, "bad", 1); ok {
+		if _, ok := turns.acquire(short, "bad", 1); ok {
 			t.Error("a turn that somebody else has")
 		}
 		end()
